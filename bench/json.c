@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "parse.h"
+#include "schema/json/schema_json.h"
 
 #define HALF "b03b24ef-69f244b6"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "field.h"
-#include "filter_impl.h"
+#include "chunk/filter/filters_impl.h"
 #include "plain.h"
 
 #define CHUNK ((size_t)SIDE * SIDE * sizeof(float))

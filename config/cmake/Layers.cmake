@@ -1,6 +1,6 @@
 # bkt_layer(NAME [SOURCES a.c...] [DEPENDS lower...] [LIBS target...])
-#   Static library bkt_NAME from the current folder.  Its include path is its own folder and those of the layers below,
-#   so an include that goes upward does not compile.  LIBS stay private: no other layer sees their headers.
+#   Static library bkt_NAME from the current folder.  Includes have their path from src/.  A layer sees its own folder and those
+#   of the layers below, so an include that goes upward does not compile.  LIBS stay private: no other layer sees their headers.
 # bkt_test(NAME [SOURCES a.c...] [LAYER x] [LIBS target...] [ARGS ...] [COMMAND ...] [LABELS ...] [TIMEOUT seconds]
 #          [FIXTURES name...] [ENVIRONMENT A=b...] [SERIAL])
 #   One CTest entry; exit code 77 is a skip.  SOURCES makes a program linked with bkt_LAYER and cmocka; COMMAND runs
@@ -18,7 +18,7 @@ function(bkt_layer name)
         set(arg_SOURCES "${CMAKE_CURRENT_BINARY_DIR}/empty.c")
     endif()
     add_library(bkt_${name} STATIC ${arg_SOURCES})
-    target_include_directories(bkt_${name} PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_BINARY_DIR}/generated")
+    bkt_layer_root(${name} bkt_${name})
     list(TRANSFORM arg_DEPENDS PREPEND bkt_)
     target_link_libraries(bkt_${name} PUBLIC ${arg_DEPENDS} PRIVATE bkt_build ${arg_LIBS})
     set_property(GLOBAL APPEND PROPERTY BKT_LAYERS ${name})
@@ -27,14 +27,22 @@ function(bkt_layer name)
     endif()
 endfunction()
 
+# Let @p target and its users see src/NAME, the current folder, and no other folder of src/.
+function(bkt_layer_root name target)
+    set(root "${CMAKE_BINARY_DIR}/layers/${name}/src")
+    file(MAKE_DIRECTORY "${root}")
+    file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}" "${root}/${name}" SYMBOLIC)
+    target_include_directories(${target} PUBLIC "${root}" "${CMAKE_BINARY_DIR}/generated")
+endfunction()
+
 # Every header must compile alone: one object per header, built with the layer's own include path.
 function(bkt_check_headers name)
-    file(GLOB headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.h")
+    file(GLOB_RECURSE headers RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS "*.h")
     set(sources "")
     foreach(header IN LISTS headers)
-        get_filename_component(stem "${header}" NAME)
-        set(source "${CMAKE_CURRENT_BINARY_DIR}/alone/${stem}.c")
-        file(CONFIGURE OUTPUT "${source}" CONTENT "#include \"${stem}\"\n#include \"${stem}\"\nextern int bkt_alone;\n")
+        set(source "${CMAKE_CURRENT_BINARY_DIR}/alone/${header}.c")
+        file(CONFIGURE OUTPUT "${source}" CONTENT
+            "#include \"${name}/${header}\"\n#include \"${name}/${header}\"\nextern int bkt_alone;\n")
         list(APPEND sources "${source}")
     endforeach()
     if(sources)

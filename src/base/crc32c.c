@@ -3,7 +3,7 @@
  * An instruction takes 8 bytes and gives its result three cycles later, so three lanes of one buffer are
  * summed at once.  The lanes are joined by linearity.  The first lane's sum is carried over as many zeros as
  * the second lane has bytes, and XORed with the second lane's sum. */
-#include "crc32c.h"
+#include "base/crc32c.h"
 
 #include <endian.h>
 #include <pthread.h>

@@ -1,11 +1,11 @@
-#include "err.h"
+#include "base/err.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "url.h"
+#include "base/url.h"
 
 static const struct {
     int         code;

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "err.h"
+#include "base/err.h"
 
 /** Make room for one more element of an array on the heap.
  * @param vp    address of the array's pointer (an empty array is NULL)

@@ -1,6 +1,6 @@
 /* Open addressing over indices into an entry array.  Keys come from stored files, so they are hashed with a
  * per-process seed: the author of a hostile group cannot construct collisions. */
-#include "map.h"
+#include "base/map.h"
 
 #include <pthread.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "plain_file.h"
+#include "base/plain_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

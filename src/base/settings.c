@@ -1,4 +1,4 @@
-#include "settings.h"
+#include "base/settings.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "buf.h"
-#include "plain_file.h"
-#include "url.h"
+#include "base/bytes.h"
+#include "base/plain_file.h"
+#include "base/url.h"
 
 #define MAX_FILE (1024U * 1024) /* bytes; the same limit as for AWS's files (storage/cred_util.c) */
 

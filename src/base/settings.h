@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "err.h"
+#include "base/err.h"
 
 /* The defaults of sizes were measured; bench/tuning.md has the figures for each setting.  Time limits
  * follow from protocols.  connect_ms allows four SYNs of Linux (sent after 0, 1, 3 and 7 s).  stall_ms

@@ -1,4 +1,4 @@
-#include "trace.h"
+#include "base/trace.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "url.h"
+#include "base/url.h"
 
 static const struct {
     const char *name;

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "err.h"
+#include "base/err.h"
 
 enum bkt_trace_cat {
     BKT_TRACE_VOL    = 1 << 0,

@@ -1,4 +1,4 @@
-#include "url.h"
+#include "base/url.h"
 
 #include <string.h>
 #include <strings.h>

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "buf.h"
+#include "base/bytes.h"
 
 #define BKT_UTF8_ESCAPED 13 /* the most bytes that bkt_utf8_escape() writes, including the NUL */
 

@@ -1,10 +1,10 @@
 /* What programs' reads add to the parts of this layer: read-ahead, and data that were written and not yet stored. */
-#include "chunk.h"
+#include "chunk/chunk.h"
 
-#include "ahead.h"
-#include "cache.h"
-#include "dirty.h"
-#include "dsetio.h"
+#include "chunk/ahead/predict.h"
+#include "chunk/dataset/chunk_cache.h"
+#include "chunk/write/write_cache.h"
+#include "chunk/dataset/dataset.h"
 
 int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err)
 {

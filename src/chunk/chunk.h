@@ -12,11 +12,11 @@
 
 #include <stdatomic.h>
 
-#include "domain.h"
-#include "filter.h"
-#include "model.h"
-#include "recast.h"
-#include "sel.h"
+#include "schema/domain/domain.h"
+#include "chunk/filter/pipeline.h"
+#include "schema/model/model.h"
+#include "chunk/filter/number_kernels.h"
+#include "chunk/select/selection.h"
 
 /* ---- datasets opened for input ---- */
 struct bkt_dsetio; /* one dataset's pipeline, chunk locations and cache keys; refcounted */

@@ -1,4 +1,4 @@
-#include "stats.h"
+#include "storage/stats.h"
 
 #include <inttypes.h>
 #include <pthread.h>

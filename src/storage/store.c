@@ -2,7 +2,7 @@
  *
  * A completion may arrive while the same thread runs another completion.  It is deferred until the other one
  * returns.  So a done() that starts the next request never nests, however long the chain. */
-#include "store.h"
+#include "storage/store.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "num.h"
-#include "stats.h"
-#include "store_impl.h"
-#include "trace.h"
+#include "base/num.h"
+#include "storage/stats.h"
+#include "storage/store_impl.h"
+#include "base/trace.h"
 
 static const struct {
     const char *name;

@@ -26,9 +26,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "buf.h"
-#include "err.h"
-#include "settings.h"
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/settings.h"
 
 #define BKT_WHOLE    UINT64_MAX
 #define BKT_ETAG_MAX 96 /* S3's have 40 bytes at most (quotes, MD5, "-10000"), those of directories 52; a

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "store.h"
+#include "storage/store.h"
 
 struct bkt_store_ops {
     const char *name;

@@ -5,17 +5,17 @@
 
 #include <openssl/crypto.h>
 
-#include "cred.h"
-#include "engine.h"
-#include "file_impl.h"
-#include "pool.h"
-#include "s3.h"
-#include "stats.h"
-#include "stdfd.h"
-#include "store.h"
-#include "store_impl.h"
-#include "tls.h"
-#include "url.h"
+#include "storage/aws/cred/cred.h"
+#include "storage/http/engine.h"
+#include "storage/file/file_impl.h"
+#include "base/os/pool.h"
+#include "storage/s3/s3.h"
+#include "storage/stats.h"
+#include "base/os/stdfd.h"
+#include "storage/store.h"
+#include "storage/store_impl.h"
+#include "storage/http/tls.h"
+#include "base/url.h"
 
 static const struct {
     const char *prefix;

@@ -7,15 +7,15 @@
 #include <string.h>
 
 #include "bkt_config.h"
-#include "info.h"
-#include "plugin.h"
-#include "pool.h"
-#include "shadow.h"
-#include "stats.h"
-#include "token.h"
-#include "trace.h"
-#include "vfd.h"
-#include "vol.h"
+#include "vol/info.h"
+#include "vol/core/filter_lookup.h"
+#include "base/os/pool.h"
+#include "vol/old_api/region_shadow.h"
+#include "storage/stats.h"
+#include "vol/core/token.h"
+#include "base/trace.h"
+#include "vol/vfd/store_driver.h"
+#include "vol/core/vol.h"
 
 /* ---- introspection ---- */
 

@@ -1,10 +1,10 @@
-#include "info.h"
+#include "vol/info.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "h5err.h"
-#include "settings.h"
+#include "vol/core/h5err.h"
+#include "base/settings.h"
 
 /* Texts that have copies, for the case that there is no memory for one more; HDF5's global lock guards
  * them.  Programs have one or two. */

@@ -1,7 +1,7 @@
 /* Fuzz target: chunk-location JSON (load --chunk-map), which anybody may have written. */
 #include <stdlib.h>
 
-#include "chunk_map.h"
+#include "schema/json/chunk_locations.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

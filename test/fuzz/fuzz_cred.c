@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cred_impl.h"
-#include "s3_sign.h"
+#include "storage/aws/cred/cred_impl.h"
+#include "storage/aws/sigv4.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

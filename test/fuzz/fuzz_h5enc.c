@@ -1,7 +1,7 @@
 /* HDF5's encodings of datatypes, dataspaces and property lists: the first byte chooses one ('t', 's', 'p'). */
 #include <stdlib.h>
 
-#include "h5enc.h"
+#include "schema/h5enc/h5enc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

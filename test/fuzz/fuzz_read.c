@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk.h"
-#include "num.h"
+#include "chunk/chunk.h"
+#include "base/num.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rebuild.h"
+#include "vol/convert/rebuild.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

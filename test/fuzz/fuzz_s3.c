@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http_reply.h"
-#include "s3_xml.h"
+#include "storage/http/headers.h"
+#include "storage/aws/xml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

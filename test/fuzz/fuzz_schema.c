@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model.h"
-#include "value.h"
+#include "schema/model/model.h"
+#include "schema/json/reference_text.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -12,9 +12,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "pointer.h"
-#include "snapshot.h"
-#include "value.h"
+#include "schema/name/pointer_file.h"
+#include "schema/snapshot/snapshot.h"
+#include "schema/json/reference_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blocks.h"
+#include "vol/dataset/extent_blocks.h"
 #include "http/check.h"
 
 struct form {

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "convert_value.h"
-#include "reroot.h"
+#include "vol/convert/values_to_memory.h"
+#include "schema/json/replace_ids.h"
 #include "type_zoo.h"
 
 #define N 37

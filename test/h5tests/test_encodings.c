@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "checks.h"
-#include "rebuild.h"
+#include "vol/convert/rebuild.h"
 #include "type_zoo.h"
 
 static unsigned seed = 1;

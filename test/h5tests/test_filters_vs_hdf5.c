@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../checks.h"
-#include "filter.h"
+#include "chunk/filter/pipeline.h"
 
 #define ROWS 40
 #define COLS 33

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "http/check.h"
-#include "convert_value.h"
+#include "vol/convert/values_to_memory.h"
 
 #define N 3000
 #define WIDE 8

@@ -8,10 +8,10 @@
 #include <time.h>
 
 #include "../checks.h"
-#include "err.h"
-#include "settings.h"
-#include "stats.h"
-#include "store.h"
+#include "base/err.h"
+#include "base/settings.h"
+#include "storage/stats.h"
+#include "storage/store.h"
 
 static inline double seconds(void)
 {

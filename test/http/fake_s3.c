@@ -7,8 +7,8 @@
 
 #include <openssl/evp.h>
 
-#include "buf.h"
-#include "crc32c.h"
+#include "base/bytes.h"
+#include "base/crc32c.h"
 
 /* Headers of answers stay valid for a while. */
 static const char *kept(const char *etag, const char *id, const char *sum)

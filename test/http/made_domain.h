@@ -5,8 +5,8 @@
 
 #include "check.h"
 
-#include "chunk.h"
-#include "domain.h"
+#include "chunk/chunk.h"
+#include "schema/domain/domain.h"
 
 #define ROOT "g-00000001-00000002-8888-888988-88888a"
 #define DB   "/db/00000001-00000002"

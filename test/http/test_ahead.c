@@ -8,9 +8,9 @@
 #include "made_domain.h"
 #include "server.h"
 
-#include "ahead_jobs.h"
-#include "domain_impl.h"
-#include "pool.h"
+#include "chunk/ahead/jobs.h"
+#include "schema/domain/domain_impl.h"
+#include "base/os/pool.h"
 
 #define N_TINY  600
 #define CHUNK   2048 /* elements */

@@ -1,7 +1,7 @@
 /* DELETEs of one call: one request for many, and its replacement if the server doesn't know that request. */
 #include "check.h"
 #include "server.h"
-#include "stats.h"
+#include "storage/stats.h"
 
 #define SOME 3
 #define MANY 600

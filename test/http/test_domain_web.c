@@ -3,8 +3,8 @@
 #include "check.h"
 #include "server.h"
 
-#include "domain.h"
-#include "pool.h"
+#include "schema/domain/domain.h"
+#include "base/os/pool.h"
 
 #define ROOT "g-b03b24ef-69f244b6-b03b-a4ef69-f244b6"
 

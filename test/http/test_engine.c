@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "engine.h"
+#include "storage/http/engine.h"
 #include "sanitizer.h"
 #include "server.h"
 

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "check.h"
-#include "engine.h"
+#include "storage/http/engine.h"
 #include "server.h"
 
 #define SLOTS  16

@@ -2,7 +2,7 @@
 #include "made_domain.h"
 #include "server.h"
 
-#include "pool.h"
+#include "base/os/pool.h"
 
 #define PART  ((size_t)8 << 20) /* bytes that each file has of it */
 #define ELEMS (2 * PART / sizeof(int32_t))

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "stats.h"
+#include "storage/stats.h"
 
 static char prefix[40];
 

@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "domain.h"
-#include "objects.h"
-#include "pool.h"
-#include "snapshot.h"
+#include "schema/domain/domain.h"
+#include "schema/domain/object_cache.h"
+#include "base/os/pool.h"
+#include "schema/snapshot/snapshot.h"
 
 #define ROOT "g-00000001-00000002-8888-888988-88888a"
 #define N    300 /* groups besides the root */

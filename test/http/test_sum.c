@@ -2,7 +2,7 @@
 #include <limits.h>
 
 #include "check.h"
-#include "crc32c.h"
+#include "base/crc32c.h"
 #include "fake_s3.h"
 
 #define TEXT "0123456789 and some more bytes"

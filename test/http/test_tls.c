@@ -13,9 +13,9 @@
 #include <curl/curl.h>
 
 #include "check.h"
-#include "cred_impl.h"
+#include "storage/aws/cred/cred_impl.h"
 #include "server.h"
-#include "tls.h"
+#include "storage/http/tls.h"
 #include "tls_front.h"
 
 #define TEXT  "over TLS\n"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "cred_impl.h"
+#include "storage/aws/cred/cred_impl.h"
 #include "fake_s3.h"
 #include "sanitizer.h"
 #include "tls_front.h"

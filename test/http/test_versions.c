@@ -4,7 +4,7 @@
 #include "made_domain.h"
 #include "server.h"
 
-#include "pool.h"
+#include "base/os/pool.h"
 
 #define N_SETS 400
 #define N      64 /* elements of each */

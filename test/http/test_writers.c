@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "../unit/schema/edit_testing.h"
-#include "chunk.h"
+#include "chunk/chunk.h"
 #include "fake_s3.h"
-#include "pool.h"
-#include "write.h"
+#include "base/os/pool.h"
+#include "chunk/write/write.h"
 
 enum { WRITERS = 16, ROUNDS = 4, N = WRITERS * ROUNDS };
 #define NAME "s3://buck/w.h5"

@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "buf.h"
+#include "base/bytes.h"
 #include "cm.h"
-#include "num.h"
+#include "base/num.h"
 
 static void buffers_grow_and_end_in_nul(void **state)
 {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cm.h"
-#include "crc32c.h"
+#include "base/crc32c.h"
 
 typedef uint32_t sum_fn(uint32_t sum, const void *p, size_t n);
 static sum_fn *const ways[] = {bkt_crc32c, bkt_crc32c_by_tables};

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "cm.h"
-#include "err.h"
-#include "trace.h"
+#include "base/err.h"
+#include "base/trace.h"
 
 static int inner(struct bkt_err *err) { BKT_FAIL(err, BKT_ENOENT, "no %s", "thing"); }
 static int outer(struct bkt_err *err)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cm.h"
-#include "forkguard.h"
+#include "base/os/fork.h"
 
 static struct shared {
     struct bkt_forkguard guard;

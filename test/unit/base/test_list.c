@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cm.h"
-#include "list.h"
+#include "base/list.h"
 
 static void arrays_grow_and_keep_what_they_hold(void **state)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cm.h"
-#include "map.h"
+#include "base/map.h"
 
 static int   values[20000];
 static int   n_freed;

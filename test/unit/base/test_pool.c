@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cm.h"
-#include "pool.h"
+#include "base/os/pool.h"
 #include "sanitizer.h"
 
 #define N 5000

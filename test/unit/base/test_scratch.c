@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cm.h"
-#include "scratch.h"
+#include "base/os/scratch_pool.h"
 
 #define N 40
 static const size_t sizes[] = {1, 40000, 300000, 1 << 20, (1 << 20) + 1, (2 << 20) - 64, 2 << 20, 9 << 20};

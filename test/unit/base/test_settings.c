@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cm.h"
-#include "settings.h"
+#include "base/settings.h"
 
 static char dir[] = "/tmp/bkt_settingsXXXXXX";
 static char file[64];

@@ -1,7 +1,7 @@
 #include <signal.h>
 
 #include "cm.h"
-#include "thread.h"
+#include "base/os/thread.h"
 
 static void *mask_here(void *out)
 {

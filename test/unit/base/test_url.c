@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "cm.h"
-#include "err.h"
-#include "url.h"
+#include "base/err.h"
+#include "base/url.h"
 
 static void secrets_are_hidden(void **state)
 {

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "cm.h"
-#include "utf8.h"
+#include "base/utf8.h"
 
 static void sequences_are_told_from_what_only_looks_like_them(void **state)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../../checks.h"
-#include "filter.h"
+#include "chunk/filter/pipeline.h"
 
 static inline uint32_t rnd(uint32_t *state) /* xorshift32 */
 {

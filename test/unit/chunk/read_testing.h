@@ -2,9 +2,9 @@
 #ifndef BKT_READ_TESTING_H
 #define BKT_READ_TESTING_H
 
-#include "chunk.h"
+#include "chunk/chunk.h"
 #include "filter_testing.h"
-#include "num.h"
+#include "base/num.h"
 
 /** Elements selected, as offsets in the extent, in selection order.  free(). */
 static inline uint64_t *model_of(const struct bkt_sel *s, uint64_t *n)

@@ -1,5 +1,5 @@
 /* The names that chunks and files are cached under: remembered while they are needed, and no longer. */
-#include "cache.h"
+#include "chunk/dataset/chunk_cache.h"
 #include "world.h"
 
 #define N     50000 /* names, as a session that goes through as many datasets uses */

@@ -7,7 +7,7 @@
 #include <zstd.h>
 
 #include "bkt_config.h"
-#include "filter_impl.h"
+#include "chunk/filter/filters_impl.h"
 #include "filter_testing.h"
 
 typedef size_t encode_fn(const unsigned char *in, size_t n, unsigned char *out, size_t cap, unsigned variant);

@@ -1,7 +1,7 @@
 /* The pipeline around the decoders: order, masks, lengths, plugins, messages. */
 #include <zlib.h>
 
-#include "filter_impl.h"
+#include "chunk/filter/filters_impl.h"
 #include "filter_testing.h"
 
 #define N 4000

@@ -3,7 +3,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "filter_impl.h"
+#include "chunk/filter/filters_impl.h"
 #include "filter_testing.h"
 
 static void shuffle(const unsigned char *in, unsigned char *out, size_t n_bytes, size_t es)

@@ -1,6 +1,6 @@
 /* Selection x chunk grid against a model that lists every element: each selected element is found in exactly
  * one run of the right chunk, in both directions; and hostile numbers are refused without work. */
-#include "grid.h"
+#include "chunk/select/grid.h"
 
 #include "read_testing.h"
 

@@ -1,9 +1,9 @@
 /* How much is under way at once, by setting in_flight.  A store of the test's own keeps all requests until
  * the reading thread waits for one of them: as both of the pool's threads are busy, it is the reading thread
  * that runs the job which answers them. */
-#include "domain_impl.h"
-#include "pool.h"
-#include "store_impl.h"
+#include "schema/domain/domain_impl.h"
+#include "base/os/pool.h"
+#include "storage/store_impl.h"
 #include "world.h"
 
 #define IN_FLIGHT (8u << 20) /* as much as two threads have of a directory */

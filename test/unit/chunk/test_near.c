@@ -1,7 +1,7 @@
 /* The neighbourhood of small reads: it depends on the cache before the call, not on the order in which the
  * call's ranges arrive. */
-#include "cache.h"
-#include "task.h"
+#include "chunk/dataset/chunk_cache.h"
+#include "chunk/read/fetch_task.h"
 #include "world.h"
 
 #define EACH   (1u << 20)

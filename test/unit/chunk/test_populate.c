@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "task.h"
+#include "chunk/read/fetch_task.h"
 #include "filter_testing.h"
 
 #define MIB   ((size_t)1 << 20)

@@ -1,5 +1,5 @@
 /* The number of requests and bytes of a read: ranges that are fetched together, and in parts. */
-#include "plan.h"
+#include "chunk/read/segments.h"
 #include "world.h"
 
 /* How far apart ranges may be to be fetched as one: little always, more where they are long and requests dear. */

@@ -3,9 +3,9 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "domain_impl.h"
-#include "fault.h"
-#include "pool.h"
+#include "schema/domain/domain_impl.h"
+#include "storage/other/fault_store.h"
+#include "base/os/pool.h"
 #include "world.h"
 
 #define DIM     4000

@@ -1,6 +1,6 @@
 /* Grids of 2^50 chunks of which a few are stored, behind a chunk table that is as sparse: code that goes
  * through the whole grid never ends. */
-#include "num.h"
+#include "base/num.h"
 #include "world.h"
 
 enum { N = 1, TABLE_N = 2, ROWS = 4, COLUMNS = 8, ROW = 12, PER_CHUNK = ROWS * COLUMNS };

@@ -2,10 +2,10 @@
  * has the bytes that the request ended with, or fails.  A store of the test's own plays the requests. */
 #include <sched.h>
 
-#include "domain_impl.h"
-#include "pool.h"
-#include "store_impl.h"
-#include "task.h"
+#include "schema/domain/domain_impl.h"
+#include "base/os/pool.h"
+#include "storage/store_impl.h"
+#include "chunk/read/fetch_task.h"
 #include "world.h"
 
 #define N_CHUNKS 40

@@ -3,8 +3,8 @@
  * requests is checked. */
 #include "write_testing.h"
 
-#include "dirty.h"
-#include "map.h"
+#include "chunk/write/write_cache.h"
+#include "base/map.h"
 #include "sanitizer.h"
 
 static const char *const lists[] = {

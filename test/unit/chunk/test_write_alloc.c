@@ -5,10 +5,10 @@
 
 #include <jansson.h>
 
-#include "domain_impl.h"
-#include "dsetio.h"
-#include "edit.h"
-#include "pool.h"
+#include "schema/domain/domain_impl.h"
+#include "chunk/dataset/dataset.h"
+#include "schema/edit/edit.h"
+#include "base/os/pool.h"
 #include "sanitizer.h"
 #include "write_testing.h"
 

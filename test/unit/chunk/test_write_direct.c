@@ -1,7 +1,7 @@
 /* Large requests, whose chunks go straight from the caller's memory: they keep their place among other
  * writes.  When they fail, earlier writes are not lost. */
-#include "pool.h"
-#include "store_impl.h"
+#include "base/os/pool.h"
+#include "storage/store_impl.h"
 #include "write_testing.h"
 
 enum { CHUNK = 1u << 16, N_CHUNKS = 8 };

@@ -4,8 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dirty.h"
-#include "pool.h"
+#include "chunk/write/write_cache.h"
+#include "base/os/pool.h"
 #include "write_testing.h"
 
 /* The sleep of a slow store's requests: all of them until the program has seen half of its cache in use, then

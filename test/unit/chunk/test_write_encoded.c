@@ -4,9 +4,9 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "dirty.h"
-#include "edit.h"
-#include "pool.h"
+#include "chunk/write/write_cache.h"
+#include "schema/edit/edit.h"
+#include "base/os/pool.h"
 #include "sanitizer.h"
 #include "write_testing.h"
 

@@ -5,10 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "domain_impl.h"
-#include "edit.h"
-#include "fault.h"
-#include "pool.h"
+#include "schema/domain/domain_impl.h"
+#include "schema/edit/edit.h"
+#include "storage/other/fault_store.h"
+#include "base/os/pool.h"
 #include "write_testing.h"
 
 static void put_between(struct world *w, const struct bkt_fault *f, size_t n, struct bkt_store **st)

@@ -1,6 +1,6 @@
 /* Extents that shrink and grow: cut-off elements come back as fill values, whether they were stored, dirty,
  * or both.  Entries cached under the old extent are not used for others. */
-#include "edit.h"
+#include "schema/edit/edit.h"
 #include "write_testing.h"
 
 #define MAX 24

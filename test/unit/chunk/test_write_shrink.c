@@ -1,10 +1,10 @@
 /* A shrink that fails or is cut off at any of its requests: the stored state reads as the old extent with all
  * its data, or as the new one.  A writer that lets it grow again, here or elsewhere, finds fill values. */
-#include "domain_impl.h"
-#include "dsetio.h"
-#include "edit.h"
-#include "fault.h"
-#include "pool.h"
+#include "schema/domain/domain_impl.h"
+#include "chunk/dataset/dataset.h"
+#include "schema/edit/edit.h"
+#include "storage/other/fault_store.h"
+#include "base/os/pool.h"
 #include "write_testing.h"
 
 enum { ROWS = 8, COLS = 12, FEWER_ROWS = 4, FEWER_COLS = 7 };

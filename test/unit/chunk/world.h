@@ -6,9 +6,9 @@
 #include <stdarg.h>
 #include <zlib.h>
 
-#include "chunk.h"
+#include "chunk/chunk.h"
 #include "read_testing.h"
-#include "stats.h"
+#include "storage/stats.h"
 
 #define WORLD_ROOT "g-00000001-00000002-8888-888988-88888a"
 #define WORLD_DB "db/00000001-00000002"

@@ -3,10 +3,10 @@
 #ifndef BKT_WRITE_TESTING_H
 #define BKT_WRITE_TESTING_H
 
-#include "domain_impl.h"
-#include "fault.h"
+#include "schema/domain/domain_impl.h"
+#include "storage/other/fault_store.h"
 #include "world.h"
-#include "write.h"
+#include "chunk/write/write.h"
 
 static inline uint64_t puts_sent(void)
 {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "../../checks.h"
-#include "model.h"
+#include "schema/model/model.h"
 
 #define ROOT_ID "g-b03b24ef-69f244b6-38b3-ac67e1-7acc3e"
 #define DSET_ID "d-b03b24ef-69f244b6-56e5-25125a-89ba79"

@@ -3,10 +3,10 @@
 #define DOMAIN_TESTING_H
 
 #include "check.h"
-#include "domain_impl.h"
+#include "schema/domain/domain_impl.h"
 #include "domains_end.h"
-#include "pool.h"
-#include "stats.h"
+#include "base/os/pool.h"
+#include "storage/stats.h"
 
 static inline void put(struct bkt_store *st, const char *key, const char *text)
 {

@@ -2,9 +2,9 @@
 #ifndef BKT_DOMAINS_END_H
 #define BKT_DOMAINS_END_H
 
-#include "domain.h"
-#include "pool.h"
-#include "store.h"
+#include "schema/domain/domain.h"
+#include "base/os/pool.h"
+#include "storage/store.h"
 
 static struct bkt_settings set;
 

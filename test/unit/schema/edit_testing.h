@@ -3,11 +3,11 @@
 #define BKT_EDIT_TESTING_H
 
 #include "check.h"
-#include "domain_impl.h"
+#include "schema/domain/domain_impl.h"
 #include "domains_end.h"
-#include "edit.h"
-#include "edit_impl.h"
-#include "stats.h"
+#include "schema/edit/edit.h"
+#include "schema/edit/edit_impl.h"
+#include "storage/stats.h"
 
 /* A call must succeed; its error is shown when it doesn't. */
 #define OK(call)                                                                                             \

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model.h"
+#include "schema/model/model.h"
 
 #define SAME(cond)                                                                                           \
     do {                                                                                                     \

@@ -4,8 +4,8 @@
 #define BKT_SCAN_SAME_H
 
 #include "model_equal.h"
-#include "parse.h"
-#include "scan.h"
+#include "schema/json/schema_json.h"
+#include "schema/json/json_scan.h"
 
 static inline bool same_story(const struct bkt_err *a, const struct bkt_err *b)
 {

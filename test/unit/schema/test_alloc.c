@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "parse.h"
+#include "schema/json/schema_json.h"
 
 static long left = -1; /* allocations until one fails; negative: none does */
 static bool fails(void)

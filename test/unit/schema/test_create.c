@@ -1,5 +1,5 @@
 /* Domains made, replaced and deleted: names, folders, owners, both versions of the schema, and refused calls. */
-#include "bucket_dir.h"
+#include "schema/name/bucket_dir.h"
 #include "edit_testing.h"
 
 #include <sys/stat.h>

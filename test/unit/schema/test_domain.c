@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "objects_impl.h"
+#include "schema/domain/object_cache_impl.h"
 
 static void opening_takes_two_gets_and_a_second_look_none(void)
 {

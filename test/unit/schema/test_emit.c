@@ -1,9 +1,9 @@
 /* Emitted JSON parses to the same object, and has the form that HSDS 0.9 reads. */
 #include "check.h"
-#include "domain.h"
-#include "json.h"
+#include "schema/domain/domain.h"
+#include "schema/json/json.h"
 #include "model_equal.h"
-#include "parse.h"
+#include "schema/json/schema_json.h"
 
 #include <dirent.h>
 #include <jansson.h>

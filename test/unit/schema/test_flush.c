@@ -1,6 +1,6 @@
 /* Flushes to stores that fail, that lose answers, and that die in the middle. */
 #include "flush_testing.h"
-#include "stats.h"
+#include "storage/stats.h"
 
 static void what_fails_is_kept(void)
 {

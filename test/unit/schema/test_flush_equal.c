@@ -1,7 +1,7 @@
 /* Two writers made the same thing by one name: the results for names, references and counts. */
 #include "flush_testing.h"
-#include "objects.h"
-#include "value.h"
+#include "schema/domain/object_cache.h"
+#include "schema/json/reference_text.h"
 
 /* A new name that another writer has taken: the old name stays stored, whatever happened to it here. */
 static void attributes_renamed_to_taken_names(void)

@@ -1,7 +1,7 @@
 /* Two writers of one domain: the changes of both are there after both have flushed. */
 #include "flush_testing.h"
-#include "objects.h"
-#include "store_impl.h"
+#include "schema/domain/object_cache.h"
+#include "storage/store_impl.h"
 
 static void unlink_it(struct bkt_domain *d, const struct bkt_id *group, const char *of)
 {

@@ -1,7 +1,7 @@
 /* HDF5's encodings: one that is cut off, has a false length, or doesn't fit its surroundings is refused, with
  * the reason. */
 #include "check.h"
-#include "h5enc.h"
+#include "schema/h5enc/h5enc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Datasets' documents: every layout, its references, every spelling of a filter. */
 #include "object_testing.h"
-#include "value.h"
+#include "schema/json/reference_text.h"
 
 /* ---- layouts ---- */
 

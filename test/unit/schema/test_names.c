@@ -1,6 +1,6 @@
 /* The meaning of file names. */
 #include "check.h"
-#include "domain.h"
+#include "schema/domain/domain.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 /* Groups, datasets and domains: links and their order, creation properties, ACLs, broken
  * JSON. */
 #include "object_testing.h"
-#include "value.h"
+#include "schema/json/reference_text.h"
 
 /* ---- links ---- */
 

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "domain.h"
-#include "pointer.h"
+#include "schema/domain/domain.h"
+#include "schema/name/pointer_file.h"
 
 static char dir[]  = "/tmp/bkt_pointerXXXXXX";
 static char path[64];

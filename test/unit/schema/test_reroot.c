@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "acl.h"
-#include "reroot.h"
+#include "schema/json/acl.h"
+#include "schema/json/replace_ids.h"
 
 #define OLD   "1eba0da4-72913740"
 #define NEW   "aaaaaaaa-bbbbbbbb"

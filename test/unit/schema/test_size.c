@@ -5,7 +5,7 @@
 
 #include <malloc.h>
 
-#include "object.h"
+#include "schema/model/object_life.h"
 
 #if UNDER_TSAN || UNDER_ASAN || !defined(__GLIBC__)
 #define OWN_MALLOC 0

@@ -3,7 +3,7 @@
 #include <zlib.h>
 
 #include "check.h"
-#include "snapshot.h"
+#include "schema/snapshot/snapshot.h"
 
 #define G1 "g-b03b24ef-69f244b6-56e5-25125a-89ba70"
 #define T1 "t-b03b24ef-69f244b6-56e5-25125a-89ba71"

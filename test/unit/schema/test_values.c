@@ -1,6 +1,6 @@
 /* Attribute and fill values: JSON -> stored form, given in hex. */
 #include "check.h"
-#include "value.h"
+#include "schema/json/reference_text.h"
 
 #define SCALAR       "{'class': 'H5S_SCALAR'}"
 #define S(n)         "{'class': 'H5S_SIMPLE', 'dims': [" n "]}"

@@ -17,9 +17,9 @@
 
 #include "../../http/server.h"
 #include "../base/cm.h"
-#include "cred.h"
-#include "cred_impl.h"
-#include "s3_sign.h"
+#include "storage/aws/cred/cred.h"
+#include "storage/aws/cred/cred_impl.h"
+#include "storage/aws/sigv4.h"
 
 static struct {
     char           home[64];

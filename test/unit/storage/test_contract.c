@@ -5,7 +5,7 @@
 
 #include "http/check.h"
 
-#include "pool.h"
+#include "base/os/pool.h"
 
 static const char *which; /* for messages */
 static char        dir[] = "/tmp/bkt-store-XXXXXX";

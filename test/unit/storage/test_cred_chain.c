@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "cred_world.h"
-#include "stats.h"
+#include "storage/stats.h"
 
 /* The result of one look. */
 struct found {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "../base/cm.h"
-#include "cred_impl.h"
-#include "cred_json.h"
+#include "storage/aws/cred/cred_impl.h"
+#include "storage/aws/cred/json_fields.h"
 
 /* ---- INI ---- */
 

@@ -2,7 +2,7 @@
  * thousands. */
 #include "http/check.h"
 
-#include "delay.h"
+#include "storage/http/timer_heap.h"
 
 #define N 20000u
 #define LOG_N 15u /* 2^15 > N */

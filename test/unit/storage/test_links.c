@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "beneath.h"
+#include "base/os/beneath.h"
 #include "http/check.h"
 
 enum { OWNER = 65001, OTHER = 65002, GROUP = 65003 };

@@ -1,7 +1,7 @@
 /* How many requests a server gets at once (engine_pace.c), by the answers it gives. */
 #include "http/check.h"
 
-#include "engine_impl.h"
+#include "storage/http/engine_impl.h"
 
 #define CHUNK (1u << 20)
 

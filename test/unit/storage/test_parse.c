@@ -1,9 +1,9 @@
 /* Pure parts of HTTP and S3: headers, addresses, XML, also cut and mutated. */
 #include "http/check.h"
 
-#include "http_reply.h"
-#include "s3_url.h"
-#include "s3_xml.h"
+#include "storage/http/headers.h"
+#include "storage/s3/address.h"
+#include "storage/aws/xml.h"
 
 static void content_range(void)
 {

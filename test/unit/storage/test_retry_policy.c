@@ -1,7 +1,7 @@
 /* The table of retried failures, and the limits on how often and how long. */
 #include "http/check.h"
 
-#include "retry.h"
+#include "storage/http/retry_policy.h"
 
 static const struct {
     enum bkt_wire        wire;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../base/cm.h"
-#include "s3_sign.h"
+#include "storage/aws/sigv4.h"
 
 #define E BKT_SIGN_REENCODE
 #define N BKT_SIGN_NORMALIZE

@@ -1,0 +1,69 @@
+/* One growable byte buffer and one bounds-checked reader, for all layers.
+ *
+ * A zeroed `struct bkt_buf` is an empty buffer.  ptr[len] is NUL whenever ptr is not NULL, so that a
+ * text can be used as a C string; len does not count it. */
+#ifndef BKT_BUF_H
+#define BKT_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct bkt_buf {
+    unsigned char *ptr;
+    size_t         len, cap;
+};
+
+/** Make room for @p more bytes behind len (plus the NUL).  BKT_ENOMEM leaves the buffer as it was. */
+BKT_NODISCARD int bkt_buf_reserve(struct bkt_buf *b, size_t more);
+/** Append @p n bytes, a text, or formatted text.  BKT_ENOMEM leaves the buffer as it was. */
+BKT_NODISCARD int bkt_buf_add(struct bkt_buf *b, const void *p, size_t n);
+BKT_NODISCARD int bkt_buf_add_str(struct bkt_buf *b, const char *s);
+BKT_NODISCARD int bkt_buf_addf(struct bkt_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/** Make the length exactly @p n; new bytes are not initialised. */
+BKT_NODISCARD int bkt_buf_resize(struct bkt_buf *b, size_t n);
+
+/** Shorten to @p n bytes (at most the present length). */
+void bkt_buf_cut(struct bkt_buf *b, size_t n);
+
+/** The contents as a C string, "" for an empty buffer; borrowed until the next change. */
+const char *bkt_buf_str(const struct bkt_buf *b);
+
+/** Hand the bytes to the caller (free()); the buffer is empty afterwards. */
+void *bkt_buf_steal(struct bkt_buf *b);
+void  bkt_buf_clear(struct bkt_buf *b);  /* keeps the memory */
+void  bkt_buf_fini(struct bkt_buf *b);   /* frees the memory; NULL and empty buffers are allowed */
+/** Free the contents of @p to, and move those of @p from there; @p from is empty afterwards. */
+void  bkt_buf_move(struct bkt_buf *to, struct bkt_buf *from);
+
+/** Reader over borrowed bytes.  After a read past the end, all further reads fail: check `ok` once at the
+ *  end, or each result. */
+struct bkt_rd {
+    const unsigned char *p, *end;
+    bool                 ok;
+};
+/** In this order: a reader of @p n bytes; the number of bytes left; the next @p n bytes, borrowed; the next
+ *  integer of 1 to 8 bytes. */
+struct bkt_rd  bkt_rd_of(const void *p, size_t n);
+size_t         bkt_rd_left(const struct bkt_rd *r);
+const void    *bkt_rd_take(struct bkt_rd *r, size_t n); /* NULL past the end */
+uint64_t       bkt_rd_le(struct bkt_rd *r, unsigned bytes);
+uint64_t       bkt_rd_be(struct bkt_rd *r, unsigned bytes);
+
+/** Read or write little- and big-endian integers of 1 to 8 bytes at @p p. */
+uint64_t bkt_get_le(const void *p, unsigned bytes);
+uint64_t bkt_get_be(const void *p, unsigned bytes);
+void     bkt_put_le(void *p, unsigned bytes, uint64_t v);
+void     bkt_put_be(void *p, unsigned bytes, uint64_t v);
+
+/** Base64 (RFC 4648 section 4; white space is skipped, padding may be absent).  Appends to @p out. */
+BKT_NODISCARD int bkt_base64_decode(const char *text, size_t n, struct bkt_buf *out);
+BKT_NODISCARD int bkt_base64_encode(const void *p, size_t n, struct bkt_buf *out);
+
+/** For BKT_CLEANUP on a malloc'ed pointer of any type. */
+void bkt_freep(void *pp);
+
+#endif

@@ -1,0 +1,218 @@
+#include "base/os/scratch_pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/os/fork.h"
+#include "base/os/huge_pages.h"
+
+/* Blocks that are worth keeping, and how fresh memory is divided; measurements: bench/tuning.md. */
+#define KEEP_MIN (32u << 10) /* smaller blocks are left to malloc() */
+#define KEEP_BYTES                                                                                           \
+    (16u << 20)    /* bytes kept; more is not faster, and raises the memory of a program that reads in steps */
+#define KEEP_N  64 /* blocks that one search looks at */
+#define SHELVES 16
+#define HEAD    64 /* keeps the caller's part aligned to a cache line */
+#define PAGE    ((size_t)4096)
+#define CUT_MIN (256u << 10) /* blocks from this size up to a huge page are cut from a region */
+#define REGION  ((size_t)8 << 20)
+
+/* Several blocks in one piece of memory, so that blocks of 1 MiB have huge pages too.  The region is freed
+ * with its last block. */
+struct region {
+    size_t size, used; /* bytes */
+    size_t refs;       /* its blocks, plus one while it is the shelf's open region */
+    char *data;
+};
+
+union head {
+    struct {
+        size_t size;       /* of the caller's part */
+        struct region *in; /* NULL: not cut from a region */
+        struct shelf
+            *of; /* the shelf that gets it back; a decoding thread may release a block that another thread
+                    took */
+    };
+    char room[HEAD];
+};
+
+/* One shelf for every four processors, like I/O threads, each with its part of KEEP_BYTES.  With fewer
+ * shelves, threads that decode side by side would wait for each other's locks. */
+static struct shelf {
+    pthread_mutex_t lock; /* guards the members below */
+    struct region *open_region;
+    union head *kept[KEEP_N];
+    size_t n_kept, kept_bytes;
+    struct bkt_forkguard guard;
+} shelves[SHELVES];
+static size_t n_shelves;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void begin(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN) / 4;
+    n_shelves = n < 1 ? 1 : n > SHELVES ? SHELVES : (size_t)n;
+    for (size_t i = 0; i < n_shelves; i++) {
+        (void)pthread_mutex_init(&shelves[i].lock, NULL);
+        bkt_forkguard_add_last(&shelves[i].guard, &shelves[i].lock,
+                               NULL); /* "last": the write cache takes memory under its own lock */
+    }
+}
+
+/* The shelf of this thread. */
+static struct shelf *shelf(void)
+{
+    static _Atomic size_t begun;
+    static _Thread_local size_t mine; /* index of the shelf, plus one */
+    (void)pthread_once(&once, begin);
+    if (!mine)
+        mine = 1 + atomic_fetch_add(&begun, 1) % n_shelves;
+    return &shelves[mine - 1];
+}
+
+/* The smallest kept block that is large enough, unless it is more than four times too large.  In such a block
+ * three quarters would be unused, and kept memory is limited. */
+static union head *find(struct shelf *s, size_t n) /* lock held */
+{
+    size_t best = KEEP_N;
+    for (size_t i = 0; i < s->n_kept; i++)
+        if (s->kept[i]->size >= n && s->kept[i]->size / 4 <= n &&
+            (best == KEEP_N || s->kept[i]->size < s->kept[best]->size))
+            best = i;
+    if (best == KEEP_N)
+        return NULL;
+    union head *h = s->kept[best];
+    s->kept[best] = s->kept[--s->n_kept];
+    s->kept_bytes -= h->size;
+    return h;
+}
+
+/* Fresh memory, in huge pages where possible: a page of 2 MiB costs one page fault instead of 512. */
+static void *map(size_t n)
+{
+    void *p = NULL;
+    if (posix_memalign(&p, n >= BKT_HUGE_PAGE ? BKT_HUGE_PAGE : HEAD, n) != 0)
+        return NULL;
+    if (n >= BKT_HUGE_PAGE && bkt_huge_take(p)) /* the first page shows whether huge pages are expensive */
+        bkt_huge_want((char *)p + BKT_HUGE_PAGE, n - BKT_HUGE_PAGE);
+    return p;
+}
+
+static void region_leave(struct region *r)
+{
+    if (!r || --r->refs)
+        return;
+    free(r->data);
+    free(r);
+}
+
+/* A region for several blocks of @p total bytes; about REGION bytes. */
+static struct region *region_new(size_t total)
+{
+    struct region *r = malloc(sizeof *r);
+    size_t n = (REGION + total / 2) / total * total;
+    char *p = r ? map(n) : NULL;
+    if (!p) {
+        free(r);
+        return NULL;
+    }
+    *r = (struct region){.size = n, .refs = 1, .data = p};
+    return r;
+}
+
+static union head *cut(struct shelf *s, size_t total) /* lock held */
+{
+    struct region *r = s->open_region;
+    if (!r || r->size - r->used < total) {
+        if (!(r = region_new(total)))
+            return NULL;
+        region_leave(s->open_region);
+        s->open_region = r;
+    }
+    union head *h = (union head *)(void *)(r->data + r->used);
+    r->used += total;
+    r->refs++;
+    h->in = r;
+    return h;
+}
+
+/* Free a block.  If its region stays, because it has other blocks, the block's pages are returned to the
+ * system. */
+static void drop(union head *h) /* lock held */
+{
+    struct region *r = h->in;
+    char *from = (char *)h;
+    size_t n = sizeof *h + h->size, skip = (PAGE - (uintptr_t)from % PAGE) % PAGE;
+    if (!r) {
+        free(h);
+        return;
+    }
+    if (r->refs > 1)
+        (void)madvise(from + skip, (n - skip) / PAGE * PAGE, MADV_DONTNEED);
+    region_leave(r);
+}
+
+/* A block of memory fresh from the system; lock held. */
+static union head *fresh(struct shelf *s, size_t n)
+{
+    if (n > SIZE_MAX / 2)
+        return NULL;
+    size_t total = (sizeof(union head) + n + HEAD - 1) / HEAD * HEAD;
+    bool some = n >= CUT_MIN && total < BKT_HUGE_PAGE;
+    union head *h = some ? cut(s, total) : map(total);
+    if (h && !some)
+        h->in = NULL;
+    if (h) {
+        h->size = n;
+        h->of = s;
+    }
+    return h;
+}
+
+void *bkt_scratch_take(size_t n)
+{
+    struct shelf *s = shelf();
+    (void)pthread_mutex_lock(&s->lock);
+    union head *h = n >= KEEP_MIN ? find(s, n) : NULL;
+    if (!h)
+        h = fresh(s, n);
+    (void)pthread_mutex_unlock(&s->lock);
+    return h ? h + 1 : NULL;
+}
+
+void bkt_scratch_give(void *p)
+{
+    if (!p)
+        return;
+    union head *h = (union head *)p - 1;
+    struct shelf *s = h->of;
+    size_t most = n_shelves > 4 ? KEEP_BYTES / 4 : KEEP_BYTES / n_shelves;
+    (void)pthread_mutex_lock(&s->lock);
+    if (h->size >= KEEP_MIN && s->n_kept < KEEP_N && h->size <= most - s->kept_bytes) {
+        s->kept[s->n_kept++] = h;
+        s->kept_bytes += h->size;
+    } else {
+        drop(h);
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
+void bkt_scratch_shutdown(void)
+{
+    (void)pthread_once(&once, begin);
+    for (struct shelf *s = shelves; s < shelves + n_shelves; s++) {
+        (void)pthread_mutex_lock(&s->lock);
+        while (s->n_kept)
+            drop(s->kept[--s->n_kept]);
+        s->kept_bytes = 0;
+        region_leave(s->open_region);
+        s->open_region = NULL;
+        (void)pthread_mutex_unlock(&s->lock);
+    }
+}

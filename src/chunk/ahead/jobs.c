@@ -1,0 +1,352 @@
+#include "chunk/ahead/jobs.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "base/os/thread.h"
+#include "base/trace.h"
+
+/* Steps that are fetched side by side: from a server far away, one at a time doesn't fill the line. */
+#define MAX_THREADS 4
+
+static pthread_mutex_t       lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static pthread_cond_t        wake = PTHREAD_COND_INITIALIZER;
+static struct bkt_ahead_job *head, **tail = &head;
+static bool                  stopping;
+static pid_t                 owner;
+static pthread_t             threads[MAX_THREADS];
+static size_t                n_threads, n_idle;
+static bool                  forking;
+static atomic_size_t         n_jobs;
+static pthread_once_t        hooked = PTHREAD_ONCE_INIT;
+static _Thread_local bool    is_ahead; /* set in these threads */
+
+/* A forked child has none of these threads, and must not touch its parent's jobs.  The lock is held. */
+static void after_fork(void)
+{
+    if (owner == getpid())
+        return;
+    owner     = getpid();
+    stopping  = forking = false;
+    n_threads = n_idle = 0;
+    head      = NULL;
+    tail      = &head;
+    atomic_store(&n_jobs, 0);
+}
+
+/* ---- fork() ---- */
+
+static bool any_runs(bool cancel) /* lock held */
+{
+    bool any = false;
+    for (struct bkt_ahead_job *job = head; job; job = job->next)
+        if (job->running) {
+            any = true;
+            if (cancel)
+                atomic_store(&job->cancel, true);
+        }
+    return any;
+}
+
+/* Waits until no job runs.  Jobs hold locks of domains and datasets, also while they wait for an answer; in a
+ * forked child such a lock would stay locked. */
+static void before_fork(void)
+{
+    if (is_ahead)
+        return;
+    (void)pthread_mutex_lock(&lock);
+    forking = true;
+    if (any_runs(true)) {
+        (void)pthread_mutex_unlock(&lock);
+        bkt_store_cancelled();
+        (void)pthread_mutex_lock(&lock);
+    }
+    while (any_runs(false))
+        (void)pthread_cond_wait(&wake, &lock);
+}
+
+static void after_fork_parent(void)
+{
+    if (is_ahead)
+        return;
+    forking = false;
+    (void)pthread_cond_broadcast(&wake);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static void after_fork_child(void)
+{
+    if (is_ahead)
+        return;
+    (void)pthread_cond_init(&wake, NULL); /* waiting threads exist only in the parent */
+    after_fork();
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static void hook(void)
+{
+    bkt_store_hook_fork();
+    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+/* ---- jobs ---- */
+
+static void memory_free(struct bkt_ahead_job *job)
+{
+    free(job->tails);
+    free(job);
+}
+
+static void job_free(struct bkt_ahead_job *job) /* only one that doesn't run */
+{
+    if (!job->io)
+        bkt_domain_close(job->dom);
+    memory_free(job);
+}
+
+/* ---- running a job ---- */
+
+static void run_slab(struct bkt_ahead_job *job)
+{
+    struct bkt_read r = {.io = job->io, .file = &job->sel, .cancel = &job->cancel};
+    if (bkt_read_now(&r, 1, NULL) < 0) /* the program's own read will report it */
+        bkt_trace(BKT_TRACE_CHUNK, "reading ahead in dataset %s failed", job->io->obj->id.text);
+    bkt_read_fini(&r);
+}
+
+uint64_t bkt_ahead_size(const struct bkt_dsetio *io)
+{
+    uint64_t n    = io->elem_size;
+    bool     fits = true;
+    for (unsigned d = 0; d < io->ds->space.rank; d++)
+        fits = fits && bkt_mul_u64(n, io->ds->space.dims[d], &n);
+    if (io->bad.code || io->where == BKT_AT_NONE || io->var || io->ds->space.cls != BKT_S_SIMPLE || !fits || !n ||
+        !bkt_pipeline_builtin(&io->pipe))
+        return UINT64_MAX;
+    return bkt_max_u64(n, io->chunk_bytes);
+}
+
+bool bkt_ahead_takes(struct bkt_ahead_job *job, uint64_t size)
+{
+    if (size > job->each || (job->used && size > job->room - bkt_min_u64(job->used, job->room)))
+        return false;
+    job->used += size;
+    return true;
+}
+
+static bool open_small(struct bkt_ahead_job *job, size_t i, struct bkt_read *r, struct bkt_sel *sel)
+{
+    const struct bkt_object *o = NULL;
+    if (!job->ids[i].text[0] || bkt_domain_get(job->dom, &job->ids[i], &o, NULL) < 0)
+        return false;
+    bool ok = o->kind == BKT_DATASET && bkt_dsetio_open(job->dom, o, NULL, NULL, &r->io, NULL) == BKT_OK;
+    bkt_object_release(o);
+    if (!ok)
+        return false;
+    *sel      = (struct bkt_sel){.kind = BKT_SEL_ALL, .rank = r->io->ds->space.rank, .n_elems = 1};
+    r->file   = sel;
+    r->cancel = &job->cancel;
+    if (bkt_ahead_takes(job, bkt_ahead_size(r->io))) {
+        for (unsigned d = 0; d < sel->rank; d++) {
+            sel->dims[d] = r->io->ds->space.dims[d];
+            sel->n_elems *= sel->dims[d];
+        }
+        return true;
+    }
+    bkt_dsetio_close(r->io);
+    return false;
+}
+
+static void run_siblings(struct bkt_ahead_job *job)
+{
+    struct bkt_read *reads = calloc(job->n, sizeof *reads);
+    struct bkt_sel  *sels  = calloc(job->n, sizeof *sels);
+    bool            *done  = calloc(job->n, sizeof *done);
+    size_t           n     = 0, n_files = done ? bkt_ahead_files(job, done) : 0;
+    for (size_t i = 0; reads && sels && done && i < job->n && !atomic_load(&job->cancel); i++)
+        if (!done[i])
+            n += open_small(job, i, &reads[n], &sels[n]);
+    int rc = n ? bkt_read_now(reads, n, NULL) : BKT_OK;
+    for (size_t i = 0; i < n; i++) {
+        bkt_read_fini(&reads[i]);
+        bkt_dsetio_close(reads[i].io);
+    }
+    bkt_trace(BKT_TRACE_CHUNK, "%zu of %zu siblings read ahead: %s", n + n_files, job->n, bkt_err_text(rc));
+    free(reads);
+    free(sels);
+    free(done);
+}
+
+/* ---- the threads ---- */
+
+static void take_out(struct bkt_ahead_job *job)
+{
+    struct bkt_ahead_job **at = &head;
+    while (*at != job)
+        at = &(*at)->next;
+    if (!(*at = job->next))
+        tail = at;
+    (void)atomic_fetch_sub(&n_jobs, 1);
+}
+
+/* Whether the job has to wait for a running one. */
+static bool waits(const struct bkt_ahead_job *job)
+{
+    for (const struct bkt_ahead_job *o = head; o && job->io; o = o->next)
+        if (o->running && o->io == job->io && bkt_ahead_same_chunks(o, job))
+            return true;
+    return false;
+}
+
+static struct bkt_ahead_job *next_job(void)
+{
+    for (struct bkt_ahead_job *job = head; job; job = job->next)
+        if (!job->running && !waits(job))
+            return job;
+    return NULL;
+}
+
+static void *run(void *arg)
+{
+    (void)arg;
+    (void)pthread_setname_np(pthread_self(), "h5bucket-ahead");
+    is_ahead = true;
+    (void)pthread_mutex_lock(&lock);
+    for (;;) {
+        struct bkt_ahead_job *job = forking ? NULL : next_job();
+        if (!job && stopping)
+            break;
+        if (!job) {
+            n_idle++;
+            (void)pthread_cond_wait(&wake, &lock);
+            n_idle--;
+            continue;
+        }
+        job->running = true;
+        (void)pthread_mutex_unlock(&lock);
+        if (!atomic_load(&job->cancel) && job->io)
+            run_slab(job);
+        else if (!atomic_load(&job->cancel))
+            run_siblings(job);
+        if (!job->io) /* before the job is taken out: a thread that waited for it may expect that the domain
+                         is no longer retained */
+            bkt_domain_close(job->dom);
+        (void)pthread_mutex_lock(&lock);
+        take_out(job);
+        (void)pthread_cond_broadcast(&wake);
+        memory_free(job);
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+/* Starts one more thread if the idle ones have other jobs to do.  False: there is no thread at all. */
+static bool start(void)
+{
+    size_t n_waiting = 0;
+    for (const struct bkt_ahead_job *job = head; job; job = job->next)
+        n_waiting += !job->running;
+    if (n_idle > n_waiting || n_threads == MAX_THREADS)
+        return true;
+    n_threads += bkt_thread_start(&threads[n_threads], run, NULL) == 0;
+    return n_threads > 0;
+}
+
+bool bkt_ahead_post(struct bkt_ahead_job *job)
+{
+    (void)pthread_once(&hooked, hook);
+    (void)pthread_mutex_lock(&lock);
+    after_fork();
+    bool ok = !stopping && start();
+    if (ok) {
+        job->next = NULL;
+        *tail     = job;
+        tail      = &job->next;
+        (void)atomic_fetch_add(&n_jobs, 1);
+        (void)pthread_cond_broadcast(&wake);
+    }
+    (void)pthread_mutex_unlock(&lock);
+    if (!ok)
+        job_free(job);
+    return ok;
+}
+
+bool bkt_ahead_any(void) { return atomic_load(&n_jobs) != 0; }
+
+static bool one_runs(bkt_ahead_match *match, const void *arg)
+{
+    for (struct bkt_ahead_job *job = head; job; job = job->next)
+        if (job->running && match(job, arg))
+            return true;
+    return false;
+}
+
+size_t bkt_ahead_settle(bkt_ahead_match *match, const void *arg, bool cancel, bool *waited)
+{
+    struct bkt_ahead_job *gone = NULL;
+    size_t                n    = 0;
+    bool                  stop = false;
+    if (is_ahead) /* the thread closes datasets that its own job had opened */
+        return 0;
+    (void)pthread_mutex_lock(&lock);
+    after_fork();
+    for (struct bkt_ahead_job *job = head, *next; job; job = next) {
+        next = job->next;
+        if (!match(job, arg))
+            continue;
+        n++;
+        if (job->running) {
+            stop |= cancel;
+            if (cancel)
+                atomic_store(&job->cancel, true);
+            continue;
+        }
+        take_out(job);
+        job->next = gone;
+        gone      = job;
+    }
+    if (stop) { /* storage has locks of its own */
+        (void)pthread_mutex_unlock(&lock);
+        bkt_store_cancelled();
+        (void)pthread_mutex_lock(&lock);
+    }
+    while (one_runs(match, arg)) {
+        if (waited)
+            *waited = true;
+        (void)pthread_cond_wait(&wake, &lock);
+    }
+    (void)pthread_mutex_unlock(&lock);
+    while (gone) {
+        struct bkt_ahead_job *next = gone->next;
+        job_free(gone);
+        gone = next;
+    }
+    return n;
+}
+
+static bool all(struct bkt_ahead_job *job, const void *arg)
+{
+    (void)job, (void)arg;
+    return true;
+}
+
+void bkt_ahead_shutdown(void)
+{
+    if (bkt_ahead_any())
+        (void)bkt_ahead_settle(all, NULL, true, NULL);
+    (void)pthread_mutex_lock(&lock);
+    after_fork();
+    size_t n  = n_threads;
+    stopping  = n > 0;
+    (void)pthread_cond_broadcast(&wake);
+    (void)pthread_mutex_unlock(&lock);
+    for (size_t i = 0; i < n; i++)
+        (void)pthread_join(threads[i], NULL);
+    (void)pthread_mutex_lock(&lock);
+    n_threads = 0;
+    stopping  = false;
+    (void)pthread_mutex_unlock(&lock);
+}

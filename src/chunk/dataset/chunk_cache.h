@@ -1,0 +1,81 @@
+/* Fetched and decoded data, kept per open domain within setting chunk_cache; the least recently used is
+ * evicted first.
+ *
+ * One ordered tree holds both kinds.  Their `space` differs, a number per dataset version or per file:
+ *   decoded chunks    pos = row-major place in the chunk grid; found exactly
+ *   ranges of files   pos = offset in the file; found by coverage
+ * Entries are immutable once put, shared and refcounted: a reader's entry stays valid when it is evicted. */
+#ifndef BKT_CACHE_H
+#define BKT_CACHE_H
+
+#include <stdatomic.h>
+
+#include "schema/domain/domain.h"
+
+struct bkt_cache;
+
+struct bkt_centry {
+    unsigned char *data;    /* len bytes; NULL when missing */
+    size_t         len;
+    bool           missing; /* a chunk that isn't stored */
+    size_t        *starts;  /* variable-size elements: n_starts+1 offsets in data; else NULL */
+    size_t         n_starts;
+    bool           pooled;  /* data is scratch memory */
+    /* used by the cache only */
+    atomic_uint        refs;
+    uint64_t           space, pos;
+    struct bkt_centry *kid[2], *prev, *next;
+    uint32_t           prio;
+    bool               kept;
+};
+
+/** A new entry of @p len bytes, owned by the caller and not yet in any cache; NULL: out of memory. */
+struct bkt_centry *bkt_centry_new(size_t len);
+/** A new entry in scratch memory, however short: for bytes that no cache will keep. */
+struct bkt_centry *bkt_centry_scratch(size_t len);
+struct bkt_centry *bkt_centry_retain(struct bkt_centry *e);
+void               bkt_centry_release(struct bkt_centry *e); /* NULL is fine */
+
+/** The domain's cache, made on first use; NULL: out of memory.  Freed with the domain. */
+struct bkt_cache *bkt_cache_of(struct bkt_domain *dom);
+/** The number of a name; 0: out of memory (then nothing is cached under it).  The number stays the same as
+ *  long as a holder or entries exist; later it may be another one, but never the number of another name.
+ *  @p hold gets the holder, for bkt_cache_let_go(); the previous content of @p hold is released. */
+struct bkt_cname;
+uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n, struct bkt_cname **hold);
+void     bkt_cache_let_go(struct bkt_cache *c, struct bkt_cname **hold); /* *hold may be NULL, and becomes NULL */
+/** Number of remembered names: at most twice those that have holders or entries, or 1024; for tests. */
+size_t   bkt_cache_n_names(struct bkt_cache *c);
+uint64_t bkt_cache_limit(const struct bkt_cache *c);
+/** Notes of read-ahead about the domain; only for the thread that holds `busy`. */
+struct bkt_ahead_note {
+    atomic_flag   busy; /* HDF5 calls from one thread at a time; reads of other threads are not learned
+                           from */
+    struct bkt_id last; /* last dataset read ahead of a walk over a group */
+    size_t        skip; /* reads until the next look */
+};
+/** The notes of this cache; never NULL. */
+struct bkt_ahead_note *bkt_cache_ahead(struct bkt_cache *c);
+
+/** Another struct kept per domain beside the cache (dirty.h): the existing one, or else the result of
+ *  @p make(arg).
+ *  @p release is called when the domain closes.  NULL: there is none, and @p make is NULL or has failed. */
+void *bkt_cache_beside(struct bkt_cache *c, void *(*make)(void *arg), void *arg, void (*release)(void *what));
+
+/** Keep @p e under (space, pos).  The caller keeps its own reference.  Does nothing if @p e is larger than
+ *  the cache. */
+void bkt_cache_put(struct bkt_cache *c, uint64_t space, uint64_t pos, struct bkt_centry *e);
+/** The entry at exactly (space, pos), retained; or NULL. */
+struct bkt_centry *bkt_cache_get(struct bkt_cache *c, uint64_t space, uint64_t pos);
+/** An entry that holds bytes pos .. pos+len-1, retained, from byte *delta on; put together when several entries
+ *  cover them; or NULL. */
+struct bkt_centry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len, size_t *delta);
+/** Length of the entry that holds byte pos-1; 0: there is none. */
+uint64_t           bkt_cache_before(struct bkt_cache *c, uint64_t space, uint64_t pos);
+/** Drop the entries that begin at one of pos .. pos+len-1: their source has changed. */
+void               bkt_cache_forget(struct bkt_cache *c, uint64_t space, uint64_t pos, uint64_t len);
+/** Drop entries of the space at positions from .. from+n-1. */
+void               bkt_cache_drop(struct bkt_cache *c, uint64_t space, uint64_t from, uint64_t n);
+void               bkt_cache_clear(struct bkt_cache *c);
+
+#endif

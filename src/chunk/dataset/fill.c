@@ -1,0 +1,147 @@
+/* The values of a chunk that isn't stored: the fill value, zeros, or the initializer's values. */
+#include <math.h>
+#include <string.h>
+
+#include "chunk/dataset/dataset.h"
+#include "base/num.h"
+
+#define ZERO_MAX (256u << 20) /* stored bytes of one element of zeros; only a malicious type needs more */
+
+static int zeros(struct bkt_buf *out, uint64_t n)
+{
+    if (n > ZERO_MAX - out->len)
+        return BKT_EFORMAT;
+    size_t at = out->len;
+    BKT_PASS(bkt_buf_resize(out, at + (size_t)n));
+    if (n)
+        memset(out->ptr + at, 0, (size_t)n);
+    return BKT_OK;
+}
+
+int bkt_zero_element(const struct bkt_type *t, struct bkt_buf *out)
+{
+    if (out->len > ZERO_MAX)
+        return BKT_EFORMAT;
+    if (!t->is_var)
+        return zeros(out, t->size);
+    if (t->cls == BKT_T_COMPOUND) {
+        for (size_t i = 0; i < t->n_fields; i++)
+            BKT_PASS(bkt_zero_element(t->fields[i].type, out));
+        return BKT_OK;
+    }
+    if (t->cls == BKT_T_ARRAY && t->base) {
+        for (uint64_t i = 0; i < t->n_elems; i++)
+            BKT_PASS(bkt_zero_element(t->base, out));
+        return BKT_OK;
+    }
+    return zeros(out, 4); /* a count of 0 bytes */
+}
+
+/* ---- arange: value = start + index * step, in the dataset's own type ---- */
+
+static void put_bytes(const struct bkt_type *t, unsigned char *p, uint64_t bits)
+{
+    bkt_put_le(p, (unsigned)t->size, bits);
+    if (t->big_endian)
+        for (size_t i = 0, j = t->size - 1; i < j; i++, j--) {
+            unsigned char x = p[i];
+            p[i] = p[j], p[j] = x;
+        }
+}
+
+/* IEEE half precision, rounded to nearest even. */
+static uint64_t half_bits(double v)
+{
+    uint64_t sign = signbit(v) ? 0x8000 : 0;
+    int      e;
+    if (isnan(v))
+        return 0x7e00;
+    v = fabs(v);
+    if (v >= 65520.0)
+        return sign | 0x7c00;
+    if (v < 0x1p-14) /* denormal: units of 2^-24 */
+        return sign | (uint64_t)nearbyint(v * 0x1p24);
+    double m = frexp(v, &e); /* 0.5 <= m < 1 */
+    return sign | (((uint64_t)(e + 13) << 10) + (uint64_t)nearbyint(m * 2048.0));
+}
+
+static uint64_t float_bits(size_t size, double v)
+{
+    uint64_t u = 0;
+    if (size == 2)
+        return half_bits(v);
+    if (size == 4) {
+        float    f = (float)v;
+        uint32_t w;
+        memcpy(&w, &f, sizeof w);
+        return w;
+    }
+    memcpy(&u, &v, sizeof u);
+    return u;
+}
+
+static bool is_whole(double v) { return fabs(v) < 0x1p62 && v == trunc(v); }
+
+static void arange(const struct bkt_dset *ds, uint64_t index, uint64_t n, unsigned char *dst)
+{
+    const struct bkt_type *t     = ds->type;
+    bool                   whole = t->cls == BKT_T_INTEGER && is_whole(ds->arange_start) && is_whole(ds->arange_step);
+    for (uint64_t i = 0; i < n; i++, index++, dst += t->size) {
+        double   v = ds->arange_start + (double)index * ds->arange_step;
+        uint64_t bits;
+        if (whole) /* exact beyond 2^53, wraps as the type does */
+            bits = (uint64_t)(int64_t)ds->arange_start + index * (uint64_t)(int64_t)ds->arange_step;
+        else if (t->cls == BKT_T_FLOAT)
+            bits = float_bits(t->size, v);
+        else
+            bits = fabs(v) < 0x1p63 ? (uint64_t)(int64_t)v : 0;
+        put_bytes(t, dst, bits);
+    }
+}
+
+static int arange_check(const struct bkt_dsetio *io, struct bkt_err *err)
+{
+    const struct bkt_type *t = io->ds->type;
+    bool ok = (t->cls == BKT_T_INTEGER && t->size >= 1 && t->size <= 8) ||
+              (t->cls == BKT_T_FLOAT && (t->size == 2 || t->size == 4 || t->size == 8));
+    if (!ok || io->rank != 1)
+        BKT_FAIL(err, BKT_EUNSUP, "%s: initializer arange for rank %u and a type of %zu bytes, but it needs "
+                 "rank 1 and a plain number",
+                 io->obj->id.text, io->rank, t->size);
+    return BKT_OK;
+}
+
+/* ---- */
+
+int bkt_fill_check(const struct bkt_dsetio *io, const uint64_t *coord, bool native, struct bkt_err *err)
+{
+    enum bkt_initializer init = native ? io->ds->init : BKT_INIT_NONE;
+    if (init == BKT_INIT_ARANGE)
+        return arange_check(io, err);
+    if (init == BKT_INIT_CHUNKLOCATOR)
+        BKT_FAIL(err, BKT_EUNSUP, "%s: locations unknown: this part of the chunk table isn't stored and initializer %s was not resolved",
+                 bkt_chunk_label(io, coord).text, io->ds->init_text ? io->ds->init_text : "chunklocator");
+    if (init == BKT_INIT_OTHER)
+        BKT_FAIL(err, BKT_EUNSUP, "%s is not stored, and initializer %s is unknown", bkt_chunk_label(io, coord).text,
+                 io->ds->init_text ? io->ds->init_text : "(unnamed)");
+    return io->fill ? BKT_OK : bkt_err_copy(err, io->bad_fill.code, &io->bad_fill);
+}
+
+void bkt_fill_run(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t first, uint64_t n, unsigned char *dst)
+{
+    size_t es = io->elem_size, bytes = (size_t)n * es;
+    if (io->where == BKT_AT_OBJECTS && io->ds->init == BKT_INIT_ARANGE) {
+        arange(io->ds, coord[0] * io->cdims[0] + first, n, dst);
+        return;
+    }
+    if (io->zero_fill) {
+        memset(dst, 0, bytes);
+        return;
+    }
+    memcpy(dst, io->fill->data, es);
+    for (size_t done = es; done < bytes;) { /* doubles the elements that are there */
+        size_t more = done < bytes - done ? done : bytes - done;
+        memcpy(dst + done, dst, more);
+        done += more;
+    }
+}

@@ -1,0 +1,141 @@
+/* Shared by filter.c (which runs the pipeline), hsds_codec.c and the decoders, one file per family.
+ *
+ * A decoder turns `in` into `out`.  It trusts neither the bytes, nor the client data values, nor the sizes in
+ * them.  It writes at most out->cap bytes, and allocates no more than a small multiple of them. */
+#ifndef BKT_FILTER_IMPL_H
+#define BKT_FILTER_IMPL_H
+
+#include <endian.h>
+#include <string.h>
+
+#include "chunk/filter/pipeline.h"
+
+struct bkt_span {
+    const unsigned char *p;
+    size_t               n;
+};
+
+struct bkt_room {
+    unsigned char *p;
+    size_t         cap;
+    size_t         n; /* bytes written; set by the decoder on success */
+};
+
+/** The type of all decoders.
+ * @param elem_size  bytes of one element, for filters whose client data lacks it
+ * @return BKT_OK with out->n set (it may be less than cap); BKT_EFORMAT: not a valid stream; BKT_ERANGE:
+ *         valid so far, but longer than out->cap; BKT_EUNSUP: a variant that cannot be decoded; BKT_ENOMEM */
+typedef int bkt_decode_fn(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
+                          struct bkt_err *err);
+
+bkt_decode_fn bkt_deflate_decode;
+bkt_decode_fn bkt_shuffle_decode;
+bkt_decode_fn bkt_fletcher32_decode;
+bkt_decode_fn bkt_szip_decode;
+bkt_decode_fn bkt_nbit_decode;
+bkt_decode_fn bkt_scaleoffset_decode;
+bkt_decode_fn bkt_bzip2_decode;
+bkt_decode_fn bkt_lzf_decode;
+bkt_decode_fn bkt_blosc_decode;
+bkt_decode_fn bkt_snappy_decode;
+bkt_decode_fn bkt_lz4_decode;
+bkt_decode_fn bkt_bitshuffle_decode;
+bkt_decode_fn bkt_zstd_decode;
+
+/** The type of all encoders: the encoded `in` is appended to `out`.
+ * @return BKT_OK; BKT_ERANGE: the result would not be shorter (for filters that require that), or the filter
+ *         can't be applied to such data; BKT_EUNSUP: client data that no encoder understands; BKT_ENOMEM */
+typedef int bkt_encode_fn(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out,
+                          struct bkt_err *err);
+
+bkt_encode_fn bkt_deflate_encode;
+bkt_encode_fn bkt_shuffle_encode;
+bkt_encode_fn bkt_fletcher32_encode;
+bkt_encode_fn bkt_szip_encode;
+bkt_encode_fn bkt_nbit_encode;
+bkt_encode_fn bkt_scaleoffset_encode;
+bkt_encode_fn bkt_bzip2_encode;
+bkt_encode_fn bkt_lzf_encode;
+bkt_encode_fn bkt_blosc_encode;
+bkt_encode_fn bkt_snappy_encode;
+bkt_encode_fn bkt_lz4_encode;
+bkt_encode_fn bkt_bitshuffle_encode;
+bkt_encode_fn bkt_zstd_encode;
+
+/** A zlib stream, added to @p out; level 0 to 9. */
+BKT_NODISCARD int bkt_zlib_encode(struct bkt_span in, int level, struct bkt_buf *out, struct bkt_err *err);
+/** Bitshuffle with its 12-byte header and LZ4 or zstd blocks, added to @p out; block: elements, 0: the
+ *  default. */
+BKT_NODISCARD int bkt_bitshuffle_frame(struct bkt_span in, size_t elem_size, size_t block, bool zstd, int level,
+                                       struct bkt_buf *out, struct bkt_err *err);
+/** Call a plugin's or the program's filter (fn); only on the program's thread, see struct bkt_pipeline.
+ * @param out  the result, owned by the caller (free()), also if @p n is 0 */
+BKT_NODISCARD int bkt_filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span in, void **out, size_t *n,
+                                  struct bkt_err *err);
+
+/** HDF5's checksum of n bytes (two sums modulo 65535 over big-endian 16-bit words). */
+uint32_t bkt_fletcher32_sum(const void *p, size_t n);
+/** Compare the last four bytes with the checksum of the others; BKT_EFORMAT when they differ. */
+BKT_NODISCARD int bkt_fletcher32_check(struct bkt_span in, struct bkt_err *err);
+
+/** Check N-bit's description of the type, and give bytes and stored bits of an element.  False: impossible
+ *  client data. */
+bool bkt_nbit_shape(const struct bkt_filter *f, size_t *size, uint64_t *bits);
+
+/** Whether client data say that the filter changes nothing for this dataset. */
+bool bkt_nbit_is_noop(const struct bkt_filter *f);
+bool bkt_scaleoffset_is_noop(const struct bkt_filter *f);
+/** Whether n bytes beginning with @p head may come from the filter. */
+bool bkt_nbit_fits(const struct bkt_filter *f, struct bkt_span head, size_t n);
+bool bkt_scaleoffset_fits(const struct bkt_filter *f, struct bkt_span head, size_t n);
+bool bkt_bitshuffle_compresses(const struct bkt_filter *f);
+
+/** The header of a blosc 1.x frame (c-blosc README_CHUNK_FORMAT.rst), checked for consistency with n. */
+struct bkt_blosc_head {
+    size_t   n_bytes, c_bytes; /* decoded and encoded size; the latter with the header */
+    unsigned type_size;
+};
+/** False: the bytes don't begin with a header. */
+bool bkt_blosc_head(struct bkt_span in, struct bkt_blosc_head *h);
+/** Decode a frame whose codec is zlib by libdeflate (filter_blosc_zlib.c): h->n_bytes to out.  False: leave
+ *  it to libblosc. */
+bool bkt_blosc_zlib(struct bkt_span in, const struct bkt_blosc_head *h, unsigned char *out);
+
+/** Bitshuffle with its 12-byte header and LZ4 or zstd blocks; elem_size is the dataset's. */
+BKT_NODISCARD int bkt_bitshuffle_framed(struct bkt_span in, size_t elem_size, bool zstd, struct bkt_room *out,
+                                        struct bkt_err *err);
+/** Undo bitshuffle on one block of n elements (a multiple of 8); tmp has room for n*es + 8 bytes. */
+void bkt_bitunshuffle_block(const void *in, void *out, size_t n, size_t es, void *tmp);
+
+/** Inflate a zlib stream of unknown length, at most @p max bytes, into @p out (replacing what is there). */
+BKT_NODISCARD int bkt_deflate_grow(struct bkt_span in, size_t max, struct bkt_buf *out, struct bkt_err *err);
+
+/** Bits, most significant first, as nbit and scaleoffset pack them.  Past the end there are zeros: callers
+ *  check the length beforehand. */
+struct bkt_bits {
+    const unsigned char *p;
+    size_t               n;   /* bytes */
+    size_t               pos; /* bits */
+};
+
+/** The next n_bits, 0 to 64, as a number. */
+static inline uint64_t bkt_bits_take(struct bkt_bits *b, unsigned n_bits)
+{
+    unsigned char        end[9] = {0};
+    size_t               at     = b->pos / 8;
+    unsigned             skip   = (unsigned)(b->pos % 8);
+    const unsigned char *p      = end;
+    uint64_t             x;
+    if (n_bits == 0)
+        return 0;
+    if (at < b->n && b->n - at >= sizeof end)
+        p = b->p + at;
+    else if (at < b->n)
+        memcpy(end, b->p + at, b->n - at);
+    memcpy(&x, p, 8);
+    x = be64toh(x) << skip | (uint64_t)p[8] >> (8 - skip);
+    b->pos += n_bits;
+    return x >> (64 - n_bits);
+}
+
+#endif

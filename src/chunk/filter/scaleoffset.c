@@ -1,0 +1,159 @@
+/* Scale-offset (filter 6): numbers as differences from the chunk's minimum, packed into as few bits as the
+ * largest needs; floats are scaled by a power of ten and rounded first.  The largest packed number stands for
+ * the fill value.
+ *
+ * Chunk: bits per number (4 bytes, little-endian), size of the minimum (1), the minimum (8; a float's own
+ * bits), zeros up to byte 21, then the numbers, most significant bit first.  With as many bits as the type
+ * has, the numbers are there unchanged.  Client data (H5Zscaleoffset.c of HDF5): */
+#include <math.h>
+
+#include "chunk/filter/filters_impl.h"
+#include "base/num.h"
+
+enum { CD_SCALE, CD_FACTOR, CD_ELEMS, CD_CLASS, CD_SIZE, CD_SIGN, CD_ORDER, CD_HAS_FILL, CD_FILL, CD_COUNT = 20 };
+enum { SCALE_DECIMAL = 0, SCALE_EXPONENT = 1, SCALE_INT = 2 };
+enum { CLASS_INT = 0, CLASS_FLOAT = 1 };
+enum { HEAD = 21 };
+
+struct so {
+    unsigned size, bits, n;
+    bool     is_float, big, has_fill;
+    int      factor;
+    uint64_t min, fill;
+};
+
+/* A minimum number of bits that is all the bits of the type: HDF5 leaves the chunk alone. */
+bool bkt_scaleoffset_is_noop(const struct bkt_filter *f)
+{
+    return f->n_cd >= CD_COUNT && f->cd[CD_SCALE] == SCALE_INT && f->cd[CD_FACTOR] == (uint64_t)f->cd[CD_SIZE] * 8;
+}
+
+static int params(const struct bkt_filter *f, struct so *s, struct bkt_err *err)
+{
+    if (f->n_cd < CD_COUNT)
+        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: %zu client data values instead of 20", f->n_cd);
+    const unsigned *cd = f->cd;
+    *s = (struct so){
+        .size     = cd[CD_SIZE],
+        .n        = cd[CD_ELEMS],
+        .is_float = cd[CD_CLASS] == CLASS_FLOAT,
+        .big      = cd[CD_ORDER] == 1,
+        .has_fill = cd[CD_HAS_FILL] == 1,
+        .factor   = (int)cd[CD_FACTOR],
+        .fill     = cd[CD_FILL] | (uint64_t)cd[CD_FILL + 1] << 32,
+    };
+    if (s->is_float && cd[CD_SCALE] == SCALE_EXPONENT)
+        BKT_FAIL(err, BKT_EUNSUP, "scaleoffset: exponent scaling, which no HDF5 release implements");
+    if (cd[CD_CLASS] > CLASS_FLOAT || cd[CD_ORDER] > 1 || cd[CD_SCALE] != (s->is_float ? SCALE_DECIMAL : SCALE_INT))
+        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: impossible client data: class %u, order %u, scale type %u",
+                 cd[CD_CLASS], cd[CD_ORDER], cd[CD_SCALE]);
+    bool size_ok = s->size == 4 || s->size == 8 || (!s->is_float && (s->size == 1 || s->size == 2));
+    if (!size_ok)
+        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: number of %u bytes", s->size);
+    return BKT_OK;
+}
+
+static int header(struct so *s, struct bkt_span in, struct bkt_err *err)
+{
+    if (in.n < HEAD)
+        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: %zu bytes are too short for the header", in.n);
+    uint64_t bits = bkt_get_le(in.p, 4);
+    unsigned n_min = in.p[4] < 8 ? in.p[4] : 8;
+    s->min        = bkt_get_le(in.p + 5, n_min);
+    if (bits > 8 * s->size)
+        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: %llu bits for a number of %u bytes", (unsigned long long)bits, s->size);
+    s->bits = (unsigned)bits;
+    /* n and size are 32-bit, so this cannot overflow */
+    if (bkt_ceil_div((uint64_t)s->n * s->bits, 8) > in.n - HEAD)
+        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: %zu bytes are too short for %u numbers of %u bits", in.n, s->n,
+                 s->bits);
+    return BKT_OK;
+}
+
+#define SLACK 8 /* bytes behind the last bit */
+
+bool bkt_scaleoffset_fits(const struct bkt_filter *f, struct bkt_span head, size_t n)
+{
+    struct so s;
+    uint64_t  bits = head.n >= 4 ? bkt_get_le(head.p, 4) : 0;
+    if (params(f, &s, NULL) < 0 || head.n < 4)
+        return true;
+    uint64_t packed = bkt_ceil_div(bits * s.n, 8);
+    return bits <= 8 * s.size && n >= HEAD + packed && n - HEAD - packed <= SLACK;
+}
+
+static void store(const struct so *s, unsigned char *dst, uint64_t v)
+{
+    if (s->big)
+        bkt_put_be(dst, s->size, v);
+    else
+        bkt_put_le(dst, s->size, v);
+}
+
+/* The packed number that means the fill value; HDF5 uses it with 0 bits as well. */
+static uint64_t fill_mark(const struct so *s) { return ((uint64_t)1 << s->bits) - 1; }
+
+/* Signed or not is the same in two's complement, as only the low bytes are stored. */
+static void ints(const struct so *s, struct bkt_bits *b, unsigned char *dst)
+{
+    uint64_t mark = fill_mark(s);
+    for (unsigned i = 0; i < s->n; i++) {
+        uint64_t v = bkt_bits_take(b, s->bits);
+        store(s, dst + (size_t)i * s->size, s->has_fill && v == mark ? s->fill : v + s->min);
+    }
+}
+
+/* Computed in the type itself, dividing and then adding, so that the result is HDF5's to the last bit. */
+static void floats(const struct so *s, struct bkt_bits *b, unsigned char *dst)
+{
+    uint64_t mark  = fill_mark(s);
+    uint32_t low   = (uint32_t)s->min;
+    float    scale = powf(10.0F, (float)s->factor), min;
+    memcpy(&min, &low, 4);
+    for (unsigned i = 0; i < s->n; i++) {
+        uint64_t v = bkt_bits_take(b, s->bits);
+        float    x = (float)(int32_t)v / scale + min;
+        uint32_t raw;
+        memcpy(&raw, &x, 4);
+        store(s, dst + (size_t)i * 4, s->has_fill && v == mark ? s->fill : raw);
+    }
+}
+
+static void doubles(const struct so *s, struct bkt_bits *b, unsigned char *dst)
+{
+    uint64_t mark  = fill_mark(s);
+    double   scale = pow(10.0, s->factor), min;
+    memcpy(&min, &s->min, 8);
+    for (unsigned i = 0; i < s->n; i++) {
+        uint64_t v = bkt_bits_take(b, s->bits);
+        double   x = (double)(int64_t)v / scale + min;
+        uint64_t raw;
+        memcpy(&raw, &x, 8);
+        store(s, dst + (size_t)i * 8, s->has_fill && v == mark ? s->fill : raw);
+    }
+}
+
+int bkt_scaleoffset_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
+                           struct bkt_err *err)
+{
+    (void)elem_size;
+    struct so s = {0};
+    BKT_PASS(params(f, &s, err));
+    BKT_PASS(header(&s, in, err));
+    uint64_t total = (uint64_t)s.n * s.size;
+    if (total > out->cap)
+        BKT_FAIL(err, BKT_ERANGE, "scaleoffset: %llu bytes, expected %zu", (unsigned long long)total, out->cap);
+    struct bkt_bits b = {in.p + HEAD, in.n - HEAD, 0};
+    if (s.bits == 8 * s.size) { /* unchanged numbers, in the byte order of a little-endian writer */
+        for (unsigned i = 0; i < s.n; i++)
+            store(&s, out->p + (size_t)i * s.size, bkt_get_le(b.p + (size_t)i * s.size, s.size));
+    } else if (!s.is_float) {
+        ints(&s, &b, out->p);
+    } else if (s.size == 4) {
+        floats(&s, &b, out->p);
+    } else {
+        doubles(&s, &b, out->p);
+    }
+    out->n = (size_t)total;
+    return BKT_OK;
+}

@@ -1,0 +1,403 @@
+/* Chunks one by one: H5Dget_chunk_info, H5Dchunk_iter, H5Dread_chunk, H5Dget_storage_size. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chunk/write/write_cache.h"
+#include "chunk/dataset/dataset.h"
+#include "base/list.h"
+#include "base/num.h"
+
+/* Objects: HEADs under way at once; bounds their memory, as in schema/usage.c. */
+#define MAX_HEADS 4096u
+
+static int usable(const struct bkt_dsetio *io, struct bkt_err *err)
+{
+    return io->bad.code ? bkt_err_copy(err, io->bad.code, &io->bad) : BKT_OK;
+}
+
+/* Chunks per dimension; false: there are none. */
+static bool grid_of(const struct bkt_dsetio *io, uint64_t *grid)
+{
+    const struct bkt_space *s = &io->ds->space;
+    for (unsigned d = 0; d < io->rank; d++) {
+        grid[d] = s->cls == BKT_S_SIMPLE && s->rank ? bkt_ceil_div(s->dims[d], io->cdims[d]) : 1;
+        if (!grid[d])
+            return false;
+    }
+    return io->where != BKT_AT_NONE;
+}
+
+static int check_coord(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_err *err)
+{
+    uint64_t grid[BKT_MAX_RANK];
+    BKT_PASS(usable(io, err));
+    bool ok = grid_of(io, grid);
+    for (unsigned d = 0; ok && d < io->rank; d++)
+        ok = coord[d] < grid[d];
+    if (!ok)
+        BKT_FAIL(err, BKT_EINVAL, "%s is outside the extent", bkt_chunk_label(io, coord).text);
+    return BKT_OK;
+}
+
+static int locate_one(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_loc *loc, struct bkt_err *err)
+{
+    struct bkt_locate q = {.io = io, .coords = coord, .n = 1, .out = loc};
+    return bkt_locate(&q, 1, err);
+}
+
+/* Finds which of n chunk objects exist, and their sizes.  If @p op is BKT_GET, the headers that they may
+ * begin with (stored.c) are read, too. */
+static int look_at(const struct bkt_dsetio *io, enum bkt_op op, const uint64_t *coords, struct bkt_chunk_info *info, size_t n,
+                   struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
+    if (bkt_reqs_init(&reqs, n) < 0)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_req *q = &reqs.v[i];
+        *q                = (struct bkt_req){.op = op};
+        if (op == BKT_GET)
+            q->len = BKT_STORED_LOOK, q->may_be_short = q->small = true;
+        if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coords + i * io->rank, &reqs.keys[i]) < 0)
+            BKT_NOMEM(err);
+    }
+    bkt_reqs_run(bkt_domain_store(io->dom), &reqs);
+    for (size_t i = 0; i < n; i++) {
+        const struct bkt_req *q = &reqs.v[i];
+        if (q->rc < 0 && q->rc != BKT_ENOENT && q->rc != BKT_ERANGE)
+            BKT_TRY(err, bkt_err_copy(err, q->rc, q->err), "%s", bkt_chunk_label(io, coords + i * io->rank).text);
+        info[i].exists = info[i].exists && q->rc != BKT_ENOENT;
+        if (q->size != UINT64_MAX)
+            info[i].size = q->size;
+        if (bkt_stored_is_hsds(io, q->body.ptr, q->body.len, (size_t)info[i].size)) {
+            info[i].size        = io->chunk_bytes;
+            info[i].filter_mask = bkt_stored_no_filter(io);
+            continue;
+        }
+        info[i].size -= bkt_min_u64(info[i].size, bkt_stored_head(q->body.ptr, q->body.len, &info[i].filter_mask));
+    }
+    return BKT_OK;
+}
+
+static enum bkt_op op_of(const struct bkt_dsetio *io) { return io->hdf5 && io->pipe.n ? BKT_GET : BKT_HEAD; }
+
+int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_chunk_info *out, struct bkt_err *err)
+{
+    *out = (struct bkt_chunk_info){0};
+    BKT_PASS(check_coord(io, coord, err));
+    if (io->where != BKT_AT_OBJECTS) {
+        struct bkt_loc loc;
+        BKT_PASS(locate_one(io, coord, &loc, err));
+        if (loc.file)
+            *out = (struct bkt_chunk_info){true, loc.off, loc.size, loc.mask, loc.file->uri};
+        return BKT_OK;
+    }
+    struct bkt_chunk_info there = {.exists = true, .offset = BKT_WHOLE};
+    BKT_PASS(look_at(io, op_of(io), coord, &there, 1, err));
+    if (there.exists)
+        *out = there;
+    return BKT_OK;
+}
+
+int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_buf *out, uint32_t *filter_mask,
+                       struct bkt_err *err)
+{
+    struct bkt_loc loc = {0};
+    BKT_PASS(check_coord(io, coord, err));
+    bkt_buf_clear(out);
+    *filter_mask = 0;
+    if (io->where == BKT_AT_OBJECTS) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+        if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coord, &key) < 0)
+            BKT_NOMEM(err);
+        BKT_PASS(bkt_dataset_flush(io->dom, &io->obj->id, err));
+        BKT_TRY(err, bkt_store_get(bkt_domain_store(io->dom), bkt_buf_str(&key), 0, BKT_WHOLE, out, err), "%s",
+                bkt_chunk_label(io, coord).text);
+        size_t head = io->hdf5 && io->pipe.n ? bkt_stored_head(out->ptr, out->len, filter_mask) : 0;
+        if (head) {
+            memmove(out->ptr, out->ptr + head, out->len - head);
+            bkt_buf_cut(out, out->len - head);
+        }
+        return head ? BKT_OK : bkt_stored_as_hdf5(io, out, filter_mask, err);
+    }
+    BKT_PASS(locate_one(io, coord, &loc, err));
+    if (!loc.file)
+        BKT_FAIL(err, BKT_ENOENT, "%s is not allocated", bkt_chunk_label(io, coord).text);
+    *filter_mask = loc.mask;
+    BKT_TRY(err, bkt_store_get(loc.file->store, loc.file->key, loc.off, loc.size, out, err), "%s",
+            bkt_chunk_label(io, coord).text);
+    return BKT_OK;
+}
+
+/* ---- all of them ---- */
+
+static int iter_listed(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg)
+{
+    const struct bkt_layout *l    = &io->ds->layout;
+    const unsigned           rank = io->rank;
+    for (size_t i = 0; i < l->n_chunks; i++) {
+        const uint64_t             *coord  = l->chunk_coords + i * rank;
+        const struct bkt_chunk_ref *c      = &l->chunks[i];
+        struct bkt_chunk_info       info   = {true, c->offset, c->size, bkt_locate_mask(io, c->mask, c->size), l->file_uri};
+        bool                        inside = info.size != 0;
+        struct bkt_err              why    = {.n = 0};
+        for (unsigned d = 0; d < rank; d++)
+            inside &= coord[d] < grid[d];
+        if (inside && io->bad_place && bkt_locate_check(io, coord, info.offset, info.size, &why) < 0) {
+            io->bad_place(coord, &why, io->bad_arg);
+            inside = false;
+        }
+        if (inside)
+            BKT_PASS(each(coord, &info, arg));
+    }
+    return BKT_OK;
+}
+
+/* Native chunk objects found by LIST, put into grid order. */
+struct found {
+    uint64_t linear, size;
+};
+struct listing {
+    struct bkt_dsetio *io;
+    const uint64_t    *grid;
+    struct found      *v;
+    size_t             n, cap;
+};
+
+/* Gives 1 and the grid coordinate that a key names; 0: the key of another object; or a failure. */
+static int coord_of_key(const struct bkt_dsetio *io, const char *key, uint64_t *coord)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf same = {0};
+    const char *p = strrchr(key, bkt_id_is_v2(&io->obj->id) ? '/' : '-'); /* version 1: ...-<end of the id>_<place> */
+    if (p && !bkt_id_is_v2(&io->obj->id))
+        p = strchr(p, '_');
+    p = p ? p + 1 : key;
+    for (unsigned d = 0; d < io->rank; d++) {
+        char *end;
+        if (!isdigit((unsigned char)*p))
+            return 0;
+        coord[d] = strtoull(p, &end, 10);
+        if (*end != (d + 1 < io->rank ? '_' : 0))
+            return 0;
+        p = end + 1;
+    }
+    BKT_PASS(bkt_chunk_key(&io->obj->id, &io->ds->layout, coord, &same));
+    return strcmp(bkt_buf_str(&same), key) == 0;
+}
+
+static int add_found(struct listing *l, uint64_t linear, uint64_t size)
+{
+    if (bkt_list_room(&l->v, l->n, &l->cap, sizeof *l->v) < 0)
+        return BKT_ENOMEM;
+    l->v[l->n++] = (struct found){linear, size};
+    return BKT_OK;
+}
+
+static int on_listed(const struct bkt_listed *e, void *arg)
+{
+    struct listing *l = arg;
+    uint64_t        coord[BKT_MAX_RANK], linear = 0;
+    int is = e->is_prefix ? 0 : coord_of_key(l->io, e->key, coord);
+    if (is <= 0)
+        return is;
+    for (unsigned d = 0; d < l->io->rank; d++) {
+        if (coord[d] >= l->grid[d]) /* outside the extent */
+            return BKT_OK;
+        linear = linear * l->grid[d] + coord[d];
+    }
+    return add_found(l, linear, e->size);
+}
+
+static int by_linear(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    return x->linear < y->linear ? -1 : x->linear > y->linear;
+}
+
+/* Version 1 keys begin with a hash of each id, so all of the bucket is listed. */
+static int list_keys(struct bkt_dsetio *io, int (*each)(const struct bkt_listed *e, void *arg), void *arg, struct bkt_err *err)
+{
+    static const uint64_t                    zero[BKT_MAX_RANK];
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
+    if (!bkt_id_is_v2(&io->obj->id))
+        return bkt_store_list(bkt_domain_store(io->dom), "", "", each, arg, err);
+    BKT_PASS(bkt_chunk_key(&io->obj->id, &io->ds->layout, zero, &prefix));
+    for (int up = io->ds->layout.partition_count >= 2 ? 2 : 1; up > 0; up--) {
+        while (prefix.len && prefix.ptr[prefix.len - 1] != '/')
+            prefix.len--;
+        prefix.len -= prefix.len && up > 1;
+    }
+    BKT_PASS(bkt_buf_resize(&prefix, prefix.len));
+    return bkt_store_list(bkt_domain_store(io->dom), bkt_buf_str(&prefix), "", each, arg, err);
+}
+
+struct keys {
+    struct bkt_dsetio *io;
+    int (*each)(const uint64_t *coord, void *arg);
+    void *arg;
+};
+
+static int on_key(const struct bkt_listed *e, void *arg)
+{
+    const struct keys *k = arg;
+    uint64_t           coord[BKT_MAX_RANK];
+    int                is = e->is_prefix ? 0 : coord_of_key(k->io, e->key, coord);
+    return is > 0 ? k->each(coord, k->arg) : is;
+}
+
+int bkt_chunk_each_key(struct bkt_dsetio *io, int (*each)(const uint64_t *coord, void *arg), void *arg, struct bkt_err *err)
+{
+    struct keys k = {io, each, arg};
+    return list_keys(io, on_key, &k, err);
+}
+
+static bool step(const struct bkt_dsetio *io, const uint64_t *grid, uint64_t *coord)
+{
+    for (unsigned d = io->rank; d-- > 0; coord[d] = 0)
+        if (++coord[d] < grid[d])
+            return true;
+    return false;
+}
+
+/* Asks for n chunks from number `first` on.  @p at is the coordinate of the first, and afterwards of the next
+ * one. */
+static int head_some(struct listing *l, uint64_t *at, uint64_t first, size_t n, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) uint64_t              *coords = malloc(n * bkt_max_u64(l->io->rank, 1) * sizeof *coords);
+    BKT_CLEANUP(bkt_freep) struct bkt_chunk_info *infos  = calloc(n, sizeof *infos);
+    if (!coords || !infos)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(coords + i * l->io->rank, at, l->io->rank * sizeof *at);
+        infos[i].exists = true;
+        (void)step(l->io, l->grid, at);
+    }
+    BKT_PASS(look_at(l->io, BKT_HEAD, coords, infos, n, err));
+    for (size_t i = 0; i < n; i++)
+        if (infos[i].exists && add_found(l, first + i, infos[i].size) < 0)
+            BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* Asks for each chunk: version 1 keys begin with a hash, and a plain web server has no lists. */
+static int head_chunks(struct listing *l, struct bkt_err *err)
+{
+    uint64_t at[BKT_MAX_RANK] = {0}, n = 1;
+    if (bkt_v1_are_many(l->grid, l->io->rank))
+        BKT_FAIL(err, BKT_EUNSUP, "dataset %s: its chunk objects can't be listed, and are too many for "
+                 "single requests",
+                 l->io->obj->id.text);
+    for (unsigned d = 0; d < l->io->rank; d++)
+        n *= l->grid[d];
+    for (uint64_t i = 0; i < n; i += MAX_HEADS)
+        BKT_PASS(head_some(l, at, i, (size_t)bkt_min_u64(n - i, MAX_HEADS), err));
+    return BKT_OK;
+}
+
+int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
+{
+    struct listing l    = {.io = io, .grid = grid};
+    bool           list = bkt_id_is_v2(&io->obj->id) || bkt_v1_are_many(grid, io->rank);
+    int            rc   = list ? list_keys(io, on_listed, &l, err) : BKT_EUNSUP;
+    if (rc == BKT_EUNSUP) {
+        bkt_err_clear(err);
+        rc = head_chunks(&l, err);
+    }
+    if (rc == BKT_OK && l.n)
+        qsort(l.v, l.n, sizeof *l.v, by_linear);
+    for (size_t i = 0; rc == BKT_OK && i < l.n; i++) {
+        struct bkt_chunk_info info = {true, BKT_WHOLE, l.v[i].size, 0, NULL};
+        uint64_t              coord[BKT_MAX_RANK], rest = l.v[i].linear;
+        for (unsigned d = io->rank; d-- > 0; rest /= grid[d])
+            coord[d] = rest % grid[d];
+        rc = each(coord, &info, arg);
+    }
+    free(l.v);
+    return rc;
+}
+
+struct masked {
+    const struct bkt_dsetio *io;
+    struct bkt_buf           coords, infos;
+};
+
+static int keep_one(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct masked *m = arg;
+    BKT_PASS(bkt_buf_add(&m->coords, coord, m->io->rank * sizeof *coord));
+    return bkt_buf_add(&m->infos, info, sizeof *info);
+}
+
+static int iter_masked(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
+{
+    struct masked m  = {.io = io};
+    int           rc = bkt_chunk_list(io, grid, keep_one, &m, err);
+    size_t        n  = m.infos.len / sizeof(struct bkt_chunk_info);
+    uint64_t     *coords = (uint64_t *)(void *)m.coords.ptr;
+    struct bkt_chunk_info *infos = (struct bkt_chunk_info *)(void *)m.infos.ptr;
+    for (size_t i = 0; rc == BKT_OK && i < n; i += MAX_HEADS)
+        rc = look_at(io, BKT_GET, coords + i * io->rank, infos + i, n - i < MAX_HEADS ? n - i : MAX_HEADS, err);
+    for (size_t i = 0; rc == BKT_OK && i < n; i++)
+        if (infos[i].exists)
+            rc = each(coords + i * io->rank, &infos[i], arg);
+    bkt_buf_fini(&m.coords);
+    bkt_buf_fini(&m.infos);
+    return rc;
+}
+
+int bkt_chunk_iter(struct bkt_dsetio *io, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
+{
+    uint64_t grid[BKT_MAX_RANK];
+    BKT_PASS(usable(io, err));
+    if (!grid_of(io, grid))
+        return BKT_OK;
+    switch (io->where) {
+    case BKT_AT_NONE: return BKT_OK;
+    case BKT_AT_OBJECTS: return op_of(io) == BKT_GET ? iter_masked(io, grid, each, arg, err) : bkt_chunk_list(io, grid, each, arg, err);
+    case BKT_AT_CHUNKS: return iter_listed(io, grid, each, arg);
+    case BKT_AT_CONTIGUOUS:
+    case BKT_AT_TABLE: break;
+    }
+    return bkt_chunk_table_each(io, grid, each, arg, err);
+}
+
+struct usage {
+    uint64_t bytes, n;
+};
+
+static int add_usage(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct usage *u = arg;
+    (void)coord;
+    u->n++;
+    if (!bkt_add_u64(u->bytes, info->size, &u->bytes))
+        u->bytes = UINT64_MAX;
+    return BKT_OK;
+}
+
+int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_chunks, struct bkt_err *err)
+{
+    struct usage u = {0, 0};
+    uint64_t     grid[BKT_MAX_RANK];
+    if (io->where == BKT_AT_OBJECTS && bkt_dirty_knows(io)) { /* earlier lists are outdated by the writes */
+        BKT_PASS(bkt_dataset_flush(io->dom, &io->obj->id, err));
+        if (grid_of(io, grid))
+            BKT_PASS(bkt_chunk_list(io, grid, add_usage, &u, err));
+    } else if (io->where == BKT_AT_OBJECTS) {
+        struct bkt_err why = {.n = 0};
+        int            rc  = bkt_domain_chunk_usage(io->dom, io->obj, bytes, n_chunks, &why);
+        if (rc != BKT_EUNSUP || !grid_of(io, grid)) /* bkt_domain_chunk_usage() gives up early, as it only
+                                                       counts */
+            return rc < 0 ? bkt_err_copy(err, rc, &why) : BKT_OK;
+        BKT_PASS(bkt_chunk_list(io, grid, add_usage, &u, err));
+    } else {
+        BKT_PASS(bkt_chunk_iter(io, add_usage, &u, err));
+    }
+    if (bytes)
+        *bytes = u.bytes;
+    if (n_chunks)
+        *n_chunks = u.n;
+    return BKT_OK;
+}

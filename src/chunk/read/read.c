@@ -1,0 +1,444 @@
+/* bkt_read_now(): everything that one call needs is in flight together, within setting in_flight.
+ *
+ * The calling thread makes tasks (a range or a chunk object with the segments it serves) and starts them.
+ * The store reports each from its own thread, which hands decoding to the pool.  The thread that finishes a
+ * task's last piece gives its bytes back.  The calling thread starts more as room comes back, and decodes too
+ * while it waits. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "chunk/dataset/pending.h"
+#include "chunk/dataset/chunk_object.h"
+#include "chunk/read/fetch_task.h"
+#include "base/trace.h"
+
+/* Bytes that a task counts for at least: bounds the number of tasks. */
+#define MIN_COST (64u << 10)
+/* Requests: so many long ones side by side fill any line. */
+#define SLOTS    32
+/* Bytes in flight for each thread, for a store in a directory: more only take fresh memory. */
+#define LOCAL_EACH (4u << 20)
+/* Bytes: a read of so many uncompressed bytes of a directory isn't copied to a cache, since the system's page
+ * cache has them. */
+#define COPY_MIN  (4u << 20)
+/* Bytes that are copied without a task, from one end to the other. */
+#define TAKE_MAX  (64u << 10)
+/* Bytes: a gap between ranges that costs less than another request on any line. */
+#define NEAR_GAP  (UINT64_C(64) << 10)
+#define USUAL_RATE 50e6 /* bytes per second of one connection, S3's, while nothing is known */
+/* Bytes: neighbouring ranges are merged up to this length, however little is read.  On a line far away,
+ * longer requests would leave connections idle. */
+#define MERGE_MIN (1u << 20)
+
+/* Helps with the run's work.  The lock is held.  @return whether anything was done */
+static bool help(struct bkt_run_state *run)
+{
+    struct bkt_job *mine = bkt_jobs_take(&run->mine);
+    (void)pthread_mutex_unlock(&run->lock);
+    if (mine)
+        mine->run(mine);
+    bool helped = mine || bkt_pool_help() || bkt_populate_step(&run->populate);
+    (void)pthread_mutex_lock(&run->lock);
+    return helped || run->mine.head;
+}
+
+/* Whether the caller has to wait until tasks have ended. */
+static bool is_full(struct bkt_run_state *run, uint64_t cost)
+{
+    return atomic_load(&run->n_tasks) && (!cost || atomic_load(&run->in_flight) > run->limit - bkt_min_u64(cost, run->limit));
+}
+
+static void wait_for(struct bkt_run_state *run, uint64_t cost)
+{
+    (void)pthread_mutex_lock(&run->lock);
+    while (is_full(run, cost)) {
+        if (help(run))
+            continue;
+        atomic_store(&run->wants_room, cost != 0); /* set before the check, so that a task that makes room
+                                                      afterwards signals it */
+        if (is_full(run, cost))
+            (void)pthread_cond_wait(&run->wake, &run->lock);
+        atomic_store(&run->wants_room, false);
+    }
+    atomic_fetch_add(&run->in_flight, cost);
+    atomic_fetch_add(&run->n_tasks, cost != 0);
+    (void)pthread_mutex_unlock(&run->lock);
+}
+
+/* The share of in_flight for a task on a directory.  Bytes that no thread works on only take memory, whose
+ * fresh pages cost more than the reading.  So shares leave room for LOCAL_EACH bytes a thread, and for two
+ * tasks; a task that takes more counts with its own size. */
+static uint64_t local_cost(const struct bkt_run_state *run, uint64_t cost)
+{
+    uint64_t share = bkt_min_u64(cost, LOCAL_EACH / 2) * bkt_max_u64(run->limit / (bkt_pool_threads() * LOCAL_EACH), 1);
+    return bkt_max_u64(share, cost);
+}
+
+static void launch(struct bkt_task *k)
+{
+    if ((k->direct || k->pours) && !k->keep) /* needs no memory of its own */
+        k->cost = 0;
+    else if (bkt_store_is_local(k->store))
+        k->cost = local_cost(k->run, k->cost);
+    k->cost = bkt_max_u64(k->cost, MIN_COST);
+    wait_for(k->run, k->cost);
+    bkt_task_start(k);
+}
+
+/* Takes a chunk from the cache, which may also record that it is missing. */
+static int take_cached(struct bkt_run_state *run, struct bkt_target *t, uint64_t k, struct bkt_centry *e, bool native,
+                       struct bkt_err *err)
+{
+    int rc = BKT_OK;
+    if (!e->missing && !t->io->var) {
+        bkt_work_copy(run, t, k, e);
+        return rc;
+    }
+    if (e->missing)
+        rc = bkt_task_fill(t, k, native, err);
+    else
+        bkt_scatter_var(t, k, bkt_centry_retain(e));
+    bkt_centry_release(e);
+    return rc;
+}
+
+static struct bkt_centry *cached(const struct bkt_run_state *run, const struct bkt_target *t, uint64_t k)
+{
+    if (t->io->where == BKT_AT_OBJECTS) {
+        uint64_t coord[BKT_MAX_RANK];
+        bkt_grid_coord(&t->grid, k, coord);
+        struct bkt_centry *e = bkt_dirty_get(t->io, coord);
+        if (e)
+            return e;
+    }
+    uint64_t           pos = bkt_target_linear(t, k);
+    struct bkt_centry *e   = t->io->cache ? bkt_cache_get(t->io->cache, t->io->space, pos) : NULL;
+    if (e && run->passing)
+        bkt_cache_drop(t->io->cache, t->io->space, pos, 1);
+    return e;
+}
+
+/* A part of a plain chunk object that the cache holds already.  No task is needed, which saves CPU time. */
+static bool take_slice(struct bkt_target *t, uint64_t k)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  first, last;
+    struct bkt_seg       s = {.t = t, .k = k, .n_runs = bkt_grid_n_runs(&t->grid, k)};
+    uint64_t             es = t->io->elem_size, base;
+    size_t               delta;
+    if (t->grid.irregular || !t->io->cache || !t->io->slice_space || !bkt_mul_u64(bkt_target_linear(t, k), t->io->chunk_bytes, &base) ||
+        base > UINT64_MAX - t->io->chunk_bytes)
+        return false;
+    bkt_grid_iter(&it, &t->grid, k, 0, 1);
+    if (!bkt_grid_next(&it, &first))
+        return false;
+    bkt_grid_iter(&it, &t->grid, k, s.n_runs - 1, 1);
+    if (!bkt_grid_next(&it, &last))
+        return false;
+    s.off                = first.off * es;
+    s.len                = (last.off + last.len) * es - s.off; /* runs ascend */
+    struct bkt_centry *e = s.len > TAKE_MAX ? NULL : bkt_cache_cover(t->io->cache, t->io->slice_space, base + s.off, (size_t)s.len, &delta);
+    if (!e)
+        return false;
+    bkt_scatter_seg(&s, e->data + delta);
+    bkt_centry_release(e);
+    return true;
+}
+
+static int read_native(struct bkt_run_state *run, struct bkt_target *t, struct bkt_segs *segs, struct bkt_err *err)
+{
+    bool plain = bkt_stored_is_plain(t->io);
+    BKT_PASS(bkt_dirty_prepare(t, err));
+    for (uint64_t k = 0; k < t->grid.n_chunks && !atomic_load(run->cancel); k++) {
+        struct bkt_task   *task   = NULL;
+        struct bkt_centry *e      = cached(run, t, k);
+        bool               sliced = false;
+        if (e) {
+            BKT_PASS(take_cached(run, t, k, e, true, err));
+            continue;
+        }
+        if (plain && take_slice(t, k))
+            continue;
+        if (plain)
+            BKT_PASS(bkt_segs_add_slice(segs, t, k, &run->lim, &sliced, err));
+        if (sliced)
+            continue;
+        BKT_PASS(bkt_task_native(run, t, k, &task, err));
+        launch(task);
+    }
+    return BKT_OK;
+}
+
+/* Reference chunks of one target that the cache doesn't hold. */
+struct wanted {
+    struct bkt_target *t;
+    uint64_t          *k;      /* touched chunks, q.n of them */
+    uint64_t          *coords;
+    struct bkt_loc    *locs;
+};
+
+static void wanted_fini(struct wanted *w)
+{
+    free(w->k);
+    free(w->coords);
+    free(w->locs);
+}
+
+static int want(struct bkt_run_state *run, struct bkt_target *t, struct wanted *w, struct bkt_locate *q, struct bkt_err *err)
+{
+    uint64_t n    = t->grid.n_chunks;
+    unsigned rank = t->io->rank;
+    *w            = (struct wanted){.t = t};
+    *q            = (struct bkt_locate){.io = t->io};
+    if (n > SIZE_MAX / (rank * sizeof *w->coords))
+        BKT_NOMEM(err);
+    w->k      = calloc((size_t)n, sizeof *w->k);
+    w->coords = malloc((size_t)n * rank * sizeof *w->coords);
+    if (!w->k || !w->coords)
+        BKT_NOMEM(err);
+    for (uint64_t k = 0; k < n; k++) {
+        struct bkt_centry *e = t->io->filtered ? cached(run, t, k) : NULL;
+        if (e) {
+            BKT_PASS(take_cached(run, t, k, e, false, err));
+            continue;
+        }
+        bkt_grid_coord(&t->grid, k, w->coords + q->n * rank);
+        w->k[q->n++] = k;
+    }
+    w->locs = calloc(q->n + 1, sizeof *w->locs);
+    if (!w->locs)
+        BKT_NOMEM(err);
+    q->coords = w->coords;
+    q->out    = w->locs;
+    return BKT_OK;
+}
+
+/* A gap between two ranges costs the time that its bytes take on one connection; another request costs the
+ * time until its first byte.  Both are equal at first byte x throughput.  Bounded by setting merge_gap and
+ * from below by NEAR_GAP. */
+static void set_gaps(struct bkt_run_state *run)
+{
+    const struct bkt_dsetio *io = run->t[0].io;
+    double                   first, rate;
+    bkt_store_pace(bkt_domain_store(io->dom), &first, &rate);
+    double even      = first * (rate > 0 ? rate : USUAL_RATE);
+    run->lim.gap     = bkt_min_u64(io->set->merge_gap, NEAR_GAP);
+    run->lim.far_gap = bkt_min_u64(io->set->merge_gap, even < (double)NEAR_GAP ? NEAR_GAP : even < 1e9 ? (uint64_t)even : 1000000000);
+}
+
+/* Limits merging: fewer, longer requests would leave connections idle. */
+static void set_limits(struct bkt_run_state *run, uint64_t bytes)
+{
+    const struct bkt_settings *set = run->t[0].io->set;
+    run->lim.part                  = set->part_size;
+    set_gaps(run);
+    run->lim.merge                 = bkt_max_u64(bytes / bkt_min_u64(set->connections, SLOTS), MERGE_MIN);
+    run->lim.merge                 = bkt_min_u64(run->lim.merge, run->lim.part);
+}
+
+static uint64_t stored_bytes(const struct wanted *w, const struct bkt_locate *q, size_t n)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t one = 0;
+        for (size_t j = 0; w[i].t->io->filtered && j < q[i].n; j++)
+            one += bkt_min_u64(w[i].locs[j].size, UINT32_MAX);
+        if (!w[i].t->io->filtered && !bkt_mul_u64(w[i].t->grid.n_elems, w[i].t->io->elem_size, &one))
+            one = UINT32_MAX;
+        sum += one;
+    }
+    return sum;
+}
+
+/* Reads all segments, of files and of chunk objects. */
+static int read_segs(struct bkt_run_state *run, struct bkt_segs *segs, struct bkt_err *err)
+{
+    uint64_t len;
+    size_t   n_segs;
+    bkt_segs_sort(segs);
+    size_t n_ranges = bkt_near_begin(segs, &run->lim);
+    for (size_t at = 0; at < segs->n && !atomic_load(run->cancel); at += n_segs) {
+        struct bkt_task *task = NULL;
+        uint64_t         near = bkt_near_budget(segs->v[at].t->io, segs->v[at].file->store, n_ranges);
+        n_segs                = bkt_segs_span(segs, at, &run->lim, &len);
+        BKT_PASS(bkt_task_range(run, segs, at, n_segs, len, near, &task, err));
+        launch(task);
+    }
+    segs->n = 0;
+    return BKT_OK;
+}
+
+static int read_located(struct bkt_run_state *run, struct wanted *w, struct bkt_locate *q, size_t n, struct bkt_segs *segs,
+                        struct bkt_err *err)
+{
+    BKT_PASS(bkt_locate(q, n, err));
+    set_limits(run, stored_bytes(w, q, n));
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < q[i].n; j++)
+            if (w[i].locs[j].file)
+                BKT_PASS(bkt_segs_add(segs, w[i].t, w[i].k[j], &w[i].locs[j], &run->lim, err));
+    BKT_PASS(read_segs(run, segs, err));
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < q[i].n && !atomic_load(run->cancel); j++)
+            if (!w[i].locs[j].file)
+                BKT_PASS(bkt_task_fill(w[i].t, w[i].k[j], false, err));
+    return BKT_OK;
+}
+
+static bool by_reference(const struct bkt_target *t) { return t->io->where != BKT_AT_OBJECTS && t->grid.n_chunks; }
+
+static int read_refs(struct bkt_run_state *run, struct bkt_segs *segs, struct bkt_err *err)
+{
+    size_t             n = 0, n_refs = 0;
+    for (size_t i = 0; i < run->n; i++)
+        n_refs += by_reference(&run->t[i]);
+    if (!n_refs)
+        return read_segs(run, segs, err);
+    struct wanted     *w  = calloc(n_refs, sizeof *w);
+    struct bkt_locate *q  = calloc(n_refs, sizeof *q);
+    int                rc = w && q ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    for (size_t i = 0; rc == BKT_OK && i < run->n; i++)
+        if (by_reference(&run->t[i])) {
+            rc = want(run, &run->t[i], &w[n], &q[n], err);
+            n++;
+        }
+    if (rc == BKT_OK)
+        rc = read_located(run, w, q, n, segs, err);
+    for (size_t i = 0; i < n; i++)
+        wanted_fini(&w[i]);
+    free(w);
+    free(q);
+    return rc;
+}
+
+/* The read may be a piece of a call: how many times as much the whole call takes. */
+static uint64_t n_pieces(const struct bkt_target *t) { return bkt_max_u64(bkt_ceil_div(t->rd->of, t->grid.n_elems), 1); }
+
+/* Bytes that the target would put into the cache; UINT64_MAX: more than the type can count.  If chunk objects
+ * are taken in slices, only the slices count: if all of the chunks counted, the next steps could not be read
+ * ahead. */
+static uint64_t kept_bytes(const struct bkt_target *t, bool raw)
+{
+    uint64_t wanted, whole;
+    if (!bkt_mul_u64(t->grid.n_elems, t->io->elem_size, &wanted))
+        wanted = UINT64_MAX;
+    if (raw)
+        return wanted;
+    if (!bkt_mul_u64(t->grid.n_chunks, t->io->chunk_bytes, &whole))
+        whole = UINT64_MAX;
+    return whole / 2 > wanted && !by_reference(t) && bkt_target_in_slices(t) ? 2 * wanted : whole;
+}
+
+/* Whether the results of the read fit into the cache.  If not, none are put there, so that nothing useful is
+ * evicted. */
+static bool fits_cache(const struct bkt_run_state *run)
+{
+    uint64_t sum = 0, one;
+    bool     kept_by_system = true;
+    for (size_t i = 0; i < run->n; i++) {
+        const struct bkt_target *t   = &run->t[i];
+        bool                     raw = by_reference(t) && !t->io->filtered;
+        if (t->rd->unchecked)
+            return false;
+        if (!t->grid.n_chunks)
+            continue;
+        kept_by_system &= strncmp(bkt_store_uri(bkt_domain_store(t->io->dom)), "file:", 5) == 0 &&
+                          (raw || (!by_reference(t) && bkt_stored_is_plain(t->io)));
+        if (t->io->var)
+            continue;
+        if (!bkt_mul_u64(kept_bytes(t, raw), n_pieces(t), &one) || !bkt_add_u64(sum, one, &sum) || sum > t->io->set->chunk_cache)
+            return false;
+    }
+    return !kept_by_system || sum < COPY_MIN;
+}
+
+static int read_all(struct bkt_run_state *run, struct bkt_err *err)
+{
+    struct bkt_segs segs = {0};
+    int             rc   = BKT_OK;
+    run->keep            = fits_cache(run);
+    run->passing         = !run->keep && run->t[0].rd->of; /* entries that were read ahead make room for the
+                                                              next ones */
+    if (!run->keep && run->blind)
+        return BKT_OK;
+    run->limit           = bkt_max_u64(run->t[0].io->set->in_flight, MIN_COST);
+    set_limits(run, 0);
+    bkt_populate_init(&run->populate, &run->t[0]);
+    for (size_t i = 0; rc == BKT_OK && i < run->n; i++)
+        if (run->t[i].io->where == BKT_AT_OBJECTS)
+            rc = read_native(run, &run->t[i], &segs, err);
+    if (rc == BKT_OK)
+        rc = read_refs(run, &segs, err);
+    if (rc < 0)
+        bkt_run_fail(run, rc, err);
+    wait_for(run, 0);
+    bkt_segs_fini(&segs);
+    if (run->rc < 0 && rc >= 0)
+        rc = bkt_err_copy(err, run->rc, &run->err);
+    return rc;
+}
+
+/* Hands the result of a variable-size read over, until bkt_read_fini(). */
+static void hand_over(struct bkt_target *t)
+{
+    if (!t->slices)
+        return;
+    struct bkt_target *impl = malloc(sizeof *impl);
+    if (!impl)
+        return;
+    *impl          = *t;
+    t->rd->slices  = t->slices;
+    t->rd->impl    = impl;
+    memset(t, 0, sizeof *t);
+}
+
+int bkt_read_now(struct bkt_read *reads, size_t n, struct bkt_err *err)
+{
+    struct bkt_run_state run;
+    int        rc  = BKT_OK;
+    size_t     n_t = 0;
+    memset(&run, 0, offsetof(struct bkt_run_state, err)); /* to clear an error's 5 KB would cost more than a
+                                                             small read */
+    bkt_err_clear(&run.err);
+    run.n = n;
+    run.t = n > SIZE_MAX / sizeof *run.t ? NULL : malloc(n * sizeof *run.t); /* bkt_target_init() sets all members that are used */
+    if (!run.t)
+        BKT_NOMEM(err);
+    run.cancel = reads[0].cancel ? reads[0].cancel : &run.own_cancel;
+    run.blind  = !reads[0].dst && !bkt_dsetio_is_var(reads[0].io);
+    (void)pthread_mutex_init(&run.lock, NULL);
+    (void)pthread_cond_init(&run.wake, NULL);
+    while (rc == BKT_OK && n_t < n) {
+        rc = bkt_target_init(&run.t[n_t], &reads[n_t], err);
+        n_t++;
+    }
+    if (rc == BKT_OK)
+        rc = read_all(&run, err);
+    for (size_t i = 0; i < n_t; i++) {
+        bkt_trace(BKT_TRACE_CHUNK, "dataset %s: %llu elements of %llu chunks: %s", reads[i].io->obj->id.text,
+                  (unsigned long long)run.t[i].grid.n_elems, (unsigned long long)run.t[i].grid.n_chunks,
+                  rc < 0 ? bkt_err_text(rc) : "read");
+        if (rc == BKT_OK) {
+            bool var = run.t[i].slices != NULL;
+            hand_over(&run.t[i]);
+            if (var && !reads[i].impl)
+                rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        }
+        bkt_target_fini(&run.t[i]);
+    }
+    free(run.t);
+    (void)pthread_cond_destroy(&run.wake);
+    (void)pthread_mutex_destroy(&run.lock);
+    return rc;
+}
+
+void bkt_read_fini(struct bkt_read *r)
+{
+    if (!r || !r->impl)
+        return;
+    bkt_target_fini(r->impl);
+    free(r->impl);
+    r->impl   = NULL;
+    r->slices = NULL;
+}

@@ -1,0 +1,315 @@
+/* H5D_CHUNKED_REF_INDIRECT: rows {offset, size[, file_uri]} of a dataset in the same domain, one per chunk.
+ * Fields count by position, whatever their names and widths.  Only the wanted rows are read, for all datasets
+ * of a plan together. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "chunk/dataset/dataset.h"
+#include "base/num.h"
+
+/* Names of our own fields, behind those of HSDS, which finds its own by place: a chunk's filter mask, its
+ * file's ETag or stamp. */
+#define FIELD_MASK "filter_mask"
+#define FIELD_ETAG "file_etag"
+
+/* Rows (mostly 16 bytes each) that a bounding box may hold for each wanted row before the rows are picked one
+ * by one: a few more bytes cost less than another range. */
+#define BOX_WASTE 4
+
+struct rows {
+    struct bkt_locate *q;
+    struct bkt_sel     sel;
+    size_t            *where;   /* index of each chunk's row among the rows read; SIZE_MAX: beyond the
+                                   table */
+    unsigned char     *fixed;   /* n_elems elements */
+    struct bkt_run    *runs;
+};
+
+static void rows_fini(struct rows *r)
+{
+    free(r->where);
+    free(r->fixed);
+    free(r->runs);
+}
+
+static int check_table(const struct bkt_object *o, struct bkt_err *err)
+{
+    if (o->kind != BKT_DATASET)
+        BKT_FAIL(err, BKT_EFORMAT, "chunk table %s is not a dataset", o->id.text);
+    const struct bkt_type *t = o->dset.type;
+    if (o->dset.layout.cls == BKT_D_CHUNKED_REF_INDIRECT)
+        BKT_FAIL(err, BKT_EFORMAT, "chunk table %s has a chunk table itself", o->id.text);
+    if (t->cls != BKT_T_COMPOUND || t->n_fields < 2)
+        BKT_FAIL(err, BKT_EFORMAT, "chunk table %s: elements are not {offset, size[, file_uri]}", o->id.text);
+    for (size_t i = 0; i < 2; i++)
+        if (t->fields[i].type->cls != BKT_T_INTEGER || !t->fields[i].type->size || t->fields[i].type->size > 8)
+            BKT_FAIL(err, BKT_EFORMAT, "chunk table %s: field %s is not an integer", o->id.text, t->fields[i].name);
+    for (size_t i = 2; i < t->n_fields; i++) {
+        bool mask = strcmp(t->fields[i].name, FIELD_MASK) == 0;
+        if (mask ? t->fields[i].type->cls != BKT_T_INTEGER || t->fields[i].type->size != 4
+                 : t->fields[i].type->cls != BKT_T_STRING)
+            BKT_FAIL(err, BKT_EFORMAT, "chunk table %s: field %s is not %s", o->id.text, t->fields[i].name,
+                     mask ? "an integer of 4 bytes" : "a string");
+    }
+    return BKT_OK;
+}
+
+static int open_table(struct bkt_dsetio *io, struct bkt_err *err)
+{
+    int                      rc = BKT_OK;
+    const struct bkt_object *o  = NULL;
+    (void)pthread_mutex_lock(&io->lock);
+    if (!io->table) {
+        rc = bkt_domain_get(io->dom, &io->ds->layout.chunk_table, &o, err);
+        if (rc == BKT_OK)
+            rc = check_table(o, err);
+        if (rc == BKT_OK)
+            rc = bkt_dsetio_open(io->dom, o, NULL, NULL, &io->table, err);
+        if (rc == BKT_OK)
+            bkt_table_first_keep(io);
+        bkt_object_release(o);
+    }
+    (void)pthread_mutex_unlock(&io->lock);
+    if (rc < 0)
+        BKT_FAIL(err, rc, "chunk table of dataset %s", io->obj->id.text);
+    if (io->table->rank != io->rank || io->table->ds->space.cls != BKT_S_SIMPLE)
+        BKT_FAIL(err, BKT_EFORMAT, "chunk table %s has rank %u, dataset %s has %u", io->table->obj->id.text, io->table->rank,
+                 io->obj->id.text, io->rank);
+    return BKT_OK;
+}
+
+int bkt_chunk_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some, struct bkt_err *err)
+{
+    *some = true;
+    BKT_PASS(open_table(io, err));
+    for (unsigned d = 0; d < io->rank; d++) {
+        grid[d] = bkt_min_u64(grid[d], io->table->ds->space.dims[d]);
+        *some &= grid[d] > 0;
+    }
+    return BKT_OK;
+}
+
+/* Chooses the box around the wanted rows, if it doesn't hold mostly other rows. */
+static bool choose_box(struct rows *r, size_t n_in)
+{
+    const struct bkt_locate *q    = r->q;
+    unsigned                 rank = q->io->rank;
+    uint64_t                 lo[BKT_MAX_RANK], hi[BKT_MAX_RANK], volume = 1;
+    for (unsigned d = 0; d < rank; d++)
+        lo[d] = UINT64_MAX, hi[d] = 0;
+    for (size_t i = 0; i < q->n; i++)
+        for (unsigned d = 0; r->where[i] != SIZE_MAX && d < rank; d++) {
+            lo[d] = bkt_min_u64(lo[d], q->coords[i * rank + d]);
+            hi[d] = bkt_max_u64(hi[d], q->coords[i * rank + d]);
+        }
+    for (unsigned d = 0; d < rank; d++)
+        if (!bkt_mul_u64(volume, hi[d] - lo[d] + 1, &volume))
+            return false;
+    if (volume / BOX_WASTE > n_in)
+        return false;
+    r->sel.kind    = BKT_SEL_HYPER;
+    r->sel.n_elems = volume;
+    for (unsigned d = 0; d < rank; d++)
+        r->sel.start[d] = lo[d], r->sel.stride[d] = r->sel.count[d] = 1, r->sel.block[d] = hi[d] - lo[d] + 1;
+    for (size_t i = 0; i < q->n; i++) {
+        uint64_t at = 0;
+        for (unsigned d = 0; r->where[i] != SIZE_MAX && d < rank; d++)
+            at = at * r->sel.block[d] + (q->coords[i * rank + d] - lo[d]);
+        if (r->where[i] != SIZE_MAX)
+            r->where[i] = (size_t)at;
+    }
+    return true;
+}
+
+static int choose_runs(struct rows *r, size_t n_in, struct bkt_err *err)
+{
+    const struct bkt_locate *q = r->q;
+    r->runs                    = malloc(n_in * sizeof *r->runs);
+    if (!r->runs)
+        BKT_NOMEM(err);
+    r->sel.kind = BKT_SEL_RUNS;
+    r->sel.runs = r->runs;
+    for (size_t i = 0; i < q->n; i++) {
+        uint64_t at = 0;
+        if (r->where[i] == SIZE_MAX)
+            continue;
+        for (unsigned d = 0; d < q->io->rank; d++)
+            at = at * r->sel.dims[d] + q->coords[i * q->io->rank + d];
+        r->where[i]                   = r->sel.n_runs;
+        r->runs[r->sel.n_runs++] = (struct bkt_run){at, 1};
+    }
+    r->sel.n_elems = r->sel.n_runs;
+    return BKT_OK;
+}
+
+/* Chooses the rows to read of one table; n_elems 0: none. */
+static int plan_rows(struct rows *r, struct bkt_err *err)
+{
+    const struct bkt_locate *q = r->q;
+    BKT_PASS(open_table(q->io, err));
+    const struct bkt_space *s    = &q->io->table->ds->space;
+    size_t                  n_in = 0;
+    r->sel.rank                  = s->rank;
+    memcpy(r->sel.dims, s->dims, sizeof r->sel.dims);
+    r->where = malloc(q->n * sizeof *r->where);
+    if (!r->where)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < q->n; i++) {
+        r->where[i] = 0;
+        for (unsigned d = 0; d < s->rank; d++)
+            if (q->coords[i * s->rank + d] >= s->dims[d]) /* chunks beyond the table are unallocated */
+                r->where[i] = SIZE_MAX;
+        n_in += r->where[i] != SIZE_MAX;
+    }
+    if (!n_in) {
+        r->sel.kind = BKT_SEL_NONE;
+        return BKT_OK;
+    }
+    if (!choose_box(r, n_in))
+        BKT_PASS(choose_runs(r, n_in, err));
+    size_t es = q->io->table->elem_size;
+    if (!q->io->table->var) {
+        if (r->sel.n_elems > SIZE_MAX / es || !(r->fixed = malloc((size_t)r->sel.n_elems * es)))
+            BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+static int take_int(struct bkt_rd *r, const struct bkt_type *t, uint64_t *out)
+{
+    unsigned n = (unsigned)t->size;
+    uint64_t v = t->big_endian ? bkt_rd_be(r, n) : bkt_rd_le(r, n);
+    if (!r->ok || (t->is_signed && v >> (n * 8 - 1) & 1))
+        return BKT_EFORMAT;
+    *out = v;
+    return BKT_OK;
+}
+
+static int take_uri(struct bkt_rd *r, const struct bkt_type *t, const char **uri, size_t *n)
+{
+    *n   = t->var_string ? (size_t)bkt_rd_le(r, 4) : t->size;
+    if (t->var_string && *n == BKT_VAR_NULL)
+        *n = 0;
+    *uri = bkt_rd_take(r, *n);
+    if (!r->ok)
+        return BKT_EFORMAT;
+    while (*n && ((*uri)[*n - 1] == 0 || (!t->var_string && (*uri)[*n - 1] == ' ')))
+        --*n;
+    return BKT_OK;
+}
+
+/* The fields behind offset and size. */
+struct row_text {
+    const char *uri, *etag;
+    size_t      n_uri, n_etag;
+};
+
+static int take_fields(struct bkt_rd *r, const struct bkt_type *t, struct bkt_loc *out, struct row_text *x)
+{
+    for (size_t i = 2; i < t->n_fields; i++) {
+        const struct bkt_field *f = &t->fields[i];
+        uint64_t                mask;
+        const char             *text;
+        size_t                  n;
+        if (f->type->cls == BKT_T_INTEGER) {
+            BKT_PASS(take_int(r, f->type, &mask));
+            out->mask = (uint32_t)mask;
+            continue;
+        }
+        BKT_PASS(take_uri(r, f->type, &text, &n));
+        if (strcmp(f->name, FIELD_ETAG) == 0)
+            x->etag = text, x->n_etag = n;
+        else if (i == 2)
+            x->uri = text, x->n_uri = n;
+    }
+    return BKT_OK;
+}
+
+static int parse_row(const struct bkt_locate *q, size_t i, const void *p, size_t n, struct bkt_err *err)
+{
+    const struct bkt_dsetio *table = q->io->table;
+    const struct bkt_type   *t     = table->ds->type;
+    struct bkt_rd            r     = bkt_rd_of(p, n);
+    struct bkt_loc          *out   = &q->out[i];
+    struct row_text          x     = {NULL, NULL, 0, 0};
+    const uint64_t          *coord = q->coords + i * q->io->rank;
+    if (take_int(&r, t->fields[0].type, &out->off) < 0 || take_int(&r, t->fields[1].type, &out->size) < 0)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s has a negative offset or size", bkt_chunk_label(q->io, coord).text,
+                 table->obj->id.text);
+    if (!out->size)
+        return BKT_OK;
+    if (take_fields(&r, t, out, &x) < 0)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s: row is cut off", bkt_chunk_label(q->io, coord).text, table->obj->id.text);
+    if (!x.n_uri && (q->io->ds->layout.file_uri || q->io->ds->layout.n_segments))
+        return bkt_locate_layout_file(q->io, &out->file, err);
+    if (!x.n_uri)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: neither layout nor chunk table %s names a file", bkt_chunk_label(q->io, coord).text,
+                 table->obj->id.text);
+    char etag[BKT_ETAG_MAX] = "";
+    if (x.n_etag >= sizeof etag) /* without the ETag, bytes of another version would be accepted */
+        BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s: an ETag of %zu bytes", bkt_chunk_label(q->io, coord).text, table->obj->id.text,
+                 x.n_etag);
+    if (x.n_etag)
+        memcpy(etag, x.etag, x.n_etag);
+    return bkt_locate_file(q->io, x.uri, x.n_uri, etag, &out->file, err);
+}
+
+static int parse_rows(const struct rows *r, const struct bkt_slice *slices, struct bkt_err *err)
+{
+    size_t es = r->q->io->table->elem_size;
+    for (size_t i = 0; i < r->q->n; i++) {
+        size_t w = r->where[i];
+        if (w == SIZE_MAX)
+            continue;
+        const void              *p   = r->fixed ? r->fixed + w * es : slices[w].p;
+        const struct bkt_dsetio *io  = r->q->io;
+        struct bkt_err           why = {.n = 0};
+        int rc = parse_row(r->q, i, p, r->fixed ? es : slices[w].n, io->bad_place ? &why : err);
+        if (rc == BKT_EFORMAT && io->bad_place) {
+            io->bad_place(r->q->coords + i * io->rank, &why, io->bad_arg);
+            r->q->out[i].file = NULL;
+            rc                = BKT_OK;
+        } else if (rc < 0 && io->bad_place) {
+            return bkt_err_copy(err, rc, &why);
+        }
+        BKT_PASS(rc);
+    }
+    return BKT_OK;
+}
+
+static int read_rows(struct rows *rows, struct bkt_read *reads, size_t n, struct bkt_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        BKT_PASS(plan_rows(&rows[i], err));
+        reads[i].io   = rows[i].q->io->table;
+        reads[i].file = &rows[i].sel;
+        reads[i].dst  = rows[i].fixed;
+    }
+    BKT_TRY(err, bkt_read_now(reads, n, err), "chunk table of dataset %s", rows[0].q->io->obj->id.text);
+    for (size_t i = 0; i < n; i++)
+        BKT_PASS(parse_rows(&rows[i], reads[i].slices, err));
+    return BKT_OK;
+}
+
+int bkt_chunk_table_rows(struct bkt_locate *q, size_t n, struct bkt_err *err)
+{
+    struct rows     *rows  = calloc(n, sizeof *rows);
+    struct bkt_read *reads = calloc(n, sizeof *reads);
+    size_t           n_rows = 0;
+    int              rc     = BKT_ENOMEM;
+    for (size_t i = 0; rows && i < n; i++)
+        if (q[i].io->where == BKT_AT_TABLE && !q[i].io->found && q[i].n)
+            rows[n_rows++].q = &q[i];
+    if (rows && reads)
+        rc = n_rows ? read_rows(rows, reads, n_rows, err) : BKT_OK;
+    else
+        (void)BKT_ERR(err, rc, "out of memory");
+    for (size_t i = 0; i < n_rows; i++) {
+        if (reads)
+            bkt_read_fini(&reads[i]);
+        rows_fini(&rows[i]);
+    }
+    free(rows);
+    free(reads);
+    return rc;
+}

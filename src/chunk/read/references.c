@@ -1,0 +1,318 @@
+/* The places of reference chunks: in the layout itself, or in a chunk table. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "chunk/dataset/dataset.h"
+#include "storage/other/concat_store.h"
+#include "base/map.h"
+#include "base/num.h"
+
+#define FILTER_MORE (1u << 20) /* bytes, besides four times the chunk: a limit against malicious documents */
+
+void bkt_chunk_file_free(void *p)
+{
+    struct bkt_chunk_file *f = p;
+    if (f->cache)
+        bkt_cache_let_go(f->cache, &f->hold);
+    if (f->own_store)
+        bkt_store_close(f->store);
+    free(f->uri);
+    free(f->key);
+    free(f->etag);
+    free(f);
+}
+
+/* A file of this machine has no ETag that a copy of its folder would keep.  Its size and time of change
+ * replace it. */
+static int check_stamp(struct bkt_store *st, const char *uri, const char *key, struct bkt_version *version, const char *stamp,
+                       struct bkt_err *err)
+{
+    struct bkt_req req = {.op = BKT_HEAD, .key = key, .version = version};
+    char           now[BKT_ETAG_MAX];
+    int            rc = bkt_store_run(st, &req, 1, err);
+    bkt_stamp(req.size, req.mtime, now);
+    bkt_req_fini(&req);
+    if (rc < 0 || strcmp(now, stamp) == 0)
+        return rc;
+    bkt_version_forget(version); /* the changed version is never read, and the linked one may come back */
+    BKT_FAIL(err, BKT_EPRECOND, "%s changed since it was linked; link it again", uri);
+}
+
+static int set_etag(struct bkt_dsetio *io, struct bkt_chunk_file *f, const char *etag, struct bkt_err *err)
+{
+    bool recorded = etag && *etag, stamp = recorded && bkt_is_stamp(etag);
+    if (!recorded || stamp)
+        BKT_PASS(bkt_domain_version(io->dom, f->store, f->key, stamp ? etag : NULL, &f->version, err));
+    if (!recorded)
+        return BKT_OK;
+    if (stamp)
+        return check_stamp(f->store, f->uri, f->key, f->version, etag, err);
+    f->etag = strdup(etag);
+    return f->etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+/* Joins the pieces of files that the layout names to one file. */
+static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err *err)
+{
+    const struct bkt_layout                       *l     = &io->ds->layout;
+    BKT_CLEANUP(bkt_freep) struct bkt_joined_part *parts = calloc(l->n_segments + 1, sizeof *parts);
+    char                                         **keys  = calloc(l->n_segments + 1, sizeof *keys);
+    int                                            rc    = parts && keys ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    for (size_t i = 0; i < l->n_segments && rc == BKT_OK; i++) {
+        const struct bkt_segment *s = &l->segments[i];
+        parts[i] = (struct bkt_joined_part){.off = s->offset, .size = s->size};
+        if (!s->file_uri)
+            continue;
+        rc = bkt_domain_resolve_uri(io->dom, s->file_uri, &parts[i].store, &keys[i], err);
+        const char *etag  = s->etag && *s->etag ? s->etag : NULL;
+        bool        stamp = etag && bkt_is_stamp(etag);
+        if (rc == BKT_OK && (stamp || (!etag && !l->may_change)))
+            rc = bkt_domain_version(io->dom, parts[i].store, keys[i], stamp ? etag : NULL, &parts[i].version, err);
+        if (rc == BKT_OK && stamp)
+            rc = check_stamp(parts[i].store, s->file_uri, keys[i], parts[i].version, etag, err);
+        if (!stamp)
+            parts[i].etag = etag;
+        parts[i].key = keys[i];
+    }
+    if (rc == BKT_OK)
+        rc = bkt_joined_open(parts, l->n_segments, &f->store, err);
+    f->own_store = rc == BKT_OK;
+    for (size_t i = 0; keys && i < l->n_segments; i++)
+        free(keys[i]);
+    free(keys);
+    if (rc == BKT_OK && !(f->key = strdup(io->obj->id.text)))
+        BKT_NOMEM(err);
+    return rc;
+}
+
+#define SEGMENTS "segments" /* the name of the joined pieces among the files */
+
+/* Cached bytes of a file belong to the linked version, since another dataset may have been linked to another
+ * version. */
+static void set_file_space(const struct bkt_dsetio *io, struct bkt_chunk_file *f, const char *etag)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
+    int rc = bkt_buf_addf(&name, "%s %s %s", bkt_store_uri(f->store), f->key, etag ? etag : "");
+    if (rc == BKT_OK && f->own_store) /* joined pieces, named as the dataset that joins them */
+        rc = bkt_buf_addf(&name, " %.6f", io->obj->modified);
+    if (rc == BKT_OK)
+        f->space = bkt_cache_space(io->cache, name.ptr, name.len, &f->hold);
+    f->cache = io->cache;
+}
+
+static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, const struct bkt_slice *name, struct bkt_chunk_file **out,
+                    struct bkt_err *err)
+{
+    struct bkt_chunk_file *f = calloc(1, sizeof *f);
+    if (!f || !(f->uri = strdup(uri))) {
+        free(f);
+        BKT_NOMEM(err);
+    }
+    bool joined = io->ds->layout.n_segments > 0;
+    if (io->places_only) {
+        int bad = etag && !(f->etag = strdup(etag)) ? BKT_ENOMEM : bkt_map_put(io->files, name->p, name->n, f, NULL);
+        if (bad < 0) {
+            bkt_chunk_file_free(f);
+            BKT_NOMEM(err);
+        }
+        *out = f;
+        return BKT_OK;
+    }
+    int  rc     = joined ? join(io, f, err) : bkt_domain_resolve_uri(io->dom, uri, &f->store, &f->key, err);
+    if (rc == BKT_OK && !joined)
+        rc = set_etag(io, f, etag, err);
+    if (rc == BKT_OK && io->cache)
+        set_file_space(io, f, etag);
+    f->rank = (unsigned)bkt_map_count(io->files);
+    if (rc == BKT_OK)
+        rc = bkt_map_put(io->files, name->p, name->n, f, NULL);
+    if (rc < 0) {
+        bkt_chunk_file_free(f);
+        return rc;
+    }
+    *out = f;
+    return BKT_OK;
+}
+
+int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const char *etag, struct bkt_chunk_file **out,
+                    struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}; /* its URI, and its version, since rows of a chunk
+                                                            table may name several */
+    int                                      rc   = BKT_OK;
+    if (memchr(uri, 0, n_uri))
+        n_uri = strnlen(uri, n_uri);
+    if (bkt_buf_add(&name, uri, n_uri) < 0 || bkt_buf_add(&name, "", 1) < 0 || (etag && bkt_buf_add_str(&name, etag) < 0))
+        BKT_NOMEM(err);
+    struct bkt_slice key = {name.ptr, name.len};
+    (void)pthread_mutex_lock(&io->lock);
+    *out = bkt_map_get(io->files, key.p, key.n);
+    if (!*out)
+        rc = file_new(io, bkt_buf_str(&name), etag, &key, out, err);
+    (void)pthread_mutex_unlock(&io->lock);
+    if (rc < 0)
+        BKT_FAIL(err, rc, "a file of dataset %s", io->obj->id.text);
+    return BKT_OK;
+}
+
+int bkt_locate_layout_file(struct bkt_dsetio *io, struct bkt_chunk_file **out, struct bkt_err *err)
+{
+    const char *uri = io->ds->layout.n_segments ? SEGMENTS : io->ds->layout.file_uri;
+    if (!uri || !*uri)
+        BKT_FAIL(err, BKT_EFORMAT, "dataset %s: layout has no file_uri", io->obj->id.text);
+    return bkt_locate_file(io, uri, strlen(uri), io->ds->layout.file_etag, out, err);
+}
+
+static int locate_contiguous(struct bkt_locate *q, struct bkt_err *err)
+{
+    const struct bkt_layout *l = &q->io->ds->layout;
+    for (size_t i = 0; l->size && i < q->n; i++) {
+        uint64_t end;
+        /* if the size differs, the file's type is padded or of another size, so no element lies where it
+         * seems to */
+        if (l->size != q->io->chunk_bytes)
+            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: a reference of %llu bytes, but the data take %zu",
+                     q->io->obj->id.text,
+                     (unsigned long long)l->size, q->io->chunk_bytes);
+        if (!bkt_add_u64(l->offset, l->size, &end))
+            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: a reference to the impossible offset %llu",
+                     q->io->obj->id.text, (unsigned long long)l->offset);
+        BKT_PASS(bkt_locate_layout_file(q->io, &q->out[i].file, err));
+        q->out[i].off  = l->offset;
+        q->out[i].size = l->size;
+    }
+    return BKT_OK;
+}
+
+static int locate_listed(struct bkt_locate *q, struct bkt_err *err)
+{
+    const struct bkt_layout *l    = &q->io->ds->layout;
+    struct bkt_chunk_file   *file = NULL;
+    for (size_t i = 0; i < q->n; i++) {
+        const struct bkt_chunk_ref *c = bkt_layout_find_chunk(l, q->coords + i * q->io->rank);
+        if (!c || !c->size)
+            continue;
+        if (!file)
+            BKT_PASS(bkt_locate_layout_file(q->io, &file, err));
+        q->out[i] = (struct bkt_loc){file, c->offset, c->size, c->mask};
+    }
+    return BKT_OK;
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const struct bkt_found_chunk *x = a, *y = b;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_found_chunk *chunks, size_t n, struct bkt_err *err)
+{
+    uint64_t total = 1;
+    bool     fits  = true;
+    for (unsigned d = 0; d < io->rank; d++)
+        fits = fits && bkt_mul_u64(total, bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]), &total);
+    if (n)
+        qsort(chunks, n, sizeof *chunks, by_index);
+    for (size_t i = 0; i < n; i++)
+        if (!fits || chunks[i].index >= total || (i && chunks[i].index == chunks[i - 1].index)) {
+            uint64_t index = chunks[i].index;
+            free(chunks);
+            BKT_FAIL(err, BKT_EFORMAT, "dataset %s has no chunk number %llu", io->obj->id.text,
+                     (unsigned long long)index);
+        }
+    (void)pthread_mutex_lock(&io->lock);
+    free(io->found);
+    io->found   = chunks;
+    io->n_found = n;
+    (void)pthread_mutex_unlock(&io->lock);
+    return BKT_OK;
+}
+
+static int locate_found(struct bkt_locate *q, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io   = q->io;
+    struct bkt_chunk_file   *file = NULL;
+    for (size_t i = 0; i < q->n; i++) {
+        struct bkt_found_chunk want = {.index = 0};
+        for (unsigned d = 0; d < io->rank; d++)
+            want.index = want.index * bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]) + q->coords[i * io->rank + d];
+        const struct bkt_found_chunk *c = bsearch(&want, io->found, io->n_found, sizeof want, by_index);
+        if (!c || !c->size)
+            continue;
+        if (!file)
+            BKT_PASS(bkt_locate_layout_file(q->io, &file, err));
+        q->out[i] = (struct bkt_loc){file, c->offset, c->size, c->mask};
+    }
+    return BKT_OK;
+}
+
+/* If nothing compresses, HSDS wants references to a chunk without its checksum.  Then 4 bytes are certainly
+ * missing, so the filter is skipped. */
+uint32_t bkt_locate_mask(const struct bkt_dsetio *io, uint32_t recorded, uint64_t size)
+{
+    uint32_t mask = 0;
+    for (unsigned i = 0; i < io->pipe.n; i++)
+        if (io->pipe.f[i].id == BKT_FILTER_FLETCHER32)
+            mask |= UINT32_C(1) << i;
+        else if (io->pipe.f[i].id != BKT_FILTER_SHUFFLE)
+            return recorded;
+    return size == io->chunk_bytes ? recorded | mask : recorded;
+}
+
+int bkt_locate_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t off, uint64_t size, struct bkt_err *err)
+{
+    uint64_t end;
+    if (!bkt_add_u64(off, size, &end) || end > INT64_MAX)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: a reference to the impossible offset %llu, %llu bytes",
+                 bkt_chunk_label(io, coord).text, (unsigned long long)off, (unsigned long long)size);
+    /* no filter makes a chunk much longer: reserve no memory for impossible sizes */
+    if (io->filtered && size / 4 > io->chunk_bytes + FILTER_MORE)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: a reference of %llu bytes to a chunk of %zu",
+                 bkt_chunk_label(io, coord).text, (unsigned long long)size, io->chunk_bytes);
+    /* hsload leaves fletcher32 out of the filter list: its 4 bytes behind the chunk are still there */
+    if (!io->filtered && size != io->chunk_bytes && size - 4 != io->chunk_bytes)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: a reference of %llu bytes to an unfiltered chunk of %zu",
+                 bkt_chunk_label(io, coord).text, (unsigned long long)size, io->chunk_bytes);
+    return BKT_OK;
+}
+
+/* Finds impossible sizes before anything is fetched. */
+static int check(const struct bkt_locate *q, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io = q->io;
+    for (size_t i = 0; i < q->n; i++) {
+        struct bkt_loc *l     = &q->out[i];
+        const uint64_t *coord = q->coords + i * io->rank;
+        struct bkt_err  why   = {.n = 0};
+        if (!l->file)
+            continue;
+        l->mask = bkt_locate_mask(io, l->mask, l->size);
+        if (!io->bad_place) {
+            BKT_PASS(bkt_locate_check(io, coord, l->off, l->size, err));
+        } else if (bkt_locate_check(io, coord, l->off, l->size, &why) < 0) {
+            io->bad_place(coord, &why, io->bad_arg);
+            l->file = NULL;
+        }
+    }
+    return BKT_OK;
+}
+
+int bkt_locate(struct bkt_locate *q, size_t n, struct bkt_err *err)
+{
+    bool tables = false;
+    for (size_t i = 0; i < n; i++) {
+        memset(q[i].out, 0, q[i].n * sizeof *q[i].out);
+        if (q[i].io->where == BKT_AT_CONTIGUOUS)
+            BKT_PASS(locate_contiguous(&q[i], err));
+        else if (q[i].io->where == BKT_AT_CHUNKS)
+            BKT_PASS(locate_listed(&q[i], err));
+        else if (q[i].io->where == BKT_AT_TABLE && q[i].io->found)
+            BKT_PASS(locate_found(&q[i], err));
+        tables |= q[i].io->where == BKT_AT_TABLE && !q[i].io->found;
+    }
+    if (tables)
+        BKT_PASS(bkt_chunk_table_rows(q, n, err));
+    for (size_t i = 0; i < n; i++)
+        BKT_PASS(check(&q[i], err));
+    return BKT_OK;
+}

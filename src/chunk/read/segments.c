@@ -1,0 +1,272 @@
+#include "chunk/read/segments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "chunk/dataset/pending.h"
+#include "chunk/dataset/chunk_object.h"
+
+/* ---- targets ---- */
+
+static int check_extent(const struct bkt_target *t, struct bkt_err *err)
+{
+    const struct bkt_space *s   = &t->io->ds->space;
+    const struct bkt_sel   *sel = t->rd->file;
+    bool                    ok  = s->cls == BKT_S_SIMPLE ? sel->rank == s->rank : sel->rank == 0;
+    for (unsigned d = 0; ok && d < sel->rank; d++)
+        ok = sel->dims[d] == s->dims[d];
+    if (!ok)
+        BKT_FAIL(err, BKT_EINVAL, "dataset %s: the selection's extent differs from the dataset's",
+                 t->io->obj->id.text);
+    return BKT_OK;
+}
+
+static int make_slices(struct bkt_target *t, struct bkt_err *err)
+{
+    uint64_t n = t->grid.n_elems;
+    if (n > SIZE_MAX / sizeof *t->slices)
+        BKT_NOMEM(err);
+    t->slices = calloc((size_t)n, sizeof *t->slices);
+    t->held   = calloc((size_t)t->grid.n_chunks, sizeof(struct bkt_centry *));
+    if (!t->slices || !t->held)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *err)
+{
+    /* Only the members that need it: to clear all 4 KB would cost more than a small read. */
+    t->rd     = rd;
+    t->io     = rd->io;
+    t->dst    = rd->dst;
+    t->slices = NULL;
+    t->held   = NULL;
+    bkt_grid_none(&t->grid);
+    bkt_memmap_none(&t->mem);
+    t->out_size = rd->recast ? rd->recast->dst : t->io->elem_size;
+    if (rd->file->kind == BKT_SEL_NONE || t->io->where == BKT_AT_NONE)
+        return BKT_OK;
+    BKT_PASS(check_extent(t, err));
+    bkt_dirty_space(t->io);
+    if (t->io->bad.code)
+        return rd->file->n_elems ? bkt_err_copy(err, t->io->bad.code, &t->io->bad) : BKT_OK;
+    BKT_TRY(err, bkt_grid_init(&t->grid, rd->file, t->io->cdims, err), "dataset %s", t->io->obj->id.text);
+    if (!t->grid.n_elems)
+        return BKT_OK;
+    if (t->io->var)
+        return make_slices(t, err);
+    BKT_TRY(err, bkt_memmap_for(&t->mem, rd->mem, &t->grid, err), "dataset %s", t->io->obj->id.text);
+    if (!t->io->elem_size) /* strings without length: nothing to fetch */
+        t->grid.n_chunks = 0;
+    return BKT_OK;
+}
+
+void bkt_target_fini(struct bkt_target *t)
+{
+    for (uint64_t k = 0; t->held && k < t->grid.n_chunks; k++)
+        bkt_centry_release(t->held[k]);
+    free(t->held);
+    free(t->slices);
+    t->held   = NULL;
+    t->slices = NULL;
+    bkt_grid_fini(&t->grid);
+    bkt_memmap_fini(&t->mem);
+}
+
+uint64_t bkt_target_linear(const struct bkt_target *t, uint64_t k)
+{
+    uint64_t coord[BKT_MAX_RANK];
+    bkt_grid_coord(&t->grid, k, coord);
+    return bkt_grid_linear(&t->grid, coord);
+}
+
+/* ---- segments ---- */
+
+static int push(struct bkt_segs *s, const struct bkt_seg *x, struct bkt_err *err)
+{
+    if (s->n == s->cap) {
+        size_t          cap = s->cap ? s->cap * 2 : 32;
+        struct bkt_seg *v   = cap > SIZE_MAX / 2 / sizeof *v ? NULL : realloc(s->v, cap * sizeof *v);
+        if (!v)
+            BKT_NOMEM(err);
+        s->v = v, s->cap = cap;
+    }
+    s->v[s->n++] = *x;
+    return BKT_OK;
+}
+
+/* One long run in parts that are fetched side by side. */
+static int push_parts(struct bkt_segs *s, const struct bkt_seg *whole, uint64_t part, struct bkt_err *err)
+{
+    size_t   es = whole->t->io->elem_size;
+    uint64_t n = whole->len / es, step = bkt_max_u64(part / es, 1);
+    for (uint64_t at = 0; at < n; at += step) {
+        struct bkt_seg x = *whole;
+        x.skip           = at;
+        x.take           = bkt_min_u64(step, n - at);
+        x.off += at * es;
+        x.len = x.take * es;
+        BKT_PASS(push(s, &x, err));
+    }
+    return BKT_OK;
+}
+
+static int add_runs(struct bkt_segs *s, const struct bkt_seg *base, const struct bkt_limits *lim, struct bkt_err *err)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    struct bkt_seg       cur = *base;
+    size_t               es  = base->t->io->elem_size;
+    cur.n_runs               = 0;
+    bkt_grid_iter(&it, &base->t->grid, base->k, 0, UINT64_MAX);
+    for (uint64_t i = 0; bkt_grid_next(&it, &run); i++) {
+        uint64_t off = base->chunk_off + run.off * es, len = run.len * es, end = cur.off + cur.len;
+        /* ascending, and points may be selected twice */
+        if (cur.n_runs && (off <= end || off - end <= lim->gap) && off + len - cur.off <= lim->merge) {
+            cur.len = bkt_max_u64(end, off + len) - cur.off;
+            cur.n_runs++;
+            continue;
+        }
+        if (cur.n_runs)
+            BKT_PASS(push(s, &cur, err));
+        cur.run = i, cur.n_runs = 1, cur.off = off, cur.len = len;
+        if (len > lim->part) {
+            BKT_PASS(push_parts(s, &cur, lim->part, err));
+            cur.n_runs = 0;
+        }
+    }
+    return cur.n_runs ? push(s, &cur, err) : BKT_OK;
+}
+
+int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_loc *loc, const struct bkt_limits *lim,
+                 struct bkt_err *err)
+{
+    struct bkt_seg x = {.t = t, .file = loc->file, .k = k, .off = loc->off, .len = loc->size, .chunk_off = loc->off,
+                        .mask = loc->mask, .filtered = t->io->filtered};
+    return x.filtered ? push(s, &x, err) : add_runs(s, &x, lim, err);
+}
+
+/* ---- parts of chunk objects ---- */
+
+/* Ranges of one chunk.  If more are needed, the whole chunk is fetched in the same time. */
+#define SLICE_MAX  4
+/* Runs of one chunk: more are not looked at, since they seldom come together in SLICE_MAX ranges. */
+#define SLICE_RUNS 65536
+
+static void own_free(struct bkt_chunk_file *f)
+{
+    free(f->key);
+    free(f);
+}
+
+static int own_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, struct bkt_chunk_file **out, struct bkt_err *err)
+{
+    uint64_t                                 coord[BKT_MAX_RANK];
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (s->n_own == s->cap_own) {
+        size_t                  cap = s->cap_own ? 2 * s->cap_own : 16;
+        struct bkt_chunk_file **v   = realloc(s->own, cap * sizeof(struct bkt_chunk_file *));
+        if (!v)
+            BKT_NOMEM(err);
+        s->own = v, s->cap_own = cap;
+    }
+    bkt_grid_coord(&t->grid, k, coord);
+    BKT_TRY(err, bkt_chunk_key(&t->io->obj->id, &t->io->ds->layout, coord, &key), "%s", bkt_chunk_label(t->io, coord).text);
+    struct bkt_chunk_file *f = calloc(1, sizeof *f);
+    if (!f)
+        BKT_NOMEM(err);
+    f->key    = bkt_buf_steal(&key);
+    f->store  = bkt_domain_store(t->io->dom);
+    f->space  = t->io->slice_space;
+    f->object = true;
+    if (!bkt_mul_u64(bkt_target_linear(t, k), t->io->chunk_bytes, &f->base) || f->base > UINT64_MAX - t->io->chunk_bytes)
+        f->space = 0;
+    *out = s->own[s->n_own++] = f;
+    return BKT_OK;
+}
+
+void bkt_segs_fini(struct bkt_segs *s)
+{
+    for (size_t i = 0; i < s->n_own; i++)
+        own_free(s->own[i]);
+    free(s->own);
+    free(s->v);
+}
+
+int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_limits *lim, bool *added,
+                       struct bkt_err *err)
+{
+    struct bkt_chunk_file *f      = NULL;
+    size_t                 before = s->n;
+    uint64_t               bytes  = 0;
+    *added                        = false;
+    if (t->io->chunk_bytes <= BKT_SLICE_MIN || bkt_grid_n_runs(&t->grid, k) > SLICE_RUNS)
+        return BKT_OK;
+    BKT_PASS(own_add(s, t, k, &f, err));
+    struct bkt_seg x = {.t = t, .file = f, .k = k, .len = t->io->chunk_bytes};
+    BKT_PASS(add_runs(s, &x, lim, err));
+    for (size_t i = before; i < s->n; i++)
+        bytes += s->v[i].len;
+    *added = s->n - before <= SLICE_MAX && bytes <= t->io->chunk_bytes / 2;
+    if (!*added) {
+        s->n = before;
+        own_free(s->own[--s->n_own]);
+    }
+    return BKT_OK;
+}
+
+bool bkt_target_in_slices(const struct bkt_target *t)
+{
+    uint64_t k = 0;
+    if (t->io->var || t->io->chunk_bytes <= BKT_SLICE_MIN || !bkt_stored_is_plain(t->io))
+        return false;
+    while (k < t->grid.n_chunks && bkt_grid_n_runs(&t->grid, k) <= SLICE_MAX)
+        k++;
+    return k == t->grid.n_chunks;
+}
+
+/* Sorts by what one request can ask for: store, key, and required version. */
+static int by_file(const struct bkt_chunk_file *a, const struct bkt_chunk_file *b)
+{
+    if (a == b)
+        return 0;
+    if (a->store != b->store)
+        return a->store < b->store ? -1 : 1;
+    int c = strcmp(a->key, b->key);
+    return c ? c : strcmp(a->etag ? a->etag : "", b->etag ? b->etag : "");
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct bkt_seg *x = a, *y = b;
+    int                   c = by_file(x->file, y->file);
+    return c ? c : x->off < y->off ? -1 : x->off > y->off;
+}
+
+void bkt_segs_sort(struct bkt_segs *s)
+{
+    for (size_t i = 1; i < s->n; i++)
+        if (by_place(&s->v[i - 1], &s->v[i]) > 0) {
+            qsort(s->v, s->n, sizeof *s->v, by_place);
+            return;
+        }
+}
+
+size_t bkt_segs_span(const struct bkt_segs *s, size_t i, const struct bkt_limits *lim, uint64_t *len)
+{
+    const struct bkt_seg *first = &s->v[i];
+    uint64_t              end   = first->off + first->len;
+    size_t                n     = 1;
+    for (; i + n < s->n; n++) {
+        const struct bkt_seg *x    = &s->v[i + n];
+        uint64_t              next = bkt_max_u64(end, x->off + x->len);
+        /* never more unneeded than needed bytes, beyond the few that cost nothing */
+        uint64_t gap = bkt_max_u64(lim->gap, bkt_min_u64(lim->far_gap, bkt_min_u64(end - first->off, x->len)));
+        if (by_file(first->file, x->file) != 0 || (x->off > end && x->off - end > gap) || next - first->off > lim->merge)
+            break;
+        end = next;
+    }
+    *len = end - first->off;
+    return n;
+}

@@ -1,0 +1,88 @@
+/* The parts of one bkt_read_run(): targets (the datasets that are read), segments (bytes of files that serve
+ * them), and the copying between chunks and the caller's memory. */
+#ifndef BKT_PLAN_H
+#define BKT_PLAN_H
+
+#include "chunk/dataset/dataset.h"
+#include "chunk/select/grid.h"
+
+/** One dataset's read. */
+struct bkt_target {
+    struct bkt_read   *rd;
+    struct bkt_dsetio *io;
+    struct bkt_grid    grid;
+    struct bkt_memmap  mem;
+    unsigned char     *dst;
+    size_t             out_size; /* bytes of an element there */
+    struct bkt_slice  *slices; /* variable-size types */
+    struct bkt_centry **held;  /* variable-size types: the chunk that slices point into, per touched chunk */
+};
+/** Compute grid and memory of one read; @p rd is borrowed until bkt_target_fini().  BKT_EINVAL: the
+ *  selections don't match; BKT_ENOMEM. */
+BKT_NODISCARD int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *err);
+void              bkt_target_fini(struct bkt_target *t);
+/** Row-major place of the k-th touched chunk in the grid; chunks are cached under it. */
+uint64_t          bkt_target_linear(const struct bkt_target *t, uint64_t k);
+
+/** Bytes of a file, and their purpose: a whole filtered chunk, or runs of an unfiltered one. */
+struct bkt_seg {
+    struct bkt_target     *t;
+    struct bkt_chunk_file *file;
+    uint64_t               k;          /* touched chunk of the target's grid */
+    uint64_t               off, len;   /* in the file */
+    uint64_t               chunk_off;  /* where the chunk begins in the file */
+    uint64_t               run, n_runs;
+    uint64_t               skip, take; /* elements of a run that was cut; take 0: whole runs */
+    uint32_t               mask;
+    bool                   filtered;
+    uint64_t               before;     /* in the first segment of a range: bytes that the cache holds right
+                                          before it when the call begins */
+};
+struct bkt_segs {
+    struct bkt_seg *v;
+    size_t          n, cap;
+    struct bkt_chunk_file **own; /* chunk objects that are read in part */
+    size_t          n_own, cap_own;
+};
+/** Release the list.  The chunks that segments point to belong to the target. */
+void bkt_segs_fini(struct bkt_segs *s);
+struct bkt_limits {
+    uint64_t part, merge, gap; /* bytes */
+    uint64_t far_gap;          /* gap between ranges that are at least as long themselves: the bytes that a
+                                  round trip is worth */
+};
+/** Add the segments of chunk k of the target, from its place. */
+BKT_NODISCARD int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_loc *loc,
+                               const struct bkt_limits *lim, struct bkt_err *err);
+/** Bytes: a chunk object no larger than this is fetched whole.  Its other elements are likely to be wanted,
+ *  and cost less than a round trip. */
+#define BKT_SLICE_MIN (128u << 10)
+/** Add slices of a chunk object whose bytes are the elements, if they are far less than all of it.
+ *  *added: false: better fetch it whole. */
+BKT_NODISCARD int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_limits *lim,
+                                     bool *added, struct bkt_err *err);
+/** Whether bkt_segs_add_slice() certainly takes slices of each of the target's chunk objects, unless half of
+ *  the object or more is wanted.  So at most twice the wanted bytes are fetched. */
+bool bkt_target_in_slices(const struct bkt_target *t);
+/** Sort by file and offset. */
+void bkt_segs_sort(struct bkt_segs *s);
+/** Number of segments from i on that are fetched as one range, and the range's length. */
+size_t bkt_segs_span(const struct bkt_segs *s, size_t i, const struct bkt_limits *lim, uint64_t *len);
+/** The memory to which the bytes of segs[0..n) can go unchanged; NULL: they can't. */
+unsigned char *bkt_segs_direct(const struct bkt_seg *segs, size_t n);
+
+/* ---- scatter.c ---- */
+/** Copy runs of a decoded chunk.  src: the bytes at byte @p src_off of the chunk. */
+void bkt_scatter(struct bkt_target *t, uint64_t k, const unsigned char *src);
+/** The same for a chunk whose bytes are still shuffled: planes of its elements' first bytes, second bytes,
+ *  ... */
+void bkt_scatter_planes(struct bkt_target *t, uint64_t k, const unsigned char *src);
+void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src);
+void bkt_scatter_fill(struct bkt_target *t, uint64_t k);
+void bkt_scatter_fill_seg(const struct bkt_seg *s);
+/** Make slices into @p e, which the target holds from now on (takes the reference over). */
+void bkt_scatter_var(struct bkt_target *t, uint64_t k, struct bkt_centry *e);
+/** Memory of the whole chunk k if all of it is selected and goes to one place; else NULL. */
+unsigned char *bkt_scatter_whole(const struct bkt_target *t, uint64_t k);
+
+#endif

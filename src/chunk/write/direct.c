@@ -1,0 +1,286 @@
+/* Large requests: whole chunks go straight from the caller's memory to the store, encoded on workers, or
+ * unchanged if they lie there in one piece and need no encoding.  The call waits for them.  They don't pass
+ * the cache, where data that fill it several times over would only evict each other. */
+#include "chunk/write/direct.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/edit/edit.h"
+#include "base/num.h"
+#include "base/trace.h"
+
+#define MIN_COST (64u << 10) /* bytes that a chunk counts for at least: bounds their number */
+/* Chunks that are made ready ahead of their turn; only bounds their number. */
+#define NEXT 32
+
+struct bkt_direct_task {
+    struct bkt_job          job;
+    struct bkt_req          req;
+    struct bkt_direct_task *next;
+    struct bkt_direct      *run;
+    const struct bkt_wplan *p;
+    uint64_t                k, cost;
+    uint64_t                coord[BKT_MAX_RANK];
+    unsigned char          *tmp;
+    struct bkt_buf          out, key;
+};
+
+void bkt_direct_init(struct bkt_direct *r)
+{
+    memset(r, 0, sizeof *r);
+    (void)pthread_mutex_init(&r->lock, NULL);
+    (void)pthread_cond_init(&r->wake, NULL);
+    atomic_init(&r->cancel, false);
+}
+
+static bool fits(const struct bkt_direct *r, const struct bkt_direct_task *t)
+{
+    return !r->in_flight || r->in_flight + t->cost <= t->p->io->set->in_flight;
+}
+
+/* Takes the tasks for which there is room now, and counts them as under way; lock held. */
+static struct bkt_direct_task *take_next(struct bkt_direct *r)
+{
+    struct bkt_direct_task *first = r->next, *last = NULL;
+    while (r->next && fits(r, r->next)) {
+        last = r->next;
+        r->in_flight += last->cost;
+        r->n_next--;
+        r->next = last->next;
+    }
+    if (!last)
+        return NULL;
+    last->next = NULL;
+    return first;
+}
+
+/* Begins each task.  A task may be freed once it is begun, and @c run once the last one is. */
+static void begin(struct bkt_direct_task *t)
+{
+    for (struct bkt_direct_task *next; t; t = next) {
+        next = t->next;
+        bkt_store_start(bkt_domain_store(t->p->io->dom), &t->req);
+    }
+}
+
+static void end(struct bkt_direct_task *t, int rc, const struct bkt_err *why)
+{
+    struct bkt_direct *r   = t->run;
+    uint64_t           cost = t->cost;
+    struct bkt_err     err = {0};
+    if (rc < 0) {
+        (void)bkt_err_copy(&err, rc, why);
+        (void)BKT_ERR(&err, rc, "%s: not stored", bkt_chunk_label(t->p->io, t->coord).text);
+    } else {
+        struct bkt_dirty *d = t->p->ws->dirty;
+        (void)pthread_mutex_lock(&d->lock);
+        bkt_wset_note_stored(t->p->ws, t->coord);
+        (void)pthread_mutex_unlock(&d->lock);
+    }
+    bkt_req_fini(&t->req);
+    bkt_buf_fini(&t->out);
+    bkt_buf_fini(&t->key);
+    free(t->tmp);
+    free(t);
+    (void)pthread_mutex_lock(&r->lock);
+    if (rc < 0 && r->rc == BKT_OK) {
+        r->rc  = rc;
+        r->err = err;
+        atomic_store(&r->cancel, true);
+    }
+    r->n--;
+    r->n_events++;
+    r->in_flight -= cost;
+    struct bkt_direct_task *next = take_next(r);
+    (void)pthread_cond_signal(&r->wake);
+    (void)pthread_mutex_unlock(&r->lock);
+    begin(next);
+}
+
+static void stored(struct bkt_req *q) { end(q->arg, q->rc, q->err); }
+
+/* Gives the chunk in one piece. */
+static int whole(struct bkt_direct_task *t, const unsigned char **src, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io = t->p->io;
+    if ((*src = bkt_wplan_whole(t->p, t->k)))
+        return BKT_OK;
+    if (!(t->tmp = malloc(io->chunk_bytes)))
+        BKT_NOMEM(err);
+    if (bkt_chunk_reach(io, t->coord) < io->chunk_elems) {
+        BKT_PASS(bkt_fill_check(io, t->coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
+        bkt_fill_run(io, t->coord, 0, io->chunk_elems, t->tmp);
+    }
+    bkt_wplan_gather(t->p, t->k, t->tmp);
+    *src = t->tmp;
+    return BKT_OK;
+}
+
+/* From now on only the encoded bytes count as under way, so there is room for more. */
+static void note_encoded(struct bkt_direct_task *t)
+{
+    struct bkt_direct *r    = t->run;
+    uint64_t           cost = bkt_max_u64(t->out.cap, MIN_COST);
+    (void)pthread_mutex_lock(&r->lock);
+    r->in_flight += cost - t->cost;
+    t->cost = cost;
+    r->n_events++;
+    (void)pthread_cond_signal(&r->wake);
+    (void)pthread_mutex_unlock(&r->lock);
+}
+
+static int prepare(struct bkt_direct_task *t, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io = t->p->io;
+    const unsigned char     *src;
+    if (atomic_load(&t->run->cancel))
+        BKT_FAIL(err, BKT_ECANCEL, "cancelled");
+    BKT_PASS(bkt_chunk_key(&io->obj->id, &io->ds->layout, t->coord, &t->key));
+    BKT_PASS(whole(t, &src, err));
+    t->req = (struct bkt_req){.op = BKT_PUT, .key = bkt_buf_str(&t->key), .put = src, .put_len = io->chunk_bytes, .done = stored,
+                              .arg = t, .cancel = &t->run->cancel};
+    if (bkt_stored_is_plain(io))
+        return BKT_OK;
+    BKT_PASS(bkt_stored_encode(io, src, io->chunk_bytes, &t->out, err));
+    free(t->tmp);
+    t->tmp         = NULL;
+    t->req.put     = t->out.ptr;
+    t->req.put_len = t->out.len;
+    note_encoded(t);
+    return BKT_OK;
+}
+
+static void task_job(struct bkt_job *job)
+{
+    struct bkt_direct_task *t   = (struct bkt_direct_task *)((char *)job - offsetof(struct bkt_direct_task, job));
+    struct bkt_err          err = {0};
+    int                     rc  = prepare(t, &err);
+    if (rc < 0)
+        end(t, rc, &err);
+    else
+        bkt_store_start(bkt_domain_store(t->p->io->dom), &t->req);
+}
+
+/* Waits until a task has ended or needs less memory; lock held. */
+static void await_event(struct bkt_direct *r)
+{
+    uint64_t before = r->n_events;
+    (void)pthread_mutex_unlock(&r->lock);
+    int helped = bkt_pool_help();
+    (void)pthread_mutex_lock(&r->lock);
+    if (!helped && r->n_events == before)
+        (void)pthread_cond_wait(&r->wake, &r->lock);
+}
+
+/* Waits until `cost` more bytes are admitted; 0: until all tasks have ended. */
+static void wait_for(struct bkt_direct *r, uint64_t cost, uint64_t limit)
+{
+    (void)pthread_mutex_lock(&r->lock);
+    while (r->n && (!cost || r->in_flight + cost > limit))
+        await_event(r);
+    r->in_flight += cost;
+    r->n += cost != 0;
+    (void)pthread_mutex_unlock(&r->lock);
+}
+
+/* Tasks that need neither memory nor a worker are made ready ahead of their turn.  The thread that notices
+ * the end of a task begins the next one, which needn't wait until the program's thread gets a processor. */
+static void start_or_queue(struct bkt_direct *r, struct bkt_direct_task *t)
+{
+    struct bkt_err err = {0};
+    int            rc  = prepare(t, &err);
+    (void)pthread_mutex_lock(&r->lock);
+    while (rc == BKT_OK && r->n_next >= NEXT)
+        await_event(r);
+    r->n++;
+    if (rc < 0) {
+        r->in_flight += t->cost;
+        (void)pthread_mutex_unlock(&r->lock);
+        end(t, rc, &err);
+        return;
+    }
+    if (r->next)
+        r->last->next = t;
+    else
+        r->next = t;
+    r->last = t;
+    r->n_next++;
+    struct bkt_direct_task *next = take_next(r);
+    (void)pthread_mutex_unlock(&r->lock);
+    begin(next);
+}
+
+bool bkt_direct_is_busy(struct bkt_direct *r)
+{
+    (void)pthread_mutex_lock(&r->lock);
+    bool busy = r->n > 0;
+    (void)pthread_mutex_unlock(&r->lock);
+    return busy;
+}
+
+void bkt_direct_wait(struct bkt_direct *r) { wait_for(r, 0, 0); }
+
+/* Drops the cached copy of a chunk that is wholly overwritten.  False: the copy isn't stored yet, and must
+ * not get lost if the new values can't be stored either; or it is being stored right now.  Then the chunk is
+ * left to the cache, which keeps the order. */
+static bool drop_kept(const struct bkt_wplan *p, const uint64_t *coord)
+{
+    struct bkt_dirty *d = p->ws->dirty;
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_dchunk *c  = bkt_dchunk_find(p->ws, coord);
+    bool               ok = !c || (!c->task && !bkt_dchunk_is_dirty(c));
+    if (c && ok)
+        bkt_dchunk_drop(c);
+    (void)pthread_mutex_unlock(&d->lock);
+    return ok;
+}
+
+int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k, const uint64_t *coord, bool *started,
+                     struct bkt_err *err)
+{
+    const struct bkt_dsetio *io = p->io;
+    *started                    = drop_kept(p, coord);
+    if (!*started)
+        return BKT_OK;
+    struct bkt_direct_task *t = calloc(1, sizeof *t);
+    if (!t)
+        BKT_NOMEM(err);
+    t->run = r, t->p = p, t->k = k;
+    t->job.run = task_job;
+    t->cost    = bkt_max_u64((uint64_t)io->chunk_bytes * (bkt_stored_is_plain(io) ? 1 : 2), MIN_COST);
+    memcpy(t->coord, coord, io->rank * sizeof *coord);
+    r->dom = io->dom;
+    if (bkt_stored_is_plain(io) && bkt_wplan_whole(p, k)) {
+        start_or_queue(r, t);
+        return BKT_OK;
+    }
+    wait_for(r, t->cost, io->set->in_flight);
+    if (io->pipe.by_caller)
+        task_job(&t->job);
+    else
+        bkt_pool_submit(&t->job);
+    return BKT_OK;
+}
+
+/* Stores a new domain's objects meanwhile, since most of them don't change any more when their data come.
+ * The next flush reports objects that can't be written. */
+static void flush_objects(struct bkt_direct *r)
+{
+    (void)pthread_mutex_lock(&r->lock);
+    struct bkt_domain *dom = r->n && r->rc == BKT_OK ? r->dom : NULL;
+    (void)pthread_mutex_unlock(&r->lock);
+    struct bkt_err err = {.n = 0};
+    if (dom && bkt_domain_is_new(dom) && bkt_domain_flush_new(dom, &err) < 0)
+        bkt_trace(BKT_TRACE_CHUNK, "objects not written beside their chunks: %s", err.frame[0].msg);
+}
+
+int bkt_direct_finish(struct bkt_direct *r, struct bkt_err *err)
+{
+    flush_objects(r);
+    wait_for(r, 0, 0);
+    int rc = bkt_err_copy(err, r->rc, &r->err);
+    (void)pthread_cond_destroy(&r->wake);
+    (void)pthread_mutex_destroy(&r->lock);
+    return rc;
+}

@@ -1,0 +1,425 @@
+/* Changes of an extent: elements that fall outside are deleted, and read as the fill value if the dataset
+ * grows again.
+ *
+ * Growing costs nothing.  Before a shrink the store is asked which chunks there are.  If some lie outside, or
+ * are cut in two, the smaller extent is stored first, with a mark (schema/extent.c).  Then the chunks outside
+ * are deleted, and the parts of others beyond the border are overwritten with the fill value, at the next
+ * flush like any other write.  The mark goes with the flush of the metadata, which follows that of the
+ * chunks.  So a writer that is killed in between leaves the old extent with all its data, or the new one.
+ * The next writer that lets the dataset grow, in this process or another, first does the remaining work.
+ *
+ * [R1] If the smaller extent can't be stored, nothing has changed.  Once it is stored, the shrink has happened:
+ *      chunks that can't be deleted then are tried again by the next flush, which reports them, and before the
+ *      dataset grows. */
+#include <string.h>
+
+#include "chunk/write/write_cache.h"
+#include "schema/edit/edit.h"
+#include "base/map.h"
+#include "base/num.h"
+#include "chunk/write/plan.h"
+
+/* Requests under way at once; bounds their memory. */
+#define BATCH 4096
+
+struct resize {
+    struct bkt_dsetio *io;
+    struct bkt_dirty  *d;
+    struct bkt_wset   *ws;
+    uint64_t           old[BKT_MAX_RANK], new[BKT_MAX_RANK]; /* extent where there may be elements; where
+                                                                there are to be */
+    bool               listed;                               /* gone and cut are filled in */
+    struct bkt_buf     gone, cut;                            /* stored chunks, rank coordinates each */
+};
+
+enum where { INSIDE, CUT, OUTSIDE };
+
+static enum where where_is(const struct resize *r, const uint64_t *coord)
+{
+    enum where w = INSIDE;
+    for (unsigned d = 0; d < r->io->rank; d++) {
+        uint64_t org = coord[d] * r->io->cdims[d], end = bkt_min_u64(org + r->io->cdims[d], r->old[d]);
+        if (org >= r->new[d])
+            return OUTSIDE;
+        if (end > r->new[d])
+            w = CUT;
+    }
+    return w;
+}
+
+static size_t one_coord(const struct resize *r) { return r->io->rank * sizeof(uint64_t); }
+
+static int begin(struct resize *r, struct bkt_dsetio *io, struct bkt_err *err)
+{
+    *r = (struct resize){.io = io, .d = bkt_dirty_of(io->dom, true)};
+    if (!r->d)
+        BKT_NOMEM(err);
+    (void)pthread_mutex_lock(&r->d->lock);
+    r->ws = bkt_wset_of(r->d, io);
+    (void)pthread_mutex_unlock(&r->d->lock);
+    if (!r->ws)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static void end(struct resize *r)
+{
+    bkt_buf_fini(&r->gone);
+    bkt_buf_fini(&r->cut);
+}
+
+/* ---- a chunk at the border ---- */
+
+static int fill_run(struct bkt_dchunk *c, uint64_t off, uint64_t n, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io = c->ws->io;
+    if (io->var)
+        return bkt_dchunk_fill_var(c, off, n, err);
+    bkt_fill_run(io, c->coord, off, n, c->e->data + (size_t)off * io->elem_size);
+    return bkt_dchunk_mark(c, off, n, err);
+}
+
+/* Row by row of the fastest dimension: all of a row lies outside, or its end.  Elements beyond the largest
+ * extent are left alone, since bkt_chunk_reach() doesn't count them. */
+static int cut_off(const struct resize *r, struct bkt_dchunk *c, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io  = c->ws->io;
+    unsigned                 m   = io->rank - 1;
+    uint64_t                 row = io->cdims[m], org = c->coord[m] * row, in = r->new[m] > org ? r->new[m] - org : 0;
+    const uint64_t          *max = io->ds->space.maxdims;
+    uint64_t                 end = bkt_min_u64(row, max[m] - org);
+    BKT_PASS(bkt_fill_check(io, c->coord, true, err));
+    BKT_PASS(bkt_dchunk_unraw(c, err));
+    if (!io->var)
+        BKT_PASS(bkt_dchunk_open(c, err));
+    for (uint64_t off = 0; off < io->chunk_elems; off += row) {
+        uint64_t rest = off / row;
+        bool     out  = false, beyond = false;
+        for (unsigned d = m; d-- > 0; rest /= io->cdims[d]) {
+            uint64_t at = c->coord[d] * io->cdims[d] + rest % io->cdims[d];
+            out |= at >= r->new[d];
+            beyond |= at >= max[d];
+        }
+        uint64_t from = out ? 0 : in;
+        if (!beyond && from < end)
+            BKT_PASS(fill_run(c, off + from, end - from, err));
+    }
+    bkt_dchunk_check_whole(c);
+    return BKT_OK;
+}
+
+static int cut_chunk(const struct resize *r, const uint64_t *coord, struct bkt_err *err)
+{
+    struct bkt_dchunk *c;
+    BKT_PASS(bkt_dchunk_reserve(r->ws, coord, &c, err));
+    int rc = cut_off(r, c, err);
+    bkt_dchunk_settle(c);
+    if (rc < 0)
+        BKT_FAIL(err, rc, "%s", bkt_chunk_label(r->io, coord).text);
+    bkt_dirty_push(r->d);
+    return BKT_OK;
+}
+
+static int cut_all(const struct resize *r, struct bkt_err *err)
+{
+    int rc = BKT_OK;
+    (void)pthread_mutex_lock(&r->d->lock);
+    for (size_t at = 0; rc == BKT_OK && at < r->cut.len; at += one_coord(r)) {
+        uint64_t coord[BKT_MAX_RANK];
+        memcpy(coord, r->cut.ptr + at, one_coord(r));
+        rc = cut_chunk(r, coord, err);
+    }
+    (void)pthread_mutex_unlock(&r->d->lock);
+    return rc;
+}
+
+/* ---- which are stored ---- */
+
+static int add_stored(struct resize *r, const uint64_t *coord)
+{
+    enum where w = where_is(r, coord);
+    return w == INSIDE ? BKT_OK : bkt_buf_add(w == OUTSIDE ? &r->gone : &r->cut, coord, one_coord(r));
+}
+
+static int on_stored(const uint64_t *coord, void *arg) { return add_stored(arg, coord); }
+
+/* Sends requests for the chunks at the given coordinates, all at once. */
+static int ask(const struct resize *r, enum bkt_op op, const unsigned char *coords, size_t n, bool *there, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
+    if (bkt_reqs_init(&reqs, n) < 0)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t coord[BKT_MAX_RANK];
+        memcpy(coord, coords + i * one_coord(r), one_coord(r));
+        reqs.v[i].op = op;
+        if (bkt_chunk_key(&r->io->obj->id, &r->io->ds->layout, coord, &reqs.keys[i]) < 0)
+            BKT_NOMEM(err);
+    }
+    bkt_reqs_run(bkt_domain_store(r->io->dom), &reqs);
+    int rc = BKT_OK;
+    for (size_t i = 0; i < n; i++) {
+        const struct bkt_req *q = &reqs.v[i];
+        if (rc == BKT_OK && q->rc < 0 && q->rc != BKT_ENOENT)
+            rc = bkt_err_copy(err, q->rc, q->err);
+        if (there)
+            there[i] = q->rc == BKT_OK;
+    }
+    return rc;
+}
+
+/* Asks for every chunk that there may be, since the keys of one version 1 dataset can't be listed. */
+static int look_for(struct resize *r, struct bkt_buf *some, struct bkt_err *err)
+{
+    bool   there[BATCH];
+    size_t n = r->io->rank ? some->len / one_coord(r) : 0;
+    BKT_PASS(ask(r, BKT_HEAD, some->ptr, n, there, err));
+    for (size_t i = 0; i < n; i++) {
+        uint64_t coord[BKT_MAX_RANK];
+        memcpy(coord, some->ptr + i * one_coord(r), one_coord(r));
+        if (there[i] && add_stored(r, coord) < 0)
+            BKT_NOMEM(err);
+    }
+    bkt_buf_clear(some);
+    return BKT_OK;
+}
+
+static int look_for_all(struct resize *r, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf some                = {0};
+    uint64_t                                 coord[BKT_MAX_RANK] = {0};
+    unsigned                                 d                   = 0;
+    for (unsigned i = 0; i < r->io->rank; i++)
+        if (!r->old[i])
+            return BKT_OK;
+    while (d < r->io->rank) {
+        if (where_is(r, coord) != INSIDE && bkt_buf_add(&some, coord, one_coord(r)) < 0)
+            BKT_NOMEM(err);
+        if (some.len == BATCH * one_coord(r))
+            BKT_PASS(look_for(r, &some, err));
+        for (d = 0; d < r->io->rank && (++coord[d]) * r->io->cdims[d] >= r->old[d]; d++)
+            coord[d] = 0;
+    }
+    return look_for(r, &some, err);
+}
+
+static bool can_list(const struct resize *r)
+{
+    uint64_t grid[BKT_MAX_RANK];
+    for (unsigned d = 0; d < r->io->rank; d++)
+        grid[d] = bkt_ceil_div(r->old[d], r->io->cdims[d]);
+    return bkt_id_is_v2(&r->io->obj->id) || bkt_v1_are_many(grid, r->io->rank);
+}
+
+/* Waits for chunks under way to the store first, so that none is missed. */
+static int list_stored(struct resize *r, struct bkt_err *err)
+{
+    (void)pthread_mutex_lock(&r->d->lock);
+    bool stored = !r->ws->is_new || bkt_wset_any_stored(r->ws);
+    bkt_wset_wait(r->ws);
+    stored |= bkt_wset_any_stored(r->ws);
+    (void)pthread_mutex_unlock(&r->d->lock);
+    if (stored)
+        BKT_PASS(can_list(r) ? bkt_chunk_each_key(r->io, on_stored, r, err) : look_for_all(r, err));
+    r->listed = true;
+    return BKT_OK;
+}
+
+/* ---- clearing up ---- */
+
+/* Drops cached chunks outside, and notes cached chunks at the border.  The lock is held. */
+static int clear_kept(struct resize *r, struct bkt_err *err)
+{
+    size_t      pos = 0, n;
+    const void *key;
+    void       *v;
+    bkt_wset_wait(r->ws);
+    while (bkt_map_next(r->ws->chunks, &pos, &key, &n, &v)) {
+        struct bkt_dchunk *c = v;
+        enum where         w = where_is(r, c->coord);
+        bool               stored = c->base != BKT_BASE_ABSENT; /* perhaps stored by a flush after the list
+                                                                   was made */
+        if (w != INSIDE && (stored || (w == CUT && bkt_dchunk_is_dirty(c))) && add_stored(r, c->coord) < 0)
+            BKT_NOMEM(err);
+        if (w == OUTSIDE) /* deleting doesn't disturb the walk */
+            bkt_dchunk_drop(c);
+    }
+    return BKT_OK;
+}
+
+static int delete_gone(const struct resize *r, struct bkt_err *err)
+{
+    for (size_t at = 0, n = r->io->rank ? r->gone.len / one_coord(r) : 0; at < n; at += BATCH)
+        BKT_PASS(ask(r, BKT_DELETE, r->gone.ptr + at * one_coord(r), n - at < BATCH ? n - at : BATCH, NULL, err));
+    return BKT_OK;
+}
+
+static int clear_outside(struct resize *r, struct bkt_err *err)
+{
+    (void)pthread_mutex_lock(&r->d->lock);
+    int rc = clear_kept(r, err);
+    (void)pthread_mutex_unlock(&r->d->lock);
+    BKT_PASS(rc);
+    BKT_PASS(delete_gone(r, err));
+    BKT_PASS(cut_all(r, err));
+    return bkt_edit_trimmed(r->io->dom, &r->io->obj->id, err);
+}
+
+static void set_extents(struct resize *r, const struct bkt_dset *ds, const uint64_t *dims)
+{
+    for (unsigned d = 0; d < r->io->rank; d++) {
+        r->old[d] = ds->trim ? bkt_max_u64(ds->trim[d], ds->space.dims[d]) : ds->space.dims[d];
+        r->new[d] = dims[d];
+    }
+}
+
+/* Deletes the chunks that the dataset's mark is about. */
+static int clear_marked(struct resize *r, const struct bkt_dset *ds, struct bkt_err *err)
+{
+    set_extents(r, ds, ds->space.dims);
+    if (!r->listed)
+        BKT_PASS(list_stored(r, err));
+    return clear_outside(r, err);
+}
+
+/* ---- shrinking ---- */
+
+static bool shrinks(const uint64_t *from, const uint64_t *to, unsigned rank)
+{
+    for (unsigned d = 0; d < rank; d++)
+        if (to[d] < from[d])
+            return true;
+    return false;
+}
+
+static bool needs_fill(const struct resize *r)
+{
+    for (unsigned d = 0; d < r->io->rank; d++)
+        if (r->new[d] < r->old[d] && r->new[d] % r->io->cdims[d])
+            return true;
+    return false;
+}
+
+/* Sets the smaller extent in memory, and stores it if that matters. */
+static int set_smaller(const struct resize *r, bool store_first, struct bkt_err *err)
+{
+    const struct bkt_id     *id  = &r->io->obj->id;
+    const struct bkt_dset   *ds  = r->io->ds;
+    struct bkt_domain       *dom = r->io->dom;
+    uint64_t                 dims[BKT_MAX_RANK], trim[BKT_MAX_RANK] = {0};
+    bool                     marked = ds->trim != NULL;
+    memcpy(dims, ds->space.dims, one_coord(r));
+    if (marked)
+        memcpy(trim, ds->trim, one_coord(r));
+    if (store_first) /* together with elements for which the extent may have grown since it was stored */
+        BKT_PASS(bkt_dataset_flush(dom, id, err));
+    BKT_PASS(bkt_edit_extent(dom, id, r->new, err));
+    int rc = store_first ? bkt_domain_flush_object(dom, id, err) : BKT_OK;
+    if (rc < 0 && bkt_edit_extent_undo(dom, id, dims, marked ? trim : NULL, NULL) < 0)
+        BKT_FAIL(err, rc, "dataset %s: out of memory", id->text);
+    return rc;
+}
+
+static int shrink(struct resize *r, const uint64_t *dims, struct bkt_err *err)
+{
+    const struct bkt_dset *ds                = r->io->ds;
+    uint64_t               any[BKT_MAX_RANK] = {0};
+    set_extents(r, ds, dims);
+    if (needs_fill(r))
+        BKT_PASS(bkt_fill_check(r->io, any, true, err));
+    BKT_PASS(list_stored(r, err));
+    BKT_PASS(set_smaller(r, r->gone.len || r->cut.len, err));
+    bool cleared = clear_marked(r, ds, NULL) == BKT_OK;
+    (void)pthread_mutex_lock(&r->d->lock);
+    for (unsigned d = 0; cleared && d < r->io->rank; d++)
+        r->ws->known[d] = bkt_min_u64(r->ws->known[d], r->new[d]);
+    r->ws->untrimmed = !cleared; /* [R1] */
+    r->d->any_untrimmed |= !cleared;
+    (void)pthread_mutex_unlock(&r->d->lock);
+    return BKT_OK;
+}
+
+/* Deletes what an earlier shrink has left, of this process or of a killed one, before it could be seen again.
+ * The end of that work is stored at once: other writers that let the dataset grow must not repeat it over
+ * elements that are written there next. */
+static int clear_before(struct bkt_dsetio *io, struct bkt_err *err)
+{
+    struct resize r;
+    if (!io->ds->trim)
+        return BKT_OK;
+    BKT_PASS(begin(&r, io, err));
+    int rc = clear_marked(&r, io->ds, err);
+    end(&r);
+    BKT_PASS(rc);
+    BKT_PASS(bkt_dataset_flush(io->dom, &io->obj->id, err));
+    return bkt_domain_flush_object(io->dom, &io->obj->id, err);
+}
+
+int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *dims, struct bkt_err *err)
+{
+    const struct bkt_space *s = &io->ds->space;
+    struct resize           r = {.io = io};
+    if (io->where != BKT_AT_OBJECTS || s->cls != BKT_S_SIMPLE)
+        return bkt_edit_extent(io->dom, &io->obj->id, dims, err);
+    int rc = shrinks(dims, s->dims, io->rank) ? clear_before(io, err) : BKT_OK;
+    if (rc < 0 || (rc = begin(&r, io, err)) < 0)
+        BKT_FAIL(err, rc, "dataset %s keeps its extent", io->obj->id.text);
+    bool smaller = shrinks(s->dims, dims, io->rank);
+    (void)pthread_mutex_lock(&r.d->lock);
+    for (unsigned d = 0; d < io->rank; d++)
+        r.ws->known[d] = bkt_min_u64(r.ws->known[d], s->dims[d]);
+    (void)pthread_mutex_unlock(&r.d->lock);
+    rc = smaller ? shrink(&r, dims, err) : bkt_edit_extent(io->dom, &io->obj->id, dims, err);
+    (void)pthread_mutex_lock(&r.d->lock);
+    bkt_wset_respace(r.ws); /* places in the grid have changed */
+    (void)pthread_mutex_unlock(&r.d->lock);
+    end(&r);
+    if (rc < 0)
+        BKT_FAIL(err, rc, "dataset %s keeps its extent", io->obj->id.text);
+    return BKT_OK;
+}
+
+/* ---- at a flush ---- */
+
+static struct bkt_wset *next_untrimmed(struct bkt_dirty *d)
+{
+    size_t           pos = 0, n;
+    const void      *key;
+    void            *v;
+    struct bkt_wset *found = NULL;
+    (void)pthread_mutex_lock(&d->lock);
+    while (!found && bkt_map_next(d->sets, &pos, &key, &n, &v))
+        found = ((struct bkt_wset *)v)->untrimmed ? v : NULL;
+    if (found)
+        found->untrimmed = false; /* reported once: the mark stays, and the next writer that lets the dataset
+                                     grow tries again */
+    else
+        d->any_untrimmed = false;
+    (void)pthread_mutex_unlock(&d->lock);
+    return found;
+}
+
+static int clear_one(struct bkt_dirty *d, struct bkt_wset *ws, struct bkt_err *err)
+{
+    const struct bkt_object *o = NULL;
+    struct resize            r = {.io = ws->io, .d = d, .ws = ws};
+    BKT_PASS(bkt_domain_get(d->dom, &ws->id, &o, err));
+    int rc = o->dset.trim ? clear_marked(&r, &o->dset, err) : BKT_OK;
+    end(&r);
+    bkt_object_release(o);
+    if (rc < 0)
+        BKT_FAIL(err, rc, "dataset %s: the elements outside the smaller extent stay in the store", ws->id.text);
+    return BKT_OK;
+}
+
+int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err)
+{
+    struct bkt_dirty *d  = bkt_dirty_of(dom, false);
+    struct bkt_wset  *ws;
+    int               rc = BKT_OK;
+    while (d && d->any_untrimmed && (ws = next_untrimmed(d))) {
+        int one = clear_one(d, ws, rc < 0 ? NULL : err);
+        rc      = rc < 0 ? rc : one;
+    }
+    return rc;
+}

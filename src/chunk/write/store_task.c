@@ -1,0 +1,594 @@
+/* Chunks loaded and stored: one task works on a chunk at a time.
+ *
+ *   load    GET the stored object, put the written elements over it   (only if needed)
+ *   encode  on a worker, from a snapshot: the program may go on writing to the chunk meanwhile
+ *   store   PUT, on condition that the object is still the loaded one, or still absent; if not, load again
+ *
+ * If the condition fails, another writer has stored the chunk, so one writer always makes progress.  Putting
+ * our elements over the chunk again is harmless however often it happens. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "chunk/write/write_cache.h"
+#include "base/num.h"
+#include "base/trace.h"
+
+#define MIN_COST (64u << 10) /* bytes that a task counts for at least: bounds their number */
+/* Bytes: if more wait to be stored, whole chunks are stored before the cache fills. */
+#define EARLY (4u << 20)
+#define TRIES 10000          /* lost races: each is another writer's success, so the limit only ends a race
+                                that never ends */
+/* Lost races before the next try waits, and the longest wait in microseconds (from the seventh loss on).  The
+ * wait is short beside a round trip to a store far away, and some times as long as one to a directory. */
+#define PAUSE_FROM 3
+#define PAUSE_MAX_US 20000u
+
+struct bkt_wtask {
+    struct bkt_job     job;
+    struct bkt_req     req;
+    struct bkt_dirty  *d;
+    struct bkt_dchunk *c;
+    struct bkt_store  *st;
+    bool               store; /* store the chunk, too */
+    bool               raw;
+    bool               encoded; /* `out` has the bytes to store, and nothing else is needed any more */
+    unsigned           tries;
+    uint64_t           cost;
+    /* the version that is being stored */
+    struct bkt_centry *e;
+    uint64_t          *mask;
+    uint64_t           n_dirty;
+    bool               whole;
+    struct bkt_buf     out;
+    char               etag[BKT_ETAG_MAX]; /* condition */
+    struct bkt_buf     key;
+};
+
+static void task_free(struct bkt_wtask *t)
+{
+    bkt_req_fini(&t->req);
+    bkt_centry_release(t->e);
+    free(t->mask);
+    bkt_buf_fini(&t->out);
+    bkt_buf_fini(&t->key);
+    free(t);
+}
+
+/* ---- states; the lock is held ---- */
+
+static bool needs_load(const struct bkt_dchunk *c)
+{
+    return !c->complete && !c->whole && !c->is_raw && c->base == BKT_BASE_UNKNOWN;
+}
+
+/* Makes elements that could not be stored dirty again, except those written anew. */
+static void give_back(struct bkt_wtask *t)
+{
+    struct bkt_dchunk *c = t->c;
+    if (t->raw && t->out.ptr) { /* nobody writes to the chunk while it is under way */
+        bkt_buf_fini(&c->raw);
+        bkt_buf_move(&c->raw, &t->out);
+        c->is_raw = true;
+    }
+    bool anew = c->is_raw || (c->whole && c->complete);
+    c->whole |= t->whole && !c->is_raw;
+    if (anew) {
+        /* that version is obsolete */
+    } else if (t->mask && !c->mask) {
+        c->mask    = t->mask;
+        c->n_dirty = t->n_dirty;
+        t->mask    = NULL;
+    } else if (t->mask) {
+        size_t n   = (size_t)bkt_ceil_div(c->ws->io->chunk_elems, 64);
+        c->n_dirty = 0;
+        for (size_t i = 0; i < n; i++)
+            c->n_dirty += (unsigned)__builtin_popcountll(c->mask[i] |= t->mask[i]);
+    }
+    free(t->mask);
+    t->mask  = NULL;
+    t->whole = t->raw = t->encoded = false;
+    bkt_centry_release(t->e);
+    t->e = NULL;
+}
+
+static void end(struct bkt_wtask *t, int rc, const struct bkt_err *why)
+{
+    struct bkt_dirty  *d = t->d;
+    struct bkt_dchunk *c = t->c;
+    struct bkt_err     err = {0};
+    if (rc < 0) {
+        (void)bkt_err_copy(&err, rc, why);
+        (void)BKT_ERR(&err, rc, "%s: %s", bkt_chunk_label(c->ws->io, c->coord).text,
+                      t->store ? "not stored, kept for another try" : "could not be read");
+        bkt_trace(BKT_TRACE_CHUNK, "%s: %s", bkt_chunk_label(c->ws->io, c->coord).text, err.frame[0].msg);
+    }
+    (void)pthread_mutex_lock(&d->lock);
+    if (rc < 0)
+        give_back(t);
+    c->task = NULL;
+    bkt_dchunk_note(c, rc, &err);
+    bkt_dchunk_settle(c);
+    d->in_flight -= t->cost;
+    d->n_tasks--;
+    d->n_events++;
+    (void)pthread_cond_broadcast(&d->wake);
+    (void)pthread_mutex_unlock(&d->lock);
+    task_free(t);
+}
+
+/* ---- store ---- */
+
+/* The stored version is unknown from now on.  Readers meanwhile still find our elements, over the version
+ * that we knew. */
+static void forget_base(struct bkt_dchunk *c)
+{
+    bool whole  = c->complete && c->whole; /* all of it was written anew: no base is needed */
+    c->base     = BKT_BASE_UNKNOWN;
+    c->outdated = !whole && (c->complete || c->outdated);
+    c->complete = whole;
+}
+
+/* Runs a job that encodes or decodes: on a worker, or, if the filters require it, on the program's thread
+ * when it waits. */
+static void submit(struct bkt_wtask *t)
+{
+    struct bkt_dirty *d = t->d;
+    if (!t->c->ws->io->pipe.by_caller) {
+        bkt_pool_submit(&t->job);
+        return;
+    }
+    (void)pthread_mutex_lock(&d->lock);
+    bkt_jobs_add(&d->mine, &t->job);
+    (void)pthread_cond_broadcast(&d->wake);
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+/* Runs a job that submit() left to this thread.  The lock is held, and released meanwhile.  False: there was
+ * no job. */
+static bool run_mine(struct bkt_dirty *d)
+{
+    struct bkt_job *job = bkt_jobs_take(&d->mine);
+    if (!job)
+        return false;
+    (void)pthread_mutex_unlock(&d->lock);
+    job->run(job);
+    (void)pthread_mutex_lock(&d->lock);
+    return true;
+}
+
+static void load(struct bkt_wtask *t);
+static void load_job(struct bkt_job *job);
+static void encode_job(struct bkt_job *job);
+
+static void stored(struct bkt_req *q)
+{
+    struct bkt_wtask  *t = q->arg;
+    struct bkt_dchunk *c = t->c;
+    if (q->rc == BKT_OK) {
+        (void)pthread_mutex_lock(&t->d->lock);
+        memcpy(c->etag, q->etag, sizeof c->etag);
+        bkt_wset_note_stored(c->ws, c->coord);
+        c->base = c->complete ? BKT_BASE_KNOWN : BKT_BASE_UNKNOWN;
+        if (!q->etag[0]) /* replaced at once by an unknown writer */
+            forget_base(c);
+        (void)pthread_mutex_unlock(&t->d->lock);
+        end(t, BKT_OK, NULL);
+        return;
+    }
+    if (q->rc != BKT_EPRECOND || ++t->tries > TRIES) {
+        end(t, q->rc, q->err);
+        return;
+    }
+    (void)pthread_mutex_lock(&t->d->lock);
+    give_back(t);
+    forget_base(c);
+    bool whole = c->complete;
+    (void)pthread_mutex_unlock(&t->d->lock);
+    t->job.run = whole ? encode_job : load_job;
+    if (whole)
+        submit(t);
+    else if (t->tries < PAUSE_FROM)
+        load(t);
+    else
+        bkt_pool_submit(&t->job);
+}
+
+/* Takes the version to store.  Elements written from here on are dirty again. */
+static int snapshot(struct bkt_wtask *t, struct bkt_err *err)
+{
+    struct bkt_dchunk *c = t->c;
+    t->encoded           = false;
+    t->etag[0]           = 0;
+    t->req.if_match = t->req.if_none_match = NULL;
+    if (c->is_raw) {
+        t->raw = true;
+        bkt_buf_move(&t->out, &c->raw);
+        c->is_raw = false;
+        return BKT_OK;
+    }
+    if (!c->complete) /* fills the part of a whole chunk outside of the dataset */
+        BKT_PASS(bkt_dchunk_merge(c, NULL, err));
+    BKT_PASS(bkt_dchunk_serialise(c, err));
+    t->e       = bkt_centry_retain(c->e);
+    t->mask    = c->mask;
+    t->n_dirty = c->n_dirty;
+    t->whole   = c->whole;
+    c->mask    = NULL;
+    c->n_dirty = 0;
+    c->whole   = false;
+    if (!t->whole && c->base == BKT_BASE_ABSENT) {
+        t->req.if_none_match = "*";
+    } else if (!t->whole && c->base == BKT_BASE_KNOWN && c->etag[0]) {
+        memcpy(t->etag, c->etag, sizeof t->etag);
+        t->req.if_match = t->etag;
+    }
+    return BKT_OK;
+}
+
+/* From here on the chunk is treated as one that the program encoded (H5Dwrite_chunk). */
+bool bkt_wtask_shed(struct bkt_dchunk *c)
+{
+    struct bkt_wtask *t = c->task;
+    if (!t->encoded || t->raw || !t->whole || c->ws->io->var || bkt_dchunk_is_dirty(c))
+        return false;
+    bkt_centry_release(c->e);
+    c->e        = NULL;
+    t->raw      = true;
+    c->complete = c->outdated = false;
+    c->base     = BKT_BASE_UNKNOWN;
+    bkt_dchunk_settle(c);
+    return true;
+}
+
+/* From now on only the encoded bytes count as under way, and the elements belong to the chunk alone again. */
+static void note_encoded(struct bkt_wtask *t)
+{
+    struct bkt_dirty *d    = t->d;
+    uint64_t          cost = bkt_max_u64(t->out.cap, MIN_COST);
+    (void)pthread_mutex_lock(&d->lock);
+    bkt_centry_release(t->e);
+    t->e       = NULL;
+    t->encoded = true;
+    d->in_flight += cost - t->cost;
+    t->cost = cost;
+    d->n_events++;
+    bkt_dchunk_settle(t->c);
+    (void)pthread_cond_broadcast(&d->wake);
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+static int encode(struct bkt_wtask *t, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io = t->c->ws->io;
+    struct bkt_req          *q  = &t->req;
+    (void)pthread_mutex_lock(&t->d->lock);
+    int rc = snapshot(t, err);
+    (void)pthread_mutex_unlock(&t->d->lock);
+    BKT_PASS(rc);
+    if (t->raw || !bkt_stored_is_plain(io)) {
+        if (!t->raw) {
+            bkt_buf_clear(&t->out);
+            BKT_PASS(bkt_stored_encode(io, t->e->data, t->e->len, &t->out, err));
+            note_encoded(t);
+        }
+        q->put = t->out.ptr, q->put_len = t->out.len;
+    } else {
+        q->put = t->e->data, q->put_len = t->e->len;
+    }
+    q->op   = BKT_PUT;
+    q->key  = bkt_buf_str(&t->key);
+    q->done = stored;
+    q->arg  = t;
+    return BKT_OK;
+}
+
+static void encode_job(struct bkt_job *job)
+{
+    struct bkt_wtask *t   = (struct bkt_wtask *)((char *)job - offsetof(struct bkt_wtask, job));
+    struct bkt_err    err = {0};
+    int               rc  = encode(t, &err);
+    if (rc < 0)
+        end(t, rc, &err);
+    else
+        bkt_store_start(t->st, &t->req);
+}
+
+/* ---- load ---- */
+
+static int merge_loaded(struct bkt_wtask *t, struct bkt_err *err)
+{
+    struct bkt_dchunk *c    = t->c;
+    struct bkt_centry *base = NULL;
+    if (t->req.rc == BKT_OK)
+        BKT_PASS(bkt_stored_read(c->ws->io, &t->req.body, &base, err));
+    (void)pthread_mutex_lock(&t->d->lock);
+    int rc = bkt_dchunk_merge(c, base, err);
+    if (rc == BKT_OK) {
+        c->base = base ? BKT_BASE_KNOWN : BKT_BASE_ABSENT;
+        memcpy(c->etag, t->req.etag, sizeof c->etag);
+    }
+    (void)pthread_mutex_unlock(&t->d->lock);
+    bkt_centry_release(base);
+    return rc;
+}
+
+static void loaded_job(struct bkt_job *job)
+{
+    struct bkt_wtask *t   = (struct bkt_wtask *)((char *)job - offsetof(struct bkt_wtask, job));
+    struct bkt_err    err = {0};
+    int               rc  = merge_loaded(t, &err);
+    bkt_buf_fini(&t->req.body);
+    if (rc < 0 || !t->store)
+        end(t, rc, &err);
+    else
+        encode_job(job);
+}
+
+static void loaded(struct bkt_req *q)
+{
+    struct bkt_wtask *t = q->arg;
+    if (q->rc < 0 && q->rc != BKT_ENOENT) {
+        end(t, q->rc, q->err);
+        return;
+    }
+    t->job.run = loaded_job;
+    submit(t);
+}
+
+static void load(struct bkt_wtask *t)
+{
+    struct bkt_req *q = &t->req;
+    bkt_req_fini(q);
+    *q = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&t->key), .len = BKT_WHOLE, .done = loaded, .arg = t};
+    bkt_store_start(t->st, q);
+}
+
+/* Waits for a random time, so that several writers of one chunk don't try all at once again. */
+static void load_job(struct bkt_job *job)
+{
+    struct bkt_wtask *t    = (struct bkt_wtask *)((char *)job - offsetof(struct bkt_wtask, job));
+    unsigned          most = t->tries < 6 ? 500u << t->tries : PAUSE_MAX_US;
+    struct timespec   now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    (void)usleep((unsigned)(((uint64_t)now.tv_nsec * 2654435761u >> 16) % most));
+    load(t);
+}
+
+/* ---- begin; the lock is held ---- */
+
+void bkt_wtask_begin(struct bkt_dchunk *c, bool store)
+{
+    struct bkt_dirty *d   = c->ws->dirty;
+    struct bkt_err    err = {0};
+    struct bkt_wtask *t   = calloc(1, sizeof *t);
+    int               rc  = t ? bkt_chunk_key(&c->ws->id, &c->ws->io->ds->layout, c->coord, &t->key) : BKT_ENOMEM;
+    if (rc < 0) {
+        if (t)
+            bkt_buf_fini(&t->key);
+        free(t);
+        bkt_dchunk_note(c, BKT_ERR(&err, rc, "out of memory"), &err);
+        return;
+    }
+    t->d = d, t->c = c, t->store = store;
+    t->st   = bkt_domain_store(d->dom);
+    t->cost = bkt_max_u64(c->cost, MIN_COST);
+    t->raw  = c->is_raw;
+    c->task = t;
+    d->n_tasks++;
+    d->in_flight += t->cost;
+    bkt_dchunk_settle(c);
+    bool must_load = needs_load(c), must_merge = !store && !must_load;
+    bool ready     = store && (c->is_raw || (c->complete && bkt_stored_is_plain(c->ws->io))); /* a worker has nothing to do */
+    bool here      = ready || c->ws->io->pipe.by_caller;
+    (void)pthread_mutex_unlock(&d->lock);
+    t->job.run = must_merge ? loaded_job : encode_job;
+    if (must_merge)
+        t->req.rc = BKT_ENOENT; /* absent: the fill value */
+    if (must_load)
+        load(t);
+    else if (here)
+        t->job.run(&t->job);
+    else
+        bkt_pool_submit(&t->job);
+    (void)pthread_mutex_lock(&d->lock);
+}
+
+bool bkt_wtask_is_raw(const struct bkt_wtask *t) { return t->raw; }
+
+uint64_t bkt_wtask_bytes(const struct bkt_wtask *t) { return t->encoded ? t->out.cap : 0; }
+
+void bkt_dirty_wait(struct bkt_dirty *d)
+{
+    uint64_t before = d->n_events;
+    if (run_mine(d))
+        return;
+    (void)pthread_mutex_unlock(&d->lock);
+    int helped = bkt_pool_help();
+    (void)pthread_mutex_lock(&d->lock);
+    if (!helped && d->n_events == before && d->n_tasks && !d->mine.head)
+        (void)pthread_cond_wait(&d->wake, &d->lock);
+}
+
+/* ---- which, and when ---- */
+
+/* @p early: skip datasets whose chunks were stored too early. */
+static struct bkt_dchunk *first_good(const struct bkt_dlist *l, bool early)
+{
+    struct bkt_dchunk *c = l->head;
+    for (unsigned i = 0; c && (c->rc < 0 || (early && c->ws->again)); c = c->next)
+        if (++i == 256) /* bounds the search if the store refuses everything: a full cache may have 1,536
+                           chunks of 64 KiB */
+            return NULL;
+    return c;
+}
+
+static bool has_room(const struct bkt_dirty *d) { return d->in_flight < bkt_domain_settings(d->dom)->in_flight; }
+
+/* A wholly written chunk is unlikely to change.  It is stored at once, while the program makes the next ones;
+ * with a small cache from a quarter of it on, so that the rest has room for the next ones.  @p parts: partly
+ * written chunks too, until half of the cache is free. */
+static void push(struct bkt_dirty *d, bool parts)
+{
+    while (d->n_dirty > bkt_min_u64(d->limit / 4, EARLY) && has_room(d)) {
+        bool               early = d->n_dirty <= d->limit / 4;
+        struct bkt_dchunk *c     = first_good(&d->list[BKT_LIST_FULL], early);
+        if (!c && parts && d->n_dirty > d->limit / 2)
+            c = first_good(&d->list[BKT_LIST_PART], false);
+        if (!c)
+            return;
+        c->early = early ? d->n_flushes + 1 : 0;
+        bkt_wtask_begin(c, true);
+    }
+}
+
+/* A partly written chunk is likely to be written on.  It stays until the cache is nearly full: chunks that
+ * are stored earlier are often sent twice. */
+void bkt_dirty_push(struct bkt_dirty *d)
+{
+    push(d, d->n_dirty > d->limit / 8 * 7);
+    while (run_mine(d)) /* such as loaded chunks that are to be merged */
+        continue;
+}
+
+/* Gives the first failed chunk.  @p forget: clears all failures. */
+static struct bkt_dchunk *failed(struct bkt_dirty *d, const struct bkt_wset *ws, bool forget)
+{
+    struct bkt_dchunk *first = NULL;
+    for (unsigned l = BKT_LIST_PART; l < BKT_LISTS; l++)
+        for (struct bkt_dchunk *c = d->list[l].head; c; c = c->next) {
+            if (c->rc == BKT_OK || (ws && c->ws != ws))
+                continue;
+            if (!first)
+                first = c;
+            if (forget)
+                bkt_dchunk_note(c, BKT_OK, NULL);
+        }
+    return first;
+}
+
+int bkt_dirty_wait_room(struct bkt_dirty *d, uint64_t need, struct bkt_err *err)
+{
+    bool again = true;
+    while (!bkt_dirty_make_room(d, need)) {
+        push(d, true);
+        struct bkt_dchunk *c = d->n_tasks ? NULL : first_good(&d->list[BKT_LIST_FULL], false);
+        if (!c && !d->n_tasks)
+            c = first_good(&d->list[BKT_LIST_PART], false);
+        if (c) {
+            bkt_wtask_begin(c, true);
+            continue;
+        }
+        if (d->n_tasks) {
+            bkt_dirty_wait(d);
+            continue;
+        }
+        struct bkt_dchunk *bad = failed(d, NULL, again);
+        if (!bad) /* one chunk is larger than the cache */
+            return BKT_OK;
+        if (!again)
+            return bkt_err_copy(err, bad->rc, bad->err);
+        again = false;
+    }
+    return BKT_OK;
+}
+
+static struct bkt_dchunk *next_to_store(struct bkt_dirty *d, const struct bkt_wset *ws)
+{
+    for (unsigned l = BKT_LISTS; l-- > BKT_LIST_PART;)
+        for (struct bkt_dchunk *c = d->list[l].head; c; c = c->next)
+            if (c->rc == BKT_OK && (!ws || c->ws == ws))
+                return c;
+    return NULL;
+}
+
+static bool under_way(const struct bkt_dirty *d, const struct bkt_wset *ws)
+{
+    if (!ws || !d->n_tasks)
+        return d->n_tasks > 0;
+    for (const struct bkt_dchunk *c = d->list[BKT_LIST_IDLE].head; c; c = c->next)
+        if (c->task && c->ws == ws)
+            return true;
+    return false;
+}
+
+/* Failures from here on are reported by flush_end(). */
+static void flush_begin(struct bkt_dirty *d, const struct bkt_wset *ws)
+{
+    struct bkt_dchunk *c;
+    (void)failed(d, ws, true);
+    d->n_flushes++;
+    while (has_room(d) && (c = next_to_store(d, ws)))
+        bkt_wtask_begin(c, true);
+}
+
+static int flush_end(struct bkt_dirty *d, const struct bkt_wset *ws, struct bkt_err *err)
+{
+    for (;;) {
+        struct bkt_dchunk *c = has_room(d) || !d->n_tasks ? next_to_store(d, ws) : NULL;
+        if (c)
+            bkt_wtask_begin(c, true);
+        else if (under_way(d, ws))
+            bkt_dirty_wait(d);
+        else
+            break;
+    }
+    struct bkt_dchunk *bad = failed(d, ws, false);
+    bkt_dirty_note_behind(d, ws);
+    return bad ? bkt_err_copy(err, bad->rc, bad->err) : BKT_OK;
+}
+
+void bkt_chunks_flush_begin(struct bkt_domain *dom)
+{
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    if (!d)
+        return;
+    (void)pthread_mutex_lock(&d->lock);
+    flush_begin(d, NULL);
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *err)
+{
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    if (!d)
+        return BKT_OK;
+    (void)pthread_mutex_lock(&d->lock);
+    int rc = flush_end(d, NULL, err);
+    (void)pthread_mutex_unlock(&d->lock);
+    return rc;
+}
+
+int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err)
+{
+    bkt_chunks_flush_begin(dom);
+    return bkt_chunks_flush_end(dom, err);
+}
+
+int bkt_dataset_flush(struct bkt_domain *dom, const struct bkt_id *dset, struct bkt_err *err)
+{
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    if (!d)
+        return BKT_OK;
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_wset *ws = bkt_wset_find(d, dset);
+    int              rc = BKT_OK;
+    if (ws) {
+        flush_begin(d, ws);
+        rc = flush_end(d, ws, err);
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+    return rc;
+}
+
+bool bkt_chunks_dirty(struct bkt_domain *dom)
+{
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    if (!d)
+        return false;
+    (void)pthread_mutex_lock(&d->lock);
+    bool dirty = d->n_dirty || d->n_tasks || d->any_untrimmed;
+    (void)pthread_mutex_unlock(&d->lock);
+    return dirty;
+}

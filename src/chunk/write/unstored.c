@@ -1,0 +1,59 @@
+/* Chunks that a flush could not store: the datasets' extents that wait for them, and their names in
+ * messages. */
+#include <string.h>
+
+#include "chunk/write/write_cache.h"
+#include "schema/edit/edit.h"
+#include "base/map.h"
+
+static bool is_behind(const struct bkt_dchunk *c)
+{
+    return c->rc < 0 && bkt_dchunk_is_dirty(c);
+}
+
+static bool set_is_behind(const struct bkt_wset *ws)
+{
+    size_t pos = 0, n;
+    const void *key;
+    void *v;
+    while (bkt_map_next(ws->chunks, &pos, &key, &n, &v))
+        if (is_behind(v))
+            return true;
+    return false;
+}
+
+void bkt_dirty_note_behind(struct bkt_dirty *d, const struct bkt_wset *ws)
+{
+    size_t pos = 0, n;
+    const void *key;
+    void *v;
+    if (ws)
+        bkt_edit_extent_waits(d->dom, &ws->id, set_is_behind(ws));
+    while (!ws && bkt_map_next(d->sets, &pos, &key, &n, &v))
+        bkt_dirty_note_behind(d, v);
+}
+
+static int add_name(struct bkt_dirty *d, const struct bkt_dchunk *c, struct bkt_names *out)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+    struct bkt_chunk_label label = bkt_chunk_label(c->ws->io, c->coord); /* "dataset ID chunk PLACE" */
+    const char *place = strstr(label.text, "chunk ");
+    BKT_PASS(bkt_buf_addf(&text, "%s of ", place ? place : label.text));
+    BKT_PASS(bkt_domain_path_of(d->dom, &c->ws->id, &text));
+    bkt_names_add(out, bkt_buf_str(&text));
+    return BKT_OK;
+}
+
+void bkt_chunks_name_unstored(struct bkt_domain *dom, struct bkt_names *out)
+{
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    if (!d)
+        return;
+    (void)pthread_mutex_lock(&d->lock);
+    for (unsigned l = BKT_LIST_PART; l < BKT_LISTS; l++)
+        for (const struct bkt_dchunk *c = d->list[l].head; c; c = c->next)
+            if (is_behind(c) &&
+                (strlen(out->text) + BKT_ID_LEN > sizeof out->text || add_name(d, c, out) < 0))
+                out->n++;
+    (void)pthread_mutex_unlock(&d->lock);
+}

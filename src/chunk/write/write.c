@@ -1,0 +1,347 @@
+/* bkt_dataset_write(): puts a program's elements into the dirty cache. */
+#include "chunk/write/write.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "chunk/write/write_cache.h"
+#include "base/num.h"
+#include "base/trace.h"
+#include "chunk/write/direct.h"
+#include "chunk/write/plan.h"
+
+/* ---- checks of a request ---- */
+
+static int check_extent(const struct bkt_write *w, struct bkt_err *err)
+{
+    const struct bkt_space *s   = &w->io->ds->space;
+    const struct bkt_sel   *sel = w->file;
+    bool                    ok  = s->cls == BKT_S_SIMPLE ? sel->rank == s->rank : sel->rank == 0;
+    for (unsigned d = 0; ok && d < sel->rank; d++)
+        ok = sel->dims[d] == s->dims[d];
+    if (!ok)
+        BKT_FAIL(err, BKT_EINVAL, "dataset %s: the selection's extent differs from the dataset's",
+                 w->io->obj->id.text);
+    return BKT_OK;
+}
+
+static const char *const ref_names[] = {
+    [BKT_D_CONTIGUOUS_REF]       = "H5D_CONTIGUOUS_REF",
+    [BKT_D_CHUNKED_REF]          = "H5D_CHUNKED_REF",
+    [BKT_D_CHUNKED_REF_INDIRECT] = "H5D_CHUNKED_REF_INDIRECT",
+};
+
+int bkt_write_check(const struct bkt_dsetio *io, struct bkt_err *err)
+{
+    enum bkt_layout_class cls = io->ds->layout.cls;
+    if (io->bad.code)
+        return bkt_err_copy(err, io->bad.code, &io->bad);
+    if (io->where != BKT_AT_OBJECTS)
+        BKT_FAIL(err, BKT_EUNSUP, "%s can't be written: its data are in other files (%s); copy it (h5repack, "
+                 "h5copy) to change it",
+                 bkt_dsetio_label(io).text, (size_t)cls < BKT_COUNT(ref_names) && ref_names[cls] ? ref_names[cls] : "by reference");
+    if (bkt_store_is_readonly(bkt_domain_store(io->dom)))
+        BKT_FAIL(err, BKT_EUNSUP, "%s can't be written: %s is read-only", bkt_dsetio_label(io).text,
+                 bkt_store_uri(bkt_domain_store(io->dom)));
+    return BKT_OK;
+}
+
+static int by_seq(const void *a, const void *b)
+{
+    const struct bkt_grid_piece *x = a, *y = b;
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+/* Orders pieces in which a point is selected twice, since the last value given for it counts. */
+static void order_pieces(struct bkt_grid *g)
+{
+    for (uint64_t k = 0; g->irregular && k < g->n_chunks; k++) {
+        bool twice = false;
+        for (size_t i = g->first[k] + 1; i < g->first[k + 1]; i++)
+            twice |= g->piece[i].off < g->piece[i - 1].off + g->piece[i - 1].len;
+        if (twice)
+            qsort(g->piece + g->first[k], g->first[k + 1] - g->first[k], sizeof *g->piece, by_seq);
+    }
+}
+
+static int plan_init(struct bkt_wplan *p, const struct bkt_write *w, struct bkt_err *err)
+{
+    memset(p, 0, sizeof *p);
+    p->w  = w;
+    p->io = w->io;
+    if (w->file->kind == BKT_SEL_NONE || (w->io->where == BKT_AT_NONE && !w->file->n_elems))
+        return BKT_OK;
+    BKT_PASS(check_extent(w, err));
+    BKT_PASS(bkt_write_check(w->io, err));
+    BKT_TRY(err, bkt_grid_init(&p->grid, w->file, w->io->cdims, err), "dataset %s", w->io->obj->id.text);
+    order_pieces(&p->grid);
+    if (p->grid.n_elems && w->io->hdf5) /* report it now: later the program could no longer write something
+                                           else */
+        BKT_TRY(err, bkt_pipeline_check(&w->io->pipe, err), "dataset %s", w->io->obj->id.text);
+    if (!p->grid.n_elems || w->io->var)
+        return BKT_OK;
+    BKT_TRY(err, bkt_memmap_for(&p->mem, w->mem, &p->grid, err), "dataset %s", w->io->obj->id.text);
+    if (!w->io->elem_size) /* strings without length: nothing to store */
+        p->grid.n_chunks = 0;
+    return BKT_OK;
+}
+
+static void plan_fini(struct bkt_wplan *p)
+{
+    struct bkt_dirty *d = p->ws ? p->ws->dirty : NULL;
+    if (d) {
+        (void)pthread_mutex_lock(&d->lock);
+        p->ws->users--;
+        (void)pthread_mutex_unlock(&d->lock);
+    }
+    bkt_grid_fini(&p->grid);
+    bkt_memmap_fini(&p->mem);
+}
+
+bool bkt_wplan_covers(const struct bkt_wplan *p, uint64_t k, const uint64_t *coord)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    uint64_t             n = 0, end = 0;
+    bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
+    while (bkt_grid_next(&it, &run)) {
+        if (run.off < end) /* an element is selected twice: elements are counted one by one later */
+            return false;
+        n += run.len;
+        end = run.off + run.len;
+    }
+    return n >= bkt_chunk_reach(p->io, coord);
+}
+
+/* ---- fixed-size elements into a chunk ---- */
+
+void bkt_wplan_gather(const struct bkt_wplan *p, uint64_t k, unsigned char *dst)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    size_t               es = p->io->elem_size, hint = 0;
+    const unsigned char *src = p->w->src;
+    bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
+    while (bkt_grid_next(&it, &run)) {
+        unsigned char *to = dst + (size_t)run.off * es;
+        while (run.len) {
+            uint64_t off, n = bkt_min_u64(bkt_memmap_at(&p->mem, run.seq, &off, &hint), run.len);
+            bkt_copy_run(to, src + (size_t)off * es, (size_t)n * es);
+            to += (size_t)n * es;
+            run.seq += n, run.len -= n;
+        }
+    }
+}
+
+const unsigned char *bkt_wplan_whole(const struct bkt_wplan *p, uint64_t k)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    size_t               hint = 0;
+    uint64_t             off;
+    bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
+    if (it.end != 1 || !bkt_grid_next(&it, &run) || run.len != p->io->chunk_elems ||
+        bkt_memmap_at(&p->mem, run.seq, &off, &hint) < run.len)
+        return NULL;
+    return (const unsigned char *)p->w->src + (size_t)off * p->io->elem_size;
+}
+
+/* Makes all elements of a chunk from the request.  The lock is not held: page faults and the copy take long,
+ * and a program that writes chunk after chunk would hold it nearly all the time.  The I/O thread would wait
+ * for it to report stored chunks, and send nothing. */
+static int make_whole(const struct bkt_wplan *p, uint64_t k, const uint64_t *coord, struct bkt_centry **out, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io   = p->io;
+    bool                     full = bkt_chunk_reach(io, coord) == io->chunk_elems;
+    if (!full) /* check before the earlier content is freed */
+        BKT_PASS(bkt_fill_check(io, coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
+    struct bkt_centry *e = bkt_centry_scratch(io->chunk_bytes);
+    if (!e)
+        BKT_NOMEM(err);
+    if (!full)
+        bkt_fill_run(io, coord, 0, io->chunk_elems, e->data);
+    bkt_wplan_gather(p, k, e->data);
+    *out = e;
+    return BKT_OK;
+}
+
+/* Replaces all elements; the earlier content isn't needed. */
+static void put_whole(struct bkt_dchunk *c, struct bkt_centry *e)
+{
+    bkt_centry_release(c->e);
+    c->e = bkt_centry_retain(e);
+    free(c->mask);
+    c->mask     = NULL;
+    c->n_dirty  = 0;
+    c->whole    = true;
+    c->complete = true;
+    bkt_buf_fini(&c->raw);
+    c->is_raw = false;
+}
+
+static int put_part(struct bkt_dchunk *c, struct bkt_wplan *p, uint64_t k, struct bkt_err *err)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    BKT_PASS(bkt_dchunk_unraw(c, err));
+    BKT_PASS(bkt_dchunk_open(c, err));
+    bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
+    while (bkt_grid_next(&it, &run))
+        BKT_PASS(bkt_dchunk_mark(c, run.off, run.len, err));
+    bkt_wplan_gather(p, k, c->e->data);
+    bkt_dchunk_check_whole(c);
+    return BKT_OK;
+}
+
+/* ---- chunk by chunk ---- */
+
+int bkt_dchunk_reserve(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dchunk **out, struct bkt_err *err)
+{
+    struct bkt_dirty  *d    = ws->dirty;
+    struct bkt_dchunk *c    = bkt_dchunk_find(ws, coord);
+    uint64_t           need = c ? 0 : ws->io->chunk_bytes + sizeof *c;
+    if (need > d->limit - bkt_min_u64(d->used, d->limit))
+        BKT_PASS(bkt_dirty_wait_room(d, need, err));
+    while ((c = bkt_dchunk_find(ws, coord)) && c->task && bkt_wtask_is_raw(c->task)) /* it has no elements */
+        bkt_dirty_wait(d);
+    ws->again |= c && c->early == d->n_flushes + 1;
+    *out = c;
+    return c ? BKT_OK : bkt_dchunk_make(ws, coord, out, err);
+}
+
+/* @p whole: the chunk's elements, if all are written; else NULL.  The lock is held. */
+static int put_chunk(struct bkt_wplan *p, uint64_t k, const uint64_t *coord, struct bkt_centry *whole, struct bkt_err *err)
+{
+    struct bkt_dchunk *c;
+    int                rc = BKT_OK;
+    BKT_PASS(bkt_dchunk_reserve(p->ws, coord, &c, err));
+    if (whole)
+        put_whole(c, whole);
+    else
+        rc = p->io->var ? bkt_dchunk_put_var(c, p, k, err) : put_part(c, p, k, err);
+    bkt_dchunk_note(c, BKT_OK, NULL);
+    bkt_dchunk_settle(c);
+    if (rc < 0)
+        BKT_FAIL(err, rc, "%s", bkt_chunk_label(p->io, coord).text);
+    bkt_dirty_push(c->ws->dirty);
+    return BKT_OK;
+}
+
+/* Makes a whole chunk.  Room is made first, so that its memory is that of the chunks freed for it. */
+static int begin_whole(struct bkt_wplan *p, uint64_t k, const uint64_t *coord, struct bkt_centry **out, struct bkt_err *err)
+{
+    struct bkt_dirty  *d = p->ws->dirty;
+    struct bkt_dchunk *c;
+    (void)pthread_mutex_lock(&d->lock);
+    int rc = bkt_dchunk_reserve(p->ws, coord, &c, err);
+    (void)pthread_mutex_unlock(&d->lock);
+    BKT_PASS(rc);
+    BKT_TRY(err, make_whole(p, k, coord, out, err), "%s", bkt_chunk_label(p->io, coord).text);
+    return BKT_OK;
+}
+
+static int put_cached(struct bkt_wplan *p, uint64_t k, const uint64_t *coord, bool all, struct bkt_err *err)
+{
+    struct bkt_dirty  *d     = p->ws->dirty;
+    struct bkt_centry *whole = NULL;
+    if (all)
+        BKT_PASS(begin_whole(p, k, coord, &whole, err));
+    (void)pthread_mutex_lock(&d->lock);
+    int rc = put_chunk(p, k, coord, whole, err);
+    (void)pthread_mutex_unlock(&d->lock);
+    bkt_centry_release(whole);
+    return rc;
+}
+
+void bkt_write_drop_cached(struct bkt_dsetio *io, const uint64_t *coord)
+{
+    uint64_t at = 0, from;
+    bkt_dirty_space(io);
+    for (unsigned d = 0; d < io->rank; d++)
+        at = at * (io->ds->space.rank ? bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]) : 1) + coord[d];
+    if (!io->cache)
+        return;
+    bkt_cache_drop(io->cache, io->space, at, 1);
+    if (bkt_mul_u64(at, io->chunk_bytes, &from) && from <= UINT64_MAX - io->chunk_bytes)
+        bkt_cache_drop(io->cache, io->slice_space, from, io->chunk_bytes);
+}
+
+static void drop_cached(const struct bkt_wplan *p)
+{
+    uint64_t coord[BKT_MAX_RANK];
+    for (uint64_t k = 0; k < p->grid.n_chunks; k++) {
+        bkt_grid_coord(&p->grid, k, coord);
+        bkt_write_drop_cached(p->io, coord);
+    }
+}
+
+/* Whether the request would fill the cache.  If so, its whole chunks don't pass the cache, which saves
+ * memory; the data are stored in the same time either way. */
+static bool is_large(const struct bkt_dirty *d, const struct bkt_wplan *p)
+{
+    uint64_t bytes;
+    return !p->io->var && (!bkt_mul_u64(p->grid.n_elems, p->io->elem_size, &bytes) || bytes > d->limit / 2);
+}
+
+static int write_one(struct bkt_dirty *d, struct bkt_wplan *p, struct bkt_direct *direct, struct bkt_err *err)
+{
+    uint64_t coord[BKT_MAX_RANK];
+    int      rc    = BKT_OK;
+    bool     large = is_large(d, p);
+    if (!p->grid.n_chunks)
+        return BKT_OK;
+    (void)pthread_mutex_lock(&d->lock);
+    p->ws = bkt_wset_of(d, p->io);
+    if (p->ws)
+        p->ws->users++;
+    (void)pthread_mutex_unlock(&d->lock);
+    if (!p->ws)
+        BKT_NOMEM(err);
+    drop_cached(p);
+    for (uint64_t k = 0; rc == BKT_OK && k < p->grid.n_chunks && !atomic_load(&direct->cancel); k++) {
+        bool started = false;
+        bkt_grid_coord(&p->grid, k, coord);
+        bool all = !p->io->var && bkt_wplan_covers(p, k, coord);
+        if (large && all)
+            rc = bkt_direct_start(direct, p, k, coord, &started, err);
+        if (rc == BKT_OK && !started)
+            rc = put_cached(p, k, coord, all, err);
+    }
+    return rc;
+}
+
+/* Whether the dataset occurs earlier in the call: then the writes are done one after the other. */
+static bool is_again(const struct bkt_write *writes, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (strcmp(writes[j].io->obj->id.text, writes[i].io->obj->id.text) == 0)
+            return true;
+    return false;
+}
+
+int bkt_dataset_write(const struct bkt_write *writes, size_t n, struct bkt_err *err)
+{
+    struct bkt_direct direct;
+    struct bkt_wplan *plans = calloc(n + 1, sizeof *plans);
+    int               rc    = plans ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    size_t            n_plans = 0;
+    bkt_direct_init(&direct);
+    while (rc == BKT_OK && n_plans < n) { /* nothing is written unless all writes are valid */
+        rc = plan_init(&plans[n_plans], &writes[n_plans], err);
+        n_plans++;
+    }
+    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
+        struct bkt_dirty *d = bkt_dirty_of(writes[i].io->dom, true);
+        if (bkt_direct_is_busy(&direct) && is_again(writes, i))
+            bkt_direct_wait(&direct);
+        rc = d ? write_one(d, &plans[i], &direct, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        bkt_trace(BKT_TRACE_CHUNK, "dataset %s: %llu elements of %llu chunks: %s", writes[i].io->obj->id.text,
+                  (unsigned long long)plans[i].grid.n_elems, (unsigned long long)plans[i].grid.n_chunks,
+                  rc < 0 ? bkt_err_text(rc) : "written");
+    }
+    int rc_direct = bkt_direct_finish(&direct, rc == BKT_OK ? err : NULL);
+    for (size_t i = 0; i < n_plans; i++)
+        plan_fini(&plans[i]);
+    free(plans);
+    return rc < 0 ? rc : rc_direct;
+}

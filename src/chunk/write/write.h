@@ -1,0 +1,95 @@
+/* Writing a dataset: one request is one plan, however many chunks and datasets it touches.
+ *
+ *   selection x chunk grid -> the chunks touched and what of each      (grid.c)
+ *   chunks written into the domain's dirty cache                       (dirty.h)
+ *   encoded on workers, PUT in the background, many in flight          (wtask.c)
+ *   or, for large requests, straight from the caller's memory          (write.c)
+ *
+ * Written elements are visible to every read of this process at once.  They are in the store after
+ * bkt_chunks_flush().  Writes go to the background as the cache fills (setting write_cache).  If such a write
+ * fails, the data are kept for another try, and the next flush reports the failure.
+ *
+ * Several writers: a chunk object of which this process wrote only some elements is never overwritten
+ * blindly.  It is read, the written elements are put over it, and it is stored on condition that no other
+ * writer changed it meanwhile.  If the condition fails, the chunk is read again.  So writers of different
+ * elements of one chunk all succeed.  A chunk all of whose elements were written is stored without condition.
+ *
+ * Calls for one domain come from one thread at a time (HDF5's lock guarantees that). */
+#ifndef BKT_WRITE_H
+#define BKT_WRITE_H
+
+#include "chunk/chunk.h"
+
+struct bkt_names; /* edit.h */
+
+struct bkt_write {
+    struct bkt_dsetio      *io;
+    const struct bkt_sel   *file;   /* in the dataset's current extent (its rank and dims are checked) */
+    /* fixed-size types: packed stored elements */
+    const struct bkt_sel   *mem;    /* where in src, in elements of elem_size; NULL: contiguous, in selection order */
+    const void             *src;
+    /* variable-size types: one stored element each, in selection order (mem and src unused) */
+    const struct bkt_slice *slices;
+};
+
+/** Write @p n datasets' selections as one plan.  The caller may reuse its memory when it returns.
+ * @return BKT_OK; BKT_EUNSUP: a layout that refers to other files, a filter that can't be applied, a store
+ *         that can only be read; BKT_EINVAL: selection outside the extent, malformed element; a store's code
+ *         if data had to be written at once (the cache is full of data that can't be stored, or the request
+ *         is large) */
+BKT_NODISCARD int bkt_dataset_write(const struct bkt_write *writes, size_t n, struct bkt_err *err);
+
+/** Whether HDF5 leaves the filters out of the chunk that begins at @p offset, within the extent: a partial
+ *  chunk, if H5Pset_chunk_opts() asks for that.  Such a chunk is nevertheless stored with filters. */
+bool bkt_chunk_is_plain(const struct bkt_dset *ds, const uint64_t *offset);
+
+/** Store (or read) a chunk as HDF5's filters make it, for H5Dwrite_chunk and H5Dread_chunk.
+ * @param offset  of the chunk's first element in the dataset; a multiple of the requested chunk shape
+ * @param mask    filters that were left out; a plain chunk is all elements without filters
+ * @return BKT_OK; BKT_EINVAL: no such chunk, not chunked; BKT_EUNSUP: as for bkt_dataset_write(), and
+ *         variable-length types; reading: BKT_ENOENT, the chunk isn't stored */
+BKT_NODISCARD int bkt_dataset_write_chunk(struct bkt_dsetio *io, const uint64_t *offset, uint32_t mask, const void *p, size_t n,
+                                          struct bkt_err *err);
+BKT_NODISCARD int bkt_dataset_read_chunk(struct bkt_dsetio *io, const uint64_t *offset, struct bkt_buf *out, uint32_t *mask,
+                                         struct bkt_err *err);
+
+/** Set a new extent.  Chunks outside are deleted; elements cut off of other chunks read as the fill value if
+ *  the dataset grows again.  If that changes stored chunks, the dataset's dirty chunks and its new extent are
+ *  stored first.
+ *  @return BKT_OK; a failure: nothing has changed.  Chunks that can't be deleted any more are left to
+ *          bkt_chunks_trim() */
+BKT_NODISCARD int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *dims, struct bkt_err *err);
+/** Try again to delete the chunks outside of smaller extents; part of a flush.  A failure is reported once,
+ *  and does no harm: the dataset has a mark of it (schema/extent.c). */
+BKT_NODISCARD int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err);
+
+/** Store all dirty chunks of the domain, and wait for that.  Call it before the domain's metadata are
+ * flushed, so that no reader finds an extent whose data are missing.  Chunks that fail stay dirty, and the
+ * extent of their dataset waits (bkt_edit_extent_waits()); all others are stored.  Returns the first
+ * failure. */
+BKT_NODISCARD int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err);
+/** The same in two steps.  The first returns when as much as setting in_flight allows is under way; the
+ *  second returns failures. */
+void              bkt_chunks_flush_begin(struct bkt_domain *dom);
+BKT_NODISCARD int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *err);
+/** As bkt_chunks_flush(), for one dataset. */
+BKT_NODISCARD int bkt_dataset_flush(struct bkt_domain *dom, const struct bkt_id *dset, struct bkt_err *err);
+/** Names of chunks that the last flush could not store, for a message. */
+void bkt_chunks_name_unstored(struct bkt_domain *dom, struct bkt_names *out);
+/** Whether any chunk waits for a flush. */
+bool bkt_chunks_dirty(struct bkt_domain *dom);
+/** The domain is about to close: between the two calls a worker frees the memory of stored chunks, while the
+ *  caller does other work.  No chunk is written or read meanwhile. */
+void bkt_chunks_let_go_begin(struct bkt_domain *dom);
+void bkt_chunks_let_go_end(struct bkt_domain *dom);
+
+/* Fill and allocation times need no code here.  An element that was never written reads as the fill value
+ * whether or not its chunk is stored, so early allocation allocates nothing.  A chunk is stored when some of
+ * it has been written, even if only the fill value was written. */
+
+/** The dataset was just made, and nothing of it is stored: saves requests for its chunks. */
+void bkt_chunks_new(struct bkt_dsetio *io);
+/** Drop all chunks of a dataset that is being deleted, written or not.  Waits for tasks under way. */
+void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset);
+
+#endif

@@ -1,0 +1,496 @@
+#include "chunk/write/write_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "chunk/filter/bits.h"
+#include "schema/edit/edit.h"
+#include "base/os/fork.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/num.h"
+#include "schema/json/replace_ids.h"
+#include "base/trace.h"
+
+/* Bits: one for each hash of a stored chunk, 64 KiB.  With fewer bits, more chunks that were never stored
+ * would cost a GET. */
+#define STORED_BITS (1u << 19)
+/* Hashes in a list (8 KiB) before the bits are used.  Most datasets have fewer chunks, and the bits of many
+ * datasets would take much memory. */
+#define FEW_MAX     2048
+#define OWN_SPACE (UINT64_C(1) << 63) /* the cache's own numbers are small */
+
+struct dirty { /* attached to the cache */
+    struct bkt_dirty     d;
+    struct bkt_forkguard guard;
+};
+
+/* ---- a domain's ---- */
+
+/* No more chunks of a deleted dataset are stored. */
+static void on_remove(struct bkt_domain *dom, const struct bkt_id *id, void *arg)
+{
+    (void)arg;
+    if (bkt_id_kind(id) == BKT_DATASET)
+        bkt_chunks_forget(dom, id);
+}
+
+static void *dirty_new(void *arg)
+{
+    struct bkt_domain *dom = arg;
+    struct dirty      *x   = calloc(1, sizeof *x);
+    if (!x || !(x->d.sets = bkt_map_new())) {
+        free(x);
+        return NULL;
+    }
+    (void)pthread_mutex_init(&x->d.lock, NULL);
+    (void)pthread_cond_init(&x->d.wake, NULL);
+    bkt_forkguard_add(&x->guard, &x->d.lock, &x->d.wake);
+    x->d.dom   = dom;
+    x->d.limit = bkt_domain_settings(dom)->write_cache;
+    x->d.pid   = getpid();
+    bkt_edit_on_remove(dom, on_remove, NULL);
+    bkt_edit_on_adopt(dom, bkt_chunks_adopt, bkt_chunks_name_theirs, NULL);
+    return &x->d;
+}
+
+void bkt_wset_free(struct bkt_wset *ws)
+{
+    size_t           pos = 0, n;
+    const void      *key;
+    void            *c;
+    while (bkt_map_next(ws->chunks, &pos, &key, &n, &c))
+        bkt_dchunk_free(c);
+    bkt_map_free(ws->chunks, NULL);
+    bkt_dsetio_close(ws->io);
+    free(ws->few);
+    free(ws->stored);
+    free(ws);
+}
+
+static void set_free(void *p) { bkt_wset_free(p); }
+
+/* The domain closes: the program has flushed if it wanted its data stored, and nothing is under way. */
+static void dirty_free(void *p)
+{
+    struct bkt_dirty *d = p;
+    struct dirty     *x = (struct dirty *)((char *)d - offsetof(struct dirty, d));
+    bkt_forkguard_remove(&x->guard);
+    if (d->pid == getpid()) {
+        (void)pthread_mutex_lock(&d->lock);
+        while (d->n_tasks)
+            bkt_dirty_wait(d);
+        (void)pthread_mutex_unlock(&d->lock);
+    }
+    if (d->n_dirty)
+        bkt_trace(BKT_TRACE_CHUNK, "%llu bytes of chunks were not stored", (unsigned long long)d->n_dirty);
+    bkt_map_free(d->sets, set_free);
+    bkt_map_free(d->refs, NULL);
+    (void)pthread_cond_destroy(&d->wake);
+    (void)pthread_mutex_destroy(&d->lock);
+    free(x);
+}
+
+/* Chunks that are dirty at fork() are stored by the parent.  The child leaves their memory alone, since
+ * threads that are gone may have been working on it. */
+static void forget_parent(struct bkt_dirty *d)
+{
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_map *sets = d->pid == getpid() ? NULL : bkt_map_new();
+    if (sets) {
+        d->sets  = sets;
+        memset(d->list, 0, sizeof d->list);
+        d->used = d->n_dirty = d->in_flight = 0;
+        d->n_tasks = 0;
+        d->mine    = (struct bkt_jobs){NULL, NULL};
+        d->is_letting_go = false;
+        d->pid     = getpid();
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make)
+{
+    if (make) { /* read-ahead would read what was stored before the write */
+        bkt_ahead_stop(dom);
+        bkt_domain_touched(dom);
+    }
+    struct bkt_cache *cache = make ? bkt_cache_of(dom) : bkt_domain_attached(dom);
+    struct bkt_dirty *d     = cache ? bkt_cache_beside(cache, make ? dirty_new : NULL, dom, dirty_free) : NULL;
+    if (d && d->pid != getpid())
+        forget_parent(d);
+    return d;
+}
+
+/* ---- datasets ---- */
+
+struct bkt_wset *bkt_wset_find(struct bkt_dirty *d, const struct bkt_id *id)
+{
+    return bkt_map_get(d->sets, id->text, strlen(id->text));
+}
+
+void bkt_wset_respace(struct bkt_wset *ws)
+{
+    ws->space       = OWN_SPACE | ++ws->dirty->n_spaces;
+    ws->slice_space = OWN_SPACE | ++ws->dirty->n_spaces;
+}
+
+/* Whether the set has no dirty chunk, and isn't in use.  To free it costs requests if the dataset is written
+ * to again. */
+static bool is_idle(const struct bkt_wset *ws)
+{
+    size_t      pos = 0, n;
+    const void *key;
+    void       *v;
+    if (ws->users || ws->untrimmed || ws->serial + ws->dirty->trim_at / 2 > ws->dirty->n_asked)
+        return false;
+    while (bkt_map_next(ws->chunks, &pos, &key, &n, &v)) {
+        const struct bkt_dchunk *c = v;
+        if (c->task || bkt_dchunk_is_dirty(c))
+            return false;
+    }
+    return true;
+}
+
+/* Bounds the memory of a program that writes a great many datasets.  Sets of datasets that it hasn't written
+ * to for long are freed once all sets may take a quarter of the cache, and again whenever a quarter more have
+ * come; so the search costs each set a few steps.  What readers have cached of these datasets lies under
+ * numbers that only the set knows to be outdated, so the cache is emptied. */
+static void trim_sets(struct bkt_dirty *d, uint64_t each)
+{
+    size_t      pos = 0, n, count = bkt_map_count(d->sets), gone = 0, least = (size_t)(d->limit / 4 / each) + 16;
+    const void *key;
+    void       *v;
+    d->trim_at = bkt_max_u64(d->trim_at, least);
+    if (count < d->trim_at)
+        return;
+    while (bkt_map_next(d->sets, &pos, &key, &n, &v)) { /* deleting doesn't disturb the walk */
+        struct bkt_wset *ws = v;
+        if (!is_idle(ws))
+            continue;
+        bkt_edit_extent_waits(d->dom, &ws->id, false); /* a flush won't see that all of it is stored */
+        bkt_wset_drop(ws);
+        (void)bkt_map_del(d->sets, ws->id.text, strlen(ws->id.text));
+        bkt_wset_free(ws);
+        gone++;
+    }
+    if (gone)
+        bkt_cache_clear(bkt_cache_of(d->dom));
+    d->trim_at = bkt_max_u64(least, (count - gone) + (count - gone) / 4);
+}
+
+void bkt_wset_follow(struct bkt_wset *ws, const struct bkt_dsetio *io)
+{
+    struct bkt_pipeline       *to   = &ws->io->pipe;
+    const struct bkt_pipeline *from = &io->pipe;
+    for (unsigned i = 0; i < to->n && i < from->n; i++)
+        if (to->f[i].fn != from->f[i].fn) {
+            bkt_wset_wait(ws);
+            bkt_filter_set(to, &to->f[i], from->f[i].fn);
+        }
+}
+
+int bkt_dirty_note_refs(struct bkt_dirty *d, const struct bkt_object *o)
+{
+    if (!o->dset.type || !bkt_reroot_needs(o->dset.type))
+        return BKT_OK;
+    if (!d->refs && !(d->refs = bkt_map_new()))
+        return BKT_ENOMEM;
+    return bkt_map_put(d->refs, o->id.text, BKT_ID_LEN, d, NULL);
+}
+
+struct bkt_wset *bkt_wset_of(struct bkt_dirty *d, const struct bkt_dsetio *io)
+{
+    struct bkt_wset *ws = bkt_wset_find(d, &io->obj->id);
+    if (ws) {
+        ws->serial = ++d->n_asked;
+        bkt_wset_follow(ws, io);
+    }
+    if (ws || !(ws = calloc(1, sizeof *ws)))
+        return ws;
+    ws->dirty  = d;
+    ws->id     = io->obj->id;
+    ws->chunks = bkt_map_new();
+    ws->serial = ++d->n_asked;
+    ws->cost   = sizeof *ws + sizeof *io + sizeof *io->obj + 1024;
+    trim_sets(d, ws->cost);
+    bkt_wset_respace(ws);
+    for (unsigned i = 0; i < io->rank; i++)
+        ws->known[i] = UINT64_MAX;
+    if (!ws->chunks || bkt_dirty_note_refs(d, io->obj) < 0 || bkt_dsetio_share(io, &ws->io, NULL) < 0 ||
+        bkt_map_put(d->sets, ws->id.text, strlen(ws->id.text), ws, NULL) < 0) {
+        bkt_map_free(ws->chunks, NULL);
+        bkt_dsetio_close(ws->io);
+        free(ws);
+        return NULL;
+    }
+    return ws;
+}
+
+/* ---- lists ---- */
+
+static void list_del(struct bkt_dlist *l, struct bkt_dchunk *c)
+{
+    *(c->prev ? &c->prev->next : &l->head) = c->next;
+    *(c->next ? &c->next->prev : &l->tail) = c->prev;
+    c->prev = c->next = NULL;
+}
+
+static void list_add(struct bkt_dlist *l, struct bkt_dchunk *c)
+{
+    c->prev                                = l->tail;
+    c->next                                = NULL;
+    *(l->tail ? &l->tail->next : &l->head) = c;
+    l->tail                                = c;
+}
+
+static uint64_t cost_of(const struct bkt_dchunk *c)
+{
+    const struct bkt_dsetio *io   = c->ws->io;
+    uint64_t                 cost = sizeof *c + 256 + c->raw.len; /* with the share of the map and of the
+                                                                     set */
+    cost += c->ws->cost / (bkt_map_count(c->ws->chunks) + 1);
+    if (c->e)
+        cost += c->e->len + (c->e->starts ? (c->e->n_starts + 1) * sizeof *c->e->starts : 0);
+    if (c->mask)
+        cost += io->chunk_elems / 8;
+    if (c->task)
+        cost += bkt_wtask_bytes(c->task);
+    if (c->over)
+        cost += c->over->bytes.cap + io->chunk_elems * sizeof *c->over->el;
+    return cost;
+}
+
+bool bkt_dchunk_is_dirty(const struct bkt_dchunk *c) { return c->n_dirty || c->whole || c->is_raw; }
+
+static void unlist(struct bkt_dchunk *c)
+{
+    struct bkt_dirty *d = c->ws->dirty;
+    list_del(&d->list[c->list], c);
+    d->used -= c->cost;
+    if (c->list != BKT_LIST_IDLE)
+        d->n_dirty -= c->cost;
+}
+
+void bkt_dchunk_settle(struct bkt_dchunk *c)
+{
+    struct bkt_dirty *d = c->ws->dirty;
+    unlist(c);
+    c->cost = cost_of(c);
+    c->list = c->task || !bkt_dchunk_is_dirty(c) ? BKT_LIST_IDLE : c->whole || c->is_raw ? BKT_LIST_FULL : BKT_LIST_PART;
+    list_add(&d->list[c->list], c);
+    d->used += c->cost;
+    if (c->list != BKT_LIST_IDLE)
+        d->n_dirty += c->cost;
+}
+
+bool bkt_dirty_make_room(struct bkt_dirty *d, uint64_t need)
+{
+    struct bkt_dchunk *next;
+    for (struct bkt_dchunk *c = d->list[BKT_LIST_IDLE].head; c && d->used + need > d->limit; c = next) {
+        next = c->next;
+        if (!c->task)
+            bkt_dchunk_drop(c);
+        else
+            (void)bkt_wtask_shed(c);
+    }
+    return d->used + need <= d->limit;
+}
+
+/* ---- chunks ---- */
+
+struct bkt_dchunk *bkt_dchunk_find(const struct bkt_wset *ws, const uint64_t *coord)
+{
+    return bkt_map_get(ws->chunks, coord, ws->io->rank * sizeof *coord);
+}
+
+static uint32_t hash_of(const struct bkt_wset *ws, const uint64_t *coord)
+{
+    uint64_t h = 0;
+    for (unsigned i = 0; i < ws->io->rank; i++)
+        h = (h ^ coord[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(h >> 32) % STORED_BITS;
+}
+
+bool bkt_wset_any_stored(const struct bkt_wset *ws) { return ws->n_few || ws->stored; }
+
+/* Whether a chunk of that hash was noted. */
+static bool is_noted(const struct bkt_wset *ws, uint32_t hash)
+{
+    for (size_t i = 0; i < ws->n_few; i++)
+        if (ws->few[i] == hash)
+            return true;
+    return ws->stored && bkt_bits_get(ws->stored, hash);
+}
+
+static int note_stored(struct bkt_wset *ws, uint32_t hash)
+{
+    if (ws->n_few < FEW_MAX && !ws->stored) {
+        if (bkt_list_room(&ws->few, ws->n_few, &ws->few_cap, sizeof *ws->few) < 0)
+            return BKT_ENOMEM;
+        ws->few[ws->n_few++] = hash;
+        return BKT_OK;
+    }
+    if (!ws->stored && !(ws->stored = calloc(STORED_BITS / 64, sizeof *ws->stored)))
+        return BKT_ENOMEM;
+    for (size_t i = 0; i < ws->n_few; i++)
+        (void)bkt_bits_set(ws->stored, ws->few[i], 1);
+    free(ws->few);
+    ws->few   = NULL;
+    ws->n_few = ws->few_cap = 0;
+    (void)bkt_bits_set(ws->stored, hash, 1);
+    return BKT_OK;
+}
+
+void bkt_wset_note_stored(struct bkt_wset *ws, const uint64_t *coord)
+{
+    uint32_t hash = hash_of(ws, coord);
+    if (!is_noted(ws, hash) && note_stored(ws, hash) < 0)
+        ws->is_new = false; /* then chunks are looked for by requests */
+}
+
+/* Whether the chunk may be stored, as far as is known without a request.  A wrong guess costs only a
+ * request. */
+static bool may_exist(const struct bkt_wset *ws, const uint64_t *coord)
+{
+    bool inside = !ws->is_new;
+    for (unsigned i = 0; inside && i < ws->io->rank; i++)
+        inside = coord[i] * ws->io->cdims[i] < ws->known[i];
+    return inside || is_noted(ws, hash_of(ws, coord));
+}
+
+int bkt_dchunk_make(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dchunk **out, struct bkt_err *err)
+{
+    size_t             n = ws->io->rank * sizeof *coord;
+    struct bkt_dchunk *c = calloc(1, sizeof *c + n);
+    if (!c || bkt_map_put(ws->chunks, coord, n, c, NULL) < 0) {
+        free(c);
+        BKT_NOMEM(err);
+    }
+    memcpy(c->coord, coord, n);
+    c->ws   = ws;
+    c->base = may_exist(ws, coord) ? BKT_BASE_UNKNOWN : BKT_BASE_ABSENT;
+    list_add(&ws->dirty->list[BKT_LIST_IDLE], c);
+    bkt_dchunk_settle(c);
+    *out = c;
+    return BKT_OK;
+}
+
+void bkt_over_free(struct bkt_over *o)
+{
+    if (!o)
+        return;
+    bkt_buf_fini(&o->bytes);
+    free(o->el);
+    free(o->fresh);
+    free(o);
+}
+
+void bkt_dchunk_free(struct bkt_dchunk *c)
+{
+    bkt_centry_release(c->e);
+    free(c->mask);
+    bkt_over_free(c->over);
+    bkt_buf_fini(&c->raw);
+    free(c->err);
+    free(c);
+}
+
+void bkt_dchunk_clear(struct bkt_dchunk *c)
+{
+    bkt_centry_release(c->e);
+    free(c->mask);
+    bkt_over_free(c->over);
+    bkt_buf_fini(&c->raw);
+    c->e       = NULL;
+    c->mask    = NULL;
+    c->over    = NULL;
+    c->n_dirty = 0;
+    c->whole = c->complete = c->outdated = c->is_raw = false;
+}
+
+void bkt_dchunk_drop(struct bkt_dchunk *c)
+{
+    unlist(c);
+    (void)bkt_map_del(c->ws->chunks, c->coord, c->ws->io->rank * sizeof *c->coord);
+    bkt_dchunk_free(c);
+}
+
+void bkt_dchunk_note(struct bkt_dchunk *c, int rc, const struct bkt_err *err)
+{
+    free(c->err);
+    c->err = rc < 0 ? bkt_err_dup(err) : NULL;
+    c->rc  = rc;
+}
+
+int bkt_dchunk_open(struct bkt_dchunk *c, struct bkt_err *err)
+{
+    size_t n = c->ws->io->chunk_bytes;
+    if (c->e && atomic_load(&c->e->refs) == 1)
+        return BKT_OK;
+    struct bkt_centry *e = bkt_centry_scratch(n);
+    if (!e)
+        BKT_NOMEM(err);
+    if (c->e)
+        memcpy(e->data, c->e->data, n);
+    bkt_centry_release(c->e);
+    c->e = e;
+    return BKT_OK;
+}
+
+static size_t mask_words(const struct bkt_dchunk *c) { return (size_t)bkt_ceil_div(c->ws->io->chunk_elems, 64); }
+
+int bkt_dchunk_mark(struct bkt_dchunk *c, uint64_t off, uint64_t n, struct bkt_err *err)
+{
+    if (c->whole)
+        return BKT_OK;
+    if (!c->mask && !(c->mask = calloc(mask_words(c), sizeof *c->mask)))
+        BKT_NOMEM(err);
+    c->n_dirty += bkt_bits_set(c->mask, off, n);
+    return BKT_OK;
+}
+
+uint64_t bkt_chunk_reach(const struct bkt_dsetio *io, const uint64_t *coord)
+{
+    const struct bkt_space *s = &io->ds->space;
+    uint64_t                n = 1;
+    for (unsigned i = 0; i < io->rank; i++) {
+        uint64_t org = coord[i] * io->cdims[i], max = s->cls == BKT_S_SIMPLE && s->rank ? s->maxdims[i] : 1;
+        n *= max <= org ? 0 : bkt_min_u64(max - org, io->cdims[i]);
+    }
+    return n;
+}
+
+/* Number of elements of the chunk that lie within the current extent. */
+static uint64_t within_extent(const struct bkt_dsetio *io, const uint64_t *coord)
+{
+    const struct bkt_space *s = &io->ds->space;
+    uint64_t                n = 1;
+    for (unsigned i = 0; i < io->rank; i++) {
+        uint64_t org = coord[i] * io->cdims[i], dim = s->cls == BKT_S_SIMPLE && s->rank ? s->dims[i] : 1;
+        n *= dim <= org ? 0 : bkt_min_u64(dim - org, io->cdims[i]);
+    }
+    return n;
+}
+
+int bkt_dchunk_fill_check(const struct bkt_dchunk *c, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io    = c->ws->io;
+    bool                     empty = io->ds->init == BKT_INIT_CHUNKLOCATOR && (c->whole || c->n_dirty >= within_extent(io, c->coord));
+    return bkt_fill_check(io, c->coord, !empty, err);
+}
+
+void bkt_dchunk_check_whole(struct bkt_dchunk *c)
+{
+    if (c->whole || !c->n_dirty || c->n_dirty < bkt_chunk_reach(c->ws->io, c->coord))
+        return;
+    c->whole = true; /* elements beyond the dataset's largest extent have no value */
+    if (!c->complete && c->n_dirty == c->ws->io->chunk_elems)
+        c->complete = !c->ws->io->var;
+    if (c->complete) {
+        free(c->mask);
+        c->mask    = NULL;
+        c->n_dirty = 0;
+    }
+}

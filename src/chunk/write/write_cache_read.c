@@ -1,0 +1,291 @@
+/* Reads of chunks that were written; datasets made and deleted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "chunk/write/write_cache.h"
+#include "base/map.h"
+#include "chunk/read/segments.h"
+
+#define LET_GO_MIN (4u << 20) /* bytes; to free less takes no noticeable time */
+
+int bkt_dchunk_unraw(struct bkt_dchunk *c, struct bkt_err *err)
+{
+    /* a task that stores the earlier content; after a lost race it takes the program's encoded bytes, too */
+    while (c->ws->io->pipe.by_caller && c->task && (c->is_raw || bkt_wtask_is_raw(c->task)))
+        bkt_dirty_wait(c->ws->dirty);
+    if (!c->is_raw)
+        return BKT_OK;
+    BKT_PASS(bkt_dchunk_decode_raw(c, err));
+    bkt_buf_fini(&c->raw);
+    free(c->mask);
+    c->mask    = NULL;
+    c->n_dirty = 0;
+    c->is_raw  = false;
+    c->whole   = true;
+    return BKT_OK;
+}
+
+int bkt_dchunk_decode_raw(struct bkt_dchunk *c, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io   = c->ws->io;
+    pthread_mutex_t         *lock = &c->ws->dirty->lock;
+    struct bkt_centry       *e    = bkt_centry_new(io->chunk_bytes);
+    if (!e)
+        BKT_NOMEM(err);
+    if (io->pipe.by_caller) /* a filter may call HDF5, which may call this connector */
+        (void)pthread_mutex_unlock(lock);
+    int rc = bkt_stored_decode(io, &io->pipe, c->raw.ptr, c->raw.len, e->data, err);
+    if (io->pipe.by_caller)
+        (void)pthread_mutex_lock(lock);
+    if (rc < 0) {
+        bkt_centry_release(e);
+        return rc;
+    }
+    bkt_centry_release(c->e);
+    c->e        = e;
+    c->complete = true;
+    return BKT_OK;
+}
+
+/* Makes the chunk readable, or begins a task that does. */
+static int start(struct bkt_dchunk *c, struct bkt_err *err)
+{
+    if (c->task)
+        return BKT_OK;
+    if (c->is_raw && !c->complete) {
+        int rc = bkt_dchunk_decode_raw(c, err);
+        bkt_dchunk_settle(c);
+        return rc;
+    }
+    if (!c->complete && !bkt_dchunk_is_dirty(c)) { /* stored as the program encoded it: to be read from the
+                                                      store like any other */
+        bkt_dchunk_drop(c);
+        return BKT_OK;
+    }
+    if (!c->complete) {
+        bkt_dchunk_note(c, BKT_OK, NULL);
+        bkt_wtask_begin(c, false);
+    }
+    return BKT_OK;
+}
+
+static int finish(struct bkt_wset *ws, const uint64_t *coord, struct bkt_err *err)
+{
+    struct bkt_dirty *d = ws->dirty;
+    for (;;) {
+        struct bkt_dchunk *c = bkt_dchunk_find(ws, coord);
+        if (!c || (c->complete && !c->over))
+            return BKT_OK;
+        if (c->complete) {
+            int rc = bkt_dchunk_serialise(c, err);
+            bkt_dchunk_settle(c);
+            return rc;
+        }
+        if (c->task) {
+            bkt_dirty_wait(d);
+        } else if (c->rc < 0 && !c->is_raw) { /* if the program encoded the chunk, all of it is there */
+            int rc = bkt_err_copy(err, c->rc, c->err);
+            bkt_dchunk_note(c, BKT_OK, NULL); /* the failure has been reported; the next read tries again */
+            return rc;
+        } else {
+            BKT_PASS(start(c, err));
+        }
+    }
+}
+
+static int prepare(struct bkt_wset *ws, struct bkt_target *t, struct bkt_err *err)
+{
+    uint64_t coord[BKT_MAX_RANK];
+    if (!bkt_map_count(ws->chunks))
+        return BKT_OK;
+    for (uint64_t k = 0; k < t->grid.n_chunks; k++) {
+        bkt_grid_coord(&t->grid, k, coord);
+        struct bkt_dchunk *c = bkt_dchunk_find(ws, coord);
+        if (c && !c->complete)
+            BKT_PASS(start(c, err));
+    }
+    for (uint64_t k = 0; k < t->grid.n_chunks; k++) {
+        bkt_grid_coord(&t->grid, k, coord);
+        BKT_PASS(finish(ws, coord, err));
+    }
+    return BKT_OK;
+}
+
+int bkt_dirty_prepare(struct bkt_target *t, struct bkt_err *err)
+{
+    struct bkt_dirty *d  = bkt_dirty_of(t->io->dom, false);
+    int               rc = BKT_OK;
+    if (!d)
+        return BKT_OK;
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_wset *ws = bkt_wset_find(d, &t->io->obj->id);
+    if (ws) {
+        bkt_wset_follow(ws, t->io);
+        rc = prepare(ws, t, err);
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+    return rc;
+}
+
+struct bkt_centry *bkt_dirty_get(const struct bkt_dsetio *io, const uint64_t *coord)
+{
+    struct bkt_dirty  *d = bkt_dirty_of(io->dom, false);
+    struct bkt_centry *e = NULL;
+    if (!d)
+        return NULL;
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_wset   *ws = bkt_wset_find(d, &io->obj->id);
+    struct bkt_dchunk *c  = ws ? bkt_dchunk_find(ws, coord) : NULL;
+    if (c && (c->complete || c->outdated) && c->e && !c->over) /* outdated: its task has lost a race since it
+                                                                  was prepared */
+        e = bkt_centry_retain(c->e);
+    (void)pthread_mutex_unlock(&d->lock);
+    return e;
+}
+
+bool bkt_dirty_knows(const struct bkt_dsetio *io)
+{
+    struct bkt_dirty *d = bkt_dirty_of(io->dom, false);
+    if (!d)
+        return false;
+    (void)pthread_mutex_lock(&d->lock);
+    bool known = bkt_wset_find(d, &io->obj->id) != NULL;
+    (void)pthread_mutex_unlock(&d->lock);
+    return known;
+}
+
+void bkt_dirty_space(struct bkt_dsetio *io)
+{
+    const struct bkt_space *s = &io->ds->space;
+    struct bkt_dirty       *d = bkt_dirty_of(io->dom, false);
+    bkt_dsetio_follow(io);
+    if (!d)
+        return;
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_wset *ws = bkt_wset_find(d, &io->obj->id);
+    if (ws && memcmp(ws->space_dims, s->dims, s->rank * sizeof *s->dims) != 0) { /* another writer let it grow */
+        memcpy(ws->space_dims, s->dims, s->rank * sizeof *s->dims);
+        bkt_wset_respace(ws);
+    }
+    if (ws)
+        io->space = ws->space, io->slice_space = ws->slice_space;
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+/* ---- datasets made and deleted ---- */
+
+void bkt_chunks_new(struct bkt_dsetio *io)
+{
+    struct bkt_dirty *d = io->where == BKT_AT_OBJECTS ? bkt_dirty_of(io->dom, true) : NULL;
+    if (!d) /* then chunks are looked for by requests */
+        return;
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_wset *ws = bkt_wset_of(d, io);
+    if (ws)
+        ws->is_new = true;
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+void bkt_wset_wait(struct bkt_wset *ws)
+{
+    for (;;) {
+        size_t             pos = 0, n;
+        const void        *key;
+        void              *v;
+        struct bkt_dchunk *busy = NULL;
+        while (!busy && bkt_map_next(ws->chunks, &pos, &key, &n, &v))
+            busy = ((struct bkt_dchunk *)v)->task ? v : NULL;
+        if (!busy)
+            break;
+        bkt_dirty_wait(ws->dirty);
+    }
+}
+
+void bkt_wset_drop(struct bkt_wset *ws)
+{
+    size_t      pos = 0, n;
+    const void *key;
+    void       *v;
+    bkt_wset_wait(ws);
+    while (bkt_map_next(ws->chunks, &pos, &key, &n, &v)) /* deleting doesn't disturb the walk */
+        bkt_dchunk_drop(v);
+}
+
+static void drop_clean(struct bkt_dirty *d)
+{
+    struct bkt_dchunk *next;
+    for (struct bkt_dchunk *c = d->list[BKT_LIST_IDLE].head; c; c = next) {
+        next = c->next;
+        if (!c->task)
+            bkt_dchunk_drop(c);
+    }
+}
+
+void bkt_dirty_drop_clean(struct bkt_domain *dom)
+{
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    if (!d)
+        return;
+    (void)pthread_mutex_lock(&d->lock);
+    drop_clean(d);
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+static void let_go(struct bkt_job *job)
+{
+    struct bkt_dirty *d = (struct bkt_dirty *)((char *)job - offsetof(struct bkt_dirty, letting_go));
+    (void)pthread_mutex_lock(&d->lock);
+    drop_clean(d);
+    d->is_letting_go = false;
+    d->n_tasks--;
+    d->n_events++;
+    (void)pthread_cond_broadcast(&d->wake);
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+/* On a worker: to free a full cache takes time, for which the program would wait at the end of H5Fclose. */
+void bkt_chunks_let_go_begin(struct bkt_domain *dom)
+{
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    if (!d)
+        return;
+    (void)pthread_mutex_lock(&d->lock);
+    bool begin = !d->is_letting_go && d->used >= LET_GO_MIN;
+    if (begin) {
+        d->letting_go    = (struct bkt_job){.run = let_go};
+        d->is_letting_go = true;
+        d->n_tasks++;
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+    if (begin)
+        bkt_pool_submit(&d->letting_go);
+}
+
+void bkt_chunks_let_go_end(struct bkt_domain *dom)
+{
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    if (!d)
+        return;
+    (void)pthread_mutex_lock(&d->lock);
+    while (d->is_letting_go)
+        bkt_dirty_wait(d);
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset)
+{
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    if (!d)
+        return;
+    bkt_ahead_stop(dom);
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_wset *ws = bkt_wset_find(d, dset);
+    if (d->refs)
+        (void)bkt_map_del(d->refs, dset->text, BKT_ID_LEN);
+    if (ws) {
+        bkt_wset_drop(ws);
+        (void)bkt_map_del(d->sets, dset->text, strlen(dset->text));
+        bkt_wset_free(ws);
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+}

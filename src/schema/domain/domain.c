@@ -1,0 +1,591 @@
+/* Open domains: found by name, one per name and settings that matter (settings.h), kept as long as they are
+ * referenced. */
+#include "schema/domain/domain.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "schema/json/acl.h"
+#include "base/os/beneath.h"
+#include "schema/name/bucket_dir.h"
+#include "schema/domain/domain_impl.h"
+#include "schema/edit/edit_impl.h"
+#include "schema/name/pointer_file.h"
+#include "schema/json/schema_json.h"
+#include "base/trace.h"
+
+/* seconds that a domain found by a probe waits for the following open, which HDF5 makes at once */
+#define LINGER_SECONDS 5
+
+static pthread_mutex_t    registry_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the following and all refs */
+static struct bkt_domain *registry;
+static struct bkt_domain *lingering; /* holds a reference */
+static time_t             linger_until;
+static int                n_fresh; /* domains that aren't stored yet */
+
+/* ---- loading ---- */
+
+/* The name of an HDF5 file in a bucket is a common mistake.  Since nothing opens anyhow, a further request is
+ * made to name the remedy. */
+static int no_domain(struct bkt_store *st, const char *path, const char *key, bool look, struct bkt_err *err)
+{
+    const size_t                             n    = sizeof BKT_HDF5_SIGNATURE - 1;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf head = {0};
+    if (look && err && *path && bkt_store_get(st, path, 0, n, &head, NULL) == BKT_OK && head.len == n &&
+        memcmp(head.ptr, BKT_HDF5_SIGNATURE, n) == 0)
+        BKT_FAIL(err, BKT_ENOENT, "%s/%s is an HDF5 file, not a domain; `h5bucket load --link` makes a domain that refers to it",
+                 bkt_store_uri(st), path);
+    BKT_FAIL(err, BKT_ENOENT, "no domain %s in %s (no object %s)", path, bkt_store_uri(st), key);
+}
+
+/* Read and parse .domain.json below @p path of @p st.  If it isn't there, look for another object of that
+ * name. */
+static int load_doc(struct bkt_store *st, const char *path, bool look, struct bkt_domain_doc *doc, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, json = {0};
+    int rc;
+    if (bkt_domain_doc_key(path, &key) < 0)
+        BKT_NOMEM(err);
+    for (unsigned tries = 1;; tries++) {
+        struct bkt_err why = {.n = 0};
+        bkt_buf_clear(&json);
+        rc = bkt_store_get(st, bkt_buf_str(&key), 0, BKT_WHOLE, &json, &why);
+        if (rc == BKT_ENOENT)
+            return no_domain(st, path, bkt_buf_str(&key), look, err);
+        if (rc == BKT_OK)
+            rc = bkt_domain_doc_parse(json.ptr, json.len, doc, &why);
+        if (rc != BKT_EFORMAT || !bkt_objects_pause(st, tries)) {
+            (void)bkt_err_copy(err, rc, &why);
+            break;
+        }
+    }
+    BKT_TRY(err, rc, "%s in %s", bkt_buf_str(&key), bkt_store_uri(st));
+    return BKT_OK;
+}
+
+/* Set the place where the domain's bucket was found: `up` is the ancestor, a prefix of path. */
+static int set_place(struct bkt_domain *d, const struct bkt_name *n, const char *up, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0};
+    const char *rest = n->path + strlen(up);
+    bkt_store_close(d->store);
+    d->store = NULL;
+    if (bkt_buf_addf(&uri, "%s%s%s", n->store_uri, *up && n->store_uri[strlen(n->store_uri) - 1] != '/' ? "/" : "", up) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_store_open(bkt_buf_str(&uri), &d->set, &d->store, err));
+    d->path = strdup(rest + (*rest == '/'));
+    if (!d->path)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* Whether the domain's folder is reached from bucket @p up without a link, or links may be followed. */
+static bool is_straight(const struct bkt_domain *d, const char *up, const char *rest)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf dir = {0};
+    if ((d->set.links && strcmp(d->set.links, "follow") == 0) || bkt_buf_addf(&dir, "/%s", up) < 0)
+        return true;
+    int  fd       = open(bkt_buf_str(&dir), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool straight = fd < 0 || bkt_beneath_link(fd, rest + (*rest == '/')) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return straight;
+}
+
+/* Directories: the nearest ancestor of the domain that holds its root group. */
+static int find_local(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char             *up   = strdup(n->path);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf file = {0};
+    if (!up)
+        BKT_NOMEM(err);
+    while (bkt_name_up(up)) {
+        bkt_buf_clear(&file);
+        if (bkt_buf_addf(&file, "/%s%s%s", up, *up ? "/" : "", key) < 0)
+            BKT_NOMEM(err);
+        if (access(bkt_buf_str(&file), F_OK) == 0 && is_straight(d, up, n->path + strlen(up)))
+            return set_place(d, n, up, err);
+    }
+    BKT_FAIL(err, BKT_ENOENT, "/%s: no directory above it holds its root group %s", n->path, key);
+}
+
+/* The name may lead through symbolic links into a bucket elsewhere, as the program wants it.  But it must not
+ * lead through links that another user has put into a bucket. */
+static int find_resolved(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
+{
+    struct bkt_err                           quiet = {.n = 0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path  = {0};
+    int                                      rc    = find_local(d, n, key, &quiet);
+    if (rc == BKT_ENOENT && bkt_buf_addf(&path, "/%s", n->path) < 0)
+        BKT_NOMEM(err);
+    BKT_CLEANUP(bkt_freep) char *real = rc == BKT_ENOENT ? realpath(bkt_buf_str(&path), NULL) : NULL;
+    struct bkt_name              as   = *n;
+    if (!real || strcmp(real, bkt_buf_str(&path)) == 0)
+        return rc < 0 ? bkt_err_copy(err, rc, &quiet) : rc;
+    size_t strange = d->set.links && strcmp(d->set.links, "follow") == 0 ? 0 : bkt_bucket_link(bkt_buf_str(&path), true);
+    if (strange)
+        BKT_FAIL(err, BKT_EACCES, "%s: %.*s is a symbolic link of another user; to follow such links, set "
+                 "links=follow (H5BUCKET_LINKS)", bkt_buf_str(&path), (int)strange, bkt_buf_str(&path));
+    as.path = real + 1;
+    return find_local(d, &as, key, err);
+}
+
+/* Web servers: all ancestors are asked for the root group at once. */
+static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *up = strdup(n->path);
+    struct bkt_req reqs[64]; /* components of a path, as in create.c; deeper ones are cut off at the top */
+    char          *ups[BKT_COUNT(reqs)], *keys[BKT_COUNT(reqs)];
+    size_t         count = 0, at;
+    bool           fits  = up != NULL;
+    int            rc    = BKT_ENOENT;
+
+    memset(reqs, 0, sizeof reqs);
+    while (fits && count < BKT_COUNT(reqs) && bkt_name_up(up)) {
+        ups[count]  = strdup(up);
+        keys[count] = NULL;
+        fits        = ups[count] && asprintf(&keys[count], "%s%s%s", up, *up ? "/" : "", key) >= 0;
+        reqs[count] = (struct bkt_req){.op = BKT_GET, .key = keys[count], .len = BKT_WHOLE};
+        count++;
+    }
+    if (fits)
+        (void)bkt_store_run(d->store, reqs, count, NULL);
+    for (at = 0; fits && at < count && reqs[at].rc != BKT_OK; at++)
+        if (reqs[at].rc != BKT_ENOENT && reqs[at].rc != BKT_EACCES)
+            rc = bkt_err_copy(err, reqs[at].rc, reqs[at].err);
+    if (!fits)
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    else if (at < count)
+        rc = set_place(d, n, ups[at], err);
+    else if (rc == BKT_ENOENT)
+        rc = BKT_ERR(err, rc, "%s/%s: no folder above it holds its root group %s", n->store_uri, n->path, key);
+    for (size_t i = 0; i < count; i++) {
+        bkt_req_fini(&reqs[i]);
+        free(ups[i]);
+        free(keys[i]);
+    }
+    return rc;
+}
+
+/* Read the document at the place of the name, then find its bucket. */
+int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0}, key = {0};
+    bool own_dir = n->search && n->local; /* a store of its own: which directory is the bucket isn't known yet */
+    if (bkt_buf_addf(&uri, "%s%s", n->store_uri, own_dir ? n->path : "") < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_store_open(bkt_buf_str(&uri), &d->set, &d->store, err));
+    BKT_PASS(load_doc(d->store, own_dir ? "" : n->path, !n->probe, &d->doc, err));
+    if (!d->doc.root.text[0])
+        BKT_FAIL(err, BKT_EUNSUP, "%s/%s is a folder, not a domain; `h5bucket ls` lists what is in it",
+                 own_dir ? "" : n->store_uri, n->path);
+    if (!n->search) {
+        d->path = strdup(n->path);
+        return d->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    if (bkt_id_key(&d->doc.root, &key) < 0)
+        BKT_NOMEM(err);
+    return n->local ? find_resolved(d, n, bkt_buf_str(&key), err) : find_remote(d, n, bkt_buf_str(&key), err);
+}
+
+void bkt_domain_destroy(struct bkt_domain *d)
+{
+    const void *key;
+    void       *v;
+    size_t      pos = 0, n;
+    if (!d)
+        return;
+    bkt_siblings_free(d->siblings);
+    if (d->attached)
+        d->detach(d->attached);
+    bkt_edits_free(d);
+    bkt_record_free(d->record);
+    bkt_objects_free(d->objects);
+    while (d->stores && bkt_map_next(d->stores, &pos, &key, &n, &v))
+        bkt_store_close(v);
+    bkt_map_free(d->stores, NULL);
+    bkt_map_free(d->versions, free);
+    bkt_map_free(d->usage, free);
+    bkt_links_count_free(d->links);
+    bkt_store_close(d->store);
+    bkt_domain_doc_fini(&d->doc);
+    bkt_settings_fini(&d->set);
+    (void)pthread_mutex_destroy(&d->lock);
+    free(d->id);
+    free(d->name);
+    free(d->path);
+    free(d);
+}
+
+int bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err)
+{
+    if (asprintf(&d->name, "%s/%s", bkt_store_uri(d->store), d->path) < 0) {
+        d->name = NULL;
+        BKT_NOMEM(err);
+    }
+    d->stores  = bkt_map_new();
+    d->versions = bkt_map_new();
+    d->usage   = bkt_map_new();
+    d->links   = bkt_links_count_new(d);
+    d->objects = bkt_objects_new(d->store, d->set.meta_cache, d->set.max_object, bkt_links_count_note, d->links);
+    d->edits   = bkt_edits_new();
+    if (!d->stores || !d->versions || !d->usage || !d->links || !d->objects || !d->edits)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static int load(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
+{
+    BKT_PASS(bkt_domain_locate(d, n, err));
+    BKT_PASS(bkt_domain_equip(d, err));
+    bkt_objects_prefetch(d->objects, &d->doc.root, 1);
+    if (!d->set.prefetch)
+        return BKT_OK;
+    bkt_objects_prefetch(d->objects, d->doc.first, d->doc.n_first);
+    const char *use = d->set.snapshot ? d->set.snapshot : "check";
+    if (strcmp(use, "no") != 0 && bkt_id_is_v2(&d->doc.root) && !bkt_store_is_local(d->store))
+        bkt_objects_snapshot(d->objects, &d->doc.root, &d->doc.snapshot, strcmp(use, "trust") == 0);
+    bkt_trace(BKT_TRACE_SCHEMA, "domain %s, root %s", d->name, d->doc.root.text);
+    return BKT_OK;
+}
+
+/* ---- registry ---- */
+
+static void name_finip(struct bkt_name *n) { bkt_name_fini(n); }
+
+static int add_setting(struct bkt_buf *b, const char *text, uint64_t number)
+{
+    return bkt_buf_addf(b, "%c%s%" PRIx64, 31, text ? text : "", number);
+}
+
+/* The place of a domain on this machine, past symbolic links.  As in HDF5, a domain that is open under two
+ * names is one.  "": elsewhere. */
+static int real_place(const struct bkt_name *n, char **out)
+{
+    BKT_CLEANUP(bkt_freep) char *path = NULL, *dir = NULL;
+    *out = NULL;
+    if (strncmp(n->store_uri, "file://", 7) != 0)
+        return (*out = strdup("")) ? BKT_OK : BKT_ENOMEM;
+    if (asprintf(&path, "%s/%s", n->store_uri + 7, n->path) < 0) {
+        path = NULL;
+        return BKT_ENOMEM;
+    }
+    if ((*out = realpath(path, NULL)))
+        return BKT_OK;
+    char *leaf = strrchr(path, '/'); /* a new domain: the folder that it will be in */
+    *leaf++    = 0;
+    dir        = realpath(*path ? path : "/", NULL);
+    if (asprintf(out, "%s/%s", dir ? dir : path, leaf) < 0) {
+        *out = NULL;
+        return BKT_ENOMEM;
+    }
+    return BKT_OK;
+}
+
+/* Name and settings in one string, without the settings that don't make another file of it (settings.h). */
+int bkt_registry_id(const struct bkt_name *n, const struct bkt_settings *s, char **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
+    BKT_CLEANUP(bkt_freep) char             *real = NULL;
+    int rc = real_place(n, &real);
+    if (rc == BKT_OK)
+        rc = *real ? bkt_buf_add_str(&b, real) : bkt_buf_addf(&b, "%s%c%s", n->store_uri, 31, n->path);
+#define ADD_SAME(kind, field)
+#define ADD_OTHER(kind, field) ADD_##kind(field)
+#define ADD_TEXT(field) rc = rc < 0 ? rc : add_setting(&b, s->field, 0);
+#define ADD_BOOL(field) rc = rc < 0 ? rc : add_setting(&b, NULL, s->field);
+#define ADD_UINT(field) rc = rc < 0 ? rc : add_setting(&b, NULL, s->field);
+#define X(kind, field, file, env, def, lo, hi, help) ADD_##file(kind, field)
+    BKT_SETTINGS(X)
+#undef X
+    if (rc < 0)
+        BKT_NOMEM(err);
+    *out = bkt_buf_steal(&b);
+    return BKT_OK;
+}
+
+/* Drop one reference; the lock is held.  The caller destroys the result without the lock. */
+static struct bkt_domain *unref(struct bkt_domain *d)
+{
+    if (!d || --d->refs)
+        return NULL;
+    struct bkt_domain **at = &registry;
+    while (*at && *at != d)
+        at = &(*at)->next;
+    if (*at)
+        *at = d->next;
+    return d;
+}
+
+static struct bkt_domain *find(const char *id)
+{
+    struct bkt_domain *d = registry;
+    while (d && (strcmp(d->id, id) != 0 || bkt_edits_foreign(d)))
+        d = d->next;
+    if (d)
+        d->refs++;
+    return d;
+}
+
+static time_t seconds_now(void)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+/* Replace the lingering domain by @p d (may be NULL), whose reference is taken over. */
+static void linger(struct bkt_domain *d, bool only_if_late)
+{
+    struct bkt_domain *old = NULL;
+    (void)pthread_mutex_lock(&registry_lock);
+    if (!only_if_late || (lingering && seconds_now() >= linger_until)) {
+        old          = unref(lingering);
+        lingering    = d;
+        linger_until = seconds_now() + LINGER_SECONDS;
+    }
+    (void)pthread_mutex_unlock(&registry_lock);
+    bkt_domain_destroy(old);
+}
+
+bool bkt_registry_has(const char *id)
+{
+    linger(NULL, false);
+    (void)pthread_mutex_lock(&registry_lock);
+    struct bkt_domain *d = registry;
+    while (d && strcmp(d->id, id) != 0)
+        d = d->next;
+    (void)pthread_mutex_unlock(&registry_lock);
+    return d != NULL;
+}
+
+void bkt_registry_count_fresh(int by)
+{
+    (void)pthread_mutex_lock(&registry_lock);
+    n_fresh += by;
+    (void)pthread_mutex_unlock(&registry_lock);
+}
+
+/* If another thread has opened the same domain meanwhile, that one is used. */
+struct bkt_domain *bkt_domain_enter(struct bkt_domain *d)
+{
+    (void)pthread_mutex_lock(&registry_lock);
+    struct bkt_domain *theirs = find(d->id);
+    if (!theirs) {
+        d->refs  = 1;
+        d->next  = registry;
+        registry = d;
+    }
+    (void)pthread_mutex_unlock(&registry_lock);
+    if (!theirs)
+        return d;
+    bkt_domain_destroy(d);
+    return theirs;
+}
+
+int bkt_domain_blank(char **id, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
+{
+    struct bkt_domain *d = calloc(1, sizeof *d);
+    if (!d)
+        BKT_NOMEM(err);
+    (void)pthread_mutex_init(&d->lock, NULL);
+    d->id  = *id;
+    *id    = NULL;
+    int rc = bkt_settings_copy(&d->set, set, err);
+    if (rc < 0)
+        bkt_domain_destroy(d);
+    else
+        *out = d;
+    return rc;
+}
+
+static int open_new(const struct bkt_name *n, const struct bkt_settings *set, char **id, struct bkt_domain **out,
+                    struct bkt_err *err)
+{
+    struct bkt_domain *d = NULL;
+    BKT_PASS(bkt_domain_blank(id, set, &d, err));
+    int rc = load(d, n, err);
+    if (rc < 0) {
+        bkt_domain_destroy(d);
+        return rc;
+    }
+    *out = bkt_domain_enter(d);
+    return BKT_OK;
+}
+
+/* A domain of this process that isn't visible to others yet: known by its name alone. */
+static struct bkt_domain *find_fresh(const char *name, const struct bkt_settings *set)
+{
+    BKT_CLEANUP(name_finip) struct bkt_name n  = {0};
+    BKT_CLEANUP(bkt_freep) char            *id = NULL;
+    (void)pthread_mutex_lock(&registry_lock);
+    bool any = n_fresh > 0;
+    (void)pthread_mutex_unlock(&registry_lock);
+    if (!any || bkt_name_parse_new(name, set, &n, NULL) < 0 || bkt_registry_id(&n, set, &id, NULL) < 0)
+        return NULL;
+    (void)pthread_mutex_lock(&registry_lock);
+    struct bkt_domain *d = find(id);
+    (void)pthread_mutex_unlock(&registry_lock);
+    return d;
+}
+
+static int open_name(const struct bkt_name *n, const struct bkt_settings *set, struct bkt_domain **out,
+                     struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *id = NULL;
+    BKT_PASS(bkt_registry_id(n, set, &id, err));
+    linger(NULL, true);
+    (void)pthread_mutex_lock(&registry_lock);
+    *out = find(id);
+    /* only a probe opened it: the settings of this call count */
+    bool other = *out && *out == lingering && (*out)->refs == 2 && !bkt_settings_equal(&(*out)->set, set);
+    (void)pthread_mutex_unlock(&registry_lock);
+    if (other) {
+        bkt_domain_close(*out);
+        linger(NULL, false);
+        *out = NULL;
+    }
+    return *out ? BKT_OK : open_new(n, set, &id, out, err);
+}
+
+int bkt_domain_open(const char *name, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(name_finip) struct bkt_name n = {0};
+    *out = find_fresh(name, set);
+    if (*out)
+        return BKT_OK;
+    BKT_PASS(bkt_name_parse(name, set, &n, err));
+    BKT_PASS(open_name(&n, set, out, err));
+    (void)pthread_mutex_lock(&registry_lock);
+    bool taken = lingering == *out;
+    (void)pthread_mutex_unlock(&registry_lock);
+    if (taken)
+        linger(NULL, false);
+    return BKT_OK;
+}
+
+int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err)
+{
+    BKT_CLEANUP(name_finip) struct bkt_name n = {0};
+    struct bkt_domain *d   = NULL;
+    struct bkt_err     why = {.n = 0};
+    struct stat        sb;
+    if ((d = find_fresh(name, set))) {
+        bkt_domain_close(d);
+        return 1;
+    }
+    /* A local file of that name isn't ours, whatever the default bucket holds, unless it points to a
+     * domain. */
+    if (stat(name, &sb) == 0 && S_ISREG(sb.st_mode) && !bkt_pointer_is(name))
+        return 0;
+    int  rc     = bkt_name_parse(name, set, &n, &why);
+    bool parsed = rc == BKT_OK;
+    n.probe     = true;
+    if (parsed)
+        rc = open_name(&n, set, &d, &why);
+    else if (rc != BKT_ENOMEM)
+        rc = BKT_ENOENT;
+    switch (rc) {
+    case BKT_OK: linger(d, false); return 1;
+    case BKT_EFORMAT: /* a web server may answer anything with a page of its own */
+        if (parsed && n.local)
+            return 1;
+    /* fall through */
+    case BKT_ENOENT:
+    case BKT_EACCES:
+    case BKT_EINVAL:
+    case BKT_EUNSUP:
+        if (bkt_name_has_scheme(name))
+            (void)bkt_err_copy(err, rc, &why);
+        return 0;
+    default: return bkt_err_copy(err, rc, &why);
+    }
+}
+
+struct bkt_domain *bkt_domain_retain(struct bkt_domain *d)
+{
+    (void)pthread_mutex_lock(&registry_lock);
+    d->refs++;
+    (void)pthread_mutex_unlock(&registry_lock);
+    return d;
+}
+
+void bkt_domain_close(struct bkt_domain *d)
+{
+    if (!d)
+        return;
+    (void)pthread_mutex_lock(&registry_lock);
+    d = unref(d);
+    (void)pthread_mutex_unlock(&registry_lock);
+    bkt_domain_destroy(d);
+}
+
+void bkt_domain_shutdown(void) { linger(NULL, false); }
+
+/* ---- its properties ---- */
+
+struct bkt_store            *bkt_domain_store(struct bkt_domain *d) { return d->store; }
+const struct bkt_settings   *bkt_domain_settings(struct bkt_domain *d) { return &d->set; }
+const struct bkt_domain_doc *bkt_domain_doc(struct bkt_domain *d) { return &d->doc; }
+const char                  *bkt_domain_name(struct bkt_domain *d) { return d->name; }
+const char                  *bkt_domain_path(struct bkt_domain *d) { return d->path; }
+const struct bkt_id         *bkt_domain_root(struct bkt_domain *d) { return &d->doc.root; }
+
+int bkt_domain_get(struct bkt_domain *d, const struct bkt_id *id, const struct bkt_object **out, struct bkt_err *err)
+{
+    return bkt_objects_get(d->objects, bkt_alias_of(d, id), out, err);
+}
+
+void bkt_domain_prefetch(struct bkt_domain *d, const struct bkt_id *ids, size_t n)
+{
+    if (d->set.prefetch)
+        bkt_objects_prefetch(d->objects, ids, n);
+}
+
+void bkt_domain_follow(struct bkt_domain *d, const struct bkt_object *start)
+{
+    if (!d->set.prefetch)
+        return;
+    bool all = strcmp(start->id.text, d->doc.root.text) == 0;
+    bkt_objects_expect(d->objects, all ? d->doc.snapshot.objects : start->kind == BKT_GROUP ? start->group.links.n : 0);
+    bkt_objects_follow(d->objects, start);
+}
+
+void bkt_domain_unfollow(struct bkt_domain *d)
+{
+    if (d->set.prefetch)
+        bkt_objects_unfollow(d->objects);
+}
+
+void *bkt_domain_attached(struct bkt_domain *d)
+{
+    (void)pthread_mutex_lock(&d->lock);
+    void *what = d->attached;
+    (void)pthread_mutex_unlock(&d->lock);
+    return what;
+}
+
+void *bkt_domain_attach(struct bkt_domain *d, void *(*make)(struct bkt_domain *d), void (*release)(void *what))
+{
+    (void)pthread_mutex_lock(&d->lock);
+    if (!d->attached) {
+        d->attached = make(d);
+        d->detach   = release;
+    }
+    void *what = d->attached;
+    (void)pthread_mutex_unlock(&d->lock);
+    return what;
+}
+
+int bkt_domain_check_acl(struct bkt_domain *d, unsigned need, struct bkt_err *err)
+{
+    if (bkt_domain_doc_lets(&d->doc, d->set.user, need))
+        return BKT_OK;
+    BKT_FAIL(err, BKT_EACCES, "%s: its ACL does not give user %s this permission (setting user)", d->name,
+             d->set.user);
+}

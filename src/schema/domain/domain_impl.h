@@ -1,0 +1,92 @@
+/* The members of an open domain; inside src/schema. */
+#ifndef BKT_DOMAIN_IMPL_H
+#define BKT_DOMAIN_IMPL_H
+
+#include <pthread.h>
+
+#include "schema/domain/domain.h"
+#include "base/map.h"
+#include "schema/domain/object_cache.h"
+
+struct bkt_links_count; /* links.c */
+struct bkt_siblings;    /* siblings.c */
+struct bkt_record;      /* record.c */
+struct bkt_edits;       /* edit.c */
+
+struct bkt_domain {
+    struct bkt_domain *next; /* registry */
+    unsigned           refs; /* under the registry's lock */
+    /* key in the registry: name, and settings that matter */
+    char              *id;
+    char              *name, *path;
+    struct bkt_settings    set;
+    struct bkt_store      *store;
+    struct bkt_domain_doc  doc;
+    struct bkt_objects    *objects;
+    struct bkt_links_count *links;
+    struct bkt_siblings    *siblings; /* siblings.c; NULL: not used yet */
+    struct bkt_record      *record;   /* record.c; NULL: nothing is recorded */
+    struct bkt_edits       *edits; /* edit_impl.h; used by the one thread that changes the domain */
+
+    pthread_mutex_t lock; /* guards the following members */
+    void           *attached;
+    void (*detach)(void *what);
+    struct bkt_map *stores; /* named by references: URI -> struct bkt_store */
+    struct bkt_map *versions; /* of files that references name (policy.c) -> struct bkt_version */
+    struct bkt_map *usage;  /* dataset id -> struct bkt_usage */
+};
+
+/** NULL is fine. */
+void bkt_siblings_free(struct bkt_siblings *s);
+/** record.c: a version of an object was stored; @p r may be NULL. */
+void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *etag, const struct bkt_buf *json);
+void bkt_record_free(struct bkt_record *r);
+/** domain.c: the parts of opening that making and deleting share. */
+int  bkt_registry_id(const struct bkt_name *n, const struct bkt_settings *s, char **out, struct bkt_err *err);
+/** Whether a program has it open; a domain that only a probe keeps open is closed. */
+bool bkt_registry_has(const char *id);
+/** An empty domain: settings copied, @p id taken.  bkt_domain_destroy(). */
+BKT_NODISCARD int bkt_domain_blank(char **id, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err);
+/** Fill in all members of an open domain besides store, path and doc. */
+BKT_NODISCARD int  bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err);
+struct bkt_domain *bkt_domain_enter(struct bkt_domain *d); /* into the registry, unless it is there: then that one */
+void               bkt_domain_destroy(struct bkt_domain *d);
+/** Find the domain of @p n in its store: store, path and doc are filled in. */
+BKT_NODISCARD int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err);
+/** Count domains that aren't stored yet, which can be found in the registry only. */
+void bkt_registry_count_fresh(int by);
+
+/** Counter of hard links; with setting "known" it counts the objects that it is shown. */
+struct bkt_links_count *bkt_links_count_new(const struct bkt_domain *d);
+void                    bkt_links_count_free(struct bkt_links_count *c);
+void                    bkt_links_count_note(const struct bkt_object *o, void *count);
+/** For a new domain: all objects are made from now on, so every count is known. */
+void bkt_links_count_begin(struct bkt_links_count *c);
+/** For a new object: its count begins at 0, and is known from now on.  A group's links are counted. */
+BKT_NODISCARD int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o);
+/** Note that an object was made here and its count is right; _is_own() returns whether it was. */
+BKT_NODISCARD int bkt_links_count_own(struct bkt_links_count *c, const struct bkt_id *id);
+bool bkt_links_count_is_own(struct bkt_links_count *c, const struct bkt_id *id);
+/** One link to @p id more or less. */
+BKT_NODISCARD int bkt_links_count_change(struct bkt_links_count *c, const struct bkt_id *id, int by);
+/** A group's links have been replaced, since another writer changed it. */
+BKT_NODISCARD int bkt_links_count_merge(struct bkt_links_count *c, const struct bkt_links *was, const struct bkt_links *is);
+/** The counted links of a group are those of its version @p etag, with changes made here since.  "" or NULL:
+ *  the version is unknown. */
+void bkt_links_count_version(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);
+/** A group has become version @p to.  If it was counted as version @p from, it counts as version @p to now;
+ *  else links of other writers may have come between. */
+void bkt_links_count_moved(struct bkt_links_count *c, const struct bkt_id *group, const char *from, const char *to);
+/** Whether a group that is stored as version @p etag may have links that aren't counted: another version was
+ *  counted, or all groups were counted once and this one wasn't. */
+bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);
+/** The links to an object that are counted so far, without a request. */
+uint64_t bkt_links_count_known(struct bkt_links_count *c, const struct bkt_id *id);
+/** Groups that are counted. */
+size_t bkt_links_count_groups(struct bkt_links_count *c);
+/** Forget all counts. */
+void bkt_links_count_forget(struct bkt_links_count *c);
+/** Whether counts can be relied on without asking the store; false with link_count=known for old objects. */
+bool bkt_links_count_is_sure(struct bkt_domain *d, const struct bkt_id *id);
+
+#endif

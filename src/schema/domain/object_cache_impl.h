@@ -1,0 +1,115 @@
+/* The parts of the object cache; for objects.c, objects_load.c and objects_snapshot.c only. */
+#ifndef BKT_OBJECTS_IMPL_H
+#define BKT_OBJECTS_IMPL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "schema/domain/prefetch_traversal.h"
+#include "base/os/fork.h"
+#include "base/map.h"
+#include "schema/domain/object_cache.h"
+#include "base/os/pool.h"
+#include "schema/snapshot/snapshot.h"
+
+enum state { LOADING, READY, FAILED };
+
+struct entry {
+    struct bkt_id            id;
+    enum state               state;
+    unsigned                 waiters;
+    bool                     unused; /* fetched ahead of a traversal, not asked for yet */
+    unsigned                 pins;   /* more than 0: neither in the ring nor in `used` */
+    const struct bkt_object *object; /* READY; the cache's reference */
+    int                      rc;     /* FAILED */
+    struct bkt_err          *err;
+    uint64_t                 cost;   /* READY and FAILED: bytes, as counted */
+    struct entry            *prev, *next; /* READY and FAILED: most recently used first; both NULL: not in the ring */
+};
+
+enum snapshot_state {
+    SNAP_NONE,   /* not known to pay, as always without objects in the hint */
+    SNAP_COMING, /* loads are held until the snapshot is there */
+    SNAP_READY,
+    SNAP_OVER
+};
+
+struct bkt_objects {
+    struct bkt_store *store;
+    uint64_t          limit, max_object;
+    void (*note)(const struct bkt_object *o, void *arg);
+    void           *arg;
+    pthread_mutex_t lock; /* guards the following members, and all entries */
+    pthread_cond_t  change;
+    struct bkt_forkguard guard;
+    struct bkt_map *entries; /* by id */
+    struct entry    lru;     /* ring */
+    uint64_t        used;
+    size_t          in_flight;
+    size_t          n_unused;
+    uint64_t        unused; /* the part of `used` that is unused */
+    struct bkt_follow follow;
+    bool            follow_busy, follow_again;
+    atomic_uint     tours; /* traversals under way */
+    unsigned        generation; /* bkt_fork_generation() */
+
+    /* objects_snapshot.c */
+    enum snapshot_state  snap_state;
+    struct bkt_snapshot *snap;    /* READY */
+    struct load         *held;    /* loads that wait for the snapshot, by next; the last one first */
+    uint64_t             expected;
+    struct bkt_snapshot_hint snap_hint; /* the document's */
+    double               snap_until;
+    bool                 snap_trust, snap_joinable;
+    atomic_bool          snap_stop;
+    pthread_t            snap_thread;
+    struct bkt_id        root;
+};
+
+/* One request and its parsing; owned by the function that works on it, freed by finish(). */
+struct load {
+    struct bkt_req      req;
+    struct bkt_job      job;
+    struct bkt_objects *cache;
+    struct entry       *entry;
+    struct bkt_id       id;
+    struct bkt_buf      key;     /* made when it is needed */
+    unsigned            tries;
+    bool                scanned; /* its members are queued already */
+    const void         *json;    /* in the snapshot, with its ETag; NULL: from the store */
+    size_t              n_json;
+    const char         *etag;
+    struct load        *next;    /* held, or in the same job */
+};
+
+/* ---- objects.c; the lock is held ---- */
+
+struct entry *bkt_entry_new(struct bkt_objects *c, const struct bkt_id *id); /* LOADING; NULL: out of memory */
+void          bkt_entry_settle(struct bkt_objects *c, struct entry *e); /* loading has ended: it may be evicted */
+/** Evict the least recently used objects until the limit is kept, or all that are left are held. */
+void          bkt_objects_evict(struct bkt_objects *c);
+
+/* ---- objects_load.c; not under the lock ---- */
+
+/** Begin to load new entries, which may end before this returns.
+ *  @param wanted  callers wait for them now, so they don't wait for the snapshot */
+void bkt_load_begin(struct bkt_objects *c, struct entry *const *v, size_t n, bool wanted);
+void bkt_loads_go(struct bkt_objects *c, struct load *list, bool wanted); /* go on with held loads */
+void bkt_follow_more(struct bkt_objects *c); /* ask for as many objects ahead of a traversal as there is room for */
+
+/* ---- objects_snapshot.c ---- */
+
+/** Before loads are sent: take those out of the list that wait for the snapshot, and those that are in it,
+ *  which are parsed.  Not under the lock. */
+struct load *bkt_snap_serve(struct bkt_objects *c, struct load **list, bool wanted);
+/** Don't take this object from the snapshot any more.  The lock is held. */
+void bkt_snap_spend(struct bkt_objects *c, const struct bkt_id *id);
+/** Drop the snapshot when it is too old.  The lock is held. */
+void bkt_snap_age(struct bkt_objects *c);
+/** In a forked child.  The lock is held. */
+void bkt_snap_after_fork(struct bkt_objects *c);
+/** Call when nothing is in flight any more. */
+void bkt_snap_fini(struct bkt_objects *c);
+
+#endif

@@ -1,0 +1,322 @@
+/* Loading objects: requests, parsing, and prefetching for a traversal. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "schema/domain/domain.h"
+#include "schema/model/object_life.h"
+#include "schema/domain/object_cache_impl.h"
+#include "schema/json/schema_json.h"
+#include "base/trace.h"
+
+#define MAX_TRIES     4     /* reads; their pauses are long beside writing a file of some KB */
+/* Requests ahead of a traversal: four for each of 256 connections.  A traversal that ends early has made them
+ * in vain. */
+#define FOLLOW_WINDOW 1024
+#define FOLLOW_AHEAD  65536 /* queued results of fetches ahead: bounds their memory besides their bytes */
+#define FOLLOW_BATCH  64    /* begun under one lock */
+#define LIKELY_BYTES  4096  /* an object's likely size once it is there: 2 KB, attributes 1 KB each */
+/* Objects of the snapshot that one job parses, since a job for each would cost noticeable time to hand
+ * over. */
+#define SNAP_BATCH    32
+/* Bytes of JSON that are parsed so quickly that they count as a small job. */
+#define SMALL_JSON    (16u << 10)
+#define SCAN_MIN      (64u << 10) /* bytes of JSON; shorter texts are parsed quickly anyway */
+
+bool bkt_objects_pause(const struct bkt_store *st, unsigned tries)
+{
+    if (tries >= MAX_TRIES || !bkt_store_is_local(st))
+        return false;
+    struct timespec t = {0, 5000000L << (2 * tries)}; /* 20, 80, 320 ms */
+    return nanosleep(&t, NULL) == 0;
+}
+
+/* ---- loading ---- */
+
+static void load_free(struct load *l)
+{
+    bkt_req_fini(&l->req);
+    bkt_buf_fini(&l->key);
+    free(l);
+}
+
+/* ---- ahead of a traversal ---- */
+
+/* Entries for the next members that are worth asking for now; the lock is held.  A third of the cache may be
+ * ahead.  Until the last of that is used, as much again is used and as much again is fetched, and none of it
+ * is evicted meanwhile. */
+static size_t follow_batch(struct bkt_objects *c, struct entry **out)
+{
+    struct bkt_id id;
+    size_t        n = 0;
+    while (n < FOLLOW_BATCH && c->in_flight < FOLLOW_WINDOW && c->n_unused < FOLLOW_AHEAD &&
+           c->unused + c->in_flight * LIKELY_BYTES < c->limit / 3 && bkt_follow_next(&c->follow, &id)) {
+        struct entry *e = bkt_map_get(c->entries, id.text, BKT_ID_LEN) ? NULL : bkt_entry_new(c, &id);
+        if (!e)
+            continue;
+        e->unused = true;
+        c->n_unused++;
+        out[n++] = e;
+    }
+    return n;
+}
+
+/* Ask for as many as there is room for.  One thread at a time, since a request may end, and come here, within
+ * its start. */
+void bkt_follow_more(struct bkt_objects *c)
+{
+    struct entry *batch[FOLLOW_BATCH];
+    size_t        n;
+    (void)pthread_mutex_lock(&c->lock);
+    c->follow_again = true;
+    while (!c->follow_busy && c->follow_again) {
+        c->follow_busy  = true;
+        c->follow_again = false;
+        while ((n = follow_batch(c, batch)) > 0) {
+            (void)pthread_mutex_unlock(&c->lock);
+            bkt_load_begin(c, batch, n, false);
+            (void)pthread_mutex_lock(&c->lock);
+        }
+        c->follow_busy = false;
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static void follow_part(struct bkt_objects *c, struct bkt_follow_part *p)
+{
+    if (!p)
+        return;
+    (void)pthread_mutex_lock(&c->lock);
+    bkt_follow_push(&c->follow, p);
+    (void)pthread_mutex_unlock(&c->lock);
+    bkt_follow_more(c);
+}
+
+/* An object that is loaded already; NULL: it isn't.  The caller's reference. */
+static const struct bkt_object *loaded(struct bkt_objects *c, const struct bkt_id *id)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    const struct entry      *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
+    const struct bkt_object *o = e && e->state == READY ? bkt_object_retain(e->object) : NULL;
+    (void)pthread_mutex_unlock(&c->lock);
+    return o;
+}
+
+/* Objects below @p start that aren't loaded yet: loaded groups have not queued their members.  Out of memory:
+ * fewer of them, or NULL. */
+static struct bkt_follow_part *missing_below(struct bkt_objects *c, const struct bkt_object *start)
+{
+    struct bkt_follow       q    = {0};
+    struct bkt_map         *seen = bkt_map_new();
+    struct bkt_follow_part *out  = NULL;
+    struct bkt_id           id;
+    size_t                  cap = 0;
+    bkt_follow_push(&q, seen ? bkt_follow_members(start) : NULL);
+    while (bkt_follow_next(&q, &id)) {
+        const struct bkt_object *o = bkt_map_get(seen, id.text, BKT_ID_LEN) ? NULL : loaded(c, &id);
+        if (o && bkt_map_put(seen, id.text, BKT_ID_LEN, seen, NULL) == BKT_OK)
+            bkt_follow_push(&q, bkt_follow_members(o));
+        else if (!o && !bkt_map_get(seen, id.text, BKT_ID_LEN) && !bkt_follow_add(&out, &cap, &id))
+            bkt_follow_clear(&q);
+        bkt_object_release(o);
+    }
+    bkt_map_free(seen, NULL);
+    return out;
+}
+
+void bkt_objects_follow(struct bkt_objects *c, const struct bkt_object *start)
+{
+    (void)atomic_fetch_add(&c->tours, 1);
+    follow_part(c, missing_below(c, start));
+}
+
+void bkt_objects_unfollow(struct bkt_objects *c)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    if (atomic_fetch_sub(&c->tours, 1) == 1)
+        bkt_follow_clear(&c->follow);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+/* Publish the outcome; takes over object and err. */
+static void finish(struct load *l, int rc, const struct bkt_object *object, struct bkt_err *err)
+{
+    struct bkt_objects     *c    = l->cache;
+    struct entry           *e    = l->entry;
+    struct bkt_follow_part *part = NULL;
+    if (rc == BKT_OK && c->note)
+        c->note(object, c->arg);
+    if (rc == BKT_OK && atomic_load(&c->tours) && !l->scanned)
+        part = bkt_follow_members(object);
+    load_free(l);
+    (void)pthread_mutex_lock(&c->lock);
+    e->state  = rc == BKT_OK ? READY : FAILED;
+    e->object = object;
+    e->rc     = rc;
+    e->err    = err;
+    if (e->waiters)
+        (void)pthread_cond_broadcast(&c->change);
+    bkt_entry_settle(c, e);
+    bkt_objects_evict(c);
+    if (part || c->follow.head) { /* counts as in flight until then: the cache must not be freed */
+        (void)pthread_mutex_unlock(&c->lock);
+        if (part)
+            follow_part(c, part);
+        else
+            bkt_follow_more(c);
+        (void)pthread_mutex_lock(&c->lock);
+    }
+    if (--c->in_flight == 0) /* bkt_objects_free() */
+        (void)pthread_cond_broadcast(&c->change);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static void send(struct load *l);
+
+/* "" if memory is short; for messages. */
+static const char *key_of(struct load *l)
+{
+    if (!l->key.len && bkt_id_key(&l->id, &l->key) < 0)
+        bkt_buf_clear(&l->key);
+    return bkt_buf_str(&l->key);
+}
+
+static const void *json_of(const struct load *l) { return l->json ? l->json : l->req.body.ptr; }
+static size_t      size_of(const struct load *l) { return l->json ? l->n_json : l->req.body.len; }
+
+/* BKT_OK with *out NULL: the answer isn't whole JSON, and reading it again may help. */
+static int parse(struct load *l, struct bkt_object **out, struct bkt_err *err)
+{
+    size_t         n     = size_of(l);
+    struct bkt_err why   = {.n = 0};
+    bool           whole = false;
+    if (n > l->cache->max_object)
+        BKT_FAIL(err, BKT_EFORMAT, "%s has %zu bytes, more than max_object allows", key_of(l), n);
+    int rc = bkt_object_load(json_of(l), n, &l->id, out, &whole, &why);
+    if (rc == BKT_EFORMAT && !whole && !l->json && bkt_objects_pause(l->cache->store, l->tries))
+        return BKT_OK;
+    (void)bkt_err_copy(err, rc, &why);
+    if (rc == BKT_OK && bkt_object_set_etag(*out, l->json ? l->etag : l->req.etag) < 0) {
+        bkt_object_free(*out);
+        *out = NULL;
+        BKT_NOMEM(err);
+    }
+    BKT_TRY(err, rc, "%s in %s", key_of(l), bkt_store_uri(l->cache->store));
+    return BKT_OK;
+}
+
+static void parse_one(struct load *l)
+{
+    struct bkt_object *object = NULL;
+    struct bkt_err     err    = {.n = 0};
+    if (size_of(l) >= SCAN_MIN && bkt_id_kind(&l->id) == BKT_GROUP && !l->scanned && atomic_load(&l->cache->tours)) {
+        l->scanned = true;
+        follow_part(l->cache, bkt_follow_scan(json_of(l), size_of(l), &l->id));
+    }
+    int rc = parse(l, &object, &err);
+    if (rc == BKT_EFORMAT && l->json) { /* possibly the snapshot's fault */
+        l->json = NULL;
+        send(l);
+        return;
+    }
+    if (rc == BKT_OK && !object) {
+        bkt_trace(BKT_TRACE_SCHEMA, "%s is incomplete and is read again", key_of(l));
+        send(l);
+        return;
+    }
+    finish(l, rc, object, rc < 0 ? bkt_err_dup(&err) : NULL);
+}
+
+static void run_parse(struct bkt_job *job)
+{
+    struct load *l = (struct load *)(void *)((char *)job - offsetof(struct load, job)), *next;
+    for (; l; l = next) {
+        next    = l->next;
+        l->next = NULL;
+        parse_one(l);
+    }
+}
+
+static void fetched(struct bkt_req *req)
+{
+    struct load *l = req->arg;
+    if (req->rc == BKT_OK) {
+        if (req->body.len < SMALL_JSON)
+            bkt_pool_submit_small(&l->job);
+        else
+            bkt_pool_submit(&l->job);
+        return;
+    }
+    struct bkt_err err = {.n = 0};
+    int            rc  = bkt_err_copy(&err, req->rc, req->err);
+    (void)BKT_ERR(&err, rc, "object %s can't be read: key %s in %s", l->id.text, key_of(l),
+                  bkt_store_uri(l->cache->store));
+    finish(l, rc, NULL, bkt_err_dup(&err));
+}
+
+static void send(struct load *l)
+{
+    l->tries++;
+    bkt_req_fini(&l->req);
+    l->req = (struct bkt_req){.op = BKT_GET, .key = key_of(l), .len = BKT_WHOLE, .small = true, .done = fetched, .arg = l};
+    if (l->key.len)
+        bkt_store_start(l->cache->store, &l->req);
+    else
+        finish(l, BKT_ENOMEM, NULL, NULL);
+}
+
+/* From the snapshot: several to a job. */
+static void parse_all(struct load *list)
+{
+    while (list) {
+        struct load *first = list, *last = list;
+        for (unsigned n = 1; n < SNAP_BATCH && last->next; n++)
+            last = last->next;
+        list       = last->next;
+        last->next = NULL;
+        bkt_pool_submit(&first->job);
+    }
+}
+
+void bkt_loads_go(struct bkt_objects *c, struct load *list, bool wanted)
+{
+    parse_all(bkt_snap_serve(c, &list, wanted));
+    while (list) {
+        struct load *l = list;
+        list           = l->next;
+        l->next        = NULL;
+        send(l);
+    }
+}
+
+static void fail_entry(struct bkt_objects *c, struct entry *e)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    e->state = FAILED;
+    e->rc    = BKT_ENOMEM;
+    bkt_entry_settle(c, e);
+    c->in_flight--;
+    (void)pthread_cond_broadcast(&c->change);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+/* Not under the lock: a request may end before this returns. */
+void bkt_load_begin(struct bkt_objects *c, struct entry *const *v, size_t n, bool wanted)
+{
+    struct load *list = NULL, **tail = &list;
+    for (size_t i = 0; i < n; i++) {
+        struct load *l = calloc(1, sizeof *l);
+        if (!l) {
+            fail_entry(c, v[i]);
+            continue;
+        }
+        l->cache   = c;
+        l->entry   = v[i];
+        l->id      = v[i]->id;
+        l->job.run = run_parse;
+        *tail      = l;
+        tail       = &l->next;
+    }
+    if (list)
+        bkt_loads_go(c, list, wanted);
+}

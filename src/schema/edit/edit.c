@@ -1,0 +1,593 @@
+/* Changes of objects: made in the object at once, and noted for the next flush. */
+#include "schema/edit/edit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "schema/edit/edit_impl.h"
+#include "base/num.h"
+#include "schema/model/object_life.h"
+#include "schema/json/schema_json.h"
+#include "base/trace.h"
+
+/* ---- keeping track ---- */
+
+struct bkt_edits *bkt_edits_new(void)
+{
+    struct bkt_edits *e = calloc(1, sizeof *e);
+    if (!e)
+        return NULL;
+    e->changes = bkt_map_new();
+    e->loose   = bkt_map_new();
+    if (e->changes && e->loose)
+        return e;
+    bkt_map_free(e->changes, NULL);
+    bkt_map_free(e->loose, NULL);
+    free(e);
+    return NULL;
+}
+
+static void change_free(struct bkt_domain *d, struct bkt_change *c)
+{
+    d->edits->dirty_bytes -= bkt_min_u64(d->edits->dirty_bytes, c->bytes);
+    if (c->obj) {
+        bkt_objects_unpin(d->objects, &c->id);
+        bkt_object_release(c->obj);
+    }
+    bkt_map_free(c->links, NULL);
+    bkt_map_free(c->attrs, NULL);
+    bkt_map_free(c->kept_links, NULL);
+    bkt_map_free(c->kept_attrs, NULL);
+    bkt_map_free(c->theirs, free);
+    bkt_map_free(c->taken, NULL);
+    bkt_map_free(c->renamed, free);
+    bkt_map_free(c->held, NULL);
+    bkt_map_free(c->equal, NULL);
+    bkt_buf_fini(&c->text);
+    free(c->extent);
+    free(c->etag);
+    free(c);
+}
+
+void bkt_change_forget(struct bkt_domain *d, struct bkt_change *c)
+{
+    (void)bkt_map_del(d->edits->changes, c->id.text, BKT_ID_LEN);
+    change_free(d, c);
+}
+
+void bkt_edits_free(struct bkt_domain *d)
+{
+    struct bkt_edits *e = d->edits;
+    const void       *key;
+    size_t            pos = 0, n;
+    void             *v;
+    if (!e)
+        return;
+    if (e->counted)
+        bkt_registry_count_fresh(-1);
+    while (bkt_map_next(e->changes, &pos, &key, &n, &v))
+        change_free(d, v);
+    bkt_map_free(e->changes, NULL);
+    bkt_map_free(e->loose, NULL);
+    bkt_map_free(e->alias, free);
+    bkt_map_free(e->namers, free);
+    bkt_alias_free_doomed(e);
+    bkt_ids_fini(&e->disowned);
+    bkt_absent_clear(e);
+    for (size_t i = 0; i < e->n_folders; i++)
+        free(e->folders[i]);
+    free(e->folders);
+    free(e->old_etag);
+    free(e);
+    d->edits = NULL;
+}
+
+double bkt_edit_now(struct bkt_edits *e)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    double now = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+    e->clock   = now > e->clock ? now : e->clock + 1e-6;
+    return e->clock;
+}
+
+/* New things must sort behind all existing ones, even if another machine's clock made those. */
+static void follow_clock(struct bkt_edits *e, const struct bkt_object *o)
+{
+    const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
+    double latest = a->n ? a->v[a->order[a->n - 1]].created : 0;
+    if (o->kind == BKT_GROUP && bkt_links_settle(&o->group.links)->n) {
+        const struct bkt_links *l = &o->group.links;
+        double                  t = l->v[l->order[l->n - 1]].created;
+        latest                    = t > latest ? t : latest;
+    }
+    double day = bkt_edit_now(e) + 86400; /* a clock that is off by more is wrong, and isn't followed */
+    if (latest > e->clock && latest < day)
+        e->clock = latest;
+}
+
+static void count_bytes(struct bkt_domain *d, struct bkt_change *c, uint64_t n)
+{
+    c->bytes += n;
+    d->edits->dirty_bytes += n;
+}
+
+static int begin(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err)
+{
+    const struct bkt_object *o = NULL;
+    struct bkt_change       *c = calloc(1, sizeof *c);
+    int rc = c ? bkt_domain_get(d, id, &o, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc == BKT_OK && bkt_map_put(d->edits->changes, id->text, BKT_ID_LEN, c, NULL) < 0)
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc < 0) {
+        bkt_object_release(o);
+        free(c);
+        return rc;
+    }
+    c->id  = *id;
+    c->obj = (struct bkt_object *)(uintptr_t)o; /* constant for all other code */
+    bkt_objects_pin(d->objects, id);
+    follow_clock(d->edits, o);
+    count_bytes(d, c, sizeof *c + sizeof *o + o->json_bytes + o->stored.len + 1024); /* not counted by the cache any more */
+    *out = c;
+    return BKT_OK;
+}
+
+static struct bkt_change *change_there(const struct bkt_domain *d, const struct bkt_id *id)
+{
+    return bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
+}
+
+int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err)
+{
+    BKT_PASS(bkt_domain_may_write(d, 0, err));
+    id = bkt_alias_of(d, id);
+    *out = change_there(d, id);
+    if (*out && (*out)->removed)
+        BKT_FAIL(err, BKT_ENOENT, "object %s has been removed", id->text);
+    if (!*out)
+        BKT_PASS(begin(d, id, out, err));
+    (*out)->serial = ++d->edits->serial;
+    return BKT_OK;
+}
+
+/* All changes of a name between two flushes become one delta. */
+static int note(struct bkt_change *c, struct bkt_map **deltas, const char *name, enum bkt_delta what)
+{
+    size_t n = strlen(name);
+    struct bkt_map **kept = deltas == &c->links ? &c->kept_links : &c->kept_attrs;
+    if (c->is_new && !c->tried)
+        return BKT_OK; /* written whole */
+    if (!*deltas && !(*deltas = bkt_map_new()))
+        return BKT_ENOMEM;
+    enum bkt_delta was = (enum bkt_delta)(uintptr_t)bkt_map_get(*deltas, name, n);
+    bool kept_back = *kept && bkt_map_get(*kept, name, n);
+    if (was == BKT_DELTA_ADD && what == BKT_DELTA_REMOVE && (!c->tried || kept_back)) {
+        (void)bkt_map_del(*deltas, name, n);
+        c->reread |= kept_back; /* another writer's thing may be stored by that name */
+        if (kept_back)
+            (void)bkt_map_del(*kept, name, n);
+        return BKT_OK;
+    }
+    if ((was == BKT_DELTA_REMOVE && what == BKT_DELTA_ADD) || (was == BKT_DELTA_ADD && what == BKT_DELTA_REPLACE))
+        what = was == BKT_DELTA_ADD ? was : BKT_DELTA_REPLACE;
+    return bkt_map_put(*deltas, name, n, (void *)(uintptr_t)what, NULL); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static enum bkt_delta noted(struct bkt_map *deltas, const char *name)
+{
+    return deltas ? (enum bkt_delta)(uintptr_t)bkt_map_get(deltas, name, strlen(name)) : BKT_DELTA_NONE;
+}
+
+/* An id distinguishes a change of a count from other writers' changes. */
+static int sign_counts(struct bkt_domain *d, struct bkt_change *c, struct bkt_err *err)
+{
+    struct bkt_edits *e = d->edits;
+    if (c->refs_id[0])
+        return BKT_OK;
+    if (!e->writer && getrandom(&e->writer, sizeof e->writer, 0) != (ssize_t)sizeof e->writer)
+        BKT_FAIL(err, BKT_EIO, "no random numbers");
+    (void)snprintf(c->refs_id, sizeof c->refs_id, "%0*llx%06llx", BKT_REFS_WHO, (unsigned long long)(e->writer & 0xffffffffff),
+                   (unsigned long long)(++e->n_counts & 0xffffff));
+    return BKT_OK;
+}
+
+int bkt_change_note_link(struct bkt_domain *d, const struct bkt_id *group, const char *name,
+                         struct bkt_err *err)
+{
+    struct bkt_change *c;
+    BKT_PASS(bkt_change_of(d, group, &c, err));
+    return c->is_new || noted(c->links, name) ? BKT_OK : note(c, &c->links, name, BKT_DELTA_ADD);
+}
+
+int bkt_change_note_again(struct bkt_domain *d, const struct bkt_id *obj, bool link, const char *name,
+                          struct bkt_err *err)
+{
+    struct bkt_change *c;
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
+    return note(c, link ? &c->links : &c->attrs, name, BKT_DELTA_REPLACE);
+}
+
+/* ---- committed types count their uses ---- */
+
+static int count_use(struct bkt_domain *d, const struct bkt_id *type, int by, bool *changed,
+                     struct bkt_err *err)
+{
+    struct bkt_change *c;
+    struct bkt_err     why = {.n = 0};
+    *changed = false;
+    if (!type->text[0])
+        return BKT_OK;
+    int rc = bkt_change_of(d, type, &c, &why);
+    if (rc == BKT_ENOENT) /* the type is gone; its users hold a copy */
+        return BKT_OK;
+    if (rc < 0)
+        return bkt_err_copy(err, rc, &why);
+    if (c->obj->kind != BKT_DATATYPE || c->obj->uses < 0 || c->obj->uses + by < 0)
+        return BKT_OK;
+    BKT_PASS(sign_counts(d, c, err));
+    c->obj->uses += by;
+    c->uses += by;
+    *changed = true;
+    return BKT_OK;
+}
+
+int bkt_edit_use(struct bkt_domain *d, const struct bkt_id *type, int by, struct bkt_err *err)
+{
+    bool changed;
+    BKT_PASS(count_use(d, type, by, &changed, err));
+    return changed && by < 0 ? bkt_edit_loosen(d, bkt_alias_of(d, type), err) : BKT_OK;
+}
+
+void bkt_edit_equal(struct bkt_domain *d, const struct bkt_change *c)
+{
+    const void *key;
+    size_t pos = 0, n;
+    void *v;
+    while (c->equal && bkt_map_next(c->equal, &pos, &key, &n, &v)) {
+        BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
+        const struct bkt_attr *a = name ? bkt_attrs_find(&c->obj->attrs, name) : NULL;
+        if (a && bkt_ids_add(&d->edits->disowned, &a->type->committed) < 0)
+            bkt_trace(BKT_TRACE_SCHEMA, "out of memory: type %s counts one too many",
+                      a->type->committed.text);
+    }
+}
+
+/* The other writer's attribute is of the type, so the object keeps using it. */
+int bkt_edit_disown(struct bkt_domain *d, bool *any, struct bkt_err *err)
+{
+    struct bkt_ids *l = &d->edits->disowned;
+    for (bool changed; l->n; l->n--) {
+        BKT_PASS(count_use(d, &l->v[l->n - 1], -1, &changed, err));
+        *any |= changed;
+    }
+    return BKT_OK;
+}
+
+int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, struct bkt_err *err)
+{
+    const struct bkt_id *type;
+    size_t               pos = 0;
+    while ((type = bkt_object_next_type(o, &pos)))
+        BKT_PASS(bkt_edit_use(d, type, by, err));
+    return BKT_OK;
+}
+
+/* Undo note(), since the change itself could not be made.  A delta without a change would store something
+ * else. */
+static void note_back(struct bkt_map *deltas, const char *name, enum bkt_delta was)
+{
+    size_t n = strlen(name);
+    if (deltas && was == BKT_DELTA_NONE)
+        (void)bkt_map_del(deltas, name, n);
+    else if (deltas && bkt_map_put(deltas, name, n, (void *)(uintptr_t)was, NULL) < 0) /* NOLINT(performance-no-int-to-ptr) */
+        bkt_trace(BKT_TRACE_SCHEMA, "out of memory: the change of '%s' is not stored", name);
+}
+
+/* ---- objects ---- */
+
+static int complete_object(struct bkt_domain *d, struct bkt_object *o, struct bkt_err *err)
+{
+    const struct bkt_id *root = &d->doc.root;
+    BKT_PASS(bkt_domain_may_write(d, 0, err));
+    if (!o->id.text[0] && bkt_id_new(root, o->kind, &o->id) < 0)
+        BKT_FAIL(err, BKT_EIO, "no random numbers for an object's id");
+    o->root     = *root;
+    o->created  = o->created > 0 ? o->created : bkt_edit_now(d->edits);
+    o->modified = o->modified > 0 ? o->modified : o->created;
+    if (o->kind == BKT_DATATYPE && o->type)
+        o->type->committed = o->id;
+    return BKT_OK;
+}
+
+/* Takes the reference over only on success. */
+static int add_change(struct bkt_domain *d, struct bkt_object *o, struct bkt_err *err)
+{
+    struct bkt_change *c = calloc(1, sizeof *c);
+    if (!c)
+        BKT_NOMEM(err);
+    c->id     = o->id;
+    c->is_new = true;
+    (void)bkt_object_retain(o);
+    c->serial = ++d->edits->serial;
+    int rc = bkt_objects_add(d->objects, o, err);
+    if (rc == BKT_OK && bkt_map_put(d->edits->changes, o->id.text, BKT_ID_LEN, c, NULL) < 0) {
+        bkt_objects_drop(d->objects, &c->id, false);
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    if (rc < 0) {
+        free(c);
+        return rc;
+    }
+    c->obj = o;
+    count_bytes(d, c, sizeof *c + sizeof *o + 1024);
+    return BKT_OK;
+}
+
+int bkt_edit_add(struct bkt_domain *d, struct bkt_object *o, struct bkt_id *id, struct bkt_err *err)
+{
+    int rc = complete_object(d, o, err);
+    bkt_edit_spill(d);
+    if (rc == BKT_OK)
+        rc = add_change(d, o, err);
+    if (rc < 0) {
+        bkt_object_release(o);
+        return rc;
+    }
+    if (id)
+        *id = o->id;
+    for (size_t i = 0; i < bkt_attrs_settle(&o->attrs)->n; i++)
+        BKT_PASS(bkt_alias_note_attr(d->edits, &o->id, &o->attrs.v[i], err));
+    if (bkt_links_count_add(d->links, o) < 0 ||
+        (!d->edits->fresh && bkt_links_count_own(d->links, &o->id) < 0))
+        BKT_NOMEM(err);
+    return bkt_edit_use_all(d, o, 1, err);
+}
+
+void bkt_edit_on_adopt(struct bkt_domain *d, bkt_adopt_fn *adopt, bkt_alias_fn *alias, void *arg)
+{
+    d->edits->on_adopt = adopt;
+    d->edits->on_alias = alias;
+    d->edits->on_adopt_arg = arg;
+}
+
+struct bkt_object *bkt_edit_new_object(struct bkt_domain *d, const struct bkt_id *id)
+{
+    struct bkt_change *c = change_there(d, id);
+    return c && c->is_new && !c->tried ? c->obj : NULL;
+}
+
+int bkt_edit_keep(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
+    c->keep = true;
+    return BKT_OK;
+}
+
+/* ---- links ---- */
+
+static int group_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err)
+{
+    BKT_PASS(bkt_change_of(d, id, out, err));
+    if ((*out)->obj->kind != BKT_GROUP)
+        BKT_FAIL(err, BKT_EINVAL, "%s is not a group, so it has no links", id->text);
+    return BKT_OK;
+}
+
+int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group, struct bkt_link *l, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    struct bkt_id      target = l->id;
+    bool               hard   = l->cls == BKT_L_HARD;
+    BKT_PASS(group_of(d, group, &c, err));
+    if (!l->name || !*l->name || strchr(l->name, '/'))
+        BKT_FAIL(err, BKT_EINVAL, "'%s' is not a valid link name", l->name ? l->name : "");
+    if (hard && !bkt_id_valid(target.text, NULL))
+        BKT_FAIL(err, BKT_EINVAL, "link '%s' does not lead to an object", l->name);
+    if (bkt_links_find(&c->obj->group.links, l->name))
+        BKT_FAIL(err, BKT_EEXIST, "link '%s' exists already", l->name);
+    if (l->created <= 0)
+        l->created = bkt_edit_now(d->edits);
+    count_bytes(d, c, 3 * sizeof *l + 2 * strlen(l->name));
+    enum bkt_delta was = noted(c->links, l->name);
+    if (hard && bkt_links_count_change(d->links, &target, 1) < 0)
+        BKT_NOMEM(err);
+    bool has_note = note(c, &c->links, l->name, BKT_DELTA_ADD) == BKT_OK;
+    if (has_note && bkt_links_add(&c->obj->group.links, l) == BKT_OK)
+        return BKT_OK;
+    if (has_note)
+        note_back(c->links, l->name, was);
+    if (hard && bkt_links_count_change(d->links, &target, -1) < 0) /* its entry is there: nothing has to be allocated */
+        bkt_trace(BKT_TRACE_SCHEMA, "links of %s are miscounted", target.text);
+    BKT_NOMEM(err);
+}
+
+int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char *name, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    struct bkt_link    out = {0};
+    uint64_t           n;
+    BKT_PASS(group_of(d, group, &c, err));
+    const struct bkt_link *l = bkt_links_find(&c->obj->group.links, name);
+    if (!l)
+        BKT_FAIL(err, BKT_ENOENT, "no link '%s'", name);
+    struct bkt_id target = l->id;
+    bool          hard   = l->cls == BKT_L_HARD;
+    c->numbers |= c->obj->track_order & 1;
+    if (hard) /* may have to read other groups: before anything is changed */
+        BKT_PASS(bkt_domain_link_count(d, &target, &n, err));
+    enum bkt_delta was = noted(c->links, name);
+    if (note(c, &c->links, name, BKT_DELTA_REMOVE) < 0)
+        BKT_NOMEM(err);
+    if ((hard && bkt_links_count_change(d->links, &target, -1) < 0) || bkt_links_remove(&c->obj->group.links, name, &out) < 0) {
+        note_back(c->links, name, was);
+        BKT_NOMEM(err);
+    }
+    bkt_link_fini(&out);
+    if (!hard)
+        return BKT_OK;
+    BKT_PASS(bkt_edit_loosen(d, &target, err));
+    return bkt_edit_sweep(d, err);
+}
+
+int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *obj, int by, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
+    int64_t refs = (int64_t)c->obj->extra_refs + by;
+    if (refs < 0) { /* H5Odecr_refcount() can't take away links */
+        BKT_FAIL(err, BKT_EINVAL, "object %s has only %u references beside its links", obj->text,
+                 c->obj->extra_refs);
+    }
+    BKT_PASS(sign_counts(d, c, err));
+    c->obj->extra_refs = (uint32_t)refs;
+    c->refs += by;
+    BKT_PASS(bkt_edit_loosen(d, obj, err));
+    return bkt_edit_sweep(d, err);
+}
+
+/* ---- attributes ---- */
+
+static int add_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_attr *a, struct bkt_err *err)
+{
+    if (bkt_attrs_find(&c->obj->attrs, a->name))
+        BKT_FAIL(err, BKT_EEXIST, "attribute '%s' exists already", a->name);
+    if (a->created <= 0)
+        a->created = bkt_edit_now(d->edits);
+    BKT_PASS(bkt_edit_use(d, &a->type->committed, 1, err));
+    enum bkt_delta was = noted(c->attrs, a->name);
+    if (note(c, &c->attrs, a->name, BKT_DELTA_ADD) < 0)
+        BKT_NOMEM(err);
+    if (bkt_attrs_add(&c->obj->attrs, a) == BKT_OK)
+        return BKT_OK;
+    note_back(c->attrs, a->name, was);
+    BKT_NOMEM(err);
+}
+
+static int replace_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_attr *a, struct bkt_err *err)
+{
+    struct bkt_attr *old = (struct bkt_attr *)(uintptr_t)bkt_attrs_find(&c->obj->attrs, a->name);
+    if (!old)
+        BKT_FAIL(err, BKT_ENOENT, "no attribute '%s'", a->name);
+    if (strcmp(old->type->committed.text, a->type->committed.text) != 0) {
+        BKT_PASS(bkt_edit_use(d, &a->type->committed, 1, err));
+        BKT_PASS(bkt_edit_use(d, &old->type->committed, -1, err));
+    }
+    if (note(c, &c->attrs, a->name, BKT_DELTA_REPLACE) < 0)
+        BKT_NOMEM(err);
+    char *name = old->name; /* the old name stays in place: the list may be sorted by it */
+    old->name  = NULL;
+    a->created = old->created, a->seq = old->seq, a->name_utf8 = old->name_utf8;
+    bkt_attr_fini(old);
+    free(a->name);
+    a->name = name;
+    *old    = *a;
+    memset(a, 0, sizeof *a);
+    return BKT_OK;
+}
+
+/* A value that could not be read again is not stored. */
+static int check_size(const struct bkt_attr *a, struct bkt_err *err)
+{
+    uint64_t n = 0, bytes = a->value.len;
+    BKT_PASS(bkt_space_count(&a->space, &n, err));
+    if ((!a->type->is_var && !bkt_mul_u64(n, a->type->size, &bytes)) || bytes > BKT_VALUE_MAX)
+        BKT_FAIL(err, BKT_EUNSUP, "attribute '%s': larger than the limit of %u MiB",
+                 a->name, BKT_VALUE_MAX >> 20);
+    return BKT_OK;
+}
+
+int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_attr *a, enum bkt_attr_how how,
+                  struct bkt_err *err)
+{
+    struct bkt_change *c;
+    if (!a->name || !a->type)
+        BKT_FAIL(err, BKT_EINVAL, "an attribute without name or type");
+    BKT_PASS(check_size(a, err));
+    bkt_edit_spill(d); /* before a change is held, since this call forgets some */
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
+    BKT_PASS(bkt_alias_note_attr(d->edits, &c->id, a, err));
+    count_bytes(d, c, 512 + a->value.len);
+    return how == BKT_ATTR_CREATE ? add_attr(d, c, a, err) : replace_attr(d, c, a, err);
+}
+
+int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const char *name, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    struct bkt_attr    out = {0};
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
+    if (!bkt_attrs_find(&c->obj->attrs, name))
+        BKT_FAIL(err, BKT_ENOENT, "no attribute '%s'", name);
+    enum bkt_delta was = noted(c->attrs, name);
+    if (note(c, &c->attrs, name, BKT_DELTA_REMOVE) < 0)
+        BKT_NOMEM(err);
+    if (bkt_attrs_remove(&c->obj->attrs, name, &out) < 0) {
+        note_back(c->attrs, name, was);
+        BKT_NOMEM(err);
+    }
+    bkt_renamed_forget(c, name);
+    c->numbers |= c->obj->attr_track_order & 1;
+    int rc = bkt_edit_use(d, &out.type->committed, -1, err);
+    bkt_attr_fini(&out);
+    BKT_PASS(rc);
+    return bkt_edit_sweep(d, err);
+}
+
+int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const char *from, const char *to,
+                         struct bkt_err *err)
+{
+    struct bkt_change *c;
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
+    if (strcmp(from, to) == 0)
+        return bkt_attrs_find(&c->obj->attrs, from) ? BKT_OK : BKT_ERR(err, BKT_ENOENT, "no attribute '%s'", from);
+    if (bkt_attrs_find(&c->obj->attrs, to))
+        BKT_FAIL(err, BKT_EEXIST, "attribute '%s' exists already", to);
+    if (!bkt_attrs_find(&c->obj->attrs, from))
+        BKT_FAIL(err, BKT_ENOENT, "no attribute '%s'", from);
+    char          *name = strdup(to), *old_name = NULL;
+    enum bkt_delta was_to = noted(c->attrs, to), was_from = noted(c->attrs, from);
+    if (!name || note(c, &c->attrs, to, BKT_DELTA_ADD) < 0 || note(c, &c->attrs, from, BKT_DELTA_REMOVE) < 0 ||
+        bkt_attrs_rename(&c->obj->attrs, from, name, &old_name) < 0) {
+        note_back(c->attrs, to, was_to);
+        note_back(c->attrs, from, was_from);
+        free(name);
+        BKT_NOMEM(err);
+    }
+    free(old_name);
+    return bkt_renamed_note(c, from, to) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+}
+
+/* ---- other parts of an object ---- */
+
+int bkt_edit_number(struct bkt_domain *d, const struct bkt_id *obj, bool links, int64_t number, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
+    uint32_t *next = links ? &c->obj->group.links.next : &c->obj->attrs.next;
+    if ((links && c->obj->kind != BKT_GROUP) || number <= (int64_t)*next || number > BKT_NUMBER_MAX)
+        return BKT_OK;
+    *next      = (uint32_t)number;
+    c->numbers = true;
+    return BKT_OK;
+}
+
+int bkt_edit_comment(struct bkt_domain *d, const struct bkt_id *obj, const char *text, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    char              *copy = text && *text ? strdup(text) : NULL;
+    int                rc   = text && *text && !copy ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    if (rc == BKT_OK)
+        rc = bkt_change_of(d, obj, &c, err);
+    if (rc < 0) {
+        free(copy);
+        return rc;
+    }
+    free(c->obj->comment);
+    c->obj->comment = copy;
+    c->comment      = true;
+    return BKT_OK;
+}

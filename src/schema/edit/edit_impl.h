@@ -1,0 +1,317 @@
+/* Changes of a domain until they are flushed; inside src/schema.
+ *
+ * [E1] An object under change has one struct bkt_change, which holds a reference and a pin on the cached
+ *      object.  The object itself is changed at once.
+ * [E2] A new object is written whole.  A stored object is written as the version in the store with the
+ *      deltas put on top.  A delta names what changed; its value is taken from the object when it is written.
+ * [E3] A change is forgotten after it is written; failed changes stay. */
+#ifndef BKT_EDIT_IMPL_H
+#define BKT_EDIT_IMPL_H
+
+#include <jansson.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "schema/domain/domain_impl.h"
+#include "schema/edit/edit.h"
+
+/** Change of a name since the object was written last. */
+enum bkt_delta {
+    BKT_DELTA_NONE,
+    BKT_DELTA_ADD,     /* it was not there */
+    /* the name was there and has another value now, which replaces whatever is stored */
+    BKT_DELTA_REPLACE,
+    BKT_DELTA_REMOVE
+};
+
+/** Change of a dataset's extent. */
+struct bkt_extent_change {
+    /* it was `old`; after PUTs whose answers were lost, anything from `low` to `high` may be stored */
+    bool     resized;
+    bool     trimmed; /* elements within `from`, outside `to`, are gone */
+    bool     written; /* bkt_edit_written() */
+    bool waits;       /* chunks that it grew for aren't stored yet */
+    uint64_t old[BKT_MAX_RANK], low[BKT_MAX_RANK], high[BKT_MAX_RANK], from[BKT_MAX_RANK], to[BKT_MAX_RANK];
+};
+
+/** Why a delta wasn't put on top of the stored version.  It stays in the change, and in the object in
+ *  memory. */
+enum bkt_kept {
+    BKT_KEPT_NOT = 0,
+    BKT_KEPT_CLASH, /* another writer made another thing by that name */
+    BKT_KEPT_WAITS  /* something else has to be stored before */
+};
+
+struct bkt_change {
+    struct bkt_id      id;
+    struct bkt_object *obj;     /* NULL: removed */
+    bool               is_new;  /* not stored yet, as far as is known */
+    bool               keep;    /* wanted without a link */
+    bool               removed; /* to be deleted */
+    bool               tried;   /* a failed PUT may have reached the store */
+    /* bytes that it takes up, roughly; serial: when it was touched last */
+    uint64_t           bytes, serial;
+    bool               comment;
+    bool               numbers; /* of links or attributes: a number that was given is unused now */
+    int64_t            refs;    /* change of extra_refs */
+    /* stands beside refs in the store: the writer, and which of its changes; "": no change yet */
+    char               refs_id[17];
+    int64_t            uses;    /* change of uses */
+    struct bkt_map    *links, *attrs; /* name -> enum bkt_delta; NULL: none */
+    struct bkt_extent_change *extent; /* NULL: unchanged */
+    struct bkt_map *kept_links, *kept_attrs; /* name -> enum bkt_kept, as of the last attempt; NULL: none */
+    struct bkt_map *theirs; /* name of a kept link that collided -> id of the other writer's target; NULL: none */
+    struct bkt_map *renamed; /* an attribute's name -> char *, its name in the store; NULL: none */
+    struct bkt_map
+        *held; /* names of attributes whose deltas wait (renamed.c), as of the last attempt; NULL: none */
+    struct bkt_map
+        *equal; /* new attributes that another writer made as well, as of the last attempt; NULL: none */
+    /* targets of links whose names here are another writer's in the store; NULL: none */
+    struct bkt_map *taken;
+    bool reread;            /* the stored version has names that the object in memory lacks */
+    /* while it is flushed */
+    struct bkt_buf     text;    /* the text of the PUT */
+    char              *etag;    /* of the version that the deltas are put on; NULL: to be read */
+    bool               foreign; /* that version is another than the object's own */
+    bool               ready;   /* text is complete for the PUT */
+    bool same;                  /* text equals what is stored already */
+    bool               lost;    /* another writer changed the object first */
+    bool               done;
+};
+
+struct bkt_doomed {
+    struct bkt_id id;
+    const struct bkt_object *o; /* as it was; a reference */
+};
+
+struct bkt_edits {
+    struct bkt_map *changes; /* id -> struct bkt_change */
+    struct bkt_map *loose;   /* objects that lost their last link while they were held */
+    double          clock;   /* the latest time stamp given out */
+    void (*on_remove)(struct bkt_domain *d, const struct bkt_id *id, void *arg);
+    void *on_remove_arg;
+    bkt_adopt_fn *on_adopt;
+    bkt_alias_fn *on_alias;
+    void *on_adopt_arg;
+    struct bkt_map *alias; /* ids of ours -> struct bkt_id of the objects that stand for them now; NULL: none */
+    /* objects that got attributes with references once the domain was stored: id -> struct bkt_id; NULL: none */
+    struct bkt_map
+        *namers;
+    /* objects of ours that other writers' objects stand for, to be deleted once nothing stored names them */
+    struct bkt_doomed
+        *doomed;
+    size_t n_doomed, doomed_cap;
+    struct bkt_ids disowned; /* types that count one use too many, once for each use */
+    /* stored elements may name an object of ours that another writer's object has come to stand for */
+    bool unnamed;
+    struct bkt_map
+        *absent; /* new objects that could not be stored: no stored link may lead to them; NULL: none */
+    struct bkt_map
+        *unmoved; /* objects whose new links could not be stored: their old ones stay; NULL: none */
+    uint64_t dirty_bytes, serial;
+    /* our id among writers that change counts (0: not chosen yet); our changes of counts */
+    uint64_t writer, n_counts;
+    uint64_t spill_at; /* dirty_bytes from which on another attempt is worthwhile (spill.c) */
+    bool     spilling;
+    bool doubt; /* bkt_edit_doubt() */
+    /* the whole store is out of reach, so that further requests are useless now; as of the last
+     * bkt_flush_some() */
+    bool out_of_reach;
+    /* much of it can only be stored in a flush's order, and be released afterwards */
+    bool     ordered;
+    pid_t    pid;     /* the process that made the changes */
+    /* ids of changed objects that other writers have deleted, for the report of the next flush of all */
+    struct bkt_names
+        gone;
+    bool     touched; /* chunks were written since bkt_domain_drop_stale() looked */
+    time_t   looked;  /* when bkt_domain_drop_stale() looked; 0: never */
+    /* a domain that isn't stored yet */
+    bool           fresh, replace; /* replace: replace whatever document is there */
+    bool           counted;        /* in bkt_registry_count_fresh() */
+    char          *old_etag; /* of the document that it replaces; NULL: none */
+    struct bkt_id  old_root; /* whose objects are deleted once it is stored; "" none */
+    char         **folders;  /* paths of folders that lack a document, outermost first */
+    size_t         n_folders;
+};
+
+/** No changes; NULL: out of memory. */
+struct bkt_edits *bkt_edits_new(void);
+void              bkt_edits_free(struct bkt_domain *d); /* with changes that weren't flushed */
+/** Forget one object's deltas; the object is let go. */
+void              bkt_change_forget(struct bkt_domain *d, struct bkt_change *c);
+
+/** A time stamp later than all before. */
+double bkt_edit_now(struct bkt_edits *e);
+/** The change of an object, begun if it has none.  BKT_EACCES: read-only; BKT_ENOENT; … */
+BKT_NODISCARD int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err);
+/** Remove objects that are neither linked nor held, and objects that only those linked. */
+BKT_NODISCARD int bkt_edit_sweep(struct bkt_domain *d, struct bkt_err *err);
+/** Note that an object may have lost its last link, for the next sweep. */
+BKT_NODISCARD int bkt_edit_loosen(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err);
+
+/** An object or attribute of a committed type is made (@p by 1) or removed (-1): the type counts its uses.
+ *  @param type  may be "", for a type that isn't committed */
+BKT_NODISCARD int bkt_edit_use(struct bkt_domain *d, const struct bkt_id *type, int by, struct bkt_err *err);
+/** The same for all types of an object and its attributes. */
+BKT_NODISCARD int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, struct bkt_err *err);
+/** The attributes in c->equal, which are stored now, are another writer's, who has counted them.  So their
+ *  types must not count ours: bkt_edit_disown() corrects that. */
+void bkt_edit_equal(struct bkt_domain *d, const struct bkt_change *c);
+/** @param any  set if a count has changed, which must be stored now */
+BKT_NODISCARD int bkt_edit_disown(struct bkt_domain *d, bool *any, struct bkt_err *err);
+
+/* ---- spare.c ---- */
+
+/** Before a flush: objects to be deleted that another writer has linked since the groups were read here stay
+ *  after all, with everything that they lead to.  One LIST, unless nothing is to be deleted, or no other
+ *  writer exists (setting writers).
+ *  @return BKT_OK; else that can't be seen, and this flush must not delete anything */
+BKT_NODISCARD int bkt_edit_spare(struct bkt_domain *d, struct bkt_err *err);
+
+/** A link of the object in memory isn't stored: note it as added. */
+BKT_NODISCARD int bkt_change_note_link(struct bkt_domain *d, const struct bkt_id *group, const char *name,
+                                       struct bkt_err *err);
+/** A link or an attribute of the object in memory is stored in its former state: note it as changed. */
+BKT_NODISCARD int bkt_change_note_again(struct bkt_domain *d, const struct bkt_id *obj, bool link,
+                                        const char *name, struct bkt_err *err);
+
+/* ---- replay.c: pure ---- */
+
+#define BKT_REFS_WHO 10 /* digits of refs_id that name the writer */
+
+/** Put a change's deltas on top of @p stored (parsed JSON of the object, changed in place).  Deltas that
+ *  collide with other writers' things, or have to wait, are named in c->kept_links and c->kept_attrs.
+ *  c->same is set if nothing had to be changed.
+ *  @param new_links  apply only those links of a group's change that were not there before */
+BKT_NODISCARD int bkt_replay(struct bkt_edits *e, struct bkt_change *c, json_t *stored, bool new_links,
+                             struct bkt_err *err);
+
+/** Whether a new attribute of the object in memory can be stored by its name: @p stored has no attribute of
+ *  that name, or an equal one.  Also true for an attribute that isn't new. */
+BKT_NODISCARD int bkt_replay_compare(struct bkt_edits *e, struct bkt_change *c, const char *name,
+                                     const json_t *stored, bool *fits, struct bkt_err *err);
+
+/* ---- renamed.c ---- */
+
+/** An attribute has another name; its deltas are noted already.  BKT_ENOMEM: nothing is remembered. */
+BKT_NODISCARD int bkt_renamed_note(struct bkt_change *c, const char *from, const char *to);
+void bkt_renamed_forget(struct bkt_change *c, const char *name); /* the attribute is deleted */
+/** The name of the attribute in the store; NULL: the same, or not stored. */
+const char *bkt_renamed_from(const struct bkt_change *c, const char *name, size_t n);
+void bkt_renamed_prune(struct bkt_change *c); /* forget those that have their new names in the store */
+/** Part of bkt_replay(): fills in c->held, the attributes that have to wait. */
+BKT_NODISCARD int bkt_renamed_hold(struct bkt_edits *e, struct bkt_change *c, const json_t *stored,
+                                   struct bkt_err *err);
+
+/* ---- extent.c ---- */
+
+/** A PUT of the present extent has failed, or its answer was lost. */
+void bkt_extent_tried(struct bkt_change *c);
+/** A dataset's part of bkt_replay(). */
+BKT_NODISCARD int bkt_replay_extent(const struct bkt_change *c, json_t *stored, struct bkt_err *err);
+
+/* ---- spill.c ---- */
+
+/** If changes exceed setting meta_cache: store new objects that nobody holds, and those changes of other
+ *  objects that may be stored in any order, so that they can be released.  Changes that can't be stored stay;
+ *  the next flush reports them. */
+void bkt_edit_spill(struct bkt_domain *d);
+/** Whether the changes were made by the process that this one was forked from, which has to store them. */
+bool bkt_edits_foreign(const struct bkt_domain *d);
+/** BKT_EACCES, with an explanation, if there are such changes. */
+BKT_NODISCARD int bkt_edits_own(struct bkt_domain *d, struct bkt_err *err);
+
+/* ---- flush.c, flush_wave.c, flush_doc.c ---- */
+
+/** Whether a change's deltas give a group links: new links, or others in place of old ones. */
+bool bkt_change_gains_links(const struct bkt_change *c);
+/** Whether they take links from the group: removed or replaced ones. */
+bool bkt_change_loses_links(const struct bkt_change *c);
+/** Write objects in any order; @p v is used up.  Changes that are written are forgotten.
+ *  @param gaining  of changes that lose links, too, write only the new links; afterwards the changes are
+ *                  still due */
+BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, bool gaining,
+                                 struct bkt_err *err);
+/** Whether a part of the change could be stored now: anything but an extent that waits for chunks. */
+bool bkt_change_is_due(const struct bkt_change *c);
+/** Forget the stored part of the change; all of it, unless something was kept. */
+void bkt_change_through(struct bkt_domain *d, struct bkt_change *c);
+
+/* ---- rival.c: several writers made the same thing ---- */
+
+/** Find objects of ours whose links collided and that equal other writers' objects.  Those stand for ours
+ *  from now on.
+ *  @param any  set if there were some: what they have besides is to be stored now */
+BKT_NODISCARD int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err);
+/** BKT_EEXIST, naming objects and paths, if other writers made other things by a name; else BKT_OK. */
+BKT_NODISCARD int bkt_rivals_tell(struct bkt_domain *d, struct bkt_err *err);
+/** Replace all ids in @p n bytes of text that other writers' objects stand for.  Returns whether there were
+ *  some. */
+bool bkt_alias_bytes(const struct bkt_edits *e, void *p, size_t n);
+/** The same in a JSON value, which is replaced if it changes. */
+BKT_NODISCARD int bkt_alias_json(const struct bkt_edits *e, json_t **j, struct bkt_err *err);
+/** The object that stands for @p id; @p id itself if none does. */
+const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_id *id);
+/** An object is given an attribute.  An attribute with references may name an object that another writer's
+ *  comes to stand for. */
+BKT_NODISCARD int bkt_alias_note_attr(struct bkt_edits *e, const struct bkt_id *obj, const struct bkt_attr *a,
+                                      struct bkt_err *err);
+/** Another writer's object stands for ours, which was @p was: bkt_alias_settle() shall delete it. */
+void bkt_alias_doom(struct bkt_domain *d, const struct bkt_id *ours, const struct bkt_object *was);
+void bkt_alias_free_doomed(struct bkt_edits *e); /* the objects stay in the store */
+/** The end of a flush: elements get the other writers' ids (bkt_alias_fn), then our objects are deleted.
+ *  @param stored  everything that names the other objects is stored; else ours stay for another flush
+ *  @return BKT_OK; the failure of on_alias, after which ours stay as well */
+BKT_NODISCARD int bkt_alias_settle(struct bkt_domain *d, bool stored, struct bkt_err *err);
+
+/* ---- absent.c: objects that can't be stored hold up only changes that depend on them ---- */
+
+/** New objects that are left in @p d's changes after all were tried: links to them wait, also links that were
+ *  just stored. */
+BKT_NODISCARD int bkt_absent_note(struct bkt_domain *d, struct bkt_err *err);
+/** Objects that gained a link which isn't stored: links to them that are to be removed wait. */
+BKT_NODISCARD int bkt_unmoved_note(struct bkt_domain *d, struct bkt_err *err);
+/** End all this waiting: every object is tried again. */
+void bkt_absent_clear(struct bkt_edits *e);
+
+/** The object in memory becomes the version in c->text, which was written, or read, as version @p etag, with
+ *  changes of other writers.  The caller sets the object's own ETag. */
+BKT_NODISCARD int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, const char *etag, struct bkt_err *err);
+/** Whether the store reports that the domain exists and the object doesn't; false if it reports neither. */
+bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id);
+/** Write the folders and the document of a new domain. */
+BKT_NODISCARD int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err);
+/** Delete the objects of the domain that this new one has replaced. */
+BKT_NODISCARD int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err);
+
+/* ---- stale.c ---- */
+
+/** Part of a flush: delete what HSDS made of the domain's objects, if it exists and the objects have
+ *  changed. */
+BKT_NODISCARD int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err);
+
+/* ---- create.c ---- */
+
+/** Delete all objects of a version 1 domain in the store of @p d.
+ *  @param root  its root; another than that of @p d, unless @p d is to be deleted */
+BKT_NODISCARD int bkt_remove_v1(struct bkt_domain *d, const struct bkt_id *root, struct bkt_err *err);
+
+/* ---- remove.c ---- */
+
+/** Whether a deletion failed because the store refuses it, so that a retry is useless. */
+bool bkt_edit_refused(int rc);
+
+/** An object that is to be deleted, and the outcome. */
+struct bkt_gone {
+    const struct bkt_id     *id;
+    const struct bkt_object *o; /* required for datasets of version 1; else may be NULL */
+    int                      rc;
+    struct bkt_err          *err; /* when rc < 0; bkt_gone_fini() */
+};
+/** Delete everything that the store has of @p n objects, many requests at once.  A refusal of the store
+ *  doesn't stop the others.  Any other failure does, and the objects that weren't tried get the same
+ *  failure. */
+void bkt_remove_objects(struct bkt_store *st, struct bkt_gone *v, size_t n);
+void bkt_gone_fini(struct bkt_gone *v, size_t n);
+
+#endif

@@ -1,0 +1,139 @@
+/* The document of a new domain is stored last of all, and makes the domain visible. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/json/acl.h"
+#include "schema/edit/edit_impl.h"
+#include "base/trace.h"
+
+/* One folder after the other, outermost first.  A search ends at the nearest folder that has a document,
+ * so a killed writer must not leave one without documents above it.  That is a round trip for each folder,
+ * once. */
+static int write_folders(struct bkt_domain *d, struct bkt_err *err)
+{
+    struct bkt_edits *e = d->edits;
+    for (size_t i = 0; i < e->n_folders; i++) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};
+        if (bkt_domain_doc_key(e->folders[i], &key) < 0)
+            BKT_NOMEM(err);
+        /* the domain's access list has the entries of the nearest folder's list that a folder would have,
+         * too */
+        BKT_PASS(bkt_folder_emit(d->doc.owner, &d->doc, d->doc.created, &text, err));
+        int rc = bkt_store_put(d->store, bkt_buf_str(&key), text.ptr, text.len, NULL, "*", NULL, err);
+        if (rc < 0 && rc != BKT_EPRECOND)
+            BKT_FAIL(err, rc, "folder %s can't be made", e->folders[i]);
+        if (rc < 0)
+            bkt_err_clear(err);
+    }
+    return BKT_OK;
+}
+
+/* Another document is stored now.  BKT_OK: it is ours (its answer was lost), or is to be replaced as well.
+ * Ours is recognised by its root: its other contents may have changed since it was sent. */
+static int judge_doc(struct bkt_domain *d, const char *key, bool *ours, struct bkt_err *err)
+{
+    struct bkt_edits     *e   = d->edits;
+    struct bkt_req        r   = {.op = BKT_GET, .key = key, .len = BKT_WHOLE};
+    struct bkt_domain_doc doc = {.n_acls = 0};
+    int rc = bkt_store_run(d->store, &r, 1, err);
+    *ours  = false;
+    if (rc == BKT_ENOENT) { /* deleted meanwhile */
+        bkt_err_clear(err);
+        rc = BKT_OK;
+        free(e->old_etag);
+        e->old_etag = NULL;
+    } else if (rc == BKT_OK && (rc = bkt_domain_doc_parse(r.body.ptr, r.body.len, &doc, err)) == BKT_OK) {
+        *ours = strcmp(doc.root.text, d->doc.root.text) == 0;
+        if (*ours) {
+            rc = BKT_OK;
+        } else if (!e->replace || !doc.root.text[0]) {
+            rc = BKT_ERR(err, BKT_EEXIST, "%s: another writer has made it meanwhile", d->name);
+        } else {
+            free(e->old_etag);
+            e->old_etag = strdup(r.etag);
+            e->old_root = doc.root; /* never our own, since its objects would be deleted */
+            rc          = e->old_etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        }
+        bkt_domain_doc_fini(&doc);
+    }
+    bkt_req_fini(&r);
+    return rc;
+}
+
+/* Note the root's members, if they are few. */
+static void note_first(struct bkt_domain *d)
+{
+    const struct bkt_object *root = NULL;
+    d->doc.n_first                = 0;
+    if (bkt_objects_get(d->objects, &d->doc.root, &root, NULL) < 0)
+        return;
+    const struct bkt_links *l = bkt_links_settle(&root->group.links);
+    for (size_t i = 0; root->kind == BKT_GROUP && l->n <= BKT_FIRST_MAX && i < l->n; i++)
+        if (l->v[i].cls == BKT_L_HARD)
+            d->doc.first[d->doc.n_first++] = l->v[i].id;
+    bkt_object_release(root);
+}
+
+static int head(struct bkt_domain *d, const char *key)
+{
+    struct bkt_req r  = {.op = BKT_HEAD, .key = key};
+    int            rc = bkt_store_run(d->store, &r, 1, NULL);
+    bkt_req_fini(&r);
+    return rc;
+}
+
+/* In this order: if the store comes back between the two requests, the object isn't taken for missing. */
+bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf doc = {0}, object = {0};
+    return bkt_domain_doc_key(d->path, &doc) == BKT_OK && bkt_id_key(id, &object) == BKT_OK && head(d, bkt_buf_str(&doc)) == BKT_OK &&
+           head(d, bkt_buf_str(&object)) == BKT_ENOENT;
+}
+
+int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};
+    struct bkt_edits *e    = d->edits;
+    bool              ours = false;
+    int               rc   = BKT_EPRECOND;
+    BKT_PASS(write_folders(d, err));
+    if (bkt_domain_doc_key(d->path, &key) < 0)
+        BKT_NOMEM(err);
+    note_first(d);
+    BKT_PASS(bkt_domain_doc_emit(&d->doc, &text, err));
+    /* each loss means that another writer has made, replaced or removed this domain: it ends after 100 in a
+     * row */
+    for (unsigned tries = 0; !ours && rc == BKT_EPRECOND && tries < 100; tries++) {
+        bkt_err_clear(err);
+        rc = bkt_store_put(d->store, bkt_buf_str(&key), text.ptr, text.len, e->old_etag && *e->old_etag ? e->old_etag : NULL,
+                           e->old_etag ? NULL : "*", NULL, err);
+        if (rc == BKT_EPRECOND) {
+            bkt_err_clear(err);
+            BKT_PASS(judge_doc(d, bkt_buf_str(&key), &ours, err));
+        }
+    }
+    if (rc < 0 && !ours)
+        BKT_FAIL(err, rc, "%s can't be written", bkt_buf_str(&key));
+    e->fresh = false;
+    if (e->counted)
+        bkt_registry_count_fresh(-1);
+    e->counted = false;
+    bkt_trace(BKT_TRACE_SCHEMA, "domain %s is stored", d->name);
+    return BKT_OK;
+}
+
+int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err)
+{
+    struct bkt_edits *e = d->edits;
+    if (!e->old_root.text[0] || e->fresh)
+        return BKT_OK;
+    bool v2 = bkt_id_is_v2(&e->old_root);
+    int  rc = v2 ? bkt_remove_tree(d->store, &e->old_root, err) : bkt_remove_v1(d, &e->old_root, err);
+    if (rc == BKT_OK || bkt_edit_refused(rc)) /* a refused deletion isn't repeated for ever */
+        memset(&e->old_root, 0, sizeof e->old_root);
+    BKT_TRY(err, rc, "%s is stored, but not everything that it replaces is deleted%s", d->name,
+            !bkt_edit_refused(rc) ? ""
+            : v2                  ? "; the rest stays in the store without a link to it: `h5bucket verify` finds it"
+                                  : "; the rest stays in the store without a link to it");
+    return BKT_OK;
+}

@@ -1,0 +1,129 @@
+/* Bounds for changes: a program that makes or changes a million objects without a flush must not keep them
+ * all in memory.
+ *
+ * If changes exceed setting meta_cache, those of objects that nobody holds are stored, least recently touched
+ * ones first.  So a group that is just being filled isn't written again and again.
+ *
+ *   new objects       nothing stored leads to them before the group that links them is flushed.  So readers
+ *                     see no difference, and a killed writer leaves orphans
+ *   stored objects    attributes, comments and counts: no other object has to be stored before
+ *   links, extents    in the order of a flush only, chunks first: the layer that knows the chunks calls
+ *                     bkt_domain_flush_early() if bkt_domain_is_full() returns true
+ *
+ * Held objects stay in memory, as do groups with all their links, which are one object each. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "schema/edit/edit_impl.h"
+#include "base/num.h"
+#include "schema/model/object_life.h"
+#include "base/trace.h"
+
+#define LIMIT_MIN (1u << 20) /* as for write_cache: with less, each change would be a PUT */
+
+static uint64_t limit_of(const struct bkt_domain *d) { return bkt_max_u64(d->set.meta_cache, LIMIT_MIN); }
+
+static bool has_any(const struct bkt_map *m) { return m && bkt_map_count(m) > 0; }
+
+/* Whether it has references besides those of the cache and the change, or is to be removed. */
+static bool is_held(const struct bkt_change *c) { return c->removed || bkt_object_refs(c->obj) > 2; }
+
+static bool is_wanted(struct bkt_domain *d, const struct bkt_change *c)
+{
+    uint64_t links = 0;
+    return c->keep || c->obj->extra_refs || (bkt_domain_link_count(d, &c->id, &links, NULL) == BKT_OK && links > 0);
+}
+
+/* Whether something was kept: then only a flush helps. */
+static bool has_kept(const struct bkt_change *c)
+{
+    return c->kept_links || c->kept_attrs || c->reread;
+}
+
+static bool is_ordered(const struct bkt_change *c) { return !c->is_new && (has_any(c->links) || c->extent); }
+
+static bool is_spillable(struct bkt_domain *d, const struct bkt_change *c)
+{
+    if (is_held(c) || is_ordered(c) || has_kept(c))
+        return false;
+    if (c->is_new)
+        return !c->tried && strcmp(c->id.text, d->doc.root.text) != 0 && is_wanted(d, c);
+    return has_any(c->attrs) || c->comment || c->refs || c->uses || c->numbers;
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const struct bkt_change *const *x = a, *const *y = b;
+    return (*x)->serial < (*y)->serial ? -1 : (*x)->serial > (*y)->serial;
+}
+
+/* Changes that can be stored now; the caller's, free().  NULL: out of memory.
+ * @param ordered  receives the bytes that only a flush could release */
+static struct bkt_change **spillable(struct bkt_domain *d, size_t *n, uint64_t *ordered)
+{
+    struct bkt_map     *changes = d->edits->changes;
+    struct bkt_change **v       = calloc(bkt_map_count(changes) + 1, sizeof(void *));
+    const void         *key;
+    size_t              pos = 0, len;
+    void               *val;
+    while (v && bkt_map_next(changes, &pos, &key, &len, &val)) {
+        struct bkt_change *c = val;
+        if (is_spillable(d, c))
+            v[(*n)++] = c;
+        else if (!is_held(c) && is_ordered(c))
+            *ordered += c->bytes;
+    }
+    return v;
+}
+
+void bkt_edit_spill(struct bkt_domain *d)
+{
+    struct bkt_edits *e       = d->edits;
+    uint64_t          limit   = limit_of(d), ordered = 0;
+    size_t            n       = 0;
+    if (e->dirty_bytes <= limit || e->dirty_bytes < e->spill_at || bkt_edits_foreign(d))
+        return;
+    BKT_CLEANUP(bkt_freep) struct bkt_change **v = spillable(d, &n, &ordered);
+    if (v && n) {
+        struct bkt_err err = {.n = 0};
+        qsort((void *)v, n, sizeof(void *), by_age);
+        n           = n / 2 + n % 2;
+        e->spilling = true;
+        if (bkt_flush_some(d, v, n, false, &err) < 0)
+            bkt_trace(BKT_TRACE_SCHEMA, "%s: changes can't be stored yet: %s", d->name, err.n ? err.frame[0].msg : "");
+        e->spilling = false;
+    }
+    bkt_trace(BKT_TRACE_SCHEMA, "%s: %zu objects are stored early", d->name, n);
+    /* a quarter of the limit: less takes longer, more takes more memory */
+    e->spill_at = e->dirty_bytes + limit / 4;
+    /* below half the limit, the next spills still make room by themselves; above, each would find less than
+     * it leaves */
+    e->ordered  = ordered >= limit / 2;
+}
+
+bool bkt_domain_is_full(struct bkt_domain *d)
+{
+    bkt_edit_spill(d);
+    return d->edits->ordered && d->edits->dirty_bytes > limit_of(d) && !bkt_edits_foreign(d);
+}
+
+/* ---- after a fork ---- */
+
+bool bkt_edits_foreign(const struct bkt_domain *d)
+{
+    const struct bkt_edits *e = d->edits;
+    return e && e->pid && e->pid != getpid() &&
+           (e->fresh || e->old_root.text[0] || e->gone.n || e->unnamed || e->n_doomed ||
+            bkt_map_count(e->changes) > 0);
+}
+
+int bkt_edits_own(struct bkt_domain *d, struct bkt_err *err)
+{
+    struct bkt_edits *e = d->edits;
+    if (bkt_edits_foreign(d))
+        BKT_FAIL(err, BKT_EACCES, "%s can't be changed here: process %ld, which this one was forked from, had changes that were not "
+                 "flushed; flush before fork(), or open the file in the new process", d->name, (long)e->pid);
+    e->pid = getpid();
+    return BKT_OK;
+}

@@ -1,0 +1,142 @@
+/* Ids of ours that other writers' objects stand for: all mentions of our object mean the other one.
+ *
+ * Our objects stay in the store until all mentions there are replaced.  So a writer that is killed leaves no
+ * link to a deleted object. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/edit/edit_impl.h"
+#include "base/list.h"
+#include "schema/json/schema_json.h"
+#include "schema/json/replace_ids.h"
+#include "base/trace.h"
+
+static bool any(const struct bkt_edits *e)
+{
+    return e && e->alias && bkt_map_count(e->alias) > 0;
+}
+
+const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_id *id)
+{
+    const struct bkt_id *to = any(d->edits) ? bkt_map_get(d->edits->alias, id->text, BKT_ID_LEN) : NULL;
+    return to ? to : id;
+}
+
+/* Ids keep their length, so text is changed in place.  Each begins with a letter and '-', whatever its kind
+ * and version. */
+bool bkt_alias_bytes(const struct bkt_edits *e, void *p, size_t n)
+{
+    char *text = p;
+    bool found = false;
+    for (size_t i = 1; any(e) && i + BKT_ID_LEN <= n + 1; i++) {
+        const struct bkt_id *to = text[i] == '-' ? bkt_map_get(e->alias, text + i - 1, BKT_ID_LEN) : NULL;
+        if (to)
+            memcpy(text + i - 1, to->text, BKT_ID_LEN);
+        found |= to != NULL;
+    }
+    return found;
+}
+
+bool bkt_edit_name_theirs(const struct bkt_domain *d, void *p, size_t n)
+{
+    return bkt_alias_bytes(d->edits, p, n);
+}
+
+void bkt_edit_stand_in(const struct bkt_domain *d, struct bkt_id *id)
+{
+    const struct bkt_id *to = bkt_alias_of(d, id);
+    if (to != id)
+        *id = *to;
+}
+
+int bkt_alias_json(const struct bkt_edits *e, json_t **j, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+    json_t *now = NULL;
+    if (!any(e))
+        return BKT_OK;
+    BKT_PASS(bkt_json_dump(*j, &text, err));
+    if (!bkt_alias_bytes(e, text.ptr, text.len))
+        return BKT_OK;
+    BKT_PASS(bkt_json_load(text.ptr, text.len, &now, err));
+    json_decref(*j);
+    *j = now;
+    return BKT_OK;
+}
+
+/* ---- objects with attributes that name others ---- */
+
+static int note_namer(struct bkt_edits *e, const struct bkt_id *obj)
+{
+    void *was = NULL;
+    struct bkt_id *copy = malloc(sizeof *copy);
+    if (!copy || (!e->namers && !(e->namers = bkt_map_new())) ||
+        bkt_map_put(e->namers, obj->text, BKT_ID_LEN, copy, &was) < 0) {
+        free(copy);
+        return BKT_ENOMEM;
+    }
+    *copy = *obj;
+    free(was);
+    return BKT_OK;
+}
+
+int bkt_alias_note_attr(struct bkt_edits *e, const struct bkt_id *obj, const struct bkt_attr *a,
+                        struct bkt_err *err)
+{
+    if (!e->fresh && a->type && bkt_reroot_needs(a->type) && note_namer(e, obj) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* ---- our objects are deleted last ---- */
+
+void bkt_alias_doom(struct bkt_domain *d, const struct bkt_id *ours, const struct bkt_object *was)
+{
+    struct bkt_edits *e = d->edits;
+    if (was->kind == BKT_DATATYPE) /* stored things may be of the type */
+        return;
+    if (bkt_list_room(&e->doomed, e->n_doomed, &e->doomed_cap, sizeof *e->doomed) < 0) {
+        bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays in the store without a link to it", d->name,
+                  ours->text);
+        return;
+    }
+    e->doomed[e->n_doomed++] = (struct bkt_doomed){.id = *ours, .o = bkt_object_retain(was)};
+}
+
+void bkt_alias_free_doomed(struct bkt_edits *e)
+{
+    for (size_t i = 0; i < e->n_doomed; i++)
+        bkt_object_release(e->doomed[i].o);
+    free(e->doomed);
+    e->doomed = NULL;
+    e->n_doomed = e->doomed_cap = 0;
+}
+
+/* Nothing leads to these objects, so they do no harm if they stay. */
+static void delete_doomed(struct bkt_domain *d)
+{
+    struct bkt_edits *e = d->edits;
+    struct bkt_gone *gone = calloc(e->n_doomed, sizeof *gone);
+    for (size_t i = 0; gone && i < e->n_doomed; i++)
+        gone[i] = (struct bkt_gone){.id = &e->doomed[i].id, .o = e->doomed[i].o};
+    if (gone)
+        bkt_remove_objects(d->store, gone, e->n_doomed);
+    for (size_t i = 0; i < e->n_doomed; i++)
+        if (!gone || gone[i].rc < 0)
+            bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays in the store without a link to it", d->name,
+                      e->doomed[i].id.text);
+    if (gone)
+        bkt_gone_fini(gone, e->n_doomed);
+    bkt_alias_free_doomed(e);
+}
+
+int bkt_alias_settle(struct bkt_domain *d, bool stored, struct bkt_err *err)
+{
+    struct bkt_edits *e = d->edits;
+    if (e->unnamed && e->on_alias)
+        BKT_PASS(e->on_alias(d, e->on_adopt_arg, err));
+    e->unnamed = false;
+    if (stored && e->n_doomed)
+        delete_doomed(d);
+    return BKT_OK;
+}

@@ -1,0 +1,326 @@
+/* The number of hard links to an object.  The schema stores no counts.  So the groups are walked once, in
+ * waves of concurrent requests (link_count=all), or only groups that were read anyway are counted
+ * (link_count=known). */
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "schema/edit/edit_impl.h"
+
+/* Groups asked for ahead of the one that is counted: as many as there are connections. */
+#define WAVE 256
+
+struct bkt_links_count {
+    pthread_mutex_t lock; /* guards all; held while the groups are walked */
+    bool            known_only, complete;
+    bool            once; /* all were counted at some time */
+    struct bkt_map *counts; /* id -> number of links, in place of a pointer */
+    /* groups counted or queued -> a number made of their version, in place of a pointer */
+    struct bkt_map *seen;
+    struct bkt_map *own;    /* objects made here while not everything is counted: their counts are right */
+};
+
+struct bkt_links_count *bkt_links_count_new(const struct bkt_domain *d)
+{
+    struct bkt_links_count *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    (void)pthread_mutex_init(&c->lock, NULL);
+    c->known_only = d->set.link_count && strcmp(d->set.link_count, "known") == 0;
+    c->counts     = bkt_map_new();
+    c->seen       = bkt_map_new();
+    c->own        = bkt_map_new();
+    if (!c->counts || !c->seen || !c->own) {
+        bkt_links_count_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void bkt_links_count_free(struct bkt_links_count *c)
+{
+    if (!c)
+        return;
+    bkt_map_free(c->counts, NULL);
+    bkt_map_free(c->seen, NULL);
+    bkt_map_free(c->own, NULL);
+    (void)pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+static int add_some(struct bkt_links_count *c, const struct bkt_id *id, int by)
+{
+    intptr_t n = (intptr_t)bkt_map_get(c->counts, id->text, BKT_ID_LEN);
+    return bkt_map_put(c->counts, id->text, BKT_ID_LEN, (void *)(n + by), NULL); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+#define UNKNOWN 1 /* in place of a version's number */
+
+static uintptr_t number_of(const char *etag)
+{
+    size_t      n;
+    const char *bare = bkt_etag_bare(etag ? etag : "", &n);
+    return n ? (uintptr_t)XXH3_64bits(bare, n) | 2 : UNKNOWN; /* never 0, nor UNKNOWN */
+}
+
+static int set_version(struct bkt_links_count *c, const struct bkt_id *id, uintptr_t number)
+{
+    return bkt_map_put(c->seen, id->text, BKT_ID_LEN, (void *)number, NULL); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+/* Note a group; @p first: whether it is new. */
+static int see(struct bkt_links_count *c, const struct bkt_id *id, bool *first)
+{
+    *first = !bkt_map_get(c->seen, id->text, BKT_ID_LEN);
+    return *first ? set_version(c, id, UNKNOWN) : BKT_OK;
+}
+
+/* Count the links of one group; new groups are queued. */
+static int count_group(struct bkt_links_count *c, const struct bkt_object *o, struct bkt_ids *q)
+{
+    (void)bkt_links_settle(&o->group.links);
+    for (size_t i = 0; i < o->group.links.n; i++) {
+        const struct bkt_link *l = &o->group.links.v[i];
+        bool                   first;
+        if (l->cls != BKT_L_HARD)
+            continue;
+        BKT_PASS(add_some(c, &l->id, 1));
+        if (!q || bkt_id_kind(&l->id) != BKT_GROUP)
+            continue;
+        BKT_PASS(see(c, &l->id, &first));
+        if (first)
+            BKT_PASS(bkt_ids_add(q, &l->id));
+    }
+    return BKT_OK;
+}
+
+void bkt_links_count_note(const struct bkt_object *o, void *count)
+{
+    struct bkt_links_count *c = count;
+    bool                    first;
+    if (!c->known_only || o->kind != BKT_GROUP)
+        return;
+    (void)pthread_mutex_lock(&c->lock);
+    if (see(c, &o->id, &first) == BKT_OK && first && count_group(c, o, NULL) == BKT_OK)
+        (void)set_version(c, &o->id, number_of(o->etag));
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static int walk_one(struct bkt_domain *d, struct bkt_links_count *c, const struct bkt_id *id, struct bkt_ids *q,
+                    struct bkt_err *err)
+{
+    const struct bkt_object *o   = NULL;
+    struct bkt_err           why = {.n = 0};
+    int                      rc  = bkt_objects_get(d->objects, id, &o, &why);
+    if (rc == BKT_ENOENT) /* a link to a missing object: nothing to count */
+        return BKT_OK;
+    if (rc < 0)
+        BKT_TRY(err, bkt_err_copy(err, rc, &why), "counting hard links (link_count=known counts without reading all groups)");
+    rc = count_group(c, o, q);
+    if (rc == BKT_OK)
+        rc = set_version(c, id, number_of(o->etag));
+    bkt_object_release(o);
+    if (rc < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* Groups that are held without a link to them: their links count as well. */
+static int push_held(const struct bkt_domain *d, struct bkt_links_count *c, struct bkt_ids *q)
+{
+    BKT_CLEANUP(bkt_ids_fini) struct bkt_ids held = {0};
+    BKT_PASS(bkt_ids_add_keys(&held, d->edits->changes));
+    BKT_PASS(bkt_ids_add_keys(&held, d->edits->loose));
+    for (size_t i = 0; i < held.n; i++) {
+        bool first;
+        if (bkt_id_kind(&held.v[i]) != BKT_GROUP)
+            continue;
+        BKT_PASS(see(c, &held.v[i], &first));
+        if (first)
+            BKT_PASS(bkt_ids_add(q, &held.v[i]));
+    }
+    return BKT_OK;
+}
+
+/* Breadth first from the root; the next WAVE groups of the queue are always under way. */
+static int walk(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err *err)
+{
+    struct bkt_ids q     = {0};
+    size_t         ahead = 0;
+    bool           first;
+    int            rc = see(c, &d->doc.root, &first) < 0 || bkt_ids_add(&q, &d->doc.root) < 0 ? BKT_ENOMEM : push_held(d, c, &q);
+    for (size_t i = 0; rc == BKT_OK && i < q.n; i++) {
+        size_t until = q.n < i + WAVE ? q.n : i + WAVE;
+        if (ahead < until) {
+            bkt_objects_prefetch(d->objects, q.v + ahead, until - ahead);
+            ahead = until;
+        }
+        struct bkt_id id = q.v[i]; /* the queue may move */
+        rc               = walk_one(d, c, &id, &q, err);
+    }
+    bkt_ids_fini(&q);
+    return rc;
+}
+
+/* Count anew; after a failure everything is as before. */
+static int count_all(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err *err)
+{
+    struct bkt_map *counts = c->counts, *seen = c->seen;
+    c->counts = bkt_map_new();
+    c->seen   = bkt_map_new();
+    int rc    = c->counts && c->seen ? walk(d, c, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    bkt_map_free(rc < 0 ? c->counts : counts, NULL);
+    bkt_map_free(rc < 0 ? c->seen : seen, NULL);
+    if (rc < 0) {
+        c->counts = counts;
+        c->seen   = seen;
+    }
+    c->complete = rc == BKT_OK;
+    c->once |= c->complete;
+    return rc;
+}
+
+static bool is_known(const struct bkt_links_count *c, const struct bkt_id *id)
+{
+    return c->complete || bkt_map_get(c->own, id->text, BKT_ID_LEN);
+}
+
+static uint64_t count_of(const struct bkt_domain *d, const struct bkt_links_count *c, const struct bkt_id *id)
+{
+    intptr_t n = (intptr_t)bkt_map_get(c->counts, id->text, BKT_ID_LEN);
+    return (uint64_t)(n > 0 ? n : 0) + (strcmp(id->text, d->doc.root.text) == 0);
+}
+
+int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_t *out, struct bkt_err *err)
+{
+    struct bkt_links_count *c  = d->links;
+    int                     rc = BKT_OK;
+    (void)pthread_mutex_lock(&c->lock);
+    if (!c->known_only && !is_known(c, id))
+        rc = count_all(d, c, err);
+    *out = count_of(d, c, id);
+    (void)pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+/* ---- under change ---- */
+
+void bkt_links_count_begin(struct bkt_links_count *c) { c->complete = c->once = true; }
+
+int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o)
+{
+    bool first;
+    int  rc = BKT_OK;
+    (void)pthread_mutex_lock(&c->lock);
+    if (!c->complete)
+        rc = bkt_map_put(c->own, o->id.text, BKT_ID_LEN, c, NULL);
+    if (rc == BKT_OK && o->kind == BKT_GROUP && (rc = see(c, &o->id, &first)) == BKT_OK)
+        rc = count_group(c, o, NULL);
+    (void)pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+int bkt_links_count_own(struct bkt_links_count *c, const struct bkt_id *id)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    int rc = bkt_map_put(c->own, id->text, BKT_ID_LEN, c, NULL);
+    (void)pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+bool bkt_links_count_is_own(struct bkt_links_count *c, const struct bkt_id *id)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    bool own = bkt_map_get(c->own, id->text, BKT_ID_LEN) != NULL;
+    (void)pthread_mutex_unlock(&c->lock);
+    return own;
+}
+
+int bkt_links_count_change(struct bkt_links_count *c, const struct bkt_id *id, int by)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    int rc = add_some(c, id, by);
+    (void)pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+int bkt_links_count_merge(struct bkt_links_count *c, const struct bkt_links *was, const struct bkt_links *is)
+{
+    int rc = BKT_OK;
+    (void)bkt_links_settle(was);
+    (void)bkt_links_settle(is);
+    (void)pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; rc == BKT_OK && i < was->n; i++)
+        if (was->v[i].cls == BKT_L_HARD)
+            rc = add_some(c, &was->v[i].id, -1);
+    for (size_t i = 0; rc == BKT_OK && i < is->n; i++) {
+        const struct bkt_link *l = &is->v[i];
+        if (l->cls != BKT_L_HARD)
+            continue;
+        rc = add_some(c, &l->id, 1);
+        if (bkt_id_kind(&l->id) == BKT_GROUP && !bkt_map_get(c->seen, l->id.text, BKT_ID_LEN))
+            c->complete = false; /* its links aren't counted */
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+void bkt_links_count_version(struct bkt_links_count *c, const struct bkt_id *group, const char *etag)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    if (bkt_map_get(c->seen, group->text, BKT_ID_LEN))
+        (void)set_version(c, group, number_of(etag)); /* its entry is there: nothing has to be allocated */
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+void bkt_links_count_moved(struct bkt_links_count *c, const struct bkt_id *group, const char *from, const char *to)
+{
+    uintptr_t number = number_of(from);
+    (void)pthread_mutex_lock(&c->lock);
+    if (number != UNKNOWN && (uintptr_t)bkt_map_get(c->seen, group->text, BKT_ID_LEN) == number)
+        (void)set_version(c, group, number_of(to));
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *group, const char *etag)
+{
+    uintptr_t number = number_of(etag);
+    (void)pthread_mutex_lock(&c->lock);
+    uintptr_t counted = (uintptr_t)bkt_map_get(c->seen, group->text, BKT_ID_LEN);
+    bool      stale   = counted ? counted != number || number == UNKNOWN : c->once;
+    (void)pthread_mutex_unlock(&c->lock);
+    return stale;
+}
+
+uint64_t bkt_links_count_known(struct bkt_links_count *c, const struct bkt_id *id)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    intptr_t n = (intptr_t)bkt_map_get(c->counts, id->text, BKT_ID_LEN);
+    (void)pthread_mutex_unlock(&c->lock);
+    return (uint64_t)(n > 0 ? n : 0);
+}
+
+size_t bkt_links_count_groups(struct bkt_links_count *c)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    size_t n = bkt_map_count(c->seen);
+    (void)pthread_mutex_unlock(&c->lock);
+    return n;
+}
+
+void bkt_links_count_forget(struct bkt_links_count *c)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    c->complete = false;
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+bool bkt_links_count_is_sure(struct bkt_domain *d, const struct bkt_id *id)
+{
+    struct bkt_links_count *c = d->links;
+    (void)pthread_mutex_lock(&c->lock);
+    bool sure = !c->known_only || is_known(c, id);
+    (void)pthread_mutex_unlock(&c->lock);
+    return sure;
+}

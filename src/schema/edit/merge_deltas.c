@@ -1,0 +1,464 @@
+/* Deltas put on top of an object as it is stored, whoever wrote it; unknown keys are kept. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/edit/edit_impl.h"
+#include "schema/json/schema_json.h"
+
+/* The member @p key of @p j, an object; made if it is missing. */
+static int member(json_t *j, const char *key, json_t **out)
+{
+    *out = json_object_get(j, key);
+    if (json_is_object(*out))
+        return BKT_OK;
+    *out = json_object();
+    return bkt_json_set(j, key, *out);
+}
+
+void bkt_names_add(struct bkt_names *names, const char *name)
+{
+    size_t at = strlen(names->text);
+    if (at + strlen(name) + 5 < sizeof names->text)
+        (void)snprintf(names->text + at, sizeof names->text - at, "%s'%s'", at ? ", " : "", name);
+    names->n++;
+}
+
+/* Set @p value (taken) as @p name.  An existing entry keeps its place; one that was removed and made again
+ * goes to the end. */
+static int set_entry(json_t *in, const char *name, json_t *value, const json_t *old)
+{
+    if (old && bkt_json_seconds(old, "created") != bkt_json_seconds(value, "created"))
+        if (bkt_json_del_named(in, name) < 0) {
+            json_decref(value);
+            return BKT_ENOMEM;
+        }
+    return bkt_json_set_named(in, name, value);
+}
+
+/* Whether two entries are equal, apart from their times and numbers. */
+static bool says_same(const json_t *a, const json_t *b)
+{
+    static const char *const except[] = {"created", "h5order"};
+    json_t *x = json_copy((json_t *)(uintptr_t)a), *y = json_copy((json_t *)(uintptr_t)b);
+    for (size_t i = 0; x && y && i < BKT_COUNT(except); i++) {
+        (void)json_object_del(x, except[i]);
+        (void)json_object_del(y, except[i]);
+    }
+    bool same = x && y && json_equal(x, y);
+    json_decref(x);
+    json_decref(y);
+    return same;
+}
+
+static bool numbers_links(const struct bkt_object *o) { return o->kind == BKT_GROUP && (o->track_order & 1); }
+static bool numbers_attrs(const struct bkt_object *o) { return o->attr_track_order & 1; }
+
+/* Apply one delta.  An entry to be added may be there already and equal, from a PUT whose answer was lost or
+ * from another writer: that is as good.  Returns a failure, or enum bkt_kept.
+ * @param number  its number here; BKT_UNNUMBERED: no order is tracked */
+static int apply(struct bkt_change *c, json_t *in, const char *name, enum bkt_delta delta, json_t *value,
+                 uint32_t number)
+{
+    json_t *old = NULL;
+    int     rc  = bkt_json_get_named(in, name, &old);
+    if (rc < 0 || delta == BKT_DELTA_REMOVE) {
+        json_decref(value);
+        c->same &= !old;
+        return rc < 0 ? rc : bkt_json_del_named(in, name);
+    }
+    if (old && delta == BKT_DELTA_ADD) {
+        bool same = says_same(old, value);
+        json_decref(value);
+        return same ? BKT_KEPT_NOT : BKT_KEPT_CLASH;
+    }
+    c->same = false;
+    if (number != BKT_UNNUMBERED && bkt_order_say(value, number) < 0) {
+        json_decref(value);
+        return BKT_ENOMEM;
+    }
+    return set_entry(in, name, value, old);
+}
+
+static bool is_in(const struct bkt_map *ids, const json_t *link)
+{
+    const char *id = ids ? json_string_value(json_object_get(link, "id")) : NULL;
+    return id && bkt_map_get(ids, id, strlen(id));
+}
+
+/* The target of a link, as text: an id, or a file and a path. */
+static int target_of(const json_t *link, struct bkt_buf *out)
+{
+    const char *id = json_string_value(json_object_get(link, "id"));
+    const char *file = json_string_value(json_object_get(link, "h5domain"));
+    const char *path = json_string_value(json_object_get(link, "h5path"));
+    return id ? bkt_buf_add_str(out, id) : bkt_buf_addf(out, "%s\n%s", file ? file : "", path ? path : "");
+}
+
+static bool is_target_in(const struct bkt_map *targets, const json_t *link)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf to = {0};
+    return targets && link && target_of(link, &to) == BKT_OK && bkt_map_get(targets, to.ptr, to.len);
+}
+
+/* Whether a delta has to wait: it adds a link to an object that isn't stored, or it removes the only stored
+ * link to a moved object.  A group that was stored with the former kind of link loses it again. */
+static int link_waits(const struct bkt_edits *e, struct bkt_change *c, json_t *in, const char *name,
+                      enum bkt_delta delta, const json_t *value, bool *waits)
+{
+    json_t *old = NULL;
+    BKT_PASS(bkt_json_get_named(in, name, &old));
+    *waits = is_in(e->absent, value);
+    if (*waits && is_in(e->absent, old)) {
+        c->same = false;
+        return bkt_json_del_named(in, name);
+    }
+    *waits |= delta != BKT_DELTA_ADD && (is_in(e->unmoved, old) || is_target_in(c->taken, old));
+    return BKT_OK;
+}
+
+/* Whether @p name is another writer's in the stored object: neither free, nor a link to the same target
+ * already. */
+static bool is_taken(json_t *links, json_t *user, const char *name, const char *to)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf theirs = {0};
+    json_t *old = NULL;
+    if (user && bkt_json_get_named(user, name, &old) == BKT_OK && old)
+        return true;
+    if (!links || bkt_json_get_named(links, name, &old) < 0 || !old)
+        return false;
+    return target_of(old, &theirs) < 0 || strcmp(bkt_buf_str(&theirs), to) != 0;
+}
+
+static int note_taken(struct bkt_change *c, json_t *links, json_t *user, const struct bkt_link *l,
+                      struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf to = {0};
+    BKT_PASS(bkt_link_emit(l, &value, err));
+    BKT_PASS(target_of(value, &to));
+    if (!is_taken(links, user, l->name, bkt_buf_str(&to)))
+        return BKT_OK;
+    if (!c->taken && !(c->taken = bkt_map_new()))
+        return BKT_ENOMEM;
+    return bkt_map_put(c->taken, to.ptr, to.len, c, NULL);
+}
+
+/* A link that was renamed within a group, and can't have its new name, keeps its old one. */
+static int find_taken(struct bkt_change *c, const json_t *stored, struct bkt_err *err)
+{
+    json_t *links = json_object_get(stored, "links"), *user = json_object_get(stored, "h5links");
+    const void *key;
+    size_t pos = 0, n;
+    void *v;
+    bkt_map_free(c->taken, NULL);
+    c->taken = NULL;
+    if (!bkt_change_loses_links(c))
+        return BKT_OK;
+    while (bkt_map_next(c->links, &pos, &key, &n, &v)) {
+        BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
+        const struct bkt_link *l = name ? bkt_links_find(&c->obj->group.links, name) : NULL;
+        if (!name)
+            return BKT_ENOMEM;
+        if ((enum bkt_delta)(uintptr_t)v == BKT_DELTA_ADD && l && l->cls <= BKT_L_EXTERNAL)
+            BKT_PASS(note_taken(c, links, user, l, err));
+    }
+    return BKT_OK;
+}
+
+/* The name may be in the other of the two lists of links. */
+static int replay_other(struct bkt_change *c, json_t *other, const char *name, enum bkt_delta delta)
+{
+    json_t *there = NULL;
+    if (!other || bkt_json_get_named(other, name, &there) < 0 || !there)
+        return BKT_KEPT_NOT;
+    if (delta == BKT_DELTA_ADD)
+        return BKT_KEPT_CLASH;
+    c->same = false;
+    return bkt_json_del_named(other, name);
+}
+
+static int note_theirs(struct bkt_change *c, json_t *in, const char *name)
+{
+    json_t *old = NULL;
+    struct bkt_id *id = malloc(sizeof *id);
+    void *was = NULL;
+    int rc = id ? bkt_json_get_named(in, name, &old) : BKT_ENOMEM;
+    const char *to = rc == BKT_OK ? json_string_value(json_object_get(old, "id")) : NULL;
+    if (rc == BKT_OK && to && bkt_id_set(id, to)) {
+        rc = c->theirs || (c->theirs = bkt_map_new()) ? bkt_map_put(c->theirs, name, strlen(name), id, &was)
+                                                      : BKT_ENOMEM;
+        id = rc == BKT_OK ? was : id;
+    }
+    free(id);
+    return rc;
+}
+
+static int replay_link(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,
+                       json_t *stored, struct bkt_err *err)
+{
+    const struct bkt_link *l = bkt_links_find(&c->obj->group.links, name);
+    json_t                *value = NULL, *in = NULL;
+    bool user = l && l->cls == BKT_L_USER, waits = false;
+    if (l && delta != BKT_DELTA_REMOVE)
+        BKT_PASS(bkt_link_emit(l, &value, err));
+    int rc = member(stored, user ? "h5links" : "links", &in);
+    if (rc == BKT_OK && (e->absent || e->unmoved || c->taken))
+        rc = link_waits(e, c, in, name, delta, value, &waits);
+    if (rc == BKT_OK && waits)
+        rc = BKT_KEPT_WAITS;
+    if (rc == BKT_OK)
+        rc = replay_other(c, json_object_get(stored, user ? "links" : "h5links"), name, delta);
+    if (rc != BKT_OK) {
+        json_decref(value);
+        return rc;
+    }
+    rc = apply(c, in, name, value ? delta : BKT_DELTA_REMOVE, value,
+               l && numbers_links(c->obj) ? l->seq : BKT_UNNUMBERED);
+    return rc == BKT_KEPT_CLASH && note_theirs(c, in, name) < 0 ? BKT_ENOMEM : rc;
+}
+
+static int attr_value(const struct bkt_edits *e, const struct bkt_attr *a, json_t **out, struct bkt_err *err)
+{
+    BKT_PASS(bkt_attr_emit(a, out, err));
+    int rc = bkt_alias_json(e, out, err);
+    if (rc < 0) {
+        json_decref(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+int bkt_replay_compare(struct bkt_edits *e, struct bkt_change *c, const char *name, const json_t *stored,
+                       bool *fits, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
+    const struct bkt_attr *a = bkt_attrs_find(&c->obj->attrs, name);
+    json_t *in = json_object_get(stored, "attributes"), *old = NULL;
+    *fits = true;
+    if (!a || (enum bkt_delta)(uintptr_t)bkt_map_get(c->attrs, name, strlen(name)) != BKT_DELTA_ADD || !in)
+        return BKT_OK;
+    BKT_PASS(bkt_json_get_named(in, name, &old));
+    if (!old)
+        return BKT_OK;
+    BKT_PASS(attr_value(e, a, &value, err));
+    *fits = says_same(old, value);
+    return BKT_OK;
+}
+
+/* Our own attribute is recognised by its time: it may be there from a PUT whose answer was lost. */
+static int note_equal(struct bkt_change *c, json_t *in, const char *name, const struct bkt_attr *a,
+                      const json_t *value)
+{
+    json_t *old = NULL;
+    BKT_PASS(bkt_json_get_named(in, name, &old));
+    if (!old || !a->type->committed.text[0] || !says_same(old, value) ||
+        bkt_json_seconds(old, "created") == bkt_json_seconds(value, "created"))
+        return BKT_OK;
+    if (!c->equal && !(c->equal = bkt_map_new()))
+        return BKT_ENOMEM;
+    return bkt_map_put(c->equal, name, strlen(name), c, NULL);
+}
+
+static int replay_attr(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,
+                       json_t *stored, struct bkt_err *err)
+{
+    const struct bkt_attr *a     = bkt_attrs_find(&c->obj->attrs, name);
+    json_t                *value = NULL, *in = NULL;
+    if (c->held && bkt_map_get(c->held, name, strlen(name)))
+        return BKT_KEPT_WAITS;
+    if (a && delta != BKT_DELTA_REMOVE)
+        BKT_PASS(attr_value(e, a, &value, err));
+    int rc = member(stored, "attributes", &in);
+    if (rc == BKT_OK && value && delta == BKT_DELTA_ADD)
+        rc = note_equal(c, in, name, a, value);
+    if (rc < 0) {
+        json_decref(value);
+        return rc;
+    }
+    return apply(c, in, name, value ? delta : BKT_DELTA_REMOVE, value,
+                 a && numbers_attrs(c->obj) ? a->seq : BKT_UNNUMBERED);
+}
+
+typedef int replay_fn(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,
+                      json_t *stored, struct bkt_err *err);
+
+static int keep(struct bkt_map **kept, const char *name, size_t n, enum bkt_kept why)
+{
+    if (!*kept && !(*kept = bkt_map_new()))
+        return BKT_ENOMEM;
+    return bkt_map_put(*kept, name, n, (void *)(uintptr_t)why, NULL); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static int replay_names(struct bkt_edits *e, struct bkt_change *c, struct bkt_map *deltas,
+                        struct bkt_map **kept, replay_fn *fn, json_t *stored, struct bkt_err *err)
+{
+    const void *key;
+    size_t      pos = 0, n;
+    void       *v;
+    bkt_map_free(*kept, NULL);
+    *kept = NULL;
+    while (deltas && bkt_map_next(deltas, &pos, &key, &n, &v)) {
+        BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
+        int rc = name ? fn(e, c, name, (enum bkt_delta)(uintptr_t)v, stored, err) : BKT_ENOMEM;
+        if (rc > 0)
+            rc = keep(kept, name, n, (enum bkt_kept)rc);
+        if (rc < 0)
+            return rc;
+    }
+    return BKT_OK;
+}
+
+/* Changes of a count that are remembered, the last one of each writer.  So many other writers' changes may
+ * come between a PUT whose answer is lost and the check whether it succeeded. */
+#define REFS_KEPT 64
+
+/* The part of our change that the stored count has already, from a PUT whose answer was lost.  Its note is
+ * removed. */
+static json_int_t take_note(json_t *notes, const char *id)
+{
+    for (size_t i = 0; i < json_array_size(notes); i++) {
+        const json_t *one = json_array_get(notes, i);
+        const char   *who = json_string_value(json_array_get(one, 0));
+        json_int_t    n   = json_integer_value(json_array_get(one, 1));
+        if (who && strcmp(who, id) == 0) {
+            (void)json_array_remove(notes, i);
+            return n;
+        }
+    }
+    return 0;
+}
+
+static int add_note(json_t *notes, const char *id, json_int_t n)
+{
+    json_t *one = json_array();
+    /* our earlier note: a writer that changes again knows the outcome of its last change */
+    for (size_t i = json_array_size(notes); i-- > 0;) {
+        const char *who = json_string_value(json_array_get(json_array_get(notes, i), 0));
+        if (who && strncmp(who, id, BKT_REFS_WHO) == 0)
+            (void)json_array_remove(notes, i);
+    }
+    while (json_array_size(notes) >= REFS_KEPT)
+        (void)json_array_remove(notes, 0);
+    if (!one || bkt_json_push(one, json_string(id)) < 0 || bkt_json_push(one, json_integer(n)) < 0) {
+        json_decref(one);
+        return BKT_ENOMEM;
+    }
+    return bkt_json_push(notes, one);
+}
+
+/* Unlike all other changes, a change of a count must not be applied twice. */
+static int replay_count(const struct bkt_change *c, json_t *stored, const char *key, const char *by, int64_t change, json_int_t *n)
+{
+    const json_t *old   = json_object_get(stored, key);
+    json_t       *notes = json_object_get(stored, by);
+    *n                  = json_is_integer(old) ? json_integer_value(old) : 0;
+    if (!change && !notes)
+        return BKT_OK;
+    if (!json_is_array(notes)) {
+        notes = json_array();
+        BKT_PASS(bkt_json_set(stored, by, notes));
+    }
+    *n += change - take_note(notes, c->refs_id);
+    *n = *n > 0 ? *n : 0;
+    return add_note(notes, c->refs_id, change);
+}
+
+static int replay_counts(const struct bkt_change *c, json_t *stored)
+{
+    json_int_t n;
+    BKT_PASS(replay_count(c, stored, "h5refcount", "h5refby", c->refs, &n));
+    (void)json_object_del(stored, "h5refcount");
+    if (n)
+        BKT_PASS(bkt_json_set(stored, "h5refcount", json_integer(n)));
+    if (!json_is_integer(json_object_get(stored, "h5uses"))) /* unknown in the store, and so unknown here */
+        return BKT_OK;
+    BKT_PASS(replay_count(c, stored, "h5uses", "h5useby", c->uses, &n));
+    return bkt_json_set(stored, "h5uses", json_integer(n));
+}
+
+static int replay_own(struct bkt_change *c, json_t *stored)
+{
+    c->same &= !c->comment && !c->refs_id[0] && !c->numbers;
+    if (c->comment) {
+        (void)json_object_del(stored, "h5comment");
+        if (c->obj->comment)
+            BKT_PASS(bkt_json_set(stored, "h5comment", bkt_json_new_str(c->obj->comment)));
+    }
+    return c->refs_id[0] ? replay_counts(c, stored) : BKT_OK;
+}
+
+/* ---- numbers in the order of creation: stored numbers stay, ours follow ---- */
+
+struct numbers {
+    uint32_t link, attr; /* the next ones, as stored */
+};
+
+static int spell_numbers(const struct bkt_object *o, json_t *stored, struct numbers *n)
+{
+    json_t *links[] = {json_object_get(stored, "links"), json_object_get(stored, "h5links")};
+    json_t *attrs   = json_object_get(stored, "attributes");
+    n->link         = bkt_order_next(stored, "h5nextlink");
+    n->attr         = bkt_order_next(stored, "h5nextattr");
+    if (numbers_links(o))
+        BKT_PASS(bkt_order_spell(links, BKT_COUNT(links), &n->link));
+    return numbers_attrs(o) ? bkt_order_spell(&attrs, 1, &n->attr) : BKT_OK;
+}
+
+/* A writer that changes the version it knows has the right number; another writer's version may be ahead. */
+static uint32_t next_of(const struct bkt_change *c, uint32_t stored, uint32_t ours)
+{
+    return c->foreign && stored > ours ? stored : ours;
+}
+
+static int abridge_numbers(const struct bkt_change *c, json_t *stored, const struct numbers *n)
+{
+    const struct bkt_object *o       = c->obj;
+    json_t                  *links[] = {json_object_get(stored, "links"), json_object_get(stored, "h5links")};
+    json_t                  *attrs   = json_object_get(stored, "attributes");
+    if (numbers_links(o))
+        BKT_PASS(bkt_order_abridge(links, BKT_COUNT(links), stored, "h5nextlink", next_of(c, n->link, o->group.links.next)));
+    return numbers_attrs(o) ? bkt_order_abridge(&attrs, 1, stored, "h5nextattr", next_of(c, n->attr, o->attrs.next)) : BKT_OK;
+}
+
+static int replay_new_link(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,
+                           json_t *stored, struct bkt_err *err)
+{
+    return delta == BKT_DELTA_ADD ? replay_link(e, c, name, delta, stored, err) : BKT_OK;
+}
+
+static int replay_deltas(struct bkt_edits *e, struct bkt_change *c, json_t *stored, bool new_links,
+                         struct bkt_err *err)
+{
+    struct numbers n;
+    c->same = true;
+    bkt_map_free(c->theirs, free);
+    c->theirs = NULL;
+    BKT_PASS(spell_numbers(c->obj, stored, &n));
+    if (c->obj->kind == BKT_GROUP && !new_links)
+        BKT_PASS(find_taken(c, stored, err));
+    if (c->obj->kind == BKT_GROUP)
+        BKT_PASS(replay_names(e, c, c->links, &c->kept_links, new_links ? replay_new_link : replay_link,
+                              stored, err));
+    if (!new_links) {
+        bkt_map_free(c->equal, NULL);
+        c->equal = NULL;
+        BKT_PASS(bkt_renamed_hold(e, c, stored, err));
+        BKT_PASS(replay_names(e, c, c->attrs, &c->kept_attrs, replay_attr, stored, err));
+    }
+    BKT_PASS(abridge_numbers(c, stored, &n));
+    if (!new_links && c->extent && !c->extent->waits) {
+        c->same = false;
+        BKT_PASS(bkt_replay_extent(c, stored, err));
+    }
+    return new_links ? BKT_OK : replay_own(c, stored);
+}
+
+int bkt_replay(struct bkt_edits *e, struct bkt_change *c, json_t *stored, bool new_links, struct bkt_err *err)
+{
+    int rc = replay_deltas(e, c, stored, new_links, err);
+    if (rc == BKT_OK && !c->same)
+        rc = bkt_json_set(stored, "lastModified", bkt_json_new_real(bkt_edit_now(e)));
+    if (rc == BKT_ENOMEM)
+        BKT_NOMEM(err);
+    return rc;
+}

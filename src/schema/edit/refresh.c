@@ -1,0 +1,66 @@
+/* Seeing changes of other writers; forgetting our own. */
+#include <string.h>
+
+#include "schema/edit/edit_impl.h"
+#include "schema/model/object_life.h"
+#include "schema/json/schema_json.h"
+
+static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
+    c->foreign = true;
+    BKT_PASS(bkt_json_load(r->body.ptr, r->body.len, &j, err));
+    BKT_PASS(bkt_replay(d->edits, c, j, false, err));
+    bkt_buf_clear(&c->text);
+    BKT_PASS(bkt_json_dump(j, &c->text, err));
+    BKT_PASS(bkt_change_adopt(d, c, r->etag, err));
+    bkt_buf_fini(&c->text);
+    bkt_buf_fini(&c->obj->stored);
+    if (bkt_object_set_etag(c->obj, r->etag) < 0 || bkt_buf_add(&c->obj->stored, r->body.ptr, r->body.len) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+int bkt_domain_refresh(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
+    struct bkt_change  clean = {.id = *id};
+    if (c && (c->is_new || c->removed))
+        return BKT_OK;
+    const struct bkt_object *o = NULL;
+    BKT_PASS(bkt_domain_get(d, id, &o, err));
+    clean.obj = (struct bkt_object *)(uintptr_t)o;
+    if (bkt_id_key(id, &key) < 0) {
+        bkt_object_release(o);
+        BKT_NOMEM(err);
+    }
+    struct bkt_req r  = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE, .if_none_match = o->etag};
+    int            rc = bkt_store_run(d->store, &r, 1, err);
+    if (rc == BKT_ENOTMOD) {
+        bkt_err_clear(err);
+        rc = BKT_OK;
+    } else if (rc == BKT_OK) {
+        rc = merge_fresh(d, c ? c : &clean, &r, err);
+    }
+    bkt_buf_fini(&clean.text);
+    bkt_req_fini(&r);
+    bkt_object_release(o);
+    return rc;
+}
+
+void bkt_domain_discard(struct bkt_domain *d)
+{
+    const void *key;
+    size_t      pos = 0, n;
+    void       *v;
+    while (bkt_map_next(d->edits->changes, &pos, &key, &n, &v)) {
+        struct bkt_change *c = v;
+        bkt_objects_drop(d->objects, &c->id, false);
+        bkt_change_forget(d, c);
+    }
+    d->edits->fresh       = false;
+    d->edits->dirty_bytes = 0;
+    memset(&d->edits->old_root, 0, sizeof d->edits->old_root);
+    bkt_links_count_forget(d->links);
+}

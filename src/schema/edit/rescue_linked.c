@@ -1,0 +1,252 @@
+/* Before removed objects are deleted: objects that another writer has linked since are kept.
+ *
+ * This program may have read a group's links hours ago.  One LIST of the domain's groups shows, by their
+ * ETags, which groups have changed since they were counted (links.c).  These are read.  An object that one of
+ * them links is no longer removed, and neither are objects that only it leads to.  Links made between this
+ * check and the end of the flush are not seen. */
+#include <string.h>
+
+#include "schema/edit/edit_impl.h"
+#include "schema/model/object_life.h"
+#include "schema/json/schema_json.h"
+#include "base/trace.h"
+
+#define WAVE     256  /* groups read at once, as many as there are connections */
+#define A_PAGE   1000 /* keys in an answer of S3: more groups are listed in parts, side by side */
+#define SHARDS   16
+
+struct spare {
+    struct bkt_domain *d;
+    struct bkt_map    *gone;    /* id -> struct bkt_change of the objects to be deleted */
+    /* kept types -> uses that their forgotten change had taken away, as a negative number */
+    struct bkt_map    *unused;
+    struct bkt_ids     changed; /* groups to be read */
+    struct bkt_ids     stays;   /* objects that are kept; nothing is done about them before all are known */
+    struct bkt_ids     uses;    /* committed types of these objects, once for each use */
+};
+
+static void spare_fini(struct spare *s)
+{
+    bkt_map_free(s->gone, NULL);
+    bkt_map_free(s->unused, NULL);
+    bkt_ids_fini(&s->changed);
+    bkt_ids_fini(&s->stays);
+    bkt_ids_fini(&s->uses);
+}
+
+/* Collect the objects to be deleted that other writers may know. */
+static int collect_gone(struct spare *s, struct bkt_err *err)
+{
+    const void *key;
+    size_t      pos = 0, n;
+    void       *v;
+    s->gone   = bkt_map_new();
+    s->unused = bkt_map_new();
+    if (!s->gone || !s->unused)
+        BKT_NOMEM(err);
+    while (bkt_map_next(s->d->edits->changes, &pos, &key, &n, &v)) {
+        const struct bkt_change *c = v;
+        if (c->removed && !c->is_new && bkt_map_put(s->gone, key, n, v, NULL) < 0)
+            BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+/* ---- groups that have changed since they were counted ---- */
+
+static int on_listed(const struct bkt_listed *e, void *arg)
+{
+    struct spare *s = arg;
+    struct bkt_id id;
+    if (!bkt_id_of_key(&s->d->doc.root, e->key, &id) || bkt_map_get(s->gone, id.text, BKT_ID_LEN) ||
+        !bkt_links_count_is_stale(s->d->links, &id, e->etag))
+        return BKT_OK;
+    return bkt_ids_add(&s->changed, &id);
+}
+
+static int list_groups(struct spare *s, struct bkt_err *err)
+{
+    char        prefix[SHARDS + 1][40];
+    const char *prefixes[SHARDS + 1];
+    const char *root = s->d->doc.root.text + 2;
+    size_t      n    = 0;
+    bool        many = bkt_links_count_groups(s->d->links) > A_PAGE;
+    (void)snprintf(prefix[n++], sizeof prefix[0], "db/%.17s/.group.json", root);
+    for (unsigned i = 0; i < (many ? SHARDS : 1); i++)
+        (void)snprintf(prefix[n++], sizeof prefix[0], many ? "db/%.17s/g/%x" : "db/%.17s/g/", root, i);
+    for (size_t i = 0; i < n; i++)
+        prefixes[i] = prefix[i];
+    return bkt_store_list_each(s->d->store, prefixes, n, on_listed, s, err);
+}
+
+/* ---- their targets ---- */
+
+static int spare_one(struct spare *s, const struct bkt_id *id)
+{
+    if (!bkt_map_del(s->gone, id->text, BKT_ID_LEN))
+        return BKT_OK;
+    bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays, since another writer has linked it", s->d->name, id->text);
+    return bkt_ids_add(&s->stays, id);
+}
+
+static bool loses(const struct bkt_change *c, const char *name)
+{
+    enum bkt_delta is = c && c->links ? (enum bkt_delta)(uintptr_t)bkt_map_get(c->links, name, strlen(name)) : BKT_DELTA_NONE;
+    return is == BKT_DELTA_REMOVE || is == BKT_DELTA_REPLACE;
+}
+
+/* Links that are known here already, since their group was read again after the object was removed. */
+static int spare_counted(struct spare *s)
+{
+    BKT_CLEANUP(bkt_ids_fini) struct bkt_ids ids = {0};
+    BKT_PASS(bkt_ids_add_keys(&ids, s->gone));
+    for (size_t i = 0; i < ids.n; i++)
+        if (bkt_links_count_known(s->d->links, &ids.v[i]) > 0)
+            BKT_PASS(spare_one(s, &ids.v[i]));
+    return BKT_OK;
+}
+
+/* Keep targets of hard links of a stored group, unless this flush takes the links away. */
+static int spare_members(struct spare *s, const struct bkt_object *o)
+{
+    const struct bkt_change *c = bkt_map_get(s->d->edits->changes, o->id.text, BKT_ID_LEN);
+    const struct bkt_links  *l = bkt_links_settle(&o->group.links);
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].cls == BKT_L_HARD && !loses(c, l->v[i].name))
+            BKT_PASS(spare_one(s, &l->v[i].id));
+    return BKT_OK;
+}
+
+/* Keep the types of a kept object and, if it is a group, its members. */
+static int keep_what_it_needs(struct spare *s, const struct bkt_object *o)
+{
+    const struct bkt_id *type;
+    size_t               pos = 0;
+    while ((type = bkt_object_next_type(o, &pos))) {
+        BKT_PASS(spare_one(s, type));
+        BKT_PASS(bkt_ids_add(&s->uses, type));
+    }
+    return o->kind == BKT_GROUP ? spare_members(s, o) : BKT_OK;
+}
+
+typedef int on_object(struct spare *s, const struct bkt_object *o);
+
+static int look_at(struct spare *s, const struct bkt_id *id, const struct bkt_req *r, on_object *fn, struct bkt_err *err)
+{
+    struct bkt_object *o = NULL;
+    if (r->rc == BKT_ENOENT)
+        return BKT_OK;
+    if (r->rc < 0)
+        return bkt_err_copy(err, r->rc, r->err);
+    BKT_PASS(bkt_object_parse(r->body.ptr, r->body.len, id, &o, err));
+    int rc = fn(s, o);
+    bkt_object_release(o);
+    if (rc < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* Read objects as they are stored: the cache doesn't have removed ones any more. */
+static int read_wave(struct spare *s, const struct bkt_id *ids, size_t n, on_object *fn, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
+    struct bkt_id own[WAVE]; /* the list of these ids may grow and move */
+    if (bkt_reqs_init(&reqs, n) < 0)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++) {
+        own[i]    = ids[i];
+        reqs.v[i] = (struct bkt_req){.op = BKT_GET, .len = BKT_WHOLE};
+        if (bkt_id_key(&own[i], &reqs.keys[i]) < 0)
+            BKT_NOMEM(err);
+    }
+    bkt_reqs_run(s->d->store, &reqs);
+    for (size_t i = 0; i < n; i++)
+        BKT_PASS(look_at(s, &own[i], &reqs.v[i], fn, err));
+    return BKT_OK;
+}
+
+/* Read all of a list, which may grow meanwhile. */
+static int read_all(struct spare *s, const struct bkt_ids *l, on_object *fn, struct bkt_err *err)
+{
+    for (size_t i = 0, n; i < l->n; i += n) {
+        n = l->n - i < WAVE ? l->n - i : WAVE;
+        BKT_PASS(read_wave(s, l->v + i, n, fn, err));
+    }
+    return BKT_OK;
+}
+
+/* ---- undoing the removal ---- */
+
+/* A number is stored in place of a pointer. */
+static int set_unused(struct spare *s, const struct bkt_id *type, intptr_t n)
+{
+    return bkt_map_put(s->unused, type->text, BKT_ID_LEN, (void *)n, NULL); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+/* Undo removals.  The members of a removed group have lost a link each, so its counted links aren't right. */
+static void put_back(struct spare *s)
+{
+    for (size_t i = 0; i < s->stays.n; i++) {
+        const struct bkt_id *id = &s->stays.v[i];
+        struct bkt_change   *c  = bkt_map_get(s->d->edits->changes, id->text, BKT_ID_LEN);
+        if (c->uses < 0 && set_unused(s, id, (intptr_t)c->uses) < 0)
+            bkt_trace(BKT_TRACE_SCHEMA, "%s: uses of %s aren't counted: out of memory", s->d->name, id->text);
+        bkt_objects_drop(s->d->objects, id, false);
+        bkt_change_forget(s->d, c);
+        bkt_links_count_version(s->d->links, id, "");
+    }
+    bkt_links_count_forget(s->d->links);
+}
+
+/* A removal has taken away a use of the type, in a change of the type, or in one that was forgotten since. */
+static int use_again(struct spare *s, const struct bkt_id *type, struct bkt_err *err)
+{
+    intptr_t n = (intptr_t)bkt_map_get(s->unused, type->text, BKT_ID_LEN);
+    if (!n)
+        return bkt_edit_use(s->d, type, 1, err);
+    if (set_unused(s, type, n + 1) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* Other objects that used a kept type are deleted: take these uses away. */
+static int use_less(struct spare *s, struct bkt_err *err)
+{
+    const void *key;
+    size_t      pos = 0, n;
+    void       *v;
+    while (bkt_map_next(s->unused, &pos, &key, &n, &v)) {
+        struct bkt_id type = {{0}};
+        memcpy(type.text, key, BKT_ID_LEN);
+        if (v)
+            BKT_PASS(bkt_edit_use(s->d, &type, (int)(intptr_t)v, err));
+    }
+    return BKT_OK;
+}
+
+static int find_all(struct spare *s, struct bkt_err *err)
+{
+    if (spare_counted(s) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(list_groups(s, err));
+    BKT_PASS(read_all(s, &s->changed, spare_members, err));
+    return read_all(s, &s->stays, keep_what_it_needs, err);
+}
+
+int bkt_edit_spare(struct bkt_domain *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(spare_fini) struct spare s = {.d = d};
+    if (d->edits->fresh || !bkt_id_is_v2(&d->doc.root) || strcmp(d->set.writers, "one") == 0)
+        return BKT_OK;
+    BKT_PASS(collect_gone(&s, err));
+    if (bkt_map_count(s.gone) == 0)
+        return BKT_OK;
+    BKT_TRY(err, find_all(&s, err), "%s: can't look for other writers' links to removed objects",
+            d->name);
+    if (!s.stays.n)
+        return BKT_OK;
+    put_back(&s);
+    for (size_t i = 0; i < s.uses.n; i++)
+        BKT_PASS(use_again(&s, &s.uses.v[i], err));
+    return use_less(&s, err);
+}

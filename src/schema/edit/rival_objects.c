@@ -1,0 +1,510 @@
+/* Several writers made the same thing at once.
+ *
+ * The later writer finds the name taken in the stored group.  Both writers may have made the object while
+ * they had the domain open, and the two may be equal but for possible additions (attributes, links, elements,
+ * a larger extent).  Then the earlier object stands for the later one:
+ *
+ *   elements                     are put into the earlier object, as by any writer of a part of them
+ *                                (bkt_adopt_fn)
+ *   attributes, links, a larger extent
+ *                                become changes of the earlier object, which may collide there in turn
+ *   holders of the later object  hold the earlier one: its struct gets another id
+ *   mentions of the later object become mentions of the earlier one (alias.c)
+ *
+ * When all that is stored, the later object, which nothing leads to, is deleted.  In all other cases the
+ * later writer keeps its object, and each of its flushes fails. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/edit/edit_impl.h"
+#include "base/list.h"
+#include "base/num.h"
+#include "schema/model/object_life.h"
+#include "schema/json/schema_json.h"
+#include "base/trace.h"
+
+/* A name that two objects have. */
+struct rival {
+    struct bkt_id group, ours, theirs;
+    char *name;
+    struct bkt_buf key;
+    bool settled;
+};
+struct rivals {
+    struct rival *v;
+    struct bkt_req *reqs;
+    size_t n, cap;
+};
+
+static void rivals_fini(struct rivals *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        free(r->v[i].name);
+        bkt_buf_fini(&r->v[i].key);
+        if (r->reqs)
+            bkt_req_fini(&r->reqs[i]);
+    }
+    free(r->v);
+    free(r->reqs);
+}
+
+/* ---- which there are ---- */
+
+static int add_rival(struct rivals *r, const struct bkt_change *c, const char *name, size_t n,
+                     const struct bkt_id *theirs)
+{
+    char *copy = strndup(name, n);
+    const struct bkt_link *l = copy ? bkt_links_find(&c->obj->group.links, copy) : NULL;
+    if (!copy)
+        return BKT_ENOMEM;
+    if (!l || l->cls != BKT_L_HARD || bkt_id_kind(&l->id) != bkt_id_kind(theirs)) {
+        free(copy);
+        return BKT_OK;
+    }
+    if (bkt_list_room(&r->v, r->n, &r->cap, sizeof *r->v) < 0) {
+        free(copy);
+        return BKT_ENOMEM;
+    }
+    r->v[r->n++] = (struct rival){.group = c->id, .ours = l->id, .theirs = *theirs, .name = copy};
+    return bkt_id_key(theirs, &r->v[r->n - 1].key);
+}
+
+static int find_rivals(struct bkt_domain *d, struct rivals *r)
+{
+    const void *key, *name;
+    size_t pos = 0, n, len;
+    void *v, *theirs;
+    while (bkt_map_next(d->edits->changes, &pos, &key, &n, &v)) {
+        const struct bkt_change *c = v;
+        for (size_t at = 0; c->theirs && c->kept_links && bkt_map_next(c->theirs, &at, &name, &len, &theirs);)
+            if (bkt_map_get(c->kept_links, name, len)) /* it wasn't taken back since */
+                BKT_PASS(add_rival(r, c, name, len, theirs));
+    }
+    return BKT_OK;
+}
+
+static int fetch(struct bkt_domain *d, struct rivals *r, struct bkt_err *err)
+{
+    if (!(r->reqs = calloc(r->n, sizeof *r->reqs)))
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < r->n; i++)
+        r->reqs[i] = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&r->v[i].key), .len = BKT_WHOLE};
+    (void)bkt_store_run(d->store, r->reqs, r->n, NULL);
+    return BKT_OK;
+}
+
+/* ---- whether they are equal ---- */
+
+/* Keys that are an object's own, or that writers may add to it. */
+static const char *const own_keys[] = {
+    "id",         "root",       "created", "lastModified", "attributes", "links",  "h5links",   "h5nextlink",
+    "h5nextattr", "h5refcount", "h5refby", "h5uses",       "h5useby",    "h5trim", "h5written", "h5comment"};
+
+static int essence(const void *text, size_t n, json_t **out, struct bkt_err *err)
+{
+    BKT_PASS(bkt_json_load(text, n, out, err));
+    for (size_t i = 0; i < BKT_COUNT(own_keys); i++)
+        (void)json_object_del(*out, own_keys[i]);
+    return BKT_OK;
+}
+
+/* If both may grow in the same way, one of them may have grown already. */
+static bool spaces_agree(const struct bkt_space *a, const struct bkt_space *b)
+{
+    if (a->cls != b->cls || a->rank != b->rank)
+        return false;
+    for (unsigned i = 0; a->cls == BKT_S_SIMPLE && i < a->rank; i++)
+        if (a->maxdims[i] != b->maxdims[i])
+            return false;
+    return true;
+}
+
+static bool are_equal(const struct bkt_domain *d, const struct bkt_object *ours,
+                      const struct bkt_object *theirs, const struct bkt_req *r)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+    BKT_CLEANUP(bkt_json_decrefp) json_t *a = NULL;
+    BKT_CLEANUP(bkt_json_decrefp) json_t *b = NULL;
+    if (ours->kind != theirs->kind ||
+        (ours->kind == BKT_DATASET && !spaces_agree(&ours->dset.space, &theirs->dset.space)))
+        return false;
+    if (bkt_object_emit(ours, &text, NULL) < 0)
+        return false;
+    (void)bkt_alias_bytes(d->edits, text.ptr, text.len);
+    if (essence(text.ptr, text.len, &a, NULL) < 0 || essence(r->body.ptr, r->body.len, &b, NULL) < 0)
+        return false;
+    if (ours->kind == BKT_DATASET) {
+        (void)json_object_del(a, "shape");
+        (void)json_object_del(b, "shape");
+    }
+    return json_equal(a, b);
+}
+
+/* ---- links and values that name ours ---- */
+
+struct mention {
+    struct bkt_id obj;
+    bool link;
+    char *name;
+};
+struct mentions {
+    const struct bkt_id *of, *group;
+    const char *except; /* the link in `group`, which is settled anyway */
+    struct mention *v;
+    size_t n, cap, n_links;
+    bool fixed; /* in a fill value, which can't be changed */
+};
+
+static void mentions_fini(struct mentions *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        free(m->v[i].name);
+    free(m->v);
+}
+
+static int add_mention(struct mentions *m, const struct bkt_object *o, bool link, const char *name)
+{
+    BKT_PASS(bkt_list_room(&m->v, m->n, &m->cap, sizeof *m->v));
+    m->v[m->n] = (struct mention){o->id, link, strdup(name)};
+    m->n_links += link;
+    return m->v[m->n++].name ? BKT_OK : BKT_ENOMEM;
+}
+
+static bool mentions_id(const struct bkt_buf *value, const struct bkt_id *id)
+{
+    return value->len >= BKT_ID_LEN && memmem(value->ptr, value->len, id->text, BKT_ID_LEN);
+}
+
+static int find_in_attrs(const struct bkt_object *o, struct mentions *m)
+{
+    const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
+    for (size_t i = 0; i < a->n; i++)
+        if (mentions_id(&a->v[i].value, m->of))
+            BKT_PASS(add_mention(m, o, false, a->v[i].name));
+    return BKT_OK;
+}
+
+static int find_mentions(const struct bkt_object *o, void *arg)
+{
+    struct mentions *m = arg;
+    const struct bkt_links *l = o->kind == BKT_GROUP ? bkt_links_settle(&o->group.links) : NULL;
+    bool same = strcmp(o->id.text, m->group->text) == 0;
+    m->fixed |= o->kind == BKT_DATASET && mentions_id(&o->dset.fill, m->of);
+    for (size_t i = 0; l && i < l->n; i++)
+        if (l->v[i].cls == BKT_L_HARD && strcmp(l->v[i].id.text, m->of->text) == 0 &&
+            !(same && strcmp(l->v[i].name, m->except) == 0))
+            BKT_PASS(add_mention(m, o, true, l->v[i].name));
+    return find_in_attrs(o, m);
+}
+
+/* Stored attributes of objects that the cache may have evicted since. */
+static int find_in_namers(struct bkt_domain *d, struct mentions *m, struct bkt_err *err)
+{
+    size_t pos = 0, n;
+    const void *key;
+    void *v;
+    while (d->edits->namers && bkt_map_next(d->edits->namers, &pos, &key, &n, &v)) {
+        const struct bkt_object *o = NULL;
+        struct bkt_err why = {.n = 0};
+        int rc = bkt_domain_get(d, v, &o, &why);
+        if (rc == BKT_ENOENT)
+            continue;
+        if (rc < 0)
+            return bkt_err_copy(err, rc, &why);
+        rc = find_in_attrs(o, m);
+        bkt_object_release(o);
+        if (rc < 0)
+            BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+/* Links and values that name ours, stored or not, are stored again with the other writer's id. */
+static int mention_theirs(struct bkt_domain *d, const struct mentions *m, const struct bkt_id *theirs,
+                          struct bkt_err *err)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        struct bkt_change *c;
+        const struct mention *x = &m->v[i];
+        BKT_PASS(bkt_change_of(d, &x->obj, &c, err));
+        if (x->link) {
+            struct bkt_link *l = (struct bkt_link *)(uintptr_t)bkt_links_find(&c->obj->group.links, x->name);
+            l->id = *theirs;
+            if (bkt_links_count_change(d->links, m->of, -1) < 0 ||
+                bkt_links_count_change(d->links, theirs, 1) < 0)
+                BKT_NOMEM(err);
+        } else { /* here too, since its JSON may be base64 */
+            struct bkt_attr *a = (struct bkt_attr *)(uintptr_t)bkt_attrs_find(&c->obj->attrs, x->name);
+            if (a)
+                (void)bkt_alias_bytes(d->edits, a->value.ptr, a->value.len);
+        }
+        BKT_PASS(bkt_change_note_again(d, &x->obj, x->link, x->name, err));
+    }
+    return BKT_OK;
+}
+
+/* ---- theirs stands for ours ---- */
+
+static int add_alias(struct bkt_edits *e, const struct bkt_id *ours, const struct bkt_id *theirs)
+{
+    struct bkt_id *to = malloc(sizeof *to);
+    void *was = NULL;
+    if (!to || (!e->alias && !(e->alias = bkt_map_new())) ||
+        bkt_map_put(e->alias, ours->text, BKT_ID_LEN, to, &was) < 0) {
+        free(to);
+        return BKT_ENOMEM;
+    }
+    *to = *theirs;
+    free(was);
+    return BKT_OK;
+}
+
+/* Attributes and links of ours become changes of the other writer's object. */
+static int move_attrs(struct bkt_domain *d, struct bkt_change *c, struct bkt_attrs *from, struct bkt_err *err)
+{
+    (void)bkt_attrs_settle(from);
+    while (from->n) {
+        struct bkt_attr one = {0}, theirs = {0};
+        BKT_CLEANUP(bkt_freep) char *name = strdup(bkt_attrs_settle(from)->v[0].name);
+        if (!name || bkt_attrs_remove(from, name, &one) < 0)
+            BKT_NOMEM(err);
+        if (bkt_attrs_find(&c->obj->attrs, name) && bkt_attrs_remove(&c->obj->attrs, name, &theirs) < 0) {
+            bkt_attr_fini(&one);
+            BKT_NOMEM(err);
+        }
+        bkt_attr_fini(&theirs);
+        int rc = bkt_edit_attr(d, &c->id, &one, BKT_ATTR_CREATE, err);
+        bkt_attr_fini(&one);
+        BKT_PASS(rc);
+    }
+    return BKT_OK;
+}
+
+static int move_links(struct bkt_domain *d, struct bkt_change *c, struct bkt_links *from, struct bkt_err *err)
+{
+    while (bkt_links_settle(from)->n) {
+        struct bkt_link one = {0}, theirs = {0};
+        BKT_CLEANUP(bkt_freep) char *name = strdup(from->v[0].name);
+        if (!name || bkt_links_remove(from, name, &one) < 0)
+            BKT_NOMEM(err);
+        if (bkt_links_find(&c->obj->group.links, name) &&
+            bkt_links_remove(&c->obj->group.links, name, &theirs) < 0) {
+            bkt_link_fini(&one);
+            BKT_NOMEM(err);
+        }
+        if (theirs.cls == BKT_L_HARD && theirs.id.text[0] &&
+            bkt_links_count_change(d->links, &theirs.id, -1) < 0)
+            BKT_NOMEM(err);
+        bkt_link_fini(&theirs);
+        if (one.cls == BKT_L_HARD && bkt_links_count_change(d->links, &one.id, -1) < 0) /* ours led there */
+            BKT_NOMEM(err);
+        int rc = bkt_edit_link(d, &c->id, &one, err);
+        bkt_link_fini(&one);
+        BKT_PASS(rc);
+    }
+    return BKT_OK;
+}
+
+/* @param was  the contents of ours */
+static int add_ours(struct bkt_domain *d, const struct bkt_id *theirs, struct bkt_object *was,
+                    struct bkt_err *err)
+{
+    struct bkt_change *c;
+    BKT_PASS(bkt_change_of(d, theirs, &c, err));
+    c->reread = true; /* where ours equals theirs, the times are theirs */
+    BKT_PASS(move_attrs(d, c, &was->attrs, err));
+    if (was->kind == BKT_GROUP)
+        BKT_PASS(move_links(d, c, &was->group.links, err));
+    if (was->kind == BKT_DATATYPE && was->uses > 0)
+        BKT_PASS(bkt_edit_use(d, theirs, (int)was->uses, err));
+    if (was->comment && *was->comment)
+        BKT_PASS(bkt_edit_comment(d, theirs, was->comment, err));
+    if (was->extra_refs)
+        BKT_PASS(bkt_edit_refcount(d, theirs, (int)was->extra_refs, err));
+    uint64_t dims[BKT_MAX_RANK];
+    bool larger = false;
+    for (unsigned i = 0;
+         was->kind == BKT_DATASET && was->dset.space.cls == BKT_S_SIMPLE && i < was->dset.space.rank; i++) {
+        larger |= was->dset.space.dims[i] > c->obj->dset.space.dims[i];
+        dims[i] = bkt_max_u64(was->dset.space.dims[i], c->obj->dset.space.dims[i]);
+    }
+    return larger ? bkt_edit_extent(d, theirs, dims, err) : BKT_OK;
+}
+
+/* The struct of ours becomes theirs.  @p o is theirs as it is stored, and gets the contents of ours. */
+static int take_place(struct bkt_domain *d, const struct rival *r, struct bkt_object *mine,
+                      struct bkt_object *o, struct bkt_err *err)
+{
+    int rc = bkt_objects_rename(d->objects, &r->ours, &r->theirs);
+    if (rc == BKT_EBUSY)
+        BKT_FAIL(err, rc, "another writer's object %s is open as well; close it", r->theirs.text);
+    if (rc < 0)
+        BKT_NOMEM(err);
+    struct bkt_change *c = bkt_map_del(d->edits->changes, r->ours.text, BKT_ID_LEN);
+    struct bkt_links none = {.n = 0};
+    if (c) { /* everything that ours has becomes a change of theirs */
+        c->id = r->theirs;
+        bkt_change_forget(d, c);
+    }
+    if (add_alias(d->edits, &r->ours, &r->theirs) < 0)
+        BKT_NOMEM(err);
+    bkt_object_swap(mine, o);
+    (void)bkt_map_del(d->edits->loose, r->ours.text, BKT_ID_LEN);
+    if (mine->kind == BKT_GROUP && bkt_links_count_merge(d->links, &none, &mine->group.links) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* In the group that has both, the link leads to theirs, as in the store. */
+static int settle_link(struct bkt_domain *d, const struct rival *r, struct bkt_err *err)
+{
+    struct bkt_change *c = bkt_map_get(d->edits->changes, r->group.text, BKT_ID_LEN);
+    struct bkt_link *l = (struct bkt_link *)(uintptr_t)bkt_links_find(&c->obj->group.links, r->name);
+    size_t n = strlen(r->name);
+    l->id = r->theirs;
+    if (bkt_links_count_change(d->links, &r->ours, -1) < 0 ||
+        bkt_links_count_change(d->links, &r->theirs, 1) < 0)
+        BKT_NOMEM(err);
+    (void)bkt_map_del(c->links, r->name, n);
+    (void)bkt_map_del(c->kept_links, r->name, n);
+    c->reread = true; /* its time and number are theirs */
+    return BKT_OK;
+}
+
+static int adopt(struct bkt_domain *d, const struct rival *r, const struct bkt_req *q,
+                 struct bkt_object *mine, struct bkt_object *theirs, const struct mentions *m,
+                 struct bkt_err *err)
+{
+    struct bkt_edits *e = d->edits;
+    struct bkt_space stored;
+    if (mine->kind == BKT_DATASET && e->on_adopt) {
+        stored = theirs->dset.space;
+        for (unsigned i = 0; stored.cls == BKT_S_SIMPLE && i < stored.rank; i++)
+            theirs->dset.space.dims[i] = bkt_max_u64(stored.dims[i], mine->dset.space.dims[i]);
+        int rc = e->on_adopt(d, mine, theirs, e->on_adopt_arg, err);
+        theirs->dset.space = stored;
+        BKT_PASS(rc);
+    }
+    BKT_PASS(take_place(d, r, mine, theirs, err));
+    BKT_PASS(bkt_edit_use_all(d, theirs, -1, err)); /* the uses of ours */
+    if (bkt_object_set_etag(mine, q->etag) < 0 || bkt_buf_add(&mine->stored, q->body.ptr, q->body.len) < 0)
+        BKT_NOMEM(err);
+    mine->json_bytes = q->body.len;
+    BKT_PASS(settle_link(d, r, err));
+    BKT_PASS(mention_theirs(d, m, &r->theirs, err));
+    BKT_PASS(add_ours(d, &r->theirs, theirs, err));
+    e->unnamed = true;
+    bkt_alias_doom(d, &r->ours, theirs);
+    bkt_trace(BKT_TRACE_SCHEMA, "%s: %s was made by another writer as well: %s replaces %s", d->name,
+              r->name, r->theirs.text, r->ours.text);
+    return BKT_OK;
+}
+
+/* Whether ours can be given up: made here, stored, and without a link or value that isn't known. */
+static bool may_go(struct bkt_domain *d, const struct rival *r, const struct mentions *m)
+{
+    const struct bkt_change *c = bkt_map_get(d->edits->changes, r->ours.text, BKT_ID_LEN);
+    return bkt_links_count_is_own(d->links, &r->ours) && !m->fixed && !(c && (c->is_new || c->removed)) &&
+           bkt_links_count_known(d->links, &r->ours) == m->n_links + 1;
+}
+
+static int settle(struct bkt_domain *d, struct rival *r, const struct bkt_req *q, struct bkt_err *err)
+{
+    BKT_CLEANUP(mentions_fini) struct mentions m = {.of = &r->ours, .group = &r->group, .except = r->name};
+    struct bkt_object *theirs = NULL;
+    const struct bkt_object *ours = NULL;
+    if (q->rc == BKT_ENOENT) /* it is being deleted */
+        return BKT_OK;
+    if (q->rc < 0)
+        return bkt_err_copy(err, q->rc, q->err);
+    if (bkt_objects_each(d->objects, find_mentions, &m) < 0)
+        BKT_NOMEM(err);
+    if (!may_go(d, r, &m))
+        return BKT_OK;
+    BKT_PASS(find_in_namers(d, &m, err));
+    int rc = bkt_object_parse(q->body.ptr, q->body.len, &r->theirs, &theirs, err);
+    if (rc == BKT_OK)
+        rc = bkt_domain_get(d, &r->ours, &ours, err);
+    if (rc == BKT_OK && are_equal(d, ours, theirs, q)) {
+        rc = adopt(d, r, q, (struct bkt_object *)(uintptr_t)ours, theirs, &m, err);
+        r->settled = rc == BKT_OK;
+    }
+    bkt_object_release(ours);
+    bkt_object_release(theirs);
+    return rc;
+}
+
+int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err)
+{
+    BKT_CLEANUP(rivals_fini) struct rivals r = {.n = 0};
+    int first = BKT_OK;
+    if (find_rivals(d, &r) < 0)
+        BKT_NOMEM(err);
+    if (!r.n)
+        return BKT_OK;
+    BKT_PASS(fetch(d, &r, err));
+    /* a thing that names another one may be equal once the other one has been settled */
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < r.n && first == BKT_OK; i++) {
+            if (r.v[i].settled)
+                continue;
+            first = settle(d, &r.v[i], &r.reqs[i], err);
+            more |= r.v[i].settled;
+        }
+        *any |= more;
+    }
+    return first;
+}
+
+/* ---- rivals that stay ---- */
+
+static int name_path(struct bkt_domain *d, const struct bkt_change *c, const char *name, size_t n, bool link,
+                     struct bkt_buf *out)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    BKT_CLEANUP(bkt_freep) char *one = strndup(name, n);
+    if (!one || bkt_domain_path_of(d, &c->id, &path) < 0)
+        return BKT_ENOMEM;
+    if (link)
+        return bkt_link_path(bkt_buf_str(&path), one, out);
+    const char *old = bkt_renamed_from(c, name, n);
+    BKT_PASS(bkt_buf_addf(out, "attribute %s of %s", one, bkt_buf_str(&path)));
+    return old ? bkt_buf_addf(out, ", renamed from %s", old) : BKT_OK;
+}
+
+static int name_clashes(struct bkt_domain *d, const struct bkt_change *c, bool links, struct bkt_names *out)
+{
+    const struct bkt_map *kept = links ? c->kept_links : c->kept_attrs;
+    const void *key;
+    size_t pos = 0, n;
+    void *v;
+    while (kept && bkt_map_next(kept, &pos, &key, &n, &v)) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+        if ((enum bkt_kept)(uintptr_t)v != BKT_KEPT_CLASH)
+            continue;
+        BKT_PASS(name_path(d, c, key, n, links, &text));
+        bkt_names_add(out, bkt_buf_str(&text));
+    }
+    return BKT_OK;
+}
+
+int bkt_rivals_tell(struct bkt_domain *d, struct bkt_err *err)
+{
+    struct bkt_names names = {.n = 0};
+    const void *key;
+    size_t pos = 0, n;
+    void *v;
+    while (bkt_map_next(d->edits->changes, &pos, &key, &n, &v)) {
+        const struct bkt_change *c = v;
+        if (!c->removed && (name_clashes(d, c, true, &names) < 0 || name_clashes(d, c, false, &names) < 0))
+            BKT_NOMEM(err);
+    }
+    if (!names.n)
+        return BKT_OK;
+    BKT_FAIL(err, BKT_EEXIST,
+             "%s: not stored, since another writer made something else with the same name: %s; delete or "
+             "rename %s, or "
+             "end the program to abandon %s",
+             d->name, names.text, names.n == 1 ? "it" : "them", names.n == 1 ? "it" : "them");
+}

@@ -1,0 +1,23 @@
+/* A domain under another root: the ids of its objects become others, wherever they are named.
+ *
+ * Ids keep their length, so text and stored values are changed in place.  Ids of other domains stay as they
+ * are.  Objects of version 1 get ids of version 2. */
+#ifndef BKT_REROOT_H
+#define BKT_REROOT_H
+
+#include "schema/model/model.h"
+
+struct bkt_reroot {
+    struct bkt_id from, to; /* root groups; `to` of version 2 */
+};
+
+/** BKT_ENOMEM */
+BKT_NODISCARD int bkt_reroot_id(const struct bkt_reroot *r, struct bkt_id *id);
+/** Replace all ids in @p n bytes. */
+BKT_NODISCARD int bkt_reroot_bytes(const struct bkt_reroot *r, void *p, size_t n);
+/** Whether values of a type name objects. */
+bool bkt_reroot_needs(const struct bkt_type *t);
+/** Replace the ids in an object's JSON, or in a domain's document; unknown keys are kept as they are. */
+BKT_NODISCARD int bkt_reroot_json(const struct bkt_reroot *r, const void *json, size_t n, struct bkt_buf *out, struct bkt_err *err);
+
+#endif

@@ -1,0 +1,226 @@
+/* Values: stored form (model.h) -> JSON, as HSDS writes them in attributes.
+ *
+ * JSON can't express everything: bytes that aren't UTF-8, a NaN's payload, garbage behind a string's
+ * terminator.  So the JSON is parsed again.  If that doesn't give the very same bytes, the value is stored as
+ * base64 of them. */
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "schema/json/schema_json.h"
+#include "base/utf8.h"
+#include "schema/json/reference_text.h"
+
+/* Reads one element at r into JSON.  BKT_EFORMAT: not in this form. */
+typedef int decode_fn(const struct bkt_type *t, struct bkt_rd *r, json_t **out);
+static decode_fn decode;
+
+static int give(json_t *j, json_t **out)
+{
+    *out = j;
+    return j ? BKT_OK : BKT_ENOMEM;
+}
+
+static uint64_t take_bits(const struct bkt_type *t, struct bkt_rd *r)
+{
+    return t->big_endian ? bkt_rd_be(r, (unsigned)t->size) : bkt_rd_le(r, (unsigned)t->size);
+}
+
+static int decode_integer(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
+{
+    uint64_t v = take_bits(t, r);
+    unsigned spare = 64 - (unsigned)t->size * 8;
+    if (!t->is_signed)
+        return give(bkt_json_new_u64(v), out);
+    return give(json_integer((json_int_t)((int64_t)(v << spare) >> spare)), out);
+}
+
+static double double_of_half(uint64_t bits)
+{
+    double   sign = bits & 0x8000 ? -1 : 1;
+    unsigned e    = (unsigned)(bits >> 10) & 0x1f, frac = (unsigned)bits & 0x3ff;
+    if (e == 0x1f)
+        return frac ? NAN : sign * INFINITY;
+    return sign * (e ? ldexp(1024 + frac, (int)e - 25) : ldexp(frac, -24));
+}
+
+static int decode_float(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
+{
+    uint64_t bits = take_bits(t, r);
+    uint32_t low  = (uint32_t)bits;
+    double   d;
+    float    f;
+    switch (t->size) {
+    case 2: d = double_of_half(bits); break;
+    case 4:
+        memcpy(&f, &low, 4);
+        d = f;
+        break;
+    case 8: memcpy(&d, &bits, 8); break;
+    default: return BKT_EFORMAT;
+    }
+    return give(bkt_json_new_real(d), out);
+}
+
+/* ---- text and bytes ---- */
+
+static int give_text(const void *p, size_t n, json_t **out)
+{
+    if (!bkt_utf8_is(p, n))
+        return BKT_EFORMAT;
+    return give(bkt_json_new_text(p, n), out);
+}
+
+static const unsigned char *take_var(struct bkt_rd *r, size_t *n)
+{
+    *n = (size_t)bkt_rd_le(r, 4);
+    if (!r->ok || *n > INT32_MAX)
+        return NULL;
+    return bkt_rd_take(r, *n);
+}
+
+static int decode_text(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
+{
+    size_t               n = t->size;
+    const unsigned char *p = t->is_var ? take_var(r, &n) : bkt_rd_take(r, n);
+    unsigned char        pad = t->cls == BKT_T_STRING && t->strpad == BKT_STR_SPACEPAD ? ' ' : 0;
+    if (!p)
+        return BKT_EFORMAT;
+    while (!t->is_var && t->cls != BKT_T_OPAQUE && n && p[n - 1] == pad)
+        n--;
+    return give_text(p, n, out);
+}
+
+/* ---- composites ---- */
+
+static int decode_enum(const struct bkt_type *t, struct bkt_rd *r, json_t **out) { return decode_integer(t->base, r, out); }
+
+/* Lists in lists, as dims requires; UINT64_MAX: until r is at its end. */
+static int decode_nested(const struct bkt_type *t, const uint64_t *dims, unsigned rank, struct bkt_rd *r, json_t **out)
+{
+    if (rank == 0)
+        return decode(t, r, out);
+    json_t *list = json_array(), *one;
+    int     rc   = list ? BKT_OK : BKT_ENOMEM;
+    for (uint64_t i = 0; rc == BKT_OK && i < dims[0] && (dims[0] != UINT64_MAX || bkt_rd_left(r)); i++) {
+        one = NULL;
+        rc  = decode_nested(t, dims + 1, rank - 1, r, &one);
+        if (rc == BKT_OK)
+            rc = bkt_json_push(list, one);
+    }
+    if (rc < 0)
+        json_decref(list);
+    else
+        *out = list;
+    return rc;
+}
+
+static int decode_vlen(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
+{
+    size_t               n;
+    const unsigned char *p = take_var(r, &n);
+    if (!p)
+        return BKT_EFORMAT;
+    struct bkt_rd inside = bkt_rd_of(p, n);
+    return decode_nested(t->base, &(uint64_t){UINT64_MAX}, 1, &inside, out);
+}
+
+static int decode_compound(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
+{
+    json_t *list = json_array(), *one;
+    int     rc   = list ? BKT_OK : BKT_ENOMEM;
+    for (size_t i = 0; rc == BKT_OK && i < t->n_fields; i++) {
+        one = NULL;
+        rc  = decode(t->fields[i].type, r, &one);
+        if (rc == BKT_OK)
+            rc = bkt_json_push(list, one);
+    }
+    if (rc < 0)
+        json_decref(list);
+    else
+        *out = list;
+    return rc;
+}
+
+static int decode_array(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
+{
+    return decode_nested(t->base, t->dims, t->rank, r, out);
+}
+
+static int decode(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
+{
+    static decode_fn *const by_class[] = {
+        [BKT_T_INTEGER] = decode_integer, [BKT_T_FLOAT] = decode_float,       [BKT_T_STRING] = decode_text,
+        [BKT_T_VLEN] = decode_vlen,       [BKT_T_COMPOUND] = decode_compound, [BKT_T_ARRAY] = decode_array,
+        [BKT_T_ENUM] = decode_enum,       [BKT_T_OPAQUE] = decode_text,       [BKT_T_OBJREF] = decode_text,
+        [BKT_T_REGREF] = decode_text,
+    };
+    decode_fn *fn = (size_t)t->cls < BKT_COUNT(by_class) ? by_class[t->cls] : NULL;
+    int        rc = fn && r->ok ? fn(t, r, out) : BKT_EFORMAT;
+    return rc == BKT_OK && !r->ok ? (json_decref(*out), *out = NULL, BKT_EFORMAT) : rc;
+}
+
+/* ---- whole values ---- */
+
+static bool gives_same(const struct bkt_type *type, const struct bkt_space *space, const json_t *j, const struct bkt_buf *value)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf again = {0};
+    return bkt_value_parse(type, space, j, NULL, &again, NULL) == BKT_OK && again.len == value->len &&
+           (again.len == 0 || memcmp(again.ptr, value->ptr, again.len) == 0);
+}
+
+/* A value without elements: as many nested lists as the extent has, as in HSDS, up to 1,000 or 4 KB; for
+ * {2^40, 0} one. */
+static int decode_nothing(const struct bkt_type *type, const struct bkt_space *space, struct bkt_rd *r, json_t **out)
+{
+    uint64_t lists = 1;
+    for (unsigned i = 0; i < space->rank && space->dims[i] && lists <= 1000; i++)
+        lists = space->dims[i] > 1000 ? 1001 : lists * space->dims[i];
+    return lists > 1000 ? give(json_array(), out) : decode_nested(type, space->dims, space->rank, r, out);
+}
+
+static int emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value, json_t **out, bool *base64,
+                struct bkt_err *err)
+{
+    struct bkt_rd r = bkt_rd_of(value->ptr, value->len), walk = r;
+    uint64_t      n;
+    json_t       *j = NULL;
+    BKT_PASS(bkt_space_count(space, &n, err));
+    for (uint64_t i = 0; i < n; i++)
+        BKT_PASS(bkt_value_skip(type, &walk, err));
+    if (bkt_rd_left(&walk))
+        BKT_FAIL(err, BKT_EINVAL, "a value has %zu bytes more than its type and shape take", bkt_rd_left(&walk));
+    int rc = *base64 ? BKT_EFORMAT : n ? decode_nested(type, space->dims, space->rank, &r, &j) : decode_nothing(type, space, &r, &j);
+    if (rc == BKT_OK && n && !gives_same(type, space, j, value)) {
+        json_decref(j);
+        rc = BKT_EFORMAT;
+    }
+    *base64 = rc == BKT_EFORMAT;
+    if (*base64) {
+        j  = bkt_json_new_base64(value);
+        rc = j ? BKT_OK : BKT_ENOMEM;
+    }
+    if (rc < 0)
+        BKT_NOMEM(err);
+    *out = j;
+    return BKT_OK;
+}
+
+int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value, json_t **out,
+                   bool *base64, struct bkt_nulls *nulls, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf plain = {0};
+    if (!bkt_value_has_null(type, value->ptr, value->len))
+        return emit(type, space, value, out, base64, err);
+    if (bkt_buf_add(&plain, value->ptr, value->len) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_nulls_take(type, plain.ptr, plain.len, nulls, err));
+    return emit(type, space, &plain, out, base64, err);
+}
+
+int bkt_value_emit_near(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value, json_t **out)
+{
+    struct bkt_rd r = bkt_rd_of(value->ptr, value->len);
+    *out            = NULL;
+    return decode_nested(type, space->dims, space->rank, &r, out);
+}

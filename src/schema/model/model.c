@@ -1,0 +1,284 @@
+/* The model's own operations: free, copy, count, walk. */
+#include "schema/model/model.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/model/name_list.h"
+#include "base/num.h"
+#include "schema/model/object_life.h"
+
+/* ---- types ---- */
+
+void bkt_type_free(struct bkt_type *t)
+{
+    if (!t)
+        return;
+    bkt_type_free(t->base);
+    for (size_t i = 0; i < t->n_fields; i++) {
+        free(t->fields[i].name);
+        bkt_type_free(t->fields[i].type);
+    }
+    for (size_t i = 0; i < t->n_members; i++)
+        free(t->members[i].name);
+    free(t->fields);
+    free(t->members);
+    free(t->tag);
+    free(t->bad);
+    bkt_buf_fini(&t->encoded);
+    free(t);
+}
+
+static int copy_fields(const struct bkt_type *t, struct bkt_type *c)
+{
+    c->fields = calloc(t->n_fields + 1, sizeof *c->fields);
+    if (!c->fields)
+        return BKT_ENOMEM;
+    for (; c->n_fields < t->n_fields; c->n_fields++) {
+        struct bkt_field *f = &c->fields[c->n_fields];
+        f->offset           = t->fields[c->n_fields].offset;
+        f->name             = strdup(t->fields[c->n_fields].name);
+        if (!f->name || bkt_type_copy(t->fields[c->n_fields].type, &f->type) < 0) {
+            free(f->name);
+            return BKT_ENOMEM;
+        }
+    }
+    return BKT_OK;
+}
+
+static int copy_members(const struct bkt_type *t, struct bkt_type *c)
+{
+    c->members = calloc(t->n_members + 1, sizeof *c->members);
+    if (!c->members)
+        return BKT_ENOMEM;
+    for (; c->n_members < t->n_members; c->n_members++) {
+        c->members[c->n_members].value = t->members[c->n_members].value;
+        c->members[c->n_members].name  = strdup(t->members[c->n_members].name);
+        if (!c->members[c->n_members].name)
+            return BKT_ENOMEM;
+    }
+    return BKT_OK;
+}
+
+static int copy_parts(const struct bkt_type *t, struct bkt_type *c)
+{
+    if (t->base)
+        BKT_PASS(bkt_type_copy(t->base, &c->base));
+    if (t->fields)
+        BKT_PASS(copy_fields(t, c));
+    if (t->members)
+        BKT_PASS(copy_members(t, c));
+    if (t->tag && !(c->tag = strdup(t->tag)))
+        return BKT_ENOMEM;
+    if (t->bad && !(c->bad = strdup(t->bad)))
+        return BKT_ENOMEM;
+    return bkt_buf_add(&c->encoded, t->encoded.ptr, t->encoded.len);
+}
+
+int bkt_type_copy(const struct bkt_type *t, struct bkt_type **out)
+{
+    struct bkt_type *c = malloc(sizeof *c);
+    if (!c)
+        return BKT_ENOMEM;
+    *c        = *t;
+    c->base   = NULL;
+    c->fields = NULL, c->n_fields = 0;
+    c->members = NULL, c->n_members = 0;
+    c->tag = c->bad = NULL;
+    memset(&c->encoded, 0, sizeof c->encoded);
+    if (copy_parts(t, c) < 0) {
+        bkt_type_free(c);
+        return BKT_ENOMEM;
+    }
+    *out = c;
+    return BKT_OK;
+}
+
+/* ---- dataspaces and values ---- */
+
+int bkt_space_count(const struct bkt_space *s, uint64_t *out, struct bkt_err *err)
+{
+    uint64_t n = s->cls == BKT_S_NULL ? 0 : 1;
+    bool     empty = false, fits = true;
+    for (unsigned i = 0; i < s->rank; i++) {
+        empty |= s->dims[i] == 0;
+        fits = fits && bkt_mul_u64(n, s->dims[i], &n);
+    }
+    if (!fits && !empty)
+        BKT_FAIL(err, BKT_EFORMAT, "shape.dims: the number of elements does not fit 64 bits");
+    *out = empty ? 0 : n;
+    return BKT_OK;
+}
+
+int bkt_space_check(const struct bkt_space *s, struct bkt_err *err)
+{
+    uint64_t n;
+    for (unsigned i = 0; i < s->rank; i++)
+        if (s->dims[i] > INT64_MAX)
+            BKT_FAIL(err, BKT_EUNSUP, "dimension %u of %llu: the limit is 2^63 - 1", i, (unsigned long long)s->dims[i]);
+    if (bkt_space_count(s, &n, NULL) < 0)
+        BKT_FAIL(err, BKT_EUNSUP, "an extent of more than 2^64 elements can't be stored");
+    return BKT_OK;
+}
+
+static int skip(const struct bkt_type *t, struct bkt_rd *r, uint64_t null, struct bkt_err *err)
+{
+    bool ok = true;
+    if (!t->is_var) {
+        ok = bkt_rd_take(r, t->size) != NULL;
+    } else if (t->cls == BKT_T_COMPOUND) {
+        for (size_t i = 0; i < t->n_fields; i++)
+            BKT_PASS(skip(t->fields[i].type, r, null, err));
+    } else if (t->cls == BKT_T_ARRAY) {
+        for (uint64_t i = 0; i < t->n_elems; i++)
+            BKT_PASS(skip(t->base, r, null, err));
+    } else {
+        uint64_t n = bkt_rd_le(r, 4);
+        if (n == null && t->cls == BKT_T_STRING)
+            n = 0;
+        ok = r->ok && n <= INT32_MAX && bkt_rd_take(r, (size_t)n) != NULL;
+    }
+    if (!ok)
+        BKT_FAIL(err, BKT_EFORMAT, "an element passes the end of the stored data");
+    return BKT_OK;
+}
+
+int bkt_value_skip(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err) { return skip(t, r, BKT_VAR_NULL, err); }
+int bkt_value_skip_stored(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err) { return skip(t, r, 0, err); }
+
+/* ---- objects ---- */
+
+struct counted {
+    struct bkt_object object; /* first: the part that all other code sees */
+    atomic_uint       refs;
+};
+
+struct bkt_object *bkt_object_new(void)
+{
+    struct counted *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    atomic_init(&c->refs, 1);
+    return &c->object;
+}
+
+struct bkt_object *bkt_object_make(enum bkt_kind kind)
+{
+    struct bkt_object *o = bkt_object_new();
+    if (!o)
+        return NULL;
+    o->kind             = kind;
+    o->attr_max_compact = o->attr_min_dense = o->track_times = -1;
+    o->uses             = kind == BKT_DATATYPE ? 0 : -1;
+    if (kind == BKT_DATASET)
+        o->dset.fill_time = o->dset.alloc_time = -1;
+    return o;
+}
+
+void bkt_dset_fini(struct bkt_dset *d)
+{
+    bkt_type_free(d->type);
+    free(d->trim);
+    for (size_t i = 0; i < d->n_filters; i++)
+        free(d->filters[i].cd);
+    free(d->filters);
+    free(d->layout.file_uri);
+    free(d->layout.file_etag);
+    for (size_t i = 0; i < d->layout.n_segments; i++) {
+        free(d->layout.segments[i].file_uri);
+        free(d->layout.segments[i].etag);
+    }
+    free(d->layout.segments);
+    free(d->layout.chunks);
+    free(d->layout.chunk_coords);
+    free(d->init_text);
+    free(d->bad);
+    bkt_buf_fini(&d->fill);
+}
+
+void bkt_attrs_fini(struct bkt_attrs *a)
+{
+    for (size_t i = 0, used = bkt_named_used(a->n, a->edit); i < used; i++)
+        bkt_attr_fini(&a->v[i]);
+    free(a->v);
+    free(a->order);
+    bkt_named_edit_free(a->edit);
+    memset(a, 0, sizeof *a);
+}
+
+void bkt_links_fini(struct bkt_links *l)
+{
+    for (size_t i = 0, used = bkt_named_used(l->n, l->edit); i < used; i++)
+        bkt_link_fini(&l->v[i]);
+    free(l->v);
+    free(l->order);
+    bkt_named_edit_free(l->edit);
+    memset(l, 0, sizeof *l);
+}
+
+void bkt_object_free(struct bkt_object *o)
+{
+    if (!o)
+        return;
+    bkt_attrs_fini(&o->attrs);
+    bkt_buf_fini(&o->cpl);
+    bkt_buf_fini(&o->stored);
+    free(o->comment);
+    free(o->etag);
+    if (o->kind == BKT_GROUP)
+        bkt_links_fini(&o->group.links);
+    else if (o->kind == BKT_DATASET)
+        bkt_dset_fini(&o->dset);
+    else
+        bkt_type_free(o->type);
+    free(o);
+}
+
+const struct bkt_id *bkt_object_next_type(const struct bkt_object *o, size_t *pos)
+{
+    const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
+    while (*pos <= a->n) {
+        size_t                 i = (*pos)++;
+        const struct bkt_type *t = i ? a->v[i - 1].type : o->kind == BKT_DATASET ? o->dset.type : NULL;
+        if (t && t->committed.text[0])
+            return &t->committed;
+    }
+    return NULL;
+}
+
+/* Objects are constant for all other code, which doesn't see the count. */
+static struct counted *counted_of(const struct bkt_object *o) { return (struct counted *)(uintptr_t)o; }
+
+const struct bkt_object *bkt_object_retain(const struct bkt_object *o)
+{
+    if (o)
+        atomic_fetch_add_explicit(&counted_of(o)->refs, 1, memory_order_relaxed);
+    return o;
+}
+
+void bkt_object_release(const struct bkt_object *o)
+{
+    if (o && atomic_fetch_sub_explicit(&counted_of(o)->refs, 1, memory_order_acq_rel) == 1)
+        bkt_object_free(&counted_of(o)->object);
+}
+
+unsigned bkt_object_refs(const struct bkt_object *o)
+{
+    return atomic_load_explicit(&counted_of(o)->refs, memory_order_acquire);
+}
+
+void bkt_object_swap(struct bkt_object *a, struct bkt_object *b)
+{
+    struct bkt_object c = *a;
+    *a                  = *b;
+    *b                  = c;
+}
+
+int bkt_object_set_etag(struct bkt_object *o, const char *etag)
+{
+    char *copy = etag && *etag ? strdup(etag) : NULL;
+    free(o->etag);
+    o->etag = copy;
+    return copy || !etag || !*etag ? BKT_OK : BKT_ENOMEM;
+}

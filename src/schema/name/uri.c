@@ -1,0 +1,398 @@
+/* The meaning of a file name: a table of URI schemes, and local evidence for plain paths. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "schema/name/uri.h"
+#include "schema/name/pointer_file.h"
+
+static int no_memory(struct bkt_err *err) { BKT_NOMEM(err); }
+
+static int set_text(char **to, struct bkt_buf *from, struct bkt_err *err)
+{
+    if (bkt_buf_reserve(from, 0) < 0)
+        BKT_NOMEM(err);
+    *to = bkt_buf_steal(from);
+    return BKT_OK;
+}
+
+/* a//./b/../c/ -> a/c; ".." above the top is refused. */
+static int clean_path(const char *name, const char *path, char **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    for (const char *s = path; *s;) {
+        size_t n = strcspn(s, "/");
+        if (n == 2 && s[0] == '.' && s[1] == '.') {
+            if (b.len == 0)
+                BKT_FAIL(err, BKT_EINVAL, "%s: \"..\" leads out of the bucket", name);
+            const char *cut = memrchr(b.ptr, '/', b.len);
+            BKT_PASS(bkt_buf_resize(&b, cut ? (size_t)(cut - (const char *)b.ptr) : 0));
+        } else if (n && !(n == 1 && s[0] == '.')) {
+            if ((b.len && bkt_buf_add_str(&b, "/") < 0) || bkt_buf_add(&b, s, n) < 0)
+                BKT_NOMEM(err);
+        }
+        s += n + (s[n] == '/');
+    }
+    return set_text(out, &b, err);
+}
+
+static int need_path(const char *name, const struct bkt_name *out, struct bkt_err *err)
+{
+    if (!*out->path && !out->any)
+        BKT_FAIL(err, BKT_EINVAL, "%s names a bucket; a domain's path must follow", name);
+    return BKT_OK;
+}
+
+static int set_uri(struct bkt_name *out, const char *scheme, const char *rest, size_t n, struct bkt_err *err)
+{
+    if (asprintf(&out->store_uri, "%s%.*s", scheme, (int)n, rest) < 0) {
+        out->store_uri = NULL;
+        return no_memory(err);
+    }
+    return BKT_OK;
+}
+
+/* ---- schemes; rest is the text behind the prefix ---- */
+
+typedef int parse_fn(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
+                     struct bkt_err *err);
+
+static int parse_bucket(const char *name, const char *rest, const char *scheme, struct bkt_name *out, struct bkt_err *err)
+{
+    size_t n = strcspn(rest, "/");
+    if (n == 0)
+        BKT_FAIL(err, BKT_EINVAL, "%s: the bucket's name is missing", name);
+    if (memchr(rest, '@', n)) /* the text before it may be a secret: not to be repeated */
+        BKT_FAIL(err, BKT_EINVAL, "a bucket's name can't hold '@'; credentials are not part of file names");
+    BKT_PASS(set_uri(out, scheme, rest, n, err));
+    BKT_PASS(clean_path(name, rest + n, &out->path, err));
+    return need_path(name, out, err);
+}
+
+static int parse_s3(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
+                    struct bkt_err *err)
+{
+    (void)set;
+    return parse_bucket(name, rest, "s3://", out, err);
+}
+
+static int parse_mem(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
+                     struct bkt_err *err)
+{
+    (void)set;
+    out->local = true;
+    return parse_bucket(name, rest, "mem:", out, err);
+}
+
+static bool is_hdf5_file(const char *path)
+{
+    char        head[8] = {0};
+    struct stat sb;
+    int         fd = stat(path, &sb) == 0 && S_ISREG(sb.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    bool        is = fd >= 0 && pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, BKT_HDF5_SIGNATURE, sizeof head) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return is;
+}
+
+/* Local evidence: a domain is a directory with .domain.json in it. */
+static int need_domain_file(const char *name, const char *dir, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf file = {0};
+    if (bkt_buf_addf(&file, "%s/.domain.json", dir) < 0)
+        BKT_NOMEM(err);
+    if (access(bkt_buf_str(&file), F_OK) == 0)
+        return BKT_OK;
+    if (errno == EACCES)
+        BKT_FAIL(err, BKT_EACCES, "%s: no permission to look for %s", name, bkt_buf_str(&file));
+    if (is_hdf5_file(dir))
+        BKT_FAIL(err, BKT_ENOENT, "%s is an HDF5 file, not a domain; `h5bucket load` makes a domain of it", name);
+    BKT_FAIL(err, BKT_ENOENT, "%s is not a domain: no file %s, and no default bucket is set (bucket=, "
+             "H5BUCKET_BUCKET or HS_BUCKET)",
+             name, bkt_buf_str(&file));
+}
+
+/* Refuse names at which the first flush would fail, so that a program doesn't work in vain.  A directory that
+ * holds something isn't a deleted domain, and its contents would come to be below a domain. */
+static int need_free(const char *name, const char *dir, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *held = NULL;
+    for (const char *s = dir; *s; s += strcspn(s, "/"), s += *s == '/')
+        if (strcspn(s, "/") > NAME_MAX)
+            BKT_FAIL(err, BKT_EINVAL, "%s: a component of the name is longer than %d bytes", name, NAME_MAX);
+    DIR           *d  = opendir(dir);
+    struct dirent *e;
+    bool           is = false; /* domain or folder of the schema: its document decides */
+    while (d && (e = readdir(d))) {
+        is = is || strcmp(e->d_name, ".domain.json") == 0;
+        if (!held && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && strncmp(e->d_name, ".h5bucket", 9) != 0)
+            held = strdup(e->d_name);
+    }
+    if (d)
+        (void)closedir(d);
+    if (held && !is)
+        BKT_FAIL(err, BKT_EEXIST, "%s: a folder with this name exists, and it is not empty (%s is in it)",
+                 name, held);
+    return BKT_OK;
+}
+
+/* A domain may be made there: the directory that will hold it exists, and no file is in its place. */
+static int need_room(const char *name, const char *dir, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *parent = strdup(dir);
+    struct stat                  sb;
+    if (!parent)
+        BKT_NOMEM(err);
+    size_t n = strlen(parent);
+    while (n > 1 && parent[n - 1] == '/')
+        parent[--n] = 0;
+    char *cut = strrchr(parent, '/');
+    if (stat(dir, &sb) == 0 && !S_ISDIR(sb.st_mode))
+        BKT_FAIL(err, BKT_EEXIST, "%s: a file with this name exists, and it is not a domain", name);
+    BKT_PASS(need_free(name, dir, err));
+    if (cut)
+        cut[cut == parent] = 0;
+    if (stat(cut ? parent : ".", &sb) < 0 || !S_ISDIR(sb.st_mode))
+        BKT_FAIL(err, BKT_ENOENT, "%s: no directory %s", name, cut ? parent : ".");
+    return BKT_OK;
+}
+
+static int need_local(const struct bkt_name *out, const char *name, const char *dir, struct bkt_err *err)
+{
+    return out->create ? need_room(name, dir, err) : need_domain_file(name, dir, err);
+}
+
+static bool has_dotdot(const char *path)
+{
+    for (const char *s = path; s; s = strchr(s, '/') ? strchr(s, '/') + 1 : NULL)
+        if (strncmp(s, "..", 2) == 0 && (s[2] == '/' || s[2] == 0))
+            return true;
+    return false;
+}
+
+/* realpath() of a path that may be absent itself. */
+static char *real_of(const char *path, bool create)
+{
+    char *real = realpath(path, NULL);
+    if (real || !create)
+        return real;
+    BKT_CLEANUP(bkt_freep) char *parent = strdup(path);
+    char                        *cut    = parent ? strrchr(parent, '/') : NULL;
+    if (!cut || strcmp(cut, "/..") == 0)
+        return NULL;
+    *cut                             = 0;
+    BKT_CLEANUP(bkt_freep) char *dir = realpath(*parent ? parent : "/", NULL);
+    if (!dir || asprintf(&real, "%s/%s", dir, cut + 1) < 0)
+        return NULL;
+    return real;
+}
+
+/* Make a path absolute as it is written; the file system, which knows symbolic links, resolves "..". */
+static int parse_local(const char *name, const char *path, struct bkt_name *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf abs  = {0};
+    BKT_CLEANUP(bkt_freep) char             *cwd  = *path == '/' ? NULL : getcwd(NULL, 0);
+    BKT_CLEANUP(bkt_freep) char             *real = NULL;
+    if (*path != '/' && (!cwd || bkt_buf_addf(&abs, "%s/", cwd) < 0))
+        BKT_FAIL(err, BKT_EIO, "%s: the working directory is unknown", name);
+    if (bkt_buf_add_str(&abs, path) < 0)
+        BKT_NOMEM(err);
+    if (has_dotdot(bkt_buf_str(&abs)) && !(real = real_of(bkt_buf_str(&abs), out->create)))
+        BKT_FAIL(err, BKT_ENOENT, "%s: no such file or directory", name);
+    BKT_PASS(need_local(out, name, real ? real : bkt_buf_str(&abs), err));
+    BKT_PASS(clean_path(name, real ? real : bkt_buf_str(&abs), &out->path, err));
+    out->search = out->local = true;
+    return set_uri(out, "file://", "/", 1, err);
+}
+
+static int parse_file(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
+                      struct bkt_err *err)
+{
+    (void)set;
+    if (*rest != '/')
+        BKT_FAIL(err, BKT_EINVAL, "%s: an absolute path must follow file://", name);
+    return parse_local(name, rest, out, err);
+}
+
+static int hex(char c)
+{
+    const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c | 32) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+static int percent_decode(const char *name, const char *s, struct bkt_buf *out, struct bkt_err *err)
+{
+    for (; *s; s++) {
+        char c = *s;
+        if (c == '%') {
+            int hi = hex(s[1]), lo = hi < 0 ? -1 : hex(s[2]);
+            if (lo < 0 || !(hi | lo))
+                BKT_FAIL(err, BKT_EINVAL, "%s: a %% is not followed by two hex digits", name);
+            c = (char)(hi * 16 + lo);
+            s += 2;
+        }
+        if (bkt_buf_add(out, &c, 1) < 0)
+            BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+static int parse_web(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
+                     struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    size_t                                   n    = strcspn(rest, "/");
+    (void)set;
+    if (n == 0 || memchr(rest, '@', n) || strpbrk(rest, "?#"))
+        BKT_FAIL(err, BKT_EINVAL, "%.*s…: a web address of a domain is host and path, without user, query or fragment",
+                 (int)(rest - name), name);
+    BKT_PASS(percent_decode(name, rest + n, &path, err));
+    BKT_PASS(clean_path(name, bkt_buf_str(&path), &out->path, err));
+    BKT_PASS(set_uri(out, strncasecmp(name, "https", 5) == 0 ? "https://" : "http://", rest, n, err));
+    for (char *s = out->store_uri; *s; s++)
+        if (*s >= 'A' && *s <= 'Z')
+            *s = (char)(*s + 32);
+    out->search = true;
+    return need_path(name, out, err);
+}
+
+static int parse_default(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
+                         struct bkt_err *err);
+
+static const struct {
+    const char *prefix;
+    parse_fn   *parse;
+} schemes[] = {
+    {"s3://", parse_s3},     {"hsds+s3://", parse_s3}, {"file://", parse_file},    {"https://", parse_web},
+    {"http://", parse_web}, {"mem:", parse_mem},      {"hdf5:/", parse_default},
+};
+
+/* A directory as the default bucket: to be opened, the domain must exist already. */
+static int parse_default_dir(const char *name, const char *dir, const char *path, struct bkt_name *out,
+                             struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
+    BKT_CLEANUP(bkt_freep) char             *cwd  = *dir == '/' ? NULL : getcwd(NULL, 0);
+    BKT_CLEANUP(bkt_freep) char             *root = NULL;
+    if (*dir != '/' && (!cwd || bkt_buf_addf(&full, "%s/", cwd) < 0))
+        BKT_FAIL(err, BKT_EIO, "%s: the working directory is unknown", name);
+    if (bkt_buf_add_str(&full, dir) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(clean_path(dir, bkt_buf_str(&full), &root, err));
+    BKT_PASS(clean_path(name, path, &out->path, err));
+    bkt_buf_clear(&full);
+    if (bkt_buf_addf(&full, "/%s/%s", root, out->path) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(need_path(name, out, err));
+    BKT_PASS(out->create ? need_free(name, bkt_buf_str(&full), err) : need_domain_file(name, bkt_buf_str(&full), err));
+    out->local = true;
+    if (asprintf(&out->store_uri, "file:///%s", root) < 0) {
+        out->store_uri = NULL;
+        BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+/* The default bucket: a URI of one of the schemes, a directory, or the bare name of an S3 bucket. */
+static int parse_default(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
+                         struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
+    const char                              *b    = set->bucket;
+    if (!b || !*b)
+        BKT_FAIL(err, BKT_EINVAL, "%s: no default bucket is set (bucket=, H5BUCKET_BUCKET or HS_BUCKET)", name);
+    if (strncmp(b, "file://", 7) == 0)
+        b += 7;
+    if (*b == '/' || *b == '.' || b != set->bucket)
+        return parse_default_dir(name, b, rest, out, err);
+    for (size_t i = 0; i < BKT_COUNT(schemes); i++) {
+        size_t n = strlen(schemes[i].prefix);
+        if (schemes[i].parse == parse_default || strncasecmp(b, schemes[i].prefix, n) != 0)
+            continue;
+        if (bkt_buf_addf(&full, "%s/%s", b, rest) < 0)
+            BKT_NOMEM(err);
+        return schemes[i].parse(bkt_buf_str(&full), bkt_buf_str(&full) + n, set, out, err);
+    }
+    if (bkt_buf_addf(&full, "%s/%s", b, rest) < 0)
+        BKT_NOMEM(err);
+    return parse_bucket(name, bkt_buf_str(&full), "s3://", out, err);
+}
+
+bool bkt_name_has_scheme(const char *name)
+{
+    for (size_t i = 0; i < BKT_COUNT(schemes); i++)
+        if (strncasecmp(name, schemes[i].prefix, strlen(schemes[i].prefix)) == 0)
+            return true;
+    return false;
+}
+
+static int parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+{
+    for (size_t i = 0; i < BKT_COUNT(schemes); i++) {
+        size_t n = strlen(schemes[i].prefix);
+        if (strncasecmp(name, schemes[i].prefix, n) == 0)
+            return schemes[i].parse(name, name + n, set, out, err);
+    }
+    const char *sep = strstr(name, "://");
+    if (sep && !memchr(name, '/', (size_t)(sep - name)))
+        BKT_FAIL(err, BKT_ENOENT, "%s: names of stores begin with s3://, hsds+s3://, https://, http://, file:// or hdf5://", name);
+    if (!*name)
+        BKT_FAIL(err, BKT_ENOENT, "the file name is empty");
+    return set->bucket && *set->bucket ? parse_default(name, name, set, out, err) : parse_local(name, name, out, err);
+}
+
+/* @p out has the caller's wishes already (create, any). */
+static int parse_name(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
+    int rc = bkt_pointer_follow(name, set, &target, err); /* one step: its target isn't followed again */
+    if (rc >= 0)
+        rc = parse_any(rc ? bkt_buf_str(&target) : name, set, out, err);
+    if (rc < 0)
+        bkt_name_fini(out);
+    return rc;
+}
+
+int bkt_name_parse(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+{
+    *out = (struct bkt_name){.store_uri = NULL};
+    return parse_name(name, set, out, err);
+}
+
+int bkt_name_parse_new(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+{
+    *out = (struct bkt_name){.create = true};
+    return parse_name(name, set, out, err);
+}
+
+int bkt_name_parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+{
+    *out = (struct bkt_name){.any = true};
+    return parse_name(name, set, out, err);
+}
+
+bool bkt_name_up(char *path)
+{
+    char *cut = strrchr(path, '/');
+    if (cut)
+        *cut = 0;
+    else if (*path)
+        *path = 0;
+    else
+        return false;
+    return true;
+}
+
+void bkt_name_fini(struct bkt_name *n)
+{
+    free(n->store_uri);
+    free(n->path);
+    memset(n, 0, sizeof *n);
+}

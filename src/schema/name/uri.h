@@ -1,0 +1,44 @@
+/* Names of domains and buckets, as programs give them to HDF5 or the tool: a store, and a path in it. */
+#ifndef BKT_NAME_H
+#define BKT_NAME_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/settings.h"
+
+struct bkt_name {
+    char *store_uri;   /* "s3://bucket", "file:///dir", "https://host"; the store to open */
+    char *path;        /* domain path inside it, no leading or trailing '/': "home/b.h5" */
+    bool  search;      /* directories and https: store_uri is where the name starts; the bucket is the nearest
+                          ancestor that holds the root group (path is then relative to the ancestor found) */
+    bool  local;       /* no other machine is touched */
+    bool  create;      /* of bkt_name_parse_new(): the domain may be absent */
+    bool  any;         /* of bkt_name_parse_any(): a bucket alone is enough */
+    /* only whether there is a domain is asked: no request is made to find out what is there instead */
+    bool  probe;
+};
+/** Take apart a name as given to H5Fopen.
+ *  @return BKT_OK; BKT_ENOENT: local evidence shows that the name isn't ours, and no network was touched
+ *          (e.g. a plain path that isn't a directory with .domain.json, without a default bucket);
+ *          BKT_EINVAL: it is ours but malformed */
+BKT_NODISCARD int bkt_name_parse(const char *name, const struct bkt_settings *set, struct bkt_name *out,
+                                 struct bkt_err *err);
+/** As bkt_name_parse(), for the name of a domain or of a bucket, whose path is "". */
+BKT_NODISCARD int bkt_name_parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out,
+                                     struct bkt_err *err);
+/** As bkt_name_parse(), for a domain that doesn't have to exist yet.  For a plain path, the directory that
+ *  would hold the domain must exist (BKT_ENOENT), and no other file may be in the domain's place
+ *  (BKT_EEXIST). */
+BKT_NODISCARD int bkt_name_parse_new(const char *name, const struct bkt_settings *set, struct bkt_name *out,
+                                     struct bkt_err *err);
+/** Shorten a path in a store to that of the folder above, which is "" for the bucket itself.  False: it was
+ *  "". */
+bool              bkt_name_up(char *path);
+/** Release the members of @p n; the struct itself is the caller's. */
+void              bkt_name_fini(struct bkt_name *n);
+/** Whether @p name begins with the scheme of a store, so that it can't be meant for another driver or
+ *  connector.  No network. */
+bool              bkt_name_has_scheme(const char *name);
+
+#endif

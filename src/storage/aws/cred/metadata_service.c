@@ -1,0 +1,252 @@
+/* Credentials from the machine's environment: ECS/EKS container endpoints and EC2's instance metadata
+ * service.  Source: "Container credential provider" and "IMDS credential provider" in AWS's SDK guide.  Only
+ * IMDSv2 is used: version 1 answers any program that can make the machine send a GET. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "storage/aws/cred/cred_impl.h"
+#include "base/trace.h"
+#include "base/url.h"
+
+#define ECS_HOST   "http://169.254.170.2"
+#define IMDS_HOST  "http://169.254.169.254"
+#define IMDS_HOST6 "http://[fd00:ec2::254]"
+#define ROLES      "/latest/meta-data/iam/security-credentials/"
+#define TTL        "X-aws-ec2-metadata-token-ttl-seconds: 21600" /* the longest that EC2 grants */
+
+/* The text of a server's refusal, on one line. */
+static void first_words(const struct bkt_buf *b, char *to, size_t room)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < b->len && k + 1 < room; i++)
+        to[k++] = b->ptr[i] < 0x20 || b->ptr[i] >= 0x7f ? ' ' : (char)b->ptr[i];
+    to[k] = 0;
+}
+
+static void cut_line(struct bkt_buf *b)
+{
+    bkt_buf_cut(b, strcspn(bkt_buf_str(b), "\r\n"));
+}
+
+/* ---- containers ---- */
+
+static int container_url(struct bkt_cred_fetch *f, struct bkt_buf *url, struct bkt_err *err)
+{
+    char *const *env = f->place->env;
+    const char *relative = env[BKT_VAR_AWS_CONTAINER_CREDENTIALS_RELATIVE_URI];
+    const char *full = env[BKT_VAR_AWS_CONTAINER_CREDENTIALS_FULL_URI];
+    if (!relative && !full) {
+        BKT_PASS(bkt_cred_looked(f, "container endpoint (no AWS_CONTAINER_CREDENTIALS_*_URI)"));
+        return BKT_ENOENT;
+    }
+    if (relative && relative[0] != '/') /* "http://169.254.170.2" + "@evil" would be another host */
+        BKT_FAIL(err, BKT_EINVAL, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not begin with '/'");
+    if (!relative && !bkt_cred_full_uri_ok(full))
+        BKT_FAIL(err, BKT_EINVAL,
+                 "AWS_CONTAINER_CREDENTIALS_FULL_URI: only https, or http to a loopback or container host "
+                 "address");
+    if (bkt_buf_addf(url, "%s%s", relative ? ECS_HOST : "", relative ? relative : full) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* Read the token.  Its file is read each time: EKS renews it. */
+static int container_token(struct bkt_cred_fetch *f, struct bkt_buf *header, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_secret_fini) struct bkt_buf text = {0};
+    const char *file = f->place->env[BKT_VAR_AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE];
+    const char *token = f->place->env[BKT_VAR_AWS_CONTAINER_AUTHORIZATION_TOKEN];
+    if (file) {
+        int rc = bkt_cred_read_file(file, &text, err);
+        if (rc == BKT_ENOENT)
+            BKT_FAIL(err, BKT_EACCES, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: no file %.200s", file);
+        BKT_PASS(rc);
+        while (text.len && strchr("\r\n", text.ptr[text.len - 1]))
+            bkt_buf_cut(&text, text.len - 1);
+        token = bkt_buf_str(&text);
+    }
+    if (!token || !*token)
+        return BKT_OK;
+    if (strpbrk(token, "\r\n"))
+        BKT_FAIL(err, BKT_EINVAL, "the container authorization token has line breaks in it");
+    if (bkt_secret_addf(header, "Authorization: %s", token) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+int bkt_cred_from_container(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf url = {0};
+    BKT_CLEANUP(bkt_secret_fini) struct bkt_buf body = {0}, header = {0};
+    char source[260], said[120];
+    long status;
+    BKT_PASS(container_url(f, &url, err));
+    f->asked = true;
+    BKT_PASS(container_token(f, &header, err));
+    const char *const headers[] = {header.len ? bkt_buf_str(&header) : NULL, NULL};
+    (void)snprintf(source, sizeof source, "container endpoint %s", BKT_SHOWN(bkt_buf_str(&url)));
+    BKT_TRY(err,
+            bkt_cred_http(f->place,
+                          &(struct bkt_cred_http){.method = "GET",
+                                                  .url = bkt_buf_str(&url),
+                                                  .headers = headers,
+                                                  .timeout_ms = 2000, /* as in botocore: 2 s, three times */
+                                                  .connect_ms = 1000,
+                                                  .tries = 3,
+                                                  .direct = true},
+                          &status, &body, err),
+            "no credentials from the container endpoint");
+    if (status != 200) {
+        first_words(&body, said, sizeof said);
+        BKT_FAIL(err, status >= 500 ? BKT_ENET : BKT_EACCES, "%.200s: HTTP %ld %s", source, status, said);
+    }
+    return bkt_creds_from_json(body.ptr, body.len, "Token", source, out, err);
+}
+
+/* ---- EC2 ---- */
+
+struct imds {
+    struct bkt_cred_fetch *f;
+    struct bkt_buf base, token; /* "http://…"; the header sent with each request */
+    unsigned timeout_ms, tries;
+};
+
+static void imds_fini(struct imds *m)
+{
+    bkt_buf_fini(&m->base);
+    bkt_secret_fini(&m->token);
+}
+
+static const char *choice(const struct bkt_cred_fetch *f, enum bkt_cred_var var, const char *key)
+{
+    const char *v = f->place->env[var];
+    return v ? v : bkt_aws_config_profile(&f->config, f->place->profile, key);
+}
+
+static unsigned number(const char *text, unsigned fallback, unsigned most)
+{
+    char *end;
+    unsigned long v = text ? strtoul(text, &end, 10) : 0;
+    return v == 0 ? fallback : v > most ? most : (unsigned)v;
+}
+
+static int imds_init(struct imds *m, struct bkt_err *err)
+{
+    const struct bkt_cred_fetch *f = m->f;
+    const char *url = choice(f, BKT_VAR_AWS_EC2_METADATA_SERVICE_ENDPOINT, "ec2_metadata_service_endpoint");
+    const char *mode =
+        choice(f, BKT_VAR_AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE, "ec2_metadata_service_endpoint_mode");
+    m->timeout_ms = /* by default one try of one second, as in the AWS CLI */
+        1000 * number(choice(f, BKT_VAR_AWS_METADATA_SERVICE_TIMEOUT, "metadata_service_timeout"), 1, 60);
+    m->tries =
+        number(choice(f, BKT_VAR_AWS_METADATA_SERVICE_NUM_ATTEMPTS, "metadata_service_num_attempts"), 1, 3);
+    if (!url)
+        url = mode && strcasecmp(mode, "ipv6") == 0 ? IMDS_HOST6 : IMDS_HOST;
+    size_t n = strlen(url);
+    while (n && url[n - 1] == '/')
+        n--;
+    if (bkt_buf_add(&m->base, url, n) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static int imds_ask(struct imds *m, const char *method, const char *path, const char *header, long *status,
+                    struct bkt_buf *body, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf url = {0};
+    const char *const headers[] = {header, NULL};
+    if (bkt_buf_addf(&url, "%s%s", bkt_buf_str(&m->base), path) < 0)
+        BKT_NOMEM(err);
+    return bkt_cred_http(m->f->place,
+                         &(struct bkt_cred_http){.method = method,
+                                                 .url = bkt_buf_str(&url),
+                                                 .headers = headers,
+                                                 .timeout_ms = m->timeout_ms,
+                                                 .connect_ms = m->timeout_ms,
+                                                 .tries = m->tries,
+                                                 .direct = true},
+                         status, body, err);
+}
+
+/* Get a token.  Without an answer, this is not an EC2 machine. */
+static int imds_token(struct imds *m, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_secret_fini) struct bkt_buf body = {0};
+    struct bkt_err own = {0};
+    long status;
+    int rc = imds_ask(m, "PUT", "/latest/api/token", TTL, &status, &body, &own);
+    if (rc == BKT_ENET || rc == BKT_ETIME || (rc == BKT_OK && status != 200)) {
+        if (rc == BKT_OK)
+            BKT_PASS(bkt_cred_looked(m->f, "EC2 metadata at %.60s (HTTP %ld, no token)",
+                                     BKT_SHOWN(bkt_buf_str(&m->base)), status));
+        else
+            BKT_PASS(
+                bkt_cred_looked(m->f, "EC2 metadata at %.60s (no answer)", BKT_SHOWN(bkt_buf_str(&m->base))));
+        return BKT_ENOENT;
+    }
+    if (rc < 0)
+        return bkt_err_copy(err, rc, &own);
+    if (!body.len || body.len > 4096 || strcspn(bkt_buf_str(&body), "\r\n") != body.len)
+        BKT_FAIL(err, BKT_EFORMAT, "EC2 instance metadata at %.100s: the token is empty or malformed",
+                 BKT_SHOWN(bkt_buf_str(&m->base)));
+    if (bkt_secret_addf(&m->token, "X-aws-ec2-metadata-token: %s", bkt_buf_str(&body)) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static int imds_get(struct imds *m, const char *path, long *status, struct bkt_buf *body, struct bkt_err *err)
+{
+    BKT_PASS(imds_ask(m, "GET", path, bkt_buf_str(&m->token), status, body, err));
+    if (*status == 200 || *status == 404)
+        return BKT_OK;
+    BKT_FAIL(err, *status >= 500 ? BKT_ENET : BKT_EACCES, "EC2 instance metadata %.60s%.100s: HTTP %ld",
+             BKT_SHOWN(bkt_buf_str(&m->base)), path, *status);
+}
+
+static bool is_role_name(const char *s)
+{
+    size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+=,.@_-");
+    return n > 0 && n <= 128 && s[n] == 0;
+}
+
+static int imds_role(struct imds *m, struct bkt_buf *role, struct bkt_err *err)
+{
+    long status;
+    BKT_PASS(imds_get(m, ROLES, &status, role, err));
+    cut_line(role);
+    if (status == 404 || !role->len) {
+        BKT_PASS(bkt_cred_looked(m->f, "EC2 metadata (no role is attached)"));
+        return BKT_ENOENT;
+    }
+    if (!is_role_name(bkt_buf_str(role)))
+        BKT_FAIL(err, BKT_EFORMAT, "EC2 instance metadata at %.100s: the answer is not a role name",
+                 BKT_SHOWN(bkt_buf_str(&m->base)));
+    return BKT_OK;
+}
+
+int bkt_cred_from_imds(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(imds_fini) struct imds m = {.f = f};
+    BKT_CLEANUP(bkt_secret_fini) struct bkt_buf role = {0}, body = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    char source[200];
+    long status;
+    const char *off = f->place->env[BKT_VAR_AWS_EC2_METADATA_DISABLED];
+    if (off && strcasecmp(off, "true") == 0) {
+        BKT_PASS(bkt_cred_looked(f, "EC2 metadata (AWS_EC2_METADATA_DISABLED)"));
+        return BKT_ENOENT;
+    }
+    f->asked = true;
+    BKT_PASS(imds_init(&m, err));
+    BKT_PASS(imds_token(&m, err));
+    BKT_PASS(imds_role(&m, &role, err));
+    if (bkt_buf_addf(&path, ROLES "%s", bkt_buf_str(&role)) < 0)
+        BKT_NOMEM(err);
+    (void)snprintf(source, sizeof source, "EC2 instance metadata (IMDSv2), role %.130s", bkt_buf_str(&role));
+    BKT_PASS(imds_get(&m, bkt_buf_str(&path), &status, &body, err));
+    if (status != 200)
+        BKT_FAIL(err, BKT_EACCES, "%s: HTTP %ld", source, status);
+    return bkt_creds_from_json(body.ptr, body.len, "Token", source, out, err);
+}

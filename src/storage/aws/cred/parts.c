@@ -1,0 +1,219 @@
+/* Small parts that the credential sources share: files, times, and the JSON of answers. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "storage/aws/cred/cred_impl.h"
+#include "storage/aws/cred/json_fields.h"
+#include "base/plain_file.h"
+
+#define MAX_FILE  (1U << 20) /* bytes of a config file or a token; a longer file is neither */
+#define RENEW_S   300        /* before credentials expire: EC2 has new ones at least five minutes before */
+
+/* ---- credentials ---- */
+
+static void creds_free(struct bkt_creds *c)
+{
+    bkt_secret_free(c->access_key);
+    bkt_secret_free(c->secret_key);
+    bkt_secret_free(c->session_token);
+    free(c->source);
+    free(c);
+}
+
+void bkt_creds_unref(const struct bkt_creds *c)
+{
+    if (c && atomic_fetch_sub(&((struct bkt_creds *)c)->refs, 1) == 1)
+        creds_free((struct bkt_creds *)c);
+}
+
+/* Credentials are sent in headers. */
+static bool is_printable(const char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s <= 0x20 || (unsigned char)*s >= 0x7f)
+            return false;
+    return true;
+}
+
+int bkt_creds_make(const char *id, const char *secret, const char *token, int64_t expires, const char *source,
+                   struct bkt_creds **out, struct bkt_err *err)
+{
+    if (token && !*token)
+        token = NULL;
+    if (!id || !secret || !*id || !*secret)
+        BKT_FAIL(err, BKT_EFORMAT, "%.200s: access key or secret key is missing", source);
+    if (!is_printable(id) || !is_printable(secret) || (token && !is_printable(token)))
+        BKT_FAIL(err, BKT_EFORMAT, "%.200s: blanks or invalid characters in a key or token", source);
+    if (expires && expires <= bkt_cred_now())
+        BKT_FAIL(err, BKT_EACCES, "%.200s: the credentials ended %lld s ago; renew them (or set the clock)",
+                 source, (long long)(bkt_cred_now() - expires));
+    struct bkt_creds *c = calloc(1, sizeof *c);
+    if (!c)
+        BKT_NOMEM(err);
+    atomic_init(&c->refs, 1);
+    c->access_key = strdup(id);
+    c->secret_key = strdup(secret);
+    c->session_token = token ? strdup(token) : NULL;
+    c->source = strdup(source);
+    c->expires = expires;
+    if (!c->access_key || !c->secret_key || !c->source || (token && !c->session_token)) {
+        creds_free(c);
+        BKT_NOMEM(err);
+    }
+    *out = c;
+    return BKT_OK;
+}
+
+enum { ID, SECRET, TOKEN, EXPIRES, CODE, MESSAGE, VERSION, FIELDS };
+
+/* Report a server's refusal.  Its code is one word; its message may be any text, and is shortened. */
+static int refused(const struct bkt_json_field *f, const char *source, struct bkt_err *err)
+{
+    BKT_FAIL(err, BKT_EACCES, "%.150s: credentials refused: %.60s %.120s", source, bkt_buf_str(&f[CODE].value),
+             f[MESSAGE].text ? bkt_buf_str(&f[MESSAGE].value) : "");
+}
+
+static int from_fields(const struct bkt_json_field *f, bool process, const char *source,
+                       struct bkt_creds **out, struct bkt_err *err)
+{
+    int64_t expires = 0;
+    if (process && (!f[VERSION].present || strcmp(bkt_buf_str(&f[VERSION].value), "1") != 0))
+        BKT_FAIL(err, BKT_EFORMAT, "%.200s: \"Version\" is not 1", source);
+    if (f[CODE].text && strcasecmp(bkt_buf_str(&f[CODE].value), "Success") != 0)
+        return refused(f, source, err);
+    if (!f[ID].text || !f[SECRET].text)
+        BKT_FAIL(err, BKT_EFORMAT, "%.200s: the answer lacks \"AccessKeyId\" or \"SecretAccessKey\"", source);
+    if (f[EXPIRES].present && (!f[EXPIRES].text || !bkt_cred_time(bkt_buf_str(&f[EXPIRES].value), &expires)))
+        BKT_FAIL(err, BKT_EFORMAT, "%.200s: \"Expiration\" is not an ISO 8601 time", source);
+    return bkt_creds_make(bkt_buf_str(&f[ID].value), bkt_buf_str(&f[SECRET].value),
+                          f[TOKEN].text ? bkt_buf_str(&f[TOKEN].value) : NULL, expires, source, out, err);
+}
+
+int bkt_creds_from_json(const void *text, size_t n, const char *token_name, const char *source,
+                        struct bkt_creds **out, struct bkt_err *err)
+{
+    struct bkt_json_field f[FIELDS] = {
+        [ID] = {.name = "AccessKeyId"},  [SECRET] = {.name = "SecretAccessKey"},
+        [TOKEN] = {.name = token_name},  [EXPIRES] = {.name = "Expiration"},
+        [CODE] = {.name = "Code"},       [MESSAGE] = {.name = "Message"},
+        [VERSION] = {.name = "Version"},
+    };
+    BKT_TRY(err, bkt_json_fields(text, n, f, FIELDS, err), "%.200s", source);
+    int rc = from_fields(f, strcmp(token_name, "SessionToken") == 0, source, out, err);
+    bkt_json_fields_fini(f, FIELDS);
+    return rc;
+}
+
+/* ---- times ---- */
+
+_Atomic int64_t bkt_cred_clock_shift;
+
+int64_t bkt_cred_now(void)
+{
+    return (int64_t)time(NULL) + atomic_load(&bkt_cred_clock_shift);
+}
+
+bool bkt_cred_needs_renewal(const struct bkt_creds *c, int64_t now)
+{
+    return c->expires && c->expires - now <= RENEW_S;
+}
+
+static bool digits(const char **p, int n, int *out)
+{
+    *out = 0;
+    for (int i = 0; i < n; i++, (*p)++) {
+        if (**p < '0' || **p > '9')
+            return false;
+        *out = *out * 10 + (**p - '0');
+    }
+    return true;
+}
+
+static bool take(const char **p, const char *any)
+{
+    if (!**p || !strchr(any, **p))
+        return false;
+    (*p)++;
+    return true;
+}
+
+/* "Z", "+01:00", "+0100", "+01" or nothing. */
+static bool offset(const char *p, int *seconds)
+{
+    int h, m = 0;
+    *seconds = 0;
+    if (!*p || ((*p == 'Z' || *p == 'z') && !p[1]))
+        return true;
+    int sign = *p == '-' ? -1 : 1;
+    if (!take(&p, "+-") || !digits(&p, 2, &h))
+        return false;
+    (void)take(&p, ":");
+    if (*p && !digits(&p, 2, &m))
+        return false;
+    *seconds = sign * (h * 3600 + m * 60);
+    return !*p && h < 24 && m < 60;
+}
+
+bool bkt_cred_time(const char *p, int64_t *out)
+{
+    int y, mo, d, h, mi, s, off;
+    if (!digits(&p, 4, &y) || !take(&p, "-") || !digits(&p, 2, &mo) || !take(&p, "-") || !digits(&p, 2, &d) ||
+        !take(&p, "Tt ") || !digits(&p, 2, &h) || !take(&p, ":") || !digits(&p, 2, &mi) || !take(&p, ":") ||
+        !digits(&p, 2, &s))
+        return false;
+    if (take(&p, ".,"))
+        p += strspn(p, "0123456789");
+    if (!offset(p, &off) || y < 1970 || mo < 1 || mo > 12 || d < 1 || d > 31 || h > 23 || mi > 59 || s > 60)
+        return false;
+    struct tm tm = {
+        .tm_year = y - 1900, .tm_mon = mo - 1, .tm_mday = d, .tm_hour = h, .tm_min = mi, .tm_sec = s};
+    *out = (int64_t)timegm(&tm) - off;
+    return true;
+}
+
+/* ---- files ---- */
+
+static int open_error(const char *path, struct bkt_err *err)
+{
+    int e = errno;
+    int code = e == ENOENT || e == ENOTDIR ? BKT_ENOENT : e == EACCES || e == EPERM ? BKT_EACCES : BKT_EIO;
+    if (code == BKT_ENOENT)
+        return code;
+    if (e == EMEDIUMTYPE)
+        BKT_FAIL(err, code, "%.300s: not a file, so nothing is read from it; name a file", path);
+    BKT_FAIL(err, code, "%.300s: %s", path, strerrordesc_np(e));
+}
+
+/* One byte more than the limit is read to detect a file that is too long. */
+static int read_all(int fd, const char *path, struct bkt_buf *out, struct bkt_err *err)
+{
+    char part[4096];
+    ssize_t n;
+    int rc = BKT_OK;
+    while (rc == BKT_OK && ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR))) {
+        if (n > 0 && out->len + (size_t)n > MAX_FILE)
+            rc = BKT_ERR(err, BKT_EFORMAT, "%.300s is longer than %u bytes", path, MAX_FILE);
+        else if (n > 0 && bkt_secret_add(out, part, (size_t)n) < 0)
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    if (rc == BKT_OK && n < 0)
+        rc = BKT_ERR(err, BKT_EIO, "%.300s: %s", path, strerrordesc_np(errno));
+    explicit_bzero(part, sizeof part);
+    return rc;
+}
+
+int bkt_cred_read_file(const char *path, struct bkt_buf *out, struct bkt_err *err)
+{
+    int fd = bkt_plain_file_open(path);
+    if (fd < 0)
+        return open_error(path, err);
+    int rc = read_all(fd, path, out, err);
+    (void)close(fd);
+    return rc;
+}

@@ -1,0 +1,311 @@
+/* AssumeRole and AssumeRoleWithWebIdentity of AWS's security token service, or one like it (MinIO, Ceph).
+ * Source: AWS STS API reference, version 2011-06-15. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <curl/curl.h>
+#include <expat.h>
+
+#include "storage/aws/cred/cred_impl.h"
+#include "storage/aws/sigv4.h"
+#include "storage/aws/xml.h"
+#include "base/url.h"
+
+#define MAX_PAIRS 8
+#define MAX_DEPTH 16 /* STS's answers nest 4 deep */
+
+/* ---- the answer ---- */
+
+enum { ID, SECRET, TOKEN, EXPIRES, FIELDS };
+static const char *const names[FIELDS] = {"AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"};
+
+struct answer {
+    XML_Parser parser;
+    int depth, inside; /* depth of <Credentials>, 0 outside */
+    struct bkt_buf text, v[FIELDS];
+    bool no_memory;
+};
+
+static void answer_fini(struct answer *a)
+{
+    bkt_secret_fini(&a->text);
+    for (int i = 0; i < FIELDS; i++)
+        bkt_secret_fini(&a->v[i]);
+    if (a->parser)
+        XML_ParserFree(a->parser);
+}
+
+static void give_up(struct answer *a, bool no_memory)
+{
+    a->no_memory |= no_memory;
+    (void)XML_StopParser(a->parser, XML_FALSE);
+}
+
+static const char *local_name(const char *name)
+{
+    const char *colon = strrchr(name, ':');
+    return colon ? colon + 1 : name;
+}
+
+static void XMLCALL on_start(void *arg, const char *name, const char **atts)
+{
+    struct answer *a = arg;
+    (void)atts;
+    bkt_secret_fini(&a->text);
+    if (++a->depth > MAX_DEPTH)
+        give_up(a, false);
+    else if (!a->inside && strcmp(local_name(name), "Credentials") == 0)
+        a->inside = a->depth;
+}
+
+static void XMLCALL on_end(void *arg, const char *name)
+{
+    struct answer *a = arg;
+    for (int i = 0; a->inside && a->depth == a->inside + 1 && i < FIELDS; i++)
+        if (strcmp(local_name(name), names[i]) == 0) {
+            bkt_secret_fini(&a->v[i]);
+            a->v[i] = a->text;
+            a->text = (struct bkt_buf){0};
+        }
+    bkt_secret_fini(&a->text);
+    if (a->depth-- == a->inside)
+        a->inside = 0;
+}
+
+static void XMLCALL on_text(void *arg, const char *s, int n)
+{
+    struct answer *a = arg;
+    if (a->inside && bkt_secret_add(&a->text, s, (size_t)n) < 0)
+        give_up(a, true);
+}
+
+/* Refuse document types, and with them entities that grow. */
+static void XMLCALL on_doctype(void *arg, const char *name, const char *sysid, const char *pubid,
+                               int internal)
+{
+    (void)name, (void)sysid, (void)pubid, (void)internal;
+    give_up(arg, false);
+}
+
+int bkt_creds_from_sts(const void *xml, size_t n, const char *source, struct bkt_creds **out,
+                       struct bkt_err *err)
+{
+    BKT_CLEANUP(answer_fini) struct answer a = {0};
+    int64_t expires = 0;
+    a.parser = XML_ParserCreate(NULL);
+    if (!a.parser)
+        BKT_NOMEM(err);
+    XML_SetUserData(a.parser, &a);
+    XML_SetElementHandler(a.parser, on_start, on_end);
+    XML_SetCharacterDataHandler(a.parser, on_text);
+    XML_SetStartDoctypeDeclHandler(a.parser, on_doctype);
+    bool ok = n <= INT_MAX && XML_Parse(a.parser, n ? xml : "", (int)n, 1) == XML_STATUS_OK;
+    if (a.no_memory)
+        BKT_NOMEM(err);
+    if (!ok)
+        BKT_FAIL(err, BKT_EFORMAT, "%.250s: the answer is not valid XML", source);
+    if (!a.v[ID].len || !a.v[SECRET].len || !a.v[TOKEN].len)
+        BKT_FAIL(err, BKT_EFORMAT, "%.250s: the answer has no credentials", source);
+    if (!bkt_cred_time(bkt_buf_str(&a.v[EXPIRES]), &expires))
+        BKT_FAIL(err, BKT_EFORMAT, "%.250s: the answer's Expiration is not an ISO 8601 time", source);
+    return bkt_creds_make(bkt_buf_str(&a.v[ID]), bkt_buf_str(&a.v[SECRET]), bkt_buf_str(&a.v[TOKEN]), expires,
+                          source, out, err);
+}
+
+/* ---- where ---- */
+
+struct target {
+    char url[512], host[300], path[256];
+    char region[64];
+};
+
+static bool is_region(const char *s)
+{
+    size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");
+    return n > 0 && n < 64 && s[n] == 0;
+}
+
+/* Without a region, use the global endpoint, which is in us-east-1. */
+static int default_url(const char *region, char *url, size_t room, struct bkt_err *err)
+{
+    if (!region)
+        (void)snprintf(url, room, "https://sts.amazonaws.com/");
+    else if (!is_region(region))
+        BKT_FAIL(err, BKT_EINVAL, "'%.60s' is not a region", region);
+    else
+        (void)snprintf(url, room, "https://sts.%s.amazonaws.com%s/", region,
+                       strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
+    return BKT_OK;
+}
+
+/* Get host and path as libcurl will send them, since they are signed. */
+static bool take_apart(struct target *t)
+{
+    char *host = NULL, *port = NULL, *path = NULL, *query = NULL;
+    CURLU *u = curl_url();
+    bool ok = u && curl_url_set(u, CURLUPART_URL, t->url, 0) == CURLUE_OK &&
+              curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+              curl_url_get(u, CURLUPART_PATH, &path, 0) == CURLUE_OK &&
+              curl_url_get(u, CURLUPART_QUERY, &query, 0) == CURLUE_NO_QUERY;
+    if (ok && curl_url_get(u, CURLUPART_PORT, &port, CURLU_NO_DEFAULT_PORT) != CURLUE_OK)
+        port = NULL;
+    int n = ok ? snprintf(t->host, sizeof t->host, "%s%s%s", host, port ? ":" : "", port ? port : "") : -1;
+    int m = ok ? snprintf(t->path, sizeof t->path, "%s", path) : -1;
+    ok = n > 0 && (size_t)n < sizeof t->host && m > 0 && (size_t)m < sizeof t->path;
+    curl_free(host);
+    curl_free(port);
+    curl_free(path);
+    curl_free(query);
+    curl_url_cleanup(u);
+    return ok;
+}
+
+static int find_target(const struct bkt_cred_role *role, struct target *t, struct bkt_err *err)
+{
+    int n = 0;
+    if (role->endpoint)
+        n = snprintf(t->url, sizeof t->url, "%s", role->endpoint);
+    else
+        BKT_PASS(default_url(role->region, t->url, sizeof t->url, err));
+    if (n < 0 || (size_t)n >= sizeof t->url || !take_apart(t))
+        BKT_FAIL(err, BKT_EINVAL, "the STS endpoint '%.200s' is not a valid URL", BKT_SHOWN(t->url));
+    (void)snprintf(t->region, sizeof t->region, "%s", role->region ? role->region : "us-east-1");
+    return BKT_OK;
+}
+
+/* ---- the question ---- */
+
+static int read_token(const char *path, struct bkt_buf *out, struct bkt_err *err)
+{
+    int rc = bkt_cred_read_file(path, out, err);
+    if (rc == BKT_ENOENT)
+        BKT_FAIL(err, BKT_EACCES, "the web identity token file %.250s does not exist", path);
+    BKT_PASS(rc);
+    while (out->len && strchr(" \t\r\n", out->ptr[out->len - 1]))
+        bkt_buf_cut(out, out->len - 1);
+    if (!out->len || strlen(bkt_buf_str(out)) != out->len)
+        BKT_FAIL(err, BKT_EFORMAT, "the web identity token file %.250s is empty or not text", path);
+    return BKT_OK;
+}
+
+/* The token is a secret: only bkt_secret_add() copies it. */
+static int print_form(const struct bkt_sign_pair *pairs, size_t n, const struct bkt_buf *token,
+                      struct bkt_buf *body)
+{
+    BKT_PASS(bkt_buf_reserve(body, 4096 + 3 * token->len)); /* reserved so that it never moves */
+    BKT_PASS(bkt_sign_query(pairs, n, body));
+    if (!token->len)
+        return BKT_OK;
+    BKT_PASS(bkt_secret_add(body, "&WebIdentityToken=", 18));
+    return bkt_sign_encode(bkt_buf_str(token), false, body);
+}
+
+static int question(const struct bkt_cred_role *role, struct bkt_buf *body, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_secret_fini) struct bkt_buf token = {0};
+    char session[64];
+    struct bkt_sign_pair p[MAX_PAIRS];
+    size_t n = 0;
+    (void)snprintf(session, sizeof session, "vol-bucket-%lld-%ld", (long long)time(NULL), (long)getpid());
+    p[n++] = (struct bkt_sign_pair){"Action", role->token_file ? "AssumeRoleWithWebIdentity" : "AssumeRole"};
+    p[n++] = (struct bkt_sign_pair){"Version", "2011-06-15"};
+    p[n++] = (struct bkt_sign_pair){"RoleArn", role->arn};
+    p[n++] = (struct bkt_sign_pair){"RoleSessionName", role->session_name ? role->session_name : session};
+    if (role->duration)
+        p[n++] = (struct bkt_sign_pair){"DurationSeconds", role->duration};
+    if (role->external_id && !role->token_file)
+        p[n++] = (struct bkt_sign_pair){"ExternalId", role->external_id};
+    if (role->token_file)
+        BKT_PASS(read_token(role->token_file, &token, err));
+    if (print_form(p, n, &token, body) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+struct headers {
+    struct bkt_buf date, authorization, token;
+};
+
+static void headers_fini(struct headers *h)
+{
+    bkt_buf_fini(&h->date);
+    bkt_secret_fini(&h->authorization);
+    bkt_secret_fini(&h->token);
+}
+
+static int sign(const struct bkt_cred_role *role, const struct target *t, const struct bkt_buf *body,
+                struct headers *h, struct bkt_err *err)
+{
+    static const struct bkt_sign_pair type = {"content-type", "application/x-www-form-urlencoded"};
+    struct bkt_sign_output out = {0};
+    char hash[BKT_SHA256_HEX];
+    BKT_TRY(err, bkt_sha256_hex(body->ptr, body->len, hash), "SHA-256 failed");
+    const struct bkt_sign_input in = {.method = "POST",
+                                      .host = t->host,
+                                      .path = t->path,
+                                      .headers = &type,
+                                      .n_headers = 1,
+                                      .payload_hash = hash,
+                                      .now = (time_t)bkt_cred_now(),
+                                      .region = t->region,
+                                      .service = "sts",
+                                      .creds = role->by,
+                                      .flags = BKT_SIGN_NO_SHA256};
+    int rc = bkt_sign(&in, NULL, &out, err);
+    if (rc == BKT_OK &&
+        (bkt_buf_addf(&h->date, "X-Amz-Date: %s", out.amz_date) < 0 ||
+         bkt_buf_addf(&h->authorization, "Authorization: %s", bkt_buf_str(&out.authorization)) < 0 ||
+         (role->by->session_token &&
+          bkt_secret_addf(&h->token, "X-Amz-Security-Token: %s", role->by->session_token) < 0)))
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    bkt_sign_output_fini(&out);
+    return rc;
+}
+
+static int refused(long status, const struct bkt_buf *body, const struct target *t, const char *source,
+                   struct bkt_err *err)
+{
+    struct bkt_s3_error e = {0};
+    (void)bkt_s3_parse_error(body->ptr, body->len, &e);
+    BKT_FAIL(err, status >= 500 ? BKT_ENET : BKT_EACCES, "%.150s: STS at %.60s: HTTP %ld %.40s %.120s",
+             source, t->host, status, e.code, e.message);
+}
+
+int bkt_cred_assume(struct bkt_cred_fetch *f, const struct bkt_cred_role *role, struct bkt_creds **out,
+                    struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_secret_fini) struct bkt_buf body = {0}, reply = {0};
+    BKT_CLEANUP(headers_fini) struct headers h = {0};
+    struct target t;
+    char source[300];
+    long status;
+    (void)snprintf(source, sizeof source, "role %.150s%s (%.100s)", role->arn,
+                   role->token_file ? " by web identity" : "", role->who);
+    f->asked = true;
+    BKT_PASS(find_target(role, &t, err));
+    BKT_PASS(question(role, &body, err));
+    if (!role->token_file)
+        BKT_PASS(sign(role, &t, &body, &h, err));
+    const char *const headers[] = {
+        "Content-Type: application/x-www-form-urlencoded", h.date.len ? bkt_buf_str(&h.date) : NULL,
+        h.date.len ? bkt_buf_str(&h.authorization) : NULL, h.token.len ? bkt_buf_str(&h.token) : NULL, NULL};
+    BKT_TRY(err,
+            bkt_cred_http(f->place,
+                          &(struct bkt_cred_http){.method = "POST",
+                                                  .url = t.url,
+                                                  .headers = headers,
+                                                  .body = bkt_buf_str(&body),
+                                                  .timeout_ms = 10000, /* STS may be far away; AWS has no such
+                                                                          limit */
+                                                  .connect_ms = 3000,  /* two SYNs, sent after 0 and 1 s */
+                                                  .tries = 3},
+                          &status, &reply, err),
+            "%.250s", source);
+    return status == 200 ? bkt_creds_from_sts(reply.ptr, reply.len, source, out, err)
+                         : refused(status, &reply, &t, source, err);
+}

@@ -1,0 +1,331 @@
+/* A directory as a store, see file_impl.h: opening and reading.  file_write.c writes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/os/beneath.h"
+#include "base/crc32c.h"
+#include "storage/file/file_impl.h"
+#include "storage/file/list.h"
+#include "base/num.h"
+#include "base/os/pool.h"
+#include "storage/stats.h"
+
+/* Bytes that are read and then summed or passed on at once: half of a usual L2 cache. */
+#define POUR_PIECE (UINT64_C(128) << 10)
+
+struct file_job {
+    struct bkt_job         job;
+    struct bkt_file_store *st;
+    struct bkt_req        *req;
+};
+
+bool bkt_file_key_ok(const char *key)
+{
+    size_t first = strcspn(key, "/");
+    if (first == strlen(BKT_FILE_SCRATCH) && strncmp(key, BKT_FILE_SCRATCH, first) == 0)
+        return false;
+    for (const char *p = key;; p++) {
+        size_t n = strcspn(p, "/");
+        if (n == 0 || (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
+            return false;
+        p += n;
+        if (!*p)
+            return true;
+    }
+}
+
+void bkt_file_closep(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+}
+
+int bkt_file_fail(const struct bkt_file_store *st, struct bkt_req *req, const char *what)
+{
+    int e = errno;
+    if (e == ELOOP && (!st->follow || req->op == BKT_DELETE))
+        return req->rc = bkt_file_say_link(st, bkt_op_name(req->op), req->key, bkt_req_err(req));
+    int code = e == ENOENT || e == ENOTDIR || e == ENAMETOOLONG ? BKT_ENOENT
+               : e == EACCES || e == EPERM || e == EROFS        ? BKT_EACCES
+               : e == ENOMEM                                    ? BKT_ENOMEM
+                                                                : BKT_EIO;
+    return BKT_REQ_FAIL(req, code, "%s " BKT_REQ_NAME ": %s", what, BKT_REQ_NAMED(req), strerrordesc_np(e));
+}
+
+void bkt_file_etag(const struct stat *sb, char etag[BKT_ETAG_MAX])
+{
+    (void)snprintf(etag, BKT_ETAG_MAX, "\"%llx-%llx-%llx\"", (unsigned long long)sb->st_ino,
+                   (unsigned long long)sb->st_size,
+                   (unsigned long long)sb->st_mtim.tv_sec * 1000000000ULL + (unsigned long long)sb->st_mtim.tv_nsec);
+}
+
+void bkt_file_describe(struct bkt_req *req, const struct stat *sb)
+{
+    bkt_file_etag(sb, req->etag);
+    req->size  = (uint64_t)sb->st_size;
+    req->mtime = (double)sb->st_mtim.tv_sec + (double)sb->st_mtim.tv_nsec / 1e9;
+}
+
+/* ---- reading ---- */
+
+/* Read @p len bytes from off+req->n on.  False: the failure is recorded in the request. */
+static bool read_span(const struct bkt_file_store *st, struct bkt_req *req, int fd, unsigned char *to, uint64_t len)
+{
+    for (uint64_t got = 0; got < len;) {
+        ssize_t k = pread(fd, to + got, (size_t)(len - got), (off_t)(req->off + req->n + got));
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0) {
+            (void)bkt_file_fail(st, req, "read");
+            return false;
+        }
+        if (k == 0) {
+            (void)BKT_REQ_FAIL(req, BKT_EFORMAT, BKT_REQ_NAME ": shortened while it was read", BKT_REQ_NAMED(req));
+            return false;
+        }
+        got += (uint64_t)k;
+    }
+    bkt_stats_add(BKT_STAT(bytes_in), len);
+    return true;
+}
+
+/* Read all bytes in pieces that are still in the processor's cache when they are summed. */
+static bool read_summed(const struct bkt_file_store *st, struct bkt_req *req, int fd, unsigned char *to, uint64_t len, uint32_t *sum)
+{
+    while (req->n < len) {
+        uint64_t k = bkt_min_u64(len - req->n, POUR_PIECE);
+        if (!read_span(st, req, fd, to + req->n, k))
+            return false;
+        *sum = bkt_crc32c(*sum, to + req->n, (size_t)k);
+        req->n += k;
+    }
+    return true;
+}
+
+/* Pass the bytes on in pieces that stay in the processor's cache between the two copies.  @p sum may be
+ * NULL. */
+static void pour_span(const struct bkt_file_store *st, struct bkt_req *req, int fd, uint64_t len, uint32_t *sum)
+{
+    BKT_CLEANUP(bkt_freep) unsigned char *piece = malloc((size_t)bkt_min_u64(len, POUR_PIECE) + 1);
+    if (!piece) {
+        (void)BKT_REQ_FAIL(req, BKT_ENOMEM, "GET %s: out of memory", req->key);
+        return;
+    }
+    while (req->n < len) {
+        uint64_t k = bkt_min_u64(len - req->n, POUR_PIECE);
+        if (!read_span(st, req, fd, piece, k))
+            return;
+        if (sum)
+            *sum = bkt_crc32c(*sum, piece, (size_t)k);
+        req->sink(req->sink_arg, req->n, piece, (size_t)k);
+        req->n += k;
+    }
+}
+
+/* Receive the requested bytes.  False: they are not those that were stored. */
+static bool receive(struct bkt_file_store *st, struct bkt_req *req, int fd, const struct stat *sb, uint64_t len, uint32_t *want,
+                    uint32_t *have)
+{
+    bool sums = req->off == 0 && len == req->size && bkt_file_sum_get(st, fd, sb, want);
+    *have     = 0;
+    if (req->sink) {
+        pour_span(st, req, fd, len, sums ? have : NULL);
+    } else {
+        unsigned char *to = bkt_req_room(req, len);
+        if (to && (sums ? read_summed(st, req, fd, to, len, have) : read_span(st, req, fd, to, len)))
+            req->n = len;
+    }
+    return req->rc < 0 || !sums || *have == *want;
+}
+
+/* Read the object.  False: it has to be read again, unless this was the @p last time. */
+static bool read_once(struct bkt_file_store *st, struct bkt_req *req, bool last)
+{
+    struct stat sb;
+    uint64_t    len;
+    uint32_t    want, have;
+    /* O_NONBLOCK: a FIFO must not block this thread */
+    BKT_CLEANUP(bkt_file_closep) int fd = bkt_file_at(st, req->key, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &sb) < 0) {
+        (void)bkt_file_fail(st, req, bkt_op_name(req->op));
+        return true;
+    }
+    if (!S_ISREG(sb.st_mode)) {
+        (void)BKT_REQ_FAIL(req, BKT_ENOENT, "%s " BKT_REQ_NAME ": not a regular file", bkt_op_name(req->op), BKT_REQ_NAMED(req));
+        return true;
+    }
+    bkt_file_describe(req, &sb);
+    if (bkt_req_condition(req, req->etag) < 0 || req->op == BKT_HEAD || bkt_req_span(req, req->size, &len) < 0)
+        return true;
+    if (req->len == BKT_WHOLE && len > st->max_object) { /* sparse files can have any size */
+        (void)BKT_REQ_FAIL(req, BKT_EFORMAT, "GET " BKT_REQ_NAME ": the object is larger than max_object allows", BKT_REQ_NAMED(req));
+        return true;
+    }
+    if (receive(st, req, fd, &sb, len, &want, &have))
+        return true;
+    if (last)
+        (void)BKT_REQ_FAIL(req, BKT_EFORMAT, "GET " BKT_REQ_NAME ": its bytes have CRC-32C %08x, but %08x is "
+                           "recorded; the object is damaged: store it again, or restore it",
+                           BKT_REQ_NAMED(req), have, want);
+    return false;
+}
+
+static void read_object(struct bkt_file_store *st, struct bkt_req *req)
+{
+    if (read_once(st, req, false))
+        return;
+    req->n = 0; /* another file may have replaced it */
+    bkt_buf_clear(&req->body);
+    (void)read_once(st, req, true);
+}
+
+/* ---- the store ---- */
+
+static const char *root_path(const struct bkt_file_store *st) { return st->base.uri + strlen("file://"); }
+
+/* Whether the bucket's folder was deleted.  Nothing can be found or created in it then, though another folder
+ * may have its name by now.  The count of links is not enough: some file systems never count a folder's
+ * links.  A folder that was only moved is used where it is. */
+static bool root_is_gone(const struct bkt_file_store *st)
+{
+    struct stat ours = {.st_nlink = 0}, named;
+    if (fstat(st->root, &ours) == 0 && ours.st_nlink > 0)
+        return false;
+    return stat(root_path(st), &named) < 0 || named.st_ino != ours.st_ino || named.st_dev != ours.st_dev;
+}
+
+/* Report a deleted folder as a separate failure: a missing object is often expected. */
+static void say_what_is_gone(struct bkt_file_store *st, struct bkt_req *req)
+{
+    if ((req->rc != BKT_ENOENT && req->rc != BKT_EIO) || !root_is_gone(st))
+        return;
+    bkt_err_clear(req->err);
+    (void)BKT_REQ_FAIL(req, BKT_EIO, "%s %s: the bucket's folder, %s, was deleted while it was in use; restore it or make the domain "
+                       "again, and open it again", bkt_op_name(req->op), req->key, root_path(st));
+}
+
+static void perform(struct bkt_file_store *st, struct bkt_req *req)
+{
+    if (req->cancel && atomic_load(req->cancel))
+        (void)BKT_REQ_FAIL(req, BKT_ECANCEL, "%s %s: cancelled", bkt_op_name(req->op), req->key);
+    else if (req->op == BKT_GET || req->op == BKT_HEAD)
+        read_object(st, req);
+    else
+        bkt_file_write(st, req);
+    say_what_is_gone(st, req);
+    bkt_store_finish(&st->base, req);
+}
+
+static void run_job(struct bkt_job *job)
+{
+    struct file_job   *j   = (struct file_job *)job;
+    struct bkt_file_store *st  = j->st;
+    struct bkt_req    *req = j->req;
+    free(j);
+    perform(st, req);
+}
+
+static void file_start(struct bkt_store *base, struct bkt_req *req)
+{
+    struct bkt_file_store *st = (struct bkt_file_store *)base;
+    if (!bkt_file_key_ok(req->key)) {
+        (void)BKT_REQ_FAIL(req, BKT_EINVAL, "key '%.200s' has an empty, '.', '..' or reserved component", req->key);
+        bkt_store_finish(base, req);
+        return;
+    }
+    /* a caller that waits for this request alone performs it itself */
+    struct file_job *j = req->batch && req->batch->n == 1 ? NULL : malloc(sizeof *j);
+    if (!j) {
+        perform(st, req);
+        return;
+    }
+    *j = (struct file_job){.job = {.run = run_job}, .st = st, .req = req};
+    bkt_pool_submit(&j->job);
+}
+
+static int file_list(struct bkt_store *base, const char *prefix, const char *delimiter,
+                     int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    return bkt_file_list((struct bkt_file_store *)base, prefix, *delimiter != 0, each, arg, err);
+}
+
+static void file_close(struct bkt_store *base)
+{
+    struct bkt_file_store *st = (struct bkt_file_store *)base;
+    bkt_file_write_fini(st);
+    (void)close(st->root);
+    free(st);
+}
+
+static int file_turn(struct bkt_store *base, const char *key) { return bkt_file_turn((struct bkt_file_store *)base, key); }
+
+static int64_t file_ahead(struct bkt_store *base) { return bkt_file_ahead((struct bkt_file_store *)base); }
+
+/* Check the directory that contains the object, or the one in which its directory would be created. */
+static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err *err)
+{
+    struct bkt_file_store       *st  = (struct bkt_file_store *)base;
+    BKT_CLEANUP(bkt_freep) char *dir = strdup(key);
+    if (!dir)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_file_check_scratch(st, err));
+    BKT_PASS(bkt_file_check_db(st, key, err));
+    for (char *slash = strrchr(dir, '/');; slash = strrchr(dir, '/')) {
+        *(slash ? slash : dir)              = 0;
+        BKT_CLEANUP(bkt_file_closep) int fd = bkt_file_at(st, dir, O_PATH | O_DIRECTORY);
+        if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0)
+            return BKT_OK;
+        if (errno == ELOOP && !st->follow)
+            return bkt_file_say_link(st, "PUT", key, err);
+        if (errno == EACCES || errno == EPERM || errno == EROFS)
+            BKT_FAIL(err, BKT_EACCES, "%s%s%s can't be written to: %s", base->uri, slash ? "/" : "", dir, strerrordesc_np(errno));
+        if (errno != ENOENT || !slash)
+            return BKT_OK; /* a PUT reports the cause */
+    }
+}
+
+static const struct bkt_store_ops file_ops = {.name = "file", .local = true, .start = file_start, .list = file_list,
+                                              .may_put = file_may_put, .turn = file_turn,
+                                              .end_turn = bkt_file_unlock, .ahead = file_ahead, .close = file_close};
+static const struct bkt_store_ops file_ops_readonly = {
+    .name = "file", .local = true, .readonly = true, .start = file_start, .list = file_list, .close = file_close};
+
+/* Writing needs the scratch directory.  Other permissions are checked by writing, which also reports a link
+ * that is in the way. */
+static bool may_write(int root)
+{
+    BKT_CLEANUP(bkt_file_closep) int fd = bkt_beneath_open(root, BKT_FILE_SCRATCH, O_PATH | O_DIRECTORY, 0);
+    return fd >= 0 ? faccessat(fd, ".", W_OK, AT_EACCESS) == 0
+                   : errno == ELOOP || (errno == ENOENT && faccessat(root, ".", W_OK, AT_EACCESS) == 0);
+}
+
+int bkt_file_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
+                  struct bkt_err *err)
+{
+    if (rest[0] != '/')
+        BKT_FAIL(err, BKT_EINVAL, "%s: an absolute path is expected, as in file:///dir", uri);
+    BKT_CLEANUP(bkt_file_closep) int root = open(rest, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0 && (errno == ENOENT || errno == ENOTDIR))
+        BKT_FAIL(err, BKT_ENOENT, "%s: no such directory", uri);
+    if (root < 0)
+        BKT_FAIL(err, errno == EACCES ? BKT_EACCES : BKT_EIO, "%s: %s", uri, strerrordesc_np(errno));
+    struct bkt_file_store *st = calloc(1, sizeof *st);
+    if (!st)
+        BKT_NOMEM(err);
+    int rc = bkt_store_init(&st->base, may_write(root) ? &file_ops : &file_ops_readonly, uri, err);
+    if (rc < 0) {
+        free(st);
+        return rc;
+    }
+    bkt_file_write_init(st, set);
+    st->max_object = set->max_object;
+    st->follow     = set->links && strcmp(set->links, "follow") == 0;
+    st->root       = root;
+    root           = -1; /* NOLINT(clang-analyzer-deadcode.DeadStores): the cleanup reads it */
+    *out           = &st->base;
+    return BKT_OK;
+}

@@ -1,0 +1,157 @@
+#include "storage/file/list.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/os/beneath.h"
+#include "storage/file/file_impl.h"
+#include "base/list.h"
+
+#define MAX_DEPTH 64 /* levels of directories; also ends loops of symbolic links, if links are followed */
+
+struct walk {
+    const struct bkt_file_store *st;
+    const char                  *prefix;
+    bool        roll_up;
+    int (*each)(const struct bkt_listed *entry, void *arg);
+    void           *arg;
+    struct bkt_err *err;
+};
+
+/* Names of directories end with '/', so that sorting them gives the order of the keys below. */
+static int names_add(struct bkt_strs *l, const char *dir, const char *name, bool is_dir)
+{
+    size_t n = strlen(dir) + strlen(name) + 2;
+    char  *s = malloc(n);
+    if (s)
+        (void)snprintf(s, n, "%s%s%s", dir, name, is_dir ? "/" : "");
+    return bkt_strs_take(l, s);
+}
+
+static bool is_dir(const struct walk *w, int dirfd, const struct dirent *d)
+{
+    struct stat sb;
+    if (d->d_type != DT_UNKNOWN && (d->d_type != DT_LNK || !w->st->follow))
+        return d->d_type == DT_DIR;
+    return fstatat(dirfd, d->d_name, &sb, w->st->follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(sb.st_mode);
+}
+
+/* Whether keys below or equal to @p path may begin with the prefix. */
+static bool in_reach(const struct walk *w, const char *path)
+{
+    size_t n = strlen(path), p = strlen(w->prefix);
+    return strncmp(path, w->prefix, n < p ? n : p) == 0;
+}
+
+/* Open the directory @p path in the bucket.  With @p at >= 0 it is opened below that open directory, by the
+ * part of @p path from byte @p skip on.  False: it does not exist any more, or the failure is in *rc. */
+static bool open_dir(const struct walk *w, int at, size_t skip, const char *path, int *fd, int *rc)
+{
+    char   name[PATH_MAX];
+    size_t n = strlen(path);
+    n -= n && path[n - 1] == '/'; /* a '/' at the end would make the kernel follow a link */
+    *rc = BKT_OK;
+    if (n >= sizeof name)
+        return false;
+    memcpy(name, path, n);
+    name[n] = 0;
+    *fd     = at < 0          ? bkt_file_at(w->st, name, O_RDONLY | O_DIRECTORY)
+              : w->st->follow ? openat(at, name + skip, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                              : bkt_beneath_open(at, name + skip, O_RDONLY | O_DIRECTORY, 0);
+    if (*fd >= 0)
+        return true;
+    if (errno == ELOOP && !w->st->follow)
+        *rc = bkt_file_say_link(w->st, "list of", name, w->err);
+    else if (errno != ENOENT && errno != ENOTDIR)
+        *rc = BKT_ERR(w->err, errno == EACCES ? BKT_EACCES : BKT_EIO, "list of %s: %s", *path ? path : "the root", strerrordesc_np(errno));
+    return false;
+}
+
+static int read_names(const struct walk *w, int fd, const char *dir, struct bkt_strs *out)
+{
+    int  copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    DIR *d    = copy < 0 ? NULL : fdopendir(copy);
+    if (!d) {
+        bkt_file_closep(&copy);
+        BKT_FAIL(w->err, BKT_EIO, "list of %s: %s", *dir ? dir : "the root", strerrordesc_np(errno));
+    }
+    int            rc = BKT_OK;
+    struct dirent *e;
+    while (rc == BKT_OK && (e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): a stream of this thread */
+        bool dots = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
+        if (!dots && !(!*dir && strcmp(e->d_name, BKT_FILE_SCRATCH) == 0))
+            rc = names_add(out, dir, e->d_name, is_dir(w, fd, e));
+    }
+    (void)closedir(d);
+    if (rc < 0)
+        BKT_NOMEM(w->err);
+    bkt_strs_sort(out);
+    return BKT_OK;
+}
+
+static int visit_file(const struct walk *w, int at, const char *name, const char *path)
+{
+    struct stat sb;
+    char        etag[BKT_ETAG_MAX];
+    if (fstatat(at, name, &sb, w->st->follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0 || (!S_ISREG(sb.st_mode) && !S_ISLNK(sb.st_mode)))
+        return BKT_OK; /* deleted meanwhile, or not an object */
+    bkt_file_etag(&sb, etag);
+    struct bkt_listed e = {path, false, (uint64_t)sb.st_size,
+                           (double)sb.st_mtim.tv_sec + (double)sb.st_mtim.tv_nsec / 1e9, etag};
+    return w->each(&e, w->arg);
+}
+
+/* @p at, @p skip: as for open_dir(). */
+static int walk(const struct walk *w, int at, size_t skip, const char *dir, int depth) /* NOLINT(misc-no-recursion): MAX_DEPTH */
+{
+    int                                        rc;
+    BKT_CLEANUP(bkt_file_closep) int           fd    = -1;
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs names = {0};
+    if (depth > MAX_DEPTH)
+        BKT_FAIL(w->err, BKT_EIO, "list of %.200s: more than %d directories deep", dir, MAX_DEPTH);
+    if (!open_dir(w, at, skip, dir, &fd, &rc))
+        return rc;
+    BKT_PASS(read_names(w, fd, dir, &names));
+    size_t plen = strlen(w->prefix), in = strlen(dir);
+    for (size_t i = 0; i < names.n && rc == BKT_OK; i++) {
+        const char *path = names.v[i];
+        size_t      n    = strlen(path);
+        if (!in_reach(w, path))
+            continue;
+        if (path[n - 1] != '/') {
+            if (n >= plen)
+                rc = visit_file(w, fd, path + in, path);
+        } else if (w->roll_up && n > plen) {
+            struct bkt_listed e = {path, true, 0, 0, ""};
+            rc                  = w->each(&e, w->arg);
+        } else {
+            rc = walk(w, fd, in, path, depth + 1);
+        }
+    }
+    return rc;
+}
+
+int bkt_file_list(const struct bkt_file_store *st, const char *prefix, bool roll_up,
+                  int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    struct walk w = {st, prefix, roll_up, each, arg, err};
+    /* begin in the directory that the prefix names, if it may be a directory */
+    const char             *slash = strrchr(prefix, '/');
+    BKT_CLEANUP(bkt_freep) char *dir = strndup(prefix, slash ? (size_t)(slash - prefix) + 1 : 0);
+    if (!dir)
+        BKT_NOMEM(err);
+    if (slash) {
+        dir[slash - prefix] = 0;
+        bool ok             = bkt_file_key_ok(dir);
+        dir[slash - prefix] = '/';
+        if (!ok)
+            return BKT_OK; /* no key has this prefix */
+    }
+    return walk(&w, -1, 0, dir, 0);
+}

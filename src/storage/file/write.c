@@ -1,0 +1,394 @@
+/* See file_impl.h: PUT and DELETE in a directory. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/crc32c.h"
+#include "storage/file/file_impl.h"
+#include "storage/file/list.h"
+#include "storage/stats.h"
+
+#define SCRATCH     BKT_FILE_SCRATCH
+#define WRITE_TRIES 1000  /* a DELETE may remove the emptied directory between mkdir and rename; twice in a
+                             row is rare */
+#define STALE       86400 /* seconds after which a temporary file is abandoned: no PUT takes a day */
+
+#define AHEAD_UNKNOWN INT64_MIN
+#define TEMP_NAME     48
+
+void bkt_file_write_init(struct bkt_file_store *st, const struct bkt_settings *set)
+{
+    st->fsync       = set->fsync;
+    st->deadline_ms = set->deadline_ms;
+    atomic_init(&st->ahead, AHEAD_UNKNOWN);
+    bkt_file_sync_init(st);
+}
+
+void bkt_file_write_fini(struct bkt_file_store *st) { bkt_file_sync_fini(st); }
+
+unsigned bkt_file_hash(const char *s)
+{
+    unsigned h = 2166136261U;
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * 16777619U;
+    return h;
+}
+
+/* ---- the file system's clock ---- */
+
+/* Temporary files are created, renamed and removed in an open directory, so that another process cannot put
+ * another directory in its place meanwhile. */
+struct temp {
+    int      dir, fd;
+    char     name[TEMP_NAME];
+    uint32_t sum; /* of the bytes in it */
+};
+
+static void temp_name(char name[TEMP_NAME])
+{
+    (void)snprintf(name, TEMP_NAME, "%ld-%016llx", (long)getpid(), (unsigned long long)bkt_random());
+}
+
+static bool is_temp_name(const char *name)
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t            n        = strspn(name, "0123456789");
+    return n && name[n] == '-' && strspn(name + n + 1, digits) == 16 && !name[n + 17];
+}
+
+static int make_temp(int dir, const char *name) { return openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666); }
+
+/* [F6]: create a file and compare its time with the local clock.  If the scratch directories do not exist,
+ * they are not created: a program that only reads leaves no directories behind. */
+static bool find_ahead(struct bkt_file_store *st, int64_t *ahead)
+{
+    *ahead = atomic_load(&st->ahead);
+    if (*ahead != AHEAD_UNKNOWN)
+        return true;
+    char        name[TEMP_NAME];
+    struct stat sb;
+    temp_name(name);
+    BKT_CLEANUP(bkt_file_closep) int dir = bkt_file_scratch(st, "tmp", false, NULL);
+    BKT_CLEANUP(bkt_file_closep) int fd  = dir < 0 ? -1 : make_temp(dir, name);
+    if (fd < 0)
+        return false;
+    bool known = fstat(fd, &sb) == 0;
+    (void)unlinkat(dir, name, 0);
+    if (!known)
+        return false;
+    *ahead = (int64_t)sb.st_ctim.tv_sec - (int64_t)time(NULL);
+    atomic_store(&st->ahead, *ahead);
+    return true;
+}
+
+int64_t bkt_file_ahead(struct bkt_file_store *st)
+{
+    int64_t ahead;
+    return find_ahead(st, &ahead) ? ahead : 0;
+}
+
+/* ---- PUT ---- */
+
+/* For callers without fsync: over a network, and with quotas, a failure to store may be reported only by
+ * close(). */
+static int try_close(int fd)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return copy < 0 ? -1 : close(copy);
+}
+
+static int open_temp(struct bkt_file_store *st, struct bkt_req *req, struct temp *t)
+{
+    struct bkt_err why = {.n = 0};
+    temp_name(t->name);
+    for (int i = 0; i < 2 && t->fd < 0; i++) { /* again, if the directory was removed at this moment */
+        bkt_file_closep(&t->dir);
+        t->dir = bkt_file_scratch_again(st, "tmp", &st->tmp, &why);
+        t->fd  = t->dir < 0 ? -1 : make_temp(t->dir, t->name);
+        if (t->fd < 0 && errno != ENOENT)
+            break;
+    }
+    if (t->fd >= 0)
+        return BKT_OK;
+    return why.n ? (req->rc = bkt_err_copy(bkt_req_err(req), why.code, &why)) : bkt_file_fail(st, req, "temporary file for");
+}
+
+static void drop_temp(const struct temp *t)
+{
+    if (t->fd >= 0)
+        (void)unlinkat(t->dir, t->name, 0);
+}
+
+static void temp_fini(struct temp *t)
+{
+    bkt_file_closep(&t->fd);
+    bkt_file_closep(&t->dir);
+}
+
+static int write_temp(struct bkt_file_store *st, struct bkt_req *req, struct temp *t)
+{
+    BKT_PASS(open_temp(st, req, t));
+    const int fd = t->fd;
+    for (size_t done = 0; done < req->put_len;) {
+        ssize_t k = write(fd, (const char *)req->put + done, req->put_len - done);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return bkt_file_fail(st, req, "write");
+        done += (size_t)k;
+    }
+    /* The kernel's file times tick in milliseconds; the ETag needs a time that no two versions share. */
+    struct timespec now[2];
+    struct stat     sb;
+    (void)clock_gettime(CLOCK_REALTIME, &now[1]);
+    now[0] = now[1];
+    if (futimens(fd, now) < 0 || fstat(fd, &sb) < 0)
+        return bkt_file_fail(st, req, "write");
+    bkt_file_sum_set(st, fd, t->sum, &sb);
+    if ((st->fsync ? fsync(fd) : try_close(fd)) < 0 || fstat(fd, &sb) < 0)
+        return bkt_file_fail(st, req, "write");
+    bkt_file_describe(req, &sb);
+    return BKT_OK;
+}
+
+static bool later(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+/* [F4]; the key is locked */
+static int make_newer(struct bkt_file_store *st, struct bkt_req *req, const struct temp *f, const struct stat *old)
+{
+    static const long steps[] = {1, 1000, 1000000, 20000000, 999999999}; /* ns; larger steps for file systems with
+                                                                            coarser times */
+    struct stat       sb;
+    for (size_t i = 0; i <= BKT_COUNT(steps); i++) {
+        if (fstat(f->fd, &sb) < 0)
+            break;
+        bkt_file_describe(req, &sb);
+        if (later(&sb.st_mtim, &old->st_mtim)) {
+            if (i)
+                bkt_file_sum_set(st, f->fd, f->sum, &sb);
+            return BKT_OK;
+        }
+        struct timespec t[2];
+        t[1] = old->st_mtim;
+        if (i < BKT_COUNT(steps))
+            t[1].tv_nsec += steps[i];
+        else
+            t[1].tv_sec += 2;
+        t[1].tv_sec += t[1].tv_nsec / 1000000000;
+        t[1].tv_nsec %= 1000000000;
+        t[0] = t[1];
+        if (futimens(f->fd, t) < 0)
+            break;
+    }
+    return bkt_file_fail(st, req, "file time of");
+}
+
+/* The place of an object, existing or not: its directory, open, and its name in there.  -1: the directory
+ * does not exist. */
+struct spot {
+    int         dir;
+    const char *leaf;
+};
+
+static void spot_fini(struct spot *s) { bkt_file_closep(&s->dir); }
+
+/* Rename the temporary file without replacing an object, not even one that another program puts there
+ * meanwhile. */
+static int rename_new(const struct temp *t, const struct spot *to)
+{
+    if (renameat2(t->dir, t->name, to->dir, to->leaf, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    if (linkat(t->dir, t->name, to->dir, to->leaf, 0) == 0) {
+        (void)unlinkat(t->dir, t->name, 0); /* the object is stored, even if the other name remains */
+        return 0;
+    }
+    if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
+        return -1;
+    return renameat(t->dir, t->name, to->dir, to->leaf);
+}
+
+/* Only a refusal needs memory for its error. */
+static int check_db(struct bkt_file_store *st, struct bkt_req *req)
+{
+    if (bkt_file_check_db(st, req->key, NULL) == BKT_OK)
+        return BKT_OK;
+    return bkt_file_check_db(st, req->key, bkt_req_err(req));
+}
+
+/* Rename the temporary file to the object's name.  The directory is created if needed, and created again if a
+ * DELETE removes it at this moment. */
+static int publish(struct bkt_file_store *st, struct bkt_req *req, const struct temp *t, struct spot *to, bool *new_dirs)
+{
+    bool only_new = req->if_none_match && strcmp(req->if_none_match, "*") == 0;
+    int  rc       = -1;
+    for (int i = 0; rc < 0 && i < WRITE_TRIES; i++) {
+        if (to->dir < 0)
+            to->dir = bkt_file_make_holder(st, req->key, &to->leaf, new_dirs);
+        if (to->dir >= 0 && (req->rc = check_db(st, req)) < 0)
+            return req->rc;
+        rc = to->dir < 0 ? -1 : only_new ? rename_new(t, to) : renameat(t->dir, t->name, to->dir, to->leaf);
+        if (rc == 0 || errno != ENOENT)
+            break;
+        bkt_file_closep(&to->dir);
+        to->dir = -1;
+    }
+    if (rc == 0)
+        return BKT_OK;
+    if (only_new && errno == EEXIST)
+        return BKT_REQ_FAIL(req, BKT_EPRECOND, "PUT %s: the object exists", req->key);
+    if (errno == EXDEV)
+        return BKT_REQ_FAIL(req, BKT_EIO, "PUT %s: it is on another file system than the bucket's directory",
+                            req->key);
+    if (bkt_file_fail(st, req, "PUT") == BKT_ENOENT) /* ENOTDIR: part of the key names a file; this is not a
+                                                        missing object */
+        req->rc = BKT_EIO;
+    return req->rc;
+}
+
+/* Whether a temporary file is abandoned.  Its mtime is compared with the local clock, its ctime with the file
+ * system's. */
+static bool is_stale(struct bkt_file_store *st, const struct stat *sb)
+{
+    int64_t now = (int64_t)time(NULL), ahead;
+    return sb->st_mtim.tv_sec < now - STALE && find_ahead(st, &ahead) && sb->st_ctim.tv_sec < now + ahead - STALE;
+}
+
+/* Remove temporary files that killed writers left behind; once, when this store first writes. */
+static void sweep(struct bkt_file_store *st)
+{
+    if (atomic_exchange(&st->swept, true))
+        return;
+    BKT_CLEANUP(bkt_file_closep) int dir = bkt_file_scratch(st, "tmp", false, NULL);
+    int                              fd  = dir < 0 ? -1 : openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR                             *d   = fd < 0 ? NULL : fdopendir(fd);
+    if (!d) {
+        bkt_file_closep(&fd);
+        return;
+    }
+    struct dirent *e;
+    while ((e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): a stream of this thread */
+        struct stat sb;
+        if (is_temp_name(e->d_name) && fstatat(fd, e->d_name, &sb, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(sb.st_mode) &&
+            sb.st_uid == geteuid() && is_stale(st, &sb))
+            (void)unlinkat(fd, e->d_name, 0);
+    }
+    (void)closedir(d);
+}
+
+/* Get the present object, if there is one.  False with req->rc set: a link is in its place, or on the way to
+ * it. */
+static bool current(struct bkt_file_store *st, struct bkt_req *req, const struct spot *at, struct stat *sb, char etag[BKT_ETAG_MAX])
+{
+    bool follow = st->follow && req->op != BKT_DELETE;
+    if (at->dir < 0 || fstatat(at->dir, at->leaf, sb, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
+        return false;
+    if (S_ISLNK(sb->st_mode) && req->op == BKT_PUT)
+        req->rc = bkt_file_say_link(st, "PUT", req->key, bkt_req_err(req));
+    if (!S_ISREG(sb->st_mode))
+        return false;
+    bkt_file_etag(sb, etag);
+    return true;
+}
+
+/* Find the object's place.  False: the request has failed.  A missing directory is not a failure. */
+static bool find_spot(struct bkt_file_store *st, struct bkt_req *req, struct spot *at)
+{
+    at->dir = bkt_file_holder(st, req->key, req->op == BKT_DELETE, &at->leaf);
+    if (at->dir >= 0 || errno == ENOENT || errno == ENOTDIR) /* a PUT reports which part is a file */
+        return true;
+    (void)bkt_file_fail(st, req, bkt_op_name(req->op));
+    return false;
+}
+
+static void put_locked(struct bkt_file_store *st, struct bkt_req *req, const struct temp *t, bool *new_dirs)
+{
+    char                           etag[BKT_ETAG_MAX];
+    struct stat                    old;
+    BKT_CLEANUP(spot_fini) struct spot to = {-1, NULL};
+    if (!find_spot(st, req, &to))
+        return;
+    bool exists = current(st, req, &to, &old, etag);
+    (void)(req->rc < 0 || bkt_req_condition(req, exists ? etag : NULL) < 0 || (exists && make_newer(st, req, t, &old) < 0) ||
+           publish(st, req, t, &to, new_dirs) < 0);
+}
+
+static void put_object(struct bkt_file_store *st, struct bkt_req *req)
+{
+    BKT_CLEANUP(temp_fini) struct temp t        = {.dir = -1, .fd = -1, .sum = bkt_crc32c(0, req->put, req->put_len)};
+    bool                               new_dirs = false;
+    sweep(st);
+    if (write_temp(st, req, &t) == BKT_OK) {
+        int lock = bkt_file_lock(st, req);
+        if (lock >= 0)
+            put_locked(st, req, &t, &new_dirs);
+        bkt_file_unlock(lock);
+    }
+    if (req->rc < 0) {
+        drop_temp(&t);
+        return;
+    }
+    bkt_stats_add(BKT_STAT(bytes_out), req->put_len);
+    if (st->fsync)
+        (void)bkt_file_sync_path(st, req, new_dirs);
+}
+
+/* ---- DELETE ---- */
+
+static bool below_db(const char *key) { return strncmp(key, "db/", 3) == 0; }
+
+/* Remove an object's own directory with the last object in it, as S3 has no directories.  Below db/ all
+ * directories belong to the schema.  Elsewhere the directories further up may be the user's. */
+static void prune(struct bkt_file_store *st, const char *key)
+{
+    char dir[PATH_MAX];
+    bool all = below_db(key);
+    (void)snprintf(dir, sizeof dir, "%s", key);
+    for (char *slash = strrchr(dir, '/'); slash; slash = strrchr(dir, '/')) {
+        BKT_CLEANUP(spot_fini) struct spot at = {-1, NULL};
+        *slash                                = 0;
+        if (strcmp(dir, "db") == 0 || (at.dir = bkt_file_holder(st, dir, true, &at.leaf)) < 0 ||
+            unlinkat(at.dir, at.leaf, AT_REMOVEDIR) < 0 || !all)
+            return;
+    }
+}
+
+static void unlockp(int *fd) { bkt_file_unlock(*fd); }
+
+/* A link in an object's place is removed itself; its target stays. */
+static void delete_object(struct bkt_file_store *st, struct bkt_req *req)
+{
+    struct stat                        old;
+    char                               etag[BKT_ETAG_MAX];
+    BKT_CLEANUP(spot_fini) struct spot at   = {-1, NULL};
+    BKT_CLEANUP(unlockp) int           lock = bkt_file_lock(st, req);
+    if (lock < 0 || !find_spot(st, req, &at))
+        return;
+    if (bkt_req_condition(req, current(st, req, &at, &old, etag) ? etag : NULL) < 0 || at.dir < 0)
+        return; /* as in S3, deleting a missing object succeeds */
+    if (unlinkat(at.dir, at.leaf, 0) == 0) {
+        prune(st, req->key);
+        if (st->fsync && !below_db(req->key))
+            (void)bkt_file_sync_path(st, req, false);
+    } else if (errno != ENOENT && errno != ENOTDIR) {
+        (void)bkt_file_fail(st, req, "DELETE");
+    }
+}
+
+void bkt_file_write(struct bkt_file_store *st, struct bkt_req *req)
+{
+    if (req->op == BKT_PUT)
+        put_object(st, req);
+    else
+        delete_object(st, req);
+}

@@ -1,0 +1,275 @@
+/* One exchange in libcurl's terms: options, callbacks, results.  See engine.h; all functions run on the I/O
+ * thread. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "storage/http/engine_impl.h"
+#include "base/num.h"
+#include "storage/stats.h"
+#include "storage/http/tls.h"
+
+/* Bytes that libcurl receives at once.  Smaller buffers cost CPU time, larger ones memory. */
+#define RECEIVE_BUFFER (512L * 1024)
+#define ANSWER_BUFFER  (16L * 1024) /* for a request with a body: its answer is hardly more than headers */
+/* Bytes that libcurl sends at once.  Larger buffers are fresh memory, which costs more than a copy. */
+#define UPLOAD_BUFFER  (64L * 1024)
+
+/* The first leg that answers is the exchange from now on.  The other leg is given up as soon as libcurl's
+ * callbacks have returned. */
+static void decide(struct bkt_leg *leg)
+{
+    struct bkt_xfer *x = leg->x;
+    if (!x->twin || x->decided)
+        return;
+    if (leg->easy == x->twin) {
+        x->twin = x->easy;
+        x->easy = leg->easy;
+    }
+    x->decided              = true;
+    x->next_decided         = x->engine->decided;
+    x->engine->decided      = x;
+}
+
+static size_t on_header(char *p, size_t size, size_t n, void *arg)
+{
+    struct bkt_leg  *leg   = arg;
+    struct bkt_xfer *x     = leg->x;
+    size_t           total = size * n;
+    x->last_ms             = bkt_engine_now();
+    bkt_pace_first_byte(x->host, x);
+    decide(leg);
+    if (leg->easy != x->easy)
+        return 0;
+    bkt_whole_line(&x->whole, x->easy, p, total);
+    if (total > 5 && memcmp(p, "HTTP/", 5) == 0) { /* of any length: a reason phrase may repeat all that was
+                                                      sent */
+        (void)curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->status);
+        return total;
+    }
+    char line[2048];
+    if (total >= sizeof line) /* longer than any header that is used */
+        return total;
+    memcpy(line, p, total);
+    line[total] = 0;
+    line[strcspn(line, "\r\n")] = 0;
+    char *colon = strchr(line, ':');
+    if (!colon || x->status < 200)
+        return total;
+    *colon = 0;
+    x->header(x, line, colon + 1 + strspn(colon + 1, " \t"));
+    return total;
+}
+
+static size_t on_data(char *p, size_t size, size_t n, void *arg)
+{
+    struct bkt_leg  *leg = arg;
+    struct bkt_xfer *x   = leg->x;
+    if (leg->easy != x->easy)
+        return 0;
+    x->last_ms = bkt_engine_now();
+    x->body_bytes += size * n;
+    if (x->status < 300)
+        bkt_stats_add(BKT_STAT(bytes_in), size * n);
+    if (x->data(x, p, size * n))
+        return size * n;
+    x->enough = true;
+    return 0;
+}
+
+static size_t on_upload(char *p, size_t size, size_t n, void *arg)
+{
+    struct bkt_xfer *x    = arg;
+    size_t           room = size * n, left = x->put_len - x->put_at;
+    size_t           k    = left < room ? left : room;
+    x->last_ms            = bkt_engine_now();
+    if (k)
+        memcpy(p, (const char *)x->put + x->put_at, k);
+    x->put_at += k;
+    x->engine->more = x->put_at < x->put_len;
+    if (!x->upload_ms)
+        x->upload_ms = x->last_ms;
+    if (!x->sent_ms && x->put_at == x->put_len)
+        x->sent_ms = x->last_ms;
+    bkt_stats_add(BKT_STAT(bytes_out), k);
+    return k;
+}
+
+static int on_seek(void *arg, curl_off_t off, int origin)
+{
+    struct bkt_xfer *x = arg;
+    if (origin != SEEK_SET || off < 0 || (uint64_t)off > x->put_len)
+        return CURL_SEEKFUNC_CANTSEEK;
+    /* libcurl would repeat the request by itself when a kept connection breaks.  But a PUT that may have
+     * arrived is judged by http_put.c */
+    if (x->put_at)
+        return CURL_SEEKFUNC_FAIL;
+    x->put_at = (size_t)off;
+    return CURL_SEEKFUNC_OK;
+}
+
+static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
+{
+    struct bkt_xfer *x = ((struct bkt_leg *)arg)->x;
+    (void)purpose;
+    atomic_store(&x->host->known, true);
+    x->last_ms     = bkt_engine_now() + x->net->connect_ms; /* connecting has its own limit */
+    x->opened      = true;
+    int fd         = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+    if (fd >= 0) {
+        bkt_engine_track(fd, true);
+        atomic_fetch_add(&x->host->at[x->engine->index].kept, 1);
+    } else {
+        x->no_file = errno == EMFILE || errno == ENFILE;
+    }
+    return fd;
+}
+
+static int on_close_socket(void *arg, curl_socket_t fd)
+{
+    _Atomic unsigned *kept = arg; /* its exchange has long ended */
+    atomic_fetch_sub(kept, 1);
+    bkt_engine_track(fd, false);
+    return close(fd);
+}
+
+#if LIBCURL_VERSION_NUM >= 0x075000
+static int on_connected(void *arg, char *ip, char *local, int port, int local_port)
+{
+    (void)ip, (void)local, (void)port, (void)local_port;
+    struct bkt_xfer *x = ((struct bkt_leg *)arg)->x;
+    x->last_ms         = bkt_engine_now();
+    if (!x->asked_ms)
+        x->asked_ms = x->last_ms;
+    atomic_store(&x->host->known, true); /* exchanges that wait for the first look-up need not wait for its
+                                            answer too */
+    return CURL_PREREQFUNC_OK;
+}
+#endif
+
+int bkt_engine_on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
+{
+    struct engine     *e  = arg;
+    struct epoll_event ev = {.data.fd = fd};
+    struct bkt_leg    *leg = NULL;
+    (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&leg);
+    if (leg && what != CURL_POLL_REMOVE)
+        leg->x->fd = (int)fd;
+    else if (leg && leg->x->fd == (int)fd)
+        leg->x->fd = -1;
+    if (what == CURL_POLL_REMOVE) {
+        (void)epoll_ctl(e->epoll, EPOLL_CTL_DEL, fd, &ev);
+        return 0;
+    }
+    ev.events = (what & CURL_POLL_IN ? EPOLLIN : 0U) | (what & CURL_POLL_OUT ? EPOLLOUT : 0U);
+    if (known && epoll_ctl(e->epoll, EPOLL_CTL_MOD, fd, &ev) == 0)
+        return 0;
+    if (epoll_ctl(e->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 && errno == EEXIST)
+        (void)epoll_ctl(e->epoll, EPOLL_CTL_MOD, fd, &ev);
+    (void)curl_multi_assign(e->multi, fd, e); /* the socket is known from now on, until libcurl removes it */
+    return 0;
+}
+
+int bkt_engine_on_timer(CURLM *multi, long ms, void *arg)
+{
+    struct engine *e = arg;
+    (void)multi;
+    e->timer_at = ms < 0 ? UINT64_MAX : bkt_engine_now() + (uint64_t)ms;
+    return 0;
+}
+
+/* ---- one exchange ---- */
+
+static const struct {
+    CURLcode      code;
+    enum bkt_wire wire;
+} wires[] = {
+    {CURLE_OK, BKT_WIRE_OK},
+    {CURLE_COULDNT_CONNECT, BKT_WIRE_CONNECT},
+    {CURLE_OPERATION_TIMEDOUT, BKT_WIRE_CONNECT}, /* libcurl's other time limits are not used */
+    {CURLE_COULDNT_RESOLVE_HOST, BKT_WIRE_CONNECT},
+    {CURLE_COULDNT_RESOLVE_PROXY, BKT_WIRE_CONNECT},
+    {CURLE_SSL_CONNECT_ERROR, BKT_WIRE_CONNECT},
+    {CURLE_PARTIAL_FILE, BKT_WIRE_SHORT},
+    {CURLE_GOT_NOTHING, BKT_WIRE_RESET},
+    {CURLE_SEND_ERROR, BKT_WIRE_RESET},
+    {CURLE_SEND_FAIL_REWIND, BKT_WIRE_RESET},
+    {CURLE_RECV_ERROR, BKT_WIRE_RESET},
+};
+
+enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code)
+{
+    if (x->enough && code == CURLE_WRITE_ERROR)
+        return BKT_WIRE_STOPPED;
+    if (x->no_file && code == CURLE_COULDNT_CONNECT) {
+        (void)snprintf(x->why, sizeof x->why, "too many files are open");
+        return BKT_WIRE_CROWDED;
+    }
+    const char *missing = code == CURLE_OK ? bkt_whole_missing(&x->whole) : NULL;
+    if (missing) {
+        (void)snprintf(x->why, sizeof x->why, "%s", missing);
+        return BKT_WIRE_SHORT;
+    }
+    for (size_t i = 0; i < BKT_COUNT(wires); i++)
+        if (wires[i].code == code)
+            return wires[i].wire;
+    return BKT_WIRE_FATAL;
+}
+
+bool bkt_engine_options(struct engine *e, struct bkt_leg *leg)
+{
+    struct bkt_xfer *x = leg->x;
+    CURL            *h = leg->easy;
+    bool             ok = true; /* without its method a DELETE would be a GET */
+#define SET(option, value) ok = curl_easy_setopt(h, CURLOPT_##option, (value)) != CURLE_OUT_OF_MEMORY && ok
+    SET(URL, x->url);
+    SET(PRIVATE, leg);
+    SET(SHARE, e->all->share);
+    SET(NOSIGNAL, 1L);
+    SET(ERRORBUFFER, leg == x->legs ? x->why : NULL);
+    SET(HTTPHEADER, x->headers);
+    SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    SET(PATH_AS_IS, 1L); /* S3 keys may hold // and .. */
+    SET(SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's */
+    SET(BUFFERSIZE, x->put_len ? ANSWER_BUFFER : RECEIVE_BUFFER);
+    SET(TCP_NODELAY, 1L);
+    SET(TCP_KEEPALIVE, 1L);
+    SET(CONNECTTIMEOUT_MS, (long)x->net->connect_ms);
+    SET(HEADERFUNCTION, on_header);
+    SET(HEADERDATA, leg);
+    SET(WRITEFUNCTION, on_data);
+    SET(WRITEDATA, leg);
+    SET(OPENSOCKETFUNCTION, on_open_socket);
+    SET(OPENSOCKETDATA, leg);
+    SET(CLOSESOCKETFUNCTION, on_close_socket);
+    SET(CLOSESOCKETDATA, &x->host->at[e->index].kept);
+#if LIBCURL_VERSION_NUM >= 0x075000
+    SET(PREREQFUNCTION, on_connected);
+    SET(PREREQDATA, leg);
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075500
+    SET(PROTOCOLS_STR, "http,https");
+#else
+    SET(PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+    ok = bkt_tls_options(h, x->net->ca_bundle, x->url) && ok;
+    if (strcmp(x->method, "HEAD") == 0) {
+        SET(NOBODY, 1L);
+    } else if (strcmp(x->method, "PUT") == 0 || strcmp(x->method, "POST") == 0) {
+        SET(UPLOAD, 1L);
+        SET(CUSTOMREQUEST, x->method);
+        SET(READFUNCTION, on_upload);
+        SET(READDATA, x);
+        SET(SEEKFUNCTION, on_seek);
+        SET(SEEKDATA, x);
+        SET(INFILESIZE_LARGE, (curl_off_t)x->put_len);
+        SET(UPLOAD_BUFFERSIZE, UPLOAD_BUFFER);
+    } else if (strcmp(x->method, "GET") != 0) {
+        SET(CUSTOMREQUEST, x->method);
+    }
+#undef SET
+    return ok;
+}

@@ -1,0 +1,340 @@
+/* Lessons from a server's answers: how many connections it gets, and when a request is late.  Measurements
+ * are in bench/tuning.md.
+ *
+ * Connections: START_CONNECTIONS at first.  More connections help only if requests are small and mostly wait;
+ * a few connections with large bodies fill the line.  So the number doubles while more requests are queued
+ * than under way and bodies take less than half as long as their first bytes.  If first bytes take twice as
+ * long afterwards, the number is halved again, for good.  (Neither connecting counts nor answers beside it:
+ * many handshakes at once take long, whatever the server does.)  Requests that are known to be small (JSON) have
+ * twice as many connections from the start, until more are seen not to help.
+ *
+ * Uploads are treated likewise, by the time in which their bodies are sent.  But the system accepts bytes
+ * long before they are sent, and on a full line twice the connections wait twice as long.  So for uploads the
+ * number is halved again when a whole PUT takes 1.6 times as long.  Uploaded chunks also have twice as many
+ * connections from the start: their bodies are sent while the server delays its first answers.  Setting
+ * in_flight bounds their bytes.
+ *
+ * Over https a connection is opened only if it saves more time than its handshake takes of this processor.
+ *
+ * A server that answers 503 or 429 (S3: SlowDown) gets no more requests at once than it was answering then.
+ * The limit rises by one request after every two rounds of answers.  The same happens if the process may open
+ * no more files.
+ *
+ * Hedging: about one answer in a hundred of an object store is late by a second or more.  A GET whose first
+ * byte is later than 1.5 times the 95th percentile of recent ones is sent a second time.  The first answer is
+ * used, the other request is given up.  A server with uneven answer times gets some requests twice in vain,
+ * but never more than the budget allows.
+ *
+ * A body is slow if it takes longer than twice the time that 95 of 100 bodies of that size take, plus a late
+ * first byte's time.  A slow body is broken off, and its rest is requested again, once, unless it is about to
+ * end.  The budget for both is setting hedge, in per cent of the requests. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/http/engine_impl.h"
+#include "base/num.h"
+#include "storage/stats.h"
+
+#define HANDSHAKE_US      1000.0 /* us of this processor's time for a TLS connection whose session is resumed */
+#define USUAL_MS          30.0   /* time of a request, before the first answer */
+#define START_CONNECTIONS 64u
+#define MORE_TIMES        2u
+/* Limits of hedging.  Their exact values matter little. */
+#define MIN_SAMPLES       16
+#define SLACK_MS          10   /* timers and scheduling */
+#define LATE_HALVES       3    /* a first byte is late after this many halves of the 95th percentile */
+#define MAX_TOKENS        16.0 /* hedges at once, after a time without hedges */
+/* Limits for slow bodies. */
+#define SLOW_HALVES       4   /* a body is slow after this many halves of the 95th percentile */
+#define SLOW_MIN_MS       200 /* a body that ends within this time is never slow */
+#define SHORT_BODY        (256u << 10) /* shorter bodies do not show the throughput */
+
+void bkt_pace_init(struct host *h)
+{
+    (void)pthread_mutex_init(&h->lock, NULL);
+    h->limit = START_CONNECTIONS;
+    h->most  = UINT_MAX / 2;
+}
+
+/* The server can take the other requests under way, or even fewer: their refusals count too.  Nothing
+ * replaces a refused request at once, since that would be refused as quickly. */
+static void slow_down(struct host *h)
+{
+    double others = h->active > 2 ? h->active - 1 : 1;
+    if (h->window <= 0 || others < h->window)
+        h->window = others;
+}
+
+/* The limit of connections for small requests and chunks. */
+static uint64_t highest(const struct host *h) { return h->most >= UINT_MAX / 2 ? MORE_TIMES * (uint64_t)h->limit : h->limit; }
+
+static void speed_up(struct host *h)
+{
+    if (h->window > 0)
+        h->window += 0.5 / h->window;
+    if (h->window >= (double)highest(h))
+        h->window = 0;
+}
+
+/* A running mean over about 16 answers; much shorter and much longer means were slower. */
+static double smooth(double old, double x) { return old > 0 ? old + (x - old) / 16 : x; }
+
+static int by_value(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Record one sample.  Every 32 samples, *limit becomes the 95th percentile times @p halves / 2. */
+static void note(uint32_t *samples, size_t *n_samples, uint64_t x, unsigned halves, uint64_t *limit)
+{
+    uint32_t v[BKT_PACE_SAMPLES];
+    samples[(*n_samples)++ % BKT_PACE_SAMPLES] = (uint32_t)bkt_min_u64(x, UINT32_MAX / 4);
+    if (*n_samples != MIN_SAMPLES && *n_samples % 32)
+        return;
+    size_t n = bkt_min_u64(*n_samples, BKT_PACE_SAMPLES);
+    memcpy(v, samples, n * sizeof *v);
+    qsort(v, n, sizeof *v, by_value);
+    *limit = (uint64_t)v[n * 95 / 100] * halves / 2;
+}
+
+void bkt_pace_first_byte(struct host *h, struct bkt_xfer *x)
+{
+    if (x->first_ms)
+        return;
+    x->first_ms  = bkt_engine_now();
+    uint64_t took = x->first_ms - bkt_min_u64(x->asked_ms ? x->asked_ms : x->begun_ms, x->first_ms);
+    atomic_store(&h->answered, true);
+    if (!x->waiting)
+        return;
+    x->waiting = false;
+    (void)pthread_mutex_lock(&h->lock);
+    h->waiting--;
+    h->gets.first_ms = smooth(h->gets.first_ms, (double)took);
+    note(h->samples, &h->n_samples, took + SLACK_MS / 2, LATE_HALVES, &h->late_ms);
+    (void)pthread_mutex_unlock(&h->lock);
+}
+
+/* More connections did not help. */
+static void go_back(struct host *h)
+{
+    if (h->limit / 2 > START_CONNECTIONS / 2)
+        h->limit /= 2;
+    h->most        = h->limit;
+    h->gets.before = h->puts.before = 0;
+}
+
+/* The time that is compared with its value before the connections were doubled. */
+static double cost(const struct host *h, const struct lane *l)
+{
+    return l == &h->gets ? l->first_ms : l->first_ms + l->body_ms;
+}
+
+/* Double the connections if that may help, or return to fewer if it did not. */
+static void adapt(struct host *h, struct lane *l)
+{
+    double bearable = (l == &h->gets ? 2 : 1.6) * l->before + SLACK_MS;
+    if (++l->rounds < h->limit || l->first_ms <= 0)
+        return;
+    bool opening = l->opening;
+    l->rounds    = 0;
+    l->opening   = false;
+    if (l->before <= 0 || cost(h, l) <= bearable)
+        h->wanted = h->limit < h->most && l->body_ms < l->first_ms / 2;
+    else if (!opening)
+        go_back(h);
+}
+
+/* Record an upload and its answer, which has hardly a body.  Connecting is not counted. */
+static void sent(struct host *h, const struct bkt_xfer *x)
+{
+    if (!x->upload_ms || !x->sent_ms || !x->first_ms)
+        return;
+    h->puts.first_ms = smooth(h->puts.first_ms, (double)(x->first_ms - bkt_min_u64(x->sent_ms, x->first_ms)));
+    h->puts.body_ms  = smooth(h->puts.body_ms, (double)(x->sent_ms - x->upload_ms));
+    h->puts.opening |= x->opened;
+    adapt(h, &h->puts);
+}
+
+static uint64_t units(uint64_t bytes) { return bkt_max_u64(1, bytes / SHORT_BODY); }
+
+static void received(struct host *h, const struct bkt_xfer *x)
+{
+    uint64_t now = bkt_engine_now(), took = now - bkt_min_u64(x->first_ms, now);
+    if (!x->first_ms)
+        return;
+    note(h->body_samples, &h->n_body_samples, 1000 * took / units(x->body_bytes) + 1, SLOW_HALVES, &h->slow_us);
+    h->gets.body_ms = smooth(h->gets.body_ms, (double)took);
+    h->gets.opening |= x->opened;
+    if (x->body_bytes >= SHORT_BODY)
+        h->rate = smooth(h->rate, (double)x->body_bytes / ((double)took / 1000 + 0.0005));
+    if (x->net->pace) {
+        atomic_store(&x->net->pace->first_us, (uint64_t)(h->gets.first_ms * 1000));
+        atomic_store(&x->net->pace->bytes_per_s, (uint64_t)h->rate);
+    }
+    adapt(h, &h->gets);
+}
+
+static void ended(struct host *h, struct bkt_xfer *x)
+{
+    h->moved_ms = bkt_engine_now();
+    h->reading -= !x->put_len;
+    h->waiting -= x->waiting;
+    x->waiting = false;
+    if (x->status == 503 || x->status == 429 || x->no_file)
+        slow_down(h);
+    if (x->status < 200 || x->status >= 300)
+        return;
+    speed_up(h);
+    if (!x->put_len)
+        received(h, x);
+    else if (strcmp(x->method, "PUT") == 0) /* not a POST: it takes as long as the server works, e.g. deletes
+                                               250 objects or joins parts */
+        sent(h, x);
+}
+
+void bkt_pace_end(struct host *h, struct bkt_xfer *x)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    ended(h, x);
+    (void)pthread_mutex_unlock(&h->lock);
+}
+
+/* The limit of connections for such a request. */
+static unsigned limit_of(const struct host *h, const struct bkt_xfer *x)
+{
+    bool more = x->small || x->put_len >= SHORT_BODY;
+    return (unsigned)bkt_min_u64(more ? highest(h) : h->limit, x->net->connections);
+}
+
+static bool has_idle(const struct host *h)
+{
+    unsigned kept = 0;
+    for (size_t i = 0; i < BKT_COUNT(h->at); i++)
+        kept += atomic_load(&h->at[i].kept);
+    return kept > h->active + h->twins;
+}
+
+/* With a connections, n requests of time T take n * T / a.  One more connection saves n * T / (a * (a + 1)),
+ * and costs a handshake.  If no request has ended for longer than T, the server has become slower. */
+static bool saves_its_handshake(const struct host *h, const struct bkt_xfer *x)
+{
+    const struct lane *l    = x->put_len ? &h->puts : &h->gets;
+    double             took = l->first_ms > 0 ? l->first_ms + l->body_ms : USUAL_MS;
+    double             a = h->active + h->twins, n = h->active + h->n_waiting;
+    uint64_t           now = bkt_engine_now();
+    double             still = (double)(now - bkt_min_u64(h->moved_ms, now));
+    took                     = still > took ? still : took;
+    return a * (a + 1) * HANDSHAKE_US <= n * took * 1000;
+}
+
+bool bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x)
+{
+    if (h->tls && !has_idle(h) && !saves_its_handshake(h, x))
+        return false;
+    unsigned active = h->active + h->twins;
+    if (h->window > 0 && active >= (unsigned)h->window)
+        return false;
+    if (active < limit_of(h, x))
+        return true;
+    if (!h->wanted || h->limit >= x->net->connections)
+        return false;
+    h->wanted      = false;
+    h->gets.before = cost(h, &h->gets);
+    h->puts.before = cost(h, &h->puts);
+    h->limit       = (unsigned)bkt_min_u64(2 * (uint64_t)h->limit, h->most);
+    return active < limit_of(h, x);
+}
+
+void bkt_pace_begun(struct host *h, struct bkt_xfer *x)
+{
+    x->begun_ms   = bkt_engine_now();
+    x->asked_ms   = x->first_ms = 0;
+    x->opened     = false;
+    x->upload_ms  = x->sent_ms = 0;
+    x->body_bytes = 0;
+    x->waiting    = !x->put_len;
+    if (x->put_len)
+        return;
+    (void)pthread_mutex_lock(&h->lock);
+    h->reading++;
+    h->waiting++;
+    h->tokens += (double)x->net->hedge / 100;
+    if (h->tokens > MAX_TOKENS)
+        h->tokens = MAX_TOKENS;
+    (void)pthread_mutex_unlock(&h->lock);
+}
+
+/* The time when the first byte is late.  Connecting takes two more round trips, and over https a handshake. */
+static uint64_t late_at(const struct host *h, const struct bkt_xfer *x)
+{
+    return x->asked_ms ? x->asked_ms + h->late_ms : x->begun_ms + 3 * h->late_ms;
+}
+
+static bool is_late(const struct host *h, const struct bkt_xfer *x, uint64_t now)
+{
+    return h->late_ms && h->tokens >= 1 && !x->legs[1].x && x->net->hedge && h->active + h->twins < x->net->connections &&
+           strcmp(x->method, "GET") == 0 && x->waiting && now >= late_at(h, x);
+}
+
+/* Whether the body is stuck or crawls, so that its rest would arrive sooner after a new request. */
+static bool is_slow(const struct host *h, const struct bkt_xfer *x, uint64_t now)
+{
+    curl_off_t all = -1;
+    if (!h->slow_us || !h->late_ms || h->tokens < 1 || x->resumed || !x->net->hedge || x->put_len || !x->first_ms ||
+        !x->can_resume || now < x->first_ms + SLOW_MIN_MS)
+        return false;
+    (void)curl_easy_getinfo(x->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &all);
+    if (all < 0 || (uint64_t)all <= x->body_bytes)
+        return false;
+    uint64_t took = now - x->first_ms, limit = units((uint64_t)all) * h->slow_us / 1000 + h->late_ms;
+    bool     stuck = now > x->last_ms + bkt_max_u64(h->late_ms, SLOW_MIN_MS);
+    double   to_come = (double)took * (double)((uint64_t)all - x->body_bytes) / (double)(x->body_bytes + 1);
+    return took > limit && (stuck || to_come > (double)limit);
+}
+
+bool bkt_pace_is_late(struct host *h, const struct bkt_xfer *x, uint64_t now)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    bool late = is_late(h, x, now);
+    (void)pthread_mutex_unlock(&h->lock);
+    return late;
+}
+
+bool bkt_pace_is_slow(struct host *h, const struct bkt_xfer *x, uint64_t now)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    bool slow = is_slow(h, x, now);
+    (void)pthread_mutex_unlock(&h->lock);
+    return slow;
+}
+
+bool bkt_pace_spend(struct host *h, const struct bkt_xfer *x, bool twin)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    bool may = h->tokens >= 1 && (!twin || h->active + h->twins < x->net->connections);
+    if (may) {
+        h->tokens -= 1;
+        h->twins += twin;
+    }
+    (void)pthread_mutex_unlock(&h->lock);
+    return may;
+}
+
+void bkt_pace_untwin(struct host *h)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    h->twins--;
+    (void)pthread_mutex_unlock(&h->lock);
+}
+
+/* The time of the next look, from now on; UINT64_MAX: no look is needed.  Lateness is noticed after at most
+ * an eighth of late_ms, or 5 ms. */
+uint64_t bkt_pace_look_at(struct host *h, uint64_t now)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    uint64_t at = !h->late_ms || !h->reading || h->tokens < 1 ? UINT64_MAX : now + bkt_max_u64(5, h->late_ms / 8);
+    (void)pthread_mutex_unlock(&h->lock);
+    return at;
+}

@@ -1,0 +1,609 @@
+/* See http.h.  Everything except bkt_http_start() and bkt_http_submit() runs on I/O threads, for one request
+ * on one thread at a time. */
+#include "storage/http/request.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include <curl/curl.h>
+
+#include "storage/http/headers.h"
+#include "base/num.h"
+#include "storage/stats.h"
+#include "base/trace.h"
+
+/* Limits against odd servers; S3 does not come near any of them.  DRAIN_MAX bytes arrive sooner than a new
+ * connection, which takes a round trip, or two or three with TLS. */
+#define MAX_TROUBLE  (64U * 1024)          /* bytes of an error's document; S3's documents have less than 1
+                                              KiB */
+#define SKIP_MAX     (UINT64_C(16) << 20)  /* bytes read in vain from a server that ignores ranges */
+#define DRAIN_MAX    (UINT64_C(256) << 10) /* bytes: up to so many are read to keep the connection */
+#define RESERVE_MAX  (UINT64_C(64) << 20)  /* bytes allocated on the server's word alone; more memory follows
+                                              with the bytes that arrive */
+
+static bool is_whole(const struct bkt_http_op *op) { return op->req->len == BKT_WHOLE; }
+static bool in_body(const struct bkt_req *req) { return !req->dst && !req->sink; }
+
+/* ---- sending ---- */
+
+int bkt_http_header(struct bkt_http_op *op, const char *name, const char *value)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf line = {0};
+    BKT_PASS(bkt_buf_addf(&line, "%s: %s", name, value));
+    struct curl_slist *l = curl_slist_append(op->x.headers, bkt_buf_str(&line));
+    if (!l)
+        return BKT_ENOMEM;
+    op->x.headers = l;
+    return BKT_OK;
+}
+
+int bkt_http_encode(struct bkt_buf *to, const char *text, const char *also)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    for (const char *p = text; *p; p++) {
+        unsigned char c      = (unsigned char)*p;
+        bool          plain  = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                     strchr("-._~", c) || strchr(also, c);
+        char          enc[3] = {'%', hex[c >> 4], hex[c & 15]};
+        BKT_PASS(bkt_buf_add(to, plain ? p : enc, plain ? 1 : 3));
+    }
+    return BKT_OK;
+}
+
+static int add_range(struct bkt_http_op *op)
+{
+    const struct bkt_req *req = op->req;
+    char                  text[64];
+    if (op->doubt)
+        return bkt_http_header(op, "Range", "bytes=0-0");
+    if (req->op != BKT_GET || op->query || (is_whole(op) && !op->got))
+        return BKT_OK;
+    if (is_whole(op))
+        (void)snprintf(text, sizeof text, "bytes=%" PRIu64 "-", op->got);
+    else
+        (void)snprintf(text, sizeof text, "bytes=%" PRIu64 "-%" PRIu64, req->off + op->got, req->off + req->len - 1);
+    return bkt_http_header(op, "Range", text);
+}
+
+static int add_conditions(struct bkt_http_op *op)
+{
+    if (op->got)
+        return bkt_http_header(op, "If-Match", op->etag);
+    if (op->put.looking || op->doubt)
+        return BKT_OK;
+    if (op->if_match) {
+        char        text[BKT_ETAG_MAX];
+        size_t      n     = strlen(op->if_match);
+        const char *match = op->bare ? bkt_etag_bare(op->if_match, &n) : op->if_match;
+        (void)snprintf(text, sizeof text, "%.*s", (int)n, match);
+        if (!n) /* libcurl does not send a header without content, and the condition would be lost */
+            (void)snprintf(text, sizeof text, "%s", op->if_match);
+        BKT_PASS(bkt_http_header(op, "If-Match", text));
+    }
+    if (op->if_none_match)
+        BKT_PASS(bkt_http_header(op, "If-None-Match", op->if_none_match));
+    return BKT_OK;
+}
+
+static void drop_headers(struct bkt_http_op *op)
+{
+    curl_slist_free_all(op->x.headers);
+    op->x.headers = NULL;
+}
+
+static void report(struct bkt_http *h, struct bkt_req *req, bool own)
+{
+    if (!own)
+        bkt_store_finish(&h->base, req);
+    else if (req->batch)
+        bkt_batch_end_one(req->batch);
+    else
+        req->done(req);
+}
+
+static void finish(struct bkt_http_op *op)
+{
+    struct bkt_http *h     = op->http;
+    struct bkt_req  *req   = op->req;
+    bool             own   = op->own;
+    drop_headers(op);
+    bkt_buf_fini(&op->url);
+    bkt_buf_fini(&op->trouble);
+    free(op->location);
+    free(op->x.redirect);
+    free(op);
+    report(h, req, own);
+}
+
+/* Time since the request first began; 0: it never began. */
+static uint64_t spent_ms(const struct bkt_http_op *op)
+{
+    return op->retry.started_ms ? bkt_engine_now() - op->retry.started_ms : 0;
+}
+
+static bool on_begin(struct bkt_xfer *x)
+{
+    struct bkt_http_op *op = (struct bkt_http_op *)x;
+    struct bkt_http    *h  = op->http;
+    if (!op->retry.started_ms)
+        op->retry.started_ms = bkt_engine_now(); /* the time before the first connection does not count */
+    if (op->req->cancel && atomic_load(op->req->cancel)) {
+        (void)BKT_REQ_FAIL(op->req, BKT_ECANCEL, "%s %s: cancelled", x->method, op->req->key);
+        finish(op);
+        return false;
+    }
+    uint64_t spent = spent_ms(op);
+    if (spent >= bkt_retry_time(&h->policy, &op->retry)) {
+        (void)BKT_REQ_FAIL(op->req, BKT_ETIME, "%s %s/%s: not done after %" PRIu64 " ms (deadline_ms)", x->method,
+                           h->base.uri, op->req->key, h->policy.deadline_ms);
+        finish(op);
+        return false;
+    }
+    op->reply = (struct bkt_http_reply){.length = UINT64_MAX, .total = UINT64_MAX};
+    bkt_buf_clear(&op->trouble);
+    bkt_buf_clear(&op->url);
+    drop_headers(op);
+    op->pos        = 0;
+    op->n_first    = 0;
+    op->body_begun = op->complete = op->odd = false;
+    op->refused                   = NULL;
+    int rc                        = h->ops->prepare(h, op);
+    if (rc == BKT_HTTP_LATER)
+        return false;
+    /* no "Expect: 100-continue", which costs a round trip; no guessed content type */
+    if (rc == BKT_OK && (add_range(op) < 0 || add_conditions(op) < 0 || bkt_http_header(op, "Expect", "") < 0))
+        rc = BKT_REQ_FAIL(op->req, BKT_ENOMEM, "%s %s: out of memory", x->method, op->req->key);
+    if (rc < 0) {
+        op->req->rc = rc;
+        finish(op);
+        return false;
+    }
+    x->url        = op->location ? op->location : bkt_buf_str(&op->url);
+    x->timeout_ms    = bkt_retry_time(&h->policy, &op->retry) - spent;
+    x->first_in_line = false;
+    bkt_stats_add(BKT_STAT(attempts), 1);
+    return true;
+}
+
+/* ---- receiving ---- */
+
+static void on_header(struct bkt_xfer *x, const char *name, const char *value)
+{
+    bkt_http_reply_header(&((struct bkt_http_op *)x)->reply, name, value);
+}
+
+static const char *begin_body(struct bkt_http_op *op)
+{
+    struct bkt_http_reply *r   = &op->reply;
+    struct bkt_req        *req = op->req;
+    uint64_t               want = is_whole(op) ? op->got : req->off + op->got;
+    if (op->x.status == 206) {
+        op->odd = true;
+        if (!r->has_range || r->bad_range)
+            return "the answer's Content-Range is missing or malformed";
+        if (r->first != want || (!is_whole(op) && r->last > req->off + req->len - 1))
+            return "the answer is for another range than requested";
+        if (is_whole(op) && r->total == UINT64_MAX)
+            return "the answer is a part of an object of unknown size";
+        if (r->length != UINT64_MAX && r->length != r->last - r->first + 1)
+            return "the answer's Content-Length and Content-Range differ";
+        op->odd = false;
+        op->pos = r->first;
+    } else if (!is_whole(op) && req->off > SKIP_MAX && r->length > DRAIN_MAX) {
+        return "the server ignores ranges";
+    }
+    if (op->x.status == 200) { /* a 200 begins at the object's first byte, whatever range was requested */
+        op->got = 0;
+        if (in_body(req))
+            bkt_buf_clear(&req->body);
+    }
+    bkt_http_sum_begin(op);
+    uint64_t room = is_whole(op) ? (r->length == UINT64_MAX ? 0 : r->length) : req->len;
+    if (in_body(req) && is_whole(op) && room > op->http->max_body)
+        return "the object is larger than max_object allows";
+    if (in_body(req) && bkt_buf_reserve(&req->body, (size_t)bkt_min_u64(room, RESERVE_MAX)) < 0)
+        return "out of memory";
+    return NULL;
+}
+
+/* Copy body bytes [pos, pos+n) of the object: the part in the requested range goes to its place. */
+static const char *place(struct bkt_http_op *op, const unsigned char *p, size_t n)
+{
+    struct bkt_req *req = op->req;
+    uint64_t        off = is_whole(op) ? 0 : req->off, lo = bkt_max_u64(op->pos, off), hi;
+    uint64_t        end = is_whole(op) ? UINT64_MAX : off + req->len;
+    if (!bkt_add_u64(op->pos, n, &hi))
+        return "the answer does not end";
+    uint64_t cut = bkt_min_u64(hi, end);
+    if (lo < cut) {
+        size_t at = (size_t)(lo - off), k = (size_t)(cut - lo);
+        if (in_body(req)) {
+            if (at + k > op->http->max_body && is_whole(op))
+                return "the object is larger than max_object allows";
+            if (at + k > req->body.len && bkt_buf_resize(&req->body, at + k) < 0)
+                return "out of memory";
+        }
+        if (req->sink)
+            req->sink(req->sink_arg, at, p + (lo - op->pos), k);
+        else
+            memcpy((req->dst ? (unsigned char *)req->dst : req->body.ptr) + at, p + (lo - op->pos), k);
+        bkt_http_sum_add(op, at, p + (lo - op->pos), k);
+        op->got = at + k;
+    }
+    op->pos = hi;
+    if (hi >= end && op->x.status == 200) {
+        op->complete = true;
+        if (op->reply.length == UINT64_MAX || op->reply.length - bkt_min_u64(hi, op->reply.length) > DRAIN_MAX)
+            return "enough";
+    }
+    return NULL;
+}
+
+static bool on_data(struct bkt_xfer *x, const void *p, size_t n)
+{
+    struct bkt_http_op *op = (struct bkt_http_op *)x;
+    bool   ours = op->req->op == BKT_GET && (x->status == 200 || (x->status == 206 && !op->query));
+    size_t k    = bkt_min_u64(n, sizeof op->first - op->n_first);
+    memcpy(op->first + op->n_first, p, k);
+    op->n_first += k;
+    if (!ours) {
+        size_t room = MAX_TROUBLE - bkt_min_u64(MAX_TROUBLE, op->trouble.len);
+        int    rc   = bkt_buf_add(&op->trouble, p, n < room ? n : room); /* on failure only the message has less
+                                                                            detail */
+        return rc == BKT_OK && (n <= room || op->reply.length < DRAIN_MAX);
+    }
+    if (!op->body_begun) {
+        op->body_begun = true;
+        op->refused    = begin_body(op);
+    }
+    if (!op->refused)
+        op->refused = place(op, p, n);
+    return op->refused == NULL;
+}
+
+/* With a strong ETag the rest of the same object can be requested. */
+static bool can_resume(struct bkt_xfer *x)
+{
+    const struct bkt_http_op *op   = (const struct bkt_http_op *)x;
+    const char               *etag = op->reply.etag;
+    return op->req->op == BKT_GET && !op->query && op->body_begun && !op->refused && !op->complete && etag[0] == '"' &&
+           (!op->etag[0] || strcmp(op->etag, etag) == 0) && (x->status == 200 || x->status == 206);
+}
+
+/* ---- judging ---- */
+
+static const struct {
+    long status;
+    int  code;
+} codes[] = {
+    {304, BKT_ENOTMOD}, {400, BKT_EINVAL}, {401, BKT_EACCES}, {403, BKT_EACCES},  {404, BKT_ENOENT},  {405, BKT_EUNSUP},
+    {409, BKT_EPRECOND}, {410, BKT_ENOENT}, {412, BKT_EPRECOND}, {416, BKT_ERANGE}, {429, BKT_EBUSY}, {501, BKT_EUNSUP},
+    {503, BKT_EBUSY},
+};
+
+int bkt_http_code(long status)
+{
+    for (size_t i = 0; i < BKT_COUNT(codes); i++)
+        if (codes[i].status == status)
+            return codes[i].code;
+    return status >= 500 ? BKT_ENET : status >= 400 ? BKT_EINVAL : BKT_EUNSUP;
+}
+
+int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message, const char *hint)
+{
+    const struct bkt_http_reply *r = &op->reply;
+    char                         tries[64] = "";
+    if (op->retry.tries)
+        (void)snprintf(tries, sizeof tries, "; given up after %u retries", op->retry.tries);
+    bool text = code_text && *code_text, msg = message && *message, tip = hint && *hint;
+    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s: HTTP %ld%s%.60s%s%.200s%s%s%.80s%s%s%.200s", op->x.method,
+                        op->http->base.uri, op->req->key, op->x.status, text ? " " : "", text ? code_text : "",
+                        msg ? " (" : "", msg ? message : "", msg ? ")" : "", r->request_id[0] ? ", request id " : "",
+                        r->request_id, tries, tip ? "; " : "", tip ? hint : "");
+}
+
+void bkt_http_start_over(struct bkt_http_op *op)
+{
+    op->got     = 0;
+    op->etag[0] = 0;
+    if (in_body(op->req))
+        bkt_buf_clear(&op->req->body);
+}
+
+/* Keep the bytes received if the rest of the same object can be requested. */
+static void keep_or_start_over(struct bkt_http_op *op)
+{
+    const char *etag = op->reply.etag;
+    bool        same = op->etag[0] == 0 || strcmp(op->etag, etag) == 0 || etag[0] == 0;
+    if (op->got && op->body_begun && etag[0] == '"' && same && !op->query)
+        memcpy(op->etag, etag, sizeof op->etag);
+    else if (op->body_begun || !op->etag[0])
+        bkt_http_start_over(op);
+}
+
+int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait)
+{
+    op->x.not_before_ms = wait ? bkt_engine_now() + wait : 0;
+    bkt_stats_add(BKT_STAT(retries), 1);
+    bkt_engine_submit(&op->x);
+    return BKT_HTTP_AGAIN;
+}
+
+int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire)
+{
+    uint64_t             wait;
+    enum bkt_retry_class class = bkt_retry_classify(wire, op->x.status);
+    keep_or_start_over(op);
+    if (!bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(), bkt_random(),
+                        &wait))
+        return BKT_OK;
+    bkt_trace(BKT_TRACE_HTTP, "%s %s: again in %" PRIu64 " ms, %" PRIu64 " bytes kept", op->x.method, op->req->key, wait,
+              op->got);
+    return bkt_http_send_again(op, wait);
+}
+
+/* The server of the request, if the store's name does not contain it; else "". */
+static void server_of(const struct bkt_http_op *op, char *to, size_t room)
+{
+    const char *url = bkt_buf_str(&op->url), *host = strstr(url, "://");
+    *to = 0;
+    if (!host || strncmp(op->http->base.uri, "http", 4) == 0)
+        return;
+    size_t scheme = (size_t)(host - url), n = strcspn(host + 3, "/?");
+    if (!memchr(host + 3, '@', n)) /* without user and password */
+        (void)snprintf(to, room, "%.*s%.*s", (int)scheme, url, (int)n + 3, host);
+}
+
+/* The variables that libcurl reads, as curl does; HTTP_PROXY does not count. */
+static bool has_proxy(void)
+{
+    static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+    for (size_t i = 0; i < BKT_COUNT(names); i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value)
+            return true;
+    }
+    return false;
+}
+
+static const char *advice(enum bkt_wire wire, const char *why, const char *uri)
+{
+    bool s3  = strncmp(uri, "s3://", 5) == 0;
+    bool tls = (wire == BKT_WIRE_CONNECT || wire == BKT_WIRE_FATAL) &&
+               (strcasestr(why, "ssl") || strcasestr(why, "certificate") || strcasestr(why, "tls"));
+    if (tls)
+        return s3 ? "; does the endpoint speak https, and does ca_bundle (AWS_CA_BUNDLE) hold the CA that "
+                    "signed its certificate?"
+                  : "; does it speak https, and does ca_bundle (CURL_CA_BUNDLE) hold the CA that signed its "
+                    "certificate?";
+    if (wire == BKT_WIRE_CONNECT || wire == BKT_WIRE_CROWDED || wire == BKT_WIRE_FATAL)
+        return has_proxy() ? "; check address or endpoint (AWS_ENDPOINT_URL), the network, and the proxy (http_proxy, no_proxy)"
+               : s3        ? "; check setting endpoint (AWS_ENDPOINT_URL) and the network"
+                           : "; check the address and the network";
+    if (wire == BKT_WIRE_STALL)
+        return "; setting stall_ms limits the wait for a byte";
+    return "";
+}
+
+int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
+{
+    static const char *const what[] = {
+        [BKT_WIRE_OK] = "",
+        [BKT_WIRE_STOPPED] = "stopped",
+        [BKT_WIRE_RESET] = "connection broken",
+        [BKT_WIRE_SHORT] = "answer cut short",
+        [BKT_WIRE_STALL] = "transfer stalled",
+        [BKT_WIRE_SLOW] = "transfer slow",
+        [BKT_WIRE_CANCEL] = "cancelled",
+        [BKT_WIRE_CONNECT] = "cannot connect",
+        [BKT_WIRE_CROWDED] = "cannot connect",
+        [BKT_WIRE_DEADLINE] = "deadline passed",
+        [BKT_WIRE_FATAL] = "transfer failed",
+    };
+    int         code = wire == BKT_WIRE_DEADLINE ? BKT_ETIME : BKT_ENET;
+    const char *why  = op->refused ? op->refused : op->x.why;
+    bool more = op->retry.tries < op->http->policy.retries && bkt_retry_classify(wire, op->x.status) == BKT_RETRY_YES;
+    if (more || spent_ms(op) >= bkt_retry_time(&op->http->policy, &op->retry)) /* more: only the time is over */
+        code = BKT_ETIME;
+    char server[120];
+    server_of(op, server, sizeof server);
+    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s%s%s: %s (%.140s), after %u retries in %" PRIu64 " ms%s", op->x.method,
+                        op->http->base.uri, op->req->key, *server ? " at " : "", server, what[wire], why, op->retry.tries,
+                        spent_ms(op), op->retry.started_ms ? advice(wire, why, op->http->base.uri) : ""); /* "": the network is not the
+                                                                                                             cause */
+}
+
+static int end_get(struct bkt_http_op *op)
+{
+    struct bkt_req        *req   = op->req;
+    struct bkt_http_reply *r     = &op->reply;
+    uint64_t               total = op->x.status == 206 ? r->total : r->length != UINT64_MAX ? r->length : op->pos;
+    if (op->complete && r->length == UINT64_MAX)
+        total = UINT64_MAX; /* this side stopped before the body's end */
+    if (op->refused && !op->complete)
+        return BKT_REQ_FAIL(req, strcmp(op->refused, "out of memory") == 0 ? BKT_ENOMEM : BKT_EFORMAT,
+                            "%s %s/%.150s: HTTP %ld, %s", op->x.method, op->http->base.uri, req->key, op->x.status,
+                            op->refused);
+    if (op->x.status == 206 && (!op->body_begun || (op->etag[0] && strcmp(op->etag, r->etag) != 0))) {
+        bkt_http_start_over(op); /* no body, or the rest of another object */
+        return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
+    }
+    if (op->if_match && !op->query && !r->etag[0])
+        return bkt_http_odd(op, "the answer has no ETag, but the request names one");
+    if (op->if_match && !op->query && !bkt_etag_same(op->if_match, r->etag)) {
+        if (op->http->ops->misfit && bkt_http_another(op)) /* S3 answers 412 in this case */
+            return BKT_HTTP_AGAIN;
+        return BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object has changed (and the server ignores If-Match)",
+                            op->http->base.uri, req->key);
+    }
+    memcpy(req->etag, r->etag, sizeof req->etag);
+    req->mtime     = r->mtime;
+    req->size      = total;
+    uint64_t want  = is_whole(op) ? total : req->len;
+    if (total != UINT64_MAX && !op->query && bkt_req_span(req, total, &want) < 0)
+        return req->rc;
+    bool broken = op->x.status == 206 && op->pos <= r->last; /* fewer bytes than the answer announced */
+    if (op->got < want && (total != UINT64_MAX || broken)) {
+        (void)snprintf(op->x.why, sizeof op->x.why, "%" PRIu64 " of %" PRIu64 " bytes arrived", op->got, want);
+        return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
+    }
+    if (op->got < want && !is_whole(op) && !req->may_be_short)
+        return BKT_REQ_FAIL(req, BKT_EFORMAT, "GET %s/%.150s: %" PRIu64 " of %" PRIu64 " bytes arrived",
+                            op->http->base.uri,
+                            req->key, op->got, want);
+    req->n = op->got;
+    return bkt_http_sum_check(op);
+}
+
+int bkt_http_take(struct bkt_http_op *op)
+{
+    struct bkt_req *req = op->req;
+    memcpy(req->etag, op->reply.etag, sizeof req->etag);
+    req->mtime = op->reply.mtime;
+    if (strcmp(op->x.method, "HEAD") == 0)
+        req->size = op->reply.length;
+    return BKT_OK;
+}
+
+static int judge(struct bkt_http_op *op)
+{
+    enum bkt_wire wire   = op->x.wire;
+    long          status = op->x.status;
+    op->retry.moved += op->x.moved;
+    if (wire == BKT_WIRE_SLOW) {
+        keep_or_start_over(op);
+        op->x.not_before_ms = 0;
+        op->x.first_in_line = true;
+        bkt_engine_submit(&op->x);
+        return BKT_HTTP_AGAIN;
+    }
+    if (wire == BKT_WIRE_CANCEL)
+        return BKT_REQ_FAIL(op->req, BKT_ECANCEL, "%s %s: cancelled", op->x.method, op->req->key);
+    if (op->req->op == BKT_PUT && op->put.id[0])
+        return bkt_http_put_judge(op);
+    if (op->put.looking)
+        return bkt_http_delete_judge(op, NULL);
+    if (wire != BKT_WIRE_OK && !(wire == BKT_WIRE_STOPPED && (op->refused || status >= 300)))
+        return bkt_http_retry(op, wire) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, wire);
+    if (bkt_http_doubts(op))
+        return BKT_HTTP_AGAIN;
+    const char *what = op->odd ? op->refused : op->refused ? NULL : bkt_http_misfit(op);
+    bool conflict = status == 409 && wire == BKT_WIRE_OK; /* a conflict with a concurrent request: neither
+                                                             done nor refused for good */
+    if ((what || conflict) && op->req->op == BKT_DELETE && !op->query)
+        return bkt_http_delete_judge(op, what);
+    if (what)
+        return bkt_http_odd(op, what);
+    if (status >= 200 && status < 300)
+        return op->req->op == BKT_GET ? end_get(op) : bkt_http_take(op);
+    if (status == 304 || status == 412 || status == 416)
+        return bkt_http_end_condition(op);
+    if (bkt_http_retry(op, wire))
+        return BKT_HTTP_AGAIN;
+    int rc = op->http->ops->judge(op->http, op);
+    if (rc == BKT_ENOENT && op->req->op == BKT_DELETE && !op->req->if_match) { /* AWS answers 204 here; the answer to
+                                                                                  this request's first try was
+                                                                                  lost */
+        bkt_err_clear(op->req->err);
+        return BKT_OK;
+    }
+    return rc == BKT_HTTP_AGAIN ? bkt_http_send_again(op, 0) : rc;
+}
+
+static void on_done(struct bkt_xfer *x)
+{
+    struct bkt_http_op *op = (struct bkt_http_op *)x;
+    if (bkt_trace_on(BKT_TRACE_HTTP))
+        bkt_trace(BKT_TRACE_HTTP, "%s %s/%s: HTTP %ld, %" PRIu64 " bytes in place, try %u%s%s%s%s", x->method,
+                  op->http->base.uri, op->req->key, x->status, op->got, op->retry.tries + 1, *x->why ? ", " : "", x->why,
+                  op->reply.request_id[0] ? ", request id " : "", op->reply.request_id);
+    if (op->reply.date)
+        atomic_store(&op->http->ahead, (int64_t)op->reply.date - (int64_t)time(NULL));
+    int rc = judge(op);
+    if (rc == BKT_HTTP_AGAIN)
+        return;
+    op->req->rc = rc;
+    if (op->seen_id)
+        memcpy(op->seen_id, op->reply.put_id, BKT_PUT_ID);
+    finish(op);
+}
+
+/* ---- interface ---- */
+
+void bkt_http_submit(struct bkt_http_op *op) { bkt_engine_submit(&op->x); }
+
+void bkt_http_give_up(struct bkt_http_op *op, int code, const struct bkt_err *err)
+{
+    op->req->rc = bkt_err_copy(bkt_req_err(op->req), code, err);
+    finish(op);
+}
+
+void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_http_call *call)
+{
+    struct bkt_http_op *op = calloc(1, sizeof *op);
+    if (!op) {
+        (void)BKT_REQ_FAIL(req, BKT_ENOMEM, "%s %s: out of memory", bkt_op_name(req->op), req->key);
+        report(h, req, call != NULL);
+        return;
+    }
+    bool put          = req->op == BKT_PUT;
+    op->http          = h;
+    op->req           = req;
+    op->own           = call != NULL;
+    op->bucket        = call && call->bucket;
+    op->seen_id       = call ? call->seen_id : NULL;
+    op->query         = call ? call->query : NULL;
+    op->md5           = call ? call->md5 : NULL;
+    op->if_match      = req->if_match;
+    op->if_none_match = req->if_none_match;
+    op->x             = (struct bkt_xfer){.net     = &h->net,
+                                          .method  = call && call->method ? call->method : bkt_op_name(req->op),
+                                          .put     = put ? req->put : call ? call->body : NULL,
+                                          .put_len = put ? req->put_len : call ? call->len : 0,
+                                          .small   = req->small,
+                                          .cancel  = req->cancel,
+                                          .begin   = on_begin,
+                                          .header  = on_header,
+                                          .data    = on_data,
+                                          .can_resume = can_resume,
+                                          .done    = on_done};
+    if (put && !op->own)
+        bkt_http_put_init(op);
+    if (call && call->put_id)
+        (void)snprintf(op->put.id, sizeof op->put.id, "%s", call->put_id);
+    if (call && call->sum)
+        (void)snprintf(op->put.sum, sizeof op->put.sum, "%s", call->sum);
+    if (h->ops->init)
+        h->ops->init(h, op);
+    bkt_engine_submit(&op->x);
+}
+
+void bkt_http_start_object(struct bkt_store *st, struct bkt_req *req) { bkt_http_start((struct bkt_http *)st, req, NULL); }
+
+int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *ops, const struct bkt_http_ops *hops, const char *uri,
+                  const char *origin, const struct bkt_settings *set, struct bkt_err *err)
+{
+    h->ops      = hops;
+    h->policy   = (struct bkt_retry_policy){set->retries, set->backoff_ms, set->deadline_ms};
+    h->max_body = bkt_min_u64(set->max_object, SIZE_MAX / 4);
+    BKT_PASS(bkt_net_init(&h->net, origin, set, err));
+    int rc = bkt_store_init(&h->base, ops, uri, err);
+    if (rc < 0)
+        bkt_net_fini(&h->net);
+    return rc;
+}
+
+void bkt_http_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s)
+{
+    const struct bkt_pace *p = ((struct bkt_http *)st)->net.pace;
+    *first_byte_s            = (double)atomic_load(&p->first_us) / 1e6;
+    *bytes_per_s             = (double)atomic_load(&p->bytes_per_s);
+}
+
+int64_t bkt_http_ahead(struct bkt_store *st) { return atomic_load(&((struct bkt_http *)st)->ahead); }
+
+void bkt_http_fini(struct bkt_http *h) { bkt_net_fini(&h->net); }

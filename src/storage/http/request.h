@@ -1,0 +1,220 @@
+/* Requests to an HTTP server: the parts that S3 and plain HTTP share.
+ *
+ * A struct bkt_http_op is one request with all its attempts.  It is sent, its answer is checked and put into
+ * the caller's place, and it is sent again as retry.h requires.  If the object has a strong ETag, a body that
+ * broke off continues where it broke (If-Match guards it).  Otherwise it starts over. */
+#ifndef BKT_HTTP_H
+#define BKT_HTTP_H
+
+#include "storage/http/engine.h"
+#include "storage/http/retry_policy.h"
+#include "storage/store_impl.h"
+
+#define BKT_HTTP_AGAIN 1 /* from judge(): send it again at once */
+#define BKT_HTTP_LATER 2 /* from prepare(): the site keeps the op and calls bkt_http_submit() later */
+
+/** A PUT stores its random id with the object, so that a writer whose answer was lost can see whether its PUT
+ *  arrived. */
+#define BKT_PUT_ID        20
+#define BKT_HTTP_FIRST    96 /* bytes; enough to distinguish a document, a page and elements */
+#define BKT_PUT_ID_HEADER "x-amz-meta-h5bucket-put"
+
+/** A PUT also stores its bytes' CRC-32C with the object, as eight hexadecimal digits (http_sum.c). */
+#define BKT_SUM_TEXT   9
+#define BKT_SUM_HEADER "x-amz-meta-h5bucket-crc32c"
+
+struct bkt_http;
+
+/** A request that the store itself makes: it ends by its batch or its done(), and the caller does not see
+ *  it. */
+struct bkt_http_call {
+    const char *method; /* NULL: the operation's own */
+    const char *query;  /* NULL: the object itself */
+    bool        bucket; /* the request is for the bucket itself, whatever the key is (lists) */
+    const char *put_id; /* sent with the begin of an upload, or with a PUT, which is then judged like a
+                           caller's PUT (http_put.c); NULL: not sent */
+    const char *sum;    /* the sum of the upload's bytes, in BKT_SUM_HEADER's form, sent with its begin; NULL:
+                           not sent */
+    char       *seen_id; /* gets the id of the PUT named in the answer, BKT_PUT_ID bytes; may be NULL */
+    const char *md5;    /* S3: the body's Content-MD5; NULL: not sent */
+    const void *body;   /* the body of a POST; its answer arrives like a GET's */
+    size_t      len;
+};
+
+struct bkt_http_reply {
+    uint64_t length;             /* Content-Length; UINT64_MAX: none */
+    uint64_t first, last, total; /* Content-Range; total UINT64_MAX: unknown */
+    bool     has_range, bad_range;
+    bool     is_s3; /* it has a mark of S3: a request's id, or the type of an XML document, also without a
+                       body (HEAD) */
+    char     etag[BKT_ETAG_MAX], region[40], request_id[80], request_id2[120];
+    char     put_id[BKT_PUT_ID]; /* the PUT that stored the object; "": unknown */
+    bool     has_sum;
+    uint32_t sum; /* the stored bytes' CRC-32C */
+    double   mtime;
+    long     date; /* Date, Unix seconds; 0: none */
+};
+
+struct bkt_http_op {
+    struct bkt_xfer  x; /* first */
+    struct bkt_http *http;
+    struct bkt_req  *req;
+    const char      *query; /* a list's page, a part of an upload; NULL: an object */
+    bool             own, bucket; /* a request of the store itself, see struct bkt_http_call */
+
+    struct bkt_retry      retry;
+    struct bkt_http_reply reply;
+    struct bkt_buf        url;
+    struct bkt_buf        trouble; /* the body of an answer that does not carry the object's bytes, cut at
+                                      some KiB */
+    uint64_t              pos;     /* position of the next body byte in the object */
+    uint64_t              got;     /* bytes of the answer that are in place, from its start */
+    char                  etag[BKT_ETAG_MAX]; /* ETag of the object that these bytes belong to; "": unknown */
+    bool                  body_begun, complete;
+    const char           *refused; /* the reason why this side stopped the transfer */
+    bool                  odd;     /* the reason is that the answer is malformed (http_odd.c) */
+    bool                  doubt;   /* a GET is examining a HEAD's 404 */
+    unsigned char         first[BKT_HTTP_FIRST]; /* first bytes of the answer's body, for messages */
+    size_t                n_first;
+    unsigned              detours; /* redirects, changes of region */
+    bool                  clock_set; /* the clock was set to the server's, once */
+    char                 *location; /* target of a redirect */
+    const char           *if_match, *if_none_match; /* the conditions that are sent; the site may change those
+                                                       of the request */
+    bool                  bare;     /* If-Match without quotes */
+    char                 *seen_id;  /* the call's */
+    const char           *md5;      /* the call's */
+    struct {                        /* owned by http_put.c; a DELETE uses `looking` and `failed` (http_odd.c) */
+        char id[BKT_PUT_ID];        /* "": not sent */
+        char sum[BKT_SUM_TEXT];     /* of the object's bytes; "": not sent */
+        bool sum_said;              /* this attempt sends it in S3's own header as well */
+        bool looking;               /* a HEAD is finding out the result */
+        bool bare;                  /* the answer had S3's form, except for an ETag */
+        bool unsure;                /* an attempt may have been carried out, although its answer is unclear or
+                                       never came */
+        bool refused;               /* the last attempt was not carried out */
+        int  failed;                /* the code to report if the PUT did not arrive; its error is in the
+                                       request */
+    } put;
+    struct {                        /* owned by http_sum.c */
+        bool     on;                /* the answer is a whole object whose sum is known */
+        uint32_t want, have;        /* have: of the first n bytes */
+        uint64_t n;
+    } sum;
+    char                  region[40], payload_hash[65]; /* S3: region and payload that this attempt was signed
+                                                           for */
+    struct {                        /* owned by s3_auth.c */
+        uint64_t fetch, same_as;    /* of the credentials that signed this attempt, as in struct bkt_creds; 0:
+                                       not signed */
+        int      refused;           /* the code to report if there are no other credentials; its error is in
+                                       the request */
+        bool     renewed;           /* other credentials were tried */
+    } auth;
+};
+
+struct bkt_http_ops {
+    /** Work that needs no connection.  Runs on the thread that starts the request.  May be NULL. */
+    void (*init)(struct bkt_http *h, struct bkt_http_op *op);
+    /** Fill in op->url and op->x.headers (bkt_http_header()).  Returns BKT_OK, BKT_HTTP_LATER, or a failure
+     *  recorded in the request. */
+    int (*prepare)(struct bkt_http *h, struct bkt_http_op *op);
+    /** Judge an answer other than 2xx, 304, 412 and 416.  Returns BKT_HTTP_AGAIN, or the code that the answer
+     *  means, with its error recorded in the request.  Statuses to be retried arrive here only when retrying
+     *  is over. */
+    int (*judge)(struct bkt_http *h, struct bkt_http_op *op);
+    /** Describe an error in the form of an answer whose status may be right: 2xx, or a 404, 410 or 416 that
+     *  would mean that something is missing.  NULL: the form is right.  May be NULL: the store's answers have
+     *  no fixed form. */
+    const char *(*misfit)(struct bkt_http *h, struct bkt_http_op *op);
+};
+
+/** First member of the S3 store and of the plain web store. */
+struct bkt_http {
+    struct bkt_store           base;
+    const struct bkt_http_ops *ops;
+    struct bkt_net             net;
+    struct bkt_retry_policy    policy;
+    uint64_t                   max_body;
+    _Atomic int64_t            ahead; /* as bkt_store_ahead() */
+};
+
+/** The part that S3 and plain servers share; bkt_http_fini().  BKT_ENOMEM. */
+BKT_NODISCARD int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *ops, const struct bkt_http_ops *hops,
+                                const char *uri, const char *origin, const struct bkt_settings *set,
+                                struct bkt_err *err);
+/** Free the members that bkt_http_init() created; bkt_store_close() frees the uri. */
+void bkt_http_fini(struct bkt_http *h);
+
+/** Begin @p req.
+ *  @param call  NULL: a caller's request, whose end bkt_store_finish() reports.  Else a request of the store
+ *      itself; texts and bytes of @p call are borrowed until its end */
+void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_http_call *call);
+/** As bkt_store_ops.pace. */
+void bkt_http_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s);
+/** As bkt_store_ops.ahead. */
+int64_t bkt_http_ahead(struct bkt_store *st);
+/** As bkt_store_ops.start. */
+void bkt_http_start_object(struct bkt_store *st, struct bkt_req *req);
+/** Submit an op whose prepare() returned BKT_HTTP_LATER. */
+void bkt_http_submit(struct bkt_http_op *op);
+/** End such an op, when there is nothing to wait for any more, with @p code and the frames of @p err. */
+void bkt_http_give_up(struct bkt_http_op *op, int code, const struct bkt_err *err);
+
+/** Add a header to the attempt. */
+BKT_NODISCARD int bkt_http_header(struct bkt_http_op *op, const char *name, const char *value);
+
+/** The error code of an HTTP status, if nothing else is known. */
+int bkt_http_code(long status);
+
+/** Percent-encode all but RFC 3986's unreserved characters and those in @p also. */
+BKT_NODISCARD int bkt_http_encode(struct bkt_buf *to, const char *text, const char *also);
+
+/** Record the failure as one line: "GET uri/key: HTTP 403 AccessDenied (message), request id X; hint".
+ * @param code_text, message, hint  may be "" or NULL */
+int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message, const char *hint);
+
+/** Parts of judging an answer.  BKT_HTTP_AGAIN: the request has been sent again. */
+int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait_ms);
+int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire); /* BKT_OK: retrying is over */
+int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire);
+/** Copy ETag, time and size from the answer's headers to the request. */
+int bkt_http_take(struct bkt_http_op *op);
+
+/** Discard the body received so far. */
+void bkt_http_start_over(struct bkt_http_op *op);
+
+/* http_odd.c: answers that do not have the form that the request requires. */
+
+/** Describe an error in the answer's form, before its body is examined further; NULL: the form is right. */
+const char *bkt_http_misfit(struct bkt_http_op *op);
+/** Send the request again.  When retrying is over, record a failure that describes the answer. */
+int bkt_http_odd(struct bkt_http_op *op, const char *what);
+/** Send the request again after an answer with another object, although If-Match named this one's ETag.
+ *  False: retrying is over. */
+bool bkt_http_another(struct bkt_http_op *op);
+/** Judge 304, 412 and 416, which answer headers that this side sent. */
+int bkt_http_end_condition(struct bkt_http_op *op);
+/** Record the failure only. */
+int bkt_http_say_odd(struct bkt_http_op *op, const char *what);
+/** A HEAD's 404 has no body.  If it has no mark of S3, a GET is sent, whose 404 has a body.  True: the GET is
+ *  under way. */
+bool bkt_http_doubts(struct bkt_http_op *op);
+/** Judge a DELETE whose answer is unclear, and the look at the object that follows.  @p what NULL: a conflict
+ *  (409) */
+int bkt_http_delete_judge(struct bkt_http_op *op, const char *what);
+
+/* http_sum.c: the sum of an object's bytes. */
+
+/** The sum of a PUT's bytes as text. */
+void bkt_http_sum_text(const void *p, size_t n, char text[BKT_SUM_TEXT]);
+/** In this order: a GET's answer begins; n bytes of the object have arrived, in order; all have arrived.  The
+ *  check returns BKT_OK, BKT_HTTP_AGAIN or a failure. */
+void bkt_http_sum_begin(struct bkt_http_op *op);
+void bkt_http_sum_add(struct bkt_http_op *op, uint64_t at, const void *p, size_t n);
+int  bkt_http_sum_check(struct bkt_http_op *op);
+
+/** http_put.c: begin a PUT with an id, and judge each answer to it. */
+void bkt_http_put_init(struct bkt_http_op *op);
+int  bkt_http_put_judge(struct bkt_http_op *op);
+
+#endif

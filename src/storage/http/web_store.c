@@ -1,0 +1,108 @@
+/* https://host/base as a store: key k is BASE/k, read by plain GET with ranges.  Read-only, no list, no
+ * credentials. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "storage/http/request.h"
+#include "storage/aws/xml.h"
+#include "base/url.h"
+
+#define MAX_REDIRECTS 5 /* the number that HTTP once recommended (RFC 9110, 15.4); more is a loop */
+
+struct plain {
+    struct bkt_http http;
+};
+
+/* Servers resolve "." and "..", so that the key would name another object, perhaps outside of the store. */
+static bool has_dots(const char *key)
+{
+    for (const char *p = key;; p++) {
+        size_t n = strcspn(p, "/");
+        if ((n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
+            return true;
+        p += n;
+        if (!*p)
+            return false;
+    }
+}
+
+static int prepare(struct bkt_http *h, struct bkt_http_op *op)
+{
+    if (op->location)
+        return BKT_OK;
+    if (has_dots(op->req->key))
+        return BKT_REQ_FAIL(op->req, BKT_EINVAL, "key '%.200s' has a '.' or '..' component", op->req->key);
+    if (bkt_buf_addf(&op->url, "%s/", h->base.uri) < 0 || bkt_http_encode(&op->url, op->req->key, "/!$&'()*+,;=:@") < 0)
+        return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
+    return BKT_OK;
+}
+
+/* scheme://host:port of a URL */
+static size_t origin_of(const char *url)
+{
+    const char *p = strstr(url, "://");
+    return p ? (size_t)(p + 3 - url) + strcspn(p + 3, "/?#") : 0;
+}
+
+/* A redirect may lead elsewhere on the same server only.  Otherwise a server could make this library fetch
+ * from any address. */
+static bool same_server(const char *a, const char *b)
+{
+    size_t n = origin_of(a), m = origin_of(b);
+    return n && n == m && strncasecmp(a, b, n) == 0;
+}
+
+static int judge(struct bkt_http *h, struct bkt_http_op *op)
+{
+    long status = op->x.status;
+    if (status >= 300 && status < 400 && op->x.redirect) {
+        if (!same_server(h->base.uri, op->x.redirect))
+            return bkt_http_say(op, BKT_EACCES, "", "", "redirects to another server are not followed");
+        if (op->detours++ >= MAX_REDIRECTS)
+            return bkt_http_say(op, BKT_EINVAL, "", "", "too many redirects");
+        free(op->location);
+        op->location   = op->x.redirect;
+        op->x.redirect = NULL;
+        return BKT_HTTP_AGAIN;
+    }
+    struct bkt_s3_error e;
+    if (status == 404 && bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e) && strcmp(e.code, "NoSuchKey") != 0) /* S3 */
+        return bkt_http_say(op, BKT_EINVAL, e.code, e.message, "check host and path");
+    const char *hint = status == 401 || status == 403 ? "plain HTTP sends no credentials" : "";
+    return bkt_http_say(op, bkt_http_code(status), "", "", hint);
+}
+
+static const struct bkt_http_ops http_ops = {.prepare = prepare, .judge = judge};
+
+static void plain_close(struct bkt_store *st)
+{
+    struct plain *p = (struct plain *)st;
+    bkt_http_fini(&p->http);
+    free(p);
+}
+
+static const struct bkt_store_ops plain_ops = {
+    .name = "http", .readonly = true, .pace = bkt_http_pace, .ahead = bkt_http_ahead, .start = bkt_http_start_object, .close = plain_close};
+
+int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
+                   struct bkt_err *err)
+{
+    size_t host = strcspn(rest, "/");
+    if (!host || strpbrk(rest, "?#\\ \r\n\t") || memchr(rest, '@', host))
+        BKT_FAIL(err, BKT_EINVAL, "'%.200s': https://host[:port][/path] is expected, without user, query or fragment",
+                 BKT_SHOWN(uri));
+    BKT_CLEANUP(bkt_freep) char *origin = strndup(uri, origin_of(uri));
+    struct plain                *p      = calloc(1, sizeof *p);
+    if (!p || !origin) {
+        free(p);
+        BKT_NOMEM(err);
+    }
+    int rc = bkt_http_init(&p->http, &plain_ops, &http_ops, uri, origin, set, err);
+    if (rc < 0) {
+        free(p);
+        return rc;
+    }
+    *out = &p->http.base;
+    return BKT_OK;
+}

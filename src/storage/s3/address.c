@@ -1,0 +1,113 @@
+#include "storage/s3/address.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "storage/http/request.h"
+#include "base/url.h"
+
+/* Bucket names are 3 to 63 of a-z 0-9 . - by AWS's present rules; older ones and other servers also have capitals
+ * and '_' and up to 255 characters. */
+static bool bucket_ok(const char *b)
+{
+    size_t n = strlen(b);
+    return n >= 1 && n <= 255 && b[0] != '.' && b[0] != '-' &&
+           strspn(b, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == n && !strstr(b, "..");
+}
+
+/* Whether the bucket can be part of a host name that the certificate *.s3.REGION.amazonaws.com covers. */
+static bool bucket_is_label(const char *b)
+{
+    size_t n = strlen(b);
+    return n >= 3 && n <= 63 && strspn(b, "abcdefghijklmnopqrstuvwxyz0123456789-") == n && b[0] != '-' && b[n - 1] != '-';
+}
+
+bool bkt_s3_region_ok(const char *r)
+{
+    size_t n = strlen(r);
+    return n >= 1 && n < 40 && strspn(r, "abcdefghijklmnopqrstuvwxyz0123456789-") == n && r[0] != '-';
+}
+
+static int set_endpoint(struct bkt_s3_place *p, const char *url, struct bkt_err *err)
+{
+    static const char *const schemes[] = {"https", "http"};
+    const char              *rest      = strstr(url, "://");
+    for (size_t i = 0; rest && i < BKT_COUNT(schemes); i++)
+        if (strlen(schemes[i]) == (size_t)(rest - url) && strncasecmp(url, schemes[i], (size_t)(rest - url)) == 0)
+            p->scheme = strdup(schemes[i]);
+    rest = rest ? rest + 3 : url;
+    size_t host = strcspn(rest, "/"), n = strlen(rest);
+    if (!p->scheme && !strstr(url, "://"))
+        p->scheme = strdup("https");
+    if (!p->scheme || !host || memchr(rest, '@', host) || strpbrk(rest, "?# \\\r\n\t\""))
+        BKT_FAIL(err, BKT_EINVAL, "endpoint '%.200s': https://host[:port][/path] or http://... is expected, without user or query",
+                 BKT_SHOWN(url));
+    while (n > host && rest[n - 1] == '/')
+        n--;
+    /* default ports are not part of the Host header that is signed */
+    const char *port = strcmp(p->scheme, "https") == 0 ? ":443" : ":80";
+    size_t      cut  = host;
+    if (cut > strlen(port) && strncmp(rest + cut - strlen(port), port, strlen(port)) == 0)
+        cut -= strlen(port);
+    p->host = strndup(rest, cut);
+    p->base = strndup(rest + host, n - host);
+    if (!p->host || !p->base)
+        BKT_NOMEM(err);
+    for (char *c = p->host; *c; c++)
+        if (*c >= 'A' && *c <= 'Z')
+            *c = (char)(*c + ('a' - 'A'));
+    return BKT_OK;
+}
+
+int bkt_s3_place_init(struct bkt_s3_place *p, const char *bucket, const char *endpoint, const char *addressing,
+                      struct bkt_err *err)
+{
+    *p = (struct bkt_s3_place){0};
+    if (!bucket_ok(bucket))
+        BKT_FAIL(err, BKT_EINVAL, "'%.200s' is not a bucket name",
+                 BKT_SHOWN(bucket));
+    int rc = BKT_OK;
+    if (endpoint && *endpoint)
+        rc = set_endpoint(p, endpoint, err);
+    else if (!(p->scheme = strdup("https")) || !(p->base = strdup("")))
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc == BKT_OK && !(p->bucket = strdup(bucket)))
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc < 0) {
+        bkt_s3_place_fini(p);
+        return rc;
+    }
+    const char *style = addressing ? addressing : "auto";
+    p->path_style     = strcmp(style, "path") == 0 || (strcmp(style, "auto") == 0 && (p->host || !bucket_is_label(bucket)));
+    return BKT_OK;
+}
+
+void bkt_s3_place_fini(struct bkt_s3_place *p)
+{
+    free(p->bucket);
+    free(p->scheme);
+    free(p->host);
+    free(p->base);
+    *p = (struct bkt_s3_place){0};
+}
+
+int bkt_s3_place_host(const struct bkt_s3_place *p, const char *region, struct bkt_buf *out)
+{
+    if (!p->path_style)
+        BKT_PASS(bkt_buf_addf(out, "%s.", p->bucket));
+    if (p->host)
+        return bkt_buf_add_str(out, p->host);
+    return bkt_buf_addf(out, "s3.%s.amazonaws.com%s", region, strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
+}
+
+int bkt_s3_place_path(const struct bkt_s3_place *p, const char *key, struct bkt_buf *out)
+{
+    BKT_PASS(bkt_buf_add_str(out, p->base));
+    if (p->path_style)
+        BKT_PASS(bkt_buf_addf(out, "/%s", p->bucket));
+    if (!key && out->len)
+        return BKT_OK;
+    BKT_PASS(bkt_buf_add_str(out, "/"));
+    return key ? bkt_http_encode(out, key, "/") : BKT_OK;
+}

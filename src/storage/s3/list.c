@@ -1,0 +1,206 @@
+/* Lists of an S3 bucket: page after page, or in parts that are requested side by side. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/s3/s3_impl.h"
+#include "storage/aws/xml.h"
+
+/* Parts whose first page is under way; a page has 0.4 MB at most.  Fewer parts make a large list slower. */
+#define PARTS_AHEAD 32
+/* Lists of several prefixes that are under way at once.  Most lists have only the few keys of one dataset. */
+#define EACH_AHEAD  128
+
+/** A sequence of pages. */
+struct part {
+    const char         *prefix, *delimiter, *after; /* after: begin after this key; NULL: at the beginning */
+    struct bkt_buf      query;
+    struct bkt_s3_page  page;
+    struct bkt_s3_asked asked;
+};
+
+void bkt_s3_ask(struct bkt_s3 *s, struct bkt_s3_asked *a, enum bkt_op op, const char *key, const char *query, bool bucket)
+{
+    struct bkt_http_call call = {.query = query, .bucket = bucket};
+    bkt_req_fini(&a->req);
+    a->req = (struct bkt_req){.op = op, .key = key, .len = BKT_WHOLE, .size = UINT64_MAX, .batch = &a->batch};
+    bkt_batch_init(&a->batch, 1);
+    bkt_http_start(&s->http, &a->req, &call);
+}
+
+int bkt_s3_answer(struct bkt_s3_asked *a)
+{
+    if (a->req.batch) {
+        bkt_batch_wait(&a->batch, false);
+        bkt_batch_fini(&a->batch);
+        a->req.batch = NULL;
+    }
+    return a->req.rc;
+}
+
+void bkt_s3_asked_fini(struct bkt_s3_asked *a)
+{
+    (void)bkt_s3_answer(a);
+    bkt_req_fini(&a->req);
+}
+
+int bkt_s3_add_query(struct bkt_buf *q, const char *name, const char *value)
+{
+    BKT_PASS(bkt_buf_addf(q, "%s%s=", q->len ? "&" : "", name));
+    return bkt_http_encode(q, value, "");
+}
+
+static int page_query(struct part *p)
+{
+    struct bkt_buf *q = &p->query;
+    bkt_buf_clear(q); /* parameters in the order that signing requires */
+    if (p->page.token.len)
+        BKT_PASS(bkt_s3_add_query(q, "continuation-token", bkt_buf_str(&p->page.token)));
+    if (*p->delimiter)
+        BKT_PASS(bkt_s3_add_query(q, "delimiter", p->delimiter));
+    BKT_PASS(bkt_s3_add_query(q, "encoding-type", "url"));
+    BKT_PASS(bkt_s3_add_query(q, "list-type", "2"));
+    if (*p->prefix)
+        BKT_PASS(bkt_s3_add_query(q, "prefix", p->prefix));
+    return p->after && !p->page.token.len ? bkt_s3_add_query(q, "start-after", p->after) : BKT_OK;
+}
+
+static int begin_page(struct bkt_s3 *s, struct part *p)
+{
+    BKT_PASS(page_query(p));
+    bkt_s3_ask(s, &p->asked, BKT_GET, p->prefix, bkt_buf_str(&p->query), true);
+    return BKT_OK;
+}
+
+struct below { /* passes only keys below the prefix: callers delete by lists */
+    struct bkt_s3 *s;
+    const char    *prefix;
+    int (*each)(const struct bkt_listed *entry, void *arg);
+    void           *arg;
+    struct bkt_err *err;
+};
+
+static int each_below(const struct bkt_listed *e, void *arg)
+{
+    const struct below *u = arg;
+    if (strncmp(e->key, u->prefix, strlen(u->prefix)) != 0)
+        BKT_FAIL(u->err, BKT_EFORMAT,
+                 "list of %s/%.150s: the server also lists '%.150s', which is outside it",
+                 u->s->http.base.uri, u->prefix, e->key);
+    return u->each(e, u->arg);
+}
+
+/* Receive the page that is under way. */
+static int end_page(struct bkt_s3 *s, struct part *p, int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
+                    struct bkt_err *err)
+{
+    struct below u = {s, p->prefix, each, arg, err};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf last = {0};
+    int rc = bkt_s3_answer(&p->asked);
+    if (rc < 0)
+        rc = bkt_err_copy(err, rc, p->asked.req.err);
+    if (rc == BKT_ENOENT) /* 404 for a list: some servers report a missing bucket in this way */
+        rc = BKT_EINVAL;
+    BKT_TRY(err, rc, "list of %s/%.200s", s->http.base.uri, p->prefix);
+    bkt_buf_move(&last, &p->page.token);
+    BKT_PASS(bkt_s3_parse_list(p->asked.req.body.ptr, p->asked.req.body.len, each_below, &u, &p->page, err));
+    if (p->page.truncated && (!p->page.token.len || strcmp(bkt_buf_str(&p->page.token), bkt_buf_str(&last)) == 0))
+        BKT_FAIL(err, BKT_EFORMAT,
+                 "list of %s/%.200s: the server reports more keys, but not where they begin",
+                 s->http.base.uri, p->prefix);
+    return BKT_OK;
+}
+
+static void part_fini(struct part *p)
+{
+    bkt_s3_asked_fini(&p->asked);
+    bkt_buf_fini(&p->query);
+    bkt_buf_fini(&p->page.token);
+}
+
+int bkt_s3_list(struct bkt_store *st, const char *prefix, const char *delimiter,
+                int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    struct bkt_s3                     *s = (struct bkt_s3 *)st;
+    BKT_CLEANUP(part_fini) struct part p = {.prefix = prefix, .delimiter = delimiter};
+    do {
+        if (begin_page(s, &p) < 0)
+            BKT_NOMEM(err);
+        BKT_PASS(end_page(s, &p, each, arg, err));
+    } while (p.page.truncated);
+    return BKT_OK;
+}
+
+/* ---- in parts ---- */
+
+struct until { /* passes on the keys before the next part */
+    const char *last; /* NULL: all */
+    bool        past;
+    int (*each)(const struct bkt_listed *entry, void *arg);
+    void *arg;
+};
+
+static int each_until(const struct bkt_listed *e, void *arg)
+{
+    struct until *u = arg;
+    u->past         = u->past || (u->last && strcmp(e->key, u->last) > 0);
+    return u->past ? BKT_OK : u->each(e, u->arg);
+}
+
+static int run_parts(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead, struct until *u, struct bkt_err *err)
+{
+    size_t begun = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (; begun < n && begun < i + ahead; begun++)
+            if (begin_page(s, &p[begun]) < 0)
+                BKT_NOMEM(err);
+        u->last = i + 1 < n ? p[i + 1].after : NULL;
+        u->past = false;
+        for (bool more = true; more;) {
+            BKT_PASS(end_page(s, &p[i], each_until, u, err));
+            more = p[i].page.truncated && !u->past;
+            if (more && begin_page(s, &p[i]) < 0)
+                BKT_NOMEM(err);
+        }
+        bkt_buf_fini(&p[i].asked.req.body);
+    }
+    return BKT_OK;
+}
+
+static int run_and_free(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead,
+                        int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    struct until u  = {.each = each, .arg = arg};
+    int          rc = run_parts(s, p, n, ahead, &u, err);
+    for (size_t i = 0; i < n; i++)
+        part_fini(&p[i]);
+    free(p);
+    return rc;
+}
+
+int bkt_s3_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
+                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    size_t       n = n_cuts + 1;
+    struct part *p = calloc(n, sizeof *p);
+    if (!p)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++) {
+        p[i].prefix    = prefix;
+        p[i].delimiter = "";
+        p[i].after     = i ? cuts[i - 1] : NULL;
+    }
+    return run_and_free((struct bkt_s3 *)st, p, n, PARTS_AHEAD, each, arg, err);
+}
+
+int bkt_s3_list_each(struct bkt_store *st, const char *const *prefixes, size_t n,
+                     int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    struct part *p = calloc(n, sizeof *p);
+    if (!p)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++) {
+        p[i].prefix    = prefixes[i];
+        p[i].delimiter = "";
+    }
+    return run_and_free((struct bkt_s3 *)st, p, n, EACH_AHEAD, each, arg, err);
+}

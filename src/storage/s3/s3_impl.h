@@ -1,0 +1,120 @@
+/* The S3 store's parts; for s3*.c only. */
+#ifndef BKT_S3_IMPL_H
+#define BKT_S3_IMPL_H
+
+#include "storage/http/request.h"
+#include "storage/s3/auth.h"
+#include "storage/s3/address.h"
+
+struct bkt_s3_kind; /* s3_probe.c */
+
+/** Whether the server knows DeleteObjects. */
+enum bkt_s3_many { BKT_MANY_UNKNOWN, BKT_MANY_KNOWN, BKT_MANY_NONE };
+
+struct bkt_s3 {
+    struct bkt_http     http;
+    struct bkt_s3_place place;
+    struct bkt_s3_auth *auth;
+    char                region[40]; /* under bkt_state_lock() */
+    bool                requester_pays, sign_payload, one_writer;
+    uint64_t            upload_part;
+    atomic_int          many; /* enum bkt_s3_many */
+    atomic_bool         etags; /* the server has sent an ETag with an object */
+    struct bkt_s3_kind *kind;
+};
+
+/* ---- s3_form.c ---- */
+
+/** As bkt_http_ops.misfit. */
+const char *bkt_s3_misfit(struct bkt_http *h, struct bkt_http_op *op);
+
+/* ---- s3_list.c ---- */
+
+/** A request of the store itself, for whose answer it waits: a page of a list, the end of an upload.  Zeroed:
+ * no request is under way. */
+struct bkt_s3_asked {
+    struct bkt_req   req;
+    struct bkt_batch batch;
+};
+/** Begin GET or DELETE of @p key, or, with @p bucket, of the bucket itself.  Both texts are borrowed until
+ * the answer. */
+void bkt_s3_ask(struct bkt_s3 *s, struct bkt_s3_asked *a, enum bkt_op op, const char *key, const char *query, bool bucket);
+/** Wait for the answer in a->req, and return its code. */
+int  bkt_s3_answer(struct bkt_s3_asked *a);
+void bkt_s3_asked_fini(struct bkt_s3_asked *a);
+
+/** As bkt_store_ops.list, .list_parts and .list_each. */
+int bkt_s3_list(struct bkt_store *st, const char *prefix, const char *delimiter,
+                int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+int bkt_s3_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
+                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+int bkt_s3_list_each(struct bkt_store *st, const char *const *prefixes, size_t n,
+                     int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+
+/** Append "&name=value", percent-encoded; the first parameter has no '&'. */
+BKT_NODISCARD int bkt_s3_add_query(struct bkt_buf *q, const char *name, const char *value);
+
+/* ---- s3_uploads.c ---- */
+
+/** As bkt_store_ops.uploads and .abort. */
+int bkt_s3_uploads(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
+                   struct bkt_err *err);
+int bkt_s3_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
+
+/* ---- s3_delete.c ---- */
+
+/** As bkt_store_ops.delete_many. */
+void bkt_s3_delete(struct bkt_store *st, struct bkt_req *const *reqs, size_t n);
+
+/* ---- s3_put.c ---- */
+
+/** BKT_SUM_HEADER's text in x-amz-checksum-crc32c's form, base64 of the four bytes. */
+BKT_NODISCARD int bkt_s3_sum(const char *text, char out[12]);
+/** As bkt_store_ops.start. */
+void bkt_s3_start(struct bkt_store *st, struct bkt_req *req);
+/** Continue a PUT or DELETE with conditions, when the server's kind is known. */
+void bkt_s3_go_on(struct bkt_s3 *s, struct bkt_req *req);
+/** As bkt_http_ops.init: payload hash and the form of conditions. */
+void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op);
+/** Begin a request of the store itself whose body may have to be hashed.  Long hashing does not run on the
+ * I/O thread. */
+void bkt_s3_call(struct bkt_s3 *s, struct bkt_req *req, const struct bkt_http_call *call);
+
+/* ---- s3_multi.c ---- */
+
+/** A PUT of many bytes, in parts.
+ *
+ * A last request makes the parts an object.  Only some servers check its conditions (radosgw before 18
+ * ignores them).  So a HEAD just before checks them, too, which leaves another writer a moment in between. */
+void bkt_s3_multi(struct bkt_s3 *s, struct bkt_req *req);
+
+/* ---- s3_probe.c ---- */
+
+/** How a server takes PUT with If-None-Match and If-Match. */
+enum bkt_s3_cond {
+    BKT_COND_UNKNOWN,
+    BKT_COND_ASKING,
+    BKT_COND_QUOTED, /* as in HTTP */
+    BKT_COND_BARE,   /* If-Match without quotes: radosgw before 18 */
+    BKT_COND_NONE,   /* not at all: refused, or, worse, ignored */
+};
+
+/** Find or add the store's server and bucket in the process's table.  @p setting: "auto", "quoted" or
+ * "bare". */
+BKT_NODISCARD int bkt_s3_kind_open(struct bkt_s3 *s, const char *setting, struct bkt_err *err);
+/** Whether PUTs send their bytes' sum in S3's own header.  The second function ends that, after the server
+ * refused it. */
+bool bkt_s3_kind_sums(const struct bkt_s3 *s);
+void bkt_s3_kind_no_sums(struct bkt_s3 *s);
+/** The server's kind as far as it is known.  @p why (160 bytes, may be NULL): for BKT_COND_NONE, the server's
+ * behaviour. */
+enum bkt_s3_cond bkt_s3_kind(struct bkt_s3 *s, char *why);
+/** Find out the server's kind by some PUTs of scratch objects (beside @p key if necessary).  Afterwards @p
+ *  req continues (bkt_s3_go_on()), or ends with the failure; NULL: no request waits yet.  Requests that
+ *  arrive meanwhile wait for the same answer. */
+void bkt_s3_kind_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req);
+/** As bkt_store_ops.will_write. */
+void bkt_s3_will_write(struct bkt_store *st, const char *key);
+void bkt_s3_kind_forget(void);
+
+#endif

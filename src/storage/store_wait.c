@@ -1,0 +1,223 @@
+/* Blocking calls of a store: batches of requests, one request, lists. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/os/pool.h"
+#include "storage/stats.h"
+#include "storage/store_impl.h"
+#include "base/trace.h"
+
+/* Keys of a call whose requests are under way at once, in 0.3 MB.  Fewer make large deletions slower. */
+#define DELETE_AT_ONCE 1000
+
+void bkt_batch_init(struct bkt_batch *b, size_t n)
+{
+    (void)pthread_mutex_init(&b->lock, NULL);
+    (void)pthread_cond_init(&b->done, NULL);
+    b->n = b->left = n;
+}
+
+void bkt_batch_end_one(struct bkt_batch *b)
+{
+    (void)pthread_mutex_lock(&b->lock);
+    if (--b->left == 0)
+        (void)pthread_cond_signal(&b->done);
+    (void)pthread_mutex_unlock(&b->lock);
+}
+
+void bkt_batch_wait(struct bkt_batch *b, bool help_pool)
+{
+    (void)pthread_mutex_lock(&b->lock);
+    while (b->left) {
+        (void)pthread_mutex_unlock(&b->lock);
+        bool helped = help_pool && bkt_pool_help();
+        (void)pthread_mutex_lock(&b->lock);
+        if (!helped && b->left)
+            (void)pthread_cond_wait(&b->done, &b->lock);
+    }
+    (void)pthread_mutex_unlock(&b->lock);
+}
+
+void bkt_batch_fini(struct bkt_batch *b)
+{
+    (void)pthread_cond_destroy(&b->done);
+    (void)pthread_mutex_destroy(&b->lock);
+}
+
+int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err)
+{
+    return n ? bkt_store_run_and(st, reqs, n, NULL, NULL, err) : BKT_OK;
+}
+
+int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg), void *arg, struct bkt_err *err)
+{
+    struct bkt_batch b;
+    bkt_batch_init(&b, n);
+    for (size_t i = 0; i < n; i++)
+        reqs[i].batch = &b;
+    bkt_store_start_all(st, reqs, n);
+    if (meanwhile)
+        meanwhile(arg);
+    /* local work waits in the pool: this thread helps, so that a pool thread may wait here, too */
+    bkt_batch_wait(&b, st->ops->local);
+    bkt_batch_fini(&b);
+    for (size_t i = 0; i < n; i++)
+        reqs[i].batch = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (reqs[i].rc < 0)
+            return bkt_err_copy(err, reqs[i].rc, reqs[i].err);
+    return BKT_OK;
+}
+
+int bkt_reqs_init(struct bkt_reqs *r, size_t n)
+{
+    *r = (struct bkt_reqs){.v = calloc(n ? n : 1, sizeof *r->v), .keys = calloc(n ? n : 1, sizeof *r->keys)};
+    if (!r->v || !r->keys)
+        return BKT_ENOMEM;
+    r->n = n;
+    return BKT_OK;
+}
+
+void bkt_reqs_run(struct bkt_store *st, struct bkt_reqs *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        r->v[i].key = bkt_buf_str(&r->keys[i]);
+    (void)bkt_store_run(st, r->v, r->n, NULL);
+}
+
+void bkt_reqs_fini(struct bkt_reqs *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        bkt_req_fini(&r->v[i]);
+        bkt_buf_fini(&r->keys[i]);
+    }
+    free(r->v);
+    free(r->keys);
+    *r = (struct bkt_reqs){NULL, NULL, 0};
+}
+
+static void req_finip(struct bkt_req *req) { bkt_req_fini(req); }
+
+int bkt_store_get(struct bkt_store *st, const char *key, uint64_t off, uint64_t len, struct bkt_buf *out,
+                  struct bkt_err *err)
+{
+    BKT_CLEANUP(req_finip) struct bkt_req req = {.op = BKT_GET, .key = key, .off = off, .len = len};
+    BKT_PASS(bkt_store_run(st, &req, 1, err));
+    bkt_buf_fini(out);
+    bkt_buf_move(out, &req.body);
+    return BKT_OK;
+}
+
+int bkt_store_head(struct bkt_store *st, const char *key, uint64_t *size, struct bkt_err *err)
+{
+    BKT_CLEANUP(req_finip) struct bkt_req req = {.op = BKT_HEAD, .key = key};
+    BKT_PASS(bkt_store_run(st, &req, 1, err));
+    if (size)
+        *size = req.size;
+    return BKT_OK; /* NOLINT(clang-analyzer-core.StackAddressEscape): a batch's requests are never put off */
+}
+
+int bkt_store_put(struct bkt_store *st, const char *key, const void *bytes, size_t len, const char *if_match,
+                  const char *if_none_match, char *etag, struct bkt_err *err)
+{
+    BKT_CLEANUP(req_finip)
+    struct bkt_req req = {.op = BKT_PUT, .key = key, .put = bytes, .put_len = len, .if_match = if_match,
+                          .if_none_match = if_none_match};
+    BKT_PASS(bkt_store_run(st, &req, 1, err));
+    if (etag)
+        memcpy(etag, req.etag, sizeof req.etag);
+    return BKT_OK; /* NOLINT(clang-analyzer-core.StackAddressEscape): as above */
+}
+
+int bkt_store_delete(struct bkt_store *st, const char *const *keys, size_t n, struct bkt_err *err)
+{
+    int             rc  = BKT_OK;
+    size_t          cap = bkt_min_u64(n, DELETE_AT_ONCE);
+    struct bkt_req *req = calloc(cap ? cap : 1, sizeof *req);
+    if (!req)
+        BKT_NOMEM(err);
+    for (size_t done = 0, k; done < n; done += k) {
+        k = (size_t)bkt_min_u64(cap, n - done);
+        for (size_t i = 0; i < k; i++)
+            req[i] = (struct bkt_req){.op = BKT_DELETE, .key = keys[done + i]};
+        int got = bkt_store_run(st, req, k, rc < 0 ? NULL : err);
+        rc      = rc < 0 ? rc : got;
+        for (size_t i = 0; i < k; i++)
+            bkt_req_fini(&req[i]);
+    }
+    free(req);
+    return rc;
+}
+
+int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimiter,
+                   int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    prefix    = prefix ? prefix : "";
+    delimiter = delimiter ? delimiter : "";
+    if (*delimiter && strcmp(delimiter, "/") != 0)
+        BKT_FAIL(err, BKT_EINVAL, "list of '%s': delimiter '%s' is not '/'", prefix, delimiter);
+    if (!st->ops->list)
+        BKT_FAIL(err, BKT_EUNSUP, "%s: the keys of this store can't be listed", st->uri);
+    if (!st->ops->decorator)
+        bkt_stats_add(BKT_STAT(list), 1);
+    bkt_store_enter(st);
+    int rc = st->ops->list(st, prefix, delimiter, each, arg, err);
+    bkt_store_leave(st);
+    bkt_trace(BKT_TRACE_STORE, "%s LIST %s: %s", st->uri, prefix, bkt_err_text(rc));
+    return rc;
+}
+
+int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
+                         int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    if (!n_cuts || !st->ops->list_parts)
+        return bkt_store_list(st, prefix, "", each, arg, err);
+    bkt_stats_add(BKT_STAT(list), n_cuts + 1);
+    bkt_store_enter(st);
+    int rc = st->ops->list_parts(st, prefix, cuts, n_cuts, each, arg, err);
+    bkt_store_leave(st);
+    bkt_trace(BKT_TRACE_STORE, "%s LIST %s in %zu parts: %s", st->uri, prefix, n_cuts + 1, bkt_err_text(rc));
+    return rc;
+}
+
+int bkt_store_list_each(struct bkt_store *st, const char *const *prefixes, size_t n,
+                        int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    if (n < 2 || !st->ops->list_each) {
+        for (size_t i = 0; i < n; i++)
+            BKT_PASS(bkt_store_list(st, prefixes[i], "", each, arg, err));
+        return BKT_OK;
+    }
+    bkt_stats_add(BKT_STAT(list), n);
+    bkt_store_enter(st);
+    int rc = st->ops->list_each(st, prefixes, n, each, arg, err);
+    bkt_store_leave(st);
+    bkt_trace(BKT_TRACE_STORE, "%s LIST %s and %zu others: %s", st->uri, prefixes[0], n - 1, bkt_err_text(rc));
+    return rc;
+}
+
+int bkt_store_uploads(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
+                      struct bkt_err *err)
+{
+    if (!st->ops->uploads)
+        return BKT_OK;
+    bkt_stats_add(BKT_STAT(list), 1);
+    bkt_store_enter(st);
+    int rc = st->ops->uploads(st, prefix, each, arg, err);
+    bkt_store_leave(st);
+    bkt_trace(BKT_TRACE_STORE, "%s uploads of %s: %s", st->uri, prefix, bkt_err_text(rc));
+    return rc;
+}
+
+int bkt_store_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err)
+{
+    if (!st->ops->abort)
+        return BKT_OK;
+    bkt_stats_add(BKT_STAT(del), 1);
+    bkt_store_enter(st);
+    int rc = st->ops->abort(st, key, id, err);
+    bkt_store_leave(st);
+    bkt_trace(BKT_TRACE_STORE, "%s upload of %s given up: %s", st->uri, key, bkt_err_text(rc));
+    return rc;
+}

@@ -1,0 +1,478 @@
+/* Copies a domain; see clone.h.
+ *
+ * Chunk objects are copied unchanged, many at a time.  JSON is rewritten if ids change.  Only values that
+ * name objects (references in datasets) are decoded, and written through the chunk layer into a domain that
+ * has a hidden name until all is there. */
+#include "tools/bucket/domain_copy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chunk/dataset/dataset.h"
+#include "schema/edit/edit.h"
+#include "tools/cli/interrupt.h"
+#include "vol/core/filter_lookup.h"
+#include "schema/json/replace_ids.h"
+#include "tools/source/key_list.h"
+#include "schema/snapshot/snapshot.h"
+#include "tools/cli/tool.h"
+#include "schema/edit/userblock.h"
+#include "tools/bucket/walk.h"
+#include "chunk/write/write.h"
+
+struct item {
+    struct bkt_id id;      /* the object, or the chunk's dataset */
+    char         *from;    /* key */
+    char         *to;
+    bool          is_json;
+};
+struct job {
+    struct bkt_domain      *src;
+    struct bkt_store       *from, *to;
+    const struct bkt_place *place;
+    struct bkt_reroot       map;
+    bool                    rerooted;
+    struct bkt_clone       *c;
+    struct item             v[BKT_TOOL_BATCH];
+    size_t                  n;
+    uint64_t                bytes; /* of v */
+    struct bkt_ids          last;  /* groups, copied after all else */
+    struct bkt_ids          refs;  /* datasets whose values name objects */
+    struct bkt_err         *err;
+};
+
+static int no_memory(struct job *j) { return BKT_ERR(j->err, BKT_ENOMEM, "out of memory"); }
+
+/* ---- a batch ---- */
+
+/* Makes the bytes to be stored from the bytes read. */
+static int change(const struct job *j, const struct item *it, const struct bkt_req *in, struct bkt_buf *out, struct bkt_err *err)
+{
+    if (!it->is_json || !j->rerooted)
+        return BKT_OK;
+    BKT_TRY(err, bkt_reroot_json(&j->map, in->body.ptr, in->body.len, out, err), "%s", it->from);
+    return BKT_OK;
+}
+
+static int put_all(struct job *j, struct bkt_req *in)
+{
+    struct bkt_req out[BKT_TOOL_BATCH];
+    struct bkt_buf changed[BKT_TOOL_BATCH];
+    int            rc = BKT_OK;
+    size_t         n  = 0;
+    memset(out, 0, sizeof out);
+    memset(changed, 0, sizeof changed);
+    for (size_t i = 0; rc == BKT_OK && i < j->n; i++) {
+        if (in[i].rc == BKT_ENOENT)
+            continue; /* deleted since it was listed */
+        rc = change(j, &j->v[i], &in[i], &changed[i], j->err);
+        const struct bkt_buf *b = changed[i].ptr ? &changed[i] : &in[i].body;
+        out[n++] = (struct bkt_req){.op = BKT_PUT, .key = j->v[i].to, .put = b->ptr ? b->ptr : (const void *)"", .put_len = b->len};
+        j->c->bytes += b->len;
+        *(j->v[i].is_json ? &j->c->n_objects : &j->c->n_chunks) += 1;
+    }
+    if (rc == BKT_OK)
+        rc = bkt_store_run(j->to, out, n, j->err);
+    for (size_t i = 0; i < BKT_TOOL_BATCH; i++) {
+        bkt_req_fini(&out[i]);
+        bkt_buf_fini(&changed[i]);
+    }
+    return rc;
+}
+
+static void items_clear(struct job *j)
+{
+    for (size_t i = 0; i < j->n; i++) {
+        free(j->v[i].from);
+        free(j->v[i].to);
+    }
+    j->n     = 0;
+    j->bytes = 0;
+}
+
+static int flush(struct job *j)
+{
+    struct bkt_req in[BKT_TOOL_BATCH];
+    int            rc = interrupt_check(j->err);
+    if (rc < 0)
+        return rc;
+    memset(in, 0, sizeof in);
+    for (size_t i = 0; i < j->n; i++)
+        in[i] = (struct bkt_req){.op = BKT_GET, .key = j->v[i].from, .len = BKT_WHOLE};
+    if (j->n)
+        (void)bkt_store_run(j->from, in, j->n, NULL);
+    for (size_t i = 0; rc == BKT_OK && i < j->n; i++)
+        if (in[i].rc < 0 && in[i].rc != BKT_ENOENT)
+            rc = bkt_err_copy(j->err, in[i].rc, in[i].err);
+    if (rc == BKT_OK && j->n)
+        rc = put_all(j, in);
+    for (size_t i = 0; i < j->n; i++)
+        bkt_req_fini(&in[i]);
+    items_clear(j);
+    if (rc == BKT_OK && j->c->progress)
+        j->c->progress(j->c, j->c->arg);
+    return rc;
+}
+
+/* @p tail: for a chunk, the part of the key behind the object's own folder; NULL: the object's JSON */
+static int add(struct job *j, const struct bkt_id *id, const char *from, const char *tail, uint64_t size)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf to = {0};
+    struct bkt_id                            new = *id;
+    if (bkt_reroot_id(&j->map, &new) < 0 || bkt_id_key(j->rerooted ? &new : id, &to) < 0)
+        return no_memory(j);
+    if (tail) {
+        to.len -= strlen(".dataset.json");
+        if (bkt_buf_add_str(&to, tail) < 0)
+            return no_memory(j);
+    }
+    struct item *it = &j->v[j->n];
+    *it             = (struct item){*id, strdup(from), bkt_buf_steal(&to), tail == NULL};
+    j->n++;
+    if (!it->from || !it->to)
+        return no_memory(j);
+    j->bytes += size;
+    return j->n == BKT_TOOL_BATCH || j->bytes >= bkt_domain_settings(j->src)->in_flight ? flush(j) : BKT_OK;
+}
+
+/* ---- which objects ---- */
+
+static bool is_refs(const struct job *j, const struct bkt_id *id)
+{
+    for (size_t i = 0; i < j->refs.n; i++)
+        if (strcmp(j->refs.v[i].text, id->text) == 0)
+            return true;
+    return false;
+}
+
+/* Walks all reachable objects, to find the datasets that need care. */
+static int look(const struct bkt_reached *r, void *arg)
+{
+    struct job *j = arg;
+    if (!r->obj)
+        return bkt_err_copy(j->err, r->why->code, r->why);
+    if (r->obj->kind != BKT_DATASET)
+        return BKT_OK;
+    const enum bkt_layout_class cls = r->obj->dset.layout.cls;
+    bool linked = cls == BKT_D_CONTIGUOUS_REF || cls == BKT_D_CHUNKED_REF || cls == BKT_D_CHUNKED_REF_INDIRECT;
+    j->c->n_refs += linked;
+    j->c->n_raw += r->obj->dset.layout.external;
+    if (j->rerooted && !linked && cls != BKT_D_NONE && bkt_reroot_needs(r->obj->dset.type) &&
+        bkt_ids_add(&j->refs, &r->id) < 0)
+        return no_memory(j);
+    return BKT_OK;
+}
+
+/* Version 2, listed: in the order of keys. */
+static int on_scanned(const struct bkt_scanned *s, void *arg)
+{
+    struct job *j = arg;
+    if (s->what == BKT_SCAN_OTHER)
+        return BKT_OK; /* statistics of the old tree */
+    if (s->what == BKT_SCAN_CHUNK && is_refs(j, &s->id))
+        return BKT_OK;
+    if (s->what == BKT_SCAN_OBJECT && bkt_id_kind(&s->id) == BKT_GROUP)
+        return bkt_ids_add(&j->last, &s->id) < 0 ? no_memory(j) : BKT_OK;
+    return add(j, &s->id, s->entry->key, s->what == BKT_SCAN_CHUNK ? s->tail : NULL, s->entry->size);
+}
+
+/* Version 1 and stores without lists: object by object. */
+struct chunks_of {
+    struct job              *j;
+    const struct bkt_object *o;
+};
+
+static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct chunks_of                        *of   = arg;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf from = {0}, to = {0};
+    struct bkt_id                            id   = of->o->id, any = of->o->id;
+    if (of->j->rerooted && bkt_reroot_id(&of->j->map, &id) < 0)
+        return no_memory(of->j);
+    if (bkt_chunk_key(&any, &of->o->dset.layout, coord, &from) < 0 || bkt_chunk_key(&id, &of->o->dset.layout, coord, &to) < 0)
+        return no_memory(of->j);
+    struct item *it = &of->j->v[of->j->n++];
+    *it             = (struct item){id, bkt_buf_steal(&from), bkt_buf_steal(&to), false};
+    of->j->bytes += info->size;
+    return of->j->n == BKT_TOOL_BATCH || of->j->bytes >= bkt_domain_settings(of->j->src)->in_flight ? flush(of->j) : BKT_OK;
+}
+
+static int copy_chunks(struct job *j, const struct bkt_object *o)
+{
+    struct bkt_dsetio *io = NULL;
+    struct chunks_of   of = {j, o};
+    if (o->dset.layout.cls != BKT_D_CHUNKED || is_refs(j, &o->id))
+        return BKT_OK;
+    int rc = bkt_dsetio_open(j->src, o, NULL, NULL, &io, j->err);
+    if (rc == BKT_OK)
+        rc = bkt_chunk_iter(io, on_chunk, &of, j->err);
+    bkt_dsetio_close(io);
+    return rc;
+}
+
+static int on_reached(const struct bkt_reached *r, void *arg)
+{
+    struct job                              *j   = arg;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (!r->obj)
+        return bkt_err_copy(j->err, r->why->code, r->why);
+    if (r->obj->kind == BKT_GROUP)
+        return bkt_ids_add(&j->last, &r->id) < 0 ? no_memory(j) : BKT_OK;
+    if (bkt_id_key(&r->id, &key) < 0)
+        return no_memory(j);
+    BKT_PASS(add(j, &r->id, bkt_buf_str(&key), NULL, r->obj->json_bytes));
+    return r->obj->kind == BKT_DATASET ? copy_chunks(j, r->obj) : BKT_OK;
+}
+
+/* Copies groups; the root comes last, whatever the order in which they were found. */
+static int copy_groups(struct job *j)
+{
+    const struct bkt_id *root = bkt_domain_root(j->src);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < j->last.n; i++) {
+            BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+            if ((strcmp(j->last.v[i].text, root->text) == 0) != (pass == 1))
+                continue;
+            if (bkt_id_key(&j->last.v[i], &key) < 0)
+                return no_memory(j);
+            BKT_PASS(add(j, &j->last.v[i], bkt_buf_str(&key), NULL, 4096));
+        }
+        BKT_PASS(flush(j));
+    }
+    return BKT_OK;
+}
+
+/* ---- references ---- */
+
+/* Elements of variable size that are read at once: fewer take longer, more take more memory. */
+#define ELEMENTS 65536u
+
+static int move_values(const struct job *j, struct bkt_dsetio *in, struct bkt_dsetio *out, const struct bkt_sel *sel)
+{
+    struct bkt_read                  r   = {.io = in, .file = sel};
+    BKT_CLEANUP(bkt_freep) void     *mem = NULL;
+    if (!bkt_dsetio_is_var(in) && !(r.dst = mem = malloc((size_t)sel->n_elems * bkt_dsetio_elem_size(in))))
+        return BKT_ERR(j->err, BKT_ENOMEM, "out of memory");
+    BKT_PASS(bkt_read_run(&r, 1, j->err));
+    int rc = BKT_OK;
+    if (mem)
+        rc = bkt_reroot_bytes(&j->map, mem, (size_t)sel->n_elems * bkt_dsetio_elem_size(in));
+    /* the slices may lie in a shared chunk: copied before they change */
+    struct bkt_slice *slices = r.slices ? calloc((size_t)sel->n_elems, sizeof *slices) : NULL;
+    struct bkt_buf    all    = {0};
+    for (uint64_t i = 0; rc == BKT_OK && r.slices && i < sel->n_elems; i++)
+        rc = slices ? bkt_buf_add(&all, r.slices[i].p, r.slices[i].n) : BKT_ENOMEM;
+    if (rc == BKT_OK && r.slices)
+        rc = bkt_reroot_bytes(&j->map, all.ptr, all.len);
+    size_t at = 0;
+    for (uint64_t i = 0; rc == BKT_OK && r.slices && i < sel->n_elems; at += r.slices[i].n, i++)
+        slices[i] = (struct bkt_slice){all.ptr + at, r.slices[i].n};
+    struct bkt_write w = {.io = out, .file = sel, .src = mem, .slices = slices};
+    rc = rc < 0 ? BKT_ERR(j->err, rc, "out of memory") : bkt_dataset_write(&w, 1, j->err);
+    bkt_read_fini(&r);
+    free(slices);
+    bkt_buf_fini(&all);
+    return rc;
+}
+
+/* The whole extent, in slabs along the first dimension. */
+static int rewrite(const struct job *j, struct bkt_dsetio *in, struct bkt_dsetio *out, const struct bkt_space *space)
+{
+    struct bkt_sel sel = {.kind = BKT_SEL_ALL, .rank = space->rank, .n_elems = 1};
+    uint64_t       row = 1;
+    for (unsigned i = 0; i < space->rank; i++) {
+        sel.dims[i] = sel.count[i] = space->dims[i];
+        sel.stride[i] = sel.block[i] = 1;
+        row = i ? row * space->dims[i] : 1;
+    }
+    if (space->cls != BKT_S_SIMPLE || space->rank == 0)
+        return move_values(j, in, out, &sel);
+    uint64_t most = bkt_dsetio_is_var(in) ? ELEMENTS : BKT_TOOL_BLOCK / (bkt_dsetio_elem_size(in) ? bkt_dsetio_elem_size(in) : 1);
+    uint64_t rows = row && most / row ? most / row : 1;
+    sel.kind      = BKT_SEL_HYPER;
+    for (uint64_t at = 0; row && at < space->dims[0]; at += rows) {
+        sel.start[0] = at;
+        sel.count[0] = space->dims[0] - at < rows ? space->dims[0] - at : rows;
+        sel.n_elems  = sel.count[0] * row;
+        BKT_PASS(move_values(j, in, out, &sel));
+    }
+    return BKT_OK;
+}
+
+static int rewrite_one(const struct job *j, struct bkt_domain *dst, const struct bkt_id *id)
+{
+    const struct bkt_object *a = NULL, *b = NULL;
+    struct bkt_dsetio       *in = NULL, *out = NULL;
+    struct bkt_id            new = *id;
+    int rc = bkt_reroot_id(&j->map, &new);
+    if (rc == BKT_OK)
+        rc = bkt_domain_get(j->src, id, &a, j->err);
+    if (rc == BKT_OK)
+        rc = bkt_domain_get(dst, &new, &b, j->err);
+    if (rc == BKT_OK)
+        rc = bkt_dsetio_open(j->src, a, bkt_plugin_find, NULL, &in, j->err);
+    if (rc == BKT_OK)
+        rc = bkt_dsetio_open(dst, b, bkt_plugin_find, NULL, &out, j->err);
+    if (rc == BKT_OK)
+        rc = rewrite(j, in, out, &a->dset.space);
+    if (rc == BKT_OK)
+        rc = bkt_chunks_flush(dst, j->err);
+    bkt_dsetio_close(in);
+    bkt_dsetio_close(out);
+    bkt_object_release(a);
+    bkt_object_release(b);
+    return rc;
+}
+
+/* ---- the document ---- */
+
+/* Makes the copy's document: the source's, with the new root. */
+static int make_doc(const struct job *j, struct bkt_buf *out)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0}, from = {0};
+    if (bkt_domain_doc_key(bkt_domain_path(j->src), &from) < 0)
+        BKT_NOMEM(j->err);
+    BKT_PASS(bkt_store_get(j->from, bkt_buf_str(&from), 0, BKT_WHOLE, &json, j->err));
+    if (bkt_domain_doc(j->src)->snapshot.objects) { /* its snapshot is of other objects, under other ETags */
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf with = {0};
+        bkt_buf_move(&with, &json);
+        BKT_PASS(bkt_snapshot_note(with.ptr, with.len, NULL, &json, j->err));
+    }
+    if (j->rerooted)
+        return bkt_reroot_json(&j->map, json.ptr, json.len, out, j->err);
+    bkt_buf_move(out, &json);
+    return BKT_OK;
+}
+
+static int put_doc(const struct job *j, const char *path)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, doc = {0};
+    BKT_PASS(make_doc(j, &doc));
+    if (bkt_domain_doc_key(path, &key) < 0)
+        BKT_NOMEM(j->err);
+    return bkt_store_put(j->to, bkt_buf_str(&key), doc.ptr, doc.len, NULL, "*", NULL, j->err);
+}
+
+static int del_doc(const struct job *j, const char *path)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (bkt_domain_doc_key(path, &key) < 0)
+        BKT_NOMEM(j->err);
+    const char *one = bkt_buf_str(&key);
+    return bkt_store_delete(j->to, &one, 1, j->err);
+}
+
+/* Copies a user block that is a separate object, to which no object's JSON leads. */
+static int copy_user_block(const struct job *j)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, bytes = {0};
+    uint64_t                                 size;
+    if (!bkt_domain_doc(j->src)->user.apart)
+        return BKT_OK;
+    BKT_PASS(bkt_userblock_load(j->src, &size, &bytes, j->err));
+    if (bkt_userblock_key(&j->map.to, &key) < 0)
+        return BKT_ERR(j->err, BKT_ENOMEM, "out of memory");
+    return bkt_store_put(j->to, bkt_buf_str(&key), bytes.ptr, bytes.len, NULL, NULL, NULL, j->err);
+}
+
+/* Copies values that name objects, through a domain with a name that nobody else uses. */
+static int copy_references(const struct job *j)
+{
+    BKT_CLEANUP(bkt_freep) char *path = NULL, *name = NULL;
+    struct bkt_domain           *dst  = NULL;
+    if (!j->refs.n)
+        return BKT_OK;
+    if (asprintf(&path, "%s.part-%.8s", j->place->path, j->map.to.text + 2) < 0) {
+        path = NULL;
+        return BKT_ERR(j->err, BKT_ENOMEM, "out of memory");
+    }
+    name = bkt_place_name(j->to, path);
+    BKT_PASS(put_doc(j, path));
+    struct bkt_settings set = *bkt_domain_settings(j->src);
+    set.user                = NULL; /* the right to make the copy was checked before */
+    int rc = name ? bkt_domain_open(name, &set, &dst, j->err) : BKT_ERR(j->err, BKT_ENOMEM, "out of memory");
+    for (size_t i = 0; rc == BKT_OK && i < j->refs.n; i++)
+        rc = rewrite_one(j, dst, &j->refs.v[i]);
+    bkt_domain_close(dst);
+    int gone = del_doc(j, path);
+    return rc < 0 ? rc : gone;
+}
+
+/* ---- all of it ---- */
+
+/* Looks for an object at the key first: with setting writers=one a PUT has no condition, and would overwrite
+ * it. */
+static int look_first(const struct job *j, const char *key, struct bkt_err *err)
+{
+    if (strcmp(bkt_domain_settings(j->src)->writers, "one") != 0)
+        return BKT_OK;
+    int rc = bkt_store_head(j->to, key, NULL, err);
+    if (rc == BKT_ENOENT)
+        bkt_err_clear(err);
+    return rc == BKT_OK ? BKT_EPRECOND : rc == BKT_ENOENT ? BKT_OK : rc;
+}
+
+/* Claims the old ids if the store has nothing under the old root.  Its group is stored first, which keeps
+ * other writers from choosing these ids, too. */
+static int claim(struct job *j, bool *mine)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, json = {0};
+    const struct bkt_id                     *root = bkt_domain_root(j->src);
+    struct bkt_err                           why  = {.n = 0};
+    *mine = false;
+    if (!bkt_id_is_v2(root))
+        return BKT_OK;
+    if (bkt_id_key(root, &key) < 0)
+        return no_memory(j);
+    BKT_PASS(bkt_store_get(j->from, bkt_buf_str(&key), 0, BKT_WHOLE, &json, j->err));
+    int rc = look_first(j, bkt_buf_str(&key), &why);
+    if (rc == BKT_OK)
+        rc = bkt_store_put(j->to, bkt_buf_str(&key), json.ptr, json.len, NULL, "*", NULL, &why);
+    *mine  = rc == BKT_OK;
+    return rc == BKT_OK || rc == BKT_EPRECOND ? BKT_OK : bkt_err_copy(j->err, rc, &why);
+}
+
+static int choose_ids(struct job *j)
+{
+    bool mine;
+    BKT_PASS(claim(j, &mine));
+    j->rerooted = !mine;
+    j->map      = (struct bkt_reroot){*bkt_domain_root(j->src), *bkt_domain_root(j->src)};
+    return mine || bkt_id_new_root(true, &j->map.to) == BKT_OK ? BKT_OK : no_memory(j);
+}
+
+static int copy_all(struct job *j)
+{
+    BKT_PASS(choose_ids(j));
+    BKT_PASS(bkt_reach(j->src, look, j, j->err));
+    struct bkt_err why = {.n = 0};
+    int            rc  = bkt_scan(j->from, bkt_domain_root(j->src), on_scanned, j, &why);
+    if (rc == BKT_EUNSUP)
+        rc = bkt_reach(j->src, on_reached, j, j->err);
+    else if (rc < 0 && !(j->err && j->err->n))
+        (void)bkt_err_copy(j->err, rc, &why);
+    BKT_PASS(rc);
+    BKT_PASS(flush(j));
+    BKT_PASS(copy_user_block(j));
+    BKT_PASS(copy_groups(j));
+    BKT_PASS(copy_references(j));
+    j->c->root = j->map.to;
+    return make_doc(j, &j->c->doc);
+}
+
+int bkt_clone(struct bkt_domain *src, const struct bkt_place *to, struct bkt_clone *c, struct bkt_err *err)
+{
+    struct job *j = calloc(1, sizeof *j);
+    if (!j)
+        BKT_NOMEM(err);
+    *j     = (struct job){.src = src, .from = bkt_domain_store(src), .to = to->store, .place = to, .c = c, .err = err};
+    int rc = copy_all(j);
+    if (rc < 0 && j->map.to.text[0]) /* no other program knows these objects */
+        (void)!bkt_remove_tree(j->to, &j->map.to, NULL);
+    items_clear(j);
+    bkt_ids_fini(&j->last);
+    bkt_ids_fini(&j->refs);
+    free(j);
+    return rc;
+}

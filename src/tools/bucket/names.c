@@ -1,0 +1,381 @@
+/* Names on the command line; see place.h. */
+#include "tools/bucket/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "schema/json/acl.h"
+#include "schema/name/pointer_file.h"
+
+#define MAX_FLAT 20000 /* objects of version 1 at a bucket's top before its listing is given up: 20 lists, one after the other */
+
+/* ---- where ---- */
+
+static bool is_dir(const char *path)
+{
+    struct stat sb;
+    return stat(path, &sb) == 0 && S_ISDIR(sb.st_mode);
+}
+
+/* a//./b/ -> a/b */
+static void tidy(char *path)
+{
+    char *to = path;
+    for (const char *s = path; *s; s += *s == '/') {
+        size_t n = strcspn(s, "/");
+        if (n && !(n == 1 && *s == '.')) {
+            if (to != path)
+                *to++ = '/';
+            memmove(to, s, n);
+            to += n;
+        }
+        s += n;
+    }
+    *to = 0;
+}
+
+static void strip(char *path)
+{
+    for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+        path[n - 1] = 0;
+}
+
+/* The longest existing part of @p path, resolved; *rest: the rest, a part of @p path. */
+static char *resolve(char *path, const char **rest)
+{
+    size_t n = strlen(path);
+    *rest    = path + n;
+    for (;;) {
+        char  keep = path[n];
+        path[n]    = 0;
+        char *abs  = realpath(n ? path : ".", NULL);
+        path[n]    = keep;
+        if (abs || n == 0)
+            return abs;
+        while (n > 0 && path[n - 1] != '/')
+            n--;
+        *rest = path + n;
+        while (n > 1 && path[n - 1] == '/')
+            n--;
+    }
+}
+
+static bool has_dots(const char *path)
+{
+    for (const char *s = path; *s; s += strcspn(s, "/"), s += strspn(s, "/"))
+        if (strncmp(s, "..", 2) == 0 && (s[2] == '/' || s[2] == 0))
+            return true;
+    return false;
+}
+
+/* @p of_others: as for bkt_bucket_link(). */
+static int refuse_link(const char *path, bool of_others, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf abs = {0};
+    BKT_CLEANUP(bkt_freep) char             *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
+    if (bkt_buf_addf(&abs, "%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path) < 0)
+        BKT_NOMEM(err);
+    BKT_CLEANUP(bkt_freep) char *tidied = strdup(bkt_buf_str(&abs));
+    if (!tidied)
+        BKT_NOMEM(err);
+    strip(tidied);
+    size_t n = bkt_bucket_link(tidied, of_others);
+    if (n && of_others)
+        BKT_FAIL(err, BKT_EACCES, "%.*s is a symbolic link of another user; to follow such links, set links=follow "
+                 "(H5BUCKET_LINKS)", (int)n, tidied);
+    if (n)
+        BKT_FAIL(err, BKT_EACCES, "%.*s is a symbolic link, and nothing is deleted through one; name its "
+                 "target", (int)n, tidied);
+    return BKT_OK;
+}
+
+static bool follows_links(const struct bkt_settings *set) { return set->links && strcmp(set->links, "follow") == 0; }
+
+/* An existing directory, or a name below one. */
+static int open_local(const char *name, const char *path, const struct bkt_settings *set, struct bkt_place *out,
+                      struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char             *copy = strdup(*path ? path : "."), *abs = NULL, *bucket = NULL;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri  = {0};
+    const char                              *rest = "";
+    if (!copy)
+        BKT_NOMEM(err);
+    strip(copy);
+    if (!follows_links(set))
+        BKT_PASS(refuse_link(copy, true, err));
+    abs = resolve(copy, &rest);
+    if (!abs || has_dots(rest))
+        BKT_FAIL(err, BKT_ENOENT, "%s: no such file or directory", name);
+    if (!is_dir(abs))
+        BKT_FAIL(err, BKT_ENOENT, "%s is a plain file, neither a folder nor a domain", *rest ? abs : name);
+    if (!(bucket = strdup(strcmp(abs, "/") == 0 ? "" : abs)))
+        BKT_NOMEM(err);
+    (void)bkt_bucket_find(bucket);
+    const char *dir = *bucket ? bucket : "/", *in = abs + strlen(bucket);
+    in += *in == '/';
+    if (bkt_buf_addf(&uri, "file://%s", dir) < 0 || asprintf(&out->path, "%s%s%s", in, *in && *rest ? "/" : "", rest) < 0) {
+        out->path = NULL;
+        BKT_NOMEM(err);
+    }
+    return bkt_store_open(bkt_buf_str(&uri), set, &out->store, err);
+}
+
+/* The default bucket as a directory. */
+static const char *local_bucket(const struct bkt_settings *set)
+{
+    const char *b = set->bucket ? set->bucket : "";
+    return strncmp(b, "file://", 7) == 0 ? b + 7 : *b == '/' || *b == '.' ? b : NULL;
+}
+
+static int open_in_dir(const char *name, const char *dir, const char *path, const struct bkt_settings *set,
+                       struct bkt_place *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char             *abs = realpath(dir, NULL);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0};
+    if (!abs)
+        BKT_FAIL(err, BKT_ENOENT, "%s: no such directory (the default bucket)", dir);
+    if (has_dots(path))
+        BKT_FAIL(err, BKT_EINVAL, "%s: \"..\" leads out of the bucket", name);
+    out->path = strdup(path);
+    if (!out->path || bkt_buf_addf(&uri, "file://%s", abs) < 0)
+        BKT_NOMEM(err);
+    tidy(out->path);
+    return bkt_store_open(bkt_buf_str(&uri), set, &out->store, err);
+}
+
+/* Everything else. */
+static int open_named(const char *name, const struct bkt_settings *set, struct bkt_place *out, struct bkt_err *err)
+{
+    struct bkt_name n = {0};
+    BKT_PASS(bkt_name_parse_any(name, set, &n, err));
+    int rc = bkt_store_open(n.store_uri, set, &out->store, err);
+    if (rc == BKT_OK) {
+        out->path = n.path;
+        n.path    = NULL;
+    }
+    bkt_name_fini(&n);
+    return rc;
+}
+
+static bool has_scheme(const char *name)
+{
+    const char *sep = strstr(name, ":/");
+    return sep && !memchr(name, '/', (size_t)(sep - name));
+}
+
+static int open_any(const char *name, const struct bkt_settings *set, struct bkt_place *out, struct bkt_err *err)
+{
+    const char *dir = local_bucket(set);
+    if (strncasecmp(name, "file://", 7) == 0)
+        return open_local(name, name + 7, set, out, err);
+    if (dir && (strncasecmp(name, "hdf5:/", 6) == 0 || !has_scheme(name)))
+        return open_in_dir(name, dir, has_scheme(name) ? name + 6 : name, set, out, err);
+    if (has_scheme(name) || (set->bucket && *set->bucket))
+        return open_named(name, set, out, err);
+    return open_local(name, name, set, out, err);
+}
+
+int bkt_place_open(const char *name, const struct bkt_settings *set, struct bkt_place *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
+    *out   = (struct bkt_place){NULL, NULL};
+    int rc = bkt_pointer_follow(name, set, &target, err);
+    if (rc >= 0)
+        rc = open_any(rc ? bkt_buf_str(&target) : name, set, out, err);
+    if (rc < 0)
+        bkt_place_fini(out);
+    return rc < 0 ? rc : BKT_OK;
+}
+
+int bkt_place_may_delete(const char *name, const struct bkt_settings *set, struct bkt_err *err)
+{
+    bool scheme = strncasecmp(name, "file://", 7) == 0;
+    if (!scheme && (has_scheme(name) || (set->bucket && *set->bucket)))
+        return BKT_OK;
+    return refuse_link(name + (scheme ? 7 : 0), false, err);
+}
+
+void bkt_place_fini(struct bkt_place *p)
+{
+    bkt_store_close(p->store);
+    free(p->path);
+    *p = (struct bkt_place){NULL, NULL};
+}
+
+char *bkt_place_name(const struct bkt_store *st, const char *path)
+{
+    const char *uri = bkt_store_uri(st);
+    char       *name;
+    return asprintf(&name, "%s%s%s", uri, *path && uri[strlen(uri) - 1] != '/' ? "/" : "", path) < 0 ? NULL : name;
+}
+
+int bkt_place_absent(const struct bkt_place *p, const char *name, const char *what, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *full = bkt_place_name(p->store, p->path);
+    if (!full || strcmp(full, name) == 0)
+        BKT_FAIL(err, BKT_ENOENT, "%s: %s", name, what);
+    BKT_FAIL(err, BKT_ENOENT, "%s (%s): %s", name, full, what);
+}
+
+double bkt_now(void)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* ---- documents ---- */
+
+void bkt_doc_fini(struct bkt_doc *d)
+{
+    bkt_domain_doc_fini(&d->doc);
+    bkt_buf_fini(&d->json);
+    *d = (struct bkt_doc){.what = BKT_IS_ABSENT};
+}
+
+static void take(struct bkt_req *req, struct bkt_doc *d)
+{
+    d->rc = req->rc;
+    if (req->rc == BKT_ENOENT) {
+        d->rc = BKT_OK;
+    } else if (req->rc < 0) {
+        (void)bkt_err_copy(&d->why, req->rc, req->err);
+    } else {
+        bkt_buf_move(&d->json, &req->body);
+        memcpy(d->etag, req->etag, sizeof d->etag);
+        d->rc   = bkt_domain_doc_parse(d->json.ptr, d->json.len, &d->doc, &d->why);
+        d->what = d->doc.root.text[0] ? BKT_IS_DOMAIN : BKT_IS_FOLDER;
+        if (d->rc < 0)
+            (void)BKT_ERR(&d->why, d->rc, "%s", req->key);
+    }
+}
+
+void bkt_docs_get(struct bkt_store *st, char *const *paths, size_t n, struct bkt_doc *out)
+{
+    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
+    bool fits = bkt_reqs_init(&reqs, n) == BKT_OK;
+    memset(out, 0, n * sizeof *out);
+    for (size_t i = 0; fits && i < n; i++) {
+        reqs.v[i] = (struct bkt_req){.op = BKT_GET, .len = BKT_WHOLE};
+        fits      = bkt_domain_doc_key(paths[i], &reqs.keys[i]) == BKT_OK;
+    }
+    if (fits)
+        bkt_reqs_run(st, &reqs);
+    for (size_t i = 0; i < n; i++)
+        if (fits)
+            take(&reqs.v[i], &out[i]);
+        else
+            out[i].rc = BKT_ERR(&out[i].why, BKT_ENOMEM, "out of memory");
+}
+
+static int on_key(const struct bkt_listed *e, void *arg)
+{
+    (void)e;
+    *(bool *)arg = true;
+    return BKT_ECANCEL; /* one is enough */
+}
+
+int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
+    bool  some = false;
+    char *one  = (char *)(uintptr_t)path; /* not changed */
+    bkt_docs_get(st, &one, 1, out);
+    if (out->rc < 0)
+        return bkt_err_copy(err, out->rc, &out->why);
+    if (out->what != BKT_IS_ABSENT)
+        return BKT_OK;
+    if (bkt_buf_addf(&prefix, "%s%s", path, *path ? "/" : "") < 0)
+        BKT_NOMEM(err);
+    int rc = bkt_store_list(st, bkt_buf_str(&prefix), "/", on_key, &some, err);
+    if (some || !*path) {
+        bkt_err_clear(err);
+        out->what = BKT_IS_PREFIX;
+        return BKT_OK;
+    }
+    return rc == BKT_EUNSUP ? (bkt_err_clear(err), BKT_OK) : rc;
+}
+
+int bkt_place_find(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err)
+{
+    *inner = NULL;
+    BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
+    if (doc->what == BKT_IS_DOMAIN) {
+        *inner = strdup("/");
+        return *inner ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    BKT_CLEANUP(bkt_freep) char *up = strdup(p->path);
+    if (!up)
+        BKT_NOMEM(err);
+    while (doc->what == BKT_IS_ABSENT && bkt_name_up(up) && *up) {
+        struct bkt_doc above;
+        bkt_docs_get(p->store, &up, 1, &above);
+        if (above.what != BKT_IS_DOMAIN) {
+            bkt_doc_fini(&above);
+            continue;
+        }
+        bkt_doc_fini(doc);
+        *doc   = above;
+        *inner = strdup(p->path + strlen(up));
+        if (!*inner)
+            BKT_NOMEM(err);
+        p->path[strlen(up)] = 0;
+    }
+    return BKT_OK;
+}
+
+int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path, const struct bkt_settings *set, unsigned need,
+                struct bkt_err *err)
+{
+    if (bkt_domain_doc_lets(doc, set->user, need))
+        return BKT_OK;
+    BKT_FAIL(err, BKT_EACCES, "%s: its access list denies this to user %s (setting user)", *path ? path : "/",
+             set->user);
+}
+
+/* ---- lists ---- */
+
+struct listing {
+    const char *prefix;
+    size_t      flat;
+    int (*each)(const char *path, void *arg);
+    void       *arg;
+};
+
+static int on_listed(const struct bkt_listed *e, void *arg)
+{
+    struct listing *l = arg;
+    size_t          n = strlen(e->key);
+    if (!e->is_prefix) {
+        l->flat += n > 8 && e->key[5] == '-' && e->key[7] == '-' && strchr("gdtc", e->key[6]);
+        return l->flat > MAX_FLAT ? BKT_EUNSUP : BKT_OK;
+    }
+    if (n == 0 || strcmp(e->key, "db/") == 0) /* the objects */
+        return BKT_OK;
+    char *path = strndup(e->key, n - 1);
+    int   rc   = path ? l->each(path, l->arg) : BKT_ENOMEM;
+    free(path);
+    return rc;
+}
+
+int bkt_place_list(struct bkt_store *st, const char *path, int (*each)(const char *path, void *arg), void *arg,
+                   struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
+    if (bkt_buf_addf(&prefix, "%s%s", path, *path ? "/" : "") < 0)
+        BKT_NOMEM(err);
+    struct listing l  = {.prefix = bkt_buf_str(&prefix), .each = each, .arg = arg};
+    int            rc = bkt_store_list(st, l.prefix, "/", on_listed, &l, err);
+    if (rc == BKT_EUNSUP && l.flat > MAX_FLAT)
+        BKT_FAIL(err, rc, "%s holds too many objects of schema version 1 at its top level to be listed; name "
+                 "a folder in it",
+                 bkt_store_uri(st));
+    if (rc == BKT_EUNSUP)
+        BKT_FAIL(err, rc, "a folder on a plain web server can't be listed; name a domain in it");
+    return rc;
+}

@@ -1,0 +1,149 @@
+/* Making snapshots; see snapshots.h. */
+#include "tools/bucket/snapshots.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/source/key_list.h"
+#include "tools/cli/tool.h"
+
+struct gather {
+    struct bkt_store         *st;
+    const struct bkt_domain  *known;
+    struct bkt_snapshot      *old;
+    uint64_t                  pays_for; /* objects; 0: however many keys there are */
+    struct bkt_snapshot_out   out;
+    size_t                    n_read;
+    struct bkt_req            req[BKT_TOOL_BATCH];
+    struct bkt_id             id[BKT_TOOL_BATCH];
+    char                     *key[BKT_TOOL_BATCH];
+    size_t                    n;
+    struct bkt_err           *err;
+};
+
+static int read_batch(struct gather *g)
+{
+    int rc = BKT_OK;
+    for (size_t i = 0; i < g->n; i++)
+        g->req[i] = (struct bkt_req){.op = BKT_GET, .key = g->key[i], .len = BKT_WHOLE};
+    (void)bkt_store_run(g->st, g->req, g->n, NULL);
+    for (size_t i = 0; i < g->n; i++) {
+        const struct bkt_req *r = &g->req[i];
+        if (rc == BKT_OK && r->rc < 0 && r->rc != BKT_ENOENT) /* deleted meanwhile, which does no harm */
+            rc = bkt_err_copy(g->err, r->rc, r->err);
+        if (rc == BKT_OK && r->rc == BKT_OK && r->etag[0])
+            rc = bkt_snapshot_add(&g->out, &g->id[i], r->etag, bkt_buf_str(&r->body), r->body.len, g->err);
+        bkt_req_fini(&g->req[i]);
+        free(g->key[i]);
+    }
+    g->n_read += g->n;
+    g->n = 0;
+    return rc;
+}
+
+/* Whether the JSON of the listed version is known: stored by this process, or in the earlier snapshot. */
+static bool have(struct gather *g, const struct bkt_scanned *s, const char **etag, const void **json, size_t *n)
+{
+    if (g->known && bkt_domain_recorded(g->known, &s->id, etag, json, n) && bkt_etag_same(*etag, s->entry->etag))
+        return true;
+    return g->old && bkt_snapshot_listed(s->entry, g->old) == BKT_OK && bkt_snapshot_take(g->old, &s->id, json, n, etag);
+}
+
+static int on_scanned(const struct bkt_scanned *s, void *arg)
+{
+    struct gather *g = arg;
+    const char    *etag;
+    const void    *json;
+    size_t         n;
+    if (bkt_snapshot_count_key(&g->out, s->entry->key) < 0)
+        return BKT_ERR(g->err, BKT_ENOMEM, "out of memory");
+    if (g->pays_for && !bkt_snapshot_pays(g->pays_for, g->out.n_keys))
+        return BKT_ECANCEL;
+    if (s->what != BKT_SCAN_OBJECT)
+        return BKT_OK;
+    if (have(g, s, &etag, &json, &n))
+        return bkt_snapshot_add(&g->out, &s->id, etag, json, n, g->err);
+    g->id[g->n]  = s->id;
+    g->key[g->n] = strdup(s->entry->key);
+    if (!g->key[g->n])
+        return BKT_ERR(g->err, BKT_ENOMEM, "out of memory");
+    return ++g->n == BKT_TOOL_BATCH ? read_batch(g) : BKT_OK;
+}
+
+/* Notes in the domain's document that there is a snapshot, or (NULL) that there is none. */
+static int note(struct bkt_store *st, const char *path, const struct bkt_id *root, const struct bkt_snapshot_out *o, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (bkt_domain_doc_key(path, &key) < 0)
+        BKT_NOMEM(err);
+    for (unsigned tries = 1;; tries++) {
+        BKT_CLEANUP(bkt_req_fini) struct bkt_req req  = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE};
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
+        struct bkt_domain_doc                    doc  = {.n_acls = 0};
+        BKT_PASS(bkt_store_run(st, &req, 1, err));
+        BKT_TRY(err, bkt_domain_doc_parse(req.body.ptr, req.body.len, &doc, err), "%s", bkt_buf_str(&key));
+        bool same = strcmp(doc.root.text, root->text) == 0, none = !o && !doc.snapshot.objects;
+        bkt_domain_doc_fini(&doc);
+        if (!same)
+            BKT_FAIL(err, BKT_EEXIST, "%s: another writer has replaced the domain", path);
+        if (none)
+            return BKT_OK;
+        BKT_PASS(bkt_snapshot_note(req.body.ptr, req.body.len, o, &json, err));
+        if (json.len == req.body.len && memcmp(json.ptr, req.body.ptr, json.len) == 0)
+            return BKT_OK;
+        int rc = bkt_store_put(st, bkt_buf_str(&key), json.ptr, json.len, req.etag[0] ? req.etag : NULL, NULL, NULL, err);
+        if (rc != BKT_EPRECOND || tries == BKT_TOOL_TRIES)
+            return rc;
+        bkt_err_clear(err);
+    }
+}
+
+static int make(struct gather *g, const char *path, const struct bkt_id *root, bool use_old, struct snapshot_told *told,
+                struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0}, old = {0};
+    if (bkt_snapshot_key(root, &key) < 0)
+        BKT_NOMEM(err);
+    /* an unreadable one is made anew */
+    if (use_old && bkt_store_get(g->st, bkt_buf_str(&key), 0, BKT_WHOLE, &old, NULL) == BKT_OK &&
+        bkt_snapshot_parse(old.ptr, old.len, root, &g->old, NULL) < 0)
+        g->old = NULL;
+    BKT_PASS(bkt_scan(g->st, root, on_scanned, g, err));
+    BKT_PASS(read_batch(g));
+    if (g->pays_for && !bkt_snapshot_pays(g->out.n_objects, g->out.n_keys))
+        return BKT_ECANCEL;
+    BKT_PASS(bkt_snapshot_emit(&g->out, &text, err));
+    BKT_PASS(bkt_store_put(g->st, bkt_buf_str(&key), text.ptr, text.len, NULL, NULL, NULL, err));
+    if (told)
+        *told = (struct snapshot_told){g->out.n_objects, g->out.n_keys, text.len, g->n_read};
+    return note(g->st, path, root, &g->out, err);
+}
+
+int snapshot_make(struct bkt_store *st, const char *path, const struct bkt_id *root, const struct bkt_domain *known, bool old,
+                  uint64_t pays_for, struct snapshot_told *told, struct bkt_err *err)
+{
+    struct gather *g = calloc(1, sizeof *g);
+    if (!g)
+        BKT_NOMEM(err);
+    g->st       = st;
+    g->known    = known;
+    g->pays_for = pays_for;
+    g->err      = err;
+    int rc      = make(g, path, root, old, told, err);
+    for (size_t i = 0; i < g->n; i++)
+        free(g->key[i]);
+    bkt_snapshot_out_fini(&g->out);
+    bkt_snapshot_free(g->old);
+    free(g);
+    return rc;
+}
+
+int snapshot_drop(struct bkt_store *st, const char *path, const struct bkt_id *root, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (bkt_snapshot_key(root, &key) < 0)
+        BKT_NOMEM(err);
+    const char *one = bkt_buf_str(&key);
+    BKT_PASS(note(st, path, root, NULL, err));
+    return bkt_store_delete(st, &one, 1, err);
+}

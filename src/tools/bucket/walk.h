@@ -1,0 +1,48 @@
+/* Walking a domain: every link once, every object once, many fetches at a time. */
+#ifndef BKT_WALK_H
+#define BKT_WALK_H
+
+#include "schema/domain/domain.h"
+
+/** One link met.  Borrowed for the call. */
+struct bkt_step {
+    const char              *path; /* in the domain, absolute */
+    const struct bkt_link   *link; /* NULL: where the walk began */
+    const struct bkt_object *obj;  /* of a hard link; NULL: another link, or it can't be read */
+    const char              *same; /* of a hard link: the path by which its object was met before; NULL: the first time */
+    const struct bkt_err    *why;  /* why a hard link's object can't be read; else NULL */
+};
+
+/** Walk objects by hard links from @p start: a group's members by name, each object's own members only once.
+ *  Groups are fetched ahead, level by level, as far as the cache (setting meta_cache) holds them.
+ *  @param levels  depth: 0 the object alone, 1 its members, …
+ *  @param each    a negative return stops the walk and is returned
+ *  @return BKT_OK even if objects can't be read: @p each gets the reason */
+BKT_NODISCARD int bkt_walk(struct bkt_domain *d, const struct bkt_id *start, const char *path, unsigned levels,
+                           int (*each)(const struct bkt_step *s, void *arg), void *arg, struct bkt_err *err);
+
+/** Every reachable object, each once, level by level: by hard links, and as chunk table or committed type of
+ *  a reachable object.
+ *  @p path: the link by which it was found; "" for a chunk table or type without a link so far.
+ *  @param obj  NULL: it can't be read, and @p why has the reason; @p from: the object that needs it ("": the
+ *              domain) */
+struct bkt_reached {
+    struct bkt_id            id, from;
+    const char              *path;
+    const struct bkt_object *obj;
+    const struct bkt_err    *why;
+    void                    *walk; /* for bkt_reach_also() */
+};
+/** Call it within @p each: the current object needs @p id, too. */
+BKT_NODISCARD int bkt_reach_also(const struct bkt_reached *r, const struct bkt_id *id);
+BKT_NODISCARD int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, void *arg), void *arg,
+                            struct bkt_err *err);
+
+/** The object at a path, or with an id ("g-…").  Soft links are followed within the domain.  BKT_ENOENT:
+ *  names the missing part; BKT_EUNSUP: an external link on the way. */
+BKT_NODISCARD int bkt_walk_find(struct bkt_domain *d, const char *path, struct bkt_id *out, struct bkt_err *err);
+
+/** All ids that a type names: of committed types, its own included. */
+int bkt_type_ids(const struct bkt_type *t, int (*each)(const struct bkt_id *id, void *arg), void *arg);
+
+#endif

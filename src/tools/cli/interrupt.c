@@ -1,0 +1,31 @@
+#include "tools/cli/interrupt.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t caught;
+
+static void stop(int sig)
+{
+    static const char text[] = "\nh5bucket: stopping; press Ctrl-C again to stop at once\n";
+    caught                   = sig;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+}
+
+void interrupt_catch(void)
+{
+    struct sigaction a = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    (void)sigemptyset(&a.sa_mask);
+    (void)sigaction(SIGINT, &a, NULL);
+    (void)sigaction(SIGTERM, &a, NULL);
+}
+
+int interrupt_check(struct bkt_err *err)
+{
+    if (caught)
+        BKT_FAIL(err, BKT_ECANCEL, "stopped by %s", caught == SIGTERM ? "SIGTERM" : "Ctrl-C");
+    return BKT_OK;
+}
+
+int interrupt_status(void) { return caught ? 128 + caught : 0; }

@@ -1,0 +1,83 @@
+/* h5bucket VERB …: finds the verb's row, reads options and settings, runs it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bkt_config.h"
+#include "schema/domain/domain.h"
+#include "tools/cli/help.h"
+#include "tools/cli/interrupt.h"
+#include "base/os/pool.h"
+#include "storage/stats.h"
+#include "base/os/stdfd.h"
+#include "storage/store.h"
+#include "base/trace.h"
+
+static int run(const struct bkt_verb *v, int argc, char **argv)
+{
+    struct bkt_tool t;
+    struct bkt_err  err = {.n = 0};
+    int             rc  = bkt_tool_init(&t, v, argc, argv);
+    if (rc < 0 && bkt_trace_set(t.set.trace, &err) < 0)
+        rc = bkt_tool_error(&t, NULL, &err);
+    if (rc < 0) {
+        if (t.set.stats)
+            bkt_stats_at_exit();
+        bkt_pool_size(t.set.workers);
+        rc = v->run(&t);
+        bkt_domain_shutdown();
+        bkt_store_shutdown();
+        bkt_pool_shutdown();
+        rc = rc && interrupt_status() ? interrupt_status() : rc;
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        bkt_tool_fail(&t, "the standard output can't be written");
+        rc = rc ? rc : BKT_EXIT_FAIL;
+    }
+    bkt_tool_fini(&t);
+    return rc;
+}
+
+/* Removes HDF5_VOL_CONNECTOR from the environment.  If it named our connector, HDF5 would load the plugin
+ * beside the connector in this program, perhaps in another version.  The settings in the variable are used
+ * all the same. */
+static void leave_plugin(void)
+{
+    const char *env = getenv("HDF5_VOL_CONNECTOR"); /* NOLINT(concurrency-mt-unsafe): no other thread yet */
+    if (!env)
+        return;
+    size_t n = strcspn(env, " ");
+    if (n == strlen(BKT_CONNECTOR_NAME) && strncmp(env, BKT_CONNECTOR_NAME, n) == 0)
+        bkt_tool_set_info(env[n] ? env + n + 1 : NULL);
+    (void)unsetenv("HDF5_VOL_CONNECTOR"); /* NOLINT(concurrency-mt-unsafe) */
+}
+
+/* Whether all output was written. */
+static int printed(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return BKT_EXIT_OK;
+    fputs("h5bucket: the standard output can't be written\n", stderr);
+    return BKT_EXIT_FAIL;
+}
+
+int main(int argc, char **argv)
+{
+    bkt_stdfd_take();
+    leave_plugin();
+    const struct bkt_verb *v = argc > 1 ? bkt_verb_find(argv[1]) : NULL;
+    if (v)
+        return run(v, argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        puts("h5bucket " BKT_VERSION);
+        return printed();
+    }
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        bkt_help_program(stdout);
+        return printed();
+    }
+    if (argc > 1)
+        fprintf(stderr, "h5bucket: unknown verb '%s'\n", argv[1]);
+    bkt_help_program(stderr);
+    return BKT_EXIT_USAGE;
+}

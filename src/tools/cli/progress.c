@@ -1,0 +1,96 @@
+#include "tools/cli/progress.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/show/show.h"
+
+#define EVERY_TTY   0.2 /* seconds between two showings */
+#define EVERY_PLAIN 5.0 /* in a log file */
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+void progress_init(struct progress *p, const char *what, bool verbose)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
+    memset(p, 0, sizeof *p);
+    bkt_show_url(&name, what);
+    (void)snprintf(p->what, sizeof p->what, "%s", bkt_buf_str(&name));
+    p->tty     = isatty(STDERR_FILENO) > 0;
+    p->verbose = verbose;
+    p->started = now();
+    p->every   = p->tty ? EVERY_TTY : EVERY_PLAIN;
+    p->shown   = p->started - (p->tty ? EVERY_TTY : 0); /* on a terminal the first count is shown at once */
+}
+
+static void clear(struct progress *p)
+{
+    if (p->tty)
+        (void)fputs("\r\033[K", stderr);
+}
+
+static void show(struct progress *p)
+{
+    double t = now() - p->started, rate = t > 0 ? (double)p->bytes / t : 0;
+    clear(p);
+    (void)fprintf(stderr, "%s: %llu objects, %llu chunks, %.1f MB, %.1f MB/s", p->what, (unsigned long long)p->objects,
+                  (unsigned long long)p->chunks, (double)p->bytes / 1e6, rate / 1e6);
+    double work = (double)p->bytes + (double)p->objects * PROGRESS_OBJECT;
+    if (work > 0 && work < (double)p->total) {
+        unsigned long long left = (unsigned long long)(t * ((double)p->total - work) / work);
+        (void)fprintf(stderr, ", %llu:%02llu to go", left / 60, left % 60);
+    }
+    if (!p->tty)
+        (void)fputc('\n', stderr);
+    (void)fflush(stderr);
+}
+
+void progress_add(struct progress *p, uint64_t bytes, uint64_t chunks, uint64_t objects)
+{
+    p->bytes += bytes, p->chunks += chunks, p->objects += objects;
+    if (p->every == 0 || now() - p->shown < p->every)
+        return;
+    p->shown = now();
+    show(p);
+}
+
+/* Prints a line; stored names in it must not move the terminal's cursor. */
+static void line(struct progress *p, const char *text)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    bkt_show_url(&b, text);
+    clear(p);
+    (void)fprintf(stderr, "%s\n", bkt_buf_str(&b));
+}
+
+void progress_line(struct progress *p, const char *fmt, ...)
+{
+    char    text[1024];
+    va_list ap;
+    if (!p->verbose)
+        return;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    line(p, text);
+}
+
+void progress_note(struct progress *p, const char *fmt, ...)
+{
+    char    text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    line(p, text);
+}
+
+void progress_end(struct progress *p) { clear(p); }

@@ -1,0 +1,207 @@
+/* h5bucket chunks FILE [DATASET...]: chunk-location JSON (schema/chunk_map.h) on stdout. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/json/chunk_locations.h"
+#include "tools/load/fill_tables.h"
+#include "tools/source/hdf5_glue.h"
+#include "tools/show/json_out.h"
+#include "tools/source/data_locations.h"
+#include "tools/cli/tool.h"
+
+static const struct bkt_opt opts[] = {
+    {0, "fill", NULL, "FILE is a domain: make the chunk tables that hsload --fastlink leaves to the first "
+     "read", NULL},
+    {'f', "filedriver", "DRIVER", "the file's driver; default: derived from its name", "sec2 family split multi"},
+};
+
+struct job {
+    struct source  *src;
+    struct bkt_jout out;
+    struct bkt_err *err;
+    int             rc;
+};
+
+static const enum bkt_map_kind kinds[] = {
+    [SURVEY_NONE] = BKT_MAP_NONE,       [SURVEY_COMPACT] = BKT_MAP_COMPACT,   [SURVEY_CONTIGUOUS] = BKT_MAP_CONTIGUOUS,
+    [SURVEY_CHUNKED] = BKT_MAP_CHUNKED, [SURVEY_EXTERNAL] = BKT_MAP_EXTERNAL, [SURVEY_VIRTUAL] = BKT_MAP_VIRTUAL,
+};
+
+static void write_chunks(struct bkt_jout *j, const struct survey *s)
+{
+    bkt_jout_dims(j, "chunk", s->cdims, s->rank);
+    bkt_jout_open(j, "chunks", '{');
+    for (size_t i = 0; i < s->n_chunks; i++) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+        const struct survey_chunk *c = &s->chunks[i];
+        uint64_t                   coord[BKT_MAX_RANK], left = c->index, v[3] = {c->addr, c->size, c->mask};
+        for (unsigned d = s->rank; d-- > 0; left /= s->grid[d])
+            coord[d] = left % s->grid[d];
+        for (unsigned d = 0; d < s->rank; d++)
+            if (bkt_buf_addf(&key, "%s%llu", d ? "_" : "", (unsigned long long)coord[d]) < 0)
+                return;
+        bkt_jout_dims(j, bkt_buf_str(&key), v, c->mask ? 3 : 2);
+    }
+    bkt_jout_close(j);
+}
+
+static void write_segments(struct bkt_jout *j, const struct survey *s)
+{
+    bkt_jout_open(j, "segments", '[');
+    for (size_t i = 0; i < s->n_segs; i++) {
+        bkt_jout_open(j, NULL, '[');
+        bkt_jout_url(j, NULL, s->segs[i].uri);
+        bkt_jout_u64(j, NULL, s->segs[i].off);
+        bkt_jout_u64(j, NULL, s->segs[i].size);
+        bkt_jout_close(j);
+    }
+    bkt_jout_close(j);
+}
+
+static int write_encoded(struct bkt_jout *j, const char *key, hid_t id, bool is_type, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf raw = {0}, text = {0};
+    size_t                                   n   = 0;
+    herr_t rc = is_type ? H5Tencode(id, NULL, &n) : H5Pencode2(id, NULL, &n, H5P_DEFAULT);
+    if (rc < 0 || bkt_buf_resize(&raw, n) < 0 ||
+        (is_type ? H5Tencode(id, raw.ptr, &n) : H5Pencode2(id, raw.ptr, &n, H5P_DEFAULT)) < 0 ||
+        bkt_base64_encode(raw.ptr, n, &text) < 0)
+        return h5_fail(err, "encoding a type or a creation list");
+    bkt_jout_str(j, key, bkt_buf_str(&text));
+    return BKT_OK;
+}
+
+static void write_space(struct bkt_jout *j, hid_t space)
+{
+    hsize_t  dims[H5S_MAX_RANK], max[H5S_MAX_RANK];
+    uint64_t v[H5S_MAX_RANK], m[H5S_MAX_RANK];
+    int      rank = H5Sget_simple_extent_dims(space, dims, max);
+    bool     fixed = true;
+    if (H5Sget_simple_extent_type(space) == H5S_NULL || rank < 0)
+        return;
+    for (int d = 0; d < rank; d++) {
+        v[d] = dims[d], m[d] = max[d];
+        fixed &= v[d] == m[d];
+    }
+    bkt_jout_dims(j, "shape", v, (unsigned)rank);
+    if (!fixed)
+        bkt_jout_dims(j, "maxshape", m, (unsigned)rank);
+}
+
+static int write_dataset(struct job *job, const char *path, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t           dset  = H5Dopen2(job->src->file, path, H5P_DEFAULT);
+    BKT_CLEANUP(h5_closep) hid_t           type  = dset < 0 ? -1 : H5Dget_type(dset);
+    BKT_CLEANUP(h5_closep) hid_t           space = dset < 0 ? -1 : H5Dget_space(dset);
+    BKT_CLEANUP(h5_closep) hid_t           dcpl  = dset < 0 ? -1 : H5Dget_create_plist(dset);
+    BKT_CLEANUP(survey_fini) struct survey s     = {0};
+    struct bkt_jout                       *j     = &job->out;
+    if (type < 0 || space < 0 || dcpl < 0)
+        return h5_fail(err, path);
+    BKT_TRY(err, survey_dataset(job->src, dset, &s, err), "%s", path);
+    bkt_jout_open(j, path, '{');
+    bkt_jout_str(j, "layout", bkt_map_kind_name(kinds[s.kind]));
+    write_space(j, space);
+    bkt_jout_u64(j, "item_size", H5Tget_size(type));
+    BKT_PASS(write_encoded(j, "type", type, true, err));
+    BKT_PASS(write_encoded(j, "creation", dcpl, false, err));
+    if (s.kind == SURVEY_CHUNKED)
+        write_chunks(j, &s);
+    if (s.kind == SURVEY_EXTERNAL)
+        write_segments(j, &s);
+    if (s.kind == SURVEY_CONTIGUOUS) {
+        bkt_jout_u64(j, "offset", s.addr);
+        bkt_jout_u64(j, "size", s.size);
+    }
+    bkt_jout_close(j);
+    return BKT_OK;
+}
+
+static herr_t visit(hid_t root, const char *name, const H5O_info2_t *info, void *arg)
+{
+    struct job                              *job  = arg;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    (void)root;
+    if (info->type != H5O_TYPE_DATASET)
+        return 0;
+    job->rc = bkt_buf_addf(&path, "/%s", name);
+    if (job->rc == BKT_OK)
+        job->rc = write_dataset(job, bkt_buf_str(&path), job->err);
+    return job->rc < 0 ? -1 : 0;
+}
+
+static void write_files(struct bkt_jout *j, const struct source *src)
+{
+    bkt_jout_open(j, "files", '[');
+    for (size_t i = 0; i < src->n_parts; i++) {
+        const struct source_part *p = &src->parts[i];
+        bkt_jout_open(j, NULL, '{');
+        bkt_jout_url(j, "uri", p->uri);
+        bkt_jout_u64(j, "start", p->start);
+        bkt_jout_u64(j, "size", p->file_size);
+        if (*p->etag)
+            bkt_jout_str(j, "etag", p->etag);
+        bkt_jout_close(j);
+    }
+    bkt_jout_close(j);
+}
+
+static int write_all(struct job *job, char **names, int n, struct bkt_err *err)
+{
+    struct bkt_jout *j = &job->out;
+    for (int i = 0; i < n; i++) { /* before anything is printed */
+        BKT_CLEANUP(h5_closep) hid_t dset = H5Dopen2(job->src->file, names[i], H5P_DEFAULT);
+        if (dset < 0)
+            return h5_fail(err, names[i]);
+    }
+    bkt_jout_init(j, stdout);
+    bkt_jout_open(j, NULL, '{');
+    bkt_jout_str(j, "format", BKT_CHUNK_MAP_FORMAT);
+    bkt_jout_u64(j, "version", BKT_CHUNK_MAP_VERSION);
+    write_files(j, job->src);
+    bkt_jout_open(j, "datasets", '{');
+    for (int i = 0; i < n; i++)
+        BKT_PASS(write_dataset(job, names[i], err));
+    if (n == 0 && H5Ovisit3(job->src->file, H5_INDEX_NAME, H5_ITER_INC, visit, job, H5O_INFO_BASIC) < 0)
+        return job->rc < 0 ? job->rc : h5_fail(err, "going through the file");
+    bkt_jout_close(j);
+    bkt_jout_close(j);
+    return BKT_OK;
+}
+
+static int run(struct bkt_tool *t)
+{
+    BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(t);
+    struct bkt_err               err  = {.n = 0};
+    struct job                   job  = {.err = &err, .rc = BKT_OK};
+    int                          rc   = info ? h5_start(info, &fapl, &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+    unsigned                     n    = 0;
+    if (rc == BKT_OK && bkt_tool_has(t, "fill")) {
+        rc = chunks_fill(t->args[0], fapl, &n, &err);
+        if (rc == BKT_OK)
+            printf(t->json ? "{\"chunk_tables\": %u}\n" : "%u chunk tables made\n", n);
+        return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
+    }
+    if (rc == BKT_OK)
+        rc = source_open(t->args[0], bkt_tool_opt(t, "filedriver"), &t->set, &job.src, &err);
+    if (rc == BKT_OK)
+        rc = write_all(&job, t->args + 1, t->n_args - 1, &err);
+    source_close(job.src);
+    if (rc < 0)
+        return bkt_tool_error(t, t->args[0], &err);
+    return fflush(stdout) == 0 ? BKT_EXIT_OK : bkt_tool_fail(t, "stdout: the output can't be written");
+}
+
+const struct bkt_verb bkt_verb_chunks = {
+    .name = "chunks", .args = "FILE [DATASET...]", .min_args = 1, .max_args = -1,
+    .help = "write the locations of an HDF5 file's data, as JSON for load --chunk-map",
+    .text = "FILE is a path, or an s3:// or https:// name. Only its metadata are read. Without DATASET, the\n"
+            "output has all datasets that can be reached from the root group. src/schema/chunk_map.h\n"
+            "describes the form of the JSON:\n\n"
+            "  {\"format\": \"h5bucket-chunks\", \"version\": 1, \"files\": [{\"uri\": ..., \"start\": 0, \"size\": ..., \"etag\": ...}],\n"
+            "   \"datasets\": {\"/a\": {\"layout\": \"chunked\", \"shape\": [100], \"chunk\": [10], \"item_size\": 4, \"type\": ...,\n"
+            "                         \"creation\": ..., \"chunks\": {\"0\": [offset, size], \"1\": [offset, size, filter mask]}}}}",
+    .opts = opts, .n_opts = sizeof opts / sizeof *opts, .json = true,
+    .run = run,
+};

@@ -1,0 +1,271 @@
+/* h5bucket diff: two domains, or a domain and an HDF5 file, compared through HDF5's API. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/tree/diff.h"
+#include "tools/source/hdf5_glue.h"
+#include "base/list.h"
+#include "schema/model/model.h"
+#include "tools/show/show.h"
+#include "tools/load/user_block.h"
+
+enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 }; /* exit codes, as diff and h5diff have them */
+
+void bkt_diff_tell(struct bkt_diff *d, const char *path, const char *what, const char *fmt, ...)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    va_list                                  ap;
+    va_start(ap, fmt);
+    BKT_CLEANUP(bkt_freep) char *text = bkt_vtext(fmt, ap);
+    va_end(ap);
+    d->n++;
+    if (d->quiet)
+        return;
+    if (d->t->json) {
+        bkt_jout_open(&d->j, NULL, '{');
+        bkt_jout_str(&d->j, "path", path);
+        bkt_jout_str(&d->j, "what", what);
+        bkt_jout_str(&d->j, "text", text);
+        bkt_jout_close(&d->j);
+        return;
+    }
+    bkt_show_name(&b, path);
+    bkt_say_str(&b, ": ");
+    bkt_show_url(&b, text ? text : what);
+    puts(bkt_buf_str(&b));
+}
+
+/* ---- sorted names ---- */
+
+static herr_t on_link(hid_t g, const char *name, const H5L_info2_t *info, void *arg)
+{
+    (void)g, (void)info;
+    return bkt_strs_add(arg, name);
+}
+static herr_t on_attr(hid_t o, const char *name, const H5A_info_t *info, void *arg)
+{
+    (void)o, (void)info;
+    return bkt_strs_add(arg, name);
+}
+
+/* Calls @p both for names in both lists, and reports the others. */
+static int merge(struct bkt_diff *d, const char *path, const char *what, struct bkt_strs *a, struct bkt_strs *b,
+                 int (*both)(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name), hid_t ha, hid_t hb)
+{
+    bkt_strs_sort(a);
+    bkt_strs_sort(b);
+    for (size_t i = 0, k = 0; i < a->n || k < b->n;) {
+        int c = i == a->n ? 1 : k == b->n ? -1 : strcmp(a->v[i], b->v[k]);
+        if (c == 0)
+            BKT_PASS(both(d, ha, hb, path, a->v[i]));
+        else
+            bkt_diff_tell(d, path, what, "%s %s only in the %s", what, c < 0 ? a->v[i] : b->v[k], c < 0 ? "first" : "second");
+        i += c <= 0;
+        k += c >= 0;
+    }
+    return BKT_OK;
+}
+
+/* ---- attributes ---- */
+
+/* The extents, not how far they may grow. */
+static bool same_space(hid_t a, hid_t b)
+{
+    hsize_t x[H5S_MAX_RANK], y[H5S_MAX_RANK];
+    int     n = H5Sget_simple_extent_dims(a, x, NULL);
+    return H5Sget_simple_extent_type(a) == H5Sget_simple_extent_type(b) && n == H5Sget_simple_extent_dims(b, y, NULL) &&
+           (n <= 0 || memcmp(x, y, (size_t)n * sizeof *x) == 0);
+}
+
+static int both_attrs(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name)
+{
+    BKT_CLEANUP(h5_closep) hid_t x = H5Aopen(a, name, H5P_DEFAULT), y = H5Aopen(b, name, H5P_DEFAULT);
+    if (x < 0 || y < 0)
+        return h5_fail(d->err, name);
+    BKT_CLEANUP(h5_closep) hid_t tx = H5Aget_type(x), ty = H5Aget_type(y), sx = H5Aget_space(x), sy = H5Aget_space(y);
+    if (H5Tequal(tx, ty) <= 0) {
+        bkt_diff_tell(d, path, "attribute", "attribute %s has another type", name);
+        return BKT_OK;
+    }
+    if (!same_space(sx, sy)) {
+        bkt_diff_tell(d, path, "attribute", "attribute %s has another shape", name);
+        return BKT_OK;
+    }
+    return bkt_diff_attr(d, x, y, path, name);
+}
+
+static int attributes(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
+{
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs x = {0}, y = {0};
+    if (H5Aiterate2(a, H5_INDEX_NAME, H5_ITER_INC, NULL, on_attr, &x) < 0 ||
+        H5Aiterate2(b, H5_INDEX_NAME, H5_ITER_INC, NULL, on_attr, &y) < 0)
+        return h5_fail(d->err, path);
+    return merge(d, path, "attribute", &x, &y, both_attrs, a, b);
+}
+
+/* ---- objects ---- */
+
+static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path);
+
+static int soft(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name, const H5L_info2_t *x, const H5L_info2_t *y)
+{
+    size_t n = x->u.val_size > y->u.val_size ? x->u.val_size : y->u.val_size;
+    char  *p = calloc(2, n + 1), *q = p ? p + n + 1 : NULL;
+    int    rc = p ? BKT_OK : BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
+    if (rc == BKT_OK && (H5Lget_val(a, name, p, n, H5P_DEFAULT) < 0 || H5Lget_val(b, name, q, n, H5P_DEFAULT) < 0))
+        rc = h5_fail(d->err, name);
+    if (rc == BKT_OK && memcmp(p, q, n) != 0)
+        bkt_diff_tell(d, path, "link", "link %s leads elsewhere", name);
+    free(p);
+    return rc;
+}
+
+static int both_links(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name)
+{
+    H5L_info2_t                              x, y;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf sub = {0};
+    if (H5Lget_info2(a, name, &x, H5P_DEFAULT) < 0 || H5Lget_info2(b, name, &y, H5P_DEFAULT) < 0)
+        return h5_fail(d->err, name);
+    if (x.type != y.type) {
+        bkt_diff_tell(d, path, "link", "link %s is of another kind", name);
+        return BKT_OK;
+    }
+    if (x.type != H5L_TYPE_HARD)
+        return soft(d, a, b, path, name, &x, &y);
+    BKT_CLEANUP(h5_closep) hid_t oa = H5Oopen(a, name, H5P_DEFAULT), ob = H5Oopen(b, name, H5P_DEFAULT);
+    if (oa < 0 || ob < 0)
+        return h5_fail(d->err, name);
+    if (bkt_link_path(path, name, &sub) < 0)
+        BKT_NOMEM(d->err);
+    return objects(d, oa, ob, bkt_buf_str(&sub));
+}
+
+static int groups(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
+{
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs x = {0}, y = {0};
+    if (H5Literate2(a, H5_INDEX_NAME, H5_ITER_INC, NULL, on_link, &x) < 0 ||
+        H5Literate2(b, H5_INDEX_NAME, H5_ITER_INC, NULL, on_link, &y) < 0)
+        return h5_fail(d->err, path);
+    return merge(d, path, "link", &x, &y, both_links, a, b);
+}
+
+static int datasets(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
+{
+    BKT_CLEANUP(h5_closep) hid_t ta = H5Dget_type(a), tb = H5Dget_type(b), sa = H5Dget_space(a), sb = H5Dget_space(b);
+    if (H5Tequal(ta, tb) <= 0) {
+        bkt_diff_tell(d, path, "type", "dataset of another type");
+        return BKT_OK;
+    }
+    if (!same_space(sa, sb)) {
+        bkt_diff_tell(d, path, "shape", "dataset of another shape");
+        return BKT_OK;
+    }
+    if (H5Sextent_equal(sa, sb) <= 0)
+        bkt_diff_tell(d, path, "maxdims", "dataset of another maximum shape");
+    if (d->no_data || H5Sget_simple_extent_type(sa) == H5S_NULL)
+        return BKT_OK;
+    if (bkt_diff_data(d, a, b, path) < 0)
+        BKT_FAIL(d->err, BKT_EHDF5, "%s", path);
+    return BKT_OK;
+}
+
+#define MAX_DEPTH 500 /* depth of groups; each takes 0.4 KiB of stack, and HDF5's share */
+
+static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
+{
+    H5O_info2_t x, y;
+    if (H5Oget_info3(a, &x, H5O_INFO_BASIC) < 0 || H5Oget_info3(b, &y, H5O_INFO_BASIC) < 0)
+        return h5_fail(d->err, path);
+    if (x.type != y.type) {
+        bkt_diff_tell(d, path, "kind", "objects of different kinds");
+        return BKT_OK;
+    }
+    H5O_token_t both[2] = {x.token, y.token}; /* an object of many names in one file may be several in the other */
+    if (bkt_map_get(d->seen, both, sizeof both))
+        return BKT_OK;
+    if (bkt_map_put(d->seen, both, sizeof both, d, NULL) < 0)
+        return BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
+    unsigned depth = 0;
+    for (const char *s = path; *s; s++)
+        depth += *s == '/';
+    if (depth > MAX_DEPTH)
+        BKT_FAIL(d->err, BKT_EUNSUP, "groups are nested deeper than %d", MAX_DEPTH);
+    BKT_PASS(attributes(d, a, b, path));
+    if (x.type == H5O_TYPE_GROUP)
+        return groups(d, a, b, path);
+    if (x.type == H5O_TYPE_DATASET)
+        return datasets(d, a, b, path);
+    if (x.type == H5O_TYPE_NAMED_DATATYPE && H5Tequal(a, b) <= 0)
+        bkt_diff_tell(d, path, "type", "committed types differ");
+    return BKT_OK;
+}
+
+/* ---- the whole ---- */
+
+static int user_blocks(struct bkt_diff *d, hid_t a, hid_t b)
+{
+    BKT_CLEANUP(user_block_fini) struct user_block x = {0}, y = {0};
+    BKT_PASS(user_block_of(a, &x, d->err));
+    BKT_PASS(user_block_of(b, &y, d->err));
+    if (x.size != y.size)
+        bkt_diff_tell(d, "/", "userblock", "user block of %llu and of %llu bytes", (unsigned long long)x.size, (unsigned long long)y.size);
+    else if (x.bytes.len != y.bytes.len || (x.bytes.len && memcmp(x.bytes.ptr, y.bytes.ptr, x.bytes.len) != 0))
+        bkt_diff_tell(d, "/", "userblock", "user block with other bytes");
+    return BKT_OK;
+}
+
+static int compare(struct bkt_diff *d, const char *first, const char *second, const char *object)
+{
+    BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID, fa = H5I_INVALID_HID, fb = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(d->t);
+    if (!info)
+        BKT_NOMEM(d->err);
+    BKT_PASS(h5_start(info, &fapl, d->err));
+    BKT_PASS(h5_open_native(first, fapl, &fa, d->err));
+    BKT_PASS(h5_open_native(second, fapl, &fb, d->err));
+    if (strcmp(object, "/") == 0)
+        BKT_PASS(user_blocks(d, fa, fb));
+    BKT_CLEANUP(h5_closep) hid_t a = H5Oopen(fa, object, H5P_DEFAULT), b = H5Oopen(fb, object, H5P_DEFAULT);
+    if (a < 0 || b < 0)
+        return h5_fail(d->err, object);
+    return objects(d, a, b, object);
+}
+
+static int run(struct bkt_tool *t)
+{
+    struct bkt_err  err    = {.n = 0};
+    const char     *object = t->n_args > 2 ? t->args[2] : "/";
+    struct bkt_diff d      = {.t = t, .quiet = bkt_tool_has(t, "quiet") > 0, .no_data = bkt_tool_has(t, "nodata") > 0,
+                              .seen = bkt_map_new(), .err = &err};
+    bkt_jout_init(&d.j, stdout);
+    if (t->json)
+        bkt_jout_open(&d.j, NULL, '[');
+    int rc = d.seen ? compare(&d, t->args[0], t->args[1], object) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+    if (t->json)
+        bkt_jout_close(&d.j);
+    bkt_map_free(d.seen, NULL);
+    if (rc < 0) {
+        (void)bkt_tool_error(t, NULL, &err);
+        return TROUBLE;
+    }
+    return d.n ? DIFFERENT : SAME;
+}
+
+static const struct bkt_opt opts[] = {
+    {'q', "quiet", NULL, "print nothing; the exit status shows the result", NULL},
+    {'n', "nodata", NULL, "don't read the data of datasets", NULL},
+};
+const struct bkt_verb bkt_verb_diff = {
+    .name = "diff", .args = "FIRST SECOND [OBJECT]", .min_args = 2, .max_args = 3,
+    .help = "compare two domains, or a domain with an HDF5 file",
+    .text = "Links, attributes, types, shapes, all data and user blocks are compared, exactly. With OBJECT,\n"
+            "only this object and its contents are compared. References are equal if they lead to the same\n"
+            "part of objects of the same name. Storage (layout, chunks, filters) is not compared; h5bucket\n"
+            "ls -v and h5dump -p show it.\n\n"
+            "Exit status: 0 no difference, 1 differences, 2 trouble.\n\n"
+            "JSON: [{\"path\", \"what\": \"link\", \"kind\", \"attribute\", \"type\", \"shape\", \"maxdims\",\n"
+            "\"data\" or \"userblock\", \"text\"}].",
+    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
+};

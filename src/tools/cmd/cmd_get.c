@@ -1,0 +1,238 @@
+/* h5bucket get DOMAIN [FILE.h5]: an HDF5 file with the domain's content.  It is written beside FILE and takes
+ * its name when it is complete, so that an interrupted or failed copy leaves nothing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "schema/domain/domain.h"
+#include "tools/source/hdf5_glue.h"
+#include "tools/cli/interrupt.h"
+#include "tools/show/json_out.h"
+#include "tools/show/show.h"
+#include "tools/cli/tool.h"
+#include "tools/tree/tree.h"
+#include "tools/load/user_block.h"
+
+struct get {
+    struct bkt_tool *t;
+    const char      *file; /* its final name */
+    bool             verbose;
+    unsigned long    objects;
+};
+
+/* A new list: in HDF5 1.14 a list with properties copied by H5Pcopy_prop() can't be copied again. */
+static hid_t contiguous_list(hid_t from, hid_t type)
+{
+    H5D_fill_time_t  fill_time;
+    H5D_fill_value_t defined;
+    unsigned         order, compact, dense;
+    hid_t            to    = H5Pcreate(H5P_DATASET_CREATE);
+    size_t           size  = H5Tget_size(type);
+    BKT_CLEANUP(bkt_freep) void *value = calloc(1, size ? size : 1);
+    bool ok = to >= 0 && value && H5Pget_fill_time(from, &fill_time) >= 0 && H5Pset_fill_time(to, fill_time) >= 0 &&
+              H5Pfill_value_defined(from, &defined) >= 0 && H5Pget_attr_creation_order(from, &order) >= 0 &&
+              H5Pset_attr_creation_order(to, order) >= 0 && H5Pget_attr_phase_change(from, &compact, &dense) >= 0 &&
+              H5Pset_attr_phase_change(to, compact, dense) >= 0;
+    if (ok && defined == H5D_FILL_VALUE_UNDEFINED)
+        ok = H5Pset_fill_value(to, type, NULL) >= 0;
+    if (ok && defined == H5D_FILL_VALUE_USER_DEFINED)
+        ok = H5Pget_fill_value(from, type, value) >= 0 && H5Pset_fill_value(to, type, value) >= 0;
+    if (!ok)
+        h5_closep(&to);
+    return to;
+}
+
+/* Puts the data of a dataset with external files into the file itself, where it can't grow.  HDF5 would write
+ * into the external files, which are the original's. */
+static int drop_external(void *arg, hid_t dset, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
+{
+    hsize_t dims[H5S_MAX_RANK];
+    (void)arg;
+    if (H5Pget_layout(*dcpl) != H5D_CONTIGUOUS || H5Pget_external_count(*dcpl) <= 0)
+        return BKT_OK;
+    BKT_CLEANUP(h5_closep) hid_t type  = H5Dget_type(dset);
+    hid_t                        plain = type < 0 ? -1 : contiguous_list(*dcpl, type);
+    if (plain < 0)
+        return h5_fail(err, path);
+    h5_closep(dcpl);
+    *dcpl = plain;
+    int rank = H5Sget_simple_extent_dims(*space, dims, NULL);
+    return rank < 0 || (rank > 0 && H5Sset_extent_simple(*space, rank, dims, NULL) < 0) ? h5_fail(err, path) : BKT_OK;
+}
+
+static void tell(void *arg, const char *path, const char *what)
+{
+    const struct get *g = arg;
+    (void)bkt_tool_fail(g->t, "%s: %s", path, what);
+}
+
+/* Beside the new file, or where HDF5 would look. */
+static int open_beside(void *arg, const char *name, hid_t *out, struct bkt_err *err)
+{
+    const struct get            *g      = arg;
+    const char                  *slash  = strrchr(g->file, '/');
+    BKT_CLEANUP(bkt_freep) char *beside = NULL;
+    BKT_CLEANUP(h5_closep) hid_t fapl   = H5Pcreate(H5P_FILE_ACCESS);
+    if (fapl < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0)
+        return h5_fail(err, "making an access list");
+    if (asprintf(&beside, "%.*s%s", slash && *name != '/' ? (int)(slash - g->file) + 1 : 0, g->file, name) < 0)
+        BKT_NOMEM(err);
+    if (h5_open_native(beside, fapl, out, NULL) == BKT_OK)
+        return BKT_OK;
+    return h5_open_native(name, fapl, out, err);
+}
+
+static int before_data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+{
+    (void)arg, (void)src, (void)dst, (void)path;
+    return interrupt_check(err);
+}
+
+static void done(void *arg, const char *path, H5I_type_t type)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    struct get                              *g = arg;
+    g->objects++;
+    if (!g->verbose || g->t->json)
+        return;
+    bkt_show_name(&b, path);
+    printf("%s %s\n", type == H5I_GROUP ? "group" : type == H5I_DATASET ? "dataset" : "type", bkt_buf_str(&b));
+}
+
+/* Writes the user block, for which HDF5 only leaves room. */
+static int write_user_block(const char *name, const struct user_block *u, struct bkt_err *err)
+{
+    int fd = u->bytes.len ? open(name, O_WRONLY | O_CLOEXEC) : -1;
+    if (!u->bytes.len)
+        return BKT_OK;
+    bool ok = fd >= 0;
+    for (size_t at = 0; ok && at < u->bytes.len;) {
+        ssize_t n = pwrite(fd, u->bytes.ptr + at, u->bytes.len - at, (off_t)at);
+        ok        = n > 0;
+        at += ok ? (size_t)n : 0;
+    }
+    int e = errno;
+    ok    = (fd < 0 || close(fd) == 0) && ok;
+    return ok ? BKT_OK : BKT_ERR(err, BKT_EIO, "%s: its user block can't be written: %s", name, strerror(e));
+}
+
+static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
+{
+    BKT_CLEANUP(user_block_fini) struct user_block u = {0};
+    BKT_CLEANUP(h5_closep) hid_t fcpl = H5Fget_create_plist(src);
+    BKT_CLEANUP(h5_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+    BKT_PASS(user_block_of(src, &u, err));
+    /* attributes over 64 KiB and creation orders need the format of HDF5 1.8 */
+    H5F_libver_t oldest = bkt_tool_has(g->t, "latest") ? H5F_LIBVER_LATEST : H5F_LIBVER_V18;
+    if (fcpl < 0 || fapl < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 ||
+        H5Pset_libver_bounds(fapl, oldest, H5F_LIBVER_LATEST) < 0 || H5Pset_userblock(fcpl, u.size) < 0)
+        return h5_fail(err, "making the property lists of a file");
+    hid_t dst = H5Fcreate(name, H5F_ACC_EXCL, fcpl, fapl);
+    if (dst < 0)
+        return h5_fail(err, name);
+    struct tree_options o = {.hooks = {.arg = g, .shape = drop_external, .data = before_data, .tell = tell, .open_beside = open_beside,
+                                       .done = done},
+                             .dst_native = true,
+                             .no_data    = bkt_tool_has(g->t, "nodata") > 0};
+    int                 rc = tree_copy(src, dst, &o, err);
+    if (H5Fclose(dst) < 0 && rc == BKT_OK)
+        rc = h5_fail(err, name);
+    return rc < 0 ? rc : write_user_block(name, &u, err);
+}
+
+/* "s3://b/home/run7.h5" gives "run7.h5" in the working folder. */
+static char *default_name(const char *domain)
+{
+    char *copied = strdup(domain), *name = NULL;
+    if (copied) {
+        size_t n = strlen(copied);
+        while (n > 1 && copied[n - 1] == '/')
+            copied[--n] = '\0';
+        name = strdup(basename(copied));
+    }
+    free(copied);
+    return name;
+}
+
+static int run_get(struct get *g, const char *domain, const char *file, const char *part, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t    fapl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_freep) char    *info = bkt_tool_info(g->t);
+    if (!info)
+        BKT_NOMEM(err);
+    BKT_PASS(h5_start(info, &fapl, err));
+    hid_t src = H5I_INVALID_HID;
+    BKT_PASS(h5_open_native(domain, fapl, &src, err));
+    int rc = copy(g, src, part, err);
+    if (H5Fclose(src) < 0 && rc == BKT_OK)
+        rc = h5_fail(err, domain);
+    if (rc == BKT_OK)
+        rc = interrupt_check(err);
+    if (rc == BKT_OK && rename(part, file) < 0)
+        rc = BKT_ERR(err, BKT_EIO, "%s: %s", file, strerror(errno));
+    return rc;
+}
+
+static int run(struct bkt_tool *t)
+{
+    struct get                    g    = {.t = t, .verbose = bkt_tool_has(t, "verbose") > 0};
+    struct bkt_err                err  = {.n = 0};
+    BKT_CLEANUP(bkt_freep) char  *file = t->n_args > 1 ? strdup(t->args[1]) : default_name(t->args[0]);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf part = {0};
+    struct stat                              there;
+    if (!file || bkt_buf_addf(&part, "%s.part-%ld", file, (long)getpid()) < 0)
+        return bkt_tool_fail(t, "out of memory");
+    if (bkt_name_has_scheme(file))
+        return bkt_tool_fail(t,
+                             "%s: only a local file can be made; h5bucket cp copies a domain into a bucket", file);
+    if (stat(file, &there) == 0 && S_ISDIR(there.st_mode))
+        return bkt_tool_fail(t, "%s is a folder; name a file in it", file);
+    if (!bkt_tool_has(t, "force") && access(file, F_OK) == 0)
+        return bkt_tool_fail(t, "%s exists; --force replaces it", file);
+    g.file = file;
+    interrupt_catch();
+    int rc = run_get(&g, t->args[0], file, bkt_buf_str(&part), &err);
+    if (rc < 0) {
+        (void)unlink(bkt_buf_str(&part));
+        return bkt_tool_error(t, t->args[0], &err);
+    }
+    if (t->json) {
+        struct bkt_jout j;
+        bkt_jout_init(&j, stdout);
+        bkt_jout_open(&j, NULL, '{');
+        bkt_jout_url(&j, "file", file);
+        bkt_jout_u64(&j, "objects", g.objects);
+        bkt_jout_close(&j);
+    } else if (g.verbose) {
+        printf("%s: %lu objects\n", file, g.objects);
+    }
+    return BKT_EXIT_OK;
+}
+
+static const struct bkt_opt opts[] = {
+    {'f', "force", NULL, "replace an existing FILE", NULL},
+    {'n', "nodata", NULL, "everything but the data of datasets", NULL},
+    {'l', "latest", NULL, "use the newest of HDF5's file formats, not that of HDF5 1.8", NULL},
+    {'v', "verbose", NULL, "name each object that is copied", NULL},
+};
+
+const struct bkt_verb bkt_verb_get = {
+    .name = "get", .args = "DOMAIN [FILE]", .min_args = 1, .max_args = 2,
+    .help = "copy a domain into an HDF5 file",
+    .text = "FILE gets everything in DOMAIN: groups, datasets, committed types, links of every kind in\n"
+            "their order, attributes, references, creation properties, the user block. Chunks whose stored\n"
+            "bytes are HDF5's are moved without being decoded. Without FILE, the file gets the last part of\n"
+            "DOMAIN's name, in the working folder.\n\n"
+            "Data outside the domain are copied as well: chunks that are references into HDF5 files, and\n"
+            "external raw files. Virtual datasets stay virtual. The file takes its name when it is\n"
+            "complete.\n\n"
+            "JSON: {\"file\", \"objects\"}.",
+    .opts = opts, .n_opts = sizeof opts / sizeof *opts, .json = true,
+    .run = run,
+};

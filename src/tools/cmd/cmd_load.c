@@ -1,0 +1,252 @@
+/* h5bucket load SOURCE... DOMAIN|FOLDER/ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/edit/edit.h"
+#include "vol/dataset/raw_files.h"
+#include "tools/source/hdf5_glue.h"
+#include "tools/load/load_processes.h"
+#include "tools/load/load_one.h"
+
+static const struct bkt_opt opts[] = {
+    {0, "link", NULL, "refer to the data in the files instead of copying them", NULL},
+    {0, "flatten-vds", NULL, "with --link: make virtual datasets refer to their sources' chunks, if their "
+     "boxes align", NULL},
+    {0, "chunk-map", "JSON", "take the locations of data from this output of h5bucket chunks, not from the "
+     "file", NULL},
+    {0, "linkpath", "URI", "the file's name in references, if it is read from another place", NULL},
+    {'a', "append", NULL, "add to an existing domain; its contents stay", NULL},
+    {0, "extend", "DIM", "gather all sources in one domain, along this dimension: a dimension scale's name, a number, or a new one", NULL},
+    {0, "extend-offset", "N", "with --extend: put the first source at this step, over existing steps, "
+     "instead of at the end", NULL},
+    {0, "force", NULL, "replace an existing domain", NULL},
+    {'n', "no-clobber", NULL, "leave an existing domain as it is, and fail (the default)", NULL},
+    {0, "nodata", NULL, "groups, datasets and attributes, but no data of datasets", NULL},
+    {'f', "filedriver", "DRIVER", "the file's driver; default: derived from its name", "sec2 family split multi"},
+    {0, "ignore-errors", NULL, "leave out and name unreadable parts; the exit code is then 1", NULL},
+    {0, "no-snapshot", NULL, "don't gather the new domain's metadata in one object (see snapshot)", NULL},
+    {0, "retries", "N", "retries of one request (setting retries)", NULL},
+    {'j', "jobs", "N", "sources loaded at once (1); with --extend, fetched ahead (8)", NULL},
+    {'v', "verbose", NULL, "name each dataset", NULL},
+};
+
+static bool read_options(struct bkt_tool *t, struct load_options *o)
+{
+    o->jobs       = bkt_tool_has(t, "extend") ? 8 : 1;
+    o->chunk_map  = bkt_tool_opt(t, "chunk-map");
+    o->link       = bkt_tool_has(t, "link") > 0 || o->chunk_map;
+    o->flatten    = bkt_tool_has(t, "flatten-vds") > 0;
+    o->link_path  = bkt_tool_opt(t, "linkpath");
+    o->append     = bkt_tool_has(t, "append") > 0;
+    o->extend     = bkt_tool_opt(t, "extend");
+    o->has_offset = bkt_tool_has(t, "extend-offset") > 0;
+    o->force      = bkt_tool_has(t, "force") > 0;
+    o->no_data    = bkt_tool_has(t, "nodata") > 0;
+    o->no_snapshot = bkt_tool_has(t, "no-snapshot") > 0;
+    o->ignore     = bkt_tool_has(t, "ignore-errors") > 0;
+    o->verbose    = bkt_tool_has(t, "verbose") > 0;
+    o->driver     = bkt_tool_opt(t, "filedriver");
+    return bkt_tool_number(t, "extend-offset", 0, INT64_MAX, &o->extend_offset) && bkt_tool_number(t, "jobs", 1, 256, &o->jobs);
+}
+
+/* FOLDER/ and the file's own name. */
+static int domain_of(const char *source, const char *target, bool folder, struct bkt_buf *out)
+{
+    const char *base = strrchr(source, '/');
+    return folder ? bkt_buf_addf(out, "%s%s%s", target, target[strlen(target) - 1] == '/' ? "" : "/", base ? base + 1 : source)
+                  : bkt_buf_add_str(out, target);
+}
+
+struct pair {
+    char       *domain;
+    const char *source;
+};
+
+static int by_domain(const void *a, const void *b) { return strcmp(((const struct pair *)a)->domain, ((const struct pair *)b)->domain); }
+
+/* Refuses sources with equal targets: one would replace the other, or be added to it by accident. */
+static int check_names(struct bkt_tool *t, int n, const char *target, bool folder)
+{
+    int          rc = -1;
+    struct pair *v  = calloc((size_t)n + 1, sizeof *v);
+    if (!v)
+        return bkt_tool_fail(t, "out of memory");
+    for (int i = 0; i < n && rc < 0; i++) {
+        struct bkt_buf domain = {0};
+        if (domain_of(t->args[i], target, folder, &domain) < 0)
+            rc = bkt_tool_fail(t, "out of memory");
+        v[i] = (struct pair){bkt_buf_steal(&domain), t->args[i]};
+    }
+    if (rc < 0)
+        qsort(v, (size_t)n, sizeof *v, by_domain);
+    for (int i = 1; i < n && rc < 0; i++)
+        if (strcmp(v[i].domain, v[i - 1].domain) == 0)
+            rc = bkt_tool_usage(t, "%s and %s would both become %s; load one of them separately, under "
+                                "another name or with --append",
+                                v[i - 1].source, v[i].source, v[i].domain);
+    for (int i = 0; i < n; i++)
+        free(v[i].domain);
+    free(v);
+    return rc;
+}
+
+static int one(struct bkt_tool *t, const struct load_options *o, const struct bkt_chunk_map *map, const char *source,
+               const char *domain, hid_t fapl)
+{
+    struct bkt_err  err = {.n = 0};
+    struct progress p;
+    struct load     l = {.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .map = map, .progress = &p};
+    progress_init(&p, domain, o->verbose);
+    p.every = o->in_crowd ? 0 : p.every;
+    p.tty   = p.tty && !o->in_crowd;
+    int rc  = load_one(&l, source, domain, fapl, &err);
+    progress_end(&p);
+    if (rc < 0)
+        return bkt_tool_error(t, source ? source : domain, &err);
+    if (o->verbose)
+        fprintf(stderr, "%s: %llu objects; %llu datasets linked, %llu copied\n", domain, (unsigned long long)p.objects,
+                (unsigned long long)l.n_linked, (unsigned long long)l.n_copied);
+    return l.n_left_out ? bkt_tool_fail(t, "%s: loaded without %llu unreadable parts of %s", domain,
+                                        (unsigned long long)l.n_left_out, source ? source : "the map")
+                        : BKT_EXIT_OK;
+}
+
+static int gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
+{
+    struct bkt_err  err    = {.n = 0};
+    const char     *domain = t->args[t->n_args - 1];
+    struct progress p;
+    struct load     l = {.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .progress = &p};
+    int             failed = 0;
+    progress_init(&p, domain, o->verbose);
+    int rc = load_aggregate(&l, t->args, t->n_args - 1, domain, fapl, &failed, &err);
+    if (rc >= 0 && o->link && !l.n_linked)
+        progress_note(&p, "%s: nothing is linked, all values are copied: no dataset has whole chunks along %s "
+                      "and more than 64 KiB of referable data in a file", domain, o->extend);
+    progress_end(&p);
+    if (rc < 0)
+        return bkt_tool_error(t, domain, &err);
+    return failed ? bkt_tool_fail(t, "%d of %d files don't fit", failed, t->n_args - 1) : BKT_EXIT_OK;
+}
+
+/* Sources to be loaded one by one, each into its own domain. */
+struct each {
+    struct bkt_tool            *t;
+    const struct load_options  *o;
+    const struct bkt_chunk_map *map;
+    const char                 *target, *info;
+    bool                        folder;
+    hid_t                       fapl; /* of this process */
+};
+
+static int each_one(void *arg, int i)
+{
+    struct each                             *e      = arg;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf domain = {0};
+    struct bkt_err                           err    = {.n = 0};
+    if (e->fapl < 0 && h5_start(e->info, &e->fapl, &err) < 0)
+        return bkt_tool_error(e->t, NULL, &err);
+    if (domain_of(e->t->args[i], e->target, e->folder, &domain) < 0)
+        return bkt_tool_fail(e->t, "out of memory");
+    return one(e->t, e->o, e->map, e->t->args[i], bkt_buf_str(&domain), e->fapl);
+}
+
+static int each_of(struct each *e, struct load_options *o)
+{
+    int               n = e->t->n_args - 1, failed = 0, i = 0, left;
+    struct load_crowd crowd = {.what = e->target, .n = n, .one = each_one, .arg = e};
+    o->in_crowd             = o->jobs > 1 && n > 1;
+    if (!o->in_crowd) {
+        for (; i < n && interrupt_check(NULL) == BKT_OK; i++)
+            failed += each_one(e, i) != BKT_EXIT_OK;
+        h5_closep(&e->fapl);
+        return i < n ? bkt_tool_fail(e->t, "stopped before %s", e->t->args[i]) : failed ? BKT_EXIT_FAIL : BKT_EXIT_OK;
+    }
+    left = load_crowd(&crowd, (unsigned)o->jobs, &failed);
+    if (left < 0)
+        return bkt_tool_fail(e->t, "can't start a process");
+    if (left || interrupt_check(NULL) < 0)
+        return bkt_tool_fail(e->t, "stopped: %d of %d files are loaded", n - left - failed, n);
+    return failed ? bkt_tool_fail(e->t, "%d of %d files are not loaded, or only in part", failed, n) : BKT_EXIT_OK;
+}
+
+static int run(struct bkt_tool *t)
+{
+    struct load_options          o      = {.link = false};
+    struct bkt_err               err    = {.n = 0};
+    BKT_CLEANUP(h5_closep) hid_t fapl   = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_freep) char *info   = bkt_tool_info(t);
+    BKT_CLEANUP(bkt_chunk_map_fini) struct bkt_chunk_map map = {0};
+    const char                  *target = t->args[t->n_args - 1];
+    size_t                       n      = strlen(target);
+    bool                         folder = (t->n_args > 2 && !bkt_tool_has(t, "extend")) || (n && target[n - 1] == '/');
+    if (!read_options(t, &o))
+        return BKT_EXIT_USAGE;
+    if (!n)
+        return bkt_tool_usage(t, "the target's name is empty");
+    (void)bkt_external_inside(true); /* nothing is written to the source's raw files */
+    if (o.chunk_map ? folder : t->n_args < 2)
+        return bkt_tool_usage(t, o.chunk_map ? "--chunk-map is for one file and one domain"
+                                             : "a source and a domain are required");
+    if (o.chunk_map && load_map_read(o.chunk_map, &t->set, &map, &err) < 0)
+        return bkt_tool_error(t, NULL, &err);
+    if (o.append + o.force + (bkt_tool_has(t, "no-clobber") > 0) > 1)
+        return bkt_tool_usage(t, "--append, --force and --no-clobber can't be combined");
+    if (o.flatten && (!o.link || o.extend || o.chunk_map))
+        return bkt_tool_usage(t, "--flatten-vds needs --link, and can't be combined with --extend or --chunk-map");
+    if (o.ignore && o.extend)
+        return bkt_tool_usage(t, "--ignore-errors can't be combined with --extend, which leaves out "
+                              "unreadable files as a whole");
+    if (!info)
+        return bkt_tool_fail(t, "out of memory");
+    interrupt_catch();
+    if (t->n_args > 1 && !o.extend) {
+        struct each e  = {t, &o, o.chunk_map ? &map : NULL, target, info, folder, H5I_INVALID_HID};
+        int         rc = check_names(t, t->n_args - 1, target, folder);
+        return rc < 0 ? each_of(&e, &o) : rc;
+    }
+    if (h5_start(info, &fapl, &err) < 0)
+        return bkt_tool_error(t, NULL, &err);
+    return o.extend ? gather(t, &o, fapl) : one(t, &o, &map, NULL, target, fapl);
+}
+
+const struct bkt_verb bkt_verb_load = {
+    .name = "load", .args = "SOURCE... DOMAIN|FOLDER/", .min_args = 1, .max_args = -1,
+    .help = "make domains of HDF5 files, by copy or by reference",
+    .text = "Sources are paths, s3:// or https:// names. Files in S3 or behind HTTP are read in place, by\n"
+            "ranges. A family is named with its %d, a split or multi file without its -m.h5 or -s.h5.\n\n"
+            "With several sources, or a target that ends with /, each source becomes a domain of its name\n"
+            "in that folder, --jobs of them at once. A source that fails is reported, the others go on, and\n"
+            "the exit code is 1. Sources of the same name, which would become one domain, are refused, also\n"
+            "with --append. Load each of them separately, under another name, or with -a into the other's\n"
+            "domain. Data and chunks of one source are always fetched and stored many at a time.\n\n"
+            "With --link, data stay in place and the domain refers to them. Values that references can't\n"
+            "lead to (of variable length, references to objects) are copied, and reported. Readers may have\n"
+            "to allow the files' store by H5BUCKET_ALLOW; a note reports this.\n\n"
+            "Virtual datasets stay virtual. With --link and --flatten-vds, a virtual dataset becomes a\n"
+            "chunked one if its mappings begin and end at chunk borders of its sources. It then refers to\n"
+            "the sources' present chunks. Otherwise it stays virtual, and the reason is reported.\n\n"
+            "If a part of a source can't be read, the load fails. With --ignore-errors, such objects and\n"
+            "attributes are named and left out, the rest is loaded, and the exit code is 1.\n\n"
+            "With --chunk-map, locations come from that JSON. Without SOURCE, everything else comes from\n"
+            "it, too, and only datasets are made.\n\n"
+            "With --extend, datasets that have the dimension grow by each source, coordinate variables too.\n"
+            "All other datasets must hold the same values in all sources. Attributes, groups and links stay\n"
+            "as in the first source, but units, calendar, scale_factor, add_offset, _FillValue,\n"
+            "missing_value and _Unsigned must agree. A source that doesn't fit or can't be read is reported\n"
+            "with the reason, and left out as a whole; the others go on, and the exit code is 1. With\n"
+            "--link, datasets whose sources fill whole chunks are referred to, small ones are copied.\n\n"
+            "Later runs with -a continue at the last step, or at --extend-offset. If a run is killed, the\n"
+            "next one undoes it. If a source has grown since it was loaded, data that refer to it can't be\n"
+            "read until it is loaded again. Then name the step at which it begins by --extend-offset;\n"
+            "otherwise all of it is appended once more.\n\n"
+            "A new domain of 64 objects or more in a bucket gets a snapshot (h5bucket help snapshot),\n"
+            "unless listing its many chunk objects costs more than the snapshot saves. A domain that has a\n"
+            "snapshot gets a new one. --no-snapshot or setting snapshot=no leaves this out.\n\n"
+            "If the domain exists, it stays as it is and the load fails, unless --append adds to it or\n"
+            "--force replaces it. The domain appears, or replaces the other one, when everything is stored.\n"
+            "An interrupted load leaves no domain, and the next run cleans up its objects.",
+    .opts = opts, .n_opts = sizeof opts / sizeof *opts,
+    .run = run,
+};

@@ -1,0 +1,59 @@
+/* h5bucket snapshot: all metadata of a domain in one object, for programs that walk through it; see
+ * schema/snapshot.h. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "tools/bucket/names.h"
+#include "tools/show/show.h"
+#include "tools/bucket/snapshots.h"
+#include "tools/cli/tool.h"
+
+static int work(struct bkt_tool *t, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_place_fini) struct bkt_place p    = {0};
+    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc  = {0};
+    struct snapshot_told                         told = {0};
+    BKT_PASS(bkt_place_open(t->args[0], &t->set, &p, err));
+    BKT_PASS(bkt_doc_get(p.store, p.path, &doc, err));
+    if (doc.what == BKT_IS_FOLDER)
+        BKT_FAIL(err, BKT_EUNSUP, "%s is a folder, not a domain", t->args[0]);
+    if (doc.what != BKT_IS_DOMAIN)
+        return bkt_place_absent(&p, t->args[0], "no such domain", err);
+    BKT_PASS(bkt_doc_may(&doc.doc, p.path, &t->set, BKT_ACL_UPDATE, err));
+    if (!bkt_id_is_v2(&doc.doc.root))
+        BKT_FAIL(err, BKT_EUNSUP, "%s: objects of schema version 1 can't be listed, so a snapshot of them can't be checked", t->args[0]);
+    if (bkt_store_is_readonly(p.store))
+        BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p.store));
+    if (bkt_tool_has(t, "remove"))
+        return snapshot_drop(p.store, p.path, &doc.doc.root, err);
+    if (bkt_store_is_local(p.store))
+        BKT_FAIL(err, BKT_EUNSUP, "%s: a folder needs no snapshot, since its objects are read without round "
+                 "trips", t->args[0]);
+    BKT_PASS(snapshot_make(p.store, p.path, &doc.doc.root, NULL, false, 0, &told, err));
+    if (bkt_tool_has(t, "verbose"))
+        printf("%" PRIu64 " objects, %" PRIu64 " keys, %" PRIu64 " bytes\n", told.n_objects, told.n_keys, told.bytes);
+    return BKT_OK;
+}
+
+static int run(struct bkt_tool *t)
+{
+    struct bkt_err err = {.n = 0};
+    return work(t, &err) < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
+}
+
+static const struct bkt_opt opts[] = {
+    {0, "remove", NULL, "remove the snapshot", NULL},
+    {'v', "verbose", NULL, "print what was gathered", NULL},
+};
+const struct bkt_verb bkt_verb_snapshot = {
+    .name = "snapshot", .args = "DOMAIN", .min_args = 1, .max_args = 1,
+    .help = "gather a domain's metadata in one object, so that reading all of it takes few requests",
+    .text = "Programs that read all of a domain with many objects (h5ls -r, h5dump -H, opening thousands of\n"
+            "small datasets) request each object. With a snapshot they read one object and list the\n"
+            "domain's keys, which takes one request per thousand objects. Objects that the list shows\n"
+            "unchanged are taken from the snapshot; all others are read as usual. So a snapshot never gives\n"
+            "wrong results. An outdated one only helps less, until it is made again. Setting snapshot=trust\n"
+            "leaves out the list, for domains that never change; snapshot=no ignores the snapshot.\n\n"
+            "  h5bucket snapshot s3://b/home/run7.h5",
+    .opts = opts, .n_opts = BKT_COUNT(opts), .run = run,
+};

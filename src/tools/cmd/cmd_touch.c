@@ -1,0 +1,127 @@
+/* h5bucket touch: folders. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/json/acl.h"
+#include "tools/bucket/folder.h"
+#include "tools/show/show.h"
+#include "tools/cli/tool.h"
+
+/* Updates the time of an existing folder. */
+static int refresh_once(const struct bkt_tool *t, const struct bkt_place *p, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0}, key = {0};
+    BKT_PASS(bkt_doc_get(p->store, p->path, &doc, err));
+    if (doc.what != BKT_IS_FOLDER)
+        BKT_FAIL(err, BKT_ENOENT, "%s is not a folder any more", p->path);
+    BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, BKT_ACL_UPDATE, err));
+    BKT_PASS(bkt_acl_edit(doc.json.ptr, doc.json.len, NULL, 0, bkt_now(), &json, err));
+    if (bkt_domain_doc_key(p->path, &key) < 0)
+        BKT_NOMEM(err);
+    return bkt_store_put(p->store, bkt_buf_str(&key), json.ptr, json.len, doc.etag[0] ? doc.etag : NULL, NULL, NULL, err);
+}
+
+static int refresh(const struct bkt_tool *t, const struct bkt_place *p, struct bkt_err *err)
+{
+    for (unsigned tries = 1;; tries++) {
+        int rc = refresh_once(t, p, err);
+        if (rc != BKT_EPRECOND || tries == BKT_TOOL_TRIES)
+            return rc;
+        bkt_err_clear(err);
+    }
+}
+
+/* Without --parents the folder above must exist, with or without a document. */
+static int has_parent(const struct bkt_place *p, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
+    BKT_CLEANUP(bkt_freep) char             *up  = strdup(p->path);
+    char                                    *cut = up ? strrchr(up, '/') : NULL;
+    if (!up)
+        BKT_NOMEM(err);
+    if (!cut)
+        return BKT_OK;
+    *cut = 0;
+    BKT_PASS(bkt_doc_get(p->store, up, &doc, err));
+    if (doc.what == BKT_IS_ABSENT || doc.what == BKT_IS_DOMAIN)
+        BKT_FAIL(err, BKT_ENOENT, "%s is not a folder (-p makes the folders above too)", up);
+    return BKT_OK;
+}
+
+/* *made: it wasn't there before */
+static int touch(const struct bkt_tool *t, const struct bkt_place *p, bool *made, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
+    *made = false;
+    if (strcmp(p->path, "db") == 0 || strncmp(p->path, "db/", 3) == 0)
+        BKT_FAIL(err, BKT_EINVAL, "the folder db holds the objects of all domains");
+    if (!*p->path)
+        BKT_FAIL(err, BKT_EINVAL, "a whole bucket is not a folder");
+    if (bkt_store_is_readonly(p->store))
+        BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p->store));
+    BKT_PASS(bkt_doc_get(p->store, p->path, &doc, err));
+    if (doc.what == BKT_IS_DOMAIN)
+        BKT_FAIL(err, BKT_EEXIST, "%s is a domain", p->path);
+    if (doc.what == BKT_IS_FOLDER)
+        return refresh(t, p, err);
+    if (!bkt_tool_has(t, "parents"))
+        BKT_PASS(has_parent(p, err));
+    *made = true;
+    return bkt_folder_make(p->store, p->path, bkt_tool_opt(t, "owner"), &t->set, err);
+}
+
+static void report(const struct bkt_tool *t, struct bkt_jout *j, const struct bkt_place *p, bool made)
+{
+    BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(p->store, p->path);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
+    if (t->json) {
+        bkt_jout_open(j, NULL, '{');
+        bkt_jout_url(j, "folder", name);
+        bkt_jout_bool(j, "made", made);
+        bkt_jout_close(j);
+    } else if (bkt_tool_has(t, "verbose")) {
+        bkt_show_url(&b, name ? name : p->path);
+        printf("%s folder %s\n", made ? "made" : "touched", bkt_buf_str(&b));
+    }
+}
+
+static int run(struct bkt_tool *t)
+{
+    struct bkt_jout j;
+    int             rc = BKT_EXIT_OK;
+    bkt_jout_init(&j, stdout);
+    if (t->json)
+        bkt_jout_open(&j, NULL, '[');
+    for (int i = 0; i < t->n_args; i++) {
+        BKT_CLEANUP(bkt_place_fini) struct bkt_place p    = {0};
+        struct bkt_err                               err  = {.n = 0};
+        bool                                         made = false;
+        int                                          one  = bkt_place_open(t->args[i], &t->set, &p, &err);
+        if (one == BKT_OK)
+            one = touch(t, &p, &made, &err);
+        if (one < 0)
+            rc = bkt_tool_error(t, t->args[i], &err);
+        else
+            report(t, &j, &p, made);
+    }
+    if (t->json)
+        bkt_jout_close(&j);
+    return rc;
+}
+
+static const struct bkt_opt opts[] = {
+    {'p', "parents", NULL, "make the folders above too", NULL},
+    {'o', "owner", "NAME", "owner of a new folder (default: setting user, else the owner of the folder "
+     "above, else admin)", NULL},
+    {'v', "verbose", NULL, "print what is made", NULL},
+};
+const struct bkt_verb bkt_verb_touch = {
+    .name = "touch", .args = "FOLDER...", .min_args = 1, .max_args = -1,
+    .help = "make folders, or set the time of existing folders",
+    .text = "A folder is an object with an owner and an access list. The connector needs no folders above a\n"
+            "domain, but HSDS does. A new folder's owner has all permissions, all users may read it, and\n"
+            "the entries of the folder above are kept.\n\n"
+            "JSON: [{\"folder\", \"made\": false if it existed}].",
+    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
+};

@@ -1,0 +1,261 @@
+/* load --link --flatten-vds: from a virtual dataset's mappings to a chunk table. */
+#include "tools/load/flatten_vds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/edit/edit.h"
+#include "tools/source/hdf5_glue.h"
+#include "base/num.h"
+#include "tools/tree/tree_impl.h"
+#include "vol/dataset/virtual.h"
+
+void load_flat_free(struct load_flat *f)
+{
+    if (!f)
+        return;
+    source_close(f->src);
+    h5_closep(&f->made);
+    for (size_t i = 0; i < f->n_names; i++)
+        free(f->names[i]);
+    free(f->names);
+    free(f->rows);
+    free(f->uris);
+    free(f->file);
+    free(f);
+}
+
+/* ---- mappings ---- */
+
+struct maps {
+    struct bkt_mapping *v;
+    size_t              n;
+};
+static void maps_fini(struct maps *m) { bkt_mappings_free(m->v, m->n); }
+
+static int open_source(struct load_flat *f, const char *file, const char *name, hid_t *out, struct bkt_err *err)
+{
+    BKT_PASS(interrupt_check(err));
+    BKT_PASS(load_flat_open(f, file, err));
+    *out = H5Dopen2((f->src ? f->src : f->l->src)->file, name, H5P_DEFAULT);
+    (void)H5Eclear2(H5E_DEFAULT);
+    return *out < 0 ? BKT_ERR(err, BKT_ENOENT, "its source %s in %s does not exist", name, file) : BKT_OK;
+}
+
+static int add_numbered(struct load_flat *f, const struct bkt_mapping *m, struct bkt_err *err)
+{
+    hsize_t n = m->v.block[m->v.dim] ? bkt_slab_places(&m->v, f->dims[m->v.dim]) / m->v.block[m->v.dim] : 0;
+    for (hsize_t i = 0; i < n; i++) {
+        BKT_CLEANUP(bkt_freep) char *file  = bkt_mapping_name(m->file, i), *name = bkt_mapping_name(m->dset, i);
+        BKT_CLEANUP(h5_closep) hid_t block = bkt_slab_block(&m->v, i), dset = H5I_INVALID_HID;
+        if (!file || !name)
+            BKT_NOMEM(err);
+        if (block < 0)
+            return h5_fail(err, "selecting a block of a virtual dataset");
+        BKT_PASS(open_source(f, file, name, &dset, err));
+        BKT_TRY(err, load_flat_add(f, block, m->srcspace, dset, err), "%s in %s", name, file);
+    }
+    return BKT_OK;
+}
+
+static int add_endless(struct load_flat *f, const struct bkt_mapping *m, hid_t dset, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
+    hsize_t                      dims[BKT_MAX_RANK];
+    if (!m->src.unlimited || space < 0 || H5Sget_simple_extent_ndims(space) != (int)m->src.rank ||
+        H5Sget_simple_extent_dims(space, dims, NULL) < 0)
+        BKT_FAIL(err, BKT_EUNSUP, "another rank than its mapping");
+    hsize_t n = bkt_min_u64(bkt_slab_places(&m->src, dims[m->src.dim]), bkt_slab_places(&m->v, f->dims[m->v.dim]));
+    if (n == 0)
+        return BKT_OK;
+    BKT_CLEANUP(h5_closep) hid_t v = bkt_slab_select(&m->v, n), s = bkt_slab_select(&m->src, n);
+    return v < 0 || s < 0 ? h5_fail(err, "selecting a part of a virtual dataset") : load_flat_add(f, v, s, dset, err);
+}
+
+static int add_mapping(struct load_flat *f, const struct bkt_mapping *m, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t dset = H5I_INVALID_HID;
+    if (m->printf_names)
+        return add_numbered(f, m, err);
+    BKT_CLEANUP(bkt_freep) char *file = bkt_mapping_name(m->file, 0), *name = bkt_mapping_name(m->dset, 0); /* %% is % */
+    if (!file || !name)
+        BKT_NOMEM(err);
+    BKT_PASS(open_source(f, file, name, &dset, err));
+    BKT_TRY(err, m->v.unlimited ? add_endless(f, m, dset, err) : load_flat_add(f, m->vspace, m->srcspace, dset, err), "%s in %s", name,
+            file);
+    return BKT_OK;
+}
+
+/* Length of a mapping without end, by its existing sources.  HDF5 also knows it if it can open the sources by
+ * itself, which it can't in a store. */
+static int reach(struct load_flat *f, const struct bkt_mapping *m, struct bkt_err *err)
+{
+    hsize_t *dim = &f->dims[m->v.dim], dims[BKT_MAX_RANK], block = m->v.block[m->v.dim];
+    for (hsize_t i = 0; m->printf_names; i++) {
+        struct bkt_err               why  = {.n = 0};
+        BKT_CLEANUP(bkt_freep) char *file = bkt_mapping_name(m->file, i), *name = bkt_mapping_name(m->dset, i);
+        BKT_CLEANUP(h5_closep) hid_t dset = H5I_INVALID_HID;
+        if (!file || !name)
+            BKT_NOMEM(err);
+        int rc = open_source(f, file, name, &dset, &why);
+        if (rc == BKT_ENOMEM || rc == BKT_ECANCEL)
+            return bkt_err_copy(err, rc, &why);
+        if (rc < 0)
+            return BKT_OK;
+        *dim = bkt_max_u64(*dim, m->v.start[m->v.dim] + i * m->v.stride[m->v.dim] + block);
+    }
+    BKT_CLEANUP(bkt_freep) char *file = bkt_mapping_name(m->file, 0), *name = bkt_mapping_name(m->dset, 0);
+    BKT_CLEANUP(h5_closep) hid_t dset = H5I_INVALID_HID;
+    if (!file || !name)
+        BKT_NOMEM(err);
+    BKT_PASS(open_source(f, file, name, &dset, err));
+    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
+    if (!m->src.unlimited || space < 0 || H5Sget_simple_extent_ndims(space) != (int)m->src.rank ||
+        H5Sget_simple_extent_dims(space, dims, NULL) < 0)
+        BKT_FAIL(err, BKT_EUNSUP, "another rank than its mapping");
+    *dim = bkt_max_u64(*dim, bkt_slab_extent(&m->v, bkt_slab_places(&m->src, dims[m->src.dim]), false));
+    return BKT_OK;
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const struct load_row *x = a, *y = b;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static int plan(struct load_flat *f, hid_t src, struct bkt_err *err)
+{
+    BKT_CLEANUP(maps_fini) struct maps maps  = {0};
+    BKT_CLEANUP(h5_closep) hid_t       space = H5Dget_space(src);
+    int                                rank  = space < 0 ? -1 : H5Sget_simple_extent_dims(space, f->dims, f->max);
+    if (rank < 0)
+        return h5_fail(err, "asking for an extent");
+    f->rank = (unsigned)rank;
+    if (rank == 0)
+        BKT_FAIL(err, BKT_EUNSUP, "it has no dimension");
+    if (tree_is_var(f->type) || H5Tdetect_class(f->type, H5T_REFERENCE) > 0)
+        BKT_FAIL(err, BKT_EUNSUP, "its values can't be referred to");
+    BKT_PASS(bkt_mappings_load(f->dcpl, &maps.v, &maps.n, err));
+    for (size_t i = 0; i < maps.n; i++)
+        if (maps.v[i].v.unlimited && maps.v[i].v.dim < f->rank)
+            BKT_PASS(reach(f, &maps.v[i], err));
+    for (size_t i = 0; i < maps.n; i++)
+        BKT_PASS(add_mapping(f, &maps.v[i], err));
+    if (!f->known)
+        BKT_FAIL(err, BKT_EUNSUP, "nothing is mapped");
+    if (f->n_rows)
+        qsort(f->rows, f->n_rows, sizeof *f->rows, by_index);
+    for (size_t i = 1; i < f->n_rows; i++)
+        if (f->rows[i].index == f->rows[i - 1].index)
+            BKT_FAIL(err, BKT_EUNSUP, "two mappings overlap");
+    return BKT_OK;
+}
+
+/* Takes chunks and filters from the sources, all else from the virtual dataset. */
+static int make_list(struct load_flat *f, struct bkt_err *err)
+{
+    hsize_t                      chunk[BKT_MAX_RANK];
+    unsigned                     order, most, least;
+    hbool_t                      times;
+    H5D_fill_value_t             kind;
+    BKT_CLEANUP(bkt_freep) void *fill = calloc(1, H5Tget_size(f->type));
+    if (!fill)
+        BKT_NOMEM(err);
+    for (unsigned i = 0; i < f->rank; i++)
+        chunk[i] = f->cdims[i];
+    if (H5Pset_chunk(f->made, (int)f->rank, chunk) < 0 || H5Pset_chunk_opts(f->made, 0) < 0 ||
+        H5Pget_attr_creation_order(f->dcpl, &order) < 0 || H5Pset_attr_creation_order(f->made, order) < 0 ||
+        H5Pget_attr_phase_change(f->dcpl, &most, &least) < 0 || H5Pset_attr_phase_change(f->made, most, least) < 0 ||
+        H5Pget_obj_track_times(f->dcpl, &times) < 0 || H5Pset_obj_track_times(f->made, times) < 0 ||
+        H5Pfill_value_defined(f->dcpl, &kind) < 0)
+        return h5_fail(err, "making a creation list");
+    if (kind == H5D_FILL_VALUE_UNDEFINED)
+        return H5Pset_fill_value(f->made, f->type, NULL) < 0 ? h5_fail(err, "setting the fill value") : BKT_OK;
+    if (H5Pget_fill_value(f->dcpl, f->type, fill) < 0 || H5Pset_fill_value(f->made, f->type, fill) < 0)
+        return h5_fail(err, "setting the fill value");
+    return BKT_OK;
+}
+
+static void tell_why(struct load *l, const char *path, const struct bkt_err *why)
+{
+    progress_note(l->progress, "%s: stays virtual: %s%s%s", path, why->n > 1 ? why->frame[1].msg : "", why->n > 1 ? ": " : "",
+                  why->n ? why->frame[0].msg : "unknown");
+}
+
+int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
+{
+    struct bkt_err               why  = {.n = 0};
+    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src);
+    if (H5Pget_layout(*dcpl) != H5D_VIRTUAL)
+        return BKT_OK;
+    struct load_flat *f = calloc(1, sizeof *f);
+    if (!f)
+        BKT_NOMEM(err);
+    *f     = (struct load_flat){.l = l, .type = type, .dcpl = *dcpl, .made = H5I_INVALID_HID};
+    int rc = plan(f, src, &why);
+    if (rc == BKT_OK)
+        rc = make_list(f, &why);
+    if (rc == BKT_OK && H5Sset_extent_simple(*space, (int)f->rank, f->dims, f->max) < 0)
+        rc = h5_fail(&why, "setting an extent");
+    f->type = f->dcpl = H5I_INVALID_HID; /* they were borrowed */
+    if (rc == BKT_OK) {
+        h5_closep(dcpl);
+        *dcpl   = f->made;
+        f->made = H5I_INVALID_HID;
+        l->flat = f;
+        return BKT_OK;
+    }
+    load_flat_free(f);
+    if (rc == BKT_ENOMEM || rc == BKT_ECANCEL)
+        return bkt_err_copy(err, rc, &why);
+    tell_why(l, path, &why);
+    return BKT_OK;
+}
+
+/* ---- the table ---- */
+
+static void get_row(void *arg, size_t i, struct load_row *out) { *out = ((const struct load_flat *)arg)->rows[i]; }
+
+static int make_table(struct load *l, struct load_flat *f, hid_t dst, struct bkt_err *err)
+{
+    struct load_rows     rows = {f->n_rows, get_row, f};
+    const struct bkt_id *self = &load_vobj(dst)->obj->id;
+    uint64_t             max[BKT_MAX_RANK];
+    struct bkt_id        id;
+    for (unsigned i = 0; i < f->rank; i++)
+        max[i] = f->max[i] == H5S_UNLIMITED ? BKT_UNLIMITED : bkt_ceil_div(f->max[i], f->cdims[i]);
+    if (f->n_rows == 0)
+        return BKT_OK; /* no source has stored chunks: so it is here */
+    BKT_PASS(load_table(l, f->rank, f->grid, max, &rows, &id, err));
+    struct bkt_object *o = bkt_edit_new_object(l->file->dom, self);
+    if (!o)
+        BKT_FAIL(err, BKT_EINVAL, "the dataset is stored already");
+    struct bkt_layout *lay = &o->dset.layout;
+    lay->cls               = BKT_D_CHUNKED_REF_INDIRECT;
+    lay->rank              = f->rank;
+    lay->hdf5_chunks       = false;
+    lay->chunk_table       = id;
+    memcpy(lay->dims, f->cdims, sizeof lay->dims);
+    return BKT_OK;
+}
+
+int load_flat_link(struct load *l, hid_t dst, const char *path, struct bkt_err *err)
+{
+    struct load_flat            *f    = l->flat;
+    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(dst);
+    const struct bkt_object     *o    = load_vobj(dst)->obj;
+    int                          rc   = BKT_OK;
+    l->flat                           = NULL;
+    if (o->dset.type->is_var || o->dset.type->size != H5Tget_size(type)) {
+        load_tell(l, path, "copied: a domain stores this type in another form");
+        load_flat_free(f);
+        return 0;
+    }
+    rc = make_table(l, f, dst, err);
+    if (rc == BKT_OK) {
+        l->n_linked++;
+        progress_add(l->progress, 0, f->n_rows, 0);
+    }
+    load_flat_free(f);
+    return rc < 0 ? rc : 1;
+}

@@ -1,0 +1,107 @@
+/* Many files into one domain (`load --extend`): datasets grow along one dimension, file after file.
+ *
+ * The dimension is one that the files have: the name of a dimension scale, or a number.  A number is meant
+ * for the datasets of the highest rank, and for all that have the same extent there.  Or it is a new leading
+ * dimension, of which each file is one step.  The first file makes the domain.  For every other file, also in
+ * later runs:
+ *   - a dataset with that dimension is appended, like coordinate variables: by reference if --link and its
+ *     chunks allow it (whole chunks of one shape), otherwise by copy; its other dimensions, type, filters and
+ *     chunks must be those of the first file;
+ *   - any other dataset must hold the same values as the first file's;
+ *   - attributes, links and groups stay as the first file had them; attributes that say what values mean
+ *     (agg_attrs.c) must be the same in both;
+ *   - a file that misses a dataset, has one more, can't be read or doesn't fit is named and left out as a
+ *     whole.
+ * The existing content of the domain isn't touched: only extents and chunk tables grow.
+ *
+ * An append that is killed can leave some extents grown and others not.  So the earlier extents are in a
+ * journal beside the domain's document (load_journal()) until all is stored.  The next append restores them
+ * first. */
+#ifndef AGG_H
+#define AGG_H
+
+#include "tools/load/load_domain.h"
+
+struct agg_fields { /* fields of a chunk table's row: offsets and lengths */
+    size_t off, size, uri, etag, mask, uri_n, etag_n, size_n, row;
+    bool   has_etag, has_mask;
+};
+struct agg_rows { /* rows of a chunk table for one file; may be empty */
+    unsigned       rank;
+    hsize_t        count[BKT_MAX_RANK]; /* the block that they fill */
+    unsigned char *v;
+    size_t         n_chunks;
+};
+struct agg_dset { /* one dataset of the domain */
+    char             *path;
+    hid_t             dst, table;     /* table: its chunk table if it is linked; H5I_INVALID_HID: copied */
+    bool              grows, leading; /* leading: the files don't have the growing dimension */
+    unsigned          dim;            /* the growing dimension, in the domain */
+    uint64_t          at;             /* place of the next file along it */
+    uint64_t          before;         /* extent along it before the current file */
+    uint64_t          cdims[BKT_MAX_RANK]; /* linked: chunk shape in the domain */
+    uint64_t          room;           /* rows that the table has along dim */
+    struct agg_fields fields;         /* linked */
+    /* the current file, if it fits */
+    uint64_t          n;              /* number of steps it adds */
+    struct agg_rows   rows;           /* linked */
+};
+struct agg {
+    struct load     *l;      /* of the current file */
+    const char      *name;   /* of the dimension */
+    size_t           longest; /* bytes of the longest absolute name of a source given now */
+    struct agg_dset *dsets;
+    size_t           n_dsets;
+    bool             leading;
+    unsigned         number; /* dimension by number; UINT_MAX: by name */
+    unsigned         rank;   /* by number: the highest rank in the first file, */
+    uint64_t         steps;  /* and the extent of the dimension there: datasets with the same extent grow
+                                too */
+};
+
+struct agg_visit {
+    struct agg     *a;
+    struct bkt_err *err;
+    int             rc;
+};
+
+/** Look at the first file, to find the meaning of the dimension's name. */
+BKT_NODISCARD int agg_begin(struct agg *a, struct load *first, const char *name, struct bkt_err *err);
+/** Set the shapes of a dataset of the first file in the domain: for tree_hooks.shape. */
+BKT_NODISCARD int agg_shape(struct agg *a, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err);
+/** Open the datasets of the domain, which was made from the first file's metadata (tree_copy() with
+ *  agg_shape()), or exists since earlier. */
+BKT_NODISCARD int agg_open(struct agg *a, struct bkt_err *err);
+/** Call before the first file is added to an existing domain: restores the extents from before an unfinished
+ *  append, and reports that; then begins an append. */
+BKT_NODISCARD int agg_begin_append(struct agg *a, struct bkt_err *err);
+/** Add the file a->l->src.  BKT_EINVAL with the reason if it doesn't fit; nothing is changed then. */
+BKT_NODISCARD int agg_add(struct agg *a, struct bkt_err *err);
+/** Cut the extents that were grown ahead. */
+BKT_NODISCARD int agg_end(struct agg *a, struct bkt_err *err);
+void              agg_fini(struct agg *a);
+
+/* ---- agg_fit.c ---- */
+/** Find the dimension of the file along which a dataset grows: true and *dim, or false. */
+bool agg_grows(const struct agg *a, hid_t src, const char *path, unsigned *dim);
+/** Check that a file's dataset fits the domain's; sets d->n and d->rows. */
+BKT_NODISCARD int agg_fit(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err);
+/** The chunk shape that a dataset of a file has or would have, and whether its steps fill whole chunks. */
+bool agg_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cdims);
+
+/* ---- agg_attrs.c ---- */
+/** Check that attributes that say what the values mean (units, calendar, …) are the same.  BKT_EINVAL names
+ *  one that isn't. */
+BKT_NODISCARD int agg_attrs_fit(hid_t src, hid_t dst, struct bkt_err *err);
+
+/* ---- agg_rows.c ---- */
+/** Find the fields in d->table: d->fields. */
+BKT_NODISCARD int agg_fields_of(struct agg_dset *d, struct bkt_err *err);
+/** Make the rows that refer to a file's dataset: d->rows.  BKT_EINVAL, BKT_EUNSUP: no row can refer to it. */
+BKT_NODISCARD int agg_rows_make(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err);
+void              agg_rows_free(struct agg_dset *d);
+/** Append by reference (d->rows), by copy.  BKT_EINVAL: its values can't be read. */
+BKT_NODISCARD int agg_link(struct agg *a, struct agg_dset *d, struct bkt_err *err);
+BKT_NODISCARD int agg_copy(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err);
+
+#endif

@@ -1,0 +1,344 @@
+/* One source into one domain. */
+#include "tools/load/load_one.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/edit/edit.h"
+#include "vol/open/pointer_leave.h"
+#include "tools/source/hdf5_glue.h"
+#include "tools/load/flatten_vds.h"
+#include "tools/bucket/names.h"
+#include "tools/bucket/snapshots.h"
+#include "base/trace.h"
+#include "tools/tree/tree.h"
+#include "vol/vfd/store_driver.h"
+
+struct bkt_vobj *load_vobj(hid_t id) { return H5VLobject(id); }
+
+void load_tell(void *arg, const char *path, const char *what)
+{
+    struct load *l = arg;
+    progress_note(l->progress, "%s: %s", path, what);
+}
+
+/* ---- hooks of the tree copier ---- */
+
+static int shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
+{
+    struct load *l = arg;
+    BKT_PASS(interrupt_check(err));
+    if (!l->o->flatten || l->o->no_data || l->src->file < 0)
+        return BKT_OK;
+    return load_flat_shape(l, src, path, space, dcpl, err);
+}
+
+/* Counts the remaining work for the time to go: objects, and bytes that are copied. */
+static herr_t count_work(hid_t root, const char *name, const H5O_info2_t *info, void *arg)
+{
+    const struct load *l = arg;
+    l->progress->total += PROGRESS_OBJECT;
+    if (info->type == H5O_TYPE_DATASET && !l->o->link && !l->o->no_data) {
+        BKT_CLEANUP(h5_closep) hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
+        l->progress->total += dset < 0 ? 0 : H5Dget_storage_size(dset);
+    }
+    return interrupt_check(NULL) < 0;
+}
+
+static void expect(struct load *l)
+{
+    if (l->progress->tty && l->src->file >= 0)
+        (void)H5Ovisit3(l->src->file, H5_INDEX_NAME, H5_ITER_NATIVE, count_work, l, H5O_INFO_BASIC);
+    (void)H5Eclear2(H5E_DEFAULT);
+}
+
+static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+{
+    struct load *l = arg;
+    BKT_PASS(interrupt_check(err));
+    if (l->progress->tty && !l->o->link)
+        l->due = l->progress->bytes + H5Dget_storage_size(src);
+    int rc = l->flat ? load_flat_link(l, dst, path, err) : l->o->link ? load_link(l, src, dst, path, err) : 0;
+    if (rc == 0) {
+        rc = load_chunks(l, src, dst, path, err);
+        l->n_copied += rc >= 0;
+    }
+    return rc;
+}
+
+static void done(void *arg, const char *path, H5I_type_t type)
+{
+    struct load *l = arg;
+    uint64_t     rest = l->due > l->progress->bytes ? l->due - l->progress->bytes : 0; /* copied by elements: not counted yet */
+    progress_add(l->progress, rest, 0, 1);
+    if (type == H5I_DATASET)
+        progress_line(l->progress, "%s", path);
+}
+
+static void left_out(void *arg, const char *path, const char *attr, const struct bkt_err *why)
+{
+    struct load *l = arg;
+    l->n_left_out++;
+    progress_note(l->progress, "%s%s%s: left out: %s%s%s", path, attr ? ": attribute " : "", attr ? attr : "",
+                  why->n > 1 ? why->frame[1].msg : "", why->n > 1 ? ": " : "", why->n ? why->frame[0].msg : "it can't be read");
+}
+
+/* ---- what an interrupted load left ---- */
+
+/* Deletes the objects of a domain that was never completed. */
+struct sweep {
+    struct bkt_store *st;
+    struct bkt_buf    keys; /* each ended by a NUL */
+    size_t            n;
+};
+
+static int list_key(const struct bkt_listed *e, void *arg)
+{
+    struct sweep *s = arg;
+    s->n += !e->is_prefix;
+    return e->is_prefix ? BKT_OK : bkt_buf_add(&s->keys, e->key, strlen(e->key) + 1);
+}
+
+static void sweep(struct bkt_store *st, const struct bkt_id *root)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
+    struct sweep                             s      = {.st = st};
+    if (bkt_id_key(root, &prefix) < 0 || !bkt_id_is_v2(root))
+        return;
+    const char *slash = memrchr(prefix.ptr, '/', prefix.len);
+    bkt_buf_cut(&prefix, (size_t)(slash - (const char *)prefix.ptr) + 1);
+    if (bkt_store_list(st, bkt_buf_str(&prefix), "", list_key, &s, NULL) == BKT_OK) {
+        const char **keys = calloc(s.n + 1, sizeof *keys);
+        size_t       n    = 0;
+        for (size_t at = 0; keys && at < s.keys.len; at += strlen(keys[n++]) + 1)
+            keys[n] = (const char *)s.keys.ptr + at;
+        if (n && bkt_store_delete(st, keys, n, NULL) < 0)
+            bkt_trace(BKT_TRACE_STORE, "objects of an interrupted load in %s could not be deleted",
+                      bkt_buf_str(&prefix));
+        free(keys);
+    }
+    bkt_buf_fini(&s.keys);
+}
+
+/* Beside .domain.json, or where it will be: the root id of a load that has begun, or the journal of an append. */
+static int journal_key(struct bkt_domain *d, struct bkt_buf *key)
+{
+    return bkt_buf_addf(key, "%s/" BKT_LOAD_JOURNAL, bkt_domain_path(d));
+}
+
+int load_journal_read(struct load *l, struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (journal_key(l->file->dom, &key) < 0)
+        BKT_NOMEM(err);
+    int rc = bkt_store_get(bkt_domain_store(l->file->dom), bkt_buf_str(&key), 0, BKT_WHOLE, out, NULL);
+    return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : BKT_OK; /* usually there is none */
+}
+
+int load_journal_write(struct load *l, const char *text, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (journal_key(l->file->dom, &key) < 0)
+        BKT_NOMEM(err);
+    l->journal = true;
+    return bkt_store_put(bkt_domain_store(l->file->dom), bkt_buf_str(&key), text, strlen(text), NULL, NULL, NULL, err);
+}
+
+/* Whether a stored document names that root: then its load was killed after all was stored. */
+static bool is_in_force(struct bkt_domain *d, const struct bkt_id *root)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, doc = {0};
+    if (bkt_domain_doc_key(bkt_domain_path(d), &key) < 0)
+        return true;
+    int rc = bkt_store_get(bkt_domain_store(d), bkt_buf_str(&key), 0, BKT_WHOLE, &doc, NULL);
+    return rc == BKT_OK ? strstr(bkt_buf_str(&doc), root->text) != NULL : rc != BKT_ENOENT;
+}
+
+static int begin_new(struct load *l, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf old = {0};
+    struct bkt_id                            left;
+    BKT_PASS(load_journal_read(l, &old, err));
+    if (bkt_id_set(&left, bkt_buf_str(&old)) && !is_in_force(l->file->dom, &left))
+        sweep(bkt_domain_store(l->file->dom), &left); /* its load never finished: nothing refers to its
+                                                         objects */
+    return load_journal_write(l, bkt_domain_root(l->file->dom)->text, err);
+}
+
+static void journal_drop(struct bkt_domain *d)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (journal_key(d, &key) < 0)
+        return;
+    const char *one = bkt_buf_str(&key);
+    if (bkt_store_delete(bkt_domain_store(d), &one, 1, NULL) < 0)
+        bkt_trace(BKT_TRACE_STORE, "%s could not be deleted", one);
+}
+
+static bool wants_snapshot(const struct load *l)
+{
+    struct bkt_domain *d = l->file->dom;
+    const char        *use = bkt_domain_settings(d)->snapshot;
+    return !l->o->no_snapshot && !(use && strcmp(use, "no") == 0) && bkt_id_is_v2(bkt_domain_root(d)) &&
+           !bkt_store_is_local(bkt_domain_store(d));
+}
+
+/* ---- opening ---- */
+
+/* Gives a file's creation list with the root group's creation orders, which HDF5 omits from it.  netCDF
+ * requires them for writing. */
+static hid_t creation_list(hid_t file)
+{
+    unsigned                     links = 0, attrs = 0, compact, dense;
+    BKT_CLEANUP(h5_closep) hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
+    BKT_CLEANUP(h5_closep) hid_t gcpl = root < 0 ? H5I_INVALID_HID : H5Gget_create_plist(root);
+    hid_t                        fcpl = gcpl < 0 ? H5I_INVALID_HID : H5Fget_create_plist(file);
+    if (fcpl >= 0 && (H5Pget_link_creation_order(gcpl, &links) < 0 || H5Pset_link_creation_order(fcpl, links) < 0 ||
+                      H5Pget_attr_creation_order(gcpl, &attrs) < 0 || H5Pset_attr_creation_order(fcpl, attrs) < 0 ||
+                      H5Pget_link_phase_change(gcpl, &compact, &dense) < 0 || H5Pset_link_phase_change(fcpl, compact, dense) < 0 ||
+                      H5Pget_attr_phase_change(gcpl, &compact, &dense) < 0 || H5Pset_attr_phase_change(fcpl, compact, dense) < 0))
+        h5_closep(&fcpl);
+    return fcpl;
+}
+
+/* The bytes before the first byte of HDF5. */
+static int copy_user_block(struct load *l, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf bytes = {0};
+    BKT_CLEANUP(h5_closep) hid_t             fcpl  = l->src->file < 0 ? H5I_INVALID_HID : H5Fget_create_plist(l->src->file);
+    hsize_t                                  size  = 0;
+    if (l->src->file >= 0 && (fcpl < 0 || H5Pget_userblock(fcpl, &size) < 0))
+        return h5_fail(err, "asking for the size of the user block");
+    if (size == 0)
+        return BKT_OK;
+    if (size > BKT_USERBLOCK_MAX)
+        BKT_FAIL(err, BKT_EUNSUP, "%s: a user block of %llu bytes; a domain holds at most %u", l->src->name,
+                 (unsigned long long)size,
+                 BKT_USERBLOCK_MAX);
+    if (bkt_buf_resize(&bytes, (size_t)size) < 0)
+        BKT_NOMEM(err);
+    struct source_read all = {0, size, bytes.ptr};
+    BKT_TRY(err, source_read(l->src, &all, 1, err), "%s: its user block can't be read", l->src->name);
+    return bkt_file_user_block_set(l->file->name, l->file->dom, size, &bytes, err);
+}
+
+static int create(struct load *l, const char *domain, hid_t fapl, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t fcpl = l->src->file < 0 ? H5Pcreate(H5P_FILE_CREATE) : creation_list(l->src->file);
+    if (fcpl < 0)
+        return h5_fail(err, "asking for the file's creation list");
+    l->dst = H5Fcreate(domain, l->o->force ? H5F_ACC_TRUNC : H5F_ACC_EXCL, fcpl, fapl);
+    if (l->dst >= 0)
+        return BKT_OK;
+    int rc = h5_fail(err, domain);
+    if (!l->o->force && bkt_domain_probe(domain, l->set, NULL) == 1) {
+        bkt_err_clear(err);
+        BKT_FAIL(err, BKT_EEXIST, "%s exists; --force replaces it, --append adds to it", domain);
+    }
+    return rc;
+}
+
+int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, struct bkt_err *err)
+{
+    l->dst = l->o->append ? H5Fopen(domain, H5F_ACC_RDWR, fapl) : H5I_INVALID_HID;
+    (void)H5Eclear2(H5E_DEFAULT);
+    *is_new = l->dst < 0;
+    if (*is_new)
+        BKT_PASS(create(l, domain, fapl, err));
+    l->file = load_vobj(l->dst)->file;
+    if (wants_snapshot(l) && bkt_domain_record(l->file->dom) < 0)
+        BKT_NOMEM(err);
+    if (!*is_new)
+        return BKT_OK;
+    BKT_PASS(begin_new(l, err));
+    return copy_user_block(l, err);
+}
+
+struct tree_options load_tree_options(struct load *l)
+{
+    return (struct tree_options){.hooks      = {.arg = l, .shape = shape, .data = data,
+                                                .tell = load_tell, .open_beside = load_open_beside, .done = done,
+                                                .left_out = l->o->ignore ? left_out : NULL},
+                                 .src_native = true,
+                                 .no_data    = l->o->no_data};
+}
+
+static int copy_all(struct load *l, struct bkt_err *err)
+{
+    struct tree_options o = load_tree_options(l);
+    o.merge               = l->o->append;
+    expect(l);
+    return l->src->file < 0 ? load_map_all(l, err) : tree_copy(l->src->file, l->dst, &o, err);
+}
+
+/* A load that failed half-way must not appear. */
+void load_abandon(struct load *l, bool is_new)
+{
+    struct bkt_domain *d    = bkt_domain_retain(l->file->dom);
+    struct bkt_id      root = *bkt_domain_root(d);
+    bkt_domain_discard(d);
+    h5_closep(&l->dst);
+    if (is_new)
+        sweep(bkt_domain_store(d), &root);
+    if (l->journal)
+        journal_drop(d);
+    bkt_domain_close(d);
+}
+
+/* ---- the snapshot ---- */
+
+/* Makes a snapshot if it pays for a reader of all of a new domain.  An existing snapshot is renewed, since
+ * the load has changed the domain.  The domain is stored already, so failing to make a snapshot is only a
+ * warning. */
+static void take_snapshot(struct load *l, bool is_new)
+{
+    struct bkt_domain   *d   = l->file->dom;
+    struct bkt_err       err = {.n = 0};
+    struct snapshot_told told;
+    size_t               n = bkt_domain_n_recorded(d);
+    if (is_new ? !bkt_snapshot_pays(n, 0) : !bkt_domain_doc(d)->snapshot.objects)
+        return;
+    int rc = snapshot_make(bkt_domain_store(d), bkt_domain_path(d), bkt_domain_root(d), d, !is_new, is_new ? n : 0, &told,
+                           &err);
+    if (rc == BKT_OK)
+        bkt_trace(BKT_TRACE_STORE, "snapshot of %llu objects, %llu of them read again", (unsigned long long)told.n_objects,
+                  (unsigned long long)told.n_read);
+    else if (rc != BKT_ECANCEL && rc != BKT_EUNSUP) /* no warning if it doesn't pay or would be too large */
+        progress_note(l->progress, "h5bucket: %s: loaded, but without a snapshot: %s", bkt_domain_path(d),
+                      err.n ? err.frame[0].msg : bkt_err_text(rc));
+}
+
+int load_finish(struct load *l, bool is_new, struct bkt_err *err)
+{
+    if (H5Fflush(l->dst, H5F_SCOPE_GLOBAL) < 0) {
+        int rc     = h5_fail(err, "storing the domain");
+        l->journal = l->journal && is_new; /* some of an append may be stored: the journal restores the
+                                              earlier extents */
+        load_abandon(l, is_new);
+        return rc;
+    }
+    if (l->journal)
+        journal_drop(l->file->dom);
+    if (wants_snapshot(l))
+        take_snapshot(l, is_new);
+    h5_closep(&l->dst);
+    return BKT_OK;
+}
+
+int load_one(struct load *l, const char *source, const char *domain, hid_t fapl, struct bkt_err *err)
+{
+    bool is_new = true;
+    int  rc     = source ? source_open(source, l->o->driver, l->set, &l->src, err) : load_map_source(l->map, l->set, &l->src, err);
+    if (rc == BKT_OK)
+        rc = load_target(l, domain, fapl, &is_new, err);
+    if (rc == BKT_OK)
+        rc = copy_all(l, err);
+    if (rc == BKT_OK)
+        rc = load_finish(l, is_new, err);
+    else if (l->dst >= 0 && l->file)
+        load_abandon(l, is_new);
+    load_flat_free(l->flat);
+    source_close(l->src);
+    return rc;
+}

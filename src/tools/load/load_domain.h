@@ -1,0 +1,90 @@
+/* Shared by the files of `h5bucket load`. */
+#ifndef LOAD_H
+#define LOAD_H
+
+#include "schema/json/chunk_locations.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/progress.h"
+#include "tools/source/hdf5_source.h"
+#include "tools/source/data_locations.h"
+#include "tools/cli/tool.h"
+#include "vol/core/vol.h"
+
+struct load_options {
+    bool        link, flatten, append, force, no_data, no_snapshot, ignore, verbose;
+    const char *link_path;     /* name of the file in references, instead of its own */
+    const char *driver;
+    const char *extend;        /* append along this dimension */
+    bool        has_offset;
+    uint64_t    extend_offset;
+    const char *chunk_map;     /* NULL: none */
+    uint64_t    jobs;          /* sources at once; with extend: fetched ahead */
+    bool        in_crowd;      /* one of several processes: the parent shows their common progress */
+};
+struct load_flat;
+/** The load of one source into one domain. */
+struct load {
+    const struct load_options *o;
+    struct bkt_settings       *set;
+    struct source             *src;
+    hid_t                      dst;  /* the domain, open */
+    struct bkt_file           *file; /* the connector's view of it */
+    const struct bkt_chunk_map *map; /* locations come from the map, not from the file; NULL: no map */
+    struct progress           *progress;
+    uint64_t                   n_linked, n_copied;
+    uint64_t                   due; /* progress->bytes at the end of the current dataset */
+    uint64_t                   n_left_out; /* with ignore: number of unreadable things */
+    bool                       told_allow;
+    bool                       journal; /* a journal is stored (load_journal_write()) */
+    struct load_flat          *flat; /* how the virtual dataset being made is flattened (load_flat.h) */
+};
+
+/** The connector's object behind an id of it. */
+struct bkt_vobj *load_vobj(hid_t id);
+void load_tell(void *load, const char *path, const char *what);
+
+/* ---- load_uri.c ---- */
+/** The name of a file in references of the domain; free().  BKT_EACCES: the domain can't refer to it. */
+BKT_NODISCARD int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *err);
+
+/** Open the file that references of the source call @p name; for struct tree_hooks. */
+BKT_NODISCARD int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *err);
+
+/* ---- load_link.c ---- */
+/** Make a new dataset refer to the places of the source's data.  1: done; 0: the data must be copied (reason
+ *  reported); negative: failed. */
+BKT_NODISCARD int load_link(struct load *l, hid_t src_dset, hid_t dst_dset, const char *path, struct bkt_err *err);
+/** The same from a survey made elsewhere (a chunk map). */
+BKT_NODISCARD int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, hid_t dst_dset, const char *path,
+                                   struct bkt_err *err);
+
+/* ---- load_table.c ---- */
+/** One row of a chunk table.  uri, etag: borrowed; NULL: as in the layout. */
+struct load_row {
+    uint64_t    index; /* row-major in the grid */
+    uint64_t    off, size;
+    uint32_t    mask;
+    const char *uri, *etag;
+};
+/** The rows of a table, made (twice) when they are needed, so that a million of them take no memory. */
+struct load_rows {
+    size_t n;
+    void (*get)(void *arg, size_t i, struct load_row *out); /* by index, ascending */
+    void  *arg;
+};
+/** Make the chunk table of a dataset, filled with @p rows, and give its id.
+ * @param maxgrid  chunks that there can ever be per dimension (BKT_UNLIMITED) */
+BKT_NODISCARD int load_table(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
+                             const struct load_rows *rows, struct bkt_id *out, struct bkt_err *err);
+
+/** Make a table without rows, left open.  @p uri and @p etag are as long as any there can be. */
+BKT_NODISCARD int load_table_empty(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid, const char *uri,
+                                   const char *etag, struct bkt_id *out, hid_t *dset, struct bkt_err *err);
+/** Open an object of the domain by its id. */
+BKT_NODISCARD int load_open_id(struct load *l, const struct bkt_id *id, hid_t *out, struct bkt_err *err);
+
+/* ---- load_copy.c ---- */
+/** Move stored chunks unchanged, many at a time.  1: done; 0: not possible; negative: failed. */
+BKT_NODISCARD int load_chunks(struct load *l, hid_t src_dset, hid_t dst_dset, const char *path, struct bkt_err *err);
+
+#endif

@@ -1,0 +1,237 @@
+/* load --link: a dataset's layout becomes references to where its bytes lie. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/edit/edit.h"
+#include "tools/source/hdf5_glue.h"
+#include "vol/convert/kept_filters.h"
+#include "tools/load/chunk_map_source.h"
+#include "base/num.h"
+#include "tools/tree/tree_impl.h"
+
+#define LISTED_MAX 256 /* chunks that are listed in the layout itself, 8 KiB of JSON: a table costs a reader two round trips */
+
+/* No chunk of a new dataset is stored yet, so its layout can still change. */
+static int new_dset(const struct load *l, hid_t dst, struct bkt_dset **out, struct bkt_err *err)
+{
+    struct bkt_object *o = bkt_edit_new_object(l->file->dom, &load_vobj(dst)->obj->id);
+    if (!o || o->kind != BKT_DATASET)
+        BKT_FAIL(err, BKT_EINVAL, "the dataset is stored already");
+    *out = &o->dset;
+    return BKT_OK;
+}
+
+static char *dup_or_null(const char *s) { return s && *s ? strdup(s) : NULL; }
+
+static int set_segments(struct load *l, struct bkt_layout *lay, const struct source_seg *segs, size_t n, struct bkt_err *err)
+{
+    lay->segments = calloc(n + 1, sizeof *lay->segments);
+    if (!lay->segments)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_segment *s = &lay->segments[lay->n_segments++];
+        s->offset = segs[i].off, s->size = segs[i].size;
+        s->etag = dup_or_null(segs[i].etag);
+        if (segs[i].uri)
+            BKT_PASS(load_file_uri(l, segs[i].uri, &s->file_uri, err));
+    }
+    return BKT_OK;
+}
+
+static int link_pieces(struct load *l, const struct source_seg *segs, size_t n, uint64_t size, hid_t dst, struct bkt_err *err)
+{
+    struct bkt_dset *ds;
+    BKT_PASS(new_dset(l, dst, &ds, err));
+    struct bkt_layout *lay = &ds->layout;
+    lay->cls               = BKT_D_CONTIGUOUS_REF;
+    lay->size              = size;
+    lay->hdf5_chunks       = false;
+    if (n != 1 || !segs[0].uri)
+        return set_segments(l, lay, segs, n, err);
+    lay->offset    = segs[0].off;
+    lay->file_etag = dup_or_null(segs[0].etag);
+    return load_file_uri(l, segs[0].uri, &lay->file_uri, err);
+}
+
+static int link_contiguous(struct load *l, const struct survey *s, hid_t dst, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) struct source_seg *segs = NULL;
+    size_t                                    n    = 0;
+    BKT_PASS(source_map(l->src, s->addr, s->size, &segs, &n, err));
+    return link_pieces(l, segs, n, s->size, dst, err);
+}
+
+/* ---- chunked ---- */
+
+/* If chunks lie in two files at once, their offsets count in all files joined. */
+static int link_joined(struct load *l, struct bkt_layout *lay, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) struct source_seg *segs = calloc(2 * l->src->n_parts + 1, sizeof *segs);
+    size_t                                    n    = 0;
+    if (!segs)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < l->src->n_parts; i++) {
+        const struct source_part *p    = &l->src->parts[i];
+        bool                      last = i + 1 == l->src->n_parts;
+        uint64_t                  used = bkt_min_u64(p->file_size, p->size);
+        segs[n++] = (struct source_seg){p->uri, p->etag, 0, used};
+        if (!last && used < p->size)
+            segs[n++] = (struct source_seg){NULL, NULL, 0, p->size - used};
+    }
+    return set_segments(l, lay, segs, n, err);
+}
+
+struct placed { /* the places of a dataset's chunks in the source's files */
+    const struct survey      *s;
+    const struct source      *src;
+    bool                      straddle, several;
+    const struct source_part *only;
+    char                    **names; /* names of the parts in the domain, if there are several */
+};
+
+static void get_row(void *arg, size_t i, struct load_row *out)
+{
+    const struct placed       *p  = arg;
+    const struct survey_chunk *c  = &p->s->chunks[i];
+    const struct source_part  *at = p->straddle ? NULL : source_part_of(p->src, c->addr, c->size);
+    *out = (struct load_row){c->index, at ? c->addr - at->start : c->addr, c->size, c->mask, NULL, NULL};
+    if (at && p->several) {
+        out->uri  = p->names[at - p->src->parts];
+        out->etag = at->etag;
+    }
+}
+
+static int list_chunks(struct bkt_layout *lay, struct placed *p, struct bkt_err *err)
+{
+    const struct survey *s = p->s;
+    lay->cls               = BKT_D_CHUNKED_REF;
+    lay->chunks            = calloc(s->n_chunks + 1, sizeof *lay->chunks);
+    lay->chunk_coords      = calloc(s->n_chunks * s->rank + 1, sizeof *lay->chunk_coords);
+    if (!lay->chunks || !lay->chunk_coords)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < s->n_chunks; i++) {
+        struct load_row r;
+        get_row(p, i, &r);
+        lay->chunks[i] = (struct bkt_chunk_ref){r.off, r.size, r.mask};
+        for (unsigned d = s->rank; d-- > 0; r.index /= s->grid[d])
+            lay->chunk_coords[i * s->rank + d] = r.index % s->grid[d];
+    }
+    lay->n_chunks = s->n_chunks;
+    return BKT_OK;
+}
+
+static int place(const struct load *l, const struct survey *s, struct placed *p, struct bkt_err *err)
+{
+    *p = (struct placed){.s = s, .src = l->src};
+    for (size_t i = 0; i < s->n_chunks; i++) {
+        const struct source_part *at = source_part_of(l->src, s->chunks[i].addr, s->chunks[i].size);
+        p->straddle |= !at;
+        p->several |= at && p->only && at != p->only;
+        p->only = at ? at : p->only;
+    }
+    if (p->straddle && l->src->parts[0].start != 0)
+        BKT_FAIL(err, BKT_EUNSUP, "a chunk lies in two files that don't follow each other");
+    return BKT_OK;
+}
+
+static int table_of(struct load *l, struct placed *p, const struct bkt_dset *ds, struct bkt_id *id, struct bkt_err *err)
+{
+    const struct survey *s = p->s;
+    struct load_rows     rows = {s->n_chunks, get_row, p};
+    uint64_t             maxgrid[BKT_MAX_RANK];
+    int                  rc = BKT_OK;
+    for (unsigned d = 0; d < s->rank; d++)
+        maxgrid[d] = ds->space.maxdims[d] == BKT_UNLIMITED ? BKT_UNLIMITED : bkt_ceil_div(ds->space.maxdims[d], s->cdims[d]);
+    p->names = calloc(l->src->n_parts + 1, sizeof *p->names);
+    if (!p->names)
+        BKT_NOMEM(err);
+    for (size_t k = 0; p->several && k < l->src->n_parts && rc == BKT_OK; k++)
+        rc = load_file_uri(l, l->src->parts[k].uri, &p->names[k], err);
+    if (rc == BKT_OK)
+        rc = load_table(l, s->rank, s->grid, maxgrid, &rows, id, err);
+    for (size_t k = 0; k < l->src->n_parts; k++)
+        free(p->names[k]);
+    free(p->names);
+    return rc;
+}
+
+static int link_chunked(struct load *l, const struct survey *s, hid_t dst, struct bkt_err *err)
+{
+    struct placed    p;
+    struct bkt_id    id;
+    struct bkt_dset *ds;
+    BKT_PASS(new_dset(l, dst, &ds, err));
+    BKT_PASS(place(l, s, &p, err));
+    bool table = s->n_chunks > LISTED_MAX || (p.several && !p.straddle) || l->o->extend;
+    if (table)
+        BKT_PASS(table_of(l, &p, ds, &id, err));
+    BKT_PASS(new_dset(l, dst, &ds, err));
+    struct bkt_layout *lay = &ds->layout;
+    lay->cls               = BKT_D_CHUNKED_REF_INDIRECT;
+    lay->rank              = s->rank;
+    lay->hdf5_chunks       = false;
+    for (unsigned d = 0; d < s->rank; d++)
+        lay->dims[d] = s->cdims[d];
+    if (p.straddle) {
+        BKT_PASS(link_joined(l, lay, err));
+    } else if (!p.several && p.only) {
+        lay->file_etag = dup_or_null(p.only->etag);
+        BKT_PASS(load_file_uri(l, p.only->uri, &lay->file_uri, err));
+    }
+    if (!table)
+        return list_chunks(lay, &p, err);
+    lay->chunk_table = id;
+    return BKT_OK;
+}
+
+int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, hid_t dst, const char *path, struct bkt_err *err)
+{
+    struct bkt_dset *ds;
+    int              rc = BKT_OK;
+    if (s->kind == SURVEY_NONE || s->kind == SURVEY_VIRTUAL)
+        return 1;
+    if (s->kind == SURVEY_COMPACT)
+        return 0;
+    BKT_PASS(new_dset(l, dst, &ds, err));
+    if (ds->type->is_var || ds->type->size != elem_size) {
+        load_tell(l, path, "copied: a domain stores this type in another form");
+        return 0;
+    }
+    uint64_t n;
+    BKT_PASS(bkt_space_count(&ds->space, &n, err));
+    if (s->kind == SURVEY_CHUNKED)
+        rc = link_chunked(l, s, dst, err);
+    else if (s->size != n * elem_size)
+        return load_tell(l, path, "copied: its storage and its elements differ in size"), 0;
+    else if (s->kind == SURVEY_EXTERNAL)
+        rc = link_pieces(l, s->segs, s->n_segs, s->size, dst, err);
+    else
+        rc = link_contiguous(l, s, dst, err);
+    if (rc < 0)
+        return rc;
+    l->n_linked++;
+    progress_add(l->progress, 0, s->n_chunks, 0);
+    return 1;
+}
+
+int load_link(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+{
+    BKT_CLEANUP(survey_fini) struct survey s    = {0};
+    BKT_CLEANUP(h5_closep) hid_t           type = H5Dget_type(src);
+    if (type < 0)
+        return h5_unreadable(err, "asking for a datatype");
+    if (!bkt_filters_agree(src, dst)) {
+        load_tell(l, path, "copied: HDF5 sets other filter parameters in the copy");
+        return 0;
+    }
+    const struct bkt_map_dset *mapped = l->map ? bkt_chunk_map_find(l->map, path) : NULL;
+    BKT_PASS(mapped ? load_map_survey(mapped, &s, err) : survey_dataset(l->src, src, &s, err));
+    if (s.kind != SURVEY_NONE && s.kind != SURVEY_VIRTUAL && s.kind != SURVEY_COMPACT &&
+        (tree_is_var(type) || H5Tdetect_class(type, H5T_REFERENCE) > 0)) {
+        load_tell(l, path, tree_is_var(type) ? "copied: variable-length values are in the file's heaps, and "
+                                               "can't be referred to"
+                                             : "copied: references to objects have another form in a domain");
+        return 0;
+    }
+    return load_link_survey(l, &s, H5Tget_size(type), dst, path, err);
+}

@@ -1,0 +1,30 @@
+/* One source into one domain: called by cmd_load.c. */
+#ifndef LOAD_ONE_H
+#define LOAD_ONE_H
+
+#include "tools/load/chunk_map_source.h"
+#include "tools/tree/tree.h"
+
+/** Load a whole source into a new domain; @p source NULL: the content of l->map.
+ *  @p l: options, settings and progress are set.  A failure leaves no domain. */
+BKT_NODISCARD int load_one(struct load *l, const char *source, const char *domain, hid_t fapl, struct bkt_err *err);
+
+/** Load many sources into one domain, along l->o->extend.  @p failed: number of those that didn't fit; each
+ *  is reported. */
+BKT_NODISCARD int load_aggregate(struct load *l, char **sources, int n, const char *domain, hid_t fapl, int *failed,
+                                 struct bkt_err *err);
+
+/* ---- steps of both ---- */
+/** Open the domain to append to, or create it from l->src.  Sets l->dst and l->file. */
+BKT_NODISCARD int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, struct bkt_err *err);
+BKT_NODISCARD int load_finish(struct load *l, bool is_new, struct bkt_err *err);
+void              load_abandon(struct load *l, bool is_new);
+struct tree_options load_tree_options(struct load *l);
+
+/** The journal beside the domain's document until a load has ended: the root's id of a new domain, whose
+ *  objects the next run deletes if this one is killed, or where an append began (agg.h).  Empty: there is
+ *  none. */
+BKT_NODISCARD int load_journal_read(struct load *l, struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int load_journal_write(struct load *l, const char *text, struct bkt_err *err);
+
+#endif

@@ -1,0 +1,56 @@
+#include "tools/load/user_block.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "vol/open/pointer_leave.h"
+#include "tools/source/hdf5_glue.h"
+#include "vol/core/vol.h"
+
+void user_block_fini(struct user_block *u) { bkt_buf_fini(&u->bytes); }
+
+static int read_file(const char *name, struct user_block *out, struct bkt_err *err)
+{
+    int    fd = open(name, O_RDONLY | O_CLOEXEC);
+    size_t at = 0;
+    if (fd < 0)
+        BKT_FAIL(err, BKT_EIO, "%s: %s", name, strerror(errno));
+    for (ssize_t n = 1; at < out->bytes.len && n > 0; at += n > 0 ? (size_t)n : 0)
+        n = pread(fd, out->bytes.ptr + at, out->bytes.len - at, (off_t)at);
+    (void)close(fd);
+    if (at < out->bytes.len)
+        BKT_FAIL(err, BKT_EIO, "%s: its user block can't be read", name);
+    bkt_buf_cut(&out->bytes, bkt_userblock_used(out->bytes.ptr, at));
+    return BKT_OK;
+}
+
+static int of_plain(hid_t file, struct user_block *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t             fcpl = H5Fget_create_plist(file);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
+    hsize_t                                  size = 0;
+    ssize_t                                  n    = H5Fget_name(file, NULL, 0);
+    if (fcpl < 0 || H5Pget_userblock(fcpl, &size) < 0 || n < 0)
+        return h5_fail(err, "asking for the user block");
+    out->size = size;
+    if (size == 0)
+        return BKT_OK;
+    if (size > BKT_USERBLOCK_MAX)
+        BKT_FAIL(err, BKT_EUNSUP, "a user block of %llu bytes; the limit is %u", (unsigned long long)size,
+                 BKT_USERBLOCK_MAX);
+    if (bkt_buf_resize(&name, (size_t)n + 1) < 0 || bkt_buf_resize(&out->bytes, (size_t)size) < 0)
+        BKT_NOMEM(err);
+    if (H5Fget_name(file, (char *)name.ptr, (size_t)n + 1) < 0)
+        return h5_fail(err, "asking for the file's name");
+    return read_file(bkt_buf_str(&name), out, err);
+}
+
+int user_block_of(hid_t file, struct user_block *out, struct bkt_err *err)
+{
+    const struct bkt_vobj *o = H5VLobject(file);
+    if (!o)
+        return h5_fail(err, "looking at a file");
+    return o->file ? bkt_file_user_block(o->file->name, o->file->dom, &out->size, &out->bytes, err) : of_plain(file, out, err);
+}

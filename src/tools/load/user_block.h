@@ -1,0 +1,20 @@
+/* The user block of a file that the tool has open through the connector: a domain's, or that of a plain HDF5
+ * file. */
+#ifndef USER_BLOCK_H
+#define USER_BLOCK_H
+
+#include <hdf5.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+struct user_block {
+    uint64_t       size;  /* 0: there is none */
+    struct bkt_buf bytes; /* the first of them, zeros follow */
+};
+void user_block_fini(struct user_block *u);
+/** @p file: an id of the connector.  @p out: zeroed; owned by the caller also after a failure.  BKT_EFORMAT:
+ *  a domain's user block is malformed; BKT_EIO: the file can't be read; ... */
+BKT_NODISCARD int user_block_of(hid_t file, struct user_block *out, struct bkt_err *err);
+
+#endif

@@ -1,0 +1,55 @@
+/* Objects, types, layouts, times and sizes as text and as JSON, alike in all verbs. */
+#ifndef BKT_SHOW_H
+#define BKT_SHOW_H
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "schema/json/acl.h"
+#include "schema/domain/domain.h"
+#include "tools/show/json_out.h"
+#include "tools/source/key_list.h"
+
+/** The text that vprintf would write; owned by the caller (free()); NULL: out of memory. */
+char *bkt_vtext(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
+
+/* Append text.  If memory is short, the text is left out, since it is only shown. */
+void bkt_say(struct bkt_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void bkt_say_str(struct bkt_buf *b, const char *text);
+void bkt_say_err(struct bkt_buf *b, const struct bkt_err *err); /* what went wrong, root cause last */
+
+/* Appended to @p b. */
+void bkt_show_type(struct bkt_buf *b, const struct bkt_type *t);   /* H5T_STD_I32LE, {a: …, b: …} */
+void bkt_show_space(struct bkt_buf *b, const struct bkt_space *s); /* {10, 20/Inf}, scalar, null */
+void bkt_show_filters(struct bkt_buf *b, const struct bkt_dset *ds); /* "shuffle, deflate 9"; "" for none */
+void bkt_show_time(struct bkt_buf *b, double seconds);             /* 2026-01-31T09:30:00Z, "-" for 0 */
+void bkt_show_bytes(struct bkt_buf *b, uint64_t n, bool human);    /* 1234567, or 1.2M */
+void bkt_show_acl(struct bkt_buf *b, unsigned allow);              /* crudep: create read update delete readACL(e) updateACL(p) */
+/** Text for a terminal: control characters and what isn't UTF-8 become \xNN. */
+void bkt_show_name(struct bkt_buf *b, const char *name);
+/** The same for a message, or for a text that may be a URL: without its secrets (url.h). */
+void bkt_show_url(struct bkt_buf *b, const char *text);
+
+const char *bkt_show_kind(enum bkt_kind k);                 /* group, dataset, datatype */
+const char *bkt_show_layout(enum bkt_layout_class c);       /* as the schema spells it: H5D_CHUNKED, … */
+const char *bkt_show_link(enum bkt_link_class c);           /* hard, soft, external, other */
+
+/** The places of a dataset's data, counted: "12 chunk objects, 3.4M" or "12 chunks, 3.4M in s3://…". */
+void bkt_show_where(struct bkt_buf *b, const struct bkt_extent_use *u, bool human);
+
+/* Members of an object of JSON. */
+void bkt_jout_space(struct bkt_jout *j, const char *key, const struct bkt_space *s);
+void bkt_jout_layout(struct bkt_jout *j, const struct bkt_dset *ds);    /* layout, chunk, filters, … */
+void bkt_jout_where(struct bkt_jout *j, const struct bkt_extent_use *u); /* "storage": {…} */
+void bkt_jout_attrs(struct bkt_jout *j, const struct bkt_object *o);     /* "attributes": [{name, type, shape, value}] */
+void bkt_jout_acls(struct bkt_jout *j, const struct bkt_domain_doc *doc);
+void bkt_jout_time(struct bkt_jout *j, const char *key, double seconds); /* seconds; null for 0 */
+
+/* ---- values (value_text.c) ---- */
+/** An attribute's value as text, at most @p most bytes and then "…". */
+void bkt_show_value(struct bkt_buf *b, const struct bkt_attr *a, size_t most);
+/** An attribute in a line: name: type space = value. */
+void bkt_show_attr(struct bkt_buf *b, const struct bkt_attr *a, size_t most);
+void bkt_jout_value(struct bkt_jout *j, const char *key, const struct bkt_attr *a);
+
+#endif

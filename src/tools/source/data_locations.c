@@ -1,0 +1,204 @@
+#include "tools/source/data_locations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "vol/plain/plain_chunks.h"
+#include "tools/source/hdf5_glue.h"
+#include "base/num.h"
+#include "vol/vfd/store_driver.h"
+
+void survey_fini(struct survey *s)
+{
+    for (size_t i = 0; i < s->n_names; i++)
+        free(s->names[i]);
+    free(s->names);
+    free(s->segs);
+    free(s->chunks);
+    memset(s, 0, sizeof *s);
+}
+
+/* ---- chunks ---- */
+
+struct collect {
+    struct survey *s;
+    size_t         cap;
+    bool           in_order;
+};
+
+static int one_chunk(void *arg, const struct bkt_file_chunk *at)
+{
+    struct collect *c = arg;
+    struct survey  *s = c->s;
+    if (s->n_chunks == c->cap) {
+        size_t               cap = c->cap ? c->cap + c->cap / 2 : 64;
+        struct survey_chunk *v   = reallocarray(s->chunks, cap, sizeof *v);
+        if (!v)
+            return BKT_ENOMEM;
+        s->chunks = v, c->cap = cap;
+    }
+    c->in_order &= s->n_chunks == 0 || at->index > s->chunks[s->n_chunks - 1].index;
+    s->chunks[s->n_chunks++] = (struct survey_chunk){at->index, at->addr, at->size, at->mask};
+    s->has_masks |= at->mask != 0;
+    return BKT_OK;
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const struct survey_chunk *x = a, *y = b;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static int survey_chunks(hid_t dset, hid_t dcpl, struct survey *s, struct bkt_err *err)
+{
+    hsize_t        cdims[BKT_MAX_RANK];
+    struct collect c = {.s = s, .in_order = true};
+    if (H5Pget_chunk(dcpl, BKT_MAX_RANK, cdims) != (int)s->rank)
+        return h5_fail(err, "asking for the chunk shape");
+    for (unsigned d = 0; d < s->rank; d++) {
+        s->cdims[d] = cdims[d];
+        s->grid[d]  = bkt_ceil_div(s->dims[d], cdims[d]);
+    }
+    BKT_PASS(bkt_file_chunks(dset, one_chunk, &c, err));
+    if (!c.in_order)
+        qsort(s->chunks, s->n_chunks, sizeof *s->chunks, by_index);
+    s->kind = s->n_chunks ? SURVEY_CHUNKED : SURVEY_NONE;
+    return BKT_OK;
+}
+
+/* ---- external files ---- */
+
+static int add_seg(struct survey *s, const char *uri, const char *etag, uint64_t off, uint64_t size, struct bkt_err *err)
+{
+    struct source_seg *v = reallocarray(s->segs, s->n_segs + 1, sizeof *v);
+    if (!v)
+        BKT_NOMEM(err);
+    s->segs          = v;
+    v[s->n_segs++] = (struct source_seg){uri, etag, off, size};
+    return BKT_OK;
+}
+
+/* The rules of H5Pset_efile_prefix() and HDF5_EXTFILE_PREFIX: the prefix goes before names that are not absolute,
+ * "${ORIGIN}" in front of it is the HDF5 file's own folder. */
+static int external_name(const struct source *src, const char *name, char **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full   = {0};
+    const char                              *prefix = getenv("HDF5_EXTFILE_PREFIX");
+    const char                              *origin = "${ORIGIN}";
+    int                                      rc     = BKT_OK;
+    if (prefix && (!*prefix || strcmp(prefix, ".") == 0))
+        prefix = NULL;
+    const char *folder_end = strrchr(src->name, '/');
+    bool        remote     = vfd_takes(src->name); /* there is no current folder in a bucket: beside the file */
+    if (*name != '/' && !vfd_takes(name) && (prefix || remote)) {
+        if (!prefix || strncmp(prefix, origin, strlen(origin)) == 0) {
+            if (folder_end)
+                rc = bkt_buf_addf(&full, "%.*s", (int)(folder_end - src->name), src->name);
+            else
+                rc = bkt_buf_add_str(&full, ".");
+            prefix = prefix ? prefix + strlen(origin) : "";
+        }
+        if (rc == BKT_OK)
+            rc = bkt_buf_addf(&full, "%s/", prefix);
+    }
+    if (rc < 0 || bkt_buf_add_str(&full, name) < 0 || !(*out = source_uri(bkt_buf_str(&full))))
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* One segment, up to where the file ends; HDF5 reads zeros behind that. */
+static int external_segment(const struct source *src, const char *name, uint64_t off, uint64_t want, struct survey *s, struct bkt_err *err)
+{
+    uint64_t size = 0;
+    char    *etag = calloc(1, BKT_ETAG_MAX);
+    char   **v    = reallocarray(s->names, s->n_names + 2, sizeof *v);
+    if (v)
+        s->names = v;
+    if (!v || !etag) {
+        free(etag);
+        BKT_NOMEM(err);
+    }
+    s->names[s->n_names++] = etag;
+    BKT_PASS(external_name(src, name, &s->names[s->n_names], err));
+    const char *uri = s->names[s->n_names++];
+    int rc = vfd_stat(uri, src->set, &size, etag, BKT_ETAG_MAX, err);
+    if (rc == BKT_ENOENT) { /* a reader of the data will get the error */
+        bkt_err_clear(err);
+        s->missing = uri;
+        return add_seg(s, uri, NULL, off, want, err);
+    }
+    if (rc < 0)
+        BKT_FAIL(err, rc, "external file %s", name);
+    uint64_t there = size > off ? bkt_min_u64(size - off, want) : 0;
+    if (there)
+        BKT_PASS(add_seg(s, uri, etag, off, there, err));
+    return there < want ? add_seg(s, NULL, NULL, 0, want - there, err) : BKT_OK;
+}
+
+static int survey_external(const struct source *src, hid_t dset, hid_t dcpl, struct survey *s, struct bkt_err *err)
+{
+    int                          n    = H5Pget_external_count(dcpl);
+    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(dset);
+    uint64_t                     left = H5Tget_size(type);
+    for (unsigned d = 0; d < s->rank; d++)
+        if (!bkt_mul_u64(left, s->dims[d], &left))
+            BKT_FAIL(err, BKT_EFORMAT, "the dataset's size does not fit 64 bits");
+    s->size = left;
+    for (int i = 0; i < n && left; i++) {
+        char    name[4096];
+        off_t   off  = 0;
+        hsize_t size = 0;
+        if (H5Pget_external(dcpl, (unsigned)i, sizeof name, name, &off, &size) < 0)
+            return h5_fail(err, "asking for an external file");
+        name[sizeof name - 1] = 0;
+        uint64_t m = size == H5F_UNLIMITED ? left : bkt_min_u64(size, left);
+        BKT_PASS(external_segment(src, name, (uint64_t)off, m, s, err));
+        left -= m;
+    }
+    if (left)
+        BKT_PASS(add_seg(s, NULL, NULL, 0, left, err));
+    s->kind = s->n_segs ? SURVEY_EXTERNAL : SURVEY_NONE;
+    return BKT_OK;
+}
+
+static int survey_contiguous(hid_t dset, struct survey *s)
+{
+    haddr_t addr = H5Dget_offset(dset);
+    (void)H5Eclear2(H5E_DEFAULT);
+    s->size = H5Dget_storage_size(dset);
+    s->addr = addr;
+    s->kind = addr == HADDR_UNDEF || s->size == 0 ? SURVEY_NONE : SURVEY_CONTIGUOUS;
+    return BKT_OK;
+}
+
+int survey_dataset(const struct source *src, hid_t dset, struct survey *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(dset);
+    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
+    hsize_t                      dims[BKT_MAX_RANK];
+    memset(out, 0, sizeof *out);
+    int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);
+    if (dcpl < 0 || rank < 0)
+        return h5_unreadable(err, "looking at a dataset");
+    out->rank = (unsigned)rank;
+    for (int d = 0; d < rank; d++)
+        out->dims[d] = dims[d];
+    H5D_layout_t layout = H5Pget_layout(dcpl);
+    if (layout == H5D_VIRTUAL)
+        out->kind = SURVEY_VIRTUAL;
+    else if (layout == H5D_COMPACT)
+        out->kind = SURVEY_COMPACT;
+    if (layout == H5D_VIRTUAL || layout == H5D_COMPACT || H5Sget_simple_extent_type(space) == H5S_NULL)
+        return BKT_OK;
+    int rc;
+    if (layout == H5D_CHUNKED)
+        rc = survey_chunks(dset, dcpl, out, err);
+    else if (H5Pget_external_count(dcpl) > 0)
+        rc = survey_external(src, dset, dcpl, out, err);
+    else
+        rc = survey_contiguous(dset, out);
+    if (rc < 0)
+        survey_fini(out);
+    return rc < 0 && rc != BKT_ENOMEM && rc != BKT_ECANCEL ? BKT_EFORMAT : rc;
+}

@@ -1,0 +1,42 @@
+/* The places of a dataset's data in its file, as plain structs that need no HDF5. */
+#ifndef SURVEY_H
+#define SURVEY_H
+
+#include "schema/model/model.h"
+#include "tools/source/hdf5_source.h"
+
+enum survey_kind {
+    SURVEY_NONE,       /* null space, or nothing is allocated */
+    SURVEY_COMPACT,    /* in the object header: no address */
+    SURVEY_CONTIGUOUS,
+    SURVEY_CHUNKED,
+    SURVEY_EXTERNAL,   /* in files of its own */
+    SURVEY_VIRTUAL
+};
+struct survey_chunk {
+    uint64_t index; /* row-major in the chunk grid */
+    uint64_t addr, size;
+    uint32_t mask;
+};
+struct survey {
+    enum survey_kind     kind;
+    unsigned             rank;
+    uint64_t             dims[BKT_MAX_RANK];                      /* extent */
+    uint64_t             cdims[BKT_MAX_RANK], grid[BKT_MAX_RANK]; /* CHUNKED: chunk shape, chunks per dimension */
+    uint64_t             addr, size; /* CONTIGUOUS */
+    struct survey_chunk *chunks;     /* CHUNKED, by index */
+    size_t               n_chunks;
+    bool                 has_masks;
+    struct source_seg   *segs;       /* EXTERNAL: the pieces of the data, in order, clipped to what is
+                                        stored */
+    size_t               n_segs;
+    char               **names;      /* memory of the segs' uri and etag */
+    size_t               n_names;
+    const char          *missing;    /* EXTERNAL: a missing file of it; NULL: none is missing */
+};
+
+/** Look at one open dataset of a source; survey_fini().  BKT_EFORMAT: it can't be read, whatever the reason. */
+BKT_NODISCARD int survey_dataset(const struct source *src, hid_t dset, struct survey *out, struct bkt_err *err);
+void              survey_fini(struct survey *s);
+
+#endif

@@ -1,0 +1,108 @@
+#include "tools/source/hdf5_glue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "vol/core/vol.h"
+
+void h5_closep(hid_t *id)
+{
+    if (*id > 0 && H5Iis_valid(*id) > 0)
+        (void)H5Idec_ref(*id);
+    *id = H5I_INVALID_HID;
+}
+
+struct innermost {
+    char text[BKT_ERR_MSG];
+};
+
+static herr_t keep_innermost(unsigned n, const H5E_error2_t *e, void *arg)
+{
+    struct innermost *in = arg;
+    if (n == 0)
+        (void)snprintf(in->text, sizeof in->text, "%s", e->desc ? e->desc : "");
+    return 0;
+}
+
+/* Cuts the number at the end, which the connector adds for programs; people have read the reason. */
+static void drop_errno(char *text)
+{
+    char *last = strrchr(text, ',');
+    if (last && strncmp(last, ", errno = ", 10) == 0 && last[10 + strspn(last + 10, "0123456789")] == 0)
+        *last = 0;
+}
+
+/* Shortens a driver's message: "unable to open file: name = 'x', errno = 2, error message = 'No such file or
+ * directory', …".  Keeps the attempted action and the system's reason; the name is printed beside it. */
+static void keep_reason(char *text)
+{
+    static const char said[] = "error message = '";
+    char *reason = strstr(text, said), *colon = strstr(text, ": "), *end = reason ? strchr(reason + strlen(said), '\'') : NULL;
+    if (!end || !colon || colon > reason)
+        return;
+    reason += strlen(said);
+    memmove(colon + 2, reason, (size_t)(end - reason));
+    colon[2 + (end - reason)] = 0;
+}
+
+/* Adds explanations that HDF5 leaves out. */
+static void explain(char *text, size_t n)
+{
+    static const struct {
+        const char *part, *said;
+    } more[] = {
+        {"file signature not found", "file signature not found: not an HDF5 file"},
+        {"unable to lock file, errno = 11", "unable to lock file: another program has it open for writing; wait until it is closed, or "
+                                            "set HDF5_USE_FILE_LOCKING=FALSE to read it as it is"},
+        {"file is already open for write", "it is marked as open for writing; wait until its writer closes it; if the writer "
+                                           "has died, run h5clear -s on it"},
+    };
+    for (size_t i = 0; i < BKT_COUNT(more); i++)
+        if (strstr(text, more[i].part))
+            (void)snprintf(text, n, "%s", more[i].said);
+}
+
+int h5_fail(struct bkt_err *err, const char *what)
+{
+    struct innermost in = {{0}};
+    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &in);
+    (void)H5Eclear2(H5E_DEFAULT);
+    explain(in.text, sizeof in.text);
+    keep_reason(in.text);
+    drop_errno(in.text);
+    if (*in.text)
+        (void)BKT_ERR(err, BKT_EHDF5, "%s", in.text);
+    BKT_FAIL(err, BKT_EHDF5, "%s", what);
+}
+
+int h5_unreadable(struct bkt_err *err, const char *what)
+{
+    int rc = h5_fail(err, what);
+    return rc == BKT_EHDF5 ? BKT_EFORMAT : rc;
+}
+
+int h5_open_native(const char *name, hid_t fapl, hid_t *out, struct bkt_err *err)
+{
+    *out = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    if (*out < 0)
+        return h5_fail(err, name);
+    return BKT_OK;
+}
+
+int h5_start(const char *info, hid_t *fapl, struct bkt_err *err)
+{
+    static hid_t connector = H5I_INVALID_HID;
+    void        *parsed    = NULL;
+    (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    if (connector < 0 || H5Iis_valid(connector) <= 0)
+        connector = H5VLregister_connector(&bkt_vol_class, H5P_DEFAULT);
+    if (connector < 0)
+        return h5_fail(err, "HDF5 refuses the bucket connector");
+    if (info && *info && H5VLconnector_str_to_info(info, connector, &parsed) < 0)
+        return h5_fail(err, info);
+    *fapl     = H5Pcreate(H5P_FILE_ACCESS);
+    herr_t rc = *fapl < 0 ? -1 : H5Pset_vol(*fapl, connector, parsed);
+    if (parsed)
+        (void)H5VLfree_connector_info(connector, parsed);
+    return rc < 0 ? h5_fail(err, "making an access list for the bucket connector") : BKT_OK;
+}

@@ -1,0 +1,27 @@
+/* Small helpers around HDF5's ids and errors that the commands share. */
+#ifndef H5_H
+#define H5_H
+
+#include <hdf5.h>
+
+#include "base/err.h"
+
+/** For BKT_CLEANUP on an id of any kind; negative ones are left alone.  The id becomes invalid. */
+void h5_closep(hid_t *id);
+
+/** After a failed HDF5 call: put its innermost message into @p err.  Gives BKT_EHDF5.  @p what: the action
+ *  that failed. */
+int h5_fail(struct bkt_err *err, const char *what);
+
+/** The same for stored data that can't be read: gives BKT_EFORMAT. */
+int h5_unreadable(struct bkt_err *err, const char *what);
+
+/** H5Fopen() for reading with a given access list, quiet.  BKT_ENOENT, BKT_EHDF5. */
+BKT_NODISCARD int h5_open_native(const char *name, hid_t fapl, hid_t *out, struct bkt_err *err);
+
+/** Make HDF5 print nothing by itself and find our connector in this program, whatever the environment says.
+ *  Gives a file access list that leads to it (H5Pclose).  @p info: the connector's info string, NULL or ""
+ *  for none. */
+BKT_NODISCARD int h5_start(const char *info, hid_t *fapl, struct bkt_err *err);
+
+#endif

@@ -1,0 +1,97 @@
+/* Shared by the parts of h5bucket verify. */
+#ifndef BKT_VERIFY_H
+#define BKT_VERIFY_H
+
+#include "tools/show/json_out.h"
+#include "base/map.h"
+#include "tools/bucket/names.h"
+#include "tools/cli/tool.h"
+#include "tools/bucket/walk.h"
+
+struct bkt_dsetio;
+
+/** A file that references point into; the store is asked once. */
+struct bkt_verify_file {
+    int      rc;
+    uint64_t size;
+    char     etag[BKT_ETAG_MAX], stamp[BKT_ETAG_MAX];
+};
+
+struct bkt_verify {
+    struct bkt_tool   *t;
+    struct bkt_domain *d;
+    struct bkt_jout    j;
+    bool               deep, repair;
+    double             min_age; /* seconds */
+    uint64_t           n_objects, n_chunks, n_refs, n_checked, n_unchecked, n_problems, n_orphans, n_fresh, n_removed;
+    uint64_t           n_changed; /* number of reports of a changed file */
+    uint64_t           n_stale;   /* chunks of the dataset under way that can't be decoded because a file has changed, */
+    struct bkt_err     stale;     /* and why the first can't */
+    struct bkt_map    *files;   /* URI -> struct bkt_verify_file */
+    struct bkt_map    *listed;  /* id -> struct listed (verify_orphans.c); NULL: can't be listed */
+    struct bkt_map    *reached; /* id -> struct reached */
+    struct bkt_strays *strays;  /* verify_orphans.c */
+    const char        *snapshot; /* none, current, outdated, missing, malformed; made or removed by repair */
+    struct bkt_err    *err;
+};
+
+/** Report a problem.  @p kind: a word for programs: missing, malformed, reference, changed, chunk, … */
+void bkt_verify_problem(struct bkt_verify *v, const char *kind, const char *path, const char *id, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+/** Report a raw file that differs from what the dataset expects.  It doesn't count as a problem, since HDF5
+ *  makes the file when something is written. */
+void bkt_verify_raw(struct bkt_verify *v, const char *path, const char *id, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/** Report something that could not be checked; by itself it isn't a problem. */
+void bkt_verify_note(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why);
+/** Report data of an object that could not be checked; with --deep, which promises to check all data, that is
+ *  a problem. */
+void bkt_verify_unchecked(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why);
+
+/** Check a dataset's references: each lies inside its file, and the file is unchanged (verify_refs.c). */
+void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_object *o);
+/** Decode every chunk.  If its values are references, the objects they name are needed too. */
+void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r);
+/** Report chunks that bkt_verify_chunks() found stale, unless bkt_verify_refs() has reported a changed file
+ *  since (@p changed: the number before it). */
+void bkt_verify_stale(struct bkt_verify *v, const struct bkt_reached *r, uint64_t changed);
+/** Note all objects of the domain that stored values name as needed. */
+int bkt_verify_named(const struct bkt_verify *v, const struct bkt_reached *r, const void *p, size_t n);
+
+/** List all keys of the domain before anything is followed, so that an object written later doesn't count as
+ *  an orphan. */
+int bkt_verify_list(struct bkt_verify *v);
+/** Note a needed object. */
+int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o);
+/** Report chunk objects of impossible size, as far as that can be found without reading them.  Note chunk
+ *  objects outside of their dataset's extent for bkt_verify_orphans(). */
+int  bkt_verify_sizes(struct bkt_verify *v);
+void bkt_verify_strays_free(struct bkt_strays *s);
+/** Report listed objects that aren't needed; remove them if that is requested and they are old enough. */
+int bkt_verify_orphans(struct bkt_verify *v);
+
+/** List uploads in parts of keys that begin with @p prefix (verify_uploads.c).  If they can't be listed, that
+ * is reported, and isn't a failure.
+ * @param out  bkt_verify_uploads_free(), whatever is returned */
+struct bkt_verify_uploads;
+int  bkt_verify_uploads_list(struct bkt_verify *v, struct bkt_store *st, const char *prefix, struct bkt_verify_uploads **out);
+void bkt_verify_uploads_free(struct bkt_verify_uploads *u);
+/** Report uploads, and abort them if that is requested and they are old enough.  With @p used: only those
+ *  whose tree isn't in it. */
+int  bkt_verify_uploads(struct bkt_verify *v, struct bkt_store *st, const struct bkt_verify_uploads *u, const struct bkt_map *used);
+
+/** Check that the domain's snapshot exists and matches the stored objects; with --deep, byte by byte
+ *  (verify_snapshot.c). */
+int bkt_verify_snapshot(struct bkt_verify *v);
+int bkt_verify_snapshot_repair(struct bkt_verify *v);
+
+/** Check for object trees of the bucket that no domain has (verify_bucket.c). */
+int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_place *p);
+/** Whether an object stored at @p mtime, by the store's own clock, may be a working writer's. */
+bool bkt_verify_is_fresh(const struct bkt_verify *v, struct bkt_store *st, double mtime);
+/** Count a reported orphan and what became of it.  In JSON this ends the object that reports it.
+ * @param modified  when the youngest part of it was stored */
+void bkt_verify_end_orphan(struct bkt_verify *v, double modified, bool fresh, bool removed);
+/** Delete a tree or an object's folder, unless something in it is younger than min_age: then *fresh. */
+int bkt_verify_delete(struct bkt_verify *v, struct bkt_store *st, const char *prefix, bool *fresh);
+
+#endif

@@ -1,0 +1,441 @@
+/* h5bucket verify: references into files, and chunks decoded. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "chunk/dataset/dataset.h"
+#include "vol/dataset/raw_files.h"
+#include "base/num.h"
+#include "vol/core/filter_lookup.h"
+#include "schema/json/replace_ids.h"
+#include "tools/show/show.h"
+#include "tools/verify/verify.h"
+
+static const char *text_of(struct bkt_buf *b, const struct bkt_err *why)
+{
+    bkt_say_err(b, why);
+    return bkt_buf_str(b);
+}
+
+/* ---- files ---- */
+
+static struct bkt_verify_file *file_of(struct bkt_verify *v, const char *uri, struct bkt_store *st, const char *key)
+{
+    struct bkt_verify_file *f = bkt_map_get(v->files, uri, strlen(uri));
+    if (f)
+        return f;
+    f = calloc(1, sizeof *f);
+    if (!f || bkt_map_put(v->files, uri, strlen(uri), f, NULL) < 0) {
+        free(f);
+        return NULL;
+    }
+    struct bkt_req req = {.op = BKT_HEAD, .key = key};
+    f->rc              = bkt_store_run(st, &req, 1, NULL);
+    f->size            = req.size;
+    memcpy(f->etag, req.etag, sizeof f->etag);
+    bkt_stamp(req.size, req.mtime, f->stamp);
+    bkt_req_fini(&req);
+    return f;
+}
+
+/* Checks a file that @p n references lead into: it must reach to @p end and be the version @p etag (NULL:
+ * any). */
+static void check_file(struct bkt_verify *v, const char *path, const struct bkt_object *o, const char *uri, struct bkt_store *st,
+                       const char *key, uint64_t n, uint64_t end, const char *etag)
+{
+    const struct bkt_verify_file *f = file_of(v, uri, st, key);
+    if (!f || f->rc < 0)
+        bkt_verify_problem(v, "reference", path, o->id.text, "%s: %s", uri, bkt_err_text(f ? f->rc : BKT_ENOMEM));
+    else if (f->size != UINT64_MAX && end > f->size)
+        bkt_verify_problem(v, "reference", path, o->id.text, "references reach to byte %llu of %s, which has %llu",
+                           (unsigned long long)end, uri, (unsigned long long)f->size);
+    const char *now = !f || f->rc < 0 ? "" : etag && bkt_is_stamp(etag) ? f->stamp : f->etag;
+    if (!etag || !*etag || !*now || strcmp(etag, now) == 0)
+        return;
+    v->n_changed++;
+    bkt_verify_problem(v, "changed", path, o->id.text, "%s changed since it was linked (it was %s, now %s) "
+                       "and has %llu reference%s into it; link it again", uri, etag, now, (unsigned long long)n, n == 1 ? "" : "s");
+}
+
+#define MOST_TOLD 100 /* problems of one dataset; more are counted */
+
+struct reach {
+    uint64_t end, n; /* the byte behind the last one referred to; number of references */
+};
+struct walk {
+    struct bkt_verify       *v;
+    const char              *path;
+    const struct bkt_object *o;
+    struct bkt_dsetio       *io;
+    struct bkt_map          *ends; /* URI -> struct reach */
+    uint64_t                 bad;
+};
+
+static void on_bad_place(const uint64_t *coord, const struct bkt_err *why, void *arg)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    struct walk *w = arg;
+    (void)coord;
+    if (w->bad++ < MOST_TOLD)
+        bkt_verify_problem(w->v, "reference", w->path, w->o->id.text, "%s", text_of(&b, why));
+}
+
+static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct walk *w       = arg;
+    const char  *uri     = info->uri ? info->uri : "";
+    uint64_t     end = UINT64_MAX;
+    struct reach *reaches = bkt_map_get(w->ends, uri, strlen(uri));
+    (void)coord;
+    w->v->n_refs++;
+    if (!reaches) {
+        reaches = calloc(1, sizeof *reaches);
+        if (!reaches || bkt_map_put(w->ends, uri, strlen(uri), reaches, NULL) < 0) {
+            free(reaches);
+            return BKT_ENOMEM;
+        }
+    }
+    (void)bkt_add_u64(info->offset, info->size, &end);
+    reaches->end = bkt_max_u64(reaches->end, end);
+    reaches->n++;
+    return BKT_OK;
+}
+
+static bool same_file(const struct bkt_segment *a, const struct bkt_segment *b)
+{
+    return a->file_uri && b->file_uri && strcmp(a->file_uri, b->file_uri) == 0 &&
+           strcmp(a->etag ? a->etag : "", b->etag ? b->etag : "") == 0;
+}
+
+/* Computes the reach of segment i and of all others in the same version of the same file.  False: an earlier
+ * segment has done that. */
+static bool reach_of(const struct bkt_layout *l, size_t i, uint64_t *n, uint64_t *last)
+{
+    *n = *last = 0;
+    for (size_t k = 0; k < l->n_segments; k++) {
+        uint64_t end = UINT64_MAX;
+        if (!same_file(&l->segments[i], &l->segments[k]))
+            continue;
+        if (k < i)
+            return false;
+        (void)bkt_add_u64(l->segments[k].offset, l->segments[k].size, &end);
+        *last = l->segments[k].size ? bkt_max_u64(*last, end) : *last;
+        ++*n;
+    }
+    return true;
+}
+
+static void check_segments(struct bkt_verify *v, const char *path, const struct bkt_object *o)
+{
+    const struct bkt_layout *l = &o->dset.layout;
+    for (size_t i = 0; i < l->n_segments; i++) {
+        struct bkt_store            *st;
+        BKT_CLEANUP(bkt_freep) char *key = NULL;
+        struct bkt_err               err = {.n = 0};
+        uint64_t                     end = UINT64_MAX;
+        uint64_t                     n   = 0;
+        if (!l->segments[i].file_uri)
+            continue;
+        v->n_refs++;
+        if (!reach_of(l, i, &n, &end))
+            continue; /* reported with an earlier one */
+        if (bkt_domain_resolve_uri(v->d, l->segments[i].file_uri, &st, &key, &err) < 0)
+            bkt_verify_unchecked(v, path, o->id.text, &err);
+        else
+            check_file(v, path, o, l->segments[i].file_uri, st, key, n, end, l->segments[i].etag);
+    }
+}
+
+/* Reports a failure to reach the files.  A forbidden reference isn't a fault of the domain. */
+static void failed(struct bkt_verify *v, const char *path, const struct bkt_object *o, int rc, const struct bkt_err *why)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    if (rc == BKT_EACCES || rc == BKT_EUNSUP)
+        bkt_verify_unchecked(v, path, o->id.text, why);
+    else
+        bkt_verify_problem(v, rc == BKT_EPRECOND ? "changed" : "reference", path, o->id.text, "%s", text_of(&b, why));
+    v->n_changed += rc == BKT_EPRECOND;
+}
+
+/* Checks every file with chunks, even if others fail. */
+static void check_ends(const struct walk *w)
+{
+    size_t      pos = 0, n;
+    const void *uri;
+    void       *reaches;
+    while (bkt_map_next(w->ends, &pos, &uri, &n, &reaches)) {
+        struct bkt_chunk_file       *f;
+        struct bkt_store            *st   = NULL;
+        struct bkt_err               err  = {.n = 0};
+        BKT_CLEANUP(bkt_freep) char *text = strndup(uri, n), *key = NULL;
+        int rc = text ? bkt_locate_file(w->io, text, n, w->o->dset.layout.file_etag, &f, &err) : BKT_ENOMEM;
+        if (rc == BKT_OK) /* by the table's row, or the layout */
+            rc = bkt_domain_resolve_uri(w->v->d, text, &st, &key, &err);
+        if (rc < 0)
+            failed(w->v, w->path, w->o, rc, &err);
+        else
+            check_file(w->v, w->path, w->o, text, st, key, ((struct reach *)reaches)->n, ((struct reach *)reaches)->end, f->etag);
+    }
+}
+
+/* Checks that the table has a row for each chunk.  Without a row, a chunk silently reads as the fill value. */
+static void check_table(const struct walk *w)
+{
+    const struct bkt_object *t  = NULL;
+    const struct bkt_dset   *ds = &w->o->dset;
+    if (w->io->where != BKT_AT_TABLE || bkt_domain_get(w->v->d, &ds->layout.chunk_table, &t, NULL) < 0)
+        return;
+    for (unsigned i = 0; t->kind == BKT_DATASET && i < w->io->rank && i < t->dset.space.rank; i++) {
+        uint64_t want = bkt_ceil_div(ds->space.dims[i], w->io->cdims[i]);
+        if (t->dset.space.dims[i] < want) {
+            bkt_verify_problem(w->v, "reference", w->path, w->o->id.text,
+                               "chunk table %s has %llu rows in dimension %u, but the dataset has %llu "
+                               "chunks; the missing ones read as fill values",
+                               t->id.text, (unsigned long long)t->dset.space.dims[i], i, (unsigned long long)want);
+            break;
+        }
+    }
+    bkt_object_release(t);
+}
+
+/* ---- raw files ---- */
+
+static int on_raw(const struct bkt_external_file *r, void *arg)
+{
+    struct walk                  *w   = arg;
+    struct bkt_verify            *v   = w->v;
+    struct bkt_store             *st  = NULL;
+    struct bkt_verify_file        now = {.rc = BKT_OK}, *f = &now;
+    struct bkt_err                err = {.n = 0};
+    struct stat                   sb;
+    BKT_CLEANUP(bkt_freep) char  *key = NULL;
+    if (!r->size)
+        return BKT_OK;
+    v->n_refs++;
+    if (r->local) {
+        now.rc   = stat(r->name, &sb) == 0 ? BKT_OK : BKT_ENOENT;
+        now.size = now.rc == BKT_OK ? (uint64_t)sb.st_size : 0;
+    } else if (bkt_domain_resolve_uri(v->d, r->name, &st, &key, &err) < 0) {
+        bkt_verify_unchecked(v, w->path, w->o->id.text, &err);
+        return BKT_OK;
+    } else if (!(f = file_of(v, r->name, st, key))) {
+        return BKT_ENOMEM;
+    }
+    if (f->rc < 0)
+        bkt_verify_raw(v, w->path, w->o->id.text, "raw file %s: %s", r->name, bkt_err_text(f->rc));
+    else if (f->size != UINT64_MAX && r->offset + r->size > f->size)
+        bkt_verify_raw(v, w->path, w->o->id.text,
+                       "raw file %s has %llu bytes, but the dataset needs %llu from byte %llu on; missing "
+                       "bytes read as zeros", r->name,
+                       (unsigned long long)f->size, (unsigned long long)r->size, (unsigned long long)r->offset);
+    return BKT_OK;
+}
+
+static void check_raw(struct bkt_verify *v, const char *path, const struct bkt_object *o)
+{
+    struct walk    w   = {.v = v, .path = path, .o = o};
+    struct bkt_err err = {.n = 0};
+    int            rc  = bkt_external_each(v->d, o, on_raw, &w, &err);
+    if (rc < 0)
+        failed(v, path, o, rc, &err);
+}
+
+void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_object *o)
+{
+    const enum bkt_layout_class cls = o->dset.layout.cls;
+    struct bkt_err              err = {.n = 0};
+    struct walk                 w   = {.v = v, .path = path, .o = o, .ends = bkt_map_new()};
+    if (o->dset.layout.external)
+        check_raw(v, path, o);
+    if (cls != BKT_D_CONTIGUOUS_REF && cls != BKT_D_CHUNKED_REF && cls != BKT_D_CHUNKED_REF_INDIRECT) {
+        bkt_map_free(w.ends, NULL);
+        return;
+    }
+    int rc = w.ends ? bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &w.io, &err) : BKT_ENOMEM;
+    if (rc == BKT_OK) {
+        w.io->places_only = true;
+        w.io->bad_place   = on_bad_place;
+        w.io->bad_arg     = &w;
+        rc                = bkt_chunk_iter(w.io, on_chunk, &w, &err);
+    }
+    if (w.bad > MOST_TOLD)
+        bkt_verify_problem(v, "reference", path, o->id.text, "and %llu more chunks", (unsigned long long)(w.bad - MOST_TOLD));
+    if (rc < 0)
+        failed(v, path, o, rc, &err);
+    else
+        check_table(&w);
+    if (rc == BKT_OK && o->dset.layout.n_segments)
+        check_segments(v, path, o);
+    else if (rc == BKT_OK)
+        check_ends(&w);
+    bkt_dsetio_close(w.io);
+    bkt_map_free(w.ends, free);
+}
+
+/* ---- chunks ---- */
+
+/* Chunks read at once, within setting in_flight; as many as the default of setting connections.  More take
+ * more memory. */
+#define MOST 256
+
+struct deep {
+    struct bkt_verify *v;
+    const struct bkt_reached *reached;
+    bool               named; /* values name objects */
+    const char        *path;
+    const struct bkt_object *o;
+    struct bkt_dsetio *io;
+    struct bkt_sel     sel[MOST];
+    size_t             n;
+    uint64_t           bytes;
+    unsigned           bad; /* problems reported of this dataset */
+    uint64_t           unchecked; /* of others, before it */
+};
+
+/* The part of the extent that a chunk covers. */
+static void select_chunk(const struct deep *d, const uint64_t *coord, struct bkt_sel *s)
+{
+    const struct bkt_space *sp = &d->o->dset.space;
+    *s                         = (struct bkt_sel){.kind = BKT_SEL_HYPER, .rank = sp->rank, .n_elems = 1};
+    if (sp->cls != BKT_S_SIMPLE || sp->rank == 0)
+        s->kind = BKT_SEL_ALL;
+    for (unsigned i = 0; i < s->rank; i++) {
+        uint64_t len = d->io->cdims[i];
+        s->dims[i]   = sp->dims[i];
+        s->start[i]  = coord[i] * len;
+        s->count[i]  = bkt_min_u64(len, sp->dims[i] - s->start[i]);
+        s->stride[i] = s->block[i] = 1;
+        s->n_elems *= s->count[i];
+    }
+}
+
+int bkt_verify_named(const struct bkt_verify *v, const struct bkt_reached *r, const void *p, size_t n)
+{
+    const struct bkt_id *root = bkt_domain_root(v->d);
+    for (const char *s = p; n >= BKT_ID_LEN; s++, n--) {
+        char          text[BKT_ID_LEN + 1] = {0};
+        struct bkt_id id, of;
+        if (s[1] != '-' || (*s != 'g' && *s != 'd' && *s != 't'))
+            continue;
+        memcpy(text, s, BKT_ID_LEN);
+        /* another domain's objects are not asked for */
+        if (bkt_id_set(&id, text) && bkt_id_root(&id, &of) && strcmp(of.text, root->text) == 0 &&
+            bkt_map_get(v->listed, id.text, BKT_ID_LEN))
+            BKT_PASS(bkt_reach_also(r, &id));
+    }
+    return BKT_OK;
+}
+
+static int note_named(const struct deep *d, const struct bkt_read *r)
+{
+    if (!r->slices)
+        return bkt_verify_named(d->v, d->reached, r->dst, (size_t)r->file->n_elems * bkt_dsetio_elem_size(d->io));
+    for (uint64_t i = 0; i < r->file->n_elems; i++)
+        BKT_PASS(bkt_verify_named(d->v, d->reached, r->slices[i].p, r->slices[i].n));
+    return BKT_OK;
+}
+
+static int read_some(struct deep *d, const struct bkt_sel *sel, size_t n, struct bkt_err *err)
+{
+    struct bkt_read r[MOST];
+    int             rc = BKT_OK;
+    memset(r, 0, n * sizeof *r);
+    for (size_t i = 0; i < n; i++) {
+        r[i].io   = d->io;
+        r[i].file = &sel[i];
+        if (!bkt_dsetio_is_var(d->io) && !(r[i].dst = malloc((size_t)sel[i].n_elems * bkt_dsetio_elem_size(d->io) + 1)))
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    if (rc == BKT_OK)
+        rc = bkt_read_run(r, n, err);
+    const bool done = rc == BKT_OK;
+    for (size_t i = 0; i < n; i++) {
+        if (rc == BKT_OK && d->named && note_named(d, &r[i]) < 0)
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        if (done)
+            bkt_read_fini(&r[i]);
+        free(r[i].dst);
+    }
+    return rc;
+}
+
+/* Reads all chunks together; if that fails, one by one. */
+static void flush(struct deep *d)
+{
+    struct bkt_err err = {.n = 0};
+    bool           all = d->n == 0 || read_some(d, d->sel, d->n, &err) == BKT_OK;
+    for (size_t i = 0; !all && i < d->n; i++) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+        bkt_err_clear(&err);
+        int rc = read_some(d, &d->sel[i], 1, &err);
+        if (rc == BKT_EUNSUP || rc == BKT_EACCES) {
+            if (d->v->n_unchecked++ == d->unchecked) /* the first of this dataset */
+                bkt_verify_unchecked(d->v, d->path, d->o->id.text, &err);
+            d->v->n_checked--;
+        } else if (rc == BKT_EPRECOND) { /* the file's report covers all */
+            if (d->v->n_stale++ == 0)
+                (void)bkt_err_copy(&d->v->stale, rc, &err);
+        } else if (rc < 0 && (d->bad++ < MOST_TOLD || d->io->where == BKT_AT_OBJECTS)) { /* each of these is an object of its own */
+            bkt_verify_problem(d->v, "chunk", d->path, d->o->id.text, "%s", text_of(&b, &err));
+        }
+    }
+    d->v->n_checked += d->n;
+    d->n     = 0;
+    d->bytes = 0;
+}
+
+static int on_deep(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct deep *d = arg;
+    (void)info;
+    select_chunk(d, coord, &d->sel[d->n++]);
+    d->bytes += d->io->chunk_bytes + info->size;
+    if (d->n == MOST || d->bytes >= bkt_domain_settings(d->v->d)->in_flight)
+        flush(d);
+    return BKT_OK;
+}
+
+void bkt_verify_stale(struct bkt_verify *v, const struct bkt_reached *r, uint64_t changed)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    if (v->n_stale && v->n_changed == changed)
+        bkt_verify_problem(v, "changed", r->path, r->id.text, "%s (%llu chunks)", text_of(&b, &v->stale), (unsigned long long)v->n_stale);
+    v->n_stale = 0;
+    bkt_err_clear(&v->stale);
+}
+
+static void skip_place(const uint64_t *coord, const struct bkt_err *why, void *arg) { (void)coord, (void)why, (void)arg; }
+
+void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r)
+{
+    struct bkt_dsetio       *places = NULL; /* the places of chunks; impossible ones have been reported by
+                                               bkt_verify_refs() */
+    const struct bkt_object *o = r->obj;
+    struct deep   *d   = calloc(1, sizeof *d);
+    struct bkt_err err = {.n = 0};
+    int            rc  = d ? BKT_OK : BKT_ENOMEM;
+    if (o->dset.layout.cls == BKT_D_NONE) {
+        free(d);
+        return;
+    }
+    if (d) {
+        *d = (struct deep){.v = v, .reached = r, .path = r->path, .o = o, .unchecked = v->n_unchecked};
+        d->named = v->listed && bkt_reroot_needs(o->dset.type);
+        rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &d->io, &err);
+    }
+    if (rc == BKT_OK)
+        rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &places, &err);
+    if (rc == BKT_OK) {
+        places->places_only = true;
+        places->bad_place   = skip_place;
+        rc                  = bkt_chunk_iter(places, on_deep, d, &err);
+    }
+    if (d && d->io)
+        flush(d);
+    bkt_dsetio_close(places);
+    if (rc < 0)
+        failed(v, r->path, o, rc, &err);
+    if (d)
+        bkt_dsetio_close(d->io);
+    free(d);
+}

@@ -1,0 +1,48 @@
+/* The filters of a copied dataset: those of its source, with the same parameters.
+ *
+ * When HDF5 makes a dataset, it asks the filters of the creation list for their parameters (set_local).
+ * Some filters (bitshuffle) insert their parameters before those in the list, and so change a list that
+ * came from a dataset. */
+#ifndef BKT_VOL_KEPT_FILTERS_H
+#define BKT_VOL_KEPT_FILTERS_H
+
+#include <hdf5.h>
+
+#include "schema/model/model.h"
+
+/** Classes of filters that are replaced for a while; HDF5's lock guards them. */
+struct bkt_filters_held;
+
+/** Until bkt_filters_release() HDF5 takes the filters of @p dcpl as they are: no filter is asked whether
+ *  it can be applied, and none changes its parameters.  HDF5's own filters can't be kept from it.
+ *  @return for bkt_filters_release(); NULL: no filter to hold, or memory is short */
+struct bkt_filters_held *bkt_filters_hold(hid_t dcpl);
+void                     bkt_filters_release(struct bkt_filters_held *h);
+static inline void       bkt_filters_releasep(struct bkt_filters_held **h) { bkt_filters_release(*h); }
+
+/** Mark @p dcpl: its filters are those of a dataset of @p type, and a dataset made with it gets them
+ *  unchanged.  The mark is void if the type, the chunk shape or a filter changes.  If no filter of the
+ *  list would change anything, the list gets no mark.  It gets none on failure either. */
+void bkt_filters_mark(hid_t dcpl, hid_t type);
+/** Whether the filters of @p dcpl are to be kept in a dataset of @p type.
+ *  @param source  the model of the dataset that is being copied, borrowed; NULL if only the list is known */
+bool bkt_filters_marked(hid_t dcpl, hid_t type, const struct bkt_dset **source);
+/** Remove the mark, if there is one. */
+void bkt_filters_unmark(hid_t dcpl);
+
+/** Make HDF5 accept filters that it can't find: a mandatory filter becomes optional. */
+herr_t bkt_filters_relax(hid_t dcpl);
+/** Give each filter of @p list the flags and parameters that it has in @p dcpl; both have the same filters in
+ *  the same order. */
+herr_t bkt_filters_put_back(hid_t list, hid_t dcpl);
+
+/** H5Dcreate2(), or if @p name is NULL H5Dcreate_anon(), for a copy of @p source (H5I_INVALID_HID: only
+ *  its list is known).  The copy gets the filters of @p dcpl unchanged, if HDF5 can be kept from changing
+ *  them; check by bkt_filters_agree(). */
+hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, hid_t lcpl, hid_t dcpl, hid_t source);
+
+/** Whether stored chunks mean the same in both datasets: the same filters, in the same order, with the same
+ *  parameters. */
+bool bkt_filters_agree(hid_t a, hid_t b);
+
+#endif

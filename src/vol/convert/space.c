@@ -1,0 +1,207 @@
+/* Dataspaces of the model -> HDF5's, and HDF5's selections -> plain structs. */
+#include <string.h>
+
+#include "vol/convert/convert.h"
+#include "base/num.h"
+
+int bkt_convert_space(const struct bkt_space *s, hid_t *out, struct bkt_err *err)
+{
+    hsize_t dims[BKT_MAX_RANK], maxdims[BKT_MAX_RANK];
+
+    if (s->cls != BKT_S_SIMPLE || s->rank == 0) {
+        *out = H5Screate(s->cls == BKT_S_NULL ? H5S_NULL : H5S_SCALAR);
+        return *out < 0 ? bkt_h5err_capture(err, "making a dataspace") : BKT_OK;
+    }
+    for (unsigned i = 0; i < s->rank; i++) {
+        dims[i]    = s->dims[i];
+        maxdims[i] = s->maxdims[i] == BKT_UNLIMITED ? H5S_UNLIMITED : s->maxdims[i];
+    }
+    *out = H5Screate_simple((int)s->rank, dims, maxdims);
+    return *out < 0 ? bkt_h5err_capture(err, "making a dataspace") : BKT_OK;
+}
+
+int bkt_convert_from_space(hid_t space, struct bkt_space *out, struct bkt_err *err)
+{
+    hsize_t     dims[H5S_MAX_RANK], maxdims[H5S_MAX_RANK];
+    H5S_class_t cls = H5Sget_simple_extent_type(space);
+    memset(out, 0, sizeof *out);
+    if (cls == H5S_NULL || cls == H5S_SCALAR) {
+        out->cls = cls == H5S_NULL ? BKT_S_NULL : BKT_S_SCALAR;
+        return BKT_OK;
+    }
+    int rank = H5Sget_simple_extent_dims(space, dims, maxdims);
+    if (cls != H5S_SIMPLE || rank < 0)
+        return bkt_h5err_capture(err, "asking about a dataspace");
+    out->cls  = rank ? BKT_S_SIMPLE : BKT_S_SCALAR;
+    out->rank = (unsigned)rank;
+    for (int i = 0; i < rank; i++) {
+        out->dims[i]    = dims[i];
+        out->maxdims[i] = maxdims[i] == H5S_UNLIMITED ? BKT_UNLIMITED : maxdims[i];
+    }
+    return bkt_space_check(out, err);
+}
+
+static int get_extent(hid_t space, struct bkt_sel *sel, struct bkt_err *err)
+{
+    hsize_t dims[H5S_MAX_RANK];
+    int     rank = H5Sget_simple_extent_dims(space, dims, NULL);
+    if (rank < 0)
+        return bkt_h5err_capture(err, "asking for a dataspace's extent");
+    sel->rank = (unsigned)rank;
+    for (int i = 0; i < rank; i++)
+        sel->dims[i] = dims[i];
+    return BKT_OK;
+}
+
+/* Turn a selection that was made on an older extent of the dataset into one of the current extent. */
+static int onto_extent(hid_t space, hid_t extent, hid_t *out, struct bkt_err *err)
+{
+    hsize_t start[H5S_MAX_RANK] = {0}, dims[H5S_MAX_RANK];
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Scopy(extent);
+    herr_t rc = id < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL) < 0 ? -1 : 0;
+    if (rc >= 0)
+        rc = H5Sget_select_type(space) == H5S_SEL_ALL ? H5Sselect_hyperslab(id, H5S_SELECT_SET, start, NULL, dims, NULL)
+                                                      : H5Sselect_copy(id, space);
+    if (rc < 0)
+        return bkt_h5err_capture(err, "moving a selection to the dataset's extent");
+    *out = bkt_hid_take(&id);
+    return BKT_OK;
+}
+
+/* H5Sget_regular_hyperslab() leaves out the selection's offset (H5Soffset_simple); the bounds include it. */
+static int regular(hid_t space, struct bkt_sel *sel, struct bkt_err *err)
+{
+    hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
+    hsize_t lo[H5S_MAX_RANK], hi[H5S_MAX_RANK];
+    bool    whole = true;
+
+    if (H5Sget_regular_hyperslab(space, start, stride, count, block) < 0 || H5Sget_select_bounds(space, lo, hi) < 0)
+        return bkt_h5err_capture(err, "asking for a hyperslab");
+    for (unsigned i = 0; i < sel->rank; i++) {
+        sel->start[i]  = lo[i];
+        sel->stride[i] = stride[i];
+        sel->count[i]  = count[i];
+        sel->block[i]  = block[i];
+        if (stride[i] == block[i]) {
+            sel->block[i] = sel->stride[i] = 1;
+            sel->count[i] = count[i] * block[i];
+        }
+        else if (count[i] == 1) {
+            sel->stride[i] = sel->block[i] = 1;
+            sel->count[i]  = block[i];
+        }
+        whole = whole && lo[i] == 0 && sel->stride[i] == 1 && sel->count[i] == sel->dims[i];
+    }
+    sel->kind = whole ? BKT_SEL_ALL : BKT_SEL_HYPER;
+    return BKT_OK;
+}
+
+static int add_runs(struct bkt_buf *runs, const hsize_t *off, const size_t *len, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_run *last = runs->len ? (struct bkt_run *)(void *)(runs->ptr + runs->len) - 1 : NULL;
+        if (last && last->off + last->len == off[i]) {
+            last->len += len[i];
+            continue;
+        }
+        struct bkt_run run = {off[i], len[i]};
+        BKT_PASS(bkt_buf_add(runs, &run, sizeof run));
+    }
+    return BKT_OK;
+}
+
+/* With element size 1, HDF5's byte sequences become sequences of elements. */
+static int irregular(hid_t space, struct bkt_sel *sel, void **runs_out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf runs = {0};
+    BKT_CLEANUP(bkt_hid_closep) hid_t iter = H5Ssel_iter_create(space, 1, 0);
+    hsize_t  off[1024];
+    size_t   len[1024], n, n_elems;
+    uint64_t left = sel->n_elems;
+
+    if (iter < 0)
+        return bkt_h5err_capture(err, "iterating over a selection");
+    while (left > 0) {
+        if (H5Ssel_iter_get_seq_list(iter, BKT_COUNT(len), (size_t)bkt_min_u64(left, SIZE_MAX), &n, &n_elems, off, len) < 0)
+            return bkt_h5err_capture(err, "iterating over a selection");
+        if (n == 0 || n_elems == 0)
+            BKT_FAIL(err, BKT_EHDF5, "a selection ended before its last element");
+        if (add_runs(&runs, off, len, n) < 0)
+            BKT_NOMEM(err);
+        left -= n_elems;
+    }
+    sel->kind   = BKT_SEL_RUNS;
+    sel->n_runs = runs.len / sizeof(struct bkt_run);
+    sel->runs   = bkt_buf_steal(&runs);
+    *runs_out   = sel->runs;
+    return BKT_OK;
+}
+
+static int selection_of(hid_t space, struct bkt_sel *sel, void **runs_out, struct bkt_err *err)
+{
+    htri_t    valid = H5Sselect_valid(space);
+    hssize_t  n     = H5Sget_select_npoints(space);
+    H5S_class_t cls = H5Sget_simple_extent_type(space);
+
+    if (valid < 0 || n < 0)
+        return bkt_h5err_capture(err, "asking for a selection");
+    if (!valid)
+        BKT_FAIL(err, BKT_EINVAL, "the selection reaches outside the dataspace's extent");
+    sel->n_elems = cls == H5S_NULL ? 0 : (uint64_t)n;
+    if (sel->n_elems == 0) {
+        sel->kind = BKT_SEL_NONE;
+        return BKT_OK;
+    }
+    switch (H5Sget_select_type(space)) {
+        case H5S_SEL_ALL:
+            sel->kind = BKT_SEL_ALL;
+            return BKT_OK;
+        case H5S_SEL_HYPERSLABS:
+            if (H5Sis_regular_hyperslab(space) > 0)
+                return regular(space, sel, err);
+            return irregular(space, sel, runs_out, err);
+        default:
+            return irregular(space, sel, runs_out, err);
+    }
+}
+
+static bool has_extent(const struct bkt_sel *sel, const struct bkt_space *s)
+{
+    unsigned rank = s->cls == BKT_S_SIMPLE ? s->rank : 0;
+    return sel->rank == rank && memcmp(sel->dims, s->dims, rank * sizeof *s->dims) == 0;
+}
+
+/* All of an extent: HDF5 needn't be asked. */
+static int all_of(const struct bkt_space *s, struct bkt_sel *sel, struct bkt_err *err)
+{
+    sel->rank    = s->cls == BKT_S_SIMPLE ? s->rank : 0;
+    sel->n_elems = s->cls != BKT_S_NULL;
+    for (unsigned d = 0; d < sel->rank; d++) {
+        sel->dims[d] = s->dims[d];
+        if (!bkt_mul_u64(sel->n_elems, s->dims[d], &sel->n_elems))
+            BKT_FAIL(err, BKT_EFORMAT, "an extent of more than 2^64 elements");
+    }
+    sel->kind = sel->n_elems ? BKT_SEL_ALL : BKT_SEL_NONE;
+    return BKT_OK;
+}
+
+int bkt_convert_selection(hid_t space, const struct bkt_space *extent, struct bkt_sel *sel, void **runs_out, struct bkt_err *err)
+{
+    *runs_out   = NULL;
+    sel->runs   = NULL; /* the arrays' 1 KB shows where a box of some elements is read */
+    sel->n_runs = 0;
+    if (space == H5S_ALL && extent)
+        return all_of(extent, sel, err);
+    BKT_PASS(get_extent(space, sel, err));
+    if (!extent || has_extent(sel, extent))
+        return selection_of(space, sel, runs_out, err);
+    unsigned asked = sel->rank;
+    BKT_CLEANUP(bkt_hid_closep) hid_t there = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t moved = H5I_INVALID_HID;
+    BKT_PASS(bkt_convert_space(extent, &there, err));
+    BKT_PASS(get_extent(there, sel, err));
+    if (asked != sel->rank)
+        BKT_FAIL(err, BKT_EINVAL, "the file dataspace has %u dimensions, the dataset %u", asked, sel->rank);
+    BKT_PASS(onto_extent(space, there, &moved, err));
+    return selection_of(moved, sel, runs_out, err);
+}

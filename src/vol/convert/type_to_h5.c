@@ -1,0 +1,257 @@
+/* Types of the model -> HDF5 datatypes. */
+#include <stdlib.h>
+
+#include "vol/calls/attr.h"
+#include "base/num.h"
+#include "vol/convert/rebuild.h"
+#include "base/trace.h"
+
+static int done(hid_t id, const char *what, hid_t *out, struct bkt_err *err)
+{
+    if (id < 0)
+        return bkt_h5err_capture(err, what);
+    *out = id;
+    return BKT_OK;
+}
+
+/* H5T_STD_… and H5T_IEEE_… are variables, not constants, hence no static tables. */
+static hid_t integer_type(const struct bkt_type *t)
+{
+    const hid_t types[2][4][2] = {
+        {{H5T_STD_U8LE, H5T_STD_U8BE},
+         {H5T_STD_U16LE, H5T_STD_U16BE},
+         {H5T_STD_U32LE, H5T_STD_U32BE},
+         {H5T_STD_U64LE, H5T_STD_U64BE}},
+        {{H5T_STD_I8LE, H5T_STD_I8BE},
+         {H5T_STD_I16LE, H5T_STD_I16BE},
+         {H5T_STD_I32LE, H5T_STD_I32BE},
+         {H5T_STD_I64LE, H5T_STD_I64BE}},
+    };
+    for (unsigned i = 0; i < 4; i++)
+        if (t->size == (size_t)1 << i)
+            return types[t->is_signed][i][t->big_endian];
+    return H5I_INVALID_HID;
+}
+
+static int make_integer(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
+{
+    hid_t std = integer_type(t);
+    if (std < 0)
+        BKT_FAIL(err, BKT_EUNSUP, "integer type of %zu bytes", t->size);
+    return done(H5Tcopy(std), "copying an integer type", out, err);
+}
+
+/* IEEE half precision has a predefined type from HDF5 1.14.4 on.  A type built by hand is equal to it and
+ * works with every version.  Fields are set before the size: HDF5 checks that they fit. */
+static int make_half(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcopy(t->big_endian ? H5T_IEEE_F32BE : H5T_IEEE_F32LE);
+    if (id < 0 || H5Tset_fields(id, 15, 10, 5, 0, 10) < 0 || H5Tset_precision(id, 16) < 0 || H5Tset_size(id, 2) < 0 ||
+        H5Tset_ebias(id, 15) < 0)
+        return bkt_h5err_capture(err, "making a half-precision type");
+    *out = bkt_hid_take(&id);
+    return BKT_OK;
+}
+
+static int make_float(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
+{
+    switch (t->size) {
+        case 2:
+            return make_half(t, out, err);
+        case 4:
+            return done(H5Tcopy(t->big_endian ? H5T_IEEE_F32BE : H5T_IEEE_F32LE), "copying a float type", out, err);
+        case 8:
+            return done(H5Tcopy(t->big_endian ? H5T_IEEE_F64BE : H5T_IEEE_F64LE), "copying a float type", out, err);
+        default:
+            BKT_FAIL(err, BKT_EUNSUP, "floating-point type of %zu bytes", t->size);
+    }
+}
+
+static int make_string(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
+{
+    static const H5T_str_t pads[] = {
+        [BKT_STR_NULLTERM] = H5T_STR_NULLTERM, [BKT_STR_NULLPAD] = H5T_STR_NULLPAD, [BKT_STR_SPACEPAD] = H5T_STR_SPACEPAD};
+    if (!t->var_string && t->size == 0)
+        BKT_FAIL(err, BKT_EFORMAT, "string type of 0 bytes");
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcopy(H5T_C_S1);
+    if (id < 0 || H5Tset_size(id, t->var_string ? H5T_VARIABLE : t->size) < 0 || H5Tset_strpad(id, pads[t->strpad]) < 0 ||
+        H5Tset_cset(id, t->cset == BKT_CSET_UTF8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII) < 0)
+        return bkt_h5err_capture(err, "making a string type");
+    *out = bkt_hid_take(&id);
+    return BKT_OK;
+}
+
+static int make_vlen(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t base = H5I_INVALID_HID;
+    BKT_PASS(bkt_convert_type(t->base, &base, err));
+    return done(H5Tvlen_create(base), "making a variable-length type", out, err);
+}
+
+static int make_array(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t base = H5I_INVALID_HID;
+    hsize_t dims[BKT_MAX_RANK];
+    BKT_PASS(bkt_convert_type(t->base, &base, err));
+    size_t bytes = H5Tget_size(base); /* HDF5 multiplies without a check for overflow */
+    for (unsigned i = 0; i < t->rank; i++) {
+        dims[i] = t->dims[i];
+        if (!bkt_mul_size(bytes, (size_t)t->dims[i], &bytes) || bytes > UINT32_MAX)
+            BKT_FAIL(err, BKT_EFORMAT, "array type of more than 4 GiB");
+    }
+    return done(H5Tarray_create2(base, t->rank, dims), "making an array type", out, err);
+}
+
+static int make_enum(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t base = H5I_INVALID_HID;
+    unsigned char value[8];
+    if (t->base->cls != BKT_T_INTEGER)
+        BKT_FAIL(err, BKT_EFORMAT, "enumeration whose base type is not an integer");
+    BKT_PASS(bkt_convert_type(t->base, &base, err));
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tenum_create(base);
+    if (id < 0)
+        return bkt_h5err_capture(err, "making an enumeration type");
+    for (size_t i = 0; i < t->n_members; i++) {
+        (t->base->big_endian ? bkt_put_be : bkt_put_le)(value, (unsigned)t->base->size, (uint64_t)t->members[i].value);
+        if (H5Tenum_insert(id, t->members[i].name, value) < 0)
+            return bkt_h5err_capture(err, t->members[i].name);
+    }
+    *out = bkt_hid_take(&id);
+    return BKT_OK;
+}
+
+/* Field types first: the compound's size is the sum of their sizes in memory. */
+static int make_compound(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
+    hid_t *fields = calloc(t->n_fields ? t->n_fields : 1, sizeof *fields);
+    size_t n = 0, total = 0, offset = 0;
+    int    rc = fields ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+
+    for (; rc == BKT_OK && n < t->n_fields; n++) {
+        rc = bkt_convert_type(t->fields[n].type, &fields[n], err);
+        if (rc < 0) {
+            (void)BKT_ERR(err, rc, "field '%s'", t->fields[n].name);
+            break;
+        }
+        total += H5Tget_size(fields[n]);
+    }
+    if (rc == BKT_OK && total > UINT32_MAX)
+        rc = BKT_ERR(err, BKT_EFORMAT, "compound type of more than 4 GiB");
+    if (rc == BKT_OK && (id = H5Tcreate(H5T_COMPOUND, total)) < 0)
+        rc = bkt_h5err_capture(err, "making a compound type");
+    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
+        size_t size = H5Tget_size(fields[i]);
+        if (H5Tinsert(id, t->fields[i].name, offset, fields[i]) < 0)
+            rc = bkt_h5err_capture(err, t->fields[i].name);
+        offset += size;
+    }
+    while (n-- > 0)
+        (void)H5Tclose(fields[n]);
+    free(fields);
+    if (rc == BKT_OK) {
+        *out = bkt_hid_take(&id);
+    }
+    return rc;
+}
+
+static int make_opaque(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcreate(H5T_OPAQUE, t->size);
+    if (id < 0 || H5Tset_tag(id, t->tag ? t->tag : "") < 0)
+        return bkt_h5err_capture(err, "making an opaque type");
+    *out = bkt_hid_take(&id);
+    return BKT_OK;
+}
+
+static int make_objref(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
+{
+    (void)t;
+    return done(H5Tcopy(H5T_STD_REF_OBJ), "copying the reference type", out, err);
+}
+
+static int make_regref(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
+{
+    (void)t;
+    return done(H5Tcopy(H5T_STD_REF_DSETREG), "copying the region reference type", out, err);
+}
+
+typedef int make_fn(const struct bkt_type *t, hid_t *out, struct bkt_err *err);
+
+int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
+{
+    static make_fn *const makers[] = {
+        [BKT_T_INTEGER] = make_integer, [BKT_T_FLOAT] = make_float,   [BKT_T_STRING] = make_string, [BKT_T_VLEN] = make_vlen,
+        [BKT_T_COMPOUND] = make_compound, [BKT_T_ARRAY] = make_array, [BKT_T_ENUM] = make_enum,     [BKT_T_OPAQUE] = make_opaque,
+        [BKT_T_OBJREF] = make_objref,   [BKT_T_REGREF] = make_regref};
+    if (t->bad)
+        BKT_FAIL(err, BKT_EFORMAT, "%s", t->bad);
+    if (t->encoded.len)
+        return bkt_rebuild_encoded_type(&t->encoded, out, err);
+    if ((size_t)t->cls >= BKT_COUNT(makers))
+        BKT_FAIL(err, BKT_EUNSUP, "datatype class %d", (int)t->cls);
+    return makers[t->cls](t, out, err);
+}
+
+static int stored_type(const struct bkt_vobj *o, const struct bkt_type **out, struct bkt_err *err)
+{
+    const struct bkt_attr *a;
+    if (o->attr_name) {
+        BKT_PASS(bkt_attr_of(o, &a, err));
+        *out = a->type;
+        return BKT_OK;
+    }
+    *out = !o->obj ? NULL : o->obj->kind == BKT_DATASET ? o->obj->dset.type : o->obj->kind == BKT_DATATYPE ? o->obj->type : NULL;
+    if (!*out)
+        BKT_FAIL(err, BKT_EINVAL, "an object without a datatype");
+    return BKT_OK;
+}
+
+int bkt_convert_file_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
+{
+    const struct bkt_type *t;
+    if (o->file_type < 0) {
+        BKT_PASS(stored_type(o, &t, err));
+        BKT_PASS(bkt_convert_type(t, &o->file_type, err));
+    }
+    *out = o->file_type;
+    return BKT_OK;
+}
+
+/* An object with a committed type holds a copy of that type, which describes its values.  The committed
+ * type in the domain must equal the copy. */
+static bool is_same_type(const struct bkt_object *named, hid_t file_type)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
+    return named->kind == BKT_DATATYPE && bkt_convert_type(named->type, &id, NULL) == BKT_OK && H5Tequal(id, file_type) > 0;
+}
+
+/* A committed type is shown as the named object, so that H5Tcommitted() is true and tools find its path.
+ * If it was deleted or changed, its users stay readable. */
+int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
+{
+    const struct bkt_type   *t;
+    const struct bkt_object *named = NULL;
+    hid_t                    file_type;
+
+    BKT_PASS(stored_type(o, &t, err));
+    BKT_PASS(bkt_convert_file_type(o, &file_type, err));
+    if (t->committed.text[0]) {
+        struct bkt_err why = {0};
+        if (bkt_domain_get(o->file->dom, &t->committed, &named, &why) < 0)
+            bkt_trace(BKT_TRACE_VOL, "committed type %s: %s", t->committed.text, why.n ? why.frame[0].msg : "?");
+        else if (!is_same_type(named, file_type)) {
+            bkt_trace(BKT_TRACE_VOL, "committed type %s differs from the copies in its users", t->committed.text);
+            bkt_object_release(named);
+            named = NULL;
+        }
+    }
+    if (!named)
+        return done(H5Tcopy(file_type), "copying a datatype", out, err);
+    struct bkt_vobj *v = bkt_vobj_new(o->file, H5I_DATATYPE, named, NULL);
+    if (!v)
+        BKT_NOMEM(err);
+    *out = bkt_vobj_register(v, err);
+    return *out < 0 ? BKT_EHDF5 : BKT_OK;
+}

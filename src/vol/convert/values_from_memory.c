@@ -1,0 +1,491 @@
+/* The program's memory -> stored elements, a column at a time (see convert_value.h).
+ *
+ * Elements of fixed size go directly to their destination.  Elements with variable parts are made field by
+ * field for all elements, and put together at the end. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "vol/convert/values_to_memory.h"
+#include "base/num.h"
+#include "vol/old_api/region_shadow.h"
+#include "vol/core/token.h"
+#include "schema/json/reference_text.h"
+
+/* Elements that one H5Tconvert takes at most: bounds its buffer; larger ones are not faster. */
+#define BATCH 16384
+
+struct run {
+    struct bkt_vobj *in_file;
+    hid_t            dxpl;
+    struct bkt_err  *err;
+    bool             asks; /* H5Pset_type_conv_cb */
+};
+
+/* A column of the program's elements */
+struct source {
+    const unsigned char *base;
+    size_t               stride;
+};
+
+static int pack(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride);
+static int store(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
+                 struct bkt_stored *out);
+
+void bkt_stored_fini(struct bkt_stored *s)
+{
+    bkt_buf_fini(&s->bytes);
+    free(s->end);
+    s->end = NULL;
+}
+
+static struct bkt_column column_of(const struct source *s) { return (struct bkt_column){.base = s->base, .stride = s->stride}; }
+
+/* ---- fixed size ---- */
+
+static int copy(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride)
+{
+    struct bkt_column col = column_of(src);
+    (void)r;
+    if (dstride == c->src)
+        bkt_column_gather(&col, 0, n, c->src, dst);
+    else
+        for (size_t i = 0; i < n; i++)
+            memcpy(dst + i * dstride, src->base + i * src->stride, c->src);
+    if (c->tails)
+        bkt_tails_clear(c->t, dst, dstride, n);
+    return BKT_OK;
+}
+
+static int leaf(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride)
+{
+    if (c->has_number && !r->asks) {
+        bkt_recast_step(&c->number, src->base, src->stride, dst, dstride, n);
+        return BKT_OK;
+    }
+    size_t                               wide  = c->src > c->dst ? c->src : c->dst;
+    size_t                               batch = n < BATCH ? n : BATCH;
+    struct bkt_column                    col   = column_of(src);
+    bool                                 there = dstride == c->src && c->src == wide; /* convert where the result belongs */
+    BKT_CLEANUP(bkt_freep) unsigned char *tmp  = there ? NULL : bkt_conv_room(batch, wide, r->err);
+    if (!there && !tmp)
+        return BKT_ENOMEM;
+    for (size_t i = 0; i < n; i += batch) {
+        size_t         k  = n - i < batch ? n - i : batch;
+        unsigned char *to = there ? dst + i * dstride : tmp;
+        bkt_column_gather(&col, i, k, c->dst, to);
+        if (H5Tconvert(c->mem, c->file, k, to, NULL, r->dxpl) < 0)
+            return bkt_h5err_capture(r->err, "converting values");
+        if (!there)
+            bkt_column_spread(tmp, k, c->src, dst + i * dstride, dstride);
+    }
+    if (c->tails)
+        bkt_tails_clear(c->t, dst, dstride, n);
+    return BKT_OK;
+}
+
+static int compound(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride)
+{
+    for (size_t i = 0; i < c->n_child; i++) {
+        struct source field = {src->base + c->child[i].offset, src->stride};
+        if (c->child[i].kind != BKT_CONV_SKIP)
+            BKT_PASS(pack(r, &c->child[i], &field, n, dst + c->t->fields[i].offset, dstride));
+    }
+    return BKT_OK;
+}
+
+/* A column of arrays is a longer column of their elements, when they lie side by side. */
+static int side_by_side(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, struct source *out, void **owned)
+{
+    struct bkt_column col = column_of(src);
+    *out                  = (struct source){src->base, c->child[0].dst};
+    *owned                = NULL;
+    if (src->stride == c->dst)
+        return BKT_OK;
+    unsigned char *packed = bkt_conv_room(n, c->dst, r->err);
+    if (!packed)
+        return BKT_ENOMEM;
+    bkt_column_gather(&col, 0, n, c->dst, packed);
+    out->base = *owned = packed;
+    return BKT_OK;
+}
+
+static int array_total(struct run *r, const struct bkt_conv *c, size_t n, size_t *out)
+{
+    if (!bkt_mul_size(n, (size_t)c->t->n_elems, out))
+        BKT_FAIL(r->err, BKT_EINVAL, "an array type of too many elements");
+    return BKT_OK;
+}
+
+static int array(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride)
+{
+    BKT_CLEANUP(bkt_freep) void *owned = NULL;
+    struct source elems;
+    size_t        total;
+    BKT_PASS(array_total(r, c, n, &total));
+    BKT_PASS(side_by_side(r, c, src, n, &elems, &owned));
+    if (dstride == c->src)
+        return pack(r, &c->child[0], &elems, total, dst, c->child[0].src);
+    BKT_CLEANUP(bkt_freep) unsigned char *tmp = bkt_conv_room(n, c->src, r->err);
+    if (!tmp)
+        return BKT_ENOMEM;
+    bkt_column_gather(&(struct bkt_column){.base = dst, .stride = dstride}, 0, n, c->src, tmp);
+    BKT_PASS(pack(r, &c->child[0], &elems, total, tmp, c->child[0].src));
+    bkt_column_spread(tmp, n, c->src, dst, dstride);
+    return BKT_OK;
+}
+
+static int put_id(struct run *r, const struct bkt_conv *c, const struct bkt_id *id, unsigned char *dst)
+{
+    char text[48];
+    bkt_ref_emit(id, text);
+    if (c->src < sizeof text)
+        BKT_FAIL(r->err, BKT_EUNSUP, "references stored in %zu bytes", c->src);
+    memcpy(dst, text, sizeof text);
+    memset(dst + sizeof text, 0, c->src - sizeof text);
+    return BKT_OK;
+}
+
+static int obj_ref(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_id id    = {""};
+        H5O_token_t   token = {{0}};
+        memcpy(token.__data, src->base + i * src->stride, H5R_OBJ_REF_BUF_SIZE);
+        if (bkt_get_le(token.__data, H5R_OBJ_REF_BUF_SIZE) && !bkt_token_id(r->in_file->file->dom, &token, &id))
+            BKT_FAIL(r->err, BKT_EINVAL, "a reference to an object outside the domain");
+        BKT_PASS(put_id(r, c, &id, dst + i * dstride));
+    }
+    return BKT_OK;
+}
+
+static const H5R_ref_t *new_ref_at(const struct source *src, size_t i, H5R_ref_t *copy)
+{
+    return memcpy(copy, src->base + i * src->stride, sizeof *copy); /* the program's value may be unaligned */
+}
+
+static int new_ref(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_id id = {""};
+        H5R_ref_t     ref;
+        BKT_PASS(bkt_convert_from_obj_ref(r->in_file, new_ref_at(src, i, &ref), &id, r->err));
+        BKT_PASS(put_id(r, c, &id, dst + i * dstride));
+    }
+    return BKT_OK;
+}
+
+typedef int pack_fn(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride);
+
+static int pack(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride)
+{
+    static pack_fn *const by_kind[] = {[BKT_CONV_COPY] = copy,         [BKT_CONV_LEAF] = leaf,   [BKT_CONV_COMPOUND] = compound,
+                                       [BKT_CONV_ARRAY] = array,       [BKT_CONV_OBJ_REF] = obj_ref,
+                                       [BKT_CONV_NEW_REF] = new_ref};
+    if (n == 0)
+        return BKT_OK;
+    if ((size_t)c->kind >= BKT_COUNT(by_kind) || !by_kind[c->kind])
+        BKT_FAIL(r->err, BKT_EUNSUP, "values of this type can't be written");
+    return by_kind[c->kind](r, c, src, n, dst, dstride);
+}
+
+/* ---- with variable parts ---- */
+
+static int end_element(struct run *r, struct bkt_stored *out, size_t i, int rc)
+{
+    if (rc < 0)
+        BKT_NOMEM(r->err);
+    out->end[i] = out->bytes.len;
+    return BKT_OK;
+}
+
+/* A count of bytes, then the bytes */
+static int put_counted(struct run *r, struct bkt_buf *out, const void *p, size_t n)
+{
+    unsigned char count[4];
+    if (n > INT32_MAX)
+        BKT_FAIL(r->err, BKT_EUNSUP, "a variable-length value of %zu bytes", n);
+    bkt_put_le(count, 4, n);
+    if (bkt_buf_add(out, count, 4) < 0 || bkt_buf_add(out, p, n) < 0)
+        BKT_NOMEM(r->err);
+    return BKT_OK;
+}
+
+static int store_strings(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
+                         struct bkt_stored *out)
+{
+    (void)c, (void)old;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char null[4];
+        const char   *s;
+        memcpy(&s, src->base + i * src->stride, sizeof s);
+        if (s)
+            BKT_PASS(put_counted(r, &out->bytes, s, strlen(s)));
+        else
+            bkt_put_le(null, 4, BKT_VAR_NULL);
+        BKT_PASS(end_element(r, out, i, s ? BKT_OK : bkt_buf_add(&out->bytes, null, 4)));
+    }
+    return BKT_OK;
+}
+
+static int store_text_refs(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
+                           struct bkt_stored *out)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+    (void)old;
+    for (size_t i = 0; i < n; i++) {
+        H5R_ref_t ref;
+        bkt_buf_clear(&text);
+        if (c->kind == BKT_CONV_NEW_REF)
+            BKT_PASS(bkt_convert_from_ref(r->in_file, new_ref_at(src, i, &ref), &text, r->err));
+        else
+            BKT_PASS(bkt_shadow_text(r->in_file, src->base + i * src->stride, &text, r->err));
+        BKT_PASS(put_counted(r, &out->bytes, text.ptr, text.len));
+        out->end[i] = out->bytes.len;
+    }
+    return BKT_OK;
+}
+
+/* The contents of all sequences, side by side */
+static int join(struct run *r, const struct bkt_conv *base, const struct source *src, size_t n, unsigned char **out, size_t *total)
+{
+    hvl_t v;
+    *total = 0;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&v, src->base + i * src->stride, sizeof v);
+        if (v.len && !v.p)
+            BKT_FAIL(r->err, BKT_EINVAL, "a sequence of %zu elements at no address", v.len);
+        if (__builtin_add_overflow(*total, v.len, total))
+            BKT_FAIL(r->err, BKT_EINVAL, "too many elements in sequences");
+    }
+    *out = bkt_conv_room(*total, base->dst, r->err);
+    if (!*out)
+        return BKT_ENOMEM;
+    for (size_t i = 0, at = 0; i < n; at += v.len, i++) {
+        memcpy(&v, src->base + i * src->stride, sizeof v);
+        if (v.len)
+            memcpy(*out + at * base->dst, v.p, v.len * base->dst);
+    }
+    return BKT_OK;
+}
+
+static int store_sequences(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
+                           struct bkt_stored *out)
+{
+    const struct bkt_conv *base = &c->child[0];
+    BKT_CLEANUP(bkt_freep) unsigned char *elems = NULL;
+    BKT_CLEANUP(bkt_stored_fini) struct bkt_stored made = {0};
+    size_t total, at = 0, from = 0;
+    hvl_t  v;
+    (void)old;
+    BKT_PASS(join(r, base, src, n, &elems, &total));
+    BKT_PASS(store(r, base, &(struct source){elems, base->dst}, total, NULL, &made));
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&v, src->base + i * src->stride, sizeof v);
+        at += v.len;
+        size_t to = at ? made.end[at - 1] : 0;
+        BKT_PASS(put_counted(r, &out->bytes, made.bytes.ptr ? made.bytes.ptr + from : NULL, to - from));
+        out->end[i] = out->bytes.len;
+        from        = to;
+    }
+    return BKT_OK;
+}
+
+static int cut_arrays(struct run *r, const struct bkt_conv *c, const struct bkt_slice *old, size_t n, struct bkt_slice **out)
+{
+    size_t each = (size_t)c->t->n_elems;
+    *out        = bkt_conv_room(n, each * sizeof **out, r->err);
+    if (!*out)
+        return BKT_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_rd rd = bkt_rd_of(old[i].p, old[i].n);
+        BKT_PASS(bkt_column_cut(c->t->base, &rd, each, *out + i * each, r->err));
+    }
+    return BKT_OK;
+}
+
+static int store_arrays(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
+                        struct bkt_stored *out)
+{
+    BKT_CLEANUP(bkt_freep) void             *owned = NULL;
+    BKT_CLEANUP(bkt_freep) struct bkt_slice *parts = NULL;
+    BKT_CLEANUP(bkt_stored_fini) struct bkt_stored made = {0};
+    struct source elems;
+    size_t        total, each = (size_t)c->t->n_elems;
+    BKT_PASS(array_total(r, c, n, &total));
+    BKT_PASS(side_by_side(r, c, src, n, &elems, &owned));
+    if (old)
+        BKT_PASS(cut_arrays(r, c, old, n, &parts));
+    BKT_PASS(store(r, &c->child[0], &elems, total, parts, &made));
+    for (size_t i = 0; i < n; i++)
+        out->end[i] = made.end[(i + 1) * each - 1];
+    bkt_buf_move(&out->bytes, &made.bytes);
+    return BKT_OK;
+}
+
+static int zero_element(const struct bkt_type *t, struct bkt_buf *out)
+{
+    size_t n = t->is_var ? 4 : t->size, at = out->len; /* a count of 0 bytes */
+    if (t->is_var && (t->cls == BKT_T_COMPOUND || t->cls == BKT_T_ARRAY)) {
+        size_t parts = t->cls == BKT_T_ARRAY ? (size_t)t->n_elems : t->n_fields;
+        for (size_t i = 0; i < parts; i++)
+            BKT_PASS(zero_element(t->cls == BKT_T_ARRAY ? t->base : t->fields[i].type, out));
+        return BKT_OK;
+    }
+    BKT_PASS(bkt_buf_resize(out, at + n));
+    memset(out->ptr + at, 0, n);
+    if (t->is_var && t->cls == BKT_T_STRING)
+        bkt_put_le(out->ptr + at, 4, BKT_VAR_NULL);
+    return BKT_OK;
+}
+
+/* The content of a field that the program doesn't write */
+static int keep_field(struct run *r, const struct bkt_type *t, size_t n, const struct bkt_slice *old, struct bkt_stored *out)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf zero = {0};
+    if (!old)
+        BKT_TRY(r->err, zero_element(t, &zero), "out of memory");
+    for (size_t i = 0; i < n; i++)
+        BKT_PASS(end_element(r, out, i, old ? bkt_buf_add(&out->bytes, old[i].p, old[i].n)
+                                            : bkt_buf_add(&out->bytes, zero.ptr, zero.len)));
+    return BKT_OK;
+}
+
+static int stored_room(struct run *r, size_t n, struct bkt_stored *out)
+{
+    out->end = bkt_conv_room(n, sizeof *out->end, r->err);
+    return out->end ? BKT_OK : BKT_ENOMEM;
+}
+
+/* The fields of old elements are cut off in sequence. */
+static int field_of_old(struct run *r, const struct bkt_type *t, size_t n, struct bkt_slice *rest, struct bkt_slice *field)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_rd rd = bkt_rd_of(rest[i].p, rest[i].n);
+        BKT_PASS(bkt_column_cut(t, &rd, 1, &field[i], r->err));
+        rest[i].p = rd.p;
+        rest[i].n -= field[i].n;
+    }
+    return BKT_OK;
+}
+
+static int store_fields(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
+                        struct bkt_stored *fields)
+{
+    BKT_CLEANUP(bkt_freep) struct bkt_slice *rest = NULL, *field = NULL;
+    if (old) {
+        rest  = bkt_conv_room(n, sizeof *rest, r->err);
+        field = bkt_conv_room(n, sizeof *field, r->err);
+        if (!rest || !field)
+            return BKT_ENOMEM;
+        memcpy(rest, old, n * sizeof *rest);
+    }
+    for (size_t f = 0; f < c->n_child; f++) {
+        struct source from = {src->base + c->child[f].offset, src->stride};
+        if (old)
+            BKT_PASS(field_of_old(r, c->t->fields[f].type, n, rest, field));
+        if (c->child[f].kind != BKT_CONV_SKIP) {
+            BKT_PASS(store(r, &c->child[f], &from, n, field, &fields[f]));
+            continue;
+        }
+        BKT_PASS(stored_room(r, n, &fields[f]));
+        BKT_PASS(keep_field(r, c->t->fields[f].type, n, field, &fields[f]));
+    }
+    return BKT_OK;
+}
+
+static int put_together(struct run *r, const struct bkt_stored *fields, size_t n_fields, size_t n, struct bkt_stored *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t f = 0; f < n_fields; f++) {
+            size_t from = i ? fields[f].end[i - 1] : 0;
+            if (bkt_buf_add(&out->bytes, fields[f].bytes.ptr + from, fields[f].end[i] - from) < 0)
+                BKT_NOMEM(r->err);
+        }
+        out->end[i] = out->bytes.len;
+    }
+    return BKT_OK;
+}
+
+static int store_compounds(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
+                           struct bkt_stored *out)
+{
+    struct bkt_stored *fields = bkt_conv_room(c->n_child, sizeof *fields, r->err);
+    if (!fields)
+        return BKT_ENOMEM;
+    int rc = store_fields(r, c, src, n, old, fields);
+    if (rc == BKT_OK)
+        rc = put_together(r, fields, c->n_child, n, out);
+    for (size_t f = 0; f < c->n_child; f++)
+        bkt_stored_fini(&fields[f]);
+    free(fields);
+    return rc;
+}
+
+/* Elements of fixed size, stored beside variable ones */
+static int store_fixed(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
+                       struct bkt_stored *out)
+{
+    size_t bytes;
+    if (!bkt_mul_size(n, c->src, &bytes) || bkt_buf_resize(&out->bytes, bytes) < 0)
+        BKT_NOMEM(r->err);
+    if (c->partial && bytes)
+        memset(out->bytes.ptr, 0, bytes);
+    if (c->partial && old)
+        bkt_column_gather(&(struct bkt_column){.slices = old}, 0, n, c->src, out->bytes.ptr);
+    for (size_t i = 0; i < n; i++)
+        out->end[i] = (i + 1) * c->src;
+    return pack(r, c, src, n, out->bytes.ptr, c->src);
+}
+
+typedef int store_fn(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
+                     struct bkt_stored *out);
+
+/* Store n elements into an empty @p out. */
+static int store(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
+                 struct bkt_stored *out)
+{
+    static store_fn *const by_kind[] = {[BKT_CONV_STRING] = store_strings,     [BKT_CONV_VLEN] = store_sequences,
+                                        [BKT_CONV_COMPOUND] = store_compounds, [BKT_CONV_ARRAY] = store_arrays,
+                                        [BKT_CONV_NEW_REF] = store_text_refs,  [BKT_CONV_REG_REF] = store_text_refs};
+    BKT_PASS(stored_room(r, n, out));
+    if (n == 0)
+        return BKT_OK;
+    if (c->src)
+        return store_fixed(r, c, src, n, old, out);
+    if ((size_t)c->kind >= BKT_COUNT(by_kind) || !by_kind[c->kind])
+        BKT_FAIL(r->err, BKT_EUNSUP, "values of this type can't be written");
+    return by_kind[c->kind](r, c, src, n, old, out);
+}
+
+/* ---- whole elements ---- */
+
+int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const void *src, size_t n, const struct bkt_column *old,
+                   void *packed, struct bkt_stored *out, hid_t dxpl, struct bkt_err *err)
+{
+    struct run    r    = {in_file, dxpl, err, bkt_conv_asks(dxpl)};
+    struct source from = {src, c->dst};
+    if (!c->src)
+        return store(&r, c, &from, n, old ? old->slices : NULL, out);
+    if (c->partial && old)
+        bkt_column_gather(old, 0, n, c->src, packed);
+    else if (c->partial)
+        memset(packed, 0, n * c->src);
+    return pack(&r, c, &from, n, packed, c->src);
+}
+
+int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, hid_t mem_type, const void *src, size_t n,
+                      hid_t dxpl, struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_conv_fini) struct bkt_conv c;
+    BKT_CLEANUP(bkt_stored_fini) struct bkt_stored made = {0};
+    size_t bytes;
+    BKT_PASS(bkt_conv_init_store(&c, t, file_type, mem_type, err));
+    if (!c.src) {
+        BKT_PASS(bkt_conv_store(&c, in_file, src, n, NULL, NULL, &made, dxpl, err));
+        bkt_buf_move(out, &made.bytes);
+        return BKT_OK;
+    }
+    if (!bkt_mul_size(n, c.src, &bytes) || bkt_buf_resize(out, bytes) < 0)
+        BKT_NOMEM(err);
+    return bkt_conv_store(&c, in_file, src, n, NULL, out->ptr, NULL, dxpl, err);
+}

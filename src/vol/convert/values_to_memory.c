@@ -1,0 +1,494 @@
+/* Stored elements -> the program's memory, a column at a time (see convert_value.h). */
+#include "vol/convert/values_to_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "vol/old_api/region_shadow.h"
+#include "vol/core/token.h"
+#include "schema/json/reference_text.h"
+
+#define BATCH 16384 /* elements that one H5Tconvert takes at most: bounds its buffer; larger ones are not faster */
+
+struct run {
+    struct bkt_vobj *in_file;
+    hid_t            dxpl;
+    H5MM_allocate_t  alloc;
+    H5MM_free_t      release;
+    void            *alloc_info, *release_info;
+    struct bkt_buf   blocks; /* void *: the memory given to the program's sequences so far */
+    struct bkt_buf   refs;   /* H5R_ref_t: the references made so far */
+    struct bkt_err  *err;
+    bool             asks; /* H5Pset_type_conv_cb */
+};
+
+static int convert(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
+                   size_t dstride);
+
+static const unsigned char *element(const struct bkt_column *col, size_t i)
+{
+    return col->slices ? col->slices[i].p : col->base + i * col->stride;
+}
+
+void *bkt_conv_room(size_t n, size_t size, struct bkt_err *err)
+{
+    size_t bytes;
+    void  *p = bkt_mul_size(n, size, &bytes) ? calloc(1, bytes ? bytes : 1) : NULL;
+    if (!p)
+        (void)BKT_ERR(err, BKT_ENOMEM, "no memory to convert %zu elements of %zu bytes", n, size);
+    return p;
+}
+
+/* Allocate memory that the program will own. */
+static void *give(struct run *r, size_t bytes)
+{
+    if (bkt_buf_reserve(&r->blocks, sizeof(void *)) < 0) {
+        (void)BKT_ERR(r->err, BKT_ENOMEM, "out of memory");
+        return NULL;
+    }
+    void *p = r->alloc ? r->alloc(bytes, r->alloc_info) : malloc(bytes);
+    if (!p)
+        (void)BKT_ERR(r->err, BKT_ENOMEM, "no memory for a variable-length value of %zu bytes", bytes);
+    else
+        (void)!bkt_buf_add(&r->blocks, &p, sizeof p);
+    return p;
+}
+
+static void take_back(struct run *r)
+{
+    void *p;
+    for (size_t at = 0; at < r->blocks.len; at += sizeof p) {
+        memcpy(&p, r->blocks.ptr + at, sizeof p);
+        if (!r->alloc)
+            free(p);
+        else if (r->release)
+            r->release(p, r->release_info);
+    }
+    for (size_t at = 0; at < r->refs.len; at += sizeof(H5R_ref_t))
+        (void)H5Rdestroy((H5R_ref_t *)(void *)(r->refs.ptr + at));
+}
+
+void bkt_column_gather(const struct bkt_column *col, size_t first, size_t n, size_t size, unsigned char *to)
+{
+    if (!col->slices && col->stride == size) {
+        memcpy(to, col->base + first * size, n * size);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        memcpy(to + i * size, element(col, first + i), size);
+}
+
+void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigned char *dst, size_t dstride)
+{
+    if (dstride == size) {
+        memcpy(dst, from, n * size);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        memcpy(dst + i * dstride, from + i * size, size);
+}
+
+static int copy(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
+                size_t dstride)
+{
+    (void)r;
+    if (dstride == c->src)
+        bkt_column_gather(col, 0, n, c->src, dst);
+    else
+        for (size_t i = 0; i < n; i++)
+            memcpy(dst + i * dstride, element(col, i), c->src);
+    return BKT_OK;
+}
+
+/* Convert numbers that don't need H5Tconvert. */
+static void numbers(const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst, size_t dstride)
+{
+    if (!col->slices)
+        bkt_recast_step(&c->number, col->base, col->stride, dst, dstride, n);
+    for (size_t i = 0; col->slices && i < n; i++)
+        bkt_recast_step(&c->number, col->slices[i].p, c->src, dst + i * dstride, c->dst, 1);
+}
+
+static int leaf(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
+                size_t dstride)
+{
+    if (c->has_number && !r->asks) {
+        numbers(c, col, n, dst, dstride);
+        return BKT_OK;
+    }
+    size_t         wide  = c->src > c->dst ? c->src : c->dst;
+    bool           there = dstride == c->dst && c->dst == wide; /* convert in the program's own memory,
+                                                                   which holds no other data */
+    size_t         batch = n < BATCH ? n : BATCH;
+    bool           here  = !there && col->scratch && col->stride == c->src && c->src == wide && !col->slices; /* or in place */
+    BKT_CLEANUP(bkt_freep) unsigned char *tmp = there || here ? NULL : bkt_conv_room(batch, wide, r->err);
+    BKT_CLEANUP(bkt_freep) unsigned char *bkg = c->partial ? bkt_conv_room(batch, c->dst, r->err) : NULL;
+
+    if ((!there && !here && !tmp) || (c->partial && !bkg))
+        return BKT_ENOMEM;
+    for (size_t i = 0; i < n; i += batch) {
+        size_t         k  = n - i < batch ? n - i : batch;
+        unsigned char *to = there ? dst + i * dstride : here ? (unsigned char *)col->base + i * wide : tmp;
+        if (bkg)
+            bkt_column_gather(&(struct bkt_column){.base = dst + i * dstride, .stride = dstride}, 0, k, c->dst, bkg);
+        if (!here)
+            bkt_column_gather(col, i, k, c->src, to);
+        if (H5Tconvert(c->file, c->mem, k, to, bkg, r->dxpl) < 0)
+            return bkt_h5err_capture(r->err, "converting values");
+        if (!there)
+            bkt_column_spread(to, k, c->dst, dst + i * dstride, dstride);
+    }
+    return BKT_OK;
+}
+
+/* The bytes behind a stored value's length word */
+static int payload(struct run *r, const struct bkt_column *col, size_t i, struct bkt_slice *out)
+{
+    const struct bkt_slice *s = &col->slices[i];
+    if (s->n == 4 && bkt_get_le(s->p, 4) == BKT_VAR_NULL) { /* a string */
+        *out = (struct bkt_slice){NULL, 0};
+        return BKT_OK;
+    }
+    if (s->n < 4 || bkt_get_le(s->p, 4) > s->n - 4)
+        BKT_FAIL(r->err, BKT_EFORMAT, "a variable-length value is cut off (%zu bytes stored)", s->n);
+    out->p = s->p + 4;
+    out->n = (size_t)bkt_get_le(s->p, 4);
+    return BKT_OK;
+}
+
+static int string(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
+                  size_t dstride)
+{
+    (void)c;
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_slice s;
+        BKT_PASS(payload(r, col, i, &s));
+        char *p = s.p ? give(r, s.n + 1) : NULL;
+        if (s.p && !p)
+            return BKT_ENOMEM;
+        if (p) {
+            memcpy(p, s.p, s.n);
+            p[s.n] = '\0';
+        }
+        memcpy(dst + i * dstride, &p, sizeof p);
+    }
+    return BKT_OK;
+}
+
+/* Elements of the sequences of a column, in a row */
+struct sequences {
+    size_t           *len;
+    struct bkt_slice *slices; /* base type variable */
+    unsigned char    *packed; /* base type fixed */
+    size_t            total;
+};
+
+static void sequences_fini(struct sequences *q)
+{
+    free(q->len);
+    free(q->slices);
+    free(q->packed);
+}
+
+static int count_elements(struct run *r, const struct bkt_conv *base, const struct bkt_slice *s, size_t *out)
+{
+    if (base->src) {
+        if (s->n % base->src)
+            BKT_FAIL(r->err, BKT_EFORMAT, "a sequence of %zu bytes of elements of %zu bytes", s->n, base->src);
+        *out = s->n / base->src;
+        return BKT_OK;
+    }
+    struct bkt_rd rd = bkt_rd_of(s->p, s->n);
+    for (*out = 0; bkt_rd_left(&rd) > 0; ++*out) {
+        size_t before = bkt_rd_left(&rd);
+        BKT_PASS(bkt_value_skip(base->t, &rd, r->err));
+        if (bkt_rd_left(&rd) == before)
+            BKT_FAIL(r->err, BKT_EFORMAT, "a sequence of elements of 0 bytes");
+    }
+    return BKT_OK;
+}
+
+int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out, struct bkt_err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        out[i].p = rd->p;
+        BKT_PASS(bkt_value_skip(t, rd, err));
+        out[i].n = (size_t)(rd->p - out[i].p);
+    }
+    return BKT_OK;
+}
+
+static int flatten(struct run *r, const struct bkt_conv *base, const struct bkt_column *col, size_t n, struct sequences *q)
+{
+    struct bkt_slice s;
+    q->len = bkt_conv_room(n, sizeof *q->len, r->err);
+    if (!q->len)
+        return BKT_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        BKT_PASS(payload(r, col, i, &s));
+        BKT_PASS(count_elements(r, base, &s, &q->len[i]));
+        q->total += q->len[i]; /* at most the number of bytes in the column */
+    }
+    if (base->src)
+        q->packed = bkt_conv_room(q->total, base->src, r->err);
+    else
+        q->slices = bkt_conv_room(q->total, sizeof *q->slices, r->err);
+    if (!q->packed && !q->slices)
+        return BKT_ENOMEM;
+    for (size_t i = 0, at = 0; i < n; at += q->len[i++]) {
+        BKT_PASS(payload(r, col, i, &s));
+        struct bkt_rd rd = bkt_rd_of(s.p, s.n);
+        if (base->src && s.n)
+            memcpy(q->packed + at * base->src, s.p, s.n);
+        else if (!base->src)
+            BKT_PASS(bkt_column_cut(base->t, &rd, q->len[i], q->slices + at, r->err));
+    }
+    return BKT_OK;
+}
+
+static int vlen(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
+                size_t dstride)
+{
+    const struct bkt_conv *base = &c->child[0];
+    BKT_CLEANUP(sequences_fini) struct sequences q = {0};
+    BKT_PASS(flatten(r, base, col, n, &q));
+    BKT_CLEANUP(bkt_freep) unsigned char *elems = bkt_conv_room(q.total, base->dst, r->err);
+    if (!elems)
+        return BKT_ENOMEM;
+    struct bkt_column all = {.slices = q.slices, .base = q.packed, .stride = base->src};
+    BKT_PASS(convert(r, base, &all, q.total, elems, base->dst));
+    for (size_t i = 0, at = 0; i < n; at += q.len[i++]) {
+        hvl_t  v     = {.len = q.len[i], .p = NULL};
+        size_t bytes = v.len * base->dst;
+        if (bytes) {
+            v.p = give(r, bytes);
+            if (!v.p)
+                return BKT_ENOMEM;
+            memcpy(v.p, elems + at * base->dst, bytes);
+        }
+        memcpy(dst + i * dstride, &v, sizeof v);
+    }
+    return BKT_OK;
+}
+
+/* A column of arrays is a longer column of their elements. */
+static int array_elements(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, size_t each,
+                          struct bkt_column *out, void **owned)
+{
+    *out = *col;
+    if (c->src && !col->slices && col->stride == c->src) {
+        out->stride = c->child[0].src;
+        return BKT_OK;
+    }
+    if (c->src) {
+        unsigned char *packed = bkt_conv_room(n, c->src, r->err);
+        if (!packed)
+            return BKT_ENOMEM;
+        bkt_column_gather(col, 0, n, c->src, packed);
+        *owned = packed;
+        *out   = (struct bkt_column){.base = packed, .stride = c->child[0].src};
+        return BKT_OK;
+    }
+    struct bkt_slice *slices = bkt_conv_room(n, each * sizeof *slices, r->err);
+    *owned = slices;
+    if (!slices)
+        return BKT_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_rd rd = bkt_rd_of(col->slices[i].p, col->slices[i].n);
+        BKT_PASS(bkt_column_cut(c->t->base, &rd, each, slices + i * each, r->err));
+    }
+    *out = (struct bkt_column){.slices = slices};
+    return BKT_OK;
+}
+
+static int array(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
+                 size_t dstride)
+{
+    const struct bkt_conv *base = &c->child[0];
+    BKT_CLEANUP(bkt_freep) void          *owned = NULL;
+    BKT_CLEANUP(bkt_freep) unsigned char *tmp   = NULL;
+    struct bkt_column all;
+    size_t            each = (size_t)c->t->n_elems, total;
+
+    if (!bkt_mul_size(n, each, &total) || each > SIZE_MAX / sizeof(struct bkt_slice))
+        BKT_FAIL(r->err, BKT_EFORMAT, "an array type of %zu elements", each);
+    BKT_PASS(array_elements(r, c, col, n, each, &all, &owned));
+    if (dstride == c->dst)
+        return convert(r, base, &all, total, dst, base->dst);
+    tmp = bkt_conv_room(n, c->dst, r->err);
+    if (!tmp)
+        return BKT_ENOMEM;
+    bkt_column_gather(&(struct bkt_column){.base = dst, .stride = dstride}, 0, n, c->dst, tmp);
+    BKT_PASS(convert(r, base, &all, total, tmp, base->dst));
+    bkt_column_spread(tmp, n, c->dst, dst, dstride);
+    return BKT_OK;
+}
+
+static int fixed_fields(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
+                        size_t dstride)
+{
+    BKT_CLEANUP(bkt_freep) unsigned char *packed = NULL;
+    struct bkt_column from = *col;
+    if (col->slices) {
+        packed = bkt_conv_room(n, c->src, r->err);
+        if (!packed)
+            return BKT_ENOMEM;
+        bkt_column_gather(col, 0, n, c->src, packed);
+        from = (struct bkt_column){.base = packed, .stride = c->src};
+    }
+    for (size_t i = 0; i < c->n_child; i++) {
+        struct bkt_column field = {.base = from.base + c->t->fields[i].offset, .stride = from.stride};
+        if (c->child[i].kind != BKT_CONV_SKIP)
+            BKT_PASS(convert(r, &c->child[i], &field, n, dst + c->child[i].offset, dstride));
+    }
+    return BKT_OK;
+}
+
+/* The beginning of a field depends on the fields before it, so fields are cut off in sequence. */
+static int compound(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
+                    size_t dstride)
+{
+    if (c->src)
+        return fixed_fields(r, c, col, n, dst, dstride);
+    BKT_CLEANUP(bkt_freep) struct bkt_slice *rest  = bkt_conv_room(n, sizeof *rest, r->err);
+    BKT_CLEANUP(bkt_freep) struct bkt_slice *field = bkt_conv_room(n, sizeof *field, r->err);
+    if (!rest || !field)
+        return BKT_ENOMEM;
+    memcpy(rest, col->slices, n * sizeof *rest);
+    for (size_t f = 0; f < c->n_child; f++) {
+        for (size_t i = 0; i < n; i++) {
+            struct bkt_rd rd = bkt_rd_of(rest[i].p, rest[i].n);
+            BKT_PASS(bkt_column_cut(c->t->fields[f].type, &rd, 1, &field[i], r->err));
+            rest[i].p = rd.p;
+            rest[i].n -= field[i].n;
+        }
+        if (c->child[f].kind != BKT_CONV_SKIP)
+            BKT_PASS(convert(r, &c->child[f], &(struct bkt_column){.slices = field}, n, dst + c->child[f].offset, dstride));
+    }
+    return BKT_OK;
+}
+
+static int obj_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
+                   size_t dstride)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_id id;
+        BKT_PASS(bkt_ref_parse(element(col, i), c->src, &id, r->err));
+        bkt_token_address(&id, dst + i * dstride);
+    }
+    return BKT_OK;
+}
+
+static int region_text(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t i, struct bkt_slice *out)
+{
+    if (c->src == 0)
+        return payload(r, col, i, out);
+    *out = (struct bkt_slice){element(col, i), c->src};
+    return BKT_OK;
+}
+
+static int one_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t i, H5R_ref_t *out,
+                   bool *made)
+{
+    struct bkt_slice text;
+    struct bkt_id    id;
+    if (c->t->cls != BKT_T_OBJREF) {
+        BKT_PASS(region_text(r, c, col, i, &text));
+        return bkt_convert_region(r->in_file, &text, out, made, r->err);
+    }
+    BKT_PASS(bkt_ref_parse(element(col, i), c->src, &id, r->err));
+    *made = id.text[0] != '\0';
+    return *made ? bkt_object_make_ref(r->in_file, &id, out, r->err) : BKT_OK;
+}
+
+static int new_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
+                   size_t dstride)
+{
+    static const H5R_ref_t null;
+    for (size_t i = 0; i < n; i++) {
+        H5R_ref_t ref  = null;
+        bool      made = false;
+        if (bkt_buf_reserve(&r->refs, sizeof ref) < 0)
+            BKT_NOMEM(r->err);
+        BKT_PASS(one_ref(r, c, col, i, &ref, &made));
+        if (made)
+            (void)!bkt_buf_add(&r->refs, &ref, sizeof ref);
+        memcpy(dst + i * dstride, &ref, sizeof ref);
+    }
+    return BKT_OK;
+}
+
+static int reg_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
+                   size_t dstride)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_slice text;
+        unsigned char    handle[H5R_DSET_REG_REF_BUF_SIZE];
+        BKT_PASS(region_text(r, c, col, i, &text));
+        BKT_PASS(bkt_shadow_handle(r->in_file, &text, handle, r->err));
+        memcpy(dst + i * dstride, handle, sizeof handle);
+    }
+    return BKT_OK;
+}
+
+typedef int convert_fn(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
+                       size_t dstride);
+
+static int convert(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
+                   size_t dstride)
+{
+    static convert_fn *const converters[] = {
+        [BKT_CONV_COPY] = copy,     [BKT_CONV_LEAF] = leaf,        [BKT_CONV_STRING] = string,   [BKT_CONV_VLEN] = vlen,
+        [BKT_CONV_ARRAY] = array,   [BKT_CONV_COMPOUND] = compound, [BKT_CONV_OBJ_REF] = obj_ref, [BKT_CONV_NEW_REF] = new_ref,
+        [BKT_CONV_REG_REF] = reg_ref};
+    if (n == 0)
+        return BKT_OK;
+    if (!col->slices && c->t->is_var)
+        BKT_FAIL(r->err, BKT_EFORMAT, "variable-length values without their lengths");
+    return converters[c->kind](r, c, col, n, dst, dstride);
+}
+
+static int check_slices(const struct bkt_conv *c, const struct bkt_column *col, size_t n, struct bkt_err *err)
+{
+    for (size_t i = 0; col->slices && c->src && i < n; i++)
+        if (col->slices[i].n < c->src)
+            BKT_FAIL(err, BKT_EFORMAT, "%zu bytes stored for a value of %zu", col->slices[i].n, c->src);
+    return BKT_OK;
+}
+
+int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struct bkt_column *col, size_t n, void *dst,
+                 hid_t dxpl, struct bkt_err *err)
+{
+    struct run r = {.in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_conv_asks(dxpl)};
+    BKT_PASS(check_slices(c, col, n, err));
+    if (dxpl != H5P_DEFAULT && H5Pget_vlen_mem_manager(dxpl, &r.alloc, &r.alloc_info, &r.release, &r.release_info) < 0)
+        return bkt_h5err_capture(err, "asking for the memory manager of variable-length data");
+    int rc = convert(&r, c, col, n, dst, c->dst);
+    if (rc < 0)
+        take_back(&r);
+    bkt_buf_fini(&r.blocks);
+    bkt_buf_fini(&r.refs);
+    return rc;
+}
+
+static int convert_all(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, const struct bkt_column *col,
+                       size_t n, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_conv_fini) struct bkt_conv c;
+    BKT_PASS(bkt_conv_init(&c, t, file_type, mem_type, err));
+    return bkt_conv_run(&c, in_file, col, n, buf, dxpl, err);
+}
+
+int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, const struct bkt_slice *elems,
+                       size_t n, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
+{
+    return convert_all(in_file, t, file_type, &(struct bkt_column){.slices = elems}, n, mem_type, buf, dxpl, err);
+}
+
+int bkt_convert_packed(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, const void *packed, size_t n,
+                       hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
+{
+    return convert_all(in_file, t, file_type, &(struct bkt_column){.base = packed, .stride = t->size}, n, mem_type, buf, dxpl,
+                       err);
+}

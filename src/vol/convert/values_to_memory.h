@@ -1,0 +1,122 @@
+/* Conversion of stored elements to elements of the program's type, and back.  A tree is made once per read
+ * or write (convert_match.c) and run over columns of elements (convert_value.c, convert_store.c).
+ *
+ * Only leaves go through H5Tconvert, many elements at a time; most numbers go through our own kernels
+ * instead (recast.h).  Compounds, arrays, sequences, strings and references are walked here.  So bytes of
+ * a compound that no field fills stay as they are.  Memory for sequences comes from the right allocator at
+ * once.  References become the kind that the program asked for; HDF5 converts references of native files
+ * only. */
+#ifndef BKT_CONVERT_VALUE_H
+#define BKT_CONVERT_VALUE_H
+
+#include "vol/convert/convert.h"
+#include "chunk/filter/number_kernels.h"
+
+enum bkt_conv_kind {
+    BKT_CONV_SKIP,     /* a stored field that the program does not ask for */
+    BKT_CONV_COPY,     /* same bytes on both sides */
+    BKT_CONV_LEAF,     /* H5Tconvert */
+    BKT_CONV_STRING,   /* variable-length string -> char * */
+    BKT_CONV_VLEN,     /* -> hvl_t */
+    BKT_CONV_COMPOUND,
+    BKT_CONV_ARRAY,
+    BKT_CONV_OBJ_REF,  /* -> H5T_STD_REF_OBJ, 8 bytes */
+    BKT_CONV_NEW_REF,  /* -> H5T_STD_REF, H5R_ref_t */
+    BKT_CONV_REG_REF   /* -> H5T_STD_REF_DSETREG, 12 bytes */
+};
+
+struct bkt_conv {
+    enum bkt_conv_kind     kind;
+    const struct bkt_type *t;        /* the stored type; borrowed */
+    size_t                 src, dst; /* bytes of one packed stored element (0: variable), and of one in memory */
+    hid_t                  file, mem; /* LEAF; the tree's own ids */
+    bool                   has_number; /* LEAF: `number` does the same as H5Tconvert, unless the program
+                                          has a callback */
+    struct bkt_recast_step number;
+    bool                   store;    /* memory -> stored */
+    bool                   partial;  /* leaves some bytes of an element as they were: in memory, or (store)
+                                        stored ones */
+    struct bkt_conv       *child;    /* VLEN, ARRAY: one; COMPOUND: one for each stored field */
+    size_t                 n_child;
+    bool                   tails;    /* store: strings in it end with a NUL, and bytes behind the NUL
+                                        become zeros */
+    size_t                 offset;   /* of this field in the program's compound */
+};
+
+/** @p t and @p file_type are borrowed for as long as the tree lives.  BKT_EINVAL: the types don't convert;
+ *  the message names them. */
+BKT_NODISCARD int bkt_conv_init(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
+                                struct bkt_err *err);
+/** The same for writing. */
+BKT_NODISCARD int bkt_conv_init_store(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
+                                      struct bkt_err *err);
+void              bkt_conv_fini(struct bkt_conv *c);
+
+/** Stored elements: slices of one element each, or packed elements, `stride` bytes apart. */
+struct bkt_column {
+    const struct bkt_slice *slices; /* NULL: packed */
+    const unsigned char    *base;
+    size_t                  stride;
+    bool                    scratch; /* packed: may be converted where they are */
+};
+/** Convert @p n elements to @p dst, packed.  On failure no memory that was allocated for them remains.
+ *  @param in_file  for references
+ *  @param dxpl     for H5Tconvert and the memory manager */
+BKT_NODISCARD int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struct bkt_column *col, size_t n,
+                               void *dst, hid_t dxpl, struct bkt_err *err);
+
+/** The program's elements -> stored form.
+ * @param old     for a partial tree: the n elements as they are stored now; else NULL
+ * @param packed  fixed-size types: n packed elements go there;  @p out: types with variable parts (packed
+ * is not used) */
+BKT_NODISCARD int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const void *src, size_t n,
+                                 const struct bkt_column *old, void *packed, struct bkt_stored *out, hid_t dxpl,
+                                 struct bkt_err *err);
+
+/** Memory for @p n elements of @p size bytes, zeros, the caller's (free()); NULL: out of memory, in @p
+ *  err. */
+void *bkt_conv_room(size_t n, size_t size, struct bkt_err *err);
+/* Copy between a column and packed elements of @p size bytes. */
+void bkt_column_gather(const struct bkt_column *col, size_t first, size_t n, size_t size, unsigned char *to);
+void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigned char *dst, size_t dstride);
+/** Cut @p count elements of type @p t off @p rd. */
+BKT_NODISCARD int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out,
+                                 struct bkt_err *err);
+
+/* ---- convert_tails.c: bytes behind the NUL of strings that end with one ---- */
+/** Whether values of @p t contain such strings of fixed size. */
+bool bkt_has_tails(const struct bkt_type *t);
+/** Write zeros behind the NULs in @p n stored elements of fixed size, @p stride bytes apart. */
+void bkt_tails_clear(const struct bkt_type *t, unsigned char *p, size_t stride, size_t n);
+/** Whether bkt_tails_clear() would change nothing in @p n packed elements. */
+bool bkt_tails_are_zero(const struct bkt_type *t, const unsigned char *p, size_t n);
+
+/* ---- convert_num.c ---- */
+/** The step by which numbers of type @p from become numbers of type @p to.  It does exactly the same as @p
+ *  fn, HDF5's function for the two (H5Tfind).  False: we have no such step, and HDF5 converts. */
+bool bkt_conv_number(hid_t from, hid_t to, H5T_conv_t fn, struct bkt_recast_step *out);
+/** The whole tree as a recast (free()); false: it needs HDF5, or more steps than a recast has. */
+bool bkt_conv_recast(const struct bkt_conv *c, struct bkt_recast **out);
+/** Whether the program has a callback for values that don't fit (H5Pset_type_conv_cb): then HDF5 converts
+ *  everything. */
+bool bkt_conv_asks(hid_t dxpl);
+
+/* ---- convert_region.c: references that are stored as text (value.h) ---- */
+/** Text -> H5R_ref_t.  *made: false for a null reference, else *out is set. */
+BKT_NODISCARD int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H5R_ref_t *out, bool *made,
+                                     struct bkt_err *err);
+/** H5R_ref_t -> text, appended; nothing for a null reference.  BKT_EUNSUP: it leads to an object of
+ *  another file that has no name. */
+BKT_NODISCARD int bkt_convert_from_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_buf *out, struct bkt_err *err);
+/** A selection in the form of a region reference: sets r->kind and the members after it, not r->dset.
+ *  bkt_regref_fini(). */
+struct bkt_regref;
+BKT_NODISCARD int bkt_convert_from_region(hid_t space, struct bkt_regref *r, struct bkt_err *err);
+/** The same for references to objects only. */
+BKT_NODISCARD int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *out, struct bkt_err *err);
+/** Text -> a region reference of the old kind, for shadow.h; zeros for a null reference.  BKT_ENOENT: its
+ *  dataset was deleted. */
+BKT_NODISCARD int bkt_convert_old_region(struct bkt_vobj *in_file, const struct bkt_slice *text,
+                                         unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err);
+
+#endif

@@ -1,0 +1,46 @@
+/* The bridge between struct bkt_err and HDF5's error stack: the only file that pushes. */
+#ifndef BKT_H5ERR_H
+#define BKT_H5ERR_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/** Put @p err on HDF5's default stack, root cause first, so that it is the innermost entry; always -1, for
+ *  `return`.  Call it last: the next public HDF5 call wipes the stack. */
+herr_t bkt_h5err_publish(const struct bkt_err *err);
+
+/** The same for a file that could not be opened or created.  If the reason has an errno, it is reported in
+ *  the form of HDF5's own file drivers; from that form h5py makes FileNotFoundError, FileExistsError and
+ *  PermissionError. */
+herr_t bkt_h5err_publish_file(const struct bkt_err *err);
+
+/** Call after one of our HDF5 calls failed: copy its innermost message into @p err, clear the stack,
+ *  return BKT_EHDF5.  @p what: the attempted action. */
+int bkt_h5err_capture(struct bkt_err *err, const char *what);
+
+/** Save the contents of HDF5's default stack before our own public calls, each of which wipes it.  For
+ *  callbacks that HDF5 makes while it collects errors: when it looks for a connector for a file that could
+ *  not be opened, or releases one.
+ *  @return for bkt_h5err_restore(), which must follow before anything is published */
+hid_t bkt_h5err_hold(void);
+/** Restore the saved stack; @p held is invalid afterwards. */
+void bkt_h5err_restore(hid_t held);
+
+/** The program's way of printing failures (H5Eset_auto2), switched off while we call HDF5 on its behalf: a
+ *  failure inside is printed once, when the program's own call has failed.  While a callback of the
+ *  program runs, its printing is on again.  HDF5's stack stays as it is. */
+struct bkt_h5err_print {
+    H5E_auto2_t fn;
+    void       *arg;
+    bool        off;
+};
+void bkt_h5err_mute(struct bkt_h5err_print *p);
+void bkt_h5err_unmute(const struct bkt_h5err_print *p);
+
+/** Class and message ids, made when the connector starts, released when it ends. */
+herr_t bkt_h5err_init(void);
+void   bkt_h5err_term(void);
+
+#endif

@@ -1,0 +1,121 @@
+/* The objects behind ids, and the objects that belong to one open file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "vol/open/file_calls.h"
+#include "base/map.h"
+#include "vol/core/vol.h"
+
+H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj)
+{
+    switch (obj->kind) {
+        case BKT_DATASET:
+            return H5I_DATASET;
+        case BKT_DATATYPE:
+            return H5I_DATATYPE;
+        case BKT_GROUP:
+        default:
+            return H5I_GROUP;
+    }
+}
+
+/* HDF5's global lock guards them */
+static struct bkt_vobj *plain_objects;
+static size_t           n_no_number; /* of all open objects; if 0, as mostly, no search is needed */
+
+struct bkt_vobj *bkt_vobj_plain(void) { return plain_objects; }
+
+struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj, const char *path)
+{
+    struct bkt_vobj *o = calloc(1, sizeof *o);
+    char            *p = path ? strdup(path) : NULL;
+    if (!o || (path && !p)) {
+        free(o);
+        free(p);
+        bkt_object_release(obj);
+        return NULL;
+    }
+    if (!file) /* for a plain file's object; otherwise the file holds the faces */
+        bkt_face_acquire(bkt_face_is_wanted("auto"));
+    o->has_face  = bkt_face_put(o->face, type, file ? file->old_calls : bkt_face_is_wanted("auto"));
+    o->type      = type;
+    o->obj       = obj;
+    o->path      = p;
+    o->file      = file;
+    o->native_id = o->dapl = o->file_type = H5I_INVALID_HID;
+    if (file)
+        file->refs++;
+    o->prev = file ? &file->objects : &plain_objects;
+    o->next = *o->prev;
+    if (o->next)
+        o->next->prev = &o->next;
+    *o->prev = o;
+    return o;
+}
+
+void bkt_vobj_drop_id(hid_t id)
+{
+    hbool_t ending = false;
+    if (id >= 0 && H5is_library_terminating(&ending) >= 0 && !ending)
+        (void)H5Idec_ref(id);
+}
+
+void bkt_vobj_free(struct bkt_vobj *o)
+{
+    if (!o)
+        return;
+    /* The id is still in HDF5's table.  If this is the last object, the file behind the faces is closed.
+     * HDF5 then looks through all datasets for those that lie in that file. */
+    memset(o->face, 0, sizeof o->face);
+    bkt_dsetio_close(o->io);
+    bkt_buf_fini(&o->chunks);
+    bkt_map_free(o->told, NULL);
+    bkt_vobj_drop_id(o->dapl);
+    bkt_vobj_drop_id(o->file_type);
+    bkt_vobj_drop_id(o->native_id);
+    n_no_number -= o->no_number;
+    *o->prev = o->next;
+    if (o->next)
+        o->next->prev = o->prev;
+    if (o->file) {
+        if (o->file->handle == o)
+            o->file->handle = NULL;
+        bkt_file_release(o->file);
+    } else
+        bkt_face_release();
+    bkt_object_release(o->obj);
+    free(o->path);
+    free(o->attr_name);
+    if (o->attr_gone)
+        bkt_attr_fini(o->attr_gone);
+    free(o->attr_gone);
+    free(o->outside);
+    free(o->called);
+    free(o);
+}
+
+void bkt_vobj_no_number(struct bkt_vobj *attr)
+{
+    n_no_number += !attr->no_number;
+    attr->no_number = true;
+}
+
+bool bkt_vobj_has_no_number(const struct bkt_domain *dom, const struct bkt_object *obj, const struct bkt_attr *a)
+{
+    for (struct bkt_file *f = n_no_number ? bkt_file_next(NULL) : NULL; f; f = bkt_file_next(f))
+        for (struct bkt_vobj *o = f->dom == dom ? f->objects : NULL; o; o = o->next)
+            if (o->no_number && o->attr_created == a->created && strcmp(o->attr_name, a->name) == 0 &&
+                strcmp(o->obj->id.text, obj->id.text) == 0)
+                return true;
+    return false;
+}
+
+hid_t bkt_vobj_register(struct bkt_vobj *o, struct bkt_err *err)
+{
+    hid_t id = H5VLwrap_register(o, o->type);
+    if (id < 0) {
+        (void)bkt_h5err_capture(err, "making an id");
+        bkt_vobj_free(o);
+    }
+    return id;
+}

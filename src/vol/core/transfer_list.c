@@ -1,0 +1,57 @@
+#include "vol/core/transfer_list.h"
+
+#include <hdf5.h>
+
+#include "vol/core/h5err.h"
+
+#include <H5FDdevelop.h>
+
+/* HDF5's name of the property.  An HDF5 without MPI has the property too, but no call for it. */
+#define MODE "io_xfer_mode"
+
+static bool is_collective(hid_t dxpl)
+{
+    H5FD_mpio_xfer_t mode = H5FD_MPIO_INDEPENDENT;
+    herr_t           rc;
+    if (dxpl == H5P_DEFAULT || dxpl == H5P_DATASET_XFER_DEFAULT)
+        return false;
+    H5E_BEGIN_TRY
+    {
+        rc = H5Pget(dxpl, MODE, &mode);
+    }
+    H5E_END_TRY
+    return rc >= 0 && mode == H5FD_MPIO_COLLECTIVE;
+}
+
+int bkt_xfer_alone(hid_t dxpl, hid_t *out, struct bkt_err *err)
+{
+    const H5FD_mpio_xfer_t mode = H5FD_MPIO_INDEPENDENT;
+    if (dxpl == H5P_DEFAULT)
+        dxpl = H5P_DATASET_XFER_DEFAULT;
+    if (!is_collective(dxpl)) {
+        *out = bkt_hid_hold(dxpl);
+        return *out < 0 ? bkt_h5err_capture(err, "holding the transfer list") : BKT_OK;
+    }
+    BKT_CLEANUP(bkt_hid_closep) hid_t copy = H5Pcopy(dxpl);
+    if (copy < 0 || H5Pset(copy, MODE, &mode) < 0)
+        return bkt_h5err_capture(err, "copying the transfer list");
+    *out = bkt_hid_take(&copy);
+    return BKT_OK;
+}
+
+static bool has_mpi(hid_t dset)
+{
+    unsigned long                     can    = 0;
+    BKT_CLEANUP(bkt_hid_closep) hid_t file   = H5Iget_file_id(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl   = file < 0 ? file : H5Fget_access_plist(file);
+    hid_t                             driver = fapl < 0 ? fapl : H5Pget_driver(fapl);
+    return driver >= 0 && H5FDdriver_query(driver, &can) >= 0 && can & H5FD_FEAT_HAS_MPI;
+}
+
+int bkt_xfer_for(hid_t dset, hid_t dxpl, hid_t *out, struct bkt_err *err)
+{
+    if (!is_collective(dxpl) || !has_mpi(dset))
+        return bkt_xfer_alone(dxpl, out, err);
+    *out = bkt_hid_hold(dxpl);
+    return *out < 0 ? bkt_h5err_capture(err, "holding the transfer list") : BKT_OK;
+}

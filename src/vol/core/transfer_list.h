@@ -1,0 +1,18 @@
+/* The program's transfer list, for transfers that HDF5 itself makes.
+ *
+ * A program that uses MPI may ask for collective access (H5Pset_dxpl_mpio).  HDF5 refuses such a list for
+ * every file that wasn't opened by an MPI driver, and our own files never are. */
+#ifndef BKT_XFER_H
+#define BKT_XFER_H
+
+#include "base/err.h"
+#include "vol/core/hid.h"
+
+/** The list for a file of our own, or one that each process reads by itself: @p dxpl, with independent access.
+ *  @p out: a new reference or a copy, for bkt_hid_closep().  BKT_EHDF5: @p dxpl is not a transfer list. */
+BKT_NODISCARD int bkt_xfer_alone(hid_t dxpl, hid_t *out, struct bkt_err *err);
+/** The list for @p dset, an id of HDF5's native connector: @p dxpl as it is if an MPI driver opened the file,
+ *  else as bkt_xfer_alone(). */
+BKT_NODISCARD int bkt_xfer_for(hid_t dset, hid_t dxpl, hid_t *out, struct bkt_err *err);
+
+#endif

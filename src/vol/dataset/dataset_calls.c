@@ -1,0 +1,446 @@
+/* Datasets: opening, queries, closing.  For creating see dataset_create.c, for reading dataset_read.c, for
+ * writing dataset_write.c, for chunks dataset_chunks.c. */
+#include "vol/dataset/dataset_calls.h"
+
+#include "vol/open/permission_and_flush.h"
+#include "vol/dataset/fastlink_locator.h"
+#include "vol/dataset/raw_files.h"
+#include "vol/convert/kept_filters.h"
+#include "vol/plain/plain_data.h"
+#include "base/num.h"
+#include "vol/core/filter_lookup.h"
+#include "base/trace.h"
+#include "vol/dataset/virtual.h"
+#include "chunk/write/write.h"
+
+static const char *name_of(const struct bkt_vobj *o)
+{
+    return o->path ? o->path : o->obj ? o->obj->id.text : "(in another file)";
+}
+
+int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *err)
+{
+    if (o->io)
+        bkt_dsetio_find(o->io, bkt_plugin_find, NULL);
+    if (!o->io) {
+        BKT_TRY(err, bkt_dsetio_open(o->file->dom, o->obj, bkt_plugin_find, NULL, &o->io, err), "dataset %s", name_of(o));
+        bkt_dsetio_name(o->io, o->path);
+        int rc = bkt_chunk_locator_run(o, o->io, err);
+        if (rc < 0) {
+            bkt_dsetio_close(o->io);
+            o->io = NULL;
+            return rc;
+        }
+    }
+    *out = o->io;
+    return BKT_OK;
+}
+
+static int create(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t type, hid_t space,
+                  hid_t dcpl, hid_t dapl, struct bkt_vobj **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *at = NULL;
+    BKT_PASS(bkt_path_locate(obj, loc, &at, err));
+    return bkt_dataset_create(at, name, lcpl, type, space, dcpl, dapl, out, err);
+}
+
+void *bkt_vol_dataset_create(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t type, hid_t space,
+                             hid_t dcpl, hid_t dapl, hid_t dxpl, void **req)
+{
+    struct bkt_err   err = {.n = 0};
+    struct bkt_vobj *new = NULL;
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_create %s", name ? name : "(anonymous)");
+    if (create(obj, loc, name, lcpl, type, space, dcpl, dapl, &new, &err) < 0)
+        (void)bkt_h5err_publish(&err);
+    return new;
+}
+
+static int locate(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, hid_t dapl, struct bkt_vobj **out,
+                  struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *base = NULL;
+    if (loc->type != H5VL_OBJECT_BY_SELF) {
+        BKT_PASS(bkt_path_locate(o, loc, &base, err));
+        o = base;
+    }
+    return bkt_path_open(o, name, dapl, out, err); /* a dataset access list is a link access list too */
+}
+
+static int open_dataset(struct bkt_vobj *from, const H5VL_loc_params_t *loc, const char *name, hid_t dapl,
+                        struct bkt_vobj **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *o = NULL;
+    BKT_PASS(locate(from, loc, name, dapl, &o, err));
+    if (o->type != H5I_DATASET)
+        BKT_FAIL(err, BKT_EINVAL, "%s is not a dataset", name);
+    if (dapl != H5P_DEFAULT && dapl != H5P_DATASET_ACCESS_DEFAULT) {
+        o->dapl = H5Pcopy(dapl);
+        if (o->dapl < 0)
+            return bkt_h5err_capture(err, "copying the access property list");
+    }
+    *out = o;
+    o    = NULL;
+    return BKT_OK;
+}
+
+void *bkt_vol_dataset_open(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t dapl, hid_t dxpl, void **req)
+{
+    struct bkt_err   err = {0};
+    struct bkt_vobj *o   = NULL;
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_open %s", name);
+    if (open_dataset(obj, loc, name, dapl, &o, &err) < 0)
+        (void)bkt_h5err_publish(&err);
+    return o;
+}
+
+static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err);
+
+/* ---- reading ---- */
+
+/* Datasets that are read and written one by one, by other code: datasets of plain HDF5 files, virtual
+ * datasets, and datasets in external files. */
+static bool goes_alone(const struct bkt_vobj *o) { return o->native_id >= 0 || bkt_is_virtual(o) || bkt_is_external(o); }
+
+/* H5S_PLIST stands for a selection inside the transfer list (H5Pset_dataset_io_hyperslab_selection).  Only
+ * HDF5's own code can read that selection. */
+static int check_spaces(size_t n, const hid_t *file_space, struct bkt_err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (file_space[i] == H5S_PLIST)
+            BKT_FAIL(err, BKT_EUNSUP, "H5S_PLIST: give the selection as a dataspace");
+    return BKT_OK;
+}
+
+static bool selects_nothing(const struct bkt_vobj *o, hid_t file_space)
+{
+    const struct bkt_space *s = &o->obj->dset.space;
+    if (file_space != H5S_ALL)
+        return H5Sget_select_npoints(file_space) == 0;
+    bool none = s->cls == BKT_S_NULL;
+    for (unsigned i = 0; i < s->rank; i++)
+        none = none || s->dims[i] == 0;
+    return none;
+}
+
+/* Whether elements that were never written would get a fill value, but none is defined. */
+static int has_no_fill(struct bkt_vobj *o, bool *out, struct bkt_err *err)
+{
+    const struct bkt_dset            *d    = &o->obj->dset;
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5I_INVALID_HID;
+    H5D_fill_value_t                  kind = H5D_FILL_VALUE_DEFAULT;
+    *out                                   = false;
+    if (d->has_fill || !o->obj->cpl.len || d->fill_time == H5D_FILL_TIME_NEVER || d->alloc_time == H5D_ALLOC_TIME_EARLY ||
+        d->layout.user_cls == BKT_D_COMPACT || d->layout.cls != BKT_D_CHUNKED || bkt_is_external(o))
+        return BKT_OK;
+    BKT_PASS(bkt_convert_dcpl(o, &dcpl, err));
+    if (H5Pfill_value_defined(dcpl, &kind) < 0)
+        return bkt_h5err_capture(err, "asking for the fill value");
+    *out = kind == H5D_FILL_VALUE_UNDEFINED;
+    return BKT_OK;
+}
+
+static int find_space_status(struct bkt_vobj *o, H5D_space_status_t *out, struct bkt_err *err)
+{
+    H5VL_dataset_get_args_t get = {.op_type = H5VL_DATASET_GET_SPACE_STATUS, .args.get_space_status.status = out};
+    return get_space_status(o, &get, err);
+}
+
+/* As in HDF5, elements that were never written can't be read if their fill value is undefined, unless the
+ * selection is empty. */
+static int check_written(struct bkt_vobj *o, hid_t file_space, struct bkt_err *err)
+{
+    H5D_space_status_t status = H5D_SPACE_STATUS_ALLOCATED;
+    bool               none;
+    if (o->fill_checked || o->obj->dset.written || selects_nothing(o, file_space))
+        return BKT_OK;
+    BKT_PASS(has_no_fill(o, &none, err));
+    if (none)
+        BKT_PASS(find_space_status(o, &status, err));
+    if (status == H5D_SPACE_STATUS_NOT_ALLOCATED)
+        BKT_FAIL(err, BKT_ENOENT, "it was never written, and it has no fill value; write it, or set one "
+                 "(H5Pset_fill_value)");
+    o->fill_checked = true;
+    return BKT_OK;
+}
+
+int bkt_dataset_note_written(struct bkt_vobj *o, struct bkt_err *err)
+{
+    H5D_space_status_t status = H5D_SPACE_STATUS_NOT_ALLOCATED;
+    bool               none;
+    if (o->obj->dset.written)
+        return BKT_OK;
+    BKT_PASS(has_no_fill(o, &none, err));
+    struct bkt_err why = {.n = 0};
+    int            rc  = none ? find_space_status(o, &status, &why) : BKT_OK;
+    if (rc == BKT_EACCES || rc == BKT_EUNSUP) /* the question was refused: the dataset may have been written */
+        status = H5D_SPACE_STATUS_ALLOCATED;
+    else if (rc < 0)
+        return bkt_err_copy(err, rc, &why);
+    return status == H5D_SPACE_STATUS_NOT_ALLOCATED ? BKT_OK : bkt_edit_written(o->file->dom, &o->obj->id, err);
+}
+
+int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct bkt_err *err)
+{
+    H5D_space_status_t     status = H5D_SPACE_STATUS_ALLOCATED;
+    const struct bkt_dset *d      = &o->obj->dset;
+    bool                   early  = d->alloc_time == H5D_ALLOC_TIME_EARLY || d->layout.user_cls == BKT_D_COMPACT;
+    if (!o->was_written && !early && d->layout.cls == BKT_D_CHUNKED)
+        BKT_PASS(find_space_status(o, &status, err));
+    o->was_written = status != H5D_SPACE_STATUS_NOT_ALLOCATED;
+    *out           = o->was_written;
+    return BKT_OK;
+}
+
+static int read_domain(size_t n, struct bkt_vobj *dsets[], const hid_t *mem_type, const hid_t *mem_space, const hid_t *file_space,
+                       hid_t dxpl, void *buf[], struct bkt_err *err)
+{
+    BKT_PASS(check_spaces(n, file_space, err));
+    for (size_t i = 0; i < n; i++)
+        BKT_PASS(check_written(dsets[i], file_space[i], err));
+    return bkt_dataset_read(n, dsets, mem_type, mem_space, file_space, dxpl, buf, err);
+}
+
+/* Datasets that don't go alone are read together. */
+static int read_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl, void *buf[],
+                    struct bkt_err *err)
+{
+    bool alone = false;
+    for (size_t i = 0; i < count; i++)
+        alone = alone || goes_alone(obj[i]);
+    if (!alone)
+        return read_domain(count, (struct bkt_vobj **)obj, mem_type, mem_space, file_space, dxpl, buf, err);
+    for (size_t i = 0; i < count; i++) {
+        struct bkt_vobj *o = obj[i];
+        if (o->native_id < 0)
+            BKT_PASS(check_spaces(1, &file_space[i], err));
+        if (o->native_id >= 0)
+            BKT_PASS(bkt_native_dataset_read(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
+        else if (bkt_is_virtual(o))
+            BKT_PASS(bkt_virtual_transfer(o, false, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
+        else if (bkt_is_external(o))
+            BKT_PASS(bkt_external_transfer(o, false, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
+        else
+            BKT_PASS(read_domain(1, &o, &mem_type[i], &mem_space[i], &file_space[i], dxpl, &buf[i], err));
+    }
+    return BKT_OK;
+}
+
+herr_t bkt_vol_dataset_read(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl,
+                            void *buf[], void **req)
+{
+    struct bkt_err err;
+    (void)req;
+    bkt_err_clear(&err);
+    bkt_trace(BKT_TRACE_VOL, "dataset_read %s%s", count ? name_of(obj[0]) : "", count > 1 ? " and others" : "");
+    int rc = read_all(count, obj, mem_type, mem_space, file_space, dxpl, buf, &err);
+    if (rc < 0 && count == 1)
+        (void)BKT_ERR(&err, rc, "reading dataset %s", name_of(obj[0]));
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+/* ---- writing ---- */
+
+/* Write elements that lie in other datasets, or in external files.  @p buf is only read. */
+static int write_elsewhere(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, const void *buf,
+                           struct bkt_err *err)
+{
+    BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing to a dataset", err));
+    if (bkt_is_external(o))
+        return bkt_external_transfer(o, true, mem_type, mem_space, file_space, dxpl, (void *)buf, err);
+    return bkt_virtual_transfer(o, true, mem_type, mem_space, file_space, dxpl, (void *)buf, err);
+}
+
+static int write_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl, const void *buf[],
+                     struct bkt_err *err)
+{
+    bool alone = false;
+    for (size_t i = 0; i < count; i++)
+        alone = alone || goes_alone(obj[i]);
+    if (!alone)
+        BKT_PASS(check_spaces(count, file_space, err));
+    if (!alone)
+        return bkt_dataset_write_all(count, (struct bkt_vobj **)obj, mem_type, mem_space, file_space, dxpl, buf, err);
+    for (size_t i = 0; i < count; i++) {
+        struct bkt_vobj *o = obj[i];
+        if (o->native_id < 0)
+            BKT_PASS(check_spaces(1, &file_space[i], err));
+        if (o->native_id >= 0)
+            BKT_PASS(bkt_native_dataset_write(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
+        else if (bkt_is_virtual(o) || bkt_is_external(o))
+            BKT_PASS(write_elsewhere(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
+        else
+            BKT_PASS(bkt_dataset_write_all(1, &o, &mem_type[i], &mem_space[i], &file_space[i], dxpl, &buf[i], err));
+    }
+    return BKT_OK;
+}
+
+herr_t bkt_vol_dataset_write(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl,
+                             const void *buf[], void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_write %s%s", count ? name_of(obj[0]) : "", count > 1 ? " and others" : "");
+    int rc = write_all(count, obj, mem_type, mem_space, file_space, dxpl, buf, &err);
+    if (rc < 0 && count == 1)
+        (void)BKT_ERR(&err, rc, "writing dataset %s", name_of(obj[0]));
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+/* ---- queries ---- */
+
+typedef int get_fn(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err);
+
+/* H5Pget_chunk_cache() must report the values of a chunked dataset: those of its own list, else the
+ * file's.  The numbers have no other use here (chunk_cache, write_cache). */
+static herr_t fill_chunk_cache(const struct bkt_vobj *o, hid_t dapl)
+{
+    size_t slots, bytes, file_slots, file_bytes;
+    double w0, file_w0;
+    if (H5Pget(dapl, "rdcc_nslots", &slots) < 0 || H5Pget(dapl, "rdcc_nbytes", &bytes) < 0 || H5Pget(dapl, "rdcc_w0", &w0) < 0 ||
+        H5Pget_cache(o->file->fapl, NULL, &file_slots, &file_bytes, &file_w0) < 0)
+        return -1;
+    return H5Pset_chunk_cache(dapl, slots == H5D_CHUNK_CACHE_NSLOTS_DEFAULT ? file_slots : slots,
+                              bytes == H5D_CHUNK_CACHE_NBYTES_DEFAULT ? file_bytes : bytes, w0 < 0 ? file_w0 : w0);
+}
+
+static int get_dapl(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = o->dapl >= 0 ? H5Pcopy(o->dapl) : H5Pcreate(H5P_DATASET_ACCESS);
+    enum bkt_layout_class layout = o->obj->dset.layout.user_cls;
+    bool chunked = layout != BKT_D_COMPACT && layout != BKT_D_CONTIGUOUS && layout != BKT_D_CONTIGUOUS_REF && layout != BKT_D_NONE &&
+                   layout != BKT_D_VIRTUAL;
+    if (id < 0 || (chunked && fill_chunk_cache(o, id) < 0))
+        return bkt_h5err_capture(err, "copying the access property list");
+    args->args.get_dapl.dapl_id = bkt_hid_take(&id);
+    return BKT_OK;
+}
+
+static int get_dcpl(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+{
+    BKT_PASS(bkt_convert_dcpl(o, &args->args.get_dcpl.dcpl_id, err));
+    bkt_filters_mark(args->args.get_dcpl.dcpl_id, o->file_type);
+    return BKT_OK;
+}
+
+static int get_space(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+{
+    if (bkt_is_virtual(o))
+        return bkt_virtual_space(o, &args->args.get_space.space_id, err);
+    return bkt_convert_space(&o->obj->dset.space, &args->args.get_space.space_id, err);
+}
+
+static int get_type(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+{
+    return bkt_convert_shown_type(o, &args->args.get_type.type_id, err);
+}
+
+/* The count covers stored chunks only, so the dataset is stored first. */
+static int stored_io(struct bkt_vobj *o, struct bkt_dsetio **io, struct bkt_err *err)
+{
+    BKT_PASS(bkt_dataset_io(o, io, err));
+    return bkt_dataset_flush(o->file->dom, &o->obj->id, err);
+}
+
+static int get_storage_size(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+{
+    struct bkt_dsetio *io;
+    uint64_t           bytes = 0, n = 0;
+    *args->args.get_storage_size.storage_size = 0;
+    if (bkt_is_virtual(o)) /* as in HDF5, the storage of its sources counts as theirs */
+        return BKT_OK;
+    if (bkt_is_external(o))
+        return bkt_external_get(o, args, err);
+    BKT_PASS(stored_io(o, &io, err));
+    BKT_PASS(bkt_dsetio_storage_size(io, &bytes, &n, err));
+    *args->args.get_storage_size.storage_size = bytes;
+    return BKT_OK;
+}
+
+static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+{
+    const struct bkt_dset *d = &o->obj->dset;
+    struct bkt_dsetio     *io;
+    uint64_t               bytes = 0, n = 0, all = d->space.cls == BKT_S_NULL ? 0 : 1;
+
+    *args->args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED;
+    if (bkt_is_virtual(o)) /* its mappings exist */
+        return BKT_OK;
+    if (bkt_is_external(o))
+        return bkt_external_get(o, args, err);
+    BKT_PASS(stored_io(o, &io, err));
+    BKT_PASS(bkt_dsetio_storage_size(io, &bytes, &n, err));
+    for (unsigned i = 0; i < d->space.rank; i++)
+        if (!bkt_mul_u64(all, bkt_ceil_div(d->space.dims[i], d->layout.dims[i]), &all))
+            all = UINT64_MAX;
+    *args->args.get_space_status.status = n == 0    ? H5D_SPACE_STATUS_NOT_ALLOCATED
+                                          : n < all ? H5D_SPACE_STATUS_PART_ALLOCATED
+                                                    : H5D_SPACE_STATUS_ALLOCATED;
+    return BKT_OK;
+}
+
+herr_t bkt_vol_dataset_get(void *obj, H5VL_dataset_get_args_t *args, hid_t dxpl, void **req)
+{
+    static get_fn *const ops[] = {
+        [H5VL_DATASET_GET_DAPL] = get_dapl,   [H5VL_DATASET_GET_DCPL] = get_dcpl,
+        [H5VL_DATASET_GET_SPACE] = get_space, [H5VL_DATASET_GET_SPACE_STATUS] = get_space_status,
+        [H5VL_DATASET_GET_TYPE] = get_type,   [H5VL_DATASET_GET_STORAGE_SIZE] = get_storage_size};
+    struct bkt_vobj *o   = obj;
+    struct bkt_err   err = {0};
+    size_t           op  = (size_t)args->op_type;
+    int              rc;
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_get %zu %s", op, name_of(o));
+    if (o->native_id >= 0)
+        rc = bkt_native_dataset_get(o, args, &err);
+    else if (op < BKT_COUNT(ops) && ops[op])
+        rc = ops[op](o, args, &err);
+    else
+        rc = BKT_ERR(&err, BKT_EUNSUP, "dataset get operation %zu", op);
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+static int specific(struct bkt_vobj *o, H5VL_dataset_specific_args_t *args, struct bkt_err *err)
+{
+    if (o->native_id >= 0)
+        return bkt_native_dataset_specific(o, args, err);
+    switch (args->op_type) {
+        case H5VL_DATASET_SET_EXTENT:
+            return bkt_dataset_set_extent(o, args->args.set_extent.size, err);
+        case H5VL_DATASET_FLUSH:
+            return bkt_change_flush_object(o, args->args.flush.dset_id, err);
+        case H5VL_DATASET_REFRESH:
+            return bkt_change_refresh(o, err);
+        default:
+            BKT_FAIL(err, BKT_EUNSUP, "dataset operation %d", (int)args->op_type);
+    }
+}
+
+herr_t bkt_vol_dataset_specific(void *obj, H5VL_dataset_specific_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_specific %d %s", (int)args->op_type, name_of(obj));
+    int rc = specific(obj, args, &err);
+    if (rc < 0)
+        (void)BKT_ERR(&err, rc, "dataset %s", name_of(obj));
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+herr_t bkt_vol_dataset_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_vobj *o   = obj;
+    struct bkt_err   err = {0};
+    (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_optional %d %s", args->op_type, name_of(o));
+    int rc = o->native_id >= 0 ? bkt_native_dataset_optional(o, args, dxpl, &err) : bkt_dataset_optional(o, args, dxpl, &err);
+    return rc < 0 ? bkt_h5err_publish(&err) : rc;
+}
+
+herr_t bkt_vol_dataset_close(void *obj, hid_t dxpl, void **req)
+{
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_close %s", name_of(obj));
+    return bkt_change_close(obj);
+}

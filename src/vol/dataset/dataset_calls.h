@@ -1,0 +1,81 @@
+/* Shared by the dataset files of this folder. */
+#ifndef BKT_VOL_DATASET_H
+#define BKT_VOL_DATASET_H
+
+#include "vol/convert/convert.h"
+
+/** The dataset's pipeline, opened on first use; borrowed from @p o. */
+BKT_NODISCARD int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *err);
+
+/** Read as H5Dread_multi does, datasets of domains only. */
+BKT_NODISCARD int bkt_dataset_read(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
+                                   const hid_t file_spaces[], hid_t dxpl, void *bufs[], struct bkt_err *err);
+
+/** Whether any element was ever written, which may take a request. */
+BKT_NODISCARD int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct bkt_err *err);
+/** Before a dataset without a fill value shrinks: note that it was written, since afterwards this may be
+ *  lost. */
+BKT_NODISCARD int bkt_dataset_note_written(struct bkt_vobj *o, struct bkt_err *err);
+
+/** Write as H5Dwrite_multi does, datasets of domains only. */
+BKT_NODISCARD int bkt_dataset_write_all(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
+                                        const hid_t file_spaces[], hid_t dxpl, const void *bufs[], struct bkt_err *err);
+
+/** H5Dcreate and H5Dcreate_anon (@p name NULL), in a domain or a plain HDF5 file. */
+BKT_NODISCARD int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,
+                                     struct bkt_vobj **out, struct bkt_err *err);
+/** H5Dset_extent; @p dims has rank entries. */
+BKT_NODISCARD int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err);
+/** Chunks of a dataset were written or removed: earlier lists of chunks become invalid. */
+void bkt_dataset_chunks_changed(void);
+
+/** The shape of the chunks that H5Dchunk_iter() shows of a chunked dataset.  Its creation list may have
+ *  smaller ones. */
+const uint64_t *bkt_dataset_chunk_shown(const struct bkt_vobj *o);
+/** Native-optional operations (H5VLnative.h) that have a meaning here; > 0: the return value of the
+ *  program's callback. */
+int bkt_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
+
+/* ---- dataset_sel.c: the selections of a dataset and of the program's memory ---- */
+struct bkt_dsel {
+    struct bkt_sel file, mem;
+    void          *file_runs, *mem_runs;
+    hid_t          mem_space; /* borrowed; H5S_ALL is resolved */
+    bool           flat;      /* memory is one stretch, from element flat_at */
+    uint64_t       flat_at;
+};
+/** @p s is zeroed before; the spaces are the program's.  Call bkt_dsel_fini() also after a failure. */
+BKT_NODISCARD int bkt_dsel_init(struct bkt_dsel *s, const struct bkt_vobj *dset, hid_t mem_space, hid_t file_space, struct bkt_err *err);
+void              bkt_dsel_fini(struct bkt_dsel *s);
+/** Copy @p n packed elements to the next stretches of memory (@p out), or from them.  @p iter:
+ *  H5Ssel_iter_create() */
+BKT_NODISCARD int bkt_dsel_move(hid_t iter, unsigned char *buf, unsigned char *packed, size_t n, bool out, struct bkt_err *err);
+/** H5Pset_data_transform(): whether a transfer list has a transform, and its use on @p n of the program's
+ *  elements, in place. */
+bool              bkt_dsel_has_transform(hid_t dxpl);
+BKT_NODISCARD int bkt_dsel_transform(hid_t dxpl, hid_t mem_type, void *elems, size_t n, struct bkt_err *err);
+
+/* ---- pieces.c: a selection in pieces of bounded size, in selection order ---- */
+struct bkt_pieces {
+    struct bkt_sel whole;
+    uint64_t       max;              /* elements of a piece, about */
+    unsigned       dim;              /* the dimension that is cut */
+    uint64_t       n[BKT_MAX_RANK];  /* selected places per dimension; in dimension `dim` steps of a whole block */
+    uint64_t       at[BKT_MAX_RANK]; /* next place, of dimensions 0 .. dim */
+    uint64_t       chunk;            /* cuts are put on multiples of it where possible */
+    bool           whole_chunks;     /* no chunk lies in two pieces */
+    size_t         run;              /* RUNS: next run, and the part of it that was used */
+    uint64_t       used;
+    struct bkt_run *runs;
+    bool           done;
+};
+/** The number of elements, of @p each bytes, in a piece.  A piece has up to @p most bytes if short pieces
+ *  would cut chunks, which are then read twice. */
+uint64_t bkt_piece_elems(const struct bkt_sel *sel, const uint64_t *chunk_dims, size_t each, uint64_t most);
+/** @p sel is borrowed while pieces are taken.  @p chunk_dims: sel->rank entries. */
+void bkt_pieces_init(struct bkt_pieces *p, const struct bkt_sel *sel, const uint64_t *chunk_dims, uint64_t max);
+/** 1: *piece is set, its runs are p's and valid until the next call; 0: the end; BKT_ENOMEM. */
+int  bkt_pieces_next(struct bkt_pieces *p, struct bkt_sel *piece);
+void bkt_pieces_fini(struct bkt_pieces *p);
+
+#endif

@@ -1,0 +1,135 @@
+/* Datasets: creating them, and changing their extent. */
+#include <string.h>
+
+#include "vol/dataset/dataset_calls.h"
+#include "vol/dataset/raw_files.h"
+#include "schema/model/chunk_shape_rule.h"
+#include "vol/plain/plain_data.h"
+#include "vol/path/new_link.h"
+#include "vol/dataset/virtual.h"
+#include "chunk/write/write.h"
+
+/* Translate the program's request to the model's terms.  HDF5 itself judges whether it is valid
+ * (convert_from_plist.c). */
+static int describe(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t dcpl, hid_t dapl, struct bkt_object *o, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t file_type = H5I_INVALID_HID;
+    BKT_PASS(bkt_convert_from_type(in_file, type, &o->dset.type, err));
+    BKT_PASS(bkt_convert_from_space(space, &o->dset.space, err));
+    BKT_PASS(bkt_convert_type(o->dset.type, &file_type, err));
+    BKT_PASS(bkt_convert_from_dcpl(in_file, dcpl, type, file_type, space, o, err));
+    o->dset.layout.external = bkt_external_wanted(in_file, dcpl, dapl, o->dset.type, file_type);
+    return bkt_layout_choose(&o->dset, err);
+}
+
+static int new_dataset(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t dcpl, hid_t dapl, struct bkt_object **out,
+                       struct bkt_err *err)
+{
+    *out = bkt_object_make(BKT_DATASET);
+    if (!*out)
+        BKT_NOMEM(err);
+    int rc = describe(in_file, type, space, dcpl, dapl, *out, err);
+    if (rc < 0)
+        bkt_object_free(*out);
+    return rc;
+}
+
+/* Complete a new object for HDF5: its access list, and the fact that none of it is stored. */
+static int begin(struct bkt_vobj *o, hid_t dapl, struct bkt_err *err)
+{
+    struct bkt_dsetio *io = NULL;
+    if (dapl != H5P_DEFAULT && dapl != H5P_DATASET_ACCESS_DEFAULT && (o->dapl = H5Pcopy(dapl)) < 0)
+        return bkt_h5err_capture(err, "copying the access property list");
+    if (bkt_is_virtual(o))
+        return BKT_OK;
+    BKT_PASS(bkt_dataset_io(o, &io, err));
+    bkt_chunks_new(io);
+    return BKT_OK;
+}
+
+static int create_in_domain(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,
+                            struct bkt_vobj **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
+    struct bkt_object                         *o = NULL;
+    bkt_change_relieve(at->file);
+    if (!name) {
+        BKT_PASS(bkt_change_may(at->file, BKT_ACL_CREATE, "creating a dataset", err));
+        BKT_PASS(new_dataset(at, type, space, dcpl, dapl, &o, err));
+        BKT_PASS(bkt_spot_put_anonymous(at->file, o, out, err));
+        return begin(*out, dapl, err);
+    }
+    BKT_PASS(bkt_spot_find(at, name, lcpl, dapl, dcpl, "creating a dataset", &s, err));
+    if (s.group->native_id >= 0)
+        return bkt_native_dataset_create(s.group, s.name, lcpl, type, space, dcpl, dapl, out, err);
+    BKT_PASS(new_dataset(s.group, type, space, dcpl, dapl, &o, err));
+    BKT_PASS(bkt_spot_make(&s, o, out, err));
+    BKT_PASS(begin(*out, dapl, err));
+    return bkt_spot_show(&s, *out, err);
+}
+
+int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,
+                       struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_vobj *made = NULL;
+    int rc = at->native_id >= 0 ? bkt_native_dataset_create(at, name, lcpl, type, space, dcpl, dapl, &made, err)
+                                : create_in_domain(at, name, lcpl, type, space, dcpl, dapl, &made, err);
+    if (rc < 0)
+        bkt_vobj_free(made);
+    else
+        *out = made;
+    return rc;
+}
+
+/* ---- extent ---- */
+
+static bool is_same(const struct bkt_space *s, const hsize_t *dims)
+{
+    for (unsigned i = 0; i < s->rank; i++)
+        if (s->dims[i] != dims[i])
+            return false;
+    return true;
+}
+
+static bool is_smaller(const struct bkt_space *s, const hsize_t *dims)
+{
+    for (unsigned i = 0; i < s->rank; i++)
+        if (dims[i] < s->dims[i])
+            return true;
+    return false;
+}
+
+/* HDF5 allows a change for chunked datasets and for datasets with external files. */
+static int may_change(struct bkt_vobj *o, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5I_INVALID_HID;
+    if (o->obj->dset.layout.user_cls == BKT_D_CHUNKED)
+        return BKT_OK;
+    BKT_PASS(bkt_convert_dcpl(o, &dcpl, err));
+    if (H5Pget_external_count(dcpl) <= 0)
+        BKT_FAIL(err, BKT_EINVAL, "only a chunked dataset, or one with external files, can be extended");
+    return BKT_OK;
+}
+
+int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
+{
+    const struct bkt_dset *d = &o->obj->dset;
+    struct bkt_dsetio     *io;
+    uint64_t               new[BKT_MAX_RANK];
+    bkt_change_relieve(o->file);
+    if (d->space.cls != BKT_S_SIMPLE)
+        BKT_FAIL(err, BKT_EINVAL, "a dataset without dimensions can't be extended");
+    BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "changing a dataset's extent", err));
+    if (is_same(&d->space, dims)) /* even then HDF5 refuses the call for a dataset that can't change */
+        return bkt_is_virtual(o) ? BKT_OK : may_change(o, err);
+    if (d->layout.cls != BKT_D_CHUNKED)
+        BKT_FAIL(err, BKT_EUNSUP, "the extent of a dataset whose data are in other files can't be changed");
+    BKT_PASS(may_change(o, err));
+    for (unsigned i = 0; i < d->space.rank; i++)
+        new[i] = dims[i];
+    BKT_PASS(bkt_dataset_io(o, &io, err));
+    if (is_smaller(&d->space, dims))
+        BKT_PASS(bkt_dataset_note_written(o, err));
+    bkt_dataset_chunks_changed();
+    return bkt_chunks_resize(io, new, err);
+}

@@ -1,0 +1,318 @@
+/* H5Dread and H5Dread_multi: one plan for all datasets of a call.
+ *
+ * Each dataset goes one of three ways.  STRAIGHT: into the program's buffer, as stored or recast on the
+ * way (recast.h).  IN_PLACE: into the program's buffer, and then converted there.  STAGED: into memory of
+ * our own, then converted and spread, in pieces if it is large. */
+#include "vol/dataset/dataset_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vol/convert/values_to_memory.h"
+#include "chunk/dataset/dataset.h"
+#include "base/num.h"
+#include "base/os/scratch_pool.h"
+
+/* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces
+ * (pieces.c; they are shorter where possible).  Up to this size a read is one plan, and one round trip. */
+#define PIECE       (64U << 20)
+/* The same where no requests wait: as much as scratch.h keeps. */
+#define PIECE_LOCAL (16U << 20)
+/* Elements converted at a time on their way into a selection: bounds the buffer. */
+#define BATCH       16384
+/* Bytes per element of variable size, for cutting pieces: a smaller guess takes more memory, a larger one
+ * more time. */
+#define VAR_GUESS 64
+
+enum way { STRAIGHT, IN_PLACE, STAGED };
+
+struct job {
+    struct bkt_vobj *o;
+    hid_t            mem_type, dxpl; /* borrowed */
+    unsigned char   *buf;
+    enum way         way;
+    bool             transform; /* H5Pset_data_transform */
+    bool             unchecked; /* H5Pset_edc_check */
+    bool             unwritten; /* never written, and without a fill value: zeros, even after conversion */
+    struct bkt_conv  conv;
+    struct bkt_recast *recast; /* STRAIGHT: NULL: as stored */
+    struct bkt_dsel  sel;
+    hid_t            iter, back_iter; /* STAGED, not flat: places in memory of the next elements, and of
+                                         their old values */
+};
+
+static void job_fini(struct job *j)
+{
+    bkt_conv_fini(&j->conv);
+    free(j->recast);
+    bkt_hid_closep(&j->iter);
+    bkt_hid_closep(&j->back_iter);
+    bkt_dsel_fini(&j->sel);
+}
+
+static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt_err *err)
+{
+    const struct bkt_type *t = j->o->obj->dset.type;
+    struct bkt_dsetio     *io;
+    hid_t                  file_type;
+
+    j->iter = j->back_iter = j->conv.file = j->conv.mem = H5I_INVALID_HID;
+    BKT_PASS(bkt_dsel_init(&j->sel, j->o, mem_space, file_space, err));
+    if (j->sel.file.n_elems == 0 && t->is_var) /* HDF5 checks the content of sequences when it converts them */
+        return BKT_OK;
+    BKT_PASS(bkt_convert_file_type(j->o, &file_type, err));
+    BKT_PASS(bkt_conv_init(&j->conv, t, file_type, j->mem_type, err));
+    if (j->sel.file.n_elems == 0) /* even then the types have to fit */
+        return BKT_OK;
+    if (!j->buf)
+        BKT_FAIL(err, BKT_EINVAL, "no buffer given");
+    BKT_PASS(bkt_dataset_io(j->o, &io, err));
+    j->way = STAGED;
+    if (j->transform)
+        return BKT_OK;
+    if (j->conv.kind == BKT_CONV_COPY)
+        j->way = STRAIGHT;
+    else if (!bkt_conv_asks(j->dxpl) && bkt_conv_recast(&j->conv, &j->recast))
+        j->way = STRAIGHT;
+    else if (j->conv.kind == BKT_CONV_LEAF && !j->conv.partial && j->conv.dst >= j->conv.src && j->sel.flat)
+        j->way = IN_PLACE;
+    return BKT_OK;
+}
+
+/* ---- elements that go into our own memory ---- */
+
+static int open_iters(struct job *j, struct bkt_err *err)
+{
+    if (j->iter >= 0)
+        return BKT_OK;
+    j->iter = H5Ssel_iter_create(j->sel.mem_space, j->conv.dst, 0);
+    if (j->conv.partial)
+        j->back_iter = H5Ssel_iter_create(j->sel.mem_space, j->conv.dst, 0);
+    if (j->iter < 0 || (j->conv.partial && j->back_iter < 0))
+        return bkt_h5err_capture(err, "iterating over the memory selection");
+    return BKT_OK;
+}
+
+/* Whether converted elements own memory to be freed: then either all elements are delivered, or none. */
+static bool gives(const struct bkt_conv *c)
+{
+    bool any = !c->src || c->kind == BKT_CONV_STRING || c->kind == BKT_CONV_VLEN || c->kind == BKT_CONV_NEW_REF;
+    for (size_t i = 0; !any && i < c->n_child; i++)
+        any = gives(&c->child[i]);
+    return any;
+}
+
+static bool is_zero(const unsigned char *p, size_t n) { return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0); }
+
+/* If a dataset was never written and its fill value isn't set, HDF5 returns zeros without converting
+ * them.  Conversion would change them for an enum without such a member, or a string that is padded with
+ * spaces.  @p raw: n bytes as they are stored */
+static int see_unwritten(struct job *j, const unsigned char *raw, size_t n, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) unsigned char *one = NULL;
+    bool written = true;
+    if (j->unwritten || j->transform || j->o->was_written || j->o->obj->dset.has_fill || !j->conv.src || !n || !is_zero(raw, n))
+        return BKT_OK;
+    one = calloc(2, j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst);
+    if (!one)
+        BKT_NOMEM(err);
+    unsigned char    *to  = one + (j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst);
+    struct bkt_column col = {.base = one, .stride = j->conv.src, .scratch = true};
+    BKT_PASS(bkt_conv_run(&j->conv, j->o, &col, 1, to, j->dxpl, err));
+    if (!is_zero(to, j->conv.dst))
+        BKT_PASS(bkt_dataset_was_written(j->o, &written, err));
+    j->unwritten = !written;
+    return BKT_OK;
+}
+
+/* Deliver the next n elements, through @p packed, to their places in the selection. */
+static int deliver_some(struct job *j, const struct bkt_column *col, size_t n, unsigned char *packed, struct bkt_err *err)
+{
+    if (j->unwritten) {
+        memset(packed, 0, n * j->conv.dst);
+        return bkt_dsel_move(j->iter, j->buf, packed, n, true, err);
+    }
+    if (j->conv.partial)
+        BKT_PASS(bkt_dsel_move(j->back_iter, j->buf, packed, n, false, err));
+    BKT_PASS(bkt_conv_run(&j->conv, j->o, col, n, packed, j->dxpl, err));
+    if (j->transform)
+        BKT_PASS(bkt_dsel_transform(j->dxpl, j->mem_type, packed, n, err));
+    return bkt_dsel_move(j->iter, j->buf, packed, n, true, err);
+}
+
+/* Deliver n elements of the selection from number `first` on, which were read into col, to the program. */
+static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, size_t n, struct bkt_err *err)
+{
+    if (j->sel.flat) {
+        unsigned char *to = j->buf + (j->sel.flat_at + first) * j->conv.dst;
+        if (j->unwritten) {
+            memset(to, 0, n * j->conv.dst);
+            return BKT_OK;
+        }
+        BKT_PASS(bkt_conv_run(&j->conv, j->o, col, n, to, j->dxpl, err));
+        return j->transform ? bkt_dsel_transform(j->dxpl, j->mem_type, to, n, err) : BKT_OK;
+    }
+    size_t batch = !j->transform && !gives(&j->conv) && n > BATCH ? BATCH : n, bytes;
+    if (!bkt_mul_size(batch, j->conv.dst, &bytes))
+        BKT_NOMEM(err);
+    BKT_CLEANUP(bkt_freep) unsigned char *packed = calloc(1, bytes);
+    if (!packed)
+        BKT_NOMEM(err);
+    BKT_PASS(open_iters(j, err));
+    for (size_t i = 0; i < n; i += batch) {
+        size_t            k    = n - i < batch ? n - i : batch;
+        struct bkt_column part = *col;
+        part.base += col->slices ? 0 : i * col->stride;
+        BKT_PASS(deliver_some(j, &part, k, packed, err));
+    }
+    return BKT_OK;
+}
+
+static void givep(unsigned char **p) { bkt_scratch_give(*p); }
+
+static int staged_piece(struct job *j, const struct bkt_sel *piece, bool whole_chunks, uint64_t first, struct bkt_err *err)
+{
+    struct bkt_read read = {.io = j->o->io, .unchecked = j->unchecked, .file = piece, .of = whole_chunks ? j->sel.file.n_elems : 0};
+    size_t          n = (size_t)piece->n_elems, bytes = 0;
+    BKT_CLEANUP(givep) unsigned char *tmp = NULL;
+
+    if (j->conv.src) {
+        tmp = bkt_mul_size(n, j->conv.src, &bytes) ? bkt_scratch_take(bytes) : NULL;
+        if (!tmp)
+            BKT_FAIL(err, BKT_ENOMEM, "no memory for %zu elements to convert", n);
+        read.dst = tmp;
+    }
+    int rc = bkt_read_run(&read, 1, err);
+    if (rc == BKT_OK)
+        rc = see_unwritten(j, tmp, bytes, err);
+    if (rc == BKT_OK) {
+        struct bkt_column col = {.slices = j->conv.src ? NULL : read.slices, .base = tmp, .stride = j->conv.src, .scratch = true};
+        rc = deliver(j, &col, first, n, err);
+    }
+    bkt_read_fini(&read);
+    return rc;
+}
+
+static size_t piece_bytes(const struct job *j)
+{
+    return bkt_store_is_local(bkt_domain_store(j->o->io->dom)) ? PIECE_LOCAL : PIECE;
+}
+
+static int run_staged(struct job *j, struct bkt_err *err)
+{
+    size_t each = j->conv.src ? (j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst) : VAR_GUESS;
+    BKT_CLEANUP(bkt_pieces_fini) struct bkt_pieces p;
+    struct bkt_sel piece;
+    uint64_t       first = 0;
+
+    const uint64_t *chunk = j->o->obj->dset.layout.dims;
+    bkt_pieces_init(&p, &j->sel.file, chunk, bkt_piece_elems(&j->sel.file, chunk, each, piece_bytes(j)));
+    for (int more; (more = bkt_pieces_next(&p, &piece)) != 0; first += piece.n_elems) {
+        if (more < 0)
+            BKT_NOMEM(err);
+        BKT_PASS(staged_piece(j, &piece, p.whole_chunks, first, err));
+    }
+    return BKT_OK;
+}
+
+/* ---- the plan ---- */
+
+static bool fits_one_piece(const struct job *j)
+{
+    uint64_t each = j->conv.src ? j->conv.src + j->conv.dst : VAR_GUESS;
+    return j->sel.file.n_elems <= piece_bytes(j) / each;
+}
+
+static int add_read(struct job *j, struct bkt_read *read, struct bkt_err *err)
+{
+    size_t bytes;
+    memset(read, 0, sizeof *read);
+    read->io   = j->o->io;
+    read->file = &j->sel.file;
+    read->unchecked = j->unchecked;
+    if (j->way != STAGED) {
+        read->mem = j->sel.flat ? NULL : &j->sel.mem;
+        read->dst = j->buf + (j->sel.flat ? j->sel.flat_at * j->conv.dst : 0);
+        read->recast = j->recast;
+        return BKT_OK;
+    }
+    if (j->conv.src) {
+        read->dst = bkt_mul_size((size_t)j->sel.file.n_elems, j->conv.src, &bytes) ? bkt_scratch_take(bytes) : NULL;
+        if (!read->dst)
+            BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+/* Called after the bytes have arrived. */
+static int finish(struct job *j, struct bkt_read *read, struct bkt_err *err)
+{
+    if (j->way == STRAIGHT)
+        return BKT_OK;
+    BKT_PASS(see_unwritten(j, read->dst, (size_t)j->sel.file.n_elems * j->conv.src, err));
+    if (j->way == IN_PLACE && !j->unwritten)
+        return H5Tconvert(j->conv.file, j->conv.mem, (size_t)j->sel.file.n_elems, read->dst, NULL, j->dxpl) < 0
+                   ? bkt_h5err_capture(err, "converting values")
+                   : BKT_OK;
+    struct bkt_column col = {.slices = j->conv.src ? NULL : read->slices, .base = read->dst, .stride = j->conv.src, .scratch = true};
+    return deliver(j, &col, 0, (size_t)j->sel.file.n_elems, err);
+}
+
+static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) struct bkt_read *reads = calloc(n, sizeof *reads);
+    BKT_CLEANUP(bkt_freep) struct job     **whose = calloc(n, sizeof(struct job *));
+    size_t m  = 0;
+    int    rc = reads && whose ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+
+    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
+        if (jobs[i].sel.file.n_elems == 0 || (jobs[i].way == STAGED && !fits_one_piece(&jobs[i])))
+            continue;
+        rc       = add_read(&jobs[i], &reads[m], err);
+        whose[m++] = &jobs[i];
+    }
+    if (rc == BKT_OK && m > 0)
+        rc = bkt_read_run(reads, m, err);
+    for (size_t i = 0; rc == BKT_OK && i < m; i++)
+        rc = finish(whose[i], &reads[i], err);
+    for (size_t i = 0; i < m; i++) {
+        if (whose[i]->way == STAGED)
+            bkt_scratch_give(reads[i].dst);
+        bkt_read_fini(&reads[i]);
+    }
+    for (size_t i = 0; rc == BKT_OK && i < n; i++)
+        if (jobs[i].sel.file.n_elems > 0 && jobs[i].way == STAGED && !fits_one_piece(&jobs[i]))
+            rc = run_staged(&jobs[i], err);
+    return rc;
+}
+
+static bool leaves_checksums(hid_t dxpl)
+{
+    return dxpl != H5P_DEFAULT && dxpl != H5P_DATASET_XFER_DEFAULT && H5Pget_edc_check(dxpl) == H5Z_DISABLE_EDC;
+}
+
+int bkt_dataset_read(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
+                     const hid_t file_spaces[], hid_t dxpl, void *bufs[], struct bkt_err *err)
+{
+    bool transform = bkt_dsel_has_transform(dxpl), unchecked = leaves_checksums(dxpl);
+    struct job *jobs = calloc(count ? count : 1, sizeof *jobs);
+    size_t      n    = 0;
+    int         rc   = jobs ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+
+    for (; rc == BKT_OK && n < count; n++) {
+        struct job *j = &jobs[n]; /* zeros */
+        j->o         = dsets[n];
+        j->mem_type  = mem_types[n];
+        j->dxpl      = dxpl;
+        j->buf       = bufs[n];
+        j->transform = transform;
+        j->unchecked = unchecked;
+        rc           = job_init(&jobs[n], mem_spaces[n], file_spaces[n], err);
+    }
+    if (rc == BKT_OK && count > 0)
+        rc = run_jobs(jobs, n, err);
+    for (size_t i = 0; i < n; i++)
+        job_fini(&jobs[i]);
+    free(jobs);
+    return rc;
+}

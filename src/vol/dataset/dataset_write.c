@@ -1,0 +1,266 @@
+/* H5Dwrite and H5Dwrite_multi: one plan for all datasets of a call.
+ *
+ * If the program's elements are in stored form already, they go straight from its memory.  Else they are
+ * gathered and converted in memory of our own, in pieces if there are many. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "vol/open/permission_and_flush.h"
+#include "vol/convert/values_to_memory.h"
+#include "vol/dataset/dataset_calls.h"
+#include "base/map.h"
+#include "base/num.h"
+#include "chunk/write/write.h"
+
+/* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces
+ * (pieces.c; they are shorter where possible).  Shorter pieces cut chunks, which are then stored twice. */
+#define PIECE (64U << 20)
+/* Bytes per element of variable size, for cutting pieces: a smaller guess takes more memory. */
+#define VAR_GUESS 256
+
+struct job {
+    struct bkt_vobj     *o;
+    hid_t                mem_type, dxpl, file_type; /* borrowed */
+    const unsigned char *buf;
+    size_t               mem_size; /* of one of the program's elements */
+    bool                 straight, transform;
+    struct bkt_conv      conv;
+    struct bkt_dsel      sel;
+    hid_t                iter;     /* neither straight nor flat: place of the next elements */
+};
+
+/* Elements in stored form, for the chunk layer. */
+struct staged {
+    unsigned char    *packed; /* fixed-size types */
+    struct bkt_stored stored; /* others */
+    struct bkt_slice *slices;
+};
+
+static void staged_fini(struct staged *s)
+{
+    free(s->packed);
+    bkt_stored_fini(&s->stored);
+    free(s->slices);
+}
+
+static void job_fini(struct job *j)
+{
+    bkt_conv_fini(&j->conv);
+    bkt_hid_closep(&j->iter);
+    bkt_dsel_fini(&j->sel);
+}
+
+/* Most programs have zeros behind a string's NUL, and then all bytes are as they are stored. */
+static bool has_tails(const struct job *j)
+{
+    const struct bkt_type *t = j->o->obj->dset.type;
+    return j->conv.tails &&
+           !(j->sel.flat && bkt_tails_are_zero(t, j->buf + j->sel.flat_at * j->mem_size, (size_t)j->sel.file.n_elems));
+}
+
+static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt_err *err)
+{
+    struct bkt_dsetio *io;
+    j->iter = j->conv.file = j->conv.mem = H5I_INVALID_HID;
+    BKT_PASS(bkt_change_may(j->o->file, BKT_ACL_UPDATE, "writing to a dataset", err));
+    BKT_PASS(bkt_dsel_init(&j->sel, j->o, mem_space, file_space, err));
+    BKT_PASS(bkt_dataset_io(j->o, &io, err));
+    if (j->sel.file.n_elems == 0 && j->o->obj->dset.type->is_var) /* HDF5 checks the content of sequences
+                                                                     when it converts them */
+        return BKT_OK;
+    BKT_PASS(bkt_convert_file_type(j->o, &j->file_type, err));
+    j->mem_size = H5Tget_size(j->mem_type);
+    if (!j->mem_size)
+        return bkt_h5err_capture(err, "asking for a type's size");
+    BKT_PASS(bkt_conv_init_store(&j->conv, j->o->obj->dset.type, j->file_type, j->mem_type, err));
+    if (j->sel.file.n_elems == 0) /* even then the types have to fit */
+        return BKT_OK;
+    if (!j->buf)
+        BKT_FAIL(err, BKT_EINVAL, "no buffer given");
+    j->straight = !j->transform && j->conv.kind == BKT_CONV_COPY && !j->o->obj->dset.type->is_var && !has_tails(j);
+    return BKT_OK;
+}
+
+/* ---- through memory of our own ---- */
+
+/* n elements of the selection, from number `first` on, in a row; *ours is memory to free. */
+static int gather(struct job *j, uint64_t first, size_t n, const unsigned char **out, unsigned char **ours, struct bkt_err *err)
+{
+    size_t bytes;
+    *ours = NULL;
+    *out  = j->sel.flat ? j->buf + (j->sel.flat_at + first) * j->mem_size : NULL;
+    if (j->sel.flat && !j->transform)
+        return BKT_OK;
+    if (j->iter < 0 && !j->sel.flat)
+        j->iter = H5Ssel_iter_create(j->sel.mem_space, j->mem_size, 0);
+    if (j->iter < 0 && !j->sel.flat)
+        return bkt_h5err_capture(err, "iterating over the memory selection");
+    *ours = bkt_mul_size(n, j->mem_size, &bytes) ? malloc(bytes) : NULL;
+    if (!*ours)
+        BKT_FAIL(err, BKT_ENOMEM, "no memory for %zu elements to convert", n);
+    if (j->sel.flat)
+        memcpy(*ours, *out, bytes);
+    else
+        BKT_PASS(bkt_dsel_move(j->iter, (unsigned char *)j->buf, *ours, n, false, err)); /* only reads the program's buffer */
+    *out = *ours;
+    return j->transform ? bkt_dsel_transform(j->dxpl, j->mem_type, *ours, n, err) : BKT_OK;
+}
+
+static int slice(size_t n, struct staged *s, struct bkt_err *err)
+{
+    s->slices = calloc(n, sizeof *s->slices);
+    if (!s->slices)
+        BKT_NOMEM(err);
+    for (size_t i = 0, from = 0; i < n; from = s->stored.end[i++])
+        s->slices[i] = (struct bkt_slice){s->stored.bytes.ptr + from, s->stored.end[i] - from};
+    return BKT_OK;
+}
+
+/* For stored fields that the program's type lacks: their stored values stay. */
+static int with_old(struct job *j, const struct bkt_sel *file, const unsigned char *from, struct staged *s, struct bkt_err *err)
+{
+    size_t size = j->o->obj->dset.type->size, n = (size_t)file->n_elems;
+    BKT_CLEANUP(bkt_freep) unsigned char *now = size ? calloc(n, size) : NULL;
+    struct bkt_read read = {.io = j->o->io, .file = file, .dst = now};
+    if (size && !now)
+        BKT_FAIL(err, BKT_ENOMEM, "no memory for %zu elements to convert", n);
+    BKT_PASS(bkt_read_run(&read, 1, err));
+    struct bkt_column old = {.slices = size ? NULL : read.slices, .base = now, .stride = size};
+    int               rc  = bkt_conv_store(&j->conv, j->o, from, n, &old, s->packed, &s->stored, j->dxpl, err);
+    bkt_read_fini(&read);
+    return rc;
+}
+
+/* The elements of @p file, a piece of the job's selection that begins at its element `first`, in stored form */
+static int stage(struct job *j, const struct bkt_sel *file, uint64_t first, struct staged *s, struct bkt_err *err)
+{
+    const struct bkt_type *t = j->o->obj->dset.type;
+    size_t                 n = (size_t)file->n_elems, bytes;
+    const unsigned char   *from;
+    unsigned char         *ours = NULL;
+    if (!t->is_var && !(s->packed = bkt_mul_size(n, t->size, &bytes) ? malloc(bytes ? bytes : 1) : NULL))
+        BKT_FAIL(err, BKT_ENOMEM, "no memory for %zu elements to convert", n);
+    int rc = gather(j, first, n, &from, &ours, err);
+    if (rc == BKT_OK)
+        rc = j->conv.partial ? with_old(j, file, from, s, err)
+                             : bkt_conv_store(&j->conv, j->o, from, n, NULL, s->packed, &s->stored, j->dxpl, err);
+    free(ours);
+    return rc == BKT_OK && t->is_var ? slice(n, s, err) : rc;
+}
+
+static struct bkt_write staged_write(const struct job *j, const struct bkt_sel *file, const struct staged *s)
+{
+    return (struct bkt_write){.io = j->o->io, .file = file, .src = s->packed, .slices = s->slices};
+}
+
+static size_t each_bytes(const struct job *j)
+{
+    size_t stored = j->o->obj->dset.type->is_var ? VAR_GUESS : j->o->obj->dset.type->size;
+    size_t each   = stored > j->mem_size ? stored : j->mem_size;
+    return each ? each : 1;
+}
+
+static int run_in_pieces(struct job *j, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_pieces_fini) struct bkt_pieces p;
+    struct bkt_sel                                 piece;
+    uint64_t                                       first = 0;
+    const uint64_t                                *chunk = j->o->obj->dset.layout.dims;
+    bkt_pieces_init(&p, &j->sel.file, chunk, bkt_piece_elems(&j->sel.file, chunk, each_bytes(j), PIECE));
+    for (int more; (more = bkt_pieces_next(&p, &piece)) != 0; first += piece.n_elems) {
+        BKT_CLEANUP(staged_fini) struct staged s = {.packed = NULL};
+        if (more < 0)
+            BKT_NOMEM(err);
+        BKT_PASS(stage(j, &piece, first, &s, err));
+        struct bkt_write w = staged_write(j, &piece, &s);
+        BKT_PASS(bkt_dataset_write(&w, 1, err));
+    }
+    return BKT_OK;
+}
+
+/* ---- the plan ---- */
+
+static bool in_pieces(const struct job *j) { return !j->straight && j->sel.file.n_elems > PIECE / each_bytes(j); }
+
+static int add(struct job *j, struct bkt_write *w, struct staged *s, struct bkt_err *err)
+{
+    if (j->straight) {
+        *w = (struct bkt_write){.io   = j->o->io,
+                                .file = &j->sel.file,
+                                .mem  = j->sel.flat ? NULL : &j->sel.mem,
+                                .src  = j->buf + (j->sel.flat ? j->sel.flat_at * j->mem_size : 0)};
+        return BKT_OK;
+    }
+    BKT_PASS(stage(j, &j->sel.file, 0, s, err));
+    *w = staged_write(j, &j->sel.file, s);
+    return BKT_OK;
+}
+
+static int run_together(struct job *jobs, size_t n, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) struct bkt_write *writes = calloc(n, sizeof *writes);
+    BKT_CLEANUP(bkt_freep) struct staged    *staged = calloc(n, sizeof *staged);
+    size_t                                   m      = 0;
+    int rc = writes && staged ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    for (size_t i = 0; rc == BKT_OK && i < n; i++)
+        if (jobs[i].sel.file.n_elems > 0 && !in_pieces(&jobs[i])) {
+            rc = add(&jobs[i], &writes[m], &staged[m], err);
+            m++;
+        }
+    if (rc == BKT_OK && m > 0)
+        rc = bkt_dataset_write(writes, m, err);
+    for (size_t i = 0; i < m; i++)
+        staged_fini(&staged[i]);
+    return rc;
+}
+
+/* Whether a dataset occurs twice in one call. */
+static bool has_twice(const struct job *jobs, size_t n)
+{
+    struct bkt_map *seen  = n > 1 ? bkt_map_new() : NULL;
+    bool            twice = n > 1 && !seen;
+    for (size_t i = 0; seen && !twice && i < n; i++) {
+        const char *id = jobs[i].o->obj->id.text;
+        twice          = bkt_map_get(seen, id, BKT_ID_LEN) || bkt_map_put(seen, id, BKT_ID_LEN, seen, NULL) < 0;
+    }
+    bkt_map_free(seen, NULL);
+    return twice;
+}
+
+static int run_some(struct job *jobs, size_t n, struct bkt_err *err)
+{
+    BKT_PASS(run_together(jobs, n, err));
+    for (size_t i = 0; i < n; i++)
+        if (jobs[i].sel.file.n_elems > 0 && in_pieces(&jobs[i]))
+            BKT_PASS(run_in_pieces(&jobs[i], err));
+    return BKT_OK;
+}
+
+static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
+{
+    if (!has_twice(jobs, n))
+        return run_some(jobs, n, err);
+    for (size_t i = 0; i < n; i++) /* as if by one call after another */
+        BKT_PASS(run_some(&jobs[i], 1, err));
+    return BKT_OK;
+}
+
+int bkt_dataset_write_all(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
+                          const hid_t file_spaces[], hid_t dxpl, const void *bufs[], struct bkt_err *err)
+{
+    bool transform = bkt_dsel_has_transform(dxpl);
+    struct job *jobs = calloc(count ? count : 1, sizeof *jobs);
+    size_t      n    = 0;
+    int         rc   = jobs ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    for (; rc == BKT_OK && n < count; n++) {
+        jobs[n] = (struct job){.o = dsets[n], .mem_type = mem_types[n], .dxpl = dxpl, .buf = bufs[n], .transform = transform};
+        rc      = job_init(&jobs[n], mem_spaces[n], file_spaces[n], err);
+    }
+    bkt_dataset_chunks_changed();
+    if (rc == BKT_OK && count > 0)
+        rc = run_jobs(jobs, n, err);
+    for (size_t i = 0; i < n; i++)
+        job_fini(&jobs[i]);
+    free(jobs);
+    return rc;
+}

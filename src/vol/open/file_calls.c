@@ -1,0 +1,538 @@
+/* H5F: open files, and everything that an open file keeps open (mounts, files behind external links). */
+#include "vol/open/file_calls.h"
+
+#include <H5VLconnector.h>
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bkt_config.h"
+#include "vol/open/permission_and_flush.h"
+#include "vol/convert/convert.h"
+#include "vol/open/pointer_leave.h"
+#include "vol/info.h"
+#include "vol/plain/plain_file.h"
+#include "base/os/pool.h"
+#include "storage/stats.h"
+#include "vol/old_api/region_shadow.h"
+#include "base/trace.h"
+
+/* All open files; HDF5's global lock guards it. */
+static struct open_file {
+    struct bkt_file  *f;
+    struct open_file *next;
+} *open_files;
+static unsigned long next_fileno = 1;
+
+/* ---- life of a struct bkt_file ---- */
+
+static int remember(struct bkt_file *f, struct bkt_err *err)
+{
+    struct open_file *e = calloc(1, sizeof *e);
+    if (!e)
+        BKT_NOMEM(err);
+    f->fileno = 0;
+    for (struct open_file *o = open_files; o; o = o->next)
+        if (o->f->dom == f->dom)
+            f->fileno = o->f->fileno;
+    if (!f->fileno)
+        f->fileno = next_fileno++;
+    e->f       = f;
+    e->next    = open_files;
+    open_files = e;
+    return BKT_OK;
+}
+
+struct bkt_file *bkt_file_next(const struct bkt_file *f)
+{
+    const struct open_file *o = open_files;
+    while (f && o && o->f != f)
+        o = o->next;
+    if (f && o)
+        o = o->next;
+    return o ? o->f : NULL;
+}
+
+static void forget(const struct bkt_file *f)
+{
+    for (struct open_file **p = &open_files; *p; p = &(*p)->next)
+        if ((*p)->f == f) {
+            struct open_file *e = *p;
+            *p                  = e->next;
+            free(e);
+            return;
+        }
+}
+
+static void file_free(struct bkt_file *f)
+{
+    bkt_file_drop_links(f);
+    forget(f);
+    bkt_face_release();
+    bkt_vobj_drop_id(f->fapl);
+    if (f->dom)
+        bkt_ahead_stop(f->dom);
+    bkt_domain_close(f->dom);
+    free(f->name);
+    free(f);
+}
+
+void bkt_file_release(struct bkt_file *f)
+{
+    if (f && --f->refs == 0)
+        file_free(f);
+}
+
+static int file_new(struct bkt_domain *dom, const char *name, unsigned flags, hid_t fapl, struct bkt_file **out,
+                    struct bkt_err *err)
+{
+    struct bkt_file *f = calloc(1, sizeof *f);
+    if (!f || !(f->name = strdup(name))) {
+        free(f);
+        bkt_domain_close(dom);
+        BKT_NOMEM(err);
+    }
+    if (flags & H5F_ACC_RDWR)
+        bkt_change_watch();
+    f->old_calls = bkt_face_is_wanted(bkt_domain_settings(dom)->native_calls);
+    bkt_face_acquire(f->old_calls);
+    f->dom   = dom;
+    f->refs  = 1;
+    f->flags = flags;
+    f->fapl  = fapl == H5P_DEFAULT ? H5Pcreate(H5P_FILE_ACCESS) : H5Pcopy(fapl);
+    int rc   = f->fapl < 0 ? bkt_h5err_capture(err, "copying the file access list") : remember(f, err);
+    if (rc < 0) {
+        bkt_file_release(f);
+        return rc;
+    }
+    *out = f;
+    return BKT_OK;
+}
+
+/* The ACL must permit some kind of change.  Each call is checked again by its own kind. */
+static int may_change_something(struct bkt_domain *dom, struct bkt_err *err)
+{
+    static const unsigned kinds[] = {BKT_ACL_UPDATE, BKT_ACL_CREATE, BKT_ACL_DELETE};
+    struct bkt_err        first   = {.n = 0};
+    for (size_t i = 0; i < BKT_COUNT(kinds); i++)
+        if (bkt_domain_may_write(dom, kinds[i], i == 0 ? &first : NULL) == BKT_OK)
+            return BKT_OK;
+    return bkt_err_copy(err, first.code, &first);
+}
+
+/* Opened for writing: refusals that can be foreseen are reported now.  A bucket's policy shows only at a
+ * PUT, so its refusal is reported by the first flush. */
+static int may_write(struct bkt_domain *dom, const char *name, struct bkt_err *err)
+{
+    int rc = may_change_something(dom, err);
+    rc     = rc == BKT_OK ? bkt_domain_may_store(dom, err) : rc;
+    if (rc < 0)
+        BKT_FAIL(err, rc, "%s can't be opened for writing", name);
+    return BKT_OK;
+}
+
+int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set, struct bkt_file **out,
+                  struct bkt_err *err)
+{
+    struct bkt_domain *dom = NULL;
+    BKT_PASS(bkt_domain_open(name, set, &dom, err));
+    int rc = bkt_domain_check_acl(dom, BKT_ACL_READ, err);
+    rc     = rc == BKT_OK && flags & H5F_ACC_RDWR ? may_write(dom, name, err) : rc;
+    if (rc < 0) {
+        bkt_domain_close(dom);
+        return rc;
+    }
+    BKT_PASS(file_new(dom, name, flags, fapl, out, err));
+    if (flags & H5F_ACC_RDWR)
+        bkt_file_pointer_take(name, dom);
+    (*out)->user_block = bkt_file_pointer_block(name);
+    return BKT_OK;
+}
+
+int bkt_file_again(struct bkt_file *f, struct bkt_file **out, struct bkt_err *err)
+{
+    struct bkt_domain *dom = NULL;
+    BKT_PASS(bkt_domain_open(f->name, bkt_domain_settings(f->dom), &dom, err));
+    BKT_PASS(file_new(dom, f->name, f->flags, f->fapl, out, err));
+    (*out)->user_block = f->user_block;
+    return BKT_OK;
+}
+
+int bkt_file_root(struct bkt_file *f, H5I_type_t type, struct bkt_vobj **out, struct bkt_err *err)
+{
+    const struct bkt_object *root = NULL;
+    BKT_TRY(err, bkt_domain_get(f->dom, bkt_domain_root(f->dom), &root, err), "%s: its root group can't be read", f->name);
+    if (root->kind != BKT_GROUP) {
+        bkt_object_release(root);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: the root %s is not a group", f->name, bkt_domain_root(f->dom)->text);
+    }
+    *out = bkt_vobj_new(f, type, root, "/");
+    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+/* ---- callbacks ---- */
+
+int bkt_file_settings(hid_t fapl, struct bkt_settings *set, struct bkt_err *err)
+{
+    void *info = NULL;
+    if (fapl != H5P_DEFAULT && H5Pget_vol_info(fapl, &info) < 0)
+        return bkt_h5err_capture(err, "asking the file access list for the connector's info");
+    int rc = bkt_settings_init(set, info, err);
+    (void)bkt_info_free(info);
+    if (rc < 0)
+        return rc;
+    if (set->stats)
+        bkt_stats_at_exit();
+    bkt_pool_size((size_t)set->workers);
+    return bkt_trace_set(set->trace, err);
+}
+
+/* With HDF5_VOL_CONNECTOR=bucket this connector gets every file, including a program's plain HDF5 files. */
+static int plain_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
+{
+    hid_t id = H5I_INVALID_HID;
+    BKT_PASS(bkt_native_file(name, flags, fapl == H5P_DEFAULT ? H5I_INVALID_HID : fapl, &id, err));
+    bkt_trace(BKT_TRACE_VOL, "%s is a plain HDF5 file: passed on to HDF5", name);
+    return bkt_native_wrap(&id, out, err);
+}
+
+/* The object for the program's new file id; takes over the reference to @p f. */
+static int hand_out(struct bkt_file *f, struct bkt_vobj **out, struct bkt_err *err)
+{
+    assert(f);
+    int rc = bkt_file_settle_degree(f, err);
+    rc     = rc < 0 ? rc : bkt_file_root(f, H5I_FILE, out, err);
+    f->handle    = rc == BKT_OK ? *out : NULL;
+    f->asked_for = rc == BKT_OK;
+    bkt_file_release(f);
+    return rc;
+}
+
+const struct bkt_file_opener *bkt_file_opener;
+
+static int open_otherwise(const char *name, struct bkt_vobj **out, struct bkt_err *err)
+{
+    hid_t id = H5I_INVALID_HID;
+    BKT_PASS(bkt_file_opener->open(bkt_file_opener->arg, name, &id, err));
+    BKT_PASS(bkt_native_wrap(&id, out, err));
+    (*out)->called = strdup(name);
+    if ((*out)->called)
+        return BKT_OK;
+    bkt_vobj_free(*out);
+    BKT_NOMEM(err);
+}
+
+/* A collective call arrives once per process, and the processes know nothing of each other: each would
+ * create every object, and a domain, anew. */
+static int not_together(const char *name, hid_t fapl, struct bkt_err *err)
+{
+    if (H5FD_MPIO >= 0 && fapl != H5P_DEFAULT && H5Pget_driver(fapl) == H5FD_MPIO)
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "%s: MPI processes can't write a domain by collective calls; make it in one process, close it, and let "
+                 "each process open it without H5Pset_fapl_mpio: their concurrent changes are kept", name);
+    return BKT_OK;
+}
+
+static int file_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_settings set;
+    struct bkt_file    *f = NULL;
+    if (bkt_file_opener)
+        return open_otherwise(name, out, err);
+    BKT_PASS(bkt_file_settings(fapl, &set, err));
+    bkt_trace(BKT_TRACE_VOL, "file open %s flags %#x", name, flags);
+    int rc = plain_open(name, flags, fapl, out, err);
+    if (rc != BKT_ENOENT) {
+        bkt_settings_fini(&set);
+        return rc;
+    }
+    rc = flags & H5F_ACC_RDWR ? not_together(name, fapl, err) : BKT_OK;
+    rc = rc < 0 ? rc : bkt_file_domain(name, flags, fapl, &set, &f, err);
+    bkt_settings_fini(&set);
+    return rc < 0 ? rc : hand_out(f, out, err);
+}
+
+void *bkt_vol_file_open(const char *name, unsigned flags, hid_t fapl, hid_t dxpl, void **req)
+{
+    struct bkt_err   err = {.n = 0};
+    struct bkt_vobj *o   = NULL;
+    (void)dxpl, (void)req;
+    if (file_open(name, flags, fapl, &o, &err) < 0) {
+        (void)bkt_h5err_publish_file(&err);
+        return NULL;
+    }
+    return o;
+}
+
+/* Takes over the members of @p how. */
+static int new_domain(const char *name, unsigned flags, const struct bkt_settings *set, struct bkt_new_domain *how, hsize_t user_block,
+                      struct bkt_domain **dom, struct bkt_err *err)
+{
+    int rc = bkt_file_pointer_may(name, flags, set, err);
+    if (rc < 0) {
+        bkt_object_free(how->root);
+        return rc;
+    }
+    BKT_PASS(bkt_domain_create(name, set, how, dom, err));
+    rc = user_block ? bkt_userblock_store(*dom, user_block, NULL, 0, err) : BKT_OK;
+    rc = rc < 0 ? rc : bkt_file_pointer_leave(name, set, *dom, user_block, err);
+    if (rc < 0)
+        bkt_domain_close(*dom);
+    return rc;
+}
+
+/* The root group gets the file's creation list, without the user block, which is stored elsewhere
+ * (userblock.h). */
+static int creation_list(hid_t fcpl, struct bkt_object *root, hsize_t *user_block, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t list = fcpl == H5P_DEFAULT ? H5Pcreate(H5P_FILE_CREATE) : H5Pcopy(fcpl);
+    if (list < 0 || H5Pget_userblock(list, user_block) < 0 || H5Pset_userblock(list, 0) < 0)
+        return bkt_h5err_capture(err, "the file creation list");
+    return bkt_convert_from_ocpl(list, root, err);
+}
+
+static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_settings   set;
+    struct bkt_domain    *dom  = NULL;
+    struct bkt_file      *f    = NULL;
+    hsize_t               user = 0;
+    struct bkt_new_domain how  = {.truncate = (flags & H5F_ACC_TRUNC) != 0, .root = bkt_object_make(BKT_GROUP)};
+    if (!how.root)
+        BKT_NOMEM(err);
+    int rc = creation_list(fcpl, how.root, &user, err);
+    rc     = rc < 0 ? rc : bkt_file_settings(fapl, &set, err);
+    if (rc < 0) {
+        bkt_object_free(how.root);
+        return rc;
+    }
+    bkt_file_drop_unused();
+    rc = new_domain(name, flags, &set, &how, user, &dom, err);
+    bkt_settings_fini(&set);
+    BKT_PASS(rc);
+    BKT_PASS(file_new(dom, name, H5F_ACC_RDWR | (flags & H5F_ACC_SWMR_WRITE), fapl, &f, err));
+    f->user_block = user;
+    return hand_out(f, out, err);
+}
+
+/* A new file becomes a domain, unless its name begins with "native:". */
+static int file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
+{
+    hid_t id = H5I_INVALID_HID;
+    int   rc = bkt_native_create(name, flags, fcpl, fapl, &id, err);
+    if (rc != BKT_ENOENT)
+        return rc < 0 ? rc : bkt_native_wrap(&id, out, err);
+    BKT_PASS(not_together(name, fapl, err));
+    return domain_create(name, flags, fcpl, fapl, out, err);
+}
+
+void *bkt_vol_file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl, void **req)
+{
+    struct bkt_err   err = {.n = 0};
+    struct bkt_vobj *o   = NULL;
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "file create %s flags %#x", name, flags);
+    if (file_create(name, flags, fcpl, fapl, &o, &err) < 0)
+        (void)bkt_h5err_publish_file(&err);
+    return o;
+}
+
+herr_t bkt_vol_file_close(void *obj, hid_t dxpl, void **req)
+{
+    struct bkt_vobj *o   = obj;
+    struct bkt_err   err = {.n = 0};
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "file close %s", o->file ? o->file->name : "(plain)");
+    if (o->file && o->file->handle == o && bkt_file_close_others(o, &err) < 0)
+        return bkt_h5err_publish(&err);
+    return bkt_change_close(o);
+}
+
+/* -- get -- */
+
+typedef int file_get_fn(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err);
+
+static int get_cont_info(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    bkt_shadow_was_asked_for_token_size();
+    (void)o, (void)err;
+    args->args.get_cont_info.info->version       = H5VL_CONTAINER_INFO_VERSION;
+    args->args.get_cont_info.info->feature_flags = 0;
+    args->args.get_cont_info.info->token_size    = 8; /* the part of a token that references and old calls
+                                                         keep, see token.c */
+    args->args.get_cont_info.info->blob_id_size  = 0;
+    return BKT_OK;
+}
+
+static int get_fapl(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    hid_t id = H5Pcopy(o->file->fapl);
+    if (id < 0)
+        return bkt_h5err_capture(err, "copying the file access list");
+    args->args.get_fapl.fapl_id = id;
+    return BKT_OK;
+}
+
+static int get_fcpl(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    hid_t *list = &args->args.get_fcpl.fcpl_id;
+    BKT_PASS(bkt_convert_gcpl(o, H5P_FILE_CREATE, list, err));
+    if (H5Pset_userblock(*list, o->file->user_block) >= 0)
+        return BKT_OK;
+    (void)bkt_h5err_capture(err, "the file creation list");
+    bkt_vobj_drop_id(*list);
+    return BKT_EHDF5;
+}
+
+static int get_fileno(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    (void)err;
+    *args->args.get_fileno.fileno = o->file->fileno;
+    return BKT_OK;
+}
+
+static int get_intent(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    (void)err;
+    *args->args.get_intent.flags = o->file->flags & (H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE | H5F_ACC_SWMR_READ);
+    return BKT_OK;
+}
+
+static int get_name(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    H5VL_file_get_name_args_t *a    = &args->args.get_name;
+    const char                *name = o->outside ? o->outside : o->file->name;
+    (void)err;
+    *a->file_name_len = strlen(name);
+    if (a->buf && a->buf_size)
+        (void)snprintf(a->buf, a->buf_size, "%s", name);
+    return BKT_OK;
+}
+
+static file_get_fn *const file_get_ops[] = {
+    [H5VL_FILE_GET_CONT_INFO] = get_cont_info, [H5VL_FILE_GET_FAPL] = get_fapl,           [H5VL_FILE_GET_FCPL] = get_fcpl,
+    [H5VL_FILE_GET_FILENO] = get_fileno,       [H5VL_FILE_GET_INTENT] = get_intent,       [H5VL_FILE_GET_NAME] = get_name,
+    [H5VL_FILE_GET_OBJ_COUNT] = bkt_file_obj_count, [H5VL_FILE_GET_OBJ_IDS] = bkt_file_obj_ids,
+};
+
+herr_t bkt_vol_file_get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err   err = {.n = 0};
+    struct bkt_vobj *o   = obj;
+    size_t           op  = (size_t)args->op_type;
+    (void)dxpl, (void)req;
+    int rc = o->native_id >= 0 ? bkt_native_file_get(o, args, &err)
+             : op < BKT_COUNT(file_get_ops) && file_get_ops[op]
+                 ? file_get_ops[op](o, args, &err)
+                 : BKT_ERR(&err, BKT_EUNSUP, "file get operation %zu", op);
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+/* -- specific -- */
+
+bool bkt_file_fapl_is_ours(hid_t fapl)
+{
+    hid_t id  = H5I_INVALID_HID, ours = H5VLget_connector_id_by_value((H5VL_class_value_t)BKT_CONNECTOR_VALUE);
+    int   cmp = 1;
+    if (ours >= 0 && H5Pget_vol_id(fapl, &id) >= 0 && H5VLcmp_connector_cls(&cmp, id, ours) < 0)
+        cmp = 1;
+    if (id >= 0)
+        (void)H5VLclose(id);
+    if (ours >= 0)
+        (void)H5VLclose(ours);
+    return cmp == 0;
+}
+
+/* Whether the program runs with HDF5_VOL_CONNECTOR=bucket, so that this connector gets plain HDF5 files as
+ * well.  If HDF5 asks only because its own connector could not open a file, a yes would send the file back
+ * to HDF5. */
+static bool is_default_connector(void) { return bkt_file_fapl_is_ours(H5P_FILE_ACCESS_DEFAULT); }
+
+static int ask_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
+{
+    struct bkt_settings set;
+    *args->args.is_accessible.accessible = false;
+    BKT_PASS(bkt_file_settings(args->args.is_accessible.fapl_id, &set, err));
+    int rc = bkt_domain_probe(args->args.is_accessible.filename, &set, err);
+    bkt_trace(BKT_TRACE_VOL, "is %s ours? %s", args->args.is_accessible.filename, rc == 1 ? "yes" : rc == 0 ? "no" : "can't tell");
+    bkt_settings_fini(&set);
+    if (rc < 0)
+        return rc;
+    *args->args.is_accessible.accessible =
+        rc == 1 || (is_default_connector() && bkt_native_is_plain(args->args.is_accessible.filename));
+    return BKT_OK;
+}
+
+/* HDF5 asks after its own connector failed, and holds an error on its stack for the case that we say no.
+ * For an s3:// name that error is "no such file", whatever the server answered.  So our reason is added. */
+static int is_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
+{
+    hid_t told = bkt_h5err_hold();
+    int   rc   = ask_accessible(args, err);
+    bkt_h5err_restore(told);
+    if (rc == BKT_OK && err->n && !*args->args.is_accessible.accessible)
+        (void)bkt_h5err_publish(err);
+    return rc;
+}
+
+static int reopen(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bkt_err *err)
+{
+    struct bkt_file *f   = NULL;
+    struct bkt_vobj *new = NULL;
+    BKT_PASS(bkt_file_again(o->file, &f, err));
+    BKT_PASS(hand_out(f, &new, err));
+    *args->args.reopen.file = new;
+    return BKT_OK;
+}
+
+/* With scope H5F_SCOPE_GLOBAL, flush all files that are mounted together. */
+static int flush(struct bkt_vobj *o, H5F_scope_t scope, struct bkt_err *err)
+{
+    if (o->native_id >= 0)
+        return PASS_ON(err, H5Fflush(o->native_id, scope), "H5Fflush");
+    struct bkt_file *f = o->file;
+    for (struct bkt_file *up = scope == H5F_SCOPE_GLOBAL ? bkt_file_parent(f) : NULL; up; up = bkt_file_parent(up))
+        f = up;
+    return bkt_change_flush(f, err);
+}
+
+static int file_delete(const char *name, hid_t fapl, struct bkt_err *err)
+{
+    struct bkt_settings set;
+    if (bkt_native_is_plain(name))
+        return bkt_native_delete(name, err);
+    BKT_PASS(bkt_file_settings(fapl, &set, err));
+    bkt_trace(BKT_TRACE_VOL, "file delete %s", name);
+    bkt_file_drop_unused();
+    int rc = bkt_domain_delete(name, &set, false, err);
+    if (rc == BKT_OK)
+        bkt_file_pointer_remove(name, &set);
+    bkt_settings_fini(&set);
+    return rc;
+}
+
+static int file_specific(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bkt_err *err)
+{
+    switch (args->op_type) {
+        case H5VL_FILE_FLUSH:
+            return flush(o, args->args.flush.scope, err);
+        case H5VL_FILE_REOPEN:
+            return o->native_id >= 0 ? bkt_native_reopen(o, args, err) : reopen(o, args, err);
+        case H5VL_FILE_IS_ACCESSIBLE:
+            return is_accessible(args, err);
+        case H5VL_FILE_DELETE:
+            return file_delete(args->args.del.filename, args->args.del.fapl_id, err);
+        case H5VL_FILE_IS_EQUAL:
+            *args->args.is_equal.same_file = bkt_file_is_one(o, args->args.is_equal.obj2);
+            return BKT_OK;
+        default:
+            return BKT_ERR(err, BKT_EUNSUP, "file operation %d", (int)args->op_type);
+    }
+}
+
+herr_t bkt_vol_file_specific(void *obj, H5VL_file_specific_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)dxpl, (void)req;
+    return file_specific(obj, args, &err) < 0 ? bkt_h5err_publish(&err) : 0;
+}

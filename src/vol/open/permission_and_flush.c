@@ -1,0 +1,185 @@
+#include "vol/open/permission_and_flush.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "vol/open/file_calls.h"
+#include "vol/plain/plain_file.h"
+#include "base/trace.h"
+#include "chunk/write/write.h"
+
+int bkt_change_may(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err)
+{
+    if (!(f->flags & H5F_ACC_RDWR))
+        BKT_FAIL(err, BKT_EACCES, "%s: %s: the file was opened read-only", f->name, what);
+    BKT_TRY(err, bkt_domain_may_write(f->dom, need, err), "%s: %s", f->name, what);
+    return BKT_OK;
+}
+
+/* Store chunks, and at the same time new objects, which no reader finds yet.  If a chunk or object can't
+ * be stored, the others still are. */
+static int flush_chunks(struct bkt_file *f, struct bkt_err *err)
+{
+    struct bkt_err also = {.n = 0};
+    int            rc   = BKT_OK;
+    bool           any  = bkt_chunks_dirty(f->dom);
+    bkt_chunks_flush_begin(f->dom);
+    if (any)
+        rc = bkt_domain_flush_new(f->dom, err);
+    int chunks = bkt_chunks_flush_end(f->dom, rc < 0 ? &also : err);
+    bkt_edit_doubt(f->dom, rc < 0 || chunks < 0);
+    return rc < 0 ? rc : chunks;
+}
+
+/* A failure doesn't stop the rest.  Only if neither chunks nor new objects can be stored, nothing more is
+ * tried. */
+static int flush_all(struct bkt_file *f, struct bkt_err *err)
+{
+    struct bkt_err why = {.n = 0};
+    int rc = flush_chunks(f, err);
+    if (f->closing)
+        bkt_chunks_let_go_begin(f->dom);
+    if (rc == BKT_OK || !bkt_domain_out_of_reach(f->dom))
+        bkt_err_keep_first(&rc, err, bkt_domain_flush(f->dom, &why), &why);
+    if (f->closing)
+        bkt_chunks_let_go_end(f->dom);
+    return rc;
+}
+
+static void name_unstored(const struct bkt_file *f, struct bkt_names *names)
+{
+    bkt_chunks_name_unstored(f->dom, names);
+    bkt_domain_name_unstored(f->dom, names);
+}
+
+/* Reports the first failure, and names everything that isn't stored. */
+int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
+{
+    struct bkt_err why = {.n = 0};
+    struct bkt_names names = {.n = 0};
+    int rc = bkt_chunks_trim(f->dom, err); /* nothing waits for that */
+    if (bkt_domain_is_dirty(
+            f->dom)) /* objects that other writers changed as well are read anew, in place: reading ahead must stop */
+        bkt_ahead_stop(f->dom);
+    bkt_err_keep_first(&rc, err, flush_all(f, &why), &why);
+    if (rc < 0) {
+        name_unstored(f, &names);
+        (void)BKT_ERR(err, rc, "%s: not everything could be stored%s%s", f->name, names.n ? "; kept for another try: " : "",
+                      names.n ? names.text : "");
+    }
+    bkt_err_keep_first(&rc, err, bkt_file_each_inner(f, bkt_change_flush, &why), &why);
+    return rc;
+}
+
+void bkt_change_relieve(struct bkt_file *f)
+{
+    struct bkt_err why = {.n = 0};
+    if (!f || !(f->flags & H5F_ACC_RDWR) || !bkt_domain_is_full(f->dom))
+        return;
+    bkt_ahead_stop(f->dom);
+    int rc = flush_chunks(f, &why);
+    if (rc == BKT_OK || !bkt_domain_out_of_reach(f->dom))
+        bkt_err_keep_first(&rc, NULL, bkt_domain_flush_early(f->dom, NULL), &why);
+    if (rc < 0)
+        bkt_trace(BKT_TRACE_VOL, "%s: changes can't be stored yet: %s", f->name, why.n ? why.frame[0].msg : bkt_err_text(rc));
+}
+
+/* H5Pset_object_flush_cb(): call the program's callback. */
+static int tell_program(const struct bkt_file *f, hid_t id, struct bkt_err *err)
+{
+    H5F_flush_cb_t told = NULL;
+    void          *arg  = NULL;
+    if (id < 0 || f->fapl < 0 || H5Pget_object_flush_cb(f->fapl, &told, &arg) < 0 || !told)
+        return BKT_OK;
+    return told(id, arg) < 0 ? BKT_ERR(err, BKT_ECANCEL, "the program's flush callback failed") : BKT_OK;
+}
+
+int bkt_change_flush_object(struct bkt_vobj *o, hid_t id, struct bkt_err *err)
+{
+    if (o->native_id >= 0)
+        return PASS_ON(err, H5Oflush(o->native_id), "H5Oflush");
+    BKT_PASS(bkt_change_flush(o->file, err));
+    return tell_program(o->file, id, err);
+}
+
+int bkt_change_refresh(struct bkt_vobj *o, struct bkt_err *err)
+{
+    if (o->native_id >= 0)
+        return PASS_ON(err, H5Orefresh(o->native_id), "H5Orefresh");
+    bkt_chunk_cache_drop(o->file->dom);
+    bkt_domain_forget_versions(o->file->dom);
+    o->has_chunks = false;
+    return bkt_domain_refresh(o->file->dom, &o->obj->id, err);
+}
+
+/* ---- the end ---- */
+
+static pid_t watched; /* the process whose end is watched */
+static bool  exiting;
+
+static void lost(struct bkt_file *f, int code, const struct bkt_err *err)
+{
+    if (f->lost)
+        return;
+    f->lost = true;
+    struct bkt_names names = {.n = 0};
+    name_unstored(f, &names);
+    (void)fprintf(stderr, "vol-bucket: %s: changes are lost (%s): %s\n", f->name, names.text,
+                  err->n ? err->frame[0].msg : bkt_err_text(code));
+}
+
+/* If a program leaves files open, HDF5 closes them when the process ends.  That is too late for a request:
+ * libcrypto was loaded after HDF5 and is gone by then.  A forked child leaves its parent's changes alone. */
+static void store_at_exit(void)
+{
+    exiting = true;
+    for (struct bkt_file *f = watched == getpid() ? bkt_file_next(NULL) : NULL; f; f = bkt_file_next(f)) {
+        struct bkt_err err = {.n = 0};
+        int            rc  = f->flags & H5F_ACC_RDWR ? bkt_change_flush(f, &err) : BKT_OK;
+        if (rc < 0)
+            lost(f, rc, &err);
+    }
+}
+
+void bkt_change_watch(void)
+{
+    if (!watched && atexit(store_at_exit) != 0)
+        bkt_trace(BKT_TRACE_VOL, "nothing will be stored at exit: close files");
+    watched = getpid();
+}
+
+static int flush_last(struct bkt_file *f, struct bkt_err *err)
+{
+    hbool_t ending = false;
+    if (watched && watched != getpid())
+        return BKT_OK;
+    if (exiting && !bkt_store_is_local(bkt_domain_store(f->dom))) /* already reported, or nothing is left */
+        return BKT_OK;
+    int rc = bkt_change_flush(f, err);
+    if (rc < 0 && H5is_library_terminating(&ending) >= 0 && ending) {
+        lost(f, rc, err);
+        return BKT_OK;
+    }
+    return rc;
+}
+
+herr_t bkt_change_close(struct bkt_vobj *o)
+{
+    struct bkt_err err = {.n = 0};
+    bool is_file = o->type == H5I_FILE && !o->outside;
+    if (o->file)
+        o->file->closing = o->file->refs == 1;
+    if (o->file && (is_file || o->file->closing) && flush_last(o->file, &err) < 0) {
+        o->file->closing = false;
+        return bkt_h5err_publish(&err);
+    }
+    struct bkt_file *f  = o->file && o->obj && !is_file && !o->file->closing && o->file->flags & H5F_ACC_RDWR ? o->file : NULL;
+    struct bkt_id    id = {.text = ""};
+    if (f && !exiting)
+        id = o->obj->id;
+    bkt_vobj_free(o);
+    if (id.text[0])
+        bkt_edit_let_go(f->dom, &id);
+    return 0;
+}

@@ -1,0 +1,225 @@
+#include "vol/path/new_link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vol/convert/convert.h"
+#include "vol/plain/plain_file.h"
+
+void bkt_spot_fini(struct bkt_spot *s)
+{
+    bkt_vobj_free(s->group);
+    free(s->name);
+    *s = (struct bkt_spot){NULL, NULL, false};
+}
+
+static int spot_at(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_spot *s, struct bkt_err *err)
+{
+    BKT_PASS(bkt_path_parent(from, path, lapl, &s->group, &s->name, err));
+    if (s->group->native_id >= 0)
+        return BKT_OK;
+    if (s->group->obj->kind != BKT_GROUP)
+        BKT_FAIL(err, BKT_EINVAL, "%s: '%s': parent is not a group", s->group->file->name, path);
+    if (!s->name[0] || strcmp(s->name, ".") == 0 || bkt_links_find(&s->group->obj->group.links, s->name))
+        BKT_FAIL(err, BKT_EEXIST, "%s: '%s' exists already", s->group->file->name, path);
+    return BKT_OK;
+}
+
+/* ---- missing groups ---- */
+
+/* How missing groups are made */
+struct making {
+    hid_t       lapl, ocpl;
+    const char *what;
+};
+
+/* As in HDF5, a missing group keeps links as the group above it does (their order, limits of forms).  It
+ * keeps attributes as the new object does.  Its name is marked as ASCII. */
+static int like_object(hid_t ocpl, hid_t gcpl, struct bkt_err *err)
+{
+    unsigned order = 0, compact = 0, dense = 0;
+    hbool_t  times = true;
+    if (ocpl == H5P_DEFAULT)
+        return BKT_OK;
+    if (H5Pget_attr_creation_order(ocpl, &order) < 0 || H5Pset_attr_creation_order(gcpl, order) < 0 ||
+        H5Pget_attr_phase_change(ocpl, &compact, &dense) < 0 || H5Pset_attr_phase_change(gcpl, compact, dense) < 0 ||
+        H5Pget_obj_track_times(ocpl, &times) < 0 || H5Pset_obj_track_times(gcpl, times) < 0)
+        return bkt_h5err_capture(err, "making a creation property list");
+    return BKT_OK;
+}
+
+/* @param from  the parent's creation list */
+static int new_gcpl(hid_t from, hid_t ocpl, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t to = H5Pcreate(H5P_GROUP_CREATE);
+    unsigned order = 0, compact = 0, dense = 0, entries = 0, length = 0;
+    size_t   heap  = 0;
+    if (to < 0 || H5Pget_link_creation_order(from, &order) < 0 || H5Pset_link_creation_order(to, order) < 0 ||
+        H5Pget_link_phase_change(from, &compact, &dense) < 0 || H5Pset_link_phase_change(to, compact, dense) < 0 ||
+        H5Pget_est_link_info(from, &entries, &length) < 0 || H5Pset_est_link_info(to, entries, length) < 0 ||
+        H5Pget_local_heap_size_hint(from, &heap) < 0 || H5Pset_local_heap_size_hint(to, heap) < 0)
+        return bkt_h5err_capture(err, "making a creation property list");
+    BKT_PASS(like_object(ocpl, to, err));
+    *out = bkt_hid_take(&to);
+    return BKT_OK;
+}
+
+static int make_native(struct bkt_spot *s, hid_t ocpl, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t group = H5I_INVALID_HID, from = H5I_INVALID_HID, gcpl = H5I_INVALID_HID;
+    struct bkt_vobj *made = NULL;
+    BKT_PASS(PASS_ON(err, group = H5Gopen2(s->group->native_id, ".", H5P_DEFAULT), "H5Gopen"));
+    BKT_PASS(PASS_ON(err, from = H5Gget_create_plist(group), "H5Gget_create_plist"));
+    BKT_PASS(new_gcpl(from, ocpl, &gcpl, err));
+    int rc = bkt_native_group_create(s->group, s->name, H5P_DEFAULT, gcpl, H5P_DEFAULT, &made, err);
+    bkt_vobj_free(made);
+    return rc;
+}
+
+static int make_group(struct bkt_vobj *from, const char *path, const struct making *how, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s    = {NULL, NULL, false};
+    BKT_CLEANUP(bkt_hid_closep) hid_t          like = H5I_INVALID_HID, gcpl = H5I_INVALID_HID;
+    BKT_PASS(spot_at(from, path, how->lapl, &s, err));
+    if (s.group->native_id >= 0)
+        return make_native(&s, how->ocpl, err);
+    BKT_PASS(bkt_change_may(s.group->file, BKT_ACL_CREATE, how->what, err));
+    BKT_PASS(bkt_convert_object_ocpl(s.group->obj, H5P_GROUP_CREATE, &like, err));
+    BKT_PASS(new_gcpl(like, how->ocpl, &gcpl, err));
+    struct bkt_object *group = bkt_object_make(BKT_GROUP);
+    if (!group)
+        BKT_NOMEM(err);
+    int rc = bkt_convert_from_ocpl(gcpl, group, err);
+    if (rc < 0) {
+        bkt_object_free(group);
+        return rc;
+    }
+    return bkt_spot_put(&s, group, NULL, err);
+}
+
+/* In a plain file HDF5 walks the path, and reports only that it failed. */
+static bool is_missing(int rc) { return rc == BKT_ENOENT || rc == BKT_EHDF5; }
+
+/* Make all missing groups before the last component. */
+static int make_groups(struct bkt_vobj *from, const char *path, const struct making *how, struct bkt_err *err)
+{
+    size_t end = strlen(path);
+    while (end && path[end - 1] == '/')
+        end--;
+    while (end && path[end - 1] != '/')
+        end--;
+    for (size_t i = strspn(path, "/"); i < end; i += strspn(path + i, "/")) {
+        struct bkt_vobj *o     = NULL;
+        struct bkt_err   quiet = {.n = 0};
+        i += strcspn(path + i, "/");
+        BKT_CLEANUP(bkt_freep) char *head = strndup(path, i);
+        if (!head)
+            BKT_NOMEM(err);
+        int rc = bkt_path_open(from, head, how->lapl, &o, &quiet);
+        bkt_vobj_free(o);
+        if (is_missing(rc))
+            rc = make_group(from, head, how, err);
+        else if (rc < 0)
+            (void)bkt_err_copy(err, rc, &quiet);
+        BKT_PASS(rc);
+    }
+    return BKT_OK;
+}
+
+/* ---- finding ---- */
+
+static int read_lcpl(hid_t lcpl, bool *groups, bool *utf8, struct bkt_err *err)
+{
+    unsigned   make = 0;
+    H5T_cset_t cset = H5T_CSET_ASCII;
+    if (lcpl != H5P_DEFAULT && (H5Pget_create_intermediate_group(lcpl, &make) < 0 || H5Pget_char_encoding(lcpl, &cset) < 0))
+        return bkt_h5err_capture(err, "reading the link creation list");
+    *groups = make != 0;
+    *utf8   = cset == H5T_CSET_UTF8;
+    return BKT_OK;
+}
+
+static int find(struct bkt_vobj *from, const char *path, hid_t lcpl, const struct making *how, struct bkt_spot *s, struct bkt_err *err)
+{
+    struct bkt_err first = {.n = 0};
+    bool           groups = false;
+    BKT_PASS(read_lcpl(lcpl, &groups, &s->name_utf8, err));
+    int rc = spot_at(from, path, how->lapl, s, &first);
+    if (is_missing(rc) && groups) {
+        bool utf8 = s->name_utf8;
+        bkt_spot_fini(s);
+        s->name_utf8 = utf8;
+        BKT_PASS(make_groups(from, path, how, err));
+        BKT_PASS(spot_at(from, path, how->lapl, s, err));
+    } else if (rc < 0)
+        return bkt_err_copy(err, rc, &first);
+    return s->group->native_id >= 0 ? BKT_OK : bkt_change_may(s->group->file, BKT_ACL_CREATE, how->what, err);
+}
+
+int bkt_spot_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl, hid_t ocpl, const char *what, struct bkt_spot *out,
+                  struct bkt_err *err)
+{
+    struct making how = {lapl, ocpl, what};
+    *out              = (struct bkt_spot){NULL, NULL, false};
+    int rc            = find(from, path, lcpl, &how, out, err);
+    if (rc < 0)
+        bkt_spot_fini(out);
+    return rc;
+}
+
+/* ---- putting ---- */
+
+int bkt_spot_link(struct bkt_spot *s, struct bkt_link *l, struct bkt_err *err)
+{
+    l->name      = strdup(s->name);
+    l->name_utf8 = s->name_utf8;
+    int rc       = l->name ? bkt_edit_link(s->group->file->dom, &s->group->obj->id, l, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc < 0)
+        bkt_link_fini(l);
+    return rc;
+}
+
+static int add(struct bkt_file *f, struct bkt_object *o, const char *path, struct bkt_vobj **out, struct bkt_err *err)
+{
+    const struct bkt_object *in_domain = NULL;
+    struct bkt_id            id;
+    BKT_PASS(bkt_edit_add(f->dom, o, &id, err));
+    BKT_PASS(bkt_domain_get(f->dom, &id, &in_domain, err));
+    *out = bkt_vobj_new(f, bkt_vobj_type_of(in_domain), in_domain, path);
+    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+int bkt_spot_make(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    const char                              *base = s->group->path;
+    if (base && bkt_link_path(base, s->name, &path) < 0) {
+        bkt_object_free(o);
+        BKT_NOMEM(err);
+    }
+    return add(s->group->file, o, base ? bkt_buf_str(&path) : NULL, out, err);
+}
+
+int bkt_spot_show(struct bkt_spot *s, const struct bkt_vobj *made, struct bkt_err *err)
+{
+    struct bkt_link l = {.cls = BKT_L_HARD, .id = made->obj->id};
+    return bkt_spot_link(s, &l, err);
+}
+
+int bkt_spot_put(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_vobj *made = NULL;
+    BKT_PASS(bkt_spot_make(s, o, &made, err)); /* holds the object until it is linked */
+    int rc = bkt_spot_show(s, made, err);
+    if (rc == BKT_OK && out) {
+        *out = made;
+        made = NULL;
+    }
+    bkt_vobj_free(made);
+    return rc;
+}
+
+int bkt_spot_put_anonymous(struct bkt_file *f, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err)
+{
+    return add(f, o, NULL, out, err);
+}

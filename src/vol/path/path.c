@@ -1,0 +1,334 @@
+/* From a location and a name to an object: hard, soft and external links, mounts, names by index, tokens.
+ *
+ * A walk holds one current place: an object of a domain, or, once an external link has led into a plain
+ * HDF5 file, an id of that file.  From there HDF5 itself walks on. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "vol/open/file_calls.h"
+#include "vol/core/hid.h"
+#include "vol/path/iterate.h"
+#include "vol/plain/plain_file.h"
+#include "vol/path/foreign_ref.h"
+#include "vol/core/token.h"
+#include "vol/core/vol.h"
+
+struct walk {
+    struct bkt_file         *f;      /* borrowed: kept open by the walk's start, its mounts and external files */
+    const struct bkt_object *obj;    /* retained; NULL when native */
+    hid_t                    native; /* closed by the walk */
+    struct bkt_buf           path;   /* as walked, from the root of f */
+    bool                     path_known, by_mount;
+    size_t                   links_left;
+    hid_t                    lapl;
+};
+
+static void walk_fini(struct walk *w)
+{
+    bkt_object_release(w->obj);
+    bkt_hid_closep(&w->native);
+    bkt_buf_fini(&w->path);
+}
+
+static int walk_path(struct walk *w, const char *path, struct bkt_err *err);
+
+/* Make the root group of @p f the current place. */
+static int to_root(struct walk *w, struct bkt_file *f, struct bkt_err *err)
+{
+    const struct bkt_object *root = NULL;
+    BKT_PASS(bkt_domain_get(f->dom, bkt_domain_root(f->dom), &root, err));
+    bkt_object_release(w->obj);
+    w->obj = root;
+    w->f   = f;
+    return BKT_OK;
+}
+
+/* The same as if the walk had begun there: the path is counted from it, and no mount led to it. */
+static int to_own_root(struct walk *w, struct bkt_file *f, struct bkt_err *err)
+{
+    BKT_PASS(to_root(w, f, err));
+    bkt_buf_clear(&w->path);
+    w->path_known = true;
+    w->by_mount   = false;
+    return BKT_OK;
+}
+
+static int spend_link(struct walk *w, const char *name, struct bkt_err *err)
+{
+    if (w->links_left-- == 0) {
+        w->links_left = 0;
+        BKT_FAIL(err, BKT_EFORMAT, "%s: too many soft or external links on the way to '%s' (a cycle? see H5Pset_nlinks)", w->f->name,
+                 name);
+    }
+    return BKT_OK;
+}
+
+static int follow_hard(struct walk *w, const struct bkt_link *l, struct bkt_err *err)
+{
+    const struct bkt_object *next = NULL;
+    bkt_domain_walked(w->f->dom, w->obj, l);
+    BKT_TRY(err, bkt_domain_get(w->f->dom, &l->id, &next, err), "%s: link '%s'", w->f->name, l->name);
+    bkt_object_release(w->obj);
+    w->obj = next;
+    /* a mounted file covers the group; files may be mounted on mounted files' roots */
+    for (struct bkt_file *m = bkt_file_mounted(w->f, &w->obj->id); m; m = bkt_file_mounted(w->f, &w->obj->id)) {
+        BKT_PASS(to_root(w, m, err));
+        w->by_mount = true;
+    }
+    return BKT_OK;
+}
+
+/* The first @p in bytes of the path are the name of the group that holds the link. */
+static int follow_external(struct walk *w, const struct bkt_link *l, size_t in, struct bkt_err *err)
+{
+    struct bkt_file             *child  = NULL;
+    hid_t                        native = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_freep) char *group  = strndup(in ? bkt_buf_str(&w->path) : w->path_known ? "/" : "", in ? in : 1);
+    if (!group)
+        BKT_NOMEM(err);
+    struct bkt_ext_link what = {l->file ? l->file : "", l->path && *l->path ? l->path : "/", group};
+    BKT_TRY(err, bkt_file_follow(w->f, &what, w->lapl, &child, &native, err), "%s: external link '%s'", w->f->name, l->name);
+    if (native >= 0) {
+        BKT_PASS(bkt_native_open(native, l->path && *l->path ? l->path : "/", w->lapl, &w->native, err));
+        bkt_object_release(w->obj);
+        w->obj = NULL;
+        return BKT_OK;
+    }
+    BKT_PASS(to_own_root(w, child, err));
+    return walk_path(w, l->path ? l->path : "/", err);
+}
+
+/* A soft link's target is walked from the group that holds the link; the name stays the one asked for. */
+static int follow_soft(struct walk *w, const struct bkt_link *l, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf keep  = {0};
+    bool                                     known = w->path_known;
+    struct bkt_file                         *f     = w->f;
+    if (!l->path || !*l->path)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: soft link '%s' has no target", w->f->name, l->name);
+    bkt_buf_move(&keep, &w->path);
+    int rc = walk_path(w, l->path, err);
+    if (w->f == f) {
+        bkt_buf_move(&w->path, &keep);
+        w->path_known = known;
+    }
+    return rc;
+}
+
+static int step(struct walk *w, const char *name, size_t n, struct bkt_err *err)
+{
+    char *copy = strndup(name, n);
+    if (!copy)
+        BKT_NOMEM(err);
+    int rc = BKT_OK;
+    const struct bkt_object *holder = w->obj; /* the object that contains the link */
+    if (holder->kind != BKT_GROUP) {
+        free(copy);
+        BKT_FAIL(err, BKT_ENOENT, "%s: '%.*s': parent is not a group", w->f->name, (int)n, name);
+    }
+    const struct bkt_link *l = bkt_links_find(&holder->group.links, copy);
+    if (!l)
+        rc = BKT_ERR(err, BKT_ENOENT, "%s: no link '%s' in group %s", w->f->name, copy,
+                     !w->path_known ? holder->id.text : w->path.len ? bkt_buf_str(&w->path) : "/");
+    free(copy);
+    if (rc < 0)
+        return rc;
+    size_t in = w->path.len; /* length of the group's name */
+    if (w->path_known && (bkt_buf_add(&w->path, "/", 1) < 0 || bkt_buf_add(&w->path, name, n) < 0))
+        BKT_NOMEM(err);
+    const struct bkt_object *hold = bkt_object_retain(holder);
+    switch (l->cls) {
+        case BKT_L_HARD:
+            rc = follow_hard(w, l, err);
+            break;
+        case BKT_L_SOFT:
+            rc = spend_link(w, l->name, err);
+            rc = rc < 0 ? rc : follow_soft(w, l, err);
+            break;
+        case BKT_L_EXTERNAL:
+            rc = spend_link(w, l->name, err);
+            rc = rc < 0 ? rc : follow_external(w, l, in, err);
+            break;
+        case BKT_L_USER:
+        case BKT_L_OTHER:
+        default:
+            rc = BKT_ERR(err, BKT_EUNSUP, "%s: link '%s' is user-defined and can't be followed", w->f->name,
+                         l->name);
+    }
+    bkt_object_release(hold);
+    return rc;
+}
+
+static int absolute(struct walk *w, struct bkt_err *err)
+{
+    struct bkt_file *f = w->f;
+    for (struct bkt_file *p = bkt_file_parent(f); p; p = bkt_file_parent(p))
+        f = p;
+    return to_own_root(w, f, err);
+}
+
+/* In a plain HDF5 file, HDF5 walks the rest of the path. */
+static int walk_native(struct walk *w, const char *path, struct bkt_err *err)
+{
+    hid_t next = H5I_INVALID_HID;
+    BKT_PASS(bkt_native_open(w->native, *path ? path : ".", w->lapl, &next, err));
+    (void)H5Idec_ref(w->native);
+    w->native = next;
+    return BKT_OK;
+}
+
+static int walk_path(struct walk *w, const char *path, struct bkt_err *err)
+{
+    if (w->native >= 0)
+        return walk_native(w, path, err);
+    if (*path == '/')
+        BKT_PASS(absolute(w, err));
+    while (*path) {
+        if (w->native >= 0)
+            return walk_native(w, path, err);
+        size_t n = strcspn(path, "/");
+        if (n && !(n == 1 && *path == '.'))
+            BKT_PASS(step(w, path, n, err));
+        path += n;
+        path += strspn(path, "/");
+    }
+    return BKT_OK;
+}
+
+int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_err *err)
+{
+    herr_t rc = 0;
+    if (lapl == H5P_DEFAULT || lapl == H5P_LINK_ACCESS_DEFAULT)
+        return BKT_OK;
+    H5E_BEGIN_TRY
+    {
+        rc = H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0 ? H5Pget_nlinks(lapl, n_links) : -1;
+    }
+    H5E_END_TRY
+    return rc < 0 ? BKT_ERR(err, BKT_EINVAL, "not an access property list") : BKT_OK;
+}
+
+static int walk_begin(struct walk *w, struct bkt_vobj *from, hid_t lapl, struct bkt_err *err)
+{
+    *w = (struct walk){.f = from->file, .native = H5I_INVALID_HID, .lapl = lapl, .links_left = 16};
+    BKT_PASS(bkt_path_check_lapl(lapl, &w->links_left, err));
+    if (from->native_id >= 0) {
+        w->native = bkt_hid_hold(from->native_id);
+        if (w->native >= 0)
+            return BKT_OK;
+        (void)bkt_h5err_capture(err, "holding an id");
+        return BKT_EHDF5;
+    }
+    w->obj        = bkt_object_retain(from->obj);
+    w->path_known = from->path != NULL;
+    w->by_mount   = from->by_mount;
+    if (from->path && strcmp(from->path, "/") != 0 && bkt_buf_add_str(&w->path, from->path) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static int walk_end(struct walk *w, struct bkt_vobj **out, struct bkt_err *err)
+{
+    if (w->native >= 0)
+        return bkt_native_wrap(&w->native, out, err);
+    const char *path = w->path.len ? bkt_buf_str(&w->path) : "/";
+    *out             = bkt_vobj_new(w->f, bkt_vobj_type_of(w->obj), w->obj, w->path_known ? path : NULL);
+    w->obj           = NULL;
+    if (!*out)
+        BKT_NOMEM(err);
+    (*out)->by_mount = w->by_mount;
+    return BKT_OK;
+}
+
+int bkt_path_open(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(walk_fini) struct walk w = {.native = H5I_INVALID_HID};
+    BKT_PASS(walk_begin(&w, from, lapl, err));
+    BKT_PASS(walk_path(&w, path, err));
+    return walk_end(&w, out, err);
+}
+
+int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **group, char **name, struct bkt_err *err)
+{
+    BKT_CLEANUP(walk_fini) struct walk w = {.native = H5I_INVALID_HID};
+    size_t n = strlen(path);
+    while (n && path[n - 1] == '/')
+        n--;
+    size_t cut = n;
+    while (cut && path[cut - 1] != '/')
+        cut--;
+    BKT_CLEANUP(bkt_freep) char *head = strndup(path, cut ? cut : *path == '/');
+    BKT_CLEANUP(bkt_freep) char *last = strndup(path + cut, n - cut);
+    if (!head || !last)
+        BKT_NOMEM(err);
+    BKT_PASS(walk_begin(&w, from, lapl, err));
+    BKT_PASS(walk_path(&w, head, err));
+    BKT_PASS(walk_end(&w, group, err));
+    *name = last;
+    last  = NULL;
+    return BKT_OK;
+}
+
+/* ---- H5VL_loc_params_t ---- */
+
+static int by_index(struct bkt_vobj *obj, const H5VL_loc_by_idx_t *at, struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_vobj       *group = NULL;
+    const struct bkt_link *l     = NULL;
+    BKT_PASS(bkt_path_open(obj, at->name, at->lapl_id, &group, err));
+    int rc = group->native_id >= 0 ? bkt_native_open_by_idx(group->native_id, at, out, err)
+                                   : bkt_iterate_nth_link(group, at->idx_type, at->order, at->n, &l, err);
+    if (rc == BKT_OK && l)
+        rc = bkt_path_open(group, l->name, at->lapl_id, out, err);
+    bkt_vobj_free(group);
+    return rc;
+}
+
+static int by_token(struct bkt_vobj *obj, const H5O_token_t *token, struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_id            id;
+    const struct bkt_object *found = NULL;
+    if (obj->native_id >= 0)
+        return bkt_native_open_by_token(obj->native_id, token, out, err);
+    if (obj->outside)
+        return bkt_outside_open(obj, out, err);
+    if (!bkt_token_id(obj->file->dom, token, &id))
+        BKT_FAIL(err, BKT_EINVAL, "%s: not a token of this file", obj->file->name);
+    BKT_PASS(bkt_domain_get(obj->file->dom, &id, &found, err));
+    const char *path = strcmp(id.text, bkt_domain_root(obj->file->dom)->text) == 0 ? "/" : NULL;
+    *out             = bkt_vobj_new(obj->file, bkt_vobj_type_of(found), found, path);
+    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+/* An attribute stands for its object; a file for its root group. */
+static int by_self(struct bkt_vobj *obj, struct bkt_vobj **out, struct bkt_err *err)
+{
+    if (obj->native_id >= 0) {
+        hid_t id = bkt_hid_hold(obj->native_id);
+        if (id < 0)
+            return bkt_h5err_capture(err, "holding an id");
+        return bkt_native_wrap(&id, out, err);
+    }
+    *out = bkt_vobj_new(obj->file, bkt_vobj_type_of(obj->obj), bkt_object_retain(obj->obj), obj->path);
+    if (!*out)
+        BKT_NOMEM(err);
+    (*out)->by_mount = obj->by_mount;
+    (*out)->hidden   = obj->hidden;
+    return BKT_OK;
+}
+
+int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_vobj **out, struct bkt_err *err)
+{
+    switch (loc->type) {
+        case H5VL_OBJECT_BY_SELF:
+            return by_self(obj, out, err);
+        case H5VL_OBJECT_BY_NAME:
+            return bkt_path_open(obj, loc->loc_data.loc_by_name.name, loc->loc_data.loc_by_name.lapl_id, out, err);
+        case H5VL_OBJECT_BY_IDX:
+            return by_index(obj, &loc->loc_data.loc_by_idx, out, err);
+        case H5VL_OBJECT_BY_TOKEN:
+            return by_token(obj, loc->loc_data.loc_by_token.token, out, err);
+        default:
+            BKT_FAIL(err, BKT_EINVAL, "unknown kind of location %d", (int)loc->type);
+    }
+}

@@ -1,0 +1,438 @@
+#include "vol/vfd/store_driver.h"
+
+#include <H5FDdevelop.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "vol/core/h5err.h"
+#include "schema/model/model.h"
+#include "base/num.h"
+#include "storage/store.h"
+#include "vol/vfd/store_driver_ahead.h"
+
+/* Bytes of a block: smaller ones take more requests for the metadata of many small objects. */
+#define BLOCK      ((uint64_t)256 << 10)
+#define AHEAD_MAX  32  /* blocks fetched at once by a run of misses */
+#define KEEP       128 /* blocks kept, 32 MiB: room for four runs of misses, for metadata in four places */
+#define DRIVER_ID  ((H5FD_class_value_t)0x1b5) /* and the number behind it */
+
+struct block {
+    uint64_t       no;
+    uint64_t       used; /* tick of the last use */
+    size_t         len;
+    unsigned char *data; /* NULL: free */
+};
+
+struct vfd_file {
+    H5FD_t            pub; /* must be first for HDF5 */
+    struct bkt_store *st;
+    char             *name, *key;
+    uint64_t          size, part; /* part: setting part_size */
+    char              etag[BKT_ETAG_MAX];
+    haddr_t           eoa;
+    struct block      blocks[KEEP];
+    uint64_t          tick, next; /* next: block behind the last miss */
+    unsigned          ahead;
+    int               lock;         /* descriptor that holds the lock; -1: none */
+    bool              may_not_lock; /* true: a file system without locks is accepted */
+    struct vfd_file  *other;        /* list of all open files */
+};
+static struct vfd_file *all_open; /* under HDF5's lock */
+
+struct vfd_info {
+    const struct bkt_settings *set;
+};
+
+static struct vfd_stats totals;
+static hid_t            drivers[2] = {H5I_INVALID_HID, H5I_INVALID_HID}; /* for stores elsewhere, on this machine */
+
+struct vfd_stats vfd_stats(void) { return totals; }
+
+static const char *const schemes[] = {"s3://", "hsds+s3://", "file:///", "https://", "http://", "mem:"};
+
+bool vfd_takes(const char *name)
+{
+    for (size_t i = 0; i < BKT_COUNT(schemes); i++)
+        if (strncasecmp(name, schemes[i], strlen(schemes[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The bucket, host or directory is the store; the rest is the key. */
+int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st, char **key, struct bkt_err *err)
+{
+    const char *full  = strncasecmp(name, "hsds+s3://", 10) == 0 ? name + 5 : name;
+    const char *rest  = strstr(full, "://");
+    bool        local = strncasecmp(full, "file:", 5) == 0;
+    rest              = rest ? rest + 3 : strchr(full, ':') ? strchr(full, ':') + 1 : full;
+    const char *cut   = local ? strrchr(rest, '/') : strchr(rest, '/');
+    if (!cut || !cut[1])
+        BKT_FAIL(err, BKT_EINVAL, "%s: the file's name is missing", name);
+    BKT_CLEANUP(bkt_freep) char *uri = strndup(full, (size_t)(cut - full) + (local && cut == rest));
+    *key                             = strdup(cut + 1);
+    int rc = uri && *key ? bkt_store_open(uri, set, st, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc < 0) {
+        free(*key);
+        *key = NULL;
+    }
+    return rc;
+}
+
+int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, char *etag, size_t n_etag, struct bkt_err *err)
+{
+    struct bkt_store            *st  = NULL;
+    BKT_CLEANUP(bkt_freep) char *key = NULL;
+    for (const struct vfd_file *f = all_open; f; f = f->other)
+        if (strcmp(f->name, name) == 0 && !bkt_store_is_local(f->st)) { /* known from its first answer */
+            *size = f->size;
+            (void)snprintf(etag, n_etag, "%s", f->etag);
+            return BKT_OK;
+        }
+    BKT_PASS(vfd_open_store(name, set, &st, &key, err));
+    struct bkt_req req = {.op = BKT_HEAD, .key = key};
+    int            rc  = bkt_store_run(st, &req, 1, err);
+    if (rc == BKT_OK) {
+        *size = req.size;
+        if (strncmp(bkt_store_uri(st), "file:", 5) == 0)
+            bkt_stamp(req.size, req.mtime, req.etag);
+        (void)snprintf(etag, n_etag, "%s", req.etag);
+    }
+    bkt_req_fini(&req);
+    bkt_store_close(st);
+    return rc;
+}
+
+/* ---- blocks ---- */
+
+static struct block *find(struct vfd_file *f, uint64_t no)
+{
+    for (size_t i = 0; i < KEEP; i++)
+        if (f->blocks[i].data && f->blocks[i].no == no) {
+            f->blocks[i].used = ++f->tick;
+            return &f->blocks[i];
+        }
+    return NULL;
+}
+
+static struct block *oldest(struct vfd_file *f)
+{
+    struct block *old = &f->blocks[0];
+    for (size_t i = 0; i < KEEP; i++) {
+        if (!f->blocks[i].data)
+            return &f->blocks[i];
+        if (f->blocks[i].used < old->used)
+            old = &f->blocks[i];
+    }
+    return old;
+}
+
+static struct bkt_req range(struct vfd_file *f, uint64_t off, uint64_t len, void *dst)
+{
+    totals.requests++;
+    totals.bytes += len;
+    return (struct bkt_req){.op = BKT_GET, .key = f->key, .off = off, .len = len, .dst = dst,
+                            .if_match = f->etag[0] ? f->etag : NULL};
+}
+
+/* Fetch blocks no .. no+n-1 as one request.  Blocks that are kept already are fetched again, which is
+ * rare. */
+static int fetch(struct vfd_file *f, uint64_t no, uint64_t n, struct bkt_err *err)
+{
+    uint64_t                              off = no * BLOCK, len = bkt_min_u64(n * BLOCK, f->size - off);
+    BKT_CLEANUP(bkt_freep) unsigned char *all = malloc((size_t)len);
+    if (!all)
+        BKT_NOMEM(err);
+    struct bkt_req req = range(f, off, len, all);
+    int            rc  = bkt_store_run(f->st, &req, 1, err);
+    bkt_req_fini(&req);
+    if (rc < 0)
+        return rc;
+    for (uint64_t at = 0; at < len; at += BLOCK, no++) {
+        struct block *b = find(f, no);
+        b               = b ? b : oldest(f);
+        size_t         m = (size_t)bkt_min_u64(BLOCK, len - at);
+        unsigned char *p = realloc(b->data, m);
+        if (!p)
+            BKT_NOMEM(err);
+        memcpy(p, all + at, m);
+        *b = (struct block){no, ++f->tick, m, p};
+    }
+    return BKT_OK;
+}
+
+/* Get the block.  The more misses in a row, the more blocks behind it are fetched. */
+static int block_of(struct vfd_file *f, uint64_t no, struct block **out, struct bkt_err *err)
+{
+    *out = find(f, no);
+    if (*out)
+        return BKT_OK;
+    uint64_t last = (f->size - 1) / BLOCK;
+    f->ahead      = no == f->next ? (unsigned)bkt_min_u64(AHEAD_MAX, f->ahead * 2u) : 2;
+    uint64_t n    = bkt_min_u64(f->ahead, last - no + 1);
+    BKT_PASS(fetch(f, no, n, err));
+    f->next = no + n;
+    *out    = find(f, no);
+    return *out ? BKT_OK : BKT_ENOMEM;
+}
+
+static int read_long(struct vfd_file *f, uint64_t off, uint64_t len, unsigned char *to, struct bkt_err *err)
+{
+    size_t                                 n    = (size_t)bkt_ceil_div(len, f->part);
+    BKT_CLEANUP(bkt_freep) struct bkt_req *reqs = calloc(n, sizeof *reqs);
+    if (!reqs)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++)
+        reqs[i] = range(f, off + i * f->part, bkt_min_u64(f->part, len - i * f->part), to + i * f->part);
+    int rc = bkt_store_run(f->st, reqs, n, err);
+    for (size_t i = 0; i < n; i++)
+        bkt_req_fini(&reqs[i]);
+    return rc;
+}
+
+static int read_blocks(struct vfd_file *f, uint64_t off, uint64_t len, unsigned char *to, struct bkt_err *err)
+{
+    while (len) {
+        struct block *b;
+        BKT_PASS(block_of(f, off / BLOCK, &b, err));
+        uint64_t in = off % BLOCK, n = bkt_min_u64(len, b->len - in);
+        memcpy(to, b->data + in, (size_t)n);
+        off += n, len -= n, to += n;
+    }
+    return BKT_OK;
+}
+
+/* ---- HDF5's side ---- */
+
+/* Keep the first bytes of the file as blocks. */
+static int keep_first(struct vfd_file *f, const unsigned char *first, uint64_t n, struct bkt_err *err)
+{
+    for (uint64_t at = 0; at < n; at += BLOCK) {
+        struct block *b = oldest(f);
+        size_t        m = (size_t)bkt_min_u64(BLOCK, n - at);
+        if (!(b->data = malloc(m)))
+            BKT_NOMEM(err);
+        memcpy(b->data, first + at, m);
+        b->no = at / BLOCK, b->len = m, b->used = ++f->tick;
+    }
+    f->next = VFD_FIRST / BLOCK, f->ahead = 1;
+    return BKT_OK;
+}
+
+static int start_expected(struct vfd_file *f, struct vfd_expected *e, struct bkt_err *err)
+{
+    f->st = e->st, f->key = e->key, f->size = e->size;
+    memcpy(f->etag, e->etag, sizeof f->etag);
+    totals.requests++;
+    totals.bytes += e->n;
+    int rc = keep_first(f, e->first, e->n, err);
+    free(e->first);
+    return rc;
+}
+
+static int start(struct vfd_file *f, const struct bkt_settings *set, struct bkt_err *err)
+{
+    struct vfd_expected                   e;
+    BKT_CLEANUP(bkt_freep) unsigned char *first = NULL;
+    f->part                                     = set->part_size;
+    if (vfd_take_expected(f->name, &e))
+        return start_expected(f, &e, err);
+    BKT_PASS(vfd_open_store(f->name, set, &f->st, &f->key, err));
+    if (!(first = malloc(VFD_FIRST)))
+        BKT_NOMEM(err);
+    struct bkt_req req = range(f, 0, VFD_FIRST, first);
+    req.may_be_short   = true;
+    int rc             = bkt_store_run(f->st, &req, 1, err);
+    f->size            = req.size;
+    memcpy(f->etag, req.etag, sizeof f->etag);
+    uint64_t n = req.n;
+    bkt_req_fini(&req);
+    if (rc < 0)
+        return rc;
+    if (f->size == UINT64_MAX)
+        BKT_FAIL(err, BKT_EUNSUP, "%s: the server does not report its length", f->name);
+    return keep_first(f, first, n, err);
+}
+
+static void file_free(struct vfd_file *f)
+{
+    if (!f)
+        return;
+    for (size_t i = 0; i < KEEP; i++)
+        free(f->blocks[i].data);
+    if (f->lock >= 0)
+        (void)close(f->lock);
+    bkt_store_close(f->st);
+    free(f->name);
+    free(f->key);
+    free(f);
+}
+
+/* Whether a file system without locks is accepted, by the rules of HDF5's own driver for the list and the
+ * environment. */
+static bool takes_no_lock(hid_t fapl)
+{
+    const char *said = getenv("HDF5_USE_FILE_LOCKING");
+    hbool_t     use, may = false;
+    if (said && strcmp(said, "BEST_EFFORT") == 0)
+        return true;
+    if (said && (strcmp(said, "TRUE") == 0 || strcmp(said, "1") == 0))
+        return false;
+    return H5Pget_file_locking(fapl, &use, &may) >= 0 && may;
+}
+
+static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
+{
+    struct bkt_err         err  = {.n = 0};
+    const struct vfd_info *info = H5Pget_driver_info(fapl);
+    struct vfd_file       *f    = calloc(1, sizeof *f);
+    int                    rc   = BKT_ENOMEM;
+    (void)maxaddr;
+    if (f)
+        f->lock = -1;
+    if (f && info)
+        f->may_not_lock = takes_no_lock(fapl);
+    if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT))
+        rc = BKT_ERR(&err, BKT_EUNSUP, "%s is opened read-only", name);
+    else if (f && info && (f->name = strdup(name)))
+        rc = start(f, info->set, &err);
+    if (rc == BKT_OK) {
+        f->other = all_open;
+        all_open = f;
+        return &f->pub;
+    }
+    file_free(f);
+    err.code = rc;
+    (void)bkt_h5err_publish(&err);
+    return NULL;
+}
+
+static herr_t vfd_close(H5FD_t *file)
+{
+    struct vfd_file **at = &all_open;
+    while (*at && *at != (struct vfd_file *)file)
+        at = &(*at)->other;
+    if (*at)
+        *at = (*at)->other;
+    file_free((struct vfd_file *)file);
+    return 0;
+}
+
+static int vfd_cmp(const H5FD_t *a, const H5FD_t *b)
+{
+    const struct vfd_file *x = (const struct vfd_file *)a, *y = (const struct vfd_file *)b;
+    return strcmp(x->name, y->name);
+}
+
+static herr_t vfd_query(const H5FD_t *file, unsigned long *flags)
+{
+    (void)file;
+    *flags = H5FD_FEAT_DATA_SIEVE;
+    return 0;
+}
+
+static haddr_t vfd_get_eoa(const H5FD_t *file, H5FD_mem_t type)
+{
+    (void)type;
+    return ((const struct vfd_file *)file)->eoa;
+}
+
+static herr_t vfd_set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t addr)
+{
+    (void)type;
+    ((struct vfd_file *)file)->eoa = addr;
+    return 0;
+}
+
+static haddr_t vfd_get_eof(const H5FD_t *file, H5FD_mem_t type)
+{
+    (void)type;
+    return ((const struct vfd_file *)file)->size;
+}
+
+static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size, void *buf)
+{
+    struct vfd_file *f   = (struct vfd_file *)file;
+    struct bkt_err   err = {.n = 0};
+    (void)type, (void)dxpl;
+    uint64_t n = addr < f->size ? bkt_min_u64(size, f->size - addr) : 0;
+    memset((unsigned char *)buf + n, 0, size - (size_t)n); /* zeros behind the end, as from HDF5's own drivers */
+    int rc = n > BLOCK * 2 ? read_long(f, addr, n, buf, &err) : n ? read_blocks(f, addr, n, buf, &err) : BKT_OK;
+    err.code = rc;
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size, const void *buf)
+{
+    (void)file, (void)type, (void)dxpl, (void)addr, (void)size, (void)buf;
+    return -1;
+}
+
+/* HDF5 calls this unless locking is off.  The lock is shared, while a writer's is exclusive. */
+static herr_t vfd_lock(H5FD_t *file, hbool_t rw)
+{
+    struct vfd_file *f   = (struct vfd_file *)file;
+    struct bkt_err   err = {.n = 0};
+    (void)rw; /* the file is never opened for writing */
+    f->lock = open(f->name + strlen("file://"), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (f->lock >= 0 && (flock(f->lock, LOCK_SH | LOCK_NB) == 0 || (errno == ENOSYS && f->may_not_lock)))
+        return 0;
+    err.code = BKT_ERR(&err, BKT_EIO, "unable to lock file, errno = %d, error message = '%s'", errno, strerror(errno));
+    return bkt_h5err_publish(&err);
+}
+
+static herr_t vfd_unlock(H5FD_t *file)
+{
+    struct vfd_file *f = (struct vfd_file *)file;
+    if (f->lock >= 0)
+        (void)close(f->lock);
+    f->lock = -1;
+    return 0;
+}
+
+#define VFD_CLASS .version   = H5FD_CLASS_VERSION,                                                                           \
+                  .maxaddr   = (((haddr_t)1) << (8 * sizeof(int64_t) - 1)) - 1,                                              \
+                  .fc_degree = H5F_CLOSE_WEAK,                                                                               \
+                  .fapl_size = sizeof(struct vfd_info),                                                                      \
+                  .open      = vfd_open,                                                                                     \
+                  .close     = vfd_close,                                                                                    \
+                  .cmp       = vfd_cmp,                                                                                      \
+                  .query     = vfd_query,                                                                                    \
+                  .get_eoa   = vfd_get_eoa,                                                                                  \
+                  .set_eoa   = vfd_set_eoa,                                                                                  \
+                  .get_eof   = vfd_get_eof,                                                                                  \
+                  .read      = vfd_read,                                                                                     \
+                  .write     = vfd_write,                                                                                    \
+                  .fl_map    = H5FD_FLMAP_DICHOTOMY
+
+/* If a driver locks, HDF5 also obeys a superblock's mark "open for writing".  Remote stores have no locks,
+ * and HDF5's own driver for S3 has none. */
+static const H5FD_class_t classes[2] = {
+    {VFD_CLASS, .value = DRIVER_ID, .name = "h5bucket_store"},
+    {VFD_CLASS, .value = DRIVER_ID + 1, .name = "h5bucket_local", .lock = vfd_lock, .unlock = vfd_unlock},
+};
+
+int vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct bkt_err *err)
+{
+    struct vfd_info info  = {set};
+    size_t          which = strncasecmp(name, "file:///", 8) == 0;
+    if (drivers[which] < 0 || H5Iis_valid(drivers[which]) <= 0)
+        drivers[which] = H5FDregister(&classes[which]);
+    if (drivers[which] < 0 || H5Pset_driver(fapl, drivers[which], &info) < 0)
+        BKT_FAIL(err, BKT_EHDF5, "HDF5 refuses the file driver for stores");
+    return BKT_OK;
+}
+
+void vfd_term(void)
+{
+    hbool_t ending = false;
+    for (size_t i = 0; i < BKT_COUNT(drivers); i++) {
+        if (drivers[i] >= 0 && H5is_library_terminating(&ending) >= 0 && !ending)
+            (void)H5FDunregister(drivers[i]); /* when HDF5 ends, it releases the driver itself */
+        drivers[i] = H5I_INVALID_HID;
+    }
+}
