@@ -11,7 +11,7 @@
 #include "base/plain_file.h"
 #include "base/url.h"
 
-#define MAX_FILE (1024U * 1024) /* bytes; the same limit as for AWS's files (storage/cred_util.c) */
+#define MAX_FILE (1024U * 1024) /* bytes; the same limit as for AWS's files (storage/aws/cred/parts.c) */
 
 enum kind { TEXT, BOOL, UINT };
 

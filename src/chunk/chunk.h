@@ -1,9 +1,9 @@
 /* Reading a dataset: one request is one plan, however many chunks it touches.
  *
  *   selection x chunk grid -> the chunks touched and what of each   (grid.c)
- *   chunk -> store, key, offset, length, filters                    (locate.c)
- *   ranges, merged and split, many in flight                        (transfer.c)
- *   decode on workers while others still arrive                     (filter.h)
+ *   chunk -> store, key, offset, length, filters                    (chunk/read/references.c)
+ *   ranges, merged and split, many in flight                        (read.c)
+ *   decode on workers while others still arrive                     (pipeline.h)
  *   scatter into the caller's buffer, straight where it can be
  *
  * No HDF5 in here: vol hands selections and filter plugins down as plain structs. */

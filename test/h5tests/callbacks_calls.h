@@ -458,7 +458,7 @@ CALL(introspect)
     uint64_t flags  = 0;
     hbool_t  native = false;
     say(o, "%d", H5VLobject_is_native(t->file, &native));
-    CHECK(native, "HDF5's older calls are not served"); /* ours as well (src/vol/face.h) */
+    CHECK(native, "HDF5's older calls are not served"); /* ours as well (src/vol/core/native_header.h) */
     say(o, "%d", H5VLquery_optional(t->file, H5VL_SUBCLS_OBJECT, 0, &flags));
     say(o, "%d", H5Pget_vol_cap_flags(t->fapl, &flags));
 }

@@ -55,7 +55,7 @@ static const struct form forms[] = {
     {"shrunk", H5D_CHUNK_IDX_BT2, 2, {9, 14}, {H5S_UNLIMITED, H5S_UNLIMITED}, {2, 5}, false, true, false},
     {"shrunk_last", H5D_CHUNK_IDX_EARRAY, 2, {9, 14}, {9, H5S_UNLIMITED}, {2, 5}, false, true, false},
     {"plain_edges", H5D_CHUNK_IDX_FARRAY, 2, {9, 14}, {9, 14}, {2, 5}, false, false, true},
-    {"many", H5D_CHUNK_IDX_FARRAY, 1, {300}, {300}, {1}, false, false, false}, /* more than a layout lists (tools/load_link.c) */
+    {"many", H5D_CHUNK_IDX_FARRAY, 1, {300}, {300}, {1}, false, false, false}, /* more than a layout lists (tools/load/load_link.c) */
 };
 
 static void write_part(hid_t dset, const struct form *f, bool gaps)

@@ -1,4 +1,4 @@
-/* The threads that read ahead, and their jobs: between ahead.c and ahead_jobs.c. */
+/* The threads that read ahead, and their jobs: between predict.c and jobs.c. */
 #ifndef BKT_AHEAD_JOBS_H
 #define BKT_AHEAD_JOBS_H
 

@@ -1,7 +1,7 @@
 /* Reading ahead of the program: the data that a pattern predicts are read into the caches, on threads of the
  * process, while the program works on what it has.
  *
- *   slabs      a dataset read in steps of one size: the next steps, within setting read_ahead (ahead.c)
+ *   slabs      a dataset read in steps of one size: the next steps, within setting read_ahead (predict.c)
  *   siblings   small datasets of a group opened and read in order: the next ones, all together
  *
  * A job is one bkt_read_run() without a destination.  A read that needs the data of a running job waits for

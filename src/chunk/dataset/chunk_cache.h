@@ -57,7 +57,7 @@ struct bkt_ahead_note {
 /** The notes of this cache; never NULL. */
 struct bkt_ahead_note *bkt_cache_ahead(struct bkt_cache *c);
 
-/** Another struct kept per domain beside the cache (dirty.h): the existing one, or else the result of
+/** Another struct kept per domain beside the cache (write_cache.h): the existing one, or else the result of
  *  @p make(arg).
  *  @p release is called when the domain closes.  NULL: there is none, and @p make is NULL or has failed. */
 void *bkt_cache_beside(struct bkt_cache *c, void *(*make)(void *arg), void *arg, void (*release)(void *what));

@@ -1,8 +1,8 @@
 /* Encoding and decoding of chunk objects.
  *
  *   fixed-size elements   as HSDS stores them (hsds_codec.c), or, if the layout says so
- *                         ("chunk_encoding": "hdf5"), the output of HDF5's filters for the chunk (filter.h)
- *   variable size         the serialised elements, and which strings are NULL (value_null.c), compressed by
+ *                         ("chunk_encoding": "hdf5"), the output of HDF5's filters for the chunk (pipeline.h)
+ *   variable size         the serialised elements, and which strings are NULL (null_strings.c), compressed by
  *                         HSDS's rule
  *
  * HSDS has no place for HDF5's filter mask: which filters were left out for one chunk.  A chunk with a mask

@@ -10,7 +10,7 @@
 
 struct bkt_map;
 
-/** The pattern in which a program reads a dataset (ahead.c); zeros at first. */
+/** The pattern in which a program reads a dataset (predict.c); zeros at first. */
 struct bkt_pattern {
     bool           known;   /* `last` is set */
     struct bkt_sel last;    /* regular */
@@ -101,7 +101,7 @@ void bkt_dsetio_follow(struct bkt_dsetio *io);
  *  for datasets stored as chunk objects. */
 BKT_NODISCARD int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dsetio **out, struct bkt_err *err);
 
-/* ---- codec_of.c, hsds_encode.c, pipeline_of.c ---- */
+/* ---- hsds_codec_of.c, hsds_encode.c, pipeline_of.c ---- */
 /** The codec that HSDS uses for a native dataset's filter list (hsds_codec.c). */
 void bkt_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set, size_t chunk_bytes, struct bkt_hsds_codec *out);
 /** Encode n bytes of elements (fixed-size, or serialised) as HSDS would store them.  Replaces the content of
@@ -119,11 +119,11 @@ void bkt_fill_run(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t f
 /** Check that a native chunk that isn't stored has values. */
 BKT_NODISCARD int bkt_fill_check(const struct bkt_dsetio *io, const uint64_t *coord, bool native, struct bkt_err *err);
 
-/* ---- var.c ---- */
+/* ---- var_index.c ---- */
 /** Find where each element of a decoded variable-length chunk begins.  Takes @p bytes over. */
 BKT_NODISCARD int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt_centry **out, struct bkt_err *err);
 
-/* ---- locate.c, chunk_table.c, table_walk.c ---- */
+/* ---- chunk/read/references.c, reference_table.c, table_walk.c ---- */
 struct bkt_loc {
     struct bkt_chunk_file *file; /* NULL: unallocated */
     uint64_t               off, size;
@@ -157,7 +157,7 @@ BKT_NODISCARD int bkt_chunk_table_clip(struct bkt_dsetio *io, uint64_t *grid, bo
 /** All chunks of a dataset that isn't stored as objects, in grid order.  @p grid: chunks per dimension; it is
  *  changed. */
 BKT_NODISCARD int bkt_chunk_table_each(struct bkt_dsetio *io, uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err);
-/* ---- table_first.c: of a dataset that is found by a chunk table ---- */
+/* ---- reference_table_first.c: of a dataset that is found by a chunk table ---- */
 /** Put the received first chunk of the table into the cache; io->table was just opened. */
 void bkt_table_first_keep(struct bkt_dsetio *io);
 /** Wait for the request and forget it. */

@@ -29,7 +29,7 @@ int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt
         return rc;
     }
     e->starts[n] = (size_t)(r.p - bytes->ptr); /* behind the last element: leftover bytes of HSDS, or our list
-                                                  of NULL strings (value_null.c) */
+                                                  of NULL strings (null_strings.c) */
     rc           = bkt_nulls_read(io->ds->type, bytes->ptr, bytes->len, e->starts[n], err);
     if (rc < 0) {
         bkt_centry_release(e);

@@ -1,4 +1,4 @@
-/* Encoders of N-bit and scale-offset; the formats are described in filter_nbit.c and filter_scaleoffset.c.
+/* Encoders of N-bit and scale-offset; the formats are described in nbit.c and scaleoffset.c.
  * Both make the same bytes as HDF5, including the spare byte at the end. */
 #include <math.h>
 #include <stdlib.h>

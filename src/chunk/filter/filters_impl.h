@@ -1,4 +1,4 @@
-/* Shared by filter.c (which runs the pipeline), hsds_codec.c and the decoders, one file per family.
+/* Shared by pipeline.c (which runs the pipeline), hsds_codec.c and the decoders, one file per family.
  *
  * A decoder turns `in` into `out`.  It trusts neither the bytes, nor the client data values, nor the sizes in
  * them.  It writes at most out->cap bytes, and allocates no more than a small multiple of them. */
@@ -97,7 +97,7 @@ struct bkt_blosc_head {
 };
 /** False: the bytes don't begin with a header. */
 bool bkt_blosc_head(struct bkt_span in, struct bkt_blosc_head *h);
-/** Decode a frame whose codec is zlib by libdeflate (filter_blosc_zlib.c): h->n_bytes to out.  False: leave
+/** Decode a frame whose codec is zlib by libdeflate (blosc_zlib.c): h->n_bytes to out.  False: leave
  *  it to libblosc. */
 bool bkt_blosc_zlib(struct bkt_span in, const struct bkt_blosc_head *h, unsigned char *out);
 

@@ -2,7 +2,7 @@
  * length.  From these follow the expected lengths between the stages.  So the last stage decodes into the
  * caller's buffer, and no stage may produce more than is wanted.
  *
- * Memory between the stages comes from the process's pool (scratch.h). */
+ * Memory between the stages comes from the process's pool (scratch_pool.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "base/list.h"
 #include "base/num.h"
 
-/* Objects: HEADs under way at once; bounds their memory, as in schema/usage.c. */
+/* Objects: HEADs under way at once; bounds their memory, as in schema/domain/chunk_usage.c. */
 #define MAX_HEADS 4096u
 
 static int usable(const struct bkt_dsetio *io, struct bkt_err *err)
@@ -48,7 +48,7 @@ static int locate_one(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_l
 }
 
 /* Finds which of n chunk objects exist, and their sizes.  If @p op is BKT_GET, the headers that they may
- * begin with (stored.c) are read, too. */
+ * begin with (chunk_object.c) are read, too. */
 static int look_at(const struct bkt_dsetio *io, enum bkt_op op, const uint64_t *coords, struct bkt_chunk_info *info, size_t n,
                    struct bkt_err *err)
 {

@@ -1,15 +1,15 @@
-/* A run and its tasks: inside transfer.c, task.c and work.c.
+/* A run and its tasks: inside read.c, fetch_task.c and decode_task.c.
  *
  * A task is one range of a file, or one chunk object, with the segments it serves.  The calling thread makes
- * and starts it (task.c).  The store reports its parts from a thread of its own (task.c), and workers decode
- * and copy (work.c).  The thread that finishes its last piece ends it. */
+ * and starts it (fetch_task.c).  The store reports its parts from a thread of its own (fetch_task.c), and workers decode
+ * and copy (decode_task.c).  The thread that finishes its last piece ends it. */
 #ifndef BKT_TASK_H
 #define BKT_TASK_H
 
 #include "chunk/read/segments.h"
 #include "base/os/pool.h"
 
-/** Memory that is made present (populate.c), from `at` on. */
+/** Memory that is made present (prefault.c), from `at` on. */
 struct bkt_populate {
     uintptr_t at, end;
     bool      huge; /* may be in huge pages */
@@ -40,7 +40,7 @@ struct bkt_run_state {
     struct bkt_err     err; /* guarded by the lock, too; last member, see bkt_read_run() */
 };
 
-/** How far a poured body has come (pour.c). */
+/** How far a poured body has come (receive_runs.c). */
 struct bkt_pour {
     struct bkt_seg      *segs;
     size_t               n_segs, at_seg, hint;
@@ -56,15 +56,15 @@ struct bkt_task_piece { /* one filtered chunk's decoding */
     struct bkt_job   job;
     struct bkt_task *task;
     struct bkt_seg  *seg;
-    /* of a streamed one (stream.c): */
-    unsigned char   *in;    /* its stored bytes: scratch memory (scratch.h), the job's own once it is given */
+    /* of a streamed one (receive_chunks.c): */
+    unsigned char   *in;    /* its stored bytes: scratch memory (scratch_pool.h), the job's own once it is given */
     unsigned char   *again; /* the same bytes, received a second time; owned by the store's thread until it
                                leaves */
     atomic_uint      users; /* the job, the request */
     bool             given, last; /* given: to a worker; last: the request has ended */
 };
 
-/** How far a body has come whose chunks are decoded as they arrive (stream.c). */
+/** How far a body has come whose chunks are decoded as they arrive (receive_chunks.c). */
 struct bkt_stream {
     size_t         at_seg;
     uint64_t       at;  /* next byte of the file */
@@ -106,11 +106,11 @@ struct bkt_task {
     uint64_t               cost;    /* its share of in_flight */
 };
 
-/* ---- task.c ---- */
+/* ---- fetch_task.c ---- */
 /** A task for the whole object of touched chunk @p n.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_task_native(struct bkt_run_state *run, struct bkt_target *t, uint64_t n, struct bkt_task **out,
                                   struct bkt_err *err);
-/** A task for one range.  @p near: bytes around a small range that may be fetched along (near.c), 0: none. */
+/** A task for one range.  @p near: bytes around a small range that may be fetched along (read_around.c), 0: none. */
 BKT_NODISCARD int bkt_task_range(struct bkt_run_state *run, struct bkt_segs *segs, size_t at, size_t n, uint64_t len,
                                  uint64_t near, struct bkt_task **out, struct bkt_err *err);
 /** Begin the task.  It may be freed when this returns. */
@@ -127,14 +127,14 @@ void bkt_run_end(struct bkt_run_state *run, uint64_t cost);
  *  that. */
 void bkt_run_submit(struct bkt_run_state *run, const struct bkt_dsetio *io, struct bkt_job *job);
 
-/* ---- pour.c ---- */
+/* ---- receive_runs.c ---- */
 /** Whether a body of these @p n segments can go straight to its rows in memory: the segments follow each
  *  other in the file, and the runs of each ascend in memory. */
 bool bkt_pour_fits(const struct bkt_seg *segs, size_t n);
 /** As bkt_req.sink, with a struct bkt_pour. */
 void bkt_pour(void *pour, uint64_t at, const void *data, size_t n);
 
-/* ---- stream.c ---- */
+/* ---- receive_chunks.c ---- */
 /** Whether each of these @p n segments can be decoded as soon as it is there: several filtered ones that
  *  don't overlap. */
 bool bkt_stream_fits(const struct bkt_seg *segs, size_t n);
@@ -150,14 +150,14 @@ void bkt_stream_end(struct bkt_task *k);
  *  finally. */
 void bkt_stream_leave(struct bkt_task_piece *p);
 
-/* ---- populate.c ---- */
+/* ---- prefault.c ---- */
 /** Prepare to give pages to the memory that a read fills, if it is fresh and large enough; otherwise the
  *  first step is the last one. */
 void bkt_populate_init(struct bkt_populate *p, const struct bkt_target *t);
 /** Give pages to some more of the memory.  False: all of it has pages. */
 bool bkt_populate_step(struct bkt_populate *p);
 
-/* ---- near.c ---- */
+/* ---- read_around.c ---- */
 /** Number of bytes around each of @p n_ranges small ranges that are worth fetching; 0: none. */
 uint64_t bkt_near_budget(const struct bkt_dsetio *io, const struct bkt_store *st, size_t n_ranges);
 /** Number of ranges of a call's segments.  Call it before any of them is fetched, since it also looks up
@@ -167,7 +167,7 @@ size_t   bkt_near_begin(struct bkt_segs *segs, const struct bkt_limits *lim);
 /** Widen the range of the task.  @p next: the call's next range; NULL: it is the last one. */
 void     bkt_near_widen(struct bkt_task *k, const struct bkt_seg *next, uint64_t near);
 
-/* ---- work.c ---- */
+/* ---- decode_task.c ---- */
 /** The bytes are there: hand them to workers, or copy them at once if they are few. */
 void bkt_task_ready(struct bkt_task *k);
 /** The bytes of a streamed chunk are there. */

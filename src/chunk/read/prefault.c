@@ -4,7 +4,7 @@
  * mostly on the I/O thread and so while other transfers wait for it.  The calling thread is idle at that
  * time, and before the first byte comes.  The content doesn't change; memory that has pages already is left
  * alone.  Huge pages (setting huge_pages) are made present faster, where the system provides them quickly
- * (base/huge.c). */
+ * (base/os/huge_pages.c). */
 #include <sys/mman.h>
 
 #include "base/os/huge_pages.h"
@@ -12,7 +12,7 @@
 #include "chunk/read/fetch_task.h"
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* as in base/huge.c */
+#define MADV_POPULATE_WRITE 23 /* as in base/os/huge_pages.c */
 #endif
 #define PAGE     ((uintptr_t)4096)
 #define STEP     ((uintptr_t)1 << 20) /* bytes: a finished chunk waits for this thread until a step has

@@ -9,7 +9,7 @@
 #include "base/num.h"
 #include "chunk/dataset/chunk_object.h"
 
-#define LOADED_ROWS (UINT64_C(1) << 14) /* rows of a chunk of a table that `load` made (tools/load_table.c) */
+#define LOADED_ROWS (UINT64_C(1) << 14) /* rows of a chunk of a table that `load` made (tools/load/chunk_table_write.c) */
 #define FIRST_BYTES (UINT64_C(1) << 18) /* bytes requested of the chunk; compressed ones are shorter */
 
 struct bkt_table_first {

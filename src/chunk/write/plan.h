@@ -24,7 +24,7 @@ const unsigned char *bkt_wplan_whole(const struct bkt_wplan *p, uint64_t k);
 void bkt_write_drop_cached(struct bkt_dsetio *io, const uint64_t *coord);
 /** Put the fill value into n elements. */
 BKT_NODISCARD int bkt_dchunk_fill_var(struct bkt_dchunk *c, uint64_t off, uint64_t n, struct bkt_err *err);
-/** Put variable-size elements into a chunk; lock held (write_var.c). */
+/** Put variable-size elements into a chunk; lock held (var.c). */
 BKT_NODISCARD int bkt_dchunk_put_var(struct bkt_dchunk *c, const struct bkt_wplan *p, uint64_t k, struct bkt_err *err);
 
 #endif

@@ -2,7 +2,7 @@
  * grows again.
  *
  * Growing costs nothing.  Before a shrink the store is asked which chunks there are.  If some lie outside, or
- * are cut in two, the smaller extent is stored first, with a mark (schema/extent.c).  Then the chunks outside
+ * are cut in two, the smaller extent is stored first, with a mark (schema/edit/extent.c).  Then the chunks outside
  * are deleted, and the parts of others beyond the border are overwritten with the fill value, at the next
  * flush like any other write.  The mark goes with the flush of the metadata, which follows that of the
  * chunks.  So a writer that is killed in between leaves the old extent with all its data, or the new one.

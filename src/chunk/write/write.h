@@ -1,9 +1,9 @@
 /* Writing a dataset: one request is one plan, however many chunks and datasets it touches.
  *
  *   selection x chunk grid -> the chunks touched and what of each      (grid.c)
- *   chunks written into the domain's dirty cache                       (dirty.h)
- *   encoded on workers, PUT in the background, many in flight          (wtask.c)
- *   or, for large requests, straight from the caller's memory          (write.c)
+ *   chunks written into the domain's dirty cache                       (write_cache.h)
+ *   encoded on workers, PUT in the background, many in flight          (store_task.c)
+ *   or, for large requests, straight from the caller's memory          (chunk/write/write.c)
  *
  * Written elements are visible to every read of this process at once.  They are in the store after
  * bkt_chunks_flush().  Writes go to the background as the cache fills (setting write_cache).  If such a write
@@ -60,7 +60,7 @@ BKT_NODISCARD int bkt_dataset_read_chunk(struct bkt_dsetio *io, const uint64_t *
  *          bkt_chunks_trim() */
 BKT_NODISCARD int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *dims, struct bkt_err *err);
 /** Try again to delete the chunks outside of smaller extents; part of a flush.  A failure is reported once,
- *  and does no harm: the dataset has a mark of it (schema/extent.c). */
+ *  and does no harm: the dataset has a mark of it (schema/edit/extent.c). */
 BKT_NODISCARD int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err);
 
 /** Store all dirty chunks of the domain, and wait for that.  Call it before the domain's metadata are

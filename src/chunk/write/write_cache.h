@@ -10,7 +10,7 @@
  *            absent    not stored, or believed so: then the chunk is stored on condition that this is true
  *            known     elements merged into e; etag is that of the version
  *
- * One task at a time works on a chunk: it loads the base, encodes and stores (wtask.c).  The lock guards
+ * One task at a time works on a chunk: it loads the base, encodes and stores (store_task.c).  The lock guards
  * everything here, also the elements while they are changed.  Encoding and transfers run without the lock. */
 #ifndef BKT_DIRTY_H
 #define BKT_DIRTY_H
@@ -120,7 +120,7 @@ struct bkt_dirty {
     pid_t              pid;
 };
 
-/* ---- dirty.c, dirty_read.c; bkt_dchunk_reserve(): write.c ---- */
+/* ---- write_cache.c, write_cache_read.c; bkt_dchunk_reserve(): chunk/write/write.c ---- */
 /** The domain's cache of written chunks; made on first use if @p make.  NULL: there is none, or out of
  *  memory. */
 struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make);
@@ -187,7 +187,7 @@ uint64_t bkt_chunk_reach(const struct bkt_dsetio *io, const uint64_t *coord);
 bool bkt_dirty_make_room(struct bkt_dirty *d, uint64_t need);
 void bkt_dchunk_note(struct bkt_dchunk *c, int rc, const struct bkt_err *err); /* sets its last failure; BKT_OK: clears it */
 
-/* ---- merge.c, single.c ---- */
+/* ---- overlay.c, chunk_info.c ---- */
 /** Put base's elements (NULL: the fill value) where the masks have no bit.  Then c is complete. */
 BKT_NODISCARD int bkt_dchunk_merge(struct bkt_dchunk *c, struct bkt_centry *base, struct bkt_err *err);
 /** Variable-size elements: e becomes all elements, with the written ones.  c must be complete or whole. */
@@ -201,7 +201,7 @@ BKT_NODISCARD int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bk
 BKT_NODISCARD int bkt_chunk_each_key(struct bkt_dsetio *io, int (*each)(const uint64_t *coord, void *arg), void *arg,
                                      struct bkt_err *err);
 
-/* ---- behind.c ---- */
+/* ---- unstored.c ---- */
 /** After a flush of one set, or (NULL) of all: extents of datasets with failed chunks have to wait, extents
  * of the others don't.  Lock held. */
 void bkt_dirty_note_behind(struct bkt_dirty *d, const struct bkt_wset *ws);
@@ -213,7 +213,7 @@ BKT_NODISCARD int bkt_chunks_adopt(struct bkt_domain *dom, const struct bkt_obje
 /** As bkt_alias_fn (edit.h): written references name the other writers' objects that replace ours. */
 BKT_NODISCARD int bkt_chunks_name_theirs(struct bkt_domain *dom, void *arg, struct bkt_err *err);
 
-/* ---- wtask.c ---- */
+/* ---- store_task.c ---- */
 /** Begin to load a chunk, and to store it if @p store.  Called with the lock held, which is released
  *  meanwhile.  The chunk must not have a task.  Failures are noted in the chunk. */
 void bkt_wtask_begin(struct bkt_dchunk *c, bool store);

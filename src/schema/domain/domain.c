@@ -139,7 +139,7 @@ static int find_resolved(struct bkt_domain *d, const struct bkt_name *n, const c
 static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *up = strdup(n->path);
-    struct bkt_req reqs[64]; /* components of a path, as in create.c; deeper ones are cut off at the top */
+    struct bkt_req reqs[64]; /* components of a path, as in domain_create.c; deeper ones are cut off at the top */
     char          *ups[BKT_COUNT(reqs)], *keys[BKT_COUNT(reqs)];
     size_t         count = 0, at;
     bool           fits  = up != NULL;

@@ -8,9 +8,9 @@
 #include "base/map.h"
 #include "schema/domain/object_cache.h"
 
-struct bkt_links_count; /* links.c */
-struct bkt_siblings;    /* siblings.c */
-struct bkt_record;      /* record.c */
+struct bkt_links_count; /* link_count.c */
+struct bkt_siblings;    /* prefetch_in_order.c */
+struct bkt_record;      /* session_record.c */
 struct bkt_edits;       /* edit.c */
 
 struct bkt_domain {
@@ -24,21 +24,21 @@ struct bkt_domain {
     struct bkt_domain_doc  doc;
     struct bkt_objects    *objects;
     struct bkt_links_count *links;
-    struct bkt_siblings    *siblings; /* siblings.c; NULL: not used yet */
-    struct bkt_record      *record;   /* record.c; NULL: nothing is recorded */
+    struct bkt_siblings    *siblings; /* prefetch_in_order.c; NULL: not used yet */
+    struct bkt_record      *record;   /* session_record.c; NULL: nothing is recorded */
     struct bkt_edits       *edits; /* edit_impl.h; used by the one thread that changes the domain */
 
     pthread_mutex_t lock; /* guards the following members */
     void           *attached;
     void (*detach)(void *what);
     struct bkt_map *stores; /* named by references: URI -> struct bkt_store */
-    struct bkt_map *versions; /* of files that references name (policy.c) -> struct bkt_version */
+    struct bkt_map *versions; /* of files that references name (reference_policy.c) -> struct bkt_version */
     struct bkt_map *usage;  /* dataset id -> struct bkt_usage */
 };
 
 /** NULL is fine. */
 void bkt_siblings_free(struct bkt_siblings *s);
-/** record.c: a version of an object was stored; @p r may be NULL. */
+/** session_record.c: a version of an object was stored; @p r may be NULL. */
 void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *etag, const struct bkt_buf *json);
 void bkt_record_free(struct bkt_record *r);
 /** domain.c: the parts of opening that making and deleting share. */

@@ -1,4 +1,4 @@
-/* The parts of the object cache; for objects.c, objects_load.c and objects_snapshot.c only. */
+/* The parts of the object cache; for object_cache.c, object_load.c and snapshot_serve.c only. */
 #ifndef BKT_OBJECTS_IMPL_H
 #define BKT_OBJECTS_IMPL_H
 
@@ -54,7 +54,7 @@ struct bkt_objects {
     atomic_uint     tours; /* traversals under way */
     unsigned        generation; /* bkt_fork_generation() */
 
-    /* objects_snapshot.c */
+    /* snapshot_serve.c */
     enum snapshot_state  snap_state;
     struct bkt_snapshot *snap;    /* READY */
     struct load         *held;    /* loads that wait for the snapshot, by next; the last one first */
@@ -83,14 +83,14 @@ struct load {
     struct load        *next;    /* held, or in the same job */
 };
 
-/* ---- objects.c; the lock is held ---- */
+/* ---- object_cache.c; the lock is held ---- */
 
 struct entry *bkt_entry_new(struct bkt_objects *c, const struct bkt_id *id); /* LOADING; NULL: out of memory */
 void          bkt_entry_settle(struct bkt_objects *c, struct entry *e); /* loading has ended: it may be evicted */
 /** Evict the least recently used objects until the limit is kept, or all that are left are held. */
 void          bkt_objects_evict(struct bkt_objects *c);
 
-/* ---- objects_load.c; not under the lock ---- */
+/* ---- object_load.c; not under the lock ---- */
 
 /** Begin to load new entries, which may end before this returns.
  *  @param wanted  callers wait for them now, so they don't wait for the snapshot */
@@ -98,7 +98,7 @@ void bkt_load_begin(struct bkt_objects *c, struct entry *const *v, size_t n, boo
 void bkt_loads_go(struct bkt_objects *c, struct load *list, bool wanted); /* go on with held loads */
 void bkt_follow_more(struct bkt_objects *c); /* ask for as many objects ahead of a traversal as there is room for */
 
-/* ---- objects_snapshot.c ---- */
+/* ---- snapshot_serve.c ---- */
 
 /** Before loads are sent: take those out of the list that wait for the snapshot, and those that are in it,
  *  which are parsed.  Not under the lock. */

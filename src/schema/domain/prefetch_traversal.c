@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PASSED 65536 /* 10 MiB; as many objects as may be ahead (objects_load.c) */
+#define MAX_PASSED 65536 /* 10 MiB; as many objects as may be ahead (object_load.c) */
 
 static struct bkt_follow_part *part_new(size_t cap)
 {

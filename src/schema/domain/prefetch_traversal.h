@@ -1,4 +1,4 @@
-/* Members of groups that a traversal is about to reach.  Inside src/schema; objects.c guards it with its
+/* Members of groups that a traversal is about to reach.  Inside src/schema; object_cache.c guards it with its
  * lock.
  *
  * A traversal that asks for an object when it gets there waits a round trip per group.  So during a

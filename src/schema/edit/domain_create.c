@@ -104,7 +104,7 @@ static int note_below(const struct bkt_listed *e, void *arg)
     return BKT_ECANCEL;
 }
 
-/* A directory was checked before (name.c).  A user who may not list, or can't, makes domains all the same. */
+/* A directory was checked before (uri.c).  A user who may not list, or can't, makes domains all the same. */
 static void look_below(void *arg)
 {
     struct above                            *a      = arg;

@@ -63,7 +63,7 @@ struct bkt_change {
     struct bkt_map *theirs; /* name of a kept link that collided -> id of the other writer's target; NULL: none */
     struct bkt_map *renamed; /* an attribute's name -> char *, its name in the store; NULL: none */
     struct bkt_map
-        *held; /* names of attributes whose deltas wait (renamed.c), as of the last attempt; NULL: none */
+        *held; /* names of attributes whose deltas wait (renamed_attrs.c), as of the last attempt; NULL: none */
     struct bkt_map
         *equal; /* new attributes that another writer made as well, as of the last attempt; NULL: none */
     /* targets of links whose names here are another writer's in the store; NULL: none */
@@ -111,7 +111,7 @@ struct bkt_edits {
     uint64_t dirty_bytes, serial;
     /* our id among writers that change counts (0: not chosen yet); our changes of counts */
     uint64_t writer, n_counts;
-    uint64_t spill_at; /* dirty_bytes from which on another attempt is worthwhile (spill.c) */
+    uint64_t spill_at; /* dirty_bytes from which on another attempt is worthwhile (flush_pressure.c) */
     bool     spilling;
     bool doubt; /* bkt_edit_doubt() */
     /* the whole store is out of reach, so that further requests are useless now; as of the last
@@ -160,7 +160,7 @@ void bkt_edit_equal(struct bkt_domain *d, const struct bkt_change *c);
 /** @param any  set if a count has changed, which must be stored now */
 BKT_NODISCARD int bkt_edit_disown(struct bkt_domain *d, bool *any, struct bkt_err *err);
 
-/* ---- spare.c ---- */
+/* ---- rescue_linked.c ---- */
 
 /** Before a flush: objects to be deleted that another writer has linked since the groups were read here stay
  *  after all, with everything that they lead to.  One LIST, unless nothing is to be deleted, or no other
@@ -175,7 +175,7 @@ BKT_NODISCARD int bkt_change_note_link(struct bkt_domain *d, const struct bkt_id
 BKT_NODISCARD int bkt_change_note_again(struct bkt_domain *d, const struct bkt_id *obj, bool link,
                                         const char *name, struct bkt_err *err);
 
-/* ---- replay.c: pure ---- */
+/* ---- merge_deltas.c: pure ---- */
 
 #define BKT_REFS_WHO 10 /* digits of refs_id that name the writer */
 
@@ -191,7 +191,7 @@ BKT_NODISCARD int bkt_replay(struct bkt_edits *e, struct bkt_change *c, json_t *
 BKT_NODISCARD int bkt_replay_compare(struct bkt_edits *e, struct bkt_change *c, const char *name,
                                      const json_t *stored, bool *fits, struct bkt_err *err);
 
-/* ---- renamed.c ---- */
+/* ---- renamed_attrs.c ---- */
 
 /** An attribute has another name; its deltas are noted already.  BKT_ENOMEM: nothing is remembered. */
 BKT_NODISCARD int bkt_renamed_note(struct bkt_change *c, const char *from, const char *to);
@@ -210,7 +210,7 @@ void bkt_extent_tried(struct bkt_change *c);
 /** A dataset's part of bkt_replay(). */
 BKT_NODISCARD int bkt_replay_extent(const struct bkt_change *c, json_t *stored, struct bkt_err *err);
 
-/* ---- spill.c ---- */
+/* ---- flush_pressure.c ---- */
 
 /** If changes exceed setting meta_cache: store new objects that nobody holds, and those changes of other
  *  objects that may be stored in any order, so that they can be released.  Changes that can't be stored stay;
@@ -221,7 +221,7 @@ bool bkt_edits_foreign(const struct bkt_domain *d);
 /** BKT_EACCES, with an explanation, if there are such changes. */
 BKT_NODISCARD int bkt_edits_own(struct bkt_domain *d, struct bkt_err *err);
 
-/* ---- flush.c, flush_wave.c, flush_doc.c ---- */
+/* ---- flush_order.c, flush_wave.c, flush_doc.c ---- */
 
 /** Whether a change's deltas give a group links: new links, or others in place of old ones. */
 bool bkt_change_gains_links(const struct bkt_change *c);
@@ -237,7 +237,7 @@ bool bkt_change_is_due(const struct bkt_change *c);
 /** Forget the stored part of the change; all of it, unless something was kept. */
 void bkt_change_through(struct bkt_domain *d, struct bkt_change *c);
 
-/* ---- rival.c: several writers made the same thing ---- */
+/* ---- rival_objects.c: several writers made the same thing ---- */
 
 /** Find objects of ours whose links collided and that equal other writers' objects.  Those stand for ours
  *  from now on.
@@ -264,7 +264,7 @@ void bkt_alias_free_doomed(struct bkt_edits *e); /* the objects stay in the stor
  *  @return BKT_OK; the failure of on_alias, after which ours stay as well */
 BKT_NODISCARD int bkt_alias_settle(struct bkt_domain *d, bool stored, struct bkt_err *err);
 
-/* ---- absent.c: objects that can't be stored hold up only changes that depend on them ---- */
+/* ---- flush_failed.c: objects that can't be stored hold up only changes that depend on them ---- */
 
 /** New objects that are left in @p d's changes after all were tried: links to them wait, also links that were
  *  just stored. */
@@ -284,13 +284,13 @@ BKT_NODISCARD int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err);
 /** Delete the objects of the domain that this new one has replaced. */
 BKT_NODISCARD int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err);
 
-/* ---- stale.c ---- */
+/* ---- stale_summaries.c ---- */
 
 /** Part of a flush: delete what HSDS made of the domain's objects, if it exists and the objects have
  *  changed. */
 BKT_NODISCARD int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err);
 
-/* ---- create.c ---- */
+/* ---- domain_create.c ---- */
 
 /** Delete all objects of a version 1 domain in the store of @p d.
  *  @param root  its root; another than that of @p d, unless @p d is to be deleted */

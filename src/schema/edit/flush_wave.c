@@ -1,7 +1,7 @@
-/* Changed objects are written, many at once (flush.c has the order).
+/* Changed objects are written, many at once (flush_order.c has the order).
  *
  * In waves of requests: an object to be changed is read, unless it is known.  The deltas are put on top of it
- * (replay.c), and it is PUT under the condition that the stored version is still the same.  An object whose
+ * (merge_deltas.c), and it is PUT under the condition that the stored version is still the same.  An object whose
  * PUT lost the race is read again, and the deltas are put on top of that.  Nothing is forgotten before its
  * PUT succeeded.  A PUT whose answer was lost is recognised: a new object by its bytes, a delta by being
  * there already. */

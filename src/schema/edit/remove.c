@@ -9,7 +9,7 @@
 #include "schema/json/schema_json.h"
 #include "base/trace.h"
 
-/* Keys deleted at once: as many as S3 lists in one answer.  storage/s3_delete.c makes requests of them. */
+/* Keys deleted at once: as many as S3 lists in one answer.  storage/s3/delete_objects.c makes requests of them. */
 #define WAVE       1000
 
 /* Objects asked for ahead of the one that is looked at: members of a group that is removed. */

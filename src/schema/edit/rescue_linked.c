@@ -1,7 +1,7 @@
 /* Before removed objects are deleted: objects that another writer has linked since are kept.
  *
  * This program may have read a group's links hours ago.  One LIST of the domain's groups shows, by their
- * ETags, which groups have changed since they were counted (links.c).  These are read.  An object that one of
+ * ETags, which groups have changed since they were counted (link_count.c).  These are read.  An object that one of
  * them links is no longer removed, and neither are objects that only it leads to.  Links made between this
  * check and the end of the flush are not seen. */
 #include <string.h>

@@ -9,7 +9,7 @@
  *   attributes, links, a larger extent
  *                                become changes of the earlier object, which may collide there in turn
  *   holders of the later object  hold the earlier one: its struct gets another id
- *   mentions of the later object become mentions of the earlier one (alias.c)
+ *   mentions of the later object become mentions of the earlier one (id_alias.c)
  *
  * When all that is stored, the later object, which nothing leads to, is deleted.  In all other cases the
  * later writer keeps its object, and each of its flushes fails. */

@@ -2,7 +2,7 @@
  * header).
  *
  * HDF5 neither reads nor writes them, so they belong to the program.  They come and go by `h5bucket load` and
- * `get`, and through pointer files (pointer.h), which have room for them.  .domain.json holds the size and,
+ * `get`, and through pointer files (pointer_file.h), which have room for them.  .domain.json holds the size and,
  * if they are few, the bytes ("h5userblock").  More bytes are an object of their own,
  * db/<root>/.h5bucket-userblock, a key that HSDS ignores and deletes with the domain.  Zeros at the end are
  * not stored. */

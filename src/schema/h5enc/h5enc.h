@@ -2,7 +2,7 @@
  * (H5Sencode2) and creation property lists (H5Pencode2).
  *
  * HDF5's decoders trust their input, so no stored bytes may reach them.  The parsers here check every bound:
- * an accepted encoding is whole, within the given bytes, and within HDF5's own limits.  vol/rebuild.h makes
+ * an accepted encoding is whole, within the given bytes, and within HDF5's own limits.  vol/convert/rebuild.h makes
  * HDF5's values of the result, by the calls that a program has.  Parsers are pure.  A result is the caller's,
  * also after a failure; the _fini() and _free() functions accept a partly filled one.  BKT_EFORMAT: the
  * message names the problem; BKT_EUNSUP: a version, class or property that is unknown here. */
@@ -94,7 +94,7 @@ struct bkt_h5space {
     uint64_t *coords; /* POINTS: n * rank; BLOCKS: n * 2 * rank, first and last corner */
 };
 
-/** Whether HDF5 can make the union of blocks without undue time and memory (h5enc_blocks.c).
+/** Whether HDF5 can make the union of blocks without undue time and memory (blocks.c).
  *  @param coords  n * 2 * rank: first and last corner of each block
  *  @param spare   steps allowed beyond a few for each coordinate; receives the rest.  One variable for a
  *                whole list: it begins with BKT_H5_BLOCKS_SPARE

@@ -195,7 +195,7 @@ static int pass_all(struct pass *ps)
 /* ---- jansson's parser ----
  *
  * If jansson runs out of memory in the middle of a token, it forgets that token's bytes and goes on.  Then it
- * may succeed with another text than was stored (2.14, lex_save() in load.c).  So its allocations are watched
+ * may succeed with another text than was stored (2.14, lex_save() in load_domain.c).  So its allocations are watched
  * while it works for us.  Its allocator is one for the process, and may be the program's own.  It is put back
  * at once, since this library may be unloaded. */
 

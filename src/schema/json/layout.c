@@ -288,7 +288,7 @@ static int say_bad(struct bkt_dset *d, unsigned dim, struct bkt_err *err)
 #define CHUNK_FREE (64u << 20)
 
 /* HDF5 refuses chunks that are larger than a dimension can become, unless that was empty when the dataset was
- * made.  Our chunks may be up to twice as large, if small ones are stored together (layout_choose.c). */
+ * made.  Our chunks may be up to twice as large, if small ones are stored together (chunk_shape_rule.c). */
 static bool is_too_long(const struct bkt_space *s, unsigned i, uint64_t chunk)
 {
     uint64_t most = bkt_max_u64(s->maxdims[i], s->dims[i]);

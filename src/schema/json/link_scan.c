@@ -3,7 +3,7 @@
  * the group.
  *
  * An entry of the usual form is read as it stands; any other becomes a tree, and then a link by the rules of
- * link_json.c. */
+ * schema/json/link.c. */
 #include <stdlib.h>
 #include <string.h>
 

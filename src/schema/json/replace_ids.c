@@ -1,4 +1,4 @@
-/* Replacing the ids of a domain's objects; see reroot.h. */
+/* Replacing the ids of a domain's objects; see replace_ids.h. */
 #include "schema/json/replace_ids.h"
 
 #include <stdio.h>

@@ -10,10 +10,10 @@
  *   h5uses         a committed type: the number of datasets and attributes of it
  *   h5refby, h5useby        [[id, n], ...]: the latest changes of h5refcount and h5uses, so that none is made twice
  *   h5links        a group's user-defined links: {name: {"type": 64.., "data": base64, "created": t}}
- *   h5order        a link or an attribute: its number in the order of creation; see order_json.c
+ *   h5order        a link or an attribute: its number in the order of creation; see creation_order.c
  *   h5nextlink, h5nextattr        the number of the next one
  *   h5null         an attribute, or creationProperties beside fillValue: which empty strings are NULL; see
- *                  value_null.c.  Without fillValue: strings that were never written are NULL
+ *                  null_strings.c.  Without fillValue: strings that were never written are NULL
  *   h5fill         creationProperties: base64 of the fill value's bytes, if JSON can't express them and
  *                  fillValue is only the nearest value
  *   h5trim         a dataset: its extent before a shrink whose clearing up may not have ended; chunks within
@@ -99,12 +99,12 @@ BKT_NODISCARD int bkt_value_emit(const struct bkt_type *type, const struct bkt_s
  *  @return BKT_OK; BKT_EFORMAT: JSON has no form for it; BKT_ENOMEM */
 BKT_NODISCARD int bkt_value_emit_near(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value,
                                       json_t **out);
-/** Key h5null, beside a value (value_null.c). */
+/** Key h5null, beside a value (null_strings.c). */
 BKT_NODISCARD int bkt_nulls_emit(const struct bkt_nulls *x, json_t *beside);
 BKT_NODISCARD int bkt_nulls_parse(const json_t *beside, const struct bkt_type *t, struct bkt_buf *value, struct bkt_err *err);
 BKT_NODISCARD int bkt_attr_emit(const struct bkt_attr *a, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err);
-/** Put all links into the object @p j, in the order of creation, if @p numbered with numbers (order_json.c).
+/** Put all links into the object @p j, in the order of creation, if @p numbered with numbers (creation_order.c).
  *  User-defined links go into @p user. */
 BKT_NODISCARD int bkt_attrs_emit(const struct bkt_attrs *a, bool numbered, json_t *j, struct bkt_err *err);
 BKT_NODISCARD int bkt_links_emit(const struct bkt_links *l, bool numbered, json_t *j, json_t *user, struct bkt_err *err);
@@ -123,7 +123,7 @@ BKT_NODISCARD int bkt_snapshot_hint_emit(const struct bkt_snapshot_hint *h, json
 void              bkt_userblock_parse(const json_t *j, struct bkt_userblock *u);
 BKT_NODISCARD int bkt_userblock_emit(const struct bkt_userblock *u, json_t *doc);
 
-/* ---- numbers in the order of creation (order_json.c) ---- */
+/* ---- numbers in the order of creation (creation_order.c) ---- */
 
 uint32_t          bkt_order_said(const json_t *entry);               /* of a link or attribute; BKT_UNNUMBERED */
 uint32_t          bkt_order_next(const json_t *j, const char *key); /* of an object; 0: not given */
@@ -142,7 +142,7 @@ BKT_NODISCARD int bkt_order_abridge(json_t *const *lists, size_t n_lists, json_t
 BKT_NODISCARD int bkt_attrs_add(struct bkt_attrs *l, struct bkt_attr *one);  /* moved in, then zeroed */
 /** Take an attribute out of the list; @p out is the caller's. */
 BKT_NODISCARD int bkt_attrs_remove(struct bkt_attrs *l, const char *name, struct bkt_attr *out);
-BKT_NODISCARD int bkt_attrs_rename(struct bkt_attrs *l, const char *from, char *to, char **was); /* named.h */
+BKT_NODISCARD int bkt_attrs_rename(struct bkt_attrs *l, const char *from, char *to, char **was); /* name_list.h */
 /** As for attributes. */
 BKT_NODISCARD int bkt_links_add(struct bkt_links *l, struct bkt_link *one);
 BKT_NODISCARD int bkt_links_remove(struct bkt_links *l, const char *name, struct bkt_link *out);

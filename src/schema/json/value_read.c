@@ -179,7 +179,7 @@ static int encode_text(const struct bkt_type *t, const json_t *j, struct bkt_buf
     return put_bytes(t, text.ptr, text.len, out, err);
 }
 
-/* HSDS 1.0 writes a region as an object; it is kept as its JSON text (value.h). */
+/* HSDS 1.0 writes a region as an object; it is kept as its JSON text (reference_text.h). */
 static int encode_region(const struct bkt_type *t, const json_t *j, struct bkt_buf *out, struct bkt_err *err)
 {
     if (!json_is_object(j))

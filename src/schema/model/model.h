@@ -7,7 +7,7 @@
  * byte order.  A part of variable length is `count i32le` = number of BYTES, then the bytes.  Attribute
  * values, fill values and variable-length chunks all have this form; for types without variable parts it is
  * simply the packed array.  In memory a string that is NULL has count BKT_VAR_NULL and no bytes.  HSDS knows
- * count 0 for it, so count 0 is stored, with a mark beside (value_null.c). */
+ * count 0 for it, so count 0 is stored, with a mark beside (null_strings.c). */
 #ifndef BKT_MODEL_H
 #define BKT_MODEL_H
 
@@ -41,7 +41,7 @@ enum bkt_type_class {
     BKT_T_ENUM,
     BKT_T_OPAQUE,
     BKT_T_OBJREF, /* H5T_STD_REF_OBJ: 48 bytes "datasets/d-…", NUL padded */
-    BKT_T_REGREF /* H5T_STD_REF_DSETREG: text of bkt_regref_parse() (value.h), variable, or fixed where it has a length */
+    BKT_T_REGREF /* H5T_STD_REF_DSETREG: text of bkt_regref_parse() (reference_text.h), variable, or fixed where it has a length */
 };
 enum bkt_strpad { BKT_STR_NULLTERM, BKT_STR_NULLPAD, BKT_STR_SPACEPAD };
 enum bkt_cset { BKT_CSET_ASCII, BKT_CSET_UTF8 };
@@ -125,7 +125,7 @@ struct bkt_link {
 /** Named things of one object: sorted by name (bytes, as strcmp); order[] sorts by (created, place in the
  *  JSON).  n and _find() are always right.  If the object may have been changed (edit.h), call
  *  bkt_attrs_settle() or bkt_links_settle() before using v and order. */
-struct bkt_named_edit; /* named.c */
+struct bkt_named_edit; /* name_list.c */
 struct bkt_attrs {
     struct bkt_attr       *v;
     size_t                 n;
@@ -310,7 +310,7 @@ BKT_NODISCARD int bkt_object_parse(const void *json, size_t n, const struct bkt_
 /** An empty object of that kind for bkt_edit_add(), with everything "not given"; NULL if memory is short. */
 struct bkt_object *bkt_object_make(enum bkt_kind kind);
 void              bkt_object_free(struct bkt_object *o);
-/** Bytes of memory that the object takes, as the allocator rounds them (size.c): its cost in the cache. */
+/** Bytes of memory that the object takes, as the allocator rounds them (footprint.c): its cost in the cache. */
 size_t            bkt_object_bytes(const struct bkt_object *o);
 /** The committed types of a dataset and of the attributes of an object, one after the other, each as often as
  *  it is used; borrowed.  NULL: no more.

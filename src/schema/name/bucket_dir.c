@@ -38,7 +38,7 @@ static bool holds_tree(const char *dir)
     return found;
 }
 
-/* Whether an entry of folder @p in was made by a trusted user, not just by anybody (storage/file_impl.h,
+/* Whether an entry of folder @p in was made by a trusted user, not just by anybody (storage/file/file_impl.h,
  * [F7]). */
 static bool is_trusted(const struct stat *what, const struct stat *in)
 {

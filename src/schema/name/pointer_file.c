@@ -110,7 +110,7 @@ bool bkt_pointer_is(const char *path)
     return bkt_pointer_read(path, &target, NULL) != 0;
 }
 
-/* A name with a user is refused anyway (name.c), and everybody could read it in the file. */
+/* A name with a user is refused anyway (uri.c), and everybody could read it in the file. */
 static bool has_user(const char *target)
 {
     const char *host = strstr(target, "://");

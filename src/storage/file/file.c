@@ -1,4 +1,4 @@
-/* A directory as a store, see file_impl.h: opening and reading.  file_write.c writes. */
+/* A directory as a store, see file_impl.h: opening and reading.  storage/file/write.c writes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A directory as a store: key a/b is the file DIR/a/b.  file.c reads, file_list.c lists, file_write.c writes,
- * file_place.c finds the directories for all of them, file_lock.c has the locks.
+/* A directory as a store: key a/b is the file DIR/a/b.  file.c reads, storage/file/list.c lists, storage/file/write.c writes,
+ * place.c finds the directories for all of them, lock.c has the locks.
  *
  * [F1] A reader sees a whole old or a whole new object: PUT writes a temporary file and renames it.
  * [F2] Read-compare-write is atomic among threads and processes: writers hold a lock file chosen by the key.
@@ -82,14 +82,14 @@ void bkt_file_write(struct bkt_file_store *st, struct bkt_req *req);
 /** FNV-1a of a text. */
 unsigned bkt_file_hash(const char *s);
 
-/* file_lock.c */
+/* lock.c */
 /** Wait for the lock of the request's key, [F2]; the lock ends with the process, too.  Negative: the request
  *  has failed. */
 int  bkt_file_lock(struct bkt_file_store *st, struct bkt_req *req);
 /** Release a lock of bkt_file_lock() or bkt_file_turn(); -1 is allowed. */
 void bkt_file_unlock(int fd);
 
-/* file_place.c: the functions that implement [F3] and [F7].  Descriptors belong to the caller; -1: errno,
+/* place.c: the functions that implement [F3] and [F7].  Descriptors belong to the caller; -1: errno,
  * ELOOP if a link is in the way. */
 /** Open the file or directory @p key, as openat(); "" is the store's directory itself. */
 int bkt_file_at(const struct bkt_file_store *st, const char *key, int flags);
@@ -112,14 +112,14 @@ BKT_NODISCARD int bkt_file_check_db(struct bkt_file_store *st, const char *key, 
 /** Record that a symbolic link is in the way of @p what @p key, and the remedy.  BKT_EACCES. */
 int bkt_file_say_link(const struct bkt_file_store *st, const char *what, const char *key, struct bkt_err *err);
 
-/* file_sum.c */
+/* storage/file/checksum.c */
 /** Store the CRC-32C of the bytes with an open file whose state is @p sb.  If that is not possible, the file
  *  has no sum. */
 void bkt_file_sum_set(struct bkt_file_store *st, int fd, uint32_t sum, const struct stat *sb);
 /** Get a file's CRC-32C.  False: it is not known. */
 bool bkt_file_sum_get(struct bkt_file_store *st, int fd, const struct stat *sb, uint32_t *sum);
 
-/* file_sync.c */
+/* durable.c */
 /** Initialise and release the part that synchronises directories; once at the store's opening, once at its
  *  end. */
 void bkt_file_sync_init(struct bkt_file_store *st);

@@ -104,7 +104,7 @@ static int on_seek(void *arg, curl_off_t off, int origin)
     if (origin != SEEK_SET || off < 0 || (uint64_t)off > x->put_len)
         return CURL_SEEKFUNC_CANTSEEK;
     /* libcurl would repeat the request by itself when a kept connection breaks.  But a PUT that may have
-     * arrived is judged by http_put.c */
+     * arrived is judged by put_outcome.c */
     if (x->put_at)
         return CURL_SEEKFUNC_FAIL;
     x->put_at = (size_t)off;

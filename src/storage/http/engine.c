@@ -16,7 +16,7 @@
 #include "storage/http/tls.h"
 
 #define MAX_EVENTS   64    /* in a turn; more or fewer make no difference */
-/* UPLOAD_BUFFERs (engine_curl.c) that one connection sends in a turn.  The limit bounds how long the other
+/* UPLOAD_BUFFERs (curl_options.c) that one connection sends in a turn.  The limit bounds how long the other
  * connections wait. */
 #define SENDS        16
 /* Milliseconds between two checks of all exchanges, a quarter of stall_ms within these bounds.  A stall is

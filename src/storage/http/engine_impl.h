@@ -18,7 +18,7 @@
 #define BKT_IO_MAX       16  /* threads */
 #define BKT_PACE_SAMPLES 256 /* recent answers that are kept */
 
-/* The recent speed of answers to one kind of request; engine_pace.c */
+/* The recent speed of answers to one kind of request; pace.c */
 struct lane {
     double   first_ms, body_ms; /* time until the first byte of an answer; time of bodies */
     double   before;            /* the cost when the limit was last raised, which must stay about the same; 0:
@@ -45,7 +45,7 @@ struct host {
         _Atomic unsigned kept;   /* its connections, in use and idle */
     } at[BKT_IO_MAX];
     unsigned         active, twins;     /* active exchanges, and those with a second transfer */
-    /* engine_pace.c */
+    /* pace.c */
     unsigned         limit, most;       /* connections now, and at most */
     unsigned         reading, waiting;  /* active exchanges other than uploads; those of them without a first
                                            byte */
@@ -131,7 +131,7 @@ bool           bkt_engine_hand_over(struct engine *e, struct bkt_xfer *x);
 /** Note that a socket is open, or closed: a forked child closes its copies.  Any thread. */
 void           bkt_engine_track(int fd, bool open);
 
-/* ---- engine_curl.c ---- */
+/* ---- curl_options.c ---- */
 /** Set up one leg of the exchange: callbacks, limits, method and body.  False: out of memory. */
 bool bkt_engine_options(struct engine *e, struct bkt_leg *leg);
 /** Translate libcurl's result. */
@@ -141,13 +141,13 @@ enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code);
 int bkt_engine_on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known);
 int bkt_engine_on_timer(CURLM *multi, long ms, void *arg);
 
-/* ---- engine_watch.c ---- */
+/* ---- stall.c ---- */
 /** End the exchanges that do not move, and those that take too long. */
 void bkt_engine_watch(struct engine *e);
 /** Update the count of bytes that have moved. */
 void bkt_engine_moved(struct bkt_xfer *x);
 
-/* ---- engine_pace.c ---- */
+/* ---- pace.c ---- */
 /** Functions about one server and an exchange with it; any thread.  Initially nothing is known of the
  *  server. */
 void     bkt_pace_init(struct host *h);
@@ -168,7 +168,7 @@ void     bkt_pace_untwin(struct host *h);
 /** The next time when an exchange may be late, in ms; UINT64_MAX: no check is needed. */
 uint64_t bkt_pace_look_at(struct host *h, uint64_t now);
 
-/* ---- engine_hedge.c ---- */
+/* ---- hedge.c ---- */
 /** Send late exchanges a second time, and resume slow ones. */
 void  bkt_hedge_late(struct engine *e);
 /** End the leg that is not, or no longer, the exchange; without such a leg nothing happens. */

@@ -1,6 +1,6 @@
 /* A late exchange is sent a second time.  The first leg that answers is the exchange from then on, so only
  * one body is ever received.  If a body gets stuck or crawls, its rest is requested again over another
- * connection.  engine_pace.c decides which exchanges are late or slow.  See engine_impl.h; all functions run
+ * connection.  pace.c decides which exchanges are late or slow.  See engine_impl.h; all functions run
  * on the exchange's I/O thread. */
 #include "storage/http/engine_impl.h"
 #include "base/num.h"

@@ -4,7 +4,7 @@
  * Such an answer is never used as data.  It does not prove either that an object is missing, or that a change
  * was made.  A request that only reads is sent again.  If that does not help, the failure describes the
  * answer: the status, the request's id, the first bytes.  The result of a request that changes something is
- * unknown, so a HEAD finds it out (http_put.c; for a DELETE here).
+ * unknown, so a HEAD finds it out (put_outcome.c; for a DELETE here).
  *
  * The store defines the form of its answers (bkt_http_ops.misfit).  A plain web server has no such form: its
  * 404 is a page. */

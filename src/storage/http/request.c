@@ -1,4 +1,4 @@
-/* See http.h.  Everything except bkt_http_start() and bkt_http_submit() runs on I/O threads, for one request
+/* See request.h.  Everything except bkt_http_start() and bkt_http_submit() runs on I/O threads, for one request
  * on one thread at a time. */
 #include "storage/http/request.h"
 

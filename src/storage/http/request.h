@@ -1,7 +1,7 @@
 /* Requests to an HTTP server: the parts that S3 and plain HTTP share.
  *
  * A struct bkt_http_op is one request with all its attempts.  It is sent, its answer is checked and put into
- * the caller's place, and it is sent again as retry.h requires.  If the object has a strong ETag, a body that
+ * the caller's place, and it is sent again as retry_policy.h requires.  If the object has a strong ETag, a body that
  * broke off continues where it broke (If-Match guards it).  Otherwise it starts over. */
 #ifndef BKT_HTTP_H
 #define BKT_HTTP_H
@@ -19,7 +19,7 @@
 #define BKT_HTTP_FIRST    96 /* bytes; enough to distinguish a document, a page and elements */
 #define BKT_PUT_ID_HEADER "x-amz-meta-h5bucket-put"
 
-/** A PUT also stores its bytes' CRC-32C with the object, as eight hexadecimal digits (http_sum.c). */
+/** A PUT also stores its bytes' CRC-32C with the object, as eight hexadecimal digits (storage/http/checksum.c). */
 #define BKT_SUM_TEXT   9
 #define BKT_SUM_HEADER "x-amz-meta-h5bucket-crc32c"
 
@@ -32,7 +32,7 @@ struct bkt_http_call {
     const char *query;  /* NULL: the object itself */
     bool        bucket; /* the request is for the bucket itself, whatever the key is (lists) */
     const char *put_id; /* sent with the begin of an upload, or with a PUT, which is then judged like a
-                           caller's PUT (http_put.c); NULL: not sent */
+                           caller's PUT (put_outcome.c); NULL: not sent */
     const char *sum;    /* the sum of the upload's bytes, in BKT_SUM_HEADER's form, sent with its begin; NULL:
                            not sent */
     char       *seen_id; /* gets the id of the PUT named in the answer, BKT_PUT_ID bytes; may be NULL */
@@ -72,7 +72,7 @@ struct bkt_http_op {
     char                  etag[BKT_ETAG_MAX]; /* ETag of the object that these bytes belong to; "": unknown */
     bool                  body_begun, complete;
     const char           *refused; /* the reason why this side stopped the transfer */
-    bool                  odd;     /* the reason is that the answer is malformed (http_odd.c) */
+    bool                  odd;     /* the reason is that the answer is malformed (odd_answers.c) */
     bool                  doubt;   /* a GET is examining a HEAD's 404 */
     unsigned char         first[BKT_HTTP_FIRST]; /* first bytes of the answer's body, for messages */
     size_t                n_first;
@@ -84,7 +84,7 @@ struct bkt_http_op {
     bool                  bare;     /* If-Match without quotes */
     char                 *seen_id;  /* the call's */
     const char           *md5;      /* the call's */
-    struct {                        /* owned by http_put.c; a DELETE uses `looking` and `failed` (http_odd.c) */
+    struct {                        /* owned by put_outcome.c; a DELETE uses `looking` and `failed` (odd_answers.c) */
         char id[BKT_PUT_ID];        /* "": not sent */
         char sum[BKT_SUM_TEXT];     /* of the object's bytes; "": not sent */
         bool sum_said;              /* this attempt sends it in S3's own header as well */
@@ -96,14 +96,14 @@ struct bkt_http_op {
         int  failed;                /* the code to report if the PUT did not arrive; its error is in the
                                        request */
     } put;
-    struct {                        /* owned by http_sum.c */
+    struct {                        /* owned by storage/http/checksum.c */
         bool     on;                /* the answer is a whole object whose sum is known */
         uint32_t want, have;        /* have: of the first n bytes */
         uint64_t n;
     } sum;
     char                  region[40], payload_hash[65]; /* S3: region and payload that this attempt was signed
                                                            for */
-    struct {                        /* owned by s3_auth.c */
+    struct {                        /* owned by auth.c */
         uint64_t fetch, same_as;    /* of the credentials that signed this attempt, as in struct bkt_creds; 0:
                                        not signed */
         int      refused;           /* the code to report if there are no other credentials; its error is in
@@ -183,7 +183,7 @@ int bkt_http_take(struct bkt_http_op *op);
 /** Discard the body received so far. */
 void bkt_http_start_over(struct bkt_http_op *op);
 
-/* http_odd.c: answers that do not have the form that the request requires. */
+/* odd_answers.c: answers that do not have the form that the request requires. */
 
 /** Describe an error in the answer's form, before its body is examined further; NULL: the form is right. */
 const char *bkt_http_misfit(struct bkt_http_op *op);
@@ -203,7 +203,7 @@ bool bkt_http_doubts(struct bkt_http_op *op);
  *  (409) */
 int bkt_http_delete_judge(struct bkt_http_op *op, const char *what);
 
-/* http_sum.c: the sum of an object's bytes. */
+/* storage/http/checksum.c: the sum of an object's bytes. */
 
 /** The sum of a PUT's bytes as text. */
 void bkt_http_sum_text(const void *p, size_t n, char text[BKT_SUM_TEXT]);
@@ -213,7 +213,7 @@ void bkt_http_sum_begin(struct bkt_http_op *op);
 void bkt_http_sum_add(struct bkt_http_op *op, uint64_t at, const void *p, size_t n);
 int  bkt_http_sum_check(struct bkt_http_op *op);
 
-/** http_put.c: begin a PUT with an id, and judge each answer to it. */
+/** put_outcome.c: begin a PUT with an id, and judge each answer to it. */
 void bkt_http_put_init(struct bkt_http_op *op);
 int  bkt_http_put_judge(struct bkt_http_op *op);
 

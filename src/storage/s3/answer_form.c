@@ -1,4 +1,4 @@
-/* The form of S3's answers.  An answer with another form comes from somewhere else (http_odd.c).
+/* The form of S3's answers.  An answer with another form comes from somewhere else (odd_answers.c).
  *
  *      PUT of an object, of a part   200, an ETag, no body
  *      DELETE                        204; or 200 without a body
@@ -6,8 +6,8 @@
  *      lists, the begin of an upload the document of that name, whole
  *      a missing object              404 with the document NoSuchKey; to a HEAD, without a body, with a mark of S3
  *      a range past the object's end 416 with the object's length, or with the document InvalidRange
- * AWS, Google's XML API, R2, MinIO, radosgw and Swift's S3 use this form.  s3_multi.c judges the answer to
- * the end of an upload, s3_delete.c the answer to DeleteObjects. */
+ * AWS, Google's XML API, R2, MinIO, radosgw and Swift's S3 use this form.  multipart.c judges the answer to
+ * the end of an upload, delete_objects.c the answer to DeleteObjects. */
 #include <string.h>
 
 #include "storage/s3/s3_impl.h"

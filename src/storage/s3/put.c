@@ -1,7 +1,7 @@
 /* PUT and DELETE: the way of each request.
  *
  * Conditions are sent in the form that the server understands.  Its kind is found out before the first
- * condition is sent (s3_probe.c).  A worker hashes bodies for the signature; small bodies are hashed on the
+ * condition is sent (condition_probe.c).  A worker hashes bodies for the signature; small bodies are hashed on the
  * thread that starts the request. */
 #include <stdio.h>
 #include <stdlib.h>

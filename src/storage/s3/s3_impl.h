@@ -6,7 +6,7 @@
 #include "storage/s3/auth.h"
 #include "storage/s3/address.h"
 
-struct bkt_s3_kind; /* s3_probe.c */
+struct bkt_s3_kind; /* condition_probe.c */
 
 /** Whether the server knows DeleteObjects. */
 enum bkt_s3_many { BKT_MANY_UNKNOWN, BKT_MANY_KNOWN, BKT_MANY_NONE };
@@ -23,12 +23,12 @@ struct bkt_s3 {
     struct bkt_s3_kind *kind;
 };
 
-/* ---- s3_form.c ---- */
+/* ---- answer_form.c ---- */
 
 /** As bkt_http_ops.misfit. */
 const char *bkt_s3_misfit(struct bkt_http *h, struct bkt_http_op *op);
 
-/* ---- s3_list.c ---- */
+/* ---- storage/s3/list.c ---- */
 
 /** A request of the store itself, for whose answer it waits: a page of a list, the end of an upload.  Zeroed:
  * no request is under way. */
@@ -54,19 +54,19 @@ int bkt_s3_list_each(struct bkt_store *st, const char *const *prefixes, size_t n
 /** Append "&name=value", percent-encoded; the first parameter has no '&'. */
 BKT_NODISCARD int bkt_s3_add_query(struct bkt_buf *q, const char *name, const char *value);
 
-/* ---- s3_uploads.c ---- */
+/* ---- stale_uploads.c ---- */
 
 /** As bkt_store_ops.uploads and .abort. */
 int bkt_s3_uploads(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
                    struct bkt_err *err);
 int bkt_s3_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
 
-/* ---- s3_delete.c ---- */
+/* ---- delete_objects.c ---- */
 
 /** As bkt_store_ops.delete_many. */
 void bkt_s3_delete(struct bkt_store *st, struct bkt_req *const *reqs, size_t n);
 
-/* ---- s3_put.c ---- */
+/* ---- put.c ---- */
 
 /** BKT_SUM_HEADER's text in x-amz-checksum-crc32c's form, base64 of the four bytes. */
 BKT_NODISCARD int bkt_s3_sum(const char *text, char out[12]);
@@ -80,7 +80,7 @@ void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op);
  * I/O thread. */
 void bkt_s3_call(struct bkt_s3 *s, struct bkt_req *req, const struct bkt_http_call *call);
 
-/* ---- s3_multi.c ---- */
+/* ---- multipart.c ---- */
 
 /** A PUT of many bytes, in parts.
  *
@@ -88,7 +88,7 @@ void bkt_s3_call(struct bkt_s3 *s, struct bkt_req *req, const struct bkt_http_ca
  * ignores them).  So a HEAD just before checks them, too, which leaves another writer a moment in between. */
 void bkt_s3_multi(struct bkt_s3 *s, struct bkt_req *req);
 
-/* ---- s3_probe.c ---- */
+/* ---- condition_probe.c ---- */
 
 /** How a server takes PUT with If-None-Match and If-Match. */
 enum bkt_s3_cond {

@@ -1,4 +1,4 @@
-/* Copies a domain; see clone.h.
+/* Copies a domain; see domain_copy.h.
  *
  * Chunk objects are copied unchanged, many at a time.  JSON is rewritten if ids change.  Only values that
  * name objects (references in datasets) are decoded, and written through the chunk layer into a domain that

@@ -1,4 +1,4 @@
-/* Names on the command line; see place.h. */
+/* Names on the command line; see names.h. */
 #include "tools/bucket/names.h"
 
 #include <stdio.h>

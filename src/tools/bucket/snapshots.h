@@ -1,4 +1,4 @@
-/* Snapshots of domains (schema/snapshot.h), made, kept up and removed by the tool. */
+/* Snapshots of domains (schema/snapshot/snapshot.h), made, kept up and removed by the tool. */
 #ifndef SNAPSHOTS_H
 #define SNAPSHOTS_H
 

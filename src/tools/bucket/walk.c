@@ -8,7 +8,7 @@
 #include "base/list.h"
 #include "base/map.h"
 
-/* Objects requested at once, two batches at a time.  More than a prefetch takes (schema/objects.c) would be
+/* Objects requested at once, two batches at a time.  More than a prefetch takes (schema/domain/object_cache.c) would be
  * fetched one by one. */
 #define AHEAD 1024
 

@@ -1,4 +1,4 @@
-/* h5bucket chunks FILE [DATASET...]: chunk-location JSON (schema/chunk_map.h) on stdout. */
+/* h5bucket chunks FILE [DATASET...]: chunk-location JSON (schema/json/chunk_locations.h) on stdout. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* h5bucket pointer DOMAIN FILE: write a pointer file (schema/pointer.h).  An existing FILE is left alone. */
+/* h5bucket pointer DOMAIN FILE: write a pointer file (schema/name/pointer_file.h).  An existing FILE is left alone. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

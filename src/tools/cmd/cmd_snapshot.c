@@ -1,5 +1,5 @@
 /* h5bucket snapshot: all metadata of a domain in one object, for programs that walk through it; see
- * schema/snapshot.h. */
+ * schema/snapshot/snapshot.h. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* load --chunk-map: locations out of a JSON file (schema/chunk_map.h) instead of HDF5's own index. */
+/* load --chunk-map: locations out of a JSON file (schema/json/chunk_locations.h) instead of HDF5's own index. */
 #include "tools/load/chunk_map_source.h"
 
 #include <stdlib.h>

@@ -38,7 +38,7 @@ BKT_NODISCARD int load_flat_shape(struct load *l, hid_t src, const char *path, h
  *  (reported). */
 BKT_NODISCARD int load_flat_link(struct load *l, hid_t dst, const char *path, struct bkt_err *err);
 
-/* ---- load_flat_source.c ---- */
+/* ---- flatten_vds_source.c ---- */
 /** Open the file of a mapping by HDF5's rules; sets f->src and f->uris. */
 BKT_NODISCARD int load_flat_open(struct load_flat *f, const char *file, struct bkt_err *err);
 /** Add rows for the selection of one mapping in one dataset of f's source. */

@@ -9,7 +9,7 @@
  *     chunks must be those of the first file;
  *   - any other dataset must hold the same values as the first file's;
  *   - attributes, links and groups stay as the first file had them; attributes that say what values mean
- *     (agg_attrs.c) must be the same in both;
+ *     (gather_attrs.c) must be the same in both;
  *   - a file that misses a dataset, has one more, can't be read or doesn't fit is named and left out as a
  *     whole.
  * The existing content of the domain isn't touched: only extents and chunk tables grow.
@@ -81,7 +81,7 @@ BKT_NODISCARD int agg_add(struct agg *a, struct bkt_err *err);
 BKT_NODISCARD int agg_end(struct agg *a, struct bkt_err *err);
 void              agg_fini(struct agg *a);
 
-/* ---- agg_fit.c ---- */
+/* ---- gather_fit.c ---- */
 /** Find the dimension of the file along which a dataset grows: true and *dim, or false. */
 bool agg_grows(const struct agg *a, hid_t src, const char *path, unsigned *dim);
 /** Check that a file's dataset fits the domain's; sets d->n and d->rows. */
@@ -89,12 +89,12 @@ BKT_NODISCARD int agg_fit(struct agg *a, struct agg_dset *d, hid_t src, struct b
 /** The chunk shape that a dataset of a file has or would have, and whether its steps fill whole chunks. */
 bool agg_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cdims);
 
-/* ---- agg_attrs.c ---- */
+/* ---- gather_attrs.c ---- */
 /** Check that attributes that say what the values mean (units, calendar, …) are the same.  BKT_EINVAL names
  *  one that isn't. */
 BKT_NODISCARD int agg_attrs_fit(hid_t src, hid_t dst, struct bkt_err *err);
 
-/* ---- agg_rows.c ---- */
+/* ---- gather_rows.c ---- */
 /** Find the fields in d->table: d->fields. */
 BKT_NODISCARD int agg_fields_of(struct agg_dset *d, struct bkt_err *err);
 /** Make the rows that refer to a file's dataset: d->rows.  BKT_EINVAL, BKT_EUNSUP: no row can refer to it. */

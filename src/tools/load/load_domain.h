@@ -36,7 +36,7 @@ struct load {
     uint64_t                   n_left_out; /* with ignore: number of unreadable things */
     bool                       told_allow;
     bool                       journal; /* a journal is stored (load_journal_write()) */
-    struct load_flat          *flat; /* how the virtual dataset being made is flattened (load_flat.h) */
+    struct load_flat          *flat; /* how the virtual dataset being made is flattened (flatten_vds.h) */
 };
 
 /** The connector's object behind an id of it. */
@@ -58,7 +58,7 @@ BKT_NODISCARD int load_link(struct load *l, hid_t src_dset, hid_t dst_dset, cons
 BKT_NODISCARD int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, hid_t dst_dset, const char *path,
                                    struct bkt_err *err);
 
-/* ---- load_table.c ---- */
+/* ---- chunk_table_write.c ---- */
 /** One row of a chunk table.  uri, etag: borrowed; NULL: as in the layout. */
 struct load_row {
     uint64_t    index; /* row-major in the grid */

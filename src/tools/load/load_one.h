@@ -22,7 +22,7 @@ void              load_abandon(struct load *l, bool is_new);
 struct tree_options load_tree_options(struct load *l);
 
 /** The journal beside the domain's document until a load has ended: the root's id of a new domain, whose
- *  objects the next run deletes if this one is killed, or where an append began (agg.h).  Empty: there is
+ *  objects the next run deletes if this one is killed, or where an append began (gather_plan.h).  Empty: there is
  *  none. */
 BKT_NODISCARD int load_journal_read(struct load *l, struct bkt_buf *out, struct bkt_err *err);
 BKT_NODISCARD int load_journal_write(struct load *l, const char *text, struct bkt_err *err);

@@ -1,4 +1,4 @@
-/* Writes JSON; see jout.h. */
+/* Writes JSON; see json_out.h. */
 #include "tools/show/json_out.h"
 
 #include <inttypes.h>

@@ -182,7 +182,7 @@ static void put_fixed(struct sink *s, const struct bkt_type *t, const unsigned c
         put_hex(s, p, n);
 }
 
-#define MAX_NEST 40 /* types nest no deeper; parse.h */
+#define MAX_NEST 40 /* types nest no deeper; schema_json.h */
 
 static void put_one(struct sink *s, const struct bkt_type *t, struct bkt_rd *r, unsigned depth)
 {

@@ -59,7 +59,7 @@ BKT_NODISCARD int bkt_convert_from_space(hid_t space, struct bkt_space *out, str
 
 /** Copy a dataset creation property list into @p o, a dataset whose type and space are set: filters, fill
  *  value, times, orders, and the requested layout (user_cls, user_rank, user_dims).  `cpl` is set if these
- *  hold less than the list.  How the chunks are stored is decided elsewhere (layout_choose.h).  Filters
+ *  hold less than the list.  How the chunks are stored is decided elsewhere (chunk_shape_rule.h).  Filters
  *  are asked for their parameters, unless the list is marked as that of a dataset of this type
  *  (kept_filters.h).
  *  @param in_file  for references in the fill value
@@ -76,7 +76,7 @@ BKT_NODISCARD int bkt_convert_from_filter(hid_t dcpl, unsigned i, struct bkt_fil
 BKT_NODISCARD int bkt_convert_from_ocpl(hid_t ocpl, struct bkt_object *o, struct bkt_err *err);
 
 /** The program's elements -> stored form; types of fixed size are packed.  Fields that @p mem_type lacks
- *  become zeros.  See convert_value.h for large numbers of elements, and for writes that keep the stored
+ *  become zeros.  See values_to_memory.h for large numbers of elements, and for writes that keep the stored
  *  values of such fields. */
 BKT_NODISCARD int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
                                     const void *src, size_t n, hid_t dxpl, struct bkt_buf *out, struct bkt_err *err);

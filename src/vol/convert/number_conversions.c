@@ -1,5 +1,5 @@
 /* Conversions of numbers that need no H5Tconvert().  For each pair of types a trial compared one of our
- * kernels (recast.h) with HDF5's function for the two types.  On every value with a special case both gave
+ * kernels (number_kernels.h) with HDF5's function for the two types.  On every value with a special case both gave
  * the same result. */
 #include <stdlib.h>
 #include <string.h>

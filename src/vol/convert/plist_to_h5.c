@@ -220,7 +220,7 @@ static int make_dcpl(const struct bkt_object *obj, hid_t file_type, hid_t *out, 
     return BKT_OK;
 }
 
-/* An encoded list contains the fill value, unless the value has pointers (convert_from_plist.c). */
+/* An encoded list contains the fill value, unless the value has pointers (plist_from_h5.c). */
 int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *obj, hid_t file_type, hid_t *out, struct bkt_err *err)
 {
     const struct bkt_dset *d = &obj->dset;

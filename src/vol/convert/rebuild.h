@@ -1,4 +1,4 @@
-/* HDF5's values rebuilt from parsed encodings (schema/h5enc.h), by the public calls that a program has:
+/* HDF5's values rebuilt from parsed encodings (schema/h5enc/h5enc.h), by the public calls that a program has:
  * HDF5's decoders trust their input, so stored bytes never reach them.  Ids are new ones; BKT_EHDF5: HDF5
  * itself refuses a value. */
 #ifndef BKT_REBUILD_H

@@ -1,4 +1,4 @@
-/* References that are stored as text (value.h): regions of datasets, and all other targets of H5T_STD_REF. */
+/* References that are stored as text (reference_text.h): regions of datasets, and all other targets of H5T_STD_REF. */
 #include <stdlib.h>
 #include <string.h>
 

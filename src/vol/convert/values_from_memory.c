@@ -1,4 +1,4 @@
-/* The program's memory -> stored elements, a column at a time (see convert_value.h).
+/* The program's memory -> stored elements, a column at a time (see values_to_memory.h).
  *
  * Elements of fixed size go directly to their destination.  Elements with variable parts are made field by
  * field for all elements, and put together at the end. */

@@ -1,4 +1,4 @@
-/* Stored elements -> the program's memory, a column at a time (see convert_value.h). */
+/* Stored elements -> the program's memory, a column at a time (see values_to_memory.h). */
 #include "vol/convert/values_to_memory.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Conversion of stored elements to elements of the program's type, and back.  A tree is made once per read
- * or write (convert_match.c) and run over columns of elements (convert_value.c, convert_store.c).
+ * or write (conversion_tree.c) and run over columns of elements (values_to_memory.c, values_from_memory.c).
  *
  * Only leaves go through H5Tconvert, many elements at a time; most numbers go through our own kernels
- * instead (recast.h).  Compounds, arrays, sequences, strings and references are walked here.  So bytes of
+ * instead (number_kernels.h).  Compounds, arrays, sequences, strings and references are walked here.  So bytes of
  * a compound that no field fills stay as they are.  Memory for sequences comes from the right allocator at
  * once.  References become the kind that the program asked for; HDF5 converts references of native files
  * only. */
@@ -83,7 +83,7 @@ void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigne
 BKT_NODISCARD int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out,
                                  struct bkt_err *err);
 
-/* ---- convert_tails.c: bytes behind the NUL of strings that end with one ---- */
+/* ---- string_tails.c: bytes behind the NUL of strings that end with one ---- */
 /** Whether values of @p t contain such strings of fixed size. */
 bool bkt_has_tails(const struct bkt_type *t);
 /** Write zeros behind the NULs in @p n stored elements of fixed size, @p stride bytes apart. */
@@ -91,7 +91,7 @@ void bkt_tails_clear(const struct bkt_type *t, unsigned char *p, size_t stride, 
 /** Whether bkt_tails_clear() would change nothing in @p n packed elements. */
 bool bkt_tails_are_zero(const struct bkt_type *t, const unsigned char *p, size_t n);
 
-/* ---- convert_num.c ---- */
+/* ---- number_conversions.c ---- */
 /** The step by which numbers of type @p from become numbers of type @p to.  It does exactly the same as @p
  *  fn, HDF5's function for the two (H5Tfind).  False: we have no such step, and HDF5 converts. */
 bool bkt_conv_number(hid_t from, hid_t to, H5T_conv_t fn, struct bkt_recast_step *out);
@@ -101,7 +101,7 @@ bool bkt_conv_recast(const struct bkt_conv *c, struct bkt_recast **out);
  *  everything. */
 bool bkt_conv_asks(hid_t dxpl);
 
-/* ---- convert_region.c: references that are stored as text (value.h) ---- */
+/* ---- vol/convert/references.c: references that are stored as text (reference_text.h) ---- */
 /** Text -> H5R_ref_t.  *made: false for a null reference, else *out is set. */
 BKT_NODISCARD int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H5R_ref_t *out, bool *made,
                                      struct bkt_err *err);
@@ -114,7 +114,7 @@ struct bkt_regref;
 BKT_NODISCARD int bkt_convert_from_region(hid_t space, struct bkt_regref *r, struct bkt_err *err);
 /** The same for references to objects only. */
 BKT_NODISCARD int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *out, struct bkt_err *err);
-/** Text -> a region reference of the old kind, for shadow.h; zeros for a null reference.  BKT_ENOENT: its
+/** Text -> a region reference of the old kind, for region_shadow.h; zeros for a null reference.  BKT_ENOENT: its
  *  dataset was deleted. */
 BKT_NODISCARD int bkt_convert_old_region(struct bkt_vobj *in_file, const struct bkt_slice *text,
                                          unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err);

@@ -133,7 +133,7 @@ static int list_chunks(const struct copy *c, hid_t from, hid_t dcpl, hid_t space
     if (rank <= 0 || H5Pget_chunk(dcpl, H5S_MAX_RANK, k->shape) != rank)
         return bkt_copy_failed(c, "asking for the chunks of a dataset");
     k->rank = (unsigned)rank;
-    if (!o) /* H5Dchunk_iter() reports some of them wrong (file_chunks.c) */
+    if (!o) /* H5Dchunk_iter() reports some of them wrong (plain_chunks.c) */
         return bkt_file_chunks(from, on_plain, k, c->err);
     for (unsigned d = 0; d < k->rank; d++)
         k->shape[d] = bkt_dataset_chunk_shown(o)[d];

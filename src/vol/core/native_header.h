@@ -7,7 +7,7 @@
  * object's file, only to learn how many bytes an address has.  So each of our objects begins with a copy of
  * those bytes, taken from native objects of a file in memory.  The call then goes through our callbacks like
  * any other.  (H5VLnative_file.c: H5VL_native_get_file_struct.)  Region references of the old kind need more:
- * HDF5 puts the region into that file's heap and finds it there again, see shadow.h.
+ * HDF5 puts the region into that file's heap and finds it there again, see region_shadow.h.
  *
  * This is done for HDF5 versions where it is known to work, see bkt_face_is_wanted().  Elsewhere the old
  * calls fail with HDF5's own clear message. */

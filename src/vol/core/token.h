@@ -11,7 +11,7 @@ void bkt_token_of(const struct bkt_id *id, H5O_token_t *out);
 bool bkt_token_id(struct bkt_domain *dom, const H5O_token_t *token, struct bkt_id *out);
 /** The 8 bytes of an old-style object reference (H5T_STD_REF_OBJ); zeros for none. */
 void bkt_token_address(const struct bkt_id *id, unsigned char out[8]);
-/** Another address that means the object (shadow.h); false: out of memory. */
+/** Another address that means the object (region_shadow.h); false: out of memory. */
 bool bkt_token_alias(const unsigned char address[8], const struct bkt_id *id);
 void bkt_token_unalias(const unsigned char address[8]);
 /** Forget all aliases, when the connector ends. */

@@ -22,20 +22,20 @@ struct bkt_file {
     hid_t              fapl;    /* copy of the access list it was opened with */
     uint64_t           user_block; /* H5Pget_userblock(): bytes that a program finds in the file of that name */
     unsigned           refs;    /* objects and the file handle itself; HDF5 serialises us */
-    bool               old_calls; /* face.h */
+    bool               old_calls; /* native_header.h */
     bool               asked_for; /* by the program, not by an external link only */
     bool               closing;   /* the program has closed all of it; false again if its last flush fails */
     bool               lost;      /* its changes are lost as the process ends; reported once */
     bool               no_attrs_hint; /* H5Fset_dset_no_attrs_hint: kept, without effect; the same for all of one domain */
     struct bkt_vobj   *handle;  /* the object behind the file's id; NULL once it is closed */
-    struct bkt_mount  *mounts;  /* file_links.c */
+    struct bkt_mount  *mounts;  /* linked_files.c */
     struct bkt_ext    *exts;    /* files that external links led to, kept open with this one */
     struct bkt_vobj   *objects; /* open objects, for H5Fget_obj_ids */
 };
 
 /** The object behind an id of the connector. */
 struct bkt_vobj {
-    unsigned char            face[BKT_FACE_BYTES]; /* first, see face.h */
+    unsigned char            face[BKT_FACE_BYTES]; /* first, see native_header.h */
     bool                     has_face;
     H5I_type_t               type; /* H5I_FILE, GROUP, DATASET, DATATYPE, ATTR */
     struct bkt_file         *file; /* holds one reference; NULL only for objects of native files (native_id) */
@@ -44,9 +44,9 @@ struct bkt_vobj {
     bool                     by_mount;     /* `path` leads through the mount of its file */
     unsigned                 hidden;       /* mounts that cover the path: if > 0, it has no name */
     struct bkt_vobj         *next, **prev; /* file->objects, or bkt_vobj_plain() */
-    hid_t                    native_id;    /* of a plain HDF5 file (native.h): everything is passed on to this id;
+    hid_t                    native_id;    /* of a plain HDF5 file (vol/plain/plain_file.h): everything is passed on to this id;
                                               H5I_INVALID_HID otherwise */
-    char                    *outside; /* FILE: stands for the object `path` of the file of this name (outside.h) */
+    char                    *outside; /* FILE: stands for the object `path` of the file of this name (foreign_ref.h) */
     char                    *called;  /* FILE, plain: the name by which it is known; NULL: HDF5's */
     /* DATASET */
     struct bkt_dsetio *io;
@@ -108,8 +108,8 @@ BKT_NODISCARD int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t
  *  @return BKT_OK; BKT_EINVAL */
 BKT_NODISCARD int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_err *err);
 
-/* ---- object.c ---- */
-/** A reference value for reading into H5T_STD_REF memory: H5Rcreate_object() by id (object.c keeps the LOOKUP
+/* ---- object_calls.c ---- */
+/** A reference value for reading into H5T_STD_REF memory: H5Rcreate_object() by id (object_calls.c keeps the LOOKUP
  *  answer). */
 BKT_NODISCARD int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_ref_t *out, struct bkt_err *err);
 /** The same for a dataset region: H5Rcreate_region(); @p region is the dataset's dataspace with its selection. */

@@ -36,7 +36,7 @@ const uint64_t *bkt_dataset_chunk_shown(const struct bkt_vobj *o);
  *  program's callback. */
 int bkt_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
 
-/* ---- dataset_sel.c: the selections of a dataset and of the program's memory ---- */
+/* ---- selection.c: the selections of a dataset and of the program's memory ---- */
 struct bkt_dsel {
     struct bkt_sel file, mem;
     void          *file_runs, *mem_runs;
@@ -55,7 +55,7 @@ BKT_NODISCARD int bkt_dsel_move(hid_t iter, unsigned char *buf, unsigned char *p
 bool              bkt_dsel_has_transform(hid_t dxpl);
 BKT_NODISCARD int bkt_dsel_transform(hid_t dxpl, hid_t mem_type, void *elems, size_t n, struct bkt_err *err);
 
-/* ---- pieces.c: a selection in pieces of bounded size, in selection order ---- */
+/* ---- selection_pieces.c: a selection in pieces of bounded size, in selection order ---- */
 struct bkt_pieces {
     struct bkt_sel whole;
     uint64_t       max;              /* elements of a piece, about */

@@ -1,7 +1,7 @@
 /* Chunks one by one: H5Dget_chunk_info, H5Dchunk_iter, H5Dread_chunk and the like, as far as they have a
  * meaning here.
  *
- * A chunk object may hold several whole chunks of the requested shape (layout_choose.h; HSDS makes such
+ * A chunk object may hold several whole chunks of the requested shape (chunk_shape_rule.h; HSDS makes such
  * objects too).  Then those chunks are shown, and the size of each is the number of bytes that
  * H5Dread_chunk returns.  The same holds for partial chunks without filters, as HDF5 makes them.  All
  * other chunks are shown as they are stored. */

@@ -10,7 +10,7 @@
 #include "chunk/write/write.h"
 
 /* Translate the program's request to the model's terms.  HDF5 itself judges whether it is valid
- * (convert_from_plist.c). */
+ * (plist_from_h5.c). */
 static int describe(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t dcpl, hid_t dapl, struct bkt_object *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t file_type = H5I_INVALID_HID;

@@ -1,7 +1,7 @@
 /* H5Dread and H5Dread_multi: one plan for all datasets of a call.
  *
  * Each dataset goes one of three ways.  STRAIGHT: into the program's buffer, as stored or recast on the
- * way (recast.h).  IN_PLACE: into the program's buffer, and then converted there.  STAGED: into memory of
+ * way (number_kernels.h).  IN_PLACE: into the program's buffer, and then converted there.  STAGED: into memory of
  * our own, then converted and spread, in pieces if it is large. */
 #include "vol/dataset/dataset_calls.h"
 
@@ -14,9 +14,9 @@
 #include "base/os/scratch_pool.h"
 
 /* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces
- * (pieces.c; they are shorter where possible).  Up to this size a read is one plan, and one round trip. */
+ * (selection_pieces.c; they are shorter where possible).  Up to this size a read is one plan, and one round trip. */
 #define PIECE       (64U << 20)
-/* The same where no requests wait: as much as scratch.h keeps. */
+/* The same where no requests wait: as much as scratch_pool.h keeps. */
 #define PIECE_LOCAL (16U << 20)
 /* Elements converted at a time on their way into a selection: bounds the buffer. */
 #define BATCH       16384

@@ -13,7 +13,7 @@
 #include "chunk/write/write.h"
 
 /* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces
- * (pieces.c; they are shorter where possible).  Shorter pieces cut chunks, which are then stored twice. */
+ * (selection_pieces.c; they are shorter where possible).  Shorter pieces cut chunks, which are then stored twice. */
 #define PIECE (64U << 20)
 /* Bytes per element of variable size, for cutting pieces: a smaller guess takes more memory. */
 #define VAR_GUESS 256

@@ -5,7 +5,7 @@
 #include "vol/dataset/dataset_calls.h"
 #include "base/num.h"
 
-/* Bytes of our own memory that a dataset's conversion takes, about: as much as scratch.h keeps for the
+/* Bytes of our own memory that a dataset's conversion takes, about: as much as scratch_pool.h keeps for the
  * next piece. */
 #define PIECE (16u << 20)
 

@@ -19,7 +19,7 @@ static const struct {
 } kinds[] = {{H5I_FILE, 64, 64}, {H5I_GROUP, 32, 32}, {H5I_DATASET, 24, 24}, {H5I_DATATYPE, 72, 0}, {H5I_ATTR, 64, 104}};
 _Static_assert(BKT_FACE_BYTES >= 104, "a whole attribute has room");
 
-/* The file stays open while one of our files is: old region references lie in its heap (shadow.h). */
+/* The file stays open while one of our files is: old region references lie in its heap (region_shadow.h). */
 static struct {
     unsigned char       bytes[BKT_COUNT(kinds)][BKT_FACE_BYTES];
     void               *file;

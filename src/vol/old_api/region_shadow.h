@@ -1,7 +1,7 @@
 /* Region references of the old kind (H5T_STD_REF_DSETREG, H5R_DATASET_REGION of HDF5 1.8).
  *
  * Their 12 bytes are a place in a file's heap.  There HDF5 finds an object's address and a selection.
- * H5Rget_region() reads the dataset's extent at that address.  With face.h the file is one in memory.  So
+ * H5Rget_region() reads the dataset's extent at that address.  With native_header.h the file is one in memory.  So
  * a dataset that is referred to gets a shadow there, an empty dataset of the same extent.  The shadow's
  * address stands for the dataset in old references (token.c). */
 #ifndef BKT_SHADOW_H
@@ -20,7 +20,7 @@ void bkt_shadow_was_asked_for_class(void);
 void bkt_shadow_was_asked_for_token_size(void);
 bool bkt_shadow_is_old_call(void);
 
-/** The 12 bytes for a stored region reference (its text, see value.h), and back. */
+/** The 12 bytes for a stored region reference (its text, see reference_text.h), and back. */
 BKT_NODISCARD int bkt_shadow_handle(struct bkt_vobj *in_file, const struct bkt_slice *text,
                                     unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err);
 BKT_NODISCARD int bkt_shadow_text(struct bkt_vobj *in_file, const unsigned char handle[H5R_DSET_REG_REF_BUF_SIZE],

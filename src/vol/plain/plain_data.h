@@ -22,7 +22,7 @@ BKT_NODISCARD int bkt_native_attr_get(struct bkt_vobj *attr, H5VL_attr_get_args_
 /** > 0: the return value of the program's callback. */
 int bkt_native_attr_specific(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err);
 
-/* ---- writing (native_write.c) ---- */
+/* ---- writing (plain_write.c) ---- */
 /** As above; @p out: a new object. */
 BKT_NODISCARD int bkt_native_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl,
                                             hid_t dapl, struct bkt_vobj **out, struct bkt_err *err);

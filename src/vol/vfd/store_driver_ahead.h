@@ -1,4 +1,4 @@
-/* The first bytes of files that will be opened soon, fetched meanwhile (vfd.c). */
+/* The first bytes of files that will be opened soon, fetched meanwhile (store_driver.c). */
 #ifndef VFD_AHEAD_H
 #define VFD_AHEAD_H
 

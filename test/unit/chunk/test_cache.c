@@ -3,7 +3,7 @@
 #include "world.h"
 
 #define N     50000 /* names, as a session that goes through as many datasets uses */
-#define BOUND 1024  /* NAMES_MIN in cache.c */
+#define BOUND 1024  /* NAMES_MIN in chunk_cache.c */
 
 static struct bkt_cache *cache;
 static struct world      w;

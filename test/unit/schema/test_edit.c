@@ -256,7 +256,7 @@ static void deep_and_wide(void)
             bkt_link_fini(&l);
     }
     OK(bkt_edit_unlink(d, &root, "top", err));
-    OK(bkt_domain_flush(d, err)); /* some were stored already (spill.c) */
+    OK(bkt_domain_flush(d, err)); /* some were stored already (flush_pressure.c) */
     CHECK(bkt_map_count(d->edits->changes) == 0 && stored(d, "db/") == 1, "only the root is left: %zu", stored(d, "db/"));
     bkt_domain_close(d);
 }

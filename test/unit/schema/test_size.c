@@ -1,4 +1,4 @@
-/* The counted sizes of objects in memory (size.c) against the allocator's; many objects, read one after the
+/* The counted sizes of objects in memory (footprint.c) against the allocator's; many objects, read one after the
  * other, keep within meta_cache. */
 #include "domain_testing.h"
 #include "sanitizer.h"

@@ -1,4 +1,4 @@
-/* How many requests a server gets at once (engine_pace.c), by the answers it gives. */
+/* How many requests a server gets at once (pace.c), by the answers it gives. */
 #include "http/check.h"
 
 #include "storage/http/engine_impl.h"

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""check_order.py: src/'s layers and the folders inside each depend on each other one way only.
+
+By the #include lines.  An include may go down in ORDER, and stay in its own folder.  A file that is listed with its name is a
+level of its own.  KNOWN are includes that still go up; an entry whose include is gone must go, too.
+"""
+import os
+import re
+import sys
+
+ROOT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "src")
+# Lowest first.
+ORDER = """
+base base/os
+storage storage/aws storage/http storage/aws/cred storage/file storage/s3 storage/other storage/store_open.c
+schema/model schema/h5enc schema/json schema/name schema/snapshot schema/domain schema/edit
+chunk/filter chunk/select chunk/chunk.h chunk/dataset chunk/read chunk/write chunk/list chunk/ahead chunk/chunk.c
+vol/h5bucket.h vol/core vol/plain vol/old_api vol/vfd vol/info.h vol/convert vol/open vol/path vol/calls vol/dataset vol/copy vol
+tools/source tools/show tools/cli tools/bucket tools/tree tools/load tools/cmd tools/verify
+""".split()
+KNOWN = {
+    ("schema/domain/domain.c", "schema/edit/edit_impl.h"),
+    ("vol/calls/object_calls.c", "vol/copy/copy.h"),
+    ("vol/convert/kept_filters.c", "vol/copy/copy_impl.h"),
+    ("vol/convert/references.c", "vol/calls/object_calls.h"),
+    ("vol/convert/references.c", "vol/open/file_calls.h"),
+    ("vol/convert/references.c", "vol/path/foreign_ref.h"),
+    ("vol/convert/type_from_h5.c", "vol/calls/object_calls.h"),
+    ("vol/convert/type_to_h5.c", "vol/calls/attr.h"),
+    ("vol/core/object_handle.c", "vol/open/file_calls.h"),
+    ("vol/old_api/region_shadow.c", "vol/calls/object_calls.h"),
+    ("vol/old_api/region_shadow.c", "vol/convert/values_to_memory.h"),
+    ("vol/path/iterate.c", "vol/calls/object_calls.h"),
+    ("vol/plain/plain_data.c", "vol/convert/kept_filters.h"),
+    ("vol/plain/plain_file.c", "vol/open/file_calls.h"),
+    ("vol/plain/plain_write.c", "vol/convert/kept_filters.h"),
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+
+
+def level(path):
+    """The place of a file in ORDER; None: its folder is not listed."""
+    for name in (path, os.path.dirname(path)):
+        if name in ORDER:
+            return ORDER.index(name)
+    return None
+
+
+def files():
+    for folder, _, names in os.walk(ROOT):
+        for name in sorted(names):
+            if name.endswith((".c", ".h")):
+                yield os.path.relpath(os.path.join(folder, name), ROOT)
+
+
+def faults():
+    upward = set()
+    for path in files():
+        with open(os.path.join(ROOT, path), encoding="utf-8") as f:
+            included = INCLUDE.findall(f.read())
+        if level(path) is None:
+            yield f"src/{path}: its folder is not in ORDER"
+            continue
+        for other in included:
+            if not os.path.exists(os.path.join(ROOT, other)):
+                if other != "bkt_config.h":
+                    yield f'src/{path}: #include "{other}" has no path from src/'
+            elif level(other) is not None and level(other) > level(path):
+                upward.add((path, other))
+    for path, other in sorted(upward - KNOWN):
+        yield f"src/{path}: includes {other}, which is above it"
+    for path, other in sorted(KNOWN - upward):
+        yield f"KNOWN: src/{path} no longer includes {other}; remove the entry"
+    with open(os.path.join(os.path.dirname(ROOT), "DESIGN.md"), encoding="utf-8") as f:
+        design = f.read()
+    for name in ORDER:
+        if "." not in name and not re.search(rf"^ +(src/)?{re.escape(name)} ", design, re.M):
+            yield f"DESIGN.md: the tree has no line for {name}"
+        if "." not in name and not os.path.exists(os.path.join(ROOT, name, "README.md")):
+            yield f"src/{name}: no README.md"
+
+
+def main():
+    found = list(faults())
+    print("\n".join(found) if found else f"{len(ORDER)} folders in order, {len(KNOWN)} known exceptions")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
