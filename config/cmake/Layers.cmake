@@ -29,10 +29,10 @@ endfunction()
 
 # Let @p target and its users see src/NAME, the current folder, and no other folder of src/.
 function(bkt_layer_root name target)
-    set(root "${CMAKE_BINARY_DIR}/layers/${name}/src")
+    set(root "${PROJECT_BINARY_DIR}/layers/${name}/src")
     file(MAKE_DIRECTORY "${root}")
     file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}" "${root}/${name}" SYMBOLIC)
-    target_include_directories(${target} PUBLIC "${root}" "${CMAKE_BINARY_DIR}/generated")
+    target_include_directories(${target} PUBLIC "${root}" "${PROJECT_BINARY_DIR}/generated")
 endfunction()
 
 # Every header must compile alone: one object per header, built with the layer's own include path.

@@ -33,7 +33,7 @@
       "file of CA certificates that TLS trusts, instead of the system's") \
     X(UINT, connections, SAME, "H5BUCKET_CONNECTIONS", "256", 1, 1024,                                                  \
       "most connections to one server; 64 at first, 128 for metadata and uploaded chunks; "                       \
-      "grows while throughput improves") \
+      "doubles while requests wait and answers come as quickly") \
     X(UINT, hedge, SAME, "H5BUCKET_HEDGE", "5", 0, 100,                                                                    \
       "per cent of GETs that may be sent a second time because the answer is late or its body stuck; 0: none")        \
     X(UINT, workers, SAME, "H5BUCKET_WORKERS", "0", 0, 256, "decoding threads; 0: one per processor, at most 64")          \
@@ -57,7 +57,7 @@
       "widest gap between ranges of one file that are fetched as one; "                                           \
       "the gap in use follows from the server's speed") \
     X(UINT, read_ahead, SAME, "H5BUCKET_READ_AHEAD", "64M", 0, UINT64_MAX,                                                 \
-      "bytes read ahead for sequential readers; 0: none")                                         \
+      "bytes read ahead of a program that reads in steps; 0: none")                               \
     X(BOOL, huge_pages, SAME, "H5BUCKET_HUGE_PAGES", "yes", 0, 1,                                                          \
       "request huge pages (MADV_HUGEPAGE) if a read fills 8 MiB of fresh memory or more, until one request was slow") \
     X(UINT, near, SAME, "H5BUCKET_NEAR", "64K", 0, 67108864, "bytes around a small read that are fetched with it; 0: none")  \

@@ -10,6 +10,8 @@ int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err)
 {
     if (!n)
         return BKT_OK;
+    if (!reads[0].dst && !bkt_dsetio_is_var(reads[0].io)) /* it only fills the caches */
+        return bkt_read_now(reads, n, err);
     bkt_ahead_before(reads, n);
     int rc = bkt_read_now(reads, n, err);
     if (rc == BKT_OK)

@@ -1,5 +1,5 @@
 /* Fuzz target for everything that decodes chunks: the first bytes choose the filter, its client data and the
- * lengths, the rest is the stored chunk.  Built with libFuzzer where BKT_FUZZ is on; otherwise seeds.c drives
+ * lengths, the rest is the stored chunk.  Built with libFuzzer where BKT_FUZZ is on; otherwise standalone.c drives
  * it.
  *
  * Input: kind (1), wanted length (2, little-endian), number of client data values (1), the values (4 each),

@@ -132,7 +132,7 @@ static void hostile_lists_are_refused(void)
         {"cut", "<ListBucketResult><Contents><Key>db/x/a</Key>", "'<ListBucketResult>"},
         {"HTML", "<html><body/></html>", "not a document"},
         {"an error", "<Error><Code>InternalError</Code></Error>", "InternalError"},
-        {"not closed", "<ListBucketResult><Contents></ListBucketResult>", "answer is not valid (mismatched tag)"},
+        {"not closed", "<ListBucketResult><Contents></ListBucketResult>", "answer is not valid XML (mismatched tag)"},
         {"entities", "<!DOCTYPE x [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><ListBucketResult>&b;</ListBucketResult>",
          "not a document"},
         {"deep", deep, "deep"},

@@ -4,7 +4,7 @@
  *   slabs      a dataset read in steps of one size: the next steps, within setting read_ahead (predict.c)
  *   siblings   small datasets of a group opened and read in order: the next ones, all together
  *
- * A job is one bkt_read_run() without a destination.  A read that needs the data of a running job waits for
+ * A job is one bkt_read_now() without a destination.  A read that needs the data of a running job waits for
  * the job.  Jobs that have not begun are left to the read.  There is no read-ahead in local stores, nor in a
  * domain that was written to. */
 #ifndef BKT_AHEAD_H

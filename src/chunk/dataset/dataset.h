@@ -1,4 +1,4 @@
-/* One dataset opened for input, as the files of this folder share it. */
+/* One dataset opened for input, as reading and writing share it. */
 #ifndef BKT_DSETIO_H
 #define BKT_DSETIO_H
 

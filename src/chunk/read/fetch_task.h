@@ -15,7 +15,7 @@ struct bkt_populate {
     bool      huge; /* may be in huge pages */
 };
 
-/** One bkt_read_run(). */
+/** One bkt_read_now(). */
 struct bkt_run_state {
     pthread_mutex_t lock; /* guards `mine`, `rc` and `err`, and the waiting for `wake` */
     pthread_cond_t  wake; /* signalled: all tasks have ended, there is room for a waiting caller, or a job for
@@ -37,7 +37,7 @@ struct bkt_run_state {
     struct bkt_populate populate;
     struct bkt_target *t;
     size_t             n;
-    struct bkt_err     err; /* guarded by the lock, too; last member, see bkt_read_run() */
+    struct bkt_err     err; /* guarded by the lock, too; last member, see bkt_read_now() */
 };
 
 /** How far a poured body has come (receive_runs.c). */

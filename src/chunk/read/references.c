@@ -151,7 +151,7 @@ int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const 
         rc = file_new(io, bkt_buf_str(&name), etag, &key, out, err);
     (void)pthread_mutex_unlock(&io->lock);
     if (rc < 0)
-        BKT_FAIL(err, rc, "a file of dataset %s", io->obj->id.text);
+        BKT_FAIL(err, rc, "dataset %s: a file that it refers to can't be used", io->obj->id.text);
     return BKT_OK;
 }
 

@@ -1,4 +1,4 @@
-/* The parts of one bkt_read_run(): targets (the datasets that are read), segments (bytes of files that serve
+/* The parts of one bkt_read_now(): targets (the datasets that are read), segments (bytes of files that serve
  * them), and the copying between chunks and the caller's memory. */
 #ifndef BKT_PLAN_H
 #define BKT_PLAN_H

@@ -36,7 +36,7 @@ static int change_one(json_t *acls, const struct bkt_acl_change *c, struct bkt_e
         BKT_NOMEM(err);
     if (c->remove) {
         if (!entry)
-            BKT_FAIL(err, BKT_ENOENT, "user %s has no access list entry", c->user);
+            BKT_FAIL(err, BKT_ENOENT, "the access list has no entry for %s", c->user);
         return bkt_json_del_named(acls, c->user);
     }
     if (!json_is_object(entry)) {

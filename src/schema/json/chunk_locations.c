@@ -54,7 +54,7 @@ static int parse_files(const json_t *list, struct bkt_chunk_map *m, struct bkt_e
 {
     size_t n = json_array_size(list);
     if (!n)
-        BKT_FAIL(err, BKT_EFORMAT, "files: no entries");
+        BKT_FAIL(err, BKT_EFORMAT, "files: not a list, or empty");
     m->files = calloc(n, sizeof *m->files);
     if (!m->files)
         BKT_NOMEM(err);

@@ -1,7 +1,7 @@
 /* JSON as HSDS writes it, as jansson's trees.  Only src/schema includes this.
  *
  * Python's json module writes some things that JSON (and jansson) lacks.  A pass over the text rewrites them
- * before jansson sees it (or scan.h does so at once).  The accessors below undo that, so that nothing is
+ * before jansson sees it (or json_scan.h does so at once).  The accessors below undo that, so that nothing is
  * lost:
  *   NaN, Infinity, -Infinity, integers of 19 digits or more, reals that overflow a double
  *       -> a string that starts with U+0001, then the token.  A real string that starts with U+0001 gets a second one.
@@ -23,7 +23,7 @@
 /** Parse a whole document, which must be an object.  BKT_EFORMAT: the message has the place of the error;
  *  BKT_ENOMEM.  The tree is the caller's, json_decref(). */
 BKT_NODISCARD int bkt_json_load(const void *p, size_t n, json_t **out, struct bkt_err *err);
-/** The same by jansson's own parser, whose result decides (scan.h). */
+/** The same by jansson's own parser, whose result decides (json_scan.h). */
 BKT_NODISCARD int bkt_json_load_strict(const void *p, size_t n, json_t **out, struct bkt_err *err);
 void              bkt_json_decrefp(json_t **j); /* for BKT_CLEANUP */
 

@@ -1,4 +1,4 @@
-/* See scan.h.  jansson is slower: it moves each character through four functions, after a pass of ours. */
+/* See json_scan.h.  jansson is slower: it moves each character through four functions, after a pass of ours. */
 #include "schema/json/json_scan.h"
 
 #include <string.h>

@@ -71,7 +71,7 @@ static int parse_one(const struct bkt_snapshot *s, struct bkt_rd *r, struct one 
     line[BKT_ID_LEN]     = 0;
     unsigned long long n = strtoull(line + BKT_ID_LEN + 1, &end, 10);
     if (!bkt_id_set(&id, line) || !bkt_id_root(&id, &root) || strcmp(root.text, s->root.text) != 0)
-        return bad(err, "an object belongs to another domain");
+        return bad(err, "an object's id is malformed or of another domain");
     if (*end != ' ' || !end[1] || n > bkt_rd_left(r))
         return bad(err, "an object's length or ETag is missing");
     *out = (struct one){.id = line, .etag = end + 1, .json = bkt_rd_take(r, (size_t)n), .n = (size_t)n};

@@ -107,7 +107,7 @@ static int parse(struct parse *p, const void *xml, size_t n, struct bkt_err *err
     if (p->rc < 0 && !p->too)
         return p->rc; /* the callback's result */
     if (p->rc < 0 || ok != XML_STATUS_OK)
-        BKT_FAIL(err, p->rc < 0 ? p->rc : BKT_EFORMAT, "S3's answer is not valid (%s)", why ? why : "?");
+        BKT_FAIL(err, p->rc < 0 ? p->rc : BKT_EFORMAT, "S3's answer is not valid XML (%s)", why ? why : "?");
     return BKT_OK;
 }
 

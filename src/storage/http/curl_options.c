@@ -117,7 +117,7 @@ static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl
     (void)purpose;
     atomic_store(&x->host->known, true);
     x->last_ms     = bkt_engine_now() + x->net->connect_ms; /* connecting has its own limit */
-    x->opened      = true;
+    x->opened |= arg == x->legs; /* not for a second request beside a late one */
     int fd         = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
     if (fd >= 0) {
         bkt_engine_track(fd, true);
@@ -142,7 +142,7 @@ static int on_connected(void *arg, char *ip, char *local, int port, int local_po
     (void)ip, (void)local, (void)port, (void)local_port;
     struct bkt_xfer *x = ((struct bkt_leg *)arg)->x;
     x->last_ms         = bkt_engine_now();
-    if (!x->asked_ms)
+    if (arg == x->legs) /* again, if libcurl repeats a request whose kept connection was broken */
         x->asked_ms = x->last_ms;
     atomic_store(&x->host->known, true); /* exchanges that wait for the first look-up need not wait for its
                                             answer too */

@@ -98,7 +98,7 @@ struct bkt_xfer {
     uint64_t         upload_ms, sent_ms; /* times when libcurl took the first and the last bytes of the body;
                                             0: not yet */
     bool             waiting; /* for its first byte */
-    bool             opened;  /* a connection was opened for it */
+    bool             opened;  /* a connection was opened for its first transfer */
     bool             no_file; /* the system had no descriptor for a socket: too many are open */
     bool             resumed, first_in_line; /* after BKT_WIRE_SLOW: it is not resumed twice; it does not
                                                 queue again */

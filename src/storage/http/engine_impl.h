@@ -24,7 +24,7 @@ struct lane {
     double   before;            /* the cost when the limit was last raised, which must stay about the same; 0:
                                    not raised, or lowered since */
     unsigned rounds;            /* answers since the last check */
-    bool     opening;           /* one of these answers had a new connection */
+    unsigned opened;            /* those of them that had a new connection */
 };
 
 struct host {

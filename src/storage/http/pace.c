@@ -40,6 +40,7 @@
 #define USUAL_MS          30.0   /* time of a request, before the first answer */
 #define START_CONNECTIONS 64u
 #define MORE_TIMES        2u
+#define OPENING           4u /* connections are being opened while more than one answer in four has a new one */
 /* Limits of hedging.  Their exact values matter little. */
 #define MIN_SAMPLES       16
 #define SLACK_MS          10   /* timers and scheduling */
@@ -137,12 +138,11 @@ static void adapt(struct host *h, struct lane *l)
     double bearable = (l == &h->gets ? 2 : 1.6) * l->before + SLACK_MS;
     if (++l->rounds < h->limit || l->first_ms <= 0)
         return;
-    bool opening = l->opening;
-    l->rounds    = 0;
-    l->opening   = false;
-    if (l->before <= 0 || cost(h, l) <= bearable)
-        h->wanted = h->limit < h->most && l->body_ms < l->first_ms / 2;
-    else if (!opening)
+    bool fits    = l->before <= 0 || cost(h, l) <= bearable;
+    bool opening = l->opened > h->limit / OPENING;
+    l->rounds = l->opened = 0;
+    h->wanted = fits && h->limit < h->most && l->body_ms < l->first_ms / 2;
+    if (!fits && !opening)
         go_back(h);
 }
 
@@ -153,7 +153,7 @@ static void sent(struct host *h, const struct bkt_xfer *x)
         return;
     h->puts.first_ms = smooth(h->puts.first_ms, (double)(x->first_ms - bkt_min_u64(x->sent_ms, x->first_ms)));
     h->puts.body_ms  = smooth(h->puts.body_ms, (double)(x->sent_ms - x->upload_ms));
-    h->puts.opening |= x->opened;
+    h->puts.opened += x->opened;
     adapt(h, &h->puts);
 }
 
@@ -166,7 +166,7 @@ static void received(struct host *h, const struct bkt_xfer *x)
         return;
     note(h->body_samples, &h->n_body_samples, 1000 * took / units(x->body_bytes) + 1, SLOW_HALVES, &h->slow_us);
     h->gets.body_ms = smooth(h->gets.body_ms, (double)took);
-    h->gets.opening |= x->opened;
+    h->gets.opened += x->opened;
     if (x->body_bytes >= SHORT_BODY)
         h->rate = smooth(h->rate, (double)x->body_bytes / ((double)took / 1000 + 0.0005));
     if (x->net->pace) {
@@ -269,7 +269,8 @@ void bkt_pace_begun(struct host *h, struct bkt_xfer *x)
 /* The time when the first byte is late.  Connecting takes two more round trips, and over https a handshake. */
 static uint64_t late_at(const struct host *h, const struct bkt_xfer *x)
 {
-    return x->asked_ms ? x->asked_ms + h->late_ms : x->begun_ms + 3 * h->late_ms;
+    uint64_t from = x->asked_ms ? x->asked_ms : x->begun_ms;
+    return from + (x->opened && !x->asked_ms ? 3 : 1) * h->late_ms;
 }
 
 static bool is_late(const struct host *h, const struct bkt_xfer *x, uint64_t now)

@@ -117,7 +117,7 @@ static int show(const struct bkt_tool *t, const struct bkt_place *p, int first, 
     BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, need, err));
     for (int i = first; need && i < t->n_args; i++)
         if (!has_entry(&doc.doc, t->args[i]))
-            BKT_FAIL(err, BKT_ENOENT, "user %s has no entry in its access list", t->args[i]);
+            BKT_FAIL(err, BKT_ENOENT, "the access list has no entry for %s", t->args[i]);
     if (t->json)
         return show_json(t, first, &doc.doc, err);
     for (size_t i = 0; i < doc.doc.n_acls; i++) {

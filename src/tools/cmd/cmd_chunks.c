@@ -197,8 +197,8 @@ const struct bkt_verb bkt_verb_chunks = {
     .name = "chunks", .args = "FILE [DATASET...]", .min_args = 1, .max_args = -1,
     .help = "write the locations of an HDF5 file's data, as JSON for load --chunk-map",
     .text = "FILE is a path, or an s3:// or https:// name. Only its metadata are read. Without DATASET, the\n"
-            "output has all datasets that can be reached from the root group. src/schema/chunk_map.h\n"
-            "describes the form of the JSON:\n\n"
+            "output has all datasets that can be reached from the root group. chunk_locations.h in\n"
+            "src/schema/json describes the form of the JSON:\n\n"
             "  {\"format\": \"h5bucket-chunks\", \"version\": 1, \"files\": [{\"uri\": ..., \"start\": 0, \"size\": ..., \"etag\": ...}],\n"
             "   \"datasets\": {\"/a\": {\"layout\": \"chunked\", \"shape\": [100], \"chunk\": [10], \"item_size\": 4, \"type\": ...,\n"
             "                         \"creation\": ..., \"chunks\": {\"0\": [offset, size], \"1\": [offset, size, filter mask]}}}}",

@@ -1,4 +1,4 @@
-/* A domain's keys in the store; see scan.h. */
+/* A domain's keys in the store; see key_list.h. */
 #include "tools/source/key_list.h"
 
 #include <stdlib.h>

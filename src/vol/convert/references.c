@@ -220,7 +220,7 @@ static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id 
         return bkt_err_copy(err, rc, &why);
     BKT_PASS(bkt_object_identify(obj, &fileno, &token, err));
     if (is_of(in_file, obj, fileno) && !bkt_token_id(in_file->file->dom, &token, id))
-        BKT_FAIL(err, BKT_EINVAL, "a reference to an object outside the domain");
+        BKT_FAIL(err, BKT_EINVAL, "a reference leads to no object of the domain");
     return BKT_OK;
 }
 

@@ -152,7 +152,7 @@ static int obj_ref(struct run *r, const struct bkt_conv *c, const struct source 
         H5O_token_t   token = {{0}};
         memcpy(token.__data, src->base + i * src->stride, H5R_OBJ_REF_BUF_SIZE);
         if (bkt_get_le(token.__data, H5R_OBJ_REF_BUF_SIZE) && !bkt_token_id(r->in_file->file->dom, &token, &id))
-            BKT_FAIL(r->err, BKT_EINVAL, "a reference to an object outside the domain");
+            BKT_FAIL(r->err, BKT_EINVAL, "a reference leads to no object of the domain");
         BKT_PASS(put_id(r, c, &id, dst + i * dstride));
     }
     return BKT_OK;

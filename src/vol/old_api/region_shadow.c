@@ -177,7 +177,7 @@ static int follow(struct bkt_vobj *in_file, const unsigned char *handle, struct 
     BKT_PASS(PASS_ON(err, space = H5Rget_region(loc, H5R_DATASET_REGION, handle), "opening the region of a reference"));
     BKT_PASS(bkt_object_identify(obj, &fileno, &token, err));
     if (!bkt_token_id(in_file->file->dom, &token, &r->dset))
-        BKT_FAIL(err, BKT_EINVAL, "a region reference to a dataset outside the domain");
+        BKT_FAIL(err, BKT_EINVAL, "a region reference leads to no dataset of the domain");
     return bkt_convert_from_region(space, r, err);
 }
 

@@ -1,4 +1,4 @@
-/* Open files: the functions that file.c, file_ids.c (open objects of a file) and linked_files.c (files that
+/* Open files: the functions that file_calls.c, file_ids.c (open objects of a file) and linked_files.c (files that
  * a file leads to) offer to their siblings. */
 #ifndef BKT_VOL_FILE_H
 #define BKT_VOL_FILE_H

@@ -1,4 +1,4 @@
-/* Our scanner (scan.h, link_scan.c) against jansson: the same tree, the same object, the same error for every
+/* Our scanner (json_scan.h, link_scan.c) against jansson: the same tree, the same object, the same error for every
  * document. */
 #include "check.h"
 #include "scan_same.h"

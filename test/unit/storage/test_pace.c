@@ -145,11 +145,31 @@ static void connecting_says_nothing_about_the_server(void)
     CHECK(h.limit == 128, "then it answers as before: %u", h.limit);
     answer_gets(&h, 300, false, 300, 0);
     CHECK(h.limit == 64, "it answers late, whatever is opened: %u", h.limit);
+    CHECK(!h.wanted, "and gets no more");
+}
+
+/* A server that closes connections now and then, or late requests that are sent again, hide nothing. */
+static void a_few_new_connections_hide_nothing(void)
+{
+    struct host h = {0};
+    bkt_pace_init(&h);
+    struct bkt_xfer x = {.net = &net, .method = "GET", .small = true};
+    answer_gets(&h, 100, false, 30, 0);
+    h.active = 128;
+    (void)bkt_pace_may_begin(&h, &x);
+    h.active = 0;
+    CHECK(h.limit == 128, "%u", h.limit);
+    for (int i = 0; i < 20; i++) {
+        answer_gets(&h, 1, true, 300, 20);
+        answer_gets(&h, 24, false, 300, 0);
+    }
+    CHECK(h.limit == 64, "%u", h.limit);
 }
 
 int main(void)
 {
     connecting_says_nothing_about_the_server();
+    a_few_new_connections_hide_nothing();
     connections_follow_from_what_they_save();
     a_server_that_bears_a_hundred();
     many_are_deleted();
