@@ -1,28 +1,11 @@
-/* Which sanitizer a test was compiled with: gcc defines macros, clang has __has_feature. */
+/* The sanitizer that a test was compiled with, and fewer repetitions under one. */
 #ifndef BKT_TEST_SANITIZER_H
 #define BKT_TEST_SANITIZER_H
 
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer)
-#define UNDER_TSAN 1
-#endif
-#if __has_feature(address_sanitizer)
-#define UNDER_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__) && !defined(UNDER_TSAN)
-#define UNDER_TSAN 1
-#endif
-#if defined(__SANITIZE_ADDRESS__) && !defined(UNDER_ASAN)
-#define UNDER_ASAN 1
-#endif
+#include "../src/base/os/sanitizer.h" /* some programs here see no layer's include path */
 
-#ifndef UNDER_TSAN
-#define UNDER_TSAN 0
-#endif
-#ifndef UNDER_ASAN
-#define UNDER_ASAN 0
-#endif
+#define UNDER_TSAN BKT_TSAN
+#define UNDER_ASAN BKT_ASAN
 
 /* A number of repetitions: a sanitizer makes each 10 to 40 times as slow, and finds faults with fewer of them.
  * ./check --all makes all of them. */

@@ -1,4 +1,5 @@
-/* What programs' reads add to the parts of this layer: read-ahead, and data that were written and not yet stored. */
+/* The layer's entrance for programs' reads: read-ahead comes before and after a read.  The caches of a domain are
+ * dropped here, too: decoded chunks, and written chunks that are stored. */
 #include "chunk/chunk.h"
 
 #include "chunk/ahead/predict.h"
@@ -10,7 +11,7 @@ int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err)
 {
     if (!n)
         return BKT_OK;
-    if (!reads[0].dst && !bkt_dsetio_is_var(reads[0].io)) /* it only fills the caches */
+    if (bkt_read_is_blind(reads))
         return bkt_read_now(reads, n, err);
     bkt_ahead_before(reads, n);
     int rc = bkt_read_now(reads, n, err);

@@ -65,7 +65,7 @@ def settings():
         read(f"HDF5_VOL_CONNECTOR, {text}", "x.h5", {"HDF5_VOL_CONNECTOR": "bucket " + text}, *words)
     for env in (BY_PATH, BY_NAME):
         read("a category that isn't", "x.h5", {**env, "H5BUCKET_TRACE": "nothing"}, "unknown trace category 'nothing'")
-    read("a number that is none", "s3://buck/x.h5", {**BY_NAME, **S3, "H5BUCKET_RETRIES": "x"}, "retries in H5BUCKET_RETRIES must be a number")
+    read("a number that is not one", "s3://buck/x.h5", {**BY_NAME, **S3, "H5BUCKET_RETRIES": "x"}, "retries in H5BUCKET_RETRIES must be a number")
 
 
 def names(tmp):

@@ -3,13 +3,9 @@
 #include <signal.h>
 #include <stddef.h>
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
+#include "base/os/sanitizer.h"
 
-#ifdef __SANITIZE_ADDRESS__
+#if BKT_ASAN
 #include <semaphore.h>
 
 /* The sanitizer's runtime holds locks while a thread starts.  A child forked at that moment would find them

@@ -18,7 +18,7 @@ BKT_NODISCARD int bkt_stored_encode(const struct bkt_dsetio *io, const void *src
  *  (DESIGN.md). */
 BKT_NODISCARD int bkt_stored_wrap(const struct bkt_dsetio *io, const void *p, size_t n, uint32_t mask, struct bkt_buf *out,
                                   struct bkt_err *err);
-/** The length of the header (0: there is none), and its mask. */
+/** The length of the header (0: the bytes have no header), and its mask. */
 #define BKT_STORED_HEAD 12
 size_t bkt_stored_head(const void *p, size_t n, uint32_t *mask);
 /** Whether HSDS stored the chunk object, by its own rule and not by HDF5's filters.  Such an object is

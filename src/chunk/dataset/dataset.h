@@ -167,6 +167,8 @@ BKT_NODISCARD int bkt_chunk_table_rows(struct bkt_locate *q, size_t n, struct bk
 
 /** As bkt_read_run() of @p n > 0 reads, without read-ahead: for reads that no program asked for. */
 BKT_NODISCARD int bkt_read_now(struct bkt_read *reads, size_t n, struct bkt_err *err);
+/** Whether a read only fills the caches. */
+static inline bool bkt_read_is_blind(const struct bkt_read *r) { return !r->dst && !bkt_dsetio_is_var(r->io); }
 /** Cancel the jobs of a dataset and wait for their end.  For a domain: bkt_ahead_stop() (chunk.h). */
 void bkt_ahead_forget(struct bkt_dsetio *io);
 

@@ -406,7 +406,7 @@ int bkt_read_now(struct bkt_read *reads, size_t n, struct bkt_err *err)
     if (!run.t)
         BKT_NOMEM(err);
     run.cancel = reads[0].cancel ? reads[0].cancel : &run.own_cancel;
-    run.blind  = !reads[0].dst && !bkt_dsetio_is_var(reads[0].io);
+    run.blind  = bkt_read_is_blind(reads);
     (void)pthread_mutex_init(&run.lock, NULL);
     (void)pthread_cond_init(&run.wake, NULL);
     while (rc == BKT_OK && n_t < n) {

@@ -1,4 +1,4 @@
-/* AWS credentials: what a request is signed with.  cred.h finds them. */
+/* AWS credentials, which sign requests.  cred.h finds them. */
 #ifndef BKT_CREDS_H
 #define BKT_CREDS_H
 

@@ -9,9 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "storage/http/engine_impl.h"
 #include "base/num.h"
+#include "base/os/sanitizer.h"
 #include "base/os/thread.h"
+#include "storage/http/engine_impl.h"
 
 #define MAX_CONNECTS                                                                                         \
     1024L /* the highest value of setting connections; each thread keeps at most this many idle connections,
@@ -349,12 +350,7 @@ void bkt_engine_after_fork_parent(void)
 
 /* The child makes the lock anew: the lock counts waiting threads of the parent, and only the parent may release it.
  * ThreadSanitizer counts it as held until it sees a release. */
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
+#if BKT_TSAN
 #define FORGET_LOCK(lock) ((void)pthread_rwlock_unlock(lock))
 #else
 #define FORGET_LOCK(lock) ((void)(lock))

@@ -230,7 +230,7 @@ static void raw_chunks(struct world *w)
           "mask %u, %zu bytes: %s", mask, got.len, story(&err));
     CHECK(bkt_chunk_locate(io, coord, &info, &err) == BKT_OK && info.exists && info.filter_mask == 1 && info.size == sizeof v,
           "mask %u, %llu bytes", info.filter_mask, (unsigned long long)info.size);
-    /* elements over it: the chunk is no longer the one that the program encoded */
+    /* elements over it: the program's encoded chunk is replaced */
     struct bkt_sel some = {.kind = BKT_SEL_HYPER, .rank = 1, .dims = {40}, .start = {15}, .stride = {1}, .count = {1}, .block = {10},
                            .n_elems = 10};
     CHECK(model_write(&m, io, &some, 1000, &err) == BKT_OK, "%s", story(&err));
