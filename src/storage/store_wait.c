@@ -29,13 +29,11 @@ void bkt_batch_end_one(struct bkt_batch *b)
 void bkt_batch_wait(struct bkt_batch *b, bool help_pool)
 {
     (void)pthread_mutex_lock(&b->lock);
-    while (b->left) {
-        (void)pthread_mutex_unlock(&b->lock);
-        bool helped = help_pool && bkt_pool_help();
-        (void)pthread_mutex_lock(&b->lock);
-        if (!helped && b->left)
+    while (b->left)
+        if (help_pool)
+            bkt_pool_wait(&b->done, &b->lock, NULL);
+        else
             (void)pthread_cond_wait(&b->done, &b->lock);
-    }
     (void)pthread_mutex_unlock(&b->lock);
 }
 

@@ -326,13 +326,36 @@ void bkt_pool_submit_small(struct bkt_job *job)
     submit(job, true);
 }
 
+/* NULL: no job is queued. */
+static struct bkt_job *take_any(void)
+{
+    return atomic_load(&n_queued) ? take(self ? (size_t)(self - workers) : next_worker()) : NULL;
+}
+
 int bkt_pool_help(void)
 {
-    struct bkt_job *job =
-        atomic_load(&n_queued) ? take(self ? (size_t)(self - workers) : next_worker()) : NULL;
+    struct bkt_job *job = take_any();
     if (job)
         job->run(job);
     return job != NULL;
+}
+
+/* The job is taken under the lock, so the caller misses no signal between its check and its wait. */
+bool bkt_pool_help_locked(pthread_mutex_t *with, struct bkt_jobs *mine)
+{
+    struct bkt_job *job = mine ? bkt_jobs_take(mine) : NULL;
+    if (!job && !(job = take_any()))
+        return false;
+    (void)pthread_mutex_unlock(with);
+    job->run(job);
+    (void)pthread_mutex_lock(with);
+    return true;
+}
+
+void bkt_pool_wait(pthread_cond_t *cond, pthread_mutex_t *with, struct bkt_jobs *mine)
+{
+    if (!bkt_pool_help_locked(with, mine))
+        (void)pthread_cond_wait(cond, with);
 }
 
 void bkt_pool_shutdown(void)

@@ -5,6 +5,7 @@
 #ifndef BKT_POOL_H
 #define BKT_POOL_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -39,6 +40,13 @@ void bkt_pool_submit_small(struct bkt_job *job);
 /** Run one queued job on this thread, if there is one: a thread that waits for jobs can help.  0: none was
  *  queued. */
 int bkt_pool_help(void);
+
+/** Run one job on this thread while @p lock (held) is released: the first of @p mine, which the lock guards
+ * (NULL: there are none), or else a queued one.  False: there was no job, and the lock was not released. */
+bool bkt_pool_help_locked(pthread_mutex_t *lock, struct bkt_jobs *mine);
+/** Wait as pthread_cond_wait() does, or run such a job instead if there is one.  The caller checks its
+ * condition again, and waits again. */
+void bkt_pool_wait(pthread_cond_t *cond, pthread_mutex_t *lock, struct bkt_jobs *mine);
 
 /** Whether this is one of the pool's threads. */
 bool bkt_pool_is_worker(void);

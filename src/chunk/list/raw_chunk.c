@@ -94,7 +94,7 @@ static int put_raw(struct bkt_dsetio *io, const struct asked *a, uint32_t mask, 
     int rc = !d ? BKT_ENOMEM : io->pipe.n ? bkt_stored_wrap(io, p, n, mask, &b, err) : bkt_buf_add(&b, p, n);
     if (rc < 0)
         BKT_NOMEM(err);
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     struct bkt_wset *ws = bkt_wset_of(d, io);
     rc = ws ? bkt_dchunk_reserve(ws, a->coord, &c, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK) {
@@ -105,7 +105,7 @@ static int put_raw(struct bkt_dsetio *io, const struct asked *a, uint32_t mask, 
         bkt_dchunk_settle(c);
         bkt_dirty_push(d);
     }
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
     bkt_buf_fini(&b);
     return rc;
 }

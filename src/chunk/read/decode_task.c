@@ -172,7 +172,7 @@ static void piece_job(struct bkt_job *job)
 void bkt_work_piece(struct bkt_task_piece *p)
 {
     p->job.run = piece_job;
-    bkt_run_submit(p->task->run, p->seg->t->io, &p->job);
+    bkt_window_submit(&p->task->run->window, p->seg->t->io->pipe.by_caller, &p->job);
 }
 
 static void put_range(const struct bkt_task *k, struct bkt_cache *cache)
@@ -249,7 +249,7 @@ static void copy_job(struct bkt_job *job)
     bkt_scatter(c->t, c->k, c->e->data);
     bkt_centry_release(c->e);
     free(c);
-    bkt_run_end(run, 0);
+    bkt_window_leave(&run->window, 0);
 }
 
 /* Large entries are copied by several workers. */
@@ -262,7 +262,7 @@ void bkt_work_copy(struct bkt_run_state *run, struct bkt_target *t, uint64_t k, 
         return;
     }
     *c = (struct copy){.job = {.run = copy_job}, .run = run, .t = t, .k = k, .e = e};
-    atomic_fetch_add(&run->n_tasks, 1);
+    bkt_window_add(&run->window, 0);
     bkt_pool_submit(&c->job);
 }
 
@@ -274,7 +274,7 @@ static void submit(struct bkt_task *k, const struct bkt_dsetio *io, void (*job)(
     if (bytes <= INLINE_MAX)
         job(&k->job);
     else
-        bkt_run_submit(k->run, io, &k->job);
+        bkt_window_submit(&k->run->window, io->pipe.by_caller, &k->job);
 }
 
 /* The bytes are there. */

@@ -14,7 +14,7 @@
 
 void bkt_run_fail(struct bkt_run_state *run, int rc, const struct bkt_err *err)
 {
-    (void)pthread_mutex_lock(&run->lock);
+    (void)pthread_mutex_lock(&run->window.lock);
     bool first = run->rc == BKT_OK; /* cancellations caused by the first failure are not reported */
     if (first) {
         run->rc = rc;
@@ -22,7 +22,7 @@ void bkt_run_fail(struct bkt_run_state *run, int rc, const struct bkt_err *err)
             run->err = *err;
         atomic_store(run->cancel, true);
     }
-    (void)pthread_mutex_unlock(&run->lock);
+    (void)pthread_mutex_unlock(&run->window.lock);
     if (first)
         bkt_store_cancelled();
 }
@@ -39,50 +39,12 @@ static void task_free(struct bkt_task *k)
     free(k);
 }
 
-/* The end of a task that may be the last one.  It is counted under the lock, since otherwise the run might be
- * freed meanwhile. */
-static void end_locked(struct bkt_run_state *run)
-{
-    (void)pthread_mutex_lock(&run->lock);
-    if (atomic_fetch_sub(&run->n_tasks, 1) == 1)
-        (void)pthread_cond_signal(&run->wake);
-    (void)pthread_mutex_unlock(&run->lock);
-}
-
-void bkt_run_end(struct bkt_run_state *run, uint64_t cost)
-{
-    uint64_t left = atomic_fetch_sub(&run->in_flight, cost) - cost;
-    /* The caller isn't woken for every chunk, only once an eighth of the limit is free. */
-    if (atomic_load(&run->wants_room) && left <= run->limit - run->limit / 8) {
-        (void)pthread_mutex_lock(&run->lock);
-        (void)pthread_cond_signal(&run->wake);
-        (void)pthread_mutex_unlock(&run->lock);
-    }
-    size_t n = atomic_load(&run->n_tasks);
-    while (n > 1)
-        if (atomic_compare_exchange_weak(&run->n_tasks, &n, n - 1))
-            return;
-    end_locked(run);
-}
-
-void bkt_run_submit(struct bkt_run_state *run, const struct bkt_dsetio *io, struct bkt_job *job)
-{
-    if (!io->pipe.by_caller) {
-        bkt_pool_submit(job);
-        return;
-    }
-    (void)pthread_mutex_lock(&run->lock);
-    bkt_jobs_add(&run->mine, job);
-    (void)pthread_cond_signal(&run->wake);
-    (void)pthread_mutex_unlock(&run->lock);
-}
-
 void bkt_task_end(struct bkt_task *k)
 {
     struct bkt_run_state *run  = k->run;
     uint64_t              cost = k->cost;
     task_free(k);
-    bkt_run_end(run, cost);
+    bkt_window_leave(&run->window, cost);
 }
 
 void bkt_task_leave(struct bkt_task *k)

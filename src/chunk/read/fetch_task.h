@@ -6,8 +6,8 @@
 #ifndef BKT_TASK_H
 #define BKT_TASK_H
 
+#include "chunk/dataset/window.h"
 #include "chunk/read/segments.h"
-#include "base/os/pool.h"
 
 /** Memory that is made present (prefault.c), from `at` on. */
 struct bkt_populate {
@@ -17,16 +17,9 @@ struct bkt_populate {
 
 /** One bkt_read_now(). */
 struct bkt_run_state {
-    pthread_mutex_t lock; /* guards `mine`, `rc` and `err`, and the waiting for `wake` */
-    pthread_cond_t  wake; /* signalled: all tasks have ended, there is room for a waiting caller, or a job for
-                             the caller */
-    struct bkt_jobs mine; /* jobs that the caller has to run itself (struct bkt_pipeline, by_caller) */
-    int             rc;   /* of the first failure, which `err` describes */
-    /* atomic, since the lock would be taken for each chunk: */
-    _Atomic uint64_t in_flight; /* bytes */
-    uint64_t         limit;     /* of these */
-    _Atomic size_t   n_tasks;   /* the last one ends under the lock */
-    atomic_bool      wants_room, own_cancel;
+    struct bkt_window window; /* its tasks; the lock guards `rc` and `err`, too */
+    int rc;                   /* of the first failure, which `err` describes */
+    atomic_bool own_cancel;
     /* set by the calling thread before the first task */
     atomic_bool       *cancel; /* own_cancel, or the caller's */
     bool               blind; /* there is no destination: the read only fills the caches */
@@ -121,11 +114,6 @@ void bkt_run_fail(struct bkt_run_state *run, int rc, const struct bkt_err *err);
 void bkt_task_fail(struct bkt_task *k, const struct bkt_seg *s, int rc, struct bkt_err *err);
 void bkt_task_leave(struct bkt_task *k); /* one user of the arrived bytes has finished */
 void bkt_task_end(struct bkt_task *k);
-/** One of the run's tasks has ended, and gives back its share of in_flight. */
-void bkt_run_end(struct bkt_run_state *run, uint64_t cost);
-/** Run a job that decodes chunks of the dataset: on a worker, or on the run's caller if the filters require
- *  that. */
-void bkt_run_submit(struct bkt_run_state *run, const struct bkt_dsetio *io, struct bkt_job *job);
 
 /* ---- receive_runs.c ---- */
 /** Whether a body of these @p n segments can go straight to its rows in memory: the segments follow each

@@ -31,39 +31,11 @@
  * longer requests would leave connections idle. */
 #define MERGE_MIN (1u << 20)
 
-/* Helps with the run's work.  The lock is held.  @return whether anything was done */
-static bool help(struct bkt_run_state *run)
+/* Gives pages to memory that is about to be filled. */
+static bool populate(struct bkt_window *w)
 {
-    struct bkt_job *mine = bkt_jobs_take(&run->mine);
-    (void)pthread_mutex_unlock(&run->lock);
-    if (mine)
-        mine->run(mine);
-    bool helped = mine || bkt_pool_help() || bkt_populate_step(&run->populate);
-    (void)pthread_mutex_lock(&run->lock);
-    return helped || run->mine.head;
-}
-
-/* Whether the caller has to wait until tasks have ended. */
-static bool is_full(struct bkt_run_state *run, uint64_t cost)
-{
-    return atomic_load(&run->n_tasks) && (!cost || atomic_load(&run->in_flight) > run->limit - bkt_min_u64(cost, run->limit));
-}
-
-static void wait_for(struct bkt_run_state *run, uint64_t cost)
-{
-    (void)pthread_mutex_lock(&run->lock);
-    while (is_full(run, cost)) {
-        if (help(run))
-            continue;
-        atomic_store(&run->wants_room, cost != 0); /* set before the check, so that a task that makes room
-                                                      afterwards signals it */
-        if (is_full(run, cost))
-            (void)pthread_cond_wait(&run->wake, &run->lock);
-        atomic_store(&run->wants_room, false);
-    }
-    atomic_fetch_add(&run->in_flight, cost);
-    atomic_fetch_add(&run->n_tasks, cost != 0);
-    (void)pthread_mutex_unlock(&run->lock);
+    return bkt_populate_step(
+        &((struct bkt_run_state *)((char *)w - offsetof(struct bkt_run_state, window)))->populate);
 }
 
 /* The share of in_flight for a task on a directory.  Bytes that no thread works on only take memory, whose
@@ -71,7 +43,8 @@ static void wait_for(struct bkt_run_state *run, uint64_t cost)
  * tasks; a task that takes more counts with its own size. */
 static uint64_t local_cost(const struct bkt_run_state *run, uint64_t cost)
 {
-    uint64_t share = bkt_min_u64(cost, LOCAL_EACH / 2) * bkt_max_u64(run->limit / (bkt_pool_threads() * LOCAL_EACH), 1);
+    uint64_t share = bkt_min_u64(cost, LOCAL_EACH / 2) *
+                     bkt_max_u64(run->window.limit / (bkt_pool_threads() * LOCAL_EACH), 1);
     return bkt_max_u64(share, cost);
 }
 
@@ -82,7 +55,7 @@ static void launch(struct bkt_task *k)
     else if (bkt_store_is_local(k->store))
         k->cost = local_cost(k->run, k->cost);
     k->cost = bkt_max_u64(k->cost, MIN_COST);
-    wait_for(k->run, k->cost);
+    bkt_window_enter(&k->run->window, k->cost);
     bkt_task_start(k);
 }
 
@@ -362,7 +335,7 @@ static int read_all(struct bkt_run_state *run, struct bkt_err *err)
                                                               next ones */
     if (!run->keep && run->blind)
         return BKT_OK;
-    run->limit           = bkt_max_u64(run->t[0].io->set->in_flight, MIN_COST);
+    run->window.limit = bkt_max_u64(run->t[0].io->set->in_flight, MIN_COST);
     set_limits(run, 0);
     bkt_populate_init(&run->populate, &run->t[0]);
     for (size_t i = 0; rc == BKT_OK && i < run->n; i++)
@@ -372,7 +345,7 @@ static int read_all(struct bkt_run_state *run, struct bkt_err *err)
         rc = read_refs(run, &segs, err);
     if (rc < 0)
         bkt_run_fail(run, rc, err);
-    wait_for(run, 0);
+    bkt_window_enter(&run->window, 0);
     bkt_segs_fini(&segs);
     if (run->rc < 0 && rc >= 0)
         rc = bkt_err_copy(err, run->rc, &run->err);
@@ -407,8 +380,8 @@ int bkt_read_now(struct bkt_read *reads, size_t n, struct bkt_err *err)
         BKT_NOMEM(err);
     run.cancel = reads[0].cancel ? reads[0].cancel : &run.own_cancel;
     run.blind  = bkt_read_is_blind(reads);
-    (void)pthread_mutex_init(&run.lock, NULL);
-    (void)pthread_cond_init(&run.wake, NULL);
+    bkt_window_init(&run.window, 0);
+    run.window.idle = populate;
     while (rc == BKT_OK && n_t < n) {
         rc = bkt_target_init(&run.t[n_t], &reads[n_t], err);
         n_t++;
@@ -428,8 +401,7 @@ int bkt_read_now(struct bkt_read *reads, size_t n, struct bkt_err *err)
         bkt_target_fini(&run.t[i]);
     }
     free(run.t);
-    (void)pthread_cond_destroy(&run.wake);
-    (void)pthread_mutex_destroy(&run.lock);
+    bkt_window_fini(&run.window);
     return rc;
 }
 

@@ -51,7 +51,7 @@ void bkt_stream_leave(struct bkt_task_piece *p)
     if (p->in && !atomic_load(k->run->cancel)) {
         atomic_store(&p->users, 1);
         p->last = true;
-        bkt_run_submit(k->run, p->seg->t->io, &p->job);
+        bkt_window_submit(&k->run->window, p->seg->t->io->pipe.by_caller, &p->job);
         return;
     }
     bkt_scratch_give(p->in);

@@ -26,17 +26,16 @@ struct bkt_direct_task {
     struct bkt_buf          out, key;
 };
 
-void bkt_direct_init(struct bkt_direct *r)
+void bkt_direct_init(struct bkt_direct *r, uint64_t limit)
 {
     memset(r, 0, sizeof *r);
-    (void)pthread_mutex_init(&r->lock, NULL);
-    (void)pthread_cond_init(&r->wake, NULL);
+    bkt_window_init(&r->window, limit);
     atomic_init(&r->cancel, false);
 }
 
-static bool fits(const struct bkt_direct *r, const struct bkt_direct_task *t)
+static bool fits(struct bkt_direct *r, const struct bkt_direct_task *t)
 {
-    return !r->in_flight || r->in_flight + t->cost <= t->p->io->set->in_flight;
+    return !atomic_load(&r->window.in_flight) || !bkt_window_is_full(&r->window, t->cost);
 }
 
 /* Takes the tasks for which there is room now, and counts them as under way; lock held. */
@@ -45,7 +44,7 @@ static struct bkt_direct_task *take_next(struct bkt_direct *r)
     struct bkt_direct_task *first = r->next, *last = NULL;
     while (r->next && fits(r, r->next)) {
         last = r->next;
-        r->in_flight += last->cost;
+        atomic_fetch_add(&r->window.in_flight, last->cost);
         r->n_next--;
         r->next = last->next;
     }
@@ -74,27 +73,24 @@ static void end(struct bkt_direct_task *t, int rc, const struct bkt_err *why)
         (void)BKT_ERR(&err, rc, "%s: not stored", bkt_chunk_label(t->p->io, t->coord).text);
     } else {
         struct bkt_dirty *d = t->p->ws->dirty;
-        (void)pthread_mutex_lock(&d->lock);
+        (void)pthread_mutex_lock(&d->window.lock);
         bkt_wset_note_stored(t->p->ws, t->coord);
-        (void)pthread_mutex_unlock(&d->lock);
+        (void)pthread_mutex_unlock(&d->window.lock);
     }
     bkt_req_fini(&t->req);
     bkt_buf_fini(&t->out);
     bkt_buf_fini(&t->key);
     free(t->tmp);
     free(t);
-    (void)pthread_mutex_lock(&r->lock);
+    (void)pthread_mutex_lock(&r->window.lock);
     if (rc < 0 && r->rc == BKT_OK) {
         r->rc  = rc;
         r->err = err;
         atomic_store(&r->cancel, true);
     }
-    r->n--;
-    r->n_events++;
-    r->in_flight -= cost;
+    bkt_window_end(&r->window, cost);
     struct bkt_direct_task *next = take_next(r);
-    (void)pthread_cond_signal(&r->wake);
-    (void)pthread_mutex_unlock(&r->lock);
+    (void)pthread_mutex_unlock(&r->window.lock);
     begin(next);
 }
 
@@ -120,14 +116,10 @@ static int whole(struct bkt_direct_task *t, const unsigned char **src, struct bk
 /* From now on only the encoded bytes count as under way, so there is room for more. */
 static void note_encoded(struct bkt_direct_task *t)
 {
-    struct bkt_direct *r    = t->run;
-    uint64_t           cost = bkt_max_u64(t->out.cap, MIN_COST);
-    (void)pthread_mutex_lock(&r->lock);
-    r->in_flight += cost - t->cost;
-    t->cost = cost;
-    r->n_events++;
-    (void)pthread_cond_signal(&r->wake);
-    (void)pthread_mutex_unlock(&r->lock);
+    struct bkt_window *w = &t->run->window;
+    (void)pthread_mutex_lock(&w->lock);
+    bkt_window_resize(w, &t->cost, bkt_max_u64(t->out.cap, MIN_COST));
+    (void)pthread_mutex_unlock(&w->lock);
 }
 
 static int prepare(struct bkt_direct_task *t, struct bkt_err *err)
@@ -162,41 +154,18 @@ static void task_job(struct bkt_job *job)
         bkt_store_start(bkt_domain_store(t->p->io->dom), &t->req);
 }
 
-/* Waits until a task has ended or needs less memory; lock held. */
-static void await_event(struct bkt_direct *r)
-{
-    uint64_t before = r->n_events;
-    (void)pthread_mutex_unlock(&r->lock);
-    int helped = bkt_pool_help();
-    (void)pthread_mutex_lock(&r->lock);
-    if (!helped && r->n_events == before)
-        (void)pthread_cond_wait(&r->wake, &r->lock);
-}
-
-/* Waits until `cost` more bytes are admitted; 0: until all tasks have ended. */
-static void wait_for(struct bkt_direct *r, uint64_t cost, uint64_t limit)
-{
-    (void)pthread_mutex_lock(&r->lock);
-    while (r->n && (!cost || r->in_flight + cost > limit))
-        await_event(r);
-    r->in_flight += cost;
-    r->n += cost != 0;
-    (void)pthread_mutex_unlock(&r->lock);
-}
-
 /* Tasks that need neither memory nor a worker are made ready ahead of their turn.  The thread that notices
  * the end of a task begins the next one, which needn't wait until the program's thread gets a processor. */
 static void start_or_queue(struct bkt_direct *r, struct bkt_direct_task *t)
 {
     struct bkt_err err = {0};
     int            rc  = prepare(t, &err);
-    (void)pthread_mutex_lock(&r->lock);
+    (void)pthread_mutex_lock(&r->window.lock);
     while (rc == BKT_OK && r->n_next >= NEXT)
-        await_event(r);
-    r->n++;
+        bkt_pool_wait(&r->window.wake, &r->window.lock, NULL);
+    bkt_window_add(&r->window, rc < 0 ? t->cost : 0);
     if (rc < 0) {
-        r->in_flight += t->cost;
-        (void)pthread_mutex_unlock(&r->lock);
+        (void)pthread_mutex_unlock(&r->window.lock);
         end(t, rc, &err);
         return;
     }
@@ -207,19 +176,19 @@ static void start_or_queue(struct bkt_direct *r, struct bkt_direct_task *t)
     r->last = t;
     r->n_next++;
     struct bkt_direct_task *next = take_next(r);
-    (void)pthread_mutex_unlock(&r->lock);
+    (void)pthread_mutex_unlock(&r->window.lock);
     begin(next);
 }
 
 bool bkt_direct_is_busy(struct bkt_direct *r)
 {
-    (void)pthread_mutex_lock(&r->lock);
-    bool busy = r->n > 0;
-    (void)pthread_mutex_unlock(&r->lock);
-    return busy;
+    return bkt_window_is_full(&r->window, 0);
 }
 
-void bkt_direct_wait(struct bkt_direct *r) { wait_for(r, 0, 0); }
+void bkt_direct_wait(struct bkt_direct *r)
+{
+    bkt_window_enter(&r->window, 0);
+}
 
 /* Drops the cached copy of a chunk that is wholly overwritten.  False: the copy isn't stored yet, and must
  * not get lost if the new values can't be stored either; or it is being stored right now.  Then the chunk is
@@ -227,12 +196,12 @@ void bkt_direct_wait(struct bkt_direct *r) { wait_for(r, 0, 0); }
 static bool drop_kept(const struct bkt_wplan *p, const uint64_t *coord)
 {
     struct bkt_dirty *d = p->ws->dirty;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     struct bkt_dchunk *c  = bkt_dchunk_find(p->ws, coord);
     bool               ok = !c || (!c->task && !bkt_dchunk_is_dirty(c));
     if (c && ok)
         bkt_dchunk_drop(c);
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
     return ok;
 }
 
@@ -255,7 +224,7 @@ int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k
         start_or_queue(r, t);
         return BKT_OK;
     }
-    wait_for(r, t->cost, io->set->in_flight);
+    bkt_window_enter(&r->window, t->cost);
     if (io->pipe.by_caller)
         task_job(&t->job);
     else
@@ -267,9 +236,9 @@ int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k
  * The next flush reports objects that can't be written. */
 static void flush_objects(struct bkt_direct *r)
 {
-    (void)pthread_mutex_lock(&r->lock);
-    struct bkt_domain *dom = r->n && r->rc == BKT_OK ? r->dom : NULL;
-    (void)pthread_mutex_unlock(&r->lock);
+    (void)pthread_mutex_lock(&r->window.lock);
+    struct bkt_domain *dom = atomic_load(&r->window.n) && r->rc == BKT_OK ? r->dom : NULL;
+    (void)pthread_mutex_unlock(&r->window.lock);
     struct bkt_err err = {.n = 0};
     if (dom && bkt_domain_is_new(dom) && bkt_domain_flush_new(dom, &err) < 0)
         bkt_trace(BKT_TRACE_CHUNK, "objects not written beside their chunks: %s", err.frame[0].msg);
@@ -278,9 +247,8 @@ static void flush_objects(struct bkt_direct *r)
 int bkt_direct_finish(struct bkt_direct *r, struct bkt_err *err)
 {
     flush_objects(r);
-    wait_for(r, 0, 0);
+    bkt_window_enter(&r->window, 0);
     int rc = bkt_err_copy(err, r->rc, &r->err);
-    (void)pthread_cond_destroy(&r->wake);
-    (void)pthread_mutex_destroy(&r->lock);
+    bkt_window_fini(&r->window);
     return rc;
 }

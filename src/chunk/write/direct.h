@@ -8,21 +8,18 @@ struct bkt_direct_task;
 
 /** The direct writes of one bkt_dataset_write(). */
 struct bkt_direct {
-    pthread_mutex_t lock;
-    pthread_cond_t  wake;
-    size_t          n; /* tasks under way or ready */
+    struct bkt_window window;            /* tasks under way or ready; its lock guards what follows */
     struct bkt_direct_task *next, *last; /* ready tasks: begun as soon as there is room, by the thread that
-                                            makes it */
-    size_t          n_next;
-    uint64_t        in_flight, n_events; /* bytes under way; counts how often there was room for more */
+                                            makes it.  Their bytes are not yet counted */
+    size_t n_next;
     int             rc; /* of the first failure */
     struct bkt_err  err;
     atomic_bool     cancel;
     struct bkt_domain *dom; /* domain of the last task started */
 };
 
-/** Prepare @p r, with nothing under way. */
-void bkt_direct_init(struct bkt_direct *r);
+/** Prepare @p r, with nothing under way and at most @p limit bytes to be. */
+void bkt_direct_init(struct bkt_direct *r, uint64_t limit);
 /** Store touched chunk k, all of which is selected.  Waits only for room.  @p started: false: the cache has
  *  to store it. */
 BKT_NODISCARD int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k, const uint64_t *coord, bool *started,

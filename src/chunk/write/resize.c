@@ -54,9 +54,9 @@ static int begin(struct resize *r, struct bkt_dsetio *io, struct bkt_err *err)
     *r = (struct resize){.io = io, .d = bkt_dirty_of(io->dom, true)};
     if (!r->d)
         BKT_NOMEM(err);
-    (void)pthread_mutex_lock(&r->d->lock);
+    (void)pthread_mutex_lock(&r->d->window.lock);
     r->ws = bkt_wset_of(r->d, io);
-    (void)pthread_mutex_unlock(&r->d->lock);
+    (void)pthread_mutex_unlock(&r->d->window.lock);
     if (!r->ws)
         BKT_NOMEM(err);
     return BKT_OK;
@@ -123,13 +123,13 @@ static int cut_chunk(const struct resize *r, const uint64_t *coord, struct bkt_e
 static int cut_all(const struct resize *r, struct bkt_err *err)
 {
     int rc = BKT_OK;
-    (void)pthread_mutex_lock(&r->d->lock);
+    (void)pthread_mutex_lock(&r->d->window.lock);
     for (size_t at = 0; rc == BKT_OK && at < r->cut.len; at += one_coord(r)) {
         uint64_t coord[BKT_MAX_RANK];
         memcpy(coord, r->cut.ptr + at, one_coord(r));
         rc = cut_chunk(r, coord, err);
     }
-    (void)pthread_mutex_unlock(&r->d->lock);
+    (void)pthread_mutex_unlock(&r->d->window.lock);
     return rc;
 }
 
@@ -214,11 +214,11 @@ static bool can_list(const struct resize *r)
 /* Waits for chunks under way to the store first, so that none is missed. */
 static int list_stored(struct resize *r, struct bkt_err *err)
 {
-    (void)pthread_mutex_lock(&r->d->lock);
+    (void)pthread_mutex_lock(&r->d->window.lock);
     bool stored = !r->ws->is_new || bkt_wset_any_stored(r->ws);
     bkt_wset_wait(r->ws);
     stored |= bkt_wset_any_stored(r->ws);
-    (void)pthread_mutex_unlock(&r->d->lock);
+    (void)pthread_mutex_unlock(&r->d->window.lock);
     if (stored)
         BKT_PASS(can_list(r) ? bkt_chunk_each_key(r->io, on_stored, r, err) : look_for_all(r, err));
     r->listed = true;
@@ -256,9 +256,9 @@ static int delete_gone(const struct resize *r, struct bkt_err *err)
 
 static int clear_outside(struct resize *r, struct bkt_err *err)
 {
-    (void)pthread_mutex_lock(&r->d->lock);
+    (void)pthread_mutex_lock(&r->d->window.lock);
     int rc = clear_kept(r, err);
-    (void)pthread_mutex_unlock(&r->d->lock);
+    (void)pthread_mutex_unlock(&r->d->window.lock);
     BKT_PASS(rc);
     BKT_PASS(delete_gone(r, err));
     BKT_PASS(cut_all(r, err));
@@ -330,12 +330,12 @@ static int shrink(struct resize *r, const uint64_t *dims, struct bkt_err *err)
     BKT_PASS(list_stored(r, err));
     BKT_PASS(set_smaller(r, r->gone.len || r->cut.len, err));
     bool cleared = clear_marked(r, ds, NULL) == BKT_OK;
-    (void)pthread_mutex_lock(&r->d->lock);
+    (void)pthread_mutex_lock(&r->d->window.lock);
     for (unsigned d = 0; cleared && d < r->io->rank; d++)
         r->ws->known[d] = bkt_min_u64(r->ws->known[d], r->new[d]);
     r->ws->untrimmed = !cleared; /* [R1] */
     r->d->any_untrimmed |= !cleared;
-    (void)pthread_mutex_unlock(&r->d->lock);
+    (void)pthread_mutex_unlock(&r->d->window.lock);
     return BKT_OK;
 }
 
@@ -365,14 +365,14 @@ int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *dims, struct bkt_er
     if (rc < 0 || (rc = begin(&r, io, err)) < 0)
         BKT_FAIL(err, rc, "dataset %s keeps its extent", io->obj->id.text);
     bool smaller = shrinks(s->dims, dims, io->rank);
-    (void)pthread_mutex_lock(&r.d->lock);
+    (void)pthread_mutex_lock(&r.d->window.lock);
     for (unsigned d = 0; d < io->rank; d++)
         r.ws->known[d] = bkt_min_u64(r.ws->known[d], s->dims[d]);
-    (void)pthread_mutex_unlock(&r.d->lock);
+    (void)pthread_mutex_unlock(&r.d->window.lock);
     rc = smaller ? shrink(&r, dims, err) : bkt_edit_extent(io->dom, &io->obj->id, dims, err);
-    (void)pthread_mutex_lock(&r.d->lock);
+    (void)pthread_mutex_lock(&r.d->window.lock);
     bkt_wset_respace(r.ws); /* places in the grid have changed */
-    (void)pthread_mutex_unlock(&r.d->lock);
+    (void)pthread_mutex_unlock(&r.d->window.lock);
     end(&r);
     if (rc < 0)
         BKT_FAIL(err, rc, "dataset %s keeps its extent", io->obj->id.text);
@@ -387,7 +387,7 @@ static struct bkt_wset *next_untrimmed(struct bkt_dirty *d)
     const void      *key;
     void            *v;
     struct bkt_wset *found = NULL;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     while (!found && bkt_map_next(d->sets, &pos, &key, &n, &v))
         found = ((struct bkt_wset *)v)->untrimmed ? v : NULL;
     if (found)
@@ -395,7 +395,7 @@ static struct bkt_wset *next_untrimmed(struct bkt_dirty *d)
                                      grow tries again */
     else
         d->any_untrimmed = false;
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
     return found;
 }
 

@@ -104,17 +104,14 @@ static void end(struct bkt_wtask *t, int rc, const struct bkt_err *why)
                       t->store ? "not stored, kept for another try" : "could not be read");
         bkt_trace(BKT_TRACE_CHUNK, "%s: %s", bkt_chunk_label(c->ws->io, c->coord).text, err.frame[0].msg);
     }
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     if (rc < 0)
         give_back(t);
     c->task = NULL;
     bkt_dchunk_note(c, rc, &err);
     bkt_dchunk_settle(c);
-    d->in_flight -= t->cost;
-    d->n_tasks--;
-    d->n_events++;
-    (void)pthread_cond_broadcast(&d->wake);
-    (void)pthread_mutex_unlock(&d->lock);
+    bkt_window_end(&d->window, t->cost);
+    (void)pthread_mutex_unlock(&d->window.lock);
     task_free(t);
 }
 
@@ -130,32 +127,10 @@ static void forget_base(struct bkt_dchunk *c)
     c->complete = whole;
 }
 
-/* Runs a job that encodes or decodes: on a worker, or, if the filters require it, on the program's thread
- * when it waits. */
+/* Runs a job that encodes or decodes. */
 static void submit(struct bkt_wtask *t)
 {
-    struct bkt_dirty *d = t->d;
-    if (!t->c->ws->io->pipe.by_caller) {
-        bkt_pool_submit(&t->job);
-        return;
-    }
-    (void)pthread_mutex_lock(&d->lock);
-    bkt_jobs_add(&d->mine, &t->job);
-    (void)pthread_cond_broadcast(&d->wake);
-    (void)pthread_mutex_unlock(&d->lock);
-}
-
-/* Runs a job that submit() left to this thread.  The lock is held, and released meanwhile.  False: there was
- * no job. */
-static bool run_mine(struct bkt_dirty *d)
-{
-    struct bkt_job *job = bkt_jobs_take(&d->mine);
-    if (!job)
-        return false;
-    (void)pthread_mutex_unlock(&d->lock);
-    job->run(job);
-    (void)pthread_mutex_lock(&d->lock);
-    return true;
+    bkt_window_submit(&t->d->window, t->c->ws->io->pipe.by_caller, &t->job);
 }
 
 static void load(struct bkt_wtask *t);
@@ -167,13 +142,13 @@ static void stored(struct bkt_req *q)
     struct bkt_wtask  *t = q->arg;
     struct bkt_dchunk *c = t->c;
     if (q->rc == BKT_OK) {
-        (void)pthread_mutex_lock(&t->d->lock);
+        (void)pthread_mutex_lock(&t->d->window.lock);
         memcpy(c->etag, q->etag, sizeof c->etag);
         bkt_wset_note_stored(c->ws, c->coord);
         c->base = c->complete ? BKT_BASE_KNOWN : BKT_BASE_UNKNOWN;
         if (!q->etag[0]) /* replaced at once by an unknown writer */
             forget_base(c);
-        (void)pthread_mutex_unlock(&t->d->lock);
+        (void)pthread_mutex_unlock(&t->d->window.lock);
         end(t, BKT_OK, NULL);
         return;
     }
@@ -181,11 +156,11 @@ static void stored(struct bkt_req *q)
         end(t, q->rc, q->err);
         return;
     }
-    (void)pthread_mutex_lock(&t->d->lock);
+    (void)pthread_mutex_lock(&t->d->window.lock);
     give_back(t);
     forget_base(c);
     bool whole = c->complete;
-    (void)pthread_mutex_unlock(&t->d->lock);
+    (void)pthread_mutex_unlock(&t->d->window.lock);
     t->job.run = whole ? encode_job : load_job;
     if (whole)
         submit(t);
@@ -245,27 +220,23 @@ bool bkt_wtask_shed(struct bkt_dchunk *c)
 /* From now on only the encoded bytes count as under way, and the elements belong to the chunk alone again. */
 static void note_encoded(struct bkt_wtask *t)
 {
-    struct bkt_dirty *d    = t->d;
-    uint64_t          cost = bkt_max_u64(t->out.cap, MIN_COST);
-    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_dirty *d = t->d;
+    (void)pthread_mutex_lock(&d->window.lock);
     bkt_centry_release(t->e);
     t->e       = NULL;
     t->encoded = true;
-    d->in_flight += cost - t->cost;
-    t->cost = cost;
-    d->n_events++;
     bkt_dchunk_settle(t->c);
-    (void)pthread_cond_broadcast(&d->wake);
-    (void)pthread_mutex_unlock(&d->lock);
+    bkt_window_resize(&d->window, &t->cost, bkt_max_u64(t->out.cap, MIN_COST));
+    (void)pthread_mutex_unlock(&d->window.lock);
 }
 
 static int encode(struct bkt_wtask *t, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = t->c->ws->io;
     struct bkt_req          *q  = &t->req;
-    (void)pthread_mutex_lock(&t->d->lock);
+    (void)pthread_mutex_lock(&t->d->window.lock);
     int rc = snapshot(t, err);
-    (void)pthread_mutex_unlock(&t->d->lock);
+    (void)pthread_mutex_unlock(&t->d->window.lock);
     BKT_PASS(rc);
     if (t->raw || !bkt_stored_is_plain(io)) {
         if (!t->raw) {
@@ -303,13 +274,13 @@ static int merge_loaded(struct bkt_wtask *t, struct bkt_err *err)
     struct bkt_centry *base = NULL;
     if (t->req.rc == BKT_OK)
         BKT_PASS(bkt_stored_read(c->ws->io, &t->req.body, &base, err));
-    (void)pthread_mutex_lock(&t->d->lock);
+    (void)pthread_mutex_lock(&t->d->window.lock);
     int rc = bkt_dchunk_merge(c, base, err);
     if (rc == BKT_OK) {
         c->base = base ? BKT_BASE_KNOWN : BKT_BASE_ABSENT;
         memcpy(c->etag, t->req.etag, sizeof c->etag);
     }
-    (void)pthread_mutex_unlock(&t->d->lock);
+    (void)pthread_mutex_unlock(&t->d->window.lock);
     bkt_centry_release(base);
     return rc;
 }
@@ -376,13 +347,12 @@ void bkt_wtask_begin(struct bkt_dchunk *c, bool store)
     t->cost = bkt_max_u64(c->cost, MIN_COST);
     t->raw  = c->is_raw;
     c->task = t;
-    d->n_tasks++;
-    d->in_flight += t->cost;
+    bkt_window_add(&d->window, t->cost);
     bkt_dchunk_settle(c);
     bool must_load = needs_load(c), must_merge = !store && !must_load;
     bool ready     = store && (c->is_raw || (c->complete && bkt_stored_is_plain(c->ws->io))); /* a worker has nothing to do */
     bool here      = ready || c->ws->io->pipe.by_caller;
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
     t->job.run = must_merge ? loaded_job : encode_job;
     if (must_merge)
         t->req.rc = BKT_ENOENT; /* absent: the fill value */
@@ -392,7 +362,7 @@ void bkt_wtask_begin(struct bkt_dchunk *c, bool store)
         t->job.run(&t->job);
     else
         bkt_pool_submit(&t->job);
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
 }
 
 bool bkt_wtask_is_raw(const struct bkt_wtask *t) { return t->raw; }
@@ -401,14 +371,8 @@ uint64_t bkt_wtask_bytes(const struct bkt_wtask *t) { return t->encoded ? t->out
 
 void bkt_dirty_wait(struct bkt_dirty *d)
 {
-    uint64_t before = d->n_events;
-    if (run_mine(d))
-        return;
-    (void)pthread_mutex_unlock(&d->lock);
-    int helped = bkt_pool_help();
-    (void)pthread_mutex_lock(&d->lock);
-    if (!helped && d->n_events == before && d->n_tasks && !d->mine.head)
-        (void)pthread_cond_wait(&d->wake, &d->lock);
+    if (atomic_load(&d->window.n))
+        bkt_pool_wait(&d->window.wake, &d->window.lock, &d->window.mine);
 }
 
 /* ---- which, and when ---- */
@@ -424,7 +388,10 @@ static struct bkt_dchunk *first_good(const struct bkt_dlist *l, bool early)
     return c;
 }
 
-static bool has_room(const struct bkt_dirty *d) { return d->in_flight < bkt_domain_settings(d->dom)->in_flight; }
+static bool has_room(struct bkt_dirty *d)
+{
+    return !bkt_window_is_full(&d->window, 1);
+}
 
 /* A wholly written chunk is unlikely to change.  It is stored at once, while the program makes the next ones;
  * with a small cache from a quarter of it on, so that the rest has room for the next ones.  @p parts: partly
@@ -448,8 +415,8 @@ static void push(struct bkt_dirty *d, bool parts)
 void bkt_dirty_push(struct bkt_dirty *d)
 {
     push(d, d->n_dirty > d->limit / 8 * 7);
-    while (run_mine(d)) /* such as loaded chunks that are to be merged */
-        continue;
+    while (d->window.mine.head) /* such as loaded chunks that are to be merged */
+        (void)bkt_pool_help_locked(&d->window.lock, &d->window.mine);
 }
 
 /* Gives the first failed chunk.  @p forget: clears all failures. */
@@ -473,14 +440,14 @@ int bkt_dirty_wait_room(struct bkt_dirty *d, uint64_t need, struct bkt_err *err)
     bool again = true;
     while (!bkt_dirty_make_room(d, need)) {
         push(d, true);
-        struct bkt_dchunk *c = d->n_tasks ? NULL : first_good(&d->list[BKT_LIST_FULL], false);
-        if (!c && !d->n_tasks)
+        struct bkt_dchunk *c = d->window.n ? NULL : first_good(&d->list[BKT_LIST_FULL], false);
+        if (!c && !d->window.n)
             c = first_good(&d->list[BKT_LIST_PART], false);
         if (c) {
             bkt_wtask_begin(c, true);
             continue;
         }
-        if (d->n_tasks) {
+        if (d->window.n) {
             bkt_dirty_wait(d);
             continue;
         }
@@ -505,8 +472,8 @@ static struct bkt_dchunk *next_to_store(struct bkt_dirty *d, const struct bkt_ws
 
 static bool under_way(const struct bkt_dirty *d, const struct bkt_wset *ws)
 {
-    if (!ws || !d->n_tasks)
-        return d->n_tasks > 0;
+    if (!ws || !d->window.n)
+        return d->window.n > 0;
     for (const struct bkt_dchunk *c = d->list[BKT_LIST_IDLE].head; c; c = c->next)
         if (c->task && c->ws == ws)
             return true;
@@ -526,7 +493,7 @@ static void flush_begin(struct bkt_dirty *d, const struct bkt_wset *ws)
 static int flush_end(struct bkt_dirty *d, const struct bkt_wset *ws, struct bkt_err *err)
 {
     for (;;) {
-        struct bkt_dchunk *c = has_room(d) || !d->n_tasks ? next_to_store(d, ws) : NULL;
+        struct bkt_dchunk *c = has_room(d) || !d->window.n ? next_to_store(d, ws) : NULL;
         if (c)
             bkt_wtask_begin(c, true);
         else if (under_way(d, ws))
@@ -544,9 +511,9 @@ void bkt_chunks_flush_begin(struct bkt_domain *dom)
     struct bkt_dirty *d = bkt_dirty_of(dom, false);
     if (!d)
         return;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     flush_begin(d, NULL);
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
 }
 
 int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *err)
@@ -554,9 +521,9 @@ int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *err)
     struct bkt_dirty *d = bkt_dirty_of(dom, false);
     if (!d)
         return BKT_OK;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     int rc = flush_end(d, NULL, err);
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
     return rc;
 }
 
@@ -571,14 +538,14 @@ int bkt_dataset_flush(struct bkt_domain *dom, const struct bkt_id *dset, struct 
     struct bkt_dirty *d = bkt_dirty_of(dom, false);
     if (!d)
         return BKT_OK;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     struct bkt_wset *ws = bkt_wset_find(d, dset);
     int              rc = BKT_OK;
     if (ws) {
         flush_begin(d, ws);
         rc = flush_end(d, ws, err);
     }
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
     return rc;
 }
 
@@ -587,8 +554,8 @@ bool bkt_chunks_dirty(struct bkt_domain *dom)
     struct bkt_dirty *d = bkt_dirty_of(dom, false);
     if (!d)
         return false;
-    (void)pthread_mutex_lock(&d->lock);
-    bool dirty = d->n_dirty || d->n_tasks || d->any_untrimmed;
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
+    bool dirty = d->n_dirty || d->window.n || d->any_untrimmed;
+    (void)pthread_mutex_unlock(&d->window.lock);
     return dirty;
 }

@@ -49,11 +49,11 @@ void bkt_chunks_name_unstored(struct bkt_domain *dom, struct bkt_names *out)
     struct bkt_dirty *d = bkt_dirty_of(dom, false);
     if (!d)
         return;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     for (unsigned l = BKT_LIST_PART; l < BKT_LISTS; l++)
         for (const struct bkt_dchunk *c = d->list[l].head; c; c = c->next)
             if (is_behind(c) &&
                 (strlen(out->text) + BKT_ID_LEN > sizeof out->text || add_name(d, c, out) < 0))
                 out->n++;
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
 }

@@ -90,9 +90,9 @@ static void plan_fini(struct bkt_wplan *p)
 {
     struct bkt_dirty *d = p->ws ? p->ws->dirty : NULL;
     if (d) {
-        (void)pthread_mutex_lock(&d->lock);
+        (void)pthread_mutex_lock(&d->window.lock);
         p->ws->users--;
-        (void)pthread_mutex_unlock(&d->lock);
+        (void)pthread_mutex_unlock(&d->window.lock);
     }
     bkt_grid_fini(&p->grid);
     bkt_memmap_fini(&p->mem);
@@ -232,9 +232,9 @@ static int begin_whole(struct bkt_wplan *p, uint64_t k, const uint64_t *coord, s
 {
     struct bkt_dirty  *d = p->ws->dirty;
     struct bkt_dchunk *c;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     int rc = bkt_dchunk_reserve(p->ws, coord, &c, err);
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
     BKT_PASS(rc);
     BKT_TRY(err, make_whole(p, k, coord, out, err), "%s", bkt_chunk_label(p->io, coord).text);
     return BKT_OK;
@@ -246,9 +246,9 @@ static int put_cached(struct bkt_wplan *p, uint64_t k, const uint64_t *coord, bo
     struct bkt_centry *whole = NULL;
     if (all)
         BKT_PASS(begin_whole(p, k, coord, &whole, err));
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     int rc = put_chunk(p, k, coord, whole, err);
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
     bkt_centry_release(whole);
     return rc;
 }
@@ -290,11 +290,11 @@ static int write_one(struct bkt_dirty *d, struct bkt_wplan *p, struct bkt_direct
     bool     large = is_large(d, p);
     if (!p->grid.n_chunks)
         return BKT_OK;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     p->ws = bkt_wset_of(d, p->io);
     if (p->ws)
         p->ws->users++;
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
     if (!p->ws)
         BKT_NOMEM(err);
     drop_cached(p);
@@ -325,7 +325,7 @@ int bkt_dataset_write(const struct bkt_write *writes, size_t n, struct bkt_err *
     struct bkt_wplan *plans = calloc(n + 1, sizeof *plans);
     int               rc    = plans ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     size_t            n_plans = 0;
-    bkt_direct_init(&direct);
+    bkt_direct_init(&direct, n ? writes[0].io->set->in_flight : 0);
     while (rc == BKT_OK && n_plans < n) { /* nothing is written unless all writes are valid */
         rc = plan_init(&plans[n_plans], &writes[n_plans], err);
         n_plans++;

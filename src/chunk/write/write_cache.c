@@ -44,9 +44,8 @@ static void *dirty_new(void *arg)
         free(x);
         return NULL;
     }
-    (void)pthread_mutex_init(&x->d.lock, NULL);
-    (void)pthread_cond_init(&x->d.wake, NULL);
-    bkt_forkguard_add(&x->guard, &x->d.lock, &x->d.wake);
+    bkt_window_init(&x->d.window, bkt_domain_settings(dom)->in_flight);
+    bkt_forkguard_add(&x->guard, &x->d.window.lock, &x->d.window.wake);
     x->d.dom   = dom;
     x->d.limit = bkt_domain_settings(dom)->write_cache;
     x->d.pid   = getpid();
@@ -77,18 +76,13 @@ static void dirty_free(void *p)
     struct bkt_dirty *d = p;
     struct dirty     *x = (struct dirty *)((char *)d - offsetof(struct dirty, d));
     bkt_forkguard_remove(&x->guard);
-    if (d->pid == getpid()) {
-        (void)pthread_mutex_lock(&d->lock);
-        while (d->n_tasks)
-            bkt_dirty_wait(d);
-        (void)pthread_mutex_unlock(&d->lock);
-    }
+    if (d->pid == getpid())
+        bkt_window_enter(&d->window, 0);
     if (d->n_dirty)
         bkt_trace(BKT_TRACE_CHUNK, "%llu bytes of chunks were not stored", (unsigned long long)d->n_dirty);
     bkt_map_free(d->sets, set_free);
     bkt_map_free(d->refs, NULL);
-    (void)pthread_cond_destroy(&d->wake);
-    (void)pthread_mutex_destroy(&d->lock);
+    bkt_window_fini(&d->window);
     free(x);
 }
 
@@ -96,18 +90,18 @@ static void dirty_free(void *p)
  * threads that are gone may have been working on it. */
 static void forget_parent(struct bkt_dirty *d)
 {
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     struct bkt_map *sets = d->pid == getpid() ? NULL : bkt_map_new();
     if (sets) {
         d->sets  = sets;
         memset(d->list, 0, sizeof d->list);
-        d->used = d->n_dirty = d->in_flight = 0;
-        d->n_tasks = 0;
-        d->mine    = (struct bkt_jobs){NULL, NULL};
+        d->used = d->n_dirty = d->window.in_flight = 0;
+        d->window.n = 0;
+        d->window.mine = (struct bkt_jobs){NULL, NULL};
         d->is_letting_go = false;
         d->pid     = getpid();
     }
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
 }
 
 struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make)

@@ -15,10 +15,10 @@
 #ifndef BKT_DIRTY_H
 #define BKT_DIRTY_H
 
+#include "chunk/dataset/chunk_object.h"
 #include "chunk/dataset/dataset.h"
 #include "chunk/dataset/pending.h"
-#include "base/os/pool.h"
-#include "chunk/dataset/chunk_object.h"
+#include "chunk/dataset/window.h"
 #include "chunk/write/write.h"
 
 struct bkt_wtask;
@@ -96,9 +96,7 @@ struct bkt_dlist { /* written longest ago first */
     struct bkt_dchunk *head, *tail;
 };
 struct bkt_dirty {
-    pthread_mutex_t    lock;
-    pthread_cond_t     wake;
-    struct bkt_jobs    mine;     /* jobs for the program's thread (struct bkt_pipeline, by_caller) */
+    struct bkt_window  window;   /* chunks under way; its lock guards everything here */
     struct bkt_domain *dom;      /* not retained: it outlives this struct */
     struct bkt_cache  *cache;
     struct bkt_map    *sets;     /* dataset id -> struct bkt_wset */
@@ -107,15 +105,12 @@ struct bkt_dirty {
     uint64_t           limit;    /* bytes */
     uint64_t           used;     /* bytes of all chunks kept */
     uint64_t           n_dirty;  /* bytes of chunks to be stored and not under way */
-    uint64_t           in_flight; /* bytes of chunks under way */
-    size_t             n_tasks;
-    uint64_t           n_events; /* counts tasks that have ended or need less memory */
     uint64_t           n_flushes;
     uint64_t           n_spaces;
     uint64_t           n_asked;  /* counts requests for sets */
     size_t             trim_at;  /* at so many sets, unused ones are freed */
     bool               any_untrimmed; /* some set's */
-    struct bkt_job     letting_go; /* counted in n_tasks */
+    struct bkt_job     letting_go; /* a task of the window */
     bool               is_letting_go;
     pid_t              pid;
 };

@@ -28,7 +28,7 @@ int bkt_dchunk_unraw(struct bkt_dchunk *c, struct bkt_err *err)
 int bkt_dchunk_decode_raw(struct bkt_dchunk *c, struct bkt_err *err)
 {
     const struct bkt_dsetio *io   = c->ws->io;
-    pthread_mutex_t         *lock = &c->ws->dirty->lock;
+    pthread_mutex_t *lock = &c->ws->dirty->window.lock;
     struct bkt_centry       *e    = bkt_centry_new(io->chunk_bytes);
     if (!e)
         BKT_NOMEM(err);
@@ -117,13 +117,13 @@ int bkt_dirty_prepare(struct bkt_target *t, struct bkt_err *err)
     int               rc = BKT_OK;
     if (!d)
         return BKT_OK;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     struct bkt_wset *ws = bkt_wset_find(d, &t->io->obj->id);
     if (ws) {
         bkt_wset_follow(ws, t->io);
         rc = prepare(ws, t, err);
     }
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
     return rc;
 }
 
@@ -133,13 +133,13 @@ struct bkt_centry *bkt_dirty_get(const struct bkt_dsetio *io, const uint64_t *co
     struct bkt_centry *e = NULL;
     if (!d)
         return NULL;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     struct bkt_wset   *ws = bkt_wset_find(d, &io->obj->id);
     struct bkt_dchunk *c  = ws ? bkt_dchunk_find(ws, coord) : NULL;
     if (c && (c->complete || c->outdated) && c->e && !c->over) /* outdated: its task has lost a race since it
                                                                   was prepared */
         e = bkt_centry_retain(c->e);
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
     return e;
 }
 
@@ -148,9 +148,9 @@ bool bkt_dirty_knows(const struct bkt_dsetio *io)
     struct bkt_dirty *d = bkt_dirty_of(io->dom, false);
     if (!d)
         return false;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     bool known = bkt_wset_find(d, &io->obj->id) != NULL;
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
     return known;
 }
 
@@ -161,7 +161,7 @@ void bkt_dirty_space(struct bkt_dsetio *io)
     bkt_dsetio_follow(io);
     if (!d)
         return;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     struct bkt_wset *ws = bkt_wset_find(d, &io->obj->id);
     if (ws && memcmp(ws->space_dims, s->dims, s->rank * sizeof *s->dims) != 0) { /* another writer let it grow */
         memcpy(ws->space_dims, s->dims, s->rank * sizeof *s->dims);
@@ -169,7 +169,7 @@ void bkt_dirty_space(struct bkt_dsetio *io)
     }
     if (ws)
         io->space = ws->space, io->slice_space = ws->slice_space;
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
 }
 
 /* ---- datasets made and deleted ---- */
@@ -179,11 +179,11 @@ void bkt_chunks_new(struct bkt_dsetio *io)
     struct bkt_dirty *d = io->where == BKT_AT_OBJECTS ? bkt_dirty_of(io->dom, true) : NULL;
     if (!d) /* then chunks are looked for by requests */
         return;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     struct bkt_wset *ws = bkt_wset_of(d, io);
     if (ws)
         ws->is_new = true;
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
 }
 
 void bkt_wset_wait(struct bkt_wset *ws)
@@ -226,21 +226,19 @@ void bkt_dirty_drop_clean(struct bkt_domain *dom)
     struct bkt_dirty *d = bkt_dirty_of(dom, false);
     if (!d)
         return;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     drop_clean(d);
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
 }
 
 static void let_go(struct bkt_job *job)
 {
     struct bkt_dirty *d = (struct bkt_dirty *)((char *)job - offsetof(struct bkt_dirty, letting_go));
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     drop_clean(d);
     d->is_letting_go = false;
-    d->n_tasks--;
-    d->n_events++;
-    (void)pthread_cond_broadcast(&d->wake);
-    (void)pthread_mutex_unlock(&d->lock);
+    bkt_window_end(&d->window, 0);
+    (void)pthread_mutex_unlock(&d->window.lock);
 }
 
 /* On a worker: to free a full cache takes time, for which the program would wait at the end of H5Fclose. */
@@ -249,14 +247,14 @@ void bkt_chunks_let_go_begin(struct bkt_domain *dom)
     struct bkt_dirty *d = bkt_dirty_of(dom, false);
     if (!d)
         return;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     bool begin = !d->is_letting_go && d->used >= LET_GO_MIN;
     if (begin) {
         d->letting_go    = (struct bkt_job){.run = let_go};
         d->is_letting_go = true;
-        d->n_tasks++;
+        bkt_window_add(&d->window, 0);
     }
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
     if (begin)
         bkt_pool_submit(&d->letting_go);
 }
@@ -266,10 +264,10 @@ void bkt_chunks_let_go_end(struct bkt_domain *dom)
     struct bkt_dirty *d = bkt_dirty_of(dom, false);
     if (!d)
         return;
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     while (d->is_letting_go)
         bkt_dirty_wait(d);
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
 }
 
 void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset)
@@ -278,7 +276,7 @@ void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset)
     if (!d)
         return;
     bkt_ahead_stop(dom);
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     struct bkt_wset *ws = bkt_wset_find(d, dset);
     if (d->refs)
         (void)bkt_map_del(d->refs, dset->text, BKT_ID_LEN);
@@ -287,5 +285,5 @@ void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset)
         (void)bkt_map_del(d->sets, dset->text, strlen(dset->text));
         bkt_wset_free(ws);
     }
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
 }

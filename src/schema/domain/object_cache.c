@@ -129,13 +129,8 @@ static void after_fork(struct bkt_objects *c)
 static void wait_for(struct bkt_objects *c, struct entry *e)
 {
     e->waiters++;
-    while (e->state == LOADING) {
-        (void)pthread_mutex_unlock(&c->lock);
-        int helped = bkt_pool_help();
-        (void)pthread_mutex_lock(&c->lock);
-        if (!helped && e->state == LOADING)
-            (void)pthread_cond_wait(&c->change, &c->lock);
-    }
+    while (e->state == LOADING)
+        bkt_pool_wait(&c->change, &c->lock, NULL);
     e->waiters--;
 }
 

@@ -74,10 +74,10 @@ static void memory_is_bounded(const char *settings, uint64_t cache, uint64_t fli
         for (uint64_t k = 0; k < N_CHUNKS; k++) {
             write_chunk(&m, io, k, ELEMS, (int32_t)(k << 16) + round);
             struct bkt_dirty *d = bkt_dirty_of(w.dom, false);
-            (void)pthread_mutex_lock(&d->lock);
+            (void)pthread_mutex_lock(&d->window.lock);
             used      = d->used > used ? d->used : used;
-            under_way = d->in_flight > under_way ? d->in_flight : under_way;
-            (void)pthread_mutex_unlock(&d->lock);
+            under_way = d->window.in_flight > under_way ? d->window.in_flight : under_way;
+            (void)pthread_mutex_unlock(&d->window.lock);
             if (used > cache / 2)
                 atomic_store(&half_seen, true);
         }
@@ -101,9 +101,9 @@ static void only_what_is_stored_is_let_go(void)
     bkt_chunks_let_go_begin(w.dom); /* once is enough */
     bkt_chunks_let_go_end(w.dom);
     struct bkt_dirty *d = bkt_dirty_of(w.dom, false);
-    (void)pthread_mutex_lock(&d->lock);
+    (void)pthread_mutex_lock(&d->window.lock);
     uint64_t used = d->used;
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
     CHECK(used >= 2u << 20 && used < 3u << 20, "%llu bytes were kept", (unsigned long long)used);
     model_check(&m, io, "let go");
     faulty_end(&w, &m, io, "let go");

@@ -59,10 +59,10 @@ static void read_while_refused(void)
 static size_t bytes_and_tasks(struct bkt_domain *dom, uint64_t *most)
 {
     struct bkt_dirty *d = bkt_dirty_of(dom, false);
-    (void)pthread_mutex_lock(&d->lock);
-    size_t n = d->n_tasks;
+    (void)pthread_mutex_lock(&d->window.lock);
+    size_t n = d->window.n;
     *most    = d->used > *most ? d->used : *most;
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_unlock(&d->window.lock);
     return n;
 }
 
