@@ -1,7 +1,7 @@
 /* Fuzz target: our scanner of JSON and jansson's parser agree on any bytes. */
 #include <stdlib.h>
 
-#include "../unit/schema/scan_same.h"
+#include "unit/schema/json/scan_same.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -4,7 +4,7 @@
 
 #include <H5VLconnector_passthru.h>
 
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 struct things {
     hid_t fapl, file, group, dset, attr, type;

@@ -1,4 +1,4 @@
-#include "callbacks_seen.h"
+#include "h5tests/callbacks_seen.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "compare.h"
+#include "h5tests/compare.h"
 
 #include <dirent.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 #include <unistd.h>
 

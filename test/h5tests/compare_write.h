@@ -6,7 +6,7 @@
 #ifndef BKT_H5_COMPARE_WRITE_H
 #define BKT_H5_COMPARE_WRITE_H
 
-#include "compare.h"
+#include "h5tests/compare.h"
 
 struct write_case {
     const char *what; /* a claim */

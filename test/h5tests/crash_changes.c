@@ -19,8 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "crash_log.h"
-#include "must_file.h"
+#include "h5tests/crash_log.h"
+#include "h5tests/must_file.h"
 
 enum { PHASES = 6, FILL = -7, CHUNK = 32, SIDE = 10, FIELD = 100 };
 

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "crash_log.h"
-#include "must_file.h"
+#include "h5tests/crash_log.h"
+#include "h5tests/must_file.h"
 
 enum { PHASES = 6, WORDS = 20, MORE = 30, LISTS = 12, TYPED = 30, TINY = 4096, OLD = 24, BIG = 16384, VIEW = 2000, OUT = 100 };
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "must.h"
+#include "h5tests/must.h"
 
 static const char *log_name;
 

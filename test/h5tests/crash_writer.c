@@ -18,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "crash_log.h"
-#include "must_file.h"
+#include "h5tests/crash_log.h"
+#include "h5tests/must_file.h"
 
 enum { PHASES = 4, ROWS = 50, CHUNK = 64, SIDE = 24 };
 

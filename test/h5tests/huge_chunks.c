@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "must.h"
+#include "h5tests/must.h"
 
 #define HUGE_CHUNK 1073741823 /* ints; 4 bytes more, and HDF5 refuses them */
 #define MOST_KIB   (400 * 1024)

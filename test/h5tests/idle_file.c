@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "must.h"
+#include "h5tests/must.h"
 
 enum { N = 4000, CHUNK = 500, MEMBERS = 20, MAX_THREADS = 512 };
 enum { STEP = 65536, STEPS = 40, READ = 8 }; /* of dataset "long": ints in a chunk, chunks, and how many of them are read */

@@ -1,5 +1,5 @@
-#include "memory_short.h"
-#include "sanitizer.h"
+#include "h5tests/memory_short.h"
+#include "helpers/sanitizer.h"
 
 #include <errno.h>
 #include <link.h>

@@ -5,7 +5,7 @@
 #include <mpi.h>
 #include <sys/stat.h>
 
-#include "compare.h"
+#include "h5tests/compare.h"
 
 #define N 64
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "must.h"
+#include "h5tests/must.h"
 
 /** The file is open by the connector that $BKT_CONNECTOR names. */
 static inline void expect_connector(hid_t file)

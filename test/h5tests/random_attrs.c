@@ -1,5 +1,5 @@
 /* Random attributes of the datasets of test_random_data.c: of any type, written from and read as others. */
-#include "random_data.h"
+#include "h5tests/random_data.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The calls of the random test of datasets, except reading and writing (random_transfer.c).  Everything that
  * a call needs is drawn before either side makes it. */
-#include "random_data.h"
+#include "h5tests/random_data.h"
 
 #include <inttypes.h>
 #include <stdio.h>

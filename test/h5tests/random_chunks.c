@@ -1,5 +1,5 @@
 /* Random calls on datasets: chunks as they are stored. */
-#include "random_data.h"
+#include "h5tests/random_data.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "random.h"
+#include "h5tests/random.h"
 
 #define SIDES  2
 #define FILES  2

@@ -2,8 +2,8 @@
  * are copied for it, since they can't be opened while they are written. */
 #include <inttypes.h>
 
-#include "compare_write.h"
-#include "random_data.h"
+#include "h5tests/compare_write.h"
+#include "h5tests/random_data.h"
 
 static bool say_list(const struct run *run, const char *list)
 {

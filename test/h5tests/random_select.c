@@ -1,5 +1,5 @@
 /* Selections for the random test of datasets: in the file, and as many elements in memory. */
-#include "random_data.h"
+#include "h5tests/random_data.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

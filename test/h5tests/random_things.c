@@ -1,12 +1,12 @@
 /* Types, values, dataspaces and property lists for the random test of datasets. */
-#include "random_data.h"
+#include "h5tests/random_data.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "type_zoo.h"
+#include "h5tests/type_zoo.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 

@@ -1,5 +1,5 @@
 /* Reading and writing in the random test of datasets, and the elements that HDF5 defines. */
-#include "random_data.h"
+#include "h5tests/random_data.h"
 
 #include <stdio.h>
 #include <stdlib.h>

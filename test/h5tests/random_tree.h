@@ -2,8 +2,8 @@
 #ifndef BKT_H5_RANDOM_TREE_H
 #define BKT_H5_RANDOM_TREE_H
 
-#include "compare_write.h"
-#include "random.h"
+#include "h5tests/compare_write.h"
+#include "h5tests/random.h"
 
 enum { FILES = 4, OBJECTS = 6, ATTRS = 3, REFS = 3, DECISIONS = 64, PATH_ROOM = 1400 };
 

@@ -1,5 +1,5 @@
 /* Random calls on the tree: attributes, types and values. */
-#include "random_tree.h"
+#include "h5tests/random_tree.h"
 
 /* ---- types ---- */
 

@@ -1,6 +1,6 @@
 /* Random calls on the tree: behaviours of HDF5 1.14.5 with its own files alone, a bug or a limit.  Such a
  * call is left out on both sides.  HDF5's side goes first, and its findings count for both. */
-#include "random_tree.h"
+#include "h5tests/random_tree.h"
 
 static bool both_say(struct side *s, bool is)
 {

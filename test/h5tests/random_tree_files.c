@@ -1,5 +1,5 @@
 /* Random calls on the tree: files, and the random choices for all of them. */
-#include "random_tree.h"
+#include "h5tests/random_tree.h"
 
 /* ---- names, places, lists ---- */
 

@@ -1,5 +1,5 @@
 /* Random calls on the tree: links. */
-#include "random_tree.h"
+#include "h5tests/random_tree.h"
 
 static void hard(struct side *s, struct rnd *r)
 {

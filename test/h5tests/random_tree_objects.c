@@ -1,5 +1,5 @@
 /* Random calls on the tree: objects, made, opened, copied, named and referred to. */
-#include "random_tree.h"
+#include "h5tests/random_tree.h"
 
 enum opened opened_at(const struct side *s, hid_t loc) { return has_path(s, loc) ? BY_PATH : BY_SEARCH; }
 

@@ -1,5 +1,5 @@
 /* Random calls on the tree: HDF5's older forms of them. */
-#include "random_tree.h"
+#include "h5tests/random_tree.h"
 
 static herr_t on_member(hid_t g, const char *name, void *arg)
 {

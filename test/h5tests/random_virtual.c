@@ -1,6 +1,6 @@
 /* Random calls on datasets: virtual ones over them, whose sources go on changing, and the contents that
  * another process sees. */
-#include "random_data.h"
+#include "h5tests/random_data.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "must.h"
+#include "h5tests/must.h"
 
 #define EACH 30 /* elements of the shared dataset that a process writes */
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "must.h"
+#include "h5tests/must.h"
 
 enum { OBJECTS = 4, WHEN_TOGETHER = 0, WHEN_EARLIER, WHEN_DAMAGED, WHENS };
 

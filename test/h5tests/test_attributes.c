@@ -1,5 +1,5 @@
 /* Attributes: by name, by index, by creation order; types, spaces, values in every memory type that fits. */
-#include "compare.h"
+#include "h5tests/compare.h"
 
 static herr_t one_name(hid_t loc, const char *name, const H5A_info_t *info, void *op_data)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "vol/dataset/extent_blocks.h"
-#include "http/check.h"
+#include "helpers/store_testing.h"
 
 struct form {
     unsigned rank;

@@ -2,8 +2,8 @@
  * on a new domain, where it must be seen to arrive, and on a new file of HDF5's own, with the same outcome.
  * check_callbacks.py compares the table with HDF5's header; test_capabilities.c has HDF5's optional
  * operations. */
-#include "callbacks_calls.h"
-#include "callbacks_seen.h"
+#include "h5tests/callbacks_calls.h"
+#include "h5tests/callbacks_seen.h"
 
 static const struct row {
     const char     *name;

@@ -4,7 +4,7 @@
 #include <H5VLnative.h>
 #include <unistd.h>
 
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 struct things {
     hid_t file, group, dset, attr;

@@ -11,7 +11,7 @@
 
 #include "vol/convert/values_to_memory.h"
 #include "schema/json/replace_ids.h"
-#include "type_zoo.h"
+#include "h5tests/type_zoo.h"
 
 #define N 37
 

@@ -12,9 +12,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "../http/fake_s3.h"
-#include "compare.h"
-#include "must_file.h"
+#include "http/helpers/fake_s3.h"
+#include "h5tests/compare.h"
+#include "h5tests/must_file.h"
 
 enum { CHUNK = 300000, N = 3 * CHUNK, VALUE = 1111111 }; /* a chunk is an object */
 

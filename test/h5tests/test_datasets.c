@@ -1,6 +1,6 @@
 /* H5Dread: every kind of selection, memory layout, conversion and element; extents and fill values; native
  * extras. */
-#include "compare.h"
+#include "h5tests/compare.h"
 
 #define BIG (1 << 20)
 

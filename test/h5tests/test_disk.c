@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "compare.h"
-#include "must_file.h"
+#include "h5tests/compare.h"
+#include "h5tests/must_file.h"
 
 enum { N = 40000, CHUNK = 10000 }; /* ints: 160 KB in chunks of 40 KB */
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks.h"
+#include "helpers/check.h"
 #include "vol/convert/rebuild.h"
-#include "type_zoo.h"
+#include "h5tests/type_zoo.h"
 
 static unsigned seed = 1;
 

@@ -3,7 +3,7 @@
  * writes are in test_refusals.c. */
 #include <unistd.h>
 
-#include "compare.h"
+#include "h5tests/compare.h"
 
 /* first line of error_text(): the innermost entry */
 static const char *innermost(void)

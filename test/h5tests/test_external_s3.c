@@ -1,7 +1,7 @@
 /* Datasets with external files in S3, beside the domain or elsewhere in its bucket: they are read there and
  * not written.  Names that lead out of the bucket are refused.  If none of the files exists, the domain holds
  * the elements.  HDF5 has nothing to compare with. */
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 #define N 100
 

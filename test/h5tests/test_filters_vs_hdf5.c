@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../checks.h"
+#include "helpers/check.h"
 #include "chunk/filter/pipeline.h"
 
 #define ROWS 40

@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "compare.h"
+#include "h5tests/compare.h"
 
 static unsigned sum_of(const char *domain, const char *path)
 {

@@ -1,5 +1,5 @@
 /* Links: iteration by name and creation order, restart index, info, values, visits. */
-#include "compare.h"
+#include "h5tests/compare.h"
 
 struct seen {
     struct out *o;

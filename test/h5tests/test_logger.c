@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../http/fake_s3.h"
-#include "compare.h"
-#include "must_file.h"
+#include "http/helpers/fake_s3.h"
+#include "h5tests/compare.h"
+#include "h5tests/must_file.h"
 
 enum { CHUNK = 1024, ROWS = 3000 };
 

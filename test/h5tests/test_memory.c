@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../http/fake_s3.h"
-#include "memory_short.h"
+#include "http/helpers/fake_s3.h"
+#include "h5tests/memory_short.h"
 
 enum { N = 600, CHUNK = 50, EVERY = 40, SAMPLES = 40 };
 

@@ -1,5 +1,5 @@
 /* Domains and native files mounted on each other. HDF5 leaves mounting to the connector of the parent. */
-#include "compare.h"
+#include "h5tests/compare.h"
 
 static void mounts(hid_t file, struct out *o)
 {

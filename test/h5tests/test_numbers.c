@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/check.h"
+#include "helpers/store_testing.h"
 #include "vol/convert/values_to_memory.h"
 
 #define N 3000

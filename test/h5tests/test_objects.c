@@ -1,6 +1,6 @@
 /* Objects: information, tokens, hard links and cycles, visits, names, open by index and token, counts of open
  * ids. */
-#include "compare.h"
+#include "h5tests/compare.h"
 
 #define MANY 600
 

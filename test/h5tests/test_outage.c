@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../http/fake_s3.h"
-#include "compare.h"
-#include "must_file.h"
+#include "http/helpers/fake_s3.h"
+#include "h5tests/compare.h"
+#include "h5tests/must_file.h"
 
 #define NAME "s3://buck/out.h5"
 enum { N = 40000, CHUNK = 10000 };

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 static char folder[] = "/tmp/h5bucket-pointers-XXXXXX";
 

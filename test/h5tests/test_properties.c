@@ -1,6 +1,6 @@
 /* Property lists as they were at creation: layout, filters, fill value, link and attribute order, file
  * properties. */
-#include "compare.h"
+#include "h5tests/compare.h"
 
 /* the twins of these hold the same values, stored with other filters */
 static const char *const filter_opaque[] = {"filters.h5", "shuffle_only.h5", "strings.h5"};

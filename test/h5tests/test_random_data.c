@@ -13,8 +13,8 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-#include "compare_write.h"
-#include "random_data.h"
+#include "h5tests/compare_write.h"
+#include "h5tests/random_data.h"
 
 static struct {
     uint64_t    seed, runs, steps;

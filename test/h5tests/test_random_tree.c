@@ -8,7 +8,7 @@
  * reported, too.  --here runs the first seed in this process, for a debugger.  --errors prints HDF5's error
  * stack of each call that fails.  $BKT_TOOL is h5bucket, $BKT_CHECK_SCHEMA check_schema.py: their findings in
  * the domains count as differences, too. */
-#include "random_tree.h"
+#include "h5tests/random_tree.h"
 
 #include <ctype.h>
 #include <sys/mman.h>

@@ -3,7 +3,7 @@
  *
  *   h5_refusals [BASE]    BASE: where a web server shows the copy of the sample bucket that $BKT_REFUSALS is, in a folder or in S3
  * refusals.sh runs it, and sees to it that not one byte of the copy has changed. */
-#include "compare.h"
+#include "h5tests/compare.h"
 
 static char base[4096];
 

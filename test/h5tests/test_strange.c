@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../http/fake_s3.h"
-#include "compare.h"
-#include "must_file.h"
+#include "http/helpers/fake_s3.h"
+#include "h5tests/compare.h"
+#include "h5tests/must_file.h"
 
 #define NAME   "s3://buck/odd.h5"
 #define PAGE   "<html><head><title>Sorry</title></head></html>"

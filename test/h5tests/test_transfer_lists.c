@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 #define N 64
 #define MODE "io_xfer_mode" /* HDF5's name of the property that H5Pset_dxpl_mpio() sets */

@@ -1,5 +1,5 @@
 /* Datatypes: committed or not, and references to objects. */
-#include "compare.h"
+#include "h5tests/compare.h"
 
 static herr_t one_type(hid_t loc, const char *name, const H5O_info2_t *info, void *op_data)
 {

@@ -1,6 +1,6 @@
 /* Workers compress chunks while the program goes on.  Our program has functions with the names of the
  * compressors' own, which record the calling thread. */
-#include "compare.h"
+#include "h5tests/compare.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

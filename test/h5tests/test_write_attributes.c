@@ -1,5 +1,5 @@
 /* Attributes: created, written, renamed, deleted, listed in every order, on every kind of object. */
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 #include <stddef.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 /* Calls of HDF5's API that programs make besides the usual ones: property lists that tune HDF5's own files,
  * close degrees with ids left open, references to deleted objects, information about a file, SWMR. */
-#include "compare_write.h"
-#include "put_one.h"
+#include "h5tests/compare_write.h"
+#include "h5tests/put_one.h"
 
 #include <dirent.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* H5Ocopy with each of its flags, between files and within one. */
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 static hid_t scalar(hid_t at, const char *name, hid_t type)
 {

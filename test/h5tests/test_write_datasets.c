@@ -1,7 +1,7 @@
 /* Datasets: created in every layout, written by every kind of selection, filtered, by the chunk. */
 #include <math.h>
 
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 static hid_t simple(int rank, const hsize_t *dims, const hsize_t *max) { return H5Screate_simple(rank, dims, max); }
 

@@ -1,6 +1,6 @@
 /* Following external links: the link access list (prefix, access flags, file access list, callback), and the
  * places where HDF5 looks for the file.  The cases are the behaviours of HDF5's own test/links.c. */
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

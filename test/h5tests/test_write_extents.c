@@ -1,6 +1,6 @@
 /* Datasets that grow and shrink: the elements that come back, refused calls, and elements that were never
  * written. */
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 static hid_t chunked(int rank, const hsize_t *chunk)
 {

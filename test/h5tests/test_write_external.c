@@ -1,7 +1,7 @@
 /* Datasets with external files: the lists that HDF5 takes, the information that it returns, their elements,
  * and the bytes of the raw files.  The cases are the behaviours of HDF5's own test/external.c.
  * test_external_s3.c has domains in S3. */
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 static const char *self;
 

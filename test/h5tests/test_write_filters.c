@@ -1,7 +1,7 @@
 /* Filters of the program's own (H5Zregister): the connector calls them as HDF5 does, on the program's thread,
  * where they may call HDF5.  A chunk's stored form shows whether they were called, as often as for HDF5's own
  * file. */
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 #include <pthread.h>
 #include <sys/wait.h>

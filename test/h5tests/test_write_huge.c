@@ -1,6 +1,6 @@
 /* Extents far beyond the stored chunks: corners 20 GB apart, 2^62 elements, dimensions that no file can have.
  * A dataset that can't be stored is refused before it spoils the file. */
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 #define SIDE 70000
 

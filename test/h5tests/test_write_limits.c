@@ -1,5 +1,5 @@
 /* The largest, most and oddest that HDF5 allows, and calls at the limits of their arguments. */
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 static void put_int(hid_t at, const char *name, hid_t space, int v)
 {

@@ -1,5 +1,5 @@
 /* Groups, links and objects: created, renamed, copied, deleted, counted. */
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 static void close_all(hid_t a, hid_t b)
 {

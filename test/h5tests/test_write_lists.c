@@ -1,6 +1,6 @@
 /* Creation property lists of objects come back as HDF5's own files return them; calls with an event set do
  * the same as calls without one. */
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 #define N 12
 

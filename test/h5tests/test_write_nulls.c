@@ -1,6 +1,6 @@
 /* Variable-length strings that are NULL, empty, or were never written, and sequences of no elements: compared
  * with HDF5's own files, in datasets, attributes and fill values, alone and inside other types. */
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 #define CHUNKED 1
 #define DEFLATE 2

@@ -2,7 +2,7 @@
  * HDF5. */
 #include <math.h>
 
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 #define TALL 150
 #define WIDE 211

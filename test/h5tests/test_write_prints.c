@@ -1,7 +1,7 @@
 /* With automatic printing on, a failing call prints its errors once, and a successful one prints nothing, as
  * in HDF5: in a domain, and in a plain file that the connector passes on to HDF5, whose own calls fail inside
  * ours. */
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 static unsigned prints;
 

@@ -1,5 +1,5 @@
 /* References of every kind: written, stored, read back and followed. */
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 #include <hdf5_hl.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* Calls of HDF5's that no other test makes: the rest of the old forms and of the asynchronous ones, and
  * queries of lists and files. */
-#include "compare_write.h"
-#include "put_one.h"
+#include "h5tests/compare_write.h"
+#include "h5tests/put_one.h"
 
 /* ---- the 1.8 and 1.10 API, by name and by number ---- */
 

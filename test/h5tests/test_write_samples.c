@@ -3,8 +3,8 @@
  * they are opened again.
  *
  * $BKT_TOOL is h5bucket, which copies the domains as HSDS stored them, and verifies them at the end. */
-#include "compare_write.h"
-#include "put_one.h"
+#include "h5tests/compare_write.h"
+#include "h5tests/put_one.h"
 
 enum { MOST = 3000, NAME = 300, LARGE = 300000 };
 

@@ -1,6 +1,6 @@
 /* Bytes behind the NUL of a string that ends with one are stored as zeros, whichever way the string comes in.
  * Padded strings keep their bytes.  HDF5 itself keeps both, so no native file is compared here. */
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 #include <stddef.h>
 

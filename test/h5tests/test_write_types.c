@@ -1,6 +1,6 @@
 /* Every datatype comes back as it was: attributes, datasets, committed. */
-#include "compare_write.h"
-#include "type_zoo.h"
+#include "h5tests/compare_write.h"
+#include "h5tests/type_zoo.h"
 
 #define N 5
 

@@ -2,7 +2,7 @@
  * or missing. */
 #include <sys/stat.h>
 
-#include "compare_write.h"
+#include "h5tests/compare_write.h"
 
 static int values[4096];
 

@@ -1,7 +1,7 @@
 /* Other forms of calls: those of HDF5's 1.6 and 1.8 API, iterations that stop and go on, transfer lists,
  * single chunks, asynchronous ones. */
-#include "compare_write.h"
-#include "put_one.h"
+#include "h5tests/compare_write.h"
+#include "h5tests/put_one.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "type_zoo.h"
+#include "h5tests/type_zoo.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
  *   whole_sources print FILE   the mappings of each virtual dataset, and its elements */
 #include <string.h>
 
-#include "must.h"
+#include "h5tests/must.h"
 
 enum { ROWS = 4, COLS = 6 };
 

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "must.h"
+#include "h5tests/must.h"
 
 static int processes, each, flushes;
 

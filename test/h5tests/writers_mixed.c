@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "must.h"
+#include "h5tests/must.h"
 
 enum { MOST = 64, SLOTS = 16, CHUNK = 10, LONG = 3000, MORE = 2 /* sessions of a process */ };
 

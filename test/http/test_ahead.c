@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "made_domain.h"
-#include "sanitizer.h"
-#include "server.h"
+#include "http/helpers/served_domain.h"
+#include "helpers/sanitizer.h"
+#include "http/helpers/server.h"
 
 #include "chunk/ahead/jobs.h"
 #include "schema/domain/domain_impl.h"

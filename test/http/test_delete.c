@@ -1,6 +1,6 @@
 /* DELETEs of one call: one request for many, and its replacement if the server doesn't know that request. */
-#include "check.h"
-#include "server.h"
+#include "helpers/store_testing.h"
+#include "http/helpers/server.h"
 #include "storage/stats.h"
 
 #define SOME 3

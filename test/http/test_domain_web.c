@@ -1,7 +1,7 @@
 /* A web server's answers are whole: a document that isn't JSON is read once, and a page in its place is not a
  * domain. */
-#include "check.h"
-#include "server.h"
+#include "helpers/store_testing.h"
+#include "http/helpers/server.h"
 
 #include "schema/domain/domain.h"
 #include "base/os/pool.h"

@@ -1,14 +1,14 @@
-/* The I/O thread: bounds, batches, deadlines, cancelling, fork, shutdown.  Time is made here (timeless.c). */
+/* The I/O thread: bounds, batches, deadlines, cancelling, fork, shutdown.  Time is made here (helpers/virtual_clock.c). */
 #include <dirent.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "helpers/store_testing.h"
 #include "storage/http/engine.h"
-#include "sanitizer.h"
-#include "server.h"
+#include "helpers/sanitizer.h"
+#include "http/helpers/server.h"
 
 #define SIZE 200000
 static unsigned char *data;

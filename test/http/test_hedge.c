@@ -3,9 +3,9 @@
  * speed. */
 #include <stdatomic.h>
 
-#include "check.h"
+#include "helpers/store_testing.h"
 #include "storage/http/engine.h"
-#include "server.h"
+#include "http/helpers/server.h"
 
 #define SLOTS  16
 #define N      200

@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "sanitizer.h"
-#include "server.h"
+#include "helpers/store_testing.h"
+#include "helpers/sanitizer.h"
+#include "http/helpers/server.h"
 
 #define THREADS 4
 #define SIZE    1000

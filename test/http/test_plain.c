@@ -2,8 +2,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "server.h"
+#include "helpers/store_testing.h"
+#include "http/helpers/server.h"
 
 static unsigned char *data;
 #define SIZE 50000

@@ -2,8 +2,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "fake_s3.h"
+#include "helpers/store_testing.h"
+#include "http/helpers/fake_s3.h"
 
 static struct bkt_store *open_s3(struct server *s, const char *more)
 {

@@ -1,7 +1,7 @@
 /* The S3 store on a real server: signing, odd keys, conditions, lists of several pages, addressing, errors. */
 #include <unistd.h>
 
-#include "check.h"
+#include "helpers/store_testing.h"
 #include "storage/stats.h"
 
 static char prefix[40];

@@ -1,6 +1,6 @@
 /* Requests that are sent again, how often, and the kept part of a body that broke off. */
-#include "check.h"
-#include "server.h"
+#include "helpers/store_testing.h"
+#include "http/helpers/server.h"
 
 #define SIZE 100000
 #define ETAG "\"e1\""

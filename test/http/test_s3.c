@@ -1,5 +1,5 @@
 /* S3 over the wire: addresses, regions, errors, conditions, keys, credentials that expire. */
-#include "s3_testing.h"
+#include "http/helpers/s3_testing.h"
 
 static unsigned char data[] = "0123456789abcdef";
 

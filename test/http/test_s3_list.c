@@ -1,5 +1,5 @@
 /* S3's lists over the wire: of keys and of uploads, in pages; and false ones that must be refused. */
-#include "s3_testing.h"
+#include "http/helpers/s3_testing.h"
 
 static char body[4096];
 

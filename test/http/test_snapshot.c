@@ -1,8 +1,8 @@
 /* Objects out of a domain's snapshot, from a server: which are requested, and which aren't any more once they
  * were changed. */
-#include "check.h"
-#include "sanitizer.h"
-#include "server.h"
+#include "helpers/store_testing.h"
+#include "helpers/sanitizer.h"
+#include "http/helpers/server.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -12,11 +12,11 @@
 
 #include <curl/curl.h>
 
-#include "check.h"
+#include "helpers/store_testing.h"
 #include "storage/aws/cred/cred_impl.h"
-#include "server.h"
+#include "http/helpers/server.h"
 #include "storage/http/tls.h"
-#include "tls_front.h"
+#include "http/helpers/tls_front.h"
 
 #define TEXT  "over TLS\n"
 #define BURST 32

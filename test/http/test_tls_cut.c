@@ -8,11 +8,11 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "helpers/store_testing.h"
 #include "storage/aws/cred/cred_impl.h"
-#include "fake_s3.h"
-#include "sanitizer.h"
-#include "tls_front.h"
+#include "http/helpers/fake_s3.h"
+#include "helpers/sanitizer.h"
+#include "http/helpers/tls_front.h"
 
 #define BIG (2 * 65536 + 77)
 

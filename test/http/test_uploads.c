@@ -1,7 +1,7 @@
 /* Uploads and the I/O thread: how many connections they get, and how long they may take.  Time is made here
- * (timeless.c). */
-#include "check.h"
-#include "server.h"
+ * (helpers/virtual_clock.c). */
+#include "helpers/store_testing.h"
+#include "http/helpers/server.h"
 
 static _Atomic unsigned answer_ms, each_ms;
 

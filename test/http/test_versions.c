@@ -1,8 +1,8 @@
 /* Files that datasets refer to and that change: bytes of two versions are never mixed. */
 #include <stdatomic.h>
 
-#include "made_domain.h"
-#include "server.h"
+#include "http/helpers/served_domain.h"
+#include "http/helpers/server.h"
 
 #include "base/os/pool.h"
 

@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../unit/schema/edit_testing.h"
+#include "unit/schema/edit/edit_testing.h"
 #include "chunk/chunk.h"
-#include "fake_s3.h"
+#include "http/helpers/fake_s3.h"
 #include "base/os/pool.h"
 #include "chunk/write/write.h"
 

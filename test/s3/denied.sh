@@ -1,5 +1,5 @@
 #!/bin/sh
-# denied.sh PROGRAM: run it (trouble.c) in a bucket of its own, whose policy denies all changes and then allows them again.
+# denied.sh PROGRAM: run it (changes_refused.c) in a bucket of its own, whose policy denies all changes and then allows them again.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 bucket=denied-$$

@@ -1,5 +1,5 @@
 #!/bin/sh
-# restarted.sh PROGRAM: run it (trouble.c) on a radosgw of its own that ends, as if it were killed, and starts
+# restarted.sh PROGRAM: run it (changes_refused.c) on a radosgw of its own that ends, as if it were killed, and starts
 # again on its port: unstored changes are kept meanwhile.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,7 +1,7 @@
 /* Credentials of profiles on a real server: a role assumed through its STS (session token and all), keys from
  * a file and from a program, and the messages about refused keys and roles. check_sts.sh made profiles and
  * role. */
-#include "../http/check.h"
+#include "helpers/store_testing.h"
 
 static int first_key(const struct bkt_listed *e, void *arg)
 {

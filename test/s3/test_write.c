@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "http/check.h"
+#include "helpers/store_testing.h"
 
 static char prefix[40];
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "http/tls_front.h"
+#include "http/helpers/tls_front.h"
 
 static atomic_uint turn, answers, handshakes;
 

@@ -8,7 +8,7 @@ import argparse, importlib, os, sys, time, traceback
 sys.dont_write_bytecode = True
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "h5tests"))
 import sample
-from bed import Bed
+from sandbox import Sandbox
 
 ONE_IN = 3  # claims about S3 that are sampled hold in folders, where all are tried; those about S3 alone are all tried
 
@@ -21,17 +21,17 @@ def main():
     p.add_argument("--only")
     p.add_argument("--bin", help="where HDF5's tools are, to try the connector too")
     p.add_argument("--plugin")
-    p.add_argument("--rights", help="the program rights.c")
+    p.add_argument("--rights", help="the program try_rights.c")
     p.add_argument("--refs", help="the program make_refs.c")
     p.add_argument("--two-refs", help="the program two_refs.c")
     p.add_argument("--sparse", help="the program make_sparse.c")
-    p.add_argument("--odd", help="the program make_odd.c")
+    p.add_argument("--odd", help="the program make_odd_files.c")
     p.add_argument("--cases", help="the folder of files that other programs wrote")
     p.add_argument("--no-delete", help="the library no_delete.c")
-    p.add_argument("--other-day", help="the library other_day.c")
+    p.add_argument("--clock-ahead", help="the library clock_ahead.c")
     p.add_argument("--filters", help="the folder of turned_filter.c's library")
     p.add_argument("--adding", help="the folder of adding_filter.c's libraries")
-    p.add_argument("--in-turn", help="the program in_turn.c")
+    p.add_argument("--filtered-rows", help="the program filtered_rows.c")
     p.add_argument("--bitshuffle", help="the folder of the real plugin for bitshuffle")
     args = p.parse_args()
     bad = n = 0
@@ -42,8 +42,8 @@ def main():
     step = sample.step(ONE_IN) if args.store == "s3" else 1
     for name, f in [c for i, c in enumerate(claims) if i % step == 0 or hasattr(c[1], "s3_only")]:
         own = hasattr(f, "own_bucket")
-        shared = shared or Bed(args)
-        b = Bed(args) if own else shared
+        shared = shared or Sandbox(args)
+        b = Sandbox(args) if own else shared
         n += 1
         begin = time.time()
         try:

@@ -1,7 +1,7 @@
 """Claims about h5bucket: touch and acl; actions that access lists deny.  Run by tool.py."""
 import json, os, time
 
-from bed import fails, fails_without, ok
+from sandbox import fails, fails_without, ok
 
 
 def test_touch_makes_folders(b):

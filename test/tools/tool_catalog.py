@@ -1,7 +1,7 @@
 """Claims about h5bucket: catalog.  Run by tool.py."""
 import json, os
 
-from bed import fails, ok, own_bucket
+from sandbox import fails, ok, own_bucket
 
 
 @own_bucket

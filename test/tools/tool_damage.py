@@ -5,7 +5,7 @@ right object (with --deep if only a chunk's bytes show it).  All other programs 
 error, or without."""
 import json, os, shutil, struct, subprocess, sys
 
-from bed import dir_only, fails, ok, own_bucket, s3_only
+from sandbox import dir_only, fails, ok, own_bucket, s3_only
 
 
 def edit(path, change):

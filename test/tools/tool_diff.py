@@ -1,7 +1,7 @@
 """Claims about h5bucket: diff.  Run by tool.py."""
 import json, os, re
 
-from bed import dir_only, fails, ok
+from sandbox import dir_only, fails, ok
 
 
 def test_diff_finds_sample_domains_equal_to_their_twins(b):

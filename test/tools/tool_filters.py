@@ -2,7 +2,7 @@
 whatever the filters do when a dataset is made.  Run by tool.py."""
 import json, os, re
 
-from bed import dir_only, ok
+from sandbox import dir_only, ok
 
 BITSHUFFLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases", "bitshuffle.h5")
 

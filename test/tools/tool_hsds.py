@@ -2,7 +2,7 @@
 from the list of filters, decodes, and stores anew.  Run by tool.py."""
 import json, os, struct, zlib
 
-from bed import dir_only, ok
+from sandbox import dir_only, ok
 
 COMPRESSORS = {"H5Z_FILTER_" + c for c in ("DEFLATE", "SZIP", "SCALEOFFSET", "LZF", "BLOSC", "SNAPPY", "LZ4", "LZ4HC", "ZSTD")}
 NAMES = {"gzip", "szip", "lzf", "blosclz", "snappy", "lz4", "lz4hc", "zstd"}
@@ -115,17 +115,17 @@ def result(f):
 
 @dir_only
 def test_hsds_changes_chunks_of_every_filter(b):
-    if not b.in_turn:
+    if not b.filtered_rows:
         return
     env = {"HDF5_PLUGIN_PATH": b.plugin, "HDF5_VOL_CONNECTOR": "bucket"}
     for stored in (False, True):
         d = b.new()
-        ok(b.run_any(b.in_turn, "make", d, env=env))
+        ok(b.run_any(b.filtered_rows, "make", d, env=env))
         found, changed = list(datasets(b, d)), []
         assert len(found) == 23, found
         for name, folder in found:
             h = Hsds(folder)
-            ok(b.run_any(b.in_turn, "check", d, name, "-1", env=env))
+            ok(b.run_any(b.filtered_rows, "check", d, name, "-1", env=env))
             got = result(h.read)
             want = h.original if name in READS else None if name in NOT_HERE else "refused"
             assert got == want, (name, got, h.filters)
@@ -135,15 +135,15 @@ def test_hsds_changes_chunks_of_every_filter(b):
             if not h.write(h.changed, stored):
                 continue
             assert result(h.read) == h.changed, (name, result(h.read), h.filters)
-            ok(b.run_any(b.in_turn, "check", d, name, "123456", env=env))
+            ok(b.run_any(b.filtered_rows, "check", d, name, "123456", env=env))
             changed.append((name, h, want))
         assert b.json("verify", "--deep", d)[0]["n_problems"] == 0
         out = os.path.join(b.tmp, f"in-turn-{stored}.h5")
         ok(b.run("get", d, out))
         for name in ("deflate", "shuffle_deflate_fletcher32", "shuffle", "shuffle_fletcher32", "szip", "scaleoffset", "nbit"):
-            ok(b.run_any(b.in_turn, "check", out, name, "123456", env={"HDF5_VOL_CONNECTOR": ""}))
+            ok(b.run_any(b.filtered_rows, "check", out, name, "123456", env={"HDF5_VOL_CONNECTOR": ""}))
         for name, h, want in changed:
-            ok(b.run_any(b.in_turn, "check", d, name, "123456", "4711", env=env))
+            ok(b.run_any(b.filtered_rows, "check", d, name, "123456", "4711", env=env))
             got = result(h.read)
             assert got in ([4711 if i == 7 else v for i, v in enumerate(h.changed)], want), (name, got)
 
@@ -152,10 +152,10 @@ def test_hsds_changes_chunks_of_every_filter(b):
 def test_integers_show_their_value_or_none(b):
     """HSDS shows an integer by all of its bits: integers of few bits are bytes to it, unless all bits are
     their value."""
-    if not b.in_turn:
+    if not b.filtered_rows:
         return
     env, d = {"HDF5_PLUGIN_PATH": b.plugin, "HDF5_VOL_CONNECTOR": "bucket"}, b.new()
-    ok(b.run_any(b.in_turn, "integers", d, env=env))
+    ok(b.run_any(b.filtered_rows, "integers", d, env=env))
     types = {}
     for name, folder in datasets(b, d):
         with open(os.path.join(folder, ".dataset.json")) as f:
@@ -165,4 +165,4 @@ def test_integers_show_their_value_or_none(b):
     out = os.path.join(b.tmp, "integers.h5")
     ok(b.run("get", d, out))
     for name, e in ((d, env), (out, {"HDF5_VOL_CONNECTOR": ""})):
-        ok(b.run_any(b.in_turn, "see", name, env=e))
+        ok(b.run_any(b.filtered_rows, "see", name, env=e))

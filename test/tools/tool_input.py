@@ -1,7 +1,7 @@
 """Claims about h5bucket: plain web servers, bad input, usage.  Run by tool.py."""
 import functools, http.server, json, os, re, subprocess, threading
 
-from bed import FX, dir_only, fails, ok
+from sandbox import FX, dir_only, fails, ok
 
 
 def test_sources_of_the_same_name_are_both_named(b):

@@ -1,7 +1,7 @@
 """Claims about h5bucket: symbolic links in a bucket's folder, and a bucket that HSDS was just given.  Run by tool.py."""
 import json, os, shutil
 
-from bed import dir_only, fails, ok
+from sandbox import dir_only, fails, ok
 
 
 def victim(b):

@@ -1,7 +1,7 @@
 """Claims about h5bucket: load.  Run by tool.py; forms of files and --extend have tests of their own in test/h5tests."""
 import array, json, math, os, re, shutil, subprocess
 
-from bed import dir_only, fails, ok
+from sandbox import dir_only, fails, ok
 
 DEFAULT = {"HDF5_USE_FILE_LOCKING": ""}  # as HDF5 was built
 

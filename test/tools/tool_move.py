@@ -1,7 +1,7 @@
 """Claims about h5bucket: rm, cp, mv.  Run by tool.py."""
 import json, os, re, shutil, signal, subprocess, tempfile, time
 
-from bed import dir_only, fails, ok, own_bucket
+from sandbox import dir_only, fails, ok, own_bucket
 
 
 def test_rm_removes_domains_and_folders(b):

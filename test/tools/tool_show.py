@@ -1,7 +1,7 @@
 """Claims about h5bucket: ls, info, stat.  Run by tool.py."""
 import json, os
 
-from bed import FX, dir_only, fails, ok
+from sandbox import FX, dir_only, fails, ok
 
 
 def test_ls_lists_a_folder(b):

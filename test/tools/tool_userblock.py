@@ -1,9 +1,9 @@
 """Claims about user blocks: bytes in a file before HDF5's own first byte (MATLAB's header).  Run by tool.py."""
 import os, random, shutil
 
-from bed import dir_only, fails, ok
+from sandbox import dir_only, fails, ok
 
-MATLAB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "matlab73.mat")
+MATLAB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases", "matlab73.mat")
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 

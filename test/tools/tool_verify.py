@@ -1,7 +1,7 @@
 """Claims about h5bucket: verify.  Run by tool.py."""
 import json, os, re, sys
 
-from bed import dir_only, fails, ok, own_bucket, s3_only
+from sandbox import dir_only, fails, ok, own_bucket, s3_only
 
 
 def test_verify_finds_sample_domains_whole(b):
@@ -90,13 +90,13 @@ def test_verify_repairs_orphans_that_are_old_enough(b):
 
 
 def test_verify_goes_by_the_store_s_clock(b):
-    if not b.other_day:
+    if not b.clock_ahead:
         return
     s = b.copy("special.h5")
     for days in "2", "-2":
-        got = b.json("verify", "--repair", s, env={"LD_PRELOAD": b.other_day, "BKT_TEST_DAYS": days})[0]
+        got = b.json("verify", "--repair", s, env={"LD_PRELOAD": b.clock_ahead, "BKT_TEST_DAYS": days})[0]
         assert got["n_removed"] == 0 and got["n_fresh"] == 2, (days, got)
-        got = b.json("verify", "--min-age=0", s, rc=1, env={"LD_PRELOAD": b.other_day, "BKT_TEST_DAYS": days})[0]
+        got = b.json("verify", "--min-age=0", s, rc=1, env={"LD_PRELOAD": b.clock_ahead, "BKT_TEST_DAYS": days})[0]
         assert got["n_orphans"] == 2, (days, got)
 
 

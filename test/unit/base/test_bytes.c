@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "cm.h"
+#include "helpers/cmocka_includes.h"
 #include "base/num.h"
 
 static void buffers_grow_and_end_in_nul(void **state)

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm.h"
+#include "helpers/cmocka_includes.h"
 #include "base/crc32c.h"
 
 typedef uint32_t sum_fn(uint32_t sum, const void *p, size_t n);

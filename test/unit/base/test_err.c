@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm.h"
+#include "helpers/cmocka_includes.h"
 #include "base/err.h"
 #include "base/trace.h"
 

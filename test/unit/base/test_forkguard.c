@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cm.h"
+#include "helpers/cmocka_includes.h"
 #include "base/os/fork.h"
 
 static struct shared {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm.h"
+#include "helpers/cmocka_includes.h"
 #include "base/list.h"
 
 static void arrays_grow_and_keep_what_they_hold(void **state)

@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cm.h"
+#include "helpers/cmocka_includes.h"
 #include "base/os/pool.h"
-#include "sanitizer.h"
+#include "helpers/sanitizer.h"
 
 #define N 5000
 struct work {

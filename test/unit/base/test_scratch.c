@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cm.h"
+#include "helpers/cmocka_includes.h"
 #include "base/os/scratch_pool.h"
 
 #define N 40

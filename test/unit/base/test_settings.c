@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cm.h"
+#include "helpers/cmocka_includes.h"
 #include "base/settings.h"
 
 static char dir[] = "/tmp/bkt_settingsXXXXXX";

@@ -1,4 +1,4 @@
-#include "cm.h"
+#include "helpers/cmocka_includes.h"
 
 #include <errno.h>
 #include <fcntl.h>

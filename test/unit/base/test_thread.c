@@ -1,6 +1,6 @@
 #include <signal.h>
 
-#include "cm.h"
+#include "helpers/cmocka_includes.h"
 #include "base/os/thread.h"
 
 static void *mask_here(void *out)

@@ -1,7 +1,7 @@
 /* The parts of URLs that users see. */
 #include <string.h>
 
-#include "cm.h"
+#include "helpers/cmocka_includes.h"
 #include "base/err.h"
 #include "base/url.h"
 

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "http/check.h"
+#include "helpers/store_testing.h"
 
 #include "base/os/pool.h"
 

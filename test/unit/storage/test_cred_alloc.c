@@ -1,13 +1,13 @@
 /* Signing and the credential chain when memory runs out: the n-th allocation fails, for every n.  Nothing
  * crashes or leaks (a sanitizer checks), no half result comes out, and the code is BKT_ENOMEM. */
-#include "cred_world.h"
+#include "unit/storage/cred_testing.h"
 
 static _Thread_local long left = -1; /* this thread's allocations until one fails; negative: none does */
 static bool               fails(void)
 {
     return left >= 0 && left-- == 0;
 }
-#include "../failing_alloc.h"
+#include "helpers/failing_alloc.h"
 
 void *__real_reallocarray(void *p, size_t n, size_t size);
 int   __real_vasprintf(char **out, const char *fmt, va_list ap);

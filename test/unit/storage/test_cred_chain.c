@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "cred_world.h"
+#include "unit/storage/cred_testing.h"
 #include "storage/stats.h"
 
 /* The result of one look. */

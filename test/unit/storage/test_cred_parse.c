@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/cm.h"
+#include "helpers/cmocka_includes.h"
 #include "storage/aws/cred/cred_impl.h"
 #include "storage/aws/cred/json_fields.h"
 

@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "cred_world.h"
-#include "sanitizer.h"
+#include "unit/storage/cred_testing.h"
+#include "helpers/sanitizer.h"
 
 static void nap(unsigned ms)
 {

@@ -1,6 +1,6 @@
 /* Exchanges that wait for their time: in that order, whatever order they came in, and cheap enough for
  * thousands. */
-#include "http/check.h"
+#include "helpers/store_testing.h"
 
 #include "storage/http/timer_heap.h"
 

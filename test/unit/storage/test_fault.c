@@ -1,5 +1,5 @@
 /* The store that fails on demand hits the requests of its rules, and nothing else. */
-#include "http/check.h"
+#include "helpers/store_testing.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -11,7 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "http/check.h"
+#include "helpers/store_testing.h"
 
 #define LEFT "4711-0123456789abcdef" /* as a temporary file is called */
 

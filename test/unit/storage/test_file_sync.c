@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "http/check.h"
+#include "helpers/store_testing.h"
 
 static char dir[] = "/tmp/bkt-sync-XXXXXX", uri[64];
 static char done[4000]; /* "data", "name" and "dir PATH", in their order */

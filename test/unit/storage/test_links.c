@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/os/beneath.h"
-#include "http/check.h"
+#include "helpers/store_testing.h"
 
 enum { OWNER = 65001, OTHER = 65002, GROUP = 65003 };
 

@@ -1,5 +1,5 @@
 /* How many requests a server gets at once (pace.c), by the answers it gives. */
-#include "http/check.h"
+#include "helpers/store_testing.h"
 
 #include "storage/http/engine_impl.h"
 

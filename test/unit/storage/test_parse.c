@@ -1,5 +1,5 @@
 /* Pure parts of HTTP and S3: headers, addresses, XML, also cut and mutated. */
-#include "http/check.h"
+#include "helpers/store_testing.h"
 
 #include "storage/http/headers.h"
 #include "storage/s3/address.h"

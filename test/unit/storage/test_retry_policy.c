@@ -1,5 +1,5 @@
 /* The table of retried failures, and the limits on how often and how long. */
-#include "http/check.h"
+#include "helpers/store_testing.h"
 
 #include "storage/http/retry_policy.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/cm.h"
+#include "helpers/cmocka_includes.h"
 #include "storage/aws/sigv4.h"
 
 #define E BKT_SIGN_REENCODE

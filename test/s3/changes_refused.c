@@ -1,0 +1,134 @@
+/* A server that stops taking changes in the middle of a session, and takes them again: s3_changes_refused NAME BAD
+ * GOOD READS WORD... BAD and GOOD are commands that bring that about; READS is "reads" if it can be read from
+ * meanwhile.  Each of the WORDs must be in HDF5's messages.  Written data stay in memory, nothing in the
+ * store changes, and the next flush stores it all. */
+#include <string.h>
+
+#include "h5tests/must.h"
+
+enum { N = 20000, CHUNK = 5000 };
+
+static const char **words;
+static char         said[8000];
+
+static herr_t add_said(unsigned n, const H5E_error2_t *e, void *arg)
+{
+    size_t len = strlen(said);
+    (void)n, (void)arg;
+    (void)snprintf(said + len, sizeof said - len, "%s | ", e->desc ? e->desc : "");
+    return 0;
+}
+
+static void refused(int64_t rc, const char *call)
+{
+    said[0] = 0;
+    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, add_said, NULL);
+    WANT(rc < 0, "%s succeeded", call);
+    for (const char **w = words; *w; w++)
+        WANT(strstr(said, *w), "%s: no '%s' in: %s", call, *w, said);
+    printf("%s: %.*s\n", call, (int)strcspn(said, "|"), said);
+}
+#define REFUSED(call) refused((int64_t)(call), #call)
+
+static void bring_about(const char *command) { WANT(system(command) == 0, "%s", command); }
+
+static void put(hid_t d, int base)
+{
+    static int v[N];
+    for (int i = 0; i < N; i++)
+        v[i] = base + i;
+    (void)TRY(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+}
+
+static void has(hid_t f, const char *name, int base)
+{
+    static int v[N];
+    hid_t      d = TRY(H5Dopen2(f, name, H5P_DEFAULT));
+    (void)TRY(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    WANT(v[0] == base && v[N - 1] == base + N - 1, "%s: %d .. %d, not from %d on", name, v[0], v[N - 1], base);
+    (void)TRY(H5Dclose(d));
+}
+
+static hid_t new_dataset(hid_t f, const char *name)
+{
+    hsize_t n = N, chunk = CHUNK;
+    hid_t   s = TRY(H5Screate_simple(1, &n, NULL)), p = TRY(H5Pcreate(H5P_DATASET_CREATE));
+    (void)TRY(H5Pset_chunk(p, 1, &chunk));
+    hid_t d = TRY(H5Dcreate2(f, name, H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
+    (void)TRY(H5Pclose(p));
+    (void)TRY(H5Sclose(s));
+    return d;
+}
+
+/* The store's content: other settings make another domain of it. */
+static hid_t open_stored(const char *name)
+{
+    hid_t fapl = TRY(H5Pcreate(H5P_FILE_ACCESS)), vol = TRY(H5VLregister_connector_by_name("bucket", H5P_DEFAULT));
+    void *info = NULL;
+    (void)TRY(H5VLconnector_str_to_info("max_object=255M", vol, &info));
+    (void)TRY(H5Pset_vol(fapl, vol, info));
+    (void)TRY(H5VLfree_connector_info(vol, info));
+    hid_t f = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    (void)TRY(H5Pclose(fapl));
+    (void)TRY(H5VLclose(vol));
+    return f;
+}
+
+static void stored(const char *name, int base, bool more)
+{
+    hid_t f = TRY(open_stored(name));
+    has(f, "data", base);
+    WANT((H5Lexists(f, "more", H5P_DEFAULT) > 0) == more, "more");
+    if (more)
+        has(f, "more", base + 7);
+    (void)TRY(H5Fclose(f));
+}
+
+int main(int argc, char **argv)
+{
+    WANT(argc > 5, "%d arguments", argc);
+    const char *name = argv[1], *bad = argv[2], *good = argv[3];
+    bool        reads     = strcmp(argv[4], "reads") == 0;
+    char        other[400], connector[40] = "";
+    words = (const char **)&argv[5];
+    (void)snprintf(other, sizeof other, "%s.new", name);
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    hid_t f = TRY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)), d = new_dataset(f, "data");
+    (void)TRY(H5VLget_connector_name(f, connector, sizeof connector));
+    WANT(strcmp(connector, "bucket") == 0, "the connector is %s", connector);
+    put(d, 1000);
+    (void)TRY(H5Fflush(f, H5F_SCOPE_GLOBAL));
+    bring_about(bad);
+    put(d, 2000);
+    hid_t m = new_dataset(f, "more");
+    put(m, 2007);
+    REFUSED(H5Fflush(f, H5F_SCOPE_GLOBAL));
+    has(f, "data", 2000);
+    has(f, "more", 2007);
+    (void)TRY(H5Dclose(m));
+    (void)TRY(H5Dclose(d));
+    REFUSED(H5Fclose(f));
+    if (reads) {
+        stored(name, 1000, false);
+        hid_t g = TRY(H5Fcreate(other, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
+        REFUSED(H5Fclose(g));
+        WANT(open_stored(other) < 0, "there is something of the new domain");
+        bring_about(good);
+        (void)TRY(H5Fclose(g));
+        (void)TRY(H5Fdelete(other, H5P_DEFAULT));
+    } else {
+        bring_about(good);
+    }
+    (void)TRY(H5Fclose(f));
+    stored(name, 2000, true);
+    if (reads) {
+        bring_about(bad);
+        (void)TRY(H5Fclose(TRY(H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT))));
+        WANT(H5Fdelete(name, H5P_DEFAULT) < 0, "it was deleted");
+        bring_about(good);
+        stored(name, 2000, true);
+    }
+    (void)TRY(H5Fdelete(name, H5P_DEFAULT));
+    return 0;
+}
