@@ -2,8 +2,8 @@
  * with the connector chosen by HDF5_VOL_CONNECTOR. */
 #include <string.h>
 
-#include "h5tests/must.h"
-#include "h5tests/type_zoo.h"
+#include "h5tests/helpers/must_succeed.h"
+#include "h5tests/helpers/type_zoo.h"
 
 #define N 4
 

@@ -4,7 +4,7 @@
  * store changes, and the next flush stores it all. */
 #include <string.h>
 
-#include "h5tests/must.h"
+#include "h5tests/helpers/must_succeed.h"
 
 enum { N = 20000, CHUNK = 5000 };
 

@@ -6,7 +6,7 @@ in S3 on copies of sample domains below a folder of their own in the shared buck
 import argparse, importlib, os, sys, time, traceback
 
 sys.dont_write_bytecode = True
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "h5tests"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "h5tests", "helpers"))
 import sample
 from sandbox import Sandbox
 

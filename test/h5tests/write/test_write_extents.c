@@ -1,0 +1,129 @@
+/* Datasets that grow and shrink: the elements that come back, refused calls, and elements that were never
+ * written. */
+#include "h5tests/helpers/compare_write.h"
+
+static hid_t chunked(int rank, const hsize_t *chunk)
+{
+    hid_t p = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(p, rank, chunk);
+    return p;
+}
+
+static void extents(hid_t f, struct out *o)
+{
+    const hsize_t dims[] = {5, 6}, max[] = {H5S_UNLIMITED, 12}, chunk[] = {4, 4};
+    hid_t s = H5Screate_simple(2, dims, max), p = chunked(2, chunk);
+    int   fill = 42, data[30];
+    H5Pset_fill_value(p, H5T_NATIVE_INT, &fill);
+    hid_t d = H5Dcreate2(f, "d", H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    for (int i = 0; i < 30; i++)
+        data[i] = i;
+    H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
+    const hsize_t more[] = {9, 12}, less[] = {3, 3}, again[] = {8, 8}, far[] = {5, 13};
+    say_result(o, "growing", H5Dset_extent(d, more));
+    H5Fflush(f, H5F_SCOPE_LOCAL);
+    say_result(o, "shrinking", H5Dset_extent(d, less));
+    say_result(o, "growing again", H5Dset_extent(d, again)); /* cut-off elements have the fill value now */
+    say_result(o, "beyond the maximum", H5Dset_extent(d, far));
+    hid_t s2 = H5Dget_space(d);
+    say_space(o, s2);
+    int back[64];
+    say_result(o, "reading", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, back));
+    say_bytes(o, "values", back, sizeof back);
+    H5Sclose(s2);
+    H5Dclose(d);
+    H5Sclose(s);
+    H5Pclose(p);
+}
+
+static void chunks_longer_than_it_gets(hid_t f, struct out *o)
+{
+    const hsize_t dims[] = {4, 0}, max[] = {20, 5}, more[] = {4, 5}, chunk[] = {4, 19};
+    short         v[20];
+    hid_t         s = H5Screate_simple(2, dims, max), p = chunked(2, chunk);
+    for (short i = 0; i < 20; i++)
+        v[i] = i;
+    hid_t d = H5Dcreate2(f, "d", H5T_STD_I16LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    say_result(o, "making it with a dimension of 0", d);
+    say_result(o, "growing", H5Dset_extent(d, more));
+    say_result(o, "writing", H5Dwrite(d, H5T_NATIVE_SHORT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    say_result(o, "copying", H5Ocopy(f, "d", f, "copy", H5P_DEFAULT, H5P_DEFAULT));
+    H5Dclose(d);
+    H5Sclose(s);
+    H5Pclose(p);
+    s = H5Screate_simple(1, more, NULL);
+    d = H5Dcreate2(f, "contiguous", H5T_STD_I16LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    say_result(o, "a contiguous one to what it is", H5Dset_extent(d, more));
+    H5Dclose(d);
+    p = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_layout(p, H5D_COMPACT);
+    H5Pset_alloc_time(p, H5D_ALLOC_TIME_LATE);
+    say_result(o, "compact, allocated late", H5Dcreate2(f, "late", H5T_STD_I16LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
+    H5Pclose(p);
+    H5Sclose(s);
+}
+
+/* ---- no fill value, and nothing left ---- */
+
+static void say_read(struct out *o, hid_t f, const char *name)
+{
+    int   v[20];
+    hid_t d = H5Dopen2(f, name, H5P_DEFAULT);
+    say_result(o, name, H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    H5Dclose(d);
+}
+
+/* To the remaining part, and back; with chunks that are stored by then, or only in memory. */
+static void shrink_and_grow(hid_t f, struct out *o, const char *name, hid_t dcpl, hsize_t left, bool flushed, bool written)
+{
+    int     v[20] = {1, 2, 3};
+    hsize_t n = 20, max = H5S_UNLIMITED;
+    hid_t   s = H5Screate_simple(1, &n, &max), d = H5Dcreate2(f, name, H5T_STD_I32LE, s, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    if (written)
+        say_result(o, "writing", H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    if (flushed)
+        say_result(o, "flushing", H5Fflush(f, H5F_SCOPE_LOCAL));
+    say_result(o, "shrinking", H5Dset_extent(d, &left));
+    say_result(o, "growing", H5Dset_extent(d, &n));
+    say_result(o, "reading", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    H5Dclose(d);
+    say_read(o, f, name);
+    H5Sclose(s);
+}
+
+static void all_shrunk(hid_t f, struct out *o, void (*each)(hid_t f, struct out *o, const char *name, hid_t dcpl, unsigned i))
+{
+    static const H5D_fill_time_t times[] = {H5D_FILL_TIME_IFSET, H5D_FILL_TIME_ALLOC, H5D_FILL_TIME_NEVER};
+    for (unsigned i = 0; i < 3 * 8; i++) {
+        char  name[32];
+        hid_t dcpl = chunked(1, (hsize_t[]){6});
+        H5Pset_fill_value(dcpl, H5T_NATIVE_INT, NULL);
+        H5Pset_fill_time(dcpl, times[i / 8]);
+        snprintf(name, sizeof name, "d%u", i);
+        say(o, "%s", name);
+        each(f, o, name, dcpl, i);
+        H5Pclose(dcpl);
+    }
+}
+
+static void shrink_each(hid_t f, struct out *o, const char *name, hid_t dcpl, unsigned i)
+{
+    shrink_and_grow(f, o, name, dcpl, i & 1 ? 0 : 6, i & 2, i & 4);
+}
+
+static void read_each(hid_t f, struct out *o, const char *name, hid_t dcpl, unsigned i)
+{
+    (void)dcpl, (void)i;
+    say_read(o, f, name);
+}
+
+static void unfilled(hid_t f, struct out *o) { all_shrunk(f, o, shrink_each); }
+static void unfilled_stored(hid_t f, struct out *o) { all_shrunk(f, o, read_each); }
+
+static const struct write_case cases[] = {
+    {"extents grow and shrink", extents, NULL},
+    {"what HDF5 refuses to make, and to make larger", chunks_longer_than_it_gets, NULL},
+    {"no fill value: shrunk and grown again", unfilled, unfilled_stored},
+};
+
+int main(void) { return compare_write_main(cases, COUNT(cases)); }
