@@ -267,7 +267,7 @@ static void slabs_next(struct bkt_dsetio *io, const struct bkt_sel *now, unsigne
     uint64_t            depth = bkt_min_u64(room, most * each);
     struct bkt_sel      next;
     struct box          before, box;
-    if (in_parts(io) && each * bytes < io->set->near) /* read_around.c fetches such small steps */
+    if (in_parts(io) && each * bytes < io->set->near) /* ranges.c fetches such small steps */
         return;
     box_of(io, p->posted && step_on(now, p->step, p->posted, &next) ? &next : now, &before);
     for (uint64_t k = p->posted; k + each <= depth && (n = steps_on(now, p->step, way, k + 1, each, &next)) > 0; k += n, before = box) {

@@ -13,17 +13,19 @@
 
 /* ---- chunks decoded, and what becomes of them ---- */
 
-static void keep_chunk(const struct bkt_run_state *run, const struct bkt_target *t, uint64_t k, struct bkt_centry *e)
+static void keep_chunk(const struct bkt_read_call *call, const struct bkt_target *t, uint64_t k,
+                       struct bkt_centry *e)
 {
-    if (run->keep && t->io->cache)
+    if (call->lim.keep && t->io->cache)
         bkt_cache_put(t->io->cache, t->io->space, bkt_target_linear(t, k), e);
 }
 
 /* Caches bytes that went straight to the caller, for a second read. */
-static void keep_copy(const struct bkt_run_state *run, struct bkt_cache *cache, uint64_t space, uint64_t pos, const void *p, size_t n)
+void bkt_keep_copy(const struct bkt_read_call *call, struct bkt_cache *cache, uint64_t space, uint64_t pos,
+                   const void *p, size_t n)
 {
     struct bkt_centry *e;
-    if (!run->keep || !cache || n > bkt_cache_limit(cache) || !(e = bkt_centry_new(n)))
+    if (!call->lim.keep || !cache || n > bkt_cache_limit(cache) || !(e = bkt_centry_new(n)))
         return;
     memcpy(e->data, p, n);
     bkt_cache_put(cache, space, pos, e);
@@ -61,42 +63,49 @@ static int decode_ref(const struct bkt_seg *s, const unsigned char *in, size_t n
 }
 
 /* The stored bytes @p in, n_in of them. */
-static int decode(struct bkt_task *k, const struct bkt_seg *s, const unsigned char *in, size_t n_in, decode_fn *fn, struct bkt_err *err)
+static int decode(struct bkt_read_call *call, const struct bkt_seg *s, const unsigned char *in, size_t n_in,
+                  decode_fn *fn, struct bkt_err *err)
 {
     struct bkt_target *t     = s->t;
     size_t             n     = t->io->chunk_bytes;
     unsigned char     *whole = bkt_scatter_whole(t, s->k);
     if (whole) {
         BKT_PASS(fn(s, in, n_in, whole, NULL, err));
-        keep_copy(k->run, t->io->cache, t->io->space, bkt_target_linear(t, s->k), whole, n);
+        bkt_keep_copy(call, t->io->cache, t->io->space, bkt_target_linear(t, s->k), whole, n);
         return BKT_OK;
     }
     bool               planes = false;
-    struct bkt_centry *e      = k->run->keep ? bkt_centry_new(n) : bkt_centry_scratch(n);
+    struct bkt_centry *e      = call->lim.keep ? bkt_centry_new(n) : bkt_centry_scratch(n);
     if (!e)
         BKT_NOMEM(err);
-    int rc = fn(s, in, n_in, e->data, k->run->keep || t->rd->recast ? NULL : &planes, err);
+    int rc = fn(s, in, n_in, e->data, call->lim.keep || t->rd->recast ? NULL : &planes, err);
     if (rc == BKT_OK && planes) {
         bkt_scatter_planes(t, s->k, e->data);
     } else if (rc == BKT_OK) {
         bkt_scatter(t, s->k, e->data);
-        keep_chunk(k->run, t, s->k, e);
+        keep_chunk(call, t, s->k, e);
     }
     bkt_centry_release(e);
     return rc;
+}
+
+int bkt_decode_chunk(struct bkt_read_call *call, const struct bkt_seg *s, const unsigned char *in,
+                     struct bkt_err *err)
+{
+    return decode(call, s, in, (size_t)s->len, decode_ref, err);
 }
 
 static int decode_var(struct bkt_task *k, const struct bkt_seg *s, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf out = {0};
     struct bkt_centry                       *e   = NULL;
-    struct bkt_buf                          *in  = &k->reqs[0].body;
+    struct bkt_buf                          *in  = &k->reqs->body;
     if (s->t->io->codec.compressed)
         BKT_PASS(bkt_hsds_decode_var(&s->t->io->codec, in->ptr, in->len, &out, err));
     else
         bkt_buf_move(&out, in);
     BKT_PASS(bkt_var_index(s->t->io, &out, &e, err));
-    keep_chunk(k->run, s->t, s->k, e);
+    keep_chunk(k->call, s->t, s->k, e);
     bkt_scatter_var(s->t, s->k, e);
     return BKT_OK;
 }
@@ -110,133 +119,179 @@ int bkt_task_fill(struct bkt_target *t, uint64_t k, bool native, struct bkt_err 
     return BKT_OK;
 }
 
-static int work_native(struct bkt_task *k, struct bkt_err *err)
+/* A chunk object was requested that doesn't exist. */
+static int fill_missing(struct bkt_task *k, struct bkt_err *err)
 {
-    const struct bkt_seg *s = &k->native;
-    if (k->missing) {
-        struct bkt_centry *none = bkt_centry_new(0);
+    for (size_t i = 0; i < k->range.n_segs; i++) {
+        uint64_t           coord[BKT_MAX_RANK];
+        struct bkt_seg    *s    = &k->range.segs[i];
+        struct bkt_centry *none = i ? NULL : bkt_centry_new(0);
         if (none) {
             none->missing = true;
-            keep_chunk(k->run, s->t, s->k, none);
+            keep_chunk(k->call, s->t, s->k, none);
             bkt_centry_release(none);
         }
-        return bkt_task_fill(s->t, s->k, true, err);
-    }
-    if (s->t->io->var)
-        return decode_var(k, s, err);
-    if (!k->plain)
-        return decode(k, s, k->reqs[0].body.ptr, k->reqs[0].body.len, decode_native, err);
-    if (k->pours)
-        return BKT_OK;
-    if (k->direct) {
-        keep_copy(k->run, s->t->io->cache, k->space, bkt_target_linear(s->t, s->k), k->direct, s->t->io->chunk_bytes);
-    } else {
-        bkt_scatter(s->t, s->k, k->e->data);
-        keep_chunk(k->run, s->t, s->k, k->e);
+        bkt_grid_coord(&s->t->grid, s->k, coord);
+        BKT_PASS(bkt_fill_check(s->t->io, coord, true, err));
+        if (s == &k->whole)
+            bkt_scatter_fill(s->t, s->k);
+        else
+            bkt_scatter_fill_seg(s);
     }
     return BKT_OK;
 }
 
-static void native_job(struct bkt_job *job)
+static void use_job(struct bkt_job *job)
 {
-    struct bkt_task   *k   = (struct bkt_task *)((char *)job - offsetof(struct bkt_task, job));
-    struct bkt_err err;
+    struct bkt_task *k = (struct bkt_task *)((char *)job - offsetof(struct bkt_task, job));
+    struct bkt_err   err;
     bkt_err_clear(&err);
-    int rc = atomic_load(k->run->cancel) ? BKT_OK : work_native(k, &err);
+    int rc = atomic_load(k->call->cancel) ? BKT_OK
+             : k->missing                 ? fill_missing(k, &err)
+                                          : k->way->use(k, &err);
     if (rc < 0)
-        bkt_task_fail(k, &k->native, rc, &err);
+        bkt_task_fail(k, k->range.segs, rc, &err);
     bkt_task_leave(k);
+}
+
+void bkt_task_use(struct bkt_task *k, uint64_t bytes)
+{
+    k->job.run = use_job;
+    if (bytes <= INLINE_MAX)
+        use_job(&k->job);
+    else
+        bkt_window_submit(&k->call->window, k->range.segs->t->io->pipe.by_caller, &k->job);
+}
+
+/* ---- way `body`: a chunk object that has to be decoded ---- */
+
+static void aim_body(struct bkt_task *k, struct bkt_req *q)
+{
+    (void)k;
+    q->len          = BKT_WHOLE;
+    q->may_be_short = false;
+}
+
+static int check_body(struct bkt_task *k, struct bkt_err *err)
+{
+    const struct bkt_req *q = k->reqs;
+    k->missing              = q->rc == BKT_ENOENT;
+    if (q->rc == BKT_ERANGE)
+        BKT_FAIL(err, BKT_EFORMAT, "chunk object is empty instead of %llu bytes",
+                 (unsigned long long)k->range.len);
+    return q->rc < 0 && !k->missing ? bkt_err_copy(err, q->rc, q->err) : BKT_OK;
+}
+
+static int use_body(struct bkt_task *k, struct bkt_err *err)
+{
+    struct bkt_buf *b = &k->reqs->body;
+    return k->whole.t->io->var ? decode_var(k, &k->whole, err)
+                               : decode(k->call, &k->whole, b->ptr, b->len, decode_native, err);
+}
+
+const struct bkt_way bkt_way_body = {
+    .ours = true, .size = sizeof(struct bkt_task), .aim = aim_body, .check = check_body, .use = use_body};
+
+/* ---- way `memory`: a range in memory of ours ---- */
+
+struct memory_task {
+    struct bkt_task    task;
+    struct bkt_centry *e; /* has the bytes */
+    struct piece { /* one filtered chunk's decoding */
+        struct bkt_job   job;
+        struct bkt_task *task;
+        struct bkt_seg  *seg;
+    } pieces[];
+};
+
+static int begin_memory(struct bkt_task *k, const struct bkt_place *place)
+{
+    struct memory_task *m   = (struct memory_task *)k;
+    size_t              len = (size_t)k->range.len;
+    m->e = place->found ? place->found : k->range.keep ? bkt_centry_new(len) : bkt_centry_scratch(len);
+    if (m->e)
+        k->bytes = m->e->data + place->delta;
+    return m->e ? BKT_OK : BKT_ENOMEM;
+}
+
+static const unsigned char *bytes_of(const struct bkt_task *k, const struct bkt_seg *s)
+{
+    return k->bytes + (size_t)(s->off - k->range.off);
 }
 
 static void piece_job(struct bkt_job *job)
 {
-    struct bkt_task_piece  *p   = (struct bkt_task_piece *)((char *)job - offsetof(struct bkt_task_piece, job));
-    struct bkt_task   *k   = p->task;
-    const unsigned char *in = p->in ? p->in : k->e->data + k->delta + (size_t)(p->seg->off - k->off);
-    struct bkt_err       err;
+    struct piece    *p = (struct piece *)((char *)job - offsetof(struct piece, job));
+    struct bkt_task *k = p->task;
+    struct bkt_err   err;
     bkt_err_clear(&err);
-    int rc = atomic_load(k->run->cancel) ? BKT_OK : decode(k, p->seg, in, (size_t)p->seg->len, decode_ref, &err);
-    if (rc < 0 && (!k->streamed || p->last))
+    int rc =
+        atomic_load(k->call->cancel) ? BKT_OK : bkt_decode_chunk(k->call, p->seg, bytes_of(k, p->seg), &err);
+    if (rc < 0)
         bkt_task_fail(k, p->seg, rc, &err);
-    if (!k->streamed) {
-        bkt_task_leave(k);
+    bkt_task_leave(k);
+}
+
+static void put_range(struct memory_task *m)
+{
+    const struct bkt_seg *s = m->task.range.segs;
+    if (m->task.range.keep && s->t->io->cache)
+        bkt_cache_put(s->t->io->cache, s->file->space, s->file->base + m->task.range.off, m->e);
+}
+
+static void arrived_memory(struct bkt_task *k, bool ok)
+{
+    struct memory_task     *m    = (struct memory_task *)k;
+    const struct bkt_range *r    = &k->range;
+    bool                    rest = r->n_filtered < r->n_segs;
+    if (!ok) {
+        bkt_task_end(k);
         return;
     }
-    if (rc == BKT_OK || p->last) {
-        bkt_scratch_give(p->in);
-        p->in = NULL;
-    }
-    bkt_stream_leave(p);
-}
-
-void bkt_work_piece(struct bkt_task_piece *p)
-{
-    p->job.run = piece_job;
-    bkt_window_submit(&p->task->run->window, p->seg->t->io->pipe.by_caller, &p->job);
-}
-
-static void put_range(const struct bkt_task *k, struct bkt_cache *cache)
-{
-    if (k->keep && cache)
-        bkt_cache_put(cache, k->space, k->base + k->off, k->e);
-}
-
-/* A part of a chunk object was requested that doesn't exist. */
-static int fill_slices(struct bkt_task *k, struct bkt_err *err)
-{
-    for (size_t i = 0; i < k->n_segs; i++) {
-        uint64_t          coord[BKT_MAX_RANK];
-        struct bkt_seg   *s    = &k->segs[i];
-        struct bkt_centry *none = i ? NULL : bkt_centry_new(0);
-        bkt_grid_coord(&s->t->grid, s->k, coord);
-        BKT_PASS(bkt_fill_check(s->t->io, coord, true, err));
-        bkt_scatter_fill_seg(s);
-        if (!none)
-            continue;
-        none->missing = true;
-        keep_chunk(k->run, s->t, s->k, none);
-        bkt_centry_release(none);
-    }
-    return BKT_OK;
-}
-
-static int work_raw(struct bkt_task *k, struct bkt_err *err)
-{
-    struct bkt_cache *cache = k->segs[0].t->io->cache;
-    bool              found = !k->n_reqs;
-    if (k->missing)
-        return fill_slices(k, err);
-    if (k->pours)
-        return BKT_OK;
-    if (k->direct) {
-        keep_copy(k->run, cache, k->space, k->base + k->off, k->direct, (size_t)k->len);
-        return BKT_OK;
-    }
-    for (size_t i = 0; i < k->n_segs; i++)
-        if (!k->segs[i].filtered)
-            bkt_scatter_seg(&k->segs[i], k->e->data + k->delta + (size_t)(k->segs[i].off - k->off));
-    if (!found)
-        put_range(k, cache);
-    return BKT_OK;
+    if (k->n_reqs == 1 && !k->missing) /* widened beyond the end of the file */
+        m->e->len = (size_t)k->reqs->n;
+    if (!rest) /* for the chunks around */
+        put_range(m);
+    atomic_store(&k->users, r->n_filtered + rest + 1);
+    struct piece *p = m->pieces;
+    for (size_t i = 0; i < r->n_segs; i++)
+        if (r->segs[i].filtered) {
+            *p = (struct piece){.job = {.run = piece_job}, .task = k, .seg = &r->segs[i]};
+            bkt_window_submit(&k->call->window, p->seg->t->io->pipe.by_caller, &p->job);
+            p++;
+        }
+    if (rest)
+        bkt_task_use(k, r->len);
+    bkt_task_leave(k);
 }
 
 /* Unfiltered bytes of files. */
-static void raw_job(struct bkt_job *job)
+static int use_memory(struct bkt_task *k, struct bkt_err *err)
 {
-    struct bkt_task *k   = (struct bkt_task *)((char *)job - offsetof(struct bkt_task, job));
-    struct bkt_err   err;
-    bkt_err_clear(&err);
-    int rc = atomic_load(k->run->cancel) ? BKT_OK : work_raw(k, &err);
-    if (rc < 0)
-        bkt_task_fail(k, k->segs, rc, &err);
-    bkt_task_leave(k);
+    (void)err;
+    for (size_t i = 0; i < k->range.n_segs; i++)
+        if (!k->range.segs[i].filtered)
+            bkt_scatter_seg(&k->range.segs[i], bytes_of(k, &k->range.segs[i]));
+    put_range((struct memory_task *)k);
+    return BKT_OK;
 }
+
+static void fini_memory(struct bkt_task *k) { bkt_centry_release(((struct memory_task *)k)->e); }
+
+const struct bkt_way bkt_way_memory = {.ours = true,
+                                       .size = sizeof(struct memory_task),
+                                       .per_chunk = sizeof(struct piece),
+                                       .begin = begin_memory,
+                                       .check = bkt_task_check,
+                                       .arrived = arrived_memory,
+                                       .use = use_memory,
+                                       .fini = fini_memory};
 
 /* ---- chunks that were found ---- */
 
 struct copy {
     struct bkt_job        job;
-    struct bkt_run_state *run;
+    struct bkt_read_call *call;
     struct bkt_target    *t;
     uint64_t              k;
     struct bkt_centry    *e;
@@ -245,15 +300,15 @@ struct copy {
 static void copy_job(struct bkt_job *job)
 {
     struct copy          *c   = (struct copy *)job;
-    struct bkt_run_state *run = c->run;
+    struct bkt_read_call *call = c->call;
     bkt_scatter(c->t, c->k, c->e->data);
     bkt_centry_release(c->e);
     free(c);
-    bkt_window_leave(&run->window, 0);
+    bkt_window_leave(&call->window, 0);
 }
 
 /* Large entries are copied by several workers. */
-void bkt_work_copy(struct bkt_run_state *run, struct bkt_target *t, uint64_t k, struct bkt_centry *e)
+void bkt_work_copy(struct bkt_read_call *call, struct bkt_target *t, uint64_t k, struct bkt_centry *e)
 {
     struct copy *c = t->dst && e->len > COPY_MIN ? malloc(sizeof *c) : NULL;
     if (!c) {
@@ -261,51 +316,7 @@ void bkt_work_copy(struct bkt_run_state *run, struct bkt_target *t, uint64_t k, 
         bkt_centry_release(e);
         return;
     }
-    *c = (struct copy){.job = {.run = copy_job}, .run = run, .t = t, .k = k, .e = e};
-    bkt_window_add(&run->window, 0);
+    *c = (struct copy){.job = {.run = copy_job}, .call = call, .t = t, .k = k, .e = e};
+    bkt_window_add(&call->window, 0);
     bkt_pool_submit(&c->job);
-}
-
-/* ---- from the store's thread ---- */
-
-static void submit(struct bkt_task *k, const struct bkt_dsetio *io, void (*job)(struct bkt_job *), uint64_t bytes)
-{
-    k->job.run = job;
-    if (bytes <= INLINE_MAX)
-        job(&k->job);
-    else
-        bkt_window_submit(&k->run->window, io->pipe.by_caller, &k->job);
-}
-
-/* The bytes are there. */
-void bkt_task_ready(struct bkt_task *k)
-{
-    if (k->is_native) {
-        const struct bkt_dsetio *io   = k->native.t->io;
-        bool                     idle = k->plain && (k->direct || k->pours) && !k->missing && !k->keep;
-        atomic_store(&k->users, 1);
-        if (idle)
-            bkt_task_leave(k);
-        else
-            submit(k, io, native_job, k->plain || k->missing ? io->chunk_bytes : UINT64_MAX);
-        return;
-    }
-    size_t n = k->n_segs, n_filtered = 0, at = 0;
-    for (size_t i = 0; i < n; i++)
-        n_filtered += k->segs[i].filtered;
-    bool raw = n_filtered < n && (k->missing || !((k->direct || k->pours) && !k->keep));
-    if (n_filtered == n && k->n_reqs && k->len > k->need_end - k->segs[0].off) /* widened: cache the bytes for the chunks around */
-        put_range(k, k->segs[0].t->io->cache);
-    atomic_store(&k->users, n_filtered + raw + 1);
-    for (size_t i = 0; i < n; i++) {
-        if (!k->segs[i].filtered)
-            continue;
-        struct bkt_task_piece *p = &k->pieces[at++];
-        p->task         = k;
-        p->seg          = &k->segs[i];
-        bkt_work_piece(p);
-    }
-    if (raw)
-        submit(k, k->segs[0].t->io, raw_job, k->len);
-    bkt_task_leave(k);
 }

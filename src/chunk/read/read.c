@@ -35,37 +35,37 @@
 static bool populate(struct bkt_window *w)
 {
     return bkt_populate_step(
-        &((struct bkt_run_state *)((char *)w - offsetof(struct bkt_run_state, window)))->populate);
+        &((struct bkt_read_call *)((char *)w - offsetof(struct bkt_read_call, window)))->populate);
 }
 
 /* The share of in_flight for a task on a directory.  Bytes that no thread works on only take memory, whose
  * fresh pages cost more than the reading.  So shares leave room for LOCAL_EACH bytes a thread, and for two
  * tasks; a task that takes more counts with its own size. */
-static uint64_t local_cost(const struct bkt_run_state *run, uint64_t cost)
+static uint64_t local_cost(const struct bkt_read_call *call, uint64_t cost)
 {
     uint64_t share = bkt_min_u64(cost, LOCAL_EACH / 2) *
-                     bkt_max_u64(run->window.limit / (bkt_pool_threads() * LOCAL_EACH), 1);
+                     bkt_max_u64(call->window.limit / (bkt_pool_threads() * LOCAL_EACH), 1);
     return bkt_max_u64(share, cost);
 }
 
 static void launch(struct bkt_task *k)
 {
-    if ((k->direct || k->pours) && !k->keep) /* needs no memory of its own */
+    if (!k->way->ours && !k->range.keep) /* needs no memory of its own */
         k->cost = 0;
-    else if (bkt_store_is_local(k->store))
-        k->cost = local_cost(k->run, k->cost);
+    else if (bkt_store_is_local(k->range.segs->file->store))
+        k->cost = local_cost(k->call, k->cost);
     k->cost = bkt_max_u64(k->cost, MIN_COST);
-    bkt_window_enter(&k->run->window, k->cost);
+    bkt_window_enter(&k->call->window, k->cost);
     bkt_task_start(k);
 }
 
 /* Takes a chunk from the cache, which may also record that it is missing. */
-static int take_cached(struct bkt_run_state *run, struct bkt_target *t, uint64_t k, struct bkt_centry *e, bool native,
-                       struct bkt_err *err)
+static int take_cached(struct bkt_read_call *call, struct bkt_target *t, uint64_t k, struct bkt_centry *e,
+                       bool native, struct bkt_err *err)
 {
     int rc = BKT_OK;
     if (!e->missing && !t->io->var) {
-        bkt_work_copy(run, t, k, e);
+        bkt_work_copy(call, t, k, e);
         return rc;
     }
     if (e->missing)
@@ -76,7 +76,7 @@ static int take_cached(struct bkt_run_state *run, struct bkt_target *t, uint64_t
     return rc;
 }
 
-static struct bkt_centry *cached(const struct bkt_run_state *run, const struct bkt_target *t, uint64_t k)
+static struct bkt_centry *cached(const struct bkt_read_call *call, const struct bkt_target *t, uint64_t k)
 {
     if (t->io->where == BKT_AT_OBJECTS) {
         uint64_t coord[BKT_MAX_RANK];
@@ -87,7 +87,7 @@ static struct bkt_centry *cached(const struct bkt_run_state *run, const struct b
     }
     uint64_t           pos = bkt_target_linear(t, k);
     struct bkt_centry *e   = t->io->cache ? bkt_cache_get(t->io->cache, t->io->space, pos) : NULL;
-    if (e && run->passing)
+    if (e && call->passing)
         bkt_cache_drop(t->io->cache, t->io->space, pos, 1);
     return e;
 }
@@ -119,25 +119,26 @@ static bool take_slice(struct bkt_target *t, uint64_t k)
     return true;
 }
 
-static int read_native(struct bkt_run_state *run, struct bkt_target *t, struct bkt_segs *segs, struct bkt_err *err)
+static int read_native(struct bkt_read_call *call, struct bkt_target *t, struct bkt_segs *segs,
+                       struct bkt_err *err)
 {
     bool plain = bkt_stored_is_plain(t->io);
     BKT_PASS(bkt_dirty_prepare(t, err));
-    for (uint64_t k = 0; k < t->grid.n_chunks && !atomic_load(run->cancel); k++) {
+    for (uint64_t k = 0; k < t->grid.n_chunks && !atomic_load(call->cancel); k++) {
         struct bkt_task   *task   = NULL;
-        struct bkt_centry *e      = cached(run, t, k);
+        struct bkt_centry *e      = cached(call, t, k);
         bool               sliced = false;
         if (e) {
-            BKT_PASS(take_cached(run, t, k, e, true, err));
+            BKT_PASS(take_cached(call, t, k, e, true, err));
             continue;
         }
         if (plain && take_slice(t, k))
             continue;
         if (plain)
-            BKT_PASS(bkt_segs_add_slice(segs, t, k, &run->lim, &sliced, err));
+            BKT_PASS(bkt_segs_add_slice(segs, t, k, &call->lim, &sliced, err));
         if (sliced)
             continue;
-        BKT_PASS(bkt_task_native(run, t, k, &task, err));
+        BKT_PASS(bkt_task_object(call, t, k, &task, err));
         launch(task);
     }
     return BKT_OK;
@@ -158,7 +159,8 @@ static void wanted_fini(struct wanted *w)
     free(w->locs);
 }
 
-static int want(struct bkt_run_state *run, struct bkt_target *t, struct wanted *w, struct bkt_locate *q, struct bkt_err *err)
+static int want(struct bkt_read_call *call, struct bkt_target *t, struct wanted *w, struct bkt_locate *q,
+                struct bkt_err *err)
 {
     uint64_t n    = t->grid.n_chunks;
     unsigned rank = t->io->rank;
@@ -171,9 +173,9 @@ static int want(struct bkt_run_state *run, struct bkt_target *t, struct wanted *
     if (!w->k || !w->coords)
         BKT_NOMEM(err);
     for (uint64_t k = 0; k < n; k++) {
-        struct bkt_centry *e = t->io->filtered ? cached(run, t, k) : NULL;
+        struct bkt_centry *e = t->io->filtered ? cached(call, t, k) : NULL;
         if (e) {
-            BKT_PASS(take_cached(run, t, k, e, false, err));
+            BKT_PASS(take_cached(call, t, k, e, false, err));
             continue;
         }
         bkt_grid_coord(&t->grid, k, w->coords + q->n * rank);
@@ -190,24 +192,26 @@ static int want(struct bkt_run_state *run, struct bkt_target *t, struct wanted *
 /* A gap between two ranges costs the time that its bytes take on one connection; another request costs the
  * time until its first byte.  Both are equal at first byte x throughput.  Bounded by setting merge_gap and
  * from below by NEAR_GAP. */
-static void set_gaps(struct bkt_run_state *run)
+static void set_gaps(struct bkt_read_call *call)
 {
-    const struct bkt_dsetio *io = run->t[0].io;
+    const struct bkt_dsetio *io = call->t[0].io;
     double                   first, rate;
     bkt_store_pace(bkt_domain_store(io->dom), &first, &rate);
     double even      = first * (rate > 0 ? rate : USUAL_RATE);
-    run->lim.gap     = bkt_min_u64(io->set->merge_gap, NEAR_GAP);
-    run->lim.far_gap = bkt_min_u64(io->set->merge_gap, even < (double)NEAR_GAP ? NEAR_GAP : even < 1e9 ? (uint64_t)even : 1000000000);
+    call->lim.gap     = bkt_min_u64(io->set->merge_gap, NEAR_GAP);
+    call->lim.far_gap = bkt_min_u64(io->set->merge_gap, even < (double)NEAR_GAP ? NEAR_GAP
+                                                        : even < 1e9            ? (uint64_t)even
+                                                                                : 1000000000);
 }
 
 /* Limits merging: fewer, longer requests would leave connections idle. */
-static void set_limits(struct bkt_run_state *run, uint64_t bytes)
+static void set_limits(struct bkt_read_call *call, uint64_t bytes)
 {
-    const struct bkt_settings *set = run->t[0].io->set;
-    run->lim.part                  = set->part_size;
-    set_gaps(run);
-    run->lim.merge                 = bkt_max_u64(bytes / bkt_min_u64(set->connections, SLOTS), MERGE_MIN);
-    run->lim.merge                 = bkt_min_u64(run->lim.merge, run->lim.part);
+    const struct bkt_settings *set = call->t[0].io->set;
+    call->lim.part                  = set->part_size;
+    set_gaps(call);
+    call->lim.merge                 = bkt_max_u64(bytes / bkt_min_u64(set->connections, SLOTS), MERGE_MIN);
+    call->lim.merge                 = bkt_min_u64(call->lim.merge, call->lim.part);
 }
 
 static uint64_t stored_bytes(const struct wanted *w, const struct bkt_locate *q, size_t n)
@@ -225,35 +229,33 @@ static uint64_t stored_bytes(const struct wanted *w, const struct bkt_locate *q,
 }
 
 /* Reads all segments, of files and of chunk objects. */
-static int read_segs(struct bkt_run_state *run, struct bkt_segs *segs, struct bkt_err *err)
+static int read_segs(struct bkt_read_call *call, struct bkt_segs *segs, struct bkt_err *err)
 {
-    uint64_t len;
-    size_t   n_segs;
-    bkt_segs_sort(segs);
-    size_t n_ranges = bkt_near_begin(segs, &run->lim);
-    for (size_t at = 0; at < segs->n && !atomic_load(run->cancel); at += n_segs) {
+    struct bkt_ranges ranges;
+    int               rc = bkt_ranges_plan(&ranges, segs, &call->lim, err);
+    for (size_t i = 0; rc == BKT_OK && i < ranges.n && !atomic_load(call->cancel); i++) {
         struct bkt_task *task = NULL;
-        uint64_t         near = bkt_near_budget(segs->v[at].t->io, segs->v[at].file->store, n_ranges);
-        n_segs                = bkt_segs_span(segs, at, &run->lim, &len);
-        BKT_PASS(bkt_task_range(run, segs, at, n_segs, len, near, &task, err));
-        launch(task);
+        rc                    = bkt_task_range(call, &ranges.v[i], &task, err);
+        if (rc == BKT_OK)
+            launch(task);
     }
+    free(ranges.v);
     segs->n = 0;
-    return BKT_OK;
+    return rc;
 }
 
-static int read_located(struct bkt_run_state *run, struct wanted *w, struct bkt_locate *q, size_t n, struct bkt_segs *segs,
-                        struct bkt_err *err)
+static int read_located(struct bkt_read_call *call, struct wanted *w, struct bkt_locate *q, size_t n,
+                        struct bkt_segs *segs, struct bkt_err *err)
 {
     BKT_PASS(bkt_locate(q, n, err));
-    set_limits(run, stored_bytes(w, q, n));
+    set_limits(call, stored_bytes(w, q, n));
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < q[i].n; j++)
             if (w[i].locs[j].file)
-                BKT_PASS(bkt_segs_add(segs, w[i].t, w[i].k[j], &w[i].locs[j], &run->lim, err));
-    BKT_PASS(read_segs(run, segs, err));
+                BKT_PASS(bkt_segs_add(segs, w[i].t, w[i].k[j], &w[i].locs[j], &call->lim, err));
+    BKT_PASS(read_segs(call, segs, err));
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < q[i].n && !atomic_load(run->cancel); j++)
+        for (size_t j = 0; j < q[i].n && !atomic_load(call->cancel); j++)
             if (!w[i].locs[j].file)
                 BKT_PASS(bkt_task_fill(w[i].t, w[i].k[j], false, err));
     return BKT_OK;
@@ -261,23 +263,23 @@ static int read_located(struct bkt_run_state *run, struct wanted *w, struct bkt_
 
 static bool by_reference(const struct bkt_target *t) { return t->io->where != BKT_AT_OBJECTS && t->grid.n_chunks; }
 
-static int read_refs(struct bkt_run_state *run, struct bkt_segs *segs, struct bkt_err *err)
+static int read_refs(struct bkt_read_call *call, struct bkt_segs *segs, struct bkt_err *err)
 {
     size_t             n = 0, n_refs = 0;
-    for (size_t i = 0; i < run->n; i++)
-        n_refs += by_reference(&run->t[i]);
+    for (size_t i = 0; i < call->n; i++)
+        n_refs += by_reference(&call->t[i]);
     if (!n_refs)
-        return read_segs(run, segs, err);
+        return read_segs(call, segs, err);
     struct wanted     *w  = calloc(n_refs, sizeof *w);
     struct bkt_locate *q  = calloc(n_refs, sizeof *q);
     int                rc = w && q ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    for (size_t i = 0; rc == BKT_OK && i < run->n; i++)
-        if (by_reference(&run->t[i])) {
-            rc = want(run, &run->t[i], &w[n], &q[n], err);
+    for (size_t i = 0; rc == BKT_OK && i < call->n; i++)
+        if (by_reference(&call->t[i])) {
+            rc = want(call, &call->t[i], &w[n], &q[n], err);
             n++;
         }
     if (rc == BKT_OK)
-        rc = read_located(run, w, q, n, segs, err);
+        rc = read_located(call, w, q, n, segs, err);
     for (size_t i = 0; i < n; i++)
         wanted_fini(&w[i]);
     free(w);
@@ -305,12 +307,12 @@ static uint64_t kept_bytes(const struct bkt_target *t, bool raw)
 
 /* Whether the results of the read fit into the cache.  If not, none are put there, so that nothing useful is
  * evicted. */
-static bool fits_cache(const struct bkt_run_state *run)
+static bool fits_cache(const struct bkt_read_call *call)
 {
     uint64_t sum = 0, one;
     bool     kept_by_system = true;
-    for (size_t i = 0; i < run->n; i++) {
-        const struct bkt_target *t   = &run->t[i];
+    for (size_t i = 0; i < call->n; i++) {
+        const struct bkt_target *t   = &call->t[i];
         bool                     raw = by_reference(t) && !t->io->filtered;
         if (t->rd->unchecked)
             return false;
@@ -326,29 +328,29 @@ static bool fits_cache(const struct bkt_run_state *run)
     return !kept_by_system || sum < COPY_MIN;
 }
 
-static int read_all(struct bkt_run_state *run, struct bkt_err *err)
+static int read_all(struct bkt_read_call *call, struct bkt_err *err)
 {
     struct bkt_segs segs = {0};
     int             rc   = BKT_OK;
-    run->keep            = fits_cache(run);
-    run->passing         = !run->keep && run->t[0].rd->of; /* entries that were read ahead make room for the
-                                                              next ones */
-    if (!run->keep && run->blind)
+    call->lim.keep            = fits_cache(call);
+    call->passing = !call->lim.keep && call->t[0].rd->of; /* entries that were read ahead make room for the
+                                                      next ones */
+    if (!call->lim.keep && call->lim.blind)
         return BKT_OK;
-    run->window.limit = bkt_max_u64(run->t[0].io->set->in_flight, MIN_COST);
-    set_limits(run, 0);
-    bkt_populate_init(&run->populate, &run->t[0]);
-    for (size_t i = 0; rc == BKT_OK && i < run->n; i++)
-        if (run->t[i].io->where == BKT_AT_OBJECTS)
-            rc = read_native(run, &run->t[i], &segs, err);
+    call->window.limit    = bkt_max_u64(call->t[0].io->set->in_flight, MIN_COST);
+    set_limits(call, 0);
+    bkt_populate_init(&call->populate, &call->t[0]);
+    for (size_t i = 0; rc == BKT_OK && i < call->n; i++)
+        if (call->t[i].io->where == BKT_AT_OBJECTS)
+            rc = read_native(call, &call->t[i], &segs, err);
     if (rc == BKT_OK)
-        rc = read_refs(run, &segs, err);
+        rc = read_refs(call, &segs, err);
     if (rc < 0)
-        bkt_run_fail(run, rc, err);
-    bkt_window_enter(&run->window, 0);
+        bkt_call_fail(call, rc, err);
+    bkt_window_enter(&call->window, 0);
     bkt_segs_fini(&segs);
-    if (run->rc < 0 && rc >= 0)
-        rc = bkt_err_copy(err, run->rc, &run->err);
+    if (call->rc < 0 && rc >= 0)
+        rc = bkt_err_copy(err, call->rc, &call->err);
     return rc;
 }
 
@@ -368,40 +370,42 @@ static void hand_over(struct bkt_target *t)
 
 int bkt_read_now(struct bkt_read *reads, size_t n, struct bkt_err *err)
 {
-    struct bkt_run_state run;
+    struct bkt_read_call call;
     int        rc  = BKT_OK;
     size_t     n_t = 0;
-    memset(&run, 0, offsetof(struct bkt_run_state, err)); /* to clear an error's 5 KB would cost more than a
+    memset(&call, 0, offsetof(struct bkt_read_call, err)); /* to clear an error's 5 KB would cost more than a
                                                              small read */
-    bkt_err_clear(&run.err);
-    run.n = n;
-    run.t = n > SIZE_MAX / sizeof *run.t ? NULL : malloc(n * sizeof *run.t); /* bkt_target_init() sets all members that are used */
-    if (!run.t)
+    bkt_err_clear(&call.err);
+    call.n = n;
+    call.t = n > SIZE_MAX / sizeof *call.t
+                 ? NULL
+                 : malloc(n * sizeof *call.t); /* bkt_target_init() sets all members that are used */
+    if (!call.t)
         BKT_NOMEM(err);
-    run.cancel = reads[0].cancel ? reads[0].cancel : &run.own_cancel;
-    run.blind  = bkt_read_is_blind(reads);
-    bkt_window_init(&run.window, 0);
-    run.window.idle = populate;
+    call.cancel = reads[0].cancel ? reads[0].cancel : &call.own_cancel;
+    call.lim.blind  = bkt_read_is_blind(reads);
+    bkt_window_init(&call.window, 0);
+    call.window.idle = populate;
     while (rc == BKT_OK && n_t < n) {
-        rc = bkt_target_init(&run.t[n_t], &reads[n_t], err);
+        rc = bkt_target_init(&call.t[n_t], &reads[n_t], err);
         n_t++;
     }
     if (rc == BKT_OK)
-        rc = read_all(&run, err);
+        rc = read_all(&call, err);
     for (size_t i = 0; i < n_t; i++) {
         bkt_trace(BKT_TRACE_CHUNK, "dataset %s: %llu elements of %llu chunks: %s", reads[i].io->obj->id.text,
-                  (unsigned long long)run.t[i].grid.n_elems, (unsigned long long)run.t[i].grid.n_chunks,
+                  (unsigned long long)call.t[i].grid.n_elems, (unsigned long long)call.t[i].grid.n_chunks,
                   rc < 0 ? bkt_err_text(rc) : "read");
         if (rc == BKT_OK) {
-            bool var = run.t[i].slices != NULL;
-            hand_over(&run.t[i]);
+            bool var = call.t[i].slices != NULL;
+            hand_over(&call.t[i]);
             if (var && !reads[i].impl)
                 rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
         }
-        bkt_target_fini(&run.t[i]);
+        bkt_target_fini(&call.t[i]);
     }
-    free(run.t);
-    bkt_window_fini(&run.window);
+    free(call.t);
+    bkt_window_fini(&call.window);
     return rc;
 }
 

@@ -1,5 +1,5 @@
-/* Filtered chunks that come in one range: each is received into memory of its own and decoded while the rest
- * is on its way.
+/* Way `chunks`: filtered chunks that come in one range.  Each is received into memory of its own and decoded
+ * while the rest is on its way.
  *
  * So the compressed bytes of all requests are never in memory together, and decoding begins before a request
  * is complete.  The memory of one chunk, and its place in the processor's cache, serve for the next chunk.
@@ -17,7 +17,7 @@
 #define ROUND (UINT64_C(64) << 10) /* bytes; rounded up, so that the memory of one chunk serves for the next,
                                       slightly longer one */
 
-bool bkt_stream_fits(const struct bkt_seg *segs, size_t n)
+bool bkt_chunks_fit(const struct bkt_seg *segs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!segs[i].filtered || !segs[i].len || (i && segs[i].off < segs[i - 1].off + segs[i - 1].len))
@@ -25,22 +25,36 @@ bool bkt_stream_fits(const struct bkt_seg *segs, size_t n)
     return n > 1;
 }
 
-void bkt_stream_begin(struct bkt_task *k)
+static int begin(struct bkt_task *k, const struct bkt_place *place)
 {
-    k->streamed     = true;
-    k->stream.at    = k->off;
-    for (size_t i = 0; i < k->n_segs; i++) {
-        k->pieces[i].task = k;
-        k->pieces[i].seg  = &k->segs[i];
-        atomic_store(&k->pieces[i].users, 2);
+    struct bkt_chunks_task *c = (struct bkt_chunks_task *)k;
+    (void)place;
+    c->at = k->range.off;
+    for (size_t i = 0; i < k->range.n_segs; i++) {
+        c->pieces[i].task = c;
+        c->pieces[i].seg  = &k->range.segs[i];
+        atomic_store(&c->pieces[i].users, 2);
     }
-    atomic_store(&k->users, k->n_segs + 1);
+    atomic_store(&k->users, k->range.n_segs + 1);
+    return BKT_OK;
 }
 
-/* The job or the request has finished with the piece.  After the second of them nobody uses it any more. */
-void bkt_stream_leave(struct bkt_task_piece *p)
+static void aim(struct bkt_task *k, struct bkt_req *q)
 {
-    struct bkt_task *k = p->task;
+    q->sink     = bkt_chunks_sink;
+    q->sink_arg = k;
+}
+
+static void submit(struct bkt_chunks_piece *p)
+{
+    bkt_window_submit(&p->task->task.call->window, p->seg->t->io->pipe.by_caller, &p->job);
+}
+
+/* The job or the request has finished with the piece.  If bytes are left in `in`, they are decoded once more,
+ * finally. After the second of them nobody uses the piece any more. */
+static void leave(struct bkt_chunks_piece *p)
+{
+    struct bkt_task *k = &p->task->task;
     if (atomic_fetch_sub(&p->users, 1) != 1)
         return;
     if (p->again) {
@@ -48,55 +62,71 @@ void bkt_stream_leave(struct bkt_task_piece *p)
         p->in    = p->again;
         p->again = NULL;
     }
-    if (p->in && !atomic_load(k->run->cancel)) {
+    if (p->in && !atomic_load(k->call->cancel)) {
         atomic_store(&p->users, 1);
         p->last = true;
-        bkt_window_submit(&k->run->window, p->seg->t->io->pipe.by_caller, &p->job);
+        submit(p);
         return;
     }
     bkt_scratch_give(p->in);
     bkt_task_leave(k);
 }
 
-static void complete(struct bkt_task *k)
+static void piece_job(struct bkt_job *job)
 {
-    struct bkt_stream     *c = &k->stream;
-    struct bkt_task_piece *p = &k->pieces[c->at_seg++];
-    unsigned char         *b = c->buf;
-    c->buf                   = NULL;
+    struct bkt_chunks_piece *p =
+        (struct bkt_chunks_piece *)((char *)job - offsetof(struct bkt_chunks_piece, job));
+    struct bkt_task         *k = &p->task->task;
+    struct bkt_err           err;
+    bkt_err_clear(&err);
+    int rc = atomic_load(k->call->cancel) ? BKT_OK : bkt_decode_chunk(k->call, p->seg, p->in, &err);
+    if (rc < 0 && p->last)
+        bkt_task_fail(k, p->seg, rc, &err);
+    if (rc == BKT_OK || p->last) {
+        bkt_scratch_give(p->in);
+        p->in = NULL;
+    }
+    leave(p);
+}
+
+static void complete(struct bkt_chunks_task *c)
+{
+    struct bkt_chunks_piece *p = &c->pieces[c->at_seg++];
+    unsigned char           *b = c->buf;
+    c->buf                     = NULL;
     if (p->given) {
         bkt_scratch_give(p->again);
         p->again = b;
         return;
     }
-    p->given = true;
-    p->in    = b;
-    bkt_work_piece(p);
+    p->given   = true;
+    p->in      = b;
+    p->job.run = piece_job;
+    submit(p);
 }
 
 /* Bytes come again.  A store begins again at the beginning, or goes on where it was.  If one ever began
- * elsewhere, the chunks around that place would be incomplete, which bkt_stream_check() reports. */
-static void start_over(struct bkt_task *k, uint64_t at)
+ * elsewhere, the chunks around that place would be incomplete, which check() reports. */
+static void start_over(struct bkt_chunks_task *c, uint64_t at)
 {
-    struct bkt_stream *c = &k->stream;
     bkt_scratch_give(c->buf);
     c->buf    = NULL;
     c->at_seg = 0;
     c->lost   = at > 0;
-    c->at     = c->lost ? UINT64_MAX : k->off;
+    c->at     = c->lost ? UINT64_MAX : c->task.range.off;
 }
 
-void bkt_stream(void *arg, uint64_t at, const void *data, size_t n)
+void bkt_chunks_sink(void *task, uint64_t at, const void *data, size_t n)
 {
-    struct bkt_task     *k = arg;
-    struct bkt_stream   *c = &k->stream;
-    const unsigned char *p = data;
-    if (k->off + at != c->at)
-        start_over(k, at);
+    struct bkt_chunks_task *c = task;
+    const struct bkt_range *r = &c->task.range;
+    const unsigned char    *p = data;
+    if (r->off + at != c->at)
+        start_over(c, at);
     if (c->lost)
         return;
-    while (n && c->at_seg < k->n_segs && !c->no_memory) {
-        const struct bkt_seg *s    = &k->segs[c->at_seg];
+    while (n && c->at_seg < r->n_segs && !c->no_memory) {
+        const struct bkt_seg *s    = &r->segs[c->at_seg];
         uint64_t              skip = s->off - bkt_min_u64(c->at, s->off), m;
         if (!skip && !c->buf && !(c->buf = bkt_scratch_take((size_t)((s->len + ROUND - 1) / ROUND * ROUND)))) {
             c->no_memory = true;
@@ -109,30 +139,43 @@ void bkt_stream(void *arg, uint64_t at, const void *data, size_t n)
         p += m;
         n -= (size_t)m;
         if (!skip && c->at == s->off + s->len)
-            complete(k);
+            complete(c);
     }
     c->at += n;
 }
 
-int bkt_stream_check(const struct bkt_task *k, struct bkt_err *err)
+static int check(struct bkt_task *k, struct bkt_err *err)
 {
-    if (k->stream.no_memory)
+    const struct bkt_chunks_task *c = (const struct bkt_chunks_task *)k;
+    BKT_PASS(bkt_task_check(k, err));
+    if (c->no_memory)
         BKT_FAIL(err, BKT_ENOMEM, "out of memory for a chunk's stored bytes");
-    for (size_t i = 0; i < k->n_segs; i++)
-        if (!k->pieces[i].given || k->stream.lost)
-            BKT_FAIL(err, BKT_EFORMAT, "the answer lacks bytes %llu+%llu", (unsigned long long)k->segs[i].off,
-                     (unsigned long long)k->segs[i].len);
+    for (size_t i = 0; i < k->range.n_segs; i++)
+        if (!c->pieces[i].given || c->lost)
+            BKT_FAIL(err, BKT_EFORMAT, "the answer lacks bytes %llu+%llu",
+                     (unsigned long long)k->range.segs[i].off, (unsigned long long)k->range.segs[i].len);
     return BKT_OK;
 }
 
-void bkt_stream_end(struct bkt_task *k)
+/* The request has ended, with success or not. */
+static void arrived(struct bkt_task *k, bool ok)
 {
-    bkt_scratch_give(k->stream.buf);
-    k->stream.buf = NULL;
-    for (size_t i = 0, n = k->n_segs; i < n; i++)
-        if (k->pieces[i].given)
-            bkt_stream_leave(&k->pieces[i]);
+    struct bkt_chunks_task *c = (struct bkt_chunks_task *)k;
+    (void)ok;
+    bkt_scratch_give(c->buf);
+    c->buf = NULL;
+    for (size_t i = 0, n = k->range.n_segs; i < n; i++)
+        if (c->pieces[i].given)
+            leave(&c->pieces[i]);
         else
             bkt_task_leave(k);
     bkt_task_leave(k);
 }
+
+const struct bkt_way bkt_way_chunks = {.ours = true,
+                                       .size = sizeof(struct bkt_chunks_task),
+                                       .per_chunk = sizeof(struct bkt_chunks_piece),
+                                       .begin = begin,
+                                       .aim = aim,
+                                       .check = check,
+                                       .arrived = arrived};

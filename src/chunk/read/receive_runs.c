@@ -1,14 +1,44 @@
-/* A body that is written to the caller's memory as it arrives, run of elements by run of elements:
- * uncompressed bytes that no cache keeps.  Otherwise a merged range would be received into memory of its own
- * first, whose fresh pages cost CPU time. */
+/* Ways `straight` and `runs`: uncompressed bytes that go to the caller's memory as they arrive.  Bytes that
+ * no cache keeps go there run of elements by run of elements, if not in one piece.  Otherwise a merged range
+ * would be received into memory of its own first, whose fresh pages cost CPU time. */
 #include <string.h>
 
 #include "base/num.h"
 #include "chunk/read/fetch_task.h"
 
-/* Whether a body can be poured over the segments: they follow each other in the file, and the runs of each
- * ascend. */
-bool bkt_pour_fits(const struct bkt_seg *segs, size_t n)
+/* ---- way `straight` ---- */
+
+static int use_straight(struct bkt_task *k, struct bkt_err *err)
+{
+    const struct bkt_seg *s = k->range.segs;
+    (void)err;
+    bkt_keep_copy(k->call, s->t->io->cache, s->file->space, s->file->base + k->range.off, k->bytes,
+                  (size_t)k->range.len);
+    return BKT_OK;
+}
+
+const struct bkt_way bkt_way_straight = {
+    .size = sizeof(struct bkt_task), .check = bkt_task_check, .use = use_straight};
+
+/* ---- way `runs` ---- */
+
+/* How far the body of one request has come. */
+struct runs {
+    const struct bkt_range *range;
+    size_t                  at_seg, hint;
+    uint64_t                off; /* of the body in the file */
+    uint64_t                at;  /* next byte of the file */
+    struct bkt_grid_iter    it;
+    uint64_t run_off, seq, done, left; /* the run: place in the file, in the selection, bytes copied and
+                                          to come */
+    bool                    open;
+};
+struct runs_task {
+    struct bkt_task task;
+    struct runs     runs[]; /* one for each request */
+};
+
+bool bkt_runs_fit(const struct bkt_seg *segs, size_t n)
 {
     uint64_t end = 0;
     for (size_t i = 0; i < n; i++) {
@@ -19,20 +49,20 @@ bool bkt_pour_fits(const struct bkt_seg *segs, size_t n)
     return true;
 }
 
-static void open_seg(struct bkt_pour *c, size_t i)
+static void open_seg(struct runs *c, size_t i)
 {
-    const struct bkt_seg *s = &c->segs[i];
+    const struct bkt_seg *s = &c->range->segs[i];
     c->at_seg               = i;
-    if (i < c->n_segs) {
+    if (i < c->range->n_segs) {
         bkt_grid_iter(&c->it, &s->t->grid, s->k, s->run, s->n_runs);
         c->left = 0;
     }
 }
 
 /* Finds the next run of the segment, as bytes of the file.  False: there are no more runs. */
-static bool next_run(struct bkt_pour *c)
+static bool next_run(struct runs *c)
 {
-    const struct bkt_seg *s  = &c->segs[c->at_seg];
+    const struct bkt_seg *s  = &c->range->segs[c->at_seg];
     uint64_t              es = s->t->io->elem_size;
     struct bkt_grid_run   run;
     if (!bkt_grid_next(&c->it, &run))
@@ -47,9 +77,9 @@ static bool next_run(struct bkt_pour *c)
 }
 
 /* Bytes of the run, wherever in an element they begin and end. */
-static void copy(struct bkt_pour *c, const unsigned char *p, uint64_t n)
+static void copy(struct runs *c, const unsigned char *p, uint64_t n)
 {
-    const struct bkt_target *t  = c->segs[c->at_seg].t;
+    const struct bkt_target *t  = c->range->segs[c->at_seg].t;
     uint64_t                 es = t->io->elem_size;
     while (n) {
         uint64_t off, elems = bkt_memmap_at(&t->mem, c->seq + c->done / es, &off, &c->hint);
@@ -62,16 +92,16 @@ static void copy(struct bkt_pour *c, const unsigned char *p, uint64_t n)
 }
 
 /* From byte `at` of the file on. */
-static void seek(struct bkt_pour *c, uint64_t at)
+static void seek(struct runs *c, uint64_t at)
 {
     size_t i = 0;
-    while (i < c->n_segs && c->segs[i].off + c->segs[i].len <= at)
+    while (i < c->range->n_segs && c->range->segs[i].off + c->range->segs[i].len <= at)
         i++;
     open_seg(c, i);
     c->at = at;
 }
 
-static void skip_to(struct bkt_pour *c, const unsigned char **p, size_t *n, uint64_t to)
+static void skip_to(struct runs *c, const unsigned char **p, size_t *n, uint64_t to)
 {
     uint64_t k = bkt_min_u64(to - c->at, *n);
     c->at += k;
@@ -79,15 +109,15 @@ static void skip_to(struct bkt_pour *c, const unsigned char **p, size_t *n, uint
     *n -= (size_t)k;
 }
 
-void bkt_pour(void *arg, uint64_t at, const void *data, size_t n)
+static void sink(void *arg, uint64_t at, const void *data, size_t n)
 {
-    struct bkt_pour     *c = arg;
+    struct runs         *c = arg;
     const unsigned char *p = data;
     if (!c->open || c->at != c->off + at)
         seek(c, c->off + at);
     c->open = true;
-    while (n && c->at_seg < c->n_segs) {
-        const struct bkt_seg *s = &c->segs[c->at_seg];
+    while (n && c->at_seg < c->range->n_segs) {
+        const struct bkt_seg *s = &c->range->segs[c->at_seg];
         if (!c->left && !next_run(c)) {
             skip_to(c, &p, &n, bkt_max_u64(c->at, s->off + s->len));
             if (c->at >= s->off + s->len)
@@ -110,3 +140,17 @@ void bkt_pour(void *arg, uint64_t at, const void *data, size_t n)
     }
     c->at += n;
 }
+
+static void aim_runs(struct bkt_task *k, struct bkt_req *q)
+{
+    struct runs *c = &((struct runs_task *)k)->runs[k->n_reqs];
+    c->range       = &k->range;
+    c->off         = q->off;
+    q->sink        = sink;
+    q->sink_arg    = c;
+}
+
+const struct bkt_way bkt_way_runs = {.size = sizeof(struct runs_task),
+                                     .per_request = sizeof(struct runs),
+                                     .aim = aim_runs,
+                                     .check = bkt_task_check};

@@ -35,8 +35,6 @@ struct bkt_seg {
     uint64_t               skip, take; /* elements of a run that was cut; take 0: whole runs */
     uint32_t               mask;
     bool                   filtered;
-    uint64_t               before;     /* in the first segment of a range: bytes that the cache holds right
-                                          before it when the call begins */
 };
 struct bkt_segs {
     struct bkt_seg *v;
@@ -50,6 +48,8 @@ struct bkt_limits {
     uint64_t part, merge, gap; /* bytes */
     uint64_t far_gap;          /* gap between ranges that are at least as long themselves: the bytes that a
                                   round trip is worth */
+    bool     keep;             /* results go to the caches */
+    bool     blind;            /* there is no destination: the read only fills the caches */
 };
 /** Add the segments of chunk k of the target, from its place. */
 BKT_NODISCARD int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_loc *loc,
@@ -68,6 +68,26 @@ bool bkt_target_in_slices(const struct bkt_target *t);
 void bkt_segs_sort(struct bkt_segs *s);
 /** Number of segments from i on that are fetched as one range, and the range's length. */
 size_t bkt_segs_span(const struct bkt_segs *s, size_t i, const struct bkt_limits *lim, uint64_t *len);
+
+/** Segments that are fetched together, and the bytes that are fetched for them. */
+struct bkt_range {
+    struct bkt_seg *segs; /* n_segs of them; the needed bytes begin with segs[0] */
+    size_t          n_segs, n_filtered;
+    uint64_t        need_end; /* in the file */
+    uint64_t        off, len; /* fetched: with the bytes around, where neighbours are expected */
+    uint64_t        block;    /* length to which small ranges grow; 0: bytes around aren't worth fetching */
+    uint64_t        before;   /* bytes that the cache held right before it */
+    bool            keep;     /* the fetched bytes go to the cache */
+};
+struct bkt_ranges {
+    struct bkt_range *v; /* owned by the caller, to be freed by free(); they point into the segments */
+    size_t            n;
+};
+/* ---- ranges.c ---- */
+/** Sort the segments and decide what is merged, widened and kept.  Call it before any of them is fetched: it
+ * looks up what the cache holds.  BKT_ENOMEM. */
+BKT_NODISCARD int bkt_ranges_plan(struct bkt_ranges *out, struct bkt_segs *segs, const struct bkt_limits *lim,
+                                  struct bkt_err *err);
 /** The memory to which the bytes of segs[0..n) can go unchanged; NULL: they can't. */
 unsigned char *bkt_segs_direct(const struct bkt_seg *segs, size_t n);
 

@@ -1,7 +1,7 @@
 /* The neighbourhood of small reads: it depends on the cache before the call, not on the order in which the
  * call's ranges arrive. */
 #include "chunk/dataset/chunk_cache.h"
-#include "chunk/read/fetch_task.h"
+#include "chunk/read/segments.h"
 #include "unit/chunk/read/bucket_in_memory.h"
 
 #define EACH   (1u << 20)
@@ -28,22 +28,23 @@ static uint64_t one_by_one(uint64_t first)
     struct bkt_target     t    = {.io = &io};
     struct bkt_chunk_file file = {.store = far, .space = space};
     struct bkt_limits     lim  = {.part = 8u << 20, .merge = EACH, .gap = 65536, .far_gap = 65536};
-    struct bkt_run_state  run  = {.lim = lim};
     struct bkt_seg        v[RANGES];
     struct bkt_segs       segs = {.v = v, .n = RANGES};
     uint64_t              more = 0;
     for (size_t i = 0; i < RANGES; i++)
         v[i] = (struct bkt_seg){.t = &t, .file = &file, .off = first + i * EACH, .len = EACH};
-    size_t n = bkt_near_begin(&segs, &lim);
-    CHECK(n == RANGES && bkt_near_budget(&io, far, n) == NEAR, "%zu ranges", n);
+    struct bkt_ranges ranges;
+    CHECK(bkt_ranges_plan(&ranges, &segs, &lim, NULL) == BKT_OK && ranges.n == RANGES &&
+              ranges.v->block == NEAR,
+          "%zu ranges", ranges.n);
     for (size_t i = 0; i < RANGES; i++) {
-        struct bkt_task k = {.run = &run, .segs = &v[i], .n_segs = 1, .space = space, .off = v[i].off, .len = EACH};
-        bkt_near_widen(&k, i + 1 < RANGES ? &v[i + 1] : NULL, NEAR);
-        more = k.len - EACH;
-        CHECK(k.off == v[i].off && (more == 0 || i == RANGES - 1), "range %zu is %llu bytes from %llu on", i, (unsigned long long)k.len,
-              (unsigned long long)k.off);
-        arrived(k.off, (size_t)k.len);
+        const struct bkt_range *k = &ranges.v[i];
+        more                      = k->len - EACH;
+        CHECK(k->off == v[i].off && (more == 0 || i == RANGES - 1), "range %zu is %llu bytes from %llu on", i,
+              (unsigned long long)k->len, (unsigned long long)k->off);
+        arrived(k->off, (size_t)k->len);
     }
+    free(ranges.v);
     return more;
 }
 

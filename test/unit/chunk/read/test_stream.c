@@ -57,13 +57,13 @@ static struct player {
     uint32_t             seed;
 } *player;
 
-static uint64_t place_of(const struct bkt_task *k, double chunk)
+static uint64_t place_of(const struct bkt_range *k, double chunk)
 {
     size_t i = (size_t)chunk;
     return i == k->n_segs ? k->len : k->segs[i].off - k->off + (chunk > (double)i ? k->segs[i].len / 2 : 0);
 }
 
-static void spoil(const struct bkt_task *k, unsigned char *p, enum bytes which)
+static void spoil(const struct bkt_range *k, unsigned char *p, enum bytes which)
 {
     const struct bkt_seg *first = &k->segs[0];
     for (size_t i = 0; i < k->n_segs && which != GOOD; i++) {
@@ -77,7 +77,8 @@ static void spoil(const struct bkt_task *k, unsigned char *p, enum bytes which)
 
 static void deliver(struct bkt_req *req, const struct step *s, const unsigned char *body)
 {
-    const struct bkt_task *k  = req->sink_arg;
+    const struct bkt_chunks_task *task = req->sink_arg;
+    const struct bkt_range *k  = &task->task.range;
     uint64_t               at = place_of(k, s->from), end = place_of(k, s->to);
     unsigned char         *p  = need((size_t)req->len);
     memcpy(p, body, (size_t)req->len);
@@ -89,7 +90,7 @@ static void deliver(struct bkt_req *req, const struct step *s, const unsigned ch
         n = bkt_min_u64(n, end - at);
         req->sink(req->sink_arg, at, p + at, (size_t)n);
         at += n;
-        while (player->waits && at == k->segs[1].off - k->off && atomic_load(&k->pieces[0].users) != 1)
+        while (player->waits && at == k->segs[1].off - k->off && atomic_load(&task->pieces[0].users) != 1)
             (void)sched_yield();
     }
     free(p);
@@ -102,11 +103,12 @@ static void play(struct bkt_store *st, struct bkt_req *req)
     player->n_requests++;
     if (bkt_store_get(pl->inner, req->key, req->off, req->len, &body, NULL) < 0)
         abort();
-    if (req->sink == bkt_stream) {
+    if (req->sink == bkt_chunks_sink) {
         player->n_streamed++;
         for (size_t i = 0; i < N_STEPS && (i == 0 || pl->script->steps[i].to > 0); i++) {
             deliver(req, &pl->script->steps[i], body.ptr);
-            req->n = place_of(req->sink_arg, pl->script->steps[i].to);
+            req->n = place_of(&((const struct bkt_chunks_task *)req->sink_arg)->task.range,
+                              pl->script->steps[i].to);
         }
     }
     req->rc   = pl->script->ends;
