@@ -42,7 +42,8 @@ const char *__tsan_default_suppressions(void)
 
 /* ---- certificates ---- */
 
-/* our: signs good and expired; other: unrelated; self: of itself.  "mixed": both CAs. */
+/* our: signs good and expired; other: unrelated; self: of itself.  "mixed": both CAs.  twin: another CA of
+ * our's name.  "marked": our with OpenSSL's trust settings; "denied": those say that it is for no server. */
 static const char make[] =
     "new='openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'\n"
     "for ca in our other; do $new -x509 -days 2 -subj /CN=$ca -keyout $ca.key -out $ca.pem || exit 1; done\n"
@@ -52,7 +53,14 @@ static const char make[] =
     "sign() { $new -subj /CN=localhost -keyout $1.key -out $1.csr &&\n"
     "  openssl x509 -req -in $1.csr -CA our.pem -CAkey our.key -CAcreateserial -days $2 -extfile names -out "
     "$1.pem; }\n"
-    "sign good 2 && sign expired -1 && cat other.pem our.pem >mixed.pem && cp our.pem live.pem";
+    "sign good 2 && sign expired -1 && cat other.pem our.pem >mixed.pem && cp our.pem live.pem || exit 1\n"
+    "$new -x509 -days 2 -subj /CN=our -keyout twin.key -out twin.pem && cat twin.pem our.pem >twins.pem &&\n"
+    "openssl x509 -in our.pem -trustout -addtrust serverAuth -out marked.pem &&\n"
+    "openssl x509 -in our.pem -trustout -addreject serverAuth -out denied.pem &&\n"
+    "cat other.pem our.key our.pem >keyed.pem && { echo a comment; sed 's/$/\\r/' mixed.pem; } >lines.pem &&\n"
+    "{ cat our.pem; sed -n 1,4p other.pem; } >torn.pem &&\n"
+    "{ cat our.pem; echo '-----BEGIN CERTIFICATE-----'; echo bm90IGEgY2VydGlmaWNhdGU=;\n"
+    "  echo '-----END CERTIFICATE-----'; } >damaged.pem";
 
 static const char *file(const char *name)
 {
@@ -187,6 +195,14 @@ static void test_refused(struct server *s)
         exit(1);
     check("who signed it is trusted", good, "localhost", file("our.pem"), NULL);
     check("it is one of two", good, "localhost", file("mixed.pem"), NULL);
+    check("it is one of two with that name", good, "localhost", file("twins.pem"), NULL);
+    check("only another one with that name", good, "localhost", file("twin.pem"), "certificate");
+    check("with trust settings", good, "localhost", file("marked.pem"), NULL);
+    check("trust settings deny it", good, "localhost", file("denied.pem"), "certificate");
+    check("beside a key", good, "localhost", file("keyed.pem"), NULL);
+    check("other ends of lines, and a comment", good, "localhost", file("lines.pem"), NULL);
+    check("the file's end is missing", good, "localhost", file("torn.pem"), "certificate");
+    check("something else is in the file", good, "localhost", file("damaged.pem"), "certificate");
     check("the certificate itself is trusted", self, "localhost", file("self.pem"), NULL);
     check("for another host", good, "127.0.0.1", file("our.pem"), "127.0.0.1");
     check("expired", old, "localhost", file("our.pem"), "expired");
@@ -245,6 +261,8 @@ static void test_parsed_once(struct server *s, bool own)
     }
     bkt_tls_count(&b);
     CHECK(b.parsed - a.parsed == 1, "parsed %u times", (unsigned)(b.parsed - a.parsed));
+    CHECK(b.certificates - a.certificates == 1, "%u of two certificates were parsed",
+          (unsigned)(b.certificates - a.certificates));
     for (int i = 0; own && i < 3; i++)
         CHECK(get_cred(f, "localhost", NULL, &err) == BKT_OK, "by the system: %s", first_line(&err));
     bkt_tls_count(&a);

@@ -23,6 +23,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 
+#include "storage/http/ca_file.h"
 #include "storage/http/engine.h"
 
 #define LOOK_MS                                                                                              \
@@ -153,7 +154,8 @@ static X509_STORE *parse(const char *file, const char *folder)
     X509_STORE *store = X509_STORE_new();
     atomic_fetch_add(&n_parsed, 1);
     (void)ERR_set_mark(); /* libcurl uses the thread's queue of errors, too */
-    bool ok = store && (file || folder) && X509_STORE_load_locations(store, file, folder) == 1;
+    bool ok = store && (file || folder) && (!file || bkt_ca_file_add(store, file)) &&
+              (!folder || X509_STORE_load_locations(store, NULL, folder) == 1);
     /* as in libcurl: an authority in the middle of a chain is trusted as well, if it is in the file */
     ok = ok && X509_STORE_set_flags(store, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN) == 1;
     (void)ERR_pop_to_mark();
@@ -398,8 +400,8 @@ void bkt_tls_end_drop(struct bkt_tls_end *end)
 
 void bkt_tls_count(struct bkt_tls_counts *out)
 {
-    *out =
-        (struct bkt_tls_counts){atomic_load(&n_parsed), atomic_load(&n_handshakes), atomic_load(&n_resumed)};
+    *out = (struct bkt_tls_counts){atomic_load(&n_parsed), bkt_ca_file_parsed(), atomic_load(&n_handshakes),
+                                   atomic_load(&n_resumed)};
 }
 
 void bkt_tls_shutdown(void)
@@ -419,6 +421,7 @@ void bkt_tls_shutdown(void)
         free(t->ca_bundle);
         free(t);
     }
+    bkt_ca_file_shutdown();
 }
 
 void bkt_tls_after_fork_child(void)

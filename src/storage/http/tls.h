@@ -1,8 +1,8 @@
 /* The certificates that TLS trusts, and the sessions that can be resumed: once for all connections of the
  * process.
  *
- * Authorities' certificates are parsed once, and again when their file or folder has changed (checked once a
- * second at most).  With a `ca_bundle` only that file's certificates count.  Without one they are those that
+ * Authorities' certificates are read once, and again when their file or folder has changed (checked once a
+ * second at most).  Only those that a server's chain asks for are parsed.  With a `ca_bundle` only that file's certificates count.  Without one they are those that
  * libcurl was built to trust, a file and a folder.  All later connections to an origin that trust the same
  * certificates resume its session.
  *
@@ -38,7 +38,8 @@ bool bkt_tls_ended_well(const struct bkt_tls_end *end);
 void bkt_tls_end_drop(struct bkt_tls_end *end);
 
 struct bkt_tls_counts {
-    uint64_t parsed;              /* sets of certificates */
+    uint64_t parsed;              /* sets of certificates that were read */
+    uint64_t certificates;        /* certificates of them that a chain asked for */
     uint64_t handshakes, resumed; /* successful handshakes; those of them that resumed a session */
 };
 /** Counts of this process; any thread. */
