@@ -26,7 +26,7 @@ static atomic_bool together; /* answers wait for BURST requests */
 
 static int shell(const char *text)
 {
-    char cmd[2000];
+    char cmd[4000];
     (void)snprintf(cmd, sizeof cmd, "cd %s && { %s; } >log 2>&1", dir, text);
     return system(cmd);
 }
@@ -51,9 +51,11 @@ static const char make[] =
     "self.pem || exit 1\n"
     "echo subjectAltName=DNS:localhost >names\n"
     "sign() { $new -subj /CN=localhost -keyout $1.key -out $1.csr &&\n"
-    "  openssl x509 -req -in $1.csr -CA our.pem -CAkey our.key -CAcreateserial -days $2 -extfile names -out "
-    "$1.pem; }\n"
-    "sign good 2 && sign expired -1 && cat other.pem our.pem >mixed.pem && cp our.pem live.pem || exit 1\n"
+    "  openssl x509 -req -in $1.csr -CA our.pem -CAkey our.key -CAcreateserial $2 -extfile names -out $1.pem; }\n"
+    /* OpenSSL 3.4 refuses negative days; the versions before have no -not_after */
+    "past='-not_before 20240101000000Z -not_after 20240102000000Z'\n"
+    "sign good '-days 2' && { sign expired '-days -1' || sign expired \"$past\"; } &&\n"
+    "cat other.pem our.pem >mixed.pem && cp our.pem live.pem || exit 1\n"
     "$new -x509 -days 2 -subj /CN=our -keyout twin.key -out twin.pem && cat twin.pem our.pem >twins.pem &&\n"
     "openssl x509 -in our.pem -trustout -addtrust serverAuth -out marked.pem &&\n"
     "openssl x509 -in our.pem -trustout -addreject serverAuth -out denied.pem &&\n"
