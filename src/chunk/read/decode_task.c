@@ -165,23 +165,6 @@ void bkt_task_use(struct bkt_task *k, uint64_t bytes)
 
 /* ---- way `body`: a chunk object that has to be decoded ---- */
 
-static void aim_body(struct bkt_task *k, struct bkt_req *q)
-{
-    (void)k;
-    q->len          = BKT_WHOLE;
-    q->may_be_short = false;
-}
-
-static int check_body(struct bkt_task *k, struct bkt_err *err)
-{
-    const struct bkt_req *q = k->reqs;
-    k->missing              = q->rc == BKT_ENOENT;
-    if (q->rc == BKT_ERANGE)
-        BKT_FAIL(err, BKT_EFORMAT, "chunk object is empty instead of %llu bytes",
-                 (unsigned long long)k->range.len);
-    return q->rc < 0 && !k->missing ? bkt_err_copy(err, q->rc, q->err) : BKT_OK;
-}
-
 static int use_body(struct bkt_task *k, struct bkt_err *err)
 {
     struct bkt_buf *b = &k->reqs->body;
@@ -190,7 +173,7 @@ static int use_body(struct bkt_task *k, struct bkt_err *err)
 }
 
 const struct bkt_way bkt_way_body = {
-    .ours = true, .size = sizeof(struct bkt_task), .aim = aim_body, .check = check_body, .use = use_body};
+    .ours = true, .encoded = true, .size = sizeof(struct bkt_task), .use = use_body};
 
 /* ---- way `memory`: a range in memory of ours ---- */
 
@@ -278,14 +261,9 @@ static int use_memory(struct bkt_task *k, struct bkt_err *err)
 
 static void fini_memory(struct bkt_task *k) { bkt_centry_release(((struct memory_task *)k)->e); }
 
-const struct bkt_way bkt_way_memory = {.ours = true,
-                                       .size = sizeof(struct memory_task),
-                                       .per_chunk = sizeof(struct piece),
-                                       .begin = begin_memory,
-                                       .check = bkt_task_check,
-                                       .arrived = arrived_memory,
-                                       .use = use_memory,
-                                       .fini = fini_memory};
+const struct bkt_way bkt_way_memory = {
+    .ours = true, .size = sizeof(struct memory_task), .per_chunk = sizeof(struct piece), .begin = begin_memory,
+    .arrived = arrived_memory, .use = use_memory, .fini = fini_memory};
 
 /* ---- chunks that were found ---- */
 

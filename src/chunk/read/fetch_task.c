@@ -93,6 +93,8 @@ static int check_object(struct bkt_task *k, const struct bkt_req *q, struct bkt_
         return BKT_OK;
     if (q->rc == BKT_ERANGE && is_whole(k))
         BKT_FAIL(err, BKT_EFORMAT, "chunk object is empty instead of %llu bytes", (unsigned long long)want);
+    if (k->way->encoded)
+        return BKT_OK;
     if (q->rc == BKT_ERANGE || q->n < bkt_min_u64(q->len, end - bkt_min_u64(q->off, end)) ||
         (q->size != UINT64_MAX && q->size != want && q->size != want + 4))
         BKT_FAIL(err, BKT_EFORMAT, "chunk object has %llu bytes instead of %llu",
@@ -100,7 +102,7 @@ static int check_object(struct bkt_task *k, const struct bkt_req *q, struct bkt_
     return BKT_OK;
 }
 
-int bkt_task_check(struct bkt_task *k, struct bkt_err *err)
+static int check(struct bkt_task *k, struct bkt_err *err)
 {
     bool object = k->range.segs->file->object;
     for (size_t i = 0; i < k->n_reqs; i++) {
@@ -126,7 +128,7 @@ static void arrived(struct bkt_task *k, bool ok)
         way->arrived(k, ok);
     } else if (ok && (way->ours || k->missing || k->range.keep)) {
         atomic_store(&k->users, 1);
-        bkt_task_use(k, way == &bkt_way_body && !k->missing ? UINT64_MAX : k->range.len);
+        bkt_task_use(k, way->encoded && !k->missing ? UINT64_MAX : k->range.len);
     } else {
         bkt_task_end(k);
     }
@@ -136,7 +138,9 @@ static void check_arrived(struct bkt_task *k)
 {
     struct bkt_err err;
     bkt_err_clear(&err);
-    int rc = k->way->check(k, &err);
+    int rc = check(k, &err);
+    if (rc == BKT_OK && k->way->check)
+        rc = k->way->check(k, &err);
     if (rc < 0)
         bkt_task_fail(k, k->range.segs, rc, &err);
     arrived(k, rc == BKT_OK && !atomic_load(k->call->cancel));
@@ -182,7 +186,9 @@ static void add_reqs(struct bkt_task *k, size_t n, uint64_t part)
         q->cancel         = k->call->cancel;
         q->done           = part_done;
         q->arg            = k;
-        if (k->way->aim)
+        if (k->way->encoded)
+            q->len = BKT_WHOLE, q->may_be_short = false;
+        else if (k->way->aim)
             k->way->aim(k, q);
         else
             q->dst = k->bytes + (size_t)o;
@@ -250,13 +256,10 @@ int bkt_task_object(struct bkt_read_call *call, struct bkt_target *t, uint64_t n
     bkt_grid_coord(&t->grid, n, coord);
     BKT_TRY(err, bkt_chunk_key(&t->io->obj->id, &t->io->ds->layout, coord, &key), "%s",
             bkt_chunk_label(t->io, coord).text);
-    struct bkt_chunk_file file = {.store = bkt_domain_store(t->io->dom),
-                                  .key = (char *)key.ptr,
-                                  .space = t->io->space,
-                                  .base = bkt_grid_linear(&t->grid, coord),
-                                  .object = true};
+    struct bkt_chunk_file file  = {.store = bkt_domain_store(t->io->dom), .key = (char *)key.ptr, .object = true,
+                                   .space = t->io->space, .base = bkt_grid_linear(&t->grid, coord)};
     struct bkt_seg        seg   = {.t = t, .file = &file, .k = n, .len = len, .n_runs = UINT64_MAX};
-    struct bkt_range r = {.segs = &seg, .n_segs = 1, .len = len, .need_end = len, .keep = call->lim.keep};
+    struct bkt_range      r     = {.segs = &seg, .n_segs = 1, .len = len, .need_end = len, .keep = call->lim.keep};
     struct bkt_place      place = {.way = &bkt_way_body};
     if (bkt_stored_is_plain(t->io))
         place = place_of(call, &r, bkt_scatter_whole(t, n));

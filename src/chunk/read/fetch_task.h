@@ -49,18 +49,19 @@ struct bkt_place {
 };
 /** A way in which bytes come. */
 struct bkt_way {
-    bool   ours; /* the bytes take memory of ours */
-    size_t size, per_request, per_chunk; /* bytes of its struct, which begins with a struct bkt_task, and of
-                                            the array behind it: for each request, for each filtered chunk */
+    bool   ours;    /* the bytes take memory of ours */
+    bool   encoded; /* the whole object is requested, of unknown length, into the request's own memory */
+    size_t size;    /* bytes of its struct, which begins with a struct bkt_task ... */
+    size_t per_request, per_chunk; /* ... and of the array behind it: for each request, for each filtered chunk */
     /** Prepare the struct, zeros so far.  BKT_ENOMEM.  NULL: nothing to do. */
     int (*begin)(struct bkt_task *k, const struct bkt_place *place);
     /** Set where the body of a request goes.  NULL: to its place in `bytes` of the task. */
     void (*aim)(struct bkt_task *k, struct bkt_req *q);
-    /** Report whether the answers are complete.  All of them are there; on the store's thread, as arrived().
-     */
-    int (*check)(struct bkt_task *k, struct bkt_err *err);
-    /** Hand the bytes to workers, or drop them if !@p ok; the task ends sooner or later.  Nothing here takes
-     * long. NULL: use() does all. */
+    /** Check more than the answers' lengths.  All of them are there; on the store's thread, as arrived().  May be
+     *  NULL. */
+    int (*check)(const struct bkt_task *k, struct bkt_err *err);
+    /** Hand the bytes to workers, or drop them if !@p ok; the task ends sooner or later.  Nothing here takes long.
+     *  NULL: use() does all. */
     void (*arrived)(struct bkt_task *k, bool ok);
     /** On a worker: use the bytes, or those of them that no other job uses. */
     int (*use)(struct bkt_task *k, struct bkt_err *err);
@@ -95,8 +96,6 @@ BKT_NODISCARD int bkt_task_range(struct bkt_read_call *call, const struct bkt_ra
                                  struct bkt_err *err);
 /** Begin the task.  It may be freed when this returns. */
 void bkt_task_start(struct bkt_task *k);
-/** As bkt_way.check, for the answers to all requests of a range. */
-BKT_NODISCARD int bkt_task_check(struct bkt_task *k, struct bkt_err *err);
 /** Record the call's first failure and cancel the rest. */
 void bkt_call_fail(struct bkt_read_call *call, int rc, const struct bkt_err *err);
 /** The same, with the segment's dataset, chunk and place added to @p err. */

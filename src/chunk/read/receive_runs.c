@@ -17,8 +17,7 @@ static int use_straight(struct bkt_task *k, struct bkt_err *err)
     return BKT_OK;
 }
 
-const struct bkt_way bkt_way_straight = {
-    .size = sizeof(struct bkt_task), .check = bkt_task_check, .use = use_straight};
+const struct bkt_way bkt_way_straight = {.size = sizeof(struct bkt_task), .use = use_straight};
 
 /* ---- way `runs` ---- */
 
@@ -150,7 +149,5 @@ static void aim_runs(struct bkt_task *k, struct bkt_req *q)
     q->sink_arg    = c;
 }
 
-const struct bkt_way bkt_way_runs = {.size = sizeof(struct runs_task),
-                                     .per_request = sizeof(struct runs),
-                                     .aim = aim_runs,
-                                     .check = bkt_task_check};
+const struct bkt_way bkt_way_runs = {
+    .size = sizeof(struct runs_task), .per_request = sizeof(struct runs), .aim = aim_runs};
