@@ -4,6 +4,7 @@
 
 #include "chunk/ahead/predict.h"
 #include "chunk/dataset/chunk_cache.h"
+#include "chunk/read/read.h"
 #include "chunk/write/write_cache.h"
 #include "chunk/dataset/dataset.h"
 

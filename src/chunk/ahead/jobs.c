@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "base/os/thread.h"
 #include "base/trace.h"
+#include "chunk/read/read.h"
 
 /* Steps that are fetched side by side: from a server far away, one at a time doesn't fill the line. */
 #define MAX_THREADS 4

@@ -17,7 +17,7 @@ struct bkt_ahead_job {
     atomic_bool           cancel;
     bool                  running;
     /* slabs */
-    struct bkt_dsetio    *io;     /* borrowed: bkt_ahead_forget() comes before its end; NULL: siblings */
+    struct bkt_dsetio    *io;     /* borrowed: pattern.forget() comes before its end; NULL: siblings */
     struct bkt_sel        sel;
     /* siblings */
     uint64_t             *tails; /* of their ids, sorted, since each read looks for its dataset among them */

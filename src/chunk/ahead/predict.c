@@ -138,7 +138,7 @@ static bool of_io(struct bkt_ahead_job *job, const void *arg) { return job->io =
 
 static bool of_dom(struct bkt_ahead_job *job, const void *arg) { return job->dom == arg; }
 
-void bkt_ahead_forget(struct bkt_dsetio *io)
+static void forget(struct bkt_dsetio *io)
 {
     if (bkt_ahead_any())
         (void)bkt_ahead_settle(of_io, io, true, NULL);
@@ -208,6 +208,7 @@ static void post_slab(struct bkt_dsetio *io, const struct bkt_sel *sel)
     job->dom = io->dom;
     job->io  = io;
     job->sel = *sel;
+    io->pattern.forget = forget;
     (void)bkt_ahead_post(job);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "chunk/ahead/jobs.h"
+#include "chunk/read/references.h"
 #include "base/num.h"
 
 /* Bytes between two datasets that are fetched along: they cost less than another request. */

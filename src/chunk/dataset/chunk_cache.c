@@ -36,8 +36,8 @@ struct bkt_cache {
     uint64_t           n_spaces;
     uint32_t           seed;
     struct bkt_ahead_note ahead; /* not guarded by the lock */
-    void              *beside;
-    void             (*release)(void *what);
+    void              *layer; /* NULL: there is none, nor `overlay` */
+    const struct bkt_overlay *overlay;
 };
 
 static struct bkt_centry *centry_make(size_t len, bool pooled)
@@ -201,8 +201,8 @@ static void *cache_make(struct bkt_domain *dom)
 static void cache_free(void *p)
 {
     struct bkt_cache *c = p;
-    if (c->beside)
-        c->release(c->beside);
+    if (c->layer)
+        c->overlay->release(c->layer);
     bkt_forkguard_remove(&c->guard);
     bkt_cache_clear(c);
     bkt_map_free(c->names, free);
@@ -303,23 +303,33 @@ size_t bkt_cache_n_names(struct bkt_cache *c)
     return n;
 }
 
-void *bkt_cache_beside(struct bkt_cache *c, void *(*make)(void *arg), void *arg, void (*release)(void *what))
+const struct bkt_overlay *bkt_cache_overlay(struct bkt_cache *c)
+{
+    if (!c)
+        return NULL;
+    (void)pthread_mutex_lock(&c->lock);
+    const struct bkt_overlay *o = c->overlay;
+    (void)pthread_mutex_unlock(&c->lock);
+    return o;
+}
+
+void *bkt_cache_layer(struct bkt_cache *c, const struct bkt_overlay *made, struct bkt_domain *dom)
 {
     (void)pthread_mutex_lock(&c->lock);
-    void *what = c->beside;
+    void *layer = c->layer;
     (void)pthread_mutex_unlock(&c->lock);
-    if (what || !make || !(what = make(arg)))
-        return what;
+    if (layer || !made || !(layer = made->make(dom)))
+        return layer;
     (void)pthread_mutex_lock(&c->lock);
-    void *mine = what;
-    if (c->beside) /* another thread was quicker */
-        what = c->beside;
+    void *mine = layer;
+    if (c->layer) /* another thread was quicker */
+        layer = c->layer;
     else
-        c->beside = what, c->release = release;
+        c->layer = layer, c->overlay = made;
     (void)pthread_mutex_unlock(&c->lock);
-    if (what != mine)
-        release(mine);
-    return what;
+    if (layer != mine)
+        made->release(mine);
+    return layer;
 }
 
 static uint32_t next_prio(struct bkt_cache *c) /* xorshift32 */

@@ -57,10 +57,24 @@ struct bkt_ahead_note {
 /** The notes of this cache; never NULL. */
 struct bkt_ahead_note *bkt_cache_ahead(struct bkt_cache *c);
 
-/** Another struct kept per domain beside the cache (write_cache.h): the existing one, or else the result of
- *  @p make(arg).
- *  @p release is called when the domain closes.  NULL: there is none, and @p make is NULL or has failed. */
-void *bkt_cache_beside(struct bkt_cache *c, void *(*make)(void *arg), void *arg, void (*release)(void *what));
+/** A layer of elements over the stored chunks: those that were written (write_cache.h).  Kept per domain beside the
+ *  cache. */
+struct bkt_dsetio;
+struct bkt_target;
+struct bkt_overlay {
+    void *(*make)(struct bkt_domain *dom); /* NULL: out of memory */
+    void (*release)(void *layer);          /* called when the domain closes */
+    /** The elements of a written chunk, retained; NULL: it wasn't written. */
+    struct bkt_centry *(*get)(const struct bkt_dsetio *io, const uint64_t *coord);
+    /** Complete the chunks of the target that were only partly written. */
+    int (*prepare)(struct bkt_target *t, struct bkt_err *err);
+    /** Set the current cache numbers of the dataset's chunks. */
+    void (*space)(struct bkt_dsetio *io);
+};
+/** The existing layer, or else a new one by @p made.  NULL: there is none, and @p made is NULL or has failed. */
+void *bkt_cache_layer(struct bkt_cache *c, const struct bkt_overlay *made, struct bkt_domain *dom);
+/** The table of the existing layer; NULL: there is none, or @p c is NULL. */
+const struct bkt_overlay *bkt_cache_overlay(struct bkt_cache *c);
 
 /** Keep @p e under (space, pos).  The caller keeps its own reference.  Does nothing if @p e is larger than
  *  the cache. */

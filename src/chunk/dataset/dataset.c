@@ -178,11 +178,30 @@ int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_fi
     return BKT_OK;
 }
 
+void bkt_chunk_file_free(void *p)
+{
+    struct bkt_chunk_file *f = p;
+    if (f->cache)
+        bkt_cache_let_go(f->cache, &f->hold);
+    if (f->own_store)
+        bkt_store_close(f->store);
+    free(f->uri);
+    free(f->key);
+    free(f->etag);
+    free(f);
+}
+
+static void end_ahead(struct bkt_dsetio *io)
+{
+    if (io->pattern.forget)
+        io->pattern.forget(io);
+}
+
 void bkt_dsetio_close(struct bkt_dsetio *io)
 {
     if (!io)
         return;
-    bkt_ahead_forget(io);
+    end_ahead(io);
     bkt_table_first_free(io);
     bkt_dsetio_close(io->table);
     free(io->found);
@@ -207,7 +226,7 @@ void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find, void *arg)
         bkt_filter_fn     *fn = f->fn || bkt_filter_builtin(f->id) ? NULL : find(f->id, f->name, arg);
         if (!fn)
             continue;
-        bkt_ahead_forget(io);
+        end_ahead(io);
         bkt_filter_set(&io->pipe, f, fn);
     }
 }

@@ -9,6 +9,7 @@
 #include "chunk/select/grid.h"
 
 struct bkt_map;
+struct bkt_dsetio;
 
 /** The pattern in which a program reads a dataset (predict.c); zeros at first. */
 struct bkt_pattern {
@@ -21,6 +22,8 @@ struct bkt_pattern {
     uint64_t       posted;  /* number of steps behind `last` for which jobs were made */
     unsigned       depth;   /* steps to be ahead at most */
     bool           late;    /* the program had to wait for a job */
+    void (*forget)(struct bkt_dsetio *io); /* cancels the jobs of the dataset and waits for their end; NULL: it had
+                                              none */
 };
 
 /** A file that references point into. */
@@ -119,57 +122,22 @@ void bkt_fill_run(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t f
 /** Check that a native chunk that isn't stored has values. */
 BKT_NODISCARD int bkt_fill_check(const struct bkt_dsetio *io, const uint64_t *coord, bool native, struct bkt_err *err);
 
+/* ---- chunk_keys.c ---- */
+/** @p size: bytes of the chunk object.  A negative code ends the walk, which fails with this code. */
+typedef int bkt_chunk_key_fn(const uint64_t *coord, uint64_t size, void *arg);
+/** Call @p each for the coordinates of all stored chunks, also outside of the extent, in the order of the
+ *  list.  For version 1 this lists all of the bucket. */
+BKT_NODISCARD int bkt_chunk_each_key(struct bkt_dsetio *io, bkt_chunk_key_fn *each, void *arg, struct bkt_err *err);
+
 /* ---- var_index.c ---- */
 /** Find where each element of a decoded variable-length chunk begins.  Takes @p bytes over. */
 BKT_NODISCARD int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt_centry **out, struct bkt_err *err);
 
-/* ---- chunk/read/references.c, reference_table.c, table_walk.c ---- */
-struct bkt_loc {
-    struct bkt_chunk_file *file; /* NULL: unallocated */
-    uint64_t               off, size;
-    uint32_t               mask;
-};
-struct bkt_locate { /* the chunks of one dataset whose places are wanted */
-    struct bkt_dsetio *io;
-    const uint64_t    *coords; /* n * io->rank, in grid order */
-    size_t             n;
-    struct bkt_loc    *out;
-};
-/** Find the places of reference chunks.  The chunk tables of all @p n datasets are read as one plan. */
-BKT_NODISCARD int bkt_locate(struct bkt_locate *q, size_t n, struct bkt_err *err);
-/** Check that the range can hold a chunk; BKT_EFORMAT: it can't. */
-BKT_NODISCARD int bkt_locate_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t off, uint64_t size,
-                                   struct bkt_err *err);
-/** The mask of filters that were left out of a chunk of @p size stored bytes: the @p recorded ones, and a
- *  checksum for which there are no bytes. */
-uint32_t bkt_locate_mask(const struct bkt_dsetio *io, uint32_t recorded, uint64_t size);
-/** A file by URI, under the domain's policy; looked up once per URI.  Borrowed from @p io.
- *  @p etag: the file's ETag or stamp (model.h) when it was linked; NULL or "": unknown.  BKT_EPRECOND: the
- *  file has changed. */
-BKT_NODISCARD int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const char *etag,
-                                  struct bkt_chunk_file **out, struct bkt_err *err);
-/** The file, or the joined pieces of files, that the layout names. */
-BKT_NODISCARD int bkt_locate_layout_file(struct bkt_dsetio *io, struct bkt_chunk_file **out, struct bkt_err *err);
-void              bkt_chunk_file_free(void *file);
-/** @p grid: chunks per dimension; reduced to the size of the chunk table, beyond which no chunk is allocated.
- *  @p some: false: the table is empty. */
-BKT_NODISCARD int bkt_chunk_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some, struct bkt_err *err);
-/** All chunks of a dataset that isn't stored as objects, in grid order.  @p grid: chunks per dimension; it is
- *  changed. */
-BKT_NODISCARD int bkt_chunk_table_each(struct bkt_dsetio *io, uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err);
+void bkt_chunk_file_free(void *file); /* as a struct bkt_chunk_file */
 /* ---- reference_table_first.c: of a dataset that is found by a chunk table ---- */
 /** Put the received first chunk of the table into the cache; io->table was just opened. */
 void bkt_table_first_keep(struct bkt_dsetio *io);
 /** Wait for the request and forget it. */
 void bkt_table_first_free(struct bkt_dsetio *io);
-/** The rows of chunk tables; called by bkt_locate(). */
-BKT_NODISCARD int bkt_chunk_table_rows(struct bkt_locate *q, size_t n, struct bkt_err *err);
-
-/** As bkt_read_run() of @p n > 0 reads, without read-ahead: for reads that no program asked for. */
-BKT_NODISCARD int bkt_read_now(struct bkt_read *reads, size_t n, struct bkt_err *err);
-/** Whether a read only fills the caches. */
-static inline bool bkt_read_is_blind(const struct bkt_read *r) { return !r->dst && !bkt_dsetio_is_var(r->io); }
-/** Cancel the jobs of a dataset and wait for their end.  For a domain: bkt_ahead_stop() (chunk.h). */
-void bkt_ahead_forget(struct bkt_dsetio *io);
 
 #endif

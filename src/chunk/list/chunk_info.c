@@ -1,11 +1,11 @@
 /* Chunks one by one: H5Dget_chunk_info, H5Dchunk_iter, H5Dread_chunk, H5Dget_storage_size. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "chunk/write/write_cache.h"
-#include "chunk/dataset/dataset.h"
+#include "chunk/list/chunk_list.h"
+#include "chunk/read/references.h"
 #include "base/list.h"
 #include "base/num.h"
 
@@ -166,27 +166,6 @@ struct listing {
     size_t             n, cap;
 };
 
-/* Gives 1 and the grid coordinate that a key names; 0: the key of another object; or a failure. */
-static int coord_of_key(const struct bkt_dsetio *io, const char *key, uint64_t *coord)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf same = {0};
-    const char *p = strrchr(key, bkt_id_is_v2(&io->obj->id) ? '/' : '-'); /* version 1: ...-<end of the id>_<place> */
-    if (p && !bkt_id_is_v2(&io->obj->id))
-        p = strchr(p, '_');
-    p = p ? p + 1 : key;
-    for (unsigned d = 0; d < io->rank; d++) {
-        char *end;
-        if (!isdigit((unsigned char)*p))
-            return 0;
-        coord[d] = strtoull(p, &end, 10);
-        if (*end != (d + 1 < io->rank ? '_' : 0))
-            return 0;
-        p = end + 1;
-    }
-    BKT_PASS(bkt_chunk_key(&io->obj->id, &io->ds->layout, coord, &same));
-    return strcmp(bkt_buf_str(&same), key) == 0;
-}
-
 static int add_found(struct listing *l, uint64_t linear, uint64_t size)
 {
     if (bkt_list_room(&l->v, l->n, &l->cap, sizeof *l->v) < 0)
@@ -195,62 +174,22 @@ static int add_found(struct listing *l, uint64_t linear, uint64_t size)
     return BKT_OK;
 }
 
-static int on_listed(const struct bkt_listed *e, void *arg)
+static int on_listed(const uint64_t *coord, uint64_t size, void *arg)
 {
-    struct listing *l = arg;
-    uint64_t        coord[BKT_MAX_RANK], linear = 0;
-    int is = e->is_prefix ? 0 : coord_of_key(l->io, e->key, coord);
-    if (is <= 0)
-        return is;
+    struct listing *l      = arg;
+    uint64_t        linear = 0;
     for (unsigned d = 0; d < l->io->rank; d++) {
         if (coord[d] >= l->grid[d]) /* outside the extent */
             return BKT_OK;
         linear = linear * l->grid[d] + coord[d];
     }
-    return add_found(l, linear, e->size);
+    return add_found(l, linear, size);
 }
 
 static int by_linear(const void *a, const void *b)
 {
     const struct found *x = a, *y = b;
     return x->linear < y->linear ? -1 : x->linear > y->linear;
-}
-
-/* Version 1 keys begin with a hash of each id, so all of the bucket is listed. */
-static int list_keys(struct bkt_dsetio *io, int (*each)(const struct bkt_listed *e, void *arg), void *arg, struct bkt_err *err)
-{
-    static const uint64_t                    zero[BKT_MAX_RANK];
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
-    if (!bkt_id_is_v2(&io->obj->id))
-        return bkt_store_list(bkt_domain_store(io->dom), "", "", each, arg, err);
-    BKT_PASS(bkt_chunk_key(&io->obj->id, &io->ds->layout, zero, &prefix));
-    for (int up = io->ds->layout.partition_count >= 2 ? 2 : 1; up > 0; up--) {
-        while (prefix.len && prefix.ptr[prefix.len - 1] != '/')
-            prefix.len--;
-        prefix.len -= prefix.len && up > 1;
-    }
-    BKT_PASS(bkt_buf_resize(&prefix, prefix.len));
-    return bkt_store_list(bkt_domain_store(io->dom), bkt_buf_str(&prefix), "", each, arg, err);
-}
-
-struct keys {
-    struct bkt_dsetio *io;
-    int (*each)(const uint64_t *coord, void *arg);
-    void *arg;
-};
-
-static int on_key(const struct bkt_listed *e, void *arg)
-{
-    const struct keys *k = arg;
-    uint64_t           coord[BKT_MAX_RANK];
-    int                is = e->is_prefix ? 0 : coord_of_key(k->io, e->key, coord);
-    return is > 0 ? k->each(coord, k->arg) : is;
-}
-
-int bkt_chunk_each_key(struct bkt_dsetio *io, int (*each)(const uint64_t *coord, void *arg), void *arg, struct bkt_err *err)
-{
-    struct keys k = {io, each, arg};
-    return list_keys(io, on_key, &k, err);
 }
 
 static bool step(const struct bkt_dsetio *io, const uint64_t *grid, uint64_t *coord)
@@ -300,7 +239,7 @@ int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *ea
 {
     struct listing l    = {.io = io, .grid = grid};
     bool           list = bkt_id_is_v2(&io->obj->id) || bkt_v1_are_many(grid, io->rank);
-    int            rc   = list ? list_keys(io, on_listed, &l, err) : BKT_EUNSUP;
+    int            rc   = list ? bkt_chunk_each_key(io, on_listed, &l, err) : BKT_EUNSUP;
     if (rc == BKT_EUNSUP) {
         bkt_err_clear(err);
         rc = head_chunks(&l, err);

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "chunk/write/write_cache.h"
-#include "chunk/dataset/dataset.h"
+#include "chunk/list/chunk_list.h"
+#include "chunk/read/references.h"
 #include "base/num.h"
 #include "chunk/write/write.h"
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "chunk/dataset/pending.h"
 #include "chunk/dataset/chunk_object.h"
 #include "chunk/read/fetch_task.h"
+#include "chunk/read/read.h"
 #include "base/trace.h"
 
 /* Bytes that a task counts for at least: bounds the number of tasks. */
@@ -78,10 +78,10 @@ static int take_cached(struct bkt_read_call *call, struct bkt_target *t, uint64_
 
 static struct bkt_centry *cached(const struct bkt_read_call *call, const struct bkt_target *t, uint64_t k)
 {
-    if (t->io->where == BKT_AT_OBJECTS) {
+    if (t->over && t->io->where == BKT_AT_OBJECTS) {
         uint64_t coord[BKT_MAX_RANK];
         bkt_grid_coord(&t->grid, k, coord);
-        struct bkt_centry *e = bkt_dirty_get(t->io, coord);
+        struct bkt_centry *e = t->over->get(t->io, coord);
         if (e)
             return e;
     }
@@ -123,7 +123,8 @@ static int read_native(struct bkt_read_call *call, struct bkt_target *t, struct 
                        struct bkt_err *err)
 {
     bool plain = bkt_stored_is_plain(t->io);
-    BKT_PASS(bkt_dirty_prepare(t, err));
+    if (t->over)
+        BKT_PASS(t->over->prepare(t, err));
     for (uint64_t k = 0; k < t->grid.n_chunks && !atomic_load(call->cancel); k++) {
         struct bkt_task   *task   = NULL;
         struct bkt_centry *e      = cached(call, t, k);

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/dataset/dataset.h"
+#include "chunk/read/read.h"
+#include "chunk/read/references.h"
 #include "base/num.h"
 
 /* Names of our own fields, behind those of HSDS, which finds its own by place: a chunk's filter mask, its

@@ -2,25 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/dataset/dataset.h"
+#include "chunk/read/references.h"
 #include "storage/other/concat_store.h"
 #include "base/map.h"
 #include "base/num.h"
 
 #define FILTER_MORE (1u << 20) /* bytes, besides four times the chunk: a limit against malicious documents */
-
-void bkt_chunk_file_free(void *p)
-{
-    struct bkt_chunk_file *f = p;
-    if (f->cache)
-        bkt_cache_let_go(f->cache, &f->hold);
-    if (f->own_store)
-        bkt_store_close(f->store);
-    free(f->uri);
-    free(f->key);
-    free(f->etag);
-    free(f);
-}
 
 /* A file of this machine has no ETag that a copy of its folder would keep.  Its size and time of change
  * replace it. */

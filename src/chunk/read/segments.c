@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "chunk/dataset/pending.h"
 #include "chunk/dataset/chunk_object.h"
 
 /* ---- targets ---- */
@@ -42,13 +41,17 @@ int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *e
     t->dst    = rd->dst;
     t->slices = NULL;
     t->held   = NULL;
+    t->over   = NULL;
     bkt_grid_none(&t->grid);
     bkt_memmap_none(&t->mem);
     t->out_size = rd->recast ? rd->recast->dst : t->io->elem_size;
     if (rd->file->kind == BKT_SEL_NONE || t->io->where == BKT_AT_NONE)
         return BKT_OK;
     BKT_PASS(check_extent(t, err));
-    bkt_dirty_space(t->io);
+    if ((t->over = bkt_cache_overlay(t->io->cache)))
+        t->over->space(t->io);
+    else
+        bkt_dsetio_follow(t->io);
     if (t->io->bad.code)
         return rd->file->n_elems ? bkt_err_copy(err, t->io->bad.code, &t->io->bad) : BKT_OK;
     BKT_TRY(err, bkt_grid_init(&t->grid, rd->file, t->io->cdims, err), "dataset %s", t->io->obj->id.text);

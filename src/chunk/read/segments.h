@@ -3,7 +3,7 @@
 #ifndef BKT_PLAN_H
 #define BKT_PLAN_H
 
-#include "chunk/dataset/dataset.h"
+#include "chunk/read/references.h"
 #include "chunk/select/grid.h"
 
 /** One dataset's read. */
@@ -14,6 +14,7 @@ struct bkt_target {
     struct bkt_memmap  mem;
     unsigned char     *dst;
     size_t             out_size; /* bytes of an element there */
+    const struct bkt_overlay *over; /* elements that are not yet stored; NULL: the domain has none */
     struct bkt_slice  *slices; /* variable-size types */
     struct bkt_centry **held;  /* variable-size types: the chunk that slices point into, per touched chunk */
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "chunk/write/write_cache.h"
+#include "chunk/read/read.h"
 #include "schema/edit/edit.h"
 #include "base/list.h"
 #include "base/map.h"

@@ -141,7 +141,11 @@ static int add_stored(struct resize *r, const uint64_t *coord)
     return w == INSIDE ? BKT_OK : bkt_buf_add(w == OUTSIDE ? &r->gone : &r->cut, coord, one_coord(r));
 }
 
-static int on_stored(const uint64_t *coord, void *arg) { return add_stored(arg, coord); }
+static int on_stored(const uint64_t *coord, uint64_t size, void *arg)
+{
+    (void)size;
+    return add_stored(arg, coord);
+}
 
 /* Sends requests for the chunks at the given coordinates, all at once. */
 static int ask(const struct resize *r, enum bkt_op op, const unsigned char *coords, size_t n, bool *there, struct bkt_err *err)

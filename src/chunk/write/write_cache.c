@@ -36,10 +36,9 @@ static void on_remove(struct bkt_domain *dom, const struct bkt_id *id, void *arg
         bkt_chunks_forget(dom, id);
 }
 
-static void *dirty_new(void *arg)
+static void *dirty_new(struct bkt_domain *dom)
 {
-    struct bkt_domain *dom = arg;
-    struct dirty      *x   = calloc(1, sizeof *x);
+    struct dirty *x = calloc(1, sizeof *x);
     if (!x || !(x->d.sets = bkt_map_new())) {
         free(x);
         return NULL;
@@ -104,6 +103,8 @@ static void forget_parent(struct bkt_dirty *d)
     (void)pthread_mutex_unlock(&d->window.lock);
 }
 
+static const struct bkt_overlay overlay = {dirty_new, dirty_free, bkt_dirty_get, bkt_dirty_prepare, bkt_dirty_space};
+
 struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make)
 {
     if (make) { /* read-ahead would read what was stored before the write */
@@ -111,7 +112,7 @@ struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make)
         bkt_domain_touched(dom);
     }
     struct bkt_cache *cache = make ? bkt_cache_of(dom) : bkt_domain_attached(dom);
-    struct bkt_dirty *d     = cache ? bkt_cache_beside(cache, make ? dirty_new : NULL, dom, dirty_free) : NULL;
+    struct bkt_dirty *d     = cache ? bkt_cache_layer(cache, make ? &overlay : NULL, dom) : NULL;
     if (d && d->pid != getpid())
         forget_parent(d);
     return d;

@@ -17,7 +17,6 @@
 
 #include "chunk/dataset/chunk_object.h"
 #include "chunk/dataset/dataset.h"
-#include "chunk/dataset/pending.h"
 #include "chunk/dataset/window.h"
 #include "chunk/write/write.h"
 
@@ -119,6 +118,15 @@ struct bkt_dirty {
 /** The domain's cache of written chunks; made on first use if @p make.  NULL: there is none, or out of
  *  memory. */
 struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make);
+/* As in struct bkt_overlay, for reads. */
+struct bkt_centry *bkt_dirty_get(const struct bkt_dsetio *io, const uint64_t *coord);
+BKT_NODISCARD int  bkt_dirty_prepare(struct bkt_target *t, struct bkt_err *err);
+void               bkt_dirty_space(struct bkt_dsetio *io);
+/** Whether the dataset was written to. */
+bool bkt_dirty_knows(const struct bkt_dsetio *io);
+/** Free the clean chunks of all of the domain's datasets. */
+void bkt_dirty_drop_clean(struct bkt_domain *dom);
+
 /** The dataset's set; made on first use.  Called with the lock held.  NULL: out of memory. */
 struct bkt_wset *bkt_wset_of(struct bkt_dirty *d, const struct bkt_dsetio *io);
 struct bkt_wset *bkt_wset_find(struct bkt_dirty *d, const struct bkt_id *id);
@@ -182,19 +190,11 @@ uint64_t bkt_chunk_reach(const struct bkt_dsetio *io, const uint64_t *coord);
 bool bkt_dirty_make_room(struct bkt_dirty *d, uint64_t need);
 void bkt_dchunk_note(struct bkt_dchunk *c, int rc, const struct bkt_err *err); /* sets its last failure; BKT_OK: clears it */
 
-/* ---- overlay.c, chunk_info.c ---- */
+/* ---- overlay.c ---- */
 /** Put base's elements (NULL: the fill value) where the masks have no bit.  Then c is complete. */
 BKT_NODISCARD int bkt_dchunk_merge(struct bkt_dchunk *c, struct bkt_centry *base, struct bkt_err *err);
 /** Variable-size elements: e becomes all elements, with the written ones.  c must be complete or whole. */
 BKT_NODISCARD int bkt_dchunk_serialise(struct bkt_dchunk *c, struct bkt_err *err);
-
-/** Call @p each for all stored chunk objects within @p grid, in grid order. */
-BKT_NODISCARD int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err);
-
-/** Call @p each for the coordinates of all stored chunks, also outside of the extent, in the order of the
- *  list.  For version 1 this lists all of the bucket. */
-BKT_NODISCARD int bkt_chunk_each_key(struct bkt_dsetio *io, int (*each)(const uint64_t *coord, void *arg), void *arg,
-                                     struct bkt_err *err);
 
 /* ---- unstored.c ---- */
 /** After a flush of one set, or (NULL) of all: extents of datasets with failed chunks have to wait, extents

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "chunk/dataset/dataset.h"
+#include "chunk/read/references.h"
 #include "vol/dataset/raw_files.h"
 #include "base/num.h"
 #include "vol/core/filter_lookup.h"
