@@ -20,7 +20,9 @@ struct bkt_window {
                                            false: there was nothing to do.  May be NULL */
 };
 
+/** Make an empty window of at most @p limit bytes. */
 void bkt_window_init(struct bkt_window *w, uint64_t limit);
+/** Free it; no task is left. */
 void bkt_window_fini(struct bkt_window *w);
 
 /** Whether a task of @p cost bytes has to wait for others; 0: whether any task is under way. */

@@ -183,7 +183,7 @@ struct stage {
     enum length              length;
     size_t                   want; /* bytes after decoding; 0: not known */
 };
-struct run {
+struct decoding {
     struct stage    s[BKT_PIPELINE_MAX]; /* in the order of writing, without filters that change nothing */
     unsigned        n, last; /* the stage that decodes into the caller's buffer */
     bool            unchecked;
@@ -197,7 +197,7 @@ struct run {
     void           *mem; /* memory that `now` points to, unless it is the caller's */
 };
 
-static int add_stage(struct run *r, const struct bkt_filter *f, struct bkt_err *err)
+static int add_stage(struct decoding *r, const struct bkt_filter *f, struct bkt_err *err)
 {
     const struct row *row = find(f->id);
     if (!row && !f->fn)
@@ -216,13 +216,13 @@ static int add_stage(struct run *r, const struct bkt_filter *f, struct bkt_err *
 }
 
 /* hsload leaves fletcher32 out of the list, but the checksum is still behind the data. */
-static void trim_checksum(const struct run *r, struct bkt_span *s, size_t want)
+static void trim_checksum(const struct decoding *r, struct bkt_span *s, size_t want)
 {
     if (want && !r->checksum && s->n == want + 4)
         s->n = want;
 }
 
-static int decode_into(const struct run *r, const struct stage *s, struct bkt_room *out, struct bkt_err *err)
+static int decode_into(const struct decoding *r, const struct stage *s, struct bkt_room *out, struct bkt_err *err)
 {
     int rc = s->decode(s->f, r->elem_size, r->now, out, err);
     if (rc < 0 && rc != BKT_ERANGE)
@@ -231,7 +231,7 @@ static int decode_into(const struct run *r, const struct stage *s, struct bkt_ro
 }
 
 /* Decode one stage to new memory.  */
-static int to_memory(struct run *r, const struct stage *s, size_t cap, struct bkt_err *err)
+static int to_memory(struct decoding *r, const struct stage *s, size_t cap, struct bkt_err *err)
 {
     struct bkt_room out = {bkt_scratch_take(cap ? cap : 1), cap, 0};
     if (!out.p)
@@ -247,7 +247,7 @@ static int to_memory(struct run *r, const struct stage *s, size_t cap, struct bk
     return BKT_OK;
 }
 
-static int run_stage(struct run *r, const struct stage *s, unsigned char *dst, size_t n_dst, struct bkt_err *err)
+static int decode_stage(struct decoding *r, const struct stage *s, unsigned char *dst, size_t n_dst, struct bkt_err *err)
 {
     if (s->length == LEN_PLUS_4) { /* checked where it lies */
         /* a reference may give the size without the checksum, which HSDS never reads: then nothing is
@@ -275,10 +275,10 @@ static int run_stage(struct run *r, const struct stage *s, unsigned char *dst, s
     return BKT_OK;
 }
 
-static void run_fini(struct run *r) { bkt_scratch_give(r->mem); }
+static void decoding_fini(struct decoding *r) { bkt_scratch_give(r->mem); }
 
 /* Whether the stage written first is the byte shuffle of whole elements, with something behind it. */
-static bool ends_in_planes(const struct run *r, size_t n_dst)
+static bool ends_in_planes(const struct decoding *r, size_t n_dst)
 {
     const struct bkt_filter *f  = r->s[0].f;
     size_t                   es = f->n_cd && f->cd[0] ? f->cd[0] : r->elem_size;
@@ -288,7 +288,7 @@ static bool ends_in_planes(const struct run *r, size_t n_dst)
 static int run_pipeline(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in, void *dst, size_t n_dst,
                         bool *planes, struct bkt_err *err)
 {
-    BKT_CLEANUP(run_fini) struct run r;
+    BKT_CLEANUP(decoding_fini) struct decoding r;
     r.n         = 0;
     r.checksum  = false;
     r.unchecked = p->unchecked;
@@ -308,7 +308,7 @@ static int run_pipeline(const struct bkt_pipeline *p, uint32_t mask, const void 
         *planes = r.last;
     trim_checksum(&r, &r.now, r.stored);
     for (unsigned i = r.n; i-- > r.last;)
-        BKT_PASS(run_stage(&r, &r.s[i], dst, n_dst, err));
+        BKT_PASS(decode_stage(&r, &r.s[i], dst, n_dst, err));
     if (r.now.n != n_dst)
         BKT_FAIL(err, BKT_EFORMAT, "the chunk has %zu bytes instead of %zu", r.now.n, n_dst);
     if (n_dst && r.now.p != dst)

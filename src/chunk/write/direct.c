@@ -18,7 +18,7 @@ struct bkt_direct_task {
     struct bkt_job          job;
     struct bkt_req          req;
     struct bkt_direct_task *next;
-    struct bkt_direct      *run;
+    struct bkt_direct      *call;
     const struct bkt_wplan *p;
     uint64_t                k, cost;
     uint64_t                coord[BKT_MAX_RANK];
@@ -54,7 +54,7 @@ static struct bkt_direct_task *take_next(struct bkt_direct *r)
     return first;
 }
 
-/* Begins each task.  A task may be freed once it is begun, and @c run once the last one is. */
+/* Begins each task.  A task may be freed once it is begun, and @c call once the last one is. */
 static void begin(struct bkt_direct_task *t)
 {
     for (struct bkt_direct_task *next; t; t = next) {
@@ -65,7 +65,7 @@ static void begin(struct bkt_direct_task *t)
 
 static void end(struct bkt_direct_task *t, int rc, const struct bkt_err *why)
 {
-    struct bkt_direct *r   = t->run;
+    struct bkt_direct *r   = t->call;
     uint64_t           cost = t->cost;
     struct bkt_err     err = {0};
     if (rc < 0) {
@@ -116,7 +116,7 @@ static int whole(struct bkt_direct_task *t, const unsigned char **src, struct bk
 /* From now on only the encoded bytes count as under way, so there is room for more. */
 static void note_encoded(struct bkt_direct_task *t)
 {
-    struct bkt_window *w = &t->run->window;
+    struct bkt_window *w = &t->call->window;
     (void)pthread_mutex_lock(&w->lock);
     bkt_window_resize(w, &t->cost, bkt_max_u64(t->out.cap, MIN_COST));
     (void)pthread_mutex_unlock(&w->lock);
@@ -126,12 +126,12 @@ static int prepare(struct bkt_direct_task *t, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = t->p->io;
     const unsigned char     *src;
-    if (atomic_load(&t->run->cancel))
+    if (atomic_load(&t->call->cancel))
         BKT_FAIL(err, BKT_ECANCEL, "cancelled");
     BKT_PASS(bkt_chunk_key(&io->obj->id, &io->ds->layout, t->coord, &t->key));
     BKT_PASS(whole(t, &src, err));
     t->req = (struct bkt_req){.op = BKT_PUT, .key = bkt_buf_str(&t->key), .put = src, .put_len = io->chunk_bytes, .done = stored,
-                              .arg = t, .cancel = &t->run->cancel};
+                              .arg = t, .cancel = &t->call->cancel};
     if (bkt_stored_is_plain(io))
         return BKT_OK;
     BKT_PASS(bkt_stored_encode(io, src, io->chunk_bytes, &t->out, err));
@@ -215,7 +215,7 @@ int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k
     struct bkt_direct_task *t = calloc(1, sizeof *t);
     if (!t)
         BKT_NOMEM(err);
-    t->run = r, t->p = p, t->k = k;
+    t->call = r, t->p = p, t->k = k;
     t->job.run = task_job;
     t->cost    = bkt_max_u64((uint64_t)io->chunk_bytes * (bkt_stored_is_plain(io) ? 1 : 2), MIN_COST);
     memcpy(t->coord, coord, io->rank * sizeof *coord);
