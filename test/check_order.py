@@ -20,20 +20,10 @@ tools/source tools/show tools/cli tools/bucket tools/tree tools/load tools/cmd t
 """.split()
 KNOWN = {
     ("schema/domain/domain.c", "schema/edit/edit_impl.h"),
-    ("vol/calls/object_calls.c", "vol/copy/copy.h"),
     ("vol/convert/kept_filters.c", "vol/copy/copy_impl.h"),
-    ("vol/convert/references.c", "vol/calls/object_calls.h"),
-    ("vol/convert/references.c", "vol/open/file_calls.h"),
     ("vol/convert/references.c", "vol/path/foreign_ref.h"),
-    ("vol/convert/type_from_h5.c", "vol/calls/object_calls.h"),
-    ("vol/convert/type_to_h5.c", "vol/calls/attr.h"),
-    ("vol/core/object_handle.c", "vol/open/file_calls.h"),
-    ("vol/old_api/region_shadow.c", "vol/calls/object_calls.h"),
     ("vol/old_api/region_shadow.c", "vol/convert/values_to_memory.h"),
-    ("vol/path/iterate.c", "vol/calls/object_calls.h"),
     ("vol/plain/plain_data.c", "vol/convert/kept_filters.h"),
-    ("vol/plain/plain_file.c", "vol/open/file_calls.h"),
-    ("vol/plain/plain_write.c", "vol/convert/kept_filters.h"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([a-z0-9_]+(?:/[a-z0-9_]+)*\.h)[">]', re.M)
 

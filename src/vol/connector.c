@@ -1,4 +1,4 @@
-/* The connector itself: its table of callbacks, its capabilities and its life. */
+/* The connector itself: what it says about itself, and its life. */
 #include <H5PLextern.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -16,6 +16,7 @@
 #include "base/trace.h"
 #include "vol/vfd/store_driver.h"
 #include "vol/core/vol.h"
+#include "vol/callbacks.h"
 
 /* ---- introspection ---- */
 
@@ -24,14 +25,14 @@ static herr_t get_conn_cls(void *obj, H5VL_get_conn_lvl_t lvl, const H5VL_class_
     const struct bkt_vobj *o     = obj;
     const H5VL_class_t    *shown = lvl == H5VL_GET_CONN_LVL_TERM && o && o->has_face ? bkt_face_class() : NULL;
     bkt_shadow_was_asked_for_class();
-    *out = shown ? shown : &bkt_vol_class;
+    *out = shown ? shown : bkt_vol_class();
     return 0;
 }
 
 static herr_t get_cap_flags(const void *info, uint64_t *flags)
 {
     (void)info;
-    *flags = bkt_vol_class.cap_flags;
+    *flags = bkt_vol_class()->cap_flags;
     return 0;
 }
 
@@ -164,7 +165,7 @@ static herr_t terminate(void)
      H5VL_CAP_FLAG_SOFT_LINKS | H5VL_CAP_FLAG_UD_LINKS | H5VL_CAP_FLAG_TRACK_TIMES | H5VL_CAP_FLAG_MOUNT |               \
      H5VL_CAP_FLAG_FILTERS | H5VL_CAP_FLAG_FILL_VALUES)
 
-const H5VL_class_t bkt_vol_class = {
+static H5VL_class_t class = {
     .version      = H5VL_VERSION,
     .value        = (H5VL_class_value_t)BKT_CONNECTOR_VALUE,
     .name         = BKT_CONNECTOR_NAME,
@@ -181,84 +182,27 @@ const H5VL_class_t bkt_vol_class = {
             .to_str   = bkt_info_to_str,
             .from_str = bkt_info_from_str,
         },
-    .attr_cls =
-        {
-            .create   = bkt_vol_attr_create,
-            .open     = bkt_vol_attr_open,
-            .read     = bkt_vol_attr_read,
-            .write    = bkt_vol_attr_write,
-            .get      = bkt_vol_attr_get,
-            .specific = bkt_vol_attr_specific,
-            .optional = bkt_vol_attr_optional,
-            .close    = bkt_vol_attr_close,
-        },
-    .dataset_cls =
-        {
-            .create   = bkt_vol_dataset_create,
-            .open     = bkt_vol_dataset_open,
-            .read     = bkt_vol_dataset_read,
-            .write    = bkt_vol_dataset_write,
-            .get      = bkt_vol_dataset_get,
-            .specific = bkt_vol_dataset_specific,
-            .optional = bkt_vol_dataset_optional,
-            .close    = bkt_vol_dataset_close,
-        },
-    .datatype_cls =
-        {
-            .commit   = bkt_vol_datatype_commit,
-            .open     = bkt_vol_datatype_open,
-            .get      = bkt_vol_datatype_get,
-            .specific = bkt_vol_datatype_specific,
-            .close    = bkt_vol_datatype_close,
-        },
-    .file_cls =
-        {
-            .create   = bkt_vol_file_create,
-            .open     = bkt_vol_file_open,
-            .get      = bkt_vol_file_get,
-            .specific = bkt_vol_file_specific,
-            .optional = bkt_vol_file_optional,
-            .close    = bkt_vol_file_close,
-        },
-    .group_cls =
-        {
-            .create   = bkt_vol_group_create,
-            .open     = bkt_vol_group_open,
-            .get      = bkt_vol_group_get,
-            .specific = bkt_vol_group_specific,
-            .optional = bkt_vol_group_optional,
-            .close    = bkt_vol_group_close,
-        },
-    .link_cls =
-        {
-            .create   = bkt_vol_link_create,
-            .copy     = bkt_vol_link_copy,
-            .move     = bkt_vol_link_move,
-            .get      = bkt_vol_link_get,
-            .specific = bkt_vol_link_specific,
-        },
-    .object_cls =
-        {
-            .open     = bkt_vol_object_open,
-            .copy     = bkt_vol_object_copy,
-            .get      = bkt_vol_object_get,
-            .specific = bkt_vol_object_specific,
-            .optional = bkt_vol_object_optional,
-        },
     .introspect_cls =
         {
             .get_conn_cls  = get_conn_cls,
             .get_cap_flags = get_cap_flags,
             .opt_query     = opt_query,
         },
-    .token_cls =
-        {
-            .cmp      = bkt_vol_token_cmp,
-            .to_str   = bkt_vol_token_to_str,
-            .from_str = bkt_vol_token_from_str,
-        },
     .optional = optional,
 };
+
+const H5VL_class_t *bkt_vol_class(void)
+{
+    class.attr_cls     = bkt_attr_class;
+    class.dataset_cls  = bkt_dataset_class;
+    class.datatype_cls = bkt_datatype_class;
+    class.file_cls     = bkt_file_class;
+    class.group_cls    = bkt_group_class;
+    class.link_cls     = bkt_link_class;
+    class.object_cls   = bkt_object_class;
+    class.token_cls    = bkt_token_class;
+    return &class;
+}
 
 H5PL_type_t H5PLget_plugin_type(void) { return H5PL_TYPE_VOL; }
 
@@ -270,7 +214,7 @@ const void *H5PLget_plugin_info(void)
     Dl_info asks, linked;
     void   *caller = __builtin_return_address(0);
     if (H5E_ERR_CLS_g != H5I_INVALID_HID)
-        return &bkt_vol_class;
+        return bkt_vol_class();
     if (!dladdr(caller, &asks) || !dladdr(&H5E_ERR_CLS_g, &linked))
         return NULL;
     (void)fprintf(stderr,

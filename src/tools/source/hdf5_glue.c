@@ -95,7 +95,7 @@ int h5_start(const char *info, hid_t *fapl, struct bkt_err *err)
     void        *parsed    = NULL;
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     if (connector < 0 || H5Iis_valid(connector) <= 0)
-        connector = H5VLregister_connector(&bkt_vol_class, H5P_DEFAULT);
+        connector = H5VLregister_connector(bkt_vol_class(), H5P_DEFAULT);
     if (connector < 0)
         return h5_fail(err, "HDF5 refuses the bucket connector");
     if (info && *info && H5VLconnector_str_to_info(info, connector, &parsed) < 0)

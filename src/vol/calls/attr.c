@@ -4,32 +4,9 @@
 #include <string.h>
 
 #include "vol/calls/attr.h"
-#include "vol/open/permission_and_flush.h"
 #include "vol/convert/values_to_memory.h"
-#include "vol/plain/plain_data.h"
-#include "vol/calls/old_calls.h"
-#include "base/trace.h"
 
-/* ---- which object, which attribute ---- */
-
-int bkt_attr_owner(struct bkt_vobj *o, const H5VL_loc_params_t *loc, struct bkt_vobj **owner, struct bkt_vobj **found,
-                   struct bkt_err *err)
-{
-    *found = NULL;
-    *owner = o;
-    if (loc->type == H5VL_OBJECT_BY_SELF)
-        return BKT_OK;
-    if (loc->type == H5VL_OBJECT_BY_NAME)
-        BKT_PASS(bkt_path_open(o, loc->loc_data.loc_by_name.name, loc->loc_data.loc_by_name.lapl_id, found, err));
-    else if (loc->type == H5VL_OBJECT_BY_IDX) /* the index is the attribute's, not a link's */
-        BKT_PASS(bkt_path_open(o, loc->loc_data.loc_by_idx.name, loc->loc_data.loc_by_idx.lapl_id, found, err));
-    else
-        BKT_PASS(bkt_path_locate(o, loc, found, err));
-    *owner = *found;
-    return BKT_OK;
-}
-
-const char *bkt_attr_place(const struct bkt_vobj *o) { return o->path ? o->path : o->obj ? o->obj->id.text : "(in another file)"; }
+/* ---- which attribute ---- */
 
 /* The i-th attribute in an order; NULL past the end */
 static const struct bkt_attr *nth(const struct bkt_attrs *all, H5_index_t by, H5_iter_order_t order, hsize_t i)
@@ -47,7 +24,7 @@ int bkt_attr_at(const struct bkt_vobj *owner, const H5VL_loc_by_idx_t *at, const
     *out = nth(&owner->obj->attrs, at->idx_type, at->order, at->n);
     if (!*out)
         BKT_FAIL(err, BKT_ENOENT, "attribute number %llu of %s: it has only %zu", (unsigned long long)at->n,
-                 bkt_attr_place(owner),
+                 bkt_vobj_place(owner),
                  owner->obj->attrs.n);
     return BKT_OK;
 }
@@ -56,7 +33,7 @@ static int find_by_name(const struct bkt_vobj *owner, const char *name, const st
 {
     *out = bkt_attrs_find(&owner->obj->attrs, name);
     if (!*out)
-        BKT_FAIL(err, BKT_ENOENT, "%s has no attribute '%s'", bkt_attr_place(owner), name);
+        BKT_FAIL(err, BKT_ENOENT, "%s has no attribute '%s'", bkt_vobj_place(owner), name);
     return BKT_OK;
 }
 
@@ -118,38 +95,7 @@ static int fill_info(const struct bkt_object *obj, const struct bkt_attr *a, H5A
     return describe(a, obj->attr_track_order & 1 ? a->seq : bkt_attrs_place(&obj->attrs, a), out, err);
 }
 
-/* ---- create, open, close ---- */
-
-/* HDF5 leaves this check to the connector. */
-static int check_list(hid_t aapl, struct bkt_err *err)
-{
-    if (aapl == H5P_DEFAULT || (aapl > 0 && H5Pisa_class(aapl, H5P_ATTRIBUTE_ACCESS) > 0))
-        return BKT_OK;
-    (void)H5Eclear2(H5E_DEFAULT);
-    BKT_FAIL(err, BKT_EINVAL, "not an attribute access property list");
-}
-
-static int create(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, hid_t type, hid_t space, hid_t acpl,
-                  struct bkt_vobj **out, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *found = NULL;
-    struct bkt_vobj *owner;
-    BKT_PASS(bkt_attr_owner(o, loc, &owner, &found, err));
-    return owner->native_id >= 0 ? bkt_native_attr_create(owner, name, type, space, acpl, out, err)
-                                 : bkt_attr_create(owner, name, type, space, acpl, out, err);
-}
-
-void *bkt_vol_attr_create(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t type, hid_t space, hid_t acpl,
-                          hid_t aapl, hid_t dxpl, void **req)
-{
-    struct bkt_err   err = {.n = 0};
-    struct bkt_vobj *new = NULL;
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_create %s", name);
-    if (check_list(aapl, &err) < 0 || create(obj, loc, name, type, space, acpl, &new, &err) < 0)
-        (void)bkt_h5err_publish(&err);
-    return new;
-}
+/* ---- opening ---- */
 
 int bkt_attr_handle(struct bkt_vobj *owner, const char *name, struct bkt_vobj **out, struct bkt_err *err)
 {
@@ -167,53 +113,11 @@ int bkt_attr_handle(struct bkt_vobj *owner, const char *name, struct bkt_vobj **
     return BKT_OK;
 }
 
-/* Searched by name each time: an object's attributes move in memory when one of them changes. */
-int bkt_attr_of(const struct bkt_vobj *o, const struct bkt_attr **out, struct bkt_err *err)
+static int attr_open(struct bkt_vobj *owner, const char *name, const H5VL_loc_by_idx_t *idx, struct bkt_vobj **out, struct bkt_err *err)
 {
-    if (!o->attr_name)
-        BKT_FAIL(err, BKT_EINVAL, "not an attribute");
-    *out = o->attr_gone;
-    if (*out)
-        return BKT_OK;
-    *out = bkt_attrs_find(&o->obj->attrs, o->attr_name);
-    if (!*out || (*out)->created != o->attr_created)
-        BKT_FAIL(err, BKT_ENOENT, "attribute '%s' of %s has been deleted", o->attr_name, bkt_attr_place(o));
-    return BKT_OK;
-}
-
-static int attr_open(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, struct bkt_vobj **out,
-                     struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *found = NULL;
-    const H5VL_loc_by_idx_t *idx = loc->type == H5VL_OBJECT_BY_IDX ? &loc->loc_data.loc_by_idx : NULL;
-    const struct bkt_attr   *a;
-    struct bkt_vobj         *owner;
-
-    BKT_PASS(bkt_attr_owner(o, loc, &owner, &found, err));
-    if (owner->native_id >= 0)
-        return bkt_native_attr_open(owner, name, idx, out, err);
+    const struct bkt_attr *a;
     BKT_PASS(idx ? bkt_attr_at(owner, idx, &a, err) : find_by_name(owner, name, &a, err));
     return bkt_attr_handle(owner, a->name, out, err);
-}
-
-void *bkt_vol_attr_open(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t aapl, hid_t dxpl, void **req)
-{
-    struct bkt_err   err = {.n = 0};
-    struct bkt_vobj *out = NULL;
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_open %s %s", bkt_attr_place(obj), name ? name : "(by index)");
-    if (check_list(aapl, &err) < 0 || attr_open(obj, loc, name, &out, &err) < 0) {
-        (void)bkt_h5err_publish(&err);
-        return NULL;
-    }
-    return out;
-}
-
-herr_t bkt_vol_attr_close(void *obj, hid_t dxpl, void **req)
-{
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_close %s", bkt_attr_place(obj));
-    return bkt_change_close(obj);
 }
 
 /* ---- read ---- */
@@ -254,14 +158,14 @@ static int read_nothing(struct bkt_vobj *o, const struct bkt_attr *a, size_t n, 
     return bkt_convert_packed(o, a->type, file_type, zeros, n, mem_type, buf, dxpl, err);
 }
 
-static int attr_read(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
+static int read_value(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
 {
     const struct bkt_attr *a;
     BKT_CLEANUP(bkt_freep) struct bkt_slice *slices = NULL;
     uint64_t n = 0;
     hid_t    file_type;
 
-    BKT_PASS(bkt_attr_of(o, &a, err));
+    BKT_PASS(bkt_vobj_attr(o, &a, err));
     BKT_PASS(bkt_space_count(&a->space, &n, err));
     if (n == 0)
         return BKT_OK;
@@ -284,101 +188,45 @@ static int attr_read(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, 
     return bkt_convert_packed(o, a->type, file_type, a->value.ptr, (size_t)n, mem_type, buf, dxpl, err);
 }
 
-herr_t bkt_vol_attr_read(void *obj, hid_t mem_type, void *buf, hid_t dxpl, void **req)
+static int attr_read(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
 {
-    struct bkt_vobj *o   = obj;
-    struct bkt_err   err = {.n = 0};
-    (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_read %s %s", bkt_attr_place(o), o->attr_name ? o->attr_name : "");
-    if (o->native_id >= 0)
-        return bkt_native_attr_read(o, mem_type, buf, &err) < 0 ? bkt_h5err_publish(&err) : 0;
-    int rc = attr_read(o, mem_type, buf, dxpl, &err);
-    if (rc < 0)
-        (void)BKT_ERR(&err, rc, "reading attribute '%s' of %s", o->attr_name ? o->attr_name : "", bkt_attr_place(o));
-    return rc < 0 ? bkt_h5err_publish(&err) : 0;
-}
-
-herr_t bkt_vol_attr_write(void *obj, hid_t mem_type, const void *buf, hid_t dxpl, void **req)
-{
-    struct bkt_vobj *o   = obj;
-    struct bkt_err   err = {.n = 0};
-    (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_write %s %s", bkt_attr_place(o), o->attr_name ? o->attr_name : "");
-    int rc = o->native_id >= 0 ? bkt_native_attr_write(o, mem_type, buf, &err) : bkt_attr_write(o, mem_type, buf, dxpl, &err);
-    if (rc < 0 && o->native_id < 0)
-        (void)BKT_ERR(&err, rc, "writing attribute '%s' of %s", o->attr_name ? o->attr_name : "", bkt_attr_place(o));
-    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+    BKT_TRY(err, read_value(o, mem_type, buf, dxpl, err), "reading attribute '%s' of %s", o->attr_name ? o->attr_name : "",
+            bkt_vobj_place(o));
+    return BKT_OK;
 }
 
 /* ---- get ---- */
-
-/* For queries that name an attribute of some object, and for those about an open one.  If the attribute
- * lies in a plain HDF5 file, *a is NULL and *found is the attribute. */
-static int which(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, struct bkt_vobj **found,
-                 const struct bkt_object **obj, const struct bkt_attr **a, struct bkt_err *err)
-{
-    struct bkt_vobj *owner;
-    *found = NULL;
-    *a     = NULL;
-    if (loc->type == H5VL_OBJECT_BY_SELF && o->attr_name) {
-        *obj = o->obj;
-        return bkt_attr_of(o, a, err);
-    }
-    BKT_PASS(bkt_attr_owner(o, loc, &owner, found, err));
-    *obj = owner->obj;
-    if (owner->native_id >= 0)
-        BKT_PASS(bkt_native_attr_open(owner, name, loc->type == H5VL_OBJECT_BY_IDX ? &loc->loc_data.loc_by_idx : NULL, found,
-                                      err));
-    else if (loc->type == H5VL_OBJECT_BY_IDX)
-        BKT_PASS(bkt_attr_at(owner, &loc->loc_data.loc_by_idx, a, err));
-    else
-        BKT_PASS(find_by_name(owner, name, a, err));
-    return BKT_OK;
-}
 
 typedef int get_fn(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err);
 
 static int get_info(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *found = NULL;
     H5VL_attr_get_info_args_t *q = &args->args.get_info;
-    const struct bkt_object   *obj;
     const struct bkt_attr     *a;
-    BKT_PASS(which(o, &q->loc_params, q->attr_name, &found, &obj, &a, err));
-    if (!a)
-        return bkt_native_attr_get(found, args, err);
+    BKT_PASS(bkt_vobj_attr(o, &a, err));
     bool by_place = q->loc_params.type == H5VL_OBJECT_BY_IDX; /* HDF5 makes a list then, and numbers its entries */
-    bool own      = q->loc_params.type == H5VL_OBJECT_BY_SELF;
-    if ((own && o->no_number) || (!by_place && bkt_vobj_has_no_number(o->file->dom, obj, a)))
+    if (!by_place && (o->no_number || bkt_vobj_has_no_number(o->file->dom, o->obj, a)))
         return describe(a, NO_NUMBER, q->ainfo, err);
     if (a == o->attr_gone)
         return describe(a, a->seq, q->ainfo, err);
-    const char *name = a->name;
-    return fill_info(obj, bkt_attrs_find(bkt_attrs_settle(&obj->attrs), name), q->ainfo, err);
+    return fill_info(o->obj, bkt_attrs_find(bkt_attrs_settle(&o->obj->attrs), o->attr_name), q->ainfo, err);
 }
 
 static int get_name(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *found = NULL;
     H5VL_attr_get_name_args_t *q = &args->args.get_name;
-    const struct bkt_object   *obj;
     const struct bkt_attr     *a;
-    BKT_PASS(which(o, &q->loc_params, NULL, &found, &obj, &a, err));
-    if (!a)
-        return bkt_native_attr_get(found, args, err);
+    BKT_PASS(bkt_vobj_attr(o, &a, err));
     *q->attr_name_len = strlen(a->name);
-    if (q->buf && q->buf_size > 0) {
-        size_t n = *q->attr_name_len < q->buf_size ? *q->attr_name_len : q->buf_size - 1;
-        memcpy(q->buf, a->name, n);
-        q->buf[n] = '\0';
-    }
+    if (q->buf && q->buf_size > 0)
+        (void)snprintf(q->buf, q->buf_size, "%s", a->name);
     return BKT_OK;
 }
 
 static int get_acpl(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
 {
     const struct bkt_attr *a;
-    BKT_PASS(bkt_attr_of(o, &a, err));
+    BKT_PASS(bkt_vobj_attr(o, &a, err));
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(H5P_ATTRIBUTE_CREATE);
     if (id < 0 || H5Pset_char_encoding(id, name_cset(a)) < 0)
         return bkt_h5err_capture(err, "making an attribute creation property list");
@@ -389,7 +237,7 @@ static int get_acpl(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
 static int get_space(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
 {
     const struct bkt_attr *a;
-    BKT_PASS(bkt_attr_of(o, &a, err));
+    BKT_PASS(bkt_vobj_attr(o, &a, err));
     return bkt_convert_space(&a->space, &args->args.get_space.space_id, err);
 }
 
@@ -401,28 +249,19 @@ static int get_type(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
 static int get_storage_size(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
 {
     const struct bkt_attr *a;
-    BKT_PASS(bkt_attr_of(o, &a, err));
+    BKT_PASS(bkt_vobj_attr(o, &a, err));
     return data_size(a, args->args.get_storage_size.data_size, err);
 }
 
-herr_t bkt_vol_attr_get(void *obj, H5VL_attr_get_args_t *args, hid_t dxpl, void **req)
+static int attr_get(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
 {
     static get_fn *const ops[] = {[H5VL_ATTR_GET_ACPL] = get_acpl, [H5VL_ATTR_GET_INFO] = get_info,
                                   [H5VL_ATTR_GET_NAME] = get_name, [H5VL_ATTR_GET_SPACE] = get_space,
                                   [H5VL_ATTR_GET_TYPE] = get_type, [H5VL_ATTR_GET_STORAGE_SIZE] = get_storage_size};
-    struct bkt_vobj *o   = obj;
-    struct bkt_err   err = {.n = 0};
-    size_t           op  = (size_t)args->op_type;
-    int              rc;
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_get %zu %s", op, bkt_attr_place(o));
-    if (o->native_id >= 0 && o->type == H5I_ATTR)
-        rc = bkt_native_attr_get(o, args, &err);
-    else if (op < BKT_COUNT(ops) && ops[op])
-        rc = ops[op](o, args, &err);
-    else
-        rc = BKT_ERR(&err, BKT_EUNSUP, "attribute get operation %zu", op);
-    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+    size_t op = (size_t)args->op_type;
+    if (op >= BKT_COUNT(ops) || !ops[op])
+        BKT_FAIL(err, BKT_EUNSUP, "attribute get operation %zu", op);
+    return ops[op](o, args, err);
 }
 
 /* ---- specific ---- */
@@ -446,7 +285,7 @@ static int iterate(struct bkt_vobj *owner, H5VL_attr_iterate_args_t *it, struct 
 
     if (i > 0 && i >= obj->attrs.n)
         BKT_FAIL(err, BKT_EINVAL, "iteration from attribute %llu of %s: it has only %zu",
-                 (unsigned long long)i, bkt_attr_place(owner),
+                 (unsigned long long)i, bkt_vobj_place(owner),
                  obj->attrs.n);
     if (obj->attrs.n > 0)
         BKT_PASS(owner_id(owner, &id, err));
@@ -465,37 +304,26 @@ static int iterate(struct bkt_vobj *owner, H5VL_attr_iterate_args_t *it, struct 
     return rc;
 }
 
-static int specific(struct bkt_vobj *o, const H5VL_loc_params_t *loc, H5VL_attr_specific_args_t *args, struct bkt_err *err)
+static int attr_specific(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *found = NULL;
-    struct bkt_vobj *owner;
-
-    BKT_PASS(bkt_attr_owner(o, loc, &owner, &found, err));
-    if (args->op_type == H5VL_ATTR_DELETE || args->op_type == H5VL_ATTR_DELETE_BY_IDX || args->op_type == H5VL_ATTR_RENAME)
-        return bkt_attr_change(owner, args, err);
-    if (owner->native_id >= 0)
-        return bkt_native_attr_specific(owner, args, err);
-    if (args->op_type == H5VL_ATTR_ITER)
-        return iterate(owner, &args->args.iterate, err);
-    if (args->op_type != H5VL_ATTR_EXISTS)
-        BKT_FAIL(err, BKT_EUNSUP, "attribute operation %d", (int)args->op_type);
-    *args->args.exists.exists = bkt_attrs_find(&owner->obj->attrs, args->args.exists.name) != NULL;
-    return BKT_OK;
+    switch (args->op_type) {
+        case H5VL_ATTR_DELETE:
+        case H5VL_ATTR_DELETE_BY_IDX:
+        case H5VL_ATTR_RENAME:
+            return bkt_attr_change(owner, args, err);
+        case H5VL_ATTR_ITER:
+            return iterate(owner, &args->args.iterate, err);
+        case H5VL_ATTR_EXISTS:
+            *args->args.exists.exists = bkt_attrs_find(&owner->obj->attrs, args->args.exists.name) != NULL;
+            return BKT_OK;
+        default:
+            BKT_FAIL(err, BKT_EUNSUP, "attribute operation %d", (int)args->op_type);
+    }
 }
 
-herr_t bkt_vol_attr_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_attr_specific_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_specific %d %s", (int)args->op_type, bkt_attr_place(obj));
-    int rc = specific(obj, loc, args, &err);
-    return rc < 0 ? bkt_h5err_publish(&err) : rc;
-}
-
-herr_t bkt_vol_attr_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)obj, (void)dxpl, (void)req;
-    herr_t ret = bkt_old_attr_call(args, &err);
-    return ret < 0 ? bkt_h5err_publish(&err) : ret;
-}
+const struct bkt_attr_ops bkt_domain_attr_ops = {.create   = bkt_attr_create,
+                                             .open     = attr_open,
+                                             .read     = attr_read,
+                                             .write    = bkt_attr_write,
+                                             .get      = attr_get,
+                                             .specific = attr_specific};

@@ -4,12 +4,6 @@
 
 #include "vol/convert/convert.h"
 
-/** The object that the attributes belong to; *found is the caller's when it is not @p o itself. */
-BKT_NODISCARD int bkt_attr_owner(struct bkt_vobj *o, const H5VL_loc_params_t *loc, struct bkt_vobj **owner, struct bkt_vobj **found,
-                                 struct bkt_err *err);
-/** The attribute that @p o is open on; valid until its object changes.  If this process has deleted the
- *  attribute since, its last state.  BKT_ENOENT: another writer has deleted it. */
-BKT_NODISCARD int bkt_attr_of(const struct bkt_vobj *o, const struct bkt_attr **out, struct bkt_err *err);
 /** The attribute at a place in an order.  BKT_ENOENT: the object has fewer attributes. */
 BKT_NODISCARD int bkt_attr_at(const struct bkt_vobj *owner, const H5VL_loc_by_idx_t *at, const struct bkt_attr **out,
                               struct bkt_err *err);
@@ -17,11 +11,8 @@ BKT_NODISCARD int bkt_attr_at(const struct bkt_vobj *owner, const H5VL_loc_by_id
 BKT_NODISCARD int bkt_attr_handle(struct bkt_vobj *owner, const char *name, struct bkt_vobj **out, struct bkt_err *err);
 /** A stored value in slices of one element each (free()). */
 BKT_NODISCARD int bkt_attr_split(const struct bkt_attr *a, size_t n, struct bkt_slice **out, struct bkt_err *err);
-/** The attribute's place, for messages. */
-const char *bkt_attr_place(const struct bkt_vobj *o);
 
-/* ---- attr_change.c ---- */
-/** As H5Acreate2() and H5Awrite(); @p out: a new object. */
+/** Entries of bkt_domain_ops (see ops.h). */
 int bkt_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t space, hid_t acpl, struct bkt_vobj **out,
                     struct bkt_err *err);
 int bkt_attr_write(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err);

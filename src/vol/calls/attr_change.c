@@ -7,8 +7,7 @@
 
 #include "vol/open/permission_and_flush.h"
 #include "vol/convert/values_to_memory.h"
-#include "vol/open/file_calls.h"
-#include "vol/plain/plain_data.h"
+#include "vol/core/file_handle.h"
 #include "base/num.h"
 
 /* Bytes.  A new attribute up to this size gets stored zeros; a program that makes a larger one soon writes
@@ -59,8 +58,8 @@ int bkt_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t 
     BKT_PASS(bkt_change_may(owner->file, BKT_ACL_CREATE, "creating an attribute", err));
     bkt_change_relieve(owner->file);
     if (bkt_attrs_find(&owner->obj->attrs, name))
-        BKT_FAIL(err, BKT_EEXIST, "%s has an attribute '%s' already", bkt_attr_place(owner), name);
-    BKT_TRY(err, describe(owner, name, type, space, acpl, &a, err), "attribute '%s' of %s", name, bkt_attr_place(owner));
+        BKT_FAIL(err, BKT_EEXIST, "%s has an attribute '%s' already", bkt_vobj_place(owner), name);
+    BKT_TRY(err, describe(owner, name, type, space, acpl, &a, err), "attribute '%s' of %s", name, bkt_vobj_place(owner));
     BKT_PASS(begin_value(&a, err));
     a.unwritten = true;
     BKT_PASS(bkt_edit_attr(owner->file->dom, &owner->obj->id, &a, BKT_ATTR_CREATE, err));
@@ -113,24 +112,31 @@ static int put_value(struct bkt_vobj *o, const struct bkt_attr *a, struct bkt_bu
     return bkt_edit_attr(o->file->dom, &o->obj->id, &n, BKT_ATTR_REPLACE, err);
 }
 
-int bkt_attr_write(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err)
+static int write_value(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
     const struct bkt_attr *a;
     uint64_t               n = 0;
     BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing an attribute", err));
     bkt_change_relieve(o->file);
-    BKT_PASS(bkt_attr_of(o, &a, err));
+    BKT_PASS(bkt_vobj_attr(o, &a, err));
     if (o->attr_gone)
-        BKT_FAIL(err, BKT_ENOENT, "attribute '%s' of %s has been deleted: it can be read, but not be written", a->name, bkt_attr_place(o));
+        BKT_FAIL(err, BKT_ENOENT, "attribute '%s' of %s has been deleted: it can be read, but not be written", a->name, bkt_vobj_place(o));
     BKT_PASS(bkt_space_count(&a->space, &n, err));
     if (n == 0)
         return BKT_OK;
     if (!buf)
         BKT_FAIL(err, BKT_EINVAL, "no buffer given");
     BKT_PASS(store_value(o, a, mem_type, buf, (size_t)n, dxpl, &value, err));
-    BKT_PASS(bkt_attr_of(o, &a, err)); /* references were followed: the attribute may have been read anew since */
+    BKT_PASS(bkt_vobj_attr(o, &a, err)); /* references were followed: the attribute may have been read anew since */
     return put_value(o, a, &value, err);
+}
+
+int bkt_attr_write(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err)
+{
+    BKT_TRY(err, write_value(o, mem_type, buf, dxpl, err), "writing attribute '%s' of %s", o->attr_name ? o->attr_name : "",
+            bkt_vobj_place(o));
+    return BKT_OK;
 }
 
 /* ---- delete, rename ---- */
@@ -207,9 +213,9 @@ static int rename_attr(struct bkt_vobj *owner, const char *from, const char *to,
     if (strcmp(from, to) == 0)
         return BKT_OK;
     if (!bkt_attrs_find(&owner->obj->attrs, from))
-        BKT_FAIL(err, BKT_ENOENT, "%s has no attribute '%s'", bkt_attr_place(owner), from);
+        BKT_FAIL(err, BKT_ENOENT, "%s has no attribute '%s'", bkt_vobj_place(owner), from);
     if (bkt_attrs_find(&owner->obj->attrs, to))
-        BKT_FAIL(err, BKT_EEXIST, "%s has an attribute '%s' already", bkt_attr_place(owner), to);
+        BKT_FAIL(err, BKT_EEXIST, "%s has an attribute '%s' already", bkt_vobj_place(owner), to);
     BKT_PASS(bkt_edit_attr_rename(owner->file->dom, &owner->obj->id, from, to, err));
     return tell_handles(owner, from, follow_name, to, err);
 }
@@ -218,7 +224,7 @@ static int delete_attr(struct bkt_vobj *owner, const char *name, struct bkt_err 
 {
     const struct bkt_attr *a = bkt_attrs_find(&owner->obj->attrs, name);
     if (!a)
-        BKT_FAIL(err, BKT_ENOENT, "%s has no attribute '%s'", bkt_attr_place(owner), name);
+        BKT_FAIL(err, BKT_ENOENT, "%s has no attribute '%s'", bkt_vobj_place(owner), name);
     int rc = tell_handles(owner, name, keep_gone, a, err);
     rc     = rc < 0 ? rc : bkt_edit_attr_delete(owner->file->dom, &owner->obj->id, name, err);
     a      = bkt_attrs_find(&owner->obj->attrs, name);
@@ -238,8 +244,6 @@ static int delete_at(struct bkt_vobj *owner, const H5VL_attr_delete_by_idx_args_
 
 int bkt_attr_change(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err)
 {
-    if (owner->native_id >= 0)
-        return bkt_native_attr_change(owner, args, err);
     bool gone = args->op_type != H5VL_ATTR_RENAME;
     bkt_change_relieve(owner->file);
     BKT_PASS(bkt_change_may(owner->file, gone ? BKT_ACL_DELETE : BKT_ACL_UPDATE, gone ? "deleting an attribute" : "renaming an attribute",

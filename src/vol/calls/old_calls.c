@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/path/iterate.h"
 #include "vol/calls/link.h"
-#include "vol/plain/plain_file.h"
-#include "vol/calls/object_calls.h"
 #include "vol/calls/old_calls.h"
+#include "vol/core/object_refs.h"
+#include "vol/path/iterate.h"
+#include "vol/path/path.h"
 
 /* ---- H5Giterate ---- */
 
@@ -33,7 +33,7 @@ static herr_t iterate(struct bkt_vobj *o, H5VL_native_group_iterate_old_t *q, st
     H5VL_link_iterate_args_t a     = {
             .recursive = false, .idx_type = H5_INDEX_NAME, .order = H5_ITER_INC, .idx_p = &idx, .op = call_old, .op_data = &old};
     BKT_PASS(bkt_path_locate(o, &q->loc_params, &group, err));
-    herr_t ret = group->native_id >= 0 ? bkt_native_link_iterate(group, &a, err) : bkt_iterate_links(group, &a, err);
+    herr_t ret = group->ops->link->iterate(group, &a, err);
     bkt_vobj_free(group);
     if (q->last_obj)
         *q->last_obj = idx;
@@ -42,13 +42,11 @@ static herr_t iterate(struct bkt_vobj *o, H5VL_native_group_iterate_old_t *q, st
 
 /* ---- H5Gget_objinfo ---- */
 
-static int object_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err)
+int bkt_object_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err)
 {
     static const H5G_obj_t types[] = {
         [H5O_TYPE_GROUP] = H5G_GROUP, [H5O_TYPE_DATASET] = H5G_DATASET, [H5O_TYPE_NAMED_DATATYPE] = H5G_TYPE};
     H5O_info2_t info;
-    if (o->native_id >= 0)
-        return PASS_ON(err, H5Gget_objinfo(o->native_id, ".", true, out), "H5Gget_objinfo");
     BKT_PASS(bkt_object_info(o, H5O_INFO_BASIC | H5O_INFO_TIME, &info, err));
     uint64_t address = bkt_get_le(info.token.__data, 8);
     out->fileno[0]   = info.fileno;
@@ -60,24 +58,26 @@ static int object_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* 1: the last component is a soft or external link, described in *out; 0: it isn't, or has to be followed. */
-static int link_stat(struct bkt_vobj *o, const H5VL_loc_by_name_t *at, H5G_stat_t *out, struct bkt_err *err)
+/* Only soft and external links are described; others are followed. */
+int bkt_link_stat(struct bkt_link_place *p, H5G_stat_t *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p = {0};
-    BKT_PASS(bkt_link_place_at(o, at->name, at->lapl_id, &p, err));
-    if (p.group->native_id >= 0 && *p.name) {
-        BKT_PASS(PASS_ON(err, H5Gget_objinfo(p.group->native_id, p.name, false, out), "H5Gget_objinfo"));
-        return 1;
-    }
-    if (!p.link || p.link->cls == BKT_L_HARD)
-        return 0;
     H5L_info2_t info;
-    out->type = p.link->cls == BKT_L_SOFT ? H5G_LINK : H5G_UDLINK;
-    bkt_iterate_link_info(p.group->obj, p.link, &info); /* sorts the links: p.link may point to another one
-                                                           afterwards */
-    out->fileno[0] = p.group->file->fileno;
+    (void)err;
+    if (!p->link || p->link->cls == BKT_L_HARD)
+        return 0;
+    out->type = p->link->cls == BKT_L_SOFT ? H5G_LINK : H5G_UDLINK;
+    bkt_iterate_link_info(p->group->obj, p->link, &info); /* sorts the links: p->link may point to another one
+                                                             afterwards */
+    out->fileno[0] = p->group->file->fileno;
     out->linklen   = info.u.val_size;
     return 1;
+}
+
+static int link_stat(struct bkt_vobj *o, const H5VL_loc_by_name_t *at, H5G_stat_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p = {.group = NULL};
+    BKT_PASS(bkt_link_place_at(o, at->name, at->lapl_id, &p, err));
+    return p.group->ops->link->stat(&p, out, err);
 }
 
 static int get_objinfo(struct bkt_vobj *o, H5VL_native_group_get_objinfo_t *q, struct bkt_err *err)
@@ -91,7 +91,7 @@ static int get_objinfo(struct bkt_vobj *o, H5VL_native_group_get_objinfo_t *q, s
             return rc < 0 ? rc : BKT_OK;
     }
     BKT_PASS(bkt_path_locate(o, &q->loc_params, &found, err));
-    int rc = object_stat(found, out, err);
+    int rc = found->ops->object->stat(found, out, err);
     bkt_vobj_free(found);
     return rc;
 }

@@ -9,4 +9,8 @@ herr_t bkt_old_group_call(struct bkt_vobj *o, H5VL_optional_args_t *args, struct
 /** H5Aiterate1; the same. */
 herr_t bkt_old_attr_call(H5VL_optional_args_t *args, struct bkt_err *err);
 
+/** Entries of bkt_domain_ops (see ops.h). */
+int bkt_object_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err);
+int bkt_link_stat(struct bkt_link_place *p, H5G_stat_t *out, struct bkt_err *err);
+
 #endif

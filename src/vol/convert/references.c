@@ -3,10 +3,9 @@
 #include <string.h>
 
 #include "vol/convert/values_to_memory.h"
-#include "vol/open/file_calls.h"
 #include "vol/plain/plain_file.h"
 #include "base/num.h"
-#include "vol/calls/object_calls.h"
+#include "vol/core/object_refs.h"
 #include "vol/path/foreign_ref.h"
 #include "vol/convert/rebuild.h"
 #include "vol/core/token.h"
@@ -200,7 +199,7 @@ static bool is_null(const H5R_ref_t *ref)
 /* The numbers of plain files and of our files are counted separately. */
 static bool is_of(const struct bkt_vobj *in_file, hid_t obj, unsigned long fileno)
 {
-    return fileno == in_file->file->fileno && bkt_file_is_one(in_file, H5VLobject(obj));
+    return fileno == in_file->file->fileno && bkt_vobj_is_in_file_of(in_file, H5VLobject(obj));
 }
 
 /* The object that a reference leads to, and its id in the domain of @p in_file.  *id stays "" if the

@@ -9,7 +9,7 @@
 #include "vol/convert/convert.h"
 #include "schema/edit/edit.h"
 #include "base/num.h"
-#include "vol/calls/object_calls.h"
+#include "vol/core/object_refs.h"
 #include "vol/convert/rebuild.h"
 #include "vol/core/token.h"
 

@@ -1,7 +1,7 @@
 /* Types of the model -> HDF5 datatypes. */
 #include <stdlib.h>
 
-#include "vol/calls/attr.h"
+#include "vol/convert/convert.h"
 #include "base/num.h"
 #include "vol/convert/rebuild.h"
 #include "base/trace.h"
@@ -198,7 +198,7 @@ static int stored_type(const struct bkt_vobj *o, const struct bkt_type **out, st
 {
     const struct bkt_attr *a;
     if (o->attr_name) {
-        BKT_PASS(bkt_attr_of(o, &a, err));
+        BKT_PASS(bkt_vobj_attr(o, &a, err));
         *out = a->type;
         return BKT_OK;
     }

@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "vol/old_api/region_shadow.h"
 #include "vol/core/token.h"
+#include "vol/core/object_refs.h"
 #include "schema/json/reference_text.h"
 
 #define BATCH 16384 /* elements that one H5Tconvert takes at most: bounds its buffer; larger ones are not faster */

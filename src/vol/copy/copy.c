@@ -9,7 +9,7 @@
 #include "vol/copy/copy.h"
 #include "vol/dataset/raw_files.h"
 #include "vol/convert/kept_filters.h"
-#include "vol/calls/object_calls.h"
+#include "vol/core/object_refs.h"
 #include "vol/path/new_link.h"
 
 /* The place of the copy of an object */

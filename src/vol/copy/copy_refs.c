@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "vol/copy/copy_impl.h"
-#include "vol/calls/object_calls.h"
+#include "vol/core/object_refs.h"
 
 static bool is_null(const void *ref, size_t n)
 {

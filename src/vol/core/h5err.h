@@ -20,6 +20,20 @@ herr_t bkt_h5err_publish_file(const struct bkt_err *err);
  *  return BKT_EHDF5.  @p what: the attempted action. */
 int bkt_h5err_capture(struct bkt_err *err, const char *what);
 
+/** Make a call of HDF5 on behalf of the program.  A failure is captured (h5err.h), and HDF5 doesn't print
+ *  it: the program sees it once, when our callback has failed.  Returns a bkt code. */
+#define PASS_ON(err, call, what)                                                                             \
+    __extension__({                                                                                          \
+        int pass_rc_ = BKT_OK;                                                                               \
+        H5E_BEGIN_TRY                                                                                        \
+        {                                                                                                    \
+            if ((call) < 0)                                                                                  \
+                pass_rc_ = bkt_h5err_capture((err), (what));                                                 \
+        }                                                                                                    \
+        H5E_END_TRY                                                                                          \
+        pass_rc_;                                                                                            \
+    })
+
 /** Save the contents of HDF5's default stack before our own public calls, each of which wipes it.  For
  *  callbacks that HDF5 makes while it collects errors: when it looks for a connector for a file that could
  *  not be opened, or releases one.

@@ -2,9 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/open/file_calls.h"
 #include "base/map.h"
-#include "vol/core/vol.h"
+#include "vol/core/file_handle.h"
 
 H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj)
 {
@@ -25,32 +24,81 @@ static size_t           n_no_number; /* of all open objects; if 0, as mostly, no
 
 struct bkt_vobj *bkt_vobj_plain(void) { return plain_objects; }
 
-struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj, const char *path)
+struct bkt_vobj *bkt_vobj_find(const void *obj)
+{
+    for (const struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
+        for (struct bkt_vobj *o = f->objects; o; o = o->next)
+            if (o == obj)
+                return o;
+    for (struct bkt_vobj *o = plain_objects; o; o = o->next)
+        if (o == obj)
+            return o;
+    return NULL;
+}
+
+bool bkt_vobj_is_in_file_of(const struct bkt_vobj *o, const void *obj)
+{
+    const struct bkt_vobj *other = bkt_vobj_find(obj);
+    return other && !o->outside && !other->outside && other->ops == o->ops && o->ops->is_same_file(o, other, false);
+}
+
+const char *bkt_vobj_place(const struct bkt_vobj *o) { return o->path ? o->path : o->obj ? o->obj->id.text : "(in another file)"; }
+
+static struct bkt_vobj *make(const struct bkt_ops *ops, H5I_type_t type, bool old_calls, struct bkt_vobj **list)
 {
     struct bkt_vobj *o = calloc(1, sizeof *o);
+    if (!o)
+        return NULL;
+    o->has_face  = bkt_face_put(o->face, type, old_calls);
+    o->ops       = ops;
+    o->type      = type;
+    o->native_id = o->dapl = o->file_type = H5I_INVALID_HID;
+    o->prev                               = list;
+    o->next                               = *list;
+    if (o->next)
+        o->next->prev = &o->next;
+    *list = o;
+    return o;
+}
+
+struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj, const char *path)
+{
     char            *p = path ? strdup(path) : NULL;
-    if (!o || (path && !p)) {
-        free(o);
+    struct bkt_vobj *o = path && !p ? NULL : make(&bkt_domain_ops, type, file->old_calls, &file->objects);
+    if (!o) {
         free(p);
         bkt_object_release(obj);
         return NULL;
     }
-    if (!file) /* for a plain file's object; otherwise the file holds the faces */
-        bkt_face_acquire(bkt_face_is_wanted("auto"));
-    o->has_face  = bkt_face_put(o->face, type, file ? file->old_calls : bkt_face_is_wanted("auto"));
-    o->type      = type;
-    o->obj       = obj;
-    o->path      = p;
-    o->file      = file;
-    o->native_id = o->dapl = o->file_type = H5I_INVALID_HID;
-    if (file)
-        file->refs++;
-    o->prev = file ? &file->objects : &plain_objects;
-    o->next = *o->prev;
-    if (o->next)
-        o->next->prev = &o->next;
-    *o->prev = o;
+    o->obj  = obj;
+    o->path = p;
+    o->file = file;
+    file->refs++;
     return o;
+}
+
+struct bkt_vobj *bkt_vobj_new_plain(const struct bkt_ops *ops, H5I_type_t type)
+{
+    bool old_calls = bkt_face_is_wanted("auto");
+    bkt_face_acquire(old_calls); /* a domain's file holds the faces of its objects */
+    struct bkt_vobj *o = make(ops, type, old_calls, &plain_objects);
+    if (!o)
+        bkt_face_release();
+    return o;
+}
+
+/* Searched by name each time: an object's attributes move in memory when one of them changes. */
+int bkt_vobj_attr(const struct bkt_vobj *o, const struct bkt_attr **out, struct bkt_err *err)
+{
+    if (!o->attr_name)
+        BKT_FAIL(err, BKT_EINVAL, "not an attribute");
+    *out = o->attr_gone;
+    if (*out)
+        return BKT_OK;
+    *out = bkt_attrs_find(&o->obj->attrs, o->attr_name);
+    if (!*out || (*out)->created != o->attr_created)
+        BKT_FAIL(err, BKT_ENOENT, "attribute '%s' of %s has been deleted", o->attr_name, bkt_vobj_place(o));
+    return BKT_OK;
 }
 
 void bkt_vobj_drop_id(hid_t id)

@@ -15,7 +15,7 @@
 #include "vol/core/token.h"
 #include "vol/core/vol.h"
 
-#define ADDRESS 8        /* bytes that always arrive */
+#define ADDRESS BKT_TOKEN_ADDRESS
 #define DOMAIN_DIGITS 19 /* "-xxxxxxxx-xxxxxxxx-", behind the kind */
 
 static const char      kinds[] = "dgt";
@@ -140,39 +140,24 @@ bool bkt_token_id(struct bkt_domain *dom, const H5O_token_t *token, struct bkt_i
     return true;
 }
 
-herr_t bkt_vol_token_cmp(void *obj, const H5O_token_t *a, const H5O_token_t *b, int *cmp)
-{
-    (void)obj; /* for plain files too only the address is compared */
-    *cmp = a && b ? memcmp(a->__data, b->__data, ADDRESS) : a ? 1 : b ? -1 : 0;
-    return 0;
-}
-
 /* A token prints as the object's id, which also names it in the bucket. */
-herr_t bkt_vol_token_to_str(void *obj, H5I_type_t type, const H5O_token_t *token, char **str)
+static int to_str(struct bkt_vobj *o, const H5O_token_t *token, char **out, struct bkt_err *err)
 {
-    const struct bkt_vobj *o  = obj;
-    struct bkt_id          id = {""};
-    (void)type;
-    if (o->native_id >= 0)
-        return H5Otoken_to_str(o->native_id, token, str);
-    if (!o->file || !bkt_token_id(o->file->dom, token, &id))
+    struct bkt_id id = {""};
+    if (!bkt_token_id(o->file->dom, token, &id))
         memset(&id, 0, sizeof id);
-    *str = strdup(id.text);
-    return *str ? 0 : -1;
+    *out = strdup(id.text);
+    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
-herr_t bkt_vol_token_from_str(void *obj, H5I_type_t type, const char *str, H5O_token_t *token)
+static int from_str(struct bkt_vobj *o, const char *text, H5O_token_t *out, struct bkt_err *err)
 {
-    const struct bkt_vobj *o = obj;
-    struct bkt_id          id;
-    (void)type;
-    if (o->native_id >= 0)
-        return H5Otoken_from_str(o->native_id, str, token);
-    if (!bkt_id_set(&id, str)) {
-        struct bkt_err err = {.n = 0};
-        BKT_ERR(&err, BKT_EINVAL, "'%.60s' is not an object id", str);
-        return bkt_h5err_publish(&err);
-    }
-    bkt_token_of(&id, token);
-    return 0;
+    struct bkt_id id;
+    (void)o;
+    if (!bkt_id_set(&id, text))
+        BKT_FAIL(err, BKT_EINVAL, "'%.60s' is not an object id", text);
+    bkt_token_of(&id, out);
+    return BKT_OK;
 }
+
+const struct bkt_token_ops bkt_domain_token_ops = {.to_str = to_str, .from_str = from_str};

@@ -17,4 +17,6 @@ void bkt_token_unalias(const unsigned char address[8]);
 /** Forget all aliases, when the connector ends. */
 void bkt_token_forget_all(void);
 
+#define BKT_TOKEN_ADDRESS 8 /* the bytes of a token that always arrive */
+
 #endif

@@ -1,4 +1,4 @@
-/* Datasets: opening, queries, closing.  For creating see dataset_create.c, for reading dataset_read.c, for
+/* Datasets of domains: queries, and where their elements are.  For creating see dataset_create.c, for reading dataset_read.c, for
  * writing dataset_write.c, for chunks dataset_chunks.c. */
 #include "vol/dataset/dataset_calls.h"
 
@@ -6,16 +6,22 @@
 #include "vol/dataset/fastlink_locator.h"
 #include "vol/dataset/raw_files.h"
 #include "vol/convert/kept_filters.h"
-#include "vol/plain/plain_data.h"
 #include "base/num.h"
 #include "vol/core/filter_lookup.h"
-#include "base/trace.h"
 #include "vol/dataset/virtual.h"
 #include "chunk/write/write.h"
 
-static const char *name_of(const struct bkt_vobj *o)
+/* Where a dataset's elements are, if not in its own chunks: such datasets are read and written one by one. */
+struct elsewhere {
+    int (*transfer)(const struct bkt_io *io, struct bkt_err *err);
+    int (*get)(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err); /* storage size, space status */
+};
+
+static const struct elsewhere *elsewhere_of(const struct bkt_vobj *o)
 {
-    return o->path ? o->path : o->obj ? o->obj->id.text : "(in another file)";
+    static const struct elsewhere in_datasets = {bkt_virtual_transfer, bkt_virtual_get};
+    static const struct elsewhere in_files    = {bkt_external_transfer, bkt_external_get};
+    return bkt_is_virtual(o) ? &in_datasets : bkt_is_external(o) ? &in_files : NULL;
 }
 
 int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *err)
@@ -23,7 +29,7 @@ int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *
     if (o->io)
         bkt_dsetio_find(o->io, bkt_plugin_find, NULL);
     if (!o->io) {
-        BKT_TRY(err, bkt_dsetio_open(o->file->dom, o->obj, bkt_plugin_find, NULL, &o->io, err), "dataset %s", name_of(o));
+        BKT_TRY(err, bkt_dsetio_open(o->file->dom, o->obj, bkt_plugin_find, NULL, &o->io, err), "dataset %s", bkt_vobj_place(o));
         bkt_dsetio_name(o->io, o->path);
         int rc = bkt_chunk_locator_run(o, o->io, err);
         if (rc < 0) {
@@ -36,79 +42,16 @@ int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *
     return BKT_OK;
 }
 
-static int create(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t type, hid_t space,
-                  hid_t dcpl, hid_t dapl, struct bkt_vobj **out, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *at = NULL;
-    BKT_PASS(bkt_path_locate(obj, loc, &at, err));
-    return bkt_dataset_create(at, name, lcpl, type, space, dcpl, dapl, out, err);
-}
-
-void *bkt_vol_dataset_create(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t type, hid_t space,
-                             hid_t dcpl, hid_t dapl, hid_t dxpl, void **req)
-{
-    struct bkt_err   err = {.n = 0};
-    struct bkt_vobj *new = NULL;
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "dataset_create %s", name ? name : "(anonymous)");
-    if (create(obj, loc, name, lcpl, type, space, dcpl, dapl, &new, &err) < 0)
-        (void)bkt_h5err_publish(&err);
-    return new;
-}
-
-static int locate(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, hid_t dapl, struct bkt_vobj **out,
-                  struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *base = NULL;
-    if (loc->type != H5VL_OBJECT_BY_SELF) {
-        BKT_PASS(bkt_path_locate(o, loc, &base, err));
-        o = base;
-    }
-    return bkt_path_open(o, name, dapl, out, err); /* a dataset access list is a link access list too */
-}
-
-static int open_dataset(struct bkt_vobj *from, const H5VL_loc_params_t *loc, const char *name, hid_t dapl,
-                        struct bkt_vobj **out, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *o = NULL;
-    BKT_PASS(locate(from, loc, name, dapl, &o, err));
-    if (o->type != H5I_DATASET)
-        BKT_FAIL(err, BKT_EINVAL, "%s is not a dataset", name);
-    if (dapl != H5P_DEFAULT && dapl != H5P_DATASET_ACCESS_DEFAULT) {
-        o->dapl = H5Pcopy(dapl);
-        if (o->dapl < 0)
-            return bkt_h5err_capture(err, "copying the access property list");
-    }
-    *out = o;
-    o    = NULL;
-    return BKT_OK;
-}
-
-void *bkt_vol_dataset_open(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t dapl, hid_t dxpl, void **req)
-{
-    struct bkt_err   err = {0};
-    struct bkt_vobj *o   = NULL;
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "dataset_open %s", name);
-    if (open_dataset(obj, loc, name, dapl, &o, &err) < 0)
-        (void)bkt_h5err_publish(&err);
-    return o;
-}
-
 static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err);
 
-/* ---- reading ---- */
-
-/* Datasets that are read and written one by one, by other code: datasets of plain HDF5 files, virtual
- * datasets, and datasets in external files. */
-static bool goes_alone(const struct bkt_vobj *o) { return o->native_id >= 0 || bkt_is_virtual(o) || bkt_is_external(o); }
+/* ---- reading and writing ---- */
 
 /* H5S_PLIST stands for a selection inside the transfer list (H5Pset_dataset_io_hyperslab_selection).  Only
  * HDF5's own code can read that selection. */
-static int check_spaces(size_t n, const hid_t *file_space, struct bkt_err *err)
+static int check_spaces(const struct bkt_io *io, struct bkt_err *err)
 {
-    for (size_t i = 0; i < n; i++)
-        if (file_space[i] == H5S_PLIST)
+    for (size_t i = 0; i < io->n; i++)
+        if (io->file_spaces[i] == H5S_PLIST)
             BKT_FAIL(err, BKT_EUNSUP, "H5S_PLIST: give the selection as a dataspace");
     return BKT_OK;
 }
@@ -193,99 +136,41 @@ int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int read_domain(size_t n, struct bkt_vobj *dsets[], const hid_t *mem_type, const hid_t *mem_space, const hid_t *file_space,
-                       hid_t dxpl, void *buf[], struct bkt_err *err)
+static int transfer_together(const struct bkt_io *io, struct bkt_err *err)
 {
-    BKT_PASS(check_spaces(n, file_space, err));
-    for (size_t i = 0; i < n; i++)
-        BKT_PASS(check_written(dsets[i], file_space[i], err));
-    return bkt_dataset_read(n, dsets, mem_type, mem_space, file_space, dxpl, buf, err);
+    BKT_PASS(check_spaces(io, err));
+    if (io->write)
+        return bkt_dataset_write_all(io, err);
+    for (size_t i = 0; i < io->n; i++)
+        BKT_PASS(check_written(io->dsets[i], io->file_spaces[i], err));
+    return bkt_dataset_read(io, err);
 }
 
-/* Datasets that don't go alone are read together. */
-static int read_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl, void *buf[],
-                    struct bkt_err *err)
+static int transfer_one(const struct bkt_io *io, struct bkt_err *err)
+{
+    struct bkt_vobj        *o  = io->dsets[0];
+    const struct elsewhere *at = elsewhere_of(o);
+    if (!at)
+        return transfer_together(io, err);
+    BKT_PASS(check_spaces(io, err));
+    if (io->write)
+        BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing to a dataset", err));
+    return at->transfer(io, err);
+}
+
+/* If no dataset has its elements elsewhere, all are read or written together. */
+static int transfer(const struct bkt_io *io, struct bkt_err *err)
 {
     bool alone = false;
-    for (size_t i = 0; i < count; i++)
-        alone = alone || goes_alone(obj[i]);
+    for (size_t i = 0; i < io->n; i++)
+        alone = alone || elsewhere_of(io->dsets[i]);
     if (!alone)
-        return read_domain(count, (struct bkt_vobj **)obj, mem_type, mem_space, file_space, dxpl, buf, err);
-    for (size_t i = 0; i < count; i++) {
-        struct bkt_vobj *o = obj[i];
-        if (o->native_id < 0)
-            BKT_PASS(check_spaces(1, &file_space[i], err));
-        if (o->native_id >= 0)
-            BKT_PASS(bkt_native_dataset_read(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
-        else if (bkt_is_virtual(o))
-            BKT_PASS(bkt_virtual_transfer(o, false, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
-        else if (bkt_is_external(o))
-            BKT_PASS(bkt_external_transfer(o, false, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
-        else
-            BKT_PASS(read_domain(1, &o, &mem_type[i], &mem_space[i], &file_space[i], dxpl, &buf[i], err));
+        return transfer_together(io, err);
+    for (size_t i = 0; i < io->n; i++) {
+        const struct bkt_io one = bkt_io_one(io, i);
+        BKT_PASS(transfer_one(&one, err));
     }
     return BKT_OK;
-}
-
-herr_t bkt_vol_dataset_read(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl,
-                            void *buf[], void **req)
-{
-    struct bkt_err err;
-    (void)req;
-    bkt_err_clear(&err);
-    bkt_trace(BKT_TRACE_VOL, "dataset_read %s%s", count ? name_of(obj[0]) : "", count > 1 ? " and others" : "");
-    int rc = read_all(count, obj, mem_type, mem_space, file_space, dxpl, buf, &err);
-    if (rc < 0 && count == 1)
-        (void)BKT_ERR(&err, rc, "reading dataset %s", name_of(obj[0]));
-    return rc < 0 ? bkt_h5err_publish(&err) : 0;
-}
-
-/* ---- writing ---- */
-
-/* Write elements that lie in other datasets, or in external files.  @p buf is only read. */
-static int write_elsewhere(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, const void *buf,
-                           struct bkt_err *err)
-{
-    BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing to a dataset", err));
-    if (bkt_is_external(o))
-        return bkt_external_transfer(o, true, mem_type, mem_space, file_space, dxpl, (void *)buf, err);
-    return bkt_virtual_transfer(o, true, mem_type, mem_space, file_space, dxpl, (void *)buf, err);
-}
-
-static int write_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl, const void *buf[],
-                     struct bkt_err *err)
-{
-    bool alone = false;
-    for (size_t i = 0; i < count; i++)
-        alone = alone || goes_alone(obj[i]);
-    if (!alone)
-        BKT_PASS(check_spaces(count, file_space, err));
-    if (!alone)
-        return bkt_dataset_write_all(count, (struct bkt_vobj **)obj, mem_type, mem_space, file_space, dxpl, buf, err);
-    for (size_t i = 0; i < count; i++) {
-        struct bkt_vobj *o = obj[i];
-        if (o->native_id < 0)
-            BKT_PASS(check_spaces(1, &file_space[i], err));
-        if (o->native_id >= 0)
-            BKT_PASS(bkt_native_dataset_write(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
-        else if (bkt_is_virtual(o) || bkt_is_external(o))
-            BKT_PASS(write_elsewhere(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
-        else
-            BKT_PASS(bkt_dataset_write_all(1, &o, &mem_type[i], &mem_space[i], &file_space[i], dxpl, &buf[i], err));
-    }
-    return BKT_OK;
-}
-
-herr_t bkt_vol_dataset_write(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl,
-                             const void *buf[], void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)req;
-    bkt_trace(BKT_TRACE_VOL, "dataset_write %s%s", count ? name_of(obj[0]) : "", count > 1 ? " and others" : "");
-    int rc = write_all(count, obj, mem_type, mem_space, file_space, dxpl, buf, &err);
-    if (rc < 0 && count == 1)
-        (void)BKT_ERR(&err, rc, "writing dataset %s", name_of(obj[0]));
-    return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
 /* ---- queries ---- */
@@ -345,13 +230,12 @@ static int stored_io(struct bkt_vobj *o, struct bkt_dsetio **io, struct bkt_err 
 
 static int get_storage_size(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
 {
-    struct bkt_dsetio *io;
-    uint64_t           bytes = 0, n = 0;
+    const struct elsewhere *at = elsewhere_of(o);
+    struct bkt_dsetio      *io;
+    uint64_t                bytes = 0, n = 0;
     *args->args.get_storage_size.storage_size = 0;
-    if (bkt_is_virtual(o)) /* as in HDF5, the storage of its sources counts as theirs */
-        return BKT_OK;
-    if (bkt_is_external(o))
-        return bkt_external_get(o, args, err);
+    if (at)
+        return at->get(o, args, err);
     BKT_PASS(stored_io(o, &io, err));
     BKT_PASS(bkt_dsetio_storage_size(io, &bytes, &n, err));
     *args->args.get_storage_size.storage_size = bytes;
@@ -360,15 +244,14 @@ static int get_storage_size(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, s
 
 static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
 {
-    const struct bkt_dset *d = &o->obj->dset;
-    struct bkt_dsetio     *io;
-    uint64_t               bytes = 0, n = 0, all = d->space.cls == BKT_S_NULL ? 0 : 1;
+    const struct elsewhere *at = elsewhere_of(o);
+    const struct bkt_dset  *d  = &o->obj->dset;
+    struct bkt_dsetio      *io;
+    uint64_t                bytes = 0, n = 0, all = d->space.cls == BKT_S_NULL ? 0 : 1;
 
     *args->args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED;
-    if (bkt_is_virtual(o)) /* its mappings exist */
-        return BKT_OK;
-    if (bkt_is_external(o))
-        return bkt_external_get(o, args, err);
+    if (at)
+        return at->get(o, args, err);
     BKT_PASS(stored_io(o, &io, err));
     BKT_PASS(bkt_dsetio_storage_size(io, &bytes, &n, err));
     for (unsigned i = 0; i < d->space.rank; i++)
@@ -380,67 +263,20 @@ static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, s
     return BKT_OK;
 }
 
-herr_t bkt_vol_dataset_get(void *obj, H5VL_dataset_get_args_t *args, hid_t dxpl, void **req)
+static int get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
 {
     static get_fn *const ops[] = {
         [H5VL_DATASET_GET_DAPL] = get_dapl,   [H5VL_DATASET_GET_DCPL] = get_dcpl,
         [H5VL_DATASET_GET_SPACE] = get_space, [H5VL_DATASET_GET_SPACE_STATUS] = get_space_status,
         [H5VL_DATASET_GET_TYPE] = get_type,   [H5VL_DATASET_GET_STORAGE_SIZE] = get_storage_size};
-    struct bkt_vobj *o   = obj;
-    struct bkt_err   err = {0};
-    size_t           op  = (size_t)args->op_type;
-    int              rc;
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "dataset_get %zu %s", op, name_of(o));
-    if (o->native_id >= 0)
-        rc = bkt_native_dataset_get(o, args, &err);
-    else if (op < BKT_COUNT(ops) && ops[op])
-        rc = ops[op](o, args, &err);
-    else
-        rc = BKT_ERR(&err, BKT_EUNSUP, "dataset get operation %zu", op);
-    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+    size_t op = (size_t)args->op_type;
+    if (op >= BKT_COUNT(ops) || !ops[op])
+        BKT_FAIL(err, BKT_EUNSUP, "dataset get operation %zu", op);
+    return ops[op](o, args, err);
 }
 
-static int specific(struct bkt_vobj *o, H5VL_dataset_specific_args_t *args, struct bkt_err *err)
-{
-    if (o->native_id >= 0)
-        return bkt_native_dataset_specific(o, args, err);
-    switch (args->op_type) {
-        case H5VL_DATASET_SET_EXTENT:
-            return bkt_dataset_set_extent(o, args->args.set_extent.size, err);
-        case H5VL_DATASET_FLUSH:
-            return bkt_change_flush_object(o, args->args.flush.dset_id, err);
-        case H5VL_DATASET_REFRESH:
-            return bkt_change_refresh(o, err);
-        default:
-            BKT_FAIL(err, BKT_EUNSUP, "dataset operation %d", (int)args->op_type);
-    }
-}
-
-herr_t bkt_vol_dataset_specific(void *obj, H5VL_dataset_specific_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "dataset_specific %d %s", (int)args->op_type, name_of(obj));
-    int rc = specific(obj, args, &err);
-    if (rc < 0)
-        (void)BKT_ERR(&err, rc, "dataset %s", name_of(obj));
-    return rc < 0 ? bkt_h5err_publish(&err) : 0;
-}
-
-herr_t bkt_vol_dataset_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_vobj *o   = obj;
-    struct bkt_err   err = {0};
-    (void)req;
-    bkt_trace(BKT_TRACE_VOL, "dataset_optional %d %s", args->op_type, name_of(o));
-    int rc = o->native_id >= 0 ? bkt_native_dataset_optional(o, args, dxpl, &err) : bkt_dataset_optional(o, args, dxpl, &err);
-    return rc < 0 ? bkt_h5err_publish(&err) : rc;
-}
-
-herr_t bkt_vol_dataset_close(void *obj, hid_t dxpl, void **req)
-{
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "dataset_close %s", name_of(obj));
-    return bkt_change_close(obj);
-}
+const struct bkt_dataset_ops bkt_domain_dataset_ops = {.create     = bkt_dataset_create,
+                                                   .transfer   = transfer,
+                                                   .get        = get,
+                                                   .set_extent = bkt_dataset_set_extent,
+                                                   .optional   = bkt_dataset_optional};

@@ -7,9 +7,10 @@
 /** The dataset's pipeline, opened on first use; borrowed from @p o. */
 BKT_NODISCARD int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *err);
 
-/** Read as H5Dread_multi does, datasets of domains only. */
-BKT_NODISCARD int bkt_dataset_read(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
-                                   const hid_t file_spaces[], hid_t dxpl, void *bufs[], struct bkt_err *err);
+/** Read as H5Dread_multi() does datasets whose elements are in their own chunks. */
+BKT_NODISCARD int bkt_dataset_read(const struct bkt_io *io, struct bkt_err *err);
+/** Write as H5Dwrite_multi() does such datasets. */
+BKT_NODISCARD int bkt_dataset_write_all(const struct bkt_io *io, struct bkt_err *err);
 
 /** Whether any element was ever written, which may take a request. */
 BKT_NODISCARD int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct bkt_err *err);
@@ -17,23 +18,17 @@ BKT_NODISCARD int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct 
  *  lost. */
 BKT_NODISCARD int bkt_dataset_note_written(struct bkt_vobj *o, struct bkt_err *err);
 
-/** Write as H5Dwrite_multi does, datasets of domains only. */
-BKT_NODISCARD int bkt_dataset_write_all(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
-                                        const hid_t file_spaces[], hid_t dxpl, const void *bufs[], struct bkt_err *err);
-
-/** H5Dcreate and H5Dcreate_anon (@p name NULL), in a domain or a plain HDF5 file. */
-BKT_NODISCARD int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,
-                                     struct bkt_vobj **out, struct bkt_err *err);
-/** H5Dset_extent; @p dims has rank entries. */
-BKT_NODISCARD int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err);
 /** Chunks of a dataset were written or removed: earlier lists of chunks become invalid. */
 void bkt_dataset_chunks_changed(void);
 
 /** The shape of the chunks that H5Dchunk_iter() shows of a chunked dataset.  Its creation list may have
  *  smaller ones. */
 const uint64_t *bkt_dataset_chunk_shown(const struct bkt_vobj *o);
-/** Native-optional operations (H5VLnative.h) that have a meaning here; > 0: the return value of the
- *  program's callback. */
+/** Entries of bkt_domain_ops (see ops.h). */
+int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,
+                       struct bkt_vobj **out, struct bkt_err *err);
+int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err);
+/** Native-optional operations (H5VLnative.h) that have a meaning here. */
 int bkt_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
 
 /* ---- selection.c: the selections of a dataset and of the program's memory ---- */

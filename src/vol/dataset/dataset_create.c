@@ -4,7 +4,6 @@
 #include "vol/dataset/dataset_calls.h"
 #include "vol/dataset/raw_files.h"
 #include "schema/model/chunk_shape_rule.h"
-#include "vol/plain/plain_data.h"
 #include "vol/path/new_link.h"
 #include "vol/dataset/virtual.h"
 #include "chunk/write/write.h"
@@ -47,7 +46,7 @@ static int begin(struct bkt_vobj *o, hid_t dapl, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int create_in_domain(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,
+static int create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,
                             struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
@@ -60,8 +59,8 @@ static int create_in_domain(struct bkt_vobj *at, const char *name, hid_t lcpl, h
         return begin(*out, dapl, err);
     }
     BKT_PASS(bkt_spot_find(at, name, lcpl, dapl, dcpl, "creating a dataset", &s, err));
-    if (s.group->native_id >= 0)
-        return bkt_native_dataset_create(s.group, s.name, lcpl, type, space, dcpl, dapl, out, err);
+    if (s.group->ops != at->ops)
+        return s.group->ops->dataset->create(s.group, s.name, lcpl, type, space, dcpl, dapl, out, err);
     BKT_PASS(new_dataset(s.group, type, space, dcpl, dapl, &o, err));
     BKT_PASS(bkt_spot_make(&s, o, out, err));
     BKT_PASS(begin(*out, dapl, err));
@@ -72,8 +71,7 @@ int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t 
                        struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_vobj *made = NULL;
-    int rc = at->native_id >= 0 ? bkt_native_dataset_create(at, name, lcpl, type, space, dcpl, dapl, &made, err)
-                                : create_in_domain(at, name, lcpl, type, space, dcpl, dapl, &made, err);
+    int rc = create(at, name, lcpl, type, space, dcpl, dapl, &made, err);
     if (rc < 0)
         bkt_vobj_free(made);
     else

@@ -291,25 +291,24 @@ static bool leaves_checksums(hid_t dxpl)
     return dxpl != H5P_DEFAULT && dxpl != H5P_DATASET_XFER_DEFAULT && H5Pget_edc_check(dxpl) == H5Z_DISABLE_EDC;
 }
 
-int bkt_dataset_read(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
-                     const hid_t file_spaces[], hid_t dxpl, void *bufs[], struct bkt_err *err)
+int bkt_dataset_read(const struct bkt_io *io, struct bkt_err *err)
 {
-    bool transform = bkt_dsel_has_transform(dxpl), unchecked = leaves_checksums(dxpl);
-    struct job *jobs = calloc(count ? count : 1, sizeof *jobs);
+    bool transform = bkt_dsel_has_transform(io->dxpl), unchecked = leaves_checksums(io->dxpl);
+    struct job *jobs = calloc(io->n ? io->n : 1, sizeof *jobs);
     size_t      n    = 0;
     int         rc   = jobs ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 
-    for (; rc == BKT_OK && n < count; n++) {
+    for (; rc == BKT_OK && n < io->n; n++) {
         struct job *j = &jobs[n]; /* zeros */
-        j->o         = dsets[n];
-        j->mem_type  = mem_types[n];
-        j->dxpl      = dxpl;
-        j->buf       = bufs[n];
+        j->o         = io->dsets[n];
+        j->mem_type  = io->mem_types[n];
+        j->dxpl      = io->dxpl;
+        j->buf       = io->bufs[n];
         j->transform = transform;
         j->unchecked = unchecked;
-        rc           = job_init(&jobs[n], mem_spaces[n], file_spaces[n], err);
+        rc           = job_init(&jobs[n], io->mem_spaces[n], io->file_spaces[n], err);
     }
-    if (rc == BKT_OK && count > 0)
+    if (rc == BKT_OK && n > 0)
         rc = run_jobs(jobs, n, err);
     for (size_t i = 0; i < n; i++)
         job_fini(&jobs[i]);

@@ -245,19 +245,19 @@ static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
     return BKT_OK;
 }
 
-int bkt_dataset_write_all(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
-                          const hid_t file_spaces[], hid_t dxpl, const void *bufs[], struct bkt_err *err)
+int bkt_dataset_write_all(const struct bkt_io *io, struct bkt_err *err)
 {
-    bool transform = bkt_dsel_has_transform(dxpl);
-    struct job *jobs = calloc(count ? count : 1, sizeof *jobs);
+    bool transform = bkt_dsel_has_transform(io->dxpl);
+    struct job *jobs = calloc(io->n ? io->n : 1, sizeof *jobs);
     size_t      n    = 0;
     int         rc   = jobs ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    for (; rc == BKT_OK && n < count; n++) {
-        jobs[n] = (struct job){.o = dsets[n], .mem_type = mem_types[n], .dxpl = dxpl, .buf = bufs[n], .transform = transform};
-        rc      = job_init(&jobs[n], mem_spaces[n], file_spaces[n], err);
+    for (; rc == BKT_OK && n < io->n; n++) {
+        jobs[n] = (struct job){
+            .o = io->dsets[n], .mem_type = io->mem_types[n], .dxpl = io->dxpl, .buf = io->bufs[n], .transform = transform};
+        rc = job_init(&jobs[n], io->mem_spaces[n], io->file_spaces[n], err);
     }
     bkt_dataset_chunks_changed();
-    if (rc == BKT_OK && count > 0)
+    if (rc == BKT_OK && n > 0)
         rc = run_jobs(jobs, n, err);
     for (size_t i = 0; i < n; i++)
         job_fini(&jobs[i]);

@@ -226,22 +226,17 @@ static int blame(const struct raws *r, bool write, int rc, struct bkt_err *err)
     return rc;
 }
 
-struct transfer {
-    bool  write;
-    hid_t mem_type, mem_space, file_space, dxpl;
-    void *buf;
-};
-
-static int transfer_local(struct bkt_vobj *o, const struct raws *r, const struct transfer *t, struct bkt_err *err)
+static int transfer_local(const struct raws *r, const struct bkt_io *io, struct bkt_err *err)
 {
+    hid_t type = io->mem_types[0], mem = io->mem_spaces[0], in_file = io->file_spaces[0];
     BKT_CLEANUP(bkt_hid_closep) hid_t file = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_hid_closep) hid_t dxpl = H5I_INVALID_HID;
-    BKT_PASS(twin(o, r, &file, &dset, err));
-    BKT_PASS(bkt_xfer_alone(t->dxpl, &dxpl, err));
-    int rc = t->write ? PASS_ON(err, H5Dwrite(dset, t->mem_type, t->mem_space, t->file_space, dxpl, t->buf), "writing external files")
-                      : PASS_ON(err, H5Dread(dset, t->mem_type, t->mem_space, t->file_space, dxpl, t->buf), "reading external files");
-    return blame(r, t->write, rc, err);
+    BKT_PASS(twin(io->dsets[0], r, &file, &dset, err));
+    BKT_PASS(bkt_xfer_alone(io->dxpl, &dxpl, err));
+    int rc = io->write ? PASS_ON(err, H5Dwrite(dset, type, mem, in_file, dxpl, io->bufs[0]), "writing external files")
+                       : PASS_ON(err, H5Dread(dset, type, mem, in_file, dxpl, io->bufs[0]), "reading external files");
+    return blame(r, io->write, rc, err);
 }
 
 /* ---- elsewhere ---- */
@@ -417,31 +412,33 @@ static bool ends_early(const struct bkt_layout *l)
     return false;
 }
 
-static int read_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, const struct transfer *t, struct bkt_err *err)
+static int read_pieces(const struct raws *r, bool anew, const struct bkt_io *io, struct bkt_err *err)
 {
+    struct bkt_vobj                       *o = io->dsets[0];
     BKT_CLEANUP(pieces_fini) struct pieces p = {.io = NULL};
     BKT_PASS(open_pieces(o, r, anew, &p, err));
     if (!anew && ends_early(&p.obj->dset.layout))
         return BKT_EPRECOND;
     struct bkt_vobj as = *o, *one = &as; /* its type has an id already, so that the copy gets no new id */
-    void           *buf = t->buf;
+    struct bkt_io   on  = *io;
+    on.dsets            = &one;
     as.obj              = p.obj;
     as.io               = p.io;
-    return bkt_dataset_read(1, &one, &t->mem_type, &t->mem_space, &t->file_space, t->dxpl, &buf, err);
+    return bkt_dataset_read(&on, err);
 }
 
 /* Other programs may have written the files since the last check, and HDF5 would see that.  Then they are
  * checked anew. */
-static int transfer_elsewhere(struct bkt_vobj *o, const struct raws *r, const struct transfer *t, struct bkt_err *err)
+static int transfer_elsewhere(const struct raws *r, const struct bkt_io *io, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
-    if (t->write)
+    if (io->write)
         BKT_FAIL(err, BKT_EUNSUP, "its data are in external raw files (H5Pset_external), %s: they can be written only if the "
                  "domain and all these files are in local folders; without H5Pset_external the elements are stored in the domain",
                  r->v[0].name);
-    int rc = read_pieces(o, r, false, t, &why);
+    int rc = read_pieces(r, false, io, &why);
     if (rc == BKT_EPRECOND || rc == BKT_ENOENT)
-        return read_pieces(o, r, true, t, err);
+        return read_pieces(r, true, io, err);
     return rc < 0 ? bkt_err_copy(err, rc, &why) : rc;
 }
 
@@ -490,15 +487,14 @@ bool bkt_external_wanted(const struct bkt_vobj *at, hid_t dcpl, hid_t dapl, cons
            H5Tdetect_class(file_type, H5T_REFERENCE) <= 0 && !none_is_there(at, dapl, dcpl);
 }
 
-int bkt_external_transfer(struct bkt_vobj *o, bool write, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, void *buf,
-                          struct bkt_err *err)
+int bkt_external_transfer(const struct bkt_io *io, struct bkt_err *err)
 {
-    const struct transfer             t    = {write, mem_type, mem_space, file_space, dxpl, buf};
+    const struct bkt_vobj            *o    = io->dsets[0];
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5I_INVALID_HID;
     BKT_CLEANUP(raws_fini) struct raws r   = {.v = NULL};
-    BKT_PASS(bkt_convert_dcpl(o, &dcpl, err));
+    BKT_PASS(bkt_convert_dcpl(io->dsets[0], &dcpl, err));
     BKT_PASS(list(o->file->dom, o->dapl, dcpl, &r, err));
-    return r.local ? transfer_local(o, &r, &t, err) : transfer_elsewhere(o, &r, &t, err);
+    return r.local ? transfer_local(&r, io, err) : transfer_elsewhere(&r, io, err);
 }
 
 int bkt_external_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)

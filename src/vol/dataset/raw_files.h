@@ -16,7 +16,7 @@
 
 static inline bool bkt_is_external(const struct bkt_vobj *dset)
 {
-    return dset->native_id < 0 && dset->obj->kind == BKT_DATASET && dset->obj->dset.layout.external;
+    return dset->obj && dset->obj->kind == BKT_DATASET && dset->obj->dset.layout.external;
 }
 
 /** Whether the elements of a dataset that is made at @p at lie in the files that its creation list names.
@@ -28,9 +28,8 @@ bool bkt_external_wanted(const struct bkt_vobj *at, hid_t dcpl, hid_t dapl, cons
  *  of datasets that lie elsewhere.  Returns the previous state. */
 bool bkt_external_inside(bool on);
 
-/** H5Dread() or H5Dwrite() on one such dataset; the arguments are HDF5's.  @p buf is only read when @p write. */
-BKT_NODISCARD int bkt_external_transfer(struct bkt_vobj *dset, bool write, hid_t mem_type, hid_t mem_space, hid_t file_space,
-                                        hid_t dxpl, void *buf, struct bkt_err *err);
+/** H5Dread() or H5Dwrite() on one such dataset. */
+BKT_NODISCARD int bkt_external_transfer(const struct bkt_io *io, struct bkt_err *err);
 /** A raw file, and the part of it that holds the extent's elements; for a type with gaps the part may be
  *  longer. */
 struct bkt_external_file {

@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "vol/convert/convert.h"
-#include "vol/open/file_calls.h"
-#include "vol/plain/plain_file.h"
 #include "vol/core/transfer_list.h"
+#include "vol/open/linked_files.h"
+#include "vol/path/path.h"
+#include "vol/plain/plain_file.h"
 
 #define MAX_DEPTH 16 /* virtual datasets of virtual datasets; a dataset that is its own source ends here */
 
@@ -510,22 +511,32 @@ static int run(const struct view *v, struct transfer *t, hid_t mem_space, hid_t 
     return visit_sources(v, &(struct visit){transfer_source, t}, file, err);
 }
 
-int bkt_virtual_transfer(struct bkt_vobj *o, bool write, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, void *buf,
-                         struct bkt_err *err)
+int bkt_virtual_transfer(const struct bkt_io *io, struct bkt_err *err)
 {
-    struct transfer t = {.write = write, .mem_type = mem_type, .buf = buf};
+    struct transfer t = {.write = io->write, .mem_type = io->mem_types[0], .buf = io->bufs[0]};
     struct view     v;
     BKT_CLEANUP(bkt_hid_closep) hid_t alone = H5I_INVALID_HID; /* a process's selection decides which
                                                                   sources it reads */
-    BKT_PASS(bkt_xfer_alone(dxpl, &alone, err));
+    BKT_PASS(bkt_xfer_alone(io->dxpl, &alone, err));
     t.dxpl = alone;
     BKT_PASS(go_deeper(err));
-    int rc = view_init(&v, o, err);
+    int rc = view_init(&v, io->dsets[0], err);
     if (rc == BKT_OK)
-        rc = run(&v, &t, mem_space, file_space, err);
+        rc = run(&v, &t, io->mem_spaces[0], io->file_spaces[0], err);
     view_fini(&v);
     depth--;
     return rc;
+}
+
+/* As in HDF5, the storage of its sources counts as theirs, and its mappings exist. */
+int bkt_virtual_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+{
+    (void)o, (void)err;
+    if (args->op_type == H5VL_DATASET_GET_SPACE_STATUS)
+        *args->args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED;
+    else
+        *args->args.get_storage_size.storage_size = 0;
+    return BKT_OK;
 }
 
 /* ---- existing sources ---- */

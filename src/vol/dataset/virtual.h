@@ -12,17 +12,17 @@
 
 static inline bool bkt_is_virtual(const struct bkt_vobj *dset)
 {
-    return dset->native_id < 0 && dset->obj->kind == BKT_DATASET && dset->obj->dset.layout.user_cls == BKT_D_VIRTUAL;
+    return dset->obj && dset->obj->kind == BKT_DATASET && dset->obj->dset.layout.user_cls == BKT_D_VIRTUAL;
 }
 
 /** The dataspace as it is now: unlimited mappings reach as far as their sources do (access properties
  *  H5Pset_virtual_view, H5Pset_virtual_printf_gap).  A new id. */
 BKT_NODISCARD int bkt_virtual_space(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err);
 
-/** H5Dread() or H5Dwrite() on one virtual dataset; the arguments are HDF5's.  @p buf is only read when @p
- *  write. */
-BKT_NODISCARD int bkt_virtual_transfer(struct bkt_vobj *dset, bool write, hid_t mem_type, hid_t mem_space, hid_t file_space,
-                                       hid_t dxpl, void *buf, struct bkt_err *err);
+/** H5Dread() or H5Dwrite() on one virtual dataset. */
+BKT_NODISCARD int bkt_virtual_transfer(const struct bkt_io *io, struct bkt_err *err);
+/** HDF5's answers about the space that it takes. */
+BKT_NODISCARD int bkt_virtual_get(struct bkt_vobj *dset, H5VL_dataset_get_args_t *args, struct bkt_err *err);
 
 /** Call @p each for each existing source of a virtual dataset, with the selection that it fills; @p part
  * is borrowed.

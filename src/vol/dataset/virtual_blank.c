@@ -23,12 +23,26 @@ static bool same_fill(hid_t a, hid_t b, hid_t type)
            H5Pget_fill_value(a, type, x) >= 0 && H5Pget_fill_value(b, type, y) >= 0 && memcmp(x, y, n) == 0;
 }
 
+static bool lies_inside(hid_t own) { return own >= 0 && H5Pget_layout(own) != H5D_VIRTUAL && H5Pget_external_count(own) == 0; }
+
 bool bkt_virtual_is_blank(hid_t source, hid_t dcpl, hid_t type)
 {
     H5D_space_status_t status;
     BKT_CLEANUP(bkt_hid_closep) hid_t own = H5Dget_create_plist(source);
-    return own >= 0 && H5Pget_layout(own) != H5D_VIRTUAL && H5Pget_external_count(own) == 0 &&
-           H5Dget_space_status(source, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED &&
+    return lies_inside(own) && H5Dget_space_status(source, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED &&
+           same_fill(own, dcpl, type);
+}
+
+/* The same for an object outside of domains, which may have no id. */
+static bool is_blank_abroad(struct bkt_vobj *o, hid_t dcpl, hid_t type)
+{
+    H5D_space_status_t      status   = H5D_SPACE_STATUS_ALLOCATED;
+    H5VL_dataset_get_args_t get_list = {.op_type = H5VL_DATASET_GET_DCPL};
+    H5VL_dataset_get_args_t get      = {.op_type = H5VL_DATASET_GET_SPACE_STATUS, .args.get_space_status.status = &status};
+    if (o->ops->dataset->get(o, &get_list, NULL) < 0)
+        return false;
+    BKT_CLEANUP(bkt_hid_closep) hid_t own = get_list.args.get_dcpl.dcpl_id;
+    return lies_inside(own) && o->ops->dataset->get(o, &get, NULL) == BKT_OK && status == H5D_SPACE_STATUS_NOT_ALLOCATED &&
            same_fill(own, dcpl, type);
 }
 
@@ -47,8 +61,8 @@ bool bkt_virtual_is_blank_object(struct bkt_vobj *o, hid_t dcpl, hid_t type)
     bool any = false;
     if (o->type != H5I_DATASET)
         return false;
-    if (o->native_id >= 0)
-        return bkt_virtual_is_blank(o->native_id, dcpl, type);
+    if (!o->file)
+        return is_blank_abroad(o, dcpl, type);
     if (o->obj->dset.layout.cls != BKT_D_CHUNKED || bkt_is_virtual(o) || o->obj->dset.layout.external ||
         !bkt_id_is_v2(&o->obj->id) || bkt_convert_dcpl(o, &own, NULL) < 0 || !same_fill(own, dcpl, type) ||
         bkt_dataset_io(o, &io, NULL) < 0)

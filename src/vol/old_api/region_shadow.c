@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/num.h"
 #include "vol/plain/plain_file.h"
-#include "vol/calls/object_calls.h"
+#include "vol/core/object_refs.h"
 #include "vol/core/token.h"
 #include "schema/json/reference_text.h"
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "schema/edit/edit.h"
+#include "vol/open/file_calls.h"
 #include "vol/plain/plain_file.h"
 
 /* The search for one file. */

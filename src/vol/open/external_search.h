@@ -2,7 +2,7 @@
 #ifndef BKT_VOL_FILE_SEARCH_H
 #define BKT_VOL_FILE_SEARCH_H
 
-#include "vol/open/file_calls.h"
+#include "vol/open/linked_files.h"
 
 struct bkt_ext_how {
     char        prefix[1024]; /* H5Pset_elink_prefix; "" none */

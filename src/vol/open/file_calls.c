@@ -1,4 +1,4 @@
-/* H5F: open files, and everything that an open file keeps open (mounts, files behind external links). */
+/* H5F: opening, creating and deleting files, and questions about domains. */
 #include "vol/open/file_calls.h"
 
 #include <H5VLconnector.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bkt_config.h"
+#include "vol/open/linked_files.h"
 #include "vol/open/permission_and_flush.h"
 #include "vol/convert/convert.h"
 #include "vol/open/pointer_leave.h"
@@ -17,96 +18,11 @@
 #include "vol/old_api/region_shadow.h"
 #include "base/trace.h"
 
-/* All open files; HDF5's global lock guards it. */
-static struct open_file {
-    struct bkt_file  *f;
-    struct open_file *next;
-} *open_files;
-static unsigned long next_fileno = 1;
-
-/* ---- life of a struct bkt_file ---- */
-
-static int remember(struct bkt_file *f, struct bkt_err *err)
+static int watched(struct bkt_domain *dom, const char *name, unsigned flags, hid_t fapl, struct bkt_file **out, struct bkt_err *err)
 {
-    struct open_file *e = calloc(1, sizeof *e);
-    if (!e)
-        BKT_NOMEM(err);
-    f->fileno = 0;
-    for (struct open_file *o = open_files; o; o = o->next)
-        if (o->f->dom == f->dom)
-            f->fileno = o->f->fileno;
-    if (!f->fileno)
-        f->fileno = next_fileno++;
-    e->f       = f;
-    e->next    = open_files;
-    open_files = e;
-    return BKT_OK;
-}
-
-struct bkt_file *bkt_file_next(const struct bkt_file *f)
-{
-    const struct open_file *o = open_files;
-    while (f && o && o->f != f)
-        o = o->next;
-    if (f && o)
-        o = o->next;
-    return o ? o->f : NULL;
-}
-
-static void forget(const struct bkt_file *f)
-{
-    for (struct open_file **p = &open_files; *p; p = &(*p)->next)
-        if ((*p)->f == f) {
-            struct open_file *e = *p;
-            *p                  = e->next;
-            free(e);
-            return;
-        }
-}
-
-static void file_free(struct bkt_file *f)
-{
-    bkt_file_drop_links(f);
-    forget(f);
-    bkt_face_release();
-    bkt_vobj_drop_id(f->fapl);
-    if (f->dom)
-        bkt_ahead_stop(f->dom);
-    bkt_domain_close(f->dom);
-    free(f->name);
-    free(f);
-}
-
-void bkt_file_release(struct bkt_file *f)
-{
-    if (f && --f->refs == 0)
-        file_free(f);
-}
-
-static int file_new(struct bkt_domain *dom, const char *name, unsigned flags, hid_t fapl, struct bkt_file **out,
-                    struct bkt_err *err)
-{
-    struct bkt_file *f = calloc(1, sizeof *f);
-    if (!f || !(f->name = strdup(name))) {
-        free(f);
-        bkt_domain_close(dom);
-        BKT_NOMEM(err);
-    }
     if (flags & H5F_ACC_RDWR)
         bkt_change_watch();
-    f->old_calls = bkt_face_is_wanted(bkt_domain_settings(dom)->native_calls);
-    bkt_face_acquire(f->old_calls);
-    f->dom   = dom;
-    f->refs  = 1;
-    f->flags = flags;
-    f->fapl  = fapl == H5P_DEFAULT ? H5Pcreate(H5P_FILE_ACCESS) : H5Pcopy(fapl);
-    int rc   = f->fapl < 0 ? bkt_h5err_capture(err, "copying the file access list") : remember(f, err);
-    if (rc < 0) {
-        bkt_file_release(f);
-        return rc;
-    }
-    *out = f;
-    return BKT_OK;
+    return bkt_file_new(dom, name, flags, fapl, out, err);
 }
 
 /* The ACL must permit some kind of change.  Each call is checked again by its own kind. */
@@ -142,7 +58,7 @@ int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct b
         bkt_domain_close(dom);
         return rc;
     }
-    BKT_PASS(file_new(dom, name, flags, fapl, out, err));
+    BKT_PASS(watched(dom, name, flags, fapl, out, err));
     if (flags & H5F_ACC_RDWR)
         bkt_file_pointer_take(name, dom);
     (*out)->user_block = bkt_file_pointer_block(name);
@@ -153,24 +69,10 @@ int bkt_file_again(struct bkt_file *f, struct bkt_file **out, struct bkt_err *er
 {
     struct bkt_domain *dom = NULL;
     BKT_PASS(bkt_domain_open(f->name, bkt_domain_settings(f->dom), &dom, err));
-    BKT_PASS(file_new(dom, f->name, f->flags, f->fapl, out, err));
+    BKT_PASS(watched(dom, f->name, f->flags, f->fapl, out, err));
     (*out)->user_block = f->user_block;
     return BKT_OK;
 }
-
-int bkt_file_root(struct bkt_file *f, H5I_type_t type, struct bkt_vobj **out, struct bkt_err *err)
-{
-    const struct bkt_object *root = NULL;
-    BKT_TRY(err, bkt_domain_get(f->dom, bkt_domain_root(f->dom), &root, err), "%s: its root group can't be read", f->name);
-    if (root->kind != BKT_GROUP) {
-        bkt_object_release(root);
-        BKT_FAIL(err, BKT_EFORMAT, "%s: the root %s is not a group", f->name, bkt_domain_root(f->dom)->text);
-    }
-    *out = bkt_vobj_new(f, type, root, "/");
-    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-}
-
-/* ---- callbacks ---- */
 
 int bkt_file_settings(hid_t fapl, struct bkt_settings *set, struct bkt_err *err)
 {
@@ -233,7 +135,7 @@ static int not_together(const char *name, hid_t fapl, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int file_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
+int bkt_file_open_any(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_settings set;
     struct bkt_file    *f = NULL;
@@ -250,18 +152,6 @@ static int file_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vo
     rc = rc < 0 ? rc : bkt_file_domain(name, flags, fapl, &set, &f, err);
     bkt_settings_fini(&set);
     return rc < 0 ? rc : hand_out(f, out, err);
-}
-
-void *bkt_vol_file_open(const char *name, unsigned flags, hid_t fapl, hid_t dxpl, void **req)
-{
-    struct bkt_err   err = {.n = 0};
-    struct bkt_vobj *o   = NULL;
-    (void)dxpl, (void)req;
-    if (file_open(name, flags, fapl, &o, &err) < 0) {
-        (void)bkt_h5err_publish_file(&err);
-        return NULL;
-    }
-    return o;
 }
 
 /* Takes over the members of @p how. */
@@ -310,13 +200,13 @@ static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fap
     rc = new_domain(name, flags, &set, &how, user, &dom, err);
     bkt_settings_fini(&set);
     BKT_PASS(rc);
-    BKT_PASS(file_new(dom, name, H5F_ACC_RDWR | (flags & H5F_ACC_SWMR_WRITE), fapl, &f, err));
+    BKT_PASS(watched(dom, name, H5F_ACC_RDWR | (flags & H5F_ACC_SWMR_WRITE), fapl, &f, err));
     f->user_block = user;
     return hand_out(f, out, err);
 }
 
 /* A new file becomes a domain, unless its name begins with "native:". */
-static int file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
+int bkt_file_create_any(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     hid_t id = H5I_INVALID_HID;
     int   rc = bkt_native_create(name, flags, fcpl, fapl, &id, err);
@@ -324,28 +214,6 @@ static int file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl,
         return rc < 0 ? rc : bkt_native_wrap(&id, out, err);
     BKT_PASS(not_together(name, fapl, err));
     return domain_create(name, flags, fcpl, fapl, out, err);
-}
-
-void *bkt_vol_file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl, void **req)
-{
-    struct bkt_err   err = {.n = 0};
-    struct bkt_vobj *o   = NULL;
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "file create %s flags %#x", name, flags);
-    if (file_create(name, flags, fcpl, fapl, &o, &err) < 0)
-        (void)bkt_h5err_publish_file(&err);
-    return o;
-}
-
-herr_t bkt_vol_file_close(void *obj, hid_t dxpl, void **req)
-{
-    struct bkt_vobj *o   = obj;
-    struct bkt_err   err = {.n = 0};
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "file close %s", o->file ? o->file->name : "(plain)");
-    if (o->file && o->file->handle == o && bkt_file_close_others(o, &err) < 0)
-        return bkt_h5err_publish(&err);
-    return bkt_change_close(o);
 }
 
 /* -- get -- */
@@ -412,20 +280,14 @@ static int get_name(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_e
 static file_get_fn *const file_get_ops[] = {
     [H5VL_FILE_GET_CONT_INFO] = get_cont_info, [H5VL_FILE_GET_FAPL] = get_fapl,           [H5VL_FILE_GET_FCPL] = get_fcpl,
     [H5VL_FILE_GET_FILENO] = get_fileno,       [H5VL_FILE_GET_INTENT] = get_intent,       [H5VL_FILE_GET_NAME] = get_name,
-    [H5VL_FILE_GET_OBJ_COUNT] = bkt_file_obj_count, [H5VL_FILE_GET_OBJ_IDS] = bkt_file_obj_ids,
 };
 
-herr_t bkt_vol_file_get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void **req)
+static int get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
 {
-    struct bkt_err   err = {.n = 0};
-    struct bkt_vobj *o   = obj;
-    size_t           op  = (size_t)args->op_type;
-    (void)dxpl, (void)req;
-    int rc = o->native_id >= 0 ? bkt_native_file_get(o, args, &err)
-             : op < BKT_COUNT(file_get_ops) && file_get_ops[op]
-                 ? file_get_ops[op](o, args, &err)
-                 : BKT_ERR(&err, BKT_EUNSUP, "file get operation %zu", op);
-    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+    size_t op = (size_t)args->op_type;
+    if (op >= BKT_COUNT(file_get_ops) || !file_get_ops[op])
+        BKT_FAIL(err, BKT_EUNSUP, "file get operation %zu", op);
+    return file_get_ops[op](o, args, err);
 }
 
 /* -- specific -- */
@@ -465,7 +327,7 @@ static int ask_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
 
 /* HDF5 asks after its own connector failed, and holds an error on its stack for the case that we say no.
  * For an s3:// name that error is "no such file", whatever the server answered.  So our reason is added. */
-static int is_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
+int bkt_file_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
 {
     hid_t told = bkt_h5err_hold();
     int   rc   = ask_accessible(args, err);
@@ -475,28 +337,23 @@ static int is_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
     return rc;
 }
 
-static int reopen(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bkt_err *err)
+static int reopen(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err)
 {
-    struct bkt_file *f   = NULL;
-    struct bkt_vobj *new = NULL;
+    struct bkt_file *f = NULL;
     BKT_PASS(bkt_file_again(o->file, &f, err));
-    BKT_PASS(hand_out(f, &new, err));
-    *args->args.reopen.file = new;
-    return BKT_OK;
+    return hand_out(f, out, err);
 }
 
 /* With scope H5F_SCOPE_GLOBAL, flush all files that are mounted together. */
 static int flush(struct bkt_vobj *o, H5F_scope_t scope, struct bkt_err *err)
 {
-    if (o->native_id >= 0)
-        return PASS_ON(err, H5Fflush(o->native_id, scope), "H5Fflush");
     struct bkt_file *f = o->file;
     for (struct bkt_file *up = scope == H5F_SCOPE_GLOBAL ? bkt_file_parent(f) : NULL; up; up = bkt_file_parent(up))
         f = up;
     return bkt_change_flush(f, err);
 }
 
-static int file_delete(const char *name, hid_t fapl, struct bkt_err *err)
+int bkt_file_delete_any(const char *name, hid_t fapl, struct bkt_err *err)
 {
     struct bkt_settings set;
     if (bkt_native_is_plain(name))
@@ -511,28 +368,4 @@ static int file_delete(const char *name, hid_t fapl, struct bkt_err *err)
     return rc;
 }
 
-static int file_specific(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bkt_err *err)
-{
-    switch (args->op_type) {
-        case H5VL_FILE_FLUSH:
-            return flush(o, args->args.flush.scope, err);
-        case H5VL_FILE_REOPEN:
-            return o->native_id >= 0 ? bkt_native_reopen(o, args, err) : reopen(o, args, err);
-        case H5VL_FILE_IS_ACCESSIBLE:
-            return is_accessible(args, err);
-        case H5VL_FILE_DELETE:
-            return file_delete(args->args.del.filename, args->args.del.fapl_id, err);
-        case H5VL_FILE_IS_EQUAL:
-            *args->args.is_equal.same_file = bkt_file_is_one(o, args->args.is_equal.obj2);
-            return BKT_OK;
-        default:
-            return BKT_ERR(err, BKT_EUNSUP, "file operation %d", (int)args->op_type);
-    }
-}
-
-herr_t bkt_vol_file_specific(void *obj, H5VL_file_specific_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return file_specific(obj, args, &err) < 0 ? bkt_h5err_publish(&err) : 0;
-}
+const struct bkt_file_ops bkt_domain_file_ops = {.get = get, .flush = flush, .reopen = reopen, .optional = bkt_file_optional};

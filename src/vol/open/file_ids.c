@@ -5,79 +5,22 @@
 #include <H5VLconnector.h>
 #include <stdlib.h>
 
-#include "vol/plain/plain_file.h"
-
 struct listing {
-    const struct bkt_file *file;  /* NULL: a plain file, the one of native */
-    hid_t                  native;
+    const struct bkt_vobj *of;    /* an object of the file */
     bool                   local; /* only objects that were opened through this handle of the file */
     hid_t                 *ids;
     size_t                 max, n;
 };
 
-static struct bkt_vobj *find_object(const void *obj)
+bool bkt_file_is_same(const struct bkt_vobj *a, const struct bkt_vobj *b, bool local)
 {
-    for (const struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
-        for (struct bkt_vobj *o = f->objects; o; o = o->next)
-            if (o == obj)
-                return o;
-    for (struct bkt_vobj *o = bkt_vobj_plain(); o; o = o->next)
-        if (o == obj)
-            return o;
-    return NULL;
-}
-
-/* ---- the file of an object in a plain file ---- */
-
-struct handle {
-    hid_t            native;
-    struct bkt_vobj *found;
-};
-
-static herr_t is_handle(hid_t id, void *arg)
-{
-    struct handle   *h = arg;
-    struct bkt_vobj *o = find_object(H5VLobject(id));
-    if (!o || o->file || o->native_id < 0 || H5Iget_type(o->native_id) != H5I_FILE || H5VLobject(o->native_id) != H5VLobject(h->native))
-        return 0;
-    h->found = o;
-    return 1;
-}
-
-struct bkt_vobj *bkt_file_of_native(hid_t native)
-{
-    struct handle h = {native, NULL};
-    (void)H5Iiterate(H5I_FILE, is_handle, &h);
-    return h.found;
-}
-
-/* ---- lists ---- */
-
-/* Whether two ids of HDF5's native connector lie in one file; with @p local, in the same open of it. */
-static bool is_one_file(hid_t a, hid_t b, bool local)
-{
-    hid_t         fa = H5Iget_file_id(a), fb = H5Iget_file_id(b);
-    unsigned long na = 0, nb = 1;
-    bool          one = fa >= 0 && fb >= 0 &&
-               (local ? H5VLobject(fa) == H5VLobject(fb) : H5Fget_fileno(fa, &na) >= 0 && H5Fget_fileno(fb, &nb) >= 0 && na == nb);
-    bkt_vobj_drop_id(fa);
-    bkt_vobj_drop_id(fb);
-    return one;
+    return local ? a->file == b->file : a->file->dom == b->file->dom;
 }
 
 static bool is_in(const struct listing *l, const void *obj)
 {
-    const struct bkt_vobj *o = find_object(obj);
-    if (!o || o->outside || !o->file != !l->file)
-        return false;
-    if (!l->file)
-        return is_one_file(o->native_id, l->native, l->local);
-    return l->local ? o->file == l->file : o->file->dom == l->file->dom;
-}
-
-bool bkt_file_is_one(const struct bkt_vobj *o, const void *obj)
-{
-    return !o->outside && is_in(&(struct listing){.file = o->file, .native = o->native_id}, obj);
+    const struct bkt_vobj *o = bkt_vobj_find(obj);
+    return o && !o->outside && o->ops == l->of->ops && o->ops->is_same_file(o, l->of, l->local);
 }
 
 static herr_t list_id(hid_t id, void *arg)
@@ -132,7 +75,7 @@ int bkt_file_close_others(struct bkt_vobj *o, struct bkt_err *err)
 {
     H5F_close_degree_t degree = H5F_CLOSE_DEFAULT;
     hbool_t            ending = false;
-    struct listing     l      = {o->file, o->native_id, true, NULL, 0, 0};
+    struct listing     l      = {o, true, NULL, 0, 0};
     const unsigned     types  = H5F_OBJ_DATASET | H5F_OBJ_GROUP | H5F_OBJ_DATATYPE | H5F_OBJ_ATTR;
     if (H5is_library_terminating(&ending) < 0 || ending || H5Pget_fclose_degree(o->file->fapl, &degree) < 0 ||
         (degree != H5F_CLOSE_SEMI && degree != H5F_CLOSE_STRONG))
@@ -145,7 +88,7 @@ int bkt_file_close_others(struct bkt_vobj *o, struct bkt_err *err)
     BKT_CLEANUP(bkt_freep) hid_t *ids = calloc(l.n, sizeof *ids);
     if (!ids)
         BKT_NOMEM(err);
-    l = (struct listing){o->file, o->native_id, true, ids, l.n, 0};
+    l = (struct listing){o, true, ids, l.n, 0};
     list_ids(&l, types);
     for (size_t i = 0; i < l.n; i++)
         while (H5Iis_valid(ids[i]) > 0 && H5Idec_ref(ids[i]) > 0)
@@ -156,7 +99,7 @@ int bkt_file_close_others(struct bkt_vobj *o, struct bkt_err *err)
 int bkt_file_obj_count(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
 {
     unsigned       types = args->args.get_obj_count.types;
-    struct listing l     = {o->file, o->native_id, (types & H5F_OBJ_LOCAL) != 0, NULL, 0, 0};
+    struct listing l     = {o, (types & H5F_OBJ_LOCAL) != 0, NULL, 0, 0};
     (void)err;
     list_ids(&l, types);
     *args->args.get_obj_count.count = l.n;
@@ -166,7 +109,7 @@ int bkt_file_obj_count(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bk
 int bkt_file_obj_ids(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
 {
     H5VL_file_get_obj_ids_args_t *a = &args->args.get_obj_ids;
-    struct listing                l = {o->file, o->native_id, (a->types & H5F_OBJ_LOCAL) != 0, a->oid_list, a->max_objs, 0};
+    struct listing                l = {o, (a->types & H5F_OBJ_LOCAL) != 0, a->oid_list, a->max_objs, 0};
     (void)err;
     list_ids(&l, a->types);
     *a->count = l.n;

@@ -4,8 +4,6 @@
 
 #include "vol/open/permission_and_flush.h"
 #include "vol/open/file_calls.h"
-#include "vol/plain/plain_file.h"
-#include "vol/plain/plain_data.h"
 
 /* The hint is shared by all handles of the domain. */
 static void set_no_attrs_hint(const struct bkt_file *f, bool on)
@@ -101,9 +99,11 @@ static int tuning_optional(const struct bkt_vobj *o, int op, H5VL_native_file_op
 
 /* h5stat and H5Fget_info ask for properties that only a file has, such as the size of its superblock and
  * its free space.  A bucket has none of them. */
-static int file_optional(const struct bkt_vobj *o, int op, H5VL_native_file_optional_args_t *a, struct bkt_err *err)
+int bkt_file_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err)
 {
-    int rc;
+    H5VL_native_file_optional_args_t *a  = args->args;
+    int                               op = args->op_type, rc;
+    (void)dxpl;
     switch (op) {
         case H5VL_NATIVE_FILE_GET_SIZE:
             *a->get_size.size = 1; /* the real size would take a list of all keys; h5stat of HDF5 2.x needs
@@ -129,13 +129,4 @@ static int file_optional(const struct bkt_vobj *o, int op, H5VL_native_file_opti
                 return rc;
             BKT_FAIL(err, BKT_EUNSUP, "native file operation %d has no meaning in a bucket", op);
     }
-}
-
-herr_t bkt_vol_file_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_vobj *o   = obj;
-    struct bkt_err   err = {.n = 0};
-    (void)req;
-    int rc = o->native_id >= 0 ? bkt_native_file_optional(o, args, dxpl, &err) : file_optional(o, args->op_type, args->args, &err);
-    return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }

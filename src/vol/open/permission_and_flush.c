@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "vol/open/file_calls.h"
-#include "vol/plain/plain_file.h"
 #include "base/trace.h"
 #include "chunk/write/write.h"
+#include "vol/core/file_handle.h"
+#include "vol/open/linked_files.h"
 
 int bkt_change_may(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err)
 {
@@ -15,6 +15,11 @@ int bkt_change_may(struct bkt_file *f, unsigned need, const char *what, struct b
         BKT_FAIL(err, BKT_EACCES, "%s: %s: the file was opened read-only", f->name, what);
     BKT_TRY(err, bkt_domain_may_write(f->dom, need, err), "%s: %s", f->name, what);
     return BKT_OK;
+}
+
+int bkt_change_may_create(struct bkt_vobj *o, const char *what, struct bkt_err *err)
+{
+    return bkt_change_may(o->file, BKT_ACL_CREATE, what, err);
 }
 
 /* Store chunks, and at the same time new objects, which no reader finds yet.  If a chunk or object can't
@@ -97,16 +102,12 @@ static int tell_program(const struct bkt_file *f, hid_t id, struct bkt_err *err)
 
 int bkt_change_flush_object(struct bkt_vobj *o, hid_t id, struct bkt_err *err)
 {
-    if (o->native_id >= 0)
-        return PASS_ON(err, H5Oflush(o->native_id), "H5Oflush");
     BKT_PASS(bkt_change_flush(o->file, err));
     return tell_program(o->file, id, err);
 }
 
 int bkt_change_refresh(struct bkt_vobj *o, struct bkt_err *err)
 {
-    if (o->native_id >= 0)
-        return PASS_ON(err, H5Orefresh(o->native_id), "H5Orefresh");
     bkt_chunk_cache_drop(o->file->dom);
     bkt_domain_forget_versions(o->file->dom);
     o->has_chunks = false;

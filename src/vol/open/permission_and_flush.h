@@ -20,7 +20,9 @@ BKT_NODISCARD int bkt_change_flush(struct bkt_file *f, struct bkt_err *err);
  *  the failure. */
 void bkt_change_relieve(struct bkt_file *f);
 
-/** H5Dflush and the like, on any object.  The whole file is stored: an object stored alone would have no
+/** Entries of bkt_domain_ops (see ops.h).  BKT_ACL_CREATE. */
+BKT_NODISCARD int bkt_change_may_create(struct bkt_vobj *o, const char *what, struct bkt_err *err);
+/** H5Dflush and the like.  The whole file is stored: an object stored alone would have no
  *  link.  @p id  the program's, for its callback (H5Pset_object_flush_cb) */
 BKT_NODISCARD int bkt_change_flush_object(struct bkt_vobj *o, hid_t id, struct bkt_err *err);
 /** H5Drefresh and the like: load the stored state.  Changes of this process that are not yet flushed stay

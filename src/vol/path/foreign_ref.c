@@ -5,7 +5,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "vol/open/file_calls.h"
+#include "vol/core/file_handle.h"
+#include "vol/open/linked_files.h"
+#include "vol/path/path.h"
 #include "vol/plain/plain_file.h"
 
 /* ---- stored -> H5R_ref_t ---- */

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/open/file_calls.h"
 #include "base/map.h"
-#include "vol/calls/object_calls.h"
+#include "vol/core/file_handle.h"
+#include "vol/core/object_refs.h"
 #include "vol/core/token.h"
+#include "vol/path/path.h"
 
 /* Members fetched together.  Two batches are under way at a time; larger batches gain little. */
 #define PREFETCH 512
@@ -141,7 +142,7 @@ static herr_t tour_member(struct tour *t, struct bkt_vobj *group, const struct b
     herr_t ret = 0;
     if (report)
         ret = report_object(t, o, bkt_buf_str(&t->path));
-    if (ret == 0 && enter && o->native_id < 0 && o->obj->kind == BKT_GROUP)
+    if (ret == 0 && enter && o->file && o->obj->kind == BKT_GROUP)
         ret = tour_group(t, o, NULL);
     bkt_vobj_free(o);
     return ret;

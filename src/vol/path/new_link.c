@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "vol/convert/convert.h"
-#include "vol/plain/plain_file.h"
+#include "vol/path/path.h"
 
 void bkt_spot_fini(struct bkt_spot *s)
 {
@@ -16,8 +16,11 @@ void bkt_spot_fini(struct bkt_spot *s)
 static int spot_at(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_spot *s, struct bkt_err *err)
 {
     BKT_PASS(bkt_path_parent(from, path, lapl, &s->group, &s->name, err));
-    if (s->group->native_id >= 0)
-        return BKT_OK;
+    return s->group->ops->link->is_free(s, path, err);
+}
+
+int bkt_spot_is_free(const struct bkt_spot *s, const char *path, struct bkt_err *err)
+{
     if (s->group->obj->kind != BKT_GROUP)
         BKT_FAIL(err, BKT_EINVAL, "%s: '%s': parent is not a group", s->group->file->name, path);
     if (!s->name[0] || strcmp(s->name, ".") == 0 || bkt_links_find(&s->group->obj->group.links, s->name))
@@ -64,37 +67,16 @@ static int new_gcpl(hid_t from, hid_t ocpl, hid_t *out, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int make_native(struct bkt_spot *s, hid_t ocpl, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_hid_closep) hid_t group = H5I_INVALID_HID, from = H5I_INVALID_HID, gcpl = H5I_INVALID_HID;
-    struct bkt_vobj *made = NULL;
-    BKT_PASS(PASS_ON(err, group = H5Gopen2(s->group->native_id, ".", H5P_DEFAULT), "H5Gopen"));
-    BKT_PASS(PASS_ON(err, from = H5Gget_create_plist(group), "H5Gget_create_plist"));
-    BKT_PASS(new_gcpl(from, ocpl, &gcpl, err));
-    int rc = bkt_native_group_create(s->group, s->name, H5P_DEFAULT, gcpl, H5P_DEFAULT, &made, err);
-    bkt_vobj_free(made);
-    return rc;
-}
-
 static int make_group(struct bkt_vobj *from, const char *path, const struct making *how, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s    = {NULL, NULL, false};
-    BKT_CLEANUP(bkt_hid_closep) hid_t          like = H5I_INVALID_HID, gcpl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot   s    = {NULL, NULL, false};
+    BKT_CLEANUP(bkt_hid_closep) hid_t            like = H5I_INVALID_HID, gcpl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *made = NULL;
     BKT_PASS(spot_at(from, path, how->lapl, &s, err));
-    if (s.group->native_id >= 0)
-        return make_native(&s, how->ocpl, err);
-    BKT_PASS(bkt_change_may(s.group->file, BKT_ACL_CREATE, how->what, err));
-    BKT_PASS(bkt_convert_object_ocpl(s.group->obj, H5P_GROUP_CREATE, &like, err));
+    BKT_PASS(s.group->ops->may_create(s.group, how->what, err));
+    BKT_PASS(s.group->ops->group->gcpl(s.group, &like, err));
     BKT_PASS(new_gcpl(like, how->ocpl, &gcpl, err));
-    struct bkt_object *group = bkt_object_make(BKT_GROUP);
-    if (!group)
-        BKT_NOMEM(err);
-    int rc = bkt_convert_from_ocpl(gcpl, group, err);
-    if (rc < 0) {
-        bkt_object_free(group);
-        return rc;
-    }
-    return bkt_spot_put(&s, group, NULL, err);
+    return s.group->ops->group->create(s.group, s.name, H5P_DEFAULT, gcpl, H5P_DEFAULT, &made, err);
 }
 
 /* In a plain file HDF5 walks the path, and reports only that it failed. */
@@ -153,7 +135,7 @@ static int find(struct bkt_vobj *from, const char *path, hid_t lcpl, const struc
         BKT_PASS(spot_at(from, path, how->lapl, s, err));
     } else if (rc < 0)
         return bkt_err_copy(err, rc, &first);
-    return s->group->native_id >= 0 ? BKT_OK : bkt_change_may(s->group->file, BKT_ACL_CREATE, how->what, err);
+    return s->group->ops->may_create(s->group, how->what, err);
 }
 
 int bkt_spot_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl, hid_t ocpl, const char *what, struct bkt_spot *out,

@@ -4,12 +4,6 @@
 
 #include "vol/open/permission_and_flush.h"
 
-struct bkt_spot {
-    struct bkt_vobj *group;     /* native_id >= 0: in a plain HDF5 file, so ask HDF5 */
-    char            *name;      /* one component */
-    bool             name_utf8; /* H5Pset_char_encoding */
-};
-
 /** The group that is to hold the last component of @p path.
  * @param lcpl  link creation list: missing groups on the way are created if it says so; H5P_DEFAULT: none
  * @param ocpl  creation list of the new object; created groups get its settings for attributes;
@@ -36,5 +30,8 @@ BKT_NODISCARD int bkt_spot_show(struct bkt_spot *s, const struct bkt_vobj *made,
 /** A new object without a link (H5Dcreate_anon and the like).  If it is closed before it gets one, it is
  *  deleted. */
 BKT_NODISCARD int bkt_spot_put_anonymous(struct bkt_file *f, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err);
+
+/** An entry of bkt_domain_link_ops. */
+int bkt_spot_is_free(const struct bkt_spot *s, const char *path, struct bkt_err *err);
 
 #endif

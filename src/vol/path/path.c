@@ -1,22 +1,21 @@
 /* From a location and a name to an object: hard, soft and external links, mounts, names by index, tokens.
  *
- * A walk holds one current place: an object of a domain, or, once an external link has led into a plain
- * HDF5 file, an id of that file.  From there HDF5 itself walks on. */
+ * A walk through domains holds one current object.  Once an external link has led into another kind of file, that
+ * file's own table walks on. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/open/file_calls.h"
-#include "vol/core/hid.h"
-#include "vol/path/iterate.h"
-#include "vol/plain/plain_file.h"
-#include "vol/path/foreign_ref.h"
 #include "vol/core/token.h"
-#include "vol/core/vol.h"
+#include "vol/open/linked_files.h"
+#include "vol/path/foreign_ref.h"
+#include "vol/path/iterate.h"
+#include "vol/path/path.h"
+#include "vol/plain/plain_file.h"
 
 struct walk {
     struct bkt_file         *f;      /* borrowed: kept open by the walk's start, its mounts and external files */
-    const struct bkt_object *obj;    /* retained; NULL when native */
-    hid_t                    native; /* closed by the walk */
+    const struct bkt_object *obj;    /* retained; NULL when abroad */
+    struct bkt_vobj         *abroad; /* an object outside of domains, the walk's */
     struct bkt_buf           path;   /* as walked, from the root of f */
     bool                     path_known, by_mount;
     size_t                   links_left;
@@ -26,7 +25,7 @@ struct walk {
 static void walk_fini(struct walk *w)
 {
     bkt_object_release(w->obj);
-    bkt_hid_closep(&w->native);
+    bkt_vobj_free(w->abroad);
     bkt_buf_fini(&w->path);
 }
 
@@ -89,7 +88,9 @@ static int follow_external(struct walk *w, const struct bkt_link *l, size_t in, 
     struct bkt_ext_link what = {l->file ? l->file : "", l->path && *l->path ? l->path : "/", group};
     BKT_TRY(err, bkt_file_follow(w->f, &what, w->lapl, &child, &native, err), "%s: external link '%s'", w->f->name, l->name);
     if (native >= 0) {
-        BKT_PASS(bkt_native_open(native, l->path && *l->path ? l->path : "/", w->lapl, &w->native, err));
+        hid_t id = H5I_INVALID_HID;
+        BKT_PASS(bkt_native_open(native, what.object, w->lapl, &id, err));
+        BKT_PASS(bkt_native_wrap(&id, &w->abroad, err));
         bkt_object_release(w->obj);
         w->obj = NULL;
         return BKT_OK;
@@ -167,25 +168,22 @@ static int absolute(struct walk *w, struct bkt_err *err)
     return to_own_root(w, f, err);
 }
 
-/* In a plain HDF5 file, HDF5 walks the rest of the path. */
-static int walk_native(struct walk *w, const char *path, struct bkt_err *err)
+static int walk_abroad(struct walk *w, const char *path, struct bkt_err *err)
 {
-    hid_t next = H5I_INVALID_HID;
-    BKT_PASS(bkt_native_open(w->native, *path ? path : ".", w->lapl, &next, err));
-    (void)H5Idec_ref(w->native);
-    w->native = next;
+    struct bkt_vobj *next = NULL;
+    BKT_PASS(w->abroad->ops->open->by_name(w->abroad, path, w->lapl, &next, err));
+    bkt_vobj_free(w->abroad);
+    w->abroad = next;
     return BKT_OK;
 }
 
 static int walk_path(struct walk *w, const char *path, struct bkt_err *err)
 {
-    if (w->native >= 0)
-        return walk_native(w, path, err);
     if (*path == '/')
         BKT_PASS(absolute(w, err));
     while (*path) {
-        if (w->native >= 0)
-            return walk_native(w, path, err);
+        if (w->abroad)
+            return walk_abroad(w, path, err);
         size_t n = strcspn(path, "/");
         if (n && !(n == 1 && *path == '.'))
             BKT_PASS(step(w, path, n, err));
@@ -210,15 +208,8 @@ int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_err *err)
 
 static int walk_begin(struct walk *w, struct bkt_vobj *from, hid_t lapl, struct bkt_err *err)
 {
-    *w = (struct walk){.f = from->file, .native = H5I_INVALID_HID, .lapl = lapl, .links_left = 16};
+    *w = (struct walk){.f = from->file, .lapl = lapl, .links_left = 16};
     BKT_PASS(bkt_path_check_lapl(lapl, &w->links_left, err));
-    if (from->native_id >= 0) {
-        w->native = bkt_hid_hold(from->native_id);
-        if (w->native >= 0)
-            return BKT_OK;
-        (void)bkt_h5err_capture(err, "holding an id");
-        return BKT_EHDF5;
-    }
     w->obj        = bkt_object_retain(from->obj);
     w->path_known = from->path != NULL;
     w->by_mount   = from->by_mount;
@@ -229,67 +220,40 @@ static int walk_begin(struct walk *w, struct bkt_vobj *from, hid_t lapl, struct 
 
 static int walk_end(struct walk *w, struct bkt_vobj **out, struct bkt_err *err)
 {
-    if (w->native >= 0)
-        return bkt_native_wrap(&w->native, out, err);
     const char *path = w->path.len ? bkt_buf_str(&w->path) : "/";
-    *out             = bkt_vobj_new(w->f, bkt_vobj_type_of(w->obj), w->obj, w->path_known ? path : NULL);
-    w->obj           = NULL;
+    *out             = w->abroad;
+    w->abroad        = NULL;
+    if (*out)
+        return BKT_OK;
+    *out   = bkt_vobj_new(w->f, bkt_vobj_type_of(w->obj), w->obj, w->path_known ? path : NULL);
+    w->obj = NULL;
     if (!*out)
         BKT_NOMEM(err);
     (*out)->by_mount = w->by_mount;
     return BKT_OK;
 }
 
-int bkt_path_open(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out, struct bkt_err *err)
+/* ---- domains' part of H5VL_loc_params_t ---- */
+
+static int by_name(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out, struct bkt_err *err)
 {
-    BKT_CLEANUP(walk_fini) struct walk w = {.native = H5I_INVALID_HID};
+    BKT_CLEANUP(walk_fini) struct walk w = {.f = NULL};
     BKT_PASS(walk_begin(&w, from, lapl, err));
     BKT_PASS(walk_path(&w, path, err));
     return walk_end(&w, out, err);
 }
 
-int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **group, char **name, struct bkt_err *err)
+static int by_idx(struct bkt_vobj *group, const H5VL_loc_by_idx_t *at, struct bkt_vobj **out, struct bkt_err *err)
 {
-    BKT_CLEANUP(walk_fini) struct walk w = {.native = H5I_INVALID_HID};
-    size_t n = strlen(path);
-    while (n && path[n - 1] == '/')
-        n--;
-    size_t cut = n;
-    while (cut && path[cut - 1] != '/')
-        cut--;
-    BKT_CLEANUP(bkt_freep) char *head = strndup(path, cut ? cut : *path == '/');
-    BKT_CLEANUP(bkt_freep) char *last = strndup(path + cut, n - cut);
-    if (!head || !last)
-        BKT_NOMEM(err);
-    BKT_PASS(walk_begin(&w, from, lapl, err));
-    BKT_PASS(walk_path(&w, head, err));
-    BKT_PASS(walk_end(&w, group, err));
-    *name = last;
-    last  = NULL;
-    return BKT_OK;
-}
-
-/* ---- H5VL_loc_params_t ---- */
-
-static int by_index(struct bkt_vobj *obj, const H5VL_loc_by_idx_t *at, struct bkt_vobj **out, struct bkt_err *err)
-{
-    struct bkt_vobj       *group = NULL;
-    const struct bkt_link *l     = NULL;
-    BKT_PASS(bkt_path_open(obj, at->name, at->lapl_id, &group, err));
-    int rc = group->native_id >= 0 ? bkt_native_open_by_idx(group->native_id, at, out, err)
-                                   : bkt_iterate_nth_link(group, at->idx_type, at->order, at->n, &l, err);
-    if (rc == BKT_OK && l)
-        rc = bkt_path_open(group, l->name, at->lapl_id, out, err);
-    bkt_vobj_free(group);
-    return rc;
+    const struct bkt_link *l = NULL;
+    BKT_PASS(bkt_iterate_nth_link(group, at->idx_type, at->order, at->n, &l, err));
+    return by_name(group, l->name, at->lapl_id, out, err);
 }
 
 static int by_token(struct bkt_vobj *obj, const H5O_token_t *token, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_id            id;
     const struct bkt_object *found = NULL;
-    if (obj->native_id >= 0)
-        return bkt_native_open_by_token(obj->native_id, token, out, err);
     if (obj->outside)
         return bkt_outside_open(obj, out, err);
     if (!bkt_token_id(obj->file->dom, token, &id))
@@ -303,12 +267,6 @@ static int by_token(struct bkt_vobj *obj, const H5O_token_t *token, struct bkt_v
 /* An attribute stands for its object; a file for its root group. */
 static int by_self(struct bkt_vobj *obj, struct bkt_vobj **out, struct bkt_err *err)
 {
-    if (obj->native_id >= 0) {
-        hid_t id = bkt_hid_hold(obj->native_id);
-        if (id < 0)
-            return bkt_h5err_capture(err, "holding an id");
-        return bkt_native_wrap(&id, out, err);
-    }
     *out = bkt_vobj_new(obj->file, bkt_vobj_type_of(obj->obj), bkt_object_retain(obj->obj), obj->path);
     if (!*out)
         BKT_NOMEM(err);
@@ -317,18 +275,50 @@ static int by_self(struct bkt_vobj *obj, struct bkt_vobj **out, struct bkt_err *
     return BKT_OK;
 }
 
+/* ---- any kind of file ---- */
+
+int bkt_path_open(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out, struct bkt_err *err)
+{
+    size_t n_links;
+    BKT_PASS(bkt_path_check_lapl(lapl, &n_links, err));
+    return from->ops->open->by_name(from, path, lapl, out, err);
+}
+
+int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **group, char **name, struct bkt_err *err)
+{
+    size_t n = strlen(path);
+    while (n && path[n - 1] == '/')
+        n--;
+    size_t cut = n;
+    while (cut && path[cut - 1] != '/')
+        cut--;
+    BKT_CLEANUP(bkt_freep) char *head = strndup(path, cut ? cut : *path == '/');
+    BKT_CLEANUP(bkt_freep) char *last = strndup(path + cut, n - cut);
+    if (!head || !last)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_path_open(from, head, lapl, group, err));
+    *name = last;
+    last  = NULL;
+    return BKT_OK;
+}
+
 int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_vobj **out, struct bkt_err *err)
 {
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *group = NULL;
+    const H5VL_loc_by_idx_t                     *at    = &loc->loc_data.loc_by_idx;
     switch (loc->type) {
         case H5VL_OBJECT_BY_SELF:
-            return by_self(obj, out, err);
+            return obj->ops->open->by_self(obj, out, err);
         case H5VL_OBJECT_BY_NAME:
             return bkt_path_open(obj, loc->loc_data.loc_by_name.name, loc->loc_data.loc_by_name.lapl_id, out, err);
         case H5VL_OBJECT_BY_IDX:
-            return by_index(obj, &loc->loc_data.loc_by_idx, out, err);
+            BKT_PASS(bkt_path_open(obj, at->name, at->lapl_id, &group, err));
+            return group->ops->open->by_idx(group, at, out, err);
         case H5VL_OBJECT_BY_TOKEN:
-            return by_token(obj, loc->loc_data.loc_by_token.token, out, err);
+            return obj->ops->open->by_token(obj, loc->loc_data.loc_by_token.token, out, err);
         default:
             BKT_FAIL(err, BKT_EINVAL, "unknown kind of location %d", (int)loc->type);
     }
 }
+
+const struct bkt_open_ops bkt_domain_open_ops = {.by_name = by_name, .by_idx = by_idx, .by_token = by_token, .by_self = by_self};

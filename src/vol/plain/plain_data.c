@@ -1,22 +1,66 @@
-#include "vol/plain/plain_data.h"
-
+/* Attributes, datasets and types of plain HDF5 files, passed on to HDF5 by native_id. */
 #include <hdf5.h>
 
 #include <H5VLconnector.h>
 #include <H5VLconnector_passthru.h>
 #include <H5VLnative.h>
 
-#include "vol/core/hid.h"
 #include "vol/convert/kept_filters.h"
-#include "vol/plain/plain_file.h"
+#include "vol/core/hid.h"
 #include "vol/core/transfer_list.h"
+#include "vol/plain/plain_file.h"
 
-int bkt_native_dataset_read(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, void *buf,
-                            struct bkt_err *err)
+/* A type for HDF5's own connector: a committed type of the plain file stays committed, one of a domain
+ * becomes a plain type. */
+static hid_t plain_type(hid_t type)
 {
+    const struct bkt_vobj *o = H5Tcommitted(type) > 0 ? H5VLobject(type) : NULL;
+    return o && o->native_id >= 0 ? bkt_hid_hold(o->native_id) : H5Tcopy(type);
+}
+
+/* ---- datasets ---- */
+
+static int dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space,
+                          hid_t dcpl, hid_t dapl, struct bkt_vobj **out, struct bkt_err *err)
+{
+    hid_t t = plain_type(type);
+    if (t < 0)
+        return bkt_h5err_capture(err, "H5Tcopy");
+    hid_t id = H5I_INVALID_HID;
+    const struct bkt_dset *source;
+    struct bkt_filters_held *held = bkt_filters_marked(dcpl, type, &source) ? bkt_filters_hold(dcpl) : NULL;
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t list = H5Pcopy(dcpl); /* HDF5 keeps it with the dataset, so our mark is removed */
+    if (list >= 0)
+        bkt_filters_unmark(list);
+    int rc = PASS_ON(err,
+                     id = name ? H5Dcreate2(at->native_id, name, t, space, lcpl, list, dapl)
+                               : H5Dcreate_anon(at->native_id, t, space, list, dapl),
+                     "H5Dcreate");
+    bkt_filters_release(held);
+    (void)H5Idec_ref(t);
+    return rc < 0 ? rc : bkt_native_wrap(&id, out, err);
+}
+
+static int transfer_one(const struct bkt_io *io, size_t i, struct bkt_err *err)
+{
+    hid_t id = io->dsets[i]->native_id;
     BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID;
-    BKT_PASS(bkt_xfer_for(o->native_id, dxpl, &list, err));
-    return PASS_ON(err, H5Dread(o->native_id, mem_type, mem_space, file_space, list, buf), "reading a dataset of another file");
+    BKT_PASS(bkt_xfer_for(id, io->dxpl, &list, err));
+    if (io->write)
+        return PASS_ON(
+            err, H5Dwrite(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
+            "H5Dwrite");
+    return PASS_ON(err,
+                   H5Dread(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
+                   "reading a dataset of another file");
+}
+
+static int dataset_transfer(const struct bkt_io *io, struct bkt_err *err)
+{
+    for (size_t i = 0; i < io->n; i++)
+        BKT_PASS(transfer_one(io, i, err));
+    return BKT_OK;
 }
 
 static int get_dcpl(hid_t id, hid_t *out, struct bkt_err *err)
@@ -27,33 +71,27 @@ static int get_dcpl(hid_t id, hid_t *out, struct bkt_err *err)
     return BKT_OK;
 }
 
-int bkt_native_dataset_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+/* A committed type gets an id of HDF5's own connector only by the public call. */
+static int dataset_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
 {
     static const char what[] = "asking about a dataset of another file";
-    hid_t             id     = o->native_id;
-    switch (args->op_type) {
-        case H5VL_DATASET_GET_DAPL:
-            return PASS_ON(err, args->args.get_dapl.dapl_id = H5Dget_access_plist(id), what);
-        case H5VL_DATASET_GET_DCPL:
-            return get_dcpl(id, &args->args.get_dcpl.dcpl_id, err);
-        case H5VL_DATASET_GET_SPACE:
-            return PASS_ON(err, args->args.get_space.space_id = H5Dget_space(id), what);
-        case H5VL_DATASET_GET_TYPE:
-            return PASS_ON(err, args->args.get_type.type_id = H5Dget_type(id), what);
-        case H5VL_DATASET_GET_SPACE_STATUS:
-            return PASS_ON(err, H5Dget_space_status(id, args->args.get_space_status.status), what);
-        case H5VL_DATASET_GET_STORAGE_SIZE:
-            *args->args.get_storage_size.storage_size = H5Dget_storage_size(id);
-            return BKT_OK;
-        default:
-            BKT_FAIL(err, BKT_EUNSUP, "dataset get operation %d", (int)args->op_type);
-    }
+    if (args->op_type == H5VL_DATASET_GET_DCPL)
+        return get_dcpl(o->native_id, &args->args.get_dcpl.dcpl_id, err);
+    if (args->op_type == H5VL_DATASET_GET_TYPE)
+        return PASS_ON(err, args->args.get_type.type_id = H5Dget_type(o->native_id), what);
+    return PASS_ON(err, H5VLdataset_get(H5VLobject(o->native_id), H5VL_NATIVE, args, H5P_DEFAULT, NULL),
+                   what);
 }
 
-int bkt_native_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err)
+static int dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
 {
-    struct bkt_h5err_print            print = {.off = false};
-    BKT_CLEANUP(bkt_hid_closep) hid_t list  = H5I_INVALID_HID;
+    return PASS_ON(err, H5Dset_extent(o->native_id, dims), "H5Dset_extent");
+}
+
+static int dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err)
+{
+    struct bkt_h5err_print print = {.off = false};
+    BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID;
     BKT_PASS(bkt_xfer_for(o->native_id, dxpl, &list, err));
     if (args->op_type != H5VL_NATIVE_DATASET_CHUNK_ITER) /* the only one that calls the program back */
         bkt_h5err_mute(&print);
@@ -64,66 +102,87 @@ int bkt_native_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, 
     return rc;
 }
 
-int bkt_native_file_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err)
+/* ---- types ---- */
+
+static int type_commit(struct bkt_vobj *at, const char *name, hid_t type, hid_t lcpl, hid_t tcpl,
+                       struct bkt_vobj **out, struct bkt_err *err)
 {
-    return PASS_ON(err, H5VLfile_optional(H5VLobject(o->native_id), H5VL_NATIVE, args, dxpl, NULL), "a call on a plain HDF5 file");
+    hid_t id = H5I_INVALID_HID;
+    BKT_PASS(PASS_ON(err, id = H5Tcopy(type), "H5Tcopy"));
+    int rc = PASS_ON(err,
+                     name ? H5Tcommit2(at->native_id, name, id, lcpl, tcpl, H5P_DEFAULT)
+                          : H5Tcommit_anon(at->native_id, id, tcpl, H5P_DEFAULT),
+                     "H5Tcommit");
+    if (rc == BKT_OK)
+        return bkt_native_wrap(&id, out, err);
+    (void)H5Tclose(id);
+    return rc;
 }
 
-int bkt_native_attr_open(struct bkt_vobj *owner, const char *name, const H5VL_loc_by_idx_t *idx, struct bkt_vobj **out,
-                         struct bkt_err *err)
+static int type_copy(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
-    hid_t            id      = H5I_INVALID_HID;
-    struct bkt_vobj *wrapped = NULL;
+    return PASS_ON(err, *out = H5Tcopy(o->native_id), "copying a type");
+}
+
+static int type_tcpl(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
+{
+    return PASS_ON(err, *out = H5Tget_create_plist(o->native_id), "H5Tget_create_plist");
+}
+
+/* ---- attributes ---- */
+
+static int attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t space, hid_t acpl,
+                       struct bkt_vobj **out, struct bkt_err *err)
+{
+    hid_t t = plain_type(type);
+    if (t < 0)
+        return bkt_h5err_capture(err, "H5Tcopy");
+    hid_t id = H5I_INVALID_HID;
+    int rc = PASS_ON(err, id = H5Acreate2(owner->native_id, name, t, space, acpl, H5P_DEFAULT), "H5Acreate");
+    (void)H5Idec_ref(t);
+    return rc < 0 ? rc : bkt_native_wrap(&id, out, err);
+}
+
+static int attr_open(struct bkt_vobj *owner, const char *name, const H5VL_loc_by_idx_t *idx,
+                     struct bkt_vobj **out, struct bkt_err *err)
+{
+    hid_t id = H5I_INVALID_HID;
     BKT_PASS(PASS_ON(err,
-                     id = idx ? H5Aopen_by_idx(owner->native_id, ".", idx->idx_type, idx->order, idx->n, H5P_DEFAULT, H5P_DEFAULT)
+                     id = idx ? H5Aopen_by_idx(owner->native_id, ".", idx->idx_type, idx->order, idx->n,
+                                               H5P_DEFAULT, H5P_DEFAULT)
                               : H5Aopen(owner->native_id, name, H5P_DEFAULT),
                      "opening an attribute in another file"));
-    BKT_PASS(bkt_native_wrap(&id, &wrapped, err));
-    bkt_vobj_free(*out); /* the owner, if the caller found it on the way */
-    *out = wrapped;
-    return BKT_OK;
+    return bkt_native_wrap(&id, out, err);
 }
 
-static herr_t attr_name(hid_t id, const H5VL_attr_get_name_args_t *q)
+static int attr_read(struct bkt_vobj *attr, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
 {
-    ssize_t n = H5Aget_name(id, q->buf ? q->buf_size : 0, q->buf);
-    if (n < 0)
-        return -1;
-    *q->attr_name_len = (size_t)n;
-    return 0;
-}
-
-int bkt_native_attr_read(struct bkt_vobj *attr, hid_t mem_type, void *buf, struct bkt_err *err)
-{
+    (void)dxpl;
     return PASS_ON(err, H5Aread(attr->native_id, mem_type, buf), "reading an attribute of another file");
 }
 
-int bkt_native_attr_get(struct bkt_vobj *attr, H5VL_attr_get_args_t *args, struct bkt_err *err)
+static int attr_write(struct bkt_vobj *attr, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err)
+{
+    (void)dxpl;
+    return PASS_ON(err, H5Awrite(attr->native_id, mem_type, buf), "H5Awrite");
+}
+
+static int attr_get(struct bkt_vobj *attr, H5VL_attr_get_args_t *args, struct bkt_err *err)
 {
     static const char what[] = "asking about an attribute of another file";
-    hid_t             id     = attr->native_id;
-    switch (args->op_type) {
-        case H5VL_ATTR_GET_ACPL:
-            return PASS_ON(err, args->args.get_acpl.acpl_id = H5Aget_create_plist(id), what);
-        case H5VL_ATTR_GET_INFO:
-            return PASS_ON(err, H5Aget_info(id, args->args.get_info.ainfo), what);
-        case H5VL_ATTR_GET_NAME:
-            return PASS_ON(err, attr_name(id, &args->args.get_name), what);
-        case H5VL_ATTR_GET_SPACE:
-            return PASS_ON(err, args->args.get_space.space_id = H5Aget_space(id), what);
-        case H5VL_ATTR_GET_STORAGE_SIZE:
-            *args->args.get_storage_size.data_size = H5Aget_storage_size(id);
-            return BKT_OK;
-        case H5VL_ATTR_GET_TYPE:
-            return PASS_ON(err, args->args.get_type.type_id = H5Aget_type(id), what);
-        default:
-            BKT_FAIL(err, BKT_EUNSUP, "attribute get operation %d", (int)args->op_type);
-    }
+    if (args->op_type == H5VL_ATTR_GET_TYPE)
+        return PASS_ON(err, args->args.get_type.type_id = H5Aget_type(attr->native_id), what);
+    if (args->op_type == H5VL_ATTR_GET_INFO)
+        args->args.get_info.loc_params.type = H5VL_OBJECT_BY_SELF;
+    if (args->op_type == H5VL_ATTR_GET_NAME)
+        args->args.get_name.loc_params.type = H5VL_OBJECT_BY_SELF;
+    return PASS_ON(err, H5VLattr_get(H5VLobject(attr->native_id), H5VL_NATIVE, args, H5P_DEFAULT, NULL),
+                   what);
 }
 
 struct walk {
     const H5VL_attr_iterate_args_t *asked;
-    struct bkt_h5err_print          print;
+    struct bkt_h5err_print print;
 };
 
 static herr_t call_program(hid_t obj, const char *name, const H5A_info_t *info, void *arg)
@@ -139,21 +198,38 @@ static herr_t iterate(struct bkt_vobj *owner, const H5VL_attr_iterate_args_t *it
 {
     struct walk w = {.asked = it};
     bkt_h5err_mute(&w.print);
-    herr_t rc = H5Aiterate2(owner->native_id, it->idx_type, it->order, it->idx, it->op ? call_program : NULL, &w);
+    herr_t rc =
+        H5Aiterate2(owner->native_id, it->idx_type, it->order, it->idx, it->op ? call_program : NULL, &w);
     if (rc < 0)
         rc = bkt_h5err_capture(err, "iterating over attributes of another file");
     bkt_h5err_unmute(&w.print);
     return rc;
 }
 
-int bkt_native_attr_specific(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err)
+static int attr_specific(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err)
 {
-    htri_t there = 0;
+    H5VL_loc_params_t loc = {.type = H5VL_OBJECT_BY_NAME,
+                             .obj_type = H5Iget_type(owner->native_id),
+                             .loc_data.loc_by_name = {".", H5P_LINK_ACCESS_DEFAULT}};
     if (args->op_type == H5VL_ATTR_ITER)
         return iterate(owner, &args->args.iterate, err);
-    if (args->op_type != H5VL_ATTR_EXISTS)
-        BKT_FAIL(err, BKT_EUNSUP, "attribute operation %d", (int)args->op_type);
-    BKT_PASS(PASS_ON(err, there = H5Aexists(owner->native_id, args->args.exists.name), "asking for an attribute in another file"));
-    *args->args.exists.exists = there > 0;
-    return BKT_OK;
+    return PASS_ON(
+        err, H5VLattr_specific(H5VLobject(owner->native_id), &loc, H5VL_NATIVE, args, H5P_DEFAULT, NULL),
+        "an attribute of another file");
 }
+
+const struct bkt_attr_ops bkt_plain_attr_ops = {.create = attr_create,
+                                            .open = attr_open,
+                                            .read = attr_read,
+                                            .write = attr_write,
+                                            .get = attr_get,
+                                            .specific = attr_specific};
+
+const struct bkt_dataset_ops bkt_plain_dataset_ops = {.create = dataset_create,
+                                                  .transfer = dataset_transfer,
+                                                  .get = dataset_get,
+                                                  .set_extent = dataset_set_extent,
+                                                  .optional = dataset_optional};
+
+const struct bkt_datatype_ops bkt_plain_datatype_ops = {
+    .commit = type_commit, .type = type_copy, .tcpl = type_tcpl};

@@ -1,0 +1,58 @@
+/* HDF5's callbacks: the one place where a call finds its object's table of operations (ops.h).
+ *
+ * Each callback finds the object of the call, which an external link may have put into another kind of file
+ * than the location.  It calls that object's table once.  On failure the reason is on HDF5's error stack,
+ * published after every cleanup.  A callback that makes or opens an object returns a struct bkt_vobj that
+ * HDF5 closes, or NULL.  Nothing is asynchronous: the last argument stays as it was.
+ *
+ * Attributes, datasets and types are in callbacks_data.c, all others in callbacks.c. */
+#ifndef BKT_CALLBACKS_H
+#define BKT_CALLBACKS_H
+
+#include "vol/core/vol.h"
+
+/* ---- ends of a callback ---- */
+
+static inline herr_t bkt_call_done(int rc, const struct bkt_err *err)
+{
+    return rc < 0 ? bkt_h5err_publish(err) : 0;
+}
+
+/** > 0: the return value of the program's callback.  If that failed, it has left its own message. */
+static inline herr_t bkt_call_answer(herr_t rc, const struct bkt_err *err)
+{
+    return rc >= 0 ? rc : err->n ? bkt_h5err_publish(err) : -1;
+}
+
+/** @p o: by address, since the call that sets it may be another argument */
+static inline void *bkt_call_made(int rc, struct bkt_vobj *const *o, const struct bkt_err *err)
+{
+    if (rc >= 0)
+        return *o;
+    (void)bkt_h5err_publish(err);
+    return NULL;
+}
+
+/* ---- shared ---- */
+
+/** Open the object of a type by its name from a place.  @p what: the type, for the message */
+BKT_NODISCARD int bkt_call_open(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name,
+                                hid_t list, H5I_type_t type, const char *what, struct bkt_vobj **out,
+                                struct bkt_err *err);
+/** Give a dataset its access list, copied. */
+BKT_NODISCARD int bkt_call_keep_list(struct bkt_vobj *o, hid_t dapl, struct bkt_err *err);
+
+/** Closes an object of any type. */
+herr_t bkt_call_close(void *obj, hid_t dxpl, void **req);
+
+/** The parts of bkt_vol_class(). */
+extern const H5VL_attr_class_t bkt_attr_class;
+extern const H5VL_dataset_class_t bkt_dataset_class;
+extern const H5VL_datatype_class_t bkt_datatype_class;
+extern const H5VL_file_class_t bkt_file_class;
+extern const H5VL_group_class_t bkt_group_class;
+extern const H5VL_link_class_t bkt_link_class;
+extern const H5VL_object_class_t bkt_object_class;
+extern const H5VL_token_class_t bkt_token_class;
+
+#endif

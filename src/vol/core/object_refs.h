@@ -1,0 +1,42 @@
+/* Objects of domains as HDF5 sees them: their identity, and references to them. */
+#ifndef BKT_OBJECT_REFS_H
+#define BKT_OBJECT_REFS_H
+
+#include "vol/core/vol.h"
+
+/** HDF5's name for its kind. */
+H5O_type_t bkt_object_type(const struct bkt_object *obj);
+/** H5Oget_info: @p fields as H5O_INFO_…; rc counts hard links in the whole domain (setting link_count). */
+BKT_NODISCARD int bkt_object_info(struct bkt_vobj *o, unsigned fields, H5O_info2_t *out, struct bkt_err *err);
+/** The object that an id stands for; its links are not counted. */
+BKT_NODISCARD int bkt_object_identify(hid_t obj, unsigned long *fileno, H5O_token_t *token,
+                                      struct bkt_err *err);
+/** An id of the root group of the file that @p in_file is in, the caller's: for HDF5's calls that want a
+ *  location. */
+BKT_NODISCARD int bkt_object_root_id(struct bkt_vobj *in_file, hid_t *out, struct bkt_err *err);
+/** The id of the object that a reference into the domain of @p in_file leads to, also of a deleted
+ *  object.  BKT_ENOENT: the reference leads to another domain, or there never was such an object. */
+BKT_NODISCARD int bkt_object_of_ref(const H5R_ref_t *ref, struct bkt_vobj *in_file, struct bkt_id *out);
+/** H5Rcreate() of a region: 12 bytes. */
+BKT_NODISCARD int bkt_object_make_old_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region,
+                                             unsigned char *out, struct bkt_err *err);
+
+/** A reference value for reading into H5T_STD_REF memory: H5Rcreate_object() by id. */
+BKT_NODISCARD int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_ref_t *out,
+                                      struct bkt_err *err);
+/** The same for a dataset region: H5Rcreate_region(); @p region is the dataset's dataspace with its
+ * selection. */
+BKT_NODISCARD int bkt_object_make_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region,
+                                         H5R_ref_t *out, struct bkt_err *err);
+
+/** The same for an attribute: H5Rcreate_attr(). */
+BKT_NODISCARD int bkt_object_make_attr_ref(struct bkt_vobj *in_file, const struct bkt_id *id,
+                                           const char *attr, H5R_ref_t *out, struct bkt_err *err);
+
+/* ---- for the callbacks: HDF5 makes references by asking us ---- */
+/** H5VL_OBJECT_GET_NAME: whether bkt_object_of_ref() only wants to know the question. */
+bool bkt_object_is_only_asked(const struct bkt_vobj *obj, const H5VL_loc_params_t *loc);
+/** H5VL_OBJECT_LOOKUP: the id to answer with, whatever the name is; NULL: none. */
+const struct bkt_id *bkt_object_lookup_answer(void);
+
+#endif
