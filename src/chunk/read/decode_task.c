@@ -42,43 +42,38 @@ static const struct bkt_pipeline *pipe_of(const struct bkt_target *t, struct bkt
     return own;
 }
 
-/* @p planes: set to true if the elements are still to be unshuffled; NULL: they must be unshuffled. */
-typedef int decode_fn(const struct bkt_seg *s, const unsigned char *in, size_t n, unsigned char *dst, bool *planes, struct bkt_err *err);
-
-static int decode_native(const struct bkt_seg *s, const unsigned char *in, size_t n, unsigned char *dst, bool *planes, struct bkt_err *err)
-{
-    struct bkt_pipeline own;
-    (void)planes;
-    return bkt_stored_decode(s->t->io, pipe_of(s->t, &own), in, n, dst, err);
-}
-
-static int decode_ref(const struct bkt_seg *s, const unsigned char *in, size_t n, unsigned char *dst, bool *planes, struct bkt_err *err)
+/* The stored bytes @p in of a chunk, @p n of them.  @p planes: set to true if the elements are still to be
+ * unshuffled; NULL: they must be unshuffled. */
+static int decode(const struct bkt_seg *s, const unsigned char *in, size_t n, unsigned char *dst,
+                  bool *planes, struct bkt_err *err)
 {
     const struct bkt_dsetio   *io = s->t->io;
     struct bkt_pipeline        own;
     const struct bkt_pipeline *pipe = pipe_of(s->t, &own);
+    if (s->file->object)
+        return bkt_stored_decode(io, pipe, in, n, dst, err);
     if (planes && io->elem_size == pipe->elem_size)
         return bkt_pipeline_decode_planes(pipe, s->mask, in, n, dst, io->chunk_bytes, planes, err);
     return bkt_pipeline_decode(pipe, s->mask, in, n, dst, io->chunk_bytes, err);
 }
 
-/* The stored bytes @p in, n_in of them. */
-static int decode(struct bkt_read_call *call, const struct bkt_seg *s, const unsigned char *in, size_t n_in,
-                  decode_fn *fn, struct bkt_err *err)
+int bkt_decode_chunk(struct bkt_read_call *call, const struct bkt_seg *s, const unsigned char *in, size_t n,
+                     struct bkt_err *err)
 {
     struct bkt_target *t     = s->t;
-    size_t             n     = t->io->chunk_bytes;
     unsigned char     *whole = bkt_scatter_whole(t, s->k);
     if (whole) {
-        BKT_PASS(fn(s, in, n_in, whole, NULL, err));
-        bkt_keep_copy(call, t->io->cache, t->io->space, bkt_target_linear(t, s->k), whole, n);
+        BKT_PASS(decode(s, in, n, whole, NULL, err));
+        bkt_keep_copy(call, t->io->cache, t->io->space, bkt_target_linear(t, s->k), whole,
+                      t->io->chunk_bytes);
         return BKT_OK;
     }
     bool               planes = false;
-    struct bkt_centry *e      = call->lim.keep ? bkt_centry_new(n) : bkt_centry_scratch(n);
+    struct bkt_centry *e =
+        call->lim.keep ? bkt_centry_new(t->io->chunk_bytes) : bkt_centry_scratch(t->io->chunk_bytes);
     if (!e)
         BKT_NOMEM(err);
-    int rc = fn(s, in, n_in, e->data, call->lim.keep || t->rd->recast ? NULL : &planes, err);
+    int rc = decode(s, in, n, e->data, call->lim.keep || t->rd->recast ? NULL : &planes, err);
     if (rc == BKT_OK && planes) {
         bkt_scatter_planes(t, s->k, e->data);
     } else if (rc == BKT_OK) {
@@ -87,27 +82,6 @@ static int decode(struct bkt_read_call *call, const struct bkt_seg *s, const uns
     }
     bkt_centry_release(e);
     return rc;
-}
-
-int bkt_decode_chunk(struct bkt_read_call *call, const struct bkt_seg *s, const unsigned char *in,
-                     struct bkt_err *err)
-{
-    return decode(call, s, in, (size_t)s->len, decode_ref, err);
-}
-
-static int decode_var(struct bkt_task *k, const struct bkt_seg *s, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf out = {0};
-    struct bkt_centry                       *e   = NULL;
-    struct bkt_buf                          *in  = &k->reqs->body;
-    if (s->t->io->codec.compressed)
-        BKT_PASS(bkt_hsds_decode_var(&s->t->io->codec, in->ptr, in->len, &out, err));
-    else
-        bkt_buf_move(&out, in);
-    BKT_PASS(bkt_var_index(s->t->io, &out, &e, err));
-    keep_chunk(k->call, s->t, s->k, e);
-    bkt_scatter_var(s->t, s->k, e);
-    return BKT_OK;
 }
 
 int bkt_task_fill(struct bkt_target *t, uint64_t k, bool native, struct bkt_err *err)
@@ -167,9 +141,15 @@ void bkt_task_use(struct bkt_task *k, uint64_t bytes)
 
 static int use_body(struct bkt_task *k, struct bkt_err *err)
 {
-    struct bkt_buf *b = &k->reqs->body;
-    return k->whole.t->io->var ? decode_var(k, &k->whole, err)
-                               : decode(k->call, &k->whole, b->ptr, b->len, decode_native, err);
+    struct bkt_target *t = k->whole.t;
+    struct bkt_buf    *b = &k->reqs->body;
+    struct bkt_centry *e = NULL;
+    if (!t->io->var)
+        return bkt_decode_chunk(k->call, &k->whole, b->ptr, b->len, err);
+    BKT_PASS(bkt_stored_read(t->io, b, &e, err));
+    keep_chunk(k->call, t, k->whole.k, e);
+    bkt_scatter_var(t, k->whole.k, e);
+    return BKT_OK;
 }
 
 const struct bkt_way bkt_way_body = {
@@ -208,8 +188,9 @@ static void piece_job(struct bkt_job *job)
     struct bkt_task *k = p->task;
     struct bkt_err   err;
     bkt_err_clear(&err);
-    int rc =
-        atomic_load(k->call->cancel) ? BKT_OK : bkt_decode_chunk(k->call, p->seg, bytes_of(k, p->seg), &err);
+    int rc = atomic_load(k->call->cancel)
+                 ? BKT_OK
+                 : bkt_decode_chunk(k->call, p->seg, bytes_of(k, p->seg), (size_t)p->seg->len, &err);
     if (rc < 0)
         bkt_task_fail(k, p->seg, rc, &err);
     bkt_task_leave(k);

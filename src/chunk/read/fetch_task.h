@@ -143,9 +143,9 @@ void bkt_populate_init(struct bkt_populate *p, const struct bkt_target *t);
 bool bkt_populate_step(struct bkt_populate *p);
 
 /* ---- decode_task.c ---- */
-/** Decode the stored bytes @p in of a filtered chunk to the caller, and to the cache. */
+/** Decode the @p n stored bytes @p in of a chunk to the caller, and to the cache. */
 BKT_NODISCARD int bkt_decode_chunk(struct bkt_read_call *call, const struct bkt_seg *s,
-                                   const unsigned char *in, struct bkt_err *err);
+                                   const unsigned char *in, size_t n, struct bkt_err *err);
 /** Run the task's use(), or fill values in if the object is missing: at once if it is about few @p bytes,
  * else on a worker.  Then one user of the task leaves. */
 void bkt_task_use(struct bkt_task *k, uint64_t bytes);

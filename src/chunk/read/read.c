@@ -145,48 +145,27 @@ static int read_native(struct bkt_read_call *call, struct bkt_target *t, struct 
     return BKT_OK;
 }
 
-/* Reference chunks of one target that the cache doesn't hold. */
-struct wanted {
-    struct bkt_target *t;
-    uint64_t          *k;      /* touched chunks, q.n of them */
-    uint64_t          *coords;
-    struct bkt_loc    *locs;
-};
-
-static void wanted_fini(struct wanted *w)
+/* Finds out which reference chunks of a target the cache doesn't hold.  Copies those that it holds. */
+static int want(struct bkt_read_call *call, struct bkt_target *t, struct bkt_locate *q, struct bkt_err *err)
 {
-    free(w->k);
-    free(w->coords);
-    free(w->locs);
-}
-
-static int want(struct bkt_read_call *call, struct bkt_target *t, struct wanted *w, struct bkt_locate *q,
-                struct bkt_err *err)
-{
-    uint64_t n    = t->grid.n_chunks;
+    uint64_t n    = t->grid.n_chunks, *coords;
     unsigned rank = t->io->rank;
-    *w            = (struct wanted){.t = t};
-    *q            = (struct bkt_locate){.io = t->io};
-    if (n > SIZE_MAX / (rank * sizeof *w->coords))
+    *q            = (struct bkt_locate){.io = t->io, .t = t};
+    if (n > SIZE_MAX / ((rank + 1) * sizeof *coords) ||
+        !(q->k = calloc((size_t)n * (rank + 1), sizeof *coords)))
         BKT_NOMEM(err);
-    w->k      = calloc((size_t)n, sizeof *w->k);
-    w->coords = malloc((size_t)n * rank * sizeof *w->coords);
-    if (!w->k || !w->coords)
-        BKT_NOMEM(err);
+    q->coords = coords = q->k + n;
     for (uint64_t k = 0; k < n; k++) {
         struct bkt_centry *e = t->io->filtered ? cached(call, t, k) : NULL;
         if (e) {
             BKT_PASS(take_cached(call, t, k, e, false, err));
             continue;
         }
-        bkt_grid_coord(&t->grid, k, w->coords + q->n * rank);
-        w->k[q->n++] = k;
+        bkt_grid_coord(&t->grid, k, coords + q->n * rank);
+        q->k[q->n++] = k;
     }
-    w->locs = calloc(q->n + 1, sizeof *w->locs);
-    if (!w->locs)
+    if (!(q->out = calloc(q->n + 1, sizeof *q->out)))
         BKT_NOMEM(err);
-    q->coords = w->coords;
-    q->out    = w->locs;
     return BKT_OK;
 }
 
@@ -215,14 +194,14 @@ static void set_limits(struct bkt_read_call *call, uint64_t bytes)
     call->lim.merge                 = bkt_min_u64(call->lim.merge, call->lim.part);
 }
 
-static uint64_t stored_bytes(const struct wanted *w, const struct bkt_locate *q, size_t n)
+static uint64_t stored_bytes(const struct bkt_locate *q, size_t n)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < n; i++) {
         uint64_t one = 0;
-        for (size_t j = 0; w[i].t->io->filtered && j < q[i].n; j++)
-            one += bkt_min_u64(w[i].locs[j].size, UINT32_MAX);
-        if (!w[i].t->io->filtered && !bkt_mul_u64(w[i].t->grid.n_elems, w[i].t->io->elem_size, &one))
+        for (size_t j = 0; q[i].io->filtered && j < q[i].n; j++)
+            one += bkt_min_u64(q[i].out[j].size, UINT32_MAX);
+        if (!q[i].io->filtered && !bkt_mul_u64(q[i].t->grid.n_elems, q[i].io->elem_size, &one))
             one = UINT32_MAX;
         sum += one;
     }
@@ -245,20 +224,20 @@ static int read_segs(struct bkt_read_call *call, struct bkt_segs *segs, struct b
     return rc;
 }
 
-static int read_located(struct bkt_read_call *call, struct wanted *w, struct bkt_locate *q, size_t n,
-                        struct bkt_segs *segs, struct bkt_err *err)
+static int read_located(struct bkt_read_call *call, struct bkt_locate *q, size_t n, struct bkt_segs *segs,
+                        struct bkt_err *err)
 {
     BKT_PASS(bkt_locate(q, n, err));
-    set_limits(call, stored_bytes(w, q, n));
+    set_limits(call, stored_bytes(q, n));
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < q[i].n; j++)
-            if (w[i].locs[j].file)
-                BKT_PASS(bkt_segs_add(segs, w[i].t, w[i].k[j], &w[i].locs[j], &call->lim, err));
+            if (q[i].out[j].file)
+                BKT_PASS(bkt_segs_add(segs, q[i].t, q[i].k[j], &q[i].out[j], &call->lim, err));
     BKT_PASS(read_segs(call, segs, err));
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < q[i].n && !atomic_load(call->cancel); j++)
-            if (!w[i].locs[j].file)
-                BKT_PASS(bkt_task_fill(w[i].t, w[i].k[j], false, err));
+            if (!q[i].out[j].file)
+                BKT_PASS(bkt_task_fill(q[i].t, q[i].k[j], false, err));
     return BKT_OK;
 }
 
@@ -271,19 +250,17 @@ static int read_refs(struct bkt_read_call *call, struct bkt_segs *segs, struct b
         n_refs += by_reference(&call->t[i]);
     if (!n_refs)
         return read_segs(call, segs, err);
-    struct wanted     *w  = calloc(n_refs, sizeof *w);
     struct bkt_locate *q  = calloc(n_refs, sizeof *q);
-    int                rc = w && q ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int                rc = q ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (size_t i = 0; rc == BKT_OK && i < call->n; i++)
-        if (by_reference(&call->t[i])) {
-            rc = want(call, &call->t[i], &w[n], &q[n], err);
-            n++;
-        }
+        if (by_reference(&call->t[i]))
+            rc = want(call, &call->t[i], &q[n++], err);
     if (rc == BKT_OK)
-        rc = read_located(call, w, q, n, segs, err);
-    for (size_t i = 0; i < n; i++)
-        wanted_fini(&w[i]);
-    free(w);
+        rc = read_located(call, q, n, segs, err);
+    for (size_t i = 0; i < n; i++) {
+        free(q[i].k);
+        free(q[i].out);
+    }
     free(q);
     return rc;
 }

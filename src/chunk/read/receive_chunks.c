@@ -79,7 +79,9 @@ static void piece_job(struct bkt_job *job)
     struct bkt_task         *k = &p->task->task;
     struct bkt_err           err;
     bkt_err_clear(&err);
-    int rc = atomic_load(k->call->cancel) ? BKT_OK : bkt_decode_chunk(k->call, p->seg, p->in, &err);
+    int rc = atomic_load(k->call->cancel)
+                 ? BKT_OK
+                 : bkt_decode_chunk(k->call, p->seg, p->in, (size_t)p->seg->len, &err);
     if (rc < 0 && p->last)
         bkt_task_fail(k, p->seg, rc, &err);
     if (rc == BKT_OK || p->last) {

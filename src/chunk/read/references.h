@@ -4,6 +4,7 @@
 
 #include "chunk/dataset/dataset.h"
 
+struct bkt_target;
 struct bkt_loc {
     struct bkt_chunk_file *file; /* NULL: unallocated */
     uint64_t               off, size;
@@ -14,6 +15,9 @@ struct bkt_locate { /* the chunks of one dataset whose places are wanted */
     const uint64_t    *coords; /* n * io->rank, in grid order */
     size_t             n;
     struct bkt_loc    *out;
+    struct bkt_target
+        *t; /* the caller's own, as `k`: the read of the dataset, and which of its chunks the n are */
+    uint64_t          *k;
 };
 /** Find the places of reference chunks.  The chunk tables of all @p n datasets are read as one plan. */
 BKT_NODISCARD int bkt_locate(struct bkt_locate *q, size_t n, struct bkt_err *err);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/num.h"
 #include "chunk/dataset/chunk_object.h"
 
@@ -88,13 +89,8 @@ uint64_t bkt_target_linear(const struct bkt_target *t, uint64_t k)
 
 static int push(struct bkt_segs *s, const struct bkt_seg *x, struct bkt_err *err)
 {
-    if (s->n == s->cap) {
-        size_t          cap = s->cap ? s->cap * 2 : 32;
-        struct bkt_seg *v   = cap > SIZE_MAX / 2 / sizeof *v ? NULL : realloc(s->v, cap * sizeof *v);
-        if (!v)
-            BKT_NOMEM(err);
-        s->v = v, s->cap = cap;
-    }
+    if (bkt_list_room(&s->v, s->n, &s->cap, sizeof *s->v) < 0)
+        BKT_NOMEM(err);
     s->v[s->n++] = *x;
     return BKT_OK;
 }
@@ -167,13 +163,8 @@ static int own_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, struct 
 {
     uint64_t                                 coord[BKT_MAX_RANK];
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (s->n_own == s->cap_own) {
-        size_t                  cap = s->cap_own ? 2 * s->cap_own : 16;
-        struct bkt_chunk_file **v   = realloc(s->own, cap * sizeof(struct bkt_chunk_file *));
-        if (!v)
-            BKT_NOMEM(err);
-        s->own = v, s->cap_own = cap;
-    }
+    if (bkt_list_room(&s->own, s->n_own, &s->cap_own, sizeof(struct bkt_chunk_file *)) < 0)
+        BKT_NOMEM(err);
     bkt_grid_coord(&t->grid, k, coord);
     BKT_TRY(err, bkt_chunk_key(&t->io->obj->id, &t->io->ds->layout, coord, &key), "%s", bkt_chunk_label(t->io, coord).text);
     struct bkt_chunk_file *f = calloc(1, sizeof *f);

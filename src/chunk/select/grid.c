@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/num.h"
 
 /* ---- regular selections as a product of one ordinal range per dimension ---- */
@@ -116,13 +117,8 @@ static int add_piece(struct pieces *p, const struct bkt_grid_piece *x)
         if (l->chunk > x->chunk || (l->chunk == x->chunk && l->off > x->off))
             p->sorted = false;
     }
-    if (p->n == p->cap) {
-        size_t                 cap = p->cap ? p->cap * 2 : 64;
-        struct bkt_grid_piece *v   = cap > SIZE_MAX / 2 / sizeof *v ? NULL : realloc(p->v, cap * sizeof *v);
-        if (!v)
-            return BKT_ENOMEM;
-        p->v = v, p->cap = cap;
-    }
+    if (bkt_list_room(&p->v, p->n, &p->cap, sizeof *p->v) < 0)
+        return BKT_ENOMEM;
     p->v[p->n++] = *x;
     return BKT_OK;
 }
