@@ -94,7 +94,8 @@ static void forget_parent(struct bkt_dirty *d)
     if (sets) {
         d->sets  = sets;
         memset(d->list, 0, sizeof d->list);
-        d->used = d->n_dirty = d->window.in_flight = 0;
+        d->used = d->n_dirty = 0;
+        d->window.in_flight = 0;
         d->window.n = 0;
         d->window.mine = (struct bkt_jobs){NULL, NULL};
         d->is_letting_go = false;
