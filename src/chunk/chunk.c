@@ -8,7 +8,7 @@
 #include "chunk/write/write_cache.h"
 #include "chunk/dataset/dataset.h"
 
-int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err)
+int bkt_read_datasets(struct bkt_read *reads, size_t n, struct bkt_err *err)
 {
     if (!n)
         return BKT_OK;
@@ -25,7 +25,7 @@ void bkt_chunk_cache_drop(struct bkt_domain *dom)
 {
     struct bkt_cache *c = bkt_domain_attached(dom);
     bkt_ahead_stop(dom); /* read-ahead would bring dropped entries back */
-    bkt_dirty_drop_clean(dom);
+    bkt_write_cache_drop_clean(dom);
     if (c)
         bkt_cache_clear(c);
 }

@@ -41,7 +41,7 @@ void bkt_dsetio_name(struct bkt_dsetio *io, const char *path);
  *  them since. */
 void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find, void *arg);
 
-/** Bytes of one element in memory that bkt_read_run delivers for fixed-size types: the packed stored element. */
+/** Bytes of one element in memory that bkt_read_datasets delivers for fixed-size types: the packed stored element. */
 size_t bkt_dsetio_elem_size(const struct bkt_dsetio *io);
 bool   bkt_dsetio_is_var(const struct bkt_dsetio *io);
 
@@ -59,9 +59,10 @@ struct bkt_read {
     void                 *dst;      /* NULL: the read only fills the caches */
     const struct bkt_recast *recast; /* conversion on the way to dst, whose elements then have recast->dst
                                         bytes; NULL: elements stay as they are stored */
-    /* variable-size types: n_elems slices in selection order (dst and mem unused), made by bkt_read_run().
-     * They and the bytes they point to are valid until bkt_read_fini(), which must follow every successful
-     * read of such a type.  An element that isn't stored is the fill value, or zeros and counts of 0 */
+    /* variable-size types: n_elems slices in selection order (dst and mem unused), made by
+     * bkt_read_datasets(). They and the bytes they point to are valid until bkt_read_fini(), which must
+     * follow every successful read of such a type.  An element that isn't stored is the fill value, or zeros
+     * and counts of 0 */
     struct bkt_slice     *slices;
     void                 *impl;
     bool                  unchecked; /* HDF5's checksums are not compared (H5Pset_edc_check); the result isn't
@@ -75,7 +76,7 @@ struct bkt_read {
 /** Read @p n datasets' selections as one plan.  A missing chunk is the fill value.
  * @return BKT_OK; the code of the first failure, whose message names dataset, chunk, key or file and offset.
  *         dst is then undefined.  All requests have ended when it returns. */
-BKT_NODISCARD int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err);
+BKT_NODISCARD int bkt_read_datasets(struct bkt_read *reads, size_t n, struct bkt_err *err);
 void              bkt_read_fini(struct bkt_read *r);
 
 /** The place of a chunk, as found by another folder than this one. */
@@ -87,7 +88,7 @@ struct bkt_found_chunk {
 /** Request the first chunk of the dataset's chunk table, while the caller gets the table's JSON.  That saves
  *  a round trip if the table has one chunk.  Does nothing if there is no table, in a folder, or with
  *  prefetch=no. */
-void bkt_table_first_begin(struct bkt_dsetio *io);
+void bkt_reference_table_first_begin(struct bkt_dsetio *io);
 
 /** Set the chunks of an H5D_CHUNKED_REF_INDIRECT dataset whose chunk table isn't stored (initializer
  *  chunklocator, hsload --fastlink).  From now on these are its chunks, in the file that the layout names.

@@ -71,7 +71,7 @@ static void read_some(struct bkt_domain *dom, const struct bkt_object *o)
     struct bkt_err        err = {0};
     struct bkt_chunk_info info;
     struct bkt_read       r = {.io = io, .file = &sel, .dst = malloc(es * (size_t)sel.n_elems + 1)};
-    if (r.dst && bkt_read_run(&r, 1, &err) < 0 && err.n == 0)
+    if (r.dst && bkt_read_datasets(&r, 1, &err) < 0 && err.n == 0)
         abort(); /* an error without a story */
     bkt_read_fini(&r);
     (void)!bkt_chunk_locate(io, zero, &info, NULL);

@@ -103,7 +103,7 @@ static void read_slab(struct bkt_dsetio *io, unsigned first, unsigned n)
     struct bkt_read r   = {.io = io, .file = &sel, .dst = dst};
     struct bkt_err  err = {0};
     unsigned        bad = 0;
-    CHECK(bkt_read_run(&r, 1, &err) == BKT_OK, "%u+%u: %s", first, n, first_line(&err));
+    CHECK(bkt_read_datasets(&r, 1, &err) == BKT_OK, "%u+%u: %s", first, n, first_line(&err));
     for (unsigned i = 0; i < n; i++)
         bad += dst[i] != (int32_t)(first + i);
     CHECK(!bad, "%u+%u: %u wrong values", first, n, bad);
@@ -183,7 +183,7 @@ static unsigned read_some(struct bkt_domain *d, const struct bkt_object *root, u
                               .n_elems = some};
     sel.kind               = some == size_of(i) ? BKT_SEL_ALL : BKT_SEL_HYPER;
     struct bkt_read    r   = {.io = io, .file = &sel, .dst = v};
-    CHECK(v && bkt_read_run(&r, 1, NULL) == BKT_OK, "dataset %u", i);
+    CHECK(v && bkt_read_datasets(&r, 1, NULL) == BKT_OK, "dataset %u", i);
     for (unsigned k = 0; v && k < some; k++)
         bad += v[k] != (int32_t)(i * 1000003 + k);
     bkt_dsetio_close(io);

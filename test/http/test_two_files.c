@@ -71,7 +71,7 @@ static void all_at_once(void)
     struct bkt_read     r    = {.io = io, .file = &sel, .dst = v};
     now.gets = 0;
     now.held = 16; /* of 1 MiB each */
-    CHECK(bkt_read_run(&r, 1, &err) == BKT_OK && is_right(v, 0, ELEMS), "%s", first_line(&err));
+    CHECK(bkt_read_datasets(&r, 1, &err) == BKT_OK && is_right(v, 0, ELEMS), "%s", first_line(&err));
     CHECK(now.gets == 16, "%u requests", now.gets);
     bkt_dsetio_close(io);
     bkt_domain_close(d);
@@ -93,7 +93,7 @@ static void bit_by_bit(void)
         struct bkt_sel  sel = {.kind = BKT_SEL_HYPER, .rank = 1, .dims = {ELEMS}, .start = {at}, .stride = {1}, .block = {1},
                                .count = {64}, .n_elems = 64};
         struct bkt_read r   = {.io = io, .file = &sel, .dst = v};
-        CHECK(bkt_read_run(&r, 1, &err) == BKT_OK && is_right(v, at, 64), "element %zu: %s", at, first_line(&err));
+        CHECK(bkt_read_datasets(&r, 1, &err) == BKT_OK && is_right(v, at, 64), "element %zu: %s", at, first_line(&err));
     }
     CHECK(now.gets == 1, "%u requests for 10 neighbours", now.gets);
     bkt_dsetio_close(io);

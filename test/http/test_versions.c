@@ -84,7 +84,7 @@ static int read_one(struct bkt_dsetio *io, size_t first, struct bkt_err *err)
     int32_t         v[N] = {0};
     struct bkt_sel  sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {N}, .n_elems = N};
     struct bkt_read r   = {.io = io, .file = &sel, .dst = v};
-    if (bkt_read_run(&r, 1, err) < 0)
+    if (bkt_read_datasets(&r, 1, err) < 0)
         return 0;
     int version = v[0] / 1000000;
     for (size_t i = 0; i < N; i++)
@@ -126,7 +126,7 @@ static void two_versions(void)
     struct bkt_read r[] = {{.io = new, .file = &sel, .dst = v[0]}, {.io = old, .file = &sel, .dst = v[1]}};
     bkt_chunk_cache_drop(d);
     err = (struct bkt_err){0};
-    CHECK(bkt_read_run(r, 2, &err) == BKT_EPRECOND, "both in one call, the same bytes: one request can't serve them");
+    CHECK(bkt_read_datasets(r, 2, &err) == BKT_EPRECOND, "both in one call, the same bytes: one request can't serve them");
     bkt_dsetio_close(old);
     bkt_dsetio_close(new);
     bkt_domain_close(d);
@@ -208,7 +208,8 @@ static void while_open(void)
     now.gets      = 0;
     now.change_at = 1;
     err           = (struct bkt_err){0};
-    CHECK(bkt_read_run(r, 2, &err) == BKT_EPRECOND && now.gets == 2, "in one read, of two requests: %u, %s", now.gets, first_line(&err));
+    CHECK(bkt_read_datasets(r, 2, &err) == BKT_EPRECOND && now.gets == 2,
+          "in one read, of two requests: %u, %s", now.gets, first_line(&err));
     now.change_at = 0;
     now.unpinned  = false;
     bkt_dsetio_close(io);

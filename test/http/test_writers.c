@@ -46,7 +46,7 @@ static void write_element(struct bkt_domain *d, unsigned at, int32_t value)
                                     .block = {1}, .n_elems = 1};
     OK(bkt_dsetio_open(d, o, NULL, NULL, &io, err));
     struct bkt_write w = {.io = io, .file = &sel, .src = &value};
-    OK(bkt_dataset_write(&w, 1, err));
+    OK(bkt_write_datasets(&w, 1, err));
     bkt_dsetio_close(io);
 }
 
@@ -120,7 +120,7 @@ static void read_chunk(struct bkt_domain *d, const char *kind)
     struct bkt_sel     all   = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {N}, .n_elems = N};
     OK(bkt_dsetio_open(d, get(d, &chunk), NULL, NULL, &io, err));
     struct bkt_read r = {.io = io, .file = &all, .dst = got};
-    OK(bkt_read_run(&r, 1, err));
+    OK(bkt_read_datasets(&r, 1, err));
     for (int i = 0; i < N; i++)
         CHECK(got[i] == i % WRITERS * 100 + i / WRITERS, "%s: element %d is %d", kind, i, got[i]);
     bkt_read_fini(&r);

@@ -47,7 +47,7 @@ struct box {
 
 static bool in_parts(const struct bkt_dsetio *io)
 {
-    return io->where == BKT_AT_OBJECTS ? bkt_stored_is_plain(io) && io->chunk_bytes > BKT_SLICE_MIN : !io->filtered;
+    return io->where == BKT_AT_OBJECTS ? bkt_chunk_object_is_plain(io) && io->chunk_bytes > BKT_SLICE_MIN : !io->filtered;
 }
 
 static void box_of(const struct bkt_dsetio *io, const struct bkt_sel *s, struct box *out)
@@ -409,7 +409,7 @@ void bkt_ahead_after(struct bkt_read *reads, size_t n)
 {
     struct bkt_dsetio *io = reads[0].io;
     if (n != 1 || !io->set->read_ahead || !io->cache || io->bad.code || io->where == BKT_AT_NONE ||
-        !bkt_pipeline_builtin(&io->pipe) || bkt_store_is_local(bkt_domain_store(io->dom)) || bkt_dirty_of(io->dom, false))
+        !bkt_pipeline_builtin(&io->pipe) || bkt_store_is_local(bkt_domain_store(io->dom)) || bkt_write_cache_of(io->dom, false))
         return;
     struct bkt_ahead_note *note = bkt_cache_ahead(io->cache);
     if (atomic_flag_test_and_set(&note->busy))

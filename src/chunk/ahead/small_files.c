@@ -40,7 +40,7 @@ static bool open_file(struct file_job *f, const struct bkt_object *o)
 {
     if (bkt_dsetio_open(f->job->dom, o, NULL, NULL, &f->io, NULL) < 0)
         return false;
-    if (!f->io->bad.code && f->io->cache && bkt_locate_layout_file(f->io, &f->file, NULL) == BKT_OK && f->file->space)
+    if (!f->io->bad.code && f->io->cache && bkt_reference_layout_file(f->io, &f->file, NULL) == BKT_OK && f->file->space)
         return true;
     bkt_dsetio_close(f->io);
     f->io = NULL;
@@ -53,9 +53,9 @@ static bool add(struct file_job *f, const struct bkt_object *o)
     size_t                   delta;
     if (!fits(f, o) || (!f->io && !open_file(f, o)))
         return false;
-    struct bkt_centry *there = bkt_cache_cover(f->io->cache, f->file->space, f->file->base + l->offset, (size_t)l->size, &delta);
+    struct bkt_cache_entry *there = bkt_cache_cover(f->io->cache, f->file->space, f->file->base + l->offset, (size_t)l->size, &delta);
     bool known = there != NULL, taken = known || bkt_ahead_takes(f->job, l->size);
-    bkt_centry_release(there);
+    bkt_cache_entry_release(there);
     if (taken && !known)
         f->v[f->n++] = (struct range){l->offset, l->offset + l->size};
     return taken;
@@ -85,11 +85,11 @@ static void merge(struct file_job *f)
 static void fetch(struct file_job *f)
 {
     struct bkt_req     *reqs = calloc(f->n, sizeof *reqs);
-    struct bkt_centry **e    = calloc(f->n, sizeof(struct bkt_centry *));
+    struct bkt_cache_entry **e    = calloc(f->n, sizeof(struct bkt_cache_entry *));
     size_t              n    = 0;
     for (; reqs && e && n < f->n; n++) {
         const struct range *x = &f->v[n];
-        if (!(e[n] = bkt_centry_new((size_t)(x->end - x->off))))
+        if (!(e[n] = bkt_cache_entry_new((size_t)(x->end - x->off))))
             break;
         reqs[n] = (struct bkt_req){.op = BKT_GET, .key = f->file->key, .off = x->off, .len = x->end - x->off, .dst = e[n]->data,
                                    .may_be_short = true, .if_match = f->file->etag, .version = f->file->version,
@@ -101,7 +101,7 @@ static void fetch(struct file_job *f)
         if (reqs[i].rc == BKT_OK && e[i]->len)
             bkt_cache_put(f->io->cache, f->file->space, f->file->base + f->v[i].off, e[i]);
         bkt_req_fini(&reqs[i]);
-        bkt_centry_release(e[i]);
+        bkt_cache_entry_release(e[i]);
     }
     free(reqs);
     free(e);

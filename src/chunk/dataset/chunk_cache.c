@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/os/scratch_pool.h"
 
-#define ENTRY_COST sizeof(struct bkt_centry)
+#define ENTRY_COST sizeof(struct bkt_cache_entry)
 
 /* Bytes: longer entries take scratch memory, whose pages are used again after an eviction.  That saves page
  * faults. */
@@ -19,7 +19,7 @@
  * That bounds the memory of a program that opens one dataset after the other. */
 #define NAMES_MIN 1024u
 
-struct bkt_cname {
+struct bkt_cache_name {
     uint64_t space;
     size_t   holders;
 };
@@ -29,9 +29,9 @@ struct bkt_cache {
     pthread_mutex_t    lock; /* guards all but limit */
     struct bkt_forkguard guard;
     uint64_t           limit, used;
-    struct bkt_centry *root;
-    struct bkt_centry  lru;  /* ring; lru.next: most recently used */
-    struct bkt_map    *names; /* to struct bkt_cname */
+    struct bkt_cache_entry *root;
+    struct bkt_cache_entry  lru;  /* ring; lru.next: most recently used */
+    struct bkt_map    *names; /* to struct bkt_cache_name */
     size_t             look_at; /* number of names at which unused ones are dropped */
     uint64_t           n_spaces;
     uint32_t           seed;
@@ -40,9 +40,9 @@ struct bkt_cache {
     const struct bkt_overlay *overlay;
 };
 
-static struct bkt_centry *centry_make(size_t len, bool pooled)
+static struct bkt_cache_entry *centry_make(size_t len, bool pooled)
 {
-    struct bkt_centry *e = calloc(1, sizeof *e);
+    struct bkt_cache_entry *e = calloc(1, sizeof *e);
     if (!e)
         return NULL;
     atomic_init(&e->refs, 1);
@@ -55,16 +55,16 @@ static struct bkt_centry *centry_make(size_t len, bool pooled)
     return e;
 }
 
-struct bkt_centry *bkt_centry_new(size_t len) { return centry_make(len, len >= POOL_MIN); }
-struct bkt_centry *bkt_centry_scratch(size_t len) { return centry_make(len, true); }
+struct bkt_cache_entry *bkt_cache_entry_new(size_t len) { return centry_make(len, len >= POOL_MIN); }
+struct bkt_cache_entry *bkt_cache_entry_scratch(size_t len) { return centry_make(len, true); }
 
-struct bkt_centry *bkt_centry_retain(struct bkt_centry *e)
+struct bkt_cache_entry *bkt_cache_entry_retain(struct bkt_cache_entry *e)
 {
     (void)atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
     return e;
 }
 
-void bkt_centry_release(struct bkt_centry *e)
+void bkt_cache_entry_release(struct bkt_cache_entry *e)
 {
     if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1)
         return;
@@ -76,7 +76,7 @@ void bkt_centry_release(struct bkt_centry *e)
     free(e);
 }
 
-static uint64_t cost_of(const struct bkt_centry *e)
+static uint64_t cost_of(const struct bkt_cache_entry *e)
 {
     return ENTRY_COST + e->len + (e->starts ? (e->n_starts + 1) * sizeof *e->starts : 0);
 }
@@ -85,7 +85,7 @@ static uint64_t cost_of(const struct bkt_centry *e)
 
 static bool before(uint64_t s1, uint64_t p1, uint64_t s2, uint64_t p2) { return s1 != s2 ? s1 < s2 : p1 < p2; }
 
-static void split(struct bkt_centry *t, uint64_t space, uint64_t pos, struct bkt_centry **lo, struct bkt_centry **hi)
+static void split(struct bkt_cache_entry *t, uint64_t space, uint64_t pos, struct bkt_cache_entry **lo, struct bkt_cache_entry **hi)
 {
     while (t) {
         if (before(t->space, t->pos, space, pos)) {
@@ -101,7 +101,7 @@ static void split(struct bkt_centry *t, uint64_t space, uint64_t pos, struct bkt
     *lo = *hi = NULL;
 }
 
-static void join(struct bkt_centry **to, struct bkt_centry *lo, struct bkt_centry *hi)
+static void join(struct bkt_cache_entry **to, struct bkt_cache_entry *lo, struct bkt_cache_entry *hi)
 {
     while (lo && hi) {
         if (lo->prio > hi->prio) {
@@ -117,28 +117,28 @@ static void join(struct bkt_centry **to, struct bkt_centry *lo, struct bkt_centr
     *to = lo ? lo : hi;
 }
 
-static void tree_add(struct bkt_cache *c, struct bkt_centry *e)
+static void tree_add(struct bkt_cache *c, struct bkt_cache_entry *e)
 {
-    struct bkt_centry **at = &c->root;
+    struct bkt_cache_entry **at = &c->root;
     while (*at && (*at)->prio >= e->prio)
         at = &(*at)->kid[before((*at)->space, (*at)->pos, e->space, e->pos)];
     split(*at, e->space, e->pos, &e->kid[0], &e->kid[1]);
     *at = e;
 }
 
-static void tree_del(struct bkt_cache *c, const struct bkt_centry *e)
+static void tree_del(struct bkt_cache *c, const struct bkt_cache_entry *e)
 {
-    struct bkt_centry **at = &c->root;
+    struct bkt_cache_entry **at = &c->root;
     while (*at != e)
         at = &(*at)->kid[before((*at)->space, (*at)->pos, e->space, e->pos)];
     join(at, e->kid[0], e->kid[1]);
 }
 
 /* The last entry of the space at or before pos. */
-static struct bkt_centry *tree_floor(const struct bkt_cache *c, uint64_t space, uint64_t pos)
+static struct bkt_cache_entry *tree_floor(const struct bkt_cache *c, uint64_t space, uint64_t pos)
 {
-    struct bkt_centry *best = NULL;
-    for (struct bkt_centry *t = c->root; t;) {
+    struct bkt_cache_entry *best = NULL;
+    for (struct bkt_cache_entry *t = c->root; t;) {
         if (before(space, pos, t->space, t->pos)) {
             t = t->kid[0];
         } else {
@@ -151,13 +151,13 @@ static struct bkt_centry *tree_floor(const struct bkt_cache *c, uint64_t space, 
 
 /* ---- the ring ---- */
 
-static void ring_del(struct bkt_centry *e)
+static void ring_del(struct bkt_cache_entry *e)
 {
     e->prev->next = e->next;
     e->next->prev = e->prev;
 }
 
-static void ring_add(struct bkt_cache *c, struct bkt_centry *e)
+static void ring_add(struct bkt_cache *c, struct bkt_cache_entry *e)
 {
     e->prev          = &c->lru;
     e->next          = c->lru.next;
@@ -165,18 +165,18 @@ static void ring_add(struct bkt_cache *c, struct bkt_centry *e)
     c->lru.next      = e;
 }
 
-static void touch(struct bkt_cache *c, struct bkt_centry *e)
+static void touch(struct bkt_cache *c, struct bkt_cache_entry *e)
 {
     ring_del(e);
     ring_add(c, e);
 }
 
-static void drop(struct bkt_cache *c, struct bkt_centry *e)
+static void drop(struct bkt_cache *c, struct bkt_cache_entry *e)
 {
     tree_del(c, e);
     ring_del(e);
     c->used -= cost_of(e);
-    bkt_centry_release(e);
+    bkt_cache_entry_release(e);
 }
 
 /* ---- a cache ---- */
@@ -224,7 +224,7 @@ void bkt_cache_clear(struct bkt_cache *c)
 
 /* ---- names ---- */
 
-static bool needed(const struct bkt_cache *c, const struct bkt_cname *name)
+static bool needed(const struct bkt_cache *c, const struct bkt_cache_name *name)
 {
     return name->holders || tree_floor(c, name->space, UINT64_MAX);
 }
@@ -253,9 +253,9 @@ static void look_through(struct bkt_cache *c)
     c->look_at = c->look_at < NAMES_MIN ? NAMES_MIN : c->look_at;
 }
 
-static struct bkt_cname *name_of(struct bkt_cache *c, const void *name, size_t n)
+static struct bkt_cache_name *name_of(struct bkt_cache *c, const void *name, size_t n)
 {
-    struct bkt_cname *known = bkt_map_get(c->names, name, n);
+    struct bkt_cache_name *known = bkt_map_get(c->names, name, n);
     if (known)
         return known;
     if (bkt_map_count(c->names) >= c->look_at)
@@ -271,10 +271,10 @@ static struct bkt_cname *name_of(struct bkt_cache *c, const void *name, size_t n
     return known;
 }
 
-uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n, struct bkt_cname **hold)
+uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n, struct bkt_cache_name **hold)
 {
     (void)pthread_mutex_lock(&c->lock);
-    struct bkt_cname *known = name_of(c, name, n), *before = *hold;
+    struct bkt_cache_name *known = name_of(c, name, n), *before = *hold;
     uint64_t          space = known ? known->space : 0;
     if (known)
         known->holders++;
@@ -285,7 +285,7 @@ uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n, struct
     return space;
 }
 
-void bkt_cache_let_go(struct bkt_cache *c, struct bkt_cname **hold)
+void bkt_cache_let_go(struct bkt_cache *c, struct bkt_cache_name **hold)
 {
     if (!*hold)
         return;
@@ -340,13 +340,13 @@ static uint32_t next_prio(struct bkt_cache *c) /* xorshift32 */
     return c->seed;
 }
 
-void bkt_cache_put(struct bkt_cache *c, uint64_t space, uint64_t pos, struct bkt_centry *e)
+void bkt_cache_put(struct bkt_cache *c, uint64_t space, uint64_t pos, struct bkt_cache_entry *e)
 {
     uint64_t cost = cost_of(e);
     if (!space || cost > c->limit)
         return;
     (void)pthread_mutex_lock(&c->lock);
-    struct bkt_centry *old = tree_floor(c, space, pos);
+    struct bkt_cache_entry *old = tree_floor(c, space, pos);
     if (old && old->pos == pos && (old->len >= e->len || old == e) && !old->missing) {
         touch(c, old); /* another thread was quicker, or has more bytes */
     } else if (!e->kept) {
@@ -355,22 +355,22 @@ void bkt_cache_put(struct bkt_cache *c, uint64_t space, uint64_t pos, struct bkt
         while (c->used + cost > c->limit && c->lru.prev != &c->lru)
             drop(c, c->lru.prev);
         e->space = space, e->pos = pos, e->prio = next_prio(c), e->kept = true;
-        tree_add(c, bkt_centry_retain(e));
+        tree_add(c, bkt_cache_entry_retain(e));
         ring_add(c, e);
         c->used += cost;
     }
     (void)pthread_mutex_unlock(&c->lock);
 }
 
-struct bkt_centry *bkt_cache_get(struct bkt_cache *c, uint64_t space, uint64_t pos)
+struct bkt_cache_entry *bkt_cache_get(struct bkt_cache *c, uint64_t space, uint64_t pos)
 {
     if (!space)
         return NULL;
     (void)pthread_mutex_lock(&c->lock);
-    struct bkt_centry *e = tree_floor(c, space, pos);
+    struct bkt_cache_entry *e = tree_floor(c, space, pos);
     if (e && e->pos == pos) {
         touch(c, e);
-        (void)bkt_centry_retain(e);
+        (void)bkt_cache_entry_retain(e);
     } else {
         e = NULL;
     }
@@ -384,7 +384,7 @@ uint64_t bkt_cache_before(struct bkt_cache *c, uint64_t space, uint64_t pos)
     if (!space || !pos)
         return 0;
     (void)pthread_mutex_lock(&c->lock);
-    const struct bkt_centry *e = tree_floor(c, space, pos - 1);
+    const struct bkt_cache_entry *e = tree_floor(c, space, pos - 1);
     if (e && pos - 1 - e->pos < e->len)
         n = e->len;
     (void)pthread_mutex_unlock(&c->lock);
@@ -396,7 +396,7 @@ void bkt_cache_forget(struct bkt_cache *c, uint64_t space, uint64_t pos, uint64_
     if (!space || !len)
         return;
     (void)pthread_mutex_lock(&c->lock);
-    for (struct bkt_centry *e; (e = tree_floor(c, space, pos + (len - 1))) && e->pos >= pos;)
+    for (struct bkt_cache_entry *e; (e = tree_floor(c, space, pos + (len - 1))) && e->pos >= pos;)
         drop(c, e);
     (void)pthread_mutex_unlock(&c->lock);
 }
@@ -405,7 +405,7 @@ void bkt_cache_forget(struct bkt_cache *c, uint64_t space, uint64_t pos, uint64_
 static bool covered(const struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len)
 {
     while (len) {
-        const struct bkt_centry *e = tree_floor(c, space, pos);
+        const struct bkt_cache_entry *e = tree_floor(c, space, pos);
         if (!e || pos - e->pos >= e->len)
             return false;
         size_t n = e->len - (size_t)(pos - e->pos);
@@ -416,13 +416,13 @@ static bool covered(const struct bkt_cache *c, uint64_t space, uint64_t pos, siz
     return true;
 }
 
-static struct bkt_centry *assemble(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len)
+static struct bkt_cache_entry *assemble(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len)
 {
-    struct bkt_centry *out = bkt_centry_new(len);
+    struct bkt_cache_entry *out = bkt_cache_entry_new(len);
     if (!out)
         return NULL;
     for (size_t done = 0; done < len;) {
-        struct bkt_centry *e    = tree_floor(c, space, pos + done);
+        struct bkt_cache_entry *e    = tree_floor(c, space, pos + done);
         size_t             from = (size_t)(pos + done - e->pos), n = e->len - from;
         if (n > len - done)
             n = len - done;
@@ -433,16 +433,16 @@ static struct bkt_centry *assemble(struct bkt_cache *c, uint64_t space, uint64_t
     return out;
 }
 
-struct bkt_centry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len, size_t *delta)
+struct bkt_cache_entry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len, size_t *delta)
 {
-    struct bkt_centry *out = NULL;
+    struct bkt_cache_entry *out = NULL;
     if (!space || !len)
         return NULL;
     (void)pthread_mutex_lock(&c->lock);
-    struct bkt_centry *e = tree_floor(c, space, pos);
+    struct bkt_cache_entry *e = tree_floor(c, space, pos);
     if (e && pos - e->pos < e->len && e->len - (pos - e->pos) >= len) {
         touch(c, e);
-        out    = bkt_centry_retain(e);
+        out    = bkt_cache_entry_retain(e);
         *delta = (size_t)(pos - e->pos);
     } else if (e && covered(c, space, pos, len)) {
         out    = assemble(c, space, pos, len);
@@ -454,7 +454,7 @@ struct bkt_centry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t
 
 void bkt_cache_drop(struct bkt_cache *c, uint64_t space, uint64_t from, uint64_t n)
 {
-    struct bkt_centry *e;
+    struct bkt_cache_entry *e;
     if (!space || !n)
         return;
     (void)pthread_mutex_lock(&c->lock);

@@ -14,7 +14,7 @@
 
 struct bkt_cache;
 
-struct bkt_centry {
+struct bkt_cache_entry {
     unsigned char *data;    /* len bytes; NULL when missing */
     size_t         len;
     bool           missing; /* a chunk that isn't stored */
@@ -24,26 +24,26 @@ struct bkt_centry {
     /* used by the cache only */
     atomic_uint        refs;
     uint64_t           space, pos;
-    struct bkt_centry *kid[2], *prev, *next;
+    struct bkt_cache_entry *kid[2], *prev, *next;
     uint32_t           prio;
     bool               kept;
 };
 
 /** A new entry of @p len bytes, owned by the caller and not yet in any cache; NULL: out of memory. */
-struct bkt_centry *bkt_centry_new(size_t len);
+struct bkt_cache_entry *bkt_cache_entry_new(size_t len);
 /** A new entry in scratch memory, however short: for bytes that no cache will keep. */
-struct bkt_centry *bkt_centry_scratch(size_t len);
-struct bkt_centry *bkt_centry_retain(struct bkt_centry *e);
-void               bkt_centry_release(struct bkt_centry *e); /* NULL is fine */
+struct bkt_cache_entry *bkt_cache_entry_scratch(size_t len);
+struct bkt_cache_entry *bkt_cache_entry_retain(struct bkt_cache_entry *e);
+void               bkt_cache_entry_release(struct bkt_cache_entry *e); /* NULL is fine */
 
 /** The domain's cache, made on first use; NULL: out of memory.  Freed with the domain. */
 struct bkt_cache *bkt_cache_of(struct bkt_domain *dom);
 /** The number of a name; 0: out of memory (then nothing is cached under it).  The number stays the same as
  *  long as a holder or entries exist; later it may be another one, but never the number of another name.
  *  @p hold gets the holder, for bkt_cache_let_go(); the previous content of @p hold is released. */
-struct bkt_cname;
-uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n, struct bkt_cname **hold);
-void     bkt_cache_let_go(struct bkt_cache *c, struct bkt_cname **hold); /* *hold may be NULL, and becomes NULL */
+struct bkt_cache_name;
+uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n, struct bkt_cache_name **hold);
+void     bkt_cache_let_go(struct bkt_cache *c, struct bkt_cache_name **hold); /* *hold may be NULL, and becomes NULL */
 /** Number of remembered names: at most twice those that have holders or entries, or 1024; for tests. */
 size_t   bkt_cache_n_names(struct bkt_cache *c);
 uint64_t bkt_cache_limit(const struct bkt_cache *c);
@@ -65,7 +65,7 @@ struct bkt_overlay {
     void *(*make)(struct bkt_domain *dom); /* NULL: out of memory */
     void (*release)(void *layer);          /* called when the domain closes */
     /** The elements of a written chunk, retained; NULL: it wasn't written. */
-    struct bkt_centry *(*get)(const struct bkt_dsetio *io, const uint64_t *coord);
+    struct bkt_cache_entry *(*get)(const struct bkt_dsetio *io, const uint64_t *coord);
     /** Complete the chunks of the target that were only partly written. */
     int (*prepare)(struct bkt_target *t, struct bkt_err *err);
     /** Set the current cache numbers of the dataset's chunks. */
@@ -78,12 +78,12 @@ const struct bkt_overlay *bkt_cache_overlay(struct bkt_cache *c);
 
 /** Keep @p e under (space, pos).  The caller keeps its own reference.  Does nothing if @p e is larger than
  *  the cache. */
-void bkt_cache_put(struct bkt_cache *c, uint64_t space, uint64_t pos, struct bkt_centry *e);
+void bkt_cache_put(struct bkt_cache *c, uint64_t space, uint64_t pos, struct bkt_cache_entry *e);
 /** The entry at exactly (space, pos), retained; or NULL. */
-struct bkt_centry *bkt_cache_get(struct bkt_cache *c, uint64_t space, uint64_t pos);
+struct bkt_cache_entry *bkt_cache_get(struct bkt_cache *c, uint64_t space, uint64_t pos);
 /** An entry that holds bytes pos .. pos+len-1, retained, from byte *delta on; put together when several entries
  *  cover them; or NULL. */
-struct bkt_centry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len, size_t *delta);
+struct bkt_cache_entry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len, size_t *delta);
 /** Length of the entry that holds byte pos-1; 0: there is none. */
 uint64_t           bkt_cache_before(struct bkt_cache *c, uint64_t space, uint64_t pos);
 /** Drop the entries that begin at one of pos .. pos+len-1: their source has changed. */

@@ -57,7 +57,7 @@ static int on_key(const struct bkt_listed *e, void *arg)
     return is > 0 ? k->each(coord, e->size, k->arg) : is;
 }
 
-int bkt_chunk_each_key(struct bkt_dsetio *io, bkt_chunk_key_fn *each, void *arg, struct bkt_err *err)
+int bkt_chunk_keys_each(struct bkt_dsetio *io, bkt_chunk_key_fn *each, void *arg, struct bkt_err *err)
 {
     struct keys k = {io, each, arg};
     return list_keys(io, on_key, &k, err);

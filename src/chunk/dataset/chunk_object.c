@@ -23,10 +23,10 @@
 #include "schema/model/hsds_view.h"
 #include "schema/json/reference_text.h"
 
-#define HEAD BKT_STORED_HEAD
+#define HEAD BKT_CHUNK_OBJECT_HEAD
 static const unsigned char magic[8] = {0x89, 'B', 'K', 'T', 'm', '\r', '\n', 0x1a};
 
-size_t bkt_stored_head(const void *p, size_t n, uint32_t *mask)
+size_t bkt_chunk_object_head(const void *p, size_t n, uint32_t *mask)
 {
     *mask = 0;
     if (n < HEAD || memcmp(p, magic, sizeof magic) != 0)
@@ -41,11 +41,11 @@ static bool looks_plain(const struct bkt_dsetio *io, size_t n)
            bkt_hsds_view(io->ds->filters, io->ds->n_filters) == BKT_HSDS_RAW;
 }
 
-int bkt_stored_wrap(const struct bkt_dsetio *io, const void *p, size_t n, uint32_t mask, struct bkt_buf *out, struct bkt_err *err)
+int bkt_chunk_object_wrap(const struct bkt_dsetio *io, const void *p, size_t n, uint32_t mask, struct bkt_buf *out, struct bkt_err *err)
 {
     unsigned char head[HEAD];
     uint32_t      other;
-    bool          needed = mask || bkt_stored_head(p, n, &other) || looks_plain(io, n);
+    bool          needed = mask || bkt_chunk_object_head(p, n, &other) || looks_plain(io, n);
     memcpy(head, magic, sizeof magic);
     bkt_put_le(head + sizeof magic, 4, mask);
     if ((needed && bkt_buf_add(out, head, sizeof head) < 0) || bkt_buf_add(out, p, n) < 0)
@@ -53,7 +53,7 @@ int bkt_stored_wrap(const struct bkt_dsetio *io, const void *p, size_t n, uint32
     return BKT_OK;
 }
 
-bool bkt_stored_is_plain(const struct bkt_dsetio *io)
+bool bkt_chunk_object_is_plain(const struct bkt_dsetio *io)
 {
     const struct bkt_hsds_codec *c = &io->codec;
     if (io->hdf5)
@@ -69,22 +69,23 @@ static bool is_frame(const struct bkt_dsetio *io, struct bkt_span head, size_t n
 {
     struct bkt_blosc_head h;
     const unsigned        last = io->pipe.n - 1;
-    if (head.n < BKT_STORED_LOOK || !bkt_blosc_head((struct bkt_span){head.p, n}, &h) || h.c_bytes != n ||
-        h.n_bytes != io->chunk_bytes)
+    if (head.n < BKT_CHUNK_OBJECT_LOOK || !bkt_blosc_head((struct bkt_span){head.p, n}, &h) ||
+        h.c_bytes != n || h.n_bytes != io->chunk_bytes)
         return false;
     return io->pipe.f[last].id != BKT_FILTER_BLOSC || (last > 0 && h.type_size == 1 && io->elem_size > 1);
 }
 
-bool bkt_stored_is_hsds(const struct bkt_dsetio *io, const void *head, size_t n_head, size_t n)
+bool bkt_chunk_object_is_hsds(const struct bkt_dsetio *io, const void *head, size_t n_head, size_t n)
 {
     struct bkt_span s = {head, n_head < n ? n_head : n};
     uint32_t        mask;
-    if (!io->hdf5 || !io->pipe.n || !bkt_pipeline_builtin(&io->pipe) || bkt_stored_head(head, s.n, &mask))
+    if (!io->hdf5 || !io->pipe.n || !bkt_pipeline_builtin(&io->pipe) ||
+        bkt_chunk_object_head(head, s.n, &mask))
         return false;
     return is_frame(io, s, n) || (n == io->chunk_bytes && !bkt_pipeline_may_give(&io->pipe, head, s.n, n, io->chunk_bytes));
 }
 
-uint32_t bkt_stored_no_filter(const struct bkt_dsetio *io)
+uint32_t bkt_chunk_object_no_filter(const struct bkt_dsetio *io)
 {
     return io->pipe.n >= 32 ? UINT32_MAX : (UINT32_C(1) << io->pipe.n) - 1;
 }
@@ -105,14 +106,14 @@ static bool may_be_plain(const struct bkt_dsetio *io, size_t n)
            bkt_hsds_view(io->ds->filters, io->ds->n_filters) == BKT_HSDS_RAW;
 }
 
-int bkt_stored_decode(const struct bkt_dsetio *io, const struct bkt_pipeline *pipe, const void *in, size_t n, void *dst,
+int bkt_chunk_object_decode(const struct bkt_dsetio *io, const struct bkt_pipeline *pipe, const void *in, size_t n, void *dst,
                       struct bkt_err *err)
 {
     if (!io->hdf5)
         return bkt_hsds_decode(&io->codec, in, n, dst, io->chunk_bytes, err);
     uint32_t mask;
-    size_t   head = pipe->n ? bkt_stored_head(in, n, &mask) : 0;
-    if (!head && bkt_stored_is_hsds(io, in, n, n))
+    size_t   head = pipe->n ? bkt_chunk_object_head(in, n, &mask) : 0;
+    if (!head && bkt_chunk_object_is_hsds(io, in, n, n))
         return decode_hsds(io, in, n, dst, err);
     struct bkt_err why = {.n = 0};
     int rc = bkt_pipeline_decode(pipe, head ? mask : 0, (const unsigned char *)in + head, n - head, dst, io->chunk_bytes, &why);
@@ -124,15 +125,16 @@ int bkt_stored_decode(const struct bkt_dsetio *io, const struct bkt_pipeline *pi
 /* Bytes as long as the plain elements: only decoding shows whether they are the filters' output. */
 static bool is_hsds(const struct bkt_dsetio *io, const struct bkt_buf *b, unsigned char *room)
 {
-    if (bkt_stored_is_hsds(io, b->ptr, b->len, b->len))
+    if (bkt_chunk_object_is_hsds(io, b->ptr, b->len, b->len))
         return true;
     return may_be_plain(io, b->len) && bkt_pipeline_decode(&io->pipe, 0, b->ptr, b->len, room, io->chunk_bytes, NULL) == BKT_EFORMAT;
 }
 
-int bkt_stored_as_hdf5(const struct bkt_dsetio *io, struct bkt_buf *b, uint32_t *mask, struct bkt_err *err)
+int bkt_chunk_object_as_hdf5(const struct bkt_dsetio *io, struct bkt_buf *b, uint32_t *mask,
+                             struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf plain = {0};
-    if (!bkt_stored_is_hsds(io, b->ptr, b->len, b->len) && !may_be_plain(io, b->len))
+    if (!bkt_chunk_object_is_hsds(io, b->ptr, b->len, b->len) && !may_be_plain(io, b->len))
         return BKT_OK;
     if (bkt_buf_resize(&plain, io->chunk_bytes) < 0)
         BKT_NOMEM(err);
@@ -141,11 +143,11 @@ int bkt_stored_as_hdf5(const struct bkt_dsetio *io, struct bkt_buf *b, uint32_t 
     BKT_PASS(decode_hsds(io, b->ptr, b->len, plain.ptr, err));
     bkt_buf_fini(b);
     bkt_buf_move(b, &plain);
-    *mask = bkt_stored_no_filter(io);
+    *mask = bkt_chunk_object_no_filter(io);
     return BKT_OK;
 }
 
-int bkt_stored_read(const struct bkt_dsetio *io, struct bkt_buf *stored, struct bkt_centry **out, struct bkt_err *err)
+int bkt_chunk_object_read(const struct bkt_dsetio *io, struct bkt_buf *stored, struct bkt_cache_entry **out, struct bkt_err *err)
 {
     if (io->var) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
@@ -155,12 +157,12 @@ int bkt_stored_read(const struct bkt_dsetio *io, struct bkt_buf *stored, struct 
             bkt_buf_move(&b, stored);
         return bkt_var_index(io, &b, out, err);
     }
-    struct bkt_centry *e = bkt_centry_new(io->chunk_bytes);
+    struct bkt_cache_entry *e = bkt_cache_entry_new(io->chunk_bytes);
     if (!e)
         BKT_NOMEM(err);
-    int rc = bkt_stored_decode(io, &io->pipe, stored->ptr, stored->len, e->data, err);
+    int rc = bkt_chunk_object_decode(io, &io->pipe, stored->ptr, stored->len, e->data, err);
     if (rc < 0) {
-        bkt_centry_release(e);
+        bkt_cache_entry_release(e);
         return rc;
     }
     *out = e;
@@ -174,8 +176,8 @@ static int encode_hdf5(const struct bkt_dsetio *io, const void *src, size_t n, s
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     uint32_t                                 mask, other;
     BKT_PASS(bkt_pipeline_encode(&io->pipe, src, n, &b, &mask, err));
-    if (mask || bkt_stored_head(b.ptr, b.len, &other) || looks_plain(io, b.len))
-        return bkt_stored_wrap(io, b.ptr, b.len, mask, out, err);
+    if (mask || bkt_chunk_object_head(b.ptr, b.len, &other) || looks_plain(io, b.len))
+        return bkt_chunk_object_wrap(io, b.ptr, b.len, mask, out, err);
     bkt_buf_fini(out);
     bkt_buf_move(out, &b);
     return BKT_OK;
@@ -192,7 +194,7 @@ static int encode_nulls(const struct bkt_dsetio *io, const void *src, size_t n, 
     return bkt_hsds_encode(io->ds, &io->codec, plain.ptr, plain.len, out, err);
 }
 
-int bkt_stored_encode(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out, struct bkt_err *err)
+int bkt_chunk_object_encode(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out, struct bkt_err *err)
 {
     if (io->var && bkt_value_has_null(io->ds->type, src, n))
         return encode_nulls(io, src, n, out, err);

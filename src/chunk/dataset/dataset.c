@@ -66,7 +66,7 @@ static int set_fill(struct bkt_dsetio *io, struct bkt_err *err)
     const struct bkt_dset              *ds    = io->ds;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf e = {0};
     if (!ds->has_fill) {
-        BKT_TRY(err, bkt_zero_element(ds->type, &e), "an element of zeros");
+        BKT_TRY(err, bkt_fill_zero_element(ds->type, &e), "an element of zeros");
         if (ds->null_fill)
             (void)bkt_nulls_put(ds->type, e.ptr, e.len, &(struct bkt_nulls){.all = true});
     } else {
@@ -75,7 +75,7 @@ static int set_fill(struct bkt_dsetio *io, struct bkt_err *err)
             BKT_FAIL(err, BKT_EFORMAT, "dataset %s: fill value of %zu bytes does not fit the type", io->obj->id.text, ds->fill.len);
         BKT_PASS(bkt_buf_add(&e, ds->fill.ptr, io->var ? (size_t)(r.p - ds->fill.ptr) : ds->fill.len));
     }
-    struct bkt_centry *c = bkt_centry_new(e.len);
+    struct bkt_cache_entry *c = bkt_cache_entry_new(e.len);
     if (!c)
         BKT_NOMEM(err);
     io->zero_fill = true;
@@ -106,7 +106,7 @@ static int set_up(struct bkt_dsetio *io, bkt_filter_find *find, void *arg, struc
         BKT_FAIL(err, BKT_EFORMAT, "%s", io->ds->bad);
     BKT_PASS(set_grid(io, err));
     if (io->where == BKT_AT_OBJECTS) {
-        bkt_codec_of(io->ds, io->set, io->chunk_bytes, &io->codec);
+        bkt_hsds_codec_of(io->ds, io->set, io->chunk_bytes, &io->codec);
         io->hdf5 = io->ds->layout.hdf5_chunks && !io->var;
         if (io->hdf5)
             return bkt_pipeline_of(io->ds, io->chunk_elems, find, arg, &io->pipe, err);
@@ -202,7 +202,7 @@ void bkt_dsetio_close(struct bkt_dsetio *io)
     if (!io)
         return;
     end_ahead(io);
-    bkt_table_first_free(io);
+    bkt_reference_table_first_free(io);
     bkt_dsetio_close(io->table);
     free(io->found);
     free(io->path);
@@ -210,7 +210,7 @@ void bkt_dsetio_close(struct bkt_dsetio *io)
     for (size_t i = 0; io->cache && i < BKT_COUNT(io->holds); i++)
         bkt_cache_let_go(io->cache, &io->holds[i]);
     bkt_pipeline_fini(&io->pipe);
-    bkt_centry_release(io->fill);
+    bkt_cache_entry_release(io->fill);
     bkt_object_release(io->obj);
     if (!io->shared)
         bkt_domain_close(io->dom);

@@ -35,7 +35,7 @@ struct bkt_chunk_file {
     struct bkt_version *version; /* compared if no ETag is recorded; NULL: not compared */
     uint64_t          space; /* cache number of its ranges */
     struct bkt_cache *cache; /* the cache of `hold`; NULL: there is none */
-    struct bkt_cname *hold;  /* holder of `space` */
+    struct bkt_cache_name *hold;  /* holder of `space` */
     uint64_t          base;  /* position of the file's first byte in that space */
     unsigned          rank;  /* order of first use; ranges are sorted by it */
     bool              object; /* a chunk object of the domain whose bytes are the elements: it may be absent */
@@ -53,7 +53,7 @@ struct bkt_dsetio {
     uint64_t                   space; /* cache number of its decoded chunks */
     uint64_t                   slice_space; /* cache number of parts of its chunk objects: chunk n begins at
                                                n * chunk_bytes */
-    struct bkt_cname          *holds[2];    /* holders of both numbers */
+    struct bkt_cache_name          *holds[2];    /* holders of both numbers */
     uint64_t                   space_dims[BKT_MAX_RANK]; /* the extent that both number chunks in */
     enum bkt_where             where;
     bool                       var;
@@ -65,7 +65,7 @@ struct bkt_dsetio {
     struct bkt_hsds_codec      codec;       /* OBJECTS */
     struct bkt_pipeline        pipe;        /* references */
     bool                       filtered;    /* references: the whole chunk is needed to decode any of it */
-    struct bkt_centry         *fill;        /* one element, stored form; NULL: bad_fill */
+    struct bkt_cache_entry         *fill;        /* one element, stored form; NULL: bad_fill */
     bool                       zero_fill;
     struct bkt_pattern         pattern;     /* not guarded by the lock */
     struct bkt_err             bad;         /* code != 0: why no element can be read */
@@ -73,7 +73,7 @@ struct bkt_dsetio {
     pthread_mutex_t            lock;        /* guards what follows */
     struct bkt_map            *files;       /* uri -> struct bkt_chunk_file */
     struct bkt_dsetio         *table;
-    struct bkt_table_first    *first;       /* the table's first chunk, under way; NULL: not requested */
+    struct bkt_reference_table_first *first; /* the table's first chunk, under way; NULL: not requested */
     bool                       shared;      /* bkt_dsetio_share(): doesn't keep the domain open */
     struct bkt_found_chunk    *found;       /* TABLE: the chunks in place of a table, by index; NULL: there
                                                are none */
@@ -106,7 +106,7 @@ BKT_NODISCARD int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dseti
 
 /* ---- hsds_codec_of.c, hsds_encode.c, pipeline_of.c ---- */
 /** The codec that HSDS uses for a native dataset's filter list (hsds_codec.c). */
-void bkt_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set, size_t chunk_bytes, struct bkt_hsds_codec *out);
+void bkt_hsds_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set, size_t chunk_bytes, struct bkt_hsds_codec *out);
 /** Encode n bytes of elements (fixed-size, or serialised) as HSDS would store them.  Replaces the content of
  *  @p out. */
 BKT_NODISCARD int bkt_hsds_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, const void *src, size_t n,
@@ -116,7 +116,7 @@ BKT_NODISCARD int bkt_pipeline_of(const struct bkt_dset *ds, uint64_t chunk_elem
                                   struct bkt_pipeline *out, struct bkt_err *err);
 /* ---- fill.c ---- */
 /** One element of zeros in stored form. */
-BKT_NODISCARD int bkt_zero_element(const struct bkt_type *t, struct bkt_buf *out);
+BKT_NODISCARD int bkt_fill_zero_element(const struct bkt_type *t, struct bkt_buf *out);
 /** The values of elements @p first .. +n-1 of the chunk at @p coord if the chunk isn't stored. */
 void bkt_fill_run(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t first, uint64_t n, unsigned char *dst);
 /** Check that a native chunk that isn't stored has values. */
@@ -127,17 +127,17 @@ BKT_NODISCARD int bkt_fill_check(const struct bkt_dsetio *io, const uint64_t *co
 typedef int bkt_chunk_key_fn(const uint64_t *coord, uint64_t size, void *arg);
 /** Call @p each for the coordinates of all stored chunks, also outside of the extent, in the order of the
  *  list.  For version 1 this lists all of the bucket. */
-BKT_NODISCARD int bkt_chunk_each_key(struct bkt_dsetio *io, bkt_chunk_key_fn *each, void *arg, struct bkt_err *err);
+BKT_NODISCARD int bkt_chunk_keys_each(struct bkt_dsetio *io, bkt_chunk_key_fn *each, void *arg, struct bkt_err *err);
 
 /* ---- var_index.c ---- */
 /** Find where each element of a decoded variable-length chunk begins.  Takes @p bytes over. */
-BKT_NODISCARD int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt_centry **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt_cache_entry **out, struct bkt_err *err);
 
 void bkt_chunk_file_free(void *file); /* as a struct bkt_chunk_file */
 /* ---- reference_table_first.c: of a dataset that is found by a chunk table ---- */
 /** Put the received first chunk of the table into the cache; io->table was just opened. */
-void bkt_table_first_keep(struct bkt_dsetio *io);
+void bkt_reference_table_first_keep(struct bkt_dsetio *io);
 /** Wait for the request and forget it. */
-void bkt_table_first_free(struct bkt_dsetio *io);
+void bkt_reference_table_first_free(struct bkt_dsetio *io);
 
 #endif

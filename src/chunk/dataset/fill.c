@@ -18,7 +18,7 @@ static int zeros(struct bkt_buf *out, uint64_t n)
     return BKT_OK;
 }
 
-int bkt_zero_element(const struct bkt_type *t, struct bkt_buf *out)
+int bkt_fill_zero_element(const struct bkt_type *t, struct bkt_buf *out)
 {
     if (out->len > ZERO_MAX)
         return BKT_EFORMAT;
@@ -26,12 +26,12 @@ int bkt_zero_element(const struct bkt_type *t, struct bkt_buf *out)
         return zeros(out, t->size);
     if (t->cls == BKT_T_COMPOUND) {
         for (size_t i = 0; i < t->n_fields; i++)
-            BKT_PASS(bkt_zero_element(t->fields[i].type, out));
+            BKT_PASS(bkt_fill_zero_element(t->fields[i].type, out));
         return BKT_OK;
     }
     if (t->cls == BKT_T_ARRAY && t->base) {
         for (uint64_t i = 0; i < t->n_elems; i++)
-            BKT_PASS(bkt_zero_element(t->base, out));
+            BKT_PASS(bkt_fill_zero_element(t->base, out));
         return BKT_OK;
     }
     return zeros(out, 4); /* a count of 0 bytes */

@@ -28,7 +28,7 @@ static int compressor(const struct bkt_filter_desc *f)
     return -1;
 }
 
-void bkt_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set, size_t chunk_bytes, struct bkt_hsds_codec *out)
+void bkt_hsds_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set, size_t chunk_bytes, struct bkt_hsds_codec *out)
 {
     int what = -1;
     memset(out, 0, sizeof *out);

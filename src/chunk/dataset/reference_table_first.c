@@ -12,7 +12,7 @@
 #define LOADED_ROWS (UINT64_C(1) << 14) /* rows of a chunk of a table that `load` made (tools/load/chunk_table_write.c) */
 #define FIRST_BYTES (UINT64_C(1) << 18) /* bytes requested of the chunk; compressed ones are shorter */
 
-struct bkt_table_first {
+struct bkt_reference_table_first {
     struct bkt_await get;
     struct bkt_buf   key;
     unsigned         generation; /* bkt_fork_generation(): a forked child has no thread that would end the request */
@@ -33,14 +33,14 @@ static bool is_one_chunk(const struct bkt_dsetio *io)
     return rows && rows <= LOADED_ROWS;
 }
 
-void bkt_table_first_begin(struct bkt_dsetio *io)
+void bkt_reference_table_first_begin(struct bkt_dsetio *io)
 {
     struct bkt_store       *st = bkt_domain_store(io->dom);
     const struct bkt_layout l  = {.rank = io->rank};
     if (io->where != BKT_AT_TABLE || io->bad.code || io->first || io->table || !io->set->prefetch || !io->cache ||
         bkt_store_is_local(st) || !is_one_chunk(io))
         return;
-    struct bkt_table_first *f = calloc(1, sizeof *f);
+    struct bkt_reference_table_first *f = calloc(1, sizeof *f);
     if (!f || key_of(&io->ds->layout.chunk_table, &l, &f->key) < 0) {
         if (f)
             bkt_buf_fini(&f->key);
@@ -53,7 +53,7 @@ void bkt_table_first_begin(struct bkt_dsetio *io)
     io->first = f;
 }
 
-static bool is_of(const struct bkt_dsetio *table, const struct bkt_table_first *f)
+static bool is_of(const struct bkt_dsetio *table, const struct bkt_reference_table_first *f)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     return table->where == BKT_AT_OBJECTS && table->cache && table->space && table->slice_space &&
@@ -61,9 +61,9 @@ static bool is_of(const struct bkt_dsetio *table, const struct bkt_table_first *
 }
 
 /* A cache entry of the beginning of a chunk object whose bytes are the elements. */
-static struct bkt_centry *slice_of(const struct bkt_buf *got)
+static struct bkt_cache_entry *slice_of(const struct bkt_buf *got)
 {
-    struct bkt_centry *e = bkt_centry_new(got->len);
+    struct bkt_cache_entry *e = bkt_cache_entry_new(got->len);
     if (e)
         memcpy(e->data, got->ptr, got->len);
     return e;
@@ -71,17 +71,17 @@ static struct bkt_centry *slice_of(const struct bkt_buf *got)
 
 static void keep(struct bkt_dsetio *table, struct bkt_req *r)
 {
-    struct bkt_centry *e = NULL;
+    struct bkt_cache_entry *e = NULL;
     if (r->rc != BKT_OK || !r->body.len)
         return;
-    if (bkt_stored_is_plain(table) && r->body.len <= table->chunk_bytes && (e = slice_of(&r->body)))
+    if (bkt_chunk_object_is_plain(table) && r->body.len <= table->chunk_bytes && (e = slice_of(&r->body)))
         bkt_cache_put(table->cache, table->slice_space, 0, e);
-    else if (r->size == r->body.len && bkt_stored_read(table, &r->body, &e, NULL) == BKT_OK)
+    else if (r->size == r->body.len && bkt_chunk_object_read(table, &r->body, &e, NULL) == BKT_OK)
         bkt_cache_put(table->cache, table->space, 0, e);
-    bkt_centry_release(e);
+    bkt_cache_entry_release(e);
 }
 
-void bkt_table_first_keep(struct bkt_dsetio *io)
+void bkt_reference_table_first_keep(struct bkt_dsetio *io)
 {
     if (!io->first)
         return;
@@ -89,12 +89,12 @@ void bkt_table_first_keep(struct bkt_dsetio *io)
         bkt_await(&io->first->get);
         keep(io->table, &io->first->get.req);
     }
-    bkt_table_first_free(io);
+    bkt_reference_table_first_free(io);
 }
 
-void bkt_table_first_free(struct bkt_dsetio *io)
+void bkt_reference_table_first_free(struct bkt_dsetio *io)
 {
-    struct bkt_table_first *f = io->first;
+    struct bkt_reference_table_first *f = io->first;
     io->first                 = NULL;
     if (!f || f->generation != bkt_fork_generation())
         return;

@@ -41,10 +41,11 @@ static int check_coord(const struct bkt_dsetio *io, const uint64_t *coord, struc
     return BKT_OK;
 }
 
-static int locate_one(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_loc *loc, struct bkt_err *err)
+static int locate_one(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_reference *loc,
+                      struct bkt_err *err)
 {
-    struct bkt_locate q = {.io = io, .coords = coord, .n = 1, .out = loc};
-    return bkt_locate(&q, 1, err);
+    struct bkt_references_find q = {.io = io, .coords = coord, .n = 1, .out = loc};
+    return bkt_references_find(&q, 1, err);
 }
 
 /* Finds which of n chunk objects exist, and their sizes.  If @p op is BKT_GET, the headers that they may
@@ -59,7 +60,7 @@ static int look_at(const struct bkt_dsetio *io, enum bkt_op op, const uint64_t *
         struct bkt_req *q = &reqs.v[i];
         *q                = (struct bkt_req){.op = op};
         if (op == BKT_GET)
-            q->len = BKT_STORED_LOOK, q->may_be_short = q->small = true;
+            q->len = BKT_CHUNK_OBJECT_LOOK, q->may_be_short = q->small = true;
         if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coords + i * io->rank, &reqs.keys[i]) < 0)
             BKT_NOMEM(err);
     }
@@ -71,12 +72,12 @@ static int look_at(const struct bkt_dsetio *io, enum bkt_op op, const uint64_t *
         info[i].exists = info[i].exists && q->rc != BKT_ENOENT;
         if (q->size != UINT64_MAX)
             info[i].size = q->size;
-        if (bkt_stored_is_hsds(io, q->body.ptr, q->body.len, (size_t)info[i].size)) {
+        if (bkt_chunk_object_is_hsds(io, q->body.ptr, q->body.len, (size_t)info[i].size)) {
             info[i].size        = io->chunk_bytes;
-            info[i].filter_mask = bkt_stored_no_filter(io);
+            info[i].filter_mask = bkt_chunk_object_no_filter(io);
             continue;
         }
-        info[i].size -= bkt_min_u64(info[i].size, bkt_stored_head(q->body.ptr, q->body.len, &info[i].filter_mask));
+        info[i].size -= bkt_min_u64(info[i].size, bkt_chunk_object_head(q->body.ptr, q->body.len, &info[i].filter_mask));
     }
     return BKT_OK;
 }
@@ -88,7 +89,7 @@ int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_ch
     *out = (struct bkt_chunk_info){0};
     BKT_PASS(check_coord(io, coord, err));
     if (io->where != BKT_AT_OBJECTS) {
-        struct bkt_loc loc;
+        struct bkt_reference loc;
         BKT_PASS(locate_one(io, coord, &loc, err));
         if (loc.file)
             *out = (struct bkt_chunk_info){true, loc.off, loc.size, loc.mask, loc.file->uri};
@@ -104,7 +105,7 @@ int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_ch
 int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_buf *out, uint32_t *filter_mask,
                        struct bkt_err *err)
 {
-    struct bkt_loc loc = {0};
+    struct bkt_reference loc = {0};
     BKT_PASS(check_coord(io, coord, err));
     bkt_buf_clear(out);
     *filter_mask = 0;
@@ -112,15 +113,15 @@ int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
         if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coord, &key) < 0)
             BKT_NOMEM(err);
-        BKT_PASS(bkt_dataset_flush(io->dom, &io->obj->id, err));
+        BKT_PASS(bkt_chunks_flush_dataset(io->dom, &io->obj->id, err));
         BKT_TRY(err, bkt_store_get(bkt_domain_store(io->dom), bkt_buf_str(&key), 0, BKT_WHOLE, out, err), "%s",
                 bkt_chunk_label(io, coord).text);
-        size_t head = io->hdf5 && io->pipe.n ? bkt_stored_head(out->ptr, out->len, filter_mask) : 0;
+        size_t head = io->hdf5 && io->pipe.n ? bkt_chunk_object_head(out->ptr, out->len, filter_mask) : 0;
         if (head) {
             memmove(out->ptr, out->ptr + head, out->len - head);
             bkt_buf_cut(out, out->len - head);
         }
-        return head ? BKT_OK : bkt_stored_as_hdf5(io, out, filter_mask, err);
+        return head ? BKT_OK : bkt_chunk_object_as_hdf5(io, out, filter_mask, err);
     }
     BKT_PASS(locate_one(io, coord, &loc, err));
     if (!loc.file)
@@ -140,12 +141,12 @@ static int iter_listed(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn
     for (size_t i = 0; i < l->n_chunks; i++) {
         const uint64_t             *coord  = l->chunk_coords + i * rank;
         const struct bkt_chunk_ref *c      = &l->chunks[i];
-        struct bkt_chunk_info       info   = {true, c->offset, c->size, bkt_locate_mask(io, c->mask, c->size), l->file_uri};
+        struct bkt_chunk_info       info   = {true, c->offset, c->size, bkt_reference_mask(io, c->mask, c->size), l->file_uri};
         bool                        inside = info.size != 0;
         struct bkt_err              why    = {.n = 0};
         for (unsigned d = 0; d < rank; d++)
             inside &= coord[d] < grid[d];
-        if (inside && io->bad_place && bkt_locate_check(io, coord, info.offset, info.size, &why) < 0) {
+        if (inside && io->bad_place && bkt_reference_check(io, coord, info.offset, info.size, &why) < 0) {
             io->bad_place(coord, &why, io->bad_arg);
             inside = false;
         }
@@ -239,7 +240,7 @@ int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *ea
 {
     struct listing l    = {.io = io, .grid = grid};
     bool           list = bkt_id_is_v2(&io->obj->id) || bkt_v1_are_many(grid, io->rank);
-    int            rc   = list ? bkt_chunk_each_key(io, on_listed, &l, err) : BKT_EUNSUP;
+    int            rc   = list ? bkt_chunk_keys_each(io, on_listed, &l, err) : BKT_EUNSUP;
     if (rc == BKT_EUNSUP) {
         bkt_err_clear(err);
         rc = head_chunks(&l, err);
@@ -299,7 +300,7 @@ int bkt_chunk_iter(struct bkt_dsetio *io, bkt_chunk_fn *each, void *arg, struct 
     case BKT_AT_CONTIGUOUS:
     case BKT_AT_TABLE: break;
     }
-    return bkt_chunk_table_each(io, grid, each, arg, err);
+    return bkt_table_walk(io, grid, each, arg, err);
 }
 
 struct usage {
@@ -320,8 +321,9 @@ int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_
 {
     struct usage u = {0, 0};
     uint64_t     grid[BKT_MAX_RANK];
-    if (io->where == BKT_AT_OBJECTS && bkt_dirty_knows(io)) { /* earlier lists are outdated by the writes */
-        BKT_PASS(bkt_dataset_flush(io->dom, &io->obj->id, err));
+    if (io->where == BKT_AT_OBJECTS &&
+        bkt_write_cache_knows(io)) { /* earlier lists are outdated by the writes */
+        BKT_PASS(bkt_chunks_flush_dataset(io->dom, &io->obj->id, err));
         if (grid_of(io, grid))
             BKT_PASS(bkt_chunk_list(io, grid, add_usage, &u, err));
     } else if (io->where == BKT_AT_OBJECTS) {

@@ -86,24 +86,26 @@ static int asked_pipeline(const struct bkt_dsetio *io, const struct asked *a, st
 
 static int put_raw(struct bkt_dsetio *io, const struct asked *a, uint32_t mask, const void *p, size_t n, struct bkt_err *err)
 {
-    struct bkt_dirty  *d = bkt_dirty_of(io->dom, true);
+    struct bkt_write_cache  *d = bkt_write_cache_of(io->dom, true);
     struct bkt_buf     b = {0};
-    struct bkt_dchunk *c;
+    struct bkt_wchunk *c;
     if (!io->pipe.n && n != io->chunk_bytes)
         BKT_FAIL(err, BKT_EINVAL, "%zu bytes for a chunk of %zu without filters", n, io->chunk_bytes);
-    int rc = !d ? BKT_ENOMEM : io->pipe.n ? bkt_stored_wrap(io, p, n, mask, &b, err) : bkt_buf_add(&b, p, n);
+    int rc = !d           ? BKT_ENOMEM
+             : io->pipe.n ? bkt_chunk_object_wrap(io, p, n, mask, &b, err)
+                          : bkt_buf_add(&b, p, n);
     if (rc < 0)
         BKT_NOMEM(err);
     (void)pthread_mutex_lock(&d->window.lock);
     struct bkt_wset *ws = bkt_wset_of(d, io);
-    rc = ws ? bkt_dchunk_reserve(ws, a->coord, &c, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    rc = ws ? bkt_wchunk_reserve(ws, a->coord, &c, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK) {
-        bkt_dchunk_clear(c);
+        bkt_wchunk_clear(c);
         bkt_buf_move(&c->raw, &b);
         c->is_raw = true;
-        bkt_dchunk_note(c, BKT_OK, NULL);
-        bkt_dchunk_settle(c);
-        bkt_dirty_push(d);
+        bkt_wchunk_note(c, BKT_OK, NULL);
+        bkt_wchunk_settle(c);
+        bkt_store_tasks_push(d);
     }
     (void)pthread_mutex_unlock(&d->window.lock);
     bkt_buf_fini(&b);
@@ -119,7 +121,7 @@ static int put_decoded(struct bkt_dsetio *io, const struct asked *a, uint32_t ma
     BKT_PASS(asked_pipeline(io, a, &pipe, err));
     BKT_PASS(bkt_pipeline_decode(&pipe, mask, p, n, all, a->bytes, err));
     struct bkt_write w = {.io = io, .file = &a->box, .mem = &a->mem, .src = all};
-    return bkt_dataset_write(&w, 1, err);
+    return bkt_write_datasets(&w, 1, err);
 }
 
 /* Stores a plain chunk.  The mask is ignored, as in HDF5. */
@@ -137,7 +139,7 @@ static int put_plain(struct bkt_dsetio *io, const struct asked *a, const void *p
     return put_raw(io, a, mask, enc.ptr, enc.len, err);
 }
 
-int bkt_dataset_write_chunk(struct bkt_dsetio *io, const uint64_t *offset, uint32_t mask, const void *p, size_t n,
+int bkt_raw_chunk_write(struct bkt_dsetio *io, const uint64_t *offset, uint32_t mask, const void *p, size_t n,
                             struct bkt_err *err)
 {
     struct asked a;
@@ -157,7 +159,7 @@ static int get_elements(struct bkt_dsetio *io, const struct asked *a, unsigned c
     for (size_t i = 0; io->fill && i < a->elems; i++)
         memcpy(all + i * io->elem_size, io->fill->data, io->elem_size);
     struct bkt_read r  = {.io = io, .file = &a->box, .mem = &a->mem, .dst = all};
-    int             rc = bkt_read_run(&r, 1, err);
+    int             rc = bkt_read_datasets(&r, 1, err);
     bkt_read_fini(&r);
     return rc;
 }
@@ -188,7 +190,7 @@ static int get_plain(struct bkt_dsetio *io, const struct asked *a, struct bkt_bu
     return bkt_pipeline_decode(&pipe, left_out, raw.ptr, raw.len, out->ptr, a->bytes, err);
 }
 
-int bkt_dataset_read_chunk(struct bkt_dsetio *io, const uint64_t *offset, struct bkt_buf *out, uint32_t *mask, struct bkt_err *err)
+int bkt_raw_chunk_read(struct bkt_dsetio *io, const uint64_t *offset, struct bkt_buf *out, uint32_t *mask, struct bkt_err *err)
 {
     struct asked a;
     if (io->bad.code)

@@ -86,7 +86,7 @@ static int stored_boxes(struct bkt_dsetio *io, struct walk *w, struct bkt_err *e
     if (!t->zero_fill)
         BKT_FAIL(err, BKT_EUNSUP, "dataset %s: chunk table %s has rows that aren't stored, with a fill value, and too many of them to be "
                  "listed", io->obj->id.text, t->obj->id.text);
-    BKT_PASS(bkt_dataset_flush(t->dom, &t->obj->id, err));
+    BKT_PASS(bkt_chunks_flush_dataset(t->dom, &t->obj->id, err));
     for (unsigned d = 0; d < w->rank; d++) {
         w->shape[d] = t->cdims[d];
         grid[d]     = bkt_ceil_div(w->grid[d], t->cdims[d]);
@@ -108,14 +108,14 @@ static int begin(struct bkt_dsetio *io, struct walk *w, struct bkt_err *err)
 }
 
 /* Locates a batch of chunks; *n: their number, 0: there are no more. */
-static int each_located(struct bkt_dsetio *io, struct walk *w, uint64_t *coords, struct bkt_loc *locs, size_t *n,
+static int each_located(struct bkt_dsetio *io, struct walk *w, uint64_t *coords, struct bkt_reference *locs, size_t *n,
                         bkt_chunk_fn *each, void *arg, struct bkt_err *err)
 {
-    struct bkt_locate q = {.io = io, .coords = coords, .out = locs};
+    struct bkt_references_find q = {.io = io, .coords = coords, .out = locs};
     while (q.n < TABLE_BATCH && take(w, coords + q.n * io->rank))
         q.n++;
     *n = q.n;
-    BKT_PASS(bkt_locate(&q, 1, err));
+    BKT_PASS(bkt_references_find(&q, 1, err));
     for (size_t i = 0; i < q.n; i++)
         if (locs[i].file) {
             struct bkt_chunk_info info = {true, locs[i].off, locs[i].size, locs[i].mask, locs[i].file->uri};
@@ -127,7 +127,7 @@ static int each_located(struct bkt_dsetio *io, struct walk *w, uint64_t *coords,
 static int walk_all(struct bkt_dsetio *io, struct walk *w, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) uint64_t       *coords = malloc(TABLE_BATCH * bkt_max_u64(io->rank, 1) * sizeof *coords);
-    BKT_CLEANUP(bkt_freep) struct bkt_loc *locs   = malloc(TABLE_BATCH * sizeof *locs);
+    BKT_CLEANUP(bkt_freep) struct bkt_reference *locs   = malloc(TABLE_BATCH * sizeof *locs);
     size_t                                 n      = 1;
     if (!coords || !locs)
         BKT_NOMEM(err);
@@ -175,13 +175,13 @@ static int walk_sorted(struct bkt_dsetio *io, struct walk *w, bkt_chunk_fn *each
     return rc;
 }
 
-int bkt_chunk_table_each(struct bkt_dsetio *io, uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
+int bkt_table_walk(struct bkt_dsetio *io, uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
 {
     struct walk w    = {.rank = io->rank, .grid = grid};
     bool        some = true;
     int         rc   = BKT_OK;
     if (io->where == BKT_AT_TABLE && !io->found)
-        BKT_PASS(bkt_chunk_table_clip(io, grid, &some, err));
+        BKT_PASS(bkt_reference_table_clip(io, grid, &some, err));
     if (some)
         rc = begin(io, &w, err);
     if (rc == BKT_OK && some)

@@ -14,22 +14,22 @@
 /* ---- chunks decoded, and what becomes of them ---- */
 
 static void keep_chunk(const struct bkt_read_call *call, const struct bkt_target *t, uint64_t k,
-                       struct bkt_centry *e)
+                       struct bkt_cache_entry *e)
 {
     if (call->lim.keep && t->io->cache)
         bkt_cache_put(t->io->cache, t->io->space, bkt_target_linear(t, k), e);
 }
 
 /* Caches bytes that went straight to the caller, for a second read. */
-void bkt_keep_copy(const struct bkt_read_call *call, struct bkt_cache *cache, uint64_t space, uint64_t pos,
-                   const void *p, size_t n)
+void bkt_decode_keep_copy(const struct bkt_read_call *call, struct bkt_cache *cache, uint64_t space,
+                          uint64_t pos, const void *p, size_t n)
 {
-    struct bkt_centry *e;
-    if (!call->lim.keep || !cache || n > bkt_cache_limit(cache) || !(e = bkt_centry_new(n)))
+    struct bkt_cache_entry *e;
+    if (!call->lim.keep || !cache || n > bkt_cache_limit(cache) || !(e = bkt_cache_entry_new(n)))
         return;
     memcpy(e->data, p, n);
     bkt_cache_put(cache, space, pos, e);
-    bkt_centry_release(e);
+    bkt_cache_entry_release(e);
 }
 
 /* @param own  room for a copy, if checksums are not to be read */
@@ -51,7 +51,7 @@ static int decode(const struct bkt_seg *s, const unsigned char *in, size_t n, un
     struct bkt_pipeline        own;
     const struct bkt_pipeline *pipe = pipe_of(s->t, &own);
     if (s->file->object)
-        return bkt_stored_decode(io, pipe, in, n, dst, err);
+        return bkt_chunk_object_decode(io, pipe, in, n, dst, err);
     if (planes && io->elem_size == pipe->elem_size)
         return bkt_pipeline_decode_planes(pipe, s->mask, in, n, dst, io->chunk_bytes, planes, err);
     return bkt_pipeline_decode(pipe, s->mask, in, n, dst, io->chunk_bytes, err);
@@ -64,13 +64,13 @@ int bkt_decode_chunk(struct bkt_read_call *call, const struct bkt_seg *s, const 
     unsigned char     *whole = bkt_scatter_whole(t, s->k);
     if (whole) {
         BKT_PASS(decode(s, in, n, whole, NULL, err));
-        bkt_keep_copy(call, t->io->cache, t->io->space, bkt_target_linear(t, s->k), whole,
+        bkt_decode_keep_copy(call, t->io->cache, t->io->space, bkt_target_linear(t, s->k), whole,
                       t->io->chunk_bytes);
         return BKT_OK;
     }
     bool               planes = false;
-    struct bkt_centry *e =
-        call->lim.keep ? bkt_centry_new(t->io->chunk_bytes) : bkt_centry_scratch(t->io->chunk_bytes);
+    struct bkt_cache_entry *e = call->lim.keep ? bkt_cache_entry_new(t->io->chunk_bytes)
+                                               : bkt_cache_entry_scratch(t->io->chunk_bytes);
     if (!e)
         BKT_NOMEM(err);
     int rc = decode(s, in, n, e->data, call->lim.keep || t->rd->recast ? NULL : &planes, err);
@@ -80,11 +80,11 @@ int bkt_decode_chunk(struct bkt_read_call *call, const struct bkt_seg *s, const 
         bkt_scatter(t, s->k, e->data);
         keep_chunk(call, t, s->k, e);
     }
-    bkt_centry_release(e);
+    bkt_cache_entry_release(e);
     return rc;
 }
 
-int bkt_task_fill(struct bkt_target *t, uint64_t k, bool native, struct bkt_err *err)
+int bkt_decode_missing(struct bkt_target *t, uint64_t k, bool native, struct bkt_err *err)
 {
     uint64_t coord[BKT_MAX_RANK];
     bkt_grid_coord(&t->grid, k, coord);
@@ -94,16 +94,16 @@ int bkt_task_fill(struct bkt_target *t, uint64_t k, bool native, struct bkt_err 
 }
 
 /* A chunk object was requested that doesn't exist. */
-static int fill_missing(struct bkt_task *k, struct bkt_err *err)
+static int fill_missing(struct bkt_fetch_task *k, struct bkt_err *err)
 {
     for (size_t i = 0; i < k->range.n_segs; i++) {
         uint64_t           coord[BKT_MAX_RANK];
         struct bkt_seg    *s    = &k->range.segs[i];
-        struct bkt_centry *none = i ? NULL : bkt_centry_new(0);
+        struct bkt_cache_entry *none = i ? NULL : bkt_cache_entry_new(0);
         if (none) {
             none->missing = true;
             keep_chunk(k->call, s->t, s->k, none);
-            bkt_centry_release(none);
+            bkt_cache_entry_release(none);
         }
         bkt_grid_coord(&s->t->grid, s->k, coord);
         BKT_PASS(bkt_fill_check(s->t->io, coord, true, err));
@@ -117,18 +117,18 @@ static int fill_missing(struct bkt_task *k, struct bkt_err *err)
 
 static void use_job(struct bkt_job *job)
 {
-    struct bkt_task *k = (struct bkt_task *)((char *)job - offsetof(struct bkt_task, job));
+    struct bkt_fetch_task *k = (struct bkt_fetch_task *)((char *)job - offsetof(struct bkt_fetch_task, job));
     struct bkt_err   err;
     bkt_err_clear(&err);
     int rc = atomic_load(k->call->cancel) ? BKT_OK
              : k->missing                 ? fill_missing(k, &err)
                                           : k->way->use(k, &err);
     if (rc < 0)
-        bkt_task_fail(k, k->range.segs, rc, &err);
-    bkt_task_leave(k);
+        bkt_fetch_task_fail(k, k->range.segs, rc, &err);
+    bkt_fetch_task_leave(k);
 }
 
-void bkt_task_use(struct bkt_task *k, uint64_t bytes)
+void bkt_decode_use(struct bkt_fetch_task *k, uint64_t bytes)
 {
     k->job.run = use_job;
     if (bytes <= INLINE_MAX)
@@ -139,45 +139,47 @@ void bkt_task_use(struct bkt_task *k, uint64_t bytes)
 
 /* ---- way `body`: a chunk object that has to be decoded ---- */
 
-static int use_body(struct bkt_task *k, struct bkt_err *err)
+static int use_body(struct bkt_fetch_task *k, struct bkt_err *err)
 {
     struct bkt_target *t = k->whole.t;
     struct bkt_buf    *b = &k->reqs->body;
-    struct bkt_centry *e = NULL;
+    struct bkt_cache_entry *e = NULL;
     if (!t->io->var)
         return bkt_decode_chunk(k->call, &k->whole, b->ptr, b->len, err);
-    BKT_PASS(bkt_stored_read(t->io, b, &e, err));
+    BKT_PASS(bkt_chunk_object_read(t->io, b, &e, err));
     keep_chunk(k->call, t, k->whole.k, e);
     bkt_scatter_var(t, k->whole.k, e);
     return BKT_OK;
 }
 
 const struct bkt_way bkt_way_body = {
-    .ours = true, .encoded = true, .size = sizeof(struct bkt_task), .use = use_body};
+    .ours = true, .encoded = true, .size = sizeof(struct bkt_fetch_task), .use = use_body};
 
 /* ---- way `memory`: a range in memory of ours ---- */
 
 struct memory_task {
-    struct bkt_task    task;
-    struct bkt_centry *e; /* has the bytes */
+    struct bkt_fetch_task    task;
+    struct bkt_cache_entry *e; /* has the bytes */
     struct piece { /* one filtered chunk's decoding */
         struct bkt_job   job;
-        struct bkt_task *task;
+        struct bkt_fetch_task *task;
         struct bkt_seg  *seg;
     } pieces[];
 };
 
-static int begin_memory(struct bkt_task *k, const struct bkt_place *place)
+static int begin_memory(struct bkt_fetch_task *k, const struct bkt_place *place)
 {
     struct memory_task *m   = (struct memory_task *)k;
     size_t              len = (size_t)k->range.len;
-    m->e = place->found ? place->found : k->range.keep ? bkt_centry_new(len) : bkt_centry_scratch(len);
+    m->e = place->found    ? place->found
+           : k->range.keep ? bkt_cache_entry_new(len)
+                           : bkt_cache_entry_scratch(len);
     if (m->e)
         k->bytes = m->e->data + place->delta;
     return m->e ? BKT_OK : BKT_ENOMEM;
 }
 
-static const unsigned char *bytes_of(const struct bkt_task *k, const struct bkt_seg *s)
+static const unsigned char *bytes_of(const struct bkt_fetch_task *k, const struct bkt_seg *s)
 {
     return k->bytes + (size_t)(s->off - k->range.off);
 }
@@ -185,15 +187,15 @@ static const unsigned char *bytes_of(const struct bkt_task *k, const struct bkt_
 static void piece_job(struct bkt_job *job)
 {
     struct piece    *p = (struct piece *)((char *)job - offsetof(struct piece, job));
-    struct bkt_task *k = p->task;
+    struct bkt_fetch_task *k = p->task;
     struct bkt_err   err;
     bkt_err_clear(&err);
     int rc = atomic_load(k->call->cancel)
                  ? BKT_OK
                  : bkt_decode_chunk(k->call, p->seg, bytes_of(k, p->seg), (size_t)p->seg->len, &err);
     if (rc < 0)
-        bkt_task_fail(k, p->seg, rc, &err);
-    bkt_task_leave(k);
+        bkt_fetch_task_fail(k, p->seg, rc, &err);
+    bkt_fetch_task_leave(k);
 }
 
 static void put_range(struct memory_task *m)
@@ -203,13 +205,13 @@ static void put_range(struct memory_task *m)
         bkt_cache_put(s->t->io->cache, s->file->space, s->file->base + m->task.range.off, m->e);
 }
 
-static void arrived_memory(struct bkt_task *k, bool ok)
+static void arrived_memory(struct bkt_fetch_task *k, bool ok)
 {
     struct memory_task     *m    = (struct memory_task *)k;
     const struct bkt_range *r    = &k->range;
     bool                    rest = r->n_filtered < r->n_segs;
     if (!ok) {
-        bkt_task_end(k);
+        bkt_fetch_task_end(k);
         return;
     }
     if (k->n_reqs == 1 && !k->missing) /* widened beyond the end of the file */
@@ -225,12 +227,12 @@ static void arrived_memory(struct bkt_task *k, bool ok)
             p++;
         }
     if (rest)
-        bkt_task_use(k, r->len);
-    bkt_task_leave(k);
+        bkt_decode_use(k, r->len);
+    bkt_fetch_task_leave(k);
 }
 
 /* Unfiltered bytes of files. */
-static int use_memory(struct bkt_task *k, struct bkt_err *err)
+static int use_memory(struct bkt_fetch_task *k, struct bkt_err *err)
 {
     (void)err;
     for (size_t i = 0; i < k->range.n_segs; i++)
@@ -240,7 +242,7 @@ static int use_memory(struct bkt_task *k, struct bkt_err *err)
     return BKT_OK;
 }
 
-static void fini_memory(struct bkt_task *k) { bkt_centry_release(((struct memory_task *)k)->e); }
+static void fini_memory(struct bkt_fetch_task *k) { bkt_cache_entry_release(((struct memory_task *)k)->e); }
 
 const struct bkt_way bkt_way_memory = {
     .ours = true, .size = sizeof(struct memory_task), .per_chunk = sizeof(struct piece), .begin = begin_memory,
@@ -253,7 +255,7 @@ struct copy {
     struct bkt_read_call *call;
     struct bkt_target    *t;
     uint64_t              k;
-    struct bkt_centry    *e;
+    struct bkt_cache_entry    *e;
 };
 
 static void copy_job(struct bkt_job *job)
@@ -261,18 +263,18 @@ static void copy_job(struct bkt_job *job)
     struct copy          *c   = (struct copy *)job;
     struct bkt_read_call *call = c->call;
     bkt_scatter(c->t, c->k, c->e->data);
-    bkt_centry_release(c->e);
+    bkt_cache_entry_release(c->e);
     free(c);
     bkt_window_leave(&call->window, 0);
 }
 
 /* Large entries are copied by several workers. */
-void bkt_work_copy(struct bkt_read_call *call, struct bkt_target *t, uint64_t k, struct bkt_centry *e)
+void bkt_decode_found(struct bkt_read_call *call, struct bkt_target *t, uint64_t k, struct bkt_cache_entry *e)
 {
     struct copy *c = t->dst && e->len > COPY_MIN ? malloc(sizeof *c) : NULL;
     if (!c) {
         bkt_scatter(t, k, e->data);
-        bkt_centry_release(e);
+        bkt_cache_entry_release(e);
         return;
     }
     *c = (struct copy){.job = {.run = copy_job}, .call = call, .t = t, .k = k, .e = e};

@@ -12,7 +12,7 @@
 
 /* ---- ends ---- */
 
-void bkt_call_fail(struct bkt_read_call *call, int rc, const struct bkt_err *err)
+void bkt_fetch_fail(struct bkt_read_call *call, int rc, const struct bkt_err *err)
 {
     (void)pthread_mutex_lock(&call->window.lock);
     bool first = call->rc == BKT_OK; /* cancellations caused by the first failure are not reported */
@@ -27,7 +27,7 @@ void bkt_call_fail(struct bkt_read_call *call, int rc, const struct bkt_err *err
         bkt_store_cancelled();
 }
 
-static void task_free(struct bkt_task *k)
+static void task_free(struct bkt_fetch_task *k)
 {
     if (k->way->fini)
         k->way->fini(k);
@@ -38,7 +38,7 @@ static void task_free(struct bkt_task *k)
     free(k);
 }
 
-void bkt_task_end(struct bkt_task *k)
+void bkt_fetch_task_end(struct bkt_fetch_task *k)
 {
     struct bkt_read_call *call = k->call;
     uint64_t              cost = k->cost;
@@ -46,15 +46,15 @@ void bkt_task_end(struct bkt_task *k)
     bkt_window_leave(&call->window, cost);
 }
 
-void bkt_task_leave(struct bkt_task *k)
+void bkt_fetch_task_leave(struct bkt_fetch_task *k)
 {
     if (atomic_fetch_sub(&k->users, 1) == 1)
-        bkt_task_end(k);
+        bkt_fetch_task_end(k);
 }
 
-static bool is_whole(const struct bkt_task *k) { return k->range.segs == &k->whole; }
+static bool is_whole(const struct bkt_fetch_task *k) { return k->range.segs == &k->whole; }
 
-void bkt_task_fail(struct bkt_task *k, const struct bkt_seg *s, int rc, struct bkt_err *err)
+void bkt_fetch_task_fail(struct bkt_fetch_task *k, const struct bkt_seg *s, int rc, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     uint64_t                                 coord[BKT_MAX_RANK];
@@ -65,13 +65,13 @@ void bkt_task_fail(struct bkt_task *k, const struct bkt_seg *s, int rc, struct b
                            : bkt_buf_addf(&b, "%s, bytes %llu+%llu of %s/%s", chunk.text,
                                           (unsigned long long)s->off, (unsigned long long)s->len, store, key);
     bkt_err_name(err, rc, told < 0 ? chunk.text : bkt_buf_str(&b));
-    bkt_call_fail(k->call, rc, err);
+    bkt_fetch_fail(k->call, rc, err);
 }
 
 /* ---- arrivals: on the store's thread, so nothing here takes long ---- */
 
 /* Reports that the file ends before the end of one part. */
-static int too_short(const struct bkt_task *k, const struct bkt_req *q, struct bkt_err *err)
+static int too_short(const struct bkt_fetch_task *k, const struct bkt_req *q, struct bkt_err *err)
 {
     uint64_t off = bkt_max_u64(q->off, k->range.segs->off),
              last = bkt_min_u64(q->off + q->len, k->range.need_end) - 1;
@@ -85,7 +85,7 @@ static int too_short(const struct bkt_task *k, const struct bkt_req *q, struct b
 
 /* Checks the answer for bytes of a chunk object, which may be missing, of the chunk's size, or 4 bytes
  * longer (a checksum, which HSDS accepts). */
-static int check_object(struct bkt_task *k, const struct bkt_req *q, struct bkt_err *err)
+static int check_object(struct bkt_fetch_task *k, const struct bkt_req *q, struct bkt_err *err)
 {
     uint64_t want = k->range.segs->t->io->chunk_bytes, end = k->range.need_end;
     k->missing |= q->rc == BKT_ENOENT;
@@ -102,7 +102,7 @@ static int check_object(struct bkt_task *k, const struct bkt_req *q, struct bkt_
     return BKT_OK;
 }
 
-static int check(struct bkt_task *k, struct bkt_err *err)
+static int check(struct bkt_fetch_task *k, struct bkt_err *err)
 {
     bool object = k->range.segs->file->object;
     for (size_t i = 0; i < k->n_reqs; i++) {
@@ -121,20 +121,20 @@ static int check(struct bkt_task *k, struct bkt_err *err)
     return BKT_OK;
 }
 
-static void arrived(struct bkt_task *k, bool ok)
+static void arrived(struct bkt_fetch_task *k, bool ok)
 {
     const struct bkt_way *way = k->way;
     if (way->arrived) {
         way->arrived(k, ok);
     } else if (ok && (way->ours || k->missing || k->range.keep)) {
         atomic_store(&k->users, 1);
-        bkt_task_use(k, way->encoded && !k->missing ? UINT64_MAX : k->range.len);
+        bkt_decode_use(k, way->encoded && !k->missing ? UINT64_MAX : k->range.len);
     } else {
-        bkt_task_end(k);
+        bkt_fetch_task_end(k);
     }
 }
 
-static void check_arrived(struct bkt_task *k)
+static void check_arrived(struct bkt_fetch_task *k)
 {
     struct bkt_err err;
     bkt_err_clear(&err);
@@ -142,18 +142,18 @@ static void check_arrived(struct bkt_task *k)
     if (rc == BKT_OK && k->way->check)
         rc = k->way->check(k, &err);
     if (rc < 0)
-        bkt_task_fail(k, k->range.segs, rc, &err);
+        bkt_fetch_task_fail(k, k->range.segs, rc, &err);
     arrived(k, rc == BKT_OK && !atomic_load(k->call->cancel));
 }
 
 static void part_done(struct bkt_req *q)
 {
-    struct bkt_task *k = q->arg;
+    struct bkt_fetch_task *k = q->arg;
     if (atomic_fetch_sub(&k->parts, 1) == 1)
         check_arrived(k);
 }
 
-void bkt_task_start(struct bkt_task *k)
+void bkt_fetch_task_start(struct bkt_fetch_task *k)
 {
     struct bkt_store *store = k->range.segs->file->store;
     struct bkt_req   *reqs  = k->reqs;
@@ -170,7 +170,7 @@ void bkt_task_start(struct bkt_task *k)
 /* ---- tasks made ---- */
 
 /* Adds n requests for the range, of @p part bytes each. */
-static void add_reqs(struct bkt_task *k, size_t n, uint64_t part)
+static void add_reqs(struct bkt_fetch_task *k, size_t n, uint64_t part)
 {
     const struct bkt_range      *r = &k->range;
     const struct bkt_chunk_file *f = r->segs->file;
@@ -198,14 +198,14 @@ static void add_reqs(struct bkt_task *k, size_t n, uint64_t part)
 
 /* @p part: bytes of one request at most; BKT_WHOLE: the range is a whole chunk object, whose description is
  * copied. NULL: out of memory.  Takes `found` of the place over. */
-static struct bkt_task *task_new(struct bkt_read_call *call, const struct bkt_range *r,
+static struct bkt_fetch_task *task_new(struct bkt_read_call *call, const struct bkt_range *r,
                                  const struct bkt_place *place, uint64_t part)
 {
     size_t           n = place->found ? 0 : bkt_max_u64(bkt_ceil_div(r->len, part), 1);
-    struct bkt_task *k =
+    struct bkt_fetch_task *k =
         calloc(1, place->way->size + n * place->way->per_request + r->n_filtered * place->way->per_chunk);
     if (!k) {
-        bkt_centry_release(place->found);
+        bkt_cache_entry_release(place->found);
         return NULL;
     }
     k->call  = call;
@@ -233,7 +233,7 @@ static struct bkt_task *task_new(struct bkt_read_call *call, const struct bkt_ra
 static bool as_chunks(const struct bkt_read_call *call, const struct bkt_range *r)
 {
     return !call->lim.keep && !r->keep && r->len <= call->lim.part &&
-           !bkt_store_is_local(r->segs->file->store) && bkt_chunks_fit(r->segs, r->n_segs);
+           !bkt_store_is_local(r->segs->file->store) && bkt_receive_chunks_fit(r->segs, r->n_segs);
 }
 
 /* @p dst: the memory to which the bytes can go unchanged; NULL: there is none. */
@@ -244,12 +244,12 @@ static struct bkt_place place_of(const struct bkt_read_call *call, const struct 
         return (struct bkt_place){.way = &bkt_way_chunks};
     if (dst)
         return (struct bkt_place){.way = &bkt_way_straight, .dst = dst};
-    return (struct bkt_place){.way = !r->keep && bkt_runs_fit(r->segs, r->n_segs) ? &bkt_way_runs
+    return (struct bkt_place){.way = !r->keep && bkt_receive_runs_fit(r->segs, r->n_segs) ? &bkt_way_runs
                                                                                   : &bkt_way_memory};
 }
 
-int bkt_task_object(struct bkt_read_call *call, struct bkt_target *t, uint64_t n, struct bkt_task **out,
-                    struct bkt_err *err)
+int bkt_fetch_task_object(struct bkt_read_call *call, struct bkt_target *t, uint64_t n,
+                          struct bkt_fetch_task **out, struct bkt_err *err)
 {
     uint64_t                                 coord[BKT_MAX_RANK], len = t->io->chunk_bytes;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
@@ -261,9 +261,9 @@ int bkt_task_object(struct bkt_read_call *call, struct bkt_target *t, uint64_t n
     struct bkt_seg        seg   = {.t = t, .file = &file, .k = n, .len = len, .n_runs = UINT64_MAX};
     struct bkt_range      r     = {.segs = &seg, .n_segs = 1, .len = len, .need_end = len, .keep = call->lim.keep};
     struct bkt_place      place = {.way = &bkt_way_body};
-    if (bkt_stored_is_plain(t->io))
+    if (bkt_chunk_object_is_plain(t->io))
         place = place_of(call, &r, bkt_scatter_whole(t, n));
-    struct bkt_task *k = task_new(call, &r, &place, BKT_WHOLE);
+    struct bkt_fetch_task *k = task_new(call, &r, &place, BKT_WHOLE);
     if (!k)
         BKT_FAIL(err, BKT_ENOMEM, "%s", bkt_chunk_label(t->io, coord).text);
     k->key = bkt_buf_steal(&key);
@@ -274,13 +274,13 @@ int bkt_task_object(struct bkt_read_call *call, struct bkt_target *t, uint64_t n
 }
 
 /* The range's bytes in the cache; they are all that the task uses then. */
-static struct bkt_centry *find(const struct bkt_read_call *call, struct bkt_range *r, size_t *delta)
+static struct bkt_cache_entry *find(const struct bkt_read_call *call, struct bkt_range *r, size_t *delta)
 {
     const struct bkt_seg        *s    = r->segs;
     const struct bkt_chunk_file *f    = s->file;
     struct bkt_cache            *c    = s->t->io->cache;
     uint64_t                     pos  = f->base + s->off, len = r->need_end - s->off;
-    struct bkt_centry *e =
+    struct bkt_cache_entry *e =
         c && (!s->filtered || r->block) ? bkt_cache_cover(c, f->space, pos, (size_t)len, delta) : NULL;
     if (!e)
         return NULL;
@@ -292,15 +292,15 @@ static struct bkt_centry *find(const struct bkt_read_call *call, struct bkt_rang
     return e;
 }
 
-int bkt_task_range(struct bkt_read_call *call, const struct bkt_range *range, struct bkt_task **out,
-                   struct bkt_err *err)
+int bkt_fetch_task_range(struct bkt_read_call *call, const struct bkt_range *range,
+                         struct bkt_fetch_task **out, struct bkt_err *err)
 {
     struct bkt_range      r     = *range;
     const struct bkt_seg *s     = r.segs;
     struct bkt_place      place = {.way = &bkt_way_memory};
     uint64_t              need  = r.need_end - s->off;
     if (!(place.found = find(call, &r, &place.delta)))
-        place = place_of(call, &r, r.len == need ? bkt_segs_direct(s, r.n_segs) : NULL);
+        place = place_of(call, &r, r.len == need ? bkt_scatter_direct(s, r.n_segs) : NULL);
     if (!(*out = task_new(call, &r, &place, call->lim.part)))
         BKT_FAIL(err, BKT_ENOMEM, "out of memory for %llu bytes of %s", (unsigned long long)need,
                  s->file->key);

@@ -17,7 +17,7 @@
 #include "chunk/read/segments.h"
 
 /** Memory that is made present (prefault.c), from `at` on. */
-struct bkt_populate {
+struct bkt_prefault {
     uintptr_t at, end;
     bool      huge; /* may be in huge pages */
 };
@@ -32,18 +32,18 @@ struct bkt_read_call {
     bool                passing; /* a piece of a read larger than the cache: entries found in the cache won't
                                     be read again */
     struct bkt_limits   lim;
-    struct bkt_populate populate;
+    struct bkt_prefault populate;
     struct bkt_target  *t;
     size_t              n;
     struct bkt_err      err; /* guarded by the lock, too; last member, see bkt_read_now() */
 };
 
-struct bkt_task;
+struct bkt_fetch_task;
 /** Where the bytes of a task go. */
 struct bkt_place {
     const struct bkt_way *way;
     unsigned char        *dst;   /* straight: memory of the caller's */
-    struct bkt_centry
+    struct bkt_cache_entry
         *found; /* memory: the bytes are in the cache, from `delta` on; NULL: they are fetched */
     size_t                delta;
 };
@@ -51,26 +51,26 @@ struct bkt_place {
 struct bkt_way {
     bool   ours;    /* the bytes take memory of ours */
     bool   encoded; /* the whole object is requested, of unknown length, into the request's own memory */
-    size_t size;    /* bytes of its struct, which begins with a struct bkt_task ... */
+    size_t size;    /* bytes of its struct, which begins with a struct bkt_fetch_task ... */
     size_t per_request, per_chunk; /* ... and of the array behind it: for each request, for each filtered chunk */
     /** Prepare the struct, zeros so far.  BKT_ENOMEM.  NULL: nothing to do. */
-    int (*begin)(struct bkt_task *k, const struct bkt_place *place);
+    int (*begin)(struct bkt_fetch_task *k, const struct bkt_place *place);
     /** Set where the body of a request goes.  NULL: to its place in `bytes` of the task. */
-    void (*aim)(struct bkt_task *k, struct bkt_req *q);
+    void (*aim)(struct bkt_fetch_task *k, struct bkt_req *q);
     /** Check more than the answers' lengths.  All of them are there; on the store's thread, as arrived().  May be
      *  NULL. */
-    int (*check)(const struct bkt_task *k, struct bkt_err *err);
+    int (*check)(const struct bkt_fetch_task *k, struct bkt_err *err);
     /** Hand the bytes to workers, or drop them if !@p ok; the task ends sooner or later.  Nothing here takes long.
      *  NULL: use() does all. */
-    void (*arrived)(struct bkt_task *k, bool ok);
+    void (*arrived)(struct bkt_fetch_task *k, bool ok);
     /** On a worker: use the bytes, or those of them that no other job uses. */
-    int (*use)(struct bkt_task *k, struct bkt_err *err);
-    void (*fini)(struct bkt_task *k); /* NULL: nothing to do */
+    int (*use)(struct bkt_fetch_task *k, struct bkt_err *err);
+    void (*fini)(struct bkt_fetch_task *k); /* NULL: nothing to do */
 };
 extern const struct bkt_way bkt_way_body, bkt_way_memory, bkt_way_straight, bkt_way_runs, bkt_way_chunks;
 
 /** Common to all ways. */
-struct bkt_task {
+struct bkt_fetch_task {
     struct bkt_job         job;
     struct bkt_read_call  *call;
     const struct bkt_way  *way;
@@ -89,37 +89,37 @@ struct bkt_task {
 
 /* ---- fetch_task.c ---- */
 /** A task for the whole object of touched chunk @p n.  BKT_ENOMEM. */
-BKT_NODISCARD int bkt_task_object(struct bkt_read_call *call, struct bkt_target *t, uint64_t n,
-                                  struct bkt_task **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_fetch_task_object(struct bkt_read_call *call, struct bkt_target *t, uint64_t n,
+                                  struct bkt_fetch_task **out, struct bkt_err *err);
 /** A task for one range. */
-BKT_NODISCARD int bkt_task_range(struct bkt_read_call *call, const struct bkt_range *r, struct bkt_task **out,
-                                 struct bkt_err *err);
+BKT_NODISCARD int bkt_fetch_task_range(struct bkt_read_call *call, const struct bkt_range *r,
+                                       struct bkt_fetch_task **out, struct bkt_err *err);
 /** Begin the task.  It may be freed when this returns. */
-void bkt_task_start(struct bkt_task *k);
+void bkt_fetch_task_start(struct bkt_fetch_task *k);
 /** Record the call's first failure and cancel the rest. */
-void bkt_call_fail(struct bkt_read_call *call, int rc, const struct bkt_err *err);
+void bkt_fetch_fail(struct bkt_read_call *call, int rc, const struct bkt_err *err);
 /** The same, with the segment's dataset, chunk and place added to @p err. */
-void bkt_task_fail(struct bkt_task *k, const struct bkt_seg *s, int rc, struct bkt_err *err);
-void bkt_task_leave(struct bkt_task *k); /* one user of the arrived bytes has finished */
-void bkt_task_end(struct bkt_task *k);
+void bkt_fetch_task_fail(struct bkt_fetch_task *k, const struct bkt_seg *s, int rc, struct bkt_err *err);
+void bkt_fetch_task_leave(struct bkt_fetch_task *k); /* one user of the arrived bytes has finished */
+void bkt_fetch_task_end(struct bkt_fetch_task *k);
 
 /* ---- receive_runs.c ---- */
 /** Whether a body of these @p n segments can go straight to its rows in memory: the segments follow each
  *  other in the file, and the runs of each ascend in memory. */
-bool bkt_runs_fit(const struct bkt_seg *segs, size_t n);
+bool bkt_receive_runs_fit(const struct bkt_seg *segs, size_t n);
 
 /* ---- receive_chunks.c ---- */
 /** How far a body has come whose chunks are decoded as they arrive. */
-struct bkt_chunks_task {
-    struct bkt_task task;
+struct bkt_receive_chunks_task {
+    struct bkt_fetch_task task;
     size_t          at_seg;
     uint64_t        at;  /* next byte of the file */
     unsigned char  *buf; /* bytes of the segment so far */
     bool            no_memory;
     bool            lost; /* the bytes from here on don't follow those before */
-    struct bkt_chunks_piece { /* one chunk's decoding */
+    struct bkt_receive_chunks_piece { /* one chunk's decoding */
         struct bkt_job          job;
-        struct bkt_chunks_task *task;
+        struct bkt_receive_chunks_task *task;
         struct bkt_seg         *seg;
         unsigned char
             *in; /* its stored bytes: scratch memory (scratch_pool.h), the job's own once it is given */
@@ -131,16 +131,16 @@ struct bkt_chunks_task {
 };
 /** Whether each of these @p n segments can be decoded as soon as it is there: several filtered ones that
  *  don't overlap. */
-bool bkt_chunks_fit(const struct bkt_seg *segs, size_t n);
-/** As bkt_req.sink, with a struct bkt_chunks_task. */
-void bkt_chunks_sink(void *task, uint64_t at, const void *data, size_t n);
+bool bkt_receive_chunks_fit(const struct bkt_seg *segs, size_t n);
+/** As bkt_req.sink, with a struct bkt_receive_chunks_task. */
+void bkt_receive_chunks_sink(void *task, uint64_t at, const void *data, size_t n);
 
 /* ---- prefault.c ---- */
 /** Prepare to give pages to the memory that a read fills, if it is fresh and large enough; otherwise the
  *  first step is the last one. */
-void bkt_populate_init(struct bkt_populate *p, const struct bkt_target *t);
+void bkt_prefault_init(struct bkt_prefault *p, const struct bkt_target *t);
 /** Give pages to some more of the memory.  False: all of it has pages. */
-bool bkt_populate_step(struct bkt_populate *p);
+bool bkt_prefault_step(struct bkt_prefault *p);
 
 /* ---- decode_task.c ---- */
 /** Decode the @p n stored bytes @p in of a chunk to the caller, and to the cache. */
@@ -148,13 +148,14 @@ BKT_NODISCARD int bkt_decode_chunk(struct bkt_read_call *call, const struct bkt_
                                    const unsigned char *in, size_t n, struct bkt_err *err);
 /** Run the task's use(), or fill values in if the object is missing: at once if it is about few @p bytes,
  * else on a worker.  Then one user of the task leaves. */
-void bkt_task_use(struct bkt_task *k, uint64_t bytes);
+void bkt_decode_use(struct bkt_fetch_task *k, uint64_t bytes);
 /** Cache bytes that went straight to the caller, for a second read. */
-void bkt_keep_copy(const struct bkt_read_call *call, struct bkt_cache *cache, uint64_t space, uint64_t pos,
-                   const void *p, size_t n);
+void bkt_decode_keep_copy(const struct bkt_read_call *call, struct bkt_cache *cache, uint64_t space,
+                          uint64_t pos, const void *p, size_t n);
 /** Copy a decoded chunk to the caller.  Takes @p e over. */
-void bkt_work_copy(struct bkt_read_call *call, struct bkt_target *t, uint64_t k, struct bkt_centry *e);
+void bkt_decode_found(struct bkt_read_call *call, struct bkt_target *t, uint64_t k,
+                      struct bkt_cache_entry *e);
 /** Fill in the fill value of a missing chunk. */
-BKT_NODISCARD int bkt_task_fill(struct bkt_target *t, uint64_t k, bool native, struct bkt_err *err);
+BKT_NODISCARD int bkt_decode_missing(struct bkt_target *t, uint64_t k, bool native, struct bkt_err *err);
 
 #endif

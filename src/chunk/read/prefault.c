@@ -19,10 +19,10 @@
                                          ended */
 #define MIN_FILL (8U << 20)           /* bytes: smaller reads gain nothing */
 
-void bkt_populate_init(struct bkt_populate *p, const struct bkt_target *t)
+void bkt_prefault_init(struct bkt_prefault *p, const struct bkt_target *t)
 {
     uint64_t bytes;
-    *p = (struct bkt_populate){0};
+    *p = (struct bkt_prefault){0};
     if (!t->dst || t->slices || t->mem.kind != BKT_MEM_FLAT || !bkt_mul_u64(t->grid.n_elems, t->out_size, &bytes) ||
         bytes < MIN_FILL || bytes > SIZE_MAX / 2)
         return;
@@ -36,7 +36,7 @@ void bkt_populate_init(struct bkt_populate *p, const struct bkt_target *t)
     p->huge = t->io->set->huge_pages;
 }
 
-bool bkt_populate_step(struct bkt_populate *p)
+bool bkt_prefault_step(struct bkt_prefault *p)
 {
     if (p->at >= p->end)
         return false;

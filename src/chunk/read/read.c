@@ -34,7 +34,7 @@
 /* Gives pages to memory that is about to be filled. */
 static bool populate(struct bkt_window *w)
 {
-    return bkt_populate_step(
+    return bkt_prefault_step(
         &((struct bkt_read_call *)((char *)w - offsetof(struct bkt_read_call, window)))->populate);
 }
 
@@ -48,7 +48,7 @@ static uint64_t local_cost(const struct bkt_read_call *call, uint64_t cost)
     return bkt_max_u64(share, cost);
 }
 
-static void launch(struct bkt_task *k)
+static void launch(struct bkt_fetch_task *k)
 {
     if (!k->way->ours && !k->range.keep) /* needs no memory of its own */
         k->cost = 0;
@@ -56,37 +56,38 @@ static void launch(struct bkt_task *k)
         k->cost = local_cost(k->call, k->cost);
     k->cost = bkt_max_u64(k->cost, MIN_COST);
     bkt_window_enter(&k->call->window, k->cost);
-    bkt_task_start(k);
+    bkt_fetch_task_start(k);
 }
 
 /* Takes a chunk from the cache, which may also record that it is missing. */
-static int take_cached(struct bkt_read_call *call, struct bkt_target *t, uint64_t k, struct bkt_centry *e,
-                       bool native, struct bkt_err *err)
+static int take_cached(struct bkt_read_call *call, struct bkt_target *t, uint64_t k,
+                       struct bkt_cache_entry *e, bool native, struct bkt_err *err)
 {
     int rc = BKT_OK;
     if (!e->missing && !t->io->var) {
-        bkt_work_copy(call, t, k, e);
+        bkt_decode_found(call, t, k, e);
         return rc;
     }
     if (e->missing)
-        rc = bkt_task_fill(t, k, native, err);
+        rc = bkt_decode_missing(t, k, native, err);
     else
-        bkt_scatter_var(t, k, bkt_centry_retain(e));
-    bkt_centry_release(e);
+        bkt_scatter_var(t, k, bkt_cache_entry_retain(e));
+    bkt_cache_entry_release(e);
     return rc;
 }
 
-static struct bkt_centry *cached(const struct bkt_read_call *call, const struct bkt_target *t, uint64_t k)
+static struct bkt_cache_entry *cached(const struct bkt_read_call *call, const struct bkt_target *t,
+                                      uint64_t k)
 {
     if (t->over && t->io->where == BKT_AT_OBJECTS) {
         uint64_t coord[BKT_MAX_RANK];
         bkt_grid_coord(&t->grid, k, coord);
-        struct bkt_centry *e = t->over->get(t->io, coord);
+        struct bkt_cache_entry *e = t->over->get(t->io, coord);
         if (e)
             return e;
     }
     uint64_t           pos = bkt_target_linear(t, k);
-    struct bkt_centry *e   = t->io->cache ? bkt_cache_get(t->io->cache, t->io->space, pos) : NULL;
+    struct bkt_cache_entry *e   = t->io->cache ? bkt_cache_get(t->io->cache, t->io->space, pos) : NULL;
     if (e && call->passing)
         bkt_cache_drop(t->io->cache, t->io->space, pos, 1);
     return e;
@@ -111,23 +112,25 @@ static bool take_slice(struct bkt_target *t, uint64_t k)
         return false;
     s.off                = first.off * es;
     s.len                = (last.off + last.len) * es - s.off; /* runs ascend */
-    struct bkt_centry *e = s.len > TAKE_MAX ? NULL : bkt_cache_cover(t->io->cache, t->io->slice_space, base + s.off, (size_t)s.len, &delta);
+    struct bkt_cache_entry *e = s.len > TAKE_MAX ? NULL
+                                                 : bkt_cache_cover(t->io->cache, t->io->slice_space,
+                                                                   base + s.off, (size_t)s.len, &delta);
     if (!e)
         return false;
     bkt_scatter_seg(&s, e->data + delta);
-    bkt_centry_release(e);
+    bkt_cache_entry_release(e);
     return true;
 }
 
 static int read_native(struct bkt_read_call *call, struct bkt_target *t, struct bkt_segs *segs,
                        struct bkt_err *err)
 {
-    bool plain = bkt_stored_is_plain(t->io);
+    bool plain = bkt_chunk_object_is_plain(t->io);
     if (t->over)
         BKT_PASS(t->over->prepare(t, err));
     for (uint64_t k = 0; k < t->grid.n_chunks && !atomic_load(call->cancel); k++) {
-        struct bkt_task   *task   = NULL;
-        struct bkt_centry *e      = cached(call, t, k);
+        struct bkt_fetch_task   *task   = NULL;
+        struct bkt_cache_entry *e      = cached(call, t, k);
         bool               sliced = false;
         if (e) {
             BKT_PASS(take_cached(call, t, k, e, true, err));
@@ -139,24 +142,25 @@ static int read_native(struct bkt_read_call *call, struct bkt_target *t, struct 
             BKT_PASS(bkt_segs_add_slice(segs, t, k, &call->lim, &sliced, err));
         if (sliced)
             continue;
-        BKT_PASS(bkt_task_object(call, t, k, &task, err));
+        BKT_PASS(bkt_fetch_task_object(call, t, k, &task, err));
         launch(task);
     }
     return BKT_OK;
 }
 
 /* Finds out which reference chunks of a target the cache doesn't hold.  Copies those that it holds. */
-static int want(struct bkt_read_call *call, struct bkt_target *t, struct bkt_locate *q, struct bkt_err *err)
+static int want(struct bkt_read_call *call, struct bkt_target *t, struct bkt_references_find *q,
+                struct bkt_err *err)
 {
     uint64_t n    = t->grid.n_chunks, *coords;
     unsigned rank = t->io->rank;
-    *q            = (struct bkt_locate){.io = t->io, .t = t};
+    *q            = (struct bkt_references_find){.io = t->io, .t = t};
     if (n > SIZE_MAX / ((rank + 1) * sizeof *coords) ||
         !(q->k = calloc((size_t)n * (rank + 1), sizeof *coords)))
         BKT_NOMEM(err);
     q->coords = coords = q->k + n;
     for (uint64_t k = 0; k < n; k++) {
-        struct bkt_centry *e = t->io->filtered ? cached(call, t, k) : NULL;
+        struct bkt_cache_entry *e = t->io->filtered ? cached(call, t, k) : NULL;
         if (e) {
             BKT_PASS(take_cached(call, t, k, e, false, err));
             continue;
@@ -194,7 +198,7 @@ static void set_limits(struct bkt_read_call *call, uint64_t bytes)
     call->lim.merge                 = bkt_min_u64(call->lim.merge, call->lim.part);
 }
 
-static uint64_t stored_bytes(const struct bkt_locate *q, size_t n)
+static uint64_t stored_bytes(const struct bkt_references_find *q, size_t n)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < n; i++) {
@@ -214,8 +218,8 @@ static int read_segs(struct bkt_read_call *call, struct bkt_segs *segs, struct b
     struct bkt_ranges ranges;
     int               rc = bkt_ranges_plan(&ranges, segs, &call->lim, err);
     for (size_t i = 0; rc == BKT_OK && i < ranges.n && !atomic_load(call->cancel); i++) {
-        struct bkt_task *task = NULL;
-        rc                    = bkt_task_range(call, &ranges.v[i], &task, err);
+        struct bkt_fetch_task *task = NULL;
+        rc                    = bkt_fetch_task_range(call, &ranges.v[i], &task, err);
         if (rc == BKT_OK)
             launch(task);
     }
@@ -224,10 +228,10 @@ static int read_segs(struct bkt_read_call *call, struct bkt_segs *segs, struct b
     return rc;
 }
 
-static int read_located(struct bkt_read_call *call, struct bkt_locate *q, size_t n, struct bkt_segs *segs,
-                        struct bkt_err *err)
+static int read_located(struct bkt_read_call *call, struct bkt_references_find *q, size_t n,
+                        struct bkt_segs *segs, struct bkt_err *err)
 {
-    BKT_PASS(bkt_locate(q, n, err));
+    BKT_PASS(bkt_references_find(q, n, err));
     set_limits(call, stored_bytes(q, n));
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < q[i].n; j++)
@@ -237,7 +241,7 @@ static int read_located(struct bkt_read_call *call, struct bkt_locate *q, size_t
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < q[i].n && !atomic_load(call->cancel); j++)
             if (!q[i].out[j].file)
-                BKT_PASS(bkt_task_fill(q[i].t, q[i].k[j], false, err));
+                BKT_PASS(bkt_decode_missing(q[i].t, q[i].k[j], false, err));
     return BKT_OK;
 }
 
@@ -250,7 +254,7 @@ static int read_refs(struct bkt_read_call *call, struct bkt_segs *segs, struct b
         n_refs += by_reference(&call->t[i]);
     if (!n_refs)
         return read_segs(call, segs, err);
-    struct bkt_locate *q  = calloc(n_refs, sizeof *q);
+    struct bkt_references_find *q  = calloc(n_refs, sizeof *q);
     int                rc = q ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (size_t i = 0; rc == BKT_OK && i < call->n; i++)
         if (by_reference(&call->t[i]))
@@ -297,7 +301,7 @@ static bool fits_cache(const struct bkt_read_call *call)
         if (!t->grid.n_chunks)
             continue;
         kept_by_system &= strncmp(bkt_store_uri(bkt_domain_store(t->io->dom)), "file:", 5) == 0 &&
-                          (raw || (!by_reference(t) && bkt_stored_is_plain(t->io)));
+                          (raw || (!by_reference(t) && bkt_chunk_object_is_plain(t->io)));
         if (t->io->var)
             continue;
         if (!bkt_mul_u64(kept_bytes(t, raw), n_pieces(t), &one) || !bkt_add_u64(sum, one, &sum) || sum > t->io->set->chunk_cache)
@@ -317,14 +321,14 @@ static int read_all(struct bkt_read_call *call, struct bkt_err *err)
         return BKT_OK;
     call->window.limit    = bkt_max_u64(call->t[0].io->set->in_flight, MIN_COST);
     set_limits(call, 0);
-    bkt_populate_init(&call->populate, &call->t[0]);
+    bkt_prefault_init(&call->populate, &call->t[0]);
     for (size_t i = 0; rc == BKT_OK && i < call->n; i++)
         if (call->t[i].io->where == BKT_AT_OBJECTS)
             rc = read_native(call, &call->t[i], &segs, err);
     if (rc == BKT_OK)
         rc = read_refs(call, &segs, err);
     if (rc < 0)
-        bkt_call_fail(call, rc, err);
+        bkt_fetch_fail(call, rc, err);
     bkt_window_enter(&call->window, 0);
     bkt_segs_fini(&segs);
     if (call->rc < 0 && rc >= 0)

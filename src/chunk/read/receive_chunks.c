@@ -17,7 +17,7 @@
 #define ROUND (UINT64_C(64) << 10) /* bytes; rounded up, so that the memory of one chunk serves for the next,
                                       slightly longer one */
 
-bool bkt_chunks_fit(const struct bkt_seg *segs, size_t n)
+bool bkt_receive_chunks_fit(const struct bkt_seg *segs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!segs[i].filtered || !segs[i].len || (i && segs[i].off < segs[i - 1].off + segs[i - 1].len))
@@ -25,9 +25,9 @@ bool bkt_chunks_fit(const struct bkt_seg *segs, size_t n)
     return n > 1;
 }
 
-static int begin(struct bkt_task *k, const struct bkt_place *place)
+static int begin(struct bkt_fetch_task *k, const struct bkt_place *place)
 {
-    struct bkt_chunks_task *c = (struct bkt_chunks_task *)k;
+    struct bkt_receive_chunks_task *c = (struct bkt_receive_chunks_task *)k;
     (void)place;
     c->at = k->range.off;
     for (size_t i = 0; i < k->range.n_segs; i++) {
@@ -39,22 +39,22 @@ static int begin(struct bkt_task *k, const struct bkt_place *place)
     return BKT_OK;
 }
 
-static void aim(struct bkt_task *k, struct bkt_req *q)
+static void aim(struct bkt_fetch_task *k, struct bkt_req *q)
 {
-    q->sink     = bkt_chunks_sink;
+    q->sink     = bkt_receive_chunks_sink;
     q->sink_arg = k;
 }
 
-static void submit(struct bkt_chunks_piece *p)
+static void submit(struct bkt_receive_chunks_piece *p)
 {
     bkt_window_submit(&p->task->task.call->window, p->seg->t->io->pipe.by_caller, &p->job);
 }
 
 /* The job or the request has finished with the piece.  If bytes are left in `in`, they are decoded once more,
  * finally. After the second of them nobody uses the piece any more. */
-static void leave(struct bkt_chunks_piece *p)
+static void leave(struct bkt_receive_chunks_piece *p)
 {
-    struct bkt_task *k = &p->task->task;
+    struct bkt_fetch_task *k = &p->task->task;
     if (atomic_fetch_sub(&p->users, 1) != 1)
         return;
     if (p->again) {
@@ -69,21 +69,21 @@ static void leave(struct bkt_chunks_piece *p)
         return;
     }
     bkt_scratch_give(p->in);
-    bkt_task_leave(k);
+    bkt_fetch_task_leave(k);
 }
 
 static void piece_job(struct bkt_job *job)
 {
-    struct bkt_chunks_piece *p =
-        (struct bkt_chunks_piece *)((char *)job - offsetof(struct bkt_chunks_piece, job));
-    struct bkt_task         *k = &p->task->task;
+    struct bkt_receive_chunks_piece *p =
+        (struct bkt_receive_chunks_piece *)((char *)job - offsetof(struct bkt_receive_chunks_piece, job));
+    struct bkt_fetch_task         *k = &p->task->task;
     struct bkt_err           err;
     bkt_err_clear(&err);
     int rc = atomic_load(k->call->cancel)
                  ? BKT_OK
                  : bkt_decode_chunk(k->call, p->seg, p->in, (size_t)p->seg->len, &err);
     if (rc < 0 && p->last)
-        bkt_task_fail(k, p->seg, rc, &err);
+        bkt_fetch_task_fail(k, p->seg, rc, &err);
     if (rc == BKT_OK || p->last) {
         bkt_scratch_give(p->in);
         p->in = NULL;
@@ -91,9 +91,9 @@ static void piece_job(struct bkt_job *job)
     leave(p);
 }
 
-static void complete(struct bkt_chunks_task *c)
+static void complete(struct bkt_receive_chunks_task *c)
 {
-    struct bkt_chunks_piece *p = &c->pieces[c->at_seg++];
+    struct bkt_receive_chunks_piece *p = &c->pieces[c->at_seg++];
     unsigned char           *b = c->buf;
     c->buf                     = NULL;
     if (p->given) {
@@ -109,7 +109,7 @@ static void complete(struct bkt_chunks_task *c)
 
 /* Bytes come again.  A store begins again at the beginning, or goes on where it was.  If one ever began
  * elsewhere, the chunks around that place would be incomplete, which check() reports. */
-static void start_over(struct bkt_chunks_task *c, uint64_t at)
+static void start_over(struct bkt_receive_chunks_task *c, uint64_t at)
 {
     bkt_scratch_give(c->buf);
     c->buf    = NULL;
@@ -118,9 +118,9 @@ static void start_over(struct bkt_chunks_task *c, uint64_t at)
     c->at     = c->lost ? UINT64_MAX : c->task.range.off;
 }
 
-void bkt_chunks_sink(void *task, uint64_t at, const void *data, size_t n)
+void bkt_receive_chunks_sink(void *task, uint64_t at, const void *data, size_t n)
 {
-    struct bkt_chunks_task *c = task;
+    struct bkt_receive_chunks_task *c = task;
     const struct bkt_range *r = &c->task.range;
     const unsigned char    *p = data;
     if (r->off + at != c->at)
@@ -146,9 +146,9 @@ void bkt_chunks_sink(void *task, uint64_t at, const void *data, size_t n)
     c->at += n;
 }
 
-static int check(const struct bkt_task *k, struct bkt_err *err)
+static int check(const struct bkt_fetch_task *k, struct bkt_err *err)
 {
-    const struct bkt_chunks_task *c = (const struct bkt_chunks_task *)k;
+    const struct bkt_receive_chunks_task *c = (const struct bkt_receive_chunks_task *)k;
     if (c->no_memory)
         BKT_FAIL(err, BKT_ENOMEM, "out of memory for a chunk's stored bytes");
     for (size_t i = 0; i < k->range.n_segs; i++)
@@ -159,9 +159,9 @@ static int check(const struct bkt_task *k, struct bkt_err *err)
 }
 
 /* The request has ended, with success or not. */
-static void arrived(struct bkt_task *k, bool ok)
+static void arrived(struct bkt_fetch_task *k, bool ok)
 {
-    struct bkt_chunks_task *c = (struct bkt_chunks_task *)k;
+    struct bkt_receive_chunks_task *c = (struct bkt_receive_chunks_task *)k;
     (void)ok;
     bkt_scratch_give(c->buf);
     c->buf = NULL;
@@ -169,10 +169,14 @@ static void arrived(struct bkt_task *k, bool ok)
         if (c->pieces[i].given)
             leave(&c->pieces[i]);
         else
-            bkt_task_leave(k);
-    bkt_task_leave(k);
+            bkt_fetch_task_leave(k);
+    bkt_fetch_task_leave(k);
 }
 
-const struct bkt_way bkt_way_chunks = {
-    .ours = true, .size = sizeof(struct bkt_chunks_task), .per_chunk = sizeof(struct bkt_chunks_piece),
-    .begin = begin, .aim = aim, .check = check, .arrived = arrived};
+const struct bkt_way bkt_way_chunks = {.ours = true,
+                                       .size = sizeof(struct bkt_receive_chunks_task),
+                                       .per_chunk = sizeof(struct bkt_receive_chunks_piece),
+                                       .begin = begin,
+                                       .aim = aim,
+                                       .check = check,
+                                       .arrived = arrived};

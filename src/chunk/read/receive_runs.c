@@ -8,16 +8,16 @@
 
 /* ---- way `straight` ---- */
 
-static int use_straight(struct bkt_task *k, struct bkt_err *err)
+static int use_straight(struct bkt_fetch_task *k, struct bkt_err *err)
 {
     const struct bkt_seg *s = k->range.segs;
     (void)err;
-    bkt_keep_copy(k->call, s->t->io->cache, s->file->space, s->file->base + k->range.off, k->bytes,
+    bkt_decode_keep_copy(k->call, s->t->io->cache, s->file->space, s->file->base + k->range.off, k->bytes,
                   (size_t)k->range.len);
     return BKT_OK;
 }
 
-const struct bkt_way bkt_way_straight = {.size = sizeof(struct bkt_task), .use = use_straight};
+const struct bkt_way bkt_way_straight = {.size = sizeof(struct bkt_fetch_task), .use = use_straight};
 
 /* ---- way `runs` ---- */
 
@@ -33,11 +33,11 @@ struct runs {
     bool                    open;
 };
 struct runs_task {
-    struct bkt_task task;
+    struct bkt_fetch_task task;
     struct runs     runs[]; /* one for each request */
 };
 
-bool bkt_runs_fit(const struct bkt_seg *segs, size_t n)
+bool bkt_receive_runs_fit(const struct bkt_seg *segs, size_t n)
 {
     uint64_t end = 0;
     for (size_t i = 0; i < n; i++) {
@@ -81,7 +81,7 @@ static void copy(struct runs *c, const unsigned char *p, uint64_t n)
     const struct bkt_target *t  = c->range->segs[c->at_seg].t;
     uint64_t                 es = t->io->elem_size;
     while (n) {
-        uint64_t off, elems = bkt_memmap_at(&t->mem, c->seq + c->done / es, &off, &c->hint);
+        uint64_t off, elems = bkt_mem_layout_at(&t->mem, c->seq + c->done / es, &off, &c->hint);
         uint64_t in = c->done % es, k = elems > n / es + 1 ? n : bkt_min_u64(n, elems * es - in);
         memcpy(t->dst + (size_t)(off * es + in), p, (size_t)k);
         c->done += k;
@@ -140,7 +140,7 @@ static void sink(void *arg, uint64_t at, const void *data, size_t n)
     c->at += n;
 }
 
-static void aim_runs(struct bkt_task *k, struct bkt_req *q)
+static void aim_runs(struct bkt_fetch_task *k, struct bkt_req *q)
 {
     struct runs *c = &((struct runs_task *)k)->runs[k->n_reqs];
     c->range       = &k->range;

@@ -18,7 +18,7 @@
 #define BOX_WASTE 4
 
 struct rows {
-    struct bkt_locate *q;
+    struct bkt_references_find *q;
     struct bkt_sel     sel;
     size_t            *where;   /* index of each chunk's row among the rows read; SIZE_MAX: beyond the
                                    table */
@@ -67,7 +67,7 @@ static int open_table(struct bkt_dsetio *io, struct bkt_err *err)
         if (rc == BKT_OK)
             rc = bkt_dsetio_open(io->dom, o, NULL, NULL, &io->table, err);
         if (rc == BKT_OK)
-            bkt_table_first_keep(io);
+            bkt_reference_table_first_keep(io);
         bkt_object_release(o);
     }
     (void)pthread_mutex_unlock(&io->lock);
@@ -79,7 +79,7 @@ static int open_table(struct bkt_dsetio *io, struct bkt_err *err)
     return BKT_OK;
 }
 
-int bkt_chunk_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some, struct bkt_err *err)
+int bkt_reference_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some, struct bkt_err *err)
 {
     *some = true;
     BKT_PASS(open_table(io, err));
@@ -93,7 +93,7 @@ int bkt_chunk_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some, stru
 /* Chooses the box around the wanted rows, if it doesn't hold mostly other rows. */
 static bool choose_box(struct rows *r, size_t n_in)
 {
-    const struct bkt_locate *q    = r->q;
+    const struct bkt_references_find *q    = r->q;
     unsigned                 rank = q->io->rank;
     uint64_t                 lo[BKT_MAX_RANK], hi[BKT_MAX_RANK], volume = 1;
     for (unsigned d = 0; d < rank; d++)
@@ -124,7 +124,7 @@ static bool choose_box(struct rows *r, size_t n_in)
 
 static int choose_runs(struct rows *r, size_t n_in, struct bkt_err *err)
 {
-    const struct bkt_locate *q = r->q;
+    const struct bkt_references_find *q = r->q;
     r->runs                    = malloc(n_in * sizeof *r->runs);
     if (!r->runs)
         BKT_NOMEM(err);
@@ -146,7 +146,7 @@ static int choose_runs(struct rows *r, size_t n_in, struct bkt_err *err)
 /* Chooses the rows to read of one table; n_elems 0: none. */
 static int plan_rows(struct rows *r, struct bkt_err *err)
 {
-    const struct bkt_locate *q = r->q;
+    const struct bkt_references_find *q = r->q;
     BKT_PASS(open_table(q->io, err));
     const struct bkt_space *s    = &q->io->table->ds->space;
     size_t                  n_in = 0;
@@ -205,7 +205,8 @@ struct row_text {
     size_t      n_uri, n_etag;
 };
 
-static int take_fields(struct bkt_rd *r, const struct bkt_type *t, struct bkt_loc *out, struct row_text *x)
+static int take_fields(struct bkt_rd *r, const struct bkt_type *t, struct bkt_reference *out,
+                       struct row_text *x)
 {
     for (size_t i = 2; i < t->n_fields; i++) {
         const struct bkt_field *f = &t->fields[i];
@@ -226,12 +227,13 @@ static int take_fields(struct bkt_rd *r, const struct bkt_type *t, struct bkt_lo
     return BKT_OK;
 }
 
-static int parse_row(const struct bkt_locate *q, size_t i, const void *p, size_t n, struct bkt_err *err)
+static int parse_row(const struct bkt_references_find *q, size_t i, const void *p, size_t n,
+                     struct bkt_err *err)
 {
     const struct bkt_dsetio *table = q->io->table;
     const struct bkt_type   *t     = table->ds->type;
     struct bkt_rd            r     = bkt_rd_of(p, n);
-    struct bkt_loc          *out   = &q->out[i];
+    struct bkt_reference          *out   = &q->out[i];
     struct row_text          x     = {NULL, NULL, 0, 0};
     const uint64_t          *coord = q->coords + i * q->io->rank;
     if (take_int(&r, t->fields[0].type, &out->off) < 0 || take_int(&r, t->fields[1].type, &out->size) < 0)
@@ -242,7 +244,7 @@ static int parse_row(const struct bkt_locate *q, size_t i, const void *p, size_t
     if (take_fields(&r, t, out, &x) < 0)
         BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s: row is cut off", bkt_chunk_label(q->io, coord).text, table->obj->id.text);
     if (!x.n_uri && (q->io->ds->layout.file_uri || q->io->ds->layout.n_segments))
-        return bkt_locate_layout_file(q->io, &out->file, err);
+        return bkt_reference_layout_file(q->io, &out->file, err);
     if (!x.n_uri)
         BKT_FAIL(err, BKT_EFORMAT, "%s: neither layout nor chunk table %s names a file", bkt_chunk_label(q->io, coord).text,
                  table->obj->id.text);
@@ -252,7 +254,7 @@ static int parse_row(const struct bkt_locate *q, size_t i, const void *p, size_t
                  x.n_etag);
     if (x.n_etag)
         memcpy(etag, x.etag, x.n_etag);
-    return bkt_locate_file(q->io, x.uri, x.n_uri, etag, &out->file, err);
+    return bkt_reference_file(q->io, x.uri, x.n_uri, etag, &out->file, err);
 }
 
 static int parse_rows(const struct rows *r, const struct bkt_slice *slices, struct bkt_err *err)
@@ -292,7 +294,7 @@ static int read_rows(struct rows *rows, struct bkt_read *reads, size_t n, struct
     return BKT_OK;
 }
 
-int bkt_chunk_table_rows(struct bkt_locate *q, size_t n, struct bkt_err *err)
+int bkt_reference_table_rows(struct bkt_references_find *q, size_t n, struct bkt_err *err)
 {
     struct rows     *rows  = calloc(n, sizeof *rows);
     struct bkt_read *reads = calloc(n, sizeof *reads);

@@ -121,7 +121,7 @@ static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, co
     return BKT_OK;
 }
 
-int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const char *etag, struct bkt_chunk_file **out,
+int bkt_reference_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const char *etag, struct bkt_chunk_file **out,
                     struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}; /* its URI, and its version, since rows of a chunk
@@ -142,15 +142,15 @@ int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const 
     return BKT_OK;
 }
 
-int bkt_locate_layout_file(struct bkt_dsetio *io, struct bkt_chunk_file **out, struct bkt_err *err)
+int bkt_reference_layout_file(struct bkt_dsetio *io, struct bkt_chunk_file **out, struct bkt_err *err)
 {
     const char *uri = io->ds->layout.n_segments ? SEGMENTS : io->ds->layout.file_uri;
     if (!uri || !*uri)
         BKT_FAIL(err, BKT_EFORMAT, "dataset %s: layout has no file_uri", io->obj->id.text);
-    return bkt_locate_file(io, uri, strlen(uri), io->ds->layout.file_etag, out, err);
+    return bkt_reference_file(io, uri, strlen(uri), io->ds->layout.file_etag, out, err);
 }
 
-static int locate_contiguous(struct bkt_locate *q, struct bkt_err *err)
+static int locate_contiguous(struct bkt_references_find *q, struct bkt_err *err)
 {
     const struct bkt_layout *l = &q->io->ds->layout;
     for (size_t i = 0; l->size && i < q->n; i++) {
@@ -164,14 +164,14 @@ static int locate_contiguous(struct bkt_locate *q, struct bkt_err *err)
         if (!bkt_add_u64(l->offset, l->size, &end))
             BKT_FAIL(err, BKT_EFORMAT, "dataset %s: a reference to the impossible offset %llu",
                      q->io->obj->id.text, (unsigned long long)l->offset);
-        BKT_PASS(bkt_locate_layout_file(q->io, &q->out[i].file, err));
+        BKT_PASS(bkt_reference_layout_file(q->io, &q->out[i].file, err));
         q->out[i].off  = l->offset;
         q->out[i].size = l->size;
     }
     return BKT_OK;
 }
 
-static int locate_listed(struct bkt_locate *q, struct bkt_err *err)
+static int locate_listed(struct bkt_references_find *q, struct bkt_err *err)
 {
     const struct bkt_layout *l    = &q->io->ds->layout;
     struct bkt_chunk_file   *file = NULL;
@@ -180,8 +180,8 @@ static int locate_listed(struct bkt_locate *q, struct bkt_err *err)
         if (!c || !c->size)
             continue;
         if (!file)
-            BKT_PASS(bkt_locate_layout_file(q->io, &file, err));
-        q->out[i] = (struct bkt_loc){file, c->offset, c->size, c->mask};
+            BKT_PASS(bkt_reference_layout_file(q->io, &file, err));
+        q->out[i] = (struct bkt_reference){file, c->offset, c->size, c->mask};
     }
     return BKT_OK;
 }
@@ -215,7 +215,7 @@ int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_found_chunk *chunks, 
     return BKT_OK;
 }
 
-static int locate_found(struct bkt_locate *q, struct bkt_err *err)
+static int locate_found(struct bkt_references_find *q, struct bkt_err *err)
 {
     const struct bkt_dsetio *io   = q->io;
     struct bkt_chunk_file   *file = NULL;
@@ -227,15 +227,15 @@ static int locate_found(struct bkt_locate *q, struct bkt_err *err)
         if (!c || !c->size)
             continue;
         if (!file)
-            BKT_PASS(bkt_locate_layout_file(q->io, &file, err));
-        q->out[i] = (struct bkt_loc){file, c->offset, c->size, c->mask};
+            BKT_PASS(bkt_reference_layout_file(q->io, &file, err));
+        q->out[i] = (struct bkt_reference){file, c->offset, c->size, c->mask};
     }
     return BKT_OK;
 }
 
 /* If nothing compresses, HSDS wants references to a chunk without its checksum.  Then 4 bytes are certainly
  * missing, so the filter is skipped. */
-uint32_t bkt_locate_mask(const struct bkt_dsetio *io, uint32_t recorded, uint64_t size)
+uint32_t bkt_reference_mask(const struct bkt_dsetio *io, uint32_t recorded, uint64_t size)
 {
     uint32_t mask = 0;
     for (unsigned i = 0; i < io->pipe.n; i++)
@@ -246,7 +246,7 @@ uint32_t bkt_locate_mask(const struct bkt_dsetio *io, uint32_t recorded, uint64_
     return size == io->chunk_bytes ? recorded | mask : recorded;
 }
 
-int bkt_locate_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t off, uint64_t size, struct bkt_err *err)
+int bkt_reference_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t off, uint64_t size, struct bkt_err *err)
 {
     uint64_t end;
     if (!bkt_add_u64(off, size, &end) || end > INT64_MAX)
@@ -264,19 +264,19 @@ int bkt_locate_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_
 }
 
 /* Finds impossible sizes before anything is fetched. */
-static int check(const struct bkt_locate *q, struct bkt_err *err)
+static int check(const struct bkt_references_find *q, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = q->io;
     for (size_t i = 0; i < q->n; i++) {
-        struct bkt_loc *l     = &q->out[i];
+        struct bkt_reference *l     = &q->out[i];
         const uint64_t *coord = q->coords + i * io->rank;
         struct bkt_err  why   = {.n = 0};
         if (!l->file)
             continue;
-        l->mask = bkt_locate_mask(io, l->mask, l->size);
+        l->mask = bkt_reference_mask(io, l->mask, l->size);
         if (!io->bad_place) {
-            BKT_PASS(bkt_locate_check(io, coord, l->off, l->size, err));
-        } else if (bkt_locate_check(io, coord, l->off, l->size, &why) < 0) {
+            BKT_PASS(bkt_reference_check(io, coord, l->off, l->size, err));
+        } else if (bkt_reference_check(io, coord, l->off, l->size, &why) < 0) {
             io->bad_place(coord, &why, io->bad_arg);
             l->file = NULL;
         }
@@ -284,7 +284,7 @@ static int check(const struct bkt_locate *q, struct bkt_err *err)
     return BKT_OK;
 }
 
-int bkt_locate(struct bkt_locate *q, size_t n, struct bkt_err *err)
+int bkt_references_find(struct bkt_references_find *q, size_t n, struct bkt_err *err)
 {
     bool tables = false;
     for (size_t i = 0; i < n; i++) {
@@ -298,7 +298,7 @@ int bkt_locate(struct bkt_locate *q, size_t n, struct bkt_err *err)
         tables |= q[i].io->where == BKT_AT_TABLE && !q[i].io->found;
     }
     if (tables)
-        BKT_PASS(bkt_chunk_table_rows(q, n, err));
+        BKT_PASS(bkt_reference_table_rows(q, n, err));
     for (size_t i = 0; i < n; i++)
         BKT_PASS(check(&q[i], err));
     return BKT_OK;

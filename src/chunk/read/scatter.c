@@ -7,7 +7,7 @@ static void copy_run(const struct bkt_target *t, const struct bkt_grid_run *run,
     size_t   es  = t->io->elem_size;
     uint64_t seq = run->seq, left = t->dst ? run->len : 0;
     while (left) {
-        uint64_t off, n = bkt_min_u64(bkt_memmap_at(&t->mem, seq, &off, hint), left);
+        uint64_t off, n = bkt_min_u64(bkt_mem_layout_at(&t->mem, seq, &off, hint), left);
         if (t->rd->recast)
             bkt_recast_run(t->rd->recast, src, t->dst + (size_t)off * t->out_size, (size_t)n);
         else
@@ -46,7 +46,7 @@ void bkt_scatter_planes(struct bkt_target *t, uint64_t k, const unsigned char *s
     bkt_grid_iter(&it, &t->grid, k, 0, UINT64_MAX);
     while (t->dst && bkt_grid_next(&it, &run))
         while (run.len) {
-            uint64_t off, m = bkt_min_u64(bkt_memmap_at(&t->mem, run.seq, &off, &hint), run.len);
+            uint64_t off, m = bkt_min_u64(bkt_mem_layout_at(&t->mem, run.seq, &off, &hint), run.len);
             unshuffle(src + (size_t)run.off, n, t->dst + (size_t)off * es, (size_t)m, es, past);
             run.off += m, run.seq += m, run.len -= m;
         }
@@ -69,7 +69,7 @@ void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src)
 
 static void fill_slices(struct bkt_target *t, const struct bkt_grid_run *run)
 {
-    const struct bkt_centry *f = t->io->fill;
+    const struct bkt_cache_entry *f = t->io->fill;
     for (uint64_t i = 0; i < run->len; i++)
         t->slices[run->seq + i] = (struct bkt_slice){f->data, f->len};
 }
@@ -103,7 +103,7 @@ void bkt_scatter_fill_seg(const struct bkt_seg *s)
             continue;
         }
         while (t->dst && run.len) {
-            uint64_t off, n = bkt_min_u64(bkt_memmap_at(&t->mem, run.seq, &off, &hint), run.len);
+            uint64_t off, n = bkt_min_u64(bkt_mem_layout_at(&t->mem, run.seq, &off, &hint), run.len);
             if (t->rd->recast)
                 fill_recast(t, coord, run.off, n, t->dst + (size_t)off * t->out_size);
             else
@@ -117,11 +117,11 @@ void bkt_scatter_fill(struct bkt_target *t, uint64_t k)
 {
     struct bkt_seg all = {.t = t, .k = k, .n_runs = UINT64_MAX};
     if (t->io->var)
-        t->held[k] = bkt_centry_retain(t->io->fill);
+        t->held[k] = bkt_cache_entry_retain(t->io->fill);
     bkt_scatter_fill_seg(&all);
 }
 
-void bkt_scatter_var(struct bkt_target *t, uint64_t k, struct bkt_centry *e)
+void bkt_scatter_var(struct bkt_target *t, uint64_t k, struct bkt_cache_entry *e)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run  run;
@@ -138,7 +138,7 @@ static unsigned char *one_place(const struct bkt_target *t, const struct bkt_gri
 {
     size_t   hint = 0;
     uint64_t off;
-    bool     whole = t->dst && !t->rd->recast && bkt_memmap_at(&t->mem, run->seq, &off, &hint) >= run->len;
+    bool whole = t->dst && !t->rd->recast && bkt_mem_layout_at(&t->mem, run->seq, &off, &hint) >= run->len;
     return whole ? t->dst + (size_t)off * t->io->elem_size : NULL;
 }
 
@@ -152,7 +152,7 @@ unsigned char *bkt_scatter_whole(const struct bkt_target *t, uint64_t k)
     return bkt_grid_next(&it, &run) && run.len == t->io->chunk_elems ? one_place(t, &run) : NULL;
 }
 
-unsigned char *bkt_segs_direct(const struct bkt_seg *segs, size_t n)
+unsigned char *bkt_scatter_direct(const struct bkt_seg *segs, size_t n)
 {
     unsigned char *first = NULL, *next = NULL;
     uint64_t       at = segs[0].off;

@@ -28,7 +28,7 @@ static int make_slices(struct bkt_target *t, struct bkt_err *err)
     if (n > SIZE_MAX / sizeof *t->slices)
         BKT_NOMEM(err);
     t->slices = calloc((size_t)n, sizeof *t->slices);
-    t->held   = calloc((size_t)t->grid.n_chunks, sizeof(struct bkt_centry *));
+    t->held   = calloc((size_t)t->grid.n_chunks, sizeof(struct bkt_cache_entry *));
     if (!t->slices || !t->held)
         BKT_NOMEM(err);
     return BKT_OK;
@@ -44,7 +44,7 @@ int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *e
     t->held   = NULL;
     t->over   = NULL;
     bkt_grid_none(&t->grid);
-    bkt_memmap_none(&t->mem);
+    bkt_mem_layout_none(&t->mem);
     t->out_size = rd->recast ? rd->recast->dst : t->io->elem_size;
     if (rd->file->kind == BKT_SEL_NONE || t->io->where == BKT_AT_NONE)
         return BKT_OK;
@@ -60,7 +60,7 @@ int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *e
         return BKT_OK;
     if (t->io->var)
         return make_slices(t, err);
-    BKT_TRY(err, bkt_memmap_for(&t->mem, rd->mem, &t->grid, err), "dataset %s", t->io->obj->id.text);
+    BKT_TRY(err, bkt_mem_layout_for(&t->mem, rd->mem, &t->grid, err), "dataset %s", t->io->obj->id.text);
     if (!t->io->elem_size) /* strings without length: nothing to fetch */
         t->grid.n_chunks = 0;
     return BKT_OK;
@@ -69,13 +69,13 @@ int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *e
 void bkt_target_fini(struct bkt_target *t)
 {
     for (uint64_t k = 0; t->held && k < t->grid.n_chunks; k++)
-        bkt_centry_release(t->held[k]);
+        bkt_cache_entry_release(t->held[k]);
     free(t->held);
     free(t->slices);
     t->held   = NULL;
     t->slices = NULL;
     bkt_grid_fini(&t->grid);
-    bkt_memmap_fini(&t->mem);
+    bkt_mem_layout_fini(&t->mem);
 }
 
 uint64_t bkt_target_linear(const struct bkt_target *t, uint64_t k)
@@ -138,7 +138,7 @@ static int add_runs(struct bkt_segs *s, const struct bkt_seg *base, const struct
     return cur.n_runs ? push(s, &cur, err) : BKT_OK;
 }
 
-int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_loc *loc, const struct bkt_limits *lim,
+int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_reference *loc, const struct bkt_limits *lim,
                  struct bkt_err *err)
 {
     struct bkt_seg x = {.t = t, .file = loc->file, .k = k, .off = loc->off, .len = loc->size, .chunk_off = loc->off,
@@ -213,7 +213,7 @@ int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, uint64_t k, con
 bool bkt_target_in_slices(const struct bkt_target *t)
 {
     uint64_t k = 0;
-    if (t->io->var || t->io->chunk_bytes <= BKT_SLICE_MIN || !bkt_stored_is_plain(t->io))
+    if (t->io->var || t->io->chunk_bytes <= BKT_SLICE_MIN || !bkt_chunk_object_is_plain(t->io))
         return false;
     while (k < t->grid.n_chunks && bkt_grid_n_runs(&t->grid, k) <= SLICE_MAX)
         k++;

@@ -11,12 +11,13 @@ struct bkt_target {
     struct bkt_read   *rd;
     struct bkt_dsetio *io;
     struct bkt_grid    grid;
-    struct bkt_memmap  mem;
+    struct bkt_mem_layout  mem;
     unsigned char     *dst;
     size_t             out_size; /* bytes of an element there */
     const struct bkt_overlay *over; /* elements that are not yet stored; NULL: the domain has none */
     struct bkt_slice  *slices; /* variable-size types */
-    struct bkt_centry **held;  /* variable-size types: the chunk that slices point into, per touched chunk */
+    struct bkt_cache_entry *
+        *held; /* variable-size types: the chunk that slices point into, per touched chunk */
 };
 /** Compute grid and memory of one read; @p rd is borrowed until bkt_target_fini().  BKT_EINVAL: the
  *  selections don't match; BKT_ENOMEM. */
@@ -53,7 +54,7 @@ struct bkt_limits {
     bool     blind;            /* there is no destination: the read only fills the caches */
 };
 /** Add the segments of chunk k of the target, from its place. */
-BKT_NODISCARD int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_loc *loc,
+BKT_NODISCARD int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_reference *loc,
                                const struct bkt_limits *lim, struct bkt_err *err);
 /** Bytes: a chunk object no larger than this is fetched whole.  Its other elements are likely to be wanted,
  *  and cost less than a round trip. */
@@ -90,7 +91,7 @@ struct bkt_ranges {
 BKT_NODISCARD int bkt_ranges_plan(struct bkt_ranges *out, struct bkt_segs *segs, const struct bkt_limits *lim,
                                   struct bkt_err *err);
 /** The memory to which the bytes of segs[0..n) can go unchanged; NULL: they can't. */
-unsigned char *bkt_segs_direct(const struct bkt_seg *segs, size_t n);
+unsigned char *bkt_scatter_direct(const struct bkt_seg *segs, size_t n);
 
 /* ---- scatter.c ---- */
 /** Copy runs of a decoded chunk.  src: the bytes at byte @p src_off of the chunk. */
@@ -102,7 +103,7 @@ void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src);
 void bkt_scatter_fill(struct bkt_target *t, uint64_t k);
 void bkt_scatter_fill_seg(const struct bkt_seg *s);
 /** Make slices into @p e, which the target holds from now on (takes the reference over). */
-void bkt_scatter_var(struct bkt_target *t, uint64_t k, struct bkt_centry *e);
+void bkt_scatter_var(struct bkt_target *t, uint64_t k, struct bkt_cache_entry *e);
 /** Memory of the whole chunk k if all of it is selected and goes to one place; else NULL. */
 unsigned char *bkt_scatter_whole(const struct bkt_target *t, uint64_t k);
 

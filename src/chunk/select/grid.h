@@ -73,7 +73,7 @@ void bkt_grid_iter(struct bkt_grid_iter *it, const struct bkt_grid *g, uint64_t 
 bool bkt_grid_next(struct bkt_grid_iter *it, struct bkt_grid_run *run);
 
 /* ---- the other side: selection order -> place in memory ---- */
-struct bkt_memmap {
+struct bkt_mem_layout {
     enum { BKT_MEM_FLAT, BKT_MEM_HYPER, BKT_MEM_RUNS } kind;
     unsigned  rank;
     uint64_t  n_elems;
@@ -83,15 +83,16 @@ struct bkt_memmap {
     uint64_t *before;           /* elements before each run */
 };
 /** @param sel  NULL: contiguous from 0.  @return as bkt_grid_init() */
-BKT_NODISCARD int bkt_memmap_init(struct bkt_memmap *m, const struct bkt_sel *sel, struct bkt_err *err);
+BKT_NODISCARD int bkt_mem_layout_init(struct bkt_mem_layout *m, const struct bkt_sel *sel,
+                                      struct bkt_err *err);
 /** The same for the selection of @p g; BKT_EINVAL also if @p sel has another number of elements. */
-BKT_NODISCARD int bkt_memmap_for(struct bkt_memmap *m, const struct bkt_sel *sel, const struct bkt_grid *g, struct bkt_err *err);
-void              bkt_memmap_fini(struct bkt_memmap *m);
-void              bkt_memmap_none(struct bkt_memmap *m);
+BKT_NODISCARD int bkt_mem_layout_for(struct bkt_mem_layout *m, const struct bkt_sel *sel, const struct bkt_grid *g, struct bkt_err *err);
+void              bkt_mem_layout_fini(struct bkt_mem_layout *m);
+void              bkt_mem_layout_none(struct bkt_mem_layout *m);
 /** The place of element @p seq of the selection.  Gives how many elements from there on are contiguous (>=
  *  1).
  *  @param hint  the caller's cursor, 0 at first */
-uint64_t bkt_memmap_at(const struct bkt_memmap *m, uint64_t seq, uint64_t *off, size_t *hint);
+uint64_t bkt_mem_layout_at(const struct bkt_mem_layout *m, uint64_t seq, uint64_t *off, size_t *hint);
 
 /** Copies contiguous bytes.  Most often that is one element, whose size as a constant becomes a single
  *  move. */

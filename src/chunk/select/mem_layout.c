@@ -5,7 +5,7 @@
 #include "chunk/select/grid.h"
 #include "base/num.h"
 
-static int init_runs(struct bkt_memmap *m, const struct bkt_sel *sel, struct bkt_err *err)
+static int init_runs(struct bkt_mem_layout *m, const struct bkt_sel *sel, struct bkt_err *err)
 {
     m->kind   = BKT_MEM_RUNS;
     m->runs   = sel->runs;
@@ -21,7 +21,7 @@ static int init_runs(struct bkt_memmap *m, const struct bkt_sel *sel, struct bkt
 }
 
 /* Adds one regular dimension, slower than those in @p m so far (m->rank dimensions, fastest first). */
-static int add_dim(struct bkt_memmap *m, const struct bkt_sel *s, unsigned d, uint64_t mstride, struct bkt_err *err)
+static int add_dim(struct bkt_mem_layout *m, const struct bkt_sel *s, unsigned d, uint64_t mstride, struct bkt_err *err)
 {
     uint64_t start = s->start[d], stride = s->stride[d], count = s->count[d], block = s->block[d], end;
     if (count == 1)
@@ -50,7 +50,7 @@ static int add_dim(struct bkt_memmap *m, const struct bkt_sel *s, unsigned d, ui
     return BKT_OK;
 }
 
-void bkt_memmap_none(struct bkt_memmap *m)
+void bkt_mem_layout_none(struct bkt_mem_layout *m)
 {
     m->kind    = BKT_MEM_FLAT;
     m->rank    = 0;
@@ -60,9 +60,9 @@ void bkt_memmap_none(struct bkt_memmap *m)
     m->before  = NULL;
 }
 
-int bkt_memmap_init(struct bkt_memmap *m, const struct bkt_sel *sel, struct bkt_err *err)
+int bkt_mem_layout_init(struct bkt_mem_layout *m, const struct bkt_sel *sel, struct bkt_err *err)
 {
-    bkt_memmap_none(m);
+    bkt_mem_layout_none(m);
     if (!sel)
         return BKT_OK;
     m->n_elems = sel->kind == BKT_SEL_NONE ? 0 : 1;
@@ -84,16 +84,16 @@ int bkt_memmap_init(struct bkt_memmap *m, const struct bkt_sel *sel, struct bkt_
     return BKT_OK;
 }
 
-int bkt_memmap_for(struct bkt_memmap *m, const struct bkt_sel *sel, const struct bkt_grid *g, struct bkt_err *err)
+int bkt_mem_layout_for(struct bkt_mem_layout *m, const struct bkt_sel *sel, const struct bkt_grid *g, struct bkt_err *err)
 {
-    BKT_PASS(bkt_memmap_init(m, sel, err));
+    BKT_PASS(bkt_mem_layout_init(m, sel, err));
     if (sel && m->n_elems != g->n_elems)
         BKT_FAIL(err, BKT_EINVAL, "%llu elements selected, memory for %llu", (unsigned long long)g->n_elems,
                  (unsigned long long)m->n_elems);
     return BKT_OK;
 }
 
-void bkt_memmap_fini(struct bkt_memmap *m)
+void bkt_mem_layout_fini(struct bkt_mem_layout *m)
 {
     if (!m)
         return;
@@ -101,7 +101,7 @@ void bkt_memmap_fini(struct bkt_memmap *m)
     m->before = NULL;
 }
 
-static uint64_t at_hyper(const struct bkt_memmap *m, uint64_t seq, uint64_t *off)
+static uint64_t at_hyper(const struct bkt_mem_layout *m, uint64_t seq, uint64_t *off)
 {
     uint64_t n = 0, o = 0;
     for (unsigned d = 0; d < m->rank; d++) { /* fastest first */
@@ -115,7 +115,7 @@ static uint64_t at_hyper(const struct bkt_memmap *m, uint64_t seq, uint64_t *off
     return n;
 }
 
-uint64_t bkt_memmap_at(const struct bkt_memmap *m, uint64_t seq, uint64_t *off, size_t *hint)
+uint64_t bkt_mem_layout_at(const struct bkt_mem_layout *m, uint64_t seq, uint64_t *off, size_t *hint)
 {
     if (m->kind == BKT_MEM_FLAT) {
         *off = seq;

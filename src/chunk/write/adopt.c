@@ -87,7 +87,7 @@ static struct bkt_slice element(const struct move *m, const struct part *p, uint
 
 static bool is_fill(const struct move *m, struct bkt_slice e)
 {
-    const struct bkt_centry *fill = m->from->fill;
+    const struct bkt_cache_entry *fill = m->from->fill;
     return fill && fill->len == e.n && memcmp(fill->data, e.p, e.n) == 0;
 }
 
@@ -144,7 +144,7 @@ static int write_part(const struct move *m, struct part *p, struct bkt_err *err)
         w.slices = (const struct bkt_slice *)(const void *)p->slices.ptr;
     else
         w.src = p->packed.ptr, w.mem = &mem;
-    return bkt_dataset_write(&w, 1, err);
+    return bkt_write_datasets(&w, 1, err);
 }
 
 static int move_chunk(const struct move *m, const uint64_t *coord, struct bkt_err *err)
@@ -182,7 +182,7 @@ static int move_all(struct move *m, struct bkt_err *err)
         memcpy(coord, m->coords.ptr + at, each);
         BKT_PASS(move_chunk(m, coord, err));
     }
-    return bkt_dataset_flush(m->to->dom, &m->to->obj->id, err);
+    return bkt_chunks_flush_dataset(m->to->dom, &m->to->obj->id, err);
 }
 
 /* Uses the program's own filter functions, with which it wrote. */
@@ -193,8 +193,8 @@ static void follow_filters(struct bkt_dsetio *io, const struct bkt_dsetio *wrote
             bkt_filter_set(&io->pipe, &io->pipe.f[i], wrote->pipe.f[i].fn);
 }
 
-static int move_elements(struct bkt_dirty *d, const struct bkt_object *ours, const struct bkt_object *theirs,
-                         struct bkt_err *err)
+static int move_elements(struct bkt_write_cache *d, const struct bkt_object *ours,
+                         const struct bkt_object *theirs, struct bkt_err *err)
 {
     struct move m = {.from = NULL};
     struct bkt_wset *ws = bkt_wset_find(d, &ours->id);
@@ -215,24 +215,24 @@ static int move_elements(struct bkt_dirty *d, const struct bkt_object *ours, con
 int bkt_chunks_adopt(struct bkt_domain *dom, const struct bkt_object *ours, const struct bkt_object *theirs,
                      void *arg, struct bkt_err *err)
 {
-    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
     (void)arg;
     if (!d)
         return BKT_OK;
-    BKT_PASS(bkt_dataset_flush(dom, &ours->id, err));
+    BKT_PASS(bkt_chunks_flush_dataset(dom, &ours->id, err));
     BKT_TRY(err, move_elements(d, ours, theirs, err),
             "%s was made by another writer as well: its elements can't be put there", ours->id.text);
     bkt_chunks_forget(dom, &ours->id);
     bkt_chunks_forget(dom, &theirs->id); /* its extent may have changed */
     bkt_chunk_cache_drop(dom);
-    if (bkt_dirty_note_refs(d, theirs) < 0)
+    if (bkt_write_cache_note_refs(d, theirs) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
 
 /* ---- references ---- */
 
-static int name_elements(struct bkt_dirty *d, const struct bkt_object *o, struct bkt_err *err)
+static int name_elements(struct bkt_write_cache *d, const struct bkt_object *o, struct bkt_err *err)
 {
     struct move m = {.names = true};
     const struct bkt_wset *ws = bkt_wset_find(d, &o->id);
@@ -247,7 +247,7 @@ static int name_elements(struct bkt_dirty *d, const struct bkt_object *o, struct
     return rc;
 }
 
-static int name_in_dataset(struct bkt_dirty *d, const struct bkt_id *id, struct bkt_err *err)
+static int name_in_dataset(struct bkt_write_cache *d, const struct bkt_id *id, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     const struct bkt_object *o = NULL;
@@ -256,7 +256,7 @@ static int name_in_dataset(struct bkt_dirty *d, const struct bkt_id *id, struct 
     if (rc == BKT_ENOENT) /* it was deleted */
         return BKT_OK;
     if (rc == BKT_OK)
-        rc = bkt_dataset_flush(d->dom, id, &why);
+        rc = bkt_chunks_flush_dataset(d->dom, id, &why);
     if (rc == BKT_OK)
         rc = name_elements(d, o, &why);
     bkt_object_release(o);
@@ -274,7 +274,7 @@ static int name_in_dataset(struct bkt_dirty *d, const struct bkt_id *id, struct 
 int bkt_chunks_name_theirs(struct bkt_domain *dom, void *arg, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs ids = {0};
-    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
     int first = BKT_OK;
     size_t pos = 0, n;
     const void *key;

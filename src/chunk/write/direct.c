@@ -19,7 +19,7 @@ struct bkt_direct_task {
     struct bkt_req          req;
     struct bkt_direct_task *next;
     struct bkt_direct      *call;
-    const struct bkt_wplan *p;
+    const struct bkt_write_plan *p;
     uint64_t                k, cost;
     uint64_t                coord[BKT_MAX_RANK];
     unsigned char          *tmp;
@@ -72,7 +72,7 @@ static void end(struct bkt_direct_task *t, int rc, const struct bkt_err *why)
         (void)bkt_err_copy(&err, rc, why);
         (void)BKT_ERR(&err, rc, "%s: not stored", bkt_chunk_label(t->p->io, t->coord).text);
     } else {
-        struct bkt_dirty *d = t->p->ws->dirty;
+        struct bkt_write_cache *d = t->p->ws->dirty;
         (void)pthread_mutex_lock(&d->window.lock);
         bkt_wset_note_stored(t->p->ws, t->coord);
         (void)pthread_mutex_unlock(&d->window.lock);
@@ -100,7 +100,7 @@ static void stored(struct bkt_req *q) { end(q->arg, q->rc, q->err); }
 static int whole(struct bkt_direct_task *t, const unsigned char **src, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = t->p->io;
-    if ((*src = bkt_wplan_whole(t->p, t->k)))
+    if ((*src = bkt_write_plan_whole(t->p, t->k)))
         return BKT_OK;
     if (!(t->tmp = malloc(io->chunk_bytes)))
         BKT_NOMEM(err);
@@ -108,7 +108,7 @@ static int whole(struct bkt_direct_task *t, const unsigned char **src, struct bk
         BKT_PASS(bkt_fill_check(io, t->coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
         bkt_fill_run(io, t->coord, 0, io->chunk_elems, t->tmp);
     }
-    bkt_wplan_gather(t->p, t->k, t->tmp);
+    bkt_write_plan_gather(t->p, t->k, t->tmp);
     *src = t->tmp;
     return BKT_OK;
 }
@@ -132,9 +132,9 @@ static int prepare(struct bkt_direct_task *t, struct bkt_err *err)
     BKT_PASS(whole(t, &src, err));
     t->req = (struct bkt_req){.op = BKT_PUT, .key = bkt_buf_str(&t->key), .put = src, .put_len = io->chunk_bytes, .done = stored,
                               .arg = t, .cancel = &t->call->cancel};
-    if (bkt_stored_is_plain(io))
+    if (bkt_chunk_object_is_plain(io))
         return BKT_OK;
-    BKT_PASS(bkt_stored_encode(io, src, io->chunk_bytes, &t->out, err));
+    BKT_PASS(bkt_chunk_object_encode(io, src, io->chunk_bytes, &t->out, err));
     free(t->tmp);
     t->tmp         = NULL;
     t->req.put     = t->out.ptr;
@@ -193,19 +193,19 @@ void bkt_direct_wait(struct bkt_direct *r)
 /* Drops the cached copy of a chunk that is wholly overwritten.  False: the copy isn't stored yet, and must
  * not get lost if the new values can't be stored either; or it is being stored right now.  Then the chunk is
  * left to the cache, which keeps the order. */
-static bool drop_kept(const struct bkt_wplan *p, const uint64_t *coord)
+static bool drop_kept(const struct bkt_write_plan *p, const uint64_t *coord)
 {
-    struct bkt_dirty *d = p->ws->dirty;
+    struct bkt_write_cache *d = p->ws->dirty;
     (void)pthread_mutex_lock(&d->window.lock);
-    struct bkt_dchunk *c  = bkt_dchunk_find(p->ws, coord);
-    bool               ok = !c || (!c->task && !bkt_dchunk_is_dirty(c));
+    struct bkt_wchunk *c  = bkt_wchunk_find(p->ws, coord);
+    bool               ok = !c || (!c->task && !bkt_wchunk_is_dirty(c));
     if (c && ok)
-        bkt_dchunk_drop(c);
+        bkt_wchunk_drop(c);
     (void)pthread_mutex_unlock(&d->window.lock);
     return ok;
 }
 
-int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k, const uint64_t *coord, bool *started,
+int bkt_direct_start(struct bkt_direct *r, const struct bkt_write_plan *p, uint64_t k, const uint64_t *coord, bool *started,
                      struct bkt_err *err)
 {
     const struct bkt_dsetio *io = p->io;
@@ -217,10 +217,10 @@ int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k
         BKT_NOMEM(err);
     t->call = r, t->p = p, t->k = k;
     t->job.run = task_job;
-    t->cost    = bkt_max_u64((uint64_t)io->chunk_bytes * (bkt_stored_is_plain(io) ? 1 : 2), MIN_COST);
+    t->cost    = bkt_max_u64((uint64_t)io->chunk_bytes * (bkt_chunk_object_is_plain(io) ? 1 : 2), MIN_COST);
     memcpy(t->coord, coord, io->rank * sizeof *coord);
     r->dom = io->dom;
-    if (bkt_stored_is_plain(io) && bkt_wplan_whole(p, k)) {
+    if (bkt_chunk_object_is_plain(io) && bkt_write_plan_whole(p, k)) {
         start_or_queue(r, t);
         return BKT_OK;
     }

@@ -6,7 +6,7 @@
 
 struct bkt_direct_task;
 
-/** The direct writes of one bkt_dataset_write(). */
+/** The direct writes of one bkt_write_datasets(). */
 struct bkt_direct {
     struct bkt_window window;            /* tasks under way or ready; its lock guards what follows */
     struct bkt_direct_task *next, *last; /* ready tasks: begun as soon as there is room, by the thread that
@@ -22,7 +22,7 @@ struct bkt_direct {
 void bkt_direct_init(struct bkt_direct *r, uint64_t limit);
 /** Store touched chunk k, all of which is selected.  Waits only for room.  @p started: false: the cache has
  *  to store it. */
-BKT_NODISCARD int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k, const uint64_t *coord, bool *started,
+BKT_NODISCARD int bkt_direct_start(struct bkt_direct *r, const struct bkt_write_plan *p, uint64_t k, const uint64_t *coord, bool *started,
                                    struct bkt_err *err);
 bool bkt_direct_is_busy(struct bkt_direct *r);
 void bkt_direct_wait(struct bkt_direct *r); /* waits for all tasks under way */

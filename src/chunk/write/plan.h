@@ -1,30 +1,30 @@
-/* One dataset's part of a bkt_dataset_write(). */
+/* One dataset's part of a bkt_write_datasets(). */
 #ifndef BKT_WRITE_PLAN_H
 #define BKT_WRITE_PLAN_H
 
 #include "chunk/write/write_cache.h"
 
-struct bkt_wplan {
+struct bkt_write_plan {
     const struct bkt_write *w;
     struct bkt_dsetio      *io;
     struct bkt_grid         grid;
-    struct bkt_memmap       mem; /* fixed-size types */
+    struct bkt_mem_layout       mem; /* fixed-size types */
     struct bkt_wset        *ws;
 };
 
 /** Check that the dataset can be written; BKT_EUNSUP gives the reason. */
 BKT_NODISCARD int bkt_write_check(const struct bkt_dsetio *io, struct bkt_err *err);
 /** Whether all elements of touched chunk k that can be inside the dataset are selected. */
-bool bkt_wplan_covers(const struct bkt_wplan *p, uint64_t k, const uint64_t *coord);
+bool bkt_write_plan_covers(const struct bkt_write_plan *p, uint64_t k, const uint64_t *coord);
 /** Copy the selected elements of touched chunk k to their places in dst, a whole chunk. */
-void bkt_wplan_gather(const struct bkt_wplan *p, uint64_t k, unsigned char *dst);
+void bkt_write_plan_gather(const struct bkt_write_plan *p, uint64_t k, unsigned char *dst);
 /** The whole chunk in the caller's memory; NULL: it doesn't lie there in one piece. */
-const unsigned char *bkt_wplan_whole(const struct bkt_wplan *p, uint64_t k);
+const unsigned char *bkt_write_plan_whole(const struct bkt_write_plan *p, uint64_t k);
 /** Drop readers' cached copies of a chunk, since they are outdated. */
 void bkt_write_drop_cached(struct bkt_dsetio *io, const uint64_t *coord);
 /** Put the fill value into n elements. */
-BKT_NODISCARD int bkt_dchunk_fill_var(struct bkt_dchunk *c, uint64_t off, uint64_t n, struct bkt_err *err);
+BKT_NODISCARD int bkt_wchunk_fill_var(struct bkt_wchunk *c, uint64_t off, uint64_t n, struct bkt_err *err);
 /** Put variable-size elements into a chunk; lock held (var.c). */
-BKT_NODISCARD int bkt_dchunk_put_var(struct bkt_dchunk *c, const struct bkt_wplan *p, uint64_t k, struct bkt_err *err);
+BKT_NODISCARD int bkt_wchunk_put_var(struct bkt_wchunk *c, const struct bkt_write_plan *p, uint64_t k, struct bkt_err *err);
 
 #endif

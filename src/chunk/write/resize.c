@@ -24,7 +24,7 @@
 
 struct resize {
     struct bkt_dsetio *io;
-    struct bkt_dirty  *d;
+    struct bkt_write_cache  *d;
     struct bkt_wset   *ws;
     uint64_t           old[BKT_MAX_RANK], new[BKT_MAX_RANK]; /* extent where there may be elements; where
                                                                 there are to be */
@@ -51,7 +51,7 @@ static size_t one_coord(const struct resize *r) { return r->io->rank * sizeof(ui
 
 static int begin(struct resize *r, struct bkt_dsetio *io, struct bkt_err *err)
 {
-    *r = (struct resize){.io = io, .d = bkt_dirty_of(io->dom, true)};
+    *r = (struct resize){.io = io, .d = bkt_write_cache_of(io->dom, true)};
     if (!r->d)
         BKT_NOMEM(err);
     (void)pthread_mutex_lock(&r->d->window.lock);
@@ -70,18 +70,18 @@ static void end(struct resize *r)
 
 /* ---- a chunk at the border ---- */
 
-static int fill_run(struct bkt_dchunk *c, uint64_t off, uint64_t n, struct bkt_err *err)
+static int fill_run(struct bkt_wchunk *c, uint64_t off, uint64_t n, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = c->ws->io;
     if (io->var)
-        return bkt_dchunk_fill_var(c, off, n, err);
+        return bkt_wchunk_fill_var(c, off, n, err);
     bkt_fill_run(io, c->coord, off, n, c->e->data + (size_t)off * io->elem_size);
-    return bkt_dchunk_mark(c, off, n, err);
+    return bkt_wchunk_mark(c, off, n, err);
 }
 
 /* Row by row of the fastest dimension: all of a row lies outside, or its end.  Elements beyond the largest
  * extent are left alone, since bkt_chunk_reach() doesn't count them. */
-static int cut_off(const struct resize *r, struct bkt_dchunk *c, struct bkt_err *err)
+static int cut_off(const struct resize *r, struct bkt_wchunk *c, struct bkt_err *err)
 {
     const struct bkt_dsetio *io  = c->ws->io;
     unsigned                 m   = io->rank - 1;
@@ -89,9 +89,9 @@ static int cut_off(const struct resize *r, struct bkt_dchunk *c, struct bkt_err 
     const uint64_t          *max = io->ds->space.maxdims;
     uint64_t                 end = bkt_min_u64(row, max[m] - org);
     BKT_PASS(bkt_fill_check(io, c->coord, true, err));
-    BKT_PASS(bkt_dchunk_unraw(c, err));
+    BKT_PASS(bkt_wchunk_unraw(c, err));
     if (!io->var)
-        BKT_PASS(bkt_dchunk_open(c, err));
+        BKT_PASS(bkt_wchunk_open(c, err));
     for (uint64_t off = 0; off < io->chunk_elems; off += row) {
         uint64_t rest = off / row;
         bool     out  = false, beyond = false;
@@ -104,19 +104,19 @@ static int cut_off(const struct resize *r, struct bkt_dchunk *c, struct bkt_err 
         if (!beyond && from < end)
             BKT_PASS(fill_run(c, off + from, end - from, err));
     }
-    bkt_dchunk_check_whole(c);
+    bkt_wchunk_check_whole(c);
     return BKT_OK;
 }
 
 static int cut_chunk(const struct resize *r, const uint64_t *coord, struct bkt_err *err)
 {
-    struct bkt_dchunk *c;
-    BKT_PASS(bkt_dchunk_reserve(r->ws, coord, &c, err));
+    struct bkt_wchunk *c;
+    BKT_PASS(bkt_wchunk_reserve(r->ws, coord, &c, err));
     int rc = cut_off(r, c, err);
-    bkt_dchunk_settle(c);
+    bkt_wchunk_settle(c);
     if (rc < 0)
         BKT_FAIL(err, rc, "%s", bkt_chunk_label(r->io, coord).text);
-    bkt_dirty_push(r->d);
+    bkt_store_tasks_push(r->d);
     return BKT_OK;
 }
 
@@ -224,7 +224,7 @@ static int list_stored(struct resize *r, struct bkt_err *err)
     stored |= bkt_wset_any_stored(r->ws);
     (void)pthread_mutex_unlock(&r->d->window.lock);
     if (stored)
-        BKT_PASS(can_list(r) ? bkt_chunk_each_key(r->io, on_stored, r, err) : look_for_all(r, err));
+        BKT_PASS(can_list(r) ? bkt_chunk_keys_each(r->io, on_stored, r, err) : look_for_all(r, err));
     r->listed = true;
     return BKT_OK;
 }
@@ -239,14 +239,14 @@ static int clear_kept(struct resize *r, struct bkt_err *err)
     void       *v;
     bkt_wset_wait(r->ws);
     while (bkt_map_next(r->ws->chunks, &pos, &key, &n, &v)) {
-        struct bkt_dchunk *c = v;
+        struct bkt_wchunk *c = v;
         enum where         w = where_is(r, c->coord);
         bool               stored = c->base != BKT_BASE_ABSENT; /* perhaps stored by a flush after the list
                                                                    was made */
-        if (w != INSIDE && (stored || (w == CUT && bkt_dchunk_is_dirty(c))) && add_stored(r, c->coord) < 0)
+        if (w != INSIDE && (stored || (w == CUT && bkt_wchunk_is_dirty(c))) && add_stored(r, c->coord) < 0)
             BKT_NOMEM(err);
         if (w == OUTSIDE) /* deleting doesn't disturb the walk */
-            bkt_dchunk_drop(c);
+            bkt_wchunk_drop(c);
     }
     return BKT_OK;
 }
@@ -316,7 +316,7 @@ static int set_smaller(const struct resize *r, bool store_first, struct bkt_err 
     if (marked)
         memcpy(trim, ds->trim, one_coord(r));
     if (store_first) /* together with elements for which the extent may have grown since it was stored */
-        BKT_PASS(bkt_dataset_flush(dom, id, err));
+        BKT_PASS(bkt_chunks_flush_dataset(dom, id, err));
     BKT_PASS(bkt_edit_extent(dom, id, r->new, err));
     int rc = store_first ? bkt_domain_flush_object(dom, id, err) : BKT_OK;
     if (rc < 0 && bkt_edit_extent_undo(dom, id, dims, marked ? trim : NULL, NULL) < 0)
@@ -355,7 +355,7 @@ static int clear_before(struct bkt_dsetio *io, struct bkt_err *err)
     int rc = clear_marked(&r, io->ds, err);
     end(&r);
     BKT_PASS(rc);
-    BKT_PASS(bkt_dataset_flush(io->dom, &io->obj->id, err));
+    BKT_PASS(bkt_chunks_flush_dataset(io->dom, &io->obj->id, err));
     return bkt_domain_flush_object(io->dom, &io->obj->id, err);
 }
 
@@ -385,7 +385,7 @@ int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *dims, struct bkt_er
 
 /* ---- at a flush ---- */
 
-static struct bkt_wset *next_untrimmed(struct bkt_dirty *d)
+static struct bkt_wset *next_untrimmed(struct bkt_write_cache *d)
 {
     size_t           pos = 0, n;
     const void      *key;
@@ -403,7 +403,7 @@ static struct bkt_wset *next_untrimmed(struct bkt_dirty *d)
     return found;
 }
 
-static int clear_one(struct bkt_dirty *d, struct bkt_wset *ws, struct bkt_err *err)
+static int clear_one(struct bkt_write_cache *d, struct bkt_wset *ws, struct bkt_err *err)
 {
     const struct bkt_object *o = NULL;
     struct resize            r = {.io = ws->io, .d = d, .ws = ws};
@@ -418,7 +418,7 @@ static int clear_one(struct bkt_dirty *d, struct bkt_wset *ws, struct bkt_err *e
 
 int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err)
 {
-    struct bkt_dirty *d  = bkt_dirty_of(dom, false);
+    struct bkt_write_cache *d  = bkt_write_cache_of(dom, false);
     struct bkt_wset  *ws;
     int               rc = BKT_OK;
     while (d && d->any_untrimmed && (ws = next_untrimmed(d))) {

@@ -25,11 +25,11 @@
 #define PAUSE_FROM 3
 #define PAUSE_MAX_US 20000u
 
-struct bkt_wtask {
+struct bkt_store_task {
     struct bkt_job     job;
     struct bkt_req     req;
-    struct bkt_dirty  *d;
-    struct bkt_dchunk *c;
+    struct bkt_write_cache  *d;
+    struct bkt_wchunk *c;
     struct bkt_store  *st;
     bool               store; /* store the chunk, too */
     bool               raw;
@@ -37,7 +37,7 @@ struct bkt_wtask {
     unsigned           tries;
     uint64_t           cost;
     /* the version that is being stored */
-    struct bkt_centry *e;
+    struct bkt_cache_entry *e;
     uint64_t          *mask;
     uint64_t           n_dirty;
     bool               whole;
@@ -46,10 +46,10 @@ struct bkt_wtask {
     struct bkt_buf     key;
 };
 
-static void task_free(struct bkt_wtask *t)
+static void task_free(struct bkt_store_task *t)
 {
     bkt_req_fini(&t->req);
-    bkt_centry_release(t->e);
+    bkt_cache_entry_release(t->e);
     free(t->mask);
     bkt_buf_fini(&t->out);
     bkt_buf_fini(&t->key);
@@ -58,15 +58,15 @@ static void task_free(struct bkt_wtask *t)
 
 /* ---- states; the lock is held ---- */
 
-static bool needs_load(const struct bkt_dchunk *c)
+static bool needs_load(const struct bkt_wchunk *c)
 {
     return !c->complete && !c->whole && !c->is_raw && c->base == BKT_BASE_UNKNOWN;
 }
 
 /* Makes elements that could not be stored dirty again, except those written anew. */
-static void give_back(struct bkt_wtask *t)
+static void give_back(struct bkt_store_task *t)
 {
-    struct bkt_dchunk *c = t->c;
+    struct bkt_wchunk *c = t->c;
     if (t->raw && t->out.ptr) { /* nobody writes to the chunk while it is under way */
         bkt_buf_fini(&c->raw);
         bkt_buf_move(&c->raw, &t->out);
@@ -89,14 +89,14 @@ static void give_back(struct bkt_wtask *t)
     free(t->mask);
     t->mask  = NULL;
     t->whole = t->raw = t->encoded = false;
-    bkt_centry_release(t->e);
+    bkt_cache_entry_release(t->e);
     t->e = NULL;
 }
 
-static void end(struct bkt_wtask *t, int rc, const struct bkt_err *why)
+static void end(struct bkt_store_task *t, int rc, const struct bkt_err *why)
 {
-    struct bkt_dirty  *d = t->d;
-    struct bkt_dchunk *c = t->c;
+    struct bkt_write_cache  *d = t->d;
+    struct bkt_wchunk *c = t->c;
     struct bkt_err     err = {0};
     if (rc < 0) {
         (void)bkt_err_copy(&err, rc, why);
@@ -108,8 +108,8 @@ static void end(struct bkt_wtask *t, int rc, const struct bkt_err *why)
     if (rc < 0)
         give_back(t);
     c->task = NULL;
-    bkt_dchunk_note(c, rc, &err);
-    bkt_dchunk_settle(c);
+    bkt_wchunk_note(c, rc, &err);
+    bkt_wchunk_settle(c);
     bkt_window_end(&d->window, t->cost);
     (void)pthread_mutex_unlock(&d->window.lock);
     task_free(t);
@@ -119,7 +119,7 @@ static void end(struct bkt_wtask *t, int rc, const struct bkt_err *why)
 
 /* The stored version is unknown from now on.  Readers meanwhile still find our elements, over the version
  * that we knew. */
-static void forget_base(struct bkt_dchunk *c)
+static void forget_base(struct bkt_wchunk *c)
 {
     bool whole  = c->complete && c->whole; /* all of it was written anew: no base is needed */
     c->base     = BKT_BASE_UNKNOWN;
@@ -128,19 +128,19 @@ static void forget_base(struct bkt_dchunk *c)
 }
 
 /* Runs a job that encodes or decodes. */
-static void submit(struct bkt_wtask *t)
+static void submit(struct bkt_store_task *t)
 {
     bkt_window_submit(&t->d->window, t->c->ws->io->pipe.by_caller, &t->job);
 }
 
-static void load(struct bkt_wtask *t);
+static void load(struct bkt_store_task *t);
 static void load_job(struct bkt_job *job);
 static void encode_job(struct bkt_job *job);
 
 static void stored(struct bkt_req *q)
 {
-    struct bkt_wtask  *t = q->arg;
-    struct bkt_dchunk *c = t->c;
+    struct bkt_store_task  *t = q->arg;
+    struct bkt_wchunk *c = t->c;
     if (q->rc == BKT_OK) {
         (void)pthread_mutex_lock(&t->d->window.lock);
         memcpy(c->etag, q->etag, sizeof c->etag);
@@ -171,9 +171,9 @@ static void stored(struct bkt_req *q)
 }
 
 /* Takes the version to store.  Elements written from here on are dirty again. */
-static int snapshot(struct bkt_wtask *t, struct bkt_err *err)
+static int snapshot(struct bkt_store_task *t, struct bkt_err *err)
 {
-    struct bkt_dchunk *c = t->c;
+    struct bkt_wchunk *c = t->c;
     t->encoded           = false;
     t->etag[0]           = 0;
     t->req.if_match = t->req.if_none_match = NULL;
@@ -184,9 +184,9 @@ static int snapshot(struct bkt_wtask *t, struct bkt_err *err)
         return BKT_OK;
     }
     if (!c->complete) /* fills the part of a whole chunk outside of the dataset */
-        BKT_PASS(bkt_dchunk_merge(c, NULL, err));
-    BKT_PASS(bkt_dchunk_serialise(c, err));
-    t->e       = bkt_centry_retain(c->e);
+        BKT_PASS(bkt_wchunk_merge(c, NULL, err));
+    BKT_PASS(bkt_wchunk_serialise(c, err));
+    t->e       = bkt_cache_entry_retain(c->e);
     t->mask    = c->mask;
     t->n_dirty = c->n_dirty;
     t->whole   = c->whole;
@@ -203,34 +203,34 @@ static int snapshot(struct bkt_wtask *t, struct bkt_err *err)
 }
 
 /* From here on the chunk is treated as one that the program encoded (H5Dwrite_chunk). */
-bool bkt_wtask_shed(struct bkt_dchunk *c)
+bool bkt_store_task_shed(struct bkt_wchunk *c)
 {
-    struct bkt_wtask *t = c->task;
-    if (!t->encoded || t->raw || !t->whole || c->ws->io->var || bkt_dchunk_is_dirty(c))
+    struct bkt_store_task *t = c->task;
+    if (!t->encoded || t->raw || !t->whole || c->ws->io->var || bkt_wchunk_is_dirty(c))
         return false;
-    bkt_centry_release(c->e);
+    bkt_cache_entry_release(c->e);
     c->e        = NULL;
     t->raw      = true;
     c->complete = c->outdated = false;
     c->base     = BKT_BASE_UNKNOWN;
-    bkt_dchunk_settle(c);
+    bkt_wchunk_settle(c);
     return true;
 }
 
 /* From now on only the encoded bytes count as under way, and the elements belong to the chunk alone again. */
-static void note_encoded(struct bkt_wtask *t)
+static void note_encoded(struct bkt_store_task *t)
 {
-    struct bkt_dirty *d = t->d;
+    struct bkt_write_cache *d = t->d;
     (void)pthread_mutex_lock(&d->window.lock);
-    bkt_centry_release(t->e);
+    bkt_cache_entry_release(t->e);
     t->e       = NULL;
     t->encoded = true;
-    bkt_dchunk_settle(t->c);
+    bkt_wchunk_settle(t->c);
     bkt_window_resize(&d->window, &t->cost, bkt_max_u64(t->out.cap, MIN_COST));
     (void)pthread_mutex_unlock(&d->window.lock);
 }
 
-static int encode(struct bkt_wtask *t, struct bkt_err *err)
+static int encode(struct bkt_store_task *t, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = t->c->ws->io;
     struct bkt_req          *q  = &t->req;
@@ -238,10 +238,10 @@ static int encode(struct bkt_wtask *t, struct bkt_err *err)
     int rc = snapshot(t, err);
     (void)pthread_mutex_unlock(&t->d->window.lock);
     BKT_PASS(rc);
-    if (t->raw || !bkt_stored_is_plain(io)) {
+    if (t->raw || !bkt_chunk_object_is_plain(io)) {
         if (!t->raw) {
             bkt_buf_clear(&t->out);
-            BKT_PASS(bkt_stored_encode(io, t->e->data, t->e->len, &t->out, err));
+            BKT_PASS(bkt_chunk_object_encode(io, t->e->data, t->e->len, &t->out, err));
             note_encoded(t);
         }
         q->put = t->out.ptr, q->put_len = t->out.len;
@@ -257,7 +257,7 @@ static int encode(struct bkt_wtask *t, struct bkt_err *err)
 
 static void encode_job(struct bkt_job *job)
 {
-    struct bkt_wtask *t   = (struct bkt_wtask *)((char *)job - offsetof(struct bkt_wtask, job));
+    struct bkt_store_task *t = (struct bkt_store_task *)((char *)job - offsetof(struct bkt_store_task, job));
     struct bkt_err    err = {0};
     int               rc  = encode(t, &err);
     if (rc < 0)
@@ -268,26 +268,26 @@ static void encode_job(struct bkt_job *job)
 
 /* ---- load ---- */
 
-static int merge_loaded(struct bkt_wtask *t, struct bkt_err *err)
+static int merge_loaded(struct bkt_store_task *t, struct bkt_err *err)
 {
-    struct bkt_dchunk *c    = t->c;
-    struct bkt_centry *base = NULL;
+    struct bkt_wchunk *c    = t->c;
+    struct bkt_cache_entry *base = NULL;
     if (t->req.rc == BKT_OK)
-        BKT_PASS(bkt_stored_read(c->ws->io, &t->req.body, &base, err));
+        BKT_PASS(bkt_chunk_object_read(c->ws->io, &t->req.body, &base, err));
     (void)pthread_mutex_lock(&t->d->window.lock);
-    int rc = bkt_dchunk_merge(c, base, err);
+    int rc = bkt_wchunk_merge(c, base, err);
     if (rc == BKT_OK) {
         c->base = base ? BKT_BASE_KNOWN : BKT_BASE_ABSENT;
         memcpy(c->etag, t->req.etag, sizeof c->etag);
     }
     (void)pthread_mutex_unlock(&t->d->window.lock);
-    bkt_centry_release(base);
+    bkt_cache_entry_release(base);
     return rc;
 }
 
 static void loaded_job(struct bkt_job *job)
 {
-    struct bkt_wtask *t   = (struct bkt_wtask *)((char *)job - offsetof(struct bkt_wtask, job));
+    struct bkt_store_task *t = (struct bkt_store_task *)((char *)job - offsetof(struct bkt_store_task, job));
     struct bkt_err    err = {0};
     int               rc  = merge_loaded(t, &err);
     bkt_buf_fini(&t->req.body);
@@ -299,7 +299,7 @@ static void loaded_job(struct bkt_job *job)
 
 static void loaded(struct bkt_req *q)
 {
-    struct bkt_wtask *t = q->arg;
+    struct bkt_store_task *t = q->arg;
     if (q->rc < 0 && q->rc != BKT_ENOENT) {
         end(t, q->rc, q->err);
         return;
@@ -308,7 +308,7 @@ static void loaded(struct bkt_req *q)
     submit(t);
 }
 
-static void load(struct bkt_wtask *t)
+static void load(struct bkt_store_task *t)
 {
     struct bkt_req *q = &t->req;
     bkt_req_fini(q);
@@ -319,7 +319,7 @@ static void load(struct bkt_wtask *t)
 /* Waits for a random time, so that several writers of one chunk don't try all at once again. */
 static void load_job(struct bkt_job *job)
 {
-    struct bkt_wtask *t    = (struct bkt_wtask *)((char *)job - offsetof(struct bkt_wtask, job));
+    struct bkt_store_task *t = (struct bkt_store_task *)((char *)job - offsetof(struct bkt_store_task, job));
     unsigned          most = t->tries < 6 ? 500u << t->tries : PAUSE_MAX_US;
     struct timespec   now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -329,17 +329,17 @@ static void load_job(struct bkt_job *job)
 
 /* ---- begin; the lock is held ---- */
 
-void bkt_wtask_begin(struct bkt_dchunk *c, bool store)
+void bkt_store_task_begin(struct bkt_wchunk *c, bool store)
 {
-    struct bkt_dirty *d   = c->ws->dirty;
+    struct bkt_write_cache *d   = c->ws->dirty;
     struct bkt_err    err = {0};
-    struct bkt_wtask *t   = calloc(1, sizeof *t);
+    struct bkt_store_task *t   = calloc(1, sizeof *t);
     int               rc  = t ? bkt_chunk_key(&c->ws->id, &c->ws->io->ds->layout, c->coord, &t->key) : BKT_ENOMEM;
     if (rc < 0) {
         if (t)
             bkt_buf_fini(&t->key);
         free(t);
-        bkt_dchunk_note(c, BKT_ERR(&err, rc, "out of memory"), &err);
+        bkt_wchunk_note(c, BKT_ERR(&err, rc, "out of memory"), &err);
         return;
     }
     t->d = d, t->c = c, t->store = store;
@@ -348,9 +348,9 @@ void bkt_wtask_begin(struct bkt_dchunk *c, bool store)
     t->raw  = c->is_raw;
     c->task = t;
     bkt_window_add(&d->window, t->cost);
-    bkt_dchunk_settle(c);
+    bkt_wchunk_settle(c);
     bool must_load = needs_load(c), must_merge = !store && !must_load;
-    bool ready     = store && (c->is_raw || (c->complete && bkt_stored_is_plain(c->ws->io))); /* a worker has nothing to do */
+    bool ready     = store && (c->is_raw || (c->complete && bkt_chunk_object_is_plain(c->ws->io))); /* a worker has nothing to do */
     bool here      = ready || c->ws->io->pipe.by_caller;
     (void)pthread_mutex_unlock(&d->window.lock);
     t->job.run = must_merge ? loaded_job : encode_job;
@@ -365,11 +365,11 @@ void bkt_wtask_begin(struct bkt_dchunk *c, bool store)
     (void)pthread_mutex_lock(&d->window.lock);
 }
 
-bool bkt_wtask_is_raw(const struct bkt_wtask *t) { return t->raw; }
+bool bkt_store_task_is_raw(const struct bkt_store_task *t) { return t->raw; }
 
-uint64_t bkt_wtask_bytes(const struct bkt_wtask *t) { return t->encoded ? t->out.cap : 0; }
+uint64_t bkt_store_task_bytes(const struct bkt_store_task *t) { return t->encoded ? t->out.cap : 0; }
 
-void bkt_dirty_wait(struct bkt_dirty *d)
+void bkt_store_tasks_wait(struct bkt_write_cache *d)
 {
     if (atomic_load(&d->window.n))
         bkt_pool_wait(&d->window.wake, &d->window.lock, &d->window.mine);
@@ -378,9 +378,9 @@ void bkt_dirty_wait(struct bkt_dirty *d)
 /* ---- which, and when ---- */
 
 /* @p early: skip datasets whose chunks were stored too early. */
-static struct bkt_dchunk *first_good(const struct bkt_dlist *l, bool early)
+static struct bkt_wchunk *first_good(const struct bkt_wlist *l, bool early)
 {
-    struct bkt_dchunk *c = l->head;
+    struct bkt_wchunk *c = l->head;
     for (unsigned i = 0; c && (c->rc < 0 || (early && c->ws->again)); c = c->next)
         if (++i == 256) /* bounds the search if the store refuses everything: a full cache may have 1,536
                            chunks of 64 KiB */
@@ -388,7 +388,7 @@ static struct bkt_dchunk *first_good(const struct bkt_dlist *l, bool early)
     return c;
 }
 
-static bool has_room(struct bkt_dirty *d)
+static bool has_room(struct bkt_write_cache *d)
 {
     return !bkt_window_is_full(&d->window, 1);
 }
@@ -396,23 +396,23 @@ static bool has_room(struct bkt_dirty *d)
 /* A wholly written chunk is unlikely to change.  It is stored at once, while the program makes the next ones;
  * with a small cache from a quarter of it on, so that the rest has room for the next ones.  @p parts: partly
  * written chunks too, until half of the cache is free. */
-static void push(struct bkt_dirty *d, bool parts)
+static void push(struct bkt_write_cache *d, bool parts)
 {
     while (d->n_dirty > bkt_min_u64(d->limit / 4, EARLY) && has_room(d)) {
         bool               early = d->n_dirty <= d->limit / 4;
-        struct bkt_dchunk *c     = first_good(&d->list[BKT_LIST_FULL], early);
+        struct bkt_wchunk *c     = first_good(&d->list[BKT_LIST_FULL], early);
         if (!c && parts && d->n_dirty > d->limit / 2)
             c = first_good(&d->list[BKT_LIST_PART], false);
         if (!c)
             return;
         c->early = early ? d->n_flushes + 1 : 0;
-        bkt_wtask_begin(c, true);
+        bkt_store_task_begin(c, true);
     }
 }
 
 /* A partly written chunk is likely to be written on.  It stays until the cache is nearly full: chunks that
  * are stored earlier are often sent twice. */
-void bkt_dirty_push(struct bkt_dirty *d)
+void bkt_store_tasks_push(struct bkt_write_cache *d)
 {
     push(d, d->n_dirty > d->limit / 8 * 7);
     while (d->window.mine.head) /* such as loaded chunks that are to be merged */
@@ -420,38 +420,38 @@ void bkt_dirty_push(struct bkt_dirty *d)
 }
 
 /* Gives the first failed chunk.  @p forget: clears all failures. */
-static struct bkt_dchunk *failed(struct bkt_dirty *d, const struct bkt_wset *ws, bool forget)
+static struct bkt_wchunk *failed(struct bkt_write_cache *d, const struct bkt_wset *ws, bool forget)
 {
-    struct bkt_dchunk *first = NULL;
+    struct bkt_wchunk *first = NULL;
     for (unsigned l = BKT_LIST_PART; l < BKT_LISTS; l++)
-        for (struct bkt_dchunk *c = d->list[l].head; c; c = c->next) {
+        for (struct bkt_wchunk *c = d->list[l].head; c; c = c->next) {
             if (c->rc == BKT_OK || (ws && c->ws != ws))
                 continue;
             if (!first)
                 first = c;
             if (forget)
-                bkt_dchunk_note(c, BKT_OK, NULL);
+                bkt_wchunk_note(c, BKT_OK, NULL);
         }
     return first;
 }
 
-int bkt_dirty_wait_room(struct bkt_dirty *d, uint64_t need, struct bkt_err *err)
+int bkt_store_tasks_wait_room(struct bkt_write_cache *d, uint64_t need, struct bkt_err *err)
 {
     bool again = true;
-    while (!bkt_dirty_make_room(d, need)) {
+    while (!bkt_write_cache_make_room(d, need)) {
         push(d, true);
-        struct bkt_dchunk *c = d->window.n ? NULL : first_good(&d->list[BKT_LIST_FULL], false);
+        struct bkt_wchunk *c = d->window.n ? NULL : first_good(&d->list[BKT_LIST_FULL], false);
         if (!c && !d->window.n)
             c = first_good(&d->list[BKT_LIST_PART], false);
         if (c) {
-            bkt_wtask_begin(c, true);
+            bkt_store_task_begin(c, true);
             continue;
         }
         if (d->window.n) {
-            bkt_dirty_wait(d);
+            bkt_store_tasks_wait(d);
             continue;
         }
-        struct bkt_dchunk *bad = failed(d, NULL, again);
+        struct bkt_wchunk *bad = failed(d, NULL, again);
         if (!bad) /* one chunk is larger than the cache */
             return BKT_OK;
         if (!again)
@@ -461,54 +461,54 @@ int bkt_dirty_wait_room(struct bkt_dirty *d, uint64_t need, struct bkt_err *err)
     return BKT_OK;
 }
 
-static struct bkt_dchunk *next_to_store(struct bkt_dirty *d, const struct bkt_wset *ws)
+static struct bkt_wchunk *next_to_store(struct bkt_write_cache *d, const struct bkt_wset *ws)
 {
     for (unsigned l = BKT_LISTS; l-- > BKT_LIST_PART;)
-        for (struct bkt_dchunk *c = d->list[l].head; c; c = c->next)
+        for (struct bkt_wchunk *c = d->list[l].head; c; c = c->next)
             if (c->rc == BKT_OK && (!ws || c->ws == ws))
                 return c;
     return NULL;
 }
 
-static bool under_way(const struct bkt_dirty *d, const struct bkt_wset *ws)
+static bool under_way(const struct bkt_write_cache *d, const struct bkt_wset *ws)
 {
     if (!ws || !d->window.n)
         return d->window.n > 0;
-    for (const struct bkt_dchunk *c = d->list[BKT_LIST_IDLE].head; c; c = c->next)
+    for (const struct bkt_wchunk *c = d->list[BKT_LIST_IDLE].head; c; c = c->next)
         if (c->task && c->ws == ws)
             return true;
     return false;
 }
 
 /* Failures from here on are reported by flush_end(). */
-static void flush_begin(struct bkt_dirty *d, const struct bkt_wset *ws)
+static void flush_begin(struct bkt_write_cache *d, const struct bkt_wset *ws)
 {
-    struct bkt_dchunk *c;
+    struct bkt_wchunk *c;
     (void)failed(d, ws, true);
     d->n_flushes++;
     while (has_room(d) && (c = next_to_store(d, ws)))
-        bkt_wtask_begin(c, true);
+        bkt_store_task_begin(c, true);
 }
 
-static int flush_end(struct bkt_dirty *d, const struct bkt_wset *ws, struct bkt_err *err)
+static int flush_end(struct bkt_write_cache *d, const struct bkt_wset *ws, struct bkt_err *err)
 {
     for (;;) {
-        struct bkt_dchunk *c = has_room(d) || !d->window.n ? next_to_store(d, ws) : NULL;
+        struct bkt_wchunk *c = has_room(d) || !d->window.n ? next_to_store(d, ws) : NULL;
         if (c)
-            bkt_wtask_begin(c, true);
+            bkt_store_task_begin(c, true);
         else if (under_way(d, ws))
-            bkt_dirty_wait(d);
+            bkt_store_tasks_wait(d);
         else
             break;
     }
-    struct bkt_dchunk *bad = failed(d, ws, false);
-    bkt_dirty_note_behind(d, ws);
+    struct bkt_wchunk *bad = failed(d, ws, false);
+    bkt_unstored_note(d, ws);
     return bad ? bkt_err_copy(err, bad->rc, bad->err) : BKT_OK;
 }
 
 void bkt_chunks_flush_begin(struct bkt_domain *dom)
 {
-    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
     if (!d)
         return;
     (void)pthread_mutex_lock(&d->window.lock);
@@ -518,7 +518,7 @@ void bkt_chunks_flush_begin(struct bkt_domain *dom)
 
 int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *err)
 {
-    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
     if (!d)
         return BKT_OK;
     (void)pthread_mutex_lock(&d->window.lock);
@@ -533,9 +533,9 @@ int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err)
     return bkt_chunks_flush_end(dom, err);
 }
 
-int bkt_dataset_flush(struct bkt_domain *dom, const struct bkt_id *dset, struct bkt_err *err)
+int bkt_chunks_flush_dataset(struct bkt_domain *dom, const struct bkt_id *dset, struct bkt_err *err)
 {
-    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
     if (!d)
         return BKT_OK;
     (void)pthread_mutex_lock(&d->window.lock);
@@ -551,7 +551,7 @@ int bkt_dataset_flush(struct bkt_domain *dom, const struct bkt_id *dset, struct 
 
 bool bkt_chunks_dirty(struct bkt_domain *dom)
 {
-    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
     if (!d)
         return false;
     (void)pthread_mutex_lock(&d->window.lock);

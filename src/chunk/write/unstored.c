@@ -6,9 +6,9 @@
 #include "schema/edit/edit.h"
 #include "base/map.h"
 
-static bool is_behind(const struct bkt_dchunk *c)
+static bool is_behind(const struct bkt_wchunk *c)
 {
-    return c->rc < 0 && bkt_dchunk_is_dirty(c);
+    return c->rc < 0 && bkt_wchunk_is_dirty(c);
 }
 
 static bool set_is_behind(const struct bkt_wset *ws)
@@ -22,7 +22,7 @@ static bool set_is_behind(const struct bkt_wset *ws)
     return false;
 }
 
-void bkt_dirty_note_behind(struct bkt_dirty *d, const struct bkt_wset *ws)
+void bkt_unstored_note(struct bkt_write_cache *d, const struct bkt_wset *ws)
 {
     size_t pos = 0, n;
     const void *key;
@@ -30,10 +30,10 @@ void bkt_dirty_note_behind(struct bkt_dirty *d, const struct bkt_wset *ws)
     if (ws)
         bkt_edit_extent_waits(d->dom, &ws->id, set_is_behind(ws));
     while (!ws && bkt_map_next(d->sets, &pos, &key, &n, &v))
-        bkt_dirty_note_behind(d, v);
+        bkt_unstored_note(d, v);
 }
 
-static int add_name(struct bkt_dirty *d, const struct bkt_dchunk *c, struct bkt_names *out)
+static int add_name(struct bkt_write_cache *d, const struct bkt_wchunk *c, struct bkt_names *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     struct bkt_chunk_label label = bkt_chunk_label(c->ws->io, c->coord); /* "dataset ID chunk PLACE" */
@@ -44,14 +44,14 @@ static int add_name(struct bkt_dirty *d, const struct bkt_dchunk *c, struct bkt_
     return BKT_OK;
 }
 
-void bkt_chunks_name_unstored(struct bkt_domain *dom, struct bkt_names *out)
+void bkt_unstored_names(struct bkt_domain *dom, struct bkt_names *out)
 {
-    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
     if (!d)
         return;
     (void)pthread_mutex_lock(&d->window.lock);
     for (unsigned l = BKT_LIST_PART; l < BKT_LISTS; l++)
-        for (const struct bkt_dchunk *c = d->list[l].head; c; c = c->next)
+        for (const struct bkt_wchunk *c = d->list[l].head; c; c = c->next)
             if (is_behind(c) &&
                 (strlen(out->text) + BKT_ID_LEN > sizeof out->text || add_name(d, c, out) < 0))
                 out->n++;

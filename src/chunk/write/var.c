@@ -10,14 +10,14 @@
  * most. */
 #define SLACK_MIN (64u << 10)
 
-static int over_of(struct bkt_dchunk *c, struct bkt_over **out, struct bkt_err *err)
+static int over_of(struct bkt_wchunk *c, struct bkt_wvar **out, struct bkt_err *err)
 {
     uint64_t n = c->ws->io->chunk_elems;
     if (!c->over) {
-        struct bkt_over *o = calloc(1, sizeof *o);
+        struct bkt_wvar *o = calloc(1, sizeof *o);
         if (n > SIZE_MAX / sizeof *o->el || !o || !(o->el = calloc((size_t)n + 1, sizeof *o->el)) ||
             !(o->fresh = calloc((size_t)bkt_ceil_div(n, 64) + 1, sizeof *o->fresh))) {
-            bkt_over_free(o);
+            bkt_wvar_free(o);
             BKT_NOMEM(err);
         }
         c->over = o;
@@ -27,9 +27,9 @@ static int over_of(struct bkt_dchunk *c, struct bkt_over **out, struct bkt_err *
 }
 
 /* Drops the old bytes of elements that were written again. */
-static int squeeze(struct bkt_dchunk *c, struct bkt_err *err)
+static int squeeze(struct bkt_wchunk *c, struct bkt_err *err)
 {
-    struct bkt_over *o = c->over;
+    struct bkt_wvar *o = c->over;
     struct bkt_buf   b = {0};
     if (o->bytes.len < SLACK_MIN || o->wasted < o->bytes.len / 2)
         return BKT_OK;
@@ -49,15 +49,15 @@ static int squeeze(struct bkt_dchunk *c, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int put_one(struct bkt_dchunk *c, struct bkt_over *o, uint64_t i, const struct bkt_slice *s, struct bkt_err *err)
+static int put_one(struct bkt_wchunk *c, struct bkt_wvar *o, uint64_t i, const struct bkt_slice *s, struct bkt_err *err)
 {
     size_t at = o->bytes.len;
     if (bkt_buf_add(&o->bytes, s->p, s->n) < 0)
         BKT_NOMEM(err);
     if (!bkt_bits_set(o->fresh, i, 1))
         o->wasted += o->el[i].n;
-    o->el[i] = (struct bkt_over_el){at, s->n};
-    return bkt_dchunk_mark(c, i, 1, err);
+    o->el[i] = (struct bkt_wvar_el){at, s->n};
+    return bkt_wchunk_mark(c, i, 1, err);
 }
 
 /* Each slice must be exactly one element: any other length would shift all elements behind it. */
@@ -69,12 +69,12 @@ static int check_slice(const struct bkt_dsetio *io, const struct bkt_slice *s, u
     return BKT_OK;
 }
 
-int bkt_dchunk_put_var(struct bkt_dchunk *c, const struct bkt_wplan *p, uint64_t k, struct bkt_err *err)
+int bkt_wchunk_put_var(struct bkt_wchunk *c, const struct bkt_write_plan *p, uint64_t k, struct bkt_err *err)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run  run;
-    struct bkt_over     *o;
-    BKT_PASS(bkt_dchunk_unraw(c, err));
+    struct bkt_wvar     *o;
+    BKT_PASS(bkt_wchunk_unraw(c, err));
     BKT_PASS(over_of(c, &o, err));
     bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
     while (bkt_grid_next(&it, &run))
@@ -84,15 +84,15 @@ int bkt_dchunk_put_var(struct bkt_dchunk *c, const struct bkt_wplan *p, uint64_t
             BKT_PASS(put_one(c, o, run.off + i, s, err));
         }
     BKT_PASS(squeeze(c, err));
-    bkt_dchunk_check_whole(c);
+    bkt_wchunk_check_whole(c);
     return BKT_OK;
 }
 
-int bkt_dchunk_fill_var(struct bkt_dchunk *c, uint64_t off, uint64_t n, struct bkt_err *err)
+int bkt_wchunk_fill_var(struct bkt_wchunk *c, uint64_t off, uint64_t n, struct bkt_err *err)
 {
-    const struct bkt_centry *fill = c->ws->io->fill;
+    const struct bkt_cache_entry *fill = c->ws->io->fill;
     struct bkt_slice         s    = {fill->data, fill->len};
-    struct bkt_over         *o;
+    struct bkt_wvar         *o;
     BKT_PASS(over_of(c, &o, err));
     for (uint64_t i = 0; i < n; i++)
         BKT_PASS(put_one(c, o, off + i, &s, err));

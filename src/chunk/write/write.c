@@ -1,4 +1,4 @@
-/* bkt_dataset_write(): puts a program's elements into the dirty cache. */
+/* bkt_write_datasets(): puts a program's elements into the dirty cache. */
 #include "chunk/write/write.h"
 
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static void order_pieces(struct bkt_grid *g)
     }
 }
 
-static int plan_init(struct bkt_wplan *p, const struct bkt_write *w, struct bkt_err *err)
+static int plan_init(struct bkt_write_plan *p, const struct bkt_write *w, struct bkt_err *err)
 {
     memset(p, 0, sizeof *p);
     p->w  = w;
@@ -80,25 +80,25 @@ static int plan_init(struct bkt_wplan *p, const struct bkt_write *w, struct bkt_
         BKT_TRY(err, bkt_pipeline_check(&w->io->pipe, err), "dataset %s", w->io->obj->id.text);
     if (!p->grid.n_elems || w->io->var)
         return BKT_OK;
-    BKT_TRY(err, bkt_memmap_for(&p->mem, w->mem, &p->grid, err), "dataset %s", w->io->obj->id.text);
+    BKT_TRY(err, bkt_mem_layout_for(&p->mem, w->mem, &p->grid, err), "dataset %s", w->io->obj->id.text);
     if (!w->io->elem_size) /* strings without length: nothing to store */
         p->grid.n_chunks = 0;
     return BKT_OK;
 }
 
-static void plan_fini(struct bkt_wplan *p)
+static void plan_fini(struct bkt_write_plan *p)
 {
-    struct bkt_dirty *d = p->ws ? p->ws->dirty : NULL;
+    struct bkt_write_cache *d = p->ws ? p->ws->dirty : NULL;
     if (d) {
         (void)pthread_mutex_lock(&d->window.lock);
         p->ws->users--;
         (void)pthread_mutex_unlock(&d->window.lock);
     }
     bkt_grid_fini(&p->grid);
-    bkt_memmap_fini(&p->mem);
+    bkt_mem_layout_fini(&p->mem);
 }
 
-bool bkt_wplan_covers(const struct bkt_wplan *p, uint64_t k, const uint64_t *coord)
+bool bkt_write_plan_covers(const struct bkt_write_plan *p, uint64_t k, const uint64_t *coord)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run  run;
@@ -115,7 +115,7 @@ bool bkt_wplan_covers(const struct bkt_wplan *p, uint64_t k, const uint64_t *coo
 
 /* ---- fixed-size elements into a chunk ---- */
 
-void bkt_wplan_gather(const struct bkt_wplan *p, uint64_t k, unsigned char *dst)
+void bkt_write_plan_gather(const struct bkt_write_plan *p, uint64_t k, unsigned char *dst)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run  run;
@@ -125,7 +125,7 @@ void bkt_wplan_gather(const struct bkt_wplan *p, uint64_t k, unsigned char *dst)
     while (bkt_grid_next(&it, &run)) {
         unsigned char *to = dst + (size_t)run.off * es;
         while (run.len) {
-            uint64_t off, n = bkt_min_u64(bkt_memmap_at(&p->mem, run.seq, &off, &hint), run.len);
+            uint64_t off, n = bkt_min_u64(bkt_mem_layout_at(&p->mem, run.seq, &off, &hint), run.len);
             bkt_copy_run(to, src + (size_t)off * es, (size_t)n * es);
             to += (size_t)n * es;
             run.seq += n, run.len -= n;
@@ -133,7 +133,7 @@ void bkt_wplan_gather(const struct bkt_wplan *p, uint64_t k, unsigned char *dst)
     }
 }
 
-const unsigned char *bkt_wplan_whole(const struct bkt_wplan *p, uint64_t k)
+const unsigned char *bkt_write_plan_whole(const struct bkt_write_plan *p, uint64_t k)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run  run;
@@ -141,7 +141,7 @@ const unsigned char *bkt_wplan_whole(const struct bkt_wplan *p, uint64_t k)
     uint64_t             off;
     bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
     if (it.end != 1 || !bkt_grid_next(&it, &run) || run.len != p->io->chunk_elems ||
-        bkt_memmap_at(&p->mem, run.seq, &off, &hint) < run.len)
+        bkt_mem_layout_at(&p->mem, run.seq, &off, &hint) < run.len)
         return NULL;
     return (const unsigned char *)p->w->src + (size_t)off * p->io->elem_size;
 }
@@ -149,27 +149,28 @@ const unsigned char *bkt_wplan_whole(const struct bkt_wplan *p, uint64_t k)
 /* Makes all elements of a chunk from the request.  The lock is not held: page faults and the copy take long,
  * and a program that writes chunk after chunk would hold it nearly all the time.  The I/O thread would wait
  * for it to report stored chunks, and send nothing. */
-static int make_whole(const struct bkt_wplan *p, uint64_t k, const uint64_t *coord, struct bkt_centry **out, struct bkt_err *err)
+static int make_whole(const struct bkt_write_plan *p, uint64_t k, const uint64_t *coord,
+                      struct bkt_cache_entry **out, struct bkt_err *err)
 {
     const struct bkt_dsetio *io   = p->io;
     bool                     full = bkt_chunk_reach(io, coord) == io->chunk_elems;
     if (!full) /* check before the earlier content is freed */
         BKT_PASS(bkt_fill_check(io, coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
-    struct bkt_centry *e = bkt_centry_scratch(io->chunk_bytes);
+    struct bkt_cache_entry *e = bkt_cache_entry_scratch(io->chunk_bytes);
     if (!e)
         BKT_NOMEM(err);
     if (!full)
         bkt_fill_run(io, coord, 0, io->chunk_elems, e->data);
-    bkt_wplan_gather(p, k, e->data);
+    bkt_write_plan_gather(p, k, e->data);
     *out = e;
     return BKT_OK;
 }
 
 /* Replaces all elements; the earlier content isn't needed. */
-static void put_whole(struct bkt_dchunk *c, struct bkt_centry *e)
+static void put_whole(struct bkt_wchunk *c, struct bkt_cache_entry *e)
 {
-    bkt_centry_release(c->e);
-    c->e = bkt_centry_retain(e);
+    bkt_cache_entry_release(c->e);
+    c->e = bkt_cache_entry_retain(e);
     free(c->mask);
     c->mask     = NULL;
     c->n_dirty  = 0;
@@ -179,84 +180,86 @@ static void put_whole(struct bkt_dchunk *c, struct bkt_centry *e)
     c->is_raw = false;
 }
 
-static int put_part(struct bkt_dchunk *c, struct bkt_wplan *p, uint64_t k, struct bkt_err *err)
+static int put_part(struct bkt_wchunk *c, struct bkt_write_plan *p, uint64_t k, struct bkt_err *err)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run  run;
-    BKT_PASS(bkt_dchunk_unraw(c, err));
-    BKT_PASS(bkt_dchunk_open(c, err));
+    BKT_PASS(bkt_wchunk_unraw(c, err));
+    BKT_PASS(bkt_wchunk_open(c, err));
     bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
     while (bkt_grid_next(&it, &run))
-        BKT_PASS(bkt_dchunk_mark(c, run.off, run.len, err));
-    bkt_wplan_gather(p, k, c->e->data);
-    bkt_dchunk_check_whole(c);
+        BKT_PASS(bkt_wchunk_mark(c, run.off, run.len, err));
+    bkt_write_plan_gather(p, k, c->e->data);
+    bkt_wchunk_check_whole(c);
     return BKT_OK;
 }
 
 /* ---- chunk by chunk ---- */
 
-int bkt_dchunk_reserve(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dchunk **out, struct bkt_err *err)
+int bkt_wchunk_reserve(struct bkt_wset *ws, const uint64_t *coord, struct bkt_wchunk **out, struct bkt_err *err)
 {
-    struct bkt_dirty  *d    = ws->dirty;
-    struct bkt_dchunk *c    = bkt_dchunk_find(ws, coord);
+    struct bkt_write_cache  *d    = ws->dirty;
+    struct bkt_wchunk *c    = bkt_wchunk_find(ws, coord);
     uint64_t           need = c ? 0 : ws->io->chunk_bytes + sizeof *c;
     if (need > d->limit - bkt_min_u64(d->used, d->limit))
-        BKT_PASS(bkt_dirty_wait_room(d, need, err));
-    while ((c = bkt_dchunk_find(ws, coord)) && c->task && bkt_wtask_is_raw(c->task)) /* it has no elements */
-        bkt_dirty_wait(d);
+        BKT_PASS(bkt_store_tasks_wait_room(d, need, err));
+    while ((c = bkt_wchunk_find(ws, coord)) && c->task &&
+           bkt_store_task_is_raw(c->task)) /* it has no elements */
+        bkt_store_tasks_wait(d);
     ws->again |= c && c->early == d->n_flushes + 1;
     *out = c;
-    return c ? BKT_OK : bkt_dchunk_make(ws, coord, out, err);
+    return c ? BKT_OK : bkt_wchunk_make(ws, coord, out, err);
 }
 
 /* @p whole: the chunk's elements, if all are written; else NULL.  The lock is held. */
-static int put_chunk(struct bkt_wplan *p, uint64_t k, const uint64_t *coord, struct bkt_centry *whole, struct bkt_err *err)
+static int put_chunk(struct bkt_write_plan *p, uint64_t k, const uint64_t *coord, struct bkt_cache_entry *whole, struct bkt_err *err)
 {
-    struct bkt_dchunk *c;
+    struct bkt_wchunk *c;
     int                rc = BKT_OK;
-    BKT_PASS(bkt_dchunk_reserve(p->ws, coord, &c, err));
+    BKT_PASS(bkt_wchunk_reserve(p->ws, coord, &c, err));
     if (whole)
         put_whole(c, whole);
     else
-        rc = p->io->var ? bkt_dchunk_put_var(c, p, k, err) : put_part(c, p, k, err);
-    bkt_dchunk_note(c, BKT_OK, NULL);
-    bkt_dchunk_settle(c);
+        rc = p->io->var ? bkt_wchunk_put_var(c, p, k, err) : put_part(c, p, k, err);
+    bkt_wchunk_note(c, BKT_OK, NULL);
+    bkt_wchunk_settle(c);
     if (rc < 0)
         BKT_FAIL(err, rc, "%s", bkt_chunk_label(p->io, coord).text);
-    bkt_dirty_push(c->ws->dirty);
+    bkt_store_tasks_push(c->ws->dirty);
     return BKT_OK;
 }
 
 /* Makes a whole chunk.  Room is made first, so that its memory is that of the chunks freed for it. */
-static int begin_whole(struct bkt_wplan *p, uint64_t k, const uint64_t *coord, struct bkt_centry **out, struct bkt_err *err)
+static int begin_whole(struct bkt_write_plan *p, uint64_t k, const uint64_t *coord, struct bkt_cache_entry **out, struct bkt_err *err)
 {
-    struct bkt_dirty  *d = p->ws->dirty;
-    struct bkt_dchunk *c;
+    struct bkt_write_cache  *d = p->ws->dirty;
+    struct bkt_wchunk *c;
     (void)pthread_mutex_lock(&d->window.lock);
-    int rc = bkt_dchunk_reserve(p->ws, coord, &c, err);
+    int rc = bkt_wchunk_reserve(p->ws, coord, &c, err);
     (void)pthread_mutex_unlock(&d->window.lock);
     BKT_PASS(rc);
     BKT_TRY(err, make_whole(p, k, coord, out, err), "%s", bkt_chunk_label(p->io, coord).text);
     return BKT_OK;
 }
 
-static int put_cached(struct bkt_wplan *p, uint64_t k, const uint64_t *coord, bool all, struct bkt_err *err)
+static int put_cached(struct bkt_write_plan *p, uint64_t k, const uint64_t *coord, bool all,
+                      struct bkt_err *err)
 {
-    struct bkt_dirty  *d     = p->ws->dirty;
-    struct bkt_centry *whole = NULL;
+    struct bkt_write_cache  *d     = p->ws->dirty;
+    struct bkt_cache_entry *whole = NULL;
     if (all)
         BKT_PASS(begin_whole(p, k, coord, &whole, err));
     (void)pthread_mutex_lock(&d->window.lock);
     int rc = put_chunk(p, k, coord, whole, err);
     (void)pthread_mutex_unlock(&d->window.lock);
-    bkt_centry_release(whole);
+    bkt_cache_entry_release(whole);
     return rc;
 }
 
 void bkt_write_drop_cached(struct bkt_dsetio *io, const uint64_t *coord)
 {
     uint64_t at = 0, from;
-    bkt_dirty_space(io);
+    bkt_write_cache_space(io);
     for (unsigned d = 0; d < io->rank; d++)
         at = at * (io->ds->space.rank ? bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]) : 1) + coord[d];
     if (!io->cache)
@@ -266,7 +269,7 @@ void bkt_write_drop_cached(struct bkt_dsetio *io, const uint64_t *coord)
         bkt_cache_drop(io->cache, io->slice_space, from, io->chunk_bytes);
 }
 
-static void drop_cached(const struct bkt_wplan *p)
+static void drop_cached(const struct bkt_write_plan *p)
 {
     uint64_t coord[BKT_MAX_RANK];
     for (uint64_t k = 0; k < p->grid.n_chunks; k++) {
@@ -277,13 +280,14 @@ static void drop_cached(const struct bkt_wplan *p)
 
 /* Whether the request would fill the cache.  If so, its whole chunks don't pass the cache, which saves
  * memory; the data are stored in the same time either way. */
-static bool is_large(const struct bkt_dirty *d, const struct bkt_wplan *p)
+static bool is_large(const struct bkt_write_cache *d, const struct bkt_write_plan *p)
 {
     uint64_t bytes;
     return !p->io->var && (!bkt_mul_u64(p->grid.n_elems, p->io->elem_size, &bytes) || bytes > d->limit / 2);
 }
 
-static int write_one(struct bkt_dirty *d, struct bkt_wplan *p, struct bkt_direct *direct, struct bkt_err *err)
+static int write_one(struct bkt_write_cache *d, struct bkt_write_plan *p, struct bkt_direct *direct,
+                     struct bkt_err *err)
 {
     uint64_t coord[BKT_MAX_RANK];
     int      rc    = BKT_OK;
@@ -301,7 +305,7 @@ static int write_one(struct bkt_dirty *d, struct bkt_wplan *p, struct bkt_direct
     for (uint64_t k = 0; rc == BKT_OK && k < p->grid.n_chunks && !atomic_load(&direct->cancel); k++) {
         bool started = false;
         bkt_grid_coord(&p->grid, k, coord);
-        bool all = !p->io->var && bkt_wplan_covers(p, k, coord);
+        bool all = !p->io->var && bkt_write_plan_covers(p, k, coord);
         if (large && all)
             rc = bkt_direct_start(direct, p, k, coord, &started, err);
         if (rc == BKT_OK && !started)
@@ -319,10 +323,10 @@ static bool is_again(const struct bkt_write *writes, size_t i)
     return false;
 }
 
-int bkt_dataset_write(const struct bkt_write *writes, size_t n, struct bkt_err *err)
+int bkt_write_datasets(const struct bkt_write *writes, size_t n, struct bkt_err *err)
 {
     struct bkt_direct direct;
-    struct bkt_wplan *plans = calloc(n + 1, sizeof *plans);
+    struct bkt_write_plan *plans = calloc(n + 1, sizeof *plans);
     int               rc    = plans ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     size_t            n_plans = 0;
     bkt_direct_init(&direct, n ? writes[0].io->set->in_flight : 0);
@@ -331,7 +335,7 @@ int bkt_dataset_write(const struct bkt_write *writes, size_t n, struct bkt_err *
         n_plans++;
     }
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
-        struct bkt_dirty *d = bkt_dirty_of(writes[i].io->dom, true);
+        struct bkt_write_cache *d = bkt_write_cache_of(writes[i].io->dom, true);
         if (bkt_direct_is_busy(&direct) && is_again(writes, i))
             bkt_direct_wait(&direct);
         rc = d ? write_one(d, &plans[i], &direct, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");

@@ -37,7 +37,7 @@ struct bkt_write {
  *         that can only be read; BKT_EINVAL: selection outside the extent, malformed element; a store's code
  *         if data had to be written at once (the cache is full of data that can't be stored, or the request
  *         is large) */
-BKT_NODISCARD int bkt_dataset_write(const struct bkt_write *writes, size_t n, struct bkt_err *err);
+BKT_NODISCARD int bkt_write_datasets(const struct bkt_write *writes, size_t n, struct bkt_err *err);
 
 /** Whether HDF5 leaves the filters out of the chunk that begins at @p offset, within the extent: a partial
  *  chunk, if H5Pset_chunk_opts() asks for that.  Such a chunk is nevertheless stored with filters. */
@@ -46,11 +46,11 @@ bool bkt_chunk_is_plain(const struct bkt_dset *ds, const uint64_t *offset);
 /** Store (or read) a chunk as HDF5's filters make it, for H5Dwrite_chunk and H5Dread_chunk.
  * @param offset  of the chunk's first element in the dataset; a multiple of the requested chunk shape
  * @param mask    filters that were left out; a plain chunk is all elements without filters
- * @return BKT_OK; BKT_EINVAL: no such chunk, not chunked; BKT_EUNSUP: as for bkt_dataset_write(), and
+ * @return BKT_OK; BKT_EINVAL: no such chunk, not chunked; BKT_EUNSUP: as for bkt_write_datasets(), and
  *         variable-length types; reading: BKT_ENOENT, the chunk isn't stored */
-BKT_NODISCARD int bkt_dataset_write_chunk(struct bkt_dsetio *io, const uint64_t *offset, uint32_t mask, const void *p, size_t n,
+BKT_NODISCARD int bkt_raw_chunk_write(struct bkt_dsetio *io, const uint64_t *offset, uint32_t mask, const void *p, size_t n,
                                           struct bkt_err *err);
-BKT_NODISCARD int bkt_dataset_read_chunk(struct bkt_dsetio *io, const uint64_t *offset, struct bkt_buf *out, uint32_t *mask,
+BKT_NODISCARD int bkt_raw_chunk_read(struct bkt_dsetio *io, const uint64_t *offset, struct bkt_buf *out, uint32_t *mask,
                                          struct bkt_err *err);
 
 /** Set a new extent.  Chunks outside are deleted; elements cut off of other chunks read as the fill value if
@@ -73,9 +73,10 @@ BKT_NODISCARD int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err);
 void              bkt_chunks_flush_begin(struct bkt_domain *dom);
 BKT_NODISCARD int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *err);
 /** As bkt_chunks_flush(), for one dataset. */
-BKT_NODISCARD int bkt_dataset_flush(struct bkt_domain *dom, const struct bkt_id *dset, struct bkt_err *err);
+BKT_NODISCARD int bkt_chunks_flush_dataset(struct bkt_domain *dom, const struct bkt_id *dset,
+                                           struct bkt_err *err);
 /** Names of chunks that the last flush could not store, for a message. */
-void bkt_chunks_name_unstored(struct bkt_domain *dom, struct bkt_names *out);
+void bkt_unstored_names(struct bkt_domain *dom, struct bkt_names *out);
 /** Whether any chunk waits for a flush. */
 bool bkt_chunks_dirty(struct bkt_domain *dom);
 /** The domain is about to close: between the two calls a worker frees the memory of stored chunks, while the

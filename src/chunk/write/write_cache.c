@@ -22,7 +22,7 @@
 #define OWN_SPACE (UINT64_C(1) << 63) /* the cache's own numbers are small */
 
 struct dirty { /* attached to the cache */
-    struct bkt_dirty     d;
+    struct bkt_write_cache     d;
     struct bkt_forkguard guard;
 };
 
@@ -59,7 +59,7 @@ void bkt_wset_free(struct bkt_wset *ws)
     const void      *key;
     void            *c;
     while (bkt_map_next(ws->chunks, &pos, &key, &n, &c))
-        bkt_dchunk_free(c);
+        bkt_wchunk_free(c);
     bkt_map_free(ws->chunks, NULL);
     bkt_dsetio_close(ws->io);
     free(ws->few);
@@ -72,7 +72,7 @@ static void set_free(void *p) { bkt_wset_free(p); }
 /* The domain closes: the program has flushed if it wanted its data stored, and nothing is under way. */
 static void dirty_free(void *p)
 {
-    struct bkt_dirty *d = p;
+    struct bkt_write_cache *d = p;
     struct dirty     *x = (struct dirty *)((char *)d - offsetof(struct dirty, d));
     bkt_forkguard_remove(&x->guard);
     if (d->pid == getpid())
@@ -87,7 +87,7 @@ static void dirty_free(void *p)
 
 /* Chunks that are dirty at fork() are stored by the parent.  The child leaves their memory alone, since
  * threads that are gone may have been working on it. */
-static void forget_parent(struct bkt_dirty *d)
+static void forget_parent(struct bkt_write_cache *d)
 {
     (void)pthread_mutex_lock(&d->window.lock);
     struct bkt_map *sets = d->pid == getpid() ? NULL : bkt_map_new();
@@ -104,16 +104,16 @@ static void forget_parent(struct bkt_dirty *d)
     (void)pthread_mutex_unlock(&d->window.lock);
 }
 
-static const struct bkt_overlay overlay = {dirty_new, dirty_free, bkt_dirty_get, bkt_dirty_prepare, bkt_dirty_space};
+static const struct bkt_overlay overlay = {dirty_new, dirty_free, bkt_write_cache_get, bkt_write_cache_prepare, bkt_write_cache_space};
 
-struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make)
+struct bkt_write_cache *bkt_write_cache_of(struct bkt_domain *dom, bool make)
 {
     if (make) { /* read-ahead would read what was stored before the write */
         bkt_ahead_stop(dom);
         bkt_domain_touched(dom);
     }
     struct bkt_cache *cache = make ? bkt_cache_of(dom) : bkt_domain_attached(dom);
-    struct bkt_dirty *d     = cache ? bkt_cache_layer(cache, make ? &overlay : NULL, dom) : NULL;
+    struct bkt_write_cache *d     = cache ? bkt_cache_layer(cache, make ? &overlay : NULL, dom) : NULL;
     if (d && d->pid != getpid())
         forget_parent(d);
     return d;
@@ -121,7 +121,7 @@ struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make)
 
 /* ---- datasets ---- */
 
-struct bkt_wset *bkt_wset_find(struct bkt_dirty *d, const struct bkt_id *id)
+struct bkt_wset *bkt_wset_find(struct bkt_write_cache *d, const struct bkt_id *id)
 {
     return bkt_map_get(d->sets, id->text, strlen(id->text));
 }
@@ -142,8 +142,8 @@ static bool is_idle(const struct bkt_wset *ws)
     if (ws->users || ws->untrimmed || ws->serial + ws->dirty->trim_at / 2 > ws->dirty->n_asked)
         return false;
     while (bkt_map_next(ws->chunks, &pos, &key, &n, &v)) {
-        const struct bkt_dchunk *c = v;
-        if (c->task || bkt_dchunk_is_dirty(c))
+        const struct bkt_wchunk *c = v;
+        if (c->task || bkt_wchunk_is_dirty(c))
             return false;
     }
     return true;
@@ -153,7 +153,7 @@ static bool is_idle(const struct bkt_wset *ws)
  * to for long are freed once all sets may take a quarter of the cache, and again whenever a quarter more have
  * come; so the search costs each set a few steps.  What readers have cached of these datasets lies under
  * numbers that only the set knows to be outdated, so the cache is emptied. */
-static void trim_sets(struct bkt_dirty *d, uint64_t each)
+static void trim_sets(struct bkt_write_cache *d, uint64_t each)
 {
     size_t      pos = 0, n, count = bkt_map_count(d->sets), gone = 0, least = (size_t)(d->limit / 4 / each) + 16;
     const void *key;
@@ -187,7 +187,7 @@ void bkt_wset_follow(struct bkt_wset *ws, const struct bkt_dsetio *io)
         }
 }
 
-int bkt_dirty_note_refs(struct bkt_dirty *d, const struct bkt_object *o)
+int bkt_write_cache_note_refs(struct bkt_write_cache *d, const struct bkt_object *o)
 {
     if (!o->dset.type || !bkt_reroot_needs(o->dset.type))
         return BKT_OK;
@@ -196,7 +196,7 @@ int bkt_dirty_note_refs(struct bkt_dirty *d, const struct bkt_object *o)
     return bkt_map_put(d->refs, o->id.text, BKT_ID_LEN, d, NULL);
 }
 
-struct bkt_wset *bkt_wset_of(struct bkt_dirty *d, const struct bkt_dsetio *io)
+struct bkt_wset *bkt_wset_of(struct bkt_write_cache *d, const struct bkt_dsetio *io)
 {
     struct bkt_wset *ws = bkt_wset_find(d, &io->obj->id);
     if (ws) {
@@ -214,7 +214,7 @@ struct bkt_wset *bkt_wset_of(struct bkt_dirty *d, const struct bkt_dsetio *io)
     bkt_wset_respace(ws);
     for (unsigned i = 0; i < io->rank; i++)
         ws->known[i] = UINT64_MAX;
-    if (!ws->chunks || bkt_dirty_note_refs(d, io->obj) < 0 || bkt_dsetio_share(io, &ws->io, NULL) < 0 ||
+    if (!ws->chunks || bkt_write_cache_note_refs(d, io->obj) < 0 || bkt_dsetio_share(io, &ws->io, NULL) < 0 ||
         bkt_map_put(d->sets, ws->id.text, strlen(ws->id.text), ws, NULL) < 0) {
         bkt_map_free(ws->chunks, NULL);
         bkt_dsetio_close(ws->io);
@@ -226,14 +226,14 @@ struct bkt_wset *bkt_wset_of(struct bkt_dirty *d, const struct bkt_dsetio *io)
 
 /* ---- lists ---- */
 
-static void list_del(struct bkt_dlist *l, struct bkt_dchunk *c)
+static void list_del(struct bkt_wlist *l, struct bkt_wchunk *c)
 {
     *(c->prev ? &c->prev->next : &l->head) = c->next;
     *(c->next ? &c->next->prev : &l->tail) = c->prev;
     c->prev = c->next = NULL;
 }
 
-static void list_add(struct bkt_dlist *l, struct bkt_dchunk *c)
+static void list_add(struct bkt_wlist *l, struct bkt_wchunk *c)
 {
     c->prev                                = l->tail;
     c->next                                = NULL;
@@ -241,7 +241,7 @@ static void list_add(struct bkt_dlist *l, struct bkt_dchunk *c)
     l->tail                                = c;
 }
 
-static uint64_t cost_of(const struct bkt_dchunk *c)
+static uint64_t cost_of(const struct bkt_wchunk *c)
 {
     const struct bkt_dsetio *io   = c->ws->io;
     uint64_t                 cost = sizeof *c + 256 + c->raw.len; /* with the share of the map and of the
@@ -252,51 +252,51 @@ static uint64_t cost_of(const struct bkt_dchunk *c)
     if (c->mask)
         cost += io->chunk_elems / 8;
     if (c->task)
-        cost += bkt_wtask_bytes(c->task);
+        cost += bkt_store_task_bytes(c->task);
     if (c->over)
         cost += c->over->bytes.cap + io->chunk_elems * sizeof *c->over->el;
     return cost;
 }
 
-bool bkt_dchunk_is_dirty(const struct bkt_dchunk *c) { return c->n_dirty || c->whole || c->is_raw; }
+bool bkt_wchunk_is_dirty(const struct bkt_wchunk *c) { return c->n_dirty || c->whole || c->is_raw; }
 
-static void unlist(struct bkt_dchunk *c)
+static void unlist(struct bkt_wchunk *c)
 {
-    struct bkt_dirty *d = c->ws->dirty;
+    struct bkt_write_cache *d = c->ws->dirty;
     list_del(&d->list[c->list], c);
     d->used -= c->cost;
     if (c->list != BKT_LIST_IDLE)
         d->n_dirty -= c->cost;
 }
 
-void bkt_dchunk_settle(struct bkt_dchunk *c)
+void bkt_wchunk_settle(struct bkt_wchunk *c)
 {
-    struct bkt_dirty *d = c->ws->dirty;
+    struct bkt_write_cache *d = c->ws->dirty;
     unlist(c);
     c->cost = cost_of(c);
-    c->list = c->task || !bkt_dchunk_is_dirty(c) ? BKT_LIST_IDLE : c->whole || c->is_raw ? BKT_LIST_FULL : BKT_LIST_PART;
+    c->list = c->task || !bkt_wchunk_is_dirty(c) ? BKT_LIST_IDLE : c->whole || c->is_raw ? BKT_LIST_FULL : BKT_LIST_PART;
     list_add(&d->list[c->list], c);
     d->used += c->cost;
     if (c->list != BKT_LIST_IDLE)
         d->n_dirty += c->cost;
 }
 
-bool bkt_dirty_make_room(struct bkt_dirty *d, uint64_t need)
+bool bkt_write_cache_make_room(struct bkt_write_cache *d, uint64_t need)
 {
-    struct bkt_dchunk *next;
-    for (struct bkt_dchunk *c = d->list[BKT_LIST_IDLE].head; c && d->used + need > d->limit; c = next) {
+    struct bkt_wchunk *next;
+    for (struct bkt_wchunk *c = d->list[BKT_LIST_IDLE].head; c && d->used + need > d->limit; c = next) {
         next = c->next;
         if (!c->task)
-            bkt_dchunk_drop(c);
+            bkt_wchunk_drop(c);
         else
-            (void)bkt_wtask_shed(c);
+            (void)bkt_store_task_shed(c);
     }
     return d->used + need <= d->limit;
 }
 
 /* ---- chunks ---- */
 
-struct bkt_dchunk *bkt_dchunk_find(const struct bkt_wset *ws, const uint64_t *coord)
+struct bkt_wchunk *bkt_wchunk_find(const struct bkt_wset *ws, const uint64_t *coord)
 {
     return bkt_map_get(ws->chunks, coord, ws->io->rank * sizeof *coord);
 }
@@ -356,10 +356,10 @@ static bool may_exist(const struct bkt_wset *ws, const uint64_t *coord)
     return inside || is_noted(ws, hash_of(ws, coord));
 }
 
-int bkt_dchunk_make(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dchunk **out, struct bkt_err *err)
+int bkt_wchunk_make(struct bkt_wset *ws, const uint64_t *coord, struct bkt_wchunk **out, struct bkt_err *err)
 {
     size_t             n = ws->io->rank * sizeof *coord;
-    struct bkt_dchunk *c = calloc(1, sizeof *c + n);
+    struct bkt_wchunk *c = calloc(1, sizeof *c + n);
     if (!c || bkt_map_put(ws->chunks, coord, n, c, NULL) < 0) {
         free(c);
         BKT_NOMEM(err);
@@ -368,12 +368,12 @@ int bkt_dchunk_make(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dchun
     c->ws   = ws;
     c->base = may_exist(ws, coord) ? BKT_BASE_UNKNOWN : BKT_BASE_ABSENT;
     list_add(&ws->dirty->list[BKT_LIST_IDLE], c);
-    bkt_dchunk_settle(c);
+    bkt_wchunk_settle(c);
     *out = c;
     return BKT_OK;
 }
 
-void bkt_over_free(struct bkt_over *o)
+void bkt_wvar_free(struct bkt_wvar *o)
 {
     if (!o)
         return;
@@ -383,21 +383,21 @@ void bkt_over_free(struct bkt_over *o)
     free(o);
 }
 
-void bkt_dchunk_free(struct bkt_dchunk *c)
+void bkt_wchunk_free(struct bkt_wchunk *c)
 {
-    bkt_centry_release(c->e);
+    bkt_cache_entry_release(c->e);
     free(c->mask);
-    bkt_over_free(c->over);
+    bkt_wvar_free(c->over);
     bkt_buf_fini(&c->raw);
     free(c->err);
     free(c);
 }
 
-void bkt_dchunk_clear(struct bkt_dchunk *c)
+void bkt_wchunk_clear(struct bkt_wchunk *c)
 {
-    bkt_centry_release(c->e);
+    bkt_cache_entry_release(c->e);
     free(c->mask);
-    bkt_over_free(c->over);
+    bkt_wvar_free(c->over);
     bkt_buf_fini(&c->raw);
     c->e       = NULL;
     c->mask    = NULL;
@@ -406,38 +406,38 @@ void bkt_dchunk_clear(struct bkt_dchunk *c)
     c->whole = c->complete = c->outdated = c->is_raw = false;
 }
 
-void bkt_dchunk_drop(struct bkt_dchunk *c)
+void bkt_wchunk_drop(struct bkt_wchunk *c)
 {
     unlist(c);
     (void)bkt_map_del(c->ws->chunks, c->coord, c->ws->io->rank * sizeof *c->coord);
-    bkt_dchunk_free(c);
+    bkt_wchunk_free(c);
 }
 
-void bkt_dchunk_note(struct bkt_dchunk *c, int rc, const struct bkt_err *err)
+void bkt_wchunk_note(struct bkt_wchunk *c, int rc, const struct bkt_err *err)
 {
     free(c->err);
     c->err = rc < 0 ? bkt_err_dup(err) : NULL;
     c->rc  = rc;
 }
 
-int bkt_dchunk_open(struct bkt_dchunk *c, struct bkt_err *err)
+int bkt_wchunk_open(struct bkt_wchunk *c, struct bkt_err *err)
 {
     size_t n = c->ws->io->chunk_bytes;
     if (c->e && atomic_load(&c->e->refs) == 1)
         return BKT_OK;
-    struct bkt_centry *e = bkt_centry_scratch(n);
+    struct bkt_cache_entry *e = bkt_cache_entry_scratch(n);
     if (!e)
         BKT_NOMEM(err);
     if (c->e)
         memcpy(e->data, c->e->data, n);
-    bkt_centry_release(c->e);
+    bkt_cache_entry_release(c->e);
     c->e = e;
     return BKT_OK;
 }
 
-static size_t mask_words(const struct bkt_dchunk *c) { return (size_t)bkt_ceil_div(c->ws->io->chunk_elems, 64); }
+static size_t mask_words(const struct bkt_wchunk *c) { return (size_t)bkt_ceil_div(c->ws->io->chunk_elems, 64); }
 
-int bkt_dchunk_mark(struct bkt_dchunk *c, uint64_t off, uint64_t n, struct bkt_err *err)
+int bkt_wchunk_mark(struct bkt_wchunk *c, uint64_t off, uint64_t n, struct bkt_err *err)
 {
     if (c->whole)
         return BKT_OK;
@@ -470,14 +470,14 @@ static uint64_t within_extent(const struct bkt_dsetio *io, const uint64_t *coord
     return n;
 }
 
-int bkt_dchunk_fill_check(const struct bkt_dchunk *c, struct bkt_err *err)
+int bkt_wchunk_fill_check(const struct bkt_wchunk *c, struct bkt_err *err)
 {
     const struct bkt_dsetio *io    = c->ws->io;
     bool                     empty = io->ds->init == BKT_INIT_CHUNKLOCATOR && (c->whole || c->n_dirty >= within_extent(io, c->coord));
     return bkt_fill_check(io, c->coord, !empty, err);
 }
 
-void bkt_dchunk_check_whole(struct bkt_dchunk *c)
+void bkt_wchunk_check_whole(struct bkt_wchunk *c)
 {
     if (c->whole || !c->n_dirty || c->n_dirty < bkt_chunk_reach(c->ws->io, c->coord))
         return;

@@ -8,14 +8,14 @@
 
 #define LET_GO_MIN (4u << 20) /* bytes; to free less takes no noticeable time */
 
-int bkt_dchunk_unraw(struct bkt_dchunk *c, struct bkt_err *err)
+int bkt_wchunk_unraw(struct bkt_wchunk *c, struct bkt_err *err)
 {
     /* a task that stores the earlier content; after a lost race it takes the program's encoded bytes, too */
-    while (c->ws->io->pipe.by_caller && c->task && (c->is_raw || bkt_wtask_is_raw(c->task)))
-        bkt_dirty_wait(c->ws->dirty);
+    while (c->ws->io->pipe.by_caller && c->task && (c->is_raw || bkt_store_task_is_raw(c->task)))
+        bkt_store_tasks_wait(c->ws->dirty);
     if (!c->is_raw)
         return BKT_OK;
-    BKT_PASS(bkt_dchunk_decode_raw(c, err));
+    BKT_PASS(bkt_wchunk_decode_raw(c, err));
     bkt_buf_fini(&c->raw);
     free(c->mask);
     c->mask    = NULL;
@@ -25,67 +25,67 @@ int bkt_dchunk_unraw(struct bkt_dchunk *c, struct bkt_err *err)
     return BKT_OK;
 }
 
-int bkt_dchunk_decode_raw(struct bkt_dchunk *c, struct bkt_err *err)
+int bkt_wchunk_decode_raw(struct bkt_wchunk *c, struct bkt_err *err)
 {
     const struct bkt_dsetio *io   = c->ws->io;
     pthread_mutex_t *lock = &c->ws->dirty->window.lock;
-    struct bkt_centry       *e    = bkt_centry_new(io->chunk_bytes);
+    struct bkt_cache_entry       *e    = bkt_cache_entry_new(io->chunk_bytes);
     if (!e)
         BKT_NOMEM(err);
     if (io->pipe.by_caller) /* a filter may call HDF5, which may call this connector */
         (void)pthread_mutex_unlock(lock);
-    int rc = bkt_stored_decode(io, &io->pipe, c->raw.ptr, c->raw.len, e->data, err);
+    int rc = bkt_chunk_object_decode(io, &io->pipe, c->raw.ptr, c->raw.len, e->data, err);
     if (io->pipe.by_caller)
         (void)pthread_mutex_lock(lock);
     if (rc < 0) {
-        bkt_centry_release(e);
+        bkt_cache_entry_release(e);
         return rc;
     }
-    bkt_centry_release(c->e);
+    bkt_cache_entry_release(c->e);
     c->e        = e;
     c->complete = true;
     return BKT_OK;
 }
 
 /* Makes the chunk readable, or begins a task that does. */
-static int start(struct bkt_dchunk *c, struct bkt_err *err)
+static int start(struct bkt_wchunk *c, struct bkt_err *err)
 {
     if (c->task)
         return BKT_OK;
     if (c->is_raw && !c->complete) {
-        int rc = bkt_dchunk_decode_raw(c, err);
-        bkt_dchunk_settle(c);
+        int rc = bkt_wchunk_decode_raw(c, err);
+        bkt_wchunk_settle(c);
         return rc;
     }
-    if (!c->complete && !bkt_dchunk_is_dirty(c)) { /* stored as the program encoded it: to be read from the
+    if (!c->complete && !bkt_wchunk_is_dirty(c)) { /* stored as the program encoded it: to be read from the
                                                       store like any other */
-        bkt_dchunk_drop(c);
+        bkt_wchunk_drop(c);
         return BKT_OK;
     }
     if (!c->complete) {
-        bkt_dchunk_note(c, BKT_OK, NULL);
-        bkt_wtask_begin(c, false);
+        bkt_wchunk_note(c, BKT_OK, NULL);
+        bkt_store_task_begin(c, false);
     }
     return BKT_OK;
 }
 
 static int finish(struct bkt_wset *ws, const uint64_t *coord, struct bkt_err *err)
 {
-    struct bkt_dirty *d = ws->dirty;
+    struct bkt_write_cache *d = ws->dirty;
     for (;;) {
-        struct bkt_dchunk *c = bkt_dchunk_find(ws, coord);
+        struct bkt_wchunk *c = bkt_wchunk_find(ws, coord);
         if (!c || (c->complete && !c->over))
             return BKT_OK;
         if (c->complete) {
-            int rc = bkt_dchunk_serialise(c, err);
-            bkt_dchunk_settle(c);
+            int rc = bkt_wchunk_serialise(c, err);
+            bkt_wchunk_settle(c);
             return rc;
         }
         if (c->task) {
-            bkt_dirty_wait(d);
+            bkt_store_tasks_wait(d);
         } else if (c->rc < 0 && !c->is_raw) { /* if the program encoded the chunk, all of it is there */
             int rc = bkt_err_copy(err, c->rc, c->err);
-            bkt_dchunk_note(c, BKT_OK, NULL); /* the failure has been reported; the next read tries again */
+            bkt_wchunk_note(c, BKT_OK, NULL); /* the failure has been reported; the next read tries again */
             return rc;
         } else {
             BKT_PASS(start(c, err));
@@ -100,7 +100,7 @@ static int prepare(struct bkt_wset *ws, struct bkt_target *t, struct bkt_err *er
         return BKT_OK;
     for (uint64_t k = 0; k < t->grid.n_chunks; k++) {
         bkt_grid_coord(&t->grid, k, coord);
-        struct bkt_dchunk *c = bkt_dchunk_find(ws, coord);
+        struct bkt_wchunk *c = bkt_wchunk_find(ws, coord);
         if (c && !c->complete)
             BKT_PASS(start(c, err));
     }
@@ -111,9 +111,9 @@ static int prepare(struct bkt_wset *ws, struct bkt_target *t, struct bkt_err *er
     return BKT_OK;
 }
 
-int bkt_dirty_prepare(struct bkt_target *t, struct bkt_err *err)
+int bkt_write_cache_prepare(struct bkt_target *t, struct bkt_err *err)
 {
-    struct bkt_dirty *d  = bkt_dirty_of(t->io->dom, false);
+    struct bkt_write_cache *d  = bkt_write_cache_of(t->io->dom, false);
     int               rc = BKT_OK;
     if (!d)
         return BKT_OK;
@@ -127,25 +127,25 @@ int bkt_dirty_prepare(struct bkt_target *t, struct bkt_err *err)
     return rc;
 }
 
-struct bkt_centry *bkt_dirty_get(const struct bkt_dsetio *io, const uint64_t *coord)
+struct bkt_cache_entry *bkt_write_cache_get(const struct bkt_dsetio *io, const uint64_t *coord)
 {
-    struct bkt_dirty  *d = bkt_dirty_of(io->dom, false);
-    struct bkt_centry *e = NULL;
+    struct bkt_write_cache  *d = bkt_write_cache_of(io->dom, false);
+    struct bkt_cache_entry *e = NULL;
     if (!d)
         return NULL;
     (void)pthread_mutex_lock(&d->window.lock);
     struct bkt_wset   *ws = bkt_wset_find(d, &io->obj->id);
-    struct bkt_dchunk *c  = ws ? bkt_dchunk_find(ws, coord) : NULL;
+    struct bkt_wchunk *c  = ws ? bkt_wchunk_find(ws, coord) : NULL;
     if (c && (c->complete || c->outdated) && c->e && !c->over) /* outdated: its task has lost a race since it
                                                                   was prepared */
-        e = bkt_centry_retain(c->e);
+        e = bkt_cache_entry_retain(c->e);
     (void)pthread_mutex_unlock(&d->window.lock);
     return e;
 }
 
-bool bkt_dirty_knows(const struct bkt_dsetio *io)
+bool bkt_write_cache_knows(const struct bkt_dsetio *io)
 {
-    struct bkt_dirty *d = bkt_dirty_of(io->dom, false);
+    struct bkt_write_cache *d = bkt_write_cache_of(io->dom, false);
     if (!d)
         return false;
     (void)pthread_mutex_lock(&d->window.lock);
@@ -154,10 +154,10 @@ bool bkt_dirty_knows(const struct bkt_dsetio *io)
     return known;
 }
 
-void bkt_dirty_space(struct bkt_dsetio *io)
+void bkt_write_cache_space(struct bkt_dsetio *io)
 {
     const struct bkt_space *s = &io->ds->space;
-    struct bkt_dirty       *d = bkt_dirty_of(io->dom, false);
+    struct bkt_write_cache       *d = bkt_write_cache_of(io->dom, false);
     bkt_dsetio_follow(io);
     if (!d)
         return;
@@ -176,7 +176,7 @@ void bkt_dirty_space(struct bkt_dsetio *io)
 
 void bkt_chunks_new(struct bkt_dsetio *io)
 {
-    struct bkt_dirty *d = io->where == BKT_AT_OBJECTS ? bkt_dirty_of(io->dom, true) : NULL;
+    struct bkt_write_cache *d = io->where == BKT_AT_OBJECTS ? bkt_write_cache_of(io->dom, true) : NULL;
     if (!d) /* then chunks are looked for by requests */
         return;
     (void)pthread_mutex_lock(&d->window.lock);
@@ -192,12 +192,12 @@ void bkt_wset_wait(struct bkt_wset *ws)
         size_t             pos = 0, n;
         const void        *key;
         void              *v;
-        struct bkt_dchunk *busy = NULL;
+        struct bkt_wchunk *busy = NULL;
         while (!busy && bkt_map_next(ws->chunks, &pos, &key, &n, &v))
-            busy = ((struct bkt_dchunk *)v)->task ? v : NULL;
+            busy = ((struct bkt_wchunk *)v)->task ? v : NULL;
         if (!busy)
             break;
-        bkt_dirty_wait(ws->dirty);
+        bkt_store_tasks_wait(ws->dirty);
     }
 }
 
@@ -208,22 +208,22 @@ void bkt_wset_drop(struct bkt_wset *ws)
     void       *v;
     bkt_wset_wait(ws);
     while (bkt_map_next(ws->chunks, &pos, &key, &n, &v)) /* deleting doesn't disturb the walk */
-        bkt_dchunk_drop(v);
+        bkt_wchunk_drop(v);
 }
 
-static void drop_clean(struct bkt_dirty *d)
+static void drop_clean(struct bkt_write_cache *d)
 {
-    struct bkt_dchunk *next;
-    for (struct bkt_dchunk *c = d->list[BKT_LIST_IDLE].head; c; c = next) {
+    struct bkt_wchunk *next;
+    for (struct bkt_wchunk *c = d->list[BKT_LIST_IDLE].head; c; c = next) {
         next = c->next;
         if (!c->task)
-            bkt_dchunk_drop(c);
+            bkt_wchunk_drop(c);
     }
 }
 
-void bkt_dirty_drop_clean(struct bkt_domain *dom)
+void bkt_write_cache_drop_clean(struct bkt_domain *dom)
 {
-    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
     if (!d)
         return;
     (void)pthread_mutex_lock(&d->window.lock);
@@ -233,7 +233,8 @@ void bkt_dirty_drop_clean(struct bkt_domain *dom)
 
 static void let_go(struct bkt_job *job)
 {
-    struct bkt_dirty *d = (struct bkt_dirty *)((char *)job - offsetof(struct bkt_dirty, letting_go));
+    struct bkt_write_cache *d =
+        (struct bkt_write_cache *)((char *)job - offsetof(struct bkt_write_cache, letting_go));
     (void)pthread_mutex_lock(&d->window.lock);
     drop_clean(d);
     d->is_letting_go = false;
@@ -244,7 +245,7 @@ static void let_go(struct bkt_job *job)
 /* On a worker: to free a full cache takes time, for which the program would wait at the end of H5Fclose. */
 void bkt_chunks_let_go_begin(struct bkt_domain *dom)
 {
-    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
     if (!d)
         return;
     (void)pthread_mutex_lock(&d->window.lock);
@@ -261,18 +262,18 @@ void bkt_chunks_let_go_begin(struct bkt_domain *dom)
 
 void bkt_chunks_let_go_end(struct bkt_domain *dom)
 {
-    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
     if (!d)
         return;
     (void)pthread_mutex_lock(&d->window.lock);
     while (d->is_letting_go)
-        bkt_dirty_wait(d);
+        bkt_store_tasks_wait(d);
     (void)pthread_mutex_unlock(&d->window.lock);
 }
 
 void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset)
 {
-    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
     if (!d)
         return;
     bkt_ahead_stop(dom);

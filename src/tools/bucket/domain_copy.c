@@ -254,7 +254,7 @@ static int move_values(const struct job *j, struct bkt_dsetio *in, struct bkt_ds
     BKT_CLEANUP(bkt_freep) void     *mem = NULL;
     if (!bkt_dsetio_is_var(in) && !(r.dst = mem = malloc((size_t)sel->n_elems * bkt_dsetio_elem_size(in))))
         return BKT_ERR(j->err, BKT_ENOMEM, "out of memory");
-    BKT_PASS(bkt_read_run(&r, 1, j->err));
+    BKT_PASS(bkt_read_datasets(&r, 1, j->err));
     int rc = BKT_OK;
     if (mem)
         rc = bkt_reroot_bytes(&j->map, mem, (size_t)sel->n_elems * bkt_dsetio_elem_size(in));
@@ -269,7 +269,7 @@ static int move_values(const struct job *j, struct bkt_dsetio *in, struct bkt_ds
     for (uint64_t i = 0; rc == BKT_OK && r.slices && i < sel->n_elems; at += r.slices[i].n, i++)
         slices[i] = (struct bkt_slice){all.ptr + at, r.slices[i].n};
     struct bkt_write w = {.io = out, .file = sel, .src = mem, .slices = slices};
-    rc = rc < 0 ? BKT_ERR(j->err, rc, "out of memory") : bkt_dataset_write(&w, 1, j->err);
+    rc = rc < 0 ? BKT_ERR(j->err, rc, "out of memory") : bkt_write_datasets(&w, 1, j->err);
     bkt_read_fini(&r);
     free(slices);
     bkt_buf_fini(&all);

@@ -168,7 +168,8 @@ static void check_ends(const struct walk *w)
         struct bkt_store            *st   = NULL;
         struct bkt_err               err  = {.n = 0};
         BKT_CLEANUP(bkt_freep) char *text = strndup(uri, n), *key = NULL;
-        int rc = text ? bkt_locate_file(w->io, text, n, w->o->dset.layout.file_etag, &f, &err) : BKT_ENOMEM;
+        int rc =
+            text ? bkt_reference_file(w->io, text, n, w->o->dset.layout.file_etag, &f, &err) : BKT_ENOMEM;
         if (rc == BKT_OK) /* by the table's row, or the layout */
             rc = bkt_domain_resolve_uri(w->v->d, text, &st, &key, &err);
         if (rc < 0)
@@ -347,7 +348,7 @@ static int read_some(struct deep *d, const struct bkt_sel *sel, size_t n, struct
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     }
     if (rc == BKT_OK)
-        rc = bkt_read_run(r, n, err);
+        rc = bkt_read_datasets(r, n, err);
     const bool done = rc == BKT_OK;
     for (size_t i = 0; i < n; i++) {
         if (rc == BKT_OK && d->named && note_named(d, &r[i]) < 0)

@@ -225,7 +225,7 @@ static int get_type(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bk
 static int stored_io(struct bkt_vobj *o, struct bkt_dsetio **io, struct bkt_err *err)
 {
     BKT_PASS(bkt_dataset_io(o, io, err));
-    return bkt_dataset_flush(o->file->dom, &o->obj->id, err);
+    return bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, err);
 }
 
 static int get_storage_size(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)

@@ -81,7 +81,7 @@ static int measure(struct bkt_vobj *o, struct chunk *c, struct bkt_err *err)
             c->info.size *= d->layout.user_dims[i];
         return BKT_OK;
     }
-    BKT_PASS(bkt_dataset_read_chunk(o->io, offset, &raw, &c->info.filter_mask, err));
+    BKT_PASS(bkt_raw_chunk_read(o->io, offset, &raw, &c->info.filter_mask, err));
     c->info.size = raw.len;
     return BKT_OK;
 }
@@ -185,7 +185,7 @@ static int list_chunks(struct bkt_vobj *o, size_t *n, struct bkt_err *err)
     unsigned           rank = o->obj->dset.layout.rank;
     BKT_PASS(chunked_io(o, &io, err));
     if (!o->has_chunks || o->chunks_as_of != changes) {
-        BKT_PASS(bkt_dataset_flush(o->file->dom, &o->obj->id, err));
+        BKT_PASS(bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, err));
         bkt_buf_clear(&o->chunks);
         BKT_PASS(bkt_chunk_iter(io, is_split(o) ? keep_parts : keep, o, err));
         if (is_split(o) && o->chunks.len)
@@ -286,7 +286,7 @@ static int locate(struct bkt_vobj *o, const hsize_t *offset, struct bkt_chunk_in
     struct chunk             c = {.info = {.exists = false}};
     uint64_t                 stored[BKT_MAX_RANK];
     BKT_PASS(chunked_io(o, &io, err));
-    BKT_PASS(bkt_dataset_flush(o->file->dom, &o->obj->id, err));
+    BKT_PASS(bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, err));
     BKT_PASS(coord_of(o, offset, c.coord, err));
     for (unsigned i = 0; i < l->rank; i++)
         stored[i] = offset[i] / l->dims[i];
@@ -367,11 +367,11 @@ static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a
     BKT_PASS(check_elements(o, err));
     BKT_PASS(check_direct(o, err));
     BKT_PASS(coord_of(o, a->chunk_read.offset, coord, err));
-    BKT_PASS(bkt_dataset_flush(o->file->dom, &o->obj->id, err));
+    BKT_PASS(bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, err));
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
         offset[i] = a->chunk_read.offset[i];
     if (is_split(o) || only_shuffled(o) || bkt_chunk_is_plain(&o->obj->dset, offset))
-        BKT_PASS(bkt_dataset_read_chunk(io, offset, &raw, &a->chunk_read.filters, err));
+        BKT_PASS(bkt_raw_chunk_read(io, offset, &raw, &a->chunk_read.filters, err));
     else
         BKT_PASS(bkt_chunk_read_raw(io, coord, &raw, &a->chunk_read.filters, err));
     size_t room = SIZE_MAX; /* the older call has no argument for it */
@@ -400,7 +400,7 @@ static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
         offset[i] = w->offset[i];
     bkt_dataset_chunks_changed();
-    BKT_PASS(bkt_dataset_write_chunk(io, offset, w->filters, w->buf, w->size, err));
+    BKT_PASS(bkt_raw_chunk_write(io, offset, w->filters, w->buf, w->size, err));
     if (is_split(o) || only_shuffled(o)) /* encoded anew: the size may differ */
         return BKT_OK;
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)

@@ -182,7 +182,7 @@ static int staged_piece(struct job *j, const struct bkt_sel *piece, bool whole_c
             BKT_FAIL(err, BKT_ENOMEM, "no memory for %zu elements to convert", n);
         read.dst = tmp;
     }
-    int rc = bkt_read_run(&read, 1, err);
+    int rc = bkt_read_datasets(&read, 1, err);
     if (rc == BKT_OK)
         rc = see_unwritten(j, tmp, bytes, err);
     if (rc == BKT_OK) {
@@ -272,7 +272,7 @@ static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
         whose[m++] = &jobs[i];
     }
     if (rc == BKT_OK && m > 0)
-        rc = bkt_read_run(reads, m, err);
+        rc = bkt_read_datasets(reads, m, err);
     for (size_t i = 0; rc == BKT_OK && i < m; i++)
         rc = finish(whose[i], &reads[i], err);
     for (size_t i = 0; i < m; i++) {

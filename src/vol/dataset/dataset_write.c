@@ -124,7 +124,7 @@ static int with_old(struct job *j, const struct bkt_sel *file, const unsigned ch
     struct bkt_read read = {.io = j->o->io, .file = file, .dst = now};
     if (size && !now)
         BKT_FAIL(err, BKT_ENOMEM, "no memory for %zu elements to convert", n);
-    BKT_PASS(bkt_read_run(&read, 1, err));
+    BKT_PASS(bkt_read_datasets(&read, 1, err));
     struct bkt_column old = {.slices = size ? NULL : read.slices, .base = now, .stride = size};
     int               rc  = bkt_conv_store(&j->conv, j->o, from, n, &old, s->packed, &s->stored, j->dxpl, err);
     bkt_read_fini(&read);
@@ -173,7 +173,7 @@ static int run_in_pieces(struct job *j, struct bkt_err *err)
             BKT_NOMEM(err);
         BKT_PASS(stage(j, &piece, first, &s, err));
         struct bkt_write w = staged_write(j, &piece, &s);
-        BKT_PASS(bkt_dataset_write(&w, 1, err));
+        BKT_PASS(bkt_write_datasets(&w, 1, err));
     }
     return BKT_OK;
 }
@@ -208,7 +208,7 @@ static int run_together(struct job *jobs, size_t n, struct bkt_err *err)
             m++;
         }
     if (rc == BKT_OK && m > 0)
-        rc = bkt_dataset_write(writes, m, err);
+        rc = bkt_write_datasets(writes, m, err);
     for (size_t i = 0; i < m; i++)
         staged_fini(&staged[i]);
     return rc;

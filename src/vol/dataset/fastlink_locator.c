@@ -128,7 +128,7 @@ int bkt_chunk_locator_run(struct bkt_vobj *o, struct bkt_dsetio *io, struct bkt_
     bool                     stored = false;
     if (l->cls != BKT_D_CHUNKED_REF_INDIRECT)
         return BKT_OK;
-    bkt_table_first_begin(io);
+    bkt_reference_table_first_begin(io);
     BKT_TRY(err, bkt_domain_get(o->file->dom, &l->chunk_table, &table, err), "chunk table of dataset %s", o->obj->id.text);
     int rc = BKT_OK;
     if (table->kind == BKT_DATASET && table->dset.init == BKT_INIT_CHUNKLOCATOR) {

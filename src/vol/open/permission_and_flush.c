@@ -54,7 +54,7 @@ static int flush_all(struct bkt_file *f, struct bkt_err *err)
 
 static void name_unstored(const struct bkt_file *f, struct bkt_names *names)
 {
-    bkt_chunks_name_unstored(f->dom, names);
+    bkt_unstored_names(f->dom, names);
     bkt_domain_name_unstored(f->dom, names);
 }
 

@@ -8,7 +8,7 @@
 static struct bkt_cache *cache;
 static struct world      w;
 
-static uint64_t space_of(unsigned i, struct bkt_cname **hold)
+static uint64_t space_of(unsigned i, struct bkt_cache_name **hold)
 {
     char name[40];
     int  n = snprintf(name, sizeof name, "d-%u 1.000000", i);
@@ -17,10 +17,10 @@ static uint64_t space_of(unsigned i, struct bkt_cname **hold)
 
 static void keep(uint64_t space, unsigned char what)
 {
-    struct bkt_centry *e = bkt_centry_new(8);
+    struct bkt_cache_entry *e = bkt_cache_entry_new(8);
     memset(e->data, what, e->len);
     bkt_cache_put(cache, space, 0, e);
-    bkt_centry_release(e);
+    bkt_cache_entry_release(e);
 }
 
 /* Opened and closed, one after the other, nothing of them kept. */
@@ -28,7 +28,7 @@ static void test_forgotten(void)
 {
     size_t most = 0;
     for (unsigned i = 0; i < N; i++) {
-        struct bkt_cname *hold = NULL;
+        struct bkt_cache_name *hold = NULL;
         CHECK(space_of(i, &hold), "number %u", i);
         bkt_cache_let_go(cache, &hold);
         CHECK(!hold, "let go");
@@ -40,21 +40,21 @@ static void test_forgotten(void)
 /* A name that is held, or has entries, keeps its number, whatever else comes; no later name gets it. */
 static void test_kept(void)
 {
-    struct bkt_cname *held = NULL, *again = NULL;
+    struct bkt_cache_name *held = NULL, *again = NULL;
     uint64_t          a = space_of(N, &held), b = space_of(N + 1, &again);
     keep(b, 7);
     bkt_cache_let_go(cache, &again);
     for (unsigned i = 0; i < N; i++) {
-        struct bkt_cname *hold = NULL;
+        struct bkt_cache_name *hold = NULL;
         uint64_t          one  = space_of(i, &hold);
         CHECK(one && one != a && one != b, "%u has the number of another", i);
         bkt_cache_let_go(cache, &hold);
     }
     CHECK(space_of(N, &again) == a, "held, and another number now");
     CHECK(space_of(N + 1, &again) == b, "with an entry, and another number now"); /* lets go of the one before */
-    struct bkt_centry *e = bkt_cache_get(cache, b, 0);
+    struct bkt_cache_entry *e = bkt_cache_get(cache, b, 0);
     CHECK(e && e->data[0] == 7, "the entry is lost");
-    bkt_centry_release(e);
+    bkt_cache_entry_release(e);
     bkt_cache_let_go(cache, &again);
     bkt_cache_let_go(cache, &held);
 }
@@ -64,7 +64,7 @@ static size_t left_over(void)
 {
     size_t before = 0, now;
     for (unsigned i = 2 * N;; i++) {
-        struct bkt_cname *hold = NULL;
+        struct bkt_cache_name *hold = NULL;
         (void)space_of(i, &hold);
         bkt_cache_let_go(cache, &hold);
         now = bkt_cache_n_names(cache);
@@ -77,17 +77,17 @@ static size_t left_over(void)
 /* As many as have entries, at most twice that. */
 static void test_with_entries(void)
 {
-    struct bkt_cname *hold = NULL;
+    struct bkt_cache_name *hold = NULL;
     for (unsigned i = 0; i < N; i++) {
         keep(space_of(i, &hold), (unsigned char)i);
         bkt_cache_let_go(cache, &hold);
     }
     size_t kept = 0;
     for (unsigned i = 0; i < N; i++) {
-        struct bkt_centry *e = bkt_cache_get(cache, space_of(i, &hold), 0);
+        struct bkt_cache_entry *e = bkt_cache_get(cache, space_of(i, &hold), 0);
         CHECK(!e || e->data[0] == (unsigned char)i, "the entry of %u is another's", i);
         kept += e != NULL;
-        bkt_centry_release(e);
+        bkt_cache_entry_release(e);
         bkt_cache_let_go(cache, &hold);
     }
     CHECK(kept > BOUND && kept < N, "%zu entries: the test tests nothing", kept);
@@ -110,7 +110,7 @@ static void test_datasets(void)
             struct bkt_sel     sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {40}, .n_elems = 40};
             struct bkt_dsetio *io  = open_io(&w, a.n);
             struct bkt_read    r   = {.io = io, .file = &sel, .dst = dst};
-            CHECK(bkt_read_run(&r, 1, &err) == BKT_OK, "way %d: %s", way, story(&err));
+            CHECK(bkt_read_datasets(&r, 1, &err) == BKT_OK, "way %d: %s", way, story(&err));
             CHECK(!memcmp(dst, a.v, sizeof dst), "way %d: values", way);
             bkt_read_fini(&r);
             bkt_dsetio_close(io);

@@ -86,23 +86,23 @@ static void memory_trial(unsigned trial)
 {
     uint32_t          seed = trial * 2246822519u + 77;
     struct bkt_sel    s    = {.rank = (unsigned)below(&seed, 5)};
-    struct bkt_memmap m;
+    struct bkt_mem_layout m;
     uint64_t          n, off;
     size_t            hint = 0;
     for (unsigned d = 0; d < s.rank; d++)
         s.dims[d] = 1 + below(&seed, 7);
     random_sel(&s, &seed);
     uint64_t *model = model_of(&s, &n);
-    CHECK(bkt_memmap_init(&m, &s, NULL) == BKT_OK && m.n_elems == n, "memory trial %u: %llu of %llu elements", trial,
+    CHECK(bkt_mem_layout_init(&m, &s, NULL) == BKT_OK && m.n_elems == n, "memory trial %u: %llu of %llu elements", trial,
           (unsigned long long)m.n_elems, (unsigned long long)n);
     for (uint64_t i = 0; i < 2 * n; i++) {
         uint64_t seq = i < n ? i : below(&seed, n);
-        uint64_t len = bkt_memmap_at(&m, seq, &off, &hint);
+        uint64_t len = bkt_mem_layout_at(&m, seq, &off, &hint);
         CHECK(len >= 1 && len <= n - seq, "memory trial %u: length", trial);
         for (uint64_t j = 0; j < len && j < n - seq; j++)
             CHECK(model[seq + j] == off + j, "memory trial %u: element %llu", trial, (unsigned long long)(seq + j));
     }
-    bkt_memmap_fini(&m);
+    bkt_mem_layout_fini(&m);
     free(model);
     free(s.runs);
 }

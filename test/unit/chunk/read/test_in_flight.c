@@ -109,7 +109,8 @@ int main(void)
         put_between(&w);
         struct bkt_sel  sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {n}, .n_elems = n};
         struct bkt_read r   = {.io = io, .file = &sel, .dst = dst};
-        CHECK(bkt_read_run(&r, 1, &err) == BKT_OK && !memcmp(dst, a.v, (size_t)n * 4), "%s", story(&err));
+        CHECK(bkt_read_datasets(&r, 1, &err) == BKT_OK && !memcmp(dst, a.v, (size_t)n * 4), "%s",
+              story(&err));
         CHECK(holder->most == cases[i].most, "%zu chunks of %llu KiB at once, %zu wanted", holder->most,
               (unsigned long long)cases[i].chunk >> 10, cases[i].most);
         bkt_dsetio_close(io);

@@ -15,9 +15,9 @@ static uint64_t            space;
 
 static void arrived(uint64_t off, size_t len)
 {
-    struct bkt_centry *e = bkt_centry_new(len);
+    struct bkt_cache_entry *e = bkt_cache_entry_new(len);
     bkt_cache_put(cache, space, off, e);
-    bkt_centry_release(e);
+    bkt_cache_entry_release(e);
 }
 
 /* A call for ranges that lie side by side from @p first on, each there before the next is requested.  Returns
@@ -59,7 +59,7 @@ static void test_own_ranges(void)
 int main(void)
 {
     struct world      w;
-    struct bkt_cname *hold = NULL;
+    struct bkt_cache_name *hold = NULL;
     world_open(&w, "near", "");
     cache = bkt_cache_of(w.dom);
     space = bkt_cache_space(cache, "file", 4, &hold);

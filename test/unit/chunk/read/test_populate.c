@@ -74,11 +74,11 @@ static void run(size_t i, unsigned char *base, bool filled)
     struct bkt_settings set = {.huge_pages = cases[i].huge};
     struct bkt_dsetio   io  = {.set = &set, .elem_size = 4};
     struct bkt_target   t   = {.io = &io, .dst = base + cases[i].begin, .out_size = 4, .grid = {.n_elems = cases[i].bytes / 4}};
-    struct bkt_populate p;
+    struct bkt_prefault p;
     size_t              steps = 0, first = (cases[i].begin + 4095) / 4096, last = (cases[i].begin + cases[i].bytes) / 4096;
     n_huge  = 0;
     dear_at = cases[i].dear_at;
-    for (bkt_populate_init(&p, &t); bkt_populate_step(&p) && steps < 100000; steps++)
+    for (bkt_prefault_init(&p, &t); bkt_prefault_step(&p) && steps < 100000; steps++)
         continue;
     bool little = cases[i].bytes < 8 * MIB;
     CHECK(n_huge == (filled ? 0 : cases[i].want), "%s: %lu huge pages asked for", cases[i].what, n_huge);

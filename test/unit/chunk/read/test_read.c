@@ -75,7 +75,7 @@ static void check_once(const struct array *a, struct bkt_dsetio *io, const struc
     memset(set, 0, (size_t)total);
     for (uint64_t i = 0; i < total; i++)
         dst[i] = GUARD;
-    int rc = bkt_read_run(&r, 1, &err);
+    int rc = bkt_read_datasets(&r, 1, &err);
     CHECK(rc == BKT_OK, "trial %u way %d: %d %s", trial, a->way, rc, story(&err));
     unsigned bad = 0;
     for (uint64_t i = 0; rc == BKT_OK && i < n; i++) {

@@ -68,12 +68,12 @@ static void test_costs(void)
                 bkt_object_release(o);
         }
         bkt_stats_get(&before);
-        CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK, "%s", costs[i].what);
+        CHECK(bkt_read_datasets(&r, 1, NULL) == BKT_OK, "%s", costs[i].what);
         bkt_stats_get(&after);
         uint64_t n = after.get - before.get, bytes = after.bytes_in - before.bytes_in;
         CHECK(n == costs[i].gets && after.head == before.head && bytes <= costs[i].bytes_most, "%s: %llu GETs, %llu bytes",
               costs[i].what, (unsigned long long)n, (unsigned long long)bytes);
-        CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK, "%s, again", costs[i].what);
+        CHECK(bkt_read_datasets(&r, 1, NULL) == BKT_OK, "%s, again", costs[i].what);
         bkt_stats_get(&before);
         CHECK(before.get == after.get, "%s: again without requests", costs[i].what);
         free(dst);
@@ -110,7 +110,7 @@ static void test_split(void)
         struct bkt_read    r   = {.io = io, .file = &sel, .dst = got};
         struct bkt_err     err = {0};
         unsigned           bad = 0;
-        CHECK(bkt_read_run(&r, 1, &err) == BKT_OK, "step %u: %s", step, err.n ? err.frame[0].msg : "");
+        CHECK(bkt_read_datasets(&r, 1, &err) == BKT_OK, "step %u: %s", step, err.n ? err.frame[0].msg : "");
         for (unsigned i = 0; i < N / step; i++)
             bad += got[i] != v[i * step];
         CHECK(!bad, "step %u: %u of %u are wrong", step, bad, N / step);

@@ -148,7 +148,7 @@ static void test_wrong(struct world *w)
         struct bkt_dsetio *io  = open_io(w, n);
         struct bkt_sel     sel = all_of(1, &wrong[i].dim), none = sel;
         struct bkt_read    r   = {.io = io, .file = &sel, .dst = dst};
-        int                rc  = bkt_read_run(&r, 1, &err);
+        int                rc  = bkt_read_datasets(&r, 1, &err);
         CHECK(rc == wrong[i].want && says(&err, wrong[i].msg), "%s: gave %d (%s), without \"%s\"", wrong[i].what, rc,
               bkt_err_text(rc), wrong[i].msg);
         if (rc != wrong[i].want || !says(&err, wrong[i].msg))
@@ -156,7 +156,7 @@ static void test_wrong(struct world *w)
         bkt_read_fini(&r);
         none.kind = BKT_SEL_NONE, none.n_elems = 0;
         r.file    = &none;
-        CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK, "%s: nothing selected is no error", wrong[i].what);
+        CHECK(bkt_read_datasets(&r, 1, NULL) == BKT_OK, "%s: nothing selected is no error", wrong[i].what);
         bkt_dsetio_close(io);
     }
 }
@@ -179,7 +179,7 @@ static void test_one_bad_of_many(struct world *w)
     int32_t            dst[400];
     struct bkt_err     err = {0};
     struct bkt_read    r   = {.io = io, .file = &sel, .dst = dst};
-    CHECK(bkt_read_run(&r, 1, &err) == BKT_EFORMAT && says(&err, "chunk 137"), "the bad chunk is named");
+    CHECK(bkt_read_datasets(&r, 1, &err) == BKT_EFORMAT && says(&err, "chunk 137"), "the bad chunk is named");
     bkt_dsetio_close(io);
 }
 
@@ -210,7 +210,7 @@ static void test_var(struct world *w, bool compressed)
         struct bkt_read r   = {.io = io, .file = &sel};
         struct bkt_err  err = {0};
         uint64_t        before = gets();
-        CHECK(bkt_read_run(&r, 1, &err) == BKT_OK, "variable-size: %s", story(&err));
+        CHECK(bkt_read_datasets(&r, 1, &err) == BKT_OK, "variable-size: %s", story(&err));
         CHECK(gets() - before == (round == 1 ? 0 : 2), "variable-size round %d: %llu GETs", round, (unsigned long long)(gets() - before));
         if (!r.slices)
             break;
@@ -237,7 +237,7 @@ static void test_var_zero(struct world *w)
     struct bkt_dsetio *io  = open_io(w, 62);
     struct bkt_sel     sel = all_of(1, dims);
     struct bkt_read    r   = {.io = io, .file = &sel};
-    CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK && r.slices && SLICE_IS(r.slices[1], "\0\0\0\0\0\0\0\0\0\0\0\0"), "12 zeros");
+    CHECK(bkt_read_datasets(&r, 1, NULL) == BKT_OK && r.slices && SLICE_IS(r.slices[1], "\0\0\0\0\0\0\0\0\0\0\0\0"), "12 zeros");
     bkt_read_fini(&r);
     bkt_dsetio_close(io);
 }
@@ -255,13 +255,13 @@ static void test_arange(struct world *w)
                 "\"initializer\":[\"arange\",\"--start=10\",\"--step=-3\"]");
     struct bkt_dsetio *io = open_io(w, 70);
     struct bkt_read    r  = {.io = io, .file = &sel, .dst = i64};
-    CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK && i64[0] == 4 && i64[1] == -2 && i64[2] == -8 && i64[3] == -14, "arange of integers");
+    CHECK(bkt_read_datasets(&r, 1, NULL) == BKT_OK && i64[0] == 4 && i64[1] == -2 && i64[2] == -8 && i64[3] == -14, "arange of integers");
     bkt_dsetio_close(io);
     put_dataset(w, 71, "{\"class\":\"H5T_FLOAT\",\"base\":\"H5T_IEEE_F32BE\"}", 1, dims, CHUNKED("[3]"),
                 "\"initializer\":[\"arange\",\"--start=0.5\",\"--step=0.25\"]");
     io = open_io(w, 71);
     r  = (struct bkt_read){.io = io, .file = &sel, .dst = be};
-    CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK && !memcmp(be[0], "\x3f\x80\0\0", 4) && !memcmp(be[2], "\x40\0\0\0", 4),
+    CHECK(bkt_read_datasets(&r, 1, NULL) == BKT_OK && !memcmp(be[0], "\x3f\x80\0\0", 4) && !memcmp(be[2], "\x40\0\0\0", 4),
           "arange of big-endian floats");
     bkt_dsetio_close(io);
     put_dataset(w, 72, "{\"class\":\"H5T_FLOAT\",\"base\":\"H5T_IEEE_F16LE\"}", 1, dims, CHUNKED("[3]"),
@@ -270,7 +270,7 @@ static void test_arange(struct world *w)
     sel.count[0] = 3, sel.n_elems = 3;
     r           = (struct bkt_read){.io = io, .file = &sel, .dst = half};
     struct bkt_err err = {0};
-    int rc = bkt_read_run(&r, 1, &err);
+    int rc = bkt_read_datasets(&r, 1, &err);
     CHECK(rc == BKT_OK && half[0] == 0x4200 && half[1] == 0x4500 && half[2] == 0x4700, "arange of halves: %s", story(&err));
     bkt_dsetio_close(io);
 }
@@ -285,7 +285,7 @@ static void test_scalar(struct world *w)
     struct bkt_dsetio *io  = open_io(w, 75);
     struct bkt_sel     sel = {.kind = BKT_SEL_ALL, .n_elems = 1};
     struct bkt_read    r   = {.io = io, .file = &sel, .dst = &v};
-    CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK && v == 42, "scalar: %d", v);
+    CHECK(bkt_read_datasets(&r, 1, NULL) == BKT_OK && v == 42, "scalar: %d", v);
     CHECK(bkt_dsetio_elem_size(io) == 4, "element size");
     bkt_dsetio_close(io);
 }
@@ -317,7 +317,7 @@ static void test_checksum(struct world *w)
         struct bkt_dsetio *io  = open_io(w, 80 + i);
         struct bkt_sel     sel = all_of(1, dims);
         struct bkt_read    r   = {.io = io, .file = &sel, .dst = dst};
-        int                rc  = bkt_read_run(&r, 1, NULL);
+        int                rc  = bkt_read_datasets(&r, 1, NULL);
         CHECK(rc == cases[i].want && (rc < 0 || dst[3] == 0x42424242), "filters [%s], %u bytes: %d", cases[i].filters, cases[i].size, rc);
         const uint64_t        zero[1] = {0};
         uint32_t              mask    = 99;
@@ -351,7 +351,7 @@ static void test_multi(struct world *w)
         r[i].dst  = dst[i];
     }
     struct bkt_err err = {0};
-    CHECK(bkt_read_run(r, N, &err) == BKT_OK, "several at once: %s", story(&err));
+    CHECK(bkt_read_datasets(r, N, &err) == BKT_OK, "several at once: %s", story(&err));
     for (unsigned i = 0; i < N; i++) {
         CHECK(!memcmp(dst[i], a[i].v, sizeof dst[i]), "dataset %u of several", i);
         bkt_read_fini(&r[i]);
@@ -435,7 +435,7 @@ static void test_piece(struct world *w)
             struct bkt_read r      = {.io = io, .file = &sel, .dst = dst, .of = reads[i].of};
             uint64_t        before = gets();
             memset(dst, 0x11, sizeof dst);
-            int rc = bkt_read_run(&r, 1, &err);
+            int rc = bkt_read_datasets(&r, 1, &err);
             CHECK(rc == BKT_OK && !memcmp(dst, a.v, sizeof dst), "way %d, %s: %d %s", way, reads[i].what, rc, story(&err));
             CHECK((gets() > before) == reads[i].asks, "way %d, %s: %llu GETs", way, reads[i].what,
                   (unsigned long long)(gets() - before));

@@ -76,12 +76,12 @@ static void one_case(size_t i, enum way way, const char *info)
     put_between(&w, &cases[i].fault, &st);
     struct bkt_dsetio *io = open_io(&w, a.n);
     struct bkt_read    r  = {.io = io, .file = &sel, .dst = dst};
-    int                rc = bkt_read_run(&r, 1, &err);
+    int                rc = bkt_read_datasets(&r, 1, &err);
     CHECK(rc == cases[i].want && bkt_fault_hits(st, 0) > 0, "%s, way %d: %d (%u hits) %s", cases[i].what, way, rc,
           bkt_fault_hits(st, 0), story(&err));
     CHECK(rc == BKT_OK || (err.n && strstr(err.frame[0].msg, "dataset d-")), "%s, way %d: names the dataset",
           cases[i].what, way);
-    rc = bkt_read_run(&r, 1, &err);
+    rc = bkt_read_datasets(&r, 1, &err);
     for (int e = 0; e < DIM / 3; e++)
         CHECK(rc == BKT_OK && dst[e] == a.v[1 + 3 * e], "%s, way %d: afterwards %d, element %d", cases[i].what, way, rc, e);
     bkt_dsetio_close(io);
@@ -106,7 +106,7 @@ static void test_side_by_side(void)
     struct bkt_dsetio *io = open_io(&w, a.n);
     struct bkt_read    r  = {.io = io, .file = &sel, .dst = dst};
     gate.closed           = true;
-    CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK && !memcmp(dst, a.v, sizeof dst), "late chunks");
+    CHECK(bkt_read_datasets(&r, 1, NULL) == BKT_OK && !memcmp(dst, a.v, sizeof dst), "late chunks");
     gate.closed = false;
     CHECK(gate.most >= THREADS, "%u requests were under way at once", gate.most);
     bkt_dsetio_close(io);

@@ -39,7 +39,7 @@ static void test_way(enum way way, const char *info)
         bkt_chunk_cache_drop(w.dom);
         memset(dst, 0x11, sizeof dst);
         atomic_store(&countdown, n);
-        int rc  = bkt_read_run(&r, 1, &err);
+        int rc  = bkt_read_datasets(&r, 1, &err);
         reached = atomic_exchange(&countdown, 0) < 0;
         CHECK(rc == BKT_OK || (rc == BKT_ENOMEM && reached), "way %d, allocation %ld: %d %s", way, n, rc, story(&err));
         CHECK(rc < 0 || !memcmp(dst, a.v, sizeof dst), "way %d, allocation %ld: values", way, n);
@@ -81,7 +81,7 @@ static void test_broken_store(void)
         struct bkt_dsetio *io  = open_io(&w, 5);
         struct bkt_sel     sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {40}, .n_elems = 40};
         struct bkt_read    r   = {.io = io, .file = &sel, .dst = dst};
-        int                rc  = bkt_read_run(&r, 1, &err);
+        int                rc  = bkt_read_datasets(&r, 1, &err);
         CHECK(rc < 0 && rc != BKT_ENOENT && err.n > 0 && strstr(err.frame[err.n - 1].msg, "chunk 3"), "unreadable chunk: %d %s", rc,
               story(&err));
         bkt_dsetio_close(io);

@@ -28,7 +28,7 @@ static void *reader(void *arg)
         uint64_t *model = model_of(&sel, &n);
         int32_t  *dst   = need((size_t)n * 4);
         r.dst           = dst;
-        int rc          = bkt_read_run(&r, 1, &err);
+        int rc          = bkt_read_datasets(&r, 1, &err);
         for (uint64_t e = 0; rc == BKT_OK && e < n; e++)
             wrong[me] += dst[e] != a->v[model[e]];
         if (rc < 0) {

@@ -77,7 +77,7 @@ static void spoil(const struct bkt_range *k, unsigned char *p, enum bytes which)
 
 static void deliver(struct bkt_req *req, const struct step *s, const unsigned char *body)
 {
-    const struct bkt_chunks_task *task = req->sink_arg;
+    const struct bkt_receive_chunks_task *task = req->sink_arg;
     const struct bkt_range *k  = &task->task.range;
     uint64_t               at = place_of(k, s->from), end = place_of(k, s->to);
     unsigned char         *p  = need((size_t)req->len);
@@ -103,11 +103,11 @@ static void play(struct bkt_store *st, struct bkt_req *req)
     player->n_requests++;
     if (bkt_store_get(pl->inner, req->key, req->off, req->len, &body, NULL) < 0)
         abort();
-    if (req->sink == bkt_chunks_sink) {
+    if (req->sink == bkt_receive_chunks_sink) {
         player->n_streamed++;
         for (size_t i = 0; i < N_STEPS && (i == 0 || pl->script->steps[i].to > 0); i++) {
             deliver(req, &pl->script->steps[i], body.ptr);
-            req->n = place_of(&((const struct bkt_chunks_task *)req->sink_arg)->task.range,
+            req->n = place_of(&((const struct bkt_receive_chunks_task *)req->sink_arg)->task.range,
                               pl->script->steps[i].to);
         }
     }
@@ -142,7 +142,7 @@ static void one(const struct script *s, struct bkt_dsetio *io, const struct arra
     player->script           = s;
     player->n_requests = player->n_streamed = 0;
     bkt_domain_forget_versions(io->dom); /* those of the last script's file */
-    int rc                                  = bkt_read_run(&r, 1, &err);
+    int rc                                  = bkt_read_datasets(&r, 1, &err);
     CHECK(player->n_requests == 1 && player->n_streamed == 1, "%s: %u requests, %u streamed", s->what, player->n_requests, player->n_streamed);
     CHECK((rc == BKT_OK) == !s->message && (s->ends == BKT_OK || rc == s->ends), "%s: %d %s", s->what, rc, story(&err));
     CHECK(!s->message || strstr(story(&err), s->message), "%s: says %s", s->what, story(&err));

@@ -219,14 +219,15 @@ static void raw_chunks(struct world *w)
     for (int i = 0; i < 20; i++)
         v[i] = m.v[i] = m.v[20 + i] = 3 * i;
     unsigned char *z = deflate_of(v, sizeof v, &n);
-    CHECK(bkt_dataset_write_chunk(io, at, 0, z, n, &err) == BKT_OK, "%s", story(&err));
-    CHECK(bkt_dataset_write_chunk(io, second, 1, v, sizeof v, &err) == BKT_OK, "%s", story(&err));
-    CHECK(bkt_dataset_write_chunk(io, odd, 0, z, n, NULL) == BKT_EINVAL, "no chunk begins there");
+    CHECK(bkt_raw_chunk_write(io, at, 0, z, n, &err) == BKT_OK, "%s", story(&err));
+    CHECK(bkt_raw_chunk_write(io, second, 1, v, sizeof v, &err) == BKT_OK, "%s", story(&err));
+    CHECK(bkt_raw_chunk_write(io, odd, 0, z, n, NULL) == BKT_EINVAL, "no chunk begins there");
     model_check(&m, io, "raw, from the cache");
     CHECK(bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));
     model_check(&m, io, "raw, stored");
-    CHECK(bkt_dataset_read_chunk(io, at, &got, &mask, &err) == BKT_OK && !mask && got.len == n && !memcmp(got.ptr, z, n), "%s", story(&err));
-    CHECK(bkt_dataset_read_chunk(io, second, &got, &mask, &err) == BKT_OK && mask == 1 && got.len == sizeof v && !memcmp(got.ptr, v, sizeof v),
+    CHECK(bkt_raw_chunk_read(io, at, &got, &mask, &err) == BKT_OK && !mask && got.len == n && !memcmp(got.ptr, z, n), "%s", story(&err));
+    CHECK(bkt_raw_chunk_read(io, second, &got, &mask, &err) == BKT_OK && mask == 1 && got.len == sizeof v &&
+              !memcmp(got.ptr, v, sizeof v),
           "mask %u, %zu bytes: %s", mask, got.len, story(&err));
     CHECK(bkt_chunk_locate(io, coord, &info, &err) == BKT_OK && info.exists && info.filter_mask == 1 && info.size == sizeof v,
           "mask %u, %llu bytes", info.filter_mask, (unsigned long long)info.size);
@@ -235,7 +236,7 @@ static void raw_chunks(struct world *w)
                            .n_elems = 10};
     CHECK(model_write(&m, io, &some, 1000, &err) == BKT_OK, "%s", story(&err));
     model_check(&m, io, "elements over raw chunks");
-    CHECK(bkt_dataset_write_chunk(io, at, 0, z, n, &err) == BKT_OK && model_write(&m, io, &some, 2000, &err) == BKT_OK, "%s", story(&err));
+    CHECK(bkt_raw_chunk_write(io, at, 0, z, n, &err) == BKT_OK && model_write(&m, io, &some, 2000, &err) == BKT_OK, "%s", story(&err));
     memcpy(m.v, v, 15 * sizeof *v);
     model_check(&m, io, "elements over a raw chunk that isn't stored yet");
     CHECK(bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));
@@ -276,7 +277,7 @@ static void many_datasets(void)
             model_check(one, io, "after");
         if (k % 500 == 0)
             CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
-        most = bkt_max_u64(most, bkt_map_count(bkt_dirty_of(w.dom, true)->sets));
+        most = bkt_max_u64(most, bkt_map_count(bkt_write_cache_of(w.dom, true)->sets));
         free(sel.runs);
         bkt_dsetio_close(io);
     }

@@ -69,7 +69,7 @@ static int write_block(struct bkt_dsetio *io, uint64_t from, uint64_t rows, int3
     struct bkt_write wr  = {.io = io, .file = &sel, .src = v};
     for (uint64_t i = 0; i < rows * 4; i++)
         v[i] = base + (int32_t)((from + i / 4) * COLS + 1 + i % 4);
-    return bkt_dataset_write(&wr, 1, NULL);
+    return bkt_write_datasets(&wr, 1, NULL);
 }
 
 static int set_attr(struct session *s)
@@ -123,7 +123,7 @@ static bool read_all(const struct session *s, struct bkt_dsetio *io, int *rc)
     struct bkt_sel  all = {.kind = BKT_SEL_ALL, .rank = 2, .dims = {d[0], d[1]}, .n_elems = d[0] * d[1]};
     struct bkt_read r   = {.io = io, .file = &all, .dst = v};
     bool            ok  = true;
-    *rc                 = bkt_read_run(&r, 1, NULL);
+    *rc                 = bkt_read_datasets(&r, 1, NULL);
     for (uint64_t i = 0; *rc == BKT_OK && i < d[0]; i++)
         for (uint64_t j = 0; j < d[1]; j++)
             ok = ok && may_be(v[i * d[1] + j], i, j, s, false);
@@ -195,7 +195,7 @@ static void look(struct session *s, const char *name, long n)
     int32_t         all[ROWS * COLS];
     struct bkt_sel  sel = {.kind = BKT_SEL_ALL, .rank = 2, .dims = {ROWS, COLS}, .n_elems = (uint64_t)ROWS * COLS};
     struct bkt_read r   = {.io = io, .file = &sel, .dst = all};
-    CHECK(bkt_read_run(&r, 1, &err) == BKT_OK, "%ld: %s", n, story(&err));
+    CHECK(bkt_read_datasets(&r, 1, &err) == BKT_OK, "%ld: %s", n, story(&err));
     for (uint64_t i = 0; i < ROWS; i++)
         for (uint64_t j = 0; j < COLS; j++)
             CHECK(may_be(all[i * COLS + j], i, j, s, true), "%ld: cut off, and seen again: %d", n, all[i * COLS + j]);

@@ -22,7 +22,7 @@ static void earlier_writes_stay(const char *filters)
     CHECK(bkt_fault_hits(w.dom->store, 0) == 1 || bkt_chunks_flush(w.dom, NULL) == BKT_EACCES, "something failed, write said %d", written);
     CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
     bkt_chunk_cache_drop(w.dom);
-    CHECK(bkt_read_run(&r, 1, &err) == BKT_OK, "%s", story(&err));
+    CHECK(bkt_read_datasets(&r, 1, &err) == BKT_OK, "%s", story(&err));
     for (int i = 0; i < 50; i++)
         CHECK(got[i] == 100 + i || got[i] == (1 << 20) + 3 * CHUNK + 100 + i, "element %d is %d", i, got[i]);
     bkt_read_fini(&r);
@@ -54,7 +54,7 @@ static void in_sequence(const char *filters, uint64_t from, uint64_t n)
     for (uint64_t i = 0; i < n; i++)
         b[i] = -1 - (int32_t)i;
     struct bkt_write writes[] = {{.io = io, .file = &all, .src = a}, {.io = io, .file = &some, .src = b}};
-    CHECK(bkt_dataset_write(writes, 2, &err) == BKT_OK, "%s", story(&err));
+    CHECK(bkt_write_datasets(writes, 2, &err) == BKT_OK, "%s", story(&err));
     model_put(&m, 0, a, (uint64_t)CHUNK * N_CHUNKS);
     model_put(&m, from, b, n);
     faulty_end(&w, &m, io, name);

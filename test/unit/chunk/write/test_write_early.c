@@ -73,7 +73,7 @@ static void memory_is_bounded(const char *settings, uint64_t cache, uint64_t fli
     for (int round = 0; round < 4; round++)
         for (uint64_t k = 0; k < N_CHUNKS; k++) {
             write_chunk(&m, io, k, ELEMS, (int32_t)(k << 16) + round);
-            struct bkt_dirty *d = bkt_dirty_of(w.dom, false);
+            struct bkt_write_cache *d = bkt_write_cache_of(w.dom, false);
             (void)pthread_mutex_lock(&d->window.lock);
             used      = d->used > used ? d->used : used;
             under_way = d->window.in_flight > under_way ? d->window.in_flight : under_way;
@@ -100,7 +100,7 @@ static void only_what_is_stored_is_let_go(void)
     bkt_chunks_let_go_begin(w.dom);
     bkt_chunks_let_go_begin(w.dom); /* once is enough */
     bkt_chunks_let_go_end(w.dom);
-    struct bkt_dirty *d = bkt_dirty_of(w.dom, false);
+    struct bkt_write_cache *d = bkt_write_cache_of(w.dom, false);
     (void)pthread_mutex_lock(&d->window.lock);
     uint64_t used = d->used;
     (void)pthread_mutex_unlock(&d->window.lock);

@@ -20,7 +20,7 @@ static int write_encoded(struct model *m, struct bkt_dsetio *io, uint64_t k, uin
     for (uint64_t i = 0; i < elems; i++)
         v[i] = k * elems + i < m->dims[0] ? value + (int32_t)i : WORLD_FILL;
     unsigned char *z  = deflate_of(v, (size_t)elems * sizeof *v, &n);
-    int            rc = bkt_dataset_write_chunk(io, at, mask, z, n, err);
+    int            rc = bkt_raw_chunk_write(io, at, mask, z, n, err);
     for (uint64_t i = 0; rc == BKT_OK && i < elems && k * elems + i < m->dims[0]; i++)
         m->v[k * elems + i] = v[i];
     free(z);
@@ -58,7 +58,7 @@ static void read_while_refused(void)
 
 static size_t bytes_and_tasks(struct bkt_domain *dom, uint64_t *most)
 {
-    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
     (void)pthread_mutex_lock(&d->window.lock);
     size_t n = d->window.n;
     *most    = d->used > *most ? d->used : *most;

@@ -265,7 +265,7 @@ static int writer(const char *uri, unsigned who)
         struct bkt_sel   sel = {.kind = BKT_SEL_HYPER, .rank = 1, .dims = {WRITERS * EACH}, .start = {at}, .stride = {1}, .count = {1},
                                 .block = {1}, .n_elems = 1};
         struct bkt_write wr  = {.io = io, .file = &sel, .src = &v};
-        if (bkt_dataset_write(&wr, 1, &err) < 0 || bkt_chunks_flush(dom, &err) < 0) {
+        if (bkt_write_datasets(&wr, 1, &err) < 0 || bkt_chunks_flush(dom, &err) < 0) {
             fprintf(stderr, "writer %u: %s\n", who, story(&err));
             return 1;
         }

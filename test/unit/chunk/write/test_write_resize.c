@@ -16,7 +16,7 @@ static void check(const struct grown *g, struct bkt_dsetio *io, unsigned trial, 
     int32_t         got[MAX * MAX];
     struct bkt_read r   = {.io = io, .file = &all, .dst = got};
     struct bkt_err  err = {0};
-    int             rc  = bkt_read_run(&r, 1, &err);
+    int             rc  = bkt_read_datasets(&r, 1, &err);
     unsigned        bad = 0;
     CHECK(rc == BKT_OK, "trial %u, %s: %s", trial, when, story(&err));
     for (uint64_t i = 0; rc == BKT_OK && i < g->dims[0]; i++)
@@ -59,7 +59,7 @@ static void write_some(struct grown *g, struct bkt_dsetio *io, uint32_t *seed, u
         g->v[sel.start[0] + i / sel.block[1]][sel.start[1] + i % sel.block[1]] = src[i];
     }
     struct bkt_write wr = {.io = io, .file = &sel, .src = src};
-    CHECK(bkt_dataset_write(&wr, 1, &err) == BKT_OK, "trial %u: %s", trial, story(&err));
+    CHECK(bkt_write_datasets(&wr, 1, &err) == BKT_OK, "trial %u: %s", trial, story(&err));
 }
 
 static int count_objects(const struct bkt_listed *e, void *arg)
@@ -128,7 +128,7 @@ static void cut_at_the_end(struct world *w)
     struct bkt_write   wr  = {.io = io, .file = &all, .src = src};
     for (int i = 0; i < 12; i++)
         g.v[i / 6][i % 6] = src[i] = 100 + i;
-    CHECK(bkt_dataset_write(&wr, 1, &err) == BKT_OK && bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));
+    CHECK(bkt_write_datasets(&wr, 1, &err) == BKT_OK && bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));
     bkt_chunk_cache_drop(w->dom);
     g.dims[1] = 5;
     CHECK(bkt_chunks_resize(io, g.dims, &err) == BKT_OK && bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));

@@ -38,10 +38,10 @@ static unsigned wrong(struct bkt_dsetio *io, const uint64_t *kept, const char *w
     struct bkt_sel  all  = {.kind = BKT_SEL_ALL, .rank = 2, .dims = {dims[0], dims[1]}, .n_elems = dims[0] * dims[1]};
     struct bkt_read r    = {.io = io, .file = &all, .dst = got};
     unsigned        bad  = 0;
-    int             rc   = bkt_read_run(&r, 1, NULL);
+    int             rc   = bkt_read_datasets(&r, 1, NULL);
     if (rc < 0) { /* the request that fails may have been one of these */
         bkt_read_fini(&r);
-        rc = bkt_read_run(&r, 1, &err);
+        rc = bkt_read_datasets(&r, 1, &err);
     }
     CHECK(rc == BKT_OK, "%s, request %u: %s", when, k, story(&err));
     for (uint64_t i = 0; rc == BKT_OK && i < dims[0]; i++)
@@ -267,9 +267,9 @@ static void an_older_view_writes(bool whole_chunk, bool to_the_border)
     struct bkt_write before = {.io = older, .file = &near, .src = v}; /* so that the chunk is kept with its
                                                                          elements */
     if (!whole_chunk && !to_the_border)
-        CHECK(bkt_dataset_write(&before, 1, &err) == BKT_OK && bkt_chunks_flush(b.dom, &err) == BKT_OK, "%s", story(&err));
+        CHECK(bkt_write_datasets(&before, 1, &err) == BKT_OK && bkt_chunks_flush(b.dom, &err) == BKT_OK, "%s", story(&err));
     CHECK(bkt_chunks_resize(io, less, &err) == BKT_OK && flush(w.dom, &err) == BKT_OK, "%s", story(&err));
-    CHECK(bkt_dataset_write(&wr, 1, &err) == BKT_OK && flush(b.dom, &err) == BKT_OK, "%s", story(&err));
+    CHECK(bkt_write_datasets(&wr, 1, &err) == BKT_OK && flush(b.dom, &err) == BKT_OK, "%s", story(&err));
     bkt_dsetio_close(older);
     bkt_domain_close(b.dom);
     c.dom                 = view(name);
@@ -279,7 +279,7 @@ static void an_older_view_writes(bool whole_chunk, bool to_the_border)
     int32_t         got[ROWS * COLS];
     struct bkt_sel  all = {.kind = BKT_SEL_ALL, .rank = 2, .dims = {ROWS, COLS}, .n_elems = (uint64_t)ROWS * COLS};
     struct bkt_read r   = {.io = io3, .file = &all, .dst = got};
-    CHECK(bkt_read_run(&r, 1, &err) == BKT_OK, "%s", story(&err));
+    CHECK(bkt_read_datasets(&r, 1, &err) == BKT_OK, "%s", story(&err));
     for (uint64_t i = 0; i < ROWS; i++)
         for (uint64_t j = 0; j < COLS; j++) {
             bool    ours = i >= row && i < row + n_rows && j >= col && j < col + n_cols;

@@ -33,7 +33,7 @@ static void check(const struct vmodel *m, struct bkt_dsetio *io, const char *whe
     struct bkt_sel  all = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {m->n_elems}, .n_elems = m->n_elems};
     struct bkt_read r   = {.io = io, .file = &all};
     struct bkt_err  err = {0};
-    int             rc  = bkt_read_run(&r, 1, &err);
+    int             rc  = bkt_read_datasets(&r, 1, &err);
     unsigned        bad = 0;
     CHECK(rc == BKT_OK, "dataset %u, %s: %s", m->n, when, story(&err));
     for (uint64_t i = 0; rc == BKT_OK && i < m->n_elems; i++)
@@ -56,7 +56,7 @@ static void write_some(struct vmodel *m, struct bkt_dsetio *io, uint32_t *seed)
         slices[i] = (struct bkt_slice){bufs[i].ptr, bufs[i].len};
     }
     struct bkt_write w  = {.io = io, .file = &sel, .slices = slices};
-    int              rc = bkt_dataset_write(&w, 1, &err);
+    int              rc = bkt_write_datasets(&w, 1, &err);
     CHECK(rc == BKT_OK, "dataset %u: %s", m->n, story(&err));
     for (uint64_t i = 0; i < n; i++) {
         bkt_buf_clear(&m->v[at[i]]);
@@ -101,7 +101,7 @@ static void one_trial(struct world *w, unsigned trial)
     struct bkt_sel   one   = {.kind = BKT_SEL_HYPER, .rank = 1, .dims = {m.n_elems}, .stride = {1}, .count = {1}, .block = {1}, .n_elems = 1};
     for (size_t i = 0; !m.mixed && i < BKT_COUNT(bad); i++) {
         struct bkt_write wr = {.io = io, .file = &one, .slices = &bad[i]};
-        CHECK(bkt_dataset_write(&wr, 1, NULL) == BKT_EINVAL, "malformed element %zu", i);
+        CHECK(bkt_write_datasets(&wr, 1, NULL) == BKT_EINVAL, "malformed element %zu", i);
     }
     check(&m, io, "after malformed elements");
     CHECK(bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));

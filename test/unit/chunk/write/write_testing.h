@@ -55,7 +55,7 @@ static inline void model_check(const struct model *m, struct bkt_dsetio *io, con
     int32_t       *got = need((size_t)m->n_elems * sizeof *got);
     memcpy(all.dims, m->dims, sizeof m->dims);
     struct bkt_read r  = {.io = io, .file = &all, .dst = got};
-    int             rc = bkt_read_run(&r, 1, &err);
+    int             rc = bkt_read_datasets(&r, 1, &err);
     uint64_t        bad = 0, first = 0;
     CHECK(rc == BKT_OK, "dataset %u, %s: %s", m->n, when, story(&err));
     for (uint64_t i = 0; rc == BKT_OK && i < m->n_elems; i++)
@@ -76,7 +76,7 @@ static inline int model_write(struct model *m, struct bkt_dsetio *io, const stru
     struct bkt_write wr  = {.io = io, .file = sel, .src = src};
     for (uint64_t i = 0; i < n; i++)
         src[i] = value + (int32_t)i;
-    int rc = bkt_dataset_write(&wr, 1, err);
+    int rc = bkt_write_datasets(&wr, 1, err);
     for (uint64_t i = 0; rc == BKT_OK && i < n; i++)
         m->v[at[i]] = src[i];
     memset(src, 0x77, (size_t)n * sizeof *src); /* it is ours again */
