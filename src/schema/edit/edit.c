@@ -468,36 +468,35 @@ static int add_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_attr 
     BKT_NOMEM(err);
 }
 
-static int replace_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_attr *a, struct bkt_err *err)
-{
-    struct bkt_attr *old = (struct bkt_attr *)(uintptr_t)bkt_attrs_find(&c->obj->attrs, a->name);
-    if (!old)
-        BKT_FAIL(err, BKT_ENOENT, "no attribute '%s'", a->name);
-    if (strcmp(old->type->committed.text, a->type->committed.text) != 0) {
-        BKT_PASS(bkt_edit_use(d, &a->type->committed, 1, err));
-        BKT_PASS(bkt_edit_use(d, &old->type->committed, -1, err));
-    }
-    if (note(c, &c->attrs, a->name, BKT_DELTA_REPLACE) < 0)
-        BKT_NOMEM(err);
-    char *name = old->name; /* the old name stays in place: the list may be sorted by it */
-    old->name  = NULL;
-    a->created = old->created, a->seq = old->seq, a->name_utf8 = old->name_utf8;
-    bkt_attr_fini(old);
-    free(a->name);
-    a->name = name;
-    *old    = *a;
-    memset(a, 0, sizeof *a);
-    return BKT_OK;
-}
-
 /* A value that could not be read again is not stored. */
-static int check_size(const struct bkt_attr *a, struct bkt_err *err)
+static int check_size(const struct bkt_attr *a, uint64_t bytes, struct bkt_err *err)
 {
-    uint64_t n = 0, bytes = a->value.len;
+    uint64_t n = 0;
     BKT_PASS(bkt_space_count(&a->space, &n, err));
     if ((!a->type->is_var && !bkt_mul_u64(n, a->type->size, &bytes)) || bytes > BKT_VALUE_MAX)
         BKT_FAIL(err, BKT_EUNSUP, "attribute '%s': larger than the limit of %u MiB",
                  a->name, BKT_VALUE_MAX >> 20);
+    return BKT_OK;
+}
+
+int bkt_edit_attr_value(struct bkt_domain *d, const struct bkt_id *obj, const char *name, struct bkt_buf *value, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    bkt_edit_spill(d);
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
+    struct bkt_attr *a = (struct bkt_attr *)(uintptr_t)bkt_attrs_find(&c->obj->attrs, name);
+    if (!a)
+        BKT_FAIL(err, BKT_ENOENT, "no attribute '%s'", name);
+    BKT_PASS(check_size(a, value->len, err));
+    BKT_PASS(bkt_alias_note_attr(d->edits, &c->id, a, err));
+    count_bytes(d, c, 512 + value->len);
+    if (note(c, &c->attrs, name, BKT_DELTA_REPLACE) < 0)
+        BKT_NOMEM(err);
+    bkt_buf_move(&a->value, value);
+    free(a->bad);
+    a->bad       = NULL;
+    a->has_value = true;
+    a->unwritten = false;
     return BKT_OK;
 }
 
@@ -507,12 +506,17 @@ int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_att
     struct bkt_change *c;
     if (!a->name || !a->type)
         BKT_FAIL(err, BKT_EINVAL, "an attribute without name or type");
-    BKT_PASS(check_size(a, err));
+    if (how == BKT_ATTR_REPLACE) {
+        BKT_PASS(bkt_edit_attr_value(d, obj, a->name, &a->value, err));
+        bkt_attr_fini(a);
+        return BKT_OK;
+    }
+    BKT_PASS(check_size(a, a->value.len, err));
     bkt_edit_spill(d); /* before a change is held, since this call forgets some */
     BKT_PASS(bkt_change_of(d, obj, &c, err));
     BKT_PASS(bkt_alias_note_attr(d->edits, &c->id, a, err));
     count_bytes(d, c, 512 + a->value.len);
-    return how == BKT_ATTR_CREATE ? add_attr(d, c, a, err) : replace_attr(d, c, a, err);
+    return add_attr(d, c, a, err);
 }
 
 int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const char *name, struct bkt_err *err)

@@ -55,8 +55,7 @@ int bkt_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t 
                     struct bkt_err *err)
 {
     BKT_CLEANUP(attr_fini) struct bkt_attr a = {.name = NULL};
-    BKT_PASS(bkt_change_may(owner->file, BKT_ACL_CREATE, "creating an attribute", err));
-    bkt_change_relieve(owner->file);
+    BKT_PASS(bkt_change_begin(owner->file, BKT_ACL_CREATE, "creating an attribute", err));
     if (bkt_attrs_find(&owner->obj->attrs, name))
         BKT_FAIL(err, BKT_EEXIST, "%s has an attribute '%s' already", bkt_vobj_place(owner), name);
     BKT_TRY(err, describe(owner, name, type, space, acpl, &a, err), "attribute '%s' of %s", name, bkt_vobj_place(owner));
@@ -102,23 +101,12 @@ static int store_value(struct bkt_vobj *o, const struct bkt_attr *a, hid_t mem_t
     return BKT_OK;
 }
 
-static int put_value(struct bkt_vobj *o, const struct bkt_attr *a, struct bkt_buf *value, struct bkt_err *err)
-{
-    BKT_CLEANUP(attr_fini) struct bkt_attr n = {.created = a->created, .space = a->space, .name_utf8 = a->name_utf8, .has_value = true};
-    n.name = strdup(a->name);
-    if (!n.name || bkt_type_copy(a->type, &n.type) < 0)
-        BKT_NOMEM(err);
-    bkt_buf_move(&n.value, value);
-    return bkt_edit_attr(o->file->dom, &o->obj->id, &n, BKT_ATTR_REPLACE, err);
-}
-
 static int write_value(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
     const struct bkt_attr *a;
     uint64_t               n = 0;
-    BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing an attribute", err));
-    bkt_change_relieve(o->file);
+    BKT_PASS(bkt_change_begin(o->file, BKT_ACL_UPDATE, "writing an attribute", err));
     BKT_PASS(bkt_vobj_attr(o, &a, err));
     if (o->attr_gone)
         BKT_FAIL(err, BKT_ENOENT, "attribute '%s' of %s has been deleted: it can be read, but not be written", a->name, bkt_vobj_place(o));
@@ -129,7 +117,7 @@ static int write_value(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_
         BKT_FAIL(err, BKT_EINVAL, "no buffer given");
     BKT_PASS(store_value(o, a, mem_type, buf, (size_t)n, dxpl, &value, err));
     BKT_PASS(bkt_vobj_attr(o, &a, err)); /* references were followed: the attribute may have been read anew since */
-    return put_value(o, a, &value, err);
+    return bkt_edit_attr_value(o->file->dom, &o->obj->id, o->attr_name, &value, err);
 }
 
 int bkt_attr_write(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err)
@@ -245,8 +233,7 @@ static int delete_at(struct bkt_vobj *owner, const H5VL_attr_delete_by_idx_args_
 int bkt_attr_change(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err)
 {
     bool gone = args->op_type != H5VL_ATTR_RENAME;
-    bkt_change_relieve(owner->file);
-    BKT_PASS(bkt_change_may(owner->file, gone ? BKT_ACL_DELETE : BKT_ACL_UPDATE, gone ? "deleting an attribute" : "renaming an attribute",
+    BKT_PASS(bkt_change_begin(owner->file, gone ? BKT_ACL_DELETE : BKT_ACL_UPDATE, gone ? "deleting an attribute" : "renaming an attribute",
                             err));
     if (args->op_type == H5VL_ATTR_DELETE)
         return delete_attr(owner, args->args.del.name, err);

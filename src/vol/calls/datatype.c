@@ -23,7 +23,7 @@ static int commit(struct bkt_vobj *at, const char *name, hid_t type, hid_t lcpl,
     if (name)
         BKT_PASS(bkt_spot_find(at, name, lcpl, H5P_DEFAULT, H5P_DEFAULT, what, &s, err));
     else
-        BKT_PASS(bkt_change_may(at->file, BKT_ACL_CREATE, what, err));
+        BKT_PASS(bkt_change_begin(at->file, BKT_ACL_CREATE, what, err));
     if (name && s.group->ops != at->ops)
         return s.group->ops->datatype->commit(s.group, s.name, type, lcpl, tcpl, out, err);
     BKT_PASS(new_type(type, tcpl, &o, err));

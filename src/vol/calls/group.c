@@ -23,9 +23,8 @@ static int create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t gcpl,
 {
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
     struct bkt_object                         *o = NULL;
-    bkt_change_relieve(at->file);
     if (!name) {
-        BKT_PASS(bkt_change_may(at->file, BKT_ACL_CREATE, "creating a group", err));
+        BKT_PASS(bkt_change_begin(at->file, BKT_ACL_CREATE, "creating a group", err));
         BKT_PASS(new_group(gcpl, &o, err));
         return bkt_spot_put_anonymous(at->file, o, out, err);
     }

@@ -50,7 +50,11 @@ int bkt_link_check(struct bkt_link_place *p, const char *removing, struct bkt_er
     if (!p->link)
         BKT_FAIL(err, BKT_ENOENT, "%s: no link '%s' in group %s", p->group->file->name, p->name ? p->name : "",
                  p->group->path ? p->group->path : p->group->obj->id.text);
-    return removing ? bkt_change_may(p->group->file, BKT_ACL_DELETE, removing, err) : BKT_OK;
+    if (!removing)
+        return BKT_OK;
+    BKT_PASS(bkt_change_begin(p->group->file, BKT_ACL_DELETE, removing, err));
+    p->link = bkt_links_find(&p->group->obj->group.links, p->name); /* it may have moved in memory */
+    return bkt_link_check(p, NULL, err);
 }
 
 /* ---- get ---- */

@@ -73,7 +73,6 @@ static int make_hard(H5VL_link_create_args_t *args, struct bkt_vobj *at, const c
     if (loc->type == H5VL_OBJECT_BY_NAME &&
         dom_of(from) != dom_of(at)) /* before groups are made on the way */
         return other_file(err);
-    bkt_change_relieve(at->file);
     BKT_PASS(bkt_path_locate(from, loc, &target, err));
     BKT_PASS(bkt_spot_find(at, name, lcpl, lapl, H5P_DEFAULT, "creating a link", &s, err));
     BKT_PASS(s.group->ops == target->ops ? s.group->ops->link->hard(&s, target, lcpl, err) : other_file(err));
@@ -86,7 +85,6 @@ static int make_other(H5VL_link_create_args_t *args, struct bkt_vobj *at, const 
                       hid_t lapl, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
-    bkt_change_relieve(at->file);
     BKT_PASS(bkt_spot_find(at, name, lcpl, lapl, H5P_DEFAULT, "creating a link", &s, err));
     return s.group->ops->link->create(&s, args, lcpl, err);
 }
@@ -164,7 +162,6 @@ static int remove_link(struct bkt_link_place *p, const struct bkt_spot *to, stru
 int bkt_link_delete(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p = {.group = NULL};
-    bkt_change_relieve(obj->file);
     BKT_PASS(bkt_link_place(obj, loc, &p, err));
     BKT_PASS(p.group->ops->link->check(&p, "deleting a link", err));
     return p.group->ops->link->remove(&p, NULL, err);
@@ -223,8 +220,6 @@ int bkt_link_transfer(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, struc
     const H5VL_loc_by_name_t *name = &dloc->loc_data.loc_by_name;
     src = src ? src : dst;
     dst = dst ? dst : src;
-    if (move)
-        bkt_change_relieve(src->file);
     BKT_PASS(bkt_link_place(src, sloc, &p, err));
     const struct bkt_ops *ops = p.group->ops;
     if (move)

@@ -182,7 +182,7 @@ struct bkt_ops {
     const struct bkt_token_ops *token;
     /** Whether @p b, of the same kind, is in the same file; @p local: in the same open of it. */
     bool (*is_same_file)(const struct bkt_vobj *a, const struct bkt_vobj *b, bool local);
-    /** Whether objects may be created in the file of @p o.  @p what: for the message */
+    /** Whether objects may be created in the file of @p o; the change begins now.  @p what: for the message */
     int (*may_create)(struct bkt_vobj *o, const char *what, struct bkt_err *err);
     /** H5Oflush and the like.  @p id: the program's, for its callback (H5Pset_object_flush_cb) */
     int (*flush)(struct bkt_vobj *o, hid_t id, struct bkt_err *err);

@@ -51,9 +51,8 @@ static int create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type,
 {
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
     struct bkt_object                         *o = NULL;
-    bkt_change_relieve(at->file);
     if (!name) {
-        BKT_PASS(bkt_change_may(at->file, BKT_ACL_CREATE, "creating a dataset", err));
+        BKT_PASS(bkt_change_begin(at->file, BKT_ACL_CREATE, "creating a dataset", err));
         BKT_PASS(new_dataset(at, type, space, dcpl, dapl, &o, err));
         BKT_PASS(bkt_spot_put_anonymous(at->file, o, out, err));
         return begin(*out, dapl, err);
@@ -114,10 +113,9 @@ int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_e
     const struct bkt_dset *d = &o->obj->dset;
     struct bkt_dsetio     *io;
     uint64_t               new[BKT_MAX_RANK];
-    bkt_change_relieve(o->file);
     if (d->space.cls != BKT_S_SIMPLE)
         BKT_FAIL(err, BKT_EINVAL, "a dataset without dimensions can't be extended");
-    BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "changing a dataset's extent", err));
+    BKT_PASS(bkt_change_begin(o->file, BKT_ACL_UPDATE, "changing a dataset's extent", err));
     if (is_same(&d->space, dims)) /* even then HDF5 refuses the call for a dataset that can't change */
         return bkt_is_virtual(o) ? BKT_OK : may_change(o, err);
     if (d->layout.cls != BKT_D_CHUNKED)

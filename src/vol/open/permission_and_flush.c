@@ -17,11 +17,6 @@ int bkt_change_may(struct bkt_file *f, unsigned need, const char *what, struct b
     return BKT_OK;
 }
 
-int bkt_change_may_create(struct bkt_vobj *o, const char *what, struct bkt_err *err)
-{
-    return bkt_change_may(o->file, BKT_ACL_CREATE, what, err);
-}
-
 /* Store chunks, and at the same time new objects, which no reader finds yet.  If a chunk or object can't
  * be stored, the others still are. */
 static int flush_chunks(struct bkt_file *f, struct bkt_err *err)
@@ -77,10 +72,12 @@ int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
     return rc;
 }
 
-void bkt_change_relieve(struct bkt_file *f)
+/* If changes take up too much memory, they are stored early, in the order of a flush.  Changes that can't be stored
+ * stay, and the next flush reports the failure. */
+static void relieve(struct bkt_file *f)
 {
     struct bkt_err why = {.n = 0};
-    if (!f || !(f->flags & H5F_ACC_RDWR) || !bkt_domain_is_full(f->dom))
+    if (!bkt_domain_is_full(f->dom))
         return;
     bkt_ahead_stop(f->dom);
     int rc = flush_chunks(f, &why);
@@ -88,6 +85,18 @@ void bkt_change_relieve(struct bkt_file *f)
         bkt_err_keep_first(&rc, NULL, bkt_domain_flush_early(f->dom, NULL), &why);
     if (rc < 0)
         bkt_trace(BKT_TRACE_VOL, "%s: changes can't be stored yet: %s", f->name, why.n ? why.frame[0].msg : bkt_err_text(rc));
+}
+
+int bkt_change_begin(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err)
+{
+    BKT_PASS(bkt_change_may(f, need, what, err));
+    relieve(f);
+    return BKT_OK;
+}
+
+int bkt_change_may_create(struct bkt_vobj *o, const char *what, struct bkt_err *err)
+{
+    return bkt_change_begin(o->file, BKT_ACL_CREATE, what, err);
 }
 
 /* H5Pset_object_flush_cb(): call the program's callback. */

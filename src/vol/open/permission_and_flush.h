@@ -11,14 +11,13 @@
  *  @return BKT_OK; BKT_EACCES: nothing was changed, the message names the obstacle */
 BKT_NODISCARD int bkt_change_may(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err);
 
+/** The same for a change of metadata, once before it begins.  If changes take up too much memory, they are stored
+ *  now; so links and attributes may move in memory. */
+BKT_NODISCARD int bkt_change_begin(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err);
+
 /** Store everything that changed, chunks first, in this file and in the files that its external links and
  *  mounts lead to.  On failure, unstored changes stay in memory for another try. */
 BKT_NODISCARD int bkt_change_flush(struct bkt_file *f, struct bkt_err *err);
-
-/** Call before a change begins (@p f NULL: does nothing).  If changes take up too much memory, they are
- *  stored early, in the order of a flush.  Changes that can't be stored stay, and the next flush reports
- *  the failure. */
-void bkt_change_relieve(struct bkt_file *f);
 
 /** Entries of bkt_domain_ops (see ops.h).  BKT_ACL_CREATE. */
 BKT_NODISCARD int bkt_change_may_create(struct bkt_vobj *o, const char *what, struct bkt_err *err);
