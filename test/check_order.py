@@ -21,7 +21,6 @@ tools/source tools/show tools/cli tools/bucket tools/tree tools/load tools/cmd t
 KNOWN = {
     ("schema/domain/domain.c", "schema/edit/edit_impl.h"),
     ("vol/convert/kept_filters.c", "vol/copy/copy_impl.h"),
-    ("vol/convert/references.c", "vol/path/foreign_ref.h"),
     ("vol/old_api/region_shadow.c", "vol/convert/values_to_memory.h"),
     ("vol/plain/plain_data.c", "vol/convert/kept_filters.h"),
 }

@@ -11,7 +11,7 @@
 #include "vol/core/token.h"
 #include "vol/old_api/region_shadow.h"
 #include "vol/open/permission_and_flush.h"
-#include "vol/path/foreign_ref.h"
+#include "vol/core/foreign_ref.h"
 #include "vol/path/iterate.h"
 #include "vol/path/path.h"
 

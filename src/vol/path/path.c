@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vol/core/file_handle.h"
 #include "vol/core/token.h"
 #include "vol/open/linked_files.h"
-#include "vol/path/foreign_ref.h"
 #include "vol/path/iterate.h"
 #include "vol/path/path.h"
 #include "vol/plain/plain_file.h"
@@ -250,12 +250,37 @@ static int by_idx(struct bkt_vobj *group, const H5VL_loc_by_idx_t *at, struct bk
     return by_name(group, l->name, at->lapl_id, out, err);
 }
 
+/* An object that stands for one of another file (core/foreign_ref.h) opens that file by the rules of external
+ * links. */
+static int find_file(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
+{
+    struct bkt_err quiet = {.n = 0};
+    int            rc    = bkt_file_external(f, name, domain, native, &quiet);
+    if (rc == BKT_ENOENT)
+        BKT_FAIL(err, rc, "a reference into '%s': no such domain or file beside %s", name, f->name);
+    return rc < 0 ? bkt_err_copy(err, rc, &quiet) : BKT_OK;
+}
+
+static int outside_open(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *root   = NULL;
+    struct bkt_file                             *domain = NULL;
+    hid_t                                        native = H5I_INVALID_HID, id = H5I_INVALID_HID;
+    BKT_PASS(find_file(o->file, o->outside, &domain, &native, err));
+    if (native >= 0) {
+        BKT_PASS(bkt_native_open(native, o->path, H5P_DEFAULT, &id, err));
+        return bkt_native_wrap(&id, out, err);
+    }
+    BKT_PASS(bkt_file_root(domain, H5I_GROUP, &root, err));
+    return bkt_path_open(root, o->path, H5P_DEFAULT, out, err);
+}
+
 static int by_token(struct bkt_vobj *obj, const H5O_token_t *token, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_id            id;
     const struct bkt_object *found = NULL;
     if (obj->outside)
-        return bkt_outside_open(obj, out, err);
+        return outside_open(obj, out, err);
     if (!bkt_token_id(obj->file->dom, token, &id))
         BKT_FAIL(err, BKT_EINVAL, "%s: not a token of this file", obj->file->name);
     BKT_PASS(bkt_domain_get(obj->file->dom, &id, &found, err));

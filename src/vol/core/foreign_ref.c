@@ -1,14 +1,11 @@
 #define XXH_INLINE_ALL
-#include "vol/path/foreign_ref.h"
+#include "vol/core/foreign_ref.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "vol/core/file_handle.h"
-#include "vol/open/linked_files.h"
-#include "vol/path/path.h"
-#include "vol/plain/plain_file.h"
 
 /* ---- stored -> H5R_ref_t ---- */
 
@@ -47,31 +44,6 @@ void bkt_outside_token(const struct bkt_vobj *o, H5O_token_t *out)
     h              = XXH3_64bits_withSeed(o->outside, strlen(o->outside), h);
     memset(out, 0, sizeof *out);
     bkt_put_le(out->__data, sizeof h, h ? h : 1);
-}
-
-/* ---- following one ---- */
-
-static int find_file(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
-{
-    struct bkt_err quiet = {.n = 0};
-    int            rc    = bkt_file_external(f, name, domain, native, &quiet);
-    if (rc == BKT_ENOENT)
-        BKT_FAIL(err, rc, "a reference into '%s': no such domain or file beside %s", name, f->name);
-    return rc < 0 ? bkt_err_copy(err, rc, &quiet) : BKT_OK;
-}
-
-int bkt_outside_open(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *root   = NULL;
-    struct bkt_file                             *domain = NULL;
-    hid_t                                        native = H5I_INVALID_HID, id = H5I_INVALID_HID;
-    BKT_PASS(find_file(o->file, o->outside, &domain, &native, err));
-    if (native >= 0) {
-        BKT_PASS(bkt_native_open(native, o->path, H5P_DEFAULT, &id, err));
-        return bkt_native_wrap(&id, out, err);
-    }
-    BKT_PASS(bkt_file_root(domain, H5I_GROUP, &root, err));
-    return bkt_path_open(root, o->path, H5P_DEFAULT, out, err);
 }
 
 /* ---- H5R_ref_t -> stored ---- */

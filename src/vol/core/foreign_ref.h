@@ -16,10 +16,6 @@
 BKT_NODISCARD int bkt_outside_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t region, H5R_ref_t *out,
                                   struct bkt_err *err);
 
-/** Open the object that @p o (o->outside is set) stands for.  BKT_ENOENT: no such file, or no such object in
- *  it. */
-BKT_NODISCARD int bkt_outside_open(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err);
-
 /** A token that identifies it: the same for the same names. */
 void bkt_outside_token(const struct bkt_vobj *o, H5O_token_t *out);
 
