@@ -1,5 +1,5 @@
 /* Shared by the files of this folder: the objects behind HDF5's ids, and the ways from HDF5's terms to the
- * model's.  One file per VOL class holds that class's callbacks; connector.c is the table of them all.
+ * model's.  The callbacks are in vol/callbacks*.c; connector.c is the table of them all.
  *
  * Errors: helpers fill a struct bkt_err.  The outermost callback publishes it after every cleanup has run
  * (h5err.h), because any HDF5 call in between would wipe it. */
