@@ -16,11 +16,10 @@ storage storage/aws storage/http storage/aws/cred storage/file storage/s3 storag
 schema/model schema/h5enc schema/json schema/name schema/snapshot schema/domain schema/edit
 chunk/filter chunk/select chunk/chunk.h chunk/dataset chunk/read chunk/write chunk/list chunk/ahead chunk/chunk.c
 vol/h5bucket.h vol/core vol/plain vol/old_api vol/vfd vol/info.h vol/convert vol/open vol/path vol/calls vol/dataset vol/copy vol
-tools/source tools/show tools/cli tools/bucket tools/tree tools/load tools/cmd tools/verify
+tools/source tools/show tools/cli tools/bucket tools/load tools/cmd tools/verify
 """.split()
 KNOWN = {
     ("schema/domain/domain.c", "schema/edit/edit_impl.h"),
-    ("vol/convert/kept_filters.c", "vol/copy/copy_impl.h"),
     ("vol/old_api/region_shadow.c", "vol/convert/values_to_memory.h"),
     ("vol/plain/plain_data.c", "vol/convert/kept_filters.h"),
 }

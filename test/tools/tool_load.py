@@ -282,3 +282,16 @@ def test_messages_name_files_datasets_and_keys(b):
 def innermost(r):
     """On HDF5's stack, not on that of its tools."""
     return r.stderr.split("H5tools-DIAG")[0].split("\n  #")[-1]
+
+
+@dir_only
+def test_numbers_in_the_order_of_creation_are_kept(b):
+    if not b.odd:
+        return
+    f, d = os.path.join(b.tmp, "gaps.h5"), b.new()
+    ok(b.run_any(b.odd, "gaps", f))
+    ok(b.run("load", f, d))
+    with open(b.object_of(d, "/g")) as doc:
+        group = json.load(doc)
+    for held in (group["links"], group["attributes"]):
+        assert set(held) == {"c", "a"} and held["a"].get("h5order") == 2, held

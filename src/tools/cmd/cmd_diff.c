@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/tree/diff.h"
+#include "tools/cmd/diff.h"
 #include "tools/source/hdf5_glue.h"
 #include "base/list.h"
 #include "schema/model/model.h"

@@ -16,7 +16,7 @@
 #include "tools/show/json_out.h"
 #include "tools/show/show.h"
 #include "tools/cli/tool.h"
-#include "tools/tree/tree.h"
+#include "vol/copy/copier.h"
 #include "tools/load/user_block.h"
 
 struct get {
@@ -136,11 +136,12 @@ static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
     hid_t dst = H5Fcreate(name, H5F_ACC_EXCL, fcpl, fapl);
     if (dst < 0)
         return h5_fail(err, name);
-    struct tree_options o = {.hooks = {.arg = g, .shape = drop_external, .data = before_data, .tell = tell, .open_beside = open_beside,
-                                       .done = done},
-                             .dst_native = true,
-                             .no_data    = bkt_tool_has(g->t, "nodata") > 0};
-    int                 rc = tree_copy(src, dst, &o, err);
+    struct bkt_copier_options o = {.hooks = {.arg = g, .fail = h5_fail, .check = interrupt_check, .shape = drop_external,
+                                             .data = before_data, .tell = tell, .open_beside = open_beside, .connector = h5_start,
+                                             .done = done},
+                                   .refs    = BKT_REFS_FOLLOW,
+                                   .no_data = bkt_tool_has(g->t, "nodata") > 0};
+    int rc = bkt_copier_tree(src, dst, &o, err);
     if (H5Fclose(dst) < 0 && rc == BKT_OK)
         rc = h5_fail(err, name);
     return rc < 0 ? rc : write_user_block(name, &u, err);

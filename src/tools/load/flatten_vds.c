@@ -7,7 +7,7 @@
 #include "schema/edit/edit.h"
 #include "tools/source/hdf5_glue.h"
 #include "base/num.h"
-#include "tools/tree/tree_impl.h"
+#include "vol/copy/copier.h"
 #include "vol/dataset/virtual.h"
 
 void load_flat_free(struct load_flat *f)
@@ -133,7 +133,7 @@ static int plan(struct load_flat *f, hid_t src, struct bkt_err *err)
     f->rank = (unsigned)rank;
     if (rank == 0)
         BKT_FAIL(err, BKT_EUNSUP, "it has no dimension");
-    if (tree_is_var(f->type) || H5Tdetect_class(f->type, H5T_REFERENCE) > 0)
+    if (!bkt_copier_is_plain(f->type))
         BKT_FAIL(err, BKT_EUNSUP, "its values can't be referred to");
     BKT_PASS(bkt_mappings_load(f->dcpl, &maps.v, &maps.n, err));
     for (size_t i = 0; i < maps.n; i++)

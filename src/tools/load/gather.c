@@ -30,14 +30,14 @@ static int open_beside(void *arg, const char *name, hid_t *out, struct bkt_err *
 
 static int make(struct agg *a, struct bkt_err *err)
 {
-    struct tree_options o = load_tree_options(a->l);
+    struct bkt_copier_options o = load_copier_options(a->l);
     o.hooks.arg           = a;
     o.hooks.shape         = shape;
     o.hooks.data          = data;
     o.hooks.tell          = tell;
     o.hooks.open_beside   = open_beside;
     o.hooks.done          = NULL;
-    return tree_copy(a->l->src->file, a->l->dst, &o, err);
+    return bkt_copier_tree(a->l->src->file, a->l->dst, &o, err);
 }
 
 /* Prints the error from the outside in: dataset, attempted action, root cause. */

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "tools/load/gather_plan.h"
-#include "tools/tree/diff.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/convert/kept_filters.h"
 #include "base/num.h"
-#include "tools/tree/tree_impl.h"
+#include "vol/copy/copier.h"
+#include "vol/copy/same_value.h"
 
 /* ---- dimension scales (netCDF's dimensions): attribute DIMENSION_LIST holds, per dimension, references to them ---- */
 
@@ -118,13 +118,13 @@ static int same_values(const struct agg_dset *d, hid_t src, hid_t type, hid_t sp
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
     hssize_t                                 n = H5Sget_simple_extent_npoints(space);
-    if (n <= 0 || tree_is_var(type) || H5Tdetect_class(type, H5T_REFERENCE) > 0)
+    if (n <= 0 || !bkt_copier_is_plain(type))
         return BKT_OK; /* not compared */
     BKT_PASS(read_all(src, type, (size_t)n, &a, err));
     BKT_PASS(read_all(d->dst, type, (size_t)n, &b, err));
     size_t size = H5Tget_size(type);
     for (size_t i = 0; i < (size_t)n; i++)
-        if (memcmp(a.ptr + i * size, b.ptr + i * size, size) != 0 && !bkt_diff_same(type, a.ptr + i * size, b.ptr + i * size))
+        if (memcmp(a.ptr + i * size, b.ptr + i * size, size) != 0 && !bkt_same_value(type, a.ptr + i * size, b.ptr + i * size))
             BKT_FAIL(err, BKT_EINVAL, "values differ from the domain's, in a dataset that doesn't grow");
     return BKT_OK;
 }

@@ -9,7 +9,7 @@
 #include "tools/load/load_one.h"
 #include "base/num.h"
 #include "storage/store.h"
-#include "tools/tree/tree_impl.h"
+#include "vol/copy/copier.h"
 
 /* SMALL: bytes; smaller datasets in a file are copied, so that readers fetch objects of that size instead of
  * a range of each file.  Larger ones are linked: a program that appends a step would store the last object
@@ -88,7 +88,7 @@ static bool to_link(const struct agg *a, hid_t src, unsigned rank, const hsize_t
     H5D_layout_t                 lay   = H5Pget_layout(dcpl);
     for (unsigned i = 0; i < rank; i++)
         bytes *= dims[i];
-    if (!a->l->o->link || tree_is_var(type) || H5Tdetect_class(type, H5T_REFERENCE) > 0 || lay == H5D_COMPACT || lay == H5D_VIRTUAL ||
+    if (!a->l->o->link || !bkt_copier_is_plain(type) || lay == H5D_COMPACT || lay == H5D_VIRTUAL ||
         H5Pget_external_count(dcpl) > 0 || bytes <= SMALL)
         return false;
     return a->leading || (cdims[dim] && dims[dim] % cdims[dim] == 0);

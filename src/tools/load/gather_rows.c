@@ -7,7 +7,7 @@
 #include "tools/source/hdf5_glue.h"
 #include "tools/cli/interrupt.h"
 #include "base/num.h"
-#include "tools/tree/tree_impl.h"
+#include "vol/copy/copier.h"
 
 /* ---- by reference: making the rows ---- */
 
@@ -187,7 +187,7 @@ static int copy_block(const struct copy *c, hsize_t at, hsize_t m, void *buf, st
     if (H5Sselect_hyperslab(c->to, H5S_SELECT_SET, to, NULL, size, NULL) < 0 ||
         H5Dwrite(c->d->dst, c->type, mem, c->to, H5P_DEFAULT, buf) < 0)
         rc = h5_fail(err, "appending values");
-    if (tree_is_var(c->type))
+    if (bkt_copier_is_var(c->type))
         (void)H5Treclaim(c->type, mem, H5P_DEFAULT, buf);
     return rc;
 }

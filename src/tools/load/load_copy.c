@@ -6,7 +6,7 @@
 #include "vol/convert/kept_filters.h"
 #include "tools/load/load_domain.h"
 #include "base/num.h"
-#include "tools/tree/tree_impl.h"
+#include "vol/copy/copier.h"
 
 /* Bytes of chunks in memory at once, besides those that the connector holds: fewer take longer, more take
  * more memory. */
@@ -90,7 +90,7 @@ int load_chunks(struct load *l, hid_t src, hid_t dst, const char *path, struct b
         return h5_unreadable(err, "asking for a datatype");
     if (H5Pget_external_count(dcpl) > 0)
         return load_external(l, src, dst, path, err);
-    if (H5Pget_layout(dcpl) != H5D_CHUNKED || tree_is_var(type) || H5Tdetect_class(type, H5T_REFERENCE) > 0 ||
+    if (H5Pget_layout(dcpl) != H5D_CHUNKED || !bkt_copier_is_plain(type) ||
         !bkt_filters_agree(src, dst))
         return 0;
     BKT_PASS(survey_dataset(l->src, src, &s, err));

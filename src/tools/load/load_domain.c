@@ -12,7 +12,7 @@
 #include "tools/bucket/names.h"
 #include "tools/bucket/snapshots.h"
 #include "base/trace.h"
-#include "tools/tree/tree.h"
+#include "vol/copy/copier.h"
 #include "vol/vfd/store_driver.h"
 
 struct bkt_vobj *load_vobj(hid_t id) { return H5VLobject(id); }
@@ -255,21 +255,21 @@ int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, st
     return copy_user_block(l, err);
 }
 
-struct tree_options load_tree_options(struct load *l)
+struct bkt_copier_options load_copier_options(struct load *l)
 {
-    return (struct tree_options){.hooks      = {.arg = l, .shape = shape, .data = data,
-                                                .tell = load_tell, .open_beside = load_open_beside, .done = done,
-                                                .left_out = l->o->ignore ? left_out : NULL},
-                                 .src_native = true,
-                                 .no_data    = l->o->no_data};
+    return (struct bkt_copier_options){.hooks = {.arg = l, .fail = h5_fail, .check = interrupt_check, .shape = shape, .data = data,
+                                                 .tell = load_tell, .open_beside = load_open_beside, .connector = h5_start,
+                                                 .done = done, .left_out = l->o->ignore ? left_out : NULL},
+                                       .refs = BKT_REFS_FOLLOW,
+                                       .no_data = l->o->no_data};
 }
 
 static int copy_all(struct load *l, struct bkt_err *err)
 {
-    struct tree_options o = load_tree_options(l);
+    struct bkt_copier_options o = load_copier_options(l);
     o.merge               = l->o->append;
     expect(l);
-    return l->src->file < 0 ? load_map_all(l, err) : tree_copy(l->src->file, l->dst, &o, err);
+    return l->src->file < 0 ? load_map_all(l, err) : bkt_copier_tree(l->src->file, l->dst, &o, err);
 }
 
 /* A load that failed half-way must not appear. */

@@ -47,7 +47,7 @@ void load_tell(void *load, const char *path, const char *what);
 /** The name of a file in references of the domain; free().  BKT_EACCES: the domain can't refer to it. */
 BKT_NODISCARD int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *err);
 
-/** Open the file that references of the source call @p name; for struct tree_hooks. */
+/** Open the file that references of the source call @p name; for struct bkt_copier_hooks. */
 BKT_NODISCARD int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *err);
 
 /* ---- load_link.c ---- */

@@ -7,7 +7,7 @@
 #include "vol/convert/kept_filters.h"
 #include "tools/load/chunk_map_source.h"
 #include "base/num.h"
-#include "tools/tree/tree_impl.h"
+#include "vol/copy/copier.h"
 
 #define LISTED_MAX 256 /* chunks that are listed in the layout itself, 8 KiB of JSON: a table costs a reader two round trips */
 
@@ -227,8 +227,8 @@ int load_link(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt
     const struct bkt_map_dset *mapped = l->map ? bkt_chunk_map_find(l->map, path) : NULL;
     BKT_PASS(mapped ? load_map_survey(mapped, &s, err) : survey_dataset(l->src, src, &s, err));
     if (s.kind != SURVEY_NONE && s.kind != SURVEY_VIRTUAL && s.kind != SURVEY_COMPACT &&
-        (tree_is_var(type) || H5Tdetect_class(type, H5T_REFERENCE) > 0)) {
-        load_tell(l, path, tree_is_var(type) ? "copied: variable-length values are in the file's heaps, and "
+        !bkt_copier_is_plain(type)) {
+        load_tell(l, path, bkt_copier_is_var(type) ? "copied: variable-length values are in the file's heaps, and "
                                                "can't be referred to"
                                              : "copied: references to objects have another form in a domain");
         return 0;

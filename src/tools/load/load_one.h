@@ -3,7 +3,7 @@
 #define LOAD_ONE_H
 
 #include "tools/load/chunk_map_source.h"
-#include "tools/tree/tree.h"
+#include "vol/copy/copier.h"
 
 /** Load a whole source into a new domain; @p source NULL: the content of l->map.
  *  @p l: options, settings and progress are set.  A failure leaves no domain. */
@@ -19,7 +19,7 @@ BKT_NODISCARD int load_aggregate(struct load *l, char **sources, int n, const ch
 BKT_NODISCARD int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, struct bkt_err *err);
 BKT_NODISCARD int load_finish(struct load *l, bool is_new, struct bkt_err *err);
 void              load_abandon(struct load *l, bool is_new);
-struct tree_options load_tree_options(struct load *l);
+struct bkt_copier_options load_copier_options(struct load *l);
 
 /** The journal beside the domain's document until a load has ended: the root's id of a new domain, whose
  *  objects the next run deletes if this one is killed, or where an append began (gather_plan.h).  Empty: there is

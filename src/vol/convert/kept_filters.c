@@ -5,9 +5,7 @@
 
 #include <H5VLconnector.h>
 
-#include "bkt_config.h"
 #include "vol/convert/convert.h"
-#include "vol/copy/copy_impl.h"
 #include "vol/core/filter_lookup.h"
 
 #define OWN_IDS H5Z_FILTER_RESERVED /* HDF5's own ids are below, and can't be registered anew */
@@ -203,22 +201,15 @@ herr_t bkt_filters_put_back(hid_t list, hid_t dcpl)
     return 0;
 }
 
-/* True also for a plain file under our connector, which gets the list before HDF5 does. */
-static bool is_ours(hid_t id)
-{
-    char name[16] = "";
-    return H5VLget_connector_name(id, name, sizeof name) >= 0 && strcmp(name, BKT_CONNECTOR_NAME) == 0;
-}
-
 hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, hid_t lcpl, hid_t dcpl, hid_t source)
 {
-    const struct bkt_vobj            *from = source >= 0 ? bkt_copy_ours(source) : NULL;
-    const bool                        ours = is_ours(loc);
+    const struct bkt_vobj            *from = source >= 0 ? bkt_vobj_of_id(source) : NULL;
+    const bool                        ours = bkt_hid_is_ours(loc);
     BKT_CLEANUP(bkt_hid_closep) hid_t list = H5Pcopy(dcpl);
     /* in a domain the flags stay unchanged, too */
-    if (list < 0 || (!bkt_copy_ours(loc) && bkt_filters_relax(list) < 0))
+    if (list < 0 || (!bkt_vobj_of_id(loc) && bkt_filters_relax(list) < 0))
         return H5I_INVALID_HID;
-    if (ours)
+    if (ours) /* also for a plain file: our connector gets the list before HDF5 does */
         mark(list, type, from ? &from->obj->dset : NULL);
     else
         bkt_filters_unmark(list); /* HDF5 keeps the list with the dataset */
@@ -244,7 +235,7 @@ static void filters_fini(struct filters *l)
 
 static bool filters_of(hid_t dset, struct filters *l)
 {
-    const struct bkt_vobj *o = bkt_copy_ours(dset);
+    const struct bkt_vobj *o = bkt_vobj_of_id(dset);
     if (o) {
         *l = (struct filters){o->obj->dset.filters, o->obj->dset.n_filters, NULL};
         return true;

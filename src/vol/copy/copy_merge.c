@@ -4,7 +4,7 @@
  * it goes on with all objects that hard links lead to: types, and those of datasets and attributes. */
 #include <string.h>
 
-#include "vol/copy/copy_impl.h"
+#include "vol/copy/copier_impl.h"
 
 struct search {
     hid_t like, found;
@@ -42,7 +42,7 @@ static herr_t of_object(hid_t start, const char *name, const H5O_info2_t *info, 
 }
 
 /* The suggested paths.  Only the list's encoded form contains them. */
-static int among_suggested(struct copy *c, hid_t top, struct search *s)
+static int among_suggested(struct bkt_copier *c, hid_t top, struct search *s)
 {
     static const char name[] = "merge committed dtype list"; /* HDF5's own, H5Opkg's H5O_CPY_MERGE_COMM_DT_LIST_NAME */
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
@@ -66,7 +66,7 @@ static int among_suggested(struct copy *c, hid_t top, struct search *s)
     return BKT_OK;
 }
 
-static int ask_program(struct copy *c)
+static int ask_program(struct bkt_copier *c)
 {
     H5O_mcdt_search_cb_t fn   = NULL;
     void                *data = NULL;
@@ -79,13 +79,13 @@ static int ask_program(struct copy *c)
     return BKT_OK;
 }
 
-int bkt_copy_merged(struct copy *c, hid_t type, hid_t *out)
+int bkt_copy_merged(struct bkt_copier *c, hid_t type, hid_t *out)
 {
     struct search s = {type, H5I_INVALID_HID};
     *out            = H5I_INVALID_HID;
-    if (!(c->flags & H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG))
+    if (!(c->o->flags & H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG))
         return BKT_OK;
-    if (c->same_file) {
+    if (c->o->refs == BKT_REFS_KEPT) {
         *out = bkt_hid_hold(type);
         return *out < 0 ? bkt_copy_failed(c, "a committed datatype") : BKT_OK;
     }

@@ -3,12 +3,15 @@
 #define BKT_VOL_HID_H
 
 #include <hdf5.h>
+#include <stdbool.h>
 
 /** For BKT_CLEANUP on an id of any kind; negative ones are left alone. */
 void bkt_hid_closep(const hid_t *id);
 /** One more reference to @p id, for bkt_hid_closep(); H5I_INVALID_HID: HDF5 refuses, the reason is on its
  *  stack. */
 hid_t bkt_hid_hold(hid_t id);
+/** Whether our connector answers for an id, also for an object of a plain file. */
+bool bkt_hid_is_ours(hid_t id);
 /** Hand an id over, so that the cleanup closes nothing. */
 static inline hid_t bkt_hid_take(hid_t *id)
 {

@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "vol/core/file_handle.h"
+#include "vol/core/hid.h"
 
 H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj)
 {
@@ -16,6 +17,15 @@ H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj)
         default:
             return H5I_GROUP;
     }
+}
+
+struct bkt_vobj *bkt_vobj_behind(hid_t *id)
+{
+    struct bkt_vobj *o = bkt_hid_is_ours(*id) ? H5VLobject(*id) : NULL;
+    if (!o || o->native_id < 0)
+        return o;
+    *id = o->native_id;
+    return NULL;
 }
 
 /* HDF5's global lock guards them */

@@ -97,6 +97,10 @@ void bkt_vobj_drop_id(hid_t id);
 /** An id for one of our objects, for handing to the program's callbacks; takes over @p o, also on failure
  *  (negative). */
 hid_t bkt_vobj_register(struct bkt_vobj *o, struct bkt_err *err);
+/** The object of a domain behind an id; borrowed.  NULL: HDF5's connector answers, for @p id as it is
+ *  afterwards. */
+struct bkt_vobj *bkt_vobj_behind(hid_t *id);
+static inline struct bkt_vobj *bkt_vobj_of_id(hid_t id) { return bkt_vobj_behind(&id); }
 /** The HDF5 id type for an object of the model. */
 H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj);
 

@@ -598,6 +598,36 @@ static void deep(const struct out *o)
     H5Pclose(fapl);
 }
 
+static hid_t no_traversal(const char *name, hid_t group, const void *value, size_t n, hid_t lapl, hid_t dxpl)
+{
+    (void)name, (void)group, (void)value, (void)n, (void)lapl, (void)dxpl;
+    return H5I_INVALID_HID;
+}
+
+static ssize_t value_of(const char *name, const void *value, size_t n, void *out, size_t size)
+{
+    (void)name;
+    if (out)
+        memcpy(out, value, n < size ? n : size);
+    return (ssize_t)n;
+}
+
+/* A program that copies links need not know their class. */
+static void unknown_links(hid_t f, struct out *o)
+{
+    const H5L_class_t cls = {.version = H5L_LINK_CLASS_T_VERS, .id = (H5L_type_t)99, .comment = "test",
+                             .trav_func = no_traversal, .query_func = value_of};
+    H5L_info2_t       info = {.type = H5L_TYPE_ERROR};
+    H5Lregister(&cls);
+    H5Gclose(H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    say_result(o, "a link", H5Lcreate_ud(f, "g/user", cls.id, "value", 6, H5P_DEFAULT, H5P_DEFAULT));
+    H5Lunregister(cls.id);
+    say_result(o, "copying", H5Ocopy(f, "g", f, "copy", H5P_DEFAULT, H5P_DEFAULT));
+    say_result(o, "looking at the copy", H5Lget_info2(f, "copy/user", &info, H5P_DEFAULT));
+    say(o, "its class: %d, registered: %d", (int)info.type, (int)H5Lis_registered(cls.id));
+    H5Lregister(&cls); /* HDF5 doesn't read their values without it */
+}
+
 static const struct write_case cases[] = {
     {"copied", plain, say_references},
     {"copied, one level", shallow, NULL},
@@ -616,6 +646,7 @@ static const struct write_case cases[] = {
     {"groups on the way", on_the_way, NULL},
     {"references to members", of_members, NULL},
     {"soft links to where the copy comes", leading_there, NULL},
+    {"links of a class that isn't registered", unknown_links, NULL},
 };
 
 int main(void)

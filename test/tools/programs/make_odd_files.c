@@ -11,6 +11,7 @@
  * make_odd_files raw FILE RAW       2^45 bytes, and six, of a raw file that this program doesn't make
  * make_odd_files tails FILE N       strings with other bytes behind their NULs for each N: /ended, its attribute,
  *                             and /padded
+ * make_odd_files gaps FILE          links and attributes that keep their order, the second of three removed
  * make_odd_files step FILE N        one step of a series, linked by chunks: its user block has 512 * 2^N bytes,
  *                             values from 100000 * N on */
 #include <hdf5.h>
@@ -201,6 +202,20 @@ static int write_one(const char *file, const char *name)
     return H5Sselect_elements(s, H5S_SELECT_SET, 1, at) < 0 || H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, &v) < 0 || H5Fclose(f) < 0;
 }
 
+static int gaps(hid_t f)
+{
+    static const char *const names[] = {"c", "b", "a"};
+    hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE), s = H5Screate(H5S_SCALAR), g;
+    if (H5Pset_link_creation_order(gcpl, H5P_CRT_ORDER_TRACKED) < 0 || H5Pset_attr_creation_order(gcpl, H5P_CRT_ORDER_TRACKED) < 0 ||
+        (g = H5Gcreate2(f, "g", H5P_DEFAULT, gcpl, H5P_DEFAULT)) < 0)
+        return 1;
+    for (int i = 0; i < 3; i++)
+        if (H5Lcreate_soft("x", g, names[i], H5P_DEFAULT, H5P_DEFAULT) < 0 ||
+            H5Aclose(H5Acreate2(g, names[i], H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT)) < 0)
+            return 1;
+    return H5Ldelete(g, "b", H5P_DEFAULT) < 0 || H5Adelete(g, "b") < 0 || H5Gclose(g) < 0 || H5Sclose(s) < 0 || H5Pclose(gcpl) < 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 2 ? argv[1] : "";
@@ -221,6 +236,6 @@ int main(int argc, char **argv)
         return (strcmp(mode, "raw") == 0 ? raw(f, argv[3]) : blank(f, argv[2], n)) || H5Pclose(fcpl) < 0 ||
                H5Fclose(f) < 0;
     int (*of_n)(hid_t, int) = strcmp(mode, "step") == 0 ? step : strcmp(mode, "tails") == 0 ? tails : NULL;
-    int rc = strcmp(mode, "small") == 0 ? small(f) : strcmp(mode, "elsewhere") == 0 ? elsewhere(f, argv[2], n) : of_n ? of_n(f, n) : never(f, n, argc > 4 ? atoi(argv[4]) : 0);
+    int rc = strcmp(mode, "small") == 0 ? small(f) : strcmp(mode, "gaps") == 0 ? gaps(f) : strcmp(mode, "elsewhere") == 0 ? elsewhere(f, argv[2], n) : of_n ? of_n(f, n) : never(f, n, argc > 4 ? atoi(argv[4]) : 0);
     return rc || H5Pclose(fcpl) < 0 || H5Fclose(f) < 0;
 }

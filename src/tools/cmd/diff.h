@@ -22,8 +22,6 @@ struct bkt_diff {
 void bkt_diff_tell(struct bkt_diff *d, const char *path, const char *what, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/** Whether two values in memory mean the same.  @p type: as HDF5 gives it for reading. */
-bool bkt_diff_same(hid_t type, const void *a, const void *b);
 /** Compare the elements of two attributes or datasets of equal type and extent. */
 BKT_NODISCARD int bkt_diff_attr(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name);
 BKT_NODISCARD int bkt_diff_data(struct bkt_diff *d, hid_t a, hid_t b, const char *path);

@@ -1,28 +1,28 @@
 /* The stored chunks of a dataset, and so the blocks that hold data. */
+#include "vol/copy/written_chunks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include <H5VLconnector.h>
-
+#include "vol/core/hid.h"
 #include "vol/dataset/dataset_calls.h"
 #include "vol/dataset/raw_files.h"
 #include "vol/plain/plain_chunks.h"
 #include "base/list.h"
 #include "base/num.h"
-#include "tools/tree/tree_impl.h"
 
-void tree_chunks_fini(struct tree_chunks *c)
+void bkt_written_fini(struct bkt_written *c)
 {
     free(c->v);
     c->v = NULL;
     c->n = c->cap = 0;
 }
 
-static int add(struct tree_chunks *c, uint64_t index, uint64_t size, uint32_t mask)
+static int add(struct bkt_written *c, uint64_t index, uint64_t size, uint32_t mask)
 {
     if (bkt_list_room(&c->v, c->n, &c->cap, sizeof *c->v) < 0)
         return BKT_ENOMEM;
-    c->v[c->n++] = (struct tree_chunk){.index = index, .size = size, .mask = mask};
+    c->v[c->n++] = (struct bkt_written_chunk){.index = index, .size = size, .mask = mask};
     return BKT_OK;
 }
 
@@ -30,7 +30,7 @@ static int of_file(void *arg, const struct bkt_file_chunk *at) { return add(arg,
 
 static int of_domain(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t size, void *arg)
 {
-    struct tree_chunks *c     = arg;
+    struct bkt_written *c     = arg;
     uint64_t            index = 0;
     (void)addr;
     for (unsigned d = 0; d < c->rank; d++) {
@@ -41,7 +41,7 @@ static int of_domain(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t
     return add(c, index, size, mask) < 0 ? H5_ITER_ERROR : H5_ITER_CONT;
 }
 
-void tree_chunk_offset(const struct tree_chunks *c, uint64_t index, hsize_t *offset)
+void bkt_written_offset(const struct bkt_written *c, uint64_t index, hsize_t *offset)
 {
     for (unsigned d = c->rank; d-- > 0; index /= c->grid[d])
         offset[d] = index % c->grid[d] * c->cdims[d];
@@ -49,10 +49,10 @@ void tree_chunk_offset(const struct tree_chunks *c, uint64_t index, hsize_t *off
 
 /* The shape of the listed chunks; for a domain that of its objects, if these aren't whole chunks of the
  * requested shape. */
-static bool shape(hid_t dset, const struct bkt_vobj *o, struct tree_chunks *c)
+static bool shape(hid_t dset, const struct bkt_vobj *o, struct bkt_written *c)
 {
-    BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(dset);
-    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl  = H5Dget_create_plist(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(dset);
     hsize_t                      dims[H5S_MAX_RANK];
     uint64_t                     all  = 1;
     int                          rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);
@@ -73,7 +73,7 @@ static bool shape(hid_t dset, const struct bkt_vobj *o, struct tree_chunks *c)
 /* The objects of a domain's contiguous dataset. */
 static int of_object(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
 {
-    struct tree_chunks *c     = arg;
+    struct bkt_written *c     = arg;
     uint64_t            index = 0;
     for (unsigned d = 0; d < c->rank; d++) {
         if (coord[d] >= c->grid[d])
@@ -83,7 +83,7 @@ static int of_object(const uint64_t *coord, const struct bkt_chunk_info *info, v
     return add(c, index, info->size, info->filter_mask);
 }
 
-static bool list_objects(struct bkt_vobj *o, struct tree_chunks *c)
+static bool list_objects(struct bkt_vobj *o, struct bkt_written *c)
 {
     const struct bkt_dset *d = &o->obj->dset;
     struct bkt_dsetio     *io;
@@ -101,12 +101,12 @@ static bool list_objects(struct bkt_vobj *o, struct tree_chunks *c)
 }
 
 /* A dataset that isn't chunked. */
-static bool list_others(hid_t dset, struct bkt_vobj *o, struct tree_chunks *c)
+static bool list_others(hid_t dset, struct bkt_vobj *o, struct bkt_written *c)
 {
-    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
     H5D_space_status_t           status;
     if (dcpl >= 0 && (H5Pget_layout(dcpl) == H5D_VIRTUAL || (o ? bkt_is_external(o) : H5Pget_external_count(dcpl) > 0)))
-        return tree_parts_list(dset, o, dcpl, c);
+        return bkt_written_parts(dset, o, dcpl, c);
     if (dcpl < 0 || H5Pget_layout(dcpl) != H5D_CONTIGUOUS || (!o && H5Pget_external_count(dcpl) != 0))
         return false;
     if (o)
@@ -115,22 +115,15 @@ static bool list_others(hid_t dset, struct bkt_vobj *o, struct tree_chunks *c)
     return H5Dget_space_status(dset, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED;
 }
 
-bool tree_chunks_list(hid_t dset, bool native, struct tree_chunks *c)
+bool bkt_written_list(hid_t dset, struct bkt_written *c)
 {
-    struct bkt_vobj *o = native ? NULL : H5VLobject(dset);
-    if (o && o->native_id >= 0) { /* a plain file under our connector */
-        native = true;
-        dset   = o->native_id;
-        o      = NULL;
-    }
-    if (!native && !o)
-        return false;
-    bool ok = shape(dset, o, c) ? (native ? bkt_file_chunks(dset, of_file, c, NULL) == BKT_OK
-                                          : H5Dchunk_iter(dset, H5P_DEFAULT, of_domain, c) >= 0)
+    struct bkt_vobj *o = bkt_vobj_behind(&dset);
+    bool ok = shape(dset, o, c) ? (o ? H5Dchunk_iter(dset, H5P_DEFAULT, of_domain, c) >= 0
+                                     : bkt_file_chunks(dset, of_file, c, NULL) == BKT_OK)
                                 : list_others(dset, o, c);
     if (!ok) {
         (void)H5Eclear2(H5E_DEFAULT);
-        tree_chunks_fini(c);
+        bkt_written_fini(c);
     }
     return ok;
 }
@@ -144,16 +137,16 @@ static bool v1_are_many(const struct bkt_dset *ds)
     return chunked && bkt_v1_are_many(grid, ds->space.rank);
 }
 
-bool tree_chunks_listable(hid_t dset, bool native)
+bool bkt_written_listable(hid_t dset)
 {
-    const struct bkt_vobj *o = native ? NULL : H5VLobject(dset);
-    if (!o || o->native_id >= 0)
-        return native || o;
+    const struct bkt_vobj *o = bkt_vobj_behind(&dset);
+    if (!o)
+        return true;
     const struct bkt_store *st = bkt_domain_store(o->file->dom);
     return (bkt_id_is_v2(&o->obj->id) || v1_are_many(&o->obj->dset)) && (bkt_store_is_local(st) || !bkt_store_is_readonly(st));
 }
 
-int tree_chunks_join(struct tree_chunks *c, const struct tree_chunks *other)
+int bkt_written_join(struct bkt_written *c, const struct bkt_written *other)
 {
     for (size_t i = 0; i < other->n; i++)
         BKT_PASS(add(c, other->v[i].index, other->v[i].size, other->v[i].mask));
@@ -162,7 +155,7 @@ int tree_chunks_join(struct tree_chunks *c, const struct tree_chunks *other)
 
 #define MOST_CELLS ((size_t)1 << 22) /* chunks; 128 MiB of them */
 
-int tree_chunks_cells(struct tree_chunks *to, const hsize_t *lo, const hsize_t *hi)
+int bkt_written_cells(struct bkt_written *to, const hsize_t *lo, const hsize_t *hi)
 {
     hsize_t at[H5S_MAX_RANK];
     memcpy(at, lo, to->rank * sizeof *at);
@@ -183,7 +176,7 @@ int tree_chunks_cells(struct tree_chunks *to, const hsize_t *lo, const hsize_t *
     return BKT_OK;
 }
 
-int tree_chunks_range(struct tree_chunks *c, uint64_t first, uint64_t last)
+int bkt_written_range(struct bkt_written *c, uint64_t first, uint64_t last)
 {
     if (last - first >= MOST_CELLS)
         return BKT_EUNSUP;
@@ -192,23 +185,23 @@ int tree_chunks_range(struct tree_chunks *c, uint64_t first, uint64_t last)
     return BKT_OK;
 }
 
-int tree_chunks_regrid(struct tree_chunks *c, const struct tree_chunks *grid)
+int bkt_written_regrid(struct bkt_written *c, const struct bkt_written *grid)
 {
-    struct tree_chunks to = {.rank = grid->rank};
+    struct bkt_written to = {.rank = grid->rank};
     int                rc = BKT_OK;
     memcpy(to.cdims, grid->cdims, sizeof to.cdims);
     memcpy(to.grid, grid->grid, sizeof to.grid);
     for (size_t i = 0; i < c->n && rc == BKT_OK; i++) {
         hsize_t lo[H5S_MAX_RANK], hi[H5S_MAX_RANK];
-        tree_chunk_offset(c, c->v[i].index, lo);
+        bkt_written_offset(c, c->v[i].index, lo);
         for (unsigned d = 0; d < to.rank; d++) {
             hi[d] = bkt_min_u64((lo[d] + c->cdims[d] - 1) / to.cdims[d], to.grid[d] - 1);
             lo[d] /= to.cdims[d];
         }
-        rc = tree_chunks_cells(&to, lo, hi);
+        rc = bkt_written_cells(&to, lo, hi);
     }
-    struct tree_chunks *old = rc < 0 ? &to : c;
-    tree_chunks_fini(old);
+    struct bkt_written *old = rc < 0 ? &to : c;
+    bkt_written_fini(old);
     if (rc == BKT_OK)
         *c = to;
     return rc;
@@ -216,47 +209,51 @@ int tree_chunks_regrid(struct tree_chunks *c, const struct tree_chunks *grid)
 
 static int by_index(const void *a, const void *b)
 {
-    const struct tree_chunk *x = a, *y = b;
+    const struct bkt_written_chunk *x = a, *y = b;
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-bool tree_chunks_hole(struct tree_chunks *c, hsize_t *offset)
-{
-    uint64_t all = 1, next = 0;
-    if (c->n)
-        qsort(c->v, c->n, sizeof *c->v, by_index);
-    for (size_t i = 0; i < c->n && c->v[i].index <= next; i++)
-        next = c->v[i].index + 1;
-    for (unsigned d = 0; d < c->rank; d++)
-        all *= c->grid[d];
-    if (next < all)
-        tree_chunk_offset(c, next, offset);
-    return next < all;
-}
-
-static int by_block(const void *a, const void *b)
-{
-    const struct tree_chunk *x = a, *y = b;
-    return x->block < y->block ? -1 : x->block > y->block ? 1 : by_index(a, b);
-}
-
-void tree_chunks_to_blocks(struct tree_chunks *c, const struct bkt_blocks *b)
+static void sort_once(struct bkt_written *c, int (*by)(const void *, const void *))
 {
     size_t n = 0;
-    for (size_t i = 0; i < c->n; i++) {
-        hsize_t at[H5S_MAX_RANK];
-        tree_chunk_offset(c, c->v[i].index, at);
-        c->v[i].block = bkt_blocks_number(b, at);
-    }
     if (c->n)
-        qsort(c->v, c->n, sizeof *c->v, by_block);
+        qsort(c->v, c->n, sizeof *c->v, by);
     for (size_t i = 0; i < c->n; i++)
         if (n == 0 || c->v[i].index != c->v[n - 1].index)
             c->v[n++] = c->v[i];
     c->n = n;
 }
 
-size_t tree_chunks_of_block(const struct tree_chunks *c, size_t i)
+bool bkt_written_hole(struct bkt_written *c, hsize_t *offset)
+{
+    uint64_t all = 1, next = 0;
+    sort_once(c, by_index);
+    for (size_t i = 0; i < c->n && c->v[i].index <= next; i++)
+        next = c->v[i].index + 1;
+    for (unsigned d = 0; d < c->rank; d++)
+        all *= c->grid[d];
+    if (next < all)
+        bkt_written_offset(c, next, offset);
+    return next < all;
+}
+
+static int by_block(const void *a, const void *b)
+{
+    const struct bkt_written_chunk *x = a, *y = b;
+    return x->block < y->block ? -1 : x->block > y->block ? 1 : by_index(a, b);
+}
+
+void bkt_written_to_blocks(struct bkt_written *c, const struct bkt_blocks *b)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        hsize_t at[H5S_MAX_RANK];
+        bkt_written_offset(c, c->v[i].index, at);
+        c->v[i].block = bkt_blocks_number(b, at);
+    }
+    sort_once(c, by_block);
+}
+
+size_t bkt_written_of_block(const struct bkt_written *c, size_t i)
 {
     size_t n = 0;
     while (i + n < c->n && c->v[i + n].block == c->v[i].block)

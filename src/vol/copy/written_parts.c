@@ -11,17 +11,19 @@
 #include "vol/dataset/dataset_calls.h"
 #include "vol/dataset/raw_files.h"
 #include "base/num.h"
-#include "tools/cli/tool.h"
-#include "tools/tree/tree_impl.h"
+#include "vol/copy/written_chunks.h"
+#include "vol/core/hid.h"
 #include "vol/dataset/virtual.h"
 
+#define BLOCK ((uint64_t)16 << 20) /* bytes; smaller blocks find more holes and take longer */
+
 /* A grid for it, of blocks that lie in one piece row-major. */
-static bool make_grid(hid_t dset, size_t size, struct tree_chunks *c)
+static bool make_grid(hid_t dset, size_t size, struct bkt_written *c)
 {
-    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(dset);
     hsize_t                      dims[H5S_MAX_RANK];
     int                          rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);
-    uint64_t                     left = size ? BKT_TOOL_BLOCK / size : 0, all = 1;
+    uint64_t                     left = size ? BLOCK / size : 0, all = 1;
     c->rank                           = rank > 0 ? (unsigned)rank : 0;
     memcpy(c->dims, dims, c->rank * sizeof *dims);
     for (unsigned d = c->rank; d-- > 0;) {
@@ -39,7 +41,7 @@ static bool make_grid(hid_t dset, size_t size, struct tree_chunks *c)
 /* Adds the part of an existing source: all within its bounds counts as stored, unless the source is blank. */
 static int add_part(hid_t part, bool blank, void *arg)
 {
-    struct tree_chunks *c = arg;
+    struct bkt_written *c = arg;
     hsize_t             lo[H5S_MAX_RANK], hi[H5S_MAX_RANK];
     if (blank || H5Sget_select_npoints(part) == 0)
         return BKT_OK;
@@ -51,7 +53,7 @@ static int add_part(hid_t part, bool blank, void *arg)
         if (lo[d] > hi[d])
             return BKT_OK; /* beyond the extent */
     }
-    return tree_chunks_cells(c, lo, hi);
+    return bkt_written_cells(c, lo, hi);
 }
 
 static bool is_absent(const char *path)
@@ -111,10 +113,12 @@ static const char *found(const struct places *p)
 /* Whether a source is certain to have no stored elements.  @p path: NULL for a source in the same file. */
 static bool is_blank_source(hid_t dset, hid_t dcpl, const char *path, const char *name)
 {
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t self = H5Iget_file_id(dset),
           fapl = self < 0 ? -1 : H5Fget_access_plist(self), type = H5Dget_type(dset), file = -1, source = -1;
-    if (fapl < 0 || type < 0 || (path && h5_open_native(path, fapl, &file, NULL) < 0))
+    if (path && fapl >= 0)
+        file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
+    if (fapl < 0 || type < 0 || (path && file < 0))
         return false;
     source = H5Dopen2(path ? file : self, name, H5P_DEFAULT);
     bool blank = source >= 0 && bkt_virtual_is_blank(source, dcpl, type);
@@ -123,7 +127,7 @@ static bool is_blank_source(hid_t dset, hid_t dcpl, const char *path, const char
 }
 
 static int add_source(hid_t dset, hid_t dcpl, const char *self, const struct bkt_mapping *m,
-                      struct tree_chunks *c)
+                      struct bkt_written *c)
 {
     BKT_CLEANUP(places_fini) struct places p = {{NULL}};
     bool same = strcmp(m->file, ".") == 0;
@@ -148,7 +152,7 @@ static char *file_of(hid_t dset)
     return out;
 }
 
-static bool parts_of_file(hid_t dset, hid_t dcpl, struct tree_chunks *c)
+static bool parts_of_file(hid_t dset, hid_t dcpl, struct bkt_written *c)
 {
     BKT_CLEANUP(bkt_freep) char *self = file_of(dset);
     struct bkt_mapping          *m    = NULL;
@@ -165,7 +169,7 @@ static bool parts_of_file(hid_t dset, hid_t dcpl, struct tree_chunks *c)
 /* ---- raw files ---- */
 
 struct raw_parts {
-    struct tree_chunks *c;
+    struct bkt_written *c;
     size_t              size; /* of an element */
     uint64_t            at;   /* bytes of the dataset that the files so far hold */
     size_t n_there, n_absent; /* files */
@@ -174,7 +178,7 @@ struct raw_parts {
 /* The block that element number @p i lies in. */
 static uint64_t block_of(const struct raw_parts *p, uint64_t i)
 {
-    const struct tree_chunks *c     = p->c;
+    const struct bkt_written *c     = p->c;
     uint64_t                  index = 0, scale = 1;
     for (unsigned d = c->rank; d-- > 0; i /= c->dims[d]) {
         index += i % c->dims[d] / c->cdims[d] * scale;
@@ -194,7 +198,7 @@ static int add_raw(const struct bkt_external_file *f, void *arg)
     *(absent ? &p->n_absent : &p->n_there) += f->size > 0;
     uint64_t there = (uint64_t)st.st_size > f->offset ? bkt_min_u64((uint64_t)st.st_size - f->offset, f->size) : 0;
     if (there)
-        BKT_PASS(tree_chunks_range(p->c, block_of(p, p->at / p->size), block_of(p, (p->at + there - 1) / p->size)));
+        BKT_PASS(bkt_written_range(p->c, block_of(p, p->at / p->size), block_of(p, (p->at + there - 1) / p->size)));
     p->at += f->size;
     return BKT_OK;
 }
@@ -222,9 +226,9 @@ static bool raw_of_file(hid_t dcpl, struct raw_parts *p)
 
 /* ---- either ---- */
 
-bool tree_parts_list(hid_t dset, struct bkt_vobj *o, hid_t dcpl, struct tree_chunks *c)
+bool bkt_written_parts(hid_t dset, struct bkt_vobj *o, hid_t dcpl, struct bkt_written *c)
 {
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(dset);
     struct raw_parts             p    = {.c = c, .size = type < 0 ? 0 : H5Tget_size(type)};
     bool                         ok;
     if (!make_grid(dset, p.size, c))

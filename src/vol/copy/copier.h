@@ -1,0 +1,72 @@
+/* Copies objects by HDF5's public calls, between domains and plain files in either direction: for H5Ocopy
+ * (copy.h), and for `h5bucket load` and `get`.
+ *
+ * Groups, datasets, committed types (also those without links), links of every kind in their order,
+ * attributes, comments and creation lists are made again.  An object with several links is made once.  Data
+ * are handled by the `data` hook, or moved as stored chunks, or read and written in blocks. */
+#ifndef BKT_COPIER_H
+#define BKT_COPIER_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct bkt_copier_hooks {
+    void *arg;
+    /** Record the failed HDF5 call of the moment; the result is its code.  @p what: the attempted action.
+     *  NULL: the message names the copy that H5Ocopy makes. */
+    int (*fail)(struct bkt_err *err, const char *what);
+    /** Called between steps: negative ends the copy.  May be NULL. */
+    int (*check)(struct bkt_err *err);
+    /** Called before a dataset is made: both ids may be replaced, for another shape.  May be NULL. */
+    int (*shape)(void *arg, hid_t src_dset, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err);
+    /** Called for the data of one dataset: 1: done, 0: copy them, negative: failed (BKT_EFORMAT: can't be
+     *  read).  May be NULL. */
+    int (*data)(void *arg, hid_t src_dset, hid_t dst_dset, const char *path, struct bkt_err *err);
+    /** Called for something that could not be kept; @p what is a sentence without a full stop.  May be
+     *  NULL. */
+    void (*tell)(void *arg, const char *path, const char *what);
+    /** Open a file that references lead into, by its name in them, with HDF5's native connector: *out is the
+     *  caller's.  If that is refused or fails, the references become null references.  May be NULL. */
+    int (*open_beside)(void *arg, const char *name, hid_t *out, struct bkt_err *err);
+    /** Make a file access list of our connector, for that file.  NULL without open_beside. */
+    int (*connector)(const char *info, hid_t *fapl, struct bkt_err *err);
+    /** Called when something unreadable was left out: an object, its attribute (@p attr) or another part.
+     *  NULL: it is a failure instead. */
+    void (*left_out)(void *arg, const char *path, const char *attr, const struct bkt_err *why);
+    /** Called when an object is done, for progress.  May be NULL. */
+    void (*done)(void *arg, const char *path, H5I_type_t type);
+};
+enum bkt_copier_refs {
+    BKT_REFS_KEPT,   /* both ends are one file: references mean the same */
+    BKT_REFS_NULL,   /* they become null references */
+    BKT_REFS_FOLLOW, /* they lead to the copies of what they lead to, once all objects are there */
+};
+struct bkt_copier_options {
+    struct bkt_copier_hooks hooks;
+    enum bkt_copier_refs    refs;
+    unsigned                flags;      /* H5O_COPY_…, as H5Pset_copy_object() has them */
+    bool                    merge;      /* existing objects stay, and are reported; groups are filled up */
+    bool                    no_data;    /* no elements of datasets */
+    bool                    sparse;     /* copy stored chunks only, whatever requests it takes to find them;
+                                           those without filters many at once */
+    bool                    same_files; /* a copy has its source's external files, if it can reach them */
+};
+
+/** Whether the type has variable-length lists or strings anywhere. */
+bool bkt_copier_is_var(hid_t type);
+/** Whether stored bytes of the type mean the same in any file: neither references nor heap addresses are in
+ *  them. */
+bool bkt_copier_is_plain(hid_t type);
+
+/** A type for reading: @p stored with H5R_ref_t for every reference.  The caller's; negative:
+ *  HDF5 refuses. */
+hid_t bkt_copier_memory_type(hid_t stored);
+
+/** Copy everything in @p src below @p dst (both open files or groups).  BKT_EFORMAT: something of the source
+ *  can't be read. */
+BKT_NODISCARD int bkt_copier_tree(hid_t src, hid_t dst, const struct bkt_copier_options *o,
+                                  struct bkt_err *err);
+
+#endif

@@ -1,0 +1,16 @@
+/* Equality of values in memory, in two files. */
+#ifndef BKT_SAME_VALUE_H
+#define BKT_SAME_VALUE_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+
+/** Whether two values in memory mean the same.  @p type: as HDF5 gives it for reading.  References mean
+ *  the same if they lead to the same part of objects with a common name. */
+bool bkt_same_value(hid_t type, const void *a, const void *b);
+/** The fill value of the creation list; HDF5 can't read one of variable length from a file that is open for
+ *  reading only.
+ *  @param out  a value of @p type, for H5Treclaim(); false: there is none */
+bool bkt_same_fill_of(hid_t dset, hid_t type, void *out);
+
+#endif
