@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "schema/json/json.h"
+#include "base/real_text.h"
 #include "base/utf8.h"
 
 #define NUMBER_TAG 1
@@ -158,17 +159,12 @@ static int dump_text(const char *s, size_t len, struct bkt_buf *out)
     return bkt_buf_add(out, "\"", 1);
 }
 
-/* The shortest of 15 to 17 digits that gives the same double again, and never an integer's form. */
+/* Never in an integer's form. */
 static int dump_real(double v, struct bkt_buf *out)
 {
-    char   text[40];
-    double back;
-    for (int digits = 15; digits <= 17; digits++) {
-        (void)snprintf(text, sizeof text, "%.*g", digits, v);
-        if (bkt_json_strtod(text, &back) && back == v)
-            break;
-    }
-    return bkt_buf_addf(out, "%s%s", text, strpbrk(text, ".en") ? "" : ".0");
+    const size_t at = out->len;
+    BKT_PASS(bkt_buf_add_real(out, v));
+    return strpbrk(bkt_buf_str(out) + at, ".en") ? BKT_OK : bkt_buf_add(out, ".0", 2);
 }
 
 static int dump(const json_t *j, struct bkt_buf *out);

@@ -27,17 +27,16 @@ static void report(const struct bkt_tool *t, const struct bkt_ends *g, const str
     BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(g->to.store, g->to.path);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
     struct bkt_jout                          j;
-    if (t->json) {
-        bkt_jout_init(&j, stdout);
-        bkt_jout_open(&j, NULL, '{');
-        bkt_jout_url(&j, "domain", name);
-        bkt_jout_u64(&j, "objects", c ? c->n_objects : 0);
-        bkt_jout_u64(&j, "chunks", c ? c->n_chunks : 0);
-        bkt_jout_u64(&j, "bytes", c ? c->bytes : 0);
-        bkt_jout_u64(&j, "datasets_in_files", c ? c->n_refs : 0);
-        bkt_jout_u64(&j, "datasets_in_raw_files", c ? c->n_raw : 0);
-        bkt_jout_close(&j);
-    } else if (bkt_tool_has(t, "verbose")) {
+    bkt_jout_init(&j, t->json ? stdout : NULL);
+    bkt_jout_open(&j, NULL, '{');
+    bkt_jout_url(&j, "domain", name);
+    bkt_jout_u64(&j, "objects", c ? c->n_objects : 0);
+    bkt_jout_u64(&j, "chunks", c ? c->n_chunks : 0);
+    bkt_jout_u64(&j, "bytes", c ? c->bytes : 0);
+    bkt_jout_u64(&j, "datasets_in_files", c ? c->n_refs : 0);
+    bkt_jout_u64(&j, "datasets_in_raw_files", c ? c->n_raw : 0);
+    bkt_jout_close(&j);
+    if (!t->json && bkt_tool_has(t, "verbose")) {
         bkt_show_url(&b, name ? name : g->to.path);
         if (c)
             printf("%s: %llu objects, %llu chunk objects, %llu bytes\n", bkt_buf_str(&b), (unsigned long long)c->n_objects,

@@ -23,14 +23,13 @@ void bkt_diff_tell(struct bkt_diff *d, const char *path, const char *what, const
     d->n++;
     if (d->quiet)
         return;
-    if (d->t->json) {
-        bkt_jout_open(&d->j, NULL, '{');
-        bkt_jout_str(&d->j, "path", path);
-        bkt_jout_str(&d->j, "what", what);
-        bkt_jout_str(&d->j, "text", text);
-        bkt_jout_close(&d->j);
+    bkt_jout_open(&d->j, NULL, '{');
+    bkt_jout_str(&d->j, "path", path);
+    bkt_jout_str(&d->j, "what", what);
+    bkt_jout_str(&d->j, "text", text);
+    bkt_jout_close(&d->j);
+    if (d->t->json)
         return;
-    }
     bkt_show_name(&b, path);
     bkt_say_str(&b, ": ");
     bkt_show_url(&b, text ? text : what);
@@ -239,12 +238,10 @@ static int run(struct bkt_tool *t)
     const char     *object = t->n_args > 2 ? t->args[2] : "/";
     struct bkt_diff d      = {.t = t, .quiet = bkt_tool_has(t, "quiet") > 0, .no_data = bkt_tool_has(t, "nodata") > 0,
                               .seen = bkt_map_new(), .err = &err};
-    bkt_jout_init(&d.j, stdout);
-    if (t->json)
-        bkt_jout_open(&d.j, NULL, '[');
+    bkt_jout_init(&d.j, t->json ? stdout : NULL);
+    bkt_jout_open(&d.j, NULL, '[');
     int rc = d.seen ? compare(&d, t->args[0], t->args[1], object) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
-    if (t->json)
-        bkt_jout_close(&d.j);
+    bkt_jout_close(&d.j);
     bkt_map_free(d.seen, NULL);
     if (rc < 0) {
         (void)bkt_tool_error(t, NULL, &err);

@@ -203,16 +203,14 @@ static int run(struct bkt_tool *t)
         (void)unlink(bkt_buf_str(&part));
         return bkt_tool_error(t, t->args[0], &err);
     }
-    if (t->json) {
-        struct bkt_jout j;
-        bkt_jout_init(&j, stdout);
-        bkt_jout_open(&j, NULL, '{');
-        bkt_jout_url(&j, "file", file);
-        bkt_jout_u64(&j, "objects", g.objects);
-        bkt_jout_close(&j);
-    } else if (g.verbose) {
+    struct bkt_jout j;
+    bkt_jout_init(&j, t->json ? stdout : NULL);
+    bkt_jout_open(&j, NULL, '{');
+    bkt_jout_url(&j, "file", file);
+    bkt_jout_u64(&j, "objects", g.objects);
+    bkt_jout_close(&j);
+    if (g.verbose && !t->json)
         printf("%s: %lu objects\n", file, g.objects);
-    }
     return BKT_EXIT_OK;
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "tools/bucket/names.h"
-#include "tools/show/show.h"
+#include "tools/show/record.h"
 #include "tools/cli/tool.h"
 #include "tools/bucket/walk.h"
 
@@ -45,77 +45,32 @@ static int on_object(const struct bkt_reached *r, void *arg)
     return BKT_OK;
 }
 
-static void row(const char *name, const struct bkt_buf *text) { printf("%-16s %s\n", name, bkt_buf_str(text)); }
-static void row_str(const char *name, const char *text)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    bkt_show_url(&b, text);
-    row(name, &b);
-}
-static void row_n(const char *name, uint64_t n) { printf("%-16s %llu\n", name, (unsigned long long)n); }
-static void row_bytes(const char *name, uint64_t n, bool human)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    bkt_show_bytes(&b, n, human);
-    row(name, &b);
-}
-static void row_time(const char *name, double seconds)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    bkt_show_time(&b, seconds);
-    row(name, &b);
-}
-
-static void print_text(const struct info *in)
-{
-    const struct bkt_domain_doc *doc   = bkt_domain_doc(in->d);
-    bool                         human = bkt_tool_has(in->t, "human-readable") > 0;
-    row_str("domain", bkt_domain_name(in->d));
-    row_str("root", doc->root.text);
-    row_str("schema", bkt_id_is_v2(&doc->root) ? "v2" : "v1");
-    row_str("owner", doc->owner ? doc->owner : "-");
-    row_time("created", doc->created);
-    row_time("modified", in->modified);
-    if (doc->user.size)
-        row_bytes("user block", doc->user.size, human);
-    row_n("groups", in->kinds[BKT_GROUP]);
-    row_n("datasets", in->kinds[BKT_DATASET]);
-    row_n("datatypes", in->kinds[BKT_DATATYPE]);
-    row_n("links", in->links);
-    row_n("attributes", in->attrs);
-    row_n("chunk objects", in->chunks);
-    row_bytes("  bytes", in->bytes, human);
-    row_n("linked chunks", in->linked_chunks);
-    row_bytes("  bytes", in->linked_bytes, human);
-    row_bytes("logical bytes", in->logical, human);
-    row_bytes("metadata bytes", in->metadata, human);
-    if (in->uncounted)
-        row_n("not counted", in->uncounted);
-}
-
-static void print_json(const struct info *in, struct bkt_jout *j)
+static void print(const struct info *in, struct bkt_jout *j)
 {
     const struct bkt_domain_doc *doc = bkt_domain_doc(in->d);
+    const bool                   human = bkt_tool_has(in->t, "human-readable") > 0;
+    const struct bkt_record      r   = {.j = j, .width = 16, .human = human};
     bkt_jout_open(j, NULL, '{');
-    bkt_jout_url(j, "domain", bkt_domain_name(in->d));
-    bkt_jout_str(j, "root", doc->root.text);
-    bkt_jout_str(j, "schema", bkt_id_is_v2(&doc->root) ? "v2" : "v1");
+    bkt_record_url(&r, "domain", "domain", bkt_domain_name(in->d));
+    bkt_record_str(&r, "root", "root", doc->root.text);
+    bkt_record_str(&r, "schema", "schema", bkt_id_is_v2(&doc->root) ? "v2" : "v1");
     bkt_jout_str(j, "owner", doc->owner);
-    bkt_jout_time(j, "created", doc->created);
-    bkt_jout_time(j, "lastModified", in->modified);
-    bkt_jout_u64(j, "user_block", doc->user.size);
-    bkt_jout_u64(j, "num_groups", in->kinds[BKT_GROUP]);
-    bkt_jout_u64(j, "num_datasets", in->kinds[BKT_DATASET]);
-    bkt_jout_u64(j, "num_datatypes", in->kinds[BKT_DATATYPE]);
-    bkt_jout_u64(j, "num_links", in->links);
-    bkt_jout_u64(j, "num_attributes", in->attrs);
-    bkt_jout_u64(j, "num_chunks", in->chunks);
-    bkt_jout_u64(j, "allocated_bytes", in->bytes);
-    bkt_jout_u64(j, "num_linked_chunks", in->linked_chunks);
-    bkt_jout_u64(j, "linked_bytes", in->linked_bytes);
-    bkt_jout_u64(j, "logical_bytes", in->logical);
-    bkt_jout_u64(j, "metadata_bytes", in->metadata);
-    bkt_jout_u64(j, "datasets_not_counted", in->uncounted);
+    bkt_record_url(&r, NULL, "owner", doc->owner);
+    bkt_record_time(&r, "created", "created", doc->created);
+    bkt_record_time(&r, "lastModified", "modified", in->modified);
+    bkt_record_bytes(&r, "user_block", doc->user.size ? "user block" : NULL, doc->user.size);
+    bkt_record_u64(&r, "num_groups", "groups", in->kinds[BKT_GROUP]);
+    bkt_record_u64(&r, "num_datasets", "datasets", in->kinds[BKT_DATASET]);
+    bkt_record_u64(&r, "num_datatypes", "datatypes", in->kinds[BKT_DATATYPE]);
+    bkt_record_u64(&r, "num_links", "links", in->links);
+    bkt_record_u64(&r, "num_attributes", "attributes", in->attrs);
+    bkt_record_u64(&r, "num_chunks", "chunk objects", in->chunks);
+    bkt_record_bytes(&r, "allocated_bytes", "  bytes", in->bytes);
+    bkt_record_u64(&r, "num_linked_chunks", "linked chunks", in->linked_chunks);
+    bkt_record_bytes(&r, "linked_bytes", "  bytes", in->linked_bytes);
+    bkt_record_bytes(&r, "logical_bytes", "logical bytes", in->logical);
+    bkt_record_bytes(&r, "metadata_bytes", "metadata bytes", in->metadata);
+    bkt_record_u64(&r, "datasets_not_counted", in->uncounted ? "not counted" : NULL, in->uncounted);
     bkt_jout_close(j);
 }
 
@@ -134,10 +89,8 @@ static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j)
         rc = bkt_reach(in.d, on_object, &in, &err);
     if (rc < 0)
         in.rc = bkt_tool_error(t, name, &err);
-    else if (t->json)
-        print_json(&in, j);
     else
-        print_text(&in);
+        print(&in, j);
     bkt_uses_free(in.uses);
     bkt_domain_close(in.d);
     return in.rc;
@@ -147,17 +100,15 @@ static int run(struct bkt_tool *t)
 {
     struct bkt_jout j;
     int             rc = BKT_EXIT_OK;
-    bkt_jout_init(&j, stdout);
-    if (t->json)
-        bkt_jout_open(&j, NULL, '[');
+    bkt_jout_init(&j, t->json ? stdout : NULL);
+    bkt_jout_open(&j, NULL, '[');
     for (int i = 0; i < t->n_args; i++) {
         if (!t->json && i)
             putchar('\n');
         int one = run_one(t, t->args[i], &j);
         rc      = one ? one : rc;
     }
-    if (t->json)
-        bkt_jout_close(&j);
+    bkt_jout_close(&j);
     return rc;
 }
 

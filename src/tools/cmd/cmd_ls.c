@@ -23,8 +23,7 @@ void bkt_ls_acls(struct bkt_ls *ls, const struct bkt_domain_doc *doc)
         ls->rc = bkt_tool_error(ls->t, NULL, &err);
         return;
     }
-    if (ls->t->json)
-        bkt_jout_acls(&ls->j, doc);
+    bkt_jout_acls(&ls->j, doc);
     for (size_t i = 0; !ls->t->json && i < doc->n_acls; i++) {
         bkt_buf_clear(&b);
         bkt_show_acl(&b, doc->acls[i].allow);
@@ -53,37 +52,9 @@ static bool measure(const struct bkt_ls *ls, struct bkt_store *st, const struct 
     return ls->verbose && doc->what == BKT_IS_DOMAIN && bkt_scan(st, &doc->doc.root, on_used, u, NULL) == BKT_OK;
 }
 
-static void entry(struct bkt_ls *ls, struct bkt_store *st, const char *path, const struct bkt_doc *doc)
+static void line_of(const struct bkt_doc *doc, const char *name)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
-    BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(st, path);
-    struct bkt_use                           use;
-    if (!name || !bkt_ls_wanted(ls, path))
-        return;
-    if (ls->names && !ls->t->json) {
-        bkt_show_name(&b, name);
-        printf("%s%s\n", bkt_buf_str(&b), doc->what == BKT_IS_DOMAIN ? "" : "/");
-        return;
-    }
-    bool known = measure(ls, st, doc, &use);
-    if (ls->t->json) {
-        bkt_jout_open(&ls->j, NULL, '{');
-        bkt_jout_str(&ls->j, "path", path);
-        bkt_jout_str(&ls->j, "name", name);
-        bkt_jout_str(&ls->j, "kind", what_word(doc->what));
-        bkt_jout_str(&ls->j, "owner", doc->doc.owner);
-        bkt_jout_time(&ls->j, "created", doc->doc.created);
-        bkt_jout_time(&ls->j, "modified", doc->doc.modified);
-        if (doc->what == BKT_IS_DOMAIN)
-            bkt_jout_str(&ls->j, "root", doc->doc.root.text);
-        if (known) {
-            bkt_jout_u64(&ls->j, "chunks", use.n);
-            bkt_jout_u64(&ls->j, "bytes", use.bytes);
-        }
-        bkt_ls_acls(ls, &doc->doc);
-        bkt_jout_close(&ls->j);
-        return;
-    }
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     bkt_show_name(&b, doc->doc.owner ? doc->doc.owner : "-");
     printf("%s  %-10s  ", what_word(doc->what), bkt_buf_str(&b));
     bkt_buf_clear(&b);
@@ -92,14 +63,42 @@ static void entry(struct bkt_ls *ls, struct bkt_store *st, const char *path, con
     bkt_buf_clear(&b);
     bkt_show_name(&b, name);
     printf("%s%s\n", bkt_buf_str(&b), doc->what == BKT_IS_DOMAIN ? "" : "/");
-    if (ls->verbose && doc->what == BKT_IS_DOMAIN)
-        printf("    root       %s\n", doc->doc.root.text);
-    if (known) {
-        bkt_buf_clear(&b);
+}
+
+static void entry(struct bkt_ls *ls, struct bkt_store *st, const char *path, const struct bkt_doc *doc)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
+    BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(st, path);
+    const struct bkt_record                  r    = {.j = &ls->j, .indent = 4, .width = 10};
+    struct bkt_use                           use;
+    if (!name || !bkt_ls_wanted(ls, path))
+        return;
+    if (ls->names && !ls->t->json) {
+        bkt_show_name(&b, name);
+        printf("%s%s\n", bkt_buf_str(&b), doc->what == BKT_IS_DOMAIN ? "" : "/");
+        return;
+    }
+    if (!ls->t->json)
+        line_of(doc, name);
+    bkt_jout_open(&ls->j, NULL, '{');
+    bkt_jout_str(&ls->j, "path", path);
+    bkt_jout_str(&ls->j, "name", name);
+    bkt_jout_str(&ls->j, "kind", what_word(doc->what));
+    bkt_jout_str(&ls->j, "owner", doc->doc.owner);
+    bkt_jout_time(&ls->j, "created", doc->doc.created);
+    bkt_jout_time(&ls->j, "modified", doc->doc.modified);
+    if (doc->what == BKT_IS_DOMAIN)
+        bkt_record_str(&r, "root", ls->verbose ? "root" : NULL, doc->doc.root.text);
+    if (measure(ls, st, doc, &use)) {
+        bkt_jout_u64(&ls->j, "chunks", use.n);
+        bkt_jout_u64(&ls->j, "bytes", use.bytes);
+        bkt_say(&b, "%llu chunk objects, ", (unsigned long long)use.n);
         bkt_show_bytes(&b, use.bytes, ls->human);
-        printf("    storage    %llu chunk objects, %s%s in all\n", (unsigned long long)use.n, bkt_buf_str(&b), ls->human ? "" : " bytes");
+        bkt_say_str(&b, ls->human ? " in all" : " bytes in all");
+        bkt_record_row(&r, "storage", &b);
     }
     bkt_ls_acls(ls, &doc->doc);
+    bkt_jout_close(&ls->j);
 }
 
 static int on_name(const char *path, void *names) { return bkt_strs_add(names, path); }
@@ -143,15 +142,6 @@ static void list_folder(struct bkt_ls *ls, struct bkt_store *st, const char *pat
 
 /* ---- one argument ---- */
 
-static void domain_json_head(struct bkt_ls *ls, struct bkt_domain *d, const struct bkt_domain_doc *doc)
-{
-    bkt_jout_open(&ls->j, NULL, '{');
-    bkt_jout_url(&ls->j, "domain", bkt_domain_name(d));
-    bkt_jout_str(&ls->j, "owner", doc->owner);
-    bkt_ls_acls(ls, doc);
-    bkt_jout_open(&ls->j, "objects", '[');
-}
-
 static void list_domain(struct bkt_ls *ls, const struct bkt_place *p, const char *inner)
 {
     BKT_CLEANUP(bkt_freep) char *name = bkt_place_name(p->store, p->path);
@@ -161,15 +151,14 @@ static void list_domain(struct bkt_ls *ls, const struct bkt_place *p, const char
         ls->rc = bkt_tool_error(ls->t, name, &err);
         return;
     }
-    if (ls->t->json)
-        domain_json_head(ls, d, bkt_domain_doc(d));
-    else
-        bkt_ls_acls(ls, bkt_domain_doc(d));
+    bkt_jout_open(&ls->j, NULL, '{');
+    bkt_jout_url(&ls->j, "domain", bkt_domain_name(d));
+    bkt_jout_str(&ls->j, "owner", bkt_domain_doc(d)->owner);
+    bkt_ls_acls(ls, bkt_domain_doc(d));
+    bkt_jout_open(&ls->j, "objects", '[');
     bkt_ls_domain(ls, d, inner);
-    if (ls->t->json) {
-        bkt_jout_close(&ls->j);
-        bkt_jout_close(&ls->j);
-    }
+    bkt_jout_close(&ls->j);
+    bkt_jout_close(&ls->j);
     bkt_domain_close(d);
 }
 
@@ -187,20 +176,14 @@ static int list_name(struct bkt_ls *ls, const char *name, struct bkt_err *err)
     if (doc.what == BKT_IS_ABSENT)
         return bkt_place_absent(&p, name, "no such domain or folder", err);
     BKT_PASS(bkt_doc_may(&doc.doc, p.path, &ls->t->set, doc.what == BKT_IS_FOLDER ? BKT_ACL_READ : 0, err));
-    if (ls->t->json) {
-        bkt_jout_open(&ls->j, NULL, '{');
-        bkt_jout_str(&ls->j, "folder", p.path);
-        bkt_jout_str(&ls->j, "owner", doc.doc.owner);
-        bkt_ls_acls(ls, &doc.doc);
-        bkt_jout_open(&ls->j, "entries", '[');
-    } else {
-        bkt_ls_acls(ls, &doc.doc);
-    }
+    bkt_jout_open(&ls->j, NULL, '{');
+    bkt_jout_str(&ls->j, "folder", p.path);
+    bkt_jout_str(&ls->j, "owner", doc.doc.owner);
+    bkt_ls_acls(ls, &doc.doc);
+    bkt_jout_open(&ls->j, "entries", '[');
     list_folder(ls, p.store, p.path, 0);
-    if (ls->t->json) {
-        bkt_jout_close(&ls->j);
-        bkt_jout_close(&ls->j);
-    }
+    bkt_jout_close(&ls->j);
+    bkt_jout_close(&ls->j);
     return BKT_OK;
 }
 
@@ -220,9 +203,8 @@ static int run(struct bkt_tool *t)
         .acls      = bkt_tool_has(t, "showacls") > 0,
         .pattern   = bkt_tool_opt(t, "pattern"),
     };
-    bkt_jout_init(&ls.j, stdout);
-    if (t->json)
-        bkt_jout_open(&ls.j, NULL, '[');
+    bkt_jout_init(&ls.j, t->json ? stdout : NULL);
+    bkt_jout_open(&ls.j, NULL, '[');
     for (int i = 0; i < n; i++) {
         struct bkt_err err = {.n = 0};
         if (!t->json && n > 1)
@@ -230,8 +212,7 @@ static int run(struct bkt_tool *t)
         if (list_name(&ls, names[i], &err) < 0)
             ls.rc = bkt_tool_error(t, names[i], &err);
     }
-    if (t->json)
-        bkt_jout_close(&ls.j);
+    bkt_jout_close(&ls.j);
     return ls.rc;
 }
 

@@ -45,14 +45,12 @@ static int run(struct bkt_tool *t)
     if (whole_name(t, &name, &err) < 0 || read_user_block(t, &block, &bytes, &err) < 0 ||
         bkt_pointer_write(t->args[1], bkt_buf_str(&name), &block, false, &err) < 0)
         return bkt_tool_error(t, err.code == BKT_EEXIST || err.code == BKT_EIO ? NULL : t->args[0], &err);
-    if (t->json) {
-        struct bkt_jout j;
-        bkt_jout_init(&j, stdout);
-        bkt_jout_open(&j, NULL, '{');
-        bkt_jout_str(&j, "file", t->args[1]);
-        bkt_jout_url(&j, "domain", bkt_buf_str(&name));
-        bkt_jout_close(&j);
-    }
+    struct bkt_jout j;
+    bkt_jout_init(&j, t->json ? stdout : NULL);
+    bkt_jout_open(&j, NULL, '{');
+    bkt_jout_str(&j, "file", t->args[1]);
+    bkt_jout_url(&j, "domain", bkt_buf_str(&name));
+    bkt_jout_close(&j);
     return BKT_EXIT_OK;
 }
 

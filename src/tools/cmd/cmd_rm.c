@@ -39,15 +39,14 @@ static void told(struct rm *r, const char *what, const char *path, const struct 
         bkt_tool_error(r->t, name, why);
     r->stopped |= stop;
     r->n_failed += why != NULL;
-    if (r->t->json) {
-        bkt_jout_open(&r->j, NULL, '{');
-        bkt_jout_str(&r->j, "kind", what);
-        bkt_jout_url(&r->j, "name", name);
-        bkt_jout_bool(&r->j, "removed", !why && !r->dry_run);
-        if (why)
-            bkt_jout_str(&r->j, "error", why->n ? why->frame[0].msg : bkt_err_text(why->code));
-        bkt_jout_close(&r->j);
-    } else if (!why && (r->verbose || r->dry_run)) {
+    bkt_jout_open(&r->j, NULL, '{');
+    bkt_jout_str(&r->j, "kind", what);
+    bkt_jout_url(&r->j, "name", name);
+    bkt_jout_bool(&r->j, "removed", !why && !r->dry_run);
+    if (why)
+        bkt_jout_str(&r->j, "error", why->n ? why->frame[0].msg : bkt_err_text(why->code));
+    bkt_jout_close(&r->j);
+    if (!r->t->json && !why && (r->verbose || r->dry_run)) {
         bkt_show_url(&b, name ? name : path);
         printf("%s%s %s\n", r->dry_run ? "would remove " : "removed ", what, bkt_buf_str(&b));
     }
@@ -271,9 +270,8 @@ static int run(struct bkt_tool *t)
         .verbose   = bkt_tool_has(t, "verbose") > 0,
     };
     interrupt_catch();
-    bkt_jout_init(&r.j, stdout);
-    if (t->json)
-        bkt_jout_open(&r.j, NULL, '[');
+    bkt_jout_init(&r.j, t->json ? stdout : NULL);
+    bkt_jout_open(&r.j, NULL, '[');
     for (int i = 0; i < t->n_args; i++) {
         struct bkt_err err = {.n = 0};
         int            rc  = remove_name(&r, t->args[i], &err);
@@ -282,8 +280,7 @@ static int run(struct bkt_tool *t)
             bkt_tool_error(t, t->args[i], &err);
         }
     }
-    if (t->json)
-        bkt_jout_close(&r.j);
+    bkt_jout_close(&r.j);
     return r.n_failed ? BKT_EXIT_FAIL : BKT_EXIT_OK;
 }
 

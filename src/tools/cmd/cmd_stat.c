@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "tools/bucket/names.h"
-#include "tools/show/show.h"
+#include "tools/show/record.h"
 #include "tools/cli/tool.h"
 #include "tools/bucket/walk.h"
 
@@ -15,91 +15,53 @@ struct stat_of {
     struct bkt_buf           key;
 };
 
-static void row(const char *name, struct bkt_buf *b)
-{
-    printf("%-12s %s\n", name, bkt_buf_str(b));
-    bkt_buf_clear(b);
-}
-
-static void dset_text(const struct stat_of *s, bool human)
+static void dset_rows(const struct stat_of *s, const struct bkt_record *r)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b  = {0};
     const struct bkt_dset                   *ds = &s->o->dset;
-    bkt_show_type(&b, ds->type);
-    row("type", &b);
+    bkt_jout_space(r->j, "shape", &ds->space);
+    bkt_jout_layout(r->j, ds);
+    bkt_jout_where(r->j, &s->where);
     bkt_show_space(&b, &ds->space);
-    row("shape", &b);
+    bkt_record_row(r, "shape", &b);
     bkt_say(&b, "%s", bkt_show_layout(ds->layout.cls));
     if (ds->layout.user_cls != ds->layout.cls)
         bkt_say(&b, ", created as %s", bkt_show_layout(ds->layout.user_cls));
-    row("layout", &b);
+    bkt_record_row(r, "layout", &b);
     for (unsigned i = 0; ds->layout.cls != BKT_D_NONE && i < ds->layout.rank; i++)
         bkt_say(&b, "%s%llu", i ? ", " : "", (unsigned long long)ds->layout.dims[i]);
-    row("chunk", &b);
+    bkt_record_row(r, "chunk", &b);
     bkt_show_filters(&b, ds);
-    row("filters", &b);
-    bkt_show_where(&b, &s->where, human);
-    row("storage", &b);
-    for (size_t i = 0; s->where.n_files > 1 && i < s->where.n_files; i++) {
-        bkt_say(&b, "%llu in ", (unsigned long long)s->where.files[i].n);
-        bkt_show_url(&b, s->where.files[i].uri);
-        row("", &b);
-    }
+    bkt_record_row(r, "filters", &b);
+    bkt_record_where(r, &s->where);
 }
 
-static void print_text(const struct stat_of *s, bool human)
+static void print(const struct stat_of *s, struct bkt_jout *j, bool human)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    printf("%-12s %s\n%-12s %s\n%-12s %s\n%-12s %zu\n", "kind", bkt_show_kind(s->o->kind), "id", s->o->id.text, "key",
-           bkt_buf_str(&s->key), "JSON bytes", s->o->json_bytes);
-    bkt_show_time(&b, s->o->created);
-    row("created", &b);
-    bkt_show_time(&b, s->o->modified);
-    row("modified", &b);
+    const struct bkt_record                  r = {.j = j, .width = 12, .human = human};
+    bkt_jout_open(j, NULL, '{');
+    bkt_record_str(&r, "kind", "kind", bkt_show_kind(s->o->kind));
+    bkt_record_str(&r, "id", "id", s->o->id.text);
+    bkt_record_str(&r, "key", "key", bkt_buf_str(&s->key));
+    bkt_record_u64(&r, "json_bytes", "JSON bytes", s->o->json_bytes);
+    bkt_record_time(&r, "created", "created", s->o->created);
+    bkt_record_time(&r, "modified", "modified", s->o->modified);
     if (s->links_known)
-        printf("%-12s %llu\n", "hard links", (unsigned long long)s->n_links);
-    printf("%-12s %zu\n", "attributes", s->o->attrs.n);
+        bkt_record_u64(&r, "hard_links", "hard links", s->n_links);
+    bkt_record_u64(&r, NULL, "attributes", s->o->attrs.n);
     if (s->o->kind == BKT_GROUP)
-        printf("%-12s %zu\n", "members", s->o->group.links.n);
+        bkt_record_u64(&r, "members", "members", s->o->group.links.n);
+    else
+        bkt_record_type(&r, "type", "type", s->o->kind == BKT_DATASET ? s->o->dset.type : s->o->type);
     if (s->o->kind == BKT_DATASET)
-        dset_text(s, human);
-    if (s->o->kind == BKT_DATATYPE) {
-        bkt_show_type(&b, s->o->type);
-        row("type", &b);
-    }
-    for (size_t i = 0; i < s->o->attrs.n; i++) {
+        dset_rows(s, &r);
+    bkt_jout_attrs(j, s->o);
+    for (size_t i = 0; !j->to && i < s->o->attrs.n; i++) {
         bkt_show_attr(&b, &s->o->attrs.v[i], 400);
-        row("@", &b);
+        bkt_record_row(&r, "@", &b);
     }
-}
-
-static void print_json(const struct stat_of *s)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf type = {0};
-    struct bkt_jout                          j;
-    bkt_jout_init(&j, stdout);
-    bkt_jout_open(&j, NULL, '{');
-    bkt_jout_str(&j, "kind", bkt_show_kind(s->o->kind));
-    bkt_jout_str(&j, "id", s->o->id.text);
-    bkt_jout_str(&j, "key", bkt_buf_str(&s->key));
-    bkt_jout_u64(&j, "json_bytes", s->o->json_bytes);
-    bkt_jout_time(&j, "created", s->o->created);
-    bkt_jout_time(&j, "modified", s->o->modified);
-    if (s->links_known)
-        bkt_jout_u64(&j, "hard_links", s->n_links);
-    if (s->o->kind == BKT_GROUP)
-        bkt_jout_u64(&j, "members", s->o->group.links.n);
-    if (s->o->kind != BKT_GROUP) {
-        bkt_show_type(&type, s->o->kind == BKT_DATASET ? s->o->dset.type : s->o->type);
-        bkt_jout_str(&j, "type", bkt_buf_str(&type));
-    }
-    if (s->o->kind == BKT_DATASET) {
-        bkt_jout_space(&j, "shape", &s->o->dset.space);
-        bkt_jout_layout(&j, &s->o->dset);
-        bkt_jout_where(&j, &s->where);
-    }
-    bkt_jout_attrs(&j, s->o);
-    bkt_jout_close(&j);
+    bkt_jout_close(j);
 }
 
 static int gather(struct bkt_tool *t, struct bkt_domain *d, const char *path, struct stat_of *s, struct bkt_err *err)
@@ -125,6 +87,7 @@ static int run(struct bkt_tool *t)
     struct bkt_domain                           *d     = NULL;
     struct bkt_err                               err   = {.n = 0};
     struct stat_of                               s     = {0};
+    struct bkt_jout                              j;
     int rc = bkt_place_open(t->args[0], &t->set, &p, &err);
     if (rc == BKT_OK)
         rc = bkt_place_find(&p, &doc, &inner, &err);
@@ -136,10 +99,9 @@ static int run(struct bkt_tool *t)
         rc = bkt_domain_open(name, &t->set, &d, &err);
     if (rc == BKT_OK)
         rc = gather(t, d, t->n_args > 1 ? t->args[1] : inner, &s, &err);
-    if (rc == BKT_OK && t->json)
-        print_json(&s);
-    else if (rc == BKT_OK)
-        print_text(&s, bkt_tool_has(t, "human-readable") > 0);
+    bkt_jout_init(&j, t->json ? stdout : NULL);
+    if (rc == BKT_OK)
+        print(&s, &j, bkt_tool_has(t, "human-readable") > 0);
     bkt_object_release(s.o);
     bkt_where_fini(&s.where);
     bkt_buf_fini(&s.key);

@@ -75,12 +75,11 @@ static void report(const struct bkt_tool *t, struct bkt_jout *j, const struct bk
 {
     BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(p->store, p->path);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
-    if (t->json) {
-        bkt_jout_open(j, NULL, '{');
-        bkt_jout_url(j, "folder", name);
-        bkt_jout_bool(j, "made", made);
-        bkt_jout_close(j);
-    } else if (bkt_tool_has(t, "verbose")) {
+    bkt_jout_open(j, NULL, '{');
+    bkt_jout_url(j, "folder", name);
+    bkt_jout_bool(j, "made", made);
+    bkt_jout_close(j);
+    if (!t->json && bkt_tool_has(t, "verbose")) {
         bkt_show_url(&b, name ? name : p->path);
         printf("%s folder %s\n", made ? "made" : "touched", bkt_buf_str(&b));
     }
@@ -90,9 +89,8 @@ static int run(struct bkt_tool *t)
 {
     struct bkt_jout j;
     int             rc = BKT_EXIT_OK;
-    bkt_jout_init(&j, stdout);
-    if (t->json)
-        bkt_jout_open(&j, NULL, '[');
+    bkt_jout_init(&j, t->json ? stdout : NULL);
+    bkt_jout_open(&j, NULL, '[');
     for (int i = 0; i < t->n_args; i++) {
         BKT_CLEANUP(bkt_place_fini) struct bkt_place p    = {0};
         struct bkt_err                               err  = {.n = 0};
@@ -105,8 +103,7 @@ static int run(struct bkt_tool *t)
         else
             report(t, &j, &p, made);
     }
-    if (t->json)
-        bkt_jout_close(&j);
+    bkt_jout_close(&j);
     return rc;
 }
 

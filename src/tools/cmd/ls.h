@@ -3,7 +3,7 @@
 #define BKT_LS_H
 
 #include "tools/bucket/names.h"
-#include "tools/show/show.h"
+#include "tools/show/record.h"
 #include "tools/cli/tool.h"
 
 struct bkt_ls {

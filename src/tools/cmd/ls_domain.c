@@ -11,24 +11,6 @@ struct state {
     struct bkt_uses   *uses; /* chunk objects of all datasets, when many are listed; NULL: asked for one by one */
 };
 
-static void detail(const char *name, struct bkt_buf *text)
-{
-    printf("    %-10s %s\n", name, bkt_buf_str(text));
-    bkt_buf_clear(text);
-}
-
-/* ---- text ---- */
-
-static void attrs_text(const struct bkt_object *o)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    for (size_t i = 0; i < o->attrs.n; i++) {
-        bkt_buf_clear(&b);
-        bkt_show_attr(&b, &o->attrs.v[i], 200);
-        printf("    @%s\n", bkt_buf_str(&b));
-    }
-}
-
 /* Layout, chunk shape and filters, in one line. */
 static void layout_text(struct bkt_buf *b, const struct bkt_dset *ds)
 {
@@ -41,50 +23,8 @@ static void layout_text(struct bkt_buf *b, const struct bkt_dset *ds)
     bkt_show_filters(b, ds);
 }
 
-static void dset_more(struct state *s, const struct bkt_object *o)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf             b    = {0};
-    BKT_CLEANUP(bkt_where_fini) struct bkt_extent_use    where = {0};
-    struct bkt_err                                       err  = {.n = 0};
-    bkt_show_type(&b, o->dset.type);
-    detail("type", &b);
-    layout_text(&b, &o->dset);
-    detail("layout", &b);
-    if (o->dset.layout.user_cls != o->dset.layout.cls) {
-        bkt_say_str(&b, bkt_show_layout(o->dset.layout.user_cls));
-        detail("created as", &b);
-    }
-    if (bkt_where_count(s->d, o, s->uses, &where, &err) < 0) {
-        s->ls->rc = bkt_tool_error(s->ls->t, o->id.text, &err);
-        return;
-    }
-    bkt_show_where(&b, &where, s->ls->human);
-    detail("storage", &b);
-    for (size_t i = 0; where.n_files > 1 && i < where.n_files; i++) {
-        bkt_say(&b, "%llu in ", (unsigned long long)where.files[i].n);
-        bkt_show_url(&b, where.files[i].uri);
-        detail("", &b);
-    }
-}
-
-static void more(struct state *s, const struct bkt_object *o)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    bkt_say_str(&b, o->id.text);
-    detail("id", &b);
-    bkt_show_time(&b, o->created);
-    detail("created", &b);
-    bkt_show_time(&b, o->modified);
-    detail("modified", &b);
-    if (o->kind == BKT_DATASET)
-        dset_more(s, o);
-    if (o->kind == BKT_DATATYPE) {
-        bkt_show_type(&b, o->type);
-        detail("type", &b);
-    }
-}
-
-static void text_of(struct state *s, const struct bkt_step *st)
+/* An object or a link in a line. */
+static void line_of(const struct state *s, const struct bkt_step *st)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     bkt_show_name(&b, st->path);
@@ -114,35 +54,65 @@ static void text_of(struct state *s, const struct bkt_step *st)
         }
     }
     printf("%s\n", bkt_buf_str(&b));
-    if (st->obj && !st->same && s->ls->verbose)
-        more(s, st->obj);
-    if (st->obj && !st->same && s->ls->attrs)
-        attrs_text(st->obj);
 }
 
-/* ---- JSON ---- */
+/* ---- as a record ---- */
 
-static void dset_json(struct state *s, const struct bkt_object *o)
+static void attrs_of(const struct bkt_object *o, struct bkt_jout *j)
 {
-    struct bkt_jout                                  *j     = &s->ls->j;
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf          type  = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    bkt_jout_attrs(j, o);
+    for (size_t i = 0; !j->to && i < o->attrs.n; i++) {
+        bkt_buf_clear(&b);
+        bkt_show_attr(&b, &o->attrs.v[i], 200);
+        printf("    @%s\n", bkt_buf_str(&b));
+    }
+}
+
+/* With -v also as rows. */
+static void dset_of(struct state *s, const struct bkt_object *o, const struct bkt_record *r)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf          b     = {0};
     BKT_CLEANUP(bkt_where_fini) struct bkt_extent_use where = {0};
     struct bkt_err                                    err   = {.n = 0};
-    bkt_show_type(&type, o->dset.type);
-    bkt_jout_str(j, "type", bkt_buf_str(&type));
-    bkt_jout_space(j, "shape", &o->dset.space);
-    bkt_jout_layout(j, &o->dset);
+    const struct bkt_layout                          *l     = &o->dset.layout;
+    bkt_record_type(r, "type", s->ls->verbose ? "type" : NULL, o->dset.type);
+    bkt_jout_space(r->j, "shape", &o->dset.space);
+    bkt_jout_layout(r->j, &o->dset);
     if (!s->ls->verbose)
         return;
-    if (bkt_where_count(s->d, o, s->uses, &where, &err) < 0)
+    layout_text(&b, &o->dset);
+    bkt_record_row(r, "layout", &b);
+    if (l->user_cls != l->cls)
+        bkt_record_str(r, NULL, "created as", bkt_show_layout(l->user_cls));
+    if (bkt_where_count(s->d, o, s->uses, &where, &err) < 0) {
         s->ls->rc = bkt_tool_error(s->ls->t, o->id.text, &err);
-    else
-        bkt_jout_where(j, &where);
+        return;
+    }
+    bkt_jout_where(r->j, &where);
+    bkt_record_where(r, &where);
 }
 
-static void json_of(struct state *s, const struct bkt_step *st)
+static void object_of(struct state *s, const struct bkt_object *o, const struct bkt_record *r)
 {
-    struct bkt_jout *j = &s->ls->j;
+    const bool rows = s->ls->verbose;
+    bkt_record_str(r, NULL, rows ? "id" : NULL, o->id.text);
+    bkt_record_time(r, "created", rows ? "created" : NULL, o->created);
+    bkt_record_time(r, "modified", rows ? "modified" : NULL, o->modified);
+    if (o->kind == BKT_DATASET)
+        dset_of(s, o, r);
+    if (o->kind == BKT_DATATYPE)
+        bkt_record_type(r, NULL, rows ? "type" : NULL, o->type);
+    if (s->ls->attrs)
+        attrs_of(o, r->j);
+}
+
+static void print(struct state *s, const struct bkt_step *st)
+{
+    struct bkt_jout        *j = &s->ls->j;
+    const struct bkt_record r = {.j = j, .indent = 4, .width = 10, .human = s->ls->human};
+    if (!j->to)
+        line_of(s, st);
     bkt_jout_open(j, NULL, '{');
     bkt_jout_str(j, "path", st->path);
     bkt_jout_str(j, "link", st->link ? bkt_show_link(st->link->cls) : NULL);
@@ -155,14 +125,8 @@ static void json_of(struct state *s, const struct bkt_step *st)
     }
     if (st->same)
         bkt_jout_str(j, "same_as", st->same);
-    if (st->obj && !st->same) {
-        bkt_jout_time(j, "created", st->obj->created);
-        bkt_jout_time(j, "modified", st->obj->modified);
-        if (st->obj->kind == BKT_DATASET)
-            dset_json(s, st->obj);
-        if (s->ls->attrs)
-            bkt_jout_attrs(j, st->obj);
-    }
+    if (st->obj && !st->same)
+        object_of(s, st->obj, &r);
     bkt_jout_close(j);
 }
 
@@ -175,14 +139,12 @@ static int on_step(const struct bkt_step *st, void *arg)
     }
     if (!bkt_ls_wanted(s->ls, st->path))
         return BKT_OK;
-    if (s->ls->t->json) {
-        json_of(s, st);
-    } else if (s->ls->names) {
+    if (s->ls->names && !s->ls->t->json) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
         bkt_show_name(&b, st->path);
         puts(bkt_buf_str(&b));
     } else {
-        text_of(s, st);
+        print(s, st);
     }
     return BKT_OK;
 }

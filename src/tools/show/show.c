@@ -310,7 +310,7 @@ void bkt_jout_where(struct bkt_jout *j, const struct bkt_extent_use *u)
 void bkt_jout_attrs(struct bkt_jout *j, const struct bkt_object *o)
 {
     bkt_jout_open(j, "attributes", '[');
-    for (size_t i = 0; i < o->attrs.n; i++) {
+    for (size_t i = 0; j->to && i < o->attrs.n; i++) {
         const struct bkt_attr                   *a    = &o->attrs.v[i];
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf type = {0};
         bkt_show_type(&type, a->type);

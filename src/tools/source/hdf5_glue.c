@@ -12,18 +12,6 @@ void h5_closep(hid_t *id)
     *id = H5I_INVALID_HID;
 }
 
-struct innermost {
-    char text[BKT_ERR_MSG];
-};
-
-static herr_t keep_innermost(unsigned n, const H5E_error2_t *e, void *arg)
-{
-    struct innermost *in = arg;
-    if (n == 0)
-        (void)snprintf(in->text, sizeof in->text, "%s", e->desc ? e->desc : "");
-    return 0;
-}
-
 /* Cuts the number at the end, which the connector adds for programs; people have read the reason. */
 static void drop_errno(char *text)
 {
@@ -64,14 +52,13 @@ static void explain(char *text, size_t n)
 
 int h5_fail(struct bkt_err *err, const char *what)
 {
-    struct innermost in = {{0}};
-    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &in);
-    (void)H5Eclear2(H5E_DEFAULT);
-    explain(in.text, sizeof in.text);
-    keep_reason(in.text);
-    drop_errno(in.text);
-    if (*in.text)
-        (void)BKT_ERR(err, BKT_EHDF5, "%s", in.text);
+    char text[BKT_ERR_MSG];
+    bkt_h5err_innermost(text);
+    explain(text, sizeof text);
+    keep_reason(text);
+    drop_errno(text);
+    if (*text)
+        (void)BKT_ERR(err, BKT_EHDF5, "%s", text);
     BKT_FAIL(err, BKT_EHDF5, "%s", what);
 }
 

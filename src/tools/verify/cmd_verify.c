@@ -16,15 +16,14 @@
 static void say(struct bkt_verify *v, const char *word, const char *kind, const char *path, const char *id, const char *text)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    if (v->t->json) {
-        bkt_jout_open(&v->j, NULL, '{');
-        bkt_jout_str(&v->j, "kind", kind);
-        bkt_jout_str(&v->j, "path", path);
-        bkt_jout_str(&v->j, "id", id);
-        bkt_jout_url(&v->j, "message", text);
-        bkt_jout_close(&v->j);
+    bkt_jout_open(&v->j, NULL, '{');
+    bkt_jout_str(&v->j, "kind", kind);
+    bkt_jout_str(&v->j, "path", path);
+    bkt_jout_str(&v->j, "id", id);
+    bkt_jout_url(&v->j, "message", text);
+    bkt_jout_close(&v->j);
+    if (v->t->json)
         return;
-    }
     bkt_show_name(&b, *path ? path : id);
     bkt_say_str(&b, ": ");
     bkt_show_url(&b, text);
@@ -192,10 +191,8 @@ static int check_domain(struct bkt_verify *v)
     BKT_PASS(bkt_verify_sizes(v));
     BKT_PASS(bkt_verify_snapshot(v));
     BKT_PASS(check_user_block(v));
-    if (v->t->json) {
-        bkt_jout_close(&v->j);
-        bkt_jout_open(&v->j, "orphans", '[');
-    }
+    bkt_jout_close(&v->j);
+    bkt_jout_open(&v->j, "orphans", '[');
     /* an unreadable object may need others: no orphan is certain */
     bool repair = v->repair;
     if (v->n_problems && repair) {
@@ -213,19 +210,18 @@ static int check_domain(struct bkt_verify *v)
 
 static void summary(struct bkt_verify *v, const char *name)
 {
-    if (v->t->json) {
-        bkt_jout_u64(&v->j, "objects", v->n_objects);
-        bkt_jout_u64(&v->j, "chunks", v->n_chunks);
-        bkt_jout_u64(&v->j, "references", v->n_refs);
-        bkt_jout_u64(&v->j, "chunks_decoded", v->n_checked);
-        bkt_jout_u64(&v->j, "n_problems", v->n_problems);
-        bkt_jout_u64(&v->j, "n_orphans", v->n_orphans);
-        bkt_jout_u64(&v->j, "n_fresh", v->n_fresh);
-        bkt_jout_u64(&v->j, "n_removed", v->n_removed);
-        if (v->snapshot)
-            bkt_jout_str(&v->j, "snapshot", v->snapshot);
+    bkt_jout_u64(&v->j, "objects", v->n_objects);
+    bkt_jout_u64(&v->j, "chunks", v->n_chunks);
+    bkt_jout_u64(&v->j, "references", v->n_refs);
+    bkt_jout_u64(&v->j, "chunks_decoded", v->n_checked);
+    bkt_jout_u64(&v->j, "n_problems", v->n_problems);
+    bkt_jout_u64(&v->j, "n_orphans", v->n_orphans);
+    bkt_jout_u64(&v->j, "n_fresh", v->n_fresh);
+    bkt_jout_u64(&v->j, "n_removed", v->n_removed);
+    if (v->snapshot)
+        bkt_jout_str(&v->j, "snapshot", v->snapshot);
+    if (v->t->json)
         return;
-    }
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     bkt_show_url(&b, name);
     printf("%s: %llu %s, %llu chunk objects, %llu references", bkt_buf_str(&b), (unsigned long long)v->n_objects,
@@ -260,10 +256,8 @@ static int check_place(struct bkt_verify *v, const char *name)
         return bkt_err_copy(v->err, rc, &why);
     if (*p.path)
         BKT_FAIL(v->err, BKT_EUNSUP, "%s is a folder (-r checks the domains in it)", name);
-    if (v->t->json) {
-        bkt_jout_close(&v->j);
-        bkt_jout_open(&v->j, "orphans", '[');
-    }
+    bkt_jout_close(&v->j);
+    bkt_jout_open(&v->j, "orphans", '[');
     return bkt_verify_bucket(v, &p);
 }
 
@@ -276,21 +270,18 @@ static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j)
     v.min_age = (double)age;
     v.files   = bkt_map_new();
     v.reached = bkt_map_new();
-    if (t->json) {
-        bkt_jout_open(&v.j, NULL, '{');
-        bkt_jout_url(&v.j, "name", name);
-        bkt_jout_open(&v.j, "problems", '[');
-    }
+    bkt_jout_open(&v.j, NULL, '{');
+    bkt_jout_url(&v.j, "name", name);
+    bkt_jout_open(&v.j, "problems", '[');
     unsigned base = j->depth + 1;
     int      rc   = v.files && v.reached ? check_place(&v, name) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
-    while (t->json && v.j.depth > base)
+    while (v.j.depth > base)
         bkt_jout_close(&v.j);
     if (rc == BKT_OK)
         summary(&v, name);
-    else if (t->json)
+    else
         bkt_jout_url(&v.j, "error", err.n ? err.frame[0].msg : bkt_err_text(rc));
-    if (t->json)
-        bkt_jout_close(&v.j);
+    bkt_jout_close(&v.j);
     *j = v.j;
     bkt_map_free(v.files, free);
     bkt_map_free(v.reached, free);
@@ -364,15 +355,13 @@ static int run(struct bkt_tool *t)
     uint64_t        age = MIN_AGE;
     if (!bkt_tool_number(t, "min-age", 0, UINT32_MAX, &age))
         return BKT_EXIT_USAGE;
-    bkt_jout_init(&j, stdout);
-    if (t->json)
-        bkt_jout_open(&j, NULL, '[');
+    bkt_jout_init(&j, t->json ? stdout : NULL);
+    bkt_jout_open(&j, NULL, '[');
     for (int i = 0; i < t->n_args; i++) {
         int one = run_name(t, t->args[i], &j);
         rc      = one ? one : rc;
     }
-    if (t->json)
-        bkt_jout_close(&j);
+    bkt_jout_close(&j);
     return rc;
 }
 

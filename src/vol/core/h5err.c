@@ -109,17 +109,23 @@ void bkt_h5err_unmute(const struct bkt_h5err_print *p)
         (void)H5Eset_auto2(H5E_DEFAULT, p->fn, p->arg);
 }
 
-static herr_t innermost(unsigned n, const H5E_error2_t *e, void *arg)
+static herr_t keep_innermost(unsigned n, const H5E_error2_t *e, void *arg)
 {
     if (n == 0)
         (void)snprintf(arg, BKT_ERR_MSG, "%s", e->desc ? e->desc : "");
     return 0;
 }
 
+void bkt_h5err_innermost(char msg[BKT_ERR_MSG])
+{
+    msg[0] = 0;
+    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, msg);
+    (void)H5Eclear2(H5E_DEFAULT);
+}
+
 int bkt_h5err_capture(struct bkt_err *err, const char *what)
 {
-    char msg[BKT_ERR_MSG] = "";
-    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, msg);
-    (void)H5Eclear2(H5E_DEFAULT);
+    char msg[BKT_ERR_MSG];
+    bkt_h5err_innermost(msg);
     return BKT_ERR(err, BKT_EHDF5, "%s: HDF5 reports: %s", what, msg[0] ? msg : "(nothing)");
 }

@@ -34,6 +34,9 @@ int bkt_h5err_capture(struct bkt_err *err, const char *what);
         pass_rc_;                                                                                            \
     })
 
+/** The innermost message of HDF5's stack, which is cleared; "" if it has none. */
+void bkt_h5err_innermost(char msg[BKT_ERR_MSG]);
+
 /** Save the contents of HDF5's default stack before our own public calls, each of which wipes it.  For
  *  callbacks that HDF5 makes while it collects errors: when it looks for a connector for a file that could
  *  not be opened, or releases one.

@@ -1,0 +1,10 @@
+/* Real numbers as text. */
+#ifndef BKT_REAL_TEXT_H
+#define BKT_REAL_TEXT_H
+
+#include "base/bytes.h"
+
+/** Append the shortest of 15 to 17 digits that gives the same double again, in the thread's locale. */
+BKT_NODISCARD int bkt_buf_add_real(struct bkt_buf *b, double v);
+
+#endif
