@@ -172,10 +172,8 @@ static void refusals(const char *public_uri)
 int main(void)
 {
     const char *endpoint = getenv("AWS_ENDPOINT_URL"), *tls = getenv("BKT_S3_TLS_ENDPOINT"), *ca = getenv("BKT_S3_CA");
-    if (!endpoint || !tls || !ca || !getenv("AWS_SECRET_ACCESS_KEY")) {
-        (void)printf("skipped: no radosgw was started\n");
-        return 77;
-    }
+    if (!endpoint || !tls || !ca || !getenv("AWS_SECRET_ACCESS_KEY"))
+        return skip("no radosgw was started");
     (void)snprintf(prefix, sizeof prefix, "storage-test-%d", (int)getpid());
     struct bkt_store *st = open_with("s3://hsopen", "");
     odd_keys(st, "path style");

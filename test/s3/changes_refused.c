@@ -23,14 +23,14 @@ static void refused(int64_t rc, const char *call)
 {
     said[0] = 0;
     (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, add_said, NULL);
-    WANT(rc < 0, "%s succeeded", call);
+    REQUIRE(rc < 0, "%s succeeded", call);
     for (const char **w = words; *w; w++)
-        WANT(strstr(said, *w), "%s: no '%s' in: %s", call, *w, said);
+        REQUIRE(strstr(said, *w), "%s: no '%s' in: %s", call, *w, said);
     printf("%s: %.*s\n", call, (int)strcspn(said, "|"), said);
 }
 #define REFUSED(call) refused((int64_t)(call), #call)
 
-static void bring_about(const char *command) { WANT(system(command) == 0, "%s", command); }
+static void bring_about(const char *command) { REQUIRE(system(command) == 0, "%s", command); }
 
 static void put(hid_t d, int base)
 {
@@ -45,7 +45,7 @@ static void has(hid_t f, const char *name, int base)
     static int v[N];
     hid_t      d = TRY(H5Dopen2(f, name, H5P_DEFAULT));
     (void)TRY(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
-    WANT(v[0] == base && v[N - 1] == base + N - 1, "%s: %d .. %d, not from %d on", name, v[0], v[N - 1], base);
+    REQUIRE(v[0] == base && v[N - 1] == base + N - 1, "%s: %d .. %d, not from %d on", name, v[0], v[N - 1], base);
     (void)TRY(H5Dclose(d));
 }
 
@@ -78,7 +78,7 @@ static void stored(const char *name, int base, bool more)
 {
     hid_t f = TRY(open_stored(name));
     has(f, "data", base);
-    WANT((H5Lexists(f, "more", H5P_DEFAULT) > 0) == more, "more");
+    REQUIRE((H5Lexists(f, "more", H5P_DEFAULT) > 0) == more, "more");
     if (more)
         has(f, "more", base + 7);
     (void)TRY(H5Fclose(f));
@@ -86,7 +86,7 @@ static void stored(const char *name, int base, bool more)
 
 int main(int argc, char **argv)
 {
-    WANT(argc > 5, "%d arguments", argc);
+    REQUIRE(argc > 5, "%d arguments", argc);
     const char *name = argv[1], *bad = argv[2], *good = argv[3];
     bool        reads     = strcmp(argv[4], "reads") == 0;
     char        other[400], connector[40] = "";
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     hid_t f = TRY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)), d = new_dataset(f, "data");
     (void)TRY(H5VLget_connector_name(f, connector, sizeof connector));
-    WANT(strcmp(connector, "bucket") == 0, "the connector is %s", connector);
+    REQUIRE(strcmp(connector, "bucket") == 0, "the connector is %s", connector);
     put(d, 1000);
     (void)TRY(H5Fflush(f, H5F_SCOPE_GLOBAL));
     bring_about(bad);
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
         stored(name, 1000, false);
         hid_t g = TRY(H5Fcreate(other, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
         REFUSED(H5Fclose(g));
-        WANT(open_stored(other) < 0, "there is something of the new domain");
+        REQUIRE(open_stored(other) < 0, "there is something of the new domain");
         bring_about(good);
         (void)TRY(H5Fclose(g));
         (void)TRY(H5Fdelete(other, H5P_DEFAULT));
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
     if (reads) {
         bring_about(bad);
         (void)TRY(H5Fclose(TRY(H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT))));
-        WANT(H5Fdelete(name, H5P_DEFAULT) < 0, "it was deleted");
+        REQUIRE(H5Fdelete(name, H5P_DEFAULT) < 0, "it was deleted");
         bring_about(good);
         stored(name, 2000, true);
     }

@@ -186,10 +186,8 @@ int main(int argc, char **argv)
         return one_writer(argv);
     const char *endpoint = getenv("AWS_ENDPOINT_URL"), *proxy = getenv("BKT_PROXY");
     char        set[400];
-    if (!endpoint) {
-        (void)printf("skipped: no radosgw was started\n");
-        return 77;
-    }
+    if (!endpoint)
+        return skip("no radosgw was started");
     (void)snprintf(prefix, sizeof prefix, "write-test-%d", (int)getpid());
     struct bkt_store *st = open_store("s3://hsopen", "");
     conditions(st);

@@ -112,7 +112,7 @@ int main(int argc, char **argv)
     }
     MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
     read_all(in("domain.h5"));
-    int mine = check_failures != 0;
+    int mine = failures != 0;
     MPI_Allreduce(&mine, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (rank == 0) {
         char command[128];

@@ -118,7 +118,7 @@ static void every_row(const struct out *o)
 {
     (void)o;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        unsigned   before = check_failures;
+        int        before = failures;
         struct out twin = {.text = NULL}, ours = {.ours = true};
         say(&twin, "%s", rows[i].name);
         say(&ours, "%s", rows[i].name);
@@ -128,7 +128,7 @@ static void every_row(const struct out *o)
         CHECK(same, "%s: the domain differs from the file", rows[i].name);
         if (!same)
             show_difference(twin.text, ours.text);
-        printf("%s %s%s%s\n", check_failures == before ? "ok  " : "FAIL", rows[i].name, rows[i].absent ? ": absent, " : "",
+        printf("%s %s%s%s\n", failures == before ? "ok  " : "FAIL", rows[i].name, rows[i].absent ? ": absent, " : "",
                rows[i].absent ? rows[i].absent : "");
         free(twin.text);
         free(ours.text);
@@ -146,5 +146,5 @@ int main(void)
     H5VLclose(vol);
     H5close();
     CHECK(seen(SEEN_MEMBER, offsetof(H5VL_class_t, terminate)), "terminate was not called");
-    return rc || check_failures;
+    return rc || failures;
 }

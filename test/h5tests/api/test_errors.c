@@ -144,10 +144,10 @@ int main(void)
                  {"automatic printing", printed},           {"callbacks that fail", callbacks}, {"names that are not ours", not_ours}};
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     for (size_t i = 0; i < COUNT(cases); i++) {
-        unsigned before = check_failures;
+        int before = failures;
         cases[i].run();
-        printf("%s %s\n", check_failures == before ? "ok  " : "FAIL", cases[i].what);
+        printf("%s %s\n", failures == before ? "ok  " : "FAIL", cases[i].what);
     }
     CHECK(H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL) == 0, "HDF5 objects are still open");
-    return check_failures != 0;
+    return failures != 0;
 }

@@ -6,16 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int failures;
-#define CHECK(ok, ...)                                                                                       \
-    do {                                                                                                     \
-        if (!(ok)) {                                                                                         \
-            printf("FAIL %s:%d: ", __FILE__, __LINE__);                                                      \
-            printf(__VA_ARGS__);                                                                             \
-            printf("\n");                                                                                    \
-            failures++;                                                                                      \
-        }                                                                                                    \
-    } while (0)
+#include "helpers/check.h"
 
 static hid_t open_with(const char *name, H5F_close_degree_t degree)
 {

@@ -166,5 +166,5 @@ int main(void)
         cases[i](&o);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     CHECK(system(command) == 0, "%s", command);
-    return check_failures != 0;
+    return failures != 0;
 }

@@ -147,9 +147,9 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     for (size_t i = 0; i < COUNT(cases); i++) {
-        unsigned before = check_failures;
+        int before = failures;
         cases[i].run();
-        printf("%s %s\n", check_failures == before ? "ok  " : "FAIL", cases[i].what);
+        printf("%s %s\n", failures == before ? "ok  " : "FAIL", cases[i].what);
     }
-    return check_failures != 0;
+    return failures != 0;
 }

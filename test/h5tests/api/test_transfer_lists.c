@@ -152,5 +152,5 @@ int main(void)
     const struct out o = {.ours = true};
     compare_write_extra(run, &o);
     compare_write_end();
-    return check_failures != 0;
+    return failures != 0;
 }

@@ -136,5 +136,5 @@ int main(void)
     H5Pclose(fapl);
     snprintf(cmd, sizeof cmd, "rm -r %s", dir);
     CHECK(system(cmd) == 0, "%s", cmd);
-    return check_failures != 0;
+    return failures != 0;
 }

@@ -63,7 +63,7 @@ static hid_t open_it(const char *as, unsigned flags, hid_t *f)
     char connector[64] = "";
     *f = TRY(H5Fopen(name, flags, H5P_DEFAULT));
     TRY(H5VLget_connector_name(*f, connector, sizeof connector));
-    WANT(strcmp(connector, "bucket") == 0, "connector %s", connector);
+    REQUIRE(strcmp(connector, "bucket") == 0, "connector %s", connector);
     return TRY(H5Dopen2(*f, as, H5P_DEFAULT));
 }
 
@@ -76,7 +76,7 @@ static void said(const char *what)
     rewind(to);
     text[fread(text, 1, sizeof text - 1, to)] = 0;
     (void)fclose(to);
-    WANT(strstr(text, what), "the error doesn't say %s:\n%s", what, text);
+    REQUIRE(strstr(text, what), "the error doesn't say %s:\n%s", what, text);
 }
 
 /* ---- chunks that a program may make ---- */
@@ -91,7 +91,7 @@ static void make(void)
     }
     TRY(H5Dclose(TRY(create(f, "small", 1000, false, false))));
     H5E_BEGIN_TRY
-    WANT(create(f, "checksums", HUGE_CHUNK, false, true) < 0, "chunks that can't be divided");
+    REQUIRE(create(f, "checksums", HUGE_CHUNK, false, true) < 0, "chunks that can't be divided");
     said("at most 1 GiB");
     H5E_END_TRY
     TRY(H5Fclose(f));
@@ -116,8 +116,8 @@ static void check(void)
         hid_t f, d = open_it(deflate ? "deflated" : "plain", H5F_ACC_RDONLY, &f),
                  p = TRY(H5Dget_create_plist(d));
         TRY(H5Pget_chunk(p, 1, &chunk));
-        WANT(chunk == HUGE_CHUNK, "chunks of %llu", (unsigned long long)chunk);
-        WANT(get(d, 0) == 7 && get(d, FAR) == 8 && get(d, FAR / 2) == 0, "%d %d %d", get(d, 0), get(d, FAR),
+        REQUIRE(chunk == HUGE_CHUNK, "chunks of %llu", (unsigned long long)chunk);
+        REQUIRE(get(d, 0) == 7 && get(d, FAR) == 8 && get(d, FAR / 2) == 0, "%d %d %d", get(d, 0), get(d, FAR),
              get(d, FAR / 2));
         TRY(H5Pclose(p));
         TRY(H5Dclose(d));
@@ -150,12 +150,12 @@ static void lie(void)
 {
     char command[500];
     TRY(nftw(dir, find_small, 16, FTW_PHYS));
-    WANT(*small, "no dataset with chunks of 1000 below %s", dir);
+    REQUIRE(*small, "no dataset with chunks of 1000 below %s", dir);
     (void)snprintf(
         command, sizeof command,
         "sed -i 's/\"layout\": *{[^{}]*}/\"layout\": {\"class\": \"H5D_CHUNKED\", \"dims\": [%d]}/g' %s",
         HUGE_CHUNK, small);
-    WANT(system(command) == 0, "%s", command);
+    REQUIRE(system(command) == 0, "%s", command);
 }
 
 static void read_lie(void)
@@ -163,7 +163,7 @@ static void read_lie(void)
     int value = -1;
     hid_t f, d = open_it("small", H5F_ACC_RDONLY, &f), t = TRY(H5Dget_type(d));
     H5E_BEGIN_TRY
-    WANT(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0, "it is believed: %d", value);
+    REQUIRE(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0, "it is believed: %d", value);
     said("more than 256 MiB");
     H5E_END_TRY
     TRY(H5Tclose(t));
@@ -176,7 +176,7 @@ static void write_lie(void)
     int value = 1;
     hid_t f, d = open_it("small", H5F_ACC_RDWR, &f);
     H5E_BEGIN_TRY
-    WANT(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0, "it is believed");
+    REQUIRE(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0, "it is believed");
     said("more than 256 MiB");
     H5E_END_TRY
     TRY(H5Dclose(d));
@@ -205,11 +205,11 @@ static void in_process(const char *what, void (*fn)(void), long mib)
         fn();
         exit(0);
     }
-    WANT(wait4(pid, &status, 0, &use) == pid && status == 0, "%s: %x", what, (unsigned)status);
-    WANT(use.ru_maxrss < MOST_KIB, "%s takes %ld MiB", what, use.ru_maxrss / 1024);
+    REQUIRE(wait4(pid, &status, 0, &use) == pid && status == 0, "%s: %x", what, (unsigned)status);
+    REQUIRE(use.ru_maxrss < MOST_KIB, "%s takes %ld MiB", what, use.ru_maxrss / 1024);
     stored = 0;
     TRY(nftw(dir, add_size, 16, FTW_PHYS));
-    WANT(stored < (off_t)mib << 20, "%s: %lld MiB are stored", what, (long long)(stored >> 20));
+    REQUIRE(stored < (off_t)mib << 20, "%s: %lld MiB are stored", what, (long long)(stored >> 20));
 }
 
 int main(void)

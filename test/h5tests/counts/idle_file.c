@@ -59,7 +59,7 @@ static long switches_of(const char *tid, char *name)
 static void look(struct sample *s)
 {
     DIR *d = opendir("/proc/self/task");
-    WANT(d, "no /proc");
+    REQUIRE(d, "no /proc");
     s->n   = 0;
     s->cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - seconds(CLOCK_THREAD_CPUTIME_ID);
     for (struct dirent *e; (e = readdir(d)) && s->n < MAX_THREADS;) {
@@ -99,7 +99,7 @@ static void watch(const char *name, const char *when)
         look(&b);
         idle = awake(&a, &b, 0) == 0 && b.cpu - a.cpu < 0.02;
     } while (!idle && seconds(CLOCK_MONOTONIC) < until);
-    WANT(idle, "%zu threads of %zu woke up, %f seconds of a processor, in %d seconds with %s open, %s", awake(&a, &b, 1), b.n, b.cpu - a.cpu,
+    REQUIRE(idle, "%zu threads of %zu woke up, %f seconds of a processor, in %d seconds with %s open, %s", awake(&a, &b, 1), b.n, b.cpu - a.cpu,
          WATCH, name, when);
     (void)printf("%s, %s: %zu threads, all asleep\n", name, when, b.n);
 }
@@ -110,7 +110,7 @@ static void through_the_connector(hid_t file, const char *name)
 {
     char connector[32] = "";
     TRY(H5VLget_connector_name(file, connector, sizeof connector));
-    WANT(strcmp(connector, "bucket") == 0, "%s is open through \"%s\"", name, connector);
+    REQUIRE(strcmp(connector, "bucket") == 0, "%s is open through \"%s\"", name, connector);
 }
 
 static hid_t new_dataset(hid_t file, const char *member, hsize_t dims, hsize_t chunk)
@@ -138,7 +138,7 @@ static void in_steps(hid_t dset, int from, int to, int write)
             TRY(H5Dwrite(dset, H5T_NATIVE_INT, mem, space, H5P_DEFAULT, values));
         else
             TRY(H5Dread(dset, H5T_NATIVE_INT, mem, space, H5P_DEFAULT, values));
-        WANT(values[0] == k && values[STEP - 1] == k + STEP - 1, "%d, %d in chunk %d", values[0], values[STEP - 1], k);
+        REQUIRE(values[0] == k && values[STEP - 1] == k + STEP - 1, "%d, %d in chunk %d", values[0], values[STEP - 1], k);
     }
     TRY(H5Sclose(mem));
     TRY(H5Sclose(space));
@@ -182,7 +182,7 @@ static void read_all(hid_t file)
         for (hsize_t at = 0; at < N / 2; at += CHUNK) {
             TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, &at, NULL, &count, NULL));
             TRY(H5Dread(dset, H5T_NATIVE_INT, mem, space, H5P_DEFAULT, got));
-            WANT(got[0] == (int)at && got[CHUNK - 1] == (int)at + CHUNK - 1, "%d, %d at %d", got[0], got[CHUNK - 1], (int)at);
+            REQUIRE(got[0] == (int)at && got[CHUNK - 1] == (int)at + CHUNK - 1, "%d, %d at %d", got[0], got[CHUNK - 1], (int)at);
         }
         TRY(H5Sclose(mem));
         TRY(H5Sclose(space));
@@ -223,7 +223,7 @@ int main(int argc, char **argv)
     if (argc != 3)
         return 2;
     if (access("/proc/self/task", R_OK) != 0)
-        return (void)printf("skipped: no /proc/self/task here\n"), 77;
+        return skip("no /proc/self/task here");
     if (strcmp(argv[1], "make") == 0)
         make(argv[2]);
     else if (strcmp(argv[1], "read") == 0)

@@ -7,11 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MUST(call)                                                            \
-    do {                                                                      \
-        if ((call) < 0)                                                       \
-            return fprintf(stderr, "%s failed\n", #call), 1;                  \
-    } while (0)
+#include "h5tests/helpers/must_succeed.h"
 
 static int groups(hid_t file, long n)
 {
@@ -19,8 +15,8 @@ static int groups(hid_t file, long n)
         char  name[32];
         hid_t g;
         snprintf(name, sizeof name, "g%05ld", i);
-        MUST(g = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-        MUST(H5Gclose(g));
+        TRY(g = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        TRY(H5Gclose(g));
     }
     return 0;
 }
@@ -33,9 +29,9 @@ static int attributes(hid_t file, long n)
         hid_t a;
         int   v = (int)i;
         snprintf(name, sizeof name, "a%05ld", i);
-        MUST(a = H5Acreate2(file, name, H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT));
-        MUST(H5Awrite(a, H5T_NATIVE_INT, &v));
-        MUST(H5Aclose(a));
+        TRY(a = H5Acreate2(file, name, H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT));
+        TRY(H5Awrite(a, H5T_NATIVE_INT, &v));
+        TRY(H5Aclose(a));
     }
     H5Sclose(s);
     return 0;
@@ -63,9 +59,9 @@ static int datasets(hid_t file, long n)
         hid_t s, d;
         int   v[4] = {1, 2, 3, (int)i};
         snprintf(name, sizeof name, "d%05ld", i);
-        MUST(d = dataset(file, name, 4, 4, &s));
-        MUST(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
-        MUST(H5Dclose(d));
+        TRY(d = dataset(file, name, 4, 4, &s));
+        TRY(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+        TRY(H5Dclose(d));
         H5Sclose(s);
     }
     return 0;
@@ -80,9 +76,9 @@ static int chunks(hid_t file, long n)
     int  *v = calloc((size_t)n * CHUNK, sizeof *v);
     for (long i = 0; v && i < n * CHUNK; i++)
         v[i] = (int)i;
-    MUST(d = dataset(file, "x", (hsize_t)n * CHUNK, CHUNK, &s));
-    MUST(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
-    MUST(H5Dclose(d));
+    TRY(d = dataset(file, "x", (hsize_t)n * CHUNK, CHUNK, &s));
+    TRY(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    TRY(H5Dclose(d));
     H5Sclose(s);
     free(v);
     return 0;
@@ -114,15 +110,15 @@ static int bulk(hid_t file, long n)
     const hsize_t step = 4 * CHUNK;
     hid_t         s, d, m = H5Screate_simple(1, &step, NULL);
     int          *v = calloc(step, sizeof *v);
-    MUST(d = dataset(file, "x", (hsize_t)n * step, step, &s));
+    TRY(d = dataset(file, "x", (hsize_t)n * step, step, &s));
     for (hsize_t at = 0; v && at < (hsize_t)n * step; at += step) {
         for (hsize_t i = 0; i < step; i++)
             v[i] = (int)(at + i);
-        MUST(H5Sselect_hyperslab(s, H5S_SELECT_SET, &at, NULL, &step, NULL));
-        MUST(H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, v));
+        TRY(H5Sselect_hyperslab(s, H5S_SELECT_SET, &at, NULL, &step, NULL));
+        TRY(H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, v));
     }
-    MUST(H5Dclose(d));
-    MUST(H5Fflush(file, H5F_SCOPE_LOCAL));
+    TRY(H5Dclose(d));
+    TRY(H5Fflush(file, H5F_SCOPE_LOCAL));
     printf("%ld\n", most_memory());
     H5Sclose(s);
     H5Sclose(m);
@@ -142,15 +138,15 @@ static int partial(hid_t file, long n)
     hid_t         s, d, m;
     const hsize_t step = 1024;
     int           v[1024];
-    MUST(d = dataset(file, "x", (hsize_t)n * CHUNK, CHUNK, &s));
+    TRY(d = dataset(file, "x", (hsize_t)n * CHUNK, CHUNK, &s));
     m = H5Screate_simple(1, &step, NULL);
     for (hsize_t at = 0; at < (hsize_t)n * CHUNK; at += step) {
         for (int i = 0; i < 1024; i++)
             v[i] = (int)at + i;
-        MUST(H5Sselect_hyperslab(s, H5S_SELECT_SET, &at, NULL, &step, NULL));
-        MUST(H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, v));
+        TRY(H5Sselect_hyperslab(s, H5S_SELECT_SET, &at, NULL, &step, NULL));
+        TRY(H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, v));
     }
-    MUST(H5Dclose(d));
+    TRY(H5Dclose(d));
     H5Sclose(s);
     H5Sclose(m);
     return 0;
@@ -162,21 +158,21 @@ static int append(hid_t file, long n)
     hid_t         s, d, m;
     const hsize_t step = 1024;
     int           v[1024];
-    MUST(d = dataset(file, "x", 0, CHUNK, &s));
+    TRY(d = dataset(file, "x", 0, CHUNK, &s));
     m = H5Screate_simple(1, &step, NULL);
     for (hsize_t i = 0; i < (hsize_t)n; i++) {
         hsize_t now = (i + 1) * step, at = i * step;
         for (int k = 0; k < 1024; k++)
             v[k] = (int)at + k;
-        MUST(H5Dset_extent(d, &now));
+        TRY(H5Dset_extent(d, &now));
         H5Sclose(s);
-        MUST(s = H5Dget_space(d));
-        MUST(H5Sselect_hyperslab(s, H5S_SELECT_SET, &at, NULL, &step, NULL));
-        MUST(H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, v));
+        TRY(s = H5Dget_space(d));
+        TRY(H5Sselect_hyperslab(s, H5S_SELECT_SET, &at, NULL, &step, NULL));
+        TRY(H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, v));
         if ((i + 1) % 100 == 0)
-            MUST(H5Fflush(file, H5F_SCOPE_LOCAL));
+            TRY(H5Fflush(file, H5F_SCOPE_LOCAL));
     }
-    MUST(H5Dclose(d));
+    TRY(H5Dclose(d));
     H5Sclose(s);
     H5Sclose(m);
     return 0;
@@ -191,7 +187,7 @@ static int refused(hid_t file, long n)
         return 1;
     for (long i = 0; i < n; i++) {
         snprintf(name, sizeof name, "g%05ld", i);
-        MUST(H5Ldelete(file, name, H5P_DEFAULT));
+        TRY(H5Ldelete(file, name, H5P_DEFAULT));
     }
     herr_t first = H5Fflush(file, H5F_SCOPE_LOCAL); /* its error is printed */
     return first >= 0 || H5Gclose(H5Gcreate2(file, "after", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) < 0 ||
@@ -207,17 +203,17 @@ static int external(hid_t file, long n)
     for (long i = 0; i < n; i++) {
         char name[32];
         snprintf(name, sizeof name, "raw%ld", i);
-        MUST(H5Pset_external(p, name, 0, sizeof *v));
+        TRY(H5Pset_external(p, name, 0, sizeof *v));
     }
     hid_t s = H5Screate_simple(1, &all, NULL);
-    MUST(d = H5Dcreate2(file, "x", H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
+    TRY(d = H5Dcreate2(file, "x", H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
     for (int k = 0; k < 2; k++) {
-        MUST(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+        TRY(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
         for (long i = 0; i < n; i++)
             if (v[i] != i)
                 return fprintf(stderr, "element %ld is %d\n", i, v[i]), 1;
     }
-    MUST(H5Dclose(d));
+    TRY(H5Dclose(d));
     free(v);
     return H5Pclose(p) < 0 || H5Sclose(s) < 0;
 }
@@ -229,8 +225,8 @@ static int deep(hid_t file, long n)
     hid_t lcpl      = H5Pcreate(H5P_LINK_CREATE), g;
     for (long i = 0; i < n && i < 40; i++)
         snprintf(path + strlen(path), sizeof path - strlen(path), "%sg%ld", i ? "/" : "", i);
-    MUST(H5Pset_create_intermediate_group(lcpl, 1));
-    MUST(g = H5Gcreate2(file, path, lcpl, H5P_DEFAULT, H5P_DEFAULT));
+    TRY(H5Pset_create_intermediate_group(lcpl, 1));
+    TRY(g = H5Gcreate2(file, path, lcpl, H5P_DEFAULT, H5P_DEFAULT));
     return H5Gclose(g) < 0 || H5Pclose(lcpl) < 0;
 }
 
@@ -238,14 +234,14 @@ static int deep(hid_t file, long n)
 static int filled(hid_t file, long n)
 {
     hid_t g;
-    MUST(g = H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    TRY(g = H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     return datasets(g, n) || H5Gclose(g) < 0;
 }
 
 static int emptied(hid_t file, long n)
 {
     (void)n;
-    MUST(H5Ldelete(file, "g", H5P_DEFAULT));
+    TRY(H5Ldelete(file, "g", H5P_DEFAULT));
     return 0;
 }
 

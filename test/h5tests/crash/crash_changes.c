@@ -62,7 +62,7 @@ static void read_all(hid_t at, const char *name, int *v, size_t max, hsize_t *di
     hid_t    d = TRY(H5Dopen2(at, name, H5P_DEFAULT)), s = TRY(H5Dget_space(d));
     hssize_t n = TRY(H5Sget_simple_extent_npoints(s));
     TRY(H5Sget_simple_extent_dims(s, dims, NULL));
-    WANT((size_t)n <= max, "%s has %d elements", name, (int)n);
+    REQUIRE((size_t)n <= max, "%s has %d elements", name, (int)n);
     TRY(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
     TRY(H5Sclose(s));
     TRY(H5Dclose(d));
@@ -82,7 +82,7 @@ static void check_field(hid_t at, const char *name, int base)
     hsize_t n = 0;
     read_all(at, name, v, FIELD, &n);
     for (int i = 0; i < FIELD; i++)
-        WANT(n == FIELD && v[i] == base + i, "%s[%d] of %d is %d", name, i, (int)n, v[i]);
+        REQUIRE(n == FIELD && v[i] == base + i, "%s[%d] of %d is %d", name, i, (int)n, v[i]);
 }
 
 static hsize_t big_n(void)
@@ -280,22 +280,22 @@ static void check_extents(hid_t f, int last, int next)
     read_all(f, "series", v, SIDE * SIDE, dims);
     for (int s = last; s <= next; s++)
         ok |= series_is(s, dims[0], v);
-    WANT(ok, "series of %d rows after phase %d: %d %d %d %d ...", (int)dims[0], last, v[0], v[29], v[30], v[60]);
+    REQUIRE(ok, "series of %d rows after phase %d: %d %d %d %d ...", (int)dims[0], last, v[0], v[29], v[30], v[60]);
     read_all(f, "table", v, SIDE * SIDE, dims);
     ok = last < 3 && next >= 3 && table_is(2, true, dims, v);
     for (int s = last; s <= next; s++)
         ok |= table_is(s, false, dims, v);
-    WANT(ok, "table of %d x %d after phase %d", (int)dims[0], (int)dims[1], last);
+    REQUIRE(ok, "table of %d x %d after phase %d", (int)dims[0], (int)dims[1], last);
 }
 
 /* The members that phase 4 moves between two groups. */
 static void check_moved(hid_t f, const char *from, const char *to, int who, int last, int next)
 {
     bool moved = exists(f, to), stays = exists(f, from);
-    WANT(moved || stays, "%s is out of reach", to);
-    WANT((!moved || next >= 4) && (!stays || last < 4), "%s after phase %d", to, last);
+    REQUIRE(moved || stays, "%s is out of reach", to);
+    REQUIRE((!moved || next >= 4) && (!stays || last < 4), "%s after phase %d", to, last);
     hid_t g = TRY(H5Gopen2(f, moved ? to : from, H5P_DEFAULT));
-    WANT(get_attr(g, "who") == who, "%s is another", to);
+    REQUIRE(get_attr(g, "who") == who, "%s is another", to);
     TRY(H5Gclose(g));
 }
 
@@ -304,21 +304,21 @@ static void check_links(hid_t f, int last, int next)
     check_moved(f, "a/there", "b/there", 1, last, next);
     check_moved(f, "b/back", "a/back", 2, last, next);
     bool moved = exists(f, "b/moved"), stays = exists(f, "a/moves");
-    WANT(moved || stays, "what is moved is out of reach");
-    WANT((!moved || next >= 4) && (!stays || last < 4), "moved after phase %d", last);
+    REQUIRE(moved || stays, "what is moved is out of reach");
+    REQUIRE((!moved || next >= 4) && (!stays || last < 4), "moved after phase %d", last);
     check_field(f, moved ? "b/moved" : "a/moves", 2000);
     if (exists(f, "a/goes"))
         check_field(f, "a/goes", 3000);
     if (exists(f, "a/tree"))
         check_field(f, "a/tree/leaf", 4000);
-    WANT(last >= 4 || next >= 4 || (exists(f, "a/goes") && exists(f, "a/tree")), "removed too early");
-    WANT(last < 4 || (!exists(f, "a/goes") && !exists(f, "a/tree") && exists(f, "b/again") && exists(f, "b/out")), "links after %d", last);
+    REQUIRE(last >= 4 || next >= 4 || (exists(f, "a/goes") && exists(f, "a/tree")), "removed too early");
+    REQUIRE(last < 4 || (!exists(f, "a/goes") && !exists(f, "a/tree") && exists(f, "b/again") && exists(f, "b/out")), "links after %d", last);
 }
 
 static void check_objects(hid_t f, int last, int next)
 {
-    WANT(last < 5 || (exists(f, "big") && exists(f, "copy")), "objects after phase %d", last);
-    WANT(next >= 5 || (!exists(f, "big") && !exists(f, "copy")), "objects before phase 5");
+    REQUIRE(last < 5 || (exists(f, "big") && exists(f, "copy")), "objects after phase %d", last);
+    REQUIRE(next >= 5 || (!exists(f, "big") && !exists(f, "copy")), "objects before phase 5");
     if (exists(f, "copy"))
         check_field(f, "copy/moved", 2000);
     if (!exists(f, "big"))
@@ -327,7 +327,7 @@ static void check_objects(hid_t f, int last, int next)
     int    *v = calloc((size_t)want, sizeof *v);
     read_all(f, "big", v, (size_t)want, &n);
     for (hsize_t i = 0; i < want; i++)
-        WANT(n == want && v[i] == (int)(i * 2654435761U), "big[%d] is %d", (int)i, v[i]);
+        REQUIRE(n == want && v[i] == (int)(i * 2654435761U), "big[%d] is %d", (int)i, v[i]);
     free(v);
 }
 
@@ -336,15 +336,15 @@ static void check_attributes(hid_t f, int last, int next)
     hid_t a = TRY(H5Gopen2(f, "a", H5P_DEFAULT)), d = TRY(H5Dopen2(f, "series", H5P_DEFAULT));
     int   level = get_attr(d, "level"), was = get_attr(a, "old"), is = get_attr(a, "new");
     char  text[20] = "";
-    WANT((level >= last && level <= next) || (level == -1 && next == PHASES), "level is %d after phase %d", level, last);
-    WANT((was == 5) != (is == 5) && was * is == -5, "old %d, new %d", was, is);
-    WANT(last < PHASES || (is == 5 && level == -1), "attributes after the last phase: %d %d", is, level);
-    WANT(next >= PHASES || was == 5, "renamed too early");
+    REQUIRE((level >= last && level <= next) || (level == -1 && next == PHASES), "level is %d after phase %d", level, last);
+    REQUIRE((was == 5) != (is == 5) && was * is == -5, "old %d, new %d", was, is);
+    REQUIRE(last < PHASES || (is == 5 && level == -1), "attributes after the last phase: %d %d", is, level);
+    REQUIRE(next >= PHASES || was == 5, "renamed too early");
     TRY(H5Oget_comment(a, text, sizeof text));
-    WANT(strcmp(text, is == 5 ? "a comment" : "") == 0, "comment %s", text);
+    REQUIRE(strcmp(text, is == 5 ? "a comment" : "") == 0, "comment %s", text);
     H5O_info2_t info;
     TRY(H5Oget_info3(a, &info, H5O_INFO_BASIC));
-    WANT(info.rc == (is == 5 ? 2 : 1), "%u links", info.rc);
+    REQUIRE(info.rc == (is == 5 ? 2 : 1), "%u links", info.rc);
     TRY(H5Dclose(d));
     TRY(H5Gclose(a));
 }
@@ -360,7 +360,7 @@ static void grow_series(hid_t f)
     TRY(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
     for (hsize_t i = n; i < size; i++) {
         bool appended = n == 50 ? i < 100 && v[i] == 1000 + (int)i : n == 30 && i >= 60 && i < 80 && v[i] == 5000 + (int)i;
-        WANT(v[i] == FILL || appended, "grown from %d to 120 rows, row %d is %d", (int)n, (int)i, v[i]);
+        REQUIRE(v[i] == FILL || appended, "grown from %d to 120 rows, row %d is %d", (int)n, (int)i, v[i]);
     }
     TRY(H5Sclose(s));
     TRY(H5Dclose(d));
@@ -374,7 +374,7 @@ static void write_again(const char *name, bool grow)
         grow_series(f);
     TRY(H5Fclose(f));
     f = TRY(H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT));
-    WANT(get_attr(f, "after") == 7, "written after the crash");
+    REQUIRE(get_attr(f, "after") == 7, "written after the crash");
     TRY(H5Fclose(f));
 }
 
@@ -396,10 +396,10 @@ static int check_replaced(const char *name, int last)
     hid_t f = TRY(H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT));
     expect_connector(f);
     bool new = exists(f, "fresh");
-    WANT(new || last < 1, "the old one is there");
+    REQUIRE(new || last < 1, "the old one is there");
     if (new) {
         check_field(f, "fresh", 9000);
-        WANT(exists(f, "later") || last < PHASES, "the last phase is missing");
+        REQUIRE(exists(f, "later") || last < PHASES, "the last phase is missing");
         if (exists(f, "later"))
             check_field(f, "later", 8000);
     }

@@ -104,12 +104,12 @@ static void check_words(hid_t at, const char *name, int from, int to, bool may_o
     char   *v[MORE] = {NULL}, old[64], new[64];
     hid_t   d = TRY(H5Dopen2(at, name, H5P_DEFAULT)), t = text_type(), s = TRY(H5Dget_space(d));
     hsize_t n = rows(d);
-    WANT((int)n >= to && n <= MORE, "%s has %d rows", name, (int)n);
+    REQUIRE((int)n >= to && n <= MORE, "%s has %d rows", name, (int)n);
     TRY(H5Dread(d, t, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
     for (int i = from; i < to; i++) {
         word_at(old, i, false);
         word_at(new, i, true);
-        WANT(v[i] && ((may_old && strcmp(v[i], old) == 0) || (may_new && strcmp(v[i], new) == 0)), "%s[%d] is %s", name, i, v[i] ? v[i] : "");
+        REQUIRE(v[i] && ((may_old && strcmp(v[i], old) == 0) || (may_new && strcmp(v[i], new) == 0)), "%s[%d] is %s", name, i, v[i] ? v[i] : "");
     }
     TRY(H5Treclaim(t, s, H5P_DEFAULT, v));
     TRY(H5Sclose(s));
@@ -141,7 +141,7 @@ static void check_lists(hid_t f, bool may_old, bool may_new)
         for (int k = 0; k < i; k++) {
             int  is  = v[i].len == (size_t)i ? ((const int *)v[i].p)[k] : -1;
             bool old = i < 3 || i > 8 || may_old, new = i >= 3 && i <= 8 && may_new;
-            WANT((old && is == 100 + i) || (new && is == 500 + i), "lists[%d][%d] of %d is %d", i, k, (int)v[i].len, is);
+            REQUIRE((old && is == 100 + i) || (new && is == 500 + i), "lists[%d][%d] of %d is %d", i, k, (int)v[i].len, is);
         }
     TRY(H5Treclaim(t, s, H5P_DEFAULT, v));
     TRY(H5Sclose(s));
@@ -166,11 +166,11 @@ static void check_typed(hid_t at, const char *name, int base, int changed, bool 
 {
     struct kind v[TYPED];
     hid_t       d = TRY(H5Dopen2(at, name, H5P_DEFAULT)), t = kind_type(), is = TRY(H5Dget_type(d));
-    WANT(TRY(H5Tcommitted(is)) > 0, "%s: the type isn't committed", name);
+    REQUIRE(TRY(H5Tcommitted(is)) > 0, "%s: the type isn't committed", name);
     TRY(H5Dread(d, t, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
     for (int i = 0; i < TYPED; i++) {
         bool old = i < 7 || i > 21 || may_old, new = i >= 7 && i <= 21 && may_new;
-        WANT(v[i].b == v[i].a / 4. && ((old && v[i].a == base + i) || (new && v[i].a == changed + i)), "%s[%d] is %d", name, i, v[i].a);
+        REQUIRE(v[i].b == v[i].a / 4. && ((old && v[i].a == base + i) || (new && v[i].a == changed + i)), "%s[%d] is %d", name, i, v[i].a);
     }
     TRY(H5Tclose(is));
     TRY(H5Tclose(t));
@@ -223,7 +223,7 @@ static int big_value(hid_t at) /* -1: no element */
     hid_t      a = TRY(H5Aopen(at, "big", H5P_DEFAULT));
     TRY(H5Aread(a, H5T_NATIVE_INT, v));
     for (size_t i = 0; i < sizeof v / sizeof *v; i++)
-        WANT(v[i] == v[0], "big[%d] is %d, not %d", (int)i, v[i], v[0]);
+        REQUIRE(v[i] == v[0], "big[%d] is %d, not %d", (int)i, v[i], v[0]);
     TRY(H5Aclose(a));
     return v[0];
 }
@@ -388,16 +388,16 @@ static void check_variable(hid_t f, int last, int next)
 {
     hid_t d = TRY(H5Dopen2(f, "words", H5P_DEFAULT));
     int   n = (int)rows(d);
-    WANT((n == WORDS && last < 1) || (n == MORE && next >= 1), "%d words after phase %d", n, last);
+    REQUIRE((n == WORDS && last < 1) || (n == MORE && next >= 1), "%d words after phase %d", n, last);
     TRY(H5Dclose(d));
     check_words(f, "words", 0, 5, true, false);
     check_words(f, "words", 5, WORDS, last < 1, next >= 1);
     if (n == MORE) /* the rows were there before the extent */
         check_words(f, "words", WORDS, MORE, false, true);
-    WANT(exists(f, "lists") || next >= PHASES, "lists are gone after phase %d", last);
+    REQUIRE(exists(f, "lists") || next >= PHASES, "lists are gone after phase %d", last);
     if (exists(f, "lists"))
         check_lists(f, last < 1, next >= 1);
-    WANT(exists(f, "made/texts") ? next >= 1 && last < PHASES : last < 1 || next >= PHASES, "texts after phase %d", last);
+    REQUIRE(exists(f, "made/texts") ? next >= 1 && last < PHASES : last < 1 || next >= PHASES, "texts after phase %d", last);
     if (exists(f, "made/texts"))
         check_words(f, "made/texts", 0, WORDS, false, true);
 }
@@ -408,8 +408,8 @@ static void check_types(hid_t f, int last, int next)
     int   new = typed_attr_value(d, "of new"), old = typed_attr_value(d, "of old");
     TRY(H5Dclose(d));
     check_typed(f, "typed", 1000, 2000, last < 2, next >= 2);
-    WANT(new == old - (old != -1) && (new == 77 ? next >= 2 : new == -1 && last < 2), "%d, %d after phase %d", new, old, last);
-    WANT(exists(f, "made/typed") ? next >= 2 : last < 2, "made/typed after phase %d", last);
+    REQUIRE(new == old - (old != -1) && (new == 77 ? next >= 2 : new == -1 && last < 2), "%d, %d after phase %d", new, old, last);
+    REQUIRE(exists(f, "made/typed") ? next >= 2 : last < 2, "made/typed after phase %d", last);
     if (exists(f, "made/typed"))
         check_typed(f, "made/typed", 3000, 3000, true, true);
     if (exists(f, "made/kind"))
@@ -424,9 +424,9 @@ static void check_tiny(hid_t f, int last, int next)
     TRY(H5Dclose(d));
     for (int i = 0; i < TINY; i++) {
         bool third = i % 3 == 0 && i / 3 < TINY / 3;
-        WANT((v[i] == i && (!third || last < 3)) || (third && next >= 3 && v[i] == 10000 + i), "tiny[%d] is %d", i, v[i]);
+        REQUIRE((v[i] == i && (!third || last < 3)) || (third && next >= 3 && v[i] == 10000 + i), "tiny[%d] is %d", i, v[i]);
     }
-    WANT(exists(f, "made/tiny") ? next >= 3 : last < 3, "made/tiny after phase %d", last);
+    REQUIRE(exists(f, "made/tiny") ? next >= 3 : last < 3, "made/tiny after phase %d", last);
     if (!exists(f, "made/tiny"))
         return;
     d = TRY(H5Dopen2(f, "made/tiny", H5P_DEFAULT));
@@ -434,7 +434,7 @@ static void check_tiny(hid_t f, int last, int next)
     TRY(H5Dclose(d));
     for (int i = 0; i < TINY; i++) {
         int old = i % 3 == 0 && i / 3 < TINY / 3 ? 10000 + i : 0;
-        WANT((v[i] == old && (i >= VIEW || last < 4)) || (v[i] == 20000 + i && i < VIEW && next >= 4), "made/tiny[%d] is %d", i, v[i]);
+        REQUIRE((v[i] == old && (i >= VIEW || last < 4)) || (v[i] == 20000 + i && i < VIEW && next >= 4), "made/tiny[%d] is %d", i, v[i]);
     }
 }
 
@@ -442,20 +442,20 @@ static void check_layouts(hid_t f, int last, int next)
 {
     int   v[VIEW], source[TINY];
     bool  there = exists(f, "made/outside"), view = exists(f, "made/view");
-    WANT(there ? next >= 4 : last < 4, "made/outside after phase %d", last);
-    WANT(view ? next >= 4 && last < PHASES : last < 4 || next >= PHASES, "made/view after phase %d", last);
+    REQUIRE(there ? next >= 4 : last < 4, "made/outside after phase %d", last);
+    REQUIRE(view ? next >= 4 && last < PHASES : last < 4 || next >= PHASES, "made/view after phase %d", last);
     if (there) {
         hid_t d = TRY(H5Dopen2(f, "made/outside", H5P_DEFAULT));
         TRY(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
         for (int i = 0; i < OUT; i++)
-            WANT(v[i] == 20000 + i, "made/outside[%d] is %d", i, v[i]);
+            REQUIRE(v[i] == 20000 + i, "made/outside[%d] is %d", i, v[i]);
         TRY(H5Dclose(d));
     }
     if (view) {
         hid_t d = TRY(H5Dopen2(f, "made/view", H5P_DEFAULT)), from = TRY(H5Dopen2(f, "made/tiny", H5P_DEFAULT));
         TRY(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
         TRY(H5Dread(from, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, source));
-        WANT(memcmp(v, source, sizeof v) == 0, "made/view shows something else than its source");
+        REQUIRE(memcmp(v, source, sizeof v) == 0, "made/view shows something else than its source");
         TRY(H5Dclose(from));
         TRY(H5Dclose(d));
     }
@@ -466,7 +466,7 @@ static void check_new(hid_t at, const char *name, int want, int last)
 {
     hid_t n = TRY(H5Gopen2(at, name, H5P_DEFAULT));
     int   b = big_value(n);
-    WANT(b == want || (last < 5 && (b == -1 || b == 0)), "%s is %d, not %d, after phase %d", name, b, want, last);
+    REQUIRE(b == want || (last < 5 && (b == -1 || b == 0)), "%s is %d, not %d, after phase %d", name, b, want, last);
     TRY(H5Gclose(n));
 }
 
@@ -478,17 +478,17 @@ static void check_many(hid_t f, int last, int next)
         (void)snprintf(name, sizeof name, "o%02d", i);
         hid_t o = TRY(H5Gopen2(old, name, H5P_DEFAULT));
         int   b = big_value(o);
-        WANT((b == 10 && last < 5) || (b == 20 && next >= 5), "old/%s is %d after phase %d", name, b, last);
-        WANT(exists(o, "new") ? next >= 5 : last < 5, "old/%s/new after phase %d", name, last);
+        REQUIRE((b == 10 && last < 5) || (b == 20 && next >= 5), "old/%s is %d after phase %d", name, b, last);
+        REQUIRE(exists(o, "new") ? next >= 5 : last < 5, "old/%s/new after phase %d", name, last);
         if (exists(o, "new"))
             check_new(o, "new", 30, last);
         TRY(H5Gclose(o));
         if (i % 2 == 0)
             continue;
         bool moves = i % 6 == 1, here = exists(f, name), there = moves && exists(old, i % 4 == 1 ? name + 1 : name + 2);
-        WANT(here || there ? next >= 5 : last < 5, "%s after phase %d", name, last);
-        WANT(!there || next >= 6, "%s was moved too early", name);
-        WANT(last < 6 || here != moves, "%s after phase %d", name, last);
+        REQUIRE(here || there ? next >= 5 : last < 5, "%s after phase %d", name, last);
+        REQUIRE(!there || next >= 6, "%s was moved too early", name);
+        REQUIRE(last < 6 || here != moves, "%s after phase %d", name, last);
         if (here)
             check_new(f, name, 40, last);
         if (there)
@@ -514,7 +514,7 @@ static int check(const char *name, int last)
     TRY(H5Fclose(f));
     f = TRY(H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT));
     check_words(f, "words", 0, 5, false, true);
-    WANT(exists(f, "after"), "written after the crash");
+    REQUIRE(exists(f, "after"), "written after the crash");
     TRY(H5Fclose(f));
     return 0;
 }

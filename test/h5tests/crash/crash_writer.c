@@ -157,10 +157,10 @@ static void check_series(hid_t f, int last)
     double  v[(PHASES + 1) * ROWS] = {0};
     hid_t   d = TRY(H5Dopen2(f, "series", H5P_DEFAULT)), s = TRY(H5Dget_space(d));
     TRY(H5Sget_simple_extent_dims(s, &n, NULL));
-    WANT(n == (hsize_t)(last * ROWS) || n == (hsize_t)((last + 1) * ROWS), "%d rows after phase %d", (int)n, last);
+    REQUIRE(n == (hsize_t)(last * ROWS) || n == (hsize_t)((last + 1) * ROWS), "%d rows after phase %d", (int)n, last);
     TRY(H5Dread(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
     for (int i = 0; i < (int)n; i++)
-        WANT(v[i] == series_at(i) || (i >= last * ROWS && v[i] == 0), "row %d is %g after phase %d", i, v[i], last);
+        REQUIRE(v[i] == series_at(i) || (i >= last * ROWS && v[i] == 0), "row %d is %g after phase %d", i, v[i], last);
     TRY(H5Sclose(s));
     TRY(H5Dclose(d));
 }
@@ -171,10 +171,10 @@ static void check_phase(hid_t f, int phase)
     int  v[100] = {0};
     (void)snprintf(name, sizeof name, "g%d", phase);
     hid_t g = TRY(H5Gopen2(f, name, H5P_DEFAULT)), d = TRY(H5Dopen2(g, "d", H5P_DEFAULT));
-    WANT(get_attr(g, "phase") == phase, "%s", name);
+    REQUIRE(get_attr(g, "phase") == phase, "%s", name);
     TRY(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
     for (int i = 0; i < 100; i++)
-        WANT(v[i] == data_at(phase, i), "%s/d[%d] is %d", name, i, v[i]);
+        REQUIRE(v[i] == data_at(phase, i), "%s/d[%d] is %d", name, i, v[i]);
     TRY(H5Dclose(d));
     TRY(H5Gclose(g));
 }
@@ -185,12 +185,12 @@ static void check_changing(hid_t f, int last)
     hid_t d = TRY(H5Dopen2(f, "grid", H5P_DEFAULT));
     TRY(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
     for (int i = 0; i < SIDE * SIDE; i++)
-        WANT(v[i] == last || v[i] == last + 1, "grid[%d] is %d after phase %d", i, v[i], last);
+        REQUIRE(v[i] == last || v[i] == last + 1, "grid[%d] is %d after phase %d", i, v[i], last);
     TRY(H5Dclose(d));
     if (last > 0) {
         int got = get_attr(f, "last");
-        WANT(got == last || got == last + 1, "attribute last is %d after phase %d", got, last);
-        WANT(H5Lexists(f, "temporary", H5P_DEFAULT) > 0 || last < PHASES, "temporary is gone");
+        REQUIRE(got == last || got == last + 1, "attribute last is %d after phase %d", got, last);
+        REQUIRE(H5Lexists(f, "temporary", H5P_DEFAULT) > 0 || last < PHASES, "temporary is gone");
     }
 }
 
@@ -201,7 +201,7 @@ static void write_again(const char *name)
     TRY(H5Gclose(TRY(H5Gcreate2(f, "after", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
     TRY(H5Fclose(f));
     f = TRY(H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT));
-    WANT(get_attr(f, "after") == 7 && H5Lexists(f, "after", H5P_DEFAULT) > 0, "written after the crash");
+    REQUIRE(get_attr(f, "after") == 7 && H5Lexists(f, "after", H5P_DEFAULT) > 0, "written after the crash");
     TRY(H5Fclose(f));
 }
 
@@ -214,7 +214,7 @@ static int check(const char *name, int last, bool again)
         (void)printf("no domain yet\n");
         return 0;
     }
-    WANT(f >= 0, "%s cannot be opened after phase %d", name, last);
+    REQUIRE(f >= 0, "%s cannot be opened after phase %d", name, last);
     expect_connector(f);
     TRY(H5Ovisit3(f, H5_INDEX_NAME, H5_ITER_INC, read_object, &n, H5O_INFO_BASIC));
     if (last >= 0) {

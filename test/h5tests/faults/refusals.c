@@ -235,6 +235,6 @@ int main(int argc, char **argv)
         not_opened(NULL, "read-only|can't be written to");
         in_file("groups.h5", H5F_ACC_RDONLY, NULL, "read-only", change_everything);
     }
-    printf("%u failures\n", check_failures);
-    return check_failures != 0;
+    printf("%d failures\n", failures);
+    return failures != 0;
 }

@@ -237,10 +237,10 @@ static void in_child(void (*run)(void))
     (void)fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        check_failures = 0;
+        failures = 0;
         run();
         (void)fflush(NULL);
-        _exit(check_failures != 0); /* unstored changes aren't tried once more */
+        _exit(failures != 0); /* unstored changes aren't tried once more */
     }
     CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0, "status %d", status);
 }
@@ -275,5 +275,5 @@ int main(void)
     in_child(a_full_disk);
     TRY(H5close());
     shell("rm -r %s");
-    return check_failures != 0;
+    return failures != 0;
 }

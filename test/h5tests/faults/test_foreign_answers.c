@@ -154,5 +154,5 @@ int main(void)
     TRY(H5close());
     server_stop(server);
     fake_s3_fini(&fake);
-    return check_failures != 0;
+    return failures != 0;
 }

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "helpers/check.h"
 #include "http/helpers/fake_s3.h"
 #include "h5tests/faults/memory_short.h"
 
@@ -25,19 +26,8 @@ enum { N = 600, CHUNK = 50, EVERY = 40, SAMPLES = 40 };
 
 static char place[4200]; /* a folder or s3://buck */
 static long at, at_more; /* what fails now */
-static int  failures;
 static long *allocations; /* shared with the children */
 static struct server *server;
-
-#define CHECK(ok, ...)                                                                                       \
-    do {                                                                                                     \
-        if (!(ok)) {                                                                                         \
-            failures++;                                                                                      \
-            (void)printf("%s, allocation %ld and %ld more: %d: %s: ", place, at, at_more, __LINE__, #ok);    \
-            (void)printf(__VA_ARGS__);                                                                       \
-            (void)printf("\n");                                                                              \
-        }                                                                                                    \
-    } while (0)
 
 /* ---- the server: fake_s3.h's, which has no lists ---- */
 
@@ -373,10 +363,8 @@ static long one(void (*session)(hid_t text, const char *name), const char *name,
     if (pid == 0)
         child(session, name);
     (void)waitpid(pid, &status, 0);
-    if (WIFSIGNALED(status))
-        CHECK(false, "signal %d", WTERMSIG(status));
-    else if (status != 0)
-        failures++;
+    CHECK(!WIFSIGNALED(status), "%s, allocation %ld and %ld more: signal %d", place, nth, more, WTERMSIG(status));
+    CHECK(WIFSIGNALED(status) || status == 0, "%s, allocation %ld and %ld more: status %d", place, nth, more, WEXITSTATUS(status));
     return *allocations;
 }
 

@@ -47,7 +47,7 @@ static void part_of_keys(hid_t at, const char *name, char *out, size_t n)
     hid_t o = TRY(H5Oopen(at, name, H5P_DEFAULT));
     TRY(H5Oget_info3(o, &info, H5O_INFO_BASIC));
     TRY(H5Otoken_to_str(o, &info.token, &id));
-    WANT(strlen(id) == 38, "%s", id);
+    REQUIRE(strlen(id) == 38, "%s", id);
     (void)snprintf(out, n, "%s", id + 20);
     TRY(H5free_memory(id));
     TRY(H5Oclose(o));
@@ -62,7 +62,7 @@ static struct fake_object *chunk_object(const char *part, int chunk)
         if (n > t && strcmp(fake.object[i].key + n - t, tail) == 0)
             return &fake.object[i];
     }
-    WANT(false, "no chunk %s", tail);
+    REQUIRE(false, "no chunk %s", tail);
     return NULL;
 }
 
@@ -132,7 +132,7 @@ static void make(void)
     hid_t f = TRY(H5Fcreate(NAME, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
     char connector[40] = "";
     TRY(H5VLget_connector_name(f, connector, sizeof connector));
-    WANT(strcmp(connector, "bucket") == 0, "the connector is %s", connector);
+    REQUIRE(strcmp(connector, "bucket") == 0, "the connector is %s", connector);
     const char *names[] = {"first", "deflated", "last"};
     for (int i = 0; i < 3; i++) {
         hid_t d = new_dataset(f, names[i], i == 1, false);
@@ -327,5 +327,5 @@ int main(void)
     TRY(H5close());
     server_stop(server);
     fake_s3_fini(&fake);
-    return check_failures != 0;
+    return failures != 0;
 }

@@ -4,21 +4,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-unsigned check_failures;
 char     first_error[8192];
-
-void check_at(bool ok, const char *file, int line, const char *format, ...)
-{
-    if (ok)
-        return;
-    va_list ap;
-    check_failures++;
-    printf("%s:%d: ", file, line);
-    va_start(ap, format);
-    vprintf(format, ap);
-    va_end(ap);
-    printf("\n");
-}
 
 void say(struct out *o, const char *format, ...)
 {
@@ -287,11 +273,11 @@ int compare_main(const struct test_case *cases, size_t n)
     setvbuf(stdout, NULL, _IOLBF, 0);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     for (size_t i = 0; i < n; i++) {
-        unsigned before = check_failures;
+        int before = failures;
         run_case(&cases[i]);
-        printf("%s %s (%s)\n", check_failures == before ? "ok  " : "FAIL", cases[i].what, cases[i].domain);
+        printf("%s %s (%s)\n", failures == before ? "ok  " : "FAIL", cases[i].what, cases[i].domain);
     }
     ssize_t left = H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL);
     CHECK(left == 0, "%zd HDF5 objects are still open", left);
-    return check_failures != 0;
+    return failures != 0;
 }

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "helpers/check.h"
+
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
 /* The text that one side wrote down. */
@@ -53,15 +55,6 @@ const char *domain_name(const char *domain);
 const char *twin_name(const char *domain);
 hid_t       open_domain(const char *domain);
 hid_t       open_twin(const char *domain);
-
-/** Printed and counted; tests that compare nothing use these directly. */
-void check_at(bool ok, const char *file, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
-#define CHECK(ok, ...)                                                                                       \
-    do { /* the call first, then its result */                                                               \
-        bool ok_ = (ok);                                                                                     \
-        check_at(ok_, __FILE__, __LINE__, __VA_ARGS__);                                                      \
-    } while (0)
-extern unsigned check_failures;
 
 /** The first lines in which two texts differ, printed. */
 void show_difference(const char *twin, const char *domain);

@@ -304,15 +304,15 @@ int compare_write_main(const struct write_case *cases, size_t n)
     }
     make_folders();
     for (size_t i = 0; i < n; i++) {
-        unsigned before = check_failures;
+        int before = failures;
         if (getenv("BKT_H5_CASE") && !strstr(cases[i].what, getenv("BKT_H5_CASE")))
             continue;
         run_case(&cases[i]);
-        printf("%s %s\n", check_failures == before ? "ok  " : "FAIL", cases[i].what);
+        printf("%s %s\n", failures == before ? "ok  " : "FAIL", cases[i].what);
     }
     const char *schema = getenv("H5BUCKET_SCHEMA");
     snprintf(command, sizeof command, "test -e '%s/bucket/db'", folder);
     CHECK(!schema || strcmp(schema, "v1") != 0 || system(command) != 0, "there are objects of version 2");
     compare_write_end();
-    return check_failures != 0;
+    return failures != 0;
 }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "helpers/check.h"
+
 static inline void die(const char *what)
 {
     (void)fprintf(stderr, "%s failed\n", what);
@@ -31,16 +33,5 @@ static inline bool sampled(void)
     const char *s = getenv("BKT_SAMPLE");
     return s && *s;
 }
-
-/* The same for a condition that must hold, with the actual value. */
-#define WANT(ok, ...)                                                                                        \
-    do {                                                                                                     \
-        if (!(ok)) {                                                                                         \
-            (void)printf("%s: ", #ok);                                                                       \
-            (void)printf(__VA_ARGS__);                                                                       \
-            (void)printf("\n");                                                                              \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
 
 #endif

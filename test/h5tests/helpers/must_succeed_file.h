@@ -13,7 +13,7 @@ static inline void expect_connector(hid_t file)
     char        name[64] = "native";
     const char *want     = getenv("BKT_CONNECTOR");
     TRY(H5VLget_connector_name(file, name, sizeof name));
-    WANT(!want || strcmp(name, want) == 0, "the connector is %s", name);
+    REQUIRE(!want || strcmp(name, want) == 0, "the connector is %s", name);
 }
 
 /** Made, if it is missing. */

@@ -206,11 +206,11 @@ static bool run(uint64_t seed, bool quiet)
         exit(1);
     }
     if (pid == 0) {
-        if (quiet && !freopen("/dev/null", "w", stdout))
+        if (quiet && (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)))
             _exit(3);
         the_seed = seed;
         compare_write_extra(run_seed, NULL);
-        exit(progress->differs || check_failures ? 1 : 0);
+        exit(progress->differs || failures ? 1 : 0);
     }
     int status = 0;
     while (waitpid(pid, &status, 0) < 0)

@@ -242,5 +242,5 @@ int main(void)
 {
     compare_write_extra(all, &(struct out){.ours = true});
     compare_write_end();
-    return check_failures != 0;
+    return failures != 0;
 }

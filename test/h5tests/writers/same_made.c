@@ -129,20 +129,20 @@ static void check_group(hid_t f)
     hobj_ref_t ref;
     H5G_info_t info;
     TRY(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &v));
-    WANT(v == 5 && TRY(H5Tcommitted(t)) > 0, "%d", v);
+    REQUIRE(v == 5 && TRY(H5Tcommitted(t)) > 0, "%d", v);
     TRY(H5Gget_info(g, &info));
-    WANT((int)info.nlinks == processes + 3, "%d links", (int)info.nlinks);
-    WANT(get_attr(g, "version") == 3, "another version");
+    REQUIRE((int)info.nlinks == processes + 3, "%d links", (int)info.nlinks);
+    REQUIRE(get_attr(g, "version") == 3, "another version");
     for (int p = 0; p < processes; p++) {
         char own[20];
         (void)snprintf(own, sizeof own, "by %d", p);
-        WANT(get_attr(g, own) == p && H5Lexists(g, own, H5P_DEFAULT) > 0, "%s", own);
+        REQUIRE(get_attr(g, own) == p && H5Lexists(g, own, H5P_DEFAULT) > 0, "%s", own);
     }
     hid_t a = TRY(H5Aopen(g, "ref", H5P_DEFAULT));
     TRY(H5Aread(a, H5T_STD_REF_OBJ, &ref));
     hid_t to = TRY(H5Rdereference2(a, H5P_DEFAULT, H5R_OBJECT, &ref));
     TRY(H5Dread(to, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &v));
-    WANT(v == 5, "%d", v);
+    REQUIRE(v == 5, "%d", v);
     TRY(H5Oclose(to));
     TRY(H5Aclose(a));
     TRY(H5Tclose(t));
@@ -171,7 +171,7 @@ static void check_names(hid_t f)
     for (int p = 0; p < processes; p++) {
         char text[20];
         (void)snprintf(text, sizeof text, "process %d", p);
-        WANT(v[p] && strcmp(v[p], text) == 0, "%s is %s", text, v[p] ? v[p] : "NULL");
+        REQUIRE(v[p] && strcmp(v[p], text) == 0, "%s is %s", text, v[p] ? v[p] : "NULL");
         free(v[p]);
     }
     free(v);
@@ -182,16 +182,16 @@ static void check_names(hid_t f)
 static void check_equal(hid_t f)
 {
     int n, all = processes * EACH, *v = read_all(f, "d", &n);
-    WANT(n == all + processes, "%d elements", n);
+    REQUIRE(n == all + processes, "%d elements", n);
     for (int i = 0; i < all; i++)
-        WANT(v[i] == (i + 1) * 7, "element %d of process %d is %d", i, i % processes, v[i]);
+        REQUIRE(v[i] == (i + 1) * 7, "element %d of process %d is %d", i, i % processes, v[i]);
     for (int p = 0; p < processes; p++)
-        WANT(v[all + p] == -p - 1, "after the flush process %d wrote %d", p, v[all + p]);
+        REQUIRE(v[all + p] == -p - 1, "after the flush process %d wrote %d", p, v[all + p]);
     free(v);
     v = read_all(f, "rows", &n);
-    WANT(n == processes * 10, "%d rows", n);
+    REQUIRE(n == processes * 10, "%d rows", n);
     for (int i = 0; i < n; i++)
-        WANT(v[i] == i, "row %d is %d", i, v[i]);
+        REQUIRE(v[i] == i, "row %d is %d", i, v[i]);
     free(v);
     check_names(f);
     check_group(f);
@@ -199,9 +199,9 @@ static void check_equal(hid_t f)
     for (int p = 0; p < processes; p++) {
         char text[20];
         (void)snprintf(text, sizeof text, "process %d", p);
-        WANT(get_attr(d, text) == p, "attribute %s", text);
+        REQUIRE(get_attr(d, text) == p, "attribute %s", text);
     }
-    WANT(get_attr(f, "title") == 42 && get_attr(d, "unit") == 7, "other attributes");
+    REQUIRE(get_attr(f, "title") == 42 && get_attr(d, "unit") == 7, "other attributes");
     TRY(H5Dclose(d));
 }
 
@@ -217,7 +217,7 @@ static bool fails_naming(herr_t got, const char *what)
     rewind(to);
     text[fread(text, 1, sizeof text - 1, to)] = 0;
     (void)fclose(to);
-    WANT(strstr(text, what), "the error doesn't name %s:\n%s", what, text);
+    REQUIRE(strstr(text, what), "the error doesn't name %s:\n%s", what, text);
     return true;
 }
 
@@ -243,13 +243,13 @@ static int make_different(hid_t f, int p)
         return 10;
     }
     for (int i = 0; i < 2; i++)
-        WANT(fails_naming(H5Fflush(f, H5F_SCOPE_GLOBAL), "'/x'"), "flush %d of process %d succeeds", i, p);
+        REQUIRE(fails_naming(H5Fflush(f, H5F_SCOPE_GLOBAL), "'/x'"), "flush %d of process %d succeeds", i, p);
     for (int i = 0; i < 2; i++)
-        WANT(fails_naming(H5Fclose(f), "'attribute who of /'"), "close %d of process %d succeeds", i, p);
+        REQUIRE(fails_naming(H5Fclose(f), "'attribute who of /'"), "close %d of process %d succeeds", i, p);
     if (p % 2 == 0)
         return 11;
     TRY(H5Ldelete(f, "x", H5P_DEFAULT));
-    WANT(fails_naming(H5Fclose(f), "'attribute who of /'"), "process %d: the attribute is forgotten", p);
+    REQUIRE(fails_naming(H5Fclose(f), "'attribute who of /'"), "process %d: the attribute is forgotten", p);
     TRY(H5Adelete(f, "who"));
     TRY(H5Fclose(f));
     return 11;
@@ -258,15 +258,15 @@ static int make_different(hid_t f, int p)
 static void check_different(hid_t f, int winner)
 {
     int n, *v = read_all(f, "x", &n);
-    WANT(n == winner + 1, "%d elements of process %d", n, winner);
+    REQUIRE(n == winner + 1, "%d elements of process %d", n, winner);
     for (int i = 0; i < n; i++)
-        WANT(v[i] == 100 + winner, "element %d is %d", i, v[i]);
+        REQUIRE(v[i] == 100 + winner, "element %d is %d", i, v[i]);
     free(v);
-    WANT(get_attr(f, "who") == winner, "who: %d", get_attr(f, "who"));
+    REQUIRE(get_attr(f, "who") == winner, "who: %d", get_attr(f, "who"));
     for (int p = 0; p < processes; p++) {
         char own[20];
         (void)snprintf(own, sizeof own, "own %d", p);
-        WANT(get_attr(f, own) == p, "what process %d has of its own", p);
+        REQUIRE(get_attr(f, own) == p, "what process %d has of its own", p);
     }
 }
 
@@ -278,7 +278,7 @@ static int one_process(const char *name, bool equal, int p, int ready, int go)
     char c = 0, connector[64] = "";
     hid_t f = TRY(H5Fopen(name, H5F_ACC_RDWR, H5P_DEFAULT));
     TRY(H5VLget_connector_name(f, connector, sizeof connector));
-    WANT(strcmp(connector, "bucket") == 0, "connector %s", connector);
+    REQUIRE(strcmp(connector, "bucket") == 0, "connector %s", connector);
     TRY(get_attr(f, "first"));
     if (write(ready, &c, 1) != 1 || read(go, &c, 1) != 1)
         return 1;
@@ -313,18 +313,18 @@ static int run(const char *name, bool equal, char **argv)
         if ((pid[p] = fork()) == 0)
             begin(argv, name, equal, p, ready, go);
     for (int p = 0; p < processes; p++)
-        WANT(read(ready[0], &c, 1) == 1, "a process that never opens the file");
+        REQUIRE(read(ready[0], &c, 1) == 1, "a process that never opens the file");
     for (int p = 0; p < processes; p++)
-        WANT(write(go[1], &c, 1) == 1, "a process that is gone");
+        REQUIRE(write(go[1], &c, 1) == 1, "a process that is gone");
     for (int p = 0; p < processes; p++) {
         int status = 1;
-        WANT(waitpid(pid[p], &status, 0) == pid[p] && WIFEXITED(status), "process %d: %d", p, status);
-        WANT(WEXITSTATUS(status) == 10 || (!equal && WEXITSTATUS(status) == 11), "process %d ended with %d",
+        REQUIRE(waitpid(pid[p], &status, 0) == pid[p] && WIFEXITED(status), "process %d: %d", p, status);
+        REQUIRE(WEXITSTATUS(status) == 10 || (!equal && WEXITSTATUS(status) == 11), "process %d ended with %d",
              p, WEXITSTATUS(status));
         if (WEXITSTATUS(status) == 10)
             winner = p, won++;
     }
-    WANT(won == (equal ? processes : 1), "%d of %d succeed", won, processes);
+    REQUIRE(won == (equal ? processes : 1), "%d of %d succeed", won, processes);
     return winner;
 }
 

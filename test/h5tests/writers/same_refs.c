@@ -138,7 +138,7 @@ static bool is_one(hid_t f, hid_t obj, const char *path)
 static void leads_to(hid_t f, const hobj_ref_t *ref, const char *path, const char *where)
 {
     hid_t obj = TRY(H5Rdereference2(f, H5P_DEFAULT, H5R_OBJECT, ref));
-    WANT(is_one(f, obj, path), "%s: not to %s", where, path);
+    REQUIRE(is_one(f, obj, path), "%s: not to %s", where, path);
     TRY(H5Oclose(obj));
 }
 
@@ -163,13 +163,13 @@ static void check_regions(hid_t f)
     get(f, "regions", H5T_STD_REF_DSETREG, old);
     hid_t d = TRY(H5Rdereference2(f, H5P_DEFAULT, H5R_DATASET_REGION, old)),
           s = TRY(H5Rget_region(f, H5R_DATASET_REGION, old));
-    WANT(is_one(f, d, "/x") && H5Sget_select_npoints(s) == 3, "the old region");
+    REQUIRE(is_one(f, d, "/x") && H5Sget_select_npoints(s) == 3, "the old region");
     TRY(H5Sclose(s));
     TRY(H5Dclose(d));
     get(f, "new", H5T_STD_REF, new);
     for (int i = 0; i < 2; i++) {
         d = TRY(H5Ropen_object(&new[i], H5P_DEFAULT, H5P_DEFAULT));
-        WANT(is_one(f, d, "/x"), "new reference %d", i);
+        REQUIRE(is_one(f, d, "/x"), "new reference %d", i);
         TRY(H5Dclose(d));
         TRY(H5Rdestroy(&new[i]));
     }
@@ -184,7 +184,7 @@ static void check(int when)
     hid_t f = TRY(H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT));
     get(f, "objects", H5T_STD_REF_OBJ, ref);
     lead_to_all(f, ref, "objects");
-    WANT(!ref[3], "a null reference");
+    REQUIRE(!ref[3], "a null reference");
     get(f, "deflated", H5T_STD_REF_OBJ, ref);
     lead_to_all(f, ref, "deflated");
     check_regions(f);
@@ -192,12 +192,12 @@ static void check(int when)
           a = TRY(H5Tarray_create2(H5T_STD_REF_OBJ, 1, &two));
     get(f, "pairs", t, p);
     for (int i = 0; i < OBJECTS; i++) {
-        WANT(p[i].n == i, "%d", p[i].n);
+        REQUIRE(p[i].n == i, "%d", p[i].n);
         ref[i] = p[i].ref;
     }
     lead_to_all(f, ref, "pairs");
     get(f, "lists", l, v);
-    WANT(v[0].len == 3 && v[1].len == 0, "%zu and %zu", v[0].len, v[1].len);
+    REQUIRE(v[0].len == 3 && v[1].len == 0, "%zu and %zu", v[0].len, v[1].len);
     lead_to_all(f, v[0].p, "lists");
     free(v[0].p);
     get(f, "arrays", a, ref);
@@ -234,7 +234,7 @@ static int find_chunk(const char *path, const struct stat *st, int flag, struct 
 static void write_chunk_file(const char *p, size_t n)
 {
     FILE *to = fopen(chunk, "wb");
-    WANT(to && fwrite(p, 1, n, to) == n && fclose(to) == 0, "%s", chunk);
+    REQUIRE(to && fwrite(p, 1, n, to) == n && fclose(to) == 0, "%s", chunk);
 }
 
 static void damage(hid_t f, const char *of)
@@ -250,7 +250,7 @@ static void damage(hid_t f, const char *of)
     TRY(nftw(dir, find_chunk, 8, FTW_PHYS));
     TRY(H5free_memory(token));
     FILE *from = *chunk ? fopen(chunk, "rb") : NULL;
-    WANT(from, "no chunk %s below %s", wanted, dir);
+    REQUIRE(from, "no chunk %s below %s", wanted, dir);
     kept.n = fread(kept.bytes, 1, sizeof kept.bytes, from);
     (void)fclose(from);
     write_chunk_file("junk", 4);
@@ -268,7 +268,7 @@ static void fails_naming(hid_t f, const char *what)
     rewind(to);
     text[fread(text, 1, sizeof text - 1, to)] = 0;
     (void)fclose(to);
-    WANT(rc < 0 && strstr(text, what), "the flush %s, and doesn't name %s:\n%s",
+    REQUIRE(rc < 0 && strstr(text, what), "the flush %s, and doesn't name %s:\n%s",
          rc < 0 ? "fails" : "succeeds", what, text);
 }
 
@@ -327,17 +327,17 @@ static void this_process(int when)
     int status = 1, go[2];
     hobj_ref_t ref[OBJECTS] = {0};
     bool early = when != WHEN_TOGETHER;
-    WANT(pipe(go) == 0, "no pipe");
+    REQUIRE(pipe(go) == 0, "no pipe");
     pid_t pid = fork();
     if (pid == 0)
         other_process(go[0], when);
     hid_t f = TRY(H5Fopen(name, H5F_ACC_RDWR, H5P_DEFAULT)), x = -1, g = -1;
     TRY(H5VLget_connector_name(f, connector, sizeof connector));
-    WANT(strcmp(connector, "bucket") == 0, "connector %s", connector);
+    REQUIRE(strcmp(connector, "bucket") == 0, "connector %s", connector);
     TRY(H5Gclose(TRY(H5Gopen2(f, "first", H5P_DEFAULT)))); /* the root group is as it was before */
     if (early)
         refer_early(f, &x, &g, ref);
-    WANT(write(go[1], "", 1) == 1 && waitpid(pid, &status, 0) == pid && status == 0, "the other process: %d",
+    REQUIRE(write(go[1], "", 1) == 1 && waitpid(pid, &status, 0) == pid && status == 0, "the other process: %d",
          status);
     if (early)
         link_both(f, x, g);
@@ -365,7 +365,7 @@ static void verify(void)
     (void)snprintf(command, sizeof command,
                    "%s verify --deep --min-age 0 %s > %s/verify.txt || { cat %s/verify.txt; exit 1; }", tool,
                    name, dir, dir);
-    WANT(system(command) == 0, "%s", command);
+    REQUIRE(system(command) == 0, "%s", command);
 }
 
 static void in_process(void (*fn)(int when), int when)
@@ -377,7 +377,7 @@ static void in_process(void (*fn)(int when), int when)
         fn(when);
         exit(0);
     }
-    WANT(waitpid(pid, &status, 0) == pid && status == 0, "time %d: %x", when, (unsigned)status);
+    REQUIRE(waitpid(pid, &status, 0) == pid && status == 0, "time %d: %x", when, (unsigned)status);
 }
 
 int main(void)

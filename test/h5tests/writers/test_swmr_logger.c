@@ -158,5 +158,5 @@ int main(int argc, char **argv)
     fake_s3_fini(&fake);
     (void)snprintf(settings, sizeof settings, "rm -rf %s", dir);
     CHECK(system(settings) == 0, "rm");
-    return check_failures != 0;
+    return failures != 0;
 }

@@ -17,16 +17,6 @@
 
 static int processes, each, flushes;
 
-static int failures;
-#define CHECK(ok, ...)                                                                                       \
-    do {                                                                                                     \
-        if (!(ok) && failures++ < 20) {                                                                      \
-            (void)printf("%s: ", #ok);                                                                       \
-            (void)printf(__VA_ARGS__);                                                                       \
-            (void)printf("\n");                                                                              \
-        }                                                                                                    \
-    } while (0)
-
 /* The change @p i of process @p p, and its result. */
 struct kind {
     const char *name;

@@ -27,16 +27,6 @@ enum { MOST = 64, SLOTS = 16, CHUNK = 10, LONG = 3000, MORE = 2 /* sessions of a
 static int       processes, steps;
 static uint64_t  seed;
 static int      *flushed; /* the last step of each process that it has flushed; shared by all */
-static int       failures;
-
-#define CHECK(ok, ...)                                                                                       \
-    do {                                                                                                     \
-        if (!(ok) && failures++ < 20) {                                                                      \
-            (void)printf("%s: ", #ok);                                                                       \
-            (void)printf(__VA_ARGS__);                                                                       \
-            (void)printf("\n");                                                                              \
-        }                                                                                                    \
-    } while (0)
 
 static struct {
     hid_t file, here, there, attrs, values, rows, texts, grown, chunks, text;
@@ -414,7 +404,7 @@ static void prepare(const char *name)
     hsize_t all = (hsize_t)(processes * SLOTS);
     hid_t   f   = TRY(H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
     TRY(H5VLget_connector_name(f, connector, sizeof connector));
-    WANT(strcmp(connector, "bucket") == 0, "the connector is %s", connector);
+    REQUIRE(strcmp(connector, "bucket") == 0, "the connector is %s", connector);
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         TRY(H5Gclose(TRY(H5Gcreate2(f, groups[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
     hid_t there = TRY(H5Gopen2(f, "there", H5P_DEFAULT));
@@ -525,9 +515,9 @@ static int run_all(char **argv, const char *name, const char *shim, int share_fd
 static void share(int fd)
 {
     size_t size = MOST * sizeof *flushed;
-    WANT(fd >= 0 && ftruncate(fd, (off_t)size) == 0, "descriptor %d", fd);
+    REQUIRE(fd >= 0 && ftruncate(fd, (off_t)size) == 0, "descriptor %d", fd);
     flushed = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    WANT(flushed != MAP_FAILED, "descriptor %d", fd);
+    REQUIRE(flushed != MAP_FAILED, "descriptor %d", fd);
 }
 
 static void verify(const char *name)

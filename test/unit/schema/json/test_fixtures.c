@@ -126,10 +126,8 @@ int main(void)
 {
     const char *dir = getenv("BKT_FIXTURES"); /* NOLINT(concurrency-mt-unsafe) */
     char bucket[4096];
-    if (!dir) {
-        fprintf(stderr, "BKT_FIXTURES is not set\n");
-        return 77;
-    }
+    if (!dir)
+        return skip("BKT_FIXTURES is not set");
     (void)snprintf(bucket, sizeof bucket, "%s/hsopen", dir);
     walk(bucket, "");
     CHECK(n_read > 600 && n_values > 150 && n_cut > 10000, "only %zu objects, %zu values, %zu cuts", n_read,
