@@ -10,7 +10,7 @@ rule() { # rule TEXT LINES
 code() { grep -nE "$@" 2>/dev/null; } # prints file:line:text
 
 rule "hdf5.h only in src/vol, src/tools and test/h5tests" \
-    "$(code -r --include='*.[ch]' '#include *[<"](hdf5|H5[A-Z]*public|H5VL.*|H5PL.*)\.h' src/base src/storage src/schema src/chunk test/unit test/http test/fuzz)"
+    "$(code -r --include='*.[ch]' '#include *[<"](hdf5|H5[A-Z]*public|H5VL.*|H5PL.*)\.h' src/base src/storage src/schema src/chunk test/helpers test/unit test/http test/fuzz)"
 rule "jansson only in src/schema" "$(code -r --include='*.[ch]' '#include *<jansson' src/base src/storage src/chunk src/vol src/tools)"
 rule "curl, expat and openssl only in src/storage" \
     "$(code -r --include='*.[ch]' '#include *<(curl/|expat|openssl/)' src/base src/schema src/chunk src/vol src/tools)"

@@ -26,7 +26,7 @@ static const char table_json[]  =
     "{\"name\":\"s\",\"type\":\"H5T_STD_I32LE\"}]},\"shape\":{\"class\":\"H5S_SIMPLE\",\"dims\":[4],\"maxdims\":[4]},"
     "\"layout\":{\"class\":\"H5D_CHUNKED\",\"dims\":[4]}}";
 
-static void put(struct bkt_store *st, const char *key, const void *p, size_t n)
+static void put_object(struct bkt_store *st, const char *key, const void *p, size_t n)
 {
     struct bkt_req q = {.op = BKT_PUT, .key = key, .put = p, .put_len = n};
     (void)bkt_store_run(st, &q, 1, NULL);
@@ -98,13 +98,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (bkt_settings_init(&set, NULL, NULL) < 0)
         return 0;
     if (bkt_store_open("mem:fuzz", &set, &st, NULL) == BKT_OK) {
-        put(st, "d.h5/.domain.json", domain_json, sizeof domain_json - 1);
-        put(st, DB "/.group.json", group_json, sizeof group_json - 1);
-        put(st, DB "/d/0000-000006-abcdef/.dataset.json", table_json, sizeof table_json - 1);
-        put(st, DB "/d/0000-000006-abcdef/0", rest, n_rest);
-        put(st, DB "/d/0000-000005-abcdef/.dataset.json", data, n);
-        put(st, DB "/d/0000-000005-abcdef/0", rest, n_rest);
-        put(st, "f", rest, n_rest);
+        put_object(st, "d.h5/.domain.json", domain_json, sizeof domain_json - 1);
+        put_object(st, DB "/.group.json", group_json, sizeof group_json - 1);
+        put_object(st, DB "/d/0000-000006-abcdef/.dataset.json", table_json, sizeof table_json - 1);
+        put_object(st, DB "/d/0000-000006-abcdef/0", rest, n_rest);
+        put_object(st, DB "/d/0000-000005-abcdef/.dataset.json", data, n);
+        put_object(st, DB "/d/0000-000005-abcdef/0", rest, n_rest);
+        put_object(st, "f", rest, n_rest);
         if (bkt_domain_open("mem:fuzz/d.h5", &set, &dom, NULL) == BKT_OK) {
             if (bkt_domain_get(dom, &id, &o, NULL) == BKT_OK) {
                 if (o->kind == BKT_DATASET)

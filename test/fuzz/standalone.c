@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "helpers/xorshift.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MAX (1 << 20)
@@ -13,13 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static unsigned long rounds, files;
 static uint32_t      state = 2463534242u;
 
-static uint32_t rnd(void)
-{
-    state ^= state << 13;
-    state ^= state >> 17;
-    state ^= state << 5;
-    return state;
-}
+static uint32_t rnd(void) { return xorshift32(&state); }
 
 /* On a copy of exactly this size, so that a sanitizer sees each step outside. */
 static void run(const uint8_t *data, size_t n)

@@ -36,6 +36,31 @@ static inline struct bkt_store *open_store(const char *uri, const char *settings
 
 static inline const char *first_line(const struct bkt_err *e) { return e && e->n ? e->frame[0].msg : ""; }
 
+/** PUT.  @p etag (NULL allowed) gets what the answer has, whatever the result. */
+static inline int put_text(struct bkt_store *st, const char *key, const char *text, const char *match, const char *none, char *etag)
+{
+    struct bkt_req r  = {.op = BKT_PUT, .key = key, .put = text, .put_len = strlen(text), .if_match = match, .if_none_match = none};
+    int            rc = bkt_store_run(st, &r, 1, NULL);
+    if (etag)
+        memcpy(etag, r.etag, sizeof r.etag);
+    bkt_req_fini(&r);
+    return rc;
+}
+
+/** For bkt_store_list(): counts everything, or objects alone, in an int. */
+static inline int count_listed(const struct bkt_listed *e, void *arg)
+{
+    (void)e;
+    ++*(int *)arg;
+    return BKT_OK;
+}
+
+static inline int count_objects(const struct bkt_listed *e, void *arg)
+{
+    *(int *)arg += !e->is_prefix;
+    return BKT_OK;
+}
+
 /** Counters since the last call. */
 static inline struct bkt_stats stats_since(void)
 {

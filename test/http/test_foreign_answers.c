@@ -118,16 +118,10 @@ static const struct {
     {"LIST, a page that says 404", LIST, {.method = "GET", .times = 1, .status = 404, .body = PAGE}, BKT_OK, 2, "", OLD},
 };
 
-static int count(const struct bkt_listed *e, void *arg)
-{
-    *(unsigned *)arg += !e->is_prefix;
-    return BKT_OK;
-}
-
 static int list(struct bkt_store *st, const char *name, struct bkt_err *err)
 {
     unsigned n  = 0;
-    int      rc = bkt_store_list(st, "db/", "", count, &n, err);
+    int      rc = bkt_store_list(st, "db/", "", count_objects, &n, err);
     CHECK(n == (rc == BKT_OK ? 2 : 0), "%s: %u keys", name, n);
     return rc;
 }

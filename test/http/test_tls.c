@@ -17,6 +17,7 @@
 #include "http/helpers/server.h"
 #include "storage/http/tls.h"
 #include "http/helpers/tls_front.h"
+#include "helpers/own_mounts.h"
 
 #define TEXT  "over TLS\n"
 #define BURST 32
@@ -71,25 +72,6 @@ static const char *file(const char *name)
     char *p = path[i++ % 4];
     (void)snprintf(p, sizeof path[0], "%s/%s", dir, name);
     return p;
-}
-
-static bool write_text(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    if (fd >= 0)
-        (void)close(fd);
-    return ok;
-}
-
-static bool own_mounts(void)
-{
-    char map[40];
-    if (unshare(CLONE_NEWNS) == 0)
-        return true;
-    (void)snprintf(map, sizeof map, "0 %u 1", (unsigned)getuid());
-    return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && write_text("/proc/self/setgroups", "deny") &&
-           write_text("/proc/self/uid_map", map);
 }
 
 /* The system's folder holds our.pem, its file other.pem only. */

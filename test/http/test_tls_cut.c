@@ -138,16 +138,10 @@ static const struct {
 
 static unsigned char *big; /* BIG bytes */
 
-static int count(const struct bkt_listed *e, void *arg)
-{
-    *(unsigned *)arg += !e->is_prefix;
-    return BKT_OK;
-}
-
 static int list(struct bkt_store *st, const struct scene *s, struct bkt_err *err)
 {
     unsigned n = 0;
-    int rc = bkt_store_list(st, "db/", "", count, &n, err);
+    int rc = bkt_store_list(st, "db/", "", count_objects, &n, err);
     CHECK(n == (rc == BKT_OK ? 2 : 0), "%s: %u keys", s->name, n);
     return rc;
 }

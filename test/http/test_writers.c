@@ -10,6 +10,7 @@
 #include "http/helpers/fake_s3.h"
 #include "base/os/pool.h"
 #include "chunk/write/write.h"
+#include "helpers/processes.h"
 
 enum { WRITERS = 16, ROUNDS = 4, N = WRITERS * ROUNDS };
 #define NAME "s3://buck/w.h5"
@@ -26,14 +27,6 @@ static void settle(const char *url, const char *more)
     char text[400];
     (void)snprintf(text, sizeof text, "endpoint=%s;anonymous=yes;backoff_ms=1;retries=6;%s", url, more);
     OK(bkt_settings_init(&set, text, err));
-}
-
-static void shut_down(void)
-{
-    bkt_domain_shutdown();
-    bkt_store_shutdown();
-    bkt_pool_shutdown();
-    bkt_settings_fini(&set);
 }
 
 /* ---- one of the processes ---- */
@@ -72,8 +65,9 @@ static void one_round(struct bkt_domain *d, unsigned me, unsigned round)
     OK(bkt_domain_flush(d, err));
 }
 
-static int one_process(unsigned me, int fd)
+static int one_process(unsigned i, int fd)
 {
+    unsigned me = i % WRITERS;
     struct brief b;
     failures = 0;
     if (read(fd, &b, sizeof b) != (ssize_t)sizeof b) /* when the server is there */
@@ -84,7 +78,7 @@ static int one_process(unsigned me, int fd)
     for (unsigned round = 0; round < ROUNDS; round++)
         one_round(d, me, round);
     bkt_domain_close(d);
-    shut_down();
+    domains_end();
     (void)fflush(stdout);
     return failures != 0;
 }
@@ -168,24 +162,6 @@ static const struct {
 static pid_t pids[KINDS * WRITERS];
 static int   pipes[KINDS * WRITERS]; /* to each */
 
-/* All processes there will be: before there are threads. */
-static void start_all(void)
-{
-    for (unsigned i = 0; i < KINDS * WRITERS; i++) {
-        int from_to[2];
-        if (pipe(from_to) < 0 || (pids[i] = fork()) < 0)
-            abort();
-        if (pids[i] == 0) {
-            (void)close(from_to[1]);
-            for (unsigned k = 0; k < i; k++)
-                (void)close(pipes[k]);
-            _exit(one_process(i % WRITERS, from_to[0]));
-        }
-        (void)close(from_to[0]);
-        pipes[i] = from_to[1];
-    }
-}
-
 static void run(size_t k)
 {
     struct fake_s3 f = kinds[k].server;
@@ -207,7 +183,7 @@ static void run(size_t k)
     }
     check_all(kinds[k].name);
     (void)printf("%s: %u requests, %u PUTs, %u of them carried out\n", kinds[k].name, server_count(s), f.writes, f.applied);
-    shut_down();
+    domains_end();
     server_stop(s);
     fake_s3_fini(&f);
 }
@@ -222,12 +198,12 @@ static void no_conditional_put(enum fake_kind kind, const char *name)
         FAILS(BKT_EUNSUP, "writers=one", bkt_domain_flush(d, err));
     bkt_domain_discard(d);
     bkt_domain_close(d);
-    shut_down();
+    domains_end();
     CHECK(fake_s3_count(&f) == 0, "%s: %u objects are left", name, fake_s3_count(&f));
     settle(server_url(s), "writers=one");
     prepare();
     CHECK(f.applied > 4, "%s: one writer writes", name);
-    shut_down();
+    domains_end();
     server_stop(s);
     fake_s3_fini(&f);
 }
@@ -246,7 +222,7 @@ static void found_out_at_creation(void)
         else
             bkt_domain_discard(d);
         bkt_domain_close(d);
-        shut_down(); /* then it is forgotten */
+        domains_end(); /* then it is forgotten */
         CHECK(f.probes == 5 * (k + 1) && fake_s3_count(&f) == 2 * k, "%u: %u PUTs, %u objects", k, f.probes, fake_s3_count(&f));
         CHECK(!k || server_count(s) == 2 * before + 2, "%u requests, the root and the document stored; %u without",
               server_count(s) - before, before);
@@ -258,7 +234,7 @@ static void found_out_at_creation(void)
 
 int main(void)
 {
-    start_all();
+    start_processes(KINDS * WRITERS, pids, pipes, one_process);
     for (size_t k = 0; k < KINDS; k++)
         run(k);
     found_out_at_creation();

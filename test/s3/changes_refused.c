@@ -4,9 +4,10 @@
  * store changes, and the next flush stores it all. */
 #include <string.h>
 
-#include "h5tests/helpers/must_succeed.h"
+#include "h5tests/helpers/must_succeed_file.h"
 
 enum { N = 20000, CHUNK = 5000 };
+static const struct made numbers = {.dims = {N}, .chunk = {CHUNK}};
 
 static const char **words;
 static char         said[8000];
@@ -32,14 +33,6 @@ static void refused(int64_t rc, const char *call)
 
 static void bring_about(const char *command) { REQUIRE(system(command) == 0, "%s", command); }
 
-static void put(hid_t d, int base)
-{
-    static int v[N];
-    for (int i = 0; i < N; i++)
-        v[i] = base + i;
-    (void)TRY(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
-}
-
 static void has(hid_t f, const char *name, int base)
 {
     static int v[N];
@@ -47,17 +40,6 @@ static void has(hid_t f, const char *name, int base)
     (void)TRY(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
     REQUIRE(v[0] == base && v[N - 1] == base + N - 1, "%s: %d .. %d, not from %d on", name, v[0], v[N - 1], base);
     (void)TRY(H5Dclose(d));
-}
-
-static hid_t new_dataset(hid_t f, const char *name)
-{
-    hsize_t n = N, chunk = CHUNK;
-    hid_t   s = TRY(H5Screate_simple(1, &n, NULL)), p = TRY(H5Pcreate(H5P_DATASET_CREATE));
-    (void)TRY(H5Pset_chunk(p, 1, &chunk));
-    hid_t d = TRY(H5Dcreate2(f, name, H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
-    (void)TRY(H5Pclose(p));
-    (void)TRY(H5Sclose(s));
-    return d;
 }
 
 /* The store's content: other settings make another domain of it. */
@@ -89,20 +71,19 @@ int main(int argc, char **argv)
     REQUIRE(argc > 5, "%d arguments", argc);
     const char *name = argv[1], *bad = argv[2], *good = argv[3];
     bool        reads     = strcmp(argv[4], "reads") == 0;
-    char        other[400], connector[40] = "";
+    char        other[400];
     words = (const char **)&argv[5];
     (void)snprintf(other, sizeof other, "%s.new", name);
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    hid_t f = TRY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)), d = new_dataset(f, "data");
-    (void)TRY(H5VLget_connector_name(f, connector, sizeof connector));
-    REQUIRE(strcmp(connector, "bucket") == 0, "the connector is %s", connector);
-    put(d, 1000);
+    hid_t f = TRY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)), d = make_dataset(f, "data", &numbers);
+    require_connector(f, "bucket");
+    write_all_numbers(d, N, 1000, 1);
     (void)TRY(H5Fflush(f, H5F_SCOPE_GLOBAL));
     bring_about(bad);
-    put(d, 2000);
-    hid_t m = new_dataset(f, "more");
-    put(m, 2007);
+    write_all_numbers(d, N, 2000, 1);
+    hid_t m = make_dataset(f, "more", &numbers);
+    write_all_numbers(m, N, 2007, 1);
     REFUSED(H5Fflush(f, H5F_SCOPE_GLOBAL));
     has(f, "data", 2000);
     has(f, "more", 2007);

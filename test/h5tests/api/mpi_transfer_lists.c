@@ -10,16 +10,10 @@
 #define N 64
 
 static char folder[64];
-static int  rank;
 
-static const char *in(const char *leaf)
-{
-    static char     names[4][128];
-    static unsigned turn;
-    char           *name = names[turn++ % COUNT(names)];
-    snprintf(name, sizeof names[0], "%s/%s", folder, leaf);
-    return name;
-}
+/* A name in the folder. */
+static const char *in(const char *leaf) { return in_folder(folder, leaf); }
+static int  rank;
 
 static hid_t list(const char *transform)
 {
@@ -29,7 +23,7 @@ static hid_t list(const char *transform)
     return dxpl;
 }
 
-static void put(hid_t f, const char *name, hid_t dcpl, hid_t dxpl)
+static void write_numbers(hid_t f, const char *name, hid_t dcpl, hid_t dxpl)
 {
     int   values[N];
     hid_t space = H5Screate_simple(1, &(hsize_t){N}, NULL), d = H5Dcreate2(f, name, H5T_STD_I32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
@@ -43,22 +37,22 @@ static void put(hid_t f, const char *name, hid_t dcpl, hid_t dxpl)
 static void make_native(const char *name)
 {
     hid_t fapl = fapl_native(), f = H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, fapl);
-    put(f, "d", H5P_DEFAULT, H5P_DEFAULT);
+    write_numbers(f, "d", H5P_DEFAULT, H5P_DEFAULT);
     H5Fclose(f);
     H5Pclose(fapl);
 }
 
-static void make(const char *name)
+static void make_domain(const char *name)
 {
     hid_t fapl = fapl_ours(""), f = H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, fapl), dxpl = list("2*x+1"), plain = list(NULL);
     hid_t raw = H5Pcreate(H5P_DATASET_CREATE), of = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(1, &(hsize_t){N}, NULL);
     make_native(in("other.h5"));
     CHECK(H5Pset_external(raw, in("elements.raw"), 0, N * sizeof(int)) >= 0, "H5Pset_external");
     CHECK(H5Pset_virtual(of, space, in("other.h5"), "/d", space) >= 0, "H5Pset_virtual");
-    put(f, "plain", H5P_DEFAULT, plain);
-    put(f, "transformed", H5P_DEFAULT, dxpl);
-    put(f, "raw", raw, plain);
-    put(f, "virtual", of, plain);
+    write_numbers(f, "plain", H5P_DEFAULT, plain);
+    write_numbers(f, "transformed", H5P_DEFAULT, dxpl);
+    write_numbers(f, "raw", raw, plain);
+    write_numbers(f, "virtual", of, plain);
     CHECK(H5Lcreate_external(in("other.h5"), "/d", f, "link", H5P_DEFAULT, H5P_DEFAULT) >= 0, "H5Lcreate_external: %s", error_text());
     CHECK(H5Fclose(f) >= 0, "%s: %s", name, error_text());
     hid_t ids[] = {fapl, dxpl, plain, raw, of};
@@ -108,7 +102,7 @@ int main(int argc, char **argv)
     if (rank == 0) {
         strcpy(folder, "/tmp/h5bucket-mpi-XXXXXX");
         CHECK(mkdtemp(folder) && mkdir(in("db"), 0777) == 0, "no folder %s", folder);
-        make(in("domain.h5"));
+        make_domain(in("domain.h5"));
     }
     MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
     read_all(in("domain.h5"));

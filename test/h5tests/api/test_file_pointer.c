@@ -9,15 +9,8 @@
 
 static char folder[] = "/tmp/h5bucket-pointers-XXXXXX";
 
-/* A name in the folder; four static buffers in turn */
-static const char *in(const char *leaf)
-{
-    static char     names[4][128];
-    static unsigned turn;
-    char           *name = names[turn++ % COUNT(names)];
-    snprintf(name, sizeof names[0], "%s/%s", folder, leaf);
-    return name;
-}
+/* A name in the folder. */
+static const char *in(const char *leaf) { return in_folder(folder, leaf); }
 
 static hid_t fapl_pointers(void)
 {
@@ -32,7 +25,7 @@ static bool is_regular(const char *name)
     return lstat(name, &sb) == 0 && S_ISREG(sb.st_mode);
 }
 
-static void put(hid_t fapl, const char *name, unsigned flags, int value)
+static void make_file_of_number(hid_t fapl, const char *name, unsigned flags, int value)
 {
     hid_t f = H5Fcreate(name, flags, H5P_DEFAULT, fapl), s = H5Screate(H5S_SCALAR);
     hid_t d = H5Dcreate2(f, "n", H5T_NATIVE_INT, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -55,14 +48,14 @@ static int get(hid_t fapl, const char *name)
 static void left_behind(const struct out *o)
 {
     hid_t fapl = fapl_pointers(), plain = new_fapl(o);
-    put(fapl, in("a.h5"), H5F_ACC_EXCL, 1);
+    make_file_of_number(fapl, in("a.h5"), H5F_ACC_EXCL, 1);
     CHECK(is_regular(in("a.h5")), "no file a.h5 was left");
     CHECK(get(fapl, in("a.h5")) == 1 && get(plain, in("a.h5")) == 1, "the pointer doesn't lead to the domain");
     CHECK(rename(in("a.h5"), in("b.h5")) == 0 && get(plain, in("b.h5")) == 1, "a renamed pointer leads elsewhere");
-    put(fapl, in("b.h5"), H5F_ACC_TRUNC, 2);
+    make_file_of_number(fapl, in("b.h5"), H5F_ACC_TRUNC, 2);
     CHECK(get(plain, in("b.h5")) == 2, "through a pointer the domain isn't replaced");
     CHECK(H5Fdelete(in("b.h5"), fapl) >= 0 && access(in("b.h5"), F_OK) != 0, "H5Fdelete leaves the pointer: %s", error_text());
-    put(plain, in("folder.h5"), H5F_ACC_EXCL, 3);
+    make_file_of_number(plain, in("folder.h5"), H5F_ACC_EXCL, 3);
     CHECK(!is_regular(in("folder.h5")), "without the setting a name is a folder");
     H5Pclose(plain);
     H5Pclose(fapl);
@@ -75,7 +68,7 @@ static void other_files(const struct out *o)
     (void)o;
     CHECK(f && fputs("not HDF5", f) >= 0 && fclose(f) == 0, "notes");
     FAILS(H5Fcreate(in("notes"), H5F_ACC_EXCL, H5P_DEFAULT, fapl), "errno = 17");
-    put(fapl, in("notes"), H5F_ACC_TRUNC, 4);
+    make_file_of_number(fapl, in("notes"), H5F_ACC_TRUNC, 4);
     CHECK(get(fapl, in("notes")) == 4, "a file that was to be replaced wasn't");
     H5Pclose(fapl);
 }
@@ -119,7 +112,7 @@ static void user_blocks(const struct out *o)
     CHECK(f >= 0 && H5Fclose(f) >= 0, "u.mat isn't replaced: %s", error_text());
     snprintf(command, sizeof command, "test \"$(head -c 2048 '%s' | tr -d '\\000' | wc -c)\" = 0", in("u.mat"));
     CHECK(system(command) == 0, "the old user block is in the new file");
-    put(fapl, in("u.mat"), H5F_ACC_TRUNC, 6);
+    make_file_of_number(fapl, in("u.mat"), H5F_ACC_TRUNC, 6);
     CHECK(user_block(plain, in("u.mat"), H5F_ACC_RDONLY) == 0 && get(plain, in("u.mat")) == 6, "a user block out of nothing");
     H5Pclose(list);
     H5Pclose(plain);
@@ -131,7 +124,7 @@ static void reasons(const struct out *o)
 {
     hid_t fapl = new_fapl(o);
     FAILS(H5Fopen(in("none.h5"), H5F_ACC_RDWR, fapl), "errno = 2");
-    put(fapl, in("there.h5"), H5F_ACC_EXCL, 5);
+    make_file_of_number(fapl, in("there.h5"), H5F_ACC_EXCL, 5);
     FAILS(H5Fcreate(in("there.h5"), H5F_ACC_EXCL, H5P_DEFAULT, fapl), "errno = 17");
     H5Pclose(fapl);
 }

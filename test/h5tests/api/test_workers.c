@@ -1,6 +1,7 @@
 /* Workers compress chunks while the program goes on.  Our program has functions with the names of the
  * compressors' own, which record the calling thread. */
 #include "h5tests/helpers/compare.h"
+#include "h5tests/helpers/must_succeed_file.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -67,18 +68,6 @@ void *libdeflate_alloc_compressor(int level)
     return f(level);
 }
 
-static hid_t make(hid_t f, const char *name, unsigned level)
-{
-    const hsize_t n = N * CHUNK, chunk = CHUNK;
-    hid_t         s = H5Screate_simple(1, &n, NULL), p = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_chunk(p, 1, &chunk);
-    H5Pset_deflate(p, level);
-    hid_t d = H5Dcreate2(f, name, H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
-    H5Pclose(p);
-    H5Sclose(s);
-    return d;
-}
-
 static void write_part(hid_t d, unsigned first, unsigned n_chunks)
 {
     hsize_t start = (hsize_t)first * CHUNK, n = (hsize_t)n_chunks * CHUNK;
@@ -96,7 +85,7 @@ static void write_part(hid_t d, unsigned first, unsigned n_chunks)
 /* While the program computes, or does anything else outside HDF5. */
 static void chunk_by_chunk(hid_t f, const char *name, unsigned level)
 {
-    hid_t d = make(f, name, level);
+    hid_t d = make_dataset(f, name, &(struct made){.dims = {N * CHUNK}, .chunk = {CHUNK}, .deflate = level});
     atomic_store(&by_program, 0);
     atomic_store(&by_workers, 0);
     for (unsigned i = 0; i < N; i++)
@@ -110,7 +99,7 @@ static void chunk_by_chunk(hid_t f, const char *name, unsigned level)
 
 static void all_at_once(hid_t f, const char *name, unsigned level)
 {
-    hid_t d = make(f, name, level);
+    hid_t d = make_dataset(f, name, &(struct made){.dims = {N * CHUNK}, .chunk = {CHUNK}, .deflate = level});
     atomic_store(&by_program, 0);
     atomic_store(&by_workers, 0);
     write_part(d, 0, N);

@@ -19,7 +19,7 @@
 
 static char dir[] = "/tmp/bkt-huge-XXXXXX", name[100];
 
-static void put(hid_t d, hsize_t at, int value)
+static void write_point(hid_t d, hsize_t at, int value)
 {
     hsize_t one = 1;
     hid_t s = TRY(H5Dget_space(d)), m = TRY(H5Screate_simple(1, &one, NULL));
@@ -29,7 +29,7 @@ static void put(hid_t d, hsize_t at, int value)
     TRY(H5Sclose(m));
 }
 
-static int get(hid_t d, hsize_t at)
+static int read_point(hid_t d, hsize_t at)
 {
     hsize_t one = 1;
     int value = -1;
@@ -81,12 +81,12 @@ static void said(const char *what)
 
 /* ---- chunks that a program may make ---- */
 
-static void make(void)
+static void make_domain(void)
 {
     hid_t f = TRY(H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
     for (int deflate = 0; deflate < 2; deflate++) {
         hid_t d = TRY(create(f, deflate ? "deflated" : "plain", HUGE_CHUNK, deflate, false));
-        put(d, 0, 7);
+        write_point(d, 0, 7);
         TRY(H5Dclose(d));
     }
     TRY(H5Dclose(TRY(create(f, "small", 1000, false, false))));
@@ -103,7 +103,7 @@ static void grow(void)
     for (int deflate = 0; deflate < 2; deflate++) {
         hid_t f, d = open_it(deflate ? "deflated" : "plain", H5F_ACC_RDWR, &f);
         TRY(H5Dset_extent(d, &far));
-        put(d, FAR, 8);
+        write_point(d, FAR, 8);
         TRY(H5Dclose(d));
         TRY(H5Fclose(f));
     }
@@ -117,8 +117,8 @@ static void check(void)
                  p = TRY(H5Dget_create_plist(d));
         TRY(H5Pget_chunk(p, 1, &chunk));
         REQUIRE(chunk == HUGE_CHUNK, "chunks of %llu", (unsigned long long)chunk);
-        REQUIRE(get(d, 0) == 7 && get(d, FAR) == 8 && get(d, FAR / 2) == 0, "%d %d %d", get(d, 0), get(d, FAR),
-             get(d, FAR / 2));
+        REQUIRE(read_point(d, 0) == 7 && read_point(d, FAR) == 8 && read_point(d, FAR / 2) == 0, "%d %d %d", read_point(d, 0), read_point(d, FAR),
+             read_point(d, FAR / 2));
         TRY(H5Pclose(p));
         TRY(H5Dclose(d));
         TRY(H5Fclose(f));
@@ -218,7 +218,7 @@ int main(void)
     if (!mkdtemp(dir))
         return 1;
     (void)snprintf(name, sizeof name, "%s/huge.h5", dir);
-    in_process("a program that writes an element", make, 66);
+    in_process("a program that writes an element", make_domain, 66);
     in_process("one that lets the datasets grow", grow, 132);
     in_process("a reader", check, 132);
     lie();

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "h5tests/helpers/must_succeed.h"
+#include "h5tests/helpers/must_succeed_file.h"
 
 enum { N = 4000, CHUNK = 500, MEMBERS = 20, MAX_THREADS = 512 };
 enum { STEP = 65536, STEPS = 40, READ = 8 }; /* of dataset "long": ints in a chunk, chunks, and how many of them are read */
@@ -113,16 +113,6 @@ static void through_the_connector(hid_t file, const char *name)
     REQUIRE(strcmp(connector, "bucket") == 0, "%s is open through \"%s\"", name, connector);
 }
 
-static hid_t new_dataset(hid_t file, const char *member, hsize_t dims, hsize_t chunk)
-{
-    hid_t space = TRY(H5Screate_simple(1, &dims, NULL)), dcpl = TRY(H5Pcreate(H5P_DATASET_CREATE));
-    TRY(H5Pset_chunk(dcpl, 1, &chunk));
-    hid_t dset = TRY(H5Dcreate2(file, member, H5T_NATIVE_INT, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
-    TRY(H5Pclose(dcpl));
-    TRY(H5Sclose(space));
-    return dset;
-}
-
 /* One chunk of "long" after the other: they go out before a flush, or come before they are read. */
 static void in_steps(hid_t dset, int from, int to, int write)
 {
@@ -151,7 +141,7 @@ static hid_t create(const char *name)
     return file;
 }
 
-static void make(const char *name)
+static void make_domain(const char *name)
 {
     static int values[N];
     hid_t      file = create(name);
@@ -160,11 +150,11 @@ static void make(const char *name)
     for (int i = 0; i < MEMBERS; i++) {
         char member[20];
         (void)snprintf(member, sizeof member, "d%02d", i);
-        hid_t dset = new_dataset(file, member, N, CHUNK);
+        hid_t dset = make_dataset(file, member, &(struct made){.dims = {N}, .chunk = {CHUNK}});
         TRY(H5Dwrite(dset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
         TRY(H5Dclose(dset));
     }
-    hid_t dset = new_dataset(file, "long", (hsize_t)STEP * STEPS, STEP);
+    hid_t dset = make_dataset(file, "long", &(struct made){.dims = {(hsize_t)STEP * STEPS}, .chunk = {STEP}});
     in_steps(dset, 0, STEPS, 1);
     TRY(H5Dclose(dset));
     TRY(H5Fclose(file));
@@ -207,7 +197,7 @@ static void read_and_watch(const char *name)
 
 static void write_and_watch(const char *name)
 {
-    hid_t file = create(name), dset = new_dataset(file, "long", (hsize_t)STEP * STEPS, STEP);
+    hid_t file = create(name), dset = make_dataset(file, "long", &(struct made){.dims = {(hsize_t)STEP * STEPS}, .chunk = {STEP}});
     in_steps(dset, 0, STEPS / 2, 1);
     TRY(H5Fflush(file, H5F_SCOPE_GLOBAL));
     watch(name, "written and flushed");
@@ -225,7 +215,7 @@ int main(int argc, char **argv)
     if (access("/proc/self/task", R_OK) != 0)
         return skip("no /proc/self/task here");
     if (strcmp(argv[1], "make") == 0)
-        make(argv[2]);
+        make_domain(argv[2]);
     else if (strcmp(argv[1], "read") == 0)
         read_and_watch(argv[2]);
     else

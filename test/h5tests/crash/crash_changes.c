@@ -23,38 +23,11 @@
 #include "h5tests/helpers/must_succeed_file.h"
 
 enum { PHASES = 6, FILL = -7, CHUNK = 32, SIDE = 10, FIELD = 100 };
+static const int fill = FILL;
 
 /* ---- small things ---- */
 
-static hid_t new_dataset(hid_t at, const char *name, int rank, const hsize_t *dims, const hsize_t *max, const hsize_t *chunk, bool z)
-{
-    int   fill = FILL;
-    hid_t s = TRY(H5Screate_simple(rank, dims, max)), p = TRY(H5Pcreate(H5P_DATASET_CREATE));
-    TRY(H5Pset_chunk(p, rank, chunk));
-    TRY(H5Pset_fill_value(p, H5T_NATIVE_INT, &fill));
-    if (z) {
-        TRY(H5Pset_shuffle(p));
-        TRY(H5Pset_deflate(p, 1));
-    }
-    hid_t d = TRY(H5Dcreate2(at, name, H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
-    TRY(H5Pclose(p));
-    TRY(H5Sclose(s));
-    return d;
-}
-
 static bool exists(hid_t at, const char *name) { return TRY(H5Lexists(at, name, H5P_DEFAULT)) > 0; }
-
-static void put_rows(hid_t d, hsize_t from, hsize_t n, int base)
-{
-    int   v[200];
-    hid_t s = TRY(H5Dget_space(d)), m = TRY(H5Screate_simple(1, &n, NULL));
-    for (hsize_t i = 0; i < n; i++)
-        v[i] = base + (int)(from + i);
-    TRY(H5Sselect_hyperslab(s, H5S_SELECT_SET, &from, NULL, &n, NULL));
-    TRY(H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, v));
-    TRY(H5Sclose(m));
-    TRY(H5Sclose(s));
-}
 
 /* Reads a dataset of at most max ints; its extent. */
 static void read_all(hid_t at, const char *name, int *v, size_t max, hsize_t *dims)
@@ -70,9 +43,8 @@ static void read_all(hid_t at, const char *name, int *v, size_t max, hsize_t *di
 
 static void new_field(hid_t at, const char *name, int base)
 {
-    hsize_t n = FIELD, chunk = 30;
-    hid_t   d = new_dataset(at, name, 1, &n, NULL, &chunk, true);
-    put_rows(d, 0, n, base);
+    hid_t d = make_dataset(at, name, &(struct made){.dims = {FIELD}, .chunk = {30}, .fill = &fill, .shuffle = true, .deflate = true});
+    write_numbers(d, 0, FIELD, base, 1);
     TRY(H5Dclose(d));
 }
 
@@ -102,15 +74,16 @@ static void new_group(hid_t at, const char *name, int who)
 
 static void prepare(hid_t f)
 {
-    hsize_t n = 50, unlimited = H5S_UNLIMITED, chunk = CHUNK, side[2] = {SIDE, SIDE}, block[2] = {4, 4};
+    hsize_t n = 50;
     int     v[SIDE * SIDE];
     for (int i = 0; i < SIDE * SIDE; i++)
         v[i] = 1 + i;
-    hid_t d = new_dataset(f, "series", 1, &n, &unlimited, &chunk, false);
-    put_rows(d, 0, n, 1000);
+    hid_t d = make_dataset(f, "series", &(struct made){.dims = {n}, .max = {H5S_UNLIMITED}, .chunk = {CHUNK}, .fill = &fill});
+    write_numbers(d, 0, n, 1000, 1);
     set_attr(d, "level", 0);
     TRY(H5Dclose(d));
-    d = new_dataset(f, "table", 2, side, side, block, true);
+    d = make_dataset(f, "table", &(struct made){
+        .rank = 2, .dims = {SIDE, SIDE}, .chunk = {4, 4}, .fill = &fill, .shuffle = true, .deflate = true});
     TRY(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
     TRY(H5Dclose(d));
     hid_t a = TRY(H5Gcreate2(f, "a", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)), b = TRY(H5Gcreate2(f, "b", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
@@ -151,7 +124,7 @@ static void resize(hid_t f, const char *name, hsize_t rows, hsize_t cols, int ph
 static void write_rows(hid_t f, hsize_t from, hsize_t n, int base)
 {
     hid_t d = TRY(H5Dopen2(f, "series", H5P_DEFAULT));
-    put_rows(d, from, n, base);
+    write_numbers(d, from, n, base + (int)from, 1);
     TRY(H5Dclose(d));
 }
 
@@ -173,7 +146,7 @@ static void add_objects(hid_t f)
     int    *v = malloc((size_t)n * sizeof *v);
     for (hsize_t i = 0; v && i < n; i++)
         v[i] = (int)(i * 2654435761U);
-    hid_t d = new_dataset(f, "big", 1, &n, NULL, &n, false);
+    hid_t d = make_dataset(f, "big", &(struct made){.dims = {n}, .chunk = {n}, .fill = &fill});
     TRY(v ? H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) : -1);
     TRY(H5Dclose(d));
     free(v);

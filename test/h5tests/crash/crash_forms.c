@@ -46,26 +46,6 @@ static hid_t kind_type(void)
     return t;
 }
 
-static hid_t new_dataset(hid_t at, const char *name, hid_t type, hsize_t n, hsize_t max, hsize_t chunk)
-{
-    hid_t s = TRY(H5Screate_simple(1, &n, &max)), p = TRY(H5Pcreate(H5P_DATASET_CREATE));
-    TRY(H5Pset_chunk(p, 1, &chunk));
-    hid_t d = TRY(H5Dcreate2(at, name, type, s, H5P_DEFAULT, p, H5P_DEFAULT));
-    TRY(H5Pclose(p));
-    TRY(H5Sclose(s));
-    return d;
-}
-
-/* Elements from, from + step, ... n of them, or all of memory. */
-static void put(hid_t d, hid_t type, hsize_t from, hsize_t step, hsize_t n, const void *v)
-{
-    hid_t s = TRY(H5Dget_space(d)), m = TRY(H5Screate_simple(1, &n, NULL));
-    TRY(H5Sselect_hyperslab(s, H5S_SELECT_SET, &from, &step, &n, NULL));
-    TRY(H5Dwrite(d, type, m, s, H5P_DEFAULT, v));
-    TRY(H5Sclose(m));
-    TRY(H5Sclose(s));
-}
-
 static hsize_t rows(hid_t d)
 {
     hsize_t n = 0;
@@ -93,7 +73,7 @@ static void put_words(hid_t at, const char *name, int from, int n, bool changed)
         word_at(text[i], from + i, changed);
         v[i] = text[i];
     }
-    put(d, t, (hsize_t)from, 1, (hsize_t)n, v);
+    write_elements(d, t, (hsize_t)from, 1, (hsize_t)n, v);
     TRY(H5Tclose(t));
     TRY(H5Dclose(d));
 }
@@ -127,7 +107,7 @@ static void put_lists(hid_t f, int from, int n, int base)
             values[i][k] = base + from + i;
         v[i] = (hvl_t){(size_t)(from + i), values[i]};
     }
-    put(d, t, (hsize_t)from, 1, (hsize_t)n, v);
+    write_elements(d, t, (hsize_t)from, 1, (hsize_t)n, v);
     TRY(H5Tclose(t));
     TRY(H5Dclose(d));
 }
@@ -157,7 +137,7 @@ static void put_typed(hid_t at, const char *name, int from, int n, int base)
     hid_t       d = TRY(H5Dopen2(at, name, H5P_DEFAULT)), t = kind_type();
     for (int i = 0; i < n; i++)
         v[i] = (struct kind){base + from + i, (base + from + i) / 4.};
-    put(d, t, (hsize_t)from, 1, (hsize_t)n, v);
+    write_elements(d, t, (hsize_t)from, 1, (hsize_t)n, v);
     TRY(H5Tclose(t));
     TRY(H5Dclose(d));
 }
@@ -236,15 +216,15 @@ static void prepare(hid_t f)
     hid_t   text = text_type(), list = TRY(H5Tvlen_create(H5T_NATIVE_INT)), kind = kind_type();
     for (int i = 0; i < TINY; i++)
         v[i] = i;
-    TRY(H5Dclose(new_dataset(f, "words", text, WORDS, H5S_UNLIMITED, 8)));
-    TRY(H5Dclose(new_dataset(f, "lists", list, LISTS, LISTS, 4)));
+    TRY(H5Dclose(make_dataset(f, "words", &(struct made){.type = text, .dims = {WORDS}, .max = {H5S_UNLIMITED}, .chunk = {8}})));
+    TRY(H5Dclose(make_dataset(f, "lists", &(struct made){.type = list, .dims = {LISTS}, .chunk = {4}})));
     put_words(f, "words", 0, WORDS, false);
     put_lists(f, 0, LISTS, 100);
     TRY(H5Tcommit2(f, "kind", kind, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    TRY(H5Dclose(new_dataset(f, "typed", kind, TYPED, TYPED, 10)));
+    TRY(H5Dclose(make_dataset(f, "typed", &(struct made){.type = kind, .dims = {TYPED}, .chunk = {10}})));
     put_typed(f, "typed", 0, TYPED, 1000);
-    hid_t d = new_dataset(f, "tiny", H5T_STD_I32LE, TINY, TINY, 4);
-    put(d, H5T_NATIVE_INT, 0, 1, TINY, v);
+    hid_t d = make_dataset(f, "tiny", &(struct made){.dims = {TINY}, .chunk = {4}});
+    write_elements(d, H5T_NATIVE_INT, 0, 1, TINY, v);
     TRY(H5Dclose(d));
     hid_t g = TRY(H5Gcreate2(f, "old", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     for (int i = 0; i < OLD; i++) {
@@ -269,7 +249,7 @@ static void change_variable(hid_t f)
     TRY(H5Dclose(d));
     put_words(f, "words", 5, MORE - 5, true);
     put_lists(f, 3, 6, 500);
-    TRY(H5Dclose(new_dataset(f, "made/texts", t, WORDS, WORDS, 6)));
+    TRY(H5Dclose(make_dataset(f, "made/texts", &(struct made){.type = t, .dims = {WORDS}, .chunk = {6}})));
     put_words(f, "made/texts", 0, WORDS, true);
     TRY(H5Tclose(t));
 }
@@ -278,7 +258,7 @@ static void change_types(hid_t f)
 {
     hid_t kind = kind_type(), d = TRY(H5Dopen2(f, "typed", H5P_DEFAULT)), old = TRY(H5Topen2(f, "kind", H5P_DEFAULT));
     TRY(H5Tcommit2(f, "made/kind", kind, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    TRY(H5Dclose(new_dataset(f, "made/typed", kind, TYPED, TYPED, 10)));
+    TRY(H5Dclose(make_dataset(f, "made/typed", &(struct made){.type = kind, .dims = {TYPED}, .chunk = {10}})));
     put_typed(f, "made/typed", 0, TYPED, 3000);
     put_typed(f, "typed", 7, 15, 2000);
     typed_attr(d, "of new", kind, 77);
@@ -294,10 +274,10 @@ static void change_tiny(hid_t f)
     hid_t d = TRY(H5Dopen2(f, "tiny", H5P_DEFAULT));
     for (int i = 0; i < TINY / 3; i++)
         v[i] = 10000 + 3 * i;
-    put(d, H5T_NATIVE_INT, 0, 3, TINY / 3, v);
+    write_elements(d, H5T_NATIVE_INT, 0, 3, TINY / 3, v);
     TRY(H5Dclose(d));
-    d = new_dataset(f, "made/tiny", H5T_STD_I32LE, TINY, TINY, 4);
-    put(d, H5T_NATIVE_INT, 0, 3, TINY / 3, v);
+    d = make_dataset(f, "made/tiny", &(struct made){.dims = {TINY}, .chunk = {4}});
+    write_elements(d, H5T_NATIVE_INT, 0, 3, TINY / 3, v);
     TRY(H5Dclose(d));
 }
 

@@ -28,29 +28,14 @@ enum { PHASES = 4, ROWS = 50, CHUNK = 64, SIDE = 24 };
 static double series_at(int row) { return row * 0.5 + 1; }
 static int    data_at(int phase, int i) { return phase * 1000 + i; }
 
-static hid_t new_dataset(hid_t at, const char *name, int rank, const hsize_t *dims, const hsize_t *max, const hsize_t *chunk,
-                         hid_t type, bool deflate)
-{
-    hid_t s = TRY(H5Screate_simple(rank, dims, max)), p = TRY(H5Pcreate(H5P_DATASET_CREATE));
-    if (chunk)
-        TRY(H5Pset_chunk(p, rank, chunk));
-    if (deflate)
-        TRY(H5Pset_deflate(p, 1));
-    hid_t d = TRY(H5Dcreate2(at, name, type, s, H5P_DEFAULT, p, H5P_DEFAULT));
-    TRY(H5Pclose(p));
-    TRY(H5Sclose(s));
-    return d;
-}
-
 /* ---- writing ---- */
 
 static hid_t begin(const char *name)
 {
-    hsize_t none = 0, unlimited = H5S_UNLIMITED, chunk = CHUNK, side[2] = {SIDE, SIDE}, block[2] = {10, 10};
-    hid_t   f = TRY(H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t f = TRY(H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
     expect_connector(f);
-    TRY(H5Dclose(new_dataset(f, "series", 1, &none, &unlimited, &chunk, H5T_IEEE_F64LE, false)));
-    TRY(H5Dclose(new_dataset(f, "grid", 2, side, NULL, block, H5T_STD_I32LE, true)));
+    TRY(H5Dclose(make_dataset(f, "series", &(struct made){.type = H5T_IEEE_F64LE, .max = {H5S_UNLIMITED}, .chunk = {CHUNK}})));
+    TRY(H5Dclose(make_dataset(f, "grid", &(struct made){.rank = 2, .dims = {SIDE, SIDE}, .chunk = {10, 10}, .deflate = true})));
     return f;
 }
 
@@ -78,7 +63,7 @@ static void write_phase(hid_t f, int phase)
     (void)snprintf(name, sizeof name, "g%d", phase);
     hid_t g = TRY(H5Gcreate2(f, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     set_attr(g, "phase", phase);
-    hid_t d = new_dataset(g, "d", 1, &n, NULL, NULL, H5T_STD_I32LE, false);
+    hid_t d = make_dataset(g, "d", &(struct made){.dims = {n}});
     for (int i = 0; i < 100; i++)
         v[i] = data_at(phase, i);
     TRY(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));

@@ -25,28 +25,16 @@ static const char    *name; /* of the domain */
 /* Packed, so that a chunk is read whole, and plain, so that it goes straight to the program's memory. */
 static void write_dataset(hid_t f, const char *path, bool packed)
 {
-    static int v[N];
-    hsize_t    n = N, chunk = CHUNK;
-    hid_t      s = TRY(H5Screate_simple(1, &n, NULL)), p = TRY(H5Pcreate(H5P_DATASET_CREATE));
-    for (int i = 0; i < N; i++)
-        v[i] = i * 7;
-    TRY(H5Pset_chunk(p, 1, &chunk));
-    if (packed)
-        TRY(H5Pset_deflate(p, 1));
-    hid_t d = TRY(H5Dcreate2(f, path, H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
-    TRY(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    hid_t d = make_dataset(f, path, &(struct made){.dims = {N}, .chunk = {CHUNK}, .deflate = packed});
+    write_all_numbers(d, N, 0, 7);
     TRY(H5Dclose(d));
-    TRY(H5Pclose(p));
-    TRY(H5Sclose(s));
 }
 
-static void make(void)
+static void make_domain(void)
 {
     int   value = VALUE;
-    char  connector[40] = "";
     hid_t f = TRY(H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT)), s = TRY(H5Screate(H5S_SCALAR));
-    TRY(H5VLget_connector_name(f, connector, sizeof connector));
-    CHECK(strcmp(connector, "bucket") == 0, "the connector is %s", connector);
+    require_connector(f, "bucket");
     write_dataset(f, "plain", false);
     write_dataset(f, "packed", true);
     hid_t g = TRY(H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
@@ -184,7 +172,7 @@ static void in_a_folder(void)
     (void)unlink(probe);
     (void)snprintf(domain, sizeof domain, "%s/damage.h5", dir);
     name = domain;
-    make();
+    make_domain();
     CHECK(reads("whole, in a folder"), "not read");
     unsigned n = has_attributes ? below(dir) : 11; /* nothing can be known without them */
     CHECK(n >= 11 && reads("mended, in a folder"), "%u objects", n);
@@ -246,7 +234,7 @@ int main(void)
     (void)setenv("HDF5_VOL_CONNECTOR", text, 1);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     name = "s3://buck/damage.h5";
-    make();
+    make_domain();
     on_the_way();
     at_rest_in_a_bucket();
     a_chunk_that_grows();

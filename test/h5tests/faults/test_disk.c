@@ -12,6 +12,7 @@
 
 #include "h5tests/helpers/compare.h"
 #include "h5tests/helpers/must_succeed_file.h"
+#include "helpers/own_mounts.h"
 
 enum { N = 40000, CHUNK = 10000 }; /* ints: 160 KB in chunks of 40 KB */
 
@@ -24,14 +25,6 @@ static const char *in_dir(const char *name)
     return path;
 }
 
-static void put(hid_t d, int base)
-{
-    static int v[N];
-    for (int i = 0; i < N; i++)
-        v[i] = base + i;
-    TRY(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
-}
-
 static void holds(hid_t d, int base)
 {
     static int v[N];
@@ -42,20 +35,13 @@ static void holds(hid_t d, int base)
     CHECK(!wrong, "%u of %d values are not those that were written last", wrong, N);
 }
 
-static void make(const char *name, int base)
+static void make_domain(const char *name, int base)
 {
-    hsize_t n = N, chunk = CHUNK;
-    char    connector[40] = "";
-    hid_t   f = TRY(H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
-    TRY(H5VLget_connector_name(f, connector, sizeof connector));
-    CHECK(strcmp(connector, "bucket") == 0, "the connector is %s", connector);
-    hid_t s = TRY(H5Screate_simple(1, &n, NULL)), p = TRY(H5Pcreate(H5P_DATASET_CREATE));
-    TRY(H5Pset_chunk(p, 1, &chunk));
-    hid_t d = TRY(H5Dcreate2(f, "data", H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
-    put(d, base);
+    hid_t f = TRY(H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
+    require_connector(f, "bucket");
+    hid_t d = make_dataset(f, "data", &(struct made){.dims = {N}, .chunk = {CHUNK}});
+    write_all_numbers(d, N, base, 1);
     TRY(H5Dclose(d));
-    TRY(H5Pclose(p));
-    TRY(H5Sclose(s));
     TRY(H5Fclose(f));
 }
 
@@ -64,10 +50,10 @@ static void full_and_not(const char *leaf, void (*fill)(void), void (*empty)(voi
 {
     char name[200];
     (void)snprintf(name, sizeof name, "%s", in_dir(leaf));
-    make(name, 1);
+    make_domain(name, 1);
     hid_t f = TRY(H5Fopen(name, H5F_ACC_RDWR, H5P_DEFAULT)), d = TRY(H5Dopen2(f, "data", H5P_DEFAULT));
     fill();
-    put(d, 500000);
+    write_all_numbers(d, N, 500000, 1);
     set_attr(f, "late", 5);
     TRY(H5Gclose(TRY(H5Gcreate2(f, "late", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
     for (int i = 0; i < 2; i++)
@@ -116,32 +102,10 @@ static void fill_disk(void)
 }
 static void empty_disk(void) { CHECK(unlink(in_dir("ballast")) == 0, "%d", errno); }
 
-static bool write_text(const char *path, const char *text)
-{
-    int  fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    if (fd >= 0)
-        (void)close(fd);
-    return ok;
-}
-
 /* A file system of a megabyte over our folder, in this process's own view of files: it ends with it. */
 static bool small_disk(void)
 {
-    char map[60];
-    int  uid = (int)getuid(), gid = (int)getgid();
-    if (unshare(CLONE_NEWNS) < 0) {
-        if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-            return false;
-        (void)snprintf(map, sizeof map, "0 %d 1", uid);
-        (void)write_text("/proc/self/setgroups", "deny");
-        if (!write_text("/proc/self/uid_map", map))
-            return false;
-        (void)snprintf(map, sizeof map, "0 %d 1", gid);
-        if (!write_text("/proc/self/gid_map", map))
-            return false;
-    }
-    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 && mount("bkt-disk", dir, "tmpfs", 0, "size=1m") == 0;
+    return own_mounts() && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 && mount("bkt-disk", dir, "tmpfs", 0, "size=1m") == 0;
 }
 
 static void a_full_disk(void)
@@ -193,7 +157,7 @@ static void partly_to_be_read(void)
     if (!somebody_else())
         return;
     hid_t f = TRY(H5Fopen(in_dir("theirs.h5"), H5F_ACC_RDWR, H5P_DEFAULT)), d = TRY(H5Dopen2(f, "data", H5P_DEFAULT));
-    put(d, 900000);
+    write_all_numbers(d, N, 900000, 1);
     set_attr(f, "new", 1);
     FAILS(H5Fflush(f, H5F_SCOPE_GLOBAL), "Permission denied");
     holds(d, 900000);
@@ -247,7 +211,7 @@ static void in_child(void (*run)(void))
 
 static void folders_of_others(void)
 {
-    make(in_dir("theirs.h5"), 7);
+    make_domain(in_dir("theirs.h5"), 7);
     char *before = sums();
     shell("find %s -type d -exec chmod 0555 {} +");
     in_child(only_to_be_read);

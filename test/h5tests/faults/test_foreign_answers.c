@@ -16,35 +16,10 @@
 #define PAGE   "<html><head><title>Sorry</title></head></html>"
 #define FAILED "<?xml version=\"1.0\"?>\n<Error><Code>InternalError</Code><Message>so it is</Message></Error>"
 enum { CHUNK = 300000, N = 4 * CHUNK, FILL = -7 }; /* a chunk is an object */
+static const int fill = FILL;
+static const struct made numbers = {.dims = {N}, .chunk = {CHUNK}, .fill = &fill};
 
 static struct fake_s3 fake = {.kind = FAKE_QUOTED};
-
-static hid_t new_dataset(hid_t f, const char *name)
-{
-    hsize_t n = N, chunk = CHUNK;
-    int     fill = FILL;
-    hid_t   s = TRY(H5Screate_simple(1, &n, NULL)), p = TRY(H5Pcreate(H5P_DATASET_CREATE));
-    TRY(H5Pset_chunk(p, 1, &chunk));
-    TRY(H5Pset_fill_value(p, H5T_NATIVE_INT, &fill));
-    hid_t d = TRY(H5Dcreate2(f, name, H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
-    TRY(H5Pclose(p));
-    TRY(H5Sclose(s));
-    return d;
-}
-
-/* The first @p n elements. */
-static void put(hid_t d, hsize_t n, int base)
-{
-    static int v[N];
-    hsize_t    zero = 0;
-    hid_t      m = TRY(H5Screate_simple(1, &n, NULL)), s = TRY(H5Dget_space(d));
-    for (int i = 0; i < N; i++)
-        v[i] = base + i;
-    TRY(H5Sselect_hyperslab(s, H5S_SELECT_SET, &zero, NULL, &n, NULL));
-    TRY(H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, v));
-    TRY(H5Sclose(s));
-    TRY(H5Sclose(m));
-}
 
 /* The first @p n elements as another session finds them, and fill values behind them. */
 static void holds(const char *name, int n, int base)
@@ -63,8 +38,8 @@ static void holds(const char *name, int n, int base)
 /* PUTs are answered with an error inside of a 200: once each time, for ever, or though they are carried out. */
 static void writing(const char *name, struct fake_odd odd, bool fails)
 {
-    hid_t f = TRY(H5Fopen(NAME, H5F_ACC_RDWR, H5P_DEFAULT)), d = new_dataset(f, name);
-    put(d, N / 2, 1000);
+    hid_t f = TRY(H5Fopen(NAME, H5F_ACC_RDWR, H5P_DEFAULT)), d = make_dataset(f, name, &numbers);
+    write_numbers(d, 0, N / 2, 1000, 1);
     fake.odd = odd;
     if (fails) {
         FAILS(H5Fflush(f, H5F_SCOPE_GLOBAL), "InternalError");
@@ -115,8 +90,8 @@ static void chunks_are_read(void)
 /* One chunk object is deleted by an answer with an error inside: it is gone, or the program gets an error. */
 static void deleting(void)
 {
-    hid_t f = TRY(H5Fopen(NAME, H5F_ACC_RDWR, H5P_DEFAULT)), d = new_dataset(f, "gone");
-    put(d, N, 5);
+    hid_t f = TRY(H5Fopen(NAME, H5F_ACC_RDWR, H5P_DEFAULT)), d = make_dataset(f, "gone", &numbers);
+    write_numbers(d, 0, N, 5, 1);
     TRY(H5Dclose(d));
     TRY(H5Fflush(f, H5F_SCOPE_GLOBAL));
     unsigned before = fake_s3_count(&fake);
@@ -131,17 +106,16 @@ static void deleting(void)
 int main(void)
 {
     struct server *server    = server_start(fake_s3_handle, &fake);
-    char           text[200] = "", connector[40] = "";
+    char           text[200] = "";
     if (!server)
         return 1;
     (void)snprintf(text, sizeof text, "bucket endpoint=%s;anonymous=yes;backoff_ms=1;retries=2;prefetch=no;hedge=0", server_url(server));
     (void)setenv("HDF5_VOL_CONNECTOR", text, 1);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     hid_t f = TRY(H5Fcreate(NAME, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
-    TRY(H5VLget_connector_name(f, connector, sizeof connector));
-    CHECK(strcmp(connector, "bucket") == 0, "the connector is %s", connector);
-    hid_t d = new_dataset(f, "plain");
-    put(d, N / 2, 0);
+    require_connector(f, "bucket");
+    hid_t d = make_dataset(f, "plain", &numbers);
+    write_numbers(d, 0, N / 2, 0, 1);
     TRY(H5Dclose(d));
     TRY(H5Fclose(f));
     holds("plain", N / 2, 0);

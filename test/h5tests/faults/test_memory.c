@@ -132,7 +132,7 @@ static hid_t make_data(hid_t f)
     return d;
 }
 
-static bool put(hid_t d, hsize_t from, hsize_t n, int base)
+static bool write_numbers(hid_t d, hsize_t from, hsize_t n, int base)
 {
     int   v[N];
     hid_t s = (hid_t)SAY(H5Dget_space(d)), m = H5Screate_simple(1, &n, NULL);
@@ -163,12 +163,12 @@ static void change(struct done *w, hid_t text)
     hsize_t more = N + CHUNK;
     w->group = g >= 0;
     w->made  = d >= 0;
-    w->data  = w->made && put(d, 0, N, 1000);
+    w->data  = w->made && write_numbers(d, 0, N, 1000);
     w->attr  = g >= 0 && set_attr(g, "seven", H5T_NATIVE_INT, &seven);
     w->text  = set_attr(w->f, "text", text, &words);
     w->soft  = SAY(H5Lcreate_soft("/group", w->f, "soft", H5P_DEFAULT, H5P_DEFAULT)) >= 0;
     w->flushed = SAY(H5Fflush(w->f, H5F_SCOPE_GLOBAL)) >= 0;
-    w->more  = d >= 0 && w->data && put(d, 30, 100, 5000);
+    w->more  = d >= 0 && w->data && write_numbers(d, 30, 100, 5000);
     w->grown = d >= 0 && SAY(H5Dset_extent(d, &more)) >= 0;
     w->gone  = w->soft && SAY(H5Ldelete(w->f, "soft", H5P_DEFAULT)) >= 0;
     close_id(d, H5Dclose);

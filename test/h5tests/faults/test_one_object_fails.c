@@ -75,34 +75,6 @@ static size_t fails_for_one(unsigned flags, size_t cd_n, const unsigned *cd, siz
     return !(flags & H5Z_FLAG_REVERSE) && *(int *)*buf == BAD_VALUE ? 0 : n;
 }
 
-static hid_t new_dataset(hid_t f, const char *name, bool deflate, bool own_filter)
-{
-    hsize_t n = N, max = H5S_UNLIMITED, chunk = CHUNK;
-    hid_t s = TRY(H5Screate_simple(1, &n, &max)), p = TRY(H5Pcreate(H5P_DATASET_CREATE));
-    TRY(H5Pset_chunk(p, 1, &chunk));
-    if (deflate)
-        TRY(H5Pset_deflate(p, 1));
-    if (own_filter)
-        TRY(H5Pset_filter(p, FILTER, H5Z_FLAG_MANDATORY, 0, NULL));
-    hid_t d = TRY(H5Dcreate2(f, name, H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
-    TRY(H5Pclose(p));
-    TRY(H5Sclose(s));
-    return d;
-}
-
-static void put(hid_t d, int from, int n, int value)
-{
-    int v[N];
-    hsize_t start = (hsize_t)from, count = (hsize_t)n;
-    hid_t s = TRY(H5Dget_space(d)), m = TRY(H5Screate_simple(1, &count, NULL));
-    for (int i = 0; i < n; i++)
-        v[i] = value;
-    TRY(H5Sselect_hyperslab(s, H5S_SELECT_SET, &start, NULL, &count, NULL));
-    TRY(H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, v));
-    TRY(H5Sclose(m));
-    TRY(H5Sclose(s));
-}
-
 static int value_at(hid_t f, const char *name, int at)
 {
     int v = -1;
@@ -127,16 +99,14 @@ static int length(hid_t f, const char *name)
     return (int)n;
 }
 
-static void make(void)
+static void make_domain(void)
 {
     hid_t f = TRY(H5Fcreate(NAME, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
-    char connector[40] = "";
-    TRY(H5VLget_connector_name(f, connector, sizeof connector));
-    REQUIRE(strcmp(connector, "bucket") == 0, "the connector is %s", connector);
+    require_connector(f, "bucket");
     const char *names[] = {"first", "deflated", "last"};
     for (int i = 0; i < 3; i++) {
-        hid_t d = new_dataset(f, names[i], i == 1, false);
-        put(d, 0, N, 1);
+        hid_t d = make_dataset(f, names[i], &(struct made){.dims = {N}, .max = {H5S_UNLIMITED}, .chunk = {CHUNK}, .deflate = i == 1});
+        write_numbers(d, 0, N, 1, 0);
         TRY(H5Dclose(d));
     }
     TRY(H5Gclose(TRY(H5Gcreate2(f, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
@@ -151,8 +121,8 @@ static void change_all(hid_t f, int step)
     hsize_t more = N + (hsize_t)step;
     (void)snprintf(name, sizeof name, "new %d", step);
     hid_t g = TRY(H5Gcreate2(f, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)),
-          n = new_dataset(g, "data", false, false);
-    put(n, 0, N, step);
+          n = make_dataset(g, "data", &(struct made){.dims = {N}, .max = {H5S_UNLIMITED}, .chunk = {CHUNK}});
+    write_numbers(n, 0, N, step, 0);
     set_attr(n, "step", step);
     TRY(H5Dclose(n));
     TRY(H5Gclose(g));
@@ -161,10 +131,10 @@ static void change_all(hid_t f, int step)
     TRY(H5Gclose(g));
     for (int i = 0; i < 3; i++) {
         hid_t d = TRY(H5Dopen2(f, names[i], H5P_DEFAULT));
-        put(d, 5, 1, step); /* in part: of chunks 0 and 3 */
-        put(d, N - 5, 1, step);
+        write_numbers(d, 5, 1, step, 0); /* in part: of chunks 0 and 3 */
+        write_numbers(d, N - 5, 1, step, 0);
         TRY(H5Dset_extent(d, &more));
-        put(d, N, step, step);
+        write_numbers(d, N, step, step, 0);
         set_attr(d, "step", step);
         TRY(H5Dclose(d));
     }
@@ -244,7 +214,7 @@ static void undecodable(int step)
     FAILS(H5Fflush(f, H5F_SCOPE_GLOBAL), "chunk 0 of /deflated");
     CHECK(value_at(f, "first", 5) == step, "the file goes on");
     hid_t d = TRY(H5Dopen2(f, "deflated", H5P_DEFAULT));
-    put(d, 0, CHUNK, step); /* all of the chunk: its stored version doesn't matter any more */
+    write_numbers(d, 0, CHUNK, step, 0); /* all of the chunk: its stored version doesn't matter any more */
     TRY(H5Dclose(d));
     TRY(H5Fclose(f));
     expect(step, NULL, 0);
@@ -288,9 +258,9 @@ static void filter_fails(int step)
     static const H5Z_class2_t cls = {H5Z_CLASS_T_VERS, FILTER, 1,    1,
                                      "fails for one",  NULL,   NULL, fails_for_one};
     TRY(H5Zregister(&cls));
-    hid_t f = TRY(H5Fopen(NAME, H5F_ACC_RDWR, H5P_DEFAULT)), d = new_dataset(f, "filtered", false, true);
-    put(d, 0, N, 3);
-    put(d, CHUNK, 1, BAD_VALUE);
+    hid_t f = TRY(H5Fopen(NAME, H5F_ACC_RDWR, H5P_DEFAULT)), d = make_dataset(f, "filtered", &(struct made){.dims = {N}, .max = {H5S_UNLIMITED}, .chunk = {CHUNK}, .filter = FILTER});
+    write_numbers(d, 0, N, 3, 0);
+    write_numbers(d, CHUNK, 1, BAD_VALUE, 0);
     change_all(f, step);
     FAILS(H5Fflush(f, H5F_SCOPE_GLOBAL), "chunk 1 of /filtered");
     expect(step, NULL, 0);
@@ -298,7 +268,7 @@ static void filter_fails(int step)
     CHECK(value_at(other, "filtered", 0) == 3 && value_at(other, "filtered", N - 1) == 3,
           "its other chunks are stored");
     TRY(H5Fclose(other));
-    put(d, CHUNK, 1, 4);
+    write_numbers(d, CHUNK, 1, 4, 0);
     TRY(H5Dclose(d));
     TRY(H5Fclose(f));
     other = look();
@@ -318,7 +288,7 @@ int main(void)
     (void)setenv("HDF5_VOL_CONNECTOR", text, 1);
     (void)setenv("BKT_SETTINGS", settings, 1);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    make();
+    make_domain();
     undecodable(1);
     refusing(2, "/.dataset.json", "/last", NOT_ATTRS | NOT_LENGTH);
     refusing(3, "/0", "chunk 0 of /last", NOT_CHUNKS | NOT_LENGTH);

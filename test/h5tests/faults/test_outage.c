@@ -15,6 +15,7 @@
 
 #define NAME "s3://buck/out.h5"
 enum { N = 40000, CHUNK = 10000 };
+static const struct made numbers = {.dims = {N}, .chunk = {CHUNK}};
 
 /* ---- the server ---- */
 
@@ -40,31 +41,12 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
 
 /* ---- the data ---- */
 
-static void put(hid_t d, int base)
-{
-    static int v[N];
-    for (int i = 0; i < N; i++)
-        v[i] = base + i;
-    TRY(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
-}
-
 static herr_t get(hid_t d, int *first, int *last)
 {
     static int v[N];
     herr_t     rc = H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v);
     *first = v[0], *last = v[N - 1];
     return rc;
-}
-
-static hid_t new_dataset(hid_t f, const char *name)
-{
-    hsize_t n = N, chunk = CHUNK;
-    hid_t   s = TRY(H5Screate_simple(1, &n, NULL)), p = TRY(H5Pcreate(H5P_DATASET_CREATE));
-    TRY(H5Pset_chunk(p, 1, &chunk));
-    hid_t d = TRY(H5Dcreate2(f, name, H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
-    TRY(H5Pclose(p));
-    TRY(H5Sclose(s));
-    return d;
 }
 
 static void all_there(const char *name, int base)
@@ -89,9 +71,9 @@ static void writing(enum weather bad, const char *name, int base, const char *wo
 {
     int   first = 0, last = 0;
     hid_t f = TRY(H5Fopen(NAME, H5F_ACC_RDWR, H5P_DEFAULT)), d = TRY(H5Dopen2(f, "data", H5P_DEFAULT));
-    hid_t g = TRY(H5Gcreate2(f, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)), m = new_dataset(g, "more");
-    put(d, base);
-    put(m, base + 7);
+    hid_t g = TRY(H5Gcreate2(f, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)), m = make_dataset(g, "more", &numbers);
+    write_all_numbers(d, N, base, 1);
+    write_all_numbers(m, N, base + 7, 1);
     set_attr(f, name, base);
     atomic_store(&weather, bad);
     for (int i = 0; i < 2; i++)
@@ -113,9 +95,9 @@ static void writing(enum weather bad, const char *name, int base, const char *wo
 static void closing(enum weather bad, const char *name, int base, const char *words)
 {
     hid_t f = TRY(H5Fopen(NAME, H5F_ACC_RDWR, H5P_DEFAULT)), d = TRY(H5Dopen2(f, "data", H5P_DEFAULT));
-    hid_t g = TRY(H5Gcreate2(f, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)), m = new_dataset(g, "more");
-    put(d, base);
-    put(m, base + 7);
+    hid_t g = TRY(H5Gcreate2(f, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)), m = make_dataset(g, "more", &numbers);
+    write_all_numbers(d, N, base, 1);
+    write_all_numbers(m, N, base + 7, 1);
     set_attr(f, name, base);
     TRY(H5Dclose(m));
     TRY(H5Gclose(g));
@@ -149,17 +131,16 @@ int main(void)
 {
     struct fake_s3 fake      = {.kind = FAKE_QUOTED};
     struct server *server    = server_start(handle, &fake);
-    char           text[200] = "", connector[40] = "";
+    char           text[200] = "";
     if (!server)
         return 1;
     (void)snprintf(text, sizeof text, "bucket endpoint=%s;anonymous=yes;backoff_ms=1;retries=2;prefetch=no", server_url(server));
     (void)setenv("HDF5_VOL_CONNECTOR", text, 1);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     hid_t f = TRY(H5Fcreate(NAME, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
-    TRY(H5VLget_connector_name(f, connector, sizeof connector));
-    CHECK(strcmp(connector, "bucket") == 0, "the connector is %s", connector);
-    hid_t d = new_dataset(f, "data");
-    put(d, 0);
+    require_connector(f, "bucket");
+    hid_t d = make_dataset(f, "data", &numbers);
+    write_all_numbers(d, N, 0, 1);
     TRY(H5Dclose(d));
     TRY(H5Fclose(f));
     writing(AWAY, "away", 1000, "connection broken");

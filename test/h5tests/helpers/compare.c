@@ -6,6 +6,15 @@
 
 char     first_error[8192];
 
+const char *in_folder(const char *folder, const char *leaf)
+{
+    static char     names[4][128];
+    static unsigned turn;
+    char           *name = names[turn++ % COUNT(names)];
+    snprintf(name, sizeof names[0], "%s/%s", folder, leaf);
+    return name;
+}
+
 void say(struct out *o, const char *format, ...)
 {
     va_list ap;

@@ -68,6 +68,8 @@ const char *error_text(void);
         const char *said_   = error_text();                                                                  \
         CHECK(failed_ && strstr(said_, words), "%s: %s", #call, failed_ ? said_ : "succeeds");               \
     } while (0)
+/** @p folder/@p leaf; four static buffers, used in turn. */
+const char *in_folder(const char *folder, const char *leaf);
 unsigned    open_fds(void);
 /** The number of threads, once it is at most @p most, or a minute is over: a joined thread may be seen a
  *  moment longer. */

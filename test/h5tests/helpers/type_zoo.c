@@ -82,7 +82,7 @@ static hid_t few_bits(void)
     return t;
 }
 
-static hid_t text(size_t size, H5T_str_t pad, H5T_cset_t set)
+hid_t zoo_text(size_t size, H5T_str_t pad, H5T_cset_t set)
 {
     hid_t t = H5Tcopy(H5T_C_S1);
     H5Tset_size(t, size);
@@ -90,11 +90,11 @@ static hid_t text(size_t size, H5T_str_t pad, H5T_cset_t set)
     H5Tset_cset(t, set);
     return t;
 }
-static hid_t text_term(void) { return text(7, H5T_STR_NULLTERM, H5T_CSET_ASCII); }
-static hid_t text_pad(void) { return text(6, H5T_STR_NULLPAD, H5T_CSET_UTF8); }
-static hid_t text_space(void) { return text(5, H5T_STR_SPACEPAD, H5T_CSET_ASCII); }
-static hid_t text_var(void) { return text(H5T_VARIABLE, H5T_STR_NULLTERM, H5T_CSET_UTF8); }
-static hid_t text_var_space(void) { return text(H5T_VARIABLE, H5T_STR_SPACEPAD, H5T_CSET_ASCII); }
+static hid_t text_term(void) { return zoo_text(7, H5T_STR_NULLTERM, H5T_CSET_ASCII); }
+static hid_t text_pad(void) { return zoo_text(6, H5T_STR_NULLPAD, H5T_CSET_UTF8); }
+static hid_t text_space(void) { return zoo_text(5, H5T_STR_SPACEPAD, H5T_CSET_ASCII); }
+static hid_t text_var(void) { return zoo_text(H5T_VARIABLE, H5T_STR_NULLTERM, H5T_CSET_UTF8); }
+static hid_t text_var_space(void) { return zoo_text(H5T_VARIABLE, H5T_STR_SPACEPAD, H5T_CSET_ASCII); }
 
 static hid_t opaque(void)
 {

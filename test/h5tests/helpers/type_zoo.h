@@ -13,6 +13,9 @@ struct zoo_type {
 extern const struct zoo_type zoo[];
 extern const size_t          zoo_size;
 
+/** A type of strings, of @p size bytes or H5T_VARIABLE. */
+hid_t zoo_text(size_t size, H5T_str_t pad, H5T_cset_t set);
+
 /** Fill @p n elements of @p type (in memory) with values that repeat for equal @p seed; references are null.
  *  H5Treclaim() when done. */
 void zoo_fill(hid_t type, void *buf, size_t n, unsigned seed);

@@ -12,6 +12,7 @@
 
 #include "helpers/check.h"
 #include "chunk/filter/pipeline.h"
+#include "helpers/xorshift.h"
 
 #define ROWS 40
 #define COLS 33
@@ -21,13 +22,7 @@ static int  compared, filtered, skipped, exact;
 static char path[] = "/tmp/bkt_filters_XXXXXX";
 
 static uint32_t rnd_state = 1;
-static uint32_t rnd(void)
-{
-    rnd_state ^= rnd_state << 13;
-    rnd_state ^= rnd_state >> 17;
-    rnd_state ^= rnd_state << 5;
-    return rnd_state;
-}
+static uint32_t rnd(void) { return xorshift32(&rnd_state); }
 
 static hid_t packed(hid_t base, size_t precision, size_t offset)
 {

@@ -8,6 +8,7 @@
 
 #include "helpers/store_testing.h"
 #include "vol/convert/values_to_memory.h"
+#include "helpers/xorshift.h"
 
 #define N 3000
 #define WIDE 8
@@ -15,8 +16,7 @@
 static uint64_t noise(void)
 {
     static uint64_t x = 88172645463325252U;
-    x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-    return x;
+    return xorshift64(&x);
 }
 
 static struct {
@@ -57,7 +57,7 @@ static uint64_t some_bits(int kind, size_t size)
 }
 
 /* In the order of bytes of the type */
-static void put(int kind, uint64_t bits, size_t size, unsigned char *at)
+static void store_bits(int kind, uint64_t bits, size_t size, unsigned char *at)
 {
     bool big = H5Tget_order(kinds[kind].type) == H5T_ORDER_BE;
     for (size_t i = 0; i < size; i++)
@@ -83,7 +83,7 @@ static void one_pair(int from, int to, const struct bkt_recast_step *s)
     size_t               a = H5Tget_size(kinds[from].type), b = H5Tget_size(kinds[to].type);
     unsigned             differ = 0;
     for (size_t i = 0; i < N; i++) {
-        put(from, some_bits(from, a), a, packed + i * a);
+        store_bits(from, some_bits(from, a), a, packed + i * a);
         memcpy(src + i * (a + 3), packed + i * a, a);
     }
     memset(apart, 0xa5, sizeof apart);

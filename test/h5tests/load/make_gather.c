@@ -67,7 +67,7 @@ static void spoil(hid_t dset, uint32_t mask)
     TRY(H5Dwrite_chunk(dset, H5P_DEFAULT, mask, at, sizeof raw, raw));
 }
 
-static void make(const char *name, int k, hsize_t steps, enum oddity odd, hid_t fapl)
+static void make_file(const char *name, int k, hsize_t steps, enum oddity odd, hid_t fapl)
 {
     const hsize_t temp[] = {steps, LATS, WIDE}, small[] = {steps, LATS}, lats = LATS;
     const hsize_t chunk[] = {2, LATS, 1000}, part[] = {2, LATS};
@@ -113,12 +113,12 @@ int main(int argc, char **argv)
     for (int k = 0; k < 4; k++) {
         char name[32];
         (void)snprintf(name, sizeof name, "run%d.h5", k);
-        make(name, k, STEPS, NONE, H5P_DEFAULT);
+        make_file(name, k, STEPS, NONE, H5P_DEFAULT);
     }
-    make("units.h5", 5, STEPS, UNITS, H5P_DEFAULT);
-    make("outside.h5", 6, STEPS, EXTERNAL, H5P_DEFAULT);
-    make("broken.h5", 7, STEPS, BROKEN, H5P_DEFAULT);
-    make("masked.h5", 8, STEPS, MASKED, H5P_DEFAULT);
+    make_file("units.h5", 5, STEPS, UNITS, H5P_DEFAULT);
+    make_file("outside.h5", 6, STEPS, EXTERNAL, H5P_DEFAULT);
+    make_file("broken.h5", 7, STEPS, BROKEN, H5P_DEFAULT);
+    make_file("masked.h5", 8, STEPS, MASKED, H5P_DEFAULT);
     static const struct {
         const char *name;
         enum oddity form;
@@ -128,12 +128,12 @@ int main(int argc, char **argv)
         for (int n = 0; n < 3; n++) {
             char name[48];
             (void)snprintf(name, sizeof name, "%s%d.h5", grown[i].name, n);
-            make(name, 11, n == 0 ? STEPS : n == 1 ? 2 * STEPS : STEPS + 1, grown[i].form, H5P_DEFAULT);
+            make_file(name, 11, n == 0 ? STEPS : n == 1 ? 2 * STEPS : STEPS + 1, grown[i].form, H5P_DEFAULT);
         }
     TRY(H5Pset_fapl_family(fapl, 3000, H5P_DEFAULT));
-    make("parts%04d.h5", 9, STEPS, NONE, fapl);
+    make_file("parts%04d.h5", 9, STEPS, NONE, fapl);
     TRY(H5Pset_fapl_split(fapl, "-m.h5", H5P_DEFAULT, "-r.h5", H5P_DEFAULT));
-    make("halves", 4, STEPS, NONE, fapl);
+    make_file("halves", 4, STEPS, NONE, fapl);
     TRY(H5Pclose(fapl));
     return failures != 0;
 }

@@ -69,7 +69,7 @@ static void masks(hid_t file)
     TRY(H5Sclose(space)), TRY(H5Pclose(dcpl));
 }
 
-static void make(const char *name, hid_t fcpl, hid_t fapl)
+static void make_file(const char *name, hid_t fcpl, hid_t fapl)
 {
     hid_t file = TRY(H5Fcreate(name, H5F_ACC_TRUNC, fcpl, fapl));
     usual(file);
@@ -204,15 +204,15 @@ int main(int argc, char **argv)
         many(atoi(argv[2]));
         return failures != 0;
     }
-    make("plain.h5", H5P_DEFAULT, H5P_DEFAULT);
+    make_file("plain.h5", H5P_DEFAULT, H5P_DEFAULT);
     TRY(H5Pset_libver_bounds(latest, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST));
-    make("latest.h5", H5P_DEFAULT, latest);
+    make_file("latest.h5", H5P_DEFAULT, latest);
     TRY(H5Pset_userblock(fcpl, 1024));
-    make("userblock.h5", fcpl, H5P_DEFAULT);
+    make_file("userblock.h5", fcpl, H5P_DEFAULT);
     TRY(H5Pset_fapl_family(fapl, 2500, H5P_DEFAULT));
-    make("family%04d.h5", H5P_DEFAULT, fapl);
+    make_file("family%04d.h5", H5P_DEFAULT, fapl);
     TRY(H5Pset_fapl_split(fapl, "-m.h5", H5P_DEFAULT, "-r.h5", H5P_DEFAULT));
-    make("split", H5P_DEFAULT, fapl);
+    make_file("split", H5P_DEFAULT, fapl);
     external();
     for (int k = 0; k < 4; k++) {
         (void)snprintf(name, sizeof name, "step%d.h5", k);

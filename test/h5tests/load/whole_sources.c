@@ -59,7 +59,7 @@ static void make_virtual(hid_t f, const char *as, hsize_t n, int across)
     TRY(H5Sclose(whole));
 }
 
-static void make(const char *dir)
+static void make_files(const char *dir)
 {
     if (chdir(dir) != 0)
         die(dir);
@@ -131,7 +131,7 @@ static void print_dataset(hid_t f, const char *name)
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "make") == 0) {
-        make(argv[2]);
+        make_files(argv[2]);
         return 0;
     }
     if (argc != 3 || strcmp(argv[1], "print") != 0)

@@ -1,5 +1,6 @@
 /* Random calls on the tree: attributes, types and values. */
 #include "h5tests/random/tree.h"
+#include "h5tests/helpers/type_zoo.h"
 
 /* ---- types ---- */
 
@@ -32,15 +33,6 @@ static hid_t enumeration(void)
     return t;
 }
 
-static hid_t text(size_t size, H5T_str_t pad, H5T_cset_t set)
-{
-    hid_t t = H5Tcopy(H5T_C_S1);
-    H5Tset_size(t, size);
-    H5Tset_strpad(t, pad);
-    H5Tset_cset(t, set);
-    return t;
-}
-
 static hid_t opaque(void)
 {
     hid_t t = H5Tcreate(H5T_OPAQUE, 5);
@@ -62,10 +54,10 @@ hid_t some_type(struct side *s, struct rnd *r, hid_t loc)
         case 1: return H5Tcopy(H5T_STD_U64BE);
         case 2: return H5Tcopy(H5T_IEEE_F32LE);
         case 3: return H5Tcopy(H5T_IEEE_F64BE);
-        case 4: return text(5, H5T_STR_NULLPAD, H5T_CSET_ASCII);
-        case 5: return text(8, H5T_STR_NULLTERM, H5T_CSET_UTF8);
-        case 6: return text(4, H5T_STR_SPACEPAD, H5T_CSET_ASCII);
-        case 7: return text(H5T_VARIABLE, H5T_STR_NULLTERM, H5T_CSET_UTF8);
+        case 4: return zoo_text(5, H5T_STR_NULLPAD, H5T_CSET_ASCII);
+        case 5: return zoo_text(8, H5T_STR_NULLTERM, H5T_CSET_UTF8);
+        case 6: return zoo_text(4, H5T_STR_SPACEPAD, H5T_CSET_ASCII);
+        case 7: return zoo_text(H5T_VARIABLE, H5T_STR_NULLTERM, H5T_CSET_UTF8);
         case 8: return H5Tvlen_create(H5T_STD_I16LE);
         case 9: return compound();
         case 10: return padded();

@@ -61,7 +61,7 @@ static void new_line(hid_t f, const char *name)
     int     v[10] = {1, 2, 3};
     hid_t   s = H5Screate_simple(1, &n, NULL), d = H5Dcreate2(f, name, H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v);
-    put_attr(d, "a", 1);
+    put_int_attr(d, "a", 1);
     H5Dclose(d);
     H5Sclose(s);
 }
@@ -195,8 +195,8 @@ static void write_asking(hid_t f, struct out *o)
     hsize_t     size;
     H5F_retry_info_t    retries;
     H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
-    hid_t d = put(f, "x", 1), g = H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    put_attr(d, "a", 1);
+    hid_t d = put_int(f, "x", 1), g = H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    put_int_attr(d, "a", 1);
     hid_t a = H5Aopen(d, "a", H5P_DEFAULT), ids[8], s = H5Screate(H5S_SCALAR);
     hid_t t = H5Tcopy(H5T_NATIVE_INT);
     H5Tcommit2(f, "t", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -274,7 +274,7 @@ static void write_degrees(hid_t f, struct out *o)
             hid_t fapl = new_fapl(o), other = new_fapl(o);
             H5F_close_degree_t got = H5F_CLOSE_DEFAULT;
             H5Pset_fclose_degree(fapl, degrees[i]);
-            hid_t g = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl), d = put(g, "x", 1), as = H5Fget_access_plist(g);
+            hid_t g = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl), d = put_int(g, "x", 1), as = H5Fget_access_plist(g);
             H5Pget_fclose_degree(as, &got);
             say(o, "degree %d, given %d", degrees[i], got);
             H5Pclose(as);
@@ -382,7 +382,7 @@ static void write_tuned(hid_t f, struct out *o)
         say_result(o, "H5Fcreate", g);
         for (int k = 0; k < 2 && g >= 0; k++) {
             if (!k)
-                put_closed(g, "x", 7);
+                put_int_closed(g, "x", 7);
             say_fcpl(o, g, k > 0);
             hid_t        as = H5Fget_access_plist(g);
             hsize_t      threshold = 0, align = 0, meta = 0, small = 0;
@@ -463,7 +463,7 @@ static void write_swmr(hid_t f, struct out *o)
     say_result(o, "H5Fcreate", g);
     H5Fget_intent(g, &intent);
     say(o, "intent %u", intent);
-    put_closed(g, "x", 1);
+    put_int_closed(g, "x", 1);
     say_result(o, "H5Fclose", H5Fclose(g));
     g = H5Fopen(name, H5F_ACC_RDWR, fapl);
     say_result(o, "H5Fstart_swmr_write", H5Fstart_swmr_write(g));

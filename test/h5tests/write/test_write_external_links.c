@@ -8,7 +8,7 @@
 static bool on_disk(const struct out *o) { return !strstr(new_name(o, ""), "://"); }
 
 /* A name in a folder of its own. */
-static const char *in_folder(const struct out *o, const char *dir, const char *leaf)
+static const char *new_name_in(const struct out *o, const char *dir, const char *leaf)
 {
     char both[256];
     if (on_disk(o))
@@ -162,9 +162,9 @@ static void with_prefix(hid_t f, struct out *o, const char *link, const char *pr
 static void prefixes(hid_t f, struct out *o)
 {
     char both[10000];
-    make_target(o, in_folder(o, "pa", "t.h5"), "a");
-    make_target(o, in_folder(o, "pb", "t.h5"), "b");
-    make_target(o, in_folder(o, "pb", "only.h5"), "only");
+    make_target(o, new_name_in(o, "pa", "t.h5"), "a");
+    make_target(o, new_name_in(o, "pb", "t.h5"), "b");
+    make_target(o, new_name_in(o, "pb", "only.h5"), "only");
     H5Lcreate_external("t.h5", "/", f, "link", H5P_DEFAULT, H5P_DEFAULT);
     H5Lcreate_external("only.h5", "/", f, "only", H5P_DEFAULT, H5P_DEFAULT);
     H5Lcreate_external("/no/such/folder/t.h5", "/", f, "absolute", H5P_DEFAULT, H5P_DEFAULT);
@@ -190,9 +190,9 @@ static void prefixes(hid_t f, struct out *o)
     with_prefix(f, o, "link", new_name(o, "nowhere"));
     with_prefix(f, o, "absolute", NULL);
     drop_target(o, new_name(o, "t.h5"));
-    drop_target(o, in_folder(o, "pa", "t.h5"));
-    drop_target(o, in_folder(o, "pb", "t.h5"));
-    drop_target(o, in_folder(o, "pb", "only.h5"));
+    drop_target(o, new_name_in(o, "pa", "t.h5"));
+    drop_target(o, new_name_in(o, "pb", "t.h5"));
+    drop_target(o, new_name_in(o, "pb", "only.h5"));
 }
 
 /* Features of folders on this machine only: a working folder, symbolic links, other file drivers. */
@@ -200,8 +200,8 @@ static void local_places(hid_t f, struct out *o)
 {
     char here[4096];
     CHECK(getcwd(here, sizeof here) != NULL, "no working folder");
-    make_target(o, in_folder(o, "cwd", "w.h5"), "cwd");
-    make_target(o, in_folder(o, "cwd/sub", "s.h5"), "sub");
+    make_target(o, new_name_in(o, "cwd", "w.h5"), "cwd");
+    make_target(o, new_name_in(o, "cwd/sub", "s.h5"), "sub");
     H5Lcreate_external("w.h5", "/", f, "link", H5P_DEFAULT, H5P_DEFAULT);
     H5Lcreate_external("s.h5", "/", f, "sub", H5P_DEFAULT, H5P_DEFAULT);
     with_prefix(f, o, "link", NULL);
@@ -213,8 +213,8 @@ static void local_places(hid_t f, struct out *o)
     drop_target(o, "sub/s.h5");
     CHECK(chdir(here) == 0, "chdir");
     say(o, "beside what a symbolic link leads to");
-    make_target(o, in_folder(o, "real", "m.h5"), "main");
-    make_target(o, in_folder(o, "real", "r.h5"), "real");
+    make_target(o, new_name_in(o, "real", "m.h5"), "main");
+    make_target(o, new_name_in(o, "real", "r.h5"), "real");
     hid_t fapl = new_fapl(o), m = H5Fopen(new_name(o, "real/m.h5"), H5F_ACC_RDWR, fapl);
     H5Lcreate_external("r.h5", "/", m, "link", H5P_DEFAULT, H5P_DEFAULT);
     H5Fclose(m);
@@ -226,8 +226,8 @@ static void local_places(hid_t f, struct out *o)
         H5Fclose(m);
     }
     unlink(new_name(o, "m.h5"));
-    drop_target(o, in_folder(o, "real", "m.h5"));
-    drop_target(o, in_folder(o, "real", "r.h5"));
+    drop_target(o, new_name_in(o, "real", "m.h5"));
+    drop_target(o, new_name_in(o, "real", "r.h5"));
     H5Pclose(fapl);
 }
 

@@ -147,7 +147,7 @@ static void write_box(struct out *o, hid_t d, hsize_t row, hsize_t col, hsize_t 
 
 static const hsize_t chunk[] = {64, CHUNK / 64}, most[] = {H5S_UNLIMITED, H5S_UNLIMITED};
 
-static hid_t make(hid_t f, const char *name, unsigned flags, bool deflated)
+static hid_t new_turned(hid_t f, const char *name, unsigned flags, bool deflated)
 {
     const hsize_t dims[] = {4 * chunk[0], 3 * chunk[1]};
     hid_t s = H5Screate_simple(2, dims, most), p = turned(chunk, flags, deflated), d = H5Dcreate2(f, name, H5T_STD_I32LE, s, H5P_DEFAULT, p,
@@ -160,7 +160,7 @@ static hid_t make(hid_t f, const char *name, unsigned flags, bool deflated)
 static void change(hid_t f, struct out *o, const char *name, bool deflated)
 {
     const hsize_t less[] = {100, 300}, more[] = {200, 700}, whole[] = {0, 0};
-    hid_t         d = make(f, name, H5Z_FLAG_MANDATORY, deflated);
+    hid_t         d = new_turned(f, name, H5Z_FLAG_MANDATORY, deflated);
     say_result(o, "creating", d);
     write_box(o, d, 0, 0, 4 * chunk[0], 3 * chunk[1], 1); /* whole chunks */
     say_values(o, d, "all");
@@ -200,7 +200,7 @@ static void chunks_stored(hid_t f, struct out *o)
 
 static void optional(hid_t f, struct out *o)
 {
-    hid_t d = make(f, "optional", H5Z_FLAG_OPTIONAL, false);
+    hid_t d = new_turned(f, "optional", H5Z_FLAG_OPTIONAL, false);
     write_box(o, d, 0, 0, chunk[0], 2 * chunk[1], (int)REFUSED);
     write_box(o, d, chunk[0], 0, chunk[0], chunk[1], 7);
     H5Dclose(d);
@@ -215,7 +215,7 @@ static void garbage(hid_t f, struct out *o)
 {
     const hsize_t at[] = {0, 0};
     char          bytes[100] = "no such thing";
-    hid_t         d = make(f, "garbage", H5Z_FLAG_MANDATORY, false);
+    hid_t         d = new_turned(f, "garbage", H5Z_FLAG_MANDATORY, false);
     say_result(o, "storing garbage", H5Dwrite_chunk(d, H5P_DEFAULT, 0, at, sizeof bytes, bytes));
     H5Dclose(d);
     d = H5Dopen2(f, "garbage", H5P_DEFAULT);
@@ -264,7 +264,7 @@ static void corrupt(hid_t f, struct out *o)
 static void many(hid_t f, struct out *o)
 {
     const hsize_t dims[] = {32 * chunk[0], 8 * chunk[1]};
-    hid_t         d = make(f, "many", H5Z_FLAG_MANDATORY, false);
+    hid_t         d = new_turned(f, "many", H5Z_FLAG_MANDATORY, false);
     H5Dset_extent(d, dims);
     write_box(o, d, 0, 0, dims[0], dims[1], 1);
     write_box(o, d, 1, 1, dims[0] - 2, dims[1] - 2, 77);
@@ -288,7 +288,7 @@ static const struct write_case cases[] = {
  * each chunk, and HDF5's error stack has fewer places; our message is there all the same. */
 static void refuses(hid_t f)
 {
-    hid_t      d = make(f, "refused", H5Z_FLAG_MANDATORY, false);
+    hid_t      d = new_turned(f, "refused", H5Z_FLAG_MANDATORY, false);
     struct out o = {.ours = true};
     H5Dset_extent(d, (hsize_t[]){40 * chunk[0], 3 * chunk[1]});
     for (hsize_t i = 0; i < 40; i++)
@@ -362,7 +362,7 @@ static void write_one(hid_t d, hsize_t row, hsize_t col, int v)
 static void registered_anew(const char *name)
 {
     static unsigned char raw[CHUNK * sizeof(int) + 8];
-    hid_t    fapl = fapl_ours("chunk_cache=0"), f = H5Fopen(name, H5F_ACC_RDWR, fapl), d = make(f, "anew", H5Z_FLAG_MANDATORY, false);
+    hid_t    fapl = fapl_ours("chunk_cache=0"), f = H5Fopen(name, H5F_ACC_RDWR, fapl), d = new_turned(f, "anew", H5Z_FLAG_MANDATORY, false);
     uint32_t mask = 0;
     struct out o  = {.ours = true};
     write_box(&o, d, 0, 0, 4 * chunk[0], chunk[1], 1);
@@ -397,7 +397,7 @@ static void reads_itself(const char *name)
 {
     static unsigned char raw[CHUNK * sizeof(int) + 8];
     hid_t fapl = fapl_ours("chunk_cache=0"), f = H5Fopen(name, H5F_ACC_RDWR, fapl), s = H5Screate(H5S_SCALAR),
-          one = H5Dcreate2(f, "one", H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), d = make(f, "reads", H5Z_FLAG_MANDATORY, false);
+          one = H5Dcreate2(f, "one", H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), d = new_turned(f, "reads", H5Z_FLAG_MANDATORY, false);
     struct out o    = {.ours = true};
     uint32_t   mask = 0;
     write_one(d, 0, 0, 3);
@@ -422,7 +422,7 @@ static void reads_itself(const char *name)
 /* Two writers of one chunk: the second finds it changed, and puts its element over the other's version. */
 static void loses_a_race(hid_t f, const char *name)
 {
-    hid_t d = make(f, "shared", H5Z_FLAG_MANDATORY, false), s = H5Dget_space(d), m = H5Screate(H5S_SCALAR);
+    hid_t d = new_turned(f, "shared", H5Z_FLAG_MANDATORY, false), s = H5Dget_space(d), m = H5Screate(H5S_SCALAR);
     int   v = 1, got[3] = {0};
     H5Fflush(f, H5F_SCOPE_LOCAL);
     for (hsize_t i = 0; i < 3; i++) { /* known by then, so that the next is stored on condition */
@@ -453,7 +453,7 @@ static void loses_a_race(hid_t f, const char *name)
 static void make_plain(const char *name)
 {
     struct out o    = {.text = NULL};
-    hid_t      fapl = fapl_native(), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl), d = make(f, "d", H5Z_FLAG_MANDATORY, true);
+    hid_t      fapl = fapl_native(), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl), d = new_turned(f, "d", H5Z_FLAG_MANDATORY, true);
     write_box(&o, d, 0, 0, 200, 500, 9);
     free(o.text);
     H5Dclose(d);

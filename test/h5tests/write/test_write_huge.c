@@ -19,9 +19,9 @@ static const struct huge huge[] = {
     {"nothing, beside 2^80", 3, {0, (hsize_t)1 << 40, (hsize_t)1 << 40}, {H5S_UNLIMITED, (hsize_t)1 << 40, (hsize_t)1 << 40}, {1, 16, 16}, 0},
 };
 
-static char why[8192]; /* make() failed */
+static char why[8192]; /* new_huge() failed */
 
-static hid_t make(hid_t f, const struct huge *h)
+static hid_t new_huge(hid_t f, const struct huge *h)
 {
     hid_t s = H5Screate_simple((int)h->rank, h->dims, h->max), dcpl = H5Pcreate(H5P_DATASET_CREATE);
     if (h->chunk[0])
@@ -83,7 +83,7 @@ static void grown_far(hid_t f)
     static const struct huge few = {"grown far", 2, {4, 64}, {H5S_UNLIMITED, H5S_UNLIMITED}, {1024, 1024}, 0};
     const hsize_t            grown[2] = {(hsize_t)1 << 40, (hsize_t)1 << 20}, small[2] = {2, 64};
     hsize_t                  n = 0;
-    hid_t                    d = make(f, &few);
+    hid_t                    d = new_huge(f, &few);
     CHECK(d >= 0 && H5Dset_extent(d, grown) >= 0, "%s%s", why, error_text());
     corners(d, 2, grown, 170, true);
     H5Dget_num_chunks(d, H5S_ALL, &n);
@@ -101,7 +101,7 @@ static void some_thousand(hid_t f)
 {
     static const struct huge some = {"some thousand", 1, {(hsize_t)5000 << 21}, {(hsize_t)5000 << 21}, {1 << 21}, 1};
     hsize_t                  n = 0;
-    hid_t                    d = make(f, &some);
+    hid_t                    d = new_huge(f, &some);
     corners(d, 1, some.dims, 190, true);
     H5Dclose(d);
     H5Fflush(f, H5F_SCOPE_LOCAL);
@@ -143,7 +143,7 @@ static void far_corners(const struct out *o)
     H5VLget_connector_name(f, connector, sizeof connector);
     CHECK(strcmp(connector, "bucket") == 0, "the file is served by '%s'", connector);
     for (size_t i = 0; i < COUNT(huge); i++) {
-        hid_t d = make(f, &huge[i]);
+        hid_t d = new_huge(f, &huge[i]);
         CHECK(d >= 0, "%s: %s", huge[i].name, why);
         if (huge[i].dims[0])
             corners(d, huge[i].rank, huge[i].dims, 100 * (int)(i + 1), true);
@@ -190,9 +190,9 @@ static void refuse_all(hid_t f)
                                         {16, 16, 4}, 0};
     static const struct huge side = {"2^63", 1, {(hsize_t)1 << 63}, {(hsize_t)1 << 63}, {0}, 0};
     const hsize_t            grown[2] = {(hsize_t)1 << 40, (hsize_t)1 << 40}, long_one = (hsize_t)1 << 63, bytes = (hsize_t)300 << 20;
-    refused("a dataset of 2^82 elements", make(f, &product), "2^64 elements");
-    refused("a dataset of 2^63 elements", make(f, &side), "2^63 - 1");
-    hid_t d = make(f, &(struct huge){"d", 2, {4, 4}, {H5S_UNLIMITED, H5S_UNLIMITED}, {4, 4}, 0});
+    refused("a dataset of 2^82 elements", new_huge(f, &product), "2^64 elements");
+    refused("a dataset of 2^63 elements", new_huge(f, &side), "2^63 - 1");
+    hid_t d = new_huge(f, &(struct huge){"d", 2, {4, 4}, {H5S_UNLIMITED, H5S_UNLIMITED}, {4, 4}, 0});
     refused("an extent of 2^80", H5Dset_extent(d, grown), "2^64 elements");
     refused("an extent of 2^63", H5Dset_extent(d, (hsize_t[]){long_one, 1}), "2^63 - 1");
     corners(d, 2, (hsize_t[]){4, 4}, 7, true);

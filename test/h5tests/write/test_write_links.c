@@ -11,7 +11,7 @@ static void close_all(hid_t a, hid_t b)
 
 static hid_t group(hid_t at, const char *name) { return H5Gcreate2(at, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT); }
 
-static void make(hid_t at, const char *name) { H5Gclose(group(at, name)); }
+static void make_group(hid_t at, const char *name) { H5Gclose(group(at, name)); }
 
 static void groups(hid_t f, struct out *o)
 {
@@ -57,7 +57,7 @@ static void creation_order(hid_t f, struct out *o)
     hid_t       g       = H5Gcreate2(f, "ordered", H5P_DEFAULT, gcpl, H5P_DEFAULT);
     const char *names[] = {"z", "b", "y", "a", "m"};
     for (size_t i = 0; i < COUNT(names); i++)
-        make(g, names[i]);
+        make_group(g, names[i]);
     for (unsigned dir = H5_ITER_INC; dir <= H5_ITER_DEC; dir++)
         for (hsize_t i = 0; i < COUNT(names); i++) {
             char name[8] = "";
@@ -65,7 +65,7 @@ static void creation_order(hid_t f, struct out *o)
             say(o, "number %" PRIuHSIZE ": %s", i, name);
         }
     say_result(o, "deleting the second", H5Ldelete_by_idx(g, ".", H5_INDEX_CRT_ORDER, H5_ITER_INC, 1, H5P_DEFAULT));
-    make(g, "c");
+    make_group(g, "c");
     say_result(o, "deleting number 9", H5Ldelete_by_idx(g, ".", H5_INDEX_NAME, H5_ITER_INC, 9, H5P_DEFAULT));
     for (hsize_t i = 0; i < COUNT(names); i++) {
         char name[8] = "";
@@ -75,8 +75,8 @@ static void creation_order(hid_t f, struct out *o)
     H5Gclose(g);
     g = H5Gcreate2(f, "emptied", H5P_DEFAULT, gcpl, H5P_DEFAULT);
     for (int round = 0; round < 3; round++) {
-        make(g, "p");
-        make(g, "q");
+        make_group(g, "p");
+        make_group(g, "q");
         say_result(o, "moving on", H5Lmove(g, "p", g, round == 1 ? "r" : "s", H5P_DEFAULT, H5P_DEFAULT));
         numbers(g, o);
         if (round < 2) {
@@ -103,7 +103,7 @@ static void creation_order_stored(hid_t f, struct out *o)
 
 static void kinds(hid_t f, struct out *o)
 {
-    make(f, "g");
+    make_group(f, "g");
     say_result(o, "hard", H5Lcreate_hard(f, "g", f, "hard", H5P_DEFAULT, H5P_DEFAULT));
     say_result(o, "hard to nothing", H5Lcreate_hard(f, "none", f, "hard2", H5P_DEFAULT, H5P_DEFAULT));
     say_result(o, "hard over another", H5Lcreate_hard(f, "g", f, "hard", H5P_DEFAULT, H5P_DEFAULT));
@@ -111,7 +111,7 @@ static void kinds(hid_t f, struct out *o)
     say_result(o, "soft to somewhere", H5Lcreate_soft("g", f, "soft2", H5P_DEFAULT, H5P_DEFAULT));
     say_result(o, "external", H5Lcreate_external("other.h5", "/a//b", f, "ext", H5P_DEFAULT, H5P_DEFAULT));
     say_result(o, "user-defined, not registered", H5Lcreate_ud(f, "ud", (H5L_type_t)100, "x", 1, H5P_DEFAULT, H5P_DEFAULT));
-    make(f, "soft2/inside");
+    make_group(f, "soft2/inside");
     say(o, "exists through it %d", H5Lexists(f, "g/inside", H5P_DEFAULT));
     say_result(o, "a link into itself", H5Lcreate_hard(f, "/", f, "g/up", H5P_DEFAULT, H5P_DEFAULT));
     hid_t g = H5Gopen2(f, "g", H5P_DEFAULT);
@@ -121,8 +121,8 @@ static void kinds(hid_t f, struct out *o)
 
 static void copies(hid_t f, struct out *o)
 {
-    make(f, "g");
-    make(f, "h");
+    make_group(f, "g");
+    make_group(f, "h");
     H5Lcreate_soft("/g", f, "s", H5P_DEFAULT, H5P_DEFAULT);
     H5Lcreate_external("o.h5", "/p", f, "e", H5P_DEFAULT, H5P_DEFAULT);
     say_result(o, "copy hard", H5Lcopy(f, "g", f, "h/g2", H5P_DEFAULT, H5P_DEFAULT));
@@ -171,7 +171,7 @@ static void anonymous(hid_t f, struct out *o)
     H5O_info2_t info;
     char        name[32] = "";
     hid_t g = H5Gcreate_anon(f, H5P_DEFAULT, H5P_DEFAULT), lost = H5Gcreate_anon(f, H5P_DEFAULT, H5P_DEFAULT);
-    make(g, "in");
+    make_group(g, "in");
     H5Oget_info3(g, &info, H5O_INFO_BASIC);
     say(o, "links %u", info.rc);
     say_result(o, "linking it", H5Olink(g, f, "found", H5P_DEFAULT, H5P_DEFAULT));
@@ -189,11 +189,11 @@ static void anonymous(hid_t f, struct out *o)
 
 static void comments(hid_t f, struct out *o)
 {
-    make(f, "g");
+    make_group(f, "g");
     say_result(o, "on a group", H5Oset_comment_by_name(f, "g", "it says something", H5P_DEFAULT));
     say_result(o, "on the root", H5Oset_comment(f, "root"));
     say_result(o, "another", H5Oset_comment(f, "root2"));
-    make(f, "h");
+    make_group(f, "h");
     H5Oset_comment_by_name(f, "h", "to go", H5P_DEFAULT);
     say_result(o, "none", H5Oset_comment_by_name(f, "h", NULL, H5P_DEFAULT));
 }
@@ -207,7 +207,7 @@ static herr_t change_on_the_way(hid_t g, const char *name, const H5L_info2_t *in
     (void)info;
     snprintf(new, sizeof new, "a%s", name);
     if (o->ours)
-        make(g, new);
+        make_group(g, new);
     say(o, "called for %s", name);
     return 0;
 }
@@ -217,7 +217,7 @@ static void changing_while_iterating(hid_t f, struct out *o)
     for (int i = 0; i < 20; i++) {
         char name[16];
         snprintf(name, sizeof name, "g%02d", i);
-        make(f, name);
+        make_group(f, name);
     }
     hsize_t at = 0;
     say_result(o, "iterating", H5Literate2(f, H5_INDEX_NAME, H5_ITER_INC, &at, change_on_the_way, o));
@@ -289,7 +289,7 @@ static void beside_a_file(hid_t f, struct out *o)
     hid_t t = H5Tcopy(H5T_STD_I32LE), fapl = fapl_native();
     H5Tcommit2(f, "t", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     hid_t plain = H5Fcreate(new_name(&(struct out){0}, "plain.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
-    make(plain, "a");
+    make_group(plain, "a");
     say_result(o, "moving", H5Lmove(plain, "a", plain, "b", H5P_DEFAULT, H5P_DEFAULT));
     say_result(o, "deleting", H5Ldelete(plain, "b", H5P_DEFAULT));
     H5Fclose(plain);
@@ -332,11 +332,11 @@ static void beside(hid_t f, struct out *o)
     H5Pset_create_intermediate_group(lcpl, 1);
     for (int i = 0; i < 2; i++) {
         hid_t g = H5Fcreate(new_name(o, "beside.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
-        make(g, "c");
+        make_group(g, "c");
         H5Fclose(g);
         g = H5Fopen(new_name(o, "beside.h5"), H5F_ACC_RDWR, fapl);
         say_result(o, "a link to it", H5Lcopy(g, "c", g, "d/e", lcpl, H5P_DEFAULT));
-        make(g, "b");
+        make_group(g, "b");
         H5Fflush(g, H5F_SCOPE_GLOBAL);
         say_result(o, "below a new group", i ? H5Lcopy(g, "d", g, "e/x", lcpl, H5P_DEFAULT) : H5Lmove(g, "d", g, "e/x", lcpl, H5P_DEFAULT));
         say_file(g, o);

@@ -15,7 +15,7 @@ static hid_t string_type(void)
 static const char *shown(const char *s) { return s ? s : "(null)"; }
 static void        say_text(struct out *o, const char *what, const char *s) { say(o, "%s: %d '%s'", what, s != NULL, shown(s)); }
 
-static hid_t make(hid_t file, const char *name, hid_t type, hsize_t n, unsigned how, const void *fill)
+static hid_t new_strings(hid_t file, const char *name, hid_t type, hsize_t n, unsigned how, const void *fill)
 {
     hsize_t max = H5S_UNLIMITED, chunk = 4;
     hid_t   s = H5Screate_simple(1, &n, how & CHUNKED ? &max : NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
@@ -38,7 +38,7 @@ static hid_t part(hid_t d, hsize_t from, hsize_t n)
     return s;
 }
 
-static void put(hid_t d, hid_t type, hsize_t from, hsize_t n, const void *v, struct out *o)
+static void write_strings(hid_t d, hid_t type, hsize_t from, hsize_t n, const void *v, struct out *o)
 {
     hid_t f = part(d, from, n), m = H5Screate_simple(1, &n, NULL);
     say_result(o, "writing", H5Dwrite(d, type, m, f, H5P_DEFAULT, v));
@@ -84,11 +84,11 @@ static void strings(hid_t file, struct out *o)
     static const unsigned    how[] = {0, CHUNKED, CHUNKED | DEFLATE, CHUNKED, CHUNKED, CHUNKED};
     hid_t                    t     = string_type();
     for (size_t i = 0; i < COUNT(names); i++) {
-        hid_t d = make(file, names[i], t, i < 4 ? 14 : 4, how[i], NULL);
+        hid_t d = new_strings(file, names[i], t, i < 4 ? 14 : 4, how[i], NULL);
         if (i < 3)
-            put(d, t, 2, COUNT(words), words, o);
+            write_strings(d, t, 2, COUNT(words), words, o);
         if (i > 3)
-            put(d, t, 0, 4, i == 4 ? no : all, o);
+            write_strings(d, t, 0, 4, i == 4 ? no : all, o);
         H5Dclose(d);
     }
     strings_read(file, o);
@@ -104,7 +104,7 @@ static void strings_again(hid_t file, struct out *o)
     for (size_t i = 0; i < 3; i++) {
         hid_t   d = H5Dopen2(file, names[i], H5P_DEFAULT);
         hsize_t n = 9, more = 20;
-        put(d, t, 1, 3, words, o);
+        write_strings(d, t, 1, 3, words, o);
         if (i > 0) {
             say_result(o, "smaller", H5Dset_extent(d, &n));
             say_result(o, "larger", H5Dset_extent(d, &more));
@@ -144,8 +144,8 @@ static void fill_values(hid_t file, struct out *o)
     hid_t t = string_type();
     for (size_t i = 0; i < COUNT(fills); i++) {
         snprintf(name, sizeof name, "fill %zu", i);
-        hid_t d = make(file, name, t, 4, CHUNKED, &fills[i]); /* one chunk: HDF5 can't fill in others in a read-only file */
-        put(d, t, 1, 2, words, o);
+        hid_t d = new_strings(file, name, t, 4, CHUNKED, &fills[i]); /* one chunk: HDF5 can't fill in others in a read-only file */
+        write_strings(d, t, 1, 2, words, o);
         H5Dclose(d);
     }
     fills_read(file, o);
@@ -268,16 +268,16 @@ static void rows(hid_t file, struct out *o)
     int        x      = 5;
     struct row r[3]   = {{1, in[0], {NULL, in[2]}, {3, in}, {0, &x}}, {2, NULL, {in[0], NULL}, {0, in}, {0, NULL}},
                          {3, in[2], {in[0], in[0]}, {2, no}, {1, &x}}};
-    hid_t      t = row_type(), d = make(file, "rows", t, 6, CHUNKED, NULL), scalar = H5Screate(H5S_SCALAR);
+    hid_t      t = row_type(), d = new_strings(file, "rows", t, 6, CHUNKED, NULL), scalar = H5Screate(H5S_SCALAR);
     hid_t      a = H5Acreate2(d, "row", t, scalar, H5P_DEFAULT, H5P_DEFAULT);
-    put(d, t, 1, 3, r, o);
+    write_strings(d, t, 1, 3, r, o);
     say_result(o, "attribute", H5Awrite(a, t, &r[0]));
     say_result(o, "flush", H5Fflush(file, H5F_SCOPE_LOCAL));
     /* one field of some rows: the others keep their values */
     hid_t some = H5Tcreate(H5T_COMPOUND, sizeof(int));
     int   n[3] = {7, 8, 9};
     H5Tinsert(some, "n", 0, H5T_NATIVE_INT);
-    put(d, some, 2, 3, n, o);
+    write_strings(d, some, 2, 3, n, o);
     H5Tclose(some);
     H5Sclose(scalar);
     H5Aclose(a);
@@ -298,8 +298,8 @@ static void copies_read(hid_t file, struct out *o)
 
 static void copies(hid_t file, struct out *o)
 {
-    hid_t t = string_type(), d = make(file, "from", t, 12, CHUNKED | DEFLATE, NULL);
-    put(d, t, 0, COUNT(words), words, o);
+    hid_t t = string_type(), d = new_strings(file, "from", t, 12, CHUNKED | DEFLATE, NULL);
+    write_strings(d, t, 0, COUNT(words), words, o);
     attribute(d, "some", COUNT(words), words, o);
     H5Dclose(d);
     say_result(o, "H5Ocopy", H5Ocopy(file, "from", file, "copy", H5P_DEFAULT, H5P_DEFAULT));

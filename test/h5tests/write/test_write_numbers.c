@@ -63,7 +63,7 @@ static void say_reads(struct out *o, const char *what, hid_t d, hid_t type, hid_
 static bool is_tiny(double v) { return v != 0 && fabs(v) < 1e-37; }
 
 /* Half of the chunks aren't stored, and some were compressed. */
-static hid_t make(hid_t f, const char *name, hid_t type, int filter)
+static hid_t new_numbers(hid_t f, const char *name, hid_t type, int filter)
 {
     const hsize_t dims[] = {TALL, WIDE}, chunk[] = {40, 50}, half[] = {TALL / 2, WIDE}, none[] = {0, 0};
     double       *v = malloc(TALL * WIDE * sizeof *v), fill = -99.5;
@@ -91,7 +91,7 @@ static hid_t make(hid_t f, const char *name, hid_t type, int filter)
 static void made(hid_t f, struct out *o)
 {
     for (size_t i = 0; i < N_TYPES; i++) {
-        hid_t d = make(f, names[i], stored_type(i), (int)i % 3);
+        hid_t d = new_numbers(f, names[i], stored_type(i), (int)i % 3);
         say_result(o, names[i], d);
         H5Dclose(d);
     }
@@ -194,7 +194,7 @@ static H5T_conv_ret_t ask(H5T_conv_except_t what, hid_t from, hid_t to, void *sr
 static void asked(hid_t f, struct out *o)
 {
     unsigned times[8] = {0};
-    hid_t    dxpl = H5Pcreate(H5P_DATASET_XFER), d = make(f, "asked", H5T_NATIVE_DOUBLE, 1);
+    hid_t    dxpl = H5Pcreate(H5P_DATASET_XFER), d = new_numbers(f, "asked", H5T_NATIVE_DOUBLE, 1);
     H5Pset_type_conv_cb(dxpl, ask, times);
     say_reads(o, "as int", d, H5T_NATIVE_INT, dxpl);
     say_reads(o, "as float", d, H5T_NATIVE_FLOAT, dxpl);

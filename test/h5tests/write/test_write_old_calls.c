@@ -224,9 +224,9 @@ static void write_walks(hid_t f, struct out *o)
         hid_t g   = H5Gcreate2(f, i ? "plain" : "ordered", H5P_DEFAULT, p, H5P_DEFAULT);
         hid_t sub = H5Gcreate2(g, "sub", H5P_DEFAULT, p, H5P_DEFAULT);
         for (size_t k = 0; k < COUNT(names); k++) {
-            put_closed(g, names[k], (int)k);
-            put_attr(g, names[k], (int)k);
-            put_closed(sub, names[COUNT(names) - 1 - k], (int)k);
+            put_int_closed(g, names[k], (int)k);
+            put_int_attr(g, names[k], (int)k);
+            put_int_closed(sub, names[COUNT(names) - 1 - k], (int)k);
         }
         H5Ldelete(g, "apple", H5P_DEFAULT);
         H5Adelete(g, "apple");

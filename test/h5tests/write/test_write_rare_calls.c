@@ -2,6 +2,7 @@
  * queries of lists and files. */
 #include "h5tests/helpers/compare_write.h"
 #include "h5tests/helpers/put_scalar.h"
+#include "h5tests/helpers/type_zoo.h"
 
 /* ---- the 1.8 and 1.10 API, by name and by number ---- */
 
@@ -29,9 +30,9 @@ static void say_info1(struct out *o, const char *call, herr_t rc, const H5O_info
 static void make_tree(hid_t f)
 {
     hid_t g = H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), sub = H5Gcreate2(g, "sub", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    put_closed(g, "d", 1);
-    put_closed(sub, "e", 2);
-    put_attr(g, "a", 3);
+    put_int_closed(g, "d", 1);
+    put_int_closed(sub, "e", 2);
+    put_int_attr(g, "a", 3);
     H5Lcreate_soft("d", g, "soft", H5P_DEFAULT, H5P_DEFAULT);
     H5Lcreate_hard(g, "d", sub, "again", H5P_DEFAULT, H5P_DEFAULT);
     H5Gclose(sub);
@@ -104,7 +105,7 @@ static void async_references(hid_t f, struct out *o, hid_t es)
 
 static void async_multi(hid_t f, struct out *o, hid_t es)
 {
-    hid_t       d[] = {put(f, "m0", 0), put(f, "m1", 0)}, types[] = {H5T_NATIVE_INT, H5T_NATIVE_INT}, all[] = {H5S_ALL, H5S_ALL};
+    hid_t       d[] = {put_int(f, "m0", 0), put_int(f, "m1", 0)}, types[] = {H5T_NATIVE_INT, H5T_NATIVE_INT}, all[] = {H5S_ALL, H5S_ALL};
     int         v[] = {41, 42}, w[] = {0, 0};
     const void *from[] = {&v[0], &v[1]};
     void       *to[]   = {&w[0], &w[1]};
@@ -294,7 +295,7 @@ static void many_links(hid_t f, struct out *o)
 {
     char  from[16], to[16] = "end";
     hid_t lapl = H5Pcreate(H5P_LINK_ACCESS), dapl = H5Pcreate(H5P_DATASET_ACCESS);
-    put_closed(f, "end", 5);
+    put_int_closed(f, "end", 5);
     for (int i = 0; i < 20; i++) {
         snprintf(from, sizeof from, "s%d", i);
         H5Lcreate_soft(to, f, from, H5P_DEFAULT, H5P_DEFAULT);
@@ -338,7 +339,7 @@ static void flush_callbacks(hid_t f, struct out *o)
     for (size_t i = 0; i < COUNT(who); i++) {
         hid_t fapl = new_fapl(o);
         say_result(o, "H5Pset_object_flush_cb", H5Pset_object_flush_cb(fapl, who[i], o));
-        hid_t file = H5Fcreate(new_name(o, "told.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl), d = put(file, "d", 1);
+        hid_t file = H5Fcreate(new_name(o, "told.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl), d = put_int(file, "d", 1);
         hid_t g    = H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), t = H5Tcopy(H5T_STD_I8LE);
         H5Tcommit2(file, "t", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
         say_result(o, "H5Dflush", H5Dflush(d));
@@ -365,14 +366,6 @@ static hid_t some_enum(hid_t base)
         H5Tconvert(H5T_NATIVE_INT, base, 1, &v, NULL, H5P_DEFAULT);
         H5Tenum_insert(t, i ? "four" : "three", &v);
     }
-    return t;
-}
-
-static hid_t some_text(size_t size, H5T_str_t pad)
-{
-    hid_t t = H5Tcopy(H5T_C_S1);
-    H5Tset_size(t, size);
-    H5Tset_strpad(t, pad);
     return t;
 }
 
@@ -437,8 +430,8 @@ static void zeros_of(hid_t f, struct out *o, const char *name, hid_t type, hid_t
 
 static void zeros(hid_t f, struct out *o)
 {
-    hid_t number = some_enum(H5T_STD_I16LE), wide = some_enum(H5T_STD_I32BE), spaces = some_text(5, H5T_STR_SPACEPAD);
-    hid_t nulls = some_text(7, H5T_STR_NULLPAD), other = some_text(6, H5T_STR_SPACEPAD);
+    hid_t number = some_enum(H5T_STD_I16LE), wide = some_enum(H5T_STD_I32BE), spaces = zoo_text(5, H5T_STR_SPACEPAD, H5T_CSET_ASCII);
+    hid_t nulls = zoo_text(7, H5T_STR_NULLPAD, H5T_CSET_ASCII), other = zoo_text(6, H5T_STR_SPACEPAD, H5T_CSET_ASCII);
     hid_t file = both_in_one(number, nulls), mem = both_in_one(wide, spaces);
     zeros_of(f, o, "enum", number, wide);
     zeros_of(f, o, "the same enum", number, number);

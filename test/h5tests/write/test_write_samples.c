@@ -116,9 +116,9 @@ static void change_attributes(hid_t id, struct out *o)
         if (i % 4 >= 2)
             say_result(o, "H5Adelete", H5Adelete(id, names[i]));
         if (i % 4 == 3)
-            put_attr(id, names[i], 9);
+            put_int_attr(id, names[i], 9);
     }
-    put_attr(id, "added", 17);
+    put_int_attr(id, "added", 17);
 }
 
 /* Elements change places with their neighbours, in all of it or in some rows and columns. */
@@ -192,7 +192,7 @@ static void change_dataset(hid_t d, size_t i, struct out *o)
 
 static void fill_group(hid_t g, struct out *o)
 {
-    put_closed(g, "new dataset", 5);
+    put_int_closed(g, "new dataset", 5);
     hid_t sub = H5Gcreate2(g, "new group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     say_result(o, "H5Lcreate_hard", H5Lcreate_hard(g, "new dataset", sub, "again", H5P_DEFAULT, H5P_DEFAULT));
     say_result(o, "H5Lcreate_soft", H5Lcreate_soft("new dataset", g, "new link", H5P_DEFAULT, H5P_DEFAULT));

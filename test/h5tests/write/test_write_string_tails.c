@@ -1,6 +1,7 @@
 /* Bytes behind the NUL of a string that ends with one are stored as zeros, whichever way the string comes in.
  * Padded strings keep their bytes.  HDF5 itself keeps both, so no native file is compared here. */
 #include "h5tests/helpers/compare_write.h"
+#include "h5tests/helpers/type_zoo.h"
 
 #include <stddef.h>
 
@@ -14,14 +15,6 @@ static const char dirty[N * SIZE + 1] = "ab\0XYZ\0Q"
 static const char clean[N * SIZE + 1] = "ab\0\0\0\0\0\0"
                                         "abcdefgh"
                                         "\0\0\0\0\0\0\0\0";
-
-static hid_t text(size_t size, H5T_str_t pad)
-{
-    hid_t t = H5Tcopy(H5T_C_S1);
-    H5Tset_size(t, size);
-    H5Tset_strpad(t, pad);
-    return t;
-}
 
 static hid_t row(hsize_t n) { return H5Screate_simple(1, &n, NULL); }
 
@@ -65,7 +58,7 @@ static void reads(hid_t d, const char *what, hid_t type, const void *want, size_
     CHECK(memcmp(got, want, n) == 0, "%s: other bytes are read", what);
 }
 
-static hid_t make(hid_t f, const char *name, hid_t type, hsize_t n)
+static hid_t new_texts(hid_t f, const char *name, hid_t type, hsize_t n)
 {
     hid_t space = row(n), d = H5Dcreate2(f, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     CHECK(d >= 0, "H5Dcreate2 %s: %s", name, error_text());
@@ -77,7 +70,7 @@ static hid_t make(hid_t f, const char *name, hid_t type, hsize_t n)
 static void goes_through(const struct out *o, hid_t f, const char *what, hid_t type, hid_t mem, hsize_t n, const void *from,
                          const void *want, size_t bytes)
 {
-    hid_t d = make(f, what, type, n);
+    hid_t d = new_texts(f, what, type, n);
     CHECK(H5Dwrite(d, mem, H5S_ALL, H5S_ALL, H5P_DEFAULT, from) >= 0, "%s: H5Dwrite: %s", what, error_text());
     reads(d, what, type, want, bytes);
     is_stored(o, d, what, want, bytes);
@@ -88,7 +81,7 @@ static void goes_through(const struct out *o, hid_t f, const char *what, hid_t t
 
 static void strings(const struct out *o, hid_t f)
 {
-    hid_t term = text(SIZE, H5T_STR_NULLTERM), nulls = text(SIZE, H5T_STR_NULLPAD), spaces = text(SIZE, H5T_STR_SPACEPAD);
+    hid_t term = zoo_text(SIZE, H5T_STR_NULLTERM, H5T_CSET_ASCII), nulls = zoo_text(SIZE, H5T_STR_NULLPAD, H5T_CSET_ASCII), spaces = zoo_text(SIZE, H5T_STR_SPACEPAD, H5T_CSET_ASCII);
     goes_through(o, f, "ended by NUL", term, term, N, dirty, clean, N * SIZE);
     goes_through(o, f, "clean", term, term, N, clean, clean, N * SIZE);
     goes_through(o, f, "padded with NULs", nulls, nulls, N, dirty, dirty, N * SIZE);
@@ -101,7 +94,7 @@ static void strings(const struct out *o, hid_t f)
 static void selected(hid_t f)
 {
     char    from[2 * N * SIZE], want[(N + 2) * SIZE] = "";
-    hid_t   term = text(SIZE, H5T_STR_NULLTERM), space = row(N + 2), mem = row(2 * N), list = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t   term = zoo_text(SIZE, H5T_STR_NULLTERM, H5T_CSET_ASCII), space = row(N + 2), mem = row(2 * N), list = H5Pcreate(H5P_DATASET_CREATE);
     hsize_t one = 1, two = 2, zero = 0, n = N;
     memset(from, 'x', sizeof from);
     memcpy(want + SIZE, clean, N * SIZE);
@@ -129,7 +122,7 @@ struct packed {
 static hid_t compound(bool wide)
 {
     hsize_t two = 2;
-    hid_t   term = text(SIZE, H5T_STR_NULLTERM), pad = text(SIZE, H5T_STR_NULLPAD), four = text(4, H5T_STR_NULLTERM);
+    hid_t   term = zoo_text(SIZE, H5T_STR_NULLTERM, H5T_CSET_ASCII), pad = zoo_text(SIZE, H5T_STR_NULLPAD, H5T_CSET_ASCII), four = zoo_text(4, H5T_STR_NULLTERM, H5T_CSET_ASCII);
     hid_t   list = H5Tarray_create2(four, 1, &two), t = H5Tcreate(H5T_COMPOUND, wide ? sizeof(struct wide) : sizeof(struct packed));
     H5Tinsert(t, "n", 0, H5T_NATIVE_INT);
     H5Tinsert(t, "term", 4, term);
@@ -143,7 +136,7 @@ static void compounds(const struct out *o, hid_t f)
 {
     struct wide   wide = {.list = {"a\0b", "\0cd"}};
     struct packed same = {.list = {"a\0b", "\0cd"}}, want = {.list = {"a", ""}};
-    hid_t         stored = compound(false), mem = compound(true), two = H5Tcreate(H5T_COMPOUND, SIZE), term = text(SIZE, H5T_STR_NULLTERM);
+    hid_t         stored = compound(false), mem = compound(true), two = H5Tcreate(H5T_COMPOUND, SIZE), term = zoo_text(SIZE, H5T_STR_NULLTERM, H5T_CSET_ASCII);
     memcpy(wide.term, dirty, SIZE), memcpy(same.term, dirty, SIZE), memcpy(want.term, clean, SIZE);
     memcpy(wide.pad, dirty, SIZE), memcpy(same.pad, dirty, SIZE), memcpy(want.pad, dirty, SIZE);
     goes_through(o, f, "compound, byte for byte", stored, stored, 1, &same, &want, sizeof want);
@@ -159,7 +152,7 @@ static void compounds(const struct out *o, hid_t f)
 
 static void sequences(hid_t f)
 {
-    hid_t term = text(SIZE, H5T_STR_NULLTERM), t = H5Tvlen_create(term), d = make(f, "sequences", t, 1), space = H5Dget_space(d);
+    hid_t term = zoo_text(SIZE, H5T_STR_NULLTERM, H5T_CSET_ASCII), t = H5Tvlen_create(term), d = new_texts(f, "sequences", t, 1), space = H5Dget_space(d);
     char  from[N * SIZE];
     hvl_t v = {N, memcpy(from, dirty, sizeof from)}, got = {0};
     CHECK(H5Dwrite(d, t, H5S_ALL, H5S_ALL, H5P_DEFAULT, &v) >= 0, "H5Dwrite: %s", error_text());
@@ -173,7 +166,7 @@ static void sequences(hid_t f)
 /* Chunks that a program encoded itself are stored as they are. */
 static void raw_chunks(const struct out *o, hid_t f)
 {
-    hid_t   term = text(SIZE, H5T_STR_NULLTERM), space = row(N), list = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t   term = zoo_text(SIZE, H5T_STR_NULLTERM, H5T_CSET_ASCII), space = row(N), list = H5Pcreate(H5P_DATASET_CREATE);
     hsize_t n = N, zero = 0;
     H5Pset_chunk(list, 1, &n);
     hid_t d = H5Dcreate2(f, "raw", term, space, H5P_DEFAULT, list, H5P_DEFAULT);
@@ -185,7 +178,7 @@ static void raw_chunks(const struct out *o, hid_t f)
 static void fill_value(const struct out *o, hid_t f)
 {
     char    got[SIZE], text_of[4096];
-    hid_t   term = text(SIZE, H5T_STR_NULLTERM), space = row(N), list = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t   term = zoo_text(SIZE, H5T_STR_NULLTERM, H5T_CSET_ASCII), space = row(N), list = H5Pcreate(H5P_DATASET_CREATE);
     hsize_t zero = 0, one = 1;
     H5Pset_fill_value(list, term, dirty);
     hid_t d = H5Dcreate2(f, "filled", term, space, H5P_DEFAULT, list, H5P_DEFAULT), made = H5Dget_create_plist(d);
@@ -213,7 +206,7 @@ static void put_attr(hid_t d, const char *name, hid_t type, const void *from, co
 static void attributes(const struct out *o, hid_t f)
 {
     char  text_of[4096];
-    hid_t term = text(SIZE, H5T_STR_NULLTERM), pad = text(SIZE, H5T_STR_NULLPAD), d = make(f, "described", H5T_NATIVE_INT, 1);
+    hid_t term = zoo_text(SIZE, H5T_STR_NULLTERM, H5T_CSET_ASCII), pad = zoo_text(SIZE, H5T_STR_NULLPAD, H5T_CSET_ASCII), d = new_texts(f, "described", H5T_NATIVE_INT, 1);
     put_attr(d, "term", term, "garbage", "garbage");
     put_attr(d, "tail", term, "tidy\0!!!", "tidy\0\0\0");
     document(o, d, text_of, sizeof text_of);

@@ -10,54 +10,18 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "h5tests/helpers/must_succeed.h"
+#include "h5tests/helpers/must_succeed_file.h"
 
 #define EACH 30 /* elements of the shared dataset that a process writes */
 
 static int processes;
 
-static hid_t simple(hsize_t n, hsize_t max)
-{
-    return TRY(H5Screate_simple(1, &n, &max));
-}
-
-static void put_attr(hid_t at, const char *name, int value)
+static void new_attr(hid_t at, const char *name, int value)
 {
     hid_t s = TRY(H5Screate(H5S_SCALAR)),
           a = TRY(H5Acreate2(at, name, H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT));
     TRY(H5Awrite(a, H5T_NATIVE_INT, &value));
     TRY(H5Aclose(a));
-    TRY(H5Sclose(s));
-}
-
-static int get_attr(hid_t at, const char *name)
-{
-    int value = -1;
-    hid_t a = TRY(H5Aopen(at, name, H5P_DEFAULT));
-    TRY(H5Aread(a, H5T_NATIVE_INT, &value));
-    TRY(H5Aclose(a));
-    return value;
-}
-
-static hid_t new_dataset(hid_t at, const char *name, hid_t type, hid_t space, hsize_t chunk, bool deflate)
-{
-    hid_t c = TRY(H5Pcreate(H5P_DATASET_CREATE));
-    TRY(H5Pset_chunk(c, 1, &chunk));
-    if (deflate)
-        TRY(H5Pset_deflate(c, 1));
-    hid_t d = TRY(H5Dcreate2(at, name, type, space, H5P_DEFAULT, c, H5P_DEFAULT));
-    TRY(H5Pclose(c));
-    TRY(H5Sclose(space));
-    return d;
-}
-
-static void put(hid_t d, hid_t type, hsize_t row, const void *value)
-{
-    hsize_t one = 1;
-    hid_t s = TRY(H5Dget_space(d)), m = TRY(H5Screate_simple(1, &one, NULL));
-    TRY(H5Sselect_hyperslab(s, H5S_SELECT_SET, &row, NULL, &one, NULL));
-    TRY(H5Dwrite(d, type, m, s, H5P_DEFAULT, value));
-    TRY(H5Sclose(m));
     TRY(H5Sclose(s));
 }
 
@@ -81,9 +45,9 @@ static void make_group(hid_t f, int p)
     TRY(H5Sclose(scalar));
     TRY(H5Dclose(d));
     TRY(H5Tclose(t));
-    put_attr(g, "version", 3);
+    new_attr(g, "version", 3);
     (void)snprintf(own, sizeof own, "by %d", p);
-    put_attr(g, own, p);
+    new_attr(g, own, p);
     TRY(H5Gclose(TRY(H5Gcreate2(g, own, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
     TRY(H5Gclose(g));
 }
@@ -92,29 +56,28 @@ static void make_equal(hid_t f, int p)
 {
     hsize_t n = (hsize_t)processes * EACH, more = (hsize_t)(p + 1) * 10;
     char text[20], *name = text;
-    put_attr(f, "title", 42);
+    new_attr(f, "title", 42);
     make_group(f, p);
     hid_t d =
-        new_dataset(f, "d", H5T_STD_I32LE, simple(n + (hsize_t)processes, n + (hsize_t)processes), 20, true);
-    put_attr(d, "unit", 7);
+        make_dataset(f, "d", &(struct made){.dims = {n + (hsize_t)processes}, .chunk = {20}, .deflate = true});
+    new_attr(d, "unit", 7);
     for (int i = 0; i < EACH; i++) {
         int v = (i * processes + p + 1) * 7;
-        put(d, H5T_NATIVE_INT, (hsize_t)(i * processes + p), &v);
+        write_element(d, H5T_NATIVE_INT, (hsize_t)(i * processes + p), &v);
     }
     hid_t str = TRY(H5Tcopy(H5T_C_S1));
     TRY(H5Tset_size(str, H5T_VARIABLE));
-    hid_t names = new_dataset(f, "names", str, simple((hsize_t)processes, (hsize_t)processes),
-                              (hsize_t)processes, false);
+    hid_t names = make_dataset(f, "names", &(struct made){.type = str, .dims = {(hsize_t)processes}, .chunk = {(hsize_t)processes}});
     (void)snprintf(text, sizeof text, "process %d", p);
-    put(names, str, (hsize_t)p, &name);
-    hid_t rows = new_dataset(f, "rows", H5T_STD_I32LE, simple(0, H5S_UNLIMITED), 64, false);
+    write_element(names, str, (hsize_t)p, &name);
+    hid_t rows = make_dataset(f, "rows", &(struct made){.max = {H5S_UNLIMITED}, .chunk = {64}});
     TRY(H5Dset_extent(rows, &more));
     for (int i = p * 10; i < (p + 1) * 10; i++)
-        put(rows, H5T_NATIVE_INT, (hsize_t)i, &i);
+        write_element(rows, H5T_NATIVE_INT, (hsize_t)i, &i);
     TRY(H5Fflush(f, H5F_SCOPE_GLOBAL));
     int late = -p - 1; /* objects that stood for ours are written to as well */
-    put(d, H5T_NATIVE_INT, n + (hsize_t)p, &late);
-    put_attr(d, text, p);
+    write_element(d, H5T_NATIVE_INT, n + (hsize_t)p, &late);
+    new_attr(d, text, p);
     TRY(H5Dclose(rows));
     TRY(H5Dclose(names));
     TRY(H5Dclose(d));
@@ -227,15 +190,15 @@ static int make_different(hid_t f, int p)
 {
     hsize_t n = (hsize_t)p + 1;
     int v[64];
-    hid_t d = new_dataset(f, "x", H5T_STD_I32LE, simple(n, n), 1, false);
+    hid_t d = make_dataset(f, "x", &(struct made){.dims = {n}, .chunk = {1}});
     for (int i = 0; i < 64; i++)
         v[i] = 100 + p;
     TRY(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
     TRY(H5Dclose(d));
-    put_attr(f, "who", p);
+    new_attr(f, "who", p);
     char own[20];
     (void)snprintf(own, sizeof own, "own %d", p);
-    put_attr(f, own, p);
+    new_attr(f, own, p);
     TRY(H5Eset_auto2(H5E_DEFAULT, NULL, NULL));
     herr_t rc = H5Fflush(f, H5F_SCOPE_GLOBAL);
     if (rc >= 0) {
@@ -341,7 +304,7 @@ int main(int argc, char **argv)
         return 1;
     (void)snprintf(name, sizeof name, "%s/same-%d.h5", base ? base : dir, (int)getpid());
     hid_t f = TRY(H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
-    put_attr(f, "first", 1);
+    new_attr(f, "first", 1);
     TRY(H5Fclose(f));
     for (int equal = 0; equal < 2; equal++) {
         int winner = run(name, equal, argv);

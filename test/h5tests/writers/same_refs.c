@@ -60,7 +60,7 @@ static void make_shared(hid_t f, hsize_t row, const hobj_ref_t *ref)
 
 /* ---- references of each kind ---- */
 
-static void put(hid_t f, const char *as, hid_t type, hsize_t n, bool deflate, const void *values)
+static void make_values(hid_t f, const char *as, hid_t type, hsize_t n, bool deflate, const void *values)
 {
     hid_t s = extent(n), c = TRY(H5Pcreate(H5P_DATASET_CREATE));
     if (deflate) {
@@ -91,10 +91,10 @@ static void put_regions(hid_t f, hid_t x)
     hid_t s = extent(10);
     TRY(H5Sselect_hyperslab(s, H5S_SELECT_SET, &from, NULL, &n, NULL));
     TRY(H5Rcreate(old, x, ".", H5R_DATASET_REGION, s));
-    put(f, "regions", H5T_STD_REF_DSETREG, 1, false, old);
+    make_values(f, "regions", H5T_STD_REF_DSETREG, 1, false, old);
     TRY(H5Rcreate_region(x, ".", s, H5P_DEFAULT, &new[0]));
     TRY(H5Rcreate_object(x, ".", H5P_DEFAULT, &new[1]));
-    put(f, "new", H5T_STD_REF, 2, false, new);
+    make_values(f, "new", H5T_STD_REF, 2, false, new);
     TRY(H5Rdestroy(&new[0]));
     TRY(H5Rdestroy(&new[1]));
     TRY(H5Sclose(s));
@@ -107,8 +107,8 @@ static void put_all(hid_t f, hid_t x, hid_t g, hobj_ref_t *ref)
     TRY(H5Rcreate(&ref[1], x, ".", H5R_OBJECT, -1));
     TRY(H5Rcreate(&ref[2], g, ".", H5R_OBJECT, -1));
     ref[3] = 0;
-    put(f, "objects", H5T_STD_REF_OBJ, OBJECTS, false, ref);
-    put(f, "deflated", H5T_STD_REF_OBJ, OBJECTS, true, ref);
+    make_values(f, "objects", H5T_STD_REF_OBJ, OBJECTS, false, ref);
+    make_values(f, "deflated", H5T_STD_REF_OBJ, OBJECTS, true, ref);
     put_regions(f, x);
     struct pair p[OBJECTS];
     hvl_t v[2] = {{3, ref}, {0, NULL}};
@@ -117,9 +117,9 @@ static void put_all(hid_t f, hid_t x, hid_t g, hobj_ref_t *ref)
         p[i] = (struct pair){i, ref[i]};
     hid_t t = pair_type(), l = TRY(H5Tvlen_create(H5T_STD_REF_OBJ)),
           a = TRY(H5Tarray_create2(H5T_STD_REF_OBJ, 1, &two));
-    put(f, "pairs", t, OBJECTS, false, p);
-    put(f, "lists", l, 2, false, v);
-    put(f, "arrays", a, 2, false, ref);
+    make_values(f, "pairs", t, OBJECTS, false, p);
+    make_values(f, "lists", l, 2, false, v);
+    make_values(f, "arrays", a, 2, false, ref);
     TRY(H5Tclose(t));
     TRY(H5Tclose(l));
     TRY(H5Tclose(a));
@@ -350,7 +350,7 @@ static void this_process(int when)
         write_chunk_file(kept.bytes, kept.n);
     }
     TRY(H5Fflush(f, H5F_SCOPE_GLOBAL));
-    put(f, "late", H5T_STD_REF_OBJ, OBJECTS, false, ref); /* the program has them still */
+    make_values(f, "late", H5T_STD_REF_OBJ, OBJECTS, false, ref); /* the program has them still */
     TRY(H5Dclose(x));
     TRY(H5Gclose(g));
     TRY(H5Fclose(f));

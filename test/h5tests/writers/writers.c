@@ -13,9 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "h5tests/helpers/must_succeed.h"
+#include "h5tests/helpers/must_succeed_file.h"
 
-static int processes, each, flushes;
+static int       processes, each, flushes;
+static const int fill = -1;
 
 /* The change @p i of process @p p, and its result. */
 struct kind {
@@ -97,20 +98,6 @@ static void check_attrs(hid_t f)
 
 /* ---- parts of one chunk, and rows that are appended ---- */
 
-static hid_t new_dataset(hid_t f, const char *name, hsize_t n, hsize_t max, hsize_t chunk, bool deflate)
-{
-    hid_t s = TRY(H5Screate_simple(1, &n, &max)), c = TRY(H5Pcreate(H5P_DATASET_CREATE));
-    int   fill = -1;
-    TRY(H5Pset_chunk(c, 1, &chunk));
-    TRY(H5Pset_fill_value(c, H5T_NATIVE_INT, &fill));
-    if (deflate)
-        TRY(H5Pset_deflate(c, 1));
-    hid_t d = TRY(H5Dcreate2(f, name, H5T_STD_I32LE, s, H5P_DEFAULT, c, H5P_DEFAULT));
-    TRY(H5Pclose(c));
-    TRY(H5Sclose(s));
-    return d;
-}
-
 static void put_row(hid_t d, hsize_t row, int value)
 {
     hsize_t one = 1;
@@ -139,7 +126,7 @@ static void check_rows(hid_t f, const char *name)
 static void prepare_chunk(hid_t f)
 {
     hsize_t n = (hsize_t)(processes * each);
-    TRY(H5Dclose(new_dataset(f, "chunk", n, n, n, true)));
+    TRY(H5Dclose(make_dataset(f, "chunk", &(struct made){.dims = {n}, .chunk = {n}, .fill = &fill, .deflate = true})));
 }
 static void write_part(hid_t f, hid_t at, int p, int i)
 {
@@ -148,7 +135,7 @@ static void write_part(hid_t f, hid_t at, int p, int i)
 }
 static void check_chunk(hid_t f) { check_rows(f, "chunk"); }
 
-static void prepare_rows(hid_t f) { TRY(H5Dclose(new_dataset(f, "rows", 0, H5S_UNLIMITED, 1000, false))); }
+static void prepare_rows(hid_t f) { TRY(H5Dclose(make_dataset(f, "rows", &(struct made){.max = {H5S_UNLIMITED}, .chunk = {1000}, .fill = &fill}))); }
 static void append_row(hid_t f, hid_t at, int p, int i)
 {
     hsize_t row = (hsize_t)(i * processes + p), now = 0, size = row + 1;
@@ -171,12 +158,11 @@ static const struct kind kinds[] = {
 
 /* ---- the processes ---- */
 
-static void expect_connector(hid_t f)
+static double now(void)
 {
-    char name[64] = "";
-    TRY(H5VLget_connector_name(f, name, sizeof name));
-    if (strcmp(name, "bucket") != 0)
-        die("the connector, which is another one,");
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static int one_process(const char *name, const struct kind *k, int p)
@@ -190,13 +176,6 @@ static int one_process(const char *name, const struct kind *k, int p)
     TRY(H5Oclose(at));
     TRY(H5Fclose(f));
     return 0;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static void run(const char *name, size_t k, char **argv)
@@ -242,8 +221,8 @@ int main(int argc, char **argv)
     (void)snprintf(name, sizeof name, "%s/writers-%d.h5", base ? base : dir, (int)getpid());
     hid_t   f = TRY(H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
     hsize_t n = 4;
-    expect_connector(f);
-    TRY(H5Dclose(new_dataset(f, "values", n, n, n, false)));
+    require_connector(f, "bucket");
+    TRY(H5Dclose(make_dataset(f, "values", &(struct made){.dims = {n}, .chunk = {n}, .fill = &fill})));
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         kinds[k].prepare(f);
     TRY(H5Fclose(f));

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "h5tests/helpers/must_succeed.h"
+#include "h5tests/helpers/must_succeed_file.h"
 
 enum { MOST = 64, SLOTS = 16, CHUNK = 10, LONG = 3000, MORE = 2 /* sessions of a process */ };
 
@@ -136,7 +136,7 @@ static bool is_comment(int p, int i, int v)
 enum { NUMBER, NUMBERS, STRING };
 
 static const char *attr_of(int p, int i, int v) { return name_of(v / 3 % 2 ? "one" : "other", p, i); }
-static const int  *numbers_from(int v)
+static const int  *numbers_of(int v)
 {
     static int n[LONG];
     for (int k = 0; k < LONG; k++)
@@ -147,11 +147,11 @@ static const int  *numbers_from(int v)
 static void write_attr(hid_t a, int v)
 {
     const char *text = text_of(v);
-    TRY(v % 3 == STRING ? H5Awrite(a, at.text, &text) : H5Awrite(a, H5T_NATIVE_INT, numbers_from(v)));
+    TRY(v % 3 == STRING ? H5Awrite(a, at.text, &text) : H5Awrite(a, H5T_NATIVE_INT, numbers_of(v)));
     TRY(H5Aclose(a));
 }
 
-static void set_attr(int p, int i, int old, int to)
+static void change_attr(int p, int i, int old, int to)
 {
     if (old && to && old % 3 == to % 3) {
         if (strcmp(attr_of(p, i, old), attr_of(p, i, to)) != 0)
@@ -179,7 +179,7 @@ static bool is_attr(int p, int i, int v)
     hid_t a  = H5Aopen(at.attrs, attr_of(p, i, v), H5P_DEFAULT);
     bool  ok = v % 3 == STRING ? H5Aread(a, at.text, &text) >= 0 && text && strcmp(text, text_of(v)) == 0
                                : H5Aread(a, H5T_NATIVE_INT, got) >= 0 &&
-                                    memcmp(got, numbers_from(v), (v % 3 == NUMBERS ? LONG : 1) * sizeof *got) == 0;
+                                    memcmp(got, numbers_of(v), (v % 3 == NUMBERS ? LONG : 1) * sizeof *got) == 0;
     H5free_memory(text);
     return H5Aclose(a) >= 0 && ok;
 }
@@ -220,16 +220,6 @@ static bool any(int p, int i, int v) { return (void)p, (void)i, (void)v, true; }
 /* Elements of chunks that everybody writes to; numbers, strings, and rows of a dataset that grows. */
 static hsize_t place(int p, int i) { return (hsize_t)(i * processes + p); }
 
-static void put(hid_t d, hsize_t where, hid_t type, const void *value)
-{
-    const hsize_t one = 1;
-    hid_t         s = TRY(H5Dget_space(d)), m = TRY(H5Screate_simple(1, &one, NULL));
-    TRY(H5Sselect_hyperslab(s, H5S_SELECT_SET, &where, NULL, &one, NULL));
-    TRY(H5Dwrite(d, type, m, s, H5P_DEFAULT, value));
-    TRY(H5Sclose(m));
-    TRY(H5Sclose(s));
-}
-
 static bool get(hid_t d, hsize_t where, hid_t type, void *value, hsize_t n)
 {
     hsize_t now = 0;
@@ -240,7 +230,7 @@ static bool get(hid_t d, hsize_t where, hid_t type, void *value, hsize_t n)
     return H5Sclose(m) >= 0 && H5Sclose(s) >= 0 && ok;
 }
 
-static void set_row(int p, int i, int old, int to) { (void)old, put(at.rows, place(p, i), H5T_NATIVE_INT, &to); }
+static void set_row(int p, int i, int old, int to) { (void)old, write_element(at.rows, H5T_NATIVE_INT, place(p, i), &to); }
 static bool is_row(int p, int i, int v)
 {
     int got = -1;
@@ -251,7 +241,7 @@ static void set_text(int p, int i, int old, int to)
 {
     const char *text = text_of(to);
     (void)old;
-    put(at.texts, place(p, i), at.text, &text);
+    write_element(at.texts, at.text, place(p, i), &text);
 }
 static bool is_text(int p, int i, int v)
 {
@@ -269,7 +259,7 @@ static void set_grown(int p, int i, int old, int to)
     TRY(H5Sclose(s));
     if (now < want)
         TRY(H5Dset_extent(at.grown, &want));
-    put(at.grown, want - 1, H5T_NATIVE_INT, &to);
+    write_element(at.grown, H5T_NATIVE_INT, want - 1, &to);
 }
 static bool is_grown(int p, int i, int v)
 {
@@ -282,13 +272,13 @@ static void set_chunk(int p, int i, int old, int to)
 {
     hsize_t where = place(p, i) * CHUNK;
     (void)old;
-    TRY(H5Dwrite_chunk(at.chunks, H5P_DEFAULT, 3, &where, CHUNK * sizeof(int), numbers_from(to)));
+    TRY(H5Dwrite_chunk(at.chunks, H5P_DEFAULT, 3, &where, CHUNK * sizeof(int), numbers_of(to)));
 }
 static bool is_chunk(int p, int i, int v)
 {
     static const int zeros[CHUNK];
     int              got[CHUNK];
-    return get(at.chunks, place(p, i) * CHUNK, H5T_NATIVE_INT, got, CHUNK) && memcmp(got, v ? numbers_from(v) : zeros, sizeof got) == 0;
+    return get(at.chunks, place(p, i) * CHUNK, H5T_NATIVE_INT, got, CHUNK) && memcmp(got, v ? numbers_of(v) : zeros, sizeof got) == 0;
 }
 
 static const struct kind {
@@ -298,7 +288,7 @@ static const struct kind {
     bool (*is)(int p, int i, int v);
 } kinds[] = {
     {"link", true, set_link, is_link},       {"group", true, set_group, is_group}, {"comment", true, set_comment, is_comment},
-    {"attribute", true, set_attr, is_attr},  {"type", true, set_type, is_type},    {"references", true, set_refs, any},
+    {"attribute", true, change_attr, is_attr},  {"type", true, set_type, is_type},    {"references", true, set_refs, any},
     {"row", false, set_row, is_row},         {"text", false, set_text, is_text},   {"grown row", false, set_grown, is_grown},
     {"chunk", false, set_chunk, is_chunk},
 };
@@ -384,27 +374,14 @@ static int one_process(const char *name, int p)
 
 /* ---- before and after ---- */
 
-static void make(hid_t f, const char *name, hid_t type, hsize_t n, hsize_t max, hsize_t chunk, bool deflate)
-{
-    hid_t s = TRY(H5Screate_simple(1, &n, &max)), c = TRY(H5Pcreate(H5P_DATASET_CREATE));
-    TRY(H5Pset_chunk(c, 1, &chunk));
-    if (deflate) {
-        TRY(H5Pset_shuffle(c));
-        TRY(H5Pset_deflate(c, 1));
-    }
-    TRY(H5Dclose(TRY(H5Dcreate2(f, name, type, s, H5P_DEFAULT, c, H5P_DEFAULT))));
-    TRY(H5Pclose(c));
-    TRY(H5Sclose(s));
-}
+static void make_closed(hid_t f, const char *name, const struct made *m) { TRY(H5Dclose(make_dataset(f, name, m))); }
 
 static void prepare(const char *name)
 {
     static const char *const groups[] = {"here", "there", "attrs"};
-    char    connector[64] = "";
     hsize_t all = (hsize_t)(processes * SLOTS);
     hid_t   f   = TRY(H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
-    TRY(H5VLget_connector_name(f, connector, sizeof connector));
-    REQUIRE(strcmp(connector, "bucket") == 0, "the connector is %s", connector);
+    require_connector(f, "bucket");
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         TRY(H5Gclose(TRY(H5Gcreate2(f, groups[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
     hid_t there = TRY(H5Gopen2(f, "there", H5P_DEFAULT));
@@ -412,11 +389,11 @@ static void prepare(const char *name)
         for (int i = 0; i < SLOTS; i++)
             TRY(H5Gclose(TRY(H5Gcreate2(there, name_of("mine", p, i), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
     TRY(H5Gclose(there));
-    make(f, "values", H5T_STD_I32LE, 4, 4, 4, false);
-    make(f, "rows", H5T_STD_I32LE, all, all, 97, true);
-    make(f, "texts", at.text, all, all, 31, false);
-    make(f, "grown", H5T_STD_I32BE, 0, H5S_UNLIMITED, 97, false);
-    make(f, "chunks", H5T_STD_I32LE, all * CHUNK, all * CHUNK, CHUNK, true);
+    make_closed(f, "values", &(struct made){.dims = {4}, .chunk = {4}});
+    make_closed(f, "rows", &(struct made){.dims = {all}, .chunk = {97}, .shuffle = true, .deflate = true});
+    make_closed(f, "texts", &(struct made){.type = at.text, .dims = {all}, .chunk = {31}});
+    make_closed(f, "grown", &(struct made){.type = H5T_STD_I32BE, .max = {H5S_UNLIMITED}, .chunk = {97}});
+    make_closed(f, "chunks", &(struct made){.dims = {all * CHUNK}, .chunk = {CHUNK}, .shuffle = true, .deflate = true});
     TRY(H5Fclose(f));
 }
 

@@ -71,7 +71,7 @@ static int make_one(hid_t f, size_t k, hid_t space, hid_t type)
     return rc;
 }
 
-static int make(const char *name)
+static int make_file(const char *name)
 {
     hsize_t dims[2] = {ROWS, COLS};
     hid_t   f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space = H5Screate_simple(2, dims, NULL);
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
     if (argc == 3 && (strcmp(argv[1], "integers") == 0 || strcmp(argv[1], "see") == 0))
         return numbers(argv[2], argv[1][0] == 'i');
     if (argc >= 3 && strcmp(argv[1], "make") == 0)
-        return make(argv[2]);
+        return make_file(argv[2]);
     if (argc >= 5 && strcmp(argv[1], "check") == 0)
         return check(argv[2], argv[3], atoi(argv[4]), argc > 5 ? atoi(argv[5]) : -1);
     return fail("filtered_rows make NAME | filtered_rows check NAME DATASET CHANGED [WRITE]");

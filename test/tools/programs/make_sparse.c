@@ -40,7 +40,7 @@ static hid_t at(hid_t space, const struct form *f, size_t i)
     return space;
 }
 
-static int make(hid_t file, struct form *f)
+static int make_dataset(hid_t file, struct form *f)
 {
     const hsize_t dims[2] = {f->side, f->side}, max[2] = {f->side, H5S_UNLIMITED}, chunk[2] = {CHUNK, CHUNK};
     int           numbers[N] = {7, 8, 9};
@@ -182,6 +182,6 @@ int main(int argc, char **argv)
     hid_t f = new ? H5Fcreate(argv[2], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT) : H5Fopen(argv[2], H5F_ACC_RDONLY, H5P_DEFAULT);
     if (f < 0)
         return 1;
-    int rc = argc == 4 && strcmp(mode, "raw") == 0 ? raw(f, argv[3]) : argc == 4 ? wide(f, atoi(argv[3])) : made_by ? made_by(f) : each(f, new ? make : check, filled ? N_PLAIN : 0, filled ? N_FORMS : N_PLAIN);
+    int rc = argc == 4 && strcmp(mode, "raw") == 0 ? raw(f, argv[3]) : argc == 4 ? wide(f, atoi(argv[3])) : made_by ? made_by(f) : each(f, new ? make_dataset : check, filled ? N_PLAIN : 0, filled ? N_FORMS : N_PLAIN);
     return rc || H5Fclose(f) < 0;
 }

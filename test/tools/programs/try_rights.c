@@ -58,7 +58,7 @@ static void change(hid_t f)
 }
 
 /* The objects on which rights are tried. */
-static int make(const char *name)
+static int make_domain(const char *name)
 {
     const hsize_t dims[] = {4}, max[] = {H5S_UNLIMITED};
     const int     v[]    = {1, 2, 3, 4};
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
     hid_t f, d;
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     if (argc == 3 && strcmp(argv[1], "make") == 0)
-        return make(argv[2]);
+        return make_domain(argv[2]);
     if (argc != 2)
         return 2;
     tell("open", f = H5Fopen(argv[1], H5F_ACC_RDONLY, H5P_DEFAULT));

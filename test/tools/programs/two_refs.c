@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int make(const char *name)
+static int make_file(const char *name)
 {
     const hsize_t n = 1;
     hobj_ref_t    ref;
@@ -43,7 +43,7 @@ static int value_of(hid_t f)
 int main(int argc, char **argv)
 {
     if (argc == 2)
-        return make(argv[1]);
+        return make_file(argv[1]);
     hid_t f[2];
     for (int i = 0; i < 2; i++)
         f[i] = H5Fopen(argv[1 + i], H5F_ACC_RDWR, H5P_DEFAULT);

@@ -3,6 +3,7 @@
 
 #include "helpers/cmocka_includes.h"
 #include "base/crc32c.h"
+#include "helpers/xorshift.h"
 
 typedef uint32_t sum_fn(uint32_t sum, const void *p, size_t n);
 static sum_fn *const ways[] = {bkt_crc32c, bkt_crc32c_by_tables};
@@ -41,8 +42,7 @@ static uint32_t slowly(const unsigned char *p, size_t n)
 static uint64_t rnd(void)
 {
     static uint64_t x = 88172645463325252U;
-    x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-    return x;
+    return xorshift64(&x);
 }
 
 static void all_ways_agree(void **state)

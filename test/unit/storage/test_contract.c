@@ -10,17 +10,6 @@
 static const char *which; /* for messages */
 static char        dir[] = "/tmp/bkt-store-XXXXXX";
 
-static int put(struct bkt_store *st, const char *key, const char *text, const char *match, const char *none, char *etag)
-{
-    struct bkt_req r = {.op = BKT_PUT, .key = key, .put = text, .put_len = strlen(text), .if_match = match,
-                        .if_none_match = none};
-    int rc = bkt_store_run(st, &r, 1, NULL);
-    if (etag)
-        memcpy(etag, r.etag, sizeof r.etag);
-    bkt_req_fini(&r);
-    return rc;
-}
-
 static int del(struct bkt_store *st, const char *key, const char *match)
 {
     struct bkt_req r  = {.op = BKT_DELETE, .key = key, .if_match = match};
@@ -44,7 +33,7 @@ static void ranges(struct bkt_store *st)
         {UINT64_MAX - 5, 3, true, BKT_ERANGE, ""},   {UINT64_MAX - 1, 3, true, BKT_EINVAL, ""},
         {0, 0, true, BKT_EINVAL, ""},                {1, BKT_WHOLE, true, BKT_EINVAL, ""},
     };
-    CHECK(put(st, "r", "0123456789", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(put_text(st, "r", "0123456789", NULL, NULL, NULL) == BKT_OK, "put");
     for (size_t i = 0; i < BKT_COUNT(cases); i++)
         for (int into = 0; into < (cases[i].len == BKT_WHOLE ? 1 : 2); into++) {
             char           dst[700] = "";
@@ -58,7 +47,7 @@ static void ranges(struct bkt_store *st)
             CHECK(rc == BKT_OK || r.err, "%s case %zu: no story", which, i);
             bkt_req_fini(&r);
         }
-    CHECK(put(st, "empty", "", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(put_text(st, "empty", "", NULL, NULL, NULL) == BKT_OK, "put");
     struct bkt_buf out = {0};
     CHECK(bkt_store_get(st, "empty", 0, BKT_WHOLE, &out, NULL) == BKT_OK && out.len == 0, "%s: empty object", which);
     CHECK(bkt_store_get(st, "empty", 0, 1, &out, NULL) == BKT_ERANGE, "%s: range of an empty object", which);
@@ -72,11 +61,11 @@ static void ranges(struct bkt_store *st)
 static void conditions(struct bkt_store *st)
 {
     char a[BKT_ETAG_MAX], b[BKT_ETAG_MAX], c[BKT_ETAG_MAX];
-    CHECK(put(st, "c/x", "one", NULL, "*", a) == BKT_OK, "%s: create", which);
-    CHECK(put(st, "c/x", "two", NULL, "*", NULL) == BKT_EPRECOND, "%s: create twice", which);
-    CHECK(put(st, "c/x", "two", a, NULL, b) == BKT_OK && strcmp(a, b) != 0, "%s: update", which);
-    CHECK(put(st, "c/x", "three", a, NULL, NULL) == BKT_EPRECOND, "%s: a lost race", which);
-    CHECK(put(st, "c/none", "x", a, NULL, NULL) == BKT_EPRECOND, "%s: update of what is absent", which);
+    CHECK(put_text(st, "c/x", "one", NULL, "*", a) == BKT_OK, "%s: create", which);
+    CHECK(put_text(st, "c/x", "two", NULL, "*", NULL) == BKT_EPRECOND, "%s: create twice", which);
+    CHECK(put_text(st, "c/x", "two", a, NULL, b) == BKT_OK && strcmp(a, b) != 0, "%s: update", which);
+    CHECK(put_text(st, "c/x", "three", a, NULL, NULL) == BKT_EPRECOND, "%s: a lost race", which);
+    CHECK(put_text(st, "c/none", "x", a, NULL, NULL) == BKT_EPRECOND, "%s: update of what is absent", which);
     struct bkt_req r = {.op = BKT_GET, .key = "c/x", .len = BKT_WHOLE, .if_none_match = b};
     CHECK(bkt_store_run(st, &r, 1, NULL) == BKT_ENOTMOD && strcmp(r.etag, b) == 0, "%s: not modified", which);
     r.if_none_match = a;
@@ -85,7 +74,7 @@ static void conditions(struct bkt_store *st)
     r.if_match      = a;
     CHECK(bkt_store_run(st, &r, 1, NULL) == BKT_EPRECOND && !r.body.len, "%s: If-Match", which);
     bkt_req_fini(&r);
-    CHECK(put(st, "c/x", "tw0", b, NULL, c) == BKT_OK && strcmp(b, c) != 0, "%s: same size, other bytes", which);
+    CHECK(put_text(st, "c/x", "tw0", b, NULL, c) == BKT_OK && strcmp(b, c) != 0, "%s: same size, other bytes", which);
     CHECK(del(st, "c/x", b) == BKT_EPRECOND && del(st, "c/x", c) == BKT_OK, "%s: delete", which);
     CHECK(del(st, "c/x", NULL) == BKT_OK && del(st, "c/x", c) == BKT_EPRECOND, "%s: delete what is gone", which);
     r = (struct bkt_req){.op = BKT_GET, .key = "c/x", .len = BKT_WHOLE, .if_match = "a\r\nb: c"};
@@ -116,9 +105,9 @@ static int get_same(struct bkt_store *st, uint64_t off, struct bkt_version *v)
 static void versions(struct bkt_store *st)
 {
     struct bkt_version v = {.known = false}, other = v;
-    CHECK(put(st, "v/x", "one", NULL, NULL, NULL) == BKT_OK, "%s: put", which);
+    CHECK(put_text(st, "v/x", "one", NULL, NULL, NULL) == BKT_OK, "%s: put", which);
     CHECK(get_same(st, 0, &v) == BKT_OK && get_same(st, 1, &v) == BKT_OK, "%s: the same one", which);
-    CHECK(put(st, "v/x", "two", NULL, NULL, NULL) == BKT_OK, "%s: put", which);
+    CHECK(put_text(st, "v/x", "two", NULL, NULL, NULL) == BKT_OK, "%s: put", which);
     CHECK(get_same(st, 2, &v) == BKT_EPRECOND && get_same(st, 0, &v) == BKT_EPRECOND, "%s: replaced, of the same length", which);
     CHECK(get_same(st, 0, &other) == BKT_OK, "%s: who begins now has the new one", which);
     bkt_version_forget(&v);
@@ -139,7 +128,7 @@ static void lists(struct bkt_store *st)
         {"m", "/", "m"},
     };
     for (size_t i = 0; i < BKT_COUNT(keys); i++)
-        CHECK(put(st, keys[i], "x", NULL, NULL, NULL) == BKT_OK, "put");
+        CHECK(put_text(st, keys[i], "x", NULL, NULL, NULL) == BKT_OK, "put");
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
         char           out[4096] = "";
         struct bkt_err err       = {0};
@@ -170,16 +159,16 @@ static void keys(struct bkt_store *st, bool is_file)
         {"./a", BKT_EINVAL, BKT_ENOENT},        {"a/..", BKT_EINVAL, BKT_ENOENT},   {".h5bucket/tmp/x", BKT_EINVAL, BKT_ENOENT},
         {"sub", BKT_ENOENT, BKT_ENOENT},        {"sub/k/below", BKT_ENOENT, BKT_ENOENT}, {"...", BKT_ENOENT, BKT_ENOENT},
     };
-    CHECK(put(st, "sub/k", "v", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(put_text(st, "sub/k", "v", NULL, NULL, NULL) == BKT_OK, "put");
     struct bkt_buf out = {0};
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
         int rc = bkt_store_get(st, cases[i].key, 0, BKT_WHOLE, &out, NULL);
         CHECK(rc == (is_file ? cases[i].file : cases[i].mem), "%s: '%s' gave %s", which, cases[i].key, bkt_err_text(rc));
     }
-    CHECK(put(st, "odd \xc3\xa4%41+?#\\k", "v", NULL, NULL, NULL) == BKT_OK, "%s: odd key", which);
+    CHECK(put_text(st, "odd \xc3\xa4%41+?#\\k", "v", NULL, NULL, NULL) == BKT_OK, "%s: odd key", which);
     CHECK(bkt_store_get(st, "odd \xc3\xa4%41+?#\\k", 0, 1, &out, NULL) == BKT_OK && out.ptr[0] == 'v', "%s: odd key", which);
     if (is_file)
-        CHECK(put(st, "sub/k/below", "v", NULL, NULL, NULL) == BKT_EIO, "a file is no directory");
+        CHECK(put_text(st, "sub/k/below", "v", NULL, NULL, NULL) == BKT_EIO, "a file is no directory");
     bkt_buf_fini(&out);
 }
 
@@ -254,7 +243,7 @@ static void *increment(void *arg)
         if (bkt_store_run(st, &r, 1, NULL) != BKT_OK)
             return (void *)1;
         (void)snprintf(text, sizeof text, "%d", (int)strtol(bkt_buf_str(&r.body), NULL, 10) + 1);
-        int rc = put(st, "counter", text, r.etag, NULL, NULL);
+        int rc = put_text(st, "counter", text, r.etag, NULL, NULL);
         bkt_req_fini(&r);
         if (rc != BKT_OK && rc != BKT_EPRECOND)
             return (void *)1;
@@ -266,7 +255,7 @@ static void updates_are_atomic(struct bkt_store *st)
 {
     pthread_t t[4];
     void     *bad = NULL;
-    CHECK(put(st, "counter", "0", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(put_text(st, "counter", "0", NULL, NULL, NULL) == BKT_OK, "put");
     for (int i = 0; i < 4; i++)
         (void)pthread_create(&t[i], NULL, increment, st);
     for (int i = 0; i < 4; i++) {
@@ -303,13 +292,6 @@ static void conveniences(struct bkt_store *st)
     keys[2] = "w/x";
     CHECK(bkt_store_delete(st, keys, 3, NULL) == BKT_EINVAL && bkt_store_head(st, "w/x", NULL, NULL) == BKT_ENOENT,
           "%s: the others are deleted", which);
-}
-
-static int count(const struct bkt_listed *e, void *arg)
-{
-    (void)e;
-    ++*(int *)arg;
-    return BKT_OK;
 }
 
 static void opening(void)
@@ -391,10 +373,10 @@ static void all(const char *uri, bool is_file)
     pool_threads_may_wait(st);
     updates_are_atomic(st);
     int n = 0, m = 0;
-    CHECK(bkt_store_list(st, "", "", count, &n, NULL) == BKT_OK && n > 500, "%s: %d keys", which, n);
+    CHECK(bkt_store_list(st, "", "", count_listed, &n, NULL) == BKT_OK && n > 500, "%s: %d keys", which, n);
     bkt_store_close(st);
     st = open_store(uri, "");
-    CHECK(bkt_store_list(st, "", "", count, &m, NULL) == BKT_OK && m == n, "%s: %d keys after opening again", which, m);
+    CHECK(bkt_store_list(st, "", "", count_listed, &m, NULL) == BKT_OK && m == n, "%s: %d keys after opening again", which, m);
     bkt_store_close(st);
 }
 

@@ -26,16 +26,6 @@ static const char *path_of(const char *name)
 
 static bool exists(const char *name) { return access(path_of(name), F_OK) == 0; }
 
-static int put(struct bkt_store *st, const char *key, const char *text, const char *match, const char *none, char *etag)
-{
-    struct bkt_req r = {.op = BKT_PUT, .key = key, .put = text, .put_len = strlen(text), .if_match = match, .if_none_match = none};
-    int            rc = bkt_store_run(st, &r, 1, NULL);
-    if (etag)
-        memcpy(etag, r.etag, sizeof r.etag);
-    bkt_req_fini(&r);
-    return rc;
-}
-
 static int del(struct bkt_store *st, const char *key)
 {
     struct bkt_req r  = {.op = BKT_DELETE, .key = key};
@@ -58,7 +48,7 @@ static void no_two_versions_share_an_etag(struct bkt_store *st)
     static char     etag[N][BKT_ETAG_MAX];
     struct timespec last = {0};
     for (int i = 0; i < N; i++) {
-        CHECK(put(st, "v/same", i % 2 ? "abc" : "xyz", NULL, NULL, etag[i]) == BKT_OK, "put");
+        CHECK(put_text(st, "v/same", i % 2 ? "abc" : "xyz", NULL, NULL, etag[i]) == BKT_OK, "put");
         struct timespec now = time_of("v/same");
         CHECK(now.tv_sec > last.tv_sec || (now.tv_sec == last.tv_sec && now.tv_nsec > last.tv_nsec), "version %d is not newer", i);
         last = now;
@@ -70,8 +60,8 @@ static void no_two_versions_share_an_etag(struct bkt_store *st)
         for (int k = 0; k < i; k++)
             CHECK(strcmp(etag[i], etag[k]) != 0, "versions %d and %d are both %s", k, i, etag[i]);
     }
-    CHECK(put(st, "v/same", "new", etag[0], NULL, NULL) == BKT_EPRECOND, "an old ETag");
-    CHECK(put(st, "v/same", "new", etag[N - 1], NULL, NULL) == BKT_OK, "the last ETag");
+    CHECK(put_text(st, "v/same", "new", etag[0], NULL, NULL) == BKT_EPRECOND, "an old ETag");
+    CHECK(put_text(st, "v/same", "new", etag[N - 1], NULL, NULL) == BKT_OK, "the last ETag");
 }
 
 static int add_one(struct bkt_store *st, int times)
@@ -82,7 +72,7 @@ static int add_one(struct bkt_store *st, int times)
         if (bkt_store_run(st, &r, 1, NULL) != BKT_OK)
             return 1;
         (void)snprintf(text, sizeof text, "%05d", (int)strtol(bkt_buf_str(&r.body), NULL, 10) + 1);
-        int rc = put(st, "p/counter", text, r.etag, NULL, NULL);
+        int rc = put_text(st, "p/counter", text, r.etag, NULL, NULL);
         bkt_req_fini(&r);
         if (rc != BKT_OK && rc != BKT_EPRECOND)
             return 1;
@@ -117,7 +107,7 @@ static void processes_lose_no_update(struct bkt_store *st)
 {
     enum { N = 6, EACH = 100 };
     pid_t pid[N];
-    CHECK(put(st, "p/counter", "00000", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(put_text(st, "p/counter", "00000", NULL, NULL, NULL) == BKT_OK, "put");
     for (int i = 0; i < N; i++)
         pid[i] = child(EACH);
     for (int i = 0; i < N; i++) {
@@ -197,7 +187,7 @@ static void what_killed_writers_left_goes(void)
         CHECK(fd >= 0 && futimens(fd, NULL) == 0 && close(fd) == 0, "a file left behind");
         days.ours = cases[i].ours, days.server = cases[i].server, days.writer = cases[i].writer, days.age = cases[i].age;
         struct bkt_store *st = open_store(uri, "");
-        CHECK(put(st, "p/x", "1", NULL, NULL, NULL) == BKT_OK && exists(".h5bucket/tmp/" LEFT) != cases[i].goes, "%s: it %s",
+        CHECK(put_text(st, "p/x", "1", NULL, NULL, NULL) == BKT_OK && exists(".h5bucket/tmp/" LEFT) != cases[i].goes, "%s: it %s",
               cases[i].what, cases[i].goes ? "stays" : "goes");
         CHECK(bkt_store_ahead(st) == 86400 * (cases[i].server - cases[i].ours), "%s: ahead by %lld s", cases[i].what,
               (long long)bkt_store_ahead(st));
@@ -214,12 +204,12 @@ static void what_killed_writers_left_goes(void)
 
 static void empty_directories_go(struct bkt_store *st)
 {
-    CHECK(put(st, "mine/out/x.h5/.domain.json", "{}", NULL, NULL, NULL) == BKT_OK && exists("mine/out/x.h5"), "put");
+    CHECK(put_text(st, "mine/out/x.h5/.domain.json", "{}", NULL, NULL, NULL) == BKT_OK && exists("mine/out/x.h5"), "put");
     CHECK(del(st, "mine/out/x.h5/.domain.json") == BKT_OK && !exists("mine/out/x.h5") && exists("mine/out"),
           "the domain's directory goes, the one that it lay in stays");
-    CHECK(put(st, "db/u/d/e/.dataset.json", "{}", NULL, NULL, NULL) == BKT_OK, "put");
-    CHECK(put(st, "db/u/d/e/0_0", "c", NULL, NULL, NULL) == BKT_OK, "put");
-    CHECK(put(st, "db/w/.group.json", "c", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(put_text(st, "db/u/d/e/.dataset.json", "{}", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(put_text(st, "db/u/d/e/0_0", "c", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(put_text(st, "db/w/.group.json", "c", NULL, NULL, NULL) == BKT_OK, "put");
     CHECK(del(st, "db/u/d/e/0_0") == BKT_OK && exists("db/u/d/e"), "not while something is left");
     CHECK(del(st, "db/u/d/e/.dataset.json") == BKT_OK && !exists("db/u") && exists("db/w"), "all of the domain's goes");
     CHECK(del(st, "db/w/.group.json") == BKT_OK && !exists("db/w") && exists("db"), "but not db");
@@ -231,7 +221,7 @@ static void *in_and_out(void *arg)
     char key[40];
     (void)snprintf(key, sizeof key, "db/busy/d/%lx", (unsigned long)pthread_self());
     for (int i = 0; i < 200; i++)
-        if (put(arg, key, "x", NULL, i % 2 ? "*" : NULL, NULL) != BKT_OK || del(arg, key) != BKT_OK)
+        if (put_text(arg, key, "x", NULL, i % 2 ? "*" : NULL, NULL) != BKT_OK || del(arg, key) != BKT_OK)
             return arg;
     return NULL;
 }
@@ -253,7 +243,7 @@ static void a_directory_without_permission_is_read_only(void)
         if (geteuid() == 0 && (chmod(dir, 0755) < 0 || setgid(65534) < 0 || setuid(65534) < 0))
             _exit(2);
         struct bkt_store *st = open_store("file:///usr", "");
-        bool              ok = bkt_store_is_readonly(st) && put(st, "k", "x", NULL, NULL, NULL) == BKT_EUNSUP;
+        bool              ok = bkt_store_is_readonly(st) && put_text(st, "k", "x", NULL, NULL, NULL) == BKT_EUNSUP;
         bkt_store_close(st);
         _exit(!ok);
     }
@@ -312,7 +302,7 @@ static void a_deleted_folder_is_named(int way)
     (void)snprintf(name, sizeof name, "%s/del", uri);
     CHECK(mkdir(path_of("del"), 0777) == 0, "mkdir");
     struct bkt_store *st = open_store(name, "");
-    CHECK(put(st, "db/a/b", "1", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(put_text(st, "db/a/b", "1", NULL, NULL, NULL) == BKT_OK, "put");
     (void)snprintf(cmd, sizeof cmd, way == 2 ? "mv %s/del %s/moved" : "rm -r %s/del", dir, dir);
     CHECK(system(cmd) == 0, "%s", cmd);
     CHECK(!way || mkdir(path_of("del"), 0777) == 0, "mkdir");
@@ -478,7 +468,7 @@ static void bytes_are_compared_with_their_sum(struct bkt_store *st)
     char           sum[100] = "", got[101] = "";
     struct bkt_err err = {0};
     for (int i = 0; i < 3; i++) /* also of one whose time had to be moved on */
-        CHECK(put(st, "s/a", "123456789", NULL, NULL, NULL) == BKT_OK, "put");
+        CHECK(put_text(st, "s/a", "123456789", NULL, NULL, NULL) == BKT_OK, "put");
     if (getxattr(path_of("s/a"), "user.h5bucket.crc32c", sum, sizeof sum - 1) < 0) {
         CHECK(errno == EOPNOTSUPP, "no sum");
         return;
@@ -493,7 +483,7 @@ static void bytes_are_compared_with_their_sum(struct bkt_store *st)
     CHECK(read_at(st, "s/a", 1, 4, got, NULL) == BKT_OK && strncmp(got, "2345", 4) == 0, "a part");
     write_in_place("s/a", "by HSDS", false);
     CHECK(read_at(st, "s/a", 0, BKT_WHOLE, got, NULL) == BKT_OK && strcmp(got, "by HSDS8X") == 0, "in place: %s", got);
-    CHECK(put(st, "s/a", "new", NULL, NULL, NULL) == BKT_OK && put(st, "s/a", "", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(put_text(st, "s/a", "new", NULL, NULL, NULL) == BKT_OK && put_text(st, "s/a", "", NULL, NULL, NULL) == BKT_OK, "put");
     CHECK(read_at(st, "s/a", 0, BKT_WHOLE, got, NULL) == BKT_OK, "empty");
 }
 
@@ -502,9 +492,9 @@ static void a_sum_goes_with_the_file_s_time(struct bkt_store *st)
 {
     char            got[101] = "";
     struct timespec ahead    = {time(NULL) + 5000, 0};
-    CHECK(put(st, "s/t", "123456789", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(put_text(st, "s/t", "123456789", NULL, NULL, NULL) == BKT_OK, "put");
     CHECK(utimensat(AT_FDCWD, path_of("s/t"), (struct timespec[2]){ahead, ahead}, 0) == 0, "time");
-    CHECK(put(st, "s/t", "123456789", NULL, NULL, NULL) == BKT_OK && time_of("s/t").tv_sec >= ahead.tv_sec, "put");
+    CHECK(put_text(st, "s/t", "123456789", NULL, NULL, NULL) == BKT_OK && time_of("s/t").tv_sec >= ahead.tv_sec, "put");
     write_in_place("s/t", "x", true);
     if (getxattr(path_of("s/t"), "user.h5bucket.crc32c", got, 1) >= 0 || errno != EOPNOTSUPP)
         CHECK(read_at(st, "s/t", 0, BKT_WHOLE, got, NULL) == BKT_EFORMAT, "not compared");

@@ -234,20 +234,13 @@ static void holds(struct bkt_store *st, const char *key, const char *want)
     bkt_buf_fini(&out);
 }
 
-static int count(const struct bkt_listed *e, void *arg)
-{
-    (void)e;
-    ++*(int *)arg;
-    return BKT_OK;
-}
-
 static int scratch_files(void)
 {
     char uri_tmp[100];
     int  n = 0;
     (void)snprintf(uri_tmp, sizeof uri_tmp, "file://%s/.h5bucket/tmp", dir);
     struct bkt_store *tmp = open_store(uri_tmp, "");
-    CHECK(bkt_store_list(tmp, "", "", count, &n, NULL) == BKT_OK, "list");
+    CHECK(bkt_store_list(tmp, "", "", count_listed, &n, NULL) == BKT_OK, "list");
     bkt_store_close(tmp);
     return n;
 }

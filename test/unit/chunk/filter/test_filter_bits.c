@@ -8,7 +8,7 @@ struct packer {
     unsigned char *p;
     size_t         pos;
 };
-static void put(struct packer *k, uint64_t v, unsigned n)
+static void put_bits(struct packer *k, uint64_t v, unsigned n)
 {
     for (unsigned i = n; i-- > 0; k->pos++)
         if (v >> i & 1)
@@ -37,7 +37,7 @@ static void nbit_numbers(unsigned size, unsigned big, unsigned precision, unsign
     for (unsigned i = 0; i < N; i++)
         for (unsigned b = precision; b-- > 0;) {
             unsigned bit = rnd(&s) >> 7 & 1, at = (b + offset) / 8;
-            put(&k, bit, 1);
+            put_bits(&k, bit, 1);
             want[i * size + (big ? size - 1 - at : at)] |= (unsigned char)(bit << (b + offset) % 8);
         }
     int rc = decode(BKT_FILTER_NBIT, cd, 8, in, (k.pos + 7) / 8, got, (size_t)N * size, &err);
@@ -64,18 +64,18 @@ static void nbit_compound(void)
     for (size_t i = 0; i < 3; i++) {
         unsigned char *e = want + 12 * i;
         unsigned       v = rnd(&s) & 0x7ff;
-        put(&k, v, 11);
+        put_bits(&k, v, 11);
         bkt_put_le(e + 1, 2, (uint64_t)v << 3);
         for (size_t j = 0; j < 2; j++) {
             v = rnd(&s) & 0x1ff;
-            put(&k, v, 9);
+            put_bits(&k, v, 9);
             bkt_put_be(e + 4 + 3 * j, 2, v);
             v = rnd(&s) & 255;
-            put(&k, v, 8);
+            put_bits(&k, v, 8);
             e[4 + 3 * j + 2] = (unsigned char)v;
         }
         v = rnd(&s) & 0xffff;
-        put(&k, v, 16);
+        put_bits(&k, v, 16);
         bkt_put_be(e + 10, 2, v);
     }
     int rc = decode(BKT_FILTER_NBIT, cd, 30, in, (k.pos + 7) / 8, got, sizeof got, &err);
@@ -174,7 +174,7 @@ static void scaleoffset(struct so_case c)
             k.pos += c.bits;
             x = v;
         } else {
-            put(&k, v, c.bits);
+            put_bits(&k, v, c.bits);
             if (c.fill && v == mark)
                 x = fill;
         }

@@ -24,7 +24,7 @@ struct world {
     struct bkt_domain  *dom;
 };
 
-static inline void put(struct world *w, const char *key, const void *p, size_t n)
+static inline void put_object(struct world *w, const char *key, const void *p, size_t n)
 {
     struct bkt_req q = {.op = BKT_PUT, .key = key, .put = p, .put_len = n};
     if (bkt_store_run(w->st, &q, 1, NULL) < 0)
@@ -53,7 +53,7 @@ static inline char *text(const char *fmt, ...)
 
 static inline void put_text(struct world *w, const char *key, char *s) /* frees s */
 {
-    put(w, key, s, strlen(s));
+    put_object(w, key, s, strlen(s));
     free(s);
 }
 
@@ -236,7 +236,7 @@ static inline void put_objects(struct world *w, const struct array *a)
         size_t         n  = a->chunk_elems * 4;
         unsigned char *z  = a->way == OBJECTS_ZLIB ? deflate_of(p, n, &n) : NULL;
         if (a->stored[c])
-            put(w, key, z ? z : (void *)p, n);
+            put_object(w, key, z ? z : (void *)p, n);
         free(z);
         free(p);
         free(at);
@@ -270,7 +270,7 @@ static inline struct place *put_file(struct world *w, const struct array *a, con
         free(z);
         free(p);
     }
-    put(w, key, f.len ? f.ptr : (void *)"x", f.len ? f.len : 1);
+    put_object(w, key, f.len ? f.ptr : (void *)"x", f.len ? f.len : 1);
     bkt_buf_fini(&f);
     return pl;
 }
@@ -303,7 +303,7 @@ static inline void put_table(struct world *w, const struct array *a, const struc
     }
     key = chunk_key(a->n + 1, zero);
     put_dataset(w, a->n + 1, type, a->rank, a->grid, layout, "");
-    put(w, key, b.ptr, b.len);
+    put_object(w, key, b.ptr, b.len);
     bkt_buf_fini(&b);
     free(dims), free(layout), free(type), free(zero), free(key);
 }

@@ -94,13 +94,13 @@ static void test_split(void)
     for (int32_t i = 0; i < N; i++)
         v[i] = (int32_t)((uint32_t)i * 2654435761U);
     world_open(&w, "split", "part_size=64K;near=0;allow=split");
-    put(&w, "long", v, N * sizeof *v);
+    put_object(&w, "long", v, N * sizeof *v);
     put_dataset(&w, 7, I32, 1, dims, CHUNKED("[200003]"), REF("CONTIGUOUS_REF", "split/long", "\"offset\":0,\"size\":800012"));
     size_t         n_z = 0;
     unsigned char *z   = deflate_of(v, N * sizeof *v, &n_z);
     char          *cpl = text("\"filters\":[1]," REF("CHUNKED_REF", "split/packed", "\"dims\":[200003],\"chunks\":{\"0\":[0,%zu]}"), n_z);
     CHECK(n_z > 10 * 65536, "%zu bytes", n_z);
-    put(&w, "packed", z, n_z);
+    put_object(&w, "packed", z, n_z);
     put_dataset(&w, 8, I32, 1, dims, CHUNKED("[200003]"), cpl);
     for (unsigned k = 0; k < 4; k++) {
         unsigned           step = 1 + k % 2;

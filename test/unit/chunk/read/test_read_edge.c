@@ -115,13 +115,13 @@ static void put_helpers(struct world *w)
     const uint64_t one[] = {1}, four[] = {4};
     char          *key;
     memset(small, 0x42, sizeof small);
-    put(w, "small", small, sizeof small);
+    put_object(w, "small", small, sizeof small);
     put_dataset(w, 1, I32, 1, four, CHUNKED("[4]"), "");
     put_dataset(w, 2, LOC, 1, four, CHUNKED("[4]"),
                 TABLE_OF("000002"));
     put_dataset(w, 3, LOC, 1, one, CHUNKED("[1]"), "");
     key = chunk_key(3, "0");
-    put(w, key, "\0\0\0\0\0\0\0\0\xff\xff\xff\xff", 12);
+    put_object(w, key, "\0\0\0\0\0\0\0\0\xff\xff\xff\xff", 12);
     free(key);
     put_dataset(w, 4, LOC, 1, one, CHUNKED("[1]"), "\"initializer\":[\"chunklocator\",\"--h5path=/x\"]");
     put_dataset(w, 5, LOC_ETAG, 1, one, CHUNKED("[1]"), "");
@@ -129,7 +129,7 @@ static void put_helpers(struct world *w)
     memcpy(row + 12, "edge/small", sizeof "edge/small");
     memset(row + 24, 'e', 100);
     key = chunk_key(5, "0");
-    put(w, key, row, sizeof row);
+    put_object(w, key, row, sizeof row);
     free(key);
 }
 
@@ -142,7 +142,7 @@ static void test_wrong(struct world *w)
         put_dataset(w, n, wrong[i].type, 1, &wrong[i].dim, wrong[i].layout, wrong[i].cpl);
         if (wrong[i].chunk) {
             char *key = chunk_key(n, "0");
-            put(w, key, wrong[i].chunk, wrong[i].n_chunk);
+            put_object(w, key, wrong[i].chunk, wrong[i].n_chunk);
             free(key);
         }
         struct bkt_dsetio *io  = open_io(w, n);
@@ -170,7 +170,7 @@ static void test_one_bad_of_many(struct world *w)
     for (unsigned c = 0; c < 200; c++) {
         char *at = text("%u", c);
         key      = chunk_key(50, at);
-        put(w, key, "01234567", c == 137 ? 7 : 8);
+        put_object(w, key, "01234567", c == 137 ? 7 : 8);
         free(at);
         free(key);
     }
@@ -201,7 +201,7 @@ static void test_var(struct world *w, bool compressed)
     put_dataset(w, n, VSTR, 1, dims, CHUNKED("[3]"),
                 compressed ? "\"filters\":[{\"class\":\"H5Z_FILTER_ZSTD\",\"id\":32015,\"name\":\"zstd\"}],\"fillValue\":\"fill\"" : "");
     int len = blosc_compress_ctx(5, 1, 1, sizeof stored - 1, stored, frame, sizeof frame, "zstd", 0, 1);
-    put(w, key, compressed ? (const void *)frame : stored, compressed ? (size_t)len : sizeof stored - 1);
+    put_object(w, key, compressed ? (const void *)frame : stored, compressed ? (size_t)len : sizeof stored - 1);
     free(key);
     struct bkt_dsetio *io = open_io(w, n);
     struct bkt_run     runs[] = {{5, 1}, {3, 2}, {0, 1}, {5, 1}};
@@ -280,7 +280,7 @@ static void test_scalar(struct world *w)
     int32_t v = 0;
     char   *key = chunk_key(75, "0");
     put_dataset(w, 75, I32, 0, NULL, CHUNKED("[1]"), "");
-    put(w, key, "\x2a\0\0\0", 4);
+    put_object(w, key, "\x2a\0\0\0", 4);
     free(key);
     struct bkt_dsetio *io  = open_io(w, 75);
     struct bkt_sel     sel = {.kind = BKT_SEL_ALL, .n_elems = 1};

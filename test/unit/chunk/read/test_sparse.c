@@ -44,7 +44,7 @@ static void put_far_table(struct world *w, const char *fill)
                 put_row(chunk, k);
         char *at = text("%llu_%llu", (unsigned long long)(there[i][0] / ROWS), (unsigned long long)(there[i][1] / COLUMNS));
         char *key = chunk_key(TABLE_N, at);
-        put(w, key, chunk, sizeof chunk);
+        put_object(w, key, chunk, sizeof chunk);
         free(key);
         free(at);
     }

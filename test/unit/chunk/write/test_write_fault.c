@@ -139,7 +139,7 @@ static void raced(const char *filters, bool no_etag)
     size_t         n   = sizeof other;
     unsigned char *z   = *filters ? deflate_of(other, sizeof other, &n) : NULL;
     char          *key = chunk_key(m.n, "0");
-    put(&w, key, z ? z : (void *)other, n);
+    put_object(&w, key, z ? z : (void *)other, n);
     for (int i = 40; i < 100; i++)
         if (i < 90 || i >= 95)
             m.v[i] = other[i];
@@ -175,7 +175,7 @@ static void raced_for_the_first(const char *filters)
     size_t         n   = sizeof other;
     unsigned char *z   = *filters ? deflate_of(other, sizeof other, &n) : NULL;
     char          *key = chunk_key(m.n, "0");
-    put(&w, key, z ? z : (void *)other, n);
+    put_object(&w, key, z ? z : (void *)other, n);
     memcpy(m.v + 40, other + 40, 60 * sizeof *other);
     CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
     bkt_chunk_cache_drop(w.dom);
@@ -206,7 +206,7 @@ static void grown_by_another(bool written)
             int32_t v[4];
             for (int k = 0; k < 4; k++)
                 v[k] = 1000 * i + 100 * j + k;
-            put(&w, key, v, sizeof v);
+            put_object(&w, key, v, sizeof v);
             for (int k = 0; k < 4 && i < 2; k++)
                 m.v[(2 * j + k / 2) * 4 + 2 * i + k % 2] = v[k];
             free(at);

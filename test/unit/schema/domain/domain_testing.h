@@ -8,7 +8,7 @@
 #include "base/os/pool.h"
 #include "storage/stats.h"
 
-static inline void put(struct bkt_store *st, const char *key, const char *text)
+static inline void put_json(struct bkt_store *st, const char *key, const char *text)
 {
     char *json = json_of(text);
     struct bkt_req r = {.op = BKT_PUT, .key = key, .put = json, .put_len = strlen(json)};
@@ -28,7 +28,7 @@ static inline void put_object(struct bkt_store *st, const char *id, const char *
                  "{'id': '%s', 'root': '" ROOT_ID "', 'created': 1, 'lastModified': 1, 'attributes': {}, %s}",
                  id, body) < 0)
         abort();
-    put(st, bkt_buf_str(&key), text);
+    put_json(st, bkt_buf_str(&key), text);
     bkt_buf_fini(&key);
     free(text);
 }
@@ -42,10 +42,10 @@ static inline struct bkt_store *sample(const char *uri)
     struct bkt_store *st;
     if (bkt_store_open(uri, &set, &st, NULL) < 0)
         abort();
-    put(st, "home/x.h5/.domain.json",
+    put_json(st, "home/x.h5/.domain.json",
         "{'root': '" ROOT_ID
         "', 'owner': 'admin', 'acls': {'default': {'read': true}, 'joe': {'read': false}}}");
-    put(st, "home/.domain.json", "{'owner': 'admin', 'acls': {}}");
+    put_json(st, "home/.domain.json", "{'owner': 'admin', 'acls': {}}");
     put_object(st, ROOT_ID,
                "'links': {" HARD("a", G "000001") ", " HARD("b", G "000001") ", " HARD(
                    "d", DSET_ID) ", " HARD("lost", G "0000ff") "}");
@@ -55,9 +55,9 @@ static inline struct bkt_store *sample(const char *uri)
     put_object(st, DSET_ID,
                "'type': 'H5T_STD_I8LE', 'shape': {'class': 'H5S_SIMPLE', 'dims': [4, 4]}, 'layout': "
                "{'class': 'H5D_CHUNKED', 'dims': [2, 4]}");
-    put(st, "db/b03b24ef-69f244b6/d/56e5-25125a-89ba79/0_0", "12345678");
-    put(st, "db/b03b24ef-69f244b6/d/56e5-25125a-89ba79/1_0", "123");
-    put(st, "db/b03b24ef-69f244b6/d/56e5-25125a-89ba79/.strange", "not a chunk");
+    put_json(st, "db/b03b24ef-69f244b6/d/56e5-25125a-89ba79/0_0", "12345678");
+    put_json(st, "db/b03b24ef-69f244b6/d/56e5-25125a-89ba79/1_0", "123");
+    put_json(st, "db/b03b24ef-69f244b6/d/56e5-25125a-89ba79/.strange", "not a chunk");
     return st;
 }
 

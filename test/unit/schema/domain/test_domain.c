@@ -282,12 +282,12 @@ static void chunks_are_added_up(void)
         CHECK(bkt_domain_chunk_usage(d, ds, &bytes, &n, NULL) == BKT_OK && bytes == 11 && n == 2,
               "%" PRIu64 " %" PRIu64, bytes, n);
     bkt_object_release(ds);
-    put(st, "8211e-g-0568d8c5-a77e-11e4-9f7a-3c15c2da029e",
+    put_json(st, "8211e-g-0568d8c5-a77e-11e4-9f7a-3c15c2da029e",
         "{'id': '" V1_ID "', 'root': '" V1_ID "', 'links': {}, 'attributes': {}}");
     put_object(st, "d-4ab77230-9c0e-11e6-8fdd-0242ac110005",
                "'type': 'H5T_STD_I8LE', 'shape': {'class': 'H5S_SIMPLE', 'dims': [4, 8]}, 'layout': "
                "{'class': 'H5D_CHUNKED', 'dims': [2, 2]}");
-    put(st, "17674-c-4ab77230-9c0e-11e6-8fdd-0242ac110005_1_3", "1234");
+    put_json(st, "17674-c-4ab77230-9c0e-11e6-8fdd-0242ac110005_1_3", "1234");
     ds = get(d, "d-4ab77230-9c0e-11e6-8fdd-0242ac110005");
     CHECK(bkt_domain_chunk_usage(d, ds, &bytes, &n, NULL) == BKT_OK && bytes == 4 && n == 1,
           "version 1: %" PRIu64 " %" PRIu64, bytes, n);
@@ -312,7 +312,7 @@ int __wrap_nanosleep(const struct timespec *t, struct timespec *left)
     const struct late *l = atomic_exchange(&late, NULL);
     if (!l)
         return __real_nanosleep(t, left);
-    put(l->st, l->key, l->text);
+    put_json(l->st, l->key, l->text);
     return 0;
 }
 
@@ -323,7 +323,7 @@ static void objects_that_are_being_written_are_read_again(void)
         struct bkt_store *st = sample(i ? "mem:late1" : "mem:late0");
         struct late l = {st, "db/b03b24ef-69f244b6/.group.json",
                          "{'id': '" ROOT_ID "', 'links': {}, 'attributes': {}}"};
-        put(st, l.key, halves[i]);
+        put_json(st, l.key, halves[i]);
         atomic_store(&late, &l);
         struct bkt_domain *d = open_domain(i ? "mem:late1/home/x.h5" : "mem:late0/home/x.h5");
         const struct bkt_object *o = get(d, ROOT_ID);
@@ -333,7 +333,7 @@ static void objects_that_are_being_written_are_read_again(void)
         bkt_store_close(st);
     }
     struct bkt_store *st = sample("mem:never");
-    put(st, "db/b03b24ef-69f244b6/.group.json", "{'id': ");
+    put_json(st, "db/b03b24ef-69f244b6/.group.json", "{'id': ");
     struct bkt_domain *d = open_domain("mem:never/home/x.h5");
     struct bkt_id id;
     const struct bkt_object *o = NULL;

@@ -25,7 +25,7 @@ static struct bkt_id id_of(const char *text)
     return id;
 }
 
-static void make(struct bkt_buf *out, size_t more_keys)
+static void emit_snapshot(struct bkt_buf *out, size_t more_keys)
 {
     struct bkt_snapshot_out o = {.n_keys = 0};
     for (size_t i = 0; i < BKT_COUNT(objects); i++) {
@@ -68,7 +68,7 @@ static void test_current(void)
     struct bkt_err       err  = {.n = 0};
     struct bkt_id        root = id_of(ROOT_ID);
     size_t               n, current;
-    make(&b, 2000);
+    emit_snapshot(&b, 2000);
     CHECK(bkt_snapshot_parse(b.ptr, b.len, &root, &s, &err) == BKT_OK, "%s", err.n ? err.frame[0].msg : "");
     if (!s)
         return;

@@ -46,4 +46,11 @@ static inline void close_all(struct bkt_domain *d, struct bkt_domain *e, struct 
     bkt_domain_close(d);
 }
 
+static inline bool is_in_store(struct bkt_domain *d, const struct bkt_id *id)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, body = {0};
+    CHECK(bkt_id_key(id, &key) == BKT_OK, "no key");
+    return bkt_store_get(d->store, bkt_buf_str(&key), 0, BKT_WHOLE, &body, NULL) == BKT_OK;
+}
+
 #endif

@@ -25,7 +25,7 @@ static char *in_dir(const char *path)
     return at;
 }
 
-static void make(const char *name, bool truncate, int64_t mark)
+static void make_marked(const char *name, bool truncate, int64_t mark)
 {
     struct bkt_domain *d = create(name, truncate);
     set_attr(d, bkt_domain_root(d), "mark", mark, BKT_ATTR_CREATE);
@@ -54,10 +54,10 @@ static int try_create(const char *name, bool truncate, struct bkt_err *err)
 
 static void a_directory_becomes_a_bucket(void)
 {
-    make(in_dir("a.h5"), false, 1);
+    make_marked(in_dir("a.h5"), false, 1);
     CHECK(there("a.h5/.domain.json") && there("db"), "the directory that holds it is the bucket");
     CHECK(mkdir(in_dir("sub"), 0777) == 0, "sub");
-    make(in_dir("sub/b.h5"), false, 2);
+    make_marked(in_dir("sub/b.h5"), false, 2);
     CHECK(there("sub/b.h5/.domain.json") && !there("sub/db") && there("sub/.domain.json"), "the bucket above is used");
     CHECK(mark_of(in_dir("a.h5")) == 1 && mark_of(in_dir("sub/../sub/b.h5")) == 2, "both open");
     FAILS(BKT_ENOENT, "no directory", try_create(in_dir("none/c.h5"), false, err));
@@ -76,7 +76,7 @@ static void a_directory_becomes_a_bucket(void)
 
 static void replacing(void)
 {
-    make("mem:c1/t.h5", false, 1);
+    make_marked("mem:c1/t.h5", false, 1);
     struct bkt_domain *d = open_it("mem:c1/t.h5");
     FAILS(BKT_EBUSY, "open", try_create("mem:c1/t.h5", true, err));
     FAILS(BKT_EBUSY, "open", bkt_domain_delete("mem:c1/t.h5", &set, false, err));
@@ -88,7 +88,7 @@ static void replacing(void)
     bkt_domain_close(d); /* and for good if no domain exists */
     CHECK(mark_of("mem:c1/t.h5") == 1, "nothing happened");
     size_t n = 0;
-    make("mem:c1/t.h5", true, 2);
+    make_marked("mem:c1/t.h5", true, 2);
     CHECK(mark_of("mem:c1/t.h5") == 2, "the new one");
     struct bkt_store *st = NULL;
     OK(bkt_store_open("mem:c1", &set, &st, err));
@@ -127,7 +127,7 @@ static void two_make_one_name(void)
 static void owners_and_folders(void)
 {
     set.user = strdup("joe");
-    make("mem:c3/home/joe/x.h5", false, 1);
+    make_marked("mem:c3/home/joe/x.h5", false, 1);
     struct bkt_domain           *d   = open_it("mem:c3/home/joe/x.h5");
     const struct bkt_domain_doc *doc = bkt_domain_doc(d);
     CHECK(strcmp(doc->owner, "joe") == 0 && doc->n_acls == 1 && doc->acls[0].allow == 0x3f, "the owner may do all");
@@ -263,7 +263,7 @@ static void a_bucket_ends_with_its_file_system(void)
         puts("no other file system: /dev/shm is none");
     } else {
         CHECK(symlink(other, in_dir("mounted")) == 0, "symlink");
-        make(in_dir("mounted/c.h5"), false, 5);
+        make_marked(in_dir("mounted/c.h5"), false, 5);
         lies_in(in_dir("mounted/c.h5"), in_dir("mounted"));
     }
     char command[128];
@@ -277,8 +277,8 @@ static void a_folder_for_everybody_is_no_bucket(void)
     CHECK(mkdir(in_dir("all"), 0777) == 0 && chmod(in_dir("all"), 01777) == 0 && mkdir(in_dir("all/db"), 0777) == 0 &&
               mkdir(in_dir("all/db/01234567-89abcdef"), 0777) == 0 && mkdir(in_dir("all/mine"), 0777) == 0,
           "folders");
-    make(in_dir("all/d.h5"), false, 6);
-    make(in_dir("all/mine/e.h5"), false, 7);
+    make_marked(in_dir("all/d.h5"), false, 6);
+    make_marked(in_dir("all/mine/e.h5"), false, 7);
     lies_in(in_dir("all/d.h5"), in_dir("all"));
     lies_in(in_dir("all/mine/e.h5"), dir);
 
@@ -319,10 +319,10 @@ static void documents_show_the_bucket(void)
     CHECK(bkt_bucket_find(at) && strcmp(at, in_dir("hs/bkt")) == 0, "folders without a document below: %s", at);
     (void)snprintf(at, sizeof at, "%s", in_dir("hs/bkt/loose"));
     CHECK(!bkt_bucket_find(at) && strcmp(at, in_dir("hs/bkt/loose")) == 0, "none shows: %s", at);
-    make(in_dir("hs/bkt/home/joe/n.h5"), false, 8);
+    make_marked(in_dir("hs/bkt/home/joe/n.h5"), false, 8);
     lies_in(in_dir("hs/bkt/home/joe/n.h5"), in_dir("hs/bkt"));
     CHECK(there("hs/bkt/db") && !there("hs/bkt/home/db") && !there("hs/bkt/home/joe/db"), "its objects are where HSDS looks for them");
-    make(in_dir("hs/bkt/home/joe/deep/er/m.h5"), false, 9);
+    make_marked(in_dir("hs/bkt/home/joe/deep/er/m.h5"), false, 9);
     lies_in(in_dir("hs/bkt/home/joe/deep/er/m.h5"), in_dir("hs/bkt"));
 
     /* not where just anybody may have put it */
@@ -356,8 +356,8 @@ static void links_in_names(void)
 {
     struct bkt_err why = {.n = 0};
     shell("rm -rf db && mkdir -p ln/b/home ln/b/db/00000000-00000000 ln/far/db/00000000-00000000");
-    make(in_dir("ln/b/home/a.h5"), false, 4);
-    make(in_dir("ln/far/v.h5"), false, 5);
+    make_marked(in_dir("ln/b/home/a.h5"), false, 4);
+    make_marked(in_dir("ln/far/v.h5"), false, 5);
     lies_in(in_dir("ln/far/v.h5"), in_dir("ln/far"));
     shell("ln -s home/a.h5 ln/b/alias.h5 && ln -s ../far/v.h5 ln/b/far.h5 && ln -s b ln/to_b");
     CHECK(mark_of(in_dir("ln/b/alias.h5")) == 4 && mark_of(in_dir("ln/b/far.h5")) == 5, "our own links in a name");

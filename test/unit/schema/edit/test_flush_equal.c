@@ -203,13 +203,6 @@ static void a_type_and_what_is_of_it(void)
 
 /* ---- references, and their targets ---- */
 
-static bool is_in_store(struct bkt_domain *d, const struct bkt_id *id)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, body = {0};
-    CHECK(bkt_id_key(id, &key) == BKT_OK, "no key");
-    return bkt_store_get(d->store, bkt_buf_str(&key), 0, BKT_WHOLE, &body, NULL) == BKT_OK;
-}
-
 static struct bkt_type *ref_type(void)
 {
     struct bkt_type *t = calloc(1, sizeof *t);

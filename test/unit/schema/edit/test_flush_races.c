@@ -107,13 +107,6 @@ static void a_name_becomes_free(void)
     close_all(d, e, f);
 }
 
-static bool is_in_store(struct bkt_domain *d, const struct bkt_id *id)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, body = {0};
-    CHECK(bkt_id_key(id, &key) == BKT_OK, "no key");
-    return bkt_store_get(d->store, bkt_buf_str(&key), 0, BKT_WHOLE, &body, NULL) == BKT_OK;
-}
-
 /* Both made a group with the same members, a dataset, an attribute and a soft link, and each something of its
  * own. */
 static void equal_things_are_one(void)

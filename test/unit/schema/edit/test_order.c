@@ -1,6 +1,7 @@
 /* Numbers in the order of creation: as HDF5 gives them, whatever happens in between, and as they are read
  * again. */
 #include "unit/schema/edit/edit_testing.h"
+#include "helpers/xorshift.h"
 
 
 #define SLOTS 12
@@ -15,13 +16,7 @@ struct expected {
 static const char *const names[SLOTS] = {"m", "a", "z", "b", "y", "c", "x", "d", "w", "e", "v", "f"};
 
 static uint32_t rnd_state = 4711;
-static uint32_t rnd(uint32_t below)
-{
-    rnd_state ^= rnd_state << 13;
-    rnd_state ^= rnd_state >> 17;
-    rnd_state ^= rnd_state << 5;
-    return rnd_state % below;
-}
+static uint32_t rnd(uint32_t below) { return xorshift32(&rnd_state) % below; }
 
 static void expect_add(struct expected *x, unsigned i) { x->number[i] = x->next++, x->n++; }
 static void expect_remove(struct expected *x, unsigned i)

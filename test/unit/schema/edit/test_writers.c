@@ -1,14 +1,15 @@
-/* 16 processes change one domain in a directory at once, each a thousand times: links of one group,
+/* 16 processes change one domain in a directory at once, each some hundred times: links of one group,
  * attributes of one object, the extent of one dataset.  All changes are there afterwards.  (Each flushes
  * twice: the flushes meet.) */
 #include "unit/schema/edit/edit_testing.h"
 #include "helpers/sanitizer.h"
+#include "helpers/processes.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define WRITERS 16
-#define UPDATES FEWER(1000, 100)
+#define UPDATES FEWER(400, 100)
 #define BATCH (UPDATES / 2)
 
 static char          name[64];
@@ -58,24 +59,6 @@ static int one_process(unsigned me, int fd)
 static pid_t pids[WRITERS];
 static int   pipes[WRITERS]; /* to each */
 
-/* All processes there will be: before there are threads. */
-static void start_all(void)
-{
-    for (unsigned i = 0; i < WRITERS; i++) {
-        int from_to[2];
-        if (pipe(from_to) < 0 || (pids[i] = fork()) < 0)
-            abort();
-        if (pids[i] == 0) {
-            (void)close(from_to[1]);
-            for (unsigned k = 0; k < i; k++)
-                (void)close(pipes[k]);
-            _exit(one_process(i, from_to[0]));
-        }
-        (void)close(from_to[0]);
-        pipes[i] = from_to[1];
-    }
-}
-
 static void run_all(void)
 {
     struct brief b = {.group = group, .dset = dset};
@@ -94,7 +77,7 @@ static void run_all(void)
 int main(void)
 {
     char dir[] = "/tmp/bkt-s-writers-XXXXXX", command[64];
-    start_all();
+    start_processes(WRITERS, pids, pipes, one_process);
     OK(bkt_settings_init(&set, "fsync=no", err));
     CHECK(mkdtemp(dir) != NULL, "%s", dir);
     (void)snprintf(name, sizeof name, "file://%s/w.h5", dir);

@@ -2,14 +2,12 @@
  * document. */
 #include "unit/schema/json/json_testing.h"
 #include "unit/schema/json/scan_same.h"
+#include "helpers/xorshift.h"
 
 static uint32_t rnd(uint32_t below)
 {
     static uint32_t state = 2463534242u;
-    state ^= state << 13;
-    state ^= state >> 17;
-    state ^= state << 5;
-    return state % below;
+    return xorshift32(&state) % below;
 }
 
 static void same_bytes_of(const char *text, size_t n)
