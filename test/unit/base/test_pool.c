@@ -72,7 +72,7 @@ static void many_threads_share_many_workers(void **state)
     pthread_t t[4];
     int       from[4] = {0, 1, 2, 3};
     bkt_pool_size(64);
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < 4; round++) {
         atomic_store(&done, 0);
         atomic_store(&sum, 0);
         for (int i = 0; i < 4; i++)
