@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/num.h"
 #include "base/plain_file.h"
 #include "base/url.h"
 
@@ -24,22 +25,51 @@ static const struct setting {
 #define X(kind, name, file, env, def, lo, hi, help) {#name, env, def, help, kind, offsetof(struct bkt_settings, name), lo, hi},
     BKT_SETTINGS(X)
 #undef X
+#define X(kind, name, file, def, lo, hi, help) {"test." #name, "", def, help, kind, offsetof(struct bkt_settings, name), lo, hi},
+    BKT_TEST_SETTINGS(X)
+#undef X
 };
+
+/* The rows before the first knob of tests. */
+#define X(...) +1
+enum { N_PUBLIC = 0 BKT_SETTINGS(X) };
+#undef X
 
 /* TEXT settings that accept only some words */
 static const struct {
     const char *name, *words[4];
 } choices[] = {
     {"addressing", {"auto", "path", "virtual", NULL}},
-    {"conditional", {"auto", "quoted", "bare", NULL}},
     {"links", {"refuse", "follow", NULL, NULL}},
-    {"link_count", {"all", "known", NULL, NULL}},
     {"snapshot", {"check", "trust", "no", NULL}},
-    {"native_calls", {"auto", "yes", "no", NULL}},
     {"schema", {"v1", "v2", NULL, NULL}},
-    {"shuffle_only", {"raw", "shuffled", NULL, NULL}},
-    {"sign_payload", {"auto", "yes", "no", NULL}},
     {"writers", {"many", "one", NULL, NULL}},
+    {"test.conditional", {"quoted", "bare", NULL, NULL}},
+    {"test.sign_payload", {"yes", "no", NULL, NULL}},
+};
+
+/* Settings of earlier versions, and what happens instead. */
+static const struct {
+    const char *name, *now;
+} removed[] = {
+    {"io_threads", "a quarter as many threads as 'workers' talk to servers"},
+    {"connect_ms", "one try connects for a twelfth of 'deadline_ms'"},
+    {"stall_ms", "one try waits for data for a sixth of 'deadline_ms'"},
+    {"backoff_ms", "the first back-off is 50 ms"},
+    {"write_cache", "'chunk_cache' bounds written chunks, too"},
+    {"in_flight", "'chunk_cache' bounds data in transfer, too"},
+    {"part_size", "longer ranges are fetched in parts of 8 MiB"},
+    {"merge_gap", "the gap follows from the server's speed"},
+    {"huge_pages", "huge pages are used while the system provides them quickly"},
+    {"near", "the bytes around a small read follow from the program's reads"},
+    {"max_object", "objects of more than 256 MiB may have 4 times 'meta_cache' bytes"},
+    {"conditional", "a test of the server finds out the form"},
+    {"sign_payload", "a signature covers the bytes over http, and https protects them"},
+    {"upload_part", "longer objects are uploaded in parts of 32 MiB or more"},
+    {"link_count", "hard links are counted in all groups"},
+    {"shuffle_only", "such chunks are stored raw, as HSDS does"},
+    {"prefetch", "'read_ahead=0' fetches nothing ahead"},
+    {"native_calls", "they are served with HDF5 1.14 to 2.2"},
 };
 
 static const struct setting *find(const char *name)
@@ -54,9 +84,12 @@ static void *field(const struct setting *t, const struct bkt_settings *s) { retu
 
 static int unknown(const char *name, const char *where, struct bkt_err *err)
 {
+    for (size_t i = 0; i < BKT_COUNT(removed); i++)
+        if (strcmp(removed[i].name, name) == 0)
+            BKT_FAIL(err, BKT_EINVAL, "setting '%s' in %.100s was removed: %s; remove it there", name, where, removed[i].now);
     char   list[BKT_ERR_MSG] = "";
     size_t n                 = 0;
-    for (size_t i = 0; i < BKT_COUNT(table); i++) {
+    for (size_t i = 0; i < N_PUBLIC; i++) {
         int k = snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", table[i].name);
         if (k < 0 || (size_t)k >= sizeof list - n)
             break;
@@ -170,6 +203,35 @@ static int from_info(struct bkt_settings *s, const char *info, struct bkt_err *e
     return BKT_OK;
 }
 
+/* H5BUCKET_TEST="near=0,backoff_ms=1" */
+static int from_test(struct bkt_settings *s, struct bkt_err *err)
+{
+    const char *list = getenv("H5BUCKET_TEST");
+    while (list && *list) {
+        char   pair[128];
+        size_t n = strcspn(list, ",");
+        (void)snprintf(pair, sizeof pair, "test.%.*s", (int)bkt_min_u64(n, 100), list);
+        BKT_PASS(set_pair(s, pair, "H5BUCKET_TEST", err));
+        list += n + (list[n] == ',');
+    }
+    return BKT_OK;
+}
+
+/* A variable of a setting that was removed. */
+static int from_past(struct bkt_err *err)
+{
+    for (size_t i = 0; i < BKT_COUNT(removed); i++) {
+        char  variable[64] = "H5BUCKET_";
+        char *to           = variable + strlen(variable);
+        for (const char *p = removed[i].name; *p; p++)
+            *to++ = (char)toupper((unsigned char)*p);
+        const char *value = getenv(variable);
+        if (value && *value)
+            return unknown(removed[i].name, variable, err);
+    }
+    return BKT_OK;
+}
+
 static int from_env(struct bkt_settings *s, struct bkt_err *err)
 {
     for (size_t i = 0; i < BKT_COUNT(table); i++) {
@@ -184,7 +246,8 @@ static int from_env(struct bkt_settings *s, struct bkt_err *err)
             break;
         }
     }
-    return BKT_OK;
+    BKT_PASS(from_past(err));
+    return from_test(s, err);
 }
 
 /* Read at most MAX_FILE bytes: reading /dev/zero would never end.  /dev/null is an empty file. */
@@ -297,6 +360,41 @@ bool bkt_settings_equal(const struct bkt_settings *a, const struct bkt_settings 
     return true;
 }
 
+/* The defaults of an open domain: the ends of the ranges are those that were settings once.
+ * A try may lose a SYN, which Linux sends again after 1 s and 3 s. */
+#define WAIT_MIN      3000U   /* ms */
+#define WAIT_MAX      600000U /* ms */
+#define MOVING_MIN    (16U << 20)
+#define IN_FLIGHT_MAX (1U << 30)
+#define OBJECT_MIN    (256U << 20)
+
+static uint64_t wait_ms(uint64_t ms) { return bkt_min_u64(bkt_max_u64(ms, WAIT_MIN), WAIT_MAX); }
+
+/* By default four SYNs (sent after 0, 1, 3 and 7 s). */
+uint64_t bkt_settings_connect_ms(const struct bkt_settings *s)
+{
+    return s->connect_ms ? s->connect_ms : wait_ms(s->deadline_ms / 12);
+}
+
+/* By default longer than TCP's own retransmissions. */
+uint64_t bkt_settings_stall_ms(const struct bkt_settings *s) { return s->stall_ms ? s->stall_ms : wait_ms(s->deadline_ms / 6); }
+
+uint64_t bkt_settings_write_cache(const struct bkt_settings *s)
+{
+    return s->write_cache ? s->write_cache : bkt_max_u64(s->chunk_cache, MOVING_MIN);
+}
+
+uint64_t bkt_settings_in_flight(const struct bkt_settings *s)
+{
+    return s->in_flight ? s->in_flight : bkt_min_u64(bkt_max_u64(s->chunk_cache, MOVING_MIN), IN_FLIGHT_MAX);
+}
+
+uint64_t bkt_settings_max_object(const struct bkt_settings *s)
+{
+    uint64_t most = s->meta_cache > UINT64_MAX / 4 ? UINT64_MAX : 4 * s->meta_cache;
+    return s->max_object ? s->max_object : bkt_max_u64(most, OBJECT_MIN);
+}
+
 void bkt_settings_fini(struct bkt_settings *s)
 {
     if (!s)
@@ -328,7 +426,7 @@ static void print_value(FILE *to, const struct setting *t, const struct bkt_sett
 int bkt_settings_each(const struct bkt_settings *s, int (*each)(const struct bkt_setting_row *row, void *arg), void *arg)
 {
     int rc = BKT_OK;
-    for (size_t i = 0; rc == BKT_OK && i < BKT_COUNT(table); i++) {
+    for (size_t i = 0; rc == BKT_OK && i < N_PUBLIC; i++) {
         const struct setting *t     = &table[i];
         char                 *value = NULL;
         size_t                n     = 0;
@@ -351,7 +449,7 @@ void bkt_settings_print(FILE *to, const struct bkt_settings *s, bool markdown)
 {
     if (markdown)
         (void)fprintf(to, "| setting | environment | default | what it does |\n|---|---|---|---|\n");
-    for (size_t i = 0; i < BKT_COUNT(table); i++) {
+    for (size_t i = 0; i < N_PUBLIC; i++) {
         const struct setting *t = &table[i];
         if (markdown) {
             (void)fprintf(to, "| `%s` | ", t->name);

@@ -1,5 +1,6 @@
 /* All settings.  The parser, `h5bucket settings` and the table of docs/settings.md are made from the table
- * below.  Precedence: connector info string, environment, config file, default. */
+ * below.  Precedence: connector info string, environment, config file, default.  The name of a setting that
+ * was removed is an error, which says what happens instead. */
 #ifndef BKT_SETTINGS_H
 #define BKT_SETTINGS_H
 
@@ -9,9 +10,7 @@
 
 #include "base/err.h"
 
-/* The defaults of sizes were measured; bench/tuning.md has the figures for each setting.  Time limits
- * follow from protocols.  connect_ms allows four SYNs of Linux (sent after 0, 1, 3 and 7 s).  stall_ms
- * outlasts TCP's own retransmissions.  deadline_ms allows six tries of stall_ms. */
+/* The defaults of sizes were measured; bench/tuning.md has the figures for each setting. */
 /* X(kind, name, file, environment variables (first set one wins), default, lowest, highest, help)
  *  kinds: TEXT (char *, NULL when unset), BOOL, UINT (uint64_t; a suffix K, M, G, T multiplies by 1024 and so on)
  *  file:  SAME: a second open of a domain with another value returns the file that is open already, with the
@@ -36,41 +35,23 @@
       "doubles while requests wait and answers come as quickly") \
     X(UINT, hedge, SAME, "H5BUCKET_HEDGE", "5", 0, 100,                                                                    \
       "per cent of GETs that may be sent a second time because the answer is late or its body stuck; 0: none")        \
-    X(UINT, workers, SAME, "H5BUCKET_WORKERS", "0", 0, 256, "decoding threads; 0: one per processor, at most 64")          \
-    X(UINT, io_threads, SAME, "H5BUCKET_IO_THREADS", "0", 0, 16,                                                          \
-      "threads that talk to servers; 0: one for every four processors, at most 16")                                   \
+    X(UINT, workers, SAME, "H5BUCKET_WORKERS", "0", 0, 256,                                                          \
+      "decoding threads; 0: one per processor, at most 64; a quarter as many, at most 16, talk to servers")         \
     X(UINT, retries, SAME, "H5BUCKET_RETRIES", "8", 0, 100, "how often one request is sent again")                         \
     X(UINT, deadline_ms, SAME, "H5BUCKET_DEADLINE_MS", "120000", 100, 86400000,                                                      \
-      "time for one request with all its retries, ms; plus 1 s for each 4 KiB transferred")                       \
-    X(UINT, connect_ms, SAME, "H5BUCKET_CONNECT_MS", "10000", 10, 600000, "time to connect, ms")                           \
-    X(UINT, stall_ms, SAME, "H5BUCKET_STALL_MS", "20000", 100, 600000,                                                  \
-      "abandon and retry a transfer after this long without data, ms") \
-    X(UINT, backoff_ms, SAME, "H5BUCKET_BACKOFF_MS", "50", 0, 60000, "first back-off, ms; doubles, with full jitter, up to 10 s") \
+      "time for one request with all its retries, ms; plus 1 s for each 4 KiB transferred; "                       \
+      "one try connects for a twelfth of it, and waits for data for a sixth, 3 s at least")                        \
     X(UINT, meta_cache, SAME, "H5BUCKET_META_CACHE", "64M", 0, UINT64_MAX,                                                 \
-      "bytes of parsed objects kept per open domain; when changes take as much, they are stored before a flush") \
-    X(UINT, chunk_cache, SAME, "H5BUCKET_CHUNK_CACHE", "96M", 0, UINT64_MAX, "bytes of decoded chunks kept per open domain") \
-    X(UINT, write_cache, SAME, "H5BUCKET_WRITE_CACHE", "96M", 1048576, UINT64_MAX,                                         \
-      "bytes of written chunks kept per open domain; as it fills, they are stored in the background")        \
-    X(UINT, in_flight, SAME, "H5BUCKET_IN_FLIGHT", "96M", 1048576, UINT64_MAX, "most bytes of chunk data in transfer at once")   \
-    X(UINT, part_size, SAME, "H5BUCKET_PART_SIZE", "8M", 65536, UINT64_MAX, "longer ranges are split into parts of this size") \
-    X(UINT, merge_gap, SAME, "H5BUCKET_MERGE_GAP", "2M", 0, 67108864,                                                      \
-      "widest gap between ranges of one file that are fetched as one; "                                           \
-      "the gap in use follows from the server's speed") \
+      "bytes of parsed objects kept per open domain; when changes take as much, they are stored before a flush; " \
+      "an object of more than 256M is refused if it is larger than 4 times this")                                   \
+    X(UINT, chunk_cache, SAME, "H5BUCKET_CHUNK_CACHE", "96M", 0, UINT64_MAX,                                         \
+      "bytes of decoded chunks kept per open domain; as many, 16M at least, for chunks being written, "              \
+      "and for data in transfer (at most 1G)")                                                                     \
     X(UINT, read_ahead, SAME, "H5BUCKET_READ_AHEAD", "64M", 0, UINT64_MAX,                                                 \
-      "bytes read ahead of a program that reads in steps; 0: none")                               \
-    X(BOOL, huge_pages, SAME, "H5BUCKET_HUGE_PAGES", "yes", 0, 1,                                                          \
-      "request huge pages (MADV_HUGEPAGE) if a read fills 8 MiB of fresh memory or more, until one request was slow") \
-    X(UINT, near, SAME, "H5BUCKET_NEAR", "64K", 0, 67108864, "bytes around a small read that are fetched with it; 0: none")  \
-    X(UINT, max_object, OTHER, "H5BUCKET_MAX_OBJECT", "256M", 4096, UINT64_MAX, "a metadata object larger than this is refused") \
+      "bytes read ahead of a program that reads in steps; 0: none, and no group's members ahead of a traversal")   \
     X(TEXT, writers, OTHER, "H5BUCKET_WRITERS", "many", 0, 0,                                                               \
       "many or one: programs that write a domain at the same time; "                                              \
       "one sends no conditional PUTs, for servers without them") \
-    X(TEXT, conditional, OTHER, "H5BUCKET_CONDITIONAL", "auto", 0, 0,                                                       \
-      "auto, quoted or bare: form of the ETag in a conditional PUT; auto tests the server with a scratch object") \
-    X(TEXT, sign_payload, OTHER, "H5BUCKET_SIGN_PAYLOAD", "auto", 0, 0,                                                     \
-      "auto, yes or no: whether a PUT's signature covers its bytes; auto: only over http, since https protects them") \
-    X(UINT, upload_part, SAME, "H5BUCKET_UPLOAD_PART", "32M", 65536, 5368709120,                                           \
-      "longer objects are uploaded in parts of this size, in parallel; S3 requires at least 5M")                        \
     X(BOOL, fsync, OTHER, "H5BUCKET_FSYNC", "yes", 0, 1,                                                                    \
       "a PUT in a directory is on disk when it returns (fsync of the file and of its directory)")                    \
     X(TEXT, links, OTHER, "H5BUCKET_LINKS", "refuse", 0, 0,                                                                 \
@@ -80,24 +61,35 @@
       "stores that references may name besides the domain's own: URI prefixes, separated by spaces or commas; "  \
       "*: any remote store") \
     X(TEXT, user, OTHER, "H5BUCKET_USERNAME,HS_USERNAME", NULL, 0, 0, "user name that a domain's (advisory) ACL is checked for") \
-    X(TEXT, link_count, OTHER, "H5BUCKET_LINK_COUNT", "all", 0, 0,                                                          \
-      "all or known: H5Oget_info counts hard links in all groups of the domain, or only in those read so far")       \
     X(TEXT, schema, SAME, "H5BUCKET_SCHEMA", "v2", 0, 0,                                                                   \
       "v2 or v1: the version of the schema that new domains are made in (v1: for old servers; objects lie flat in the bucket)") \
-    X(TEXT, shuffle_only, OTHER, "H5BUCKET_SHUFFLE_ONLY", "raw", 0, 0,                                                      \
-      "raw or shuffled: how chunk objects with shuffle and no compressor are stored; HSDS 0.9 stores them raw")      \
-    X(BOOL, prefetch, SAME, "H5BUCKET_PREFETCH", "yes", 0, 1, "fetch a group's members together when it is traversed")     \
     X(TEXT, snapshot, OTHER, "H5BUCKET_SNAPSHOT", "check", 0, 0,                                                            \
       "check, trust or no: take objects from the domain's snapshot (h5bucket snapshot) if a list shows them unchanged;" \
       " trust: without a list")                                                                                     \
-    X(TEXT, native_calls, SAME, "H5BUCKET_NATIVE_CALLS", "auto", 0, 0,                                                     \
-      "auto, yes or no: serve calls of the 1.8 and 1.10 API that HDF5 reserves for its own files (h5py needs them); "  \
-      "auto: HDF5 1.14 to 2.2") \
     X(BOOL, pointers, SAME, "H5BUCKET_POINTERS", "no", 0, 1,                                                               \
       "make a pointer file when a plain name is created in the default bucket, for programs that look for their file") \
     X(BOOL, stats, SAME, "H5BUCKET_STATS", "no", 0, 1, "print requests and bytes to stderr at exit")                       \
     X(TEXT, trace, SAME, "H5BUCKET_TRACE", NULL, 0, 0,                                                                     \
       "categories to trace to stderr, separated by commas: vol, schema, chunk, store, http, cred, all")
+
+/* Knobs of tests and benchmarks, not supported for anything else (CONTRIBUTING.md, "Tests").
+ * An info string names them with "test." before the name; H5BUCKET_TEST lists them without.  Without a
+ * default the value is derived: see bkt_settings_*() below, or the module that uses the knob. */
+/* X(kind, name, file, default, lowest, highest, help) */
+#define BKT_TEST_SETTINGS(X)                                                                                         \
+    X(UINT, io_threads, SAME, NULL, 0, 16, "threads that talk to servers")                                           \
+    X(UINT, connect_ms, SAME, NULL, 0, 600000, "time to connect, ms")                                                \
+    X(UINT, stall_ms, SAME, NULL, 0, 600000, "a transfer without data is retried after this time, ms")               \
+    X(UINT, backoff_ms, SAME, "50", 0, 60000, "first back-off, ms")                                                  \
+    X(UINT, write_cache, SAME, NULL, 0, UINT64_MAX, "bytes of written chunks kept per open domain")                  \
+    X(UINT, in_flight, SAME, NULL, 0, UINT64_MAX, "most bytes of chunk data in transfer")                            \
+    X(UINT, part_size, SAME, "8M", 65536, UINT64_MAX, "longer ranges are split into parts of this size")             \
+    X(UINT, merge_gap, SAME, "2M", 0, 67108864, "widest gap between ranges that are fetched as one; 0: none")        \
+    X(UINT, near, SAME, "64K", 0, 67108864, "bytes around a small read that are fetched with it; 0: none")           \
+    X(UINT, max_object, OTHER, NULL, 4096, UINT64_MAX, "a metadata object larger than this is refused")              \
+    X(TEXT, conditional, OTHER, NULL, 0, 0, "quoted or bare: ETags in conditional PUTs, without a test of the server") \
+    X(TEXT, sign_payload, OTHER, NULL, 0, 0, "yes or no: whether a PUT's signature covers its bytes")                \
+    X(UINT, upload_part, SAME, "32M", 65536, 5368709120, "longer objects are uploaded in parts of this size")
 
 struct bkt_settings {
 #define BKT_FIELD_TEXT(name) char *name;
@@ -105,6 +97,9 @@ struct bkt_settings {
 #define BKT_FIELD_UINT(name) uint64_t name;
 #define X(kind, name, file, env, def, lo, hi, help) BKT_FIELD_##kind(name)
     BKT_SETTINGS(X)
+#undef X
+#define X(kind, name, file, def, lo, hi, help) BKT_FIELD_##kind(name)
+    BKT_TEST_SETTINGS(X)
 #undef X
 };
 
@@ -121,6 +116,15 @@ BKT_NODISCARD int bkt_settings_copy(struct bkt_settings *to, const struct bkt_se
 /** Whether all settings have the same values in both. */
 bool bkt_settings_equal(const struct bkt_settings *a, const struct bkt_settings *b);
 void bkt_settings_fini(struct bkt_settings *s);
+
+/** Values that follow from settings, unless a test sets them.
+ * Milliseconds that one try may take to connect, and may wait for a byte. */
+uint64_t bkt_settings_connect_ms(const struct bkt_settings *s);
+uint64_t bkt_settings_stall_ms(const struct bkt_settings *s);
+/** Bytes: written chunks that a domain keeps; chunk data in transfer; the largest metadata object. */
+uint64_t bkt_settings_write_cache(const struct bkt_settings *s);
+uint64_t bkt_settings_in_flight(const struct bkt_settings *s);
+uint64_t bkt_settings_max_object(const struct bkt_settings *s);
 
 /** One row of the table; `value` is the value in force.  All texts are borrowed. */
 struct bkt_setting_row {

@@ -87,7 +87,7 @@ struct bkt_found_chunk {
 };
 /** Request the first chunk of the dataset's chunk table, while the caller gets the table's JSON.  That saves
  *  a round trip if the table has one chunk.  Does nothing if there is no table, in a folder, or with
- *  prefetch=no. */
+ *  read_ahead=0. */
 void bkt_reference_table_first_begin(struct bkt_dsetio *io);
 
 /** Set the chunks of an H5D_CHUNKED_REF_INDIRECT dataset whose chunk table isn't stored (initializer

@@ -16,12 +16,11 @@ static const int ids[] = {1, 2, 3, 4, 5, 6, 307, 32000, 32001, 32003, 32004, 320
 static void hsds(unsigned kind, const void *in, size_t n, unsigned char *dst, size_t n_dst)
 {
     struct bkt_hsds_codec c = {
-        .compressed          = kind & 1,
-        .zlib                = kind & 2,
-        .shuffle             = (int)(kind >> 2 & 3) % 3,
-        .shuffle_only_is_raw = kind & 16,
-        .elem_size           = kind & 32 ? 8 : 3,
-        .max_out             = n_dst,
+        .compressed = kind & 1,
+        .zlib       = kind & 2,
+        .shuffle    = (int)(kind >> 2 & 3) % 3,
+        .elem_size  = kind & 32 ? 8 : 3,
+        .max_out    = n_dst,
     };
     struct bkt_err err = {0};
     struct bkt_buf out = {0};
@@ -34,7 +33,7 @@ static void hsds(unsigned kind, const void *in, size_t n, unsigned char *dst, si
 
 static void pipeline(unsigned kind, const unsigned *cd, size_t n_cd, const void *in, size_t n, unsigned char *dst, size_t n_dst)
 {
-    struct bkt_pipeline p   = {.elem_size = 4};
+    struct bkt_pipeline p   = {.elem_size  = 4};
     struct bkt_err      err = {0};
     int                 rc  = BKT_OK;
     if (kind & 16) /* a filter before it, so that lengths in between are not known */

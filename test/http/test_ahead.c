@@ -334,7 +334,7 @@ int main(void)
     no_pattern_no_reading_ahead(s);
     walk(s, "", N_TINY);
     walk(s, "", 40);
-    walk(s, "read_ahead=0;prefetch=no", 30);
+    walk(s, "read_ahead=0", 30);
     larger_members_come_as_far_as_there_is_room(s, "read_ahead=1M", 8);
     larger_members_come_as_far_as_there_is_room(s, "chunk_cache=16M", 32);
     what_comes_along_is_bounded(s);

@@ -11,7 +11,7 @@
 static struct bkt_store *open_s3(struct server *s, const char *more)
 {
     char set[400];
-    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;retries=4;backoff_ms=1;conditional=quoted;hedge=0;%s", server_url(s), more);
+    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;retries=4;test.backoff_ms=1;test.conditional=quoted;hedge=0;%s", server_url(s), more);
     return open_store("s3://buck", set);
 }
 
@@ -84,7 +84,7 @@ static void uploads_have_the_sum_of_the_whole(void)
     unsigned char    *data = pattern(BIG);
     struct fake_s3    f    = {0};
     struct server    *s    = server_start(fake_s3_handle, &f);
-    struct bkt_store *st   = open_s3(s, "upload_part=65536");
+    struct bkt_store *st   = open_s3(s, "test.upload_part=65536");
     struct bkt_err    err  = {0};
     struct bkt_buf    out  = {0};
     char              want[12];

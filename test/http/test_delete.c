@@ -136,7 +136,7 @@ static void trouble(struct server *s)
         char                 set[200], keys[SOME][24];
         struct bkt_req       reqs[SOME];
         struct bkt_err       err = {0};
-        (void)snprintf(set, sizeof set, "endpoint=%s;retries=1;backoff_ms=1;anonymous=yes", server_url(s));
+        (void)snprintf(set, sizeof set, "endpoint=%s;retries=1;test.backoff_ms=1;anonymous=yes", server_url(s));
         struct bkt_store *st = open_store("s3://buck", set);
         now.script           = &scripts[0];
         if (cases[i].known) {

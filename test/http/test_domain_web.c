@@ -29,7 +29,7 @@ int main(void)
     struct bkt_err      err = {0};
     struct bkt_domain  *d   = NULL;
     char                name[100];
-    if (!s || bkt_settings_init(&set, "retries=2;backoff_ms=1", &err) < 0)
+    if (!s || bkt_settings_init(&set, "retries=2;test.backoff_ms=1", &err) < 0)
         return 1;
     (void)snprintf(name, sizeof name, "%s/page", server_url(s));
     CHECK(bkt_domain_probe(name, &set, &err) == 0 && server_count(s) == 1, "%s: %u requests", first_line(&err), server_count(s));

@@ -225,7 +225,7 @@ static void stuck_bodies_are_resumed(struct server *s, enum mode m)
 {
     size_t            n = 600, len = 9000;
     unsigned char    *dst = malloc(n * len);
-    struct bkt_store *st  = open_store(server_url(s), "connections=16;hedge=5;deadline_ms=20000;stall_ms=20000");
+    struct bkt_store *st  = open_store(server_url(s), "connections=16;hedge=5;deadline_ms=20000;test.stall_ms=20000");
     struct bkt_req   *r   = ranges(n, len, dst);
     struct bkt_err    err = {0};
     atomic_store(&n_late, 0);
@@ -322,7 +322,7 @@ static void *cancel_soon(void *server)
 
 static void cancel_ends_what_waits(struct server *s)
 {
-    struct bkt_store  *st  = open_store(server_url(s), "backoff_ms=60000;retries=100;connections=1");
+    struct bkt_store  *st  = open_store(server_url(s), "test.backoff_ms=60000;retries=100;connections=1");
     struct bkt_req     r[20];
     struct bkt_err     err = {0};
     memset(r, 0, sizeof r);
@@ -343,11 +343,11 @@ static void cancel_ends_what_waits(struct server *s)
     bkt_store_close(st);
 }
 
-/* Bodies that never end, of a request that its caller has given up: it doesn't take stall_ms. */
+/* Bodies that never end, of a request that its caller has given up: it doesn't take the time of a stall. */
 static void cancel_ends_what_is_under_way(struct server *s)
 {
     static unsigned char dst[8][3000];
-    struct bkt_store    *st = open_store(server_url(s), "stall_ms=60000;deadline_ms=60000;hedge=0");
+    struct bkt_store    *st = open_store(server_url(s), "test.stall_ms=60000;deadline_ms=60000;hedge=0");
     struct bkt_req       r[8];
     pthread_t            t;
     memset(r, 0, sizeof r);
@@ -599,9 +599,9 @@ int main(void)
     small_ones_have_twice_as_many();
     requests_can_be_chained(server_url(s), 200);
     requests_can_be_chained("mem:chain", 200000);
-    deadline_ends_a_request(s, SILENT, "deadline_ms=400;stall_ms=100;backoff_ms=10;retries=100", 0.4, BKT_ETIME);
-    deadline_ends_a_request(s, SILENT, "deadline_ms=300;stall_ms=10000", 0.3, BKT_ETIME);
-    deadline_ends_a_request(s, BUSY, "deadline_ms=400;backoff_ms=100;retries=100", 0.4, BKT_EBUSY);
+    deadline_ends_a_request(s, SILENT, "deadline_ms=400;test.stall_ms=100;test.backoff_ms=10;retries=100", 0.4, BKT_ETIME);
+    deadline_ends_a_request(s, SILENT, "deadline_ms=300;test.stall_ms=10000", 0.3, BKT_ETIME);
+    deadline_ends_a_request(s, BUSY, "deadline_ms=400;test.backoff_ms=100;retries=100", 0.4, BKT_EBUSY);
     cancel_ends_what_waits(s);
     cancel_ends_what_is_under_way(s);
     a_busy_server_gets_less(s);

@@ -68,7 +68,7 @@ static int run(struct bkt_store *st, enum bkt_op op, size_t len, struct bkt_err 
 static struct bkt_store *open_s3(struct server *s)
 {
     char set[200];
-    (void)snprintf(set, sizeof set, "endpoint=%s;retries=2;backoff_ms=1;conditional=quoted;upload_part=5M", server_url(s));
+    (void)snprintf(set, sizeof set, "endpoint=%s;retries=2;test.backoff_ms=1;test.conditional=quoted;test.upload_part=5M", server_url(s));
     bkt_store_shutdown();
     return open_store("s3://buck", set);
 }

@@ -15,7 +15,7 @@
 static struct bkt_store *open_s3(struct server *s, const char *more)
 {
     char set[400];
-    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;retries=2;backoff_ms=1;conditional=quoted;hedge=0;%s", server_url(s), more);
+    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;retries=2;test.backoff_ms=1;test.conditional=quoted;hedge=0;%s", server_url(s), more);
     return open_store("s3://buck", set);
 }
 
@@ -255,7 +255,7 @@ static void run_upload(size_t i)
     unsigned char    *data = pattern(BIG);
     struct fake_s3    f    = {.odd = uploads[i].odd};
     struct server    *s    = server_start(fake_s3_handle, &f);
-    struct bkt_store *st   = open_s3(s, "upload_part=65536");
+    struct bkt_store *st   = open_s3(s, "test.upload_part=65536");
     struct bkt_err    err  = {0};
     char              e[BKT_ETAG_MAX] = "";
     CHECK(put(st, "db/a", OLD, NULL, NULL, NULL) == BKT_OK, "%s: put", uploads[i].name);

@@ -81,7 +81,7 @@ static void start(enum mode m, struct server *s)
 static void connections_are_bounded(enum mode m, const char *what)
 {
     struct server    *s  = server_start(handle, NULL);
-    struct bkt_store *st = open_store(server_url(s), "connections=16;hedge=100;stall_ms=60000");
+    struct bkt_store *st = open_store(server_url(s), "connections=16;hedge=100;test.stall_ms=60000");
     bkt_store_shutdown(); /* connections to other servers */
     atomic_store(&mode, PLAIN);
     read_all(st, WARM, "to begin with");

@@ -69,7 +69,7 @@ static const struct {
     {"size not said", "unsized", 0, BKT_WHOLE, BKT_OK, 1, NULL},
     {"range of a body whose size is not said", "unsized", 30000, 20000, BKT_OK, 1, NULL},
     {"past the end of a body whose size is not said", "unsized", 50000, 10, BKT_ERANGE, 1, NULL},
-    {"larger than max_object", "huge", 0, BKT_WHOLE, BKT_EFORMAT, 1, "max_object"},
+    {"larger than is allowed", "huge", 0, BKT_WHOLE, BKT_EFORMAT, 1, "meta_cache"},
     {"no content for a whole", "nothing", 0, BKT_WHOLE, BKT_EFORMAT, 3, "HTTP 204"},
     {"no content for a range", "nothing", 0, 10, BKT_EFORMAT, 3, "HTTP 204"},
     {"accepted", "accepted", 0, SIZE, BKT_EFORMAT, 3, "HTTP 202"},
@@ -156,7 +156,7 @@ int main(void)
     if (!s)
         return 1;
     (void)snprintf(uri, sizeof uri, "%s/base/", server_url(s));
-    struct bkt_store *st = open_store(uri, "retries=2;backoff_ms=1;max_object=1000000");
+    struct bkt_store *st = open_store(uri, "retries=2;test.backoff_ms=1;test.max_object=1000000");
     CHECK(bkt_store_is_readonly(st) && !bkt_store_is_local(st), "kind");
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
         struct bkt_req r   = {.op = BKT_GET, .key = cases[i].key, .off = cases[i].off, .len = cases[i].len};

@@ -8,7 +8,7 @@
 static struct bkt_store *open_s3(struct server *s, const char *more)
 {
     char set[400];
-    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;retries=2;backoff_ms=1;%s", server_url(s), more);
+    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;retries=2;test.backoff_ms=1;%s", server_url(s), more);
     return open_store("s3://buck", set);
 }
 
@@ -34,8 +34,8 @@ static void the_kind_of_server_is_found_out(void)
         {FAKE_REFUSES, "", BKT_EUNSUP, 2, "refuses If-None-Match"},
         {FAKE_DEAF, "", BKT_EUNSUP, 5, "ignores If-None-Match"},
         {FAKE_HALF, "", BKT_EUNSUP, 5, "ignores If-Match"},
-        {FAKE_BARE, "conditional=bare", BKT_OK, 0, ""},
-        {FAKE_QUOTED, "conditional=quoted", BKT_OK, 0, ""},
+        {FAKE_BARE, "test.conditional=bare", BKT_OK, 0, ""},
+        {FAKE_QUOTED, "test.conditional=quoted", BKT_OK, 0, ""},
     };
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
         struct fake_s3    f    = {.kind = cases[i].kind};
@@ -200,7 +200,7 @@ static void run_case(size_t i)
 {
     struct fake_s3 f = {.no_meta = cases[i].no_meta, .random_etag = cases[i].random_etag};
     struct server    *s  = server_start(fake_s3_handle, &f);
-    struct bkt_store *st = open_s3(s, "conditional=quoted");
+    struct bkt_store *st = open_s3(s, "test.conditional=quoted");
     char              e[BKT_ETAG_MAX] = "", after[BKT_ETAG_MAX] = "";
     struct bkt_err    err             = {0};
     if (cases[i].how == IF_SAME)
@@ -225,7 +225,7 @@ static void a_put_without_etag_in_its_answer(void)
 {
     struct fake_s3    f  = {.no_etag = true};
     struct server    *s  = server_start(fake_s3_handle, &f);
-    struct bkt_store *st = open_s3(s, "conditional=quoted");
+    struct bkt_store *st = open_s3(s, "test.conditional=quoted");
     char              e[BKT_ETAG_MAX];
     CHECK(put(st, "old", NULL, "*", e, NULL) == BKT_OK && put(st, "new", e, NULL, e, NULL) == BKT_OK && f.applied == 2, "ETag");
     bkt_store_close(st);
@@ -321,7 +321,7 @@ static void a_part_without_etag(void)
     unsigned char    *data = pattern(BIG);
     struct fake_s3    f    = {.no_etag = true};
     struct server    *s    = server_start(fake_s3_handle, &f);
-    struct bkt_store *st   = open_s3(s, "conditional=quoted;upload_part=65536");
+    struct bkt_store *st   = open_s3(s, "test.conditional=quoted;test.upload_part=65536");
     struct bkt_err    err  = {0};
     int               rc   = bkt_store_put(st, "db/a", data, BIG, NULL, NULL, NULL, &err);
     CHECK(rc == BKT_EFORMAT && strstr(first_line(&err), "an ETag and no body"), "%s (%s)", bkt_err_text(rc), first_line(&err));
@@ -340,8 +340,8 @@ static void bodies_are_hashed_where_nothing_else_protects_them(void)
         const char *settings, *want;
     } hashes[] = {
         {"", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
-        {"sign_payload=yes", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
-        {"sign_payload=no", "UNSIGNED-PAYLOAD"},
+        {"test.sign_payload=yes", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+        {"test.sign_payload=no", "UNSIGNED-PAYLOAD"},
     };
     (void)setenv("AWS_ACCESS_KEY_ID", "AKTEST", 1);
     (void)setenv("AWS_SECRET_ACCESS_KEY", "very-secret", 1);
@@ -378,7 +378,7 @@ static void late_puts_are_waited_for(void)
 {
     unsigned          puts = 0;
     struct server    *s    = server_start(late, &puts);
-    struct bkt_store *st   = open_s3(s, "conditional=quoted;hedge=100");
+    struct bkt_store *st   = open_s3(s, "test.conditional=quoted;hedge=100");
     struct bkt_req    r[40], both[2];
     memset(r, 0, sizeof r);
     for (size_t i = 0; i < BKT_COUNT(r); i++)
@@ -424,7 +424,7 @@ static void puts_that_follow_each_other(void)
 {
     struct fake_s3 f = {0};
     struct server *s = server_start(fake_s3_handle, &f);
-    struct chain   c = {.st = open_s3(s, "sign_payload=yes"), .left = 20, .data = pattern(200000)};
+    struct chain   c = {.st = open_s3(s, "test.sign_payload=yes"), .left = 20, .data = pattern(200000)};
     (void)pthread_mutex_init(&c.lock, NULL);
     (void)pthread_cond_init(&c.end, NULL);
     c.req = (struct bkt_req){.op = BKT_PUT, .key = "big", .put = c.data, .put_len = 200000, .done = next_in_chain, .arg = &c};
@@ -456,8 +456,8 @@ int main(void)
     a_put_without_etag_in_its_answer();
     a_server_that_shows_nothing();
     for (size_t i = 0; i < BKT_COUNT(uploads); i++) {
-        run_upload(i, "conditional=quoted;upload_part=65536");
-        run_upload(i, "conditional=quoted;upload_part=65536;sign_payload=yes");
+        run_upload(i, "test.conditional=quoted;test.upload_part=65536");
+        run_upload(i, "test.conditional=quoted;test.upload_part=65536;test.sign_payload=yes");
     }
     a_part_without_etag();
     late_puts_are_waited_for();

@@ -159,7 +159,7 @@ static void run_case(size_t i, bool into_dst)
 {
     struct script     s   = {cases[i].steps, pattern(SIZE)};
     struct server    *srv = server_start(handle, &s);
-    struct bkt_store *st  = srv ? open_store(server_url(srv), "retries=3;backoff_ms=2;stall_ms=100;deadline_ms=20000") : NULL;
+    struct bkt_store *st  = srv ? open_store(server_url(srv), "retries=3;test.backoff_ms=2;test.stall_ms=100;deadline_ms=20000") : NULL;
     if (!st)
         exit(1);
     unsigned char *dst = malloc(SIZE);

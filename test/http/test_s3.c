@@ -120,7 +120,7 @@ static void conditions_reach_the_server(void)
         {BKT_DELETE, "absent", NULL, NULL, BKT_OK},
     };
     struct server    *s  = server_start(put_and_delete, NULL);
-    struct bkt_store *st = open_s3(s, "anonymous=yes;conditional=quoted");
+    struct bkt_store *st = open_s3(s, "anonymous=yes;test.conditional=quoted");
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
         struct bkt_req r = {.op = cases[i].op, .key = cases[i].key, .if_match = cases[i].match,
                             .if_none_match = cases[i].none, .put = "xy", .put_len = cases[i].op == BKT_PUT ? 2 : 0};

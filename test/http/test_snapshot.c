@@ -127,7 +127,7 @@ static const struct bkt_snapshot_hint hint = {.objects = N, .keys = N};
 static struct bkt_objects *begin(struct bkt_store *st, bool trust)
 {
     struct bkt_id       root;
-    struct bkt_objects *c = bkt_objects_new(st, 1u << 20, 1u << 20, NULL, NULL);
+    struct bkt_objects *c = bkt_objects_new(st, 1u << 20, 1u << 20);
     CHECK(c && bkt_id_set(&root, ROOT), "a cache");
     bkt_objects_snapshot(c, &root, &hint, trust);
     return c;
@@ -279,7 +279,7 @@ int main(void)
     char           set[200];
     if (!s)
         return 1;
-    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;region=us-east-1;retries=1;backoff_ms=1;hedge=0", server_url(s));
+    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;region=us-east-1;retries=1;test.backoff_ms=1;hedge=0", server_url(s));
     struct bkt_store *st = open_store("s3://bucket", set);
     make_snapshot();
     test_mixed(st);

@@ -329,7 +329,7 @@ static void test_version(struct server *server, struct scene *s, const char *dir
     tls_front_cut(f, is_cut, s);
     (void)snprintf(url, sizeof url, "https://127.0.0.1:%u/buck/db/big", tls_front_port(f));
     (void)snprintf(settings, sizeof settings,
-                   "endpoint=https://127.0.0.1:%u;ca_bundle=%s;retries=2;backoff_ms=1;upload_part=65536",
+                   "endpoint=https://127.0.0.1:%u;ca_bundle=%s;retries=2;test.backoff_ms=1;test.upload_part=65536",
                    tls_front_port(f), ca);
     struct bkt_store *st = open_store("s3://buck", settings);
     s->fake.no_meta = true; /* as other programs wrote it: it has no sum that would show a missing part */

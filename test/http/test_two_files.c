@@ -65,7 +65,7 @@ static void all_at_once(void)
     struct bkt_settings set;
     struct bkt_err      err  = {0};
     int32_t            *v    = calloc(ELEMS, sizeof *v);
-    struct bkt_domain  *d    = open_domain(now.url, &set, "read_ahead=0;part_size=1M");
+    struct bkt_domain  *d    = open_domain(now.url, &set, "read_ahead=0;test.part_size=1M");
     struct bkt_dsetio  *io   = open_io(d, 0);
     struct bkt_sel      sel  = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {ELEMS}, .n_elems = ELEMS};
     struct bkt_read     r    = {.io = io, .file = &sel, .dst = v};

@@ -18,7 +18,7 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
 static struct bkt_store *open_s3(struct server *s, const char *more)
 {
     char set[400];
-    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;conditional=quoted;%s", server_url(s), more);
+    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;test.conditional=quoted;%s", server_url(s), more);
     return open_store("s3://buck", set);
 }
 
@@ -99,7 +99,7 @@ static void what_moves_is_left_alone(void)
     struct bkt_stats d;
     struct bkt_err   err = {0};
     double           t0  = seconds();
-    int              rc  = put_slowly(200000, 5000, 30, "stall_ms=1200;deadline_ms=1200;retries=0", &d, &err);
+    int              rc  = put_slowly(200000, 5000, 30, "test.stall_ms=1200;deadline_ms=1200;retries=0", &d, &err);
     CHECK(rc == BKT_OK && d.attempts == 1, "%s, %lu attempts", first_line(&err), (unsigned long)d.attempts);
     CHECK(seconds() - t0 > 2, "it took %.2f s only, which tells nothing", seconds() - t0);
 }
@@ -109,7 +109,7 @@ static void what_stops_is_not(void)
     struct bkt_stats d;
     struct bkt_err   err = {0};
     double           t0  = seconds();
-    int rc = put_slowly(400000, 1, 1500, "stall_ms=400;deadline_ms=20000;retries=0", &d, &err);
+    int rc = put_slowly(400000, 1, 1500, "test.stall_ms=400;deadline_ms=20000;retries=0", &d, &err);
     CHECK(rc < 0 && strstr(first_line(&err), "stalled"), "%s (%s)", bkt_err_text(rc), first_line(&err));
     CHECK(seconds() - t0 < 20, "took %.2f s", seconds() - t0);
 }
@@ -119,7 +119,7 @@ static void a_trickle_ends_at_its_deadline(void)
 {
     struct bkt_stats d;
     struct bkt_err   err = {0};
-    int              rc  = put_slowly(4000000, 100, 100, "stall_ms=60000;deadline_ms=1000;retries=0", &d, &err);
+    int              rc  = put_slowly(4000000, 100, 100, "test.stall_ms=60000;deadline_ms=1000;retries=0", &d, &err);
     CHECK(rc == BKT_ETIME, "%s (%s)", bkt_err_text(rc), first_line(&err));
 }
 

@@ -188,7 +188,7 @@ static void while_open(void)
     struct bkt_err      err = {0};
     now.version  = 1;
     now.unpinned = true;
-    struct bkt_domain *d = open_domain(now.url, &set, "near=1K;merge_gap=0");
+    struct bkt_domain *d = open_domain(now.url, &set, "test.near=1K;test.merge_gap=0");
     struct bkt_dsetio *io = open_io(d, 0), *far = open_io(d, N_SETS - 1);
     CHECK(read_one(io, 0, &err) == 1, "%s", first_line(&err));
     now.version = 2;
@@ -227,7 +227,7 @@ static void while_siblings_are_fetched(unsigned after)
     now.version   = 1;
     now.gets      = 0;
     now.change_at = after;
-    struct bkt_domain *d = open_domain(now.url, &set, "near=1K"); /* so that it takes more than one request */
+    struct bkt_domain *d = open_domain(now.url, &set, "test.near=1K"); /* so that it takes more than one request */
     CHECK(bkt_domain_get(d, bkt_domain_root(d), &root, NULL) == BKT_OK, "the root");
     for (unsigned i = 0; root && i < N_SETS; i++) {
         char           name[20];

@@ -25,7 +25,7 @@ struct brief { /* the data that a process waits for */
 static void settle(const char *url, const char *more)
 {
     char text[400];
-    (void)snprintf(text, sizeof text, "endpoint=%s;anonymous=yes;backoff_ms=1;retries=6;%s", url, more);
+    (void)snprintf(text, sizeof text, "endpoint=%s;anonymous=yes;test.backoff_ms=1;retries=6;%s", url, more);
     OK(bkt_settings_init(&set, text, err));
 }
 

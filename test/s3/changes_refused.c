@@ -47,7 +47,7 @@ static hid_t open_stored(const char *name)
 {
     hid_t fapl = TRY(H5Pcreate(H5P_FILE_ACCESS)), vol = TRY(H5VLregister_connector_by_name("bucket", H5P_DEFAULT));
     void *info = NULL;
-    (void)TRY(H5VLconnector_str_to_info("max_object=255M", vol, &info));
+    (void)TRY(H5VLconnector_str_to_info("test.max_object=255M", vol, &info));
     (void)TRY(H5Pset_vol(fapl, vol, info));
     (void)TRY(H5VLfree_connector_info(vol, info));
     hid_t f = H5Fopen(name, H5F_ACC_RDONLY, fapl);

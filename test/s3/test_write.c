@@ -140,7 +140,7 @@ static void large_objects(const char *settings, size_t n, bool spoilt)
     const char       *key  = key_of("large");
     struct bkt_err    err  = {0};
     struct bkt_buf    out  = {0};
-    (void)snprintf(set, sizeof set, "upload_part=5M;%s", settings);
+    (void)snprintf(set, sizeof set, "test.upload_part=5M;%s", settings);
     struct bkt_store *st = open_store("s3://hsopen", set);
     (void)stats_since();
     int rc = bkt_store_put(st, key, data, n, NULL, "*", e, &err);
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
     large_objects(set, 11 << 20, false);
     many_writers("", 8, 12);
     if (proxy) { /* which loses every fifth answer to a PUT */
-        (void)snprintf(set, sizeof set, "endpoint=%s;backoff_ms=5", proxy);
+        (void)snprintf(set, sizeof set, "endpoint=%s;test.backoff_ms=5", proxy);
         many_writers(set, 4, 12);
         large_objects(set, 11 << 20, true);
     }

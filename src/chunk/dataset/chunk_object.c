@@ -58,7 +58,7 @@ bool bkt_chunk_object_is_plain(const struct bkt_dsetio *io)
     const struct bkt_hsds_codec *c = &io->codec;
     if (io->hdf5)
         return io->pipe.n == 0;
-    return !io->var && !c->compressed && c->shuffle != 2 && (c->shuffle != 1 || c->shuffle_only_is_raw);
+    return !io->var && !c->compressed && c->shuffle != 2;
 }
 
 /* ---- chunks that HSDS stored ---- */

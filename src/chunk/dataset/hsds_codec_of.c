@@ -32,9 +32,8 @@ void bkt_hsds_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set
 {
     int what = -1;
     memset(out, 0, sizeof *out);
-    out->elem_size           = ds->type->is_var ? 0 : ds->type->size;
-    out->max_out             = ds->type->is_var ? (size_t)set->max_object : chunk_bytes;
-    out->shuffle_only_is_raw = !set->shuffle_only || strcasecmp(set->shuffle_only, "shuffled") != 0;
+    out->elem_size = ds->type->is_var ? 0 : ds->type->size;
+    out->max_out   = ds->type->is_var ? (size_t)bkt_settings_max_object(set) : chunk_bytes;
     for (size_t i = 0; i < ds->n_filters; i++) {
         const struct bkt_filter_desc *f = &ds->filters[i];
         if (what < 0)

@@ -93,9 +93,7 @@ int bkt_hsds_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, c
     }
     if (bkt_buf_resize(out, n) < 0)
         BKT_NOMEM(err);
-    if (c->shuffle == 1 && !c->shuffle_only_is_raw)
-        bkt_shuffle(src, out->ptr, n, c->elem_size);
-    else if (n)
+    if (n)
         memcpy(out->ptr, src, n);
     return BKT_OK;
 }

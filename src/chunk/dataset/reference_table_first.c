@@ -37,7 +37,7 @@ void bkt_reference_table_first_begin(struct bkt_dsetio *io)
 {
     struct bkt_store       *st = bkt_domain_store(io->dom);
     const struct bkt_layout l  = {.rank = io->rank};
-    if (io->where != BKT_AT_TABLE || io->bad.code || io->first || io->table || !io->set->prefetch || !io->cache ||
+    if (io->where != BKT_AT_TABLE || io->bad.code || io->first || io->table || !io->set->read_ahead || !io->cache ||
         bkt_store_is_local(st) || !is_one_chunk(io))
         return;
     struct bkt_reference_table_first *f = calloc(1, sizeof *f);

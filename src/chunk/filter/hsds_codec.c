@@ -135,12 +135,6 @@ int bkt_hsds_decode(const struct bkt_hsds_codec *c, const void *in, size_t n_in,
         return decode_compressed(c, s, dst, n_dst, err);
     if (c->shuffle == 2 && c->elem_size > 0)
         return decode_bitshuffle(c, s, dst, n_dst, err);
-    if (c->shuffle == 1 && !c->shuffle_only_is_raw) {
-        if (!is_raw(s, n_dst))
-            return wrong_length(s.n, n_dst, err);
-        bkt_unshuffle(s.p, dst, n_dst, c->elem_size);
-        return BKT_OK;
-    }
     return copy_raw(s, dst, n_dst, err);
 }
 

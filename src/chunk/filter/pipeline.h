@@ -112,8 +112,7 @@ BKT_NODISCARD int bkt_pipeline_check(const struct bkt_pipeline *p, struct bkt_er
 struct bkt_hsds_codec {
     bool   compressed;     /* the list holds a compressor: blosc frame, or a bare zlib stream (pre-2020) */
     bool   zlib;           /* that compressor is deflate/gzip: a bare zlib stream is possible */
-    int    shuffle;        /* 0 none, 1 byte, 2 bit (12-byte header + bitshuffle-LZ4 blocks) */
-    bool   shuffle_only_is_raw; /* shuffle without compressor: bytes are raw (what HSDS 0.9 stores), see settings.h */
+    int    shuffle;        /* 0 none, 1 byte (of compressed chunks only, as in HSDS 0.9), 2 bit (12-byte header + bitshuffle-LZ4 blocks) */
     size_t elem_size;      /* packed element size; 0 for variable-length (shuffle is ignored) */
     size_t max_out;        /* refuse to inflate beyond this many bytes */
 };

@@ -3,7 +3,7 @@
  * Fresh memory of the caller has no pages yet.  The kernel hands them out one by one as they are written,
  * mostly on the I/O thread and so while other transfers wait for it.  The calling thread is idle at that
  * time, and before the first byte comes.  The content doesn't change; memory that has pages already is left
- * alone.  Huge pages (setting huge_pages) are made present faster, where the system provides them quickly
+ * alone.  Huge pages are made present faster, where the system provides them quickly
  * (base/os/huge_pages.c). */
 #include <sys/mman.h>
 
@@ -33,7 +33,7 @@ void bkt_prefault_init(struct bkt_prefault *p, const struct bkt_target *t)
         p->end = p->at;
         return;
     }
-    p->huge = t->io->set->huge_pages;
+    p->huge = true;
 }
 
 bool bkt_prefault_step(struct bkt_prefault *p)

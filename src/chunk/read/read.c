@@ -174,7 +174,7 @@ static int want(struct bkt_read_call *call, struct bkt_target *t, struct bkt_ref
 }
 
 /* A gap between two ranges costs the time that its bytes take on one connection; another request costs the
- * time until its first byte.  Both are equal at first byte x throughput.  Bounded by setting merge_gap and
+ * time until its first byte.  Both are equal at first byte x throughput.  Bounded by knob merge_gap and
  * from below by NEAR_GAP. */
 static void set_gaps(struct bkt_read_call *call)
 {
@@ -319,7 +319,7 @@ static int read_all(struct bkt_read_call *call, struct bkt_err *err)
                                                       next ones */
     if (!call->lim.keep && call->lim.blind)
         return BKT_OK;
-    call->window.limit    = bkt_max_u64(call->t[0].io->set->in_flight, MIN_COST);
+    call->window.limit    = bkt_max_u64(bkt_settings_in_flight(call->t[0].io->set), MIN_COST);
     set_limits(call, 0);
     bkt_prefault_init(&call->populate, &call->t[0]);
     for (size_t i = 0; rc == BKT_OK && i < call->n; i++)

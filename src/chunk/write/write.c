@@ -329,7 +329,7 @@ int bkt_write_datasets(const struct bkt_write *writes, size_t n, struct bkt_err 
     struct bkt_write_plan *plans = calloc(n + 1, sizeof *plans);
     int               rc    = plans ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     size_t            n_plans = 0;
-    bkt_direct_init(&direct, n ? writes[0].io->set->in_flight : 0);
+    bkt_direct_init(&direct, n ? bkt_settings_in_flight(writes[0].io->set) : 0);
     while (rc == BKT_OK && n_plans < n) { /* nothing is written unless all writes are valid */
         rc = plan_init(&plans[n_plans], &writes[n_plans], err);
         n_plans++;

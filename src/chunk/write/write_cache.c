@@ -43,10 +43,10 @@ static void *dirty_new(struct bkt_domain *dom)
         free(x);
         return NULL;
     }
-    bkt_window_init(&x->d.window, bkt_domain_settings(dom)->in_flight);
+    bkt_window_init(&x->d.window, bkt_settings_in_flight(bkt_domain_settings(dom)));
     bkt_forkguard_add(&x->guard, &x->d.window.lock, &x->d.window.wake);
     x->d.dom   = dom;
-    x->d.limit = bkt_domain_settings(dom)->write_cache;
+    x->d.limit = bkt_settings_write_cache(bkt_domain_settings(dom));
     x->d.pid   = getpid();
     bkt_edit_on_remove(dom, on_remove, NULL);
     bkt_edit_on_adopt(dom, bkt_chunks_adopt, bkt_chunks_name_theirs, NULL);

@@ -231,8 +231,8 @@ int bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err)
     d->stores  = bkt_map_new();
     d->versions = bkt_map_new();
     d->usage   = bkt_map_new();
-    d->links   = bkt_links_count_new(d);
-    d->objects = bkt_objects_new(d->store, d->set.meta_cache, d->set.max_object, bkt_links_count_note, d->links);
+    d->links   = bkt_links_count_new();
+    d->objects = bkt_objects_new(d->store, d->set.meta_cache, bkt_settings_max_object(&d->set));
     d->edits   = bkt_edits_new();
     if (!d->stores || !d->versions || !d->usage || !d->links || !d->objects || !d->edits)
         BKT_NOMEM(err);
@@ -244,7 +244,7 @@ static int load(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *
     BKT_PASS(bkt_domain_locate(d, n, err));
     BKT_PASS(bkt_domain_equip(d, err));
     bkt_objects_prefetch(d->objects, &d->doc.root, 1);
-    if (!d->set.prefetch)
+    if (!d->set.read_ahead)
         return BKT_OK;
     bkt_objects_prefetch(d->objects, d->doc.first, d->doc.n_first);
     const char *use = d->set.snapshot ? d->set.snapshot : "check";
@@ -302,6 +302,9 @@ int bkt_registry_id(const struct bkt_name *n, const struct bkt_settings *s, char
 #define ADD_UINT(field) rc = rc < 0 ? rc : add_setting(&b, NULL, s->field);
 #define X(kind, field, file, env, def, lo, hi, help) ADD_##file(kind, field)
     BKT_SETTINGS(X)
+#undef X
+#define X(kind, field, file, def, lo, hi, help) ADD_##file(kind, field)
+    BKT_TEST_SETTINGS(X)
 #undef X
     if (rc < 0)
         BKT_NOMEM(err);
@@ -543,13 +546,13 @@ int bkt_domain_get(struct bkt_domain *d, const struct bkt_id *id, const struct b
 
 void bkt_domain_prefetch(struct bkt_domain *d, const struct bkt_id *ids, size_t n)
 {
-    if (d->set.prefetch)
+    if (d->set.read_ahead)
         bkt_objects_prefetch(d->objects, ids, n);
 }
 
 void bkt_domain_follow(struct bkt_domain *d, const struct bkt_object *start)
 {
-    if (!d->set.prefetch)
+    if (!d->set.read_ahead)
         return;
     bool all = strcmp(start->id.text, d->doc.root.text) == 0;
     bkt_objects_expect(d->objects, all ? d->doc.snapshot.objects : start->kind == BKT_GROUP ? start->group.links.n : 0);
@@ -558,7 +561,7 @@ void bkt_domain_follow(struct bkt_domain *d, const struct bkt_object *start)
 
 void bkt_domain_unfollow(struct bkt_domain *d)
 {
-    if (d->set.prefetch)
+    if (d->set.read_ahead)
         bkt_objects_unfollow(d->objects);
 }
 

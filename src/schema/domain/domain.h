@@ -49,7 +49,7 @@ void bkt_domain_prefetch(struct bkt_domain *d, const struct bkt_id *ids, size_t 
 
 /** Begin a traversal of everything below a group: the members of each group that arrives are fetched ahead of
  *  it, within bounds.  It lasts until bkt_domain_unfollow() has been called as often.  No effect under
- *  setting prefetch=no. */
+ *  setting read_ahead=0. */
 void bkt_domain_follow(struct bkt_domain *d, const struct bkt_object *start);
 void bkt_domain_unfollow(struct bkt_domain *d);
 
@@ -60,7 +60,7 @@ void bkt_domain_walked(struct bkt_domain *d, const struct bkt_object *group, con
 size_t bkt_domain_siblings(struct bkt_domain *d, const struct bkt_id *id, struct bkt_id *out, size_t max);
 
 /** Hard links to @p id in the groups of the domain; the root group counts one for itself.  Setting
- *  link_count: all groups are counted, fetched in waves, once; or only the links known so far. */
+ *  All groups are counted, fetched in waves, once. */
 BKT_NODISCARD int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_t *out,
                                         struct bkt_err *err);
 

@@ -56,10 +56,9 @@ BKT_NODISCARD int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name 
 /** Count domains that aren't stored yet, which can be found in the registry only. */
 void bkt_registry_count_fresh(int by);
 
-/** Counter of hard links; with setting "known" it counts the objects that it is shown. */
-struct bkt_links_count *bkt_links_count_new(const struct bkt_domain *d);
+/** Counter of hard links. */
+struct bkt_links_count *bkt_links_count_new(void);
 void                    bkt_links_count_free(struct bkt_links_count *c);
-void                    bkt_links_count_note(const struct bkt_object *o, void *count);
 /** For a new domain: all objects are made from now on, so every count is known. */
 void bkt_links_count_begin(struct bkt_links_count *c);
 /** For a new object: its count begins at 0, and is known from now on.  A group's links are counted. */
@@ -86,7 +85,5 @@ uint64_t bkt_links_count_known(struct bkt_links_count *c, const struct bkt_id *i
 size_t bkt_links_count_groups(struct bkt_links_count *c);
 /** Forget all counts. */
 void bkt_links_count_forget(struct bkt_links_count *c);
-/** Whether counts can be relied on without asking the store; false with link_count=known for old objects. */
-bool bkt_links_count_is_sure(struct bkt_domain *d, const struct bkt_id *id);
 
 #endif

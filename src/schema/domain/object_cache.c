@@ -317,8 +317,7 @@ int bkt_objects_rename(struct bkt_objects *c, const struct bkt_id *from, const s
 
 /* ---- life ---- */
 
-struct bkt_objects *bkt_objects_new(struct bkt_store *st, uint64_t cache_bytes, uint64_t max_object,
-                                    void (*note)(const struct bkt_object *o, void *arg), void *arg)
+struct bkt_objects *bkt_objects_new(struct bkt_store *st, uint64_t cache_bytes, uint64_t max_object)
 {
     struct bkt_objects *c = calloc(1, sizeof *c);
     if (!c || !(c->entries = bkt_map_new())) {
@@ -326,7 +325,6 @@ struct bkt_objects *bkt_objects_new(struct bkt_store *st, uint64_t cache_bytes, 
         return NULL;
     }
     c->store = st, c->limit = cache_bytes, c->max_object = max_object;
-    c->note = note, c->arg = arg;
     c->lru.next = c->lru.prev = &c->lru;
     c->generation             = bkt_fork_generation();
     (void)pthread_mutex_init(&c->lock, NULL);

@@ -13,10 +13,8 @@
 
 struct bkt_objects;
 
-/** @param note  called (any thread) with each fetched object; may be NULL
- *  @param max_object  a larger stored object (bytes) is refused */
-struct bkt_objects *bkt_objects_new(struct bkt_store *st, uint64_t cache_bytes, uint64_t max_object,
-                                    void (*note)(const struct bkt_object *o, void *arg), void *arg);
+/** @param max_object  a larger stored object (bytes) is refused */
+struct bkt_objects *bkt_objects_new(struct bkt_store *st, uint64_t cache_bytes, uint64_t max_object);
 /** Waits for requests under way. */
 void bkt_objects_free(struct bkt_objects *c);
 

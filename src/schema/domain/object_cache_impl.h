@@ -38,8 +38,6 @@ enum snapshot_state {
 struct bkt_objects {
     struct bkt_store *store;
     uint64_t          limit, max_object;
-    void (*note)(const struct bkt_object *o, void *arg);
-    void           *arg;
     pthread_mutex_t lock; /* guards the following members, and all entries */
     pthread_cond_t  change;
     struct bkt_forkguard guard;

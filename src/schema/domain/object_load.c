@@ -144,8 +144,6 @@ static void finish(struct load *l, int rc, const struct bkt_object *object, stru
     struct bkt_objects     *c    = l->cache;
     struct entry           *e    = l->entry;
     struct bkt_follow_part *part = NULL;
-    if (rc == BKT_OK && c->note)
-        c->note(object, c->arg);
     if (rc == BKT_OK && atomic_load(&c->tours) && !l->scanned)
         part = bkt_follow_members(object);
     load_free(l);
@@ -191,7 +189,7 @@ static int parse(struct load *l, struct bkt_object **out, struct bkt_err *err)
     struct bkt_err why   = {.n = 0};
     bool           whole = false;
     if (n > l->cache->max_object)
-        BKT_FAIL(err, BKT_EFORMAT, "%s has %zu bytes, more than max_object allows", key_of(l), n);
+        BKT_FAIL(err, BKT_EFORMAT, "%s has %zu bytes, more than 256 MiB and than 4 times meta_cache", key_of(l), n);
     int rc = bkt_object_load(json_of(l), n, &l->id, out, &whole, &why);
     if (rc == BKT_EFORMAT && !whole && !l->json && bkt_objects_pause(l->cache->store, l->tries))
         return BKT_OK;

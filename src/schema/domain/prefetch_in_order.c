@@ -94,7 +94,7 @@ static void fetch(struct bkt_domain *d, struct walk *w)
 
 void bkt_domain_walked(struct bkt_domain *d, const struct bkt_object *group, const struct bkt_link *link)
 {
-    if (!d->set.prefetch || group->kind != BKT_GROUP || group->group.links.n < 3 || group->group.links.edit)
+    if (!d->set.read_ahead || group->kind != BKT_GROUP || group->group.links.n < 3 || group->group.links.edit)
         return; /* a group under change is in memory already, and its lists may be unsettled */
     struct bkt_siblings *s = d->siblings ? d->siblings : (d->siblings = calloc(1, sizeof *s));
     if (!s)

@@ -1,6 +1,5 @@
 /* The number of hard links to an object.  The schema stores no counts.  So the groups are walked once, in
- * waves of concurrent requests (link_count=all), or only groups that were read anyway are counted
- * (link_count=known). */
+ * waves of concurrent requests. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,7 @@
 
 struct bkt_links_count {
     pthread_mutex_t lock; /* guards all; held while the groups are walked */
-    bool            known_only, complete;
+    bool            complete;
     bool            once; /* all were counted at some time */
     struct bkt_map *counts; /* id -> number of links, in place of a pointer */
     /* groups counted or queued -> a number made of their version, in place of a pointer */
@@ -21,16 +20,15 @@ struct bkt_links_count {
     struct bkt_map *own;    /* objects made here while not everything is counted: their counts are right */
 };
 
-struct bkt_links_count *bkt_links_count_new(const struct bkt_domain *d)
+struct bkt_links_count *bkt_links_count_new(void)
 {
     struct bkt_links_count *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
     (void)pthread_mutex_init(&c->lock, NULL);
-    c->known_only = d->set.link_count && strcmp(d->set.link_count, "known") == 0;
-    c->counts     = bkt_map_new();
-    c->seen       = bkt_map_new();
-    c->own        = bkt_map_new();
+    c->counts = bkt_map_new();
+    c->seen   = bkt_map_new();
+    c->own    = bkt_map_new();
     if (!c->counts || !c->seen || !c->own) {
         bkt_links_count_free(c);
         return NULL;
@@ -95,18 +93,6 @@ static int count_group(struct bkt_links_count *c, const struct bkt_object *o, st
     return BKT_OK;
 }
 
-void bkt_links_count_note(const struct bkt_object *o, void *count)
-{
-    struct bkt_links_count *c = count;
-    bool                    first;
-    if (!c->known_only || o->kind != BKT_GROUP)
-        return;
-    (void)pthread_mutex_lock(&c->lock);
-    if (see(c, &o->id, &first) == BKT_OK && first && count_group(c, o, NULL) == BKT_OK)
-        (void)set_version(c, &o->id, number_of(o->etag));
-    (void)pthread_mutex_unlock(&c->lock);
-}
-
 static int walk_one(struct bkt_domain *d, struct bkt_links_count *c, const struct bkt_id *id, struct bkt_ids *q,
                     struct bkt_err *err)
 {
@@ -116,7 +102,7 @@ static int walk_one(struct bkt_domain *d, struct bkt_links_count *c, const struc
     if (rc == BKT_ENOENT) /* a link to a missing object: nothing to count */
         return BKT_OK;
     if (rc < 0)
-        BKT_TRY(err, bkt_err_copy(err, rc, &why), "counting hard links (link_count=known counts without reading all groups)");
+        BKT_TRY(err, bkt_err_copy(err, rc, &why), "counting hard links, which reads all groups");
     rc = count_group(c, o, q);
     if (rc == BKT_OK)
         rc = set_version(c, id, number_of(o->etag));
@@ -197,7 +183,7 @@ int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_
     struct bkt_links_count *c  = d->links;
     int                     rc = BKT_OK;
     (void)pthread_mutex_lock(&c->lock);
-    if (!c->known_only && !is_known(c, id))
+    if (!is_known(c, id))
         rc = count_all(d, c, err);
     *out = count_of(d, c, id);
     (void)pthread_mutex_unlock(&c->lock);
@@ -314,13 +300,4 @@ void bkt_links_count_forget(struct bkt_links_count *c)
     (void)pthread_mutex_lock(&c->lock);
     c->complete = false;
     (void)pthread_mutex_unlock(&c->lock);
-}
-
-bool bkt_links_count_is_sure(struct bkt_domain *d, const struct bkt_id *id)
-{
-    struct bkt_links_count *c = d->links;
-    (void)pthread_mutex_lock(&c->lock);
-    bool sure = !c->known_only || is_known(c, id);
-    (void)pthread_mutex_unlock(&c->lock);
-    return sure;
 }

@@ -80,7 +80,7 @@ static int fate_of(struct bkt_domain *d, const struct bkt_id *id, enum fate *out
     struct bkt_err           why  = {.n = 0};
     uint64_t                 n;
     *out = FATE_STAYS;
-    if ((c && (c->removed || c->keep)) || !bkt_links_count_is_sure(d, id))
+    if (c && (c->removed || c->keep))
         return BKT_OK;
     BKT_PASS(bkt_domain_link_count(d, id, &n, err));
     if (n)
@@ -115,7 +115,7 @@ static int take_loose(struct bkt_edits *e, struct bkt_ids *out)
 static bool may_go(struct bkt_domain *d, const struct bkt_id *id)
 {
     uint64_t n;
-    return !bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN) && bkt_links_count_is_sure(d, id) &&
+    return !bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN) &&
            bkt_domain_link_count(d, id, &n, NULL) == BKT_OK && n == 0;
 }
 

@@ -162,7 +162,8 @@ static bool read_once(struct bkt_file_store *st, struct bkt_req *req, bool last)
     if (bkt_req_condition(req, req->etag) < 0 || req->op == BKT_HEAD || bkt_req_span(req, req->size, &len) < 0)
         return true;
     if (req->len == BKT_WHOLE && len > st->max_object) { /* sparse files can have any size */
-        (void)BKT_REQ_FAIL(req, BKT_EFORMAT, "GET " BKT_REQ_NAME ": the object is larger than max_object allows", BKT_REQ_NAMED(req));
+        (void)BKT_REQ_FAIL(req, BKT_EFORMAT, "GET " BKT_REQ_NAME ": the object is larger than 256 MiB and than 4 times meta_cache",
+                           BKT_REQ_NAMED(req));
         return true;
     }
     if (receive(st, req, fd, &sb, len, &want, &have))
@@ -322,7 +323,7 @@ int bkt_file_open(const char *uri, const char *rest, const struct bkt_settings *
         return rc;
     }
     bkt_file_write_init(st, set);
-    st->max_object = set->max_object;
+    st->max_object = bkt_settings_max_object(set);
     st->follow     = set->links && strcmp(set->links, "follow") == 0;
     st->root       = root;
     root           = -1; /* NOLINT(clang-analyzer-deadcode.DeadStores): the cleanup reads it */

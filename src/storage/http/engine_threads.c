@@ -55,11 +55,12 @@ void bkt_engine_curl_init(void)
     (void)pthread_once(&once, curl_start);
 }
 
-/* One I/O thread for every four processors: the others have to decode the data that it receives. */
+/* One I/O thread for every four processors or workers: the others have to decode the data that it receives. */
 static unsigned n_threads(const struct bkt_settings *set)
 {
-    long n =
-        set->io_threads ? (long)bkt_min_u64(set->io_threads, BKT_IO_MAX) : sysconf(_SC_NPROCESSORS_ONLN) / 4;
+    long n = set->io_threads ? (long)set->io_threads
+             : set->workers  ? (long)set->workers / 4
+                             : sysconf(_SC_NPROCESSORS_ONLN) / 4;
     return n < 1 ? 1 : n > BKT_IO_MAX ? BKT_IO_MAX : (unsigned)n;
 }
 
@@ -76,8 +77,8 @@ int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_setti
                             .hedge       = (unsigned)bkt_min_u64(set->hedge, 100),
                             .io_threads  = n_threads(set),
                             .pace        = calloc(1, sizeof *net->pace),
-                            .connect_ms  = set->connect_ms,
-                            .stall_ms    = set->stall_ms};
+                            .connect_ms  = bkt_settings_connect_ms(set),
+                            .stall_ms    = bkt_settings_stall_ms(set)};
     if (net->origin && net->pace && (net->ca_bundle || !set->ca_bundle))
         return BKT_OK;
     bkt_net_fini(net);

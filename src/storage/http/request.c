@@ -204,7 +204,7 @@ static const char *begin_body(struct bkt_http_op *op)
     bkt_http_sum_begin(op);
     uint64_t room = is_whole(op) ? (r->length == UINT64_MAX ? 0 : r->length) : req->len;
     if (in_body(req) && is_whole(op) && room > op->http->max_body)
-        return "the object is larger than max_object allows";
+        return "the object is larger than 256 MiB and than 4 times meta_cache";
     if (in_body(req) && bkt_buf_reserve(&req->body, (size_t)bkt_min_u64(room, RESERVE_MAX)) < 0)
         return "out of memory";
     return NULL;
@@ -223,7 +223,7 @@ static const char *place(struct bkt_http_op *op, const unsigned char *p, size_t 
         size_t at = (size_t)(lo - off), k = (size_t)(cut - lo);
         if (in_body(req)) {
             if (at + k > op->http->max_body && is_whole(op))
-                return "the object is larger than max_object allows";
+                return "the object is larger than 256 MiB and than 4 times meta_cache";
             if (at + k > req->body.len && bkt_buf_resize(&req->body, at + k) < 0)
                 return "out of memory";
         }
@@ -385,7 +385,7 @@ static const char *advice(enum bkt_wire wire, const char *why, const char *uri)
                : s3        ? "; check setting endpoint (AWS_ENDPOINT_URL) and the network"
                            : "; check the address and the network";
     if (wire == BKT_WIRE_STALL)
-        return "; setting stall_ms limits the wait for a byte";
+        return "; a sixth of setting deadline_ms limits the wait for a byte";
     return "";
 }
 
@@ -589,7 +589,7 @@ int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *ops, const str
 {
     h->ops      = hops;
     h->policy   = (struct bkt_retry_policy){set->retries, set->backoff_ms, set->deadline_ms};
-    h->max_body = bkt_min_u64(set->max_object, SIZE_MAX / 4);
+    h->max_body = bkt_min_u64(bkt_settings_max_object(set), SIZE_MAX / 4);
     BKT_PASS(bkt_net_init(&h->net, origin, set, err));
     int rc = bkt_store_init(&h->base, ops, uri, err);
     if (rc < 0)

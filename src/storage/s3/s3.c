@@ -229,7 +229,7 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
     }
     s->requester_pays = set->requester_pays;
     bool https        = strcmp(s->place.scheme, "https") == 0;
-    s->sign_payload   = !set->anonymous && (strcmp(set->sign_payload, "auto") == 0 ? !https : strcmp(set->sign_payload, "yes") == 0);
+    s->sign_payload   = !set->anonymous && (set->sign_payload ? strcmp(set->sign_payload, "yes") == 0 : !https);
     s->one_writer     = strcmp(set->writers, "one") == 0;
     s->upload_part    = set->upload_part;
     *out              = &s->http.base;

@@ -99,7 +99,7 @@ enum bkt_s3_cond {
     BKT_COND_NONE,   /* not at all: refused, or, worse, ignored */
 };
 
-/** Find or add the store's server and bucket in the process's table.  @p setting: "auto", "quoted" or
+/** Find or add the store's server and bucket in the process's table.  @p setting: NULL (tested), "quoted" or
  * "bare". */
 BKT_NODISCARD int bkt_s3_kind_open(struct bkt_s3 *s, const char *setting, struct bkt_err *err);
 /** Whether PUTs send their bytes' sum in S3's own header.  The second function ends that, after the server

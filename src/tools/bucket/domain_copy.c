@@ -133,7 +133,7 @@ static int add(struct job *j, const struct bkt_id *id, const char *from, const c
     if (!it->from || !it->to)
         return no_memory(j);
     j->bytes += size;
-    return j->n == BKT_TOOL_BATCH || j->bytes >= bkt_domain_settings(j->src)->in_flight ? flush(j) : BKT_OK;
+    return j->n == BKT_TOOL_BATCH || j->bytes >= bkt_settings_in_flight(bkt_domain_settings(j->src)) ? flush(j) : BKT_OK;
 }
 
 /* ---- which objects ---- */
@@ -195,7 +195,7 @@ static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, vo
     struct item *it = &of->j->v[of->j->n++];
     *it             = (struct item){id, bkt_buf_steal(&from), bkt_buf_steal(&to), false};
     of->j->bytes += info->size;
-    return of->j->n == BKT_TOOL_BATCH || of->j->bytes >= bkt_domain_settings(of->j->src)->in_flight ? flush(of->j) : BKT_OK;
+    return of->j->n == BKT_TOOL_BATCH || of->j->bytes >= bkt_settings_in_flight(bkt_domain_settings(of->j->src)) ? flush(of->j) : BKT_OK;
 }
 
 static int copy_chunks(struct job *j, const struct bkt_object *o)

@@ -49,11 +49,13 @@ static int look_for(const struct bkt_setting_row *row, void *arg)
  * setting has no effect looks here. */
 static void tell_unknown(const struct bkt_tool *t)
 {
+    static const char *const others[] = {"H5BUCKET_CONFIG", "H5BUCKET_TEST"};
     for (char **e = environ; e && *e; e++) {
         struct variable v = {.name = *e, .n = strcspn(*e, "=")};
         if (strncmp(*e, "H5BUCKET_", 9) != 0)
             continue;
-        v.known = v.n == strlen("H5BUCKET_CONFIG") && strncmp(*e, "H5BUCKET_CONFIG", v.n) == 0;
+        for (size_t i = 0; i < BKT_COUNT(others); i++)
+            v.known = v.known || (v.n == strlen(others[i]) && strncmp(*e, others[i], v.n) == 0);
         if (bkt_settings_each(&t->set, look_for, &v) == BKT_OK && !v.known)
             (void)fprintf(stderr, "h5bucket settings: unknown environment variable %.*s\n", (int)v.n, *e);
     }

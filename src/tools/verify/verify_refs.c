@@ -391,7 +391,7 @@ static int on_deep(const uint64_t *coord, const struct bkt_chunk_info *info, voi
     (void)info;
     select_chunk(d, coord, &d->sel[d->n++]);
     d->bytes += d->io->chunk_bytes + info->size;
-    if (d->n == MOST || d->bytes >= bkt_domain_settings(d->v->d)->in_flight)
+    if (d->n == MOST || d->bytes >= bkt_settings_in_flight(bkt_domain_settings(d->v->d)))
         flush(d);
     return BKT_OK;
 }

@@ -140,8 +140,7 @@ static void forget_data(struct bkt_domain *dom, const struct bkt_id *id)
 {
     uint64_t links = 1;
     if (id->text[0] && bkt_id_kind(id) == BKT_DATASET && !is_open(dom, id) &&
-        bkt_domain_link_count(dom, id, &links, NULL) == BKT_OK && links == 0 &&
-        strcmp(bkt_domain_settings(dom)->link_count, "known") != 0)
+        bkt_domain_link_count(dom, id, &links, NULL) == BKT_OK && links == 0)
         bkt_chunks_forget(dom, id);
 }
 

@@ -61,7 +61,7 @@ int bkt_file_new(struct bkt_domain *dom, const char *name, unsigned flags, hid_t
         bkt_domain_close(dom);
         BKT_NOMEM(err);
     }
-    f->old_calls = bkt_face_is_wanted(bkt_domain_settings(dom)->native_calls);
+    f->old_calls = bkt_face_is_wanted();
     bkt_face_acquire(f->old_calls);
     f->dom = dom;
     f->refs = 1;

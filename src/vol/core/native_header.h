@@ -19,8 +19,8 @@
 
 #define BKT_FACE_BYTES 104 /* a whole native datatype; its name (HDF5 reads it when links change) and more are 0 */
 
-/** Whether @p setting, the value of native_calls, asks for old calls in this version of HDF5. */
-bool bkt_face_is_wanted(const char *setting);
+/** Whether this version of HDF5 is one whose old calls can be served. */
+bool bkt_face_is_wanted(void);
 
 /** Call when one of our files, or an object of a plain file, opens and closes. */
 void bkt_face_acquire(bool wanted);

@@ -89,7 +89,7 @@ struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const stru
 
 struct bkt_vobj *bkt_vobj_new_plain(const struct bkt_ops *ops, H5I_type_t type)
 {
-    bool old_calls = bkt_face_is_wanted("auto");
+    bool old_calls = bkt_face_is_wanted();
     bkt_face_acquire(old_calls); /* a domain's file holds the faces of its objects */
     struct bkt_vobj *o = make(ops, type, old_calls, &plain_objects);
     if (!o)

@@ -96,13 +96,10 @@ static void close_file(void)
     face.cls  = NULL; /* the library may be closed and opened again, with its classes elsewhere */
 }
 
-/* "auto" is limited to versions where it was tried: 1.14 and 2.2; the layout is the same in between.
- * Other versions need "yes". */
-bool bkt_face_is_wanted(const char *wanted)
+/* Limited to versions where it was tried: 1.14 and 2.2; the layout is the same in between. */
+bool bkt_face_is_wanted(void)
 {
     unsigned major = 0, minor = 0, release = 0;
-    if (strcmp(wanted, "auto") != 0)
-        return strcmp(wanted, "yes") == 0;
     return H5get_libversion(&major, &minor, &release) >= 0 && ((major == 1 && minor == 14) || (major == 2 && minor <= 2));
 }
 

@@ -191,7 +191,7 @@ int bkt_shadow_text(struct bkt_vobj *in_file, const unsigned char handle[H5R_DSE
     if (is_null(handle))
         return BKT_OK;
     if (!bkt_face_file())
-        BKT_FAIL(err, BKT_EINVAL, "an unknown region reference (setting native_calls is off)");
+        BKT_FAIL(err, BKT_EINVAL, "an unknown region reference (old calls are not served with this version of HDF5)");
     int rc = follow(in_file, handle, &r, err);
     if (rc == BKT_OK)
         rc = bkt_regref_emit(&r, out, err);

@@ -69,7 +69,7 @@ void bkt_iterate_link_info(const struct bkt_object *group, const struct bkt_link
 static void prefetch(struct bkt_vobj *group, H5_index_t idx, H5_iter_order_t order, size_t from, size_t n)
 {
     const struct bkt_links *l = bkt_links_settle(&group->obj->group.links);
-    if (!bkt_domain_settings(group->file->dom)->prefetch || from >= l->n)
+    if (!bkt_domain_settings(group->file->dom)->read_ahead || from >= l->n)
         return;
     n                  = n < l->n - from ? n : l->n - from;
     struct bkt_id *ids = malloc(n * sizeof *ids);

@@ -115,7 +115,7 @@ int main(void)
     if (!mkdtemp(dir))
         return 1;
     snprintf(name, sizeof name, "file://%s/d.h5", dir);
-    hid_t fapl = fapl_ours("write_cache=64M"), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    hid_t fapl = fapl_ours("test.write_cache=64M"), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
     CHECK(f >= 0 && H5VLget_connector_name(f, connector, sizeof connector) > 0 && strcmp(connector, "bucket") == 0, "served by '%s'", connector);
     chunk_by_chunk(f, "steps, level 1", 1);
     chunk_by_chunk(f, "steps, level 6", 6);

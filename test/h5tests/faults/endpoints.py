@@ -11,8 +11,8 @@ for option in ("--bin", "--plugin", "--tool", "--write"):
 args = parser.parse_args()
 
 # Times are long, except where they must run out: a busy machine must not look like a server that is stuck.
-SETTINGS = "anonymous=yes;retries=1;backoff_ms=1;deadline_ms=200000;conditional=quoted;"
-LONG = "connect_ms=100000;stall_ms=100000"
+SETTINGS = "anonymous=yes;retries=1;test.backoff_ms=1;deadline_ms=200000;test.conditional=quoted;"
+LONG = "test.connect_ms=100000;test.stall_ms=100000"
 NAME = "s3://buck/folder/x.h5"
 kept = []  # sockets that stay open
 
@@ -79,10 +79,10 @@ NO_BUCKET = reply("404 Not Found", XML % ("NoSuchBucket", "none"))
 # endpoint; words that every message must have; times
 CASES = {
     "nobody listens": (f"http://127.0.0.1:{nobody()}", ["cannot connect", "endpoint"], LONG),
-    "connecting takes for ever": (f"http://127.0.0.1:{crowded()}", ["cannot connect", "endpoint"], "connect_ms=200"),
-    "a name that there is not": ("http://no-such-host.invalid", ["cannot connect", "esolv", "endpoint"], "connect_ms=2000"),
+    "connecting takes for ever": (f"http://127.0.0.1:{crowded()}", ["cannot connect", "endpoint"], "test.connect_ms=200"),
+    "a name that there is not": ("http://no-such-host.invalid", ["cannot connect", "esolv", "endpoint"], "test.connect_ms=2000"),
     "no TLS there": (f"https://127.0.0.1:{server(reply('200 OK', 'x'))}", ["SSL", "https", "ca_bundle"], LONG),
-    "it never answers": (f"http://127.0.0.1:{server(None)}", ["stalled", "stall_ms"], "connect_ms=100000;stall_ms=200"),
+    "it never answers": (f"http://127.0.0.1:{server(None)}", ["stalled", "deadline_ms"], "test.connect_ms=100000;test.stall_ms=200"),
     "it hangs up": (f"http://127.0.0.1:{server(b'')}", ["connection broken"], LONG),
     "no HTTP": (f"http://127.0.0.1:{server(bytes(range(256)) * 4)}", ["transfer failed", "endpoint"], LONG),
     "no S3, but a page": (f"http://127.0.0.1:{server(reply('200 OK', '<html>please log in</html>'))}", ["not JSON"], LONG),

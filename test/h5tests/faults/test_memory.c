@@ -399,7 +399,7 @@ int main(int argc, char **argv)
     server = server_start(handle, &fake);
     if (allocations == MAP_FAILED || !server || !mkdtemp(folder))
         return 1;
-    (void)snprintf(text, sizeof text, "bucket endpoint=%s;anonymous=yes;backoff_ms=1;retries=2;workers=2", server_url(server));
+    (void)snprintf(text, sizeof text, "bucket endpoint=%s;anonymous=yes;test.backoff_ms=1;retries=2;workers=2", server_url(server));
     (void)setenv("HDF5_VOL_CONNECTOR", text, 1);
     (void)snprintf(place, sizeof place, "%s", folder);
     if (argc > 2) {

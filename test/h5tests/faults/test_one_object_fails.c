@@ -148,7 +148,7 @@ static hid_t look(void)
           vol = TRY(H5VLregister_connector_by_name("bucket", H5P_DEFAULT));
     void *info = NULL;
     char text[300];
-    (void)snprintf(text, sizeof text, "%s;max_object=255M",
+    (void)snprintf(text, sizeof text, "%s;test.max_object=255M",
                    getenv("BKT_SETTINGS")); /* another file, as for another process */
     TRY(H5VLconnector_str_to_info(text, vol, &info));
     TRY(H5Pset_vol(fapl, vol, info));
@@ -282,7 +282,7 @@ int main(void)
     char text[200] = "", settings[180];
     if (!server)
         return 1;
-    (void)snprintf(settings, sizeof settings, "endpoint=%s;anonymous=yes;backoff_ms=1;retries=2;prefetch=no",
+    (void)snprintf(settings, sizeof settings, "endpoint=%s;anonymous=yes;test.backoff_ms=1;retries=2;read_ahead=0",
                    server_url(server));
     (void)snprintf(text, sizeof text, "bucket %s", settings);
     (void)setenv("HDF5_VOL_CONNECTOR", text, 1);

@@ -146,9 +146,9 @@ static void verify(struct run *run)
 
 static const char *settings(struct rnd *r)
 {
-    static const char *const some[] = {"", "", "chunk_cache=0", "chunk_cache=4K", "write_cache=1M", "in_flight=1M", "meta_cache=0",
-        "connections=1", "workers=1", "near=0;read_ahead=0", "part_size=64K", "schema=v1", "prefetch=no", "shuffle_only=shuffled",
-        "writers=one", "merge_gap=0", "chunk_cache=100", "upload_part=5M"};
+    static const char *const some[] = {"", "", "chunk_cache=0", "chunk_cache=4K", "test.write_cache=1M", "test.in_flight=1M", "meta_cache=0",
+        "connections=1", "workers=1", "test.near=0;read_ahead=0", "test.part_size=64K", "schema=v1", "read_ahead=0",
+        "writers=one", "test.merge_gap=0", "chunk_cache=100", "test.upload_part=5M"};
     static char all[200];
     snprintf(all, sizeof all, "fsync=no");
     for (unsigned i = rnd_below(r, 5); i--;) {

@@ -428,7 +428,7 @@ static void read_beside(const char *name)
 {
     hsize_t n = 4, more = 8, chunk = 4, max = H5S_UNLIMITED, dims = 0;
     int     v[8] = {1, 2, 3, 4, 5, 6, 7, 8}, got[8] = {0};
-    hid_t   fapl = fapl_ours(NULL), other = fapl_ours("max_object=255M"), p = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t   fapl = fapl_ours(NULL), other = fapl_ours("test.max_object=255M"), p = H5Pcreate(H5P_DATASET_CREATE);
     hid_t   s    = H5Screate_simple(1, &n, &max);
     hid_t   w = H5Fopen(name, H5F_ACC_RDWR, fapl);
     H5Pset_chunk(p, 1, &chunk);

@@ -42,7 +42,7 @@ static void put_number(hid_t file, const char *name, int v)
 /* The store's content, and not this process's memory: other settings make it another domain. */
 static int stored_number(const struct out *o, const char *leaf, const char *name)
 {
-    hid_t fapl = fapl_ours("max_object=255M"), f = H5Fopen(new_name(o, leaf), H5F_ACC_RDONLY, fapl);
+    hid_t fapl = fapl_ours("test.max_object=255M"), f = H5Fopen(new_name(o, leaf), H5F_ACC_RDONLY, fapl);
     int   v    = f >= 0 ? number_in(f, name) : -2;
     if (f >= 0)
         H5Fclose(f);
@@ -325,7 +325,7 @@ static void flushing(const struct out *o)
     /* another process changes it: refresh */
     f         = H5Fopen(new_name(o, "flush.h5"), H5F_ACC_RDONLY, fapl);
     d         = H5Dopen2(f, "n", H5P_DEFAULT);
-    hid_t alt = fapl_ours("max_object=255M"), g = H5Fopen(new_name(o, "flush.h5"), H5F_ACC_RDWR, alt);
+    hid_t alt = fapl_ours("test.max_object=255M"), g = H5Fopen(new_name(o, "flush.h5"), H5F_ACC_RDWR, alt);
     H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &v);
     hid_t e = H5Dopen2(g, "n", H5P_DEFAULT);
     v       = 10;

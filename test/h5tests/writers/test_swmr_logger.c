@@ -136,7 +136,7 @@ int main(int argc, char **argv)
     struct server *server = server_start(handle, &fake);
     if (!server || !mkdtemp(dir))
         return 1;
-    (void)snprintf(settings, sizeof settings, "bucket endpoint=%s;anonymous=yes;prefetch=no",
+    (void)snprintf(settings, sizeof settings, "bucket endpoint=%s;anonymous=yes;read_ahead=0",
                    server_url(server));
     (void)setenv("HDF5_VOL_CONNECTOR", settings, 1);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);

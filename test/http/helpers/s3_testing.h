@@ -9,7 +9,7 @@
 static inline struct bkt_store *open_s3(struct server *s, const char *more)
 {
     char set[400];
-    (void)snprintf(set, sizeof set, "endpoint=%s;retries=2;backoff_ms=1;%s", server_url(s), more);
+    (void)snprintf(set, sizeof set, "endpoint=%s;retries=2;test.backoff_ms=1;%s", server_url(s), more);
     return open_store("s3://buck", set);
 }
 

@@ -83,8 +83,8 @@ static void mistakes_are_named(void **state)
         {"connections=five", {"connections", "'five'", NULL}},
         {"connections=0", {"from 1 to 1024", NULL, NULL}},
         {"connections=-1", {"'-1'", NULL, NULL}},
-        {"part_size=99999999999999999999", {"part_size", NULL, NULL}},
-        {"part_size=16777216T", {"part_size", NULL, NULL}},
+        {"test.part_size=99999999999999999999", {"part_size", NULL, NULL}},
+        {"test.part_size=16777216T", {"part_size", NULL, NULL}},
         {"stats=maybe", {"stats", "yes or no", NULL}},
         {"addressing=both", {"addressing", "'both'", NULL}},
         {"justaword", {"'justaword'", "key=value", NULL}},
@@ -110,10 +110,106 @@ static void sizes_take_suffixes(void **state)
     (void)state;
     struct bkt_settings s;
     write_config("");
-    assert_int_equal(bkt_settings_init(&s, "part_size=2M;chunk_cache=3g;meta_cache=0", NULL), BKT_OK);
+    assert_int_equal(bkt_settings_init(&s, "test.part_size=2M;chunk_cache=3g;meta_cache=0", NULL), BKT_OK);
     assert_int_equal(s.part_size, 2U << 20);
     assert_int_equal(s.chunk_cache, 3ULL << 30);
     assert_int_equal(s.meta_cache, 0);
+    bkt_settings_fini(&s);
+}
+
+/* The name is an error that says what happens instead, wherever it stands. */
+static void a_removed_setting_says_so(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *variable, *now;
+    } cases[] = {
+        {"in_flight", "H5BUCKET_IN_FLIGHT", "chunk_cache"},   {"write_cache", "H5BUCKET_WRITE_CACHE", "chunk_cache"},
+        {"stall_ms", "H5BUCKET_STALL_MS", "deadline_ms"},     {"connect_ms", "H5BUCKET_CONNECT_MS", "deadline_ms"},
+        {"io_threads", "H5BUCKET_IO_THREADS", "workers"},     {"max_object", "H5BUCKET_MAX_OBJECT", "meta_cache"},
+        {"prefetch", "H5BUCKET_PREFETCH", "read_ahead"},      {"backoff_ms", "H5BUCKET_BACKOFF_MS", "50 ms"},
+        {"part_size", "H5BUCKET_PART_SIZE", "8 MiB"},         {"upload_part", "H5BUCKET_UPLOAD_PART", "32 MiB"},
+        {"merge_gap", "H5BUCKET_MERGE_GAP", "speed"},         {"near", "H5BUCKET_NEAR", "reads"},
+        {"huge_pages", "H5BUCKET_HUGE_PAGES", "huge pages"},  {"conditional", "H5BUCKET_CONDITIONAL", "test"},
+        {"sign_payload", "H5BUCKET_SIGN_PAYLOAD", "https"},   {"link_count", "H5BUCKET_LINK_COUNT", "all groups"},
+        {"shuffle_only", "H5BUCKET_SHUFFLE_ONLY", "raw"},     {"native_calls", "H5BUCKET_NATIVE_CALLS", "HDF5 1.14"},
+    };
+    for (size_t i = 0; i < BKT_COUNT(cases); i++)
+        for (int way = 0; way < 3; way++) {
+            struct bkt_settings s;
+            struct bkt_err      err = {.n = 0};
+            char                pair[64];
+            (void)snprintf(pair, sizeof pair, "%s=1", cases[i].name);
+            write_config(way == 0 ? pair : "");
+            if (way == 1)
+                (void)setenv(cases[i].variable, "1", 1);
+            assert_int_equal(bkt_settings_init(&s, way == 2 ? pair : "", &err), BKT_EINVAL);
+            (void)unsetenv(cases[i].variable);
+            if (!strstr(err.frame[0].msg, "removed") || !strstr(err.frame[0].msg, cases[i].now) ||
+                !strstr(err.frame[0].msg, way == 0 ? file : way == 1 ? cases[i].variable : "info string"))
+                fail_msg("%s, way %d: %s", cases[i].name, way, err.frame[0].msg);
+        }
+}
+
+static void values_follow_from_others(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *info;
+        uint64_t    connect_ms, stall_ms, write_cache, in_flight, max_object;
+    } cases[] = {
+        {"", 10000, 20000, 96U << 20, 96U << 20, 256U << 20},
+        {"deadline_ms=1000;chunk_cache=0;meta_cache=0", 3000, 3000, 16U << 20, 16U << 20, 256U << 20},
+        {"deadline_ms=86400000;chunk_cache=3G;meta_cache=1G", 600000, 600000, 3ULL << 30, 1U << 30, 4ULL << 30},
+        {"test.connect_ms=1;test.stall_ms=2;test.write_cache=3;test.in_flight=4;test.max_object=4096", 1, 2, 3, 4, 4096},
+    };
+    write_config("");
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        struct bkt_settings s;
+        assert_int_equal(bkt_settings_init(&s, cases[i].info, NULL), BKT_OK);
+        assert_int_equal(bkt_settings_connect_ms(&s), cases[i].connect_ms);
+        assert_int_equal(bkt_settings_stall_ms(&s), cases[i].stall_ms);
+        assert_int_equal(bkt_settings_write_cache(&s), cases[i].write_cache);
+        assert_int_equal(bkt_settings_in_flight(&s), cases[i].in_flight);
+        assert_int_equal(bkt_settings_max_object(&s), cases[i].max_object);
+        bkt_settings_fini(&s);
+    }
+}
+
+static void knobs_of_tests_have_one_variable(void **state)
+{
+    (void)state;
+    struct bkt_settings s;
+    struct bkt_err      err = {.n = 0};
+    write_config("");
+    (void)setenv("H5BUCKET_TEST", "near=0,conditional=bare,in_flight=2M", 1);
+    assert_int_equal(bkt_settings_init(&s, "test.in_flight=3M", NULL), BKT_OK);
+    assert_int_equal(s.near, 0);
+    assert_int_equal(s.in_flight, 3U << 20);
+    assert_string_equal(s.conditional, "bare");
+    bkt_settings_fini(&s);
+    (void)setenv("H5BUCKET_TEST", "connections=2", 1);
+    assert_int_equal(bkt_settings_init(&s, "", &err), BKT_EINVAL);
+    assert_non_null(strstr(err.frame[0].msg, "H5BUCKET_TEST"));
+    (void)unsetenv("H5BUCKET_TEST");
+}
+
+static int count_row(const struct bkt_setting_row *row, void *arg)
+{
+    assert_null(strstr(row->name, "test."));
+    ++*(unsigned *)arg;
+    return BKT_OK;
+}
+
+static void there_are_few_settings(void **state)
+{
+    (void)state;
+    struct bkt_settings s;
+    unsigned            n = 0;
+    write_config("");
+    assert_int_equal(bkt_settings_init(&s, "", NULL), BKT_OK);
+    assert_int_equal(bkt_settings_each(&s, count_row, &n), BKT_OK);
+    assert_in_range(n, 20, 26);
     bkt_settings_fini(&s);
 }
 
@@ -190,6 +286,8 @@ int main(void)
         cmocka_unit_test_setup(later_sources_win, setup),       cmocka_unit_test_setup(first_environment_variable_wins, setup),
         cmocka_unit_test_setup(mistakes_are_named, setup),      cmocka_unit_test_setup(sizes_take_suffixes, setup),
         cmocka_unit_test_setup(a_named_config_file_must_exist, setup),
+        cmocka_unit_test_setup(a_removed_setting_says_so, setup), cmocka_unit_test_setup(values_follow_from_others, setup),
+        cmocka_unit_test_setup(knobs_of_tests_have_one_variable, setup), cmocka_unit_test_setup(there_are_few_settings, setup),
         cmocka_unit_test_setup(only_a_file_is_read, setup),     cmocka_unit_test_setup(secrets_are_not_shown, setup),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -319,13 +319,13 @@ static void opening(void)
 /* A sparse file takes no room on the disk and all the memory. */
 static void large_objects_are_not_read_whole(const char *uri)
 {
-    struct bkt_store *st   = open_store(uri, "max_object=4096");
+    struct bkt_store *st   = open_store(uri, "test.max_object=4096");
     char              five[5000] = "";
     struct bkt_req    put  = {.op = BKT_PUT, .key = "large", .put = five, .put_len = sizeof five};
     struct bkt_buf    out  = {0};
     struct bkt_err    err  = {0};
     CHECK(bkt_store_run(st, &put, 1, NULL) == BKT_OK, "put");
-    CHECK(bkt_store_get(st, "large", 0, BKT_WHOLE, &out, &err) == BKT_EFORMAT && strstr(err.frame[0].msg, "max_object"), "%s",
+    CHECK(bkt_store_get(st, "large", 0, BKT_WHOLE, &out, &err) == BKT_EFORMAT && strstr(err.frame[0].msg, "meta_cache"), "%s",
           err.frame[0].msg);
     CHECK(bkt_store_get(st, "large", 100, 4900, &out, NULL) == BKT_OK && out.len == 4900, "a range is what was asked for");
     bkt_buf_fini(&out);

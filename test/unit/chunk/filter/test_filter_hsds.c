@@ -55,38 +55,36 @@ static const struct {
     const char *what;
     bool        compressed, zlib;
     int         shuffle;
-    bool        raw_shuffle;
     int         steps[3];
     int         want;
 } cases[] = {
-    {"no filters", false, false, 0, true, {0}, BKT_OK},
-    {"no filters, fletcher32 behind", false, false, 0, true, {PLUS4}, BKT_OK},
-    {"no filters, too short", false, false, 0, true, {MINUS1}, BKT_EFORMAT},
-    {"gzip as blosc", true, true, 0, true, {BLOSC}, BKT_OK},
-    {"gzip+shuffle as blosc: not unshuffled again", true, true, 1, true, {BLOSC}, BKT_OK},
-    {"lz4 as blosc", true, false, 0, true, {BLOSC}, BKT_OK},
-    {"blosc with bytes behind", true, true, 0, true, {BLOSC, PLUS4}, BKT_OK},
-    {"blosc cut", true, true, 0, true, {BLOSC, MINUS1}, BKT_EFORMAT},
-    {"zlib", true, true, 0, true, {ZLIB}, BKT_OK},
-    {"zlib and shuffle", true, true, 1, true, {SHUFFLE, ZLIB}, BKT_OK},
-    {"zlib and fletcher32", true, true, 0, true, {ZLIB, PLUS4}, BKT_OK},
-    {"zlib cut", true, true, 0, true, {ZLIB, MINUS1}, BKT_EFORMAT},
-    {"zlib where lz4 is listed", true, false, 0, true, {ZLIB}, BKT_EFORMAT},
-    {"listed compressor, plain bytes", true, true, 0, true, {0}, BKT_OK},
-    {"listed compressor and shuffle, plain bytes", true, true, 1, true, {0}, BKT_OK},
-    {"shuffle alone as HSDS stores it", false, false, 1, true, {0}, BKT_OK},
-    {"shuffle alone, really shuffled", false, false, 1, false, {SHUFFLE}, BKT_OK},
-    {"bitshuffle alone", false, false, 2, true, {BITS}, BKT_OK},
-    {"bitshuffle alone, plain bytes", false, false, 2, true, {0}, BKT_OK},
-    {"bitshuffle in blosc", true, false, 2, true, {BITS, BLOSC}, BKT_OK},
-    {"bitshuffle in zlib", true, true, 2, true, {BITS, ZLIB}, BKT_OK},
-    {"bitshuffle listed, only blosc", true, false, 2, true, {BLOSC}, BKT_OK},
-    {"bitshuffle cut", false, false, 2, true, {BITS, MINUS1}, BKT_EFORMAT},
+    {"no filters", false, false, 0, {0}, BKT_OK},
+    {"no filters, fletcher32 behind", false, false, 0, {PLUS4}, BKT_OK},
+    {"no filters, too short", false, false, 0, {MINUS1}, BKT_EFORMAT},
+    {"gzip as blosc", true, true, 0, {BLOSC}, BKT_OK},
+    {"gzip+shuffle as blosc: not unshuffled again", true, true, 1, {BLOSC}, BKT_OK},
+    {"lz4 as blosc", true, false, 0, {BLOSC}, BKT_OK},
+    {"blosc with bytes behind", true, true, 0, {BLOSC, PLUS4}, BKT_OK},
+    {"blosc cut", true, true, 0, {BLOSC, MINUS1}, BKT_EFORMAT},
+    {"zlib", true, true, 0, {ZLIB}, BKT_OK},
+    {"zlib and shuffle", true, true, 1, {SHUFFLE, ZLIB}, BKT_OK},
+    {"zlib and fletcher32", true, true, 0, {ZLIB, PLUS4}, BKT_OK},
+    {"zlib cut", true, true, 0, {ZLIB, MINUS1}, BKT_EFORMAT},
+    {"zlib where lz4 is listed", true, false, 0, {ZLIB}, BKT_EFORMAT},
+    {"listed compressor, plain bytes", true, true, 0, {0}, BKT_OK},
+    {"listed compressor and shuffle, plain bytes", true, true, 1, {0}, BKT_OK},
+    {"shuffle alone as HSDS stores it", false, false, 1, {0}, BKT_OK},
+    {"bitshuffle alone", false, false, 2, {BITS}, BKT_OK},
+    {"bitshuffle alone, plain bytes", false, false, 2, {0}, BKT_OK},
+    {"bitshuffle in blosc", true, false, 2, {BITS, BLOSC}, BKT_OK},
+    {"bitshuffle in zlib", true, true, 2, {BITS, ZLIB}, BKT_OK},
+    {"bitshuffle listed, only blosc", true, false, 2, {BLOSC}, BKT_OK},
+    {"bitshuffle cut", false, false, 2, {BITS, MINUS1}, BKT_EFORMAT},
 };
 
 static void run_case(size_t i, size_t n)
 {
-    struct bkt_hsds_codec c   = {cases[i].compressed, cases[i].zlib, cases[i].shuffle, cases[i].raw_shuffle, ES, n};
+    struct bkt_hsds_codec c   = {cases[i].compressed, cases[i].zlib, cases[i].shuffle, ES, n};
     struct bkt_err        err = {0};
     size_t                cap = 2 * n + 10000, len = n;
     unsigned char        *raw = sample(n, ES, (uint32_t)n), *a = need(cap), *b = need(cap), *got = need(n);
@@ -135,7 +133,7 @@ static void test_lookalikes(void)
     static const size_t      n_heads[] = {2, 16, 4, 12};
     for (size_t i = 0; i < BKT_COUNT(heads); i++)
         for (int shuffle = 0; shuffle < 3; shuffle++) {
-            struct bkt_hsds_codec c = {true, true, shuffle, true, ES, 1000};
+            struct bkt_hsds_codec c = {true, true, shuffle, ES, 1000};
             unsigned char         in[64], got[64];
             struct bkt_err        err = {0};
             memset(in, 0x31, sizeof in);
@@ -153,7 +151,7 @@ static void test_var(void)
     size_t           n = 50000, cap = 2 * n + 1000;
     unsigned char   *raw = sample(n, 4, 9), *enc = need(cap);
     for (size_t i = 0; i < BKT_COUNT(forms); i++) {
-        struct bkt_hsds_codec c   = {true, true, 1, true, 0, n};
+        struct bkt_hsds_codec c   = {true, true, 1, 0, n};
         struct bkt_buf        out = {0};
         struct bkt_err        err = {0};
         size_t                len = step(forms[i], raw, n, enc, cap);
@@ -164,7 +162,7 @@ static void test_var(void)
         CHECK(rc == BKT_EFORMAT && err.n > 0, "form %d over the limit: %d", forms[i], rc);
         bkt_buf_fini(&out);
     }
-    struct bkt_hsds_codec plain = {false, false, 1, true, 0, 100};
+    struct bkt_hsds_codec plain = {false, false, 1, 0, 100};
     struct bkt_buf        out   = {0};
     int                   rc    = bkt_hsds_decode_var(&plain, "\x08\0\0\0abcdefgh", 12, &out, NULL);
     CHECK(rc == BKT_OK && out.len == 12, "plain: %d", rc);
@@ -172,7 +170,7 @@ static void test_var(void)
     CHECK(rc == BKT_OK && out.len == 0, "empty: %d", rc);
     /* behind the stream so many bytes that the second guess of its length would be a little more than the
      * limit */
-    struct bkt_hsds_codec zlib = {true, true, 0, true, 0, 1000};
+    struct bkt_hsds_codec zlib = {true, true, 0, 0, 1000};
     memset(raw, 0, 1010);
     memset(enc, 0, 60);
     CHECK(step(ZLIB, raw, 1010, enc, cap) < 60, "1010 zeros are few bytes");

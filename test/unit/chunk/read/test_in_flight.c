@@ -103,7 +103,7 @@ int main(void)
         n                   = n / each * each;
         struct array a      = {.n = 10, .way = OBJECTS, .rank = 1, .dims = {n}, .cdims = {each}};
         int32_t     *dst    = need((size_t)n * 4);
-        world_open(&w, "flight", "in_flight=8M"); /* all fits the cache */
+        world_open(&w, "flight", "test.in_flight=8M"); /* all fits the cache */
         array_put(&w, &a, "flight", 0, &seed);
         struct bkt_dsetio *io = open_io(&w, a.n);
         put_between(&w);

@@ -55,23 +55,21 @@ static size_t present(unsigned char *p, size_t n)
 
 static const struct {
     const char   *what;
-    bool          huge;
     unsigned      dear_at;
     size_t        begin, bytes; /* from a boundary of 2 MiB on */
     unsigned long want;
 } cases[] = {
-    {"whole huge pages", true, 0, 0, 12 * MIB, 6},
-    {"begins and ends inside one", true, 0, MIB + 12288, 12 * MIB, 5},
-    {"begins and ends inside a small one", true, 0, 100, 12 * MIB, 5},
-    {"the setting is off", false, 0, 0, 12 * MIB, 0},
-    {"too little to matter", true, 0, 0, 8 * MIB - 4096, 0},
-    {"the third is dear, so the rest is small", true, 3, 0, 12 * MIB, 3},
-    {"and so are all later ones", true, 0, 0, 12 * MIB, 0},
+    {"whole huge pages", 0, 0, 12 * MIB, 6},
+    {"begins and ends inside one", 0, MIB + 12288, 12 * MIB, 5},
+    {"begins and ends inside a small one", 0, 100, 12 * MIB, 5},
+    {"too little to matter", 0, 0, 8 * MIB - 4096, 0},
+    {"the third is dear, so the rest is small", 3, 0, 12 * MIB, 3},
+    {"and so are all later ones", 0, 0, 12 * MIB, 0},
 };
 
 static void run(size_t i, unsigned char *base, bool filled)
 {
-    struct bkt_settings set = {.huge_pages = cases[i].huge};
+    struct bkt_settings set = {0};
     struct bkt_dsetio   io  = {.set = &set, .elem_size = 4};
     struct bkt_target   t   = {.io = &io, .dst = base + cases[i].begin, .out_size = 4, .grid = {.n_elems = cases[i].bytes / 4}};
     struct bkt_prefault p;

@@ -140,13 +140,13 @@ static const struct {
     unsigned    n;
     bool        big;
 } worlds[] = {
-    {"read-usual", "merge_gap=64", 1200, false},
-    {"read-far", "merge_gap=0", 400, false},
+    {"read-usual", "test.merge_gap=64", 1200, false},
+    {"read-far", "test.merge_gap=0", 400, false},
     {"read-small-cache", "chunk_cache=2000", 400, false},
-    {"read-no-cache", "chunk_cache=0;in_flight=1M", 400, false},
+    {"read-no-cache", "chunk_cache=0;test.in_flight=1M", 400, false},
     {"read-parts", "", 16, true},
-    {"read-parts-cached", "part_size=64K", 16, true},
-    {"read-parts-no-cache", "chunk_cache=0;part_size=64K", 16, true},
+    {"read-parts-cached", "test.part_size=64K", 16, true},
+    {"read-parts-no-cache", "chunk_cache=0;test.part_size=64K", 16, true},
 };
 
 int main(void)

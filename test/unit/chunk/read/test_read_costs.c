@@ -45,7 +45,7 @@ static const struct {
 static void test_costs(void)
 {
     struct world w;
-    world_open(&w, "costs", "part_size=1M;merge_gap=1K");
+    world_open(&w, "costs", "test.part_size=1M;test.merge_gap=1K");
     for (size_t i = 0; i < BKT_COUNT(costs); i++) {
         uint32_t         seed = 5;
         struct array     a    = {.n = 200 + 2 * (unsigned)i, .way = costs[i].way, .rank = 1,
@@ -93,7 +93,7 @@ static void test_split(void)
     int32_t       *v = malloc(N * sizeof *v), *got = malloc(N * sizeof *got);
     for (int32_t i = 0; i < N; i++)
         v[i] = (int32_t)((uint32_t)i * 2654435761U);
-    world_open(&w, "split", "part_size=64K;near=0;allow=split");
+    world_open(&w, "split", "test.part_size=64K;test.near=0;allow=split");
     put_object(&w, "long", v, N * sizeof *v);
     put_dataset(&w, 7, I32, 1, dims, CHUNKED("[200003]"), REF("CONTIGUOUS_REF", "split/long", "\"offset\":0,\"size\":800012"));
     size_t         n_z = 0;

@@ -448,7 +448,7 @@ static void test_piece(struct world *w)
 int main(void)
 {
     struct world w;
-    world_open(&w, "edge", "part_size=1M;merge_gap=1K");
+    world_open(&w, "edge", "test.part_size=1M;test.merge_gap=1K");
     put_helpers(&w);
     test_wrong(&w);
     test_one_bad_of_many(&w);

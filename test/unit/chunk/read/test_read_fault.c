@@ -120,8 +120,8 @@ int main(void)
     for (size_t i = 0; i < BKT_COUNT(cases); i++)
         for (int way = 0; way < N_WAYS; way++)
             if (cases[i].ways >> way & 1) {
-                one_case(i, (enum way)way, "merge_gap=0");
-                one_case(i, (enum way)way, "merge_gap=0;chunk_cache=0"); /* nothing received but where it belongs */
+                one_case(i, (enum way)way, "test.merge_gap=0");
+                one_case(i, (enum way)way, "test.merge_gap=0;chunk_cache=0"); /* nothing received but where it belongs */
             }
     test_side_by_side();
     return failures != 0;

@@ -50,7 +50,7 @@ int main(void)
     uint32_t  seed = 3;
     pthread_t t[N_THREADS];
     unsigned  id[N_THREADS];
-    world_open(&world, "threads", "chunk_cache=200K;in_flight=1M;merge_gap=256");
+    world_open(&world, "threads", "chunk_cache=200K;test.in_flight=1M;test.merge_gap=256");
     for (unsigned i = 0; i < N_ARRAYS; i++) {
         arrays[i] = (struct array){.n = 10 + 2 * i, .way = ways[i], .rank = 2, .dims = {120, 90}, .cdims = {16, 90}};
         arrays[i].cdims[1] = i % 2 ? 90 : 17;

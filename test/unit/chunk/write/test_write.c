@@ -153,7 +153,7 @@ static void stream(void)
     struct model   m       = {.n = 2, .rank = 1, .dims = {4u << 20}};
     uint64_t       cdims[] = {16384}, p;
     struct bkt_err err     = {0};
-    world_open(&w, "stream", "write_cache=1M");
+    world_open(&w, "stream", "test.write_cache=1M");
     model_make(&w, &m, cdims, GZIP, true);
     struct bkt_dsetio *io = open_io(&w, m.n);
     p                     = puts_sent();
@@ -181,7 +181,7 @@ static void large(const char *filters, const char *name)
     struct model   m       = {.n = 2, .rank = 2, .dims = {1000, 1000}};
     uint64_t       cdims[] = {64, 300}, p, g;
     struct bkt_err err     = {0};
-    world_open(&w, name, "write_cache=1M");
+    world_open(&w, name, "test.write_cache=1M");
     model_make(&w, &m, cdims, filters, true);
     struct bkt_dsetio *io  = open_io(&w, m.n);
     struct bkt_sel     all = {.kind = BKT_SEL_ALL, .rank = 2, .dims = {1000, 1000}, .n_elems = 1000000};
@@ -259,7 +259,7 @@ static void many_datasets(void)
     struct model m[N] = {{0}};
     uint64_t     cdims[] = {8}, most = 0;
     uint32_t     seed = 12;
-    world_open(&w, "many", "write_cache=1M");
+    world_open(&w, "many", "test.write_cache=1M");
     for (unsigned i = 0; i < N; i++) {
         m[i] = (struct model){.n = i + 1, .rank = 1, .dims = {20}};
         model_make(&w, &m[i], cdims, i % 3 ? "" : GZIP, false);

@@ -13,7 +13,7 @@ static void earlier_writes_stay(const char *filters)
     struct world           w;
     struct model           m;
     struct bkt_err         err = {0};
-    struct bkt_dsetio     *io  = faulty_begin(&w, &m, *filters ? "earlier-z" : "earlier", "write_cache=1M", CHUNK, N_CHUNKS, filters, &f);
+    struct bkt_dsetio     *io  = faulty_begin(&w, &m, *filters ? "earlier-z" : "earlier", "test.write_cache=1M", CHUNK, N_CHUNKS, filters, &f);
     struct bkt_sel         few = model_part(&m, 3 * CHUNK + 100, 50), all = model_part(&m, 0, (uint64_t)CHUNK * N_CHUNKS);
     int32_t                got[50];
     struct bkt_read        r = {.io = io, .file = &few, .dst = got};
@@ -46,7 +46,7 @@ static void in_sequence(const char *filters, uint64_t from, uint64_t n)
     struct model           m;
     struct bkt_err         err  = {0};
     char                  *name = text("twice-%s-%llu", *filters ? "z" : "", (unsigned long long)n);
-    struct bkt_dsetio     *io   = faulty_begin(&w, &m, name, "write_cache=1M", CHUNK, N_CHUNKS, filters, &f);
+    struct bkt_dsetio     *io   = faulty_begin(&w, &m, name, "test.write_cache=1M", CHUNK, N_CHUNKS, filters, &f);
     struct bkt_sel         all = model_part(&m, 0, (uint64_t)CHUNK * N_CHUNKS), some = model_part(&m, from, n);
     int32_t               *a = need((size_t)CHUNK * N_CHUNKS * sizeof *a), *b = need((size_t)n * sizeof *b);
     for (int i = 0; i < CHUNK * N_CHUNKS; i++)
@@ -118,7 +118,7 @@ static void as_much_as_in_flight(size_t most)
     struct bkt_err         err  = {0};
     pthread_t              thread;
     const struct bkt_fault none = {.op = BKT_GET, .key_part = "no such key"};
-    char                  *name = text("flight-%zu", most), *set = text("write_cache=1M;in_flight=%zuK", most * 256);
+    char                  *name = text("flight-%zu", most), *set = text("test.write_cache=1M;test.in_flight=%zuK", most * 256);
     struct bkt_dsetio     *io   = faulty_begin(&w, &m, name, set, CHUNK, N_CHUNKS, "", &none);
     struct bkt_sel         all  = model_part(&m, 0, (uint64_t)CHUNK * N_CHUNKS);
     holder                      = need(sizeof *holder);

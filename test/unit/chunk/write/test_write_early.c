@@ -113,8 +113,8 @@ int main(void)
 {
     whole_chunks_go_early();
     only_what_is_stored_is_let_go();
-    memory_is_bounded("write_cache=1M", 1u << 20, 96u << 20);
-    memory_is_bounded("write_cache=1M;in_flight=1M", 1u << 20, 1u << 20);
+    memory_is_bounded("test.write_cache=1M", 1u << 20, 96u << 20);
+    memory_is_bounded("test.write_cache=1M;test.in_flight=1M", 1u << 20, 1u << 20);
     bkt_domain_shutdown();
     bkt_store_shutdown();
     bkt_pool_shutdown();

@@ -76,7 +76,7 @@ static void make_room(const char *name, int code)
     struct world           w;
     struct model           m;
     struct bkt_err         err  = {0};
-    struct bkt_dsetio     *io   = faulty_begin(&w, &m, name, "write_cache=1M", ELEMS, N, SHUFFLE_GZIP, &f);
+    struct bkt_dsetio     *io   = faulty_begin(&w, &m, name, "test.write_cache=1M", ELEMS, N, SHUFFLE_GZIP, &f);
     uint64_t               most = 0;
     for (uint64_t k = 0; k < N; k++) {
         struct bkt_sel s = model_part(&m, k * ELEMS, ELEMS);
@@ -106,7 +106,7 @@ static void use_while_under_way(const char *name, int code, bool write)
     struct world           w;
     struct model           m;
     struct bkt_err         err  = {0};
-    struct bkt_dsetio     *io   = faulty_begin(&w, &m, name, "write_cache=1M", ELEMS, N, SHUFFLE_GZIP, &f);
+    struct bkt_dsetio     *io   = faulty_begin(&w, &m, name, "test.write_cache=1M", ELEMS, N, SHUFFLE_GZIP, &f);
     struct bkt_sel         few  = model_part(&m, 100, 50);
     pthread_t              thread;
     for (uint64_t k = 0; k < 30; k++) {
@@ -186,7 +186,7 @@ static void mixed(uint32_t seed)
         f[i] = (struct bkt_fault){.op = BKT_PUT, .key_part = "/d/", .skip = 5 + below(&seed, 40) + i / 2, .times = 1,
                                   .code = codes[below(&seed, 3)], .carry_out = below(&seed, 2)};
     f[N - 1] = (struct bkt_fault){.op = -1, .delay_ms = 1};
-    world_open(&w, name, "write_cache=1M");
+    world_open(&w, name, "test.write_cache=1M");
     w.dom->set.write_cache = 40000;
     model_make(&w, &m, cdims, SHUFFLE_GZIP, true);
     if (bkt_fault_open(w.dom->store, f, N, &st, NULL) < 0)

@@ -67,7 +67,7 @@ static void fails_always(void)
     const struct bkt_fault f = {.op = BKT_PUT, .code = BKT_EACCES};
     int                    rc = BKT_OK;
     uint64_t               at = 0;
-    world_open(&w, "never", "write_cache=1M");
+    world_open(&w, "never", "test.write_cache=1M");
     model_make(&w, &m, cdims, "", false);
     put_between(&w, &f, 1, &st);
     struct bkt_dsetio *io = open_io(&w, m.n);
@@ -95,7 +95,7 @@ static void late(void)
     struct bkt_store      *st;
     uint32_t               seed = 3;
     const struct bkt_fault f    = {.op = -1, .delay_ms = 1};
-    world_open(&w, "late-w", "write_cache=1M");
+    world_open(&w, "late-w", "test.write_cache=1M");
     w.dom->set.write_cache = 40000; /* ten chunks */
     model_make(&w, &m, cdims, SHUFFLE_GZIP, true);
     put_between(&w, &f, 1, &st);

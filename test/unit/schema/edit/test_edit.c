@@ -255,27 +255,6 @@ static void deep_and_wide(void)
     bkt_domain_close(d);
 }
 
-static void only_what_is_sure_is_removed(void)
-{
-    struct bkt_domain *d    = create("mem:edit6/k.h5", false);
-    struct bkt_id      root = *bkt_domain_root(d), g = add_group(d);
-    link_it(d, &root, "g", &g);
-    OK(bkt_domain_flush(d, err));
-    size_t all = stored(d, "");
-    bkt_domain_close(d);
-    char *own      = set.link_count;
-    set.link_count = (char *)(uintptr_t) "known";
-    d              = open_it("mem:edit6/k.h5");
-    OK(bkt_edit_unlink(d, &root, "g", err));
-    struct bkt_id h = add_group(d);
-    link_it(d, &root, "h", &h);
-    OK(bkt_edit_unlink(d, &root, "h", err));
-    OK(bkt_domain_flush(d, err));
-    CHECK(stored(d, "") == all, "an old object stays, a new one goes");
-    bkt_domain_close(d);
-    set.link_count = own;
-}
-
 int main(void)
 {
     OK(bkt_settings_init(&set, "", err));
@@ -285,7 +264,6 @@ int main(void)
     what_goes_before_the_flush_is_never_written();
     a_tree_goes_with_its_last_link();
     deep_and_wide();
-    only_what_is_sure_is_removed();
     domains_end();
     return failures ? 1 : 0;
 }
