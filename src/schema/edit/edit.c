@@ -555,7 +555,7 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
     char          *name = strdup(to), *old_name = NULL;
     enum bkt_delta was_to = noted(c->attrs, to), was_from = noted(c->attrs, from);
     if (!name || note(c, &c->attrs, to, BKT_DELTA_ADD) < 0 || note(c, &c->attrs, from, BKT_DELTA_REMOVE) < 0 ||
-        bkt_attrs_rename(&c->obj->attrs, from, name, &old_name) < 0) {
+        bkt_named_rename(&c->obj->attrs.list, sizeof *c->obj->attrs.v, from, name, &old_name) < 0) {
         note_back(c->attrs, to, was_to);
         note_back(c->attrs, from, was_from);
         free(name);

@@ -31,9 +31,7 @@ static int parse_value(const json_t *j, struct bkt_attr *a, struct bkt_err *err)
 static int parse_attr(const char *key, const json_t *j, struct bkt_attr *a, struct bkt_err *err)
 {
     BKT_PASS(bkt_json_dup_key(key, &a->name, err));
-    a->created   = bkt_json_seconds(j, "created");
-    a->seq       = bkt_order_said(j);
-    a->name_utf8 = bkt_json_says_utf8(j, a->name);
+    bkt_entry_read(j, (struct bkt_named *)a);
     BKT_TRY(err, bkt_type_parse(json_object_get(j, "type"), &a->type, err), "attribute \"%s\"", a->name);
     BKT_TRY(err, bkt_space_parse(json_object_get(j, "shape"), &a->space, err), "attribute \"%s\"", a->name);
     return parse_value(j, a, err);
@@ -55,34 +53,12 @@ int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err)
         struct bkt_attr *a = &out->v[out->n++];
         BKT_PASS(parse_attr(json_object_iter_key(it), json_object_iter_value(it), a, err));
     }
-    if (bkt_named_sort(out->v, out->n, sizeof *out->v, &out->order, &out->next) < 0)
+    if (bkt_named_sort(&out->list, sizeof *out->v) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
 
 /* ---- model -> JSON ---- */
-
-bool bkt_name_is_ascii(const char *name)
-{
-    while (*name && (unsigned char)*name < 0x80)
-        name++;
-    return !*name;
-}
-
-bool bkt_json_says_utf8(const json_t *j, const char *name)
-{
-    const char *set = bkt_json_word(j, "charSet");
-    if (set && strcmp(set, "H5T_CSET_ASCII") == 0)
-        return false;
-    return (set && strcmp(set, "H5T_CSET_UTF8") == 0) || !bkt_name_is_ascii(name);
-}
-
-int bkt_json_say_utf8(json_t *j, const char *name, bool utf8)
-{
-    if (utf8 != bkt_name_is_ascii(name))
-        return BKT_OK;
-    return bkt_json_set(j, "charSet", json_string(utf8 ? "H5T_CSET_UTF8" : "H5T_CSET_ASCII"));
-}
 
 /* All keys are there, as HSDS needs them: "value" is null if there is none. */
 static int emit_attr(const struct bkt_attr *a, json_t *j, struct bkt_err *err)
@@ -103,8 +79,7 @@ static int emit_attr(const struct bkt_attr *a, json_t *j, struct bkt_err *err)
     BKT_PASS(bkt_nulls_emit(&nulls, j));
     if (base64)
         BKT_PASS(bkt_json_set(j, "encoding", json_string("base64")));
-    BKT_PASS(bkt_json_say_utf8(j, a->name, a->name_utf8));
-    return bkt_json_set(j, "created", bkt_json_new_real(a->created));
+    return bkt_entry_say(j, (const struct bkt_named *)a);
 }
 
 int bkt_attr_emit(const struct bkt_attr *a, json_t **out, struct bkt_err *err)
@@ -127,17 +102,10 @@ int bkt_attrs_emit(const struct bkt_attrs *a, bool numbered, json_t *j, struct b
         const struct bkt_attr *one  = &a->v[a->order[i]];
         json_t                *part = NULL;
         BKT_PASS(bkt_attr_emit(one, &part, err));
-        if (numbered && bkt_order_follow(part, one->seq, &number) < 0) {
-            json_decref(part);
-            BKT_NOMEM(err);
-        }
-        if (bkt_json_set_named(j, one->name, part) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS(bkt_entry_put(j, (const struct bkt_named *)one, part, numbered ? &number : NULL, err));
     }
     return BKT_OK;
 }
-
-/* ---- lists of them ---- */
 
 void bkt_attr_fini(struct bkt_attr *a)
 {
@@ -146,57 +114,4 @@ void bkt_attr_fini(struct bkt_attr *a)
     bkt_type_free(a->type);
     bkt_buf_fini(&a->value);
     memset(a, 0, sizeof *a);
-}
-
-const struct bkt_attr *bkt_attrs_find(const struct bkt_attrs *a, const char *name)
-{
-    return bkt_named_find(a->v, a->n, sizeof *a->v, a->edit, name);
-}
-
-const struct bkt_attrs *bkt_attrs_settle(const struct bkt_attrs *a)
-{
-    if (a->edit) /* the contents stay the same: constant for readers */
-        ((struct bkt_attrs *)(uintptr_t)a)->n = bkt_named_settle(a->v, sizeof *a->v, a->order, a->n, a->edit);
-    return a;
-}
-
-size_t bkt_attrs_place(const struct bkt_attrs *a, const struct bkt_attr *one)
-{
-    return bkt_named_place(a->v, a->n, sizeof *a->v, a->order, one->seq);
-}
-
-static struct bkt_named_list list_of(const struct bkt_attrs *l)
-{
-    return (struct bkt_named_list){l->v, l->n, l->order, l->edit, l->next};
-}
-
-static void list_back(struct bkt_attrs *l, const struct bkt_named_list *from)
-{
-    l->v = from->v, l->n = from->n, l->order = from->order, l->edit = from->edit, l->next = from->next;
-}
-
-int bkt_attrs_add(struct bkt_attrs *l, struct bkt_attr *one)
-{
-    struct bkt_named_list list = list_of(l);
-    int                   rc   = bkt_named_add(&list, sizeof *one, one);
-    list_back(l, &list);
-    if (rc == BKT_OK)
-        memset(one, 0, sizeof *one);
-    return rc;
-}
-
-int bkt_attrs_remove(struct bkt_attrs *l, const char *name, struct bkt_attr *out)
-{
-    struct bkt_named_list list = list_of(l);
-    int                   rc   = bkt_named_remove(&list, sizeof *out, name, out);
-    list_back(l, &list);
-    return rc;
-}
-
-int bkt_attrs_rename(struct bkt_attrs *l, const char *from, char *to, char **was)
-{
-    struct bkt_named_list list = list_of(l);
-    int                   rc   = bkt_named_rename(&list, sizeof *l->v, from, to, was);
-    list_back(l, &list);
-    return rc;
 }

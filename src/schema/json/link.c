@@ -43,11 +43,9 @@ static int parse_target(const json_t *j, struct bkt_link *l)
 
 int bkt_link_parse(const json_t *j, struct bkt_link *l)
 {
-    l->created   = bkt_json_seconds(j, "created");
-    l->name_utf8 = bkt_json_says_utf8(j, l->name);
-    l->seq       = bkt_order_said(j);
-    l->cls       = class_of(j);
-    int rc       = parse_target(j, l);
+    bkt_entry_read(j, (struct bkt_named *)l);
+    l->cls = class_of(j);
+    int rc = parse_target(j, l);
     if (rc == BKT_ENOMEM)
         return rc;
     if (rc < 0)
@@ -72,10 +70,8 @@ static int parse_user(const char *key, const json_t *j, struct bkt_link *l, stru
     const char *data = bkt_json_word(j, "data");
     uint64_t    type = 0;
     BKT_PASS(bkt_json_dup_key(key, &l->name, err));
-    l->created   = bkt_json_seconds(j, "created");
-    l->name_utf8 = bkt_json_says_utf8(j, l->name);
-    l->seq       = bkt_order_said(j);
-    l->cls       = BKT_L_OTHER;
+    bkt_entry_read(j, (struct bkt_named *)l);
+    l->cls = BKT_L_OTHER;
     if (bkt_json_u64(bkt_json_get(j, "type"), "type", 255, &type, NULL) < 0 || type < USER_TYPE_MIN)
         return BKT_OK;
     int rc = data ? bkt_base64_decode(data, strlen(data), &l->ud) : BKT_OK;
@@ -132,7 +128,7 @@ int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out, 
         BKT_NOMEM(err);
     BKT_PASS(parse_all(j, parse_link, out, err));
     BKT_PASS(parse_all(user, parse_user, out, err));
-    if (bkt_named_sort(out->v, out->n, sizeof *out->v, &out->order, &out->next) < 0)
+    if (bkt_named_sort(&out->list, sizeof *out->v) < 0)
         BKT_NOMEM(err);
     return scanned && has_twins(out) ? BKT_EEXIST : BKT_OK;
 }
@@ -165,9 +161,7 @@ int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err)
     j      = json_object();
     int rc = j ? emit_target(l, j) : BKT_ENOMEM;
     if (rc == BKT_OK)
-        rc = bkt_json_say_utf8(j, l->name, l->name_utf8);
-    if (rc == BKT_OK)
-        rc = bkt_json_set(j, "created", bkt_json_new_real(l->created));
+        rc = bkt_entry_say(j, (const struct bkt_named *)l);
     if (rc < 0) {
         json_decref(j);
         BKT_NOMEM(err);
@@ -184,17 +178,10 @@ int bkt_links_emit(const struct bkt_links *l, bool numbered, json_t *j, json_t *
         const struct bkt_link *one  = &l->v[l->order[i]];
         json_t                *part = NULL;
         BKT_PASS(bkt_link_emit(one, &part, err));
-        if (numbered && bkt_order_follow(part, one->seq, &number) < 0) {
-            json_decref(part);
-            BKT_NOMEM(err);
-        }
-        if (bkt_json_set_named(one->cls == BKT_L_USER ? user : j, one->name, part) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS(bkt_entry_put(one->cls == BKT_L_USER ? user : j, (const struct bkt_named *)one, part, numbered ? &number : NULL, err));
     }
     return BKT_OK;
 }
-
-/* ---- lists of them ---- */
 
 void bkt_link_fini(struct bkt_link *l)
 {
@@ -208,44 +195,4 @@ void bkt_link_fini(struct bkt_link *l)
 int bkt_link_path(const char *group, const char *name, struct bkt_buf *out)
 {
     return bkt_buf_addf(out, "%s/%s", strcmp(group, "/") == 0 ? "" : group, name);
-}
-
-const struct bkt_link *bkt_links_find(const struct bkt_links *l, const char *name)
-{
-    return bkt_named_find(l->v, l->n, sizeof *l->v, l->edit, name);
-}
-
-const struct bkt_links *bkt_links_settle(const struct bkt_links *l)
-{
-    if (l->edit) /* the contents stay the same: constant for readers */
-        ((struct bkt_links *)(uintptr_t)l)->n = bkt_named_settle(l->v, sizeof *l->v, l->order, l->n, l->edit);
-    return l;
-}
-
-static struct bkt_named_list list_of(const struct bkt_links *l)
-{
-    return (struct bkt_named_list){l->v, l->n, l->order, l->edit, l->next};
-}
-
-static void list_back(struct bkt_links *l, const struct bkt_named_list *from)
-{
-    l->v = from->v, l->n = from->n, l->order = from->order, l->edit = from->edit, l->next = from->next;
-}
-
-int bkt_links_add(struct bkt_links *l, struct bkt_link *one)
-{
-    struct bkt_named_list list = list_of(l);
-    int                   rc   = bkt_named_add(&list, sizeof *one, one);
-    list_back(l, &list);
-    if (rc == BKT_OK)
-        memset(one, 0, sizeof *one);
-    return rc;
-}
-
-int bkt_links_remove(struct bkt_links *l, const char *name, struct bkt_link *out)
-{
-    struct bkt_named_list list = list_of(l);
-    int                   rc   = bkt_named_remove(&list, sizeof *out, name, out);
-    list_back(l, &list);
-    return rc;
 }

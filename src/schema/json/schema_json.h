@@ -138,20 +138,15 @@ BKT_NODISCARD int bkt_order_spell(json_t *const *lists, size_t n_lists, uint32_t
 /** Remove needless numbers again; @p next is written into @p obj if it is needed. */
 BKT_NODISCARD int bkt_order_abridge(json_t *const *lists, size_t n_lists, json_t *obj, const char *key, uint32_t next);
 
-/* ---- lists under change: the names are known to be new, or to exist (BKT_ENOENT) ---- */
-BKT_NODISCARD int bkt_attrs_add(struct bkt_attrs *l, struct bkt_attr *one);  /* moved in, then zeroed */
-/** Take an attribute out of the list; @p out is the caller's. */
-BKT_NODISCARD int bkt_attrs_remove(struct bkt_attrs *l, const char *name, struct bkt_attr *out);
-BKT_NODISCARD int bkt_attrs_rename(struct bkt_attrs *l, const char *from, char *to, char **was); /* name_list.h */
-/** As for attributes. */
-BKT_NODISCARD int bkt_links_add(struct bkt_links *l, struct bkt_link *one);
-BKT_NODISCARD int bkt_links_remove(struct bkt_links *l, const char *name, struct bkt_link *out);
-/* ---- the character set of a link's or an attribute's name: "charSet", if the bytes suggest another ---- */
+/* ---- what entries of links and attributes have in common (named_entry.c) ---- */
 /** Whether all bytes are below 0x80. */
 bool bkt_name_is_ascii(const char *name);
-/** The declared character set of an entry, else the one that the bytes of its name suggest. */
-bool bkt_json_says_utf8(const json_t *j, const char *name);
-/** Declare the character set if that is necessary. */
-BKT_NODISCARD int bkt_json_say_utf8(json_t *j, const char *name, bool utf8);
+/** Read the time, the number and the character set of a name from an entry; the name is set. */
+void bkt_entry_read(const json_t *j, struct bkt_named *one);
+/** Write the character set, if the bytes of the name suggest another, and the time. */
+BKT_NODISCARD int bkt_entry_say(json_t *j, const struct bkt_named *one);
+/** Put a new entry, which is taken, into @p list.
+ *  @param number  of the entry before it plus 1, for entries with numbers; else NULL */
+BKT_NODISCARD int bkt_entry_put(json_t *list, const struct bkt_named *one, json_t *entry, uint32_t *number, struct bkt_err *err);
 
 #endif

@@ -30,11 +30,16 @@ static size_t type_bytes(const struct bkt_type *t)
     return n;
 }
 
+/* Without what the elements point to. */
+static size_t named_bytes(const struct bkt_named_list *l, size_t size)
+{
+    size_t used = bkt_named_used(l);
+    return list_bytes(l->v, used + 1, size) + list_bytes(l->order, used + 1, sizeof *l->order) + bkt_named_edit_bytes(l, size);
+}
+
 static size_t attrs_bytes(const struct bkt_attrs *a)
 {
-    size_t used = bkt_named_used(a->n, a->edit);
-    size_t n    = list_bytes(a->v, used + 1, sizeof *a->v) + list_bytes(a->order, used + 1, sizeof *a->order);
-    n += bkt_named_edit_bytes(a->edit, sizeof *a->v);
+    size_t used = bkt_named_used(&a->list), n = named_bytes(&a->list, sizeof *a->v);
     for (size_t i = 0; i < used; i++)
         n += text_bytes(a->v[i].name) + type_bytes(a->v[i].type) + text_bytes(a->v[i].bad) + buf_bytes(&a->v[i].value);
     return n;
@@ -42,9 +47,7 @@ static size_t attrs_bytes(const struct bkt_attrs *a)
 
 static size_t links_bytes(const struct bkt_links *l)
 {
-    size_t used = bkt_named_used(l->n, l->edit);
-    size_t n    = list_bytes(l->v, used + 1, sizeof *l->v) + list_bytes(l->order, used + 1, sizeof *l->order);
-    n += bkt_named_edit_bytes(l->edit, sizeof *l->v);
+    size_t used = bkt_named_used(&l->list), n = named_bytes(&l->list, sizeof *l->v);
     for (size_t i = 0; i < used; i++)
         n += text_bytes(l->v[i].name) + text_bytes(l->v[i].path) + text_bytes(l->v[i].file) + buf_bytes(&l->v[i].ud);
     return n;

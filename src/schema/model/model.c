@@ -199,22 +199,16 @@ void bkt_dset_fini(struct bkt_dset *d)
 
 void bkt_attrs_fini(struct bkt_attrs *a)
 {
-    for (size_t i = 0, used = bkt_named_used(a->n, a->edit); i < used; i++)
+    for (size_t i = 0, used = bkt_named_used(&a->list); i < used; i++)
         bkt_attr_fini(&a->v[i]);
-    free(a->v);
-    free(a->order);
-    bkt_named_edit_free(a->edit);
-    memset(a, 0, sizeof *a);
+    bkt_named_fini(&a->list);
 }
 
 void bkt_links_fini(struct bkt_links *l)
 {
-    for (size_t i = 0, used = bkt_named_used(l->n, l->edit); i < used; i++)
+    for (size_t i = 0, used = bkt_named_used(&l->list); i < used; i++)
         bkt_link_fini(&l->v[i]);
-    free(l->v);
-    free(l->order);
-    bkt_named_edit_free(l->edit);
-    memset(l, 0, sizeof *l);
+    bkt_named_fini(&l->list);
 }
 
 void bkt_object_free(struct bkt_object *o)

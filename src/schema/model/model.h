@@ -17,6 +17,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "schema/model/name_list.h"
 
 #define BKT_TYPE_DEPTH 32           /* types within types; HDF5's own tools nest far less */
 #define BKT_MAX_RANK 32 /* H5S_MAX_RANK */
@@ -92,12 +93,12 @@ struct bkt_space {
 };
 
 /* ---- attributes and links ---- */
-/* The first three members of struct bkt_attr and struct bkt_link are alike. */
+/* The first four members of struct bkt_attr and struct bkt_link are those of struct bkt_named. */
 struct bkt_attr {
     char            *name;
     double           created;
-    uint32_t         seq;       /* number in the order of creation: increases, with gaps where some were removed */
-    bool             name_utf8; /* declared character set; if none is declared, whether it is more than ASCII */
+    uint32_t         seq;
+    bool             name_utf8;
     struct bkt_type *type;
     struct bkt_space space;
     bool             has_value; /* false: null space, JSON null, or absent: reads as zeros/empty */
@@ -113,8 +114,8 @@ enum bkt_link_class {
 struct bkt_link {
     char               *name;
     double              created;
-    uint32_t            seq;       /* as for attributes */
-    bool                name_utf8; /* as for attributes */
+    uint32_t            seq;
+    bool                name_utf8;
     enum bkt_link_class cls;
     struct bkt_id       id;     /* HARD */
     char               *path;   /* SOFT, EXTERNAL: h5path */
@@ -125,20 +126,11 @@ struct bkt_link {
 /** Named things of one object: sorted by name (bytes, as strcmp); order[] sorts by (created, place in the
  *  JSON).  n and _find() are always right.  If the object may have been changed (edit.h), call
  *  bkt_attrs_settle() or bkt_links_settle() before using v and order. */
-struct bkt_named_edit; /* name_list.c */
 struct bkt_attrs {
-    struct bkt_attr       *v;
-    size_t                 n;
-    uint32_t              *order;
-    struct bkt_named_edit *edit; /* NULL: never changed */
-    uint32_t               next; /* seq of the next one */
+    BKT_NAMED_LIST(struct bkt_attr);
 };
 struct bkt_links {
-    struct bkt_link       *v;
-    size_t                 n;
-    uint32_t              *order;
-    struct bkt_named_edit *edit;
-    uint32_t               next;
+    BKT_NAMED_LIST(struct bkt_link);
 };
 
 /* ---- objects ---- */
@@ -332,16 +324,46 @@ BKT_NODISCARD int bkt_space_count(const struct bkt_space *s, uint64_t *out, stru
 BKT_NODISCARD int bkt_space_check(const struct bkt_space *s, struct bkt_err *err);
 /** CHUNKED_REF: the entry of the chunk at grid index @p coord (rank entries); NULL: unallocated. */
 const struct bkt_chunk_ref *bkt_layout_find_chunk(const struct bkt_layout *l, const uint64_t *coord);
-const struct bkt_link *bkt_links_find(const struct bkt_links *l, const char *name);
-const struct bkt_attr *bkt_attrs_find(const struct bkt_attrs *a, const char *name);
+static inline const struct bkt_link *bkt_links_find(const struct bkt_links *l, const char *name)
+{
+    return bkt_named_find(&l->list, sizeof *l->v, name);
+}
+static inline const struct bkt_attr *bkt_attrs_find(const struct bkt_attrs *a, const char *name)
+{
+    return bkt_named_find(&a->list, sizeof *a->v, name);
+}
+/** Changes of the lists; the names are known to be new, or to exist (BKT_ENOENT).  Added things are moved in,
+ *  then zeroed; removed ones are the caller's (name_list.h). */
+BKT_NODISCARD static inline int bkt_attrs_add(struct bkt_attrs *l, struct bkt_attr *one)
+{
+    return bkt_named_add(&l->list, sizeof *one, one);
+}
+BKT_NODISCARD static inline int bkt_attrs_remove(struct bkt_attrs *l, const char *name, struct bkt_attr *out)
+{
+    return bkt_named_remove(&l->list, sizeof *out, name, out);
+}
+BKT_NODISCARD static inline int bkt_links_add(struct bkt_links *l, struct bkt_link *one)
+{
+    return bkt_named_add(&l->list, sizeof *one, one);
+}
+BKT_NODISCARD static inline int bkt_links_remove(struct bkt_links *l, const char *name, struct bkt_link *out)
+{
+    return bkt_named_remove(&l->list, sizeof *out, name, out);
+}
 /** One reference more, one less.  Released: it is freed with the last one; NULL is allowed. */
 const struct bkt_object *bkt_object_retain(const struct bkt_object *o);
 void                     bkt_object_release(const struct bkt_object *o);
 /** Bring v and order up to date.  Returns the same pointer, for use in place. */
-const struct bkt_links *bkt_links_settle(const struct bkt_links *l);
-const struct bkt_attrs *bkt_attrs_settle(const struct bkt_attrs *a);
-/** The place of one entry of a settled list in the order of creation. */
-size_t                  bkt_attrs_place(const struct bkt_attrs *a, const struct bkt_attr *one);
+static inline const struct bkt_links *bkt_links_settle(const struct bkt_links *l)
+{
+    bkt_named_settle(&l->list, sizeof *l->v);
+    return l;
+}
+static inline const struct bkt_attrs *bkt_attrs_settle(const struct bkt_attrs *a)
+{
+    bkt_named_settle(&a->list, sizeof *a->v);
+    return a;
+}
 void                    bkt_attrs_fini(struct bkt_attrs *a); /* releases the members */
 void                    bkt_links_fini(struct bkt_links *l);
 void                    bkt_attr_fini(struct bkt_attr *a);

@@ -23,9 +23,11 @@
 _Static_assert(offsetof(struct bkt_attr, name) == offsetof(struct bkt_named, name) &&
                    offsetof(struct bkt_attr, created) == offsetof(struct bkt_named, created) &&
                    offsetof(struct bkt_attr, seq) == offsetof(struct bkt_named, seq) &&
+                   offsetof(struct bkt_attr, name_utf8) == offsetof(struct bkt_named, name_utf8) &&
                    offsetof(struct bkt_link, name) == offsetof(struct bkt_named, name) &&
                    offsetof(struct bkt_link, created) == offsetof(struct bkt_named, created) &&
-                   offsetof(struct bkt_link, seq) == offsetof(struct bkt_named, seq),
+                   offsetof(struct bkt_link, seq) == offsetof(struct bkt_named, seq) &&
+                   offsetof(struct bkt_link, name_utf8) == offsetof(struct bkt_named, name_utf8),
                "named things begin alike");
 
 struct bkt_named_edit {
@@ -34,12 +36,11 @@ struct bkt_named_edit {
     unsigned        removals;  /* since the list was walked through */
 };
 
-static struct bkt_named *at(void *v, size_t size, size_t i) { return (struct bkt_named *)(void *)((char *)v + i * size); }
-
-static const struct bkt_named *at_const(const void *v, size_t size, size_t i)
+static struct bkt_named *at(const struct bkt_named_list *l, size_t size, size_t i)
 {
-    return (const struct bkt_named *)(const void *)((const char *)v + i * size);
+    return (struct bkt_named *)(void *)((char *)l->v + i * size);
 }
+
 
 /* ---- sorting ---- */
 
@@ -62,77 +63,78 @@ static int by_time(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-static bool is_sorted(const void *v, size_t n, size_t size)
+static bool is_sorted(const struct bkt_named_list *l, size_t size, size_t n)
 {
     for (size_t i = 1; i < n; i++)
-        if (strcmp(at_const(v, size, i - 1)->name, at_const(v, size, i)->name) > 0)
+        if (strcmp(at(l, size, i - 1)->name, at(l, size, i)->name) > 0)
             return false;
     return true;
 }
 
 struct ranking {
-    const void *v;
-    size_t      size;
+    const struct bkt_named_list *l;
+    size_t                       size;
 };
 static int by_seq(const void *a, const void *b, void *arg)
 {
     const struct ranking *r = arg;
-    uint32_t x = at_const(r->v, r->size, *(const uint32_t *)a)->seq, y = at_const(r->v, r->size, *(const uint32_t *)b)->seq;
+    uint32_t x = at(r->l, r->size, *(const uint32_t *)a)->seq, y = at(r->l, r->size, *(const uint32_t *)b)->seq;
     return x < y ? -1 : x > y;
 }
 
 /* order[] from seq. */
-static void rank(void *v, size_t n, size_t size, uint32_t *order)
+static void rank(const struct bkt_named_list *l, size_t size)
 {
-    struct ranking r = {v, size};
-    for (size_t i = 0; i < n; i++)
-        order[i] = (uint32_t)i;
-    qsort_r(order, n, sizeof *order, by_seq, &r);
+    struct ranking r = {l, size};
+    for (size_t i = 0; i < l->n; i++)
+        l->order[i] = (uint32_t)i;
+    qsort_r(l->order, l->n, sizeof *l->order, by_seq, &r);
 }
 
 /* Number things without a number, in the order of time; a declared number counts if it fits behind the
  * previous one. */
-static uint32_t number(void *v, size_t n, size_t size, const uint32_t *order, uint32_t next)
+static uint32_t number(const struct bkt_named_list *l, size_t size)
 {
     uint32_t seq = 0;
-    for (size_t i = 0; i < n; i++, seq++) {
-        struct bkt_named *one = at(v, size, order[i]);
+    for (size_t i = 0; i < l->n; i++, seq++) {
+        struct bkt_named *one = at(l, size, l->order[i]);
         if (one->seq > seq && one->seq <= BKT_NUMBER_MAX)
             seq = one->seq;
         one->seq = seq;
     }
-    return n && next > seq && next <= BKT_NUMBER_MAX ? next : seq;
+    return l->n && l->next > seq && l->next <= BKT_NUMBER_MAX ? l->next : seq;
 }
 
-int bkt_named_sort(void *v, size_t n, size_t size, uint32_t **order, uint32_t *next)
+int bkt_named_sort(struct bkt_named_list *l, size_t size)
 {
+    size_t                             n = l->n;
     BKT_CLEANUP(bkt_freep) struct placed *p = calloc(n + 1, sizeof *p);
-    *order                                  = calloc(n + 1, sizeof **order);
-    bool in_time                            = true;
-    if (!p || !*order || n >= BKT_NUMBER_MAX)
+    l->order                             = calloc(n + 1, sizeof *l->order);
+    bool in_time                         = true;
+    if (!p || !l->order || n >= BKT_NUMBER_MAX)
         return BKT_ENOMEM;
     for (size_t i = 0; i < n; i++)
-        p[i] = (struct placed){at(v, size, i)->created, (uint32_t)i};
+        p[i] = (struct placed){at(l, size, i)->created, (uint32_t)i};
     for (size_t i = 1; i < n && in_time; i++)
         in_time = p[i - 1].created <= p[i].created;
     if (!in_time)
         qsort(p, n, sizeof *p, by_time);
     for (size_t i = 0; i < n; i++)
-        (*order)[i] = p[i].place;
-    *next = number(v, n, size, *order, *next);
-    if (is_sorted(v, n, size))
+        l->order[i] = p[i].place;
+    l->next = number(l, size);
+    if (is_sorted(l, size, n))
         return BKT_OK;
-    qsort(v, n, size, by_name);
-    rank(v, n, size, *order);
+    qsort(l->v, n, size, by_name);
+    rank(l, size);
     return BKT_OK;
 }
 
-size_t bkt_named_place(const void *v, size_t n, size_t size, const uint32_t *order, uint32_t seq)
+size_t bkt_named_place(const struct bkt_named_list *l, size_t size, uint32_t seq)
 {
-    size_t lo = 0, hi = n;
+    size_t lo = 0, hi = l->n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (at_const(v, size, order[mid])->seq < seq)
+        if (at(l, size, l->order[mid])->seq < seq)
             lo = mid + 1;
         else
             hi = mid;
@@ -140,38 +142,41 @@ size_t bkt_named_place(const void *v, size_t n, size_t size, const uint32_t *ord
     return lo;
 }
 
-size_t bkt_named_settle(void *v, size_t size, uint32_t *order, size_t n, struct bkt_named_edit *e)
+void bkt_named_settle(const struct bkt_named_list *list, size_t size)
 {
-    size_t to = 0;
+    struct bkt_named_list *l  = (struct bkt_named_list *)(uintptr_t)list;
+    struct bkt_named_edit *e  = l->edit;
+    size_t                 to = 0;
+    if (!e)
+        return;
     e->removals = 0;
     if (!e->index)
-        return n;
+        return;
     bkt_map_free(e->index, NULL);
     e->index = NULL;
     for (size_t i = 0; i < e->used; i++) {
-        if (!at(v, size, i)->name)
+        if (!at(l, size, i)->name)
             continue;
         if (to != i)
-            memcpy(at(v, size, to), at(v, size, i), size);
+            memcpy(at(l, size, to), at(l, size, i), size);
         to++;
     }
-    e->used = to;
-    if (!is_sorted(v, to, size))
-        qsort(v, to, size, by_name);
-    rank(v, to, size, order);
-    return to;
+    l->n = e->used = to;
+    if (!is_sorted(l, size, to))
+        qsort(l->v, to, size, by_name);
+    rank(l, size);
 }
 
 /* ---- finding ---- */
 
 /* The place of a name in a settled list, or the place where it belongs. */
-static size_t search(const void *v, size_t n, size_t size, const char *name, bool *found)
+static size_t search(const struct bkt_named_list *l, size_t size, const char *name, bool *found)
 {
-    size_t lo = 0, hi = n;
+    size_t lo = 0, hi = l->n;
     *found = false;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        int    cmp = strcmp(name, at_const(v, size, mid)->name);
+        int    cmp = strcmp(name, at(l, size, mid)->name);
         if (cmp == 0) {
             *found = true;
             return mid;
@@ -184,33 +189,39 @@ static size_t search(const void *v, size_t n, size_t size, const char *name, boo
     return lo;
 }
 
-const void *bkt_named_find(const void *v, size_t n, size_t size, const struct bkt_named_edit *e, const char *name)
+static struct bkt_named *find(const struct bkt_named_list *l, size_t size, const char *name)
 {
     bool   found;
     size_t i;
-    if (e && e->index) {
-        i     = (size_t)(uintptr_t)bkt_map_get(e->index, name, strlen(name));
+    if (l->edit && l->edit->index) {
+        i     = (size_t)(uintptr_t)bkt_map_get(l->edit->index, name, strlen(name));
         found = i-- != 0;
     } else {
-        i = search(v, n, size, name, &found);
+        i = search(l, size, name, &found);
     }
-    return found ? at_const(v, size, i) : NULL;
+    return found ? at(l, size, i) : NULL;
 }
+
+const void *bkt_named_find(const struct bkt_named_list *l, size_t size, const char *name) { return find(l, size, name); }
 
 /* ---- changing ---- */
 
-void bkt_named_edit_free(struct bkt_named_edit *e)
+void bkt_named_fini(struct bkt_named_list *l)
 {
-    if (e)
-        bkt_map_free(e->index, NULL);
-    free(e);
+    if (l->edit)
+        bkt_map_free(l->edit->index, NULL);
+    free(l->edit);
+    free(l->v);
+    free(l->order);
+    memset(l, 0, sizeof *l);
 }
 
-size_t bkt_named_used(size_t n, const struct bkt_named_edit *e) { return e ? e->used : n; }
+size_t bkt_named_used(const struct bkt_named_list *l) { return l->edit ? l->edit->used : l->n; }
 
-size_t bkt_named_edit_bytes(const struct bkt_named_edit *e, size_t size)
+size_t bkt_named_edit_bytes(const struct bkt_named_list *l, size_t size)
 {
-    const size_t in_index = 96; /* a name, copied, and its place in the map */
+    const size_t                 in_index = 96; /* a name, copied, and its place in the map */
+    const struct bkt_named_edit *e        = l->edit;
     return e ? sizeof *e + (e->cap - e->used) * (size + sizeof(uint32_t)) + (e->index ? e->used * in_index : 0) : 0;
 }
 
@@ -225,7 +236,7 @@ static int unsettle(const struct bkt_named_list *l, size_t size, struct bkt_name
         return BKT_OK;
     e->index = bkt_map_new();
     for (size_t i = 0; e->index && i < l->n; i++)
-        if (note(e, at(l->v, size, i)->name, i) < 0) {
+        if (note(e, at(l, size, i)->name, i) < 0) {
             bkt_map_free(e->index, NULL);
             e->index = NULL;
         }
@@ -257,18 +268,19 @@ static int begin(struct bkt_named_list *l, size_t size)
     return BKT_OK;
 }
 
-int bkt_named_add(struct bkt_named_list *l, size_t size, const void *what)
+int bkt_named_add(struct bkt_named_list *l, size_t size, void *what)
 {
     const struct bkt_named *one = what;
     BKT_PASS(begin(l, size));
     struct bkt_named_edit *e      = l->edit;
-    bool                   behind = !e->index && (l->n == 0 || strcmp(at(l->v, size, l->n - 1)->name, one->name) < 0);
+    bool                   behind = !e->index && (l->n == 0 || strcmp(at(l, size, l->n - 1)->name, one->name) < 0);
     if (!behind) {
         BKT_PASS(unsettle(l, size, e));
         BKT_PASS(note(e, one->name, e->used));
     }
-    memcpy(at(l->v, size, e->used), what, size);
-    at(l->v, size, e->used)->seq = l->next++;
+    memcpy(at(l, size, e->used), what, size);
+    at(l, size, e->used)->seq = l->next++;
+    memset(what, 0, size);
     if (behind)
         l->order[l->n] = (uint32_t)l->n;
     e->used++;
@@ -279,10 +291,10 @@ int bkt_named_add(struct bkt_named_list *l, size_t size, const void *what)
 /* Remove from a settled list, which stays settled. */
 static void remove_at(struct bkt_named_list *l, size_t size, size_t i)
 {
-    size_t place = bkt_named_place(l->v, l->n, size, l->order, at(l->v, size, i)->seq);
+    size_t place = bkt_named_place(l, size, at(l, size, i)->seq);
     l->n--;
     l->edit->used--;
-    memmove(at(l->v, size, i), at(l->v, size, i + 1), (l->n - i) * size);
+    memmove(at(l, size, i), at(l, size, i + 1), (l->n - i) * size);
     memmove(l->order + place, l->order + place + 1, (l->n - place) * sizeof *l->order);
     for (size_t k = 0; k < l->n; k++)
         l->order[k] -= l->order[k] > i;
@@ -294,7 +306,7 @@ int bkt_named_remove(struct bkt_named_list *l, size_t size, const char *name, vo
     struct bkt_named_edit *e = l->edit;
     if (!e->index && e->removals++ >= DIRECT_REMOVALS)
         BKT_PASS(unsettle(l, size, e));
-    struct bkt_named *one = (struct bkt_named *)(uintptr_t)bkt_named_find(l->v, l->n, size, e, name);
+    struct bkt_named *one = find(l, size, name);
     if (!one)
         return BKT_ENOENT;
     memcpy(out, one, size);
@@ -314,7 +326,7 @@ int bkt_named_rename(struct bkt_named_list *l, size_t size, const char *from, ch
 {
     BKT_PASS(begin(l, size));
     BKT_PASS(unsettle(l, size, l->edit));
-    struct bkt_named *one = (struct bkt_named *)(uintptr_t)bkt_named_find(l->v, l->n, size, l->edit, from);
+    struct bkt_named *one = find(l, size, from);
     if (!one)
         return BKT_ENOENT;
     BKT_PASS(note(l->edit, to, (size_t)((char *)one - (char *)l->v) / size));

@@ -92,7 +92,7 @@ static int describe(const struct bkt_attr *a, size_t number, H5A_info_t *out, st
 /* @p a: an attribute of @p obj, whose list is settled. */
 static int fill_info(const struct bkt_object *obj, const struct bkt_attr *a, H5A_info_t *out, struct bkt_err *err)
 {
-    return describe(a, obj->attr_track_order & 1 ? a->seq : bkt_attrs_place(&obj->attrs, a), out, err);
+    return describe(a, obj->attr_track_order & 1 ? a->seq : bkt_named_place(&obj->attrs.list, sizeof *a, a->seq), out, err);
 }
 
 /* ---- opening ---- */

@@ -1,0 +1,45 @@
+/* What links and attributes have in common in JSON: name, time, number in the order of creation. */
+#include <string.h>
+
+#include "schema/json/schema_json.h"
+
+bool bkt_name_is_ascii(const char *name)
+{
+    while (*name && (unsigned char)*name < 0x80)
+        name++;
+    return !*name;
+}
+
+/* "charSet", else the character set that the bytes of the name suggest. */
+static bool says_utf8(const json_t *j, const char *name)
+{
+    const char *set = bkt_json_word(j, "charSet");
+    if (set && strcmp(set, "H5T_CSET_ASCII") == 0)
+        return false;
+    return (set && strcmp(set, "H5T_CSET_UTF8") == 0) || !bkt_name_is_ascii(name);
+}
+
+void bkt_entry_read(const json_t *j, struct bkt_named *one)
+{
+    one->created   = bkt_json_seconds(j, "created");
+    one->seq       = bkt_order_said(j);
+    one->name_utf8 = says_utf8(j, one->name);
+}
+
+int bkt_entry_say(json_t *j, const struct bkt_named *one)
+{
+    if (one->name_utf8 == bkt_name_is_ascii(one->name))
+        BKT_PASS(bkt_json_set(j, "charSet", json_string(one->name_utf8 ? "H5T_CSET_UTF8" : "H5T_CSET_ASCII")));
+    return bkt_json_set(j, "created", bkt_json_new_real(one->created));
+}
+
+int bkt_entry_put(json_t *list, const struct bkt_named *one, json_t *entry, uint32_t *number, struct bkt_err *err)
+{
+    if (number && bkt_order_follow(entry, one->seq, number) < 0) {
+        json_decref(entry);
+        BKT_NOMEM(err);
+    }
+    if (bkt_json_set_named(list, one->name, entry) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
