@@ -1,8 +1,8 @@
-/* JSON as HSDS writes it, as jansson's trees.  Only src/schema includes this.
+/* JSON as HSDS writes it, as jansson's trees.  Only src/schema includes this.  The reader and judge of texts is
+ * base/json_scan.h; jansson's parser is not used, and its process-wide allocator is the program's.
  *
- * Python's json module writes some things that JSON (and jansson) lacks.  A pass over the text rewrites them
- * before jansson sees it (or json_scan.h does so at once).  The accessors below undo that, so that nothing is
- * lost:
+ * Python's json module writes some things that JSON (and jansson) lacks.  A tree has them as marked texts.  The
+ * accessors below undo that, so that nothing is lost:
  *   NaN, Infinity, -Infinity, integers of 19 digits or more, reals that overflow a double
  *       -> a string that starts with U+0001, then the token.  A real string that starts with U+0001 gets a second one.
  *   lone surrogates \udc80..\udcff (Python's surrogateescape of the raw bytes 0x80..0xff)
@@ -19,12 +19,13 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/json_scan.h"
+
+#define BKT_NUMBER_TAG "\x01" /* before a number that is kept as text */
 
 /** Parse a whole document, which must be an object.  BKT_EFORMAT: the message has the place of the error;
  *  BKT_ENOMEM.  The tree is the caller's, json_decref(). */
 BKT_NODISCARD int bkt_json_load(const void *p, size_t n, json_t **out, struct bkt_err *err);
-/** The same by jansson's own parser, whose result decides (json_scan.h). */
-BKT_NODISCARD int bkt_json_load_strict(const void *p, size_t n, json_t **out, struct bkt_err *err);
 void              bkt_json_decrefp(json_t **j); /* for BKT_CLEANUP */
 
 /** Number of any size. */
@@ -38,10 +39,6 @@ struct bkt_num {
 };
 /** False if @p j is not a number (true and false are not numbers). */
 bool bkt_json_num(const json_t *j, struct bkt_num *out);
-/** A whole decimal number in @p text in the C locale; false if @p text holds more or less than a number. */
-bool bkt_json_strtod(const char *text, double *out);
-/** A valid number from @p p to @p end, before a character that can't belong to it; false: it overflows. */
-bool bkt_json_real_at(const char *p, const char *end, double *out);
 
 /** Whether @p j is text: a string, and not a number in disguise. */
 bool bkt_json_is_text(const json_t *j);
@@ -77,10 +74,6 @@ BKT_NODISCARD int bkt_json_push(json_t *list, json_t *value);
 BKT_NODISCARD int bkt_json_set_named(json_t *obj, const char *name, json_t *value);
 BKT_NODISCARD int bkt_json_get_named(const json_t *obj, const char *name, json_t **out); /* borrowed; NULL: none */
 BKT_NODISCARD int bkt_json_del_named(json_t *obj, const char *name);
-/** The unit of an escape \uXXXX at @p p; -1: no such escape. */
-int bkt_json_unit_at(const unsigned char *p, const unsigned char *end);
-/** Append a character, or a lone surrogate, in the form that texts of the tree have. */
-BKT_NODISCARD int bkt_json_add_unit(struct bkt_buf *out, uint32_t unit);
 /** Append the text of a tree, as Python's json.dumps() writes it. */
 BKT_NODISCARD int bkt_json_dump(const json_t *j, struct bkt_buf *out, struct bkt_err *err);
 

@@ -1,14 +1,13 @@
 /* The links of a group straight from its JSON.  A group is one document however many members it has, and its
- * links are nearly all of that.  jansson's parser and tree take much longer, and delay the program that opens
- * the group.
+ * links are nearly all of that.  A tree takes much longer, and delays the program that opens the group.
  *
  * An entry of the usual form is read as it stands; any other becomes a tree, and then a link by the rules of
  * schema/json/link.c. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/json/json_tree.h"
 #include "schema/json/schema_json.h"
-#include "schema/json/json_scan.h"
 
 enum { ID, CLASS, PATH, FILE_1, FILE_2, FILE_3, CHARSET, N_TEXTS, CREATED = N_TEXTS, ORDER, N_KEYS };
 static const char *const keys[N_KEYS] = {"id", "class", "h5path", "file", "h5domain", "domain", "charSet", "created", "h5order"};
@@ -30,23 +29,27 @@ static unsigned key_of(const struct bkt_scan_text *t)
     return i;
 }
 
-/* BKT_EUNSUP: not the usual form. */
+/* BKT_EUNSUP, BKT_EFORMAT: not the usual form. */
 static int scan_entry(struct bkt_scan *s, struct entry *e)
 {
     struct bkt_scan_text key;
     bool                 more = false;
     e->has                    = 0;
-    BKT_PASS(bkt_scan_open(s));
+    BKT_PASS(bkt_scan_enter(s, '{'));
     for (;;) {
         BKT_PASS(bkt_scan_member(s, !e->has, &key, &more));
         if (!more)
-            return BKT_OK;
+            return bkt_scan_leave(s), BKT_OK;
         unsigned k = key_of(&key);
         if (k == N_KEYS || has(e, k))
             return BKT_EUNSUP;
         e->has |= 1u << k;
         if (k >= N_TEXTS) {
-            BKT_PASS(bkt_scan_real(s, &e->number[k - N_TEXTS]));
+            struct bkt_scan_number v;
+            BKT_PASS(bkt_scan_number(s, &v));
+            if (v.kind == BKT_SCAN_ODD)
+                return BKT_EUNSUP;
+            e->number[k - N_TEXTS] = v.real;
             continue;
         }
         BKT_PASS(bkt_scan_string(s, &e->text[k]));
@@ -104,25 +107,27 @@ static int link_of(const struct entry *e, struct bkt_link *l)
 static int tree_entry(struct bkt_scan *s, struct bkt_link *l)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
-    BKT_PASS(bkt_scan_value(s, &j));
+    BKT_PASS(bkt_json_value(s, &j));
     return bkt_link_parse(j, l);
 }
 
 /* Members set so far are the caller's, also after a failure. */
 static int scan_link(struct bkt_scan *s, struct bkt_link *l)
 {
-    const unsigned char *from = s->p;
+    const unsigned char *from  = s->p;
+    unsigned             depth = s->depth;
     struct entry         e;
     int                  rc = scan_entry(s, &e);
     if (rc == BKT_OK)
         rc = link_of(&e, l);
-    if (rc != BKT_EUNSUP)
+    if (rc != BKT_EUNSUP && rc != BKT_EFORMAT)
         return rc;
     char *name = l->name;
     l->name    = NULL;
     bkt_link_fini(l);
-    l->name = name;
-    s->p    = from;
+    l->name  = name;
+    s->p     = from; /* the tree decides */
+    s->depth = depth;
     return tree_entry(s, l);
 }
 
@@ -150,11 +155,13 @@ int bkt_links_scan(struct bkt_scan *s, void *arg)
     struct bkt_scan_text key;
     size_t               cap  = 0;
     bool                 more = false;
-    BKT_PASS(bkt_scan_open(s));
+    if (bkt_scan_peek(s) != '{')
+        return BKT_EUNSUP;
+    BKT_PASS(bkt_scan_enter(s, '{'));
     for (;;) {
         BKT_PASS(bkt_scan_member(s, !out->n, &key, &more));
         if (!more)
-            return BKT_OK;
+            return bkt_scan_leave(s), BKT_OK;
         BKT_PASS(grow(out, &cap));
         struct bkt_link *l = &out->v[out->n++];
         memset(l, 0, sizeof *l);

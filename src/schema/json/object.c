@@ -4,7 +4,7 @@
 
 #include "schema/model/object_life.h"
 #include "schema/json/schema_json.h"
-#include "schema/json/json_scan.h"
+#include "schema/json/json_tree.h"
 
 /* "H5P_CRT_ORDER_TRACKED", "H5P_CRT_ORDER_INDEXED", or both; indexed implies tracked in HDF5. */
 static int order_bits(const char *words)
@@ -141,16 +141,16 @@ static int from_json(const json_t *j, size_t bytes, const struct bkt_id *expect,
     return BKT_OK;
 }
 
-/* @param again  set if jansson has to decide */
-static int parse_fast(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, bool *again, struct bkt_err *err)
+/* @param again  set if the links have to be read as a tree */
+static int parse_fast(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, bool *whole, bool *again,
+                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t          *j     = NULL;
-    BKT_CLEANUP(bkt_links_fini) struct bkt_links links = {0};
+    BKT_CLEANUP(bkt_links_fini) struct bkt_links links = {.n = 0};
     struct bkt_aside aside = {"links", bkt_links_scan, &links, false};
-    int              rc    = bkt_scan_document(json, n, &aside, &j);
+    int              rc    = bkt_json_document(json, n, &aside, &j, err);
     *again                 = rc == BKT_EUNSUP;
-    if (rc == BKT_ENOMEM)
-        BKT_NOMEM(err);
+    *whole                 = rc == BKT_OK;
     if (rc < 0)
         return rc;
     rc     = from_json(j, n, expect, &links, out, err);
@@ -158,10 +158,10 @@ static int parse_fast(const void *json, size_t n, const struct bkt_id *expect, s
     return rc;
 }
 
-static int parse_strict(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, bool *whole, struct bkt_err *err)
+static int parse_tree(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, bool *whole, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
-    int rc = bkt_json_load_strict(json, n, &j, err);
+    int rc = bkt_json_load(json, n, &j, err);
     *whole = rc == BKT_OK;
     return rc < 0 ? rc : from_json(j, n, expect, NULL, out, err);
 }
@@ -169,9 +169,8 @@ static int parse_strict(const void *json, size_t n, const struct bkt_id *expect,
 int bkt_object_load(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, bool *whole, struct bkt_err *err)
 {
     bool again;
-    int  rc = parse_fast(json, n, expect, out, &again, err);
-    *whole  = true;
-    return again ? parse_strict(json, n, expect, out, whole, err) : rc;
+    int  rc = parse_fast(json, n, expect, out, whole, &again, err);
+    return again ? parse_tree(json, n, expect, out, whole, err) : rc;
 }
 
 int bkt_object_parse(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
@@ -181,10 +180,10 @@ int bkt_object_parse(const void *json, size_t n, const struct bkt_id *expect, st
     return bkt_object_load(json, n, expect, out, &whole, err);
 }
 
-int bkt_object_parse_strict(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, struct bkt_err *err)
+int bkt_object_parse_tree(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, struct bkt_err *err)
 {
     bool whole;
-    return parse_strict(json, n, expect, out, &whole, err);
+    return parse_tree(json, n, expect, out, &whole, err);
 }
 
 /* ---- model -> JSON; the keys in HSDS's own order ---- */

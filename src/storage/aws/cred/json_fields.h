@@ -1,6 +1,5 @@
-/* Text fields of one JSON object, the format of credential sources' answers.  Not a JSON library: nested
- * values are checked and skipped.  Safe on hostile input: bounded depth, no recursion, every byte
- * bounds-checked. */
+/* Text fields of one JSON object, the format of credential sources' answers.  Nested values are
+ * checked and skipped (base/json_scan.h). */
 #ifndef BKT_CRED_JSON_H
 #define BKT_CRED_JSON_H
 

@@ -1,5 +1,5 @@
-/* Our scanner (json_scan.h, link_scan.c) against jansson: the same tree, the same object, the same error for every
- * document. */
+/* Our scanner (json_scan.h, link_scan.c) against jansson: the same tree, the same object, or an error of both, for
+ * every document. */
 #include "unit/schema/json/json_testing.h"
 #include "unit/schema/json/scan_same.h"
 #include "helpers/xorshift.h"
@@ -26,7 +26,7 @@ static bool takes(const char *text)
     struct bkt_links links = {0};
     struct bkt_aside aside = {"links", bkt_links_scan, &links, false};
     json_t          *j     = NULL;
-    int              rc    = bkt_scan_document(text, strlen(text), &aside, &j);
+    int              rc    = bkt_json_document(text, strlen(text), &aside, &j, NULL);
     json_decref(j);
     bkt_links_fini(&links);
     return rc == BKT_OK;
@@ -155,8 +155,9 @@ static void what_it_takes(void)
         {"{'a': [1, 2.5, -Infinity, 12345678901234567890, 'x', null, true, {'b': {}}]}", true},
         {"{'links': null}", false},
         {"{'links': {}, 'links': {}}", false},
-        {"{'a': '\\u0000'}", false},
-        {"{'a': 1e999}", false},
+        {"{'a': '\\u0000'}", true},
+        {"{'a': 1e999}", true},
+        {"{'\\u0000': 1}", false},
         {"[]", false},
         {"", false},
         {"{} x", false},
@@ -165,6 +166,37 @@ static void what_it_takes(void)
         char *json = json_of(docs[i].doc);
         CHECK(takes(json) == docs[i].fast, "%s", json);
         same_bytes_of(json, strlen(json));
+        free(json);
+    }
+}
+
+/* The message has the place and the fault. */
+static void faults_are_named(void)
+{
+    static const struct {
+        const char *doc, *says;
+    } docs[] = {
+        {"", "the object is empty"},
+        {"[]", "not a JSON object"},
+        {"[1,", "not JSON at byte 3 of 3: the end is missing"},
+        {"5", "not JSON at byte 0 of 1: no '{'"},
+        {"{} x", "not JSON at byte 3 of 4: text after the end"},
+        {"{'a': tru}", "not JSON at byte 6 of 10: not a value"},
+        {"{'a': 01}", "not JSON at byte 6 of 9: not a value"},
+        {"{'a': 1", "not JSON at byte 6 of 7: not a value"},
+        {"{'a' 1}", "not JSON at byte 5 of 7: no colon behind a name"},
+        {"{'a': 1 'b'}", "not JSON at byte 8 of 12: no comma"},
+        {"{'a': 'x", "not JSON at byte 8 of 8: a string without end"},
+        {"{'a': '\\x'}", "not JSON at byte 7 of 11: an unknown escape"},
+        {"{'a': '\n'}", "a control character in a string"},
+        {"{'a': '\xff'}", "a byte that is not UTF-8"},
+        {"{'\\u0000': 1}", "a name with a NUL"},
+    };
+    for (size_t i = 0; i < BKT_COUNT(docs); i++) {
+        struct bkt_err e    = {.n = 0};
+        json_t        *j    = NULL;
+        char          *json = json_of(docs[i].doc);
+        CHECK(bkt_json_load(json, strlen(json), &j, &e) == BKT_EFORMAT && strstr(e.frame[0].msg, docs[i].says), "%s: %s", json, e.frame[0].msg);
         free(json);
     }
 }
@@ -206,6 +238,7 @@ int main(void)
 {
     what_it_takes();
     one_at_a_time();
+    faults_are_named();
     depths();
     many_links();
     made_documents();
