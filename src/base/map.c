@@ -1,12 +1,12 @@
 /* Open addressing over indices into an entry array.  Keys come from stored files, so they are hashed with a
  * per-process seed: the author of a hostile group cannot construct collisions. */
 #include "base/map.h"
+#include "base/random.h"
 
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -28,12 +28,12 @@ struct bkt_map {
 static uint64_t       first_seed;
 static pthread_once_t seeded = PTHREAD_ONCE_INIT;
 
-static void make_seed(void) { first_seed = ((uint64_t)clock() << 32) ^ (uint64_t)time(NULL); }
+static void make_seed(void) { first_seed = bkt_random(); }
 
 struct bkt_map *bkt_map_new(void)
 {
     struct bkt_map *m = calloc(1, sizeof *m);
-    (void)pthread_once(&seeded, make_seed); /* the clocks are system calls */
+    (void)pthread_once(&seeded, make_seed);
     if (m)
         m->seed = (uint64_t)(uintptr_t)m ^ first_seed;
     return m;

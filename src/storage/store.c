@@ -27,18 +27,6 @@ static const struct {
 
 const char *bkt_op_name(enum bkt_op op) { return (size_t)op < BKT_COUNT(ops) ? ops[op].name : "?"; }
 
-uint64_t bkt_random(void)
-{
-    static _Atomic uint64_t seed;
-    struct timespec         now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t z = atomic_fetch_add(&seed, UINT64_C(0x9e3779b97f4a7c15)) + (uint64_t)now.tv_nsec * UINT64_C(0xff51afd7ed558ccd) +
-                 (uint64_t)now.tv_sec + ((uint64_t)getpid() << 32);
-    z ^= z >> 30, z *= UINT64_C(0xbf58476d1ce4e5b9);
-    z ^= z >> 27, z *= UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 /* ---- requests ---- */
 
 struct bkt_err *bkt_req_err(struct bkt_req *req)

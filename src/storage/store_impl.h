@@ -132,7 +132,4 @@ int bkt_req_condition(struct bkt_req *req, const char *etag);
 void bkt_state_lock(void);
 void bkt_state_unlock(void);
 
-/** A uniformly distributed number; any thread.  For back-off and temporary names, not for secrets. */
-uint64_t bkt_random(void);
-
 #endif

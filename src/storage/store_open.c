@@ -6,12 +6,14 @@
 #include <openssl/crypto.h>
 
 #include "storage/aws/cred/cred.h"
+#include "base/os/fork.h"
 #include "storage/http/engine.h"
 #include "storage/file/file_impl.h"
 #include "base/os/pool.h"
 #include "storage/s3/s3.h"
 #include "storage/stats.h"
 #include "base/os/stdfd.h"
+#include "storage/md5.h"
 #include "storage/store.h"
 #include "storage/store_impl.h"
 #include "storage/http/tls.h"
@@ -55,7 +57,8 @@ static void after_fork_child(void)
 }
 static void hook(void)
 {
-    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+    static const struct bkt_fork_handlers handlers = {before_fork, after_fork_parent, after_fork_child};
+    bkt_fork_handle(BKT_FORK_STORES, &handlers);
     /* HDF5's exit handler flushes the files of a program that just exits.  It runs after OpenSSL's handler,
      * if there is one. */
     (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
@@ -107,4 +110,5 @@ void bkt_store_shutdown(void)
     bkt_tls_shutdown();
     bkt_s3_shutdown();
     bkt_mem_shutdown();
+    bkt_md5_shutdown();
 }

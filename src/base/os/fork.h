@@ -1,14 +1,23 @@
-/* Locks that are free in a forked child, with their data intact, although other threads used them in the
- * parent.
+/* What modules do around fork(): one registration with the system, in an order of ours.
  *
- * They are for locks that worker threads or the I/O threads take.  Such a thread may hold the lock at the
+ * Guarded locks are free in a forked child, with their data intact, although other threads used them in the
+ * parent.  They are for locks that worker threads or the I/O threads take.  Such a thread may hold the lock at the
  * moment of fork(), and it does not exist in the child.  So a guarded lock is taken around fork().  Its
  * holder must not wait for another guarded lock, except for one added by bkt_forkguard_add_last().  It must
- * not wait for a lock of the pool or of storage either. */
+ * not wait for a lock of the pool or of storage either.  Other modules have handlers of their own. */
 #ifndef BKT_FORKGUARD_H
 #define BKT_FORKGUARD_H
 
 #include <pthread.h>
+
+/** The order of handlers before fork(); after it the order is reversed.  Jobs come first, as they need all
+ * others to end; guarded locks follow them. */
+enum bkt_fork_who { BKT_FORK_JOBS, BKT_FORK_POOL, BKT_FORK_CREDS, BKT_FORK_STORES, BKT_FORK_ALL };
+struct bkt_fork_handlers {
+    void (*before)(void), (*parent)(void), (*child)(void);
+};
+/** Call the handlers around each fork() from now on; @p h is static.  Repeated calls are free. */
+void bkt_fork_handle(enum bkt_fork_who who, const struct bkt_fork_handlers *h);
 
 /** One guarded lock; embedded beside the lock. */
 struct bkt_forkguard {

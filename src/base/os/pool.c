@@ -1,5 +1,6 @@
 #include "base/os/pool.h"
 
+#include "base/os/fork.h"
 #include "base/os/scratch_pool.h"
 #include "base/os/thread.h"
 
@@ -34,7 +35,7 @@ static _Atomic uint64_t idle[MAX_THREADS / WORD]; /* a bit for each worker that 
 static _Atomic size_t n_threads, want_threads, n_idle, n_queued, n_cores;
 static _Atomic size_t n_submitting; /* threads that may be about to queue a job: bkt_pool_shutdown() waits for them */
 static atomic_bool stopping;
-static bool ready, fork_hooked;
+static bool ready;
 static atomic_bool called;     /* a thread was woken for small jobs and has not looked for them yet */
 static _Atomic size_t n_small; /* threads that run a small job, and will look for the next one after it */
 static _Thread_local struct worker *self;
@@ -223,6 +224,8 @@ static void after_fork_child(void)
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
+static const struct bkt_fork_handlers forks = {before_fork, after_fork_parent, after_fork_child};
+
 static size_t target(void)
 {
     size_t want = atomic_load(&want_threads), cores = atomic_load(&n_cores);
@@ -241,8 +244,7 @@ static void hook(void) /* lock held */
     if (!ready)
         begin();
     ready = true;
-    if (!fork_hooked)
-        fork_hooked = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
+    bkt_fork_handle(BKT_FORK_POOL, &forks);
 }
 
 void bkt_pool_hook_fork(void)

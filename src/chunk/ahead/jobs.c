@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/os/fork.h"
 #include "base/os/thread.h"
 #include "base/trace.h"
 #include "chunk/read/read.h"
@@ -89,8 +90,9 @@ static void after_fork_child(void)
 
 static void hook(void)
 {
+    static const struct bkt_fork_handlers forks = {before_fork, after_fork_parent, after_fork_child};
     bkt_store_hook_fork();
-    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+    bkt_fork_handle(BKT_FORK_JOBS, &forks);
 }
 
 /* ---- jobs ---- */

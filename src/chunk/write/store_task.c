@@ -13,6 +13,7 @@
 
 #include "chunk/write/write_cache.h"
 #include "base/num.h"
+#include "base/random.h"
 #include "base/trace.h"
 
 #define MIN_COST (64u << 10) /* bytes that a task counts for at least: bounds their number */
@@ -321,9 +322,7 @@ static void load_job(struct bkt_job *job)
 {
     struct bkt_store_task *t = (struct bkt_store_task *)((char *)job - offsetof(struct bkt_store_task, job));
     unsigned          most = t->tries < 6 ? 500u << t->tries : PAUSE_MAX_US;
-    struct timespec   now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    (void)usleep((unsigned)(((uint64_t)now.tv_nsec * 2654435761u >> 16) % most));
+    (void)usleep((unsigned)(bkt_random() % most));
     load(t);
 }
 

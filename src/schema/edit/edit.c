@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
+#include "base/random.h"
 #include "schema/edit/edit_impl.h"
 #include "base/num.h"
 #include "schema/model/object_life.h"
@@ -188,7 +188,7 @@ static int sign_counts(struct bkt_domain *d, struct bkt_change *c, struct bkt_er
     struct bkt_edits *e = d->edits;
     if (c->refs_id[0])
         return BKT_OK;
-    if (!e->writer && getrandom(&e->writer, sizeof e->writer, 0) != (ssize_t)sizeof e->writer)
+    if (!e->writer && !bkt_random_bytes(&e->writer, sizeof e->writer))
         BKT_FAIL(err, BKT_EIO, "no random numbers");
     (void)snprintf(c->refs_id, sizeof c->refs_id, "%0*llx%06llx", BKT_REFS_WHO, (unsigned long long)(e->writer & 0xffffffffff),
                    (unsigned long long)(++e->n_counts & 0xffffff));

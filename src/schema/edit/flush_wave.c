@@ -7,10 +7,10 @@
  * there already. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "schema/edit/edit_impl.h"
+#include "base/random.h"
 #include "schema/model/object_life.h"
 #include "schema/json/schema_json.h"
 
@@ -417,10 +417,8 @@ void bkt_change_through(struct bkt_domain *d, struct bkt_change *c)
  * must not be late. */
 static void pause_after_loss(const struct wave *w, unsigned round)
 {
-    uint64_t most = (w->ns > 1000000 ? w->ns : 1000000) << (round < 3 ? round : 3), ns = 0;
-    if (getrandom(&ns, sizeof ns, 0) != (ssize_t)sizeof ns)
-        ns = nanoseconds() * 2654435761U;
-    ns %= most < 5000000000U ? most : 5000000000U;
+    uint64_t most = (w->ns > 1000000 ? w->ns : 1000000) << (round < 3 ? round : 3);
+    uint64_t ns   = bkt_random() % (most < 5000000000U ? most : 5000000000U);
     struct timespec t = {(time_t)(ns / 1000000000U), (long)(ns % 1000000000U)};
     (void)nanosleep(&t, NULL);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/model/md5.h"
+#include "storage/md5.h"
 #include "schema/json/schema_json.h"
 
 #define DIGITS 17 /* xxxxxxxx-xxxxxxxx behind the letter and its dash */

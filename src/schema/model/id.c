@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/list.h"
 #include "base/map.h"
-#include "schema/model/md5.h"
+#include "base/random.h"
+#include "storage/md5.h"
 #include "schema/model/model.h"
 
 static const struct kind_names {
@@ -243,7 +243,7 @@ int bkt_ref_parse(const void *p, size_t n, struct bkt_id *out, struct bkt_err *e
 static int random_digits(char *out, size_t n)
 {
     unsigned char bytes[16];
-    if (n > 2 * sizeof bytes || getrandom(bytes, n / 2, 0) != (ssize_t)(n / 2))
+    if (n > 2 * sizeof bytes || !bkt_random_bytes(bytes, n / 2))
         return BKT_EIO;
     for (size_t i = 0; i < n; i++)
         out[i] = "0123456789abcdef"[bytes[i / 2] >> (i % 2 ? 0 : 4) & 15];

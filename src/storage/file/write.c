@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "base/random.h"
 #include "storage/file/file_impl.h"
 #include "storage/file/list.h"
 #include "storage/stats.h"

@@ -14,6 +14,7 @@
 
 #include "storage/http/request.h"
 #include "base/num.h"
+#include "base/random.h"
 #include "base/trace.h"
 
 static bool is_method(const struct bkt_http_op *op, const char *name) { return strcmp(op->x.method, name) == 0; }

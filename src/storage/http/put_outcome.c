@@ -20,9 +20,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include <openssl/evp.h>
 
+#include "base/random.h"
 #include "base/trace.h"
+#include "storage/md5.h"
 
 void bkt_http_put_init(struct bkt_http_op *op)
 {
@@ -55,8 +56,7 @@ static bool is_ours(const struct bkt_http_op *op)
 {
     if (op->reply.put_id[0])
         return strcmp(op->reply.put_id, op->put.id) == 0;
-    unsigned char md[EVP_MAX_MD_SIZE];
-    unsigned      n                 = 0;
+    unsigned char md[BKT_MD5_BYTES];
     char          hex[2 * 16 + 1]   = "", sum[BKT_SUM_TEXT];
     bool          size_fits         = op->reply.length == op->req->put_len;
     if (size_fits && op->reply.has_sum && op->put.sum[0]) {
@@ -65,9 +65,9 @@ static bool is_ours(const struct bkt_http_op *op)
     }
     if (!op->reply.etag[0])
         return size_fits && op->put.bare;
-    if (!size_fits || EVP_Digest(op->req->put, op->req->put_len, md, &n, EVP_md5(), NULL) != 1 || n != 16)
+    if (!size_fits || bkt_md5(op->req->put, op->req->put_len, md) < 0)
         return false;
-    for (size_t i = 0; i < 16; i++)
+    for (size_t i = 0; i < sizeof md; i++)
         (void)snprintf(hex + 2 * i, 3, "%02x", md[i]);
     return bkt_etag_same(op->reply.etag, hex);
 }

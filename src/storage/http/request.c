@@ -11,6 +11,7 @@
 
 #include <curl/curl.h>
 
+#include "base/random.h"
 #include "storage/http/headers.h"
 #include "base/num.h"
 #include "storage/stats.h"

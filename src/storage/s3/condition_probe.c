@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/random.h"
 #include "storage/s3/s3_impl.h"
 #include "base/trace.h"
 

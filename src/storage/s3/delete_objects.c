@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <openssl/evp.h>
 
 #include "base/num.h"
+#include "storage/md5.h"
 #include "storage/s3/s3_impl.h"
 #include "storage/aws/xml.h"
 #include "storage/stats.h"
@@ -145,13 +145,12 @@ static int add_key(struct bkt_buf *xml, const char *key)
  * available. */
 static bool say(struct group *g)
 {
-    unsigned char md[EVP_MAX_MD_SIZE];
-    unsigned      n  = 0;
+    unsigned char md[BKT_MD5_BYTES];
     int           rc = bkt_buf_add_str(&g->xml, "<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Quiet>true</Quiet>");
     for (size_t i = 0; i < g->n && rc == BKT_OK; i++)
         rc = add_key(&g->xml, g->reqs[i]->key);
     return rc == BKT_OK && bkt_buf_add_str(&g->xml, "</Delete>") == BKT_OK &&
-           EVP_Digest(g->xml.ptr, g->xml.len, md, &n, EVP_md5(), NULL) == 1 && bkt_base64_encode(md, n, &g->md5) == BKT_OK;
+           bkt_md5(g->xml.ptr, g->xml.len, md) == BKT_OK && bkt_base64_encode(md, sizeof md, &g->md5) == BKT_OK;
 }
 
 static void send_group(struct group *g)

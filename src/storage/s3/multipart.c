@@ -8,6 +8,7 @@
 
 #include "base/num.h"
 #include "base/os/pool.h"
+#include "base/random.h"
 #include "storage/s3/s3_impl.h"
 #include "storage/aws/xml.h"
 

@@ -7,7 +7,7 @@
 
 #include "chunk/dataset/dataset.h"
 #include "base/list.h"
-#include "schema/model/md5.h"
+#include "storage/md5.h"
 #include "tools/bucket/names.h"
 #include "tools/source/key_list.h"
 #include "tools/bucket/target.h"

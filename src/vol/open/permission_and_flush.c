@@ -135,7 +135,7 @@ static void lost(struct bkt_file *f, int code, const struct bkt_err *err)
     f->lost = true;
     struct bkt_names names = {.n = 0};
     name_unstored(f, &names);
-    (void)fprintf(stderr, "vol-bucket: %s: changes are lost (%s): %s\n", f->name, names.text,
+    (void)fprintf(stderr, "h5bucket: %s: changes are lost (%s): %s\n", f->name, names.text,
                   err->n ? err->frame[0].msg : bkt_err_text(code));
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/fork.h"
 #include "storage/aws/cred/cred_impl.h"
 #include "storage/http/engine.h"
 #include "storage/aws/sigv4.h"
@@ -48,7 +49,6 @@ struct bkt_cred {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static pthread_once_t hooked = PTHREAD_ONCE_INIT;
 static struct bkt_cred *providers;
 static bool ending;
 
@@ -79,14 +79,10 @@ static void after_fork_child(void)
     (void)pthread_mutex_unlock(&lock);
 }
 
-static void hook(void)
-{
-    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-}
-
 void bkt_cred_hook_fork(void)
 {
-    (void)pthread_once(&hooked, hook);
+    static const struct bkt_fork_handlers forks = {before_fork, after_fork_parent, after_fork_child};
+    bkt_fork_handle(BKT_FORK_CREDS, &forks);
 }
 
 /* ---- fetching ---- */

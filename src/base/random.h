@@ -1,0 +1,14 @@
+/* Random bytes of the system, for ids, names, jitter and seeds. */
+#ifndef BKT_RANDOM_H
+#define BKT_RANDOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Fill @p n bytes, at most 256.  False: the system has no random bytes. */
+bool bkt_random_bytes(void *p, size_t n);
+/** 64 bits, from the clock if the system has none: for names and pauses, not for ids that must never meet. */
+uint64_t bkt_random(void);
+
+#endif
