@@ -53,6 +53,7 @@ static void begin(struct engine *e, struct bkt_xfer *x)
     x->enough         = false;
     x->no_file        = false;
     x->why[0]         = 0;
+    x->tls_failed     = false;
     x->retry_after_ms = 0;
     if (!x->begin(x)) {
         bkt_host_release(h, e);
@@ -210,6 +211,17 @@ static void wake_delayed(struct engine *e)
         wake_cancelled(e);
 }
 
+static bool is_of_tls(CURLcode code)
+{
+    static const CURLcode codes[] = {CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
+                                     CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_USE_SSL_FAILED,
+                                     CURLE_SSL_INVALIDCERTSTATUS};
+    for (size_t i = 0; i < BKT_COUNT(codes); i++)
+        if (codes[i] == code)
+            return true;
+    return false;
+}
+
 static void collect(struct engine *e)
 {
     int      left;
@@ -227,6 +239,7 @@ static void collect(struct engine *e)
         if (w != BKT_WIRE_OK && !x->why[0])
             (void)snprintf(x->why, sizeof x->why, "%s", curl_easy_strerror(code));
         size_t n = strlen(x->why);
+        x->tls_failed = is_of_tls(code);
         if (code == CURLE_SSL_CONNECT_ERROR)
             bkt_tls_failed(x->net->ca_bundle, x->url);
         if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)

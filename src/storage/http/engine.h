@@ -78,6 +78,7 @@ struct bkt_xfer {
     enum bkt_wire wire;
     long          status;
     char          why[256];       /* libcurl's message about a failure */
+    bool          tls_failed;     /* the failure is one of TLS */
     uint64_t      moved;          /* body bytes that arrived, or were sent and confirmed */
     uint64_t      retry_after_ms;
     char         *redirect;       /* absolute URL of a Location header; freed by the engine at the next use, or free() */

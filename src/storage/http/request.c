@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 #include <curl/curl.h>
@@ -120,12 +119,6 @@ static void finish(struct bkt_http_op *op)
     report(h, req, own);
 }
 
-/* Time since the request first began; 0: it never began. */
-static uint64_t spent_ms(const struct bkt_http_op *op)
-{
-    return op->retry.started_ms ? bkt_engine_now() - op->retry.started_ms : 0;
-}
-
 static bool on_begin(struct bkt_xfer *x)
 {
     struct bkt_http_op *op = (struct bkt_http_op *)x;
@@ -137,7 +130,7 @@ static bool on_begin(struct bkt_xfer *x)
         finish(op);
         return false;
     }
-    uint64_t spent = spent_ms(op);
+    uint64_t spent = bkt_http_spent_ms(op);
     if (spent >= bkt_retry_time(&h->policy, &op->retry)) {
         (void)BKT_REQ_FAIL(op->req, BKT_ETIME, "%s %s/%s: not done after %" PRIu64 " ms (deadline_ms)", x->method,
                            h->base.uri, op->req->key, h->policy.deadline_ms);
@@ -151,7 +144,7 @@ static bool on_begin(struct bkt_xfer *x)
     op->pos        = 0;
     op->n_first    = 0;
     op->body_begun = op->complete = op->odd = false;
-    op->refused                   = NULL;
+    op->refused                   = (struct bkt_refusal){BKT_OK, NULL};
     int rc                        = h->ops->prepare(h, op);
     if (rc == BKT_HTTP_LATER)
         return false;
@@ -177,7 +170,14 @@ static void on_header(struct bkt_xfer *x, const char *name, const char *value)
     bkt_http_reply_header(&((struct bkt_http_op *)x)->reply, name, value);
 }
 
-static const char *begin_body(struct bkt_http_op *op)
+/* Stop the transfer.  Returns @p code. */
+static int refuse(struct bkt_http_op *op, int code, const char *text)
+{
+    op->refused = (struct bkt_refusal){code, text};
+    return code;
+}
+
+static int begin_body(struct bkt_http_op *op)
 {
     struct bkt_http_reply *r   = &op->reply;
     struct bkt_req        *req = op->req;
@@ -185,17 +185,17 @@ static const char *begin_body(struct bkt_http_op *op)
     if (op->x.status == 206) {
         op->odd = true;
         if (!r->has_range || r->bad_range)
-            return "the answer's Content-Range is missing or malformed";
+            return refuse(op, BKT_EFORMAT, "the answer's Content-Range is missing or malformed");
         if (r->first != want || (!is_whole(op) && r->last > req->off + req->len - 1))
-            return "the answer is for another range than requested";
+            return refuse(op, BKT_EFORMAT, "the answer is for another range than requested");
         if (is_whole(op) && r->total == UINT64_MAX)
-            return "the answer is a part of an object of unknown size";
+            return refuse(op, BKT_EFORMAT, "the answer is a part of an object of unknown size");
         if (r->length != UINT64_MAX && r->length != r->last - r->first + 1)
-            return "the answer's Content-Length and Content-Range differ";
+            return refuse(op, BKT_EFORMAT, "the answer's Content-Length and Content-Range differ");
         op->odd = false;
         op->pos = r->first;
     } else if (!is_whole(op) && req->off > SKIP_MAX && r->length > DRAIN_MAX) {
-        return "the server ignores ranges";
+        return refuse(op, BKT_EFORMAT, "the server ignores ranges");
     }
     if (op->x.status == 200) { /* a 200 begins at the object's first byte, whatever range was requested */
         op->got = 0;
@@ -205,28 +205,28 @@ static const char *begin_body(struct bkt_http_op *op)
     bkt_http_sum_begin(op);
     uint64_t room = is_whole(op) ? (r->length == UINT64_MAX ? 0 : r->length) : req->len;
     if (in_body(req) && is_whole(op) && room > op->http->max_body)
-        return "the object is larger than 256 MiB and than 4 times meta_cache";
+        return refuse(op, BKT_EFORMAT, "the object is larger than 256 MiB and than 4 times meta_cache");
     if (in_body(req) && bkt_buf_reserve(&req->body, (size_t)bkt_min_u64(room, RESERVE_MAX)) < 0)
-        return "out of memory";
-    return NULL;
+        return refuse(op, BKT_ENOMEM, "out of memory");
+    return BKT_OK;
 }
 
 /* Copy body bytes [pos, pos+n) of the object: the part in the requested range goes to its place. */
-static const char *place(struct bkt_http_op *op, const unsigned char *p, size_t n)
+static int place(struct bkt_http_op *op, const unsigned char *p, size_t n)
 {
     struct bkt_req *req = op->req;
     uint64_t        off = is_whole(op) ? 0 : req->off, lo = bkt_max_u64(op->pos, off), hi;
     uint64_t        end = is_whole(op) ? UINT64_MAX : off + req->len;
     if (!bkt_add_u64(op->pos, n, &hi))
-        return "the answer does not end";
+        return refuse(op, BKT_EFORMAT, "the answer does not end");
     uint64_t cut = bkt_min_u64(hi, end);
     if (lo < cut) {
         size_t at = (size_t)(lo - off), k = (size_t)(cut - lo);
         if (in_body(req)) {
             if (at + k > op->http->max_body && is_whole(op))
-                return "the object is larger than 256 MiB and than 4 times meta_cache";
+                return refuse(op, BKT_EFORMAT, "the object is larger than 256 MiB and than 4 times meta_cache");
             if (at + k > req->body.len && bkt_buf_resize(&req->body, at + k) < 0)
-                return "out of memory";
+                return refuse(op, BKT_ENOMEM, "out of memory");
         }
         if (req->sink)
             req->sink(req->sink_arg, at, p + (lo - op->pos), k);
@@ -239,9 +239,9 @@ static const char *place(struct bkt_http_op *op, const unsigned char *p, size_t 
     if (hi >= end && op->x.status == 200) {
         op->complete = true;
         if (op->reply.length == UINT64_MAX || op->reply.length - bkt_min_u64(hi, op->reply.length) > DRAIN_MAX)
-            return "enough";
+            return refuse(op, BKT_EFORMAT, "enough");
     }
-    return NULL;
+    return BKT_OK;
 }
 
 static bool on_data(struct bkt_xfer *x, const void *p, size_t n)
@@ -259,11 +259,10 @@ static bool on_data(struct bkt_xfer *x, const void *p, size_t n)
     }
     if (!op->body_begun) {
         op->body_begun = true;
-        op->refused    = begin_body(op);
+        if (begin_body(op) < 0)
+            return false;
     }
-    if (!op->refused)
-        op->refused = place(op, p, n);
-    return op->refused == NULL;
+    return !op->refused.code && place(op, p, n) == BKT_OK;
 }
 
 /* With a strong ETag the rest of the same object can be requested. */
@@ -271,7 +270,7 @@ static bool can_resume(struct bkt_xfer *x)
 {
     const struct bkt_http_op *op   = (const struct bkt_http_op *)x;
     const char               *etag = op->reply.etag;
-    return op->req->op == BKT_GET && !op->query && op->body_begun && !op->refused && !op->complete && etag[0] == '"' &&
+    return op->req->op == BKT_GET && !op->query && op->body_begun && !op->refused.code && !op->complete && etag[0] == '"' &&
            (!op->etag[0] || strcmp(op->etag, etag) == 0) && (x->status == 200 || x->status == 206);
 }
 
@@ -292,19 +291,6 @@ int bkt_http_code(long status)
         if (codes[i].status == status)
             return codes[i].code;
     return status >= 500 ? BKT_ENET : status >= 400 ? BKT_EINVAL : BKT_EUNSUP;
-}
-
-int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message, const char *hint)
-{
-    const struct bkt_http_reply *r = &op->reply;
-    char                         tries[64] = "";
-    if (op->retry.tries)
-        (void)snprintf(tries, sizeof tries, "; given up after %u retries", op->retry.tries);
-    bool text = code_text && *code_text, msg = message && *message, tip = hint && *hint;
-    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s: HTTP %ld%s%.60s%s%.200s%s%s%.80s%s%s%.200s", op->x.method,
-                        op->http->base.uri, op->req->key, op->x.status, text ? " " : "", text ? code_text : "",
-                        msg ? " (" : "", msg ? message : "", msg ? ")" : "", r->request_id[0] ? ", request id " : "",
-                        r->request_id, tries, tip ? "; " : "", tip ? hint : "");
 }
 
 void bkt_http_start_over(struct bkt_http_op *op)
@@ -347,77 +333,6 @@ int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire)
     return bkt_http_send_again(op, wait);
 }
 
-/* The server of the request, if the store's name does not contain it; else "". */
-static void server_of(const struct bkt_http_op *op, char *to, size_t room)
-{
-    const char *url = bkt_buf_str(&op->url), *host = strstr(url, "://");
-    *to = 0;
-    if (!host || strncmp(op->http->base.uri, "http", 4) == 0)
-        return;
-    size_t scheme = (size_t)(host - url), n = strcspn(host + 3, "/?");
-    if (!memchr(host + 3, '@', n)) /* without user and password */
-        (void)snprintf(to, room, "%.*s%.*s", (int)scheme, url, (int)n + 3, host);
-}
-
-/* The variables that libcurl reads, as curl does; HTTP_PROXY does not count. */
-static bool has_proxy(void)
-{
-    static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
-    for (size_t i = 0; i < BKT_COUNT(names); i++) {
-        const char *value = getenv(names[i]);
-        if (value && *value)
-            return true;
-    }
-    return false;
-}
-
-static const char *advice(enum bkt_wire wire, const char *why, const char *uri)
-{
-    bool s3  = strncmp(uri, "s3://", 5) == 0;
-    bool tls = (wire == BKT_WIRE_CONNECT || wire == BKT_WIRE_FATAL) &&
-               (strcasestr(why, "ssl") || strcasestr(why, "certificate") || strcasestr(why, "tls"));
-    if (tls)
-        return s3 ? "; does the endpoint speak https, and does ca_bundle (AWS_CA_BUNDLE) hold the CA that "
-                    "signed its certificate?"
-                  : "; does it speak https, and does ca_bundle (CURL_CA_BUNDLE) hold the CA that signed its "
-                    "certificate?";
-    if (wire == BKT_WIRE_CONNECT || wire == BKT_WIRE_CROWDED || wire == BKT_WIRE_FATAL)
-        return has_proxy() ? "; check address or endpoint (AWS_ENDPOINT_URL), the network, and the proxy (http_proxy, no_proxy)"
-               : s3        ? "; check setting endpoint (AWS_ENDPOINT_URL) and the network"
-                           : "; check the address and the network";
-    if (wire == BKT_WIRE_STALL)
-        return "; a sixth of setting deadline_ms limits the wait for a byte";
-    return "";
-}
-
-int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
-{
-    static const char *const what[] = {
-        [BKT_WIRE_OK] = "",
-        [BKT_WIRE_STOPPED] = "stopped",
-        [BKT_WIRE_RESET] = "connection broken",
-        [BKT_WIRE_SHORT] = "answer cut short",
-        [BKT_WIRE_STALL] = "transfer stalled",
-        [BKT_WIRE_SLOW] = "transfer slow",
-        [BKT_WIRE_CANCEL] = "cancelled",
-        [BKT_WIRE_CONNECT] = "cannot connect",
-        [BKT_WIRE_CROWDED] = "cannot connect",
-        [BKT_WIRE_DEADLINE] = "deadline passed",
-        [BKT_WIRE_FATAL] = "transfer failed",
-    };
-    int         code = wire == BKT_WIRE_DEADLINE ? BKT_ETIME : BKT_ENET;
-    const char *why  = op->refused ? op->refused : op->x.why;
-    bool more = op->retry.tries < op->http->policy.retries && bkt_retry_classify(wire, op->x.status) == BKT_RETRY_YES;
-    if (more || spent_ms(op) >= bkt_retry_time(&op->http->policy, &op->retry)) /* more: only the time is over */
-        code = BKT_ETIME;
-    char server[120];
-    server_of(op, server, sizeof server);
-    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s%s%s: %s (%.140s), after %u retries in %" PRIu64 " ms%s", op->x.method,
-                        op->http->base.uri, op->req->key, *server ? " at " : "", server, what[wire], why, op->retry.tries,
-                        spent_ms(op), op->retry.started_ms ? advice(wire, why, op->http->base.uri) : ""); /* "": the network is not the
-                                                                                                             cause */
-}
-
 static int end_get(struct bkt_http_op *op)
 {
     struct bkt_req        *req   = op->req;
@@ -425,10 +340,9 @@ static int end_get(struct bkt_http_op *op)
     uint64_t               total = op->x.status == 206 ? r->total : r->length != UINT64_MAX ? r->length : op->pos;
     if (op->complete && r->length == UINT64_MAX)
         total = UINT64_MAX; /* this side stopped before the body's end */
-    if (op->refused && !op->complete)
-        return BKT_REQ_FAIL(req, strcmp(op->refused, "out of memory") == 0 ? BKT_ENOMEM : BKT_EFORMAT,
-                            "%s %s/%.150s: HTTP %ld, %s", op->x.method, op->http->base.uri, req->key, op->x.status,
-                            op->refused);
+    if (op->refused.code && !op->complete)
+        return BKT_REQ_FAIL(req, op->refused.code, "%s %s/%.150s: HTTP %ld, %s", op->x.method, op->http->base.uri, req->key, op->x.status,
+                            op->refused.text);
     if (op->x.status == 206 && (!op->body_begun || (op->etag[0] && strcmp(op->etag, r->etag) != 0))) {
         bkt_http_start_over(op); /* no body, or the rest of another object */
         return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
@@ -488,11 +402,11 @@ static int judge(struct bkt_http_op *op)
         return bkt_http_put_judge(op);
     if (op->put.looking)
         return bkt_http_delete_judge(op, NULL);
-    if (wire != BKT_WIRE_OK && !(wire == BKT_WIRE_STOPPED && (op->refused || status >= 300)))
+    if (wire != BKT_WIRE_OK && !(wire == BKT_WIRE_STOPPED && (op->refused.code || status >= 300)))
         return bkt_http_retry(op, wire) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, wire);
     if (bkt_http_doubts(op))
         return BKT_HTTP_AGAIN;
-    const char *what = op->odd ? op->refused : op->refused ? NULL : bkt_http_misfit(op);
+    const char *what = op->odd ? op->refused.text : op->refused.code ? NULL : bkt_http_misfit(op);
     bool conflict = status == 409 && wire == BKT_WIRE_OK; /* a conflict with a concurrent request: neither
                                                              done nor refused for good */
     if ((what || conflict) && op->req->op == BKT_DELETE && !op->query)

@@ -71,7 +71,10 @@ struct bkt_http_op {
     uint64_t              got;     /* bytes of the answer that are in place, from its start */
     char                  etag[BKT_ETAG_MAX]; /* ETag of the object that these bytes belong to; "": unknown */
     bool                  body_begun, complete;
-    const char           *refused; /* the reason why this side stopped the transfer */
+    struct bkt_refusal {
+        int         code; /* BKT_OK: it didn't */
+        const char *text;
+    } refused;                     /* the reason why this side stopped the transfer */
     bool                  odd;     /* the reason is that the answer is malformed (odd_answers.c) */
     bool                  doubt;   /* a GET is examining a HEAD's 404 */
     unsigned char         first[BKT_HTTP_FIRST]; /* first bytes of the answer's body, for messages */
@@ -177,6 +180,8 @@ int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const 
 int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait_ms);
 int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire); /* BKT_OK: retrying is over */
 int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire);
+/** Time since the request first began; 0: it never began. */
+uint64_t bkt_http_spent_ms(const struct bkt_http_op *op);
 /** Copy ETag, time and size from the answer's headers to the request. */
 int bkt_http_take(struct bkt_http_op *op);
 
