@@ -19,7 +19,6 @@ vol/h5bucket.h vol/core vol/plain vol/old_api vol/vfd vol/info.h vol/convert vol
 tools/source tools/show tools/cli tools/bucket tools/load tools/cmd tools/verify
 """.split()
 KNOWN = {
-    ("schema/domain/domain.c", "schema/edit/edit_impl.h"),
     ("vol/old_api/region_shadow.c", "vol/convert/values_to_memory.h"),
     ("vol/plain/plain_data.c", "vol/convert/kept_filters.h"),
 }

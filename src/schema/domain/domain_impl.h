@@ -36,6 +36,15 @@ struct bkt_domain {
     struct bkt_map *usage;  /* dataset id -> struct bkt_usage */
 };
 
+/* ---- defined in schema/edit, which stands above: the changes that a domain carries ---- */
+/** No changes; NULL: out of memory. */
+struct bkt_edits *bkt_edits_new(void);
+void              bkt_edits_free(struct bkt_domain *d); /* with changes that weren't flushed */
+/** Whether the changes were made by the process that this one was forked from, which has to store them. */
+bool bkt_edits_foreign(const struct bkt_domain *d);
+/** The object that stands for @p id; @p id itself if none does. */
+const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_id *id);
+
 /** NULL is fine. */
 void bkt_siblings_free(struct bkt_siblings *s);
 /** session_record.c: a version of an object was stored; @p r may be NULL. */

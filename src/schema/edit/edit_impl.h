@@ -134,9 +134,6 @@ struct bkt_edits {
     size_t         n_folders;
 };
 
-/** No changes; NULL: out of memory. */
-struct bkt_edits *bkt_edits_new(void);
-void              bkt_edits_free(struct bkt_domain *d); /* with changes that weren't flushed */
 /** Forget one object's deltas; the object is let go. */
 void              bkt_change_forget(struct bkt_domain *d, struct bkt_change *c);
 
@@ -216,8 +213,6 @@ BKT_NODISCARD int bkt_replay_extent(const struct bkt_change *c, json_t *stored, 
  *  objects that may be stored in any order, so that they can be released.  Changes that can't be stored stay;
  *  the next flush reports them. */
 void bkt_edit_spill(struct bkt_domain *d);
-/** Whether the changes were made by the process that this one was forked from, which has to store them. */
-bool bkt_edits_foreign(const struct bkt_domain *d);
 /** BKT_EACCES, with an explanation, if there are such changes. */
 BKT_NODISCARD int bkt_edits_own(struct bkt_domain *d, struct bkt_err *err);
 
@@ -250,8 +245,6 @@ BKT_NODISCARD int bkt_rivals_tell(struct bkt_domain *d, struct bkt_err *err);
 bool bkt_alias_bytes(const struct bkt_edits *e, void *p, size_t n);
 /** The same in a JSON value, which is replaced if it changes. */
 BKT_NODISCARD int bkt_alias_json(const struct bkt_edits *e, json_t **j, struct bkt_err *err);
-/** The object that stands for @p id; @p id itself if none does. */
-const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_id *id);
 /** An object is given an attribute.  An attribute with references may name an object that another writer's
  *  comes to stand for. */
 BKT_NODISCARD int bkt_alias_note_attr(struct bkt_edits *e, const struct bkt_id *obj, const struct bkt_attr *a,
