@@ -42,6 +42,14 @@ enum bkt_kept {
     BKT_KEPT_WAITS  /* something else has to be stored before */
 };
 
+/** A change while it is flushed. */
+enum bkt_put_state {
+    BKT_PUT_WAITS, /* for its text, or for the next attempt */
+    BKT_PUT_READY, /* the text is complete for the PUT */
+    BKT_PUT_LOST,  /* another writer changed the object first */
+    BKT_PUT_DONE
+};
+
 struct bkt_change {
     struct bkt_id      id;
     struct bkt_object *obj;     /* NULL: removed */
@@ -73,10 +81,8 @@ struct bkt_change {
     struct bkt_buf     text;    /* the text of the PUT */
     char              *etag;    /* of the version that the deltas are put on; NULL: to be read */
     bool               foreign; /* that version is another than the object's own */
-    bool               ready;   /* text is complete for the PUT */
     bool same;                  /* text equals what is stored already */
-    bool               lost;    /* another writer changed the object first */
-    bool               done;
+    enum bkt_put_state state;
 };
 
 struct bkt_doomed {

@@ -84,7 +84,7 @@ static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *bas
     if (c->is_new) {
         BKT_PASS(bkt_object_emit(c->obj, &c->text, err));
         (void)bkt_alias_bytes(w->d->edits, c->text.ptr, c->text.len);
-        c->ready = true;
+        c->state = BKT_PUT_READY;
         return BKT_OK;
     }
     if (!base)
@@ -93,7 +93,7 @@ static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *bas
     BKT_PASS(bkt_replay(w->d->edits, c, j, is_part(w, c), err));
     c->foreign |= c->reread;
     BKT_PASS(bkt_json_dump(j, &c->text, err));
-    c->ready = true;
+    c->state = BKT_PUT_READY;
     return BKT_OK;
 }
 
@@ -109,7 +109,7 @@ static int judge_new(struct wave *w, struct bkt_change *c, const struct bkt_req 
 {
     struct bkt_object *o = NULL;
     if (r->body.len == c->text.len && memcmp(r->body.ptr, c->text.ptr, c->text.len) == 0) {
-        c->done = true;
+        c->state = BKT_PUT_DONE;
         return bkt_object_set_etag(c->obj, r->etag);
     }
     BKT_PASS(bkt_object_parse(r->body.ptr, r->body.len, &c->id, &o, err));
@@ -160,7 +160,7 @@ static int take_missing(struct wave *w, struct bkt_change *c, const struct bkt_r
         return keep_error(w->d, err, &rc, r, c);
     bkt_names_add(&w->d->edits->gone, c->id.text);
     bkt_objects_drop(w->d->objects, &c->id, false);
-    c->done = true;
+    c->state = BKT_PUT_DONE;
     return BKT_OK;
 }
 
@@ -183,9 +183,9 @@ static int read_versions(struct wave *w, struct bkt_err *err)
     for (size_t i = 0; i < w->n; i++) {
         struct bkt_change *c = w->v[i];
         bool               known = !c->etag && c->obj->etag && c->obj->stored.len && !c->is_new;
-        if (c->done)
+        if (c->state == BKT_PUT_DONE)
             continue;
-        c->ready = c->lost = false;
+        c->state = BKT_PUT_WAITS;
         known &= !c->reread && !c->kept_links && !c->kept_attrs; /* other writers may have taken theirs back */
         if (known && set_etag(c, c->obj->etag) < 0)
             BKT_NOMEM(err);
@@ -287,6 +287,7 @@ static void part_written(struct bkt_domain *d, struct bkt_change *c, const char 
         if ((enum bkt_delta)(uintptr_t)v == BKT_DELTA_ADD &&
             !(c->kept_links && bkt_map_get(c->kept_links, key, n)))
             (void)bkt_map_del(c->links, key, n); /* deletion empties the entry in place, the walk goes on */
+    c->state = BKT_PUT_WAITS; /* for the other part */
     if (!c->foreign)
         bkt_links_count_moved(d->links, &c->id, c->obj->etag, etag);
     bkt_buf_fini(&c->obj->stored);
@@ -298,7 +299,7 @@ static void part_written(struct bkt_domain *d, struct bkt_change *c, const char 
  * change. */
 static void written(struct bkt_domain *d, struct bkt_change *c, const char *etag)
 {
-    c->done = true;
+    c->state = BKT_PUT_DONE;
     if (c->foreign)
         etag = bkt_change_adopt(d, c, etag, NULL) < 0 ? "" : etag;
     else if (c->is_new)
@@ -321,7 +322,6 @@ static void take_stored(struct wave *w, struct bkt_change *c)
         part_written(w->d, c, c->etag);
     else
         written(w->d, c, c->etag);
-    c->ready = false;
 }
 
 static int put_versions(struct wave *w, struct bkt_err *err)
@@ -329,7 +329,7 @@ static int put_versions(struct wave *w, struct bkt_err *err)
     int rc = BKT_OK;
     for (size_t i = 0; i < w->n; i++) {
         struct bkt_change *c = w->v[i];
-        if (c->done || !c->ready)
+        if (c->state != BKT_PUT_READY)
             continue;
         if (c->same && !c->is_new && c->etag) { /* everything is there, or has to wait */
             take_stored(w, c);
@@ -350,7 +350,6 @@ static int put_versions(struct wave *w, struct bkt_err *err)
         w->through |= r->rc == BKT_OK;
         if (r->rc == BKT_OK && is_part(w, c)) {
             part_written(w->d, c, r->etag);
-            c->ready = false;
         } else if (r->rc == BKT_OK) {
             written(w->d, c, r->etag);
         } else {
@@ -360,9 +359,10 @@ static int put_versions(struct wave *w, struct bkt_err *err)
             bkt_extent_tried(c);
             bkt_buf_fini(&c->obj->stored); /* another version is stored now */
             c->obj->contended |= r->rc == BKT_EPRECOND;
-            c->lost = r->rc == BKT_EPRECOND || (r->rc == BKT_ENOENT && !c->is_new); /* S3's answer where that version was deleted */
-            w->lost |= c->lost;
-            if (!c->lost)
+            bool lost = r->rc == BKT_EPRECOND || (r->rc == BKT_ENOENT && !c->is_new); /* S3's answer where that version was deleted */
+            c->state  = lost ? BKT_PUT_LOST : BKT_PUT_WAITS;
+            w->lost |= lost;
+            if (!lost)
                 (void)keep_error(w->d, err, &rc, r, c);
         }
     }
@@ -475,7 +475,8 @@ static void wave_add(struct wave *w, struct bkt_change *c)
 {
     free(c->etag);
     c->etag = NULL;
-    c->done = c->foreign = false;
+    c->state   = BKT_PUT_WAITS;
+    c->foreign = false;
     if (has_turns(c))
         bkt_buf_fini(&c->obj->stored); /* most likely out of date */
     w->keys[w->n] = (struct bkt_buf){0};
@@ -488,9 +489,9 @@ static bool end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, i
     struct bkt_err why = {.n = 0};
     int            rc  = run_wave(w, &why);
     for (size_t k = 0; k < w->n; k++) {
-        if (w->v[k]->done)
+        if (w->v[k]->state == BKT_PUT_DONE)
             bkt_change_through(w->d, w->v[k]);
-        else if (w->v[k]->lost)
+        else if (w->v[k]->state == BKT_PUT_LOST)
             left[(*n_left)++] = w->v[k];
     }
     bkt_err_keep_first(first, err, rc, &why);
