@@ -1,4 +1,4 @@
-/* bkt_read_now(): everything that one call needs is in flight together, within setting in_flight.
+/* bkt_read_now(): everything that one call needs is in flight together, within bkt_settings_in_flight().
  *
  * The calling thread makes tasks (a range or a chunk object with the segments it serves) and starts them.
  * The store reports each from its own thread, which hands decoding to the pool.  The thread that finishes a

@@ -6,7 +6,7 @@
  *   or, for large requests, straight from the caller's memory          (chunk/write/write.c)
  *
  * Written elements are visible to every read of this process at once.  They are in the store after
- * bkt_chunks_flush().  Writes go to the background as the cache fills (setting write_cache).  If such a write
+ * bkt_chunks_flush().  Writes go to the background as the cache fills (bkt_settings_write_cache()).  If such a write
  * fails, the data are kept for another try, and the next flush reports the failure.
  *
  * Several writers: a chunk object of which this process wrote only some elements is never overwritten
@@ -68,7 +68,7 @@ BKT_NODISCARD int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err);
  * extent of their dataset waits (bkt_edit_extent_waits()); all others are stored.  Returns the first
  * failure. */
 BKT_NODISCARD int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err);
-/** The same in two steps.  The first returns when as much as setting in_flight allows is under way; the
+/** The same in two steps.  The first returns when as much as bkt_settings_in_flight() allows is under way; the
  *  second returns failures. */
 void              bkt_chunks_flush_begin(struct bkt_domain *dom);
 BKT_NODISCARD int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *err);

@@ -1,4 +1,4 @@
-/* Written chunks, kept per open domain within setting write_cache.  They are dirty until they are stored, and
+/* Written chunks, kept per open domain within bkt_settings_write_cache().  They are dirty until they are stored, and
  * afterwards clean and useful to readers and later writes.  Inside src/chunk.
  *
  * A chunk's elements are a struct bkt_cache_entry.  They are changed in place only while nobody else holds

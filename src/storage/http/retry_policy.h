@@ -28,7 +28,7 @@ enum bkt_retry_class {
 };
 
 struct bkt_retry_policy {
-    uint64_t retries, backoff_ms, deadline_ms; /* the settings of these names */
+    uint64_t retries, backoff_ms, deadline_ms; /* settings and a knob of these names */
 };
 
 /** Bytes per second.  The deadline does not end a request whose bytes move at least at this rate.  So a

@@ -21,7 +21,7 @@ int load_map_read(const char *name, const struct bkt_settings *set, struct bkt_c
     BKT_PASS(vfd_open_store(uri, set, &st, &key, err));
     uint64_t size = 0;
     int      rc   = bkt_store_head(st, key, &size, err);
-    if (rc == BKT_OK && size) /* by a range, since max_object limits objects that others wrote */
+    if (rc == BKT_OK && size) /* by a range, since the size of objects that others wrote is limited */
         rc = bkt_store_get(st, key, 0, size, &json, err);
     bkt_store_close(st);
     if (rc == BKT_OK)

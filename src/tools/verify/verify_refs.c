@@ -275,7 +275,7 @@ void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_ob
 
 /* ---- chunks ---- */
 
-/* Chunks read at once, within setting in_flight; as many as the default of setting connections.  More take
+/* Chunks read at once, within bkt_settings_in_flight(); as many as the default of setting connections.  More take
  * more memory. */
 #define MOST 256
 

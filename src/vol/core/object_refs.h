@@ -6,7 +6,7 @@
 
 /** HDF5's name for its kind. */
 H5O_type_t bkt_object_type(const struct bkt_object *obj);
-/** H5Oget_info: @p fields as H5O_INFO_…; rc counts hard links in the whole domain (setting link_count). */
+/** H5Oget_info: @p fields as H5O_INFO_…; rc counts hard links in the whole domain. */
 BKT_NODISCARD int bkt_object_info(struct bkt_vobj *o, unsigned fields, H5O_info2_t *out, struct bkt_err *err);
 /** The object that an id stands for; its links are not counted. */
 BKT_NODISCARD int bkt_object_identify(hid_t obj, unsigned long *fileno, H5O_token_t *token,

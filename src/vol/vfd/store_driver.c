@@ -32,7 +32,7 @@ struct vfd_file {
     H5FD_t            pub; /* must be first for HDF5 */
     struct bkt_store *st;
     char             *name, *key;
-    uint64_t          size, part; /* part: setting part_size */
+    uint64_t          size, part; /* part: knob part_size */
     char              etag[BKT_ETAG_MAX];
     haddr_t           eoa;
     struct block      blocks[KEEP];
