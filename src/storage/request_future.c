@@ -19,6 +19,14 @@ void bkt_await_start(struct bkt_store *st, struct bkt_await *w)
     bkt_store_start(st, &w->req);
 }
 
+bool bkt_await_arrived(struct bkt_await *w)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    bool yes = w->arrived;
+    (void)pthread_mutex_unlock(&w->lock);
+    return yes;
+}
+
 void bkt_await(struct bkt_await *w)
 {
     (void)pthread_mutex_lock(&w->lock);

@@ -16,6 +16,8 @@ struct bkt_await {
 
 /** Begin w->req.  @p w must not move until bkt_await_fini(). */
 void bkt_await_start(struct bkt_store *st, struct bkt_await *w);
+/** Whether the request has ended; does not wait. */
+bool bkt_await_arrived(struct bkt_await *w);
 /** Wait for the request.  Further calls return at once. */
 void bkt_await(struct bkt_await *w);
 /** Wait as bkt_await() does, and free the outputs. */

@@ -13,20 +13,13 @@
 #include "schema/model/model.h"
 #include "base/num.h"
 #include "storage/store.h"
+#include "vol/vfd/foresight.h"
+#include "vol/vfd/page_cache.h"
 #include "vol/vfd/store_driver_ahead.h"
 
-/* Bytes of a block: smaller ones take more requests for the metadata of many small objects. */
-#define BLOCK      ((uint64_t)256 << 10)
-#define AHEAD_MAX  32  /* blocks fetched at once by a run of misses */
-#define KEEP       128 /* blocks kept, 32 MiB: room for four runs of misses, for metadata in four places */
+#define LONG_READ ((uint64_t)512 << 10) /* a longer read goes past the pages */
+#define KEEP      ((uint64_t)64 << 20)  /* bytes of pages that are kept of a file */
 #define DRIVER_ID  ((H5FD_class_value_t)0x1b5) /* and the number behind it */
-
-struct block {
-    uint64_t       no;
-    uint64_t       used; /* tick of the last use */
-    size_t         len;
-    unsigned char *data; /* NULL: free */
-};
 
 struct vfd_file {
     H5FD_t            pub; /* must be first for HDF5 */
@@ -35,9 +28,8 @@ struct vfd_file {
     uint64_t          size, part; /* part: knob part_size */
     char              etag[BKT_ETAG_MAX];
     haddr_t           eoa;
-    struct block      blocks[KEEP];
-    uint64_t          tick, next; /* next: block behind the last miss */
-    unsigned          ahead;
+    struct page_cache *pages;
+    struct foresight  *fore;
     int               lock;         /* descriptor that holds the lock; -1: none */
     bool              may_not_lock; /* true: a file system without locks is accepted */
     struct vfd_file  *other;        /* list of all open files */
@@ -48,10 +40,7 @@ struct vfd_info {
     const struct bkt_settings *set;
 };
 
-static struct vfd_stats totals;
 static hid_t            drivers[2] = {H5I_INVALID_HID, H5I_INVALID_HID}; /* for stores elsewhere, on this machine */
-
-struct vfd_stats vfd_stats(void) { return totals; }
 
 static const char *const schemes[] = {"s3://", "hsds+s3://", "file:///", "https://", "http://", "mem:"};
 
@@ -107,77 +96,12 @@ int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, c
     return rc;
 }
 
-/* ---- blocks ---- */
-
-static struct block *find(struct vfd_file *f, uint64_t no)
-{
-    for (size_t i = 0; i < KEEP; i++)
-        if (f->blocks[i].data && f->blocks[i].no == no) {
-            f->blocks[i].used = ++f->tick;
-            return &f->blocks[i];
-        }
-    return NULL;
-}
-
-static struct block *oldest(struct vfd_file *f)
-{
-    struct block *old = &f->blocks[0];
-    for (size_t i = 0; i < KEEP; i++) {
-        if (!f->blocks[i].data)
-            return &f->blocks[i];
-        if (f->blocks[i].used < old->used)
-            old = &f->blocks[i];
-    }
-    return old;
-}
+/* ---- reading ---- */
 
 static struct bkt_req range(struct vfd_file *f, uint64_t off, uint64_t len, void *dst)
 {
-    totals.requests++;
-    totals.bytes += len;
     return (struct bkt_req){.op = BKT_GET, .key = f->key, .off = off, .len = len, .dst = dst,
                             .if_match = f->etag[0] ? f->etag : NULL};
-}
-
-/* Fetch blocks no .. no+n-1 as one request.  Blocks that are kept already are fetched again, which is
- * rare. */
-static int fetch(struct vfd_file *f, uint64_t no, uint64_t n, struct bkt_err *err)
-{
-    uint64_t                              off = no * BLOCK, len = bkt_min_u64(n * BLOCK, f->size - off);
-    BKT_CLEANUP(bkt_freep) unsigned char *all = malloc((size_t)len);
-    if (!all)
-        BKT_NOMEM(err);
-    struct bkt_req req = range(f, off, len, all);
-    int            rc  = bkt_store_run(f->st, &req, 1, err);
-    bkt_req_fini(&req);
-    if (rc < 0)
-        return rc;
-    for (uint64_t at = 0; at < len; at += BLOCK, no++) {
-        struct block *b = find(f, no);
-        b               = b ? b : oldest(f);
-        size_t         m = (size_t)bkt_min_u64(BLOCK, len - at);
-        unsigned char *p = realloc(b->data, m);
-        if (!p)
-            BKT_NOMEM(err);
-        memcpy(p, all + at, m);
-        *b = (struct block){no, ++f->tick, m, p};
-    }
-    return BKT_OK;
-}
-
-/* Get the block.  The more misses in a row, the more blocks behind it are fetched. */
-static int block_of(struct vfd_file *f, uint64_t no, struct block **out, struct bkt_err *err)
-{
-    *out = find(f, no);
-    if (*out)
-        return BKT_OK;
-    uint64_t last = (f->size - 1) / BLOCK;
-    f->ahead      = no == f->next ? (unsigned)bkt_min_u64(AHEAD_MAX, f->ahead * 2u) : 2;
-    uint64_t n    = bkt_min_u64(f->ahead, last - no + 1);
-    BKT_PASS(fetch(f, no, n, err));
-    f->next = no + n;
-    *out    = find(f, no);
-    return *out ? BKT_OK : BKT_ENOMEM;
 }
 
 static int read_long(struct vfd_file *f, uint64_t off, uint64_t len, unsigned char *to, struct bkt_err *err)
@@ -194,32 +118,15 @@ static int read_long(struct vfd_file *f, uint64_t off, uint64_t len, unsigned ch
     return rc;
 }
 
-static int read_blocks(struct vfd_file *f, uint64_t off, uint64_t len, unsigned char *to, struct bkt_err *err)
-{
-    while (len) {
-        struct block *b;
-        BKT_PASS(block_of(f, off / BLOCK, &b, err));
-        uint64_t in = off % BLOCK, n = bkt_min_u64(len, b->len - in);
-        memcpy(to, b->data + in, (size_t)n);
-        off += n, len -= n, to += n;
-    }
-    return BKT_OK;
-}
-
 /* ---- HDF5's side ---- */
 
-/* Keep the first bytes of the file as blocks. */
-static int keep_first(struct vfd_file *f, const unsigned char *first, uint64_t n, struct bkt_err *err)
+/* The first bytes of the file are here: make what reads the rest. */
+static int begin(struct vfd_file *f, const unsigned char *first, uint64_t n, struct bkt_err *err)
 {
-    for (uint64_t at = 0; at < n; at += BLOCK) {
-        struct block *b = oldest(f);
-        size_t        m = (size_t)bkt_min_u64(BLOCK, n - at);
-        if (!(b->data = malloc(m)))
-            BKT_NOMEM(err);
-        memcpy(b->data, first + at, m);
-        b->no = at / BLOCK, b->len = m, b->used = ++f->tick;
-    }
-    f->next = VFD_FIRST / BLOCK, f->ahead = 1;
+    f->pages = page_cache_new(f->st, f->key, f->etag, f->size, KEEP);
+    f->fore  = f->pages ? foresight_new(f->pages, f->size) : NULL;
+    if (!f->fore || page_cache_put_first(f->pages, first, n) < 0)
+        BKT_NOMEM(err);
     return BKT_OK;
 }
 
@@ -227,9 +134,7 @@ static int start_expected(struct vfd_file *f, struct vfd_expected *e, struct bkt
 {
     f->st = e->st, f->key = e->key, f->size = e->size;
     memcpy(f->etag, e->etag, sizeof f->etag);
-    totals.requests++;
-    totals.bytes += e->n;
-    int rc = keep_first(f, e->first, e->n, err);
+    int rc = begin(f, e->first, e->n, err);
     free(e->first);
     return rc;
 }
@@ -255,15 +160,15 @@ static int start(struct vfd_file *f, const struct bkt_settings *set, struct bkt_
         return rc;
     if (f->size == UINT64_MAX)
         BKT_FAIL(err, BKT_EUNSUP, "%s: the server does not report its length", f->name);
-    return keep_first(f, first, n, err);
+    return begin(f, first, n, err);
 }
 
 static void file_free(struct vfd_file *f)
 {
     if (!f)
         return;
-    for (size_t i = 0; i < KEEP; i++)
-        free(f->blocks[i].data);
+    foresight_free(f->fore);
+    page_cache_free(f->pages);
     if (f->lock >= 0)
         (void)close(f->lock);
     bkt_store_close(f->st);
@@ -354,14 +259,28 @@ static haddr_t vfd_get_eof(const H5FD_t *file, H5FD_mem_t type)
     return ((const struct vfd_file *)file)->size;
 }
 
+static enum fore_type type_of(H5FD_mem_t type)
+{
+    switch (type) {
+    case H5FD_MEM_SUPER: return FORE_SUPER;
+    case H5FD_MEM_OHDR: return FORE_HEADER;
+    case H5FD_MEM_DRAW: return FORE_RAW;
+    default: return FORE_OTHER;
+    }
+}
+
 static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size, void *buf)
 {
     struct vfd_file *f   = (struct vfd_file *)file;
     struct bkt_err   err = {.n = 0};
-    (void)type, (void)dxpl;
+    int              rc  = BKT_OK;
+    (void)dxpl;
     uint64_t n = addr < f->size ? bkt_min_u64(size, f->size - addr) : 0;
     memset((unsigned char *)buf + n, 0, size - (size_t)n); /* zeros behind the end, as from HDF5's own drivers */
-    int rc = n > BLOCK * 2 ? read_long(f, addr, n, buf, &err) : n ? read_blocks(f, addr, n, buf, &err) : BKT_OK;
+    if (n > LONG_READ)
+        rc = read_long(f, addr, n, buf, &err);
+    else if (n)
+        rc = foresight_read(f->fore, type_of(type), addr, n, buf, &err);
     err.code = rc;
     return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }

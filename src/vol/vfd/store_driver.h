@@ -1,8 +1,8 @@
 /* An HDF5 file driver over a store: a file in S3 or behind HTTP is read in place, by ranges.
  *
- * Blocks are kept in a bounded cache.  The longer metadata misses go on in one direction, the more each
- * fetches, several blocks at once.  Reads longer than a block go past the cache, split over many
- * requests.  Read-only.  All ranges are of one version: they carry the ETag of the first answer.
+ * Pages are kept in a bounded cache (page_cache.h), and those that libhdf5 will ask for are fetched ahead
+ * (foresight.h).  Longer reads go past the cache, split over many requests.  Read-only.  All ranges are of
+ * one version: they carry the ETag of the first answer.
  *
  * A file of this machine is locked as by HDF5's own drivers (H5Pset_file_locking(),
  * HDF5_USE_FILE_LOCKING).  HDF5 refuses a file whose superblock is marked as open for writing. */
@@ -33,11 +33,5 @@ BKT_NODISCARD int vfd_open_store(const char *name, const struct bkt_settings *se
 /** Size and ETag ("": unknown; a local file's stamp) of a file, as the store reports them.  BKT_ENOENT. */
 BKT_NODISCARD int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, char *etag, size_t n_etag,
                            struct bkt_err *err);
-
-/** Requests and bytes of the driver so far, for tests and -v. */
-struct vfd_stats {
-    uint64_t requests, bytes;
-};
-struct vfd_stats vfd_stats(void);
 
 #endif

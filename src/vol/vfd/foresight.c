@@ -1,0 +1,439 @@
+#include "vol/vfd/foresight.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/num.h"
+
+#define ITEMS_MAX  (UINT32_C(1) << 20)   /* structures that are remembered; then all are forgotten */
+#define GUESS_MAX  ((uint64_t)512 << 10) /* a larger structure is not guessed: it is one long read */
+#define UNDER_WAY  256                   /* requests */
+#define BUDGET     ((uint64_t)512 << 10) /* bytes of a relation's unasked guesses after the first proof */
+#define PROOF_MAX  4                     /* each further proof multiplies the budget by 4, up to this one */
+#define BATCH      1024                  /* guesses that are sorted and merged */
+#define GAP        ((uint64_t)16 << 10)  /* bytes between two guesses that are fetched with them */
+#define WINDOW     ((uint64_t)64 << 10)  /* fetched for a read that nothing foretold */
+#define WINDOW_RAW ((uint64_t)512 << 10) /* the same of raw data */
+#define WINDOW_MAX ((uint64_t)8 << 20)   /* it doubles up to this while reads follow each other */
+#define DENSE      32 /* pages of a MiB that were asked for: then the rest is fetched, too */
+
+#define NONE       UINT32_MAX
+#define NEEDED     REL_COUNT
+
+struct item {
+    struct scan_find f;
+    uint32_t parent;     /* what named it; itself if nothing did */
+    uint32_t group;      /* the object header at which it hangs; itself for one that nothing names */
+    uint32_t next;       /* waits for the same request */
+    uint32_t first, end; /* the items that it named */
+    bool asked, looked, fetched, waits;
+    unsigned char n_asked; /* of a header: its members that were asked for, 255 at most */
+};
+
+/* Items of one relation that may be fetched, in the order in which they were found. */
+struct queue {
+    uint32_t *v;
+    size_t n, cap, at; /* at: the first that is left */
+    unsigned proof;    /* how often the program has shown that it wants them, at most PROOF_MAX */
+    uint64_t wasted;   /* bytes, as of the last look */
+};
+
+struct foresight {
+    struct page_cache *cache;
+    struct scan_file file;
+    struct item *items;
+    size_t n, cap;
+    uint32_t *slots;                    /* by address; NONE: empty */
+    size_t n_slots;                     /* a power of 2 */
+    struct queue queues[REL_COUNT + 1]; /* the last: what is needed in any case */
+    uint32_t *stack;                    /* items whose bytes are here, to be looked at */
+    size_t n_stack, cap_stack;
+    uint32_t looking;      /* the item that is looked at */
+    uint64_t next, window; /* where the last unforetold read ended, and how much it fetched */
+};
+
+static struct fore_counts counts; /* under HDF5's lock */
+
+struct fore_counts foresight_counts(void)
+{
+    return counts;
+}
+
+/* ---- items ---- */
+
+static size_t slot_of(const struct foresight *f, uint64_t addr)
+{
+    size_t i = (size_t)((addr * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (f->n_slots - 1);
+    while (f->slots[i] != NONE && f->items[f->slots[i]].f.addr != addr)
+        i = (i + 1) & (f->n_slots - 1);
+    return i;
+}
+
+static struct item *item_at(const struct foresight *f, uint64_t addr)
+{
+    uint32_t i = f->n_slots ? f->slots[slot_of(f, addr)] : NONE;
+    return i == NONE ? NULL : &f->items[i];
+}
+
+static bool grow_slots(struct foresight *f)
+{
+    size_t n = f->n_slots ? 2 * f->n_slots : 1024;
+    uint32_t *more = malloc(n * sizeof *more);
+    if (!more)
+        return false;
+    memset(more, 0xff, n * sizeof *more);
+    free(f->slots);
+    f->slots = more;
+    f->n_slots = n;
+    for (uint32_t i = 0; i < f->n; i++)
+        f->slots[slot_of(f, f->items[i].f.addr)] = i;
+    return true;
+}
+
+/* Forget all structures: there are too many.  What is asked for next is found anew. */
+static void forget(struct foresight *f)
+{
+    f->n = f->n_stack = 0;
+    if (f->n_slots)
+        memset(f->slots, 0xff, f->n_slots * sizeof *f->slots);
+    for (size_t r = 0; r <= REL_COUNT; r++)
+        f->queues[r].n = f->queues[r].at = 0;
+}
+
+/* NONE: out of memory, or too many. */
+static uint32_t item_add(struct foresight *f, const struct scan_find *found, uint32_t parent, uint32_t group)
+{
+    if (f->n >= ITEMS_MAX || (2 * f->n >= f->n_slots && !grow_slots(f)) ||
+        bkt_list_room(&f->items, f->n, &f->cap, sizeof *f->items) < 0)
+        return NONE;
+    uint32_t i = (uint32_t)f->n++;
+    f->items[i] = (struct item){.f = *found,
+                                .parent = parent == NONE ? i : parent,
+                                .group = group == NONE ? i : group,
+                                .next = PAGE_NONE};
+    f->slots[slot_of(f, found->addr)] = i;
+    return i;
+}
+
+static void push(struct foresight *f, uint32_t i)
+{
+    if (bkt_list_room(&f->stack, f->n_stack, &f->cap_stack, sizeof *f->stack) == BKT_OK)
+        f->stack[f->n_stack++] = i;
+}
+
+/* Whether libhdf5 reads it next if it goes on with what it has asked for. */
+static bool is_needed(const struct foresight *f, const struct item *it)
+{
+    const struct item *parent = &f->items[it->parent];
+    bool asked = f->items[it->group].asked;
+    bool is_root = parent->f.kind == SCAN_HEAP || parent->f.kind == SCAN_TREE2;
+    switch (it->f.rel) {
+    case REL_PART:
+        return parent->asked || parent->fetched;
+    case REL_LINKS:
+    case REL_TYPE:
+        return asked;
+    case REL_LINK_NODE:
+        return asked && is_root;
+    case REL_ATTR_NODE:
+    case REL_INDEX_NODE:
+        return parent->asked && is_root;
+    default:
+        return false;
+    }
+}
+
+static void enqueue(struct foresight *f, uint32_t i)
+{
+    struct queue *q = &f->queues[is_needed(f, &f->items[i]) ? NEEDED : f->items[i].f.rel];
+    if (q->at == q->n)
+        q->at = q->n = 0;
+    if (bkt_list_room(&q->v, q->n, &q->cap, sizeof *q->v) == BKT_OK)
+        q->v[q->n++] = i;
+}
+
+/* Look at the item when its bytes are here. */
+static void look_later(struct foresight *f, uint32_t i)
+{
+    struct item *it = &f->items[i];
+    if (it->looked)
+        return;
+    enum page_state s = page_cache_state(f->cache, it->f.addr, it->f.size);
+    if (s == PAGE_HERE)
+        push(f, i);
+    else if (s == PAGE_COMING && !it->waits) {
+        it->waits = true;
+        page_cache_chain(f->cache, it->f.addr, it->f.size, i, &it->next);
+    }
+}
+
+/* ---- looking ---- */
+
+static void on_found(void *arg, const struct scan_find *found)
+{
+    struct foresight *f = arg;
+    const struct item *from = &f->items[f->looking];
+    if (item_at(f, found->addr))
+        return;
+    uint32_t i = item_add(f, found, f->looking, from->f.kind == SCAN_HEADER ? f->looking : from->group);
+    if (i == NONE)
+        return;
+    look_later(f, i);
+    if (page_cache_state(f->cache, found->addr, found->size) == PAGE_ABSENT)
+        enqueue(f, i);
+}
+
+/* A structure that turned out to be larger is wanted whole. */
+static void look(struct foresight *f, uint32_t i)
+{
+    struct scan_find what = f->items[i].f;
+    unsigned char few[8192], *p = what.size <= sizeof few ? few : malloc(GUESS_MAX);
+    uint64_t n = p ? page_cache_copy(f->cache, what.addr, p == few ? sizeof few : GUESS_MAX, p) : 0;
+    f->items[i].first = (uint32_t)f->n;
+    f->looking = i;
+    uint64_t need = p ? scan_look(&f->file, &what, p, n, on_found, f) : 0;
+    if (p != few)
+        free(p);
+    f->items[i].end = (uint32_t)f->n;
+    if (need <= n || need > GUESS_MAX) {
+        f->items[i].looked = true;
+        return;
+    }
+    f->items[i].f.size = need;
+    struct page_tag tag = {!f->items[i].asked, what.rel};
+    if (page_cache_fetch(f->cache, what.addr, need, tag) == BKT_OK)
+        look_later(f, i);
+}
+
+static void look_all(struct foresight *f)
+{
+    while (f->n_stack) {
+        uint32_t i = f->stack[--f->n_stack];
+        if (i < f->n && !f->items[i].looked)
+            look(f, i);
+    }
+}
+
+static void on_arrived(void *arg, uint32_t i)
+{
+    struct foresight *f = arg;
+    while (i != PAGE_NONE && i < f->n) {
+        uint32_t next = f->items[i].next;
+        f->items[i].next = PAGE_NONE;
+        f->items[i].waits = false;
+        look_later(f, i);
+        i = next;
+    }
+}
+
+/* ---- guessing ---- */
+
+/* Whether it takes two neighbours to show that the program wants the others. */
+static bool takes_two(enum scan_relation rel)
+{
+    return rel == REL_MEMBER || rel == REL_LINK_NODE || rel == REL_INDEX_NODE || rel == REL_ATTR_NODE;
+}
+
+static uint64_t budget(struct foresight *f, unsigned rel)
+{
+    struct queue *q = &f->queues[rel];
+    const struct page_counts *c = page_cache_counts(f->cache);
+    if (rel == NEEDED)
+        return UINT64_MAX;
+    if (c->wasted[rel] > q->wasted + BUDGET / 2) { /* guesses were wrong */
+        q->wasted = c->wasted[rel];
+        q->proof -= q->proof > 0;
+    }
+    uint64_t all = q->proof ? BUDGET << 2 * (q->proof - 1) : 0;
+    return all / 2 > c->unasked[rel] ? all - c->unasked[rel] : 0; /* many at once, as they may lie together */
+}
+
+/* Pages of an item; of a paged file whole pages of that. */
+static void range_of(const struct foresight *f, const struct item *it, uint64_t *off, uint64_t *end)
+{
+    uint64_t page = f->file.page && f->file.page <= GUESS_MAX ? f->file.page : PAGE_SIZE;
+    uint64_t from = it->f.addr - f->file.base;
+    *off = f->file.base + from / page * page;
+    *end = bkt_min_u64(f->file.base + bkt_ceil_div(from + it->f.size, page) * page, f->file.size);
+}
+
+struct guess {
+    uint64_t off, end;
+    uint32_t item;
+};
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct guess *x = a, *y = b;
+    return x->off < y->off ? -1 : x->off > y->off;
+}
+
+/* Take items off the queue as far as the budget goes. */
+static size_t take(struct foresight *f, unsigned rel, struct guess *out, size_t most)
+{
+    struct queue *q = &f->queues[rel];
+    uint64_t left = budget(f, rel);
+    size_t n = 0;
+    for (; q->at < q->n && n < most; q->at++) {
+        struct item *it = &f->items[q->v[q->at]];
+        if (it->asked || it->fetched || it->f.size > GUESS_MAX)
+            continue;
+        if (it->f.size > left)
+            break;
+        struct guess g = {.item = q->v[q->at]};
+        range_of(f, it, &g.off, &g.end);
+        left -= bkt_min_u64(left, g.end - g.off);
+        it->fetched = true;
+        out[n++] = g;
+    }
+    return n;
+}
+
+/* Fetch guesses, those that lie together by one request. */
+static void fetch(struct foresight *f, struct guess *g, size_t n, unsigned rel)
+{
+    qsort(g, n, sizeof *g, by_offset);
+    for (size_t i = 0, j; i < n; i = j) {
+        uint64_t end = g[i].end;
+        for (j = i + 1; j < n && g[j].off <= end + GAP; j++)
+            end = bkt_max_u64(end, g[j].end);
+        struct page_tag tag = {true, rel};
+        if (page_cache_fetch(f->cache, g[i].off, end - g[i].off, tag) < 0)
+            return;
+    }
+    for (size_t i = 0; i < n; i++)
+        look_later(f, g[i].item);
+}
+
+/* Look at what has arrived, and fetch what it names. */
+static void pump(struct foresight *f)
+{
+    struct guess g[BATCH];
+    page_cache_poll(f->cache, on_arrived, f);
+    look_all(f);
+    for (unsigned rel = NEEDED + 1; rel-- > 0;)
+        while (page_cache_counts(f->cache)->under_way < UNDER_WAY) {
+            size_t n = take(f, rel, g, BATCH);
+            if (!n)
+                break;
+            fetch(f, g, n, rel);
+        }
+    look_all(f);
+}
+
+/* ---- asking ---- */
+
+/* Whether an item is of the same kind and group as another one, and was asked for. */
+static bool is_asked(const struct foresight *f, uint32_t i, const struct item *like)
+{
+    const struct item *it = &f->items[i];
+    return i < f->n && it->asked && it->f.rel == like->f.rel && it->f.kind == like->f.kind &&
+           it->group == like->group;
+}
+
+/* Whether this asked-for item shows that the program wants others of its relation: two neighbours, or what
+ * belongs to a header that a walk came to. */
+static bool is_proof(const struct foresight *f, uint32_t i)
+{
+    const struct item *it = &f->items[i], *group = &f->items[it->group];
+    if (it->f.rel == REL_MEMBER && group->n_asked >= 4)
+        return true;
+    if (takes_two(it->f.rel))
+        return is_asked(f, i - 1, it) || is_asked(f, i + 1, it);
+    return group->f.rel == REL_MEMBER && f->items[group->group].n_asked >= 2;
+}
+
+static void ask(struct foresight *f, uint32_t i)
+{
+    struct item *it = &f->items[i], *group = &f->items[it->group];
+    struct queue *q = &f->queues[it->f.rel];
+    if (it->asked)
+        return;
+    it->asked = true;
+    group->n_asked += it->f.rel == REL_MEMBER && group->n_asked < 255;
+    q->proof += q->proof < PROOF_MAX && is_proof(f, i);
+    for (uint32_t child = it->first; child < it->end; child++)
+        if (!f->items[child].fetched && is_needed(f, &f->items[child]))
+            enqueue(f, child);
+}
+
+/* How much to fetch for a read of absent bytes. */
+static uint64_t window(struct foresight *f, enum fore_type type, uint64_t off, uint64_t len, bool foretold)
+{
+    uint64_t least = type == FORE_RAW ? WINDOW_RAW : WINDOW, mib = (uint64_t)1 << 20;
+    if (page_cache_density(f->cache, off) >= DENSE)
+        return bkt_max_u64(len, mib - off % mib);
+    if (foretold)
+        return len;
+    f->window = off >= f->next && off - f->next < WINDOW ? bkt_min_u64(2 * f->window, WINDOW_MAX) : least;
+    f->window = bkt_max_u64(f->window, least);
+    f->next = off / PAGE_SIZE * PAGE_SIZE + f->window;
+    return bkt_max_u64(len, f->window);
+}
+
+/* A structure that nothing named: recognised by its bytes. */
+static void recognise(struct foresight *f, enum fore_type type, uint64_t off, uint64_t len)
+{
+    unsigned char first[16];
+    uint64_t n = page_cache_copy(f->cache, off, sizeof first, first);
+    struct scan_find found = {scan_kind_of(first, n, type == FORE_HEADER), REL_PART, off, len, {0, 0}};
+    if (found.kind == SCAN_LEAF || item_at(f, off))
+        return;
+    if (f->n >= ITEMS_MAX)
+        forget(f);
+    uint32_t i = item_add(f, &found, NONE, NONE);
+    if (i == NONE)
+        return;
+    f->items[i].asked = true;
+    look_later(f, i);
+}
+
+int foresight_read(struct foresight *f, enum fore_type type, uint64_t off, uint64_t len, void *to,
+                   struct bkt_err *err)
+{
+    const struct item *it = type == FORE_RAW ? NULL : item_at(f, off);
+    bool known = it != NULL;
+    counts.known += known;
+    counts.unknown += !known && type != FORE_RAW;
+    if (known)
+        ask(f, (uint32_t)(it - f->items));
+    if (page_cache_state(f->cache, off, len) == PAGE_ABSENT &&
+        page_cache_fetch(f->cache, off, window(f, type, off, len, known), (struct page_tag){false, 0}) < 0)
+        BKT_NOMEM(err);
+    if (known)
+        look_later(f, (uint32_t)(it - f->items));
+    pump(f);
+    BKT_PASS(page_cache_ask(f->cache, off, len, on_arrived, f, err));
+    if (!known && type != FORE_RAW)
+        recognise(f, type, off, len);
+    pump(f);
+    (void)page_cache_copy(f->cache, off, len, to);
+    return BKT_OK;
+}
+
+struct foresight *foresight_new(struct page_cache *cache, uint64_t size)
+{
+    struct foresight *f = calloc(1, sizeof *f);
+    if (!f)
+        return NULL;
+    f->cache = cache;
+    f->file.size = size;
+    return f;
+}
+
+void foresight_free(struct foresight *f)
+{
+    if (!f)
+        return;
+    const struct page_counts *c = page_cache_counts(f->cache);
+    counts.round_trips += c->round_trips;
+    counts.requests += c->requests;
+    counts.bytes += c->bytes;
+    for (size_t r = 0; r <= REL_COUNT; r++)
+        free(f->queues[r].v);
+    free(f->items);
+    free(f->slots);
+    free(f->stack);
+    free(f);
+}

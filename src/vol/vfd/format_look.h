@@ -1,0 +1,126 @@
+/* What the files of the scanner share (format_scan.h): bytes are read and finds reported, both checked. */
+#ifndef FORMAT_LOOK_H
+#define FORMAT_LOOK_H
+
+#include <string.h>
+
+#include "vol/vfd/format_scan.h"
+
+#define UNDEFINED   UINT64_MAX
+#define HEADER_SIZE 512       /* a guess for object headers, HDF5's own first read */
+#define STRUCT_MAX  (1 << 20) /* larger structures are not looked at */
+
+/* Bytes that are left of a structure. */
+struct in {
+    const unsigned char *p;
+    uint64_t left;
+    bool bad; /* something was beyond the end */
+};
+
+struct look {
+    struct scan_file *f;
+    const struct scan_find *what;
+    scan_found *found;
+    void *arg;
+    uint64_t need; /* bytes, if more are needed */
+};
+
+typedef void look_fn(struct look *l, const unsigned char *p, uint64_t n);
+
+/* ---- reading ---- */
+
+static inline const unsigned char *take(struct in *in, uint64_t n)
+{
+    const unsigned char *p = in->p;
+    if (in->bad || n > in->left) {
+        in->bad = true;
+        return NULL;
+    }
+    in->p += n;
+    in->left -= n;
+    return p;
+}
+
+static inline uint64_t number(struct in *in, unsigned bytes)
+{
+    uint64_t v = 0;
+    const unsigned char *p = bytes <= 8 ? take(in, bytes) : NULL;
+    for (unsigned i = bytes; p && i-- > 0;)
+        v = v << 8 | p[i];
+    return v;
+}
+
+static inline void skip(struct in *in, uint64_t n)
+{
+    (void)take(in, n);
+}
+
+static inline bool is_sign(const unsigned char *p, uint64_t n, const char *sign)
+{
+    return n >= 4 && memcmp(p, sign, 4) == 0;
+}
+
+static inline struct in part(struct in *in, uint64_t n)
+{
+    const unsigned char *p = take(in, n);
+    return (struct in){p, p ? n : 0, !p};
+}
+
+/* ---- finds ---- */
+
+/* An address of the format: relative to the base, all ones if undefined. */
+static inline uint64_t address(struct look *l, struct in *in)
+{
+    unsigned n = l->f->offset_bytes;
+    uint64_t a = number(in, n);
+    if (in->bad || (n < 8 ? a == (UINT64_C(1) << 8 * n) - 1 : a == UNDEFINED))
+        return UNDEFINED;
+    return a > UINT64_MAX - l->f->base ? UNDEFINED : a + l->f->base;
+}
+
+static inline uint64_t length(const struct look *l, struct in *in)
+{
+    return number(in, l->f->length_bytes);
+}
+
+static inline void find(struct look *l, enum scan_kind kind, enum scan_relation rel, uint64_t addr,
+                        uint64_t size, struct scan_context ctx)
+{
+    if (addr == UNDEFINED || addr >= l->f->size || !size)
+        return;
+    if (size > l->f->size - addr)
+        size = l->f->size - addr;
+    l->found(l->arg, &(struct scan_find){kind, rel, addr, size, ctx});
+}
+
+static inline void find_header(struct look *l, enum scan_relation rel, uint64_t addr)
+{
+    find(l, SCAN_HEADER, rel, addr, HEADER_SIZE, (struct scan_context){0, 0});
+}
+
+/* Whether @p size bytes from the structure's start are at hand, of @p n; else they are asked for. */
+static inline bool enough(struct look *l, uint64_t size, uint64_t n)
+{
+    if (size <= n)
+        return true;
+    if (size <= STRUCT_MAX && size <= l->f->size - l->what->addr)
+        l->need = size;
+    return false;
+}
+
+/* ---- tables (format_tables.c) ---- */
+
+look_fn look_tree, look_local_heap, look_heap, look_heap_rows, look_tree2, look_tree2_node, look_array,
+    look_array_index, look_array_secondary;
+
+/** Size of a node of a version 1 B-tree: of a group (@p dims 0), or of chunks whose keys have so many. */
+uint64_t tree_size(const struct scan_file *f, uint64_t dims);
+
+/* ---- messages (format_scan.c) ---- */
+
+/** A fractal heap's direct block: the links in it. */
+look_fn look_heap_block;
+/** One link message, @p in behind it then. */
+void look_link(struct look *l, struct in *in);
+
+#endif

@@ -1,0 +1,366 @@
+/* See format_scan.h.  Here: the superblock and object headers' messages.
+ *
+ * Contexts: SCAN_HEADER_REST a: flags of the header, REST_V1 for version 1.  SCAN_TREE a: dimensions of a
+ * chunk's key, 0 for a group.  SCAN_TREE2 a: 1 attributes, 2 chunks, 0 links.  SCAN_TREE2_NODE a: the
+ * header's fields, packed; b: the number of records.  SCAN_HEAP a: 1 attributes.  SCAN_HEAP_ROWS and _BLOCK
+ * a, b: struct heap, packed.  SCAN_ARRAY_INDEX a: elements in it; b: struct array, packed;
+ * SCAN_ARRAY_SECONDARY a: its level. */
+#include "vol/vfd/format_look.h"
+
+#define REST_V1 0x100
+
+/* ---- messages of object headers ---- */
+
+void look_link(struct look *l, struct in *in)
+{
+    uint64_t version = number(in, 1), flags = number(in, 1);
+    uint64_t type = flags & 8 ? number(in, 1) : 0;
+    skip(in, (flags & 4 ? 8u : 0u) + (flags & 16 ? 1u : 0u));
+    uint64_t name = number(in, 1u << (flags & 3));
+    if (version != 1) {
+        in->bad = true;
+        return;
+    }
+    skip(in, name);
+    if (type == 0) {
+        uint64_t header = address(l, in);
+        if (!in->bad)
+            find_header(l, REL_MEMBER, header);
+    } else
+        skip(in, number(in, 2)); /* soft, external and user-defined links: a length, and bytes */
+}
+
+static void find_group(struct look *l, struct in *in)
+{
+    uint64_t tree = address(l, in), heap = address(l, in);
+    if (in->bad)
+        return;
+    find(l, SCAN_TREE, REL_LINKS, tree, tree_size(l->f, 0), (struct scan_context){0, 0});
+    find(l, SCAN_LOCAL_HEAP, REL_LINKS, heap, 8 + 2 * (uint64_t)l->f->length_bytes + l->f->offset_bytes,
+         (struct scan_context){0, 0});
+}
+
+/* Message "link info" (2) or "attribute info" (21): a heap, and one or two trees by name and order. */
+static void look_dense(struct look *l, struct in *in, bool attributes)
+{
+    enum scan_relation rel = attributes ? REL_ATTRS : REL_LINKS;
+    struct scan_context ctx = {attributes, 0};
+    uint64_t heap_size = 22 + 3 * (uint64_t)l->f->offset_bytes + 12 * (uint64_t)l->f->length_bytes + 64;
+    uint64_t tree_header = 22 + (uint64_t)l->f->offset_bytes + l->f->length_bytes;
+    skip(in, 1);
+    uint64_t flags = number(in, 1);
+    skip(in, flags & 1 ? (attributes ? 2 : 8) : 0);
+    uint64_t heap = address(l, in), by_name = address(l, in);
+    uint64_t by_order = flags & 2 ? address(l, in) : UNDEFINED;
+    if (in->bad)
+        return;
+    find(l, SCAN_HEAP, rel, heap, heap_size, ctx);
+    find(l, SCAN_TREE2, rel, by_name, tree_header, ctx);
+    find(l, SCAN_TREE2, rel, by_order, tree_header, ctx);
+}
+
+/* Layouts of version 4: the index's own parameters lie before its address. */
+static void look_layout_4(struct look *l, struct in *in)
+{
+    uint64_t flags = number(in, 1), dims = number(in, 1), bytes = number(in, 1);
+    skip(in, dims * bytes);
+    uint64_t type = number(in, 1);
+    static const unsigned char parameters[] = {0, 0, 0, 1, 5, 6};
+    if (type >= sizeof parameters || type < 3 || in->bad)
+        return; /* single chunk, implicit: no index */
+    skip(in, parameters[type]);
+    uint64_t addr = address(l, in);
+    (void)flags;
+    if (in->bad)
+        return;
+    uint64_t o = l->f->offset_bytes, len = l->f->length_bytes;
+    if (type == 5)
+        find(l, SCAN_TREE2, REL_INDEX, addr, 22 + o + len, (struct scan_context){2, 0});
+    else
+        find(l, SCAN_ARRAY, REL_INDEX, addr, 16 + o + (type == 3 ? len : 6 * len),
+             (struct scan_context){0, 0});
+}
+
+static void look_layout(struct look *l, struct in *in)
+{
+    uint64_t version = number(in, 1), class, dims;
+    if (version >= 4) {
+        if (number(in, 1) == 2)
+            look_layout_4(l, in);
+        return;
+    }
+    if (version == 3) {
+        class = number(in, 1);
+        dims = number(in, 1);
+    } else {
+        dims = number(in, 1);
+        class = number(in, 1);
+        skip(in, 5);
+    }
+    if (class != 2 || version < 1 || dims < 2 || dims > 33)
+        return;
+    uint64_t tree = address(l, in);
+    if (!in->bad)
+        find(l, SCAN_TREE, REL_INDEX, tree, tree_size(l->f, dims), (struct scan_context){dims, 0});
+}
+
+/* A message that is stored elsewhere (IV.A.2: shared); one of an object header counts. */
+static void look_shared(struct look *l, struct in *in)
+{
+    uint64_t version = number(in, 1), type = number(in, 1);
+    if (version == 1)
+        skip(in, 6);
+    if (version == 3 && type != 2)
+        return; /* in a heap of shared messages */
+    uint64_t header = address(l, in);
+    if (!in->bad)
+        find_header(l, REL_TYPE, header);
+}
+
+/* The values of a variable-length attribute name collections of the global heap. */
+static void look_values(struct look *l, struct in *in)
+{
+    uint64_t last = UNDEFINED, each = 8 + (uint64_t)l->f->offset_bytes;
+    for (unsigned i = 0; i < 64 && in->left >= each && !in->bad; i++) {
+        skip(in, 4);
+        uint64_t heap = address(l, in);
+        skip(in, 4);
+        if (heap != last && heap != l->f->base)
+            find(l, SCAN_LEAF, REL_VALUES, heap, 4096, (struct scan_context){0, 0});
+        last = heap;
+    }
+}
+
+static uint64_t padded(uint64_t n, uint64_t version)
+{
+    return version == 1 ? (n + 7) / 8 * 8 : n;
+}
+
+static void look_attribute(struct look *l, struct in *in)
+{
+    uint64_t version = number(in, 1), flags = number(in, 1);
+    uint64_t name = number(in, 2), type = number(in, 2), space = number(in, 2);
+    skip(in, (version == 3 ? 1 : 0) + padded(name, version));
+    struct in t = part(in, padded(type, version));
+    skip(in, padded(space, version));
+    if (in->bad || version < 1 || version > 3)
+        return;
+    if (version > 1 && flags & 1)
+        look_shared(l, &t);
+    else if (number(&t, 1) % 16 == 9)
+        look_values(l, in);
+}
+
+static void look_continuation(struct look *l, struct in *in, uint64_t flags)
+{
+    uint64_t addr = address(l, in), size = length(l, in);
+    if (!in->bad && size <= STRUCT_MAX)
+        find(l, SCAN_HEADER_REST, REL_PART, addr, size, (struct scan_context){flags, 0});
+}
+
+/* Page size of a paged file; the message lies in the superblock's extension. */
+static void look_file_space(struct look *l, struct in *in)
+{
+    uint64_t version = number(in, 1), strategy = number(in, 1);
+    skip(in, 1);
+    (void)length(l, in);
+    uint64_t page = length(l, in);
+    if (!in->bad && version == 1 && strategy == 1 && page >= 512 && page <= STRUCT_MAX * UINT64_C(64))
+        l->f->page = page;
+}
+
+static void look_message(struct look *l, uint64_t type, uint64_t message_flags, struct in body,
+                         uint64_t flags)
+{
+    if (message_flags & 2 && type != 16) {
+        if (type == 3)
+            look_shared(l, &body);
+        return;
+    }
+    switch (type) {
+    case 2:
+        look_dense(l, &body, false);
+        break;
+    case 6:
+        look_link(l, &body);
+        break;
+    case 8:
+        look_layout(l, &body);
+        break;
+    case 12:
+        look_attribute(l, &body);
+        break;
+    case 16:
+        look_continuation(l, &body, flags);
+        break;
+    case 17:
+        find_group(l, &body);
+        break;
+    case 21:
+        look_dense(l, &body, true);
+        break;
+    case 23:
+        look_file_space(l, &body);
+        break;
+    default:
+        break;
+    }
+}
+
+/* @p flags: of the header; REST_V1: version 1. */
+static void look_messages(struct look *l, struct in in, uint64_t flags)
+{
+    while (in.left >= 4 && !in.bad) {
+        bool v1 = flags & REST_V1;
+        uint64_t type = number(&in, v1 ? 2 : 1), size = number(&in, 2), mine = number(&in, 1);
+        skip(&in, v1 ? 3 : flags & 4 ? 2 : 0);
+        struct in body = part(&in, size);
+        if (!body.bad)
+            look_message(l, type, mine, body, flags);
+    }
+}
+
+static void look_header_1(struct look *l, const unsigned char *p, uint64_t n)
+{
+    struct in in = {p, n, false};
+    uint64_t version = number(&in, 1);
+    skip(&in, 7);
+    uint64_t size = number(&in, 4);
+    skip(&in, 4);
+    if (version == 1 && !in.bad && enough(l, 16 + size, n))
+        look_messages(l, part(&in, size), REST_V1);
+}
+
+static void look_header(struct look *l, const unsigned char *p, uint64_t n)
+{
+    struct in in = {p, n, false};
+    if (!is_sign(p, n, "OHDR")) {
+        look_header_1(l, p, n);
+        return;
+    }
+    skip(&in, 4);
+    uint64_t version = number(&in, 1), flags = number(&in, 1);
+    skip(&in, (flags & 32 ? 16u : 0u) + (flags & 16 ? 4u : 0u));
+    uint64_t size = number(&in, 1u << (flags & 3)), head = n - in.left;
+    if (version == 2 && !in.bad && size <= STRUCT_MAX && enough(l, head + size + 4, n))
+        look_messages(l, part(&in, size), flags & 0xff);
+}
+
+static void look_header_rest(struct look *l, const unsigned char *p, uint64_t n)
+{
+    uint64_t flags = l->what->ctx.a, size = l->what->size, head = flags & REST_V1 ? 0 : 4;
+    if (!enough(l, size, n) || size < 2 * head || (head && !is_sign(p, n, "OCHK")))
+        return;
+    look_messages(l, (struct in){p + head, size - 2 * head, false}, flags);
+}
+
+/* ---- the superblock ---- */
+
+static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+
+static bool are_sizes(unsigned o, unsigned len)
+{
+    return (o == 2 || o == 4 || o == 8) && (len == 2 || len == 4 || len == 8);
+}
+
+/* Of versions 2 and 3. */
+static void look_super_2(struct look *l, struct in *in)
+{
+    l->f->offset_bytes = (unsigned)number(in, 1);
+    l->f->length_bytes = (unsigned)number(in, 1);
+    skip(in, 1);
+    if (in->bad || !are_sizes(l->f->offset_bytes, l->f->length_bytes)) {
+        l->f->offset_bytes = 0;
+        return;
+    }
+    l->f->base = l->what->addr; /* as HDF5 takes it, whatever the field says */
+    (void)address(l, in);
+    uint64_t extension = address(l, in);
+    (void)address(l, in);
+    uint64_t root = address(l, in);
+    if (in->bad)
+        return;
+    find_header(l, REL_PART, extension);
+    find_header(l, REL_PART, root);
+}
+
+static void look_super_0(struct look *l, struct in *in, uint64_t version)
+{
+    skip(in, 4);
+    l->f->offset_bytes = (unsigned)number(in, 1);
+    l->f->length_bytes = (unsigned)number(in, 1);
+    skip(in, 1);
+    l->f->leaf_k = (unsigned)number(in, 2);
+    l->f->node_k = (unsigned)number(in, 2);
+    skip(in, 4);
+    l->f->chunk_k = version == 1 ? (unsigned)number(in, 2) : 32;
+    skip(in, version == 1 ? 2 : 0);
+    if (in->bad || !are_sizes(l->f->offset_bytes, l->f->length_bytes)) {
+        l->f->offset_bytes = 0;
+        return;
+    }
+    l->f->base = l->what->addr;
+    (void)address(l, in);
+    skip(in, 3 * (uint64_t)l->f->offset_bytes + l->f->offset_bytes);
+    uint64_t root = address(l, in);
+    if (!in->bad)
+        find_header(l, REL_PART, root);
+}
+
+static void look_super(struct look *l, const unsigned char *p, uint64_t n)
+{
+    struct in in = {p, n, false};
+    if (n < 16 || memcmp(p, signature, sizeof signature) != 0 || !enough(l, 128, n))
+        return;
+    skip(&in, 8);
+    uint64_t version = number(&in, 1);
+    l->f->leaf_k = 4, l->f->node_k = 16, l->f->chunk_k = 32; /* HDF5's, where the file states none */
+    if (version >= 2)
+        look_super_2(l, &in);
+    else
+        look_super_0(l, &in, version);
+}
+
+/* ---- interface ---- */
+
+static look_fn *const looks[SCAN_KINDS] = {
+    [SCAN_SUPER] = look_super,
+    [SCAN_HEADER] = look_header,
+    [SCAN_HEADER_REST] = look_header_rest,
+    [SCAN_LOCAL_HEAP] = look_local_heap,
+    [SCAN_TREE] = look_tree,
+    [SCAN_TREE2] = look_tree2,
+    [SCAN_TREE2_NODE] = look_tree2_node,
+    [SCAN_HEAP] = look_heap,
+    [SCAN_HEAP_ROWS] = look_heap_rows,
+    [SCAN_HEAP_BLOCK] = look_heap_block,
+    [SCAN_ARRAY] = look_array,
+    [SCAN_ARRAY_INDEX] = look_array_index,
+    [SCAN_ARRAY_SECONDARY] = look_array_secondary,
+};
+
+uint64_t scan_look(struct scan_file *f, const struct scan_find *what, const unsigned char *p, uint64_t n,
+                   scan_found *found, void *arg)
+{
+    struct look l = {f, what, found, arg, 0};
+    if (what->addr >= f->size || !looks[what->kind] || (!f->offset_bytes && what->kind != SCAN_SUPER))
+        return 0;
+    looks[what->kind](&l, p, n);
+    return l.need;
+}
+
+enum scan_kind scan_kind_of(const unsigned char *p, uint64_t n, bool is_header)
+{
+    static const struct {
+        char sign[5];
+        enum scan_kind kind;
+    } known[] = {{"OHDR", SCAN_HEADER},
+                 {"TREE", SCAN_LEAF},
+                 {"SNOD", SCAN_TREE},
+                 {"HEAP", SCAN_LOCAL_HEAP},
+                 {"\211HDF", SCAN_SUPER}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (is_sign(p, n, known[i].sign))
+            return known[i].kind;
+    return is_header && n && p[0] == 1 ? SCAN_HEADER : SCAN_LEAF;
+}

@@ -1,0 +1,86 @@
+/* A look at HDF5's own structures in the bytes of a file, for the addresses that they hold: what HDF5 may ask
+ * for next.  libhdf5 stays the only reader of the format: a wrong answer here costs bytes, nothing else.
+ *
+ * The bytes are hostile.  Every length is checked against the bytes given, every address against the file's
+ * size, and the number of finds of a structure is bounded by its bytes.
+ *
+ * Source: HDF5 File Format Specification, version 3.0. */
+#ifndef FORMAT_SCAN_H
+#define FORMAT_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum scan_kind {
+    SCAN_SUPER,       /* II.A: superblock of versions 0 to 3 */
+    SCAN_HEADER,      /* IV.A.1: object header, both versions */
+    SCAN_HEADER_REST, /* its continuation blocks, both versions */
+    SCAN_LOCAL_HEAP,  /* III.D */
+    SCAN_TREE,        /* III.A.1: version 1 B-tree; symbol table node (III.B) */
+    SCAN_TREE2,       /* III.A.2: version 2 B-tree's header */
+    SCAN_TREE2_NODE,  /* its nodes */
+    SCAN_HEAP,        /* III.G: fractal heap's header */
+    SCAN_HEAP_ROWS,   /* its indirect blocks */
+    SCAN_HEAP_BLOCK,  /* its direct blocks */
+    SCAN_ARRAY,       /* VII: header of a fixed or extensible array */
+    SCAN_ARRAY_INDEX, /* index block of an extensible array */
+    SCAN_ARRAY_SECONDARY,
+    SCAN_LEAF, /* no addresses in it, or none that are looked for */
+    SCAN_KINDS
+};
+
+/** How a structure is related to the one that holds its address. */
+enum scan_relation {
+    REL_PART,      /* always read with it */
+    REL_TYPE,      /* committed datatype of a dataset or attribute */
+    REL_LINKS,     /* a group's links */
+    REL_LINK_NODE, /* a node below */
+    REL_MEMBER,    /* a group's member: an object header */
+    REL_ATTRS,     /* attributes outside of the header */
+    REL_ATTR_NODE,
+    REL_INDEX, /* index of a dataset's chunks */
+    REL_INDEX_NODE,
+    REL_VALUES, /* global heap collections that an attribute's value names */
+    REL_COUNT
+};
+
+/** Values that a structure needs from the one above it. */
+struct scan_context {
+    uint64_t a, b; /* by kind, see format_scan.c */
+};
+
+struct scan_find {
+    enum scan_kind kind;
+    enum scan_relation rel;
+    uint64_t addr, size; /* in the file; a guess of its size, or the size that the format gives */
+    struct scan_context ctx;
+};
+
+/** Facts of one file. */
+struct scan_file {
+    uint64_t size;         /* bytes */
+    uint64_t base;         /* of all addresses */
+    uint64_t page;         /* page size of a paged file; 0: not paged, or not known */
+    unsigned offset_bytes; /* 0: no superblock was seen */
+    unsigned length_bytes;
+    unsigned leaf_k, node_k, chunk_k; /* of version 1's B-trees */
+};
+
+typedef void scan_found(void *arg, const struct scan_find *f);
+
+/** Look at a structure.
+ * @param f     its facts; a superblock fills them in
+ * @param what  the structure; `addr` and `size` as they were found
+ * @param p     the file's bytes from what->addr on
+ * @param n     how many are at hand
+ * @return 0: done, also if it is not such a structure; else the number of bytes that are needed, more than
+ *         @p n; nothing was reported then */
+uint64_t scan_look(struct scan_file *f, const struct scan_find *what, const unsigned char *p, uint64_t n,
+                   scan_found *found, void *arg);
+
+/** A guess for a structure that HDF5 asks for and whose address was not seen before: by its first bytes.
+ * @p is_header: HDF5 says that it is an object header. */
+enum scan_kind scan_kind_of(const unsigned char *p, uint64_t n, bool is_header);
+
+#endif

@@ -1,0 +1,374 @@
+#include "vol/vfd/page_cache.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "storage/request_future.h"
+
+#define SLOTS   4096                 /* of the table of pages */
+#define SMALL   ((uint64_t)64 << 10) /* bytes whose transfer takes less than the wait for them */
+#define RUN_MAX 2048                 /* pages of one request */
+#define REGION  ((uint64_t)1 << 20)
+#define REGIONS ((uint64_t)1 << 20) /* counted; behind them none is dense */
+
+struct run;
+struct page {
+    struct page *next; /* in the table's slot */
+    struct run *run;
+    uint64_t no;
+    bool asked;
+};
+
+/* Pages that one request brings. */
+struct run {
+    struct bkt_await get;
+    struct run *next, *before; /* in the list of those under way, or of those here: the last used first */
+    uint64_t first, len;       /* page; bytes */
+    unsigned n;
+    struct page_tag tag;
+    uint32_t chain;
+    unsigned level;      /* of the chain of requests */
+    unsigned generation; /* of the process that began the request */
+    bool arrived;
+    unsigned char *data; /* n pages, behind `pages` */
+    struct page pages[];
+};
+
+struct page_cache {
+    struct bkt_store *st;
+    const char *key, *etag;
+    uint64_t size, limit, kept; /* kept: bytes of runs that are here */
+    struct page *slots[SLOTS];
+    atomic_bool closing;     /* requests that are under way are no longer wanted */
+    struct run coming, here; /* heads of rings */
+    struct page_counts counts;
+    unsigned char *asked; /* pages of each region that the program asked for, 255 at most */
+    size_t regions;
+};
+
+/* ---- runs ---- */
+
+static void ring_init(struct run *head)
+{
+    head->next = head->before = head;
+}
+
+static void ring_add(struct run *head, struct run *r)
+{
+    r->next = head->next;
+    r->before = head;
+    head->next->before = r;
+    head->next = r;
+}
+
+static void ring_remove(struct run *r)
+{
+    r->next->before = r->before;
+    r->before->next = r->next;
+}
+
+static struct page **slot_of(struct page_cache *c, uint64_t no)
+{
+    return &c->slots[(no * UINT64_C(0x9e3779b97f4a7c15)) >> 52];
+}
+
+static struct page *find(struct page_cache *c, uint64_t no)
+{
+    struct page *p = *slot_of(c, no);
+    while (p && p->no != no)
+        p = p->next;
+    return p;
+}
+
+/* Bytes of the file in a page; the last one may be short. */
+static uint64_t bytes_of(const struct page_cache *c, uint64_t no)
+{
+    return bkt_min_u64(PAGE_SIZE, c->size - no * PAGE_SIZE);
+}
+
+static struct run *run_new(struct page_cache *c, uint64_t first, unsigned n, struct page_tag tag)
+{
+    struct run *r = malloc(sizeof *r + n * (sizeof *r->pages + PAGE_SIZE));
+    if (!r)
+        return NULL;
+    memset(r, 0, sizeof *r);
+    r->first = first;
+    r->n = n;
+    r->len = bkt_min_u64(n * PAGE_SIZE, c->size - first * PAGE_SIZE);
+    r->tag = tag;
+    r->chain = PAGE_NONE;
+    r->data = (unsigned char *)(r->pages + n);
+    for (unsigned i = 0; i < n; i++) {
+        struct page **slot = slot_of(c, first + i);
+        r->pages[i] = (struct page){*slot, r, first + i, !tag.guess};
+        *slot = &r->pages[i];
+    }
+    return r;
+}
+
+/* Take the run's pages out of the table, and the run out of its list. */
+static void run_remove(struct page_cache *c, struct run *r)
+{
+    for (unsigned i = 0; i < r->n; i++) {
+        struct page **at = slot_of(c, r->first + i);
+        while (*at != &r->pages[i])
+            at = &(*at)->next;
+        *at = (*at)->next;
+        if (!r->pages[i].asked) {
+            c->counts.unasked[r->tag.kind] -= bytes_of(c, r->first + i);
+            c->counts.wasted[r->tag.kind] += bytes_of(c, r->first + i);
+        }
+    }
+    ring_remove(r);
+}
+
+static void run_free(struct page_cache *c, struct run *r)
+{
+    run_remove(c, r);
+    free(r);
+}
+
+static void make_room(struct page_cache *c)
+{
+    while (c->kept > c->limit && c->here.before != c->here.next) { /* the last used stays */
+        struct run *r = c->here.before;
+        c->kept -= r->len;
+        run_free(c, r);
+    }
+}
+
+static void keep(struct page_cache *c, struct run *r)
+{
+    ring_add(&c->here, r);
+    c->kept += r->len;
+    make_room(c);
+}
+
+/* ---- requests ---- */
+
+static int start(struct page_cache *c, uint64_t first, unsigned n, struct page_tag tag)
+{
+    struct run *r = run_new(c, first, n, tag);
+    if (!r)
+        return BKT_ENOMEM;
+    if (tag.guess)
+        c->counts.unasked[tag.kind] += r->len;
+    c->counts.requests++;
+    c->counts.bytes += r->len;
+    c->counts.under_way++;
+    r->level = c->counts.round_trips + 1;
+    r->generation = bkt_fork_generation();
+    ring_add(&c->coming, r);
+    r->get.req = (struct bkt_req){.op = BKT_GET,
+                                  .key = c->key,
+                                  .off = first * PAGE_SIZE,
+                                  .len = r->len,
+                                  .dst = r->data,
+                                  .small = r->len <= SMALL,
+                                  .cancel = &c->closing,
+                                  .if_match = *c->etag ? c->etag : NULL};
+    bkt_await_start(c->st, &r->get);
+    return BKT_OK;
+}
+
+int page_cache_fetch(struct page_cache *c, uint64_t off, uint64_t len, struct page_tag tag)
+{
+    if (!len || off >= c->size)
+        return BKT_OK;
+    uint64_t no = off / PAGE_SIZE, last = (bkt_min_u64(off + len, c->size) - 1) / PAGE_SIZE;
+    while (no <= last) {
+        unsigned n = 0;
+        while (no + n <= last && n < RUN_MAX && !find(c, no + n))
+            n++;
+        if (n)
+            BKT_PASS(start(c, no, n, tag));
+        no += n ? n : 1;
+    }
+    return BKT_OK;
+}
+
+/* After a fork the child drops what its parent's threads wait for.  The memory stays: they knew of it. */
+static bool drop_stale(struct page_cache *c, struct run *r)
+{
+    if (r->generation == bkt_fork_generation())
+        return false;
+    c->counts.under_way--;
+    run_remove(c, r);
+    return true;
+}
+
+/* Take over an arrived request, or wait for it.  A failed one leaves no pages: the program's own reads report
+ * why. */
+static int finish(struct page_cache *c, struct run *r, page_arrived *arrived, void *arg, struct bkt_err *err)
+{
+    uint32_t chain = r->chain;
+    if (drop_stale(c, r))
+        return BKT_OK;
+    bkt_await(&r->get);
+    int rc = r->get.req.rc;
+    if (rc < 0 && err)
+        (void)bkt_err_copy(err, rc, r->get.req.err);
+    bkt_await_fini(&r->get);
+    c->counts.under_way--;
+    if (r->level > c->counts.round_trips)
+        c->counts.round_trips = r->level;
+    r->arrived = true;
+    if (rc < 0)
+        run_free(c, r);
+    else {
+        ring_remove(r);
+        keep(c, r);
+    }
+    if (chain != PAGE_NONE && arrived)
+        arrived(arg, chain);
+    return rc;
+}
+
+void page_cache_poll(struct page_cache *c, page_arrived *arrived, void *arg)
+{
+    for (struct run *r = c->coming.before, *before; r != &c->coming; r = before) {
+        before = r->before;
+        if (!drop_stale(c, r) && bkt_await_arrived(&r->get))
+            (void)finish(c, r, arrived, arg, NULL);
+    }
+}
+
+/* ---- reading ---- */
+
+/* The first page of a range that is not here.  False: all are.  @p page: NULL if it is absent. */
+static bool first_missing(struct page_cache *c, uint64_t off, uint64_t len, struct page **page, uint64_t *no)
+{
+    uint64_t last = len ? (off + len - 1) / PAGE_SIZE : 0;
+    for (*no = off / PAGE_SIZE; len && *no <= last; ++*no) {
+        *page = find(c, *no);
+        if (!*page || !(*page)->run->arrived)
+            return true;
+    }
+    return false;
+}
+
+enum page_state page_cache_state(struct page_cache *c, uint64_t off, uint64_t len)
+{
+    struct page *page;
+    uint64_t no;
+    if (!first_missing(c, off, len, &page, &no))
+        return PAGE_HERE;
+    return page ? PAGE_COMING : PAGE_ABSENT;
+}
+
+void page_cache_chain(struct page_cache *c, uint64_t off, uint64_t len, uint32_t number, uint32_t *next)
+{
+    struct page *page;
+    uint64_t no;
+    *next = PAGE_NONE;
+    if (!first_missing(c, off, len, &page, &no) || !page)
+        return;
+    *next = page->run->chain;
+    page->run->chain = number;
+}
+
+static void count_asked(struct page_cache *c, struct page *p)
+{
+    uint64_t region = p->no * PAGE_SIZE / REGION;
+    if (!p->asked)
+        c->counts.unasked[p->run->tag.kind] -= bytes_of(c, p->no);
+    p->asked = true;
+    if (region < c->regions && c->asked[region] < 255)
+        c->asked[region]++;
+}
+
+int page_cache_ask(struct page_cache *c, uint64_t off, uint64_t len, page_arrived *arrived, void *arg,
+                   struct bkt_err *err)
+{
+    struct page *page;
+    uint64_t no, last = len ? (off + len - 1) / PAGE_SIZE : 0;
+    static const struct page_tag wanted = {false, 0};
+    while (first_missing(c, off, len, &page, &no)) {
+        bool guess = page && page->run->tag.guess;
+        int rc = page ? finish(c, page->run, arrived, arg, guess ? NULL : err)
+                      : page_cache_fetch(c, no * PAGE_SIZE, off + len - no * PAGE_SIZE, wanted);
+        if (rc < 0 && !guess) /* a failed guess is asked for once more */
+            return rc == BKT_ENOMEM && !page ? BKT_ERR(err, rc, "out of memory") : rc;
+    }
+    for (no = off / PAGE_SIZE; len && no <= last; no++) {
+        page = find(c, no);
+        count_asked(c, page);
+        ring_remove(page->run); /* the last used */
+        ring_add(&c->here, page->run);
+    }
+    return BKT_OK;
+}
+
+uint64_t page_cache_copy(struct page_cache *c, uint64_t off, uint64_t len, void *to)
+{
+    uint64_t done = 0;
+    len = off < c->size ? bkt_min_u64(len, c->size - off) : 0;
+    while (done < len) {
+        uint64_t in = (off + done) % PAGE_SIZE, n = bkt_min_u64(len - done, PAGE_SIZE - in);
+        const struct page *p = find(c, (off + done) / PAGE_SIZE);
+        if (!p || !p->run->arrived)
+            break;
+        memcpy((unsigned char *)to + done, p->run->data + (p->no - p->run->first) * PAGE_SIZE + in,
+               (size_t)n);
+        done += n;
+    }
+    return done;
+}
+
+unsigned page_cache_density(const struct page_cache *c, uint64_t off)
+{
+    return off / REGION < c->regions ? c->asked[off / REGION] : 0;
+}
+
+/* ---- the cache ---- */
+
+struct page_cache *page_cache_new(struct bkt_store *st, const char *key, const char *etag, uint64_t size,
+                                  uint64_t limit)
+{
+    struct page_cache *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->st = st, c->key = key, c->etag = etag, c->size = size, c->limit = limit;
+    c->regions = (size_t)bkt_min_u64(bkt_ceil_div(size, REGION), REGIONS);
+    c->asked = calloc(c->regions + 1, 1);
+    ring_init(&c->coming);
+    ring_init(&c->here);
+    if (c->asked)
+        return c;
+    free(c);
+    return NULL;
+}
+
+void page_cache_free(struct page_cache *c)
+{
+    if (!c)
+        return;
+    atomic_store(&c->closing, true);
+    bkt_store_cancelled();
+    while (c->coming.next != &c->coming)
+        (void)finish(c, c->coming.next, NULL, NULL, NULL);
+    while (c->here.next != &c->here)
+        run_free(c, c->here.next);
+    free(c->asked);
+    free(c);
+}
+
+const struct page_counts *page_cache_counts(const struct page_cache *c)
+{
+    return &c->counts;
+}
+
+int page_cache_put_first(struct page_cache *c, const unsigned char *p, uint64_t n)
+{
+    n = bkt_min_u64(n, c->size);
+    unsigned pages = (unsigned)(n == c->size ? bkt_ceil_div(n, PAGE_SIZE) : n / PAGE_SIZE);
+    struct run *r = pages ? run_new(c, 0, pages, (struct page_tag){false, 0}) : NULL;
+    if (!r)
+        return pages ? BKT_ENOMEM : BKT_OK;
+    memcpy(r->data, p, (size_t)r->len);
+    r->arrived = true;
+    keep(c, r);
+    return BKT_OK;
+}

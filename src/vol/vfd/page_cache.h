@@ -1,0 +1,77 @@
+/* Pages of one file in a store: those in memory, and those on their way.  One thread. */
+#ifndef PAGE_CACHE_H
+#define PAGE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "storage/store.h"
+
+#define PAGE_SIZE ((uint64_t)4096)
+#define PAGE_NONE UINT32_MAX
+#define PAGE_TAGS 16 /* kinds of guesses; a tag is below */
+
+struct page_cache;
+
+/** Why pages are fetched. */
+struct page_tag {
+    bool guess;    /* nobody has asked for them yet */
+    unsigned kind; /* a guess's */
+};
+
+struct page_counts {
+    uint64_t requests, bytes;
+    uint64_t unasked[PAGE_TAGS]; /* bytes of guesses that nobody has asked for yet, by kind */
+    uint64_t wasted[PAGE_TAGS];  /* bytes of them that were dropped unasked */
+    unsigned under_way;          /* requests */
+    unsigned round_trips;        /* the longest chain of requests of which each began after the one before had
+                                    arrived */
+};
+
+/** @param st, key, etag  borrowed for the cache's life; the ETag is that of all answers, "" if unknown
+ *  @param size   of the file, bytes
+ *  @param limit  bytes of pages to keep, at most
+ *  @return NULL: out of memory */
+struct page_cache *page_cache_new(struct bkt_store *st, const char *key, const char *etag, uint64_t size,
+                                  uint64_t limit);
+/** Waits for all requests. */
+void page_cache_free(struct page_cache *c);
+
+/** Borrowed; they change with every call. */
+const struct page_counts *page_cache_counts(const struct page_cache *c);
+
+/** Keep bytes that were read otherwise, from offset 0 on.  BKT_ENOMEM. */
+BKT_NODISCARD int page_cache_put_first(struct page_cache *c, const unsigned char *p, uint64_t n);
+
+/** Begin to fetch all pages of off .. +len-1 that are neither here nor on their way.  BKT_ENOMEM. */
+BKT_NODISCARD int page_cache_fetch(struct page_cache *c, uint64_t off, uint64_t len, struct page_tag tag);
+
+/** Where pages of a range are: the first that is not here decides. */
+enum page_state { PAGE_HERE, PAGE_COMING, PAGE_ABSENT };
+enum page_state page_cache_state(struct page_cache *c, uint64_t off, uint64_t len);
+
+/** Have a number (PAGE_NONE: none) reported when the request arrives that brings the first missing page of
+ * the range, which is PAGE_COMING.  @p next: the number that waits there already, PAGE_NONE if none; the
+ * caller keeps the chain. */
+void page_cache_chain(struct page_cache *c, uint64_t off, uint64_t len, uint32_t number, uint32_t *next);
+
+/** Called with the first number of a chain, after the request's pages have arrived, or it has failed. */
+typedef void page_arrived(void *arg, uint32_t number);
+
+/** Take over what has arrived.  Does not wait. */
+void page_cache_poll(struct page_cache *c, page_arrived *arrived, void *arg);
+
+/** Wait until off .. +len-1 is here; absent pages are fetched.  The program asked for it: its pages no longer
+ *  count as guesses. */
+BKT_NODISCARD int page_cache_ask(struct page_cache *c, uint64_t off, uint64_t len, page_arrived *arrived,
+                                 void *arg, struct bkt_err *err);
+
+/** Copy bytes from @p off on that are here without a gap, at most @p len.  Returns their number. */
+uint64_t page_cache_copy(struct page_cache *c, uint64_t off, uint64_t len, void *to);
+
+/** The number of pages of this MiB of the file that the program has asked for. */
+unsigned page_cache_density(const struct page_cache *c, uint64_t off);
+
+#endif
