@@ -52,7 +52,6 @@ static const struct {
 static const struct {
     const char *name, *now;
 } removed[] = {
-    {"io_threads", "a quarter as many threads as 'workers' talk to servers"},
     {"connect_ms", "one try connects for a twelfth of 'deadline_ms'"},
     {"stall_ms", "one try waits for data for a sixth of 'deadline_ms'"},
     {"backoff_ms", "the first back-off is 50 ms"},

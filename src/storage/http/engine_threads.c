@@ -55,12 +55,10 @@ void bkt_engine_curl_init(void)
     (void)pthread_once(&once, curl_start);
 }
 
-/* One I/O thread for every four processors or workers: the others have to decode the data that it receives. */
+/* By default one I/O thread for every four processors: the others have to decode the data that it receives. */
 static unsigned n_threads(const struct bkt_settings *set)
 {
-    long n = set->io_threads ? (long)set->io_threads
-             : set->workers  ? (long)set->workers / 4
-                             : sysconf(_SC_NPROCESSORS_ONLN) / 4;
+    long n = set->io_threads ? (long)set->io_threads : sysconf(_SC_NPROCESSORS_ONLN) / 4;
     return n < 1 ? 1 : n > BKT_IO_MAX ? BKT_IO_MAX : (unsigned)n;
 }
 

@@ -6,13 +6,15 @@
 #include "base/list.h"
 #include "base/num.h"
 
-#define ITEMS_MAX  (UINT32_C(1) << 20)   /* structures that are remembered; then all are forgotten */
-#define GUESS_MAX  ((uint64_t)512 << 10) /* a larger structure is not guessed: it is one long read */
-#define UNDER_WAY  256                   /* requests */
-#define BUDGET     ((uint64_t)512 << 10) /* bytes of a relation's unasked guesses after the first proof */
-#define PROOF_MAX  4                     /* each further proof multiplies the budget by 4, up to this one */
-#define BATCH      1024                  /* guesses that are sorted and merged */
-#define GAP        ((uint64_t)16 << 10)  /* bytes between two guesses that are fetched with them */
+#define ITEMS_MAX (UINT32_C(1) << 20)   /* structures that are remembered; then all are forgotten */
+#define GUESS_MAX ((uint64_t)512 << 10) /* a larger structure is not guessed: it is one long read */
+#define UNDER_WAY 256                   /* requests */
+#define BUDGET    ((uint64_t)512 << 10) /* bytes of a relation's unasked guesses after the first proof */
+#define PROOF_MAX 4                     /* each further proof multiplies the budget by 4, up to this one */
+#define BATCH     1024                  /* guesses that are sorted and merged */
+#define GAP                                                                                                  \
+    ((uint64_t)64 << 10) /* bytes between two guesses that are fetched with them: less than a request costs  \
+                          */
 #define WINDOW     ((uint64_t)64 << 10)  /* fetched for a read that nothing foretold */
 #define WINDOW_RAW ((uint64_t)512 << 10) /* the same of raw data */
 #define WINDOW_MAX ((uint64_t)8 << 20)   /* it doubles up to this while reads follow each other */

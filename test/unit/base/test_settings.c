@@ -126,8 +126,8 @@ static void a_removed_setting_says_so(void **state)
     } cases[] = {
         {"in_flight", "H5BUCKET_IN_FLIGHT", "chunk_cache"},   {"write_cache", "H5BUCKET_WRITE_CACHE", "chunk_cache"},
         {"stall_ms", "H5BUCKET_STALL_MS", "deadline_ms"},     {"connect_ms", "H5BUCKET_CONNECT_MS", "deadline_ms"},
-        {"io_threads", "H5BUCKET_IO_THREADS", "workers"},     {"max_object", "H5BUCKET_MAX_OBJECT", "meta_cache"},
-        {"prefetch", "H5BUCKET_PREFETCH", "read_ahead"},      {"backoff_ms", "H5BUCKET_BACKOFF_MS", "50 ms"},
+        {"max_object", "H5BUCKET_MAX_OBJECT", "meta_cache"},  {"prefetch", "H5BUCKET_PREFETCH", "read_ahead"},
+        {"backoff_ms", "H5BUCKET_BACKOFF_MS", "50 ms"},
         {"part_size", "H5BUCKET_PART_SIZE", "8 MiB"},         {"upload_part", "H5BUCKET_UPLOAD_PART", "32 MiB"},
         {"merge_gap", "H5BUCKET_MERGE_GAP", "speed"},         {"near", "H5BUCKET_NEAR", "reads"},
         {"huge_pages", "H5BUCKET_HUGE_PAGES", "huge pages"},  {"conditional", "H5BUCKET_CONDITIONAL", "test"},
