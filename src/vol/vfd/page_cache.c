@@ -32,8 +32,8 @@ struct run {
     unsigned level;      /* of the chain of requests */
     unsigned generation; /* of the process that began the request */
     bool arrived;
-    unsigned char *data; /* n pages, behind `pages` */
-    struct page pages[];
+    struct page *pages;  /* n of them, behind this struct */
+    unsigned char *data; /* their bytes, behind them */
 };
 
 struct page_cache {
@@ -94,6 +94,7 @@ static struct run *run_new(struct page_cache *c, uint64_t first, unsigned n, str
     if (!r)
         return NULL;
     memset(r, 0, sizeof *r);
+    r->pages = (struct page *)(r + 1);
     r->first = first;
     r->n = n;
     r->len = bkt_min_u64(n * PAGE_SIZE, c->size - first * PAGE_SIZE);
