@@ -39,7 +39,7 @@ static uint64_t block_of(const struct bkt_seg *s, size_t n)
     uint64_t                 near = io->set->near;
     if (!io->cache || !costs(s->file->store) || near > io->set->chunk_cache / 16)
         return 0;
-    uint64_t each = near <= UINT64_MAX / N_FULL ? bkt_min_u64(near, near * N_FULL / n) : near;
+    uint64_t each = near <= UINT64_MAX / N_FULL ? bkt_min_u64(near, near * N_FULL / (n ? n : 1)) : near;
     return each < BLOCK_MIN ? 0 : each;
 }
 

@@ -88,7 +88,7 @@ static bool grow_slots(struct foresight *f)
     free(f->slots);
     f->slots = more;
     f->n_slots = n;
-    for (uint32_t i = 0; i < f->n; i++)
+    for (uint32_t i = 0; f->items && i < f->n; i++)
         f->slots[slot_of(f, f->items[i].f.addr)] = i;
     return true;
 }
@@ -175,9 +175,9 @@ static void look_later(struct foresight *f, uint32_t i)
 static void on_found(void *arg, const struct scan_find *found)
 {
     struct foresight *f = arg;
-    const struct item *from = &f->items[f->looking];
-    if (item_at(f, found->addr))
+    if (!f->items || item_at(f, found->addr))
         return;
+    const struct item *from = &f->items[f->looking];
     uint32_t i = item_add(f, found, f->looking, from->f.kind == SCAN_HEADER ? f->looking : from->group);
     if (i == NONE)
         return;
