@@ -14,11 +14,13 @@ RESULTS = "results.json"
 
 UNITS = {"R": "{:.2f}", "wall": "{:.2f} s", "phase": "{:.2f} s", "requests": "{:.0f}", "MiB": "{:.1f} MiB", "CPU": "{:.2f} s",
          "chain": "{:.0f}", "rss": "{:.0f} MiB", "rss_over": "{:+.0f} MiB", "cpu_R": "{:.2f}", "native": "{:.2f}", "wall_of": "{:.2f}",
-         "other_puts": "{:.0f}", "sent_R": "{:.2f}", "puts_R": "{:.3f}", "R_hand": "{:.2f}", "R_between": "{:.2f}", "http": "{:.2f}", "chain_more": "{:+.0f}"}
+         "other_puts": "{:.0f}", "sent_R": "{:.2f}", "puts_R": "{:.3f}", "R_hand": "{:.2f}", "R_between": "{:.2f}", "http": "{:.2f}", "chain_more": "{:+.0f}",
+         "CPU_more": "{:+.3f} s"}
 WORDS = {"R": "R", "wall": "wall", "phase": "reads", "requests": "requests", "MiB": "data", "CPU": "CPU", "chain": "round trips",
          "rss": "RSS", "rss_over": "RSS above output", "cpu_R": "CPU / plain", "native": "/ native", "wall_of": "/ clean run",
          "other_puts": "other PUTs", "sent_R": "sent / dirty chunks", "puts_R": "PUTs / objects", "R_hand": "/ by hand",
-         "R_between": "/ plain, between two round trips", "http": "/ own http", "chain_more": "round trips more than by http"}
+         "R_between": "/ plain, between two round trips", "http": "/ own http", "chain_more": "round trips more than by http",
+         "CPU_more": "CPU more than by http"}
 
 
 def machine():

@@ -2,8 +2,8 @@
 
 A goal is (what, limit): wall and phase in seconds, R (wall against plain libcurl), requests, MiB, CPU in seconds, chain
 (dependent round trips), rss in MiB; rss_over: MiB above the data's size; cpu_R: CPU against plain libcurl's.  `phase` is the
-time of the reads alone, without starting the program and opening the file.  http: wall time against our own over http; chain_more:
-dependent round trips more than over http."""
+time of the reads alone, without starting the program and opening the file.  http: wall time against our own over http; chain_more
+and CPU_more: dependent round trips and CPU seconds more than over http."""
 import dataclasses
 
 
@@ -110,7 +110,7 @@ def table(mib):
 KEPT = ("R", "requests", "MiB", "chain", "rss_over", "wall_of")
 # Requests that share connections begin one after another without waiting for an answer: `chain` does not count them apart.
 SHARED = ("header",)
-OWN_GOALS = {"first": {"CPU": 0.025, "chain_more": 0}, "first_hsds": {"CPU": 0.025, "chain_more": 0},
+OWN_GOALS = {"first": {"CPU_more": 0.025, "chain_more": 0}, "first_hsds": {"CPU_more": 0.025, "chain_more": 0},
              "slab_ref": {"R": 1.25, "http": 1.8, "cpu_R": 1.15}, "slab_obj": {"R": 1.25, "http": 1.8, "cpu_R": 1.15}}
 
 
