@@ -12,6 +12,8 @@
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 
+#include "base/list.h"
+
 struct entry {
     X509_NAME *subject;
     unsigned char *der; /* the certificate, OpenSSL's memory */
@@ -78,15 +80,7 @@ static X509_NAME *subject_of(const unsigned char *at, long size)
 static bool add_entry(struct ca_file *f, unsigned char *der, long size)
 {
     X509_NAME *subject = subject_of(der, size);
-    if (subject && f->n == f->space) {
-        size_t space = f->space ? 2 * f->space : 16;
-        struct entry *more = realloc(f->entries, space * sizeof *more);
-        if (more) {
-            f->entries = more;
-            f->space = space;
-        }
-    }
-    if (!subject || f->n == f->space) {
+    if (!subject || bkt_list_room(&f->entries, f->n, &f->space, sizeof *f->entries) < 0) {
         X509_NAME_free(subject);
         OPENSSL_free(der);
         return false;
