@@ -4,18 +4,12 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "vol/vfd/format_scan.h"
 
 #define UNDEFINED   UINT64_MAX
 #define HEADER_SIZE 512       /* a guess for object headers, HDF5's own first read */
 #define STRUCT_MAX  (1 << 20) /* larger structures are not looked at */
-
-/* Bytes that are left of a structure. */
-struct in {
-    const unsigned char *p;
-    uint64_t left;
-    bool bad; /* something was beyond the end */
-};
 
 struct look {
     struct scan_file *f;
@@ -29,28 +23,13 @@ typedef void look_fn(struct look *l, const unsigned char *p, uint64_t n);
 
 /* ---- reading ---- */
 
-static inline const unsigned char *take(struct in *in, uint64_t n)
+/* Lengths of the format may be larger than a size_t. */
+static inline const void *take(struct bkt_rd *in, uint64_t n)
 {
-    const unsigned char *p = in->p;
-    if (in->bad || n > in->left) {
-        in->bad = true;
-        return NULL;
-    }
-    in->p += n;
-    in->left -= n;
-    return p;
+    return bkt_rd_take(in, n > SIZE_MAX ? SIZE_MAX : (size_t)n);
 }
 
-static inline uint64_t number(struct in *in, unsigned bytes)
-{
-    uint64_t v = 0;
-    const unsigned char *p = bytes <= 8 ? take(in, bytes) : NULL;
-    for (unsigned i = bytes; p && i-- > 0;)
-        v = v << 8 | p[i];
-    return v;
-}
-
-static inline void skip(struct in *in, uint64_t n)
+static inline void skip(struct bkt_rd *in, uint64_t n)
 {
     (void)take(in, n);
 }
@@ -60,27 +39,30 @@ static inline bool is_sign(const unsigned char *p, uint64_t n, const char *sign)
     return n >= 4 && memcmp(p, sign, 4) == 0;
 }
 
-static inline struct in part(struct in *in, uint64_t n)
+/* The next @p n bytes, on their own. */
+static inline struct bkt_rd part(struct bkt_rd *in, uint64_t n)
 {
-    const unsigned char *p = take(in, n);
-    return (struct in){p, p ? n : 0, !p};
+    const void *p = take(in, n);
+    struct bkt_rd r = bkt_rd_of(p, p ? (size_t)n : 0);
+    r.ok = in->ok;
+    return r;
 }
 
 /* ---- finds ---- */
 
 /* An address of the format: relative to the base, all ones if undefined. */
-static inline uint64_t address(struct look *l, struct in *in)
+static inline uint64_t address(struct look *l, struct bkt_rd *in)
 {
     unsigned n = l->f->offset_bytes;
-    uint64_t a = number(in, n);
-    if (in->bad || (n < 8 ? a == (UINT64_C(1) << 8 * n) - 1 : a == UNDEFINED))
+    uint64_t a = bkt_rd_le(in, n);
+    if (!in->ok || (n < 8 ? a == (UINT64_C(1) << 8 * n) - 1 : a == UNDEFINED))
         return UNDEFINED;
     return a > UINT64_MAX - l->f->base ? UNDEFINED : a + l->f->base;
 }
 
-static inline uint64_t length(const struct look *l, struct in *in)
+static inline uint64_t length(const struct look *l, struct bkt_rd *in)
 {
-    return number(in, l->f->length_bytes);
+    return bkt_rd_le(in, l->f->length_bytes);
 }
 
 static inline void find(struct look *l, enum scan_kind kind, enum scan_relation rel, uint64_t addr,
@@ -121,6 +103,6 @@ uint64_t tree_size(const struct scan_file *f, uint64_t dims);
 /** A fractal heap's direct block: the links in it. */
 look_fn look_heap_block;
 /** One link message, @p in behind it then. */
-void look_link(struct look *l, struct in *in);
+void look_link(struct look *l, struct bkt_rd *in);
 
 #endif

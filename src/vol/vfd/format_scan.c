@@ -11,29 +11,29 @@
 
 /* ---- messages of object headers ---- */
 
-void look_link(struct look *l, struct in *in)
+void look_link(struct look *l, struct bkt_rd *in)
 {
-    uint64_t version = number(in, 1), flags = number(in, 1);
-    uint64_t type = flags & 8 ? number(in, 1) : 0;
+    uint64_t version = bkt_rd_le(in, 1), flags = bkt_rd_le(in, 1);
+    uint64_t type = flags & 8 ? bkt_rd_le(in, 1) : 0;
     skip(in, (flags & 4 ? 8u : 0u) + (flags & 16 ? 1u : 0u));
-    uint64_t name = number(in, 1u << (flags & 3));
+    uint64_t name = bkt_rd_le(in, 1u << (flags & 3));
     if (version != 1) {
-        in->bad = true;
+        in->ok = false;
         return;
     }
     skip(in, name);
     if (type == 0) {
         uint64_t header = address(l, in);
-        if (!in->bad)
+        if (in->ok)
             find_header(l, REL_MEMBER, header);
     } else
-        skip(in, number(in, 2)); /* soft, external and user-defined links: a length, and bytes */
+        skip(in, bkt_rd_le(in, 2)); /* soft, external and user-defined links: a length, and bytes */
 }
 
-static void find_group(struct look *l, struct in *in)
+static void find_group(struct look *l, struct bkt_rd *in)
 {
     uint64_t tree = address(l, in), heap = address(l, in);
-    if (in->bad)
+    if (!in->ok)
         return;
     find(l, SCAN_TREE, REL_LINKS, tree, tree_size(l->f, 0), (struct scan_context){0, 0});
     find(l, SCAN_LOCAL_HEAP, REL_LINKS, heap, 8 + 2 * (uint64_t)l->f->length_bytes + l->f->offset_bytes,
@@ -41,18 +41,18 @@ static void find_group(struct look *l, struct in *in)
 }
 
 /* Message "link info" (2) or "attribute info" (21): a heap, and one or two trees by name and order. */
-static void look_dense(struct look *l, struct in *in, bool attributes)
+static void look_dense(struct look *l, struct bkt_rd *in, bool attributes)
 {
     enum scan_relation rel = attributes ? REL_ATTRS : REL_LINKS;
     struct scan_context ctx = {attributes, 0};
     uint64_t heap_size = 22 + 3 * (uint64_t)l->f->offset_bytes + 12 * (uint64_t)l->f->length_bytes + 64;
     uint64_t tree_header = 22 + (uint64_t)l->f->offset_bytes + l->f->length_bytes;
     skip(in, 1);
-    uint64_t flags = number(in, 1);
+    uint64_t flags = bkt_rd_le(in, 1);
     skip(in, flags & 1 ? (attributes ? 2 : 8) : 0);
     uint64_t heap = address(l, in), by_name = address(l, in);
     uint64_t by_order = flags & 2 ? address(l, in) : UNDEFINED;
-    if (in->bad)
+    if (!in->ok)
         return;
     find(l, SCAN_HEAP, rel, heap, heap_size, ctx);
     find(l, SCAN_TREE2, rel, by_name, tree_header, ctx);
@@ -60,18 +60,18 @@ static void look_dense(struct look *l, struct in *in, bool attributes)
 }
 
 /* Layouts of version 4: the index's own parameters lie before its address. */
-static void look_layout_4(struct look *l, struct in *in)
+static void look_layout_4(struct look *l, struct bkt_rd *in)
 {
-    uint64_t flags = number(in, 1), dims = number(in, 1), bytes = number(in, 1);
+    uint64_t flags = bkt_rd_le(in, 1), dims = bkt_rd_le(in, 1), bytes = bkt_rd_le(in, 1);
     skip(in, dims * bytes);
-    uint64_t type = number(in, 1);
+    uint64_t type = bkt_rd_le(in, 1);
     static const unsigned char parameters[] = {0, 0, 0, 1, 5, 6};
-    if (type >= sizeof parameters || type < 3 || in->bad)
+    if (type >= sizeof parameters || type < 3 || !in->ok)
         return; /* single chunk, implicit: no index */
     skip(in, parameters[type]);
     uint64_t addr = address(l, in);
     (void)flags;
-    if (in->bad)
+    if (!in->ok)
         return;
     uint64_t o = l->f->offset_bytes, len = l->f->length_bytes;
     if (type == 5)
@@ -81,47 +81,47 @@ static void look_layout_4(struct look *l, struct in *in)
              (struct scan_context){0, 0});
 }
 
-static void look_layout(struct look *l, struct in *in)
+static void look_layout(struct look *l, struct bkt_rd *in)
 {
-    uint64_t version = number(in, 1), class, dims;
+    uint64_t version = bkt_rd_le(in, 1), class, dims;
     if (version >= 4) {
-        if (number(in, 1) == 2)
+        if (bkt_rd_le(in, 1) == 2)
             look_layout_4(l, in);
         return;
     }
     if (version == 3) {
-        class = number(in, 1);
-        dims = number(in, 1);
+        class = bkt_rd_le(in, 1);
+        dims = bkt_rd_le(in, 1);
     } else {
-        dims = number(in, 1);
-        class = number(in, 1);
+        dims = bkt_rd_le(in, 1);
+        class = bkt_rd_le(in, 1);
         skip(in, 5);
     }
     if (class != 2 || version < 1 || dims < 2 || dims > 33)
         return;
     uint64_t tree = address(l, in);
-    if (!in->bad)
+    if (in->ok)
         find(l, SCAN_TREE, REL_INDEX, tree, tree_size(l->f, dims), (struct scan_context){dims, 0});
 }
 
 /* A message that is stored elsewhere (IV.A.2: shared); one of an object header counts. */
-static void look_shared(struct look *l, struct in *in)
+static void look_shared(struct look *l, struct bkt_rd *in)
 {
-    uint64_t version = number(in, 1), type = number(in, 1);
+    uint64_t version = bkt_rd_le(in, 1), type = bkt_rd_le(in, 1);
     if (version == 1)
         skip(in, 6);
     if (version == 3 && type != 2)
         return; /* in a heap of shared messages */
     uint64_t header = address(l, in);
-    if (!in->bad)
+    if (in->ok)
         find_header(l, REL_TYPE, header);
 }
 
 /* The values of a variable-length attribute name collections of the global heap. */
-static void look_values(struct look *l, struct in *in)
+static void look_values(struct look *l, struct bkt_rd *in)
 {
     uint64_t last = UNDEFINED, each = 8 + (uint64_t)l->f->offset_bytes;
-    for (unsigned i = 0; i < 64 && in->left >= each && !in->bad; i++) {
+    for (unsigned i = 0; i < 64 && bkt_rd_left(in) >= each && in->ok; i++) {
         skip(in, 4);
         uint64_t heap = address(l, in);
         skip(in, 4);
@@ -136,40 +136,40 @@ static uint64_t padded(uint64_t n, uint64_t version)
     return version == 1 ? (n + 7) / 8 * 8 : n;
 }
 
-static void look_attribute(struct look *l, struct in *in)
+static void look_attribute(struct look *l, struct bkt_rd *in)
 {
-    uint64_t version = number(in, 1), flags = number(in, 1);
-    uint64_t name = number(in, 2), type = number(in, 2), space = number(in, 2);
+    uint64_t version = bkt_rd_le(in, 1), flags = bkt_rd_le(in, 1);
+    uint64_t name = bkt_rd_le(in, 2), type = bkt_rd_le(in, 2), space = bkt_rd_le(in, 2);
     skip(in, (version == 3 ? 1 : 0) + padded(name, version));
-    struct in t = part(in, padded(type, version));
+    struct bkt_rd t = part(in, padded(type, version));
     skip(in, padded(space, version));
-    if (in->bad || version < 1 || version > 3)
+    if (!in->ok || version < 1 || version > 3)
         return;
     if (version > 1 && flags & 1)
         look_shared(l, &t);
-    else if (number(&t, 1) % 16 == 9)
+    else if (bkt_rd_le(&t, 1) % 16 == 9)
         look_values(l, in);
 }
 
-static void look_continuation(struct look *l, struct in *in, uint64_t flags)
+static void look_continuation(struct look *l, struct bkt_rd *in, uint64_t flags)
 {
     uint64_t addr = address(l, in), size = length(l, in);
-    if (!in->bad && size <= STRUCT_MAX)
+    if (in->ok && size <= STRUCT_MAX)
         find(l, SCAN_HEADER_REST, REL_PART, addr, size, (struct scan_context){flags, 0});
 }
 
 /* Page size of a paged file; the message lies in the superblock's extension. */
-static void look_file_space(struct look *l, struct in *in)
+static void look_file_space(struct look *l, struct bkt_rd *in)
 {
-    uint64_t version = number(in, 1), strategy = number(in, 1);
+    uint64_t version = bkt_rd_le(in, 1), strategy = bkt_rd_le(in, 1);
     skip(in, 1);
     (void)length(l, in);
     uint64_t page = length(l, in);
-    if (!in->bad && version == 1 && strategy == 1 && page >= 512 && page <= STRUCT_MAX * UINT64_C(64))
+    if (in->ok && version == 1 && strategy == 1 && page >= 512 && page <= STRUCT_MAX * UINT64_C(64))
         l->f->page = page;
 }
 
-static void look_message(struct look *l, uint64_t type, uint64_t message_flags, struct in body,
+static void look_message(struct look *l, uint64_t type, uint64_t message_flags, struct bkt_rd body,
                          uint64_t flags)
 {
     if (message_flags & 2 && type != 16) {
@@ -208,41 +208,41 @@ static void look_message(struct look *l, uint64_t type, uint64_t message_flags, 
 }
 
 /* @p flags: of the header; REST_V1: version 1. */
-static void look_messages(struct look *l, struct in in, uint64_t flags)
+static void look_messages(struct look *l, struct bkt_rd in, uint64_t flags)
 {
-    while (in.left >= 4 && !in.bad) {
+    while (bkt_rd_left(&in) >= 4 && in.ok) {
         bool v1 = flags & REST_V1;
-        uint64_t type = number(&in, v1 ? 2 : 1), size = number(&in, 2), mine = number(&in, 1);
+        uint64_t type = bkt_rd_le(&in, v1 ? 2 : 1), size = bkt_rd_le(&in, 2), mine = bkt_rd_le(&in, 1);
         skip(&in, v1 ? 3 : flags & 4 ? 2 : 0);
-        struct in body = part(&in, size);
-        if (!body.bad)
+        struct bkt_rd body = part(&in, size);
+        if (body.ok)
             look_message(l, type, mine, body, flags);
     }
 }
 
 static void look_header_1(struct look *l, const unsigned char *p, uint64_t n)
 {
-    struct in in = {p, n, false};
-    uint64_t version = number(&in, 1);
+    struct bkt_rd in = bkt_rd_of(p, (size_t)n);
+    uint64_t version = bkt_rd_le(&in, 1);
     skip(&in, 7);
-    uint64_t size = number(&in, 4);
+    uint64_t size = bkt_rd_le(&in, 4);
     skip(&in, 4);
-    if (version == 1 && !in.bad && enough(l, 16 + size, n))
+    if (version == 1 && in.ok && enough(l, 16 + size, n))
         look_messages(l, part(&in, size), REST_V1);
 }
 
 static void look_header(struct look *l, const unsigned char *p, uint64_t n)
 {
-    struct in in = {p, n, false};
+    struct bkt_rd in = bkt_rd_of(p, (size_t)n);
     if (!is_sign(p, n, "OHDR")) {
         look_header_1(l, p, n);
         return;
     }
     skip(&in, 4);
-    uint64_t version = number(&in, 1), flags = number(&in, 1);
+    uint64_t version = bkt_rd_le(&in, 1), flags = bkt_rd_le(&in, 1);
     skip(&in, (flags & 32 ? 16u : 0u) + (flags & 16 ? 4u : 0u));
-    uint64_t size = number(&in, 1u << (flags & 3)), head = n - in.left;
-    if (version == 2 && !in.bad && size <= STRUCT_MAX && enough(l, head + size + 4, n))
+    uint64_t size = bkt_rd_le(&in, 1u << (flags & 3)), head = n - bkt_rd_left(&in);
+    if (version == 2 && in.ok && size <= STRUCT_MAX && enough(l, head + size + 4, n))
         look_messages(l, part(&in, size), flags & 0xff);
 }
 
@@ -251,7 +251,7 @@ static void look_header_rest(struct look *l, const unsigned char *p, uint64_t n)
     uint64_t flags = l->what->ctx.a, size = l->what->size, head = flags & REST_V1 ? 0 : 4;
     if (!enough(l, size, n) || size < 2 * head || (head && !is_sign(p, n, "OCHK")))
         return;
-    look_messages(l, (struct in){p + head, size - 2 * head, false}, flags);
+    look_messages(l, bkt_rd_of(p + head, (size_t)(size - 2 * head)), flags);
 }
 
 /* ---- the superblock ---- */
@@ -264,12 +264,12 @@ static bool are_sizes(unsigned o, unsigned len)
 }
 
 /* Of versions 2 and 3. */
-static void look_super_2(struct look *l, struct in *in)
+static void look_super_2(struct look *l, struct bkt_rd *in)
 {
-    l->f->offset_bytes = (unsigned)number(in, 1);
-    l->f->length_bytes = (unsigned)number(in, 1);
+    l->f->offset_bytes = (unsigned)bkt_rd_le(in, 1);
+    l->f->length_bytes = (unsigned)bkt_rd_le(in, 1);
     skip(in, 1);
-    if (in->bad || !are_sizes(l->f->offset_bytes, l->f->length_bytes)) {
+    if (!in->ok || !are_sizes(l->f->offset_bytes, l->f->length_bytes)) {
         l->f->offset_bytes = 0;
         return;
     }
@@ -278,24 +278,24 @@ static void look_super_2(struct look *l, struct in *in)
     uint64_t extension = address(l, in);
     (void)address(l, in);
     uint64_t root = address(l, in);
-    if (in->bad)
+    if (!in->ok)
         return;
     find_header(l, REL_PART, extension);
     find_header(l, REL_PART, root);
 }
 
-static void look_super_0(struct look *l, struct in *in, uint64_t version)
+static void look_super_0(struct look *l, struct bkt_rd *in, uint64_t version)
 {
     skip(in, 4);
-    l->f->offset_bytes = (unsigned)number(in, 1);
-    l->f->length_bytes = (unsigned)number(in, 1);
+    l->f->offset_bytes = (unsigned)bkt_rd_le(in, 1);
+    l->f->length_bytes = (unsigned)bkt_rd_le(in, 1);
     skip(in, 1);
-    l->f->leaf_k = (unsigned)number(in, 2);
-    l->f->node_k = (unsigned)number(in, 2);
+    l->f->leaf_k = (unsigned)bkt_rd_le(in, 2);
+    l->f->node_k = (unsigned)bkt_rd_le(in, 2);
     skip(in, 4);
-    l->f->chunk_k = version == 1 ? (unsigned)number(in, 2) : 32;
+    l->f->chunk_k = version == 1 ? (unsigned)bkt_rd_le(in, 2) : 32;
     skip(in, version == 1 ? 2 : 0);
-    if (in->bad || !are_sizes(l->f->offset_bytes, l->f->length_bytes)) {
+    if (!in->ok || !are_sizes(l->f->offset_bytes, l->f->length_bytes)) {
         l->f->offset_bytes = 0;
         return;
     }
@@ -303,17 +303,17 @@ static void look_super_0(struct look *l, struct in *in, uint64_t version)
     (void)address(l, in);
     skip(in, 3 * (uint64_t)l->f->offset_bytes + l->f->offset_bytes);
     uint64_t root = address(l, in);
-    if (!in->bad)
+    if (in->ok)
         find_header(l, REL_PART, root);
 }
 
 static void look_super(struct look *l, const unsigned char *p, uint64_t n)
 {
-    struct in in = {p, n, false};
+    struct bkt_rd in = bkt_rd_of(p, (size_t)n);
     if (n < 16 || memcmp(p, signature, sizeof signature) != 0 || !enough(l, 128, n))
         return;
     skip(&in, 8);
-    uint64_t version = number(&in, 1);
+    uint64_t version = bkt_rd_le(&in, 1);
     l->f->leaf_k = 4, l->f->node_k = 16, l->f->chunk_k = 32; /* HDF5's, where the file states none */
     if (version >= 2)
         look_super_2(l, &in);

@@ -18,23 +18,23 @@ static uint64_t entry_size(const struct scan_file *f)
 }
 
 /* An entry of a symbol table node; a group's tree and heap may be cached in it. */
-static void look_entry(struct look *l, struct in *in)
+static void look_entry(struct look *l, struct bkt_rd *in)
 {
     skip(in, l->f->offset_bytes);
     uint64_t header = address(l, in);
     skip(in, 24);
-    if (!in->bad)
+    if (in->ok)
         find_header(l, REL_MEMBER, header);
 }
 
 static void look_symbols(struct look *l, const unsigned char *p, uint64_t n)
 {
-    struct in in = {p, n, false};
+    struct bkt_rd in = bkt_rd_of(p, (size_t)n);
     skip(&in, 6);
-    uint64_t count = number(&in, 2);
+    uint64_t count = bkt_rd_le(&in, 2);
     if (count > 2 * (uint64_t)l->f->leaf_k || !enough(l, 8 + count * entry_size(l->f), n))
         return;
-    while (count-- && !in.bad)
+    while (count-- && in.ok)
         look_entry(l, &in);
 }
 
@@ -45,16 +45,16 @@ void look_tree(struct look *l, const unsigned char *p, uint64_t n)
         look_symbols(l, p, n);
         return;
     }
-    struct in in = {p, n, false};
+    struct bkt_rd in = bkt_rd_of(p, (size_t)n);
     skip(&in, 4);
-    uint64_t type = number(&in, 1), level = number(&in, 1), used = number(&in, 2);
-    if (in.bad || !is_sign(p, n, "TREE") || type > 1 || (type == 1) != (dims > 0) || level > MAX_DEPTH)
+    uint64_t type = bkt_rd_le(&in, 1), level = bkt_rd_le(&in, 1), used = bkt_rd_le(&in, 2);
+    if (!in.ok || !is_sign(p, n, "TREE") || type > 1 || (type == 1) != (dims > 0) || level > MAX_DEPTH)
         return;
     uint64_t key = dims ? 8 + 8 * dims : l->f->length_bytes;
     if (!enough(l, 8 + 2 * (uint64_t)l->f->offset_bytes + used * (key + l->f->offset_bytes), n))
         return;
     skip(&in, 2 * (uint64_t)l->f->offset_bytes);
-    while (used-- && !in.bad && (level || !dims)) {
+    while (used-- && in.ok && (level || !dims)) {
         skip(&in, key);
         uint64_t child = address(l, &in);
         uint64_t size = level ? tree_size(l->f, dims) : 8 + 2 * (uint64_t)l->f->leaf_k * entry_size(l->f);
@@ -64,12 +64,12 @@ void look_tree(struct look *l, const unsigned char *p, uint64_t n)
 
 void look_local_heap(struct look *l, const unsigned char *p, uint64_t n)
 {
-    struct in in = {p, n, false};
+    struct bkt_rd in = bkt_rd_of(p, (size_t)n);
     skip(&in, 8);
     uint64_t size = length(l, &in);
     (void)length(l, &in);
     uint64_t data = address(l, &in);
-    if (is_sign(p, n, "HEAP") && !in.bad)
+    if (is_sign(p, n, "HEAP") && in.ok)
         find(l, SCAN_LEAF, REL_PART, data, size, (struct scan_context){0, 0});
 }
 
@@ -138,22 +138,22 @@ static bool heap_is_sane(const struct heap *h)
 
 void look_heap(struct look *l, const unsigned char *p, uint64_t n)
 {
-    struct in in = {p, n, false};
+    struct bkt_rd in = bkt_rd_of(p, (size_t)n);
     struct heap h = {.attributes = l->what->ctx.a & 1};
     unsigned o = l->f->offset_bytes, len = l->f->length_bytes;
     skip(&in, 7);
-    h.filtered = number(&in, 2) != 0;
-    h.checked = number(&in, 1) >> 1 & 1;
+    h.filtered = bkt_rd_le(&in, 2) != 0;
+    h.checked = bkt_rd_le(&in, 1) >> 1 & 1;
     skip(&in, 4 + 2 * (uint64_t)o + 10 * (uint64_t)len);
-    h.width = (unsigned)number(&in, 2);
+    h.width = (unsigned)bkt_rd_le(&in, 2);
     h.start = length(l, &in);
     h.max_direct = length(l, &in);
-    h.max_bits = (unsigned)number(&in, 2);
+    h.max_bits = (unsigned)bkt_rd_le(&in, 2);
     skip(&in, 2);
     uint64_t root = address(l, &in);
-    h.rows = (unsigned)number(&in, 2);
+    h.rows = (unsigned)bkt_rd_le(&in, 2);
     uint64_t filtered = h.filtered ? length(l, &in) : 0;
-    if (!is_sign(p, n, "FRHP") || in.bad || !heap_is_sane(&h))
+    if (!is_sign(p, n, "FRHP") || !in.ok || !heap_is_sane(&h))
         return;
     if (h.rows)
         find(l, SCAN_HEAP_ROWS, heap_relation(&h), root, rows_size(l, &h), heap_pack(&h));
@@ -173,10 +173,10 @@ void look_heap_rows(struct look *l, const unsigned char *p, uint64_t n)
     struct heap h = heap_unpack(l->what->ctx);
     if (!is_sign(p, n, "FHIB") || !heap_is_sane(&h) || !enough(l, rows_size(l, &h), n))
         return;
-    struct in in = {p, n, false};
+    struct bkt_rd in = bkt_rd_of(p, (size_t)n);
     skip(&in, 5 + (uint64_t)l->f->offset_bytes + (h.max_bits + 7) / 8);
-    for (unsigned row = 0; row < h.rows && !in.bad; row++)
-        for (unsigned i = 0; i < h.width && !in.bad; i++) {
+    for (unsigned row = 0; row < h.rows && in.ok; row++)
+        for (unsigned i = 0; i < h.width && in.ok; i++) {
             bool direct = row < direct_rows(&h);
             uint64_t child = address(l, &in), size = row_size(&h, row);
             struct heap below = h;
@@ -202,9 +202,9 @@ void look_heap_block(struct look *l, const unsigned char *p, uint64_t n)
     uint64_t size = l->what->size < STRUCT_MAX ? l->what->size : STRUCT_MAX;
     if (!enough(l, size, n))
         return;
-    struct in in = {p, size, false};
+    struct bkt_rd in = bkt_rd_of(p, (size_t)size);
     skip(&in, 5 + (uint64_t)l->f->offset_bytes + (h.max_bits + 7) / 8 + (h.checked ? 4 : 0));
-    while (!in.bad && in.left)
+    while (in.ok && bkt_rd_left(&in))
         look_link(l, &in);
 }
 
@@ -227,15 +227,15 @@ static enum scan_relation tree2_relation(unsigned what)
 
 void look_tree2(struct look *l, const unsigned char *p, uint64_t n)
 {
-    struct in in = {p, n, false};
+    struct bkt_rd in = bkt_rd_of(p, (size_t)n);
     struct tree2 t = {.what = (unsigned)l->what->ctx.a};
     skip(&in, 6);
-    uint64_t node = number(&in, 4);
-    t.record = number(&in, 2);
-    t.depth = (unsigned)number(&in, 2);
+    uint64_t node = bkt_rd_le(&in, 4);
+    t.record = bkt_rd_le(&in, 2);
+    t.depth = (unsigned)bkt_rd_le(&in, 2);
     skip(&in, 2);
-    uint64_t root = address(l, &in), count = number(&in, 2);
-    if (is_sign(p, n, "BTHD") && !in.bad && t.depth <= MAX_DEPTH && node <= STRUCT_MAX)
+    uint64_t root = address(l, &in), count = bkt_rd_le(&in, 2);
+    if (is_sign(p, n, "BTHD") && in.ok && t.depth <= MAX_DEPTH && node <= STRUCT_MAX)
         find(l, SCAN_TREE2_NODE, tree2_relation(t.what), root, node,
              (struct scan_context){tree2_pack(&t), count});
 }
@@ -271,13 +271,13 @@ void look_tree2_node(struct look *l, const unsigned char *p, uint64_t n)
         return; /* a leaf's records name no structures */
     if (count > node || !enough(l, node, n))
         return;
-    struct in in = {p, n, false};
+    struct bkt_rd in = bkt_rd_of(p, (size_t)n);
     skip(&in, 6 + count * t.record);
     struct tree2 below = {t.record, t.depth - 1, t.what};
-    for (uint64_t i = 0; i <= count && !in.bad; i++) {
-        uint64_t child = address(l, &in), records = number(&in, n_count);
+    for (uint64_t i = 0; i <= count && in.ok; i++) {
+        uint64_t child = address(l, &in), records = bkt_rd_le(&in, n_count);
         skip(&in, t.depth > 1 ? n_all : 0);
-        if (!in.bad)
+        if (in.ok)
             find(l, SCAN_TREE2_NODE, tree2_relation(t.what), child, node,
                  (struct scan_context){tree2_pack(&below), records});
     }
@@ -345,11 +345,11 @@ static uint64_t data_block_size(const struct look *l, const struct array *a, uns
            (n > page ? 4 * (n / page) : 0);
 }
 
-static void find_data_blocks(struct look *l, struct in *in, const struct array *a, unsigned u)
+static void find_data_blocks(struct look *l, struct bkt_rd *in, const struct array *a, unsigned u)
 {
-    for (uint64_t i = blocks_of(u); i && !in->bad; i--) {
+    for (uint64_t i = blocks_of(u); i && in->ok; i--) {
         uint64_t block = address(l, in);
-        if (!in->bad && elements_of(a, u) <= STRUCT_MAX)
+        if (in->ok && elements_of(a, u) <= STRUCT_MAX)
             find(l, SCAN_LEAF, REL_INDEX_NODE, block, data_block_size(l, a, u), (struct scan_context){0, 0});
     }
 }
@@ -374,10 +374,10 @@ static uint64_t array_index_size(const struct look *l, const struct array *a, ui
            (all > first ? all - first : 0) * o;
 }
 
-static void look_fixed(struct look *l, struct in *in, uint64_t element, uint64_t page_bits)
+static void look_fixed(struct look *l, struct bkt_rd *in, uint64_t element, uint64_t page_bits)
 {
     uint64_t count = length(l, in), block = address(l, in), size;
-    if (in->bad || page_bits > 32 || __builtin_mul_overflow(count, element, &size) || size > l->f->size)
+    if (!in->ok || page_bits > 32 || __builtin_mul_overflow(count, element, &size) || size > l->f->size)
         return;
     uint64_t page = UINT64_C(1) << page_bits, pages = count > page ? (count + page - 1) / page : 0;
     size += 14 + (uint64_t)l->f->offset_bytes + (pages ? (pages + 7) / 8 + 4 * pages : 0);
@@ -386,22 +386,22 @@ static void look_fixed(struct look *l, struct in *in, uint64_t element, uint64_t
 
 void look_array(struct look *l, const unsigned char *p, uint64_t n)
 {
-    struct in in = {p, n, false};
+    struct bkt_rd in = bkt_rd_of(p, (size_t)n);
     struct array a;
     skip(&in, 6);
-    a.element = (unsigned)number(&in, 1);
-    a.bits = (unsigned)number(&in, 1);
+    a.element = (unsigned)bkt_rd_le(&in, 1);
+    a.bits = (unsigned)bkt_rd_le(&in, 1);
     if (is_sign(p, n, "FAHD")) {
         look_fixed(l, &in, a.element, a.bits);
         return;
     }
-    uint64_t in_index = number(&in, 1);
-    a.least = (unsigned)number(&in, 1);
-    a.secondary = (unsigned)number(&in, 1);
-    a.page = (unsigned)number(&in, 1);
+    uint64_t in_index = bkt_rd_le(&in, 1);
+    a.least = (unsigned)bkt_rd_le(&in, 1);
+    a.secondary = (unsigned)bkt_rd_le(&in, 1);
+    a.page = (unsigned)bkt_rd_le(&in, 1);
     skip(&in, 6 * (uint64_t)l->f->length_bytes);
     uint64_t index = address(l, &in);
-    if (is_sign(p, n, "EAHD") && !in.bad && array_is_sane(&a))
+    if (is_sign(p, n, "EAHD") && in.ok && array_is_sane(&a))
         find(l, SCAN_ARRAY_INDEX, REL_INDEX_NODE, index, array_index_size(l, &a, in_index),
              (struct scan_context){in_index, array_pack(&a)});
 }
@@ -409,13 +409,13 @@ void look_array(struct look *l, const unsigned char *p, uint64_t n)
 void look_array_index(struct look *l, const unsigned char *p, uint64_t n)
 {
     struct array a = array_unpack(l->what->ctx.b);
-    struct in in = {p, n, false};
+    struct bkt_rd in = bkt_rd_of(p, (size_t)n);
     if (!is_sign(p, n, "EAIB") || !array_is_sane(&a) || !enough(l, l->what->size, n))
         return;
     skip(&in, 6 + (uint64_t)l->f->offset_bytes + l->what->ctx.a * a.element);
     for (unsigned u = 0; u < first_levels(&a) && u < all_levels(&a); u++)
         find_data_blocks(l, &in, &a, u);
-    for (unsigned u = first_levels(&a); u < all_levels(&a) && u < 48 && !in.bad; u++)
+    for (unsigned u = first_levels(&a); u < all_levels(&a) && u < 48 && in.ok; u++)
         find(l, SCAN_ARRAY_SECONDARY, REL_INDEX_NODE, address(l, &in), secondary_size(l, &a, u),
              (struct scan_context){u, l->what->ctx.b});
 }
@@ -424,7 +424,7 @@ void look_array_secondary(struct look *l, const unsigned char *p, uint64_t n)
 {
     struct array a = array_unpack(l->what->ctx.b);
     unsigned u = (unsigned)l->what->ctx.a;
-    struct in in = {p, n, false};
+    struct bkt_rd in = bkt_rd_of(p, (size_t)n);
     if (!is_sign(p, n, "EASB") || !array_is_sane(&a) || u >= all_levels(&a) || !enough(l, l->what->size, n))
         return;
     skip(&in, 6 + (uint64_t)l->f->offset_bytes + (a.bits + 7) / 8 + bits_before(&a, u));
