@@ -4,17 +4,16 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "base/map.h"
 #include "base/num.h"
 
-#define ITEMS_MAX (UINT32_C(1) << 20)   /* structures that are remembered; then all are forgotten */
-#define GUESS_MAX ((uint64_t)512 << 10) /* a larger structure is not guessed: it is one long read */
-#define UNDER_WAY 256                   /* requests */
-#define BUDGET    ((uint64_t)512 << 10) /* bytes of a relation's unasked guesses after the first proof */
-#define PROOF_MAX 4                     /* each further proof multiplies the budget by 4, up to this one */
-#define BATCH     1024                  /* guesses that are sorted and merged */
-#define GAP                                                                                                  \
-    ((uint64_t)64 << 10) /* bytes between two guesses that are fetched with them: less than a request costs  \
-                          */
+#define ITEMS_MAX  (UINT32_C(1) << 20)   /* structures that are remembered; then all are forgotten */
+#define GUESS_MAX  ((uint64_t)512 << 10) /* a larger structure is not guessed: it is one long read */
+#define UNDER_WAY  256                   /* requests */
+#define BUDGET     ((uint64_t)512 << 10) /* bytes of a relation's unasked guesses after the first proof */
+#define PROOF_MAX  4                     /* each further proof multiplies the budget by 4, up to this one */
+#define BATCH      1024                  /* guesses that are sorted and merged */
+#define GAP        ((uint64_t)64 << 10) /* bytes between two guesses that one request fetches: it costs more */
 #define WINDOW     ((uint64_t)64 << 10)  /* fetched for a read that nothing foretold */
 #define WINDOW_RAW ((uint64_t)512 << 10) /* the same of raw data */
 #define WINDOW_MAX ((uint64_t)8 << 20)   /* it doubles up to this while reads follow each other */
@@ -46,8 +45,7 @@ struct foresight {
     struct scan_file file;
     struct item *items;
     size_t n, cap;
-    uint32_t *slots;                    /* by address; NONE: empty */
-    size_t n_slots;                     /* a power of 2 */
+    struct bkt_map *by_address;         /* to the item's number + 1; NULL: there are no items */
     struct queue queues[REL_COUNT + 1]; /* the last: what is needed in any case */
     uint32_t *stack;                    /* items whose bytes are here, to be looked at */
     size_t n_stack, cap_stack;
@@ -64,41 +62,19 @@ struct fore_counts foresight_counts(void)
 
 /* ---- items ---- */
 
-static size_t slot_of(const struct foresight *f, uint64_t addr)
+/* NONE: the structure is not known. */
+static uint32_t item_at(const struct foresight *f, uint64_t addr)
 {
-    size_t i = (size_t)((addr * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (f->n_slots - 1);
-    while (f->slots[i] != NONE && f->items[f->slots[i]].f.addr != addr)
-        i = (i + 1) & (f->n_slots - 1);
-    return i;
-}
-
-static struct item *item_at(const struct foresight *f, uint64_t addr)
-{
-    uint32_t i = f->n_slots ? f->slots[slot_of(f, addr)] : NONE;
-    return i == NONE ? NULL : &f->items[i];
-}
-
-static bool grow_slots(struct foresight *f)
-{
-    size_t n = f->n_slots ? 2 * f->n_slots : 1024;
-    uint32_t *more = malloc(n * sizeof *more);
-    if (!more)
-        return false;
-    memset(more, 0xff, n * sizeof *more);
-    free(f->slots);
-    f->slots = more;
-    f->n_slots = n;
-    for (uint32_t i = 0; f->items && i < f->n; i++)
-        f->slots[slot_of(f, f->items[i].f.addr)] = i;
-    return true;
+    const void *number = f->by_address ? bkt_map_get(f->by_address, &addr, sizeof addr) : NULL;
+    return number ? (uint32_t)((uintptr_t)number - 1) : NONE;
 }
 
 /* Forget all structures: there are too many.  What is asked for next is found anew. */
 static void forget(struct foresight *f)
 {
     f->n = f->n_stack = 0;
-    if (f->n_slots)
-        memset(f->slots, 0xff, f->n_slots * sizeof *f->slots);
+    bkt_map_free(f->by_address, NULL);
+    f->by_address = NULL;
     for (size_t r = 0; r <= REL_COUNT; r++)
         f->queues[r].n = f->queues[r].at = 0;
 }
@@ -106,15 +82,17 @@ static void forget(struct foresight *f)
 /* NONE: out of memory, or too many. */
 static uint32_t item_add(struct foresight *f, const struct scan_find *found, uint32_t parent, uint32_t group)
 {
-    if (f->n >= ITEMS_MAX || (2 * f->n >= f->n_slots && !grow_slots(f)) ||
-        bkt_list_room(&f->items, f->n, &f->cap, sizeof *f->items) < 0)
+    if (!f->by_address)
+        f->by_address = bkt_map_new();
+    if (f->n >= ITEMS_MAX || !f->by_address ||
+        bkt_list_room(&f->items, f->n, &f->cap, sizeof *f->items) < 0 ||
+        bkt_map_put(f->by_address, &found->addr, sizeof found->addr, (void *)(uintptr_t)(f->n + 1), NULL) < 0)
         return NONE;
     uint32_t i = (uint32_t)f->n++;
     f->items[i] = (struct item){.f = *found,
                                 .parent = parent == NONE ? i : parent,
                                 .group = group == NONE ? i : group,
                                 .next = PAGE_NONE};
-    f->slots[slot_of(f, found->addr)] = i;
     return i;
 }
 
@@ -175,7 +153,7 @@ static void look_later(struct foresight *f, uint32_t i)
 static void on_found(void *arg, const struct scan_find *found)
 {
     struct foresight *f = arg;
-    if (!f->items || item_at(f, found->addr))
+    if (!f->items || item_at(f, found->addr) != NONE)
         return;
     const struct item *from = &f->items[f->looking];
     uint32_t i = item_add(f, found, f->looking, from->f.kind == SCAN_HEADER ? f->looking : from->group);
@@ -203,9 +181,11 @@ static void look(struct foresight *f, uint32_t i)
         return;
     }
     f->items[i].f.size = need;
-    struct page_tag tag = {!f->items[i].asked, what.rel};
-    if (page_cache_fetch(f->cache, what.addr, need, tag) == BKT_OK)
-        look_later(f, i);
+    if (page_cache_fetch(f->cache, what.addr, need, !f->items[i].asked) < 0)
+        return;
+    if (!f->items[i].asked)
+        page_cache_expect(f->cache, what.addr, need, what.rel);
+    look_later(f, i);
 }
 
 static void look_all(struct foresight *f)
@@ -300,12 +280,13 @@ static void fetch(struct foresight *f, struct guess *g, size_t n, unsigned rel)
         uint64_t end = g[i].end;
         for (j = i + 1; j < n && g[j].off <= end + GAP; j++)
             end = bkt_max_u64(end, g[j].end);
-        struct page_tag tag = {true, rel};
-        if (page_cache_fetch(f->cache, g[i].off, end - g[i].off, tag) < 0)
+        if (page_cache_fetch(f->cache, g[i].off, end - g[i].off, true) < 0)
             return;
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        page_cache_expect(f->cache, g[i].off, g[i].end - g[i].off, rel);
         look_later(f, g[i].item);
+    }
 }
 
 /* Look at what has arrived, and fetch what it names. */
@@ -380,7 +361,7 @@ static void recognise(struct foresight *f, enum fore_type type, uint64_t off, ui
     unsigned char first[16];
     uint64_t n = page_cache_copy(f->cache, off, sizeof first, first);
     struct scan_find found = {scan_kind_of(first, n, type == FORE_HEADER), REL_PART, off, len, {0, 0}};
-    if (found.kind == SCAN_LEAF || item_at(f, off))
+    if (found.kind == SCAN_LEAF || item_at(f, off) != NONE)
         return;
     if (f->n >= ITEMS_MAX)
         forget(f);
@@ -394,17 +375,17 @@ static void recognise(struct foresight *f, enum fore_type type, uint64_t off, ui
 int foresight_read(struct foresight *f, enum fore_type type, uint64_t off, uint64_t len, void *to,
                    struct bkt_err *err)
 {
-    const struct item *it = type == FORE_RAW ? NULL : item_at(f, off);
-    bool known = it != NULL;
+    uint32_t i = type == FORE_RAW ? NONE : item_at(f, off);
+    bool known = i != NONE;
     counts.known += known;
     counts.unknown += !known && type != FORE_RAW;
     if (known)
-        ask(f, (uint32_t)(it - f->items));
+        ask(f, i);
     if (page_cache_state(f->cache, off, len) == PAGE_ABSENT &&
-        page_cache_fetch(f->cache, off, window(f, type, off, len, known), (struct page_tag){false, 0}) < 0)
+        page_cache_fetch(f->cache, off, window(f, type, off, len, known), false) < 0)
         BKT_NOMEM(err);
     if (known)
-        look_later(f, (uint32_t)(it - f->items));
+        look_later(f, i);
     pump(f);
     BKT_PASS(page_cache_ask(f->cache, off, len, on_arrived, f, err));
     if (!known && type != FORE_RAW)
@@ -435,7 +416,7 @@ void foresight_free(struct foresight *f)
     for (size_t r = 0; r <= REL_COUNT; r++)
         free(f->queues[r].v);
     free(f->items);
-    free(f->slots);
+    bkt_map_free(f->by_address, NULL);
     free(f->stack);
     free(f);
 }

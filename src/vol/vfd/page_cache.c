@@ -4,21 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/num.h"
 #include "storage/request_future.h"
 
-#define SLOTS   4096                 /* of the table of pages */
 #define SMALL   ((uint64_t)64 << 10) /* bytes whose transfer takes less than the wait for them */
 #define RUN_MAX 2048                 /* pages of one request */
+#define NO_KIND 255
 #define REGION  ((uint64_t)1 << 20)
 #define REGIONS ((uint64_t)1 << 20) /* counted; behind them none is dense */
 
 struct run;
 struct page {
-    struct page *next; /* in the table's slot */
     struct run *run;
     uint64_t no;
     bool asked;
+    unsigned char kind; /* of an expected page; NO_KIND: not expected */
 };
 
 /* Pages that one request brings. */
@@ -27,7 +28,7 @@ struct run {
     struct run *next, *before; /* in the list of those under way, or of those here: the last used first */
     uint64_t first, len;       /* page; bytes */
     unsigned n;
-    struct page_tag tag;
+    bool guess;
     uint32_t chain;
     unsigned level;      /* of the chain of requests */
     unsigned generation; /* of the process that began the request */
@@ -40,9 +41,9 @@ struct page_cache {
     struct bkt_store *st;
     const char *key, *etag;
     uint64_t size, limit, kept; /* kept: bytes of runs that are here */
-    struct page *slots[SLOTS];
-    atomic_bool closing;     /* requests that are under way are no longer wanted */
-    struct run coming, here; /* heads of rings */
+    struct bkt_map *pages;      /* by number */
+    atomic_bool closing;        /* requests that are under way are no longer wanted */
+    struct run coming, here;    /* heads of rings */
     struct page_counts counts;
     unsigned char *asked; /* pages of each region that the program asked for, 255 at most */
     size_t regions;
@@ -69,17 +70,9 @@ static void ring_remove(struct run *r)
     r->before->next = r->next;
 }
 
-static struct page **slot_of(struct page_cache *c, uint64_t no)
+static struct page *find(const struct page_cache *c, uint64_t no)
 {
-    return &c->slots[(no * UINT64_C(0x9e3779b97f4a7c15)) >> 52];
-}
-
-static struct page *find(struct page_cache *c, uint64_t no)
-{
-    struct page *p = *slot_of(c, no);
-    while (p && p->no != no)
-        p = p->next;
-    return p;
+    return bkt_map_get(c->pages, &no, sizeof no);
 }
 
 /* Bytes of the file in a page; the last one may be short. */
@@ -88,7 +81,7 @@ static uint64_t bytes_of(const struct page_cache *c, uint64_t no)
     return bkt_min_u64(PAGE_SIZE, c->size - no * PAGE_SIZE);
 }
 
-static struct run *run_new(struct page_cache *c, uint64_t first, unsigned n, struct page_tag tag)
+static struct run *run_new(struct page_cache *c, uint64_t first, unsigned n, bool guess)
 {
     struct run *r = malloc(sizeof *r + n * (sizeof *r->pages + PAGE_SIZE));
     if (!r)
@@ -98,13 +91,17 @@ static struct run *run_new(struct page_cache *c, uint64_t first, unsigned n, str
     r->first = first;
     r->n = n;
     r->len = bkt_min_u64(n * PAGE_SIZE, c->size - first * PAGE_SIZE);
-    r->tag = tag;
+    r->guess = guess;
     r->chain = PAGE_NONE;
     r->data = (unsigned char *)(r->pages + n);
     for (unsigned i = 0; i < n; i++) {
-        struct page **slot = slot_of(c, first + i);
-        r->pages[i] = (struct page){*slot, r, first + i, !tag.guess};
-        *slot = &r->pages[i];
+        r->pages[i] = (struct page){r, first + i, false, NO_KIND};
+        if (bkt_map_put(c->pages, &r->pages[i].no, sizeof r->pages[i].no, &r->pages[i], NULL) < 0) {
+            while (i-- > 0)
+                (void)bkt_map_del(c->pages, &r->pages[i].no, sizeof r->pages[i].no);
+            free(r);
+            return NULL;
+        }
     }
     return r;
 }
@@ -113,13 +110,11 @@ static struct run *run_new(struct page_cache *c, uint64_t first, unsigned n, str
 static void run_remove(struct page_cache *c, struct run *r)
 {
     for (unsigned i = 0; i < r->n; i++) {
-        struct page **at = slot_of(c, r->first + i);
-        while (*at != &r->pages[i])
-            at = &(*at)->next;
-        *at = (*at)->next;
-        if (!r->pages[i].asked) {
-            c->counts.unasked[r->tag.kind] -= bytes_of(c, r->first + i);
-            c->counts.wasted[r->tag.kind] += bytes_of(c, r->first + i);
+        (void)bkt_map_del(c->pages, &r->pages[i].no, sizeof r->pages[i].no);
+        const struct page *p = &r->pages[i];
+        if (p->kind != NO_KIND && !p->asked) {
+            c->counts.unasked[p->kind] -= bytes_of(c, p->no);
+            c->counts.wasted[p->kind] += bytes_of(c, p->no);
         }
     }
     ring_remove(r);
@@ -149,13 +144,11 @@ static void keep(struct page_cache *c, struct run *r)
 
 /* ---- requests ---- */
 
-static int start(struct page_cache *c, uint64_t first, unsigned n, struct page_tag tag)
+static int start(struct page_cache *c, uint64_t first, unsigned n, bool guess)
 {
-    struct run *r = run_new(c, first, n, tag);
+    struct run *r = run_new(c, first, n, guess);
     if (!r)
         return BKT_ENOMEM;
-    if (tag.guess)
-        c->counts.unasked[tag.kind] += r->len;
     c->counts.requests++;
     c->counts.bytes += r->len;
     c->counts.under_way++;
@@ -174,7 +167,7 @@ static int start(struct page_cache *c, uint64_t first, unsigned n, struct page_t
     return BKT_OK;
 }
 
-int page_cache_fetch(struct page_cache *c, uint64_t off, uint64_t len, struct page_tag tag)
+int page_cache_fetch(struct page_cache *c, uint64_t off, uint64_t len, bool guess)
 {
     if (!len || off >= c->size)
         return BKT_OK;
@@ -184,10 +177,21 @@ int page_cache_fetch(struct page_cache *c, uint64_t off, uint64_t len, struct pa
         while (no + n <= last && n < RUN_MAX && !find(c, no + n))
             n++;
         if (n)
-            BKT_PASS(start(c, no, n, tag));
+            BKT_PASS(start(c, no, n, guess));
         no += n ? n : 1;
     }
     return BKT_OK;
+}
+
+void page_cache_expect(struct page_cache *c, uint64_t off, uint64_t len, unsigned kind)
+{
+    for (uint64_t no = off / PAGE_SIZE; no * PAGE_SIZE < off + len; no++) {
+        struct page *p = find(c, no);
+        if (!p || p->asked || p->kind != NO_KIND)
+            continue;
+        p->kind = (unsigned char)kind;
+        c->counts.unasked[kind] += bytes_of(c, no);
+    }
 }
 
 /* After a fork the child drops what its parent's threads wait for.  The memory stays: they knew of it. */
@@ -273,9 +277,11 @@ void page_cache_chain(struct page_cache *c, uint64_t off, uint64_t len, uint32_t
 static void count_asked(struct page_cache *c, struct page *p)
 {
     uint64_t region = p->no * PAGE_SIZE / REGION;
-    if (!p->asked)
-        c->counts.unasked[p->run->tag.kind] -= bytes_of(c, p->no);
+    if (p->asked)
+        return;
     p->asked = true;
+    if (p->kind != NO_KIND)
+        c->counts.unasked[p->kind] -= bytes_of(c, p->no);
     if (region < c->regions && c->asked[region] < 255)
         c->asked[region]++;
 }
@@ -285,11 +291,10 @@ int page_cache_ask(struct page_cache *c, uint64_t off, uint64_t len, page_arrive
 {
     struct page *page;
     uint64_t no, last = len ? (off + len - 1) / PAGE_SIZE : 0;
-    static const struct page_tag wanted = {false, 0};
     while (first_missing(c, off, len, &page, &no)) {
-        bool guess = page && page->run->tag.guess;
+        bool guess = page && page->run->guess;
         int rc = page ? finish(c, page->run, arrived, arg, guess ? NULL : err)
-                      : page_cache_fetch(c, no * PAGE_SIZE, off + len - no * PAGE_SIZE, wanted);
+                      : page_cache_fetch(c, no * PAGE_SIZE, off + len - no * PAGE_SIZE, false);
         if (rc < 0 && !guess) /* a failed guess is asked for once more */
             return rc == BKT_ENOMEM && !page ? BKT_ERR(err, rc, "out of memory") : rc;
     }
@@ -336,8 +341,11 @@ struct page_cache *page_cache_new(struct bkt_store *st, const char *key, const c
     c->asked = calloc(c->regions + 1, 1);
     ring_init(&c->coming);
     ring_init(&c->here);
-    if (c->asked)
+    c->pages = bkt_map_new();
+    if (c->asked && c->pages)
         return c;
+    bkt_map_free(c->pages, NULL);
+    free(c->asked);
     free(c);
     return NULL;
 }
@@ -352,6 +360,7 @@ void page_cache_free(struct page_cache *c)
         (void)finish(c, c->coming.next, NULL, NULL, NULL);
     while (c->here.next != &c->here)
         run_free(c, c->here.next);
+    bkt_map_free(c->pages, NULL);
     free(c->asked);
     free(c);
 }
@@ -365,7 +374,7 @@ int page_cache_put_first(struct page_cache *c, const unsigned char *p, uint64_t 
 {
     n = bkt_min_u64(n, c->size);
     unsigned pages = (unsigned)(n == c->size ? bkt_ceil_div(n, PAGE_SIZE) : n / PAGE_SIZE);
-    struct run *r = pages ? run_new(c, 0, pages, (struct page_tag){false, 0}) : NULL;
+    struct run *r = pages ? run_new(c, 0, pages, false) : NULL;
     if (!r)
         return pages ? BKT_ENOMEM : BKT_OK;
     memcpy(r->data, p, (size_t)r->len);

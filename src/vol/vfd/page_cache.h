@@ -9,25 +9,19 @@
 #include "base/err.h"
 #include "storage/store.h"
 
-#define PAGE_SIZE ((uint64_t)4096)
-#define PAGE_NONE UINT32_MAX
-#define PAGE_TAGS 16 /* kinds of guesses; a tag is below */
+#define PAGE_SIZE  ((uint64_t)4096)
+#define PAGE_NONE  UINT32_MAX
+#define PAGE_KINDS 16 /* of guesses; numbered by the caller */
 
 struct page_cache;
 
-/** Why pages are fetched. */
-struct page_tag {
-    bool guess;    /* nobody has asked for them yet */
-    unsigned kind; /* a guess's */
-};
-
 struct page_counts {
     uint64_t requests, bytes;
-    uint64_t unasked[PAGE_TAGS]; /* bytes of guesses that nobody has asked for yet, by kind */
-    uint64_t wasted[PAGE_TAGS];  /* bytes of them that were dropped unasked */
-    unsigned under_way;          /* requests */
-    unsigned round_trips;        /* the longest chain of requests of which each began after the one before had
-                                    arrived */
+    uint64_t unasked[PAGE_KINDS]; /* bytes of guesses that nobody has asked for yet, by kind */
+    uint64_t wasted[PAGE_KINDS];  /* bytes of them that were dropped unasked */
+    unsigned under_way;           /* requests */
+    unsigned round_trips; /* the longest chain of requests of which each began after the one before had
+                             arrived */
 };
 
 /** @param st, key, etag  borrowed for the cache's life; the ETag is that of all answers, "" if unknown
@@ -45,8 +39,13 @@ const struct page_counts *page_cache_counts(const struct page_cache *c);
 /** Keep bytes that were read otherwise, from offset 0 on.  BKT_ENOMEM. */
 BKT_NODISCARD int page_cache_put_first(struct page_cache *c, const unsigned char *p, uint64_t n);
 
-/** Begin to fetch all pages of off .. +len-1 that are neither here nor on their way.  BKT_ENOMEM. */
-BKT_NODISCARD int page_cache_fetch(struct page_cache *c, uint64_t off, uint64_t len, struct page_tag tag);
+/** Begin to fetch all pages of off .. +len-1 that are neither here nor on their way.  BKT_ENOMEM.
+ *  @param guess  the program has not asked for them: a failure is not reported, and the program's own read
+ *                asks again */
+BKT_NODISCARD int page_cache_fetch(struct page_cache *c, uint64_t off, uint64_t len, bool guess);
+/** Count pages of a guess as unasked, until the program asks for them.  Others that the same request brings
+ *  are not counted. */
+void page_cache_expect(struct page_cache *c, uint64_t off, uint64_t len, unsigned kind);
 
 /** Where pages of a range are: the first that is not here decides. */
 enum page_state { PAGE_HERE, PAGE_COMING, PAGE_ABSENT };
