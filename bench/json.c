@@ -1,6 +1,7 @@
-/* bench_json [LINKS]: how long parsing takes, as usual and with the links as a tree: a group with so many links
- * (100,000), and 10,000 documents of small datasets as `h5bucket load --link` leaves them.  CPU time, the
- * best of 5. */
+/* bench_json [LINKS]: the CPU time of parsing, as usual and with the links as a tree; the best of 5.
+ *
+ * The documents are a group with LINKS links (100,000), and 10,000 small datasets as `h5bucket load --link`
+ * stores them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The one reader of JSON: it judges a text, and its message says what is wrong where.  schema/json makes
- * trees from it, storage/aws/cred takes the fields of one object.
+/* The one reader of JSON: it accepts or refuses a text, and its message has the fault and the place.
+ * schema/json makes trees from it, storage/aws/cred takes the fields of one object.
  *
  * Python's json module, and so HSDS, writes some things that JSON lacks: NaN, Infinity, -Infinity and lone
  * surrogates.  They are accepted. */
@@ -22,8 +22,8 @@ struct bkt_scan {
     const char          *wrong; /* after BKT_EFORMAT: the fault at p */
 };
 /** A string, borrowed from the document or from scan.text, until the next string.  Unless scan.plain is set,
- *  it has marks (schema/json/json.h): U+10FFFF before U+0080..U+00FF is a byte of a lone surrogate, U+10FFFF
- *  is doubled, and so is U+0001 at the begin. */
+ *  it has marks (schema/json/json.h): U+10FFFF before U+0080..U+00FF is a byte of a lone surrogate.  U+10FFFF
+ *  itself is doubled, and so is U+0001 at the start. */
 struct bkt_scan_text {
     const char *p;
     size_t      n;
@@ -48,7 +48,7 @@ int bkt_scan_fail(const struct bkt_scan *s, int rc, struct bkt_err *err);
 /** The next character that isn't white space, without consuming it; 0: the end. */
 int bkt_scan_peek(struct bkt_scan *s);
 
-/* All of these return BKT_OK, BKT_EFORMAT or BKT_ENOMEM; p is behind what was read, or at the fault. */
+/* All of these return BKT_OK, BKT_EFORMAT or BKT_ENOMEM; p is behind the value, or at the fault. */
 
 /** A string from its opening quote on. */
 BKT_NODISCARD int bkt_scan_string(struct bkt_scan *s, struct bkt_scan_text *out);

@@ -48,7 +48,7 @@ static const struct {
     {"test.sign_payload", {"yes", "no", NULL, NULL}},
 };
 
-/* Settings of earlier versions, and what happens instead. */
+/* Settings of earlier versions, and their replacements. */
 static const struct {
     const char *name, *now;
 } removed[] = {
@@ -359,8 +359,8 @@ bool bkt_settings_equal(const struct bkt_settings *a, const struct bkt_settings 
     return true;
 }
 
-/* The defaults of an open domain: the ends of the ranges are those that were settings once.
- * A try may lose a SYN, which Linux sends again after 1 s and 3 s. */
+/* Bounds of the values that follow from settings.  WAIT_MIN has room for a lost SYN, which Linux sends again.
+ * Figures: bench/tuning.md. */
 #define WAIT_MIN      3000U   /* ms */
 #define WAIT_MAX      600000U /* ms */
 #define MOVING_MIN    (16U << 20)
@@ -369,7 +369,7 @@ bool bkt_settings_equal(const struct bkt_settings *a, const struct bkt_settings 
 
 static uint64_t wait_ms(uint64_t ms) { return bkt_min_u64(bkt_max_u64(ms, WAIT_MIN), WAIT_MAX); }
 
-/* By default four SYNs (sent after 0, 1, 3 and 7 s). */
+/* The default has room for several SYNs (bench/tuning.md, connect_ms). */
 uint64_t bkt_settings_connect_ms(const struct bkt_settings *s)
 {
     return s->connect_ms ? s->connect_ms : wait_ms(s->deadline_ms / 12);

@@ -1,6 +1,6 @@
 /* All settings.  The parser, `h5bucket settings` and the table of docs/settings.md are made from the table
  * below.  Precedence: connector info string, environment, config file, default.  The name of a setting that
- * was removed is an error, which says what happens instead. */
+ * was removed is an error, whose message describes the replacement. */
 #ifndef BKT_SETTINGS_H
 #define BKT_SETTINGS_H
 
@@ -74,9 +74,9 @@
     X(TEXT, trace, SAME, "H5BUCKET_TRACE", NULL, 0, 0,                                                                     \
       "categories to trace to stderr, separated by commas: vol, schema, chunk, store, http, cred, all")
 
-/* Knobs of tests and benchmarks, not supported for anything else (CONTRIBUTING.md, "Tests").
- * An info string names them with "test." before the name; H5BUCKET_TEST lists them without.  Without a
- * default the value is derived: see bkt_settings_*() below, or the module that uses the knob. */
+/* Knobs of tests and benchmarks, not supported for other uses (CONTRIBUTING.md, "Tests").
+ * An info string has "test." before the name of a knob; H5BUCKET_TEST has the bare name.  If a knob has no
+ * default, its value is derived: see bkt_settings_*() below, or the module that uses the knob. */
 /* X(kind, name, file, default, lowest, highest, help) */
 #define BKT_TEST_SETTINGS(X)                                                                                         \
     X(UINT, connect_ms, SAME, NULL, 0, 600000, "time to connect, ms")                                                \

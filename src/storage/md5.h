@@ -11,7 +11,7 @@
 
 /** The digest of @p n bytes at @p p.  BKT_ENOMEM, or BKT_EUNSUP: this OpenSSL has no MD5 at all. */
 BKT_NODISCARD int bkt_md5(const void *p, size_t n, unsigned char digest[BKT_MD5_BYTES]);
-/** Free what is kept for it; nothing computes a digest meanwhile. */
+/** Free the state of bkt_md5().  No thread may compute a digest meanwhile. */
 void bkt_md5_shutdown(void);
 
 #endif

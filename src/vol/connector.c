@@ -1,4 +1,4 @@
-/* The connector itself: what it says about itself, and its life. */
+/* The connector itself: its description for HDF5, its start and its end. */
 #include <H5PLextern.h>
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* How every test that is a program, and not one of cmocka's, checks and ends.
+/* Checks and ends of all test programs that do not use cmocka.
  *
  * CHECK prints the failed condition and the actual value, and goes on; main() returns whether there were
  * failures.  REQUIRE ends the program with 1 instead.  A test that can't run returns skip("the reason"), which
@@ -15,7 +15,7 @@ __attribute__((weak)) int failures;
 /** Failures that are printed; later ones are only counted. */
 enum { CHECKS_PRINTED = 100 };
 
-/* On stderr: nothing is lost where a child ends by _exit(). */
+/* On stderr, which keeps no buffer: a child that ends by _exit() loses no text. */
 #define CHECK_PRINT(cond, ...)                                                                               \
     do {                                                                                                     \
         (void)fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, cond);                                      \

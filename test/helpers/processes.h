@@ -1,4 +1,4 @@
-/* Forked processes that wait for word from the test: made before it has threads. */
+/* Forked processes that wait for a signal of the test.  The test forks them before it has threads. */
 #ifndef BKT_TEST_PROCESSES_H
 #define BKT_TEST_PROCESSES_H
 

@@ -7,8 +7,8 @@
 #define UNDER_TSAN BKT_TSAN
 #define UNDER_ASAN BKT_ASAN
 
-/* A number of repetitions: a sanitizer makes each 10 to 40 times as slow, and finds faults with fewer of them.
- * ./check --all makes all of them. */
+/* A number of repetitions.  A sanitizer makes each repetition 10 to 40 times as slow, and finds faults with
+ * fewer of them.  ./check --all makes all of them. */
 #ifdef BKT_NOT_FEWER
 #define FEWER(n, slow) (n)
 #else

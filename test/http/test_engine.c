@@ -343,7 +343,7 @@ static void cancel_ends_what_waits(struct server *s)
     bkt_store_close(st);
 }
 
-/* Bodies that never end, of a request that its caller has given up: it doesn't take the time of a stall. */
+/* If a caller cancels a request whose body never ends, the end does not take the time of a stall. */
 static void cancel_ends_what_is_under_way(struct server *s)
 {
     static unsigned char dst[8][3000];

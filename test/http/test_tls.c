@@ -43,8 +43,9 @@ const char *__tsan_default_suppressions(void)
 
 /* ---- certificates ---- */
 
-/* our: signs good and expired; other: unrelated; self: of itself.  "mixed": both CAs.  twin: another CA of
- * our's name.  "marked": our with OpenSSL's trust settings; "denied": those say that it is for no server. */
+/* our: the CA that signs good and expired; other: an unrelated CA; self: signed by itself.  "mixed": both
+ * CAs.  twin: another CA with the name of our.  "marked": our with OpenSSL's trust settings; "denied": our
+ * with settings that refuse all servers. */
 static const char make[] =
     "new='openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'\n"
     "for ca in our other; do $new -x509 -days 2 -subj /CN=$ca -keyout $ca.key -out $ca.pem || exit 1; done\n"

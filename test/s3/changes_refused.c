@@ -1,7 +1,10 @@
-/* A server that stops taking changes in the middle of a session, and takes them again: s3_changes_refused NAME BAD
- * GOOD READS WORD... BAD and GOOD are commands that bring that about; READS is "reads" if it can be read from
- * meanwhile.  Each of the WORDs must be in HDF5's messages.  Written data stay in memory, nothing in the
- * store changes, and the next flush stores it all. */
+/* A server that refuses changes in the middle of a session, and accepts them again:
+ *
+ *   s3_changes_refused NAME BAD GOOD READS WORD...
+ *
+ * The command BAD makes the server refuse, and GOOD makes it accept again.  READS is "reads" if the server
+ * answers reads meanwhile.  Each WORD must be in HDF5's messages.  Written data stay in memory, nothing in
+ * the store changes, and the next flush stores all changes. */
 #include <string.h>
 
 #include "h5tests/helpers/must_succeed_file.h"

@@ -1,4 +1,4 @@
-/* What modules do around fork(): one registration with the system, in an order of ours.
+/* Handlers around fork(): the system gets one registration, and enum bkt_fork_who is the order of modules.
  *
  * Guarded locks are free in a forked child, with their data intact, although other threads used them in the
  * parent.  They are for locks that worker threads or the I/O threads take.  Such a thread may hold the lock at the

@@ -41,8 +41,9 @@ void bkt_pool_submit_small(struct bkt_job *job);
  *  queued. */
 int bkt_pool_help(void);
 
-/** Run one job on this thread while @p lock (held) is released: the first of @p mine, which the lock guards
- * (NULL: there are none), or else a queued one.  False: there was no job, and the lock was not released. */
+/** Run one job on this thread while @p lock (held) is released: the first job of @p mine, or else a queued
+ * job.  The lock guards @p mine.  NULL: only queued jobs count.  False: there was no job, and the lock was
+ * not released. */
 bool bkt_pool_help_locked(pthread_mutex_t *lock, struct bkt_jobs *mine);
 /** Wait as pthread_cond_wait() does, or run such a job instead if there is one.  The caller checks its
  * condition again, and waits again. */

@@ -36,7 +36,7 @@ struct bkt_cache {
     uint64_t           n_spaces;
     uint32_t           seed;
     struct bkt_ahead_note ahead; /* not guarded by the lock */
-    void              *layer; /* NULL: there is none, nor `overlay` */
+    void              *layer; /* NULL: there is no layer, and no `overlay` */
     const struct bkt_overlay *overlay;
 };
 

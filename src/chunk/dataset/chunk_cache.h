@@ -57,8 +57,7 @@ struct bkt_ahead_note {
 /** The notes of this cache; never NULL. */
 struct bkt_ahead_note *bkt_cache_ahead(struct bkt_cache *c);
 
-/** A layer of elements over the stored chunks: those that were written (write_cache.h).  Kept per domain beside the
- *  cache. */
+/** A layer of written elements over the stored chunks (write_cache.h), kept per domain beside the cache. */
 struct bkt_dsetio;
 struct bkt_target;
 struct bkt_overlay {
@@ -71,9 +70,10 @@ struct bkt_overlay {
     /** Set the current cache numbers of the dataset's chunks. */
     void (*space)(struct bkt_dsetio *io);
 };
-/** The existing layer, or else a new one by @p made.  NULL: there is none, and @p made is NULL or has failed. */
+/** The existing layer, or else a new layer by @p made.  NULL: there is no layer, and @p made is NULL or has
+ *  failed. */
 void *bkt_cache_layer(struct bkt_cache *c, const struct bkt_overlay *made, struct bkt_domain *dom);
-/** The table of the existing layer; NULL: there is none, or @p c is NULL. */
+/** The table of the existing layer; NULL: there is no layer, or @p c is NULL. */
 const struct bkt_overlay *bkt_cache_overlay(struct bkt_cache *c);
 
 /** Keep @p e under (space, pos).  The caller keeps its own reference.  Does nothing if @p e is larger than

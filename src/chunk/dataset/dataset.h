@@ -22,8 +22,8 @@ struct bkt_pattern {
     uint64_t       posted;  /* number of steps behind `last` for which jobs were made */
     unsigned       depth;   /* steps to be ahead at most */
     bool           late;    /* the program had to wait for a job */
-    void (*forget)(struct bkt_dsetio *io); /* cancels the jobs of the dataset and waits for their end; NULL: it had
-                                              none */
+    void (*forget)(struct bkt_dsetio *io); /* cancels the jobs of the dataset and waits for their end;
+                                              NULL: there are no jobs */
 };
 
 /** A file that references point into. */

@@ -1,4 +1,4 @@
-/* Walks over the chunks that exist: inside src/chunk/list.  For callers elsewhere: bkt_chunk_iter() (chunk.h). */
+/* Walks over the chunks that exist: inside src/chunk/list.  Other callers use bkt_chunk_iter() (chunk.h). */
 #ifndef BKT_CHUNK_LIST_H
 #define BKT_CHUNK_LIST_H
 

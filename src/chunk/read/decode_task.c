@@ -155,7 +155,7 @@ static int use_body(struct bkt_fetch_task *k, struct bkt_err *err)
 const struct bkt_way bkt_way_body = {
     .ours = true, .encoded = true, .size = sizeof(struct bkt_fetch_task), .use = use_body};
 
-/* ---- way `memory`: a range in memory of ours ---- */
+/* ---- way `memory`: a range in memory of the task ---- */
 
 struct memory_task {
     struct bkt_fetch_task    task;

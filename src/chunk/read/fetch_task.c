@@ -83,8 +83,8 @@ static int too_short(const struct bkt_fetch_task *k, const struct bkt_req *q, st
              (unsigned long long)off, (unsigned long long)last);
 }
 
-/* Checks the answer for bytes of a chunk object, which may be missing, of the chunk's size, or 4 bytes
- * longer (a checksum, which HSDS accepts). */
+/* Checks the answer for bytes of a chunk object.  The object may be missing, have the chunk's size, or be 4
+ * bytes longer: HSDS accepts a checksum there. */
 static int check_object(struct bkt_fetch_task *k, const struct bkt_req *q, struct bkt_err *err)
 {
     uint64_t want = k->range.segs->t->io->chunk_bytes, end = k->range.need_end;
@@ -228,15 +228,15 @@ static struct bkt_fetch_task *task_new(struct bkt_read_call *call, const struct 
     return k;
 }
 
-/* Whether chunks can be decoded as they arrive.  Not if a cache will keep them, since the bytes must be
- * certain first; and not from a directory, where a range is read in one piece anyway. */
+/* Whether chunks can be decoded as they arrive.  If a cache will keep the chunks, the bytes must be certain
+ * first.  From a directory a range is read in one piece anyway. */
 static bool as_chunks(const struct bkt_read_call *call, const struct bkt_range *r)
 {
     return !call->lim.keep && !r->keep && r->len <= call->lim.part &&
            !bkt_store_is_local(r->segs->file->store) && bkt_receive_chunks_fit(r->segs, r->n_segs);
 }
 
-/* @p dst: the memory to which the bytes can go unchanged; NULL: there is none. */
+/* @p dst: the memory to which the bytes can go unchanged; NULL: there is no such memory. */
 static struct bkt_place place_of(const struct bkt_read_call *call, const struct bkt_range *r,
                                  unsigned char *dst)
 {

@@ -6,10 +6,10 @@
  * (fetch_task.c):
  *
  *   body      a chunk object that has to be decoded, in memory of the request     (decode_task.c)
- *   memory    a range in memory of ours, or found in the cache                    (decode_task.c)
+ *   memory    a range in memory of the task, or found in the cache                (decode_task.c)
  *   straight  uncompressed bytes straight to one place of the caller's            (receive_runs.c)
- *   runs      uncompressed bytes, run by run to where they belong                 (receive_runs.c)
- *   chunks    filtered chunks, each decoded as soon as it is there                (receive_chunks.c) */
+ *   runs      uncompressed bytes, run by run to their places                      (receive_runs.c)
+ *   chunks    filtered chunks, each decoded as soon as it has arrived             (receive_chunks.c) */
 #ifndef BKT_TASK_H
 #define BKT_TASK_H
 
@@ -39,7 +39,7 @@ struct bkt_read_call {
 };
 
 struct bkt_fetch_task;
-/** Where the bytes of a task go. */
+/** The destination of a task's bytes. */
 struct bkt_place {
     const struct bkt_way *way;
     unsigned char        *dst;   /* straight: memory of the caller's */
@@ -47,23 +47,23 @@ struct bkt_place {
         *found; /* memory: the bytes are in the cache, from `delta` on; NULL: they are fetched */
     size_t                delta;
 };
-/** A way in which bytes come. */
+/** A way to receive bytes. */
 struct bkt_way {
-    bool   ours;    /* the bytes take memory of ours */
+    bool   ours;    /* the bytes take memory of the task */
     bool   encoded; /* the whole object is requested, of unknown length, into the request's own memory */
     size_t size;    /* bytes of its struct, which begins with a struct bkt_fetch_task ... */
     size_t per_request, per_chunk; /* ... and of the array behind it: for each request, for each filtered chunk */
     /** Prepare the struct, zeros so far.  BKT_ENOMEM.  NULL: nothing to do. */
     int (*begin)(struct bkt_fetch_task *k, const struct bkt_place *place);
-    /** Set where the body of a request goes.  NULL: to its place in `bytes` of the task. */
+    /** Set the destination of a request's body.  NULL: the body goes to its place in `bytes` of the task. */
     void (*aim)(struct bkt_fetch_task *k, struct bkt_req *q);
-    /** Check more than the answers' lengths.  All of them are there; on the store's thread, as arrived().  May be
-     *  NULL. */
+    /** Check more than the answers' lengths, once all answers have arrived; on the store's thread, as
+     *  arrived().  May be NULL. */
     int (*check)(const struct bkt_fetch_task *k, struct bkt_err *err);
-    /** Hand the bytes to workers, or drop them if !@p ok; the task ends sooner or later.  Nothing here takes long.
-     *  NULL: use() does all. */
+    /** Hand the bytes to workers, or drop them if !@p ok; the task ends sooner or later.  The call must
+     *  be short.  NULL: use() does all. */
     void (*arrived)(struct bkt_fetch_task *k, bool ok);
-    /** On a worker: use the bytes, or those of them that no other job uses. */
+    /** On a worker: use the bytes, except those that another job uses. */
     int (*use)(struct bkt_fetch_task *k, struct bkt_err *err);
     void (*fini)(struct bkt_fetch_task *k); /* NULL: nothing to do */
 };
@@ -109,7 +109,7 @@ void bkt_fetch_task_end(struct bkt_fetch_task *k);
 bool bkt_receive_runs_fit(const struct bkt_seg *segs, size_t n);
 
 /* ---- receive_chunks.c ---- */
-/** How far a body has come whose chunks are decoded as they arrive. */
+/** The progress of a body whose chunks are decoded as they arrive. */
 struct bkt_receive_chunks_task {
     struct bkt_fetch_task task;
     size_t          at_seg;
@@ -146,8 +146,8 @@ bool bkt_prefault_step(struct bkt_prefault *p);
 /** Decode the @p n stored bytes @p in of a chunk to the caller, and to the cache. */
 BKT_NODISCARD int bkt_decode_chunk(struct bkt_read_call *call, const struct bkt_seg *s,
                                    const unsigned char *in, size_t n, struct bkt_err *err);
-/** Run the task's use(), or fill values in if the object is missing: at once if it is about few @p bytes,
- * else on a worker.  Then one user of the task leaves. */
+/** Run the task's use().  If the object is missing, fill values in instead.  Few @p bytes are handled at
+ * once, more on a worker.  Then one user of the task leaves. */
 void bkt_decode_use(struct bkt_fetch_task *k, uint64_t bytes);
 /** Cache bytes that went straight to the caller, for a second read. */
 void bkt_decode_keep_copy(const struct bkt_read_call *call, struct bkt_cache *cache, uint64_t space,

@@ -1,12 +1,12 @@
-/* The ranges of one call: which segments are fetched together, the bytes that are fetched around them, and whether the
- * cache keeps those.
+/* The ranges of one call: the segments that are fetched together, the bytes that are fetched around them, and
+ * whether the cache keeps these bytes.
  *
  * Small reads also fetch their neighbourhood.  Over a network, a range of 64 KiB takes hardly longer than one
  * of 4 bytes.  A program that reads a point, a row or a tiny dataset is likely to read the next one.
  *
- * The block around a small range is aligned, so that neighbours in both directions are found in it.  It grows
- * if the bytes right before it are in the cache when the call begins, which is how reading in order looks.
- * The cache itself is the memory of the pattern.  In a directory this saves system calls.
+ * The block around a small range is aligned, so that neighbours in both directions are found in it.  If
+ * the bytes right before the block are in the cache when the call begins, the program reads in order, and
+ * the block grows.  The pattern is remembered by the cache alone.  In a directory this saves system calls.
  *
  * All ranges are planned before the first is fetched.  Bytes that arrive later belong to the call itself, and don't
  * show that the program reads in order. */
@@ -33,8 +33,8 @@ static bool costs(const struct bkt_store *st) { return !bkt_store_is_local(st) |
 /* Bytes of the block around a small range, one of n. */
 static uint64_t block_of(const struct bkt_seg *s, size_t n)
 {
-    /* a cache without room for 16 blocks would evict a block before the program has read it to its end.  A
-     * program that reads one thing in order could do with room for 8 blocks */
+    /* a cache without room for 16 blocks would evict a block before the program has read it to its end.  If
+     * a program reads one dataset in order, room for 8 blocks would be enough */
     const struct bkt_dsetio *io   = s->t->io;
     uint64_t                 near = io->set->near;
     if (!io->cache || !costs(s->file->store) || near > io->set->chunk_cache / 16)
@@ -45,7 +45,8 @@ static uint64_t block_of(const struct bkt_seg *s, size_t n)
 
 static bool same_file(const struct bkt_chunk_file *a, const struct bkt_chunk_file *b) { return a->space == b->space && a->base == b->base; }
 
-/* Bytes that the cache holds right before the range.  If it begins where the one before it ends, both have the same. */
+/* Bytes that the cache holds right before the range.  If the range begins at the end of the range before it,
+ * the number is the same for both. */
 static uint64_t bytes_before(const struct bkt_range *r, const struct bkt_range *prev)
 {
     const struct bkt_seg *s = r->segs;
@@ -54,7 +55,7 @@ static uint64_t bytes_before(const struct bkt_range *r, const struct bkt_range *
     return bkt_cache_before(s->t->io->cache, s->file->space, s->file->base + s->off);
 }
 
-/* @p next: where the call's next range begins in the file. */
+/* @p next: the offset in the file at which the call's next range begins. */
 static void widen(struct bkt_range *r, uint64_t next, const struct bkt_limits *lim)
 {
     const struct bkt_seg *s    = r->segs;

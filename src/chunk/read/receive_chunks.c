@@ -6,8 +6,8 @@
  *
  * A request that is sent again may bring a chunk's bytes a second time, perhaps of a newer version of the
  * file.  They wait until the first bytes have been decoded and the request has ended, and then replace the
- * result of the first ones.  In the same way a chunk that could not be decoded is decoded once more at the
- * end, since only then the bytes are certain to be the file's. */
+ * result of the first ones.  A chunk that could not be decoded is decoded once more at the end.
+ * Only then the bytes are certain to be the file's. */
 #include <string.h>
 
 #include "base/num.h"
@@ -50,8 +50,8 @@ static void submit(struct bkt_receive_chunks_piece *p)
     bkt_window_submit(&p->task->task.call->window, p->seg->t->io->pipe.by_caller, &p->job);
 }
 
-/* The job or the request has finished with the piece.  If bytes are left in `in`, they are decoded once more,
- * finally. After the second of them nobody uses the piece any more. */
+/* The job or the request has finished with the piece.  After both have finished, the piece is unused: if
+ * bytes are left in `in`, they are decoded a last time. */
 static void leave(struct bkt_receive_chunks_piece *p)
 {
     struct bkt_fetch_task *k = &p->task->task;
@@ -107,8 +107,8 @@ static void complete(struct bkt_receive_chunks_task *c)
     submit(p);
 }
 
-/* Bytes come again.  A store begins again at the beginning, or goes on where it was.  If one ever began
- * elsewhere, the chunks around that place would be incomplete, which check() reports. */
+/* Bytes come again.  A store begins again at the start of the range, or goes on at its last byte.  If a store
+ * began elsewhere, the chunks around that place would be incomplete, and check() would report them. */
 static void start_over(struct bkt_receive_chunks_task *c, uint64_t at)
 {
     bkt_scratch_give(c->buf);

@@ -1,4 +1,4 @@
-/* Where chunks lie that are references into files: references.c and reference_table.c. */
+/* Places of chunks that are references into files: references.c and reference_table.c. */
 #ifndef BKT_REFERENCES_H
 #define BKT_REFERENCES_H
 
@@ -16,7 +16,7 @@ struct bkt_references_find { /* the chunks of one dataset whose places are wante
     size_t             n;
     struct bkt_reference    *out;
     struct bkt_target
-        *t; /* the caller's own, as `k`: the read of the dataset, and which of its chunks the n are */
+        *t; /* the caller's own, as `k`: the read of the dataset, and the numbers of the n chunks in it */
     uint64_t          *k;
 };
 /** Find the places of reference chunks.  The chunk tables of all @p n datasets are read as one plan. */
@@ -24,8 +24,8 @@ BKT_NODISCARD int bkt_references_find(struct bkt_references_find *q, size_t n, s
 /** Check that the range can hold a chunk; BKT_EFORMAT: it can't. */
 BKT_NODISCARD int bkt_reference_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t off, uint64_t size,
                                    struct bkt_err *err);
-/** The mask of filters that were left out of a chunk of @p size stored bytes: the @p recorded ones, and a
- *  checksum for which there are no bytes. */
+/** The mask of filters that were left out of a chunk of @p size stored bytes.  It has the @p recorded
+ *  filters.  If the bytes have no room for a checksum, it has the checksum filter, too. */
 uint32_t bkt_reference_mask(const struct bkt_dsetio *io, uint32_t recorded, uint64_t size);
 /** A file by URI, under the domain's policy; looked up once per URI.  Borrowed from @p io.
  *  @p etag: the file's ETag or stamp (model.h) when it was linked; NULL or "": unknown.  BKT_EPRECOND: the

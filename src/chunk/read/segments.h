@@ -14,7 +14,7 @@ struct bkt_target {
     struct bkt_mem_layout  mem;
     unsigned char     *dst;
     size_t             out_size; /* bytes of an element there */
-    const struct bkt_overlay *over; /* elements that are not yet stored; NULL: the domain has none */
+    const struct bkt_overlay *over; /* elements that are not yet stored; NULL: there are no such elements */
     struct bkt_slice  *slices; /* variable-size types */
     struct bkt_cache_entry *
         *held; /* variable-size types: the chunk that slices point into, per touched chunk */
@@ -51,7 +51,7 @@ struct bkt_limits {
     uint64_t far_gap;          /* gap between ranges that are at least as long themselves: the bytes that a
                                   round trip is worth */
     bool     keep;             /* results go to the caches */
-    bool     blind;            /* there is no destination: the read only fills the caches */
+    bool     blind;            /* the read has no destination and only fills the caches */
 };
 /** Add the segments of chunk k of the target, from its place. */
 BKT_NODISCARD int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_reference *loc,
@@ -77,7 +77,7 @@ struct bkt_range {
     size_t          n_segs, n_filtered;
     uint64_t        need_end; /* in the file */
     uint64_t        off, len; /* fetched: with the bytes around, where neighbours are expected */
-    uint64_t        block;    /* length to which small ranges grow; 0: bytes around aren't worth fetching */
+    uint64_t        block;    /* length to which small ranges grow; 0: no bytes around are fetched */
     uint64_t        before;   /* bytes that the cache held right before it */
     bool            keep;     /* the fetched bytes go to the cache */
 };
@@ -86,8 +86,8 @@ struct bkt_ranges {
     size_t            n;
 };
 /* ---- ranges.c ---- */
-/** Sort the segments and decide what is merged, widened and kept.  Call it before any of them is fetched: it
- * looks up what the cache holds.  BKT_ENOMEM. */
+/** Sort the segments and decide which ranges are merged, widened and kept.  Call it before any segment is
+ * fetched, since it looks into the cache.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_ranges_plan(struct bkt_ranges *out, struct bkt_segs *segs, const struct bkt_limits *lim,
                                   struct bkt_err *err);
 /** The memory to which the bytes of segs[0..n) can go unchanged; NULL: they can't. */

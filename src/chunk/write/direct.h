@@ -8,7 +8,7 @@ struct bkt_direct_task;
 
 /** The direct writes of one bkt_write_datasets(). */
 struct bkt_direct {
-    struct bkt_window window;            /* tasks under way or ready; its lock guards what follows */
+    struct bkt_window window;            /* tasks under way or ready; its lock guards the members below */
     struct bkt_direct_task *next, *last; /* ready tasks: begun as soon as there is room, by the thread that
                                             makes it.  Their bytes are not yet counted */
     size_t n_next;

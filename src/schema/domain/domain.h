@@ -59,8 +59,8 @@ void bkt_domain_walked(struct bkt_domain *d, const struct bkt_object *group, con
 /** The datasets that such a walk, which is at @p id, reaches next.  Returns their number, at most @p max. */
 size_t bkt_domain_siblings(struct bkt_domain *d, const struct bkt_id *id, struct bkt_id *out, size_t max);
 
-/** Hard links to @p id in the groups of the domain; the root group counts one for itself.  Setting
- *  All groups are counted, fetched in waves, once. */
+/** Hard links to @p id in the groups of the domain; the root group counts one for itself.  The first call
+ *  fetches all groups, in waves. */
 BKT_NODISCARD int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_t *out,
                                         struct bkt_err *err);
 

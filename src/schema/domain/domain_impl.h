@@ -42,7 +42,7 @@ struct bkt_edits *bkt_edits_new(void);
 void              bkt_edits_free(struct bkt_domain *d); /* with changes that weren't flushed */
 /** Whether the changes were made by the process that this one was forked from, which has to store them. */
 bool bkt_edits_foreign(const struct bkt_domain *d);
-/** The object that stands for @p id; @p id itself if none does. */
+/** The object that stands for @p id; @p id itself if no other object does. */
 const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_id *id);
 
 /** NULL is fine. */

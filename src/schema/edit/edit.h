@@ -170,7 +170,7 @@ void bkt_edit_stand_in(const struct bkt_domain *d, struct bkt_id *id);
  *  @param l  its contents are taken on success (then zeroed); created 0: now
  *  @return BKT_OK; BKT_EEXIST: the name is taken; BKT_EINVAL: the name is empty, or has a '/'; … */
 BKT_NODISCARD int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group, struct bkt_link *l, struct bkt_err *err);
-/** Remove a link.  An object without links (bkt_domain_link_count() 0) is removed once nobody holds it, at
+/** Remove a link.  An object without links (bkt_domain_link_count() 0) is removed once it has no holder, at
  *  once or by a later flush.  So are the members of such a group.  To move a link, add the new one first. */
 BKT_NODISCARD int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char *name, struct bkt_err *err);
 /** H5Oincr_refcount(), H5Odecr_refcount(): references besides the links, which bkt_domain_link_count() leaves

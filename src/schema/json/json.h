@@ -2,7 +2,7 @@
  * base/json_scan.h; jansson's parser is not used, and its process-wide allocator is the program's.
  *
  * Python's json module writes some things that JSON (and jansson) lacks.  A tree has them as marked texts.  The
- * accessors below undo that, so that nothing is lost:
+ * accessors below undo that, so that nothing is lost.  The marks are:
  *   NaN, Infinity, -Infinity, integers of 19 digits or more, reals that overflow a double
  *       -> a string that starts with U+0001, then the token.  A real string that starts with U+0001 gets a second one.
  *   lone surrogates \udc80..\udcff (Python's surrogateescape of the raw bytes 0x80..0xff)

@@ -1,5 +1,5 @@
-/* See json_tree.h.  jansson makes trees only: its parser is slower, needs JSON that Python doesn't write, and may
- * succeed with another text than was stored if memory runs out. */
+/* See json_tree.h.  jansson only makes the trees.  Its parser is slower, and refuses some JSON that Python
+ * writes.  If memory runs out, it may succeed with another text than the stored text. */
 #include "schema/json/json_tree.h"
 
 #include <string.h>

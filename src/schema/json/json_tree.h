@@ -8,7 +8,8 @@
 struct bkt_aside {
     const char *key;
     /* its value, white space before it skipped.  BKT_OK, BKT_EFORMAT or BKT_ENOMEM as the scanner's; BKT_EUNSUP:
-     * it can be read as a tree only.  A second one of the name gives BKT_EUNSUP, too: the last one counts */
+     * it can be read as a tree only.  A second member of the name gives BKT_EUNSUP, too: the last
+     * member counts */
     int (*scan)(struct bkt_scan *s, void *arg);
     void *arg;
     bool  found;

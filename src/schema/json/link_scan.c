@@ -1,5 +1,5 @@
-/* The links of a group straight from its JSON.  A group is one document however many members it has, and its
- * links are nearly all of that.  A tree takes much longer, and delays the program that opens the group.
+/* The links of a group straight from its JSON.  A group is one document, and links are nearly all of
+ * its bytes.  A tree takes much longer, and delays the program that opens the group.
  *
  * An entry of the usual form is read as it stands; any other becomes a tree, and then a link by the rules of
  * schema/json/link.c. */

@@ -1,4 +1,4 @@
-/* What links and attributes have in common in JSON: name, time, number in the order of creation. */
+/* The common members of links and attributes in JSON: name, time, number in the order of creation. */
 #include <string.h>
 
 #include "schema/json/schema_json.h"

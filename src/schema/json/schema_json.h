@@ -138,7 +138,7 @@ BKT_NODISCARD int bkt_order_spell(json_t *const *lists, size_t n_lists, uint32_t
 /** Remove needless numbers again; @p next is written into @p obj if it is needed. */
 BKT_NODISCARD int bkt_order_abridge(json_t *const *lists, size_t n_lists, json_t *obj, const char *key, uint32_t next);
 
-/* ---- what entries of links and attributes have in common (named_entry.c) ---- */
+/* ---- common members of the entries of links and attributes (named_entry.c) ---- */
 /** Whether all bytes are below 0x80. */
 bool bkt_name_is_ascii(const char *name);
 /** Read the time, the number and the character set of a name from an entry; the name is set. */

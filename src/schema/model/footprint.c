@@ -30,7 +30,7 @@ static size_t type_bytes(const struct bkt_type *t)
     return n;
 }
 
-/* Without what the elements point to. */
+/* The elements alone, without the memory that they point to. */
 static size_t named_bytes(const struct bkt_named_list *l, size_t size)
 {
     size_t used = bkt_named_used(l);

@@ -13,7 +13,7 @@ struct __attribute__((may_alias)) bkt_named {
     char    *name; /* NULL: a hole */
     double   created;
     uint32_t seq;       /* number in the order of creation: increases, with gaps where some were removed */
-    bool     name_utf8; /* declared character set; if none is declared, whether it is more than ASCII */
+    bool     name_utf8; /* declared character set; by default: whether the name has more than ASCII */
 };
 #define BKT_UNNUMBERED UINT32_MAX /* seq of a thing just read that declares no number */
 #define BKT_NUMBER_MAX INT32_MAX  /* a larger number isn't accepted */
@@ -24,7 +24,7 @@ struct bkt_named_list {
     size_t                 n;
     uint32_t              *order;
     struct bkt_named_edit *edit; /* NULL: never changed */
-    uint32_t               next; /* seq of the next one; before sorting the declared one, 0: none */
+    uint32_t               next; /* seq of the next element; before sorting: the declared seq, or 0 */
 };
 /** The members of a list whose elements are @p type; `list` is the same, for the functions here. */
 #define BKT_NAMED_LIST(type)            \

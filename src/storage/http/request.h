@@ -72,7 +72,7 @@ struct bkt_http_op {
     char                  etag[BKT_ETAG_MAX]; /* ETag of the object that these bytes belong to; "": unknown */
     bool                  body_begun, complete;
     struct bkt_refusal {
-        int         code; /* BKT_OK: it didn't */
+        int         code; /* BKT_OK: this side did not stop it */
         const char *text;
     } refused;                     /* the reason why this side stopped the transfer */
     bool                  odd;     /* the reason is that the answer is malformed (odd_answers.c) */

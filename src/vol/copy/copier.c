@@ -381,8 +381,8 @@ static int copy_new(struct bkt_copier *c, hid_t from, hid_t dst, const char *nam
     return rc;
 }
 
-/* No link leads to the copy until it is complete.  So the copy is not part of what is copied, and vanishes
- * on failure. */
+/* No link leads to the copy until it is complete.  So the copy is not a part of its own source, and
+ * vanishes on failure. */
 int bkt_copy_as(struct bkt_copier *c, hid_t from, const char *name)
 {
     hid_t loc;

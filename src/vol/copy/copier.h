@@ -24,16 +24,15 @@ struct bkt_copier_hooks {
     /** Called for the data of one dataset: 1: done, 0: copy them, negative: failed (BKT_EFORMAT: can't be
      *  read).  May be NULL. */
     int (*data)(void *arg, hid_t src_dset, hid_t dst_dset, const char *path, struct bkt_err *err);
-    /** Called for something that could not be kept; @p what is a sentence without a full stop.  May be
-     *  NULL. */
+    /** Called for a part that could not be kept; @p what is a sentence without a full stop.  May be NULL. */
     void (*tell)(void *arg, const char *path, const char *what);
     /** Open a file that references lead into, by its name in them, with HDF5's native connector: *out is the
      *  caller's.  If that is refused or fails, the references become null references.  May be NULL. */
     int (*open_beside)(void *arg, const char *name, hid_t *out, struct bkt_err *err);
     /** Make a file access list of our connector, for that file.  NULL without open_beside. */
     int (*connector)(const char *info, hid_t *fapl, struct bkt_err *err);
-    /** Called when something unreadable was left out: an object, its attribute (@p attr) or another part.
-     *  NULL: it is a failure instead. */
+    /** Called when an unreadable part was left out: an object, its attribute (@p attr) or another part.
+     *  NULL: an unreadable part is a failure. */
     void (*left_out)(void *arg, const char *path, const char *attr, const struct bkt_err *why);
     /** Called when an object is done, for progress.  May be NULL. */
     void (*done)(void *arg, const char *path, H5I_type_t type);
@@ -41,7 +40,7 @@ struct bkt_copier_hooks {
 enum bkt_copier_refs {
     BKT_REFS_KEPT,   /* both ends are one file: references mean the same */
     BKT_REFS_NULL,   /* they become null references */
-    BKT_REFS_FOLLOW, /* they lead to the copies of what they lead to, once all objects are there */
+    BKT_REFS_FOLLOW, /* they lead to the copies of their targets, once all objects exist */
 };
 struct bkt_copier_options {
     struct bkt_copier_hooks hooks;

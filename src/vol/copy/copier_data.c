@@ -48,7 +48,7 @@ static void data_fini(struct data *d)
 
 /* ---- stored chunks ---- */
 
-/* Whether a chunk of `from` is what HDF5 expects as a chunk of `to`. */
+/* Whether HDF5 accepts a chunk of `from` as a chunk of `to`. */
 static bool chunks_agree(const struct data *d)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(d->from);
@@ -117,7 +117,7 @@ static int move_selected(struct data *d)
 
 /* Whether an unwritten element is the same on both sides: then it needn't be copied.  If no value was ever
  * given for it on either side (reading fails), it is the same, too.  The fill value of a creation list is the
- * same for both, but an unwritten string is NULL or empty, and files have zeros beyond their end. */
+ * same for both.  But an unwritten string is NULL or empty, and files have zeros beyond their end. */
 static bool fills_agree(const struct data *d, const hsize_t *at)
 {
     size_t a = H5Tget_size(d->v.in), b = H5Tget_size(d->v.out);

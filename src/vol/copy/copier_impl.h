@@ -29,7 +29,7 @@ struct bkt_copier {
     const char                      *name;       /* H5Ocopy: from root, the name that base gets at the end */
     bool                             search_all; /* copy_merge.c: search all of the destination */
     struct bkt_map                  *places;     /* struct bkt_copied -> struct bkt_copy_place */
-    hid_t                            base; /* holds what is being copied: root, or a copy without a name */
+    hid_t                            base; /* holds the present copy: root, or a copy without a name */
     struct bkt_buf                   path; /* of the object being copied, from base: "/a", "./a" */
     unsigned                         depth; /* of that object */
     struct bkt_copy_group           *top;   /* the innermost group that is being filled */
@@ -88,7 +88,7 @@ BKT_NODISCARD int bkt_copy_elements(struct bkt_copier *c, hid_t from, hid_t to);
 BKT_NODISCARD int bkt_copy_write_pending(struct bkt_copier *c, const struct bkt_copy_pending *p);
 
 /* ---- copier_value.c ---- */
-/** Values in memory: how they are read, and how they are written. */
+/** Values in memory, as they are read and as they are written. */
 struct bkt_copy_values {
     hid_t  in, out; /* types: equal unless references are translated; negative: nothing is copied */
     bool   translated, has_pointers;
@@ -123,7 +123,8 @@ BKT_NODISCARD int bkt_copy_data(struct bkt_copier *c, hid_t from, hid_t to, cons
 bool bkt_copy_is_outside(hid_t dset, hid_t dcpl);
 
 /* ---- copy_merge.c ---- */
-/** A committed type of the destination that can stand for @p type; negative: there is none.  The caller's. */
+/** A committed type of the destination that can stand for @p type; negative: there is no such type.  The
+ *  caller's. */
 BKT_NODISCARD int bkt_copy_merged(struct bkt_copier *c, hid_t type, hid_t *out);
 
 #endif

@@ -54,7 +54,7 @@ static hid_t rebuilt_compound(hid_t type, hid_t (*leaf)(hid_t))
     return out;
 }
 
-/* The type with every reference replaced; parts without any stay as they are. */
+/* The type with every reference replaced; parts without references stay as they are. */
 static hid_t rebuilt(hid_t type, hid_t (*leaf)(hid_t))
 {
     if (H5Tdetect_class(type, H5T_REFERENCE) <= 0)
@@ -137,7 +137,7 @@ static herr_t keep_fields(hid_t to, hid_t type, int *kept)
 }
 
 /* A type with the fields that can be copied into another file; reference fields stay null.  Negative:
- * there are none. */
+ * there are no such fields. */
 static hid_t without_references(hid_t type)
 {
     int kept = 0;
@@ -198,8 +198,8 @@ static bool is_null(const H5R_ref_t *ref)
     return true;
 }
 
-/* Finds the copy of the object that @p ref leads to: a location, and the name from there.  *name NULL: there
- * is no copy of it. */
+/* Finds the copy of the object that @p ref leads to: a location, and the name from there.  *name NULL: the
+ * object has no copy. */
 static int target(struct bkt_copier *c, const H5R_ref_t *ref, hid_t *loc, const char **name)
 {
     char made[64];
@@ -345,7 +345,7 @@ static int translate(struct bkt_copier *c, hid_t in, hid_t out, const char *path
     if (cls == H5T_REFERENCE) {
         return translate_ref(c, out, path, from, to);
     } else if (H5Tdetect_class(in, H5T_REFERENCE) <= 0) {
-        memcpy(to, from, H5Tget_size(in)); /* vlen parts without references are shared with what was read */
+        memcpy(to, from, H5Tget_size(in)); /* vlen parts without references are shared with the values read */
     } else if (cls == H5T_COMPOUND) {
         int n = H5Tget_nmembers(in);
         for (int i = 0; i < n; i++) {

@@ -93,8 +93,8 @@ static ssize_t object_name(const H5R_ref_t *ref, char *buf, size_t size)
     return H5Rget_obj_name((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, buf, size);
 }
 
-/* A name of any length, for free(); "" if HDF5 reports none.  HDF5 is asked twice only if the name is long,
- * since it may search the file for it. */
+/* A name of any length, for free(); "" if HDF5 reports no name.  HDF5 may search the file for a name, so a
+ * second call is made only if the name is long. */
 static char *name_of(const H5R_ref_t *ref, name_getter *get)
 {
     char room[1024] = "";

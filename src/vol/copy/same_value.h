@@ -10,7 +10,7 @@
 bool bkt_same_value(hid_t type, const void *a, const void *b);
 /** The fill value of the creation list; HDF5 can't read one of variable length from a file that is open for
  *  reading only.
- *  @param out  a value of @p type, for H5Treclaim(); false: there is none */
+ *  @param out  a value of @p type, for H5Treclaim(); false: there is no such value */
 bool bkt_same_fill_of(hid_t dset, hid_t type, void *out);
 
 #endif

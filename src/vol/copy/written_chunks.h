@@ -20,8 +20,8 @@ struct bkt_written {
     size_t                    n, cap;
     unsigned                  rank;
     bool                      other_shape; /* they are stored in another shape than H5Pget_chunk() reports */
-    bool                      no_grid;     /* nothing is stored, and there are no chunks: cdims and grid are
-                                              meaningless */
+    bool                      no_grid;     /* nothing is stored, and the dataset has no chunks: cdims and grid
+                                              are meaningless */
     bool                      absent;      /* all its raw files are absent: HDF5 can't read any of it */
     hsize_t                   cdims[H5S_MAX_RANK], grid[H5S_MAX_RANK];
     hsize_t                   dims[H5S_MAX_RANK]; /* the extent; bkt_written_parts() only */
@@ -57,9 +57,9 @@ size_t bkt_written_of_block(const struct bkt_written *c, size_t i);
 
 /* ---- written_parts.c ---- */
 struct bkt_vobj;
-/** As bkt_written_list() for a dataset whose elements lie in other datasets or raw files, in blocks of a
- *  shape of its own: the blocks that existing sources or files reach.  @p dcpl: its creation list.  @p o:
- *  NULL for a plain file's dataset.
+/** As bkt_written_list() for a dataset whose elements lie in other datasets or raw files.  The chunks are
+ *  blocks of a shape of their own: those that existing sources or files reach.
+ *  @p dcpl: its creation list.  @p o: NULL for a plain file's dataset.
  *  @return false: unknown, or there are too many */
 BKT_NODISCARD bool bkt_written_parts(hid_t dset, struct bkt_vobj *o, hid_t dcpl, struct bkt_written *c);
 

@@ -34,7 +34,7 @@ int bkt_h5err_capture(struct bkt_err *err, const char *what);
         pass_rc_;                                                                                            \
     })
 
-/** The innermost message of HDF5's stack, which is cleared; "" if it has none. */
+/** The innermost message of HDF5's stack, which is cleared; "" if it has no message. */
 void bkt_h5err_innermost(char msg[BKT_ERR_MSG]);
 
 /** Save the contents of HDF5's default stack before our own public calls, each of which wipes it.  For

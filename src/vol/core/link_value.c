@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The form of paths in HDF5's links: single slashes, none at the end. */
+/* The form of paths in HDF5's links: single slashes, and no slash at the end. */
 static char *tidy_path(const char *path)
 {
     char *out = strdup(path);

@@ -19,7 +19,7 @@
 
 #define BKT_FACE_BYTES 104 /* a whole native datatype; its name (HDF5 reads it when links change) and more are 0 */
 
-/** Whether this version of HDF5 is one whose old calls can be served. */
+/** Whether the connector supports the old calls of this version of HDF5. */
 bool bkt_face_is_wanted(void);
 
 /** Call when one of our files, or an object of a plain file, opens and closes. */

@@ -34,9 +34,9 @@ BKT_NODISCARD int bkt_object_make_attr_ref(struct bkt_vobj *in_file, const struc
                                            const char *attr, H5R_ref_t *out, struct bkt_err *err);
 
 /* ---- for the callbacks: HDF5 makes references by asking us ---- */
-/** H5VL_OBJECT_GET_NAME: whether bkt_object_of_ref() only wants to know the question. */
+/** H5VL_OBJECT_GET_NAME: whether bkt_object_of_ref() asks, which needs only the target and no name. */
 bool bkt_object_is_only_asked(const struct bkt_vobj *obj, const H5VL_loc_params_t *loc);
-/** H5VL_OBJECT_LOOKUP: the id to answer with, whatever the name is; NULL: none. */
+/** H5VL_OBJECT_LOOKUP: the id to return for any name; NULL: the name counts. */
 const struct bkt_id *bkt_object_lookup_answer(void);
 
 #endif

@@ -1,15 +1,15 @@
-/* What a kind of object does for HDF5: a table for each kind of file.
+/* Operations of HDF5's objects: a table for each kind of file.
  *
- * The callbacks (vol/callbacks_*.c) find the object of a call, which an external link may have put into
- * another kind of file, and call its table once.  A further kind of file needs
+ * A callback (vol/callbacks*.c) finds the object of a call, and calls the object's table once.  An external
+ * link may lead to an object in another kind of file.  A further kind of file needs
  *   - handles: bkt_vobj_new_plain() with its table, and private members in struct bkt_vobj where necessary;
- *   - a place where such a file is opened or created (open/file_calls.c), and where external links lead to it
- *     (open/external_search.c, path/path.c);
- *   - all entries below; none may be NULL unless its comment says so.
+ *   - code that opens or creates such a file (open/file_calls.c), and code that follows external links into
+ *     it (open/external_search.c, path/path.c);
+ *   - all entries below.  An entry may be NULL only if its comment permits NULL.
  * Table of domains: domain_ops.c; of plain HDF5 files: plain/plain_objects.c.
  *
- * All entries return a bkt code and fill @p err, unless they say otherwise.  The arguments are HDF5's
- * (H5VLconnector.h).  A new object is the caller's.  `o` is the object itself: names and indices of
+ * An entry returns a bkt code and fills @p err, except where its comment has another rule.  The arguments are
+ * HDF5's (H5VLconnector.h).  A new object is the caller's.  `o` is the object itself: names and indices of
  * H5VL_loc_params_t have been followed already. */
 #ifndef BKT_VOL_OPS_H
 #define BKT_VOL_OPS_H
@@ -75,14 +75,14 @@ struct bkt_attr_ops {
                 struct bkt_err *err);
     int (*read)(struct bkt_vobj *attr, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err);
     int (*write)(struct bkt_vobj *attr, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err);
-    /** @p attr is the attribute itself, whatever the location in @p args says. */
+    /** @p attr is the attribute itself; the location in @p args is ignored. */
     int (*get)(struct bkt_vobj *attr, H5VL_attr_get_args_t *args, struct bkt_err *err);
     /** > 0: the return value of the program's callback */
     int (*specific)(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err);
 };
 
 struct bkt_dataset_ops {
-    /** @p name: a path from @p at; NULL: anonymous.  This and the two other ways of creating objects. */
+    /** @p name: a path from @p at; NULL: anonymous.  The same holds for commit() and for groups. */
     int (*create)(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl,
                   hid_t dapl, struct bkt_vobj **out, struct bkt_err *err);
     /** All datasets of the call are of this kind. */
@@ -126,8 +126,8 @@ struct bkt_link_ops {
     herr_t (*iterate)(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err);
     /** @p to: the link was moved there; NULL: deleted */
     int (*remove)(struct bkt_link_place *p, const struct bkt_spot *to, struct bkt_err *err);
-    /** For links that are copied between kinds of files: describe a link in @p l (bkt_link_fini()), and
-     *  make one of it (taken over, also on failure).  Hard links are refused before. */
+    /** For links that are copied between kinds of files.  read() describes a link in @p l (bkt_link_fini()).
+     *  put() makes a link of @p l, and takes it over, also on failure.  Hard links are refused before. */
     int (*read)(struct bkt_link_place *p, struct bkt_link *l, struct bkt_err *err);
     int (*put)(struct bkt_spot *to, struct bkt_link *l, hid_t lcpl, struct bkt_err *err);
     /** Within a kind. */

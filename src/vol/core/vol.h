@@ -70,13 +70,13 @@ struct bkt_vobj {
 
 /** New object; takes over the reference to @p obj, adds one to @p file. NULL: out of memory (obj released). */
 struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj, const char *path);
-/** New object outside of domains; without memory NULL. */
+/** New object outside of domains.  NULL: out of memory. */
 struct bkt_vobj *bkt_vobj_new_plain(const struct bkt_ops *ops, H5I_type_t type);
 void             bkt_vobj_free(struct bkt_vobj *o);
 static inline void bkt_vobj_freep(struct bkt_vobj **o) { bkt_vobj_free(*o); }
 /** The first open object outside of domains; the others follow by `next`. */
 struct bkt_vobj *bkt_vobj_plain(void);
-/** The object at @p obj, which may be another connector's; NULL: not one of ours. */
+/** The object at @p obj; NULL: it is another connector's. */
 struct bkt_vobj *bkt_vobj_find(const void *obj);
 /** Whether @p obj, which may be another connector's, is one of ours, in the same domain or plain file as @p o. */
 bool             bkt_vobj_is_in_file_of(const struct bkt_vobj *o, const void *obj);

@@ -1,5 +1,5 @@
-/* Datasets of domains: queries, and where their elements are.  For creating see dataset_create.c, for reading dataset_read.c, for
- * writing dataset_write.c, for chunks dataset_chunks.c. */
+/* Datasets of domains: queries, and the places of their elements.  For creating see dataset_create.c, for
+ * reading dataset_read.c, for writing dataset_write.c, for chunks dataset_chunks.c. */
 #include "vol/dataset/dataset_calls.h"
 
 #include "vol/open/permission_and_flush.h"
@@ -11,7 +11,8 @@
 #include "vol/dataset/virtual.h"
 #include "chunk/write/write.h"
 
-/* Where a dataset's elements are, if not in its own chunks: such datasets are read and written one by one. */
+/* Operations of a dataset whose elements are not in its own chunks.  Such datasets are read and written one
+ * by one. */
 struct elsewhere {
     int (*transfer)(const struct bkt_io *io, struct bkt_err *err);
     int (*get)(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err); /* storage size, space status */

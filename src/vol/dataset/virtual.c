@@ -528,7 +528,7 @@ int bkt_virtual_transfer(const struct bkt_io *io, struct bkt_err *err)
     return rc;
 }
 
-/* As in HDF5, the storage of its sources counts as theirs, and its mappings exist. */
+/* As in HDF5, the size is 0, since the sources have the storage.  The mappings count as allocated space. */
 int bkt_virtual_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
 {
     (void)o, (void)err;

@@ -96,7 +96,7 @@ static void close_file(void)
     face.cls  = NULL; /* the library may be closed and opened again, with its classes elsewhere */
 }
 
-/* Limited to versions where it was tried: 1.14 and 2.2; the layout is the same in between. */
+/* Limited to the tried versions, 1.14 and 2.2, and to those between them, which have the same layout. */
 bool bkt_face_is_wanted(void)
 {
     unsigned major = 0, minor = 0, release = 0;

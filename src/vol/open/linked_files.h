@@ -25,17 +25,17 @@ void bkt_file_drop_unused(void);
 struct bkt_ext_link {
     const char *file, *object, *group;
 };
-/** The file that an external link in @p f leads to, opened as the link access list @p lapl says and kept
- *  open with f: a domain (*domain set, borrowed) or a plain HDF5 file (*native set, borrowed id).
- *  BKT_ENOENT: no such file. */
+/** The file that an external link in @p f leads to.  It is opened by the link access list @p lapl, and stays
+ *  open with f.  It is a domain (*domain set, borrowed) or a plain HDF5 file (*native set, borrowed id).
+ *  BKT_ENOENT: there is no such file. */
 BKT_NODISCARD int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_file **domain, hid_t *native,
                                   struct bkt_err *err);
 /** The same for the source of a virtual dataset.
  *  @param env     prefixes to try, with colons between them, or NULL
- *  @param prefix  one more prefix, "" for none */
+ *  @param prefix  one more prefix, or "" */
 BKT_NODISCARD int bkt_file_source(struct bkt_file *f, const char *name, const char *env, const char *prefix, struct bkt_file **domain,
                                   hid_t *native, struct bkt_err *err);
-/** The same for a name that comes from elsewhere: the file of a reference. */
+/** The same for the file name in a reference. */
 BKT_NODISCARD int bkt_file_external(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native, struct bkt_err *err);
 /** The file mounted on group @p id of @p f, or NULL. */
 struct bkt_file *bkt_file_mounted(const struct bkt_file *f, const struct bkt_id *id);

@@ -14,7 +14,7 @@
 
 struct walk {
     struct bkt_file         *f;      /* borrowed: kept open by the walk's start, its mounts and external files */
-    const struct bkt_object *obj;    /* retained; NULL when abroad */
+    const struct bkt_object *obj;    /* retained; NULL: the walk is in another kind of file */
     struct bkt_vobj         *abroad; /* an object outside of domains, the walk's */
     struct bkt_buf           path;   /* as walked, from the root of f */
     bool                     path_known, by_mount;

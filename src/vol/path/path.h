@@ -19,8 +19,8 @@ BKT_NODISCARD int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t 
 BKT_NODISCARD int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl,
                                   struct bkt_vobj **group, char **name, struct bkt_err *err);
 
-/** Check an access list of a call: a link access list, or a list of groups, datasets, types or attributes,
- *  which is also a link access list.  H5P_DEFAULT is fine.
+/** Check an access list of a call: a link access list, or a list of groups, datasets, types or attributes.
+ *  Each of them is also a link access list.  H5P_DEFAULT is fine.
  *  @param n_links  the number of soft and external links that may be followed; left alone by a default
  *  list
  *  @return BKT_OK; BKT_EINVAL */

@@ -13,8 +13,8 @@
 #define BUDGET     ((uint64_t)512 << 10) /* bytes of a relation's unasked guesses after the first proof */
 #define PROOF_MAX  4                     /* each further proof multiplies the budget by 4, up to this one */
 #define BATCH      1024                  /* guesses that are sorted and merged */
-#define GAP        ((uint64_t)64 << 10) /* bytes between two guesses that one request fetches: it costs more */
-#define WINDOW     ((uint64_t)64 << 10)  /* fetched for a read that nothing foretold */
+#define GAP        ((uint64_t)64 << 10) /* bytes between two guesses of one request: a second costs more */
+#define WINDOW     ((uint64_t)64 << 10)  /* fetched for a read that no structure foretold */
 #define WINDOW_RAW ((uint64_t)512 << 10) /* the same of raw data */
 #define WINDOW_MAX ((uint64_t)8 << 20)   /* it doubles up to this while reads follow each other */
 #define DENSE      32 /* pages of a MiB that were asked for: then the rest is fetched, too */
@@ -24,8 +24,8 @@
 
 struct item {
     struct scan_find f;
-    uint32_t parent;     /* what named it; itself if nothing did */
-    uint32_t group;      /* the object header at which it hangs; itself for one that nothing names */
+    uint32_t parent;     /* the item that named it; itself if no item did */
+    uint32_t group;      /* the object header that it belongs to; itself if no item named it */
     uint32_t next;       /* waits for the same request */
     uint32_t first, end; /* the items that it named */
     bool asked, looked, fetched, waits;
@@ -35,8 +35,8 @@ struct item {
 /* Items of one relation that may be fetched, in the order in which they were found. */
 struct queue {
     uint32_t *v;
-    size_t n, cap, at; /* at: the first that is left */
-    unsigned proof;    /* how often the program has shown that it wants them, at most PROOF_MAX */
+    size_t n, cap, at; /* at: the first item that is left */
+    unsigned proof;    /* number of reads that showed that the program wants them, at most PROOF_MAX */
     uint64_t wasted;   /* bytes, as of the last look */
 };
 
@@ -46,11 +46,11 @@ struct foresight {
     struct item *items;
     size_t n, cap;
     struct bkt_map *by_address;         /* to the item's number + 1; NULL: there are no items */
-    struct queue queues[REL_COUNT + 1]; /* the last: what is needed in any case */
+    struct queue queues[REL_COUNT + 1]; /* the last queue: items that are needed in any case */
     uint32_t *stack;                    /* items whose bytes are here, to be looked at */
     size_t n_stack, cap_stack;
     uint32_t looking;      /* the item that is looked at */
-    uint64_t next, window; /* where the last unforetold read ended, and how much it fetched */
+    uint64_t next, window; /* of the last unforetold read: its end, and the bytes that it fetched */
 };
 
 static struct fore_counts counts; /* under HDF5's lock */
@@ -62,14 +62,14 @@ struct fore_counts foresight_counts(void)
 
 /* ---- items ---- */
 
-/* NONE: the structure is not known. */
+/* NONE: the structure is unknown. */
 static uint32_t item_at(const struct foresight *f, uint64_t addr)
 {
     const void *number = f->by_address ? bkt_map_get(f->by_address, &addr, sizeof addr) : NULL;
     return number ? (uint32_t)((uintptr_t)number - 1) : NONE;
 }
 
-/* Forget all structures: there are too many.  What is asked for next is found anew. */
+/* Forget all structures: there are too many.  The next read finds its structure anew. */
 static void forget(struct foresight *f)
 {
     f->n = f->n_stack = 0;
@@ -79,7 +79,7 @@ static void forget(struct foresight *f)
         f->queues[r].n = f->queues[r].at = 0;
 }
 
-/* NONE: out of memory, or too many. */
+/* NONE: out of memory, or too many items. */
 static uint32_t item_add(struct foresight *f, const struct scan_find *found, uint32_t parent, uint32_t group)
 {
     if (!f->by_address)
@@ -102,7 +102,7 @@ static void push(struct foresight *f, uint32_t i)
         f->stack[f->n_stack++] = i;
 }
 
-/* Whether libhdf5 reads it next if it goes on with what it has asked for. */
+/* Whether libhdf5 reads the item next if it goes on with the structure that it has asked for. */
 static bool is_needed(const struct foresight *f, const struct item *it)
 {
     const struct item *parent = &f->items[it->parent];
@@ -164,7 +164,7 @@ static void on_found(void *arg, const struct scan_find *found)
         enqueue(f, i);
 }
 
-/* A structure that turned out to be larger is wanted whole. */
+/* If a structure turns out to be larger, all of it is fetched. */
 static void look(struct foresight *f, uint32_t i)
 {
     struct scan_find what = f->items[i].f;
@@ -211,7 +211,7 @@ static void on_arrived(void *arg, uint32_t i)
 
 /* ---- guessing ---- */
 
-/* Whether it takes two neighbours to show that the program wants the others. */
+/* Whether only a read of two neighbours shows that the program wants the others. */
 static bool takes_two(enum scan_relation rel)
 {
     return rel == REL_MEMBER || rel == REL_LINK_NODE || rel == REL_INDEX_NODE || rel == REL_ATTR_NODE;
@@ -231,7 +231,7 @@ static uint64_t budget(struct foresight *f, unsigned rel)
     return all / 2 > c->unasked[rel] ? all - c->unasked[rel] : 0; /* many at once, as they may lie together */
 }
 
-/* Pages of an item; of a paged file whole pages of that. */
+/* Pages of an item; in a paged file whole pages of the file. */
 static void range_of(const struct foresight *f, const struct item *it, uint64_t *off, uint64_t *end)
 {
     uint64_t page = f->file.page && f->file.page <= GUESS_MAX ? f->file.page : PAGE_SIZE;
@@ -272,7 +272,7 @@ static size_t take(struct foresight *f, unsigned rel, struct guess *out, size_t 
     return n;
 }
 
-/* Fetch guesses, those that lie together by one request. */
+/* Fetch guesses.  Guesses that lie together share a request. */
 static void fetch(struct foresight *f, struct guess *g, size_t n, unsigned rel)
 {
     qsort(g, n, sizeof *g, by_offset);
@@ -289,7 +289,7 @@ static void fetch(struct foresight *f, struct guess *g, size_t n, unsigned rel)
     }
 }
 
-/* Look at what has arrived, and fetch what it names. */
+/* Look at the structures that have arrived, and fetch the structures that they name. */
 static void pump(struct foresight *f)
 {
     struct guess g[BATCH];
@@ -315,8 +315,8 @@ static bool is_asked(const struct foresight *f, uint32_t i, const struct item *l
            it->group == like->group;
 }
 
-/* Whether this asked-for item shows that the program wants others of its relation: two neighbours, or what
- * belongs to a header that a walk came to. */
+/* Whether this asked-for item shows that the program wants others of its relation.  Two neighbours show that.
+ * So does a part of a header that a walk has reached. */
 static bool is_proof(const struct foresight *f, uint32_t i)
 {
     const struct item *it = &f->items[i], *group = &f->items[it->group];
@@ -341,7 +341,7 @@ static void ask(struct foresight *f, uint32_t i)
             enqueue(f, child);
 }
 
-/* How much to fetch for a read of absent bytes. */
+/* The number of bytes to fetch for a read of absent bytes. */
 static uint64_t window(struct foresight *f, enum fore_type type, uint64_t off, uint64_t len, bool foretold)
 {
     uint64_t least = type == FORE_RAW ? WINDOW_RAW : WINDOW, mib = (uint64_t)1 << 20;
@@ -355,7 +355,7 @@ static uint64_t window(struct foresight *f, enum fore_type type, uint64_t off, u
     return bkt_max_u64(len, f->window);
 }
 
-/* A structure that nothing named: recognised by its bytes. */
+/* Find the kind of a structure that no other structure has named, by its bytes. */
 static void recognise(struct foresight *f, enum fore_type type, uint64_t off, uint64_t len)
 {
     unsigned char first[16];

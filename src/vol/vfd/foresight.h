@@ -1,10 +1,10 @@
-/* What libhdf5 will ask for next in a remote file, fetched before it asks.
+/* Structures of a remote file are fetched before libhdf5 asks for them.
  *
- * The structures that arrive are looked at (format_scan.h), and those that they name are fetched side by
- * side, as far as the program's behaviour makes them likely.  Guesses have a budget for each relation (a
- * group's members, nodes of an index, ...): it grows with the guesses that were asked for, and shrinks when
- * others were dropped unasked.  A program that opens one object by its path gets that path; one that walks
- * over two neighbours gets the others, too. */
+ * The scanner looks at each structure that arrives (format_scan.h).  The structures that it names are fetched
+ * side by side, if the program's reads make them likely.  Each relation (a group's members, nodes of an
+ * index, ...) has a budget of guesses.  The budget grows when guesses are asked for, and shrinks when guesses
+ * are dropped unasked.  If a program opens one object by its path, the path is fetched.  If a program walks
+ * over two neighbours, the others are fetched, too. */
 #ifndef FORESIGHT_H
 #define FORESIGHT_H
 
@@ -13,7 +13,7 @@
 
 struct foresight;
 
-/** What libhdf5 says that it reads; its other types are FORE_OTHER. */
+/** The type that libhdf5 gives for a read; its other types are FORE_OTHER. */
 enum fore_type { FORE_SUPER, FORE_HEADER, FORE_RAW, FORE_OTHER };
 
 /** @param cache  borrowed for its life

@@ -1,4 +1,4 @@
-/* What the files of the scanner share (format_scan.h): bytes are read and finds reported, both checked. */
+/* Shared by the files of the scanner (format_scan.h): checked reading of bytes, checked reports of finds. */
 #ifndef FORMAT_LOOK_H
 #define FORMAT_LOOK_H
 
@@ -95,14 +95,14 @@ static inline bool enough(struct look *l, uint64_t size, uint64_t n)
 look_fn look_tree, look_local_heap, look_heap, look_heap_rows, look_tree2, look_tree2_node, look_array,
     look_array_index, look_array_secondary;
 
-/** Size of a node of a version 1 B-tree: of a group (@p dims 0), or of chunks whose keys have so many. */
+/** Size of a node of a version 1 B-tree: of a group (@p dims 0), or of chunks with @p dims in their keys. */
 uint64_t tree_size(const struct scan_file *f, uint64_t dims);
 
 /* ---- messages (format_scan.c) ---- */
 
 /** A fractal heap's direct block: the links in it. */
 look_fn look_heap_block;
-/** One link message, @p in behind it then. */
+/** One link message; afterwards @p in is behind it. */
 void look_link(struct look *l, struct bkt_rd *in);
 
 #endif

@@ -263,7 +263,7 @@ static bool are_sizes(unsigned o, unsigned len)
     return (o == 2 || o == 4 || o == 8) && (len == 2 || len == 4 || len == 8);
 }
 
-/* Of versions 2 and 3. */
+/* A superblock of version 2 or 3. */
 static void look_super_2(struct look *l, struct bkt_rd *in)
 {
     l->f->offset_bytes = (unsigned)bkt_rd_le(in, 1);
@@ -273,7 +273,7 @@ static void look_super_2(struct look *l, struct bkt_rd *in)
         l->f->offset_bytes = 0;
         return;
     }
-    l->f->base = l->what->addr; /* as HDF5 takes it, whatever the field says */
+    l->f->base = l->what->addr; /* as in HDF5, which ignores the field */
     (void)address(l, in);
     uint64_t extension = address(l, in);
     (void)address(l, in);
@@ -314,7 +314,7 @@ static void look_super(struct look *l, const unsigned char *p, uint64_t n)
         return;
     skip(&in, 8);
     uint64_t version = bkt_rd_le(&in, 1);
-    l->f->leaf_k = 4, l->f->node_k = 16, l->f->chunk_k = 32; /* HDF5's, where the file states none */
+    l->f->leaf_k = 4, l->f->node_k = 16, l->f->chunk_k = 32; /* HDF5's defaults, for a file without these */
     if (version >= 2)
         look_super_2(l, &in);
     else

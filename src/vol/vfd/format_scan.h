@@ -1,8 +1,8 @@
-/* A look at HDF5's own structures in the bytes of a file, for the addresses that they hold: what HDF5 may ask
- * for next.  libhdf5 stays the only reader of the format: a wrong answer here costs bytes, nothing else.
+/* A look at HDF5's own structures in the bytes of a file, for the addresses in them.  HDF5 may ask for these
+ * addresses next.  libhdf5 stays the only reader of the format: a wrong find costs bytes, nothing else.
  *
- * The bytes are hostile.  Every length is checked against the bytes given, every address against the file's
- * size, and the number of finds of a structure is bounded by its bytes.
+ * The bytes are hostile.  Every length is checked against the given bytes, and every address against the
+ * file's size.  The bytes of a structure bound the number of its finds.
  *
  * Source: HDF5 File Format Specification, version 3.0. */
 #ifndef FORMAT_SCAN_H
@@ -26,11 +26,11 @@ enum scan_kind {
     SCAN_ARRAY,       /* VII: header of a fixed or extensible array */
     SCAN_ARRAY_INDEX, /* index block of an extensible array */
     SCAN_ARRAY_SECONDARY,
-    SCAN_LEAF, /* no addresses in it, or none that are looked for */
+    SCAN_LEAF, /* no addresses in it that are looked for */
     SCAN_KINDS
 };
 
-/** How a structure is related to the one that holds its address. */
+/** The relation of a structure to the structure that holds its address. */
 enum scan_relation {
     REL_PART,      /* always read with it */
     REL_TYPE,      /* committed datatype of a dataset or attribute */
@@ -73,14 +73,14 @@ typedef void scan_found(void *arg, const struct scan_find *f);
  * @param f     its facts; a superblock fills them in
  * @param what  the structure; `addr` and `size` as they were found
  * @param p     the file's bytes from what->addr on
- * @param n     how many are at hand
- * @return 0: done, also if it is not such a structure; else the number of bytes that are needed, more than
- *         @p n; nothing was reported then */
+ * @param n     the number of bytes at hand
+ * @return 0: done, also if the bytes are not such a structure; else the number of needed bytes, more than
+ *         @p n, and no find was reported */
 uint64_t scan_look(struct scan_file *f, const struct scan_find *what, const unsigned char *p, uint64_t n,
                    scan_found *found, void *arg);
 
-/** A guess for a structure that HDF5 asks for and whose address was not seen before: by its first bytes.
- * @p is_header: HDF5 says that it is an object header. */
+/** A guess, by its first bytes, for a structure that HDF5 asks for and whose address was not seen before.
+ * @p is_header: HDF5 asks for an object header. */
 enum scan_kind scan_kind_of(const unsigned char *p, uint64_t n, bool is_header);
 
 #endif

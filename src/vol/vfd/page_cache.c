@@ -12,7 +12,7 @@
 #define RUN_MAX 2048                 /* pages of one request */
 #define NO_KIND 255
 #define REGION  ((uint64_t)1 << 20)
-#define REGIONS ((uint64_t)1 << 20) /* counted; behind them none is dense */
+#define REGIONS ((uint64_t)1 << 20) /* counted regions; a region behind them is not dense */
 
 struct run;
 struct page {
@@ -194,7 +194,8 @@ void page_cache_expect(struct page_cache *c, uint64_t off, uint64_t len, unsigne
     }
 }
 
-/* After a fork the child drops what its parent's threads wait for.  The memory stays: they knew of it. */
+/* After a fork the child drops the requests that the parent's threads wait for.  The memory stays, since
+ * those threads may have used it at the fork. */
 static bool drop_stale(struct page_cache *c, struct run *r)
 {
     if (r->generation == bkt_fork_generation())
@@ -204,8 +205,8 @@ static bool drop_stale(struct page_cache *c, struct run *r)
     return true;
 }
 
-/* Take over an arrived request, or wait for it.  A failed one leaves no pages: the program's own reads report
- * why. */
+/* Take over an arrived request, or wait for it.  A failed request leaves no pages: the program's own reads
+ * report the reason. */
 static int finish(struct page_cache *c, struct run *r, page_arrived *arrived, void *arg, struct bkt_err *err)
 {
     uint32_t chain = r->chain;
@@ -242,7 +243,7 @@ void page_cache_poll(struct page_cache *c, page_arrived *arrived, void *arg)
 
 /* ---- reading ---- */
 
-/* The first page of a range that is not here.  False: all are.  @p page: NULL if it is absent. */
+/* The first page of a range that is not here.  False: all pages are here.  @p page: NULL: it is absent. */
 static bool first_missing(struct page_cache *c, uint64_t off, uint64_t len, struct page **page, uint64_t *no)
 {
     uint64_t last = len ? (off + len - 1) / PAGE_SIZE : 0;

@@ -1,4 +1,4 @@
-/* Pages of one file in a store: those in memory, and those on their way.  One thread. */
+/* Pages of one file in a store, in memory or on their way.  One thread uses a cache at a time. */
 #ifndef PAGE_CACHE_H
 #define PAGE_CACHE_H
 
@@ -17,10 +17,10 @@ struct page_cache;
 
 struct page_counts {
     uint64_t requests, bytes;
-    uint64_t unasked[PAGE_KINDS]; /* bytes of guesses that nobody has asked for yet, by kind */
+    uint64_t unasked[PAGE_KINDS]; /* bytes of guesses that the program has not asked for yet, by kind */
     uint64_t wasted[PAGE_KINDS];  /* bytes of them that were dropped unasked */
     unsigned under_way;           /* requests */
-    unsigned round_trips; /* the longest chain of requests of which each began after the one before had
+    unsigned round_trips; /* the longest chain of requests: each began after the request before it had
                              arrived */
 };
 
@@ -36,30 +36,30 @@ void page_cache_free(struct page_cache *c);
 /** Borrowed; they change with every call. */
 const struct page_counts *page_cache_counts(const struct page_cache *c);
 
-/** Keep bytes that were read otherwise, from offset 0 on.  BKT_ENOMEM. */
+/** Keep the file's first bytes, which the caller has read.  BKT_ENOMEM. */
 BKT_NODISCARD int page_cache_put_first(struct page_cache *c, const unsigned char *p, uint64_t n);
 
 /** Begin to fetch all pages of off .. +len-1 that are neither here nor on their way.  BKT_ENOMEM.
- *  @param guess  the program has not asked for them: a failure is not reported, and the program's own read
- *                asks again */
+ *  @param guess  the program has not asked for the pages: a failure is not reported, and the program's own
+ *                read asks again */
 BKT_NODISCARD int page_cache_fetch(struct page_cache *c, uint64_t off, uint64_t len, bool guess);
-/** Count pages of a guess as unasked, until the program asks for them.  Others that the same request brings
- *  are not counted. */
+/** Count pages of a guess as unasked, until the program asks for them.  Other pages that the same request
+ *  brings are not counted. */
 void page_cache_expect(struct page_cache *c, uint64_t off, uint64_t len, unsigned kind);
 
-/** Where pages of a range are: the first that is not here decides. */
+/** The state of a range: that of its first page that is not here. */
 enum page_state { PAGE_HERE, PAGE_COMING, PAGE_ABSENT };
 enum page_state page_cache_state(struct page_cache *c, uint64_t off, uint64_t len);
 
-/** Have a number (PAGE_NONE: none) reported when the request arrives that brings the first missing page of
- * the range, which is PAGE_COMING.  @p next: the number that waits there already, PAGE_NONE if none; the
- * caller keeps the chain. */
+/** Attach a number to the request that brings the first missing page of the range, which is PAGE_COMING.
+ * When the request arrives, the number is reported (PAGE_NONE: no number is reported).  @p next: the number
+ * that waits there already, or PAGE_NONE; the caller keeps the chain. */
 void page_cache_chain(struct page_cache *c, uint64_t off, uint64_t len, uint32_t number, uint32_t *next);
 
-/** Called with the first number of a chain, after the request's pages have arrived, or it has failed. */
+/** Called with the first number of a chain, after the request has brought its pages or has failed. */
 typedef void page_arrived(void *arg, uint32_t number);
 
-/** Take over what has arrived.  Does not wait. */
+/** Take over the requests that have arrived.  Does not wait. */
 void page_cache_poll(struct page_cache *c, page_arrived *arrived, void *arg);
 
 /** Wait until off .. +len-1 is here; absent pages are fetched.  The program asked for it: its pages no longer

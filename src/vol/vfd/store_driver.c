@@ -120,7 +120,7 @@ static int read_long(struct vfd_file *f, uint64_t off, uint64_t len, unsigned ch
 
 /* ---- HDF5's side ---- */
 
-/* The first bytes of the file are here: make what reads the rest. */
+/* The first bytes of the file are here: make the cache and the foresight that read the rest. */
 static int begin(struct vfd_file *f, const unsigned char *first, uint64_t n, struct bkt_err *err)
 {
     f->pages = page_cache_new(f->st, f->key, f->etag, f->size, KEEP);

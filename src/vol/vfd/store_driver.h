@@ -1,8 +1,8 @@
 /* An HDF5 file driver over a store: a file in S3 or behind HTTP is read in place, by ranges.
  *
  * Pages are kept in a bounded cache (page_cache.h), and those that libhdf5 will ask for are fetched ahead
- * (foresight.h).  Longer reads go past the cache, split over many requests.  Read-only.  All ranges are of
- * one version: they carry the ETag of the first answer.
+ * (foresight.h).  Longer reads go past the cache, split over many requests.  The driver only reads.  All
+ * ranges are of one version: they carry the ETag of the first answer.
  *
  * A file of this machine is locked as by HDF5's own drivers (H5Pset_file_locking(),
  * HDF5_USE_FILE_LOCKING).  HDF5 refuses a file whose superblock is marked as open for writing. */

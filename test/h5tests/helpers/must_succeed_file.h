@@ -23,7 +23,7 @@ static inline void expect_connector(hid_t file)
         require_connector(file, want);
 }
 
-/** A dataset to be made; members that are 0 stand for what is said beside them. */
+/** A dataset to be made.  If a member is 0, the value in its comment counts. */
 struct made {
     hid_t      type;                      /* H5T_STD_I32LE */
     int        rank;                      /* 1 */
@@ -31,7 +31,7 @@ struct made {
     const int *fill;                      /* HDF5's */
     bool       shuffle;                   /* no */
     unsigned   deflate;                   /* no; else the level */
-    H5Z_filter_t filter;                  /* none besides those */
+    H5Z_filter_t filter;                  /* no other filter */
 };
 
 /** An open dataset. */

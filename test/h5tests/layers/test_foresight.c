@@ -1,6 +1,6 @@
-/* HDF5 files behind a web server, read by libhdf5 through the driver: what is read equals what native HDF5
- * reads from the file on disk, for each form of HDF5's metadata; a walk takes few round trips and bytes, and
- * so does a single object. */
+/* HDF5 files behind a web server, read by libhdf5 through the driver.  For each form of HDF5's metadata, the
+ * result equals that of native HDF5 on the file on disk.  A walk takes few round trips and bytes, and so does
+ * a single object. */
 #include <fcntl.h>
 #include <hdf5.h>
 #include <sys/mman.h>
@@ -24,8 +24,8 @@ struct form {
     const char *name;
     H5F_libver_t low, high;
     unsigned sizes;                   /* bytes of offsets and lengths; 0: 8 */
-    hsize_t user_block, page;         /* 0: none */
-    unsigned leaf_k, node_k, chunk_k; /* 0: HDF5's */
+    hsize_t user_block, page;         /* 0: absent */
+    unsigned leaf_k, node_k, chunk_k; /* 0: HDF5's defaults */
     bool by_order;                    /* links and attributes have an order, too */
 };
 
@@ -138,8 +138,8 @@ static void dataset(hid_t at, const char *name, hid_t type, hsize_t n, hsize_t c
     (void)H5Pclose(dcpl);
 }
 
-/* All kinds of structures: large and small groups, links of each kind, indexes of each kind, attributes
- * inside and outside of headers, of variable length, of committed types. */
+/* All kinds of structures: large and small groups, links of each kind, indexes of each kind, and attributes.
+ * The attributes are inside and outside of headers, of variable length, and of committed types. */
 static void write_zoo(const char *path, const struct form *f)
 {
     hid_t file = file_new(path, f), text = id(H5Tcopy(H5T_C_S1), "type"),
@@ -325,13 +325,14 @@ static void open_one(const char *name, const struct bkt_settings *set, const cha
 
 /* ---- tests ---- */
 
-/* Of one open file; the first MiB is fetched when it is opened. */
+/* The cost of one open file.  Its first MiB is fetched when it is opened. */
 struct cost {
     unsigned round_trips, requests;
     double mib;
 };
 
-/* Which answer arrives first differs, so the limits have room.  ROS3 takes a round trip for each request. */
+/* The order of answers differs from run to run, so the limits have room.  ROS3 takes a round trip for each
+ * request. */
 static struct cost cost_since(const struct fore_counts *from)
 {
     struct fore_counts now = foresight_counts();
@@ -340,7 +341,7 @@ static struct cost cost_since(const struct fore_counts *from)
                          1 + (double)(now.bytes - from->bytes) / 1048576};
 }
 
-/* The same objects, attributes and values, and hardly a structure that was not foretold. */
+/* Objects, attributes and values are the same, and nearly all structures were foretold. */
 static void test_forms(struct server *s, const struct bkt_settings *set)
 {
     char url[200];

@@ -4,8 +4,8 @@
     load_remote.py --bin DIR --plugin DIR --tool H5BUCKET --make MAKE_STORAGE --forms MAKE_FORMS
 
 A small S3 server (request_counts.py) counts.  The tool reads far less than the file, in few requests,
-wherever the metadata lie.  The limits are the values measured with HDF5 1.14.5 and a fifth more.  HTTPS is
-nginx's (test/s3/faultproxy.sh); without it that part is left out, which is printed.
+wherever the metadata lie.  The limits are the values measured with HDF5 1.14.5 and a fifth more.  An nginx
+serves HTTPS (test/s3/faultproxy.sh).  Without nginx the HTTPS part is left out, and a line reports that.
 """
 import json
 import os

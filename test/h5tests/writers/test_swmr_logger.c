@@ -2,7 +2,7 @@
  * does; a flushed row sends one small object.
  *
  *   h5_swmr_logger              all of it, on a file of HDF5's, on a domain in a folder, on a scripted server
- *   h5_swmr_logger look FILE    the reader: prints how many rows there are and the last one */
+ *   h5_swmr_logger look FILE    the reader: prints the number of rows, and the last row */
 #include <hdf5.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,9 @@
-/* filtered_rows make NAME: a file with a dataset of 2 x 64 numbers per pipeline of filters, a row a chunk.
- * filtered_rows check NAME DATASET CHANGED [WRITE]: its elements are those, with CHANGED at 5 of the first row (-1: nothing was changed).
- * With WRITE that number is written at 7 of the first row, and is there when the file is opened again.
- * filtered_rows integers NAME: a file with a dataset per kind of integer.  filtered_rows see NAME: they have their types and values. */
+/* filtered_rows make NAME: make a file with a dataset of 2 x 64 numbers per pipeline of filters, a row a
+ *     chunk.
+ * filtered_rows check NAME DATASET CHANGED [WRITE]: check its elements.  The first row has CHANGED at 5
+ *     (-1: the original number).  WRITE is written at 7 of the first row, and checked in the reopened file.
+ * filtered_rows integers NAME: make a file with a dataset per kind of integer.
+ * filtered_rows see NAME: check the types and values of these datasets. */
 #include <hdf5.h>
 
 #include <stdbool.h>

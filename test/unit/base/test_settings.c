@@ -117,7 +117,7 @@ static void sizes_take_suffixes(void **state)
     bkt_settings_fini(&s);
 }
 
-/* The name is an error that says what happens instead, wherever it stands. */
+/* In each place the name is an error, and the message describes the replacement. */
 static void a_removed_setting_says_so(void **state)
 {
     (void)state;

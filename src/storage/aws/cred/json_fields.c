@@ -41,7 +41,7 @@ static int take_object(struct bkt_scan *s, struct bkt_json_field *fields, size_t
 {
     struct bkt_scan_text name;
     bool                 more = false;
-    /* room for every string, so that none is copied to elsewhere: it may be a secret */
+    /* room for every string: a string may be a secret, and must not be left in memory that was outgrown */
     BKT_PASS(bkt_buf_reserve(&s->text, (size_t)(s->end - s->begin)));
     BKT_PASS(bkt_scan_enter(s, '{'));
     for (bool first = true;; first = false) {

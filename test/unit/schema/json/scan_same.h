@@ -1,5 +1,5 @@
-/* Whether our scanner and jansson's parser give the same for some bytes: code and tree; and whether an object
- * is the same with its links read from the text and from a tree.  Differences are named. */
+/* Comparison of our scanner with jansson's parser: the same code and the same tree for the same bytes.  An
+ * object must be the same with its links read from the text and from a tree.  Differences are printed. */
 #ifndef BKT_SCAN_SAME_H
 #define BKT_SCAN_SAME_H
 
