@@ -11,11 +11,11 @@
 #include "vol/plain/plain_file.h"
 
 /* A type for HDF5's own connector: a committed type of the plain file stays committed, one of a domain
- * becomes a plain type. */
+ * becomes a plain type.  The program may have opened a committed type by HDF5's own connector. */
 static hid_t plain_type(hid_t type)
 {
-    const struct bkt_vobj *o = H5Tcommitted(type) > 0 ? H5VLobject(type) : NULL;
-    return o && o->native_id >= 0 ? bkt_hid_hold(o->native_id) : H5Tcopy(type);
+    hid_t its = type;
+    return H5Tcommitted(type) > 0 && !bkt_vobj_behind(&its) ? bkt_hid_hold(its) : H5Tcopy(type);
 }
 
 /* ---- datasets ---- */

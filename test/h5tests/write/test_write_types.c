@@ -357,6 +357,54 @@ static void names(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
+static void say_use(struct out *o, const char *what, hid_t d, hid_t a)
+{
+    hid_t of_d = d < 0 ? d : H5Dget_type(d), of_a = a < 0 ? a : H5Aget_type(a);
+    say_result(o, what, d);
+    say_result(o, "its attribute", a);
+    if (d >= 0)
+        say(o, "committed %d, as it was %d", H5Tcommitted(of_d) > 0, H5Tequal(of_d, H5T_STD_I16BE) > 0);
+    if (a >= 0)
+        say(o, "attribute: committed %d, as it was %d", H5Tcommitted(of_a) > 0, H5Tequal(of_a, H5T_STD_I16BE) > 0);
+    H5Tclose(of_d);
+    H5Tclose(of_a);
+    H5Eclear2(H5E_DEFAULT);
+}
+
+/* Committed types that HDF5's own connector has opened, for a plain file: from the same file, and from
+ * another one. */
+static void types_of_hdf5(hid_t f, struct out *o)
+{
+    static const char *const leaves[] = {"plain.h5", "typed.h5"};
+    const struct out plain = {.ours = false};
+    char name[8400];
+    hid_t ours = new_fapl(o), hdf5 = fapl_native(), s = H5Screate(H5S_SCALAR), id = H5Tcopy(H5T_STD_I16BE);
+    (void)f;
+    for (size_t i = 0; i < COUNT(leaves); i++) {
+        hid_t made = H5Fcreate(new_name(&plain, leaves[i]), H5F_ACC_TRUNC, H5P_DEFAULT, hdf5), t = H5Tcopy(id);
+        H5Tcommit2(made, "t", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Tclose(t);
+        H5Fclose(made);
+    }
+    (void)snprintf(name, sizeof name, "%s%s", o->ours ? "native:" : "", new_name(&plain, leaves[0]));
+    hid_t to = H5Fopen(name, H5F_ACC_RDWR, ours);
+    for (size_t i = 0; i < COUNT(leaves); i++) {
+        hid_t from = H5Fopen(new_name(&plain, leaves[i]), H5F_ACC_RDWR, hdf5), t = H5Topen2(from, "t", H5P_DEFAULT);
+        hid_t d = H5Dcreate2(to, leaves[i], t, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        hid_t a = H5Acreate2(to, leaves[i], t, s, H5P_DEFAULT, H5P_DEFAULT);
+        say_use(o, leaves[i], d, a);
+        H5Aclose(a);
+        H5Dclose(d);
+        H5Tclose(t);
+        H5Fclose(from);
+    }
+    H5Fclose(to);
+    H5Tclose(id);
+    H5Sclose(s);
+    H5Pclose(hdf5);
+    H5Pclose(ours);
+}
+
 static const struct write_case cases[] = {
     {"attributes of every type", attributes, attributes_stored},
     {"datasets of every type", datasets, datasets_stored},
@@ -364,6 +412,7 @@ static const struct write_case cases[] = {
     {"committed types count what is of them", uses, uses_stored},
     {"numbers are converted", numbers, NULL},
     {"strings of one length become those of another", names, NULL},
+    {"committed types that HDF5 opened", types_of_hdf5, NULL},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
