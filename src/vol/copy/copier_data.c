@@ -229,7 +229,8 @@ static int move_elements(struct data *d)
 {
     struct bkt_blocks b;
     hsize_t chunk[H5S_MAX_RANK];
-    const uint64_t most = STRIP / bkt_max_u64(H5Tget_size(d->v.in), 1);
+    /* one at least, however large it is */
+    const uint64_t most = bkt_max_u64(STRIP / bkt_max_u64(H5Tget_size(d->v.in), 1), 1);
     const bool has = d->chunked && H5Pget_chunk(d->dcpl, H5S_MAX_RANK, chunk) == (int)d->rank;
     bkt_blocks_begin(&b, d->rank, d->dims, has ? chunk : NULL, most);
     int rc = looks_for_holes(d, &b) ? move_stored(d, most) : 0;

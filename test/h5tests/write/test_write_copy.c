@@ -628,6 +628,28 @@ static void unknown_links(hid_t f, struct out *o)
     H5Lregister(&cls); /* HDF5 doesn't read their values without it */
 }
 
+/* Elements of 17 MiB, more than is copied at a time.  One of the two was never written. */
+static void large_elements(hid_t f, struct out *o)
+{
+    const hsize_t bytes = (hsize_t)17 << 20, n = 2, one = 1, at = 1;
+    hid_t t = H5Tarray_create2(H5T_STD_U8LE, 1, &bytes), s = H5Screate_simple(1, &n, NULL), m = H5Screate(H5S_SCALAR);
+    hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    unsigned char *v = calloc(1, bytes);
+    H5Pset_chunk(dcpl, 1, &one);
+    hid_t d = H5Dcreate2(f, "large", t, s, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    for (hsize_t i = 0; i < bytes; i++)
+        v[i] = (unsigned char)(i * 7 + (i >> 16));
+    H5Sselect_hyperslab(s, H5S_SELECT_SET, &at, NULL, &one, NULL);
+    say_result(o, "writing one", H5Dwrite(d, t, m, s, H5P_DEFAULT, v));
+    say_result(o, "copying", H5Ocopy(f, "large", f, "copy", H5P_DEFAULT, H5P_DEFAULT));
+    free(v);
+    H5Dclose(d);
+    H5Pclose(dcpl);
+    H5Sclose(m);
+    H5Sclose(s);
+    H5Tclose(t);
+}
+
 static const struct write_case cases[] = {
     {"copied", plain, say_references},
     {"copied, one level", shallow, NULL},
@@ -647,6 +669,7 @@ static const struct write_case cases[] = {
     {"references to members", of_members, NULL},
     {"soft links to where the copy comes", leading_there, NULL},
     {"links of a class that isn't registered", unknown_links, NULL},
+    {"elements that are larger than what is copied at a time", large_elements, NULL},
 };
 
 int main(void)
