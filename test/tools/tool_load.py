@@ -253,6 +253,30 @@ def test_a_group_or_dataset_whose_header_is_broken_is_left_out_alone(b):
 
 
 @dir_only
+def test_a_group_that_cant_be_listed_to_its_end_stays_empty(b):
+    if not b.odd:
+        return
+    f, d = os.path.join(b.tmp, "many.h5"), b.new()
+    ok(b.run_any(b.odd, "many", f))
+    data = bytearray(open(f, "rb").read())
+    nodes = [m.start() for m in re.finditer(b"SNOD", data)]
+    assert len(nodes) > 3, nodes  # one of / and of /h each, and those of /g
+    last = max(nodes, key=lambda at: heap_offset(data, at))
+    data[last] = ord("X")
+    open(f, "wb").write(data)
+    fails(b.run("load", f, d), "/g", "symbol table node")
+    nothing_at(b, d)
+    fails(b.run("load", "--ignore-errors", f, d), "/g: left out: ", "without 1 unreadable parts")
+    listed = ok(b.run("ls", "-r", d))
+    assert "/h/l" in listed and "/g" in listed and "/g/l" not in listed, listed
+
+
+def heap_offset(data, node):
+    """Of the first name in a node of a group: names that were added later lie behind."""
+    return int.from_bytes(data[node + 8:node + 16], "little")
+
+
+@dir_only
 def test_messages_name_files_datasets_and_keys(b):
     """The innermost one too, which is all that h5py shows."""
     if not b.odd:

@@ -259,7 +259,11 @@ static int begin_group(struct bkt_copier *c, struct bkt_copy_group *g)
         BKT_PASS(bkt_copy_attributes(c, g->from, g->to, g->gcpl, true));
     }
     int rc = list_members(c, g);
-    return rc < 0 && bkt_copy_leaves_out(c, bkt_buf_str(&c->path), NULL, rc) ? BKT_OK : rc;
+    if (rc == BKT_OK || !bkt_copy_leaves_out(c, bkt_buf_str(&c->path), NULL, rc))
+        return rc;
+    bkt_copy_names_fini(&g->links);
+    g->links = (struct bkt_copy_names){0};
+    return BKT_OK;
 }
 
 /* Open a group that is to be filled.  @p out: group_freep(), also after a failure. */

@@ -12,6 +12,7 @@
  * make_odd_files tails FILE N       strings with other bytes behind their NULs for each N: /ended, its attribute,
  *                             and /padded
  * make_odd_files gaps FILE          links and attributes that keep their order, the second of three removed
+ * make_odd_files many FILE          soft links: so many in /g that HDF5 stores them in several nodes, and one in /h
  * make_odd_files step FILE N        one step of a series, linked by chunks: its user block has 512 * 2^N bytes,
  *                             values from 100000 * N on */
 #include <hdf5.h>
@@ -216,6 +217,19 @@ static int gaps(hid_t f)
     return H5Ldelete(g, "b", H5P_DEFAULT) < 0 || H5Adelete(g, "b") < 0 || H5Gclose(g) < 0 || H5Sclose(s) < 0 || H5Pclose(gcpl) < 0;
 }
 
+static int many(hid_t f)
+{
+    hid_t g = H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    for (int i = 0; i < 40; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "l%02d", i);
+        if (H5Lcreate_soft("x", g, name, H5P_DEFAULT, H5P_DEFAULT) < 0)
+            return 1;
+    }
+    return H5Gclose(g) < 0 || H5Gclose(H5Gcreate2(f, "h", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) < 0 ||
+           H5Lcreate_soft("x", f, "h/l", H5P_DEFAULT, H5P_DEFAULT) < 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 2 ? argv[1] : "";
@@ -236,6 +250,7 @@ int main(int argc, char **argv)
         return (strcmp(mode, "raw") == 0 ? raw(f, argv[3]) : blank(f, argv[2], n)) || H5Pclose(fcpl) < 0 ||
                H5Fclose(f) < 0;
     int (*of_n)(hid_t, int) = strcmp(mode, "step") == 0 ? step : strcmp(mode, "tails") == 0 ? tails : NULL;
-    int rc = strcmp(mode, "small") == 0 ? small(f) : strcmp(mode, "gaps") == 0 ? gaps(f) : strcmp(mode, "elsewhere") == 0 ? elsewhere(f, argv[2], n) : of_n ? of_n(f, n) : never(f, n, argc > 4 ? atoi(argv[4]) : 0);
+    int rc = strcmp(mode, "small") == 0 ? small(f) : strcmp(mode, "gaps") == 0 ? gaps(f) : strcmp(mode, "many") == 0 ? many(f)
+             : strcmp(mode, "elsewhere") == 0 ? elsewhere(f, argv[2], n) : of_n ? of_n(f, n) : never(f, n, argc > 4 ? atoi(argv[4]) : 0);
     return rc || H5Pclose(fcpl) < 0 || H5Fclose(f) < 0;
 }
