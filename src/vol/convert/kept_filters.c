@@ -203,19 +203,24 @@ herr_t bkt_filters_put_back(hid_t list, hid_t dcpl)
 
 hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, hid_t lcpl, hid_t dcpl, hid_t source)
 {
-    const struct bkt_vobj            *from = source >= 0 ? bkt_vobj_of_id(source) : NULL;
-    const bool                        ours = bkt_hid_is_ours(loc);
-    BKT_CLEANUP(bkt_hid_closep) hid_t list = H5Pcopy(dcpl);
-    /* in a domain the flags stay unchanged, too */
-    if (list < 0 || (!bkt_vobj_of_id(loc) && bkt_filters_relax(list) < 0))
-        return H5I_INVALID_HID;
-    if (ours) /* also for a plain file: our connector gets the list before HDF5 does */
-        mark(list, type, from ? &from->obj->dset : NULL);
-    else
-        bkt_filters_unmark(list); /* HDF5 keeps the list with the dataset */
-    BKT_CLEANUP(bkt_filters_releasep) struct bkt_filters_held *held = bkt_filters_hold(list);
-    (void)held; /* until the function ends */
-    return name ? H5Dcreate2(loc, name, type, space, lcpl, list, H5P_DEFAULT) : H5Dcreate_anon(loc, type, space, list, H5P_DEFAULT);
+    const struct bkt_vobj *from = source >= 0 ? bkt_vobj_of_id(source) : NULL;
+    const bool ours = bkt_hid_is_ours(loc), in_domain = bkt_vobj_of_id(loc);
+    struct bkt_filters_held *held = NULL;
+    hid_t made = H5I_INVALID_HID, list = H5Pcopy(dcpl);
+    if (list >= 0 && (in_domain || bkt_filters_relax(list) >= 0)) { /* in a domain the flags stay unchanged, too */
+        if (ours) /* also for a plain file: our connector gets the list before HDF5 does */
+            mark(list, type, from ? &from->obj->dset : NULL);
+        else
+            bkt_filters_unmark(list); /* HDF5 keeps the list with the dataset */
+        held = bkt_filters_hold(list);
+        made = name ? H5Dcreate2(loc, name, type, space, lcpl, list, H5P_DEFAULT)
+                    : H5Dcreate_anon(loc, type, space, list, H5P_DEFAULT);
+    }
+    hid_t why = made < 0 ? bkt_h5err_hold() : H5I_INVALID_HID;
+    bkt_filters_release(held);
+    bkt_hid_closep(&list);
+    bkt_h5err_restore(why);
+    return made;
 }
 
 /* ---- filters of datasets ---- */

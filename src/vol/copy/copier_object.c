@@ -157,16 +157,19 @@ static hid_t create(const struct bkt_copier *c, hid_t from, hid_t dst, const cha
                     hid_t space, hid_t lcpl, hid_t dcpl)
 {
     bool grows, was = false;
-    BKT_CLEANUP(bkt_hid_closep) hid_t first = space_to_begin_with(space, dcpl, &grows);
+    hid_t first = space_to_begin_with(space, dcpl, &grows);
     if (c->o->same_files)
         was = bkt_external_inside(holds_elements(from, dst, dcpl));
     hid_t to = first < 0 ? first : bkt_filters_create(dst, name, type, first, lcpl, dcpl, from);
     if (c->o->same_files)
         (void)bkt_external_inside(was);
-    if (to < 0 || !grows || grow(to, space) >= 0)
-        return to;
-    H5Dclose(to);
-    return H5I_INVALID_HID;
+    const bool made = to >= 0 && (!grows || grow(to, space) >= 0);
+    hid_t why = made ? H5I_INVALID_HID : bkt_h5err_hold();
+    bkt_hid_closep(&first);
+    if (!made)
+        bkt_hid_closep(&to);
+    bkt_h5err_restore(why);
+    return made ? to : H5I_INVALID_HID;
 }
 
 int bkt_copy_dataset(struct bkt_copier *c, hid_t from, hid_t dst, const char *name, hid_t lcpl, hid_t *out)

@@ -598,6 +598,26 @@ static void deep(const struct out *o)
     H5Pclose(fapl);
 }
 
+/* HDF5's reason for not making a dataset reaches the program. */
+static void refused(const struct out *o)
+{
+    const struct out plain = {.ours = false};
+    hid_t fapl = new_fapl(o), f = H5Fcreate(new_name(o, "refused.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl), to;
+    char name[8400];
+    number(f, "n", 1);
+    (void)snprintf(name, sizeof name, "native:%s", new_name(&plain, "refusing.h5"));
+    H5Fclose(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl));
+    to = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    CHECK(H5Ocopy(f, "n", to, "copy", H5P_DEFAULT, H5P_DEFAULT) < 0, "copied into a file that is open for reading");
+    const char *text = error_text();
+    CHECK(strstr(text, "copying copy: making a dataset: HDF5 reports: no write intent"), "%s", text);
+    H5Fclose(to);
+    H5Fclose(f);
+    H5Fdelete(name, fapl);
+    H5Fdelete(new_name(o, "refused.h5"), fapl);
+    H5Pclose(fapl);
+}
+
 static hid_t no_traversal(const char *name, hid_t group, const void *value, size_t n, hid_t lapl, hid_t dxpl)
 {
     (void)name, (void)group, (void)value, (void)n, (void)lapl, (void)dxpl;
@@ -676,5 +696,6 @@ int main(void)
 {
     struct out o = {.ours = true};
     compare_write_extra(deep, &o);
+    compare_write_extra(refused, &o);
     return compare_write_main(cases, COUNT(cases));
 }
