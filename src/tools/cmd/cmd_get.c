@@ -88,12 +88,6 @@ static int open_beside(void *arg, const char *name, hid_t *out, struct bkt_err *
     return h5_open_native(name, fapl, out, err);
 }
 
-static int before_data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
-{
-    (void)arg, (void)src, (void)dst, (void)path;
-    return interrupt_check(err);
-}
-
 static void done(void *arg, const char *path, H5I_type_t type)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
@@ -137,7 +131,7 @@ static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
     if (dst < 0)
         return h5_fail(err, name);
     struct bkt_copier_options o = {.hooks = {.arg = g, .fail = h5_fail, .check = interrupt_check, .shape = drop_external,
-                                             .data = before_data, .tell = tell, .open_beside = open_beside, .connector = h5_start,
+                                             .tell = tell, .open_beside = open_beside, .connector = h5_start,
                                              .done = done},
                                    .refs    = BKT_REFS_FOLLOW,
                                    .no_data = bkt_tool_has(g->t, "nodata") > 0};

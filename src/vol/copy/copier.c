@@ -57,6 +57,11 @@ int bkt_copy_no_memory(const struct bkt_copier *c)
     return BKT_ERR(c->err, BKT_ENOMEM, "out of memory");
 }
 
+int bkt_copy_check(const struct bkt_copier *c, struct bkt_err *err)
+{
+    return c->o->hooks.check ? c->o->hooks.check(err) : BKT_OK;
+}
+
 void bkt_copy_tell(const struct bkt_copier *c, const char *path, const char *fmt, ...)
 {
     char text[512];
@@ -274,7 +279,7 @@ static int open_group(const struct bkt_copier *c, hid_t from, size_t path_above,
         return bkt_copy_no_memory(c);
     *g = (struct bkt_copy_group){
         .above = c->top, .to = H5I_INVALID_HID, .depth = c->depth, .path_above = path_above};
-    g->from = H5Gopen2(from, H5Iget_type(from) == H5I_FILE ? "/" : ".", H5P_DEFAULT);
+    g->from = H5Iget_type(from) == H5I_FILE ? H5Gopen2(from, "/", H5P_DEFAULT) : bkt_hid_hold(from);
     g->gcpl = g->from < 0 ? H5I_INVALID_HID : H5Gget_create_plist(g->from);
     return g->gcpl < 0 ? bkt_copy_unreadable(c, "opening a group") : BKT_OK;
 }
@@ -530,7 +535,9 @@ static int next_link(struct bkt_copier *c, struct bkt_copy_group *g)
     if (bkt_buf_addf(&c->path, "%s%s", slash ? "" : "/", l->name) < 0)
         return bkt_copy_no_memory(c);
     c->depth = g->depth + 1;
-    int rc = copy_link(c, g, l, above);
+    int rc = bkt_copy_check(c, c->err);
+    if (rc == BKT_OK)
+        rc = copy_link(c, g, l, above);
     if (rc < 0)
         rc = without(c, g->to, l->name, bkt_buf_str(&c->path), rc);
     if (c->top == g)

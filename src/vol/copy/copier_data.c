@@ -23,11 +23,6 @@ bool bkt_copy_is_outside(hid_t dset, hid_t dcpl)
     return H5Pget_external_count(dcpl) > 0 && (!o || bkt_is_external(o));
 }
 
-static int check(const struct bkt_copier *c, struct bkt_err *err)
-{
-    return c->o->hooks.check ? c->o->hooks.check(err) : BKT_OK;
-}
-
 struct data {
     struct bkt_copier *c;
     hid_t from, to, space, dcpl; /* space: of the file, selected as needed */
@@ -71,7 +66,7 @@ static bool move_chunks(const struct data *d)
         return false;
     for (size_t i = 0; rc >= 0 && i < w.n; i++) {
         uint32_t mask = w.v[i].mask;
-        if (check(d->c, NULL) < 0 || bkt_buf_resize(&buf, (size_t)w.v[i].size) < 0)
+        if (bkt_copy_check(d->c, NULL) < 0 || bkt_buf_resize(&buf, (size_t)w.v[i].size) < 0)
             return false; /* move_elements() reports it */
         bkt_written_offset(&w, w.v[i].index, at);
         H5E_BEGIN_TRY
@@ -103,7 +98,7 @@ static int transfer(struct data *d, hid_t mem)
 static int move_selected(struct data *d)
 {
     hssize_t n = H5Sget_select_npoints(d->space);
-    BKT_PASS(check(d->c, d->c->err));
+    BKT_PASS(bkt_copy_check(d->c, d->c->err));
     BKT_CLEANUP(bkt_hid_closep)
     hid_t mem = n < 0 ? H5I_INVALID_HID : H5Screate_simple(1, &(hsize_t){(hsize_t)n}, NULL);
     if (mem < 0)

@@ -46,6 +46,8 @@ int bkt_copy_failed(const struct bkt_copier *c, const char *what);
 /** The same for a call that reads the source. */
 int bkt_copy_unreadable(const struct bkt_copier *c, const char *what);
 int bkt_copy_no_memory(const struct bkt_copier *c);
+/** Whether the copy goes on: call between steps.  Negative: it ends. */
+BKT_NODISCARD int bkt_copy_check(const struct bkt_copier *c, struct bkt_err *err);
 /** Report a message about the object at @p path. */
 void bkt_copy_tell(const struct bkt_copier *c, const char *path, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
