@@ -391,16 +391,6 @@ uint64_t bkt_cache_before(struct bkt_cache *c, uint64_t space, uint64_t pos)
     return n;
 }
 
-void bkt_cache_forget(struct bkt_cache *c, uint64_t space, uint64_t pos, uint64_t len)
-{
-    if (!space || !len)
-        return;
-    (void)pthread_mutex_lock(&c->lock);
-    for (struct bkt_cache_entry *e; (e = tree_floor(c, space, pos + (len - 1))) && e->pos >= pos;)
-        drop(c, e);
-    (void)pthread_mutex_unlock(&c->lock);
-}
-
 /* Whether one or more entries hold bytes pos .. pos+len-1. */
 static bool covered(const struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len)
 {

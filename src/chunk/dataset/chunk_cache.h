@@ -67,8 +67,9 @@ struct bkt_overlay {
     struct bkt_cache_entry *(*get)(const struct bkt_dsetio *io, const uint64_t *coord);
     /** Complete the chunks of the target that were only partly written. */
     int (*prepare)(struct bkt_target *t, struct bkt_err *err);
-    /** Set the current cache numbers of the dataset's chunks. */
-    void (*space)(struct bkt_dsetio *io);
+    /** Set the current cache numbers of the dataset's chunks.  False: none of its chunks was written, so
+     *  the layer has nothing for its reads. */
+    bool (*space)(struct bkt_dsetio *io);
 };
 /** The existing layer, or else a new layer by @p made.  NULL: there is no layer, and @p made is NULL or has
  *  failed. */
@@ -86,9 +87,7 @@ struct bkt_cache_entry *bkt_cache_get(struct bkt_cache *c, uint64_t space, uint6
 struct bkt_cache_entry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len, size_t *delta);
 /** Length of the entry that holds byte pos-1; 0: there is none. */
 uint64_t           bkt_cache_before(struct bkt_cache *c, uint64_t space, uint64_t pos);
-/** Drop the entries that begin at one of pos .. pos+len-1: their source has changed. */
-void               bkt_cache_forget(struct bkt_cache *c, uint64_t space, uint64_t pos, uint64_t len);
-/** Drop entries of the space at positions from .. from+n-1. */
+/** Drop the entries of the space that begin at one of from .. from+n-1: their source has changed. */
 void               bkt_cache_drop(struct bkt_cache *c, uint64_t space, uint64_t from, uint64_t n);
 void               bkt_cache_clear(struct bkt_cache *c);
 

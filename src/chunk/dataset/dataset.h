@@ -37,7 +37,6 @@ struct bkt_chunk_file {
     struct bkt_cache *cache; /* the cache of `hold`; NULL: there is none */
     struct bkt_cache_name *hold;  /* holder of `space` */
     uint64_t          base;  /* position of the file's first byte in that space */
-    unsigned          rank;  /* order of first use; ranges are sorted by it */
     bool              object; /* a chunk object of the domain whose bytes are the elements: it may be absent */
 };
 

@@ -145,6 +145,7 @@ int bkt_raw_chunk_write(struct bkt_dsetio *io, const uint64_t *offset, uint32_t 
     struct asked a;
     BKT_PASS(bkt_write_check(io, err));
     BKT_PASS(asked_chunk(io, offset, &a, err));
+    (void)bkt_write_cache_space(io);
     bkt_write_drop_cached(io, a.coord);
     if (a.plain)
         return put_plain(io, &a, p, n, err);

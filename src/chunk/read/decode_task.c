@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os/scratch_pool.h"
 #include "chunk/dataset/chunk_object.h"
 #include "chunk/read/fetch_task.h"
 

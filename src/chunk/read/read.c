@@ -224,7 +224,6 @@ static int read_segs(struct bkt_read_call *call, struct bkt_segs *segs, struct b
             launch(task);
     }
     free(ranges.v);
-    segs->n = 0;
     return rc;
 }
 

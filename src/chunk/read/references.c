@@ -110,7 +110,6 @@ static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, co
         rc = set_etag(io, f, etag, err);
     if (rc == BKT_OK && io->cache)
         set_file_space(io, f, etag);
-    f->rank = (unsigned)bkt_map_count(io->files);
     if (rc == BKT_OK)
         rc = bkt_map_put(io->files, name->p, name->n, f, NULL);
     if (rc < 0) {

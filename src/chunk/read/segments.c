@@ -49,10 +49,12 @@ int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *e
     if (rd->file->kind == BKT_SEL_NONE || t->io->where == BKT_AT_NONE)
         return BKT_OK;
     BKT_PASS(check_extent(t, err));
-    if ((t->over = bkt_cache_overlay(t->io->cache)))
-        t->over->space(t->io);
-    else
+    /* the domain's cache, not that of `io`: it may have failed to be made when the dataset was opened */
+    t->over = bkt_cache_overlay(bkt_domain_attached(t->io->dom));
+    if (!t->over)
         bkt_dsetio_follow(t->io);
+    else if (!t->over->space(t->io))
+        t->over = NULL;
     if (t->io->bad.code)
         return rd->file->n_elems ? bkt_err_copy(err, t->io->bad.code, &t->io->bad) : BKT_OK;
     BKT_TRY(err, bkt_grid_init(&t->grid, rd->file, t->io->cdims, err), "dataset %s", t->io->obj->id.text);

@@ -8,7 +8,6 @@
  * our elements over the chunk again is harmless however often it happens. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "chunk/write/write_cache.h"

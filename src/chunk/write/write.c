@@ -259,7 +259,6 @@ static int put_cached(struct bkt_write_plan *p, uint64_t k, const uint64_t *coor
 void bkt_write_drop_cached(struct bkt_dsetio *io, const uint64_t *coord)
 {
     uint64_t at = 0, from;
-    bkt_write_cache_space(io);
     for (unsigned d = 0; d < io->rank; d++)
         at = at * (io->ds->space.rank ? bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]) : 1) + coord[d];
     if (!io->cache)
@@ -272,6 +271,7 @@ void bkt_write_drop_cached(struct bkt_dsetio *io, const uint64_t *coord)
 static void drop_cached(const struct bkt_write_plan *p)
 {
     uint64_t coord[BKT_MAX_RANK];
+    (void)bkt_write_cache_space(p->io);
     for (uint64_t k = 0; k < p->grid.n_chunks; k++) {
         bkt_grid_coord(&p->grid, k, coord);
         bkt_write_drop_cached(p->io, coord);

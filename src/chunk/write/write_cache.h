@@ -121,7 +121,7 @@ struct bkt_write_cache *bkt_write_cache_of(struct bkt_domain *dom, bool make);
 /* As in struct bkt_overlay, for reads. */
 struct bkt_cache_entry *bkt_write_cache_get(const struct bkt_dsetio *io, const uint64_t *coord);
 BKT_NODISCARD int  bkt_write_cache_prepare(struct bkt_target *t, struct bkt_err *err);
-void               bkt_write_cache_space(struct bkt_dsetio *io);
+bool               bkt_write_cache_space(struct bkt_dsetio *io);
 /** Whether the dataset was written to. */
 bool bkt_write_cache_knows(const struct bkt_dsetio *io);
 /** Free the clean chunks of all of the domain's datasets. */

@@ -154,13 +154,13 @@ bool bkt_write_cache_knows(const struct bkt_dsetio *io)
     return known;
 }
 
-void bkt_write_cache_space(struct bkt_dsetio *io)
+bool bkt_write_cache_space(struct bkt_dsetio *io)
 {
     const struct bkt_space *s = &io->ds->space;
     struct bkt_write_cache       *d = bkt_write_cache_of(io->dom, false);
     bkt_dsetio_follow(io);
     if (!d)
-        return;
+        return false;
     (void)pthread_mutex_lock(&d->window.lock);
     struct bkt_wset *ws = bkt_wset_find(d, &io->obj->id);
     if (ws && memcmp(ws->space_dims, s->dims, s->rank * sizeof *s->dims) != 0) { /* another writer let it grow */
@@ -170,6 +170,7 @@ void bkt_write_cache_space(struct bkt_dsetio *io)
     if (ws)
         io->space = ws->space, io->slice_space = ws->slice_space;
     (void)pthread_mutex_unlock(&d->window.lock);
+    return ws != NULL;
 }
 
 /* ---- datasets made and deleted ---- */
