@@ -12,13 +12,12 @@
 
 int bkt_reroot_id(const struct bkt_reroot *r, struct bkt_id *id)
 {
-    unsigned char m[16];
+    unsigned char m[BKT_MD5_BYTES];
     char          kind = id->text[0];
     if (strcmp(id->text, r->from.text) == 0) {
         *id = r->to;
     } else if (!bkt_id_is_v2(&r->from)) { /* numbering would need a table: a hash is as unique */
-        if (bkt_md5(id->text, strlen(id->text), m) < 0)
-            return BKT_ENOMEM;
+        BKT_PASS(bkt_md5(id->text, strlen(id->text), m));
         snprintf(id->text, sizeof id->text, "%c-%.*s-%02x%02x-%02x%02x%02x-%02x%02x%02x", kind, DIGITS, r->to.text + 2, m[0], m[1],
                  m[2], m[3], m[4], m[5], m[6], m[7]);
     } else if (strncmp(id->text + 2, r->from.text + 2, DIGITS) == 0) {

@@ -56,8 +56,7 @@ static bool is_ours(const struct bkt_http_op *op)
 {
     if (op->reply.put_id[0])
         return strcmp(op->reply.put_id, op->put.id) == 0;
-    unsigned char md[BKT_MD5_BYTES];
-    char          hex[2 * 16 + 1]   = "", sum[BKT_SUM_TEXT];
+    char          hex[2 * BKT_MD5_BYTES + 1] = "", sum[BKT_SUM_TEXT];
     bool          size_fits         = op->reply.length == op->req->put_len;
     if (size_fits && op->reply.has_sum && op->put.sum[0]) {
         (void)snprintf(sum, sizeof sum, "%08" PRIx32, op->reply.sum);
@@ -65,11 +64,7 @@ static bool is_ours(const struct bkt_http_op *op)
     }
     if (!op->reply.etag[0])
         return size_fits && op->put.bare;
-    if (!size_fits || bkt_md5(op->req->put, op->req->put_len, md) < 0)
-        return false;
-    for (size_t i = 0; i < sizeof md; i++)
-        (void)snprintf(hex + 2 * i, 3, "%02x", md[i]);
-    return bkt_etag_same(op->reply.etag, hex);
+    return size_fits && bkt_md5_hex(op->req->put, op->req->put_len, hex) == BKT_OK && bkt_etag_same(op->reply.etag, hex);
 }
 
 static int lost(struct bkt_http_op *op, const char *how)

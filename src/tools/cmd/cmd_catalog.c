@@ -125,15 +125,6 @@ static int plain_etag(const struct bkt_listed *e, char out[BKT_ETAG_MAX])
     return BKT_OK;
 }
 
-static int md5_etag(const struct bkt_buf *b, char out[BKT_ETAG_MAX])
-{
-    unsigned char m[16];
-    BKT_PASS(bkt_md5(b->ptr, b->len, m));
-    for (unsigned i = 0; i < 16; i++)
-        snprintf(out + (size_t)2 * i, 3, "%02x", m[i]);
-    return BKT_OK;
-}
-
 static int read_etags(struct catalog *c)
 {
     struct bkt_req reqs[BKT_TOOL_BATCH];
@@ -143,7 +134,7 @@ static int read_etags(struct catalog *c)
         reqs[i] = (struct bkt_req){.op = BKT_GET, .key = c->v[i].key, .len = BKT_WHOLE};
     int rc = c->n ? bkt_store_run(st, reqs, c->n, c->err) : BKT_OK;
     for (size_t i = 0; i < c->n; i++) {
-        if (rc == BKT_OK && md5_etag(&reqs[i].body, c->v[i].etag) < 0)
+        if (rc == BKT_OK && bkt_md5_hex(reqs[i].body.ptr, reqs[i].body.len, c->v[i].etag) < 0)
             rc = no_memory(c);
         bkt_req_fini(&reqs[i]);
     }
@@ -380,7 +371,7 @@ static int md5_sum(struct catalog *c, char out[BKT_ETAG_MAX])
     for (size_t i = 0; i < c->n_sums; i++)
         if (bkt_buf_add(&all, c->sums[i].etag, sizeof c->sums[i].etag) < 0)
             return no_memory(c);
-    return md5_etag(&all, out) < 0 ? no_memory(c) : BKT_OK;
+    return bkt_md5_hex(all.ptr, all.len, out) < 0 ? no_memory(c) : BKT_OK;
 }
 
 static int dset_info(struct bkt_buf *b, const struct dset *d, bool first)
