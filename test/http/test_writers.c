@@ -49,14 +49,14 @@ static void one_round(struct bkt_domain *d, unsigned me, unsigned round)
     struct bkt_attr a = int_attr("typed", 1);
     (void)snprintf(name, sizeof name, "w%02u-%u", me, round);
     link_it(d, &group, name, &dset);
-    set_attr(d, &group, name, me * 100 + round, BKT_ATTR_CREATE);
+    set_attr(d, &group, name, me * 100 + round, ATTR_CREATE);
     OK(bkt_edit_refcount(d, &group, 1, err));
     free(a.name); /* an attribute of a committed type, which counts that */
     a.name = strdup(name);
     bkt_type_free(a.type);
     a.type = NULL;
     CHECK(bkt_type_copy(get(d, &type)->type, &a.type) == BKT_OK, "copy");
-    OK(bkt_edit_attr(d, &dset, &a, BKT_ATTR_CREATE, err));
+    OK(bkt_edit_attr(d, &dset, &a, err));
     uint64_t now = get(d, &dset)->dset.space.dims[0], want = 100 + me + 20 * round;
     if (now < want)
         OK(bkt_edit_extent(d, &dset, &want, err));

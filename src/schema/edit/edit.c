@@ -500,17 +500,11 @@ int bkt_edit_attr_value(struct bkt_domain *d, const struct bkt_id *obj, const ch
     return BKT_OK;
 }
 
-int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_attr *a, enum bkt_attr_how how,
-                  struct bkt_err *err)
+int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_attr *a, struct bkt_err *err)
 {
     struct bkt_change *c;
     if (!a->name || !a->type)
         BKT_FAIL(err, BKT_EINVAL, "an attribute without name or type");
-    if (how == BKT_ATTR_REPLACE) {
-        BKT_PASS(bkt_edit_attr_value(d, obj, a->name, &a->value, err));
-        bkt_attr_fini(a);
-        return BKT_OK;
-    }
     BKT_PASS(check_size(a, a->value.len, err));
     bkt_edit_spill(d); /* before a change is held, since this call forgets some */
     BKT_PASS(bkt_change_of(d, obj, &c, err));

@@ -177,13 +177,8 @@ BKT_NODISCARD int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *gro
  *  out. */
 BKT_NODISCARD int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *obj, int by, struct bkt_err *err);
 
-enum bkt_attr_how {
-    BKT_ATTR_CREATE, /* BKT_EEXIST when there is one */
-    BKT_ATTR_REPLACE /* as bkt_edit_attr_value() */
-};
-/** @p a: its contents are taken on success (then zeroed). */
-BKT_NODISCARD int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_attr *a, enum bkt_attr_how how,
-                                struct bkt_err *err);
+/** Create an attribute.  @p a: its contents are taken on success (then zeroed).  BKT_EEXIST: the name is taken */
+BKT_NODISCARD int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_attr *a, struct bkt_err *err);
 /** Replace an attribute's value.  @p value: in stored form of its type; taken on success.  @p name must not lie in
  *  the object, which may be stored early.  BKT_ENOENT: no such attribute; BKT_EUNSUP: too large */
 BKT_NODISCARD int bkt_edit_attr_value(struct bkt_domain *d, const struct bkt_id *obj, const char *name, struct bkt_buf *value,

@@ -20,7 +20,7 @@
 #include "schema/model/object_life.h"
 #include "base/trace.h"
 
-#define LIMIT_MIN (1u << 20) /* as for write_cache: with less, each change would be a PUT */
+#define LIMIT_MIN (1u << 20) /* with less, each change would be a PUT */
 
 static uint64_t limit_of(const struct bkt_domain *d) { return bkt_max_u64(d->set.meta_cache, LIMIT_MIN); }
 

@@ -273,7 +273,7 @@ static int move_attrs(struct bkt_domain *d, struct bkt_change *c, struct bkt_att
             BKT_NOMEM(err);
         }
         bkt_attr_fini(&theirs);
-        int rc = bkt_edit_attr(d, &c->id, &one, BKT_ATTR_CREATE, err);
+        int rc = bkt_edit_attr(d, &c->id, &one, err);
         bkt_attr_fini(&one);
         BKT_PASS(rc);
     }

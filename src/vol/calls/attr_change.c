@@ -61,7 +61,7 @@ int bkt_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t 
     BKT_TRY(err, describe(owner, name, type, space, acpl, &a, err), "attribute '%s' of %s", name, bkt_vobj_place(owner));
     BKT_PASS(begin_value(&a, err));
     a.unwritten = true;
-    BKT_PASS(bkt_edit_attr(owner->file->dom, &owner->obj->id, &a, BKT_ATTR_CREATE, err));
+    BKT_PASS(bkt_edit_attr(owner->file->dom, &owner->obj->id, &a, err));
     BKT_PASS(bkt_attr_handle(owner, name, out, err));
     if (!(owner->obj->attr_track_order & 1))
         bkt_vobj_no_number(*out);

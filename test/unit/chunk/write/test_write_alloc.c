@@ -80,7 +80,7 @@ static int set_attr(struct session *s)
     if (a.type)
         *a.type = (struct bkt_type){.cls = BKT_T_INTEGER, .size = 8, .is_signed = true};
     if (rc == BKT_OK)
-        rc = bkt_edit_attr(s->w.dom, &s->id, &a, BKT_ATTR_CREATE, NULL);
+        rc = bkt_edit_attr(s->w.dom, &s->id, &a, NULL);
     if (rc < 0) {
         free(a.name);
         free(a.type);

@@ -78,10 +78,17 @@ static inline void link_it(struct bkt_domain *d, const struct bkt_id *group, con
     OK(bkt_edit_link(d, group, &l, err));
 }
 
-static inline void set_attr(struct bkt_domain *d, const struct bkt_id *obj, const char *name, int64_t v, enum bkt_attr_how how)
+/* How an attribute gets its value: made, or changed. */
+enum attr_how { ATTR_CREATE, ATTR_REPLACE };
+static inline void set_attr(struct bkt_domain *d, const struct bkt_id *obj, const char *name, int64_t v, enum attr_how how)
 {
     struct bkt_attr a = int_attr(name, v);
-    OK(bkt_edit_attr(d, obj, &a, how, err));
+    if (how == ATTR_CREATE) {
+        OK(bkt_edit_attr(d, obj, &a, err));
+        return;
+    }
+    OK(bkt_edit_attr_value(d, obj, name, &a.value, err));
+    bkt_attr_fini(&a);
 }
 
 /* Objects from get(): held, as a cache may evict an object that has no holder whenever another comes in. */

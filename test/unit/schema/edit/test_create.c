@@ -28,7 +28,7 @@ static char *in_dir(const char *path)
 static void make_marked(const char *name, bool truncate, int64_t mark)
 {
     struct bkt_domain *d = create(name, truncate);
-    set_attr(d, bkt_domain_root(d), "mark", mark, BKT_ATTR_CREATE);
+    set_attr(d, bkt_domain_root(d), "mark", mark, ATTR_CREATE);
     OK(bkt_domain_flush(d, err));
     bkt_domain_close(d);
 }
@@ -115,7 +115,7 @@ static void two_make_one_name(void)
     FAILS(BKT_EEXIST, "another writer has made it", bkt_domain_flush(e, err));
     bkt_domain_close(e);
     e = NULL;
-    set_attr(d, bkt_domain_root(d), "mark", 7, BKT_ATTR_CREATE);
+    set_attr(d, bkt_domain_root(d), "mark", 7, ATTR_CREATE);
     OK(bkt_domain_flush(d, err));
     bkt_domain_close(d);
     CHECK(mark_of("mem:c2/n.h5") == 7, "the first one's");

@@ -34,7 +34,7 @@ static void a_domain_is_made_and_read_again(void)
     link_it(d, &root, "g", &g);
     link_it(d, &g, "data", &ds);
     link_it(d, &root, "same", &ds);
-    set_attr(d, &g, "answer", 42, BKT_ATTR_CREATE);
+    set_attr(d, &g, "answer", 42, ATTR_CREATE);
     OK(bkt_edit_comment(d, &ds, "h\xc3\xa9llo", err));
     CHECK(count(d, &ds) == 2 && count(d, &g) == 1 && count(d, &root) == 1, "counts");
     CHECK(get(d, &root)->group.links.n == 2 && attr_value(get(d, &g), "answer") == 42, "seen at once");
@@ -126,7 +126,7 @@ static void each_object_is_written_once(void)
         (void)snprintf(name, sizeof name, "n%08x", i * 2654435761U); /* in no order */
         CHECK(!bkt_links_find(&get(d, &one)->group.links, name), "not there yet");
         link_it(d, &one, name, &g);
-        set_attr(d, &one, name, i, BKT_ATTR_CREATE);
+        set_attr(d, &one, name, i, ATTR_CREATE);
         if (bkt_links_find(&get(d, &one)->group.links, name) == NULL || count(d, &g) != 1)
             CHECK(false, "%s is not found", name);
     }
@@ -145,7 +145,7 @@ static void each_object_is_written_once(void)
         char name[32];
         (void)snprintf(name, sizeof name, "n%08x", i * 2654435761U);
         OK(bkt_edit_attr_delete(d, &one, name, err));
-        set_attr(d, &one, name, -2, BKT_ATTR_CREATE);
+        set_attr(d, &one, name, -2, ATTR_CREATE);
     }
     CHECK(o->attrs.n == MANY && attr_value(o, "n00000000") == -2, "made again");
     (void)bkt_attrs_settle(&o->attrs);

@@ -9,13 +9,13 @@ static void what_fails_is_kept(void)
     struct bkt_id      root = *bkt_domain_root(d), g = add_group(d);
     link_it(d, &root, "g", &g);
     link_it(d, &g, "again", &ds);
-    set_attr(d, &ds, "v", 3, BKT_ATTR_CREATE);
+    set_attr(d, &ds, "v", 3, ATTR_CREATE);
     with_faults(d, &(struct bkt_fault){.op = BKT_PUT, .key_part = ".group.json", .times = 1, .code = BKT_ENET}, 1);
     FAILS(BKT_ENET, "kept", bkt_domain_flush(d, err));
     CHECK(bkt_domain_is_dirty(d), "still to be written");
     CHECK(fresh_look(&root, &f)->group.links.n == 2, "no link to what isn't there");
     bkt_domain_close(f);
-    set_attr(d, &g, "later", 4, BKT_ATTR_CREATE);
+    set_attr(d, &g, "later", 4, ATTR_CREATE);
     OK(bkt_domain_flush(d, err));
     CHECK(fresh_look(&root, &f)->group.links.n == 3 && attr_value(get(f, &g), "later") == 4, "the next flush writes it");
     CHECK(attr_value(get(f, &ds), "v") == 3, "and what was written stays so");
@@ -55,8 +55,8 @@ static void three_changed_by_both(struct bkt_domain *d, struct bkt_domain **e, s
     OK(bkt_domain_flush(d, err));
     *e = open_other(name);
     for (int i = 0; i < 3; i++) {
-        set_attr(*e, &more[i], "v", 1, BKT_ATTR_CREATE);
-        set_attr(d, &more[i], "w", 1, BKT_ATTR_CREATE);
+        set_attr(*e, &more[i], "v", 1, ATTR_CREATE);
+        set_attr(d, &more[i], "w", 1, ATTR_CREATE);
     }
     OK(bkt_domain_flush(*e, err));
 }
@@ -96,15 +96,15 @@ static void lost_answers(void)
         struct bkt_domain *d = sample(&a, &b, &ds), *f;
         struct bkt_id      root = *bkt_domain_root(d), g = add_group(d);
         link_it(d, &root, "g", &g);
-        set_attr(d, &ds, "v", 3, BKT_ATTR_CREATE);
-        set_attr(d, &b, "w", 3, BKT_ATTR_CREATE);
+        set_attr(d, &ds, "v", 3, ATTR_CREATE);
+        set_attr(d, &b, "w", 3, ATTR_CREATE);
         OK(bkt_edit_unlink(d, &root, "a", err));
         with_faults(d, &(struct bkt_fault){.op = BKT_PUT, .skip = k, .times = 1, .code = BKT_ENET, .carry_out = true}, 1);
         int rc = bkt_domain_flush(d, NULL);
         CHECK(rc == BKT_OK || rc == BKT_ENET, "%u: %d", k, rc);
-        set_attr(d, &b, "x", 4, BKT_ATTR_CREATE);
+        set_attr(d, &b, "x", 4, ATTR_CREATE);
         if (rc < 0) /* it changes once more before it is written again */
-            set_attr(d, &g, "y", 5, BKT_ATTR_CREATE);
+            set_attr(d, &g, "y", 5, ATTR_CREATE);
         OK(bkt_domain_flush(d, err));
         const struct bkt_object *o = fresh_look(&root, &f);
         CHECK(o->group.links.n == 2 && bkt_links_find(&o->group.links, "g"), "%u: links", k);
@@ -219,7 +219,7 @@ static void dying_at_every_request(void)
         struct bkt_id      a, b, ds;
         struct bkt_domain *d = sample(&a, &b, &ds), *f;
         struct bkt_id      root = *bkt_domain_root(d);
-        set_attr(d, &b, "before", 1, BKT_ATTR_CREATE);
+        set_attr(d, &b, "before", 1, ATTR_CREATE);
         OK(bkt_domain_flush(d, err));
         struct bkt_id g = add_group(d), h = add_group(d), ds2 = add_dset(d, 5);
         link_it(d, &g, "h", &h);
@@ -262,7 +262,7 @@ static void deletions_are_refused(void)
         f = open_other(name);
         CHECK(!bkt_links_find(&get(f, &root)->group.links, "a"), "the link is gone");
         bkt_domain_close(f);
-        set_attr(d, &root, "after", 5, BKT_ATTR_CREATE);
+        set_attr(d, &root, "after", 5, ATTR_CREATE);
         OK(bkt_domain_flush(d, err));
         CHECK(bkt_fault_hits(d->store, 0) == asked, "they are not tried again");
         f = open_other(name);
@@ -366,7 +366,7 @@ static void new_objects_go_first(void)
     struct bkt_id      root = *bkt_domain_root(d), g = add_group(d), ds2 = add_dset(d, 5), loose = add_dset(d, 6);
     link_it(d, &g, "ds2", &ds2);
     link_it(d, &b, "g", &g);
-    set_attr(d, &ds, "x", 1, BKT_ATTR_CREATE);
+    set_attr(d, &ds, "x", 1, ATTR_CREATE);
     (void)puts_since();
     OK(bkt_domain_flush_new(d, err));
     CHECK(puts_since() == 2, "a group and a dataset");
@@ -395,7 +395,7 @@ static void new_objects_of_a_new_domain(void)
     OK(bkt_domain_flush_new(d, err));
     CHECK(puts_since() == 2 && bkt_domain_is_new(d), "root and dataset");
     CHECK(bkt_domain_open(name, &other, &f, NULL) == BKT_ENOENT, "nobody sees it");
-    set_attr(d, &ds, "x", 1, BKT_ATTR_CREATE);
+    set_attr(d, &ds, "x", 1, ATTR_CREATE);
     late = add_dset(d, 4);
     link_it(d, &root, "late", &late);
     OK(bkt_domain_flush(d, err));
@@ -458,12 +458,12 @@ static void what_hsds_made_goes(void)
     OK(bkt_domain_flush(d, err));
     CHECK(lists() == before, "nothing is looked for while nothing has changed");
     CHECK(strcmp(beside_root(d), "/.h5bucket-snapshot/.info.json/.summary.json") == 0, "%s", beside_root(d));
-    set_attr(d, &a, "x", 1, BKT_ATTR_CREATE);
+    set_attr(d, &a, "x", 1, ATTR_CREATE);
     OK(bkt_domain_flush(d, err));
     CHECK(strcmp(beside_root(d), "/.h5bucket-snapshot") == 0, "an attribute: %s", beside_root(d));
     as_hsds(d);
     before = lists();
-    set_attr(d, &a, "y", 1, BKT_ATTR_CREATE);
+    set_attr(d, &a, "y", 1, ATTR_CREATE);
     OK(bkt_domain_flush(d, err));
     CHECK(lists() == before, "a flush that follows at once doesn't look again");
     d->edits->looked -= 2;
@@ -476,7 +476,7 @@ static void what_hsds_made_goes(void)
     as_hsds(d);
     d->edits->looked -= 2;
     with_faults(d, &refused, 1);
-    set_attr(d, &a, "z", 1, BKT_ATTR_CREATE);
+    set_attr(d, &a, "z", 1, ATTR_CREATE);
     int rc = bkt_domain_flush(d, &why);
     CHECK(rc == BKT_EACCES && why.n && strstr(why.frame[why.n - 1].msg, ".summary.json beside its root group are out of date"), "%d %s", rc,
           why.n ? why.frame[why.n - 1].msg : "");

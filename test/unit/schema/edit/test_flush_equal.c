@@ -9,19 +9,19 @@ static void attributes_renamed_to_taken_names(void)
     for (int how = 0; how < 3; how++) {
         struct bkt_id a, b, ds;
         struct bkt_domain *d = sample(&a, &b, &ds), *e, *f;
-        set_attr(d, &b, "old", 1, BKT_ATTR_CREATE);
-        set_attr(d, &b, "other", 2, BKT_ATTR_CREATE);
+        set_attr(d, &b, "old", 1, ATTR_CREATE);
+        set_attr(d, &b, "other", 2, ATTR_CREATE);
         OK(bkt_domain_flush(d, err));
         e = open_other(name);
         (void)get(e, &b);
-        set_attr(d, &b, "new", 10, BKT_ATTR_CREATE);
+        set_attr(d, &b, "new", 10, ATTR_CREATE);
         OK(bkt_domain_flush(d, err));
         OK(bkt_edit_attr_rename(e, &b, "old", "between", err));
         OK(bkt_edit_attr_rename(e, &b, "between", "new", err));
         if (how == 1) /* the old name is another's by now, */
             OK(bkt_edit_attr_rename(e, &b, "other", "old", err));
         if (how == 2) /* or a new one's */
-            set_attr(e, &b, "old", 3, BKT_ATTR_CREATE);
+            set_attr(e, &b, "old", 3, ATTR_CREATE);
         for (int i = 0; i < 2; i++) {
             FAILS(BKT_EEXIST, "attribute new of /b, renamed from old", bkt_domain_flush(e, err));
             const struct bkt_object *o = fresh_look(&b, &f);
@@ -88,11 +88,11 @@ static void a_renamed_attribute_is_given_up(void)
     for (int how = 0; how < 2; how++) {
         struct bkt_id a, b, ds;
         struct bkt_domain *d = sample(&a, &b, &ds), *e, *f;
-        set_attr(d, &b, "old", 1, BKT_ATTR_CREATE);
+        set_attr(d, &b, "old", 1, ATTR_CREATE);
         OK(bkt_domain_flush(d, err));
         e = open_other(name);
         OK(bkt_edit_attr_rename(e, &b, "old", "new", err));
-        set_attr(d, &b, "new", 10, BKT_ATTR_CREATE);
+        set_attr(d, &b, "new", 10, ATTR_CREATE);
         OK(bkt_domain_flush(d, err));
         FAILS(BKT_EEXIST, "renamed from old", bkt_domain_flush(e, err));
         if (how)
@@ -113,7 +113,7 @@ static void set_typed(struct bkt_domain *d, const struct bkt_id *obj, const char
 {
     struct bkt_attr a = int_attr(of, 7);
     a.type->committed = *type;
-    OK(bkt_edit_attr(d, obj, &a, BKT_ATTR_CREATE, err));
+    OK(bkt_edit_attr(d, obj, &a, err));
 }
 
 static struct bkt_id add_type(struct bkt_domain *d)
@@ -240,7 +240,7 @@ static void refer(struct bkt_domain *d, const struct bkt_id *obj, const char *of
     bkt_ref_emit(to, text);
     if (bkt_buf_add(&a.value, text, sizeof text) < 0 || (pair && bkt_buf_add(&a.value, nan, sizeof nan) < 0))
         abort();
-    OK(bkt_edit_attr(d, obj, &a, BKT_ATTR_CREATE, err));
+    OK(bkt_edit_attr(d, obj, &a, err));
 }
 
 static bool refers(const struct bkt_object *o, const char *of, const struct bkt_id *to)

@@ -18,8 +18,8 @@ static void different_names_both_win(void)
     (void)get(e, &ds);
     link_it(d, &root, "mine", &ds);
     link_it(e, &root, "yours", &b);
-    set_attr(d, &ds, "x", 1, BKT_ATTR_CREATE);
-    set_attr(e, &ds, "y", 2, BKT_ATTR_CREATE);
+    set_attr(d, &ds, "x", 1, ATTR_CREATE);
+    set_attr(e, &ds, "y", 2, ATTR_CREATE);
     OK(bkt_edit_extent(d, &ds, (uint64_t[]){30}, err));
     OK(bkt_edit_extent(e, &ds, (uint64_t[]){25}, err));
     OK(bkt_domain_flush(d, err));
@@ -46,9 +46,9 @@ static void the_same_name_has_one_winner(void)
     link_it(d, &b, "n", &a);
     link_it(e, &b, "n", &ds);
     link_it(e, &b, "also", &ds);
-    set_attr(d, &b, "v", 1, BKT_ATTR_CREATE);
-    set_attr(e, &b, "v", 2, BKT_ATTR_CREATE);
-    set_attr(e, &b, "w", 3, BKT_ATTR_CREATE);
+    set_attr(d, &b, "v", 1, ATTR_CREATE);
+    set_attr(e, &b, "v", 2, ATTR_CREATE);
+    set_attr(e, &b, "w", 3, ATTR_CREATE);
     OK(bkt_domain_flush(d, err));
     for (int i = 0; i < 3; i++)
         FAILS(BKT_EEXIST, "'/b/n', 'attribute v of /b'", bkt_domain_flush(e, err));
@@ -86,10 +86,10 @@ static void a_name_becomes_free(void)
     struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name), *f;
     link_it(d, &b, "n", &a);
     link_it(d, &b, "m", &a);
-    set_attr(d, &b, "v", 1, BKT_ATTR_CREATE);
+    set_attr(d, &b, "v", 1, ATTR_CREATE);
     link_it(e, &b, "n", &ds);
     link_it(e, &b, "m", &ds);
-    set_attr(e, &b, "v", 2, BKT_ATTR_CREATE);
+    set_attr(e, &b, "v", 2, ATTR_CREATE);
     OK(bkt_domain_flush(d, err));
     FAILS(BKT_EEXIST, "/b/n", bkt_domain_flush(e, err));
     unlink_it(d, &b, "n");
@@ -121,9 +121,9 @@ static void equal_things_are_one(void)
         m[i] = add_dset(d[i], 10 + (uint64_t)i * 7);
         link_it(d[i], &g[i], "m", &m[i]);
         OK(bkt_edit_link(d[i], &g[i], &soft, err));
-        set_attr(d[i], &g[i], "same", 5, BKT_ATTR_CREATE);
-        set_attr(d[i], &m[i], "same", 6, BKT_ATTR_CREATE);
-        set_attr(d[i], &m[i], i ? "second" : "first", i, BKT_ATTR_CREATE);
+        set_attr(d[i], &g[i], "same", 5, ATTR_CREATE);
+        set_attr(d[i], &m[i], "same", 6, ATTR_CREATE);
+        set_attr(d[i], &m[i], i ? "second" : "first", i, ATTR_CREATE);
         own[i] = add_group(d[i]);
         link_it(d[i], &g[i], i ? "second" : "first", &own[i]);
         if (i) /* another link to the same */
@@ -257,7 +257,7 @@ static void one_object_is_refused(void)
         link_it(d, &g, "bad", &bad);
         link_it(d, &g, "good", &good);
         link_it(d, &b, "bad too", &bad);
-        set_attr(d, &b, "x", 1, BKT_ATTR_CREATE);
+        set_attr(d, &b, "x", 1, ATTR_CREATE);
         for (int i = 0; i < 2; i++)
             FAILS(BKT_EACCES, "/bad", bkt_domain_flush(d, err));
         CHECK(bkt_domain_is_dirty(d), "kept");
@@ -284,9 +284,9 @@ static void deleted_by_another(void)
     (void)get(d, &ds);
     OK(bkt_edit_unlink(e, &root, "a", err));
     OK(bkt_domain_flush(e, err));
-    set_attr(d, &ds, "x", 1, BKT_ATTR_CREATE);
-    set_attr(d, &a, "x", 1, BKT_ATTR_CREATE);
-    set_attr(d, &b, "y", 2, BKT_ATTR_CREATE);
+    set_attr(d, &ds, "x", 1, ATTR_CREATE);
+    set_attr(d, &a, "x", 1, ATTR_CREATE);
+    set_attr(d, &b, "y", 2, ATTR_CREATE);
     g = add_group(d);
     link_it(d, &root, "g", &g);
     FAILS(BKT_ENOENT, "deleted by another writer", bkt_domain_flush(d, err));
@@ -295,7 +295,7 @@ static void deleted_by_another(void)
     CHECK(bkt_links_find(&fresh_look(&root, &f)->group.links, "g"), "the others are stored");
     CHECK(get(f, &g)->kind == BKT_GROUP && attr_value(get(f, &b), "y") == 2, "all of them");
     struct bkt_attr late = int_attr("late", 3);
-    FAILS(BKT_ENOENT, "has no", bkt_edit_attr(d, &ds, &late, BKT_ATTR_CREATE, err));
+    FAILS(BKT_ENOENT, "has no", bkt_edit_attr(d, &ds, &late, err));
     bkt_attr_fini(&late);
     close_all(d, e, f);
 }
@@ -326,8 +326,8 @@ static void nothing_is_there_for_a_while(void)
     (void)get(e, &b);
     with_faults(e, &(struct bkt_fault){.op = -1, .times = 5, .code = BKT_ENOENT},
                 1); /* of each of two the look at the document is the second */
-    set_attr(e, &ds, "y", 1, BKT_ATTR_CREATE);
-    set_attr(e, &b, "y", 1, BKT_ATTR_CREATE);
+    set_attr(e, &ds, "y", 1, ATTR_CREATE);
+    set_attr(e, &b, "y", 1, ATTR_CREATE);
     FAILS(BKT_ENOENT, "can't be written", bkt_domain_flush(e, err));
     FAILS(BKT_ENOENT, "can't be written", bkt_domain_flush(e, err)); /* the document is there again, but so is the object */
     CHECK(bkt_domain_is_dirty(e), "nothing is given up");
@@ -340,17 +340,17 @@ static void replaced_and_removed(void)
 {
     struct bkt_id      a, b, ds;
     struct bkt_domain *d = sample(&a, &b, &ds), *e, *f;
-    set_attr(d, &b, "old", 1, BKT_ATTR_CREATE);
-    set_attr(d, &b, "keep", 1, BKT_ATTR_CREATE);
+    set_attr(d, &b, "old", 1, ATTR_CREATE);
+    set_attr(d, &b, "keep", 1, ATTR_CREATE);
     link_it(d, &b, "one", &ds);
     OK(bkt_domain_flush(d, err));
     e = open_other(name);
     (void)get(e, &b);
     OK(bkt_edit_attr_rename(d, &b, "old", "new", err));
-    set_attr(e, &b, "keep", 5, BKT_ATTR_REPLACE);
+    set_attr(e, &b, "keep", 5, ATTR_REPLACE);
     OK(bkt_edit_unlink(e, &b, "one", err));
     link_it(e, &b, "one", &a); /* removed and made again: not the same */
-    set_attr(d, &b, "keep", 6, BKT_ATTR_REPLACE);
+    set_attr(d, &b, "keep", 6, ATTR_REPLACE);
     OK(bkt_domain_flush(d, err));
     OK(bkt_domain_flush(e, err));
     const struct bkt_object *o = fresh_look(&b, &f);
@@ -378,7 +378,7 @@ static void what_nobody_knows_stays(void)
     if (!at || asprintf(&whole, "%.*s%s%s", (int)(at - bkt_buf_str(&text)), bkt_buf_str(&text), json, at + 7) < 0)
         abort();
     OK(bkt_store_put(d->store, bkt_buf_str(&key), whole, strlen(whole), NULL, NULL, NULL, err));
-    set_attr(d, &b, "mine", 1, BKT_ATTR_CREATE);
+    set_attr(d, &b, "mine", 1, ATTR_CREATE);
     OK(bkt_domain_flush(d, err));
     bkt_buf_clear(&text);
     OK(bkt_store_get(d->store, bkt_buf_str(&key), 0, BKT_WHOLE, &text, err));
@@ -604,7 +604,7 @@ static void others_cannot_be_seen(void)
     blind.list_each = NULL;
     d->store->ops   = &blind;
     unlink_it(d, &a, "data");
-    set_attr(d, &b, "x", 1, BKT_ATTR_CREATE);
+    set_attr(d, &b, "x", 1, ATTR_CREATE);
     FAILS(BKT_EACCES, "could not be deleted", bkt_domain_flush(d, err));
     d->store->ops = was;
     CHECK(is_stored(&ds), "left alone");

@@ -71,14 +71,14 @@ static void change_attr(struct bkt_domain *d, const struct bkt_id *g, struct exp
 {
     unsigned i = rnd(SLOTS), to = rnd(SLOTS);
     if (x->number[i] < 0) {
-        set_attr(d, g, names[i], i, BKT_ATTR_CREATE);
+        set_attr(d, g, names[i], i, ATTR_CREATE);
         expect_add(x, i);
     } else if (x->number[to] < 0) { /* keeps its number */
         OK(bkt_edit_attr_rename(d, g, names[i], names[to], err));
         x->number[to] = x->number[i];
         x->number[i]  = -1;
     } else if (rnd(3) == 0) {
-        set_attr(d, g, names[i], 100 + i, BKT_ATTR_REPLACE);
+        set_attr(d, g, names[i], 100 + i, ATTR_REPLACE);
     } else {
         OK(bkt_edit_attr_delete(d, g, names[i], err));
         expect_remove(x, i);

@@ -35,7 +35,7 @@ static void many(const char *name, bool fresh)
             last = i % 2 ? add_group(d) : add_dset(d, 10);
             (void)snprintf(n, sizeof n, "m%d", i);
             link_it(d, &parent, n, &last);
-            set_attr(d, &last, "i", p * EACH + i, BKT_ATTR_CREATE);
+            set_attr(d, &last, "i", p * EACH + i, ATTR_CREATE);
             most = bkt_domain_dirty_bytes(d) > most ? bkt_domain_dirty_bytes(d) : most;
         }
     }
@@ -96,7 +96,7 @@ static void fill(struct bkt_domain *d, const struct bkt_id *g, int from, int to)
         char          n[20];
         (void)snprintf(n, sizeof n, "m%d", i);
         link_it(d, g, n, &m);
-        set_attr(d, &m, "i", i, BKT_ATTR_CREATE);
+        set_attr(d, &m, "i", i, ATTR_CREATE);
     }
 }
 
@@ -183,7 +183,7 @@ static void store_members(const char *name, struct bkt_id *ids)
         (void)snprintf(n, sizeof n, "o%d", i);
         ids[i] = i % 2 ? add_group(d) : add_dset(d, 10);
         link_it(d, &root, n, &ids[i]);
-        set_attr(d, &ids[i], "i", -5, BKT_ATTR_CREATE);
+        set_attr(d, &ids[i], "i", -5, ATTR_CREATE);
     }
     OK(bkt_domain_flush(d, err));
     bkt_domain_close(d);
@@ -208,9 +208,9 @@ static void attributes_of_stored(const char *name, const struct bkt_id *ids)
     uint64_t           before = puts_sent(), start = resident(), most = 0, grown = 0;
     for (int i = 0; i < OLD; i++) {
         if (i % 3)
-            set_attr(d, &ids[i], "i", i, BKT_ATTR_REPLACE);
+            set_attr(d, &ids[i], "i", i, ATTR_REPLACE);
         else
-            set_attr(d, &ids[i], "new", i, BKT_ATTR_CREATE);
+            set_attr(d, &ids[i], "new", i, ATTR_CREATE);
         most  = bkt_domain_dirty_bytes(d) > most ? bkt_domain_dirty_bytes(d) : most;
         grown = i % 64 ? grown : resident() > start + grown ? resident() - start : grown;
     }
@@ -239,7 +239,7 @@ static void links_of_stored(const char *name, const struct bkt_id *ids)
         struct bkt_id m = add_group(d);
         link_it(d, &ids[i], "leaf", &leaf);
         link_it(d, &ids[i], "made", &m);
-        set_attr(d, &m, "i", i, BKT_ATTR_CREATE);
+        set_attr(d, &m, "i", i, ATTR_CREATE);
         most = bkt_domain_dirty_bytes(d) > most ? bkt_domain_dirty_bytes(d) : most;
         if (bkt_domain_is_full(d)) {
             early++;
@@ -268,11 +268,11 @@ static void links_of_stored(const char *name, const struct bkt_id *ids)
 static void clash_is_told(const char *name, const struct bkt_id *ids)
 {
     struct bkt_domain *d = open_it(name), *f = open_other(name);
-    set_attr(d, &ids[9], "mine", 1, BKT_ATTR_CREATE);
-    set_attr(f, &ids[9], "mine", 2, BKT_ATTR_CREATE);
+    set_attr(d, &ids[9], "mine", 1, ATTR_CREATE);
+    set_attr(f, &ids[9], "mine", 2, ATTR_CREATE);
     OK(bkt_domain_flush(f, err));
     for (int i = 10; i < 4000; i++)
-        set_attr(d, &ids[i], i % 3 ? "i" : "new", i + 1, BKT_ATTR_REPLACE);
+        set_attr(d, &ids[i], i % 3 ? "i" : "new", i + 1, ATTR_REPLACE);
     FAILS(BKT_EEXIST, "mine", bkt_domain_flush(d, err));
     FAILS(BKT_EEXIST, "mine", bkt_domain_flush(d, err));
     OK(bkt_edit_attr_delete(d, &ids[9], "mine", err));
@@ -311,13 +311,13 @@ static int in_child(struct bkt_domain *d, const char *name, const struct bkt_id 
         bkt_edit_spill(d);
     }
     CHECK(!bkt_domain_is_dirty(d) && !bkt_domain_is_full(d), "what is dirty is the parent's");
-    FAILS(BKT_EACCES, "fork", bkt_edit_attr(d, old, &a, BKT_ATTR_CREATE, err));
+    FAILS(BKT_EACCES, "fork", bkt_edit_attr(d, old, &a, err));
     FAILS(BKT_EACCES, "fork", bkt_edit_add(d, o, NULL, err));
     FAILS(BKT_EACCES, "fork", bkt_domain_may_write(d, 0, err));
     CHECK(puts_sent() == before, "%" PRIu64 " PUTs", puts_sent() - before);
     OK(bkt_domain_open(name, &set, &own, err)); /* as the store has it, to be changed */
     CHECK(own && own != d && get(own, root)->group.links.n == 1, "the child's own");
-    OK(bkt_edit_attr(own, old, &a, BKT_ATTR_CREATE, err));
+    OK(bkt_edit_attr(own, old, &a, err));
     OK(bkt_domain_flush(own, err));
     CHECK(puts_sent() == before + 1, "%" PRIu64 " PUTs", puts_sent() - before);
     bkt_domain_close(own);
@@ -351,7 +351,7 @@ static void forked(void)
     OK(bkt_domain_flush(d, err));
     uint64_t stored = objects_stored(dir);
     fill(d, &root, 0, 600);
-    set_attr(d, &old, "parent", 1, BKT_ATTR_CREATE);
+    set_attr(d, &old, "parent", 1, ATTR_CREATE);
     CHECK(objects_stored(dir) == stored, "%" PRIu64 " objects", objects_stored(dir));
     d->set.meta_cache = 1;
     d->edits->spill_at = 0;

@@ -27,7 +27,7 @@ static int write_some(unsigned me)
         char n[32];
         (void)snprintf(n, sizeof n, "w%02u-%04u", me, i);
         link_it(d, &group, n, &dset);
-        set_attr(d, &dset, n, me * UPDATES + i, BKT_ATTR_CREATE);
+        set_attr(d, &dset, n, me * UPDATES + i, ATTR_CREATE);
         if (i % 5 == 0) {
             const struct bkt_object *o = get(d, &dset);
             OK(bkt_edit_extent(d, &dset, (uint64_t[]){o->dset.space.dims[0] + me + 1}, err));
