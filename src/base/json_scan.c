@@ -4,10 +4,10 @@
 #include <ctype.h>
 #include <locale.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/real_text.h"
 #include "base/utf8.h"
 
 #define MAX_DIGITS 18 /* of an integer with its sign; longer ones are kept as text */
@@ -18,7 +18,7 @@ void bkt_scan_init(struct bkt_scan *s, const void *p, size_t n)
     *s = (struct bkt_scan){.p = from, .begin = from, .end = from + n, .max_depth = BKT_SCAN_DEPTH};
 }
 
-int bkt_scan_wrong(struct bkt_scan *s, const char *what)
+static int wrong(struct bkt_scan *s, const char *what)
 {
     s->wrong = what;
     return BKT_EFORMAT;
@@ -135,7 +135,7 @@ static int take_escape(struct bkt_scan *s, uint32_t *unit)
     if (high < 0) {
         const char *at = s->end - s->p >= 2 && s->p[1] ? strchr(letters, s->p[1]) : NULL;
         if (!at)
-            return bkt_scan_wrong(s, "an unknown escape");
+            return wrong(s, "an unknown escape");
         s->p += 2;
         *unit = (uint32_t)stand_for[at - letters];
         return BKT_OK;
@@ -143,7 +143,7 @@ static int take_escape(struct bkt_scan *s, uint32_t *unit)
     int low = high >= 0xd800 && high < 0xdc00 ? unit_at(s->p + 6, s->end) : -1;
     *unit   = low >= 0xdc00 && low <= 0xdfff ? 0x10000 + ((uint32_t)(high - 0xd800) << 10) + (uint32_t)(low - 0xdc00) : (uint32_t)high;
     if (s->plain && (!*unit || (*unit >= 0xd800 && *unit <= 0xdfff)))
-        return bkt_scan_wrong(s, "a string with a NUL or half a surrogate pair");
+        return wrong(s, "a string with a NUL or half a surrogate pair");
     s->p += *unit > 0xffff ? 12 : 6;
     return BKT_OK;
 }
@@ -164,19 +164,19 @@ static int put_together(struct bkt_scan *s, const unsigned char *start)
     for (;;) {
         BKT_PASS(bkt_buf_add(&s->text, start, (size_t)(s->p - start)));
         if (s->p >= s->end)
-            return bkt_scan_wrong(s, "a string without end");
+            return wrong(s, "a string without end");
         size_t        n;
         uint32_t      unit;
         enum kind     kind = kind_of(*s->p);
         if (kind == QUOTE)
             return BKT_OK;
         if (kind == CONTROL)
-            return bkt_scan_wrong(s, "a control character in a string");
+            return wrong(s, "a control character in a string");
         if (kind == BACKSLASH) {
             BKT_PASS(take_escape(s, &unit));
         } else {
             if ((n = bkt_utf8_at(s->p, (size_t)(s->end - s->p), &unit)) == 0)
-                return bkt_scan_wrong(s, "a byte that is not UTF-8");
+                return wrong(s, "a byte that is not UTF-8");
             s->p += n;
         }
         BKT_PASS(add_unit(s, unit));
@@ -188,7 +188,7 @@ static int put_together(struct bkt_scan *s, const unsigned char *start)
 int bkt_scan_string(struct bkt_scan *s, struct bkt_scan_text *out)
 {
     if (!take(s, '"'))
-        return bkt_scan_wrong(s, "no string");
+        return wrong(s, "no string");
     const unsigned char *start = s->p;
     s->p                       = skip_plain(s->p, s->end);
     if (s->p < s->end && *s->p == '"') {
@@ -203,15 +203,17 @@ int bkt_scan_string(struct bkt_scan *s, struct bkt_scan_text *out)
 
 /* ---- numbers ---- */
 
-static locale_t       c_locale;
-static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
-static void           make_c_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+/* strtod() with a decimal point, whatever the program's locale. */
+static double c_strtod(const char *text, char **end)
+{
+    locale_t c = bkt_c_locale();
+    return c ? strtod_l(text, end, c) : strtod(text, end);
+}
 
 bool bkt_json_strtod(const char *text, double *out)
 {
     char *end;
-    (void)pthread_once(&c_locale_once, make_c_locale);
-    *out = c_locale ? strtod_l(text, &end, c_locale) : strtod(text, &end);
+    *out = c_strtod(text, &end);
     return end != text && *end == 0 && !isspace((unsigned char)*text);
 }
 
@@ -268,8 +270,7 @@ static int64_t integer_of(const unsigned char *p, const unsigned char *end)
 static bool real_at(const char *p, const char *end, double *out)
 {
     char *stop;
-    (void)pthread_once(&c_locale_once, make_c_locale);
-    *out = c_locale ? strtod_l(p, &stop, c_locale) : strtod(p, &stop);
+    *out = c_strtod(p, &stop);
     return stop == end && isfinite(*out);
 }
 
@@ -291,7 +292,7 @@ int bkt_scan_number(struct bkt_scan *s, struct bkt_scan_number *out)
     const unsigned char *end  = number_end(s->p, s->end, &real);
     size_t               n    = end ? (size_t)(end - s->p) : odd_word(s);
     if (!n)
-        return bkt_scan_wrong(s, s->p < s->end ? "not a value" : "the end is missing");
+        return wrong(s, s->p < s->end ? "not a value" : "the end is missing");
     *out = (struct bkt_scan_number){.kind = BKT_SCAN_ODD, .p = (const char *)s->p, .n = n};
     s->p += n;
     if (real && real_at(out->p, out->p + n, &out->real)) {
@@ -311,7 +312,7 @@ int bkt_scan_word(struct bkt_scan *s, const char *word)
     size_t n = strlen(word);
     (void)bkt_scan_peek(s);
     if ((size_t)(s->end - s->p) <= n || memcmp(s->p, word, n) != 0 || in_token(s->p[n]))
-        return bkt_scan_wrong(s, "not a value");
+        return wrong(s, "not a value");
     s->p += n;
     return BKT_OK;
 }
@@ -319,9 +320,9 @@ int bkt_scan_word(struct bkt_scan *s, const char *word)
 int bkt_scan_enter(struct bkt_scan *s, char bracket)
 {
     if (bkt_scan_peek(s) != bracket)
-        return bkt_scan_wrong(s, bracket == '{' ? "no '{'" : "no '['");
+        return wrong(s, bracket == '{' ? "no '{'" : "no '['");
     if (s->depth >= s->max_depth)
-        return bkt_scan_wrong(s, "too many brackets");
+        return wrong(s, "too many brackets");
     s->depth++;
     s->p++;
     return BKT_OK;
@@ -335,7 +336,7 @@ static int next(struct bkt_scan *s, bool first, char bracket, bool *more)
     if (take(s, bracket)) /* empty, or behind the last one */
         return BKT_OK;
     if (!first && !take(s, ','))
-        return bkt_scan_wrong(s, s->p < s->end ? "no comma" : "the end is missing");
+        return wrong(s, s->p < s->end ? "no comma" : "the end is missing");
     *more = true;
     return BKT_OK;
 }
@@ -347,9 +348,9 @@ int bkt_scan_member(struct bkt_scan *s, bool first, struct bkt_scan_text *key, b
         return BKT_OK;
     BKT_PASS(bkt_scan_string(s, key));
     if (!key->ready && memchr(key->p, 0, key->n))
-        return bkt_scan_wrong(s, "a name with a NUL");
+        return wrong(s, "a name with a NUL");
     if (!take(s, ':'))
-        return bkt_scan_wrong(s, "no colon behind a name");
+        return wrong(s, "no colon behind a name");
     (void)bkt_scan_peek(s);
     return BKT_OK;
 }
@@ -387,5 +388,5 @@ int bkt_scan_skip(struct bkt_scan *s)
 
 int bkt_scan_end(struct bkt_scan *s)
 {
-    return bkt_scan_peek(s) || s->p < s->end ? bkt_scan_wrong(s, "text after the end") : BKT_OK;
+    return bkt_scan_peek(s) || s->p < s->end ? wrong(s, "text after the end") : BKT_OK;
 }

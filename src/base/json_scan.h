@@ -40,8 +40,6 @@ struct bkt_scan_number {
 
 /** Begin with @p n bytes; the struct needs no other care than freeing `text`. */
 void bkt_scan_init(struct bkt_scan *s, const void *p, size_t n);
-/** Record the fault at s->p, for return.  BKT_EFORMAT. */
-int bkt_scan_wrong(struct bkt_scan *s, const char *what);
 /** The message of a failure @p rc, BKT_EFORMAT or BKT_ENOMEM, which is returned. */
 int bkt_scan_fail(const struct bkt_scan *s, int rc, struct bkt_err *err);
 

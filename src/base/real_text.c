@@ -1,5 +1,6 @@
 #include "base/real_text.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,4 +13,18 @@ int bkt_buf_add_real(struct bkt_buf *b, double v)
             break;
     }
     return bkt_buf_add_str(b, text);
+}
+
+static locale_t c_locale;
+
+static void make_c_locale(void)
+{
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+locale_t bkt_c_locale(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, make_c_locale);
+    return c_locale;
 }

@@ -55,7 +55,7 @@ void bkt_jobs_add(struct bkt_jobs *l, struct bkt_job *job)
     l->tail = job;
 }
 
-struct bkt_job *bkt_jobs_take(struct bkt_jobs *l)
+static struct bkt_job *jobs_take(struct bkt_jobs *l)
 {
     struct bkt_job *job = l->head;
     if (job && !(l->head = job->next))
@@ -79,7 +79,7 @@ static struct bkt_job *take_from(struct worker *w)
     if (!atomic_load(&w->n))
         return NULL;
     (void)pthread_mutex_lock(&w->lock);
-    struct bkt_job *job = bkt_jobs_take(&w->queue);
+    struct bkt_job *job = jobs_take(&w->queue);
     if (job)
         atomic_fetch_sub(&w->n, 1);
     (void)pthread_mutex_unlock(&w->lock);
@@ -345,7 +345,7 @@ int bkt_pool_help(void)
 /* The job is taken under the lock, so the caller misses no signal between its check and its wait. */
 bool bkt_pool_help_locked(pthread_mutex_t *with, struct bkt_jobs *mine)
 {
-    struct bkt_job *job = mine ? bkt_jobs_take(mine) : NULL;
+    struct bkt_job *job = mine ? jobs_take(mine) : NULL;
     if (!job && !(job = take_any()))
         return false;
     (void)pthread_mutex_unlock(with);

@@ -21,7 +21,6 @@ struct bkt_jobs {
     struct bkt_job *head, *tail;
 };
 void            bkt_jobs_add(struct bkt_jobs *l, struct bkt_job *job);
-struct bkt_job *bkt_jobs_take(struct bkt_jobs *l); /* NULL: the queue is empty */
 
 /** Set the number of threads that the pool gets when it starts; 0: one per processor, at most 64. */
 void bkt_pool_size(size_t n_threads);

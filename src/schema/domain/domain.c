@@ -14,7 +14,6 @@
 #include "base/os/beneath.h"
 #include "schema/name/bucket_dir.h"
 #include "schema/domain/domain_impl.h"
-#include "schema/domain/domain_impl.h"
 #include "schema/name/pointer_file.h"
 #include "schema/json/schema_json.h"
 #include "base/trace.h"

@@ -113,7 +113,6 @@ int bkt_json_text(const json_t *j, struct bkt_buf *out)
     return add_text(json_string_value(j), json_string_length(j), out);
 }
 
-int bkt_json_key(const char *key, struct bkt_buf *out) { return add_text(key, strlen(key), out); }
 
 int bkt_json_dup(const json_t *j, const char *what, char **out, struct bkt_err *err)
 {
@@ -131,7 +130,7 @@ int bkt_json_dup(const json_t *j, const char *what, char **out, struct bkt_err *
 int bkt_json_dup_key(const char *key, char **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
-    if (bkt_buf_reserve(&text, strlen(key)) < 0 || bkt_json_key(key, &text) < 0)
+    if (bkt_buf_reserve(&text, strlen(key)) < 0 || add_text(key, strlen(key), &text) < 0)
         BKT_NOMEM(err);
     *out = bkt_buf_steal(&text);
     return BKT_OK;

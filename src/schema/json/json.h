@@ -42,9 +42,8 @@ bool bkt_json_num(const json_t *j, struct bkt_num *out);
 
 /** Whether @p j is text: a string, and not a number in disguise. */
 bool bkt_json_is_text(const json_t *j);
-/** The bytes of a text (or of an object's key, by _key), decoded, appended to @p out. */
+/** The bytes of a text, decoded, appended to @p out. */
 BKT_NODISCARD int bkt_json_text(const json_t *j, struct bkt_buf *out);
-BKT_NODISCARD int bkt_json_key(const char *key, struct bkt_buf *out);
 /** The same as a new C string (free()).  @p what names it in messages.  BKT_EFORMAT: not a text, or with a
  *  NUL. */
 BKT_NODISCARD int bkt_json_dup(const json_t *j, const char *what, char **out, struct bkt_err *err);

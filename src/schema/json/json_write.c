@@ -1,8 +1,7 @@
-/* JSON trees made and written: the inverse of the pass in json.c, in the form of Python's json.dumps(). */
+/* JSON trees made and written: the inverse of base/json_scan.c and json_tree.c, in the form of Python's json.dumps(). */
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,28 +10,18 @@
 #include "base/real_text.h"
 #include "base/utf8.h"
 
-#define NUMBER_TAG 1
-static const unsigned char raw_mark[4] = {0xf4, 0x8f, 0xbf, 0xbf}; /* U+10FFFF */
-
 /* ---- bytes -> the text that json.h describes ---- */
 
 static int mark_text(const unsigned char *p, size_t n, struct bkt_buf *out)
 {
     uint32_t cp;
     BKT_PASS(bkt_buf_reserve(out, n + 1));
-    if (n && p[0] == NUMBER_TAG)
+    if (n && p[0] == BKT_NUMBER_TAG[0])
         BKT_PASS(bkt_buf_add(out, p, 1));
     while (n) {
         size_t k = bkt_utf8_at(p, n, &cp);
-        if (k == 0 || cp == 0x10ffff)
-            BKT_PASS(bkt_buf_add(out, raw_mark, 4));
-        if (k == 0) {
-            unsigned char two[2] = {(unsigned char)(0xc0 | p[0] >> 6), (unsigned char)(0x80 | (p[0] & 0x3f))};
-            BKT_PASS(bkt_buf_add(out, two, 2));
-            k = 1;
-        } else {
-            BKT_PASS(bkt_buf_add(out, p, k));
-        }
+        BKT_PASS(bkt_json_add_unit(out, k ? cp : 0xdc00u + p[0])); /* a byte that is not UTF-8: a lone surrogate */
+        k += !k;
         p += k, n -= k;
     }
     return BKT_OK;
@@ -52,7 +41,7 @@ json_t *bkt_json_new_str(const char *s) { return bkt_json_new_text(s, strlen(s))
 static json_t *new_tagged(const char *token)
 {
     char text[40];
-    (void)snprintf(text, sizeof text, "%c%s", NUMBER_TAG, token);
+    (void)snprintf(text, sizeof text, "%c%s", BKT_NUMBER_TAG[0], token);
     return json_string(text);
 }
 
@@ -134,7 +123,7 @@ static int dump_text(const char *s, size_t len, struct bkt_buf *out)
     uint32_t             cp, next = 0;
     BKT_PASS(bkt_buf_reserve(out, n + 2));
     BKT_PASS(bkt_buf_add(out, "\"", 1));
-    if (n >= 2 && p[0] == NUMBER_TAG)
+    if (n >= 2 && p[0] == BKT_NUMBER_TAG[0])
         p++, n--;
     while (n) {
         char   one[BKT_UTF8_ESCAPED];
@@ -213,16 +202,12 @@ static int dump(const json_t *j, struct bkt_buf *out)
     }
 }
 
-static locale_t       c_numbers;
-static pthread_once_t c_numbers_once = PTHREAD_ONCE_INIT;
-static void           make_c_numbers(void) { c_numbers = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
-
 int bkt_json_dump(const json_t *j, struct bkt_buf *out, struct bkt_err *err)
 {
-    (void)pthread_once(&c_numbers_once, make_c_numbers);
-    if (!c_numbers)
+    locale_t numbers = bkt_c_locale();
+    if (!numbers)
         BKT_NOMEM(err);
-    locale_t was = uselocale(c_numbers); /* a program's decimal comma must not appear */
+    locale_t was = uselocale(numbers); /* a program's decimal comma must not appear */
     int      rc  = dump(j, out);
     (void)uselocale(was);
     if (rc == BKT_ENOMEM)

@@ -91,9 +91,9 @@ static int link_of(const struct entry *e, struct bkt_link *l)
     else
         return BKT_EUNSUP;
     l->created   = has(e, CREATED) ? e->number[CREATED - N_TEXTS] : 0;
-    l->name_utf8 = !bkt_name_is_ascii(l->name);
-    if (has(e, CHARSET))
-        l->name_utf8 = same(&e->text[CHARSET], "H5T_CSET_UTF8") || (l->name_utf8 && !same(&e->text[CHARSET], "H5T_CSET_ASCII"));
+    static const struct bkt_scan_text absent = {.p = NULL};
+    const struct bkt_scan_text *set = has(e, CHARSET) ? &e->text[CHARSET] : &absent;
+    l->name_utf8 = bkt_name_is_utf8(l->name, set->p, set->n);
     l->seq       = BKT_UNNUMBERED;
     if (has(e, ORDER)) {
         double n = e->number[ORDER - N_TEXTS];

@@ -10,20 +10,24 @@ bool bkt_name_is_ascii(const char *name)
     return !*name;
 }
 
-/* "charSet", else the character set that the bytes of the name suggest. */
-static bool says_utf8(const json_t *j, const char *name)
+static bool is_word(const char *p, size_t n, const char *word)
 {
-    const char *set = bkt_json_word(j, "charSet");
-    if (set && strcmp(set, "H5T_CSET_ASCII") == 0)
+    return p && n == strlen(word) && memcmp(p, word, n) == 0;
+}
+
+bool bkt_name_is_utf8(const char *name, const char *set, size_t n)
+{
+    if (is_word(set, n, "H5T_CSET_ASCII"))
         return false;
-    return (set && strcmp(set, "H5T_CSET_UTF8") == 0) || !bkt_name_is_ascii(name);
+    return is_word(set, n, "H5T_CSET_UTF8") || !bkt_name_is_ascii(name);
 }
 
 void bkt_entry_read(const json_t *j, struct bkt_named *one)
 {
+    const char *set = bkt_json_word(j, "charSet");
     one->created   = bkt_json_seconds(j, "created");
     one->seq       = bkt_order_said(j);
-    one->name_utf8 = says_utf8(j, one->name);
+    one->name_utf8 = bkt_name_is_utf8(one->name, set, set ? strlen(set) : 0);
 }
 
 int bkt_entry_say(json_t *j, const struct bkt_named *one)

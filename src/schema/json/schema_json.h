@@ -60,7 +60,6 @@ BKT_NODISCARD int bkt_links_parse(const json_t *j, const json_t *user, struct bk
 BKT_NODISCARD int bkt_link_parse(const json_t *j, struct bkt_link *l);
 /** The links of a group from the text (struct bkt_aside), in its order and not sorted, into an empty struct
  *  bkt_links. */
-struct bkt_scan;
 BKT_NODISCARD int bkt_links_scan(struct bkt_scan *s, void *links);
 
 /** Layout and chunk grid of a dataset from its two layout objects.  @p d must have its type and space. */
@@ -141,6 +140,8 @@ BKT_NODISCARD int bkt_order_abridge(json_t *const *lists, size_t n_lists, json_t
 /* ---- common members of the entries of links and attributes (named_entry.c) ---- */
 /** Whether all bytes are below 0x80. */
 bool bkt_name_is_ascii(const char *name);
+/** Whether a name is UTF-8: as "charSet" states (@p n bytes; NULL: it is absent), else as its bytes suggest. */
+bool bkt_name_is_utf8(const char *name, const char *set, size_t n);
 /** Read the time, the number and the character set of a name from an entry; the name is set. */
 void bkt_entry_read(const json_t *j, struct bkt_named *one);
 /** Write the character set, if the bytes of the name suggest another, and the time. */

@@ -1,4 +1,4 @@
-/* Lists of named things (links, attributes) with fast lookup, inside src/schema; name_list.c describes them. */
+/* Lists of named things (links, attributes) with fast lookup; name_list.c describes them. */
 #ifndef BKT_NAMED_H
 #define BKT_NAMED_H
 
