@@ -53,4 +53,10 @@ static inline bool is_in_store(struct bkt_domain *d, const struct bkt_id *id)
     return bkt_store_get(d->store, bkt_buf_str(&key), 0, BKT_WHOLE, &body, NULL) == BKT_OK;
 }
 
+static inline void unlink_it(struct bkt_domain *d, const struct bkt_id *group, const char *of)
+{
+    let_go();
+    OK(bkt_edit_unlink(d, group, of, err));
+}
+
 #endif

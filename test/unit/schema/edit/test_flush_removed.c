@@ -1,0 +1,239 @@
+/* Objects that one writer removes, and that another has linked or changed meanwhile. */
+#include "unit/schema/edit/flush_testing.h"
+#include "schema/domain/object_cache.h"
+#include "storage/store_impl.h"
+
+static bool is_there(struct bkt_domain *d, const struct bkt_id *id)
+{
+    const struct bkt_object *o  = NULL;
+    int                      rc = bkt_domain_get(d, id, &o, NULL);
+    if (rc == BKT_OK)
+        bkt_object_release(o);
+    return rc == BKT_OK;
+}
+
+/* As others see it. */
+static bool is_stored(const struct bkt_id *id)
+{
+    struct bkt_domain *f  = open_other(name);
+    bool               is = is_there(f, id);
+    bkt_domain_close(f);
+    return is;
+}
+
+/* Another writer that has the domain open, and has counted the links, one to this object. */
+static struct bkt_domain *counted(const struct bkt_id *id)
+{
+    struct bkt_domain *e = open_other(name);
+    CHECK(count(e, id) == 1, "%d links", (int)count(e, id));
+    return e;
+}
+
+/* e counts the links, then d makes one more. */
+static void linked_meanwhile(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = counted(&ds);
+    link_it(d, &b, "too", &ds);
+    OK(bkt_domain_flush(d, err));
+    unlink_it(e, &a, "data");
+    OK(bkt_domain_flush(e, err));
+    CHECK(is_stored(&ds), "the other's link leads to it");
+    CHECK(is_there(e, &ds) && !bkt_domain_is_dirty(e), "here, too");
+    OK(bkt_domain_refresh(e, &b, err));
+    unlink_it(e, &b, "too");
+    OK(bkt_domain_flush(e, err));
+    CHECK(!is_stored(&ds) && is_stored(&b), "that was the last one");
+    close_all(d, e, NULL);
+}
+
+/* By d, before e removes the link that there was: into a new group, and into the root. */
+static void moved_meanwhile(void)
+{
+    for (int how = 0; how < 2; how++) {
+        struct bkt_id      a, b, ds, to;
+        struct bkt_domain *d = sample(&a, &b, &ds), *e = counted(&ds);
+        struct bkt_id      root = *bkt_domain_root(d);
+        to = how ? root : add_group(d);
+        if (!how)
+            link_it(d, &root, "new", &to);
+        link_it(d, &to, "moved", &ds);
+        unlink_it(d, &a, "data");
+        OK(bkt_domain_flush(d, err));
+        unlink_it(e, &a, "data");
+        OK(bkt_domain_flush(e, err));
+        CHECK(is_stored(&ds) && is_stored(&to), "%d: it is where it was moved to", how);
+        close_all(d, e, NULL);
+    }
+}
+
+/* A group stays with all of its contents; other removed objects go. */
+static void a_tree_linked_meanwhile(void)
+{
+    struct bkt_id      a, b, ds, in, deep, other;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e;
+    struct bkt_id      root = *bkt_domain_root(d);
+    in    = add_group(d);
+    deep  = add_dset(d, 3);
+    other = add_dset(d, 3);
+    link_it(d, &a, "in", &in);
+    link_it(d, &in, "deep", &deep);
+    link_it(d, &root, "other", &other);
+    let_go();
+    OK(bkt_domain_flush(d, err));
+    e = counted(&deep);
+    link_it(d, &b, "a, too", &a);
+    OK(bkt_domain_flush(d, err));
+    unlink_it(e, &root, "a");
+    unlink_it(e, &root, "other");
+    OK(bkt_domain_flush(e, err));
+    CHECK(is_stored(&a) && is_stored(&ds) && is_stored(&in) && is_stored(&deep), "all of it");
+    CHECK(!is_stored(&other), "but for what nobody wants");
+    close_all(d, e, NULL);
+}
+
+/* The other writer's version of a group has the link that goes: no writer has made that link since. */
+static void changed_meanwhile(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = counted(&ds);
+    link_it(d, &a, "b", &b);
+    OK(bkt_domain_flush(d, err));
+    unlink_it(e, &a, "data");
+    OK(bkt_domain_flush(e, err));
+    CHECK(!is_stored(&ds) && is_stored(&b), "nothing leads to it");
+    close_all(d, e, NULL);
+}
+
+/* A version that was read anew and changed here since the links were counted: its links are looked at all the
+ * same. */
+static void read_anew(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = counted(&ds);
+    link_it(d, &b, "too", &ds);
+    OK(bkt_domain_flush(d, err));
+    let_go();
+    bkt_objects_drop(e->objects, &b, false); /* as if others had needed its place in the cache */
+    link_it(e, &b, "mine", &a);
+    OK(bkt_domain_flush(e, err));
+    unlink_it(e, &a, "data");
+    OK(bkt_domain_flush(e, err));
+    CHECK(is_stored(&ds), "the other's link leads to it");
+    close_all(d, e, NULL);
+}
+
+/* The link comes here before the flush that deletes: by a group that is read anew, and in a new group of that. */
+static void seen_meanwhile(void)
+{
+    for (int how = 0; how < 2; how++) {
+        struct bkt_id      a, b, ds, to;
+        struct bkt_domain *d = sample(&a, &b, &ds), *e = counted(&ds);
+        struct bkt_id      root = *bkt_domain_root(d);
+        unlink_it(e, &a, "data");
+        to = how ? add_group(d) : b;
+        if (how)
+            link_it(d, &root, "new", &to);
+        link_it(d, &to, "too", &ds);
+        OK(bkt_domain_flush(d, err));
+        OK(bkt_domain_refresh(e, how ? &root : &b, err));
+        OK(bkt_domain_flush(e, err));
+        CHECK(is_stored(&ds), "%d: the other's link leads to it", how);
+        CHECK(is_there(e, &ds), "%d: here, too", how);
+        close_all(d, e, NULL);
+    }
+}
+
+/* A flush that could not look at all of it deletes nothing, and the next one knows no less. */
+static void looked_at_in_two_tries(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = counted(&ds);
+    struct bkt_id      root = *bkt_domain_root(d);
+    link_it(d, &b, "a, too", &a);
+    OK(bkt_domain_flush(d, err));
+    unlink_it(e, &root, "a");
+    with_faults(e, &(struct bkt_fault){.op = BKT_GET, .key_part = a.text + 20, .times = 1, .code = BKT_ENET}, 1);
+    FAILS(BKT_ENET, "not all removed objects are deleted yet", bkt_domain_flush(e, err));
+    CHECK(is_stored(&a) && is_stored(&ds), "nothing is deleted");
+    OK(bkt_domain_flush(e, err));
+    CHECK(is_stored(&a) && is_stored(&ds), "it stays");
+    close_all(d, e, NULL);
+}
+
+/* With a dataset its type stays, used once as before. */
+static void its_type_stays(void)
+{
+    for (int linked = 0; linked < 2; linked++) {
+        struct bkt_id      a, b, ds, type = {{0}}, of = {{0}};
+        struct bkt_domain *d = sample(&a, &b, &ds), *e, *f;
+        struct bkt_id      root = *bkt_domain_root(d);
+        struct bkt_object *t = bkt_object_make(BKT_DATATYPE), *o = bkt_object_make(BKT_DATASET);
+        t->type = int_type(4);
+        OK(bkt_edit_add(d, t, &type, err));
+        link_it(d, &root, "type", &type);
+        o->dset.type            = int_type(4);
+        o->dset.type->committed = type;
+        o->dset.space           = (struct bkt_space){.cls = BKT_S_SCALAR};
+        o->dset.layout          = (struct bkt_layout){.cls = BKT_D_CHUNKED, .rank = 1, .dims = {1}, .user_cls = BKT_D_CONTIGUOUS};
+        OK(bkt_edit_add(d, o, &of, err));
+        link_it(d, &a, "of", &of);
+        if (!linked)
+            unlink_it(d, &root, "type");
+        OK(bkt_domain_flush(d, err));
+        CHECK(is_stored(&type), "used");
+        e = counted(&of);
+        int64_t uses = fresh_look(&type, &f)->uses;
+        bkt_domain_close(f);
+        link_it(d, &b, "of, too", &of);
+        OK(bkt_domain_flush(d, err));
+        unlink_it(e, &a, "of");
+        OK(bkt_domain_flush(e, err));
+        CHECK(is_stored(&of) && is_stored(&type), "both");
+        CHECK(uses == 1 && fresh_look(&type, &f)->uses == uses, "%d uses", (int)fresh_look(&type, &f)->uses);
+        close_all(d, e, f);
+    }
+}
+
+static int no_list(struct bkt_store *st, const char *prefix, const char *delimiter, int (*each)(const struct bkt_listed *e, void *arg),
+                   void *arg, struct bkt_err *e)
+{
+    (void)st, (void)delimiter, (void)each, (void)arg;
+    return BKT_ERR(e, BKT_EACCES, "LIST %s: 403", prefix);
+}
+
+/* Objects that another writer may want are not deleted; that is reported once. */
+static void others_cannot_be_seen(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *f;
+    const struct bkt_store_ops *was   = d->store->ops;
+    struct bkt_store_ops        blind = *was;
+    blind.list      = no_list;
+    blind.list_each = NULL;
+    d->store->ops   = &blind;
+    unlink_it(d, &a, "data");
+    set_attr(d, &b, "x", 1, ATTR_CREATE);
+    FAILS(BKT_EACCES, "could not be deleted", bkt_domain_flush(d, err));
+    d->store->ops = was;
+    CHECK(is_stored(&ds), "left alone");
+    CHECK(!bkt_links_find(&fresh_look(&a, &f)->group.links, "data") && attr_value(get(f, &b), "x") == 1, "all else is stored");
+    OK(bkt_domain_flush(d, err));
+    close_all(d, NULL, f);
+}
+
+int main(void)
+{
+    OK(bkt_settings_init(&set, "", err));
+    linked_meanwhile();
+    moved_meanwhile();
+    a_tree_linked_meanwhile();
+    changed_meanwhile();
+    read_anew();
+    seen_meanwhile();
+    looked_at_in_two_tries();
+    its_type_stays();
+    others_cannot_be_seen();
+    domains_end();
+    return failures ? 1 : 0;
+}
