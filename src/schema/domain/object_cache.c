@@ -271,6 +271,16 @@ void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone)
     (void)pthread_mutex_unlock(&c->lock);
 }
 
+void bkt_objects_await(struct bkt_objects *c, const struct bkt_id *id)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    after_fork(c);
+    struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
+    if (e)
+        wait_for(c, e);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
 int bkt_objects_each(struct bkt_objects *c, int (*fn)(const struct bkt_object *o, void *arg), void *arg)
 {
     const void *key;

@@ -48,6 +48,8 @@ void bkt_objects_unpin(struct bkt_objects *c, const struct bkt_id *id);
  *  @param gone  from now on the object counts as missing (BKT_ENOENT), until it is dropped again without
  *               @p gone */
 void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone);
+/** Wait until an object that is being fetched has arrived, or has failed.  Another one is not waited for. */
+void bkt_objects_await(struct bkt_objects *c, const struct bkt_id *id);
 /** Call @p fn for each object in the cache, with the cache's lock held.  A negative code of @p fn ends the
  *  walk, which returns it. */
 BKT_NODISCARD int bkt_objects_each(struct bkt_objects *c, int (*fn)(const struct bkt_object *o, void *arg),

@@ -30,6 +30,7 @@ int bkt_domain_path_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt
 {
     BKT_CLEANUP(bkt_freep) char *path = strdup("");
     struct bkt_id at = *id;
+    bkt_objects_await(d->objects, &d->doc.root); /* opening a domain fetches it, and does not wait */
     for (unsigned depth = 0; path && strcmp(at.text, d->doc.root.text) != 0; depth++) {
         struct parent p = {.of = &at};
         int rc = depth < DEPTH_MAX ? bkt_objects_each(d->objects, is_parent, &p) : BKT_OK;
