@@ -3,7 +3,7 @@
  * A store is one bucket (or directory, or web server) opened by its URI:
  *    s3://bucket            S3 with SigV4, or anonymous
  *    file:///dir            a directory; key a/b is the file dir/a/b
- *    https://host[:port]/…  read-only, plain HTTP ranges; also http://
+ *    https://host[:port]/…  read-only, plain HTTP ranges; also http://.  One file by its address: bkt_url_open()
  *    mem:name               in memory, one per name and process; used by tests
  * Keys are UTF-8 without a leading '/'.  Every request is asynchronous underneath: start() hands it to the
  * backend, done() reports its end.  The blocking calls are small wrappers.  Any number of threads may use one
@@ -117,6 +117,23 @@ struct bkt_req {
  * @return BKT_OK; BKT_EINVAL: unknown scheme or bad bucket name; BKT_ENOENT: no such directory */
 BKT_NODISCARD int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_store **out,
                                  struct bkt_err *err);
+
+/** Open one file on a web server as a store of one object.  No network is touched.
+ *
+ * The address is requested byte for byte, with its query and percent escapes; a fragment ('#') is cut off.  A
+ * HEAD is sent as a GET of one byte, since a signed address is often good for GET only.  Redirects are followed,
+ * also to other servers, and the address at their end serves all requests until it expires.  An answer that
+ * belongs to another version of the file than the first one ends as BKT_EPRECOND, so a store is opened anew to
+ * read a file that was replaced.  A server without ranges is reported as BKT_EUNSUP, unless the request is for
+ * the whole file.  A secret in the query never appears in messages, traces or bkt_store_uri().
+ * @param url  http(s)://host[:port]/path[?query]; borrowed
+ * @param set  as for bkt_store_open()
+ * @param out  the store, to be released with bkt_store_close()
+ * @param key  gets the key to be used in requests, the caller's (free()).  It is the file's name for messages and
+ *             does not identify the file: addresses with other queries have the same one
+ * @return BKT_OK; BKT_EINVAL: not such an address */
+BKT_NODISCARD int bkt_url_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
+                               struct bkt_err *err);
 
 /** Wait for the requests under way, then free the store.  NULL is allowed. */
 void bkt_store_close(struct bkt_store *st);

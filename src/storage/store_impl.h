@@ -84,6 +84,8 @@ int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings 
                    struct bkt_err *err);
 int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
                 struct bkt_err *err);
+/** As bkt_url_open(). */
+int bkt_url_store_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key, struct bkt_err *err);
 /** Free the contents of closed memory stores. */
 void bkt_mem_shutdown(void);
 

@@ -77,13 +77,20 @@ void     bkt_state_unlock(void) { (void)pthread_mutex_unlock(&state); }
 
 /* ---- opening, and the end ---- */
 
+/* What every process with a store needs. */
+static void begin(const struct bkt_settings *set)
+{
+    (void)pthread_once(&hooked, hook);
+    bkt_stdfd_take();
+    if (set->stats)
+        bkt_stats_at_exit();
+}
+
 int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_store **out, struct bkt_err *err)
 {
     *out = NULL;
     if (!uri)
         BKT_FAIL(err, BKT_EINVAL, "no store URI given");
-    (void)pthread_once(&hooked, hook);
-    bkt_stdfd_take();
     for (size_t i = 0; i < BKT_COUNT(schemes); i++) {
         if (strncmp(uri, schemes[i].prefix, strlen(schemes[i].prefix)) != 0)
             continue;
@@ -93,12 +100,18 @@ int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_s
         size_t n = strlen(norm);
         while (n > schemes[i].skip + 1 && norm[n - 1] == '/')
             norm[--n] = 0;
-        if (set->stats)
-            bkt_stats_at_exit();
+        begin(set);
         return schemes[i].open(norm, norm + schemes[i].skip, set, out, err);
     }
     BKT_FAIL(err, BKT_EINVAL, "'%.200s' is not a store; s3://bucket, file:///dir or https://host is expected",
              BKT_SHOWN(uri));
+}
+
+int bkt_url_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key, struct bkt_err *err)
+{
+    *out = NULL;
+    begin(set);
+    return bkt_url_store_open(url, set, out, key, err);
 }
 
 void bkt_store_cancelled(void) { bkt_engine_cancelled(); }
