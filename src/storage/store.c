@@ -246,9 +246,8 @@ static bool same_version(const struct bkt_version *v, const struct bkt_req *req)
            (v->mtime == req->mtime || v->mtime == 0 || req->mtime == 0);
 }
 
-static void compare_version(const struct bkt_store *st, struct bkt_req *req)
+bool bkt_version_fits(struct bkt_version *v, const struct bkt_req *req)
 {
-    struct bkt_version *v = req->version;
     bkt_state_lock();
     bool same = !v->known || same_version(v, req);
     if (!v->known) {
@@ -256,7 +255,12 @@ static void compare_version(const struct bkt_store *st, struct bkt_req *req)
         memcpy(v->etag, req->etag, sizeof v->etag);
     }
     bkt_state_unlock();
-    if (!same)
+    return same;
+}
+
+static void compare_version(const struct bkt_store *st, struct bkt_req *req)
+{
+    if (!bkt_version_fits(req->version, req))
         (void)BKT_REQ_FAIL(req, BKT_EPRECOND, "the file %s/%s was replaced while being read; open again", st->uri, req->key);
 }
 

@@ -114,6 +114,9 @@ static inline const char *bkt_req_slash(const struct bkt_req *req)
 }
 #define BKT_REQ_FAIL(req, code, ...) ((req)->rc = bkt_err_push(bkt_req_err(req), (code), BKT_HERE, __VA_ARGS__))
 
+/** Compare a successful answer with a version, which the first one sets.  False: it is of another version. */
+bool bkt_version_fits(struct bkt_version *v, const struct bkt_req *req);
+
 /** The name of an operation: GET, HEAD, PUT, DELETE. */
 const char *bkt_op_name(enum bkt_op op);
 

@@ -4,11 +4,55 @@
 #define SIZE 50000
 static unsigned char *data;
 
+/* The file that is replaced. */
+static struct {
+    const char *etag, *modified;
+    size_t      size;
+} file;
+
+static void answer_part(const struct seen *r, struct answer *a, const char *range, size_t at, size_t n)
+{
+    (void)r;
+    a->status = 206, a->body = data + at, a->len = n, a->headers = range;
+}
+
+static void answer_file(const struct seen *r, struct answer *a)
+{
+    static char        head[400];
+    char              *range = NULL;
+    unsigned long long from  = strtoull(seen_header(r, "Range") + strlen("bytes="), &range, 10), to = strtoull(range + 1, NULL, 10);
+    to = to >= file.size ? file.size - 1 : to;
+    (void)snprintf(head, sizeof head, "Content-Range: bytes %llu-%llu/%zu\r\n%s%s", from, to, file.size, file.etag, file.modified);
+    if (from < file.size) {
+        answer_part(r, a, head, from, to - from + 1);
+        return;
+    }
+    (void)snprintf(head, sizeof head, "Content-Range: bytes */%zu\r\n", file.size);
+    a->status = 416, a->headers = head;
+}
+
 static void handle(const struct seen *r, struct answer *a, void *arg)
 {
+    const char *t = r->target;
     (void)arg;
     if (strcmp(r->method, "GET") != 0)
         a->status = 403;
+    else if (strcmp(t, "/deaf") == 0)
+        a->body = data, a->len = SIZE;
+    else if (strcmp(t, "/huge") == 0)
+        a->body = data, a->len = SIZE, a->announce = INT64_C(1) << 40, a->after = STALL;
+    else if (strcmp(t, "/unsized") == 0)
+        a->body = data, a->len = SIZE, a->announce = -2;
+    else if (strcmp(t, "/star") == 0)
+        answer_part(r, a, "Content-Range: bytes 100-199/*\r\n", 100, 100);
+    else if (strcmp(t, "/other") == 0)
+        answer_part(r, a, "Content-Range: bytes 200-299/50000\r\n", 200, 100);
+    else if (strcmp(t, "/unnamed") == 0)
+        answer_part(r, a, "", 100, 100);
+    else if (strcmp(t, "/page") == 0)
+        a->body = "<html>", a->len = 6, a->headers = "Content-Type: Text/HTML\r\n";
+    else if (strcmp(t, "/file") == 0)
+        answer_file(r, a);
     else if (strstr(r->target, "denied"))
         answer_error(a, 403, "AccessDenied", "<X/>");
     else if (strstr(r->target, "empty"))
@@ -115,9 +159,114 @@ static void messages_hide_the_query(struct server *s)
     free(key);
 }
 
+/* ---- servers ---- */
+
+static const struct {
+    const char *path;
+    uint64_t    off, len;
+    bool        may_be_short;
+    int         rc;
+    uint64_t    n, size;
+    unsigned    requests;
+    const char *says;
+} odd[] = {
+    {"/deaf", 0, BKT_WHOLE, false, BKT_OK, SIZE, SIZE, 1, ""},
+    {"/deaf", 0, SIZE, false, BKT_OK, SIZE, SIZE, 1, ""},
+    {"/deaf", 0, 2 * SIZE, true, BKT_OK, SIZE, SIZE, 1, ""},
+    {"/deaf", 0, 100, true, BKT_EUNSUP, 0, 0, 1, "the server ignores ranges"},
+    {"/deaf", 100, SIZE, true, BKT_EUNSUP, 0, 0, 1, "the server ignores ranges"},
+    {"/huge", 0, 100, true, BKT_EUNSUP, 0, 0, 1, "the server ignores ranges"},
+    {"/huge", 5, 100, true, BKT_EUNSUP, 0, 0, 1, "the server ignores ranges"},
+    {"/unsized", 0, 2 * SIZE, true, BKT_OK, SIZE, SIZE, 1, ""},
+    {"/unsized", 0, SIZE, true, BKT_OK, SIZE, SIZE, 1, ""},
+    {"/unsized", 0, SIZE - 1, true, BKT_EUNSUP, 0, 0, 1, "the server ignores ranges"},
+    {"/unsized", 100, 100, true, BKT_EUNSUP, 0, 0, 1, "the server ignores ranges"},
+    {"/star", 100, 100, true, BKT_OK, 100, UINT64_MAX, 1, ""},
+    {"/other", 100, 100, false, BKT_EFORMAT, 0, 0, 3, "another range than requested"},
+    {"/unnamed", 100, 100, false, BKT_EFORMAT, 0, 0, 3, "Content-Range is missing"},
+    {"/page", 0, 100, true, BKT_EACCES, 0, 0, 1, "a web page, not with the file"},
+    {"/page", 0, BKT_WHOLE, false, BKT_EACCES, 0, 0, 1, "a web page, not with the file"},
+    {"/f.h5", SIZE, 10, true, BKT_ERANGE, 0, 0, 1, "past the object's end"},
+    {"/f.h5", SIZE - 10, 100, true, BKT_OK, 10, SIZE, 1, ""},
+};
+
+static void odd_servers(struct server *s)
+{
+    for (size_t i = 0; i < BKT_COUNT(odd); i++) {
+        char             *key = NULL;
+        struct bkt_store *st  = open_url(url_of(s, odd[i].path), "", &key);
+        struct bkt_req    r   = {.op = BKT_GET, .key = key, .off = odd[i].off, .len = odd[i].len, .may_be_short = odd[i].may_be_short};
+        struct bkt_err    err = {0};
+        server_reset(s);
+        int rc = bkt_store_run(st, &r, 1, &err);
+        CHECK(rc == odd[i].rc && server_count(s) == odd[i].requests && strstr(first_line(&err), odd[i].says), "odd %zu: %s (%s), %u requests",
+              i, bkt_err_text(rc), first_line(&err), server_count(s));
+        CHECK(rc < 0 || (r.n == odd[i].n && r.size == odd[i].size && memcmp(r.body.ptr, data + odd[i].off, r.n) == 0),
+              "odd %zu: %lu bytes of %lu", i, (unsigned long)r.n, (unsigned long)r.size);
+        bkt_req_fini(&r);
+        bkt_store_close(st);
+        free(key);
+    }
+}
+
+#define MONDAY  "Last-Modified: Mon, 19 Oct 2015 07:28:00 GMT\r\n"
+#define TUESDAY "Last-Modified: Tue, 20 Oct 2015 07:28:00 GMT\r\n"
+
+static const struct {
+    const char *before, *before_modified, *after, *after_modified;
+    size_t      size;
+    int         rc;
+} changes[] = {
+    {"", MONDAY, "", MONDAY, SIZE, BKT_OK},
+    {"", MONDAY, "", TUESDAY, SIZE, BKT_EPRECOND},
+    {"", MONDAY, "", MONDAY, SIZE + 1, BKT_EPRECOND},
+    {"", MONDAY, "", MONDAY, SIZE / 2 + 50, BKT_EPRECOND}, /* shorter: ends in the range */
+    {"", MONDAY, "", MONDAY, 10, BKT_EPRECOND},            /* ends before the range */
+    {"", "", "", "", SIZE, BKT_OK},
+    {"", "", "", "", SIZE - 1, BKT_EPRECOND},
+    {"ETag: W/\"1\"\r\n", MONDAY, "ETag: W/\"1\"\r\n", MONDAY, SIZE, BKT_OK},
+    {"ETag: W/\"1\"\r\n", MONDAY, "ETag: W/\"2\"\r\n", MONDAY, SIZE, BKT_EPRECOND},
+    {"ETag: \"1\"\r\n", MONDAY, "ETag: \"2\"\r\n", MONDAY, SIZE, BKT_EPRECOND},
+    {"ETag: \"1\"\r\n", MONDAY, "", TUESDAY, SIZE, BKT_EPRECOND},
+};
+
+/* @p match: the request names the ETag of the first answer. */
+static void read_changed(struct server *s, size_t i, bool match)
+{
+    char             *key   = NULL;
+    struct seen      *r     = malloc(sizeof *r);
+    struct bkt_store *st    = open_url(url_of(s, "/file"), "", &key);
+    struct bkt_req    one   = {.op = BKT_GET, .key = key, .len = 100, .may_be_short = true};
+    struct bkt_req    other = {.op = BKT_GET, .key = key, .off = SIZE / 2, .len = 100};
+    struct bkt_err    err   = {0};
+    file.size = SIZE, file.etag = changes[i].before, file.modified = changes[i].before_modified;
+    CHECK(bkt_store_run(st, &one, 1, &err) == BKT_OK && one.size == SIZE, "change %zu: %s", i, first_line(&err));
+    file.size = changes[i].size, file.etag = changes[i].after, file.modified = changes[i].after_modified;
+    other.if_match = match ? one.etag : NULL;
+    server_reset(s);
+    int rc = bkt_store_run(st, &other, 1, &err);
+    CHECK(rc == changes[i].rc && (rc == BKT_OK || strstr(first_line(&err), "replaced while it was open; open it again")),
+          "change %zu: %s (%s)", i, bkt_err_text(rc), first_line(&err));
+    CHECK(server_seen(s, 0, r) && !strstr(seen_header(r, "If-Match"), "W/"), "a weak ETag was sent");
+    bkt_req_fini(&one);
+    bkt_req_fini(&other);
+    bkt_store_close(st);
+    free(key);
+    free(r);
+}
+
+static void replaced_files_are_noticed(struct server *s)
+{
+    for (size_t i = 0; i < BKT_COUNT(changes); i++) {
+        read_changed(s, i, false);
+        if (changes[i].before[0] && changes[i].after[0])
+            read_changed(s, i, true);
+    }
+}
+
 int main(void)
 {
-    data             = pattern(SIZE);
+    data             = pattern(2 * SIZE);
     struct server *s = server_start(handle, NULL);
     if (!s)
         return 1;
@@ -125,6 +274,8 @@ int main(void)
     odd_addresses_are_refused();
     a_head_is_a_get_of_one_byte(s);
     messages_hide_the_query(s);
+    odd_servers(s);
+    replaced_files_are_noticed(s);
     bkt_store_shutdown();
     server_stop(s);
     free(data);

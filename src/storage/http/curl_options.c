@@ -256,6 +256,10 @@ bool bkt_engine_options(struct engine *e, struct bkt_leg *leg)
     SET(PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
     ok = bkt_tls_options(h, x->net->ca_bundle, x->url) && ok;
+    if (x->cookies || x->keep_cookies)
+        SET(COOKIEFILE, ""); /* no file, but cookies are taken and sent */
+    for (const struct curl_slist *l = x->cookies; l; l = l->next)
+        SET(COOKIELIST, l->data);
     if (strcmp(x->method, "HEAD") == 0) {
         SET(NOBODY, 1L);
     } else if (strcmp(x->method, "PUT") == 0 || strcmp(x->method, "POST") == 0) {

@@ -46,6 +46,8 @@ static void begin(struct engine *e, struct bkt_xfer *x)
     struct host *h = x->host;
     free(x->redirect);
     x->redirect       = NULL;
+    curl_slist_free_all(x->kept_cookies);
+    x->kept_cookies   = NULL;
     x->status         = 0;
     x->put_at         = 0;
     x->moved          = 0;
@@ -107,6 +109,8 @@ void bkt_engine_end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire)
         bkt_stats_add(BKT_STAT(connections), (uint64_t)opened);
     x->retry_after_ms = seconds > 0 && seconds < 86400 ? (uint64_t)seconds * 1000 : seconds > 0 ? 86400000 : 0;
     x->redirect       = url ? strdup(url) : NULL;
+    if (x->keep_cookies)
+        (void)curl_easy_getinfo(x->easy, CURLINFO_COOKIELIST, &x->kept_cookies);
     bkt_whole_fini(&x->whole);
     (void)curl_multi_remove_handle(e->multi, x->easy);
     curl_easy_cleanup(x->easy);

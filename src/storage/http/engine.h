@@ -38,6 +38,8 @@ struct bkt_net {
 /** Fill in @p net; copies the values that it needs.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_settings *set,
                                struct bkt_err *err);
+/** The same way to another origin.  BKT_ENOMEM. */
+BKT_NODISCARD int bkt_net_copy(struct bkt_net *net, const struct bkt_net *from, const char *origin);
 void              bkt_net_fini(struct bkt_net *net);
 
 /** One transfer of an exchange; a late exchange gets a second one. */
@@ -73,6 +75,8 @@ struct bkt_xfer {
     const char        *url;
     struct curl_slist *headers;
     uint64_t           timeout_ms; /* extended by bkt_retry_allowance() of `moved` */
+    struct curl_slist *cookies;    /* sent where libcurl's rules allow it, as libcurl lists them; NULL: none */
+    bool               keep_cookies; /* report the cookies that there are after the answer */
 
     /* out */
     enum bkt_wire wire;
@@ -81,6 +85,7 @@ struct bkt_xfer {
     bool          tls_failed;     /* the failure is one of TLS */
     uint64_t      moved;          /* body bytes that arrived, or were sent and confirmed */
     uint64_t      retry_after_ms;
+    struct curl_slist *kept_cookies; /* with keep_cookies; freed as `redirect` is */
     char         *redirect;       /* absolute URL of a Location header; freed by the engine at the next use, or free() */
 
     /* used by the engine */

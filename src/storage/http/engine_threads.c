@@ -83,6 +83,18 @@ int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_setti
     BKT_NOMEM(err);
 }
 
+int bkt_net_copy(struct bkt_net *net, const struct bkt_net *from, const char *origin)
+{
+    *net = *from;
+    net->origin = strdup(origin);
+    net->ca_bundle = from->ca_bundle ? strdup(from->ca_bundle) : NULL;
+    net->pace = calloc(1, sizeof *net->pace);
+    if (net->origin && net->pace && (net->ca_bundle || !from->ca_bundle))
+        return BKT_OK;
+    bkt_net_fini(net);
+    return BKT_ENOMEM;
+}
+
 void bkt_net_fini(struct bkt_net *net)
 {
     free(net->origin);

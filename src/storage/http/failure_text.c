@@ -11,6 +11,18 @@ uint64_t bkt_http_spent_ms(const struct bkt_http_op *op)
     return op->retry.started_ms ? bkt_engine_now() - op->retry.started_ms : 0;
 }
 
+/* The server of the attempt, if the store's name does not contain it; else "". */
+static void server_of(const struct bkt_http_op *op, char *to, size_t room)
+{
+    const char *url = bkt_buf_str(&op->url), *uri = op->http->base.uri, *host = strstr(url, "://");
+    *to = 0;
+    if (!host)
+        return;
+    size_t scheme = (size_t)(host - url), n = scheme + 3 + strcspn(host + 3, "/?");
+    if (strncmp(url, uri, n) != 0 && !memchr(url, '@', n)) /* without user and password */
+        (void)snprintf(to, room, "%.*s", (int)n, url);
+}
+
 int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message, const char *hint)
 {
     const struct bkt_http_reply *r = &op->reply;
@@ -18,22 +30,14 @@ int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const 
     if (op->retry.tries)
         (void)snprintf(tries, sizeof tries, "; given up after %u retries", op->retry.tries);
     bool text = code_text && *code_text, msg = message && *message, tip = hint && *hint;
-    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s: HTTP %ld%s%.60s%s%.200s%s%s%.80s%s%s%.200s", op->x.method,
-                        op->http->base.uri, op->req->key, op->x.status, text ? " " : "", text ? code_text : "",
+    char server[120] = "";
+    if (strncmp(op->http->base.uri, "http", 4) == 0)
+        server_of(op, server, sizeof server);
+    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s%s%s: HTTP %ld%s%.60s%s%.200s%s%s%.80s%s%s%.200s", op->x.method,
+                        op->http->base.uri, op->req->key, *server ? " at " : "", server, op->x.status,
+                        text ? " " : "", text ? code_text : "",
                         msg ? " (" : "", msg ? message : "", msg ? ")" : "", r->request_id[0] ? ", request id " : "",
                         r->request_id, tries, tip ? "; " : "", tip ? hint : "");
-}
-
-/* The server of the request, if the store's name does not contain it; else "". */
-static void server_of(const struct bkt_http_op *op, char *to, size_t room)
-{
-    const char *url = bkt_buf_str(&op->url), *host = strstr(url, "://");
-    *to = 0;
-    if (!host || strncmp(op->http->base.uri, "http", 4) == 0)
-        return;
-    size_t scheme = (size_t)(host - url), n = strcspn(host + 3, "/?");
-    if (!memchr(host + 3, '@', n)) /* without user and password */
-        (void)snprintf(to, room, "%.*s%.*s", (int)scheme, url, (int)n + 3, host);
 }
 
 /* The variables that libcurl reads, as curl does; HTTP_PROXY does not count. */

@@ -68,7 +68,11 @@ static void set_s3_id(struct bkt_http_reply *r, const char *v)
     set_id(r, v);
 }
 static void set_s3(struct bkt_http_reply *r, const char *v) { r->is_s3 |= *v != 0; }
-static void set_type(struct bkt_http_reply *r, const char *v) { r->is_s3 |= strcasestr(v, "/xml") != NULL; }
+static void set_type(struct bkt_http_reply *r, const char *v)
+{
+    r->is_s3 |= strcasestr(v, "/xml") != NULL;
+    r->is_page = strncasecmp(v, "text/html", 9) == 0;
+}
 static void set_put_id(struct bkt_http_reply *r, const char *v) { copy(r->put_id, sizeof r->put_id, v); }
 static void set_sum(struct bkt_http_reply *r, const char *v) { r->has_sum = bkt_crc32c_parse(v, &r->sum); }
 static void set_id2(struct bkt_http_reply *r, const char *v)

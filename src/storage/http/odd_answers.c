@@ -22,7 +22,7 @@ static bool is_method(const struct bkt_http_op *op, const char *name) { return s
 /* Whether this attempt sent a condition. */
 static bool has_condition(const struct bkt_http_op *op)
 {
-    return !op->put.looking && !op->doubt && (op->got || op->if_match || op->if_none_match);
+    return !op->put.looking && !op->doubt && (op->got || bkt_http_match(op) || op->if_none_match);
 }
 
 static const char *misfit_416(const struct bkt_http_op *op)

@@ -69,13 +69,19 @@ static int add_range(struct bkt_http_op *op)
     return bkt_http_header(op, "Range", text);
 }
 
+const char *bkt_http_match(const struct bkt_http_op *op)
+{
+    bool reads = op->req->op == BKT_GET || op->req->op == BKT_HEAD;
+    return reads && op->if_match && strncmp(op->if_match, "W/", 2) == 0 ? NULL : op->if_match;
+}
+
 static int add_conditions(struct bkt_http_op *op)
 {
     if (op->got)
         return bkt_http_header(op, "If-Match", op->etag);
     if (op->put.looking || op->doubt)
         return BKT_OK;
-    if (op->if_match) {
+    if (bkt_http_match(op)) {
         char        text[BKT_ETAG_MAX];
         size_t      n     = strlen(op->if_match);
         const char *match = op->bare ? bkt_etag_bare(op->if_match, &n) : op->if_match;
@@ -110,6 +116,8 @@ static void finish(struct bkt_http_op *op)
     struct bkt_http *h     = op->http;
     struct bkt_req  *req   = op->req;
     bool             own   = op->own;
+    if (h->ops->end)
+        h->ops->end(h, op);
     drop_headers(op);
     bkt_buf_fini(&op->url);
     bkt_buf_fini(&op->trouble);
@@ -177,11 +185,37 @@ static int refuse(struct bkt_http_op *op, int code, const char *text)
     return code;
 }
 
+#define NO_RANGES "the server ignores ranges; a server that answers them is needed, or a copy of the file"
+
+/* Whether a 200 answers a range, since the object ends in it. */
+static bool is_whole_in_range(const struct bkt_http_op *op)
+{
+    const struct bkt_req *req = op->req;
+    return req->off == 0 && (op->reply.length == UINT64_MAX ? req->may_be_short : op->reply.length <= req->len);
+}
+
+static int must_range(struct bkt_http_op *op)
+{
+    if (op->x.status != 200 || !op->http->ops->must_range)
+        return BKT_OK;
+    if (op->reply.is_page)
+        return refuse(op, BKT_EACCES,
+                      "the server answers with a web page, not with the file; does it want a login (~/.netrc, setting token)?");
+    return is_whole(op) || is_whole_in_range(op) ? BKT_OK : refuse(op, BKT_EUNSUP, NO_RANGES);
+}
+
+static void fits(struct bkt_http_op *op)
+{
+    if (op->http->ops->fits)
+        op->http->ops->fits(op->http, op);
+}
+
 static int begin_body(struct bkt_http_op *op)
 {
     struct bkt_http_reply *r   = &op->reply;
     struct bkt_req        *req = op->req;
     uint64_t               want = is_whole(op) ? op->got : req->off + op->got;
+    BKT_PASS(must_range(op));
     if (op->x.status == 206) {
         op->odd = true;
         if (!r->has_range || r->bad_range)
@@ -202,6 +236,7 @@ static int begin_body(struct bkt_http_op *op)
         if (in_body(req))
             bkt_buf_clear(&req->body);
     }
+    fits(op);
     bkt_http_sum_begin(op);
     uint64_t room = is_whole(op) ? (r->length == UINT64_MAX ? 0 : r->length) : req->len;
     if (in_body(req) && is_whole(op) && room > op->http->max_body)
@@ -236,6 +271,8 @@ static int place(struct bkt_http_op *op, const unsigned char *p, size_t n)
         op->got = at + k;
     }
     op->pos = hi;
+    if (op->http->ops->must_range && op->x.status == 200)
+        return hi > end ? refuse(op, BKT_EUNSUP, NO_RANGES) : BKT_OK;
     if (hi >= end && op->x.status == 200) {
         op->complete = true;
         if (op->reply.length == UINT64_MAX || op->reply.length - bkt_min_u64(hi, op->reply.length) > DRAIN_MAX)
@@ -352,8 +389,8 @@ static int end_get(struct bkt_http_op *op)
     if (op->if_match && !op->query && !bkt_etag_same(op->if_match, r->etag)) {
         if (op->http->ops->misfit && bkt_http_another(op)) /* S3 answers 412 in this case */
             return BKT_HTTP_AGAIN;
-        return BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object has changed (and the server ignores If-Match)",
-                            op->http->base.uri, req->key);
+        return BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object has changed%s", op->http->base.uri, req->key,
+                            bkt_http_match(op) ? " (and the server ignores If-Match)" : "");
     }
     memcpy(req->etag, r->etag, sizeof req->etag);
     req->mtime     = r->mtime;
@@ -413,6 +450,8 @@ static int judge(struct bkt_http_op *op)
         return bkt_http_delete_judge(op, what);
     if (what)
         return bkt_http_odd(op, what);
+    if (!op->refused.code && (status < 300 || status == 304 || status == 412 || status == 416))
+        fits(op);
     if (status >= 200 && status < 300)
         return op->req->op == BKT_GET ? end_get(op) : bkt_http_take(op);
     if (status == 304 || status == 412 || status == 416)

@@ -45,6 +45,7 @@ struct bkt_http_reply {
     uint64_t length;             /* Content-Length; UINT64_MAX: none */
     uint64_t first, last, total; /* Content-Range; total UINT64_MAX: unknown */
     bool     has_range, bad_range;
+    bool     is_page; /* HTML */
     bool     is_s3; /* it has a mark of S3: a request's id, or the type of an XML document, also without a
                        body (HEAD) */
     char     etag[BKT_ETAG_MAX], region[40], request_id[80], request_id2[120];
@@ -81,7 +82,7 @@ struct bkt_http_op {
     size_t                n_first;
     unsigned              detours; /* redirects, changes of region */
     bool                  clock_set; /* the clock was set to the server's, once */
-    char                 *location; /* target of a redirect */
+    char                 *location; /* target of a redirect on the same server */
     const char           *if_match, *if_none_match; /* the conditions that are sent; the site may change those
                                                        of the request */
     bool                  bare;     /* If-Match without quotes */
@@ -113,6 +114,12 @@ struct bkt_http_op {
                                        the request */
         bool     renewed;           /* other credentials were tried */
     } auth;
+    struct {                        /* owned by url_route.c */
+        struct bkt_place   *at;     /* the address of this attempt; NULL: none yet */
+        struct bkt_http_op *next;   /* of the requests that wait */
+        bool asks;                  /* it finds out the address for all */
+        bool renewed;               /* the address was asked for again */
+    } route;
 };
 
 struct bkt_http_ops {
@@ -129,6 +136,12 @@ struct bkt_http_ops {
      *  would mean that something is missing.  NULL: the form is right.  May be NULL: the store's answers have
      *  no fixed form. */
     const char *(*misfit)(struct bkt_http *h, struct bkt_http_op *op);
+    /** An answer has the form that the request requires, and is not one for judge().  Runs before its body
+     *  arrives, and again at its end.  May be NULL. */
+    void (*fits)(struct bkt_http *h, struct bkt_http_op *op);
+    /** The request ends; its outputs are set, and may be changed.  May be NULL. */
+    void (*end)(struct bkt_http *h, struct bkt_http_op *op);
+    bool must_range; /* a server without ranges is a failure, and so is a web page instead of the object */
 };
 
 /** First member of the S3 store and of the plain web store. */
@@ -165,6 +178,10 @@ void bkt_http_give_up(struct bkt_http_op *op, int code, const struct bkt_err *er
 
 /** Add a header to the attempt. */
 BKT_NODISCARD int bkt_http_header(struct bkt_http_op *op, const char *name, const char *value);
+
+/** The ETag that the attempt sends as If-Match; NULL: none.  A weak one is not sent, since no object matches it; the
+ *  answer's is compared instead. */
+const char *bkt_http_match(const struct bkt_http_op *op);
 
 /** The error code of an HTTP status, if nothing else is known. */
 int bkt_http_code(long status);

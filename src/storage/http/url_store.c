@@ -4,30 +4,65 @@
 
 #include "storage/aws/xml.h"
 #include "storage/http/request.h"
-#include "storage/http/web_url.h"
+#include "storage/http/url_route.h"
 
 struct url_store {
     struct bkt_http    http;
-    struct bkt_web_url own; /* the address that the user named */
+    struct bkt_route   route;
+    struct bkt_version version; /* of the first answer */
 };
 
-static int prepare(struct bkt_http *h, struct bkt_http_op *op)
+static void init(struct bkt_http *h, struct bkt_http_op *op) { bkt_route_begin(&((struct url_store *)h)->route, op); }
+
+static int prepare(struct bkt_http *h, struct bkt_http_op *op) { return bkt_route_prepare(&((struct url_store *)h)->route, op); }
+
+static void fits(struct bkt_http *h, struct bkt_http_op *op) { bkt_route_found(&((struct url_store *)h)->route, op); }
+
+/* A signed address that has expired is refused by one of these, depending on the server. */
+static bool is_refused(long status)
 {
-    struct url_store *s = (struct url_store *)h;
-    if (bkt_buf_add_str(&op->url, bkt_buf_str(&s->own.text)) < 0)
-        return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
-    return BKT_OK;
+    return status == 400 || status == 401 || status == 403 || status == 404 || status == 410;
 }
 
 static int judge(struct bkt_http *h, struct bkt_http_op *op)
 {
-    (void)h;
+    struct url_store *s      = (struct url_store *)h;
+    long              status = op->x.status;
+    if (status >= 300 && status < 400 && op->x.redirect)
+        return bkt_route_follow(&s->route, op);
+    if (is_refused(status) && op->route.at != s->route.own && bkt_route_renew(&s->route, op))
+        return BKT_HTTP_AGAIN;
     struct bkt_s3_error e = {.code = ""};
     (void)bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e);
-    return bkt_http_say(op, bkt_http_code(op->x.status), e.code, e.message, "");
+    bool denied = status == 401 || status == 403;
+    return bkt_http_say(op, bkt_http_code(status), e.code, e.message,
+                        denied ? "the address may have expired, or a login is missing (~/.netrc, setting token)" : "");
 }
 
-static const struct bkt_http_ops http_ops = {.prepare = prepare, .judge = judge};
+/* The end of a shorter file shows as a range past its end. */
+static bool is_replaced(struct url_store *s, const struct bkt_req *req)
+{
+    struct bkt_version v;
+    if (req->rc == BKT_OK)
+        return !bkt_version_fits(&s->version, req);
+    bool ended = (req->rc == BKT_ERANGE || req->rc == BKT_EFORMAT) && req->size != UINT64_MAX;
+    return req->rc == BKT_EPRECOND ||
+           (ended && bkt_version_get(&s->version, &v) && v.size != UINT64_MAX && v.size != req->size);
+}
+
+static void end(struct bkt_http *h, struct bkt_http_op *op)
+{
+    struct url_store *s   = (struct url_store *)h;
+    struct bkt_req   *req = op->req;
+    bkt_route_end(&s->route, op);
+    if (!is_replaced(s, req))
+        return;
+    bkt_err_clear(req->err);
+    (void)BKT_REQ_FAIL(req, BKT_EPRECOND, BKT_REQ_NAME ": the file was replaced while it was open; open it again", BKT_REQ_NAMED(req));
+}
+
+static const struct bkt_http_ops http_ops = {
+    .init = init, .prepare = prepare, .judge = judge, .fits = fits, .end = end, .must_range = true};
 
 /* ---- HEAD ---- */
 
@@ -81,39 +116,52 @@ static void start(struct bkt_store *st, struct bkt_req *req)
 
 /* ---- opening and closing ---- */
 
+static void pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s)
+{
+    const struct bkt_pace *p = bkt_route_net(&((struct url_store *)st)->route)->pace;
+    *first_byte_s            = (double)atomic_load(&p->first_us) / 1e6;
+    *bytes_per_s             = (double)atomic_load(&p->bytes_per_s);
+}
+
 static void url_close(struct bkt_store *st)
 {
     struct url_store *s = (struct url_store *)st;
+    bkt_route_fini(&s->route);
     bkt_http_fini(&s->http);
-    bkt_web_url_fini(&s->own);
     free(s);
 }
 
 static const struct bkt_store_ops url_ops = {
-    .name = "url", .readonly = true, .pace = bkt_http_pace, .ahead = bkt_http_ahead, .start = start, .close = url_close};
+    .name = "url", .readonly = true, .pace = pace, .ahead = bkt_http_ahead, .start = start, .close = url_close};
 
-static int fill(struct url_store *s, const char *url, const struct bkt_settings *set, char **key, struct bkt_err *err)
+/* Begin the store of an address, which moves there. */
+static int fill(struct url_store *s, struct bkt_web_url *own, const struct bkt_settings *set, char **key, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *folder = NULL;
-    BKT_PASS(bkt_web_url_parse(url, &s->own, err));
-    BKT_PASS(bkt_web_url_name(&s->own, &folder, key, err));
-    return bkt_http_init(&s->http, &url_ops, &http_ops, folder, s->own.origin, set, err);
+    BKT_PASS(bkt_web_url_name(own, &folder, key, err));
+    BKT_PASS(bkt_http_init(&s->http, &url_ops, &http_ops, folder, own->origin, set, err));
+    if (bkt_route_init(&s->route, own, &s->http.net) == BKT_OK)
+        return BKT_OK;
+    bkt_http_fini(&s->http);
+    free(s->http.base.uri);
+    BKT_NOMEM(err);
 }
 
 int bkt_url_store_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key, struct bkt_err *err)
 {
+    BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url own = {.port = 0};
+    *key                                                 = NULL;
+    BKT_PASS(bkt_web_url_parse(url, &own, err));
     struct url_store *s = calloc(1, sizeof *s);
     if (!s)
         BKT_NOMEM(err);
-    *key   = NULL;
-    int rc = fill(s, url, set, key, err);
-    if (rc < 0) {
-        bkt_web_url_fini(&s->own);
-        free(s);
-        free(*key);
-        *key = NULL;
-        return rc;
+    int rc = fill(s, &own, set, key, err);
+    if (rc == BKT_OK) {
+        *out = &s->http.base;
+        return BKT_OK;
     }
-    *out = &s->http.base;
-    return BKT_OK;
+    free(s);
+    free(*key);
+    *key = NULL;
+    return rc;
 }
