@@ -472,8 +472,9 @@ static void on_done(struct bkt_xfer *x)
 {
     struct bkt_http_op *op = (struct bkt_http_op *)x;
     if (bkt_trace_on(BKT_TRACE_HTTP))
-        bkt_trace(BKT_TRACE_HTTP, "%s %s/%s: HTTP %ld, %" PRIu64 " bytes in place, try %u%s%s%s%s", x->method,
-                  op->http->base.uri, op->req->key, x->status, op->got, op->retry.tries + 1, *x->why ? ", " : "", x->why,
+        bkt_trace(BKT_TRACE_HTTP, "%s %s/%s%s%s: HTTP %ld, %" PRIu64 " bytes in place, try %u%s%s%s%s", x->method,
+                  op->http->base.uri, op->req->key, x->net == &op->http->net ? "" : " at ",
+                  x->net == &op->http->net ? "" : x->net->origin, x->status, op->got, op->retry.tries + 1, *x->why ? ", " : "", x->why,
                   op->reply.request_id[0] ? ", request id " : "", op->reply.request_id);
     if (op->reply.date)
         atomic_store(&op->http->ahead, (int64_t)op->reply.date - (int64_t)time(NULL));
