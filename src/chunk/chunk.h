@@ -95,6 +95,27 @@ void bkt_reference_table_first_begin(struct bkt_dsetio *io);
  *  @param chunks  n of them, in any order; taken over (free()), also on failure
  *  @return BKT_OK; BKT_EFORMAT: an index outside of the grid, or twice */
 BKT_NODISCARD int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_found_chunk *chunks, size_t n, struct bkt_err *err);
+/** Add chunks to those that are known.  From now on the places of all other chunks are unknown, so the caller
+ *  adds those of all chunks that a read touches.  Nothing is read ahead, until bkt_dsetio_set_found() has been
+ *  called.
+ *  @param chunks  n of them, in any order, borrowed; size 0: the chunk doesn't exist */
+BKT_NODISCARD int bkt_dsetio_add_found(struct bkt_dsetio *io, const struct bkt_found_chunk *chunks, size_t n, struct bkt_err *err);
+/** The chunks that a selection touches, as far as they are known. */
+struct bkt_touched {
+    uint64_t  n, missing; /* chunks; those of them that are known not to exist */
+    uint64_t  n_unknown;  /* chunks whose places are unknown */
+    uint64_t *coords;     /* of the first unknown chunks, at most `most`; free() */
+    size_t    n_coords;
+};
+/** Compare a selection with the known chunks of a dataset that has them by bkt_dsetio_set_found() or
+ *  bkt_dsetio_add_found(). */
+BKT_NODISCARD int bkt_dsetio_touched(struct bkt_dsetio *io, const struct bkt_sel *file, size_t most,
+                                     struct bkt_touched *out, struct bkt_err *err);
+/** Set the file that holds all references of the dataset, in place of the one that its layout names.
+ *  @param store  borrowed, it outlives @p io
+ *  @param etag   that all answers must have; "": unknown, the first answer's version counts */
+BKT_NODISCARD int bkt_dsetio_set_file(struct bkt_dsetio *io, struct bkt_store *store, const char *key,
+                                      const char *etag, struct bkt_err *err);
 
 /* ---- single chunks, for H5Dget_chunk_info and the like ---- */
 struct bkt_chunk_info {

@@ -316,13 +316,23 @@ int bkt_store_init(struct bkt_store *st, const struct bkt_store_ops *o, const ch
     (void)pthread_cond_init(&st->idle, NULL);
     st->under_way  = 0;
     st->generation = bkt_fork_generation();
+    atomic_init(&st->holders, 0);
     return BKT_OK;
+}
+
+struct bkt_store *bkt_store_share(struct bkt_store *st)
+{
+    (void)atomic_fetch_add(&st->holders, 1);
+    return st;
 }
 
 void bkt_store_close(struct bkt_store *st)
 {
     if (!st)
         return;
+    for (unsigned n = atomic_load(&st->holders); n > 0;)
+        if (atomic_compare_exchange_weak(&st->holders, &n, n - 1))
+            return;
     bkt_store_enter(st);
     bkt_store_leave(st);
     (void)pthread_mutex_lock(&st->lock);

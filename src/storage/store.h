@@ -135,7 +135,10 @@ BKT_NODISCARD int bkt_store_open(const char *uri, const struct bkt_settings *set
 BKT_NODISCARD int bkt_url_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
                                struct bkt_err *err);
 
-/** Wait for the requests under way, then free the store.  NULL is allowed. */
+/** One more holder of the store, who closes it, too.  Gives back @p st. */
+struct bkt_store *bkt_store_share(struct bkt_store *st);
+
+/** The last holder waits for the requests under way, and then frees the store.  NULL is allowed. */
 void bkt_store_close(struct bkt_store *st);
 
 /** The URI with which the store was opened, normalised (no trailing '/'); borrowed. */

@@ -55,6 +55,7 @@ struct bkt_store {
     pthread_cond_t              idle;
     size_t                      under_way;
     atomic_uint                 generation; /* of the process, see bkt_fork_generation() */
+    atomic_uint                 holders;    /* besides the one who opened it */
 };
 
 /** Begin and end of a backend's own work, for which bkt_store_close() waits.  The store may be freed after

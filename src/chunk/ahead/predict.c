@@ -408,7 +408,7 @@ static void sibling_read(struct bkt_dsetio *io, struct bkt_ahead_note *note, con
 void bkt_ahead_after(struct bkt_read *reads, size_t n)
 {
     struct bkt_dsetio *io = reads[0].io;
-    if (n != 1 || !io->set->read_ahead || !io->cache || io->bad.code || io->where == BKT_AT_NONE ||
+    if (n != 1 || !io->set->read_ahead || !io->cache || io->bad.code || io->where == BKT_AT_NONE || io->found_partly ||
         !bkt_pipeline_builtin(&io->pipe) || bkt_store_is_local(bkt_domain_store(io->dom)) || bkt_write_cache_of(io->dom, false))
         return;
     struct bkt_ahead_note *note = bkt_cache_ahead(io->cache);

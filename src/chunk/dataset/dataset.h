@@ -77,6 +77,8 @@ struct bkt_dsetio {
     struct bkt_found_chunk    *found;       /* TABLE: the chunks in place of a table, by index; NULL: there
                                                are none */
     size_t                     n_found;
+    bool                       found_partly; /* `found` has only the chunks that reads asked for so far */
+    struct bkt_chunk_file     *given;       /* the file of all references, among `files`; NULL: the layout names it */
     bool                       hdf5;        /* OBJECTS: chunk objects hold the output of HDF5's own filters
                                                (pipe) */
     /* For callers that only ask where chunks lie; set right after opening. */

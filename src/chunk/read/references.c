@@ -76,7 +76,7 @@ static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err 
 
 /* Cached bytes of a file belong to the linked version, since another dataset may have been linked to another
  * version. */
-static void set_file_space(const struct bkt_dsetio *io, struct bkt_chunk_file *f, const char *etag)
+void bkt_reference_file_space(const struct bkt_dsetio *io, struct bkt_chunk_file *f, const char *etag)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     int rc = bkt_buf_addf(&name, "%s %s %s", bkt_store_uri(f->store), f->key, etag ? etag : "");
@@ -109,7 +109,7 @@ static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, co
     if (rc == BKT_OK && !joined)
         rc = set_etag(io, f, etag, err);
     if (rc == BKT_OK && io->cache)
-        set_file_space(io, f, etag);
+        bkt_reference_file_space(io, f, etag);
     if (rc == BKT_OK)
         rc = bkt_map_put(io->files, name->p, name->n, f, NULL);
     if (rc < 0) {
@@ -144,6 +144,9 @@ int bkt_reference_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, con
 int bkt_reference_layout_file(struct bkt_dsetio *io, struct bkt_chunk_file **out, struct bkt_err *err)
 {
     const char *uri = io->ds->layout.n_segments ? SEGMENTS : io->ds->layout.file_uri;
+    *out = io->given;
+    if (io->given)
+        return BKT_OK;
     if (!uri || !*uri)
         BKT_FAIL(err, BKT_EFORMAT, "dataset %s: layout has no file_uri", io->obj->id.text);
     return bkt_reference_file(io, uri, strlen(uri), io->ds->layout.file_etag, out, err);
@@ -185,53 +188,6 @@ static int locate_listed(struct bkt_references_find *q, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int by_index(const void *a, const void *b)
-{
-    const struct bkt_found_chunk *x = a, *y = b;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
-int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_found_chunk *chunks, size_t n, struct bkt_err *err)
-{
-    uint64_t total = 1;
-    bool     fits  = true;
-    for (unsigned d = 0; d < io->rank; d++)
-        fits = fits && bkt_mul_u64(total, bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]), &total);
-    if (n)
-        qsort(chunks, n, sizeof *chunks, by_index);
-    for (size_t i = 0; i < n; i++)
-        if (!fits || chunks[i].index >= total || (i && chunks[i].index == chunks[i - 1].index)) {
-            uint64_t index = chunks[i].index;
-            free(chunks);
-            BKT_FAIL(err, BKT_EFORMAT, "dataset %s has no chunk number %llu", io->obj->id.text,
-                     (unsigned long long)index);
-        }
-    (void)pthread_mutex_lock(&io->lock);
-    free(io->found);
-    io->found   = chunks;
-    io->n_found = n;
-    (void)pthread_mutex_unlock(&io->lock);
-    return BKT_OK;
-}
-
-static int locate_found(struct bkt_references_find *q, struct bkt_err *err)
-{
-    const struct bkt_dsetio *io   = q->io;
-    struct bkt_chunk_file   *file = NULL;
-    for (size_t i = 0; i < q->n; i++) {
-        struct bkt_found_chunk want = {.index = 0};
-        for (unsigned d = 0; d < io->rank; d++)
-            want.index = want.index * bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]) + q->coords[i * io->rank + d];
-        const struct bkt_found_chunk *c = bsearch(&want, io->found, io->n_found, sizeof want, by_index);
-        if (!c || !c->size)
-            continue;
-        if (!file)
-            BKT_PASS(bkt_reference_layout_file(q->io, &file, err));
-        q->out[i] = (struct bkt_reference){file, c->offset, c->size, c->mask};
-    }
-    return BKT_OK;
-}
-
 /* If nothing compresses, HSDS wants references to a chunk without its checksum.  Then 4 bytes are certainly
  * missing, so the filter is skipped. */
 uint32_t bkt_reference_mask(const struct bkt_dsetio *io, uint32_t recorded, uint64_t size)
@@ -256,7 +212,7 @@ int bkt_reference_check(const struct bkt_dsetio *io, const uint64_t *coord, uint
         BKT_FAIL(err, BKT_EFORMAT, "%s: a reference of %llu bytes to a chunk of %zu",
                  bkt_chunk_label(io, coord).text, (unsigned long long)size, io->chunk_bytes);
     /* hsload leaves fletcher32 out of the filter list: its 4 bytes behind the chunk are still there */
-    if (!io->filtered && size != io->chunk_bytes && size - 4 != io->chunk_bytes)
+    if (!io->filtered && size != io->chunk_bytes && (io->given || size - 4 != io->chunk_bytes))
         BKT_FAIL(err, BKT_EFORMAT, "%s: a reference of %llu bytes to an unfiltered chunk of %zu",
                  bkt_chunk_label(io, coord).text, (unsigned long long)size, io->chunk_bytes);
     return BKT_OK;
@@ -272,7 +228,8 @@ static int check(const struct bkt_references_find *q, struct bkt_err *err)
         struct bkt_err  why   = {.n = 0};
         if (!l->file)
             continue;
-        l->mask = bkt_reference_mask(io, l->mask, l->size);
+        if (!io->given)
+            l->mask = bkt_reference_mask(io, l->mask, l->size);
         if (!io->bad_place) {
             BKT_PASS(bkt_reference_check(io, coord, l->off, l->size, err));
         } else if (bkt_reference_check(io, coord, l->off, l->size, &why) < 0) {
@@ -293,7 +250,7 @@ int bkt_references_find(struct bkt_references_find *q, size_t n, struct bkt_err 
         else if (q[i].io->where == BKT_AT_CHUNKS)
             BKT_PASS(locate_listed(&q[i], err));
         else if (q[i].io->where == BKT_AT_TABLE && q[i].io->found)
-            BKT_PASS(locate_found(&q[i], err));
+            BKT_PASS(bkt_found_locate(&q[i], err));
         tables |= q[i].io->where == BKT_AT_TABLE && !q[i].io->found;
     }
     if (tables)

@@ -20,6 +20,11 @@ struct bkt_domain;
  *          it); BKT_EACCES, … */
 BKT_NODISCARD int bkt_domain_open(const char *name, const struct bkt_settings *set, struct bkt_domain **out,
                                   struct bkt_err *err);
+/** The domain that stands for a plain HDF5 file: caches and settings, without a document and without objects.
+ *  It can't be found by its name.
+ *  @param store, key  of the file; the store is shared */
+BKT_NODISCARD int bkt_domain_of_file(struct bkt_store *store, const char *key, const struct bkt_settings *set,
+                                     struct bkt_domain **out, struct bkt_err *err);
 /** Whether @p name is a domain, by one GET at most (none if local evidence shows that it isn't).  A domain
  *  found is kept open for a moment, so that the following open costs no second GET.
  *  @return 1; 0; or a negative code (a network failure).  With 0, @p err has the reason if the name has the

@@ -252,6 +252,26 @@ int bkt_conv_init(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type,
     return match(c, t, file_type, mem_type, false, err);
 }
 
+/* HDF5 leaves bytes of a compound alone that no field fills. */
+int bkt_conv_init_whole(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, struct bkt_err *err)
+{
+    *c = (struct bkt_conv){.t = t, .src = t->size, .dst = H5Tget_size(mem_type), .file = H5I_INVALID_HID, .mem = H5I_INVALID_HID};
+    htri_t same = H5Tequal(file_type, mem_type);
+    if (same < 0 || !c->dst)
+        return bkt_h5err_capture(err, "comparing datatypes");
+    c->kind = same ? BKT_CONV_COPY : BKT_CONV_LEAF;
+    if (same)
+        return BKT_OK;
+    H5T_conv_t fn = find_path(c, file_type, mem_type);
+    if (!fn)
+        BKT_FAIL(err, BKT_EINVAL, "the stored type does not convert to the requested type");
+    c->partial    = H5Tdetect_class(mem_type, H5T_COMPOUND) > 0;
+    c->has_number = bkt_conv_number(file_type, mem_type, fn, &c->number);
+    c->file       = H5Tcopy(file_type);
+    c->mem        = H5Tcopy(mem_type);
+    return c->file < 0 || c->mem < 0 ? bkt_h5err_capture(err, "copying datatypes") : BKT_OK;
+}
+
 int bkt_conv_init_store(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, struct bkt_err *err)
 {
     return match(c, t, file_type, mem_type, true, err);

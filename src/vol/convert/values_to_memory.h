@@ -47,6 +47,10 @@ struct bkt_conv {
  *  the message names them. */
 BKT_NODISCARD int bkt_conv_init(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
                                 struct bkt_err *err);
+/** A tree of one leaf: HDF5 converts whole elements, of any type without pointers and references.
+ *  @param t  stands for @p file_type: opaque, of its size */
+BKT_NODISCARD int bkt_conv_init_whole(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
+                                      struct bkt_err *err);
 /** The same for writing. */
 BKT_NODISCARD int bkt_conv_init_store(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
                                       struct bkt_err *err);

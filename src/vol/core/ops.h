@@ -194,6 +194,8 @@ extern const struct bkt_ops bkt_domain_ops, bkt_plain_ops;
 extern const struct bkt_open_ops bkt_domain_open_ops;
 extern const struct bkt_attr_ops bkt_domain_attr_ops, bkt_plain_attr_ops;
 extern const struct bkt_dataset_ops bkt_domain_dataset_ops, bkt_plain_dataset_ops;
+/** Reads and writes of plain files; defined above, in vol/dataset. */
+BKT_NODISCARD int bkt_plain_transfer(const struct bkt_io *io, struct bkt_err *err);
 extern const struct bkt_datatype_ops bkt_domain_datatype_ops, bkt_plain_datatype_ops;
 extern const struct bkt_file_ops bkt_domain_file_ops;
 extern const struct bkt_group_ops bkt_domain_group_ops;

@@ -42,27 +42,6 @@ static int dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid
     return rc < 0 ? rc : bkt_native_wrap(&id, out, err);
 }
 
-static int transfer_one(const struct bkt_io *io, size_t i, struct bkt_err *err)
-{
-    hid_t id = io->dsets[i]->native_id;
-    BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID;
-    BKT_PASS(bkt_xfer_for(id, io->dxpl, &list, err));
-    if (io->write)
-        return PASS_ON(
-            err, H5Dwrite(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
-            "H5Dwrite");
-    return PASS_ON(err,
-                   H5Dread(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
-                   "reading a dataset of another file");
-}
-
-static int dataset_transfer(const struct bkt_io *io, struct bkt_err *err)
-{
-    for (size_t i = 0; i < io->n; i++)
-        BKT_PASS(transfer_one(io, i, err));
-    return BKT_OK;
-}
-
 static int get_dcpl(hid_t id, hid_t *out, struct bkt_err *err)
 {
     BKT_PASS(PASS_ON(err, *out = H5Dget_create_plist(id), "asking about a dataset of another file"));
@@ -226,7 +205,7 @@ const struct bkt_attr_ops bkt_plain_attr_ops = {.create = attr_create,
                                             .specific = attr_specific};
 
 const struct bkt_dataset_ops bkt_plain_dataset_ops = {.create = dataset_create,
-                                                  .transfer = dataset_transfer,
+                                                  .transfer = bkt_plain_transfer,
                                                   .get = dataset_get,
                                                   .set_extent = dataset_set_extent,
                                                   .optional = dataset_optional};

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "vol/core/h5err.h"
-#include "schema/model/model.h"
+#include "schema/domain/domain.h"
 #include "base/num.h"
 #include "storage/store.h"
 #include "vol/vfd/foresight.h"
@@ -33,6 +33,9 @@ struct vfd_file {
     int               lock;         /* descriptor that holds the lock; -1: none */
     bool              may_not_lock; /* true: a file system without locks is accepted */
     struct vfd_file  *other;        /* list of all open files */
+    const struct bkt_settings *set; /* borrowed */
+    struct bkt_domain *dom;         /* vfd_domain(); NULL: not needed yet */
+    struct vfd_recorded *record;    /* NULL: raw data are read */
 };
 static struct vfd_file *all_open; /* under HDF5's lock */
 
@@ -144,6 +147,7 @@ static int start(struct vfd_file *f, const struct bkt_settings *set, struct bkt_
     struct vfd_expected                   e;
     BKT_CLEANUP(bkt_freep) unsigned char *first = NULL;
     f->part                                     = set->part_size;
+    f->set                                      = set;
     if (vfd_take_expected(f->name, &e))
         return start_expected(f, &e, err);
     BKT_PASS(vfd_open_store(f->name, set, &f->st, &f->key, err));
@@ -171,6 +175,7 @@ static void file_free(struct vfd_file *f)
     page_cache_free(f->pages);
     if (f->lock >= 0)
         (void)close(f->lock);
+    bkt_domain_close(f->dom);
     bkt_store_close(f->st);
     free(f->name);
     free(f->key);
@@ -259,6 +264,13 @@ static haddr_t vfd_get_eof(const H5FD_t *file, H5FD_mem_t type)
     return ((const struct vfd_file *)file)->size;
 }
 
+static herr_t vfd_get_handle(H5FD_t *file, hid_t fapl, void **handle)
+{
+    (void)fapl;
+    *handle = file;
+    return 0;
+}
+
 static enum fore_type type_of(H5FD_mem_t type)
 {
     switch (type) {
@@ -275,6 +287,10 @@ static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, 
     struct bkt_err   err = {.n = 0};
     int              rc  = BKT_OK;
     (void)dxpl;
+    if (f->record && type == H5FD_MEM_DRAW) {
+        *f->record = (struct vfd_recorded){f->record->n + 1, addr, size};
+        return 0;
+    }
     uint64_t n = addr < f->size ? bkt_min_u64(size, f->size - addr) : 0;
     memset((unsigned char *)buf + n, 0, size - (size_t)n); /* zeros behind the end, as from HDF5's own drivers */
     if (n > LONG_READ)
@@ -324,6 +340,7 @@ static herr_t vfd_unlock(H5FD_t *file)
                   .get_eoa   = vfd_get_eoa,                                                                                  \
                   .set_eoa   = vfd_set_eoa,                                                                                  \
                   .get_eof   = vfd_get_eof,                                                                                  \
+                  .get_handle = vfd_get_handle,                                                                              \
                   .read      = vfd_read,                                                                                     \
                   .write     = vfd_write,                                                                                    \
                   .fl_map    = H5FD_FLMAP_DICHOTOMY
@@ -345,6 +362,37 @@ int vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct
         BKT_FAIL(err, BKT_EHDF5, "HDF5 refuses the file driver for stores");
     return BKT_OK;
 }
+
+/* ---- the file behind an object ---- */
+
+/* Only the address is compared: another driver's handle is something else. */
+struct vfd_file *vfd_behind(hid_t object)
+{
+    void *handle = NULL;
+    hid_t file   = all_open ? H5Iget_file_id(object) : H5I_INVALID_HID;
+    int   rc     = file < 0 ? -1 : PASS_ON(NULL, H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "H5Fget_vfd_handle");
+    if (file >= 0)
+        (void)H5Idec_ref(file);
+    struct vfd_file *f = rc < 0 ? NULL : all_open;
+    while (f && f != handle)
+        f = f->other;
+    return f;
+}
+
+struct vfd_facts vfd_facts(const struct vfd_file *f)
+{
+    return (struct vfd_facts){f->st, f->key, f->etag, f->size};
+}
+
+int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err)
+{
+    if (!f->dom)
+        BKT_PASS(bkt_domain_of_file(f->st, f->key, f->set, &f->dom, err));
+    *out = f->dom;
+    return BKT_OK;
+}
+
+void vfd_record(struct vfd_file *f, struct vfd_recorded *to) { f->record = to; }
 
 void vfd_term(void)
 {

@@ -21,6 +21,31 @@
  *  @param set   borrowed: it must outlive every file opened */
 BKT_NODISCARD int vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct bkt_err *err);
 
+/* ---- the file behind an object that HDF5's native connector opened through the driver ---- */
+struct vfd_file;
+struct bkt_domain;
+/** @param object  any open object of the native connector
+ *  @return the file, which lives as long as HDF5 has it open; NULL: another driver reads it */
+struct vfd_file *vfd_behind(hid_t object);
+struct vfd_facts {
+    struct bkt_store *st; /* all members are borrowed */
+    const char *key, *etag; /* "": unknown */
+    uint64_t size; /* bytes */
+};
+struct vfd_facts vfd_facts(const struct vfd_file *f);
+/** The domain that stands for the file (bkt_domain_of_file()), made on first use; borrowed. */
+BKT_NODISCARD int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err);
+
+/** Reads of raw data that HDF5 made while vfd_record() was on. */
+struct vfd_recorded {
+    unsigned n;
+    uint64_t off, len; /* of the last one, in bytes of the file */
+};
+/** Until it is called with NULL, the driver fetches no raw data.  It only notes the ranges, and leaves HDF5's
+ *  memory as it is.  HDF5 must not keep what it reads meanwhile: neither in a page buffer nor in a chunk
+ *  cache. */
+void vfd_record(struct vfd_file *f, struct vfd_recorded *to);
+
 /** Take the driver back from HDF5, before the code is unloaded. */
 void vfd_term(void);
 

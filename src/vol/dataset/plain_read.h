@@ -1,0 +1,45 @@
+/* Reads of datasets in plain HDF5 files that our file driver reads from a store.
+ *
+ * HDF5's native connector opens the file and parses its metadata.  The elements are read by chunk, as those of
+ * references: all ranges side by side, decoded by workers, read ahead, cached.  A *shadow* stands for the
+ * dataset there.  Its elements are opaque to chunk.  HDF5 converts them with the real types, so each type is
+ * read as HDF5 itself reads it.
+ *
+ * If chunk can't read a dataset exactly as HDF5 does, the native connector reads it through the driver. */
+#ifndef BKT_PLAIN_READ_H
+#define BKT_PLAIN_READ_H
+
+#include "vol/dataset/dataset_calls.h"
+#include "vol/vfd/store_driver.h"
+
+/** A shadow; `v` is only used as dataset_read.c uses it. */
+struct bkt_shadow {
+    struct bkt_vobj  v;       /* first member */
+    hid_t            dset;    /* of the native connector; borrowed */
+    struct vfd_file *file;    /* borrowed: the dataset keeps it open */
+    bool             native;  /* only the native connector can read it */
+    bool             chunked;
+    bool             complete; /* all chunks' places are known */
+    bool             leaves_missing; /* HDF5 leaves memory as it is where a chunk doesn't exist */
+    bool             looks_up;       /* places of single chunks can be looked up */
+    bool             plain_edges;    /* partial chunks skip the filters */
+    uint64_t         n_grid;         /* chunks in the grid */
+    uint64_t         n_asked;        /* chunks whose places were looked up */
+};
+
+/** The shadow of a dataset, made on first use; borrowed.  NULL in @p out: another driver reads its file.  A
+ *  dataset that only the native connector can read has a shadow that says so. */
+BKT_NODISCARD int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out, struct bkt_err *err);
+
+/** Find the places of all chunks that a selection touches.  @p native: set if only the native connector can
+ *  read the selection. */
+BKT_NODISCARD int bkt_shadow_locate(struct bkt_shadow *s, hid_t file_space, bool *native, struct bkt_err *err);
+
+/** Sums of this process, for tests. */
+struct bkt_plain_counts {
+    uint64_t by_chunk, by_native; /* datasets read, of files in stores */
+    uint64_t listed, looked_up;   /* indexes listed whole; chunks looked up */
+};
+extern struct bkt_plain_counts bkt_plain_counts; /* under HDF5's lock */
+
+#endif

@@ -1,0 +1,148 @@
+/* H5Dread, H5Dread_multi, H5Dwrite and H5Dwrite_multi of plain HDF5 files: which way each dataset goes. */
+#include <stdlib.h>
+
+#include "base/trace.h"
+#include "vol/core/transfer_list.h"
+#include "vol/dataset/plain_read.h"
+
+struct bkt_plain_counts bkt_plain_counts;
+
+/* ---- by the native connector ---- */
+
+static int native_one(const struct bkt_io *io, size_t i, struct bkt_err *err)
+{
+    hid_t id = io->dsets[i]->native_id;
+    BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID;
+    BKT_PASS(bkt_xfer_for(id, io->dxpl, &list, err));
+    if (io->write)
+        return PASS_ON(
+            err, H5Dwrite(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
+            "H5Dwrite");
+    bkt_plain_counts.by_native += io->dsets[i]->shadow != NULL;
+    return PASS_ON(err,
+                   H5Dread(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
+                   "reading a dataset of another file");
+}
+
+/* ---- by chunk ---- */
+
+/* HDF5 itself is asked again after such an error: its result counts. */
+static bool is_format(int rc)
+{
+    return rc == BKT_EFORMAT || rc == BKT_EUNSUP || rc == BKT_EINVAL || rc == BKT_EHDF5 || rc == BKT_ERANGE;
+}
+
+/* The datasets of a call that chunk reads. */
+struct planned {
+    struct bkt_io     io;
+    struct bkt_vobj **dsets;
+    hid_t            *mem_types, *mem_spaces, *file_spaces;
+    void            **bufs;
+    size_t           *whose; /* their numbers in the call */
+};
+
+static void planned_fini(struct planned *p)
+{
+    free(p->dsets);
+    free(p->mem_types);
+    free(p->bufs);
+    free(p->whose);
+}
+
+static int planned_init(struct planned *p, const struct bkt_io *io, struct bkt_err *err)
+{
+    *p = (struct planned){.dsets     = calloc(io->n, sizeof(struct bkt_vobj *)),
+                          .mem_types = calloc(io->n, 3 * sizeof(hid_t)),
+                          .bufs      = calloc(io->n, sizeof(void *)),
+                          .whose     = calloc(io->n, sizeof *p->whose)};
+    if (!p->dsets || !p->mem_types || !p->bufs || !p->whose)
+        BKT_NOMEM(err);
+    p->mem_spaces  = p->mem_types + io->n;
+    p->file_spaces = p->mem_spaces + io->n;
+    p->io = (struct bkt_io){.dsets = p->dsets, .mem_types = p->mem_types, .mem_spaces = p->mem_spaces,
+                            .file_spaces = p->file_spaces, .bufs = p->bufs, .dxpl = io->dxpl};
+    return BKT_OK;
+}
+
+static void planned_add(struct planned *p, const struct bkt_io *io, size_t i, struct bkt_shadow *s)
+{
+    size_t n = p->io.n++;
+    p->dsets[n]       = &s->v;
+    p->mem_types[n]   = io->mem_types[i];
+    p->mem_spaces[n]  = io->mem_spaces[i];
+    p->file_spaces[n] = io->file_spaces[i];
+    p->bufs[n]        = io->bufs[i];
+    p->whose[n]       = i;
+}
+
+/* Whether chunk reads one dataset of the call.  Gives a bkt code for failures that end the call. */
+static int plan(const struct bkt_io *io, size_t i, struct bkt_shadow **out, struct bkt_err *err)
+{
+    struct bkt_shadow *s = NULL;
+    bool native = true;
+    int  rc     = BKT_OK;
+    H5E_BEGIN_TRY
+    {
+        rc = bkt_shadow_of(io->dsets[i], &s, err);
+        if (rc == BKT_OK && s)
+            rc = bkt_shadow_locate(s, io->file_spaces[i], &native, err);
+    }
+    H5E_END_TRY
+    *out = rc == BKT_OK && !native ? s : NULL;
+    if (!is_format(rc))
+        return rc;
+    bkt_err_clear(err);
+    return BKT_OK;
+}
+
+static int read_planned(const struct bkt_io *io, const struct planned *p, struct bkt_err *err)
+{
+    int rc;
+    H5E_BEGIN_TRY
+    {
+        rc = bkt_dataset_read(&p->io, err);
+    }
+    H5E_END_TRY
+    if (!is_format(rc))
+        return rc;
+    bkt_trace(BKT_TRACE_VOL, "HDF5's native connector reads again: %s", bkt_err_text(rc));
+    bkt_err_clear(err);
+    for (size_t i = 0; i < p->io.n; i++)
+        BKT_PASS(native_one(io, p->whose[i], err));
+    return BKT_OK;
+}
+
+static int read_all(const struct bkt_io *io, struct planned *p, struct bkt_err *err)
+{
+    struct bkt_shadow *s;
+    BKT_PASS(planned_init(p, io, err));
+    for (size_t i = 0; i < io->n; i++) {
+        BKT_PASS(plan(io, i, &s, err));
+        if (s)
+            planned_add(p, io, i, s);
+    }
+    size_t next = 0;
+    if (p->io.n)
+        BKT_PASS(read_planned(io, p, err));
+    bkt_plain_counts.by_chunk += p->io.n;
+    for (size_t i = 0; i < io->n; i++)
+        if (next < p->io.n && p->whose[next] == i)
+            next++;
+        else
+            BKT_PASS(native_one(io, i, err));
+    return BKT_OK;
+}
+
+int bkt_plain_transfer(const struct bkt_io *io, struct bkt_err *err)
+{
+    struct planned p = {.dsets = NULL};
+    int rc = BKT_OK;
+    if (!io->write && io->n) {
+        rc = read_all(io, &p, err);
+        planned_fini(&p);
+        return rc;
+    }
+    for (size_t i = 0; rc == BKT_OK && i < io->n; i++)
+        rc = native_one(io, i, err);
+    return rc;
+}
