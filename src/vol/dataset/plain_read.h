@@ -12,6 +12,13 @@
 #include "vol/dataset/dataset_calls.h"
 #include "vol/vfd/store_driver.h"
 
+/** The addresses in elements of one type, as they are stored. */
+struct bkt_heap_spots {
+    size_t  size;                  /* bytes of a stored element */
+    size_t *at, n, cap;            /* offsets of heap addresses in it */
+    struct bkt_heap_spots *inner;  /* elements of sequences that hold addresses themselves */
+    size_t  n_inner, cap_inner;
+};
 /** A shadow; `v` is only used as dataset_read.c uses it. */
 struct bkt_shadow {
     struct bkt_vobj  v;       /* first member */
@@ -23,6 +30,10 @@ struct bkt_shadow {
     bool             leaves_missing; /* HDF5 leaves memory as it is where a chunk doesn't exist */
     bool             looks_up;       /* places of single chunks can be looked up */
     bool             plain_edges;    /* partial chunks skip the filters */
+    bool             heaps;          /* elements hold heap addresses, so HDF5 converts them (plain_heaps.h) */
+    struct bkt_heap_spots spots;     /* heaps: where */
+    unsigned         addr_bytes, size_bytes; /* heaps: of addresses and sizes in the file */
+    uint64_t         user_block;     /* heaps: bytes; addresses count from its end */
     uint64_t         n_grid;         /* chunks in the grid */
     uint64_t         n_asked;        /* chunks whose places were looked up */
 };
@@ -35,9 +46,15 @@ BKT_NODISCARD int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out,
  *  read the selection. */
 BKT_NODISCARD int bkt_shadow_locate(struct bkt_shadow *s, hid_t file_space, bool *native, struct bkt_err *err);
 
+/** Whether HDF5 itself is asked after such an error: its result counts. */
+static inline bool bkt_plain_is_format(int rc)
+{
+    return rc == BKT_EFORMAT || rc == BKT_EUNSUP || rc == BKT_EINVAL || rc == BKT_EHDF5 || rc == BKT_ERANGE;
+}
+
 /** Sums of this process, for tests. */
 struct bkt_plain_counts {
-    uint64_t by_chunk, by_native; /* datasets read, of files in stores */
+    uint64_t by_chunk, by_native, by_heaps; /* datasets read, of files in stores */
     uint64_t listed, looked_up;   /* indexes listed whole; chunks looked up */
 };
 extern struct bkt_plain_counts bkt_plain_counts; /* under HDF5's lock */

@@ -5,7 +5,7 @@
 
 #include "base/num.h"
 #include "vol/core/filter_lookup.h"
-#include "vol/dataset/plain_read.h"
+#include "vol/dataset/plain_heaps.h"
 
 /* Whether elements hold addresses in the file: only HDF5 follows them. */
 static bool has_pointers(hid_t type)
@@ -23,6 +23,23 @@ static bool has_pointers(hid_t type)
             return true;
     }
     return false;
+}
+
+/* What is needed to find heap addresses in stored elements.  If it can't be found, HDF5 reads alone. */
+static int take_spots(struct bkt_shadow *s, struct bkt_err *err)
+{
+    size_t  addr = 0, size = 0;
+    hsize_t block = 0;
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5Iget_file_id(s->dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t fcpl = file < 0 ? file : H5Fget_create_plist(file);
+    if (fcpl < 0 || H5Pget_sizes(fcpl, &addr, &size) < 0 || H5Pget_userblock(fcpl, &block) < 0)
+        return bkt_h5err_capture(err, "asking for the sizes of addresses");
+    s->addr_bytes = (unsigned)addr;
+    s->size_bytes = (unsigned)size;
+    s->user_block = block;
+    s->heaps      = true;
+    s->native     = addr > 8 || size > 8 || !bkt_heap_spots_of(s->v.file_type, s->addr_bytes, &s->spots);
+    return BKT_OK;
 }
 
 static struct bkt_type *opaque(size_t size)
@@ -92,7 +109,7 @@ static int take_contiguous(struct bkt_shadow *s, struct bkt_dset *d, struct bkt_
     (void)PASS_ON(NULL, (at = H5Dget_offset(s->dset)) == HADDR_UNDEF ? -1 : 0, "H5Dget_offset");
     BKT_PASS(PASS_ON(err, (n = H5Dget_storage_size(s->dset), 0), "H5Dget_storage_size"));
     BKT_PASS(bkt_space_count(&d->space, &elems, err));
-    s->native        = at == HADDR_UNDEF || !n || !bkt_mul_u64(elems, d->type->size, &elems) || elems != n;
+    s->native        = s->native || at == HADDR_UNDEF || !n || !bkt_mul_u64(elems, d->type->size, &elems) || elems != n;
     d->layout.cls    = BKT_D_CONTIGUOUS_REF;
     d->layout.offset = at;
     d->layout.size   = n;
@@ -127,14 +144,17 @@ static int take_all(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err *
         return bkt_h5err_capture(err, "asking about a dataset");
     H5D_layout_t layout = H5Pget_layout(dcpl);
     BKT_PASS(bkt_convert_from_space(space, &d->space, err));
-    if (!(d->type = opaque(H5Tget_size(s->v.file_type))))
+    if (has_pointers(s->v.file_type))
+        BKT_PASS(take_spots(s, err));
+    if (!(d->type = opaque(s->heaps ? s->spots.size : H5Tget_size(s->v.file_type))))
         BKT_NOMEM(err);
-    s->native = has_pointers(s->v.file_type) || d->space.cls == BKT_S_NULL || !d->type->size ||
+    s->native = s->native || d->space.cls == BKT_S_NULL || !d->type->size ||
                 (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS) || H5Pget_external_count(dcpl) > 0;
     if (s->native)
         return BKT_OK;
     BKT_PASS(take_name(s, o, err));
-    BKT_PASS(take_fill(s, dcpl, d, err));
+    if (!s->heaps)
+        BKT_PASS(take_fill(s, dcpl, d, err));
     d->layout.rank = bkt_max_u64(d->space.rank, 1);
     return layout == H5D_CHUNKED ? take_chunks(s, dcpl, d, err) : take_contiguous(s, d, err);
 }
@@ -166,6 +186,7 @@ static void shadow_free(struct bkt_vobj *v)
     bkt_dsetio_close(v->io);
     bkt_object_release(v->obj);
     bkt_vobj_drop_id(v->file_type);
+    bkt_heap_spots_fini(&((struct bkt_shadow *)v)->spots);
     free(v->path);
     free(v);
 }

@@ -3,7 +3,7 @@
 
 #include "base/trace.h"
 #include "vol/core/transfer_list.h"
-#include "vol/dataset/plain_read.h"
+#include "vol/dataset/plain_heaps.h"
 
 struct bkt_plain_counts bkt_plain_counts;
 
@@ -26,12 +26,6 @@ static int native_one(const struct bkt_io *io, size_t i, struct bkt_err *err)
 
 /* ---- by chunk ---- */
 
-/* HDF5 itself is asked again after such an error: its result counts. */
-static bool is_format(int rc)
-{
-    return rc == BKT_EFORMAT || rc == BKT_EUNSUP || rc == BKT_EINVAL || rc == BKT_EHDF5 || rc == BKT_ERANGE;
-}
-
 /* The datasets of a call that chunk reads. */
 struct planned {
     struct bkt_io     io;
@@ -39,6 +33,7 @@ struct planned {
     hid_t            *mem_types, *mem_spaces, *file_spaces;
     void            **bufs;
     size_t           *whose; /* their numbers in the call */
+    struct bkt_shadow **heaps; /* by number in the call: to be read by bkt_heaps_read(); NULL: otherwise */
 };
 
 static void planned_fini(struct planned *p)
@@ -47,6 +42,7 @@ static void planned_fini(struct planned *p)
     free(p->mem_types);
     free(p->bufs);
     free(p->whose);
+    free(p->heaps);
 }
 
 static int planned_init(struct planned *p, const struct bkt_io *io, struct bkt_err *err)
@@ -54,8 +50,9 @@ static int planned_init(struct planned *p, const struct bkt_io *io, struct bkt_e
     *p = (struct planned){.dsets     = calloc(io->n, sizeof(struct bkt_vobj *)),
                           .mem_types = calloc(io->n, 3 * sizeof(hid_t)),
                           .bufs      = calloc(io->n, sizeof(void *)),
-                          .whose     = calloc(io->n, sizeof *p->whose)};
-    if (!p->dsets || !p->mem_types || !p->bufs || !p->whose)
+                          .whose     = calloc(io->n, sizeof *p->whose),
+                          .heaps     = calloc(io->n, sizeof(struct bkt_shadow *))};
+    if (!p->dsets || !p->mem_types || !p->bufs || !p->whose || !p->heaps)
         BKT_NOMEM(err);
     p->mem_spaces  = p->mem_types + io->n;
     p->file_spaces = p->mem_spaces + io->n;
@@ -89,7 +86,7 @@ static int plan(const struct bkt_io *io, size_t i, struct bkt_shadow **out, stru
     }
     H5E_END_TRY
     *out = rc == BKT_OK && !native ? s : NULL;
-    if (!is_format(rc))
+    if (!bkt_plain_is_format(rc))
         return rc;
     bkt_err_clear(err);
     return BKT_OK;
@@ -103,7 +100,7 @@ static int read_planned(const struct bkt_io *io, const struct planned *p, struct
         rc = bkt_dataset_read(&p->io, err);
     }
     H5E_END_TRY
-    if (!is_format(rc))
+    if (!bkt_plain_is_format(rc))
         return rc;
     bkt_trace(BKT_TRACE_VOL, "HDF5's native connector reads again: %s", bkt_err_text(rc));
     bkt_err_clear(err);
@@ -118,8 +115,9 @@ static int read_all(const struct bkt_io *io, struct planned *p, struct bkt_err *
     BKT_PASS(planned_init(p, io, err));
     for (size_t i = 0; i < io->n; i++) {
         BKT_PASS(plan(io, i, &s, err));
-        if (s)
+        if (s && !s->heaps)
             planned_add(p, io, i, s);
+        p->heaps[i] = s && s->heaps ? s : NULL;
     }
     size_t next = 0;
     if (p->io.n)
@@ -129,7 +127,7 @@ static int read_all(const struct bkt_io *io, struct planned *p, struct bkt_err *
         if (next < p->io.n && p->whose[next] == i)
             next++;
         else
-            BKT_PASS(native_one(io, i, err));
+            BKT_PASS(p->heaps[i] ? bkt_heaps_read(p->heaps[i], io, i, err) : native_one(io, i, err));
     return BKT_OK;
 }
 

@@ -395,6 +395,31 @@ int foresight_read(struct foresight *f, enum fore_type type, uint64_t off, uint6
     return BKT_OK;
 }
 
+static int by_place(const void *a, const void *b)
+{
+    const struct fore_range *x = a, *y = b;
+    return x->off < y->off ? -1 : x->off > y->off;
+}
+
+/* Ranges that lie together share a request. */
+int foresight_fetch(struct foresight *f, struct fore_range *r, size_t n, struct bkt_err *err)
+{
+    if (n)
+        qsort(r, n, sizeof *r, by_place);
+    for (size_t i = 0, j; i < n; i = j) {
+        uint64_t end = r[i].off + r[i].len;
+        for (j = i + 1; j < n && r[j].off <= end + GAP; j++)
+            end = bkt_max_u64(end, r[j].off + r[j].len);
+        if (page_cache_fetch(f->cache, r[i].off, end - r[i].off, false) < 0)
+            BKT_NOMEM(err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint64_t len = r[i].off < f->file.size ? bkt_min_u64(r[i].len, f->file.size - r[i].off) : 0;
+        BKT_PASS(page_cache_ask(f->cache, r[i].off, len, on_arrived, f, err));
+    }
+    return BKT_OK;
+}
+
 struct foresight *foresight_new(struct page_cache *cache, uint64_t size)
 {
     struct foresight *f = calloc(1, sizeof *f);

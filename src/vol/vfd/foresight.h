@@ -26,6 +26,14 @@ void foresight_free(struct foresight *f);
 BKT_NODISCARD int foresight_read(struct foresight *f, enum fore_type type, uint64_t off, uint64_t len,
                                  void *to, struct bkt_err *err);
 
+/** A range of the file, in bytes. */
+struct fore_range {
+    uint64_t off, len;
+};
+/** Fetch ranges that libhdf5 will read, side by side, and wait for them.  Ranges behind the file's end are cut.
+ *  @param r  @p n of them, sorted here by place */
+BKT_NODISCARD int foresight_fetch(struct foresight *f, struct fore_range *r, size_t n, struct bkt_err *err);
+
 /** Sums of this process, for tests. */
 struct fore_counts {
     uint64_t known, unknown; /* structures that libhdf5 asked for: found before, and the others */

@@ -392,6 +392,16 @@ int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err)
     return BKT_OK;
 }
 
+int vfd_fetch(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err)
+{
+    return foresight_fetch(f->fore, r, n, err);
+}
+
+uint64_t vfd_peek(struct vfd_file *f, uint64_t off, uint64_t len, void *to)
+{
+    return page_cache_copy(f->pages, off, len, to);
+}
+
 void vfd_record(struct vfd_file *f, struct vfd_recorded *to) { f->record = to; }
 
 void vfd_term(void)

@@ -36,6 +36,12 @@ struct vfd_facts vfd_facts(const struct vfd_file *f);
 /** The domain that stands for the file (bkt_domain_of_file()), made on first use; borrowed. */
 BKT_NODISCARD int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err);
 
+struct fore_range;
+/** Fetch bytes that HDF5 will read, as foresight_fetch() does. */
+BKT_NODISCARD int vfd_fetch(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err);
+/** Copy bytes that are here without a gap, from @p off on, at most @p len.  Returns their number. */
+uint64_t vfd_peek(struct vfd_file *f, uint64_t off, uint64_t len, void *to);
+
 /** Reads of raw data that HDF5 made while vfd_record() was on. */
 struct vfd_recorded {
     unsigned n;

@@ -1,0 +1,21 @@
+/* Elements with variable-length parts, or with region references, hold addresses of global heap collections
+ * (HDF5 File Format Specification, III.E).  HDF5 reads one collection after the other.  Here all collections
+ * that a selection names are fetched side by side, before HDF5 reads. */
+#ifndef BKT_PLAIN_HEAPS_H
+#define BKT_PLAIN_HEAPS_H
+
+#include "vol/dataset/plain_read.h"
+
+/** @param addr  bytes of an address in the file
+ *  @return false: the form of such elements in the file isn't known */
+bool bkt_heap_spots_of(hid_t type, unsigned addr, struct bkt_heap_spots *out);
+void bkt_heap_spots_fini(struct bkt_heap_spots *s);
+
+/** Fetch what HDF5 will read for the selection, within a budget: the chunks, and the collections that they
+ *  name.  The places of the chunks are known.  What is damaged is left to HDF5. */
+BKT_NODISCARD int bkt_heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_err *err);
+
+/** Read dataset @p i of the call by the native connector, in pieces whose bytes are fetched first. */
+BKT_NODISCARD int bkt_heaps_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i, struct bkt_err *err);
+
+#endif

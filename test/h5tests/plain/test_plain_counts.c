@@ -1,0 +1,152 @@
+/* Requests, round trips and bytes of reads from plain HDF5 files behind a web server. */
+#include <hdf5.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "h5tests/plain/plain_files.h"
+#include "helpers/check.h"
+#include "storage/stats.h"
+#include "storage/store.h"
+#include "vol/dataset/plain_read.h"
+#include "vol/vfd/foresight.h"
+
+static char dir[] = "/tmp/bkt-plain-counts-XXXXXX", path[100];
+
+/* Everything that one open file cost, from H5Fopen() to H5Fclose(). */
+struct cost {
+    unsigned requests, round_trips;
+    double   mib;
+};
+
+static struct bkt_stats stats_before;
+static struct fore_counts fore_before;
+
+static void begin(void)
+{
+    bkt_stats_get(&stats_before);
+    fore_before = foresight_counts();
+}
+
+/* The file is closed.  @p reads: round trips of the reads by chunk, one each; the first MiB is another one. */
+static struct cost cost(unsigned reads)
+{
+    struct bkt_stats now;
+    bkt_stats_get(&now);
+    return (struct cost){(unsigned)(now.get - stats_before.get),
+                         1 + reads + (unsigned)(foresight_counts().round_trips - fore_before.round_trips),
+                         (double)(now.bytes_in - stats_before.bytes_in) / 1048576};
+}
+
+/* ---- one value of many chunks ---- */
+
+struct index {
+    const char  *name;
+    H5F_libver_t low;
+    unsigned     unlimited; /* dimensions */
+    bool         filtered;
+};
+static const struct index indexes[] = {
+    {"B-tree of version 1", H5F_LIBVER_EARLIEST, 0, false},
+    {"B-tree of version 1, filtered", H5F_LIBVER_EARLIEST, 1, true},
+    {"B-tree of version 2", H5F_LIBVER_LATEST, 2, false},
+    {"B-tree of version 2, filtered", H5F_LIBVER_LATEST, 2, true},
+    {"fixed array", H5F_LIBVER_LATEST, 0, false},
+    {"fixed array, filtered", H5F_LIBVER_LATEST, 0, true},
+    {"extensible array", H5F_LIBVER_LATEST, 1, false},
+    {"extensible array, filtered", H5F_LIBVER_LATEST, 1, true},
+};
+
+static unsigned char value_at(hsize_t row, hsize_t col) { return (unsigned char)(row * 7 + col * 13 + 5); }
+
+/* side x side chunks of one byte. */
+static void write_many(const struct index *x, hsize_t side)
+{
+    hsize_t dims[2] = {side, side}, max[2] = {x->unlimited ? H5S_UNLIMITED : side, x->unlimited > 1 ? H5S_UNLIMITED : side};
+    hsize_t chunk[2] = {1, 1};
+    hid_t file = plain_new(path, x->low, H5F_LIBVER_LATEST), dcpl = must_id(H5Pcreate(H5P_DATASET_CREATE), "list");
+    hid_t space = must_id(H5Screate_simple(2, dims, max), "space");
+    unsigned char *v = malloc(side * side);
+    REQUIRE(v, "memory");
+    for (hsize_t i = 0; i < side * side; i++)
+        v[i] = value_at(i / side, i % side);
+    must_do(H5Pset_chunk(dcpl, 2, chunk), "chunk");
+    if (x->filtered)
+        must_do(H5Pset_fletcher32(dcpl), "filter");
+    hid_t d = must_id(H5Dcreate2(file, "d", H5T_NATIVE_UCHAR, space, H5P_DEFAULT, dcpl, H5P_DEFAULT), "dataset");
+    must_do(H5Dwrite(d, H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, v), "H5Dwrite");
+    free(v);
+    (void)H5Dclose(d);
+    (void)H5Pclose(dcpl);
+    (void)H5Sclose(space);
+    must_do(H5Fclose(file), "H5Fclose");
+}
+
+static void read_points(hid_t file, const char *what, const hsize_t *at, size_t n)
+{
+    unsigned char got[64] = {0};
+    hsize_t dim = n;
+    hid_t d = must_id(H5Dopen2(file, "d", H5P_DEFAULT), "dataset"), space = must_id(H5Dget_space(d), "space");
+    hid_t mem = must_id(H5Screate_simple(1, &dim, NULL), "space");
+    must_do(H5Sselect_elements(space, H5S_SELECT_SET, n, at), "points");
+    struct bkt_vobj *o = plain_handle(d);
+    CHECK(plain_read_by(o, H5T_NATIVE_UCHAR, mem, space, H5P_DEFAULT, got) == BKT_OK, "%s", what);
+    for (size_t i = 0; i < n; i++)
+        CHECK(got[i] == value_at(at[2 * i], at[2 * i + 1]), "%s: point %zu is %u", what, i, got[i]);
+    plain_handle_free(o);
+    (void)H5Sclose(mem);
+    (void)H5Sclose(space);
+    (void)H5Dclose(d);
+}
+
+static void check(const char *what, struct cost c, unsigned round_trips, double mib)
+{
+    if (getenv("SHOW_COSTS"))
+        (void)printf("%s: %u round trips, %u requests, %.2f MiB\n", what, c.round_trips, c.requests, c.mib);
+    CHECK(c.round_trips <= round_trips && c.mib <= mib, "%s: %u round trips, %u requests, %.2f MiB", what, c.round_trips,
+          c.requests, c.mib);
+}
+
+static void test_index(const struct bkt_settings *set, const struct index *x, hsize_t side)
+{
+    struct bkt_plain_counts before = bkt_plain_counts;
+    const hsize_t one[2] = {side / 2 + 3, side / 3};
+    hsize_t some[20];
+    for (size_t i = 0; i < 20; i++)
+        some[i] = (i * i * 7919 + i) % side;
+    write_many(x, side);
+    const char *url = plain_serve(path);
+    begin();
+    hid_t file = must_id(plain_open(url, set), "open");
+    read_points(file, x->name, one, 1);
+    must_do(H5Fclose(file), "H5Fclose");
+    check(x->name, cost(1), 8, 2);
+    CHECK(bkt_plain_counts.by_chunk == before.by_chunk + 1 && bkt_plain_counts.looked_up == before.looked_up + 1 &&
+              bkt_plain_counts.listed == before.listed,
+          "%s: the chunk was not looked up", x->name);
+    begin();
+    file = must_id(plain_open(url, set), "open");
+    read_points(file, x->name, some, 10);
+    must_do(H5Fclose(file), "H5Fclose");
+    check("ten points", cost(1), 40, 6);
+}
+
+int main(int argc, char **argv)
+{
+    struct bkt_settings set;
+    struct bkt_err err = {.n = 0};
+    hsize_t side = argc > 1 ? strtoul(argv[1], NULL, 10) : 400;
+    if (!mkdtemp(dir) || bkt_settings_init(&set, "hedge=0", &err) < 0)
+        return 1;
+    (void)snprintf(path, sizeof path, "%s/file.h5", dir);
+    for (size_t i = 0; i < BKT_COUNT(indexes); i++)
+        test_index(&set, &indexes[i], side);
+    vfd_term();
+    bkt_settings_fini(&set);
+    bkt_store_shutdown();
+    plain_serve_end();
+    (void)unlink(path);
+    (void)rmdir(dir);
+    return failures != 0;
+}
