@@ -177,6 +177,8 @@ static int set_pair(struct bkt_settings *s, char *pair, const char *where, struc
     if (!*pair)
         return BKT_OK;
     char *eq = strchr(pair, '=');
+    if (!eq && strncmp(pair, "token", 5) == 0) /* the rest may be one */
+        BKT_FAIL(err, BKT_EINVAL, "'token' in %s is not key=value", where);
     if (!eq)
         BKT_FAIL(err, BKT_EINVAL, "'%.80s' in %s is not key=value", BKT_SHOWN(pair), where);
     char *end = eq;
@@ -412,9 +414,22 @@ static void print_text(FILE *to, const char *value, bool bare)
     (void)fprintf(to, "%s", shown ? bkt_url_shown(shown, room, value, bare) : "");
 }
 
+/* HOST:TOKEN, several of them: the hosts remain. */
+static void print_tokens(FILE *to, const char *value)
+{
+    for (const char *p = value ? value : ""; *p;) {
+        size_t      n     = strcspn(p, " \t,"), gap = strspn(p + n, " \t,");
+        const char *colon = memrchr(p, ':', n);
+        (void)fprintf(to, "%.*s***%.*s", colon ? (int)(colon + 1 - p) : 0, p, (int)gap, p + n);
+        p += n + gap;
+    }
+}
+
 static void print_value(FILE *to, const struct setting *t, const struct bkt_settings *s)
 {
-    if (t->kind == TEXT)
+    if (strcmp(t->name, "token") == 0)
+        print_tokens(to, *(char *const *)field(t, s));
+    else if (t->kind == TEXT)
         print_text(to, *(char *const *)field(t, s), strcmp(t->name, "user") != 0);
     else if (t->kind == BOOL)
         (void)fprintf(to, "%s", *(const bool *)field(t, s) ? "yes" : "no");

@@ -30,6 +30,9 @@
       "auto, path or virtual: bucket in the path or in the host name; auto is virtual on AWS, path elsewhere")       \
     X(TEXT, ca_bundle, OTHER, "AWS_CA_BUNDLE,CURL_CA_BUNDLE,SSL_CERT_FILE", NULL, 0, 0,                                   \
       "file of CA certificates that TLS trusts, instead of the system's") \
+    X(TEXT, token, OTHER, "H5BUCKET_TOKEN", NULL, 0, 0,                                                              \
+      "HOST:TOKEN, several separated by spaces or commas: bearer tokens of web servers; "                          \
+      "each goes to the host that it names, if the program named that host, too") \
     X(UINT, connections, SAME, "H5BUCKET_CONNECTIONS", "256", 1, 1024,                                                  \
       "most connections to one server; 64 at first, 128 for metadata and uploaded chunks; "                       \
       "doubles while requests wait and answers come as quickly") \

@@ -5,6 +5,7 @@
 
 #include "storage/aws/cred/cred_impl.h"
 #include "storage/aws/sigv4.h"
+#include "storage/http/netrc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -76,6 +77,16 @@ static void sign(char *text)
     bkt_sign_output_fini(&out);
 }
 
+static void netrc(const char *text)
+{
+    struct bkt_buf user = {0}, password = {0};
+    int            rc   = bkt_netrc_find(text, "h", &user, &password);
+    must(rc == BKT_OK || rc == BKT_ENOENT);
+    must(rc != BKT_OK || user.len || password.len);
+    bkt_buf_fini(&user);
+    bkt_buf_fini(&password);
+}
+
 static void texts(unsigned kind, const void *p, size_t n)
 {
     int64_t at;
@@ -87,6 +98,8 @@ static void texts(unsigned kind, const void *p, size_t n)
         (void)bkt_cred_time(text, &at);
     else if (kind == 7)
         (void)bkt_cred_full_uri_ok(text);
+    else if (kind == 9)
+        netrc(text);
     else
         sign(text);
     free(text);
@@ -96,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
-    unsigned       kind = data[0] % 9;
+    unsigned       kind = data[0] % 10;
     const uint8_t *p    = data + 1;
     size_t         n    = size - 1;
     if (kind <= 1)

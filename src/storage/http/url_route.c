@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 
 #include "base/trace.h"
+#include "storage/aws/secret.h"
 
 #define MAX_REDIRECTS 10           /* logins take five (there and back, and to the signed address); more is a loop */
 #define COOKIES_MAX   (64U * 1024) /* bytes; a login needs some hundred */
@@ -24,15 +25,18 @@ static void place_unref(struct bkt_place *p)
     if (!p || atomic_fetch_sub(&p->refs, 1) != 1)
         return;
     bkt_web_url_fini(&p->url);
+    bkt_secret_free(p->login);
     free(p);
 }
 
 /* Moves @p url. */
-static struct bkt_place *place_new(struct bkt_web_url *url, const struct bkt_net *net)
+static struct bkt_place *place_new(const struct bkt_login *l, struct bkt_web_url *url, const struct bkt_net *net)
 {
     struct bkt_place *p = calloc(1, sizeof *p);
-    if (!p)
+    if (!p || bkt_login_for(l, url, &p->login) < 0) {
+        free(p);
         return NULL;
+    }
     p->refs = 1;
     p->url  = *url;
     p->net  = net;
@@ -60,11 +64,15 @@ static const struct bkt_net *net_of(struct bkt_route *r, const char *origin)
     return &r->nets[r->n_nets++];
 }
 
-int bkt_route_init(struct bkt_route *r, struct bkt_web_url *own, const struct bkt_net *net)
+int bkt_route_init(struct bkt_route *r, struct bkt_web_url *own, const struct bkt_net *net, const struct bkt_settings *set,
+                   struct bkt_err *err)
 {
-    r->own        = place_new(own, net);
+    BKT_PASS(bkt_login_init(&r->login, own, set, err));
+    r->own        = place_new(&r->login, own, net);
     r->generation = bkt_fork_generation();
-    return r->own ? BKT_OK : BKT_ENOMEM;
+    if (!r->own)
+        BKT_NOMEM(err);
+    return BKT_OK;
 }
 
 void bkt_route_fini(struct bkt_route *r)
@@ -74,6 +82,7 @@ void bkt_route_fini(struct bkt_route *r)
     for (size_t i = 0; i < r->n_nets; i++)
         bkt_net_fini(&r->nets[i]);
     curl_slist_free_all(r->cookies);
+    bkt_login_fini(&r->login);
     *r = (struct bkt_route){0};
 }
 
@@ -161,6 +170,8 @@ int bkt_route_prepare(struct bkt_route *r, struct bkt_http_op *op)
     op->x.keep_cookies = op->route.asks;
     if (rc < 0 || bkt_buf_add_str(&op->url, bkt_buf_str(&op->route.at->url.text)) < 0)
         return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
+    if (op->route.at->login && bkt_http_header(op, "Authorization", op->route.at->login) < 0)
+        return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
     if (op->x.net == op->route.at->net)
         return BKT_OK;
     op->x.net = op->route.at->net; /* it waited in another server's queue */
@@ -216,7 +227,7 @@ static int go_to(struct bkt_route *r, struct bkt_http_op *op, struct bkt_web_url
     bool                  full = r->n_nets == BKT_ROUTE_SERVERS;
     keep_cookies(r, op);
     bkt_state_unlock();
-    struct bkt_place *p = net ? place_new(to, net) : NULL;
+    struct bkt_place *p = net ? place_new(&r->login, to, net) : NULL;
     if (!net && full)
         return bkt_http_say(op, BKT_EINVAL, "", "", "redirects lead to too many servers");
     if (!p)

@@ -10,6 +10,7 @@
 #ifndef BKT_URL_ROUTE_H
 #define BKT_URL_ROUTE_H
 
+#include "storage/http/login.h"
 #include "storage/http/request.h"
 #include "storage/http/web_url.h"
 
@@ -20,10 +21,12 @@ struct bkt_place {
     atomic_uint        refs;
     struct bkt_web_url url;
     const struct bkt_net *net;
+    char              *login; /* Authorization; NULL: none */
 };
 
 /** Guarded by bkt_state_lock(). */
 struct bkt_route {
+    struct bkt_login    login;
     struct bkt_place   *own, *known;   /* the user's address; the one that serves requests, NULL: not known */
     struct bkt_net      nets[BKT_ROUTE_SERVERS]; /* of other servers than the user's */
     size_t              n_nets;
@@ -32,8 +35,11 @@ struct bkt_route {
     struct curl_slist  *cookies;         /* as libcurl lists them */
 };
 
-/** Begin with the user's address, whose server @p net leads to.  Moves @p own; borrows @p net.  BKT_ENOMEM. */
-BKT_NODISCARD int bkt_route_init(struct bkt_route *r, struct bkt_web_url *own, const struct bkt_net *net);
+/** Begin with the user's address, whose server @p net leads to.  Moves @p own; borrows @p net, and @p set for the
+ *  call.
+ * @return BKT_OK; failures of bkt_login_init(), after which bkt_route_fini() frees what there is */
+BKT_NODISCARD int bkt_route_init(struct bkt_route *r, struct bkt_web_url *own, const struct bkt_net *net,
+                                 const struct bkt_settings *set, struct bkt_err *err);
 /** Free the members; a zeroed struct is allowed. */
 void bkt_route_fini(struct bkt_route *r);
 

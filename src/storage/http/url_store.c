@@ -140,11 +140,13 @@ static int fill(struct url_store *s, struct bkt_web_url *own, const struct bkt_s
     BKT_CLEANUP(bkt_freep) char *folder = NULL;
     BKT_PASS(bkt_web_url_name(own, &folder, key, err));
     BKT_PASS(bkt_http_init(&s->http, &url_ops, &http_ops, folder, own->origin, set, err));
-    if (bkt_route_init(&s->route, own, &s->http.net) == BKT_OK)
-        return BKT_OK;
-    bkt_http_fini(&s->http);
-    free(s->http.base.uri);
-    BKT_NOMEM(err);
+    int rc = bkt_route_init(&s->route, own, &s->http.net, set, err);
+    if (rc < 0) {
+        bkt_route_fini(&s->route);
+        bkt_http_fini(&s->http);
+        free(s->http.base.uri);
+    }
+    return rc;
 }
 
 int bkt_url_store_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key, struct bkt_err *err)

@@ -1,10 +1,11 @@
-/* https://host/base as a store: key k is BASE/k, read by plain GET with ranges.  Read-only, no list, no
- * credentials. */
+/* https://host/base as a store: key k is BASE/k, read by plain GET with ranges.  Read-only, no list. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "storage/http/login.h"
 #include "storage/http/request.h"
+#include "storage/aws/secret.h"
 #include "storage/aws/xml.h"
 #include "base/url.h"
 
@@ -12,6 +13,7 @@
 
 struct plain {
     struct bkt_http http;
+    char           *login; /* Authorization; NULL: none */
 };
 
 /* Servers resolve "." and "..", so that the key would name another object, perhaps outside of the store. */
@@ -29,6 +31,9 @@ static bool has_dots(const char *key)
 
 static int prepare(struct bkt_http *h, struct bkt_http_op *op)
 {
+    const char *login = ((struct plain *)h)->login;
+    if (login && bkt_http_header(op, "Authorization", login) < 0) /* redirects stay on the server */
+        return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
     if (op->location)
         return BKT_OK;
     if (has_dots(op->req->key))
@@ -69,7 +74,7 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
     struct bkt_s3_error e;
     if (status == 404 && bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e) && strcmp(e.code, "NoSuchKey") != 0) /* S3 */
         return bkt_http_say(op, BKT_EINVAL, e.code, e.message, "check host and path");
-    const char *hint = status == 401 || status == 403 ? "plain HTTP sends no credentials" : "";
+    const char *hint = status == 401 || status == 403 ? "is a login missing (~/.netrc, setting token)?" : "";
     return bkt_http_say(op, bkt_http_code(status), "", "", hint);
 }
 
@@ -79,7 +84,19 @@ static void plain_close(struct bkt_store *st)
 {
     struct plain *p = (struct plain *)st;
     bkt_http_fini(&p->http);
+    bkt_secret_free(p->login);
     free(p);
+}
+
+static int take_login(struct plain *p, const char *uri, const struct bkt_settings *set, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url own   = {.port = 0};
+    BKT_CLEANUP(bkt_login_fini) struct bkt_login     login = {.token = NULL};
+    BKT_PASS(bkt_web_url_parse(uri, &own, err));
+    BKT_PASS(bkt_login_init(&login, &own, set, err));
+    if (bkt_login_for(&login, &own, &p->login) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
 }
 
 static const struct bkt_store_ops plain_ops = {
@@ -98,8 +115,11 @@ int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings 
         free(p);
         BKT_NOMEM(err);
     }
-    int rc = bkt_http_init(&p->http, &plain_ops, &http_ops, uri, origin, set, err);
+    int rc = take_login(p, uri, set, err);
+    if (rc == BKT_OK)
+        rc = bkt_http_init(&p->http, &plain_ops, &http_ops, uri, origin, set, err);
     if (rc < 0) {
+        bkt_secret_free(p->login);
         free(p);
         return rc;
     }

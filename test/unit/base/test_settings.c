@@ -209,7 +209,7 @@ static void there_are_few_settings(void **state)
     write_config("");
     assert_int_equal(bkt_settings_init(&s, "", NULL), BKT_OK);
     assert_int_equal(bkt_settings_each(&s, count_row, &n), BKT_OK);
-    assert_in_range(n, 20, 27);
+    assert_in_range(n, 20, 28);
     bkt_settings_fini(&s);
 }
 
@@ -261,13 +261,14 @@ static void secrets_are_not_shown(void **state)
     char               *text = NULL;
     size_t              n    = 0;
     write_config("");
-    assert_int_equal(bkt_settings_init(&s, "endpoint=http://user:secret@host/x;bucket=key:secret@b;user=me@there.org", NULL), BKT_OK);
+    assert_int_equal(bkt_settings_init(&s, "endpoint=http://user:secret@host/x;bucket=key:secret@b;user=me@there.org;token=h.org:secret, x:9:secret", NULL), BKT_OK);
     FILE *to = open_memstream(&text, &n);
     bkt_settings_print(to, &s, false);
     (void)fclose(to);
     check_no_secret(text, "endpoint = http://***@host/x\n");
     check_no_secret(text, "bucket = ***@b\n");
     check_no_secret(text, "user = me@there.org\n");
+    check_no_secret(text, "token = h.org:***, x:9:***\n");
     assert_string_equal(s.endpoint, "http://user:secret@host/x"); /* used memory stays whole */
     free(text);
     bkt_settings_fini(&s);
@@ -278,6 +279,9 @@ static void secrets_are_not_shown(void **state)
         assert_int_equal(bkt_settings_init(&s, bad[i], &err), BKT_EINVAL);
         check_no_secret(err.frame[0].msg, "**");
     }
+    struct bkt_err err = {.n = 0};
+    assert_int_equal(bkt_settings_init(&s, "token h.org:secret", &err), BKT_EINVAL);
+    check_no_secret(err.frame[0].msg, "'token'");
 }
 
 int main(void)

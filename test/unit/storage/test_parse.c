@@ -2,6 +2,7 @@
 #include "helpers/store_testing.h"
 
 #include "storage/http/headers.h"
+#include "storage/http/netrc.h"
 #include "storage/s3/address.h"
 #include "storage/aws/xml.h"
 
@@ -268,8 +269,50 @@ static void documents_are_known(void)
     CHECK(!bkt_s3_is_document(NULL, 0, "Root"), "nothing");
 }
 
+static void netrc(void)
+{
+    static const struct {
+        const char *text, *user, *password; /* user NULL: none is found */
+    } cases[] = {
+        {"machine h login u password p", "u", "p"},
+        {"machine H\n  login u\n  password p\n", "u", "p"},
+        {"machine other login x password y machine h password p login u", "u", "p"},
+        {"machine h login u password p machine h login x password y", "u", "p"},
+        {"machine h login u account a password p", "u", "p"},
+        {"machine h login u", "u", ""},
+        {"machine h password p", "", "p"},
+        {"machine h login u password #p", "u", "#p"},
+        {"# machine h login x\nmachine h login u password p # the end\n", "u", "p"},
+        {"machine h login \"u v\" password \"p\\\"q\\n\"", "u v", "p\"q\n"},
+        {"machine h login u password \"p", "u", "p"},
+        {"macdef m\nmachine h login x password y\n\nmachine h login u password p", "u", "p"},
+        {"macdef m\r\nmachine h login x password y\r\n\r\nmachine h login u password p", "u", "p"},
+        {"machine h nonsense login u password p", "u", "p"},
+        {"default login x password y", NULL, ""},
+        {"default login x password y machine h login u password p", "u", "p"},
+        {"machine h machine other login x password y", NULL, ""},
+        {"machine h default login x password y", NULL, ""},
+        {"machine hh login x password y", NULL, ""},
+        {"machine", NULL, ""},
+        {"machine h login", NULL, ""},
+        {"", NULL, ""},
+        {"\"", NULL, ""},
+        {"macdef", NULL, ""},
+    };
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        struct bkt_buf user = {0}, password = {0};
+        int            rc   = bkt_netrc_find(cases[i].text, "h", &user, &password);
+        CHECK(rc == (cases[i].user ? BKT_OK : BKT_ENOENT), "'%s': %s", cases[i].text, bkt_err_text(rc));
+        CHECK(!cases[i].user || (strcmp(bkt_buf_str(&user), cases[i].user) == 0 && strcmp(bkt_buf_str(&password), cases[i].password) == 0),
+              "'%s': user '%s', password '%s'", cases[i].text, bkt_buf_str(&user), bkt_buf_str(&password));
+        bkt_buf_fini(&user);
+        bkt_buf_fini(&password);
+    }
+}
+
 int main(void)
 {
+    netrc();
     documents_are_known();
     uploads_that_go_on();
     content_range();

@@ -1,0 +1,16 @@
+/* Logins in the form of ~/.netrc: "machine HOST login NAME password WORD".  Pure, safe on any input. */
+#ifndef BKT_NETRC_H
+#define BKT_NETRC_H
+
+#include <stdbool.h>
+
+#include "base/bytes.h"
+
+/** Find the first entry of a host.  Words are separated by white space, or stand in "quotes" with backslash
+ *  escapes; '#' in place of a keyword begins a comment.  A `default` entry is not used: it names no host.
+ * @param host            compared without regard to case
+ * @param user, password  get the words, appended to what is there by bkt_secret_add(); the caller's on failure, too
+ * @return BKT_OK; BKT_ENOENT: no such entry, or one without login and password; BKT_ENOMEM */
+BKT_NODISCARD int bkt_netrc_find(const char *text, const char *host, struct bkt_buf *user, struct bkt_buf *password);
+
+#endif
