@@ -112,10 +112,9 @@ struct bkt_touched {
 BKT_NODISCARD int bkt_dsetio_touched(struct bkt_dsetio *io, const struct bkt_sel *file, size_t most,
                                      struct bkt_touched *out, struct bkt_err *err);
 /** Set the file that holds all references of the dataset, in place of the one that its layout names.
- *  @param store  borrowed, it outlives @p io
- *  @param etag   that all answers must have; "": unknown, the first answer's version counts */
+ *  @param store, version  borrowed, they outlive @p io; all answers must have the version */
 BKT_NODISCARD int bkt_dsetio_set_file(struct bkt_dsetio *io, struct bkt_store *store, const char *key,
-                                      const char *etag, struct bkt_err *err);
+                                      struct bkt_version *version, struct bkt_err *err);
 
 /* ---- single chunks, for H5Dget_chunk_info and the like ---- */
 struct bkt_chunk_info {

@@ -226,6 +226,11 @@ bool bkt_version_get(const struct bkt_version *v, struct bkt_version *out)
     return out->known;
 }
 
+const char *bkt_version_condition(const struct bkt_version *v)
+{
+    return v->etag[0] && strncmp(v->etag, "W/", 2) != 0 ? v->etag : NULL;
+}
+
 void bkt_version_forget(struct bkt_version *v)
 {
     bkt_state_lock();

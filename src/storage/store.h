@@ -197,6 +197,8 @@ void bkt_reqs_fini(struct bkt_reqs *r);
 
 /** Copy the known version to @p out, so that it can be read while answers arrive.  False: not known yet. */
 bool bkt_version_get(const struct bkt_version *v, struct bkt_version *out);
+/** The version's ETag for If-Match; NULL: it is unknown, or weak, which If-Match can't compare. */
+const char *bkt_version_condition(const struct bkt_version *v);
 /** Forget the version: the next answer's version is recorded, whichever it is.  Data read before are void. */
 void bkt_version_forget(struct bkt_version *v);
 

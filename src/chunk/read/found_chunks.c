@@ -138,8 +138,8 @@ int bkt_dsetio_touched(struct bkt_dsetio *io, const struct bkt_sel *file, size_t
 
 /* ---- the file ---- */
 
-int bkt_dsetio_set_file(struct bkt_dsetio *io, struct bkt_store *store, const char *key, const char *etag,
-                        struct bkt_err *err)
+int bkt_dsetio_set_file(struct bkt_dsetio *io, struct bkt_store *store, const char *key,
+                        struct bkt_version *version, struct bkt_err *err)
 {
     struct bkt_chunk_file *f = calloc(1, sizeof *f);
     if (!f)
@@ -147,11 +147,11 @@ int bkt_dsetio_set_file(struct bkt_dsetio *io, struct bkt_store *store, const ch
     f->store = store;
     f->key   = strdup(key);
     f->uri   = strdup(key);
-    if (*etag)
+    f->version = version;
+    const char *etag = bkt_version_condition(version);
+    if (etag)
         f->etag = strdup(etag);
-    int rc = f->key && f->uri && (!*etag || f->etag) ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    if (rc == BKT_OK && !*etag)
-        rc = bkt_domain_version(io->dom, store, key, NULL, &f->version, err);
+    int rc = f->key && f->uri && (!etag || f->etag) ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK && io->cache)
         bkt_reference_file_space(io, f, etag);
     if (rc == BKT_OK && bkt_map_put(io->files, "", 1, f, NULL) < 0)

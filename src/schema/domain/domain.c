@@ -39,7 +39,7 @@ static int no_domain(struct bkt_store *st, const char *path, const char *key, bo
         memcmp(head.ptr, BKT_HDF5_SIGNATURE, n) == 0)
         BKT_FAIL(err, BKT_ENOENT, "%s/%s is an HDF5 file, not a domain; `h5bucket load --link` makes a domain that refers to it",
                  bkt_store_uri(st), path);
-    BKT_FAIL(err, BKT_ENOENT, "no domain %s in %s (no object %s)", path, bkt_store_uri(st), key);
+    BKT_FAIL(err, BKT_ENOENT, "no domain%s %s in %s (no object %s)", look ? "" : " or HDF5 file", path, bkt_store_uri(st), key);
 }
 
 /* Read and parse .domain.json below @p path of @p st.  If it isn't there, look for another object of that
@@ -455,13 +455,14 @@ static int open_name(const struct bkt_name *n, const struct bkt_settings *set, s
     return *out ? BKT_OK : open_new(n, set, &id, out, err);
 }
 
-int bkt_domain_open(const char *name, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
+static int open_any(const char *name, bool only, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
 {
     BKT_CLEANUP(name_finip) struct bkt_name n = {0};
     *out = find_fresh(name, set);
     if (*out)
         return BKT_OK;
     BKT_PASS(bkt_name_parse(name, set, &n, err));
+    n.probe = only;
     BKT_PASS(open_name(&n, set, out, err));
     (void)pthread_mutex_lock(&registry_lock);
     bool taken = lingering == *out;
@@ -469,6 +470,30 @@ int bkt_domain_open(const char *name, const struct bkt_settings *set, struct bkt
     if (taken)
         linger(NULL, false);
     return BKT_OK;
+}
+
+int bkt_domain_open(const char *name, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
+{
+    return open_any(name, false, set, out, err);
+}
+
+int bkt_domain_open_only(const char *name, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
+{
+    return open_any(name, true, set, out, err);
+}
+
+bool bkt_domain_is_open(const char *name, const struct bkt_settings *set)
+{
+    BKT_CLEANUP(name_finip) struct bkt_name n = {0};
+    BKT_CLEANUP(bkt_freep) char *id = NULL;
+    struct bkt_domain *d = find_fresh(name, set);
+    if (!d && bkt_name_parse(name, set, &n, NULL) == BKT_OK && bkt_registry_id(&n, set, &id, NULL) == BKT_OK) {
+        (void)pthread_mutex_lock(&registry_lock);
+        d = find(id);
+        (void)pthread_mutex_unlock(&registry_lock);
+    }
+    bkt_domain_close(d);
+    return d != NULL;
 }
 
 int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err)

@@ -25,11 +25,17 @@ BKT_NODISCARD int bkt_domain_open(const char *name, const struct bkt_settings *s
  *  @param store, key  of the file; the store is shared */
 BKT_NODISCARD int bkt_domain_of_file(struct bkt_store *store, const char *key, const struct bkt_settings *set,
                                      struct bkt_domain **out, struct bkt_err *err);
+/** As bkt_domain_open(), for a caller that also looks for a plain HDF5 file of that name: if there is no domain,
+ *  no further request is made to find out what is there instead. */
+BKT_NODISCARD int bkt_domain_open_only(const char *name, const struct bkt_settings *set, struct bkt_domain **out,
+                                       struct bkt_err *err);
 /** Whether @p name is a domain, by one GET at most (none if local evidence shows that it isn't).  A domain
  *  found is kept open for a moment, so that the following open costs no second GET.
  *  @return 1; 0; or a negative code (a network failure).  With 0, @p err has the reason if the name has the
  *          scheme of a store, and so can't be meant for another connector */
 int  bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err);
+/** Whether bkt_domain_open() of @p name needs no request, since the domain is open already. */
+bool bkt_domain_is_open(const char *name, const struct bkt_settings *set);
 struct bkt_domain *bkt_domain_retain(struct bkt_domain *d); /* one more reference; gives back @p d */
 void bkt_domain_close(struct bkt_domain *d); /* drops one reference; NULL is fine */
 /** Close what a probe keeps open; before bkt_store_shutdown(). */
@@ -104,6 +110,15 @@ void bkt_domain_forget_versions(struct bkt_domain *d);
  *  @return BKT_OK; BKT_EACCES: not allowed; the message has the word for allow=; BKT_ENOENT: a scheme that no
  *          store has */
 BKT_NODISCARD int bkt_domain_may_link(struct bkt_domain *d, const char *uri, struct bkt_err *err);
+
+/** The file that holds a link. */
+struct bkt_link_from {
+    const char *store_uri, *name; /* name: for the message */
+    const char *allow;            /* setting `allow`, or NULL */
+    bool local;                   /* a file of this machine */
+};
+/** The same for a link in any file. */
+BKT_NODISCARD int bkt_link_allowed(const struct bkt_link_from *from, const char *uri, struct bkt_err *err);
 
 /** An object of a higher layer that is kept per domain (the chunk cache).  attach: the existing one, or the
  *  one that @p make returns; any thread, one attachment per domain.  @p release is called when the domain

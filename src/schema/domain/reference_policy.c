@@ -84,10 +84,10 @@ static bool has_prefix(const char *text, const char *prefix, size_t n)
     return n && strncmp(text, prefix, n) == 0 && (text[n] == 0 || text[n] == '/');
 }
 
-/* @param what  the target as it would be written into allow= */
-static bool is_allowed(const struct bkt_domain *d, const char *what, bool target_local)
+/* @param what  the target as it would be written into @p allow */
+static bool is_allowed(const char *allow, const char *what, bool target_local)
 {
-    for (const char *s = d->set.allow; s && *s;) {
+    for (const char *s = allow; s && *s;) {
         size_t n = strcspn(s, " ,\t\n");
         if (n == 1 && *s == '*' ? !target_local : has_prefix(what, s, n))
             return true;
@@ -109,10 +109,10 @@ static bool is_own_name(const struct bkt_domain *d, const char *name, size_t n)
     return n && strncmp(uri, "http", 4) == 0 && strncmp(host, name, n) == 0 && host[n] == '.';
 }
 
-static int refuse(const struct bkt_domain *d, const char *uri, const char *what, struct bkt_err *err)
+static int refuse(const char *whose, const char *uri, const char *what, struct bkt_err *err)
 {
     BKT_FAIL(err, BKT_EACCES, "reference to %s: not in the bucket of %s; to allow it, put %s into the setting allow "
-             "(H5BUCKET_ALLOW)", uri, d->name, what);
+             "(H5BUCKET_ALLOW)", uri, whose, what);
 }
 
 /* The store that @p uri names, opened once per domain. */
@@ -172,14 +172,15 @@ static int resolve(struct bkt_domain *d, const char *uri, struct target *t, stru
         in_own = t->rest + n + 1 + strcspn(t->rest + n + 1, "/") + 1;
     /* An explicit rule for S3 beats a local directory of the same name. */
     bool elsewhere = strncmp(full, own, store_n) != 0 || own[store_n] != 0;
-    if (in_own && *in_own && !(t->place == PLACE_S3 && elsewhere && bkt_store_is_local(d->store) && is_allowed(d, full, false))) {
+    bool by_rule = t->place == PLACE_S3 && elsewhere && bkt_store_is_local(d->store) && is_allowed(d->set.allow, full, false);
+    if (in_own && *in_own && !by_rule) {
         *store = d->store;
         *key   = strdup(in_own);
         return *key ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     }
-    if (!is_allowed(d, full, local)) {
+    if (!is_allowed(d->set.allow, full, local)) {
         BKT_CLEANUP(bkt_freep) char *base = strndup(full, store_n);
-        return refuse(d, uri, base ? base : full, err);
+        return refuse(d->name, uri, base ? base : full, err);
     }
     *key = strdup(full + store_n + 1);
     if (!*key || bkt_buf_resize(&what, store_n) < 0)
@@ -226,8 +227,8 @@ static int resolve_local(struct bkt_domain *d, const char *uri, struct bkt_store
         *key               = strdup(in_own + strspn(in_own, "/"));
         return *key ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     }
-    if (!is_allowed(d, bkt_buf_str(&full), true))
-        return refuse(d, uri, dir, err);
+    if (!is_allowed(d->set.allow, bkt_buf_str(&full), true))
+        return refuse(d->name, uri, dir, err);
     BKT_PASS(other_store(d, dir, store, err));
     *key = strdup(slash + 1);
     return *key ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
@@ -283,16 +284,15 @@ void bkt_domain_forget_versions(struct bkt_domain *d)
     (void)pthread_mutex_unlock(&d->lock);
 }
 
-int bkt_domain_may_link(struct bkt_domain *d, const char *uri, struct bkt_err *err)
+int bkt_link_allowed(const struct bkt_link_from *from, const char *uri, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char             *copy  = strdup(strncasecmp(uri, "hsds+s3://", 10) == 0 ? uri + 5 : uri);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf what  = {0};
-    bool                                     local = bkt_store_is_local(d->store);
     if (!copy)
         BKT_NOMEM(err);
     struct target t = take_apart(copy);
     if (strncasecmp(copy, "file://", 7) == 0) {
-        if (local)
+        if (from->local)
             return BKT_OK; /* as for HDF5's own external links */
         BKT_FAIL(err, BKT_EACCES,
                  "link to \"%.200s\": only a domain on this machine may refer to files on it", BKT_SHOWN(uri));
@@ -306,9 +306,18 @@ int bkt_domain_may_link(struct bkt_domain *d, const char *uri, struct bkt_err *e
                  "\".\" or \"..\" components", BKT_SHOWN(uri));
     if (bkt_buf_addf(&what, "%s%s", t.scheme, t.rest) < 0)
         BKT_NOMEM(err);
-    const char *full = bkt_buf_str(&what), *own = bkt_store_uri(d->store);
-    if (has_prefix(full, own, strlen(own)) || is_allowed(d, full, false))
+    const char *full = bkt_buf_str(&what), *own = from->store_uri;
+    if (has_prefix(full, own, strlen(own)) || is_allowed(from->allow, full, false))
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) char *base = strndup(full, strlen(t.scheme) + strcspn(t.rest, "/"));
-    return refuse(d, uri, base ? base : full, err);
+    return refuse(from->name, uri, base ? base : full, err);
+}
+
+int bkt_domain_may_link(struct bkt_domain *d, const char *uri, struct bkt_err *err)
+{
+    const struct bkt_link_from from = {.store_uri = bkt_store_uri(d->store),
+                                       .local = bkt_store_is_local(d->store),
+                                       .allow = d->set.allow,
+                                       .name = d->name};
+    return bkt_link_allowed(&from, uri, err);
 }

@@ -1,4 +1,4 @@
-/* Pointer files: a small local file that stands for a domain.
+/* Pointer files: a small local file that stands for a domain, or for an HDF5 file in a store.
  *
  * Some programs look at a file before they pass its name to HDF5 (netCDF-C, GDAL, file managers), so they
  * need a file.  A pointer file begins with HDF5's signature, so they take it for HDF5.  HDF5's own reader

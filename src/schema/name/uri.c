@@ -378,6 +378,66 @@ int bkt_name_parse_any(const char *name, const struct bkt_settings *set, struct 
     return parse_name(name, set, out, err);
 }
 
+/* ---- plain HDF5 files ---- */
+
+static int add_absolute(const char *path, struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
+    if (*path != '/' && !cwd)
+        BKT_FAIL(err, BKT_EIO, "%s: the working directory is unknown", path);
+    if (bkt_buf_addf(out, "file://%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static bool is_folder(const char *bucket)
+{
+    return *bucket == '/' || *bucket == '.' || strncmp(bucket, "file://", 7) == 0;
+}
+
+static int file_in_default(const char *rest, const struct bkt_settings *set, struct bkt_buf *out,
+                           struct bkt_err *err)
+{
+    const char *b = set->bucket;
+    size_t n = b ? strlen(b) : 0;
+    rest += strspn(rest, "/");
+    if (!n || !*rest)
+        return BKT_ENOENT;
+    while (n > 1 && b[n - 1] == '/')
+        n--;
+    const char *scheme = is_folder(b) || bkt_name_has_scheme(b) ? "" : "s3://";
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
+    if (bkt_buf_addf(&full, "%s%.*s/%s", scheme, (int)n, b, rest) < 0)
+        BKT_NOMEM(err);
+    if (is_folder(b))
+        return add_absolute(bkt_buf_str(&full) + (strncmp(b, "file://", 7) == 0 ? 7 : 0), out, err);
+    return bkt_buf_add_str(out, bkt_buf_str(&full)) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+}
+
+static int file_by_name(const char *name, const struct bkt_settings *set, bool pointed, struct bkt_buf *out,
+                        struct bkt_err *err)
+{
+    if (strncasecmp(name, "file://", 7) == 0)
+        return add_absolute(name + 7, out, err);
+    if (strncasecmp(name, "hdf5:/", 6) == 0)
+        return file_in_default(name + 6, set, out, err);
+    if (bkt_name_has_scheme(name)) {
+        const char *full = strncasecmp(name, "hsds+", 5) == 0 ? name + 5 : name;
+        return bkt_buf_add_str(out, full) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    }
+    if (set->bucket && *set->bucket)
+        return file_in_default(name, set, out, err);
+    return pointed ? add_absolute(name, out, err) : BKT_ENOENT;
+}
+
+int bkt_name_of_file(const char *name, const struct bkt_settings *set, struct bkt_buf *out,
+                     struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
+    int rc = bkt_pointer_follow(name, set, &target, err);
+    return rc < 0 ? rc : file_by_name(rc ? bkt_buf_str(&target) : name, set, rc > 0, out, err);
+}
+
 bool bkt_name_up(char *path)
 {
     char *cut = strrchr(path, '/');

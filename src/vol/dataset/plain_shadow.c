@@ -176,7 +176,7 @@ static int open_io(struct bkt_shadow *s, struct bkt_err *err)
     BKT_PASS(vfd_domain(s->file, &dom, err));
     BKT_PASS(bkt_dsetio_open(dom, s->v.obj, bkt_plugin_find, NULL, &s->v.io, err));
     bkt_dsetio_name(s->v.io, s->v.path);
-    BKT_PASS(bkt_dsetio_set_file(s->v.io, f.st, f.key, f.etag, err));
+    BKT_PASS(bkt_dsetio_set_file(s->v.io, f.st, f.key, f.version, err));
     s->looks_up = s->chunked && may_look_up(s->dset);
     return s->chunked ? bkt_dsetio_add_found(s->v.io, NULL, 0, err) : BKT_OK;
 }

@@ -9,6 +9,7 @@
 #include "schema/edit/edit.h"
 #include "vol/open/file_calls.h"
 #include "vol/plain/plain_file.h"
+#include "vol/plain/remote_file.h"
 
 /* The search for one file. */
 struct search {
@@ -26,32 +27,32 @@ static bool has_scheme(const char *name)
 
 /* ---- one name ---- */
 
-/* The settings of a domain: those of the program's list (H5Pset_elink_fapl) if it is one for this
- * connector, else f's. */
-static int open_with(const struct search *s, const char *as, unsigned flags, struct bkt_err *err)
+/* The settings of a file: those of the program's list (H5Pset_elink_fapl) if it is one for this connector,
+ * else f's.  @p own: bkt_settings_fini() if it is returned */
+static int settings_for(const struct search *s, struct bkt_settings *own, const struct bkt_settings **set,
+                        struct bkt_err *err)
 {
-    struct bkt_settings        own;
-    const struct bkt_settings *set  = bkt_domain_settings(s->f->dom);
-    bool                       ours = s->how->fapl >= 0 && bkt_file_fapl_is_ours(s->how->fapl);
-    if (ours) {
-        BKT_PASS(bkt_file_settings(s->how->fapl, &own, err));
-        set = &own;
-    }
-    int rc = bkt_file_domain(as, flags, s->how->fapl >= 0 ? s->how->fapl : s->f->fapl, set, &s->found->domain, err);
-    if (ours)
-        bkt_settings_fini(&own);
-    return rc;
+    *set = bkt_domain_settings(s->f->dom);
+    if (s->how->fapl < 0 || !bkt_file_fapl_is_ours(s->how->fapl))
+        return BKT_OK;
+    *set = own;
+    return bkt_file_settings(s->how->fapl, own, err);
+}
+
+static int open_with(const struct search *s, const char *as, const struct bkt_settings *set, unsigned flags, struct bkt_err *err)
+{
+    return bkt_file_domain(as, flags, s->how->fapl >= 0 ? s->how->fapl : s->f->fapl, set, &s->found->domain, err);
 }
 
 /* A child is opened with the parent's access.  If it can't be written (a read-only folder, another owner's
  * bucket), it is opened for reading, unless the program set the access itself. */
-static int open_domain(const struct search *s, const char *as, struct bkt_err *err)
+static int open_domain(const struct search *s, const char *as, const struct bkt_settings *set, struct bkt_err *err)
 {
-    int rc = open_with(s, as, s->how->flags, err);
+    int rc = open_with(s, as, set, s->how->flags, err);
     if (rc != BKT_EACCES || !(s->how->flags & H5F_ACC_RDWR) || s->how->flags_said)
         return rc;
     bkt_err_clear(err);
-    return open_with(s, as, H5F_ACC_RDONLY, err);
+    return open_with(s, as, set, H5F_ACC_RDONLY, err);
 }
 
 static int open_plain(const struct search *s, const char *as, struct bkt_err *err)
@@ -64,17 +65,36 @@ static int open_plain(const struct search *s, const char *as, struct bkt_err *er
     return rc == BKT_OK || rc == BKT_ENOENT ? rc : bkt_native_file(as, H5F_ACC_RDONLY, s->how->fapl, &s->found->native, err);
 }
 
+/* A domain, or a plain file in a store: both are asked for at once. */
+static int open_remote(const struct search *s, const char *as, const struct bkt_settings *set, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_remote_fini) struct bkt_remote r;
+    unsigned flags = s->how->flags_said ? s->how->flags : H5F_ACC_RDONLY;
+    BKT_PASS(bkt_remote_find(as, set, &r, err));
+    if (!bkt_domain_is_open(as, set))
+        bkt_remote_ask(&r, s->how->fapl, set);
+    struct bkt_err why = {.n = 0};
+    int            rc  = open_domain(s, as, set, &why);
+    if (rc < 0 && bkt_remote_instead(&r, rc) && !bkt_remote_is_local(&r)) {
+        int plain = bkt_remote_open(&r, flags, s->how->fapl, set, &s->found->native, err);
+        if (plain != BKT_ENOENT)
+            return plain;
+        bkt_err_clear(err);
+    }
+    return rc == BKT_OK || rc == BKT_ENOENT ? rc : bkt_err_copy(err, rc, &why);
+}
+
 /* A local domain's link may also name a plain HDF5 file (beside it, or anywhere on this machine, as in
  * HDF5).  A remote domain never makes us open a local file. */
 static int try_name(const struct search *s, const char *as, struct bkt_err *err)
 {
-    struct bkt_err quiet = {.n = 0};
-    int            rc    = open_domain(s, as, &quiet);
-    if (rc == BKT_OK)
-        return rc;
-    if (rc != BKT_ENOENT)
-        return bkt_err_copy(err, rc, &quiet);
-    return s->local ? open_plain(s, as, err) : BKT_ENOENT;
+    struct bkt_settings        own;
+    const struct bkt_settings *set = NULL;
+    BKT_PASS(settings_for(s, &own, &set, err));
+    int rc = open_remote(s, as, set, err);
+    if (set == &own)
+        bkt_settings_fini(&own);
+    return rc == BKT_ENOENT && s->local ? open_plain(s, as, err) : rc;
 }
 
 /* ---- which names ---- */

@@ -13,6 +13,7 @@
 #include "vol/open/pointer_leave.h"
 #include "vol/info.h"
 #include "vol/plain/plain_file.h"
+#include "vol/plain/remote_file.h"
 #include "base/os/pool.h"
 #include "storage/stats.h"
 #include "vol/old_api/region_shadow.h"
@@ -51,7 +52,7 @@ int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct b
                   struct bkt_err *err)
 {
     struct bkt_domain *dom = NULL;
-    BKT_PASS(bkt_domain_open(name, set, &dom, err));
+    BKT_PASS(bkt_domain_open_only(name, set, &dom, err));
     int rc = bkt_domain_check_acl(dom, BKT_ACL_READ, err);
     rc     = rc == BKT_OK && flags & H5F_ACC_RDWR ? may_write(dom, name, err) : rc;
     if (rc < 0) {
@@ -135,23 +136,54 @@ static int not_together(const char *name, hid_t fapl, struct bkt_err *err)
     return BKT_OK;
 }
 
+/* Called after no domain could be opened, for the reason @p rc, @p why. */
+static int remote_open(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set,
+                       struct bkt_remote *r, int rc, const struct bkt_err *why, struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_err no = {.n = 0};
+    hid_t          id = H5I_INVALID_HID;
+    int plain = bkt_remote_instead(r, rc) ? bkt_remote_open(r, flags, fapl, set, &id, &no) : BKT_ENOENT;
+    if (plain == BKT_ENOENT)
+        return bkt_err_copy(err, rc, why);
+    if (plain < 0)
+        return bkt_err_copy(err, plain, &no);
+    bkt_trace(BKT_TRACE_VOL, "%s is a plain HDF5 file: %s", name, r->full);
+    BKT_PASS(bkt_native_wrap(&id, out, err));
+    if (strcmp(name, r->full) == 0 || ((*out)->called = strdup(name)))
+        return BKT_OK;
+    bkt_vobj_free(*out);
+    BKT_NOMEM(err);
+}
+
+/* The name is that of a domain, or of a plain file in a store: both are asked for at once. */
+static int open_in_store(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set, struct bkt_vobj **out,
+                         struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_remote_fini) struct bkt_remote r;
+    struct bkt_file *f   = NULL;
+    struct bkt_err   why = {.n = 0};
+    BKT_PASS(bkt_remote_find(name, set, &r, err));
+    if (bkt_remote_is_kept(&r, set) && !(flags & H5F_ACC_RDWR))
+        return remote_open(name, flags, fapl, set, &r, BKT_ENOENT, &why, out, err);
+    if (!(flags & H5F_ACC_RDWR) && !bkt_domain_is_open(name, set))
+        bkt_remote_ask(&r, fapl, set);
+    int rc = flags & H5F_ACC_RDWR ? not_together(name, fapl, &why) : BKT_OK;
+    rc     = rc < 0 ? rc : bkt_file_domain(name, flags, fapl, set, &f, &why);
+    return rc == BKT_OK ? hand_out(f, out, err) : remote_open(name, flags, fapl, set, &r, rc, &why, out, err);
+}
+
 int bkt_file_open_any(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_settings set;
-    struct bkt_file    *f = NULL;
     if (bkt_file_opener)
         return open_otherwise(name, out, err);
     BKT_PASS(bkt_file_settings(fapl, &set, err));
     bkt_trace(BKT_TRACE_VOL, "file open %s flags %#x", name, flags);
     int rc = plain_open(name, flags, fapl, out, err);
-    if (rc != BKT_ENOENT) {
-        bkt_settings_fini(&set);
-        return rc;
-    }
-    rc = flags & H5F_ACC_RDWR ? not_together(name, fapl, err) : BKT_OK;
-    rc = rc < 0 ? rc : bkt_file_domain(name, flags, fapl, &set, &f, err);
+    if (rc == BKT_ENOENT)
+        rc = open_in_store(name, flags, fapl, &set, out, err);
     bkt_settings_fini(&set);
-    return rc < 0 ? rc : hand_out(f, out, err);
+    return rc;
 }
 
 /* Takes over the members of @p how. */
@@ -310,18 +342,35 @@ bool bkt_file_fapl_is_ours(hid_t fapl)
  * to HDF5. */
 static bool is_default_connector(void) { return bkt_file_fapl_is_ours(H5P_FILE_ACCESS_DEFAULT); }
 
+/* As bkt_domain_probe(), for plain files in stores as well. */
+static int ask_store(const char *name, hid_t fapl, const struct bkt_settings *set, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_remote_fini) struct bkt_remote r;
+    struct bkt_err why = {.n = 0};
+    BKT_PASS(bkt_remote_find(name, set, &r, err));
+    if (!bkt_domain_is_open(name, set))
+        bkt_remote_ask(&r, fapl, set);
+    int rc = bkt_domain_probe(name, set, &why);
+    if (rc != 1 && bkt_remote_is_hdf5(&r, fapl, set)) {
+        bkt_remote_keep(&r);
+        return 1;
+    }
+    return rc < 0 ? bkt_err_copy(err, rc, &why) : why.n ? (bkt_err_copy(err, why.code, &why), rc) : rc;
+}
+
 static int ask_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
 {
     struct bkt_settings set;
+    const char *name = args->args.is_accessible.filename;
+    hid_t       fapl = args->args.is_accessible.fapl_id;
     *args->args.is_accessible.accessible = false;
-    BKT_PASS(bkt_file_settings(args->args.is_accessible.fapl_id, &set, err));
-    int rc = bkt_domain_probe(args->args.is_accessible.filename, &set, err);
-    bkt_trace(BKT_TRACE_VOL, "is %s ours? %s", args->args.is_accessible.filename, rc == 1 ? "yes" : rc == 0 ? "no" : "can't tell");
+    BKT_PASS(bkt_file_settings(fapl, &set, err));
+    int rc = ask_store(name, fapl, &set, err);
+    bkt_trace(BKT_TRACE_VOL, "is %s ours? %s", name, rc == 1 ? "yes" : rc == 0 ? "no" : "can't tell");
     bkt_settings_fini(&set);
     if (rc < 0)
         return rc;
-    *args->args.is_accessible.accessible =
-        rc == 1 || (is_default_connector() && bkt_native_is_plain(args->args.is_accessible.filename));
+    *args->args.is_accessible.accessible = rc == 1 || (is_default_connector() && bkt_native_is_plain(name));
     return BKT_OK;
 }
 

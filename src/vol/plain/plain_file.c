@@ -17,7 +17,7 @@ static const char *plain_path(const char *name, bool *said)
 
 /* The list must choose the native connector explicitly, or HDF5 would call this connector again
  * (HDFGroup/hdf5 issue 2764). */
-static hid_t native_fapl(hid_t like)
+hid_t bkt_native_fapl(hid_t like)
 {
     hid_t fapl = like >= 0 ? H5Pcopy(like) : H5Pcreate(H5P_FILE_ACCESS);
     /* the close degree is handled here, as the ids open in the file are our own (H5Pset_fclose_degree) */
@@ -45,7 +45,7 @@ bool bkt_native_is_plain(const char *name)
 {
     bool        said;
     const char *path = plain_path(name, &said);
-    hid_t       fapl = said || !bkt_pointer_is(path) ? native_fapl(H5I_INVALID_HID) : H5I_INVALID_HID;
+    hid_t       fapl = said || !bkt_pointer_is(path) ? bkt_native_fapl(H5I_INVALID_HID) : H5I_INVALID_HID;
     bool        yes  = fapl >= 0 && is_hdf5(path, fapl);
     if (fapl >= 0)
         (void)H5Pclose(fapl);
@@ -72,7 +72,7 @@ int bkt_native_file(const char *name, unsigned flags, hid_t like, hid_t *out, st
             BKT_FAIL(err, BKT_EINVAL, "%s: no such file", path);
         return BKT_ENOENT;
     }
-    hid_t fapl = native_fapl(like);
+    hid_t fapl = bkt_native_fapl(like);
     int   rc   = BKT_OK;
     *out       = H5I_INVALID_HID;
     if (fapl < 0)
@@ -111,7 +111,7 @@ int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t like, 
     H5F_libver_t low = H5F_LIBVER_EARLIEST, high = H5F_LIBVER_LATEST;
     if (!said && !is_programs_own(like))
         return BKT_ENOENT;
-    hid_t fapl = native_fapl(like == H5P_DEFAULT ? H5I_INVALID_HID : like);
+    hid_t fapl = bkt_native_fapl(like == H5P_DEFAULT ? H5I_INVALID_HID : like);
     /* attributes of more than 64 KiB need HDF5 1.8's object headers; domains accept such attributes */
     if (said && fapl >= 0 && H5Pget_libver_bounds(fapl, &low, &high) >= 0 && low < H5F_LIBVER_V18)
         (void)H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, high);
@@ -129,7 +129,7 @@ int bkt_native_delete(const char *name, struct bkt_err *err)
 {
     bool        said;
     const char *path = plain_path(name, &said);
-    hid_t       fapl = native_fapl(H5I_INVALID_HID);
+    hid_t       fapl = bkt_native_fapl(H5I_INVALID_HID);
     int         rc   = fapl < 0 ? bkt_h5err_capture(err, "H5Pset_vol") : PASS_ON(err, H5Fdelete(path, fapl), "deleting a plain HDF5 file");
     if (fapl >= 0)
         (void)H5Pclose(fapl);

@@ -11,6 +11,10 @@
  *  @return BKT_OK; BKT_ENOENT: there is no such HDF5 file */
 BKT_NODISCARD int bkt_native_file(const char *path, unsigned flags, hid_t like, hid_t *out, struct bkt_err *err);
 
+/** A copy of the file access list @p like (negative: a new list) that names HDF5's native connector; negative:
+ *  the reason is on HDF5's stack. */
+hid_t bkt_native_fapl(hid_t like);
+
 /** A new file of HDF5's native connector that exists only in memory and grows in steps of @p step bytes;
  *  negative: the reason is on HDF5's stack.  Its name is unique: HDF5 takes two files with one name for
  *  the same file (a program's callbacks may run in between). */

@@ -39,7 +39,8 @@ struct run {
 
 struct page_cache {
     struct bkt_store *st;
-    const char *key, *etag;
+    const char *key;
+    struct bkt_version *version;
     uint64_t size, limit, kept; /* kept: bytes of runs that are here */
     struct bkt_map *pages;      /* by number */
     atomic_bool closing;        /* requests that are under way are no longer wanted */
@@ -162,7 +163,8 @@ static int start(struct page_cache *c, uint64_t first, unsigned n, bool guess)
                                   .dst = r->data,
                                   .small = r->len <= SMALL,
                                   .cancel = &c->closing,
-                                  .if_match = *c->etag ? c->etag : NULL};
+                                  .if_match = bkt_version_condition(c->version),
+                                  .version = c->version};
     bkt_await_start(c->st, &r->get);
     return BKT_OK;
 }
@@ -331,13 +333,13 @@ unsigned page_cache_density(const struct page_cache *c, uint64_t off)
 
 /* ---- the cache ---- */
 
-struct page_cache *page_cache_new(struct bkt_store *st, const char *key, const char *etag, uint64_t size,
+struct page_cache *page_cache_new(struct bkt_store *st, const char *key, struct bkt_version *version, uint64_t size,
                                   uint64_t limit)
 {
     struct page_cache *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
-    c->st = st, c->key = key, c->etag = etag, c->size = size, c->limit = limit;
+    c->st = st, c->key = key, c->version = version, c->size = size, c->limit = limit;
     c->regions = (size_t)bkt_min_u64(bkt_ceil_div(size, REGION), REGIONS);
     c->asked = calloc(c->regions + 1, 1);
     ring_init(&c->coming);

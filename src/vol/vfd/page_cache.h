@@ -24,11 +24,11 @@ struct page_counts {
                              arrived */
 };
 
-/** @param st, key, etag  borrowed for the cache's life; the ETag is that of all answers, "" if unknown
+/** @param st, key, version  borrowed for the cache's life; an answer of another version is an error
  *  @param size   of the file, bytes
  *  @param limit  bytes of pages to keep, at most
  *  @return NULL: out of memory */
-struct page_cache *page_cache_new(struct bkt_store *st, const char *key, const char *etag, uint64_t size,
+struct page_cache *page_cache_new(struct bkt_store *st, const char *key, struct bkt_version *version, uint64_t size,
                                   uint64_t limit);
 /** Waits for all requests. */
 void page_cache_free(struct page_cache *c);

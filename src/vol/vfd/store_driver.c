@@ -16,6 +16,7 @@
 #include "vol/vfd/foresight.h"
 #include "vol/vfd/page_cache.h"
 #include "vol/vfd/store_driver_ahead.h"
+#include "vol/vfd/store_names.h"
 
 #define LONG_READ ((uint64_t)512 << 10) /* a longer read goes past the pages */
 #define KEEP      ((uint64_t)64 << 20)  /* bytes of pages that are kept of a file */
@@ -26,22 +27,63 @@ struct vfd_file {
     struct bkt_store *st;
     char             *name, *key;
     uint64_t          size, part; /* part: knob part_size */
-    char              etag[BKT_ETAG_MAX];
+    struct bkt_version version; /* of all answers */
     haddr_t           eoa;
     struct page_cache *pages;
     struct foresight  *fore;
+    struct vfd_shared *shared;
     int               lock;         /* descriptor that holds the lock; -1: none */
     bool              may_not_lock; /* true: a file system without locks is accepted */
     struct vfd_file  *other;        /* list of all open files */
-    const struct bkt_settings *set; /* borrowed */
     struct bkt_domain *dom;         /* vfd_domain(); NULL: not needed yet */
     struct vfd_recorded *record;    /* NULL: raw data are read */
 };
 static struct vfd_file *all_open; /* under HDF5's lock */
 
-struct vfd_info {
-    const struct bkt_settings *set;
+/* Shared by access lists and files: the file that the program opened, and how. */
+struct vfd_shared {
+    unsigned            refs; /* under HDF5's lock */
+    struct bkt_settings set;
+    char               *base; /* links in other files of the list are resolved from it (store_names.h) */
 };
+/* The driver's part of an access list. */
+struct vfd_info {
+    struct vfd_shared *own;
+};
+
+static void shared_release(struct vfd_shared *s)
+{
+    if (!s || --s->refs)
+        return;
+    bkt_settings_fini(&s->set);
+    free(s->base);
+    free(s);
+}
+
+static struct vfd_shared *shared_new(const char *base, const struct bkt_settings *set)
+{
+    struct vfd_shared *s = calloc(1, sizeof *s);
+    if (!s || bkt_settings_copy(&s->set, set, NULL) < 0) {
+        free(s);
+        return NULL;
+    }
+    s->refs = 1;
+    s->base = strdup(base);
+    if (s->base)
+        return s;
+    shared_release(s);
+    return NULL;
+}
+
+static void *info_of(struct vfd_shared *s)
+{
+    struct vfd_info *info = malloc(sizeof *info);
+    if (!info)
+        return NULL;
+    s->refs++;
+    info->own = s;
+    return info;
+}
 
 static hid_t            drivers[2] = {H5I_INVALID_HID, H5I_INVALID_HID}; /* for stores elsewhere, on this machine */
 
@@ -55,12 +97,14 @@ bool vfd_takes(const char *name)
     return false;
 }
 
-/* The bucket, host or directory is the store; the rest is the key. */
+/* A bucket or directory is the store, and the rest is the key.  A web address is a store of its own. */
 int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st, char **key, struct bkt_err *err)
 {
     const char *full  = strncasecmp(name, "hsds+s3://", 10) == 0 ? name + 5 : name;
     const char *rest  = strstr(full, "://");
     bool        local = strncasecmp(full, "file:", 5) == 0;
+    if (strncasecmp(full, "http", 4) == 0)
+        return bkt_url_open(full, set, st, key, err);
     rest              = rest ? rest + 3 : strchr(full, ':') ? strchr(full, ':') + 1 : full;
     const char *cut   = local ? strrchr(rest, '/') : strchr(rest, '/');
     if (!cut || !cut[1])
@@ -82,7 +126,7 @@ int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, c
     for (const struct vfd_file *f = all_open; f; f = f->other)
         if (strcmp(f->name, name) == 0 && !bkt_store_is_local(f->st)) { /* known from its first answer */
             *size = f->size;
-            (void)snprintf(etag, n_etag, "%s", f->etag);
+            (void)snprintf(etag, n_etag, "%s", f->version.etag);
             return BKT_OK;
         }
     BKT_PASS(vfd_open_store(name, set, &st, &key, err));
@@ -104,7 +148,7 @@ int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, c
 static struct bkt_req range(struct vfd_file *f, uint64_t off, uint64_t len, void *dst)
 {
     return (struct bkt_req){.op = BKT_GET, .key = f->key, .off = off, .len = len, .dst = dst,
-                            .if_match = f->etag[0] ? f->etag : NULL};
+                            .if_match = bkt_version_condition(&f->version), .version = &f->version};
 }
 
 static int read_long(struct vfd_file *f, uint64_t off, uint64_t len, unsigned char *to, struct bkt_err *err)
@@ -126,7 +170,7 @@ static int read_long(struct vfd_file *f, uint64_t off, uint64_t len, unsigned ch
 /* The first bytes of the file are here: make the cache and the foresight that read the rest. */
 static int begin(struct vfd_file *f, const unsigned char *first, uint64_t n, struct bkt_err *err)
 {
-    f->pages = page_cache_new(f->st, f->key, f->etag, f->size, KEEP);
+    f->pages = page_cache_new(f->st, f->key, &f->version, f->size, KEEP);
     f->fore  = f->pages ? foresight_new(f->pages, f->size) : NULL;
     if (!f->fore || page_cache_put_first(f->pages, first, n) < 0)
         BKT_NOMEM(err);
@@ -135,8 +179,7 @@ static int begin(struct vfd_file *f, const unsigned char *first, uint64_t n, str
 
 static int start_expected(struct vfd_file *f, struct vfd_expected *e, struct bkt_err *err)
 {
-    f->st = e->st, f->key = e->key, f->size = e->size;
-    memcpy(f->etag, e->etag, sizeof f->etag);
+    f->st = e->st, f->key = e->key, f->size = e->size, f->version = e->version;
     int rc = begin(f, e->first, e->n, err);
     free(e->first);
     return rc;
@@ -147,9 +190,9 @@ static int start(struct vfd_file *f, const struct bkt_settings *set, struct bkt_
     struct vfd_expected                   e;
     BKT_CLEANUP(bkt_freep) unsigned char *first = NULL;
     f->part                                     = set->part_size;
-    f->set                                      = set;
-    if (vfd_take_expected(f->name, &e))
-        return start_expected(f, &e, err);
+    int taken = vfd_take_expected(f->name, &e, err);
+    if (taken)
+        return taken < 0 ? taken : start_expected(f, &e, err);
     BKT_PASS(vfd_open_store(f->name, set, &f->st, &f->key, err));
     if (!(first = malloc(VFD_FIRST)))
         BKT_NOMEM(err);
@@ -157,7 +200,6 @@ static int start(struct vfd_file *f, const struct bkt_settings *set, struct bkt_
     req.may_be_short   = true;
     int rc             = bkt_store_run(f->st, &req, 1, err);
     f->size            = req.size;
-    memcpy(f->etag, req.etag, sizeof f->etag);
     uint64_t n = req.n;
     bkt_req_fini(&req);
     if (rc < 0)
@@ -177,6 +219,7 @@ static void file_free(struct vfd_file *f)
         (void)close(f->lock);
     bkt_domain_close(f->dom);
     bkt_store_close(f->st);
+    shared_release(f->shared);
     free(f->name);
     free(f->key);
     free(f);
@@ -195,21 +238,32 @@ static bool takes_no_lock(hid_t fapl)
     return H5Pget_file_locking(fapl, &use, &may) >= 0 && may;
 }
 
+static int open_named(struct vfd_file *f, const char *name, unsigned flags, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
+    if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT))
+        BKT_FAIL(err, BKT_EUNSUP, "%s: an HDF5 file in a store is opened read-only; `h5bucket load` makes a domain "
+                 "of it, which can be written", name);
+    BKT_PASS(store_name_of(f->shared->base, &f->shared->set, name, &full, err));
+    if (!(f->name = strdup(bkt_buf_str(&full))))
+        BKT_NOMEM(err);
+    return start(f, &f->shared->set, err);
+}
+
 static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
 {
     struct bkt_err         err  = {.n = 0};
     const struct vfd_info *info = H5Pget_driver_info(fapl);
-    struct vfd_file       *f    = calloc(1, sizeof *f);
+    struct vfd_file       *f    = info ? calloc(1, sizeof *f) : NULL;
     int                    rc   = BKT_ENOMEM;
     (void)maxaddr;
-    if (f)
-        f->lock = -1;
-    if (f && info)
+    if (f) {
+        f->lock   = -1;
+        f->shared = info->own;
+        f->shared->refs++;
         f->may_not_lock = takes_no_lock(fapl);
-    if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT))
-        rc = BKT_ERR(&err, BKT_EUNSUP, "%s is opened read-only", name);
-    else if (f && info && (f->name = strdup(name)))
-        rc = start(f, info->set, &err);
+        rc = open_named(f, name, flags, &err);
+    }
     if (rc == BKT_OK) {
         f->other = all_open;
         all_open = f;
@@ -219,6 +273,17 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
     err.code = rc;
     (void)bkt_h5err_publish(&err);
     return NULL;
+}
+
+static void *fapl_get(H5FD_t *file) { return info_of(((struct vfd_file *)file)->shared); }
+
+static void *fapl_copy(const void *info) { return info_of(((const struct vfd_info *)info)->own); }
+
+static herr_t fapl_free(void *info)
+{
+    shared_release(((struct vfd_info *)info)->own);
+    free(info);
+    return 0;
 }
 
 static herr_t vfd_close(H5FD_t *file)
@@ -235,7 +300,8 @@ static herr_t vfd_close(H5FD_t *file)
 static int vfd_cmp(const H5FD_t *a, const H5FD_t *b)
 {
     const struct vfd_file *x = (const struct vfd_file *)a, *y = (const struct vfd_file *)b;
-    return strcmp(x->name, y->name);
+    int order = strcmp(x->name, y->name);
+    return order ? order : strcmp(x->version.etag, y->version.etag); /* a file that was replaced meanwhile is another one */
 }
 
 static herr_t vfd_query(const H5FD_t *file, unsigned long *flags)
@@ -333,6 +399,9 @@ static herr_t vfd_unlock(H5FD_t *file)
                   .maxaddr   = (((haddr_t)1) << (8 * sizeof(int64_t) - 1)) - 1,                                              \
                   .fc_degree = H5F_CLOSE_WEAK,                                                                               \
                   .fapl_size = sizeof(struct vfd_info),                                                                      \
+                  .fapl_get  = fapl_get,                                                                                     \
+                  .fapl_copy = fapl_copy,                                                                                    \
+                  .fapl_free = fapl_free,                                                                                    \
                   .open      = vfd_open,                                                                                     \
                   .close     = vfd_close,                                                                                    \
                   .cmp       = vfd_cmp,                                                                                      \
@@ -354,13 +423,15 @@ static const H5FD_class_t classes[2] = {
 
 int vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct bkt_err *err)
 {
-    struct vfd_info info  = {set};
+    struct vfd_info info  = {shared_new(name, set)};
     size_t          which = strncasecmp(name, "file:///", 8) == 0;
+    if (!info.own)
+        BKT_NOMEM(err);
     if (drivers[which] < 0 || H5Iis_valid(drivers[which]) <= 0)
         drivers[which] = H5FDregister(&classes[which]);
-    if (drivers[which] < 0 || H5Pset_driver(fapl, drivers[which], &info) < 0)
-        BKT_FAIL(err, BKT_EHDF5, "HDF5 refuses the file driver for stores");
-    return BKT_OK;
+    bool set_up = drivers[which] >= 0 && H5Pset_driver(fapl, drivers[which], &info) >= 0;
+    shared_release(info.own);
+    return set_up ? BKT_OK : BKT_ERR(err, BKT_EHDF5, "HDF5 refuses the file driver for stores");
 }
 
 /* ---- the file behind an object ---- */
@@ -379,15 +450,15 @@ struct vfd_file *vfd_behind(hid_t object)
     return f;
 }
 
-struct vfd_facts vfd_facts(const struct vfd_file *f)
+struct vfd_facts vfd_facts(struct vfd_file *f)
 {
-    return (struct vfd_facts){f->st, f->key, f->etag, f->size};
+    return (struct vfd_facts){f->st, f->key, &f->version, f->size};
 }
 
 int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err)
 {
     if (!f->dom)
-        BKT_PASS(bkt_domain_of_file(f->st, f->key, f->set, &f->dom, err));
+        BKT_PASS(bkt_domain_of_file(f->st, f->key, &f->shared->set, &f->dom, err));
     *out = f->dom;
     return BKT_OK;
 }

@@ -16,9 +16,10 @@
 #include "storage/store.h"
 
 /** Make a file access list open a file through the driver, with HDF5's native connector.  Names are
- *  s3://bucket/key, hsds+s3://…, file:///path or http(s)://host/path.
+ *  s3://bucket/key, hsds+s3://…, file:///path or http(s)://host/path.  Other files that HDF5 opens with the
+ *  list are links in that file (store_names.h).
  *  @param name  the file that will be opened
- *  @param set   borrowed: it must outlive every file opened */
+ *  @param set   copied */
 BKT_NODISCARD int vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct bkt_err *err);
 
 /* ---- the file behind an object that HDF5's native connector opened through the driver ---- */
@@ -29,10 +30,11 @@ struct bkt_domain;
 struct vfd_file *vfd_behind(hid_t object);
 struct vfd_facts {
     struct bkt_store *st; /* all members are borrowed */
-    const char *key, *etag; /* "": unknown */
+    const char *key;
+    struct bkt_version *version; /* of all answers */
     uint64_t size; /* bytes */
 };
-struct vfd_facts vfd_facts(const struct vfd_file *f);
+struct vfd_facts vfd_facts(struct vfd_file *f);
 /** The domain that stands for the file (bkt_domain_of_file()), made on first use; borrowed. */
 BKT_NODISCARD int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err);
 

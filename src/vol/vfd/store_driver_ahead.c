@@ -1,10 +1,15 @@
 #include "vol/vfd/store_driver_ahead.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "schema/name/pointer_file.h"
 #include "storage/request_future.h"
 #include "vol/vfd/store_driver.h"
+
+#define SOON 5 /* seconds: HDF5 opens a file at once after it has asked whether it is ours */
 
 /* One file that is being fetched. */
 struct expected {
@@ -12,6 +17,9 @@ struct expected {
     char               *name;
     struct vfd_expected got;
     struct bkt_await    get; /* begun, once it is in the list */
+    atomic_bool         cancel;
+    struct bkt_settings set;   /* of the request */
+    time_t              until; /* on a monotonic clock; 0: it stays until the file is opened */
 };
 static struct expected *list;
 
@@ -21,55 +29,138 @@ static void expected_free(struct expected *e)
     free(e->got.first);
     free(e->got.key);
     free(e->name);
+    bkt_settings_fini(&e->set);
     free(e);
+}
+
+static struct expected **find(const char *name)
+{
+    struct expected **at = &list;
+    while (*at && strcmp((*at)->name, name) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+static void drop(struct expected **at)
+{
+    struct expected *e = *at;
+    *at = e->next;
+    atomic_store(&e->cancel, true);
+    bkt_store_cancelled();
+    bkt_await_fini(&e->get);
+    expected_free(e);
+}
+
+static time_t seconds_now(void)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+/* The entry of a file whose bytes may be used. */
+static struct expected *current(const char *name, const struct bkt_settings *set)
+{
+    struct expected **at = find(name);
+    if (*at && (((*at)->until && seconds_now() >= (*at)->until) || !bkt_settings_equal(&(*at)->set, set)))
+        drop(at);
+    return *find(name);
+}
+
+static bool prepare(struct expected *e, const char *name, const struct bkt_settings *set)
+{
+    return bkt_settings_copy(&e->set, set, NULL) == BKT_OK && (e->name = strdup(name)) &&
+           (e->got.first = malloc(VFD_FIRST)) &&
+           vfd_open_store(name, set, &e->got.st, &e->got.key, NULL) == BKT_OK && !bkt_store_is_local(e->got.st);
 }
 
 void vfd_expect(const char *name, const struct bkt_settings *set)
 {
-    struct expected *e = !vfd_takes(name) ? NULL : calloc(1, sizeof *e);
+    struct expected *e = !vfd_takes(name) || current(name, set) ? NULL : calloc(1, sizeof *e);
     if (!e)
         return;
-    if (!(e->name = strdup(name)) || !(e->got.first = malloc(VFD_FIRST)) || vfd_open_store(name, set, &e->got.st, &e->got.key, NULL) < 0 ||
-        bkt_store_is_local(e->got.st)) {
+    if (!prepare(e, name, set)) {
         expected_free(e);
         return;
     }
-    e->get.req = (struct bkt_req){.op = BKT_GET, .key = e->got.key, .len = VFD_FIRST, .dst = e->got.first, .may_be_short = true};
+    e->get.req = (struct bkt_req){.op = BKT_GET, .key = e->got.key, .len = VFD_FIRST, .dst = e->got.first,
+                                  .may_be_short = true, .cancel = &e->cancel, .version = &e->got.version};
     e->next    = list;
     list       = e;
     bkt_await_start(e->got.st, &e->get);
 }
 
-bool vfd_take_expected(const char *name, struct vfd_expected *out)
+/* The answer, if it can be used. */
+static int outcome(struct expected *e, struct bkt_err *err)
 {
-    struct expected **at = &list;
-    while (*at && strcmp((*at)->name, name) != 0)
-        at = &(*at)->next;
-    struct expected *e = *at;
-    if (!e)
-        return false;
-    *at = e->next;
+    const struct bkt_req *r = &e->get.req;
     bkt_await(&e->get);
-    const struct bkt_req *r    = &e->get.req;
-    bool                  good = r->rc == BKT_OK && r->size != UINT64_MAX;
-    if (good) {
-        *out      = e->got;
-        out->n    = r->n;
-        out->size = r->size;
-        memcpy(out->etag, r->etag, sizeof out->etag);
-        e->got = (struct vfd_expected){.st = NULL};
+    if (r->rc < 0)
+        return bkt_err_copy(err, r->rc, r->err);
+    if (r->size == UINT64_MAX)
+        BKT_FAIL(err, BKT_EUNSUP, "%s: the server does not report its length", e->name);
+    e->got.n = r->n;
+    e->got.size = r->size;
+    return BKT_OK;
+}
+
+int vfd_take_expected(const char *name, struct vfd_expected *out, struct bkt_err *err)
+{
+    struct expected **at = find(name);
+    if (!*at)
+        return 0;
+    int rc = outcome(*at, err);
+    if (rc == BKT_OK) {
+        *out = (*at)->got;
+        (*at)->got = (struct vfd_expected){.st = NULL};
     }
-    bkt_await_fini(&e->get);
-    expected_free(e);
-    return good;
+    drop(at);
+    return rc < 0 ? rc : 1;
+}
+
+int vfd_expected_wait(const char *name, struct bkt_err *err)
+{
+    struct expected **at = find(name);
+    int rc = *at ? outcome(*at, err) : BKT_ENOENT;
+    if (*at && rc < 0)
+        drop(at);
+    return rc;
+}
+
+bool vfd_expected_is_hdf5(const char *name)
+{
+    struct expected *e = *find(name);
+    if (!e || outcome(e, NULL) < 0)
+        return false;
+    const size_t n = sizeof BKT_HDF5_SIGNATURE - 1;
+    for (uint64_t at = 0; at + n <= e->got.n; at = at ? 2 * at : 512)
+        if (memcmp(e->got.first + at, BKT_HDF5_SIGNATURE, n) == 0)
+            return true;
+    return false;
+}
+
+void vfd_expect_soon(const char *name)
+{
+    struct expected *e = *find(name);
+    if (e)
+        e->until = seconds_now() + SOON;
+}
+
+bool vfd_is_expected_soon(const char *name, const struct bkt_settings *set)
+{
+    struct expected *e = current(name, set);
+    return e && e->until;
+}
+
+void vfd_expect_not(const char *name)
+{
+    struct expected **at = find(name);
+    if (*at)
+        drop(at);
 }
 
 void vfd_expect_nothing(void)
 {
-    while (list) {
-        struct expected *e = list;
-        list               = e->next;
-        bkt_await_fini(&e->get);
-        expected_free(e);
-    }
+    while (list)
+        drop(&list);
 }

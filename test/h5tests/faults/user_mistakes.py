@@ -20,11 +20,12 @@ class Bucket(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         there = self.path == "/buck/run.h5"
-        body = HDF5[:8] if there else NO_KEY
+        last = int(self.headers.get("Range", f"bytes=0-{len(HDF5)}").rpartition("-")[2])
+        body = HDF5[:last + 1] if there else NO_KEY
         self.send_response(206 if there else 404)
         self.send_header("Content-Length", str(len(body)))
         if there:
-            self.send_header("Content-Range", f"bytes 0-7/{len(HDF5)}")
+            self.send_header("Content-Range", f"bytes 0-{len(body) - 1}/{len(HDF5)}")
         self.end_headers()
         self.wfile.write(body)
 
@@ -71,8 +72,8 @@ def settings():
 def names(tmp):
     for how, env in (("by path", BY_PATH), ("by name", BY_NAME)):
         read(f"no credentials, {how}", "s3://buck/x.h5", {**env, **NO_KEYS}, "no AWS credentials found", "AWS_NO_SIGN_REQUEST=1")
-        read(f"no such key, {how}", "s3://buck/x.h5", {**env, **S3}, "no domain x.h5 in s3://buck")
-    read("an HDF5 file in S3", "s3://buck/run.h5", {**BY_NAME, **S3}, "s3://buck/run.h5 is an HDF5 file, not a domain", "h5bucket load --link")
+        read(f"no such key, {how}", "s3://buck/x.h5", {**env, **S3}, "no domain or HDF5 file x.h5 in s3://buck")
+    read("a damaged HDF5 file in S3", "s3://buck/run.h5", {**BY_NAME, **S3}, "s3://buck/run.h5: opening a plain HDF5 file in a store: HDF5 reports: bad byte number in an address")
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         proxy = {"http_proxy": f"http://127.0.0.1:{nobody.getsockname()[1]}", "no_proxy": "", "NO_PROXY": "", "H5BUCKET_RETRIES": "0"}

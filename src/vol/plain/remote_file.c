@@ -1,0 +1,200 @@
+#include "vol/plain/remote_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/name/uri.h"
+#include "vol/core/hid.h"
+#include "vol/plain/plain_file.h"
+#include "vol/vfd/store_driver.h"
+#include "vol/vfd/store_driver_ahead.h"
+
+bool bkt_remote_is_local(const struct bkt_remote *r)
+{
+    return r->full && strncmp(r->full, "file:", 5) == 0;
+}
+
+int bkt_remote_find(const char *name, const struct bkt_settings *set, struct bkt_remote *r,
+                    struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
+    *r = (struct bkt_remote){.full = NULL};
+    int rc = bkt_name_of_file(name, set, &full, err);
+    if (rc < 0)
+        return rc == BKT_ENOENT ? BKT_OK : rc;
+    r->full = strdup(bkt_buf_str(&full));
+    return r->full ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+bool bkt_remote_instead(const struct bkt_remote *r, int rc)
+{
+    bool web = r->full && strncmp(r->full, "http", 4) == 0;
+    return r->full && (rc == BKT_ENOENT || rc == BKT_EACCES || rc == BKT_EUNSUP ||
+                       (web && (rc == BKT_EINVAL || rc == BKT_EFORMAT)));
+}
+
+bool bkt_remote_is_kept(struct bkt_remote *r, const struct bkt_settings *set)
+{
+    r->asked = r->full && vfd_is_expected_soon(r->full, set);
+    return r->asked;
+}
+
+void bkt_remote_keep(struct bkt_remote *r)
+{
+    if (r->asked)
+        vfd_expect_soon(r->full);
+    r->asked = false;
+}
+
+void bkt_remote_fini(struct bkt_remote *r)
+{
+    if (r->asked)
+        vfd_expect_not(r->full);
+    free(r->full);
+    r->full = NULL;
+}
+
+/* ---- drivers ---- */
+
+static hid_t driver_of(hid_t like)
+{
+    return like == H5P_DEFAULT || like < 0 ? H5FD_SEC2 : H5Pget_driver(like);
+}
+
+/* Whether the driver makes other names of the name: those of a family's members, or of a pair. */
+static bool has_members(hid_t like)
+{
+    hid_t driver = driver_of(like);
+    return driver == H5FD_FAMILY || driver == H5FD_MULTI;
+}
+
+/* "name%05d.h5": the files of a family. */
+static bool is_family_name(const char *name)
+{
+    const char *at = strchr(name, '%');
+    while (at && at[1] && strspn(at + 1, "0123456789") == 0 && at[1] != 'd' && at[1] != 'u')
+        at = strchr(at + 1, '%');
+    if (!at)
+        return false;
+    at += 1 + strspn(at + 1, "0123456789");
+    return *at == 'd' || *at == 'u';
+}
+
+static int set_family(hid_t fapl, const char *full, bool given, const struct bkt_settings *set,
+                      struct bkt_err *err)
+{
+    hsize_t size = H5F_FAMILY_DEFAULT;
+    hid_t was = H5P_DEFAULT;
+    if (given && H5Pget_fapl_family(fapl, &size, &was) < 0)
+        return bkt_h5err_capture(err, "the list of a family's members");
+    if (was > 0)
+        bkt_vobj_drop_id(was);
+    BKT_CLEANUP(bkt_hid_closep) hid_t member = H5Pcreate(H5P_FILE_ACCESS);
+    if (member < 0)
+        return bkt_h5err_capture(err, "the list of a family's members");
+    BKT_PASS(vfd_set(member, full, set, err));
+    return H5Pset_fapl_family(fapl, size, member) < 0 ? bkt_h5err_capture(err, "H5Pset_fapl_family") : BKT_OK;
+}
+
+/* Also a split pair, which is a multi file of two. */
+static int set_multi(hid_t fapl, const char *full, const struct bkt_settings *set, struct bkt_err *err)
+{
+    H5FD_mem_t map[H5FD_MEM_NTYPES];
+    hid_t was[H5FD_MEM_NTYPES], ours[H5FD_MEM_NTYPES];
+    char *names[H5FD_MEM_NTYPES];
+    haddr_t addrs[H5FD_MEM_NTYPES];
+    hbool_t relax;
+    if (H5Pget_fapl_multi(fapl, map, was, names, addrs, &relax) < 0)
+        return bkt_h5err_capture(err, "the list of a split file");
+    BKT_CLEANUP(bkt_hid_closep) hid_t member = H5Pcreate(H5P_FILE_ACCESS);
+    int rc = member < 0 ? bkt_h5err_capture(err, "the list of a split file") : vfd_set(member, full, set, err);
+    for (size_t i = 0; i < H5FD_MEM_NTYPES; i++)
+        ours[i] = member;
+    if (rc == BKT_OK && H5Pset_fapl_multi(fapl, map, ours, (const char *const *)names, addrs, relax) < 0)
+        rc = bkt_h5err_capture(err, "H5Pset_fapl_multi");
+    for (size_t i = 0; i < H5FD_MEM_NTYPES; i++) {
+        if (was[i] > 0)
+            bkt_vobj_drop_id(was[i]);
+        H5free_memory(names[i]);
+    }
+    return rc;
+}
+
+static int set_driver(hid_t fapl, struct bkt_remote *r, hid_t like, const struct bkt_settings *set,
+                      struct bkt_err *err)
+{
+    hid_t driver = driver_of(like);
+    if (driver == H5FD_MULTI)
+        return set_multi(fapl, r->full, set, err);
+    if (driver == H5FD_FAMILY || is_family_name(r->full))
+        return set_family(fapl, r->full, driver == H5FD_FAMILY, set, err);
+    return vfd_set(fapl, r->full, set, err);
+}
+
+/* ---- requests ---- */
+
+void bkt_remote_ask(struct bkt_remote *r, hid_t like, const struct bkt_settings *set)
+{
+    if (!r->full || bkt_remote_is_local(r) || has_members(like) || is_family_name(r->full))
+        return;
+    vfd_expect(r->full, set);
+    r->asked = true;
+}
+
+static int with_list(struct bkt_remote *r, hid_t like, const struct bkt_settings *set, hid_t *fapl,
+                     struct bkt_err *err)
+{
+    if ((*fapl = bkt_native_fapl(like == H5P_DEFAULT ? H5I_INVALID_HID : like)) < 0)
+        return bkt_h5err_capture(err, "H5Pset_vol");
+    return set_driver(*fapl, r, like, set, err);
+}
+
+bool bkt_remote_is_hdf5(struct bkt_remote *r, hid_t like, const struct bkt_settings *set)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5I_INVALID_HID;
+    htri_t yes = 0;
+    if (r->asked)
+        return vfd_expected_is_hdf5(r->full);
+    if (!r->full)
+        return false;
+    if (bkt_remote_is_local(r))
+        return bkt_native_is_plain(r->full);
+    return with_list(r, like, set, &fapl, NULL) == BKT_OK &&
+           PASS_ON(NULL, yes = H5Fis_accessible(r->full, fapl), "H5Fis_accessible") == BKT_OK && yes > 0;
+}
+
+static int refuse_writing(struct bkt_remote *r, hid_t like, const struct bkt_settings *set,
+                          struct bkt_err *err)
+{
+    bkt_remote_ask(r, like, set);
+    if (!bkt_remote_is_hdf5(r, like, set))
+        return BKT_ENOENT;
+    BKT_FAIL(err, BKT_EUNSUP,
+             "%s is a plain HDF5 file in a store, which can't be opened for writing; `h5bucket load` makes a domain of it",
+             r->full);
+}
+
+int bkt_remote_open(struct bkt_remote *r, unsigned flags, hid_t like, const struct bkt_settings *set,
+                    hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5I_INVALID_HID;
+    int rc;
+    if (!r->full)
+        return BKT_ENOENT;
+    if (bkt_remote_is_local(r))
+        return bkt_native_file(r->full, flags, like == H5P_DEFAULT ? H5I_INVALID_HID : like, out, err);
+    if (flags & H5F_ACC_RDWR)
+        return refuse_writing(r, like, set, err);
+    if (!r->asked)
+        bkt_remote_ask(r, like, set);
+    if (r->asked && (rc = vfd_expected_wait(r->full, err)) < 0) {
+        r->asked = false;
+        return rc;
+    }
+    BKT_PASS(with_list(r, like, set, &fapl, err));
+    rc = PASS_ON(err, *out = H5Fopen(r->full, flags, fapl), "opening a plain HDF5 file in a store");
+    r->asked = false; /* its answer was taken */
+    if (rc < 0)
+        bkt_err_name(err, rc, r->full);
+    return rc;
+}

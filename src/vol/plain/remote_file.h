@@ -1,0 +1,48 @@
+/* Plain HDF5 files in stores, opened by their names.
+ *
+ * A name may be a domain's or a plain file's.  Both are asked for at once: while the domain's document is
+ * fetched, the first bytes of the file come, too.  If there is no domain, HDF5's native connector opens the
+ * file through our file driver (vol/vfd). */
+#ifndef BKT_REMOTE_FILE_H
+#define BKT_REMOTE_FILE_H
+
+#include "base/bytes.h"
+#include "vol/core/vol.h"
+
+struct bkt_remote {
+    char *full; /* the file's full name (bkt_name_of_file()), owned; NULL: the name can't be a file in a store */
+    bool asked; /* its first bytes are being fetched */
+};
+
+/** The plain file that @p name may mean; bkt_remote_fini().  No request is made. */
+BKT_NODISCARD int bkt_remote_find(const char *name, const struct bkt_settings *set, struct bkt_remote *r,
+                                  struct bkt_err *err);
+/** Whether it is a file of this machine. */
+bool bkt_remote_is_local(const struct bkt_remote *r);
+/** Whether the failure @p rc to open a domain by that name may mean that the name is the file's.  Web servers
+ *  answer requests for documents that they don't have in many ways. */
+bool bkt_remote_instead(const struct bkt_remote *r, int rc);
+/** Cancels the request of a file that was not opened. */
+void bkt_remote_fini(struct bkt_remote *r);
+
+/** Begin to fetch its first bytes, if it is not on this machine, and the program's driver opens the file
+ *  @p like its name says (not a family of files). */
+void bkt_remote_ask(struct bkt_remote *r, hid_t like, const struct bkt_settings *set);
+/** Whether it is an HDF5 file; waits for the request of bkt_remote_ask(). */
+bool bkt_remote_is_hdf5(struct bkt_remote *r, hid_t like, const struct bkt_settings *set);
+
+/** Keep the answer to bkt_remote_ask() for an open that follows at once, which then makes no request for it. */
+void bkt_remote_keep(struct bkt_remote *r);
+/** Whether it was just found not to be a domain, and its answer is kept. */
+bool bkt_remote_is_kept(struct bkt_remote *r, const struct bkt_settings *set);
+
+/** Open it with HDF5's native connector.
+ *  @param like  the program's access list, or H5P_DEFAULT.  A family, split or multi driver stays, with our
+ *               driver for its members.  Any other driver (ros3) is replaced by ours
+ *  @param out   an id of the native connector
+ *  @return BKT_OK; BKT_ENOENT: there is no such file; BKT_EUNSUP: it is to be written; BKT_EHDF5: HDF5
+ *          refuses it; … */
+BKT_NODISCARD int bkt_remote_open(struct bkt_remote *r, unsigned flags, hid_t like,
+                                  const struct bkt_settings *set, hid_t *out, struct bkt_err *err);
+
+#endif

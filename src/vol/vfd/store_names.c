@@ -1,0 +1,102 @@
+#include "vol/vfd/store_names.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "schema/domain/domain.h"
+#include "vol/vfd/store_driver.h"
+
+/* The length of the store's part of a full name: "s3://bucket", "https://host", "file://". */
+static size_t store_length(const char *full)
+{
+    const char *rest = strstr(full, "://");
+    rest = rest ? rest + 3 : full + strcspn(full, ":");
+    return (size_t)(rest - full) + strcspn(rest, "/");
+}
+
+/* The length of a full name up to the '/' of its last component, as libhdf5 sees it: it does not know a
+ * query. */
+static size_t folder_length(const char *full)
+{
+    const char *slash = strrchr(full, '/');
+    return slash ? (size_t)(slash - full) + 1 : 0;
+}
+
+/* The last full name in @p name: libhdf5 puts its folders before a link's text, whatever that is. */
+static const char *full_name_in(const char *name)
+{
+    const char *found = NULL;
+    for (const char *p = name; p; p = strchr(p, '/'), p = p ? p + 1 : NULL)
+        if (vfd_takes(p))
+            found = p;
+    return found;
+}
+
+static bool is_local(const char *full) { return strncasecmp(full, "file:", 5) == 0; }
+
+/* a//./b/../c -> a/c.  The file system resolves names of this machine, since it knows symbolic links. */
+static int add_clean(const char *path, size_t floor, struct bkt_buf *out)
+{
+    for (const char *s = path; *s;) {
+        size_t n = strcspn(s, "/");
+        if (n == 2 && s[0] == '.' && s[1] == '.') {
+            const char *cut = out->len > floor ? memrchr(out->ptr + floor, '/', out->len - floor) : NULL;
+            if (!cut)
+                return BKT_ENOENT;
+            BKT_PASS(bkt_buf_resize(out, (size_t)(cut - (const char *)out->ptr)));
+        } else if (n && !(n == 1 && s[0] == '.') && (bkt_buf_add_str(out, "/") < 0 || bkt_buf_add(out, s, n) < 0)) {
+            return BKT_ENOMEM;
+        }
+        s += n + (s[n] == '/');
+    }
+    return BKT_OK;
+}
+
+/* @p path: in base's store, from its bucket or host, or from the folder of base if it is relative. */
+static int in_store(const char *base, const char *path, struct bkt_buf *out)
+{
+    size_t store = store_length(base), query = strcspn(base, "?#");
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf whole = {0};
+    const char *at = base + store;
+    size_t n = query > store ? query - store : 0;
+    while (n && at[n - 1] != '/')
+        n--;
+    if (bkt_buf_addf(&whole, "%.*s%s", *path == '/' ? 0 : (int)n, at, path) < 0 ||
+        bkt_buf_add(out, base, store) < 0)
+        return BKT_ENOMEM;
+    return is_local(base) ? bkt_buf_add_str(out, bkt_buf_str(&whole))
+                          : add_clean(bkt_buf_str(&whole), store, out);
+}
+
+static int elsewhere(const char *base, const struct bkt_settings *set, const char *full, struct bkt_buf *out,
+                     struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *store = strndup(base, store_length(base));
+    if (!store)
+        return BKT_ENOMEM;
+    const struct bkt_link_from from = {
+        .store_uri = store, .name = base, .allow = set->allow, .local = is_local(base)};
+    BKT_PASS(bkt_link_allowed(&from, full, err));
+    return bkt_buf_add_str(out, strncasecmp(full, "hsds+", 5) == 0 ? full + 5 : full);
+}
+
+int store_name_of(const char *base, const struct bkt_settings *set, const char *name, struct bkt_buf *out,
+                  struct bkt_err *err)
+{
+    const char *full = full_name_in(name);
+    size_t folder = folder_length(base);
+    int rc;
+    if (strcmp(name, base) == 0)
+        rc = bkt_buf_add_str(out, base);
+    else if (!full)
+        rc = in_store(base, name, out);
+    else if (strncmp(full, base, folder) == 0)
+        rc = in_store(base, full + folder, out);
+    else
+        rc = elsewhere(base, set, full, out, err);
+    if (rc == BKT_ENOMEM)
+        BKT_NOMEM(err);
+    if (rc == BKT_ENOENT && err && !err->n)
+        BKT_FAIL(err, rc, "%s: not a name in the store of %s", name, base);
+    return rc;
+}
