@@ -7,6 +7,7 @@
 #include "base/trace.h"
 #include "http/helpers/tls_front.h"
 #include "http/helpers/url_testing.h"
+#include "storage/http/login.h"
 
 #define SIZE 5000
 static unsigned char *data;
@@ -169,6 +170,46 @@ static void domains_log_in_as_well(void)
     }
 }
 
+/* Whether an address gets a token that the setting has for the user's own address. */
+static void tokens_have_hosts(void)
+{
+    static const struct {
+        const char *own, *to, *token;
+        bool        gets;
+    } rules[] = {
+        {"https://h.org/f", "https://h.org/g", "h.org:T", true},
+        {"https://H.org/f", "https://h.ORG:443/g", "h.Org:T", true},
+        {"https://h.org/f", "https://h.org/g", "h.org:443:T", true},
+        {"https://h.org/f", "https://h.org/g", "h.org:80:T", false},
+        {"https://h.org/f", "http://h.org/g", "h.org:T", false},
+        {"http://h.org/f", "https://h.org/g", "h.org:T", true},
+        {"http://h.org/f", "https://h.org:8443/g", "h.org:T", false},
+        {"http://h.org:8080/f", "https://h.org/g", "h.org:8080:T", false},
+        {"https://h.org:8443/f", "https://h.org:8443/g", "h.org:8443:T", true},
+        {"https://h.org:8443/f", "https://h.org/g", "h.org:8443:T", false},
+        {"https://h.org/f", "https://www.h.org/g", "h.org:T", false},
+        {"https://www.h.org/f", "https://www.h.org/g", "h.org:T", false},
+        {"https://[::1]:8443/f", "https://[::1]:8443/g", "[::1]:8443:T", true},
+    };
+    set_netrc("");
+    for (size_t i = 0; i < BKT_COUNT(rules); i++) {
+        struct bkt_settings set;
+        struct bkt_web_url  own = {.port = 0}, to = {.port = 0};
+        struct bkt_login    l   = {.token = NULL};
+        char               *got_value = NULL;
+        if (bkt_settings_init(&set, "", NULL) < 0 || bkt_settings_set(&set, "token", rules[i].token, "this test", NULL) < 0 ||
+            bkt_web_url_parse(rules[i].own, &own, NULL) < 0 || bkt_web_url_parse(rules[i].to, &to, NULL) < 0 ||
+            bkt_login_init(&l, &own, &set, NULL) < 0 || bkt_login_for(&l, &to, &got_value) < 0)
+            exit(1);
+        CHECK((got_value && strcmp(got_value, "Bearer T") == 0) == rules[i].gets, "rule %zu: %s", i, got_value ? got_value : "nothing");
+        free(got_value);
+        bkt_login_fini(&l);
+        bkt_web_url_fini(&own);
+        bkt_web_url_fini(&to);
+        bkt_settings_fini(&set);
+    }
+}
+
 static void malformed_tokens_are_secret(void)
 {
     static const char *const tokens[] = {"pwT", "host:", ":pwT", "https://host:pwT", "https://host", "host:pw\x01T", "host:pwT,pwU"};
@@ -255,6 +296,7 @@ int main(void)
     odd_netrc_files();
     bkt_store_shutdown();
     (void)dup2(err, STDERR_FILENO);
+    tokens_have_hosts();
     malformed_tokens_are_secret();
     check_trace(fd);
     for (size_t i = 0; i < 2; i++) {

@@ -1,10 +1,11 @@
 /* One file by its address, which redirects to a signed address on another server: how often which server is
  * asked, expiry, cookies, replaced files. */
-#include <pthread.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/trace.h"
 #include "http/helpers/url_testing.h"
+#include "storage/request_future.h"
 
 #define SIZE 50000
 #define MANY 16
@@ -16,14 +17,18 @@ static struct {
     int         valid;   /* the signature that the second server takes */
     int         signs;   /* the signature that the first server makes; 0: the valid one */
     int         refuses; /* the status for another signature */
+    bool        moves;   /* it redirects another signature to the valid one */
+    bool        waits;   /* the first server answers late */
     int         own;     /* not 0: the first server's status instead of a redirect */
     const char *etag;
     unsigned    cookies; /* seen where they do not belong */
 } now;
 
+static char longer[3000]; /* a long path whose bytes must stay as they are */
+
 static void go(struct answer *a, const char *host, const struct server *to, const char *path, const char *cookie)
 {
-    static char head[4][600];
+    static char head[4][4000];
     static int  i;
     char       *text = head[i++ % 4];
     (void)snprintf(text, sizeof head[0], "Location: http://%s:%u%s\r\n%s%s%s", host, server_port(to), path, cookie ? "Set-Cookie: " : "",
@@ -39,6 +44,7 @@ static void handle_first(const struct seen *r, struct answer *a, void *arg)
     (void)arg;
     (void)snprintf(path, sizeof path, "/signed?sig=pw%d", now.signs ? now.signs : now.valid);
     now.cookies += strstr(cookie, "theirs") != NULL;
+    a->delay_ms = now.waits ? 500 : 0;
     if (now.own) {
         answer_error(a, now.own, "NoWay", "");
         a->delay_ms = 300; /* meanwhile all requests have begun */
@@ -56,6 +62,8 @@ static void handle_first(const struct seen *r, struct answer *a, void *arg)
         go(a, "localhost", second, "/form", NULL);
     } else if (strcmp(t, "/secret") == 0) {
         a->status = 302, a->headers = "Location: http://u:pw@localhost/x\r\n";
+    } else if (strcmp(t, "/long") == 0) {
+        go(a, "localhost", second, longer, NULL);
     } else if (strcmp(t, "/local") == 0) {
         a->status = 302, a->headers = "Location: file:///etc/passwd\r\n";
     } else {
@@ -66,7 +74,9 @@ static void handle_first(const struct seen *r, struct answer *a, void *arg)
 static void handle_second(const struct seen *r, struct answer *a, void *arg)
 {
     const char *sig = strstr(r->target, "/signed?sig=pw");
+    char        moved[100];
     (void)arg;
+    (void)snprintf(moved, sizeof moved, "/signed?sig=pw%d", now.valid);
     now.cookies += strstr(seen_header(r, "Cookie"), "ours") != NULL;
     if (strcmp(r->target, "/login") == 0)
         go(a, "127.0.0.1", first, "/back", "theirs=pw");
@@ -74,6 +84,10 @@ static void handle_second(const struct seen *r, struct answer *a, void *arg)
         a->headers = "Content-Type: text/html; charset=utf-8\r\n", a->body = "<html>", a->len = 6;
     else if (sig && strtol(sig + strlen("/signed?sig=pw"), NULL, 10) == now.valid)
         answer_object(r, a, data, SIZE, now.etag);
+    else if (strcmp(r->target, longer) == 0)
+        answer_object(r, a, data, SIZE, now.etag);
+    else if (sig && now.moves)
+        go(a, "localhost", second, moved, NULL);
     else
         answer_error(a, now.refuses, "ExpiredToken", "");
 }
@@ -82,6 +96,7 @@ static void reset(void)
 {
     now.valid++;
     now.signs = now.own = 0;
+    now.moves = now.waits = false;
     now.refuses         = 403;
     now.etag            = "\"one\"";
     server_reset(first);
@@ -141,6 +156,10 @@ static void the_target_is_remembered_until_it_expires(void)
     read_one(st, key, BKT_ENOENT, 1, 2, "no valid address");
     now.signs = 0;
     read_one(st, key, BKT_OK, 1, 1, "an address again");
+    now.moves = true;
+    now.valid++;
+    read_one(st, key, BKT_OK, 1, 2, "the address redirects now");
+    read_one(st, key, BKT_OK, 0, 1, "after that");
     bkt_store_close(st);
     free(key);
 }
@@ -177,6 +196,45 @@ static void others_go_on_without_the_first(void)
           bkt_err_text(r[1].rc), bkt_err_text(r[2].rc));
     for (size_t i = 0; i < 3; i++)
         bkt_req_fini(&r[i]);
+    bkt_store_close(st);
+    free(key);
+}
+
+static void addresses_in_redirects_stay_as_they_are(void)
+{
+    char  *key = NULL;
+    size_t n   = (size_t)snprintf(longer, sizeof longer, "/a%%2fb//c%%2B%%7e+d;e=f?X-Amz-Credential=pw%%2Fus-east-1&sig=a%%2Fb%%3D&x=y/z+pw");
+    memset(longer + n, 'x', sizeof longer - 1 - n);
+    reset();
+    struct bkt_store *st = open_url(url_of(first, "/long"), "", &key);
+    read_one(st, key, BKT_OK, 1, 1, "a long address");
+    bkt_store_close(st);
+    free(key);
+}
+
+/* The request that asks stays with the parent: the child's own asks anew. */
+static void a_forked_child_asks_itself(void)
+{
+    char *key    = NULL;
+    int   status = -1;
+    reset();
+    now.waits             = true;
+    struct bkt_store *st  = open_url(url_of(first, "/f.h5"), "", &key);
+    struct bkt_await  w   = {.req = {.op = BKT_GET, .key = key, .len = 100}};
+    bkt_await_start(st, &w);
+    while (server_count(first) == 0)
+        (void)usleep(1000);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct bkt_buf out = {0};
+        (void)alarm(60);
+        _exit(bkt_store_get(st, key, 0, 100, &out, NULL) == BKT_OK && memcmp(out.ptr, data, 100) == 0 ? 0 : 1);
+    }
+    bkt_await(&w);
+    CHECK(w.req.rc == BKT_OK, "the parent's request: %s", bkt_err_text(w.req.rc));
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0, "the child's request: %d", status);
+    CHECK(server_count(first) == 2, "%u requests", server_count(first));
+    bkt_await_fini(&w);
     bkt_store_close(st);
     free(key);
 }
@@ -277,6 +335,8 @@ int main(void)
     the_target_is_remembered_until_it_expires();
     one_of_many_asks();
     others_go_on_without_the_first();
+    addresses_in_redirects_stay_as_they_are();
+    a_forked_child_asks_itself();
     a_replaced_file_is_no_mixture();
     cookies_go_where_they_belong();
     some_redirects_are_refused();
