@@ -26,6 +26,7 @@ struct addresses {
     uint64_t  last; /* neighbours mostly name one collection */
     const struct bkt_shadow *s;
     uint64_t  size; /* of the file */
+    struct bkt_heap_elems *raw; /* NULL: not wanted */
 };
 
 static int add_address(struct addresses *a, const unsigned char *p)
@@ -100,8 +101,14 @@ static int look(struct addresses *a, const struct bkt_grid *g, uint64_t k, const
         return BKT_OK;
     const unsigned char *elems = io->filtered ? out : raw;
     bkt_grid_iter(&it, g, k, 0, UINT64_MAX);
-    while (rc == BKT_OK && bkt_grid_next(&it, &run))
-        rc = scan(a, &a->s->spots, elems + run.off * io->elem_size - skipped, run.len);
+    while (rc == BKT_OK && bkt_grid_next(&it, &run)) {
+        const unsigned char *p = elems + run.off * io->elem_size - skipped;
+        rc = scan(a, &a->s->spots, p, run.len);
+        if (a->raw)
+            memcpy(a->raw->p + run.seq * io->elem_size, p, run.len * io->elem_size);
+        if (a->raw)
+            a->raw->n += run.len;
+    }
     return rc;
 }
 
@@ -237,9 +244,9 @@ static int fetch_level(const struct addresses *found, const struct bkt_heap_spot
     return BKT_OK;
 }
 
-int bkt_heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_err *err)
+int bkt_heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_heap_elems *raw, struct bkt_err *err)
 {
-    struct addresses a = {.s = s, .size = vfd_facts(s->file).size};
+    struct addresses a = {.s = s, .size = vfd_facts(s->file).size, .raw = raw};
     uint64_t left = BUDGET;
     if (sel->kind == BKT_SEL_NONE)
         return BKT_OK;
@@ -271,6 +278,7 @@ struct target {
     struct bkt_shadow *s;
     hid_t  mem_type, dxpl;
     unsigned char *to;
+    bool   simple; /* bkt_sequences_give() knows the type */
 };
 
 static int read_piece(const struct target *t, const struct bkt_sel *piece, uint64_t first, struct bkt_err *err)
@@ -283,10 +291,18 @@ static int read_piece(const struct target *t, const struct bkt_sel *piece, uint6
                    "reading a dataset of another file");
 }
 
-/* HDF5 reports what is wrong with a file, if something is. */
-static int fetch_sound(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_err *err)
+/* Fetch, and make the values at @p to if that is possible.  HDF5 reports what is wrong with a file, if
+ * something is. */
+static int fetch(const struct target *t, const struct bkt_sel *sel, unsigned char *to, bool *given, struct bkt_err *err)
 {
-    int rc = bkt_heaps_fetch(s, sel, err);
+    size_t n = (size_t)sel->n_elems, bytes;
+    struct bkt_heap_elems raw = {.n = 0};
+    if (t->simple && to && bkt_mul_size(n, t->s->spots.size, &bytes) && bytes <= 2 * PIECE)
+        raw.p = malloc(bytes + 1);
+    int rc = bkt_heaps_fetch(t->s, sel, raw.p ? &raw : NULL, err);
+    *given = rc == BKT_OK && raw.p && raw.n == n && bkt_sequences_give(t->s, raw.p, n, t->dxpl, to);
+    bkt_plain_counts.by_sequences += *given;
+    free(raw.p);
     if (!bkt_plain_is_format(rc))
         return rc;
     bkt_err_clear(err);
@@ -298,12 +314,15 @@ static int read_pieces(const struct target *t, const struct bkt_dsel *sel, struc
     BKT_CLEANUP(bkt_pieces_fini) struct bkt_pieces p;
     struct bkt_sel piece;
     uint64_t       first = sel->flat_at;
+    size_t         each  = H5Tget_size(t->mem_type);
+    bool           given;
     bkt_pieces_init(&p, &sel->file, t->s->v.obj->dset.layout.dims, PIECE / t->s->spots.size + 1);
     for (int more; (more = bkt_pieces_next(&p, &piece)) != 0; first += piece.n_elems) {
         if (more < 0)
             BKT_NOMEM(err);
-        BKT_PASS(fetch_sound(t->s, &piece, err));
-        BKT_PASS(read_piece(t, &piece, first, err));
+        BKT_PASS(fetch(t, &piece, t->to + first * each, &given, err));
+        if (!given)
+            BKT_PASS(read_piece(t, &piece, first, err));
     }
     return BKT_OK;
 }
@@ -315,19 +334,45 @@ static bool is_cut(const struct bkt_shadow *s, const struct bkt_dsel *sel, const
            sel->file.n_elems > PIECE / s->spots.size + 1;
 }
 
+/* Packed values -> the places that the program selected. */
+static int spread(const struct target *t, const struct bkt_dsel *sel, unsigned char *packed, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t iter = H5Ssel_iter_create(sel->mem_space, H5Tget_size(t->mem_type), 0);
+    if (iter < 0)
+        return bkt_h5err_capture(err, "iterating over the memory selection");
+    return bkt_dsel_move(iter, t->to, packed, (size_t)sel->file.n_elems, true, err);
+}
+
+/* A selection that isn't cut. */
+static int read_whole(const struct target *t, const struct bkt_dsel *sel, bool *given, struct bkt_err *err)
+{
+    size_t each = H5Tget_size(t->mem_type), bytes;
+    if (sel->flat)
+        return fetch(t, &sel->file, t->to ? t->to + sel->flat_at * each : NULL, given, err);
+    BKT_CLEANUP(bkt_freep) unsigned char *packed = NULL;
+    if (t->simple && bkt_mul_size((size_t)sel->file.n_elems, each, &bytes))
+        packed = malloc(bytes + 1);
+    BKT_PASS(fetch(t, &sel->file, packed, given, err));
+    return *given ? spread(t, sel, packed, err) : BKT_OK;
+}
+
 int bkt_heaps_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
 {
-    bkt_plain_counts.by_heaps++;
     BKT_CLEANUP(bkt_hid_closep) hid_t     list = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_dsel_fini) struct bkt_dsel sel;
+    bool given = false;
+    bkt_plain_counts.by_heaps++;
     memset(&sel, 0, sizeof sel);
     BKT_PASS(bkt_xfer_for(s->dset, io->dxpl, &list, err));
-    struct target t = {s, io->mem_types[i], list, io->bufs[i]};
+    struct target t = {s, io->mem_types[i], list, io->bufs[i], false};
+    t.simple = s->simple && H5Tequal(s->v.file_type, t.mem_type) > 0 && !bkt_dsel_has_transform(list);
     int rc = bkt_dsel_init(&sel, &s->v, io->mem_spaces[i], io->file_spaces[i], err);
     if (rc == BKT_OK && is_cut(s, &sel, t.to))
         return read_pieces(&t, &sel, err);
-    if (rc == BKT_OK)
-        BKT_PASS(fetch_sound(s, &sel.file, err));
+    if (rc == BKT_OK && sel.file.n_elems)
+        BKT_PASS(read_whole(&t, &sel, &given, err));
+    if (given)
+        return BKT_OK;
     bkt_err_clear(err); /* HDF5 itself reports a selection that doesn't fit */
     return PASS_ON(err, H5Dread(s->dset, t.mem_type, io->mem_spaces[i], io->file_spaces[i], list, t.to),
                    "reading a dataset of another file");

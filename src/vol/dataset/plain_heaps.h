@@ -11,9 +11,22 @@
 bool bkt_heap_spots_of(hid_t type, unsigned addr, struct bkt_heap_spots *out);
 void bkt_heap_spots_fini(struct bkt_heap_spots *s);
 
+/** Elements in stored form. */
+struct bkt_heap_elems {
+    unsigned char *p;
+    uint64_t       n; /* elements that were put there */
+};
 /** Fetch what HDF5 will read for the selection, within a budget: the chunks, and the collections that they
- *  name.  The places of the chunks are known.  What is damaged is left to HDF5. */
-BKT_NODISCARD int bkt_heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_err *err);
+ *  name.  The places of the chunks are known.  What is damaged is left to HDF5.
+ *  @param raw  NULL, or room for all elements, which go there in selection order; raw->n shows whether any
+ *              are missing */
+BKT_NODISCARD int bkt_heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_heap_elems *raw,
+                                  struct bkt_err *err);
+
+/** Make the program's values of stored elements of a simple shadow, whose collections have been fetched.
+ *  @param to  @p n values, packed
+ *  @return false: HDF5 has to read the elements, and nothing was given */
+bool bkt_sequences_give(const struct bkt_shadow *s, const unsigned char *stored, size_t n, hid_t dxpl, unsigned char *to);
 
 /** Read dataset @p i of the call by the native connector, in pieces whose bytes are fetched first. */
 BKT_NODISCARD int bkt_heaps_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i, struct bkt_err *err);

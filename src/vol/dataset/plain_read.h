@@ -34,6 +34,8 @@ struct bkt_shadow {
     struct bkt_heap_spots spots;     /* heaps: where */
     unsigned         addr_bytes, size_bytes; /* heaps: of addresses and sizes in the file */
     uint64_t         user_block;     /* heaps: bytes; addresses count from its end */
+    bool             simple, text;   /* heaps: an element is one sequence of plain values; it is a string */
+    size_t           base;           /* simple: bytes of one such value */
     uint64_t         n_grid;         /* chunks in the grid */
     uint64_t         n_asked;        /* chunks whose places were looked up */
 };
@@ -54,7 +56,7 @@ static inline bool bkt_plain_is_format(int rc)
 
 /** Sums of this process, for tests. */
 struct bkt_plain_counts {
-    uint64_t by_chunk, by_native, by_heaps; /* datasets read, of files in stores */
+    uint64_t by_chunk, by_native, by_heaps, by_sequences; /* datasets read, of files in stores */
     uint64_t listed, looked_up;   /* indexes listed whole; chunks looked up */
 };
 extern struct bkt_plain_counts bkt_plain_counts; /* under HDF5's lock */

@@ -38,6 +38,13 @@ static int take_spots(struct bkt_shadow *s, struct bkt_err *err)
     s->size_bytes = (unsigned)size;
     s->user_block = block;
     s->heaps      = true;
+    s->text       = H5Tis_variable_str(s->v.file_type) > 0;
+    s->base       = s->text ? 1 : 0;
+    if (H5Tget_class(s->v.file_type) == H5T_VLEN) {
+        BKT_CLEANUP(bkt_hid_closep) hid_t base = H5Tget_super(s->v.file_type);
+        s->base = has_pointers(base) ? 0 : H5Tget_size(base);
+    }
+    s->simple     = s->base > 0;
     s->native     = addr > 8 || size > 8 || !bkt_heap_spots_of(s->v.file_type, s->addr_bytes, &s->spots);
     return BKT_OK;
 }

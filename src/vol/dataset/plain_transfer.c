@@ -100,6 +100,8 @@ static int read_planned(const struct bkt_io *io, const struct planned *p, struct
         rc = bkt_dataset_read(&p->io, err);
     }
     H5E_END_TRY
+    if (rc == BKT_EPRECOND)
+        BKT_FAIL(err, rc, "the file was replaced while it was open; open it again");
     if (!bkt_plain_is_format(rc))
         return rc;
     bkt_trace(BKT_TRACE_VOL, "HDF5's native connector reads again: %s", bkt_err_text(rc));

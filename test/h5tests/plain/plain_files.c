@@ -117,7 +117,7 @@ static void write_numbers(hid_t d, const hsize_t *dims, unsigned rank, hsize_t r
 {
     hsize_t start[3] = {0}, count[3] = {rows, rank > 1 ? dims[1] : 1, rank > 2 ? dims[2] : 1}, n = 1;
     hid_t space = must_id(H5Dget_space(d), "space");
-    for (unsigned i = 0; i < rank; i++)
+    for (unsigned i = 0; i < rank && i < 3; i++)
         n *= count[i];
     if (rank)
         must_do(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL), "slab");
