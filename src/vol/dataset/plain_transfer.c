@@ -7,6 +7,20 @@
 
 struct bkt_plain_counts bkt_plain_counts;
 
+static int report(int rc, struct bkt_err *err)
+{
+    if (rc == BKT_EPRECOND)
+        BKT_FAIL(err, rc, "the file was replaced while it was open; open it again");
+    return rc;
+}
+
+/* HDF5 reports every failure in the same way.  The driver knows whether the store was the reason. */
+static int reason(struct bkt_shadow *s, int rc, struct bkt_err *err)
+{
+    int why = s ? vfd_failure(s->file) : BKT_OK;
+    return report(rc < 0 && why < 0 && !bkt_plain_is_format(why) ? why : rc, err);
+}
+
 /* ---- by the native connector ---- */
 
 static int native_one(const struct bkt_io *io, size_t i, struct bkt_err *err)
@@ -18,10 +32,12 @@ static int native_one(const struct bkt_io *io, size_t i, struct bkt_err *err)
         return PASS_ON(
             err, H5Dwrite(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
             "H5Dwrite");
-    bkt_plain_counts.by_native += io->dsets[i]->shadow != NULL;
-    return PASS_ON(err,
-                   H5Dread(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
-                   "reading a dataset of another file");
+    struct bkt_shadow *s = (struct bkt_shadow *)io->dsets[i]->shadow;
+    bkt_plain_counts.by_native += s != NULL;
+    int rc = PASS_ON(err,
+                     H5Dread(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
+                     "reading a dataset of another file");
+    return reason(s, rc, err);
 }
 
 /* ---- by chunk ---- */
@@ -85,6 +101,7 @@ static int plan(const struct bkt_io *io, size_t i, struct bkt_shadow **out, stru
             rc = bkt_shadow_locate(s, io->file_spaces[i], &native, err);
     }
     H5E_END_TRY
+    rc   = reason(s, rc, err);
     *out = rc == BKT_OK && !native ? s : NULL;
     if (!bkt_plain_is_format(rc))
         return rc;
@@ -100,10 +117,8 @@ static int read_planned(const struct bkt_io *io, const struct planned *p, struct
         rc = bkt_dataset_read(&p->io, err);
     }
     H5E_END_TRY
-    if (rc == BKT_EPRECOND)
-        BKT_FAIL(err, rc, "the file was replaced while it was open; open it again");
     if (!bkt_plain_is_format(rc))
-        return rc;
+        return report(rc, err);
     bkt_trace(BKT_TRACE_VOL, "HDF5's native connector reads again: %s", bkt_err_text(rc));
     bkt_err_clear(err);
     for (size_t i = 0; i < p->io.n; i++)
@@ -129,7 +144,7 @@ static int read_all(const struct bkt_io *io, struct planned *p, struct bkt_err *
         if (next < p->io.n && p->whose[next] == i)
             next++;
         else
-            BKT_PASS(p->heaps[i] ? bkt_heaps_read(p->heaps[i], io, i, err) : native_one(io, i, err));
+            BKT_PASS(p->heaps[i] ? reason(p->heaps[i], bkt_heaps_read(p->heaps[i], io, i, err), err) : native_one(io, i, err));
     return BKT_OK;
 }
 

@@ -37,6 +37,7 @@ struct vfd_file {
     struct vfd_file  *other;        /* list of all open files */
     struct bkt_domain *dom;         /* vfd_domain(); NULL: not needed yet */
     struct vfd_recorded *record;    /* NULL: raw data are read */
+    int failed;                     /* code of the last read that failed; BKT_OK: none since vfd_failure() */
 };
 static struct vfd_file *all_open; /* under HDF5's lock */
 
@@ -364,6 +365,8 @@ static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, 
     else if (n)
         rc = foresight_read(f->fore, type_of(type), addr, n, buf, &err);
     err.code = rc;
+    if (rc < 0)
+        f->failed = rc;
     return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
@@ -471,6 +474,13 @@ int vfd_fetch(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err
 uint64_t vfd_peek(struct vfd_file *f, uint64_t off, uint64_t len, void *to)
 {
     return page_cache_copy(f->pages, off, len, to);
+}
+
+int vfd_failure(struct vfd_file *f)
+{
+    int rc    = f->failed;
+    f->failed = BKT_OK;
+    return rc;
 }
 
 void vfd_record(struct vfd_file *f, struct vfd_recorded *to) { f->record = to; }

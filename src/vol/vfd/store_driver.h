@@ -38,6 +38,9 @@ struct vfd_facts vfd_facts(struct vfd_file *f);
 /** The domain that stands for the file (bkt_domain_of_file()), made on first use; borrowed. */
 BKT_NODISCARD int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err);
 
+/** The code of the last read of HDF5's that failed since the last call; BKT_OK: none did. */
+int vfd_failure(struct vfd_file *f);
+
 struct fore_range;
 /** Fetch bytes that HDF5 will read, as foresight_fetch() does. */
 BKT_NODISCARD int vfd_fetch(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err);
