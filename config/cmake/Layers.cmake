@@ -101,9 +101,24 @@ function(bkt_test name)
     endif()
 endfunction()
 
+# test_needs.txt in the build folder: a line per entry of bkt_test(), its name and the targets in its command and its environment.
+# `check` builds what the tests of a suite need.
+function(bkt_write_test_needs)
+    get_property(needs GLOBAL PROPERTY BKT_NEEDS)
+    file(WRITE "${CMAKE_BINARY_DIR}/test_needs.txt" "${needs}")
+endfunction()
+
 # For bkt_test(): one entry of CTest's; its command follows.
 function(bkt_add_entry name labels timeout fixtures environment)
     add_test(NAME ${name} COMMAND ${ARGN})
+    string(REGEX MATCHALL "TARGET_FILE(_DIR)?:[^>]+" needs "${ARGN};${environment}")
+    list(TRANSFORM needs REPLACE "TARGET_FILE(_DIR)?:" "")
+    if(TARGET "${ARGV5}")
+        list(APPEND needs "${ARGV5}")
+    endif()
+    list(REMOVE_DUPLICATES needs)
+    list(JOIN needs " " needs)
+    set_property(GLOBAL APPEND_STRING PROPERTY BKT_NEEDS "${name} ${needs}\n")
     math(EXPR patience "4 * ${timeout}")
     if(patience GREATER 1800)
         set(patience 1800)
