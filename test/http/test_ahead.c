@@ -278,7 +278,7 @@ static void nobody_holds_what_is_closed(struct server *s)
     struct bkt_settings      set;
     const struct bkt_object *root = NULL;
     unsigned                 held = 0;
-    for (unsigned round = 0; round < FEWER(60, 15); round++) {
+    for (unsigned round = 0; round < FEWER(60, 6); round++) {
         struct bkt_domain *d  = begin(s, &set, "");
         char              *id = strdup(d->id);
         CHECK(bkt_domain_get(d, bkt_domain_root(d), &root, NULL) == BKT_OK, "the root");
@@ -332,7 +332,7 @@ int main(void)
     steps_bring_the_next_ones(s, 3000, "read_ahead=64K", true);
     steps_bring_the_next_ones(s, CHUNK, "read_ahead=0", false);
     no_pattern_no_reading_ahead(s);
-    walk(s, "", N_TINY);
+    walk(s, "", FEWER(N_TINY, 200));
     walk(s, "", 40);
     walk(s, "read_ahead=0", 30);
     larger_members_come_as_far_as_there_is_room(s, "read_ahead=1M", 8);

@@ -302,7 +302,7 @@ static void credentials(struct scene *s, const char *url, const char *ca)
 
 static void run_all(struct scene *s, const char *settings, const char *url, const char *ca, int version)
 {
-    for (unsigned i = 0; i < FORMS * PLACES * 4; i += FEWER(1, 5)) {
+    for (unsigned i = 0; i < FORMS * PLACES * 4; i += FEWER(1, 11)) {
         s->form = i % FORMS;
         s->place = i / FORMS % PLACES;
         s->how = i / FORMS / PLACES;

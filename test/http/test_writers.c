@@ -1,4 +1,4 @@
-/* Sixteen processes change one object of each kind and one chunk, at once, on servers of every kind: those
+/* Sixteen processes (eight under a sanitizer) change one object of each kind and one chunk, at once, on servers of every kind: those
  * that answer a lost race by 412, by 409 or by 500, that want the ETag bare, and that lose answers.  All
  * changes are there afterwards, each once.  Without conditional PUT nothing is written, and the message has
  * the remedy. */
@@ -11,8 +11,9 @@
 #include "base/os/pool.h"
 #include "chunk/write/write.h"
 #include "helpers/processes.h"
+#include "helpers/sanitizer.h"
 
-enum { WRITERS = 16, ROUNDS = 4, N = WRITERS * ROUNDS };
+enum { WRITERS = FEWER(16, 8), ROUNDS = FEWER(4, 3), N = WRITERS * ROUNDS };
 #define NAME "s3://buck/w.h5"
 
 static struct bkt_id group, dset, type, chunk;

@@ -5,6 +5,7 @@
 #include "base/os/pool.h"
 #include "storage/store_impl.h"
 #include "unit/chunk/read/bucket_in_memory.h"
+#include "helpers/sanitizer.h"
 
 #define IN_FLIGHT (8u << 20) /* as much as two threads have of a directory */
 #define MOST      64
@@ -99,7 +100,7 @@ int main(void)
         struct world   w;
         struct bkt_err err  = {0};
         uint32_t       seed = 3;
-        uint64_t       each = cases[i].chunk / 4, n = 4 * IN_FLIGHT / 4;
+        uint64_t       each = cases[i].chunk / 4, n = FEWER(4, 2) * IN_FLIGHT / 4;
         n                   = n / each * each;
         struct array a      = {.n = 10, .way = OBJECTS, .rank = 1, .dims = {n}, .cdims = {each}};
         int32_t     *dst    = need((size_t)n * 4);

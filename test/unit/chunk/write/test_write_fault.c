@@ -10,6 +10,7 @@
 #include "storage/other/fault_store.h"
 #include "base/os/pool.h"
 #include "unit/chunk/write/write_testing.h"
+#include "helpers/sanitizer.h"
 
 static void put_between(struct world *w, const struct bkt_fault *f, size_t n, struct bkt_store **st)
 {
@@ -240,7 +241,7 @@ static void grown_by_another(bool written)
 
 extern char **environ;
 #define WRITERS 16
-#define EACH    60
+#define EACH    FEWER(60, 20)
 
 /* No thread is left. */
 static void all_over(void)

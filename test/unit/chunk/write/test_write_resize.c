@@ -2,6 +2,7 @@
  * or both.  Entries cached under the old extent are not used for others. */
 #include "schema/edit/edit.h"
 #include "unit/chunk/write/write_testing.h"
+#include "helpers/sanitizer.h"
 
 #define MAX 24
 
@@ -141,7 +142,7 @@ int main(void)
 {
     struct world w;
     world_open(&w, "resize", "");
-    for (unsigned i = 0; i < 300; i++)
+    for (unsigned i = 0; i < FEWER(300, 80); i++)
         one_trial(&w, i);
     cut_at_the_end(&w);
     world_close(&w);

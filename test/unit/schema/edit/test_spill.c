@@ -172,7 +172,7 @@ static void members_of_a_held_group(void)
 
 /* ---- changes of stored objects ---- */
 
-enum { OLD = 6000 }; /* 34 MB, if all stayed in memory */
+enum { OLD = FEWER(6000, 3000) }; /* 34 MB, if all stayed in memory */
 
 static void store_members(const char *name, struct bkt_id *ids)
 {
@@ -271,7 +271,7 @@ static void clash_is_told(const char *name, const struct bkt_id *ids)
     set_attr(d, &ids[9], "mine", 1, ATTR_CREATE);
     set_attr(f, &ids[9], "mine", 2, ATTR_CREATE);
     OK(bkt_domain_flush(f, err));
-    for (int i = 10; i < 4000; i++)
+    for (int i = 10; i < OLD * 2 / 3; i++)
         set_attr(d, &ids[i], i % 3 ? "i" : "new", i + 1, ATTR_REPLACE);
     FAILS(BKT_EEXIST, "mine", bkt_domain_flush(d, err));
     FAILS(BKT_EEXIST, "mine", bkt_domain_flush(d, err));

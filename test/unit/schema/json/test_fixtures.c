@@ -1,6 +1,7 @@
 /* Every JSON object of the sample buckets: read whole, cut short, mutated; and its key follows from its id.
  */
 #include "unit/schema/json/json_testing.h"
+#include "helpers/sanitizer.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -42,7 +43,7 @@ static void cut_and_mutate(const char *p, size_t n, bool is_domain, uint32_t see
     for (size_t i = 0; i < n; i += step, n_cut++)
         CHECK(parse_exact(p, i, is_domain) == BKT_EFORMAT, "cut at %zu of %zu", i, n);
     char *m = malloc(n);
-    for (int round = 0; round < (n > 20000 ? 5 : 60); round++) {
+    for (int round = 0; round < (n > 20000 ? 5 : FEWER(60, 15)); round++) {
         memcpy(m, p, n);
         for (uint32_t k = 0, times = 1 + rnd(&seed) % 4; k < times; k++) {
             static const char odd[] = "\"\\{}[]:,-0123456789eE.NItfnu\x01\x80\xf4\xff";
