@@ -1,12 +1,15 @@
 """Claims about h5bucket: diff.  Run by tool.py."""
 import json, os, re
 
+import sample
 from sandbox import dir_only, fails, ok
 
 
 def test_diff_finds_sample_domains_equal_to_their_twins(b):
     for d in json.load(open(os.path.join(b.fixtures, "manifest.json")))["domains"]:
         name = os.path.basename(d["domain"])
+        if b.store == "s3" and not sample.takes(d["domain"], 3):  # a sample takes all in folders
+            continue
         if not d.get("native") or name in ("big.h5", "sparse.h5"):  # extents that no program reads whole
             continue
         r = b.run("diff", "--json", b.bucket + d["domain"], os.path.join(b.fixtures, d["native"]))

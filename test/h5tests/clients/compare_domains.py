@@ -254,11 +254,13 @@ class Run:
         return ["!h5dump works without the plugin"] if rc == 0 or self.served(err) else []
 
     def jobs(self):
+        self.taken = 0
         for entry in self.manifest["domains"]:
             if not fnmatch.fnmatch(entry["domain"], "*" + self.args.only):
                 continue
-            if not sample.takes(entry["domain"], 6 if self.args.store == "s3" else 3):
+            if not sample.takes(entry["domain"], 12 if self.args.store == "s3" else 3):
                 continue
+            self.taken += 1
             sparse = entry.get("do_not_dump")
             if self.args.group in ("all", "tools"):
                 for command, program, options in COMMANDS:
@@ -288,7 +290,7 @@ class Run:
                     print("    " + line.encode("utf-8", "backslashreplace").decode())
         if total == 0:
             raise SystemExit("nothing was compared")
-        print(f"{total - failed} of {total} comparisons agree ({self.args.store}){sample.note()}")
+        print(f"{total - failed} of {total} comparisons agree ({self.args.store}), on {self.taken} of {len(self.manifest['domains'])} domains{sample.note()}")
         stale = []
         if self.args.only == "" and not sample.sampled():
             stale = self.differences.stale(self.args.group)

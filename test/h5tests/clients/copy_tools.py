@@ -108,7 +108,7 @@ def copy_flags(t, files, work):
     for flag in ("shallow", "soft", "ext", "ref", "noattr", "allflags", "nullmsg"):
         for name, member in (("h5copytst.h5", "grp_nested"), ("h5copytst.h5", "grp_attr"), ("h5copy_ref.h5", "Dset_OBJREF"),
                              ("h5copy_ref.h5", "Dset_REGREF"), ("h5copy_extlinks_src.h5", "group_ext")):
-            if not sample.takes(f"{flag} {member}", 6 if t.args.bucket else 2):
+            if not sample.takes(f"{flag} {member}", 12 if t.args.bucket else 3):
                 continue
             source = os.path.join(files, "h5copy", name)
             folder = os.path.join(work, f"{flag}-{member}")
@@ -134,7 +134,7 @@ def imports(t, files, work):
                     f"OUTPUT-SIZE {size}\nCHUNKED-DIMENSION-SIZES 2 3\nCOMPRESSION-TYPE GZIP\nCOMPRESSION-PARAM 6\n"
                     "MAXIMUM-DIMENSIONS -1 6\n")
         cases.append((binary, name + ".bin", name + ".conf"))
-    for folder, data, conf in (case for case in cases if sample.takes(case[1], 4 if t.args.bucket else 2)):
+    for folder, data, conf in (case for case in cases if sample.takes(case[1], 6 if t.args.bucket else 2)):
         out = os.path.join(work, "import-" + data)
         os.makedirs(out)
         domain = t.domain(out, "d.h5")
@@ -148,6 +148,8 @@ def repack_options(t, files, work):
     for n, options in enumerate((("-f", "GZIP=1"), ("-f", "SHUF", "-f", "GZIP=5"), ("-f", "FLET"), ("-f", "NBIT"), ("-f", "SOFF=31,IN"),
                                  ("-f", "dset2:GZIP=1"), ("-l", "CHUNK=20x10"), ("-l", "CONTI"), ("-l", "COMPA"), ("-l", "dset1,dset2:CHUNK=5x5"),
                                  ("-L",), ("-m", "1024", "-f", "GZIP=1"), ("-n", "-f", "GZIP=1"), ("-S", "PAGE"))):
+        if not sample.takes(" ".join(options), 4 if t.args.bucket else 1):
+            continue
         folder = os.path.join(work, f"repack{n}")
         os.makedirs(folder)
         domain = t.domain(folder, "d.h5")

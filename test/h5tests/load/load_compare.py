@@ -120,7 +120,7 @@ class Tools:
 
     def one_in(self):
         """The sample of a store with a server is the smaller one; the first form keeps the output for both."""
-        return 12 if self.args.store == "s3" else 6
+        return 24 if self.args.store == "s3" else 6
 
     def jobs(self, files):
         jobs = [(tool, name) for tool in TOOLS for name in names_of(os.path.join(files, tool))

@@ -274,9 +274,13 @@ static void leave_out(const char *list)
 
 static unsigned run_seeds(const char *list, bool shrinks)
 {
-    unsigned n = 0, failed = 0;
+    const char *sample = getenv("BKT_SAMPLE");
+    unsigned    step = sample && *sample ? 2 : 1; /* in ranges; seeds that are named by themselves met a fault once */
+    unsigned    n = 0, failed = 0;
+    if (step > 1)
+        printf("every second seed of a range (a sample: ./check --all takes all)\n");
     for (uint64_t from, to; next_range(&list, &from, &to);)
-        for (uint64_t seed = from; seed <= to; seed++, n++) {
+        for (uint64_t seed = from; seed <= to; seed += step, n++) {
             if (run(seed, false))
                 continue;
             failed++;
