@@ -143,7 +143,8 @@ static int remote_open(const char *name, unsigned flags, hid_t fapl, const struc
     struct bkt_err no = {.n = 0};
     hid_t          id = H5I_INVALID_HID;
     int plain = bkt_remote_instead(r, rc) ? bkt_remote_open(r, flags, fapl, set, &id, &no) : BKT_ENOENT;
-    if (plain == BKT_ENOENT)
+    bool is_address = rc == BKT_EINVAL && no.n > 0; /* of a web server, with a query: not a domain's */
+    if (plain == BKT_ENOENT && !is_address)
         return bkt_err_copy(err, rc, why);
     if (plain < 0)
         return bkt_err_copy(err, plain, &no);

@@ -1,7 +1,9 @@
 #include "vol/plain/remote_file.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "schema/name/uri.h"
 #include "vol/core/hid.h"
@@ -68,16 +70,17 @@ static bool has_members(hid_t like)
     return driver == H5FD_FAMILY || driver == H5FD_MULTI;
 }
 
-/* "name%05d.h5": the files of a family. */
+/* "name%05d.h5": the files of a family.  HDF5 takes the name as a format of printf(), so it may have one
+ * percent sign only.  In a web address that may be an escape, "%20data.h5". */
 static bool is_family_name(const char *name)
 {
     const char *at = strchr(name, '%');
-    while (at && at[1] && strspn(at + 1, "0123456789") == 0 && at[1] != 'd' && at[1] != 'u')
-        at = strchr(at + 1, '%');
-    if (!at)
+    if (!at || strchr(at + 1, '%'))
         return false;
-    at += 1 + strspn(at + 1, "0123456789");
-    return *at == 'd' || *at == 'u';
+    size_t n = strspn(at + 1, "0123456789");
+    bool web = strncasecmp(name, "http", 4) == 0;
+    bool escape = web && isxdigit((unsigned char)at[1]) && isxdigit((unsigned char)at[2]);
+    return !escape && n <= 3 && (at[1 + n] == 'd' || at[1 + n] == 'u');
 }
 
 static int set_family(hid_t fapl, const char *full, bool given, const struct bkt_settings *set,

@@ -121,7 +121,7 @@ int vfd_take_expected(const char *name, struct vfd_expected *out, struct bkt_err
 int vfd_expected_wait(const char *name, struct bkt_err *err)
 {
     struct expected **at = find(name);
-    int rc = *at ? outcome(*at, err) : BKT_ENOENT;
+    int rc = *at ? outcome(*at, err) : BKT_OK;
     if (*at && rc < 0)
         drop(at);
     return rc;
