@@ -8,6 +8,7 @@
 
 #include "base/list.h"
 #include "base/num.h"
+#include "chunk/read/references.h"
 #include "vol/dataset/plain_read.h"
 #include "vol/plain/plain_chunks.h"
 
@@ -19,21 +20,30 @@
 
 struct collect {
     struct bkt_found_chunk *v;
-    size_t n, cap;
+    size_t n, cap, most;
 };
 
 static int collect_one(void *arg, const struct bkt_file_chunk *at)
 {
     struct collect *c = arg;
+    if (c->n == c->most)
+        return BKT_EFORMAT;
     if (bkt_list_room(&c->v, c->n, &c->cap, sizeof *c->v) < 0)
         return BKT_ENOMEM;
     c->v[c->n++] = (struct bkt_found_chunk){at->index, at->addr, at->size, at->mask};
     return BKT_OK;
 }
 
+/* The number of chunks that the file has room for: each has an entry of 8 bytes, or lies in a row with the
+ * others. */
+static size_t most_chunks(const struct bkt_shadow *s)
+{
+    return (size_t)(vfd_facts(s->file).size / bkt_max_u64(bkt_min_u64(s->v.io->chunk_bytes, 8), 1) + 1);
+}
+
 static int list_all(struct bkt_shadow *s, struct bkt_err *err)
 {
-    struct collect c = {.v = calloc(1, sizeof *c.v), .cap = 1};
+    struct collect c = {.v = calloc(1, sizeof *c.v), .cap = 1, .most = most_chunks(s)};
     int rc = c.v ? bkt_file_chunks(s->dset, collect_one, &c, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc < 0) {
         free(c.v);
@@ -95,8 +105,7 @@ static int look_up(struct bkt_shadow *s, const uint64_t *coord, struct bkt_found
     BKT_PASS(stored_size(s, at, &size, err));
     if (!size)
         return BKT_OK;
-    if (size > vfd_facts(s->file).size)
-        BKT_FAIL(err, BKT_EFORMAT, "a chunk of %llu bytes is longer than the file", (unsigned long long)size);
+    BKT_PASS(bkt_reference_check(s->v.io, coord, 0, size, err));
     BKT_CLEANUP(bkt_freep) void *unused = malloc(size);
     if (!unused)
         BKT_NOMEM(err);

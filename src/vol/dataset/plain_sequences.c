@@ -145,9 +145,9 @@ static bool one(struct heaps *h, const struct giver *g, const unsigned char *sto
         const unsigned char *p = bkt_mul_size(n, s->base, &bytes) ? object(h, stored + 4, bytes) : NULL;
         if (!p || (bytes + s->text && !(v.p = give(g, bytes + s->text))))
             return false;
-        if (bytes)
+        if (v.p)
             memcpy(v.p, p, bytes);
-        if (s->text)
+        if (v.p && s->text)
             ((char *)v.p)[bytes] = 0;
     } else
         v.len = 0;

@@ -85,6 +85,8 @@ static void take(struct result *r, hid_t type, void *v, size_t n)
 {
     char **text = v;
     bool var = H5Tis_variable_str(type) > 0;
+    if (!v)
+        return;
     for (size_t i = 0; var && i < n; i++)
         r->hash = text[i] ? mix(r->hash, text[i], strlen(text[i]) + 1) : mix(r->hash, "null", 4);
     if (!var)

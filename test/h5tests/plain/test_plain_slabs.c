@@ -131,6 +131,31 @@ static void test_case(const struct bkt_settings *set, const char *url, size_t c,
     (void)H5Fclose(file);
 }
 
+/* A program that reads slab after slab gets the next ones before it asks. */
+static void test_ahead(const struct bkt_settings *set, const char *url)
+{
+    struct bkt_stats before, after;
+    hsize_t start[2] = {0, 0}, count[2] = {BLOCK, SIDE};
+    hid_t file = must_id(plain_open(url, set), "open"), d = must_id(H5Dopen2(file, "deflated", H5P_DEFAULT), "dataset");
+    hid_t space = must_id(H5Dget_space(d), "space"), mem = must_id(H5Screate_simple(2, count, NULL), "space");
+    struct bkt_vobj *o = plain_handle(d);
+    int *v = malloc(BLOCK * SIDE * sizeof *v);
+    bkt_stats_get(&before);
+    for (; start[0] < SIDE; start[0] += BLOCK) {
+        must_do(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL), "slab");
+        CHECK(v && plain_read_by(o, H5T_NATIVE_INT, mem, space, H5P_DEFAULT, v) == BKT_OK && v[3] == value_at(start[0], 3), "row %d",
+              (int)start[0]);
+    }
+    bkt_stats_get(&after);
+    CHECK(after.ahead_used > before.ahead_used, "nothing was read ahead");
+    free(v);
+    plain_handle_free(o);
+    (void)H5Sclose(mem);
+    (void)H5Sclose(space);
+    (void)H5Dclose(d);
+    (void)H5Fclose(file);
+}
+
 /* All ranges are of the version that was opened: bytes of another one are never returned. */
 static void test_replaced(const struct bkt_settings *set, const char *url)
 {
@@ -164,6 +189,7 @@ int main(void)
     for (size_t c = 0; c < BKT_COUNT(cases); c++)
         for (size_t k = 0; k < 3; k++)
             test_case(&set, url, c, k);
+    test_ahead(&set, url);
     test_replaced(&set, url);
     vfd_term();
     bkt_settings_fini(&set);
