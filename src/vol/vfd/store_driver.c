@@ -18,7 +18,7 @@
 #include "vol/vfd/store_driver_ahead.h"
 #include "vol/vfd/store_names.h"
 
-#define LONG_READ ((uint64_t)512 << 10) /* a longer read goes past the pages */
+#define LONG_READ ((uint64_t)512 << 10) /* a longer read goes past the pages, unless they have it */
 #define KEEP      ((uint64_t)64 << 20)  /* bytes of pages that are kept of a file */
 #define DRIVER_ID  ((H5FD_class_value_t)0x1b5) /* and the number behind it */
 
@@ -360,7 +360,7 @@ static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, 
     }
     uint64_t n = addr < f->size ? bkt_min_u64(size, f->size - addr) : 0;
     memset((unsigned char *)buf + n, 0, size - (size_t)n); /* zeros behind the end, as from HDF5's own drivers */
-    if (n > LONG_READ)
+    if (n > LONG_READ && (n > KEEP / 4 || page_cache_state(f->pages, addr, n) == PAGE_ABSENT))
         rc = read_long(f, addr, n, buf, &err);
     else if (n)
         rc = foresight_read(f->fore, type_of(type), addr, n, buf, &err);
