@@ -302,7 +302,12 @@ static void credentials(struct scene *s, const char *url, const char *ca)
 
 static void run_all(struct scene *s, const char *settings, const char *url, const char *ca, int version)
 {
-    for (unsigned i = 0; i < FORMS * PLACES * 4; i += FEWER(1, 11)) {
+    const char *sample = getenv("BKT_SAMPLE");
+    unsigned    step   = FEWER(1, 11) > 1 ? 11 : sample && *sample ? 5 : 1;
+    if (step > 1)
+        printf("TLS 1.%d: one case in %u (a sample: ./check --all takes all)\n", version, step);
+    /* Steps of 5, and of 11 in both versions together, come to each form, place and way to end. */
+    for (unsigned i = step == 11 && version == 2 ? 5 : 0; i < FORMS * PLACES * 4; i += step) {
         s->form = i % FORMS;
         s->place = i / FORMS % PLACES;
         s->how = i / FORMS / PLACES;

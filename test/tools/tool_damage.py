@@ -5,6 +5,7 @@ right object (with --deep if only a chunk's bytes show it).  All other programs 
 error, or without."""
 import json, os, shutil, struct, subprocess, sys
 
+import sample
 from sandbox import dir_only, fails, ok, own_bucket, s3_only
 
 
@@ -146,9 +147,9 @@ DAMAGES = [
 
 @dir_only
 def test_each_damage_is_found_and_named(b):
-    bad = []
-    for what, sample, damage, kind, words, deep in DAMAGES:
-        v = Victim(b, sample)
+    bad, others = [], 0
+    for what, source, damage, kind, words, deep in DAMAGES:
+        v = Victim(b, source)
         damage(v)
         r = b.run("verify", "--json", *(["--deep"] if deep else []), v.name)
         try:
@@ -158,13 +159,18 @@ def test_each_damage_is_found_and_named(b):
         except (AssertionError, ValueError, KeyError) as e:
             bad.append((what, str(e)))
         # no other program crashes on it, or ignores it
+        if not sample.takes(what, 3):
+            b.run("rm", "-f", v.name)
+            continue
+        others += 1
         for argv in (["ls", "-rv", "--showattrs", v.name], ["info", v.name], ["stat", v.name, "/"], ["catalog", "-o", b.tmp, v.name],
                      ["verify", "--deep", v.name], ["cp", v.name, v.name + ".copy"], ["get", "-f", v.name, b.tmp + "/x.h5"],
-                     ["diff", "-q", v.name, b.fx(sample)]):
+                     ["diff", "-q", v.name, b.fx(source)]):
             r = b.run(*argv)
             assert r.returncode in ((0, 1, 2) if argv[0] == "diff" else (0, 1)), (what, argv, r.returncode, r.stderr)
             assert r.returncode != 1 or argv[0] in ("verify", "diff") or r.stderr, (what, argv)
         b.run("rm", "-f", v.name, v.name + ".copy")
+    print(f"{len(DAMAGES)} damages, {others} of them tried with the other verbs, too{sample.note()}")
     assert not bad, "\n".join(f"{what}: {why}" for what, why in bad)
 
 

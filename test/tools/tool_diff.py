@@ -130,11 +130,11 @@ def test_what_neither_side_has_stored_is_equal(b):
     d1, d2, back = b.new(), b.new(), os.path.join(b.tmp, "never4.h5")
     ok(b.run("load", n1, d1))
     ok(b.run("load", n2, d2))
-    for x, y in ((n1, d1), (n1, n2), (d1, n2), (d1, d2)):
+    for x, y in ((n1, d1), (n1, n2), (d1, n2), (d1, d2))[::sample.step(3)]:
         assert b.json("diff", x, y) == [], (x, y)
     ok(b.run("get", d2, back))
     assert b.json("diff", back, n1) == []
-    for x in n1, d1, d2:
+    for x in (d1, n1, d2)[::sample.step(2)]:
         all = 1 << 45
         assert {r["path"]: r["text"] for r in b.json("diff", x, n3, rc=1)} == {
             "/contiguous": f"{all} of {all} elements differ, first at (0, 0)", "/none": f"{all} of {all} elements differ, first at (0, 0)",

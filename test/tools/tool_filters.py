@@ -2,6 +2,7 @@
 whatever the filters do when a dataset is made.  Run by tool.py."""
 import json, os, re
 
+import sample
 from sandbox import dir_only, ok
 
 BITSHUFFLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases", "bitshuffle.h5")
@@ -161,7 +162,7 @@ def test_names_are_what_the_file_has(b):
     sentence = "adding filter; a name that is a sentence, and longer than most"
     for name, filters in [("adding", ["UD=310,1,2,1024,7"]), (sentence, ["SHUF", "UD=312,1,1,9", "GZIP=1"])]:
         r = Routes(b, b.adding, filtered(b, b.adding, "1 6400", *filters))
-        for loaded in [there, none]:
+        for loaded in [none] if sample.sampled() and name is sentence else [there, none]:
             made = ways_of_a_name(r, loaded)
             for seen in [none] if loaded is there else [none, there]:
                 want = printed(r, r.source, False, seen)
@@ -174,7 +175,8 @@ def test_real_bitshuffle(b):
     if b.bitshuffle:
         r, a = through(b, b.bitshuffle, "1 6400", "UD=32008,0,2,1024,0")
         assert r.want[0][1][2:] == ["4", "1024", "0"], r.want
-        through(b, b.bitshuffle, "2 640", "UD=32008,0,2,0,2")
+        if not sample.sampled():
+            through(b, b.bitshuffle, "2 640", "UD=32008,0,2,0,2")
 
 
 @dir_only

@@ -23,7 +23,7 @@ args.add_argument("--only", help="one kind of fault")
 args.add_argument("--step", type=int, default=1, help="only every so many-th request")
 args.add_argument("--session", help="of crash_changes")
 args = args.parse_args()
-args.step *= sample.step(5 if args.store == "dir" else 8)
+args.step *= sample.step(8 if args.store == "dir" else 12)
 
 OURS = secrets.token_hex(4)  # process ids come again in the course of all tests, and these domains stay
 PHASES = 6 if args.session else 4

@@ -178,7 +178,7 @@ def expected(folder, files):
 
 
 def main():
-    step = sample.step(5 if args.store == "dir" else 8)
+    step = sample.step(8 if args.store == "dir" else 12)
     with tempfile.TemporaryDirectory(prefix="bkt-killed-") as folder:
         files = os.path.join(folder, "files")
         os.mkdir(files)

@@ -122,7 +122,7 @@ def run_kind(kind, folder):
         sys.exit(f"{kind}: the domain isn't replaced: {want.keys()}")
     n = 1
     while not one(kind, command, prepared, n, want) and len(problems) < 4:
-        n += sample.step(5)
+        n += sample.step(8)
     print(f"{kind}: {n - 1} changes, killed before each{sample.note()}", flush=True)
     if n < 12:
         problems.append(f"{kind}: only {n - 1} changes")
