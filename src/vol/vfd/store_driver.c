@@ -439,17 +439,29 @@ int vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct
 
 /* ---- the file behind an object ---- */
 
+/* Whether HDF5 reads a file by our driver itself, and not by one that joins files of ours (a family). */
+static bool is_ours(hid_t file)
+{
+    hid_t fapl = H5Fget_access_plist(file), driver = fapl < 0 ? fapl : H5Pget_driver(fapl);
+    if (fapl >= 0)
+        (void)H5Pclose(fapl);
+    return driver >= 0 && (driver == drivers[0] || driver == drivers[1]);
+}
+
 /* Only the address is compared: another driver's handle is something else. */
 struct vfd_file *vfd_behind(hid_t object)
 {
-    void *handle = NULL;
-    hid_t file   = all_open ? H5Iget_file_id(object) : H5I_INVALID_HID;
-    int   rc     = file < 0 ? -1 : PASS_ON(NULL, H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "H5Fget_vfd_handle");
-    if (file >= 0)
-        (void)H5Idec_ref(file);
-    struct vfd_file *f = rc < 0 ? NULL : all_open;
+    void            *handle = NULL;
+    hid_t            file   = all_open ? H5Iget_file_id(object) : H5I_INVALID_HID;
+    struct vfd_file *f      = file < 0 ? NULL : all_open;
+    if (file >= 0 && PASS_ON(NULL, H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "H5Fget_vfd_handle") < 0)
+        f = NULL;
     while (f && f != handle)
         f = f->other;
+    if (f && !is_ours(file))
+        f = NULL;
+    if (file >= 0)
+        (void)H5Idec_ref(file);
     return f;
 }
 

@@ -251,6 +251,45 @@ static void test_conversions(hid_t local, hid_t remote)
     (void)H5Tclose(full);
 }
 
+/* A family of files, each of which our driver reads: places count in all of them together. */
+static void test_family(const struct bkt_settings *set)
+{
+    hid_t fapl = must_id(H5Pcreate(H5P_FILE_ACCESS), "list"), member = must_id(H5Pcreate(H5P_FILE_ACCESS), "list");
+    struct bkt_err err = {.n = 0};
+    char name[120], url[140];
+    hsize_t n = 30000;
+    int *v = calloc(n, sizeof *v), *got = calloc(n, sizeof *got);
+    REQUIRE(v && got, "memory");
+    for (hsize_t i = 0; i < n; i++)
+        v[i] = (int)i * 3;
+    (void)snprintf(name, sizeof name, "%s/member%%d.h5", dir);
+    (void)snprintf(url, sizeof url, "file://%s", name);
+    must_do(H5Pset_fapl_family(fapl, 8192, H5P_DEFAULT), "family");
+    hid_t file = must_id(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl), name), space = must_id(H5Screate_simple(1, &n, NULL), "space");
+    hid_t d = must_id(H5Dcreate2(file, "d", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "d");
+    must_do(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v), "H5Dwrite");
+    (void)H5Dclose(d);
+    (void)H5Fclose(file);
+    must_do(vfd_set(member, url, set, &err), "driver");
+    must_do(H5Pset_fapl_family(fapl, 8192, member), "family");
+    file = must_id(H5Fopen(url, H5F_ACC_RDONLY, fapl), url);
+    d = must_id(H5Dopen2(file, "d", H5P_DEFAULT), "d");
+    struct bkt_vobj *o = plain_handle(d);
+    CHECK(plain_read_by(o, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, got) == BKT_OK && memcmp(v, got, n * sizeof *v) == 0, "family");
+    plain_handle_free(o);
+    (void)H5Dclose(d);
+    (void)H5Fclose(file);
+    for (int i = 0; i < 20; i++) {
+        (void)snprintf(name, sizeof name, "%s/member%d.h5", dir, i);
+        (void)unlink(name);
+    }
+    free(v);
+    free(got);
+    (void)H5Sclose(space);
+    (void)H5Pclose(member);
+    (void)H5Pclose(fapl);
+}
+
 /* Two datasets in one call: their ranges are fetched together. */
 static void test_multi(hid_t remote)
 {
@@ -282,6 +321,7 @@ int main(void)
     (void)snprintf(path, sizeof path, "%s/file.h5", dir);
     test_zoo(&set, "earliest", H5F_LIBVER_EARLIEST, 0);
     test_zoo(&set, "latest, user block", H5F_LIBVER_LATEST, 2048);
+    test_family(&set);
     write_tables();
     hid_t local = must_id(H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), path), remote = must_id(plain_open(plain_serve(path), &set), "open");
     test_conversions(local, remote);
