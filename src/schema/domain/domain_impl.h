@@ -21,6 +21,7 @@ struct bkt_domain {
     char              *name, *path;
     struct bkt_settings    set;
     struct bkt_store      *store;
+    bool                   of_file; /* bkt_domain_of_file(): the store may have this one file only */
     struct bkt_domain_doc  doc;
     struct bkt_objects    *objects;
     struct bkt_links_count *links;

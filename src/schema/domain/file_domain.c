@@ -13,6 +13,7 @@ int bkt_domain_of_file(struct bkt_store *store, const char *key, const struct bk
     BKT_PASS(bkt_domain_blank(&id, set, &d, err));
     d->store = bkt_store_share(store);
     d->refs = 1;
+    d->of_file = true;
     d->path = strdup(key);
     int rc = d->path ? bkt_domain_equip(d, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc < 0) {

@@ -173,12 +173,12 @@ static int resolve(struct bkt_domain *d, const char *uri, struct target *t, stru
     /* An explicit rule for S3 beats a local directory of the same name. */
     bool elsewhere = strncmp(full, own, store_n) != 0 || own[store_n] != 0;
     bool by_rule = t->place == PLACE_S3 && elsewhere && bkt_store_is_local(d->store) && is_allowed(d->set.allow, full, false);
-    if (in_own && *in_own && !by_rule) {
+    if (in_own && *in_own && !by_rule && !d->of_file) {
         *store = d->store;
         *key   = strdup(in_own);
         return *key ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     }
-    if (!is_allowed(d->set.allow, full, local)) {
+    if (!(in_own && d->of_file) && !is_allowed(d->set.allow, full, local)) {
         BKT_CLEANUP(bkt_freep) char *base = strndup(full, store_n);
         return refuse(d->name, uri, base ? base : full, err);
     }

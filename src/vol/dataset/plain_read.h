@@ -25,6 +25,8 @@ struct bkt_shadow {
     hid_t            dset;    /* of the native connector; borrowed */
     struct vfd_file *file;    /* borrowed: the dataset keeps it open */
     bool             native;  /* only the native connector can read it */
+    bool             external; /* its elements are in raw files, which only we may open */
+    struct bkt_file  in;       /* external: has the domain of the file */
     bool             chunked;
     bool             complete; /* all chunks' places are known */
     bool             leaves_missing; /* HDF5 leaves memory as it is where a chunk doesn't exist */

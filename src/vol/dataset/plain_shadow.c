@@ -141,6 +141,15 @@ static int take_name(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err 
     return BKT_OK;
 }
 
+/* libhdf5 would look for raw files on this machine.  A file elsewhere must not make it do that. */
+static int take_domain(struct bkt_shadow *s, struct bkt_err *err)
+{
+    s->external = strncmp(bkt_store_uri(vfd_facts(s->file).st), "file:", 5) != 0;
+    s->native   = !s->external;
+    s->v.file   = &s->in;
+    return vfd_domain(s->file, &s->in.dom, err);
+}
+
 static int take_all(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl  = H5Dget_create_plist(s->dset);
@@ -156,12 +165,15 @@ static int take_all(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err *
     if (!(d->type = opaque(s->heaps ? s->spots.size : H5Tget_size(s->v.file_type))))
         BKT_NOMEM(err);
     s->native = s->native || d->space.cls == BKT_S_NULL || !d->type->size ||
-                (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS) || H5Pget_external_count(dcpl) > 0;
+                (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS);
+    s->external = !s->native && layout == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) > 0;
     if (s->native)
         return BKT_OK;
     BKT_PASS(take_name(s, o, err));
     if (!s->heaps)
         BKT_PASS(take_fill(s, dcpl, d, err));
+    if (s->external)
+        return take_domain(s, err);
     d->layout.rank = bkt_max_u64(d->space.rank, 1);
     return layout == H5D_CHUNKED ? take_chunks(s, dcpl, d, err) : take_contiguous(s, d, err);
 }
@@ -205,7 +217,7 @@ static int make(struct bkt_shadow *s, struct bkt_err *err)
         BKT_NOMEM(err);
     s->v.obj = o;
     BKT_PASS(take_all(s, o, err));
-    return s->native ? BKT_OK : open_io(s, err);
+    return s->native || s->external ? BKT_OK : open_io(s, err);
 }
 
 int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out, struct bkt_err *err)

@@ -1,9 +1,11 @@
 /* H5Dread, H5Dread_multi, H5Dwrite and H5Dwrite_multi of plain HDF5 files: which way each dataset goes. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/trace.h"
 #include "vol/core/transfer_list.h"
 #include "vol/dataset/plain_heaps.h"
+#include "vol/dataset/raw_files.h"
 
 struct bkt_plain_counts bkt_plain_counts;
 
@@ -23,6 +25,20 @@ static int reason(struct bkt_shadow *s, int rc, struct bkt_err *err)
 
 /* ---- by the native connector ---- */
 
+/* libhdf5 opens raw files on this machine, whatever names a file from elsewhere gives. */
+static int check_raw_files(hid_t dset, struct bkt_err *err)
+{
+    struct vfd_file *f = vfd_behind(dset);
+    if (!f || strncmp(bkt_store_uri(vfd_facts(f).st), "file:", 5) == 0)
+        return BKT_OK;
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
+    if (dcpl < 0)
+        return bkt_h5err_capture(err, "asking for external files");
+    if (H5Pget_external_count(dcpl) > 0)
+        BKT_FAIL(err, BKT_EUNSUP, "its external raw files can't be read for such a type or extent");
+    return BKT_OK;
+}
+
 static int native_one(const struct bkt_io *io, size_t i, struct bkt_err *err)
 {
     hid_t id = io->dsets[i]->native_id;
@@ -34,6 +50,7 @@ static int native_one(const struct bkt_io *io, size_t i, struct bkt_err *err)
             "H5Dwrite");
     struct bkt_shadow *s = (struct bkt_shadow *)io->dsets[i]->shadow;
     bkt_plain_counts.by_native += s != NULL;
+    BKT_PASS(check_raw_files(id, err));
     int rc = PASS_ON(err,
                      H5Dread(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
                      "reading a dataset of another file");
@@ -49,7 +66,7 @@ struct planned {
     hid_t            *mem_types, *mem_spaces, *file_spaces;
     void            **bufs;
     size_t           *whose; /* their numbers in the call */
-    struct bkt_shadow **heaps; /* by number in the call: to be read by bkt_heaps_read(); NULL: otherwise */
+    struct bkt_shadow **alone; /* by number in the call: with heaps or in raw files; NULL: otherwise */
 };
 
 static void planned_fini(struct planned *p)
@@ -58,7 +75,7 @@ static void planned_fini(struct planned *p)
     free(p->mem_types);
     free(p->bufs);
     free(p->whose);
-    free(p->heaps);
+    free(p->alone);
 }
 
 static int planned_init(struct planned *p, const struct bkt_io *io, struct bkt_err *err)
@@ -67,8 +84,8 @@ static int planned_init(struct planned *p, const struct bkt_io *io, struct bkt_e
                           .mem_types = calloc(io->n, 3 * sizeof(hid_t)),
                           .bufs      = calloc(io->n, sizeof(void *)),
                           .whose     = calloc(io->n, sizeof *p->whose),
-                          .heaps     = calloc(io->n, sizeof(struct bkt_shadow *))};
-    if (!p->dsets || !p->mem_types || !p->bufs || !p->whose || !p->heaps)
+                          .alone     = calloc(io->n, sizeof(struct bkt_shadow *))};
+    if (!p->dsets || !p->mem_types || !p->bufs || !p->whose || !p->alone)
         BKT_NOMEM(err);
     p->mem_spaces  = p->mem_types + io->n;
     p->file_spaces = p->mem_spaces + io->n;
@@ -126,15 +143,22 @@ static int read_planned(const struct bkt_io *io, const struct planned *p, struct
     return BKT_OK;
 }
 
+static int read_alone(struct bkt_shadow *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
+{
+    const struct bkt_io one = bkt_io_one(io, i);
+    return s->external ? bkt_external_read_shadow(&s->v, s->dset, &one, err) : reason(s, bkt_heaps_read(s, io, i, err), err);
+}
+
 static int read_all(const struct bkt_io *io, struct planned *p, struct bkt_err *err)
 {
     struct bkt_shadow *s;
     BKT_PASS(planned_init(p, io, err));
     for (size_t i = 0; i < io->n; i++) {
         BKT_PASS(plan(io, i, &s, err));
-        if (s && !s->heaps)
+        if (s && !s->heaps && !s->external)
             planned_add(p, io, i, s);
-        p->heaps[i] = s && s->heaps ? s : NULL;
+        else
+            p->alone[i] = s;
     }
     size_t next = 0;
     if (p->io.n)
@@ -144,7 +168,7 @@ static int read_all(const struct bkt_io *io, struct planned *p, struct bkt_err *
         if (next < p->io.n && p->whose[next] == i)
             next++;
         else
-            BKT_PASS(p->heaps[i] ? reason(p->heaps[i], bkt_heaps_read(p->heaps[i], io, i, err), err) : native_one(io, i, err));
+            BKT_PASS(p->alone[i] ? read_alone(p->alone[i], io, i, err) : native_one(io, i, err));
     return BKT_OK;
 }
 

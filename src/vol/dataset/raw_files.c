@@ -387,6 +387,20 @@ static void pieces_fini(struct pieces *p)
     bkt_object_release(p->obj);
 }
 
+/* A shadow's object has no JSON. */
+static int same_shadow(const struct bkt_object *from, struct bkt_object **out, struct bkt_err *err)
+{
+    struct bkt_object *o = bkt_object_make(BKT_DATASET);
+    if (!o || bkt_type_copy(from->dset.type, &o->dset.type) < 0) {
+        bkt_object_release(o);
+        BKT_NOMEM(err);
+    }
+    o->id         = from->id;
+    o->dset.space = from->dset.space;
+    *out          = o;
+    return BKT_OK;
+}
+
 static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, struct pieces *p, struct bkt_err *err)
 {
     static double version; /* identifies the cached data of joined pieces */
@@ -395,8 +409,12 @@ static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, stru
     BKT_PASS(bkt_convert_file_type(o, &type, err));
     if (o->obj->dset.type->size != H5Tget_size(type))
         BKT_FAIL(err, BKT_EUNSUP, "remote external files can't be read for a type with gaps");
-    BKT_PASS(bkt_object_emit(o->obj, &json, err));
-    BKT_PASS(bkt_object_parse(json.ptr, json.len, &o->obj->id, &p->obj, err));
+    if (o->whole_values) {
+        BKT_PASS(same_shadow(o->obj, &p->obj, err));
+    } else {
+        BKT_PASS(bkt_object_emit(o->obj, &json, err));
+        BKT_PASS(bkt_object_parse(json.ptr, json.len, &o->obj->id, &p->obj, err));
+    }
     p->obj->modified = version += 1;
     BKT_PASS(refer(o, r, anew, p->obj, err));
     return bkt_dsetio_open(o->file->dom, p->obj, NULL, NULL, &p->io, err);
@@ -495,6 +513,19 @@ int bkt_external_transfer(const struct bkt_io *io, struct bkt_err *err)
     BKT_PASS(bkt_convert_dcpl(io->dsets[0], &dcpl, err));
     BKT_PASS(list(o->file->dom, o->dapl, dcpl, &r, err));
     return r.local ? transfer_local(&r, io, err) : transfer_elsewhere(&r, io, err);
+}
+
+int bkt_external_read_shadow(struct bkt_vobj *shadow, hid_t dset, const struct bkt_io *io, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dapl = H5Dget_access_plist(dset);
+    BKT_CLEANUP(raws_fini) struct raws r   = {.v = NULL};
+    struct bkt_io                      one = *io;
+    if (dcpl < 0 || dapl < 0)
+        return bkt_h5err_capture(err, "asking for external files");
+    one.dsets = &shadow;
+    BKT_PASS(list(shadow->file->dom, dapl, dcpl, &r, err));
+    return transfer_elsewhere(&r, &one, err);
 }
 
 int bkt_external_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)

@@ -183,8 +183,14 @@ static unsigned seen_before;
 
 static void handle(const struct seen *r, struct answer *a, void *arg)
 {
+    static const char raw[] = "0123456789abcdefghijklmnopqrstuvwxyz";
     (void)arg;
-    answer_object(r, a, served.p, served.n, served.replaced ? "\"later\"" : "\"e\"");
+    if (strstr(r->target, ".raw"))
+        answer_object(r, a, raw, sizeof raw - 1, "\"raw\"");
+    else if (!strstr(r->target, ".h5"))
+        answer_error(a, 404, "NoSuchKey", "");
+    else
+        answer_object(r, a, served.p, served.n, served.replaced ? "\"later\"" : "\"e\"");
 }
 
 const char *plain_serve(const char *path)

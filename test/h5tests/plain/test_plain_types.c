@@ -290,6 +290,38 @@ static void test_family(const struct bkt_settings *set)
     (void)H5Pclose(fapl);
 }
 
+/* Raw files that a file on a server names are on that server, and never on this machine. */
+static void test_external(const struct bkt_settings *set)
+{
+    static const struct {
+        const char *raw, *want; /* want: NULL: refused */
+    } cases[] = {{"part.raw", "56789abcdefghi"},
+                 {"/part.raw", "56789abcdefghi"},
+                 {"http://127.0.0.2:1/x.raw", NULL},
+                 {"file:///etc/passwd", NULL},
+                 {"/etc/passwd", NULL}}; /* on the server */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char got[15] = "";
+        hsize_t n = 14;
+        hid_t file = plain_new(path, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST), dcpl = must_id(H5Pcreate(H5P_DATASET_CREATE), "list");
+        hid_t space = must_id(H5Screate_simple(1, &n, NULL), "space");
+        must_do(H5Pset_external(dcpl, cases[i].raw, 5, H5F_UNLIMITED), "external");
+        hid_t d = must_id(H5Dcreate2(file, "d", H5T_NATIVE_CHAR, space, H5P_DEFAULT, dcpl, H5P_DEFAULT), "d");
+        (void)H5Dclose(d);
+        (void)H5Fclose(file);
+        file = must_id(plain_open(plain_serve(path), set), "open");
+        d = must_id(H5Dopen2(file, "d", H5P_DEFAULT), "d");
+        struct bkt_vobj *o = plain_handle(d);
+        int rc = plain_read_by(o, H5T_NATIVE_CHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, got);
+        CHECK(cases[i].want ? rc == BKT_OK && strcmp(got, cases[i].want) == 0 : rc < 0 && !*got, "%s: %d, \"%s\"", cases[i].raw, rc, got);
+        plain_handle_free(o);
+        (void)H5Dclose(d);
+        (void)H5Fclose(file);
+        (void)H5Sclose(space);
+        (void)H5Pclose(dcpl);
+    }
+}
+
 /* Two datasets in one call: their ranges are fetched together. */
 static void test_multi(hid_t remote)
 {
@@ -322,6 +354,7 @@ int main(void)
     test_zoo(&set, "earliest", H5F_LIBVER_EARLIEST, 0);
     test_zoo(&set, "latest, user block", H5F_LIBVER_LATEST, 2048);
     test_family(&set);
+    test_external(&set);
     write_tables();
     hid_t local = must_id(H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), path), remote = must_id(plain_open(plain_serve(path), &set), "open");
     test_conversions(local, remote);
