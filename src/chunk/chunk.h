@@ -116,6 +116,11 @@ BKT_NODISCARD int bkt_dsetio_touched(struct bkt_dsetio *io, const struct bkt_sel
 BKT_NODISCARD int bkt_dsetio_set_file(struct bkt_dsetio *io, struct bkt_store *store, const char *key,
                                       struct bkt_version *version, struct bkt_err *err);
 
+/** Bytes of the file of bkt_dsetio_set_file() that the caller has already, from its first byte on.  The cache
+ *  keeps them, unless it has them.
+ *  @param read  copies @p n bytes to @p to, and returns the number of those that are there */
+void bkt_dsetio_know_first(struct bkt_dsetio *io, size_t n, uint64_t (*read)(void *arg, size_t n, void *to), void *arg);
+
 /* ---- single chunks, for H5Dget_chunk_info and the like ---- */
 struct bkt_chunk_info {
     bool     exists;

@@ -162,3 +162,18 @@ int bkt_dsetio_set_file(struct bkt_dsetio *io, struct bkt_store *store, const ch
         io->given = f;
     return rc;
 }
+
+void bkt_dsetio_know_first(struct bkt_dsetio *io, size_t n, uint64_t (*read)(void *arg, size_t n, void *to), void *arg)
+{
+    const struct bkt_chunk_file *f = io->given;
+    size_t                       delta;
+    if (!f || !f->space || n > io->set->chunk_cache / 8)
+        return;
+    struct bkt_cache_entry *e = bkt_cache_cover(io->cache, f->space, f->base, 1, &delta);
+    if (!e && (e = bkt_cache_entry_new(n)) != NULL) {
+        e->len = bkt_min_u64(read(arg, n, e->data), n);
+        if (e->len)
+            bkt_cache_put(io->cache, f->space, f->base, e);
+    }
+    bkt_cache_entry_release(e);
+}

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "vol/core/filter_lookup.h"
 #include "vol/dataset/plain_heaps.h"
+#include "vol/vfd/store_driver_ahead.h"
 
 /* Whether elements hold addresses in the file: only HDF5 follows them. */
 static bool has_pointers(hid_t type)
@@ -188,6 +189,8 @@ static bool may_look_up(hid_t dset)
     return fapl >= 0 && H5Pget_page_buffer_size(fapl, &bytes, &meta, &raw) >= 0 && bytes == 0;
 }
 
+static uint64_t first_bytes(void *arg, size_t n, void *to) { return vfd_peek(arg, 0, n, to); }
+
 static int open_io(struct bkt_shadow *s, struct bkt_err *err)
 {
     struct bkt_domain *dom;
@@ -196,6 +199,7 @@ static int open_io(struct bkt_shadow *s, struct bkt_err *err)
     BKT_PASS(bkt_dsetio_open(dom, s->v.obj, bkt_plugin_find, NULL, &s->v.io, err));
     bkt_dsetio_name(s->v.io, s->v.path);
     BKT_PASS(bkt_dsetio_set_file(s->v.io, f.st, f.key, f.version, err));
+    bkt_dsetio_know_first(s->v.io, bkt_min_u64(VFD_FIRST, f.size), first_bytes, s->file);
     s->looks_up = s->chunked && may_look_up(s->dset);
     return s->chunked ? bkt_dsetio_add_found(s->v.io, NULL, 0, err) : BKT_OK;
 }

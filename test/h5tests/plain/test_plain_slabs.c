@@ -156,6 +156,32 @@ static void test_ahead(const struct bkt_settings *set, const char *url)
     (void)H5Fclose(file);
 }
 
+/* A small file comes with the request that opens it, and so do its data. */
+static void test_small(const struct bkt_settings *set)
+{
+    char name[40];
+    hid_t file = plain_new(path, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST);
+    for (size_t i = 0; i < 20; i++) {
+        (void)snprintf(name, sizeof name, "d%zu", i);
+        (void)plain_dataset(file, name, H5T_STD_I32LE, &plain_forms[i % 2 ? 5 : 0], &plain_filters[i % 2 ? i % 5 : 0], &plain_fills[0]);
+    }
+    must_do(H5Fclose(file), "H5Fclose");
+    file = must_id(plain_open(plain_serve(path), set), "open");
+    struct bkt_plain_counts ways = bkt_plain_counts;
+    for (size_t i = 0; i < 20; i++) {
+        static int v[1000];
+        (void)snprintf(name, sizeof name, "d%zu", i);
+        hid_t d = must_id(H5Dopen2(file, name, H5P_DEFAULT), name);
+        struct bkt_vobj *o = plain_handle(d);
+        CHECK(plain_read_by(o, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) == BKT_OK && v[0] == -300, "%s: %d", name, v[0]);
+        plain_handle_free(o);
+        (void)H5Dclose(d);
+    }
+    (void)H5Fclose(file);
+    unsigned n = plain_requests();
+    CHECK(n == 1 && bkt_plain_counts.by_chunk == ways.by_chunk + 20, "%u requests for a small file", n);
+}
+
 /* All ranges are of the version that was opened: bytes of another one are never returned. */
 static void test_replaced(const struct bkt_settings *set, const char *url)
 {
@@ -191,6 +217,7 @@ int main(void)
             test_case(&set, url, c, k);
     test_ahead(&set, url);
     test_replaced(&set, url);
+    test_small(&set);
     vfd_term();
     bkt_settings_fini(&set);
     bkt_store_shutdown();
