@@ -115,6 +115,8 @@ static int plan(const struct bkt_io *io, size_t i, struct bkt_shadow **out, stru
     {
         rc = bkt_shadow_of(io->dsets[i], &s, err);
         if (rc == BKT_OK && s)
+            (void)vfd_failure(s->file); /* of an earlier call */
+        if (rc == BKT_OK && s)
             rc = bkt_shadow_locate(s, io->file_spaces[i], &native, err);
     }
     H5E_END_TRY
