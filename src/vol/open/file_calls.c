@@ -365,6 +365,8 @@ static int ask_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
     const char *name = args->args.is_accessible.filename;
     hid_t       fapl = args->args.is_accessible.fapl_id;
     *args->args.is_accessible.accessible = false;
+    if (bkt_remote_is_opening())
+        return BKT_OK;
     BKT_PASS(bkt_file_settings(fapl, &set, err));
     int rc = ask_store(name, fapl, &set, err);
     bkt_trace(BKT_TRACE_VOL, "is %s ours? %s", name, rc == 1 ? "yes" : rc == 0 ? "no" : "can't tell");

@@ -44,5 +44,8 @@ bool bkt_remote_is_kept(struct bkt_remote *r, const struct bkt_settings *set);
  *          refuses it; … */
 BKT_NODISCARD int bkt_remote_open(struct bkt_remote *r, unsigned flags, hid_t like,
                                   const struct bkt_settings *set, hid_t *out, struct bkt_err *err);
+/** Whether bkt_remote_open() waits for HDF5.  A file that HDF5's native connector refuses must not come back to us
+ *  then, or it would be opened again without end.  Under HDF5's lock. */
+bool bkt_remote_is_opening(void);
 
 #endif

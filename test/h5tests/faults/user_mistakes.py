@@ -73,6 +73,7 @@ def names(tmp):
     for how, env in (("by path", BY_PATH), ("by name", BY_NAME)):
         read(f"no credentials, {how}", "s3://buck/x.h5", {**env, **NO_KEYS}, "no AWS credentials found", "AWS_NO_SIGN_REQUEST=1")
         read(f"no such key, {how}", "s3://buck/x.h5", {**env, **S3}, "no domain or HDF5 file x.h5 in s3://buck")
+        read(f"a damaged HDF5 file in S3, {how}", "s3://buck/run.h5", {**env, **S3}, "bad byte number in an address")
     read("a damaged HDF5 file in S3", "s3://buck/run.h5", {**BY_NAME, **S3}, "s3://buck/run.h5: opening a plain HDF5 file in a store: HDF5 reports: bad byte number in an address")
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
@@ -84,8 +85,8 @@ def names(tmp):
     read("a file that is none of HDF5's", f"{tmp}/text.h5", BY_PATH, "file signature not found", without=["vol-bucket"])
     with open(f"{tmp}/plain.h5", "wb") as f:
         f.write(HDF5)
-    fails("the tool and an HDF5 file", [args.tool, "info", f"{tmp}/plain.h5"], {}, "plain.h5 is an HDF5 file, not a domain", "h5bucket load")
-    fails("the tool and one in S3", [args.tool, "info", "s3://buck/run.h5"], S3, "run.h5 is an HDF5 file, not a domain", "h5bucket load --link")
+    fails("the tool and an HDF5 file", [args.tool, "info", f"{tmp}/plain.h5"], {}, "plain.h5", "HDF5 reports")
+    fails("the tool and one in S3", [args.tool, "info", "s3://buck/run.h5"], S3, "run.h5: opening a plain HDF5 file in a store: HDF5 reports")
     for name, word in (("x.h5", "unable to open file: No such file or directory"), ("text.h5", "not an HDF5 file")):
         fails(f"load of {name}", [args.tool, "load", f"{tmp}/{name}", f"{tmp}/out.h5"], {}, name, word, without=["errno"])
     fails("get into a folder that isn't there", [args.tool, "get", f"{tmp}/x.h5", f"{tmp}/none/x.h5"], {}, "x.h5", "no file")
