@@ -305,6 +305,12 @@ int bkt_place_find(struct bkt_place *p, struct bkt_doc *doc, char **inner, struc
 {
     *inner = NULL;
     BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
+    return bkt_place_find_above(p, doc, inner, err);
+}
+
+int bkt_place_find_above(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err)
+{
+    *inner = NULL;
     if (doc->what == BKT_IS_DOMAIN) {
         *inner = strdup("/");
         return *inner ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");

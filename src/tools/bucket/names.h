@@ -47,6 +47,8 @@ BKT_NODISCARD int bkt_place_absent(const struct bkt_place *p, const char *name, 
  *               domain nor in one
  * @param doc    the document of the new p->path */
 BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err);
+/** The same for a caller that has the document of p->path already (bkt_doc_get()). */
+BKT_NODISCARD int bkt_place_find_above(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err);
 
 /** File beside a domain's document while a load or an append is at work, or after it was killed: the work
  *  that the next load has to undo.  A root id without a document means that nobody owns its objects, so this

@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "tools/bucket/names.h"
-#include "tools/show/record.h"
-#include "tools/cli/tool.h"
 #include "tools/bucket/walk.h"
+#include "tools/cli/tool.h"
+#include "tools/cmd/info.h"
+#include "tools/show/record.h"
 
 struct info {
     struct bkt_tool   *t;
@@ -74,13 +75,27 @@ static void print(const struct info *in, struct bkt_jout *j)
     bkt_jout_close(j);
 }
 
+/* Without the requests that find out what else there is, since that may be a plain file. */
+static int open_domain(const char *name, const struct bkt_settings *set, struct plain_file *plain, struct bkt_domain **d,
+                       struct bkt_err *err)
+{
+    BKT_PASS(plain_file_ask(name, set, plain, err));
+    int rc = bkt_domain_open_only(name, set, d, err);
+    if (rc == BKT_OK || (rc == BKT_ENOENT && plain_file_is(plain, set)))
+        return rc;
+    bkt_err_clear(err);
+    return bkt_domain_open(name, set, d, err);
+}
+
 static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j)
 {
+    BKT_CLEANUP(plain_file_fini) struct plain_file plain = {.file = -1};
     struct bkt_err err = {.n = 0};
     struct info    in  = {.t = t};
-    int            rc  = bkt_domain_open(name, &t->set, &in.d, &err);
-    if (rc == BKT_OK)
-        rc = bkt_domain_check_acl(in.d, BKT_ACL_READ, &err);
+    int            rc  = open_domain(name, &t->set, &plain, &in.d, &err);
+    if (rc < 0)
+        return bkt_info_file(t, &plain, rc, &err, j);
+    rc = bkt_domain_check_acl(in.d, BKT_ACL_READ, &err);
     if (rc == BKT_OK && bkt_uses_scan(in.d, &in.uses, &err) < 0) {
         bkt_err_clear(&err); /* each dataset is asked about */
         in.uses = NULL;
@@ -117,11 +132,15 @@ static const struct bkt_opt opts[] = {
 };
 const struct bkt_verb bkt_verb_info = {
     .name = "info", .args = "DOMAIN...", .min_args = 1, .max_args = -1,
-    .help = "count a domain's objects, links, chunks and bytes",
+    .help = "count a domain's or HDF5 file's objects, links, chunks and bytes",
     .text = "The numbers are counted now, by one listing of the domain's keys and by reading all of its\n"
             "metadata. In schema version 1, and on plain web servers, chunk objects are requested one by\n"
             "one, for up to 4096 per dataset.\n\n"
+            "DOMAIN may also be a plain HDF5 file, in a store or on this machine. Then its size, ETag and\n"
+            "superblock are shown, too. Its chunks are those in its datasets; data that are not chunked count\n"
+            "as one chunk. Its metadata bytes are those of object headers, indexes and heaps.\n\n"
             "JSON: a list with an object per DOMAIN, with the names of HSDS's .info.json, and user_block,\n"
-            "in bytes.",
+            "in bytes. A plain file has also {\"kind\": \"file\", \"file\", \"size\", \"etag\", \"superblock\",\n"
+            "\"address_bytes\", \"length_bytes\", \"free_bytes\"}.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "tools/cmd/ls.h"
 #include "tools/source/key_list.h"
+#include "tools/source/plain_name.h"
 
 bool bkt_ls_wanted(const struct bkt_ls *ls, const char *path)
 {
@@ -162,13 +163,16 @@ static void list_domain(struct bkt_ls *ls, const struct bkt_place *p, const char
     bkt_domain_close(d);
 }
 
-static int list_name(struct bkt_ls *ls, const char *name, struct bkt_err *err)
+static int list_place(struct bkt_ls *ls, const char *name, struct plain_file *plain, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_place_fini) struct bkt_place p     = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc   = {0};
     BKT_CLEANUP(bkt_freep) char                 *inner = NULL;
     BKT_PASS(bkt_place_open(name, &ls->t->set, &p, err));
-    BKT_PASS(bkt_place_find(&p, &doc, &inner, err));
+    BKT_PASS(bkt_doc_get(p.store, p.path, &doc, err));
+    if ((doc.what == BKT_IS_ABSENT || doc.what == BKT_IS_PREFIX) && plain_file_is(plain, &ls->t->set))
+        return BKT_ENOENT;
+    BKT_PASS(bkt_place_find_above(&p, &doc, &inner, err));
     if (doc.what == BKT_IS_DOMAIN) {
         list_domain(ls, &p, inner);
         return BKT_OK;
@@ -184,6 +188,22 @@ static int list_name(struct bkt_ls *ls, const char *name, struct bkt_err *err)
     list_folder(ls, p.store, p.path, 0);
     bkt_jout_close(&ls->j);
     bkt_jout_close(&ls->j);
+    return BKT_OK;
+}
+
+static int list_name(struct bkt_ls *ls, const char *name, struct bkt_err *err)
+{
+    BKT_CLEANUP(plain_file_fini) struct plain_file plain = {.file = -1};
+    BKT_CLEANUP(bkt_freep) char                   *info  = bkt_tool_info(ls->t);
+    struct bkt_err                                 why   = {.n = 0};
+    if (!info)
+        BKT_NOMEM(err);
+    BKT_PASS(plain_file_ask(name, &ls->t->set, &plain, err));
+    int rc = list_place(ls, name, &plain, &why);
+    if (rc < 0)
+        BKT_PASS(plain_file_instead(&plain, &ls->t->set, info, true, rc, &why, err));
+    if (rc < 0)
+        bkt_ls_file(ls, &plain);
     return BKT_OK;
 }
 
@@ -217,7 +237,7 @@ static int run(struct bkt_tool *t)
 }
 
 static const struct bkt_opt opts[] = {
-    {'r', "recursive", NULL, "go into folders, and into the groups of a domain", NULL},
+    {'r', "recursive", NULL, "go into folders, and into the groups of a domain or file", NULL},
     {'v', "verbose", NULL, "ids, times, types, and for datasets the number and place of chunks", NULL},
     {'n', "names", NULL, "names only", NULL},
     {'H', "human-readable", NULL, "sizes as 1.2M", NULL},
@@ -227,13 +247,15 @@ static const struct bkt_opt opts[] = {
 };
 const struct bkt_verb bkt_verb_ls = {
     .name = "ls", .args = "[NAME]...", .max_args = -1,
-    .help = "list the contents of folders and domains",
-    .text = "NAME is a bucket, a folder, a domain, or an object in a domain (DOMAIN/g1/x). Without NAME,\n"
-            "the working folder is listed.\n\n"
+    .help = "list the contents of folders, domains and HDF5 files",
+    .text = "NAME is a bucket, a folder, a domain, or an object in a domain (DOMAIN/g1/x). It may also be a\n"
+            "plain HDF5 file, in a store or on this machine, or an object in it. Without NAME, the working\n"
+            "folder is listed.\n\n"
             "Each dataset is shown with its extent, type, layout, chunk shape and filters; -v counts its\n"
             "chunks. In folders, -v lists the keys of each domain to count its chunk objects and bytes, and\n"
             "-r goes into folders, not into domains.\n\n"
             "JSON: a list with an object per NAME: {\"folder\", \"owner\", \"entries\": [{\"path\", \"name\", \"kind\", ...}]} or\n"
-            "{\"domain\", \"owner\", \"objects\": [{\"path\", \"link\", \"kind\", \"id\", \"type\", \"shape\", \"layout\", ...}]}.",
+            "{\"domain\", \"owner\", \"objects\": [{\"path\", \"link\", \"kind\", \"id\", \"type\", \"shape\", \"layout\", ...}]}.\n"
+            "A plain file has {\"kind\": \"file\", \"file\", \"objects\"}, and the ids are addresses in the file.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

@@ -3,12 +3,18 @@
 #include <string.h>
 
 #include "tools/bucket/names.h"
+#include "tools/bucket/plain_walk.h"
 #include "tools/show/record.h"
 #include "tools/cli/tool.h"
+#include "tools/source/hdf5_glue.h"
+#include "tools/source/plain_name.h"
+#include "tools/source/plain_object.h"
 #include "tools/bucket/walk.h"
 
 struct stat_of {
     const struct bkt_object *o;
+    const char              *file; /* the plain file that has it; NULL: a domain has it */
+    uint64_t                 members;
     struct bkt_extent_use    where;
     uint64_t                 n_links;
     bool                     links_known;
@@ -30,10 +36,21 @@ static void dset_rows(const struct stat_of *s, const struct bkt_record *r)
     bkt_record_row(r, "layout", &b);
     for (unsigned i = 0; ds->layout.cls != BKT_D_NONE && i < ds->layout.rank; i++)
         bkt_say(&b, "%s%llu", i ? ", " : "", (unsigned long long)ds->layout.dims[i]);
-    bkt_record_row(r, "chunk", &b);
+    bkt_record_row(r, ds->layout.rank ? "chunk" : NULL, &b);
     bkt_show_filters(&b, ds);
     bkt_record_row(r, "filters", &b);
     bkt_record_where(r, &s->where);
+}
+
+static void place_rows(const struct stat_of *s, const struct bkt_record *r)
+{
+    bkt_record_str(r, "id", s->file ? "address" : "id", s->o->id.text);
+    if (s->file) {
+        bkt_record_url(r, "file", "file", s->file);
+        return;
+    }
+    bkt_record_str(r, "key", "key", bkt_buf_str(&s->key));
+    bkt_record_u64(r, "json_bytes", "JSON bytes", s->o->json_bytes);
 }
 
 static void print(const struct stat_of *s, struct bkt_jout *j, bool human)
@@ -42,16 +59,14 @@ static void print(const struct stat_of *s, struct bkt_jout *j, bool human)
     const struct bkt_record                  r = {.j = j, .width = 12, .human = human};
     bkt_jout_open(j, NULL, '{');
     bkt_record_str(&r, "kind", "kind", bkt_show_kind(s->o->kind));
-    bkt_record_str(&r, "id", "id", s->o->id.text);
-    bkt_record_str(&r, "key", "key", bkt_buf_str(&s->key));
-    bkt_record_u64(&r, "json_bytes", "JSON bytes", s->o->json_bytes);
+    place_rows(s, &r);
     bkt_record_time(&r, "created", "created", s->o->created);
     bkt_record_time(&r, "modified", "modified", s->o->modified);
     if (s->links_known)
         bkt_record_u64(&r, "hard_links", "hard links", s->n_links);
     bkt_record_u64(&r, NULL, "attributes", s->o->attrs.n);
     if (s->o->kind == BKT_GROUP)
-        bkt_record_u64(&r, "members", "members", s->o->group.links.n);
+        bkt_record_u64(&r, "members", "members", s->members);
     else
         bkt_record_type(&r, "type", "type", s->o->kind == BKT_DATASET ? s->o->dset.type : s->o->type);
     if (s->o->kind == BKT_DATASET)
@@ -72,6 +87,7 @@ static int gather(struct bkt_tool *t, struct bkt_domain *d, const char *path, st
     BKT_PASS(bkt_domain_get(d, &id, &s->o, err));
     if (bkt_id_key(&id, &s->key) < 0)
         BKT_NOMEM(err);
+    s->members = s->o->kind == BKT_GROUP ? s->o->group.links.n : 0;
     if (bkt_tool_has(t, "links")) {
         BKT_PASS(bkt_domain_link_count(d, &id, &s->n_links, err));
         s->links_known = true;
@@ -79,26 +95,79 @@ static int gather(struct bkt_tool *t, struct bkt_domain *d, const char *path, st
     return s->o->kind == BKT_DATASET ? bkt_where_count(d, s->o, NULL, &s->where, err) : BKT_OK;
 }
 
-static int run(struct bkt_tool *t)
+static int stat_place(struct bkt_tool *t, struct plain_file *plain, struct bkt_domain **d, struct stat_of *s, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_place_fini) struct bkt_place p     = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc   = {0};
     BKT_CLEANUP(bkt_freep) char                 *inner = NULL, *name = NULL;
-    struct bkt_domain                           *d     = NULL;
-    struct bkt_err                               err   = {.n = 0};
-    struct stat_of                               s     = {0};
-    struct bkt_jout                              j;
-    int rc = bkt_place_open(t->args[0], &t->set, &p, &err);
-    if (rc == BKT_OK)
-        rc = bkt_place_find(&p, &doc, &inner, &err);
-    if (rc == BKT_OK && doc.what != BKT_IS_DOMAIN)
-        rc = BKT_ERR(&err, BKT_ENOENT, doc.what == BKT_IS_ABSENT ? "no such domain" : "a folder, not a domain; see h5bucket acl");
-    if (rc == BKT_OK && !(name = bkt_place_name(p.store, p.path)))
-        rc = BKT_ERR(&err, BKT_ENOMEM, "out of memory");
-    if (rc == BKT_OK)
-        rc = bkt_domain_open(name, &t->set, &d, &err);
-    if (rc == BKT_OK)
-        rc = gather(t, d, t->n_args > 1 ? t->args[1] : inner, &s, &err);
+    BKT_PASS(bkt_place_open(t->args[0], &t->set, &p, err));
+    BKT_PASS(bkt_doc_get(p.store, p.path, &doc, err));
+    if ((doc.what == BKT_IS_ABSENT || doc.what == BKT_IS_PREFIX) && plain_file_is(plain, &t->set))
+        return BKT_ENOENT;
+    BKT_PASS(bkt_place_find_above(&p, &doc, &inner, err));
+    if (doc.what == BKT_IS_ABSENT)
+        BKT_FAIL(err, BKT_ENOENT, "no such domain");
+    if (doc.what != BKT_IS_DOMAIN)
+        BKT_FAIL(err, BKT_ENOENT, "a folder, not a domain; see h5bucket acl");
+    if (!(name = bkt_place_name(p.store, p.path)))
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_domain_open(name, &t->set, d, err));
+    return gather(t, *d, t->n_args > 1 ? t->args[1] : inner, s, err);
+}
+
+/* ---- of a plain HDF5 file ---- */
+
+struct plain_stat {
+    struct stat_of *s;
+    struct bkt_err *err;
+};
+
+static int on_plain(const struct plain_step *st, void *arg)
+{
+    struct plain_stat *p = arg;
+    H5G_info_t         group;
+    if (st->s.why)
+        return bkt_err_copy(p->err, st->s.why->code, st->s.why);
+    p->s->o           = bkt_object_retain(st->s.obj);
+    p->s->n_links     = st->info->rc;
+    p->s->links_known = true;
+    if (st->s.obj->kind == BKT_GROUP) {
+        if (H5Gget_info(st->id, &group) < 0)
+            return h5_fail(p->err, "asking about a group");
+        p->s->members = group.nlinks;
+    }
+    return st->s.obj->kind == BKT_DATASET ? plain_where(st->id, p->s->file, &p->s->where, p->err) : BKT_OK;
+}
+
+static int stat_file(const struct bkt_tool *t, const struct plain_file *plain, struct stat_of *s, struct bkt_err *err)
+{
+    struct plain_stat p = {.s = s, .err = err};
+    s->file             = plain->uri;
+    return plain_walk(plain->file, t->n_args > 1 ? t->args[1] : plain->inner, 0, true, on_plain, &p, err);
+}
+
+static int stat_name(struct bkt_tool *t, struct plain_file *plain, struct bkt_domain **d, struct stat_of *s, struct bkt_err *err)
+{
+    struct bkt_err               why  = {.n = 0};
+    BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(t);
+    if (!info)
+        BKT_NOMEM(err);
+    BKT_PASS(plain_file_ask(t->args[0], &t->set, plain, err));
+    int rc = stat_place(t, plain, d, s, &why);
+    if (rc == BKT_OK || *d)
+        return rc < 0 ? bkt_err_copy(err, rc, &why) : BKT_OK;
+    BKT_PASS(plain_file_instead(plain, &t->set, info, true, rc, &why, err));
+    return stat_file(t, plain, s, err);
+}
+
+static int run(struct bkt_tool *t)
+{
+    BKT_CLEANUP(plain_file_fini) struct plain_file plain = {.file = H5I_INVALID_HID};
+    struct bkt_domain                             *d     = NULL;
+    struct bkt_err                                 err   = {.n = 0};
+    struct stat_of                                 s     = {0};
+    struct bkt_jout                                j;
+    int rc = stat_name(t, &plain, &d, &s, &err);
     bkt_jout_init(&j, t->json ? stdout : NULL);
     if (rc == BKT_OK)
         print(&s, &j, bkt_tool_has(t, "human-readable") > 0);
@@ -115,9 +184,11 @@ static const struct bkt_opt opts[] = {
 };
 const struct bkt_verb bkt_verb_stat = {
     .name = "stat", .args = "DOMAIN [OBJECT]", .min_args = 1, .max_args = 2,
-    .help = "show one object of a domain: id, key, times, type, layout, attributes",
+    .help = "show one object of a domain or HDF5 file: id, key, times, type, layout, attributes",
     .text = "OBJECT is a path in the domain or an id (d-...). It may also follow the domain's name:\n"
             "DOMAIN/g1/x. Without OBJECT, the root group is shown.\n\n"
+            "DOMAIN may also be a plain HDF5 file, in a store or on this machine. Its object has a field file, and\n"
+            "its id is the address in the file. The hard links are counted without -l.\n\n"
             "JSON: {\"kind\", \"id\", \"key\", \"type\", \"shape\", \"layout\", \"chunk\", \"filters\", \"storage\",\n"
             "\"attributes\", ...}.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,

@@ -6,10 +6,17 @@
 #include "tools/bucket/walk.h"
 
 struct state {
-    struct bkt_ls     *ls;
-    struct bkt_domain *d;
-    struct bkt_uses   *uses; /* chunk objects of all datasets, when many are listed; NULL: asked for one by one */
+    struct bkt_ls          *ls;
+    struct bkt_domain      *d;
+    struct bkt_uses        *uses; /* chunk objects of all datasets, when many are listed; NULL: asked for one by one */
+    const struct bkt_where *where;
 };
+
+static int count_chunks(void *arg, const struct bkt_object *o, struct bkt_extent_use *out, struct bkt_err *err)
+{
+    const struct state *s = arg;
+    return bkt_where_count(s->d, o, s->uses, out, err);
+}
 
 /* Layout, chunk shape and filters, in one line. */
 static void layout_text(struct bkt_buf *b, const struct bkt_dset *ds)
@@ -85,7 +92,7 @@ static void dset_of(struct state *s, const struct bkt_object *o, const struct bk
     bkt_record_row(r, "layout", &b);
     if (l->user_cls != l->cls)
         bkt_record_str(r, NULL, "created as", bkt_show_layout(l->user_cls));
-    if (bkt_where_count(s->d, o, s->uses, &where, &err) < 0) {
+    if (s->where->count(s->where->arg, o, &where, &err) < 0) {
         s->ls->rc = bkt_tool_error(s->ls->t, o->id.text, &err);
         return;
     }
@@ -96,7 +103,7 @@ static void dset_of(struct state *s, const struct bkt_object *o, const struct bk
 static void object_of(struct state *s, const struct bkt_object *o, const struct bkt_record *r)
 {
     const bool rows = s->ls->verbose;
-    bkt_record_str(r, NULL, rows ? "id" : NULL, o->id.text);
+    bkt_record_str(r, NULL, rows ? s->where->id : NULL, o->id.text);
     bkt_record_time(r, "created", rows ? "created" : NULL, o->created);
     bkt_record_time(r, "modified", rows ? "modified" : NULL, o->modified);
     if (o->kind == BKT_DATASET)
@@ -130,22 +137,27 @@ static void print(struct state *s, const struct bkt_step *st)
     bkt_jout_close(j);
 }
 
-static int on_step(const struct bkt_step *st, void *arg)
+void bkt_ls_step(struct bkt_ls *ls, const struct bkt_step *st, const struct bkt_where *where)
 {
-    struct state *s = arg;
+    struct state s = {.ls = ls, .where = where};
     if (st->why) {
-        s->ls->rc = bkt_tool_error(s->ls->t, st->path, st->why);
-        return BKT_OK;
-    }
-    if (!bkt_ls_wanted(s->ls, st->path))
-        return BKT_OK;
-    if (s->ls->names && !s->ls->t->json) {
+        ls->rc = bkt_tool_error(ls->t, st->path, st->why);
+    } else if (!bkt_ls_wanted(ls, st->path)) {
+        return;
+    } else if (ls->names && !ls->t->json) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
         bkt_show_name(&b, st->path);
         puts(bkt_buf_str(&b));
     } else {
-        print(s, st);
+        print(&s, st);
     }
+}
+
+static int on_step(const struct bkt_step *st, void *arg)
+{
+    struct state          *s     = arg;
+    const struct bkt_where where = {.count = count_chunks, .arg = s, .id = "id"};
+    bkt_ls_step(s->ls, st, &where);
     return BKT_OK;
 }
 

@@ -59,6 +59,7 @@ const char *bkt_show_layout(enum bkt_layout_class c)
         [BKT_D_CHUNKED_REF] = "H5D_CHUNKED_REF",
         [BKT_D_CHUNKED_REF_INDIRECT] = "H5D_CHUNKED_REF_INDIRECT",
         [BKT_D_NONE] = "none",
+        [BKT_D_VIRTUAL] = "H5D_VIRTUAL",
     };
     return (size_t)c < BKT_COUNT(words) && words[c] ? words[c] : "other";
 }
@@ -265,7 +266,7 @@ void bkt_jout_layout(struct bkt_jout *j, const struct bkt_dset *ds)
     const struct bkt_layout *l = &ds->layout;
     bkt_jout_str(j, "layout", bkt_show_layout(l->cls));
     bkt_jout_str(j, "created_as", bkt_show_layout(l->user_cls));
-    if (l->cls != BKT_D_NONE)
+    if (l->cls != BKT_D_NONE && l->rank)
         bkt_jout_dims(j, "chunk", l->dims, l->rank);
     bkt_jout_open(j, "filters", '[');
     for (size_t i = 0; i < ds->n_filters; i++) {

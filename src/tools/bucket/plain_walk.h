@@ -1,0 +1,24 @@
+/* Walking a plain HDF5 file as walk.h walks a domain: every link once, every object once. */
+#ifndef PLAIN_WALK_H
+#define PLAIN_WALK_H
+
+#include <hdf5.h>
+
+#include "tools/bucket/walk.h"
+
+struct plain_step {
+    struct bkt_step    s;
+    hid_t              id;   /* of the object, if there is one */
+    const H5O_info2_t *info; /* the same */
+};
+
+/** Walk objects by hard links from @p path, a group's members by name.
+ * @param file    open, of HDF5's native connector
+ * @param levels  depth: 0 the object alone, 1 its members, …
+ * @param attrs   whether the attributes are read
+ * @param each    a negative return stops the walk and is returned
+ * @return BKT_OK even if objects can't be read: @p each gets the reason; BKT_ENOENT: @p path names no object */
+BKT_NODISCARD int plain_walk(hid_t file, const char *path, unsigned levels, bool attrs,
+                             int (*each)(const struct plain_step *s, void *arg), void *arg, struct bkt_err *err);
+
+#endif
