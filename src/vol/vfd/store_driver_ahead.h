@@ -5,7 +5,9 @@
 #include "base/settings.h"
 #include "storage/store.h"
 
-#define VFD_FIRST ((uint64_t)1 << 20) /* bytes fetched when a file is opened; other sizes don't save requests */
+/* Bytes fetched when a file is opened.  Metadata at the front of a file mostly fit, and a first value's chunk may still
+ * come before a MiB has been fetched.  bench/tuning.md has other sizes. */
+#define VFD_FIRST ((uint64_t)512 << 10)
 
 /** Begin to fetch the first VFD_FIRST bytes of a file in a remote store, unless that has begun already with
  * the same settings.  Failures are reported when the file is opened.

@@ -75,7 +75,7 @@ static void one(hid_t space)
     must_do(H5Sselect_elements(space, H5S_SELECT_SET, 1, at), "point");
 }
 
-/* The first MiB of the file is read when it is opened, and is not counted. */
+/* The first bytes of the file are read when it is opened, and are not counted. */
 static const struct {
     const char *what;
     select_fn  *select;
