@@ -29,7 +29,8 @@ struct item {
     uint32_t next;       /* waits for the same request */
     uint32_t first, end; /* the items that it named */
     bool asked, looked, fetched, waits;
-    unsigned char n_asked; /* of a header: its members that were asked for, 255 at most */
+    unsigned char n_asked;  /* of a header: its members that were asked for, 255 at most */
+    unsigned char n_blocks; /* of a header: blocks of its heaps that were asked for, 255 at most */
 };
 
 /* Items of one relation that may be fetched, in the order in which they were found. */
@@ -315,12 +316,15 @@ static bool is_asked(const struct foresight *f, uint32_t i, const struct item *l
            it->group == like->group;
 }
 
-/* Whether this asked-for item shows that the program wants others of its relation.  Two neighbours show that.
+/* Whether this asked-for item shows that the program wants others of its relation.  Two neighbours show that,
+ * and so do two blocks of a heap: a path takes one, and a walk takes them in the order of hashed names.
  * So does a part of a header that a walk has reached. */
 static bool is_proof(const struct foresight *f, uint32_t i)
 {
     const struct item *it = &f->items[i], *group = &f->items[it->group];
     if (it->f.rel == REL_MEMBER && group->n_asked >= 4)
+        return true;
+    if (it->f.kind == SCAN_HEAP_BLOCK && group->n_blocks >= 2)
         return true;
     if (takes_two(it->f.rel))
         return is_asked(f, i - 1, it) || is_asked(f, i + 1, it);
@@ -335,6 +339,7 @@ static void ask(struct foresight *f, uint32_t i)
         return;
     it->asked = true;
     group->n_asked += it->f.rel == REL_MEMBER && group->n_asked < 255;
+    group->n_blocks += it->f.kind == SCAN_HEAP_BLOCK && group->n_blocks < 255;
     q->proof += q->proof < PROOF_MAX && is_proof(f, i);
     for (uint32_t child = it->first; child < it->end; child++)
         if (!f->items[child].fetched && is_needed(f, &f->items[child]))
