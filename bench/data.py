@@ -192,8 +192,14 @@ def name_first(folder):
         json.dump(document, f)
 
 
-def make(folder, programs, mib):
+def make_files(folder, programs, mib):
+    """The fields and the lists of their bytes: all that bench/run --plain needs besides plain_files.py's."""
     subprocess.run([os.path.join(programs, "bench_make_data"), folder, str(mib)], check=True, stdout=subprocess.DEVNULL)
+    strided_list(folder, "ref_raw.list", "strided.list")
+
+
+def make(folder, programs, mib):
+    make_files(folder, programs, mib)
     name_first(folder)
     tree(folder, "tree", 0x501, False)
     tree(folder, "groups", 0x506, True)
@@ -201,7 +207,6 @@ def make(folder, programs, mib):
     tiny(folder, 0x503, True)
     variables(folder, 0x504)
     million(folder, 0x505)
-    strided_list(folder, "ref_raw.list", "strided.list")
     zarr_field(folder)
     for name in WITH_SNAPSHOT:
         also_as(folder, name, name + "_snapshot")

@@ -326,6 +326,33 @@ static double at(const char *name)
     return t;
 }
 
+static void add_texts(char **texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (const char *p = texts[i]; *p; p++)
+            sum = sum * 1099511628211U + (unsigned char)*p;
+}
+
+/* All strings of the dataset, which may have a fixed length. */
+static double strings(const char *name)
+{
+    struct field f = open_field(name);
+    number         = H5Dget_type(f.dset);
+    void  *data    = room(f.n);
+    double t       = seconds();
+    read_into(&f, H5S_ALL, H5S_ALL, data);
+    t = seconds() - t;
+    if (H5Tis_variable_str(number) > 0) {
+        add_texts(data, f.n);
+        H5Dvlen_reclaim(number, f.space, H5P_DEFAULT, data);
+    } else
+        add(data, f.n * H5Tget_size(number) / sizeof(uint32_t), 1);
+    free(data);
+    H5Tclose(number);
+    close_field(&f);
+    return t;
+}
+
 /* The most memory that the process ever had. wait4() reports more to a parent: the count begins with the
  * parent's own at the fork. */
 static void print_peak(void)
@@ -376,6 +403,7 @@ static const struct {
 } modes[] = {
     {"whole", whole}, {"first", first}, {"strided", strided}, {"points", points}, {"slabs", slabs},
     {"tiny", tiny}, {"header", header}, {"lookup", lookup}, {"at", at}, {"transformed", transformed}, {"doubled", doubled},
+    {"strings", strings},
 };
 
 int main(int argc, char **argv)

@@ -38,6 +38,14 @@ def netcdf_prefix(hdf5):
     return None, f"{why}; config/netcdf.sh --byterange builds one"
 
 
+def ncdump(hdf5):
+    """netCDF-C's ncdump for an HDF5 that the connector can serve, or None."""
+    script = os.path.join(os.path.dirname(HERE), "config", "netcdf.sh")
+    prefix = subprocess.run([script, "--prefix", hdf5], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    path = os.path.join(prefix, "bin", "ncdump")
+    return path if os.path.exists(path) else None
+
+
 class Peers:
     def __init__(self, folder, programs, hdf5):
         """folder: the place of the compiled program for netCDF-C"""
@@ -51,6 +59,9 @@ class Peers:
             self.missing["gdal"] = "not installed (Debian: python3-gdal, python3-numpy)"
         self.pythons = {how: python_that(can) for how, (can, _) in IN_PYTHON.items()}
         self.missing.update({how: why for how, (_, why) in IN_PYTHON.items() if not self.pythons[how]})
+        self.bindir, self.ncdump = os.path.join(hdf5, "bin"), ncdump(hdf5)
+        if not self.ncdump:
+            self.missing["ncdump"] = "config/netcdf.sh builds netCDF-C for this HDF5"
         prefix, why = netcdf_prefix(hdf5)
         self.ncread = os.path.join(folder, "ncread")
         if not prefix:
@@ -58,6 +69,12 @@ class Peers:
         else:
             subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", self.ncread, os.path.join(HERE, "ncread.c"), f"-I{prefix}/include",
                             f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-lnetcdf"], check=True)
+
+    def tool(self, words):
+        """The path of a tool: the build's own, netCDF-C's, or HDF5's."""
+        if words[0] == "ncdump":
+            return [self.ncdump, *words[1:]]
+        return [os.path.join(self.programs if words[0] == "h5bucket" else self.bindir, words[0]), *words[1:]]
 
     def command(self, how, source, what):
         """(command, more environment) that runs scenario `what` on the file at `source`"""

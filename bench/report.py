@@ -1,6 +1,6 @@
 """The tables and the pictures, made from rows: {name: {"title", "goals", "good", "by": [[who, {what: number} or {"missing": why}]]}}.
 
-results.json keeps the rows of both benchmarks ("read": bench/run, "write": bench/write) and the machine of
+results.json keeps the rows of each benchmark ("read": bench/run, "plain": bench/run --plain, "write": bench/write) and the machine of
 each.  A run of some scenarios replaces their rows and leaves the others. results.md and the pictures are made
 from all rows."""
 import datetime
@@ -13,11 +13,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RESULTS = "results.json"
 
 UNITS = {"R": "{:.2f}", "wall": "{:.2f} s", "phase": "{:.2f} s", "requests": "{:.0f}", "MiB": "{:.1f} MiB", "CPU": "{:.2f} s",
-         "chain": "{:.0f}", "rss": "{:.0f} MiB", "rss_over": "{:+.0f} MiB", "cpu_R": "{:.2f}", "native": "{:.2f}", "wall_of": "{:.2f}",
+         "chain": "{:.0f}", "rss": "{:.0f} MiB", "rss_over": "{:+.0f} MiB", "cpu_R": "{:.2f}", "native": "{:.2f}", "wall_of": "{:.2f}", "phase_of": "{:.2f}",
          "other_puts": "{:.0f}", "sent_R": "{:.2f}", "puts_R": "{:.3f}", "R_hand": "{:.2f}", "R_between": "{:.2f}", "http": "{:.2f}", "chain_more": "{:+.0f}",
          "CPU_more": "{:+.3f} s"}
 WORDS = {"R": "R", "wall": "wall", "phase": "reads", "requests": "requests", "MiB": "data", "CPU": "CPU", "chain": "round trips",
-         "rss": "RSS", "rss_over": "RSS above output", "cpu_R": "CPU / plain", "native": "/ native", "wall_of": "/ clean run",
+         "rss": "RSS", "rss_over": "RSS above output", "cpu_R": "CPU / plain", "native": "/ native", "wall_of": "/ clean run", "phase_of": "/ fixed length",
          "other_puts": "other PUTs", "sent_R": "sent / dirty chunks", "puts_R": "PUTs / objects", "R_hand": "/ by hand",
          "R_between": "/ plain, between two round trips", "http": "/ own http", "chain_more": "round trips more than by http",
          "CPU_more": "CPU more than by http"}
@@ -136,7 +136,8 @@ def picture(rows):
 
 # ---- files ----
 
-PARTS = (("read", "Reading", "bench/run", read_tables, "results.svg"), ("write", "Writing", "bench/write", write_tables, "results-write.svg"))
+PARTS = (("read", "Reading", "bench/run", read_tables, "results.svg"), ("plain", "Plain files", "bench/run --plain", read_tables, "results-plain.svg"),
+          ("write", "Writing", "bench/write", write_tables, "results-write.svg"))
 
 
 def put(name, text):

@@ -2,7 +2,7 @@
 
 A goal is (what, limit): wall and phase in seconds, R (wall against plain libcurl), requests, MiB, CPU in seconds, chain
 (dependent round trips), rss in MiB; rss_over: MiB above the data's size; cpu_R: CPU against plain libcurl's.  `phase` is the
-time of the reads alone, without starting the program and opening the file.  http: wall time against our own over http; chain_more
+time of the reads alone, without starting the program and opening the file.  phase_of: the same against another scenario's; http: wall time against our own over http; chain_more
 and CPU_more: dependent round trips and CPU seconds more than over http."""
 import dataclasses
 
@@ -23,7 +23,11 @@ class Scenario:
     tool: list = dataclasses.field(default_factory=list)  # an HDF5 tool instead of h5read
     same_as: str = ""      # compare the wall time with that scenario's ("wall_of")
     extra: bool = False    # only when --only names it
-    tls: bool = False      # over https, and for comparison over http
+    part: str = ""         # "tls": over https, and for comparison over http; "plain": HDF5 files by name
+
+    @property
+    def tls(self):
+        return self.part == "tls"
 
 
 def over_http(path, paged=""):
@@ -132,12 +136,13 @@ def over_tls(rows):
         if s.local or s.name == "again":
             continue
         goals = {**{what: limit for what, limit in s.goals.items() if what in KEPT and not (what == "chain" and s.name in SHARED)}, **OWN_GOALS.get(s.name, {})}
-        out.append(dataclasses.replace(s, name=s.name + "_https", title=s.title + ", https", goals=goals, tls=True,
+        out.append(dataclasses.replace(s, name=s.name + "_https", title=s.title + ", https", goals=goals, part="tls",
                                        peers=in_python(s) if s.server == "port" else (),
                                        same_as=s.same_as and s.same_as + "_https"))
     return out
 
 
 def everything(mib):
-    """Over http, then over https."""
-    return table(mib) + over_tls(table(mib))
+    """Over http, over https, and plain files."""
+    import plain_files  # it needs this module
+    return table(mib) + over_tls(table(mib)) + plain_files.table(mib)

@@ -11,6 +11,7 @@ import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CHAIN_MOST = 2000  # requests: round trips are not computed beyond
 FAR_MS = 100  # until the first byte, from the server that is far away
 
 NGINX = """
@@ -227,7 +228,7 @@ class Server:
         with open(self.log, encoding="ascii") as f:
             f.seek(mark)
             lines = [line.split() for line in f]
-        chain = longest_chain([(float(l[4]), float(l[5])) for l in lines]) if len(lines) <= 1000 else 0
+        chain = longest_chain([(float(l[4]), float(l[5])) for l in lines]) if len(lines) <= CHAIN_MOST else 0
         return {"requests": len(lines), "bytes": sum(int(l[2]) for l in lines),
                 "failed": sum(l[1] not in ("200", "206", "404") for l in lines),
                 "connections": len({l[3] for l in lines}), "chain": chain}
