@@ -1,7 +1,7 @@
 """Claims about h5bucket and plain HDF5 files by name: ls, info, stat, get, and refusals.  Run by tool.py.
 
 In a folder the files are those beside the sample domains, and the same behind a web server; in S3 they are objects."""
-import os, re, sys
+import glob, os, random, re, signal, subprocess, sys, time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "s3"))
 from sandbox import FX, dir_only, fails, ok, s3_only
@@ -106,12 +106,9 @@ class Uploaded:
 
     def __init__(self, b, name):
         import upload
-        self.send, self.name = upload.send, f"{b.mine}/{name}"
+        self.send, self.name = upload.send, f"{b.mine}/{os.path.basename(name)}"
         self.path = "/" + self.name.removeprefix("s3://")
-        self.replace(native(b, name))
-
-    def replace(self, path):
-        with open(path, "rb") as f:
+        with open(native(b, name), "rb") as f:
             self.send("PUT", self.path, f.read())
 
     def __enter__(self):
@@ -129,3 +126,131 @@ def test_verbs_show_files_in_s3(b):
         assert got["kind"] == "file" and got["size"] == os.path.getsize(native(b, "groups.h5")) and len(got["etag"]) == 34, got
         assert got["num_groups"] == 84 and got["num_datasets"] == 3, got
         assert b.json("stat", name + "/a/b/ds2")["shape"]["dims"] == [2, 3]
+
+
+BIG = 21 << 20
+
+
+def big_file(b, folder, seed):
+    """An HDF5 file with more bytes behind it, as a large one is."""
+    os.makedirs(folder, exist_ok=True)
+    with open(native(b, "groups.h5"), "rb") as f:
+        data = f.read()
+    data += random.Random(seed).randbytes(BIG - len(data))
+    with open(os.path.join(folder, "new"), "wb") as f:
+        f.write(data)
+    os.replace(os.path.join(folder, "new"), os.path.join(folder, "big.h5"))
+    return data
+
+
+def content(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+@dir_only
+def test_get_downloads_a_file(b):
+    data, out = big_file(b, f"{b.tmp}/web", 1), f"{b.tmp}/down.h5"
+    with WebFolder(f"{b.tmp}/web") as web:
+        got = b.json("get", f"{web.url}/big.h5?sig=a/b", out, env={"H5BUCKET_HEDGE": "0"})
+        assert got == {"file": out, "kind": "file", "bytes": BIG, "resumed_bytes": 0}, got
+        assert content(out) == data and not glob.glob(out + ".*")
+        assert web.sent == BIG and max(end - begin for begin, end in ranges(web)) <= 4 << 20
+        fails(b.run("get", f"{web.url}/big.h5", out), "exists; --force replaces it")
+        data = big_file(b, f"{b.tmp}/web", 2)
+        ok(b.run("get", "-f", f"{web.url}/big.h5", out))
+        assert content(out) == data
+        here = f"{b.tmp}/here"
+        os.makedirs(here)
+        r = subprocess.run([b.tool, "get", "-v", f"{web.url}/big.h5?sig=a/b"], cwd=here, capture_output=True, text=True)
+        assert r.returncode == 0 and os.listdir(here) == ["big.h5"] and f"{BIG} bytes" in r.stdout, r
+        fails(b.run("get", f"{web.url}/absent.h5", f"{b.tmp}/none.h5"), "absent.h5")
+        assert not glob.glob(f"{b.tmp}/none.h5*")
+
+
+def ranges(web):
+    return [(int(first), int(last) + 1) for first, last in
+            (r.removeprefix("bytes=").split("-") for _, path, r in web.requests if r and "domain.json" not in path)]
+
+
+def cut(b, web, out, after):
+    """A download of which the server sends that many bytes."""
+    web.cut_after = web.sent + after
+    r = b.run("get", f"{web.url}/big.h5", out, env={"H5BUCKET_RETRIES": "1", "H5BUCKET_HEDGE": "0"})
+    web.cut_after = None
+    return r
+
+
+@dir_only
+def test_get_goes_on_where_it_was_cut_off(b):
+    data, out = big_file(b, f"{b.tmp}/web", 3), f"{b.tmp}/cut.h5"
+    with WebFolder(f"{b.tmp}/web") as web:
+        text = fails(cut(b, web, out, 13 << 20), "bytes are kept in", ".h5bucket-part", "goes on with them")
+        kept = int(re.search(r"(\d+) of \d+ bytes are kept", text)[1])
+        assert kept >= 4 << 20 and not os.path.exists(out), text
+        before = web.sent
+        got = b.json("get", f"{web.url}/big.h5", out, env={"H5BUCKET_HEDGE": "0"})
+        assert got["resumed_bytes"] == kept, (got, kept)
+        assert web.sent - before <= BIG - kept + (1 << 20), (web.sent - before, kept)
+        assert content(out) == data and not glob.glob(out + ".*")
+
+
+@dir_only
+def test_get_begins_anew_with_another_version(b):
+    for etags in (True, False):
+        big_file(b, f"{b.tmp}/web", 4)
+        out = f"{b.tmp}/anew{etags}.h5"
+        with WebFolder(f"{b.tmp}/web", etags=etags) as web:
+            fails(cut(b, web, out, 13 << 20), "bytes are kept in")
+            data = big_file(b, f"{b.tmp}/web", 5)
+            os.utime(f"{b.tmp}/web/big.h5", (1e9, 1e9))
+            got = b.json("get", f"{web.url}/big.h5", out)
+            assert got["resumed_bytes"] == 0 and content(out) == data and not glob.glob(out + ".*")
+
+
+@dir_only
+def test_get_of_a_file_replaced_meanwhile_fails(b):
+    big_file(b, f"{b.tmp}/web", 6)
+    out = f"{b.tmp}/mixed.h5"
+    with WebFolder(f"{b.tmp}/web") as web:
+        web.after = (3, lambda: big_file(b, f"{b.tmp}/web", 7))
+        fails(b.run("get", f"{web.url}/big.h5", out), "replaced")
+        assert not glob.glob(out + "*")
+
+
+@dir_only
+def test_get_that_is_stopped_keeps_its_bytes(b):
+    data, out = big_file(b, f"{b.tmp}/web", 8), f"{b.tmp}/stopped.h5"
+    with WebFolder(f"{b.tmp}/web") as web:
+        for how in (signal.SIGINT, signal.SIGKILL):
+            web.wait = 0.0
+            web.stuck_from = 12 << 20
+            p = subprocess.Popen([b.tool, "get", f"{web.url}/big.h5", out], stderr=subprocess.PIPE, text=True)
+            until = time.monotonic() + 60
+            while web.sent < 8 << 20 and time.monotonic() < until:
+                time.sleep(0.05)
+            time.sleep(3)  # the marks are stored every two seconds
+            p.send_signal(how)
+            p.communicate(timeout=60)
+            assert p.returncode not in (0, None) and not os.path.exists(out)
+        web.stuck_from = None
+        got = b.json("get", f"{web.url}/big.h5", out)
+        assert got["resumed_bytes"] >= 4 << 20 and content(out) == data, got
+
+
+@dir_only
+def test_get_with_options_of_copies_copies(b):
+    with WebFolder(os.path.join(b.fixtures, NATIVE)) as web:
+        out = f"{b.tmp}/copied.h5"
+        got = b.json("get", "-n", f"{web.url}/shapes.h5", out)
+        assert got["objects"] > 5 and content(out) != content(native(b, "shapes.h5")), got
+
+
+@s3_only
+def test_get_downloads_a_file_from_s3(b):
+    data, out = big_file(b, f"{b.tmp}/big", 9), f"{b.tmp}/s3.h5"
+    with Uploaded(b, f"{b.tmp}/big/big.h5") as name:
+        got = b.json("get", name, out)
+        assert got["bytes"] == BIG and content(out) == data
+    ok(b.run("get", b.fx("groups.h5"), f"{b.tmp}/domain.h5"))
+    assert b.json("info", f"{b.tmp}/domain.h5")[0]["num_groups"] == 84

@@ -41,8 +41,10 @@ static void show(struct progress *p)
 {
     double t = now() - p->started, rate = t > 0 ? (double)p->bytes / t : 0;
     clear(p);
-    (void)fprintf(stderr, "%s: %llu objects, %llu chunks, %.1f MB, %.1f MB/s", p->what, (unsigned long long)p->objects,
-                  (unsigned long long)p->chunks, (double)p->bytes / 1e6, rate / 1e6);
+    (void)fprintf(stderr, "%s: ", p->what);
+    if (p->objects || p->chunks) /* a download counts bytes alone */
+        (void)fprintf(stderr, "%llu objects, %llu chunks, ", (unsigned long long)p->objects, (unsigned long long)p->chunks);
+    (void)fprintf(stderr, "%.1f MB, %.1f MB/s", (double)p->bytes / 1e6, rate / 1e6);
     double work = (double)p->bytes + (double)p->objects * PROGRESS_OBJECT;
     if (work > 0 && work < (double)p->total) {
         unsigned long long left = (unsigned long long)(t * ((double)p->total - work) / work);

@@ -1,11 +1,13 @@
-/* h5bucket get DOMAIN [FILE.h5]: an HDF5 file with the domain's content.  It is written beside FILE and takes
- * its name when it is complete, so that an interrupted or failed copy leaves nothing. */
+/* h5bucket get NAME [FILE.h5]: an HDF5 file with a domain's content, or a plain file as it is (get_file.c).
+ * A copy is written beside FILE and takes its name when it is complete, so that an interrupted or failed copy
+ * leaves nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 #include "tools/show/json_out.h"
 #include "tools/show/show.h"
 #include "tools/cli/tool.h"
+#include "tools/cmd/get.h"
 #include "vol/copy/copier.h"
 #include "tools/load/user_block.h"
 
@@ -141,10 +144,11 @@ static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
     return rc < 0 ? rc : write_user_block(name, &u, err);
 }
 
-/* "s3://b/home/run7.h5" gives "run7.h5" in the working folder. */
+/* "s3://b/home/run7.h5" gives "run7.h5" in the working folder; an address' query is left out. */
 static char *default_name(const char *domain)
 {
-    char *copied = strdup(domain), *name = NULL;
+    bool  web    = strncasecmp(domain, "http", 4) == 0 && bkt_name_has_scheme(domain);
+    char *copied = strndup(domain, web ? strcspn(domain, "?") : strlen(domain)), *name = NULL;
     if (copied) {
         size_t n = strlen(copied);
         while (n > 1 && copied[n - 1] == '/')
@@ -174,15 +178,38 @@ static int run_get(struct get *g, const char *domain, const char *file, const ch
     return rc;
 }
 
-static int run(struct bkt_tool *t)
+/* Copies object by object. */
+static int get_content(struct get *g, const char *name, struct bkt_err *err)
 {
-    struct get                    g    = {.t = t, .verbose = bkt_tool_has(t, "verbose") > 0};
-    struct bkt_err                err  = {.n = 0};
-    BKT_CLEANUP(bkt_freep) char  *file = t->n_args > 1 ? strdup(t->args[1]) : default_name(t->args[0]);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf part = {0};
-    struct stat                              there;
-    if (!file || bkt_buf_addf(&part, "%s.part-%ld", file, (long)getpid()) < 0)
-        return bkt_tool_fail(t, "out of memory");
+    if (bkt_buf_addf(&part, "%s.part-%ld", g->file, (long)getpid()) < 0)
+        BKT_NOMEM(err);
+    int rc = run_get(g, name, g->file, bkt_buf_str(&part), err);
+    if (rc < 0)
+        (void)unlink(bkt_buf_str(&part));
+    return rc;
+}
+
+/* Domain and plain file are asked for at once.  While the domain is open, its copy makes no request for its
+ * document.  Options that change the content are for copies. */
+static int get_any(struct get *g, const char *name, bool *is_file, struct bkt_got *got, struct bkt_err *err)
+{
+    BKT_CLEANUP(plain_file_fini) struct plain_file plain = {.file = H5I_INVALID_HID};
+    struct bkt_settings *set = &g->t->set;
+    struct bkt_domain   *d   = NULL;
+    if (bkt_tool_has(g->t, "nodata") || bkt_tool_has(g->t, "latest"))
+        return get_content(g, name, err);
+    BKT_PASS(plain_file_ask(name, set, &plain, err));
+    int rc   = bkt_domain_open_only(name, set, &d, NULL);
+    *is_file = rc < 0 && plain.r.asked && bkt_remote_instead(&plain.r, rc) && plain_file_is(&plain, set);
+    rc       = *is_file ? bkt_get_file(g->t, &plain, g->file, got, err) : get_content(g, name, err);
+    bkt_domain_close(d);
+    return rc;
+}
+
+static int refuse(const struct bkt_tool *t, const char *file)
+{
+    struct stat there;
     if (bkt_name_has_scheme(file))
         return bkt_tool_fail(t,
                              "%s: only a local file can be made; h5bucket cp copies a domain into a bucket", file);
@@ -190,21 +217,47 @@ static int run(struct bkt_tool *t)
         return bkt_tool_fail(t, "%s is a folder; name a file in it", file);
     if (!bkt_tool_has(t, "force") && access(file, F_OK) == 0)
         return bkt_tool_fail(t, "%s exists; --force replaces it", file);
+    return BKT_EXIT_OK;
+}
+
+static void report(const struct get *g, bool is_file, const struct bkt_got *got)
+{
+    struct bkt_jout j;
+    bkt_jout_init(&j, g->t->json ? stdout : NULL);
+    bkt_jout_open(&j, NULL, '{');
+    bkt_jout_url(&j, "file", g->file);
+    if (is_file) {
+        bkt_jout_str(&j, "kind", "file");
+        bkt_jout_u64(&j, "bytes", got->bytes);
+        bkt_jout_u64(&j, "resumed_bytes", got->kept);
+    } else {
+        bkt_jout_u64(&j, "objects", g->objects);
+    }
+    bkt_jout_close(&j);
+    if (!g->verbose || g->t->json)
+        return;
+    if (is_file)
+        printf("%s: %llu bytes\n", g->file, (unsigned long long)got->bytes);
+    else
+        printf("%s: %lu objects\n", g->file, g->objects);
+}
+
+static int run(struct bkt_tool *t)
+{
+    struct get                   g       = {.t = t, .verbose = bkt_tool_has(t, "verbose") > 0};
+    struct bkt_err               err     = {.n = 0};
+    struct bkt_got               got     = {.bytes = 0};
+    bool                         is_file = false;
+    BKT_CLEANUP(bkt_freep) char *file    = t->n_args > 1 ? strdup(t->args[1]) : default_name(t->args[0]);
+    if (!file)
+        return bkt_tool_fail(t, "out of memory");
+    if (refuse(t, file) != BKT_EXIT_OK)
+        return BKT_EXIT_FAIL;
     g.file = file;
     interrupt_catch();
-    int rc = run_get(&g, t->args[0], file, bkt_buf_str(&part), &err);
-    if (rc < 0) {
-        (void)unlink(bkt_buf_str(&part));
+    if (get_any(&g, t->args[0], &is_file, &got, &err) < 0)
         return bkt_tool_error(t, t->args[0], &err);
-    }
-    struct bkt_jout j;
-    bkt_jout_init(&j, t->json ? stdout : NULL);
-    bkt_jout_open(&j, NULL, '{');
-    bkt_jout_url(&j, "file", file);
-    bkt_jout_u64(&j, "objects", g.objects);
-    bkt_jout_close(&j);
-    if (g.verbose && !t->json)
-        printf("%s: %lu objects\n", file, g.objects);
+    report(&g, is_file, &got);
     return BKT_EXIT_OK;
 }
 
@@ -217,7 +270,7 @@ static const struct bkt_opt opts[] = {
 
 const struct bkt_verb bkt_verb_get = {
     .name = "get", .args = "DOMAIN [FILE]", .min_args = 1, .max_args = 2,
-    .help = "copy a domain into an HDF5 file",
+    .help = "copy a domain into an HDF5 file, or download a plain HDF5 file",
     .text = "FILE gets everything in DOMAIN: groups, datasets, committed types, links of every kind in\n"
             "their order, attributes, references, creation properties, the user block. Chunks whose stored\n"
             "bytes are HDF5's are moved without being decoded. Without FILE, the file gets the last part of\n"
@@ -225,7 +278,10 @@ const struct bkt_verb bkt_verb_get = {
             "Data outside the domain are copied as well: chunks that are references into HDF5 files, and\n"
             "external raw files. Virtual datasets stay virtual. The file takes its name when it is\n"
             "complete.\n\n"
-            "JSON: {\"file\", \"objects\"}.",
+            "DOMAIN may also be the name of a plain HDF5 file in a store. FILE then gets its bytes, in ranges side by\n"
+            "side, all of one version. A download that was cut off leaves FILE.h5bucket-part, and the same command\n"
+            "goes on with it, unless the file was replaced. With -n or -l, the objects are copied.\n\n"
+            "JSON: {\"file\", \"objects\"}; of a plain file {\"file\", \"kind\": \"file\", \"bytes\", \"resumed_bytes\"}.",
     .opts = opts, .n_opts = sizeof opts / sizeof *opts, .json = true,
     .run = run,
 };
