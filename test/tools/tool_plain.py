@@ -126,6 +126,10 @@ def test_verbs_show_files_in_s3(b):
         assert got["kind"] == "file" and got["size"] == os.path.getsize(native(b, "groups.h5")) and len(got["etag"]) == 34, got
         assert got["num_groups"] == 84 and got["num_datasets"] == 3, got
         assert b.json("stat", name + "/a/b/ds2")["shape"]["dims"] == [2, 3]
+        for verb in (["acl"], ["snapshot"], ["rm", "--yes"], ["verify"], ["catalog"]):
+            fails(b.run(*verb, name), "is a plain HDF5 file in a store, not a domain", "h5bucket load --link")
+        for verb in ("cp", "mv"):
+            fails(b.run(verb, name, b.new()), "is a plain HDF5 file in a store, not a domain", "h5bucket load --link")
 
 
 BIG = 21 << 20

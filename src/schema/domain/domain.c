@@ -37,7 +37,8 @@ static int no_domain(struct bkt_store *st, const char *path, const char *key, bo
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf head = {0};
     if (look && err && *path && bkt_store_get(st, path, 0, n, &head, NULL) == BKT_OK && head.len == n &&
         memcmp(head.ptr, BKT_HDF5_SIGNATURE, n) == 0)
-        BKT_FAIL(err, BKT_ENOENT, "%s/%s is an HDF5 file, not a domain; `h5bucket load --link` makes a domain that refers to it",
+        BKT_FAIL(err, BKT_ENOENT,
+                 "%s/%s is a plain HDF5 file in a store, not a domain; `h5bucket load --link` makes a domain that refers to it",
                  bkt_store_uri(st), path);
     BKT_FAIL(err, BKT_ENOENT, "no domain%s %s in %s (no object %s)", look ? "" : " or HDF5 file", path, bkt_store_uri(st), key);
 }

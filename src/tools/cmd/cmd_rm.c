@@ -211,6 +211,14 @@ static int take_up(const struct rm *r, const char *path, struct bkt_doc *doc, st
     return bkt_doc_get(r->st, path, doc, err);
 }
 
+static int no_place(const struct rm *r, const char *path, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_place_fini) struct bkt_place p = {bkt_store_share(r->st), strdup(path)};
+    if (!p.path)
+        BKT_NOMEM(err);
+    return bkt_place_absent(&p, path, "no such domain or folder", err);
+}
+
 static int remove_any(struct rm *r, const char *path, struct bkt_doc *doc, unsigned depth, struct bkt_err *err)
 {
     if (strcmp(path, "db") == 0 || strncmp(path, "db/", 3) == 0)
@@ -227,7 +235,7 @@ static int remove_any(struct rm *r, const char *path, struct bkt_doc *doc, unsig
             return remove_domain(r, path, doc, err);
     }
     if (doc->what == BKT_IS_ABSENT)
-        BKT_FAIL(err, BKT_ENOENT, "no such domain or folder");
+        return no_place(r, path, err);
     if (doc->what == BKT_IS_DOMAIN) /* in a folder it has been removed already */
         return depth ? BKT_OK : remove_domain(r, path, doc, err);
     return remove_folder(r, path, doc, depth, err);
