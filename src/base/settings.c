@@ -400,9 +400,12 @@ void bkt_settings_fini(struct bkt_settings *s)
 {
     if (!s)
         return;
-    for (size_t i = 0; i < BKT_COUNT(table); i++)
-        if (table[i].kind == TEXT)
-            free(*(char **)field(&table[i], s));
+    for (size_t i = 0; i < BKT_COUNT(table); i++) {
+        char *text = table[i].kind == TEXT ? *(char **)field(&table[i], s) : NULL;
+        if (text) /* it may be a secret */
+            explicit_bzero(text, strlen(text));
+        free(text);
+    }
     memset(s, 0, sizeof *s);
 }
 

@@ -91,6 +91,7 @@
     X(UINT, merge_gap, SAME, "2M", 0, 67108864, "widest gap between ranges that are fetched as one; 0: none")        \
     X(UINT, near, SAME, "64K", 0, 67108864, "bytes around a small read that are fetched with it; 0: none")           \
     X(UINT, max_object, OTHER, NULL, 4096, UINT64_MAX, "a metadata object larger than this is refused")              \
+    X(TEXT, keys, OTHER, NULL, 0, 0, "access key, secret key and session token, one a line: those of a ros3 list")     \
     X(TEXT, conditional, OTHER, NULL, 0, 0, "quoted or bare: ETags in conditional PUTs, without a test of the server") \
     X(TEXT, sign_payload, OTHER, NULL, 0, 0, "yes or no: whether a PUT's signature covers its bytes")                \
     X(UINT, upload_part, SAME, "32M", 65536, 5368709120, "longer objects are uploaded in parts of this size")

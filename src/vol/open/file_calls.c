@@ -14,6 +14,7 @@
 #include "vol/info.h"
 #include "vol/plain/plain_file.h"
 #include "vol/plain/remote_file.h"
+#include "vol/open/ros3_list.h"
 #include "base/os/pool.h"
 #include "storage/stats.h"
 #include "vol/old_api/region_shadow.h"
@@ -156,21 +157,22 @@ static int remote_open(const char *name, unsigned flags, hid_t fapl, const struc
     BKT_NOMEM(err);
 }
 
-/* The name is that of a domain, or of a plain file in a store: both are asked for at once. */
-static int open_in_store(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set, struct bkt_vobj **out,
-                         struct bkt_err *err)
+/* The name is that of a domain, or of a plain file in a store: both are asked for at once.  @p called: the
+ * program's own form of it */
+static int open_in_store(const char *called, const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set,
+                         struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_remote_fini) struct bkt_remote r;
     struct bkt_file *f   = NULL;
     struct bkt_err   why = {.n = 0};
     BKT_PASS(bkt_remote_find(name, set, &r, err));
     if (bkt_remote_is_kept(&r, set) && !(flags & H5F_ACC_RDWR))
-        return remote_open(name, flags, fapl, set, &r, BKT_ENOENT, &why, out, err);
+        return remote_open(called, flags, fapl, set, &r, BKT_ENOENT, &why, out, err);
     if (!(flags & H5F_ACC_RDWR) && !bkt_domain_is_open(name, set))
         bkt_remote_ask(&r, fapl, set);
     int rc = flags & H5F_ACC_RDWR ? not_together(name, fapl, &why) : BKT_OK;
     rc     = rc < 0 ? rc : bkt_file_domain(name, flags, fapl, set, &f, &why);
-    return rc == BKT_OK ? hand_out(f, out, err) : remote_open(name, flags, fapl, set, &r, rc, &why, out, err);
+    return rc == BKT_OK ? hand_out(f, out, err) : remote_open(called, flags, fapl, set, &r, rc, &why, out, err);
 }
 
 int bkt_file_open_any(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
@@ -180,9 +182,10 @@ int bkt_file_open_any(const char *name, unsigned flags, hid_t fapl, struct bkt_v
         return open_otherwise(name, out, err);
     BKT_PASS(bkt_file_settings(fapl, &set, err));
     bkt_trace(BKT_TRACE_VOL, "file open %s flags %#x", name, flags);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf as = {0};
     int rc = plain_open(name, flags, fapl, out, err);
-    if (rc == BKT_ENOENT)
-        rc = open_in_store(name, flags, fapl, &set, out, err);
+    if (rc == BKT_ENOENT && (rc = bkt_ros3_take(fapl, name, &set, &as, err)) == BKT_OK)
+        rc = open_in_store(name, as.len ? bkt_buf_str(&as) : name, flags, fapl, &set, out, err);
     bkt_settings_fini(&set);
     return rc;
 }
@@ -365,10 +368,12 @@ static int ask_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
     const char *name = args->args.is_accessible.filename;
     hid_t       fapl = args->args.is_accessible.fapl_id;
     *args->args.is_accessible.accessible = false;
-    if (bkt_remote_is_opening())
+    if (bkt_remote_at_work())
         return BKT_OK;
     BKT_PASS(bkt_file_settings(fapl, &set, err));
-    int rc = ask_store(name, fapl, &set, err);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf as = {0};
+    int rc = bkt_ros3_take(fapl, name, &set, &as, err);
+    rc     = rc < 0 ? rc : ask_store(as.len ? bkt_buf_str(&as) : name, fapl, &set, err);
     bkt_trace(BKT_TRACE_VOL, "is %s ours? %s", name, rc == 1 ? "yes" : rc == 0 ? "no" : "can't tell");
     bkt_settings_fini(&set);
     if (rc < 0)

@@ -71,7 +71,8 @@ static bool has_members(hid_t like)
 }
 
 /* "name%05d.h5": the files of a family.  HDF5 takes the name as a format of printf(), so it may have one
- * percent sign only.  In a web address that may be an escape, "%20data.h5". */
+ * percent sign only.  In a web address that may be an escape, "%20data.h5", but no name has control
+ * characters. */
 static bool is_family_name(const char *name)
 {
     const char *at = strchr(name, '%');
@@ -79,7 +80,7 @@ static bool is_family_name(const char *name)
         return false;
     size_t n = strspn(at + 1, "0123456789");
     bool web = strncasecmp(name, "http", 4) == 0;
-    bool escape = web && isxdigit((unsigned char)at[1]) && isxdigit((unsigned char)at[2]);
+    bool escape = web && isxdigit((unsigned char)at[1]) && isxdigit((unsigned char)at[2]) && at[1] > '1';
     return !escape && n <= 3 && (at[1 + n] == 'd' || at[1 + n] == 'u');
 }
 
@@ -152,6 +153,31 @@ static int with_list(struct bkt_remote *r, hid_t like, const struct bkt_settings
     return set_driver(*fapl, r, like, set, err);
 }
 
+/* If HDF5's native connector can't open a file, HDF5 asks other connectors, ours among them, whether the file
+ * is theirs. */
+static unsigned at_work;
+
+bool bkt_remote_at_work(void)
+{
+    return at_work > 0;
+}
+
+static hid_t native_open(const char *name, unsigned flags, hid_t fapl)
+{
+    at_work++;
+    hid_t id = H5Fopen(name, flags, fapl);
+    at_work--;
+    return id;
+}
+
+static htri_t native_is_accessible(const char *name, hid_t fapl)
+{
+    at_work++;
+    htri_t yes = H5Fis_accessible(name, fapl);
+    at_work--;
+    return yes;
+}
+
 bool bkt_remote_is_hdf5(struct bkt_remote *r, hid_t like, const struct bkt_settings *set)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5I_INVALID_HID;
@@ -163,7 +189,7 @@ bool bkt_remote_is_hdf5(struct bkt_remote *r, hid_t like, const struct bkt_setti
     if (bkt_remote_is_local(r))
         return bkt_native_is_plain(r->full);
     return with_list(r, like, set, &fapl, NULL) == BKT_OK &&
-           PASS_ON(NULL, yes = H5Fis_accessible(r->full, fapl), "H5Fis_accessible") == BKT_OK && yes > 0;
+           PASS_ON(NULL, yes = native_is_accessible(r->full, fapl), "H5Fis_accessible") == BKT_OK && yes > 0;
 }
 
 static int refuse_writing(struct bkt_remote *r, hid_t like, const struct bkt_settings *set,
@@ -175,22 +201,6 @@ static int refuse_writing(struct bkt_remote *r, hid_t like, const struct bkt_set
     BKT_FAIL(err, BKT_EUNSUP,
              "%s is a plain HDF5 file in a store, which can't be opened for writing; `h5bucket load` makes a domain of it",
              r->full);
-}
-
-/* If HDF5's own connector fails, HDF5 looks for another one, and asks us about the name. */
-static unsigned native_opens;
-
-bool bkt_remote_is_opening(void)
-{
-    return native_opens > 0;
-}
-
-static int open_native(const struct bkt_remote *r, unsigned flags, hid_t fapl, hid_t *out, struct bkt_err *err)
-{
-    native_opens++;
-    int rc = PASS_ON(err, *out = H5Fopen(r->full, flags, fapl), "opening a plain HDF5 file in a store");
-    native_opens--;
-    return rc;
 }
 
 int bkt_remote_open(struct bkt_remote *r, unsigned flags, hid_t like, const struct bkt_settings *set,
@@ -211,7 +221,7 @@ int bkt_remote_open(struct bkt_remote *r, unsigned flags, hid_t like, const stru
         return rc;
     }
     BKT_PASS(with_list(r, like, set, &fapl, err));
-    rc = open_native(r, flags, fapl, out, err);
+    rc = PASS_ON(err, *out = native_open(r->full, flags, fapl), "opening a plain HDF5 file in a store");
     r->asked = false; /* its answer was taken */
     if (rc < 0)
         bkt_err_name(err, rc, r->full);

@@ -36,6 +36,9 @@ void bkt_remote_keep(struct bkt_remote *r);
 /** Whether it was just found not to be a domain, and its answer is kept. */
 bool bkt_remote_is_kept(struct bkt_remote *r, const struct bkt_settings *set);
 
+/** Whether HDF5's native connector is opening such a file now: the connector must not take it for its own. */
+bool bkt_remote_at_work(void);
+
 /** Open it with HDF5's native connector.
  *  @param like  the program's access list, or H5P_DEFAULT.  A family, split or multi driver stays, with our
  *               driver for its members.  Any other driver (ros3) is replaced by ours
@@ -44,8 +47,5 @@ bool bkt_remote_is_kept(struct bkt_remote *r, const struct bkt_settings *set);
  *          refuses it; … */
 BKT_NODISCARD int bkt_remote_open(struct bkt_remote *r, unsigned flags, hid_t like,
                                   const struct bkt_settings *set, hid_t *out, struct bkt_err *err);
-/** Whether bkt_remote_open() waits for HDF5.  A file that HDF5's native connector refuses must not come back to us
- *  then, or it would be opened again without end.  Under HDF5's lock. */
-bool bkt_remote_is_opening(void);
 
 #endif

@@ -25,6 +25,23 @@ static bool differs(const char *a, const char *b)
     return a && (!b || strcmp(a, b) != 0);
 }
 
+/* Keys that the program gave itself take the place of the environment's. */
+static bool take_keys(struct bkt_cred_place *pl, const char *keys)
+{
+    static const enum bkt_cred_var vars[] = {BKT_VAR_AWS_ACCESS_KEY_ID, BKT_VAR_AWS_SECRET_ACCESS_KEY,
+                                             BKT_VAR_AWS_SESSION_TOKEN, BKT_VAR_AWS_SECURITY_TOKEN};
+    bool ok = true;
+    for (size_t i = 0; i < BKT_COUNT(vars); i++) {
+        size_t n = strcspn(keys, "\n");
+        bkt_secret_free(pl->env[vars[i]]);
+        pl->env[vars[i]] = n ? strndup(keys, n) : NULL;
+        ok &= !n || pl->env[vars[i]];
+        keys += n + (keys[n] == '\n');
+    }
+    pl->profile_first = false;
+    return ok;
+}
+
 int bkt_cred_place_init(struct bkt_cred_place *pl, const struct bkt_settings *set, struct bkt_err *err)
 {
     bool ok = true;
@@ -39,6 +56,7 @@ int bkt_cred_place_init(struct bkt_cred_place *pl, const struct bkt_settings *se
     pl->profile_named = named;
     pl->profile_first = named && differs(set->profile, pl->env[BKT_VAR_AWS_PROFILE]) &&
                         differs(set->profile, pl->env[BKT_VAR_AWS_DEFAULT_PROFILE]);
+    ok &= !set->keys || !*set->keys || take_keys(pl, set->keys);
     pl->region = set->region && *set->region ? strdup(set->region) : NULL;
     pl->ca_bundle = set->ca_bundle && *set->ca_bundle ? strdup(set->ca_bundle) : NULL;
     atomic_init(&pl->cancel, false);
