@@ -2,17 +2,13 @@
  * referenced. */
 #include "schema/domain/domain.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "schema/json/acl.h"
-#include "base/os/beneath.h"
-#include "schema/name/bucket_dir.h"
 #include "schema/domain/domain_impl.h"
 #include "schema/name/pointer_file.h"
 #include "schema/json/schema_json.h"
@@ -28,170 +24,6 @@ static time_t             linger_until;
 static int                n_fresh; /* domains that aren't stored yet */
 
 /* ---- loading ---- */
-
-/* The name of an HDF5 file in a bucket is a common mistake.  Since nothing opens anyhow, a further request is
- * made to name the remedy. */
-static int no_domain(struct bkt_store *st, const char *path, const char *key, bool look, struct bkt_err *err)
-{
-    const size_t                             n    = sizeof BKT_HDF5_SIGNATURE - 1;
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf head = {0};
-    if (look && err && *path && bkt_store_get(st, path, 0, n, &head, NULL) == BKT_OK && head.len == n &&
-        memcmp(head.ptr, BKT_HDF5_SIGNATURE, n) == 0)
-        BKT_FAIL(err, BKT_ENOENT,
-                 "%s/%s is a plain HDF5 file in a store, not a domain; `h5bucket load --link` makes a domain that refers to it",
-                 bkt_store_uri(st), path);
-    BKT_FAIL(err, BKT_ENOENT, "no domain%s %s in %s (no object %s)", look ? "" : " or HDF5 file", path, bkt_store_uri(st), key);
-}
-
-/* Read and parse .domain.json below @p path of @p st.  If it isn't there, look for another object of that
- * name. */
-static int load_doc(struct bkt_store *st, const char *path, bool look, struct bkt_domain_doc *doc, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, json = {0};
-    int rc;
-    if (bkt_domain_doc_key(path, &key) < 0)
-        BKT_NOMEM(err);
-    for (unsigned tries = 1;; tries++) {
-        struct bkt_err why = {.n = 0};
-        bkt_buf_clear(&json);
-        rc = bkt_store_get(st, bkt_buf_str(&key), 0, BKT_WHOLE, &json, &why);
-        if (rc == BKT_ENOENT)
-            return no_domain(st, path, bkt_buf_str(&key), look, err);
-        if (rc == BKT_OK)
-            rc = bkt_domain_doc_parse(json.ptr, json.len, doc, &why);
-        if (rc != BKT_EFORMAT || !bkt_objects_pause(st, tries)) {
-            (void)bkt_err_copy(err, rc, &why);
-            break;
-        }
-    }
-    BKT_TRY(err, rc, "%s in %s", bkt_buf_str(&key), bkt_store_uri(st));
-    return BKT_OK;
-}
-
-/* Set the place where the domain's bucket was found: `up` is the ancestor, a prefix of path. */
-static int set_place(struct bkt_domain *d, const struct bkt_name *n, const char *up, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0};
-    const char *rest = n->path + strlen(up);
-    bkt_store_close(d->store);
-    d->store = NULL;
-    if (bkt_buf_addf(&uri, "%s%s%s", n->store_uri, *up && n->store_uri[strlen(n->store_uri) - 1] != '/' ? "/" : "", up) < 0)
-        BKT_NOMEM(err);
-    BKT_PASS(bkt_store_open(bkt_buf_str(&uri), &d->set, &d->store, err));
-    d->path = strdup(rest + (*rest == '/'));
-    if (!d->path)
-        BKT_NOMEM(err);
-    return BKT_OK;
-}
-
-/* Whether the domain's folder is reached from bucket @p up without a link, or links may be followed. */
-static bool is_straight(const struct bkt_domain *d, const char *up, const char *rest)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf dir = {0};
-    if ((d->set.links && strcmp(d->set.links, "follow") == 0) || bkt_buf_addf(&dir, "/%s", up) < 0)
-        return true;
-    int  fd       = open(bkt_buf_str(&dir), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    bool straight = fd < 0 || bkt_beneath_link(fd, rest + (*rest == '/')) == 0;
-    if (fd >= 0)
-        (void)close(fd);
-    return straight;
-}
-
-/* Directories: the nearest ancestor of the domain that holds its root group. */
-static int find_local(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_freep) char             *up   = strdup(n->path);
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf file = {0};
-    if (!up)
-        BKT_NOMEM(err);
-    while (bkt_name_up(up)) {
-        bkt_buf_clear(&file);
-        if (bkt_buf_addf(&file, "/%s%s%s", up, *up ? "/" : "", key) < 0)
-            BKT_NOMEM(err);
-        if (access(bkt_buf_str(&file), F_OK) == 0 && is_straight(d, up, n->path + strlen(up)))
-            return set_place(d, n, up, err);
-    }
-    BKT_FAIL(err, BKT_ENOENT, "/%s: no directory above it holds its root group %s", n->path, key);
-}
-
-/* The name may lead through symbolic links into a bucket elsewhere, as the program wants it.  But it must not
- * lead through links that another user has put into a bucket. */
-static int find_resolved(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
-{
-    struct bkt_err                           quiet = {.n = 0};
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path  = {0};
-    int                                      rc    = find_local(d, n, key, &quiet);
-    if (rc == BKT_ENOENT && bkt_buf_addf(&path, "/%s", n->path) < 0)
-        BKT_NOMEM(err);
-    BKT_CLEANUP(bkt_freep) char *real = rc == BKT_ENOENT ? realpath(bkt_buf_str(&path), NULL) : NULL;
-    struct bkt_name              as   = *n;
-    if (!real || strcmp(real, bkt_buf_str(&path)) == 0)
-        return rc < 0 ? bkt_err_copy(err, rc, &quiet) : rc;
-    size_t strange = d->set.links && strcmp(d->set.links, "follow") == 0 ? 0 : bkt_bucket_link(bkt_buf_str(&path), true);
-    if (strange)
-        BKT_FAIL(err, BKT_EACCES, "%s: %.*s is a symbolic link of another user; to follow such links, set "
-                 "links=follow (H5BUCKET_LINKS)", bkt_buf_str(&path), (int)strange, bkt_buf_str(&path));
-    as.path = real + 1;
-    return find_local(d, &as, key, err);
-}
-
-/* Web servers: all ancestors are asked for the root group at once. */
-static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_freep) char *up = strdup(n->path);
-    struct bkt_req reqs[64]; /* components of a path, as in domain_create.c; deeper ones are cut off at the top */
-    char          *ups[BKT_COUNT(reqs)], *keys[BKT_COUNT(reqs)];
-    size_t         count = 0, at;
-    bool           fits  = up != NULL;
-    int            rc    = BKT_ENOENT;
-
-    memset(reqs, 0, sizeof reqs);
-    while (fits && count < BKT_COUNT(reqs) && bkt_name_up(up)) {
-        ups[count]  = strdup(up);
-        keys[count] = NULL;
-        fits        = ups[count] && asprintf(&keys[count], "%s%s%s", up, *up ? "/" : "", key) >= 0;
-        reqs[count] = (struct bkt_req){.op = BKT_GET, .key = keys[count], .len = BKT_WHOLE};
-        count++;
-    }
-    if (fits)
-        (void)bkt_store_run(d->store, reqs, count, NULL);
-    for (at = 0; fits && at < count && reqs[at].rc != BKT_OK; at++)
-        if (reqs[at].rc != BKT_ENOENT && reqs[at].rc != BKT_EACCES)
-            rc = bkt_err_copy(err, reqs[at].rc, reqs[at].err);
-    if (!fits)
-        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    else if (at < count)
-        rc = set_place(d, n, ups[at], err);
-    else if (rc == BKT_ENOENT)
-        rc = BKT_ERR(err, rc, "%s/%s: no folder above it holds its root group %s", n->store_uri, n->path, key);
-    for (size_t i = 0; i < count; i++) {
-        bkt_req_fini(&reqs[i]);
-        free(ups[i]);
-        free(keys[i]);
-    }
-    return rc;
-}
-
-/* Read the document at the place of the name, then find its bucket. */
-int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0}, key = {0};
-    bool own_dir = n->search && n->local; /* a store of its own: which directory is the bucket isn't known yet */
-    if (bkt_buf_addf(&uri, "%s%s", n->store_uri, own_dir ? n->path : "") < 0)
-        BKT_NOMEM(err);
-    BKT_PASS(bkt_store_open(bkt_buf_str(&uri), &d->set, &d->store, err));
-    BKT_PASS(load_doc(d->store, own_dir ? "" : n->path, !n->probe, &d->doc, err));
-    if (!d->doc.root.text[0])
-        BKT_FAIL(err, BKT_EUNSUP, "%s/%s is a folder, not a domain; `h5bucket ls` lists what is in it",
-                 own_dir ? "" : n->store_uri, n->path);
-    if (!n->search) {
-        d->path = strdup(n->path);
-        return d->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    }
-    if (bkt_id_key(&d->doc.root, &key) < 0)
-        BKT_NOMEM(err);
-    return n->local ? find_resolved(d, n, bkt_buf_str(&key), err) : find_remote(d, n, bkt_buf_str(&key), err);
-}
 
 void bkt_domain_destroy(struct bkt_domain *d)
 {

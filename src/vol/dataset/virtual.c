@@ -372,6 +372,20 @@ static int whole_source(const struct view *v, const struct part *p, hid_t *dset,
     return BKT_OK;
 }
 
+/* The stored extent of a source is that of the time when the dataset was mapped.  If the source has grown since,
+ * an endless selection leads beyond it, and HDF5 refuses such a selection in a plain file. */
+static int grow(hid_t src, int rank, const hsize_t *dims, const hsize_t *last, hsize_t *mapped, struct bkt_err *err)
+{
+    bool outgrown = false;
+    for (int d = 0; d < rank; d++)
+        outgrown = outgrown || (last[d] >= mapped[d] && dims[d] > mapped[d]);
+    if (!outgrown)
+        return BKT_OK;
+    for (int d = 0; d < rank; d++)
+        mapped[d] = dims[d] > mapped[d] ? dims[d] : mapped[d];
+    return H5Sset_extent_simple(src, rank, mapped, NULL) < 0 ? bkt_h5err_capture(err, "the extent of a source") : BKT_OK;
+}
+
 /* A source may have become smaller than its mapped part; the elements that it lacks keep the fill value.
  * *src and *mem are replaced by their existing parts. */
 static int clip(hid_t dset, hid_t *src, hid_t *mem, struct bkt_err *err)
@@ -384,6 +398,7 @@ static int clip(hid_t dset, hid_t *src, hid_t *mem, struct bkt_err *err)
         return bkt_h5err_capture(err, "asking a source for its extent");
     if (rank == 0 || rank != H5Sget_simple_extent_dims(*src, mapped, NULL))
         return BKT_OK; /* HDF5 reports the error */
+    BKT_PASS(grow(*src, rank, dims, last, mapped, err));
     for (int d = 0; d < rank; d++) {
         beyond  = beyond || last[d] >= dims[d];
         dims[d] = dims[d] < mapped[d] ? dims[d] : mapped[d];

@@ -417,10 +417,22 @@ static herr_t vfd_unlock(H5FD_t *file)
                   .write     = vfd_write,                                                                                    \
                   .fl_map    = H5FD_FLMAP_DICHOTOMY
 
-/* If a driver locks, HDF5 also obeys a superblock's mark "open for writing".  Remote stores have no locks,
- * and HDF5's own driver for S3 has none. */
+/* Remote stores have no locks, but HDF5 obeys a superblock's mark "open for writing" only if a driver has
+ * them. */
+static herr_t no_lock(H5FD_t *file, hbool_t rw)
+{
+    (void)file, (void)rw;
+    return 0;
+}
+
+static herr_t no_unlock(H5FD_t *file)
+{
+    (void)file;
+    return 0;
+}
+
 static const H5FD_class_t classes[2] = {
-    {VFD_CLASS, .value = DRIVER_ID, .name = "h5bucket_store"},
+    {VFD_CLASS, .value = DRIVER_ID, .name = "h5bucket_store", .lock = no_lock, .unlock = no_unlock},
     {VFD_CLASS, .value = DRIVER_ID + 1, .name = "h5bucket_local", .lock = vfd_lock, .unlock = vfd_unlock},
 };
 
@@ -500,6 +512,7 @@ void vfd_record(struct vfd_file *f, struct vfd_recorded *to) { f->record = to; }
 void vfd_term(void)
 {
     hbool_t ending = false;
+    vfd_expect_nothing();
     for (size_t i = 0; i < BKT_COUNT(drivers); i++) {
         if (drivers[i] >= 0 && H5is_library_terminating(&ending) >= 0 && !ending)
             (void)H5FDunregister(drivers[i]); /* when HDF5 ends, it releases the driver itself */

@@ -5,7 +5,7 @@
  * ranges are of one version: they carry the ETag of the first answer.
  *
  * A file of this machine is locked as by HDF5's own drivers (H5Pset_file_locking(),
- * HDF5_USE_FILE_LOCKING).  HDF5 refuses a file whose superblock is marked as open for writing. */
+ * HDF5_USE_FILE_LOCKING).  HDF5 refuses any file whose superblock is marked as open for writing. */
 #ifndef VFD_H
 #define VFD_H
 

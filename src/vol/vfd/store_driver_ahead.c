@@ -58,11 +58,22 @@ static time_t seconds_now(void)
     return t.tv_sec;
 }
 
+static void drop_late(void)
+{
+    time_t now = list ? seconds_now() : 0;
+    for (struct expected **at = &list; *at;)
+        if ((*at)->until && now >= (*at)->until)
+            drop(at);
+        else
+            at = &(*at)->next;
+}
+
 /* The entry of a file whose bytes may be used. */
 static struct expected *current(const char *name, const struct bkt_settings *set)
 {
+    drop_late();
     struct expected **at = find(name);
-    if (*at && (((*at)->until && seconds_now() >= (*at)->until) || !bkt_settings_equal(&(*at)->set, set)))
+    if (*at && !bkt_settings_equal(&(*at)->set, set))
         drop(at);
     return *find(name);
 }
