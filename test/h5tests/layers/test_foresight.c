@@ -378,8 +378,8 @@ struct shape {
 #define OLD      H5F_LIBVER_EARLIEST
 #define NEW      H5F_LIBVER_LATEST
 static const struct shape shapes[] = {
-    {"old format", OLD, 20, 50, 262144, "/g07/d00031", {26, NO_LIMIT, 16}, {8, 16, 1.5}},
-    {"latest format", NEW, 20, 50, 262144, "/g07/d00031", {26, NO_LIMIT, 16}, {8, 16, 1.5}},
+    {"old format", OLD, 20, 50, 262144, "/g07/d00031", {32, NO_LIMIT, 16}, {8, 16, 1.5}},
+    {"latest format", NEW, 20, 50, 262144, "/g07/d00031", {32, NO_LIMIT, 16}, {8, 16, 1.5}},
     {"old format, one group", OLD, 1, 10000, 4096, "/g00/d02345", {40, NO_LIMIT, 64}, {8, 16, 2}},
     {"latest format, one group", NEW, 1, 10000, 4096, "/g00/d02345", {40, NO_LIMIT, 64}, {8, 16, 2}},
 };
