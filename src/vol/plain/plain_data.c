@@ -161,6 +161,7 @@ static int attr_get(struct bkt_vobj *attr, H5VL_attr_get_args_t *args, struct bk
 
 struct walk {
     const H5VL_attr_iterate_args_t *asked;
+    hid_t shown; /* the id that the program's callback gets */
     struct bkt_h5err_print print;
 };
 
@@ -168,20 +169,22 @@ static herr_t call_program(hid_t obj, const char *name, const H5A_info_t *info, 
 {
     struct walk *w = arg;
     bkt_h5err_unmute(&w->print);
-    herr_t rc = w->asked->op(obj, name, info, w->asked->op_data);
+    (void)obj;
+    herr_t rc = w->asked->op(w->shown, name, info, w->asked->op_data);
     bkt_h5err_mute(&w->print);
     return rc;
 }
 
 static herr_t iterate(struct bkt_vobj *owner, const H5VL_attr_iterate_args_t *it, struct bkt_err *err)
 {
-    struct walk w = {.asked = it};
+    struct walk w = {.asked = it, .shown = bkt_native_shown(owner)};
     bkt_h5err_mute(&w.print);
     herr_t rc =
         H5Aiterate2(owner->native_id, it->idx_type, it->order, it->idx, it->op ? call_program : NULL, &w);
     if (rc < 0)
         rc = bkt_h5err_capture(err, "iterating over attributes of another file");
     bkt_h5err_unmute(&w.print);
+    bkt_native_unshow(w.shown);
     return rc;
 }
 

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include "schema/name/pointer_file.h"
+#include "vol/core/hid.h"
+#include "vol/vfd/store_driver.h"
 
 static const char prefix[] = "native:";
 
@@ -150,6 +152,24 @@ int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err)
     *id          = H5I_INVALID_HID;
     *out         = o;
     return BKT_OK;
+}
+
+hid_t bkt_native_shown(struct bkt_vobj *o)
+{
+    struct bkt_vobj *same = NULL;
+    hid_t held = bkt_hid_hold(o->native_id), shown = H5I_INVALID_HID;
+    if (held < 0 || !vfd_behind(o->native_id))
+        return held;
+    if (bkt_native_wrap(&held, &same, NULL) == BKT_OK)
+        shown = bkt_vobj_register(same, NULL);
+    return shown >= 0 ? shown : bkt_hid_hold(o->native_id);
+}
+
+void bkt_native_unshow(hid_t shown)
+{
+    hid_t told = bkt_h5err_hold();
+    bkt_vobj_drop_id(shown);
+    bkt_h5err_restore(told);
 }
 
 /* H5Oopen() accepts only this class.  The settings for links in a group's or dataset's list are copied

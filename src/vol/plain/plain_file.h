@@ -31,6 +31,11 @@ BKT_NODISCARD int bkt_native_create(const char *name, unsigned flags, hid_t fcpl
 /** Delete one. */
 BKT_NODISCARD int bkt_native_delete(const char *name, struct bkt_err *err);
 
+/** The id of @p o for the program's callbacks.  If the file is in a store, the id is the connector's, so that
+ *  objects that are opened by it are, too.  Otherwise, and if memory is short, it is HDF5's own.
+ *  To be released with bkt_native_unshow(), which leaves HDF5's error stack as it is. */
+hid_t bkt_native_shown(struct bkt_vobj *o);
+void bkt_native_unshow(hid_t shown);
 /** Wrap an id; takes it over (*id becomes invalid). */
 BKT_NODISCARD int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_native_open(hid_t loc, const char *path, hid_t lapl, hid_t *out, struct bkt_err *err);

@@ -274,6 +274,7 @@ struct walk {
     H5L_iterate2_t link_op;
     H5O_iterate2_t object_op;
     void *op_data;
+    hid_t shown; /* the id that the program's callback gets */
     struct bkt_h5err_print print;
 };
 
@@ -281,7 +282,8 @@ static herr_t call_link_op(hid_t group, const char *name, const H5L_info2_t *inf
 {
     struct walk *w = arg;
     bkt_h5err_unmute(&w->print);
-    herr_t rc = w->link_op(group, name, info, w->op_data);
+    (void)group;
+    herr_t rc = w->link_op(w->shown, name, info, w->op_data);
     bkt_h5err_mute(&w->print);
     return rc;
 }
@@ -290,20 +292,22 @@ static herr_t call_object_op(hid_t obj, const char *name, const H5O_info2_t *inf
 {
     struct walk *w = arg;
     bkt_h5err_unmute(&w->print);
-    herr_t rc = w->object_op(obj, name, info, w->op_data);
+    (void)obj;
+    herr_t rc = w->object_op(w->shown, name, info, w->op_data);
     bkt_h5err_mute(&w->print);
     return rc;
 }
 
 static herr_t link_iterate(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err)
 {
-    struct walk w = {.link_op = a->op, .op_data = a->op_data};
+    struct walk w = {.link_op = a->op, .op_data = a->op_data, .shown = bkt_native_shown(group)};
     (void)err; /* the program's callback or HDF5 has left its own message */
     bkt_h5err_mute(&w.print);
     herr_t rc = a->recursive
                     ? H5Lvisit2(group->native_id, a->idx_type, a->order, call_link_op, &w)
                     : H5Literate2(group->native_id, a->idx_type, a->order, a->idx_p, call_link_op, &w);
     bkt_h5err_unmute(&w.print);
+    bkt_native_unshow(w.shown);
     return rc;
 }
 
@@ -389,11 +393,12 @@ static int object_exists(struct bkt_link_place *p, hid_t lapl, unsigned depth, h
 
 static herr_t object_visit(struct bkt_vobj *o, const H5VL_object_visit_args_t *a, struct bkt_err *err)
 {
-    struct walk w = {.object_op = a->op, .op_data = a->op_data};
+    struct walk w = {.object_op = a->op, .op_data = a->op_data, .shown = bkt_native_shown(o)};
     (void)err;
     bkt_h5err_mute(&w.print);
     herr_t rc = H5Ovisit3(o->native_id, a->idx_type, a->order, call_object_op, &w, a->fields);
     bkt_h5err_unmute(&w.print);
+    bkt_native_unshow(w.shown);
     return rc;
 }
 

@@ -107,7 +107,7 @@ class Run:
         got = self.run(self.command(program, full, copy, "native:" + out[1]), self.ours, self.empty)
         if program in MAKERS:
             want, got = [(rc, text + self.made(file), err) for (rc, text, err), file in zip((want, got), out)]
-        return want, got, (copy, name, out[0]), (full, copy, "native:" + out[1], out[1])
+        return want, got, (copy, name, out[0]), (full, copy, name, "native:" + out[1], out[1])
 
     def text(self, program, result, names):
         text = b"exit code %d\n" % result[0] + result[1] + STATS.sub(b"", result[2])
