@@ -122,6 +122,9 @@ class Names:
 
     def links(self):
         """From plain files and from domains to plain files."""
+        for name in ("h5repack_ext.h5", "h5repack_ext.bin"):
+            self.put("h5repack/" + name, os.path.join(self.files, "h5repack", name))
+        self.same("raw files", f"s3://{self.bucket}/h5repack/h5repack_ext.h5", os.path.join(self.files, "h5repack", "h5repack_ext.h5"), BY_NAME)
         vds = os.path.join(self.files, "h5dump", "vds", "1_vds.h5")
         self.same("a virtual dataset", f"s3://{self.bucket}/h5dump/vds/1_vds.h5", vds, BY_NAME)
         links = os.path.join(self.files, "h5copy", "h5copy_extlinks_src.h5")
