@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "vol/core/vol.h"
+#include "vol/plain/remote_file.h"
 
 void h5_closep(hid_t *id)
 {
@@ -70,7 +71,7 @@ int h5_unreadable(struct bkt_err *err, const char *what)
 
 int h5_open_native(const char *name, hid_t fapl, hid_t *out, struct bkt_err *err)
 {
-    *out = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    *out = bkt_remote_native(name, H5F_ACC_RDONLY, fapl);
     if (*out < 0)
         return h5_fail(err, name);
     return BKT_OK;

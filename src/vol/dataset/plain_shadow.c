@@ -60,7 +60,16 @@ static struct bkt_type *opaque(size_t size)
     return t;
 }
 
-static int take_filters(hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
+/* HDF5's own filters refuse parameters that they would not have written, also ones that decoding does not
+ * need. */
+static bool is_refused(const struct bkt_filter_desc *f)
+{
+    if (f->id == H5Z_FILTER_DEFLATE)
+        return f->n_cd != 1 || f->cd[0] > 9;
+    return f->id == H5Z_FILTER_SHUFFLE && (f->n_cd != 1 || f->cd[0] == 0);
+}
+
+static int take_filters(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
 {
     int n = H5Pget_nfilters(dcpl);
     if (n < 0)
@@ -70,6 +79,7 @@ static int take_filters(hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
     while (d->n_filters < (size_t)n) {
         unsigned i = (unsigned)d->n_filters++;
         BKT_PASS(bkt_convert_from_filter(dcpl, i, &d->filters[i], err));
+        s->native = s->native || is_refused(&d->filters[i]);
     }
     return BKT_OK;
 }
@@ -106,7 +116,7 @@ static int take_chunks(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, str
         if (!cdims[i] || !bkt_mul_u64(s->n_grid, bkt_ceil_div(d->space.dims[i], cdims[i]), &s->n_grid))
             s->native = true;
     }
-    return take_filters(dcpl, d, err);
+    return take_filters(s, dcpl, d, err);
 }
 
 static int take_contiguous(struct bkt_shadow *s, struct bkt_dset *d, struct bkt_err *err)

@@ -162,7 +162,7 @@ bool bkt_remote_at_work(void)
     return at_work > 0;
 }
 
-static hid_t native_open(const char *name, unsigned flags, hid_t fapl)
+hid_t bkt_remote_native(const char *name, unsigned flags, hid_t fapl)
 {
     at_work++;
     hid_t id = H5Fopen(name, flags, fapl);
@@ -221,7 +221,7 @@ int bkt_remote_open(struct bkt_remote *r, unsigned flags, hid_t like, const stru
         return rc;
     }
     BKT_PASS(with_list(r, like, set, &fapl, err));
-    rc = PASS_ON(err, *out = native_open(r->full, flags, fapl), "opening a plain HDF5 file in a store");
+    rc = PASS_ON(err, *out = bkt_remote_native(r->full, flags, fapl), "opening a plain HDF5 file in a store");
     r->asked = false; /* its answer was taken */
     if (rc < 0)
         bkt_err_name(err, rc, r->full);

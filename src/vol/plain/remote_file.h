@@ -38,6 +38,8 @@ bool bkt_remote_is_kept(struct bkt_remote *r, const struct bkt_settings *set);
 
 /** Whether HDF5's native connector is opening such a file now: the connector must not take it for its own. */
 bool bkt_remote_at_work(void);
+/** H5Fopen(), but if HDF5's native connector fails, HDF5 finds no other one (bkt_remote_at_work()). */
+hid_t bkt_remote_native(const char *name, unsigned flags, hid_t fapl);
 
 /** Open it with HDF5's native connector.
  *  @param like  the program's access list, or H5P_DEFAULT.  A family, split or multi driver stays, with our
