@@ -135,7 +135,7 @@ class Run:
         programs = self.args.programs.split(",") if self.args.programs else PROGRAMS
         return [(tool, name, program) for tool in TOOLS for name in names_of(os.path.join(self.files, tool)) for program in programs
                 if fnmatch.fnmatch(f"{tool}/{name}", self.args.only or "*")
-                and sample.takes(f"{tool}/{name}", 24 if self.args.store == "s3" else 12)]
+                and sample.takes(f"{tool}/{name}", 48 if self.args.store == "s3" else 24)]
 
     def main(self):
         self.prepare()
