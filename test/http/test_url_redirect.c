@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/trace.h"
+#include "helpers/sanitizer.h"
 #include "http/helpers/url_testing.h"
 #include "storage/request_future.h"
 
@@ -336,7 +337,10 @@ int main(void)
     one_of_many_asks();
     others_go_on_without_the_first();
     addresses_in_redirects_stay_as_they_are();
-    a_forked_child_asks_itself();
+    if (UNDER_TSAN)
+        (void)printf("skipped: ThreadSanitizer starts no threads in a forked child\n");
+    else
+        a_forked_child_asks_itself();
     a_replaced_file_is_no_mixture();
     cookies_go_where_they_belong();
     some_redirects_are_refused();
