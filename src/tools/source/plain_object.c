@@ -212,7 +212,7 @@ static int count(hid_t dset, hid_t dcpl, struct bkt_extent_use *out, struct bkt_
 /* Its own file, or the first of its external raw files. */
 static int name_file(hid_t dcpl, const char *uri, struct bkt_extent_use *out, struct bkt_err *err)
 {
-    char    name[4096];
+    char    name[4096] = "";
     off_t   off  = 0;
     hsize_t size = 0;
     int     n    = H5Pget_external_count(dcpl);
