@@ -193,7 +193,7 @@ def name_first(folder):
 
 
 def make_files(folder, programs, mib):
-    """The fields and the lists of their bytes: all that bench/run --plain needs besides plain_files.py's."""
+    """The fields and the lists of their bytes.  bench/run --plain needs them besides the files of plain_files.py."""
     subprocess.run([os.path.join(programs, "bench_make_data"), folder, str(mib)], check=True, stdout=subprocess.DEVNULL)
     strided_list(folder, "ref_raw.list", "strided.list")
 

@@ -102,7 +102,7 @@ function(bkt_test name)
 endfunction()
 
 # test_needs.txt in the build folder: a line per entry of bkt_test(), its name and the targets in its command and its environment.
-# `check` builds what the tests of a suite need.
+# `check` builds the programs that the tests of a suite need.
 function(bkt_write_test_needs)
     get_property(needs GLOBAL PROPERTY BKT_NEEDS)
     file(WRITE "${CMAKE_BINARY_DIR}/test_needs.txt" "${needs}")

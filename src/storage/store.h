@@ -122,10 +122,11 @@ BKT_NODISCARD int bkt_store_open(const char *uri, const struct bkt_settings *set
  *
  * The address is requested byte for byte, with its query and percent escapes; a fragment ('#') is cut off.  A
  * HEAD is sent as a GET of one byte, since a signed address is often good for GET only.  Redirects are followed,
- * also to other servers, and the address at their end serves all requests until it expires.  An answer that
- * belongs to another version of the file than the first one ends as BKT_EPRECOND, so a store is opened anew to
- * read a file that was replaced.  A server without ranges is reported as BKT_EUNSUP, unless the request is for
- * the whole file.  A secret in the query never appears in messages, traces or bkt_store_uri().
+ * also to other servers, and the address at their end serves all requests until it expires.  If an answer
+ * belongs to another version of the file than the first answer, the request ends as BKT_EPRECOND.  To read a
+ * file that was replaced, the caller opens a new store.  A server without ranges is reported as BKT_EUNSUP,
+ * unless the request is for the whole file.  A secret in the query never appears in messages, traces or
+ * bkt_store_uri().
  * @param url  http(s)://host[:port]/path[?query]; borrowed
  * @param set  as for bkt_store_open()
  * @param out  the store, to be released with bkt_store_close()

@@ -77,7 +77,7 @@ void     bkt_state_unlock(void) { (void)pthread_mutex_unlock(&state); }
 
 /* ---- opening, and the end ---- */
 
-/* What every process with a store needs. */
+/* Set the process up for its stores. */
 static void begin(const struct bkt_settings *set)
 {
     (void)pthread_once(&hooked, hook);

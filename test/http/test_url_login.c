@@ -1,4 +1,4 @@
-/* Logins at web servers: which server gets the token, and user and password of ~/.netrc, also when one server
+/* Logins at web servers: the server that gets the token, or user and password of ~/.netrc, also when one server
  * redirects to another.  Two servers, each over http and https: "127.0.0.1" and "localhost". */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -40,7 +40,7 @@ static void address(char *to, size_t room, const struct host *h, bool tls, const
     (void)snprintf(to, room, "%s://%s:%u%s", tls ? "https" : "http", h->name, port_of(h, tls), path);
 }
 
-/* The Authorization that a server got in its request @p i; "-": there is no such request. */
+/* The Authorization that a server got in its request @p i; "-": it got fewer requests. */
 static const char *got(const struct host *h, unsigned i)
 {
     static struct seen r;

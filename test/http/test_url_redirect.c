@@ -1,5 +1,5 @@
-/* One file by its address, which redirects to a signed address on another server: how often which server is
- * asked, expiry, cookies, replaced files. */
+/* One file by its address, which redirects to a signed address on another server: the requests to each server,
+ * expiry, cookies, replaced files. */
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -25,8 +25,8 @@ BKT_NODISCARD int bkt_domain_open(const char *name, const struct bkt_settings *s
  *  @param store, key  of the file; the store is shared */
 BKT_NODISCARD int bkt_domain_of_file(struct bkt_store *store, const char *key, const struct bkt_settings *set,
                                      struct bkt_domain **out, struct bkt_err *err);
-/** As bkt_domain_open(), for a caller that also looks for a plain HDF5 file of that name: if there is no domain,
- *  no further request is made to find out what is there instead. */
+/** As bkt_domain_open(), for a caller that also looks for a plain HDF5 file of that name.  If the domain does
+ *  not exist, no further request looks for another object in its place. */
 BKT_NODISCARD int bkt_domain_open_only(const char *name, const struct bkt_settings *set, struct bkt_domain **out,
                                        struct bkt_err *err);
 /** Whether @p name is a domain, by one GET at most (none if local evidence shows that it isn't).  A domain

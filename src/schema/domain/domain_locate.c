@@ -157,7 +157,7 @@ static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const cha
 int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0}, key = {0};
-    bool own_dir = n->search && n->local; /* a store of its own: which directory is the bucket isn't known yet */
+    bool own_dir = n->search && n->local; /* a store of its own: the bucket's directory isn't known yet */
     if (bkt_buf_addf(&uri, "%s%s", n->store_uri, own_dir ? n->path : "") < 0)
         BKT_NOMEM(err);
     BKT_PASS(bkt_store_open(bkt_buf_str(&uri), &d->set, &d->store, err));

@@ -84,7 +84,7 @@ static bool has_prefix(const char *text, const char *prefix, size_t n)
     return n && strncmp(text, prefix, n) == 0 && (text[n] == 0 || text[n] == '/');
 }
 
-/* @param what  the target as it would be written into @p allow */
+/* @param what  the target in the form of @p allow */
 static bool is_allowed(const char *allow, const char *what, bool target_local)
 {
     for (const char *s = allow; s && *s;) {

@@ -36,7 +36,7 @@ BKT_NODISCARD int bkt_name_parse_new(const char *name, const struct bkt_settings
 /** The full name of the plain HDF5 file that @p name may mean instead of a domain: "s3://bucket/key" or
  *  "https://host/path" as the program wrote it, or "file:///path".  Pointer files and the default bucket are
  *  followed.  Appended to @p out.  No network.
- *  @return BKT_OK; BKT_ENOENT: a plain path without a default bucket, which is what it is; BKT_ENOMEM, … */
+ *  @return BKT_OK; BKT_ENOENT: a plain path without a default bucket; BKT_ENOMEM, … */
 BKT_NODISCARD int bkt_name_of_file(const char *name, const struct bkt_settings *set, struct bkt_buf *out,
                                    struct bkt_err *err);
 /** Shorten a path in a store to that of the folder above, which is "" for the bucket itself.  False: it was

@@ -76,7 +76,7 @@ struct bkt_xfer {
     struct curl_slist *headers;
     uint64_t           timeout_ms; /* extended by bkt_retry_allowance() of `moved` */
     struct curl_slist *cookies;    /* sent where libcurl's rules allow it, as libcurl lists them; NULL: none */
-    bool               keep_cookies; /* report the cookies that there are after the answer */
+    bool               keep_cookies; /* report the cookies that are known after the answer */
 
     /* out */
     enum bkt_wire wire;

@@ -68,7 +68,7 @@ static int read_all(int fd, struct bkt_buf *out)
     return rc;
 }
 
-/* Without a file, or with one that can't be read, there are no logins, as for other programs. */
+/* Without a file that can be read, no address has a login, as in other programs. */
 static int read_netrc(struct bkt_login *l)
 {
     const char *named = getenv("NETRC"), *home = getenv("HOME");

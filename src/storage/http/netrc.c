@@ -30,7 +30,7 @@ static int quoted(struct reader *r)
     return BKT_OK;
 }
 
-/* The next word.  BKT_ENOENT: there is none. */
+/* Read the next word.  BKT_ENOENT: the text has ended. */
 static int next(struct reader *r)
 {
     r->p += strspn(r->p, WHITE);
@@ -63,7 +63,7 @@ static int value(struct reader *r, struct bkt_buf *to)
     return to && !to->len ? bkt_secret_add(to, r->word.ptr, r->word.len) : BKT_OK;
 }
 
-/* One keyword and what belongs to it.  @p ours: the entry is the host's. */
+/* One keyword and its value.  @p ours: the entry is the host's. */
 static int keyword(struct reader *r, const char *host, bool *ours, struct bkt_buf *user, struct bkt_buf *password)
 {
     if (is(r, "machine") || is(r, "default")) {

@@ -9,7 +9,7 @@
 /** Find the first entry of a host.  Words are separated by white space, or stand in "quotes" with backslash
  *  escapes; '#' in place of a keyword begins a comment.  A `default` entry is not used: it names no host.
  * @param host            compared without regard to case
- * @param user, password  get the words, appended to what is there by bkt_secret_add(); the caller's on failure, too
+ * @param user, password  get the words, appended by bkt_secret_add(); the caller's on failure, too
  * @return BKT_OK; BKT_ENOENT: no such entry, or one without login and password; BKT_ENOMEM */
 BKT_NODISCARD int bkt_netrc_find(const char *text, const char *host, struct bkt_buf *user, struct bkt_buf *password);
 

@@ -179,8 +179,8 @@ void bkt_http_give_up(struct bkt_http_op *op, int code, const struct bkt_err *er
 /** Add a header to the attempt. */
 BKT_NODISCARD int bkt_http_header(struct bkt_http_op *op, const char *name, const char *value);
 
-/** The ETag that the attempt sends as If-Match; NULL: none.  A weak one is not sent, since no object matches it; the
- *  answer's is compared instead. */
+/** The ETag that the attempt sends as If-Match, or NULL.  A weak ETag is not sent, since no object matches it.
+ *  The ETag of the answer is compared instead. */
 const char *bkt_http_match(const struct bkt_http_op *op);
 
 /** The error code of an HTTP status, if nothing else is known. */

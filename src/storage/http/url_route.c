@@ -212,7 +212,7 @@ void bkt_route_found(struct bkt_route *r, struct bkt_http_op *op)
     go_on(r, waiting);
 }
 
-/* A redirect must not give away what was asked for, or sent, over https. */
+/* A redirect must not give away an address or a header that was sent over https. */
 static const char *refusal(const struct bkt_place *from, const struct bkt_web_url *to)
 {
     return from->url.https && !to->https ? "redirects from https to http are not followed" : NULL;

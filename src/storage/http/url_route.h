@@ -37,7 +37,7 @@ struct bkt_route {
 
 /** Begin with the user's address, whose server @p net leads to.  Moves @p own; borrows @p net, and @p set for the
  *  call.
- * @return BKT_OK; failures of bkt_login_init(), after which bkt_route_fini() frees what there is */
+ * @return BKT_OK; failures of bkt_login_init(), after which bkt_route_fini() frees the members */
 BKT_NODISCARD int bkt_route_init(struct bkt_route *r, struct bkt_web_url *own, const struct bkt_net *net,
                                  const struct bkt_settings *set, struct bkt_err *err);
 /** Free the members; a zeroed struct is allowed. */

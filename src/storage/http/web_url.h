@@ -1,5 +1,5 @@
-/* Addresses of files on web servers: http(s)://host[:port]/path[?query].  libcurl parses them, so that what is
- * checked here is what it connects to. */
+/* Addresses of files on web servers: http(s)://host[:port]/path[?query].  libcurl parses them, so that it
+ * connects to the server that was checked here. */
 #ifndef BKT_WEB_URL_H
 #define BKT_WEB_URL_H
 
@@ -17,8 +17,8 @@ struct bkt_web_url {
     bool           https;
 };
 
-/** Parse @p text.  The address is kept byte for byte, except that a fragment ('#') is cut off, and that bytes
- *  which no URL may have (blanks, control characters, non-ASCII) are percent-encoded.
+/** Parse @p text.  The address is kept byte for byte, with two exceptions.  A fragment ('#') is cut off.  Bytes
+ *  that no URL may have (blanks, control characters, non-ASCII) are percent-encoded.
  * @param out  gets the address, to be freed with bkt_web_url_fini(); empty on failure
  * @return BKT_OK; BKT_EINVAL: not such an address, or one with user and password; BKT_ENOMEM */
 BKT_NODISCARD int bkt_web_url_parse(const char *text, struct bkt_web_url *out, struct bkt_err *err);

@@ -8,7 +8,7 @@
 
 struct plain_step {
     struct bkt_step    s;
-    hid_t              id;   /* of the object, if there is one */
+    hid_t              id;   /* of the object; < 0: a soft or external link, or an object that can't be read */
     const H5O_info2_t *info; /* the same */
 };
 

@@ -75,7 +75,7 @@ static void print(const struct info *in, struct bkt_jout *j)
     bkt_jout_close(j);
 }
 
-/* Without the requests that find out what else there is, since that may be a plain file. */
+/* Without requests that look for another object of that name, since it may be a plain file. */
 static int open_domain(const char *name, const struct bkt_settings *set, struct plain_file *plain, struct bkt_domain **d,
                        struct bkt_err *err)
 {

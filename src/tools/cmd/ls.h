@@ -16,7 +16,7 @@ struct bkt_ls {
     int              rc; /* exit code so far */
 };
 
-/** How the chunks of a listed dataset are counted. */
+/** The counting of a listed dataset's chunks. */
 struct bkt_where {
     int (*count)(void *arg, const struct bkt_object *o, struct bkt_extent_use *out, struct bkt_err *err);
     void       *arg;

@@ -47,7 +47,7 @@ static bool take_block(struct run *r, uint64_t *block)
     return r->next < r->p->n_blocks && ++r->next;
 }
 
-/* Starts the next request in an idle slot; nothing if there is none left. */
+/* Start the next request in an idle slot, unless all have begun. */
 static int start(struct run *r, struct slot *s, struct bkt_err *err)
 {
     uint64_t i;
@@ -80,7 +80,7 @@ static struct timespec soon(void)
     return t;
 }
 
-/* An ended slot; NULL: none ended in a while. */
+/* Wait for an ended slot.  NULL: no slot has ended in LOOK_S. */
 static struct slot *wait_one(struct run *r)
 {
     struct timespec until = soon();
@@ -119,7 +119,7 @@ static int one_step(struct run *r, struct bkt_err *err)
     return rc < 0 ? rc : start(r, s, err);
 }
 
-/* Ends what is under way after a failure; what arrived is kept. */
+/* End the requests that are under way after a failure.  Blocks that arrived are kept. */
 static int end_all(struct run *r, struct bkt_err *err)
 {
     atomic_store(&r->stop, true);

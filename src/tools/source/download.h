@@ -11,14 +11,14 @@ struct download {
     struct bkt_store   *st;      /* all members are borrowed */
     const char         *key;
     struct bkt_version *version; /* known */
-    const void         *first;   /* the first bytes, which are here already; NULL: none */
+    const void         *first;   /* the first bytes, which are here already; NULL: all have to be fetched */
     uint64_t            n_first;
     /* called by the caller's thread: bytes were stored; a negative return ends the download and is returned */
     int (*step)(void *arg, uint64_t bytes, struct bkt_err *err);
     void               *arg;
 };
 
-/** Fetch all blocks that @p p lacks.  Whatever happens, blocks that are complete are marked in it.
+/** Fetch all blocks that @p p lacks.  Complete blocks are marked in it, also after a failure.
  * @return BKT_OK: all blocks are complete; BKT_EPRECOND: the file was replaced meanwhile; … */
 BKT_NODISCARD int download_run(const struct download *d, struct part_file *p, struct bkt_err *err);
 

@@ -23,11 +23,11 @@ struct part_file {
 /** Open or make it.  Blocks of another version or of another name are dropped.
  * @param path     taken by copy
  * @param name     of the file that is downloaded, without secrets
- * @param version  known; one without ETag and time is never gone on with
+ * @param version  known.  Without ETag and time, the file begins anew
  * @return BKT_OK; BKT_EBUSY: another process has it; BKT_EIO */
 BKT_NODISCARD int part_file_open(const char *path, const char *name, uint64_t block, const struct bkt_version *version,
                                  struct part_file *out, struct bkt_err *err);
-/** Store bytes; a block that is complete with them is marked by the caller: marks[i] = 1. */
+/** Store bytes.  The caller marks a block that is complete with them: marks[i] = 1. */
 BKT_NODISCARD int part_file_write(struct part_file *p, uint64_t off, const void *bytes, uint64_t n, struct bkt_err *err);
 /** Store the marks, if that is due or @p now. */
 BKT_NODISCARD int part_file_save(struct part_file *p, bool now, struct bkt_err *err);

@@ -12,10 +12,10 @@ struct plain_file {
     const char       *name;  /* as given; borrowed */
     struct bkt_remote r;
     hid_t             file;  /* of HDF5's native connector; < 0: not open */
-    char             *inner; /* the object in the file that the name goes on to, "/" if none; once it is open */
+    char             *inner; /* the object in the file that the name goes on to, else "/"; once it is open */
     char             *uri;   /* the file's name for messages; once it is open */
 };
-/** What the file is, beside its objects. */
+/** Facts about the file, beside its objects. */
 struct plain_facts {
     uint64_t size;                    /* bytes */
     double   modified;                /* seconds since the epoch; 0: unknown */
@@ -34,7 +34,7 @@ bool plain_file_is(struct plain_file *p, const struct bkt_settings *set);
 /** Open the file, after no domain could be opened for the reason @p rc, @p why.
  * @param info    the connector's info string (bkt_tool_info())
  * @param inside  the name may go on inside the file: FILE/g1/x
- * @return BKT_OK; @p rc, with its reason: there is no such file; BKT_EHDF5: HDF5 refuses it; … */
+ * @return BKT_OK; @p rc, with its reason: the file does not exist; BKT_EHDF5: HDF5 refuses it; … */
 BKT_NODISCARD int plain_file_instead(struct plain_file *p, const struct bkt_settings *set, const char *info,
                                      bool inside, int rc, const struct bkt_err *why, struct bkt_err *err);
 /** Facts about an open file. */

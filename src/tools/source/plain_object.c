@@ -76,7 +76,7 @@ static bool has_references(const struct bkt_type *t)
     return has;
 }
 
-/* The stored form; an attribute with references has none, since they lead to ids of a domain. */
+/* The stored form.  An attribute with references has no such form, since they lead to ids of a domain. */
 static int take_value(hid_t attr, hid_t type, hid_t space, struct bkt_attr *a, struct bkt_err *err)
 {
     uint64_t n, bytes;

@@ -7,7 +7,7 @@
 #include "schema/model/model.h"
 #include "tools/source/key_list.h"
 
-/** What HDF5 reports about an open object of its native connector.
+/** The object of the model for an open object of HDF5's native connector.
  * @param info   of the object, with H5O_INFO_BASIC and H5O_INFO_TIME
  * @param attrs  whether the attributes are read
  * @param out    bkt_object_release().  The id is the object's address in the file.  A group has no links.

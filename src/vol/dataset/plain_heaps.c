@@ -291,8 +291,7 @@ static int read_piece(const struct target *t, const struct bkt_sel *piece, uint6
                    "reading a dataset of another file");
 }
 
-/* Fetch, and make the values at @p to if that is possible.  HDF5 reports what is wrong with a file, if
- * something is. */
+/* Fetch, and make the values at @p to if that is possible.  HDF5 itself reports a fault of the file. */
 static int fetch(const struct target *t, const struct bkt_sel *sel, unsigned char *to, bool *given, struct bkt_err *err)
 {
     size_t n = (size_t)sel->n_elems, bytes;
@@ -327,7 +326,7 @@ static int read_pieces(const struct target *t, const struct bkt_dsel *sel, struc
     return BKT_OK;
 }
 
-/* Only regular selections into one stretch of memory are cut; of others the budget is all that is fetched. */
+/* Only regular selections into one stretch of memory are cut.  Of others only a budget's bytes are fetched. */
 static bool is_cut(const struct bkt_shadow *s, const struct bkt_dsel *sel, const void *buf)
 {
     return buf && sel->flat && sel->file.rank && (sel->file.kind == BKT_SEL_ALL || sel->file.kind == BKT_SEL_HYPER) &&

@@ -16,8 +16,8 @@ struct bkt_heap_elems {
     unsigned char *p;
     uint64_t       n; /* elements that were put there */
 };
-/** Fetch what HDF5 will read for the selection, within a budget: the chunks, and the collections that they
- *  name.  The places of the chunks are known.  What is damaged is left to HDF5.
+/** Fetch the bytes that HDF5 will read for the selection, within a budget: the chunks, and the collections that
+ *  they name.  The places of the chunks are known.  Damaged elements are left to HDF5.
  *  @param raw  NULL, or room for all elements, which go there in selection order; raw->n shows whether any
  *              are missing */
 BKT_NODISCARD int bkt_heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_heap_elems *raw,

@@ -1,8 +1,8 @@
 /* Places of a dataset's chunks, by HDF5's index.
  *
- * A short index is listed whole.  So is a long one that the program seems to read much of.  Of any other
+ * A short index is listed whole.  So is a long one that the program seems to read much of.  In any other
  * index only the paths to the wanted chunks are read.  H5Dget_chunk_info_by_coord() walks over the whole
- * index, so the place comes from H5Dread_chunk(), while the driver only records what HDF5 would read. */
+ * index, so the place comes from H5Dread_chunk(), while the driver only records HDF5's range. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -33,7 +33,7 @@ struct bkt_shadow {
     bool             looks_up;       /* places of single chunks can be looked up */
     bool             plain_edges;    /* partial chunks skip the filters */
     bool             heaps;          /* elements hold heap addresses, so HDF5 converts them (plain_heaps.h) */
-    struct bkt_heap_spots spots;     /* heaps: where */
+    struct bkt_heap_spots spots;     /* heaps: the places of these addresses */
     unsigned         addr_bytes, size_bytes; /* heaps: of addresses and sizes in the file */
     uint64_t         user_block;     /* heaps: bytes; addresses count from its end */
     bool             simple, text;   /* heaps: an element is one sequence of plain values; it is a string */
@@ -42,8 +42,8 @@ struct bkt_shadow {
     uint64_t         n_asked;        /* chunks whose places were looked up */
 };
 
-/** The shadow of a dataset, made on first use; borrowed.  NULL in @p out: another driver reads its file.  A
- *  dataset that only the native connector can read has a shadow that says so. */
+/** The shadow of a dataset, made on first use; borrowed.  NULL in @p out: another driver reads its file.  If
+ *  only the native connector can read the dataset, its shadow has `native`. */
 BKT_NODISCARD int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out, struct bkt_err *err);
 
 /** Find the places of all chunks that a selection touches.  @p native: set if only the native connector can

@@ -21,7 +21,7 @@ struct collection {
     uint64_t       at; /* 0: the slot is free */
     uint64_t       size;
     unsigned char *bytes;
-    uint32_t      *objects; /* by index: where the object begins; 0: there is none */
+    uint32_t      *objects; /* by index: the object's offset; 0: no object has this index */
     size_t         n_objects, cap_objects;
 };
 

@@ -1,4 +1,4 @@
-/* Shadows: made of what HDF5 reports about a dataset. */
+/* Shadows: made of HDF5's facts about a dataset. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static bool has_pointers(hid_t type)
     return false;
 }
 
-/* What is needed to find heap addresses in stored elements.  If it can't be found, HDF5 reads alone. */
+/* Find the facts that lead to heap addresses in stored elements.  If a fact is missing, HDF5 reads alone. */
 static int take_spots(struct bkt_shadow *s, struct bkt_err *err)
 {
     size_t  addr = 0, size = 0;
@@ -189,7 +189,7 @@ static int take_all(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err *
     return layout == H5D_CHUNKED ? take_chunks(s, dcpl, d, err) : take_contiguous(s, d, err);
 }
 
-/* If HDF5 keeps pages of raw data, it would keep what a look-up leaves in its memory. */
+/* A page buffer of raw data would keep the bytes that a look-up leaves in HDF5's memory. */
 static bool may_look_up(hid_t dset)
 {
     size_t   bytes = 1;

@@ -1,4 +1,4 @@
-/* H5Dread, H5Dread_multi, H5Dwrite and H5Dwrite_multi of plain HDF5 files: which way each dataset goes. */
+/* H5Dread, H5Dread_multi, H5Dwrite and H5Dwrite_multi of plain HDF5 files: the way for each dataset. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static int reason(struct bkt_shadow *s, int rc, struct bkt_err *err)
 
 /* ---- by the native connector ---- */
 
-/* libhdf5 opens raw files on this machine, whatever names a file from elsewhere gives. */
+/* libhdf5 would open raw files on this machine by the names that a file from elsewhere gives. */
 static int check_raw_files(hid_t dset, struct bkt_err *err)
 {
     struct vfd_file *f = vfd_behind(dset);

@@ -52,7 +52,7 @@ static int take_keys(hid_t fapl, const H5FD_ros3_fapl_t *list, struct bkt_settin
     char token[H5FD_ROS3_MAX_SECRET_TOK_LEN + 1] = "";
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf keys = {0};
     if (PASS_ON(NULL, H5Pget_fapl_ros3_token(fapl, sizeof token, token), "H5Pget_fapl_ros3_token") < 0)
-        token[0] = 0; /* the list has none */
+        token[0] = 0; /* the list has no token */
     if (bkt_buf_addf(&keys, "%s\n%s\n%s", list->secret_id, list->secret_key, token) < 0)
         BKT_NOMEM(err);
     BKT_PASS(give(set, "anonymous", "no", err));

@@ -1,4 +1,4 @@
-/* File access lists of HDF5's ros3 driver (H5Pset_fapl_ros3, h5py's driver="ros3", --vfd-name ros3): the
+/* File access lists of HDF5's ros3 driver (H5Pset_fapl_ros3, h5py's driver="ros3", --vfd-name ros3).  The
  * connector serves the file itself, with the region, keys and token of the list. */
 #ifndef BKT_ROS3_LIST_H
 #define BKT_ROS3_LIST_H
@@ -8,12 +8,12 @@
 #include "base/bytes.h"
 #include "base/settings.h"
 
-/** If @p fapl names that driver, take over what it says.
+/** If @p fapl names that driver, take over its region, keys and token.
  * @param name  as the program gave it: an address of S3
  * @param set   gets region and keys; without keys, requests are not signed.  An address of another server
  *              than AWS's becomes the endpoint
  * @param as    gets the name in the connector's form if the list has keys: s3://bucket/key; else unchanged
- * @return BKT_OK, also for other lists; BKT_EINVAL: the address names no bucket; BKT_ENOMEM */
+ * @return BKT_OK, also for other lists; BKT_EINVAL: the address lacks a bucket; BKT_ENOMEM */
 BKT_NODISCARD int bkt_ros3_take(hid_t fapl, const char *name, struct bkt_settings *set, struct bkt_buf *as,
                                 struct bkt_err *err);
 

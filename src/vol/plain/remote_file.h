@@ -1,8 +1,8 @@
 /* Plain HDF5 files in stores, opened by their names.
  *
  * A name may be a domain's or a plain file's.  Both are asked for at once: while the domain's document is
- * fetched, the first bytes of the file come, too.  If there is no domain, HDF5's native connector opens the
- * file through our file driver (vol/vfd). */
+ * fetched, the first bytes of the file come, too.  If the domain does not exist, HDF5's native connector opens
+ * the file through our file driver (vol/vfd). */
 #ifndef BKT_REMOTE_FILE_H
 #define BKT_REMOTE_FILE_H
 
@@ -25,8 +25,8 @@ bool bkt_remote_instead(const struct bkt_remote *r, int rc);
 /** Cancels the request of a file that was not opened. */
 void bkt_remote_fini(struct bkt_remote *r);
 
-/** Begin to fetch its first bytes, if it is not on this machine, and the program's driver opens the file
- *  @p like its name says (not a family of files). */
+/** Begin to fetch its first bytes.  A file of this machine is left alone, and so is a name for which the driver
+ *  of the access list @p like opens other files (a family). */
 void bkt_remote_ask(struct bkt_remote *r, hid_t like, const struct bkt_settings *set);
 /** Whether it is an HDF5 file; waits for the request of bkt_remote_ask(). */
 bool bkt_remote_is_hdf5(struct bkt_remote *r, hid_t like, const struct bkt_settings *set);
@@ -45,7 +45,7 @@ hid_t bkt_remote_native(const char *name, unsigned flags, hid_t fapl);
  *  @param like  the program's access list, or H5P_DEFAULT.  A family, split or multi driver stays, with our
  *               driver for its members.  Any other driver (ros3) is replaced by ours
  *  @param out   an id of the native connector
- *  @return BKT_OK; BKT_ENOENT: there is no such file; BKT_EUNSUP: it is to be written; BKT_EHDF5: HDF5
+ *  @return BKT_OK; BKT_ENOENT: the file does not exist; BKT_EUNSUP: it is to be written; BKT_EHDF5: HDF5
  *          refuses it; … */
 BKT_NODISCARD int bkt_remote_open(struct bkt_remote *r, unsigned flags, hid_t like,
                                   const struct bkt_settings *set, hid_t *out, struct bkt_err *err);

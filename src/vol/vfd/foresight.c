@@ -317,7 +317,7 @@ static bool is_asked(const struct foresight *f, uint32_t i, const struct item *l
 }
 
 /* Whether this asked-for item shows that the program wants others of its relation.  Two neighbours show that,
- * and so do two blocks of a heap: a path takes one, and a walk takes them in the order of hashed names.
+ * and so do two blocks of a heap.  A path takes one block, and a walk takes them in the order of hashed names.
  * So does a part of a header that a walk has reached. */
 static bool is_proof(const struct foresight *f, uint32_t i)
 {

@@ -37,7 +37,7 @@ struct vfd_file {
     struct vfd_file  *other;        /* list of all open files */
     struct bkt_domain *dom;         /* vfd_domain(); NULL: not needed yet */
     struct vfd_recorded *record;    /* NULL: raw data are read */
-    int failed;                     /* code of the last read that failed; BKT_OK: none since vfd_failure() */
+    int failed;                     /* code of the last read that failed since vfd_failure(), or BKT_OK */
 };
 static struct vfd_file *all_open; /* under HDF5's lock */
 

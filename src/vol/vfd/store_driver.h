@@ -38,7 +38,7 @@ struct vfd_facts vfd_facts(struct vfd_file *f);
 /** The domain that stands for the file (bkt_domain_of_file()), made on first use; borrowed. */
 BKT_NODISCARD int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err);
 
-/** The code of the last read of HDF5's that failed since the last call; BKT_OK: none did. */
+/** The code of the last read of HDF5's that failed since the last call, or BKT_OK. */
 int vfd_failure(struct vfd_file *f);
 
 struct fore_range;
@@ -53,7 +53,7 @@ struct vfd_recorded {
     uint64_t off, len; /* of the last one, in bytes of the file */
 };
 /** Until it is called with NULL, the driver fetches no raw data.  It only notes the ranges, and leaves HDF5's
- *  memory as it is.  HDF5 must not keep what it reads meanwhile: neither in a page buffer nor in a chunk
+ *  memory as it is.  HDF5 must not keep the bytes of such a read: neither in a page buffer nor in a chunk
  *  cache. */
 void vfd_record(struct vfd_file *f, struct vfd_recorded *to);
 

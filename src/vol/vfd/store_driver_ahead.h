@@ -26,7 +26,7 @@ struct vfd_expected {
  *  code of the failed request. */
 int vfd_take_expected(const char *name, struct vfd_expected *out, struct bkt_err *err);
 /** Wait for them; the file stays expected, unless the request failed.  BKT_OK also if the file was not expected,
- *  as when its name is malformed: the driver then finds out. */
+ *  as when its name is malformed: the driver reports that. */
 BKT_NODISCARD int vfd_expected_wait(const char *name, struct bkt_err *err);
 /** Whether the fetched bytes have HDF5's signature at one of the places where a file may begin.  Waits for
  *  them; the file stays expected.  False: it was not expected, or could not be fetched, too. */

@@ -22,7 +22,7 @@ static size_t folder_length(const char *full)
     return slash ? (size_t)(slash - full) + 1 : 0;
 }
 
-/* The last full name in @p name: libhdf5 puts its folders before a link's text, whatever that is. */
+/* The last full name in @p name: libhdf5 puts its folders before any link's text. */
 static const char *full_name_in(const char *name)
 {
     const char *found = NULL;

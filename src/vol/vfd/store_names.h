@@ -7,7 +7,7 @@
 #include "base/settings.h"
 
 /** Find the file that libhdf5 means by @p name when it follows a link (external, virtual or raw data) in the
- *  file @p base.  libhdf5 puts folders, and its working folder, before a link's text: that is undone.
+ *  file @p base.  libhdf5 puts folders, and its working folder, before a link's text; that is undone.
  *  A relative name counts from base's folder, and a name with a leading '/' from its bucket or host.
  * @param base  the full name of the file that the program opened
  * @param set   setting `allow` names the stores besides base's own that links may lead to

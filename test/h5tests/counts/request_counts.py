@@ -319,8 +319,8 @@ def set_apart_names():
 
 
 def run(command, env, server, in_waves=False, **more):
-    """subprocess.run(), and how many waves of requests there were; Handler.log and Handler.sent are this
-    program's, without the requests for plain files that have a domain's name, which are in Handler.by_name."""
+    """subprocess.run(), and the number of waves of requests.  Handler.log and Handler.sent are this program's,
+    without the requests for plain files that have a domain's name, which are in Handler.by_name."""
     Handler.log, Handler.sent = [], 0
     Handler.waves = waves.Waves(server.server_address[1]) if in_waves else None
     with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more) as process:

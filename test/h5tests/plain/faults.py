@@ -3,8 +3,8 @@
 
     faults.py --bin DIR --plugin DIR --hdf5 PREFIX        under test/s3/behind_proxy.sh
 
-h5dump of each file prints what it prints for the local file, or fails with a message that names the key and the
-server's status, in bounded time.  No wrong byte is printed.  The files are those of HDF5's own tests.  Standard
+h5dump of each file prints the same as for the local file, or fails in bounded time.  The message names the key
+and the server's status.  No wrong byte is printed.  The files are those of HDF5's own tests.  Standard
 library only.
 """
 import argparse

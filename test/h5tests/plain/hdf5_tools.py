@@ -98,7 +98,7 @@ class Run:
         return text
 
     def pair(self, program, tool, name, folder):
-        """What the program prints: for the local file, and for the name."""
+        """The program's output: for the local file, and for the name."""
         cwd = os.path.join(self.files, tool)
         copy, full = os.path.join(self.work, "copies", tool, name), f"{self.store}/{tool}/{name}"
         out = [os.path.join(folder, which + ".h5") for which in ("native", "ours")]

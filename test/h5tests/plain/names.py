@@ -3,7 +3,7 @@
 
     names.py --bin DIR --plugin DIR --tool H5BUCKET --hdf5 PREFIX
 
-For a radosgw (test/s3/run.sh).  h5dump by name prints what h5dump of the local file prints, and a statistics line
+For a radosgw (test/s3/run.sh).  h5dump by name prints the same as for the local file, and a statistics line
 with requests proves that the connector read it.  The files are those of HDF5's own tests.  Standard library only.
 """
 import argparse
@@ -144,7 +144,7 @@ class Names:
         self.same("a domain and a file of one name", f"s3://{self.bucket}/both.h5", self.tall, BY_NAME)
 
     def ros3(self):
-        """The keys of the list are used, and the environment has none."""
+        """The keys of the list are used, and the environment has no keys."""
         bare = {k: "" for k in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")}
         bare.update(AWS_EC2_METADATA_DISABLED="true", AWS_CONFIG_FILE="/dev/null", AWS_SHARED_CREDENTIALS_FILE="/dev/null")
         keys = "--s3-cred=({},{},{})".format(os.environ.get("AWS_REGION", "us-east-1"), os.environ["AWS_ACCESS_KEY_ID"],

@@ -1,5 +1,5 @@
-/* Plain HDF5 files with datasets of every kind, a web server for them, and a read through the connector's table of
- * plain datasets beside a read by HDF5 alone. */
+/* Plain HDF5 files with datasets of every kind, and a web server for them.  A read goes through the connector's
+ * table of plain datasets, beside a read by HDF5 alone. */
 #ifndef BKT_TEST_PLAIN_FILES_H
 #define BKT_TEST_PLAIN_FILES_H
 
@@ -16,7 +16,7 @@ hid_t must_id(hid_t id, const char *what);
 /** A file of HDF5's own connector, whose format lies between the two versions. */
 hid_t plain_new(const char *path, H5F_libver_t low, H5F_libver_t high);
 
-/** What a dataset is made of. */
+/** The parts of a dataset. */
 struct plain_form {
     const char *name;
     unsigned    rank;
@@ -54,7 +54,7 @@ const char *plain_serve(const char *path);
 void plain_serve_end(void);
 /** GETs since the last call. */
 unsigned plain_requests(void);
-/** How the server misbehaves: from the next request on another version is served; 0 bytes: as usual. */
+/** Make the server misbehave: from the next request on it serves another version; 0 bytes: as usual. */
 void plain_replace(bool replaced);
 
 /** Open the URL through our driver, and by HDF5's connector. */

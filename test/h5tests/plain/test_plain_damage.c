@@ -1,4 +1,4 @@
-/* Damaged plain HDF5 files: whatever HDF5 makes of a changed byte, the connector's table makes the same of it. */
+/* Damaged plain HDF5 files: HDF5 and the connector's table make the same of each changed byte. */
 #include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static void make_file(H5F_libver_t low)
     REQUIRE(n_bytes > 1000 && n_bytes < sizeof bytes, "%zu bytes", n_bytes);
 }
 
-/* ---- what is read ---- */
+/* ---- one dataset's result ---- */
 
 struct result {
     bool     opened, read;

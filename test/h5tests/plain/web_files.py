@@ -1,8 +1,8 @@
 """web_files.py --plugin FOLDER --bin FOLDER --read READ_DATASET: a plain HDF5 file behind a web server, by its address.
 
-h5dump must print the same as for the file on disk: with percent escapes, blanks and queries in the address,
-behind redirects to another server and behind logins.  Each case's requests are counted.  What a server can't
-do is an error with its reason.  No secret is printed.
+h5dump must print the same as for the file on disk.  Addresses have percent escapes, blanks and queries, and lead
+through redirects to another server and through logins.  Each case's requests are counted.  If the file can't
+be read, the error names the reason.  No secret is printed.
 """
 import argparse, base64, http.server, os, subprocess, tempfile, threading, urllib.parse
 

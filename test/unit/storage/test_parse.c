@@ -272,7 +272,7 @@ static void documents_are_known(void)
 static void netrc(void)
 {
     static const struct {
-        const char *text, *user, *password; /* user NULL: none is found */
+        const char *text, *user, *password; /* user NULL: no entry is found */
     } cases[] = {
         {"machine h login u password p", "u", "p"},
         {"machine H\n  login u\n  password p\n", "u", "p"},
