@@ -130,7 +130,7 @@ static int set_driver(hid_t fapl, struct bkt_remote *r, hid_t like, const struct
     hid_t driver = driver_of(like);
     if (driver == H5FD_MULTI)
         return set_multi(fapl, r->full, set, err);
-    if (driver == H5FD_FAMILY || is_family_name(r->full))
+    if (driver == H5FD_FAMILY || r->family)
         return set_family(fapl, r->full, driver == H5FD_FAMILY, set, err);
     return vfd_set(fapl, r->full, set, err);
 }
@@ -139,10 +139,21 @@ static int set_driver(hid_t fapl, struct bkt_remote *r, hid_t like, const struct
 
 void bkt_remote_ask(struct bkt_remote *r, hid_t like, const struct bkt_settings *set)
 {
-    if (!r->full || bkt_remote_is_local(r) || has_members(like) || is_family_name(r->full))
+    if (!r->full || bkt_remote_is_local(r) || has_members(like))
         return;
     vfd_expect(r->full, set);
     r->asked = true;
+}
+
+/* Wait for the request.  A file of exactly that name comes before a family, whose members a server that answers
+ * every name would have without end. */
+static int wait_for_first(struct bkt_remote *r, struct bkt_err *err)
+{
+    struct bkt_err why = {.n = 0};
+    int rc = vfd_expected_wait(r->full, &why);
+    r->asked = rc == BKT_OK;
+    r->family = rc == BKT_ENOENT && is_family_name(r->full);
+    return rc == BKT_OK || r->family ? BKT_OK : bkt_err_copy(err, rc, &why);
 }
 
 static int with_list(struct bkt_remote *r, hid_t like, const struct bkt_settings *set, hid_t *fapl,
@@ -182,10 +193,10 @@ bool bkt_remote_is_hdf5(struct bkt_remote *r, hid_t like, const struct bkt_setti
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5I_INVALID_HID;
     htri_t yes = 0;
+    if (!r->full || (r->asked && wait_for_first(r, NULL) < 0))
+        return false;
     if (r->asked)
         return vfd_expected_is_hdf5(r->full);
-    if (!r->full)
-        return false;
     if (bkt_remote_is_local(r))
         return bkt_native_is_plain(r->full);
     return with_list(r, like, set, &fapl, NULL) == BKT_OK &&
@@ -207,7 +218,6 @@ int bkt_remote_open(struct bkt_remote *r, unsigned flags, hid_t like, const stru
                     hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5I_INVALID_HID;
-    int rc;
     if (!r->full)
         return BKT_ENOENT;
     if (bkt_remote_is_local(r))
@@ -216,12 +226,10 @@ int bkt_remote_open(struct bkt_remote *r, unsigned flags, hid_t like, const stru
         return refuse_writing(r, like, set, err);
     if (!r->asked)
         bkt_remote_ask(r, like, set);
-    if (r->asked && (rc = vfd_expected_wait(r->full, err)) < 0) {
-        r->asked = false;
-        return rc;
-    }
+    if (r->asked)
+        BKT_PASS(wait_for_first(r, err));
     BKT_PASS(with_list(r, like, set, &fapl, err));
-    rc = PASS_ON(err, *out = bkt_remote_native(r->full, flags, fapl), "opening a plain HDF5 file in a store");
+    int rc = PASS_ON(err, *out = bkt_remote_native(r->full, flags, fapl), "opening a plain HDF5 file in a store");
     r->asked = false; /* its answer was taken */
     if (rc < 0)
         bkt_err_name(err, rc, r->full);

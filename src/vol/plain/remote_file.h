@@ -12,6 +12,7 @@
 struct bkt_remote {
     char *full; /* the file's full name (bkt_name_of_file()), owned; NULL: the name can't be a file in a store */
     bool asked; /* its first bytes are being fetched */
+    bool family; /* the store has no such file, and the name has the form of a family's */
 };
 
 /** The plain file that @p name may mean; bkt_remote_fini().  No request is made. */

@@ -20,6 +20,7 @@
 
 #define LONG_READ ((uint64_t)512 << 10) /* a longer read goes past the pages, unless they have it */
 #define KEEP      ((uint64_t)64 << 20)  /* bytes of pages that are kept of a file */
+#define MEMBERS   1024u                 /* of a family, at most: as many as a process may open on disk */
 #define DRIVER_ID  ((H5FD_class_value_t)0x1b5) /* and the number behind it */
 
 struct vfd_file {
@@ -239,12 +240,24 @@ static bool takes_no_lock(hid_t fapl)
     return H5Pget_file_locking(fapl, &use, &may) >= 0 && may;
 }
 
+/* A server that answers every name has members of a family without end. */
+static int check_members(const struct vfd_file *f, const char *name, struct bkt_err *err)
+{
+    unsigned n = 0;
+    for (const struct vfd_file *o = all_open; o; o = o->other)
+        n += o->shared == f->shared;
+    if (n >= MEMBERS)
+        BKT_FAIL(err, BKT_EUNSUP, "%s: more than %u files of a family", name, MEMBERS);
+    return BKT_OK;
+}
+
 static int open_named(struct vfd_file *f, const char *name, unsigned flags, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
     if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT))
         BKT_FAIL(err, BKT_EUNSUP, "%s: an HDF5 file in a store is opened read-only; `h5bucket load` makes a domain "
                  "of it, which can be written", name);
+    BKT_PASS(check_members(f, name, err));
     BKT_PASS(store_name_of(f->shared->base, &f->shared->set, name, &full, err));
     if (!(f->name = strdup(bkt_buf_str(&full))))
         BKT_NOMEM(err);
