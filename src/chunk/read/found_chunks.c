@@ -80,21 +80,13 @@ static const struct bkt_found_chunk *find(const struct bkt_dsetio *io, const uin
     return io->n_found ? bsearch(&want, io->found, io->n_found, sizeof want, by_index) : NULL;
 }
 
-int bkt_found_locate(struct bkt_references_find *q, struct bkt_err *err)
+int bkt_found_place(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_reference *out, struct bkt_err *err)
 {
-    const struct bkt_dsetio *io   = q->io;
-    struct bkt_chunk_file   *file = NULL;
-    for (size_t i = 0; i < q->n; i++) {
-        const uint64_t               *coord = q->coords + i * io->rank;
-        const struct bkt_found_chunk *c     = find(io, coord);
-        if (!c && io->found_partly)
-            BKT_FAIL(err, BKT_EFORMAT, "%s: its place in the file is unknown", bkt_chunk_label(io, coord).text);
-        if (!c || !c->size)
-            continue;
-        if (!file)
-            BKT_PASS(bkt_reference_layout_file(q->io, &file, err));
-        q->out[i] = (struct bkt_reference){file, c->offset, c->size, c->mask};
-    }
+    const struct bkt_found_chunk *c = find(io, coord);
+    if (!c && io->found_partly)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: its place in the file is unknown", bkt_chunk_label(io, coord).text);
+    if (c)
+        *out = (struct bkt_reference){NULL, c->offset, c->size, c->mask};
     return BKT_OK;
 }
 
@@ -128,9 +120,8 @@ int bkt_dsetio_touched(struct bkt_dsetio *io, const struct bkt_sel *file, size_t
     bkt_grid_none(&g);
     int rc = bkt_grid_init(&g, file, io->cdims, err);
     out->n = rc == BKT_OK ? g.n_chunks : 0;
-    if (rc == BKT_OK && !io->found_partly && io->n_found == grid_total(io))
-        rc = BKT_OK; /* every chunk is known to exist */
-    else if (rc == BKT_OK)
+    bool all = !io->found_partly && io->n_found == grid_total(io); /* every chunk is known to exist */
+    if (rc == BKT_OK && !all)
         rc = touch(io, &g, most, out, err);
     bkt_grid_fini(&g);
     return rc;

@@ -173,17 +173,30 @@ static int locate_contiguous(struct bkt_references_find *q, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int locate_listed(struct bkt_references_find *q, struct bkt_err *err)
+/* The place of a chunk in the layout's file; size 0 stays if the chunk doesn't exist. */
+typedef int place_fn(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_reference *out, struct bkt_err *err);
+
+static int listed_place(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_reference *out, struct bkt_err *err)
 {
-    const struct bkt_layout *l    = &q->io->ds->layout;
-    struct bkt_chunk_file   *file = NULL;
+    const struct bkt_chunk_ref *c = bkt_layout_find_chunk(&io->ds->layout, coord);
+    (void)err;
+    if (c)
+        *out = (struct bkt_reference){NULL, c->offset, c->size, c->mask};
+    return BKT_OK;
+}
+
+static int locate_by(struct bkt_references_find *q, place_fn *place, struct bkt_err *err)
+{
+    struct bkt_chunk_file *file = NULL;
     for (size_t i = 0; i < q->n; i++) {
-        const struct bkt_chunk_ref *c = bkt_layout_find_chunk(l, q->coords + i * q->io->rank);
-        if (!c || !c->size)
+        struct bkt_reference at = {.file = NULL};
+        BKT_PASS(place(q->io, q->coords + i * q->io->rank, &at, err));
+        if (!at.size)
             continue;
         if (!file)
             BKT_PASS(bkt_reference_layout_file(q->io, &file, err));
-        q->out[i] = (struct bkt_reference){file, c->offset, c->size, c->mask};
+        at.file   = file;
+        q->out[i] = at;
     }
     return BKT_OK;
 }
@@ -248,9 +261,9 @@ int bkt_references_find(struct bkt_references_find *q, size_t n, struct bkt_err 
         if (q[i].io->where == BKT_AT_CONTIGUOUS)
             BKT_PASS(locate_contiguous(&q[i], err));
         else if (q[i].io->where == BKT_AT_CHUNKS)
-            BKT_PASS(locate_listed(&q[i], err));
+            BKT_PASS(locate_by(&q[i], listed_place, err));
         else if (q[i].io->where == BKT_AT_TABLE && q[i].io->found)
-            BKT_PASS(bkt_found_locate(&q[i], err));
+            BKT_PASS(locate_by(&q[i], bkt_found_place, err));
         tables |= q[i].io->where == BKT_AT_TABLE && !q[i].io->found;
     }
     if (tables)
