@@ -253,20 +253,28 @@ static int open_new(const struct bkt_name *n, const struct bkt_settings *set, ch
     return BKT_OK;
 }
 
-/* A domain of this process that isn't visible to others yet: known by its name alone. */
-static struct bkt_domain *find_fresh(const char *name, const struct bkt_settings *set)
+typedef int parse_fn(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err);
+
+/* The open domain of a name, with a reference; NULL: there is none. */
+static struct bkt_domain *find_named(parse_fn *parse, const char *name, const struct bkt_settings *set)
 {
     BKT_CLEANUP(name_finip) struct bkt_name n  = {0};
     BKT_CLEANUP(bkt_freep) char            *id = NULL;
-    (void)pthread_mutex_lock(&registry_lock);
-    bool any = n_fresh > 0;
-    (void)pthread_mutex_unlock(&registry_lock);
-    if (!any || bkt_name_parse_new(name, set, &n, NULL) < 0 || bkt_registry_id(&n, set, &id, NULL) < 0)
+    if (parse(name, set, &n, NULL) < 0 || bkt_registry_id(&n, set, &id, NULL) < 0)
         return NULL;
     (void)pthread_mutex_lock(&registry_lock);
     struct bkt_domain *d = find(id);
     (void)pthread_mutex_unlock(&registry_lock);
     return d;
+}
+
+/* A domain of this process that isn't visible to others yet: known by its name alone. */
+static struct bkt_domain *find_fresh(const char *name, const struct bkt_settings *set)
+{
+    (void)pthread_mutex_lock(&registry_lock);
+    bool any = n_fresh > 0;
+    (void)pthread_mutex_unlock(&registry_lock);
+    return any ? find_named(bkt_name_parse_new, name, set) : NULL;
 }
 
 static int open_name(const struct bkt_name *n, const struct bkt_settings *set, struct bkt_domain **out,
@@ -317,14 +325,9 @@ int bkt_domain_open_only(const char *name, const struct bkt_settings *set, struc
 
 bool bkt_domain_is_open(const char *name, const struct bkt_settings *set)
 {
-    BKT_CLEANUP(name_finip) struct bkt_name n = {0};
-    BKT_CLEANUP(bkt_freep) char *id = NULL;
     struct bkt_domain *d = find_fresh(name, set);
-    if (!d && bkt_name_parse(name, set, &n, NULL) == BKT_OK && bkt_registry_id(&n, set, &id, NULL) == BKT_OK) {
-        (void)pthread_mutex_lock(&registry_lock);
-        d = find(id);
-        (void)pthread_mutex_unlock(&registry_lock);
-    }
+    if (!d)
+        d = find_named(bkt_name_parse, name, set);
     bkt_domain_close(d);
     return d != NULL;
 }
