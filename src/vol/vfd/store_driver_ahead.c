@@ -73,9 +73,10 @@ static struct expected *current(const char *name, const struct bkt_settings *set
 {
     drop_late();
     struct expected **at = find(name);
-    if (*at && !bkt_settings_equal(&(*at)->set, set))
-        drop(at);
-    return *find(name);
+    if (!*at || bkt_settings_equal(&(*at)->set, set))
+        return *at;
+    drop(at);
+    return NULL;
 }
 
 static bool prepare(struct expected *e, const char *name, const struct bkt_settings *set)
