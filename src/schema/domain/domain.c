@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "schema/json/acl.h"
 #include "schema/domain/domain_impl.h"
 #include "schema/name/pointer_file.h"
 #include "schema/json/schema_json.h"
+#include "base/os/clock.h"
 #include "base/trace.h"
 
 /* seconds that a domain found by a probe waits for the following open, which HDF5 makes at once */
@@ -167,22 +167,15 @@ static struct bkt_domain *find(const char *id)
     return d;
 }
 
-static time_t seconds_now(void)
-{
-    struct timespec t = {0, 0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec;
-}
-
 /* Replace the lingering domain by @p d (may be NULL), whose reference is taken over. */
 static void linger(struct bkt_domain *d, bool only_if_late)
 {
     struct bkt_domain *old = NULL;
     (void)pthread_mutex_lock(&registry_lock);
-    if (!only_if_late || (lingering && seconds_now() >= linger_until)) {
+    if (!only_if_late || (lingering && bkt_seconds_now() >= linger_until)) {
         old          = unref(lingering);
         lingering    = d;
-        linger_until = seconds_now() + LINGER_SECONDS;
+        linger_until = bkt_seconds_now() + LINGER_SECONDS;
     }
     (void)pthread_mutex_unlock(&registry_lock);
     bkt_domain_destroy(old);

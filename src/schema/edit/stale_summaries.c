@@ -7,10 +7,10 @@
  * domain that existed before, and then at most once a second.  HSDS makes them 10 s after its last write, so
  * a LIST for each of many flushes would find nothing more. */
 #include <string.h>
-#include <time.h>
 
 #include "schema/edit/edit_impl.h"
 #include "base/list.h"
+#include "base/os/clock.h"
 #include "base/trace.h"
 
 #define LOOK_AGAIN 1 /* seconds */
@@ -46,20 +46,13 @@ static int find(struct bkt_domain *d, struct bkt_strs *keys, bool *seen, struct 
     return BKT_OK;
 }
 
-static time_t seconds_now(void)
-{
-    struct timespec t = {0, 0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec + 1; /* 0: never */
-}
-
 void bkt_domain_touched(struct bkt_domain *d) { d->edits->touched = true; }
 
 int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs keys = {0};
     struct bkt_edits *e   = d->edits;
-    time_t            now = seconds_now();
+    time_t            now = bkt_seconds_now() + 1; /* 0: never */
     if (e->fresh)
         e->looked = now; /* HSDS doesn't know the domain yet */
     if (!e->touched && bkt_map_count(e->changes) == 0)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/os/beneath.h"
+#include "base/os/clock.h"
 #include "storage/file/file_impl.h"
 #include "storage/file/list.h"
 
@@ -65,13 +66,6 @@ static struct timespec turn_taken(int fd)
     return sb.st_mtim;
 }
 
-static time_t seconds_now(void)
-{
-    struct timespec t = {0, 0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec;
-}
-
 /* A stopped holder of a key's lock cannot be passed over: it may go on any time, with the state that it has
  * read. */
 static bool wait_for_lock(struct bkt_file_store *st, struct bkt_req *req, int fd, const char *name)
@@ -86,9 +80,9 @@ static bool wait_for_lock(struct bkt_file_store *st, struct bkt_req *req, int fd
             (void)bkt_file_fail(st, req, "lock of");
             return false;
         }
-        begun  = waited ? begun : seconds_now();
+        begun  = waited ? begun : bkt_seconds_now();
         waited = true;
-        if ((uint64_t)(seconds_now() - begun) * 1000 > st->deadline_ms) {
+        if ((uint64_t)(bkt_seconds_now() - begun) * 1000 > st->deadline_ms) {
             (void)BKT_REQ_FAIL(req, BKT_ETIME,
                                "%s: another writer has kept %s/%s locked for %" PRIu64 " ms (deadline_ms); end it "
                                "if it is stopped", req->key, st->base.uri, name, st->deadline_ms);
@@ -125,15 +119,15 @@ int bkt_file_turn(struct bkt_file_store *st, const char *key)
     (void)snprintf(name, sizeof name, LOCKS "t%02x", bkt_file_hash(key) % N_LOCKS);
     int             fd    = open_lock(st, name, NULL);
     struct timespec pause = {0, TURN_PAUSE_NS}, taken = {0, 0};
-    time_t          begun = seconds_now(), since = begun;
-    while (fd >= 0 && seconds_now() - since <= TURN_PATIENCE && seconds_now() - begun <= TURN_MOST) {
+    time_t          begun = bkt_seconds_now(), since = begun;
+    while (fd >= 0 && bkt_seconds_now() - since <= TURN_PATIENCE && bkt_seconds_now() - begun <= TURN_MOST) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
             (void)futimens(fd, NULL);
             return fd;
         }
         struct timespec last = turn_taken(fd);
         if (last.tv_sec != taken.tv_sec || last.tv_nsec != taken.tv_nsec)
-            since = seconds_now();
+            since = bkt_seconds_now();
         taken = last;
         (void)nanosleep(&pause, NULL);
     }

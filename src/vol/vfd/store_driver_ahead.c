@@ -3,8 +3,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/os/clock.h"
 #include "schema/name/pointer_file.h"
 #include "storage/request_future.h"
 #include "vol/vfd/store_driver.h"
@@ -51,16 +51,9 @@ static void drop(struct expected **at)
     expected_free(e);
 }
 
-static time_t seconds_now(void)
-{
-    struct timespec t = {0, 0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec;
-}
-
 static void drop_late(void)
 {
-    time_t now = list ? seconds_now() : 0;
+    time_t now = list ? bkt_seconds_now() : 0;
     for (struct expected **at = &list; *at;)
         if ((*at)->until && now >= (*at)->until)
             drop(at);
@@ -155,7 +148,7 @@ void vfd_expect_soon(const char *name)
 {
     struct expected *e = *find(name);
     if (e)
-        e->until = seconds_now() + SOON;
+        e->until = bkt_seconds_now() + SOON;
 }
 
 bool vfd_is_expected_soon(const char *name, const struct bkt_settings *set)
