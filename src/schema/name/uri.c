@@ -23,24 +23,51 @@ static int set_text(char **to, struct bkt_buf *from, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* a//./b/../c/ -> a/c; ".." above the top is refused. */
-static int clean_path(const char *name, const char *path, char **out, struct bkt_err *err)
+int bkt_name_clean(const char *path, struct bkt_buf *out)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     for (const char *s = path; *s;) {
         size_t n = strcspn(s, "/");
         if (n == 2 && s[0] == '.' && s[1] == '.') {
-            if (b.len == 0)
-                BKT_FAIL(err, BKT_EINVAL, "%s: \"..\" leads out of the bucket", name);
-            const char *cut = memrchr(b.ptr, '/', b.len);
-            BKT_PASS(bkt_buf_resize(&b, cut ? (size_t)(cut - (const char *)b.ptr) : 0));
+            if (out->len == 0)
+                return BKT_EINVAL;
+            const char *cut = memrchr(out->ptr, '/', out->len);
+            BKT_PASS(bkt_buf_resize(out, cut ? (size_t)(cut - (const char *)out->ptr) : 0));
         } else if (n && !(n == 1 && s[0] == '.')) {
-            if ((b.len && bkt_buf_add_str(&b, "/") < 0) || bkt_buf_add(&b, s, n) < 0)
-                BKT_NOMEM(err);
+            if ((out->len && bkt_buf_add_str(out, "/") < 0) || bkt_buf_add(out, s, n) < 0)
+                return BKT_ENOMEM;
         }
         s += n + (s[n] == '/');
     }
+    return BKT_OK;
+}
+
+static int clean_path(const char *name, const char *path, char **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    int rc = bkt_name_clean(path, &b);
+    if (rc == BKT_EINVAL)
+        BKT_FAIL(err, rc, "%s: \"..\" leads out of the bucket", name);
+    if (rc < 0)
+        BKT_NOMEM(err);
     return set_text(out, &b, err);
+}
+
+int bkt_name_absolute(const char *path, struct bkt_buf *out)
+{
+    BKT_CLEANUP(bkt_freep) char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
+    if (*path != '/' && !cwd)
+        return BKT_EIO;
+    return bkt_buf_addf(out, "%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path);
+}
+
+static int add_absolute(const char *name, const char *path, struct bkt_buf *out, struct bkt_err *err)
+{
+    int rc = bkt_name_absolute(path, out);
+    if (rc == BKT_EIO)
+        BKT_FAIL(err, rc, "%s: the working directory is unknown", name);
+    if (rc < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
 }
 
 static int need_path(const char *name, const struct bkt_name *out, struct bkt_err *err)
@@ -198,12 +225,8 @@ static char *real_of(const char *path, bool create)
 static int parse_local(const char *name, const char *path, struct bkt_name *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf abs  = {0};
-    BKT_CLEANUP(bkt_freep) char             *cwd  = *path == '/' ? NULL : getcwd(NULL, 0);
     BKT_CLEANUP(bkt_freep) char             *real = NULL;
-    if (*path != '/' && (!cwd || bkt_buf_addf(&abs, "%s/", cwd) < 0))
-        BKT_FAIL(err, BKT_EIO, "%s: the working directory is unknown", name);
-    if (bkt_buf_add_str(&abs, path) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS(add_absolute(name, path, &abs, err));
     if (has_dotdot(bkt_buf_str(&abs)) && !(real = real_of(bkt_buf_str(&abs), out->create)))
         BKT_FAIL(err, BKT_ENOENT, "%s: no such file or directory", name);
     BKT_PASS(need_local(out, name, real ? real : bkt_buf_str(&abs), err));
@@ -279,12 +302,8 @@ static int parse_default_dir(const char *name, const char *dir, const char *path
                              struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
-    BKT_CLEANUP(bkt_freep) char             *cwd  = *dir == '/' ? NULL : getcwd(NULL, 0);
     BKT_CLEANUP(bkt_freep) char             *root = NULL;
-    if (*dir != '/' && (!cwd || bkt_buf_addf(&full, "%s/", cwd) < 0))
-        BKT_FAIL(err, BKT_EIO, "%s: the working directory is unknown", name);
-    if (bkt_buf_add_str(&full, dir) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS(add_absolute(name, dir, &full, err));
     BKT_PASS(clean_path(dir, bkt_buf_str(&full), &root, err));
     BKT_PASS(clean_path(name, path, &out->path, err));
     bkt_buf_clear(&full);
@@ -300,6 +319,14 @@ static int parse_default_dir(const char *name, const char *dir, const char *path
     return BKT_OK;
 }
 
+/* The default bucket as a directory; NULL: it isn't one. */
+static const char *dir_of(const char *bucket)
+{
+    if (strncmp(bucket, "file://", 7) == 0)
+        return bucket + 7;
+    return *bucket == '/' || *bucket == '.' ? bucket : NULL;
+}
+
 /* The default bucket: a URI of one of the schemes, a directory, or the bare name of an S3 bucket. */
 static int parse_default(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
                          struct bkt_err *err)
@@ -308,10 +335,8 @@ static int parse_default(const char *name, const char *rest, const struct bkt_se
     const char                              *b    = set->bucket;
     if (!b || !*b)
         BKT_FAIL(err, BKT_EINVAL, "%s: no default bucket is set (bucket=, H5BUCKET_BUCKET or HS_BUCKET)", name);
-    if (strncmp(b, "file://", 7) == 0)
-        b += 7;
-    if (*b == '/' || *b == '.' || b != set->bucket)
-        return parse_default_dir(name, b, rest, out, err);
+    if (dir_of(b))
+        return parse_default_dir(name, dir_of(b), rest, out, err);
     for (size_t i = 0; i < BKT_COUNT(schemes); i++) {
         size_t n = strlen(schemes[i].prefix);
         if (schemes[i].parse == parse_default || strncasecmp(b, schemes[i].prefix, n) != 0)
@@ -380,45 +405,37 @@ int bkt_name_parse_any(const char *name, const struct bkt_settings *set, struct 
 
 /* ---- plain HDF5 files ---- */
 
-static int add_absolute(const char *path, struct bkt_buf *out, struct bkt_err *err)
+static int add_local(const char *path, struct bkt_buf *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
-    if (*path != '/' && !cwd)
-        BKT_FAIL(err, BKT_EIO, "%s: the working directory is unknown", path);
-    if (bkt_buf_addf(out, "file://%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path) < 0)
+    if (bkt_buf_add_str(out, "file://") < 0)
         BKT_NOMEM(err);
-    return BKT_OK;
-}
-
-static bool is_folder(const char *bucket)
-{
-    return *bucket == '/' || *bucket == '.' || strncmp(bucket, "file://", 7) == 0;
+    return add_absolute(path, path, out, err);
 }
 
 static int file_in_default(const char *rest, const struct bkt_settings *set, struct bkt_buf *out,
                            struct bkt_err *err)
 {
-    const char *b = set->bucket;
-    size_t n = b ? strlen(b) : 0;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    const char *b = set->bucket ? set->bucket : "", *dir = dir_of(b);
     rest += strspn(rest, "/");
-    if (!n || !*rest)
+    if (!*b || !*rest)
         return BKT_ENOENT;
+    if (dir)
+        b = dir;
+    size_t n = strlen(b);
     while (n > 1 && b[n - 1] == '/')
         n--;
-    const char *scheme = is_folder(b) || bkt_name_has_scheme(b) ? "" : "s3://";
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
-    if (bkt_buf_addf(&full, "%s%.*s/%s", scheme, (int)n, b, rest) < 0)
+    const char *scheme = dir || bkt_name_has_scheme(b) ? "" : "s3://";
+    if (bkt_buf_addf(dir ? &path : out, "%s%.*s/%s", scheme, (int)n, b, rest) < 0)
         BKT_NOMEM(err);
-    if (is_folder(b))
-        return add_absolute(bkt_buf_str(&full) + (strncmp(b, "file://", 7) == 0 ? 7 : 0), out, err);
-    return bkt_buf_add_str(out, bkt_buf_str(&full)) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    return dir ? add_local(bkt_buf_str(&path), out, err) : BKT_OK;
 }
 
 static int file_by_name(const char *name, const struct bkt_settings *set, bool pointed, struct bkt_buf *out,
                         struct bkt_err *err)
 {
     if (strncasecmp(name, "file://", 7) == 0)
-        return add_absolute(name + 7, out, err);
+        return add_local(name + 7, out, err);
     if (strncasecmp(name, "hdf5:/", 6) == 0)
         return file_in_default(name + 6, set, out, err);
     if (bkt_name_has_scheme(name)) {
@@ -427,7 +444,7 @@ static int file_by_name(const char *name, const struct bkt_settings *set, bool p
     }
     if (set->bucket && *set->bucket)
         return file_in_default(name, set, out, err);
-    return pointed ? add_absolute(name, out, err) : BKT_ENOENT;
+    return pointed ? add_local(name, out, err) : BKT_ENOENT;
 }
 
 int bkt_name_of_file(const char *name, const struct bkt_settings *set, struct bkt_buf *out,

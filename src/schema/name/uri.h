@@ -39,6 +39,13 @@ BKT_NODISCARD int bkt_name_parse_new(const char *name, const struct bkt_settings
  *  @return BKT_OK; BKT_ENOENT: a plain path without a default bucket; BKT_ENOMEM, … */
 BKT_NODISCARD int bkt_name_of_file(const char *name, const struct bkt_settings *set, struct bkt_buf *out,
                                    struct bkt_err *err);
+/** Append a path without empty and "." components, and with ".." resolved: a//./b/../c/ -> a/c.
+ *  @param out  empty before
+ *  @return BKT_OK; BKT_EINVAL: ".." leads above the top; BKT_ENOMEM */
+BKT_NODISCARD int bkt_name_clean(const char *path, struct bkt_buf *out);
+/** Append a path of this machine, counted from the working directory; else it stays as it is written.
+ *  @return BKT_OK; BKT_EIO: the working directory is unknown; BKT_ENOMEM */
+BKT_NODISCARD int bkt_name_absolute(const char *path, struct bkt_buf *out);
 /** Shorten a path in a store to that of the folder above, which is "" for the bucket itself.  False: it was
  *  "". */
 bool              bkt_name_up(char *path);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "schema/name/uri.h"
 #include "vol/convert/convert.h"
 #include "vol/dataset/dataset_calls.h"
 #include "vol/plain/plain_file.h"
@@ -98,11 +99,7 @@ static int local_name(struct bkt_domain *dom, const char *prefix, const char *na
     if (*name != '/' && *prefix)
         BKT_PASS(add_prefix(dom, true, prefix, &path));
     BKT_PASS(bkt_buf_add_str(&path, name));
-    const char *s = bkt_buf_str(&path);
-    if (*s == '/')
-        return bkt_buf_add_str(out, s);
-    BKT_CLEANUP(bkt_freep) char *cwd = getcwd(NULL, 0);
-    return cwd ? bkt_buf_addf(out, "%s/%s", cwd, s) : BKT_EIO;
+    return bkt_name_absolute(bkt_buf_str(&path), out);
 }
 
 /* "a/./b/../c" -> "a/c".  Steps that lead out of the bucket stay, and are refused when the name is

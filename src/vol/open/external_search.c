@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "schema/edit/edit.h"
+#include "schema/name/uri.h"
 #include "vol/open/file_calls.h"
 #include "vol/plain/plain_file.h"
 #include "vol/plain/remote_file.h"
@@ -101,10 +101,8 @@ static int try_name(const struct search *s, const char *as, struct bkt_err *err)
 
 static int absolute(const char *path, struct bkt_buf *out)
 {
-    BKT_CLEANUP(bkt_freep) char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
-    if (*path != '/' && !cwd)
-        return BKT_EIO;
-    return bkt_buf_addf(out, "file://%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path);
+    BKT_PASS(bkt_buf_add_str(out, "file://"));
+    return bkt_name_absolute(path, out);
 }
 
 static int in_bucket(const struct search *s, const char *name, struct bkt_buf *out)

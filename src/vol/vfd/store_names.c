@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "schema/domain/domain.h"
+#include "schema/name/uri.h"
 #include "vol/vfd/store_driver.h"
 
 /* The length of the store's part of a full name: "s3://bucket", "https://host", "file://". */
@@ -34,29 +35,12 @@ static const char *full_name_in(const char *name)
 
 static bool is_local(const char *full) { return strncasecmp(full, "file:", 5) == 0; }
 
-/* a//./b/../c -> a/c.  The file system resolves names of this machine, since it knows symbolic links. */
-static int add_clean(const char *path, size_t floor, struct bkt_buf *out)
-{
-    for (const char *s = path; *s;) {
-        size_t n = strcspn(s, "/");
-        if (n == 2 && s[0] == '.' && s[1] == '.') {
-            const char *cut = out->len > floor ? memrchr(out->ptr + floor, '/', out->len - floor) : NULL;
-            if (!cut)
-                return BKT_ENOENT;
-            BKT_PASS(bkt_buf_resize(out, (size_t)(cut - (const char *)out->ptr)));
-        } else if (n && !(n == 1 && s[0] == '.') && (bkt_buf_add_str(out, "/") < 0 || bkt_buf_add(out, s, n) < 0)) {
-            return BKT_ENOMEM;
-        }
-        s += n + (s[n] == '/');
-    }
-    return BKT_OK;
-}
-
-/* @p path: in base's store, from its bucket or host, or from the folder of base if it is relative. */
+/* @p path: in base's store, from its bucket or host, or from the folder of base if it is relative.  The file
+ * system resolves names of this machine, since it knows symbolic links. */
 static int in_store(const char *base, const char *path, struct bkt_buf *out)
 {
     size_t store = store_length(base), query = strcspn(base, "?#");
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf whole = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf whole = {0}, clean = {0};
     const char *at = base + store;
     size_t n = query > store ? query - store : 0;
     while (n && at[n - 1] != '/')
@@ -64,8 +48,12 @@ static int in_store(const char *base, const char *path, struct bkt_buf *out)
     if (bkt_buf_addf(&whole, "%.*s%s", *path == '/' ? 0 : (int)n, at, path) < 0 ||
         bkt_buf_add(out, base, store) < 0)
         return BKT_ENOMEM;
-    return is_local(base) ? bkt_buf_add_str(out, bkt_buf_str(&whole))
-                          : add_clean(bkt_buf_str(&whole), store, out);
+    if (is_local(base))
+        return bkt_buf_add_str(out, bkt_buf_str(&whole));
+    int rc = bkt_name_clean(bkt_buf_str(&whole), &clean);
+    if (rc < 0)
+        return rc == BKT_EINVAL ? BKT_ENOENT : rc;
+    return bkt_buf_addf(out, "%s%s", clean.len ? "/" : "", bkt_buf_str(&clean));
 }
 
 static int elsewhere(const char *base, const struct bkt_settings *set, const char *full, struct bkt_buf *out,
