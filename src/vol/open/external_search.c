@@ -71,8 +71,7 @@ static int open_remote(const struct search *s, const char *as, const struct bkt_
     BKT_CLEANUP(bkt_remote_fini) struct bkt_remote r;
     unsigned flags = s->how->flags_said ? s->how->flags : H5F_ACC_RDONLY;
     BKT_PASS(bkt_remote_find(as, set, &r, err));
-    if (!bkt_domain_is_open(as, set))
-        bkt_remote_ask(&r, s->how->fapl, set);
+    bkt_remote_ask(&r, s->how->fapl, set);
     struct bkt_err why = {.n = 0};
     int            rc  = open_domain(s, as, set, &why);
     if (rc < 0 && bkt_remote_instead(&r, rc) && !bkt_remote_is_local(&r)) {

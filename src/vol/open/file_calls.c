@@ -114,16 +114,21 @@ static int hand_out(struct bkt_file *f, struct bkt_vobj **out, struct bkt_err *e
 
 const struct bkt_file_opener *bkt_file_opener;
 
+/* As bkt_native_wrap(); the file is known by @p name. */
+static int wrap_as(hid_t *id, const char *name, struct bkt_vobj **out, struct bkt_err *err)
+{
+    BKT_PASS(bkt_native_wrap(id, out, err));
+    if (((*out)->called = strdup(name)))
+        return BKT_OK;
+    bkt_vobj_free(*out);
+    BKT_NOMEM(err);
+}
+
 static int open_otherwise(const char *name, struct bkt_vobj **out, struct bkt_err *err)
 {
     hid_t id = H5I_INVALID_HID;
     BKT_PASS(bkt_file_opener->open(bkt_file_opener->arg, name, &id, err));
-    BKT_PASS(bkt_native_wrap(&id, out, err));
-    (*out)->called = strdup(name);
-    if ((*out)->called)
-        return BKT_OK;
-    bkt_vobj_free(*out);
-    BKT_NOMEM(err);
+    return wrap_as(&id, name, out, err);
 }
 
 /* A collective call arrives once per process, and the processes know nothing of each other: each would
@@ -150,11 +155,7 @@ static int remote_open(const char *name, unsigned flags, hid_t fapl, const struc
     if (plain < 0)
         return bkt_err_copy(err, plain, &no);
     bkt_trace(BKT_TRACE_VOL, "%s is a plain HDF5 file: %s", name, r->full);
-    BKT_PASS(bkt_native_wrap(&id, out, err));
-    if (strcmp(name, r->full) == 0 || ((*out)->called = strdup(name)))
-        return BKT_OK;
-    bkt_vobj_free(*out);
-    BKT_NOMEM(err);
+    return strcmp(name, r->full) == 0 ? bkt_native_wrap(&id, out, err) : wrap_as(&id, name, out, err);
 }
 
 /* The name is that of a domain, or of a plain file in a store: both are asked for at once.  @p called: the
@@ -168,7 +169,7 @@ static int open_in_store(const char *called, const char *name, unsigned flags, h
     BKT_PASS(bkt_remote_find(name, set, &r, err));
     if (bkt_remote_is_kept(&r, set) && !(flags & H5F_ACC_RDWR))
         return remote_open(called, flags, fapl, set, &r, BKT_ENOENT, &why, out, err);
-    if (!(flags & H5F_ACC_RDWR) && !bkt_domain_is_open(name, set))
+    if (!(flags & H5F_ACC_RDWR))
         bkt_remote_ask(&r, fapl, set);
     int rc = flags & H5F_ACC_RDWR ? not_together(name, fapl, &why) : BKT_OK;
     rc     = rc < 0 ? rc : bkt_file_domain(name, flags, fapl, set, &f, &why);
@@ -352,8 +353,7 @@ static int ask_store(const char *name, hid_t fapl, const struct bkt_settings *se
     BKT_CLEANUP(bkt_remote_fini) struct bkt_remote r;
     struct bkt_err why = {.n = 0};
     BKT_PASS(bkt_remote_find(name, set, &r, err));
-    if (!bkt_domain_is_open(name, set))
-        bkt_remote_ask(&r, fapl, set);
+    bkt_remote_ask(&r, fapl, set);
     int rc = bkt_domain_probe(name, set, &why);
     if (rc != 1 && bkt_remote_is_hdf5(&r, fapl, set)) {
         bkt_remote_keep(&r);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "schema/domain/domain.h"
 #include "schema/name/uri.h"
 #include "vol/core/hid.h"
 #include "vol/plain/plain_file.h"
@@ -20,7 +21,7 @@ int bkt_remote_find(const char *name, const struct bkt_settings *set, struct bkt
                     struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
-    *r = (struct bkt_remote){.full = NULL};
+    *r = (struct bkt_remote){.name = name};
     int rc = bkt_name_of_file(name, set, &full, err);
     if (rc < 0)
         return rc == BKT_ENOENT ? BKT_OK : rc;
@@ -137,12 +138,24 @@ static int set_driver(hid_t fapl, struct bkt_remote *r, hid_t like, const struct
 
 /* ---- requests ---- */
 
-void bkt_remote_ask(struct bkt_remote *r, hid_t like, const struct bkt_settings *set)
+/* Whether the driver asks for the file under its own full name. */
+static bool can_ask(const struct bkt_remote *r, hid_t like)
 {
-    if (!r->full || bkt_remote_is_local(r) || has_members(like))
+    return r->full && !bkt_remote_is_local(r) && !has_members(like);
+}
+
+static void ask(struct bkt_remote *r, hid_t like, const struct bkt_settings *set)
+{
+    if (r->asked || !can_ask(r, like))
         return;
     vfd_expect(r->full, set);
     r->asked = true;
+}
+
+void bkt_remote_ask(struct bkt_remote *r, hid_t like, const struct bkt_settings *set)
+{
+    if (can_ask(r, like) && !bkt_domain_is_open(r->name, set))
+        ask(r, like, set);
 }
 
 /* Wait for the request.  A file of exactly that name comes before a family, whose members a server that answers
@@ -206,7 +219,7 @@ bool bkt_remote_is_hdf5(struct bkt_remote *r, hid_t like, const struct bkt_setti
 static int refuse_writing(struct bkt_remote *r, hid_t like, const struct bkt_settings *set,
                           struct bkt_err *err)
 {
-    bkt_remote_ask(r, like, set);
+    ask(r, like, set);
     if (!bkt_remote_is_hdf5(r, like, set))
         return BKT_ENOENT;
     BKT_FAIL(err, BKT_EUNSUP,
@@ -224,8 +237,7 @@ int bkt_remote_open(struct bkt_remote *r, unsigned flags, hid_t like, const stru
         return bkt_native_file(r->full, flags, like == H5P_DEFAULT ? H5I_INVALID_HID : like, out, err);
     if (flags & H5F_ACC_RDWR)
         return refuse_writing(r, like, set, err);
-    if (!r->asked)
-        bkt_remote_ask(r, like, set);
+    ask(r, like, set);
     if (r->asked)
         BKT_PASS(wait_for_first(r, err));
     BKT_PASS(with_list(r, like, set, &fapl, err));
