@@ -41,6 +41,13 @@ bool bkt_virtual_is_blank(hid_t source, hid_t dcpl, hid_t type);
 /** The same for one of our sources, or a source of HDF5's under our connector, that has no id. */
 bool bkt_virtual_is_blank_object(struct bkt_vobj *o, hid_t dcpl, hid_t type);
 
+/* ---- virtual_clip.c ---- */
+
+/** A source may have become smaller than its mapped part; the elements that it lacks keep the fill value.
+ * @param src, mem  selections of the same elements in the source and in memory; replaced by their existing
+ * parts */
+BKT_NODISCARD int bkt_virtual_clip(hid_t dset, hid_t *src, hid_t *mem, struct bkt_err *err);
+
 /* ---- virtual_map.c: one mapping, and its sources ---- */
 
 /** A regular hyperslab that may be unlimited in one dimension. */
