@@ -14,9 +14,6 @@
 /* Bytes that are fetched before a piece is read.  The driver keeps somewhat more. */
 #define BUDGET     ((uint64_t)60 << 20)
 #define PIECE      ((uint64_t)16 << 20) /* bytes of stored elements in a piece; their heaps are larger */
-#define COLLECTION ((uint64_t)4096)    /* the smallest collection, and the usual one */
-#define LARGEST    ((uint64_t)16 << 20)
-#define HEAD       16 /* bytes before a collection's first object, and before an object's data */
 
 /* ---- addresses ---- */
 
@@ -32,7 +29,7 @@ struct addresses {
 static int add_address(struct addresses *a, const unsigned char *p)
 {
     uint64_t at = bkt_get_le(p, a->s->addr_bytes), full;
-    if (!at || at == a->last || !bkt_add_u64(at, a->s->user_block, &full) || full >= a->size || a->size - full < HEAD)
+    if (!at || at == a->last || !bkt_add_u64(at, a->s->user_block, &full) || full >= a->size || a->size - full < BKT_HEAP_HEAD)
         return BKT_OK;
     if (bkt_list_room(&a->v, a->n, &a->cap, sizeof *a->v) < 0)
         return BKT_ENOMEM;
@@ -170,14 +167,13 @@ static int look_at_elements(struct addresses *a, const struct bkt_sel *sel, uint
 
 /* ---- collections ---- */
 
-/* Bytes of the collection at @p at; 0: it isn't here, or isn't one. */
-static uint64_t collection_size(const struct addresses *a, uint64_t at)
+uint64_t bkt_heap_size(const struct bkt_shadow *s, uint64_t at)
 {
-    unsigned char head[HEAD];
-    if (vfd_peek(a->s->file, at, HEAD, head) < HEAD || memcmp(head, "GCOL", 4) != 0)
+    unsigned char head[BKT_HEAP_HEAD];
+    if (vfd_peek(s->file, at, sizeof head, head) < sizeof head || memcmp(head, "GCOL\1", 5) != 0)
         return 0;
-    uint64_t size = bkt_get_le(head + 8, a->s->size_bytes);
-    return size <= LARGEST && size <= a->size - at ? size : 0;
+    uint64_t size = bkt_get_le(head + 8, s->size_bytes);
+    return size <= BKT_HEAP_LARGEST && size <= vfd_facts(s->file).size - at ? size : 0;
 }
 
 /* First the usual length of all, then the rest of longer ones. */
@@ -187,16 +183,16 @@ static int fetch_collections(const struct addresses *a, uint64_t *left, struct b
     size_t n = 0;
     if (!r)
         BKT_NOMEM(err);
-    for (; n < a->n && *left >= COLLECTION; n++, *left -= COLLECTION)
-        r[n] = (struct fore_range){a->v[n], COLLECTION};
+    for (; n < a->n && *left >= BKT_HEAP_SMALLEST; n++, *left -= BKT_HEAP_SMALLEST)
+        r[n] = (struct fore_range){a->v[n], BKT_HEAP_SMALLEST};
     BKT_PASS(vfd_fetch(a->s->file, r, n, err));
     size_t longer = 0;
     for (size_t i = 0; i < n; i++) {
-        uint64_t size = collection_size(a, a->v[i]);
-        if (size <= COLLECTION || size - COLLECTION > *left)
+        uint64_t size = bkt_heap_size(a->s, a->v[i]);
+        if (size <= BKT_HEAP_SMALLEST || size - BKT_HEAP_SMALLEST > *left)
             continue;
-        *left -= size - COLLECTION;
-        r[longer++] = (struct fore_range){a->v[i] + COLLECTION, size - COLLECTION};
+        *left -= size - BKT_HEAP_SMALLEST;
+        r[longer++] = (struct fore_range){a->v[i] + BKT_HEAP_SMALLEST, size - BKT_HEAP_SMALLEST};
     }
     return vfd_fetch(a->s->file, r, longer, err);
 }
@@ -204,14 +200,14 @@ static int fetch_collections(const struct addresses *a, uint64_t *left, struct b
 /* Look through the objects of a collection for further addresses. */
 static int look_inside(struct addresses *a, const struct bkt_heap_spots *inner, const unsigned char *p, uint64_t n)
 {
-    uint64_t at = HEAD;
-    while (at + HEAD <= n && bkt_get_le(p + at, 2)) {
+    uint64_t at = BKT_HEAP_HEAD;
+    while (at + BKT_HEAP_HEAD <= n && bkt_get_le(p + at, 2)) {
         uint64_t size = bkt_get_le(p + at + 8, a->s->size_bytes);
-        if (size > n - at - HEAD)
+        if (size > n - at - BKT_HEAP_HEAD)
             break;
         if (size % inner->size == 0)
-            BKT_PASS(scan(a, inner, p + at + HEAD, size / inner->size));
-        at += HEAD + (size + 7) / 8 * 8;
+            BKT_PASS(scan(a, inner, p + at + BKT_HEAP_HEAD, size / inner->size));
+        at += BKT_HEAP_HEAD + (size + 7) / 8 * 8;
     }
     return BKT_OK;
 }
@@ -223,7 +219,7 @@ static int fetch_inner(const struct addresses *outer, const struct bkt_heap_spot
     struct addresses a = {.s = outer->s, .size = outer->size};
     int rc = BKT_OK;
     for (size_t i = 0; rc == BKT_OK && i < outer->n; i++) {
-        uint64_t size = collection_size(outer, outer->v[i]);
+        uint64_t size = bkt_heap_size(outer->s, outer->v[i]);
         BKT_CLEANUP(bkt_freep) unsigned char *p = size ? malloc(size) : NULL;
         if (p && vfd_peek(outer->s->file, outer->v[i], size, p) == size)
             rc = look_inside(&a, inner, p, size);

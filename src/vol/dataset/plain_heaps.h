@@ -11,6 +11,15 @@
 bool bkt_heap_spots_of(hid_t type, unsigned addr, struct bkt_heap_spots *out);
 void bkt_heap_spots_fini(struct bkt_heap_spots *s);
 
+/* Bytes of the smallest collection, which is also the usual one; of the largest that is read here; before a
+ * collection's first object, and before an object's data. */
+#define BKT_HEAP_SMALLEST ((uint64_t)4096)
+#define BKT_HEAP_LARGEST  ((uint64_t)16 << 20)
+#define BKT_HEAP_HEAD     16
+/** Bytes of the collection at @p at in the file; 0: its head isn't here, or isn't that of a collection, or it
+ *  is too large, or reaches beyond the file's end. */
+uint64_t bkt_heap_size(const struct bkt_shadow *s, uint64_t at);
+
 /** Elements in stored form. */
 struct bkt_heap_elems {
     unsigned char *p;

@@ -11,9 +11,6 @@
 
 #define SLOTS     256                   /* collections that are kept at hand */
 #define KEPT_MAX  ((uint64_t)16 << 20)  /* bytes of them; then all are dropped */
-#define LARGEST   ((uint64_t)16 << 20)
-#define SMALLEST  4096
-#define HEAD      16 /* bytes before a collection's first object, and before an object's data */
 
 /* ---- a collection ---- */
 
@@ -59,35 +56,31 @@ static bool note_object(struct collection *c, size_t index, uint64_t at)
 /* Index 0 is the free space, which ends a collection. */
 static bool parse(const struct heaps *h, struct collection *c)
 {
-    uint64_t at = HEAD;
-    while (at + HEAD <= c->size) {
+    uint64_t at = BKT_HEAP_HEAD;
+    while (at + BKT_HEAP_HEAD <= c->size) {
         size_t   index = (size_t)bkt_get_le(c->bytes + at, 2);
-        uint64_t size  = bkt_get_le(c->bytes + at + 8, h->s->size_bytes), room = c->size - at - HEAD;
+        uint64_t size  = bkt_get_le(c->bytes + at + 8, h->s->size_bytes), room = c->size - at - BKT_HEAP_HEAD;
         if (!index)
-            return size == room + HEAD;
+            return size == room + BKT_HEAP_HEAD;
         if (size > room || (size + 7) / 8 * 8 > room || !note_object(c, index, at))
             return false;
-        at += HEAD + (size + 7) / 8 * 8;
+        at += BKT_HEAP_HEAD + (size + 7) / 8 * 8;
     }
     return true;
 }
 
 static bool load(struct heaps *h, struct collection *c, uint64_t at)
 {
-    unsigned char head[HEAD];
-    if (vfd_peek(h->s->file, at, HEAD, head) < HEAD || memcmp(head, "GCOL\1", 5) != 0)
-        return false;
-    c->size = bkt_get_le(head + 8, h->s->size_bytes);
-    if (c->size < SMALLEST || c->size > LARGEST || !(c->bytes = malloc(c->size)))
-        return false;
-    c->at = at;
+    c->at   = at;
+    c->size = bkt_heap_size(h->s, at);
     h->kept += c->size;
-    return vfd_peek(h->s->file, at, c->size, c->bytes) == c->size && parse(h, c);
+    return c->size >= BKT_HEAP_SMALLEST && (c->bytes = malloc(c->size)) != NULL &&
+           vfd_peek(h->s->file, at, c->size, c->bytes) == c->size && parse(h, c);
 }
 
 static const struct collection *find(struct heaps *h, uint64_t at)
 {
-    struct collection *c = &h->slots[at / SMALLEST % SLOTS];
+    struct collection *c = &h->slots[at / BKT_HEAP_SMALLEST % SLOTS];
     if (c->at == at)
         return c;
     if (h->kept > KEPT_MAX)
@@ -110,7 +103,7 @@ static const unsigned char *object(struct heaps *h, const unsigned char *stored,
     if (!c || index >= c->n_objects || !c->objects[index])
         return NULL;
     const unsigned char *p = c->bytes + c->objects[index];
-    return bkt_get_le(p + 8, s->size_bytes) == size ? p + HEAD : NULL;
+    return bkt_get_le(p + 8, s->size_bytes) == size ? p + BKT_HEAP_HEAD : NULL;
 }
 
 /* ---- values ---- */
