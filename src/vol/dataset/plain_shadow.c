@@ -155,7 +155,7 @@ static int take_name(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err 
 /* libhdf5 would look for raw files on this machine.  A file elsewhere must not make it do that. */
 static int take_domain(struct bkt_shadow *s, struct bkt_err *err)
 {
-    s->external = strncmp(bkt_store_uri(vfd_facts(s->file).st), "file:", 5) != 0;
+    s->external = !vfd_facts(s->file).is_local;
     s->native   = !s->external;
     s->v.file   = &s->in;
     return vfd_domain(s->file, &s->in.dom, err);

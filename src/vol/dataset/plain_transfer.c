@@ -1,6 +1,5 @@
 /* H5Dread, H5Dread_multi, H5Dwrite and H5Dwrite_multi of plain HDF5 files: the way for each dataset. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/trace.h"
 #include "vol/core/transfer_list.h"
@@ -29,7 +28,7 @@ static int reason(struct bkt_shadow *s, int rc, struct bkt_err *err)
 static int check_raw_files(hid_t dset, struct bkt_err *err)
 {
     struct vfd_file *f = vfd_behind(dset);
-    if (!f || strncmp(bkt_store_uri(vfd_facts(f).st), "file:", 5) == 0)
+    if (!f || vfd_facts(f).is_local)
         return BKT_OK;
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
     if (dcpl < 0)

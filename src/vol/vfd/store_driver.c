@@ -99,6 +99,11 @@ bool vfd_takes(const char *name)
     return false;
 }
 
+static bool is_folder(const struct bkt_store *st)
+{
+    return strncmp(bkt_store_uri(st), "file:", 5) == 0;
+}
+
 /* A bucket or directory is the store, and the rest is the key.  A web address is a store of its own. */
 int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st, char **key, struct bkt_err *err)
 {
@@ -136,7 +141,7 @@ int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, c
     int            rc  = bkt_store_run(st, &req, 1, err);
     if (rc == BKT_OK) {
         *size = req.size;
-        if (strncmp(bkt_store_uri(st), "file:", 5) == 0)
+        if (is_folder(st))
             bkt_stamp(req.size, req.mtime, req.etag);
         (void)snprintf(etag, n_etag, "%s", req.etag);
     }
@@ -492,7 +497,7 @@ struct vfd_file *vfd_behind(hid_t object)
 
 struct vfd_facts vfd_facts(struct vfd_file *f)
 {
-    return (struct vfd_facts){f->st, f->key, &f->version, f->size};
+    return (struct vfd_facts){f->st, f->key, &f->version, f->size, is_folder(f->st)};
 }
 
 int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err)

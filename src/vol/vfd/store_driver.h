@@ -33,6 +33,7 @@ struct vfd_facts {
     const char *key;
     struct bkt_version *version; /* of all answers */
     uint64_t size; /* bytes */
+    bool is_local; /* a file of this machine */
 };
 struct vfd_facts vfd_facts(struct vfd_file *f);
 /** The domain that stands for the file (bkt_domain_of_file()), made on first use; borrowed. */
