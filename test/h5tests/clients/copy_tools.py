@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "helpers"))
+import hdf5_files  # noqa: E402
 import sample  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -173,11 +174,7 @@ def main():
     ap.add_argument("--bucket")
     ap.add_argument("--only", default="")
     args = ap.parse_args()
-    made = subprocess.run([os.path.join(HERE, "..", "..", "..", "config", "hdf5-tests.sh"), args.hdf5], stdout=subprocess.PIPE, text=True, check=False)
-    if made.returncode:
-        print("skipped: HDF5's test files could not be made (config/hdf5-tests.sh)")
-        return 77
-    files, tools = os.path.join(made.stdout.strip(), "files"), Tools(args)
+    files, tools = hdf5_files.folder(args.hdf5), Tools(args)
     for fn in (copy_all, copy_flags, imports, repack_options):
         if args.only in fn.__name__:
             with tempfile.TemporaryDirectory(prefix="bkt-copies.") as work:

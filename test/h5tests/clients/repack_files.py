@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "helpers"))
+import hdf5_files  # noqa: E402
 import sample  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -83,13 +84,9 @@ def main():
     ap.add_argument("--only")
     ap.add_argument("--show", action="store_true")
     args = ap.parse_args()
-    made = subprocess.run([os.path.join(HERE, "..", "..", "..", "config", "hdf5-tests.sh"), args.hdf5], stdout=subprocess.PIPE, text=True)
-    if made.returncode:
-        print("skipped: HDF5's test files could not be made (config/hdf5-tests.sh)")
-        return 77
     with open(os.path.join(HERE, "repack_exceptions.txt"), encoding="utf-8") as file:
         excused = {line.split("|")[0].strip(): False for line in file if line.strip() and not line.startswith("#")}
-    folder, run, good, bad = os.path.join(made.stdout.strip(), "files", "h5repack"), Repack(args), 0, 0
+    folder, run, good, bad = os.path.join(hdf5_files.folder(args.hdf5), "h5repack"), Repack(args), 0, 0
     for name in sorted(os.listdir(folder)):
         if not name.endswith(".h5") or (args.only and args.only not in name) or not sample.takes(name, 4 if args.bucket else 2):
             continue

@@ -30,6 +30,7 @@ import tempfile
 import threading
 
 sys.path += [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", folder) for folder in ("helpers", "clients")]
+import hdf5_files  # noqa: E402
 import sample  # noqa: E402
 from compare_domains import Differences, differing  # noqa: E402
 
@@ -76,12 +77,13 @@ def names_of(folder):
 
 class Tools:
     """HDF5's programs and its test files."""
+    timeout = 900  # seconds that a program may take
 
-    def __init__(self, args, what):
+    def __init__(self, args, what, differences=os.path.join(HERE, "load_differences.txt")):
         self.args = args
         self.base = {k: v for k, v in os.environ.items() if not k.startswith(("HDF5_", "H5BUCKET_", "HS_"))}
         self.base.update(LC_ALL="C.UTF-8", HDF5_USE_FILE_LOCKING="FALSE")
-        self.differences = Differences(os.path.join(HERE, "load_differences.txt"), what)
+        self.differences = Differences(differences, what)
         self.counts = collections.Counter()
         self.lock = threading.Lock()
 
@@ -90,18 +92,14 @@ class Tools:
             self.counts[what] += n
 
     def files(self):
-        done = subprocess.run([os.path.join(ROOT, "config", "hdf5-tests.sh"), self.args.hdf5], stdout=subprocess.PIPE, text=True)
-        if done.returncode:
-            print("skipped: HDF5's test files could not be made (config/hdf5-tests.sh)")
-            sys.exit(77)
-        return os.path.join(done.stdout.strip(), "files")
+        return hdf5_files.folder(self.args.hdf5)
 
-    def run(self, command, env, cwd=None, timeout=900):
+    def run(self, command, env, cwd=None):
         """A hostile test file may make any program hang: it and its children end with the time."""
         with subprocess.Popen(command, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, start_new_session=True) as child:
             try:
-                out, err = child.communicate(timeout=timeout)
+                out, err = child.communicate(timeout=self.timeout)
                 return child.returncode, out, err
             except subprocess.TimeoutExpired:
                 os.killpg(child.pid, signal.SIGKILL)

@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path += [os.path.join(ROOT, "test", "s3"), os.path.join(HERE, "..", "helpers")]
+import hdf5_files  # noqa: E402
 import sample  # noqa: E402
 import upload  # noqa: E402
 
@@ -104,11 +105,7 @@ def main():
     if "BKT_PROXY" not in os.environ:
         print("skipped: no proxy (install nginx-light and libnginx-mod-http-lua: config/packages-test.txt)")
         return 77
-    done = subprocess.run([os.path.join(ROOT, "config", "hdf5-tests.sh"), args.hdf5], stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        print("skipped: HDF5's test files could not be made (config/hdf5-tests.sh)")
-        return 77
-    Faults(args, os.path.join(done.stdout.strip(), "files")).main()
+    Faults(args, hdf5_files.folder(args.hdf5)).main()
     return 1 if failures else 0
 
 

@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path += [os.path.join(HERE, "..", "helpers"), os.path.join(ROOT, "test", "s3")]
+import hdf5_files  # noqa: E402
 import range_server  # noqa: E402
 import upload  # noqa: E402
 
@@ -171,13 +172,9 @@ class Names:
 
 
 def main():
-    done = subprocess.run([os.path.join(ROOT, "config", "hdf5-tests.sh"), args.hdf5], stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        print("skipped: HDF5's test files could not be made (config/hdf5-tests.sh)")
-        return 77
     work = tempfile.mkdtemp(prefix="bkt-names-")
     try:
-        Names(os.path.join(done.stdout.strip(), "files"), work).main()
+        Names(hdf5_files.folder(args.hdf5), work).main()
     finally:
         shutil.rmtree(work, ignore_errors=True)
     print(f"{len(failures)} failures")
