@@ -19,6 +19,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "variables.h"
+
 #define TINY 10000
 #define SIDE 512U  /* chunks of 512 x 512 floats are 1 MiB */
 #define ACROSS 16U /* 16 of them side by side */
@@ -106,33 +108,13 @@ static void write_hdf5(const char *kind, float *buf)
 
 static void write_variables(void)
 {
-    char          name[4096], text[25];
-    const hsize_t dims[] = {100, 100};
+    char name[4096];
     fclose(create("bucket/data/vars.h5"));
     snprintf(name, sizeof name, "%s/bucket/data/vars.h5", dir);
-    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space = H5Screate_simple(2, dims, NULL);
-    hid_t type = H5Tcopy(H5T_C_S1), scalar = H5Screate(H5S_SCALAR), dcpl = H5Pcreate(H5P_DATASET_CREATE);
-    H5Tset_size(type, 24);
-    H5Tset_strpad(type, H5T_STR_NULLPAD);
-    H5Pset_chunk(dcpl, 2, dims);
-    for (int i = 0; i < 60; i++) {
-        snprintf(name, sizeof name, "var%02d", i);
-        hid_t dset = H5Dcreate2(file, name, H5T_IEEE_F32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
-        for (int k = 0; k < 20; k++) {
-            memset(text, 0, sizeof text);
-            snprintf(name, sizeof name, "attribute_%02d", k);
-            snprintf(text, sizeof text, "value %d of %d", k, i);
-            hid_t a = H5Acreate2(dset, name, type, scalar, H5P_DEFAULT, H5P_DEFAULT);
-            if (H5Awrite(a, type, text) < 0)
-                die(name);
-            H5Aclose(a);
-        }
-        H5Dclose(dset);
-    }
+    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    if (make_variables(file, dcpl) < 0)
+        die(name);
     H5Pclose(dcpl);
-    H5Sclose(scalar);
-    H5Sclose(space);
-    H5Tclose(type);
     H5Fclose(file);
 }
 

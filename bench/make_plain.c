@@ -5,12 +5,13 @@
  *   DIR/bucket/data/chunks_{tree1,tree2,fixed,extensible}.h5   1,000,000 chunks of 16 bytes, by kind of index
  *   DIR/bucket/data/strings_{variable,fixed}.h5                1,000,000 strings of 24 bytes
  *   DIR/bucket/data/ordered.h5             60 variables with 20 attributes, whose order of creation is kept, as netCDF-4 does */
-#include <errno.h>
 #include <hdf5.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "variables.h"
 
 #define GROUPS 20
 #define MEMBER ((hsize_t)256 << 10)
@@ -155,45 +156,19 @@ static void strings(void)
     free(text);
 }
 
-static void variable(hid_t file, hid_t space, hid_t dcpl, hid_t type, int i)
-{
-    char  name[32], text[TEXT];
-    hid_t scalar = H5Screate(H5S_SCALAR);
-    snprintf(name, sizeof name, "var%02d", i);
-    hid_t dset = H5Dcreate2(file, name, H5T_IEEE_F32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
-    for (int k = 0; k < 20; k++) {
-        memset(text, 0, sizeof text);
-        snprintf(name, sizeof name, "attribute_%02d", k);
-        snprintf(text, sizeof text, "value %d of %d", k, i);
-        hid_t a = H5Acreate2(dset, name, type, scalar, H5P_DEFAULT, H5P_DEFAULT);
-        must(H5Awrite(a, type, text), "H5Awrite");
-        H5Aclose(a);
-    }
-    H5Dclose(dset);
-    H5Sclose(scalar);
-}
-
 /* More than eight attributes lie in a heap of their own then. */
 static void ordered(void)
 {
     const unsigned kept = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
-    const hsize_t  dims[] = {100, 100};
     char           path[4096];
     hid_t          fapl = H5Pcreate(H5P_FILE_ACCESS), fcpl = H5Pcreate(H5P_FILE_CREATE), dcpl = H5Pcreate(H5P_DATASET_CREATE);
-    hid_t          space = H5Screate_simple(2, dims, NULL), type = H5Tcopy(H5T_C_S1);
-    H5Tset_size(type, TEXT);
-    H5Tset_strpad(type, H5T_STR_NULLPAD);
     H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18);
     H5Pset_link_creation_order(fcpl, kept);
     H5Pset_attr_creation_order(dcpl, kept);
-    H5Pset_chunk(dcpl, 2, dims);
     snprintf(path, sizeof path, "%s/bucket/data/ordered.h5", dir);
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, fcpl, fapl);
     must(file, path);
-    for (int i = 0; i < 60; i++)
-        variable(file, space, dcpl, type, i);
-    H5Tclose(type);
-    H5Sclose(space);
+    must(make_variables(file, dcpl), path);
     H5Pclose(dcpl);
     H5Pclose(fcpl);
     H5Pclose(fapl);
