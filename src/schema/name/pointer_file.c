@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os/whole_io.h"
 #include "schema/name/uri.h"
 
 static const char head[] = BKT_HDF5_SIGNATURE "h5bucket 1\n";
@@ -151,12 +152,8 @@ static int read_block(int fd, size_t size, struct bkt_buf *bytes)
 {
     size_t before = bytes->len;
     BKT_PASS(bkt_buf_resize(bytes, before + size));
-    for (size_t at = 0; at < size;) {
-        ssize_t n = pread(fd, bytes->ptr + before + at, size - at, (off_t)at);
-        if (n <= 0)
-            return BKT_EIO;
-        at += (size_t)n;
-    }
+    if (!bkt_read_at(fd, bytes->ptr + before, size, 0))
+        return BKT_EIO;
     bkt_buf_cut(bytes, before + bkt_userblock_used(bytes->ptr + before, size));
     return BKT_OK;
 }
@@ -179,18 +176,6 @@ int bkt_pointer_userblock_read(const char *path, uint64_t *size, struct bkt_buf 
 
 /* ---- writing ---- */
 
-static int write_at(int fd, const void *p, size_t n, uint64_t at)
-{
-    errno = ENOSPC; /* if less is written than requested */
-    for (size_t done = 0; done < n;) {
-        ssize_t k = pwrite(fd, (const char *)p + done, n - done, (off_t)(at + done));
-        if (k <= 0)
-            return -1;
-        done += (size_t)k;
-    }
-    return 0;
-}
-
 /* The contents of a pointer file. */
 struct content {
     struct bkt_buf                  text;
@@ -201,7 +186,7 @@ struct content {
 static bool write_content(int fd, const struct content *c)
 {
     uint64_t at = c->block ? c->block->size : 0;
-    bool     ok = (!at || write_at(fd, c->block->bytes, c->block->n, 0) == 0) && write_at(fd, c->text.ptr, c->text.len, at) == 0 &&
+    bool     ok = (!at || bkt_write_at(fd, c->block->bytes, c->block->n, 0)) && bkt_write_at(fd, c->text.ptr, c->text.len, at) &&
               fsync(fd) == 0;
     int      e  = errno;
     if (close(fd) < 0 && ok)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/os/whole_io.h"
 #include "schema/domain/domain.h"
 #include "tools/source/hdf5_glue.h"
 #include "tools/cli/interrupt.h"
@@ -108,14 +109,9 @@ static int write_user_block(const char *name, const struct user_block *u, struct
     int fd = u->bytes.len ? open(name, O_WRONLY | O_CLOEXEC) : -1;
     if (!u->bytes.len)
         return BKT_OK;
-    bool ok = fd >= 0;
-    for (size_t at = 0; ok && at < u->bytes.len;) {
-        ssize_t n = pwrite(fd, u->bytes.ptr + at, u->bytes.len - at, (off_t)at);
-        ok        = n > 0;
-        at += ok ? (size_t)n : 0;
-    }
-    int e = errno;
-    ok    = (fd < 0 || close(fd) == 0) && ok;
+    bool ok = fd >= 0 && bkt_write_at(fd, u->bytes.ptr, u->bytes.len, 0);
+    int  e  = errno;
+    ok      = (fd < 0 || close(fd) == 0) && ok;
     return ok ? BKT_OK : BKT_ERR(err, BKT_EIO, "%s: its user block can't be written: %s", name, strerror(e));
 }
 

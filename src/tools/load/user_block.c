@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/os/whole_io.h"
 #include "vol/open/pointer_leave.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/core/vol.h"
@@ -13,16 +14,14 @@ void user_block_fini(struct user_block *u) { bkt_buf_fini(&u->bytes); }
 
 static int read_file(const char *name, struct user_block *out, struct bkt_err *err)
 {
-    int    fd = open(name, O_RDONLY | O_CLOEXEC);
-    size_t at = 0;
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         BKT_FAIL(err, BKT_EIO, "%s: %s", name, strerror(errno));
-    for (ssize_t n = 1; at < out->bytes.len && n > 0; at += n > 0 ? (size_t)n : 0)
-        n = pread(fd, out->bytes.ptr + at, out->bytes.len - at, (off_t)at);
+    bool ok = bkt_read_at(fd, out->bytes.ptr, out->bytes.len, 0);
     (void)close(fd);
-    if (at < out->bytes.len)
+    if (!ok)
         BKT_FAIL(err, BKT_EIO, "%s: its user block can't be read", name);
-    bkt_buf_cut(&out->bytes, bkt_userblock_used(out->bytes.ptr, at));
+    bkt_buf_cut(&out->bytes, bkt_userblock_used(out->bytes.ptr, out->bytes.len));
     return BKT_OK;
 }
 

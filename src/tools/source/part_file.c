@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
+#include "base/os/whole_io.h"
 
 #define HEAD  2048 /* bytes of the trailer before the marks: names are at most this long */
 #define EVERY 2.0  /* seconds between two stores of the marks; a killed download loses the time since the last */
@@ -30,29 +31,7 @@ static int failed(const struct part_file *p, struct bkt_err *err)
 
 static int write_all(const struct part_file *p, uint64_t off, const void *bytes, uint64_t n, struct bkt_err *err)
 {
-    const unsigned char *from = bytes;
-    for (uint64_t at = 0; at < n;) {
-        ssize_t k = pwrite(p->fd, from + at, n - at, (off_t)(off + at));
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0)
-            return failed(p, err);
-        at += (uint64_t)k;
-    }
-    return BKT_OK;
-}
-
-static bool read_all(const struct part_file *p, uint64_t off, void *to, uint64_t n)
-{
-    for (uint64_t at = 0; at < n;) {
-        ssize_t k = pread(p->fd, (unsigned char *)to + at, n - at, (off_t)(off + at));
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0)
-            return false;
-        at += (uint64_t)k;
-    }
-    return true;
+    return bkt_write_at(p->fd, bytes, n, off) ? BKT_OK : failed(p, err);
 }
 
 /* ---- opening ---- */
@@ -73,8 +52,8 @@ static bool is_same(const struct part_file *p, const struct bkt_version *v, cons
 {
     char there[HEAD];
     bool known = v->etag[0] || v->mtime > 0;
-    return known && read_all(p, p->size, there, HEAD) && memcmp(there, head, HEAD) == 0 &&
-           read_all(p, p->size + HEAD, p->marks, p->n_blocks);
+    return known && bkt_read_at(p->fd, there, HEAD, p->size) && memcmp(there, head, HEAD) == 0 &&
+           bkt_read_at(p->fd, p->marks, p->n_blocks, p->size + HEAD);
 }
 
 static int begin_anew(struct part_file *p, const char head[HEAD], struct bkt_err *err)
