@@ -1,4 +1,7 @@
-/* Logins in the form of ~/.netrc: "machine HOST login NAME password WORD".  Pure, safe on any input. */
+/* Logins in the form of ~/.netrc: "machine HOST login NAME password WORD".  Pure, safe on any input.
+ *
+ * libcurl's own reader (CURLOPT_NETRC) sends a `default` entry's login to any host.  It also reads the file for each
+ * transfer, in an I/O thread, which a FIFO or an endless device of that name would hold up. */
 #ifndef BKT_NETRC_H
 #define BKT_NETRC_H
 

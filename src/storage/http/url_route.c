@@ -125,13 +125,6 @@ static void after_fork(struct bkt_route *r)
     r->generation         = bkt_fork_generation();
 }
 
-void bkt_route_begin(struct bkt_route *r, struct bkt_http_op *op)
-{
-    bkt_state_lock();
-    op->x.net = r->known ? r->known->net : r->own->net;
-    bkt_state_unlock();
-}
-
 const struct bkt_net *bkt_route_net(struct bkt_route *r)
 {
     bkt_state_lock();
@@ -139,6 +132,8 @@ const struct bkt_net *bkt_route_net(struct bkt_route *r)
     bkt_state_unlock();
     return net;
 }
+
+void bkt_route_begin(struct bkt_route *r, struct bkt_http_op *op) { op->x.net = bkt_route_net(r); }
 
 /* Under the lock.  False: the request waits for the one that asks. */
 static bool choose(struct bkt_route *r, struct bkt_http_op *op)

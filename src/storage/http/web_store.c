@@ -1,7 +1,6 @@
 /* https://host/base as a store: key k is BASE/k, read by plain GET with ranges.  Read-only, no list. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "storage/http/login.h"
 #include "storage/http/request.h"
@@ -43,34 +42,25 @@ static int prepare(struct bkt_http *h, struct bkt_http_op *op)
     return BKT_OK;
 }
 
-/* scheme://host:port of a URL */
-static size_t origin_of(const char *url)
-{
-    const char *p = strstr(url, "://");
-    return p ? (size_t)(p + 3 - url) + strcspn(p + 3, "/?#") : 0;
-}
-
 /* A redirect may lead elsewhere on the same server only.  Otherwise a server could make this library fetch
  * from any address. */
-static bool same_server(const char *a, const char *b)
+static int follow(struct bkt_http *h, struct bkt_http_op *op)
 {
-    size_t n = origin_of(a), m = origin_of(b);
-    return n && n == m && strncasecmp(a, b, n) == 0;
+    BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url to = {.port = 0};
+    if (bkt_web_url_parse(op->x.redirect, &to, NULL) < 0 || strcmp(h->net.origin, to.origin) != 0)
+        return bkt_http_say(op, BKT_EACCES, "", "", "redirects to another server are not followed");
+    if (op->detours++ >= MAX_REDIRECTS)
+        return bkt_http_say(op, BKT_EINVAL, "", "", "too many redirects");
+    free(op->location);
+    op->location = bkt_buf_steal(&to.text);
+    return BKT_HTTP_AGAIN;
 }
 
 static int judge(struct bkt_http *h, struct bkt_http_op *op)
 {
     long status = op->x.status;
-    if (status >= 300 && status < 400 && op->x.redirect) {
-        if (!same_server(h->base.uri, op->x.redirect))
-            return bkt_http_say(op, BKT_EACCES, "", "", "redirects to another server are not followed");
-        if (op->detours++ >= MAX_REDIRECTS)
-            return bkt_http_say(op, BKT_EINVAL, "", "", "too many redirects");
-        free(op->location);
-        op->location   = op->x.redirect;
-        op->x.redirect = NULL;
-        return BKT_HTTP_AGAIN;
-    }
+    if (status >= 300 && status < 400 && op->x.redirect)
+        return follow(h, op);
     struct bkt_s3_error e;
     if (status == 404 && bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e) && strcmp(e.code, "NoSuchKey") != 0) /* S3 */
         return bkt_http_say(op, BKT_EINVAL, e.code, e.message, "check host and path");
@@ -88,13 +78,11 @@ static void plain_close(struct bkt_store *st)
     free(p);
 }
 
-static int take_login(struct plain *p, const char *uri, const struct bkt_settings *set, struct bkt_err *err)
+static int take_login(struct plain *p, const struct bkt_web_url *own, const struct bkt_settings *set, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url own   = {.port = 0};
-    BKT_CLEANUP(bkt_login_fini) struct bkt_login     login = {.token = NULL};
-    BKT_PASS(bkt_web_url_parse(uri, &own, err));
-    BKT_PASS(bkt_login_init(&login, &own, set, err));
-    if (bkt_login_for(&login, &own, &p->login) < 0)
+    BKT_CLEANUP(bkt_login_fini) struct bkt_login login = {.token = NULL};
+    BKT_PASS(bkt_login_init(&login, own, set, err));
+    if (bkt_login_for(&login, own, &p->login) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
@@ -109,15 +97,14 @@ int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings 
     if (!host || strpbrk(rest, "?#\\ \r\n\t") || memchr(rest, '@', host))
         BKT_FAIL(err, BKT_EINVAL, "'%.200s': https://host[:port][/path] is expected, without user, query or fragment",
                  BKT_SHOWN(uri));
-    BKT_CLEANUP(bkt_freep) char *origin = strndup(uri, origin_of(uri));
-    struct plain                *p      = calloc(1, sizeof *p);
-    if (!p || !origin) {
-        free(p);
+    BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url own = {.port = 0};
+    BKT_PASS(bkt_web_url_parse(uri, &own, err));
+    struct plain *p = calloc(1, sizeof *p);
+    if (!p)
         BKT_NOMEM(err);
-    }
-    int rc = take_login(p, uri, set, err);
+    int rc = take_login(p, &own, set, err);
     if (rc == BKT_OK)
-        rc = bkt_http_init(&p->http, &plain_ops, &http_ops, uri, origin, set, err);
+        rc = bkt_http_init(&p->http, &plain_ops, &http_ops, uri, own.origin, set, err);
     if (rc < 0) {
         bkt_secret_free(p->login);
         free(p);
