@@ -11,6 +11,7 @@
 
 #include "schema/json/acl.h"
 #include "schema/name/pointer_file.h"
+#include "tools/source/plain_name.h"
 
 #define MAX_FLAT 20000 /* objects of version 1 at a bucket's top before its listing is given up: 20 lists, one after the other */
 
@@ -314,20 +315,9 @@ int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, str
     return rc == BKT_EUNSUP ? (bkt_err_clear(err), BKT_OK) : rc;
 }
 
-int bkt_place_find(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err)
+/* Looks for a domain in which the name goes on. */
+static int find_above(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err)
 {
-    *inner = NULL;
-    BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
-    return bkt_place_find_above(p, doc, inner, err);
-}
-
-int bkt_place_find_above(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err)
-{
-    *inner = NULL;
-    if (doc->what == BKT_IS_DOMAIN) {
-        *inner = strdup("/");
-        return *inner ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    }
     BKT_CLEANUP(bkt_freep) char *up = strdup(p->path);
     if (!up)
         BKT_NOMEM(err);
@@ -346,6 +336,20 @@ int bkt_place_find_above(struct bkt_place *p, struct bkt_doc *doc, char **inner,
         p->path[strlen(up)] = 0;
     }
     return BKT_OK;
+}
+
+int bkt_place_find(struct bkt_place *p, struct plain_file *plain, const struct bkt_settings *set, struct bkt_doc *doc,
+                   char **inner, struct bkt_err *err)
+{
+    *inner = NULL;
+    BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
+    if (doc->what == BKT_IS_DOMAIN) {
+        *inner = strdup("/");
+        return *inner ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    if (doc->what != BKT_IS_FOLDER && plain_file_is(plain, set))
+        return BKT_ENOENT;
+    return find_above(p, doc, inner, err);
 }
 
 int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path, const struct bkt_settings *set, unsigned need,

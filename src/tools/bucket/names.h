@@ -42,13 +42,16 @@ int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, str
  *  if the name alone doesn't. */
 BKT_NODISCARD int bkt_place_absent(const struct bkt_place *p, const char *name, const char *what, struct bkt_err *err);
 
+struct plain_file; /* tools/source/plain_name.h */
+
 /** Cut a name that may go on inside a domain behind the domain.
+ * @param plain  asked for by the same name
  * @param inner  (caller's, free()) the rest behind the domain, "/" if empty; NULL: p->path is neither a
  *               domain nor in one
- * @param doc    the document of the new p->path */
-BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err);
-/** The same for a caller that has the document of p->path already (bkt_doc_get()). */
-BKT_NODISCARD int bkt_place_find_above(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err);
+ * @param doc    the document of the new p->path
+ * @return BKT_OK; BKT_ENOENT, without a message: the name is that of the HDF5 file @p plain; … */
+BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct plain_file *plain, const struct bkt_settings *set,
+                                 struct bkt_doc *doc, char **inner, struct bkt_err *err);
 
 /** File beside a domain's document while a load or an append is at work, or after it was killed: the work
  *  that the next load has to undo.  A root id without a document means that nobody owns its objects, so this

@@ -169,10 +169,7 @@ static int list_place(struct bkt_ls *ls, const char *name, struct plain_file *pl
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc   = {0};
     BKT_CLEANUP(bkt_freep) char                 *inner = NULL;
     BKT_PASS(bkt_place_open(name, &ls->t->set, &p, err));
-    BKT_PASS(bkt_doc_get(p.store, p.path, &doc, err));
-    if ((doc.what == BKT_IS_ABSENT || doc.what == BKT_IS_PREFIX) && plain_file_is(plain, &ls->t->set))
-        return BKT_ENOENT;
-    BKT_PASS(bkt_place_find_above(&p, &doc, &inner, err));
+    BKT_PASS(bkt_place_find(&p, plain, &ls->t->set, &doc, &inner, err));
     if (doc.what == BKT_IS_DOMAIN) {
         list_domain(ls, &p, inner);
         return BKT_OK;

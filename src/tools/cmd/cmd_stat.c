@@ -101,10 +101,7 @@ static int stat_place(struct bkt_tool *t, struct plain_file *plain, struct bkt_d
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc   = {0};
     BKT_CLEANUP(bkt_freep) char                 *inner = NULL, *name = NULL;
     BKT_PASS(bkt_place_open(t->args[0], &t->set, &p, err));
-    BKT_PASS(bkt_doc_get(p.store, p.path, &doc, err));
-    if ((doc.what == BKT_IS_ABSENT || doc.what == BKT_IS_PREFIX) && plain_file_is(plain, &t->set))
-        return BKT_ENOENT;
-    BKT_PASS(bkt_place_find_above(&p, &doc, &inner, err));
+    BKT_PASS(bkt_place_find(&p, plain, &t->set, &doc, &inner, err));
     if (doc.what == BKT_IS_ABSENT)
         BKT_FAIL(err, BKT_ENOENT, "no such domain");
     if (doc.what != BKT_IS_DOMAIN)
