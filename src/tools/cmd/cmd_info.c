@@ -81,7 +81,7 @@ static int open_domain(const char *name, const struct bkt_settings *set, struct 
 {
     BKT_PASS(plain_file_ask(name, set, plain, err));
     int rc = bkt_domain_open_only(name, set, d, err);
-    if (rc == BKT_OK || (rc == BKT_ENOENT && plain_file_is(plain, set)))
+    if (rc != BKT_ENOENT || plain_file_is(plain, set))
         return rc;
     bkt_err_clear(err);
     return bkt_domain_open(name, set, d, err);
