@@ -16,33 +16,25 @@ static int on_step(void *arg, uint64_t bytes, struct bkt_err *err)
     return interrupt_check(err);
 }
 
-/* The file's name without secrets: a signed address has another signature each time. */
-static char *shown_name(const char *full)
-{
-    size_t n     = strlen(full) + 1;
-    char  *copy  = malloc(n);
-    if (copy)
-        (void)snprintf(copy, n, "%.*s", (int)strcspn(full, "?"), full);
-    return copy;
-}
-
 /* Another version of the file will be downloaded next time. */
 static int ended(const struct part_file *part, int rc, const struct bkt_err *why, struct bkt_err *err)
 {
     unsigned long long done = part_file_done(part), size = part->size;
-    if (rc == BKT_EPRECOND || !done) {
-        part_file_remove(part);
-        (void)bkt_err_copy(err, rc, why);
-        return rc == BKT_EPRECOND ? BKT_ERR(err, rc, "the file was replaced while it was read; run h5bucket get again") : rc;
-    }
+    bool               other = rc == BKT_EPRECOND;
     (void)bkt_err_copy(err, rc, why);
+    if (other || !done)
+        part_file_remove(part);
+    if (other)
+        BKT_FAIL(err, rc, "the file was replaced while it was read; run h5bucket get again");
+    if (!done)
+        return rc;
     BKT_FAIL(err, rc, "%llu of %llu bytes are kept in %s; the same command goes on with them", done, size, part->path);
 }
 
 static int fetch(struct bkt_tool *t, const char *full, const char *file, struct vfd_expected *x, struct bkt_got *out,
                  struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) char             *name = shown_name(full);
+    BKT_CLEANUP(bkt_freep) char             *name = strndup(full, strcspn(full, "?")); /* each signature is another one */
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     BKT_CLEANUP(part_file_fini) struct part_file part = {.fd = -1};
     struct bkt_err  why = {.n = 0};

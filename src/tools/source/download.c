@@ -120,7 +120,7 @@ static int one_step(struct run *r, struct bkt_err *err)
 }
 
 /* End the requests that are under way after a failure.  Blocks that arrived are kept. */
-static int end_all(struct run *r, struct bkt_err *err)
+static void end_all(struct run *r)
 {
     atomic_store(&r->stop, true);
     bkt_store_cancelled();
@@ -132,7 +132,7 @@ static int end_all(struct run *r, struct bkt_err *err)
         if (s)
             bkt_req_fini(&s->req);
     }
-    return part_file_save(r->p, true, err);
+    (void)!part_file_save(r->p, true, NULL); /* without the marks, less is kept */
 }
 
 /* The first bytes are here.  They may be all of the first block. */
@@ -160,11 +160,12 @@ int download_run(const struct download *d, struct part_file *p, struct bkt_err *
         rc = start(r, &r->slots[i], err);
     while (rc == BKT_OK && r->busy)
         rc = one_step(r, err);
-    int saved = end_all(r, rc < 0 ? NULL : err);
+    if (rc < 0)
+        end_all(r);
     for (size_t i = 0; i < DOWNLOAD_SLOTS; i++)
         free(r->slots[i].bytes);
     (void)pthread_cond_destroy(&r->ended_some);
     (void)pthread_mutex_destroy(&r->lock);
     free(r);
-    return rc < 0 ? rc : saved;
+    return rc;
 }

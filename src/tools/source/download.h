@@ -18,7 +18,7 @@ struct download {
     void               *arg;
 };
 
-/** Fetch all blocks that @p p lacks.  Complete blocks are marked in it, also after a failure.
+/** Fetch all blocks that @p p lacks.  After a failure, blocks that are complete are marked in it.
  * @return BKT_OK: all blocks are complete; BKT_EPRECOND: the file was replaced meanwhile; … */
 BKT_NODISCARD int download_run(const struct download *d, struct part_file *p, struct bkt_err *err);
 
