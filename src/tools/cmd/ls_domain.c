@@ -5,19 +5,6 @@
 #include "tools/cmd/ls.h"
 #include "tools/bucket/walk.h"
 
-struct state {
-    struct bkt_ls          *ls;
-    struct bkt_domain      *d;
-    struct bkt_uses        *uses; /* chunk objects of all datasets, when many are listed; NULL: asked for one by one */
-    const struct bkt_where *where;
-};
-
-static int count_chunks(void *arg, const struct bkt_object *o, struct bkt_extent_use *out, struct bkt_err *err)
-{
-    const struct state *s = arg;
-    return bkt_where_count(s->d, o, s->uses, out, err);
-}
-
 /* Layout, chunk shape and filters, in one line. */
 static void layout_text(struct bkt_buf *b, const struct bkt_dset *ds)
 {
@@ -31,7 +18,7 @@ static void layout_text(struct bkt_buf *b, const struct bkt_dset *ds)
 }
 
 /* An object or a link in a line. */
-static void line_of(const struct state *s, const struct bkt_step *st)
+static void line_of(const struct bkt_ls *ls, const struct bkt_step *st)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     bkt_show_name(&b, st->path);
@@ -53,7 +40,7 @@ static void line_of(const struct state *s, const struct bkt_step *st)
     } else if (st->obj && st->obj->kind == BKT_DATASET) {
         bkt_say_str(&b, " ");
         bkt_show_space(&b, &st->obj->dset.space);
-        if (!s->ls->verbose) {
+        if (!ls->verbose) {
             bkt_say_str(&b, "  ");
             bkt_show_type(&b, st->obj->dset.type);
             bkt_say_str(&b, "  ");
@@ -77,49 +64,49 @@ static void attrs_of(const struct bkt_object *o, struct bkt_jout *j)
 }
 
 /* With -v also as rows. */
-static void dset_of(struct state *s, const struct bkt_object *o, const struct bkt_record *r)
+static void dset_of(struct bkt_ls *ls, const struct bkt_object *o, const struct bkt_where *where, const struct bkt_record *r)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf          b     = {0};
-    BKT_CLEANUP(bkt_where_fini) struct bkt_extent_use where = {0};
-    struct bkt_err                                    err   = {.n = 0};
-    const struct bkt_layout                          *l     = &o->dset.layout;
-    bkt_record_type(r, "type", s->ls->verbose ? "type" : NULL, o->dset.type);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf          b   = {0};
+    BKT_CLEANUP(bkt_where_fini) struct bkt_extent_use use = {0};
+    struct bkt_err                                    err = {.n = 0};
+    const struct bkt_layout                          *l   = &o->dset.layout;
+    bkt_record_type(r, "type", ls->verbose ? "type" : NULL, o->dset.type);
     bkt_jout_space(r->j, "shape", &o->dset.space);
     bkt_jout_layout(r->j, &o->dset);
-    if (!s->ls->verbose)
+    if (!ls->verbose)
         return;
     layout_text(&b, &o->dset);
     bkt_record_row(r, "layout", &b);
     if (l->user_cls != l->cls)
         bkt_record_str(r, NULL, "created as", bkt_show_layout(l->user_cls));
-    if (s->where->count(s->where->arg, o, &where, &err) < 0) {
-        s->ls->rc = bkt_tool_error(s->ls->t, o->id.text, &err);
+    if (where->count(where->arg, o, &use, &err) < 0) {
+        ls->rc = bkt_tool_error(ls->t, o->id.text, &err);
         return;
     }
-    bkt_jout_where(r->j, &where);
-    bkt_record_where(r, &where);
+    bkt_jout_where(r->j, &use);
+    bkt_record_where(r, &use);
 }
 
-static void object_of(struct state *s, const struct bkt_object *o, const struct bkt_record *r)
+static void object_of(struct bkt_ls *ls, const struct bkt_object *o, const struct bkt_where *where, const struct bkt_record *r)
 {
-    const bool rows = s->ls->verbose;
-    bkt_record_str(r, NULL, rows ? s->where->id : NULL, o->id.text);
+    const bool rows = ls->verbose;
+    bkt_record_str(r, NULL, rows ? where->id : NULL, o->id.text);
     bkt_record_time(r, "created", rows ? "created" : NULL, o->created);
     bkt_record_time(r, "modified", rows ? "modified" : NULL, o->modified);
     if (o->kind == BKT_DATASET)
-        dset_of(s, o, r);
+        dset_of(ls, o, where, r);
     if (o->kind == BKT_DATATYPE)
         bkt_record_type(r, NULL, rows ? "type" : NULL, o->type);
-    if (s->ls->attrs)
+    if (ls->attrs)
         attrs_of(o, r->j);
 }
 
-static void print(struct state *s, const struct bkt_step *st)
+static void print(struct bkt_ls *ls, const struct bkt_step *st, const struct bkt_where *where)
 {
-    struct bkt_jout        *j = &s->ls->j;
-    const struct bkt_record r = {.j = j, .indent = 4, .width = 10, .human = s->ls->human};
+    struct bkt_jout        *j = &ls->j;
+    const struct bkt_record r = {.j = j, .indent = 4, .width = 10, .human = ls->human};
     if (!j->to)
-        line_of(s, st);
+        line_of(ls, st);
     bkt_jout_open(j, NULL, '{');
     bkt_jout_str(j, "path", st->path);
     bkt_jout_str(j, "link", st->link ? bkt_show_link(st->link->cls) : NULL);
@@ -133,13 +120,12 @@ static void print(struct state *s, const struct bkt_step *st)
     if (st->same)
         bkt_jout_str(j, "same_as", st->same);
     if (st->obj && !st->same)
-        object_of(s, st->obj, &r);
+        object_of(ls, st->obj, where, &r);
     bkt_jout_close(j);
 }
 
 void bkt_ls_step(struct bkt_ls *ls, const struct bkt_step *st, const struct bkt_where *where)
 {
-    struct state s = {.ls = ls, .where = where};
     if (st->why) {
         ls->rc = bkt_tool_error(ls->t, st->path, st->why);
     } else if (!bkt_ls_wanted(ls, st->path)) {
@@ -149,8 +135,22 @@ void bkt_ls_step(struct bkt_ls *ls, const struct bkt_step *st, const struct bkt_
         bkt_show_name(&b, st->path);
         puts(bkt_buf_str(&b));
     } else {
-        print(&s, st);
+        print(ls, st, where);
     }
+}
+
+/* ---- the walk ---- */
+
+struct state {
+    struct bkt_ls     *ls;
+    struct bkt_domain *d;
+    struct bkt_uses   *uses; /* chunk objects of all datasets, when many are listed; NULL: asked for one by one */
+};
+
+static int count_chunks(void *arg, const struct bkt_object *o, struct bkt_extent_use *out, struct bkt_err *err)
+{
+    const struct state *s = arg;
+    return bkt_where_count(s->d, o, s->uses, out, err);
 }
 
 static int on_step(const struct bkt_step *st, void *arg)
