@@ -8,8 +8,6 @@
 #include "tools/source/hdf5_glue.h"
 #include "tools/source/plain_object.h"
 
-#define MAX_DEPTH 1000 /* as in walk.c */
-
 struct walk {
     unsigned levels;
     bool     attrs;
@@ -28,11 +26,8 @@ struct members {
 
 static void members_fini(struct members *m)
 {
-    for (size_t i = 0; i < m->n; i++) {
-        free(m->v[i].name);
-        free(m->v[i].path);
-        free(m->v[i].file);
-    }
+    for (size_t i = 0; i < m->n; i++)
+        bkt_link_fini(&m->v[i]);
     free(m->v);
 }
 
@@ -93,8 +88,8 @@ static int visit_members(struct walk *w, hid_t group, const char *path, unsigned
 {
     BKT_CLEANUP(members_fini) struct members m = {0};
     hsize_t                                  at = 0;
-    if (depth >= MAX_DEPTH)
-        BKT_FAIL(w->err, BKT_EUNSUP, "groups are nested deeper than %d: %s", MAX_DEPTH, path);
+    if (depth >= BKT_WALK_DEPTH)
+        BKT_FAIL(w->err, BKT_EUNSUP, "groups are nested deeper than %d: %s", BKT_WALK_DEPTH, path);
     if (H5Literate2(group, H5_INDEX_NAME, H5_ITER_INC, &at, one_link, &m) < 0)
         return h5_fail(w->err, path);
     for (size_t i = 0; i < m.n; i++)

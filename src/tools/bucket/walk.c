@@ -111,10 +111,6 @@ static int visit_members(struct walk *w, const struct bkt_object *o, const char 
     return BKT_OK;
 }
 
-/* Groups nest as deep as the data say.  Each is entered once, and the depth is bounded, since each takes 0.3
- * KiB of stack. */
-#define MAX_DEPTH 1000
-
 static int visit_object(struct walk *w, const struct bkt_object *o, const char *path, const struct bkt_link *link, unsigned depth)
 {
     struct bkt_step s    = {.path = path, .link = link, .obj = o, .same = bkt_map_get(w->met, o->id.text, BKT_ID_LEN)};
@@ -128,8 +124,8 @@ static int visit_object(struct walk *w, const struct bkt_object *o, const char *
     }
     if (o->kind != BKT_GROUP || depth >= w->levels)
         return BKT_OK;
-    if (depth >= MAX_DEPTH)
-        return BKT_ERR(w->err, BKT_EUNSUP, "groups are nested deeper than %d: %s", MAX_DEPTH, path);
+    if (depth >= BKT_WALK_DEPTH)
+        return BKT_ERR(w->err, BKT_EUNSUP, "groups are nested deeper than %d: %s", BKT_WALK_DEPTH, path);
     if (!bkt_map_get(w->warm, o->id.text, BKT_ID_LEN) && warm_up(w, &o->id, w->levels - depth) < 0)
         return BKT_ERR(w->err, BKT_ENOMEM, "out of memory");
     return visit_members(w, o, path, depth);

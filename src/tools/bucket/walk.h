@@ -4,6 +4,10 @@
 
 #include "schema/domain/domain.h"
 
+/** Groups nest as deep as the data say.  Each is entered once, and the depth is bounded, since each takes 0.3
+ *  KiB of stack. */
+#define BKT_WALK_DEPTH 1000
+
 /** One link met.  Borrowed for the call. */
 struct bkt_step {
     const char              *path; /* in the domain, absolute */

@@ -117,18 +117,10 @@ struct attrs {
     int                rc;
 };
 
-static void attr_fini(struct bkt_attr *a)
-{
-    free(a->name);
-    free(a->bad);
-    bkt_type_free(a->type);
-    bkt_buf_fini(&a->value);
-}
-
 static herr_t one_attr(hid_t loc, const char *name, const H5A_info_t *info, void *arg)
 {
     struct attrs                *all  = arg;
-    BKT_CLEANUP(attr_fini) struct bkt_attr a = {.name = strdup(name)};
+    BKT_CLEANUP(bkt_attr_fini) struct bkt_attr a = {.name = strdup(name)};
     BKT_CLEANUP(h5_closep) hid_t attr = H5Aopen(loc, name, H5P_DEFAULT);
     (void)info;
     if (!a.name)
@@ -145,7 +137,7 @@ static int take_attrs(hid_t obj, struct bkt_object *o, struct bkt_err *err)
     struct attrs all = {.o = o, .err = err, .rc = BKT_OK};
     if (H5Aiterate2(obj, H5_INDEX_NAME, H5_ITER_INC, NULL, one_attr, &all) < 0)
         return all.rc < 0 ? all.rc : h5_fail(err, "going through attributes");
-    bkt_named_settle(&o->attrs.list, sizeof *o->attrs.v);
+    (void)bkt_attrs_settle(&o->attrs);
     return BKT_OK;
 }
 
