@@ -1,5 +1,5 @@
-/* The copier: objects with their places, committed types, links, groups.  Groups within groups are filled
- * from a list, so that no depth of theirs takes stack. */
+/* The copier: links, groups and the objects in them.  Groups within groups are filled from a list, so that no
+ * depth of theirs takes stack. */
 #include "vol/copy/copier_impl.h"
 
 #include <stdarg.h>
@@ -9,13 +9,6 @@
 
 #include "base/list.h"
 #include "schema/edit/edit.h"
-#include "vol/core/object_refs.h"
-
-/* The place of the copy of an object */
-struct place {
-    hid_t base; /* held: the root, a copy that was made without a name, or a committed type without links */
-    char *path; /* from base; ".": base itself */
-};
 
 struct bkt_copy_group {
     struct bkt_copy_group *above;
@@ -41,15 +34,14 @@ int bkt_copy_failed(const struct bkt_copier *c, const char *what)
     return bkt_h5err_capture(c->err, where);
 }
 
-/* A tool leaves unreadable parts out, if its user wants that. */
-static int unreadable(const struct bkt_copier *c, int rc)
+int bkt_copy_source_rc(const struct bkt_copier *c, int rc)
 {
     return rc == BKT_EHDF5 && c->o->hooks.fail ? BKT_EFORMAT : rc;
 }
 
 int bkt_copy_unreadable(const struct bkt_copier *c, const char *what)
 {
-    return unreadable(c, bkt_copy_failed(c, what));
+    return bkt_copy_source_rc(c, bkt_copy_failed(c, what));
 }
 
 int bkt_copy_no_memory(const struct bkt_copier *c)
@@ -104,118 +96,6 @@ int bkt_copy_number(const struct bkt_copier *c, hid_t to, bool links, int64_t nu
 {
     const struct bkt_vobj *o = c->o->merge ? NULL : bkt_vobj_of_id(to);
     return o ? bkt_edit_number(o->file->dom, &o->obj->id, links, number, c->err) : BKT_OK;
-}
-
-/* ---- objects copied already ---- */
-
-static void place_free(void *arg)
-{
-    struct place *p = arg;
-    bkt_hid_closep(&p->base);
-    free(p->path);
-    free(p);
-}
-
-static int identify(const struct bkt_copier *c, hid_t obj, struct bkt_copied *what)
-{
-    memset(what, 0, sizeof *what); /* the map compares it as bytes */
-    return unreadable(c, bkt_object_identify(obj, &what->fileno, &what->token, c->err));
-}
-
-int bkt_copy_find(const struct bkt_copier *c, hid_t from, hid_t *loc, const char **name)
-{
-    struct bkt_copied what;
-    BKT_PASS(identify(c, from, &what));
-    const struct place *p = bkt_map_get(c->places, &what, sizeof what);
-    *loc = p ? p->base : H5I_INVALID_HID;
-    *name = p ? p->path : NULL;
-    return BKT_OK;
-}
-
-/* @p self: the copy, if no link leads to it yet; H5I_INVALID_HID: it is at the present path. */
-static int remember(struct bkt_copier *c, hid_t from, hid_t self)
-{
-    struct bkt_copied what;
-    BKT_PASS(identify(c, from, &what));
-    struct place *p = calloc(1, sizeof *p);
-    hid_t base = self < 0 ? c->base : self;
-    if (!p || !(p->path = strdup(self < 0 ? bkt_buf_str(&c->path) : ".")) ||
-        bkt_map_put(c->places, &what, sizeof what, p, NULL) < 0) {
-        if (p)
-            free(p->path);
-        free(p);
-        return bkt_copy_no_memory(c);
-    }
-    p->base = bkt_hid_hold(base);
-    return p->base < 0 ? bkt_copy_failed(c, "holding an object") : BKT_OK;
-}
-
-static void forget(struct bkt_copier *c, hid_t from)
-{
-    struct bkt_copied what;
-    struct place *p = identify(c, from, &what) < 0 ? NULL : bkt_map_del(c->places, &what, sizeof what);
-    if (p)
-        place_free(p);
-}
-
-static int link_again(const struct bkt_copier *c, hid_t loc, const char *path, hid_t dst, const char *name,
-                      hid_t lcpl)
-{
-    herr_t rc = strcmp(path, ".") == 0 ? H5Olink(loc, dst, name, lcpl, H5P_DEFAULT)
-                                       : H5Lcreate_hard(loc, path, dst, name, lcpl, H5P_DEFAULT);
-    return rc < 0 ? bkt_copy_failed(c, "making a hard link") : BKT_OK;
-}
-
-/* ---- committed types ---- */
-
-static int commit(const struct bkt_copier *c, hid_t from, hid_t tcpl, hid_t dst, const char *name, hid_t lcpl,
-                  hid_t *out)
-{
-    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Tcopy(from);
-    if (type < 0)
-        return bkt_copy_unreadable(c, "reading a committed datatype");
-    herr_t rc = name ? H5Tcommit2(dst, name, type, lcpl, tcpl, H5P_DEFAULT)
-                     : H5Tcommit_anon(dst, type, tcpl, H5P_DEFAULT);
-    if (rc < 0)
-        return bkt_copy_failed(c, "committing a datatype");
-    *out = bkt_hid_take(&type);
-    return BKT_OK;
-}
-
-static int copy_committed(struct bkt_copier *c, hid_t from, hid_t dst, const char *name, hid_t lcpl,
-                          hid_t *out)
-{
-    BKT_CLEANUP(bkt_hid_closep) hid_t to = H5I_INVALID_HID, tcpl = H5Tget_create_plist(from);
-    if (tcpl < 0)
-        return bkt_copy_unreadable(c, "reading a committed datatype");
-    BKT_PASS(bkt_copy_merged(c, from, &to));
-    bool fresh = to < 0;
-    if (fresh)
-        BKT_PASS(commit(c, from, tcpl, dst, name, lcpl, &to));
-    else if (name)
-        BKT_PASS(link_again(c, to, ".", dst, name, lcpl));
-    BKT_PASS(remember(c, from,
-                      name ? H5I_INVALID_HID : to)); /* before its attributes: one may have this very type */
-    if (fresh)
-        BKT_PASS(bkt_copy_attributes(c, from, to, tcpl, name != NULL));
-    *out = bkt_hid_take(&to);
-    return BKT_OK;
-}
-
-int bkt_copy_type(struct bkt_copier *c, hid_t type, hid_t *out)
-{
-    hid_t loc;
-    const char *path;
-    *out = H5I_INVALID_HID;
-    if (H5Tcommitted(type) <= 0) {
-        *out = bkt_hid_hold(type);
-        return *out < 0 ? bkt_copy_failed(c, "copying a datatype") : BKT_OK;
-    }
-    BKT_PASS(bkt_copy_find(c, type, &loc, &path));
-    if (!path) /* its link comes later, or never */
-        return copy_committed(c, type, c->root, NULL, H5P_DEFAULT, out);
-    *out = strcmp(path, ".") == 0 ? bkt_hid_hold(loc) : H5Topen2(loc, path, H5P_DEFAULT);
-    return *out < 0 ? bkt_copy_failed(c, "finding the copy of a committed datatype") : BKT_OK;
 }
 
 /* ---- groups ---- */
@@ -344,7 +224,8 @@ static int copy_group(struct bkt_copier *c, hid_t from, hid_t dst, const char *n
         name ? H5Gcreate2(dst, name, lcpl, g->gcpl, H5P_DEFAULT) : H5Gcreate_anon(dst, g->gcpl, H5P_DEFAULT);
     if (g->to < 0)
         return bkt_copy_failed(c, "making a group");
-    BKT_PASS(remember(c, from, name ? H5I_INVALID_HID : g->to)); /* before its members: they may link back */
+    /* before its members: they may link back */
+    BKT_PASS(bkt_copy_remember(c, from, name ? H5I_INVALID_HID : g->to));
     if (!name)
         return fill_nameless(c, &g);
     BKT_PASS(begin_group(c, g));
@@ -359,10 +240,10 @@ static int copy_dataset(struct bkt_copier *c, hid_t from, hid_t dst, const char 
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t to = H5I_INVALID_HID, dcpl = H5I_INVALID_HID;
     BKT_PASS(bkt_copy_dataset(c, from, dst, name, lcpl, &to));
-    BKT_PASS(remember(c, from, name ? H5I_INVALID_HID : to));
+    BKT_PASS(bkt_copy_remember(c, from, name ? H5I_INVALID_HID : to));
     int rc = bkt_copy_elements(c, from, to);
     if (rc < 0) {
-        forget(c, from);
+        bkt_copy_forget(c, from);
         return rc;
     }
     dcpl = H5Dget_create_plist(from);
@@ -382,7 +263,7 @@ static int copy_new(struct bkt_copier *c, hid_t from, hid_t dst, const char *nam
     if (kind == H5I_DATASET)
         rc = copy_dataset(c, from, dst, name, lcpl);
     else if (kind == H5I_DATATYPE)
-        rc = copy_committed(c, from, dst, name, lcpl, &type);
+        rc = bkt_copy_committed(c, from, dst, name, lcpl, &type);
     else
         BKT_FAIL(c->err, BKT_EUNSUP, "%s: an object of an unknown kind", bkt_buf_str(&c->path));
     if (rc == BKT_OK && c->o->hooks.done)
@@ -403,7 +284,7 @@ int bkt_copy_as(struct bkt_copier *c, hid_t from, const char *name)
     if (rc == BKT_OK)
         rc = bkt_copy_find(c, from, &loc, &path);
     if (rc == BKT_OK)
-        rc = path ? link_again(c, loc, path, c->root, name, c->lcpl)
+        rc = path ? bkt_copy_link_again(c, loc, path, c->root, name, c->lcpl)
                   : BKT_ERR(c->err, BKT_EINVAL, "%s: not copied", name);
     c->name = above;
     return rc;
@@ -464,7 +345,7 @@ static int object_link(struct bkt_copier *c, const struct bkt_copy_group *g, con
     if (obj < 0)
         return bkt_copy_unreadable(c, "opening an object");
     BKT_PASS(bkt_copy_find(c, obj, &loc, &path));
-    return path ? link_again(c, loc, path, g->to, l->name, lcpl)
+    return path ? bkt_copy_link_again(c, loc, path, g->to, l->name, lcpl)
                 : copy_new(c, obj, g->to, l->name, lcpl, above);
 }
 
@@ -484,7 +365,7 @@ static int merge(struct bkt_copier *c, const struct bkt_copy_group *g, const str
         BKT_PASS(bkt_copy_find(c, a, &loc, &path));
     if (b < 0 || path)
         return BKT_OK;
-    BKT_PASS(remember(c, a, H5I_INVALID_HID));
+    BKT_PASS(bkt_copy_remember(c, a, H5I_INVALID_HID));
     return groups ? push_group(c, a, b, above) : BKT_OK;
 }
 
@@ -570,7 +451,7 @@ static int fill(struct bkt_copier *c, const struct bkt_copy_group *until)
 
 void bkt_copy_fini(struct bkt_copier *c)
 {
-    bkt_map_free(c->places, place_free);
+    bkt_copy_places_fini(c);
     for (size_t i = 0; i < c->n_pending; i++) {
         free(c->pending[i].path);
         free(c->pending[i].attr);
@@ -606,7 +487,7 @@ int bkt_copier_tree(hid_t src, hid_t dst, const struct bkt_copier_options *o, st
         BKT_NOMEM(err);
     if (root < 0)
         return bkt_copy_failed(&c, "opening the root group");
-    BKT_PASS(remember(&c, root, H5I_INVALID_HID));
+    BKT_PASS(bkt_copy_remember(&c, root, H5I_INVALID_HID));
     BKT_PASS(push_group(&c, root, dst, 1));
     BKT_PASS(fill(&c, NULL));
     for (size_t i = 0; i < c.n_pending; i++)

@@ -45,6 +45,9 @@ struct bkt_copier {
 int bkt_copy_failed(const struct bkt_copier *c, const char *what);
 /** The same for a call that reads the source. */
 int bkt_copy_unreadable(const struct bkt_copier *c, const char *what);
+/** The code for a failed call that read the source: BKT_EFORMAT in place of BKT_EHDF5, if a tool copies.  The
+ *  tool leaves unreadable parts out, if its user wants that. */
+int bkt_copy_source_rc(const struct bkt_copier *c, int rc);
 int bkt_copy_no_memory(const struct bkt_copier *c);
 /** Whether the copy goes on: call between steps.  Negative: it ends. */
 BKT_NODISCARD int bkt_copy_check(const struct bkt_copier *c, struct bkt_err *err);
@@ -55,11 +58,6 @@ void bkt_copy_tell(const struct bkt_copier *c, const char *path, const char *fmt
  *  reported, and the error is clear. */
 bool bkt_copy_leaves_out(const struct bkt_copier *c, const char *path, const char *attr, int rc);
 
-/** The copy of @p from: location and name, both valid until another object is copied.  *name NULL: not
- *  copied yet. */
-BKT_NODISCARD int bkt_copy_find(const struct bkt_copier *c, hid_t from, hid_t *loc, const char **name);
-/** The type for the copy: if @p type is a committed type, its copy, else @p type itself.  The caller's. */
-BKT_NODISCARD int bkt_copy_type(struct bkt_copier *c, hid_t type, hid_t *out);
 /** Copy an object, and when it is complete, link it as @p name in the destination. */
 BKT_NODISCARD int bkt_copy_as(struct bkt_copier *c, hid_t from, const char *name);
 /** Give the next link or attribute of @p to that number in the order of creation, if it lies in a domain. */
@@ -76,6 +74,25 @@ struct bkt_copy_names {
 };
 int  bkt_copy_names_add(struct bkt_copy_names *l, const char *name, const H5L_info2_t *info);
 void bkt_copy_names_fini(struct bkt_copy_names *l);
+
+/* ---- copier_places.c ---- */
+/** The copy of @p from: location and name, both valid until another object is copied.  *name NULL: not
+ *  copied yet. */
+BKT_NODISCARD int bkt_copy_find(const struct bkt_copier *c, hid_t from, hid_t *loc, const char **name);
+/** The type for the copy: if @p type is a committed type, its copy, else @p type itself.  The caller's. */
+BKT_NODISCARD int bkt_copy_type(struct bkt_copier *c, hid_t type, hid_t *out);
+/** Record that @p from is copied.  @p self: the copy, if no link leads to it yet; H5I_INVALID_HID: it is at
+ *  the present path. */
+BKT_NODISCARD int bkt_copy_remember(struct bkt_copier *c, hid_t from, hid_t self);
+/** Remove the record of @p from: its copy could not be completed. */
+void bkt_copy_forget(struct bkt_copier *c, hid_t from);
+/** Make another link to the object @p path at @p loc, a place of bkt_copy_find(). */
+BKT_NODISCARD int bkt_copy_link_again(const struct bkt_copier *c, hid_t loc, const char *path, hid_t dst,
+                                      const char *name, hid_t lcpl);
+/** Copy a committed type that was not copied yet, to @p name, or without a link.  @p out: the caller's. */
+BKT_NODISCARD int bkt_copy_committed(struct bkt_copier *c, hid_t from, hid_t dst, const char *name,
+                                     hid_t lcpl, hid_t *out);
+void bkt_copy_places_fini(struct bkt_copier *c);
 
 /* ---- copier_object.c ---- */
 /** Copy the comment and all attributes.  @p cpl: the creation list of @p from.  @p named: links lead to the
