@@ -3,7 +3,8 @@
 In a folder the files are those beside the sample domains, and the same behind a web server; in S3 they are objects."""
 import glob, os, random, re, signal, subprocess, sys, time
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "s3"))
+TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+sys.path += [os.path.join(TESTS, "s3"), os.path.join(TESTS, "h5tests", "helpers")]
 from sandbox import FX, dir_only, fails, ok, s3_only
 from web_folder import WebFolder
 

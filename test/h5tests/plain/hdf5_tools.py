@@ -22,10 +22,10 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", folder) for folder in ("helpers", "load", "clients")]
-import range_server  # noqa: E402
 import sample  # noqa: E402
 from compare_domains import differing  # noqa: E402
 from load_compare import ROOT, Tools  # noqa: E402
+from web_folder import WebFolder  # noqa: E402
 
 STATS = re.compile(rb"^h5bucket: GET (\d+).*\n", re.M)
 # Program -> its arguments; IN is the file, COPY a local copy, OUT a new file.
@@ -48,14 +48,13 @@ class Run(Tools):
         os.mkdir(self.empty)
         if os.environ.get("BKT_PRELOAD"):
             self.ours["LD_PRELOAD"] = os.environ["BKT_PRELOAD"]
-        self.folder = self.server = self.store = None
+        self.folder = self.store = None
 
     def prepare(self):
         self.folder = self.files()
         shutil.copytree(self.folder, os.path.join(self.work, "copies"))
         if self.args.store == "http":
-            self.server = range_server.Server(self.folder)
-            self.store = self.server.base
+            self.store = WebFolder(self.folder).url
         else:
             self.store = f"s3://plain-{os.getpid()}"
             subprocess.run([sys.executable, os.path.join(ROOT, "test", "s3", "upload.py"), f"{self.store[5:]}={self.folder}"],

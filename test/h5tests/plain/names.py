@@ -19,8 +19,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path += [os.path.join(HERE, "..", "helpers"), os.path.join(ROOT, "test", "s3")]
 import hdf5_files  # noqa: E402
-import range_server  # noqa: E402
 import upload  # noqa: E402
+from web_folder import WebFolder  # noqa: E402
 
 parser = argparse.ArgumentParser()
 for option in ("bin", "plugin", "tool", "hdf5"):
@@ -154,8 +154,8 @@ class Names:
         for name in (f"s3://{self.bucket}/h5dump/tall.h5", url):
             self.same(f"ros3 with keys, {name[:5]}", name, self.tall, {**BY_NAME, **bare}, "--filedriver=ros3", keys)
         self.refused("without keys", [os.path.join(args.bin, "h5dump"), f"s3://{self.bucket}/h5dump/tall.h5"], {**BY_NAME, **bare})
-        server = range_server.Server(self.files)
-        self.same("ros3 without keys, a web server", server.base + "/h5dump/tall.h5", self.tall, BY_NAME, "--filedriver=ros3",
+        server = WebFolder(self.files)
+        self.same("ros3 without keys, a web server", server.url + "/h5dump/tall.h5", self.tall, BY_NAME, "--filedriver=ros3",
                   "--s3-cred=(,,)")
 
     def refusals(self):
