@@ -4,13 +4,13 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/vol-bucket")
 configure_package_config_file(config/vol-bucketConfig.cmake.in generated/vol-bucketConfig.cmake
-    INSTALL_DESTINATION "${package_dir}" PATH_VARS H5BUCKET_PLUGIN_DIR CMAKE_INSTALL_INCLUDEDIR)
+    INSTALL_DESTINATION "${package_dir}" PATH_VARS H5BUCKET_PLUGIN_DIR CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/generated/vol-bucketConfigVersion.cmake"
     COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES "${CMAKE_BINARY_DIR}/generated/vol-bucketConfig.cmake"
     "${CMAKE_BINARY_DIR}/generated/vol-bucketConfigVersion.cmake" DESTINATION "${package_dir}")
 
-foreach(pair PLUGINDIR=H5BUCKET_PLUGIN_DIR INCLUDEDIR=CMAKE_INSTALL_INCLUDEDIR)
+foreach(pair PLUGINDIR=H5BUCKET_PLUGIN_DIR INCLUDEDIR=CMAKE_INSTALL_INCLUDEDIR LIBDIR=CMAKE_INSTALL_LIBDIR)
     string(REGEX MATCH "^(.*)=(.*)$" pair "${pair}")
     set(BKT_PC_${CMAKE_MATCH_1} "${${CMAKE_MATCH_2}}")
     if(NOT IS_ABSOLUTE "${${CMAKE_MATCH_2}}")

@@ -8,7 +8,7 @@ trap 'rm -rf "$tmp"' EXIT
 prefix="$tmp/a prefix"
 cmake --install "$build" --prefix "$prefix" > "$tmp/log" || { cat "$tmp/log"; exit 1; }
 bad=0
-for file in "$plugins/libhdf5_vol_bucket.so" "$libdir/pkgconfig/vol-bucket.pc" \
+for file in "$plugins/libhdf5_vol_bucket.so" "$libdir/libh5bucket_samples.so" include/h5bucket_samples.h "$libdir/pkgconfig/vol-bucket.pc" \
     "$libdir/cmake/vol-bucket/vol-bucketConfig.cmake" "$libdir/cmake/vol-bucket/vol-bucketConfigVersion.cmake" \
     include/h5bucket.h bin/h5bucket share/doc/vol-bucket/LICENSE share/doc/vol-bucket/README.md \
     share/doc/vol-bucket/docs/settings.md; do
@@ -33,6 +33,7 @@ mkdir "$tmp/user"
 cat > "$tmp/user/main.c" <<'C'
 #include <hdf5.h>
 #include <h5bucket.h>
+#include <h5bucket_samples.h>
 int main(void)
 {
     return 0;
@@ -48,6 +49,10 @@ project(user C)
 find_package(vol-bucket 0.1 REQUIRED)
 if(NOT EXISTS "${vol-bucket_PLUGIN_DIR}/libhdf5_vol_bucket.so")
     message(FATAL_ERROR "no plugin in ${vol-bucket_PLUGIN_DIR}")
+endif()
+get_target_property(lib vol-bucket::samples IMPORTED_LOCATION)
+if(NOT EXISTS "${lib}")
+    message(FATAL_ERROR "no ${lib}")
 endif()
 get_target_property(dir vol-bucket::vol-bucket INTERFACE_INCLUDE_DIRECTORIES)
 if(NOT EXISTS "${dir}/h5bucket.h")
