@@ -16,7 +16,7 @@ for file in "$plugins/libhdf5_vol_bucket.so" "$libdir/libh5bucket_samples.so" in
 done
 
 # everything installed is in the manifest, so that the manifest suffices to remove it
-find "$prefix" -type f | sort > "$tmp/installed"
+find "$prefix" -type f -o -type l | sort > "$tmp/installed"
 sort "$build/install_manifest.txt" | diff - "$tmp/installed" || { echo "the manifest says something else than was installed"; bad=1; }
 
 # a package's build: staged elsewhere, but as the files will lie
