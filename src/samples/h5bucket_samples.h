@@ -18,6 +18,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 
 #define H5BUCKET_RECORD_MAX 256 /* bytes of a record with its NUL */
 #define H5BUCKET_UID_MAX    64  /* bytes of a file's uid with its NUL */
@@ -125,6 +128,9 @@ herr_t h5bucket_samples_flush(h5bucket_samples *samples);
 /** Flush and close.  If it fails, the writer stays open.  NULL is allowed. */
 herr_t h5bucket_samples_close(h5bucket_samples *samples);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,122 @@
+/* Files and collections that are open for reading.  Their content comes from outside. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "samples/call.h"
+#include "samples/repository.h"
+#include "vol/core/hid.h"
+
+#define DEEPEST 8 /* levels of a compound type */
+
+static void dset_free(void *p)
+{
+    struct bkt_sample_dset *d = p;
+    bkt_hid_closep(&d->type);
+    bkt_hid_closep(&d->space);
+    bkt_hid_closep(&d->id);
+    free(d);
+}
+
+void bkt_sample_file_free(void *p)
+{
+    struct bkt_sample_file *f = p;
+    if (!f)
+        return;
+    if (f->dsets)
+        bkt_map_free(f->dsets, dset_free);
+    bkt_hid_closep(&f->id);
+    free(f->name);
+    free(f);
+}
+
+/* A local plain file may be open for SWMR writing by another process. */
+static hid_t open_local(const char *name, hid_t fapl)
+{
+    hid_t id = H5Fopen(name, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, fapl);
+    return id >= 0 ? id : H5Fopen(name, H5F_ACC_RDONLY, fapl);
+}
+
+int bkt_sample_file_open(const char *name, hid_t fapl, bool local, struct bkt_sample_file **out, struct bkt_err *err)
+{
+    struct bkt_sample_file *f = calloc(1, sizeof *f);
+    if (!f)
+        BKT_NOMEM(err);
+    f->id = H5I_INVALID_HID;
+    f->name = strdup(name);
+    f->dsets = bkt_map_new();
+    int rc = f->name && f->dsets ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc == BKT_OK)
+        f->id = local ? open_local(name, fapl) : H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    if (rc == BKT_OK && f->id < 0)
+        rc = bkt_h5err_capture(err, name);
+    if (rc < 0)
+        bkt_sample_file_free(f);
+    else
+        *out = f;
+    return rc;
+}
+
+/* Whether elements are plain bytes: a hostile file must not make HDF5 deliver pointers. */
+static bool is_plain(hid_t type, int level)
+{
+    H5T_class_t class = H5Tget_class(type);
+    if (class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM)
+        return true;
+    int n = class == H5T_COMPOUND && level < DEEPEST ? H5Tget_nmembers(type) : 0;
+    for (int i = 0; i < n; i++) { /* complex numbers */
+        BKT_CLEANUP(bkt_hid_closep) hid_t member = H5Tget_member_type(type, (unsigned)i);
+        if (member < 0 || !is_plain(member, level + 1))
+            return false;
+    }
+    return n > 0;
+}
+
+static int load(const struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset *d, struct bkt_err *err)
+{
+    char name[16];
+    (void)snprintf(name, sizeof name, "/%u", number);
+    d->id = H5Dopen2(f->id, name, H5P_DEFAULT);
+    if (d->id < 0)
+        BKT_TRY(err, bkt_h5err_capture(err, f->name), "%s: collection %u can't be opened", f->name, number);
+    d->type = H5Dget_type(d->id);
+    d->space = d->type < 0 ? H5I_INVALID_HID : H5Dget_space(d->id);
+    if (d->space < 0)
+        return bkt_h5err_capture(err, f->name);
+    d->rank = H5Sget_simple_extent_type(d->space) == H5S_SIMPLE ? H5Sget_simple_extent_dims(d->space, d->dims, NULL) : 0;
+    d->elem = H5Tget_size(d->type);
+    if (d->rank < 1 || !d->elem || !is_plain(d->type, 0))
+        BKT_FAIL(err, BKT_EFORMAT, "%s: dataset %u is not a collection of samples: no rows of numbers", f->name, number);
+    return BKT_OK;
+}
+
+int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset **out, struct bkt_err *err)
+{
+    *out = bkt_map_get(f->dsets, &number, sizeof number);
+    if (*out)
+        return BKT_OK;
+    struct bkt_sample_dset *d = calloc(1, sizeof *d);
+    if (!d)
+        BKT_NOMEM(err);
+    d->id = d->type = d->space = H5I_INVALID_HID;
+    int rc = load(f, number, d, err);
+    if (rc == BKT_OK && bkt_map_put(f->dsets, &number, sizeof number, d, NULL) < 0)
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc < 0)
+        dset_free(d);
+    else
+        *out = d;
+    return rc;
+}
+
+int bkt_sample_file_number(const struct bkt_sample_file *f, const char *name, int64_t *out, struct bkt_err *err)
+{
+    if (H5Aexists(f->id, name) <= 0)
+        BKT_FAIL(err, BKT_ENOENT, "%s: no attribute %s", f->name, name);
+    BKT_CLEANUP(bkt_hid_closep) hid_t attr = H5Aopen(f->id, name, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = attr < 0 ? H5I_INVALID_HID : H5Aget_space(attr);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = attr < 0 ? H5I_INVALID_HID : H5Aget_type(attr);
+    if (space < 0 || type < 0 || H5Sget_simple_extent_npoints(space) != 1 || H5Tget_class(type) != H5T_INTEGER)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: attribute %s is not an integer", f->name, name);
+    return H5Aread(attr, H5T_NATIVE_INT64, out) < 0 ? bkt_h5err_capture(err, f->name) : BKT_OK;
+}

@@ -1,0 +1,15 @@
+/* numpy's numbers of types (`dtype.num`), as Hangar's attribute `schema_dtype_num` has them. */
+#ifndef BKT_SAMPLES_NUMPY_TYPE_H
+#define BKT_SAMPLES_NUMPY_TYPE_H
+
+#include <hdf5.h>
+#include <stdint.h>
+
+/** HDF5's type for a number of numpy's on Linux, in this machine's order of bytes, for H5Tclose().  Booleans are h5py's
+ *  enumeration of FALSE and TRUE.  Negative: not a number or boolean type. */
+hid_t bkt_numpy_type(int64_t num);
+
+/** The other way round: the type's number, in any order of bytes; -1: numpy has none. */
+int bkt_numpy_number(hid_t type);
+
+#endif

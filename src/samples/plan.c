@@ -1,0 +1,132 @@
+/* One call of HDF5 for a batch: an entry for each sample, with its own memory.  If the call fails, it is divided until
+ * the samples that fail are alone. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "samples/batch.h"
+#include "samples/call.h"
+#include "vol/core/hid.h"
+
+/* After so many samples, one by one, that no server answered for, the rest is not asked for. */
+#define OUTAGES_MAX 3
+
+struct call {
+    hid_t  *dsets, *types, *in_memory, *in_file;
+    void  **buffers;
+    size_t  n, room;
+};
+
+static void call_fini(struct call *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        bkt_hid_closep(&c->in_file[i]);
+        bkt_hid_closep(&c->in_memory[i]);
+    }
+    free(c->dsets);
+    free(c->buffers);
+}
+
+static int call_init(struct call *c, size_t n, struct bkt_err *err)
+{
+    *c = (struct call){.room = n, .dsets = calloc(n, 4 * sizeof(hid_t)), .buffers = calloc(n, sizeof(void *))};
+    if (!c->dsets || !c->buffers)
+        BKT_NOMEM(err);
+    c->types = c->dsets + n;
+    c->in_memory = c->types + n;
+    c->in_file = c->in_memory + n;
+    return BKT_OK;
+}
+
+/* A row; of backend 00 its first elements, of backend 01 the corner at its begin. */
+static herr_t select_sample(hid_t space, const struct bkt_item *it)
+{
+    hsize_t start[H5S_MAX_RANK] = {it->record.row}, count[H5S_MAX_RANK] = {1};
+    if (it->record.format == 0)
+        count[1] = it->n;
+    else
+        for (int i = 0; i < it->record.rank; i++)
+            count[i + 1] = it->record.shape[i];
+    return H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+}
+
+static int add(struct call *c, const struct bkt_item *it, struct bkt_err *err)
+{
+    hsize_t n = it->n;
+    size_t i = c->n++;
+    c->dsets[i] = it->dset->id;
+    c->types[i] = it->dset->type;
+    c->buffers[i] = it->at;
+    c->in_file[i] = H5Scopy(it->dset->space);
+    c->in_memory[i] = H5Screate_simple(1, &n, NULL);
+    if (c->in_file[i] < 0 || c->in_memory[i] < 0 || select_sample(c->in_file[i], it) < 0)
+        return bkt_h5err_capture(err, it->file->name);
+    return BKT_OK;
+}
+
+/* ---- the reason of a failure ---- */
+
+static herr_t see_outage(unsigned n, const H5E_error2_t *e, void *arg)
+{
+    static const int outages[] = {BKT_ENET, BKT_ETIME, BKT_EBUSY};
+    char text[64];
+    (void)n;
+    if (H5Eget_msg(e->min_num, NULL, text, sizeof text) <= 0)
+        return 0;
+    for (size_t i = 0; i < BKT_COUNT(outages); i++)
+        *(bool *)arg |= strcmp(text, bkt_err_text(outages[i])) == 0;
+    return 0;
+}
+
+/* Whether no server answered.  The connector may be another copy of its code than ours, so texts are compared. */
+static bool is_outage(void)
+{
+    bool yes = false;
+    hid_t stack = H5Eget_current_stack(); /* H5Eget_msg() wipes the default one */
+    if (stack < 0)
+        return false;
+    (void)H5Ewalk2(stack, H5E_WALK_DOWNWARD, see_outage, &yes);
+    (void)H5Eset_current_stack(stack);
+    return yes;
+}
+
+static int read_together(struct bkt_item **v, size_t n, unsigned *outages, struct bkt_err *err)
+{
+    BKT_CLEANUP(call_fini) struct call c;
+    BKT_PASS(call_init(&c, n, err));
+    for (size_t i = 0; i < n; i++)
+        if (v[i]->n)
+            BKT_PASS(add(&c, v[i], err));
+    if (c.n == 0 || H5Dread_multi(c.n, c.dsets, c.types, c.in_memory, c.in_file, H5P_DEFAULT, c.buffers) >= 0)
+        return BKT_OK;
+    *outages += n == 1 && is_outage();
+    return bkt_h5err_capture(err, v[0]->file->name);
+}
+
+static void read_divided(struct bkt_item **v, size_t n, unsigned *outages)
+{
+    struct bkt_err err;
+    bkt_err_clear(&err);
+    if (n == 0)
+        return;
+    int rc = read_together(v, n, outages, &err);
+    if (rc == BKT_OK)
+        return;
+    if (n == 1 || *outages >= OUTAGES_MAX) {
+        for (size_t i = 0; i < n; i++)
+            bkt_item_fail(v[i], rc, &err);
+        return;
+    }
+    read_divided(v, n / 2, outages);
+    read_divided(v + n / 2, n - n / 2, outages);
+}
+
+void bkt_batch_read(struct bkt_batch *b)
+{
+    unsigned outages = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < b->n_todo; i++) /* those that were found */
+        if (b->todo[i]->rc == BKT_OK)
+            b->todo[n++] = b->todo[i];
+    b->n_todo = n;
+    read_divided(b->todo, n, &outages);
+}

@@ -1,0 +1,230 @@
+#include "samples/repository.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/os/pool.h"
+#include "samples/call.h"
+#include "samples/records.h"
+#include "vol/core/hid.h"
+#include "vol/h5bucket.h"
+
+#define OPEN_MAX_FILES 512 /* more are closed after a call, if it did not use them */
+#define OPTION         "backend="
+
+/* ---- the info string ---- */
+
+static int set_backend(struct h5bucket_repository *repo, const char *value, size_t n, struct bkt_err *err)
+{
+    bool file = n == 4 && memcmp(value, "file", 4) == 0;
+    if (!file && !(n == 6 && memcmp(value, "domain", 6) == 0))
+        BKT_FAIL(err, BKT_EINVAL, "setting backend=%.*s: use file or domain", (int)n, value);
+    repo->plain = file;
+    return BKT_OK;
+}
+
+/* Take our own setting out of the info; the rest is the connector's. */
+static int parse_info(struct h5bucket_repository *repo, const char *info, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf rest = {0};
+    for (const char *at = info ? info : ""; *at;) {
+        size_t n = strcspn(at, ";"), own = strlen(OPTION);
+        if (strncmp(at, OPTION, own) == 0)
+            BKT_PASS(set_backend(repo, at + own, n - own, err));
+        else if (n && bkt_buf_addf(&rest, "%s%.*s", rest.len ? ";" : "", (int)n, at) < 0)
+            BKT_NOMEM(err);
+        at += n + (at[n] == ';');
+    }
+    repo->info = rest.len ? bkt_buf_steal(&rest) : NULL;
+    return BKT_OK;
+}
+
+/* ---- names ---- */
+
+static bool is_folder(const char *name, const char *below)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    struct stat st;
+    return bkt_buf_addf(&path, "%s%s", name, below) == BKT_OK && stat(bkt_buf_str(&path), &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void find_data(struct h5bucket_repository *repo)
+{
+    repo->local = !strstr(repo->name, "://") || strncmp(repo->name, "file://", 7) == 0;
+    if (!repo->local)
+        return;
+    const char *path = repo->name + (strstr(repo->name, "://") ? 7 : 0);
+    bool checkout = !is_folder(path, "/data") && is_folder(path, "/.hangar");
+    repo->data = checkout ? ".hangar/data" : "data";
+}
+
+static int add_name(const struct h5bucket_repository *repo, const char *data, int format, const char *uid, struct bkt_buf *out,
+                    struct bkt_err *err)
+{
+    if (bkt_buf_addf(out, "%s/%s/0%d/%s.hdf5", repo->name, data, format, uid) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+int bkt_repository_file_name(const struct h5bucket_repository *repo, int format, const char *uid, struct bkt_buf *out,
+                             struct bkt_err *err)
+{
+    return add_name(repo, repo->data ? repo->data : "data", format, uid, out, err);
+}
+
+/* ---- open files ---- */
+
+static int open_at(const struct h5bucket_repository *repo, const char *data, int format, const char *uid,
+                   struct bkt_sample_file **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
+    BKT_PASS(add_name(repo, data, format, uid, &name, err));
+    return bkt_sample_file_open(bkt_buf_str(&name), repo->fapl, repo->local, out, err);
+}
+
+static int open_either(struct h5bucket_repository *repo, int format, const char *uid, struct bkt_sample_file **out,
+                       struct bkt_err *err)
+{
+    static const char *const places[] = {"data", ".hangar/data"};
+    struct bkt_err why = {.n = 0};
+    if (repo->data)
+        return open_at(repo, repo->data, format, uid, out, err);
+    int rc = open_at(repo, places[0], format, uid, out, &why);
+    for (size_t i = 0; i < BKT_COUNT(places); i++) {
+        if (i > 0 && rc < 0 && open_at(repo, places[i], format, uid, out, NULL) == BKT_OK)
+            rc = BKT_OK;
+        if (rc == BKT_OK && !repo->data)
+            repo->data = places[i];
+    }
+    return rc == BKT_OK ? rc : bkt_err_copy(err, rc, &why);
+}
+
+static size_t key_of(int format, const char *uid, char key[H5BUCKET_UID_MAX + 4])
+{
+    return (size_t)snprintf(key, H5BUCKET_UID_MAX + 4, "0%d/%s", format, uid);
+}
+
+int bkt_repository_file(struct h5bucket_repository *repo, int format, const char *uid, struct bkt_sample_file **out,
+                        struct bkt_err *err)
+{
+    char key[H5BUCKET_UID_MAX + 4];
+    size_t n = key_of(format, uid, key);
+    struct bkt_sample_file *f = bkt_map_get(repo->files, key, n);
+    if (!f) {
+        BKT_PASS(open_either(repo, format, uid, &f, err));
+        f->opened = repo->calls;
+        if (bkt_map_put(repo->files, key, n, f, NULL) < 0) {
+            bkt_sample_file_free(f);
+            BKT_NOMEM(err);
+        }
+    }
+    f->used = repo->calls;
+    *out = f;
+    return BKT_OK;
+}
+
+void bkt_repository_forget(struct h5bucket_repository *repo, int format, const char *uid)
+{
+    char key[H5BUCKET_UID_MAX + 4];
+    size_t n = key_of(format, uid, key);
+    bkt_sample_file_free(bkt_map_del(repo->files, key, n));
+}
+
+/* The file whose last use is the longest ago, not in this call. */
+static bool close_oldest(struct h5bucket_repository *repo)
+{
+    const void *key, *oldest = NULL;
+    size_t pos = 0, n, oldest_n = 0;
+    uint64_t used = repo->calls;
+    void *value;
+    while (bkt_map_next(repo->files, &pos, &key, &n, &value)) {
+        const struct bkt_sample_file *f = value;
+        if (f->used < used) {
+            used = f->used;
+            oldest = key;
+            oldest_n = n;
+        }
+    }
+    char copy[H5BUCKET_UID_MAX + 4];
+    if (!oldest || oldest_n > sizeof copy)
+        return false;
+    memcpy(copy, oldest, oldest_n);
+    bkt_sample_file_free(bkt_map_del(repo->files, copy, oldest_n));
+    return true;
+}
+
+void bkt_repository_trim(struct h5bucket_repository *repo)
+{
+    while (bkt_map_count(repo->files) > OPEN_MAX_FILES && close_oldest(repo))
+        continue;
+}
+
+/* ---- repositories ---- */
+
+static int init(struct h5bucket_repository *repo, const char *name, const char *info, struct bkt_err *err)
+{
+    size_t n = strlen(name);
+    while (n > 1 && name[n - 1] == '/')
+        n--;
+    repo->name = strndup(name, n);
+    repo->files = bkt_map_new();
+    if (!repo->name || !repo->files)
+        BKT_NOMEM(err);
+    BKT_PASS(parse_info(repo, info, err));
+    find_data(repo);
+    repo->fapl = H5Pcreate(H5P_FILE_ACCESS);
+    if (repo->fapl < 0 || H5Pset_fapl_bucket(repo->fapl, repo->info) < 0)
+        return bkt_h5err_capture(err, "the bucket connector");
+    bkt_pool_hook_fork();
+    return BKT_OK;
+}
+
+int bkt_repository_open(const char *name, const char *info, struct h5bucket_repository **out, struct bkt_err *err)
+{
+    if (!name || !*name)
+        BKT_FAIL(err, BKT_EINVAL, "a repository's name is missing; give s3://bucket/name, a web address or a folder");
+    struct h5bucket_repository *repo = calloc(1, sizeof *repo);
+    if (!repo)
+        BKT_NOMEM(err);
+    repo->fapl = H5I_INVALID_HID;
+    int rc = init(repo, name, info, err);
+    if (rc < 0)
+        bkt_repository_close(repo);
+    else
+        *out = repo;
+    return rc;
+}
+
+void bkt_repository_close(struct h5bucket_repository *repo)
+{
+    if (!repo)
+        return;
+    if (repo->files)
+        bkt_map_free(repo->files, bkt_sample_file_free);
+    bkt_hid_closep(&repo->fapl);
+    free(repo->name);
+    free(repo->info);
+    free(repo);
+}
+
+h5bucket_repository *h5bucket_repository_open(const char *name, const char *info)
+{
+    struct bkt_err err = {.n = 0};
+    struct bkt_h5err_print print;
+    h5bucket_repository *repo = NULL;
+    bkt_h5err_mute(&print);
+    int rc = bkt_repository_open(name, info, &repo, &err);
+    bkt_h5err_unmute(&print);
+    return bkt_samples_done(rc, &err) < 0 ? NULL : repo;
+}
+
+herr_t h5bucket_repository_close(h5bucket_repository *repository)
+{
+    struct bkt_h5err_print print;
+    bkt_h5err_mute(&print);
+    bkt_repository_close(repository);
+    bkt_h5err_unmute(&print);
+    return 0;
+}

@@ -1,0 +1,71 @@
+/* Repositories: the names of their files, and the files that are open.
+ *
+ * A file lies at `<name>/data/<00 or 01>/<uid>.hdf5`, or below `<name>/.hangar`.  It is a plain HDF5 file or a domain;
+ * the connector finds out.  A folder of this machine is looked at once.  Elsewhere, the first file that can be opened
+ * decides between the two places. */
+#ifndef BKT_SAMPLES_REPOSITORY_H
+#define BKT_SAMPLES_REPOSITORY_H
+
+#include "base/bytes.h"
+#include "base/map.h"
+#include "samples/h5bucket_samples.h"
+
+/** A collection that is open for reading. */
+struct bkt_sample_dset {
+    hid_t    id, type, space;
+    size_t   elem;                /* bytes of a stored element */
+    int      rank;                /* 1 to H5S_MAX_RANK */
+    hsize_t  dims[H5S_MAX_RANK];
+};
+
+/** A file that is open for reading. */
+struct bkt_sample_file {
+    char           *name;
+    hid_t           id;
+    struct bkt_map *dsets;     /* struct bkt_sample_dset by uint32_t */
+    uint64_t        used;      /* the call that used it last */
+    uint64_t        opened;    /* the call that opened it: contents may be older than later records */
+};
+
+struct h5bucket_repository {
+    char           *name;      /* without slashes at its end */
+    char           *info;      /* for the connector; NULL: none */
+    const char     *data;      /* "data" or ".hangar/data"; NULL: not known yet */
+    hid_t           fapl;      /* with the connector */
+    bool            local;     /* a folder of this machine */
+    bool            plain;     /* setting `backend=file` in the info: new files are plain HDF5 files */
+    struct bkt_map *files;     /* struct bkt_sample_file by "00/uid" */
+    uint64_t        calls;     /* number of the present call */
+};
+
+/** h5bucket_repository_open() and h5bucket_repository_close() without HDF5's error stack. */
+int  bkt_repository_open(const char *name, const char *info, struct h5bucket_repository **out, struct bkt_err *err);
+void bkt_repository_close(struct h5bucket_repository *repo);
+
+/** The name of a new file, appended to @p out.
+ * @param uid  as bkt_uid_ok() wants it */
+BKT_NODISCARD int bkt_repository_file_name(const struct h5bucket_repository *repo, int format, const char *uid,
+                                           struct bkt_buf *out, struct bkt_err *err);
+
+/** The open file of a record, opened on first use; borrowed until bkt_repository_trim(). */
+BKT_NODISCARD int bkt_repository_file(struct h5bucket_repository *repo, int format, const char *uid,
+                                      struct bkt_sample_file **out, struct bkt_err *err);
+/** Close a file and open it again on its next use. */
+void bkt_repository_forget(struct h5bucket_repository *repo, int format, const char *uid);
+/** Close files that were not used lately if too many are open. */
+void bkt_repository_trim(struct h5bucket_repository *repo);
+
+/** A collection of a file, opened on first use; borrowed as long as the file.  Its elements have a fixed size, and no
+ *  references. */
+BKT_NODISCARD int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset **out,
+                                       struct bkt_err *err);
+/** The number of an attribute of the root group that holds one integer.  BKT_ENOENT: there is no such attribute. */
+BKT_NODISCARD int bkt_sample_file_number(const struct bkt_sample_file *f, const char *name, int64_t *out,
+                                         struct bkt_err *err);
+/** Close a file.  NULL is allowed. */
+void bkt_sample_file_free(void *f);
+/** Open a file; @p name is copied. */
+BKT_NODISCARD int bkt_sample_file_open(const char *name, hid_t fapl, bool local, struct bkt_sample_file **out,
+                                       struct bkt_err *err);
+
+#endif
