@@ -6,40 +6,13 @@
 #include <sys/stat.h>
 
 #include "base/os/pool.h"
+#include "base/settings.h"
 #include "samples/call.h"
 #include "samples/records.h"
 #include "vol/core/hid.h"
 #include "vol/h5bucket.h"
 
 #define OPEN_MAX_FILES 512 /* more are closed after a call, if it did not use them */
-#define OPTION         "backend="
-
-/* ---- the info string ---- */
-
-static int set_backend(struct h5bucket_repository *repo, const char *value, size_t n, struct bkt_err *err)
-{
-    bool file = n == 4 && memcmp(value, "file", 4) == 0;
-    if (!file && !(n == 6 && memcmp(value, "domain", 6) == 0))
-        BKT_FAIL(err, BKT_EINVAL, "setting backend=%.*s: use file or domain", (int)n, value);
-    repo->plain = file;
-    return BKT_OK;
-}
-
-/* Take our own setting out of the info; the rest is the connector's. */
-static int parse_info(struct h5bucket_repository *repo, const char *info, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf rest = {0};
-    for (const char *at = info ? info : ""; *at;) {
-        size_t n = strcspn(at, ";"), own = strlen(OPTION);
-        if (strncmp(at, OPTION, own) == 0)
-            BKT_PASS(set_backend(repo, at + own, n - own, err));
-        else if (n && bkt_buf_addf(&rest, "%s%.*s", rest.len ? ";" : "", (int)n, at) < 0)
-            BKT_NOMEM(err);
-        at += n + (at[n] == ';');
-    }
-    repo->info = rest.len ? bkt_buf_steal(&rest) : NULL;
-    return BKT_OK;
-}
 
 /* ---- names ---- */
 
@@ -163,16 +136,26 @@ void bkt_repository_trim(struct h5bucket_repository *repo)
 
 /* ---- repositories ---- */
 
+static int read_settings(struct h5bucket_repository *repo, struct bkt_err *err)
+{
+    struct bkt_settings set;
+    BKT_PASS(bkt_settings_init(&set, repo->info, err));
+    repo->plain = strcmp(set.backend, "file") == 0;
+    bkt_settings_fini(&set);
+    return BKT_OK;
+}
+
 static int init(struct h5bucket_repository *repo, const char *name, const char *info, struct bkt_err *err)
 {
     size_t n = strlen(name);
     while (n > 1 && name[n - 1] == '/')
         n--;
     repo->name = strndup(name, n);
+    repo->info = strdup(info ? info : "");
     repo->files = bkt_map_new();
-    if (!repo->name || !repo->files)
+    if (!repo->name || !repo->info || !repo->files)
         BKT_NOMEM(err);
-    BKT_PASS(parse_info(repo, info, err));
+    BKT_PASS(read_settings(repo, err));
     find_data(repo);
     repo->fapl = H5Pcreate(H5P_FILE_ACCESS);
     if (repo->fapl < 0 || H5Pset_fapl_bucket(repo->fapl, repo->info) < 0)

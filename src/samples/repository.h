@@ -29,11 +29,11 @@ struct bkt_sample_file {
 
 struct h5bucket_repository {
     char           *name;      /* without slashes at its end */
-    char           *info;      /* for the connector; NULL: none */
+    char           *info;      /* settings, for the connector; "": none */
     const char     *data;      /* "data" or ".hangar/data"; NULL: not known yet */
     hid_t           fapl;      /* with the connector */
     bool            local;     /* a folder of this machine */
-    bool            plain;     /* setting `backend=file` in the info: new files are plain HDF5 files */
+    bool            plain;     /* setting `backend` is file: new files are plain HDF5 files */
     struct bkt_map *files;     /* struct bkt_sample_file by "00/uid" */
     uint64_t        calls;     /* number of the present call */
 };
