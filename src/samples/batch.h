@@ -11,6 +11,7 @@ struct bkt_item {
     struct bkt_item        *same;      /* an earlier one with the same record, whose bytes are copied; NULL: none */
     struct bkt_sample_file *file;      /* borrowed; NULL: not found yet */
     struct bkt_sample_dset *dset;
+    bool                    flat;      /* stored as a row of elements, whatever its shape */
     uint64_t                n;         /* elements */
     size_t                  bytes;     /* as stored */
     size_t                  out_bytes; /* in the program's type */

@@ -74,15 +74,14 @@ static bool is_plain(hid_t type, int level)
 
 static int load(const struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset *d, struct bkt_err *err)
 {
-    char name[16];
+    char name[16], what[BKT_ERR_MSG / 2];
     (void)snprintf(name, sizeof name, "/%u", number);
+    (void)snprintf(what, sizeof what, "%.200s: collection %u", f->name, number);
     d->id = H5Dopen2(f->id, name, H5P_DEFAULT);
-    if (d->id < 0)
-        BKT_TRY(err, bkt_h5err_capture(err, f->name), "%s: collection %u can't be opened", f->name, number);
-    d->type = H5Dget_type(d->id);
+    d->type = d->id < 0 ? H5I_INVALID_HID : H5Dget_type(d->id);
     d->space = d->type < 0 ? H5I_INVALID_HID : H5Dget_space(d->id);
     if (d->space < 0)
-        return bkt_h5err_capture(err, f->name);
+        return bkt_h5err_capture(err, what);
     d->rank = H5Sget_simple_extent_type(d->space) == H5S_SIMPLE ? H5Sget_simple_extent_dims(d->space, d->dims, NULL) : 0;
     d->elem = H5Tget_size(d->type);
     if (d->rank < 1 || !d->elem || !is_plain(d->type, 0))

@@ -37,11 +37,11 @@ static int call_init(struct call *c, size_t n, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* A row; of backend 00 its first elements, of backend 01 the corner at its begin. */
+/* A row's first elements if samples are flat, else the corner at its begin. */
 static herr_t select_sample(hid_t space, const struct bkt_item *it)
 {
     hsize_t start[H5S_MAX_RANK] = {it->record.row}, count[H5S_MAX_RANK] = {1};
-    if (it->record.format == 0)
+    if (it->flat)
         count[1] = it->n;
     else
         for (int i = 0; i < it->record.rank; i++)

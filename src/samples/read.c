@@ -33,19 +33,28 @@ void bkt_item_fail(struct bkt_item *it, int rc, const struct bkt_err *err)
 
 /* ---- places ---- */
 
-static int check_place(const struct bkt_item *it, struct bkt_err *err)
+/* Backend 00 stores samples flat; before v0.3 it did not. */
+static int check_place(struct bkt_item *it, struct bkt_err *err)
 {
     const struct h5bucket_record *r = &it->record;
     const struct bkt_sample_dset *d = it->dset;
-    int rank = r->format == 0 ? 2 : r->rank + 1;
-    bool inside = d->rank == rank && r->row < d->dims[0];
-    if (inside && r->format == 0)
+    it->flat = r->format == 0 && d->rank == 2;
+    bool inside = (it->flat || d->rank == r->rank + 1) && r->row < d->dims[0];
+    if (inside && it->flat)
         inside = it->n <= d->dims[1];
     else
         for (int i = 0; inside && i < r->rank; i++)
             inside = r->shape[i] <= d->dims[i + 1];
     if (!inside)
         BKT_FAIL(err, BKT_ERANGE, "%s: collection %" PRIu32 " has no such row or shape", it->file->name, r->dataset);
+    return BKT_OK;
+}
+
+static int check_size(const struct h5bucket_sample *s, size_t needed, struct bkt_err *err)
+{
+    size_t size = s->buffer ? s->size : 0;
+    if (size < needed)
+        BKT_FAIL(err, BKT_EINVAL, "the buffer has %zu bytes; the sample needs %zu", size, needed);
     return BKT_OK;
 }
 
@@ -57,8 +66,7 @@ static int check_buffer(const struct bkt_batch *b, struct bkt_item *it, struct b
     if (!bkt_mul_size((size_t)it->n, it->dset->elem, &it->bytes) ||
         !bkt_mul_size((size_t)it->n, it->converts ? b->type_size : it->dset->elem, &it->out_bytes))
         BKT_FAIL(err, BKT_ERANGE, "the sample is too large");
-    if (it->out_bytes > s->size || (!s->buffer && it->out_bytes))
-        BKT_FAIL(err, BKT_EINVAL, "the buffer has %zu bytes; the sample needs %zu", s->buffer ? s->size : 0, it->out_bytes);
+    BKT_PASS(check_size(s, it->out_bytes, err));
     if (it->bytes > it->out_bytes && !it->staged) {
         it->staged = malloc(it->bytes);
         if (!it->staged)
@@ -158,8 +166,8 @@ static void copy_from(struct bkt_item *it, const struct bkt_item *first)
         it->rc = first->rc;
         it->sample->status = -1;
         memcpy(it->sample->error, first->sample->error, sizeof it->sample->error);
-    } else if (it->sample->size < first->out_bytes || (!it->sample->buffer && first->out_bytes))
-        bkt_item_fail(it, BKT_ERR(&err, BKT_EINVAL, "the buffer has %zu bytes; the sample needs %zu", it->sample->size, first->out_bytes), &err);
+    } else if (check_size(it->sample, first->out_bytes, &err) < 0)
+        bkt_item_fail(it, BKT_EINVAL, &err);
     else if (it->sample->buffer != first->sample->buffer && first->out_bytes)
         memmove(it->sample->buffer, first->sample->buffer, first->out_bytes);
 }
