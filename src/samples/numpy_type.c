@@ -1,94 +1,120 @@
 #include "samples/numpy_type.h"
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "vol/core/hid.h"
 
-enum { BOOLEAN = 0, HALF = 23 };
+enum kind { INTEGER, FLOAT, COMPLEX, BOOLEAN };
 
-static hid_t boolean(void)
+/* In a search, the first type counts: long is 7 and 8, long long is 9 and 10. */
+static const struct {
+    int number;
+    enum kind kind;
+    size_t size; /* bytes; of a complex number's parts */
+    bool is_signed;
+} types[] = {
+    {0, BOOLEAN, 1, true},
+    {1, INTEGER, 1, true},
+    {2, INTEGER, 1, false},
+    {3, INTEGER, 2, true},
+    {4, INTEGER, 2, false},
+    {5, INTEGER, 4, true},
+    {6, INTEGER, 4, false},
+    {7, INTEGER, 8, true},
+    {8, INTEGER, 8, false},
+    {9, INTEGER, 8, true},
+    {10, INTEGER, 8, false},
+    {11, FLOAT, 4, true},
+    {12, FLOAT, 8, true},
+    {13, FLOAT, sizeof(long double), true},
+    {14, COMPLEX, 4, true},
+    {15, COMPLEX, 8, true},
+    {16, COMPLEX, sizeof(long double), true},
+    {23, FLOAT, 2, true},
+};
+
+hid_t bkt_numpy_bool(void)
 {
-    hid_t type = H5Tenum_create(H5T_NATIVE_INT8);
     int8_t no = 0, yes = 1;
-    if (type >= 0 && (H5Tenum_insert(type, "FALSE", &no) < 0 || H5Tenum_insert(type, "TRUE", &yes) < 0)) {
-        (void)H5Tclose(type);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Tenum_create(H5T_NATIVE_INT8);
+    if (type < 0 || H5Tenum_insert(type, "FALSE", &no) < 0 || H5Tenum_insert(type, "TRUE", &yes) < 0)
         return H5I_INVALID_HID;
+    return bkt_hid_take(&type);
+}
+
+static hid_t integer_of(size_t size, bool is_signed)
+{
+    switch (size) {
+    case 1:
+        return H5Tcopy(is_signed ? H5T_NATIVE_INT8 : H5T_NATIVE_UINT8);
+    case 2:
+        return H5Tcopy(is_signed ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16);
+    case 4:
+        return H5Tcopy(is_signed ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32);
+    default:
+        return H5Tcopy(is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64);
     }
-    return type;
 }
 
 /* IEEE 754's half precision: sign, 5 bits of exponent, 10 of mantissa. */
 static hid_t half(void)
 {
-    hid_t type = H5Tcopy(H5T_NATIVE_FLOAT);
-    if (type >= 0 && (H5Tset_fields(type, 15, 10, 5, 0, 10) < 0 || H5Tset_precision(type, 16) < 0 ||
-                      H5Tset_ebias(type, 15) < 0 || H5Tset_size(type, 2) < 0)) {
-        (void)H5Tclose(type);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Tcopy(H5T_NATIVE_FLOAT);
+    if (type < 0 || H5Tset_fields(type, 15, 10, 5, 0, 10) < 0 || H5Tset_precision(type, 16) < 0 ||
+        H5Tset_ebias(type, 15) < 0 || H5Tset_size(type, 2) < 0)
         return H5I_INVALID_HID;
-    }
-    return type;
+    return bkt_hid_take(&type);
+}
+
+static hid_t float_of(size_t size)
+{
+    return size == 2   ? half()
+           : size == 4 ? H5Tcopy(H5T_NATIVE_FLOAT)
+           : size == 8 ? H5Tcopy(H5T_NATIVE_DOUBLE)
+                       : H5Tcopy(H5T_NATIVE_LDOUBLE);
+}
+
+static hid_t complex_of(hid_t part)
+{
+    size_t size = H5Tget_size(part);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Tcreate(H5T_COMPOUND, 2 * size);
+    if (type < 0 || H5Tinsert(type, "r", 0, part) < 0 || H5Tinsert(type, "i", size, part) < 0)
+        return H5I_INVALID_HID;
+    return bkt_hid_take(&type);
+}
+
+/* In the byte order @p order. */
+static hid_t make(size_t i, H5T_order_t order)
+{
+    if (types[i].kind == BOOLEAN)
+        return bkt_numpy_bool();
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t part =
+        types[i].kind == INTEGER ? integer_of(types[i].size, types[i].is_signed) : float_of(types[i].size);
+    if (part < 0 || H5Tset_order(part, order) < 0)
+        return H5I_INVALID_HID;
+    return types[i].kind == COMPLEX ? complex_of(part) : bkt_hid_take(&part);
 }
 
 hid_t bkt_numpy_type(int64_t num)
 {
-    /* by number; long is 7 and 8, long long 9 and 10 */
-    const hid_t numbers[] = {H5I_INVALID_HID,  H5T_NATIVE_INT8,   H5T_NATIVE_UINT8, H5T_NATIVE_INT16, H5T_NATIVE_UINT16,
-                             H5T_NATIVE_INT32, H5T_NATIVE_UINT32, H5T_NATIVE_LONG,  H5T_NATIVE_ULONG, H5T_NATIVE_LLONG,
-                             H5T_NATIVE_ULLONG, H5T_NATIVE_FLOAT, H5T_NATIVE_DOUBLE, H5T_NATIVE_LDOUBLE};
-    if (num == BOOLEAN)
-        return boolean();
-    if (num == HALF)
-        return half();
-    return num > 0 && (uint64_t)num < BKT_COUNT(numbers) ? H5Tcopy(numbers[num]) : H5I_INVALID_HID;
+    for (size_t i = 0; i < BKT_COUNT(types); i++)
+        if (types[i].number == num)
+            return make(i, H5Tget_order(H5T_NATIVE_INT));
+    return H5I_INVALID_HID;
 }
 
-static int number_of_integer(hid_t type)
+static bool is_type(hid_t type, size_t i, H5T_order_t order)
 {
-    int of_size = -1;
-    switch (H5Tget_size(type)) {
-    case 1:
-        of_size = 1;
-        break;
-    case 2:
-        of_size = 3;
-        break;
-    case 4:
-        of_size = 5;
-        break;
-    case 8:
-        of_size = 7;
-        break;
-    default:
-        return -1;
-    }
-    return of_size + (H5Tget_sign(type) == H5T_SGN_NONE);
-}
-
-static int number_of_float(hid_t type)
-{
-    switch (H5Tget_size(type)) {
-    case 2:
-        return HALF;
-    case 4:
-        return 11;
-    case 8:
-        return 12;
-    case sizeof(long double):
-        return 13;
-    default:
-        return -1;
-    }
+    BKT_CLEANUP(bkt_hid_closep) hid_t made = make(i, order);
+    return made >= 0 && H5Tequal(made, type) > 0;
 }
 
 int bkt_numpy_number(hid_t type)
 {
-    switch (H5Tget_class(type)) {
-    case H5T_INTEGER:
-        return number_of_integer(type);
-    case H5T_FLOAT:
-        return number_of_float(type);
-    case H5T_ENUM:
-        return H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2 ? BOOLEAN : -1;
-    default:
-        return -1;
-    }
+    for (size_t i = 0; i < BKT_COUNT(types); i++)
+        if (is_type(type, i, H5T_ORDER_LE) || is_type(type, i, H5T_ORDER_BE))
+            return types[i].number;
+    return -1;
 }

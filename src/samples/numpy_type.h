@@ -5,11 +5,15 @@
 #include <hdf5.h>
 #include <stdint.h>
 
-/** HDF5's type for a number of numpy's on Linux, in this machine's order of bytes, for H5Tclose().  Booleans are h5py's
- *  enumeration of FALSE and TRUE.  Negative: not a number or boolean type. */
+/** HDF5's type for a number of numpy's on Linux, in this machine's order of bytes, for H5Tclose().  Booleans
+ * are h5py's enumeration of FALSE and TRUE, complex numbers its compounds of r and i.  Negative: not a number
+ * or boolean type. */
 hid_t bkt_numpy_type(int64_t num);
 
 /** The other way round: the type's number, in any order of bytes; -1: numpy has none. */
 int bkt_numpy_number(hid_t type);
+
+/** h5py's type of booleans. */
+hid_t bkt_numpy_bool(void);
 
 #endif

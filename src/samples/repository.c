@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "samples/call.h"
 #include "samples/records.h"
+#include "samples/registered.h"
 #include "vol/core/hid.h"
 #include "vol/h5bucket.h"
 
@@ -156,6 +157,7 @@ static int init(struct h5bucket_repository *repo, const char *name, const char *
     if (!repo->name || !repo->info || !repo->files)
         BKT_NOMEM(err);
     BKT_PASS(read_settings(repo, err));
+    BKT_PASS(bkt_sample_filters_register(err));
     find_data(repo);
     repo->fapl = H5Pcreate(H5P_FILE_ACCESS);
     if (repo->fapl < 0 || H5Pset_fapl_bucket(repo->fapl, repo->info) < 0)

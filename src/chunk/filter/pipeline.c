@@ -102,6 +102,18 @@ bool bkt_pipeline_may_give(const struct bkt_pipeline *p, const void *head, size_
     return n >= plus && (!front || !by->fits || by->fits(f, (struct bkt_span){head, n_head}, n - plus));
 }
 
+int bkt_filter_decode(const struct bkt_filter *f, const void *in, size_t n_in, void *dst, size_t room, size_t *n,
+                      struct bkt_err *err)
+{
+    const struct row *row = find(f->id);
+    struct bkt_room   out = {dst, room, 0};
+    if (!row)
+        BKT_FAIL(err, BKT_EUNSUP, "filter %d has no decoder in this build", f->id);
+    BKT_PASS(row->decode(f, 1, (struct bkt_span){in, n_in}, &out, err));
+    *n = out.n;
+    return BKT_OK;
+}
+
 const char *bkt_filter_name(int id)
 {
     const struct row *r = find(id);

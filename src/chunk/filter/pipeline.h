@@ -89,6 +89,13 @@ bool bkt_pipeline_may_give(const struct bkt_pipeline *p, const void *head, size_
 BKT_NODISCARD int bkt_pipeline_decode(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in,
                                       void *dst, size_t n_dst, struct bkt_err *err);
 
+/** Undo one filter that this build has code for.
+ * @param dst   has room for @p room bytes; its first *n are set
+ * @return BKT_OK; BKT_EFORMAT: corrupt; BKT_ERANGE: more than @p room bytes; BKT_EUNSUP: no code for the filter;
+ *         BKT_ENOMEM */
+BKT_NODISCARD int bkt_filter_decode(const struct bkt_filter *f, const void *in, size_t n_in, void *dst, size_t room, size_t *n,
+                                    struct bkt_err *err);
+
 /** As bkt_pipeline_decode(), but if the last step would be to undo the byte shuffle of elements of
  *  p->elem_size bytes, that step is left to the caller (bkt_unshuffle_part()), which can write straight to
  *  the elements' places.

@@ -1,0 +1,297 @@
+#include "samples/new_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "base/settings.h"
+#include "samples/numpy_type.h"
+#include "samples/repository.h"
+#include "vol/core/h5err.h"
+#include "vol/core/hid.h"
+
+#define VERSION_ATTRIBUTE "HANGAR_VERSION"
+#define VERSION           "0.5.2" /* of Hangar: the latest that has the format */
+#define UID               8       /* letters and digits */
+#define UID_LETTERS       36
+#define FOLDERS           3 /* of a new repository: the repository, "data", "00" */
+
+/* ---- the form ---- */
+
+static int take_settings(struct bkt_sample_form *form, const struct h5bucket_repository *repo,
+                         struct bkt_err *err)
+{
+    struct bkt_settings set;
+    BKT_PASS(bkt_settings_init(&set, repo->info, err));
+    form->plain = repo->plain;
+    form->sync = set.fsync;
+    bkt_settings_fini(&set);
+    return BKT_OK;
+}
+
+static int init(struct bkt_sample_form *form, const struct h5bucket_samples_schema *schema,
+                const struct h5bucket_repository *repo, struct bkt_err *err)
+{
+    BKT_PASS(take_settings(form, repo, err));
+    BKT_PASS(PASS_ON(err, form->type = H5Tcopy(schema->type), "the schema's type"));
+    form->number = bkt_numpy_number(form->type);
+    if (form->number < 0)
+        BKT_FAIL(
+            err, BKT_EUNSUP,
+            "schema: numpy has no type for its elements; integers, IEEE floats, h5py's booleans and complex "
+            "numbers can be samples");
+    size_t item = H5Tget_size(form->type);
+    BKT_PASS(bkt_collections_init(&form->rules, schema->backend, schema->rank, schema->shape, item, err));
+    return bkt_sample_filters_parse(schema, form->rules.elements * item, &form->filters, err);
+}
+
+int bkt_sample_form_init(struct bkt_sample_form *form, const struct h5bucket_samples_schema *schema,
+                         const struct h5bucket_repository *repo, struct bkt_err *err)
+{
+    *form = (struct bkt_sample_form){.type = H5I_INVALID_HID};
+    int rc = init(form, schema, repo, err);
+    if (rc < 0)
+        bkt_sample_form_fini(form);
+    return rc;
+}
+
+void bkt_sample_form_fini(struct bkt_sample_form *form)
+{
+    bkt_hid_closep(&form->type);
+    form->type = H5I_INVALID_HID;
+}
+
+/* ---- attributes ---- */
+
+static int put_attribute(hid_t file, const char *name, hid_t type, hid_t mem, hid_t space, const void *value,
+                         struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t attr = H5I_INVALID_HID;
+    BKT_PASS(PASS_ON(err, attr = H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT), name));
+    return PASS_ON(err, H5Awrite(attr, mem, value), name);
+}
+
+static int put_scalar(hid_t file, const char *name, hid_t type, hid_t mem, const void *value,
+                      struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
+    BKT_PASS(PASS_ON(err, space = H5Screate(H5S_SCALAR), name));
+    return put_attribute(file, name, type, mem, space, value, err);
+}
+
+static int put_integer(hid_t file, const char *name, uint64_t value, struct bkt_err *err)
+{
+    int64_t v = (int64_t)value;
+    return put_scalar(file, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &v, err);
+}
+
+/* As h5py stores a tuple; an empty one is an attribute without elements. */
+static int put_integers(hid_t file, const char *name, const hsize_t *values, int n, struct bkt_err *err)
+{
+    hsize_t count = (hsize_t)n;
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
+    BKT_PASS(PASS_ON(err, space = H5Screate_simple(1, &count, NULL), name));
+    return put_attribute(file, name, H5T_STD_I64LE, H5T_NATIVE_UINT64, space, values, err);
+}
+
+static int put_version(hid_t file, struct bkt_err *err)
+{
+    const char *text = VERSION;
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID;
+    BKT_PASS(PASS_ON(err, type = H5Tcopy(H5T_C_S1), VERSION_ATTRIBUTE));
+    BKT_PASS(PASS_ON(err, H5Tset_size(type, H5T_VARIABLE), VERSION_ATTRIBUTE));
+    BKT_PASS(PASS_ON(err, H5Tset_cset(type, H5T_CSET_UTF8), VERSION_ATTRIBUTE));
+    return put_scalar(file, VERSION_ATTRIBUTE, type, type, &text, err);
+}
+
+/* Blosc has seven numbers, gzip has its level, and all others have FALSE. */
+static int put_options(hid_t file, const struct bkt_sample_filters *f, struct bkt_err *err)
+{
+    static const char *const name = "compression_opts";
+    hsize_t cd[BKT_COUNT(f->cd)];
+    int8_t no = 0;
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID;
+    for (size_t i = 0; i < f->n_cd; i++)
+        cd[i] = f->cd[i];
+    if (f->n_cd > 1)
+        return put_integers(file, name, cd, (int)f->n_cd, err);
+    if (f->n_cd == 1)
+        return put_integer(file, name, cd[0], err);
+    BKT_PASS(PASS_ON(err, type = bkt_numpy_bool(), name));
+    return put_scalar(file, name, type, type, &no, err);
+}
+
+static int put_attributes(hid_t file, const struct bkt_sample_form *form, struct bkt_err *err)
+{
+    static const hsize_t begin[2] = {0, 0};
+    const struct bkt_collections *c = &form->rules;
+    double w0 = BKT_RDCC_W0;
+    BKT_PASS(put_version(file, err));
+    BKT_PASS(put_integers(file, "schema_shape", c->shape, c->rank, err));
+    BKT_PASS(put_integer(file, "schema_dtype_num", (uint64_t)form->number, err));
+    BKT_PASS(put_integers(file, "next_location", begin, 2, err));
+    BKT_PASS(put_integer(file, "collection_max_size", c->rows, err));
+    BKT_PASS(put_integer(file, "collection_total", BKT_COLLECTIONS, err));
+    BKT_PASS(put_integer(file, "collections_remaining", BKT_COLLECTIONS, err));
+    BKT_PASS(put_integer(file, "rdcc_nbytes", c->rdcc_nbytes, err));
+    BKT_PASS(put_scalar(file, "rdcc_w0", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &w0, err));
+    BKT_PASS(put_integer(file, "rdcc_nslots", c->rdcc_nslots, err));
+    BKT_PASS(put_integers(file, "chunk_shape", c->chunk + 1, c->dims - 1, err));
+    return put_options(file, &form->filters, err);
+}
+
+static int change_attribute(hid_t file, const char *name, const hsize_t *values, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t attr = H5I_INVALID_HID;
+    BKT_PASS(PASS_ON(err, attr = H5Aopen(file, name, H5P_DEFAULT), name));
+    return PASS_ON(err, H5Awrite(attr, H5T_NATIVE_UINT64, values), name);
+}
+
+/* ---- collections ---- */
+
+static int put_collections(hid_t file, const struct bkt_sample_form *form, struct bkt_err *err)
+{
+    const struct bkt_collections *c = &form->rules;
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5I_INVALID_HID, space = H5I_INVALID_HID;
+    char name[16];
+    BKT_PASS(PASS_ON(err, space = H5Screate_simple(c->dims, c->extent, NULL), "the extent of a collection"));
+    BKT_PASS(PASS_ON(err, dcpl = H5Pcreate(H5P_DATASET_CREATE), "a creation list"));
+    BKT_PASS(PASS_ON(err, H5Pset_chunk(dcpl, c->dims, c->chunk), "the chunks of a collection"));
+    BKT_PASS(bkt_sample_filters_set(&form->filters, dcpl, err));
+    for (unsigned i = 0; i < BKT_COLLECTIONS; i++) {
+        BKT_CLEANUP(bkt_hid_closep) hid_t made = H5I_INVALID_HID;
+        (void)snprintf(name, sizeof name, "%u", i);
+        BKT_PASS(PASS_ON(
+            err, made = H5Dcreate2(file, name, form->type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT), name));
+    }
+    return BKT_OK;
+}
+
+/* ---- names ---- */
+
+static void new_uid(char uid[H5BUCKET_UID_MAX])
+{
+    static const char letters[UID_LETTERS + 1] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    uint64_t bits = bkt_random();
+    for (int i = 0; i < UID; i++, bits /= UID_LETTERS)
+        uid[i] = letters[bits % UID_LETTERS];
+    uid[UID] = 0;
+}
+
+/* The first @p n bytes of a path, and at most @p more folders above. */
+static int make_folder(const char *path, size_t n, int more, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *folder = strndup(path, n);
+    if (!folder)
+        BKT_NOMEM(err);
+    const char *above = strrchr(folder, '/');
+    if (mkdir(folder, 0777) == 0 || errno == EEXIST)
+        return BKT_OK;
+    if (errno == ENOENT && more > 0 && above && above != folder) {
+        BKT_PASS(make_folder(path, (size_t)(above - folder), more - 1, err));
+        if (mkdir(folder, 0777) == 0 || errno == EEXIST)
+            return BKT_OK;
+    }
+    BKT_FAIL(err, BKT_EIO, "%s: the folder can't be created: %s", folder, strerror(errno));
+}
+
+/* The part of a name that is a path of this machine; NULL: it is none. */
+static const char *path_of(const char *name)
+{
+    if (strncmp(name, "file://", 7) == 0)
+        return name + 7;
+    return strstr(name, "://") ? NULL : name;
+}
+
+/* The folders of a new file; a bucket makes its own. */
+static int make_folders(const char *name, const struct h5bucket_repository *repo, struct bkt_err *err)
+{
+    struct bkt_settings set;
+    const char *path = path_of(name), *last = path ? strrchr(path, '/') : NULL;
+    BKT_PASS(bkt_settings_init(&set, repo->info, err));
+    bool in_bucket = path == name && set.bucket && *set.bucket;
+    bkt_settings_fini(&set);
+    return last && !in_bucket ? make_folder(path, (size_t)(last - path), FOLDERS - 1, err) : BKT_OK;
+}
+
+/* ---- files ---- */
+
+/* HDF5 1.10 can read the result, as all programs that know the format can. */
+static int plain_list(hid_t *fapl, struct bkt_err *err)
+{
+    BKT_PASS(PASS_ON(err, *fapl = H5Pcreate(H5P_FILE_ACCESS), "a file access list"));
+    BKT_PASS(PASS_ON(err, H5Pset_vol(*fapl, H5VL_NATIVE, NULL), "HDF5's own connector"));
+    return PASS_ON(err, H5Pset_libver_bounds(*fapl, H5F_LIBVER_V110, H5F_LIBVER_V110), "the file's version");
+}
+
+static int store(hid_t file, const struct bkt_sample_form *form, struct bkt_err *err)
+{
+    int *fd = NULL;
+    BKT_PASS(PASS_ON(err, H5Fflush(file, H5F_SCOPE_LOCAL), "flushing"));
+    if (!form->plain || !form->sync)
+        return BKT_OK;
+    BKT_PASS(PASS_ON(err, H5Fget_vfd_handle(file, H5P_DEFAULT, (void **)&fd), "the file's descriptor"));
+    if (fsync(*fd) < 0)
+        BKT_FAIL(err, BKT_EIO, "the file can't be stored: %s", strerror(errno));
+    return BKT_OK;
+}
+
+static int fill(hid_t file, const struct bkt_sample_form *form, struct bkt_err *err)
+{
+    BKT_PASS(put_collections(file, form, err));
+    BKT_PASS(put_attributes(file, form, err));
+    BKT_PASS(store(file, form, err));
+    return form->plain ? PASS_ON(err, H5Fstart_swmr_write(file), "SWMR") : BKT_OK;
+}
+
+static int create(const char *name, hid_t fapl, const struct bkt_sample_form *form, hid_t *file,
+                  struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t made = H5I_INVALID_HID;
+    BKT_TRY(err, PASS_ON(err, made = H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, fapl), name),
+            "a new file of samples");
+    int rc = fill(made, form, err);
+    if (rc == BKT_OK) {
+        *file = bkt_hid_take(&made);
+        return rc;
+    }
+    H5E_BEGIN_TRY
+    {
+        (void)H5Fclose(bkt_hid_take(&made));
+        (void)H5Fdelete(name, fapl);
+    }
+    H5E_END_TRY
+    BKT_FAIL(err, rc, "%s: a new file of samples can't be filled", name);
+}
+
+int bkt_sample_file_create(const struct h5bucket_repository *repo, const struct bkt_sample_form *form,
+                           char uid[H5BUCKET_UID_MAX], hid_t *file, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
+    BKT_CLEANUP(bkt_hid_closep) hid_t plain = H5I_INVALID_HID;
+    new_uid(uid);
+    BKT_PASS(bkt_repository_file_name(repo, form->rules.format, uid, &name, err));
+    const char *path = path_of(bkt_buf_str(&name));
+    if (form->plain && !path)
+        BKT_FAIL(err, BKT_EUNSUP, "%s: plain HDF5 files are written in folders only; leave out backend=file",
+                 bkt_buf_str(&name));
+    BKT_PASS(make_folders(bkt_buf_str(&name), repo, err));
+    if (!form->plain)
+        return create(bkt_buf_str(&name), repo->fapl, form, file, err);
+    BKT_PASS(plain_list(&plain, err));
+    return create(path, plain, form, file, err);
+}
+
+int bkt_sample_file_flush(hid_t file, const struct bkt_sample_form *form, unsigned collection, unsigned row,
+                          struct bkt_err *err)
+{
+    unsigned full = row >= form->rules.rows;
+    const hsize_t next[2] = {collection + full, full ? 0 : row}, remaining = BKT_COLLECTIONS - next[0];
+    BKT_PASS(change_attribute(file, "next_location", next, err));
+    BKT_PASS(change_attribute(file, "collections_remaining", &remaining, err));
+    return store(file, form, err);
+}
