@@ -69,7 +69,11 @@ int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dsetio **out, struc
     s->where = io->where, s->var = io->var, s->hdf5 = io->hdf5, s->codec = io->codec;
     s->elem_size = io->elem_size, s->rank = io->rank, s->chunk_elems = io->chunk_elems, s->chunk_bytes = io->chunk_bytes;
     memcpy(s->cdims, io->cdims, sizeof s->cdims);
-    s->zero_fill = io->zero_fill, s->bad = io->bad, s->bad_fill = io->bad_fill;
+    s->zero_fill = io->zero_fill;
+    if (io->bad.code) /* they are large, and a new dataset's memory isn't touched without need */
+        s->bad = io->bad;
+    if (io->bad_fill.code)
+        s->bad_fill = io->bad_fill;
     s->fill           = io->fill ? bkt_cache_entry_retain(io->fill) : NULL;
     s->pipe.elem_size = io->pipe.elem_size;
     (void)pthread_mutex_init(&s->lock, NULL);

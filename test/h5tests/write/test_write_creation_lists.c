@@ -129,6 +129,38 @@ static void datasets(hid_t f, struct out *o)
     }
 }
 
+/* Datasets of the same kinds, by turns: HDF5 completes the list of the second in the same way as that of the first. */
+static void one_again(hid_t f, struct out *o, size_t i, int turn, hid_t type, hid_t space, const char *kind)
+{
+    char  name[60];
+    hid_t p = H5Pcreate(H5P_DATASET_CREATE);
+    lists[i].set(p);
+    (void)snprintf(name, sizeof name, "%s %s %d", lists[i].what, kind, turn);
+    say(o, "%s", name);
+    hid_t d = H5Dcreate2(f, name, type, space, H5P_DEFAULT, p, H5P_DEFAULT);
+    say_result(o, "H5Dcreate", d);
+    if (d >= 0) {
+        hid_t back = H5Dget_create_plist(d);
+        say_list(o, "again", back, p);
+        H5Pclose(back);
+        H5Dclose(d);
+    }
+    H5Pclose(p);
+}
+
+static void datasets_again(hid_t f, struct out *o)
+{
+    hid_t s = H5Screate_simple(1, (hsize_t[]){N}, NULL), more = H5Screate_simple(1, (hsize_t[]){N}, (hsize_t[]){H5S_UNLIMITED});
+    for (size_t i = 0; i < COUNT(lists); i++)
+        for (int turn = 0; turn < 3; turn++) {
+            one_again(f, o, i, turn, H5T_STD_I32LE, s, "int");
+            one_again(f, o, i, turn, H5T_IEEE_F64LE, s, "double");
+            one_again(f, o, i, turn, H5T_STD_I32LE, more, "growing");
+        }
+    H5Sclose(more);
+    H5Sclose(s);
+}
+
 static void datasets_stored(hid_t f, struct out *o)
 {
     for (size_t i = 0; i < COUNT(lists); i++) {
@@ -387,6 +419,7 @@ static void edges_large(hid_t f, struct out *o) { edges(f, o, 20000); } /* chunk
 
 static const struct write_case cases[] = {
     {"datasets' creation lists", datasets, datasets_stored},
+    {"creation lists of datasets of one kind", datasets_again, NULL},
     {"creation lists of groups, types and attributes", other_objects, other_objects_stored},
     {"calls with an event set", with_events, NULL},
     {"partial chunks without filters", edges_small, NULL},
