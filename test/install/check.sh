@@ -1,8 +1,8 @@
 #!/bin/sh
-# check.sh BUILD CC LIBDIR PLUGINDIR HDF5_INCLUDE: install into a folder and use it as others would: by pkg-config, by
+# check.sh BUILD CC LIBDIR PLUGINDIR HDF5_INCLUDE LOADER: install into a folder and use it as others would: by pkg-config, by
 # find_package, and by compiling with the public header.
 set -eu
-build=$1 cc=$2 libdir=$3 plugins=$4 hdf5_include=$5
+build=$1 cc=$2 libdir=$3 plugins=$4 hdf5_include=$5 loader=$6
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 prefix="$tmp/a prefix"
@@ -14,6 +14,7 @@ for file in "$plugins/libhdf5_vol_bucket.so" "$libdir/libh5bucket_samples.so" in
     share/doc/vol-bucket/docs/settings.md; do
     [ -s "$prefix/$file" ] || { echo "not installed: $file"; bad=1; }
 done
+[ "$loader" = 0 ] || ls "$prefix/$plugins"/h5bucket/hdf5-*.so > "$tmp/log" 2>&1 || { echo "no connector beside the loader"; bad=1; }
 
 # everything installed is in the manifest, so that the manifest suffices to remove it
 find "$prefix" -type f -o -type l | sort > "$tmp/installed"
