@@ -50,15 +50,17 @@ static void chunk_of_large(struct bkt_collections *c)
     c->chunk[cut + 1] = bkt_min_u64(room / behind(c, cut + 1), c->shape[cut]);
 }
 
+/* A scalar is stored as a sample of one element. */
 static void lay_out_01(struct bkt_collections *c)
 {
-    c->dims = c->rank + 1;
+    c->dims = c->rank ? c->rank + 1 : 2;
+    c->chunk[1] = c->extent[1] = 1;
     if (c->elements * c->item < WHOLE_MAX)
         for (int i = 0; i < c->rank; i++)
             c->chunk[i + 1] = bkt_max_u64(c->shape[i], 1); /* HDF5 has no chunk without elements */
     else
         chunk_of_large(c);
-    for (int i = 1; i < c->dims; i++)
+    for (int i = 1; i <= c->rank; i++)
         c->extent[i] = bkt_max_u64(bkt_ceil_div(c->shape[i - 1], c->chunk[i]), 1) * c->chunk[i];
 }
 
@@ -81,14 +83,19 @@ static bool is_prime(uint64_t n)
     return true;
 }
 
+/* Format 00 counts the chunks that the cache can hold, and format 01 all chunks that a file can have. */
 static void propose_cache(struct bkt_collections *c)
 {
+    uint64_t chunks = 1, room = c->elements * c->item * c->rows;
     c->chunk_bytes = c->item;
-    for (int i = 1; i < c->dims; i++)
+    for (int i = 1; i < c->dims; i++) {
         c->chunk_bytes *= c->chunk[i];
-    c->rdcc_nbytes =
-        bkt_min_u64(bkt_max_u64(c->elements * c->item * c->rows, CHUNK_MAX), formats[c->format].cache_max);
-    c->rdcc_nslots = bkt_ceil_div(c->rdcc_nbytes, c->chunk_bytes) * SLOTS_A_CHUNK;
+        chunks *= bkt_ceil_div(c->extent[i], c->chunk[i]);
+    }
+    room = c->format == 0 ? bkt_max_u64(room, CHUNK_MAX) : chunks * c->chunk_bytes * c->rows;
+    c->rdcc_nbytes = bkt_min_u64(room, formats[c->format].cache_max);
+    chunks = c->format == 0 ? bkt_ceil_div(c->rdcc_nbytes, c->chunk_bytes) : chunks * EXPECTED_ROWS;
+    c->rdcc_nslots = chunks * SLOTS_A_CHUNK;
     while (!is_prime(c->rdcc_nslots))
         c->rdcc_nslots++;
 }
@@ -154,9 +161,7 @@ void bkt_collections_block(const struct bkt_collections *c, unsigned row, const 
 {
     memset(start, 0, (size_t)c->dims * sizeof *start);
     start[0] = row;
-    count[0] = 1;
-    if (c->format == 0)
-        count[1] = 1;
+    count[0] = count[1] = 1;
     for (int i = 0; i < c->rank; i++)
         if (c->format == 0)
             count[1] *= shape[i];

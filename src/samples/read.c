@@ -33,12 +33,12 @@ void bkt_item_fail(struct bkt_item *it, int rc, const struct bkt_err *err)
 
 /* ---- places ---- */
 
-/* Backend 00 stores samples flat; before v0.3 it did not. */
+/* Backend 00 stores samples flat; before v0.3 it did not.  Backend 01 stores a scalar as one element. */
 static int check_place(struct bkt_item *it, struct bkt_err *err)
 {
     const struct h5bucket_record *r = &it->record;
     const struct bkt_sample_dset *d = it->dset;
-    it->flat = r->format == 0 && d->rank == 2;
+    it->flat = d->rank == 2 && (r->format == 0 || r->rank == 0);
     bool inside = (it->flat || d->rank == r->rank + 1) && r->row < d->dims[0];
     if (inside && it->flat)
         inside = it->n <= d->dims[1];

@@ -74,11 +74,15 @@ class File:
             chunk, inner = (1, *self.shape), self.shape
             assert size * itemsize <= 200000
         else:
-            chunk, inner = chunk_of_01(itemsize, self.shape)
+            chunk, inner = chunk_of_01(itemsize, self.shape or (1,))
             chunk = (1, *chunk)
         cap = 100e6 if code == "00" else 250e6
-        cache = int(min(max(size * itemsize * self.rows, 255000), cap))
-        slots = next_prime(math.ceil(cache / (math.prod(chunk) * itemsize)) * 100)
+        if code == "00":
+            cache = int(min(max(size * itemsize * self.rows, 255000), cap))
+            slots = next_prime(math.ceil(cache / (math.prod(chunk) * itemsize)) * 100)
+        else:  # all chunks that a file can have
+            cache = int(min(math.prod(inner) * itemsize * self.rows, cap))
+            slots = next_prime(math.prod(inner) // math.prod(chunk) * self.rows * self.count * 100)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         self.file = h5py.File(path, "w", libver="latest")  # the cache of the attributes takes long to set up for each dataset
         arguments = filter_arguments(options)
@@ -93,7 +97,7 @@ class File:
         attrs["rdcc_nbytes"] = cache
         attrs["rdcc_w0"] = 0.75
         attrs["rdcc_nslots"] = slots
-        attrs["chunk_shape"] = chunk
+        attrs["chunk_shape"] = chunk[1:]
         attrs["compression_opts"] = arguments.get("compression_opts", False)
         for n in range(self.count):
             whole = (self.rows, *inner)
@@ -112,6 +116,8 @@ class File:
         if self.flat:
             if value.size:
                 to[row, :value.size] = value.ravel()
+        elif not value.shape:
+            to[row] = value
         elif value.size:
             to[(row, *(slice(0, d) for d in value.shape))] = value
         self.row += 1

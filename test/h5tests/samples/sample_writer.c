@@ -13,9 +13,9 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "h5bucket.h"
+#include "h5bucket_samples.h"
 #include "h5tests/helpers/must_succeed.h"
-#include "samples/h5bucket_samples.h"
-#include "vol/h5bucket.h"
 
 static struct h5bucket_samples_schema schema;
 static bool boolean;
@@ -193,13 +193,31 @@ static hid_t open_file(const struct h5bucket_record *r, bool plain)
     return file;
 }
 
+static void print_filters(hid_t d)
+{
+    hid_t list = TRY(H5Dget_create_plist(d));
+    int n = (int)TRY(H5Pget_nfilters(list));
+    for (int i = 0; i < n; i++) {
+        unsigned flags, cd[16];
+        size_t n_cd = 16;
+        int id = (int)TRY(H5Pget_filter2(list, (unsigned)i, &flags, &n_cd, cd, 0, NULL, NULL));
+        (void)printf("filter %d %u:", id, flags);
+        for (size_t k = 0; k < n_cd; k++)
+            (void)printf(" %u", cd[k]);
+        (void)printf("\n");
+    }
+    TRY(H5Pclose(list));
+}
+
 static void read_row(hid_t file, const struct h5bucket_record *r, void *to)
 {
     char name[20];
     hsize_t start[H5S_MAX_RANK] = {r->row}, count[H5S_MAX_RANK] = {1, 1}, dims[H5S_MAX_RANK];
     (void)snprintf(name, sizeof name, "%u", r->dataset);
     hid_t d = TRY(H5Dopen2(file, name, H5P_DEFAULT)), s = TRY(H5Dget_space(d));
-    int rank = r->format == 0 ? 2 : r->rank + 1;
+    if (r->dataset == 0 && r->row == 0)
+        print_filters(d);
+    int rank = r->format == 0 || r->rank == 0 ? 2 : r->rank + 1;
     REQUIRE(TRY(H5Sget_simple_extent_dims(s, dims, NULL)) == rank && dims[0] == (r->format == 0 ? 250 : 100),
             "collection %s", name);
     for (int i = 0; i < r->rank; i++)
