@@ -30,11 +30,29 @@ void bkt_sample_file_free(void *p)
     free(f);
 }
 
-/* A local plain file may be open for SWMR writing by another process. */
-static hid_t open_local(const char *name, hid_t fapl)
+/* HDF5 waits twice as long before each attempt, from a nanosecond on; by default it would try 100 times. */
+#define ATTEMPTS 28
+
+static int open_swmr(const char *name, hid_t fapl, hid_t *out, struct bkt_err *err)
 {
-    hid_t id = H5Fopen(name, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, fapl);
-    return id >= 0 ? id : H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    BKT_CLEANUP(bkt_hid_closep) hid_t patient = H5Pcopy(fapl);
+    if (patient < 0 || H5Pset_metadata_read_attempts(patient, ATTEMPTS) < 0)
+        return bkt_h5err_capture(err, name);
+    *out = H5Fopen(name, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, patient);
+    return *out < 0 ? bkt_h5err_capture(err, name) : BKT_OK;
+}
+
+/* A local plain file may be open for SWMR writing by another process, or its writer was killed. */
+static int open_any(const char *name, hid_t fapl, bool local, hid_t *out, struct bkt_err *err)
+{
+    struct bkt_err why = {.n = 0};
+    *out = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    if (*out >= 0)
+        return BKT_OK;
+    int rc = bkt_h5err_capture(&why, name);
+    if (local && strstr(why.frame[0].msg, "already open for"))
+        return open_swmr(name, fapl, out, err);
+    return bkt_err_copy(err, rc, &why);
 }
 
 int bkt_sample_file_open(const char *name, hid_t fapl, bool local, struct bkt_sample_file **out, struct bkt_err *err)
@@ -47,9 +65,7 @@ int bkt_sample_file_open(const char *name, hid_t fapl, bool local, struct bkt_sa
     f->dsets = bkt_map_new();
     int rc = f->name && f->dsets ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK)
-        f->id = local ? open_local(name, fapl) : H5Fopen(name, H5F_ACC_RDONLY, fapl);
-    if (rc == BKT_OK && f->id < 0)
-        rc = bkt_h5err_capture(err, name);
+        rc = open_any(name, fapl, local, &f->id, err);
     if (rc < 0)
         bkt_sample_file_free(f);
     else
