@@ -229,22 +229,26 @@ def kill_once(repository, info, options, after):
         return records
 
 
-def at_each_change(root, info, options):
-    """A writer of six samples is killed before and after its changes of the folder."""
+def at_each_change(root, info, options, shim, least, step):
+    """A writer of six samples is killed before and after its changes of the folder, or of the file: at each of them from the
+    first flush on, and at some before."""
     for what in "before", "after":
-        step, n = 7 * sample.step(2), 1
+        n, most = 1, 0
         while True:
-            repository, hit = "%s/%s%d" % (root, what, n), "%s/hit-%s-%d" % (root, what, n)
-            p = call("write", repository, info, "6", "2", *options, LD_PRELOAD=args.shim, BKT_TEST_PUT=str(n), BKT_TEST_DO=what, BKT_TEST_HIT=hit)
-            read(repository, info, flushed(p.stdout), options)
+            repository, hit = "%s/%s%s%d" % (root, what, info, n), "%s/hit-%s%s-%d" % (root, what, info, n)
+            p = call("write", repository, info, "6", "2", *options, LD_PRELOAD=shim, BKT_TEST_PUT=str(n), BKT_TEST_DO=what, BKT_TEST_HIT=hit)
+            records = flushed(p.stdout)
+            most = max(most, len(records))
+            if records:
+                read(repository, info, records, options)
             if not os.path.exists(hit):
                 break
             if p.returncode != -signal.SIGKILL:
                 bad("%s change %d: exit code %d %s" % (what, n, p.returncode, p.stderr[-1000:]))
-            n += 1 if n > 100 else step
-        print("killed %s changes 1 to %d" % (what, n - 1), flush=True)
-        if n < 108:
-            bad("only %d changes: not a domain?" % n)
+            n += step if n + step <= least else 1
+        print("'%s': killed %s changes 1 to %d%s" % (info, what, n - 1, sample.note()), flush=True)
+        if n < least or most != 6:
+            bad("'%s': only %d changes, %d samples" % (info, n, most))
 
 
 def killed_part(root):
@@ -262,7 +266,10 @@ def killed_part(root):
                 c["killed"] = True
             judge(cases)
     if args.shim:
-        at_each_change(root, "", ["type=u1", "shape=8", "complib=none"])
+        options = ["type=u1", "shape=8", "complib=none"]
+        put, write_call = args.shim.split(",")
+        at_each_change(root, "", options, put, 104, 7 * sample.step(3))
+        at_each_change(root, "backend=file", options, write_call, 20, sample.step(4))
 
 
 # ---- refused ----
