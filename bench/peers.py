@@ -19,6 +19,7 @@ def python_that(can):
 # Over https: the way, the test of a Python for it, and the message where no Python passes.
 IN_PYTHON = {"zarr": ("import zarr, fsspec, aiohttp; assert int(zarr.__version__.split('.')[0]) >= 3",
                       "no zarr-python 3 with fsspec and aiohttp"),
+             "samples_local": ("import h5py, tables, xxhash, numpy, blosc, lmdb", "not installed (config/packages-test.txt)"),
              "h5py": ("import h5py, fsspec, aiohttp", "not installed (Debian: python3-h5py python3-fsspec python3-aiohttp)")}
 
 
@@ -49,7 +50,7 @@ def ncdump(hdf5):
 class Peers:
     def __init__(self, folder, programs, hdf5):
         """folder: the place of the compiled program for netCDF-C"""
-        self.programs, self.missing, self.env = programs, {}, {}
+        self.folder, self.programs, self.missing, self.env = folder, programs, {}, {}
         with_ros3 = subprocess.run(["grep", "-q", "define H5_HAVE_ROS3_VFD 1", os.path.join(hdf5, "include", "H5pubconf.h")],
                                    stderr=subprocess.DEVNULL, check=False).returncode == 0
         if not with_ros3:
@@ -80,6 +81,10 @@ class Peers:
         """(command, more environment) that runs scenario `what` on the file at `source`"""
         if how == "gdal":
             return [self.python, os.path.join(HERE, "gdalread.py"), "/vsicurl/" + source, *what], GDAL_ENV
+        if how == "samples":
+            return [os.path.join(self.programs, "bench_samplesread"), source, os.path.join(self.folder, what[0]), *what[1:]], {}
+        if how == "samples_local":
+            return [self.pythons[how], "-B", os.path.join(HERE, "samplesh5py.py"), "read", source, os.path.join(self.folder, what[0]), *what[1:]], {}
         if how in IN_PYTHON:
             return [self.pythons[how], os.path.join(HERE, "pyread.py"), how, source, *what], {}
         if how == "netcdf":

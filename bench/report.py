@@ -137,6 +137,7 @@ def picture(rows):
 # ---- files ----
 
 PARTS = (("read", "Reading", "bench/run", read_tables, "results.svg"), ("plain", "Plain files", "bench/run --plain", read_tables, "results-plain.svg"),
+         ("samples", "Samples by record", "bench/run --samples", read_tables, "results-samples.svg"),
           ("write", "Writing", "bench/write", write_tables, "results-write.svg"))
 
 

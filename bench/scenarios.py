@@ -144,5 +144,6 @@ def over_tls(rows):
 
 def everything(mib):
     """Over http, over https, and plain files."""
-    import plain_files  # it needs this module
-    return table(mib) + over_tls(table(mib)) + plain_files.table(mib)
+    import plain_files  # they need this module
+    import samples
+    return table(mib) + over_tls(table(mib)) + plain_files.table(mib) + samples.table()

@@ -15,6 +15,7 @@ static void dset_free(void *p)
     bkt_hid_closep(&d->type);
     bkt_hid_closep(&d->space);
     bkt_hid_closep(&d->id);
+    free(d->failed);
     free(d);
 }
 
@@ -26,6 +27,7 @@ void bkt_sample_file_free(void *p)
     if (f->dsets)
         bkt_map_free(f->dsets, dset_free);
     bkt_hid_closep(&f->id);
+    free(f->failed);
     free(f->name);
     free(f);
 }
@@ -55,12 +57,19 @@ static int open_any(const char *name, hid_t fapl, bool local, hid_t *out, struct
     return bkt_err_copy(err, rc, &why);
 }
 
-int bkt_sample_file_open(const char *name, hid_t fapl, bool local, struct bkt_sample_file **out, struct bkt_err *err)
+struct bkt_sample_file *bkt_sample_file_new(void)
 {
     struct bkt_sample_file *f = calloc(1, sizeof *f);
+    if (f)
+        f->id = H5I_INVALID_HID;
+    return f;
+}
+
+int bkt_sample_file_open(const char *name, hid_t fapl, bool local, struct bkt_sample_file **out, struct bkt_err *err)
+{
+    struct bkt_sample_file *f = bkt_sample_file_new();
     if (!f)
         BKT_NOMEM(err);
-    f->id = H5I_INVALID_HID;
     f->name = strdup(name);
     f->dsets = bkt_map_new();
     int rc = f->name && f->dsets ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
@@ -105,23 +114,47 @@ static int load(const struct bkt_sample_file *f, uint32_t number, struct bkt_sam
     return BKT_OK;
 }
 
+/* The present call's result, good or bad. */
+static struct bkt_sample_dset *known(const struct bkt_sample_file *f, uint32_t number)
+{
+    struct bkt_sample_dset *d = bkt_map_get(f->dsets, &number, sizeof number);
+    if (!d || !d->failed || d->call == f->used)
+        return d;
+    dset_free(bkt_map_del(f->dsets, &number, sizeof number));
+    return NULL;
+}
+
+static int keep(struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset *d, struct bkt_err *err)
+{
+    d->call = f->used;
+    if (bkt_map_put(f->dsets, &number, sizeof number, d, NULL) == BKT_OK)
+        return BKT_OK;
+    dset_free(d);
+    BKT_NOMEM(err);
+}
+
 int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset **out, struct bkt_err *err)
 {
-    *out = bkt_map_get(f->dsets, &number, sizeof number);
-    if (*out)
-        return BKT_OK;
-    struct bkt_sample_dset *d = calloc(1, sizeof *d);
-    if (!d)
-        BKT_NOMEM(err);
-    d->id = d->type = d->space = H5I_INVALID_HID;
-    int rc = load(f, number, d, err);
-    if (rc == BKT_OK && bkt_map_put(f->dsets, &number, sizeof number, d, NULL) < 0)
-        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    if (rc < 0)
-        dset_free(d);
-    else
-        *out = d;
-    return rc;
+    struct bkt_err why;
+    struct bkt_sample_dset *d = known(f, number);
+    if (!d) {
+        bkt_err_clear(&why);
+        d = calloc(1, sizeof *d);
+        if (!d)
+            BKT_NOMEM(err);
+        d->id = d->type = d->space = H5I_INVALID_HID;
+        int rc = load(f, number, d, &why);
+        d->failed = rc < 0 ? bkt_err_dup(&why) : NULL;
+        if (rc < 0 && !d->failed) {
+            dset_free(d);
+            BKT_NOMEM(err);
+        }
+        BKT_PASS(keep(f, number, d, err));
+    }
+    if (d->failed)
+        return bkt_err_copy(err, d->failed->code, d->failed);
+    *out = d;
+    return BKT_OK;
 }
 
 int bkt_sample_file_number(const struct bkt_sample_file *f, const char *name, int64_t *out, struct bkt_err *err)

@@ -80,21 +80,50 @@ static size_t key_of(int format, const char *uid, char key[H5BUCKET_UID_MAX + 4]
     return (size_t)snprintf(key, H5BUCKET_UID_MAX + 4, "0%d/%s", format, uid);
 }
 
+/* The file, or the present call's failure to open it. */
+static struct bkt_sample_file *known(struct h5bucket_repository *repo, const char *key, size_t n)
+{
+    struct bkt_sample_file *f = bkt_map_get(repo->files, key, n);
+    if (!f || !f->failed || f->opened == repo->calls)
+        return f;
+    bkt_sample_file_free(bkt_map_del(repo->files, key, n));
+    return NULL;
+}
+
+static struct bkt_sample_file *failed(const struct bkt_err *why)
+{
+    struct bkt_sample_file *f = bkt_sample_file_new();
+    if (!f)
+        return NULL;
+    f->failed = bkt_err_dup(why);
+    if (!f->failed) {
+        bkt_sample_file_free(f);
+        return NULL;
+    }
+    return f;
+}
+
 int bkt_repository_file(struct h5bucket_repository *repo, int format, const char *uid, struct bkt_sample_file **out,
                         struct bkt_err *err)
 {
     char key[H5BUCKET_UID_MAX + 4];
     size_t n = key_of(format, uid, key);
-    struct bkt_sample_file *f = bkt_map_get(repo->files, key, n);
+    struct bkt_sample_file *f = known(repo, key, n);
     if (!f) {
-        BKT_PASS(open_either(repo, format, uid, &f, err));
-        f->opened = repo->calls;
-        if (bkt_map_put(repo->files, key, n, f, NULL) < 0) {
+        struct bkt_err why;
+        bkt_err_clear(&why);
+        if (open_either(repo, format, uid, &f, &why) < 0)
+            f = failed(&why);
+        if (f)
+            f->opened = repo->calls;
+        if (!f || bkt_map_put(repo->files, key, n, f, NULL) < 0) {
             bkt_sample_file_free(f);
             BKT_NOMEM(err);
         }
     }
     f->used = repo->calls;
+    if (f->failed)
+        return bkt_err_copy(err, f->failed->code, f->failed);
     *out = f;
     return BKT_OK;
 }

@@ -10,16 +10,19 @@
 #include "base/map.h"
 #include "samples/h5bucket_samples.h"
 
-/** A collection that is open for reading. */
+/** A collection that is open for reading, or that could not be opened. */
 struct bkt_sample_dset {
+    struct bkt_err *failed;       /* NULL: it is open */
+    uint64_t call;                /* that opened it */
     hid_t    id, type, space;
     size_t   elem;                /* bytes of a stored element */
     int      rank;                /* 1 to H5S_MAX_RANK */
     hsize_t  dims[H5S_MAX_RANK];
 };
 
-/** A file that is open for reading. */
+/** A file that is open for reading, or that could not be opened. */
 struct bkt_sample_file {
+    struct bkt_err *failed;    /* NULL: it is open.  Another call tries again */
     char           *name;
     hid_t           id;
     struct bkt_map *dsets;     /* struct bkt_sample_dset by uint32_t */
@@ -64,6 +67,8 @@ BKT_NODISCARD int bkt_sample_file_number(const struct bkt_sample_file *f, const 
                                          struct bkt_err *err);
 /** Close a file.  NULL is allowed. */
 void bkt_sample_file_free(void *f);
+/** A file that is not open; NULL: out of memory. */
+struct bkt_sample_file *bkt_sample_file_new(void);
 /** Open a file; @p name is copied. */
 BKT_NODISCARD int bkt_sample_file_open(const char *name, hid_t fapl, bool local, struct bkt_sample_file **out,
                                        struct bkt_err *err);

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""samples_counts.py --read PROGRAM --writer PROGRAM: requests of reading samples by record.
+
+A batch of all samples of a plain file, on a web server and in S3, and of a domain in S3.  PROGRAM is bench/samplesread.c, the
+writer is sample_writer.c.  The server counts."""
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(HERE, "..", "helpers"))
+import web_folder  # noqa: E402
+
+ABSENT = b"<Error><Code>NoSuchKey</Code></Error>"
+
+
+class AsS3(web_folder.Handler):
+    """A folder of buckets; objects that are missing have S3's document."""
+
+    def answer(self, status, body, headers=()):
+        if status == 404:
+            return super().answer(status, ABSENT, {**dict(headers), "Content-Type": "application/xml"})
+        return super().answer(status, body, headers)
+
+
+def serve(folder, s3):
+    web = web_folder.WebFolder(folder)
+    if s3:
+        web.RequestHandlerClass = AsS3
+    return web
+
+
+def read(program, name, records, env):
+    with tempfile.NamedTemporaryFile("w", prefix="bkt-records.", suffix=".txt") as f:
+        f.writelines(r + "\n" for r in records)
+        f.flush()
+        run = subprocess.run([program, name, f.name, "1000"], env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True)
+    if run.returncode:
+        sys.exit(f"{name}: exit code {run.returncode}: {run.stderr}")
+
+
+def check(what, web, most):
+    n = len(web.requests)
+    print(f"{what}: {n} requests")
+    if os.environ.get("SHOW_REQUESTS"):
+        first = min(r[0] for r in web.requests)
+        print("\n".join(f"  {1000 * (at - first):7.1f} {urllib.parse.unquote(path)} {r}" for at, path, r in web.requests))
+    web.requests.clear()
+    return [] if n <= most else [f"{what}: {n} requests instead of at most {most}"]
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--read", required=True)
+    p.add_argument("--writer", required=True)
+    a = p.parse_args()
+    bad = []
+    with tempfile.TemporaryDirectory(prefix="bkt-samples.") as tmp:
+        repo = {}
+        os.makedirs(os.path.join(tmp, "bucket", "db"))
+        for form in "file", "domain":
+            repo[form] = os.path.join(tmp, "bucket", form)
+            os.makedirs(os.path.join(repo[form], "data", "00"))
+        names = {}
+        for form, folder in repo.items():
+            name = folder if form == "file" else "hdf5://domain"
+            run = subprocess.run([a.writer, "write", name, f"backend={form};fsync=no;bucket=file://{tmp}/bucket", "600", "600", "type=u1", "shape=64,64", "backend=0",
+                                  "complib=none"],
+                                 stdout=subprocess.PIPE, text=True, check=True)
+            names[form] = [line.split(" ", 1)[1] for line in run.stdout.splitlines() if line[0].isdigit()]
+            random.Random(1).shuffle(names[form])
+            assert len(names[form]) == 600, run.stdout
+        env = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1", "H5BUCKET_HEDGE": "0"}
+        # A plain file: its 2.4 MB in long ranges, and the question for a domain.  A domain: an object for each sample.
+        for form, s3, all_most, one_most in (("file", False, 12, 4), ("file", True, 12, 4), ("domain", True, 608, 6)):
+            with serve(os.path.join(tmp, "bucket") if not s3 else tmp, s3) as web:
+                name, where = f"s3://bucket/{form}" if s3 else f"{web.url}/{form}", "S3" if s3 else "web"
+                read(a.read, name, names[form], {**env, "AWS_ENDPOINT_URL": web.url})
+                bad += check(f"{form}, {where}: 600 samples in 3 collections", web, all_most)
+                read(a.read, name, names[form][:1], {**env, "AWS_ENDPOINT_URL": web.url})
+                bad += check(f"{form}, {where}: one sample", web, one_most)
+    print("\n".join(bad))
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
