@@ -215,19 +215,18 @@ char *bkt_place_name(const struct bkt_store *st, const char *path)
     return asprintf(&name, "%s%s%s", uri, *path && uri[strlen(uri) - 1] != '/' ? "/" : "", path) < 0 ? NULL : name;
 }
 
-/* Since the verb fails anyhow, a further request is made to name the remedy. */
-static bool is_hdf5(const struct bkt_place *p)
+bool bkt_place_is_hdf5(struct bkt_store *st, const char *path)
 {
     const size_t                             n    = sizeof BKT_HDF5_SIGNATURE - 1;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf head = {0};
-    return *p->path && bkt_store_get(p->store, p->path, 0, n, &head, NULL) == BKT_OK && head.len == n &&
+    return *path && bkt_store_get(st, path, 0, n, &head, NULL) == BKT_OK && head.len == n &&
            memcmp(head.ptr, BKT_HDF5_SIGNATURE, n) == 0;
 }
 
 int bkt_place_absent(const struct bkt_place *p, const char *name, const char *what, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *full = bkt_place_name(p->store, p->path);
-    if (is_hdf5(p))
+    if (bkt_place_is_hdf5(p->store, p->path)) /* the verb fails anyhow: one more request names the remedy */
         BKT_FAIL(err, BKT_ENOENT,
                  "%s is a plain HDF5 file in a store, not a domain; `h5bucket load --link` makes a domain that refers to it",
                  name);

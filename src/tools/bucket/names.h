@@ -42,6 +42,9 @@ int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, str
  *  if the name alone doesn't. */
 BKT_NODISCARD int bkt_place_absent(const struct bkt_place *p, const char *name, const char *what, struct bkt_err *err);
 
+/** Whether an HDF5 file lies there.  One request; false if that fails. */
+bool bkt_place_is_hdf5(struct bkt_store *st, const char *path);
+
 struct plain_file; /* tools/source/plain_name.h */
 
 /** Cut a name that may go on inside a domain behind the domain.

@@ -4,8 +4,9 @@
 
 #include "schema/json/acl.h"
 #include "tools/bucket/folder.h"
-#include "tools/show/show.h"
+#include "tools/bucket/names.h"
 #include "tools/cli/tool.h"
+#include "tools/show/show.h"
 
 /* Updates the time of an existing folder. */
 static int refresh_once(const struct bkt_tool *t, const struct bkt_place *p, struct bkt_err *err)
@@ -49,6 +50,24 @@ static int has_parent(const struct bkt_place *p, struct bkt_err *err)
     return BKT_OK;
 }
 
+/* A folder of a plain file's name would hide that file from HSDS and from our own verbs. */
+static int no_file_there(const struct bkt_tool *t, const struct bkt_place *p, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *at = strdup(p->path);
+    if (!at)
+        BKT_NOMEM(err);
+    for (char *cut = at; cut; cut = strrchr(at, '/')) {
+        if (cut != at)
+            *cut = 0;
+        if (bkt_place_is_hdf5(p->store, at))
+            BKT_FAIL(err, BKT_EEXIST,
+                     "%s is a plain HDF5 file in a store, not a folder; a folder needs another name", at);
+        if (!bkt_tool_has(t, "parents"))
+            break;
+    }
+    return BKT_OK;
+}
+
 /* *made: it wasn't there before */
 static int touch(const struct bkt_tool *t, const struct bkt_place *p, bool *made, struct bkt_err *err)
 {
@@ -65,6 +84,7 @@ static int touch(const struct bkt_tool *t, const struct bkt_place *p, bool *made
         BKT_FAIL(err, BKT_EEXIST, "%s is a domain", p->path);
     if (doc.what == BKT_IS_FOLDER)
         return refresh(t, p, err);
+    BKT_PASS(no_file_there(t, p, err));
     if (!bkt_tool_has(t, "parents"))
         BKT_PASS(has_parent(p, err));
     *made = true;
