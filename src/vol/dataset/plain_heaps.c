@@ -13,6 +13,7 @@
 
 /* Bytes that are fetched before a piece is read.  The driver keeps somewhat more. */
 #define BUDGET     ((uint64_t)60 << 20)
+#define EARLY      ((uint64_t)24 << 20) /* of them, bytes of collections that are fetched while chunks still arrive */
 #define PIECE      ((uint64_t)16 << 20) /* bytes of stored elements in a piece; their heaps are larger */
 
 /* ---- addresses ---- */
@@ -20,6 +21,7 @@
 struct addresses {
     uint64_t *v;
     size_t    n, cap;
+    size_t    begun; /* of the n: they are fetched, or too many */
     uint64_t  last; /* neighbours mostly name one collection */
     const struct bkt_shadow *s;
     uint64_t  size; /* of the file */
@@ -89,12 +91,15 @@ static int look(struct addresses *a, const struct bkt_grid *g, uint64_t k, const
     struct bkt_grid_run      run;
     uint64_t                 skipped = r->off - ref->off;
     int                      rc      = BKT_OK;
-    BKT_CLEANUP(bkt_freep) unsigned char *raw = malloc(r->len + 1);
+    const unsigned char     *raw     = vfd_view(a->s->file, r->off, r->len);
+    BKT_CLEANUP(bkt_freep) unsigned char *copy = raw ? NULL : malloc(r->len + 1);
     BKT_CLEANUP(bkt_freep) unsigned char *out = io->filtered ? malloc(io->chunk_bytes + 1) : NULL;
-    if (!raw || (io->filtered && !out))
+    if ((!raw && !copy) || (io->filtered && !out))
         return BKT_ENOMEM;
-    if (vfd_peek(a->s->file, r->off, r->len, raw) < r->len ||
-        (io->filtered && bkt_pipeline_decode(&io->pipe, ref->mask, raw, r->len, out, io->chunk_bytes, NULL) < 0))
+    if (copy && vfd_peek(a->s->file, r->off, r->len, copy) < r->len)
+        return BKT_OK;
+    raw = raw ? raw : copy;
+    if (io->filtered && bkt_pipeline_decode(&io->pipe, ref->mask, raw, r->len, out, io->chunk_bytes, NULL) < 0)
         return BKT_OK;
     const unsigned char *elems = io->filtered ? out : raw;
     bkt_grid_iter(&it, g, k, 0, UINT64_MAX);
@@ -124,6 +129,21 @@ static size_t ranges_of(const struct bkt_shadow *s, const struct bkt_grid *g, co
     return n;
 }
 
+/* Begin to fetch the collections that were found since the last call. */
+static int begin_new(struct addresses *a, uint64_t *early, struct bkt_err *err)
+{
+    size_t n = bkt_min_u64(a->n - a->begun, *early / BKT_HEAP_SMALLEST);
+    BKT_CLEANUP(bkt_freep) struct fore_range *r = calloc(n + 1, sizeof *r);
+    if (!r)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++)
+        r[i] = (struct fore_range){a->v[a->begun + i], BKT_HEAP_SMALLEST};
+    *early -= n * BKT_HEAP_SMALLEST;
+    a->begun = a->n;
+    return vfd_begin(a->s->file, r, n, err);
+}
+
+/* Chunks are looked at as they arrive. */
 static int look_at_all(struct addresses *a, const struct bkt_grid *g, const struct bkt_references_find *q, uint64_t *left,
                        struct bkt_err *err)
 {
@@ -132,10 +152,17 @@ static int look_at_all(struct addresses *a, const struct bkt_grid *g, const stru
     for (size_t k = 0; k < n; k++)
         if (r[k].len)
             sorted[m++] = r[k];
-    int rc = r ? vfd_fetch(a->s->file, sorted, m, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    for (size_t k = 0; rc == BKT_OK && k < n; k++)
-        if (r[k].len && look(a, g, k, &q->out[k], &r[k]) < 0)
+    uint64_t early = bkt_min_u64(EARLY, *left);
+    int rc = r ? vfd_begin(a->s->file, sorted, m, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    for (size_t k = 0; rc == BKT_OK && k < n; k++) {
+        if (!r[k].len)
+            continue;
+        rc = vfd_fetch(a->s->file, &r[k], 1, err);
+        if (rc == BKT_OK && look(a, g, k, &q->out[k], &r[k]) < 0)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        if (rc == BKT_OK)
+            rc = begin_new(a, &early, err);
+    }
     free(r);
     return rc;
 }
@@ -247,7 +274,7 @@ int bkt_heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_
     if (sel->kind == BKT_SEL_NONE)
         return BKT_OK;
     int rc = look_at_elements(&a, sel, &left, err);
-    if (rc == BKT_OK)
+    if (rc == BKT_OK && (!raw || raw->n != sel->n_elems))
         rc = fetch_level(&a, &s->spots, &left, err);
     free(a.v);
     return rc;
@@ -292,10 +319,12 @@ static int fetch(const struct target *t, const struct bkt_sel *sel, unsigned cha
 {
     size_t n = (size_t)sel->n_elems, bytes;
     struct bkt_heap_elems raw = {.n = 0};
+    *given = false;
     if (t->simple && to && bkt_mul_size(n, t->s->spots.size, &bytes) && bytes <= 2 * PIECE)
         raw.p = malloc(bytes + 1);
     int rc = bkt_heaps_fetch(t->s, sel, raw.p ? &raw : NULL, err);
-    *given = rc == BKT_OK && raw.p && raw.n == n && bkt_sequences_give(t->s, raw.p, n, t->dxpl, to);
+    if (rc == BKT_OK && raw.p && raw.n == n)
+        rc = bkt_sequences_give(t->s, raw.p, n, t->dxpl, to, given, err);
     bkt_plain_counts.by_sequences += *given;
     free(raw.p);
     if (!bkt_plain_is_format(rc))

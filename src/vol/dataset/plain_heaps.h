@@ -28,14 +28,16 @@ struct bkt_heap_elems {
 /** Fetch the bytes that HDF5 will read for the selection, within a budget: the chunks, and the collections that
  *  they name.  The places of the chunks are known.  Damaged elements are left to HDF5.
  *  @param raw  NULL, or room for all elements, which go there in selection order; raw->n shows whether any
- *              are missing */
+ *              are missing.  If none is, bkt_sequences_give() fetches the collections. */
 BKT_NODISCARD int bkt_heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_heap_elems *raw,
                                   struct bkt_err *err);
 
-/** Make the program's values of stored elements of a simple shadow, whose collections have been fetched.
- *  @param to  @p n values, packed
- *  @return false: HDF5 has to read the elements, and nothing was given */
-bool bkt_sequences_give(const struct bkt_shadow *s, const unsigned char *stored, size_t n, hid_t dxpl, unsigned char *to);
+/** Make the program's values of stored elements of a simple shadow.  Their collections are fetched meanwhile,
+ *  some MiB ahead.
+ *  @param to     @p n values, packed
+ *  @param given  false: HDF5 has to read the elements, and nothing was given; also on failure */
+BKT_NODISCARD int bkt_sequences_give(const struct bkt_shadow *s, const unsigned char *stored, size_t n, hid_t dxpl,
+                                     unsigned char *to, bool *given, struct bkt_err *err);
 
 /** Read dataset @p i of the call by the native connector, in pieces whose bytes are fetched first. */
 BKT_NODISCARD int bkt_heaps_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i, struct bkt_err *err);

@@ -1,6 +1,8 @@
-/* Sequences and strings of variable length, out of global heap collections that are here, into the program's
- * memory.  Only types that need no conversion of their elements.  Everything that isn't as HDF5 writes it is
- * left to HDF5. */
+/* Sequences and strings of variable length, out of global heap collections, into the program's memory.  Only
+ * types that need no conversion of their elements.  Everything that isn't as HDF5 writes it is left to HDF5.
+ *
+ * The elements are taken in parts.  While the values of a part are made, the collections of the next two are
+ * on their way.  A stored element has its value's length, so mostly also a long collection is fetched whole. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,38 +10,58 @@
 #include "base/list.h"
 #include "base/num.h"
 #include "vol/dataset/plain_heaps.h"
+#include "vol/vfd/foresight.h"
 
 #define SLOTS     256                   /* collections that are kept at hand */
-#define KEPT_MAX  ((uint64_t)16 << 20)  /* bytes of them; then all are dropped */
+#define KEPT_MAX  ((uint64_t)16 << 20)  /* bytes of copies of them; then all are dropped */
+#define OBJECTS_MAX 1024                /* a longer table of objects is freed with its collection */
+#define PARTS     3                     /* one is given, of one the long collections' ends come, one begins */
+#define PART      ((uint64_t)4 << 20)   /* bytes of collections in a part */
+#define NEAR      ((uint64_t)64 << 10)  /* bytes between two collections that share a request (foresight.c) */
 
 /* ---- a collection ---- */
 
 struct collection {
-    uint64_t       at; /* 0: the slot is free */
-    uint64_t       size;
-    unsigned char *bytes;
-    uint32_t      *objects; /* by index: the object's offset; 0: no object has this index */
-    size_t         n_objects, cap_objects;
+    uint64_t             at; /* 0: the slot is free */
+    uint64_t             size;
+    const unsigned char *bytes;
+    unsigned char       *own;     /* NULL: the bytes are the driver's */
+    uint32_t            *objects; /* by index: the object's offset; 0: no object has this index */
+    size_t               n_objects, cap_objects;
 };
 
 struct heaps {
     const struct bkt_shadow *s;
+    bool                     in_place; /* the driver's bytes are used where they are */
     struct collection        slots[SLOTS];
-    uint64_t                 kept;
+    uint64_t                 kept; /* bytes of copies */
 };
 
-static void collection_fini(struct collection *c)
+static void empty(struct heaps *h, struct collection *c)
 {
-    free(c->bytes);
-    free(c->objects);
-    *c = (struct collection){.at = 0};
+    h->kept -= c->own ? c->size : 0;
+    free(c->own);
+    if (c->cap_objects > OBJECTS_MAX) {
+        free(c->objects);
+        c->objects = NULL, c->cap_objects = 0;
+    }
+    c->at = c->size = 0;
+    c->bytes = c->own = NULL;
+    c->n_objects = 0;
 }
 
 static void drop_all(struct heaps *h)
 {
     for (size_t i = 0; i < SLOTS; i++)
-        collection_fini(&h->slots[i]);
-    h->kept = 0;
+        empty(h, &h->slots[i]);
+}
+
+static void heaps_free(struct heaps *h)
+{
+    drop_all(h);
+    for (size_t i = 0; i < SLOTS; i++)
+        free(h->slots[i].objects);
+    free(h);
 }
 
 static bool note_object(struct collection *c, size_t index, uint64_t at)
@@ -69,13 +91,35 @@ static bool parse(const struct heaps *h, struct collection *c)
     return true;
 }
 
+static bool take_bytes(struct heaps *h, struct collection *c)
+{
+    c->bytes = h->in_place ? vfd_view(h->s->file, c->at, c->size) : NULL;
+    if (c->bytes)
+        return true;
+    c->bytes = c->own = malloc(c->size);
+    h->kept += c->own ? c->size : 0;
+    return c->own && vfd_peek(h->s->file, c->at, c->size, c->own) == c->size;
+}
+
 static bool load(struct heaps *h, struct collection *c, uint64_t at)
 {
     c->at   = at;
     c->size = bkt_heap_size(h->s, at);
-    h->kept += c->size;
-    return c->size >= BKT_HEAP_SMALLEST && (c->bytes = malloc(c->size)) != NULL &&
-           vfd_peek(h->s->file, at, c->size, c->bytes) == c->size && parse(h, c);
+    if (c->size >= BKT_HEAP_SMALLEST && take_bytes(h, c) && parse(h, c))
+        return true;
+    empty(h, c);
+    return false;
+}
+
+/* A collection that isn't here: it was longer than expected, or there was no room for all. */
+static bool load_late(struct heaps *h, struct collection *c, uint64_t at)
+{
+    struct fore_range r = {at, BKT_HEAP_SMALLEST};
+    drop_all(h); /* bytes in place may go */
+    if (vfd_fetch(h->s->file, &r, 1, NULL) < 0)
+        return false;
+    r.len = bkt_heap_size(h->s, at);
+    return r.len && vfd_fetch(h->s->file, &r, 1, NULL) == BKT_OK && load(h, c, at);
 }
 
 static const struct collection *find(struct heaps *h, uint64_t at)
@@ -85,16 +129,11 @@ static const struct collection *find(struct heaps *h, uint64_t at)
         return c;
     if (h->kept > KEPT_MAX)
         drop_all(h);
-    h->kept -= c->size;
-    collection_fini(c);
-    if (load(h, c, at))
-        return c;
-    h->kept -= c->size;
-    collection_fini(c);
-    return NULL;
+    empty(h, c);
+    return load(h, c, at) || load_late(h, c, at) ? c : NULL;
 }
 
-/* The data of an object of exactly @p size bytes; NULL: it isn't here, or isn't as HDF5 writes it. */
+/* The data of an object of exactly @p size bytes; NULL: it can't be read, or isn't as HDF5 writes it. */
 static const unsigned char *object(struct heaps *h, const unsigned char *stored, uint64_t size)
 {
     const struct bkt_shadow *s = h->s;
@@ -148,21 +187,119 @@ static bool one(struct heaps *h, const struct giver *g, const unsigned char *sto
     return true;
 }
 
-bool bkt_sequences_give(const struct bkt_shadow *s, const unsigned char *stored, size_t n, hid_t dxpl, unsigned char *to)
+/* ---- parts ---- */
+
+/* Elements whose collections are waited for together. */
+struct part {
+    size_t             first, end;
+    struct fore_range *r; /* collections, or what is known of them */
+    size_t             n, cap;
+};
+
+struct stream {
+    struct heaps        *h;
+    const unsigned char *stored;
+    size_t               n, ahead; /* elements; of them, those in parts that have begun */
+    uint64_t             file_size;
+    struct part          parts[PARTS];
+};
+
+/* The bytes that a part has to wait for because of one more element.  @p used: of the last collection. */
+static uint64_t add_element(struct stream *t, struct part *p, const unsigned char *stored, uint64_t *last, uint64_t *used)
 {
-    struct giver  g    = {NULL, NULL, NULL, NULL};
-    struct heaps *h    = calloc(1, sizeof *h);
-    size_t        each = s->text ? sizeof(char *) : sizeof(hvl_t), done = 0;
-    if (!h || (dxpl != H5P_DEFAULT && H5Pget_vlen_mem_manager(dxpl, &g.alloc, &g.alloc_info, &g.release, &g.release_info) < 0)) {
-        free(h);
-        return false;
+    const struct bkt_shadow *s = t->h->s;
+    uint64_t at = bkt_get_le(stored + 4, s->addr_bytes), len = bkt_get_le(stored, 4) * (uint64_t)s->base, full;
+    if (!at || !bkt_add_u64(at, s->user_block, &full) || full >= t->file_size)
+        return 0;
+    len = BKT_HEAP_HEAD + bkt_min_u64(len, BKT_HEAP_LARGEST - 2 * BKT_HEAP_HEAD - 8);
+    *used += len;
+    if (full == *last)
+        return *used > BKT_HEAP_SMALLEST ? len : 0;
+    if (bkt_list_room(&p->r, p->n, &p->cap, sizeof *p->r) < 0)
+        return PART; /* the collection is fetched late */
+    uint64_t before = *last + BKT_HEAP_SMALLEST, gap = full > before && full - before <= NEAR ? full - before : 0;
+    *last = full;
+    *used = len;
+    len = bkt_max_u64((len + BKT_HEAP_HEAD + 7) / 8 * 8, BKT_HEAP_SMALLEST);
+    p->r[p->n++] = (struct fore_range){full, len};
+    return len + gap;
+}
+
+static int begin(struct stream *t, struct part *p, struct bkt_err *err)
+{
+    uint64_t bytes = 0, last = 0, used = 0;
+    p->first = t->ahead;
+    p->n     = 0;
+    for (; t->ahead < t->n && bytes < PART; t->ahead++)
+        bytes += add_element(t, p, t->stored + t->ahead * t->h->s->spots.size, &last, &used);
+    p->end = t->ahead;
+    return vfd_begin(t->h->s->file, p->r, p->n, err);
+}
+
+/* When the first bytes of the collections are here, begin to fetch the ends of longer ones. */
+static int lengthen(struct stream *t, struct part *p, struct bkt_err *err)
+{
+    uint64_t left = 2 * PART;
+    BKT_PASS(vfd_fetch(t->h->s->file, p->r, p->n, err));
+    for (size_t i = 0; i < p->n; i++) {
+        uint64_t size = bkt_heap_size(t->h->s, p->r[i].off);
+        if (size <= p->r[i].len || size - p->r[i].len > left)
+            continue;
+        left -= size - p->r[i].len;
+        p->r[i].len = size;
     }
-    h->s = s;
-    while (done < n && one(h, &g, stored + done * s->spots.size, to + done * each))
-        done++;
-    if (done < n)
+    return left < 2 * PART ? vfd_begin(t->h->s->file, p->r, p->n, err) : BKT_OK;
+}
+
+/* The values of a part.  False: HDF5 has to read them. */
+static bool give_part(struct stream *t, const struct giver *g, const struct part *p, unsigned char *to, size_t *done)
+{
+    const struct bkt_shadow *s = t->h->s;
+    size_t each = s->text ? sizeof(char *) : sizeof(hvl_t);
+    for (size_t i = p->first; i < p->end; i++, ++*done)
+        if (!one(t->h, g, t->stored + i * s->spots.size, to + i * each))
+            return false;
+    return true;
+}
+
+/* @p done: values that were made. */
+static int give_all(struct stream *t, const struct giver *g, unsigned char *to, size_t *done, struct bkt_err *err)
+{
+    BKT_PASS(begin(t, &t->parts[0], err));
+    BKT_PASS(begin(t, &t->parts[1], err));
+    BKT_PASS(lengthen(t, &t->parts[0], err));
+    for (size_t k = 0; t->parts[k % PARTS].first < t->parts[k % PARTS].end; k++) {
+        struct part *p = &t->parts[k % PARTS];
+        drop_all(t->h);
+        BKT_PASS(begin(t, &t->parts[(k + 2) % PARTS], err));
+        BKT_PASS(lengthen(t, &t->parts[(k + 1) % PARTS], err));
+        BKT_PASS(vfd_fetch(t->h->s->file, p->r, p->n, err));
+        if (!give_part(t, g, p, to, done))
+            return BKT_OK;
+    }
+    return BKT_OK;
+}
+
+int bkt_sequences_give(const struct bkt_shadow *s, const unsigned char *stored, size_t n, hid_t dxpl,
+                       unsigned char *to, bool *given, struct bkt_err *err)
+{
+    struct giver  g = {NULL, NULL, NULL, NULL};
+    struct stream t = {.h = calloc(1, sizeof *t.h), .stored = stored, .n = n, .file_size = vfd_facts(s->file).size};
+    size_t        done = 0;
+    *given = false;
+    if (!t.h || (dxpl != H5P_DEFAULT &&
+                 H5Pget_vlen_mem_manager(dxpl, &g.alloc, &g.alloc_info, &g.release, &g.release_info) < 0)) {
+        free(t.h);
+        return BKT_OK;
+    }
+    t.h->s        = s;
+    t.h->in_place = !g.alloc; /* the program's function may read the file, too */
+    int rc = give_all(&t, &g, to, &done, err);
+    *given = rc == BKT_OK && done == n;
+    if (!*given)
         take_back(&g, s->text, to, done);
-    drop_all(h);
-    free(h);
-    return done == n;
+    for (size_t i = 0; i < PARTS; i++)
+        free(t.parts[i].r);
+    heaps_free(t.h);
+    return rc;
 }

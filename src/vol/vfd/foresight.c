@@ -14,6 +14,7 @@
 #define PROOF_MAX  4                     /* each further proof multiplies the budget by 4, up to this one */
 #define BATCH      1024                  /* guesses that are sorted and merged */
 #define GAP        ((uint64_t)64 << 10) /* bytes between two guesses of one request: a second costs more */
+#define SHARE      ((uint64_t)2 << 20)  /* bytes of one request for ranges that lie together */
 #define WINDOW     ((uint64_t)64 << 10)  /* fetched for a read that no structure foretold */
 #define WINDOW_RAW ((uint64_t)512 << 10) /* the same of raw data */
 #define WINDOW_MAX ((uint64_t)8 << 20)   /* it doubles up to this while reads follow each other */
@@ -406,8 +407,8 @@ static int by_place(const void *a, const void *b)
     return x->off < y->off ? -1 : x->off > y->off;
 }
 
-/* Ranges that lie together share a request. */
-int foresight_fetch(struct foresight *f, struct fore_range *r, size_t n, struct bkt_err *err)
+/* Ranges that lie together share a request, up to a length: a connection's speed is limited. */
+int foresight_begin(struct foresight *f, struct fore_range *r, size_t n, struct bkt_err *err)
 {
     if (n)
         qsort(r, n, sizeof *r, by_place);
@@ -415,9 +416,16 @@ int foresight_fetch(struct foresight *f, struct fore_range *r, size_t n, struct 
         uint64_t end = r[i].off + r[i].len;
         for (j = i + 1; j < n && r[j].off <= end + GAP; j++)
             end = bkt_max_u64(end, r[j].off + r[j].len);
-        if (page_cache_fetch(f->cache, r[i].off, end - r[i].off, false) < 0)
-            BKT_NOMEM(err);
+        for (uint64_t at = r[i].off; at < end; at += SHARE)
+            if (page_cache_fetch(f->cache, at, bkt_min_u64(SHARE, end - at), false) < 0)
+                BKT_NOMEM(err);
     }
+    return BKT_OK;
+}
+
+int foresight_fetch(struct foresight *f, struct fore_range *r, size_t n, struct bkt_err *err)
+{
+    BKT_PASS(foresight_begin(f, r, n, err));
     for (size_t i = 0; i < n; i++) {
         uint64_t len = r[i].off < f->file.size ? bkt_min_u64(r[i].len, f->file.size - r[i].off) : 0;
         BKT_PASS(page_cache_ask(f->cache, r[i].off, len, on_arrived, f, err));

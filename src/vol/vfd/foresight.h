@@ -30,8 +30,10 @@ BKT_NODISCARD int foresight_read(struct foresight *f, enum fore_type type, uint6
 struct fore_range {
     uint64_t off, len;
 };
-/** Fetch ranges that libhdf5 will read, side by side, and wait for them.  Ranges behind the file's end are cut.
+/** Begin to fetch ranges that libhdf5 will read, side by side.  Ranges behind the file's end are cut.
  *  @param r  @p n of them, sorted here by place */
+BKT_NODISCARD int foresight_begin(struct foresight *f, struct fore_range *r, size_t n, struct bkt_err *err);
+/** The same, and wait for them. */
 BKT_NODISCARD int foresight_fetch(struct foresight *f, struct fore_range *r, size_t n, struct bkt_err *err);
 
 /** Sums of this process, for tests. */

@@ -326,6 +326,15 @@ uint64_t page_cache_copy(struct page_cache *c, uint64_t off, uint64_t len, void 
     return done;
 }
 
+const void *page_cache_view(const struct page_cache *c, uint64_t off, uint64_t len)
+{
+    const struct page *p = off < c->size && len <= c->size - off ? find(c, off / PAGE_SIZE) : NULL;
+    if (!p || !p->run->arrived)
+        return NULL;
+    uint64_t in = off - p->run->first * PAGE_SIZE;
+    return len <= p->run->len - in ? p->run->data + in : NULL;
+}
+
 unsigned page_cache_density(const struct page_cache *c, uint64_t off)
 {
     return off / REGION < c->regions ? c->asked[off / REGION] : 0;

@@ -69,6 +69,9 @@ BKT_NODISCARD int page_cache_ask(struct page_cache *c, uint64_t off, uint64_t le
 
 /** Copy bytes from @p off on that are here without a gap, at most @p len.  Returns their number. */
 uint64_t page_cache_copy(struct page_cache *c, uint64_t off, uint64_t len, void *to);
+/** The same bytes in place, until the cache is asked for something else.  NULL: not all are here, or they came
+ *  by several requests. */
+const void *page_cache_view(const struct page_cache *c, uint64_t off, uint64_t len);
 
 /** The number of pages of this MiB of the file that the program has asked for. */
 unsigned page_cache_density(const struct page_cache *c, uint64_t off);

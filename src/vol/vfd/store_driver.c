@@ -513,10 +513,17 @@ int vfd_fetch(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err
     return foresight_fetch(f->fore, r, n, err);
 }
 
+int vfd_begin(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err)
+{
+    return foresight_begin(f->fore, r, n, err);
+}
+
 uint64_t vfd_peek(struct vfd_file *f, uint64_t off, uint64_t len, void *to)
 {
     return page_cache_copy(f->pages, off, len, to);
 }
+
+const void *vfd_view(struct vfd_file *f, uint64_t off, uint64_t len) { return page_cache_view(f->pages, off, len); }
 
 int vfd_failure(struct vfd_file *f)
 {

@@ -43,10 +43,13 @@ BKT_NODISCARD int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct
 int vfd_failure(struct vfd_file *f);
 
 struct fore_range;
-/** Fetch bytes that HDF5 will read, as foresight_fetch() does. */
+/** Fetch bytes that HDF5 will read, as foresight_fetch() does; or only begin, as foresight_begin() does. */
 BKT_NODISCARD int vfd_fetch(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err);
+BKT_NODISCARD int vfd_begin(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err);
 /** Copy bytes that are here without a gap, from @p off on, at most @p len.  Returns their number. */
 uint64_t vfd_peek(struct vfd_file *f, uint64_t off, uint64_t len, void *to);
+/** The same bytes in place, until the file is read again or bytes are fetched.  NULL: they have to be copied. */
+const void *vfd_view(struct vfd_file *f, uint64_t off, uint64_t len);
 
 /** Reads of raw data that HDF5 made while vfd_record() was on. */
 struct vfd_recorded {

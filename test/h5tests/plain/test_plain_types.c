@@ -344,6 +344,109 @@ static void test_multi(hid_t remote)
     (void)H5Tclose(full);
 }
 
+/* ---- strings whose heaps are larger than what is fetched at once ---- */
+
+#define TEXTS 40000
+
+static size_t text_length(size_t i) { return i % 97 == 0 ? 20000 + i % 5000 : i * 37 % 900; }
+
+static char *text_of(size_t i)
+{
+    size_t n    = text_length(i);
+    char  *text = i % 11 ? malloc(n + 1) : NULL;
+    REQUIRE(text || i % 11 == 0, "memory");
+    for (size_t k = 0; text && k < n; k++)
+        text[k] = (char)('a' + (i + k) % 26);
+    if (text)
+        text[n] = 0;
+    return text;
+}
+
+/* The later half is written first, and every second chunk of each half: neighbours lie far from each other. */
+static void write_texts(void)
+{
+    hid_t file = plain_new(path, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST), type = must_id(H5Tcopy(H5T_C_S1), "type");
+    hid_t dcpl = must_id(H5Pcreate(H5P_DATASET_CREATE), "list");
+    hsize_t n = TEXTS, chunk = 1000;
+    hid_t space = must_id(H5Screate_simple(1, &n, NULL), "space"), mem = must_id(H5Screate_simple(1, &chunk, NULL), "space");
+    must_do(H5Tset_size(type, H5T_VARIABLE), "type");
+    must_do(H5Pset_chunk(dcpl, 1, &chunk), "chunk");
+    hid_t d = must_id(H5Dcreate2(file, "texts", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT), "texts");
+    for (hsize_t turn = 0; turn < TEXTS / chunk; turn++) {
+        hsize_t at = (turn * 2 % (TEXTS / chunk) + turn * 2 / (TEXTS / chunk) + TEXTS / chunk / 2) % (TEXTS / chunk) * chunk;
+        char *texts[1000];
+        for (hsize_t i = 0; i < chunk; i++)
+            texts[i] = text_of(at + i);
+        must_do(H5Sselect_hyperslab(space, H5S_SELECT_SET, &at, NULL, &chunk, NULL), "slab");
+        must_do(H5Dwrite(d, type, mem, space, H5P_DEFAULT, texts), "H5Dwrite");
+        for (hsize_t i = 0; i < chunk; i++)
+            free(texts[i]);
+    }
+    (void)H5Dclose(d);
+    (void)H5Sclose(space);
+    (void)H5Sclose(mem);
+    (void)H5Pclose(dcpl);
+    (void)H5Tclose(type);
+    must_do(H5Fclose(file), "H5Fclose");
+}
+
+static void *counted_malloc(size_t n, void *count)
+{
+    ++*(int *)count;
+    return malloc(n);
+}
+
+static void counted_free(void *p, void *count)
+{
+    *(int *)count -= p != NULL;
+    free(p);
+}
+
+static void read_texts(hid_t d, hsize_t start, hsize_t stride, hid_t dxpl, unsigned most)
+{
+    hsize_t n = (TEXTS - start + stride - 1) / stride, wrong = 0;
+    hid_t type = must_id(H5Dget_type(d), "type"), space = must_id(H5Dget_space(d), "space");
+    hid_t mem = must_id(H5Screate_simple(1, &n, NULL), "space");
+    must_do(H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, &stride, &n, NULL), "slab");
+    char **got = calloc(n, sizeof *got);
+    REQUIRE(got, "memory");
+    struct bkt_vobj *o = plain_handle(d);
+    struct bkt_plain_counts before = bkt_plain_counts;
+    (void)plain_requests();
+    CHECK(plain_read_by(o, type, mem, space, dxpl, got) == BKT_OK, "texts");
+    unsigned requests = plain_requests();
+    CHECK(requests <= most, "%u requests for texts from %u on", requests, (unsigned)start);
+    CHECK(bkt_plain_counts.by_sequences == before.by_sequences + 1, "texts were read one by one");
+    for (hsize_t i = 0; i < n; i++) {
+        char *want = text_of(start + i * stride);
+        wrong += want ? !got[i] || strcmp(want, got[i]) != 0 : got[i] && *got[i];
+        free(want);
+    }
+    CHECK(wrong == 0, "%u wrong texts", (unsigned)wrong);
+    must_do(H5Treclaim(type, mem, dxpl, got), "H5Treclaim");
+    plain_handle_free(o);
+    free(got);
+    (void)H5Sclose(mem);
+    (void)H5Sclose(space);
+    (void)H5Tclose(type);
+}
+
+static void test_texts(const struct bkt_settings *set)
+{
+    int   held = 0;
+    hid_t dxpl = must_id(H5Pcreate(H5P_DATASET_XFER), "list");
+    must_do(H5Pset_vlen_mem_manager(dxpl, counted_malloc, &held, counted_free, &held), "functions");
+    write_texts();
+    for (int turn = 0; turn < 3; turn++) {
+        hid_t file = must_id(plain_open(plain_serve(path), set), "open"), d = must_id(H5Dopen2(file, "texts", H5P_DEFAULT), "texts");
+        read_texts(d, turn == 2 ? 7 : 0, turn == 2 ? 3 : 1, turn == 1 ? dxpl : H5P_DEFAULT, 150);
+        CHECK(held == 0, "%d texts are still held", held);
+        (void)H5Dclose(d);
+        (void)H5Fclose(file);
+    }
+    (void)H5Pclose(dxpl);
+}
+
 int main(void)
 {
     struct bkt_settings set;
@@ -353,6 +456,7 @@ int main(void)
     (void)snprintf(path, sizeof path, "%s/file.h5", dir);
     test_zoo(&set, "earliest", H5F_LIBVER_EARLIEST, 0);
     test_zoo(&set, "latest, user block", H5F_LIBVER_LATEST, 2048);
+    test_texts(&set);
     test_family(&set);
     test_external(&set);
     write_tables();
