@@ -381,7 +381,8 @@ static void look_fixed(struct look *l, struct bkt_rd *in, uint64_t element, uint
         return;
     uint64_t page = UINT64_C(1) << page_bits, pages = count > page ? (count + page - 1) / page : 0;
     size += 14 + (uint64_t)l->f->offset_bytes + (pages ? (pages + 7) / 8 + 4 * pages : 0);
-    find(l, SCAN_LEAF, REL_INDEX_NODE, block, size, (struct scan_context){0, 0});
+    /* a block without pages is read whole, right after its header */
+    find(l, SCAN_LEAF, pages ? REL_INDEX_NODE : REL_PART, block, size, (struct scan_context){0, 0});
 }
 
 void look_array(struct look *l, const unsigned char *p, uint64_t n)

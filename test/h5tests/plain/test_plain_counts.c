@@ -132,6 +132,68 @@ static void test_index(const struct bkt_settings *set, const struct index *x, hs
     check("ten points", cost(1), 40, 6);
 }
 
+/* ---- a row of each of many datasets ---- */
+
+enum { MANY = 12, MANY_ROWS = 250, MANY_LONG = 4096 };
+
+/* Their headers come first; each index lies between the chunks, as it is made with the first one. */
+static void write_many(void)
+{
+    hsize_t dims[2] = {MANY_ROWS, MANY_LONG}, chunk[2] = {1, MANY_LONG};
+    hid_t file = plain_new(path, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), dcpl = must_id(H5Pcreate(H5P_DATASET_CREATE), "list");
+    hid_t space = must_id(H5Screate_simple(2, dims, NULL), "space"), d[MANY];
+    unsigned char *v = calloc(MANY_ROWS, MANY_LONG);
+    REQUIRE(v, "memory");
+    must_do(H5Pset_chunk(dcpl, 2, chunk), "chunk");
+    for (int i = 0; i < MANY; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "%d", i);
+        d[i] = must_id(H5Dcreate2(file, name, H5T_NATIVE_UCHAR, space, H5P_DEFAULT, dcpl, H5P_DEFAULT), name);
+    }
+    for (int i = 0; i < MANY; i++) {
+        for (size_t j = 0; j < (size_t)MANY_ROWS * MANY_LONG; j++)
+            v[j] = value_at(j / MANY_LONG, (hsize_t)i);
+        must_do(H5Dwrite(d[i], H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, v), "H5Dwrite");
+        (void)H5Dclose(d[i]);
+    }
+    free(v);
+    (void)H5Pclose(dcpl);
+    (void)H5Sclose(space);
+    must_do(H5Fclose(file), "H5Fclose");
+}
+
+/* One call for a row of each.  All indexes come side by side. */
+static void test_many(const struct bkt_settings *set)
+{
+    static unsigned char got[MANY][MANY_LONG];
+    hid_t d[MANY], types[MANY], spaces[MANY], mem[MANY];
+    void *bufs[MANY];
+    hsize_t start[2] = {0, 0}, count[2] = {1, MANY_LONG};
+    write_many();
+    begin();
+    hid_t file = must_id(plain_open(plain_serve(path), set), "open");
+    for (int i = 0; i < MANY; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "%d", i);
+        start[0] = (hsize_t)i * 17;
+        d[i] = must_id(H5Dopen2(file, name, H5P_DEFAULT), name);
+        types[i] = H5T_NATIVE_UCHAR;
+        spaces[i] = must_id(H5Dget_space(d[i]), "space");
+        mem[i] = must_id(H5Screate_simple(1, &count[1], NULL), "space");
+        must_do(H5Sselect_hyperslab(spaces[i], H5S_SELECT_SET, start, NULL, count, NULL), "row");
+        bufs[i] = got[i];
+    }
+    CHECK(plain_read(MANY, d, types, mem, spaces, H5P_DEFAULT, bufs) == BKT_OK, "rows");
+    for (int i = 0; i < MANY; i++) {
+        CHECK(got[i][MANY_LONG - 1] == value_at((hsize_t)i * 17, (hsize_t)i), "row of dataset %d", i);
+        (void)H5Sclose(spaces[i]);
+        (void)H5Sclose(mem[i]);
+        (void)H5Dclose(d[i]);
+    }
+    must_do(H5Fclose(file), "H5Fclose");
+    check("a row of each of 12 datasets", cost(1), 6, 20);
+}
+
 /* ---- the first value ---- */
 
 /* Metadata at the front, chunks of 1 MiB: the question for a domain of that name is a fourth request. */
@@ -163,6 +225,7 @@ int main(int argc, char **argv)
     (void)snprintf(path, sizeof path, "%s/file.h5", dir);
     for (size_t i = 0; i < BKT_COUNT(indexes); i++)
         test_index(&set, &indexes[i], side);
+    test_many(&set);
     test_first(&set);
     vfd_term();
     bkt_settings_fini(&set);
