@@ -217,19 +217,76 @@ static void *dataset_open(void *obj, const H5VL_loc_params_t *loc, const char *n
     return bkt_call_made(open_dataset(obj, loc, name, dapl, &o, &err), &o, &err);
 }
 
-/* Datasets of one kind go together; a mix goes one by one. */
+/* Those datasets of a call that have the same operations. */
+struct some {
+    struct bkt_io io;
+    struct bkt_vobj **dsets;
+    hid_t *types; /* and the spaces behind them */
+    void **bufs;
+};
+
+static void some_fini(struct some *s)
+{
+    free(s->dsets);
+    free(s->types);
+    free(s->bufs);
+}
+
+static int some_init(struct some *s, const struct bkt_io *io, const struct bkt_ops *ops, struct bkt_err *err)
+{
+    *s = (struct some){.dsets = calloc(io->n, sizeof(struct bkt_vobj *)),
+                       .types = calloc(io->n, 3 * sizeof(hid_t)),
+                       .bufs = calloc(io->n, sizeof(void *))};
+    if (!s->dsets || !s->types || !s->bufs)
+        BKT_NOMEM(err);
+    hid_t *in_memory = s->types + io->n, *in_file = in_memory + io->n;
+    size_t n = 0;
+    for (size_t i = 0; i < io->n; i++)
+        if (io->dsets[i]->ops == ops) {
+            s->dsets[n] = io->dsets[i];
+            s->types[n] = io->mem_types[i];
+            in_memory[n] = io->mem_spaces[i];
+            in_file[n] = io->file_spaces[i];
+            s->bufs[n++] = io->bufs[i];
+        }
+    s->io = (struct bkt_io){n, io->write, s->dsets, s->types, in_memory, in_file, io->dxpl, s->bufs};
+    return BKT_OK;
+}
+
+/* Whether an earlier dataset of the call has the same operations. */
+static bool is_repeated(const struct bkt_io *io, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (io->dsets[j]->ops == io->dsets[i]->ops)
+            return true;
+    return false;
+}
+
+/* Datasets of one kind go together, one kind after the other.  Writes keep their order: a later one may replace elements of an
+ * earlier one in a file that both kinds reach. */
+static int transfer_mixed(const struct bkt_io *io, struct bkt_err *err)
+{
+    for (size_t i = 0; i < io->n; i++) {
+        if (io->write) {
+            const struct bkt_io one = bkt_io_one(io, i);
+            BKT_PASS(one.dsets[0]->ops->dataset->transfer(&one, err));
+        } else if (!is_repeated(io, i)) {
+            BKT_CLEANUP(some_fini) struct some some;
+            BKT_PASS(some_init(&some, io, io->dsets[i]->ops, err));
+            BKT_PASS(io->dsets[i]->ops->dataset->transfer(&some.io, err));
+        }
+    }
+    return BKT_OK;
+}
+
 static int transfer(const struct bkt_io *io, struct bkt_err *err)
 {
     bool mixed = false;
     for (size_t i = 1; i < io->n; i++)
         mixed = mixed || io->dsets[i]->ops != io->dsets[0]->ops;
-    if (!mixed)
-        return io->n ? io->dsets[0]->ops->dataset->transfer(io, err) : BKT_OK;
-    for (size_t i = 0; i < io->n; i++) {
-        const struct bkt_io one = bkt_io_one(io, i);
-        BKT_PASS(one.dsets[0]->ops->dataset->transfer(&one, err));
-    }
-    return BKT_OK;
+    if (mixed)
+        return transfer_mixed(io, err);
+    return io->n ? io->dsets[0]->ops->dataset->transfer(io, err) : BKT_OK;
 }
 
 static herr_t transfer_all(const struct bkt_io *io)

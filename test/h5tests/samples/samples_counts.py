@@ -6,6 +6,7 @@ writer is sample_writer.c.  The server counts."""
 import argparse
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,13 @@ def check(what, web, most):
     return [] if n <= most else [f"{what}: {n} requests instead of at most {most}"]
 
 
+def merge(old, new):
+    if os.path.isdir(old):
+        shutil.copytree(old, new, dirs_exist_ok=True)
+    elif os.path.exists(old):
+        shutil.copyfile(old, new)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--read", required=True)
@@ -85,6 +93,15 @@ def main():
                 bad += check(f"{form}, {where}: 600 samples in 3 collections", web, all_most)
                 read(a.read, name, names[form][:1], {**env, "AWS_ENDPOINT_URL": web.url})
                 bad += check(f"{form}, {where}: one sample", web, one_most)
+        # Both kinds of files in one repository, in one batch: the sum of both.
+        for part in ("data/00",):
+            for form in "file", "domain":
+                merge(os.path.join(tmp, "bucket", form, part), os.path.join(tmp, "bucket", "both", part))
+        both = names["file"] + names["domain"]
+        random.Random(2).shuffle(both)
+        with serve(tmp, True) as web:
+            read(a.read, "s3://bucket/both", both[:900], {**env, "AWS_ENDPOINT_URL": web.url})
+            bad += check("both: 900 samples", web, 18)
     print("\n".join(bad))
     return bool(bad)
 
