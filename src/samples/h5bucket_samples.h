@@ -102,9 +102,10 @@ struct h5bucket_samples_schema {
     hsize_t     shape[H5S_MAX_RANK];
     bool        variable;
     int         backend;   /* 0 or 1 */
-    const char *complib;   /* "blosc:lz4hc", "lzf", "gzip", "none", ...; NULL: Hangar's default */
-    int         complevel; /* 0 to 9 */
-    const char *shuffle;   /* "none", "byte" or "bit"; NULL: the default of complib */
+    const char *complib;   /* "blosc:blosclz", "blosc:lz4", "blosc:lz4hc", "blosc:zlib", "blosc:zstd", "lzf", "gzip", "none";
+                              NULL: Hangar's default, also for the next two */
+    int         complevel; /* 0 to 9, of blosc and gzip */
+    const char *shuffle;   /* "none", "byte", or for blosc "bit"; NULL: "byte" for all compressors */
 };
 
 typedef struct h5bucket_samples h5bucket_samples;

@@ -225,17 +225,18 @@ static int plain_list(hid_t *fapl, struct bkt_err *err)
 {
     BKT_PASS(PASS_ON(err, *fapl = H5Pcreate(H5P_FILE_ACCESS), "a file access list"));
     BKT_PASS(PASS_ON(err, H5Pset_vol(*fapl, H5VL_NATIVE, NULL), "HDF5's own connector"));
+    BKT_PASS(PASS_ON(err, H5Pset_fapl_sec2(*fapl), "HDF5's driver for local files"));
     return PASS_ON(err, H5Pset_libver_bounds(*fapl, H5F_LIBVER_V110, H5F_LIBVER_V110), "the file's version");
 }
 
 static int store(hid_t file, const struct bkt_sample_form *form, struct bkt_err *err)
 {
-    int *fd = NULL;
+    void *handle = NULL; /* of HDF5's driver for local files: its descriptor */
     BKT_PASS(PASS_ON(err, H5Fflush(file, H5F_SCOPE_LOCAL), "flushing"));
     if (!form->plain || !form->sync)
         return BKT_OK;
-    BKT_PASS(PASS_ON(err, H5Fget_vfd_handle(file, H5P_DEFAULT, (void **)&fd), "the file's descriptor"));
-    if (fsync(*fd) < 0)
+    BKT_PASS(PASS_ON(err, H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "the file's descriptor"));
+    if (fsync(*(const int *)handle) < 0)
         BKT_FAIL(err, BKT_EIO, "the file can't be stored: %s", strerror(errno));
     return BKT_OK;
 }

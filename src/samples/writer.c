@@ -33,6 +33,8 @@ static void close_collection(struct h5bucket_samples *w)
 
 static int flush(struct h5bucket_samples *w, struct bkt_err *err)
 {
+    if (!w)
+        BKT_FAIL(err, BKT_EINVAL, "samples: the writer is missing");
     if (w->file < 0 || w->flushed)
         return BKT_OK;
     int rc = bkt_sample_file_flush(w->file, &w->form, w->collection, w->row, err);
@@ -116,6 +118,8 @@ static int append(struct h5bucket_samples *w, const void *sample, const hsize_t 
 {
     char own[H5BUCKET_RECORD_MAX];
     uint64_t elements;
+    if (!w)
+        BKT_FAIL(err, BKT_EINVAL, "sample: the writer is missing");
     shape = shape ? shape : w->form.rules.shape;
     BKT_PASS(bkt_collections_fits(&w->form.rules, w->variable, shape, &elements, err));
     if (elements && !sample)
