@@ -309,11 +309,17 @@ static int from_file(struct bkt_settings *s, struct bkt_err *err)
     return rc == BKT_OK ? set_lines(s, (char *)text.ptr, bkt_buf_str(&path), err) : rc;
 }
 
-static int fill(struct bkt_settings *s, const char *info, struct bkt_err *err)
+static int fill_defaults(struct bkt_settings *s, struct bkt_err *err)
 {
     for (size_t i = 0; i < BKT_COUNT(table); i++)
         if (table[i].def)
             BKT_PASS(set(&table[i], s, table[i].def, "the defaults", err));
+    return BKT_OK;
+}
+
+static int fill(struct bkt_settings *s, const char *info, struct bkt_err *err)
+{
+    BKT_PASS(fill_defaults(s, err));
     BKT_PASS(from_file(s, err));
     BKT_PASS(from_env(s, err));
     return from_info(s, info, err);
@@ -441,25 +447,38 @@ static void print_value(FILE *to, const struct setting *t, const struct bkt_sett
         (void)fprintf(to, "%llu", (unsigned long long)*(const uint64_t *)field(t, s));
 }
 
+/* The value as text, on the heap; NULL: out of memory. */
+static char *value_text(const struct setting *t, const struct bkt_settings *s)
+{
+    char  *value = NULL;
+    size_t n     = 0;
+    FILE  *to    = open_memstream(&value, &n);
+    if (!to)
+        return NULL;
+    print_value(to, t, s);
+    if (fclose(to) != 0) {
+        free(value);
+        return NULL;
+    }
+    return value;
+}
+
+static int each_row(const struct setting *t, const struct bkt_settings *s, const struct bkt_settings *defaults,
+                    int (*each)(const struct bkt_setting_row *row, void *arg), void *arg)
+{
+    BKT_CLEANUP(bkt_freep) char *value = value_text(t, s), *usual = value_text(t, defaults);
+    if (!value || !usual)
+        return BKT_ENOMEM;
+    struct bkt_setting_row row = {t->name, t->env, t->def ? t->def : "", t->help, value, strcmp(value, usual) == 0};
+    return each(&row, arg);
+}
+
 int bkt_settings_each(const struct bkt_settings *s, int (*each)(const struct bkt_setting_row *row, void *arg), void *arg)
 {
-    int rc = BKT_OK;
-    for (size_t i = 0; rc == BKT_OK && i < N_PUBLIC; i++) {
-        const struct setting *t     = &table[i];
-        char                 *value = NULL;
-        size_t                n     = 0;
-        FILE                 *to    = open_memstream(&value, &n);
-        if (!to)
-            return BKT_ENOMEM;
-        print_value(to, t, s);
-        struct bkt_setting_row row = {t->name, t->env, t->def ? t->def : "", t->help, NULL};
-        if (fclose(to) != 0 || !value)
-            rc = BKT_ENOMEM;
-        row.value = value;
-        if (rc == BKT_OK)
-            rc = each(&row, arg);
-        free(value);
-    }
+    BKT_CLEANUP(bkt_settings_fini) struct bkt_settings defaults = {0};
+    int                                                rc       = fill_defaults(&defaults, NULL);
+    for (size_t i = 0; rc == BKT_OK && i < N_PUBLIC; i++)
+        rc = each_row(&table[i], s, &defaults, each, arg);
     return rc;
 }
 

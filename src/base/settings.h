@@ -136,6 +136,7 @@ uint64_t bkt_settings_max_object(const struct bkt_settings *s);
 /** One row of the table; `value` is the value in force.  All texts are borrowed. */
 struct bkt_setting_row {
     const char *name, *environment, *def, *help, *value;
+    bool        is_default; /* the value is the default */
 };
 /** Call @p each for all rows, in the table's order.  A negative return of @p each stops and is returned; else
  * BKT_OK or BKT_ENOMEM. */

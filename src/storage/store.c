@@ -364,6 +364,13 @@ void bkt_store_pace(struct bkt_store *st, double *first_byte_s, double *bytes_pe
         st->ops->pace(st, first_byte_s, bytes_per_s);
 }
 
+void bkt_store_facts(struct bkt_store *st, struct bkt_store_facts *out)
+{
+    *out = (struct bkt_store_facts){.endpoint = ""};
+    if (st->ops->facts)
+        st->ops->facts(st, out);
+}
+
 int64_t bkt_store_ahead(struct bkt_store *st) { return st->ops->ahead ? st->ops->ahead(st) : 0; }
 
 const char *bkt_store_uri(const struct bkt_store *st) { return st->uri; }

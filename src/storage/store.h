@@ -161,6 +161,14 @@ void bkt_store_pace(struct bkt_store *st, double *first_byte_s, double *bytes_pe
  *  and removed.  The mtime of its objects is compared with the local time plus this number. */
 int64_t bkt_store_ahead(struct bkt_store *st);
 
+/** A store's server, as far as it is known without a request.  Texts that don't fit are cut. */
+struct bkt_store_facts {
+    char endpoint[300];    /* scheme://host[:port], or "" for stores without a server */
+    char region[40];       /* "": none */
+    char credentials[200]; /* their source, without secrets; "": none were used yet, or none are needed */
+};
+void bkt_store_facts(struct bkt_store *st, struct bkt_store_facts *out);
+
 /** Announce that objects like @p key will be written.  The store begins to find out how the server takes
  *  conditions.  Does not wait.  Changes no objects except scratch objects, which it deletes. */
 void bkt_store_will_write(struct bkt_store *st, const char *key);

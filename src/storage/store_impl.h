@@ -43,6 +43,8 @@ struct bkt_store_ops {
     void (*pace)(struct bkt_store *st, double *first_byte_s, double *bytes_per_s);
     /** As bkt_store_ahead().  NULL: the store uses the local clock. */
     int64_t (*ahead)(struct bkt_store *st);
+    /** As bkt_store_facts(); @p out is empty.  NULL: no server. */
+    void (*facts)(struct bkt_store *st, struct bkt_store_facts *out);
     /** Free everything except the common part, which bkt_store_init() made.  No request is under way. */
     void (*close)(struct bkt_store *st);
 };

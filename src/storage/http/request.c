@@ -552,6 +552,11 @@ int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *ops, const str
     return rc;
 }
 
+void bkt_http_facts(struct bkt_store *st, struct bkt_store_facts *out)
+{
+    (void)snprintf(out->endpoint, sizeof out->endpoint, "%s", ((struct bkt_http *)st)->net.origin);
+}
+
 void bkt_http_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s)
 {
     const struct bkt_pace *p = ((struct bkt_http *)st)->net.pace;

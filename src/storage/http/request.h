@@ -167,6 +167,8 @@ void bkt_http_fini(struct bkt_http *h);
 void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_http_call *call);
 /** As bkt_store_ops.pace. */
 void bkt_http_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s);
+/** As bkt_store_ops.facts: the endpoint. */
+void bkt_http_facts(struct bkt_store *st, struct bkt_store_facts *out);
 /** As bkt_store_ops.ahead. */
 int64_t bkt_http_ahead(struct bkt_store *st);
 /** As bkt_store_ops.start. */

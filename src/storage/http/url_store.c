@@ -132,7 +132,7 @@ static void url_close(struct bkt_store *st)
 }
 
 static const struct bkt_store_ops url_ops = {
-    .name = "url", .readonly = true, .pace = pace, .ahead = bkt_http_ahead, .start = start, .close = url_close};
+    .name = "url", .readonly = true, .pace = pace, .facts = bkt_http_facts, .ahead = bkt_http_ahead, .start = start, .close = url_close};
 
 /* Begin the store of an address, which moves there. */
 static int fill(struct url_store *s, struct bkt_web_url *own, const struct bkt_settings *set, char **key, struct bkt_err *err)

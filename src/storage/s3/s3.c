@@ -171,6 +171,18 @@ static const struct bkt_http_ops s3_http_ops = {.init = bkt_s3_put_init, .prepar
 
 /* ---- the store ---- */
 
+static void s3_facts(struct bkt_store *st, struct bkt_store_facts *out)
+{
+    struct bkt_s3                           *s    = (struct bkt_s3 *)st;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf host = {0};
+    bkt_state_lock();
+    memcpy(out->region, s->region, sizeof out->region);
+    bkt_state_unlock();
+    if (bkt_s3_place_host(&s->place, out->region, &host) == BKT_OK)
+        (void)snprintf(out->endpoint, sizeof out->endpoint, "%s://%s", s->place.scheme, bkt_buf_str(&host));
+    bkt_s3_auth_source(s->auth, out->credentials, sizeof out->credentials);
+}
+
 static void s3_close(struct bkt_store *st)
 {
     struct bkt_s3 *s = (struct bkt_s3 *)st;
@@ -183,7 +195,7 @@ static void s3_close(struct bkt_store *st)
 static const struct bkt_store_ops s3_ops = {
     .name = "s3", .will_write = bkt_s3_will_write, .pace = bkt_http_pace, .ahead = bkt_http_ahead, .start = bkt_s3_start,
     .delete_many = bkt_s3_delete, .list = bkt_s3_list, .list_parts = bkt_s3_list_parts, .list_each = bkt_s3_list_each,
-    .uploads = bkt_s3_uploads, .abort = bkt_s3_abort, .close = s3_close};
+    .uploads = bkt_s3_uploads, .abort = bkt_s3_abort, .facts = s3_facts, .close = s3_close};
 
 static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struct bkt_err *err)
 {

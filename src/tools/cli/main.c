@@ -38,6 +38,10 @@ static int run(const struct bkt_verb *v, int argc, char **argv)
     return rc;
 }
 
+static char *connector;
+
+const char *bkt_tool_connector(void) { return connector; }
+
 /* Removes HDF5_VOL_CONNECTOR from the environment.  If it named our connector, HDF5 would load the plugin
  * beside the connector in this program, perhaps in another version.  The settings in the variable are used
  * all the same. */
@@ -46,7 +50,8 @@ static void leave_plugin(void)
     const char *env = getenv("HDF5_VOL_CONNECTOR"); /* NOLINT(concurrency-mt-unsafe): no other thread yet */
     if (!env)
         return;
-    size_t n = strcspn(env, " ");
+    connector = strdup(env);
+    size_t n  = strcspn(env, " ");
     if (n == strlen(BKT_CONNECTOR_NAME) && strncmp(env, BKT_CONNECTOR_NAME, n) == 0)
         bkt_tool_set_info(env[n] ? env + n + 1 : NULL);
     (void)unsetenv("HDF5_VOL_CONNECTOR"); /* NOLINT(concurrency-mt-unsafe) */

@@ -33,6 +33,7 @@
     X(chunks)        \
     X(pointer)       \
     X(settings)      \
+    X(doctor)        \
     X(help)
 
 /* ---- a verb ---- */
@@ -110,6 +111,8 @@ bool bkt_tool_number(const struct bkt_tool *t, const char *name, uint64_t lo, ui
 /** Set the connector's info string of the environment (copied; NULL: there is none).  Its settings precede
  *  all others, except those of the command line.  Call it before bkt_tool_init(). */
 void bkt_tool_set_info(const char *info);
+/** HDF5_VOL_CONNECTOR as the program found it; NULL: it is not set.  The variable itself is removed. */
+const char *bkt_tool_connector(void);
 /** The settings of the command line as an info string of the connector (h5_start()), which then reads
  *  environment and configuration itself; free().  NULL: out of memory. */
 char *bkt_tool_info(const struct bkt_tool *t);

@@ -76,7 +76,8 @@ static int touch(const struct bkt_tool *t, const struct bkt_place *p, bool *made
     if (strcmp(p->path, "db") == 0 || strncmp(p->path, "db/", 3) == 0)
         BKT_FAIL(err, BKT_EINVAL, "the folder db holds the objects of all domains");
     if (!*p->path)
-        BKT_FAIL(err, BKT_EINVAL, "a whole bucket is not a folder");
+        BKT_FAIL(err, BKT_EINVAL, "a whole bucket is not a folder: make it with its owner's tools (`aws s3 mb s3://NAME`); "
+                 "it needs no more before programs write s3://NAME/FILE; `h5bucket doctor s3://NAME` checks it");
     if (bkt_store_is_readonly(p->store))
         BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p->store));
     BKT_PASS(bkt_doc_get(p->store, p->path, &doc, err));
