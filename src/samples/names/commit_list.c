@@ -137,11 +137,12 @@ int bkt_commit_parse(const void *blosc, size_t n, struct bkt_commit *out, struct
     while (p < end) {
         char *stop = memchr(p, '$', (size_t)(end - p));
         stop = stop ? stop : end;
+        *stop = 0; /* or the buffer's own end */
         int rc = stop == p ? BKT_OK : add_piece(out, caps, p, (size_t)(stop - p));
         if (rc < 0)
             BKT_FAIL(err, rc, rc == BKT_ENOMEM ? "out of memory" : "byte %zu of its list is neither a column nor a sample",
                      (size_t)(p - (char *)out->text.ptr));
-        p = stop + (stop < end);
+        p = stop + 1;
     }
     if (out->n_columns)
         qsort(out->columns, out->n_columns, sizeof *out->columns, by_column);

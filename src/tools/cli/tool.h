@@ -31,6 +31,7 @@
     X(get)           \
     X(load)          \
     X(chunks)        \
+    X(sample)        \
     X(pointer)       \
     X(settings)      \
     X(doctor)        \

@@ -124,12 +124,19 @@ class File:
         if self.row == self.rows:
             self.dset, self.row = dset + 1, 0
             self.file.attrs.modify("collections_remaining", int(self.file.attrs["collections_remaining"]) - 1)
-        self.file.attrs.modify("next_location", (self.dset, self.row))
+            self.note_place()
         return xxhash.xxh64_hexdigest(numpy.ascontiguousarray(value).tobytes()), dset, row
+
+    def note_place(self):
+        self.file.attrs.modify("next_location", (self.dset, self.row))
+
+    def flush(self):
+        self.note_place()
+        self.file.flush()
 
     def chunk_at(self, dset, row):
         """Place and length in the file of the first stored chunk of a row."""
-        self.file.flush()
+        self.flush()
         d = self.file[str(dset)].id
         for i in range(d.get_num_chunks()):
             info = d.get_chunk_info(i)
@@ -138,4 +145,6 @@ class File:
         raise KeyError(row)
 
     def close(self):
-        self.file.close()
+        if self.file:
+            self.note_place()
+            self.file.close()

@@ -45,6 +45,10 @@ class Column:
     def add(self, value, sample=None, sub=None, state="ok", record=None):
         """Append a sample, under a name unless `sample` is None; returns its record."""
         value = numpy.asarray(value, self.dtype)
+        text = self.repository.record_of(value)
+        if text:  # equal samples are stored once
+            self.repository.note(self, sample, sub, value, text, state)
+            return text
         if self.file is None or self.file.full():
             self.new_file()
         digest, dset, row = self.file.write(value)
@@ -94,12 +98,19 @@ class Repository:
         written = [f"#{n}" if isinstance(n, int) else n for n in (sample, sub) if n is not None]
         self.names[f"{'f' if sub is None else 'n'}:{column}:" + ":".join(written)] = digest
 
+    @staticmethod
+    def digest_of(value):
+        tail = numpy.array([*value.shape, value.dtype.num], "i4").tobytes()
+        return "0=" + blake(numpy.ascontiguousarray(value).tobytes() + tail)
+
+    def record_of(self, value):
+        return self.hashes.get("h:" + self.digest_of(value)) if self.named else None
+
     def note(self, column, sample, sub, value, record, state):
         offset = self.values.tell()
         self.values.write(numpy.ascontiguousarray(value).tobytes())
         if sample is not None:
-            tail = numpy.array([*value.shape, value.dtype.num], "i4").tobytes()
-            digest = "0=" + blake(numpy.ascontiguousarray(value).tobytes() + tail)
+            digest = self.digest_of(value)
             self.hashes["h:" + digest] = record
             self.add_name(column.name, sample, sub, digest)
         name = "" if sample is None else str(sample) if sub is None else f"{sample}:{sub}"

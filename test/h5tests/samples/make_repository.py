@@ -14,7 +14,7 @@ They are made anew, except a folder that the same version of this program has co
     plain       files and records without names
     bench       (--bench) small and large images, for measurements
 """
-import argparse, hashlib, os, shutil, sys
+import argparse, hashlib, os, shutil, sys, zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -34,9 +34,9 @@ import numpy
 TYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "longdouble"]
 
 
-def some(dtype, shape, seed):
-    """Values that compress somewhat, the same in each run."""
-    rng = numpy.random.default_rng(seed)
+def some(dtype, shape, *seed):
+    """Values that compress somewhat, the same in each run for a number or a text."""
+    rng = numpy.random.default_rng([zlib.crc32(str(s).encode()) for s in seed])
     dtype = numpy.dtype(dtype)
     if dtype == bool:
         return rng.integers(0, 2, shape).astype(bool)
@@ -49,7 +49,7 @@ def some(dtype, shape, seed):
 def add_all(repository, column, n=3, shapes=None):
     shapes = shapes or [column.shape] * n
     for i, shape in enumerate(shapes):
-        column.add(some(column.dtype, shape, i + 1), f"s{i}")
+        column.add(some(column.dtype, shape, column.name, i), f"s{i}")
 
 
 def types(out):
@@ -171,7 +171,7 @@ def killed(out):
     r = Repository(out, "killed")
     c = r.column("c", "i4", (20, 20), options=NONE)
     add_all(r, c, 5)
-    c.file.file.flush()
+    c.file.flush()
     path = r.path_of(c.code, c.uid)
     shutil.copyfile(path, path + ".as-killed")
     r.commit("killed")
@@ -189,7 +189,7 @@ def damaged(out, name):
     for column in hit, packed:
         for i in range(4):
             bad = {"flipped": "damaged" if column is hit else "unreadable", "truncated": "unreadable", "missing": "missing"}[name]
-            column.add(some("i4", (30, 30), i), f"s{i}", state=bad if name != "flipped" or i == 2 else "ok")
+            column.add(some("i4", (30, 30), column.name, i), f"s{i}", state=bad if name != "flipped" or i == 2 else "ok")
         if name == "flipped":
             flips.append((r.path_of("00", column.uid), *column.file.chunk_at(0, 2)))
     r.commit("damaged")

@@ -1,0 +1,126 @@
+#include "tools/samples/npy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "samples/names/literal.h"
+#include "samples/numpy_type.h"
+#include "tools/source/hdf5_glue.h"
+
+static const struct {
+    char        letter;
+    size_t      size;
+    int         number; /* numpy's */
+    const char *name;
+} types[] = {
+    {'b', 1, 0, "bool"},   {'i', 1, 1, "int8"},    {'u', 1, 2, "uint8"},   {'i', 2, 3, "int16"},    {'u', 2, 4, "uint16"},
+    {'i', 4, 5, "int32"},  {'u', 4, 6, "uint32"},  {'i', 8, 7, "int64"},   {'u', 8, 8, "uint64"},   {'f', 2, 23, "float16"},
+    {'f', 4, 11, "float32"}, {'f', 8, 12, "float64"}, {'f', sizeof(long double), 13, "float128"},
+};
+
+static size_t find(hid_t type)
+{
+    int number = bkt_numpy_number(type);
+    for (size_t i = 0; i < BKT_COUNT(types); i++)
+        if (types[i].number == number)
+            return i;
+    return BKT_COUNT(types);
+}
+
+bool npy_descr(hid_t type, char out[16])
+{
+    size_t i = find(type);
+    if (i == BKT_COUNT(types))
+        return false;
+    char order = types[i].size == 1 ? '|' : H5Tget_order(type) == H5T_ORDER_BE ? '>' : '<';
+    (void)snprintf(out, 16, "%c%c%zu", order, types[i].letter, types[i].size);
+    return true;
+}
+
+void npy_name(hid_t type, char out[16])
+{
+    size_t i = find(type);
+    (void)snprintf(out, 16, "%s", i < BKT_COUNT(types) ? types[i].name : "?");
+}
+
+hid_t npy_type(const char *descr)
+{
+    const char *p    = descr + (*descr && strchr("<>|=", *descr) != NULL);
+    char       *end  = NULL;
+    size_t      size = *p ? strtoul(p + 1, &end, 10) : 0;
+    hid_t       type = H5I_INVALID_HID;
+    if (strcmp(p, "?") == 0)
+        return bkt_numpy_type(0);
+    for (size_t i = 0; size && !*end && type < 0 && i < BKT_COUNT(types); i++)
+        if (types[i].letter == *p && types[i].size == size)
+            type = bkt_numpy_type(types[i].number);
+    if (type >= 0 && *descr == '>' && size > 1 && H5Tset_order(type, H5T_ORDER_BE) < 0)
+        h5_closep(&type);
+    return type;
+}
+
+int npy_head(hid_t type, int rank, const hsize_t *shape, struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf dict = {0};
+    char descr[16];
+    if (!npy_descr(type, descr))
+        BKT_FAIL(err, BKT_EUNSUP, "numpy has no letters for the type; use raw");
+    int rc = bkt_buf_addf(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+    for (int i = 0; i < rank && rc == BKT_OK; i++)
+        rc = bkt_buf_addf(&dict, "%llu%s", (unsigned long long)shape[i], i + 1 < rank ? ", " : rank == 1 ? "," : "");
+    if (rc == BKT_OK)
+        rc = bkt_buf_add_str(&dict, "), }");
+    while (rc == BKT_OK && (10 + dict.len + 1) % 64)
+        rc = bkt_buf_add_str(&dict, " ");
+    unsigned char head[10] = "\x93NUMPY\x01";
+    bkt_put_le(head + 8, 2, dict.len + 1);
+    if (rc < 0 || bkt_buf_add(out, head, sizeof head) < 0 || bkt_buf_add(out, dict.ptr, dict.len) < 0 || bkt_buf_add_str(out, "\n") < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static int measure(struct npy *n, size_t file_size, struct bkt_err *err)
+{
+    size_t all = n->elem;
+    for (int i = 0; i < n->rank; i++)
+        if (!bkt_mul_size(all, n->shape[i], &all))
+            BKT_FAIL(err, BKT_EFORMAT, "its shape is impossible");
+    if (all > file_size - n->at)
+        BKT_FAIL(err, BKT_EFORMAT, "it is cut: %zu bytes of elements of %zu", file_size - n->at, all);
+    n->bytes = all;
+    return BKT_OK;
+}
+
+int npy_parse(const struct bkt_buf *file, struct npy *out, struct bkt_err *err)
+{
+    struct bkt_literal descr, order, shape;
+    char letters[16] = "";
+    memset(out, 0, sizeof *out);
+    out->type = H5I_INVALID_HID;
+    if (file->len < 12 || memcmp(file->ptr, "\x93NUMPY", 6) != 0)
+        BKT_FAIL(err, BKT_EFORMAT, "not an .npy file; raw bytes need --type and --shape");
+    unsigned wide = file->ptr[6] > 1 ? 4 : 2;
+    size_t   n    = (size_t)bkt_get_le(file->ptr + 8, wide);
+    out->at = 8 + wide + n;
+    if (out->at < n || out->at > file->len)
+        BKT_FAIL(err, BKT_EFORMAT, "its header is cut");
+    struct bkt_literal dict = {(const char *)file->ptr + 8 + wide, n};
+    BKT_PASS(bkt_literal_check(dict, err));
+    if (!bkt_literal_find(dict, "descr", &descr) || !bkt_literal_find(dict, "fortran_order", &order) ||
+        !bkt_literal_find(dict, "shape", &shape) || !bkt_literal_shape(shape, &out->rank, out->shape))
+        BKT_FAIL(err, BKT_EFORMAT, "its header lacks a type, an order or a shape");
+    if (strncmp(order.p, "False", 5) != 0 && out->rank > 1)
+        BKT_FAIL(err, BKT_EUNSUP, "it is in Fortran order; samples are in C order");
+    (void)bkt_literal_text(descr, letters, sizeof letters);
+    hid_t type = npy_type(letters);
+    if (type < 0)
+        BKT_FAIL(err, BKT_EUNSUP, "samples can't have its type %s", *letters ? letters : "(a compound)");
+    out->elem = H5Tget_size(type);
+    int rc = measure(out, file->len, err);
+    if (rc < 0)
+        h5_closep(&type);
+    out->type = type;
+    return rc;
+}

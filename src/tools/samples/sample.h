@@ -1,0 +1,46 @@
+/* Shared by the words of `h5bucket sample`. */
+#ifndef SAMPLE_H
+#define SAMPLE_H
+
+#include "samples/names/names.h"
+#include "samples/repository.h"
+#include "tools/cli/tool.h"
+
+struct sample_tool {
+    struct bkt_tool     *t;
+    const char          *name;  /* the repository's */
+    h5bucket_repository *repo;
+    struct bkt_names    *names; /* NULL: it has none, or they were not asked for */
+    char               **args;  /* those behind the repository */
+    int                  n_args;
+};
+
+/** Open the names; a repository without names leaves them NULL.  BKT_EFORMAT, ...: they can't be read. */
+BKT_NODISCARD int sample_open_names(struct sample_tool *s, struct bkt_err *err);
+
+/* The words: each returns an exit code. */
+int sample_ls(struct sample_tool *s);
+int sample_cat(struct sample_tool *s);
+int sample_put(struct sample_tool *s);
+int sample_verify(struct sample_tool *s);
+
+/* ---- sample_files.c ---- */
+/** A file of a repository. */
+struct sample_use {
+    int      format;
+    char     uid[H5BUCKET_UID_MAX];
+    bool     stored;    /* it is in the list of the store */
+    uint64_t records;   /* distinct records that name it */
+    int      rc;        /* < 0: it can't be opened; `why` has the reason */
+    char     why[256];
+    uint64_t used, all; /* rows; all 0: unknown */
+};
+struct sample_files {
+    struct sample_use *v;
+    size_t             n, cap;
+};
+/** Find the files of a repository: by the records of its names, and by a list of the store if it can be listed. */
+BKT_NODISCARD int sample_files_find(struct sample_tool *s, struct sample_files *out, struct bkt_err *err);
+void sample_files_fini(struct sample_files *f);
+
+#endif

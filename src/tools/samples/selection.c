@@ -1,0 +1,108 @@
+#include "tools/samples/selection.h"
+
+#include <string.h>
+
+#include "samples/records.h"
+
+bool selection_is_record(const char *arg)
+{
+    struct h5bucket_record r;
+    return bkt_record_parse(arg, strlen(arg), &r, NULL) == BKT_OK || strchr(arg, '$') ||
+           ((strncmp(arg, "00:", 3) == 0 || strncmp(arg, "01:", 3) == 0) && strchr(arg + 3, ':'));
+}
+
+void selection_fini(struct selection *s)
+{
+    bkt_strs_fini(&s->records);
+    bkt_strs_fini(&s->names);
+}
+
+int selection_name(const struct bkt_named_sample *s, struct bkt_buf *out)
+{
+    return bkt_buf_addf(out, "%s/%s%s%s", s->column, s->sample, s->sub ? "/" : "", s->sub ? s->sub : "");
+}
+
+int selection_branch(const char *arg, struct bkt_buf *branch, const char **column)
+{
+    const char *colon = strchr(arg, ':');
+    *column = colon ? colon + 1 : arg;
+    return bkt_buf_add(branch, arg, colon ? (size_t)(colon - arg) : 0);
+}
+
+static int add_record(struct selection *s, const char *record, const char *name, struct bkt_err *err)
+{
+    if (bkt_strs_add(&s->records, record) < 0 || bkt_strs_add(&s->names, name) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static int add_sample(struct selection *s, struct bkt_names *names, const struct bkt_named_sample *sample, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
+    char record[H5BUCKET_RECORD_MAX];
+    if (selection_name(sample, &name) < 0)
+        BKT_NOMEM(err);
+    BKT_TRY(err, bkt_names_record(names, sample->digest, record, err), "%s", bkt_buf_str(&name));
+    return add_record(s, record, bkt_buf_str(&name), err);
+}
+
+/* COLUMN, COLUMN/SAMPLE, COLUMN/SAMPLE/SUBSAMPLE: the parts behind the column; NULL: not given. */
+struct path {
+    char *sample, *sub;
+};
+
+static bool matches(const struct bkt_named_sample *s, const struct path *p)
+{
+    return !p->sample || strcmp(s->sample, p->sample) == 0 || (*s->sample == '#' && strcmp(s->sample + 1, p->sample) == 0);
+}
+
+static int add_path(struct selection *s, struct bkt_names *names, const struct bkt_commit *c, const struct bkt_column *column,
+                    const struct path *p, struct bkt_err *err)
+{
+    bool   one = p->sample && (p->sub || !column->nested);
+    size_t n   = 0;
+    if (one) {
+        const struct bkt_named_sample *found = bkt_commit_sample(c, column, p->sample, p->sub);
+        return found ? add_sample(s, names, found, err) : BKT_ENOENT;
+    }
+    for (size_t i = column->first; i < column->first + column->n; i++)
+        if (matches(&c->samples[i], p)) {
+            n++;
+            BKT_PASS(add_sample(s, names, &c->samples[i], err));
+        }
+    return n || !p->sample ? BKT_OK : BKT_ENOENT;
+}
+
+static int add_name(struct selection *s, struct bkt_names *names, const char *arg, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf branch = {0}, column = {0};
+    BKT_CLEANUP(bkt_commit_fini) struct bkt_commit c = {0};
+    const char *rest;
+    if (selection_branch(arg, &branch, &rest) < 0 || bkt_buf_add_str(&column, rest) < 0)
+        BKT_NOMEM(err);
+    if (!column.len)
+        BKT_FAIL(err, BKT_EINVAL, "%s: no column is named; give [BRANCH:]COLUMN[/SAMPLE[/SUBSAMPLE]]", arg);
+    char *name = (char *)column.ptr, *slash = strchr(name, '/');
+    struct path p = {slash ? slash + 1 : NULL, slash ? strchr(slash + 1, '/') : NULL};
+    if (slash)
+        *slash = 0;
+    if (p.sub)
+        *p.sub++ = 0;
+    BKT_PASS(bkt_names_commit(names, branch.len ? bkt_buf_str(&branch) : NULL, &c, err));
+    const struct bkt_column *found = bkt_commit_column(&c, name);
+    if (!found)
+        BKT_FAIL(err, BKT_ENOENT, "%s: branch %s has no column %s", arg, branch.len ? bkt_buf_str(&branch) : names->head, name);
+    int rc = add_path(s, names, &c, found, &p, err);
+    if (rc == BKT_ENOENT)
+        BKT_FAIL(err, rc, "%s: column %s, which is %s, has no such sample", arg, name, found->nested ? "nested" : "flat");
+    return rc;
+}
+
+int selection_add(struct selection *s, struct bkt_names *names, const char *arg, struct bkt_err *err)
+{
+    if (selection_is_record(arg))
+        return add_record(s, arg, arg, err);
+    if (!names)
+        BKT_FAIL(err, BKT_EINVAL, "%s: not a record, and the repository has no LMDB files with names", arg);
+    return add_name(s, names, arg, err);
+}
