@@ -8,6 +8,7 @@
 #include "tools/source/hdf5_glue.h"
 #include "tools/load/load_processes.h"
 #include "tools/load/load_one.h"
+#include "tools/samples/load_column.h"
 
 static const struct bkt_opt opts[] = {
     {0, "link", NULL, "refer to the data in the files instead of copying them", NULL},
@@ -15,6 +16,7 @@ static const struct bkt_opt opts[] = {
      "boxes align", NULL},
     {0, "chunk-map", "JSON", "take the locations of data from this output of h5bucket chunks, not from the "
      "file", NULL},
+    {0, "column", "COLUMN", "SOURCE is a repository of samples: refer to all samples of [BRANCH:]COLUMN", NULL},
     {0, "linkpath", "URI", "the file's name in references, if it is read from another place", NULL},
     {'a', "append", NULL, "add to an existing domain; its contents stay", NULL},
     {0, "extend", "DIM", "gather all sources in one domain, along this dimension: a dimension scale's name, a number, or a new one", NULL},
@@ -112,6 +114,19 @@ static int one(struct bkt_tool *t, const struct load_options *o, const struct bk
                         : BKT_EXIT_OK;
 }
 
+static int column(struct bkt_tool *t, struct load_options *o, hid_t fapl)
+{
+    struct bkt_err  err    = {.n = 0};
+    const char     *domain = t->args[t->n_args - 1];
+    struct progress p;
+    struct load     l = {.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .progress = &p};
+    o->link = true;
+    progress_init(&p, domain, o->verbose);
+    int rc = load_column(&l, t->args[0], bkt_tool_opt(t, "column"), domain, fapl, &err);
+    progress_end(&p);
+    return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
+}
+
 static int gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
 {
     struct bkt_err  err    = {.n = 0};
@@ -178,7 +193,7 @@ static int run(struct bkt_tool *t)
     BKT_CLEANUP(h5_closep) hid_t fapl   = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_freep) char *info   = bkt_tool_info(t);
     BKT_CLEANUP(bkt_chunk_map_fini) struct bkt_chunk_map map = {0};
-    const char                  *target = t->args[t->n_args - 1];
+    const char                  *target = t->args[t->n_args - 1], *column_of = bkt_tool_opt(t, "column");
     size_t                       n      = strlen(target);
     bool                         folder = (t->n_args > 2 && !bkt_tool_has(t, "extend")) || (n && target[n - 1] == '/');
     if (!read_options(t, &o))
@@ -198,16 +213,21 @@ static int run(struct bkt_tool *t)
     if (o.ignore && o.extend)
         return bkt_tool_usage(t, "--ignore-errors can't be combined with --extend, which leaves out "
                               "unreadable files as a whole");
+    if (column_of && (t->n_args != 2 || folder || o.extend || o.chunk_map || o.append || o.flatten || o.no_data))
+        return bkt_tool_usage(t, "--column takes one repository and one new domain; of the other options, only --force and "
+                              "--no-snapshot go with it");
     if (!info)
         return bkt_tool_fail(t, "out of memory");
     interrupt_catch();
-    if (t->n_args > 1 && !o.extend) {
+    if (t->n_args > 1 && !o.extend && !column_of) {
         struct each e  = {t, &o, o.chunk_map ? &map : NULL, target, info, folder, H5I_INVALID_HID};
         int         rc = check_names(t, t->n_args - 1, target, folder);
         return rc < 0 ? each_of(&e, &o) : rc;
     }
     if (h5_start(info, &fapl, &err) < 0)
         return bkt_tool_error(t, NULL, &err);
+    if (column_of)
+        return column(t, &o, fapl);
     return o.extend ? gather(t, &o, fapl) : one(t, &o, &map, NULL, target, fapl);
 }
 
@@ -231,6 +251,10 @@ const struct bkt_verb bkt_verb_load = {
             "attributes are named and left out, the rest is loaded, and the exit code is 1.\n\n"
             "With --chunk-map, locations come from that JSON. Without SOURCE, everything else comes from\n"
             "it, too, and only datasets are made.\n\n"
+            "With --column, SOURCE is a repository of samples (h5bucket help sample). The domain gets a\n"
+            "dataset `samples` that refers to the samples' chunks in plain HDF5 files, in the order of their\n"
+            "names, which are in `names`. If samples differ in shape, or are several chunks of a flat file,\n"
+            "their shapes are in `shapes`.\n\n"
             "With --extend, datasets that have the dimension grow by each source, coordinate variables too.\n"
             "All other datasets must hold the same values in all sources. Attributes, groups and links stay\n"
             "as in the first source, but units, calendar, scale_factor, add_offset, _FillValue,\n"

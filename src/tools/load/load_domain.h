@@ -77,6 +77,11 @@ struct load_rows {
 BKT_NODISCARD int load_table(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
                              const struct load_rows *rows, struct bkt_id *out, struct bkt_err *err);
 
+/** Make a new dataset without an extent to grow refer to chunks in many files, by a table that is made of @p rows.
+ * @param cdims, grid  chunk shape, and chunks per dimension */
+BKT_NODISCARD int load_link_rows(struct load *l, hid_t dst, unsigned rank, const uint64_t *cdims, const uint64_t *grid,
+                                 const struct load_rows *rows, struct bkt_err *err);
+
 /** Make a table without rows, left open.  @p uri and @p etag are as long as any there can be. */
 BKT_NODISCARD int load_table_empty(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid, const char *uri,
                                    const char *etag, struct bkt_id *out, hid_t *dset, struct bkt_err *err);

@@ -184,6 +184,24 @@ static int link_chunked(struct load *l, const struct survey *s, hid_t dst, struc
     return BKT_OK;
 }
 
+int load_link_rows(struct load *l, hid_t dst, unsigned rank, const uint64_t *cdims, const uint64_t *grid,
+                   const struct load_rows *rows, struct bkt_err *err)
+{
+    struct bkt_id    id;
+    struct bkt_dset *ds;
+    BKT_PASS(new_dset(l, dst, &ds, err));
+    BKT_PASS(load_table(l, rank, grid, grid, rows, &id, err));
+    BKT_PASS(new_dset(l, dst, &ds, err));
+    ds->layout.cls         = BKT_D_CHUNKED_REF_INDIRECT;
+    ds->layout.rank        = rank;
+    ds->layout.hdf5_chunks = false;
+    memcpy(ds->layout.dims, cdims, rank * sizeof *cdims);
+    ds->layout.chunk_table = id;
+    l->n_linked++;
+    progress_add(l->progress, 0, rows->n, 1);
+    return BKT_OK;
+}
+
 int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, hid_t dst, const char *path, struct bkt_err *err)
 {
     struct bkt_dset *ds;
