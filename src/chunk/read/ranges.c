@@ -76,12 +76,23 @@ static void widen(struct bkt_range *r, uint64_t next, const struct bkt_limits *l
     r->keep |= r->len > need;
 }
 
+/* Whether most bytes of a merged range lie between the wanted ones.  A program that reads chunks in random order wants them
+ * later. */
+static bool is_sparse(const struct bkt_range *r)
+{
+    uint64_t wanted = 0;
+    for (size_t i = 0; i < r->n_segs; i++)
+        wanted += r->segs[i].len;
+    return r->n_segs > 1 && wanted < r->len / 2 && costs(r->segs->file->store);
+}
+
 static void plan(struct bkt_ranges *out, size_t i, const struct bkt_seg *next, const struct bkt_limits *lim)
 {
     struct bkt_range *r = &out->v[i];
     for (size_t j = 0; j < r->n_segs; j++)
         r->n_filtered += r->segs[j].filtered;
-    r->keep = lim->keep && r->n_filtered < r->n_segs; /* decoded chunks are kept instead of filtered bytes */
+    /* decoded chunks are kept instead of filtered bytes */
+    r->keep = lim->keep && (r->n_filtered < r->n_segs || is_sparse(r));
     if (!(r->block = block_of(r->segs, out->n)))
         return;
     r->before = bytes_before(r, i ? r - 1 : NULL);
