@@ -129,3 +129,13 @@ int bkt_h5err_capture(struct bkt_err *err, const char *what)
     bkt_h5err_innermost(msg);
     return BKT_ERR(err, BKT_EHDF5, "%s: HDF5 reports: %s", what, msg[0] ? msg : "(nothing)");
 }
+
+int bkt_h5err_capture_native(struct bkt_err *err, const char *what)
+{
+    char msg[BKT_ERR_MSG];
+    bkt_h5err_innermost(msg);
+    if (!msg[0])
+        BKT_FAIL(err, BKT_EHDF5, "%s", what);
+    (void)BKT_ERR(err, BKT_EHDF5, "%s", msg);
+    BKT_FAIL(err, BKT_EHDF5, "%s", what);
+}

@@ -20,15 +20,22 @@ herr_t bkt_h5err_publish_file(const struct bkt_err *err);
  *  return BKT_EHDF5.  @p what: the attempted action. */
 int bkt_h5err_capture(struct bkt_err *err, const char *what);
 
+/** The same for a program's own call on a plain HDF5 file: HDF5's message is the root cause as it is, since
+ * programs look at it. */
+int bkt_h5err_capture_native(struct bkt_err *err, const char *what);
+
 /** Make a call of HDF5 on behalf of the program.  A failure is captured (h5err.h), and HDF5 doesn't print
  *  it: the program sees it once, when our callback has failed.  Returns a bkt code. */
-#define PASS_ON(err, call, what)                                                                             \
+#define PASS_ON(err, call, what) PASS_ON_BY(bkt_h5err_capture, (err), (call), (what))
+/** The same, by bkt_h5err_capture_native(). */
+#define PASS_NATIVE(err, call, what) PASS_ON_BY(bkt_h5err_capture_native, (err), (call), (what))
+#define PASS_ON_BY(capture, err, call, what)                                                                 \
     __extension__({                                                                                          \
         int pass_rc_ = BKT_OK;                                                                               \
         H5E_BEGIN_TRY                                                                                        \
         {                                                                                                    \
             if ((call) < 0)                                                                                  \
-                pass_rc_ = bkt_h5err_capture((err), (what));                                                 \
+                pass_rc_ = capture((err), (what));                                                           \
         }                                                                                                    \
         H5E_END_TRY                                                                                          \
         pass_rc_;                                                                                            \

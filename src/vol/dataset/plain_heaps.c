@@ -310,8 +310,9 @@ static int read_piece(const struct target *t, const struct bkt_sel *piece, uint6
     hsize_t n = piece->n_elems;
     BKT_PASS(piece_space(piece, &file, err));
     BKT_CLEANUP(bkt_hid_closep) hid_t mem = H5Screate_simple(1, &n, NULL);
-    return PASS_ON(err, H5Dread(t->s->dset, t->mem_type, mem, file, t->dxpl, t->to + first * H5Tget_size(t->mem_type)),
-                   "reading a dataset of another file");
+    return PASS_NATIVE(
+        err, H5Dread(t->s->dset, t->mem_type, mem, file, t->dxpl, t->to + first * H5Tget_size(t->mem_type)),
+        "reading a dataset of another file");
 }
 
 /* Fetch, and make the values at @p to if that is possible.  HDF5 itself reports a fault of the file. */
@@ -398,6 +399,6 @@ int bkt_heaps_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i, stru
     if (given)
         return BKT_OK;
     bkt_err_clear(err); /* HDF5 itself reports a selection that doesn't fit */
-    return PASS_ON(err, H5Dread(s->dset, t.mem_type, io->mem_spaces[i], io->file_spaces[i], list, t.to),
-                   "reading a dataset of another file");
+    return PASS_NATIVE(err, H5Dread(s->dset, t.mem_type, io->mem_spaces[i], io->file_spaces[i], list, t.to),
+                       "reading a dataset of another file");
 }

@@ -44,15 +44,15 @@ static int native_one(const struct bkt_io *io, size_t i, struct bkt_err *err)
     BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID;
     BKT_PASS(bkt_xfer_for(id, io->dxpl, &list, err));
     if (io->write)
-        return PASS_ON(
+        return PASS_NATIVE(
             err, H5Dwrite(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
             "H5Dwrite");
     struct bkt_shadow *s = (struct bkt_shadow *)io->dsets[i]->shadow;
     bkt_plain_counts.by_native += s != NULL;
     BKT_PASS(check_raw_files(id, err));
-    int rc = PASS_ON(err,
-                     H5Dread(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
-                     "reading a dataset of another file");
+    int rc = PASS_NATIVE(
+        err, H5Dread(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
+        "reading a dataset of another file");
     return reason(s, rc, err);
 }
 

@@ -200,7 +200,7 @@ int bkt_native_open(hid_t loc, const char *path, hid_t lapl, hid_t *out, struct 
     hid_t links = H5P_DEFAULT;
     if (lapl != H5P_DEFAULT && lapl >= 0 && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0)
         BKT_PASS(PASS_ON(err, links = link_list(lapl), "copying a link access list"));
-    int rc = PASS_ON(err, *out = H5Oopen(loc, path, links), "opening an object of a plain HDF5 file");
+    int rc = PASS_NATIVE(err, *out = H5Oopen(loc, path, links), "opening an object of a plain HDF5 file");
     if (links != H5P_DEFAULT)
         (void)H5Pclose(links);
     return rc;
