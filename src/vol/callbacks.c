@@ -364,6 +364,23 @@ static herr_t object_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_obje
     return bkt_call_answer(specific_of_object(obj, loc, args, &err), &err);
 }
 
+static int native_info(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_optional_args_t *args,
+                       struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *o = NULL;
+    H5VL_native_object_optional_args_t *a = args->args;
+    struct bkt_err why = {.n = 0};
+    memset(a->get_native_info.ninfo, 0, sizeof *a->get_native_info.ninfo);
+    if (!obj->ops->object->native_info)
+        return BKT_OK;
+    int rc = bkt_path_locate(obj, loc, &o, &why);
+    if (rc == BKT_OK)
+        return o->ops->object->native_info ? o->ops->object->native_info(o, &a->get_native_info, err) : BKT_OK;
+    if (obj->ops->object->native_info_unopened(obj, loc, args, NULL) == BKT_OK)
+        return BKT_OK;
+    return bkt_err_copy(err, rc, &why);
+}
+
 static int optional_of_object(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_optional_args_t *args,
                               struct bkt_err *err)
 {
@@ -377,12 +394,7 @@ static int optional_of_object(struct bkt_vobj *obj, const H5VL_loc_params_t *loc
         BKT_PASS(bkt_path_locate(obj, loc, &o, err));
         return o->ops->object->set_comment(o, a->set_comment.comment, err);
     case H5VL_NATIVE_OBJECT_GET_NATIVE_INFO: /* H5Oget_info1() and h5stat ask for it */
-        memset(a->get_native_info.ninfo, 0, sizeof *a->get_native_info.ninfo);
-        if (!obj->ops->object->native_info)
-            return BKT_OK;
-        BKT_PASS(bkt_path_locate(obj, loc, &o, err));
-        return o->ops->object->native_info ? o->ops->object->native_info(o, &a->get_native_info, err)
-                                           : BKT_OK;
+        return native_info(obj, loc, args, err);
     default:
         BKT_FAIL(err, BKT_EUNSUP, "native object operation %d has no meaning in a bucket", args->op_type);
     }

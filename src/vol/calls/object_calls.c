@@ -122,8 +122,13 @@ int bkt_object_query(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_ob
         return get_name(obj, args, err);
     if (name && loc->type == H5VL_OBJECT_BY_TOKEN)
         return name_of_token(obj, loc, args, err);
-    BKT_PASS(bkt_path_locate(obj, loc, &o, err));
-    return o->ops->object->get(o, args, err);
+    struct bkt_err why = {.n = 0};
+    int rc = bkt_path_locate(obj, loc, &o, &why);
+    if (rc == BKT_OK)
+        return o->ops->object->get(o, args, err);
+    if (obj->ops->object->get_unopened && obj->ops->object->get_unopened(obj, loc, args, NULL) == BKT_OK)
+        return BKT_OK;
+    return bkt_err_copy(err, rc, &why);
 }
 
 /* ---- tokens ---- */
@@ -164,8 +169,13 @@ int bkt_object_lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_to
     }
     if (answer)
         return answer_lookup(obj, answer, out, old, err);
-    BKT_PASS(bkt_path_locate(obj, loc, &o, err));
-    return o->ops->object->token(o, old, out, err);
+    struct bkt_err why = {.n = 0};
+    int rc = bkt_path_locate(obj, loc, &o, &why);
+    if (rc == BKT_OK)
+        return o->ops->object->token(o, old, out, err);
+    if (obj->ops->object->token_unopened && obj->ops->object->token_unopened(obj, loc, out, NULL) == BKT_OK)
+        return BKT_OK;
+    return bkt_err_copy(err, rc, &why);
 }
 
 /* ---- existence ---- */

@@ -147,6 +147,14 @@ struct bkt_object_ops {
     int (*file)(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err);
     /** All but H5VL_OBJECT_GET_FILE. */
     int (*get)(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct bkt_err *err);
+    /** Answers from the header of an object at @p loc that can't be opened; HDF5 looks at no more for these calls.
+     *  NULL: such an object has no answers. */
+    int (*get_unopened)(struct bkt_vobj *at, const H5VL_loc_params_t *loc, H5VL_object_get_args_t *args,
+                        struct bkt_err *err);
+    int (*token_unopened)(struct bkt_vobj *at, const H5VL_loc_params_t *loc, H5O_token_t *out,
+                          struct bkt_err *err);
+    int (*native_info_unopened)(struct bkt_vobj *at, const H5VL_loc_params_t *loc,
+                                H5VL_optional_args_t *args, struct bkt_err *err);
     /** @p old: for H5Rcreate() of HDF5 1.8 */
     int (*token)(struct bkt_vobj *o, bool old, H5O_token_t *out, struct bkt_err *err);
     /** @p depth: of soft links that led here; if > 0, a missing link is an answer and not an error */

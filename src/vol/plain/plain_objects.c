@@ -302,11 +302,12 @@ static herr_t call_object_op(hid_t obj, const char *name, const H5O_info2_t *inf
 static herr_t link_iterate(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err)
 {
     struct walk w = {.link_op = a->op, .op_data = a->op_data, .shown = bkt_native_shown(group)};
-    (void)err; /* the program's callback or HDF5 has left its own message */
     bkt_h5err_mute(&w.print);
     herr_t rc = a->recursive
                     ? H5Lvisit2(group->native_id, a->idx_type, a->order, call_link_op, &w)
                     : H5Literate2(group->native_id, a->idx_type, a->order, a->idx_p, call_link_op, &w);
+    if (rc < 0) /* the handles that are closed now would take HDF5's message along */
+        rc = bkt_h5err_capture_native(err, "iterating over links of a plain HDF5 file");
     bkt_h5err_unmute(&w.print);
     bkt_native_unshow(w.shown);
     return rc;
@@ -370,6 +371,31 @@ static int object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct b
     }
 }
 
+static int object_get_unopened(struct bkt_vobj *at, const H5VL_loc_params_t *loc, H5VL_object_get_args_t *args,
+                               struct bkt_err *err)
+{
+    return PASS_NATIVE(err,
+                       H5VLobject_get(H5VLobject(at->native_id), loc, H5VL_NATIVE, args, H5P_DEFAULT, NULL),
+                       "asking about an object of a plain HDF5 file");
+}
+
+static int object_token_unopened(struct bkt_vobj *at, const H5VL_loc_params_t *loc, H5O_token_t *out,
+                                 struct bkt_err *err)
+{
+    H5VL_object_specific_args_t args = {.op_type = H5VL_OBJECT_LOOKUP, .args.lookup.token_ptr = out};
+    return PASS_NATIVE(
+        err, H5VLobject_specific(H5VLobject(at->native_id), loc, H5VL_NATIVE, &args, H5P_DEFAULT, NULL),
+        "looking for an object of a plain HDF5 file");
+}
+
+static int object_native_info_unopened(struct bkt_vobj *at, const H5VL_loc_params_t *loc,
+                                       H5VL_optional_args_t *args, struct bkt_err *err)
+{
+    return PASS_NATIVE(
+        err, H5VLobject_optional(H5VLobject(at->native_id), loc, H5VL_NATIVE, args, H5P_DEFAULT, NULL),
+        "asking about an object of a plain HDF5 file");
+}
+
 static int object_token(struct bkt_vobj *o, bool old, H5O_token_t *out, struct bkt_err *err)
 {
     H5O_info2_t info;
@@ -396,9 +422,10 @@ static int object_exists(struct bkt_link_place *p, hid_t lapl, unsigned depth, h
 static herr_t object_visit(struct bkt_vobj *o, const H5VL_object_visit_args_t *a, struct bkt_err *err)
 {
     struct walk w = {.object_op = a->op, .op_data = a->op_data, .shown = bkt_native_shown(o)};
-    (void)err;
     bkt_h5err_mute(&w.print);
     herr_t rc = H5Ovisit3(o->native_id, a->idx_type, a->order, call_object_op, &w, a->fields);
+    if (rc < 0)
+        rc = bkt_h5err_capture_native(err, "visiting objects of a plain HDF5 file");
     bkt_h5err_unmute(&w.print);
     bkt_native_unshow(w.shown);
     return rc;
@@ -488,6 +515,9 @@ static const struct bkt_link_ops link_ops = {.find = link_find,
 
 static const struct bkt_object_ops object_ops = {.file = object_file,
                                                  .get = object_get,
+                                                 .get_unopened = object_get_unopened,
+                                                 .token_unopened = object_token_unopened,
+                                                 .native_info_unopened = object_native_info_unopened,
                                                  .token = object_token,
                                                  .exists = object_exists,
                                                  .visit = object_visit,

@@ -82,7 +82,8 @@ class Run(Tools):
         out = [os.path.join(folder, which + ".h5") for which in ("native", "ours")]
         want = self.run(self.command(program, name, copy, out[0]), self.base, cwd)
         # a file that a program makes must not become a domain
-        got = self.run(self.command(program, full, copy, "native:" + out[1]), self.ours, self.empty)
+        where = os.path.dirname(copy) if program == "h5diff" else self.empty  # the copy's raw files lie there
+        got = self.run(self.command(program, full, copy, "native:" + out[1]), self.ours, where)
         if program in MAKERS:
             want, got = [(rc, text + self.made(file), err) for (rc, text, err), file in zip((want, got), out)]
         return want, got, (copy, name, out[0]), (full, copy, name, "native:" + out[1], out[1])

@@ -97,6 +97,7 @@ def judge(case, folder):
                 theirs = hangar_file.File(os.path.join(folder, "reference.hdf5"), o.code, o.type, o.shape, o.filters)
                 for i, _ in records:
                     theirs.write(o.value(i))
+                theirs.flush()
                 same_form(case, ours, theirs.file)
                 theirs.close()
             same_samples(case, o, ours, records)
