@@ -8,8 +8,9 @@ is meant to.
 import argparse, glob, os, re, shutil, subprocess, sys, tempfile
 
 OURS = ("h5bucket", "h5ls", "h5dump", "h5copy", "h5repack", "h5diff")
-# A public bucket; a program that is tested apart (h5_netcdf); a verb that refuses folders.
-ELSEWHERE = {"dir": ("nrel-pds-hsds", "ncdump", "h5bucket snapshot"), "s3": ("nrel-pds-hsds", "ncdump")}
+# A public bucket; programs and verbs that are tested apart (h5_netcdf, tool_samples); a verb that refuses folders.
+ELSEWHERE = {"dir": ("nrel-pds-hsds", "ncdump", "flowers", "images.h5", "h5bucket snapshot"),
+             "s3": ("nrel-pds-hsds", "ncdump", "flowers", "images.h5")}
 LISTS = ("h5bucket ls", "h5bucket stat", "h5bucket info", "h5ls", "h5dump", "h5bucket acl s3://b/home/run7.h5$")
 
 

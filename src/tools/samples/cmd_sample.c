@@ -72,8 +72,8 @@ const struct bkt_verb bkt_verb_sample = {
     .help = "list, print, append and check samples of a Hangar repository",
     .text = "A repository is the folder, s3:// or https:// name above data/00 and data/01, or above .hangar.\n"
             "Its files are plain HDF5 files or domains. docs/samples.md describes them.\n\n"
-            "  h5bucket sample ls s3://b/flowers                        branches, columns, files\n"
-            "  h5bucket sample cat s3://b/flowers images/7              one sample as text\n"
+            "  h5bucket sample ls s3://b/flowers                      # branches, columns, files\n"
+            "  h5bucket sample cat s3://b/flowers images/7            # one sample as text\n"
             "  h5bucket sample cat -f npy -o x.npy s3://b/flowers main:images/7\n"
             "  h5bucket sample put --complib=gzip s3://b/flowers a.npy b.npy\n"
             "  h5bucket sample verify s3://b/flowers\n\n"
