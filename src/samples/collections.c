@@ -46,8 +46,8 @@ static void chunk_of_large(struct bkt_collections *c)
     while (cut < c->rank - 1 && behind(c, cut + 1) > room)
         cut++;
     for (int i = 0; i < c->rank; i++)
-        c->chunk[i + 1] = i < cut ? 1 : c->shape[i];
-    c->chunk[cut + 1] = bkt_min_u64(room / behind(c, cut + 1), c->shape[cut]);
+        c->chunk[i + 1] = i < cut ? 1 : bkt_max_u64(c->shape[i], 1);
+    c->chunk[cut + 1] = bkt_max_u64(bkt_min_u64(room / behind(c, cut + 1), c->shape[cut]), 1);
 }
 
 /* A scalar is stored as a sample of one element. */
