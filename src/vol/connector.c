@@ -8,7 +8,6 @@
 
 #include "bkt_config.h"
 #include "vol/info.h"
-#include "vol/convert/created_lists.h"
 #include "vol/core/filter_lookup.h"
 #include "base/os/pool.h"
 #include "vol/old_api/region_shadow.h"
@@ -147,7 +146,6 @@ static herr_t terminate(void)
     bkt_pool_shutdown();
     bkt_plugin_close_all();
     bkt_token_forget_all();
-    bkt_created_term();
     vfd_term();
     bkt_h5err_term();
     bkt_h5err_restore(told);

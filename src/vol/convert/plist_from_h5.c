@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/convert/created_lists.h"
 #include "vol/convert/values_to_memory.h"
 #include "vol/convert/kept_filters.h"
 #include "vol/plain/plain_file.h"
@@ -185,16 +184,8 @@ static int create_and_ask(hid_t file, const struct bkt_type *t, hid_t type, hid_
     return BKT_OK;
 }
 
-static int create_in_memory(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t space, bool kept, hid_t *out, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_hid_closep) hid_t file = bkt_native_in_memory(4096);
-    if (file < 0)
-        return bkt_h5err_capture(err, "making a file in memory");
-    return create_and_ask(file, t, type, space, dcpl, kept, out, err);
-}
-
 /* Filters fill in their parameters when a dataset is created, and HDF5 refuses invalid lists.  To get both
- * from HDF5 itself, the dataset is created in a file in memory.  Datasets of one kind need one.  @p kept: the dataset is a copy, whose
+ * from HDF5 itself, the dataset is created in a file in memory.  @p kept: the dataset is a copy, whose
  * filters have parameters. */
 static int as_created(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t space, bool kept, hid_t *out, struct bkt_err *err)
 {
@@ -205,14 +196,10 @@ static int as_created(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t sp
         bkt_filters_unmark(*out);
         return BKT_OK;
     }
-    if (kept || has_pointers(t, type))
-        return create_in_memory(dcpl, t, type, space, kept, out, err);
-    *out = bkt_created_find(dcpl, type, space);
-    if (*out >= 0)
-        return BKT_OK;
-    BKT_PASS(create_in_memory(dcpl, t, type, space, kept, out, err));
-    bkt_created_keep(dcpl, type, space, *out);
-    return BKT_OK;
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = bkt_native_in_memory(4096);
+    if (file < 0)
+        return bkt_h5err_capture(err, "making a file in memory");
+    return create_and_ask(file, t, type, space, dcpl, kept, out, err);
 }
 
 /* ---- layout, filters ---- */
