@@ -191,7 +191,8 @@ static void test_many(const struct bkt_settings *set)
         (void)H5Dclose(d[i]);
     }
     must_do(H5Fclose(file), "H5Fclose");
-    check("a row of each of 12 datasets", cost(1), 6, 20);
+    /* 5 as a rule; late answers add some.  Indexes that come one after another take more than 12. */
+    check("a row of each of 12 datasets", cost(1), 9, 20);
 }
 
 /* ---- the first value ---- */
