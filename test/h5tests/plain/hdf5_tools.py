@@ -115,7 +115,7 @@ class Run(Tools):
         return lines
 
     def one_in(self):
-        return 48 if self.args.store == "s3" else 24
+        return 80 if self.args.store == "s3" else 40
 
     def main(self):
         self.prepare()

@@ -159,7 +159,7 @@ def one_case(root, i, options):
 
 
 def options_part(root):
-    cases = [c for c in option_cases() if sample.takes(" ".join(c), 4)]
+    cases = [c for c in option_cases() if sample.takes(" ".join(c), 12)]
     if args.store != "dir":
         cases = cases[::9]
     with ThreadPoolExecutor(2) as pool:
