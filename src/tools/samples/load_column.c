@@ -16,6 +16,7 @@
 #include "tools/samples/selection.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/convert/kept_filters.h"
+#include "vol/core/hid.h"
 
 struct item {
     struct h5bucket_record r;
@@ -241,10 +242,9 @@ static int add_collection(struct column *c, struct source *src, const struct ite
         s.cdims[d] = chunk[d];
     if (c->rank == 0)
         BKT_PASS(take_first(c, dset, &s, err));
-    if (c->first < 0) {
-        c->first = dset;
-        dset     = H5I_INVALID_HID;
-    } else
+    if (c->first < 0)
+        c->first = bkt_hid_take(&dset);
+    else
         BKT_PASS(compare(c, dset, &s, err));
     return add_samples(c, src, &s, from, n, err);
 }
@@ -408,7 +408,7 @@ static int make_names(const struct column *c, struct bkt_err *err)
         size_t len = strlen(strchr(c->sel.names.v[i], '/') + 1);
         size = len > size ? len : size;
     }
-    v = calloc(c->n, size);
+    v = calloc(c->n ? c->n : 1, size);
     if (!v)
         BKT_NOMEM(err);
     for (size_t i = 0; i < c->n; i++) {
