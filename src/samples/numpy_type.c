@@ -75,13 +75,13 @@ static hid_t float_of(size_t size)
                        : H5Tcopy(H5T_NATIVE_LDOUBLE);
 }
 
-static hid_t complex_of(hid_t part)
+static hid_t complex_of(hid_t real)
 {
-    size_t size = H5Tget_size(part);
-    BKT_CLEANUP(bkt_hid_closep) hid_t whole = H5Tcreate(H5T_COMPOUND, 2 * size);
-    if (whole < 0 || H5Tinsert(whole, "r", 0, part) < 0 || H5Tinsert(whole, "i", size, part) < 0)
+    size_t size = H5Tget_size(real);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Tcreate(H5T_COMPOUND, 2 * size);
+    if (type < 0 || H5Tinsert(type, "r", 0, real) < 0 || H5Tinsert(type, "i", size, real) < 0)
         return H5I_INVALID_HID;
-    return bkt_hid_take(&whole);
+    return bkt_hid_take(&type);
 }
 
 /* In the byte order @p order. */

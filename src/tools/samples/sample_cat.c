@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/real_text.h"
 #include "samples/records.h"
 #include "tools/samples/npy.h"
@@ -92,7 +93,7 @@ static int print_text(struct cat *c, const struct h5bucket_sample *sample, hid_t
     size_t    from = H5Tget_size(base), size = as < 0 ? 0 : H5Tget_size(as), n = from ? sample->size / from : 0;
     if (as < 0)
         BKT_FAIL(err, BKT_EUNSUP, "elements of its type can't be printed as text; use --format=raw");
-    p = calloc(n + 1, size > from ? size : from);
+    p = calloc(n + 1, bkt_max_u64(size > from ? size : from, 1));
     if (!p)
         BKT_NOMEM(err);
     memcpy(p, sample->buffer, n * from);
