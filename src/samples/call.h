@@ -8,4 +8,16 @@
  *  @return non-negative, or -1 */
 herr_t bkt_samples_done(int rc, const struct bkt_err *err);
 
+/** The body of a public call: @p call may use `err`, a struct bkt_err, and HDF5 prints nothing meanwhile. */
+#define BKT_SAMPLES_CALL(call)                                                                               \
+    __extension__({                                                                                          \
+        struct bkt_err err;                                                                                  \
+        struct bkt_h5err_print print_;                                                                       \
+        bkt_err_clear(&err);                                                                                 \
+        bkt_h5err_mute(&print_);                                                                             \
+        int call_rc_ = (call);                                                                               \
+        bkt_h5err_unmute(&print_);                                                                           \
+        bkt_samples_done(call_rc_, &err);                                                                    \
+    })
+
 #endif

@@ -282,13 +282,7 @@ static int read_many(struct h5bucket_repository *repo, size_t n, struct h5bucket
 
 herr_t h5bucket_sample_read_many(h5bucket_repository *repository, size_t n, struct h5bucket_sample samples[], hid_t type)
 {
-    struct bkt_err err;
-    struct bkt_h5err_print print;
-    bkt_err_clear(&err);
-    bkt_h5err_mute(&print);
-    int rc = read_many(repository, n, samples, type, &err);
-    bkt_h5err_unmute(&print);
-    return bkt_samples_done(rc, &err);
+    return BKT_SAMPLES_CALL(read_many(repository, n, samples, type, &err));
 }
 
 herr_t h5bucket_sample_read(h5bucket_repository *repository, const char *record, hid_t type, void *buffer, size_t size)
@@ -318,10 +312,5 @@ static int info(struct h5bucket_repository *repo, const char *record, hid_t *typ
 
 herr_t h5bucket_sample_info(h5bucket_repository *repository, const char *record, hid_t *type, struct h5bucket_record *fields)
 {
-    struct bkt_err err = {.n = 0};
-    struct bkt_h5err_print print;
-    bkt_h5err_mute(&print);
-    int rc = info(repository, record, type, fields, &err);
-    bkt_h5err_unmute(&print);
-    return bkt_samples_done(rc, &err);
+    return BKT_SAMPLES_CALL(info(repository, record, type, fields, &err));
 }

@@ -157,48 +157,30 @@ static int open_writer(struct h5bucket_repository *repo, const struct h5bucket_s
 h5bucket_samples *h5bucket_samples_open(h5bucket_repository *repository,
                                         const struct h5bucket_samples_schema *schema)
 {
-    struct bkt_err err = {.n = 0};
     struct h5bucket_samples *w = NULL;
-    struct bkt_h5err_print print;
-    bkt_h5err_mute(&print);
-    int rc = open_writer(repository, schema, &w, &err);
-    bkt_h5err_unmute(&print);
-    return bkt_samples_done(rc, &err) < 0 ? NULL : w;
+    return BKT_SAMPLES_CALL(open_writer(repository, schema, &w, &err)) < 0 ? NULL : w;
 }
 
 herr_t h5bucket_samples_append(h5bucket_samples *samples, const void *sample, const hsize_t *shape,
                                char record[H5BUCKET_RECORD_MAX])
 {
-    struct bkt_err err = {.n = 0};
-    struct bkt_h5err_print print;
-    bkt_h5err_mute(&print);
-    int rc = append(samples, sample, shape, record, &err);
-    bkt_h5err_unmute(&print);
-    return bkt_samples_done(rc, &err);
+    return BKT_SAMPLES_CALL(append(samples, sample, shape, record, &err));
 }
 
 herr_t h5bucket_samples_flush(h5bucket_samples *samples)
 {
-    struct bkt_err err = {.n = 0};
-    struct bkt_h5err_print print;
-    bkt_h5err_mute(&print);
-    int rc = flush(samples, &err);
-    bkt_h5err_unmute(&print);
-    return bkt_samples_done(rc, &err);
+    return BKT_SAMPLES_CALL(flush(samples, &err));
+}
+
+static int close_writer(struct h5bucket_samples *w, struct bkt_err *err)
+{
+    BKT_PASS(close_file(w, err));
+    bkt_sample_form_fini(&w->form);
+    free(w);
+    return BKT_OK;
 }
 
 herr_t h5bucket_samples_close(h5bucket_samples *samples)
 {
-    struct bkt_err err = {.n = 0};
-    struct bkt_h5err_print print;
-    if (!samples)
-        return 0;
-    bkt_h5err_mute(&print);
-    int rc = close_file(samples, &err);
-    if (rc == BKT_OK) {
-        bkt_sample_form_fini(&samples->form);
-        free(samples);
-    }
-    bkt_h5err_unmute(&print);
-    return bkt_samples_done(rc, &err);
+    return samples ? BKT_SAMPLES_CALL(close_writer(samples, &err)) : 0;
 }
