@@ -43,7 +43,6 @@ static const struct {
     {"links", {"refuse", "follow", NULL, NULL}},
     {"snapshot", {"check", "trust", "no", NULL}},
     {"schema", {"v1", "v2", NULL, NULL}},
-    {"backend", {"domain", "file", NULL, NULL}},
     {"writers", {"many", "one", NULL, NULL}},
     {"test.conditional", {"quoted", "bare", NULL, NULL}},
     {"test.sign_payload", {"yes", "no", NULL, NULL}},

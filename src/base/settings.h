@@ -71,8 +71,6 @@
     X(TEXT, snapshot, OTHER, "H5BUCKET_SNAPSHOT", "check", 0, 0,                                                            \
       "check, trust or no: take objects from the domain's snapshot (h5bucket snapshot) if a list shows them unchanged;" \
       " trust: without a list")                                                                                     \
-    X(TEXT, backend, SAME, "H5BUCKET_BACKEND", "domain", 0, 0,                                                         \
-      "domain or file: the form of new files of samples (libh5bucket_samples); file: plain HDF5, in a folder only")    \
     X(BOOL, pointers, SAME, "H5BUCKET_POINTERS", "no", 0, 1,                                                               \
       "make a pointer file when a plain name is created in the default bucket, for programs that look for their file") \
     X(BOOL, stats, SAME, "H5BUCKET_STATS", "no", 0, 1, "print requests and bytes to stderr at exit")                       \

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/num.h"
 #include "base/os/pool.h"
-#include "base/settings.h"
 #include "samples/call.h"
 #include "samples/records.h"
 #include "samples/registered.h"
@@ -166,13 +166,29 @@ void bkt_repository_trim(struct h5bucket_repository *repo)
 
 /* ---- repositories ---- */
 
-static int read_settings(struct h5bucket_repository *repo, struct bkt_err *err)
+/* The form of new files is the repository's own key, and all others are the connector's. */
+static int take_backend(struct h5bucket_repository *repo, const char *value, size_t n, struct bkt_err *err)
 {
-    struct bkt_settings set;
-    BKT_PASS(bkt_settings_init(&set, repo->info, err));
-    repo->plain = strcmp(set.backend, "file") == 0;
-    bkt_settings_fini(&set);
+    repo->plain = n == 4 && memcmp(value, "file", n) == 0;
+    if (!repo->plain && (n != 6 || memcmp(value, "domain", n) != 0))
+        BKT_FAIL(err, BKT_EINVAL, "backend=%.*s: unknown form of new files; give domain or file", (int)bkt_min_u64(n, 100), value);
     return BKT_OK;
+}
+
+static int take_info(struct h5bucket_repository *repo, const char *info, struct bkt_err *err)
+{
+    static const char own[] = "backend=";
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf rest = {0};
+    for (size_t n; *info; info += n + (info[n] == ';')) {
+        info += strspn(info, " \t");
+        n = strcspn(info, ";");
+        if (strncmp(info, own, sizeof own - 1) == 0)
+            BKT_PASS(take_backend(repo, info + sizeof own - 1, n - (sizeof own - 1), err));
+        else if (bkt_buf_addf(&rest, "%s%.*s", rest.len ? ";" : "", (int)n, info) < 0)
+            BKT_NOMEM(err);
+    }
+    repo->info = strdup(rest.len ? bkt_buf_str(&rest) : "");
+    return repo->info ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
 static int init(struct h5bucket_repository *repo, const char *name, const char *info, struct bkt_err *err)
@@ -181,11 +197,10 @@ static int init(struct h5bucket_repository *repo, const char *name, const char *
     while (n > 1 && name[n - 1] == '/')
         n--;
     repo->name = strndup(name, n);
-    repo->info = strdup(info ? info : "");
     repo->files = bkt_map_new();
-    if (!repo->name || !repo->info || !repo->files)
+    if (!repo->name || !repo->files)
         BKT_NOMEM(err);
-    BKT_PASS(read_settings(repo, err));
+    BKT_PASS(take_info(repo, info ? info : "", err));
     BKT_PASS(bkt_sample_filters_register(err));
     find_data(repo);
     repo->fapl = H5Pcreate(H5P_FILE_ACCESS);
@@ -225,13 +240,8 @@ void bkt_repository_close(struct h5bucket_repository *repo)
 
 h5bucket_repository *h5bucket_repository_open(const char *name, const char *info)
 {
-    struct bkt_err err = {.n = 0};
-    struct bkt_h5err_print print;
     h5bucket_repository *repo = NULL;
-    bkt_h5err_mute(&print);
-    int rc = bkt_repository_open(name, info, &repo, &err);
-    bkt_h5err_unmute(&print);
-    return bkt_samples_done(rc, &err) < 0 ? NULL : repo;
+    return BKT_SAMPLES_CALL(bkt_repository_open(name, info, &repo, &err)) < 0 ? NULL : repo;
 }
 
 herr_t h5bucket_repository_close(h5bucket_repository *repository)

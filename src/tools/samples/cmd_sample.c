@@ -10,6 +10,7 @@ static const struct bkt_opt opts[] = {
     {'o', "output", "FILE", "cat: write to FILE instead of standard output", NULL},
     {0, "records", "FILE", "cat, verify: take records from the lines of FILE (-: standard input)", NULL},
     {0, "backend", "CODE", "put: the format of new files; default: 00", "00 01"},
+    {0, "plain", NULL, "put: new files are plain HDF5 files, in a folder only", NULL},
     {0, "variable", NULL, "put: shapes may differ; the largest extent of each dimension is the schema's", NULL},
     {0, "shape", "D,D...", "put: the shape of a raw sample, or with --variable the largest possible one", NULL},
     {0, "type", "TYPE", "put: the type of a raw sample's elements, in numpy's letters: u1, i2, f4, ...", NULL},
@@ -41,7 +42,10 @@ static int open_and_run(struct sample_tool *s, const struct word *w, const char 
 {
     struct bkt_err               err  = {.n = 0};
     BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
-    if (h5_start(info, &fapl, &err) < 0 || bkt_repository_open(s->name, info, &s->repo, &err) < 0 ||
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf own = {0};
+    if (bkt_buf_addf(&own, "%s%s", bkt_tool_has(s->t, "plain") ? "backend=file;" : "", info) < 0)
+        return bkt_tool_fail(s->t, "out of memory");
+    if (h5_start(info, &fapl, &err) < 0 || bkt_repository_open(s->name, bkt_buf_str(&own), &s->repo, &err) < 0 ||
         (w->names && sample_open_names(s, &err) < 0))
         return bkt_tool_error(s->t, s->name, &err);
     return w->run(s);
@@ -88,8 +92,8 @@ const struct bkt_verb bkt_verb_sample = {
             "numpy.load() reads them from an open file.\n\n"
             "put appends each FILE as a sample, and prints a record for each once all samples of a FILE are\n"
             "stored. FILE is numpy's .npy file, in C order, or raw bytes with --type and --shape. Samples go\n"
-            "to new files with new names. Hangar's LMDB files don't change. With --set backend=file, the new\n"
-            "files are plain HDF5 files in a local repository, otherwise domains.\n\n"
+            "to new files with new names. Hangar's LMDB files don't change. With --plain, the new files are\n"
+            "plain HDF5 files in a local repository, otherwise domains.\n\n"
             "verify compares the digests of all samples that the repository's names lead to, or of --records,\n"
             "many side by side. Damaged samples are listed, with the exit code 1. Samples in other formats\n"
             "than HDF5 are counted as foreign.\n\n"
