@@ -12,4 +12,12 @@ static inline time_t bkt_seconds_now(void)
     return t.tv_sec;
 }
 
+/** The same with the fraction of the second. */
+static inline double bkt_clock_now(void)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 #endif

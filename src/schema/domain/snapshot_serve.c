@@ -9,18 +9,12 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/os/clock.h"
 #include "schema/domain/object_cache_impl.h"
 #include "base/os/thread.h"
 #include "base/trace.h"
 
 #define GOOD_FOR 60 /* seconds: long for a traversal, short for another writer whose changes it hides */
-
-static double seconds_now(void)
-{
-    struct timespec t = {0, 0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* The outcome is there; held loads go on, in the order in which they came. */
 static void publish(struct bkt_objects *c, struct bkt_snapshot *s)
@@ -33,7 +27,7 @@ static void publish(struct bkt_objects *c, struct bkt_snapshot *s)
     }
     c->snap       = s;
     c->snap_state = s ? SNAP_READY : SNAP_OVER;
-    c->snap_until = seconds_now() + GOOD_FOR;
+    c->snap_until = bkt_clock_now() + GOOD_FOR;
     while ((l = c->held)) {
         c->held = l->next;
         l->next = first;
@@ -110,7 +104,7 @@ static void hold(struct bkt_objects *c, struct load **list)
 static struct load *take(struct bkt_objects *c, struct load **list)
 {
     struct load *found = NULL, **tail = &found, **left = list, *next;
-    if (seconds_now() >= c->snap_until)
+    if (bkt_clock_now() >= c->snap_until)
         return NULL;
     for (struct load *l = *list; l; l = next) {
         bool current = bkt_snapshot_take(c->snap, &l->id, &l->json, &l->n_json, &l->etag);
@@ -156,7 +150,7 @@ void bkt_snap_spend(struct bkt_objects *c, const struct bkt_id *id)
 
 void bkt_snap_age(struct bkt_objects *c)
 {
-    if (c->snap_state != SNAP_READY || c->in_flight || seconds_now() < c->snap_until)
+    if (c->snap_state != SNAP_READY || c->in_flight || bkt_clock_now() < c->snap_until)
         return;
     bkt_snapshot_free(c->snap);
     c->snap       = NULL;

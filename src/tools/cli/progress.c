@@ -1,3 +1,4 @@
+#include "base/os/clock.h"
 #include "tools/cli/progress.h"
 
 #include <stdarg.h>
@@ -11,13 +12,6 @@
 #define EVERY_TTY   0.2 /* seconds between two showings */
 #define EVERY_PLAIN 5.0 /* in a log file */
 
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 void progress_init(struct progress *p, const char *what, bool verbose)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
@@ -26,7 +20,7 @@ void progress_init(struct progress *p, const char *what, bool verbose)
     (void)snprintf(p->what, sizeof p->what, "%s", bkt_buf_str(&name));
     p->tty     = isatty(STDERR_FILENO) > 0;
     p->verbose = verbose;
-    p->started = now();
+    p->started = bkt_clock_now();
     p->every   = p->tty ? EVERY_TTY : EVERY_PLAIN;
     p->shown   = p->started - (p->tty ? EVERY_TTY : 0); /* on a terminal the first count is shown at once */
 }
@@ -39,7 +33,7 @@ static void clear(struct progress *p)
 
 static void show(struct progress *p)
 {
-    double t = now() - p->started, rate = t > 0 ? (double)p->bytes / t : 0;
+    double t = bkt_clock_now() - p->started, rate = t > 0 ? (double)p->bytes / t : 0;
     clear(p);
     (void)fprintf(stderr, "%s: ", p->what);
     if (p->objects || p->chunks) /* a download counts bytes alone */
@@ -58,9 +52,9 @@ static void show(struct progress *p)
 void progress_add(struct progress *p, uint64_t bytes, uint64_t chunks, uint64_t objects)
 {
     p->bytes += bytes, p->chunks += chunks, p->objects += objects;
-    if (p->every == 0 || now() - p->shown < p->every)
+    if (p->every == 0 || bkt_clock_now() - p->shown < p->every)
         return;
-    p->shown = now();
+    p->shown = bkt_clock_now();
     show(p);
 }
 

@@ -1,4 +1,4 @@
-/* What a program meets in a store: credentials, region, latency, clock, rate, conditions. */
+/* Checks of a store: credentials, region, latency, clock, rate, conditions. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/os/clock.h"
 #include "base/num.h"
 #include "base/random.h"
 #include "tools/doctor/findings.h"
@@ -16,13 +17,6 @@
 #define RATE_BYTES    ((size_t)16 << 20) /* read to measure the rate: a second or less on most networks */
 #define RATE_PARTS    16                 /* requests side by side */
 #define SKEW_S        60 /* S3 refuses 15 minutes; a minute already confuses whoever compares times */
-
-static double seconds(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* ---- what the name means ---- */
 
@@ -124,9 +118,9 @@ static void check_latency(struct findings *f, struct bkt_store *st, const char *
     double took[LATENCY_TRIES];
     for (int i = 0; i < LATENCY_TRIES; i++) {
         struct bkt_req req = {.op = BKT_HEAD, .key = key};
-        double begin = seconds();
+        double begin = bkt_clock_now();
         (void)bkt_store_run(st, &req, 1, NULL); /* a 404 takes as long */
-        took[i] = seconds() - begin;
+        took[i] = bkt_clock_now() - begin;
         bkt_req_fini(&req);
     }
     qsort(took, LATENCY_TRIES, sizeof *took, ascending);
@@ -149,12 +143,12 @@ static void check_rate(struct findings *f, struct bkt_store *st, const char *key
     for (size_t at = 0; at < all; at += part)
         reqs[n++] = (struct bkt_req){
             .op = BKT_GET, .key = key, .off = at, .len = bkt_min_u64(part, all - at), .dst = room + at};
-    double begin = seconds();
+    double begin = bkt_clock_now();
     if (bkt_store_run(st, reqs, n, &err) < 0)
         finding_failed(f, "rate", FINDING_WARN, &err);
     else
         finding_add(f, "rate", FINDING_OK, "%.0f MB/s (%zu bytes in %u requests)",
-                    (double)all / 1e6 / fmax(seconds() - begin, 1e-6), all, n);
+                    (double)all / 1e6 / fmax(bkt_clock_now() - begin, 1e-6), all, n);
     for (unsigned i = 0; i < n; i++)
         bkt_req_fini(&reqs[i]);
     free(room);
@@ -209,10 +203,10 @@ static void check_writing(struct findings *f, struct bkt_store *st, const char *
     check_conditions(f, st, bkt_buf_str(&key));
     if (f->v[f->n - 1].state == FINDING_NOTE)
         return; /* it can't be written */
-    double begin = seconds();
+    double begin = bkt_clock_now();
     if (bkt_store_put(st, bkt_buf_str(&big), bytes, RATE_BYTES, NULL, NULL, NULL, &err) == BKT_OK) {
         finding_add(f, "upload", FINDING_OK, "%.0f MB/s",
-                    (double)RATE_BYTES / 1e6 / fmax(seconds() - begin, 1e-6));
+                    (double)RATE_BYTES / 1e6 / fmax(bkt_clock_now() - begin, 1e-6));
         check_rate(f, st, bkt_buf_str(&big), RATE_BYTES);
     } else {
         finding_failed(f, "upload", FINDING_WARN, &err);

@@ -1,3 +1,4 @@
+#include "base/os/clock.h"
 #include "tools/source/part_file.h"
 
 #include <errno.h>
@@ -16,13 +17,6 @@
 
 #define HEAD  2048 /* bytes of the trailer before the marks: names are at most this long */
 #define EVERY 2.0  /* seconds between two stores of the marks; a killed download loses the time since the last */
-
-static double now_s(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static int failed(const struct part_file *p, struct bkt_err *err)
 {
@@ -94,7 +88,7 @@ static int open_at(struct part_file *p, const char *name, const struct bkt_versi
 int part_file_open(const char *path, const char *name, uint64_t block, const struct bkt_version *version,
                    struct part_file *out, struct bkt_err *err)
 {
-    *out          = (struct part_file){.fd = -1, .size = version->size, .block = block, .saved = now_s()};
+    *out          = (struct part_file){.fd = -1, .size = version->size, .block = block, .saved = bkt_clock_now()};
     out->n_blocks = bkt_ceil_div(out->size, block);
     if (out->size > (uint64_t)INT64_MAX / 2)
         BKT_FAIL(err, BKT_EUNSUP, "%s: the server does not report a possible size", name);
@@ -126,12 +120,12 @@ int part_file_write(struct part_file *p, uint64_t off, const void *bytes, uint64
 
 int part_file_save(struct part_file *p, bool now, struct bkt_err *err)
 {
-    if (!now && now_s() - p->saved < EVERY)
+    if (!now && bkt_clock_now() - p->saved < EVERY)
         return BKT_OK;
     if (fdatasync(p->fd) < 0)
         return failed(p, err);
     BKT_PASS(write_all(p, p->size + HEAD, p->marks, p->n_blocks, err));
-    p->saved = now_s();
+    p->saved = bkt_clock_now();
     return BKT_OK;
 }
 
