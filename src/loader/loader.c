@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os/whole_io.h"
+
 #define PLUGIN_TYPE_VOL 1            /* H5PL_TYPE_VOL of H5PLpublic.h */
 #define FOLDER          "h5bucket"   /* beside this plugin: the real connectors */
 #define MAX_CONNECTOR   (256L << 20) /* bytes; a real one has a few MiB */
@@ -134,9 +136,8 @@ static int open_connector(const char *libhdf5)
         return fd;
     path[strlen(path) - strlen(name) - 1] = 0;
     list_connectors(path, others, sizeof others);
-    complain("%s is HDF5 %u.%u.%u, for which there is no connector in %s; there are connectors for HDF5: %s; "
-             "install another HDF5, "
-             "or build vol-bucket with this one (-DHDF5_ROOT=...)",
+    complain("%s: HDF5 %u.%u.%u has no connector in %s, which has connectors for HDF5: %s; "
+             "install another HDF5, or build vol-bucket with this one (-DHDF5_ROOT=...)",
              libhdf5, v.major, v.minor, v.release, path, others);
     return -1;
 }
@@ -147,32 +148,14 @@ static void *read_whole(int fd, size_t *size)
 {
     struct stat st;
     char *bytes = NULL;
-    size_t have = 0;
     if (fstat(fd, &st) < 0 || st.st_size <= 0 || st.st_size > MAX_CONNECTOR ||
         !(bytes = malloc((size_t)st.st_size)))
         return NULL;
-    while (have < (size_t)st.st_size) {
-        ssize_t n = read(fd, bytes + have, (size_t)st.st_size - have);
-        if (n <= 0) {
-            free(bytes);
-            return NULL;
-        }
-        have += (size_t)n;
-    }
-    *size = have;
-    return bytes;
-}
-
-static bool write_whole(int fd, const char *bytes, size_t size)
-{
-    while (size) {
-        ssize_t n = write(fd, bytes, size);
-        if (n <= 0)
-            return false;
-        bytes += n;
-        size -= (size_t)n;
-    }
-    return true;
+    *size = (size_t)st.st_size;
+    if (bkt_read_at(fd, bytes, *size, 0))
+        return bytes;
+    free(bytes);
+    return NULL;
 }
 
 /* A file that is nowhere: in memory, or where that is refused, in the folder for temporary files, unlinked.
@@ -238,7 +221,7 @@ static void *load_copy(const char *bytes, size_t size, const void *base, const c
     char path[PATH_MAX];
     void *connector = NULL;
     int fd = nameless_file();
-    if (fd < 0 || !write_whole(fd, bytes, size)) {
+    if (fd < 0 || !bkt_write_at(fd, bytes, size, 0)) {
         complain("no room for a copy of the connector for %s", libhdf5);
     } else {
         new_path(fd, path, sizeof path);

@@ -45,7 +45,7 @@ message() { # message WHAT PATTERN COMMAND...
 }
 mkdir "$tmp/empty"
 cp "$loader/libhdf5_vol_bucket.so" "$tmp/empty"
-HDF5_PLUGIN_PATH="$tmp/empty" message "no connector" "for which there is no connector in $tmp/empty/h5bucket; there are connectors for HDF5: none;" \
+HDF5_PLUGIN_PATH="$tmp/empty" message "no connector" "has no connector in $tmp/empty/h5bucket, which has connectors for HDF5: none;" \
     "$program" "$tmp/bucket" "$tmp/libhdf5_ao.310"
 printf 'int H5get_libversion(unsigned *a, unsigned *b, unsigned *c) { *a = 1; *b = 12; *c = 3; return 0; }
 const void *H5PLget_plugin_info(void);
@@ -60,7 +60,7 @@ int main(int c, char **v) {
     const void *(*ask)(void *) = (const void *(*)(void *))dlsym(l, "ask");
     return ask(dlsym(p, "H5PLget_plugin_info")) ? 0 : 1; }\n' > "$tmp/asks.c"
 "$cc" -O0 -o "$tmp/asks" "$tmp/asks.c" -ldl
-message "an old HDF5" "libold.so is HDF5 1.12.3, .*there are connectors for HDF5: [12]" "$tmp/asks" "$tmp/libold.so" "$loader/libhdf5_vol_bucket.so"
+message "an old HDF5" "libold.so: HDF5 1.12.3 has no connector in .*, which has connectors for HDF5: [12]" "$tmp/asks" "$tmp/libold.so" "$loader/libhdf5_vol_bucket.so"
 mkdir -p "$tmp/spoilt/h5bucket"
 cp "$loader/libhdf5_vol_bucket.so" "$tmp/spoilt"
 for real in "$loader"/h5bucket/hdf5-*.so; do head -c 1000 "$real" > "$tmp/spoilt/h5bucket/${real##*/}"; done
