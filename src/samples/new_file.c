@@ -199,7 +199,7 @@ static int make_folder(const char *path, size_t n, int more, struct bkt_err *err
     BKT_FAIL(err, BKT_EIO, "%s: the folder can't be created: %s", folder, strerror(errno));
 }
 
-/* The part of a name that is a path of this machine; NULL: it is none. */
+/* The part of a name that is a path of this machine; NULL: the name is not a path. */
 static const char *path_of(const char *name)
 {
     if (strncmp(name, "file://", 7) == 0)

@@ -62,7 +62,7 @@ void bkt_repository_trim(struct h5bucket_repository *repo);
  *  references. */
 BKT_NODISCARD int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset **out,
                                        struct bkt_err *err);
-/** The number of an attribute of the root group that holds one integer.  BKT_ENOENT: there is no such attribute. */
+/** The number of an attribute of the root group that holds one integer.  BKT_ENOENT: the group lacks it. */
 BKT_NODISCARD int bkt_sample_file_number(const struct bkt_sample_file *f, const char *name, int64_t *out,
                                          struct bkt_err *err);
 /** Close a file.  NULL is allowed. */

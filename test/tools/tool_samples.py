@@ -131,7 +131,7 @@ def test_cat_finds_names(b):
     assert raw(b, there, "master:labels") == b"".join(struct.pack("<q", i % 3) for i in range(10))
     assert ok(b.run("sample", "cat", there, "master:labels/2")) == "# labels/#2 int64 ()\n2\n"
     fails(b.run("sample", "cat", there, "nothing/1"), "branch side/more has no column nothing")
-    fails(b.run("sample", "cat", there, "gone:images/1"), "there is no branch gone")
+    fails(b.run("sample", "cat", there, "gone:images/1"), "branch gone: the repository lacks it")
     fails(b.run("sample", "cat", there, "none:images/1"), "no column images")
     fails(b.run("sample", "cat", there, "images/11"), "images/#11", "format code 00 or 01")
 

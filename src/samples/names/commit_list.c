@@ -25,7 +25,7 @@ static int inflate(const void *blosc, size_t n, struct bkt_buf *out, struct bkt_
     return head.n_bytes ? bkt_blosc_decode(NULL, 1, in, &room, err) : BKT_OK;
 }
 
-/* The next word up to @p end or a separator; the separator becomes a NUL.  NULL: there is none. */
+/* The next word up to @p end or a separator; the separator becomes a NUL.  NULL: the text has no further word. */
 static char *word(char **p, char *end, char separator)
 {
     char *begin = *p;

@@ -6,7 +6,8 @@
 
 #include "base/bytes.h"
 
-/* Of LMDB 0.9 on machines of 64 bits.  All numbers are little-endian here; other machines find a wrong mark. */
+/* The layout is LMDB 0.9's on machines of 64 bits.  All numbers are little-endian; in a file of another byte order
+ * the mark is wrong. */
 #define HEAD          16 /* bytes of a page's header: number 8, 2, kind 2, begin and end of the free room 2 + 2 */
 #define META_MARK     0xBEEFC0DEu
 #define META_MIN      (16 + 136)

@@ -155,8 +155,10 @@ int bkt_names_commit(struct bkt_names *names, const char *branch, struct bkt_com
     branch = branch ? branch : names->head;
     for (size_t i = 0; i < names->n_branches; i++)
         b = strcmp(names->branches[i].name, branch) == 0 ? &names->branches[i] : b;
+    if (!b && !*branch)
+        BKT_FAIL(err, BKT_ENOENT, "the repository: its head names no branch; name one as BRANCH:COLUMN");
     if (!b)
-        BKT_FAIL(err, BKT_ENOENT, "there is no branch %s", *branch ? branch : "that is the head; name one");
+        BKT_FAIL(err, BKT_ENOENT, "branch %s: the repository lacks it; `h5bucket sample ls` prints its branches", branch);
     if (!*b->commit)
         return BKT_OK;
     if (bkt_buf_addf(&key, "%s:ref", b->commit) < 0)

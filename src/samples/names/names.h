@@ -12,7 +12,7 @@
 #include "samples/names/lmdb_file.h"
 
 struct bkt_branch {
-    char *name, *commit; /* commit: "" if there is none */
+    char *name, *commit; /* commit: "" for a branch without commits */
 };
 struct bkt_names {
     struct bkt_lmdb   *ref, *hash;
@@ -31,7 +31,7 @@ struct bkt_named_sample {
 };
 /** Columns and samples of one commit, by name, numbers first and in their order. */
 struct bkt_commit {
-    struct bkt_buf           text; /* what the others point to */
+    struct bkt_buf           text; /* the bytes to which the other members point */
     struct bkt_column       *columns;
     size_t                   n_columns;
     struct bkt_named_sample *samples;

@@ -248,7 +248,7 @@ static int open_new(const struct bkt_name *n, const struct bkt_settings *set, ch
 
 typedef int parse_fn(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err);
 
-/* The open domain of a name, with a reference; NULL: there is none. */
+/* The open domain of a name, with a reference; NULL: no domain of that name is open. */
 static struct bkt_domain *find_named(parse_fn *parse, const char *name, const struct bkt_settings *set)
 {
     BKT_CLEANUP(name_finip) struct bkt_name n  = {0};

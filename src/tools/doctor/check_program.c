@@ -1,4 +1,4 @@
-/* What a program finds: HDF5, the plugin, HDF5_VOL_CONNECTOR, settings. */
+/* Checks of a program's surroundings: HDF5, the plugin, HDF5_VOL_CONNECTOR, settings. */
 #include <dlfcn.h>
 #include <hdf5.h>
 #include <limits.h>

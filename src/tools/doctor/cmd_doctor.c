@@ -1,4 +1,4 @@
-/* h5bucket doctor: what is installed, what is in force, and how a store answers. */
+/* h5bucket doctor: checks of the installation, of the settings and of a store. */
 #include <stdio.h>
 
 #include "bkt_config.h"

@@ -17,7 +17,7 @@ enum finding_state { FINDING_OK, FINDING_NOTE, FINDING_WARN, FINDING_BAD };
 struct finding {
     const char *about; /* a word; a constant */
     enum finding_state state;
-    struct bkt_buf text;   /* what was found */
+    struct bkt_buf text;   /* the finding */
     struct bkt_buf remedy; /* what to do; empty: nothing */
 };
 struct findings {
