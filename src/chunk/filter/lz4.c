@@ -43,3 +43,11 @@ int bkt_lz4_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span
     out->n = (size_t)total;
     return BKT_OK;
 }
+
+int bkt_lz4_block(const void *in, size_t n_in, void *dst, size_t n, struct bkt_err *err)
+{
+    int got = n <= INT_MAX && n_in <= INT_MAX ? LZ4_decompress_safe(in, dst, (int)n_in, (int)n) : -1;
+    if (got < 0 || (size_t)got != n)
+        BKT_FAIL(err, BKT_EFORMAT, "lz4: a corrupt block of %zu bytes", n_in);
+    return BKT_OK;
+}

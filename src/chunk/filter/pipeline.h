@@ -96,6 +96,9 @@ BKT_NODISCARD int bkt_pipeline_decode(const struct bkt_pipeline *p, uint32_t mas
 BKT_NODISCARD int bkt_filter_decode(const struct bkt_filter *f, const void *in, size_t n_in, void *dst, size_t room, size_t *n,
                                     struct bkt_err *err);
 
+/** Decode one LZ4 block without any frame, to exactly @p n bytes.  BKT_EFORMAT: corrupt, or another length. */
+BKT_NODISCARD int bkt_lz4_block(const void *in, size_t n_in, void *dst, size_t n, struct bkt_err *err);
+
 /** As bkt_pipeline_decode(), but if the last step would be to undo the byte shuffle of elements of
  *  p->elem_size bytes, that step is left to the caller (bkt_unshuffle_part()), which can write straight to
  *  the elements' places.

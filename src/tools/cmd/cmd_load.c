@@ -8,6 +8,7 @@
 #include "tools/source/hdf5_glue.h"
 #include "tools/load/load_processes.h"
 #include "tools/load/load_one.h"
+#include "tools/kerchunk/load_kerchunk.h"
 #include "tools/samples/load_column.h"
 
 static const struct bkt_opt opts[] = {
@@ -17,6 +18,7 @@ static const struct bkt_opt opts[] = {
     {0, "chunk-map", "JSON", "take the locations of data from this output of h5bucket chunks, not from the "
      "file", NULL},
     {0, "column", "COLUMN", "SOURCE is a repository of samples: refer to all samples of [BRANCH:]COLUMN", NULL},
+    {0, "kerchunk", NULL, "SOURCE is a kerchunk reference set (refs.json or refs.parq): refer to its chunks", NULL},
     {0, "linkpath", "URI", "the file's name in references, if it is read from another place", NULL},
     {'a', "append", NULL, "add to an existing domain; its contents stay", NULL},
     {0, "extend", "DIM", "gather all sources in one domain, along this dimension: a dimension scale's name, a number, or a new one", NULL},
@@ -127,6 +129,25 @@ static int column(struct bkt_tool *t, struct load_options *o, hid_t fapl)
     return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
 }
 
+static int kerchunk(struct bkt_tool *t, struct load_options *o, hid_t fapl)
+{
+    struct bkt_err  err    = {.n = 0};
+    const char     *domain = t->args[t->n_args - 1];
+    struct progress p;
+    struct load     l = {.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .progress = &p};
+    o->link = true;
+    progress_init(&p, domain, o->verbose);
+    int rc = load_kerchunk(&l, t->args[0], domain, fapl, &err);
+    progress_end(&p);
+    if (rc < 0)
+        return bkt_tool_error(t, t->args[0], &err);
+    if (o->verbose)
+        fprintf(stderr, "%s: %llu objects; %llu datasets linked, %llu copied\n", domain, (unsigned long long)p.objects,
+                (unsigned long long)l.n_linked, (unsigned long long)l.n_copied);
+    return l.n_left_out ? bkt_tool_fail(t, "%s: loaded without %llu arrays of %s", domain, (unsigned long long)l.n_left_out, t->args[0])
+                        : BKT_EXIT_OK;
+}
+
 static int gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
 {
     struct bkt_err  err    = {.n = 0};
@@ -196,6 +217,7 @@ static int run(struct bkt_tool *t)
     const char                  *target = t->args[t->n_args - 1], *column_of = bkt_tool_opt(t, "column");
     size_t                       n      = strlen(target);
     bool                         folder = (t->n_args > 2 && !bkt_tool_has(t, "extend")) || (n && target[n - 1] == '/');
+    bool                         sets   = bkt_tool_has(t, "kerchunk") > 0;
     if (!read_options(t, &o))
         return BKT_EXIT_USAGE;
     if (!n)
@@ -216,10 +238,13 @@ static int run(struct bkt_tool *t)
     if (column_of && (t->n_args != 2 || folder || o.extend || o.chunk_map || o.append || o.flatten || o.no_data))
         return bkt_tool_usage(t, "--column takes one repository and one new domain; of the other options, only --force and "
                               "--no-snapshot go with it");
+    if (sets && (t->n_args != 2 || folder || column_of || o.extend || o.chunk_map || o.append || o.flatten || o.link_path || o.driver))
+        return bkt_tool_usage(t, "--kerchunk takes one reference set and one new domain; of the other options, only --force, --nodata, "
+                              "--ignore-errors and --no-snapshot go with it");
     if (!info)
         return bkt_tool_fail(t, "out of memory");
     interrupt_catch();
-    if (t->n_args > 1 && !o.extend && !column_of) {
+    if (t->n_args > 1 && !o.extend && !column_of && !sets) {
         struct each e  = {t, &o, o.chunk_map ? &map : NULL, target, info, folder, H5I_INVALID_HID};
         int         rc = check_names(t, t->n_args - 1, target, folder);
         return rc < 0 ? each_of(&e, &o) : rc;
@@ -228,6 +253,8 @@ static int run(struct bkt_tool *t)
         return bkt_tool_error(t, NULL, &err);
     if (column_of)
         return column(t, &o, fapl);
+    if (sets)
+        return kerchunk(t, &o, fapl);
     return o.extend ? gather(t, &o, fapl) : one(t, &o, &map, NULL, target, fapl);
 }
 
@@ -255,6 +282,11 @@ const struct bkt_verb bkt_verb_load = {
             "dataset `samples` that refers to the samples' chunks in plain HDF5 files, in the order of their\n"
             "names, which are in `names`. If samples differ in shape, or are several chunks of a flat file,\n"
             "their shapes are in `shapes`.\n\n"
+            "With --kerchunk, SOURCE is a reference set of Zarr version 2. Arrays become datasets that refer to\n"
+            "the set's chunks, _ARRAY_DIMENSIONS become dimension scales. Codecs zlib, zstd, blosc, bz2, shuffle\n"
+            "and fletcher32 are HDF5's filters. Arrays with lz4, order F, text or inline chunks are copied;\n"
+            "that needs H5BUCKET_ALLOW at once. Other codecs are refused by name; --ignore-errors leaves such\n"
+            "arrays out.\n\n"
             "With --extend, datasets that have the dimension grow by each source, coordinate variables too.\n"
             "All other datasets must hold the same values in all sources. Attributes, groups and links stay\n"
             "as in the first source, but units, calendar, scale_factor, add_offset, _FillValue,\n"

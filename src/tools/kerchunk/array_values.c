@@ -1,0 +1,190 @@
+/* An array that HDF5's filters can't decode: its chunks are decoded here and written as elements. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "tools/kerchunk/load_kerchunk.h"
+#include "tools/source/hdf5_glue.h"
+
+#define BATCH 64 /* chunks that are fetched at once, if they fit in BKT_TOOL_BLOCK */
+
+struct values {
+    const struct kc_array *a;
+    hid_t dset, file, mem; /* the spaces of the dataset and of a chunk */
+    struct bkt_buf other;  /* elements in another order or form */
+    char **strings;        /* VLEN_UTF8 */
+};
+
+static void values_fini(struct values *v)
+{
+    h5_closep(&v->file);
+    h5_closep(&v->mem);
+    bkt_buf_fini(&v->other);
+    free(v->strings);
+}
+
+static int begin(struct values *v, struct bkt_err *err)
+{
+    hsize_t dims[BKT_MAX_RANK];
+    for (unsigned d = 0; d < v->a->rank; d++)
+        dims[d] = v->a->chunk[d];
+    v->file = H5Dget_space(v->dset);
+    v->mem = v->a->rank ? H5Screate_simple((int)v->a->rank, dims, NULL) : H5Screate(H5S_SCALAR);
+    if (v->file < 0 || v->mem < 0)
+        return h5_fail(err, "making a dataspace");
+    return BKT_OK;
+}
+
+/* Select the part of the chunk that lies in the array, on both sides. */
+static int select_part(struct values *v, uint64_t index, struct bkt_err *err)
+{
+    const struct kc_array *a = v->a;
+    hsize_t start[BKT_MAX_RANK], count[BKT_MAX_RANK], zero[BKT_MAX_RANK] = {0};
+    for (unsigned d = a->rank; d-- > 0; index /= a->grid[d]) {
+        start[d] = index % a->grid[d] * a->chunk[d];
+        count[d] = bkt_min_u64(a->chunk[d], a->dims[d] - start[d]);
+    }
+    if (a->rank && (H5Sselect_hyperslab(v->file, H5S_SELECT_SET, start, NULL, count, NULL) < 0 ||
+                    H5Sselect_hyperslab(v->mem, H5S_SELECT_SET, zero, NULL, count, NULL) < 0))
+        return h5_fail(err, "selecting a chunk's elements");
+    return BKT_OK;
+}
+
+/* From the first index running fastest to the last one. */
+static void to_rows(const struct kc_array *a, const unsigned char *in, unsigned char *out)
+{
+    const size_t size = a->type.size;
+    uint64_t at[BKT_MAX_RANK] = {0}, step[BKT_MAX_RANK], from = 0;
+    for (unsigned d = 0; d < a->rank; d++)
+        step[d] = d ? step[d - 1] * a->chunk[d - 1] : 1;
+    for (uint64_t i = 0; i < a->chunk_elements; i++) {
+        memcpy(out + i * size, in + from * size, size);
+        for (unsigned d = a->rank; d-- > 0;) {
+            from += step[d];
+            if (++at[d] < a->chunk[d])
+                break;
+            from -= step[d] * a->chunk[d];
+            at[d] = 0;
+        }
+    }
+}
+
+static int reorder(struct values *v, struct bkt_buf *bytes, struct bkt_err *err)
+{
+    const struct kc_array *a = v->a;
+    if (bytes->len != a->chunk_elements * a->type.size)
+        BKT_FAIL(err, BKT_EFORMAT, "%zu bytes for a chunk of %llu", bytes->len,
+                 (unsigned long long)(a->chunk_elements * a->type.size));
+    if (!a->column_order)
+        return BKT_OK;
+    if (bkt_buf_resize(&v->other, bytes->len) < 0)
+        BKT_NOMEM(err);
+    to_rows(a, bytes->ptr, v->other.ptr);
+    struct bkt_buf swap = *bytes;
+    *bytes = v->other, v->other = swap;
+    return BKT_OK;
+}
+
+static int to_utf8(struct values *v, struct bkt_buf *bytes, struct bkt_err *err)
+{
+    const size_t size = v->a->type.size;
+    if (bkt_buf_resize(&v->other, bytes->len) < 0)
+        BKT_NOMEM(err);
+    for (size_t at = 0; at < bytes->len; at += size) {
+        size_t n = size / 4; /* numpy: zeros at the end are no part of the text */
+        while (n && bkt_get_le(bytes->ptr + at + 4 * (n - 1), 4) == 0)
+            n--;
+        if (!kc_utf32(bytes->ptr + at, n, v->a->type.swap, (char *)v->other.ptr + at, size))
+            BKT_FAIL(err, BKT_EFORMAT, "text that is not Unicode");
+    }
+    struct bkt_buf swap = *bytes;
+    *bytes = v->other, v->other = swap;
+    return BKT_OK;
+}
+
+/* vlen-utf8: the number of strings, and each one's length and bytes; v->strings gets them with a NUL behind
+ * each. */
+static int to_strings(struct values *v, const struct bkt_buf *bytes, struct bkt_err *err)
+{
+    struct bkt_rd rd = bkt_rd_of(bytes->ptr, bytes->len);
+    const uint64_t n = v->a->chunk_elements;
+    size_t at = 0;
+    if (bytes->len < 4 || bkt_rd_le(&rd, 4) != n || bkt_rd_left(&rd) / 4 < n)
+        BKT_FAIL(err, BKT_EFORMAT, "vlen-utf8: not a chunk of %llu strings", (unsigned long long)n);
+    if (bkt_buf_resize(&v->other, bytes->len) < 0) /* a length of 4 bytes makes way for a NUL */
+        BKT_NOMEM(err);
+    if (!v->strings && !(v->strings = calloc((size_t)n, sizeof *v->strings)))
+        BKT_NOMEM(err);
+    for (uint64_t i = 0; i < n; i++) {
+        size_t len = (size_t)bkt_rd_le(&rd, 4);
+        const void *text = rd.ok ? bkt_rd_take(&rd, len) : NULL;
+        if (!text || memchr(text, 0, len))
+            BKT_FAIL(err, BKT_EFORMAT, "vlen-utf8: string %llu %s", (unsigned long long)i,
+                     text ? "has a NUL, which HDF5's strings can't have" : "ends behind the chunk");
+        v->strings[i] = (char *)v->other.ptr + at;
+        memcpy(v->strings[i], text, len);
+        v->strings[i][len] = 0;
+        at += len + 1;
+    }
+    return BKT_OK;
+}
+
+static int write_chunk(struct values *v, const struct kc_chunk *c, const struct bkt_buf *stored,
+                       struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf bytes = {0};
+    const struct kc_array *a = v->a;
+    const bool strings = a->type.form == KC_VLEN_UTF8;
+    BKT_PASS(kc_codecs_decode(&a->codecs, stored->ptr, stored->len,
+                              strings ? KC_CHUNK_MAX : a->chunk_elements * a->type.size, &bytes, err));
+    if (strings) {
+        BKT_PASS(to_strings(v, &bytes, err));
+    } else {
+        BKT_PASS(reorder(v, &bytes, err));
+        if (a->type.form == KC_UTF32)
+            BKT_PASS(to_utf8(v, &bytes, err));
+    }
+    BKT_PASS(select_part(v, c->index, err));
+    const void *from = strings ? (const void *)v->strings : bytes.ptr;
+    return H5Dwrite(v->dset, a->type.h5, v->mem, v->file, H5P_DEFAULT, from) < 0
+               ? h5_fail(err, "writing its elements")
+               : BKT_OK;
+}
+
+static int write_batch(struct kc_load *k, struct values *v, const struct kc_chunk *c, size_t n,
+                       struct bkt_err *err)
+{
+    struct bkt_buf stored[BATCH] = {{0}};
+    int rc = kc_fetch(k, c, n, stored, err);
+    for (size_t i = 0; i < n && rc == BKT_OK; i++) {
+        const struct kc_ref *r = &k->set.refs[c[i].ref];
+        rc = write_chunk(v, &c[i], &stored[i], err);
+        if (rc < 0)
+            rc = BKT_ERR(err, rc, "%.*s", (int)bkt_min_u64(r->key_n, 200), kc_ref_key(&k->set, r));
+        progress_add(k->l->progress, stored[i].len, 1, 0);
+    }
+    for (size_t i = 0; i < n; i++)
+        bkt_buf_fini(&stored[i]);
+    return rc;
+}
+
+int kc_copy(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err)
+{
+    BKT_CLEANUP(values_fini)
+    struct values v = {.a = a, .dset = dset, .file = H5I_INVALID_HID, .mem = H5I_INVALID_HID};
+    if (!a->n_chunks)
+        return BKT_OK;
+    if (a->chunk_elements > KC_CHUNK_MAX / bkt_max_u64(a->type.size, sizeof(char *)))
+        BKT_FAIL(err, BKT_EUNSUP, "a chunk of more than %llu bytes can't be copied",
+                 (unsigned long long)KC_CHUNK_MAX);
+    BKT_PASS(begin(&v, err));
+    BKT_PASS(kc_sizes(k, a, err));
+    for (size_t i = 0, n; i < a->n_chunks; i += n) {
+        uint64_t bytes = 0;
+        for (n = 0; n < BATCH && i + n < a->n_chunks && (n == 0 || bytes < BKT_TOOL_BLOCK); n++)
+            bytes += bkt_min_u64(k->set.refs[a->chunks[i + n].ref].len, KC_CHUNK_MAX);
+        BKT_PASS(write_batch(k, &v, a->chunks + i, n, err));
+    }
+    k->l->n_copied++;
+    return BKT_OK;
+}

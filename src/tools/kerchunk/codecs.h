@@ -1,0 +1,43 @@
+/* numcodecs' codecs: what HDF5 calls them, and undoing them here. */
+#ifndef KERCHUNK_CODECS_H
+#define KERCHUNK_CODECS_H
+
+#include <hdf5.h>
+
+#include "base/bytes.h"
+#include "tools/kerchunk/json_doc.h"
+
+struct kc_codec_row;
+struct kc_codec {
+    const struct kc_codec_row *row;
+    unsigned cd[8]; /* client values of HDF5's filter */
+    size_t n_cd;
+    unsigned size; /* shuffle: bytes of an element */
+};
+#define KC_CODECS_MAX 16
+struct kc_codecs {
+    struct kc_codec v[KC_CODECS_MAX]; /* in the order in which they are applied when writing */
+    unsigned n;
+    bool compresses;
+    bool vlen_utf8; /* the first one makes bytes of strings */
+};
+
+/** Parse .zarray's filters and compressor.
+ *  @return BKT_OK; BKT_EUNSUP names a codec that can't be undone here; BKT_EFORMAT */
+BKT_NODISCARD int kc_codecs_parse(const struct kc_doc *filters, const struct kc_doc *compressor,
+                                  struct kc_codecs *out, struct bkt_err *err);
+
+/** The first codec whose bytes differ from those of HDF5's filters, for elements of @p elem_size bytes; NULL:
+ * chunks can be read by HDF5's filters. */
+const char *kc_codecs_differ(const struct kc_codecs *c, size_t elem_size);
+/** Put HDF5's filters into a creation list. @param chunk_bytes  of a decoded chunk */
+BKT_NODISCARD int kc_codecs_filters(const struct kc_codecs *c, hid_t dcpl, size_t elem_size,
+                                    size_t chunk_bytes, struct bkt_err *err);
+
+/** Undo all codecs on a chunk's bytes.
+ * @param most  bytes that a decoded chunk may have
+ * @param out   replaced */
+BKT_NODISCARD int kc_codecs_decode(const struct kc_codecs *c, const void *in, size_t n, uint64_t most,
+                                   struct bkt_buf *out, struct bkt_err *err);
+
+#endif

@@ -1,0 +1,360 @@
+/* h5bucket load --kerchunk SET DOMAIN.
+ *
+ * 1. The set is read: keys of a Zarr store, and where their bytes are.
+ * 2. Groups and arrays become groups and datasets.  An array whose chunks HDF5's filters can decode refers to
+ * them where they are; others are decoded and stored.
+ * 3. The arrays' named dimensions become dimension scales. */
+#include "tools/kerchunk/load_kerchunk.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/num.h"
+#include "tools/source/hdf5_glue.h"
+#include "vol/convert/kept_filters.h"
+#include "vol/vfd/store_driver.h"
+
+#define DEPTH_MAX 128 /* groups in groups */
+
+static void load_fini(struct kc_load *k)
+{
+    for (size_t i = 0; k->uris && i < k->set.urls.n; i++)
+        free(k->uris[i]);
+    free(k->uris);
+    kc_set_fini(&k->set);
+}
+
+/* ---- names of files ---- */
+
+static const struct {
+    const char *scheme, *ours; /* ours NULL: none of our stores */
+} schemes[] = {{"s3://", "s3://"},       {"s3a://", "s3://"},    {"s3n://", "s3://"},
+               {"https://", "https://"}, {"http://", "http://"}, {"file:///", "file:///"},
+               {"local:///", "file:///"}};
+
+int kc_uri(struct kc_load *k, uint32_t url, char **out, struct bkt_err *err)
+{
+    const char *u = k->set.urls.v[url], *scheme = strstr(u, "://");
+    *out = NULL;
+    for (size_t i = 0; i < BKT_COUNT(schemes); i++)
+        if (strncasecmp(u, schemes[i].scheme, strlen(schemes[i].scheme)) == 0) {
+            u += strlen(schemes[i].scheme);
+            if (strncmp(schemes[i].ours, "http", 4) == 0 && strpbrk(u, "?#@"))
+                BKT_FAIL(err, BKT_EUNSUP,
+                         "%.200s: a web address with user, query or fragment; references need a plain one",
+                         k->set.urls.v[url]);
+            if (asprintf(out, "%s%s", schemes[i].ours, u) < 0)
+                *out = NULL;
+            break;
+        }
+    if (!*out && scheme &&
+        strspn(u, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.:") ==
+            (size_t)(scheme - u) + 1)
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "%.200s: no store of ours; s3://, https://, http://, file:/// and paths are known", u);
+    if (!*out)
+        *out = source_uri(u);
+    if (!*out)
+        BKT_NOMEM(err);
+    if (k->set_is_remote && strncmp(*out, "file:", 5) == 0) {
+        free(*out);
+        *out = NULL;
+        BKT_FAIL(
+            err, BKT_EACCES,
+            "%.200s: a set that is not on this machine can't refer to files on it; copy the set here first",
+            u);
+    }
+    return BKT_OK;
+}
+
+int kc_name(struct kc_load *k, uint32_t url, const char **out, struct bkt_err *err)
+{
+    if (!k->uris[url]) {
+        BKT_CLEANUP(bkt_freep) char *uri = NULL;
+        BKT_PASS(kc_uri(k, url, &uri, err));
+        BKT_PASS(load_file_uri(k->l, uri, &k->uris[url], err));
+    }
+    *out = k->uris[url];
+    return BKT_OK;
+}
+
+/* ---- the set's objects ---- */
+
+enum part { PART_NONE, PART_GROUP, PART_ARRAY, PART_ATTRS };
+
+/* The kind of a metadata key, and its object's path. */
+static enum part part_of(const struct kc_set *set, const struct kc_ref *r, char **path)
+{
+    static const char *const names[] = {
+        [PART_GROUP] = ".zgroup", [PART_ARRAY] = ".zarray", [PART_ATTRS] = ".zattrs"};
+    const char *key = kc_ref_key(set, r), *slash = memrchr(key, '/', r->key_n);
+    size_t dir = slash ? (size_t)(slash - key) : 0, n = r->key_n - dir - (slash != NULL);
+    for (int p = PART_GROUP; p <= PART_ATTRS; p++)
+        if (n == strlen(names[p]) && memcmp(key + r->key_n - n, names[p], n) == 0) {
+            *path = strndup(key, dir);
+            return (enum part)p;
+        }
+    return PART_NONE;
+}
+
+static int check_path(const char *path, struct bkt_err *err)
+{
+    unsigned depth = 0;
+    for (const char *p = path; *p; depth++) {
+        size_t n = strcspn(p, "/");
+        if (n == 0 || (n <= 2 && strncmp(p, "..", n) == 0) || depth >= DEPTH_MAX || (p[n] && !p[n + 1]))
+            BKT_FAIL(err, BKT_EFORMAT,
+                     "\"%.200s\": a path with empty, \".\" or \"..\" components, or more than %d", path,
+                     DEPTH_MAX);
+        p += n + (p[n] == '/');
+    }
+    return BKT_OK;
+}
+
+/* A key of metadata at @p path; *n 0: there is none. */
+static int metadata(struct kc_load *k, const char *path, const char *name, const void **p, size_t *n,
+                    struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (bkt_buf_addf(&key, "%s%s%s", path, *path ? "/" : "", name) < 0)
+        BKT_NOMEM(err);
+    const struct kc_ref *r = kc_set_find(&k->set, bkt_buf_str(&key), key.len);
+    *n = 0;
+    if (r && r->url != KC_INLINE)
+        BKT_FAIL(err, BKT_EUNSUP, "%s: metadata outside of the set", name);
+    if (r) {
+        *p = k->set.bytes.ptr + r->off;
+        *n = (size_t)r->len;
+    }
+    return BKT_OK;
+}
+
+static int read_attrs(struct kc_load *k, const char *path, struct kc_doc **out, struct bkt_err *err)
+{
+    const void *p = NULL;
+    size_t n;
+    BKT_PASS(metadata(k, path, ".zattrs", &p, &n, err));
+    if (n)
+        BKT_TRY(err, kc_doc_parse(p, n, out, err), ".zattrs");
+    return BKT_OK;
+}
+
+/* ---- datasets ---- */
+
+static int creation_list(const struct kc_array *a, bool copied, hid_t *out, struct bkt_err *err)
+{
+    hsize_t chunk[BKT_MAX_RANK];
+    *out = H5Pcreate(H5P_DATASET_CREATE);
+    if (*out < 0 || (a->fill.len && H5Pset_fill_value(*out, a->type.h5, a->fill.ptr) < 0))
+        return h5_fail(err, "making a creation list");
+    for (unsigned d = 0; d < a->rank; d++)
+        chunk[d] = a->chunk[d];
+    if (a->rank == 0 || a->whole)
+        return BKT_OK;
+    if (H5Pset_chunk(*out, (int)a->rank, chunk) < 0)
+        return h5_fail(err, "setting the chunk shape");
+    if (!copied)
+        return kc_codecs_filters(&a->codecs, *out, a->type.size, (size_t)(a->chunk_elements * a->type.size),
+                                 err);
+    bool plain = a->type.form == KC_VLEN_UTF8;
+    if (a->codecs.compresses && ((!plain && H5Pset_shuffle(*out) < 0) || H5Pset_deflate(*out, 4) < 0))
+        return h5_fail(err, "setting filters");
+    return BKT_OK;
+}
+
+/* HDF5 takes chunks that are larger than the array only where it may grow up to them. */
+static hid_t space_of(const struct kc_array *a)
+{
+    hsize_t dims[BKT_MAX_RANK], most[BKT_MAX_RANK];
+    for (unsigned d = 0; d < a->rank; d++) {
+        dims[d] = a->dims[d];
+        most[d] = a->whole ? a->dims[d] : bkt_max_u64(a->dims[d], a->chunk[d]);
+    }
+    return a->rank ? H5Screate_simple((int)a->rank, dims, most) : H5Screate(H5S_SCALAR);
+}
+
+static int make_array(struct kc_load *k, struct kc_array *a, const struct kc_doc *zattrs, struct bkt_err *err)
+{
+    const char *why = kc_must_copy(k, a);
+    BKT_CLEANUP(h5_closep) hid_t dcpl = H5I_INVALID_HID;
+    BKT_CLEANUP(h5_closep) hid_t space = space_of(a);
+    BKT_CLEANUP(h5_closep) hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
+    BKT_PASS(creation_list(a, why != NULL, &dcpl, err));
+    if (space < 0 || H5Pset_create_intermediate_group(lcpl, 1) < 0)
+        return h5_fail(err, "making a dataset");
+    BKT_CLEANUP(h5_closep)
+    hid_t dset = bkt_filters_create(k->l->dst, a->path, a->type.h5, space, lcpl, dcpl, H5I_INVALID_HID);
+    if (dset < 0)
+        return h5_fail(err, "making a dataset");
+    BKT_PASS(kc_attrs(k, dset, a->path, zattrs, &a->type, err));
+    if (why && a->n_chunks && !k->l->o->no_data) {
+        char note[128];
+        (void)snprintf(note, sizeof note, "copied: %s", why);
+        progress_line(k->l->progress, "%s: %s", a->path, note);
+    }
+    progress_add(k->l->progress, 0, 0, 1);
+    if (k->l->o->no_data)
+        return BKT_OK;
+    return why ? kc_copy(k, a, dset, err) : kc_link(k, a, dset, err);
+}
+
+/* The names of its dimensions, if there is one for each. */
+static int take_names(const struct kc_array *a, const struct kc_doc *zattrs, struct kc_named *out,
+                      struct bkt_err *err)
+{
+    const struct kc_doc *d = kc_doc_get(zattrs, "_ARRAY_DIMENSIONS");
+    bool good = d && d->kind == KC_LIST && d->n == a->rank;
+    out->rank = a->rank;
+    memcpy(out->dims, a->dims, sizeof out->dims);
+    out->path = strdup(a->path);
+    for (const struct kc_doc *v = good ? d->first : NULL; v; v = v->next)
+        good = good && v->kind == KC_TEXT;
+    if (good)
+        out->names = calloc(a->rank + 1, sizeof *out->names);
+    if (!out->path || (good && !out->names))
+        BKT_NOMEM(err);
+    unsigned i = 0;
+    for (const struct kc_doc *v = good ? d->first : NULL; v; v = v->next, i++)
+        if (!(out->names[i] = strdup(v->text)))
+            BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static int one_array(struct kc_load *k, const char *path, struct kc_named *named, struct bkt_err *err)
+{
+    BKT_CLEANUP(kc_array_fini) struct kc_array a = {.type.h5 = H5I_INVALID_HID};
+    BKT_CLEANUP(kc_doc_freep) struct kc_doc *zattrs = NULL;
+    const void *p = NULL;
+    size_t n;
+    BKT_PASS(check_path(path, err));
+    BKT_PASS(metadata(k, path, ".zarray", &p, &n, err));
+    BKT_PASS(kc_array_parse(path, p, n, &a, err));
+    BKT_PASS(read_attrs(k, path, &zattrs, err));
+    BKT_PASS(kc_array_find_chunks(&a, &k->set, err));
+    if (!*path) { /* the set is one array */
+        free(a.path);
+        if (!(a.path = strdup("data")))
+            BKT_NOMEM(err);
+    }
+    BKT_PASS(make_array(k, &a, zattrs, err));
+    return take_names(&a, zattrs, named, err);
+}
+
+static int one_group(struct kc_load *k, const char *path, struct bkt_err *err)
+{
+    BKT_CLEANUP(kc_doc_freep) struct kc_doc *zattrs = NULL;
+    BKT_CLEANUP(h5_closep) hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
+    BKT_PASS(check_path(path, err));
+    BKT_PASS(read_attrs(k, path, &zattrs, err));
+    if (H5Pset_create_intermediate_group(lcpl, 1) < 0)
+        return h5_fail(err, "making a group");
+    /* a group that an array below it has made already */
+    bool there = !*path || H5Lexists(k->l->dst, path, H5P_DEFAULT) > 0;
+    BKT_CLEANUP(h5_closep)
+    hid_t g = there ? H5Gopen2(k->l->dst, *path ? path : "/", H5P_DEFAULT)
+                    : H5Gcreate2(k->l->dst, path, lcpl, H5P_DEFAULT, H5P_DEFAULT);
+    if (g < 0)
+        return h5_fail(err, "making a group");
+    progress_add(k->l->progress, 0, 0, 1);
+    return kc_attrs(k, g, path, zattrs, NULL, err);
+}
+
+/* ---- all of it ---- */
+
+/* With --ignore-errors a part that can't be loaded is named and left out. */
+static int left_out(struct kc_load *k, const char *path, int rc, struct bkt_err *why, struct bkt_err *err)
+{
+    if (!k->l->o->ignore || rc == BKT_ENOMEM || rc == BKT_ECANCEL)
+        return bkt_err_copy(err, rc, why) < 0 ? BKT_ERR(err, rc, "%s", *path ? path : "/") : BKT_OK;
+    progress_note(k->l->progress, "%s: left out: %s", *path ? path : "/",
+                  why->n ? why->frame[0].msg : bkt_err_text(rc));
+    k->l->n_left_out++;
+    if (*path && H5Ldelete(k->l->dst, path, H5P_DEFAULT) < 0) /* what was made of it */
+        (void)H5Eclear2(H5E_DEFAULT);
+    return BKT_OK;
+}
+
+static int make_groups(struct kc_load *k, struct bkt_err *err)
+{
+    for (size_t i = 0; i < k->set.n; i++) {
+        BKT_CLEANUP(bkt_freep) char *path = NULL;
+        enum part p = part_of(&k->set, &k->set.refs[i], &path);
+        const void *array = NULL;
+        size_t n = 0;
+        if (p != PART_GROUP)
+            continue;
+        if (!path)
+            BKT_NOMEM(err);
+        BKT_PASS(metadata(k, path, ".zarray", &array, &n, err));
+        if (!n)
+            BKT_TRY(err, one_group(k, path, err), "%s", *path ? path : "/");
+        BKT_PASS(interrupt_check(err));
+    }
+    return BKT_OK;
+}
+
+static int make_arrays(struct kc_load *k, struct kc_named *named, size_t *n, struct bkt_err *err)
+{
+    for (size_t i = 0; i < k->set.n; i++) {
+        BKT_CLEANUP(bkt_freep) char *path = NULL;
+        struct bkt_err why = {.n = 0};
+        if (part_of(&k->set, &k->set.refs[i], &path) != PART_ARRAY)
+            continue;
+        if (!path)
+            BKT_NOMEM(err);
+        int rc = one_array(k, path, &named[*n], &why);
+        if (rc < 0) {
+            BKT_PASS(left_out(k, path, rc, &why, err));
+            continue;
+        }
+        ++*n;
+        BKT_PASS(interrupt_check(err));
+    }
+    return BKT_OK;
+}
+
+static int fill(struct kc_load *k, struct bkt_err *err)
+{
+    size_t n_arrays = 0, n = 0, v3 = 0;
+    for (size_t i = 0; i < k->set.n; i++) {
+        BKT_CLEANUP(bkt_freep) char *path = NULL;
+        const struct kc_ref *r = &k->set.refs[i];
+        n_arrays += part_of(&k->set, r, &path) == PART_ARRAY;
+        v3 += r->key_n >= 9 && memcmp(kc_ref_key(&k->set, r) + r->key_n - 9, "zarr.json", 9) == 0;
+    }
+    if (v3)
+        BKT_FAIL(err, BKT_EUNSUP, "zarr.json: metadata of Zarr version 3; reference sets have version 2");
+    if (!n_arrays)
+        BKT_FAIL(err, BKT_EFORMAT, "no arrays: no key ends in .zarray");
+    k->uris = calloc(k->set.urls.n + 1, sizeof *k->uris);
+    struct kc_named *named = calloc(n_arrays + 1, sizeof *named);
+    int rc = k->uris && named ? make_groups(k, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc == BKT_OK)
+        rc = make_arrays(k, named, &n, err);
+    if (rc == BKT_OK)
+        rc = kc_scales(k, named, n, err);
+    if (named)
+        kc_named_fini(named, n_arrays);
+    return rc;
+}
+
+int load_kerchunk(struct load *l, const char *set_name, const char *domain, hid_t fapl, struct bkt_err *err)
+{
+    static const struct bkt_chunk_map nothing = {0};
+    BKT_CLEANUP(load_fini)
+    struct kc_load k = {.l = l, .set_is_remote = vfd_takes(set_name) && strncmp(set_name, "file:", 5) != 0};
+    bool is_new = true;
+    BKT_TRY(err, kc_set_read(set_name, l->set, &k.set, err), "%s", set_name);
+    int rc = load_map_source(&nothing, l->set, &l->src, err);
+    if (rc == BKT_OK)
+        rc = load_target(l, domain, fapl, &is_new, err);
+    if (rc == BKT_OK)
+        rc = fill(&k, err);
+    if (rc == BKT_OK)
+        rc = load_finish(l, is_new, err);
+    else if (l->dst >= 0 && l->file)
+        load_abandon(l, is_new);
+    source_close(l->src);
+    return rc;
+}

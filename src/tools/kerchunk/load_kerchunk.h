@@ -1,0 +1,57 @@
+/* h5bucket load --kerchunk: a domain of a kerchunk reference set. */
+#ifndef KERCHUNK_LOAD_H
+#define KERCHUNK_LOAD_H
+
+#include "tools/kerchunk/zarray.h"
+#include "tools/load/load_one.h"
+
+/** Make the domain.  l: options, settings and progress are set.
+ *  @param set_name  the set's name, see kc_set_read() */
+BKT_NODISCARD int load_kerchunk(struct load *l, const char *set_name, const char *domain, hid_t fapl,
+                                struct bkt_err *err);
+
+/* ---- steps ---- */
+
+struct kc_load {
+    struct load *l;
+    struct kc_set set;
+    bool set_is_remote; /* local files aren't opened then */
+    char **uris;        /* per set.urls: the name in the domain's references; NULL: not asked for yet */
+};
+
+/** The URL as a name with a scheme that stores know; free().  BKT_EACCES, BKT_EUNSUP: the domain can't refer
+ * to it. */
+BKT_NODISCARD int kc_uri(struct kc_load *k, uint32_t url, char **out, struct bkt_err *err);
+/** The name by which the domain's references call it; borrowed. */
+BKT_NODISCARD int kc_name(struct kc_load *k, uint32_t url, const char **out, struct bkt_err *err);
+
+/* ---- chunk_bytes.c ---- */
+/** Find the sizes of whole files among the array's references, by HEAD. */
+BKT_NODISCARD int kc_sizes(struct kc_load *k, const struct kc_array *a, struct bkt_err *err);
+/** The stored bytes of @p n chunks, fetched at once; @p out: n buffers.  Only what the domain's references
+ * may lead to is read [I2]. */
+BKT_NODISCARD int kc_fetch(struct kc_load *k, const struct kc_chunk *c, size_t n, struct bkt_buf *out,
+                           struct bkt_err *err);
+
+/** Why the chunks have to be copied; NULL: references can lead to them. */
+const char *kc_must_copy(const struct kc_load *k, const struct kc_array *a);
+/** Refer to the chunks where they are (array_link.c). */
+BKT_NODISCARD int kc_link(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err);
+/** Decode the chunks and write their elements (array_values.c). */
+BKT_NODISCARD int kc_copy(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err);
+
+/** Store .zattrs as attributes of an object (zattrs.c).  @p type: of the dataset, negative: a group. */
+BKT_NODISCARD int kc_attrs(struct kc_load *k, hid_t object, const char *path, const struct kc_doc *zattrs,
+                           const struct kc_type *type, struct bkt_err *err);
+
+/** A dataset with named dimensions, for kc_scales(). */
+struct kc_named {
+    char *path, **names; /* names: one per dimension; NULL: no name */
+    unsigned rank;
+    uint64_t dims[BKT_MAX_RANK];
+};
+void kc_named_fini(struct kc_named *v, size_t n);
+/** Make dimension scales of the names, as netCDF-4 does (scales.c). */
+BKT_NODISCARD int kc_scales(struct kc_load *k, const struct kc_named *v, size_t n, struct bkt_err *err);
+
+#endif

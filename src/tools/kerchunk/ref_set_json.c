@@ -1,0 +1,310 @@
+/* The JSON of a reference set, version 0 and 1 (ref_set.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "tools/kerchunk/ref_set.h"
+#include "tools/kerchunk/templates.h"
+
+#define GEN_REFS ((uint64_t)1 << 24) /* references that gen entries make in all */
+
+struct reader {
+    struct kc_set *set;
+    struct kc_doc *templates, *gen; /* NULL: none */
+    struct bkt_scan scan;
+    struct bkt_buf key, url; /* of the entry being read */
+    uint64_t n_gen;
+    struct bkt_err *err;
+};
+
+static void reader_fini(struct reader *r)
+{
+    kc_doc_free(r->templates);
+    kc_doc_free(r->gen);
+    bkt_buf_fini(&r->scan.text);
+    bkt_buf_fini(&r->key);
+    bkt_buf_fini(&r->url);
+}
+
+static void begin_scan(struct reader *r, const void *p, size_t n)
+{
+    bkt_buf_fini(&r->scan.text);
+    bkt_scan_init(&r->scan, p, n);
+}
+
+/* 0 and more: go on; the scanner's failure as an error. */
+static int scanned(struct reader *r, int rc)
+{
+    return rc == BKT_EFORMAT || rc == BKT_ENOMEM ? bkt_scan_fail(&r->scan, rc, r->err) : rc;
+}
+
+/* The scanner marks a few strings that UTF-8 can't express (json_scan.h); a set's data have none of them. */
+static int unmark(struct reader *r, const struct bkt_scan_text *t, struct bkt_buf *out)
+{
+    static const char mark[] = BKT_JSON_RAW_MARK;
+    const size_t n_mark = sizeof mark - 1;
+    bkt_buf_clear(out);
+    for (size_t i = !t->ready && t->n && t->p[0] == 1; i < t->n;) {
+        const char *at = t->ready ? NULL : memmem(t->p + i, t->n - i, mark, n_mark);
+        size_t part = at ? (size_t)(at - (t->p + i)) + n_mark : t->n - i;
+        if (bkt_buf_add(out, t->p + i, part) < 0)
+            BKT_NOMEM(r->err);
+        i += part;
+        if (at && (t->n - i < n_mark || memcmp(t->p + i, mark, n_mark) != 0))
+            BKT_FAIL(r->err, BKT_EFORMAT, "half a surrogate pair in a string");
+        i += at ? n_mark : 0;
+    }
+    return bkt_buf_reserve(out, 0) < 0 ? BKT_ERR(r->err, BKT_ENOMEM, "out of memory") : BKT_OK;
+}
+
+static int scan_text(struct reader *r, struct bkt_buf *out)
+{
+    struct bkt_scan_text t;
+    BKT_PASS(scanned(r, bkt_scan_string(&r->scan, &t)));
+    return unmark(r, &t, out);
+}
+
+/* ---- templates and gen ---- */
+
+static int add_url(struct reader *r, const char *key, size_t key_n, const char *url, size_t url_n,
+                   const struct kc_var *vars, uint64_t off, uint64_t len)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf made = {0};
+    if (!memmem(url, url_n, "{{", 2) || (!r->templates && !vars))
+        return kc_set_add_url(r->set, key, key_n, url, url_n, off, len, r->err);
+    if (strlen(url) != url_n)
+        BKT_FAIL(r->err, BKT_EFORMAT, "%.200s: a NUL in its URL", key);
+    BKT_TRY(r->err, kc_template(url, r->templates, vars, &made, r->err), "%.200s", key);
+    return kc_set_add_url(r->set, key, key_n, bkt_buf_str(&made), made.len, off, len, r->err);
+}
+
+static int gen_number(struct reader *r, const struct kc_doc *d, const struct kc_var *vars, uint64_t *out)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf made = {0};
+    BKT_CLEANUP(kc_doc_freep) struct kc_doc *v = NULL;
+    if (kc_doc_size(d, out))
+        return BKT_OK;
+    if (!d || d->kind != KC_TEXT)
+        BKT_FAIL(r->err, BKT_EFORMAT, "gen: an offset or length that is neither a number nor a template");
+    BKT_PASS(kc_template(d->text, r->templates, vars, &made, r->err));
+    if (bkt_buf_add_str(&made, " ") < 0) /* the scanner wants something behind a number */
+        BKT_NOMEM(r->err);
+    if (kc_doc_parse(made.ptr, made.len, &v, NULL) < 0 || !kc_doc_size(v, out))
+        BKT_FAIL(r->err, BKT_EFORMAT, "gen: %.100s gives no offset or length", d->text);
+    return BKT_OK;
+}
+
+static int gen_one(struct reader *r, const struct kc_doc *g, const struct kc_var *vars)
+{
+    const char *key = kc_doc_text(g, "key"), *url = kc_doc_text(g, "url");
+    uint64_t off = 0, len = KC_WHOLE;
+    if (!key || !url)
+        BKT_FAIL(r->err, BKT_EFORMAT, "gen: an entry without key or url");
+    if (++r->n_gen > GEN_REFS)
+        BKT_FAIL(r->err, BKT_EFORMAT, "gen: more than %llu references", (unsigned long long)GEN_REFS);
+    if (kc_doc_get(g, "offset"))
+        BKT_PASS(gen_number(r, kc_doc_get(g, "offset"), vars, &off));
+    if (kc_doc_get(g, "length"))
+        BKT_PASS(gen_number(r, kc_doc_get(g, "length"), vars, &len));
+    else if (off)
+        BKT_FAIL(r->err, BKT_EFORMAT, "gen: an offset without a length");
+    bkt_buf_clear(&r->key);
+    BKT_PASS(kc_template(key, r->templates, vars, &r->key, r->err));
+    return add_url(r, bkt_buf_str(&r->key), r->key.len, url, strlen(url), vars, off, len);
+}
+
+static int gen_range(const struct kc_doc *d, int64_t *start, int64_t *stop, int64_t *step)
+{
+    const struct kc_doc *a = kc_doc_get(d, "start"), *b = kc_doc_get(d, "stop"), *c = kc_doc_get(d, "step");
+    *start = a ? a->i : 0, *stop = b ? b->i : 0, *step = c ? c->i : 1;
+    return (!a || a->kind == KC_INT) && b && b->kind == KC_INT && (!c || c->kind == KC_INT) && *step != 0
+               ? BKT_OK
+               : BKT_EFORMAT;
+}
+
+/* All values of the dimension @p d and of those behind it. */
+static int gen_dims(struct reader *r, const struct kc_doc *g, const struct kc_doc *d,
+                    const struct kc_var *outer, unsigned depth)
+{
+    int64_t start = 0, stop = 0, step = 1;
+    if (!d)
+        return gen_one(r, g, outer);
+    if (depth >= KC_TEMPLATE_DEPTH)
+        BKT_FAIL(r->err, BKT_EFORMAT, "gen: more than %d dimensions", KC_TEMPLATE_DEPTH);
+    if (d->kind == KC_LIST) {
+        for (const struct kc_doc *v = d->first; v; v = v->next) {
+            const struct kc_var var = {d->key, v->kind == KC_TEXT, v->i, v->text, outer};
+            if (v->kind != KC_TEXT && v->kind != KC_INT)
+                BKT_FAIL(r->err, BKT_EFORMAT,
+                         "gen: dimension %.100s has a value that is neither number nor text", d->key);
+            BKT_PASS(gen_dims(r, g, d->next, &var, depth + 1));
+        }
+        return BKT_OK;
+    }
+    if (gen_range(d, &start, &stop, &step) < 0)
+        BKT_FAIL(r->err, BKT_EFORMAT, "gen: dimension %.100s is neither a list nor a range", d->key);
+    for (int64_t i = start; step > 0 ? i < stop : i > stop;) {
+        const struct kc_var var = {d->key, false, i, NULL, outer};
+        BKT_PASS(gen_dims(r, g, d->next, &var, depth + 1));
+        if (++r->n_gen > 2 * GEN_REFS ||
+            __builtin_add_overflow(i, step, &i)) /* also counts empty inner dimensions */
+            break;
+    }
+    return r->n_gen > 2 * GEN_REFS ? BKT_ERR(r->err, BKT_EFORMAT, "gen: too many references") : BKT_OK;
+}
+
+static int gen_all(struct reader *r)
+{
+    for (const struct kc_doc *g = r->gen ? r->gen->first : NULL; g; g = g->next) {
+        const struct kc_doc *dims = kc_doc_get(g, "dimensions");
+        if (g->kind != KC_OBJECT || (dims && dims->kind != KC_OBJECT))
+            BKT_FAIL(r->err, BKT_EFORMAT, "gen: an entry is malformed");
+        BKT_PASS(gen_dims(r, g, dims ? dims->first : NULL, NULL, 0));
+    }
+    return BKT_OK;
+}
+
+/* ---- refs ---- */
+
+static int scan_size(struct reader *r, uint64_t *out)
+{
+    struct bkt_scan_number n;
+    BKT_PASS(scanned(r, bkt_scan_number(&r->scan, &n)));
+    if (n.kind != BKT_SCAN_INT || n.i < 0)
+        BKT_FAIL(r->err, BKT_EFORMAT, "%.200s: an impossible offset or length", bkt_buf_str(&r->key));
+    *out = (uint64_t)n.i;
+    return BKT_OK;
+}
+
+/* [url] or [url, offset, length] */
+static int read_place(struct reader *r)
+{
+    uint64_t v[2] = {0, KC_WHOLE};
+    unsigned n = 0;
+    bool more;
+    BKT_PASS(scanned(r, bkt_scan_enter(&r->scan, '[')));
+    for (;; n++) {
+        BKT_PASS(scanned(r, bkt_scan_entry(&r->scan, n == 0, &more)));
+        if (!more)
+            break;
+        if (n == 0 ? bkt_scan_peek(&r->scan) != '"' : n > 2)
+            BKT_FAIL(r->err, BKT_EFORMAT, "%.200s: not of the form [url] or [url, offset, length]",
+                     bkt_buf_str(&r->key));
+        if (n == 0 || bkt_scan_peek(&r->scan) != 'n')
+            BKT_PASS(n == 0 ? scan_text(r, &r->url) : scan_size(r, &v[n - 1]));
+        else
+            BKT_PASS(scanned(r, bkt_scan_word(&r->scan, "null")));
+    }
+    bkt_scan_leave(&r->scan);
+    if (n == 0 || n == 2)
+        BKT_FAIL(r->err, BKT_EFORMAT, "%.200s: not of the form [url] or [url, offset, length]",
+                 bkt_buf_str(&r->key));
+    return add_url(r, bkt_buf_str(&r->key), r->key.len, bkt_buf_str(&r->url), r->url.len, NULL, v[0], v[1]);
+}
+
+static int read_ref(struct reader *r)
+{
+    int c = bkt_scan_peek(&r->scan);
+    if (c == '[')
+        return read_place(r);
+    const unsigned char *from = r->scan.p;
+    if (c == '{') { /* a document in place of its text */
+        BKT_PASS(scanned(r, bkt_scan_skip(&r->scan)));
+        return kc_set_add_inline(r->set, bkt_buf_str(&r->key), r->key.len, from, (size_t)(r->scan.p - from),
+                                 r->err);
+    }
+    if (c != '"')
+        BKT_FAIL(r->err, BKT_EFORMAT, "%.200s: neither data nor a reference", bkt_buf_str(&r->key));
+    BKT_PASS(scan_text(r, &r->url));
+    return kc_set_add_data(r->set, bkt_buf_str(&r->key), r->key.len, bkt_buf_str(&r->url), r->url.len,
+                           r->err);
+}
+
+static int read_refs(struct reader *r, const void *p, size_t n)
+{
+    bool more;
+    begin_scan(r, p, n);
+    BKT_PASS(scanned(r, bkt_scan_enter(&r->scan, '{')));
+    for (bool first = true;; first = false) {
+        struct bkt_scan_text key;
+        BKT_PASS(scanned(r, bkt_scan_member(&r->scan, first, &key, &more)));
+        if (!more)
+            break;
+        BKT_PASS(unmark(r, &key, &r->key));
+        BKT_PASS(read_ref(r));
+    }
+    return BKT_OK;
+}
+
+/* ---- the whole ---- */
+
+struct spans { /* where the parts of a version 1 set lie */
+    const unsigned char *version, *templates, *gen, *refs;
+    size_t version_n, templates_n, gen_n, refs_n;
+};
+
+static int find_spans(struct reader *r, const void *p, size_t n, struct spans *s)
+{
+    bool more;
+    begin_scan(r, p, n);
+    if (bkt_scan_peek(&r->scan) != '{')
+        BKT_FAIL(r->err, BKT_EFORMAT, "not a reference set: it does not begin with {");
+    BKT_PASS(scanned(r, bkt_scan_enter(&r->scan, '{')));
+    for (bool first = true;; first = false) {
+        struct bkt_scan_text key;
+        BKT_PASS(scanned(r, bkt_scan_member(&r->scan, first, &key, &more)));
+        if (!more)
+            break;
+        (void)bkt_scan_peek(&r->scan);
+        struct {
+            const char *name;
+            const unsigned char **at;
+            size_t *n;
+        } parts[] = {{"version", &s->version, &s->version_n},
+                     {"templates", &s->templates, &s->templates_n},
+                     {"gen", &s->gen, &s->gen_n},
+                     {"refs", &s->refs, &s->refs_n}};
+        size_t k = 0;
+        const unsigned char *from = r->scan.p;
+        while (k < BKT_COUNT(parts) &&
+               (key.n != strlen(parts[k].name) || memcmp(key.p, parts[k].name, key.n) != 0))
+            k++;
+        BKT_PASS(scanned(r, bkt_scan_skip(&r->scan)));
+        if (k < BKT_COUNT(parts)) {
+            *parts[k].at = from;
+            *parts[k].n = (size_t)(r->scan.p - from);
+        }
+    }
+    bkt_scan_leave(&r->scan);
+    return scanned(r, bkt_scan_end(&r->scan));
+}
+
+static int read_version_1(struct reader *r, const struct spans *s)
+{
+    if (s->version_n != 1 || *s->version != '1')
+        BKT_FAIL(r->err, BKT_EUNSUP, "a reference set of version %.*s; versions 0 and 1 are known",
+                 (int)bkt_min_u64(s->version_n, 20), (const char *)s->version);
+    if (s->templates)
+        BKT_TRY(r->err, kc_doc_parse(s->templates, s->templates_n, &r->templates, r->err), "templates");
+    if (r->templates && r->templates->kind != KC_OBJECT)
+        BKT_FAIL(r->err, BKT_EFORMAT, "templates: not an object");
+    if (s->gen)
+        BKT_TRY(r->err, kc_doc_parse(s->gen, s->gen_n, &r->gen, r->err), "gen");
+    if (r->gen && r->gen->kind != KC_LIST)
+        BKT_FAIL(r->err, BKT_EFORMAT, "gen: not a list");
+    if (!s->refs && !s->gen)
+        BKT_FAIL(r->err, BKT_EFORMAT, "not a reference set: it has neither refs nor gen");
+    if (s->refs)
+        BKT_PASS(read_refs(r, s->refs, s->refs_n));
+    return gen_all(r);
+}
+
+int kc_set_parse(const void *json, size_t n, struct kc_set *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(reader_fini) struct reader r = {.set = out, .err = err};
+    struct spans s = {0};
+    BKT_PASS(find_spans(&r, json, n, &s));
+    BKT_PASS(s.version ? read_version_1(&r, &s) : read_refs(&r, json, n));
+    kc_set_sort(out);
+    return BKT_OK;
+}

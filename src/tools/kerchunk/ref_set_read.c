@@ -1,0 +1,34 @@
+/* Reading a reference set from where it lies (ref_set.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/kerchunk/ref_set.h"
+#include "tools/source/hdf5_source.h"
+#include "vol/vfd/store_driver.h"
+
+static int read_json(const char *uri, const struct bkt_settings *set, struct bkt_buf *out,
+                     struct bkt_err *err)
+{
+    struct bkt_store *st = NULL;
+    BKT_CLEANUP(bkt_freep) char *key = NULL;
+    uint64_t size = 0;
+    BKT_PASS(vfd_open_store(uri, set, &st, &key, err));
+    int rc = bkt_store_head(st, key, &size, err);
+    if (rc == BKT_OK && size > KC_SET_BYTES)
+        rc = BKT_ERR(err, BKT_EFORMAT, "a set of %llu bytes; at most %llu are read", (unsigned long long)size,
+                     (unsigned long long)KC_SET_BYTES);
+    if (rc == BKT_OK && size) /* by a range, since the size of objects that others wrote is limited */
+        rc = bkt_store_get(st, key, 0, size, out, err);
+    bkt_store_close(st);
+    return rc;
+}
+
+int kc_set_read(const char *name, const struct bkt_settings *set, struct kc_set *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *uri = source_uri(name);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
+    if (!uri)
+        BKT_NOMEM(err);
+    BKT_PASS(read_json(uri, set, &json, err));
+    return kc_set_parse(json.ptr, json.len, out, err);
+}

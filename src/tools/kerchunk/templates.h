@@ -1,0 +1,31 @@
+/* Templates of a reference set: text with {{ expressions }}.
+ *
+ * An expression is a small part of Jinja's: whole numbers, texts in quotes, names, + - * // % and
+ * parentheses, ~ and + to join texts, '%03d' % i, '%03d'|format(i), and calls NAME(a=…, b=…) of another
+ * template.  Anything else is refused and named. */
+#ifndef KERCHUNK_TEMPLATES_H
+#define KERCHUNK_TEMPLATES_H
+
+#include "tools/kerchunk/json_doc.h"
+
+#define KC_TEMPLATE_DEPTH 16    /* templates in templates */
+#define KC_TEMPLATE_BYTES 65536 /* of one result */
+
+/** Names with whole numbers or texts, which precede the templates of the set. */
+struct kc_var {
+    const char *name;
+    bool is_text;
+    int64_t i;
+    const char *text;
+    const struct kc_var *outer; /* further ones; NULL: none */
+};
+
+/** Whether the text has an expression. */
+bool kc_template_is(const char *text);
+/** Append the text with its expressions replaced.
+ * @param templates  the set's object of templates; NULL: none
+ * @return BKT_OK; BKT_EFORMAT: a fault, or a name that is not there; BKT_EUNSUP: beyond this subset */
+BKT_NODISCARD int kc_template(const char *text, const struct kc_doc *templates, const struct kc_var *vars,
+                              struct bkt_buf *out, struct bkt_err *err);
+
+#endif

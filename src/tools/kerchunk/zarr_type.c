@@ -1,0 +1,401 @@
+/* See zarr_type.h. */
+#include "tools/kerchunk/zarr_type.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "tools/source/hdf5_glue.h"
+
+#define REMEDY "write the array with another dtype, and make the references anew"
+
+static int parse(const struct kc_doc *d, unsigned depth, struct kc_type *out, struct bkt_err *err);
+
+void kc_type_fini(struct kc_type *t)
+{
+    h5_closep(&t->h5);
+    t->h5 = H5I_INVALID_HID;
+}
+
+struct letter { /* of a dtype's text, taken apart */
+    bool big;
+    char kind;
+    uint64_t n;
+    const char *rest;
+};
+
+/* ---- the types of one letter ---- */
+
+static hid_t with_order(hid_t type, bool big)
+{
+    if (type >= 0 && H5Tset_order(type, big ? H5T_ORDER_BE : H5T_ORDER_LE) < 0)
+        h5_closep(&type);
+    return type;
+}
+
+static hid_t whole(const struct letter *l)
+{
+    bool sign = l->kind != 'u';
+    hid_t base = l->n == 1   ? (sign ? H5T_STD_I8LE : H5T_STD_U8LE)
+                 : l->n == 2 ? (sign ? H5T_STD_I16LE : H5T_STD_U16LE)
+                 : l->n == 4 ? (sign ? H5T_STD_I32LE : H5T_STD_U32LE)
+                 : l->n == 8 ? (sign ? H5T_STD_I64LE : H5T_STD_U64LE)
+                             : H5I_INVALID_HID;
+    return base < 0 ? base : with_order(H5Tcopy(base), l->big);
+}
+
+static hid_t real(uint64_t n, bool big)
+{
+    hid_t t = n == 2 || n == 4 ? H5Tcopy(H5T_IEEE_F32LE) : n == 8 ? H5Tcopy(H5T_IEEE_F64LE) : H5I_INVALID_HID;
+    if (n == 2 &&
+        (H5Tset_fields(t, 15, 10, 5, 0, 10) < 0 || H5Tset_ebias(t, 15) < 0 || H5Tset_size(t, 2) < 0)) {
+        h5_closep(&t);
+        t = H5I_INVALID_HID;
+    }
+    return t < 0 ? t : with_order(t, big);
+}
+
+static hid_t make_real(const struct letter *l, struct kc_type *out)
+{
+    (void)out;
+    return real(l->n, l->big);
+}
+
+static hid_t make_whole(const struct letter *l, struct kc_type *out)
+{
+    (void)out;
+    return whole(l);
+}
+
+/* As h5py stores them. */
+static hid_t make_bool(const struct letter *l, struct kc_type *out)
+{
+    const signed char no = 0, yes = 1;
+    (void)out;
+    hid_t t = l->n == 1 ? H5Tenum_create(H5T_STD_I8LE) : H5I_INVALID_HID;
+    if (t >= 0 && (H5Tenum_insert(t, "FALSE", &no) < 0 || H5Tenum_insert(t, "TRUE", &yes) < 0))
+        h5_closep(&t);
+    return t;
+}
+
+static hid_t make_complex(const struct letter *l, struct kc_type *out)
+{
+    (void)out;
+    BKT_CLEANUP(h5_closep) hid_t part = l->n == 8 || l->n == 16 ? real(l->n / 2, l->big) : H5I_INVALID_HID;
+    hid_t t = part < 0 ? part : H5Tcreate(H5T_COMPOUND, l->n);
+    if (t >= 0 && (H5Tinsert(t, "r", 0, part) < 0 || H5Tinsert(t, "i", l->n / 2, part) < 0))
+        h5_closep(&t);
+    return t;
+}
+
+static hid_t text_type(uint64_t n, H5T_cset_t set)
+{
+    hid_t t = n <= KC_TYPE_MAX ? H5Tcopy(H5T_C_S1) : H5I_INVALID_HID;
+    if (t >= 0 &&
+        (H5Tset_size(t, n ? n : 1) < 0 || H5Tset_strpad(t, H5T_STR_NULLPAD) < 0 || H5Tset_cset(t, set) < 0))
+        h5_closep(&t);
+    return t;
+}
+
+static hid_t make_bytes(const struct letter *l, struct kc_type *out)
+{
+    (void)out;
+    return l->n ? text_type(l->n, H5T_CSET_ASCII) : H5I_INVALID_HID;
+}
+
+static hid_t make_unicode(const struct letter *l, struct kc_type *out)
+{
+    out->form = KC_UTF32;
+    out->swap = l->big;
+    return l->n && l->n <= KC_TYPE_MAX / 4 ? text_type(4 * l->n, H5T_CSET_UTF8) : H5I_INVALID_HID;
+}
+
+static hid_t make_opaque(const struct letter *l, struct kc_type *out)
+{
+    (void)out;
+    return l->n && l->n <= KC_TYPE_MAX ? H5Tcreate(H5T_OPAQUE, l->n) : H5I_INVALID_HID;
+}
+
+static hid_t make_object(const struct letter *l, struct kc_type *out)
+{
+    (void)l;
+    hid_t t = H5Tcopy(H5T_C_S1);
+    out->form = KC_VLEN_UTF8;
+    if (t >= 0 && (H5Tset_size(t, H5T_VARIABLE) < 0 || H5Tset_cset(t, H5T_CSET_UTF8) < 0))
+        h5_closep(&t);
+    return t;
+}
+
+static const struct {
+    const char *numpy, *cf;
+} units[] = {{"[D]", "days"},          {"[h]", "hours"},         {"[m]", "minutes"},     {"[s]", "seconds"},
+             {"[ms]", "milliseconds"}, {"[us]", "microseconds"}, {"[ns]", "nanoseconds"}};
+
+static hid_t make_time(const struct letter *l, struct kc_type *out)
+{
+    out->datetime = l->kind == 'M';
+    for (size_t i = 0; i < BKT_COUNT(units); i++)
+        if (strcmp(units[i].numpy, l->rest) == 0)
+            out->units = units[i].cf;
+    return l->n == 8 ? whole(l) : H5I_INVALID_HID;
+}
+
+static const struct {
+    char kind;
+    hid_t (*make)(const struct letter *l, struct kc_type *out); /* negative: no such type */
+    bool units;                                                 /* text may follow */
+} kinds[] = {
+    {'b', make_bool, false},    {'i', make_whole, false},   {'u', make_whole, false},
+    {'f', make_real, false},    {'c', make_complex, false}, {'S', make_bytes, false},
+    {'U', make_unicode, false}, {'V', make_opaque, false},  {'O', make_object, false},
+    {'M', make_time, true},     {'m', make_time, true},
+};
+
+static bool take_apart(const char *text, struct letter *l)
+{
+    char *end;
+    *l = (struct letter){.big = *text == '>'};
+    text += *text && strchr("<>|=", *text);
+    l->kind = *text;
+    if (!l->kind)
+        return false;
+    text++;
+    l->n = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : 0;
+    l->rest = isdigit((unsigned char)*text) ? end : text;
+    return true;
+}
+
+static int parse_text(const char *text, struct kc_type *out, struct bkt_err *err)
+{
+    struct letter l;
+    if (take_apart(text, &l))
+        for (size_t i = 0; i < BKT_COUNT(kinds); i++)
+            if (kinds[i].kind == l.kind && (kinds[i].units || !*l.rest))
+                out->h5 = kinds[i].make(&l, out);
+    (void)H5Eclear2(H5E_DEFAULT);
+    if (out->h5 < 0)
+        BKT_FAIL(err, BKT_EUNSUP, "dtype %.60s has no type in HDF5; " REMEDY, text);
+    out->size = out->form == KC_UTF32       ? (size_t)(4 * l.n)
+                : out->form == KC_VLEN_UTF8 ? 0
+                                            : H5Tget_size(out->h5);
+    return BKT_OK;
+}
+
+/* ---- compounds ---- */
+
+/* A member's dtype, with its own shape if it has one. */
+static int member_type(const struct kc_doc *m, unsigned depth, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(kc_type_fini) struct kc_type t = {.h5 = H5I_INVALID_HID};
+    const struct kc_doc *sub = m->first->next->next;
+    hsize_t dims[H5S_MAX_RANK];
+    unsigned n = 0;
+    BKT_PASS(parse(m->first->next, depth + 1, &t, err));
+    if (t.form != KC_AS_IS)
+        BKT_FAIL(err, BKT_EUNSUP, "dtype: member %.60s is text of another form in HDF5; " REMEDY,
+                 m->first->text);
+    for (const struct kc_doc *d = sub ? sub->first : NULL; d; d = d->next, n++)
+        if (n >= H5S_MAX_RANK || !kc_doc_size(d, &dims[n]) || dims[n] == 0 || dims[n] > KC_TYPE_MAX)
+            BKT_FAIL(err, BKT_EFORMAT, "dtype: member %.60s has an impossible shape", m->first->text);
+    uint64_t size = t.size;
+    for (unsigned i = 0; i < n; i++)
+        if (!bkt_mul_u64(size, dims[i], &size) || size > KC_TYPE_MAX)
+            BKT_FAIL(err, BKT_EUNSUP, "dtype: more than %zu bytes in an element", KC_TYPE_MAX);
+    *out = n ? H5Tarray_create2(t.h5, n, dims) : H5Tcopy(t.h5);
+    return *out < 0 ? h5_fail(err, "making a type") : BKT_OK;
+}
+
+static int add_member(const struct kc_doc *m, unsigned depth, hid_t compound, size_t at, size_t *size,
+                      struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t t = H5I_INVALID_HID;
+    if (m->kind != KC_LIST || m->n < 2 || m->n > 3 || m->first->kind != KC_TEXT || !*m->first->text ||
+        (m->n == 3 && m->first->next->next->kind != KC_LIST))
+        BKT_FAIL(err, BKT_EFORMAT, "dtype: a member that is not [name, dtype] or [name, dtype, shape]");
+    BKT_PASS(member_type(m, depth, &t, err));
+    *size = H5Tget_size(t);
+    if (at + *size > KC_TYPE_MAX)
+        BKT_FAIL(err, BKT_EUNSUP, "dtype: more than %zu bytes in an element", KC_TYPE_MAX);
+    if (compound >= 0 && H5Tinsert(compound, m->first->text, at, t) < 0)
+        return h5_fail(err, "making a compound type");
+    return BKT_OK;
+}
+
+static int parse_members(const struct kc_doc *d, unsigned depth, struct kc_type *out, struct bkt_err *err)
+{
+    size_t total = 0, at = 0, size = 0;
+    for (const struct kc_doc *m = d->first; m; m = m->next, total += size)
+        BKT_PASS(add_member(m, depth, H5I_INVALID_HID, total, &size, err));
+    if (!total)
+        BKT_FAIL(err, BKT_EFORMAT, "dtype: no members");
+    out->h5 = H5Tcreate(H5T_COMPOUND, total);
+    out->size = total;
+    if (out->h5 < 0)
+        return h5_fail(err, "making a compound type");
+    for (const struct kc_doc *m = d->first; m; m = m->next, at += size)
+        BKT_PASS(add_member(m, depth, out->h5, at, &size, err));
+    return BKT_OK;
+}
+
+static int parse(const struct kc_doc *d, unsigned depth, struct kc_type *out, struct bkt_err *err)
+{
+    if (d && d->kind == KC_TEXT)
+        return parse_text(d->text, out, err);
+    if (!d || d->kind != KC_LIST || depth > 8) /* members are parsed twice per level */
+        BKT_FAIL(err, BKT_EFORMAT, "a dtype that is neither text nor a list of members, or deeper than 8");
+    return parse_members(d, depth, out, err);
+}
+
+int kc_type_parse(const struct kc_doc *d, struct kc_type *out, struct bkt_err *err)
+{
+    *out = (struct kc_type){.h5 = H5I_INVALID_HID};
+    return parse(d, 0, out, err);
+}
+
+/* ---- values ---- */
+
+bool kc_utf32(const unsigned char *p, size_t n, bool swap, char *out, size_t room)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t c = swap ? bkt_get_be(p + 4 * i, 4) : bkt_get_le(p + 4 * i, 4);
+        size_t k = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+        unsigned char u[4];
+        if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) || at + k > room)
+            return false;
+        u[0] = (unsigned char)c;
+        for (size_t j = k; k > 1 && --j > 0; c >>= 6)
+            u[j] = (unsigned char)(0x80 | (c & 0x3f));
+        if (k > 1)
+            u[0] = (unsigned char)((0xf00 >> k & 0xff) | c);
+        memcpy(out + at, u, k);
+        at += k;
+    }
+    memset(out + at, 0, room - at);
+    return true;
+}
+
+static bool real_of(const struct kc_doc *d, double *out)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } words[] = {{"NaN", NAN}, {"Infinity", INFINITY}, {"-Infinity", -INFINITY}};
+    for (size_t i = 0; d->kind == KC_TEXT && i < BKT_COUNT(words); i++)
+        if (strcmp(d->text, words[i].text) == 0) {
+            *out = words[i].value;
+            return true;
+        }
+    *out = d->kind == KC_BOOL ? (double)d->i : d->real;
+    return d->kind == KC_INT || d->kind == KC_REAL || d->kind == KC_BOOL;
+}
+
+/* To the type and back: equal, or the value doesn't fit. */
+static bool convert_exact(hid_t from, hid_t type, const void *value, size_t n, unsigned char *buf)
+{
+    unsigned char back[32];
+    memcpy(buf, value, n);
+    if (H5Tconvert(from, type, 1, buf, NULL, H5P_DEFAULT) < 0)
+        return false;
+    memcpy(back, buf, sizeof back);
+    return H5Tconvert(type, from, 1, back, NULL, H5P_DEFAULT) >= 0 && memcmp(back, value, n) == 0;
+}
+
+bool kc_type_number(hid_t type, const struct kc_doc *d, void *out)
+{
+    unsigned char buf[32] = {0};
+    double x;
+    H5T_class_t cls = H5Tget_class(type);
+    if (H5Tget_size(type) > 8 || !real_of(d, &x))
+        return false;
+    if (cls == H5T_FLOAT && d->kind == KC_TEXT) /* NaN has many forms */
+        memcpy(buf, &x, sizeof x);
+    if (cls == H5T_FLOAT && d->kind != KC_INT) {
+        memcpy(buf, &x, sizeof x);
+        if (H5Tconvert(H5T_NATIVE_DOUBLE, type, 1, buf, NULL, H5P_DEFAULT) < 0)
+            return false;
+    } else if (d->kind == KC_REAL || d->kind == KC_TEXT) {
+        if (!(fabs(x) < 0x1p63) || x != trunc(x)) /* NOLINT: exact on purpose */
+            return false;
+        int64_t i = (int64_t)x;
+        if (!convert_exact(H5T_NATIVE_INT64, type, &i, sizeof i, buf))
+            return false;
+    } else if (cls == H5T_FLOAT
+                   ? !(H5Tconvert(d->is_u64 ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64, type, 1,
+                                  memcpy(buf, d->is_u64 ? (const void *)&d->u : (const void *)&d->i, 8), NULL,
+                                  H5P_DEFAULT) >= 0)
+                   : !convert_exact(d->is_u64 ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64, type,
+                                    d->is_u64 ? (const void *)&d->u : (const void *)&d->i, 8, buf)) {
+        return false;
+    }
+    memcpy(out, buf, H5Tget_size(type));
+    return true;
+}
+
+static int fill_bytes(const struct kc_type *t, const struct kc_doc *fill, struct bkt_buf *out,
+                      struct bkt_err *err)
+{
+    size_t size = H5Tget_size(t->h5);
+    if (t->form == KC_UTF32 ? bkt_buf_add_str(out, fill->text) < 0
+                            : bkt_base64_decode(fill->text, strlen(fill->text), out) < 0)
+        BKT_FAIL(err, BKT_EFORMAT, "fill_value: not base64");
+    if (out->len > size || (out->len < size && H5Tget_class(t->h5) != H5T_STRING))
+        BKT_FAIL(err, BKT_EFORMAT, "fill_value: %zu bytes for an element of %zu", out->len, size);
+    size_t had = out->len;
+    if (bkt_buf_resize(out, size) < 0)
+        BKT_NOMEM(err);
+    memset(out->ptr + had, 0, size - had);
+    return BKT_OK;
+}
+
+/* A number, or the two of a complex value. */
+static int fill_numbers(const struct kc_type *t, const struct kc_doc *fill, struct bkt_buf *out,
+                        struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t part = H5I_INVALID_HID;
+    size_t size = H5Tget_size(t->h5);
+    H5T_class_t cls = H5Tget_class(t->h5);
+    if (bkt_buf_resize(out, size) < 0)
+        BKT_NOMEM(err);
+    memset(out->ptr, 0, size);
+    if (cls == H5T_INTEGER || cls == H5T_FLOAT) {
+        if (kc_type_number(t->h5, fill, out->ptr))
+            return BKT_OK;
+    } else if (cls == H5T_ENUM && (fill->kind == KC_BOOL || fill->kind == KC_INT) && fill->i >= 0 &&
+               fill->i <= 1) {
+        out->ptr[0] = (unsigned char)fill->i;
+        return BKT_OK;
+    } else if (cls == H5T_COMPOUND && fill->kind == KC_LIST && fill->n == 2) {
+        part = H5Tget_member_type(t->h5, 0);
+        if (kc_type_number(part, fill->first, out->ptr) &&
+            kc_type_number(part, fill->first->next, out->ptr + size / 2))
+            return BKT_OK;
+    } else if (fill->kind == KC_INT && fill->i == 0 && !fill->is_u64) {
+        return BKT_OK;
+    }
+    BKT_FAIL(err, BKT_EFORMAT, "fill_value: not a value of the dtype");
+}
+
+int kc_type_fill(const struct kc_type *t, const struct kc_doc *fill, struct bkt_buf *out, struct bkt_err *err)
+{
+    H5T_class_t cls = H5Tget_class(t->h5);
+    bkt_buf_clear(out);
+    if (!fill || fill->kind == KC_NULL)
+        return BKT_OK;
+    if (t->form == KC_VLEN_UTF8) {
+        if (fill->kind == KC_TEXT ? *fill->text != 0 : fill->kind != KC_INT || fill->i != 0)
+            BKT_FAIL(
+                err, BKT_EUNSUP,
+                "fill_value of strings of variable length; write the array with fill_value \"\" or null");
+        return BKT_OK;
+    }
+    bool bytes = fill->kind == KC_TEXT && cls != H5T_INTEGER && cls != H5T_FLOAT && cls != H5T_ENUM;
+    BKT_PASS(bytes ? fill_bytes(t, fill, out, err) : fill_numbers(t, fill, out, err));
+    for (size_t i = 0; i < out->len; i++)
+        if (out->ptr[i])
+            return BKT_OK;
+    bkt_buf_clear(out);
+    return BKT_OK;
+}

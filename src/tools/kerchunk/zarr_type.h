@@ -1,0 +1,44 @@
+/* Zarr's dtypes (numpy's) as HDF5's types, and fill values. */
+#ifndef KERCHUNK_ZARR_TYPE_H
+#define KERCHUNK_ZARR_TYPE_H
+
+#include <hdf5.h>
+
+#include "base/bytes.h"
+#include "tools/kerchunk/json_doc.h"
+
+/** How an element's bytes in a Zarr chunk become those of the HDF5 type. */
+enum kc_form {
+    KC_AS_IS,     /* they are the same */
+    KC_UTF32,     /* <U: code points of 4 bytes, HDF5: UTF-8 of a fixed size */
+    KC_VLEN_UTF8, /* |O with vlen-utf8: HDF5's strings of variable length */
+};
+struct kc_type {
+    hid_t h5;    /* closed by kc_type_fini() */
+    size_t size; /* bytes of an element in a chunk; VLEN_UTF8: 0 */
+    enum kc_form form;
+    bool swap;         /* UTF32: big-endian */
+    const char *units; /* datetime64, timedelta64: CF's word for the unit, static; NULL: another type, or a
+                          unit that CF lacks */
+    bool datetime;     /* datetime64: a time, not a difference */
+};
+#define KC_TYPE_MAX ((size_t)16 << 20) /* bytes of an element */
+
+/** @param d  .zarray's dtype
+ *  @return BKT_OK; BKT_EUNSUP: no type of HDF5 for it (named); BKT_EFORMAT */
+BKT_NODISCARD int kc_type_parse(const struct kc_doc *d, struct kc_type *out, struct bkt_err *err);
+void kc_type_fini(struct kc_type *t);
+
+/** The bytes of a fill value in t->h5's form.  @p out stays empty: there is none, or it is what HDF5 fills
+ * with anyway. */
+BKT_NODISCARD int kc_type_fill(const struct kc_type *t, const struct kc_doc *fill, struct bkt_buf *out,
+                               struct bkt_err *err);
+
+/** A number as an element of an integer or floating-point type.  False: it doesn't fit. */
+bool kc_type_number(hid_t type, const struct kc_doc *d, void *out);
+
+/** Convert @p n code points of 4 bytes to UTF-8, at most @p room bytes, filled up with zeros.  False: not
+ * Unicode. */
+bool kc_utf32(const unsigned char *p, size_t n, bool swap, char *out, size_t room);
+
+#endif

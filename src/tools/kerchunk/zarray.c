@@ -1,0 +1,170 @@
+/* See zarray.h. */
+#include "tools/kerchunk/zarray.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+
+void kc_array_fini(struct kc_array *a)
+{
+    free(a->path);
+    kc_type_fini(&a->type);
+    bkt_buf_fini(&a->fill);
+    free(a->chunks);
+    memset(a, 0, sizeof *a);
+    a->type.h5 = H5I_INVALID_HID;
+}
+
+static int parse_sizes(const struct kc_doc *d, const char *what, uint64_t *out, unsigned *n,
+                       struct bkt_err *err)
+{
+    *n = 0;
+    if (!d || d->kind != KC_LIST)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: missing, or not a list", what);
+    if (d->n > BKT_MAX_RANK)
+        BKT_FAIL(err, BKT_EUNSUP, "%s: %zu dimensions; HDF5 has at most %d", what, d->n, BKT_MAX_RANK);
+    for (const struct kc_doc *v = d->first; v; v = v->next, (*n)++)
+        if (!kc_doc_size(v, &out[*n]) || out[*n] > INT64_MAX)
+            BKT_FAIL(err, BKT_EFORMAT, "%s: a size that is not a whole number", what);
+    return BKT_OK;
+}
+
+static int parse_shape(struct kc_array *a, const struct kc_doc *d, struct bkt_err *err)
+{
+    unsigned n;
+    uint64_t all = 1;
+    BKT_PASS(parse_sizes(kc_doc_get(d, "shape"), "shape", a->dims, &a->rank, err));
+    BKT_PASS(parse_sizes(kc_doc_get(d, "chunks"), "chunks", a->chunk, &n, err));
+    if (n != a->rank)
+        BKT_FAIL(err, BKT_EFORMAT, "chunks: %u dimensions, shape has %u", n, a->rank);
+    a->chunk_elements = 1;
+    for (unsigned i = 0; i < n; i++) {
+        if (a->chunk[i] == 0 && a->dims[i] == 0)
+            a->chunk[i] = 1;
+        if (a->chunk[i] == 0)
+            BKT_FAIL(err, BKT_EFORMAT, "chunks: a size of 0");
+        a->grid[i] = bkt_ceil_div(a->dims[i], a->chunk[i]);
+        if (!bkt_mul_u64(all, a->grid[i] ? a->grid[i] : 1, &all) || all > INT64_MAX ||
+            !bkt_mul_u64(a->chunk_elements, a->chunk[i], &a->chunk_elements))
+            BKT_FAIL(err, BKT_EFORMAT, "shape and chunks: more than 2^63 chunks or elements");
+    }
+    return BKT_OK;
+}
+
+static int parse_order(struct kc_array *a, const struct kc_doc *d, struct bkt_err *err)
+{
+    const char *order = kc_doc_text(d, "order"), *sep = kc_doc_text(d, "dimension_separator");
+    unsigned wide = 0;
+    if (!order || (strcmp(order, "C") != 0 && strcmp(order, "F") != 0))
+        BKT_FAIL(err, BKT_EFORMAT, "order: neither C nor F");
+    if (sep && strcmp(sep, ".") != 0 && strcmp(sep, "/") != 0)
+        BKT_FAIL(err, BKT_EFORMAT, "dimension_separator: neither . nor /");
+    a->separator = sep ? *sep : '.';
+    for (unsigned i = 0; i < a->rank; i++)
+        wide += a->chunk[i] > 1;
+    a->column_order = *order == 'F' && wide > 1;
+    return BKT_OK;
+}
+
+static int parse_all(struct kc_array *a, const struct kc_doc *d, struct bkt_err *err)
+{
+    uint64_t format, bytes;
+    if (d->kind != KC_OBJECT || !kc_doc_size(kc_doc_get(d, "zarr_format"), &format))
+        BKT_FAIL(err, BKT_EFORMAT, "zarr_format: missing");
+    if (format != 2)
+        BKT_FAIL(err, BKT_EUNSUP, "zarr_format %llu; reference sets have version 2",
+                 (unsigned long long)format);
+    BKT_PASS(parse_shape(a, d, err));
+    BKT_PASS(parse_order(a, d, err));
+    BKT_PASS(kc_type_parse(kc_doc_get(d, "dtype"), &a->type, err));
+    BKT_PASS(kc_codecs_parse(kc_doc_get(d, "filters"), kc_doc_get(d, "compressor"), &a->codecs, err));
+    if (a->codecs.vlen_utf8 != (a->type.form == KC_VLEN_UTF8))
+        BKT_FAIL(err, BKT_EUNSUP, "dtype |O needs the codec vlen-utf8, and no other dtype has it");
+    a->whole = a->codecs.n == 0;
+    for (unsigned i = 0; i < a->rank; i++)
+        a->whole = a->whole && a->chunk[i] == a->dims[i];
+    if (!bkt_mul_u64(a->chunk_elements, bkt_max_u64(a->type.size, 4), &bytes) ||
+        (bytes > UINT32_MAX && !a->whole))
+        BKT_FAIL(err, BKT_EUNSUP, "chunks: a chunk of more than 4 GiB, which HDF5 doesn't have");
+    return kc_type_fill(&a->type, kc_doc_get(d, "fill_value"), &a->fill, err);
+}
+
+int kc_array_parse(const char *path, const void *json, size_t n, struct kc_array *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(kc_doc_freep) struct kc_doc *d = NULL;
+    *out = (struct kc_array){.type.h5 = H5I_INVALID_HID};
+    out->path = strdup(path);
+    if (!out->path)
+        BKT_NOMEM(err);
+    BKT_TRY(err, kc_doc_parse(json, n, &d, err), ".zarray");
+    BKT_PASS(parse_all(out, d, err));
+    return BKT_OK;
+}
+
+/* ---- chunks ---- */
+
+/* The index that a key's end names; false: none of this grid. */
+static bool index_of(const struct kc_array *a, const char *p, size_t n, uint64_t *out)
+{
+    const char *end = p + n;
+    *out = 0;
+    if (a->rank == 0)
+        return n == 1 && *p == '0';
+    for (unsigned i = 0; i < a->rank; i++) {
+        uint64_t v = 0;
+        const char *start = p;
+        for (; p < end && isdigit((unsigned char)*p); p++)
+            if (!bkt_mul_u64(v, 10, &v) || !bkt_add_u64(v, (uint64_t)(*p - '0'), &v))
+                return false;
+        if (p == start || (*start == '0' && p - start > 1) || v >= a->grid[i])
+            return false;
+        *out = *out * a->grid[i] + v;
+        if (i + 1 < a->rank && (p >= end || *p++ != a->separator))
+            return false;
+    }
+    return p == end;
+}
+
+static int by_index(const void *x, const void *y)
+{
+    const struct kc_chunk *a = x, *b = y;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+int kc_array_find_chunks(struct kc_array *a, const struct kc_set *set, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
+    size_t cap = 0;
+    if (bkt_buf_addf(&prefix, "%s%s", a->path, *a->path ? "/" : "") < 0)
+        BKT_NOMEM(err);
+    for (size_t i = kc_set_lower(set, bkt_buf_str(&prefix), prefix.len); i < set->n; i++) {
+        const struct kc_ref *r = &set->refs[i];
+        const char *key = kc_ref_key(set, r);
+        struct kc_chunk c = {.ref = i};
+        if (r->key_n < prefix.len || memcmp(key, bkt_buf_str(&prefix), prefix.len) != 0)
+            break;
+        if (r->key_n > prefix.len && key[prefix.len] == '.')
+            continue; /* .zarray, .zattrs */
+        if (!index_of(a, key + prefix.len, r->key_n - prefix.len, &c.index))
+            BKT_FAIL(err, BKT_EFORMAT, "%.*s is no chunk of its grid", (int)bkt_min_u64(r->key_n, 200), key);
+        if (bkt_list_room(&a->chunks, a->n_chunks, &cap, sizeof *a->chunks) < 0)
+            BKT_NOMEM(err);
+        a->chunks[a->n_chunks++] = c;
+    }
+    if (a->n_chunks)
+        qsort(a->chunks, a->n_chunks, sizeof *a->chunks, by_index);
+    return BKT_OK;
+}
+
+const char *kc_array_differs(const struct kc_array *a)
+{
+    static const char *const forms[] = {
+        [KC_AS_IS] = NULL, [KC_UTF32] = "text of 4 bytes a character", [KC_VLEN_UTF8] = "codec vlen-utf8"};
+    if (forms[a->type.form])
+        return forms[a->type.form];
+    if (a->column_order)
+        return "order F";
+    return kc_codecs_differ(&a->codecs, a->type.size);
+}

@@ -1,0 +1,43 @@
+/* An array of a reference set: its .zarray of Zarr version 2, and the references of its chunks. */
+#ifndef KERCHUNK_ZARRAY_H
+#define KERCHUNK_ZARRAY_H
+
+#include "schema/model/model.h"
+#include "tools/kerchunk/codecs.h"
+#include "tools/kerchunk/ref_set.h"
+#include "tools/kerchunk/zarr_type.h"
+
+struct kc_chunk {
+    uint64_t index; /* row-major in the grid */
+    size_t ref;     /* in kc_set.refs */
+};
+struct kc_array {
+    char *path; /* without a leading '/' */
+    unsigned rank;
+    uint64_t dims[BKT_MAX_RANK], chunk[BKT_MAX_RANK], grid[BKT_MAX_RANK];
+    uint64_t chunk_elements;
+    struct kc_type type;
+    struct kc_codecs codecs;
+    struct bkt_buf fill; /* in the form of type.h5; empty: zeros */
+    bool column_order;   /* elements of a chunk: the first index runs fastest, and that matters */
+    bool whole;          /* one chunk that is the array, without codecs: HDF5's contiguous layout */
+    char separator;
+    struct kc_chunk *chunks; /* by index; those with a reference */
+    size_t n_chunks;
+};
+#define KC_CHUNK_MAX ((uint64_t)1 << 30) /* bytes of a decoded chunk */
+
+/** Parse .zarray of the array at @p path.
+ *  @return BKT_OK; BKT_EUNSUP, BKT_EFORMAT: the message has the fault, without the path.  @p out:
+ * kc_array_fini(), also after a failure */
+BKT_NODISCARD int kc_array_parse(const char *path, const void *json, size_t n, struct kc_array *out,
+                                 struct bkt_err *err);
+/** Find the references of its chunks.  Keys that are no chunks of the grid are refused. */
+BKT_NODISCARD int kc_array_find_chunks(struct kc_array *a, const struct kc_set *set, struct bkt_err *err);
+void kc_array_fini(struct kc_array *a);
+
+/** Why HDF5 can't read the stored chunks as they are: a codec, or the order or form of elements.  NULL: it
+ * can. */
+const char *kc_array_differs(const struct kc_array *a);
+
+#endif

@@ -1,0 +1,420 @@
+#!/usr/bin/env python3
+"""load_kerchunk.py: domains of kerchunk reference sets, read by h5dump through the connector.
+
+    load_kerchunk.py --bin DIR --plugin DIR --tool H5BUCKET
+
+numcodecs encodes the chunks, as Zarr does.  The judge is a native file that h5py wrote from the same values: h5dump prints the same data."""
+import argparse
+import base64
+import functools
+import http.server
+import itertools
+import json
+import os
+import struct
+import sys
+import tempfile
+import threading
+
+from load_testing import Bench, check, failures
+
+try:
+    import h5py
+    import numcodecs
+    import numpy as np
+except ImportError as e:
+    if os.path.exists("/usr/bin/python3") and os.environ.get("BKT_PYTHON_TRIED") != "yes":
+        os.environ["BKT_PYTHON_TRIED"] = "yes"  # the distribution's, if another comes first
+        os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B", *sys.argv])
+    print(f"skipped: {e}; Debian's python3-h5py and python3-zarr make and judge the sets")
+    sys.exit(77)
+
+
+class Set:
+    """A reference set in the making, and the values that it stands for."""
+
+    def __init__(self, b, name):
+        self.b, self.name, self.refs, self.values, self.blob = b, name, {".zgroup": '{"zarr_format": 2}'}, {}, bytearray(b"front")
+        self.places, self.copied = [], []
+        self.url = os.path.join(b.files, name + ".bin")
+
+    def place(self, data):
+        self.blob += data + b"gap"
+        self.places.append((len(self.blob) - len(data) - 3, len(data)))
+        return self.places[-1]
+
+    def add(self, name, values, chunks, codecs=(), compressor=None, order="C", separator=".", dtype=None, fill=0, inline=(), leave=(),
+            attrs=None, encode=None, copied=False, whole_files=False):
+        """Chunks whose number is in inline lie in the set, those in leave are not stored.  encode: of one chunk, in place of
+        the codecs' own."""
+        values = np.asarray(values)
+        dtype = dtype or (values.dtype.descr if values.dtype.names else values.dtype.str)
+        chain = list(codecs) + ([compressor] if compressor else [])
+        self.refs[name + "/.zarray"] = json.dumps({
+            "zarr_format": 2, "shape": values.shape, "chunks": chunks, "dtype": dtype, "order": order, "fill_value": fill,
+            "filters": [c.get_config() for c in codecs] or None, "compressor": compressor and compressor.get_config(),
+            **({"dimension_separator": separator} if separator != "." else {})})
+        if attrs:
+            self.refs[name + "/.zattrs"] = json.dumps(attrs)
+        grid = [range(-(-d // c)) for d, c in zip(values.shape, chunks)]
+        result = values.copy()
+        for n, at in enumerate(itertools.product(*grid)):
+            cut = tuple(slice(i * c, min((i + 1) * c, d)) for i, c, d in zip(at, chunks, values.shape))
+            if n in leave:
+                result[cut] = fill
+                continue
+            whole = np.full(chunks, "" if values.dtype == object else np.zeros((), values.dtype)[()], values.dtype)
+            whole[tuple(slice(0, s.stop - s.start) for s in cut)] = values[cut]
+            data = np.asarray(whole, order=order).tobytes(order) if values.dtype != object else whole
+            for c in ([] if encode else chain):
+                data = c.encode(np.frombuffer(data, values.dtype) if c is chain[0] and values.dtype != object and not values.dtype.names else data)
+            data = encode(whole) if encode else bytes(data)
+            key = name + "/" + (separator.join(map(str, at)) or "0")
+            if n in inline:
+                self.refs[key] = "base64:" + base64.b64encode(data).decode()
+            elif whole_files:
+                where = f"{self.url}.{name}.{n}"
+                open(where, "wb").write(data)
+                self.refs[key] = [where]
+            else:
+                self.refs[key] = [self.url, *self.place(data)]
+        self.values[name] = result
+        if copied:
+            self.copied.append(name)
+
+    def write(self, **version):
+        open(self.url, "wb").write(self.blob)
+        path = os.path.join(self.b.files, self.name + ".json")
+        json.dump({**version, "refs": self.refs} if version else self.refs, open(path, "w"))
+        return path
+
+    def twin(self):
+        """The native file of the same values."""
+        path = os.path.join(self.b.files, self.name + "-twin.h5")
+        with h5py.File(path, "w") as f:
+            for name, v in self.values.items():
+                if v.dtype.kind == "U":
+                    f.create_dataset(name, data=np.char.encode(v, "utf-8").astype(h5py.string_dtype("utf-8", v.dtype.itemsize)))
+                elif v.dtype == object:
+                    f.create_dataset(name, data=v, dtype=h5py.string_dtype())
+                else:
+                    f.create_dataset(name, data=v.view("i8") if v.dtype.kind == "M" else v)
+        return path
+
+
+def data_of(text):
+    return text.split("DATA {", 1)[-1].split("\n   }")[0]
+
+
+def load(b, path, domain, *options, allow=True):
+    return b.run(b.o.tool, "load", "--force", "-v", *options, "--kerchunk", path, domain, env={"H5BUCKET_ALLOW": "file://" + b.files} if allow else {})
+
+
+def compare(b, s, path, domain, *options):
+    rc, _, err = load(b, path, domain, *options)
+    check(f"{s.name}: load", rc == 0, err)
+    check(f"{s.name}: what is copied", sorted(l.split(":")[0] for l in err.split("\n") if ": copied: " in l) == sorted(s.copied), err)
+    twin = s.twin()
+    for name in s.values:
+        want = b.dump(twin, "-d", name)
+        got = b.dump(domain, "-d", name, env={"HDF5_VOL_CONNECTOR": "bucket", "H5BUCKET_STATS": "1", "H5BUCKET_ALLOW": "file://" + b.files})
+        if "h5bucket: GET" not in got[2]:
+            check(f"{s.name}: {name} was read through the connector", False, got[2])
+        check(f"{s.name}: {name}", want[0] == got[0] == 0 and data_of(want[1]) == data_of(got[1]), got[2] + got[1][:1500])
+    return err
+
+
+C = numcodecs
+X = np.arange(7 * 10, dtype="<f4").reshape(7, 10) / 3
+
+
+def fletcher(data):
+    """HDF5's checksum, in case numcodecs is older than its codec for it."""
+    words = np.frombuffer(data + b"\0" * (len(data) % 2), ">u2").astype(np.uint64)
+    a = b = 0
+    for w in words.tolist():
+        a = (a + w) % 65535
+        b = (b + a) % 65535
+    return data + struct.pack("<I", b << 16 | a)
+
+
+def codecs(b):
+    s = Set(b, "codecs")
+    s.add("plain", X, (3, 4))
+    s.add("zlib", X, (3, 4), [C.Shuffle(4)], C.Zlib(4))
+    s.add("filters_only", X, (3, 4), [C.Shuffle(4), C.Zlib(1)])
+    s.add("zstd", X, (3, 4), compressor=C.Zstd(3))
+    s.add("bz2", X, (3, 4), compressor=C.BZ2(9))
+    for cname, shuffle in (("lz4", 1), ("zstd", 2), ("zlib", 0), ("blosclz", 1), ("lz4hc", 2)):
+        s.add("blosc_" + cname, X, (3, 4), compressor=C.Blosc(cname, 5, shuffle))
+    s.add("lz4", X, (3, 4), compressor=C.LZ4(), copied=True)
+    s.add("lz4_random", np.random.default_rng(1).integers(0, 255, (40, 40)).astype("u1"), (16, 16), compressor=C.LZ4(), copied=True)
+    s.add("other_shuffle", X, (3, 4), [C.Shuffle(2)], C.Zlib(1), copied=True)
+    s.refs["checked/.zarray"] = json.dumps({"zarr_format": 2, "shape": [7, 10], "chunks": [7, 10], "dtype": "<f4", "order": "C", "fill_value": 0,
+                                            "filters": [{"id": "fletcher32"}], "compressor": None})
+    s.refs["checked/0.0"] = [s.url, *s.place(fletcher(X.tobytes()))]
+    s.values["checked"] = X
+    s.add("f_order", X, (3, 4), compressor=C.Zlib(1), order="F", copied=True)
+    s.add("f_cube", np.arange(5 * 6 * 7, dtype="<i2").reshape(5, 6, 7), (2, 4, 3), order="F", copied=True)
+    s.add("f_of_one_row", X, (1, 4), order="F")
+    s.add("slashes", X, (3, 4), compressor=C.Zlib(1), separator="/")
+    s.add("holes", X, (3, 4), compressor=C.Zlib(1), leave=(0, 5), fill=-1.5)
+    s.add("inline", X, (3, 4), compressor=C.Zlib(1), inline=range(9), copied=True)
+    s.add("partly_inline", X, (3, 4), compressor=C.Zlib(1), inline=(2,), copied=True)
+    s.add("whole_files", X, (3, 4), compressor=C.Zstd(1), whole_files=True)
+    s.add("whole", X, (7, 10))
+    s.add("large_chunk", X, (16, 16), compressor=C.Zlib(1))
+    s.add("large_plain_chunk", X, (16, 16))
+    s.add("many", np.arange(3000, dtype="<i4"), (5,), compressor=C.Zlib(1))
+    s.add("none", np.zeros((0, 3)), (1, 3))
+    compare(b, s, s.write(), b.domain("codecs-0.h5"))
+    compare(b, s, s.write(version=1), b.domain("codecs-1.h5"))
+    rc, out, err = b.verify("codecs-0.h5", "--deep")
+    check("codecs: verify", rc == 0, out + err)
+    layouts = [json.load(open(os.path.join(top, ".dataset.json")))["creationProperties"]["layout"]["class"]
+               for top, _, names in os.walk(os.path.join(b.root, "db")) if ".dataset.json" in names]
+    for cls in ("H5D_CONTIGUOUS_REF", "H5D_CHUNKED_REF", "H5D_CHUNKED_REF_INDIRECT"):
+        check(f"codecs: {cls} is used", cls in layouts, layouts)
+
+
+def dtypes(b):
+    s = Set(b, "dtypes")
+    for t in ("|i1", "|u1", "<i2", ">i2", "<u4", ">u4", "<i8", ">u8", "<f2", ">f2", ">f4", ">f8"):
+        s.add("t" + "lb"[t[0] == ">"] + t[1:], np.arange(12).astype(t), (5,), compressor=C.Zlib(1), leave=(0,), fill=7)
+    s.add("bool", np.array([True, False, True]), (2,), leave=(1,), fill=True)
+    s.add("nan", np.arange(6, dtype="<f8"), (3,), leave=(0,), fill=0)
+    s.refs["nan/.zarray"] = s.refs["nan/.zarray"].replace('"fill_value": 0', '"fill_value": "NaN"')
+    s.values["nan"][:3] = np.nan
+    for t in ("<c8", "<c16"):
+        s.add(t[1:], (np.arange(6) + 2j).astype(t), (4,), compressor=C.Zlib(1))
+    s.add("bytes", np.array([b"a", b"bcd", b""], "S4"), (2,), leave=(1,), fill="")
+    s.refs["bytes/.zarray"] = s.refs["bytes/.zarray"].replace('"fill_value": ""', '"fill_value": "' + base64.b64encode(b"none").decode() + '"')
+    s.values["bytes"][2] = b"none"
+    for order in "<>":
+        s.add("text_" + "lb"[order == ">"], np.array(["ä", "b\U0001f600d", ""], order + "U4"), (2,), fill="", copied=True)
+    s.add("strings", np.array(["ä", "", "long " * 30, "\U0001f600", "e"], object), (2,), [C.VLenUTF8()], C.Zlib(1), dtype="|O", fill=None, copied=True)
+    s.add("time", np.array(["2020-01-01", "2021-06-01"], "M8[ns]"), (2,))
+    pair = np.array([(1, [1.5, 2.5]), (2, [3.5, 4.5])], [("a", ">i4"), ("b", "<f4", (2,))])
+    s.add("pair", pair, (1,), compressor=C.Zlib(1), dtype=[["a", ">i4"], ["b", "<f4", [2]]], fill=None)
+    s.add("scalar", np.array(42, ">i2"), ())
+    s.add("packed_scalar", np.array(4.25), (), compressor=C.Zlib(1), copied=True)
+    for d in (s.refs,):
+        for k in [k for k in d if k.endswith(".zarray")]:
+            json.loads(d[k])
+    compare(b, s, s.write(version=1), b.domain("dtypes.h5"))
+
+
+def attributes(b):
+    s = Set(b, "attributes")
+    s.refs["g/.zgroup"] = '{"zarr_format": 2}'
+    s.refs[".zattrs"] = {"title": "Tïtel", "nothing": None, "deep": {"a": [1, {"b": 2}]}}
+    s.add("x", np.arange(4.0), (4,), attrs={"_ARRAY_DIMENSIONS": ["x"], "units": "m"})
+    s.add("v", np.arange(12, dtype="<i2").reshape(3, 4), (3, 4), attrs={"_ARRAY_DIMENSIONS": ["y", "x"], "_FillValue": -1, "big": 2**63 + 5,
+          "real": [1, 2.5], "texts": ["a", "ö"], "empty": [], "flag": True, "NAME": "not a scale", "nan": float("nan")})
+    s.add("g/w", np.arange(4, dtype="<i2"), (4,), attrs={"_ARRAY_DIMENSIONS": ["x"]})
+    s.add("t", np.array(["2020-01-01"], "M8[s]"), (1,), attrs={"_ARRAY_DIMENSIONS": ["t"]})
+    compare(b, s, s.write(version=1), b.domain("attributes.h5"))
+    for name, words in {
+            "/title": ('"T\\37777777703\\37777777657tel"',), "/deep": ('"a": [1, {', '"b": 2'), "/v/_FillValue": ("H5T_STD_I16LE", "-1"),
+            "/v/big": ("H5T_STD_U64LE", "9223372036854775813"), "/v/real": ("H5T_IEEE_F64LE", "1, 2.5"), "/v/texts": ("H5T_VARIABLE",),
+            "/v/empty": ("NULL",), "/v/flag": ("(0): 1",), "/v/nan": ("nan",), "/t/units": ("seconds since 1970-01-01",),
+            "/v/DIMENSION_LIST": ('"/y"', '"/x"'), "/g/w/DIMENSION_LIST": ('"/x"',), "/x/REFERENCE_LIST": ('"/v"', '"/g/w"'),
+            "/x/CLASS": ("DIMENSION_SCALE",), "/y/NAME": ("This is a netCDF dimension but not a netCDF variable.         3",)}.items():
+        rc, out, err = b.dump_domain("attributes.h5", "-a", name)
+        check(f"attributes: {name}", rc == 0 and all(w in out.replace("\\\"", '"') for w in words), out + err)
+    rc, out, err = b.dump_domain("attributes.h5", "-a", "/v/NAME")
+    check("attributes: HDF5's own names are left out", rc != 0, out)
+
+
+def templates(b):
+    s = Set(b, "templates")
+    s.add("a", np.arange(20, dtype="<i4"), (2,))
+    s.write()
+    for i in range(10):
+        del s.refs[f"a/{i}"]
+    first, step = s.places[0][0], s.places[1][0] - s.places[0][0]
+    cases = {
+        "gen": ({"d": b.files, "u": "{{d}}/templates{{ext(n='bin')}}", "ext": ".{{n}}"},
+                [{"key": "a/{{i}}", "url": "{{u}}", "offset": f"{{{{ {first} + i * {step} }}}}", "length": "{{ 2*4 }}", "dimensions": {"i": {"stop": 10}}}], {}),
+        "lists": ({"u": s.url}, [{"key": "a/{{ j*5 + i }}", "url": "{{u}}", "offset": f"{{{{ {first} + (5*j+i)*{step} }}}}", "length": 8,
+                                  "dimensions": {"j": [0, 1], "i": {"start": 4, "stop": -1, "step": -1}}}], {}),
+        "refs": ({"u": s.url, "f": b.files + "/{{ 'temp' ~ c }}.bin"}, [],
+                 {f"a/{i}": ["{{u}}" if i % 2 else "{{f(c='lates')}}", first + i * step, 8] for i in range(10)}),
+        "format": ({}, [{"key": "a/{{ '%d' % i }}", "url": b.files + "/{{ 'templates'|string }}.bin" if False else s.url,
+                         "offset": f"{{{{ {first} + i*{step} }}}}", "length": "{{ '%02d'|format(8) }}".replace("'%02d'", "'%d'"),
+                         "dimensions": {"i": {"start": 0, "stop": 10, "step": 1}}}], {})}
+    for name, (t, gen, refs) in cases.items():
+        path = os.path.join(b.files, f"templates-{name}.json")
+        json.dump({"version": 1, "templates": t, "gen": gen, "refs": {**s.refs, **refs}}, open(path, "w"))
+        s.name = "templates " + name
+        real, s.twin = s.twin, lambda: os.path.join(b.files, "templates-twin.h5")
+        s.b, keep = b, s.name
+        s.name = "templates"
+        real()
+        s.name = keep
+        compare(b, s, path, b.domain(f"templates-{name}.h5"))
+        s.twin = real
+
+
+ARRAY = {"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "<i4", "order": "C", "fill_value": 0, "filters": None, "compressor": None}
+
+
+def hostile(b):
+    """(what the set has, words of the error).  Each load fails, and leaves nothing."""
+    def array(chunk=None, **changes):
+        return {"a/.zarray": json.dumps({**ARRAY, **changes}), "a/0": chunk or ["/x", 0, 8]}
+
+    outside = tempfile.NamedTemporaryFile()  # neither in the domain's bucket nor in what allow names
+    outside.write(b"12345678")
+    outside.flush()
+    secret = outside.name
+    lz4 = {"id": "lz4"}
+    inline = lambda data: "base64:" + base64.b64encode(data).decode()
+    deep = "[" * 100 + "]" * 100
+    cases = [
+        ("", "not a reference set"), ("[]", "not a reference set"), ("{", "not JSON"), ("{}", "no arrays"), ('{"version": 2, "refs": {}}', "version 2"),
+        ('{"version": 1}', "neither refs nor gen"), ('{"version": 1, "refs": []}', "not JSON"), ({"a/.zarray": 5}, "neither data nor a reference"),
+        ({"a/.zarray": ["/x", 0]}, "not of the form"), ({"a/.zarray": ["/x", -1, 5]}, "impossible offset"), ({"a/.zarray": [5]}, "not of the form"),
+        ({"a/.zarray": ["/x", 0, 1, 2]}, "not of the form"), ({"a/.zarray": ["/x", 2**62, 2**62]}, "impossible offset"),
+        ({"a/.zarray": ["/x", 1.5, 8]}, "impossible offset"), ({"a/.zarray": ["/x", 0, 8]}, "outside of the set"),
+        ({"a/.zarray": "base64:!!!"}, "not base64"), ({"a/.zarray": "{"}, ".zarray"), ({"a/.zarray": "5 "}, "zarr_format"),
+        ({"a/.zarray": '{"zarr_format": 2, "x": ' + deep + "}"}, "not JSON"), ({"zarr.json": {}, **array()}, "version 3"),
+        ({"../a/.zarray": json.dumps(ARRAY)}, "components"), ({"a//b/.zarray": json.dumps(ARRAY)}, "components"),
+        ({"./.zarray": json.dumps(ARRAY)}, "components"), ({"/a/.zarray": json.dumps(ARRAY)}, "components"),
+        ({"/".join("d" * 200) + "/.zarray": json.dumps(ARRAY)}, "components"), ({"": "x", **array()}, "a key that is empty"),
+        (array(zarr_format=3), "zarr_format 3"), (array(shape=[-1]), "shape"), (array(shape=[4, 4]), "chunks: 1 dimensions"),
+        (array(shape="x"), "shape"), (array(chunks=[0]), "a size of 0"), (array(shape=[2] * 33, chunks=[1] * 33), "33 dimensions"),
+        (array(shape=[2**62, 2**62], chunks=[1, 1]), "2^63 chunks"), (array(chunks=[2**61]), "4 GiB"), (array(chunks=[2**40, 2**40], shape=[1, 1]), "chunks"),
+        (array(order="X"), "order"), (array(dimension_separator="-"), "dimension_separator"), (array(dtype="<f16"), "<f16"),
+        (array(dtype="<i3"), "<i3"), (array(dtype="|O"), "vlen-utf8"), (array(dtype="|S0"), "|S0"), (array(dtype=["x"]), "member"), (array(dtype=[]), "no members"),
+        (array(dtype=[["a", "<i4"], ["a", "<i4"]]), "compound"), (array(dtype=[["a", "<i4", [2**31, 2**31]]]), "impossible shape"),
+        (array(dtype=[["a", "<U4"]]), "member a"), (array(dtype="|V99999999999"), "|V99999999999"), (array(fill_value=2**31), "fill_value"),
+        (array(fill_value="x"), "fill_value"), (array(fill_value=[1, 2]), "fill_value"), (array(fill_value=0.5), "fill_value"),
+        (array(dtype="|S4", fill_value="AAAAAAAAAAA="), "fill_value"), (array(filters=[{"id": "fixedscaleoffset", "scale": 1}]), "fixedscaleoffset"),
+        (array(filters=[{"id": "delta"}]), "delta"), (array(compressor={"id": "gzip"}), "gzip"), (array(compressor={"id": "unheard"}), "unheard"),
+        (array(compressor={}), "without an id"), (array(filters="x"), "filters"), (array(filters=[{"id": "zlib"}] * 20), "more than 16 codecs"),
+        (array(compressor={"id": "blosc", "cname": "odd"}), "blosc"), ({**array(), "a/2": ["/x", 0, 8]}, "no chunk of its grid"),
+        ({**array(), "a/00": ["/x", 0, 8]}, "no chunk of its grid"), ({**array(), "a/0.0": ["/x", 0, 8]}, "no chunk of its grid"),
+        ({**array(), "a/99999999999999999999": ["/x", 0, 8]}, "no chunk of its grid"), (array(["/x", 0, 7]), "7 bytes for a chunk of 8"),
+        (array(["gs://b/k", 0, 8]), "gs://b/k"), (array(["https://h/k?secret=1", 0, 8]), "query"), (array(["", 0, 8]), "a URL that is empty"),
+        (array(inline(b"1234567"), compressor=None), "7 bytes"), (array(inline(b"123456789")), "9 bytes"), (array("plain text"), "10 bytes"),
+        (array(inline(b"\x08\0\0\0"), compressor=lz4), "lz4"), (array(inline(b"x"), compressor=lz4), "too short"),
+        (array(inline(b"\xff\xff\xff\x7f" + bytes(9)), compressor=lz4), "lz4"), (array(inline(b"junk"), compressor={"id": "zlib"}), "zlib"),
+        (array(inline(C.Zlib(9).encode(bytes(50_000_000))), compressor={"id": "zlib"}), "zlib"), (array(inline(b"junk"), compressor={"id": "zstd"}), "zstd"),
+        (array(inline(b"junk"), compressor={"id": "blosc"}), "blosc"), (array(inline(struct.pack("<II", 2, 4) + b"abcd"), dtype="|O", filters=[{"id": "vlen-utf8"}]), "string 1"),
+        (array(inline(struct.pack("<I", 3)), dtype="|O", filters=[{"id": "vlen-utf8"}]), "2 strings"),
+        (array(inline(struct.pack("<II", 2, 1) + b"\0" + struct.pack("<I", 0)), dtype="|O", filters=[{"id": "vlen-utf8"}]), "NUL"),
+        (array(inline(struct.pack("<II", 0xd800, 0)), dtype="<U1"), "not Unicode"), (array([secret, 0, 8], order="C", compressor=lz4), "allow"),
+        (array([b.files + "/../.." + secret, 0, 8], compressor=lz4), "components"), (array(["file://" + b.files + "/../../" + secret, 0, 8], compressor=lz4), "components"),
+        (array(["http://127.0.0.1:1/k", 0, 8], compressor=lz4), "allow"), (array(["s3://elsewhere/k", 0, 8], compressor=lz4), "allow"),
+        ({**array(), "a/.zattrs": "[]"}, ".zattrs"), ({**array(), "a/.zattrs": '{"x": 1e999999, "x": [1, "' + "\\ud800" + '"]}'}, ".zattrs"),
+        ({**array(), "a/b/.zarray": json.dumps(ARRAY)}, "no chunk of its grid"), ({**array(), "a/.zattrs": {"": 1}}, "attribute"),
+    ]
+    gen = lambda **g: json.dumps({"version": 1, "templates": g.pop("templates", {}), "refs": array(), "gen": [{"key": "a/1", "url": "/x", **g}]})
+    cases += [
+        (gen(url="{{u}}"), "u"), (gen(url="{{"), "{{ without }}"), (gen(url="{{ 1 / 2 }}"), "//"), (gen(url="{{ 1 // 0 }}"), "zero"),
+        (gen(url="{{ [1] }}"), "template"), (gen(url="{{ 9999999999 * 9999999999 }}"), "64 bits"), (gen(url="{{ x.y }}"), "x"), (gen(url="{{ " + "(" * 99), "template"),
+        (gen(url="{{ " + "(" * 99 + "1" + ")" * 99 + " }}"), "nested"), (gen(templates={"u": "{{u}}"}, url="{{u}}"), "nested"), (gen(key="a/{{ 'x' * 3 }}"), "text"),
+        (gen(templates={**{f"t{i}": f"{{{{t{i + 1}}}}}{{{{t{i + 1}}}}}" for i in range(15)}, "t15": "x" * 99}, url="{{t0}}"), "parts of text"),
+        (gen(offset="x", length=8), "offset"), (gen(offset=8), "without a length"), (gen(dimensions={"i": {"stop": 2**62}}), "gen: more than"),
+        (gen(dimensions={"i": {"stop": 2**62, "step": 0}}), "dimension i"), (gen(dimensions={"i": {}}), "dimension i"), (gen(dimensions={"i": [[]]}), "dimension i"),
+        (gen(dimensions={"i": {"stop": 2**62}, "j": []}), "too many"), (gen(dimensions=[]), "malformed"), (gen(dimensions={"i": {"stop": 1.5}}), "dimension i"),
+    ]
+    path, domain = os.path.join(b.files, "hostile.json"), b.domain("hostile.h5")
+    for n, (content, word) in enumerate(cases):
+        open(path, "w").write(content if isinstance(content, str) else json.dumps(content))
+        rc, _, err = load(b, path, domain)
+        sane = "Sanitizer" not in err and "runtime error" not in err
+        check(f"hostile {n}: {word}", rc == 1 and word in err and sane and not os.path.exists(domain), f"{rc} {str(content)[:300]} {err}")
+    names = {root for root, _, _ in os.walk(os.path.join(b.root, "db"))} if os.path.isdir(os.path.join(b.root, "db")) else set()
+    return names
+
+
+def left_out(b):
+    s = Set(b, "left_out")
+    s.add("good", X, (3, 4), compressor=C.Zlib(1))
+    path = s.write()
+    refs = json.load(open(path))
+    refs["bad/.zarray"] = json.dumps({**ARRAY, "filters": [{"id": "fixedscaleoffset"}]})
+    refs["worse/.zarray"] = json.dumps({**ARRAY, "compressor": {"id": "lz4"}})
+    refs["worse/0"] = "base64:AAAA"
+    json.dump(refs, open(path, "w"))
+    rc, _, err = load(b, path, b.domain("left.h5"), "--ignore-errors")
+    check("left out: both are named", rc == 1 and "bad: left out: codec fixedscaleoffset" in err and "worse: left out: " in err, err)
+    rc, out, err = b.run(b.o.tool, "ls", "-r", b.domain("left.h5"))
+    check("left out: the rest is there", rc == 0 and "good" in out and "worse" not in out and "bad" not in out, out + err)
+    for options in (("--append",), ("--extend", "0"), ("--linkpath", "x"), ("--flatten-vds",), ("--column", "x"), ("-f", "sec2")):
+        rc, _, err = load(b, path, b.domain("left.h5"), *options)
+        check(f"usage: {options[0]}", rc == 2 and "--kerchunk" in err or rc == 2 and "can't be combined" in err, err)
+
+
+class Ranges(http.server.BaseHTTPRequestHandler):
+    """Files of a folder by ranges."""
+    protocol_version = "HTTP/1.1"
+
+    def __init__(self, folder, *args):
+        self.folder = folder
+        super().__init__(*args)
+
+    def do_GET(self):
+        data = open(self.folder + self.path, "rb").read()
+        first, last = (int(x) for x in self.headers.get("Range", f"bytes=0-{len(data) - 1}")[6:].split("-"))
+        part = data[first:last + 1]
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes {first}-{first + len(part) - 1}/{len(data)}")
+        self.send_header("Content-Length", str(len(part)))
+        self.end_headers()
+        self.wfile.write(part)
+
+    def do_HEAD(self):
+        self.send_response(200)
+        self.send_header("Content-Length", str(os.path.getsize(self.folder + self.path)))
+        self.end_headers()
+
+    def log_message(self, *args):
+        pass
+
+
+def remote(b):
+    """A set that comes from a server can't make this program open a file of this machine."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Ranges, b.files))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    at = f"http://127.0.0.1:{server.server_port}"
+    for name, url in (("local", b.files + "/codecs.bin"), ("scheme", "file://" + b.files + "/codecs.bin"), ("relative", "codecs.bin")):
+        json.dump({"a/.zarray": json.dumps({**ARRAY, "compressor": {"id": "lz4"}}), "a/0": [url, 0, 8]}, open(os.path.join(b.files, f"remote-{name}.json"), "w"))
+        rc, _, err = b.run(b.o.tool, "load", "--kerchunk", f"{at}/remote-{name}.json", b.domain("remote.h5"), env={"H5BUCKET_ALLOW": f"file:/// {at}"})
+        check(f"remote set, {name}: refused", rc == 1 and ("can't refer to files" in err), err)
+    s = Set(b, "web")
+    s.add("linked", X, (3, 4), compressor=C.Zlib(1))
+    s.add("copied", X, (3, 4), compressor=C.LZ4(), copied=True)
+    s.write()
+    for part in s.refs.values():
+        if isinstance(part, list):
+            part[0] = f"{at}/web.bin"
+    allow = f"{at} file://{b.files}"
+    json.dump(s.refs, open(os.path.join(b.files, "web.json"), "w"))
+    rc, _, err = b.run(b.o.tool, "load", "--kerchunk", f"{at}/web.json", b.domain("web.h5"), env={"H5BUCKET_ALLOW": allow})
+    check("web: load", rc == 0, err)
+    for name in s.values:
+        want, got = b.dump(s.twin(), "-d", name), b.dump(b.domain("web.h5"), "-d", name, env={"HDF5_VOL_CONNECTOR": "bucket", "H5BUCKET_ALLOW": allow})
+        check(f"web: {name}", got[0] == 0 and data_of(want[1]) == data_of(got[1]), got)
+    server.shutdown()
+
+
+def main():
+    p = argparse.ArgumentParser()
+    for name in ("bin", "plugin", "tool"):
+        p.add_argument("--" + name, required=True)
+    p.add_argument("--only")
+    o = p.parse_args()
+    with tempfile.TemporaryDirectory(prefix="bkt-kerchunk-") as folder:
+        b = Bench(o, folder, H5BUCKET_ALLOW="file://" + os.path.join(folder, "files"))
+        for part in (codecs, dtypes, attributes, templates, hostile, left_out, remote):
+            if not o.only or o.only == part.__name__:
+                part(b)
+    print(f"{len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
