@@ -154,7 +154,7 @@ struct bkt_object_ops {
     int (*token_unopened)(struct bkt_vobj *at, const H5VL_loc_params_t *loc, H5O_token_t *out,
                           struct bkt_err *err);
     int (*native_info_unopened)(struct bkt_vobj *at, const H5VL_loc_params_t *loc,
-                                H5VL_optional_args_t *args, struct bkt_err *err);
+                                const H5VL_native_object_get_native_info_t *args, struct bkt_err *err);
     /** @p old: for H5Rcreate() of HDF5 1.8 */
     int (*token)(struct bkt_vobj *o, bool old, H5O_token_t *out, struct bkt_err *err);
     /** @p depth: of soft links that led here; if > 0, a missing link is an answer and not an error */

@@ -371,29 +371,63 @@ static int object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct b
     }
 }
 
+/* Links on the way may lead out of the file.  HDF5 gives such a group an id of the connector that the present call
+ * belongs to, and only HDF5's public calls begin a new one: the native connector's callback would make an id of ours
+ * for an object of its own. */
+static int info_on_the_way(struct bkt_vobj *at, const H5VL_loc_params_t *loc, H5O_info2_t *out, unsigned fields,
+                           struct bkt_err *err)
+{
+    const H5VL_loc_by_name_t *name = &loc->loc_data.loc_by_name;
+    const H5VL_loc_by_idx_t *idx = &loc->loc_data.loc_by_idx;
+    return PASS_NATIVE(err,
+                       loc->type == H5VL_OBJECT_BY_NAME
+                           ? H5Oget_info_by_name3(at->native_id, name->name, out, fields, name->lapl_id)
+                           : H5Oget_info_by_idx3(at->native_id, idx->name, idx->idx_type, idx->order, idx->n, out,
+                                                 fields, idx->lapl_id),
+                       "asking about an object of a plain HDF5 file");
+}
+
+static bool follows_links(const H5VL_loc_params_t *loc)
+{
+    return loc->type == H5VL_OBJECT_BY_NAME || loc->type == H5VL_OBJECT_BY_IDX;
+}
+
 static int object_get_unopened(struct bkt_vobj *at, const H5VL_loc_params_t *loc, H5VL_object_get_args_t *args,
                                struct bkt_err *err)
 {
-    return PASS_NATIVE(err,
-                       H5VLobject_get(H5VLobject(at->native_id), loc, H5VL_NATIVE, args, H5P_DEFAULT, NULL),
-                       "asking about an object of a plain HDF5 file");
+    if (!follows_links(loc))
+        return PASS_NATIVE(err,
+                           H5VLobject_get(H5VLobject(at->native_id), loc, H5VL_NATIVE, args, H5P_DEFAULT, NULL),
+                           "asking about an object of a plain HDF5 file");
+    if (args->op_type != H5VL_OBJECT_GET_INFO)
+        return BKT_EUNSUP;
+    return info_on_the_way(at, loc, args->args.get_info.oinfo, args->args.get_info.fields, err);
 }
 
 static int object_token_unopened(struct bkt_vobj *at, const H5VL_loc_params_t *loc, H5O_token_t *out,
                                  struct bkt_err *err)
 {
-    H5VL_object_specific_args_t args = {.op_type = H5VL_OBJECT_LOOKUP, .args.lookup.token_ptr = out};
-    return PASS_NATIVE(
-        err, H5VLobject_specific(H5VLobject(at->native_id), loc, H5VL_NATIVE, &args, H5P_DEFAULT, NULL),
-        "looking for an object of a plain HDF5 file");
+    H5O_info2_t info;
+    if (!follows_links(loc))
+        return BKT_EUNSUP;
+    BKT_PASS(info_on_the_way(at, loc, &info, H5O_INFO_BASIC, err));
+    *out = info.token;
+    return BKT_OK;
 }
 
 static int object_native_info_unopened(struct bkt_vobj *at, const H5VL_loc_params_t *loc,
-                                       H5VL_optional_args_t *args, struct bkt_err *err)
+                                       const H5VL_native_object_get_native_info_t *a, struct bkt_err *err)
 {
-    return PASS_NATIVE(
-        err, H5VLobject_optional(H5VLobject(at->native_id), loc, H5VL_NATIVE, args, H5P_DEFAULT, NULL),
-        "asking about an object of a plain HDF5 file");
+    const H5VL_loc_by_name_t *name = &loc->loc_data.loc_by_name;
+    const H5VL_loc_by_idx_t *idx = &loc->loc_data.loc_by_idx;
+    if (!follows_links(loc))
+        return BKT_EUNSUP;
+    return PASS_NATIVE(err,
+                       loc->type == H5VL_OBJECT_BY_NAME
+                           ? H5Oget_native_info_by_name(at->native_id, name->name, a->ninfo, a->fields, name->lapl_id)
+                           : H5Oget_native_info_by_idx(at->native_id, idx->name, idx->idx_type, idx->order, idx->n,
+                                                       a->ninfo, a->fields, idx->lapl_id),
+                       "asking about an object of a plain HDF5 file");
 }
 
 static int object_token(struct bkt_vobj *o, bool old, H5O_token_t *out, struct bkt_err *err)
