@@ -293,8 +293,8 @@ static const struct {
     const char *prefix;
     parse_fn   *parse;
 } schemes[] = {
-    {"s3://", parse_s3},     {"hsds+s3://", parse_s3}, {"file://", parse_file},    {"https://", parse_web},
-    {"http://", parse_web}, {"mem:", parse_mem},      {"hdf5:/", parse_default},
+    {"s3://", parse_s3},     {"hsds+s3://", parse_s3}, {"file://", parse_file},    {"hsds+file://", parse_file},
+    {"https://", parse_web}, {"http://", parse_web},   {"mem:", parse_mem},         {"hdf5:/", parse_default},
 };
 
 /* A directory as the default bucket: to be opened, the domain must exist already. */
@@ -434,13 +434,13 @@ static int file_in_default(const char *rest, const struct bkt_settings *set, str
 static int file_by_name(const char *name, const struct bkt_settings *set, bool pointed, struct bkt_buf *out,
                         struct bkt_err *err)
 {
-    if (strncasecmp(name, "file://", 7) == 0)
-        return add_local(name + 7, out, err);
+    const char *here = strncasecmp(name, "hsds+", 5) == 0 ? name + 5 : name;
+    if (strncasecmp(here, "file://", 7) == 0)
+        return add_local(here + 7, out, err);
     if (strncasecmp(name, "hdf5:/", 6) == 0)
         return file_in_default(name + 6, set, out, err);
     if (bkt_name_has_scheme(name)) {
-        const char *full = strncasecmp(name, "hsds+", 5) == 0 ? name + 5 : name;
-        return bkt_buf_add_str(out, full) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+        return bkt_buf_add_str(out, here) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
     }
     if (set->bucket && *set->bucket)
         return file_in_default(name, set, out, err);

@@ -12,16 +12,15 @@
 #include "vol/vfd/store_driver.h"
 #include "vol/vfd/store_driver_ahead.h"
 
-bool bkt_remote_is_local(const struct bkt_remote *r)
-{
-    return r->full && strncmp(r->full, "file:", 5) == 0;
-}
+static bool is_here(const struct bkt_remote *r) { return r->full && strncmp(r->full, "file:", 5) == 0; }
+
+bool bkt_remote_is_local(const struct bkt_remote *r) { return is_here(r) && !r->through; }
 
 int bkt_remote_find(const char *name, const struct bkt_settings *set, struct bkt_remote *r,
                     struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
-    *r = (struct bkt_remote){.name = name};
+    *r = (struct bkt_remote){.name = name, .through = strncasecmp(name, "hsds+file:", 10) == 0};
     int rc = bkt_name_of_file(name, set, &full, err);
     if (rc < 0)
         return rc == BKT_ENOENT ? BKT_OK : rc;
@@ -141,7 +140,7 @@ static int set_driver(hid_t fapl, struct bkt_remote *r, hid_t like, const struct
 /* Whether the driver asks for the file under its own full name. */
 static bool can_ask(const struct bkt_remote *r, hid_t like)
 {
-    return r->full && !bkt_remote_is_local(r) && !has_members(like);
+    return r->full && !is_here(r) && !has_members(like);
 }
 
 static void ask(struct bkt_remote *r, hid_t like, const struct bkt_settings *set)
@@ -222,6 +221,8 @@ static int refuse_writing(struct bkt_remote *r, hid_t like, const struct bkt_set
     ask(r, like, set);
     if (!bkt_remote_is_hdf5(r, like, set))
         return BKT_ENOENT;
+    if (r->through)
+        BKT_FAIL(err, BKT_EUNSUP, "%s: hsds+file:// opens files for reading only; to write, give the path without it", r->full);
     BKT_FAIL(err, BKT_EUNSUP,
              "%s is a plain HDF5 file in a store, which can't be opened for writing; `h5bucket load` makes a domain of it",
              r->full);

@@ -12,6 +12,7 @@
 struct bkt_remote {
     const char *name; /* as the program wrote it; borrowed, and unused after bkt_remote_ask() */
     char *full; /* the file's full name (bkt_name_of_file()), owned; NULL: the name can't be a file in a store */
+    bool through; /* the name asks for the connector's own reader of a file of this machine: hsds+file://… */
     bool asked; /* its first bytes are being fetched */
     bool family; /* the store has no such file, and the name has the form of a family's */
 };
@@ -19,7 +20,7 @@ struct bkt_remote {
 /** The plain file that @p name may mean; bkt_remote_fini().  No request is made. */
 BKT_NODISCARD int bkt_remote_find(const char *name, const struct bkt_settings *set, struct bkt_remote *r,
                                   struct bkt_err *err);
-/** Whether it is a file of this machine. */
+/** Whether it is a file of this machine that HDF5's own drivers open. */
 bool bkt_remote_is_local(const struct bkt_remote *r);
 /** Whether the failure @p rc to open a domain by that name may mean that the name is the file's.  Web servers
  *  answer requests for documents that they don't have in many ways. */

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """hdf5_tools.py: HDF5's tools print the same for a file in a store, opened by its name, as for the file itself.
 
-    hdf5_tools.py --bin DIR --hdf5 PREFIX --plugin DIR --store http|s3 [--only GLOB] [--programs NAME,...] [--show]
+    hdf5_tools.py --bin DIR --hdf5 PREFIX --plugin DIR --store http|s3|here [--only GLOB] [--programs NAME,...] [--show]
 
 The files are those of HDF5's own tests, the tools' and the library's (config/hdf5-tests.sh).  They lie on a web
-server or in S3, and nothing is prepared: no domain is made.  Each program runs on the local file, with HDF5's
+server, in S3 or on this machine (hsds+file://), and nothing is prepared: no domain is made.  Each program runs on the local file, with HDF5's
 own connector, and on the name, from a folder in which no file lies.  Exit code, output and messages must be
 equal, byte by byte but for the name.  Files that native HDF5 refuses are refused.  hdf5_tools_differences.txt lists
 allowed differences, each with its reason; an unused line fails the run.
@@ -57,6 +57,8 @@ class Run(Tools):
         shutil.copytree(self.folder, os.path.join(self.work, "copies"))
         if self.args.store == "http":
             self.store = WebFolder(self.folder).url
+        elif self.args.store == "here":
+            self.store = "hsds+file://" + self.folder
         else:
             self.store = f"s3://plain-{os.getpid()}"
             subprocess.run([sys.executable, os.path.join(ROOT, "test", "s3", "upload.py"), f"{self.store[5:]}={self.folder}"],
@@ -86,7 +88,7 @@ class Run(Tools):
         got = self.run(self.command(program, full, copy, "native:" + out[1]), self.ours, where)
         if program in MAKERS:
             want, got = [(rc, text + self.made(file), err) for (rc, text, err), file in zip((want, got), out)]
-        return want, got, (copy, name, out[0]), (full, copy, name, "native:" + out[1], out[1])
+        return want, got, (copy, name, out[0]), (full, full.replace("hsds+", ""), copy, name, "native:" + out[1], out[1])
 
     def text(self, program, result, names):
         text = b"exit code %d\n" % result[0] + result[1] + STATS.sub(b"", result[2])

@@ -98,6 +98,16 @@ class Names:
         want, got = dump("tall.h5", BASE, os.path.dirname(self.tall)), dump("h5dump/tall.h5", {**OURS, **BY_NAME, "H5BUCKET_BUCKET": self.files}, self.empty)
         check("in a folder as default bucket: the same as the local file", got[:2] == want[:2], got[2])
 
+    def through(self):
+        """hsds+file:// reads a file of this machine as one in a store, with the files that it leads to."""
+        for name in ("h5dump/tall.h5", "h5dump/vds/1_vds.h5", "h5copy/h5copy_extlinks_src.h5"):
+            path = os.path.join(self.files, name)
+            self.same(f"hsds+file://, {name}", "hsds+file://" + path, path, BY_NAME)
+        self.same("hsds+file:// of a family with its driver", f"hsds+file://{self.files}/h5dump/tfamily%05d.h5",
+                  os.path.join(self.files, "h5dump", "tfamily%05d.h5"), BY_NAME, "--filedriver=family")
+        self.refused("hsds+file:// for writing", [os.path.join(args.bin, "h5clear"), "-s", "hsds+file://" + self.tall],
+                     {**BY_NAME, "H5BUCKET_TRACE": "vol"}, "for reading only")
+
     def pointer(self):
         pointer = os.path.join(self.work, "x.nc")
         rc, _, err = run([args.tool, "pointer", f"s3://{self.bucket}/h5dump/tall.h5", pointer], OURS, self.work)
@@ -167,7 +177,7 @@ class Names:
 
     def main(self):
         self.upload()
-        for part in (self.schemes, self.pointer, self.forms, self.links, self.both, self.ros3, self.refusals):
+        for part in (self.schemes, self.through, self.pointer, self.forms, self.links, self.both, self.ros3, self.refusals):
             part()
 
 

@@ -6,6 +6,7 @@ writer is sample_writer.c.  The server counts."""
 import argparse
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -44,6 +45,7 @@ def read(program, name, records, env):
                              text=True)
     if run.returncode:
         sys.exit(f"{name}: exit code {run.returncode}: {run.stderr}")
+    return run.stderr
 
 
 def check(what, web, most):
@@ -93,6 +95,11 @@ def main():
                 bad += check(f"{form}, {where}: 600 samples in 3 collections", web, all_most)
                 read(a.read, name, names[form][:1], {**env, "AWS_ENDPOINT_URL": web.url})
                 bad += check(f"{form}, {where}: one sample", web, one_most)
+        # In a folder the connector reads the plain file as one in a store; HDF5's own drivers would have no statistics.
+        said = read(a.read, repo["file"], names["file"], {"H5BUCKET_STATS": "1"})
+        ranges = sum(int(n) for n in re.findall(r"^h5bucket: GET (\d+)", said, re.M))
+        print(f"file, folder: {ranges} reads")
+        bad += [] if 0 < ranges <= 10 else [f"file, folder: {ranges} reads by the connector: {said}"]
         # Both kinds of files in one repository, in one batch: the sum of both.
         for part in ("data/00",):
             for form in "file", "domain":

@@ -15,6 +15,7 @@ static const struct {
 } cases[] = {
     {"S3", NULL, "s3://bucket/a/b.h5", BKT_OK, "s3://bucket", "a/b.h5", false, false},
     {"S3 for HDF5 2.x tools", NULL, "hsds+s3://bucket/a/b.h5", BKT_OK, "s3://bucket", "a/b.h5", false, false},
+    {"file URI for the connector", NULL, "hsds+file://%s/home/b.h5", BKT_OK, "file:///", "%s/home/b.h5", true, true},
     {"slashes", NULL, "s3://bucket//a/./b.h5//", BKT_OK, "s3://bucket", "a/b.h5", false, false},
     {"up and down", NULL, "s3://bucket/a/../b.h5", BKT_OK, "s3://bucket", "b.h5", false, false},
     {"out of the bucket", NULL, "s3://bucket/a/../../b.h5", BKT_EINVAL, NULL, NULL, false, false},
