@@ -234,6 +234,34 @@ def in_order(line):
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in line.sample.split(":")]
 
 
+def as_domains(b, name):
+    """A repository whose files are domains."""
+    top, there, jobs = made(name), b.new("_domains"), []
+    for folder, _, files in os.walk(top):
+        for f in files:
+            path = os.path.join(folder, f)
+            at = os.path.relpath(path, top)
+            if b.store == "dir":
+                os.makedirs(os.path.dirname(os.path.join(there, at)), exist_ok=True)
+            if f.endswith(".hdf5") and "_data" not in folder:
+                ok(b.run("load", path, f"{there}/{at}"))
+            elif f.endswith(".lmdb") and b.store == "dir":
+                shutil.copy(path, os.path.join(there, at))
+            elif f.endswith(".lmdb"):
+                jobs.append((path, f"{there[len('s3://hsopen/'):]}/{at}"))
+    if jobs:
+        upload_all(jobs)
+    return there
+
+
+def test_a_column_in_domains_is_read_by_record_and_not_loaded(b):
+    """A chunk object holds several samples."""
+    there = as_domains(b, "v02")
+    first = next(l for l in lines("v02") if l.column == "fixed" and l.state == "ok")
+    assert raw(b, there, first.name.split(":", 1)[1]) == first.bytes
+    fails(column_of(b, there, "fixed", b.new()), "column fixed", "is a domain", "h5bucket get")
+
+
 def column_of(b, there, column, domain):
     return b.run("load", "--column", column, there, domain, env={"H5BUCKET_ALLOW": "file://"})
 

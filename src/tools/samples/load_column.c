@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/num.h"
 #include "samples/records.h"
@@ -34,6 +33,7 @@ struct file {
 struct column {
     struct load     *l;
     const char      *repository, *name;
+    hid_t            fapl;       /* the connector's; borrowed */
     struct selection sel;
     struct item     *items;      /* by place, those without elements last */
     size_t           n, n_stored;
@@ -278,19 +278,19 @@ static int open_source(const struct column *c, const struct h5bucket_record *r, 
         n--;
     for (size_t i = 0; i < BKT_COUNT(places); i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
-        struct stat st;
         if (*data && *data != places[i])
             continue;
         bkt_err_clear(err);
         if (bkt_buf_addf(&name, "%.*s/%s/0%d/%s.hdf5", (int)n, c->repository, places[i], r->format, r->uid) < 0)
             BKT_NOMEM(err);
-        if (stat(bkt_buf_str(&name), &st) == 0 && S_ISDIR(st.st_mode))
-            BKT_FAIL(err, BKT_EUNSUP, "%s is a domain; a column of plain HDF5 files can be loaded", bkt_buf_str(&name));
         rc = source_open(bkt_buf_str(&name), "sec2", c->l->set, out, err);
         if (rc == BKT_OK) {
             *data = places[i];
             return rc;
         }
+        if (H5Fis_accessible(bkt_buf_str(&name), c->fapl) > 0)
+            BKT_FAIL(err, BKT_EUNSUP, "%s is a domain, whose chunk objects hold several samples each; get the domains as plain files "
+                     "(h5bucket get) to load a column of them", bkt_buf_str(&name));
     }
     return rc;
 }
@@ -436,7 +436,7 @@ static int fill(struct column *c, struct bkt_err *err)
 int load_column(struct load *l, const char *repository, const char *column, const char *domain, hid_t fapl, struct bkt_err *err)
 {
     static const struct bkt_chunk_map   nothing = {0};
-    BKT_CLEANUP(fini) struct column     c = {.l = l, .repository = repository, .name = column, .type = -1, .dcpl = -1, .first = -1};
+    BKT_CLEANUP(fini) struct column     c = {.l = l, .repository = repository, .name = column, .fapl = fapl, .type = -1, .dcpl = -1, .first = -1};
     bool is_new = true;
     BKT_TRY(err, find_samples(&c, err), "column %s", column);
     int rc = load_map_source(&nothing, l->set, &l->src, err);
