@@ -30,6 +30,7 @@
     X(snapshot)      \
     X(get)           \
     X(load)          \
+    X(export)        \
     X(chunks)        \
     X(sample)        \
     X(pointer)       \

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static int read_value(struct bkt_scan *s, struct kc_doc *d);
 
 void kc_doc_free(struct kc_doc *d)
@@ -186,17 +188,7 @@ bool kc_doc_size(const struct kc_doc *d, uint64_t *out)
 
 int kc_json_text(const char *text, size_t n, struct bkt_buf *out)
 {
-    BKT_PASS(bkt_buf_add_str(out, "\""));
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c == '"' || c == '\\')
-            BKT_PASS(bkt_buf_addf(out, "\\%c", c));
-        else if (c < 0x20)
-            BKT_PASS(bkt_buf_addf(out, "\\u%04x", c));
-        else
-            BKT_PASS(bkt_buf_add(out, text + i, 1));
-    }
-    return bkt_buf_add_str(out, "\"");
+    return bkt_utf8_quote(out, text, n);
 }
 
 static int write_members(const struct kc_doc *d, struct bkt_buf *out)

@@ -250,8 +250,7 @@ static int put_list(struct scales *s, const struct user *u, size_t n, struct bkt
     hvl_t v[BKT_MAX_RANK];
     hobj_ref_t refs[BKT_MAX_RANK];
     BKT_CLEANUP(h5_closep)
-    hid_t type = H5Tvlen_create(H5T_STD_REF_OBJ),
-          space = H5Screate_simple(1, &rank, NULL);
+    hid_t type = H5Tvlen_create(H5T_STD_REF_OBJ), space = H5Screate_simple(1, &rank, NULL);
     BKT_CLEANUP(h5_closep) hid_t dset = H5Dopen2(s->k->l->dst, a->path, H5P_DEFAULT);
     memset(v, 0, sizeof v);
     if (dset < 0)

@@ -155,7 +155,7 @@ static const struct {
 
 static bool take_apart(const char *text, struct letter *l)
 {
-    char *end;
+    char *end = NULL;
     *l = (struct letter){.big = *text == '>'};
     text += *text && strchr("<>|=", *text);
     l->kind = *text;

@@ -1,0 +1,81 @@
+/* h5bucket export --kerchunk: a reference set of a domain or HDF5 file. */
+#ifndef KERCHUNK_EXPORT_H
+#define KERCHUNK_EXPORT_H
+
+#include <hdf5.h>
+#include <stdio.h>
+
+#include "base/list.h"
+#include "base/map.h"
+#include "schema/model/model.h"
+#include "tools/cli/tool.h"
+#include "tools/source/hdf5_source.h"
+
+struct kx {
+    struct bkt_tool *t;
+    hid_t file;           /* open, by the connector or by HDF5's own */
+    struct source *src;   /* of a plain file; NULL: a domain */
+    struct bkt_strs urls; /* each once */
+    struct bkt_map *by_url;
+    struct bkt_map *phony; /* names of dimensions without a scale, by size and occurrence */
+    FILE *out;
+    bool some; /* an entry was written */
+    uint64_t n_arrays, n_chunks, n_inline, n_left_out;
+    struct bkt_err *err;
+    int rc;
+};
+
+/** Name a part that can't be expressed, on stderr, and count it. */
+void kx_tell(struct kx *x, const char *path, const char *what);
+
+/* ---- output (export_set.c) ---- */
+/** One entry of the set: a text, inline bytes, or a place (len BKT_WHOLE: a whole file). */
+BKT_NODISCARD int kx_put_text(struct kx *x, const char *path, const char *key, const struct bkt_buf *text,
+                              struct bkt_err *err);
+BKT_NODISCARD int kx_put_bytes(struct kx *x, const char *path, const char *key, const void *p, size_t n,
+                               struct bkt_err *err);
+BKT_NODISCARD int kx_put_place(struct kx *x, const char *path, const char *key, const char *url, uint64_t off,
+                               uint64_t len, struct bkt_err *err);
+
+/* ---- types (export_types.c) ---- */
+/** The dtype's JSON, and the type of its bytes in memory (H5Tclose).
+ *  @return 1; 0: it can't be expressed, *why is the reason; negative: failed */
+BKT_NODISCARD int kx_dtype(hid_t type, struct bkt_buf *out, hid_t *mem, const char **why,
+                           struct bkt_err *err);
+/** The JSON of a dataset's fill value. @p mem: of kx_dtype() */
+BKT_NODISCARD int kx_fill(hid_t dcpl, hid_t mem, struct bkt_buf *out, struct bkt_err *err);
+/** Append a number of an integer or floating-point type as JSON.  @p quoted: NaN and infinities as texts. */
+BKT_NODISCARD int kx_number(hid_t type, const void *p, bool quoted, struct bkt_buf *out, struct bkt_err *err);
+
+/* ---- attributes and dimensions (export_attrs.c) ---- */
+/** The JSON of an object's attributes; those that can't be expressed are named.  @p rank >= 0: of a dataset,
+ * whose dimensions' names are added. */
+BKT_NODISCARD int kx_attrs(struct kx *x, hid_t object, const char *path, int rank, const uint64_t *dims,
+                           struct bkt_buf *out, struct bkt_err *err);
+/** Whether it is a netCDF dimension without values. */
+bool kx_is_bare_dimension(hid_t dset);
+
+/* ---- where chunks are (export_places.c) ---- */
+struct kx_chunk {
+    uint64_t index; /* row-major in the grid */
+    size_t url;
+    uint64_t off, len; /* len BKT_WHOLE: all of the file */
+};
+struct kx_places {
+    unsigned rank;
+    uint64_t dims[BKT_MAX_RANK], chunk[BKT_MAX_RANK], grid[BKT_MAX_RANK];
+    struct kx_chunk *v;
+    size_t n, cap;
+    struct bkt_buf codecs; /* JSON of the codecs, separated by commas */
+    char why[200];         /* "": all chunks can be expressed; else the reason why not */
+};
+void kx_places_fini(struct kx_places *p);
+/** Find the chunks of an open dataset, of @p elem_size packed bytes an element. */
+BKT_NODISCARD int kx_places(struct kx *x, hid_t dset, size_t elem_size, struct kx_places *out,
+                            struct bkt_err *err);
+/** The index of a URL in x->urls. */
+BKT_NODISCARD int kx_url(struct kx *x, const char *url, size_t *out, struct bkt_err *err);
+/** Add a codec; false: numcodecs has none of the same bytes. */
+bool kx_codec(struct kx_places *p, int filter, const unsigned *cd, size_t n_cd, size_t elem_size);
+
+#endif
