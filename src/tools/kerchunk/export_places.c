@@ -150,7 +150,7 @@ static int on_reference(const uint64_t *coord, const struct bkt_chunk_info *c, v
         refuse(w->p, "a chunk skips filters, which Zarr has no word for; h5repack writes it anew");
     if (!c->uri)
         refuse(w->p, "its bytes lie in pieces of several files");
-    if (w->p->why[0])
+    if (w->p->why[0] || !c->uri)
         return BKT_OK;
     if (url_of(w, c->uri, &url) < 0)
         BKT_NOMEM(w->err);

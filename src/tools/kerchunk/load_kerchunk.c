@@ -15,8 +15,6 @@
 #include "vol/convert/kept_filters.h"
 #include "vol/vfd/store_driver.h"
 
-#define DEPTH_MAX 128 /* groups in groups */
-
 static void load_fini(struct kc_load *k)
 {
     for (size_t i = 0; k->uris && i < k->set.urls.n; i++)
@@ -96,20 +94,6 @@ static enum part part_of(const struct kc_set *set, const struct kc_ref *r, char 
             return (enum part)p;
         }
     return PART_NONE;
-}
-
-static int check_path(const char *path, struct bkt_err *err)
-{
-    unsigned depth = 0;
-    for (const char *p = path; *p; depth++) {
-        size_t n = strcspn(p, "/");
-        if (n == 0 || (n <= 2 && strncmp(p, "..", n) == 0) || depth >= DEPTH_MAX || (p[n] && !p[n + 1]))
-            BKT_FAIL(err, BKT_EFORMAT,
-                     "\"%.200s\": a path with empty, \".\" or \"..\" components, or more than %d", path,
-                     DEPTH_MAX);
-        p += n + (p[n] == '/');
-    }
-    return BKT_OK;
 }
 
 /* A key of metadata at @p path; *n 0: there is none. */
@@ -227,7 +211,7 @@ static int one_array(struct kc_load *k, const char *path, struct kc_named *named
     BKT_CLEANUP(kc_doc_freep) struct kc_doc *zattrs = NULL;
     const void *p = NULL;
     size_t n;
-    BKT_PASS(check_path(path, err));
+    BKT_PASS(kc_path_check(path, err));
     BKT_PASS(metadata(k, path, ".zarray", &p, &n, err));
     BKT_PASS(kc_array_parse(path, p, n, &a, err));
     BKT_PASS(read_attrs(k, path, &zattrs, err));
@@ -245,7 +229,7 @@ static int one_group(struct kc_load *k, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(kc_doc_freep) struct kc_doc *zattrs = NULL;
     BKT_CLEANUP(h5_closep) hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
-    BKT_PASS(check_path(path, err));
+    BKT_PASS(kc_path_check(path, err));
     BKT_PASS(read_attrs(k, path, &zattrs, err));
     if (H5Pset_create_intermediate_group(lcpl, 1) < 0)
         return h5_fail(err, "making a group");

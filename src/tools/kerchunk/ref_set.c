@@ -143,3 +143,17 @@ const struct kc_ref *kc_set_find(const struct kc_set *s, const char *key, size_t
     return i < s->n && compare(kc_ref_key(s, &s->refs[i]), s->refs[i].key_n, key, n) == 0 ? &s->refs[i]
                                                                                           : NULL;
 }
+
+int kc_path_check(const char *path, struct bkt_err *err)
+{
+    unsigned depth = 0;
+    for (const char *p = path; *p; depth++) {
+        size_t n = strcspn(p, "/");
+        if (n == 0 || (n <= 2 && strncmp(p, "..", n) == 0) || depth >= KC_PATH_DEPTH || (p[n] && !p[n + 1]))
+            BKT_FAIL(err, BKT_EFORMAT,
+                     "\"%.200s\": a path with empty, \".\" or \"..\" components, or more than %d", path,
+                     KC_PATH_DEPTH);
+        p += n + (p[n] == '/');
+    }
+    return BKT_OK;
+}

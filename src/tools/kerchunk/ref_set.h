@@ -58,6 +58,9 @@ static inline const char *kc_ref_key(const struct kc_set *s, const struct kc_ref
 {
     return (const char *)s->bytes.ptr + r->key;
 }
+#define KC_PATH_DEPTH 128 /* groups in groups */
+/** Check an object's path.  BKT_EFORMAT: components that are empty, "." or "..", or too many. */
+BKT_NODISCARD int kc_path_check(const char *path, struct bkt_err *err);
 /** The reference of a key; NULL: none. */
 const struct kc_ref *kc_set_find(const struct kc_set *s, const char *key, size_t n);
 /** The first reference whose key is not less than @p key; s->n: none. */

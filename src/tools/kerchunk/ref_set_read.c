@@ -1,13 +1,13 @@
 /* Reading a reference set from where it lies (ref_set.h). */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "tools/kerchunk/ref_set.h"
+#include "tools/kerchunk/ref_set_files.h"
 #include "tools/source/hdf5_source.h"
 #include "vol/vfd/store_driver.h"
 
-static int read_json(const char *uri, const struct bkt_settings *set, struct bkt_buf *out,
-                     struct bkt_err *err)
+int kc_file_read(const char *uri, const struct bkt_settings *set, struct bkt_buf *out, struct bkt_err *err)
 {
     struct bkt_store *st = NULL;
     BKT_CLEANUP(bkt_freep) char *key = NULL;
@@ -23,12 +23,31 @@ static int read_json(const char *uri, const struct bkt_settings *set, struct bkt
     return rc;
 }
 
+/* A folder here, or a name that says so. */
+static bool is_parquet(const char *uri)
+{
+    static const char *const ends[] = {".parq", ".parquet", "/"};
+    struct stat there;
+    size_t n = strlen(uri);
+    if (strncmp(uri, "file://", 7) == 0)
+        return stat(uri + 7, &there) == 0 && S_ISDIR(there.st_mode);
+    for (size_t i = 0; i < BKT_COUNT(ends); i++)
+        if (n > strlen(ends[i]) && strcmp(uri + n - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
 int kc_set_read(const char *name, const struct bkt_settings *set, struct kc_set *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *uri = source_uri(name);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
     if (!uri)
         BKT_NOMEM(err);
-    BKT_PASS(read_json(uri, set, &json, err));
+    if (is_parquet(uri)) {
+        for (size_t n = strlen(uri); n && uri[n - 1] == '/'; n--)
+            uri[n - 1] = 0;
+        return kc_set_read_parquet(uri, set, out, err);
+    }
+    BKT_PASS(kc_file_read(uri, set, &json, err));
     return kc_set_parse(json.ptr, json.len, out, err);
 }

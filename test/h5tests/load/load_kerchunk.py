@@ -6,22 +6,28 @@
 numcodecs encodes the chunks, as Zarr does.  The judge is a native file that h5py wrote from the same values: h5dump prints the same data."""
 import argparse
 import base64
+import concurrent.futures
 import functools
 import http.server
 import itertools
 import json
 import os
+import re
+import shutil
 import struct
 import sys
 import tempfile
 import threading
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "helpers"))
+import sample
 from load_testing import Bench, check, failures
 
 try:
     import h5py
     import numcodecs
     import numpy as np
+    import parquet_files
 except ImportError as e:
     if os.path.exists("/usr/bin/python3") and os.environ.get("BKT_PYTHON_TRIED") != "yes":
         os.environ["BKT_PYTHON_TRIED"] = "yes"  # the distribution's, if another comes first
@@ -106,6 +112,24 @@ def data_of(text):
     return text.split("DATA {", 1)[-1].split("\n   }")[0]
 
 
+def all_data(text):
+    """The data of all datasets in the output of h5dump, by path."""
+    out, stack, taking = {}, [], None
+    for line in text.split("\n"):
+        at = len(line) - len(line.lstrip(" "))
+        m = re.match(r' *(?:GROUP|DATASET) "(.*)" \{$', line)
+        if m:
+            stack = stack[:at // 3] + [m.group(1)]
+        elif taking is not None and at == taking and line.strip() == "}":
+            taking = None
+        elif taking is not None:
+            out[path].append(line.strip())
+        elif line.strip() == "DATA {" and at == 3 * len(stack):
+            path, taking = "/".join(stack[1:]), at
+            out[path] = []
+    return out
+
+
 def load(b, path, domain, *options, allow=True):
     return b.run(b.o.tool, "load", "--force", "-v", *options, "--kerchunk", path, domain, env={"H5BUCKET_ALLOW": "file://" + b.files} if allow else {})
 
@@ -114,13 +138,12 @@ def compare(b, s, path, domain, *options):
     rc, _, err = load(b, path, domain, *options)
     check(f"{s.name}: load", rc == 0, err)
     check(f"{s.name}: what is copied", sorted(l.split(":")[0] for l in err.split("\n") if ": copied: " in l) == sorted(s.copied), err)
-    twin = s.twin()
+    want = b.dump(s.twin())
+    got = b.dump(domain, env={"HDF5_VOL_CONNECTOR": "bucket", "H5BUCKET_STATS": "1", "H5BUCKET_ALLOW": "file://" + b.files})
+    check(f"{s.name}: read through the connector", want[0] == got[0] == 0 and "h5bucket: GET" in got[2], got[2])
+    right, ours = all_data(want[1]), all_data(got[1])
     for name in s.values:
-        want = b.dump(twin, "-d", name)
-        got = b.dump(domain, "-d", name, env={"HDF5_VOL_CONNECTOR": "bucket", "H5BUCKET_STATS": "1", "H5BUCKET_ALLOW": "file://" + b.files})
-        if "h5bucket: GET" not in got[2]:
-            check(f"{s.name}: {name} was read through the connector", False, got[2])
-        check(f"{s.name}: {name}", want[0] == got[0] == 0 and data_of(want[1]) == data_of(got[1]), got[2] + got[1][:1500])
+        check(f"{s.name}: {name}", name in right and right[name] == ours.get(name), f"{right.get(name)}\n{ours.get(name)}"[:1500])
     return err
 
 
@@ -169,6 +192,18 @@ def codecs(b):
     s.add("none", np.zeros((0, 3)), (1, 3))
     compare(b, s, s.write(), b.domain("codecs-0.h5"))
     compare(b, s, s.write(version=1), b.domain("codecs-1.h5"))
+    s.name = "parquet"
+    variants = [(c, v, d) for c in parquet_files.CODECS for v in (1, 2) for d in (False, True)]
+    for n, (codec, version, dictionary) in enumerate(variants):
+        if not s.values or n % sample.step(5):
+            continue
+        folder = os.path.join(b.files, f"{codec}-{version}-{dictionary:d}.parq")
+        parquet_files.folder(folder, s.refs, (7, 1000)[n % 2], codec, version, dictionary, in_pages=(3, 999)[n // 2 % 2], in_groups=(5, 999)[n // 4 % 2])
+        want = s.twin()
+        real, s.twin = s.twin, lambda: want
+        compare(b, s, folder, b.domain(f"form-{n}.h5"))
+        s.twin = real
+    print(f"{len(variants)} forms of Parquet files{sample.note()}")
     rc, out, err = b.verify("codecs-0.h5", "--deep")
     check("codecs: verify", rc == 0, out + err)
     layouts = [json.load(open(os.path.join(top, ".dataset.json")))["creationProperties"]["layout"]["class"]
@@ -320,14 +355,63 @@ def hostile(b):
         (gen(dimensions={"i": {"stop": 2**62, "step": 0}}), "dimension i"), (gen(dimensions={"i": {}}), "dimension i"), (gen(dimensions={"i": [[]]}), "dimension i"),
         (gen(dimensions={"i": {"stop": 2**62}, "j": []}), "too many"), (gen(dimensions=[]), "malformed"), (gen(dimensions={"i": {"stop": 1.5}}), "dimension i"),
     ]
-    path, domain = os.path.join(b.files, "hostile.json"), b.domain("hostile.h5")
-    for n, (content, word) in enumerate(cases):
-        open(path, "w").write(content if isinstance(content, str) else json.dumps(content))
+    refused(b, "hostile", cases)
+
+
+def refused(b, what, cases):
+    """Loads that fail with these words and leave nothing; a content is JSON, or (file name, bytes) of a Parquet set."""
+    def one(n, content):
+        path, domain = os.path.join(b.files, f"{what}-{n}.json"), b.domain(f"{what}-{n}.h5")
+        if isinstance(content, dict) and "parquet" in content:
+            path = os.path.join(b.files, f"{what}-{n}.parq")
+            shutil.copytree(content["parquet"], path)
+            open(os.path.join(path, content["file"]), "wb").write(content["bytes"])
+        else:
+            open(path, "w").write(content if isinstance(content, str) else json.dumps(content))
         rc, _, err = load(b, path, domain)
-        sane = "Sanitizer" not in err and "runtime error" not in err
-        check(f"hostile {n}: {word}", rc == 1 and word in err and sane and not os.path.exists(domain), f"{rc} {str(content)[:300]} {err}")
-    names = {root for root, _, _ in os.walk(os.path.join(b.root, "db"))} if os.path.isdir(os.path.join(b.root, "db")) else set()
-    return names
+        return rc, err, os.path.exists(domain)
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        results = pool.map(one, range(len(cases)), [c[0] for c in cases])
+        for n, ((content, word), (rc, err, there)) in enumerate(zip(cases, results)):
+            sane = "Sanitizer" not in err and "runtime error" not in err
+            check(f"{what} {n}: {word}", rc == 1 and word in err and sane and not there, f"{rc} {str(content)[:300]} {err}")
+
+
+def parquet(b):
+    """Faults of Parquet files.  Changed bytes must not end the program, whatever they mean."""
+    s = Set(b, "pq")
+    s.add("a", np.arange(12, dtype="<i4"), (2,), inline=(3,), leave=(4,))
+    s.add("g/b", np.arange(4, dtype="<i4"), (2,))
+    s.write()
+    good = os.path.join(b.files, "good.parq")
+    parquet_files.folder(good, s.refs, 4)
+    metadata = json.load(open(os.path.join(good, ".zmetadata")))
+    table = open(os.path.join(good, "a/refs.0.parq"), "rb").read()
+    meta = lambda **m: {"parquet": good, "file": ".zmetadata", "bytes": json.dumps({**metadata, **m}).encode()}
+    pq = lambda data: {"parquet": good, "file": "a/refs.0.parq", "bytes": data}
+    write = lambda t, optional=("path",), **k: pq(parquet_files.Writer("plain", 1, False).write(t, optional, **k))
+    rows = {"path": [s.url.encode()] * 4, "offset": [5, 5, 5, 5], "size": [8, 8, 8, 8]}
+    refused(b, "parquet", [
+        (meta(record_size=0), "record_size"), (meta(record_size="x"), "record_size"), (meta(record_size=2**40), "record_size"), (meta(metadata=[]), "no metadata"),
+        (meta(metadata={"../../x/.zarray": ARRAY}), "components"), (meta(metadata={"a/.zarray": {**ARRAY, "shape": [2**40]}}, record_size=1), "tables"),
+        ({"parquet": good, "file": ".zmetadata", "bytes": b"{"}, "not JSON"), (pq(b""), "not a Parquet file"), (pq(b"PAR1" + b"\xff" * 4 + b"PAR1"), "not a Parquet file"),
+        (pq(table[:-9] + table[-8:]), "parquet: "), (pq(b"PAR1" + table[40:]), "parquet: "),
+        (write({"path": [b"x"] * 4}), "no column offset"), (write({**rows, "offset": [-1] * 4}), "impossible"), (write({**rows, "size": [-1] * 4}), "impossible"),
+        (write({**rows, "size": [0] * 4}), "impossible"), (write({**rows, "path": [b""] * 3 + [b"a\0b"]}), "NUL"), (write({**rows, "path": [b"gs://x/y"] * 4}), "gs://"),
+    ])
+    rng = np.random.default_rng(3)
+    cases, domain = 12 if sample.sampled() else 300, b.domain("pq.h5")
+    for n in range(cases):
+        path, changed = os.path.join(b.files, "flips.parq"), bytearray(table)
+        for at in rng.integers(0, len(table), rng.integers(1, 4)):
+            changed[at] = rng.integers(0, 256)
+        shutil.copytree(good, path, dirs_exist_ok=True)
+        open(os.path.join(path, "a/refs.0.parq"), "wb").write(changed)
+        rc, _, err = load(b, path, domain)
+        if rc not in (0, 1) or "Sanitizer" in err or "runtime error" in err:
+            check(f"changed bytes {n}", False, err)
+    check(f"{cases} files with changed bytes{sample.note()}", True)
 
 
 def left_out(b):
@@ -409,7 +493,7 @@ def main():
     o = p.parse_args()
     with tempfile.TemporaryDirectory(prefix="bkt-kerchunk-") as folder:
         b = Bench(o, folder, H5BUCKET_ALLOW="file://" + os.path.join(folder, "files"))
-        for part in (codecs, dtypes, attributes, templates, hostile, left_out, remote):
+        for part in (codecs, dtypes, attributes, templates, hostile, parquet, left_out, remote):
             if not o.only or o.only == part.__name__:
                 part(b)
     print(f"{len(failures)} failures")

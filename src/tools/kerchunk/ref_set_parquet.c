@@ -1,0 +1,176 @@
+/* kerchunk's Parquet layout of a reference set: a folder with .zmetadata, and per array tables of
+ * `record_size` chunks each.
+ *
+ *   refs.parq/.zmetadata            {"metadata": {".zgroup": {…}, "x/.zarray": {…}, …}, "record_size": 10000}
+ *   refs.parq/x/refs.0.parq         columns path, offset, size, raw; row i is chunk i in the order of the
+ * grid
+ *
+ * A row without path and raw is a chunk that isn't stored; offset and size 0 mean the whole file. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "tools/kerchunk/json_doc.h"
+#include "tools/kerchunk/parquet.h"
+#include "tools/kerchunk/ref_set_files.h"
+
+#define RECORDS_MAX ((uint64_t)1 << 20) /* tables of one array */
+
+enum { COL_PATH, COL_OFFSET, COL_SIZE, COL_RAW, N_COLS };
+static const char *const columns[N_COLS] = {"path", "offset", "size", "raw"};
+
+struct table {
+    struct kc_set *set;
+    const char *folder;
+    const struct bkt_settings *settings;
+    struct bkt_err *err;
+    uint64_t record_size;
+    char path[1024]; /* of the array */
+    uint64_t dims[32], grid[32], n_chunks;
+    unsigned rank;
+    char separator;
+};
+
+/* ---- one table ---- */
+
+static int key_of(const struct table *t, uint64_t index, struct bkt_buf *out)
+{
+    uint64_t at[32] = {0};
+    bkt_buf_clear(out);
+    for (unsigned d = t->rank; d-- > 0; index /= t->grid[d])
+        at[d] = index % t->grid[d];
+    BKT_PASS(bkt_buf_addf(out, "%s%s", t->path, *t->path ? "/" : ""));
+    for (unsigned d = 0; d < t->rank; d++)
+        BKT_PASS(d ? bkt_buf_addf(out, "%c%" PRIu64, t->separator, at[d])
+                   : bkt_buf_addf(out, "%" PRIu64, at[d]));
+    return t->rank ? BKT_OK : bkt_buf_add_str(out, "0");
+}
+
+static int take_row(const struct table *t, const struct pq_table *pq, uint64_t row, uint64_t index,
+                    struct bkt_buf *key)
+{
+    const struct pq_value *path = &pq->columns[COL_PATH][row];
+    const struct pq_value *raw = pq->columns[COL_RAW] ? &pq->columns[COL_RAW][row] : NULL;
+    int64_t off = pq->columns[COL_OFFSET][row].i, len = pq->columns[COL_SIZE][row].i;
+    bool inside = raw && !raw->null && raw->n, elsewhere = !path->null && path->n;
+    if (!inside && !elsewhere)
+        return BKT_OK;
+    if (key_of(t, index, key) < 0)
+        BKT_NOMEM(t->err);
+    if (inside)
+        return kc_set_add_inline(t->set, bkt_buf_str(key), key->len, raw->p, raw->n, t->err);
+    if (off < 0 || len < 0 || (len == 0 && off > 0))
+        BKT_FAIL(t->err, BKT_EFORMAT, "%s: an impossible offset or length", bkt_buf_str(key));
+    return kc_set_add_url(t->set, bkt_buf_str(key), key->len, (const char *)path->p, path->n, (uint64_t)off,
+                          len ? (uint64_t)len : KC_WHOLE, t->err);
+}
+
+static int take_table(const struct table *t, const struct bkt_buf *file, uint64_t first)
+{
+    BKT_CLEANUP(pq_table_fini) struct pq_table pq = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    BKT_PASS(pq_read(file->ptr, file->len, columns, N_COLS, &pq, t->err));
+    for (int i = 0; i < COL_RAW; i++)
+        if (!pq.columns[i])
+            BKT_FAIL(t->err, BKT_EFORMAT, "no column %s", columns[i]);
+    for (uint64_t i = 0; i < pq.n_rows && i < t->record_size && first + i < t->n_chunks; i++)
+        BKT_PASS(take_row(t, &pq, i, first + i, &key));
+    return BKT_OK;
+}
+
+static int read_tables(struct table *t)
+{
+    uint64_t n = bkt_ceil_div(t->n_chunks, t->record_size);
+    if (n > RECORDS_MAX)
+        BKT_FAIL(t->err, BKT_EUNSUP, "%s: more than %" PRIu64 " tables of references", t->path, RECORDS_MAX);
+    for (uint64_t i = 0; i < n; i++) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, file = {0};
+        if (bkt_buf_addf(&name, "%s%s%s/refs.%" PRIu64 ".parq", t->folder, *t->path ? "/" : "", t->path, i) <
+            0)
+            BKT_NOMEM(t->err);
+        int rc = kc_file_read(bkt_buf_str(&name), t->settings, &file, t->err);
+        if (rc == BKT_ENOENT) { /* none of its chunks is stored */
+            bkt_err_clear(t->err);
+            continue;
+        }
+        if (rc == BKT_OK)
+            rc = take_table(t, &file, i * t->record_size);
+        if (rc < 0)
+            BKT_FAIL(t->err, rc, "%s", bkt_buf_str(&name));
+    }
+    return BKT_OK;
+}
+
+/* ---- .zmetadata ---- */
+
+static bool sizes(const struct kc_doc *d, uint64_t out[32], unsigned *n)
+{
+    *n = 0;
+    for (const struct kc_doc *v = d && d->kind == KC_LIST ? d->first : NULL; v; v = v->next, ++*n)
+        if (*n == 32 || !kc_doc_size(v, &out[*n]))
+            return false;
+    return d && d->kind == KC_LIST;
+}
+
+/* The array's grid.  A malformed .zarray has no chunks here; zarray.c has the fault's name. */
+static void take_grid(struct table *t, const struct kc_doc *zarray)
+{
+    uint64_t chunk[32];
+    unsigned n;
+    const char *sep = kc_doc_text(zarray, "dimension_separator");
+    t->n_chunks = 0;
+    t->separator = sep && *sep == '/' ? '/' : '.';
+    if (!sizes(kc_doc_get(zarray, "shape"), t->dims, &t->rank) ||
+        !sizes(kc_doc_get(zarray, "chunks"), chunk, &n) || n != t->rank)
+        return;
+    uint64_t all = 1;
+    for (unsigned d = 0; d < n; d++) {
+        t->grid[d] = chunk[d] ? bkt_ceil_div(t->dims[d], chunk[d]) : 0;
+        if (!bkt_mul_u64(all, t->grid[d], &all))
+            return;
+    }
+    t->n_chunks = all;
+}
+
+static int take_metadata(struct table *t, const struct kc_doc *d)
+{
+    static const char zarray[] = ".zarray";
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+    size_t n = strlen(d->key), end = sizeof zarray - 1;
+    if (kc_doc_write(d, &text) < 0)
+        BKT_NOMEM(t->err);
+    BKT_PASS(kc_set_add_inline(t->set, d->key, n, text.ptr, text.len, t->err));
+    if (n < end || strcmp(d->key + n - end, zarray) != 0 || (n > end && d->key[n - end - 1] != '/'))
+        return BKT_OK;
+    n -= end + (n > end);
+    if (n >= sizeof t->path)
+        BKT_FAIL(t->err, BKT_EUNSUP, "%.200s: a path of more than %zu bytes", d->key, sizeof t->path);
+    memcpy(t->path, d->key, n);
+    t->path[n] = 0;
+    BKT_PASS(kc_path_check(t->path, t->err)); /* it becomes part of a file's name */
+    take_grid(t, d);
+    return read_tables(t);
+}
+
+int kc_set_read_parquet(const char *folder, const struct bkt_settings *set, struct kc_set *out,
+                        struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, json = {0};
+    BKT_CLEANUP(kc_doc_freep) struct kc_doc *doc = NULL;
+    struct table t = {.set = out, .folder = folder, .settings = set, .err = err};
+    if (bkt_buf_addf(&name, "%s/.zmetadata", folder) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(kc_file_read(bkt_buf_str(&name), set, &json, err));
+    BKT_TRY(err, kc_doc_parse(json.ptr, json.len, &doc, err), ".zmetadata");
+    const struct kc_doc *metadata = kc_doc_get(doc, "metadata");
+    if (!metadata || metadata->kind != KC_OBJECT)
+        BKT_FAIL(err, BKT_EFORMAT, ".zmetadata: no metadata");
+    if (!kc_doc_size(kc_doc_get(doc, "record_size"), &t.record_size) || t.record_size == 0 ||
+        t.record_size > PQ_ROWS_MAX)
+        BKT_FAIL(err, BKT_EFORMAT, ".zmetadata: record_size is missing or impossible");
+    for (const struct kc_doc *d = metadata->first; d; d = d->next)
+        BKT_PASS(take_metadata(&t, d));
+    kc_set_sort(out);
+    return BKT_OK;
+}
