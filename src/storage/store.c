@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/trace.h"
 #include "storage/stats.h"
 #include "storage/store_impl.h"
-#include "base/trace.h"
+#include "storage/tape.h"
 
 static const struct {
     const char *name;
@@ -149,7 +150,8 @@ static bool begin(struct bkt_store *st, struct bkt_req *req)
     req->uri     = st->uri;
     req->impl    = NULL;
     req->next    = NULL;
-    if (check(st, req) == BKT_OK)
+    req->tape = NULL;
+    if (check(st, req) == BKT_OK && !bkt_tape_begin(st, req))
         return true;
     bkt_store_finish(st, req);
     return false;
@@ -284,6 +286,8 @@ void bkt_store_finish(struct bkt_store *st, struct bkt_req *req)
 {
     if (req->version && req->rc == BKT_OK)
         compare_version(st, req);
+    if (req->tape)
+        bkt_tape_end(st, req);
     note(st, req);
     if (req->batch) {
         bkt_batch_end_one(req->batch);

@@ -52,6 +52,7 @@ const char *bkt_etag_bare(const char *etag, size_t *n);
 bool bkt_etag_same(const char *a, const char *b);
 
 struct bkt_batch; /* store_impl.h */
+struct bkt_tape;  /* tape.h */
 struct bkt_store; /* opaque; see store_impl.h */
 
 enum bkt_op { BKT_GET, BKT_HEAD, BKT_PUT, BKT_DELETE };
@@ -108,6 +109,7 @@ struct bkt_req {
     void             *impl;
     struct bkt_req   *next;
     struct bkt_batch *batch; /* bkt_store_run()'s */
+    struct bkt_tape *tape;   /* gets the outcome; NULL: none */
 };
 
 /** Open a store.  No network is touched.

@@ -4,9 +4,10 @@
 
 #include "base/num.h"
 #include "base/os/pool.h"
+#include "base/trace.h"
 #include "storage/stats.h"
 #include "storage/store_impl.h"
-#include "base/trace.h"
+#include "storage/tape.h"
 
 /* Keys of a call whose requests are under way at once, in 0.3 MB.  Fewer make large deletions slower. */
 #define DELETE_AT_ONCE 1000
@@ -148,6 +149,50 @@ int bkt_store_delete(struct bkt_store *st, const char *const *keys, size_t n, st
     return rc;
 }
 
+/* One of the calls that list keys. */
+struct list {
+    const char *prefix, *delimiter;
+    const char *const *cuts, *const *prefixes;
+    size_t n_cuts, n;
+};
+
+static int list_keys(struct bkt_store *st, const struct list *l, bkt_list_each_fn *each, void *arg,
+                     struct bkt_err *err)
+{
+    bool counted = !st->ops->decorator || l->n || l->n_cuts;
+    if (counted)
+        bkt_stats_add(BKT_STAT(list), l->n ? l->n : l->n_cuts + 1);
+    bkt_store_enter(st);
+    int rc = l->n        ? st->ops->list_each(st, l->prefixes, l->n, each, arg, err)
+             : l->n_cuts ? st->ops->list_parts(st, l->prefix, l->cuts, l->n_cuts, each, arg, err)
+                         : st->ops->list(st, l->prefix, l->delimiter, each, arg, err);
+    bkt_store_leave(st);
+    bkt_trace(BKT_TRACE_STORE, "%s LIST %s, requests %zu: %s", st->uri, l->prefix,
+              l->n ? l->n : l->n_cuts + 1, bkt_err_text(rc));
+    return rc;
+}
+
+static int list_by(struct bkt_store *st, const struct list *l, bkt_list_each_fn *each, void *arg,
+                   struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf what = {0};
+    struct bkt_tape_list taped;
+    int rc =
+        bkt_buf_addf(&what, "%s%c%s%c%zu", l->prefix, 31, l->delimiter ? l->delimiter : "", 31, l->n_cuts);
+    for (size_t i = 1; rc == BKT_OK && i < l->n; i++)
+        rc = bkt_buf_addf(&what, "%c%s", 31, l->prefixes[i]);
+    if (rc < 0)
+        BKT_NOMEM(err);
+    if (bkt_tape_list_begin(&taped, st, bkt_buf_str(&what), each, arg, &rc, err))
+        return rc;
+    if (!taped.tape)
+        return list_keys(st, l, each, arg, err);
+    struct bkt_err why = {.n = 0};
+    rc = list_keys(st, l, bkt_tape_list_each, &taped, &why);
+    bkt_tape_list_end(&taped, st, bkt_buf_str(&what), rc, &why);
+    return rc < 0 ? bkt_err_copy(err, rc, &why) : rc;
+}
+
 int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimiter,
                    int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
 {
@@ -157,13 +202,7 @@ int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimit
         BKT_FAIL(err, BKT_EINVAL, "list of '%s': delimiter '%s' is not '/'", prefix, delimiter);
     if (!st->ops->list)
         BKT_FAIL(err, BKT_EUNSUP, "%s: the keys of this store can't be listed", st->uri);
-    if (!st->ops->decorator)
-        bkt_stats_add(BKT_STAT(list), 1);
-    bkt_store_enter(st);
-    int rc = st->ops->list(st, prefix, delimiter, each, arg, err);
-    bkt_store_leave(st);
-    bkt_trace(BKT_TRACE_STORE, "%s LIST %s: %s", st->uri, prefix, bkt_err_text(rc));
-    return rc;
+    return list_by(st, &(struct list){.prefix = prefix, .delimiter = delimiter}, each, arg, err);
 }
 
 int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
@@ -171,12 +210,7 @@ int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *c
 {
     if (!n_cuts || !st->ops->list_parts)
         return bkt_store_list(st, prefix, "", each, arg, err);
-    bkt_stats_add(BKT_STAT(list), n_cuts + 1);
-    bkt_store_enter(st);
-    int rc = st->ops->list_parts(st, prefix, cuts, n_cuts, each, arg, err);
-    bkt_store_leave(st);
-    bkt_trace(BKT_TRACE_STORE, "%s LIST %s in %zu parts: %s", st->uri, prefix, n_cuts + 1, bkt_err_text(rc));
-    return rc;
+    return list_by(st, &(struct list){.prefix = prefix, .cuts = cuts, .n_cuts = n_cuts}, each, arg, err);
 }
 
 int bkt_store_list_each(struct bkt_store *st, const char *const *prefixes, size_t n,
@@ -187,12 +221,7 @@ int bkt_store_list_each(struct bkt_store *st, const char *const *prefixes, size_
             BKT_PASS(bkt_store_list(st, prefixes[i], "", each, arg, err));
         return BKT_OK;
     }
-    bkt_stats_add(BKT_STAT(list), n);
-    bkt_store_enter(st);
-    int rc = st->ops->list_each(st, prefixes, n, each, arg, err);
-    bkt_store_leave(st);
-    bkt_trace(BKT_TRACE_STORE, "%s LIST %s and %zu others: %s", st->uri, prefixes[0], n - 1, bkt_err_text(rc));
-    return rc;
+    return list_by(st, &(struct list){.prefix = prefixes[0], .prefixes = prefixes, .n = n}, each, arg, err);
 }
 
 int bkt_store_uploads(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,

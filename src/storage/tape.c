@@ -1,0 +1,465 @@
+/* Requests recorded by one process and played in others.
+ *
+ * An entry is kept as the bytes that go to the other processes:
+ *   length of the name, name; digest of what was put; code; n; size; mtime; etag; body; messages of the error
+ * where the name has store, operation, key, range and condition.  Entries of one name follow each other. */
+#include "storage/tape.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/map.h"
+#include "base/num.h"
+#include "base/trace.h"
+#include "storage/store_impl.h"
+
+/* Bytes: bodies above this total aren't recorded, and each process reads them itself. */
+#define TAPE_MAX (256u << 20)
+
+struct entry {
+    struct entry *next; /* of the same name, or of the same key */
+    bool used;
+    uint64_t digest; /* of a PUT's bytes */
+    int rc;
+    uint64_t n, size;
+    double mtime;
+    char etag[BKT_ETAG_MAX];
+    const void *body;
+    size_t body_len;
+    const char *text; /* messages, each with its NUL */
+    size_t text_len;
+};
+
+struct bkt_tape {
+    bool every_thread;
+    pthread_t owner;
+    pthread_mutex_t lock; /* guards everything below */
+    pthread_cond_t idle;
+    size_t under_way;
+    struct bkt_buf bytes;
+    struct bkt_map *entries; /* name -> struct entry, the first one; playing */
+    struct bkt_map *put;     /* store and key of each recorded PUT; playing */
+    struct entry *all;
+    size_t n;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct bkt_tape *tape;
+    bool playing;
+} now = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+struct bkt_tape *bkt_tape_new(bool every_thread)
+{
+    struct bkt_tape *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->entries = bkt_map_new();
+    t->put = bkt_map_new();
+    if (!t->entries || !t->put) {
+        bkt_map_free(t->entries, NULL);
+        bkt_map_free(t->put, NULL);
+        free(t);
+        return NULL;
+    }
+    t->every_thread = every_thread;
+    t->owner = pthread_self();
+    (void)pthread_mutex_init(&t->lock, NULL);
+    (void)pthread_cond_init(&t->idle, NULL);
+    return t;
+}
+
+void bkt_tape_free(struct bkt_tape *t)
+{
+    if (!t)
+        return;
+    bkt_map_free(t->entries, NULL);
+    bkt_map_free(t->put, NULL);
+    free(t->all);
+    bkt_buf_fini(&t->bytes);
+    (void)pthread_cond_destroy(&t->idle);
+    (void)pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+static void set_now(struct bkt_tape *t, bool playing)
+{
+    (void)pthread_mutex_lock(&now.lock);
+    now.tape = t;
+    now.playing = playing;
+    (void)pthread_mutex_unlock(&now.lock);
+}
+
+void bkt_tape_record(struct bkt_tape *t)
+{
+    set_now(t, false);
+}
+void bkt_tape_play(struct bkt_tape *t)
+{
+    set_now(t, true);
+}
+
+void bkt_tape_stop(struct bkt_tape *t)
+{
+    set_now(NULL, false);
+    (void)pthread_mutex_lock(&t->lock);
+    while (t->under_way)
+        (void)pthread_cond_wait(&t->idle, &t->lock);
+    (void)pthread_mutex_unlock(&t->lock);
+}
+
+bool bkt_tape_is_on(void)
+{
+    (void)pthread_mutex_lock(&now.lock);
+    bool on = now.tape != NULL;
+    (void)pthread_mutex_unlock(&now.lock);
+    return on;
+}
+
+bool bkt_tape_is_playing(void)
+{
+    (void)pthread_mutex_lock(&now.lock);
+    bool playing = now.tape && now.playing;
+    (void)pthread_mutex_unlock(&now.lock);
+    return playing;
+}
+
+/* The tape that the calling thread's request belongs to, locked; NULL: none. */
+static struct bkt_tape *tape_of(bool *playing)
+{
+    (void)pthread_mutex_lock(&now.lock);
+    struct bkt_tape *t = now.tape;
+    *playing = now.playing;
+    if (t && !t->every_thread && !pthread_equal(t->owner, pthread_self()))
+        t = NULL;
+    if (t)
+        (void)pthread_mutex_lock(&t->lock);
+    (void)pthread_mutex_unlock(&now.lock);
+    return t;
+}
+
+/* ---- names ---- */
+
+static int name_of(const struct bkt_store *st, const struct bkt_req *r, struct bkt_buf *out)
+{
+    bool put = r->op == BKT_PUT; /* its condition is part of the digest */
+    return bkt_buf_addf(out, "%s%c%d %s%c%" PRIu64 " %" PRIu64 "%c%s%c%s", st->uri, 31, (int)r->op, r->key,
+                        31, put ? 0 : r->off, put ? 0 : r->len, 31, put || !r->if_match ? "" : r->if_match,
+                        31, put || !r->if_none_match ? "" : r->if_none_match);
+}
+
+static uint64_t digest_of(const struct bkt_req *r)
+{
+    return r->op == BKT_PUT ? bkt_digest(r->put, r->put_len, 0) : 0;
+}
+
+/* ---- recording ---- */
+
+static int add_number(struct bkt_buf *b, uint64_t v)
+{
+    unsigned char le[8];
+    bkt_put_le(le, 8, v);
+    return bkt_buf_add(b, le, 8);
+}
+
+static int add_bytes(struct bkt_buf *b, const void *p, size_t n)
+{
+    BKT_PASS(add_number(b, n));
+    return n ? bkt_buf_add(b, p, n) : BKT_OK;
+}
+
+static int add_messages(struct bkt_buf *b, const struct bkt_err *err)
+{
+    size_t n = 0;
+    for (unsigned i = 0; err && i < err->n; i++)
+        n += strlen(err->frame[i].msg) + 1;
+    BKT_PASS(add_number(b, n));
+    for (unsigned i = 0; err && i < err->n; i++)
+        BKT_PASS(bkt_buf_add(b, err->frame[i].msg, strlen(err->frame[i].msg) + 1));
+    return BKT_OK;
+}
+
+static int add_entry(struct bkt_buf *b, const struct bkt_buf *name, uint64_t digest, const struct bkt_req *r,
+                     const void *body, size_t body_len)
+{
+    uint64_t mtime;
+    memcpy(&mtime, &r->mtime, sizeof mtime);
+    BKT_PASS(add_bytes(b, name->ptr, name->len));
+    BKT_PASS(add_number(b, digest));
+    BKT_PASS(add_number(b, (uint64_t)-r->rc));
+    BKT_PASS(add_number(b, r->n));
+    BKT_PASS(add_number(b, r->size));
+    BKT_PASS(add_number(b, mtime));
+    BKT_PASS(add_bytes(b, r->etag, strlen(r->etag)));
+    BKT_PASS(add_bytes(b, body, body_len));
+    return add_messages(b, r->err);
+}
+
+/* The lock is held.  An entry that can't be kept is asked for by each process. */
+static void keep(struct bkt_tape *t, const struct bkt_buf *name, uint64_t digest, const struct bkt_req *r,
+                 const void *body, size_t len)
+{
+    size_t was = t->bytes.len;
+    if (len > TAPE_MAX - bkt_min_u64(TAPE_MAX, was) || add_entry(&t->bytes, name, digest, r, body, len) < 0)
+        bkt_buf_cut(&t->bytes, was);
+}
+
+void bkt_tape_end(struct bkt_store *st, struct bkt_req *req)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
+    struct bkt_tape *t = req->tape;
+    const void *body = req->dst ? req->dst : req->body.ptr;
+    size_t len = req->op != BKT_GET || req->rc < 0 ? 0 : req->dst ? (size_t)req->n : req->body.len;
+    req->tape = NULL;
+    bool named = name_of(st, req, &name) == BKT_OK;
+    (void)pthread_mutex_lock(&t->lock);
+    if (named && req->rc != BKT_ECANCEL)
+        keep(t, &name, digest_of(req), req, body, len);
+    if (--t->under_way == 0)
+        (void)pthread_cond_broadcast(&t->idle);
+    (void)pthread_mutex_unlock(&t->lock);
+}
+
+int bkt_tape_emit(const struct bkt_tape *t, struct bkt_buf *out)
+{
+    return t->bytes.len ? bkt_buf_add(out, t->bytes.ptr, t->bytes.len) : BKT_OK;
+}
+
+/* ---- reading a tape ---- */
+
+static const void *take_bytes(struct bkt_rd *r, size_t *n)
+{
+    uint64_t len = bkt_rd_le(r, 8);
+    if (!r->ok || len > bkt_rd_left(r)) {
+        r->ok = false;
+        *n = 0;
+        return "";
+    }
+    *n = (size_t)len;
+    return len ? bkt_rd_take(r, *n) : "";
+}
+
+static const void *read_entry(struct bkt_rd *r, struct entry *e, size_t *name_len)
+{
+    size_t n;
+    const void *name = take_bytes(r, name_len);
+    e->digest = bkt_rd_le(r, 8);
+    e->rc = -(int)bkt_rd_le(r, 8);
+    e->n = bkt_rd_le(r, 8);
+    e->size = bkt_rd_le(r, 8);
+    uint64_t mtime = bkt_rd_le(r, 8);
+    memcpy(&e->mtime, &mtime, sizeof e->mtime);
+    const void *etag = take_bytes(r, &n);
+    memcpy(e->etag, etag, n < sizeof e->etag ? n : 0);
+    e->body = take_bytes(r, &e->body_len);
+    e->text = take_bytes(r, &e->text_len);
+    r->ok = r->ok && n < sizeof e->etag && (!e->text_len || !e->text[e->text_len - 1]);
+    return name;
+}
+
+/* Entries of one name in the order of recording. */
+static int add_to_list(struct bkt_map *m, const void *name, size_t n, struct entry *e)
+{
+    struct entry *first = bkt_map_get(m, name, n);
+    if (!first)
+        return bkt_map_put(m, name, n, e, NULL);
+    while (first->next)
+        first = first->next;
+    first->next = e;
+    return BKT_OK;
+}
+
+static size_t count(const struct bkt_buf *b)
+{
+    struct bkt_rd r = bkt_rd_of(b->ptr, b->len);
+    size_t n = 0, name;
+    while (r.ok && bkt_rd_left(&r)) {
+        struct entry e = {.next = NULL};
+        (void)read_entry(&r, &e, &name);
+        n++;
+    }
+    return r.ok ? n : SIZE_MAX;
+}
+
+/* A PUT's name up to its key. */
+static bool is_put(const char *name, size_t n)
+{
+    const char *op = memchr(name, 31, n);
+    return op && (size_t)(op - name) + 2 < n && op[1] == '0' + BKT_PUT && op[2] == ' ';
+}
+
+int bkt_tape_parse(struct bkt_tape *t, const struct bkt_buf *b, struct bkt_err *err)
+{
+    size_t n = b->len ? count(b) : 0, name_len;
+    if (n == SIZE_MAX)
+        BKT_FAIL(err, BKT_EFORMAT, "a message of another process is malformed");
+    if (!n)
+        return BKT_OK;
+    t->all = calloc(n, sizeof *t->all);
+    if (!t->all || bkt_buf_add(&t->bytes, b->ptr, b->len) < 0)
+        BKT_NOMEM(err);
+    struct bkt_rd r = bkt_rd_of(t->bytes.ptr, t->bytes.len);
+    for (; t->n < n; t->n++) {
+        struct entry *e = &t->all[t->n];
+        const char *name = read_entry(&r, e, &name_len);
+        if (add_to_list(t->entries, name, name_len, e) < 0 ||
+            (is_put(name, name_len) && bkt_map_put(t->put, name, name_len, e, NULL) < 0))
+            BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+/* ---- playing; the lock is held ---- */
+
+static void give_error(struct bkt_req *req, const struct entry *e)
+{
+    for (size_t at = 0; at < e->text_len; at += strlen(e->text + at) + 1)
+        (void)BKT_REQ_FAIL(req, e->rc, "%s", e->text + at);
+    req->rc = e->rc;
+}
+
+/* @return whether the request can take it */
+static bool give(struct bkt_req *req, struct entry *e)
+{
+    if (req->op == BKT_GET && e->rc == BKT_OK) {
+        void *to = req->sink || (req->dst && e->body_len > req->len) ? NULL : bkt_req_room(req, e->body_len);
+        if (!to && e->body_len)
+            return false;
+        if (e->body_len)
+            memcpy(to, e->body, e->body_len);
+    }
+    req->n = e->n;
+    req->size = e->size;
+    req->mtime = e->mtime;
+    memcpy(req->etag, e->etag, sizeof req->etag);
+    if (e->rc < 0)
+        give_error(req, e);
+    e->used = true;
+    return true;
+}
+
+/* The entry for a request; NULL: none. */
+static struct entry *find(struct bkt_tape *t, const struct bkt_buf *name, uint64_t digest)
+{
+    struct entry *e = bkt_map_get(t->entries, name->ptr, name->len);
+    while (e && (e->used || e->digest != digest))
+        e = e->next;
+    return e;
+}
+
+static bool play(struct bkt_tape *t, struct bkt_store *st, struct bkt_req *req)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
+    if (name_of(st, req, &name) < 0)
+        return false;
+    struct entry *e = find(t, &name, digest_of(req));
+    if (e)
+        return give(req, e);
+    if (req->op != BKT_PUT || !bkt_map_get(t->put, name.ptr, name.len))
+        return false;
+    bkt_trace(BKT_TRACE_STORE, "%s PUT %s: another process has put other bytes", st->uri, req->key);
+    (void)bkt_map_del(t->put, name.ptr, name.len); /* the next try is sent */
+    (void)BKT_REQ_FAIL(req, BKT_EPRECOND, "PUT " BKT_REQ_NAME ": another process was first",
+                       BKT_REQ_NAMED(req));
+    return true;
+}
+
+bool bkt_tape_begin(struct bkt_store *st, struct bkt_req *req)
+{
+    bool playing, ended = false;
+    req->tape = NULL;
+    struct bkt_tape *t = tape_of(&playing);
+    if (!t)
+        return false;
+    if (playing) {
+        ended = play(t, st, req);
+    } else if (!req->sink && !st->ops->decorator) {
+        req->tape = t;
+        t->under_way++;
+    }
+    (void)pthread_mutex_unlock(&t->lock);
+    return ended;
+}
+
+/* ---- lists ---- */
+
+static int list_name(const struct bkt_store *st, const char *what, struct bkt_buf *out)
+{
+    return bkt_buf_addf(out, "%s%cL %s", st->uri, 31, what);
+}
+
+static int play_list(const struct entry *e, bkt_list_each_fn *each, void *arg, struct bkt_err *err)
+{
+    struct bkt_rd r = bkt_rd_of(e->body, e->body_len);
+    size_t n;
+    while (bkt_rd_left(&r)) {
+        struct bkt_listed l = {.key = take_bytes(&r, &n)};
+        l.etag = take_bytes(&r, &n);
+        l.is_prefix = bkt_rd_le(&r, 8);
+        l.size = bkt_rd_le(&r, 8);
+        uint64_t mtime = bkt_rd_le(&r, 8);
+        memcpy(&l.mtime, &mtime, sizeof l.mtime);
+        if (!r.ok)
+            BKT_FAIL(err, BKT_EFORMAT, "a message of another process is malformed");
+        BKT_PASS(each(&l, arg));
+    }
+    for (size_t at = 0; at < e->text_len; at += strlen(e->text + at) + 1)
+        (void)BKT_ERR(err, e->rc, "%s", e->text + at);
+    return e->rc;
+}
+
+bool bkt_tape_list_begin(struct bkt_tape_list *l, struct bkt_store *st, const char *what,
+                         bkt_list_each_fn *each, void *arg, int *rc, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
+    bool playing;
+    struct entry *e = NULL;
+    struct bkt_tape *t = tape_of(&playing);
+    *l = (struct bkt_tape_list){.each = each, .arg = arg};
+    if (!t)
+        return false;
+    if (playing && list_name(st, what, &name) == BKT_OK && (e = find(t, &name, 0)))
+        e->used = true;
+    if (!playing && !st->ops->decorator) {
+        l->tape = t;
+        t->under_way++;
+    }
+    (void)pthread_mutex_unlock(&t->lock);
+    if (e)
+        *rc = play_list(e, each, arg, err);
+    return e != NULL;
+}
+
+int bkt_tape_list_each(const struct bkt_listed *entry, void *list)
+{
+    struct bkt_tape_list *l = list;
+    uint64_t mtime;
+    memcpy(&mtime, &entry->mtime, sizeof mtime);
+    const char *etag = entry->etag ? entry->etag : "";
+    if (add_bytes(&l->entries, entry->key, strlen(entry->key) + 1) < 0 ||
+        add_bytes(&l->entries, etag, strlen(etag) + 1) < 0 || add_number(&l->entries, entry->is_prefix) < 0 ||
+        add_number(&l->entries, entry->size) < 0 || add_number(&l->entries, mtime) < 0)
+        l->failed = true;
+    return l->each(entry, l->arg);
+}
+
+void bkt_tape_list_end(struct bkt_tape_list *l, struct bkt_store *st, const char *what, int rc,
+                       const struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
+    struct bkt_tape *t = l->tape;
+    struct bkt_req r = {.rc = rc, .err = (struct bkt_err *)(uintptr_t)err};
+    if (!t)
+        return;
+    bool named = list_name(st, what, &name) == BKT_OK;
+    (void)pthread_mutex_lock(&t->lock);
+    if (named && !l->failed)
+        keep(t, &name, 0, &r, l->entries.ptr, l->entries.len);
+    if (--t->under_way == 0)
+        (void)pthread_cond_broadcast(&t->idle);
+    (void)pthread_mutex_unlock(&t->lock);
+    bkt_buf_fini(&l->entries);
+}
