@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/edit/edit.h"
 #include "base/num.h"
 #include "base/trace.h"
+#include "schema/edit/agreed.h"
+#include "schema/edit/edit.h"
 
 #define MIN_COST (64u << 10) /* bytes that a chunk counts for at least: bounds their number */
 /* Chunks that are made ready ahead of their turn; only bounds their number. */
@@ -240,7 +241,7 @@ static void flush_objects(struct bkt_direct *r)
     struct bkt_domain *dom = atomic_load(&r->window.n) && r->rc == BKT_OK ? r->dom : NULL;
     (void)pthread_mutex_unlock(&r->window.lock);
     struct bkt_err err = {.n = 0};
-    if (dom && bkt_domain_is_new(dom) && bkt_domain_flush_new(dom, &err) < 0)
+    if (dom && bkt_domain_is_new(dom) && !bkt_edit_is_agreed(dom) && bkt_domain_flush_new(dom, &err) < 0)
         bkt_trace(BKT_TRACE_CHUNK, "objects not written beside their chunks: %s", err.frame[0].msg);
 }
 

@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/json/acl.h"
-#include "schema/name/bucket_dir.h"
-#include "schema/edit/edit_impl.h"
 #include "base/list.h"
-#include "schema/model/object_life.h"
-#include "schema/json/schema_json.h"
 #include "base/trace.h"
+#include "schema/edit/agreed.h"
+#include "schema/edit/edit_impl.h"
+#include "schema/json/acl.h"
+#include "schema/json/schema_json.h"
+#include "schema/model/object_life.h"
+#include "schema/name/bucket_dir.h"
 
 /* above a domain, with a request for each; in a key of S3, of 1,024 bytes, only very short names could be
  * deeper */
@@ -240,9 +241,17 @@ static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt
     struct above a      = {.n = 0};
     size_t       folder = 0;
     BKT_PASS(open_place(d, n, err));
-    if (bkt_id_new_root(!(d->set.schema && strcmp(d->set.schema, "v1") == 0), &d->doc.root) < 0)
+    struct bkt_id_source ids = {.n = 0};
+    if (how->agreed)
+        memcpy(ids.seed, how->agreed->seed, sizeof ids.seed);
+    if (bkt_id_new_root(!(d->set.schema && strcmp(d->set.schema, "v1") == 0), how->agreed ? &ids : NULL,
+                        &d->doc.root) < 0)
         BKT_FAIL(err, BKT_EIO, "no random numbers for an id");
     BKT_PASS(bkt_domain_equip(d, err));
+    if (how->agreed) {
+        bkt_edit_agree(d, how->agreed);
+        d->edits->ids.n = ids.n;
+    }
     int rc = look_above(d, &a, err);
     if (rc == BKT_OK)
         rc = judge_itself(d, &a, how->truncate, err);

@@ -88,6 +88,8 @@ void bkt_edits_free(struct bkt_domain *d)
 double bkt_edit_now(struct bkt_edits *e)
 {
     struct timespec t = {0, 0};
+    if (e->agreed)
+        return e->clock += 1e-6;
     (void)clock_gettime(CLOCK_REALTIME, &t);
     double now = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
     e->clock   = now > e->clock ? now : e->clock + 1e-6;
@@ -293,7 +295,7 @@ static int complete_object(struct bkt_domain *d, struct bkt_object *o, struct bk
 {
     const struct bkt_id *root = &d->doc.root;
     BKT_PASS(bkt_domain_may_write(d, 0, err));
-    if (!o->id.text[0] && bkt_id_new(root, o->kind, &o->id) < 0)
+    if (!o->id.text[0] && bkt_id_new(root, o->kind, d->edits->agreed ? &d->edits->ids : NULL, &o->id) < 0)
         BKT_FAIL(err, BKT_EIO, "no random numbers for an object's id");
     o->root     = *root;
     o->created  = o->created > 0 ? o->created : bkt_edit_now(d->edits);

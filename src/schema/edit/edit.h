@@ -38,12 +38,15 @@ struct bkt_names {
 /** Add a name; a name that doesn't fit is only counted. */
 void bkt_names_add(struct bkt_names *names, const char *name);
 
+struct bkt_agreed; /* agreed.h */
+
 /* ---- domains ---- */
 
 struct bkt_new_domain {
     bool               truncate; /* replace an existing domain; else that is BKT_EEXIST */
     struct bkt_object *root;     /* the root group's attributes and creation properties (bkt_object_make(); taken, even on
                                     failure); NULL: none */
+    const struct bkt_agreed *agreed; /* agreed.h: several processes make it together; NULL: this one alone */
     const char        *owner;    /* NULL: setting user, else the owner of the folder that it is in, else "admin" */
 };
 /** Create and open a domain with an empty root group.  Nothing is stored before the first flush.  Then the

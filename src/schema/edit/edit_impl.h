@@ -91,6 +91,8 @@ struct bkt_doomed {
 };
 
 struct bkt_edits {
+    struct bkt_id_source ids; /* where ids of new objects come from, if `agreed` */
+    bool agreed;              /* agreed.h */
     struct bkt_map *changes; /* id -> struct bkt_change */
     struct bkt_map *loose;   /* objects that lost their last link while they were held */
     double          clock;   /* the latest time stamp given out */

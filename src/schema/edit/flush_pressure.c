@@ -82,7 +82,7 @@ void bkt_edit_spill(struct bkt_domain *d)
     struct bkt_edits *e       = d->edits;
     uint64_t          limit   = limit_of(d), ordered = 0;
     size_t            n       = 0;
-    if (e->dirty_bytes <= limit || e->dirty_bytes < e->spill_at || bkt_edits_foreign(d))
+    if (e->agreed || e->dirty_bytes <= limit || e->dirty_bytes < e->spill_at || bkt_edits_foreign(d))
         return;
     BKT_CLEANUP(bkt_freep) struct bkt_change **v = spillable(d, &n, &ordered);
     if (v && n) {

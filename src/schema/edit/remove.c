@@ -173,6 +173,8 @@ void bkt_edit_let_go(struct bkt_domain *d, const struct bkt_id *id)
 {
     const struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
     uint64_t                 n = 1;
+    if (d->edits->agreed) /* others may still hold it: a flush looks */
+        return;
     bool counted = (c && c->is_new) || bkt_map_get(d->edits->loose, id->text, BKT_ID_LEN); /* reads nothing */
     int  rc = counted && !bkt_edits_foreign(d) ? bkt_domain_link_count(d, id, &n, NULL) : BKT_OK;
     if (rc == BKT_OK && n == 0 && bkt_edit_loosen(d, id, NULL) == BKT_OK)

@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "base/random.h"
-#include "storage/md5.h"
 #include "schema/model/model.h"
+#include "storage/md5.h"
 
 static const struct kind_names {
     char          prefix;
@@ -240,11 +241,22 @@ int bkt_ref_parse(const void *p, size_t n, struct bkt_id *out, struct bkt_err *e
 
 /* ---- new ones ---- */
 
-static int random_digits(char *out, size_t n)
+static void draw(struct bkt_id_source *from, unsigned char *bytes, size_t n)
+{
+    for (size_t at = 0; at < n; at += sizeof(uint64_t)) {
+        uint64_t number = bkt_digest(from, sizeof *from, 0);
+        memcpy(bytes + at, &number, n - at < sizeof number ? n - at : sizeof number);
+        from->n++;
+    }
+}
+
+static int random_digits(struct bkt_id_source *from, char *out, size_t n)
 {
     unsigned char bytes[16];
-    if (n > 2 * sizeof bytes || !bkt_random_bytes(bytes, n / 2))
+    if (n > 2 * sizeof bytes || (!from && !bkt_random_bytes(bytes, n / 2)))
         return BKT_EIO;
+    if (from)
+        draw(from, bytes, n / 2);
     for (size_t i = 0; i < n; i++)
         out[i] = "0123456789abcdef"[bytes[i / 2] >> (i % 2 ? 0 : 4) & 15];
     return BKT_OK;
@@ -259,10 +271,10 @@ static void set_digits(struct bkt_id *id, char prefix, const char *shape, const 
         id->text[i + 2] = shape[i] == 'x' ? *digits++ : shape[i];
 }
 
-int bkt_id_new_root(bool v2, struct bkt_id *out)
+int bkt_id_new_root(bool v2, struct bkt_id_source *from, struct bkt_id *out)
 {
     char digits[32];
-    BKT_PASS(random_digits(digits, 32));
+    BKT_PASS(random_digits(from, digits, 32));
     memset(out, 0, sizeof *out);
     if (v2) {
         for (size_t i = 0; i < 16; i++)
@@ -275,18 +287,18 @@ int bkt_id_new_root(bool v2, struct bkt_id *out)
     return BKT_OK;
 }
 
-int bkt_id_new(const struct bkt_id *root, enum bkt_kind kind, struct bkt_id *out)
+int bkt_id_new(const struct bkt_id *root, enum bkt_kind kind, struct bkt_id_source *from, struct bkt_id *out)
 {
     struct bkt_id own;
     if (!bkt_id_is_v2(root)) {
-        BKT_PASS(bkt_id_new_root(false, out));
+        BKT_PASS(bkt_id_new_root(false, from, out));
         out->text[0] = kinds[kind].prefix;
         return BKT_OK;
     }
     do {
         *out = *root;
         char digits[16];
-        BKT_PASS(random_digits(digits, 16));
+        BKT_PASS(random_digits(from, digits, 16));
         for (size_t i = 20, k = 0; i < BKT_ID_LEN; i++)
             if (root->text[i] != '-')
                 out->text[i] = digits[k++];

@@ -399,9 +399,15 @@ void              bkt_ids_fini(struct bkt_ids *l); /* empty afterwards */
 /** Append the storage key of the document of a domain or folder.  @p path: in the store, "" for the bucket's
  *  own. */
 BKT_NODISCARD int bkt_domain_doc_key(const char *path, struct bkt_buf *out);
-/** A random id of a new root group, and of an object in the domain of @p root. */
-BKT_NODISCARD int bkt_id_new_root(bool v2, struct bkt_id *out);
-BKT_NODISCARD int bkt_id_new(const struct bkt_id *root, enum bkt_kind kind, struct bkt_id *out);
+/** Numbers for ids that processes with the same seed draw alike. */
+struct bkt_id_source {
+    uint64_t seed[2], n; /* n: numbers drawn */
+};
+/** An id of a new root group, and of an object in the domain of @p root.
+ *  @param from  where its digits come from; NULL: random */
+BKT_NODISCARD int bkt_id_new_root(bool v2, struct bkt_id_source *from, struct bkt_id *out);
+BKT_NODISCARD int bkt_id_new(const struct bkt_id *root, enum bkt_kind kind, struct bkt_id_source *from,
+                             struct bkt_id *out);
 
 /** Append the storage key of an object to @p out. */
 BKT_NODISCARD int bkt_id_key(const struct bkt_id *id, struct bkt_buf *out);

@@ -439,7 +439,7 @@ static int choose_ids(struct job *j)
     BKT_PASS(claim(j, &mine));
     j->rerooted = !mine;
     j->map      = (struct bkt_reroot){*bkt_domain_root(j->src), *bkt_domain_root(j->src)};
-    return mine || bkt_id_new_root(true, &j->map.to) == BKT_OK ? BKT_OK : no_memory(j);
+    return mine || bkt_id_new_root(true, NULL, &j->map.to) == BKT_OK ? BKT_OK : no_memory(j);
 }
 
 static int copy_all(struct job *j)

@@ -1,0 +1,38 @@
+/* A domain that several processes change together, as one program.
+ *
+ * All of them make the same changes in memory, in the same order.  Ids of new objects and time stamps then
+ * follow from a seed, so they are equal in all processes without a message.  A flush is made by one process
+ * and repeated by the others with its outcomes (storage/tape.h); before that, they compare their changes.
+ * vol/parallel does both: nothing here knows how processes exchange messages. */
+#ifndef BKT_AGREED_H
+#define BKT_AGREED_H
+
+#include "schema/edit/edit.h"
+
+/** The same in all processes. */
+struct bkt_agreed {
+    uint64_t seed[2];
+    double clock; /* seconds since the epoch; later time stamps follow it */
+};
+
+/** From now on the domain's new ids and time stamps follow from @p a.  Nothing is stored early any more, nor
+ * read ahead.  If the domain follows a seed already, it keeps that. */
+void bkt_edit_agree(struct bkt_domain *d, const struct bkt_agreed *a);
+bool bkt_edit_is_agreed(const struct bkt_domain *d);
+
+/** How far ids and time stamps are: the larger numbers of two processes are right for both. */
+struct bkt_progress {
+    uint64_t ids, clock;
+};
+struct bkt_progress bkt_edit_progress(const struct bkt_domain *d);
+void bkt_edit_catch_up(struct bkt_domain *d, struct bkt_progress p);
+
+/** What the changes are, for comparison with other processes': a record per changed object, by id.  A record
+ * is the object's id, a digest of 8 bytes, and words for people, ended by a NUL. */
+BKT_NODISCARD int bkt_edit_fingerprint(struct bkt_domain *d, struct bkt_buf *out, struct bkt_err *err);
+/** Compare two fingerprints.  The first difference is described in @p out, "" if there is none.  @p mine, @p
+ * theirs: names for the two processes */
+BKT_NODISCARD int bkt_edit_compare(const struct bkt_buf *a, const char *mine, const struct bkt_buf *b,
+                                   const char *theirs, struct bkt_buf *out);
+
+#endif
