@@ -72,10 +72,18 @@ FIND
         -DHDF5_TEST_API=ON -DHDF5_TEST_API_INSTALL=ON -DHDF5_ENABLE_WARNINGS_AS_ERRORS=OFF \
         -DCMAKE_MODULE_PATH="$work/modules" -DHDF5_DISABLE_COMPILER_WARNINGS=ON -DHDF5_NO_PACKAGES=ON -DHDF5_ALLOW_EXTERNAL_SUPPORT=NO
 }
-# With MPI only the library: the other build has everything else that our tests need.
+# With MPI only the library and HDF5's parallel tests: the other build has everything else that our tests need.
 make_parallel() {
-    cmake -DHDF5_ENABLE_PARALLEL=ON -DHDF5_BUILD_FORTRAN=OFF -DHDF5_BUILD_HL_LIB=OFF -DHDF5_BUILD_TOOLS=OFF -DBUILD_TESTING=OFF \
-        -DHDF5_TEST_API=OFF "$work/build"
+    cmake -DHDF5_ENABLE_PARALLEL=ON -DHDF5_BUILD_FORTRAN=OFF -DHDF5_BUILD_HL_LIB=OFF -DHDF5_BUILD_TOOLS=OFF \
+        -DHDF5_TEST_PARALLEL=ON -DHDF5_ENABLE_SUBFILING_VFD=OFF -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON "$work/build"
+}
+# HDF5 installs its parallel API tests only (h5_api_test_parallel and, with this prefix, testphdf5, t_bigio, t_pshutdown and
+# t_shapesame), so the others are copied.
+parallel_tests() {
+    for t in "$work"/build/bin/t_*; do
+        [ ! -x "$t" ] || cp "$t" "$prefix.part/bin/" || return 1
+    done
+    [ -x "$prefix.part/bin/t_pread" ] && [ -x "$prefix.part/bin/h5_api_test_parallel_testphdf5" ]
 }
 if command -v ninja >/dev/null; then generator=Ninja; else generator="Unix Makefiles"; fi
 # Without these the connector could not be tested, so a build that lost one of them is useless.
@@ -100,6 +108,7 @@ stage() {
     mkdir -p "$prefix.part/share/hdf5-tests" &&
     (cd "$src/tools/test" 2>/dev/null || cd "$src/tools"; find . -type d -name testfiles | while read -r d; do
         mkdir -p "$prefix.part/share/hdf5-tests/$d" && cp -r "$d/." "$prefix.part/share/hdf5-tests/$d/"; done) &&
+    { [ -z "$mpi" ] || parallel_tests; } &&
     date -u > "$prefix.part/.complete" &&
     mv -T "$prefix.part" "$prefix"
 }

@@ -15,8 +15,8 @@ base base/os
 storage storage/aws storage/http storage/aws/cred storage/file storage/s3 storage/other storage/store_open.c
 schema/model schema/h5enc schema/json schema/name schema/snapshot schema/domain schema/edit
 chunk/filter chunk/select chunk/chunk.h chunk/dataset chunk/read chunk/write chunk/list chunk/ahead chunk/chunk.c
-vol/h5bucket.h vol/core vol/vfd vol/plain vol/old_api vol/info.h vol/convert vol/open vol/path vol/calls vol/dataset vol/copy vol
-loader
+vol/h5bucket.h vol/core vol/parallel vol/vfd vol/plain vol/old_api vol/info.h vol/convert vol/open vol/path vol/calls vol/dataset vol/copy vol
+loader mpi
 samples/h5bucket_samples.h samples/names samples
 tools/source tools/show tools/cli tools/bucket tools/load tools/kerchunk tools/samples tools/doctor tools/cmd tools/verify
 """.split()

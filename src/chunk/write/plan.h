@@ -12,6 +12,10 @@ struct bkt_write_plan {
     struct bkt_wset        *ws;
 };
 
+/** Plan a write, after checking it.  bkt_write_plan_fini() in any case. */
+BKT_NODISCARD int bkt_write_plan_init(struct bkt_write_plan *p, const struct bkt_write *w,
+                                      struct bkt_err *err);
+void bkt_write_plan_fini(struct bkt_write_plan *p);
 /** Check that the dataset can be written; BKT_EUNSUP gives the reason. */
 BKT_NODISCARD int bkt_write_check(const struct bkt_dsetio *io, struct bkt_err *err);
 /** Whether all elements of touched chunk k that can be inside the dataset are selected. */
@@ -24,6 +28,10 @@ const unsigned char *bkt_write_plan_whole(const struct bkt_write_plan *p, uint64
 void bkt_write_drop_cached(struct bkt_dsetio *io, const uint64_t *coord);
 /** Put the fill value into n elements. */
 BKT_NODISCARD int bkt_wchunk_fill_var(struct bkt_wchunk *c, uint64_t off, uint64_t n, struct bkt_err *err);
+/** Put one variable-size element in stored form into a chunk; lock held (var.c).  BKT_EINVAL: it isn't one
+ * element */
+BKT_NODISCARD int bkt_wchunk_put_element(struct bkt_wchunk *c, uint64_t off, const struct bkt_slice *s,
+                                         struct bkt_err *err);
 /** Put variable-size elements into a chunk; lock held (var.c). */
 BKT_NODISCARD int bkt_wchunk_put_var(struct bkt_wchunk *c, const struct bkt_write_plan *p, uint64_t k, struct bkt_err *err);
 

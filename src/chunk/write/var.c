@@ -88,6 +88,14 @@ int bkt_wchunk_put_var(struct bkt_wchunk *c, const struct bkt_write_plan *p, uin
     return BKT_OK;
 }
 
+int bkt_wchunk_put_element(struct bkt_wchunk *c, uint64_t off, const struct bkt_slice *s, struct bkt_err *err)
+{
+    struct bkt_wvar *o;
+    BKT_PASS(over_of(c, &o, err));
+    BKT_PASS(check_slice(c->ws->io, s, off, err));
+    return put_one(c, o, off, s, err);
+}
+
 int bkt_wchunk_fill_var(struct bkt_wchunk *c, uint64_t off, uint64_t n, struct bkt_err *err)
 {
     const struct bkt_cache_entry *fill = c->ws->io->fill;

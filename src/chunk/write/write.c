@@ -64,7 +64,7 @@ static void order_pieces(struct bkt_grid *g)
     }
 }
 
-static int plan_init(struct bkt_write_plan *p, const struct bkt_write *w, struct bkt_err *err)
+int bkt_write_plan_init(struct bkt_write_plan *p, const struct bkt_write *w, struct bkt_err *err)
 {
     memset(p, 0, sizeof *p);
     p->w  = w;
@@ -86,7 +86,7 @@ static int plan_init(struct bkt_write_plan *p, const struct bkt_write *w, struct
     return BKT_OK;
 }
 
-static void plan_fini(struct bkt_write_plan *p)
+void bkt_write_plan_fini(struct bkt_write_plan *p)
 {
     struct bkt_write_cache *d = p->ws ? p->ws->dirty : NULL;
     if (d) {
@@ -331,7 +331,7 @@ int bkt_write_datasets(const struct bkt_write *writes, size_t n, struct bkt_err 
     size_t            n_plans = 0;
     bkt_direct_init(&direct, n ? bkt_settings_in_flight(writes[0].io->set) : 0);
     while (rc == BKT_OK && n_plans < n) { /* nothing is written unless all writes are valid */
-        rc = plan_init(&plans[n_plans], &writes[n_plans], err);
+        rc = bkt_write_plan_init(&plans[n_plans], &writes[n_plans], err);
         n_plans++;
     }
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
@@ -345,7 +345,7 @@ int bkt_write_datasets(const struct bkt_write *writes, size_t n, struct bkt_err 
     }
     int rc_direct = bkt_direct_finish(&direct, rc == BKT_OK ? err : NULL);
     for (size_t i = 0; i < n_plans; i++)
-        plan_fini(&plans[i]);
+        bkt_write_plan_fini(&plans[i]);
     free(plans);
     return rc < 0 ? rc : rc_direct;
 }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/comm.h"
+
 /* HDF5's global lock guards them */
 static struct bkt_file *open_files;
 static unsigned long next_fileno = 1;
@@ -42,6 +44,7 @@ static void file_free(struct bkt_file *f)
     if (f->dom)
         bkt_ahead_stop(f->dom);
     bkt_domain_close(f->dom);
+    bkt_comm_close(f->comm);
     free(f->name);
     free(f);
 }

@@ -9,7 +9,7 @@
 /* HDF5's name of the property.  An HDF5 without MPI has the property too, but no call for it. */
 #define MODE "io_xfer_mode"
 
-static bool is_collective(hid_t dxpl)
+bool bkt_xfer_is_collective(hid_t dxpl)
 {
     H5FD_mpio_xfer_t mode = H5FD_MPIO_INDEPENDENT;
     herr_t           rc;
@@ -28,7 +28,7 @@ int bkt_xfer_alone(hid_t dxpl, hid_t *out, struct bkt_err *err)
     const H5FD_mpio_xfer_t mode = H5FD_MPIO_INDEPENDENT;
     if (dxpl == H5P_DEFAULT)
         dxpl = H5P_DATASET_XFER_DEFAULT;
-    if (!is_collective(dxpl)) {
+    if (!bkt_xfer_is_collective(dxpl)) {
         *out = bkt_hid_hold(dxpl);
         return *out < 0 ? bkt_h5err_capture(err, "holding the transfer list") : BKT_OK;
     }
@@ -50,7 +50,7 @@ static bool has_mpi(hid_t dset)
 
 int bkt_xfer_for(hid_t dset, hid_t dxpl, hid_t *out, struct bkt_err *err)
 {
-    if (!is_collective(dxpl) || !has_mpi(dset))
+    if (!bkt_xfer_is_collective(dxpl) || !has_mpi(dset))
         return bkt_xfer_alone(dxpl, out, err);
     *out = bkt_hid_hold(dxpl);
     return *out < 0 ? bkt_h5err_capture(err, "holding the transfer list") : BKT_OK;

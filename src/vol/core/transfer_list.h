@@ -11,6 +11,9 @@
 /** The list for a file of our own, or one that each process reads by itself: @p dxpl, with independent access.
  *  @p out: a new reference or a copy, for bkt_hid_closep().  BKT_EHDF5: @p dxpl is not a transfer list. */
 BKT_NODISCARD int bkt_xfer_alone(hid_t dxpl, hid_t *out, struct bkt_err *err);
+/** Whether a transfer list asks for collective access. */
+bool bkt_xfer_is_collective(hid_t dxpl);
+
 /** The list for @p dset, an id of HDF5's native connector: @p dxpl as it is if an MPI driver opened the file,
  *  else as bkt_xfer_alone(). */
 BKT_NODISCARD int bkt_xfer_for(hid_t dset, hid_t dxpl, hid_t *out, struct bkt_err *err);

@@ -1,15 +1,17 @@
 /* Datasets of domains: queries, and the places of their elements.  For creating see dataset_create.c, for
  * reading dataset_read.c, for writing dataset_write.c, for chunks dataset_chunks.c. */
 #include "vol/dataset/dataset_calls.h"
+#include "vol/dataset/shared_transfer.h"
 
-#include "vol/open/permission_and_flush.h"
+#include "base/comm.h"
+#include "base/num.h"
+#include "chunk/write/write.h"
+#include "vol/convert/kept_filters.h"
+#include "vol/core/filter_lookup.h"
 #include "vol/dataset/fastlink_locator.h"
 #include "vol/dataset/raw_files.h"
-#include "vol/convert/kept_filters.h"
-#include "base/num.h"
-#include "vol/core/filter_lookup.h"
 #include "vol/dataset/virtual.h"
-#include "chunk/write/write.h"
+#include "vol/open/permission_and_flush.h"
 
 /* Operations of a dataset whose elements are not in its own chunks.  Such datasets are read and written one
  * by one. */
@@ -139,7 +141,8 @@ int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct bkt_err *err)
 
 static int transfer_together(const struct bkt_io *io, struct bkt_err *err)
 {
-    BKT_PASS(check_spaces(io, err));
+    int rc = check_spaces(io, err);
+    BKT_PASS(io->write ? bkt_comm_agree(bkt_shared_group(io), rc, err) : rc);
     if (io->write)
         return bkt_dataset_write_all(io, err);
     for (size_t i = 0; i < io->n; i++)
@@ -160,7 +163,7 @@ static int transfer_one(const struct bkt_io *io, struct bkt_err *err)
 }
 
 /* If no dataset has its elements elsewhere, all are read or written together. */
-static int transfer(const struct bkt_io *io, struct bkt_err *err)
+static int transfer_here(const struct bkt_io *io, struct bkt_err *err)
 {
     bool alone = false;
     for (size_t i = 0; i < io->n; i++)
@@ -172,6 +175,20 @@ static int transfer(const struct bkt_io *io, struct bkt_err *err)
         BKT_PASS(transfer_one(&one, err));
     }
     return BKT_OK;
+}
+
+/* Several processes may have opened the file together. */
+static int transfer(const struct bkt_io *io, struct bkt_err *err)
+{
+    bool shared = bkt_shared_transfer(io);
+    if (shared)
+        bkt_shared_begin(io);
+    int rc = transfer_here(io, err);
+    if (shared)
+        rc = bkt_shared_end(io, rc, err);
+    if (rc == BKT_OK)
+        bkt_shared_report(io);
+    return rc;
 }
 
 /* ---- queries ---- */

@@ -1,12 +1,13 @@
 /* Datasets: creating them, and changing their extent. */
 #include <string.h>
 
+#include "chunk/write/write.h"
+#include "schema/model/chunk_shape_rule.h"
 #include "vol/dataset/dataset_calls.h"
 #include "vol/dataset/raw_files.h"
-#include "schema/model/chunk_shape_rule.h"
-#include "vol/path/new_link.h"
 #include "vol/dataset/virtual.h"
-#include "chunk/write/write.h"
+#include "vol/parallel/together.h"
+#include "vol/path/new_link.h"
 
 /* Translate the program's request to the model's terms.  HDF5 itself judges whether it is valid
  * (plist_from_h5.c). */
@@ -108,6 +109,17 @@ static int may_change(struct bkt_vobj *o, struct bkt_err *err)
     return BKT_OK;
 }
 
+struct resize {
+    struct bkt_dsetio *io;
+    const uint64_t *dims;
+};
+
+static int resize(void *arg, struct bkt_err *err)
+{
+    const struct resize *r = arg;
+    return bkt_chunks_resize(r->io, r->dims, err);
+}
+
 int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
 {
     const struct bkt_dset *d = &o->obj->dset;
@@ -127,5 +139,6 @@ int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_e
     if (is_smaller(&d->space, dims))
         BKT_PASS(bkt_dataset_note_written(o, err));
     bkt_dataset_chunks_changed();
-    return bkt_chunks_resize(io, new, err);
+    struct resize r = {.io = io, .dims = new};
+    return bkt_together(o->file->comm, true, resize, &r, NULL, err);
 }

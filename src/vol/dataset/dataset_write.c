@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/open/permission_and_flush.h"
-#include "vol/convert/values_to_memory.h"
-#include "vol/dataset/dataset_calls.h"
 #include "base/map.h"
 #include "base/num.h"
 #include "chunk/write/write.h"
+#include "vol/convert/values_to_memory.h"
+#include "vol/dataset/collective_write.h"
+#include "vol/dataset/dataset_calls.h"
+#include "vol/dataset/shared_transfer.h"
+#include "vol/open/permission_and_flush.h"
 
 /* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces
  * (selection_pieces.c; they are shorter where possible).  Shorter pieces cut chunks, which are then stored twice. */
@@ -245,6 +247,82 @@ static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
     return BKT_OK;
 }
 
+/* ---- several processes ---- */
+
+/* The parts of a job, one after the other: what one call of bkt_collective_write() gets. */
+struct parts {
+    struct job *job;
+    bool pieces, done;
+    struct bkt_pieces p;
+    struct bkt_sel piece;
+    uint64_t first; /* element of the selection that the next piece begins with */
+};
+
+static void parts_init(struct parts *p, struct job *j)
+{
+    const uint64_t *chunk = j->o->obj->dset.layout.dims;
+    *p = (struct parts){
+        .job = j, .done = j->sel.file.n_elems == 0, .pieces = j->sel.file.n_elems > 0 && in_pieces(j)};
+    if (p->pieces)
+        bkt_pieces_init(&p->p, &j->sel.file, chunk,
+                        bkt_piece_elems(&j->sel.file, chunk, each_bytes(j), PIECE));
+}
+
+/* 1: @p w is the next part; 0: there are no more; else a failure */
+static int parts_next(struct parts *p, struct bkt_write *w, struct staged *s, struct bkt_err *err)
+{
+    if (p->done)
+        return 0;
+    if (!p->pieces) {
+        p->done = true;
+        BKT_PASS(add(p->job, w, s, err));
+        return 1;
+    }
+    int more = bkt_pieces_next(&p->p, &p->piece);
+    if (more < 0)
+        BKT_NOMEM(err);
+    p->done = !more;
+    if (!more)
+        return 0;
+    BKT_PASS(stage(p->job, &p->piece, p->first, s, err));
+    *w = staged_write(p->job, &p->piece, s);
+    p->first += p->piece.n_elems;
+    return 1;
+}
+
+/* A process that fails goes on without elements, so that the others end. */
+static int run_one_collective(struct bkt_comm *c, struct job *j, struct bkt_err *err)
+{
+    struct parts parts;
+    uint64_t any = 1;
+    int rc = BKT_OK;
+    parts_init(&parts, j);
+    while (any) {
+        BKT_CLEANUP(staged_fini) struct staged s = {.packed = NULL};
+        struct bkt_write w;
+        struct bkt_err why = {.n = 0};
+        int more = rc < 0 ? 0 : parts_next(&parts, &w, &s, &why);
+        bkt_err_keep_first(&rc, err, more < 0 ? more : BKT_OK, &why);
+        any = more > 0;
+        int got = bkt_comm_reduce(c, BKT_COMM_MAX, &any, 1, &why);
+        if (got == BKT_OK && any)
+            got = bkt_collective_write(c, j->o->io, more > 0 ? &w : NULL, &why);
+        any = got == BKT_OK && any;
+        bkt_err_keep_first(&rc, err, got, &why);
+    }
+    if (parts.pieces)
+        bkt_pieces_fini(&parts.p);
+    return rc;
+}
+
+static int run_collective(struct bkt_comm *c, struct job *jobs, size_t n, int rc, struct bkt_err *err)
+{
+    BKT_PASS(bkt_comm_agree(c, rc, err));
+    for (size_t i = 0; i < n; i++)
+        BKT_PASS(bkt_comm_agree(c, run_one_collective(c, &jobs[i], err), err));
+    return BKT_OK;
+}
+
 int bkt_dataset_write_all(const struct bkt_io *io, struct bkt_err *err)
 {
     bool transform = bkt_dsel_has_transform(io->dxpl);
@@ -257,7 +335,10 @@ int bkt_dataset_write_all(const struct bkt_io *io, struct bkt_err *err)
         rc = job_init(&jobs[n], io->mem_spaces[n], io->file_spaces[n], err);
     }
     bkt_dataset_chunks_changed();
-    if (rc == BKT_OK && n > 0)
+    struct bkt_comm *c = bkt_shared_group(io);
+    if (c)
+        rc = run_collective(c, jobs, n, rc, err);
+    else if (rc == BKT_OK && n > 0)
         rc = run_jobs(jobs, n, err);
     for (size_t i = 0; i < n; i++)
         job_fini(&jobs[i]);

@@ -6,19 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/pool.h"
+#include "base/trace.h"
 #include "bkt_config.h"
+#include "storage/stats.h"
+#include "vol/convert/convert.h"
+#include "vol/info.h"
+#include "vol/old_api/region_shadow.h"
 #include "vol/open/linked_files.h"
 #include "vol/open/permission_and_flush.h"
-#include "vol/convert/convert.h"
 #include "vol/open/pointer_leave.h"
-#include "vol/info.h"
+#include "vol/open/ros3_list.h"
+#include "vol/parallel/group.h"
 #include "vol/plain/plain_file.h"
 #include "vol/plain/remote_file.h"
-#include "vol/open/ros3_list.h"
-#include "base/os/pool.h"
-#include "storage/stats.h"
-#include "vol/old_api/region_shadow.h"
-#include "base/trace.h"
 
 static int watched(struct bkt_domain *dom, const char *name, unsigned flags, hid_t fapl, struct bkt_file **out, struct bkt_err *err)
 {
@@ -91,6 +92,16 @@ int bkt_file_settings(hid_t fapl, struct bkt_settings *set, struct bkt_err *err)
     return bkt_trace_set(set->trace, err);
 }
 
+/* The same, with the hints of the processes' MPI_Info. */
+static int file_settings(hid_t fapl, struct bkt_comm *c, struct bkt_settings *set, struct bkt_err *err)
+{
+    BKT_PASS(bkt_file_settings(fapl, set, err));
+    int rc = bkt_group_hints(c, set, err);
+    if (rc < 0)
+        bkt_settings_fini(set);
+    return rc;
+}
+
 /* With HDF5_VOL_CONNECTOR=bucket this connector gets every file, including a program's plain HDF5 files. */
 static int plain_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
 {
@@ -131,17 +142,6 @@ static int open_otherwise(const char *name, struct bkt_vobj **out, struct bkt_er
     return wrap_as(&id, name, out, err);
 }
 
-/* A collective call arrives once per process, and the processes know nothing of each other: each would
- * create every object, and a domain, anew. */
-static int not_together(const char *name, hid_t fapl, struct bkt_err *err)
-{
-    if (H5FD_MPIO >= 0 && fapl != H5P_DEFAULT && H5Pget_driver(fapl) == H5FD_MPIO)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "%s: MPI processes can't write a domain by collective calls; make it in one process, close it, and let "
-                 "each process open it without H5Pset_fapl_mpio: their concurrent changes are kept", name);
-    return BKT_OK;
-}
-
 /* Called after no domain could be opened, for the reason @p rc, @p why. */
 static int remote_open(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set,
                        struct bkt_remote *r, int rc, const struct bkt_err *why, struct bkt_vobj **out, struct bkt_err *err)
@@ -171,17 +171,17 @@ static int open_in_store(const char *called, const char *name, unsigned flags, h
         return remote_open(called, flags, fapl, set, &r, BKT_ENOENT, &why, out, err);
     if (!(flags & H5F_ACC_RDWR))
         bkt_remote_ask(&r, fapl, set);
-    int rc = flags & H5F_ACC_RDWR ? not_together(name, fapl, &why) : BKT_OK;
-    rc     = rc < 0 ? rc : bkt_file_domain(name, flags, fapl, set, &f, &why);
+    int rc = bkt_file_domain(name, flags, fapl, set, &f, &why);
     return rc == BKT_OK ? hand_out(f, out, err) : remote_open(called, flags, fapl, set, &r, rc, &why, out, err);
 }
 
-int bkt_file_open_any(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
+int bkt_file_open_alone(const char *name, unsigned flags, hid_t fapl, struct bkt_comm *c,
+                        struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_settings set;
     if (bkt_file_opener)
         return open_otherwise(name, out, err);
-    BKT_PASS(bkt_file_settings(fapl, &set, err));
+    BKT_PASS(file_settings(fapl, c, &set, err));
     bkt_trace(BKT_TRACE_VOL, "file open %s flags %#x", name, flags);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf as = {0};
     int rc = plain_open(name, flags, fapl, out, err);
@@ -218,17 +218,19 @@ static int creation_list(hid_t fcpl, struct bkt_object *root, hsize_t *user_bloc
     return bkt_convert_from_ocpl(list, root, err);
 }
 
-static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
+static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_comm *c,
+                         const struct bkt_agreed *agreed, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_settings   set;
     struct bkt_domain    *dom  = NULL;
     struct bkt_file      *f    = NULL;
     hsize_t               user = 0;
-    struct bkt_new_domain how  = {.truncate = (flags & H5F_ACC_TRUNC) != 0, .root = bkt_object_make(BKT_GROUP)};
+    struct bkt_new_domain how = {
+        .truncate = (flags & H5F_ACC_TRUNC) != 0, .root = bkt_object_make(BKT_GROUP), .agreed = agreed};
     if (!how.root)
         BKT_NOMEM(err);
     int rc = creation_list(fcpl, how.root, &user, err);
-    rc     = rc < 0 ? rc : bkt_file_settings(fapl, &set, err);
+    rc = rc < 0 ? rc : file_settings(fapl, c, &set, err);
     if (rc < 0) {
         bkt_object_free(how.root);
         return rc;
@@ -243,14 +245,14 @@ static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fap
 }
 
 /* A new file becomes a domain, unless its name begins with "native:". */
-int bkt_file_create_any(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
+int bkt_file_create_alone(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_comm *c,
+                          const struct bkt_agreed *agreed, struct bkt_vobj **out, struct bkt_err *err)
 {
     hid_t id = H5I_INVALID_HID;
     int   rc = bkt_native_create(name, flags, fcpl, fapl, &id, err);
     if (rc != BKT_ENOENT)
         return rc < 0 ? rc : bkt_native_wrap(&id, out, err);
-    BKT_PASS(not_together(name, fapl, err));
-    return domain_create(name, flags, fcpl, fapl, out, err);
+    return domain_create(name, flags, fcpl, fapl, c, agreed, out, err);
 }
 
 /* -- get -- */
@@ -271,10 +273,12 @@ static int get_cont_info(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct 
 
 static int get_fapl(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
 {
-    hid_t id = H5Pcopy(o->file->fapl);
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcopy(o->file->fapl);
     if (id < 0)
         return bkt_h5err_capture(err, "copying the file access list");
-    args->args.get_fapl.fapl_id = id;
+    if (o->file->comm)
+        BKT_PASS(bkt_group_put_in(o->file->comm, id, err));
+    args->args.get_fapl.fapl_id = bkt_hid_take(&id);
     return BKT_OK;
 }
 
@@ -384,7 +388,7 @@ static int ask_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
 
 /* HDF5 asks after its own connector failed, and holds an error on its stack for the case that we say no.
  * For an s3:// name that error is "no such file", whatever the server answered.  So our reason is added. */
-int bkt_file_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
+int bkt_file_accessible_alone(H5VL_file_specific_args_t *args, struct bkt_err *err)
 {
     hid_t told = bkt_h5err_hold();
     int   rc   = ask_accessible(args, err);
@@ -410,7 +414,7 @@ static int flush(struct bkt_vobj *o, H5F_scope_t scope, struct bkt_err *err)
     return bkt_change_flush(f, err);
 }
 
-int bkt_file_delete_any(const char *name, hid_t fapl, struct bkt_err *err)
+int bkt_file_delete_alone(const char *name, hid_t fapl, struct bkt_err *err)
 {
     struct bkt_settings set;
     if (bkt_native_is_plain(name))

@@ -3,6 +3,8 @@
 #ifndef BKT_VOL_FILE_H
 #define BKT_VOL_FILE_H
 
+#include "base/comm.h"
+#include "schema/edit/agreed.h"
 #include "vol/core/file_handle.h"
 
 /** Open the domain @p name; one reference for the caller.  @p set: settings; @p fapl copied. */
@@ -33,11 +35,20 @@ BKT_NODISCARD int bkt_file_close_others(struct bkt_vobj *o, struct bkt_err *err)
  *  explicit.  It must equal the degree of an earlier open of that file (BKT_EINVAL). */
 BKT_NODISCARD int bkt_file_settle_degree(struct bkt_file *f, struct bkt_err *err);
 
-/** The callbacks of files.  @p out: a new object, in a domain or in a plain HDF5 file */
+/** The callbacks of files.  @p out: a new object, in a domain or in a plain HDF5 file.  If the list names the
+ * mpio driver, all its processes make the call together (file_together.c). */
 BKT_NODISCARD int bkt_file_open_any(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_file_create_any(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_file_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err);
 BKT_NODISCARD int bkt_file_delete_any(const char *name, hid_t fapl, struct bkt_err *err);
+/** The same by this process alone; or by each process of @p c, whose @p fapl doesn't name the group. */
+BKT_NODISCARD int bkt_file_open_alone(const char *name, unsigned flags, hid_t fapl, struct bkt_comm *c,
+                                      struct bkt_vobj **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_file_create_alone(const char *name, unsigned flags, hid_t fcpl, hid_t fapl,
+                                        struct bkt_comm *c, const struct bkt_agreed *agreed,
+                                        struct bkt_vobj **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_file_accessible_alone(H5VL_file_specific_args_t *args, struct bkt_err *err);
+BKT_NODISCARD int bkt_file_delete_alone(const char *name, hid_t fapl, struct bkt_err *err);
 
 /** Entries of bkt_domain_ops (see ops.h). */
 bool bkt_file_is_same(const struct bkt_vobj *a, const struct bkt_vobj *b, bool local);

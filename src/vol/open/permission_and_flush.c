@@ -4,10 +4,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/comm.h"
+#include "base/digest.h"
 #include "base/trace.h"
 #include "chunk/write/write.h"
+#include "schema/edit/agreed.h"
 #include "vol/core/file_handle.h"
 #include "vol/open/linked_files.h"
+#include "vol/parallel/together.h"
 
 int bkt_change_may(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err)
 {
@@ -54,7 +58,7 @@ static void name_unstored(const struct bkt_file *f, struct bkt_names *names)
 }
 
 /* Reports the first failure, and names everything that isn't stored. */
-int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
+static int flush_alone(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
     struct bkt_names names = {.n = 0};
@@ -72,12 +76,72 @@ int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
     return rc;
 }
 
+/* ---- several processes ---- */
+
+/* Changes of structure are made by all processes alike.  If they aren't, nothing is stored. */
+static int compare_changes(struct bkt_file *f, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf ours = {0}, theirs = {0}, text = {0};
+    char me[40];
+    int rc = bkt_comm_agree(f->comm, bkt_edit_fingerprint(f->dom, &ours, err), err);
+    uint64_t h[2] = {bkt_digest(ours.ptr, ours.len, 0)};
+    h[1] = ~h[0];
+    BKT_PASS(rc);
+    BKT_PASS(bkt_comm_reduce(f->comm, BKT_COMM_MAX, h, 2, err)); /* the largest and the smallest digest */
+    if (h[0] == ~h[1])
+        return BKT_OK;
+    if (f->comm->rank == 0)
+        rc = ours.len ? bkt_buf_add(&theirs, ours.ptr, ours.len) : BKT_OK;
+    rc = rc < 0 ? BKT_ERR(err, rc, "out of memory") : rc;
+    BKT_PASS(bkt_comm_bcast_buf(f->comm, 0, &theirs, err));
+    (void)snprintf(me, sizeof me, "process %u", f->comm->rank);
+    if (rc == BKT_OK && bkt_edit_compare(&theirs, "process 0", &ours, me, &text) < 0)
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc == BKT_OK && text.len)
+        rc =
+            BKT_ERR(err, BKT_EINVAL,
+                    "%s: %s; let all processes of the communicator make the same calls that change structure",
+                    f->name, bkt_buf_str(&text));
+    return bkt_comm_agree(f->comm, rc, err);
+}
+
+static int flush_of_all(void *file, struct bkt_err *err)
+{
+    return flush_alone(file, err);
+}
+
+/* Chunks are each process's own.  Structure is stored by the first process, for all. */
+static int flush_together(struct bkt_file *f, struct bkt_err *err)
+{
+    int own = bkt_chunks_flush(f->dom, err);
+    BKT_TRY(err, bkt_comm_agree(f->comm, own, err),
+            "%s: not everything could be stored; kept for another try", f->name);
+    bkt_chunk_cache_drop(f->dom);
+    if (!bkt_edit_is_agreed(f->dom))
+        return BKT_OK;
+    BKT_PASS(compare_changes(f, err));
+    int rc = bkt_together(f->comm, false, flush_of_all, f, NULL, err);
+    struct bkt_progress p = bkt_edit_progress(f->dom);
+    uint64_t v[] = {p.ids, p.clock};
+    if (bkt_comm_reduce(f->comm, BKT_COMM_MAX, v, BKT_COUNT(v), NULL) == BKT_OK)
+        bkt_edit_catch_up(f->dom, (struct bkt_progress){.ids = v[0], .clock = v[1]});
+    return rc;
+}
+
+static bool exiting;
+
+/* As the process ends, the others may be anywhere. */
+int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
+{
+    return f->comm && !exiting && bkt_comm_alive(f->comm) ? flush_together(f, err) : flush_alone(f, err);
+}
+
 /* If changes take up too much memory, they are stored early, in the order of a flush.  Changes that can't be stored
  * stay, and the next flush reports the failure. */
 static void relieve(struct bkt_file *f)
 {
     struct bkt_err why = {.n = 0};
-    if (!bkt_domain_is_full(f->dom))
+    if (f->comm || !bkt_domain_is_full(f->dom))
         return;
     bkt_ahead_stop(f->dom);
     int rc = flush_chunks(f, &why);
@@ -126,7 +190,6 @@ int bkt_change_refresh(struct bkt_vobj *o, struct bkt_err *err)
 /* ---- the end ---- */
 
 static pid_t watched; /* the process whose end is watched */
-static bool  exiting;
 
 static void lost(struct bkt_file *f, int code, const struct bkt_err *err)
 {
@@ -159,6 +222,15 @@ void bkt_change_watch(void)
     watched = getpid();
 }
 
+/* After H5Fclose() in all processes, each may close its last object at another time.  If that has changed
+ * nothing, no process waits for the others. */
+static bool is_idle(const struct bkt_vobj *o)
+{
+    struct bkt_file *f = o->file;
+    return f->comm && !(o->type == H5I_FILE && !o->outside) && !bkt_chunks_dirty(f->dom) &&
+           !bkt_domain_is_dirty(f->dom);
+}
+
 static int flush_last(struct bkt_file *f, struct bkt_err *err)
 {
     hbool_t ending = false;
@@ -180,7 +252,7 @@ herr_t bkt_change_close(struct bkt_vobj *o)
     bool is_file = o->type == H5I_FILE && !o->outside;
     if (o->file)
         o->file->closing = o->file->refs == 1;
-    if (o->file && (is_file || o->file->closing) && flush_last(o->file, &err) < 0) {
+    if (o->file && (is_file || o->file->closing) && !is_idle(o) && flush_last(o->file, &err) < 0) {
         o->file->closing = false;
         return bkt_h5err_publish(&err);
     }

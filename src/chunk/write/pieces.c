@@ -1,0 +1,241 @@
+#include "chunk/write/pieces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "chunk/write/plan.h"
+
+struct bkt_wpieces {
+    struct bkt_write_plan plan;
+    bool any; /* the plan has a grid */
+};
+
+int bkt_wpieces_new(const struct bkt_write *w, struct bkt_wpieces **out, struct bkt_err *err)
+{
+    struct bkt_wpieces *p = calloc(1, sizeof *p);
+    if (!p)
+        BKT_NOMEM(err);
+    int rc = w ? bkt_write_plan_init(&p->plan, w, err) : BKT_OK;
+    p->any = w && p->plan.grid.n_elems;
+    if (rc < 0)
+        bkt_wpieces_free(p);
+    else
+        *out = p;
+    return rc;
+}
+
+void bkt_wpieces_free(struct bkt_wpieces *p)
+{
+    if (p)
+        bkt_write_plan_fini(&p->plan);
+    free(p);
+}
+
+static uint64_t elems_of(const struct bkt_grid *g, uint64_t k)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run run;
+    uint64_t n = 0;
+    bkt_grid_iter(&it, g, k, 0, UINT64_MAX);
+    while (bkt_grid_next(&it, &run))
+        n += run.len;
+    return n;
+}
+
+bool bkt_wpieces_at(const struct bkt_wpieces *p, uint64_t i, struct bkt_wpiece *out)
+{
+    uint64_t coord[BKT_MAX_RANK];
+    if (!p->any || i >= p->plan.grid.n_chunks)
+        return false;
+    bkt_grid_coord(&p->plan.grid, i, coord);
+    *out = (struct bkt_wpiece){.chunk = bkt_grid_linear(&p->plan.grid, coord),
+                               .elems = elems_of(&p->plan.grid, i)};
+    return true;
+}
+
+/* ---- messages ---- */
+
+static int add_number(struct bkt_buf *b, uint64_t v)
+{
+    unsigned char le[8];
+    bkt_put_le(le, 8, v);
+    return bkt_buf_add(b, le, 8);
+}
+
+static int add_fixed(const struct bkt_write_plan *p, struct bkt_grid_run run, size_t *hint,
+                     struct bkt_buf *out)
+{
+    size_t es = p->io->elem_size, at = out->len;
+    BKT_PASS(bkt_buf_resize(out, at + (size_t)run.len * es));
+    while (run.len) {
+        uint64_t off, n = bkt_min_u64(bkt_mem_layout_at(&p->mem, run.seq, &off, hint), run.len);
+        bkt_copy_run(out->ptr + at, (const unsigned char *)p->w->src + (size_t)off * es, (size_t)n * es);
+        at += (size_t)n * es;
+        run.seq += n, run.len -= n;
+    }
+    return BKT_OK;
+}
+
+static int add_var(const struct bkt_write_plan *p, const struct bkt_grid_run *run, struct bkt_buf *out)
+{
+    for (uint64_t i = 0; i < run->len; i++) {
+        const struct bkt_slice *s = &p->w->slices[run->seq + i];
+        BKT_PASS(add_number(out, s->n));
+        BKT_PASS(s->n ? bkt_buf_add(out, s->p, s->n) : BKT_OK);
+    }
+    return BKT_OK;
+}
+
+static int add_message(const struct bkt_write_plan *p, uint64_t number, uint64_t k, struct bkt_buf *out)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run run;
+    size_t hint = 0;
+    BKT_PASS(add_number(out, number));
+    BKT_PASS(add_number(out, bkt_grid_n_runs(&p->grid, k)));
+    bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
+    while (bkt_grid_next(&it, &run)) {
+        BKT_PASS(add_number(out, run.off));
+        BKT_PASS(add_number(out, run.len));
+    }
+    bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
+    while (bkt_grid_next(&it, &run))
+        BKT_PASS(p->io->var ? add_var(p, &run, out) : add_fixed(p, run, &hint, out));
+    return BKT_OK;
+}
+
+int bkt_wpieces_add(const struct bkt_wpieces *p, uint64_t i, struct bkt_buf *out, struct bkt_err *err)
+{
+    struct bkt_wpiece piece;
+    if (!bkt_wpieces_at(p, i, &piece))
+        BKT_FAIL(err, BKT_EINVAL, "the write has no chunk %llu", (unsigned long long)i);
+    if (add_message(&p->plan, piece.chunk, i, out) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* ---- at the owner ---- */
+
+/* The messages of one process, as far as they are not used yet. */
+struct source {
+    struct bkt_rd rd;
+    uint64_t chunk; /* of its next message; UINT64_MAX: none */
+};
+
+static void advance(struct source *s)
+{
+    s->chunk = bkt_rd_left(&s->rd) ? bkt_rd_le(&s->rd, 8) : UINT64_MAX;
+}
+
+static int malformed(struct bkt_err *err)
+{
+    BKT_FAIL(err, BKT_EFORMAT, "a message about a chunk is malformed");
+}
+
+static int put_fixed(struct bkt_wchunk *c, uint64_t off, uint64_t len, struct bkt_rd *rd, struct bkt_err *err)
+{
+    size_t es = c->ws->io->elem_size;
+    const void *from = bkt_rd_take(rd, (size_t)len * es);
+    if (!from)
+        return malformed(err);
+    memcpy(c->e->data + (size_t)off * es, from, (size_t)len * es);
+    return bkt_wchunk_mark(c, off, len, err);
+}
+
+static int put_var(struct bkt_wchunk *c, uint64_t off, uint64_t len, struct bkt_rd *rd, struct bkt_err *err)
+{
+    for (uint64_t i = 0; i < len; i++) {
+        uint64_t n = bkt_rd_le(rd, 8);
+        if (!rd->ok || n > bkt_rd_left(rd))
+            return malformed(err);
+        struct bkt_slice s = {bkt_rd_take(rd, (size_t)n), (size_t)n};
+        BKT_PASS(bkt_wchunk_put_element(c, off + i, &s, err));
+    }
+    return BKT_OK;
+}
+
+/* The rest of a message, behind the chunk's number. */
+static int put_message(struct bkt_wchunk *c, struct bkt_rd *rd, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io = c->ws->io;
+    uint64_t n = bkt_rd_le(rd, 8);
+    if (!rd->ok || n > bkt_rd_left(rd) / 16)
+        return malformed(err);
+    struct bkt_rd runs = bkt_rd_of(bkt_rd_take(rd, (size_t)n * 16), (size_t)n * 16);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t off = bkt_rd_le(&runs, 8), len = bkt_rd_le(&runs, 8);
+        if (off > io->chunk_elems || len > io->chunk_elems - off)
+            return malformed(err);
+        BKT_PASS(io->var ? put_var(c, off, len, rd, err) : put_fixed(c, off, len, rd, err));
+    }
+    return BKT_OK;
+}
+
+static bool coord_of(const struct bkt_dsetio *io, uint64_t number, uint64_t *coord)
+{
+    for (unsigned d = io->rank; d-- > 0;) {
+        uint64_t n = io->ds->space.rank ? bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]) : 1;
+        if (!n)
+            return false;
+        coord[d] = number % n;
+        number /= n;
+    }
+    return number == 0;
+}
+
+/* All messages about one chunk.  The lock is held.  @p io: the caller's, with the present extent */
+static int put_chunk(struct bkt_wset *ws, const struct bkt_dsetio *io, uint64_t number, struct source *s,
+                     size_t n, struct bkt_err *err)
+{
+    uint64_t coord[BKT_MAX_RANK];
+    struct bkt_wchunk *c;
+    if (!coord_of(io, number, coord))
+        return malformed(err);
+    BKT_PASS(bkt_wchunk_reserve(ws, coord, &c, err));
+    BKT_PASS(bkt_wchunk_unraw(c, err));
+    int rc = ws->io->var ? BKT_OK : bkt_wchunk_open(c, err);
+    for (size_t i = 0; rc == BKT_OK && i < n; i++)
+        while (rc == BKT_OK && s[i].chunk == number) {
+            rc = put_message(c, &s[i].rd, err);
+            advance(&s[i]);
+        }
+    bkt_wchunk_check_whole(c);
+    bkt_wchunk_note(c, BKT_OK, NULL);
+    bkt_wchunk_settle(c);
+    if (rc < 0)
+        BKT_FAIL(err, rc, "%s", bkt_chunk_label(ws->io, coord).text);
+    bkt_store_tasks_push(ws->dirty);
+    return BKT_OK;
+}
+
+static uint64_t lowest(const struct source *s, size_t n)
+{
+    uint64_t low = UINT64_MAX;
+    for (size_t i = 0; i < n; i++)
+        low = bkt_min_u64(low, s[i].chunk);
+    return low;
+}
+
+int bkt_wpieces_put(struct bkt_dsetio *io, const struct bkt_slice *msgs, size_t n, struct bkt_err *err)
+{
+    struct bkt_write_cache *d = bkt_write_cache_of(io->dom, true);
+    BKT_CLEANUP(bkt_freep) struct source *s = calloc(n + 1, sizeof *s);
+    int rc = BKT_OK;
+    if (!d || !s)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++) {
+        s[i].rd = bkt_rd_of(msgs[i].p, msgs[i].n);
+        advance(&s[i]);
+    }
+    (void)pthread_mutex_lock(&d->window.lock);
+    struct bkt_wset *ws = bkt_wset_of(d, io);
+    if (ws)
+        ws->users++;
+    while (ws && rc == BKT_OK && lowest(s, n) != UINT64_MAX)
+        rc = put_chunk(ws, io, lowest(s, n), s, n, err);
+    if (ws)
+        ws->users--;
+    (void)pthread_mutex_unlock(&d->window.lock);
+    return ws ? rc : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}

@@ -1,0 +1,238 @@
+#include "vol/dataset/collective_write.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/trace.h"
+#include "chunk/dataset/dataset.h"
+#include "chunk/write/pieces.h"
+
+/* Bytes: the most that a process gets in one round, if the settings allow as much. */
+#define ROUND_MAX (256u << 20)
+/* Bytes per element of variable size, for the length of a round. */
+#define VAR_GUESS 256
+
+/* What one process writes of one chunk. */
+struct share {
+    uint64_t chunk, elems;
+};
+
+struct together {
+    struct bkt_comm *c;
+    struct bkt_dsetio *io;
+    struct bkt_wpieces *mine;
+    uint64_t at; /* the first of my chunks that isn't sent yet */
+    uint64_t elem_bytes, chunk_bytes, budget;
+    uint64_t *load;       /* bytes that each process has got, as an owner */
+    struct share *shares; /* of all processes in this round, in the order of ranks */
+    size_t *n_shares;     /* of each process */
+    size_t n_all;
+    size_t round; /* number of my chunks in this round */
+};
+
+static uint64_t next_chunk(const struct together *t)
+{
+    struct bkt_wpiece p;
+    return t->mine && bkt_wpieces_at(t->mine, t->at, &p) ? p.chunk : UINT64_MAX;
+}
+
+/* The end of a round that begins at chunk @p from, as far as this process's memory goes: it takes a chunk at
+ * least. */
+static uint64_t my_end(const struct together *t, uint64_t from)
+{
+    struct bkt_wpiece p;
+    uint64_t bytes = 0, most = (uint64_t)t->c->size * bkt_max_u64(1, t->budget / t->chunk_bytes);
+    uint64_t end = from > UINT64_MAX - most ? UINT64_MAX : from + most;
+    for (uint64_t i = t->at; t->mine && bkt_wpieces_at(t->mine, i, &p) && p.chunk < end; i++) {
+        bytes += p.elems * t->elem_bytes;
+        if (i > t->at && bytes > t->budget)
+            end = p.chunk;
+    }
+    return end;
+}
+
+/* @p from: UINT64_MAX if no process has more. */
+static int agree_round(const struct together *t, uint64_t *from, uint64_t *end, struct bkt_err *err)
+{
+    *from = next_chunk(t);
+    BKT_PASS(bkt_comm_reduce(t->c, BKT_COMM_MIN, from, 1, err));
+    if (*from == UINT64_MAX)
+        return BKT_OK;
+    *end = my_end(t, *from);
+    return bkt_comm_reduce(t->c, BKT_COMM_MIN, end, 1, err);
+}
+
+/* Every process learns which chunks each of them writes in this round. */
+static int gather_shares(struct together *t, uint64_t end, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf mine = {0};
+    BKT_CLEANUP(bkt_freep) size_t *sizes = calloc(t->c->size, sizeof *sizes);
+    BKT_CLEANUP(bkt_freep) size_t *eights = calloc(t->c->size, sizeof *eights);
+    struct bkt_wpiece p;
+    int rc = sizes && eights ? BKT_OK : BKT_ENOMEM;
+    t->round = 0;
+    for (uint64_t i = t->at; rc == BKT_OK && t->mine && bkt_wpieces_at(t->mine, i, &p) && p.chunk < end;
+         i++, t->round++)
+        rc = bkt_buf_add(&mine, &(struct share){p.chunk, p.elems}, sizeof(struct share));
+    BKT_PASS(bkt_comm_agree(t->c, rc < 0 ? BKT_ERR(err, rc, "out of memory") : BKT_OK, err));
+    for (unsigned r = 0; r < t->c->size; r++)
+        eights[r] = sizeof(size_t);
+    BKT_PASS(t->c->ops->allgatherv(t->c, &mine.len, eights, sizes, err));
+    t->n_all = 0;
+    for (unsigned r = 0; r < t->c->size; r++)
+        t->n_all += t->n_shares[r] = sizes[r] / sizeof(struct share);
+    free(t->shares);
+    t->shares = malloc((t->n_all + 1) * sizeof *t->shares);
+    BKT_PASS(bkt_comm_agree(t->c, t->shares ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory"), err));
+    return t->c->ops->allgatherv(t->c, mine.ptr, sizes, t->shares, err);
+}
+
+/* ---- owners ---- */
+
+/* The shares of the round, as cursors that move through the chunks: each process's are in ascending order. */
+struct owners {
+    const struct share **at, **end; /* of each process */
+};
+
+static int owners_init(struct owners *o, const struct together *t)
+{
+    const struct share *s = t->shares;
+    o->at = calloc(t->c->size, sizeof(void *));
+    o->end = calloc(t->c->size, sizeof(void *));
+    for (unsigned r = 0; o->at && o->end && r < t->c->size; r++) {
+        o->at[r] = s;
+        o->end[r] = s += t->n_shares[r];
+    }
+    return o->at && o->end ? BKT_OK : BKT_ENOMEM;
+}
+
+static void owners_fini(struct owners *o)
+{
+    free(o->at);
+    free(o->end);
+}
+
+/* The next chunk and its owner, the same in all processes.  False: there are no more. */
+static bool next_owner(struct owners *o, struct together *t, uint64_t *chunk, unsigned *owner)
+{
+    uint64_t most = 0;
+    *chunk = UINT64_MAX;
+    for (unsigned r = 0; r < t->c->size; r++)
+        if (o->at[r] < o->end[r])
+            *chunk = bkt_min_u64(*chunk, o->at[r]->chunk);
+    for (unsigned r = 0; *chunk != UINT64_MAX && r < t->c->size; r++) {
+        if (o->at[r] >= o->end[r] || o->at[r]->chunk != *chunk)
+            continue;
+        uint64_t n = o->at[r]++->elems;
+        if (n > most || (n == most && t->load[r] < t->load[*owner])) {
+            most = n;
+            *owner = r;
+        }
+    }
+    if (*chunk != UINT64_MAX)
+        t->load[*owner] += t->chunk_bytes;
+    return *chunk != UINT64_MAX;
+}
+
+/* The owner of each of my chunks in this round; the caller's, free().  NULL: out of memory */
+static unsigned *owners_of_mine(struct together *t)
+{
+    struct owners o;
+    unsigned *mine = calloc(t->round + 1, sizeof *mine), owner = 0;
+    uint64_t chunk;
+    struct bkt_wpiece p;
+    if (owners_init(&o, t) < 0) {
+        free(mine);
+        mine = NULL;
+    }
+    for (size_t k = 0; mine && next_owner(&o, t, &chunk, &owner);)
+        if (t->mine && k < t->round && bkt_wpieces_at(t->mine, t->at + k, &p) && p.chunk == chunk)
+            mine[k++] = owner;
+    owners_fini(&o);
+    return mine;
+}
+
+/* ---- the exchange ---- */
+
+static int make_messages(const struct together *t, const unsigned *owner, struct bkt_buf *send,
+                         size_t *send_n, struct bkt_err *err)
+{
+    for (unsigned r = 0; r < t->c->size; r++) {
+        size_t was = send->len;
+        for (size_t k = 0; k < t->round; k++)
+            if (owner[k] == r)
+                BKT_PASS(bkt_wpieces_add(t->mine, t->at + k, send, err));
+        send_n[r] = send->len - was;
+    }
+    return BKT_OK;
+}
+
+static int take_messages(const struct together *t, const struct bkt_buf *got, const size_t *got_n,
+                         struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) struct bkt_slice *msgs = calloc(t->c->size, sizeof *msgs);
+    size_t at = 0;
+    if (!msgs)
+        BKT_NOMEM(err);
+    for (unsigned r = 0; r < t->c->size; at += got_n[r++])
+        msgs[r] = (struct bkt_slice){got->len ? got->ptr + at : (const unsigned char *)"", got_n[r]};
+    return bkt_wpieces_put(t->io, msgs, t->c->size, err);
+}
+
+/* @p rc: gets this process's failure, after which it goes on with the others, without elements */
+static int exchange(struct together *t, int *rc, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf send = {0}, got = {0};
+    BKT_CLEANUP(bkt_freep) size_t *send_n = calloc(t->c->size, sizeof *send_n);
+    BKT_CLEANUP(bkt_freep) size_t *got_n = calloc(t->c->size, sizeof *got_n);
+    BKT_CLEANUP(bkt_freep) unsigned *owner = owners_of_mine(t);
+    struct bkt_err why = {.n = 0};
+    int here = send_n && got_n && owner ? make_messages(t, owner, &send, send_n, &why)
+                                        : BKT_ERR(&why, BKT_ENOMEM, "out of memory");
+    t->at += t->round;
+    here = bkt_comm_agree(t->c, here, &why);
+    if (here < 0)
+        return bkt_err_copy(err, here, &why);
+    BKT_PASS(bkt_comm_exchange(t->c, &send, send_n, &got, got_n, err));
+    if (*rc == BKT_OK)
+        *rc = take_messages(t, &got, got_n, err);
+    return BKT_OK;
+}
+
+static int rounds(struct together *t, struct bkt_err *err)
+{
+    int rc = BKT_OK;
+    uint64_t from, end, n = 0;
+    for (;; n++) {
+        BKT_PASS(agree_round(t, &from, &end, err));
+        if (from == UINT64_MAX)
+            break;
+        BKT_PASS(gather_shares(t, end, err));
+        BKT_PASS(exchange(t, &rc, rc < 0 ? NULL : err));
+    }
+    bkt_trace(BKT_TRACE_CHUNK, "collective write of %u processes: %llu rounds", t->c->size,
+              (unsigned long long)n);
+    return rc;
+}
+
+int bkt_collective_write(struct bkt_comm *c, struct bkt_dsetio *io, const struct bkt_write *w,
+                         struct bkt_err *err)
+{
+    struct together t = {.c = c, .io = io, .elem_bytes = io->var ? VAR_GUESS : bkt_max_u64(1, io->elem_size)};
+    struct bkt_err why = {.n = 0};
+    if (!bkt_mul_u64(t.elem_bytes, io->chunk_elems, &t.chunk_bytes))
+        t.chunk_bytes = UINT64_MAX;
+    t.budget = bkt_min_u64(ROUND_MAX, bkt_settings_in_flight(io->set) / 2);
+    t.load = calloc(c->size, sizeof *t.load);
+    t.n_shares = calloc(c->size, sizeof *t.n_shares);
+    int rc =
+        t.load && t.n_shares ? bkt_wpieces_new(w, &t.mine, &why) : BKT_ERR(&why, BKT_ENOMEM, "out of memory");
+    rc = bkt_comm_agree(c, rc, &why);
+    rc = rc == BKT_OK ? rounds(&t, err) : bkt_err_copy(err, rc, &why);
+    bkt_wpieces_free(t.mine);
+    free(t.load);
+    free(t.n_shares);
+    free(t.shares);
+    return rc;
+}

@@ -1,0 +1,25 @@
+/* Reading and writing in a file that several processes opened together for writing.
+ *
+ * As in HDF5's own files, elements are stored when H5Dwrite returns, and each H5Dread finds what other
+ * processes have stored before: no process keeps elements in memory. */
+#ifndef BKT_SHARED_TRANSFER_H
+#define BKT_SHARED_TRANSFER_H
+
+#include "vol/dataset/dataset_calls.h"
+
+/** Whether a dataset of the call is in such a file. */
+bool bkt_shared_transfer(const struct bkt_io *io);
+/** The processes that make this call together, by a collective transfer list; NULL: each makes it for itself.
+ */
+struct bkt_comm *bkt_shared_group(const struct bkt_io *io);
+/** Before the call: forget elements that other processes may have replaced. */
+void bkt_shared_begin(const struct bkt_io *io);
+/** After the call: store its elements.
+ *  @param rc  the call's result so far
+ *  @return the call's result; after a failure the elements are kept for the next flush */
+BKT_NODISCARD int bkt_shared_end(const struct bkt_io *io, int rc, struct bkt_err *err);
+
+/** Note in the program's transfer list how the elements were moved (transfer_report.c). */
+void bkt_shared_report(const struct bkt_io *io);
+
+#endif

@@ -1,0 +1,150 @@
+/* H5Fopen, H5Fcreate, H5Fdelete and H5Fis_accessible by all processes of a file access list that names the
+ * mpio driver. */
+#include <string.h>
+#include <time.h>
+
+#include "base/random.h"
+#include "vol/core/hid.h"
+#include "vol/open/file_calls.h"
+#include "vol/parallel/group.h"
+#include "vol/parallel/together.h"
+#include "vol/plain/plain_file.h"
+
+struct call {
+    const char *name;
+    unsigned flags;
+    hid_t fcpl, fapl; /* fapl: without the group */
+    bool create;
+    struct bkt_comm *comm;
+    struct bkt_agreed agreed;
+    struct bkt_vobj *out;
+};
+
+static int open_or_create(void *arg, struct bkt_err *err)
+{
+    struct call *c = arg;
+    return c->create
+               ? bkt_file_create_alone(c->name, c->flags, c->fcpl, c->fapl, c->comm, &c->agreed, &c->out, err)
+               : bkt_file_open_alone(c->name, c->flags, c->fapl, c->comm, &c->out, err);
+}
+
+/* Seed and clock of the first process. */
+static int agree(struct bkt_comm *c, struct bkt_agreed *a, struct bkt_err *err)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    a->clock = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+    a->seed[0] = bkt_random();
+    a->seed[1] = bkt_random();
+    return bkt_comm_bcast(c, a, sizeof *a, err);
+}
+
+static int call_together(struct call *c, struct bkt_err *err)
+{
+    int own = BKT_OK;
+    BKT_PASS(agree(c->comm, &c->agreed, err));
+    int rc = bkt_together(c->comm, true, open_or_create, c, &own, err);
+    if (rc < 0 && own == BKT_OK) {
+        bkt_vobj_free(c->out);
+        c->out = NULL;
+    }
+    return rc;
+}
+
+/* The file belongs to the group from now on. */
+static void equip(struct call *c)
+{
+    struct bkt_file *f = c->out->file;
+    if (!f)
+        return;
+    f->comm = c->comm;
+    c->comm = NULL;
+    if (f->flags & H5F_ACC_RDWR)
+        bkt_edit_agree(f->dom, &c->agreed);
+}
+
+static int open_by_all(struct call *c, hid_t fapl, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t alone = H5I_INVALID_HID;
+    BKT_PASS(bkt_comm_agree(c->comm, bkt_group_take_out(fapl, c->comm, &alone, err), err));
+    c->fapl = alone;
+    BKT_PASS(call_together(c, err));
+    equip(c);
+    return BKT_OK;
+}
+
+/* A plain file of this machine is HDF5's own business: its connector gets the list as it is. */
+static bool is_for_all(const char *name, hid_t fapl)
+{
+    return !bkt_file_opener && bkt_group_is_wanted(fapl) && strncmp(name, "native:", 7) != 0;
+}
+
+int bkt_file_open_any(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out,
+                      struct bkt_err *err)
+{
+    struct call c = {.name = name, .flags = flags};
+    if (is_for_all(name, fapl) && !bkt_native_is_plain(name))
+        BKT_PASS(bkt_group_open(fapl, &c.comm, err));
+    if (!c.comm)
+        return bkt_file_open_alone(name, flags, fapl, NULL, out, err);
+    int rc = open_by_all(&c, fapl, err);
+    bkt_comm_close(c.comm);
+    *out = rc == BKT_OK ? c.out : NULL;
+    return rc;
+}
+
+int bkt_file_create_any(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out,
+                        struct bkt_err *err)
+{
+    struct call c = {.name = name, .flags = flags, .fcpl = fcpl, .create = true};
+    if (is_for_all(name, fapl))
+        BKT_PASS(bkt_group_open(fapl, &c.comm, err));
+    if (!c.comm)
+        return bkt_file_create_alone(name, flags, fcpl, fapl, NULL, NULL, out, err);
+    int rc = open_by_all(&c, fapl, err);
+    bkt_comm_close(c.comm);
+    *out = rc == BKT_OK ? c.out : NULL;
+    return rc;
+}
+
+/* ---- questions and deletions: one process does it, and all get its result ---- */
+
+static int ask(void *arg, struct bkt_err *err)
+{
+    return bkt_file_accessible_alone(arg, err);
+}
+
+int bkt_file_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
+{
+    struct bkt_comm *c = NULL;
+    hid_t fapl = args->args.is_accessible.fapl_id;
+    bool *yes = args->args.is_accessible.accessible;
+    if (is_for_all(args->args.is_accessible.filename, fapl))
+        BKT_PASS(bkt_group_open(fapl, &c, err));
+    if (!c)
+        return bkt_file_accessible_alone(args, err);
+    *yes = false;
+    int rc = bkt_by_first(c, ask, args, err);
+    uint64_t said = *yes;
+    if (rc == BKT_OK)
+        rc = bkt_comm_reduce(c, BKT_COMM_MAX, &said, 1, err);
+    *yes = said != 0;
+    bkt_comm_close(c);
+    return rc;
+}
+
+static int remove_it(void *arg, struct bkt_err *err)
+{
+    const struct call *c = arg;
+    return bkt_file_delete_alone(c->name, c->fapl, err);
+}
+
+int bkt_file_delete_any(const char *name, hid_t fapl, struct bkt_err *err)
+{
+    struct call c = {.name = name, .fapl = fapl};
+    if (is_for_all(name, fapl))
+        BKT_PASS(bkt_group_open(fapl, &c.comm, err));
+    int rc = bkt_by_first(c.comm, remove_it, &c, err);
+    bkt_comm_close(c.comm);
+    return rc;
+}

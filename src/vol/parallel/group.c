@@ -1,0 +1,195 @@
+#include "vol/parallel/group.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/trace.h"
+#include "vol/core/h5err.h"
+#include "vol/core/hid.h"
+
+#define HINT "h5bucket_"
+
+/* The functions of MPI's users, in the program's libhdf5 and in the MPI that it needs.  A serial HDF5 lacks
+ * them. */
+static void *symbol(const char *name)
+{
+    static void *libhdf5;
+    Dl_info where;
+    if (!libhdf5 && dladdr(&H5E_ERR_CLS_g, &where) && where.dli_fname)
+        libhdf5 = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    void *found = dlsym(RTLD_DEFAULT, name);
+    return libhdf5 && dlsym(libhdf5, name) ? dlsym(libhdf5, name) : found;
+}
+
+bool bkt_group_is_wanted(hid_t fapl)
+{
+    hid_t (*mpio)(void);
+    void *init = fapl == H5P_DEFAULT ? NULL : symbol("H5FD_mpio_init");
+    hid_t driver = H5I_INVALID_HID;
+    if (!init)
+        return false;
+    memcpy(&mpio, &init, sizeof mpio);
+    H5E_BEGIN_TRY
+    {
+        driver = H5Pget_driver(fapl);
+    }
+    H5E_END_TRY
+    return driver >= 0 && driver == mpio();
+}
+
+/* ---- the adapter ---- */
+
+struct mpi {
+    const char *name, *mark; /* of its adapter; a part of what MPI_Get_library_version() returns */
+};
+static const struct mpi mpis[] = {
+    {"openmpi", "Open MPI"},
+    {"mpich", "MPICH"},
+    {"mpich", "Intel(R) MPI"},
+    {"mpich", "MVAPICH"},
+};
+
+/* @p text: gets the MPI's own description, of @p size bytes */
+static const struct mpi *which_mpi(char *text, size_t size)
+{
+    char all[8192] = ""; /* MPI_MAX_LIBRARY_VERSION_STRING is 8192 in MPICH */
+    int n = 0;
+    int (*version)(char *, int *);
+    void *p = symbol("MPI_Get_library_version");
+    (void)snprintf(text, size, "an unknown MPI");
+    if (!p)
+        return NULL;
+    memcpy(&version, &p, sizeof version);
+    if (version(all, &n) != 0)
+        return NULL;
+    (void)snprintf(text, size, "%.*s", (int)strcspn(all, ",\n"), all);
+    for (size_t i = 0; i < BKT_COUNT(mpis); i++)
+        if (strstr(all, mpis[i].mark))
+            return &mpis[i];
+    return NULL;
+}
+
+/* @p why: gets the reason why an adapter that is there can't be loaded, of @p size bytes */
+static void *open_in(const char *folder, const char *name, char *why, size_t size)
+{
+    static const char *const below[] = {"h5bucket/", ""};
+    char path[4096];
+    void *lib = NULL;
+    for (size_t i = 0; !lib && i < BKT_COUNT(below); i++)
+        if (snprintf(path, sizeof path, "%s/%sh5bucket_mpi-%s.so", folder, below[i], name) <
+                (int)sizeof path &&
+            access(path, F_OK) == 0 && !(lib = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
+            (void)snprintf(why, size, "%s", dlerror());
+    return lib;
+}
+
+/* Beside the plugin, or in a folder of HDF5's plugin path: a copy of the plugin has no folder (src/loader).
+ */
+static void *find_adapter(const char *name, char *why, size_t size)
+{
+    char folder[4096];
+    Dl_info me;
+    unsigned n = 0;
+    void *lib = NULL;
+    if (dladdr(&mpis, &me) && me.dli_fname && strrchr(me.dli_fname, '/') &&
+        snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(me.dli_fname, '/') - me.dli_fname),
+                 me.dli_fname) < (int)sizeof folder)
+        lib = open_in(folder, name, why, size);
+    if (H5PLsize(&n) < 0)
+        n = 0;
+    for (unsigned i = 0; !lib && i < n; i++) {
+        ssize_t len = H5PLget(i, folder, sizeof folder);
+        if (len > 0 && (size_t)len < sizeof folder)
+            lib = open_in(folder, name, why, size);
+    }
+    return lib;
+}
+
+static int load_adapter(const struct bkt_comm_ops **out, struct bkt_err *err)
+{
+    static const struct bkt_comm_ops *loaded;
+    bkt_comm_adapter_fn *entry;
+    char mpi[200], why[300] = "";
+    if ((*out = loaded))
+        return BKT_OK;
+    const struct mpi *m = which_mpi(mpi, sizeof mpi);
+    void *lib = m ? find_adapter(m->name, why, sizeof why) : NULL;
+    if (!m)
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "the program runs under %s, for which the connector has no adapter; use Open MPI or MPICH",
+                 mpi);
+    if (!lib && *why)
+        BKT_FAIL(err, BKT_EUNSUP, "the adapter for %s can't be loaded: %s", mpi, why);
+    if (!lib)
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "the program runs under %s, but h5bucket/h5bucket_mpi-%s.so is not beside the plugin; build "
+                 "the connector "
+                 "where mpicc is this MPI's, and install it",
+                 mpi, m->name);
+    void *p = dlsym(lib, BKT_COMM_ENTRY);
+    memcpy(&entry, &p, sizeof entry);
+    const struct bkt_comm_ops *ops = p ? entry() : NULL;
+    if (!ops || ops->version != BKT_COMM_VERSION)
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "h5bucket_mpi-%s.so is of another version of the connector; install both from one build",
+                 m->name);
+    bkt_trace(BKT_TRACE_VOL, "adapter for %s is loaded", ops->library);
+    *out = loaded = ops;
+    return BKT_OK;
+}
+
+int bkt_group_open(hid_t fapl, struct bkt_comm **out, struct bkt_err *err)
+{
+    const struct bkt_comm_ops *ops;
+    void (*params)(void);
+    void *p = NULL;
+    *out = NULL;
+    if (!bkt_group_is_wanted(fapl))
+        return BKT_OK;
+    BKT_PASS(load_adapter(&ops, err));
+    if (!(p = symbol("H5Pget_mpi_params")))
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "HDF5 has no H5Pget_mpi_params(); 1.12 or newer is needed for the mpio driver");
+    memcpy(&params, &p, sizeof params);
+    int rc = ops->open(params, fapl, out, err);
+    if (rc == BKT_OK && *out && (*out)->size < 2) {
+        bkt_comm_close(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+int bkt_group_take_out(hid_t fapl, const struct bkt_comm *c, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t copy = H5Pcopy(fapl);
+    herr_t (*h5pset)(hid_t, const char *, const void *) = H5Pset;
+    void (*set)(void);
+    memcpy(&set, &h5pset, sizeof set);
+    if (copy < 0 || H5Pset_fapl_sec2(copy) < 0)
+        return bkt_h5err_capture(err, "copying the file access list");
+    BKT_PASS(c->ops->take_out(set, copy, err));
+    *out = bkt_hid_take(&copy);
+    return BKT_OK;
+}
+
+int bkt_group_put_in(struct bkt_comm *c, hid_t fapl, struct bkt_err *err)
+{
+    void (*set)(void);
+    void *p = symbol("H5Pset_fapl_mpio");
+    if (!p)
+        BKT_FAIL(err, BKT_EUNSUP, "HDF5 has no H5Pset_fapl_mpio()");
+    memcpy(&set, &p, sizeof set);
+    return c->ops->put_in(c, set, fapl, err);
+}
+
+int bkt_group_hints(struct bkt_comm *c, struct bkt_settings *set, struct bkt_err *err)
+{
+    char key[256], value[1024];
+    for (unsigned i = 0; c && c->ops->hint(c, i, key, sizeof key, value, sizeof value); i++)
+        if (strncmp(key, HINT, strlen(HINT)) == 0)
+            BKT_PASS(bkt_settings_set(set, key + strlen(HINT), value, "MPI_Info", err));
+    return BKT_OK;
+}

@@ -1,0 +1,31 @@
+/* The processes that open a file together: the group of a file access list that names the mpio driver.
+ *
+ * The plugin itself needs no MPI.  The adapter for the program's MPI (src/mpi) is loaded at the first such
+ * list. */
+#ifndef BKT_VOL_GROUP_H
+#define BKT_VOL_GROUP_H
+
+#include <hdf5.h>
+
+#include "base/comm.h"
+#include "base/settings.h"
+
+/** Whether the list names the mpio driver.  Only an HDF5 that was built with MPI has it. */
+bool bkt_group_is_wanted(hid_t fapl);
+
+/** The group of a list that names the mpio driver.  Collective.
+ *  @param out  the group, bkt_comm_close(); NULL: the list doesn't name the driver, or there is one process
+ * only, which acts as without MPI
+ *  @return BKT_OK; BKT_EUNSUP: there is no adapter for the program's MPI, the message names it; … */
+BKT_NODISCARD int bkt_group_open(hid_t fapl, struct bkt_comm **out, struct bkt_err *err);
+
+/** A copy of a list without driver and group: the file system's driver, which no connector asks.  Collective.
+ * The caller's, H5Pclose(). */
+BKT_NODISCARD int bkt_group_take_out(hid_t fapl, const struct bkt_comm *c, hid_t *out, struct bkt_err *err);
+/** Name the mpio driver and the group in a list again (H5Fget_access_plist).  Collective. */
+BKT_NODISCARD int bkt_group_put_in(struct bkt_comm *c, hid_t fapl, struct bkt_err *err);
+
+/** Apply the hints h5bucket_NAME of the group's MPI_Info to setting NAME.  NULL is fine. */
+BKT_NODISCARD int bkt_group_hints(struct bkt_comm *c, struct bkt_settings *set, struct bkt_err *err);
+
+#endif

@@ -1,0 +1,24 @@
+/* Calls that the processes of a group make together: one process sends the requests, all have the outcome.
+ *
+ * Every process runs the same function.  The first one records its requests (storage/tape.h), the others play
+ * the record.  So their state is the same afterwards, and the store is asked once.  At the end all return the
+ * same result, with the same message. */
+#ifndef BKT_VOL_TOGETHER_H
+#define BKT_VOL_TOGETHER_H
+
+#include "base/comm.h"
+
+typedef int bkt_together_fn(void *arg, struct bkt_err *err);
+
+/** Run @p fn in all processes of @p c, with the requests of the first.  A call inside of such a call is a
+ * plain call of @p fn, as is a call with @p c NULL.
+ *  @param every_thread  requests of workers count, too; else only those of the calling thread
+ *  @param own   gets this process's own result of @p fn, for undoing; may be NULL
+ *  @return the common result */
+BKT_NODISCARD int bkt_together(struct bkt_comm *c, bool every_thread, bkt_together_fn *fn, void *arg,
+                               int *own, struct bkt_err *err);
+
+/** Run @p fn in the first process only; the others wait for its result. */
+BKT_NODISCARD int bkt_by_first(struct bkt_comm *c, bkt_together_fn *fn, void *arg, struct bkt_err *err);
+
+#endif

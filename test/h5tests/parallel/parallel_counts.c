@@ -1,0 +1,72 @@
+/* mpiexec -n N h5_parallel_counts write|read NAME: for parallel_counts.py, which counts the requests of all processes.
+ *
+ * write  a new domain with one deflated dataset, by one collective H5Dwrite in which rows of all processes lie in
+ *        each chunk
+ * read   open it, and read its first element in each process */
+#include "h5tests/parallel/parallel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS  256
+#define COLS  512
+#define CHUNK 64 /* rows of a chunk: a whole one has 64 x 512 doubles, 256 KiB */
+
+static void write_it(const char *name)
+{
+    hsize_t dims[2] = {ROWS, COLS}, chunk[2] = {CHUNK, COLS}, start[2] = {(hsize_t)rank, 0}, stride[2] = {(hsize_t)size, 1},
+            count[2] = {(hsize_t)((ROWS - rank + size - 1) / size), COLS}, n = count[0] * count[1];
+    hid_t   fapl = mpio_list(MPI_INFO_NULL), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    hid_t   space = H5Screate_simple(2, dims, NULL), mem = H5Screate_simple(1, &n, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE),
+          dxpl = H5Pcreate(H5P_DATASET_XFER);
+    double *v = malloc(n * sizeof *v);
+    CHECK(f >= 0 && is_ours(f), "process %d: H5Fcreate: %s", rank, error_text());
+    H5Pset_chunk(dcpl, 2, chunk);
+    H5Pset_deflate(dcpl, 1);
+    H5Pset_dxpl_mpio(dxpl, H5FD_MPIO_COLLECTIVE);
+    hid_t d = H5Dcreate2(f, "d", H5T_IEEE_F64LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    for (hsize_t i = 0; i < n; i++)
+        v[i] = (double)(((hsize_t)rank + i / COLS * (hsize_t)size) * COLS + i % COLS);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, NULL);
+    CHECK(H5Dwrite(d, H5T_NATIVE_DOUBLE, mem, space, dxpl, v) >= 0, "process %d: H5Dwrite: %s", rank, error_text());
+    free(v);
+    H5Dclose(d);
+    H5Pclose(dxpl);
+    H5Pclose(dcpl);
+    H5Sclose(mem);
+    H5Sclose(space);
+    CHECK(H5Fclose(f) >= 0, "process %d: H5Fclose: %s", rank, error_text());
+    H5Pclose(fapl);
+}
+
+static void read_it(const char *name)
+{
+    hid_t   fapl = mpio_list(MPI_INFO_NULL), f = H5Fopen(name, H5F_ACC_RDONLY, fapl), d = H5Dopen2(f, "d", H5P_DEFAULT);
+    hsize_t at[2] = {ROWS - 1, COLS - 1}, one = 1;
+    hid_t   space = H5Dget_space(d), mem = H5Screate_simple(1, &one, NULL);
+    double  v = 0;
+    CHECK(f >= 0 && is_ours(f), "process %d: H5Fopen: %s", rank, error_text());
+    H5Sselect_elements(space, H5S_SELECT_SET, 1, at);
+    CHECK(H5Dread(d, H5T_NATIVE_DOUBLE, mem, space, H5P_DEFAULT, &v) >= 0 && v == ROWS * COLS - 1, "process %d: %g: %s", rank, v,
+          error_text());
+    H5Sclose(mem);
+    H5Sclose(space);
+    H5Dclose(d);
+    H5Fclose(f);
+    H5Pclose(fapl);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    CHECK(argc == 3, "mpiexec -n N h5_parallel_counts write|read NAME");
+    if (strcmp(argv[1], "write") == 0)
+        write_it(argv[2]);
+    else
+        read_it(argv[2]);
+    int failed = all_failures();
+    MPI_Finalize();
+    return failed != 0;
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""parallel_counts.py MPIEXEC H5_PARALLEL_COUNTS BUCKET: requests of 1, 2 and 4 processes, summed over the processes.
+
+Structure costs many processes what it costs one. A collective write stores each chunk once, without reading one."""
+import os
+import re
+import subprocess
+import sys
+
+COUNTS = re.compile(r"h5bucket: GET (\d+) HEAD (\d+) PUT (\d+) DELETE (\d+) LIST (\d+)")
+CHUNKS = 4  # of parallel_counts.c
+
+
+def run(mpiexec, program, n, what, name):
+    got = subprocess.run([mpiexec, "-n", str(n), program, what, name], env=dict(os.environ, H5BUCKET_STATS="1"),
+                         capture_output=True, text=True, timeout=120, check=False)
+    lines = COUNTS.findall(got.stderr + got.stdout)
+    if got.returncode != 0 or len(lines) != n:
+        sys.exit(f"{what} by {n}: exit code {got.returncode}, {len(lines)} processes printed counts\n{got.stdout}{got.stderr}")
+    sums = [sum(int(line[i]) for line in lines) for i in range(5)]
+    return dict(zip(("GET", "HEAD", "PUT", "DELETE", "LIST"), sums))
+
+
+def main():
+    mpiexec, program, bucket = sys.argv[1:]
+    failed = False
+
+    def compare(what, got, want):
+        nonlocal failed
+        print(f"{what}: {got}" + ("" if got == want else f", not {want}: FAILED"))
+        failed |= got != want
+
+    alone = {}
+    for n in (1, 2, 4):
+        name = f"{bucket}/counts{n}.h5"
+        written = run(mpiexec, program, n, "write", name)
+        opened = run(mpiexec, program, n, "read", name)
+        alone = alone or {"write": written, "read": opened}
+        compare(f"a collective write by {n}", written, alone["write"])
+        own = dict(alone["read"], GET=alone["read"]["GET"] + n - 1)  # each process reads its chunk
+        compare(f"opening and the first value by {n}", opened, own)
+    compare("PUTs: chunks, root, dataset, document", alone["write"]["PUT"], CHUNKS + 3)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
