@@ -76,6 +76,8 @@ static int gather_shares(struct together *t, uint64_t end, struct bkt_err *err)
          i++, t->round++)
         rc = bkt_buf_add(&mine, &(struct share){p.chunk, p.elems}, sizeof(struct share));
     BKT_PASS(bkt_comm_agree(t->c, rc < 0 ? BKT_ERR(err, rc, "out of memory") : BKT_OK, err));
+    if (!sizes || !eights) /* known to all by now */
+        BKT_NOMEM(err);
     for (unsigned r = 0; r < t->c->size; r++)
         eights[r] = sizeof(size_t);
     BKT_PASS(t->c->ops->allgatherv(t->c, &mine.len, eights, sizes, err));
@@ -192,8 +194,8 @@ static int exchange(struct together *t, int *rc, struct bkt_err *err)
                                         : BKT_ERR(&why, BKT_ENOMEM, "out of memory");
     t->at += t->round;
     here = bkt_comm_agree(t->c, here, &why);
-    if (here < 0)
-        return bkt_err_copy(err, here, &why);
+    if (here < 0 || !send_n || !got_n)
+        return bkt_err_copy(err, here < 0 ? here : BKT_ENOMEM, &why);
     BKT_PASS(bkt_comm_exchange(t->c, &send, send_n, &got, got_n, err));
     if (*rc == BKT_OK)
         *rc = take_messages(t, &got, got_n, err);
@@ -229,7 +231,7 @@ int bkt_collective_write(struct bkt_comm *c, struct bkt_dsetio *io, const struct
     int rc =
         t.load && t.n_shares ? bkt_wpieces_new(w, &t.mine, &why) : BKT_ERR(&why, BKT_ENOMEM, "out of memory");
     rc = bkt_comm_agree(c, rc, &why);
-    rc = rc == BKT_OK ? rounds(&t, err) : bkt_err_copy(err, rc, &why);
+    rc = rc == BKT_OK && t.load && t.n_shares ? rounds(&t, err) : bkt_err_copy(err, rc, &why);
     bkt_wpieces_free(t.mine);
     free(t.load);
     free(t.n_shares);
