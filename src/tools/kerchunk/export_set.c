@@ -109,14 +109,27 @@ static int put_sizes(struct bkt_buf *b, const char *key, const uint64_t *v, unsi
     return bkt_buf_add_str(b, "], ");
 }
 
-static int put_zarray(struct array *a, struct bkt_err *err)
+/* Whether every chunk of the grid is there. */
+static bool is_complete(const struct array *a, bool inside)
+{
+    uint64_t all = 1;
+    for (unsigned d = 0; d < a->p.rank; d++)
+        all *= a->p.grid[d]; /* no more than elements */
+    return inside || a->p.n == all;
+}
+
+/* The fill value is written only where chunks are missing: xarray takes it for a mark of missing values. */
+static int put_zarray(struct array *a, bool inside, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(a->dset);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf fill = {0};
     struct bkt_buf *b = &a->zarray;
     if (dcpl < 0)
         return h5_fail(err, "asking for the creation list");
-    BKT_PASS(kx_fill(dcpl, a->mem, &fill, err));
+    if (!is_complete(a, inside))
+        BKT_PASS(kx_fill(dcpl, a->mem, &fill, err));
+    else if (bkt_buf_add_str(&fill, "null") < 0)
+        BKT_NOMEM(err);
     if (bkt_buf_add_str(b, "{") < 0 || put_sizes(b, "shape", a->p.dims, a->p.rank) < 0 ||
         put_sizes(b, "chunks", a->p.chunk, a->p.rank) < 0 ||
         bkt_buf_addf(b,
@@ -142,7 +155,7 @@ static int key_of(const struct array *a, uint64_t index, struct bkt_buf *out)
 static int put_chunks(struct array *a, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    BKT_PASS(put_zarray(a, err));
+    BKT_PASS(put_zarray(a, false, err));
     for (size_t i = 0; i < a->p.n; i++) {
         const struct kx_chunk *c = &a->p.v[i];
         if (key_of(a, c->index, &key) < 0)
@@ -208,7 +221,7 @@ static int put_inline(struct array *a, struct bkt_err *err)
     if ((a->var && bkt_buf_add_str(&a->p.codecs, "{\"id\": \"vlen-utf8\"}") < 0) ||
         bkt_buf_reserve(&a->p.codecs, 0) < 0)
         BKT_NOMEM(err);
-    BKT_PASS(put_zarray(a, err));
+    BKT_PASS(put_zarray(a, true, err));
     a->x->n_inline++;
     if (!a->elements)
         return 1;

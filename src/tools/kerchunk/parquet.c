@@ -57,11 +57,11 @@ static void read_element(struct tc *t, struct footer *f, bool root)
     struct tc_field at = {TC_STOP, 0};
     int64_t kids = 0;
     while (tc_next(t, &at)) {
-        if (at.id == 3 && at.type == TC_I32)
+        if (at.id == 3 && tc_is_int(at.type))
             e.repetition = tc_int(t);
         else if (at.id == 4 && at.type == TC_BINARY)
             read_name(t, e.name);
-        else if (at.id == 5 && at.type == TC_I32)
+        else if (at.id == 5 && tc_is_int(at.type))
             kids = tc_int(t);
         else
             tc_skip(t, at.type);
@@ -107,12 +107,12 @@ static void read_metadata(struct tc *t, struct chunk *c)
 {
     struct tc_field f = {TC_STOP, 0};
     while (tc_next(t, &f)) {
-        int64_t *to = f.id == 1 && f.type == TC_I32    ? &c->type
-                      : f.id == 4 && f.type == TC_I32  ? &c->codec
-                      : f.id == 7 && f.type == TC_I64  ? &c->stored
-                      : f.id == 9 && f.type == TC_I64  ? &c->data
-                      : f.id == 11 && f.type == TC_I64 ? &c->dictionary
-                                                       : NULL;
+        int64_t *to = f.id == 1 && tc_is_int(f.type)    ? &c->type
+                      : f.id == 4 && tc_is_int(f.type)  ? &c->codec
+                      : f.id == 7 && tc_is_int(f.type)  ? &c->stored
+                      : f.id == 9 && tc_is_int(f.type)  ? &c->data
+                      : f.id == 11 && tc_is_int(f.type) ? &c->dictionary
+                                                        : NULL;
         if (to)
             *to = tc_int(t);
         else if (f.id == 3 && f.type == TC_LIST)
@@ -179,7 +179,7 @@ static int take_group(struct tc *t, struct footer *f, struct bkt_err *err)
     struct tc_field at = {TC_STOP, 0};
     int64_t n_rows = -1;
     while (tc_next(&ahead, &at)) {
-        if (at.id == 3 && at.type == TC_I64)
+        if (at.id == 3 && tc_is_int(at.type))
             n_rows = tc_int(&ahead);
         else
             tc_skip(&ahead, at.type);
@@ -233,7 +233,7 @@ static int read_footer(struct footer *f, const unsigned char *p, size_t n, struc
     while (tc_next(&t, &at)) {
         if (at.id == 2 && at.type == TC_LIST)
             read_schema(&t, f);
-        else if (at.id == 3 && at.type == TC_I64)
+        else if (at.id == 3 && tc_is_int(at.type))
             f->n_rows = tc_int(&t);
         else if (at.id == 4 && at.type == TC_LIST && !groups) {
             groups = true; /* fields come in ascending order */

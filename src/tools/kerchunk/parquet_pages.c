@@ -25,15 +25,15 @@ static void data_header(struct tc *t, struct page *p, bool second)
 {
     struct tc_field f = {TC_STOP, 0};
     while (tc_next(t, &f)) {
-        if (f.id == 1 && f.type == TC_I32)
+        if (f.id == 1 && tc_is_int(f.type))
             p->n = tc_int(t);
-        else if (f.id == (second ? 4 : 2) && f.type == TC_I32)
+        else if (f.id == (second ? 4 : 2) && tc_is_int(f.type))
             p->encoding = tc_int(t);
-        else if (f.id == 3 && f.type == TC_I32 && !second)
+        else if (f.id == 3 && tc_is_int(f.type) && !second)
             p->levels_encoding = tc_int(t);
-        else if (f.id == 5 && f.type == TC_I32 && second)
+        else if (f.id == 5 && tc_is_int(f.type) && second)
             p->levels = tc_int(t);
-        else if (f.id == 6 && f.type == TC_I32 && second)
+        else if (f.id == 6 && tc_is_int(f.type) && second)
             p->repeats = tc_int(t);
         else if (f.id == 7 && second && (f.type == TC_TRUE || f.type == TC_FALSE))
             p->plain = f.type == TC_FALSE;
@@ -48,11 +48,11 @@ static int page_header(struct pq_column *c, struct page *p, struct bkt_err *err)
     struct tc_field f = {TC_STOP, 0};
     *p = (struct page){.type = -1, .levels_encoding = ENC_RLE};
     while (tc_next(&t, &f)) {
-        if (f.id == 1 && f.type == TC_I32)
+        if (f.id == 1 && tc_is_int(f.type))
             p->type = tc_int(&t);
-        else if (f.id == 2 && f.type == TC_I32)
+        else if (f.id == 2 && tc_is_int(f.type))
             p->size = tc_int(&t);
-        else if (f.id == 3 && f.type == TC_I32)
+        else if (f.id == 3 && tc_is_int(f.type))
             p->stored = tc_int(&t);
         else if ((f.id == 5 || f.id == 7 || f.id == 8) && f.type == TC_STRUCT)
             data_header(&t, p, f.id == 8);

@@ -40,8 +40,8 @@ uint64_t tc_list(struct tc *t, enum tc_type *entry)
     if (n == 15)
         n = tc_varint(t);
     *entry = (enum tc_type)(b & 15);
-    if (*entry > TC_STRUCT || *entry == TC_STOP ||
-        n > bkt_rd_left(&t->rd)) /* an entry takes a byte or more */
+    /* an entry takes a byte or more; fastparquet's empty lists have no type */
+    if (*entry > TC_STRUCT || (*entry == TC_STOP && n) || n > bkt_rd_left(&t->rd))
         t->rd.ok = false;
     return t->rd.ok ? n : 0;
 }

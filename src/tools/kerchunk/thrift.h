@@ -35,13 +35,22 @@ struct tc_field {
     int id;
 };
 
+/** Whether it is an integer: some writers choose the width by the value. */
+static inline bool tc_is_int(enum tc_type t)
+{
+    return t == TC_I16 || t == TC_I32 || t == TC_I64;
+}
+/** An unsigned number of 7 bits a byte. */
 uint64_t tc_varint(struct tc *t);
-int64_t tc_int(struct tc *t); /* of any width */
+/** An integer of any width. */
+int64_t tc_int(struct tc *t);
 /** The next field of a struct; false: its end.  Begin with id 0.  The caller reads or skips the value. */
 bool tc_next(struct tc *t, struct tc_field *f);
 /** The header of a list: the number of its entries, each of at least a byte. */
 uint64_t tc_list(struct tc *t, enum tc_type *entry);
-const void *tc_binary(struct tc *t, size_t *n); /* borrowed; NULL: a fault */
+/** Bytes, borrowed; NULL: a fault. */
+const void *tc_binary(struct tc *t, size_t *n);
+/** Any value. */
 void tc_skip(struct tc *t, enum tc_type type);
 
 #endif

@@ -174,6 +174,9 @@ def forms(b):
         check(f"{what}: export", rc == 0, err)
         compare(what, path, twin)
         refs = json.load(open(path))["refs"]
+        fill = lambda name: json.loads(refs[name + "/.zarray"])["fill_value"]
+        check(f"{what}: a fill value stands only where chunks are missing", fill("zlib") is None and
+              (what == "copied" or (fill("holes") == -1.5 and fill("nan") == "NaN")))
         urls = {v[0] for v in refs.values() if isinstance(v, list)}
         check(f"{what}: chunks stay where they are", (len(urls) > 30 and all("/db/" in u for u in urls)) if what == "copied" else
               [u.split("/")[-1] for u in urls] == ["twin.h5"], sorted(urls)[:5])

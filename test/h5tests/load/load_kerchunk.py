@@ -378,6 +378,21 @@ def refused(b, what, cases):
             check(f"{what} {n}: {word}", rc == 1 and word in err and sane and not there, f"{rc} {str(content)[:300]} {err}")
 
 
+def written_by_others(b):
+    """Sets of fastparquet and pyarrow (parquet_sets/README.md)."""
+    sets = os.path.join(os.path.dirname(os.path.abspath(__file__)), "parquet_sets")
+    rows = np.random.default_rng(5).integers(0, 254, (40, 8)).astype("u1")
+    for n, name in enumerate(("first.bin", "second.bin")):
+        open(os.path.join(b.files, name), "wb").write(b"".join(r.tobytes() if i % 2 == n else b"\xfe" * 8 for i, r in enumerate(rows)))
+    rows[9].tofile(os.path.join(b.files, "whole.bin"))
+    rows[5], rows[7] = 255, np.frombuffer(b"inline!!", "u1")
+    s = Set(b, "others")
+    s.values["a"], s.copied = rows, ["a"]
+    for name in ("fastparquet-1", "fastparquet-10", "pyarrow-1", "pyarrow-10"):
+        s.name = name
+        compare(b, s, os.path.join(sets, name + ".parq"), b.domain(name + ".h5"))
+
+
 def parquet(b):
     """Faults of Parquet files.  Changed bytes must not end the program, whatever they mean."""
     s = Set(b, "pq")
@@ -493,7 +508,7 @@ def main():
     o = p.parse_args()
     with tempfile.TemporaryDirectory(prefix="bkt-kerchunk-") as folder:
         b = Bench(o, folder, H5BUCKET_ALLOW="file://" + os.path.join(folder, "files"))
-        for part in (codecs, dtypes, attributes, templates, hostile, parquet, left_out, remote):
+        for part in (codecs, dtypes, attributes, templates, hostile, written_by_others, parquet, left_out, remote):
             if not o.only or o.only == part.__name__:
                 part(b)
     print(f"{len(failures)} failures")

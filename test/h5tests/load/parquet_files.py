@@ -111,7 +111,7 @@ class Writer:
                           data)
         kind = 2 if name in ("offset", "size") else 6
         meta = {1: (I32, kind), 2: (LIST, (I32, [0, 3])), 3: (LIST, (BINARY, [name.encode()])), 4: (I32, self.codec), 5: (I64, len(values)),
-                6: (I64, len(self.out) - begin), 7: (I64, len(self.out) - begin), 9: (I64, data_at)}
+                6: (I64, len(self.out) - begin), 7: (I64, len(self.out) - begin), 8: (LIST, (0, [])), 9: (I64, data_at)}  # 8: as fastparquet has it
         if at_dict is not None:
             meta[11] = (I64, at_dict)
         return {2: (I64, begin), 3: (STRUCT, meta)}
