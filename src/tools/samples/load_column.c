@@ -436,7 +436,8 @@ static int fill(struct column *c, struct bkt_err *err)
 int load_column(struct load *l, const char *repository, const char *column, const char *domain, hid_t fapl, struct bkt_err *err)
 {
     static const struct bkt_chunk_map   nothing = {0};
-    BKT_CLEANUP(fini) struct column     c = {.l = l, .repository = repository, .name = column, .fapl = fapl, .type = -1, .dcpl = -1, .first = -1};
+    BKT_CLEANUP(fini) struct column     c = {.l = l, .repository = repository, .name = column, .fapl = fapl,
+                                             .type = -1, .dcpl = -1, .first = -1};
     bool is_new = true;
     BKT_TRY(err, find_samples(&c, err), "column %s", column);
     int rc = load_map_source(&nothing, l->set, &l->src, err);
