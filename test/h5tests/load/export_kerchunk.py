@@ -235,6 +235,32 @@ def odd(b):
     check("errors: nothing is left behind", not [f for f in os.listdir(b.files) if ".part-" in f or f.endswith("2")], os.listdir(b.files))
 
 
+def in_s3(b):
+    """A domain's set names its objects in S3, and another domain refers to them."""
+    twin, home = os.path.join(b.files, "twin.h5"), f"s3://hsopen/home/kerchunk-{os.getpid()}"
+    make(twin)
+    rc, _, err = b.run(b.o.tool, "touch", home)
+    check("S3: a folder", rc == 0, err)
+    rc, _, err = b.load(twin, home + "/first.h5")
+    check("S3: load", rc == 0, err)
+    rc, err, path = export(b, home + "/first.h5")
+    check("S3: export", rc == 0, err)
+    urls = [v[0] for v in json.load(open(path))["refs"].values() if isinstance(v, list)]
+    check("S3: objects by their URLs", len(urls) > 30 and all(u.startswith("s3://hsopen/db/") for u in urls), urls[:3])
+    rc, _, err = b.run(b.o.tool, "load", "-v", "--kerchunk", path, home + "/second.h5")
+    check("S3: load of the set", rc == 0 and "zlib: copied" not in err, err)
+    cut = lambda text: text.split("DATA {", 1)[-1].split("\n   }")[0]
+    for part in ("plain", "contiguous", "zlib", "holes", "pair", "words"):
+        want, got = b.dump(twin, "-d", part), b.dump(home + "/second.h5", "-d", part, env={"HDF5_VOL_CONNECTOR": "bucket", "H5BUCKET_STATS": "1"})
+        check(f"S3: {part}", got[0] == 0 and cut(want[1]) == cut(got[1]) and "h5bucket: GET" in got[2], got[2])
+    rc, err, path = export(b, twin)
+    check("S3: export of a file here", rc == 0, err)
+    rc, _, err = b.run(b.o.tool, "load", "--kerchunk", path, home + "/third.h5", env={"H5BUCKET_ALLOW": "file:///"})
+    check("S3: a domain there can't refer to files here", rc == 1 and "can't refer to a local file" in err, err)
+    rc, _, err = b.run(b.o.tool, "rm", "-r", "--yes", home)
+    check("S3: nothing is left", rc == 0, err)
+
+
 def hsds(b):
     """Chunk objects as HSDS wrote them: blosc frames, plain bytes, partitions, references."""
     folder = os.path.join(b.o.fixtures, "hsopen", "home", "test_user1", "fx")
@@ -274,10 +300,11 @@ def main():
     for name in ("bin", "plugin", "tool", "fixtures"):
         p.add_argument("--" + name, required=True)
     p.add_argument("--only")
+    p.add_argument("--store", choices=("dir", "s3"), default="dir")
     o = p.parse_args()
     with tempfile.TemporaryDirectory(prefix="bkt-export-") as folder:
         b = Bench(o, folder)
-        for part in (forms, odd, hsds):
+        for part in (in_s3,) if o.store == "s3" else (forms, odd, hsds):
             if not o.only or o.only == part.__name__:
                 part(b)
     print(f"{len(failures)} failures")
