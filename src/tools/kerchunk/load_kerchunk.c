@@ -216,6 +216,7 @@ static int one_array(struct kc_load *k, const char *path, struct kc_named *named
     BKT_PASS(kc_array_parse(path, p, n, &a, err));
     BKT_PASS(read_attrs(k, path, &zattrs, err));
     BKT_PASS(kc_array_find_chunks(&a, &k->set, err));
+    k->n_chunks += a.n_chunks;
     if (!*path) { /* the set is one array */
         free(a.path);
         if (!(a.path = strdup("data")))
@@ -298,6 +299,21 @@ static int make_arrays(struct kc_load *k, struct kc_named *named, size_t *n, str
     return BKT_OK;
 }
 
+/* Chunks of arrays that the set doesn't describe. */
+static void tell_strays(const struct kc_load *k)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < k->set.n; i++) {
+        const struct kc_ref *r = &k->set.refs[i];
+        const char *key = kc_ref_key(&k->set, r), *slash = memrchr(key, '/', r->key_n);
+        const char *name = slash ? slash + 1 : key;
+        n += name == key + r->key_n || *name != '.';
+    }
+    if (n > k->n_chunks && !k->l->n_left_out)
+        progress_note(k->l->progress, "note: %llu keys belong to no array of the set; they are left out",
+                      (unsigned long long)(n - k->n_chunks));
+}
+
 static int fill(struct kc_load *k, struct bkt_err *err)
 {
     size_t n_arrays = 0, n = 0, v3 = 0;
@@ -316,6 +332,8 @@ static int fill(struct kc_load *k, struct bkt_err *err)
     int rc = k->uris && named ? make_groups(k, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK)
         rc = make_arrays(k, named, &n, err);
+    if (rc == BKT_OK)
+        tell_strays(k);
     if (rc == BKT_OK)
         rc = kc_scales(k, named, n, err);
     if (named)

@@ -17,6 +17,7 @@ struct kc_load {
     struct kc_set set;
     bool set_is_remote; /* local files aren't opened then */
     char **uris;        /* per set.urls: the name in the domain's references; NULL: not asked for yet */
+    uint64_t n_chunks;  /* keys that are chunks of arrays */
 };
 
 /** The URL as a name with a scheme that stores know; free().  BKT_EACCES, BKT_EUNSUP: the domain can't refer

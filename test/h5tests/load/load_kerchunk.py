@@ -237,6 +237,10 @@ def dtypes(b):
         for k in [k for k in d if k.endswith(".zarray")]:
             json.loads(d[k])
     compare(b, s, s.write(version=1), b.domain("dtypes.h5"))
+    alone = Set(b, "alone")
+    alone.add("data", X, (3, 4), compressor=C.Zlib(1))
+    alone.refs = {k.removeprefix("data/"): v for k, v in alone.refs.items() if k != ".zgroup"}
+    compare(b, alone, alone.write(), b.domain("alone.h5"))
 
 
 def attributes(b):
@@ -438,6 +442,10 @@ def left_out(b):
     refs["worse/.zarray"] = json.dumps({**ARRAY, "compressor": {"id": "lz4"}})
     refs["worse/0"] = "base64:AAAA"
     json.dump(refs, open(path, "w"))
+    good = os.path.join(b.files, "stray.json")
+    json.dump({**s.refs, "lost/0": ["/x", 0, 8], "lost/1": ["/x", 8, 8]}, open(good, "w"))
+    rc, _, err = load(b, good, b.domain("stray.h5"))
+    check("keys without an array are counted", rc == 0 and "2 keys belong to no array" in err, err)
     rc, _, err = load(b, path, b.domain("left.h5"), "--ignore-errors")
     check("left out: both are named", rc == 1 and "bad: left out: codec fixedscaleoffset" in err and "worse: left out: " in err, err)
     rc, out, err = b.run(b.o.tool, "ls", "-r", b.domain("left.h5"))
