@@ -11,13 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/open/permission_and_flush.h"
-#include "vol/dataset/dataset_calls.h"
-#include "schema/model/hsds_view.h"
 #include "base/map.h"
 #include "base/num.h"
 #include "base/trace.h"
 #include "chunk/write/write.h"
+#include "schema/model/hsds_view.h"
+#include "vol/dataset/dataset_calls.h"
+#include "vol/dataset/shared_transfer.h"
+#include "vol/open/permission_and_flush.h"
 
 typedef int op_fn(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err);
 
@@ -184,7 +185,7 @@ static int list_chunks(struct bkt_vobj *o, size_t *n, struct bkt_err *err)
     struct bkt_dsetio *io;
     unsigned           rank = o->obj->dset.layout.rank;
     BKT_PASS(chunked_io(o, &io, err));
-    if (!o->has_chunks || o->chunks_as_of != changes) {
+    if (!o->has_chunks || o->chunks_as_of != changes || bkt_shared_is(o)) {
         BKT_PASS(bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, err));
         bkt_buf_clear(&o->chunks);
         BKT_PASS(bkt_chunk_iter(io, is_split(o) ? keep_parts : keep, o, err));
@@ -401,6 +402,7 @@ static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
         offset[i] = w->offset[i];
     bkt_dataset_chunks_changed();
     BKT_PASS(bkt_raw_chunk_write(io, offset, w->filters, w->buf, w->size, err));
+    BKT_PASS(bkt_shared_is(o) ? bkt_shared_store(o, err) : BKT_OK);
     if (is_split(o) || only_shuffled(o)) /* encoded anew: the size may differ */
         return BKT_OK;
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)

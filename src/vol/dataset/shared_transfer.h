@@ -7,6 +7,10 @@
 
 #include "vol/dataset/dataset_calls.h"
 
+/** Whether @p o is in such a file. */
+bool bkt_shared_is(const struct bkt_vobj *o);
+/** Store what was written to a dataset in such a file. */
+BKT_NODISCARD int bkt_shared_store(struct bkt_vobj *o, struct bkt_err *err);
 /** Whether a dataset of the call is in such a file. */
 bool bkt_shared_transfer(const struct bkt_io *io);
 /** The processes that make this call together, by a collective transfer list; NULL: each makes it for itself.

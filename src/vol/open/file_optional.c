@@ -2,8 +2,9 @@
  * meaning for a domain. */
 #include <string.h>
 
-#include "vol/open/permission_and_flush.h"
 #include "vol/open/file_calls.h"
+#include "vol/open/permission_and_flush.h"
+#include "vol/parallel/group.h"
 
 /* The hint is shared by all handles of the domain. */
 static void set_no_attrs_hint(const struct bkt_file *f, bool on)
@@ -57,6 +58,36 @@ static void fill_mdc_image(const H5VL_native_file_get_mdc_image_info_t *a)
         *a->len = 0;
 }
 
+/* H5Fget_mpi_atomicity(), H5Fset_mpi_atomicity(): an HDF5 without MPI has no names for them (H5VLnative.h).
+ */
+#define GET_MPI_ATOMICITY 26
+#define SET_MPI_ATOMICITY 27
+union atomicity {
+    struct {
+        hbool_t *flag;
+    } get;
+    struct {
+        hbool_t flag;
+    } set;
+};
+
+/* 1: the operation is none of these. */
+static int mpi_optional(struct bkt_file *f, int op, void *args, struct bkt_err *err)
+{
+    union atomicity *a = args;
+    if (op != GET_MPI_ATOMICITY && op != SET_MPI_ATOMICITY)
+        return 1;
+    if (!f->comm && !bkt_group_is_wanted(f->fapl))
+        BKT_FAIL(err, BKT_EINVAL,
+                 "%s: it was opened without the mpio driver; call H5Pset_fapl_mpio for its access list",
+                 f->name);
+    if (op == GET_MPI_ATOMICITY)
+        *a->get.flag = f->atomic;
+    else
+        f->atomic = a->set.flag;
+    return BKT_OK;
+}
+
 /* Programs tune the cache in which HDF5 keeps metadata of its own files.  A domain has no such cache:
  * settings are checked and reported again, and the cache is always empty.  1: the operation is none of
  * these. */
@@ -88,6 +119,7 @@ static int tuning_optional(const struct bkt_vobj *o, int op, H5VL_native_file_op
             return set_libver_bounds(o->file, &a->set_libver_bounds, err);
         case H5VL_NATIVE_FILE_START_SWMR_WRITE:
             return start_swmr(o->file, err);
+        case H5VL_NATIVE_FILE_POST_OPEN:         /* a connector above asks for it, such as vol-async */
         case H5VL_NATIVE_FILE_CLEAR_ELINK_CACHE: /* files behind external links stay open for as long as this one */
         case H5VL_NATIVE_FILE_RESET_MDC_HIT_RATE:
         case H5VL_NATIVE_FILE_FORMAT_CONVERT:
@@ -125,7 +157,7 @@ int bkt_file_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl
             set_no_attrs_hint(o->file, a->set_min_dset_ohdr_flag.minimize);
             return BKT_OK;
         default:
-            if ((rc = tuning_optional(o, op, a, err)) <= 0)
+            if ((rc = tuning_optional(o, op, a, err)) <= 0 || (rc = mpi_optional(o->file, op, a, err)) <= 0)
                 return rc;
             BKT_FAIL(err, BKT_EUNSUP, "native file operation %d has no meaning in a bucket", op);
     }

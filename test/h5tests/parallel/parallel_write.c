@@ -83,6 +83,31 @@ static void check_attr(hid_t at, const char *name, int value)
     H5Aclose(a);
 }
 
+/* H5Dwrite_chunk() by one process; the others find the chunk at once. */
+static void put_chunk(hid_t f)
+{
+    hsize_t dims[1] = {CHUNK}, at[1] = {0}, n = 0;
+    int v[CHUNK], got[CHUNK] = {0};
+    hid_t space = H5Screate_simple(1, dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(dcpl, 1, dims);
+    hid_t d = H5Dcreate2(f, "direct", H5T_STD_I32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    CHECK(H5Dget_num_chunks(d, H5S_ALL, &n) >= 0 && n == 0, "process %d: %d chunks of a new dataset", rank,
+          (int)n);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < CHUNK; i++)
+        v[i] = 3 * i;
+    if (rank == size - 1)
+        CHECK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, at, sizeof v, v) >= 0, "H5Dwrite_chunk: %s", error_text());
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(H5Dget_num_chunks(d, H5S_ALL, &n) >= 0 && n == 1, "process %d: %d chunks, not 1", rank, (int)n);
+    CHECK(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, got) >= 0 &&
+              memcmp(got, v, sizeof v) == 0,
+          "process %d: another process's chunk isn't there: %s", rank, error_text());
+    H5Dclose(d);
+    H5Pclose(dcpl);
+    H5Sclose(space);
+}
+
 static void make_and_write(const char *name)
 {
     hid_t fapl = mpio_list(MPI_INFO_NULL), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
@@ -94,6 +119,7 @@ static void make_and_write(const char *name)
           plain = make_dataset(g, "contiguous", false, false);
     put_attr(chunked, "units", 7);
     put_attr(f, "title", 11);
+    put_chunk(f);
     put_rows(chunked, rank, ROWS, size, 0);
     put_rows(plain, rank, ROWS, size, 0);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -160,6 +186,9 @@ static void reopen(const char *name)
         MPI_Info_free(&info);
     CHECK(same == MPI_CONGRUENT, "process %d: the access list has another communicator", rank);
     H5Pclose(list);
+    hbool_t atomic = 0;
+    CHECK(H5Fset_mpi_atomicity(f, 1) >= 0 && H5Fget_mpi_atomicity(f, &atomic) >= 0 && atomic,
+          "process %d: H5Fset_mpi_atomicity: %s", rank, error_text());
     CHECK(H5Fclose(f) >= 0, "process %d: H5Fclose: %s", rank, error_text());
     f = H5Fopen(name, H5F_ACC_RDONLY, fapl);
     check_attr(f, "second", 12);
