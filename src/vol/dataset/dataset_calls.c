@@ -142,9 +142,10 @@ int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct bkt_err *err)
 static int transfer_together(const struct bkt_io *io, struct bkt_err *err)
 {
     int rc = check_spaces(io, err);
-    BKT_PASS(io->write ? bkt_comm_agree(bkt_shared_group(io), rc, err) : rc);
+    BKT_PASS(bkt_comm_agree(bkt_shared_group(io), rc, err));
     if (io->write)
         return bkt_dataset_write_all(io, err);
+    BKT_PASS(bkt_shared_hand_on(io, err));
     for (size_t i = 0; i < io->n; i++)
         BKT_PASS(check_written(io->dsets[i], io->file_spaces[i], err));
     return bkt_dataset_read(io, err);

@@ -3,6 +3,7 @@
 #include "base/comm.h"
 #include "chunk/write/write.h"
 #include "vol/core/transfer_list.h"
+#include "vol/dataset/collective_read.h"
 
 bool bkt_shared_is(const struct bkt_vobj *o)
 {
@@ -19,12 +20,13 @@ bool bkt_shared_transfer(const struct bkt_io *io)
 
 struct bkt_comm *bkt_shared_group(const struct bkt_io *io)
 {
-    if (!io->n || !bkt_shared_is(io->dsets[0]) || !bkt_xfer_is_collective(io->dxpl))
+    struct bkt_comm *c = io->n && io->dsets[0]->file ? io->dsets[0]->file->comm : NULL;
+    if (!c || !bkt_xfer_is_collective(io->dxpl) || (io->write && !bkt_shared_is(io->dsets[0])))
         return NULL;
     for (size_t i = 1; i < io->n; i++)
-        if (!bkt_shared_is(io->dsets[i]) || io->dsets[i]->file->comm != io->dsets[0]->file->comm)
+        if (!io->dsets[i]->file || io->dsets[i]->file->comm != c)
             return NULL;
-    return io->dsets[0]->file->comm;
+    return c;
 }
 
 static void forget(const struct bkt_io *io)
@@ -44,6 +46,24 @@ int bkt_shared_store(struct bkt_vobj *o, struct bkt_err *err)
     int rc = bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, err);
     bkt_chunk_cache_drop(o->file->dom);
     return rc;
+}
+
+/* The selections were checked; a process whose selection can't be used takes part without one. */
+int bkt_shared_hand_on(const struct bkt_io *io, struct bkt_err *err)
+{
+    struct bkt_comm *c = bkt_shared_group(io);
+    for (size_t i = 0; c && i < io->n; i++) {
+        struct bkt_dsel    sel = {.flat = false};
+        struct bkt_dsetio *d = NULL;
+        int rc = bkt_comm_agree(c, bkt_dataset_io(io->dsets[i], &d, err), err);
+        if (rc == BKT_OK) {
+            bool good = bkt_dsel_init(&sel, io->dsets[i], io->mem_spaces[i], io->file_spaces[i], NULL) == BKT_OK;
+            rc = bkt_collective_read(c, d, good ? &sel.file : NULL, err);
+        }
+        bkt_dsel_fini(&sel);
+        BKT_PASS(rc);
+    }
+    return BKT_OK;
 }
 
 int bkt_shared_end(const struct bkt_io *io, int rc, struct bkt_err *err)

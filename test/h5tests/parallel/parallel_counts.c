@@ -1,8 +1,9 @@
-/* mpiexec -n N h5_parallel_counts write|read NAME: for parallel_counts.py, which counts the requests of all processes.
+/* mpiexec -n N h5_parallel_counts write|read|all NAME: for parallel_counts.py, which counts the requests of all processes.
  *
  * write  a new domain with one deflated dataset, by one collective H5Dwrite in which rows of all processes lie in
  *        each chunk
- * read   open it, and read its first element in each process */
+ * read   open it, and read its last element in each process
+ * all    open it, and read all of it in each process, by one collective H5Dread */
 #include "h5tests/parallel/parallel.h"
 
 #include <stdlib.h>
@@ -56,6 +57,25 @@ static void read_it(const char *name)
     H5Pclose(fapl);
 }
 
+static void read_all(const char *name)
+{
+    hid_t   fapl = mpio_list(MPI_INFO_NULL), f = H5Fopen(name, H5F_ACC_RDONLY, fapl), d = H5Dopen2(f, "d", H5P_DEFAULT),
+          dxpl = H5Pcreate(H5P_DATASET_XFER);
+    double *v = malloc(sizeof *v * ROWS * COLS);
+    size_t  wrong = 0;
+    CHECK(f >= 0 && is_ours(f), "process %d: H5Fopen: %s", rank, error_text());
+    H5Pset_dxpl_mpio(dxpl, H5FD_MPIO_COLLECTIVE);
+    CHECK(H5Dread(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, dxpl, v) >= 0, "process %d: %s", rank, error_text());
+    for (size_t i = 0; i < (size_t)ROWS * COLS; i++)
+        wrong += v[i] != (double)i;
+    CHECK(wrong == 0, "process %d: %zu elements are wrong", rank, wrong);
+    free(v);
+    H5Pclose(dxpl);
+    H5Dclose(d);
+    H5Fclose(f);
+    H5Pclose(fapl);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -64,8 +84,10 @@ int main(int argc, char **argv)
     CHECK(argc == 3, "mpiexec -n N h5_parallel_counts write|read NAME");
     if (strcmp(argv[1], "write") == 0)
         write_it(argv[2]);
-    else
+    else if (strcmp(argv[1], "read") == 0)
         read_it(argv[2]);
+    else
+        read_all(argv[2]);
     int failed = all_failures();
     MPI_Finalize();
     return failed != 0;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """parallel_counts.py MPIEXEC H5_PARALLEL_COUNTS BUCKET: requests of 1, 2 and 4 processes, summed over the processes.
 
-Structure costs many processes what it costs one. A collective write stores each chunk once, without reading one."""
+Structure costs many processes what it costs one. A collective write stores each chunk once, without reading one. A
+collective read fetches each chunk once."""
 import os
 import re
 import subprocess
@@ -35,8 +36,10 @@ def main():
         name = f"{bucket}/counts{n}.h5"
         written = run(mpiexec, program, n, "write", name)
         opened = run(mpiexec, program, n, "read", name)
-        alone = alone or {"write": written, "read": opened}
+        whole = run(mpiexec, program, n, "all", name)
+        alone = alone or {"write": written, "read": opened, "all": whole}
         compare(f"a collective write by {n}", written, alone["write"])
+        compare(f"a collective read of all by {n}", whole, alone["all"])
         own = dict(alone["read"], GET=alone["read"]["GET"] + n - 1)  # each process reads its chunk
         compare(f"opening and the first value by {n}", opened, own)
     compare("PUTs: chunks, root, dataset, document", alone["write"]["PUT"], CHUNKS + 3)

@@ -1,0 +1,207 @@
+#include "vol/dataset/collective_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/trace.h"
+#include "chunk/dataset/dataset.h"
+#include "chunk/list/handed_chunks.h"
+
+/* Bytes of chunks that a call hands on, at most, in each process: the rest is read as without it. */
+#define HAND_MAX (64u << 20)
+
+/* The chunks that the processes need, and who fetches those that several need. */
+struct hand {
+    struct bkt_comm *c;
+    struct bkt_dsetio *io;
+    struct bkt_needed *all; /* of all processes, in the order of ranks */
+    size_t *n;              /* of each process */
+    size_t *at;             /* cursors */
+    uint64_t *load;         /* chunks that each process fetches */
+    uint64_t *mine;         /* numbers of the chunks that this process fetches */
+    unsigned char *wanted;  /* of these: a byte for each process that gets it */
+    size_t n_mine;
+    size_t most; /* chunks that are handed on */
+};
+
+static void hand_fini(struct hand *h)
+{
+    free(h->all);
+    free(h->n);
+    free(h->at);
+    free(h->load);
+    free(h->mine);
+    free(h->wanted);
+}
+
+/* All lists in all processes. */
+static int gather(struct hand *h, const struct bkt_buf *mine, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) size_t *eights = calloc(h->c->size, sizeof *eights);
+    size_t total = 0;
+    int rc = bkt_comm_agree(h->c, eights ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory"), err);
+    if (rc < 0 || !eights)
+        return rc;
+    for (unsigned r = 0; r < h->c->size; r++)
+        eights[r] = sizeof(size_t);
+    BKT_PASS(h->c->ops->allgatherv(h->c, &mine->len, eights, h->n, err));
+    for (unsigned r = 0; r < h->c->size; r++)
+        total += h->n[r];
+    h->all = malloc(total + 1);
+    BKT_PASS(bkt_comm_agree(h->c, h->all ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory"), err));
+    BKT_PASS(h->c->ops->allgatherv(h->c, mine->ptr, h->n, h->all, err));
+    size_t at = 0;
+    for (unsigned r = 0; r < h->c->size; at += h->n[r++]) {
+        h->n[r] /= sizeof *h->all;
+        h->at[r] = at;
+    }
+    return BKT_OK;
+}
+
+/* The next chunk; @p want has a byte for each process that needs it.  UINT64_MAX: there are no more. */
+static uint64_t next(struct hand *h, const size_t *end, unsigned char *want, unsigned *n, uint64_t *elems)
+{
+    uint64_t chunk = UINT64_MAX;
+    *n = 0, *elems = 0;
+    for (unsigned r = 0; r < h->c->size; r++)
+        if (h->at[r] < end[r])
+            chunk = bkt_min_u64(chunk, h->all[h->at[r]].chunk);
+    for (unsigned r = 0; r < h->c->size; r++) {
+        want[r] = h->at[r] < end[r] && h->all[h->at[r]].chunk == chunk;
+        if (want[r]) {
+            *elems += h->all[h->at[r]++].elems;
+            ++*n;
+        }
+    }
+    return chunk;
+}
+
+/* Of those that need it, the one that fetches least. */
+static unsigned choose(const struct hand *h, const unsigned char *want)
+{
+    unsigned best = UINT32_MAX;
+    for (unsigned r = 0; r < h->c->size; r++)
+        if (want[r] && (best == UINT32_MAX || h->load[r] < h->load[best]))
+            best = r;
+    return best;
+}
+
+static int add_mine(struct hand *h, uint64_t chunk, const unsigned char *want)
+{
+    size_t n = h->c->size;
+    void *v = realloc(h->mine, (h->n_mine + 1) * sizeof *h->mine);
+    uint64_t *mine = v;
+    if (!mine)
+        return BKT_ENOMEM;
+    h->mine = mine;
+    unsigned char *w = realloc(h->wanted, (h->n_mine + 1) * n);
+    if (!w)
+        return BKT_ENOMEM;
+    h->wanted = w;
+    memcpy(w + h->n_mine * n, want, n);
+    mine[h->n_mine++] = chunk;
+    return BKT_OK;
+}
+
+/* The same choice in all processes; each notes its own chunks. */
+static int distribute(struct hand *h, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) size_t *end = calloc(h->c->size, sizeof *end);
+    BKT_CLEANUP(bkt_freep) unsigned char *want = calloc(h->c->size, 1);
+    unsigned n;
+    uint64_t elems, chunk;
+    if (!end || !want)
+        BKT_NOMEM(err);
+    for (unsigned r = 0; r < h->c->size; r++)
+        end[r] = h->at[r] + h->n[r];
+    for (size_t handed = 0; handed < h->most && (chunk = next(h, end, want, &n, &elems)) != UINT64_MAX;) {
+        if (n < 2 || !bkt_chunk_is_worth_it(h->io, elems))
+            continue;
+        unsigned owner = choose(h, want);
+        h->load[owner]++;
+        handed++;
+        if (owner == h->c->rank && add_mine(h, chunk, want) < 0)
+            BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+/* A message: chunk number and decoded chunk, one after the other.  A chunk that can't be fetched is in none.
+ */
+static int make_messages(struct hand *h, struct bkt_buf *send, size_t *send_n, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf got = {0};
+    size_t bytes = bkt_chunk_handed_bytes(h->io);
+    if (h->n_mine && bkt_chunks_fetch(h->io, h->mine, h->n_mine, &got, NULL) < 0)
+        h->n_mine = 0;
+    for (size_t i = 0; i < h->n_mine; i++)
+        bkt_chunk_take(h->io, h->mine[i], got.ptr + i * bytes);
+    for (unsigned r = 0; r < h->c->size; r++) {
+        size_t was = send->len;
+        for (size_t i = 0; r != h->c->rank && i < h->n_mine; i++)
+            if (h->wanted[i * h->c->size + r] && (bkt_buf_add(send, &h->mine[i], sizeof *h->mine) < 0 ||
+                                                  bkt_buf_add(send, got.ptr + i * bytes, bytes) < 0))
+                BKT_NOMEM(err);
+        send_n[r] = send->len - was;
+    }
+    return BKT_OK;
+}
+
+static void take_messages(struct hand *h, const struct bkt_buf *got)
+{
+    size_t bytes = bkt_chunk_handed_bytes(h->io);
+    struct bkt_rd rd = bkt_rd_of(got->ptr, got->len);
+    while (bkt_rd_left(&rd) >= sizeof(uint64_t) + bytes) {
+        uint64_t chunk;
+        memcpy(&chunk, bkt_rd_take(&rd, sizeof chunk), sizeof chunk);
+        bkt_chunk_take(h->io, chunk, bkt_rd_take(&rd, bytes));
+    }
+}
+
+static int exchange(struct hand *h, int rc, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf send = {0}, got = {0};
+    BKT_CLEANUP(bkt_freep) size_t *send_n = calloc(h->c->size, sizeof *send_n);
+    BKT_CLEANUP(bkt_freep) size_t *got_n = calloc(h->c->size, sizeof *got_n);
+    if (rc == BKT_OK)
+        rc = send_n && got_n ? make_messages(h, &send, send_n, err)
+                             : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    BKT_PASS(bkt_comm_agree(h->c, rc, err));
+    if (!send_n || !got_n)
+        return BKT_OK;
+    BKT_PASS(bkt_comm_exchange(h->c, &send, send_n, &got, got_n, err));
+    take_messages(h, &got);
+    bkt_trace(BKT_TRACE_CHUNK, "collective read: %zu chunks fetched for others, %zu bytes of others",
+              h->n_mine, got.len);
+    return BKT_OK;
+}
+
+static int run(struct hand *h, const struct bkt_buf *mine, struct bkt_err *err)
+{
+    uint64_t any = mine->len, most = h->most;
+    BKT_PASS(bkt_comm_reduce(h->c, BKT_COMM_MAX, &any, 1, err));
+    if (!any)
+        return BKT_OK;
+    BKT_PASS(bkt_comm_reduce(h->c, BKT_COMM_MIN, &most, 1, err));
+    h->most = (size_t)most;
+    BKT_PASS(gather(h, mine, err));
+    return exchange(h, distribute(h, err), err);
+}
+
+int bkt_collective_read(struct bkt_comm *c, struct bkt_dsetio *io, const struct bkt_sel *file,
+                        struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf mine = {0};
+    BKT_CLEANUP(hand_fini) struct hand h = {.c = c, .io = io};
+    uint64_t bytes = bkt_chunk_handed_bytes(io), room = bkt_min_u64(HAND_MAX, io->set->chunk_cache / 2);
+    h.n = calloc(c->size, sizeof *h.n);
+    h.at = calloc(c->size, sizeof *h.at);
+    h.load = calloc(c->size, sizeof *h.load);
+    h.most = bytes ? (size_t)(room / bytes) : 0;
+    if (file && h.most && bkt_chunks_needed(io, file, h.most, &mine, NULL) < 0)
+        bkt_buf_clear(&mine); /* the read reports it */
+    int rc =
+        bkt_comm_agree(c, h.n && h.at && h.load ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory"), err);
+    return rc < 0 || !h.n || !h.at || !h.load ? rc : run(&h, &mine, err);
+}
