@@ -21,7 +21,7 @@
 #include "base/os/whole_io.h"
 
 #define PLUGIN_TYPE_VOL 1            /* H5PL_TYPE_VOL of H5PLpublic.h */
-#define FOLDER          "h5bucket"   /* beside this plugin: the real connectors */
+#define FOLDER          "h5bucket"   /* beside this plugin's file: the real connectors */
 #define MAX_CONNECTOR   (256L << 20) /* bytes; a real one has a few MiB */
 #define MAX_LIBRARIES   16           /* libhdf5 in one process */
 
@@ -114,21 +114,20 @@ static void list_connectors(const char *folder, char *text, size_t size)
         (void)snprintf(text, size, "none");
 }
 
+/* Packages link to one file from the plugin folders of several HDF5s, so links are followed. */
 static int open_connector(const char *libhdf5)
 {
     Dl_info me;
     struct version v;
-    char path[PATH_MAX], name[32], others[256];
+    char here[PATH_MAX], path[PATH_MAX], name[32], others[256];
     if (!version_of(libhdf5, &v))
         return -1;
-    if (!dladdr(&served, &me) || !me.dli_fname)
+    if (!dladdr(&served, &me) || !me.dli_fname || !realpath(me.dli_fname, here))
         return -1;
-    const char *slash = strrchr(me.dli_fname, '/');
-    int folder = slash ? (int)(slash - me.dli_fname) : 1;
-    const char *in = slash ? me.dli_fname : ".";
     name_of(v, name, sizeof name);
-    if (snprintf(path, sizeof path, "%.*s/" FOLDER "/%s", folder, in, name) >= (int)sizeof path) {
-        complain("%s: the path is too long", me.dli_fname);
+    if (snprintf(path, sizeof path, "%.*s/" FOLDER "/%s", (int)(strrchr(here, '/') - here), here, name) >=
+        (int)sizeof path) {
+        complain("%s: the path is too long", here);
         return -1;
     }
     int fd = open(path, O_RDONLY | O_CLOEXEC);

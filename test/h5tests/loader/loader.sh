@@ -34,6 +34,9 @@ served "two renamed libraries" "$program" "$tmp/libhdf5_ao.310" "$tmp/libhdf5_bo
 served "a renamed library beside the system's" "$program" "$tmp/libhdf5_ao.310" "$libhdf5"
 served "a program's own HDF5 beside two renamed libraries" "$linked" "$tmp/libhdf5_ao.310" "$tmp/libhdf5_bo.310"
 served "a program that is linked with the library" "$linked" "$libhdf5"
+mkdir "$tmp/flavour"
+ln -s "$loader/libhdf5_vol_bucket.so" "$tmp/flavour/" # as packages for several flavours of HDF5 have it
+HDF5_PLUGIN_PATH="$tmp/flavour" served "a link to the plugin" "$program" "$tmp/libhdf5_ao.310"
 "$h5ls" "$tmp/bucket/of0.h5" | grep -q '^value' || fail "h5ls"
 
 # refusals: messages name the library, its version and the versions there are
