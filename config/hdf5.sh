@@ -4,6 +4,7 @@
 #   hdf5.sh            build unless it is there already; prints the prefix as the only line on stdout
 #   hdf5.sh --prefix   print where it would be (or is), build nothing
 #   hdf5.sh --mpi [--prefix]   the same of a parallel HDF5, with the system's Open MPI (config/packages-mpi.txt); without Fortran
+#   hdf5.sh --static [--prefix]   libhdf5.a alone, for a tool that has HDF5 inside (packages for systems without HDF5 1.14)
 #
 # For machines whose own HDF5 is older than 1.14 (Debian 12 has 1.10).  The Debian mirror is the one that apt uses;
 # the system's package lists are not touched.  Needs the packages of config/packages-hdf5.txt.
@@ -14,19 +15,23 @@ VERSION=1.14.5
 SUITE=trixie
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/h5bucket
-mpi=
-if [ "${1:-}" = --mpi ]; then mpi=-mpi; shift; fi
+mpi='' static=''
+case ${1:-} in
+--mpi) mpi=-mpi; shift ;;
+--static) static=-static; shift ;;
+esac
 # Other build options make another prefix; so do another compiler and another machine.
 parts() {
     sed -n "/^configure()/,/^}/p" "$here/hdf5.sh"
     "${CC:-cc}" --version | head -n1
     uname -m
     [ -z "$mpi" ] || { sed -n "/^make_parallel()/,/^}/p" "$here/hdf5.sh"; mpiexec --version 2>/dev/null | head -n1; }
+    [ -z "$static" ] || sed -n "/^make_static()/,/^}/p" "$here/hdf5.sh"
 }
 key=$(parts | sha256sum | cut -c1-10)
-prefix=$cache/hdf5$mpi-$VERSION-$key
+prefix=$cache/hdf5$mpi$static-$VERSION-$key
 
-name=hdf5$mpi
+name=hdf5$mpi$static
 . "$here/build_once.sh"
 
 if [ "${1:-}" = --prefix ] || [ -e "$prefix/.complete" ]; then
@@ -36,6 +41,8 @@ fi
 if [ -n "$mpi" ]; then
     more_packages=" and config/packages-mpi.txt"
     build_once apt-get dpkg-source cmake cc mpicc mpiexec
+elif [ -n "$static" ]; then
+    build_once apt-get dpkg-source cmake cc
 else
     build_once apt-get dpkg-source cmake cc gfortran
 fi
@@ -85,10 +92,16 @@ parallel_tests() {
     done
     [ -x "$prefix.part/bin/t_pread" ] && [ -x "$prefix.part/bin/h5_api_test_parallel_testphdf5" ]
 }
+# The library without programs, tests and a driver for S3.  So it needs only zlib and libaec.
+make_static() {
+    cmake -DBUILD_SHARED_LIBS=OFF -DBUILD_STATIC_LIBS=ON -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DHDF5_BUILD_FORTRAN=OFF -DHDF5_BUILD_HL_LIB=OFF \
+        -DHDF5_BUILD_TOOLS=OFF -DBUILD_TESTING=OFF -DHDF5_TEST_API=OFF -DHDF5_ENABLE_ROS3_VFD=OFF "$work/build"
+}
 if command -v ninja >/dev/null; then generator=Ninja; else generator="Unix Makefiles"; fi
 # Without these the connector could not be tested, so a build that lost one of them is useless.
 verify() {
-    for have in FILTER_DEFLATE FILTER_SZIP ROS3_VFD; do
+    for have in FILTER_DEFLATE FILTER_SZIP ${static:-ROS3_VFD}; do
+        [ "$have" != "$static" ] || continue
         grep -q "#define H5_HAVE_$have 1" "$work"/build/src/H5pubconf.h || { echo "HDF5 would lack $have"; return 1; }
     done
     [ -z "$mpi" ] || grep -q "#define H5_HAVE_PARALLEL 1" "$work"/build/src/H5pubconf.h || { echo "HDF5 would lack MPI"; return 1; }
@@ -96,6 +109,7 @@ verify() {
 jobs=${H5BUCKET_HDF5_JOBS:-$(nproc)}
 step "configuring" configure
 [ -z "$mpi" ] || step "configuring for MPI" make_parallel
+[ -z "$static" ] || step "configuring a static library" make_static
 step "looking at the configuration" verify
 step "compiling with $jobs jobs (about five minutes on two cores)" cmake --build "$work/build" --parallel "$jobs"
 

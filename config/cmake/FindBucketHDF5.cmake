@@ -1,7 +1,8 @@
 # HDF5 >= 1.14, as target Bkt::HDF5, from the first of:
 #   -DHDF5_ROOT=... (or the environment variable), the system, what config/hdf5.sh built into the user's cache.  The system's comes
 #   first since the system's programs (h5py, netCDF) load only a plugin that was built for their HDF5.
-# Also BKT_HDF5_PARALLEL (built with MPI), BKT_HDF5_VERSION, BKT_HDF5_BINDIR (the tools), BKT_HDF5_LIBDIR, BKT_HDF5_TESTDATA (empty if not there).
+# Also BKT_HDF5_PARALLEL (built with MPI), BKT_HDF5_VERSION, BKT_HDF5_BINDIR (the tools), BKT_HDF5_LIBDIR, BKT_HDF5_TESTDATA (empty if not there),
+# BKT_HDF5_STATIC (a prefix with libhdf5.a alone: the tool has HDF5 inside, and the installed plugin serves other HDF5s).
 if(NOT HDF5_ROOT AND DEFINED ENV{HDF5_ROOT})
     set(HDF5_ROOT "$ENV{HDF5_ROOT}")
 endif()
@@ -45,8 +46,13 @@ if(HDF5_ROOT)
     set(BKT_HDF5_BINDIR "${HDF5_ROOT}/bin")
     set(BKT_HDF5_SYSTEM OFF)
     # Our targets, and those that link to them, must find this libhdf5 and not another at run time.
-    set(CMAKE_BUILD_RPATH "${BKT_HDF5_LIBDIR}")
-    set(CMAKE_INSTALL_RPATH "${BKT_HDF5_LIBDIR}")
+    set(BKT_HDF5_STATIC OFF)
+    if(BKT_HDF5_LIBRARY MATCHES "[.]a$")
+        set(BKT_HDF5_STATIC ON)
+    else()
+        set(CMAKE_BUILD_RPATH "${BKT_HDF5_LIBDIR}")
+        set(CMAKE_INSTALL_RPATH "${BKT_HDF5_LIBDIR}")
+    endif()
 else()
     if(NOT BKT_PC_HDF5_FOUND)
         message(FATAL_ERROR "HDF5 1.14 or newer not found.  Build it into your cache with config/hdf5.sh (./try does it), "
@@ -60,6 +66,7 @@ else()
         get_filename_component(BKT_HDF5_BINDIR "${BKT_H5DUMP_FOUND}" DIRECTORY)
     endif()
     set(BKT_HDF5_SYSTEM ON)
+    set(BKT_HDF5_STATIC OFF)
 endif()
 mark_as_advanced(BKT_HDF5_LIBRARY BKT_HDF5_INCLUDE BKT_H5DUMP_FOUND)
 
@@ -69,6 +76,12 @@ if(BKT_HDF5_VERSION VERSION_LESS 1.14)
     message(FATAL_ERROR "HDF5 ${BKT_HDF5_VERSION} in ${BKT_HDF5_INCLUDE} is too old, 1.14 is needed")
 endif()
 set_target_properties(Bkt::HDF5 PROPERTIES INTERFACE_LINK_LIBRARIES "${BKT_HDF5_LIBRARY}")
+if(BKT_HDF5_STATIC)
+    if(BUILD_TESTING)
+        message(FATAL_ERROR "${BKT_HDF5_LIBRARY}: tests need a shared libhdf5; use -DBUILD_TESTING=OFF")
+    endif()
+    target_link_libraries(Bkt::HDF5 INTERFACE Bkt::SZ PkgConfig::ZLIB m ${CMAKE_DL_LIBS})
+endif()
 target_include_directories(Bkt::HDF5 SYSTEM INTERFACE "${BKT_HDF5_INCLUDE}")
 # One that was built with MPI includes mpi.h.  Its settings stand in H5pubconf.h, or (Debian) in one of another name.
 set(BKT_HDF5_PARALLEL OFF)

@@ -17,6 +17,10 @@ foreach(pair PLUGINDIR=H5BUCKET_PLUGIN_DIR INCLUDEDIR=CMAKE_INSTALL_INCLUDEDIR L
         set(BKT_PC_${CMAKE_MATCH_1} "\${prefix}/${${CMAKE_MATCH_2}}")
     endif()
 endforeach()
+set(BKT_PC_LIBS "")
+if(TARGET h5bucket_samples)
+    set(BKT_PC_LIBS " -L\"\${libdir}\" -lh5bucket_samples")
+endif()
 set(prefix "@prefix@")
 configure_file(config/vol-bucket.pc.in generated/vol-bucket.pc @ONLY)
 # The prefix is known for sure only when `cmake --install --prefix` runs.  Removing the files in the manifest

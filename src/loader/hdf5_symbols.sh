@@ -2,7 +2,10 @@
 # hdf5_symbols.sh NM LIBHDF5: C source of a library with libhdf5's symbols, without versions.  A connector that is linked with
 # it needs a library of a name that the loader replaces.
 set -eu
-"$1" -D --defined-only "$2" | awk '
+case $2 in
+*.a) "$1" -g --defined-only "$2" ;;
+*) "$1" -D --defined-only "$2" ;;
+esac | awk '
     { sub(/@.*/, "", $3) }
     $3 !~ /^H5[A-Za-z0-9_]*$/ || seen[$3]++ { next }
     $2 ~ /^[TWi]$/ { print "void " $3 "(void);\nvoid " $3 "(void) {}" }

@@ -13,13 +13,23 @@
 
 #define PLUGIN "libhdf5_vol_bucket.so"
 
+/* Packages for systems without HDF5 1.14 link it into the tool.  No plugin can use such an HDF5. */
+static bool hdf5_inside;
+
 static void check_hdf5(struct findings *f)
 {
     unsigned major = 0, minor = 0, release = 0;
     Dl_info where;
     const void *here = dlsym(RTLD_NEXT, "H5open"); /* this program may have a stub of it */
-    if (H5get_libversion(&major, &minor, &release) < 0 || !here || !dladdr(here, &where)) {
+    if (H5get_libversion(&major, &minor, &release) < 0) {
         finding_add(f, "HDF5", FINDING_BAD, "HDF5 does not start");
+        return;
+    }
+    if (!here || !dladdr(here, &where)) {
+        hdf5_inside = true;
+        finding_add(f, "HDF5", FINDING_OK,
+                    "%u.%u.%u, inside this tool; other programs use their own (`ldd PROGRAM`)", major, minor,
+                    release);
         return;
     }
     finding_add(f, "HDF5", FINDING_OK, "%u.%u.%u, %s; another program may use another HDF5 (`ldd PROGRAM`)",
@@ -96,6 +106,8 @@ static void check_plugin(struct findings *f)
         finding_add(f, "plugin", FINDING_BAD, "no " PLUGIN " in HDF5's plugin path (%s)",
                     bkt_buf_str(&folders));
         finding_remedy(f, "set HDF5_PLUGIN_PATH to the folder of " PLUGIN);
+    } else if (hdf5_inside) {
+        finding_add(f, "plugin", FINDING_OK, "%s is there; other programs try it", path);
     } else if (!plugin_loads(why, sizeof why)) {
         finding_add(f, "plugin", FINDING_BAD, "%s does not load: %s", path, why);
         finding_remedy(f, "install the plugin for this version of HDF5");
@@ -109,7 +121,7 @@ static void check_connector(struct findings *f)
     const char *want = bkt_tool_connector();
     if (!want || !*want) {
         finding_add(f, "connector", FINDING_WARN,
-                    "HDF5_VOL_CONNECTOR is not set: programs use HDF5's own connector");
+                    "HDF5_VOL_CONNECTOR is not set: programs open domains, but create plain files");
         finding_remedy(f, "export HDF5_VOL_CONNECTOR=bucket");
     } else if (strncmp(want, "bucket", 6) != 0 || (want[6] && want[6] != ' ')) {
         finding_add(f, "connector", FINDING_WARN, "HDF5_VOL_CONNECTOR names another connector: %.*s",
