@@ -174,20 +174,27 @@ static int nameless_file(void)
     return fd;
 }
 
-/* Put @p libhdf5 where the connector's list of needed libraries has the name that was reserved for it. */
+/* Put @p libhdf5 where the connector's list of needed libraries has the name that was reserved for it.
+ * Programs that change such lists (patchelf) may leave the old one in the file. */
 static bool name_library(char *bytes, size_t size, const char *libhdf5)
 {
     static const char begin[] = BKT_LOADER_MARK;
-    char *at = memmem(bytes, size, begin, sizeof begin - 1);
-    size_t room = at ? strnlen(at, size - (size_t)(at - bytes)) : 0;
-    if (!at || room < strlen(libhdf5)) {
+    char *end = bytes + size;
+    size_t room = 0;
+    for (char *at = memmem(bytes, size, begin, sizeof begin - 1); at;
+         at = memmem(at + room, (size_t)(end - at) - room, begin, sizeof begin - 1)) {
+        room = strnlen(at, (size_t)(end - at));
+        if (room < strlen(libhdf5)) {
+            room = 0;
+            break;
+        }
+        memset(at, 0, room);
+        memcpy(at, libhdf5, strlen(libhdf5));
+    }
+    if (room == 0)
         complain("%s: the connector has no place for this path; install HDF5 in a folder with a shorter name",
                  libhdf5);
-        return false;
-    }
-    memset(at, 0, room);
-    memcpy(at, libhdf5, strlen(libhdf5));
-    return true;
+    return room != 0;
 }
 
 /* A program that is linked with HDF5 may hold copies of HDF5's variables, which count for all.  So its
