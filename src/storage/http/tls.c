@@ -17,6 +17,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <curl/curl.h>
 #include <openssl/err.h>
@@ -100,6 +101,27 @@ __attribute__((destructor)) static void forget_ends(void)
         (void)CRYPTO_free_ex_index(CRYPTO_EX_INDEX_SSL, end_at);
 }
 
+/* A libcurl that was built on another distribution, as in a wheel, names a place that is not there.
+ * Fedora and its kin, SUSE, Alpine. */
+static const char *const files_elsewhere[] = {
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+};
+
+static void look_elsewhere(void)
+{
+    if ((system_file && access(system_file, R_OK) == 0) ||
+        (system_folder && access(system_folder, X_OK) == 0))
+        return;
+    for (size_t i = 0; i < BKT_COUNT(files_elsewhere); i++)
+        if (access(files_elsewhere[i], R_OK) == 0) {
+            system_file = files_elsewhere[i];
+            system_folder = NULL;
+            return;
+        }
+}
+
 static void look_at_libcurl(void)
 {
     bkt_engine_curl_init();
@@ -108,6 +130,7 @@ static void look_at_libcurl(void)
         system_file = v->cainfo;
         system_folder = v->capath;
     }
+    look_elsewhere();
     peer_at = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     version_at = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     end_at = SSL_get_ex_new_index(0, NULL, NULL, NULL, drop_end);
