@@ -94,8 +94,9 @@ parallel_tests() {
 }
 # The library without programs, tests and a driver for S3.  So it needs only zlib and libaec.
 make_static() {
-    cmake -DBUILD_SHARED_LIBS=OFF -DBUILD_STATIC_LIBS=ON -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DHDF5_BUILD_FORTRAN=OFF -DHDF5_BUILD_HL_LIB=OFF \
-        -DHDF5_BUILD_TOOLS=OFF -DBUILD_TESTING=OFF -DHDF5_TEST_API=OFF -DHDF5_ENABLE_ROS3_VFD=OFF "$work/build"
+    cmake -DONLY_SHARED_LIBS=OFF -DBUILD_SHARED_LIBS=OFF -DBUILD_STATIC_LIBS=ON -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
+        -DHDF5_BUILD_FORTRAN=OFF -DHDF5_BUILD_HL_LIB=OFF -DHDF5_BUILD_TOOLS=OFF -DBUILD_TESTING=OFF -DHDF5_TEST_API=OFF \
+        -DHDF5_ENABLE_ROS3_VFD=OFF "$work/build"
 }
 if command -v ninja >/dev/null; then generator=Ninja; else generator="Unix Makefiles"; fi
 # Without these the connector could not be tested, so a build that lost one of them is useless.
@@ -118,6 +119,7 @@ step "compiling with $jobs jobs (about five minutes on two cores)" cmake --build
 rm -rf "$prefix.part" "$work/stage"
 stage() {
     DESTDIR="$work/stage" cmake --install "$work/build" &&
+    { [ -z "$static" ] || [ -e "$work/stage$prefix/lib/libhdf5.a" ]; } &&
     mv "$work/stage$prefix" "$prefix.part" &&
     mkdir -p "$prefix.part/share/hdf5-tests" &&
     (cd "$src/tools/test" 2>/dev/null || cd "$src/tools"; find . -type d -name testfiles | while read -r d; do

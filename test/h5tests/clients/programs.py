@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""programs.py PLUGINS H5BUCKET [s3://BUCKET/FOLDER]: programs that scientists use do with a domain what they do with a file.
+"""programs.py PLUGINS|- H5BUCKET [s3://BUCKET/FOLDER]: programs that scientists use do with a domain what they do with a file.
 
 Each command runs in a folder of plain files and in one of pointer files to domains.  Its output must be
 equal, and so must the contents of the files that it made.  Commands that read have HDF5_PLUGIN_PATH alone, so
 their output is plain files; those that write have the setting `pointers`.  Programs that aren't installed are
-left out.  Skipped (77) if no program is installed, or all use an HDF5 older than 1.14.
+left out.  With -, the installed plugin is used, and programs that read have no variable set.  Skipped (77) if no program is installed, or all use an HDF5 older than 1.14.
 """
 import difflib
 import os
@@ -28,6 +28,11 @@ ptdump -v p.h5
 gdalinfo a.nc
 gdalinfo -stats HDF5:a.nc://w
 octave-cli --eval "load('-hdf5','o.h5'); disp(a)"
+cdo -s infon a.nc
+cdo -s timmean a.nc out.nc
+Rscript -e 'library(ncdf4); f <- nc_open("a.nc"); print(f$dim$lat$vals); print(ncvar_get(f, "v")[2, 3, ]); nc_close(f)'
+Rscript -e 'library(hdf5r); f <- H5File$new("a.nc", "r"); print(f$ls()$name); print(f[["w"]][1:3, 2]); f$close_all()'
+gdal_translate -q -of GTiff HDF5:a.nc://w out.tif && gdalinfo -checksum out.tif && rm out.tif
 h5dump a.nc
 h5diff a.nc a.nc
 """
@@ -45,6 +50,10 @@ python3 PROGRAM pandas-write out.h5
 python3 PROGRAM h5py-modes out.h5
 ptrepack p.h5:/ out.h5:/
 octave-cli --eval "a=magic(3); b='text'; save('-hdf5','out.h5','a','b'); clear all; load('-hdf5','out.h5'); disp(a); disp(b)"
+cdo -s -f nc4 timmean a.nc out.nc
+gdal_translate -q -of netCDF NETCDF:a.nc:w out.nc
+Rscript -e 'library(ncdf4); d <- ncdim_def("x", "m", 1:4); v <- ncvar_def("y", "m", d, -1); f <- nc_create("out.nc", v, force_v4 = TRUE); ncvar_put(f, v, 4:1); nc_close(f)'
+Rscript -e 'library(hdf5r); f <- H5File$new("out.h5", "w"); f[["m"]] <- matrix(1:6, 2); f$close_all(); f <- H5File$new("out.h5", "r"); print(f[["m"]][, ])'
 h5repack -f GZIP=5 a.nc out.h5
 h5copy -i p.h5 -o out.h5 -s fixed -d fixed
 """
@@ -152,7 +161,7 @@ def main():
             for name in os.listdir(samples):
                 subprocess.run([tool, "load", f"{samples}/{name}", f"{place}/{name}"], check=True)
                 subprocess.run([tool, "pointer", f"{place}/{name}", f"{ours}/{name}"], check=True)
-            settings = {"HDF5_PLUGIN_PATH": plugins}
+            settings = {} if plugins == "-" else {"HDF5_PLUGIN_PATH": plugins}
             if kind == "write":
                 settings.update(HDF5_VOL_CONNECTOR="bucket", H5BUCKET_POINTERS="yes", H5BUCKET_BUCKET=place)
             wanted, got = run(command, native, {}), run(command, ours, settings)
