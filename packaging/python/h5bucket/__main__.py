@@ -1,0 +1,4 @@
+"""python -m h5bucket: the command h5bucket."""
+from ._tool import main
+
+main()
