@@ -122,7 +122,7 @@ static void check_connector(struct findings *f)
     if (!want || !*want) {
         finding_add(f, "connector", FINDING_WARN,
                     "HDF5_VOL_CONNECTOR is not set: programs open domains, but create plain files");
-        finding_remedy(f, "export HDF5_VOL_CONNECTOR=bucket");
+        finding_remedy(f, "to create domains: export HDF5_VOL_CONNECTOR=bucket");
     } else if (strncmp(want, "bucket", 6) != 0 || (want[6] && want[6] != ' ')) {
         finding_add(f, "connector", FINDING_WARN, "HDF5_VOL_CONNECTOR names another connector: %.*s",
                     (int)strcspn(want, " "), want);
