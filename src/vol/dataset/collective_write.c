@@ -8,8 +8,8 @@
 #include "chunk/dataset/dataset.h"
 #include "chunk/write/pieces.h"
 
-/* Bytes: the most that a process gets in one round, if the settings allow as much. */
-#define ROUND_MAX (256u << 20)
+/* Bytes that a process sends, and gets, in one round: short rounds reuse memory, and chunks are encoded meanwhile. */
+#define ROUND_MAX (8u << 20)
 /* Bytes per element of variable size, for the length of a round. */
 #define VAR_GUESS 256
 
@@ -29,6 +29,7 @@ struct together {
     size_t *n_shares;     /* of each process */
     size_t n_all;
     size_t round; /* number of my chunks in this round */
+    struct bkt_buf send, got; /* messages; kept from round to round, since new memory takes time */
 };
 
 static uint64_t next_chunk(const struct together *t)
@@ -185,20 +186,21 @@ static int take_messages(const struct together *t, const struct bkt_buf *got, co
 /* @p rc: gets this process's failure, after which it goes on with the others, without elements */
 static int exchange(struct together *t, int *rc, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf send = {0}, got = {0};
     BKT_CLEANUP(bkt_freep) size_t *send_n = calloc(t->c->size, sizeof *send_n);
     BKT_CLEANUP(bkt_freep) size_t *got_n = calloc(t->c->size, sizeof *got_n);
     BKT_CLEANUP(bkt_freep) unsigned *owner = owners_of_mine(t);
     struct bkt_err why = {.n = 0};
-    int here = send_n && got_n && owner ? make_messages(t, owner, &send, send_n, &why)
+    bkt_buf_clear(&t->send);
+    bkt_buf_clear(&t->got);
+    int here = send_n && got_n && owner ? make_messages(t, owner, &t->send, send_n, &why)
                                         : BKT_ERR(&why, BKT_ENOMEM, "out of memory");
     t->at += t->round;
     here = bkt_comm_agree(t->c, here, &why);
     if (here < 0 || !send_n || !got_n)
         return bkt_err_copy(err, here < 0 ? here : BKT_ENOMEM, &why);
-    BKT_PASS(bkt_comm_exchange(t->c, &send, send_n, &got, got_n, err));
+    BKT_PASS(bkt_comm_exchange(t->c, &t->send, send_n, &t->got, got_n, err));
     if (*rc == BKT_OK)
-        *rc = take_messages(t, &got, got_n, err);
+        *rc = take_messages(t, &t->got, got_n, err);
     return BKT_OK;
 }
 
@@ -236,5 +238,7 @@ int bkt_collective_write(struct bkt_comm *c, struct bkt_dsetio *io, const struct
     free(t.load);
     free(t.n_shares);
     free(t.shares);
+    bkt_buf_fini(&t.send);
+    bkt_buf_fini(&t.got);
     return rc;
 }

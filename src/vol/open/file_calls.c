@@ -400,8 +400,16 @@ int bkt_file_accessible_alone(H5VL_file_specific_args_t *args, struct bkt_err *e
 
 static int reopen(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err)
 {
+    struct bkt_comm *c = o->file->comm, *twin = NULL;
     struct bkt_file *f = NULL;
-    BKT_PASS(bkt_file_again(o->file, &f, err));
+    BKT_PASS(c ? c->ops->dup(c, &twin, err) : BKT_OK);
+    int rc = bkt_comm_agree(c, bkt_file_again(o->file, &f, err), err);
+    if (rc < 0 || !f) {
+        bkt_file_release(f);
+        bkt_comm_close(twin);
+        return rc;
+    }
+    f->comm = twin;
     return hand_out(f, out, err);
 }
 

@@ -172,6 +172,11 @@ static void reopen(const char *name)
     CHECK(f >= 0 && is_ours(f), "process %d: H5Fopen: %s", rank, error_text());
     check_all(f, "opened again");
     put_attr(f, "second", 12);
+    hid_t again = H5Freopen(f);
+    CHECK(again >= 0, "process %d: H5Freopen: %s", rank, error_text());
+    put_attr(again, "third", 13);
+    CHECK(H5Fclose(again) >= 0, "process %d: H5Fclose of H5Freopen's file: %s", rank, error_text());
+    check_attr(f, "third", 13);
     hid_t list = H5Fget_access_plist(f);
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Info info = MPI_INFO_NULL;
