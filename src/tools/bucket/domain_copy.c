@@ -168,6 +168,9 @@ static int look(const struct bkt_reached *r, void *arg)
 static int on_scanned(const struct bkt_scanned *s, void *arg)
 {
     struct job *j = arg;
+    if (s->what == BKT_SCAN_OTHER && strcmp(strrchr(s->entry->key, '/') + 1, BKT_KEPT_CHUNKS) == 0)
+        BKT_FAIL(j->err, BKT_EINVAL, "%s holds chunks that references name by this bucket; h5bucket get and load copy them",
+                 s->entry->key); /* not BKT_EUNSUP, which means a store without lists */
     if (s->what == BKT_SCAN_OTHER)
         return BKT_OK; /* statistics of the old tree */
     if (s->what == BKT_SCAN_CHUNK && is_refs(j, &s->id))

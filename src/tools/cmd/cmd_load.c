@@ -285,7 +285,7 @@ const struct bkt_verb bkt_verb_load = {
             "With --kerchunk, SOURCE is a reference set of Zarr version 2: JSON, or a folder of Parquet\n"
             "tables (refs.parq). Arrays become datasets that refer to the set's chunks, _ARRAY_DIMENSIONS become\n"
             "dimension scales. Codecs zlib, zstd, blosc, bz2, shuffle\n"
-            "and fletcher32 are HDF5's filters. Arrays with lz4, order F, text or inline chunks are copied;\n"
+            "and fletcher32 are HDF5's filters. Arrays with lz4, order F, text or only inline chunks are copied;\n"
             "that needs H5BUCKET_ALLOW at once. Other codecs are refused by name; --ignore-errors leaves such\n"
             "arrays out.\n\n"
             "With --extend, datasets that have the dimension grow by each source, coordinate variables too.\n"

@@ -13,10 +13,10 @@ const char *kc_must_copy(const struct kc_load *k, const struct kc_array *a)
         return why;
     if (a->rank == 0 && a->codecs.n)
         return "a scalar with codecs";
+    size_t inside = 0;
     for (size_t i = 0; i < a->n_chunks; i++)
-        if (k->set.refs[a->chunks[i].ref].url == KC_INLINE)
-            return "chunks in the set itself";
-    return NULL;
+        inside += k->set.refs[a->chunks[i].ref].url == KC_INLINE;
+    return inside && inside == a->n_chunks ? "chunks in the set itself" : NULL;
 }
 
 /* Without filters each chunk has its size. */
@@ -93,6 +93,7 @@ int kc_link(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_
         return BKT_OK;
     BKT_PASS(kc_sizes(k, a, err));
     BKT_PASS(check_sizes(k, a, err));
+    BKT_PASS(kc_keep(k, a, err));
     for (size_t i = 1; i < a->n_chunks && one; i++)
         one = k->set.refs[a->chunks[i].ref].url == k->set.refs[a->chunks[0].ref].url;
     return one ? link_one(k, a, dset, err) : link_many(k, a, dset, err);

@@ -54,7 +54,7 @@ static int select_part(struct values *v, uint64_t index, struct bkt_err *err)
 static void to_rows(const struct kc_array *a, const unsigned char *in, unsigned char *out)
 {
     const size_t size = a->type.size;
-    uint64_t at[BKT_MAX_RANK] = {0}, step[BKT_MAX_RANK], from = 0;
+    uint64_t at[BKT_MAX_RANK] = {0}, step[BKT_MAX_RANK] = {0}, from = 0;
     for (unsigned d = 0; d < a->rank; d++)
         step[d] = d ? step[d - 1] * a->chunk[d - 1] : 1;
     for (uint64_t i = 0; i < a->chunk_elements; i++) {

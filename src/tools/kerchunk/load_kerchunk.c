@@ -21,6 +21,7 @@ static void load_fini(struct kc_load *k)
         free(k->uris[i]);
     free(k->uris);
     kc_set_fini(&k->set);
+    bkt_buf_fini(&k->kept);
 }
 
 /* ---- names of files ---- */
@@ -332,6 +333,8 @@ static int fill(struct kc_load *k, struct bkt_err *err)
     int rc = k->uris && named ? make_groups(k, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK)
         rc = make_arrays(k, named, &n, err);
+    if (rc == BKT_OK)
+        rc = kc_store_kept(k, err);
     if (rc == BKT_OK)
         tell_strays(k);
     if (rc == BKT_OK)

@@ -15,9 +15,11 @@ BKT_NODISCARD int load_kerchunk(struct load *l, const char *set_name, const char
 struct kc_load {
     struct load *l;
     struct kc_set set;
-    bool set_is_remote; /* local files aren't opened then */
-    char **uris;        /* per set.urls: the name in the domain's references; NULL: not asked for yet */
-    uint64_t n_chunks;  /* keys that are chunks of arrays */
+    bool set_is_remote;  /* local files aren't opened then */
+    char **uris;         /* per set.urls: the name in the domain's references; NULL: not asked for yet */
+    uint64_t n_chunks;   /* keys that are chunks of arrays */
+    struct bkt_buf kept; /* inline chunks of arrays whose other chunks are referred to (kept_chunks.c) */
+    uint32_t kept_url;   /* their file among set.urls, if there are any */
 };
 
 /** The URL as a name with a scheme that stores know; free().  BKT_EACCES, BKT_EUNSUP: the domain can't refer
@@ -38,6 +40,13 @@ BKT_NODISCARD int kc_fetch(struct kc_load *k, const struct kc_chunk *c, size_t n
 const char *kc_must_copy(const struct kc_load *k, const struct kc_array *a);
 /** Refer to the chunks where they are (array_link.c). */
 BKT_NODISCARD int kc_link(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err);
+/* ---- kept_chunks.c ---- */
+/** Turn the array's inline chunks into references to a file that will be stored beside the domain's objects.
+ */
+BKT_NODISCARD int kc_keep(struct kc_load *k, const struct kc_array *a, struct bkt_err *err);
+/** Store that file, if there is anything to be in it. */
+BKT_NODISCARD int kc_store_kept(struct kc_load *k, struct bkt_err *err);
+
 /** Decode the chunks and write their elements (array_values.c). */
 BKT_NODISCARD int kc_copy(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err);
 

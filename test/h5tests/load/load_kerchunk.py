@@ -183,7 +183,8 @@ def codecs(b):
     s.add("slashes", X, (3, 4), compressor=C.Zlib(1), separator="/")
     s.add("holes", X, (3, 4), compressor=C.Zlib(1), leave=(0, 5), fill=-1.5)
     s.add("inline", X, (3, 4), compressor=C.Zlib(1), inline=range(9), copied=True)
-    s.add("partly_inline", X, (3, 4), compressor=C.Zlib(1), inline=(2,), copied=True)
+    s.add("partly_inline", X, (3, 4), compressor=C.Zlib(1), inline=(2, 5))
+    s.add("partly_plain", X, (3, 4), inline=(0,))
     s.add("whole_files", X, (3, 4), compressor=C.Zstd(1), whole_files=True)
     s.add("whole", X, (7, 10))
     s.add("large_chunk", X, (16, 16), compressor=C.Zlib(1))
@@ -210,6 +211,33 @@ def codecs(b):
                for top, _, names in os.walk(os.path.join(b.root, "db")) if ".dataset.json" in names]
     for cls in ("H5D_CONTIGUOUS_REF", "H5D_CHUNKED_REF", "H5D_CHUNKED_REF_INDIRECT"):
         check(f"codecs: {cls} is used", cls in layouts, layouts)
+
+
+def kept(b):
+    """Chunks of a set's own, in an array whose other chunks are referred to, are a file of the domain."""
+    s = Set(b, "kept")
+    s.add("mixed", X, (3, 4), compressor=C.Zlib(1), inline=(2, 5))
+    buckets = tempfile.TemporaryDirectory(prefix="bkt-kept-")  # outside of the other parts' bucket
+    path, home = s.write(), os.path.join(buckets.name, "kept")
+    os.mkdir(home)
+    domain = os.path.join(home, "one.h5")
+    rc, _, err = load(b, path, domain)
+    files = lambda: [os.path.join(top, n) for top, _, names in os.walk(home) for n in names if n == ".h5bucket-inline"]
+    check("kept: one file", rc == 0 and len(files()) == 1, (err, files()))
+    rc, out, err = b.run(b.o.tool, "verify", "--deep", domain)
+    check("kept: verify", rc == 0, out + err)
+    for verb in ("cp", "mv"):
+        target = os.path.join(buckets.name, "kept2", "two.h5") if verb == "mv" else os.path.join(home, "two.h5")
+        os.makedirs(os.path.join(buckets.name, "kept2", "db"), exist_ok=True)
+        rc, _, err = b.run(b.o.tool, verb, domain, target)
+        check(f"kept: {verb} is refused, with the remedy", rc == 1 and ".h5bucket-inline" in err and "get and load" in err, err)
+    rc, _, err = b.run(b.o.tool, "mv", domain, os.path.join(home, "three.h5"))
+    check("kept: another name in the bucket", rc == 0, err)
+    got = b.dump(os.path.join(home, "three.h5"), "-d", "mixed", env={"HDF5_VOL_CONNECTOR": "bucket"})
+    check("kept: it is read", data_of(b.dump(s.twin(), "-d", "mixed")[1]) == data_of(got[1]), got)
+    rc, _, err = b.run(b.o.tool, "rm", os.path.join(home, "three.h5"))
+    check("kept: rm takes the file along", rc == 0 and not files(), (err, files()))
+    buckets.cleanup()
 
 
 def dtypes(b):
@@ -391,7 +419,7 @@ def written_by_others(b):
     rows[9].tofile(os.path.join(b.files, "whole.bin"))
     rows[5], rows[7] = 255, np.frombuffer(b"inline!!", "u1")
     s = Set(b, "others")
-    s.values["a"], s.copied = rows, ["a"]
+    s.values["a"] = rows
     for name in ("fastparquet-1", "fastparquet-10", "pyarrow-1", "pyarrow-10"):
         s.name = name
         compare(b, s, os.path.join(sets, name + ".parq"), b.domain(name + ".h5"))
@@ -516,7 +544,7 @@ def main():
     o = p.parse_args()
     with tempfile.TemporaryDirectory(prefix="bkt-kerchunk-") as folder:
         b = Bench(o, folder, H5BUCKET_ALLOW="file://" + os.path.join(folder, "files"))
-        for part in (codecs, dtypes, attributes, templates, hostile, written_by_others, parquet, left_out, remote):
+        for part in (codecs, kept, dtypes, attributes, templates, hostile, written_by_others, parquet, left_out, remote):
             if not o.only or o.only == part.__name__:
                 part(b)
     print(f"{len(failures)} failures")
