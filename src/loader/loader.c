@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,8 @@ __attribute__((format(printf, 1, 2))) static void complain(const char *fmt, ...)
 
 /* ---- which connector ---- */
 
+typedef int64_t hdf5_id; /* hid_t of all versions that have connectors */
+
 struct version {
     unsigned major, minor, release;
 };
@@ -65,10 +68,28 @@ static void name_of(struct version v, char *name, size_t n)
         (void)snprintf(name, n, "hdf5-%u.so", v.major);
 }
 
+/* H5get_libversion(), without a change of HDF5's error stack: HDF5 asks for plugins after its own connector
+ * failed, and the stack has the reason. */
+static bool ask_version(void *library, struct version *v)
+{
+    int (*ask)(unsigned *, unsigned *, unsigned *) = NULL;
+    hdf5_id (*hold)(void) = NULL;
+    int (*restore)(hdf5_id) = NULL;
+    *(void **)&ask = dlsym(library, "H5get_libversion");
+    *(void **)&hold = dlsym(library, "H5Eget_current_stack");
+    *(void **)&restore = dlsym(library, "H5Eset_current_stack");
+    if (!ask || !hold || !restore)
+        return false;
+    hdf5_id held = hold();
+    bool known = ask(&v->major, &v->minor, &v->release) >= 0;
+    if (held >= 0)
+        (void)restore(held);
+    return known;
+}
+
 static bool version_of(const char *path, struct version *v)
 {
     void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-    int (*ask)(unsigned *, unsigned *, unsigned *) = NULL;
     bool known = false;
     if (!library) {
         complain("%s: the program has HDF5 linked in statically, so that no plugin can use it; link it with "
@@ -77,8 +98,7 @@ static bool version_of(const char *path, struct version *v)
                  path);
         return false;
     }
-    *(void **)&ask = dlsym(library, "H5get_libversion");
-    known = ask && ask(&v->major, &v->minor, &v->release) >= 0;
+    known = ask_version(library, v);
     if (!known)
         complain("%s: a plugin was asked for, but this library has no H5get_libversion()", path);
     (void)dlclose(library);

@@ -78,6 +78,10 @@ def other_processes(base):
     read = subprocess.run([sys.executable, "-c", "import sys, h5py; print(sorted(h5py.File(sys.argv[1])))", base + "/modes.h5"],
                           env={**os.environ, "HDF5_PLUGIN_PATH": h5bucket.plugin_folder}, capture_output=True, text=True)
     assert "packed" in read.stdout, read
+    for first in "", "import h5bucket\n":  # a plain file that is not there
+        missing = subprocess.run([sys.executable, "-c", first + "import h5py, sys\ntry: h5py.File('none.h5')\nexcept FileNotFoundError: print('missing')"],
+                                 env={**os.environ, "HDF5_PLUGIN_PATH": h5bucket.plugin_folder}, capture_output=True, text=True)
+        assert missing.stdout == "missing\n", missing
     done = subprocess.run([*TOOL, "--version"], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.startswith("h5bucket "), done
     command = shutil.which("h5bucket")

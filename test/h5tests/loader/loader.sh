@@ -51,6 +51,8 @@ cp "$loader/libhdf5_vol_bucket.so" "$tmp/empty"
 HDF5_PLUGIN_PATH="$tmp/empty" message "no connector" "has no connector in $tmp/empty/h5bucket, which has connectors for HDF5: none;" \
     "$program" "$tmp/bucket" "$tmp/libhdf5_ao.310"
 printf 'int H5get_libversion(unsigned *a, unsigned *b, unsigned *c) { *a = 1; *b = 12; *c = 3; return 0; }
+long H5Eget_current_stack(void) { return -1; }
+int H5Eset_current_stack(long id) { return (int)id; }
 const void *H5PLget_plugin_info(void);
 const void *ask(const void *(*f)(void)) { const void *v = f(); return v ? v : 0; }\n' > "$tmp/old.c"
 "$cc" -O0 -fno-optimize-sibling-calls -shared -fPIC -o "$tmp/libold.so" "$tmp/old.c"
