@@ -262,6 +262,19 @@ static int objects(struct walk *w)
     return BKT_OK;
 }
 
+/* By an opening of its own: the files need not be accessible, and nothing is read. */
+static int references(struct walk *w, const struct bkt_object *o)
+{
+    struct bkt_dsetio *io = NULL;
+    int rc = bkt_dsetio_open(w->io->dom, o, NULL, NULL, &io, w->err);
+    if (rc == BKT_OK) {
+        io->places_only = true;
+        rc = bkt_chunk_iter(io, on_reference, w, w->err);
+    }
+    bkt_dsetio_close(io);
+    return rc;
+}
+
 static const char *odd_dataset(const struct bkt_dset *ds)
 {
     const struct bkt_layout *l = &ds->layout;
@@ -314,7 +327,7 @@ static int of_domain(struct walk *w, struct bkt_vobj *o, size_t elem_size)
                                   : add(w->x, p, 0, bkt_buf_str(&url), ds->layout.offset, full, w->err);
     }
     use_filters(w);
-    return bkt_chunk_iter(w->io, on_reference, w, w->err);
+    return references(w, o->obj);
 }
 
 /* ---- a plain file ---- */

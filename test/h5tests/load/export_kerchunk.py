@@ -190,6 +190,23 @@ def forms(b):
             check(f"{what}: {name} there and back", got[0] == 0 and cut(want[1]) == cut(got[1]), got[2])
 
 
+def far(b):
+    """References are exported as they are, whether this program may read their files or not."""
+    refs = {".zgroup": '{"zarr_format": 2}'}
+    for name, n in (("one", 3), ("several", 300), ("whole", 1)):
+        refs[name + "/.zarray"] = json.dumps({"zarr_format": 2, "shape": [4 * n], "chunks": [4], "dtype": "<i4", "order": "C", "fill_value": 0, "filters": None,
+                                              "compressor": None})
+        refs.update({f"{name}/{i}": [f"s3://elsewhere/{name}{i % 7 if name == 'several' else ''}.bin", 16 * i, 16] for i in range(n)})
+    source = os.path.join(b.files, "far.json")
+    json.dump(refs, open(source, "w"))
+    rc, _, err = b.load("--force", "--kerchunk", source, b.domain("far.h5"))
+    check("far: load", rc == 0 and "H5BUCKET_ALLOW=s3://elsewhere" in err, err)
+    rc, err, path = export(b, b.domain("far.h5"))
+    got = json.load(open(path))["refs"]
+    check("far: there and back", rc == 0 and {k: v for k, v in got.items() if "/." not in k and k[0] != "."} ==
+          {k: v for k, v in refs.items() if "/." not in k and k[0] != "."}, err)
+
+
 def odd(b):
     """What can't be expressed is named, left out, and counted by the exit code."""
     twin = os.path.join(b.files, "odd.h5")
@@ -304,7 +321,7 @@ def main():
     o = p.parse_args()
     with tempfile.TemporaryDirectory(prefix="bkt-export-") as folder:
         b = Bench(o, folder)
-        for part in (in_s3,) if o.store == "s3" else (forms, odd, hsds):
+        for part in (in_s3,) if o.store == "s3" else (forms, far, odd, hsds):
             if not o.only or o.only == part.__name__:
                 part(b)
     print(f"{len(failures)} failures")
