@@ -24,6 +24,8 @@ static bool is_folder(const char *name, const char *below)
     return bkt_buf_addf(&path, "%s%s", name, below) == BKT_OK && stat(bkt_buf_str(&path), &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+const char *const bkt_sample_places[] = {"data", ".hangar/data"};
+
 static void find_data(struct h5bucket_repository *repo)
 {
     repo->local = !strstr(repo->name, "://") || strncmp(repo->name, "file://", 7) == 0;
@@ -31,7 +33,7 @@ static void find_data(struct h5bucket_repository *repo)
         return;
     const char *path = repo->name + (strstr(repo->name, "://") ? 7 : 0);
     bool checkout = !is_folder(path, "/data") && is_folder(path, "/.hangar");
-    repo->data = checkout ? ".hangar/data" : "data";
+    repo->data = bkt_sample_places[checkout];
 }
 
 static int add_name(const struct h5bucket_repository *repo, const char *data, int format, const char *uid, struct bkt_buf *out,
@@ -45,7 +47,7 @@ static int add_name(const struct h5bucket_repository *repo, const char *data, in
 int bkt_repository_file_name(const struct h5bucket_repository *repo, int format, const char *uid, struct bkt_buf *out,
                              struct bkt_err *err)
 {
-    return add_name(repo, repo->data ? repo->data : "data", format, uid, out, err);
+    return add_name(repo, repo->data ? repo->data : bkt_sample_places[0], format, uid, out, err);
 }
 
 /* ---- open files ---- */
@@ -61,18 +63,19 @@ static int open_at(const struct h5bucket_repository *repo, const char *data, int
 static int open_either(struct h5bucket_repository *repo, int format, const char *uid, struct bkt_sample_file **out,
                        struct bkt_err *err)
 {
-    static const char *const places[] = {"data", ".hangar/data"};
     struct bkt_err why = {.n = 0};
+    int first = BKT_OK; /* the outcome at the first place, with its reason */
     if (repo->data)
         return open_at(repo, repo->data, format, uid, out, err);
-    int rc = open_at(repo, places[0], format, uid, out, &why);
-    for (size_t i = 0; i < BKT_COUNT(places); i++) {
-        if (i > 0 && rc < 0 && open_at(repo, places[i], format, uid, out, NULL) == BKT_OK)
-            rc = BKT_OK;
-        if (rc == BKT_OK && !repo->data)
-            repo->data = places[i];
+    for (size_t i = 0; i < BKT_SAMPLE_PLACES; i++) {
+        int rc = open_at(repo, bkt_sample_places[i], format, uid, out, i ? NULL : &why);
+        if (rc == BKT_OK) {
+            repo->data = bkt_sample_places[i];
+            return BKT_OK;
+        }
+        first = i ? first : rc;
     }
-    return rc == BKT_OK ? rc : bkt_err_copy(err, rc, &why);
+    return bkt_err_copy(err, first, &why);
 }
 
 static size_t key_of(int format, const char *uid, char key[H5BUCKET_UID_MAX + 4])

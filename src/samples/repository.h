@@ -10,6 +10,10 @@
 #include "base/map.h"
 #include "samples/h5bucket_samples.h"
 
+/** The folders of a repository that may hold its files. */
+#define BKT_SAMPLE_PLACES 2
+extern const char *const bkt_sample_places[BKT_SAMPLE_PLACES];
+
 /** A collection that is open for reading, or that could not be opened. */
 struct bkt_sample_dset {
     struct bkt_err *failed;       /* NULL: it is open */
@@ -33,7 +37,7 @@ struct bkt_sample_file {
 struct h5bucket_repository {
     char           *name;      /* without slashes at its end */
     char           *info;      /* settings, for the connector; "": none */
-    const char     *data;      /* "data" or ".hangar/data"; NULL: not known yet */
+    const char     *data;      /* one of bkt_sample_places; NULL: not known yet */
     hid_t           fapl;      /* with the connector */
     bool            local;     /* a folder of this machine */
     bool            plain;     /* setting `backend` is file: new files are plain HDF5 files */
@@ -62,9 +66,9 @@ void bkt_repository_trim(struct h5bucket_repository *repo);
  *  references. */
 BKT_NODISCARD int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset **out,
                                        struct bkt_err *err);
-/** The number of an attribute of the root group that holds one integer.  BKT_ENOENT: the group lacks it. */
-BKT_NODISCARD int bkt_sample_file_number(const struct bkt_sample_file *f, const char *name, int64_t *out,
-                                         struct bkt_err *err);
+/** The integers of an attribute of the root group, which must be @p n.  BKT_ENOENT: the group lacks it; BKT_EFORMAT. */
+BKT_NODISCARD int bkt_sample_file_numbers(const struct bkt_sample_file *f, const char *name, int64_t *out, hssize_t n,
+                                          struct bkt_err *err);
 /** Close a file.  NULL is allowed. */
 void bkt_sample_file_free(void *f);
 /** A file that is not open; NULL: out of memory. */

@@ -242,17 +242,20 @@ static void check_speed(struct findings *f, struct bkt_store *st, const struct b
         check_rate(f, st, p->path, size);
 }
 
-/* A signed address names one file: no domain can be there. */
-static void check_address(struct findings *f, const struct bkt_tool *t, const char *name, bool is_hdf5)
+/* A signed address names one file: no domain can be there.
+ * @return whether the name is a web address */
+static bool check_address(struct findings *f, const struct bkt_tool *t, const char *name, bool is_hdf5)
 {
     BKT_CLEANUP(bkt_place_fini) struct bkt_place p = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf shown = {0};
     struct bkt_err err = {.n = 0};
     uint64_t size = 0;
-    if (bkt_url_open(name, &t->set, &p.store, &p.path, &err) < 0 ||
-        bkt_store_head(p.store, p.path, &size, &err) < 0) {
+    int rc = bkt_url_open(name, &t->set, &p.store, &p.path, &err);
+    if (rc == BKT_EINVAL)
+        return false;
+    if (rc < 0 || bkt_store_head(p.store, p.path, &size, &err) < 0) {
         add_denied(f, &err);
-        return;
+        return true;
     }
     bkt_show_url(&shown, name);
     finding_add(f, "object", is_hdf5 ? FINDING_OK : FINDING_BAD, "%s is %s", bkt_buf_str(&shown),
@@ -262,6 +265,7 @@ static void check_address(struct findings *f, const struct bkt_tool *t, const ch
     check_clock(f, p.store);
     finding_add(f, "writing", FINDING_NOTE, "a web server is read only");
     check_rate(f, p.store, p.path, size);
+    return true;
 }
 
 void check_store(struct findings *f, const struct bkt_tool *t, const char *name, bool write)
@@ -274,10 +278,7 @@ void check_store(struct findings *f, const struct bkt_tool *t, const char *name,
         return;
     }
     if (bkt_place_open(name, &t->set, &p, &err) < 0) {
-        bool is_hdf5 = plain_file_is(&plain, &t->set);
-        if (is_hdf5 || strncmp(name, "http", 4) == 0) {
-            check_address(f, t, name, is_hdf5);
-        } else {
+        if (!check_address(f, t, name, plain_file_is(&plain, &t->set))) {
             finding_failed(f, "object", FINDING_BAD, &err);
             finding_remedy(f, "names are s3://BUCKET/PATH, https://HOST/PATH, or a path");
         }

@@ -12,6 +12,7 @@
 
 #include "base/num.h"
 #include "samples/records.h"
+#include "samples/repository.h"
 #include "tools/samples/selection.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/convert/kept_filters.h"
@@ -271,21 +272,20 @@ static int add_file(struct column *c, struct source *src, const struct item *fro
 static int open_source(const struct column *c, const struct h5bucket_record *r, const char **data, struct source **out,
                        struct bkt_err *err)
 {
-    static const char *const places[] = {"data", ".hangar/data"};
     size_t n  = strlen(c->repository);
     int    rc = BKT_ENOENT;
     while (n > 1 && c->repository[n - 1] == '/')
         n--;
-    for (size_t i = 0; i < BKT_COUNT(places); i++) {
+    for (size_t i = 0; i < BKT_SAMPLE_PLACES; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
-        if (*data && *data != places[i])
+        if (*data && *data != bkt_sample_places[i])
             continue;
         bkt_err_clear(err);
-        if (bkt_buf_addf(&name, "%.*s/%s/0%d/%s.hdf5", (int)n, c->repository, places[i], r->format, r->uid) < 0)
+        if (bkt_buf_addf(&name, "%.*s/%s/0%d/%s.hdf5", (int)n, c->repository, bkt_sample_places[i], r->format, r->uid) < 0)
             BKT_NOMEM(err);
         rc = source_open(bkt_buf_str(&name), "sec2", c->l->set, out, err);
         if (rc == BKT_OK) {
-            *data = places[i];
+            *data = bkt_sample_places[i];
             return rc;
         }
         if (H5Fis_accessible(bkt_buf_str(&name), c->fapl) > 0)

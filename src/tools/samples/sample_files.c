@@ -89,31 +89,19 @@ static int list_folder(struct sample_tool *s, struct finder *f, const char *data
     key[strlen(key) - 1] = 0;
     rc = bkt_store_list(st, key, "/", add_key, f, err);
     bkt_store_close(st);
-    return rc == BKT_ENOENT ? BKT_OK : rc;
+    return rc == BKT_ENOENT || rc == BKT_EUNSUP ? BKT_OK : rc; /* a web server has no lists */
 }
 
 static int list_all(struct sample_tool *s, struct finder *f, struct bkt_err *err)
 {
-    static const char *const places[] = {"data", ".hangar/data"};
-    if (strncmp(s->name, "http", 4) == 0)
-        return BKT_OK; /* it can't be listed */
-    for (size_t i = 0; i < BKT_COUNT(places); i++)
+    for (size_t i = 0; i < BKT_SAMPLE_PLACES; i++)
         for (f->format = 0; f->format < 2; f->format++)
-            if (!s->repo->data || strcmp(s->repo->data, places[i]) == 0)
-                BKT_PASS(list_folder(s, f, places[i], err));
+            if (!s->repo->data || s->repo->data == bkt_sample_places[i])
+                BKT_PASS(list_folder(s, f, bkt_sample_places[i], err));
     return BKT_OK;
 }
 
 /* ---- what they hold ---- */
-
-static bool read_next(hid_t file, int64_t next[2])
-{
-    BKT_CLEANUP(h5_closep) hid_t attr  = H5Aexists(file, "next_location") > 0 ? H5Aopen(file, "next_location", H5P_DEFAULT) : -1;
-    BKT_CLEANUP(h5_closep) hid_t space = attr < 0 ? H5I_INVALID_HID : H5Aget_space(attr);
-    BKT_CLEANUP(h5_closep) hid_t type  = attr < 0 ? H5I_INVALID_HID : H5Aget_type(attr);
-    return space >= 0 && type >= 0 && H5Sget_simple_extent_npoints(space) == 2 && H5Tget_class(type) == H5T_INTEGER &&
-           H5Aread(attr, H5T_NATIVE_INT64, next) >= 0;
-}
 
 static void look(struct sample_tool *s, struct sample_use *u)
 {
@@ -125,8 +113,9 @@ static void look(struct sample_tool *s, struct sample_use *u)
         (void)snprintf(u->why, sizeof u->why, "%.255s", err.n ? err.frame[0].msg : bkt_err_text(u->rc));
         return;
     }
-    bool known = read_next(f->id, next) && bkt_sample_file_number(f, "collection_max_size", &rows, NULL) == BKT_OK &&
-                 bkt_sample_file_number(f, "collection_total", &count, NULL) == BKT_OK && next[0] >= 0 && next[1] >= 0 && rows > 0 &&
+    bool known = bkt_sample_file_numbers(f, "next_location", next, 2, NULL) == BKT_OK &&
+                 bkt_sample_file_numbers(f, "collection_max_size", &rows, 1, NULL) == BKT_OK &&
+                 bkt_sample_file_numbers(f, "collection_total", &count, 1, NULL) == BKT_OK && next[0] >= 0 && next[1] >= 0 && rows > 0 &&
                  count > 0 && rows < INT32_MAX && count < INT32_MAX && next[0] <= count && next[1] <= rows;
     (void)H5Eclear2(H5E_DEFAULT);
     u->used = known ? (uint64_t)(next[0] * rows + next[1]) : 0;
