@@ -22,6 +22,7 @@ struct bkt_file {
     unsigned long      fileno;  /* same for every open of one domain in this process */
     hid_t fapl; /* copy of the access list it was opened with; without its group, if there is one */
     bool atomic;           /* H5Fset_mpi_atomicity(): kept; each chunk is read and stored whole in any case */
+    bool reads_together;   /* H5Pset_all_coll_metadata_ops() */
     struct bkt_comm *comm; /* processes that opened it together (vol/parallel); NULL: this one alone */
     uint64_t           user_block; /* H5Pget_userblock(): bytes that a program finds in the file of that name */
     unsigned           refs;    /* objects and the file handle itself; HDF5 serialises us */

@@ -51,12 +51,26 @@ static int call_together(struct call *c, struct bkt_err *err)
     return rc;
 }
 
+/* H5Pset_all_coll_metadata_ops(); an HDF5 without MPI has no call for it. */
+static bool reads_together(hid_t fapl)
+{
+    int value = 0; /* H5P_coll_md_read_flag_t */
+    herr_t rc;
+    H5E_BEGIN_TRY
+    {
+        rc = H5Pget(fapl, "collective_metadata_read", &value);
+    }
+    H5E_END_TRY
+    return rc >= 0 && value > 0;
+}
+
 /* The file belongs to the group from now on. */
 static void equip(struct call *c)
 {
     struct bkt_file *f = c->out->file;
     if (!f)
         return;
+    f->reads_together = reads_together(c->fapl);
     f->comm = c->comm;
     c->comm = NULL;
     if (f->flags & H5F_ACC_RDWR)

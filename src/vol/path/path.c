@@ -8,6 +8,7 @@
 #include "vol/core/file_handle.h"
 #include "vol/core/token.h"
 #include "vol/open/linked_files.h"
+#include "vol/parallel/together.h"
 #include "vol/path/iterate.h"
 #include "vol/path/path.h"
 #include "vol/plain/plain_file.h"
@@ -235,12 +236,41 @@ static int walk_end(struct walk *w, struct bkt_vobj **out, struct bkt_err *err)
 
 /* ---- domains' part of H5VL_loc_params_t ---- */
 
-static int by_name(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out, struct bkt_err *err)
+static int by_name_here(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out,
+                        struct bkt_err *err)
 {
     BKT_CLEANUP(walk_fini) struct walk w = {.f = NULL};
     BKT_PASS(walk_begin(&w, from, lapl, err));
     BKT_PASS(walk_path(&w, path, err));
     return walk_end(&w, out, err);
+}
+
+struct call {
+    struct bkt_vobj *from, *out;
+    const char *path;
+    hid_t lapl;
+};
+
+static int by_name_of_all(void *arg, struct bkt_err *err)
+{
+    struct call *c = arg;
+    return by_name_here(c->from, c->path, c->lapl, &c->out, err);
+}
+
+/* H5Pset_all_coll_metadata_ops(): all processes make this call, and one of them asks the store. */
+static int by_name(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out,
+                   struct bkt_err *err)
+{
+    struct call c = {.from = from, .path = path, .lapl = lapl};
+    int own = BKT_OK;
+    if (!from->file || !from->file->reads_together)
+        return by_name_here(from, path, lapl, out, err);
+    int rc = bkt_together(from->file->comm, true, by_name_of_all, &c, &own, err);
+    if (rc < 0 && own == BKT_OK)
+        bkt_vobj_free(c.out);
+    else if (rc == BKT_OK)
+        *out = c.out;
+    return rc;
 }
 
 static int by_idx(struct bkt_vobj *group, const H5VL_loc_by_idx_t *at, struct bkt_vobj **out, struct bkt_err *err)

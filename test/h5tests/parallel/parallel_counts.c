@@ -1,8 +1,9 @@
-/* mpiexec -n N h5_parallel_counts write|read|all NAME: for parallel_counts.py, which counts the requests of all processes.
+/* mpiexec -n N h5_parallel_counts write|read|meta|all NAME: for parallel_counts.py, which counts the requests of all processes.
  *
  * write  a new domain with one deflated dataset, by one collective H5Dwrite in which rows of all processes lie in
  *        each chunk
  * read   open it, and read its last element in each process
+ * meta   a new domain with 8 groups of a dataset each; then open it with H5Pset_all_coll_metadata_ops, and open all
  * all    open it, and read all of it in each process, by one collective H5Dread */
 #include "h5tests/parallel/parallel.h"
 
@@ -76,6 +77,33 @@ static void read_all(const char *name)
     H5Pclose(fapl);
 }
 
+static void metadata(const char *name)
+{
+    char  path[32];
+    hid_t fapl = mpio_list(MPI_INFO_NULL), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl), space = H5Screate(H5S_SCALAR);
+    for (int i = 0; i < 8; i++) {
+        snprintf(path, sizeof path, "g%d", i);
+        hid_t g = H5Gcreate2(f, path, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        hid_t d = H5Dcreate2(g, "d", H5T_STD_I32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        CHECK(g >= 0 && d >= 0, "process %d, %s: %s", rank, path, error_text());
+        H5Dclose(d);
+        H5Gclose(g);
+    }
+    H5Sclose(space);
+    CHECK(H5Fclose(f) >= 0, "process %d: H5Fclose: %s", rank, error_text());
+    CHECK(H5Pset_all_coll_metadata_ops(fapl, true) >= 0, "H5Pset_all_coll_metadata_ops");
+    f = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    CHECK(f >= 0 && is_ours(f), "process %d: H5Fopen: %s", rank, error_text());
+    for (int i = 0; i < 8; i++) {
+        snprintf(path, sizeof path, "g%d/d", i);
+        hid_t d = H5Dopen2(f, path, H5P_DEFAULT);
+        CHECK(d >= 0, "process %d, %s: %s", rank, path, error_text());
+        H5Dclose(d);
+    }
+    H5Fclose(f);
+    H5Pclose(fapl);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -84,6 +112,8 @@ int main(int argc, char **argv)
     CHECK(argc == 3, "mpiexec -n N h5_parallel_counts write|read NAME");
     if (strcmp(argv[1], "write") == 0)
         write_it(argv[2]);
+    else if (strcmp(argv[1], "meta") == 0)
+        metadata(argv[2]);
     else if (strcmp(argv[1], "read") == 0)
         read_it(argv[2]);
     else

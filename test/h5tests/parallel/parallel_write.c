@@ -230,6 +230,31 @@ static void differ(const char *name)
     H5Pclose(fapl);
 }
 
+/* Settings by MPI_Info: a known one is taken, an unknown one is reported by all. */
+static void hints(const char *name)
+{
+    static const struct {
+        const char *key, *value, *words;
+    } cases[] = {{"h5bucket_chunk_cache", "8M", NULL}, {"h5bucket_nonsense", "1", "nonsense"}, {"romio_cb_write", "enable", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        MPI_Info info;
+        MPI_Info_create(&info);
+        MPI_Info_set(info, cases[i].key, cases[i].value);
+        hid_t fapl = mpio_list(info), f;
+        H5E_BEGIN_TRY
+        {
+            f = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+        }
+        H5E_END_TRY
+        const char *text = f < 0 ? error_text() : "";
+        CHECK((f >= 0) == !cases[i].words && (f >= 0 || strstr(text, cases[i].words)), "process %d, hint %s: %s", rank, cases[i].key, text);
+        if (f >= 0)
+            H5Fclose(f);
+        H5Pclose(fapl);
+        MPI_Info_free(&info);
+    }
+}
+
 static void remove_it(const char *name)
 {
     hid_t fapl = mpio_list(MPI_INFO_NULL);
@@ -255,6 +280,7 @@ int main(int argc, char **argv)
     snprintf(name, sizeof name, "%s/parallel_write.h5", argv[1]);
     make_and_write(name);
     reopen(name);
+    hints(name);
     differ(name);
     remove_it(name);
     int failed = all_failures();
