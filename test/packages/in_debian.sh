@@ -6,7 +6,7 @@ bad=0
 fail() { echo "FAILED: $*"; bad=1; }
 libs=/usr/lib/$(gcc -print-multiarch)
 ours="hdf5-vol-bucket h5bucket libh5bucket-dev"
-[ "$release" = 12 ] || ours="$ours libh5bucket-samples0"
+[ "$release" = 12 ] || ours="$ours libh5bucket-samples0 hdf5-vol-bucket-openmpi hdf5-vol-bucket-mpich"
 mkdir -p /tmp/bucket /tmp/files
 cd /tmp/files
 
@@ -93,6 +93,38 @@ if [ "$release" = 13 ]; then
     # shellcheck disable=SC2046 # words
     says '' gcc -Wall -Werror /tmp/main.c $(pkg-config --cflags vol-bucket hdf5-serial) $(pkg-config --libs vol-bucket hdf5-serial) -o /tmp/main
     says '' /tmp/main
+fi
+
+# ---- parallel HDF5: two processes write one domain ----
+if [ "$release" = 13 ]; then
+    cat > /tmp/mpi.c << 'C'
+#include <hdf5.h>
+int main(int c, char **v)
+{
+    int rank, n_ranks;
+    MPI_Init(&c, &v);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
+    hid_t list = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fapl_mpio(list, MPI_COMM_WORLD, MPI_INFO_NULL);
+    hid_t file = H5Fcreate(v[1], H5F_ACC_TRUNC, H5P_DEFAULT, list);
+    hsize_t all = (hsize_t)n_ranks, at = (hsize_t)rank, one = 1;
+    hid_t space = H5Screate_simple(1, &all, NULL), part = H5Screate_simple(1, &one, NULL);
+    hid_t set = H5Dcreate2(file, "ranks", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, &at, NULL, &one, NULL);
+    int mine = rank + 5;
+    int bad = H5Dwrite(set, H5T_NATIVE_INT, part, space, H5P_DEFAULT, &mine) < 0;
+    bad |= H5Dclose(set) < 0;
+    bad |= H5Fclose(file) < 0;
+    MPI_Finalize();
+    return bad;
+}
+C
+    says '' mpicc.openmpi /tmp/mpi.c -I/usr/include/hdf5/openmpi -lhdf5_openmpi -o /tmp/mpi
+    says '' env HDF5_VOL_CONNECTOR=bucket mpirun --allow-run-as-root --oversubscribe -n 2 /tmp/mpi /tmp/bucket/mpi.h5
+    says ': 5, 6' h5dump -d /ranks /tmp/bucket/mpi.h5
+    says 'ranks' h5bucket ls /tmp/bucket/mpi.h5
+    rm -rf /tmp/bucket/mpi.h5
 fi
 
 # ---- upgrade ----
