@@ -249,7 +249,8 @@ static int some_init(struct some *s, const struct bkt_io *io, const struct bkt_o
             in_file[n] = io->file_spaces[i];
             s->bufs[n++] = io->bufs[i];
         }
-    s->io = (struct bkt_io){n, io->write, s->dsets, s->types, in_memory, in_file, io->dxpl, s->bufs};
+    s->io =
+        (struct bkt_io){n, io->write, s->dsets, s->types, in_memory, in_file, io->dxpl, s->bufs, io->alone};
     return BKT_OK;
 }
 
@@ -306,8 +307,8 @@ static herr_t dataset_read(size_t n, void *obj[], hid_t mem_type[], hid_t mem_sp
                            hid_t dxpl, void *buf[], void **req)
 {
     (void)req;
-    return transfer_all(
-        &(struct bkt_io){n, false, (struct bkt_vobj **)obj, mem_type, mem_space, file_space, dxpl, buf});
+    return transfer_all(&(struct bkt_io){n, false, (struct bkt_vobj **)obj, mem_type, mem_space, file_space,
+                                         dxpl, buf, false});
 }
 
 static herr_t dataset_write(size_t n, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[],
@@ -315,7 +316,7 @@ static herr_t dataset_write(size_t n, void *obj[], hid_t mem_type[], hid_t mem_s
 {
     (void)req;
     return transfer_all(&(struct bkt_io){n, true, (struct bkt_vobj **)obj, mem_type, mem_space, file_space,
-                                         dxpl, (void **)buf});
+                                         dxpl, (void **)buf, false});
 }
 
 static herr_t dataset_get(void *obj, H5VL_dataset_get_args_t *args, hid_t dxpl, void **req)

@@ -87,6 +87,17 @@ static int has_no_fill(struct bkt_vobj *o, bool *out, struct bkt_err *err)
     return BKT_OK;
 }
 
+/* As HDF5 reports it in parallel programs: space that was to be allocated when the dataset was made is
+ * allocated, though nothing is stored yet. */
+static int shown_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+{
+    const struct bkt_dset *d = &o->obj->dset;
+    if (elsewhere_of(o) || !o->file->comm || d->alloc_time != H5D_ALLOC_TIME_EARLY)
+        return get_space_status(o, args, err);
+    *args->args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED;
+    return BKT_OK;
+}
+
 static int find_space_status(struct bkt_vobj *o, H5D_space_status_t *out, struct bkt_err *err)
 {
     H5VL_dataset_get_args_t get = {.op_type = H5VL_DATASET_GET_SPACE_STATUS, .args.get_space_status.status = out};
@@ -181,14 +192,18 @@ static int transfer_here(const struct bkt_io *io, struct bkt_err *err)
 /* Several processes may have opened the file together. */
 static int transfer(const struct bkt_io *io, struct bkt_err *err)
 {
+    struct bkt_io own = *io;
+    struct bkt_causes causes = {0};
     bool shared = bkt_shared_transfer(io);
+    BKT_PASS(bkt_shared_causes(io, &causes, err));
+    own.alone = bkt_shared_is_prevented(&causes);
     if (shared)
-        bkt_shared_begin(io);
-    int rc = transfer_here(io, err);
+        bkt_shared_begin(&own);
+    int rc = transfer_here(&own, err);
     if (shared)
-        rc = bkt_shared_end(io, rc, err);
+        rc = bkt_shared_end(&own, rc, err);
     if (rc == BKT_OK)
-        bkt_shared_report(io);
+        bkt_shared_report(&own, &causes);
     return rc;
 }
 
@@ -286,7 +301,7 @@ static int get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err
 {
     static get_fn *const ops[] = {
         [H5VL_DATASET_GET_DAPL] = get_dapl,   [H5VL_DATASET_GET_DCPL] = get_dcpl,
-        [H5VL_DATASET_GET_SPACE] = get_space, [H5VL_DATASET_GET_SPACE_STATUS] = get_space_status,
+        [H5VL_DATASET_GET_SPACE] = get_space, [H5VL_DATASET_GET_SPACE_STATUS] = shown_space_status,
         [H5VL_DATASET_GET_TYPE] = get_type,   [H5VL_DATASET_GET_STORAGE_SIZE] = get_storage_size};
     size_t op = (size_t)args->op_type;
     if (op >= BKT_COUNT(ops) || !ops[op])

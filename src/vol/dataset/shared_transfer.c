@@ -21,7 +21,7 @@ bool bkt_shared_transfer(const struct bkt_io *io)
 struct bkt_comm *bkt_shared_group(const struct bkt_io *io)
 {
     struct bkt_comm *c = io->n && io->dsets[0]->file ? io->dsets[0]->file->comm : NULL;
-    if (!c || !bkt_xfer_is_collective(io->dxpl) || (io->write && !bkt_shared_is(io->dsets[0])))
+    if (!c || io->alone || !bkt_xfer_is_collective(io->dxpl) || (io->write && !bkt_shared_is(io->dsets[0])))
         return NULL;
     for (size_t i = 1; i < io->n; i++)
         if (!io->dsets[i]->file || io->dsets[i]->file->comm != c)

@@ -25,7 +25,18 @@ BKT_NODISCARD int bkt_shared_hand_on(const struct bkt_io *io, struct bkt_err *er
  *  @return the call's result; after a failure the elements are kept for the next flush */
 BKT_NODISCARD int bkt_shared_end(const struct bkt_io *io, int rc, struct bkt_err *err);
 
-/** Note in the program's transfer list how the elements were moved (transfer_report.c). */
-void bkt_shared_report(const struct bkt_io *io);
+/* ---- transfer_report.c: what H5Pget_mpio_actual_io_mode() and the calls like it return ---- */
+
+/** Why a call with a collective list is not collective: bits of H5D_mpio_no_collective_cause_t. */
+struct bkt_causes {
+    uint32_t here, anywhere; /* in this process, in any */
+};
+
+/** The causes of a call.  Collective if bkt_shared_group() has processes. */
+BKT_NODISCARD int bkt_shared_causes(const struct bkt_io *io, struct bkt_causes *out, struct bkt_err *err);
+/** Whether the causes prevent moving elements together. */
+bool bkt_shared_is_prevented(const struct bkt_causes *causes);
+/** Note in the program's transfer list how the elements were moved. */
+void bkt_shared_report(const struct bkt_io *io, const struct bkt_causes *causes);
 
 #endif

@@ -179,6 +179,46 @@ static void strings(hid_t f, hid_t dxpl)
     H5Tclose(type);
 }
 
+/* Without selection I/O a conversion in one process prevents collective access in all. */
+static void selection_off(hid_t f)
+{
+    const uint32_t conversion = H5D_MPIO_DATATYPE_CONVERSION | H5D_MPIO_NO_SELECTION_IO;
+    hid_t dxpl = collective(), d = make(f, "off", H5T_IEEE_F64LE, 16, 32, true), space = H5Dget_space(d);
+    double *v = malloc((size_t)ROWS * COLS * sizeof *v);
+    int *ints = calloc((size_t)ROWS * COLS, sizeof *ints);
+    H5D_mpio_actual_io_mode_t mode = H5D_MPIO_CHUNK_COLLECTIVE;
+    uint32_t local = 99, global = 99, how = 99, why = 99;
+    for (size_t i = 0; i < (size_t)ROWS * COLS; i++)
+        v[i] = value_of(i);
+    H5Pset_selection_io(dxpl, H5D_SELECTION_IO_MODE_OFF);
+    if (rank != 0)
+        H5Sselect_none(space);
+    CHECK(H5Dwrite(d, rank == 0 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT, space, space, dxpl,
+                   rank == 0 ? (void *)v : ints) >= 0,
+          "process %d, off: %s", rank, error_text());
+    CHECK(H5Pget_mpio_actual_io_mode(dxpl, &mode) >= 0 && mode == H5D_MPIO_NO_COLLECTIVE,
+          "process %d, off: I/O mode %d", rank, (int)mode);
+    CHECK(H5Pget_mpio_no_collective_cause(dxpl, &local, &global) >= 0 &&
+              local == (rank == 0 ? 0 : conversion) && global == conversion,
+          "process %d, off: causes %x, %x", rank, local, global);
+    CHECK(H5Pget_no_selection_io_cause(dxpl, &why) >= 0 && why == H5D_SEL_IO_DISABLE_BY_API,
+          "process %d, off: cause %x", rank, why);
+    CHECK(H5Pget_actual_selection_io_mode(dxpl, &how) >= 0 && how == (rank == 0 ? H5D_SCALAR_IO : 0),
+          "process %d, off: way %u", rank, how);
+    MPI_Barrier(MPI_COMM_WORLD);
+    check(d, dxpl, (size_t)ROWS * COLS, "off");
+    H5Pset_selection_io(dxpl, H5D_SELECTION_IO_MODE_ON);
+    write_rows(d, dxpl, "on again");
+    report(dxpl, H5D_MPIO_CHUNK_COLLECTIVE, "on again");
+    CHECK(H5Pget_actual_selection_io_mode(dxpl, &how) >= 0 && how == H5D_VECTOR_IO,
+          "process %d, on again: way %u", rank, how);
+    free(v);
+    free(ints);
+    H5Pclose(dxpl);
+    H5Sclose(space);
+    H5Dclose(d);
+}
+
 /* A process whose call is senseless fails, and the others with it: nothing hangs. */
 static void one_fails(hid_t f, hid_t dxpl)
 {
@@ -213,6 +253,7 @@ int main(int argc, char **argv)
     one_writes(f, dxpl);
     points(f, dxpl);
     strings(f, dxpl);
+    selection_off(f);
     one_fails(f, dxpl);
     CHECK(H5Fclose(f) >= 0, "process %d: H5Fclose: %s", rank, error_text());
     if (rank == 0) {
