@@ -233,7 +233,10 @@ int bkt_collective_write(struct bkt_comm *c, struct bkt_dsetio *io, const struct
     int rc =
         t.load && t.n_shares ? bkt_wpieces_new(w, &t.mine, &why) : BKT_ERR(&why, BKT_ENOMEM, "out of memory");
     rc = bkt_comm_agree(c, rc, &why);
-    rc = rc == BKT_OK && t.load && t.n_shares ? rounds(&t, err) : bkt_err_copy(err, rc, &why);
+    if (rc < 0 || !t.load || !t.n_shares)
+        rc = bkt_err_copy(err, rc < 0 ? rc : BKT_ENOMEM, &why);
+    else /* an owner's failure must reach those who would wait for it in the next part */
+        rc = bkt_comm_agree(c, rounds(&t, err), err);
     bkt_wpieces_free(t.mine);
     free(t.load);
     free(t.n_shares);

@@ -13,7 +13,7 @@
 /** Write together.  Collective; nothing is certain to be stored before the dataset's chunks are flushed.
  *  @param io   the dataset
  *  @param w    this process's part; NULL: nothing
- *  @return BKT_OK; this process's failure, or that of the exchange.  The others may have succeeded */
+ *  @return the common result: BKT_OK; the first process's failure, or that of the exchange */
 BKT_NODISCARD int bkt_collective_write(struct bkt_comm *c, struct bkt_dsetio *io, const struct bkt_write *w,
                                        struct bkt_err *err);
 
