@@ -24,20 +24,27 @@ static void *symbol(const char *name)
     return libhdf5 && dlsym(libhdf5, name) ? dlsym(libhdf5, name) : found;
 }
 
+/* HDF5 1.14 has a function for the driver's id, HDF5 2 a variable. */
+static hid_t mpio_driver(void)
+{
+    hid_t (*init)(void);
+    void *function = symbol("H5FD_mpio_init");
+    const hid_t *id = function ? NULL : symbol("H5FD_MPIO_id_g");
+    memcpy(&init, &function, sizeof init);
+    return init ? init() : id ? *id : H5I_INVALID_HID;
+}
+
 bool bkt_group_is_wanted(hid_t fapl)
 {
-    hid_t (*mpio)(void);
-    void *init = fapl == H5P_DEFAULT ? NULL : symbol("H5FD_mpio_init");
-    hid_t driver = H5I_INVALID_HID;
-    if (!init)
+    hid_t driver = H5I_INVALID_HID, mpio = fapl == H5P_DEFAULT ? H5I_INVALID_HID : mpio_driver();
+    if (mpio < 0)
         return false;
-    memcpy(&mpio, &init, sizeof mpio);
     H5E_BEGIN_TRY
     {
         driver = H5Pget_driver(fapl);
     }
     H5E_END_TRY
-    return driver >= 0 && driver == mpio();
+    return driver >= 0 && driver == mpio;
 }
 
 /* ---- the adapter ---- */
