@@ -58,7 +58,7 @@ static void name_unstored(const struct bkt_file *f, struct bkt_names *names)
 }
 
 /* Reports the first failure, and names everything that isn't stored. */
-static int flush_alone(struct bkt_file *f, struct bkt_err *err)
+static int flush_one(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
     struct bkt_names names = {.n = 0};
@@ -72,6 +72,13 @@ static int flush_alone(struct bkt_file *f, struct bkt_err *err)
         (void)BKT_ERR(err, rc, "%s: not everything could be stored%s%s", f->name, names.n ? "; kept for another try: " : "",
                       names.n ? names.text : "");
     }
+    return rc;
+}
+
+static int flush_alone(struct bkt_file *f, struct bkt_err *err)
+{
+    struct bkt_err why = {.n = 0};
+    int rc = flush_one(f, err);
     bkt_err_keep_first(&rc, err, bkt_file_each_inner(f, bkt_change_flush, &why), &why);
     return rc;
 }
@@ -107,18 +114,12 @@ static int compare_changes(struct bkt_file *f, struct bkt_err *err)
 
 static int flush_of_all(void *file, struct bkt_err *err)
 {
-    return flush_alone(file, err);
+    return flush_one(file, err);
 }
 
-/* Chunks are each process's own.  Structure is stored by the first process, for all. */
-static int flush_together(struct bkt_file *f, struct bkt_err *err)
+/* Structure is stored by the first process, for all. */
+static int flush_structure(struct bkt_file *f, struct bkt_err *err)
 {
-    int own = bkt_chunks_flush(f->dom, err);
-    BKT_TRY(err, bkt_comm_agree(f->comm, own, err),
-            "%s: not everything could be stored; kept for another try", f->name);
-    bkt_chunk_cache_drop(f->dom);
-    if (!bkt_edit_is_agreed(f->dom))
-        return BKT_OK;
     BKT_PASS(compare_changes(f, err));
     int rc = bkt_together(f->comm, false, flush_of_all, f, NULL, err);
     struct bkt_progress p = bkt_edit_progress(f->dom);
@@ -126,6 +127,20 @@ static int flush_together(struct bkt_file *f, struct bkt_err *err)
     if (bkt_comm_reduce(f->comm, BKT_COMM_MAX, v, BKT_COUNT(v), NULL) == BKT_OK)
         bkt_edit_catch_up(f->dom, (struct bkt_progress){.ids = v[0], .clock = v[1]});
     return rc;
+}
+
+/* Chunks are each process's own.  Mounted files may have a group of their own, so their turn comes when no tape
+ * is on. */
+static int flush_together(struct bkt_file *f, struct bkt_err *err)
+{
+    struct bkt_err why = {.n = 0};
+    int own = bkt_chunks_flush(f->dom, err);
+    BKT_TRY(err, bkt_comm_agree(f->comm, own, err),
+            "%s: not everything could be stored; kept for another try", f->name);
+    bkt_chunk_cache_drop(f->dom);
+    int rc = bkt_edit_is_agreed(f->dom) ? flush_structure(f, err) : BKT_OK;
+    bkt_err_keep_first(&rc, err, bkt_file_each_inner(f, bkt_change_flush, &why), &why);
+    return bkt_comm_agree(f->comm, rc, err);
 }
 
 static bool exiting;
