@@ -184,7 +184,7 @@ static int transfer_here(const struct bkt_io *io, struct bkt_err *err)
         return transfer_together(io, err);
     for (size_t i = 0; i < io->n; i++) {
         const struct bkt_io one = bkt_io_one(io, i);
-        BKT_PASS(transfer_one(&one, err));
+        BKT_PASS(bkt_comm_agree(bkt_shared_group(io), transfer_one(&one, err), err));
     }
     return BKT_OK;
 }

@@ -1,6 +1,7 @@
 /* Datasets: creating them, and changing their extent. */
 #include <string.h>
 
+#include "base/comm.h"
 #include "chunk/write/write.h"
 #include "schema/model/chunk_shape_rule.h"
 #include "vol/dataset/dataset_calls.h"
@@ -120,25 +121,33 @@ static int resize(void *arg, struct bkt_err *err)
     return bkt_chunks_resize(r->io, r->dims, err);
 }
 
-int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
+/* What each process does for itself before the change.  @p same: the extent is that already */
+static int prepare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_dsetio **io, bool *same, struct bkt_err *err)
 {
     const struct bkt_dset *d = &o->obj->dset;
-    struct bkt_dsetio     *io;
-    uint64_t               new[BKT_MAX_RANK];
     if (d->space.cls != BKT_S_SIMPLE)
         BKT_FAIL(err, BKT_EINVAL, "a dataset without dimensions can't be extended");
     BKT_PASS(bkt_change_begin(o->file, BKT_ACL_UPDATE, "changing a dataset's extent", err));
-    if (is_same(&d->space, dims)) /* even then HDF5 refuses the call for a dataset that can't change */
+    *same = is_same(&d->space, dims);
+    if (*same) /* even then HDF5 refuses the call for a dataset that can't change */
         return bkt_is_virtual(o) ? BKT_OK : may_change(o, err);
     if (d->layout.cls != BKT_D_CHUNKED)
         BKT_FAIL(err, BKT_EUNSUP, "the extent of a dataset whose data are in other files can't be changed");
     BKT_PASS(may_change(o, err));
-    for (unsigned i = 0; i < d->space.rank; i++)
+    BKT_PASS(bkt_dataset_io(o, io, err));
+    return is_smaller(&d->space, dims) ? bkt_dataset_note_written(o, err) : BKT_OK;
+}
+
+int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
+{
+    uint64_t new[BKT_MAX_RANK];
+    struct resize r = {.dims = new};
+    bool same = false;
+    int rc = bkt_comm_agree(o->file->comm, prepare(o, dims, &r.io, &same, err), err);
+    if (rc < 0 || same)
+        return rc;
+    for (unsigned i = 0; i < o->obj->dset.space.rank; i++)
         new[i] = dims[i];
-    BKT_PASS(bkt_dataset_io(o, &io, err));
-    if (is_smaller(&d->space, dims))
-        BKT_PASS(bkt_dataset_note_written(o, err));
     bkt_dataset_chunks_changed();
-    struct resize r = {.io = io, .dims = new};
     return bkt_together(o->file->comm, true, resize, &r, NULL, err);
 }
