@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +47,11 @@ struct bkt_tape {
     size_t n;
 };
 
+/* Every request looks at `on` only, while there is no tape: a lock that some thread holds at fork() would stay
+ * locked in the child. */
 static struct {
     pthread_mutex_t lock;
+    atomic_bool on;
     struct bkt_tape *tape;
     bool playing;
 } now = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -90,6 +94,7 @@ static void set_now(struct bkt_tape *t, bool playing)
     (void)pthread_mutex_lock(&now.lock);
     now.tape = t;
     now.playing = playing;
+    atomic_store(&now.on, t != NULL);
     (void)pthread_mutex_unlock(&now.lock);
 }
 
@@ -113,10 +118,7 @@ void bkt_tape_stop(struct bkt_tape *t)
 
 bool bkt_tape_is_on(void)
 {
-    (void)pthread_mutex_lock(&now.lock);
-    bool on = now.tape != NULL;
-    (void)pthread_mutex_unlock(&now.lock);
-    return on;
+    return atomic_load(&now.on);
 }
 
 bool bkt_tape_is_playing(void)
@@ -130,6 +132,9 @@ bool bkt_tape_is_playing(void)
 /* The tape that the calling thread's request belongs to, locked; NULL: none. */
 static struct bkt_tape *tape_of(bool *playing)
 {
+    *playing = false;
+    if (!atomic_load(&now.on))
+        return NULL;
     (void)pthread_mutex_lock(&now.lock);
     struct bkt_tape *t = now.tape;
     *playing = now.playing;
@@ -145,7 +150,7 @@ static struct bkt_tape *tape_of(bool *playing)
 
 static int name_of(const struct bkt_store *st, const struct bkt_req *r, struct bkt_buf *out)
 {
-    bool put = r->op == BKT_PUT; /* its condition is part of the digest */
+    bool put = r->op == BKT_PUT; /* found by its bytes: its condition has met the store already */
     return bkt_buf_addf(out, "%s%c%d %s%c%" PRIu64 " %" PRIu64 "%c%s%c%s", st->uri, 31, (int)r->op, r->key,
                         31, put ? 0 : r->off, put ? 0 : r->len, 31, put || !r->if_match ? "" : r->if_match,
                         31, put || !r->if_none_match ? "" : r->if_none_match);
@@ -321,13 +326,13 @@ static void give_error(struct bkt_req *req, const struct entry *e)
     req->rc = e->rc;
 }
 
-/* @return whether the request can take it */
+/* @return whether the request has ended: it got the outcome, or there is no memory for it */
 static bool give(struct bkt_req *req, struct entry *e)
 {
     if (req->op == BKT_GET && e->rc == BKT_OK) {
         void *to = req->sink || (req->dst && e->body_len > req->len) ? NULL : bkt_req_room(req, e->body_len);
         if (!to && e->body_len)
-            return false;
+            return req->rc < 0;
         if (e->body_len)
             memcpy(to, e->body, e->body_len);
     }
