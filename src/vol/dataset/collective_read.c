@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/num.h"
 #include "base/trace.h"
 #include "chunk/dataset/dataset.h"
@@ -10,6 +11,8 @@
 
 /* Bytes of chunks that a call hands on, at most, in each process: the rest is read as without it. */
 #define HAND_MAX (64u << 20)
+/* Bytes that a process sends to the others in a call, at most: each of them gets a message of its own. */
+#define SEND_MAX (256u << 20)
 
 /* The chunks that the processes need, and who fetches those that several need. */
 struct hand {
@@ -18,7 +21,7 @@ struct hand {
     struct bkt_needed *all; /* of all processes, in the order of ranks */
     size_t *n;              /* of each process */
     size_t *at;             /* cursors */
-    uint64_t *load;         /* chunks that each process fetches */
+    uint64_t *load;         /* bytes that each process sends */
     uint64_t *mine;         /* numbers of the chunks that this process fetches */
     unsigned char *wanted;  /* of these: a byte for each process that gets it */
     size_t n_mine;
@@ -77,7 +80,7 @@ static uint64_t next(struct hand *h, const size_t *end, unsigned char *want, uns
     return chunk;
 }
 
-/* Of those that need it, the one that fetches least. */
+/* Of those that need it, the one that sends least. */
 static unsigned choose(const struct hand *h, const unsigned char *want)
 {
     unsigned best = UINT32_MAX;
@@ -110,7 +113,7 @@ static int distribute(struct hand *h, struct bkt_err *err)
     BKT_CLEANUP(bkt_freep) size_t *end = calloc(h->c->size, sizeof *end);
     BKT_CLEANUP(bkt_freep) unsigned char *want = calloc(h->c->size, 1);
     unsigned n;
-    uint64_t elems, chunk;
+    uint64_t elems, chunk, bytes = bkt_chunk_handed_bytes(h->io) + sizeof chunk;
     if (!end || !want)
         BKT_NOMEM(err);
     for (unsigned r = 0; r < h->c->size; r++)
@@ -119,7 +122,9 @@ static int distribute(struct hand *h, struct bkt_err *err)
         if (n < 2 || !bkt_chunk_is_worth_it(h->io, elems))
             continue;
         unsigned owner = choose(h, want);
-        h->load[owner]++;
+        if (h->load[owner] + (n - 1) * bytes > SEND_MAX) /* too many need it: each reads it for itself */
+            continue;
+        h->load[owner] += (n - 1) * bytes;
         handed++;
         if (owner == h->c->rank && add_mine(h, chunk, want) < 0)
             BKT_NOMEM(err);
@@ -177,14 +182,17 @@ static int exchange(struct hand *h, int rc, struct bkt_err *err)
     return BKT_OK;
 }
 
+/* Chunks have the same numbers in all processes only if the extent is the same: another program may have changed
+ * it between their reads of the dataset. */
 static int run(struct hand *h, const struct bkt_buf *mine, struct bkt_err *err)
 {
-    uint64_t any = mine->len, most = h->most;
-    BKT_PASS(bkt_comm_reduce(h->c, BKT_COMM_MAX, &any, 1, err));
-    if (!any)
+    const struct bkt_space *s = &h->io->ds->space;
+    uint64_t shape = bkt_digest(s->dims, s->rank * sizeof *s->dims, bkt_chunk_handed_bytes(h->io));
+    uint64_t v[] = {mine->len, ~(uint64_t)h->most, shape, ~shape}; /* of a complement: the smallest number */
+    BKT_PASS(bkt_comm_reduce(h->c, BKT_COMM_MAX, v, BKT_COUNT(v), err));
+    h->most = (size_t)~v[1];
+    if (!v[0] || !h->most || v[2] != ~v[3])
         return BKT_OK;
-    BKT_PASS(bkt_comm_reduce(h->c, BKT_COMM_MIN, &most, 1, err));
-    h->most = (size_t)most;
     BKT_PASS(gather(h, mine, err));
     return exchange(h, distribute(h, err), err);
 }
@@ -198,7 +206,8 @@ int bkt_collective_read(struct bkt_comm *c, struct bkt_dsetio *io, const struct 
     h.n = calloc(c->size, sizeof *h.n);
     h.at = calloc(c->size, sizeof *h.at);
     h.load = calloc(c->size, sizeof *h.load);
-    h.most = bytes ? (size_t)(room / bytes) : 0;
+    /* every process gets all lists */
+    h.most = bytes ? (size_t)bkt_min_u64(room / bytes, HAND_MAX / sizeof(struct bkt_needed) / c->size) : 0;
     if (file && h.most && bkt_chunks_needed(io, file, h.most, &mine, NULL) < 0)
         bkt_buf_clear(&mine); /* the read reports it */
     int rc =

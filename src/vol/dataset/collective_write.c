@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/num.h"
 #include "base/trace.h"
 #include "chunk/dataset/dataset.h"
@@ -46,7 +47,7 @@ static uint64_t my_end(const struct together *t, uint64_t from)
     uint64_t bytes = 0, most = (uint64_t)t->c->size * bkt_max_u64(1, t->budget / t->chunk_bytes);
     uint64_t end = from > UINT64_MAX - most ? UINT64_MAX : from + most;
     for (uint64_t i = t->at; t->mine && bkt_wpieces_at(t->mine, i, &p) && p.chunk < end; i++) {
-        bytes += p.elems * t->elem_bytes;
+        bytes += p.elems * t->elem_bytes + t->c->size * sizeof(struct share); /* all processes get the share */
         if (i > t->at && bytes > t->budget)
             end = p.chunk;
     }
@@ -220,6 +221,26 @@ static int rounds(struct together *t, struct bkt_err *err)
     return rc;
 }
 
+/* Chunks have the same numbers in all processes only if the extent is the same: another program may have changed
+ * it between their reads of the dataset. */
+static int check_extent(struct bkt_comm *c, const struct bkt_dsetio *io, struct bkt_err *err)
+{
+    const struct bkt_space *s = &io->ds->space;
+    uint64_t shape = bkt_digest(s->dims, s->rank * sizeof *s->dims, 0), v[] = {shape, ~shape};
+    BKT_PASS(bkt_comm_reduce(c, BKT_COMM_MAX, v, BKT_COUNT(v), err));
+    if (v[0] != ~v[1])
+        BKT_FAIL(err, BKT_EINVAL,
+                 "dataset %s: the processes see different extents of it; call H5Drefresh in all of them",
+                 io->obj->id.text);
+    return BKT_OK;
+}
+
+static int write_all(struct together *t, struct bkt_err *err)
+{
+    BKT_PASS(check_extent(t->c, t->io, err));
+    return rounds(t, err);
+}
+
 int bkt_collective_write(struct bkt_comm *c, struct bkt_dsetio *io, const struct bkt_write *w,
                          struct bkt_err *err)
 {
@@ -236,7 +257,7 @@ int bkt_collective_write(struct bkt_comm *c, struct bkt_dsetio *io, const struct
     if (rc < 0 || !t.load || !t.n_shares)
         rc = bkt_err_copy(err, rc < 0 ? rc : BKT_ENOMEM, &why);
     else /* an owner's failure must reach those who would wait for it in the next part */
-        rc = bkt_comm_agree(c, rounds(&t, err), err);
+        rc = bkt_comm_agree(c, write_all(&t, err), err);
     bkt_wpieces_free(t.mine);
     free(t.load);
     free(t.n_shares);
