@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/comm.h"
 
@@ -31,10 +32,13 @@ static int check(int rc, const char *what, struct bkt_err *err)
     BKT_FAIL(err, BKT_ENET, "MPI: %s failed: %.300s; processes of the program may have ended", what, text);
 }
 
+/* A child of fork() has its parent's groups, but is not a process of the program for MPI. */
 static bool alive(void)
 {
+    static pid_t process;
     int begun = 0, ended = 0;
-    return MPI_Initialized(&begun) == MPI_SUCCESS && MPI_Finalized(&ended) == MPI_SUCCESS && begun && !ended;
+    process = process ? process : getpid();
+    return process == getpid() && MPI_Initialized(&begun) == MPI_SUCCESS && MPI_Finalized(&ended) == MPI_SUCCESS && begun && !ended;
 }
 
 static void group_close(struct bkt_comm *c)
@@ -85,7 +89,7 @@ static int group_open(void (*get_params)(void), int64_t fapl, struct bkt_comm **
         BKT_FAIL(err, BKT_EINVAL,
                  "the file access list names the mpio driver, but MPI is not running; call MPI_Init first");
     if (get(fapl, &comm, &info) < 0)
-        BKT_FAIL(err, BKT_EHDF5, "H5Pget_mpi_params() failed for the file access list");
+        BKT_FAIL(err, BKT_EHDF5, "H5Pget_mpi_params() failed for the file access list; is its communicator still valid?");
     return comm == MPI_COMM_NULL ? BKT_OK : make(comm, info, out, err);
 }
 

@@ -11,7 +11,7 @@
 void bkt_edit_agree(struct bkt_domain *d, const struct bkt_agreed *a)
 {
     struct bkt_edits *e = d->edits;
-    if (!e->agreed) {
+    if (!e->agreed || memcmp(e->ids.seed, a->seed, sizeof a->seed) != 0) {
         e->ids = (struct bkt_id_source){.seed = {a->seed[0], a->seed[1]}};
         e->writer = a->seed[1] | 1;
     }

@@ -50,13 +50,23 @@ static int view_init(struct view *v, struct bkt_vobj *o, struct bkt_err *err)
 
 /* ---- sources ---- */
 
+/* A process's selection decides which sources it opens: that can't be a call of all processes. */
+static int open_alone(struct bkt_vobj *root, const char *name, struct bkt_vobj **out, struct bkt_err *err)
+{
+    bool together = root->file->reads_together;
+    root->file->reads_together = false;
+    int rc = bkt_path_open(root, name, H5P_DEFAULT, out, err);
+    root->file->reads_together = together;
+    return rc;
+}
+
 /* Open the dataset @p name in our file @p f, as an id. */
 static int open_in_domain(struct bkt_file *f, const char *name, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *root = NULL;
     struct bkt_vobj                             *o    = NULL;
     BKT_PASS(bkt_file_root(f, H5I_GROUP, &root, err));
-    BKT_PASS(bkt_path_open(root, name, H5P_DEFAULT, &o, err));
+    BKT_PASS(open_alone(root, name, &o, err));
     if (o->type != H5I_DATASET) {
         bkt_vobj_free(o);
         BKT_FAIL(err, BKT_EINVAL, "%s in %s is the source of a virtual dataset, but not a dataset", name, f->name);
@@ -528,7 +538,7 @@ static int is_there(const struct view *v, const struct part *p, hid_t type, bool
     if (rc == BKT_OK && !domain)
         rc = open_in_native(native, p->name, &dset, err);
     else if (rc == BKT_OK && (rc = bkt_file_root(domain, H5I_GROUP, &root, err)) == BKT_OK)
-        rc = bkt_path_open(root, p->name, H5P_DEFAULT, &o, err);
+        rc = open_alone(root, p->name, &o, err);
     *there = rc == BKT_OK;
     *blank = *there && (dset >= 0 ? bkt_virtual_is_blank(dset, v->dcpl, type)
                                   : bkt_virtual_is_blank_object(o, v->dcpl, type));

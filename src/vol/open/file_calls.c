@@ -410,6 +410,8 @@ static int reopen(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err
         return rc;
     }
     f->comm = twin;
+    f->reads_together = o->file->reads_together;
+    f->atomic = o->file->atomic;
     return hand_out(f, out, err);
 }
 
