@@ -70,7 +70,10 @@ int bkt_comm_exchange(struct bkt_comm *c, const struct bkt_buf *send, const size
     uint64_t bad = !fits || send->len > INT32_MAX || bkt_buf_resize(recv, (size_t)total) < 0;
     BKT_PASS(c->ops->allreduce(c, BKT_COMM_MAX, &bad, 1, err));
     if (bad)
-        BKT_FAIL(err, BKT_ENOMEM, "no memory in one of %u processes for the messages of the others", c->size);
+        BKT_FAIL(err, BKT_ENOMEM,
+                 "the messages of %u processes to one of them exceed its memory, or 2 GiB; let fewer "
+                 "processes transfer the same elements, or use smaller chunks",
+                 c->size);
     return c->ops->alltoallv(c, send->ptr, send_n, recv->ptr, recv_n, err);
 }
 

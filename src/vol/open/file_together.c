@@ -93,15 +93,20 @@ static bool is_for_all(const char *name, hid_t fapl)
     return !bkt_file_opener && bkt_group_is_wanted(fapl) && strncmp(name, "native:", 7) != 0;
 }
 
+/* One process acts as without MPI, with the hints of its MPI_Info. */
+static bool is_alone(const struct bkt_comm *c)
+{
+    return !c || c->size < 2;
+}
+
 int bkt_file_open_any(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out,
                       struct bkt_err *err)
 {
     struct call c = {.name = name, .flags = flags};
     if (is_for_all(name, fapl) && !bkt_native_is_plain(name))
         BKT_PASS(bkt_group_open(fapl, &c.comm, err));
-    if (!c.comm)
-        return bkt_file_open_alone(name, flags, fapl, NULL, out, err);
-    int rc = open_by_all(&c, fapl, err);
+    int rc = is_alone(c.comm) ? bkt_file_open_alone(name, flags, fapl, c.comm, &c.out, err)
+                              : open_by_all(&c, fapl, err);
     bkt_comm_close(c.comm);
     *out = rc == BKT_OK ? c.out : NULL;
     return rc;
@@ -113,9 +118,9 @@ int bkt_file_create_any(const char *name, unsigned flags, hid_t fcpl, hid_t fapl
     struct call c = {.name = name, .flags = flags, .fcpl = fcpl, .create = true};
     if (is_for_all(name, fapl))
         BKT_PASS(bkt_group_open(fapl, &c.comm, err));
-    if (!c.comm)
-        return bkt_file_create_alone(name, flags, fcpl, fapl, NULL, NULL, out, err);
-    int rc = open_by_all(&c, fapl, err);
+    int rc = is_alone(c.comm)
+                 ? bkt_file_create_alone(name, flags, fcpl, fapl, c.comm, NULL, &c.out, err)
+                 : open_by_all(&c, fapl, err);
     bkt_comm_close(c.comm);
     *out = rc == BKT_OK ? c.out : NULL;
     return rc;

@@ -27,9 +27,15 @@ static void *symbol(const char *name)
 /* HDF5 1.14 has a function for the driver's id, HDF5 2 a variable. */
 static hid_t mpio_driver(void)
 {
+    static bool looked; /* each transfer asks */
+    static void *function;
+    static const hid_t *id;
     hid_t (*init)(void);
-    void *function = symbol("H5FD_mpio_init");
-    const hid_t *id = function ? NULL : symbol("H5FD_MPIO_id_g");
+    if (!looked) {
+        function = symbol("H5FD_mpio_init");
+        id = symbol("H5FD_MPIO_id_g");
+        looked = true;
+    }
     memcpy(&init, &function, sizeof init);
     return init ? init() : id ? *id : H5I_INVALID_HID;
 }
@@ -129,7 +135,10 @@ static int load_adapter(const struct bkt_comm_ops **out, struct bkt_err *err)
                  "the program runs under %s, for which the connector has no adapter; use Open MPI or MPICH",
                  mpi);
     if (!lib && *why)
-        BKT_FAIL(err, BKT_EUNSUP, "the adapter for %s can't be loaded: %s", mpi, why);
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "the adapter for %s can't be loaded: %s; build the connector where mpicc is this MPI's, and "
+                 "install it",
+                 mpi, why);
     if (!lib)
         BKT_FAIL(err, BKT_EUNSUP,
                  "the program runs under %s, but h5bucket/h5bucket_mpi-%s.so is not beside the plugin; build "
@@ -161,12 +170,7 @@ int bkt_group_open(hid_t fapl, struct bkt_comm **out, struct bkt_err *err)
         BKT_FAIL(err, BKT_EUNSUP,
                  "HDF5 has no H5Pget_mpi_params(); 1.12 or newer is needed for the mpio driver");
     memcpy(&params, &p, sizeof params);
-    int rc = ops->open(params, fapl, out, err);
-    if (rc == BKT_OK && *out && (*out)->size < 2) {
-        bkt_comm_close(*out);
-        *out = NULL;
-    }
-    return rc;
+    return ops->open(params, fapl, out, err);
 }
 
 int bkt_group_take_out(hid_t fapl, const struct bkt_comm *c, hid_t *out, struct bkt_err *err)
@@ -187,7 +191,7 @@ int bkt_group_put_in(struct bkt_comm *c, hid_t fapl, struct bkt_err *err)
     void (*set)(void);
     void *p = symbol("H5Pset_fapl_mpio");
     if (!p)
-        BKT_FAIL(err, BKT_EUNSUP, "HDF5 has no H5Pset_fapl_mpio()");
+        BKT_FAIL(err, BKT_EUNSUP, "HDF5 has no H5Pset_fapl_mpio(); use one that was built with MPI");
     memcpy(&set, &p, sizeof set);
     return c->ops->put_in(c, set, fapl, err);
 }

@@ -210,7 +210,7 @@ static void reopen(const char *name)
     H5Pclose(fapl);
 }
 
-/* One process makes another group than the others: all are told, and nothing hangs. */
+/* One process makes another attribute than the others: the flush fails in all of them, and nothing hangs. */
 static void differ(const char *name)
 {
     hid_t fapl = mpio_list(MPI_INFO_NULL), f = H5Fopen(name, H5F_ACC_RDWR, fapl);
