@@ -38,7 +38,8 @@ static bool alive(void)
     static pid_t process;
     int begun = 0, ended = 0;
     process = process ? process : getpid();
-    return process == getpid() && MPI_Initialized(&begun) == MPI_SUCCESS && MPI_Finalized(&ended) == MPI_SUCCESS && begun && !ended;
+    return process == getpid() && MPI_Initialized(&begun) == MPI_SUCCESS &&
+           MPI_Finalized(&ended) == MPI_SUCCESS && begun && !ended;
 }
 
 static void group_close(struct bkt_comm *c)
@@ -89,7 +90,8 @@ static int group_open(void (*get_params)(void), int64_t fapl, struct bkt_comm **
         BKT_FAIL(err, BKT_EINVAL,
                  "the file access list names the mpio driver, but MPI is not running; call MPI_Init first");
     if (get(fapl, &comm, &info) < 0)
-        BKT_FAIL(err, BKT_EHDF5, "H5Pget_mpi_params() failed for the file access list; is its communicator still valid?");
+        BKT_FAIL(err, BKT_EHDF5,
+                 "H5Pget_mpi_params() failed for the file access list; is its communicator still valid?");
     return comm == MPI_COMM_NULL ? BKT_OK : make(comm, info, out, err);
 }
 

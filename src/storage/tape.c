@@ -47,8 +47,8 @@ struct bkt_tape {
     size_t n;
 };
 
-/* Every request looks at `on` only, while there is no tape: a lock that some thread holds at fork() would stay
- * locked in the child. */
+/* Every request looks at `on` only, while there is no tape: a lock that some thread holds at fork() would
+ * stay locked in the child. */
 static struct {
     pthread_mutex_t lock;
     atomic_bool on;

@@ -16,8 +16,8 @@ struct bkt_agreed {
 };
 
 /** From now on the domain's new ids and time stamps follow from @p a.  Nothing is stored early any more, nor
- * read ahead.  A newer seed replaces an earlier one, since some of the processes may still have the domain open
- * and others not. */
+ * read ahead.  A newer seed replaces an earlier one, since some of the processes may still have the domain
+ * open and others not. */
 void bkt_edit_agree(struct bkt_domain *d, const struct bkt_agreed *a);
 bool bkt_edit_is_agreed(const struct bkt_domain *d);
 

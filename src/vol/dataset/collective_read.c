@@ -182,8 +182,8 @@ static int exchange(struct hand *h, int rc, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Chunks have the same numbers in all processes only if the extent is the same: another program may have changed
- * it between their reads of the dataset. */
+/* Chunks have the same numbers in all processes only if the extent is the same: another program may have
+ * changed it between their reads of the dataset. */
 static int run(struct hand *h, const struct bkt_buf *mine, struct bkt_err *err)
 {
     const struct bkt_space *s = &h->io->ds->space;

@@ -9,7 +9,8 @@
 #include "chunk/dataset/dataset.h"
 #include "chunk/write/pieces.h"
 
-/* Bytes that a process sends, and gets, in one round: short rounds reuse memory, and chunks are encoded meanwhile. */
+/* Bytes that a process sends, and gets, in one round: short rounds reuse memory, and chunks are encoded
+ * meanwhile. */
 #define ROUND_MAX (8u << 20)
 /* Bytes per element of variable size, for the length of a round. */
 #define VAR_GUESS 256
@@ -47,7 +48,8 @@ static uint64_t my_end(const struct together *t, uint64_t from)
     uint64_t bytes = 0, most = (uint64_t)t->c->size * bkt_max_u64(1, t->budget / t->chunk_bytes);
     uint64_t end = from > UINT64_MAX - most ? UINT64_MAX : from + most;
     for (uint64_t i = t->at; t->mine && bkt_wpieces_at(t->mine, i, &p) && p.chunk < end; i++) {
-        bytes += p.elems * t->elem_bytes + t->c->size * sizeof(struct share); /* all processes get the share */
+        bytes += p.elems * t->elem_bytes;
+        bytes += t->c->size * sizeof(struct share); /* all processes get the share */
         if (i > t->at && bytes > t->budget)
             end = p.chunk;
     }
@@ -221,8 +223,8 @@ static int rounds(struct together *t, struct bkt_err *err)
     return rc;
 }
 
-/* Chunks have the same numbers in all processes only if the extent is the same: another program may have changed
- * it between their reads of the dataset. */
+/* Chunks have the same numbers in all processes only if the extent is the same: another program may have
+ * changed it between their reads of the dataset. */
 static int check_extent(struct bkt_comm *c, const struct bkt_dsetio *io, struct bkt_err *err)
 {
     const struct bkt_space *s = &io->ds->space;

@@ -122,7 +122,8 @@ static int resize(void *arg, struct bkt_err *err)
 }
 
 /* What each process does for itself before the change.  @p same: the extent is that already */
-static int prepare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_dsetio **io, bool *same, struct bkt_err *err)
+static int prepare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_dsetio **io, bool *same,
+                   struct bkt_err *err)
 {
     const struct bkt_dset *d = &o->obj->dset;
     if (d->space.cls != BKT_S_SIMPLE)

@@ -118,9 +118,8 @@ int bkt_file_create_any(const char *name, unsigned flags, hid_t fcpl, hid_t fapl
     struct call c = {.name = name, .flags = flags, .fcpl = fcpl, .create = true};
     if (is_for_all(name, fapl))
         BKT_PASS(bkt_group_open(fapl, &c.comm, err));
-    int rc = is_alone(c.comm)
-                 ? bkt_file_create_alone(name, flags, fcpl, fapl, c.comm, NULL, &c.out, err)
-                 : open_by_all(&c, fapl, err);
+    int rc = is_alone(c.comm) ? bkt_file_create_alone(name, flags, fcpl, fapl, c.comm, NULL, &c.out, err)
+                              : open_by_all(&c, fapl, err);
     bkt_comm_close(c.comm);
     *out = rc == BKT_OK ? c.out : NULL;
     return rc;

@@ -129,8 +129,8 @@ static int flush_structure(struct bkt_file *f, struct bkt_err *err)
     return rc;
 }
 
-/* Chunks are each process's own.  Mounted files may have a group of their own, so their turn comes when no tape
- * is on. */
+/* Chunks are each process's own.  Mounted files may have a group of their own, so their turn comes when no
+ * tape is on. */
 static int flush_together(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};

@@ -60,7 +60,7 @@ static bool may_be_file(const char *path, hid_t fapl)
 {
     struct stat st;
     hid_t       driver  = fapl >= 0 ? H5Pget_driver(fapl) : H5FD_SEC2;
-    bool        drivers = driver != H5FD_SEC2 && !bkt_group_is_wanted(fapl);
+    bool drivers = driver != H5FD_SEC2 && !bkt_group_is_wanted(fapl);
     return !strstr(path, "://") && (drivers || (stat(path, &st) == 0 && S_ISREG(st.st_mode)));
 }
 
@@ -96,11 +96,13 @@ static bool is_programs_own(hid_t fapl)
     size_t  step;
     hbool_t keeps  = true;
     hid_t   driver = fapl == H5P_DEFAULT ? H5FD_SEC2 : H5Pget_driver(fapl);
-    if (driver == H5FD_SEC2 || bkt_group_is_wanted(fapl)) /* a build without MPI has no id of the mpio driver */
+    if (driver == H5FD_SEC2 ||
+        bkt_group_is_wanted(fapl)) /* a build without MPI has no id of the mpio driver */
         return false;
     if (driver == H5FD_CORE)
         return H5Pget_fapl_core(fapl, &step, &keeps) >= 0 && !keeps;
-    const hid_t stored[] = {H5FD_LOG, H5FD_STDIO, H5FD_FAMILY, H5FD_MULTI, H5FD_SPLITTER, H5FD_ONION, H5FD_DIRECT};
+    const hid_t stored[] = {H5FD_LOG,      H5FD_STDIO, H5FD_FAMILY, H5FD_MULTI,
+                            H5FD_SPLITTER, H5FD_ONION, H5FD_DIRECT};
     for (size_t i = 0; i < BKT_COUNT(stored); i++)
         if (driver == stored[i])
             return false;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # killed.sh MPIEXEC PROGRAM BUCKET: see parallel_killed.c.  The first run must fail, and end by itself.
 set -eu
-if timeout 60 "$1" -n 3 "$2" write "$3/killed.h5"; then
+if timeout 30 "$1" -n 3 "$2" write "$3/killed.h5"; then
     echo "a program whose process was killed succeeded"
     exit 1
 fi
