@@ -5,6 +5,8 @@
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "h5tests/helpers/compare.h"
 
@@ -24,6 +26,14 @@ static inline bool is_ours(hid_t file)
 {
     char name[32] = "";
     return H5VLget_connector_name(file, name, sizeof name) > 0 && strcmp(name, "bucket") == 0;
+}
+
+/* A name in a folder or bucket that tests running beside this one do not have: by process 0's id. */
+static inline void own_name(const char *where, const char *what, char *name, size_t n)
+{
+    int pid = (int)getpid();
+    MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    (void)snprintf(name, n, "%s/%s-%d.h5", where, what, pid);
 }
 
 /* The number of failures in all processes; the same in each. */

@@ -246,7 +246,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     CHECK(size > 1 && argc >= 2, "mpiexec -n N h5_parallel_collective FOLDER-OR-URI, N > 1");
-    snprintf(name, sizeof name, "%s/collective.h5", argv[1]);
+    own_name(argv[1], "collective", name, sizeof name);
     hid_t fapl = mpio_list(MPI_INFO_NULL), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl), dxpl = collective();
     CHECK(f >= 0 && is_ours(f), "process %d: H5Fcreate: %s", rank, error_text());
     rows(f, dxpl);

@@ -277,7 +277,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     CHECK(size > 1 && argc == 2, "mpiexec -n N h5_parallel_write FOLDER-OR-URI, N > 1");
-    snprintf(name, sizeof name, "%s/parallel_write.h5", argv[1]);
+    own_name(argv[1], "parallel_write", name, sizeof name);
     make_and_write(name);
     reopen(name);
     hints(name);
