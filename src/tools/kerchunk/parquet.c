@@ -23,6 +23,7 @@ struct footer {
     size_t n_columns;
     int64_t n_rows;
     uint64_t done; /* rows of earlier row groups */
+    uint64_t seen; /* columns of this row group: a bit per name */
     const unsigned char *file;
     size_t n; /* bytes of the file before the footer */
     bool nested;
@@ -151,6 +152,9 @@ static int take_chunk(struct footer *f, const struct chunk *c, uint64_t n_rows, 
         k++;
     if (k == f->n_names)
         return BKT_OK;
+    if (f->seen >> k & 1)
+        BKT_FAIL(err, BKT_EFORMAT, "parquet: column %s is there twice in a row group", c->name);
+    f->seen |= (uint64_t)1 << k;
     uint64_t begin =
         c->dictionary > 0 && c->dictionary < c->data ? (uint64_t)c->dictionary : (uint64_t)c->data;
     if (c->elsewhere || c->data < 4 || c->stored < 0 || begin > f->n || (uint64_t)c->stored > f->n - begin)
@@ -178,6 +182,7 @@ static int take_group(struct tc *t, struct footer *f, struct bkt_err *err)
     struct tc ahead = *t;
     struct tc_field at = {TC_STOP, 0};
     int64_t n_rows = -1;
+    f->seen = 0;
     while (tc_next(&ahead, &at)) {
         if (at.id == 3 && tc_is_int(at.type))
             n_rows = tc_int(&ahead);
@@ -233,7 +238,7 @@ static int read_footer(struct footer *f, const unsigned char *p, size_t n, struc
     while (tc_next(&t, &at)) {
         if (at.id == 2 && at.type == TC_LIST)
             read_schema(&t, f);
-        else if (at.id == 3 && tc_is_int(at.type))
+        else if (at.id == 3 && tc_is_int(at.type) && !groups) /* columns have room for these */
             f->n_rows = tc_int(&t);
         else if (at.id == 4 && at.type == TC_LIST && !groups) {
             groups = true; /* fields come in ascending order */

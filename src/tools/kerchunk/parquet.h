@@ -31,7 +31,7 @@ struct pq_table {
     uint64_t bytes; /* of these pages */
 };
 
-/** Read the columns of the given names.
+/** Read the columns of the given names, at most 64.
  *  @param p      the file's bytes, borrowed as long as @p out is used
  *  @return BKT_OK; BKT_EFORMAT; BKT_EUNSUP: beyond the subset.  @p out: pq_table_fini(), also after a failure
  */

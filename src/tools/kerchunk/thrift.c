@@ -55,16 +55,18 @@ const void *tc_binary(struct tc *t, size_t *n)
     return t->rd.ok ? bkt_rd_take(&t->rd, *n) : NULL;
 }
 
+/* In a list or map a bool is a byte; as a field its type is the value. */
+static void skip_entry(struct tc *t, enum tc_type type)
+{
+    tc_skip(t, type == TC_TRUE || type == TC_FALSE ? TC_BYTE : type);
+}
+
 static void skip_list(struct tc *t)
 {
     enum tc_type entry = TC_STOP;
     uint64_t n = tc_list(t, &entry);
-    for (uint64_t i = 0; i < n && t->rd.ok; i++) {
-        if (entry == TC_TRUE || entry == TC_FALSE) /* in a list a bool is a byte */
-            (void)bkt_rd_le(&t->rd, 1);
-        else
-            tc_skip(t, entry);
-    }
+    for (uint64_t i = 0; i < n && t->rd.ok; i++)
+        skip_entry(t, entry);
 }
 
 static void skip_map(struct tc *t)
@@ -72,8 +74,8 @@ static void skip_map(struct tc *t)
     uint64_t n = tc_varint(t);
     unsigned kv = n ? (unsigned)bkt_rd_le(&t->rd, 1) : 0;
     for (uint64_t i = 0; i < n && t->rd.ok; i++) {
-        tc_skip(t, (enum tc_type)(kv >> 4));
-        tc_skip(t, (enum tc_type)(kv & 15));
+        skip_entry(t, (enum tc_type)(kv >> 4));
+        skip_entry(t, (enum tc_type)(kv & 15));
     }
 }
 
