@@ -35,6 +35,19 @@ static int one(struct kx *x, hid_t object, const char *path)
     return BKT_OK;
 }
 
+/* HDF5 goes through a group once, however many names it has. */
+static int is_again(struct kx *x, hid_t group)
+{
+    H5O_info2_t info;
+    if (H5Oget_info3(group, &info, H5O_INFO_BASIC) < 0)
+        return h5_fail(x->err, "asking for a group");
+    if (bkt_map_get(x->groups, &info.token, sizeof info.token))
+        return 1;
+    return bkt_map_put(x->groups, &info.token, sizeof info.token, x, NULL) < 0
+               ? BKT_ERR(x->err, BKT_ENOMEM, "out of memory")
+               : 0;
+}
+
 static int step(struct kx *x, hid_t root, const char *path, const H5L_info2_t *link)
 {
     BKT_PASS(interrupt_check(x->err));
@@ -51,11 +64,15 @@ static int step(struct kx *x, hid_t root, const char *path, const H5L_info2_t *l
     if (object < 0)
         return h5_fail(x->err, path);
     H5I_type_t type = H5Iget_type(object);
-    if (type == H5I_DATASET || type == H5I_GROUP)
+    int again = type == H5I_GROUP ? is_again(x, object) : 0;
+    if (again == 0 && (type == H5I_DATASET || type == H5I_GROUP))
         return one(x, object, path);
     h5_closep(&object);
-    kx_tell(x, path, "left out: a committed datatype");
-    return BKT_OK;
+    if (again >= 0)
+        kx_tell(x, path,
+                again ? "left out: another name of a group that is in the set"
+                      : "left out: a committed datatype");
+    return again < 0 ? again : BKT_OK;
 }
 
 static herr_t visit(hid_t root, const char *path, const H5L_info2_t *link, void *arg)
@@ -70,6 +87,11 @@ static int write_set(struct kx *x)
     hid_t root = H5Gopen2(x->file, "/", H5P_DEFAULT);
     if (root < 0)
         return h5_fail(x->err, "opening the root group");
+    int rc = is_again(x, root);
+    if (rc < 0) {
+        h5_closep(&root);
+        return rc;
+    }
     (void)fputs("{\"version\": 1, \"refs\": {", x->out);
     BKT_PASS(one(x, root, ""));
     if (H5Lvisit2(x->file, H5_INDEX_NAME, H5_ITER_INC, visit, x) < 0)
@@ -119,8 +141,9 @@ static int work(struct kx *x)
     BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(x->t);
     x->by_url = bkt_map_new();
+    x->groups = bkt_map_new();
     x->phony = bkt_map_new();
-    if (!info || !x->by_url || !x->phony)
+    if (!info || !x->by_url || !x->groups || !x->phony)
         BKT_NOMEM(x->err);
     int rc = open_name(x, x->t->args[0], info, &fapl);
     if (rc == BKT_OK)
@@ -144,6 +167,7 @@ static int run(struct bkt_tool *t)
     interrupt_catch();
     int rc = work(&x);
     bkt_map_free(x.by_url, NULL);
+    bkt_map_free(x.groups, NULL);
     bkt_map_free(x.phony, NULL);
     bkt_strs_fini(&x.urls);
     if (rc < 0)
@@ -164,20 +188,22 @@ const struct bkt_verb bkt_verb_export = {
     .min_args = 2,
     .max_args = 2,
     .help = "write a kerchunk reference set of a domain or HDF5 file, for Zarr's programs",
-    .text = "NAME is a domain, or an HDF5 file by its path, s3:// or https:// name. The set names the place "
-            "of each\n"
-            "chunk. fsspec and Zarr, and xarray on top of them, read the values from there.\n\n"
-            "  h5bucket export --kerchunk s3://b/home/run7.h5 run7.json\n\n"
-            "deflate, shuffle, fletcher32, zstd, bzip2 and blosc are codecs of numcodecs (fletcher32 since "
-            "0.12).\n"
-            "Dimension scales become _ARRAY_DIMENSIONS. Arrays of up to 512 bytes are in the set itself. So "
-            "are those\n"
-            "of up to 1 MiB whose chunks Zarr can't decode, and strings of variable length.\n\n"
-            "Other parts are left out and named on stderr: types without a dtype, filters without a codec of "
-            "the\n"
-            "same bytes, chunks that skip filters, soft and external links, committed types, attributes that "
-            "are\n"
-            "not JSON's. The exit code is then 1. Names of an enumeration's values are lost without a note.",
+    .text =
+        "NAME is a domain, or an HDF5 file by its path, s3:// or https:// name. The set names the place "
+        "of each\n"
+        "chunk. fsspec and Zarr, and xarray on top of them, read the values from there.\n\n"
+        "  h5bucket export --kerchunk s3://b/home/run7.h5 run7.json\n\n"
+        "deflate, shuffle, fletcher32, zstd, bzip2 and blosc are codecs of numcodecs (fletcher32 since "
+        "0.12).\n"
+        "Dimension scales become _ARRAY_DIMENSIONS. Arrays of up to 512 bytes are in the set itself. So "
+        "are those\n"
+        "of up to 1 MiB whose chunks Zarr can't decode, and strings of variable length.\n\n"
+        "Other parts are left out and named on stderr: types without a dtype, filters without a codec of "
+        "the\n"
+        "same bytes, chunks that skip filters, soft and external links, further names of a group, committed "
+        "types,\n"
+        "attributes that are not JSON's. The exit code is then 1. Names of an enumeration's values are "
+        "lost without a note.",
     .opts = opts,
     .n_opts = BKT_COUNT(opts),
     .run = run,

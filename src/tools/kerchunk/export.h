@@ -17,6 +17,7 @@ struct kx {
     struct source *src;   /* of a plain file; NULL: a domain */
     struct bkt_strs urls; /* each once */
     struct bkt_map *by_url;
+    struct bkt_map *groups; /* by HDF5's token: those that were written */
     struct bkt_map *phony; /* names of dimensions without a scale, by size and occurrence */
     FILE *out;
     bool some; /* an entry was written */

@@ -155,8 +155,9 @@ static int put_attr(struct attrs *a, hid_t attr, const char *name)
         if (rc == BKT_OK)
             rc = bkt_buf_add_str(a->out, ": ");
         if (rc == BKT_OK)
-            rc = null ? bkt_buf_add_str(a->out, H5Tget_class(type) == H5T_STRING ? "\"\"" : "[]")
-                      : put_list(a, &v, dims, (unsigned)rank, &at);
+            rc = null   ? bkt_buf_add_str(a->out, H5Tget_class(type) == H5T_STRING ? "\"\"" : "[]")
+                 : !v.n ? bkt_buf_add_str(a->out, "[]") /* its other dimensions may have any size */
+                        : put_list(a, &v, dims, (unsigned)rank, &at);
     }
     end_value(&v, space);
     return rc;

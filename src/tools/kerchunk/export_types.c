@@ -71,7 +71,7 @@ static bool is_complex(hid_t type)
     BKT_CLEANUP(h5_closep)
     hid_t ta = b ? H5Tget_member_type(type, 0) : -1, tb = b ? H5Tget_member_type(type, 1) : -1;
     bool yes = b && strcmp(a, "r") == 0 && strcmp(b, "i") == 0 && H5Tequal(ta, tb) > 0 &&
-               number_kind(ta) == 'f' && H5Tget_size(ta) >= 4;
+               number_kind(ta) == 'f' && H5Tget_size(ta) >= 4 && H5Tget_member_offset(type, 0) == 0;
     (void)H5free_memory(a);
     (void)H5free_memory(b);
     return yes;
@@ -107,6 +107,7 @@ static int member(hid_t type, unsigned i, unsigned depth, struct bkt_buf *out, c
 static int compound(hid_t type, unsigned depth, struct bkt_buf *out, const char **why, struct bkt_err *err)
 {
     int n = H5Tget_nmembers(type), rc = 1;
+    size_t end = 0; /* of the members before */
     if (is_complex(type)) {
         BKT_CLEANUP(h5_closep) hid_t part = H5Tget_member_type(type, 0);
         return bkt_buf_addf(out, "\"%cc%zu\"", order_of(part), H5Tget_size(type)) < 0
@@ -119,8 +120,15 @@ static int compound(hid_t type, unsigned depth, struct bkt_buf *out, const char 
     }
     if (bkt_buf_add_str(out, "[") < 0)
         BKT_NOMEM(err);
-    for (int i = 0; i < n && rc > 0; i++)
+    for (int i = 0; i < n && rc > 0; i++) {
+        size_t at = H5Tget_member_offset(type, (unsigned)i);
+        if (at < end) {
+            *why = "members of its type stand in another order than their bytes, which a dtype can't express";
+            return 0;
+        }
+        end = at + 1;
         rc = member(type, (unsigned)i, depth, out, why, err);
+    }
     return rc > 0 && bkt_buf_add_str(out, "]") < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : rc;
 }
 
@@ -176,16 +184,16 @@ static int dtype(hid_t type, unsigned depth, struct bkt_buf *out, const char **w
 
 int kx_dtype(hid_t type, struct bkt_buf *out, hid_t *mem, const char **why, struct bkt_err *err)
 {
-    int rc = dtype(type, 0, out, why, err);
-    if (rc <= 0)
-        return rc;
     *mem = H5Tcopy(type);
+    /* HDF5 sorts the members where it closes gaps, so the dtype is that of the packed type */
+    if (*mem < 0 || (H5Tget_class(type) == H5T_COMPOUND && H5Tpack(*mem) < 0))
+        return h5_fail(err, "making a type");
+    int rc = dtype(*mem, 0, out, why, err);
     /* numpy's text ends with zeros */
     bool text = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
-    if (*mem < 0 || (H5Tget_class(type) == H5T_COMPOUND && H5Tpack(*mem) < 0) ||
-        (text && H5Tset_strpad(*mem, H5T_STR_NULLPAD) < 0))
+    if (rc > 0 && text && H5Tset_strpad(*mem, H5T_STR_NULLPAD) < 0)
         return h5_fail(err, "making a type");
-    return 1;
+    return rc;
 }
 
 static int add_real(double v, bool quoted, struct bkt_buf *out)

@@ -226,10 +226,16 @@ def odd(b):
         f.create_dataset("many_words", data=np.array(["word %d" % i * 9 for i in range(30000)], object), dtype=h5py.string_dtype())
         f["type"] = np.dtype("i4")
         f["soft"], f["outside"], f["again"] = h5py.SoftLink("/good"), h5py.ExternalLink("x.h5", "/y"), f["good"]
+        f["group/x"] = np.arange(3)
+        f["other_name"], f["loop"] = f["group"], f["/"]
+        t = h5py.h5t.create(h5py.h5t.COMPOUND, 12)
+        t.insert(b"b", 4, h5py.h5t.IEEE_F64LE), t.insert(b"a", 0, h5py.h5t.STD_I32LE)
+        h5py.h5d.create(f.id, b"unsorted", t, h5py.h5s.create_simple((400,)))
+        f["good"].attrs.create("no_rows", np.zeros((3, 0), "i1"))
         f["good"].attrs["ref"], f["good"].attrs["pair"] = f.ref, np.zeros((), [("a", "i4")])
         f["good"].attrs["fine"] = 1
     named = {"lzf": "32000", "masked": "skip", "refs": "references", "lists": "sequences", "null": "null dataspace", "many_words": "1 MiB", "type": "committed",
-             "soft": "soft link", "outside": "another file", "good": "attribute ref", "again": "attribute pair"}
+             "soft": "soft link", "outside": "another file", "good": "attribute ref", "again": "attribute pair", "other_name": "another name", "loop": "another name", "unsorted": "order"}
     rc, _, err = b.load("--force", twin, b.domain("bucket/odd.h5"))
     check("odd: load", rc == 0, err)
     for what, name in (("odd file", twin), ("odd domain", b.domain("bucket/odd.h5"))):
