@@ -91,7 +91,7 @@ static int to_utf8(struct values *v, struct bkt_buf *bytes, struct bkt_err *err)
     if (bkt_buf_resize(&v->other, bytes->len) < 0)
         BKT_NOMEM(err);
     for (size_t at = 0; at < bytes->len; at += size) {
-        size_t n = size / 4; /* numpy: zeros at the end are no part of the text */
+        size_t n = size / 4; /* numpy: zeros at the end are not part of the text */
         while (n && bkt_get_le(bytes->ptr + at + 4 * (n - 1), 4) == 0)
             n--;
         if (!kc_utf32(bytes->ptr + at, n, v->a->type.swap, (char *)v->other.ptr + at, size))
@@ -174,7 +174,7 @@ int kc_copy(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_
     struct values v = {.a = a, .dset = dset, .file = H5I_INVALID_HID, .mem = H5I_INVALID_HID};
     if (!a->n_chunks)
         return BKT_OK;
-    if (a->chunk_elements > KC_CHUNK_MAX / bkt_max_u64(a->type.size, sizeof(char *)))
+    if (a->chunk_elements > KC_CHUNK_MAX / (a->type.size ? a->type.size : sizeof(char *)))
         BKT_FAIL(err, BKT_EUNSUP, "a chunk of more than %llu bytes can't be copied",
                  (unsigned long long)KC_CHUNK_MAX);
     BKT_PASS(begin(&v, err));

@@ -40,8 +40,9 @@ static int level_zstd(const struct kc_doc *d, struct kc_codec *out)
 
 static int shuffle(const struct kc_doc *d, struct kc_codec *out)
 {
-    out->size = (unsigned)setting(d, "elementsize", 4, UINT16_MAX);
-    return out->size || !kc_doc_get(d, "elementsize") ? BKT_OK : BKT_EFORMAT;
+    const struct kc_doc *size = kc_doc_get(d, "elementsize");
+    out->size = (unsigned)setting(d, "elementsize", size ? 0 : 4, UINT16_MAX);
+    return out->size ? BKT_OK : BKT_EUNSUP;
 }
 
 /* Version and form, element, chunk (both set later), level, shuffle, codec: as the filter's own set_local. */

@@ -27,8 +27,8 @@ BKT_NODISCARD int kc_doc_parse(const void *p, size_t n, struct kc_doc **out, str
 void kc_doc_free(struct kc_doc *d);
 void kc_doc_freep(struct kc_doc **d);
 
-/** The member of an object; the last one if the name occurs twice, as in Python.  NULL: none, or @p d is no
- * object. */
+/** The member of an object; the last one if the name occurs twice, as in Python.  NULL: none, or @p d is
+ * not an object. */
 const struct kc_doc *kc_doc_get(const struct kc_doc *d, const char *key);
 /** The text of a member; NULL: it has none. */
 const char *kc_doc_text(const struct kc_doc *d, const char *key);

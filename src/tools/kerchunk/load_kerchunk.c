@@ -11,9 +11,12 @@
 #include <strings.h>
 
 #include "base/num.h"
+#include "base/url.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/convert/kept_filters.h"
 #include "vol/vfd/store_driver.h"
+
+#define ALONE "data" /* name of the dataset of a set that is one array */
 
 static void load_fini(struct kc_load *k)
 {
@@ -42,7 +45,7 @@ int kc_uri(struct kc_load *k, uint32_t url, char **out, struct bkt_err *err)
             if (strncmp(schemes[i].ours, "http", 4) == 0 && strpbrk(u, "?#@"))
                 BKT_FAIL(err, BKT_EUNSUP,
                          "%.200s: a web address with user, query or fragment; references need a plain one",
-                         k->set.urls.v[url]);
+                         BKT_SHOWN(k->set.urls.v[url]));
             if (asprintf(out, "%s%s", schemes[i].ours, u) < 0)
                 *out = NULL;
             break;
@@ -51,7 +54,8 @@ int kc_uri(struct kc_load *k, uint32_t url, char **out, struct bkt_err *err)
         strspn(u, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.:") ==
             (size_t)(scheme - u) + 1)
         BKT_FAIL(err, BKT_EUNSUP,
-                 "%.200s: no store of ours; s3://, https://, http://, file:/// and paths are known", u);
+                 "%.200s: no store of ours; s3://, https://, http://, file:/// and paths are known",
+                 BKT_SHOWN(u));
     if (!*out)
         *out = source_uri(u);
     if (!*out)
@@ -62,7 +66,7 @@ int kc_uri(struct kc_load *k, uint32_t url, char **out, struct bkt_err *err)
         BKT_FAIL(
             err, BKT_EACCES,
             "%.200s: a set that is not on this machine can't refer to files on it; copy the set here first",
-            u);
+            BKT_SHOWN(u));
     }
     return BKT_OK;
 }
@@ -220,7 +224,7 @@ static int one_array(struct kc_load *k, const char *path, struct kc_named *named
     k->n_chunks += a.n_chunks;
     if (!*path) { /* the set is one array */
         free(a.path);
-        if (!(a.path = strdup("data")))
+        if (!(a.path = strdup(ALONE)))
             BKT_NOMEM(err);
     }
     BKT_PASS(make_array(k, &a, zattrs, err));
@@ -256,7 +260,7 @@ static int left_out(struct kc_load *k, const char *path, int rc, struct bkt_err 
     progress_note(k->l->progress, "%s: left out: %s", *path ? path : "/",
                   why->n ? why->frame[0].msg : bkt_err_text(rc));
     k->l->n_left_out++;
-    if (*path && H5Ldelete(k->l->dst, path, H5P_DEFAULT) < 0) /* what was made of it */
+    if (H5Ldelete(k->l->dst, *path ? path : ALONE, H5P_DEFAULT) < 0) /* what was made of it */
         (void)H5Eclear2(H5E_DEFAULT);
     return BKT_OK;
 }

@@ -65,7 +65,7 @@ int kc_set_add_url(struct kc_set *s, const char *key, size_t key_n, const char *
                    uint64_t off, uint64_t len, struct bkt_err *err)
 {
     struct kc_ref r = {.off = off, .len = len};
-    if (off > INT64_MAX || (len != KC_WHOLE && (len > INT64_MAX - off || len == 0)))
+    if (off > INT64_MAX || (len == KC_WHOLE ? off != 0 : len > INT64_MAX - off || len == 0))
         BKT_FAIL(err, BKT_EFORMAT, "%.*s: an impossible offset or length", (int)bkt_min_u64(key_n, 200), key);
     BKT_PASS(url_index(s, url, url_n, &r.url, err));
     return add(s, key, key_n, r, err);

@@ -76,9 +76,11 @@ static int format(struct expr *e, struct value *form, const struct value *arg)
     const char *f = bkt_buf_str(&form->text), *at = strchr(f, '%'), *p = at ? at + 1 : f;
     bool zero = *p == '0';
     long width = at ? strtol(p, (char **)&p, 10) : 0;
-    if (!at || (*p != 'd' && *p != 's') || width < 0 || width > 64 || strchr(p, '%') ||
+    if (!at || (*p != 'd' && (*p != 's' || p != at + 1)) || width < 0 || width > 64 || strchr(p, '%') ||
         (*p == 'd') == arg->is_text)
-        return bad(e, "only one %d or %s can be formatted");
+        return bad(e, "only one %d, %03d or %s can be formatted");
+    if (form->text.len + arg->text.len + 64 > KC_TEMPLATE_BYTES)
+        return bad(e, "a text that is too long");
     int rc = *p == 's' ? bkt_buf_addf(&out, "%.*s%s%s", (int)(at - f), f, bkt_buf_str(&arg->text), p + 1)
              : zero
                  ? bkt_buf_addf(&out, "%.*s%0*lld%s", (int)(at - f), f, (int)width, (long long)arg->i, p + 1)
@@ -300,11 +302,6 @@ static int render(const struct expr *at, const char *text, const struct kc_var *
             BKT_NOMEM(err);
         text = close + 2;
     }
-}
-
-bool kc_template_is(const char *text)
-{
-    return strstr(text, "{{") != NULL;
 }
 
 int kc_template(const char *text, const struct kc_doc *templates, const struct kc_var *vars,

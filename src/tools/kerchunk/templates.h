@@ -20,8 +20,6 @@ struct kc_var {
     const struct kc_var *outer; /* further ones; NULL: none */
 };
 
-/** Whether the text has an expression. */
-bool kc_template_is(const char *text);
 /** Append the text with its expressions replaced.
  * @param templates  the set's object of templates; NULL: none
  * @return BKT_OK; BKT_EFORMAT: a fault, or a name that is not there; BKT_EUNSUP: beyond this subset */

@@ -226,6 +226,8 @@ static int add_member(const struct kc_doc *m, unsigned depth, hid_t compound, si
 static int parse_members(const struct kc_doc *d, unsigned depth, struct kc_type *out, struct bkt_err *err)
 {
     size_t total = 0, at = 0, size = 0;
+    if (d->n > UINT16_MAX) /* also in HDF5's files; each new member is compared with all others */
+        BKT_FAIL(err, BKT_EUNSUP, "dtype: more than %d members; " REMEDY, UINT16_MAX);
     for (const struct kc_doc *m = d->first; m; m = m->next, total += size)
         BKT_PASS(add_member(m, depth, H5I_INVALID_HID, total, &size, err));
     if (!total)
@@ -369,7 +371,9 @@ static int fill_numbers(const struct kc_type *t, const struct kc_doc *fill, stru
         return BKT_OK;
     } else if (cls == H5T_COMPOUND && fill->kind == KC_LIST && fill->n == 2) {
         part = H5Tget_member_type(t->h5, 0);
-        if (kc_type_number(part, fill->first, out->ptr) &&
+        bool pair =
+            H5Tget_nmembers(t->h5) == 2 && H5Tget_class(part) == H5T_FLOAT && 2 * H5Tget_size(part) == size;
+        if (pair && kc_type_number(part, fill->first, out->ptr) &&
             kc_type_number(part, fill->first->next, out->ptr + size / 2))
             return BKT_OK;
     } else if (fill->kind == KC_INT && fill->i == 0 && !fill->is_u64) {

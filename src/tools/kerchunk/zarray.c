@@ -148,7 +148,8 @@ int kc_array_find_chunks(struct kc_array *a, const struct kc_set *set, struct bk
         if (r->key_n > prefix.len && key[prefix.len] == '.')
             continue; /* .zarray, .zattrs */
         if (!index_of(a, key + prefix.len, r->key_n - prefix.len, &c.index))
-            BKT_FAIL(err, BKT_EFORMAT, "%.*s is no chunk of its grid", (int)bkt_min_u64(r->key_n, 200), key);
+            BKT_FAIL(err, BKT_EFORMAT, "%.*s is not a chunk of its grid", (int)bkt_min_u64(r->key_n, 200),
+                     key);
         if (bkt_list_room(&a->chunks, a->n_chunks, &cap, sizeof *a->chunks) < 0)
             BKT_NOMEM(err);
         a->chunks[a->n_chunks++] = c;

@@ -32,7 +32,7 @@ struct kc_array {
  * kc_array_fini(), also after a failure */
 BKT_NODISCARD int kc_array_parse(const char *path, const void *json, size_t n, struct kc_array *out,
                                  struct bkt_err *err);
-/** Find the references of its chunks.  Keys that are no chunks of the grid are refused. */
+/** Find the references of its chunks.  Keys that are not chunks of the grid are refused. */
 BKT_NODISCARD int kc_array_find_chunks(struct kc_array *a, const struct kc_set *set, struct bkt_err *err);
 void kc_array_fini(struct kc_array *a);
 

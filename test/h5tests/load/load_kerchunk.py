@@ -360,10 +360,12 @@ def hostile(b):
         (array(dtype="|S4", fill_value="AAAAAAAAAAA="), "fill_value"), (array(filters=[{"id": "fixedscaleoffset", "scale": 1}]), "fixedscaleoffset"),
         (array(filters=[{"id": "delta"}]), "delta"), (array(compressor={"id": "gzip"}), "gzip"), (array(compressor={"id": "unheard"}), "unheard"),
         (array(compressor={}), "without an id"), (array(filters="x"), "filters"), (array(filters=[{"id": "zlib"}] * 20), "more than 16 codecs"),
-        (array(compressor={"id": "blosc", "cname": "odd"}), "blosc"), ({**array(), "a/2": ["/x", 0, 8]}, "no chunk of its grid"),
-        ({**array(), "a/00": ["/x", 0, 8]}, "no chunk of its grid"), ({**array(), "a/0.0": ["/x", 0, 8]}, "no chunk of its grid"),
-        ({**array(), "a/99999999999999999999": ["/x", 0, 8]}, "no chunk of its grid"), (array(["/x", 0, 7]), "7 bytes for a chunk of 8"),
-        (array(["gs://b/k", 0, 8]), "gs://b/k"), (array(["https://h/k?secret=1", 0, 8]), "query"), (array(["", 0, 8]), "a URL that is empty"),
+        (array(compressor={"id": "blosc", "cname": "odd"}), "blosc"), ({**array(), "a/2": ["/x", 0, 8]}, "not a chunk of its grid"),
+        ({**array(), "a/00": ["/x", 0, 8]}, "not a chunk of its grid"), ({**array(), "a/0.0": ["/x", 0, 8]}, "not a chunk of its grid"),
+        ({**array(), "a/99999999999999999999": ["/x", 0, 8]}, "not a chunk of its grid"), (array(["/x", 0, 7]), "7 bytes for a chunk of 8"),
+        (array(["gs://b/k", 0, 8]), "gs://b/k"), (array(["https://h/k?secret=1", 0, 8]), "query"), (array(["/x", 8, None]), "impossible offset"),
+        (array(dtype=[["a", "<f8"], ["b", "|i1"]], fill_value=[1, 2]), "fill_value"), (array(filters=[{"id": "shuffle", "elementsize": 70000}]), "shuffle"),
+        (array(dtype=[[f"m{i}", "|i1"] for i in range(70000)]), "65535 members"), (array(["", 0, 8]), "a URL that is empty"),
         (array(inline(b"1234567"), compressor=None), "7 bytes"), (array(inline(b"123456789")), "9 bytes"), (array("plain text"), "10 bytes"),
         (array(inline(b"\x08\0\0\0"), compressor=lz4), "lz4"), (array(inline(b"x"), compressor=lz4), "too short"),
         (array(inline(b"\xff\xff\xff\x7f" + bytes(9)), compressor=lz4), "lz4"), (array(inline(b"junk"), compressor={"id": "zlib"}), "zlib"),
@@ -375,7 +377,7 @@ def hostile(b):
         (array([b.files + "/../.." + secret, 0, 8], compressor=lz4), "components"), (array(["file://" + b.files + "/../../" + secret, 0, 8], compressor=lz4), "components"),
         (array(["http://127.0.0.1:1/k", 0, 8], compressor=lz4), "allow"), (array(["s3://elsewhere/k", 0, 8], compressor=lz4), "allow"),
         ({**array(), "a/.zattrs": "[]"}, ".zattrs"), ({**array(), "a/.zattrs": '{"x": 1e999999, "x": [1, "' + "\\ud800" + '"]}'}, ".zattrs"),
-        ({**array(), "a/b/.zarray": json.dumps(ARRAY)}, "no chunk of its grid"), ({**array(), "a/.zattrs": {"": 1}}, "attribute"),
+        ({**array(), "a/b/.zarray": json.dumps(ARRAY)}, "not a chunk of its grid"), ({**array(), "a/.zattrs": {"": 1}}, "attribute"),
     ]
     gen = lambda **g: json.dumps({"version": 1, "templates": g.pop("templates", {}), "refs": array(), "gen": [{"key": "a/1", "url": "/x", **g}]})
     cases += [
@@ -383,6 +385,7 @@ def hostile(b):
         (gen(url="{{ [1] }}"), "template"), (gen(url="{{ 9999999999 * 9999999999 }}"), "64 bits"), (gen(url="{{ x.y }}"), "x"), (gen(url="{{ " + "(" * 99), "template"),
         (gen(url="{{ " + "(" * 99 + "1" + ")" * 99 + " }}"), "nested"), (gen(templates={"u": "{{u}}"}, url="{{u}}"), "nested"), (gen(key="a/{{ 'x' * 3 }}"), "text"),
         (gen(templates={**{f"t{i}": f"{{{{t{i + 1}}}}}{{{{t{i + 1}}}}}" for i in range(15)}, "t15": "x" * 99}, url="{{t0}}"), "parts of text"),
+        (gen(url="{{ '%5s' % 'x' }}"), "formatted"), (gen(templates={"u": "x" * 9000 + "%s"}, url="{{ u" + " % u" * 50 + " }}"), "too long"),
         (gen(offset="x", length=8), "offset"), (gen(offset=8), "without a length"), (gen(dimensions={"i": {"stop": 2**62}}), "gen: more than"),
         (gen(dimensions={"i": {"stop": 2**62, "step": 0}}), "dimension i"), (gen(dimensions={"i": {}}), "dimension i"), (gen(dimensions={"i": [[]]}), "dimension i"),
         (gen(dimensions={"i": {"stop": 2**62}, "j": []}), "too many"), (gen(dimensions=[]), "malformed"), (gen(dimensions={"i": {"stop": 1.5}}), "dimension i"),
