@@ -104,6 +104,7 @@ __attribute__((destructor)) static void forget_ends(void)
 /* A libcurl that was built on another distribution, as in a wheel, names a place that is not there.
  * Fedora and its kin, SUSE, Alpine. */
 static const char *const files_elsewhere[] = {
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
@@ -111,8 +112,8 @@ static const char *const files_elsewhere[] = {
 
 static void look_elsewhere(void)
 {
-    if ((system_file && access(system_file, R_OK) == 0) ||
-        (system_folder && access(system_folder, X_OK) == 0))
+    /* a folder beside a missing file may be there without the names of hashes that OpenSSL looks for */
+    if (system_file ? access(system_file, R_OK) == 0 : system_folder && access(system_folder, X_OK) == 0)
         return;
     for (size_t i = 0; i < BKT_COUNT(files_elsewhere); i++)
         if (access(files_elsewhere[i], R_OK) == 0) {
