@@ -6,6 +6,7 @@
  * This file includes no header of HDF5, since it serves several versions. */
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -142,8 +143,12 @@ static int open_connector(const char *libhdf5)
     char here[PATH_MAX], path[PATH_MAX], name[32], others[256];
     if (!version_of(libhdf5, &v))
         return -1;
-    if (!dladdr(&served, &me) || !me.dli_fname || !realpath(me.dli_fname, here))
+    if (!dladdr(&served, &me) || !me.dli_fname)
         return -1;
+    if (!realpath(me.dli_fname, here)) {
+        complain("%s: %s; name the plugin's folder by a whole path", me.dli_fname, strerror(errno));
+        return -1;
+    }
     name_of(v, name, sizeof name);
     if (snprintf(path, sizeof path, "%.*s/" FOLDER "/%s", (int)(strrchr(here, '/') - here), here, name) >=
         (int)sizeof path) {
