@@ -3,6 +3,7 @@
 Variables are lazy.  A dataset that is sent to another process (dask) carries the name, and each process opens the domain by itself.
 h5netcdf gives the model of netCDF-4 on h5py's objects.
 """
+import importlib
 import os
 
 import h5netcdf
@@ -18,6 +19,7 @@ _ENDINGS = (".h5", ".hdf5", ".he5", ".nc", ".nc4")
 
 def open_file(name, mode="r", settings=None, **options):
     """The opener of CachingFileManager: workers find it by its name, so that they import this package."""
+    settings = dict(settings or ())
     if mode == "a":  # h5netcdf has to know whether the domain was there
         try:
             file, mode = _open(name, "r+", settings=settings), "r+"
@@ -38,6 +40,7 @@ def _options(**options):
 
 
 def _manager(name, mode, settings, **options):
+    settings = tuple(sorted(settings.items())) if settings else None  # part of a key, so that it has to be hashable
     return CachingFileManager(open_file, _name(name), mode=mode, kwargs=_options(settings=settings, **options))
 
 
@@ -96,9 +99,21 @@ def open_store(name, mode="w", format=None, group=None, settings=None, autoclose
     return H5NetCDFStore(manager, group=group, mode=mode, lock=lock, autoclose=autoclose)
 
 
+def _of_xarray(name):
+    """A part of xarray's writing, which was in api before it got a module of its own.  None: neither has it."""
+    for module in "xarray.backends.writers", "xarray.backends.api":
+        try:
+            return getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError):
+            pass
+    return None
+
+
 def to_netcdf(dataset, name, mode="w", group=None, encoding=None, unlimited_dims=None, compute=True, settings=None):
     """See h5bucket.to_netcdf().  Without compute: a dask.delayed that writes the values."""
-    from xarray.backends.api import dump_to_store
+    dump_to_store = _of_xarray("dump_to_store")
+    if not dump_to_store:
+        raise ImportError("h5bucket: this xarray has no dump_to_store(); use an older one, or write by h5netcdf")
     if unlimited_dims is None:
         unlimited_dims = dataset.encoding.get("unlimited_dims")
     if isinstance(unlimited_dims, str):
@@ -120,8 +135,7 @@ def to_netcdf(dataset, name, mode="w", group=None, encoding=None, unlimited_dims
 
 def _offer_to_netcdf():
     """Dataset.to_netcdf(engine="h5bucket"), where xarray has its table of engines that write."""
-    from xarray.backends import api
-    table = getattr(api, "WRITEABLE_STORES", None)
+    table = _of_xarray("WRITEABLE_STORES")
     if isinstance(table, dict):
         table.setdefault("h5bucket", open_store)
 
