@@ -242,9 +242,10 @@ int kc_codecs_decode(const struct kc_codecs *c, const void *in, size_t n, uint64
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
     if (bkt_buf_add(&a, in, n) < 0 || bkt_buf_reserve(&a, 1) < 0)
         BKT_NOMEM(err);
-    most = bkt_min_u64(most, SIZE_MAX / 2) + 64; /* checksums of codecs that are applied first */
+    most = bkt_min_u64(most, SIZE_MAX / 4) + 64; /* checksums of codecs that are applied first */
+    const uint64_t between = most + most / 64 + 1024; /* a compressor adds to bytes that can't be packed */
     for (unsigned i = c->n; i-- > 0;) {
-        BKT_TRY(err, undo(&c->v[i], &a, most, &b, err), "codec %s", c->v[i].row->id);
+        BKT_TRY(err, undo(&c->v[i], &a, i ? between : most, &b, err), "codec %s", c->v[i].row->id);
         bkt_buf_move(&a, &b);
     }
     bkt_buf_move(out, &a);

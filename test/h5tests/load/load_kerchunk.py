@@ -172,6 +172,7 @@ def codecs(b):
         s.add("blosc_" + cname, X, (3, 4), compressor=C.Blosc(cname, 5, shuffle))
     s.add("lz4", X, (3, 4), compressor=C.LZ4(), copied=True)
     s.add("lz4_random", np.random.default_rng(1).integers(0, 255, (40, 40)).astype("u1"), (16, 16), compressor=C.LZ4(), copied=True)
+    s.add("packed_twice", np.random.default_rng(2).integers(0, 256, (200, 200)).astype("u1"), (200, 200), [C.LZ4()], C.Zlib(1), copied=True)
     s.add("other_shuffle", X, (3, 4), [C.Shuffle(2)], C.Zlib(1), copied=True)
     s.refs["checked/.zarray"] = json.dumps({"zarr_format": 2, "shape": [7, 10], "chunks": [7, 10], "dtype": "<f4", "order": "C", "fill_value": 0,
                                             "filters": [{"id": "fletcher32"}], "compressor": None})
