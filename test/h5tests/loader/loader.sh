@@ -50,12 +50,14 @@ mkdir "$tmp/empty"
 cp "$loader/libhdf5_vol_bucket.so" "$tmp/empty"
 HDF5_PLUGIN_PATH="$tmp/empty" message "no connector" "has no connector in $tmp/empty/h5bucket, which has connectors for HDF5: none;" \
     "$program" "$tmp/bucket" "$tmp/libhdf5_ao.310"
-printf 'int H5get_libversion(unsigned *a, unsigned *b, unsigned *c) { *a = 1; *b = 12; *c = 3; return 0; }
+printf 'int H5get_libversion(unsigned *a, unsigned *b, unsigned *c) { VERSION return 0; }
 long H5Eget_current_stack(void) { return -1; }
 int H5Eset_current_stack(long id) { return (int)id; }
 const void *H5PLget_plugin_info(void);
-const void *ask(const void *(*f)(void)) { const void *v = f(); return v ? v : 0; }\n' > "$tmp/old.c"
-"$cc" -O0 -fno-optimize-sibling-calls -shared -fPIC -o "$tmp/libold.so" "$tmp/old.c"
+const void *ask(const void *(*f)(void)) { const void *v = f(); return v ? v : 0; }\n' > "$tmp/unknown.c"
+for made in "old *a=1;*b=12;*c=3;" "new *a=3;*b=14;*c=0;"; do
+    "$cc" -O0 -fno-optimize-sibling-calls -shared -fPIC "-DVERSION=${made#* }" -o "$tmp/lib${made%% *}.so" "$tmp/unknown.c"
+done
 printf '#include <dlfcn.h>
 #include <stdio.h>
 int main(int c, char **v) {
@@ -66,6 +68,7 @@ int main(int c, char **v) {
     return ask(dlsym(p, "H5PLget_plugin_info")) ? 0 : 1; }\n' > "$tmp/asks.c"
 "$cc" -O0 -o "$tmp/asks" "$tmp/asks.c" -ldl
 message "an old HDF5" "libold.so: HDF5 1.12.3 has no connector in .*, which has connectors for HDF5: [12]" "$tmp/asks" "$tmp/libold.so" "$loader/libhdf5_vol_bucket.so"
+message "an HDF5 to come" "libnew.so: HDF5 3.14.0 has no connector in .*, which has connectors for HDF5: [12]" "$tmp/asks" "$tmp/libnew.so" "$loader/libhdf5_vol_bucket.so"
 mkdir -p "$tmp/spoilt/h5bucket"
 cp "$loader/libhdf5_vol_bucket.so" "$tmp/spoilt"
 for real in "$loader"/h5bucket/hdf5-*.so; do head -c 1000 "$real" > "$tmp/spoilt/h5bucket/${real##*/}"; done
