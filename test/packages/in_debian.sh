@@ -127,6 +127,26 @@ C
     rm -rf /tmp/bucket/mpi.h5
 fi
 
+# ---- h5py and netCDF4 in one process: with Debian's libhdf5, and netCDF4 with one of its own, renamed as wheels have it ----
+both() { # both PLACE
+    for n in 1 2; do
+        mkdir -p /tmp/both/$n
+        cd /tmp/both/$n
+        says "process with $n libhdf5" env HDF5_VOL_CONNECTOR=bucket H5BUCKET_POINTERS=yes H5BUCKET_BUCKET="$1" LD_LIBRARY_PATH=/tmp/both/lib$n \
+            python3 -B /mnt/h5py_and_netcdf4.py "$1" $n
+        cd /tmp/files
+        rm -rf /tmp/both/$n
+    done
+}
+if [ "$release" = 13 ]; then
+    mkdir -p /tmp/both/lib2 /tmp/bucket/both
+    for name in libnetcdf.so.22 libhdf5_serial.so.310 libhdf5_serial_hl.so.310; do # netCDF4 needs the first, and that the others
+        sed 's/libhdf5_serial/libhdf5_wheels/g' "$libs/$name" > "/tmp/both/lib2/$(echo $name | sed 's/_serial/_wheels/')"
+    done
+    both file:///tmp/bucket/both
+    [ -z "$base" ] || both "$base/both-$$"
+fi
+
 # ---- upgrade ----
 apt install /mnt/newer/*.deb
 for package in $ours; do
