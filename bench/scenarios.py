@@ -40,6 +40,7 @@ def table(mib):
     """All of them, in the order of the report."""
     raw, zipped = "data/raw.h5", "data/zip.h5"
     whole = {"R": 1.25, "cpu_R": 1.3, "rss_over": 160}
+    # Goals of requests have one more for each name in S3: a plain file of that name is asked for beside the domain.
     rows = [
         Scenario("first", "cold open + first value", "native_small.h5", ["field", "first"], {"chain": 3, "requests": 5, "MiB": 0.125}, mib=0,
                  peers=over_http("data/small.h5")),
@@ -58,7 +59,7 @@ def table(mib):
         Scenario("double_obj", f"{mib} MiB slab as float64, chunk objects", "native_raw.h5", ["field", "doubled"], {"rss_over": 160},
                  "native_raw.list", mib=2 * mib),
         Scenario("strided", "256 strided points, one per chunk", "chunks_raw.h5", ["field", "strided", "512", "512"],
-                 {"phase": 0.25, "MiB": 1.0, "requests": 256 + 3}, "strided.list", peers=over_http(raw)),
+                 {"phase": 0.25, "MiB": 1.0, "requests": 256 + 4}, "strided.list", peers=over_http(raw)),
         Scenario("points_each", "64 random points, an H5Dread each", "chunks_raw.h5", ["field", "points", "0"],
                  {"phase": 64 * 0.030 * 1.03 + 0.05, "MiB": 5.0}, peers=(("ROS3", "ros3", raw),)),
         Scenario("points_one", "64 random points, one selection", "chunks_raw.h5", ["field", "points", "1"], {"phase": 0.10, "MiB": 5.0}),
@@ -78,7 +79,7 @@ def table(mib):
                  "tiny_hsds.list", 256),
         Scenario("header", "60 variables x 20 attributes, as ncdump -h", "vars.h5", ["/", "header"], {"chain": 3}, "vars.list",
                  peers=over_http("data/vars.h5")),
-        Scenario("header_snap", "the same header, with a snapshot", "vars_snapshot.h5", ["/", "header"], {"chain": 3, "requests": 4}, "vars.list"),
+        Scenario("header_snap", "the same header, with a snapshot", "vars_snapshot.h5", ["/", "header"], {"chain": 3, "requests": 5}, "vars.list"),
         Scenario("million", "1,000,000 chunks, one is looked up", "million.h5", ["field", "lookup", "5550", "5550"],
                  {"chain": 5, "MiB": 1.0, "rss": 64}),
         Scenario("zip_ref", f"{mib} MiB shuffle+deflate, references", "chunks_zip.h5", ["field", "whole"],
