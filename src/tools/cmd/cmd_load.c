@@ -95,6 +95,20 @@ static int check_names(struct bkt_tool *t, int n, const char *target, bool folde
     return rc;
 }
 
+/* Report the end of a load.  @p source NULL: a map was loaded. */
+static int ended(struct bkt_tool *t, const struct load *l, int rc, const char *source, const char *domain, const char *parts,
+                 struct bkt_err *err)
+{
+    if (rc < 0)
+        return bkt_tool_error(t, source ? source : domain, err);
+    if (l->o->verbose)
+        fprintf(stderr, "%s: %llu objects; %llu datasets linked, %llu copied\n", domain, (unsigned long long)l->progress->objects,
+                (unsigned long long)l->n_linked, (unsigned long long)l->n_copied);
+    return l->n_left_out ? bkt_tool_fail(t, "%s: loaded without %llu %s of %s", domain, (unsigned long long)l->n_left_out, parts,
+                                         source ? source : "the map")
+                         : BKT_EXIT_OK;
+}
+
 static int one(struct bkt_tool *t, const struct load_options *o, const struct bkt_chunk_map *map, const char *source,
                const char *domain, hid_t fapl)
 {
@@ -106,46 +120,22 @@ static int one(struct bkt_tool *t, const struct load_options *o, const struct bk
     p.tty   = p.tty && !o->in_crowd;
     int rc  = load_one(&l, source, domain, fapl, &err);
     progress_end(&p);
-    if (rc < 0)
-        return bkt_tool_error(t, source ? source : domain, &err);
-    if (o->verbose)
-        fprintf(stderr, "%s: %llu objects; %llu datasets linked, %llu copied\n", domain, (unsigned long long)p.objects,
-                (unsigned long long)l.n_linked, (unsigned long long)l.n_copied);
-    return l.n_left_out ? bkt_tool_fail(t, "%s: loaded without %llu unreadable parts of %s", domain,
-                                        (unsigned long long)l.n_left_out, source ? source : "the map")
-                        : BKT_EXIT_OK;
+    return ended(t, &l, rc, source, domain, "unreadable parts", &err);
 }
 
-static int column(struct bkt_tool *t, struct load_options *o, hid_t fapl)
+/* Load a domain that refers to chunks, from a column or from a reference set. */
+static int made(struct bkt_tool *t, struct load_options *o, hid_t fapl)
 {
     struct bkt_err  err    = {.n = 0};
-    const char     *domain = t->args[t->n_args - 1];
+    const char     *domain = t->args[t->n_args - 1], *column = bkt_tool_opt(t, "column");
     struct progress p;
     struct load     l = {.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .progress = &p};
     o->link = true;
     progress_init(&p, domain, o->verbose);
-    int rc = load_column(&l, t->args[0], bkt_tool_opt(t, "column"), domain, fapl, &err);
+    int rc = column ? load_column(&l, t->args[0], column, domain, fapl, &err) : load_kerchunk(&l, t->args[0], domain, fapl, &err);
     progress_end(&p);
-    return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
-}
-
-static int kerchunk(struct bkt_tool *t, struct load_options *o, hid_t fapl)
-{
-    struct bkt_err  err    = {.n = 0};
-    const char     *domain = t->args[t->n_args - 1];
-    struct progress p;
-    struct load     l = {.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .progress = &p};
-    o->link = true;
-    progress_init(&p, domain, o->verbose);
-    int rc = load_kerchunk(&l, t->args[0], domain, fapl, &err);
-    progress_end(&p);
-    if (rc < 0)
-        return bkt_tool_error(t, t->args[0], &err);
-    if (o->verbose)
-        fprintf(stderr, "%s: %llu objects; %llu datasets linked, %llu copied\n", domain, (unsigned long long)p.objects,
-                (unsigned long long)l.n_linked, (unsigned long long)l.n_copied);
-    return l.n_left_out ? bkt_tool_fail(t, "%s: loaded without %llu arrays of %s", domain, (unsigned long long)l.n_left_out, t->args[0])
-                        : BKT_EXIT_OK;
+    return column && rc == BKT_OK ? BKT_EXIT_OK /* one dataset, from which nothing is left out */
+                                  : ended(t, &l, rc, t->args[0], domain, "arrays", &err);
 }
 
 static int gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
@@ -251,10 +241,8 @@ static int run(struct bkt_tool *t)
     }
     if (h5_start(info, &fapl, &err) < 0)
         return bkt_tool_error(t, NULL, &err);
-    if (column_of)
-        return column(t, &o, fapl);
-    if (sets)
-        return kerchunk(t, &o, fapl);
+    if (column_of || sets)
+        return made(t, &o, fapl);
     return o.extend ? gather(t, &o, fapl) : one(t, &o, &map, NULL, target, fapl);
 }
 

@@ -319,8 +319,9 @@ static void tell_strays(const struct kc_load *k)
                       (unsigned long long)(n - k->n_chunks));
 }
 
-static int fill(struct kc_load *k, struct bkt_err *err)
+static int fill(void *load, struct bkt_err *err)
 {
+    struct kc_load *k = load;
     size_t n_arrays = 0, n = 0, v3 = 0;
     for (size_t i = 0; i < k->set.n; i++) {
         BKT_CLEANUP(bkt_freep) char *path = NULL;
@@ -350,20 +351,8 @@ static int fill(struct kc_load *k, struct bkt_err *err)
 
 int load_kerchunk(struct load *l, const char *set_name, const char *domain, hid_t fapl, struct bkt_err *err)
 {
-    static const struct bkt_chunk_map nothing = {0};
     BKT_CLEANUP(load_fini)
     struct kc_load k = {.l = l, .set_is_remote = vfd_takes(set_name) && strncmp(set_name, "file:", 5) != 0};
-    bool is_new = true;
     BKT_TRY(err, kc_set_read(set_name, l->set, &k.set, err), "%s", set_name);
-    int rc = load_map_source(&nothing, l->set, &l->src, err);
-    if (rc == BKT_OK)
-        rc = load_target(l, domain, fapl, &is_new, err);
-    if (rc == BKT_OK)
-        rc = fill(&k, err);
-    if (rc == BKT_OK)
-        rc = load_finish(l, is_new, err);
-    else if (l->dst >= 0 && l->file)
-        load_abandon(l, is_new);
-    source_close(l->src);
-    return rc;
+    return load_made(l, domain, fapl, fill, &k, err);
 }

@@ -162,10 +162,5 @@ int load_aggregate(struct load *l, char **sources, int n, const char *domain, hi
         rc = add_all(&a, sources, first, n, is_new, failed, err);
     agg_fini(&a);
     vfd_expect_nothing();
-    if (rc == BKT_OK)
-        rc = load_finish(l, is_new, err);
-    else if (l->dst >= 0 && l->file)
-        load_abandon(l, is_new);
-    source_close(l->src);
-    return rc;
+    return load_end(l, rc, is_new, err);
 }

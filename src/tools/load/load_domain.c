@@ -273,7 +273,7 @@ static int copy_all(struct load *l, struct bkt_err *err)
 }
 
 /* A load that failed half-way must not appear. */
-void load_abandon(struct load *l, bool is_new)
+static void abandon(struct load *l, bool is_new)
 {
     struct bkt_domain *d    = bkt_domain_retain(l->file->dom);
     struct bkt_id      root = *bkt_domain_root(d);
@@ -309,13 +309,13 @@ static void take_snapshot(struct load *l, bool is_new)
                       err.n ? err.frame[0].msg : bkt_err_text(rc));
 }
 
-int load_finish(struct load *l, bool is_new, struct bkt_err *err)
+static int finish(struct load *l, bool is_new, struct bkt_err *err)
 {
     if (H5Fflush(l->dst, H5F_SCOPE_GLOBAL) < 0) {
         int rc     = h5_fail(err, "storing the domain");
         l->journal = l->journal && is_new; /* some of an append may be stored: the journal restores the
                                               earlier extents */
-        load_abandon(l, is_new);
+        abandon(l, is_new);
         return rc;
     }
     if (l->journal)
@@ -326,6 +326,29 @@ int load_finish(struct load *l, bool is_new, struct bkt_err *err)
     return BKT_OK;
 }
 
+int load_end(struct load *l, int rc, bool is_new, struct bkt_err *err)
+{
+    if (rc == BKT_OK)
+        rc = finish(l, is_new, err);
+    else if (l->dst >= 0 && l->file)
+        abandon(l, is_new);
+    source_close(l->src);
+    return rc;
+}
+
+int load_made(struct load *l, const char *domain, hid_t fapl, int (*fill)(void *arg, struct bkt_err *err), void *arg,
+              struct bkt_err *err)
+{
+    static const struct bkt_chunk_map nothing = {0};
+    bool is_new = true;
+    int  rc     = load_map_source(&nothing, l->set, &l->src, err);
+    if (rc == BKT_OK)
+        rc = load_target(l, domain, fapl, &is_new, err);
+    if (rc == BKT_OK)
+        rc = fill(arg, err);
+    return load_end(l, rc, is_new, err);
+}
+
 int load_one(struct load *l, const char *source, const char *domain, hid_t fapl, struct bkt_err *err)
 {
     bool is_new = true;
@@ -334,11 +357,6 @@ int load_one(struct load *l, const char *source, const char *domain, hid_t fapl,
         rc = load_target(l, domain, fapl, &is_new, err);
     if (rc == BKT_OK)
         rc = copy_all(l, err);
-    if (rc == BKT_OK)
-        rc = load_finish(l, is_new, err);
-    else if (l->dst >= 0 && l->file)
-        load_abandon(l, is_new);
     load_flat_free(l->flat);
-    source_close(l->src);
-    return rc;
+    return load_end(l, rc, is_new, err);
 }

@@ -14,11 +14,16 @@ BKT_NODISCARD int load_one(struct load *l, const char *source, const char *domai
 BKT_NODISCARD int load_aggregate(struct load *l, char **sources, int n, const char *domain, hid_t fapl, int *failed,
                                  struct bkt_err *err);
 
-/* ---- steps of both ---- */
+/** Load a domain without a source: @p fill makes its content.  A failure leaves no domain. */
+BKT_NODISCARD int load_made(struct load *l, const char *domain, hid_t fapl, int (*fill)(void *arg, struct bkt_err *err), void *arg,
+                            struct bkt_err *err);
+
+/* ---- steps of all ---- */
 /** Open the domain to append to, or create it from l->src.  Sets l->dst and l->file. */
 BKT_NODISCARD int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, struct bkt_err *err);
-BKT_NODISCARD int load_finish(struct load *l, bool is_new, struct bkt_err *err);
-void              load_abandon(struct load *l, bool is_new);
+/** Store the domain, or after a failure drop what was made of it; close it and l->src.
+ *  @param rc  the outcome so far; returned, unless storing fails */
+BKT_NODISCARD int load_end(struct load *l, int rc, bool is_new, struct bkt_err *err);
 struct bkt_copier_options load_copier_options(struct load *l);
 
 /** The journal beside the domain's document until a load has ended: the root's id of a new domain, whose

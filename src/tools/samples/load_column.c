@@ -423,7 +423,7 @@ static int make_names(const struct column *c, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int fill(struct column *c, struct bkt_err *err)
+static int make_all(struct column *c, struct bkt_err *err)
 {
     bool shapes = false;
     BKT_PASS(add_all(c, err));
@@ -433,25 +433,17 @@ static int fill(struct column *c, struct bkt_err *err)
     return make_names(c, err);
 }
 
+static int fill(void *column, struct bkt_err *err)
+{
+    struct column *c = column;
+    BKT_TRY(err, make_all(c, err), "column %s", c->name);
+    return BKT_OK;
+}
+
 int load_column(struct load *l, const char *repository, const char *column, const char *domain, hid_t fapl, struct bkt_err *err)
 {
-    static const struct bkt_chunk_map   nothing = {0};
     BKT_CLEANUP(fini) struct column     c = {.l = l, .repository = repository, .name = column, .fapl = fapl,
                                              .type = -1, .dcpl = -1, .first = -1};
-    bool is_new = true;
     BKT_TRY(err, find_samples(&c, err), "column %s", column);
-    int rc = load_map_source(&nothing, l->set, &l->src, err);
-    if (rc == BKT_OK)
-        rc = load_target(l, domain, fapl, &is_new, err);
-    if (rc == BKT_OK) {
-        rc = fill(&c, err);
-        if (rc < 0)
-            rc = BKT_ERR(err, rc, "column %s", column);
-    }
-    if (rc == BKT_OK)
-        rc = load_finish(l, is_new, err);
-    else if (l->dst >= 0 && l->file)
-        load_abandon(l, is_new);
-    source_close(l->src);
-    return rc;
+    return load_made(l, domain, fapl, fill, &c, err);
 }
