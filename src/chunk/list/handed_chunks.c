@@ -34,17 +34,6 @@ static bool has(struct bkt_dsetio *io, uint64_t chunk)
     return e != NULL;
 }
 
-static uint64_t elems_of(const struct bkt_grid *g, uint64_t k)
-{
-    struct bkt_grid_iter it;
-    struct bkt_grid_run run;
-    uint64_t n = 0;
-    bkt_grid_iter(&it, g, k, 0, UINT64_MAX);
-    while (bkt_grid_next(&it, &run))
-        n += run.len;
-    return n;
-}
-
 int bkt_chunks_needed(struct bkt_dsetio *io, const struct bkt_sel *file, size_t most, struct bkt_buf *out,
                       struct bkt_err *err)
 {
@@ -58,7 +47,7 @@ int bkt_chunks_needed(struct bkt_dsetio *io, const struct bkt_sel *file, size_t 
     BKT_PASS(bkt_grid_init(&g, file, io->cdims, err));
     for (uint64_t k = 0; rc == BKT_OK && k < g.n_chunks && most; k++) {
         bkt_grid_coord(&g, k, coord);
-        struct bkt_needed n = {.chunk = bkt_grid_linear(&g, coord), .elems = elems_of(&g, k)};
+        struct bkt_needed n = {.chunk = bkt_grid_linear(&g, coord), .elems = bkt_grid_n_elems(&g, k)};
         if (has(io, n.chunk))
             continue;
         rc = bkt_buf_add(out, &n, sizeof n);

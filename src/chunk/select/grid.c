@@ -400,3 +400,14 @@ bool bkt_grid_next(struct bkt_grid_iter *it, struct bkt_grid_run *run)
     }
     return true;
 }
+
+uint64_t bkt_grid_n_elems(const struct bkt_grid *g, uint64_t k)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    uint64_t             n = 0;
+    bkt_grid_iter(&it, g, k, 0, UINT64_MAX);
+    while (bkt_grid_next(&it, &run))
+        n += run.len;
+    return n;
+}

@@ -55,6 +55,8 @@ void bkt_grid_coord(const struct bkt_grid *g, uint64_t k, uint64_t *coord);
 uint64_t bkt_grid_linear(const struct bkt_grid *g, const uint64_t *coord);
 /** Number of runs of chunk k. */
 uint64_t bkt_grid_n_runs(const struct bkt_grid *g, uint64_t k);
+/** Number of selected elements of chunk k. */
+uint64_t bkt_grid_n_elems(const struct bkt_grid *g, uint64_t k);
 
 struct bkt_grid_run {
     uint64_t off, seq, len;

@@ -32,17 +32,6 @@ void bkt_wpieces_free(struct bkt_wpieces *p)
     free(p);
 }
 
-static uint64_t elems_of(const struct bkt_grid *g, uint64_t k)
-{
-    struct bkt_grid_iter it;
-    struct bkt_grid_run run;
-    uint64_t n = 0;
-    bkt_grid_iter(&it, g, k, 0, UINT64_MAX);
-    while (bkt_grid_next(&it, &run))
-        n += run.len;
-    return n;
-}
-
 bool bkt_wpieces_at(const struct bkt_wpieces *p, uint64_t i, struct bkt_wpiece *out)
 {
     uint64_t coord[BKT_MAX_RANK];
@@ -50,7 +39,7 @@ bool bkt_wpieces_at(const struct bkt_wpieces *p, uint64_t i, struct bkt_wpiece *
         return false;
     bkt_grid_coord(&p->plan.grid, i, coord);
     *out = (struct bkt_wpiece){.chunk = bkt_grid_linear(&p->plan.grid, coord),
-                               .elems = elems_of(&p->plan.grid, i)};
+                               .elems = bkt_grid_n_elems(&p->plan.grid, i)};
     return true;
 }
 
