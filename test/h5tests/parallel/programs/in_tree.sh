@@ -4,8 +4,9 @@ set -eu
 export HDF5_PLUGIN_PATH=/mnt/plugin HDF5_VOL_CONNECTOR=bucket H5BUCKET_STATS=1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_btl=self,sm
 bad=0
-mkdir -p /tmp/work/bucket/db
-cd /tmp/work
+cd "$(mktemp -d)" # it goes with the tree's changes
+mkdir -p bucket/db
+bucket=$PWD/bucket
 includes=$(pkg-config --cflags-only-I hdf5-openmpi)
 # shellcheck disable=SC2046,SC2086 # words
 mpif90.openmpi $includes /mnt/ranks.f90 -o fortran $(pkg-config --libs-only-L hdf5-openmpi) -lhdf5_openmpi_fortran -lhdf5_openmpi
@@ -24,8 +25,8 @@ try() { # try NAME PROCESSES DOMAIN COMMAND...: it prints that nothing is wrong,
     grep "$name: " out || true
 }
 for n in 2 4; do
-    try fortran "$n" /tmp/work/bucket/fortran.h5 ./fortran
-    try h5py "$n" /tmp/work/bucket/python.h5 python3 /mnt/ranks.py
+    try fortran "$n" "$bucket/fortran.h5" ./fortran
+    try h5py "$n" "$bucket/python.h5" python3 /mnt/ranks.py
 done
-HS_BUCKET=/tmp/work/bucket H5BUCKET_POINTERS=yes try netcdf 3 ranks.nc ./netcdf
+HS_BUCKET="$bucket" H5BUCKET_POINTERS=yes try netcdf 3 ranks.nc ./netcdf
 exit $bad
