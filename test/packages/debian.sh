@@ -3,12 +3,8 @@
 # installed, used, upgraded and removed (in_debian.sh).  On Debian 13 the programs of docs/programs.md run, with nothing set.
 set -eu
 release=$1 source=$2 fixtures=$3 hdf5=$4 base=${5:-}
-skip() { echo "skipped: $*"; exit 77; }
-[ -z "${BKT_SAMPLE:-}" ] || skip "packages are built and tried whole by ./check --all (some minutes)"
-[ "$(id -u)" = 0 ] || skip "a tree of Debian needs root"
-for tool in debootstrap unshare; do
-    command -v $tool > /dev/null || skip "no $tool (config/packages-packaging.txt)"
-done
+. "$source/test/packages/in_a_tree.sh"
+need_tree "packages are built and tried whole by ./check --all (some minutes)"
 . "$source/config/setup.sh"
 case $release in
 12) suite=bookworm clients="ca-certificates gcc hdf5-tools libc6-dev make pkg-config python3-h5py cmake" ;;
@@ -17,9 +13,7 @@ esac
 packaging=$source/packaging/debian
 # shellcheck disable=SC2086 # words
 tree=$("$packaging/tree" $suite $clients)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
+work_folder
 mkdir "$work/debs" "$work/newer"
 "$packaging/build" "$release" --out "$work/debs"
 # The same with a higher version: one build is enough.
@@ -36,5 +30,4 @@ if [ "$release" = 12 ] && [ -e "$hdf5/bin/h5ls" ]; then # another HDF5 than Debi
     cp "$hdf5/bin/h5ls" "$hdf5/bin/h5dump" "$work/hdf5/bin/"
     cp "$hdf5"/lib/lib*.so.* "$work/hdf5/lib/"
 fi
-unset HDF5_PLUGIN_PATH HDF5_VOL_CONNECTOR
 "$packaging/in_tree" "$tree" "$work" sh /mnt/in_debian.sh "$release" "$base"

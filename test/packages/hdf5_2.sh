@@ -4,19 +4,13 @@
 # with both libhdf5 uses both (in_unstable.sh).
 set -eu
 source=$1 loader=$2 libhdf5=$(readlink -f "$3") tool=$4 base=${5:-}
-skip() { echo "skipped: $*"; exit 77; }
-[ -z "${BKT_SAMPLE:-}" ] || skip "HDF5 2.x of Debian unstable is tried by ./check --all (some minutes)"
-[ "$(id -u)" = 0 ] || skip "a tree of Debian needs root"
-for program in debootstrap unshare; do
-    command -v $program > /dev/null || skip "no $program (config/packages-packaging.txt)"
-done
+. "$source/test/packages/in_a_tree.sh"
+need_tree "HDF5 2.x of Debian unstable is tried by ./check --all (some minutes)"
 [ -e "$loader/h5bucket/hdf5-1.14.so" ] || skip "this build's HDF5 is not 1.14"
 . "$source/config/setup.sh"
 # shellcheck disable=SC2046 # words
 tree=$("$source/packaging/debian/tree" sid $(listed "$source/config/packages-build.txt") hdf5-tools libhdf5-dev python3-h5py)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
+work_folder
 mkdir "$work/source" "$work/loader" "$work/loader/h5bucket" "$work/older"
 tar -C "$source" --exclude=./build --exclude=./.git -cf - . | tar -C "$work/source" -xf -
 cp "$loader/libhdf5_vol_bucket.so" "$work/loader/"
@@ -27,5 +21,5 @@ cp "$source/test/packages/in_unstable.sh" "$source/test/h5tests/loader/each_hdf5
 # the tool wants it by its soname
 soname=$(readelf -d "$libhdf5" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
 [ "$soname" = "${libhdf5##*/}" ] || ln -s "${libhdf5##*/}" "$work/older/$soname"
-unset HDF5_PLUGIN_PATH HDF5_VOL_CONNECTOR HDF5_ROOT
+unset HDF5_ROOT
 "$source/packaging/debian/in_tree" "$tree" "$work" sh /mnt/in_unstable.sh "$soname" ${base:+"$base"}

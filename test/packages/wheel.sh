@@ -3,21 +3,14 @@
 # removed.  That Debian has neither this machine's libraries nor a plugin in HDF5's folders.
 set -eu
 source=$1 base=${2:-}
-skip() { echo "skipped: $*"; exit 77; }
-[ -z "${BKT_SAMPLE:-}" ] || skip "the wheel is built and tried whole by ./check --all (some minutes); packages_python has its Python part"
-[ "$(id -u)" = 0 ] || skip "a tree of Debian needs root"
-for tool in debootstrap unshare patchelf; do
-    command -v $tool > /dev/null || skip "no $tool (config/packages-packaging.txt)"
-done
+. "$source/test/packages/in_a_tree.sh"
+need_tree "the wheel is built and tried whole by ./check --all (some minutes); packages_python has its Python part" patchelf
 . "$source/config/setup.sh"
 # shellcheck disable=SC2046 # words
 tree=$("$source/packaging/debian/tree" trixie $(listed "$source/config/packages-clients.txt"))
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
+work_folder
 "$source/packaging/python/build" --out "$work"
 cp "$source/test/packages/test_h5bucket.py" "$work/"
-unset HDF5_PLUGIN_PATH HDF5_VOL_CONNECTOR
 cat > "$work/in_tree.sh" <<'E2'
 set -eu
 folder=$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')

@@ -3,21 +3,14 @@
 # LOADER is the build's folder of the installed form: the plugin and, beside it, the adapters.
 set -eu
 source=$1 loader=$2
-skip() { echo "skipped: $*"; exit 77; }
-[ -z "${BKT_SAMPLE:-}" ] || skip "./check --all makes a tree of Debian 13 for it"
-[ "$(id -u)" = 0 ] || skip "a tree of Debian needs root"
-for tool in debootstrap unshare; do
-    command -v $tool > /dev/null || skip "no $tool (config/packages-packaging.txt)"
-done
+. "$source/test/packages/in_a_tree.sh"
+need_tree "./check --all makes a tree of Debian 13 for it"
 [ -e "$loader/h5bucket/h5bucket_mpi-openmpi.so" ] || skip "no adapter for Open MPI in the build"
 # shellcheck source=../../../../config/setup.sh
 . "$source/config/setup.sh"
 # shellcheck disable=SC2046 # words
 tree=$("$source/packaging/debian/tree" trixie $(listed "$source/config/packages-parallel.txt"))
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
+work_folder
 cp -R "$loader" "$work/plugin"
 cp "$source"/test/h5tests/parallel/programs/* "$work/"
-unset HDF5_PLUGIN_PATH HDF5_VOL_CONNECTOR
 "$source/packaging/debian/in_tree" "$tree" "$work" sh /mnt/in_tree.sh
