@@ -15,7 +15,7 @@ if [ "${1:-}" = --prefix ]; then only=1; shift; fi
 hdf5=${1:?prefix of HDF5}
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/h5bucket
-prefix=$cache/h5py-$( { echo "$hdf5"; sed -n '/^# --- unpack/,/^# --- end/p' "$here/h5py.sh"; } | sha256sum | cut -c1-10)
+prefix=$cache/h5py-$( { echo "$hdf5"; cat "$here/unpacked_python.sh"; sed -n '/^# --- unpack/,/^# --- end/p' "$here/h5py.sh"; } | sha256sum | cut -c1-10)
 [ -n "$only" ] || [ -e "$prefix/.complete" ] && { echo "$prefix"; exit 0; }
 
 name=h5py
@@ -25,32 +25,17 @@ for library in libhdf5 libhdf5_hl; do # of the version that Debian 13's h5py was
 done
 build_once apt-get dpkg-deb
 . "$here/debian_source.sh"
+. "$here/unpacked_python.sh"
 step "fetching h5py of Debian $SUITE" debian_binaries "$work" $SUITE python3-h5py
 
 # --- unpack ---------------------------------------------------------------------------------------------------------
-out=$prefix.part
 unpack() {
-    rm -rf "$out" && mkdir -p "$out" || return 1
-    for package in "$work"/archives/*.deb; do
-        dpkg-deb -x "$package" "$out" || return 1
-    done
+    unpack_packages || return 1
     for library in libhdf5 libhdf5_hl; do
         for place in "$out"/usr/lib/*/libhdf5_serial"${library#libhdf5}".so.310; do
             [ -e "$place" ] && ln -sf "$hdf5/lib/$library.so.310" "$place" || return 1
         done
     done
-}
-
-# The program finds its modules from its own name, so that name must lie beside them.
-start() {
-    loader=$(cd "$out" && ls usr/lib/*/ld-linux*.so.*)
-    libraries=$prefix/$(dirname "$loader")
-    program=$(cd "$out" && readlink -f usr/bin/python3)
-    rm "$out/usr/bin/python3" && cat > "$out/usr/bin/python3" <<START && chmod +x "$out/usr/bin/python3"
-#!/bin/sh
-exec "$prefix/$loader" --argv0 "\$0" --library-path "$hdf5/lib:$libraries:$libraries/blas:$libraries/lapack" \\
-    "$prefix/usr/bin/$(basename "$program")" "\$@"
-START
 }
 
 verify() {
@@ -61,9 +46,5 @@ sys.exit(not libraries or any(not library.startswith(sys.argv[1]) for library in
 # --- end ------------------------------------------------------------------------------------------------------------
 
 step "unpacking it" unpack
-step "making its start" start
-rm -rf "$prefix"
-mv -T "$out" "$prefix"
-step "trying it" verify
-date -u > "$prefix/.complete"
-echo "$prefix"
+step "making its start" make_start "$hdf5/lib"
+keep_it

@@ -13,13 +13,14 @@ SUITE=sid
 PACKAGES="python3-kerchunk python3-xarray python3-h5py python3-fastparquet"
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/h5bucket
-prefix=$cache/zarr-$( { echo "$PACKAGES"; sed -n '/^# --- unpack/,/^# --- end/p' "$here/zarr.sh"; } | sha256sum | cut -c1-10)
+prefix=$cache/zarr-$( { echo "$PACKAGES"; cat "$here/unpacked_python.sh"; } | sha256sum | cut -c1-10)
 [ "${1:-}" != --prefix ] && [ ! -e "$prefix/.complete" ] || { echo "$prefix"; exit 0; }
 
 name=zarr
 . "$here/build_once.sh"
 build_once apt-get dpkg-deb
 . "$here/debian_source.sh"
+. "$here/unpacked_python.sh"
 echo 'Acquire::Check-Valid-Until "false";' > "$work/apt.conf" # unstable of any day will do; signatures are checked
 export APT_CONFIG="$work/apt.conf"
 fetch() {
@@ -28,34 +29,8 @@ fetch() {
 }
 step "fetching kerchunk and zarr of Debian $SUITE" fetch
 
-# --- unpack ---------------------------------------------------------------------------------------------------------
-out=$prefix.part
-unpack() {
-    rm -rf "$out" && mkdir -p "$out" || return 1
-    for package in "$work"/archives/*.deb; do
-        dpkg-deb -x "$package" "$out" || return 1
-    done
-}
-
-# The program finds its modules from its own name, so that name must lie beside them.
-start() {
-    loader=$(cd "$out" && ls usr/lib/*/ld-linux*.so.*)
-    libraries=$prefix/$(dirname "$loader")
-    program=$(cd "$out" && readlink -f usr/bin/python3)
-    rm "$out/usr/bin/python3" && cat > "$out/usr/bin/python3" <<START && chmod +x "$out/usr/bin/python3"
-#!/bin/sh
-exec "$prefix/$loader" --argv0 "\$0" --library-path "$libraries:$libraries/blas:$libraries/lapack" \\
-    "$prefix/usr/bin/$(basename "$program")" "\$@"
-START
-}
-# --- end ------------------------------------------------------------------------------------------------------------
-
 verify() { "$prefix/usr/bin/python3" -c 'import kerchunk, zarr, xarray, fsspec, h5py; print(zarr.__version__, fsspec.__version__)'; }
 
-step "unpacking it" unpack
-step "making its start" start
-rm -rf "$prefix"
-mv -T "$out" "$prefix"
-step "trying it" verify
-date -u > "$prefix/.complete"
-echo "$prefix"
+step "unpacking it" unpack_packages
+step "making its start" make_start
+keep_it
