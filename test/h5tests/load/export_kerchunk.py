@@ -12,6 +12,8 @@ import os
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "helpers"))
+import distribution_python
 from load_testing import Bench, check, failures
 
 try:
@@ -21,11 +23,7 @@ try:
     import numpy as np
     import zarr
 except ImportError as e:
-    if os.path.exists("/usr/bin/python3") and os.environ.get("BKT_PYTHON_TRIED") != "yes":
-        os.environ["BKT_PYTHON_TRIED"] = "yes"  # the distribution's, if another comes first
-        os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B", *sys.argv])
-    print(f"skipped: {e}; Debian's python3-h5py, python3-zarr and python3-fsspec read the sets")
-    sys.exit(77)
+    distribution_python.or_skip(e, "Debian's python3-h5py, python3-zarr and python3-fsspec read the sets")
 
 if "fletcher32" not in numcodecs.registry.codec_registry:  # numcodecs before 0.12; as there, the checksum is cut off
     class Fletcher32(numcodecs.abc.Codec):

@@ -20,6 +20,7 @@ import tempfile
 import threading
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "helpers"))
+import distribution_python
 import sample
 from load_testing import Bench, check, failures
 
@@ -29,11 +30,7 @@ try:
     import numpy as np
     import parquet_files
 except ImportError as e:
-    if os.path.exists("/usr/bin/python3") and os.environ.get("BKT_PYTHON_TRIED") != "yes":
-        os.environ["BKT_PYTHON_TRIED"] = "yes"  # the distribution's, if another comes first
-        os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B", *sys.argv])
-    print(f"skipped: {e}; Debian's python3-h5py and python3-zarr make and judge the sets")
-    sys.exit(77)
+    distribution_python.or_skip(e, "Debian's python3-h5py and python3-zarr make and judge the sets")
 
 
 class Set:

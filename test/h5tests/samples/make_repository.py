@@ -18,17 +18,14 @@ import argparse, hashlib, os, shutil, sys, zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+sys.path.append(os.path.join(HERE, "..", "helpers"))
 sys.dont_write_bytecode = True
+import distribution_python
 try:
     from hangar_file import BLOSC, NONE
     from hangar_repository import Repository
 except ImportError as e:
-    # The packages are those of Debian's own Python.
-    if os.path.exists("/usr/bin/python3") and os.environ.get("BKT_PYTHON_TRIED") != "yes":
-        os.environ["BKT_PYTHON_TRIED"] = "yes"
-        os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B", *sys.argv])
-    print(f"skipped: {e} (packages of config/packages-test.txt)")
-    sys.exit(77)
+    distribution_python.or_skip(e, "packages of config/packages-test.txt")
 import numpy
 
 TYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "longdouble"]
