@@ -37,6 +37,13 @@ int bkt_buf_add(struct bkt_buf *b, const void *p, size_t n)
     return BKT_OK;
 }
 
+int bkt_buf_add_le(struct bkt_buf *b, unsigned bytes, uint64_t v)
+{
+    unsigned char le[8];
+    bkt_put_le(le, bytes, v);
+    return bkt_buf_add(b, le, bytes);
+}
+
 int bkt_buf_add_str(struct bkt_buf *b, const char *s) { return bkt_buf_add(b, s, strlen(s)); }
 
 int bkt_buf_addf(struct bkt_buf *b, const char *fmt, ...)

@@ -18,8 +18,11 @@ struct bkt_buf {
 
 /** Make room for @p more bytes behind len (plus the NUL).  BKT_ENOMEM leaves the buffer as it was. */
 BKT_NODISCARD int bkt_buf_reserve(struct bkt_buf *b, size_t more);
-/** Append @p n bytes, a text, or formatted text.  BKT_ENOMEM leaves the buffer as it was. */
+/** Append @p n bytes, a little-endian integer, a text, or formatted text.  BKT_ENOMEM leaves the buffer as it
+ * was. */
 BKT_NODISCARD int bkt_buf_add(struct bkt_buf *b, const void *p, size_t n);
+BKT_NODISCARD int bkt_buf_add_le(struct bkt_buf *b, unsigned bytes,
+                                 uint64_t v); /* an integer of 1 to 8 bytes */
 BKT_NODISCARD int bkt_buf_add_str(struct bkt_buf *b, const char *s);
 BKT_NODISCARD int bkt_buf_addf(struct bkt_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

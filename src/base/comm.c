@@ -2,7 +2,6 @@
 #include "base/comm.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/num.h"
 
@@ -77,20 +76,10 @@ int bkt_comm_exchange(struct bkt_comm *c, const struct bkt_buf *send, const size
     return c->ops->alltoallv(c, send->ptr, send_n, recv->ptr, recv_n, err);
 }
 
-/* The frames without their pointers, which mean nothing in another process. */
-static int pack(const struct bkt_err *err, struct bkt_buf *out)
-{
-    for (unsigned i = 0; err && i < err->n; i++)
-        if (bkt_buf_add(out, err->frame[i].msg, strlen(err->frame[i].msg) + 1) < 0)
-            return BKT_ENOMEM;
-    return BKT_OK;
-}
-
 static void unpack(const struct bkt_buf *b, int code, unsigned rank, struct bkt_err *err)
 {
     bkt_err_clear(err);
-    for (size_t at = 0; b->ptr && at < b->len; at += strlen((const char *)b->ptr + at) + 1)
-        (void)BKT_ERR(err, code, "%s", (const char *)b->ptr + at);
+    bkt_err_unpack(err, code, bkt_buf_str(b), b->len);
     if (!b->len)
         (void)BKT_ERR(err, code, "%s", bkt_err_text(code));
     (void)BKT_ERR(err, code, "reported by process %u", rank);
@@ -107,7 +96,7 @@ int bkt_comm_agree(struct bkt_comm *c, int rc, struct bkt_err *err)
         return rc;
     int64_t code = rc;
     BKT_PASS(c->ops->bcast(c, (unsigned)first, &code, sizeof code, err));
-    if (c->rank == first && pack(err, &text) < 0)
+    if (c->rank == first && bkt_err_pack(err, &text) < 0)
         bkt_buf_clear(&text);
     BKT_PASS(bkt_comm_bcast_buf(c, (unsigned)first, &text, err));
     unpack(&text, (int)code, (unsigned)first, err);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/url.h"
 
 static const struct {
@@ -108,4 +109,17 @@ void bkt_err_keep_first(int *first, struct bkt_err *to, int rc, struct bkt_err *
     if (rc < 0 && *first == BKT_OK)
         *first = bkt_err_copy(to, rc, why);
     bkt_err_clear(why);
+}
+
+int bkt_err_pack(const struct bkt_err *err, struct bkt_buf *out)
+{
+    for (unsigned i = 0; err && i < err->n; i++)
+        BKT_PASS(bkt_buf_add(out, err->frame[i].msg, strlen(err->frame[i].msg) + 1));
+    return BKT_OK;
+}
+
+void bkt_err_unpack(struct bkt_err *err, int code, const char *text, size_t n)
+{
+    for (size_t at = 0; at < n; at += strlen(text + at) + 1)
+        (void)BKT_ERR(err, code, "%s", text + at);
 }

@@ -163,28 +163,17 @@ static uint64_t digest_of(const struct bkt_req *r)
 
 /* ---- recording ---- */
 
-static int add_number(struct bkt_buf *b, uint64_t v)
-{
-    unsigned char le[8];
-    bkt_put_le(le, 8, v);
-    return bkt_buf_add(b, le, 8);
-}
-
 static int add_bytes(struct bkt_buf *b, const void *p, size_t n)
 {
-    BKT_PASS(add_number(b, n));
+    BKT_PASS(bkt_buf_add_le(b, 8, n));
     return n ? bkt_buf_add(b, p, n) : BKT_OK;
 }
 
 static int add_messages(struct bkt_buf *b, const struct bkt_err *err)
 {
-    size_t n = 0;
-    for (unsigned i = 0; err && i < err->n; i++)
-        n += strlen(err->frame[i].msg) + 1;
-    BKT_PASS(add_number(b, n));
-    for (unsigned i = 0; err && i < err->n; i++)
-        BKT_PASS(bkt_buf_add(b, err->frame[i].msg, strlen(err->frame[i].msg) + 1));
-    return BKT_OK;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+    BKT_PASS(bkt_err_pack(err, &text));
+    return add_bytes(b, text.ptr, text.len);
 }
 
 static int add_entry(struct bkt_buf *b, const struct bkt_buf *name, uint64_t digest, const struct bkt_req *r,
@@ -193,11 +182,11 @@ static int add_entry(struct bkt_buf *b, const struct bkt_buf *name, uint64_t dig
     uint64_t mtime;
     memcpy(&mtime, &r->mtime, sizeof mtime);
     BKT_PASS(add_bytes(b, name->ptr, name->len));
-    BKT_PASS(add_number(b, digest));
-    BKT_PASS(add_number(b, (uint64_t)-r->rc));
-    BKT_PASS(add_number(b, r->n));
-    BKT_PASS(add_number(b, r->size));
-    BKT_PASS(add_number(b, mtime));
+    BKT_PASS(bkt_buf_add_le(b, 8, digest));
+    BKT_PASS(bkt_buf_add_le(b, 8, (uint64_t)-r->rc));
+    BKT_PASS(bkt_buf_add_le(b, 8, r->n));
+    BKT_PASS(bkt_buf_add_le(b, 8, r->size));
+    BKT_PASS(bkt_buf_add_le(b, 8, mtime));
     BKT_PASS(add_bytes(b, r->etag, strlen(r->etag)));
     BKT_PASS(add_bytes(b, body, body_len));
     return add_messages(b, r->err);
@@ -319,13 +308,6 @@ int bkt_tape_parse(struct bkt_tape *t, const struct bkt_buf *b, struct bkt_err *
 
 /* ---- playing; the lock is held ---- */
 
-static void give_error(struct bkt_req *req, const struct entry *e)
-{
-    for (size_t at = 0; at < e->text_len; at += strlen(e->text + at) + 1)
-        (void)BKT_REQ_FAIL(req, e->rc, "%s", e->text + at);
-    req->rc = e->rc;
-}
-
 /* @return whether the request has ended: it got the outcome, or there is no memory for it */
 static bool give(struct bkt_req *req, struct entry *e)
 {
@@ -340,8 +322,9 @@ static bool give(struct bkt_req *req, struct entry *e)
     req->size = e->size;
     req->mtime = e->mtime;
     memcpy(req->etag, e->etag, sizeof req->etag);
-    if (e->rc < 0)
-        give_error(req, e);
+    if (e->rc < 0 && e->text_len)
+        bkt_err_unpack(bkt_req_err(req), e->rc, e->text, e->text_len);
+    req->rc = e->rc < 0 ? e->rc : req->rc;
     e->used = true;
     return true;
 }
@@ -411,8 +394,7 @@ static int play_list(const struct entry *e, bkt_list_each_fn *each, void *arg, s
             BKT_FAIL(err, BKT_EFORMAT, "a message of another process is malformed");
         BKT_PASS(each(&l, arg));
     }
-    for (size_t at = 0; at < e->text_len; at += strlen(e->text + at) + 1)
-        (void)BKT_ERR(err, e->rc, "%s", e->text + at);
+    bkt_err_unpack(err, e->rc, e->text, e->text_len);
     return e->rc;
 }
 
@@ -445,8 +427,8 @@ int bkt_tape_list_each(const struct bkt_listed *entry, void *list)
     memcpy(&mtime, &entry->mtime, sizeof mtime);
     const char *etag = entry->etag ? entry->etag : "";
     if (add_bytes(&l->entries, entry->key, strlen(entry->key) + 1) < 0 ||
-        add_bytes(&l->entries, etag, strlen(etag) + 1) < 0 || add_number(&l->entries, entry->is_prefix) < 0 ||
-        add_number(&l->entries, entry->size) < 0 || add_number(&l->entries, mtime) < 0)
+        add_bytes(&l->entries, etag, strlen(etag) + 1) < 0 || bkt_buf_add_le(&l->entries, 8, entry->is_prefix) < 0 ||
+        bkt_buf_add_le(&l->entries, 8, entry->size) < 0 || bkt_buf_add_le(&l->entries, 8, mtime) < 0)
         l->failed = true;
     return l->each(entry, l->arg);
 }

@@ -45,13 +45,6 @@ bool bkt_wpieces_at(const struct bkt_wpieces *p, uint64_t i, struct bkt_wpiece *
 
 /* ---- messages ---- */
 
-static int add_number(struct bkt_buf *b, uint64_t v)
-{
-    unsigned char le[8];
-    bkt_put_le(le, 8, v);
-    return bkt_buf_add(b, le, 8);
-}
-
 static int add_fixed(const struct bkt_write_plan *p, struct bkt_grid_run run, size_t *hint,
                      struct bkt_buf *out)
 {
@@ -70,7 +63,7 @@ static int add_var(const struct bkt_write_plan *p, const struct bkt_grid_run *ru
 {
     for (uint64_t i = 0; i < run->len; i++) {
         const struct bkt_slice *s = &p->w->slices[run->seq + i];
-        BKT_PASS(add_number(out, s->n));
+        BKT_PASS(bkt_buf_add_le(out, 8, s->n));
         BKT_PASS(s->n ? bkt_buf_add(out, s->p, s->n) : BKT_OK);
     }
     return BKT_OK;
@@ -81,12 +74,12 @@ static int add_message(const struct bkt_write_plan *p, uint64_t number, uint64_t
     struct bkt_grid_iter it;
     struct bkt_grid_run run;
     size_t hint = 0;
-    BKT_PASS(add_number(out, number));
-    BKT_PASS(add_number(out, bkt_grid_n_runs(&p->grid, k)));
+    BKT_PASS(bkt_buf_add_le(out, 8, number));
+    BKT_PASS(bkt_buf_add_le(out, 8, bkt_grid_n_runs(&p->grid, k)));
     bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
     while (bkt_grid_next(&it, &run)) {
-        BKT_PASS(add_number(out, run.off));
-        BKT_PASS(add_number(out, run.len));
+        BKT_PASS(bkt_buf_add_le(out, 8, run.off));
+        BKT_PASS(bkt_buf_add_le(out, 8, run.len));
     }
     bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
     while (bkt_grid_next(&it, &run))
