@@ -46,15 +46,41 @@ int bkt_comm_reduce(struct bkt_comm *c, enum bkt_comm_op op, uint64_t *v, size_t
     return c && n ? c->ops->allreduce(c, op, v, n, err) : BKT_OK;
 }
 
+/* The sizes of messages that hold one length each; the caller's, free().  NULL: out of memory */
+static size_t *sizes_of_lengths(const struct bkt_comm *c)
+{
+    size_t *each = calloc(c->size, sizeof *each);
+    for (unsigned r = 0; each && r < c->size; r++)
+        each[r] = sizeof *each;
+    return each;
+}
+
+int bkt_comm_gather(struct bkt_comm *c, int rc, const struct bkt_buf *mine, size_t *n, struct bkt_buf *all,
+                    struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) size_t *each = sizes_of_lengths(c);
+    uint64_t total = 0;
+    bool fits = true;
+    if (rc == BKT_OK && !each)
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    rc = bkt_comm_agree(c, rc, err);
+    if (rc < 0 || !each)
+        return rc;
+    BKT_PASS(c->ops->allgatherv(c, &mine->len, each, n, err));
+    for (unsigned r = 0; fits && r < c->size; r++)
+        fits = bkt_add_u64(total, n[r], &total) && total <= SIZE_MAX;
+    fits = fits && bkt_buf_resize(all, (size_t)total) == BKT_OK;
+    BKT_PASS(bkt_comm_agree(c, fits ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory"), err));
+    return c->ops->allgatherv(c, mine->ptr, n, all->ptr, err);
+}
+
 static int lengths(struct bkt_comm *c, const size_t *send_n, size_t *recv_n, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) size_t *each = calloc(c->size, sizeof *each);
+    BKT_CLEANUP(bkt_freep) size_t *each = sizes_of_lengths(c);
     uint64_t short_of = !each;
     BKT_PASS(c->ops->allreduce(c, BKT_COMM_MAX, &short_of, 1, err));
     if (short_of || !each)
         BKT_NOMEM(err);
-    for (unsigned r = 0; r < c->size; r++)
-        each[r] = sizeof *send_n;
     return c->ops->alltoallv(c, send_n, each, recv_n, each, err);
 }
 

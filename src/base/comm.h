@@ -80,6 +80,11 @@ BKT_NODISCARD int bkt_comm_bcast_buf(struct bkt_comm *c, unsigned root, struct b
                                      struct bkt_err *err);
 BKT_NODISCARD int bkt_comm_reduce(struct bkt_comm *c, enum bkt_comm_op op, uint64_t *v, size_t n,
                                   struct bkt_err *err);
+/** Every process gets the bytes of all, in the order of ranks.
+ *  @param rc  this process's outcome so far: if one has failed, all return its failure
+ *  @param n   gets the lengths, c->size of them */
+BKT_NODISCARD int bkt_comm_gather(struct bkt_comm *c, int rc, const struct bkt_buf *mine, size_t *n,
+                                  struct bkt_buf *all, struct bkt_err *err);
 /** Exchange messages of any length.
  *  @param send    for each rank, one after the other; send_n[rank] bytes each
  *  @param recv    gets the messages in the order of ranks

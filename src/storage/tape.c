@@ -322,9 +322,11 @@ static bool give(struct bkt_req *req, struct entry *e)
     req->size = e->size;
     req->mtime = e->mtime;
     memcpy(req->etag, e->etag, sizeof req->etag);
-    if (e->rc < 0 && e->text_len)
-        bkt_err_unpack(bkt_req_err(req), e->rc, e->text, e->text_len);
-    req->rc = e->rc < 0 ? e->rc : req->rc;
+    if (e->rc < 0) {
+        req->rc = e->rc;
+        if (e->text_len)
+            bkt_err_unpack(bkt_req_err(req), e->rc, e->text, e->text_len);
+    }
     e->used = true;
     return true;
 }

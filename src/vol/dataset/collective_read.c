@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/list.h"
 #include "base/num.h"
 #include "base/trace.h"
 #include "chunk/dataset/dataset.h"
@@ -18,19 +19,19 @@
 struct hand {
     struct bkt_comm *c;
     struct bkt_dsetio *io;
-    struct bkt_needed *all; /* of all processes, in the order of ranks */
+    struct bkt_buf lists;   /* struct bkt_needed of all processes, in the order of ranks */
     size_t *n;              /* of each process */
     size_t *at;             /* cursors */
     uint64_t *load;         /* bytes that each process sends */
     uint64_t *mine;         /* numbers of the chunks that this process fetches */
     unsigned char *wanted;  /* of these: a byte for each process that gets it */
-    size_t n_mine;
+    size_t n_mine, cap_mine, cap_wanted;
     size_t most; /* chunks that are handed on */
 };
 
 static void hand_fini(struct hand *h)
 {
-    free(h->all);
+    bkt_buf_fini(&h->lists);
     free(h->n);
     free(h->at);
     free(h->load);
@@ -41,22 +42,10 @@ static void hand_fini(struct hand *h)
 /* All lists in all processes. */
 static int gather(struct hand *h, const struct bkt_buf *mine, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) size_t *eights = calloc(h->c->size, sizeof *eights);
-    size_t total = 0;
-    int rc = bkt_comm_agree(h->c, eights ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory"), err);
-    if (rc < 0 || !eights)
-        return rc;
-    for (unsigned r = 0; r < h->c->size; r++)
-        eights[r] = sizeof(size_t);
-    BKT_PASS(h->c->ops->allgatherv(h->c, &mine->len, eights, h->n, err));
-    for (unsigned r = 0; r < h->c->size; r++)
-        total += h->n[r];
-    h->all = malloc(total + 1);
-    BKT_PASS(bkt_comm_agree(h->c, h->all ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory"), err));
-    BKT_PASS(h->c->ops->allgatherv(h->c, mine->ptr, h->n, h->all, err));
     size_t at = 0;
+    BKT_PASS(bkt_comm_gather(h->c, BKT_OK, mine, h->n, &h->lists, err));
     for (unsigned r = 0; r < h->c->size; at += h->n[r++]) {
-        h->n[r] /= sizeof *h->all;
+        h->n[r] /= sizeof(struct bkt_needed);
         h->at[r] = at;
     }
     return BKT_OK;
@@ -65,15 +54,16 @@ static int gather(struct hand *h, const struct bkt_buf *mine, struct bkt_err *er
 /* The next chunk; @p want has a byte for each process that needs it.  UINT64_MAX: there are no more. */
 static uint64_t next(struct hand *h, const size_t *end, unsigned char *want, unsigned *n, uint64_t *elems)
 {
+    const struct bkt_needed *all = (const void *)h->lists.ptr;
     uint64_t chunk = UINT64_MAX;
     *n = 0, *elems = 0;
     for (unsigned r = 0; r < h->c->size; r++)
         if (h->at[r] < end[r])
-            chunk = bkt_min_u64(chunk, h->all[h->at[r]].chunk);
+            chunk = bkt_min_u64(chunk, all[h->at[r]].chunk);
     for (unsigned r = 0; r < h->c->size; r++) {
-        want[r] = h->at[r] < end[r] && h->all[h->at[r]].chunk == chunk;
+        want[r] = h->at[r] < end[r] && all[h->at[r]].chunk == chunk;
         if (want[r]) {
-            *elems += h->all[h->at[r]++].elems;
+            *elems += all[h->at[r]++].elems;
             ++*n;
         }
     }
@@ -93,17 +83,10 @@ static unsigned choose(const struct hand *h, const unsigned char *want)
 static int add_mine(struct hand *h, uint64_t chunk, const unsigned char *want)
 {
     size_t n = h->c->size;
-    void *v = realloc(h->mine, (h->n_mine + 1) * sizeof *h->mine);
-    uint64_t *mine = v;
-    if (!mine)
-        return BKT_ENOMEM;
-    h->mine = mine;
-    unsigned char *w = realloc(h->wanted, (h->n_mine + 1) * n);
-    if (!w)
-        return BKT_ENOMEM;
-    h->wanted = w;
-    memcpy(w + h->n_mine * n, want, n);
-    mine[h->n_mine++] = chunk;
+    BKT_PASS(bkt_list_room(&h->mine, h->n_mine, &h->cap_mine, sizeof *h->mine));
+    BKT_PASS(bkt_list_room(&h->wanted, h->n_mine, &h->cap_wanted, n));
+    memcpy(h->wanted + h->n_mine * n, want, n);
+    h->mine[h->n_mine++] = chunk;
     return BKT_OK;
 }
 

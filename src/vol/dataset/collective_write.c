@@ -15,22 +15,16 @@
 /* Bytes per element of variable size, for the length of a round. */
 #define VAR_GUESS 256
 
-/* What one process writes of one chunk. */
-struct share {
-    uint64_t chunk, elems;
-};
-
 struct together {
     struct bkt_comm *c;
     struct bkt_dsetio *io;
     struct bkt_wpieces *mine;
     uint64_t at; /* the first of my chunks that isn't sent yet */
     uint64_t elem_bytes, chunk_bytes, budget;
-    uint64_t *load;       /* bytes that each process has got, as an owner */
-    struct share *shares; /* of all processes in this round, in the order of ranks */
-    size_t *n_shares;     /* of each process */
-    size_t n_all;
-    size_t round; /* number of my chunks in this round */
+    uint64_t *load;           /* bytes that each process has got, as an owner */
+    struct bkt_buf shares;    /* struct bkt_wpiece of all processes in this round, in the order of ranks */
+    size_t *n_shares;         /* of each process */
+    size_t round;             /* number of my chunks in this round */
     struct bkt_buf send, got; /* messages; kept from round to round, since new memory takes time */
 };
 
@@ -49,7 +43,7 @@ static uint64_t my_end(const struct together *t, uint64_t from)
     uint64_t end = from > UINT64_MAX - most ? UINT64_MAX : from + most;
     for (uint64_t i = t->at; t->mine && bkt_wpieces_at(t->mine, i, &p) && p.chunk < end; i++) {
         bytes += p.elems * t->elem_bytes;
-        bytes += t->c->size * sizeof(struct share); /* all processes get the share */
+        bytes += t->c->size * sizeof p; /* all processes get the share */
         if (i > t->at && bytes > t->budget)
             end = p.chunk;
     }
@@ -71,39 +65,29 @@ static int agree_round(const struct together *t, uint64_t *from, uint64_t *end, 
 static int gather_shares(struct together *t, uint64_t end, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf mine = {0};
-    BKT_CLEANUP(bkt_freep) size_t *sizes = calloc(t->c->size, sizeof *sizes);
-    BKT_CLEANUP(bkt_freep) size_t *eights = calloc(t->c->size, sizeof *eights);
     struct bkt_wpiece p;
-    int rc = sizes && eights ? BKT_OK : BKT_ENOMEM;
+    int rc = BKT_OK;
     t->round = 0;
     for (uint64_t i = t->at; rc == BKT_OK && t->mine && bkt_wpieces_at(t->mine, i, &p) && p.chunk < end;
          i++, t->round++)
-        rc = bkt_buf_add(&mine, &(struct share){p.chunk, p.elems}, sizeof(struct share));
-    BKT_PASS(bkt_comm_agree(t->c, rc < 0 ? BKT_ERR(err, rc, "out of memory") : BKT_OK, err));
-    if (!sizes || !eights) /* known to all by now */
-        BKT_NOMEM(err);
+        rc = bkt_buf_add(&mine, &p, sizeof p);
+    rc = rc < 0 ? BKT_ERR(err, rc, "out of memory") : BKT_OK;
+    BKT_PASS(bkt_comm_gather(t->c, rc, &mine, t->n_shares, &t->shares, err));
     for (unsigned r = 0; r < t->c->size; r++)
-        eights[r] = sizeof(size_t);
-    BKT_PASS(t->c->ops->allgatherv(t->c, &mine.len, eights, sizes, err));
-    t->n_all = 0;
-    for (unsigned r = 0; r < t->c->size; r++)
-        t->n_all += t->n_shares[r] = sizes[r] / sizeof(struct share);
-    free(t->shares);
-    t->shares = malloc((t->n_all + 1) * sizeof *t->shares);
-    BKT_PASS(bkt_comm_agree(t->c, t->shares ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory"), err));
-    return t->c->ops->allgatherv(t->c, mine.ptr, sizes, t->shares, err);
+        t->n_shares[r] /= sizeof p;
+    return BKT_OK;
 }
 
 /* ---- owners ---- */
 
 /* The shares of the round, as cursors that move through the chunks: each process's are in ascending order. */
 struct owners {
-    const struct share **at, **end; /* of each process */
+    const struct bkt_wpiece **at, **end; /* of each process */
 };
 
 static int owners_init(struct owners *o, const struct together *t)
 {
-    const struct share *s = t->shares;
+    const struct bkt_wpiece *s = (const void *)t->shares.ptr;
     o->at = calloc(t->c->size, sizeof(void *));
     o->end = calloc(t->c->size, sizeof(void *));
     for (unsigned r = 0; o->at && o->end && r < t->c->size; r++) {
@@ -263,7 +247,7 @@ int bkt_collective_write(struct bkt_comm *c, struct bkt_dsetio *io, const struct
     bkt_wpieces_free(t.mine);
     free(t.load);
     free(t.n_shares);
-    free(t.shares);
+    bkt_buf_fini(&t.shares);
     bkt_buf_fini(&t.send);
     bkt_buf_fini(&t.got);
     return rc;
