@@ -177,6 +177,8 @@ static int list_by(struct bkt_store *st, const struct list *l, bkt_list_each_fn 
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf what = {0};
     struct bkt_tape_list taped;
+    if (!bkt_tape_is_on())
+        return list_keys(st, l, each, arg, err);
     int rc =
         bkt_buf_addf(&what, "%s%c%s%c%zu", l->prefix, 31, l->delimiter ? l->delimiter : "", 31, l->n_cuts);
     for (size_t i = 1; rc == BKT_OK && i < l->n; i++)

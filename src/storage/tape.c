@@ -201,6 +201,19 @@ static void keep(struct bkt_tape *t, const struct bkt_buf *name, uint64_t digest
         bkt_buf_cut(&t->bytes, was);
 }
 
+/* A request or list of the tape has ended.  Its entry is kept, unless @p name is empty. */
+static void end(struct bkt_tape *t, const struct bkt_buf *name, const struct bkt_req *r, const void *body,
+                size_t len)
+{
+    uint64_t digest = name->len ? digest_of(r) : 0;
+    (void)pthread_mutex_lock(&t->lock);
+    if (name->len)
+        keep(t, name, digest, r, body, len);
+    if (--t->under_way == 0)
+        (void)pthread_cond_broadcast(&t->idle);
+    (void)pthread_mutex_unlock(&t->lock);
+}
+
 void bkt_tape_end(struct bkt_store *st, struct bkt_req *req)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
@@ -208,13 +221,9 @@ void bkt_tape_end(struct bkt_store *st, struct bkt_req *req)
     const void *body = req->dst ? req->dst : req->body.ptr;
     size_t len = req->op != BKT_GET || req->rc < 0 ? 0 : req->dst ? (size_t)req->n : req->body.len;
     req->tape = NULL;
-    bool named = name_of(st, req, &name) == BKT_OK;
-    (void)pthread_mutex_lock(&t->lock);
-    if (named && req->rc != BKT_ECANCEL)
-        keep(t, &name, digest_of(req), req, body, len);
-    if (--t->under_way == 0)
-        (void)pthread_cond_broadcast(&t->idle);
-    (void)pthread_mutex_unlock(&t->lock);
+    if (req->rc != BKT_ECANCEL && name_of(st, req, &name) < 0)
+        bkt_buf_clear(&name);
+    end(t, &name, req, body, len);
 }
 
 int bkt_tape_emit(const struct bkt_tape *t, struct bkt_buf *out)
@@ -360,7 +369,6 @@ static bool play(struct bkt_tape *t, struct bkt_store *st, struct bkt_req *req)
 bool bkt_tape_begin(struct bkt_store *st, struct bkt_req *req)
 {
     bool playing, ended = false;
-    req->tape = NULL;
     struct bkt_tape *t = tape_of(&playing);
     if (!t)
         return false;
@@ -429,7 +437,8 @@ int bkt_tape_list_each(const struct bkt_listed *entry, void *list)
     memcpy(&mtime, &entry->mtime, sizeof mtime);
     const char *etag = entry->etag ? entry->etag : "";
     if (add_bytes(&l->entries, entry->key, strlen(entry->key) + 1) < 0 ||
-        add_bytes(&l->entries, etag, strlen(etag) + 1) < 0 || bkt_buf_add_le(&l->entries, 8, entry->is_prefix) < 0 ||
+        add_bytes(&l->entries, etag, strlen(etag) + 1) < 0 ||
+        bkt_buf_add_le(&l->entries, 8, entry->is_prefix) < 0 ||
         bkt_buf_add_le(&l->entries, 8, entry->size) < 0 || bkt_buf_add_le(&l->entries, 8, mtime) < 0)
         l->failed = true;
     return l->each(entry, l->arg);
@@ -439,16 +448,9 @@ void bkt_tape_list_end(struct bkt_tape_list *l, struct bkt_store *st, const char
                        const struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
-    struct bkt_tape *t = l->tape;
     struct bkt_req r = {.rc = rc, .err = (struct bkt_err *)(uintptr_t)err};
-    if (!t)
-        return;
-    bool named = list_name(st, what, &name) == BKT_OK;
-    (void)pthread_mutex_lock(&t->lock);
-    if (named && !l->failed)
-        keep(t, &name, 0, &r, l->entries.ptr, l->entries.len);
-    if (--t->under_way == 0)
-        (void)pthread_cond_broadcast(&t->idle);
-    (void)pthread_mutex_unlock(&t->lock);
+    if (!l->failed && list_name(st, what, &name) < 0)
+        bkt_buf_clear(&name);
+    end(l->tape, &name, &r, l->entries.ptr, l->entries.len);
     bkt_buf_fini(&l->entries);
 }
