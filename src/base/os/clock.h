@@ -1,4 +1,4 @@
-/* A clock that only goes forward. */
+/* Clocks: one that only goes forward, and the time of day. */
 #ifndef BKT_CLOCK_H
 #define BKT_CLOCK_H
 
@@ -17,6 +17,14 @@ static inline double bkt_clock_now(void)
 {
     struct timespec t = {0, 0};
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/** Seconds since the epoch, for time stamps. */
+static inline double bkt_time_of_day(void)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_REALTIME, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 

@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/random.h"
-#include "schema/edit/edit_impl.h"
 #include "base/num.h"
-#include "schema/model/object_life.h"
-#include "schema/json/schema_json.h"
+#include "base/os/clock.h"
+#include "base/random.h"
 #include "base/trace.h"
+#include "schema/edit/edit_impl.h"
+#include "schema/json/schema_json.h"
+#include "schema/model/object_life.h"
 
 /* ---- keeping track ---- */
 
@@ -87,11 +87,9 @@ void bkt_edits_free(struct bkt_domain *d)
 
 double bkt_edit_now(struct bkt_edits *e)
 {
-    struct timespec t = {0, 0};
     if (e->agreed)
         return e->clock += 1e-6;
-    (void)clock_gettime(CLOCK_REALTIME, &t);
-    double now = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+    double now = bkt_time_of_day();
     e->clock   = now > e->clock ? now : e->clock + 1e-6;
     return e->clock;
 }

@@ -1,11 +1,11 @@
 /* Stores in memory, one per name and process: the reference for every backend's behaviour; tests use it. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <xxhash.h>
 
 #include "base/map.h"
+#include "base/os/clock.h"
 #include "storage/stats.h"
 #include "storage/store_impl.h"
 
@@ -68,9 +68,7 @@ static void write_object(struct bkt_map *objects, struct bkt_req *req)
         return;
     }
     free_object(old);
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    o->mtime = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    o->mtime = bkt_time_of_day();
     (void)snprintf(o->etag, sizeof o->etag, "\"%016llx\"", (unsigned long long)XXH3_64bits(req->put, req->put_len));
     memcpy(req->etag, o->etag, sizeof req->etag);
     bkt_stats_add(BKT_STAT(bytes_out), req->put_len);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/clock.h"
 #include "schema/json/acl.h"
 
 int bkt_folder_above(struct bkt_store *st, const char *path, struct bkt_doc *out, char **up, struct bkt_err *err)
@@ -42,7 +43,7 @@ static int make_one(struct bkt_store *st, const char *path, const char *owner, c
     const struct bkt_domain_doc *parent = above.what == BKT_IS_FOLDER ? &above.doc : NULL;
     if (!owner)
         owner = set->user && *set->user ? set->user : parent && parent->owner ? parent->owner : "admin";
-    BKT_PASS(bkt_folder_emit(owner, parent, bkt_now(), &json, err));
+    BKT_PASS(bkt_folder_emit(owner, parent, bkt_time_of_day(), &json, err));
     if (bkt_domain_doc_key(path, &key) < 0)
         BKT_NOMEM(err);
     int rc = bkt_store_put(st, bkt_buf_str(&key), json.ptr, json.len, NULL, "*", NULL, err);

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "schema/json/acl.h"
@@ -233,13 +232,6 @@ int bkt_place_absent(const struct bkt_place *p, const char *name, const char *wh
     if (!full || strcmp(full, name) == 0)
         BKT_FAIL(err, BKT_ENOENT, "%s: %s", name, what);
     BKT_FAIL(err, BKT_ENOENT, "%s (%s): %s", name, full, what);
-}
-
-double bkt_now(void)
-{
-    struct timespec t = {0, 0};
-    (void)clock_gettime(CLOCK_REALTIME, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* ---- documents ---- */

@@ -63,9 +63,6 @@ BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct plain_file *plain, 
 /** Below db/<root>/: chunks that a kerchunk set had inline (tools/kerchunk/kept_chunks.c). */
 #define BKT_KEPT_CHUNKS ".h5bucket-inline"
 
-/** Seconds since the epoch. */
-double bkt_now(void);
-
 /** Names for bkt_domain_open(): store and path; free(). */
 char *bkt_place_name(const struct bkt_store *st, const char *path);
 

@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/clock.h"
 #include "schema/json/acl.h"
 #include "tools/bucket/names.h"
-#include "tools/show/show.h"
 #include "tools/cli/tool.h"
+#include "tools/show/show.h"
 
 /* Converts letters to bits; false: reported */
 static bool bits_of(const struct bkt_tool *t, const char *text, unsigned *out)
@@ -43,7 +44,8 @@ static int change_once(const struct bkt_tool *t, const struct bkt_place *p, cons
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0}, key = {0};
     BKT_PASS(get_doc(p, t->args[0], &doc, err));
     BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, BKT_ACL_UPDATE_ACL, err));
-    BKT_TRY(err, bkt_acl_edit(doc.json.ptr, doc.json.len, c, n, bkt_now(), &json, err), "%s", t->args[0]);
+    BKT_TRY(err, bkt_acl_edit(doc.json.ptr, doc.json.len, c, n, bkt_time_of_day(), &json, err), "%s",
+            t->args[0]);
     if (bkt_domain_doc_key(p->path, &key) < 0)
         BKT_NOMEM(err);
     return bkt_store_put(p->store, bkt_buf_str(&key), json.ptr, json.len, doc.etag[0] ? doc.etag : NULL, NULL, NULL, err);

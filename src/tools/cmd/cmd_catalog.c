@@ -5,15 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/dataset/dataset.h"
 #include "base/list.h"
+#include "base/os/clock.h"
+#include "base/utf8.h"
+#include "chunk/dataset/dataset.h"
 #include "storage/md5.h"
 #include "tools/bucket/names.h"
-#include "tools/source/key_list.h"
 #include "tools/bucket/target.h"
-#include "tools/cli/tool.h"
-#include "base/utf8.h"
 #include "tools/bucket/walk.h"
+#include "tools/cli/tool.h"
+#include "tools/source/key_list.h"
 
 static const char *const lists[] = {[BKT_GROUP] = ".groups.txt", [BKT_DATASET] = ".datasets.txt", [BKT_DATATYPE] = ".datatypes.txt"};
 
@@ -403,7 +404,8 @@ static int info(struct catalog *c, struct bkt_buf *b)
     bucket = bucket ? bucket + 1 : uri;
     rc     = rc < 0 ? rc : bkt_utf8_quote(b, bucket, strlen(bucket)); /* a folder may have any name */
     if (rc == BKT_OK)
-        rc = bkt_buf_addf(b, ", \"scan_start\": %.17g, \"md5_sum\": \"%s\", \"scan_complete\": %.17g}", c->begun, sum, bkt_now());
+        rc = bkt_buf_addf(b, ", \"scan_start\": %.17g, \"md5_sum\": \"%s\", \"scan_complete\": %.17g}",
+                          c->begun, sum, bkt_time_of_day());
     return rc < 0 ? no_memory(c) : BKT_OK;
 }
 
@@ -463,7 +465,7 @@ static int run(struct bkt_tool *t)
     if (rc == BKT_OK) {
         c->d     = d;
         c->path  = bkt_domain_path(d);
-        c->begun = bkt_now();
+        c->begun = bkt_time_of_day();
         c->err   = &err;
         c->out   = (struct outbox){.st = bkt_domain_store(d), .folder = to, .err = &err};
         rc       = write_all(c);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/clock.h"
 #include "schema/json/acl.h"
 #include "tools/bucket/folder.h"
 #include "tools/bucket/names.h"
@@ -17,7 +18,7 @@ static int refresh_once(const struct bkt_tool *t, const struct bkt_place *p, str
     if (doc.what != BKT_IS_FOLDER)
         BKT_FAIL(err, BKT_ENOENT, "%s is not a folder any more", p->path);
     BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, BKT_ACL_UPDATE, err));
-    BKT_PASS(bkt_acl_edit(doc.json.ptr, doc.json.len, NULL, 0, bkt_now(), &json, err));
+    BKT_PASS(bkt_acl_edit(doc.json.ptr, doc.json.len, NULL, 0, bkt_time_of_day(), &json, err));
     if (bkt_domain_doc_key(p->path, &key) < 0)
         BKT_NOMEM(err);
     return bkt_store_put(p->store, bkt_buf_str(&key), json.ptr, json.len, doc.etag[0] ? doc.etag : NULL, NULL, NULL, err);

@@ -5,6 +5,7 @@
 
 #include "base/list.h"
 #include "base/num.h"
+#include "base/os/clock.h"
 #include "tools/source/key_list.h"
 #include "tools/verify/verify.h"
 
@@ -94,7 +95,7 @@ int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o)
 bool bkt_verify_is_fresh(const struct bkt_verify *v, struct bkt_store *st, double mtime)
 {
     int64_t ahead = bkt_store_ahead(st);
-    return v->min_age > 0 && bkt_now() + (double)(ahead < 0 ? ahead : 0) - mtime < v->min_age;
+    return v->min_age > 0 && bkt_time_of_day() + (double)(ahead < 0 ? ahead : 0) - mtime < v->min_age;
 }
 
 struct removal {

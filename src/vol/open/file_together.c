@@ -1,8 +1,8 @@
 /* H5Fopen, H5Fcreate, H5Fdelete and H5Fis_accessible by all processes of a file access list that names the
  * mpio driver. */
 #include <string.h>
-#include <time.h>
 
+#include "base/os/clock.h"
 #include "base/random.h"
 #include "vol/core/hid.h"
 #include "vol/open/file_calls.h"
@@ -31,9 +31,7 @@ static int open_or_create(void *arg, struct bkt_err *err)
 /* Seed and clock of the first process. */
 static int agree(struct bkt_comm *c, struct bkt_agreed *a, struct bkt_err *err)
 {
-    struct timespec t = {0, 0};
-    (void)clock_gettime(CLOCK_REALTIME, &t);
-    a->clock = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+    a->clock = bkt_time_of_day();
     a->seed[0] = bkt_random();
     a->seed[1] = bkt_random();
     return bkt_comm_bcast(c, a, sizeof *a, err);
