@@ -198,7 +198,7 @@ static int transfer(const struct bkt_io *io, struct bkt_err *err)
     BKT_PASS(bkt_shared_causes(io, &causes, err));
     own.alone = bkt_shared_is_prevented(&causes);
     if (shared)
-        bkt_shared_begin(&own);
+        bkt_shared_forget(&own);
     int rc = transfer_here(&own, err);
     if (shared)
         rc = bkt_shared_end(&own, rc, err);

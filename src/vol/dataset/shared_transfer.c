@@ -29,16 +29,11 @@ struct bkt_comm *bkt_shared_group(const struct bkt_io *io)
     return c;
 }
 
-static void forget(const struct bkt_io *io)
+void bkt_shared_forget(const struct bkt_io *io)
 {
     for (size_t i = 0; i < io->n; i++)
         if (bkt_shared_is(io->dsets[i]) && (i == 0 || io->dsets[i]->file->dom != io->dsets[i - 1]->file->dom))
             bkt_chunk_cache_drop(io->dsets[i]->file->dom);
-}
-
-void bkt_shared_begin(const struct bkt_io *io)
-{
-    forget(io);
 }
 
 int bkt_shared_store(struct bkt_vobj *o, struct bkt_err *err)
@@ -76,6 +71,6 @@ int bkt_shared_end(const struct bkt_io *io, int rc, struct bkt_err *err)
         if (bkt_shared_is(o) && o->obj)
             bkt_err_keep_first(&rc, err, bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, &why), &why);
     }
-    forget(io);
+    bkt_shared_forget(io);
     return bkt_comm_agree(bkt_shared_group(io), rc, err);
 }

@@ -17,7 +17,7 @@ bool bkt_shared_transfer(const struct bkt_io *io);
  */
 struct bkt_comm *bkt_shared_group(const struct bkt_io *io);
 /** Before the call: forget elements that other processes may have replaced. */
-void bkt_shared_begin(const struct bkt_io *io);
+void bkt_shared_forget(const struct bkt_io *io);
 /** A collective read: chunks that several processes need are fetched by one of them.  Collective.  In an
  * independent read: nothing. */
 BKT_NODISCARD int bkt_shared_hand_on(const struct bkt_io *io, struct bkt_err *err);

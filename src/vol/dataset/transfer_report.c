@@ -26,15 +26,17 @@ enum {
     CAUSES = 9, /* bits of H5D_mpio_no_collective_cause_t */
 };
 
-/* HDF5's default list must stay as it is. */
-static bool can_tell(hid_t dxpl)
-{
-    return dxpl != H5P_DEFAULT && dxpl != H5P_DATASET_XFER_DEFAULT && H5Pexist(dxpl, "actual_io_mode") > 0;
-}
-
+/* Whether the file was opened with the mpio driver, also if by one process. */
 static bool is_mpio(const struct bkt_vobj *o)
 {
     return o->file && (o->file->comm || bkt_group_is_wanted(o->file->fapl));
+}
+
+/* HDF5's default list must stay as it is.  Programs without MPI end before the question to their list. */
+static bool is_reported(const struct bkt_io *io)
+{
+    return io->n && io->dxpl != H5P_DEFAULT && io->dxpl != H5P_DATASET_XFER_DEFAULT &&
+           is_mpio(io->dsets[0]) && H5Pexist(io->dxpl, "actual_io_mode") > 0;
 }
 
 static bool is_turned_off(hid_t dxpl)
@@ -86,15 +88,14 @@ static uint32_t causes_here(const struct bkt_io *io)
 
 int bkt_shared_causes(const struct bkt_io *io, struct bkt_causes *out, struct bkt_err *err)
 {
-    struct bkt_comm *c = bkt_shared_group(io);
     uint64_t bits[CAUSES] = {0};
     *out = (struct bkt_causes){0};
-    if (!io->n || !can_tell(io->dxpl) || !is_mpio(io->dsets[0]))
+    if (!is_reported(io))
         return BKT_OK;
     out->here = out->anywhere = bkt_xfer_is_collective(io->dxpl) ? causes_here(io) : H5D_MPIO_SET_INDEPENDENT;
     for (unsigned i = 0; i < CAUSES; i++)
         bits[i] = out->here >> i & 1;
-    BKT_PASS(bkt_comm_reduce(c, BKT_COMM_MAX, bits, CAUSES, err));
+    BKT_PASS(bkt_comm_reduce(bkt_shared_group(io), BKT_COMM_MAX, bits, CAUSES, err));
     for (unsigned i = 0; i < CAUSES; i++)
         out->anywhere |= (uint32_t)(bits[i] << i);
     return BKT_OK;
@@ -149,7 +150,7 @@ static void report_selection(const struct bkt_io *io, bool all)
 
 void bkt_shared_report(const struct bkt_io *io, const struct bkt_causes *causes)
 {
-    if (!io->n || !can_tell(io->dxpl) || !is_mpio(io->dsets[0]))
+    if (!is_reported(io))
         return;
     bool all = causes->anywhere == H5D_MPIO_COLLECTIVE;
     bool chunks = is_chunked(io->dsets[0]);

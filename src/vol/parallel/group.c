@@ -20,8 +20,8 @@ static void *symbol(const char *name)
     Dl_info where;
     if (!libhdf5 && dladdr(&H5E_ERR_CLS_g, &where) && where.dli_fname)
         libhdf5 = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    void *found = dlsym(RTLD_DEFAULT, name);
-    return libhdf5 && dlsym(libhdf5, name) ? dlsym(libhdf5, name) : found;
+    void *found = libhdf5 ? dlsym(libhdf5, name) : NULL;
+    return found ? found : dlsym(RTLD_DEFAULT, name);
 }
 
 /* HDF5 1.14 has a function for the driver's id, HDF5 2 a variable. */
