@@ -13,18 +13,25 @@
 struct call {
     const char *name;
     unsigned flags;
-    hid_t fcpl, fapl; /* fapl: without the group */
+    hid_t fcpl, fapl; /* fapl: the program's, then in a group the list without it */
     bool create;
-    struct bkt_comm *comm;
+    struct bkt_comm *comm; /* several processes act as one; NULL or a single one: as without MPI */
     struct bkt_agreed agreed;
     struct bkt_vobj *out;
 };
 
+/* One process acts as without MPI, with the hints of its MPI_Info. */
+static bool is_alone(const struct bkt_comm *c)
+{
+    return !c || c->size < 2;
+}
+
 static int open_or_create(void *arg, struct bkt_err *err)
 {
     struct call *c = arg;
+    const struct bkt_agreed *agreed = is_alone(c->comm) ? NULL : &c->agreed;
     return c->create
-               ? bkt_file_create_alone(c->name, c->flags, c->fcpl, c->fapl, c->comm, &c->agreed, &c->out, err)
+               ? bkt_file_create_alone(c->name, c->flags, c->fcpl, c->fapl, c->comm, agreed, &c->out, err)
                : bkt_file_open_alone(c->name, c->flags, c->fapl, c->comm, &c->out, err);
 }
 
@@ -75,10 +82,10 @@ static void equip(struct call *c)
         bkt_edit_agree(f->dom, &c->agreed);
 }
 
-static int open_by_all(struct call *c, hid_t fapl, struct bkt_err *err)
+static int open_by_all(struct call *c, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t alone = H5I_INVALID_HID;
-    BKT_PASS(bkt_comm_agree(c->comm, bkt_group_take_out(fapl, c->comm, &alone, err), err));
+    BKT_PASS(bkt_comm_agree(c->comm, bkt_group_take_out(c->fapl, c->comm, &alone, err), err));
     c->fapl = alone;
     BKT_PASS(call_together(c, err));
     equip(c);
@@ -91,36 +98,30 @@ static bool is_for_all(const char *name, hid_t fapl)
     return !bkt_file_opener && bkt_group_is_wanted(fapl) && strncmp(name, "native:", 7) != 0;
 }
 
-/* One process acts as without MPI, with the hints of its MPI_Info. */
-static bool is_alone(const struct bkt_comm *c)
+static int begin(struct call *c, struct bkt_vobj **out, struct bkt_err *err)
 {
-    return !c || c->size < 2;
+    int rc = is_alone(c->comm) ? open_or_create(c, err) : open_by_all(c, err);
+    bkt_comm_close(c->comm);
+    *out = rc == BKT_OK ? c->out : NULL;
+    return rc;
 }
 
 int bkt_file_open_any(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out,
                       struct bkt_err *err)
 {
-    struct call c = {.name = name, .flags = flags};
+    struct call c = {.name = name, .flags = flags, .fapl = fapl};
     if (is_for_all(name, fapl) && !bkt_native_is_plain(name))
         BKT_PASS(bkt_group_open(fapl, &c.comm, err));
-    int rc = is_alone(c.comm) ? bkt_file_open_alone(name, flags, fapl, c.comm, &c.out, err)
-                              : open_by_all(&c, fapl, err);
-    bkt_comm_close(c.comm);
-    *out = rc == BKT_OK ? c.out : NULL;
-    return rc;
+    return begin(&c, out, err);
 }
 
 int bkt_file_create_any(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out,
                         struct bkt_err *err)
 {
-    struct call c = {.name = name, .flags = flags, .fcpl = fcpl, .create = true};
+    struct call c = {.name = name, .flags = flags, .fcpl = fcpl, .fapl = fapl, .create = true};
     if (is_for_all(name, fapl))
         BKT_PASS(bkt_group_open(fapl, &c.comm, err));
-    int rc = is_alone(c.comm) ? bkt_file_create_alone(name, flags, fcpl, fapl, c.comm, NULL, &c.out, err)
-                              : open_by_all(&c, fapl, err);
-    bkt_comm_close(c.comm);
-    *out = rc == BKT_OK ? c.out : NULL;
-    return rc;
+    return begin(&c, out, err);
 }
 
 /* ---- questions and deletions: one process does it, and all get its result ---- */
