@@ -36,6 +36,18 @@ struct bkt_chunk_label bkt_chunk_label(const struct bkt_dsetio *io, const uint64
     return l;
 }
 
+bool bkt_chunk_coord(const struct bkt_dsetio *io, uint64_t number, uint64_t *coord)
+{
+    for (unsigned d = io->rank; d-- > 0;) {
+        uint64_t n = io->ds->space.rank ? bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]) : 1;
+        if (!n)
+            return false;
+        coord[d] = number % n;
+        number /= n;
+    }
+    return number == 0;
+}
+
 /* Sets the grid by which storage is addressed. */
 static int set_grid(struct bkt_dsetio *io, struct bkt_err *err)
 {

@@ -89,6 +89,10 @@ struct bkt_dsetio {
     void                      *bad_arg;
 };
 
+/** The coordinate of a chunk by its number, row-major in the grid of all chunks.  False: the extent has no
+ * such chunk. */
+bool bkt_chunk_coord(const struct bkt_dsetio *io, uint64_t number, uint64_t *coord);
+
 /** "dataset /v (d-…) chunk 3_4", for messages. */
 struct bkt_chunk_label {
     char text[BKT_ID_LEN + 250];

@@ -59,20 +59,11 @@ int bkt_chunks_needed(struct bkt_dsetio *io, const struct bkt_sel *file, size_t 
 
 /* ---- chunk <-> its part inside the dataset ---- */
 
-static void coord_of(const struct bkt_dsetio *io, uint64_t chunk, uint64_t *coord)
-{
-    for (unsigned d = io->rank; d-- > 0;) {
-        uint64_t n = bkt_max_u64(1, bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]));
-        coord[d] = chunk % n;
-        chunk /= n;
-    }
-}
-
 static struct bkt_sel inside(const struct bkt_dsetio *io, uint64_t chunk)
 {
-    uint64_t coord[BKT_MAX_RANK];
+    uint64_t coord[BKT_MAX_RANK] = {0};
     struct bkt_sel s = {.kind = BKT_SEL_HYPER, .rank = io->rank, .n_elems = 1};
-    coord_of(io, chunk, coord);
+    (void)bkt_chunk_coord(io, chunk, coord); /* the number is from bkt_chunks_needed() */
     for (unsigned d = 0; d < io->rank; d++) {
         s.dims[d] = io->ds->space.dims[d];
         s.start[d] = coord[d] * io->cdims[d];

@@ -154,25 +154,13 @@ static int put_message(struct bkt_wchunk *c, struct bkt_rd *rd, struct bkt_err *
     return BKT_OK;
 }
 
-static bool coord_of(const struct bkt_dsetio *io, uint64_t number, uint64_t *coord)
-{
-    for (unsigned d = io->rank; d-- > 0;) {
-        uint64_t n = io->ds->space.rank ? bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]) : 1;
-        if (!n)
-            return false;
-        coord[d] = number % n;
-        number /= n;
-    }
-    return number == 0;
-}
-
 /* All messages about one chunk.  The lock is held.  @p io: the caller's, with the present extent */
 static int put_chunk(struct bkt_wset *ws, const struct bkt_dsetio *io, uint64_t number, struct source *s,
                      size_t n, struct bkt_err *err)
 {
     uint64_t coord[BKT_MAX_RANK];
     struct bkt_wchunk *c;
-    if (!coord_of(io, number, coord))
+    if (!bkt_chunk_coord(io, number, coord))
         return malformed(err);
     BKT_PASS(bkt_wchunk_reserve(ws, coord, &c, err));
     BKT_PASS(bkt_wchunk_unraw(c, err));
