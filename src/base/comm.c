@@ -16,11 +16,6 @@ bool bkt_comm_alive(const struct bkt_comm *c)
     return c && c->ops->alive();
 }
 
-int bkt_comm_barrier(struct bkt_comm *c, struct bkt_err *err)
-{
-    return c ? c->ops->barrier(c, err) : BKT_OK;
-}
-
 int bkt_comm_bcast(struct bkt_comm *c, void *p, uint64_t n, struct bkt_err *err)
 {
     return c && n ? c->ops->bcast(c, 0, p, n, err) : BKT_OK;

@@ -72,7 +72,6 @@ static inline bool bkt_comm_is_first(const struct bkt_comm *c)
 }
 /** Whether messages are still possible; false for one process alone. */
 bool bkt_comm_alive(const struct bkt_comm *c);
-BKT_NODISCARD int bkt_comm_barrier(struct bkt_comm *c, struct bkt_err *err);
 BKT_NODISCARD int bkt_comm_bcast(struct bkt_comm *c, void *p, uint64_t n,
                                  struct bkt_err *err); /* from process 0 */
 /** The buffer of process @p root replaces those of the others. */
