@@ -1,4 +1,4 @@
-/* Processes that act together: a group, and the few messages that the connector needs.
+/* Processes that act together: a group, and the few kinds of messages that the connector needs.
  *
  * The connector needs no MPI.  A small library beside it, the adapter (src/mpi), has the functions of
  * struct bkt_comm_ops for one MPI; vol/parallel loads it when a file access list names the mpio driver.  All
@@ -36,7 +36,7 @@ struct bkt_comm_ops {
      *  @param fapl        a hid_t */
     int (*open)(void (*get_params)(void), int64_t fapl, struct bkt_comm **out, struct bkt_err *err);
     void (*close)(struct bkt_comm *c); /* collective */
-    /** Take the group out of a list, so that copies of the list are no collective calls.
+    /** Take the group out of a list.  Copying the list is not a collective call then.
      *  @param set  the program's H5Pset() */
     int (*take_out)(void (*set)(void), int64_t fapl, struct bkt_err *err);
     /** Name driver and group in a list.  Collective.
@@ -57,7 +57,7 @@ struct bkt_comm_ops {
     int (*split_node)(struct bkt_comm *c, struct bkt_comm **out,
                       struct bkt_err *err); /* the processes of this node */
     int (*dup)(struct bkt_comm *c, struct bkt_comm **out, struct bkt_err *err);
-    /** A hint of MPI_Info as text, cut if it is longer.  False: there is none of that number.
+    /** Get hint @p number of MPI_Info as text.  A longer text is cut.  False: MPI_Info has fewer hints.
      *  @param key  gets its name */
     bool (*hint)(struct bkt_comm *c, unsigned number, char *key, size_t key_size, char *value,
                  size_t value_size);
@@ -91,8 +91,7 @@ BKT_NODISCARD int bkt_comm_gather(struct bkt_comm *c, int rc, const struct bkt_b
 BKT_NODISCARD int bkt_comm_exchange(struct bkt_comm *c, const struct bkt_buf *send, const size_t *send_n,
                                     struct bkt_buf *recv, size_t *recv_n, struct bkt_err *err);
 
-/** All processes get the same outcome: that of the first process, by rank, whose @p rc is a failure, with its
- *  message.
+/** All processes get the same outcome: the failure of the lowest rank that has one, with its message.
  *  @param rc   this process's outcome; if it is negative, @p err has its frames
  *  @return the common outcome */
 BKT_NODISCARD int bkt_comm_agree(struct bkt_comm *c, int rc, struct bkt_err *err);

@@ -47,7 +47,7 @@ struct bkt_tape {
     size_t n;
 };
 
-/* Every request looks at `on` only, while there is no tape: a lock that some thread holds at fork() would
+/* Without a tape, a request reads only `on` and takes no lock.  A lock that some thread holds at fork() would
  * stay locked in the child. */
 static struct {
     pthread_mutex_t lock;

@@ -6,7 +6,7 @@
  * condition; equal ones are used in the order of recording.
  *
  * A request that isn't on the tape is sent.  So a process whose state differs stays correct: it costs
- * requests. For the same reason a PUT of other bytes than the recorded PUT of its key ends as BKT_EPRECOND,
+ * requests.  For the same reason a PUT of other bytes than the recorded PUT of its key ends as BKT_EPRECOND,
  * as if another writer had been first: the object is read again, and what is stored already needs no PUT. */
 #ifndef BKT_TAPE_H
 #define BKT_TAPE_H
@@ -44,7 +44,7 @@ void bkt_tape_end(struct bkt_store *st, struct bkt_req *req);
 typedef int bkt_list_each_fn(const struct bkt_listed *entry, void *arg);
 /** A list while a tape records: @p each of the caller, and what it gets, for the tape. */
 struct bkt_tape_list {
-    struct bkt_tape *tape; /* NULL: none records */
+    struct bkt_tape *tape; /* NULL: no tape records */
     struct bkt_buf entries;
     bkt_list_each_fn *each;
     void *arg;

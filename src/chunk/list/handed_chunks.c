@@ -21,7 +21,7 @@ static bool is_filtered(const struct bkt_dsetio *io)
     return io->where == BKT_AT_OBJECTS ? !bkt_chunk_object_is_plain(io) : io->filtered;
 }
 
-/* Of a plain chunk, processes that need different parts fetch these parts. */
+/* Processes that need different parts of a plain chunk fetch only these parts. */
 bool bkt_chunk_is_worth_it(const struct bkt_dsetio *io, uint64_t elems)
 {
     return is_filtered(io) || elems > io->chunk_elems;

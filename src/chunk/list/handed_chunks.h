@@ -1,5 +1,5 @@
-/* Decoded chunks that one process fetches and hands to others, who keep them in their cache of chunks: a read
- * then finds them there (vol/dataset/collective_read.h).  Only datasets with elements of a fixed size. */
+/* Decoded chunks that one process fetches and hands to others.  They keep them in their cache of chunks,
+ * where a read finds them (vol/dataset/collective_read.h).  Only datasets with elements of a fixed size. */
 #ifndef BKT_HANDED_CHUNKS_H
 #define BKT_HANDED_CHUNKS_H
 
@@ -14,10 +14,10 @@ struct bkt_needed {
  * most of them.  BKT_EINVAL: the selection is outside the extent; BKT_ENOMEM */
 BKT_NODISCARD int bkt_chunks_needed(struct bkt_dsetio *io, const struct bkt_sel *file, size_t most,
                                     struct bkt_buf *out, struct bkt_err *err);
-/** Whether handing it on saves something: several processes need @p elems elements of one chunk, all
- * together. */
+/** Whether one fetch for all saves something.  Several processes together need @p elems elements of a chunk.
+ */
 bool bkt_chunk_is_worth_it(const struct bkt_dsetio *io, uint64_t elems);
-/** Bytes of a decoded chunk; 0: none of the dataset's chunks can be handed on. */
+/** Bytes of a decoded chunk; 0: the dataset's chunks can't be handed on. */
 size_t bkt_chunk_handed_bytes(const struct bkt_dsetio *io);
 /** Read @p n chunks, as one plan.
  *  @param out  gets bkt_chunk_handed_bytes() for each; bytes of a chunk outside of the dataset are 0 */

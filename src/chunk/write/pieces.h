@@ -22,8 +22,7 @@ struct bkt_wpiece {
     uint64_t chunk; /* its number */
     uint64_t elems; /* selected in it */
 };
-/** The chunks of the plan in ascending order of their numbers: number @p i of them.  False: there are fewer.
- */
+/** Chunk @p i of the plan, in ascending order of numbers.  False: the plan has fewer chunks. */
 bool bkt_wpieces_at(const struct bkt_wpieces *p, uint64_t i, struct bkt_wpiece *out);
 /** Append the message about chunk number @p i of the plan. */
 BKT_NODISCARD int bkt_wpieces_add(const struct bkt_wpieces *p, uint64_t i, struct bkt_buf *out,

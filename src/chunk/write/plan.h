@@ -28,8 +28,8 @@ const unsigned char *bkt_write_plan_whole(const struct bkt_write_plan *p, uint64
 void bkt_write_drop_cached(struct bkt_dsetio *io, const uint64_t *coord);
 /** Put the fill value into n elements. */
 BKT_NODISCARD int bkt_wchunk_fill_var(struct bkt_wchunk *c, uint64_t off, uint64_t n, struct bkt_err *err);
-/** Put one variable-size element in stored form into a chunk; lock held (var.c).  BKT_EINVAL: it isn't one
- * element */
+/** Put one variable-size element in stored form into a chunk; lock held (var.c).  BKT_EINVAL: the
+ * bytes are not one element */
 BKT_NODISCARD int bkt_wchunk_put_element(struct bkt_wchunk *c, uint64_t off, const struct bkt_slice *s,
                                          struct bkt_err *err);
 /** Put variable-size elements into a chunk; lock held (var.c). */

@@ -21,18 +21,18 @@ struct bkt_agreed {
 void bkt_edit_agree(struct bkt_domain *d, const struct bkt_agreed *a);
 bool bkt_edit_is_agreed(const struct bkt_domain *d);
 
-/** How far ids and time stamps are: the larger numbers of two processes are right for both. */
+/** Progress of ids and time stamps.  The larger numbers of two processes are right for both. */
 struct bkt_progress {
     uint64_t ids, clock;
 };
 struct bkt_progress bkt_edit_progress(const struct bkt_domain *d);
 void bkt_edit_catch_up(struct bkt_domain *d, struct bkt_progress p);
 
-/** What the changes are, for comparison with other processes': a record per changed object, by id.  A record
- * is the object's id, a digest of 8 bytes, and words for people, ended by a NUL. */
+/** Append a record for each changed object, by id, for a comparison with other processes.  A record is the
+ * object's id, a digest of 8 bytes, and words for people, ended by a NUL. */
 BKT_NODISCARD int bkt_edit_fingerprint(struct bkt_domain *d, struct bkt_buf *out, struct bkt_err *err);
-/** Compare two fingerprints.  The first difference is described in @p out, "" if there is none.  @p mine, @p
- * theirs: names for the two processes */
+/** Compare two fingerprints.  @p out gets a description of the first difference; it stays empty if they are
+ * equal.  @p mine, @p theirs: names for the two processes */
 BKT_NODISCARD int bkt_edit_compare(const struct bkt_buf *a, const char *mine, const struct bkt_buf *b,
                                    const char *theirs, struct bkt_buf *out);
 

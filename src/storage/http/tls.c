@@ -101,8 +101,8 @@ __attribute__((destructor)) static void forget_ends(void)
         (void)CRYPTO_free_ex_index(CRYPTO_EX_INDEX_SSL, end_at);
 }
 
-/* A libcurl that was built on another distribution, as in a wheel, names a place that is not there.
- * Fedora and its kin, SUSE, Alpine. */
+/* Certificates of Fedora and Red Hat, SUSE, Alpine.  A libcurl in a Python wheel was built on another
+ * distribution, and names a file of that distribution. */
 static const char *const files_elsewhere[] = {
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
     "/etc/pki/tls/certs/ca-bundle.crt",

@@ -20,7 +20,7 @@ struct bkt_file {
     char              *name;    /* as the program gave it */
     unsigned           flags;   /* H5F_ACC_… */
     unsigned long      fileno;  /* same for every open of one domain in this process */
-    hid_t fapl; /* copy of the access list it was opened with; without its group, if there is one */
+    hid_t fapl;                 /* copy of the access list it was opened with; without its group */
     bool atomic;           /* H5Fset_mpi_atomicity(): kept; each chunk is read and stored whole in any case */
     bool reads_together;   /* H5Pset_all_coll_metadata_ops() */
     struct bkt_comm *comm; /* processes that opened it together (vol/parallel); NULL: this one alone */

@@ -51,7 +51,8 @@ static int gather(struct hand *h, const struct bkt_buf *mine, struct bkt_err *er
     return BKT_OK;
 }
 
-/* The next chunk; @p want has a byte for each process that needs it.  UINT64_MAX: there are no more. */
+/* The next chunk; @p want has a byte for each process that needs it.  UINT64_MAX: no process has
+ * another. */
 static uint64_t next(struct hand *h, const size_t *end, unsigned char *want, unsigned *n, uint64_t *elems)
 {
     const struct bkt_needed *all = (const void *)h->lists.ptr;
@@ -70,7 +71,7 @@ static uint64_t next(struct hand *h, const size_t *end, unsigned char *want, uns
     return chunk;
 }
 
-/* Of those that need it, the one that sends least. */
+/* The process that sends least, among those that need the chunk. */
 static unsigned choose(const struct hand *h, const unsigned char *want)
 {
     unsigned best = UINT32_MAX;
@@ -115,8 +116,8 @@ static int distribute(struct hand *h, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* A message: chunk number and decoded chunk, one after the other.  A chunk that can't be fetched is in none.
- */
+/* A message: chunk number and decoded chunk, one after the other.  If a chunk can't be fetched, no message
+ * has it. */
 static int make_messages(struct hand *h, struct bkt_buf *send, size_t *send_n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf got = {0};

@@ -103,7 +103,8 @@ static void owners_fini(struct owners *o)
     free(o->end);
 }
 
-/* The next chunk and its owner, the same in all processes.  False: there are no more. */
+/* The next chunk and its owner, the same in all processes.  False: no process has
+ * another. */
 static bool next_owner(struct owners *o, struct together *t, uint64_t *chunk, unsigned *owner)
 {
     uint64_t most = 0;

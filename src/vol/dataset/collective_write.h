@@ -1,7 +1,7 @@
 /* A collective H5Dwrite: the processes of a group write one dataset together, in two phases.
  *
  * Each chunk gets an owner, the process that writes most of it; among equal ones the process with the least
- * to do. First, pieces of chunks go to the owners.  Then each owner has the whole chunk, encodes it on its
+ * to do.  First, pieces of chunks go to the owners.  Then each owner has the whole chunk, encodes it on its
  * workers and stores it once.  That happens in rounds, so that a process sends and gets a bounded number of
  * bytes at a time. */
 #ifndef BKT_COLLECTIVE_WRITE_H

@@ -268,7 +268,7 @@ static void parts_init(struct parts *p, struct job *j)
                         bkt_piece_elems(&j->sel.file, chunk, each_bytes(j), PIECE));
 }
 
-/* 1: @p w is the next part; 0: there are no more; else a failure */
+/* 1: @p w is the next part; 0: the job has no further part; else a failure */
 static int parts_next(struct parts *p, struct bkt_write *w, struct staged *s, struct bkt_err *err)
 {
     if (p->done)

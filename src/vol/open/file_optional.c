@@ -71,7 +71,7 @@ union atomicity {
     } set;
 };
 
-/* 1: the operation is none of these. */
+/* 1: another operation */
 static int mpi_optional(struct bkt_file *f, int op, void *args, struct bkt_err *err)
 {
     union atomicity *a = args;

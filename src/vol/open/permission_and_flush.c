@@ -145,7 +145,7 @@ static int flush_together(struct bkt_file *f, struct bkt_err *err)
 
 static bool exiting;
 
-/* As the process ends, the others may be anywhere. */
+/* When this process ends, the others may be in any call, so it doesn't wait for them. */
 int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
 {
     return f->comm && !exiting && bkt_comm_alive(f->comm) ? flush_together(f, err) : flush_alone(f, err);

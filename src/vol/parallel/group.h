@@ -15,7 +15,7 @@ bool bkt_group_is_wanted(hid_t fapl);
 
 /** The group of a list that names the mpio driver.  Collective.
  *  @param out  the group, bkt_comm_close(), which may be one process; NULL: the list doesn't name the driver
- *  @return BKT_OK; BKT_EUNSUP: there is no adapter for the program's MPI, the message names it; … */
+ *  @return BKT_OK; BKT_EUNSUP: the program's MPI has no adapter, which the message names; … */
 BKT_NODISCARD int bkt_group_open(hid_t fapl, struct bkt_comm **out, struct bkt_err *err);
 
 /** A copy of a list without driver and group: the file system's driver, which no connector asks.  Collective.

@@ -10,8 +10,8 @@
 
 typedef int bkt_together_fn(void *arg, struct bkt_err *err);
 
-/** Run @p fn in all processes of @p c, with the requests of the first.  A call inside of such a call is a
- * plain call of @p fn, as is a call with @p c NULL.
+/** Run @p fn in all processes of @p c, with the requests of the first.  A call inside of such a call, or
+ * with @p c NULL, is a plain call of @p fn.
  *  @param every_thread  requests of workers count, too; else only those of the calling thread
  *  @param own   gets this process's own result of @p fn, for undoing; may be NULL
  *  @return the common result */
