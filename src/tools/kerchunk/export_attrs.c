@@ -6,14 +6,10 @@
 #include "base/utf8.h"
 #include "tools/kerchunk/export.h"
 #include "tools/kerchunk/json_doc.h"
+#include "tools/kerchunk/zattrs.h"
 #include "tools/source/hdf5_glue.h"
 
 #define ATTR_MAX ((size_t)64 << 20) /* bytes of an attribute's values */
-
-/* HDF5's and netCDF-4's own, which _ARRAY_DIMENSIONS stands for. */
-static const char *const reserved[] = {"_ARRAY_DIMENSIONS",   "CLASS",          "NAME",
-                                       "DIMENSION_LIST",      "REFERENCE_LIST", "_Netcdf4Dimid",
-                                       "_Netcdf4Coordinates", "_NCProperties",  "_nc3_strict"};
 
 struct attrs {
     struct kx *x;
@@ -167,9 +163,8 @@ static herr_t visit(hid_t object, const char *name, const H5A_info_t *info, void
 {
     struct attrs *a = arg;
     (void)info;
-    for (size_t i = 0; i < BKT_COUNT(reserved); i++)
-        if (strcmp(name, reserved[i]) == 0)
-            return 0;
+    if (kc_attr_is_reserved(name)) /* _ARRAY_DIMENSIONS stands for them */
+        return 0;
     if (!bkt_utf8_is(name, strlen(name))) {
         kx_tell(a->x, a->path, "an attribute whose name is not UTF-8: left out");
         return 0;

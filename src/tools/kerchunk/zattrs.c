@@ -1,5 +1,7 @@
 /* .zattrs as HDF5 attributes: numbers, texts and flat lists of them.  Other values become their JSON as text.
  */
+#include "tools/kerchunk/zattrs.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +10,6 @@
 #include "tools/kerchunk/load_kerchunk.h"
 #include "tools/source/hdf5_glue.h"
 
-/* Attributes of HDF5's and netCDF-4's own, which would be taken for theirs. */
-static const char *const reserved[] = {"_ARRAY_DIMENSIONS",   "CLASS",          "NAME",
-                                       "DIMENSION_LIST",      "REFERENCE_LIST", "_Netcdf4Dimid",
-                                       "_Netcdf4Coordinates", "_NCProperties",  "_nc3_strict"};
 /* Those that netCDF's conventions want in the variable's own type. */
 static const char *const as_variable[] = {"_FillValue",  "missing_value", "valid_min", "valid_max",
                                           "valid_range", "flag_values",   "flag_masks"};
@@ -22,6 +20,14 @@ static bool is_one_of(const char *name, const char *const *list, size_t n)
         if (strcmp(list[i], name) == 0)
             return true;
     return false;
+}
+
+bool kc_attr_is_reserved(const char *name)
+{
+    static const char *const reserved[] = {"_ARRAY_DIMENSIONS",   "CLASS",          "NAME",
+                                           "DIMENSION_LIST",      "REFERENCE_LIST", "_Netcdf4Dimid",
+                                           "_Netcdf4Coordinates", "_NCProperties",  "_nc3_strict"};
+    return is_one_of(name, reserved, BKT_COUNT(reserved));
 }
 
 static int put(hid_t object, const char *name, hid_t type, hid_t space, const void *value,
@@ -163,7 +169,7 @@ int kc_attrs(struct kc_load *k, hid_t object, const char *path, const struct kc_
     if (zattrs && zattrs->kind != KC_OBJECT)
         BKT_FAIL(err, BKT_EFORMAT, ".zattrs: not an object");
     for (const struct kc_doc *d = zattrs ? zattrs->first : NULL; d; d = d->next) {
-        if (is_one_of(d->key, reserved, BKT_COUNT(reserved)) || kc_doc_get(zattrs, d->key) != d)
+        if (kc_attr_is_reserved(d->key) || kc_doc_get(zattrs, d->key) != d)
             continue;
         BKT_TRY(err,
                 *d->key ? put_value(object, d->key, d, type, err)
