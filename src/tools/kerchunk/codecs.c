@@ -5,6 +5,7 @@
 
 #include "base/num.h"
 #include "chunk/filter/pipeline.h"
+#include "schema/model/hsds_view.h"
 #include "tools/source/hdf5_glue.h"
 
 struct kc_codec_row {
@@ -45,20 +46,25 @@ static int shuffle(const struct kc_doc *d, struct kc_codec *out)
     return out->size ? BKT_OK : BKT_EUNSUP;
 }
 
+const char *kc_blosc_name(unsigned code)
+{
+    unsigned cd[] = {2, 2, 0, 0, 0, 0, code};
+    return bkt_blosc_codec(&(const struct bkt_filter_desc){.cd = cd, .n_cd = BKT_COUNT(cd)});
+}
+
 /* Version and form, element, chunk (both set later), level, shuffle, codec: as the filter's own set_local. */
 static int blosc(const struct kc_doc *d, struct kc_codec *out)
 {
-    static const char *const names[] = {"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"};
-    const char *name = kc_doc_text(d, "cname");
-    size_t k = 0;
-    while (name && k < BKT_COUNT(names) && strcmp(name, names[k]) != 0)
+    const char *name = kc_doc_text(d, "cname"), *known = NULL;
+    unsigned k = 0;
+    while (name && (known = kc_blosc_name(k)) && strcmp(name, known) != 0)
         k++;
-    if (k == BKT_COUNT(names))
+    if (name && !known)
         return BKT_EUNSUP;
     out->cd[0] = 2, out->cd[1] = 2;
     out->cd[4] = (unsigned)setting(d, "clevel", 5, 9);
     out->cd[5] = (unsigned)setting(d, "shuffle", 1, 2);
-    out->cd[6] = name ? (unsigned)k : 1;
+    out->cd[6] = name ? k : 1;
     out->n_cd = 7;
     return BKT_OK;
 }

@@ -34,6 +34,9 @@ const char *kc_codecs_differ(const struct kc_codecs *c, size_t elem_size);
 BKT_NODISCARD int kc_codecs_filters(const struct kc_codecs *c, hid_t dcpl, size_t elem_size,
                                     size_t chunk_bytes, struct bkt_err *err);
 
+/** The name of the compressor that has this number in HDF5's blosc filter; NULL: unknown. */
+const char *kc_blosc_name(unsigned code);
+
 /** Undo all codecs on a chunk's bytes.
  * @param most  bytes that a decoded chunk may have
  * @param out   replaced */

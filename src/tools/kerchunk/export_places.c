@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "chunk/dataset/chunk_object.h"
 #include "schema/domain/domain.h"
+#include "tools/kerchunk/codecs.h"
 #include "tools/kerchunk/export.h"
 #include "tools/source/data_locations.h"
 #include "tools/source/hdf5_glue.h"
@@ -57,8 +58,6 @@ static int add(struct kx *x, struct kx_places *p, uint64_t index, const char *ur
 
 /* ---- codecs ---- */
 
-static const char *const blosc_names[] = {"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"};
-
 static unsigned value(const unsigned *cd, size_t n_cd, size_t i, unsigned otherwise)
 {
     return i < n_cd ? cd[i] : otherwise;
@@ -67,6 +66,7 @@ static unsigned value(const unsigned *cd, size_t n_cd, size_t i, unsigned otherw
 bool kx_codec(struct kx_places *p, int filter, const unsigned *cd, size_t n_cd, size_t elem_size)
 {
     struct bkt_buf *b = &p->codecs;
+    const char *blosc = kc_blosc_name(value(cd, n_cd, 6, 0));
     int rc = BKT_OK;
     if (b->len)
         rc = bkt_buf_add_str(b, ", ");
@@ -90,8 +90,7 @@ bool kx_codec(struct kx_places *p, int filter, const unsigned *cd, size_t n_cd, 
     case BKT_FILTER_BLOSC:
         rc |= bkt_buf_addf(
             b, "{\"id\": \"blosc\", \"cname\": \"%s\", \"clevel\": %u, \"shuffle\": %u, \"blocksize\": 0}",
-            blosc_names[value(cd, n_cd, 6, 0) % BKT_COUNT(blosc_names)], value(cd, n_cd, 4, 5),
-            value(cd, n_cd, 5, 1));
+            blosc ? blosc : "lz4", value(cd, n_cd, 4, 5), value(cd, n_cd, 5, 1)); /* a frame has its own */
         break;
     default:
         return false;
