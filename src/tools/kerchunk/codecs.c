@@ -42,8 +42,9 @@ static int level_zstd(const struct kc_doc *d, struct kc_codec *out)
 static int shuffle(const struct kc_doc *d, struct kc_codec *out)
 {
     const struct kc_doc *size = kc_doc_get(d, "elementsize");
-    out->size = (unsigned)setting(d, "elementsize", size ? 0 : 4, UINT16_MAX);
-    return out->size ? BKT_OK : BKT_EUNSUP;
+    out->cd[0] = (unsigned)setting(d, "elementsize", size ? 0 : 4, UINT16_MAX);
+    out->n_cd = 1;
+    return out->cd[0] ? BKT_OK : BKT_EUNSUP;
 }
 
 const char *kc_blosc_name(unsigned code)
@@ -76,10 +77,6 @@ static int by_filter(const struct kc_codec *c, const void *in, size_t n, void *d
 {
     struct kc_codec copy = *c; /* the filter's client data are not const */
     struct bkt_filter f = {.id = c->row->filter, .cd = copy.cd, .n_cd = c->n_cd};
-    if (f.id == BKT_FILTER_SHUFFLE) {
-        copy.cd[0] = c->size;
-        f.n_cd = 1;
-    }
     return bkt_filter_decode(&f, in, n, dst, room, got, err);
 }
 
@@ -196,7 +193,7 @@ const char *kc_codecs_differ(const struct kc_codecs *c, size_t elem_size)
     for (unsigned i = 0; i < c->n; i++) {
         const struct kc_codec *k = &c->v[i];
         if (k->row->filter == 0 || c->vlen_utf8 ||
-            (k->row->filter == BKT_FILTER_SHUFFLE && k->size > 1 && k->size != elem_size))
+            (k->row->filter == BKT_FILTER_SHUFFLE && k->cd[0] > 1 && k->cd[0] != elem_size))
             return k->row->id;
     }
     return NULL;
@@ -207,12 +204,10 @@ int kc_codecs_filters(const struct kc_codecs *c, hid_t dcpl, size_t elem_size, s
 {
     for (unsigned i = 0; i < c->n; i++) {
         struct kc_codec k = c->v[i];
-        if (k.row->filter <= 0 || (k.row->filter == BKT_FILTER_SHUFFLE && k.size <= 1))
+        if (k.row->filter <= 0 || (k.row->filter == BKT_FILTER_SHUFFLE && k.cd[0] <= 1))
             continue;
         if (k.row->filter == BKT_FILTER_BLOSC)
             k.cd[2] = (unsigned)bkt_min_u64(elem_size, 255), k.cd[3] = (unsigned)chunk_bytes;
-        if (k.row->filter == BKT_FILTER_SHUFFLE)
-            k.cd[0] = k.size, k.n_cd = 1;
         if (H5Pset_filter(dcpl, k.row->filter, k.row->filter < 256 ? H5Z_FLAG_MANDATORY : H5Z_FLAG_OPTIONAL,
                           k.n_cd, k.cd) < 0)
             return h5_fail(err, "setting a filter");

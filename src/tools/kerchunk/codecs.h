@@ -10,9 +10,8 @@
 struct kc_codec_row;
 struct kc_codec {
     const struct kc_codec_row *row;
-    unsigned cd[8]; /* client values of HDF5's filter */
+    unsigned cd[8]; /* client values of HDF5's filter; shuffle: bytes of an element */
     size_t n_cd;
-    unsigned size; /* shuffle: bytes of an element */
 };
 #define KC_CODECS_MAX 16
 struct kc_codecs {
