@@ -7,6 +7,7 @@
 #include "tools/cli/interrupt.h"
 #include "tools/kerchunk/export_set.h"
 #include "tools/kerchunk/json_doc.h"
+#include "tools/kerchunk/zarray.h"
 #include "tools/source/hdf5_glue.h"
 
 #define INLINE_SMALL                                                                                         \
@@ -141,24 +142,14 @@ static int put_zarray(struct array *a, bool inside, struct bkt_err *err)
     return kx_put_text(a->x, a->path, ".zarray", b, err);
 }
 
-static int key_of(const struct array *a, uint64_t index, struct bkt_buf *out)
-{
-    uint64_t at[BKT_MAX_RANK];
-    bkt_buf_clear(out);
-    for (unsigned d = a->p.rank; d-- > 0; index /= a->p.grid[d])
-        at[d] = index % a->p.grid[d];
-    for (unsigned d = 0; d < a->p.rank; d++)
-        BKT_PASS(bkt_buf_addf(out, "%s%" PRIu64, d ? "." : "", at[d]));
-    return a->p.rank ? BKT_OK : bkt_buf_add_str(out, "0");
-}
-
 static int put_chunks(struct array *a, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     BKT_PASS(put_zarray(a, false, err));
     for (size_t i = 0; i < a->p.n; i++) {
         const struct kx_chunk *c = &a->p.v[i];
-        if (key_of(a, c->index, &key) < 0)
+        bkt_buf_clear(&key);
+        if (kc_chunk_key(a->p.grid, a->p.rank, '.', c->index, &key) < 0)
             BKT_NOMEM(err);
         BKT_PASS(kx_put_place(a->x, a->path, bkt_buf_str(&key), a->x->urls.v[c->url], c->off, c->len, err));
     }
@@ -225,7 +216,7 @@ static int put_inline(struct array *a, struct bkt_err *err)
     a->x->n_inline++;
     if (!a->elements)
         return 1;
-    if (key_of(a, 0, &key) < 0)
+    if (kc_chunk_key(a->p.grid, a->p.rank, '.', 0, &key) < 0)
         BKT_NOMEM(err);
     BKT_PASS(kx_put_bytes(a->x, a->path, bkt_buf_str(&key), bytes.ptr, bytes.len, err));
     return 1;

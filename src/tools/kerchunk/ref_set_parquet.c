@@ -14,6 +14,7 @@
 #include "tools/kerchunk/json_doc.h"
 #include "tools/kerchunk/parquet.h"
 #include "tools/kerchunk/ref_set_files.h"
+#include "tools/kerchunk/zarray.h"
 
 #define RECORDS_MAX ((uint64_t)1 << 20) /* tables of one array */
 
@@ -27,7 +28,7 @@ struct table {
     struct bkt_err *err;
     uint64_t record_size;
     char path[1024]; /* of the array */
-    uint64_t dims[32], grid[32], n_chunks;
+    uint64_t grid[BKT_MAX_RANK], n_chunks;
     unsigned rank;
     char separator;
 };
@@ -36,15 +37,9 @@ struct table {
 
 static int key_of(const struct table *t, uint64_t index, struct bkt_buf *out)
 {
-    uint64_t at[32] = {0};
     bkt_buf_clear(out);
-    for (unsigned d = t->rank; d-- > 0; index /= t->grid[d])
-        at[d] = index % t->grid[d];
     BKT_PASS(bkt_buf_addf(out, "%s%s", t->path, *t->path ? "/" : ""));
-    for (unsigned d = 0; d < t->rank; d++)
-        BKT_PASS(d ? bkt_buf_addf(out, "%c%" PRIu64, t->separator, at[d])
-                   : bkt_buf_addf(out, "%" PRIu64, at[d]));
-    return t->rank ? BKT_OK : bkt_buf_add_str(out, "0");
+    return kc_chunk_key(t->grid, t->rank, t->separator, index, out);
 }
 
 static int take_row(const struct table *t, const struct pq_table *pq, uint64_t row, uint64_t index,
@@ -104,29 +99,20 @@ static int read_tables(struct table *t)
 
 /* ---- .zmetadata ---- */
 
-static bool sizes(const struct kc_doc *d, uint64_t out[32], unsigned *n)
-{
-    *n = 0;
-    for (const struct kc_doc *v = d && d->kind == KC_LIST ? d->first : NULL; v; v = v->next, ++*n)
-        if (*n == 32 || !kc_doc_size(v, &out[*n]))
-            return false;
-    return d && d->kind == KC_LIST;
-}
-
 /* The array's grid.  A malformed .zarray has no chunks here; zarray.c has the fault's name. */
 static void take_grid(struct table *t, const struct kc_doc *zarray)
 {
-    uint64_t chunk[32];
+    uint64_t dims[BKT_MAX_RANK], chunk[BKT_MAX_RANK];
     unsigned n;
     const char *sep = kc_doc_text(zarray, "dimension_separator");
     t->n_chunks = 0;
     t->separator = sep && *sep == '/' ? '/' : '.';
-    if (!sizes(kc_doc_get(zarray, "shape"), t->dims, &t->rank) ||
-        !sizes(kc_doc_get(zarray, "chunks"), chunk, &n) || n != t->rank)
+    if (kc_array_sizes(zarray, "shape", dims, &t->rank, NULL) < 0 ||
+        kc_array_sizes(zarray, "chunks", chunk, &n, NULL) < 0 || n != t->rank)
         return;
     uint64_t all = 1;
     for (unsigned d = 0; d < n; d++) {
-        t->grid[d] = chunk[d] ? bkt_ceil_div(t->dims[d], chunk[d]) : 0;
+        t->grid[d] = chunk[d] ? bkt_ceil_div(dims[d], chunk[d]) : 0;
         if (!bkt_mul_u64(all, t->grid[d], &all))
             return;
     }

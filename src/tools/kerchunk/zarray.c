@@ -2,6 +2,7 @@
 #include "tools/kerchunk/zarray.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,10 @@ void kc_array_fini(struct kc_array *a)
     a->type.h5 = H5I_INVALID_HID;
 }
 
-static int parse_sizes(const struct kc_doc *d, const char *what, uint64_t *out, unsigned *n,
-                       struct bkt_err *err)
+int kc_array_sizes(const struct kc_doc *zarray, const char *what, uint64_t out[BKT_MAX_RANK], unsigned *n,
+                   struct bkt_err *err)
 {
+    const struct kc_doc *d = kc_doc_get(zarray, what);
     *n = 0;
     if (!d || d->kind != KC_LIST)
         BKT_FAIL(err, BKT_EFORMAT, "%s: missing, or not a list", what);
@@ -35,8 +37,8 @@ static int parse_shape(struct kc_array *a, const struct kc_doc *d, struct bkt_er
 {
     unsigned n;
     uint64_t all = 1;
-    BKT_PASS(parse_sizes(kc_doc_get(d, "shape"), "shape", a->dims, &a->rank, err));
-    BKT_PASS(parse_sizes(kc_doc_get(d, "chunks"), "chunks", a->chunk, &n, err));
+    BKT_PASS(kc_array_sizes(d, "shape", a->dims, &a->rank, err));
+    BKT_PASS(kc_array_sizes(d, "chunks", a->chunk, &n, err));
     if (n != a->rank)
         BKT_FAIL(err, BKT_EFORMAT, "chunks: %u dimensions, shape has %u", n, a->rank);
     a->chunk_elements = 1;
@@ -104,6 +106,16 @@ int kc_array_parse(const char *path, const void *json, size_t n, struct kc_array
 }
 
 /* ---- chunks ---- */
+
+int kc_chunk_key(const uint64_t *grid, unsigned rank, char separator, uint64_t index, struct bkt_buf *out)
+{
+    uint64_t at[BKT_MAX_RANK];
+    for (unsigned d = rank; d-- > 0; index /= grid[d])
+        at[d] = index % grid[d];
+    for (unsigned d = 0; d < rank; d++)
+        BKT_PASS(d ? bkt_buf_addf(out, "%c%" PRIu64, separator, at[d]) : bkt_buf_addf(out, "%" PRIu64, at[d]));
+    return rank ? BKT_OK : bkt_buf_add_str(out, "0");
+}
 
 /* The index that a key's end names; false: none of this grid. */
 static bool index_of(const struct kc_array *a, const char *p, size_t n, uint64_t *out)

@@ -32,6 +32,12 @@ struct kc_array {
  * kc_array_fini(), also after a failure */
 BKT_NODISCARD int kc_array_parse(const char *path, const void *json, size_t n, struct kc_array *out,
                                  struct bkt_err *err);
+/** The sizes in the member @p what of .zarray: "shape" or "chunks".  BKT_EFORMAT, BKT_EUNSUP. */
+BKT_NODISCARD int kc_array_sizes(const struct kc_doc *zarray, const char *what, uint64_t out[BKT_MAX_RANK],
+                                 unsigned *n, struct bkt_err *err);
+/** Append the end of a chunk's key, as "1.0". @p index: row-major in @p grid */
+BKT_NODISCARD int kc_chunk_key(const uint64_t *grid, unsigned rank, char separator, uint64_t index,
+                               struct bkt_buf *out);
 /** Find the references of its chunks.  Keys that are not chunks of the grid are refused. */
 BKT_NODISCARD int kc_array_find_chunks(struct kc_array *a, const struct kc_set *set, struct bkt_err *err);
 void kc_array_fini(struct kc_array *a);
