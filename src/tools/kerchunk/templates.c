@@ -91,6 +91,15 @@ static int format(struct expr *e, struct value *form, const struct value *arg)
     return BKT_OK;
 }
 
+/* An expression within parentheses. */
+static int inner(struct expr *e, struct value *out)
+{
+    e->depth++;
+    int rc = sum(e, out);
+    e->depth--;
+    return rc;
+}
+
 /* NAME(a=…, b=…): the template with these names; each argument's frame lies on the stack of this function. */
 static int call(struct expr *e, const char *text, const struct kc_var *vars, struct value *out)
 {
@@ -179,9 +188,7 @@ static int atom(struct expr *e, struct value *out)
         return quoted(e, out);
     bool minus = take(e, "-");
     if (!minus && take(e, "(")) {
-        e->depth++;
-        BKT_PASS(sum(e, out));
-        e->depth--;
+        BKT_PASS(inner(e, out));
         return take(e, ")") ? BKT_OK : bad(e, ") is expected");
     }
     (void)next_is(e, "");
@@ -190,7 +197,7 @@ static int atom(struct expr *e, struct value *out)
     return BKT_OK;
 }
 
-/* An atom, and |format(…), |string or |int behind it. */
+/* An atom, and |format(…) behind it. */
 static int filtered(struct expr *e, struct value *out)
 {
     BKT_PASS(atom(e, out));
@@ -198,9 +205,7 @@ static int filtered(struct expr *e, struct value *out)
         BKT_CLEANUP(value_fini) struct value arg = {0};
         if (!take(e, "format") || !take(e, "(") || !out->is_text)
             return bad(e, "the only filter here is format");
-        e->depth++;
-        BKT_PASS(sum(e, &arg));
-        e->depth--;
+        BKT_PASS(inner(e, &arg));
         BKT_PASS(format(e, out, &arg));
         if (!take(e, ")"))
             return bad(e, ") is expected");
