@@ -64,6 +64,23 @@ static int scan_text(struct reader *r, struct bkt_buf *out)
     return unmark(r, &t, out);
 }
 
+/* All members of the object at the scanner's place. */
+static int members(struct reader *r,
+                   int (*take)(struct reader *r, const struct bkt_scan_text *key, void *arg), void *arg)
+{
+    bool more;
+    BKT_PASS(scanned(r, bkt_scan_enter(&r->scan, '{')));
+    for (bool first = true;; first = false) {
+        struct bkt_scan_text key;
+        BKT_PASS(scanned(r, bkt_scan_member(&r->scan, first, &key, &more)));
+        if (!more)
+            break;
+        BKT_PASS(take(r, &key, arg));
+    }
+    bkt_scan_leave(&r->scan);
+    return BKT_OK;
+}
+
 /* ---- templates and gen ---- */
 
 static int add_url(struct reader *r, const char *key, size_t key_n, const char *url, size_t url_n,
@@ -220,91 +237,79 @@ static int read_ref(struct reader *r)
                            r->err);
 }
 
+static int take_ref(struct reader *r, const struct bkt_scan_text *key, void *arg)
+{
+    (void)arg;
+    BKT_PASS(unmark(r, key, &r->key));
+    return read_ref(r);
+}
+
 static int read_refs(struct reader *r, const void *p, size_t n)
 {
-    bool more;
     begin_scan(r, p, n);
-    BKT_PASS(scanned(r, bkt_scan_enter(&r->scan, '{')));
-    for (bool first = true;; first = false) {
-        struct bkt_scan_text key;
-        BKT_PASS(scanned(r, bkt_scan_member(&r->scan, first, &key, &more)));
-        if (!more)
-            break;
-        BKT_PASS(unmark(r, &key, &r->key));
-        BKT_PASS(read_ref(r));
-    }
-    return BKT_OK;
+    return members(r, take_ref, NULL);
 }
 
 /* ---- the whole ---- */
 
-struct spans { /* where the parts of a version 1 set lie */
-    const unsigned char *version, *templates, *gen, *refs;
-    size_t version_n, templates_n, gen_n, refs_n;
+enum { VERSION, TEMPLATES, GEN, REFS, N_PARTS }; /* of a version 1 set */
+struct span {
+    const unsigned char *p; /* NULL: the set lacks it */
+    size_t n;
 };
 
-static int find_spans(struct reader *r, const void *p, size_t n, struct spans *s)
+/* @p arg: N_PARTS spans */
+static int take_span(struct reader *r, const struct bkt_scan_text *key, void *arg)
 {
-    bool more;
+    static const char *const names[N_PARTS] = {"version", "templates", "gen", "refs"};
+    struct span *parts = arg;
+    (void)bkt_scan_peek(&r->scan);
+    const unsigned char *from = r->scan.p;
+    size_t k = 0;
+    while (k < N_PARTS && (key->n != strlen(names[k]) || memcmp(key->p, names[k], key->n) != 0))
+        k++;
+    BKT_PASS(scanned(r, bkt_scan_skip(&r->scan))); /* the key isn't valid any longer */
+    if (k < N_PARTS)
+        parts[k] = (struct span){from, (size_t)(r->scan.p - from)};
+    return BKT_OK;
+}
+
+static int find_spans(struct reader *r, const void *p, size_t n, struct span parts[N_PARTS])
+{
     begin_scan(r, p, n);
     if (bkt_scan_peek(&r->scan) != '{')
         BKT_FAIL(r->err, BKT_EFORMAT, "not a reference set: it does not begin with {");
-    BKT_PASS(scanned(r, bkt_scan_enter(&r->scan, '{')));
-    for (bool first = true;; first = false) {
-        struct bkt_scan_text key;
-        BKT_PASS(scanned(r, bkt_scan_member(&r->scan, first, &key, &more)));
-        if (!more)
-            break;
-        (void)bkt_scan_peek(&r->scan);
-        struct {
-            const char *name;
-            const unsigned char **at;
-            size_t *n;
-        } parts[] = {{"version", &s->version, &s->version_n},
-                     {"templates", &s->templates, &s->templates_n},
-                     {"gen", &s->gen, &s->gen_n},
-                     {"refs", &s->refs, &s->refs_n}};
-        size_t k = 0;
-        const unsigned char *from = r->scan.p;
-        while (k < BKT_COUNT(parts) &&
-               (key.n != strlen(parts[k].name) || memcmp(key.p, parts[k].name, key.n) != 0))
-            k++;
-        BKT_PASS(scanned(r, bkt_scan_skip(&r->scan)));
-        if (k < BKT_COUNT(parts)) {
-            *parts[k].at = from;
-            *parts[k].n = (size_t)(r->scan.p - from);
-        }
-    }
-    bkt_scan_leave(&r->scan);
+    BKT_PASS(members(r, take_span, parts));
     return scanned(r, bkt_scan_end(&r->scan));
 }
 
-static int read_version_1(struct reader *r, const struct spans *s)
+static int read_version_1(struct reader *r, const struct span parts[N_PARTS])
 {
-    if (s->version_n != 1 || *s->version != '1')
+    if (parts[VERSION].n != 1 || *parts[VERSION].p != '1')
         BKT_FAIL(r->err, BKT_EUNSUP, "a reference set of version %.*s; versions 0 and 1 are known",
-                 (int)bkt_min_u64(s->version_n, 20), (const char *)s->version);
-    if (s->templates)
-        BKT_TRY(r->err, kc_doc_parse(s->templates, s->templates_n, &r->templates, r->err), "templates");
+                 (int)bkt_min_u64(parts[VERSION].n, 20), (const char *)parts[VERSION].p);
+    if (parts[TEMPLATES].p)
+        BKT_TRY(r->err, kc_doc_parse(parts[TEMPLATES].p, parts[TEMPLATES].n, &r->templates, r->err),
+                "templates");
     if (r->templates && r->templates->kind != KC_OBJECT)
         BKT_FAIL(r->err, BKT_EFORMAT, "templates: not an object");
-    if (s->gen)
-        BKT_TRY(r->err, kc_doc_parse(s->gen, s->gen_n, &r->gen, r->err), "gen");
+    if (parts[GEN].p)
+        BKT_TRY(r->err, kc_doc_parse(parts[GEN].p, parts[GEN].n, &r->gen, r->err), "gen");
     if (r->gen && r->gen->kind != KC_LIST)
         BKT_FAIL(r->err, BKT_EFORMAT, "gen: not a list");
-    if (!s->refs && !s->gen)
+    if (!parts[REFS].p && !parts[GEN].p)
         BKT_FAIL(r->err, BKT_EFORMAT, "not a reference set: it has neither refs nor gen");
-    if (s->refs)
-        BKT_PASS(read_refs(r, s->refs, s->refs_n));
+    if (parts[REFS].p)
+        BKT_PASS(read_refs(r, parts[REFS].p, parts[REFS].n));
     return gen_all(r);
 }
 
 int kc_set_parse(const void *json, size_t n, struct kc_set *out, struct bkt_err *err)
 {
     BKT_CLEANUP(reader_fini) struct reader r = {.set = out, .err = err};
-    struct spans s = {0};
-    BKT_PASS(find_spans(&r, json, n, &s));
-    BKT_PASS(s.version ? read_version_1(&r, &s) : read_refs(&r, json, n));
+    struct span parts[N_PARTS] = {{NULL, 0}};
+    BKT_PASS(find_spans(&r, json, n, parts));
+    BKT_PASS(parts[VERSION].p ? read_version_1(&r, parts) : read_refs(&r, json, n));
     kc_set_sort(out);
     return BKT_OK;
 }
