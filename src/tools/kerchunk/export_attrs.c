@@ -5,7 +5,6 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "tools/kerchunk/export.h"
-#include "tools/kerchunk/json_doc.h"
 #include "tools/kerchunk/zattrs.h"
 #include "tools/source/hdf5_glue.h"
 
@@ -57,7 +56,7 @@ static int put_element(struct attrs *a, const struct value *v, size_t i)
         return kx_number(v->mem, v->v + i * v->size, false, a->out, a->err);
     }
     (void)text_of(v, i, &p, &n);
-    return kc_json_text(p, n, a->out);
+    return bkt_utf8_quote(a->out, p, n);
 }
 
 /* Nested lists of the space's dimensions. */
@@ -147,7 +146,7 @@ static int put_attr(struct attrs *a, hid_t attr, const char *name)
         rc = a->some ? bkt_buf_add_str(a->out, ", ") : BKT_OK;
         a->some = true;
         if (rc == BKT_OK)
-            rc = kc_json_text(name, strlen(name), a->out);
+            rc = bkt_utf8_quote(a->out, name, strlen(name));
         if (rc == BKT_OK)
             rc = bkt_buf_add_str(a->out, ": ");
         if (rc == BKT_OK)
@@ -261,7 +260,7 @@ static int put_dimensions(struct attrs *a, hid_t dset, int rank, const uint64_t 
         if (rc == BKT_OK && d)
             rc = bkt_buf_add_str(a->out, ", ");
         if (rc == BKT_OK)
-            rc = kc_json_text(bkt_buf_str(&name), name.len, a->out);
+            rc = bkt_utf8_quote(a->out, bkt_buf_str(&name), name.len);
         free(names[d]);
     }
     return rc == BKT_OK ? bkt_buf_add_str(a->out, "]") : rc;

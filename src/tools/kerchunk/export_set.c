@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/utf8.h"
 #include "tools/cli/interrupt.h"
 #include "tools/kerchunk/export_set.h"
-#include "tools/kerchunk/json_doc.h"
 #include "tools/kerchunk/zarray.h"
 #include "tools/source/hdf5_glue.h"
 
@@ -31,14 +31,14 @@ static int written(const struct kx *x, int rc, struct bkt_err *err)
     return ferror(x->out) ? BKT_ERR(err, BKT_EIO, "%s can't be written", x->t->args[1]) : BKT_OK;
 }
 
-/* "path/key": value */
+/* "path/key": value.  All text is ASCII, the only form that zarr-python 2 takes. */
 static int put(struct kx *x, const char *path, const char *key, const struct bkt_buf *value,
                struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, line = {0};
     int rc = bkt_buf_addf(&name, "%s%s%s", path, *path ? "/" : "", key);
     if (rc == BKT_OK)
-        rc = kc_json_text(bkt_buf_str(&name), name.len, &line);
+        rc = bkt_utf8_quote(&line, bkt_buf_str(&name), name.len);
     if (rc == BKT_OK)
         (void)fprintf(x->out, "%s\n%s: %s", x->some ? "," : "", bkt_buf_str(&line), bkt_buf_str(value));
     x->some = true;
@@ -49,7 +49,7 @@ int kx_put_text(struct kx *x, const char *path, const char *key, const struct bk
                 struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
-    if (kc_json_text(bkt_buf_str(text), text->len, &value) < 0)
+    if (bkt_utf8_quote(&value, bkt_buf_str(text), text->len) < 0)
         BKT_NOMEM(err);
     return put(x, path, key, &value, err);
 }
@@ -70,7 +70,7 @@ int kx_put_place(struct kx *x, const char *path, const char *key, const char *ur
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
     int rc = bkt_buf_add_str(&value, "[");
     if (rc == BKT_OK)
-        rc = kc_json_text(url, strlen(url), &value);
+        rc = bkt_utf8_quote(&value, url, strlen(url));
     if (rc == BKT_OK)
         rc = len == BKT_WHOLE ? bkt_buf_add_str(&value, "]")
                               : bkt_buf_addf(&value, ", %" PRIu64 ", %" PRIu64 "]", off, len);

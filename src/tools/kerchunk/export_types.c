@@ -6,8 +6,8 @@
 
 #include "base/num.h"
 #include "base/real_text.h"
+#include "base/utf8.h"
 #include "tools/kerchunk/export.h"
-#include "tools/kerchunk/json_doc.h"
 #include "tools/source/hdf5_glue.h"
 
 static int dtype(hid_t type, unsigned depth, struct bkt_buf *out, const char **why, struct bkt_err *err);
@@ -90,7 +90,7 @@ static int member(hid_t type, unsigned i, unsigned depth, struct bkt_buf *out, c
         return h5_fail(err, "asking for a member");
     int rc = bkt_buf_addf(out, "%s[", i ? ", " : "");
     if (rc == BKT_OK)
-        rc = kc_json_text(name, strlen(name), out);
+        rc = bkt_utf8_quote(out, name, strlen(name));
     (void)H5free_memory(name);
     if (rc == BKT_OK)
         rc = bkt_buf_add_str(out, ", ");
@@ -270,7 +270,7 @@ int kx_fill(hid_t dcpl, hid_t mem, struct bkt_buf *out, struct bkt_err *err)
         if (H5Pfill_value_defined(dcpl, &defined) >= 0 && defined == H5D_FILL_VALUE_USER_DEFINED &&
             H5Pget_fill_value(dcpl, mem, &text) < 0)
             return h5_fail(err, "asking for the fill value");
-        return kc_json_text(text ? text : "", text ? strlen(text) : 0, out) < 0
+        return bkt_utf8_quote(out, text ? text : "", text ? strlen(text) : 0) < 0
                    ? BKT_ERR(err, BKT_ENOMEM, "out of memory")
                    : BKT_OK;
     }

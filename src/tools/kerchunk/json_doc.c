@@ -186,11 +186,6 @@ bool kc_doc_size(const struct kc_doc *d, uint64_t *out)
     return true;
 }
 
-int kc_json_text(const char *text, size_t n, struct bkt_buf *out)
-{
-    return bkt_utf8_quote(out, text, n);
-}
-
 static int write_members(const struct kc_doc *d, struct bkt_buf *out)
 {
     bool object = d->kind == KC_OBJECT;
@@ -199,7 +194,7 @@ static int write_members(const struct kc_doc *d, struct bkt_buf *out)
         if (m != d->first)
             BKT_PASS(bkt_buf_add_str(out, ", "));
         if (object) {
-            BKT_PASS(kc_json_text(m->key, strlen(m->key), out));
+            BKT_PASS(bkt_utf8_quote(out, m->key, strlen(m->key)));
             BKT_PASS(bkt_buf_add_str(out, ": "));
         }
         BKT_PASS(kc_doc_write(m, out));
@@ -215,7 +210,7 @@ int kc_doc_write(const struct kc_doc *d, struct bkt_buf *out)
     case KC_BOOL:
         return bkt_buf_add_str(out, d->i ? "true" : "false");
     case KC_TEXT:
-        return kc_json_text(d->text, strlen(d->text), out);
+        return bkt_utf8_quote(out, d->text, strlen(d->text));
     case KC_INT:
     case KC_REAL:
         return bkt_buf_add_str(out, d->text);

@@ -37,7 +37,5 @@ bool kc_doc_size(const struct kc_doc *d, uint64_t *out);
 
 /** Append the value as JSON. */
 BKT_NODISCARD int kc_doc_write(const struct kc_doc *d, struct bkt_buf *out);
-/** Append a JSON string in ASCII, the only form that zarr-python 2 takes. */
-BKT_NODISCARD int kc_json_text(const char *text, size_t n, struct bkt_buf *out);
 
 #endif
