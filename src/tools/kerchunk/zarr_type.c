@@ -16,7 +16,6 @@ static int parse(const struct kc_doc *d, unsigned depth, struct kc_type *out, st
 void kc_type_fini(struct kc_type *t)
 {
     h5_closep(&t->h5);
-    t->h5 = H5I_INVALID_HID;
 }
 
 struct letter { /* of a dtype's text, taken apart */
@@ -35,9 +34,10 @@ static hid_t with_order(hid_t type, bool big)
     return type;
 }
 
-static hid_t whole(const struct letter *l)
+static hid_t make_whole(const struct letter *l, struct kc_type *out)
 {
     bool sign = l->kind != 'u';
+    (void)out;
     hid_t base = l->n == 1   ? (sign ? H5T_STD_I8LE : H5T_STD_U8LE)
                  : l->n == 2 ? (sign ? H5T_STD_I16LE : H5T_STD_U16LE)
                  : l->n == 4 ? (sign ? H5T_STD_I32LE : H5T_STD_U32LE)
@@ -50,10 +50,8 @@ static hid_t real(uint64_t n, bool big)
 {
     hid_t t = n == 2 || n == 4 ? H5Tcopy(H5T_IEEE_F32LE) : n == 8 ? H5Tcopy(H5T_IEEE_F64LE) : H5I_INVALID_HID;
     if (n == 2 &&
-        (H5Tset_fields(t, 15, 10, 5, 0, 10) < 0 || H5Tset_ebias(t, 15) < 0 || H5Tset_size(t, 2) < 0)) {
+        (H5Tset_fields(t, 15, 10, 5, 0, 10) < 0 || H5Tset_ebias(t, 15) < 0 || H5Tset_size(t, 2) < 0))
         h5_closep(&t);
-        t = H5I_INVALID_HID;
-    }
     return t < 0 ? t : with_order(t, big);
 }
 
@@ -61,12 +59,6 @@ static hid_t make_real(const struct letter *l, struct kc_type *out)
 {
     (void)out;
     return real(l->n, l->big);
-}
-
-static hid_t make_whole(const struct letter *l, struct kc_type *out)
-{
-    (void)out;
-    return whole(l);
 }
 
 /* As h5py stores them. */
@@ -139,7 +131,7 @@ static hid_t make_time(const struct letter *l, struct kc_type *out)
     for (size_t i = 0; i < BKT_COUNT(units); i++)
         if (strcmp(units[i].numpy, l->rest) == 0)
             out->units = units[i].cf;
-    return l->n == 8 ? whole(l) : H5I_INVALID_HID;
+    return l->n == 8 ? make_whole(l, out) : H5I_INVALID_HID;
 }
 
 static const struct {
@@ -310,10 +302,10 @@ bool kc_type_number(hid_t type, const struct kc_doc *d, void *out)
     unsigned char buf[32] = {0};
     double x;
     H5T_class_t cls = H5Tget_class(type);
+    const hid_t from = d->is_u64 ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
+    const void *whole = d->is_u64 ? (const void *)&d->u : (const void *)&d->i;
     if (H5Tget_size(type) > 8 || !real_of(d, &x))
         return false;
-    if (cls == H5T_FLOAT && d->kind == KC_TEXT) /* NaN has many forms */
-        memcpy(buf, &x, sizeof x);
     if (cls == H5T_FLOAT && d->kind != KC_INT) {
         memcpy(buf, &x, sizeof x);
         if (H5Tconvert(H5T_NATIVE_DOUBLE, type, 1, buf, NULL, H5P_DEFAULT) < 0)
@@ -324,12 +316,11 @@ bool kc_type_number(hid_t type, const struct kc_doc *d, void *out)
         int64_t i = (int64_t)x;
         if (!convert_exact(H5T_NATIVE_INT64, type, &i, sizeof i, buf))
             return false;
-    } else if (cls == H5T_FLOAT
-                   ? !(H5Tconvert(d->is_u64 ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64, type, 1,
-                                  memcpy(buf, d->is_u64 ? (const void *)&d->u : (const void *)&d->i, 8), NULL,
-                                  H5P_DEFAULT) >= 0)
-                   : !convert_exact(d->is_u64 ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64, type,
-                                    d->is_u64 ? (const void *)&d->u : (const void *)&d->i, 8, buf)) {
+    } else if (cls == H5T_FLOAT) {
+        memcpy(buf, whole, 8);
+        if (H5Tconvert(from, type, 1, buf, NULL, H5P_DEFAULT) < 0)
+            return false;
+    } else if (!convert_exact(from, type, whole, 8, buf)) {
         return false;
     }
     memcpy(out, buf, H5Tget_size(type));
