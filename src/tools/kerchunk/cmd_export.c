@@ -28,10 +28,7 @@ static int one(struct kx *x, hid_t object, const char *path)
         return BKT_OK;
     if (rc == BKT_EIO || rc == BKT_ENOMEM || rc == BKT_ECANCEL)
         return bkt_err_copy(x->err, rc, &err);
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf what = {0};
-    if (bkt_buf_addf(&what, "left out: %s", err.n ? err.frame[0].msg : bkt_err_text(rc)) < 0)
-        BKT_NOMEM(x->err);
-    kx_tell(x, path, bkt_buf_str(&what));
+    kx_left_out(x, path, NULL, err.n ? err.frame[0].msg : bkt_err_text(rc));
     return BKT_OK;
 }
 
@@ -52,12 +49,11 @@ static int step(struct kx *x, hid_t root, const char *path, const H5L_info2_t *l
 {
     BKT_PASS(interrupt_check(x->err));
     if (!bkt_utf8_is(path, strlen(path))) {
-        kx_tell(x, "(a link)", "left out: its name is not UTF-8");
+        kx_left_out(x, "(a link)", NULL, "its name is not UTF-8");
         return BKT_OK;
     }
     if (link->type != H5L_TYPE_HARD) {
-        kx_tell(x, path,
-                link->type == H5L_TYPE_SOFT ? "left out: a soft link" : "left out: a link into another file");
+        kx_left_out(x, path, NULL, link->type == H5L_TYPE_SOFT ? "a soft link" : "a link into another file");
         return BKT_OK;
     }
     hid_t object = H5Oopen(root, path, H5P_DEFAULT);
@@ -69,9 +65,8 @@ static int step(struct kx *x, hid_t root, const char *path, const H5L_info2_t *l
         return one(x, object, path);
     h5_closep(&object);
     if (again >= 0)
-        kx_tell(x, path,
-                again ? "left out: another name of a group that is in the set"
-                      : "left out: a committed datatype");
+        kx_left_out(x, path, NULL,
+                    again ? "another name of a group that is in the set" : "a committed datatype");
     return again < 0 ? again : BKT_OK;
 }
 

@@ -26,8 +26,9 @@ struct kx {
     int rc;
 };
 
-/** Name a part that can't be expressed, on stderr, and count it. */
-void kx_tell(struct kx *x, const char *path, const char *what);
+/** Print the name of a part that can't be expressed, with the reason, on stderr, and count it.
+ *  @param attr  the attribute of the object at @p path; NULL: the object itself */
+void kx_left_out(struct kx *x, const char *path, const char *attr, const char *why);
 
 /* ---- output (export_set.c) ---- */
 /** One entry of the set: a text, inline bytes, or a place (len BKT_WHOLE: a whole file). */

@@ -139,9 +139,7 @@ static int put_attr(struct attrs *a, hid_t attr, const char *name)
     if (rc == BKT_OK && !why && !all_text(&v))
         why = "text that is not UTF-8";
     if (rc == BKT_OK && why) {
-        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf what = {0};
-        if (bkt_buf_addf(&what, "attribute %s: left out: %s", name, why) == BKT_OK)
-            kx_tell(a->x, a->path, bkt_buf_str(&what));
+        kx_left_out(a->x, a->path, name, why);
     } else if (rc == BKT_OK) {
         rc = a->some ? bkt_buf_add_str(a->out, ", ") : BKT_OK;
         a->some = true;
@@ -165,7 +163,7 @@ static herr_t visit(hid_t object, const char *name, const H5A_info_t *info, void
     if (kc_attr_is_reserved(name)) /* _ARRAY_DIMENSIONS stands for them */
         return 0;
     if (!bkt_utf8_is(name, strlen(name))) {
-        kx_tell(a->x, a->path, "an attribute whose name is not UTF-8: left out");
+        kx_left_out(a->x, a->path, "(a name)", "its name is not UTF-8");
         return 0;
     }
     BKT_CLEANUP(h5_closep) hid_t attr = H5Aopen(object, name, H5P_DEFAULT);

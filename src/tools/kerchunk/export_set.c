@@ -16,10 +16,11 @@
 #define INLINE_MAX                                                                                           \
     ((size_t)1 << 20) /* bytes of an array that is inline since its chunks can't be expressed */
 
-void kx_tell(struct kx *x, const char *path, const char *what)
+void kx_left_out(struct kx *x, const char *path, const char *attr, const char *why)
 {
     x->n_left_out++;
-    (void)bkt_tool_fail(x->t, "%s: %s", *path ? path : "/", what);
+    (void)bkt_tool_fail(x->t, "%s: %s%s%sleft out: %s", *path ? path : "/", attr ? "attribute " : "",
+                        attr ? attr : "", attr ? ": " : "", why);
 }
 
 /* ---- output ---- */
@@ -290,12 +291,8 @@ int kx_put_dataset(struct kx *x, hid_t dset, const char *path, struct bkt_err *e
     if (kx_is_bare_dimension(dset))
         return BKT_OK;
     int rc = put_array(&a, &why, err);
-    if (rc == 0) {
-        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf what = {0};
-        if (bkt_buf_addf(&what, "left out: %s", why ? why : "it can't be expressed") < 0)
-            BKT_NOMEM(err);
-        kx_tell(x, path, bkt_buf_str(&what));
-    }
+    if (rc == 0)
+        kx_left_out(x, path, NULL, why ? why : "it can't be expressed");
     return rc < 0 ? rc : BKT_OK;
 }
 
