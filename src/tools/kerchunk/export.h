@@ -30,15 +30,6 @@ struct kx {
  *  @param attr  the attribute of the object at @p path; NULL: the object itself */
 void kx_left_out(struct kx *x, const char *path, const char *attr, const char *why);
 
-/* ---- output (export_set.c) ---- */
-/** One entry of the set: a text, inline bytes, or a place (len BKT_WHOLE: a whole file). */
-BKT_NODISCARD int kx_put_text(struct kx *x, const char *path, const char *key, const struct bkt_buf *text,
-                              struct bkt_err *err);
-BKT_NODISCARD int kx_put_bytes(struct kx *x, const char *path, const char *key, const void *p, size_t n,
-                               struct bkt_err *err);
-BKT_NODISCARD int kx_put_place(struct kx *x, const char *path, const char *key, const char *url, uint64_t off,
-                               uint64_t len, struct bkt_err *err);
-
 /* ---- types (export_types.c) ---- */
 /** The dtype's JSON, and the type of its bytes in memory (H5Tclose).
  *  @return 1; 0: it can't be expressed, *why is the reason; negative: failed */
@@ -75,9 +66,5 @@ void kx_places_fini(struct kx_places *p);
 /** Find the chunks of an open dataset, of @p elem_size packed bytes an element. */
 BKT_NODISCARD int kx_places(struct kx *x, hid_t dset, size_t elem_size, struct kx_places *out,
                             struct bkt_err *err);
-/** The index of a URL in x->urls. */
-BKT_NODISCARD int kx_url(struct kx *x, const char *url, size_t *out, struct bkt_err *err);
-/** Add a codec; false: numcodecs has none of the same bytes. */
-bool kx_codec(struct kx_places *p, int filter, const unsigned *cd, size_t n_cd, size_t elem_size);
 
 #endif

@@ -21,7 +21,7 @@ void kx_places_fini(struct kx_places *p)
     bkt_buf_fini(&p->codecs);
 }
 
-int kx_url(struct kx *x, const char *url, size_t *out, struct bkt_err *err)
+static int url_index(struct kx *x, const char *url, size_t *out, struct bkt_err *err)
 {
     uintptr_t i = (uintptr_t)bkt_map_get(x->by_url, url, strlen(url)); /* index + 1 */
     if (!i) {
@@ -34,6 +34,16 @@ int kx_url(struct kx *x, const char *url, size_t *out, struct bkt_err *err)
     }
     *out = i - 1;
     return BKT_OK;
+}
+
+/* Bytes of all elements; 0: none, or beyond 64 bits. */
+static uint64_t all_bytes(const struct kx_places *p, size_t elem_size)
+{
+    uint64_t n = elem_size;
+    for (unsigned d = 0; d < p->rank; d++)
+        if (!bkt_mul_u64(n, p->dims[d], &n))
+            return 0;
+    return n;
 }
 
 /* The first reason counts. */
@@ -49,7 +59,7 @@ static int add(struct kx *x, struct kx_places *p, uint64_t index, const char *ur
     struct kx_chunk c = {.index = index, .off = off, .len = len};
     if (p->n >= KX_CHUNKS_MAX)
         BKT_FAIL(err, BKT_EUNSUP, "more than %zu chunks", KX_CHUNKS_MAX);
-    BKT_PASS(kx_url(x, url, &c.url, err));
+    BKT_PASS(url_index(x, url, &c.url, err));
     if (bkt_list_room(&p->v, p->n, &p->cap, sizeof *p->v) < 0)
         BKT_NOMEM(err);
     p->v[p->n++] = c;
@@ -63,7 +73,7 @@ static unsigned value(const unsigned *cd, size_t n_cd, size_t i, unsigned otherw
     return i < n_cd ? cd[i] : otherwise;
 }
 
-bool kx_codec(struct kx_places *p, int filter, const unsigned *cd, size_t n_cd, size_t elem_size)
+static bool add_codec(struct kx_places *p, int filter, const unsigned *cd, size_t n_cd, size_t elem_size)
 {
     struct bkt_buf *b = &p->codecs;
     const char *blosc = kc_blosc_name(value(cd, n_cd, 6, 0));
@@ -220,7 +230,7 @@ static void use_filters(struct walk *w)
 {
     for (unsigned i = 0; i < w->io->pipe.n; i++) {
         const struct bkt_filter *f = &w->io->pipe.f[i];
-        if (!kx_codec(w->p, f->id, f->cd, f->n_cd, w->io->elem_size))
+        if (!add_codec(w->p, f->id, f->cd, f->n_cd, w->io->elem_size))
             refuse_filter(w->p, f->id);
     }
 }
@@ -231,10 +241,10 @@ static void use_form(struct walk *w, enum form form)
     if (form == FORM_FILTERS)
         use_filters(w);
     else if (form == FORM_BLOSC)
-        (void)kx_codec(w->p, BKT_FILTER_BLOSC, as_hsds, 7, 1);
+        (void)add_codec(w->p, BKT_FILTER_BLOSC, as_hsds, 7, 1);
     else if (form == FORM_ZLIB &&
-             (w->io->codec.shuffle != 1 || kx_codec(w->p, BKT_FILTER_SHUFFLE, NULL, 0, w->io->elem_size)))
-        (void)kx_codec(w->p, BKT_FILTER_DEFLATE, NULL, 0, 1);
+             (w->io->codec.shuffle != 1 || add_codec(w->p, BKT_FILTER_SHUFFLE, NULL, 0, w->io->elem_size)))
+        (void)add_codec(w->p, BKT_FILTER_DEFLATE, NULL, 0, 1);
     else if (form != FORM_ZLIB)
         refuse(
             w->p,
@@ -314,10 +324,7 @@ static int of_domain(struct walk *w, struct bkt_vobj *o, size_t elem_size)
         return objects(w);
     if (ds->layout.cls == BKT_D_CONTIGUOUS_REF) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf url = {0};
-        uint64_t full = elem_size;
-        for (unsigned d = 0; d < p->rank; d++)
-            if (!bkt_mul_u64(full, p->dims[d], &full))
-                full = 0;
+        uint64_t full = all_bytes(p, elem_size);
         if (!ds->layout.file_uri || ds->layout.size != full)
             refuse(p, "its storage and its elements differ in size");
         else if (url_of(w, ds->layout.file_uri, &url) < 0)
@@ -353,7 +360,7 @@ static int file_filters(hid_t dset, struct kx_places *p, size_t elem_size, struc
         int id = H5Pget_filter2(dcpl, (unsigned)i, &flags, &n_cd, cd, 0, NULL, &config);
         if (id < 0)
             return h5_fail(err, "asking for a filter");
-        if (!kx_codec(p, id, cd, bkt_min_u64(n_cd, BKT_COUNT(cd)), elem_size))
+        if (!add_codec(p, id, cd, bkt_min_u64(n_cd, BKT_COUNT(cd)), elem_size))
             refuse_filter(p, id);
     }
     if (n > 0 && H5Pget_chunk_opts(dcpl, &opts) >= 0 && opts)
@@ -367,17 +374,14 @@ static int of_file(struct kx *x, hid_t dset, size_t elem_size, struct kx_places 
                                       [SURVEY_EXTERNAL] = "its data lie in raw files",
                                       [SURVEY_VIRTUAL] = "it is virtual"};
     BKT_CLEANUP(survey_fini) struct survey s = {0};
-    uint64_t full = elem_size;
     BKT_PASS(survey_dataset(x->src, dset, &s, err));
     for (unsigned d = 0; d < p->rank; d++) {
         p->chunk[d] = s.kind == SURVEY_CHUNKED ? s.cdims[d] : bkt_max_u64(p->dims[d], 1);
         p->grid[d] = bkt_ceil_div(p->dims[d], p->chunk[d]);
-        if (!bkt_mul_u64(full, p->dims[d], &full))
-            full = 0;
     }
     if ((size_t)s.kind < BKT_COUNT(why) && why[s.kind])
         refuse(p, why[s.kind]);
-    if (s.kind == SURVEY_CONTIGUOUS && s.size != full)
+    if (s.kind == SURVEY_CONTIGUOUS && s.size != all_bytes(p, elem_size))
         refuse(p, "its storage and its elements differ in size");
     if (s.kind == SURVEY_CHUNKED)
         BKT_PASS(file_filters(dset, p, elem_size, err));

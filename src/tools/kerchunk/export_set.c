@@ -46,7 +46,7 @@ static int put(struct kx *x, const char *path, const char *key, const struct bkt
     return written(x, rc, err);
 }
 
-int kx_put_text(struct kx *x, const char *path, const char *key, const struct bkt_buf *text,
+static int put_text(struct kx *x, const char *path, const char *key, const struct bkt_buf *text,
                 struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
@@ -55,7 +55,7 @@ int kx_put_text(struct kx *x, const char *path, const char *key, const struct bk
     return put(x, path, key, &value, err);
 }
 
-int kx_put_bytes(struct kx *x, const char *path, const char *key, const void *p, size_t n,
+static int put_bytes(struct kx *x, const char *path, const char *key, const void *p, size_t n,
                  struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
@@ -65,7 +65,8 @@ int kx_put_bytes(struct kx *x, const char *path, const char *key, const void *p,
     return put(x, path, key, &value, err);
 }
 
-int kx_put_place(struct kx *x, const char *path, const char *key, const char *url, uint64_t off, uint64_t len,
+/* @p len BKT_WHOLE: a whole file */
+static int put_place(struct kx *x, const char *path, const char *key, const char *url, uint64_t off, uint64_t len,
                  struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
@@ -140,7 +141,7 @@ static int put_zarray(struct array *a, bool inside, struct bkt_err *err)
                      bkt_buf_str(&a->dtype), bkt_buf_str(&fill), a->p.codecs.len ? "[" : "null",
                      bkt_buf_str(&a->p.codecs), a->p.codecs.len ? "]" : "") < 0)
         BKT_NOMEM(err);
-    return kx_put_text(a->x, a->path, ".zarray", b, err);
+    return put_text(a->x, a->path, ".zarray", b, err);
 }
 
 static int put_chunks(struct array *a, struct bkt_err *err)
@@ -152,7 +153,7 @@ static int put_chunks(struct array *a, struct bkt_err *err)
         bkt_buf_clear(&key);
         if (kc_chunk_key(a->p.grid, a->p.rank, '.', c->index, &key) < 0)
             BKT_NOMEM(err);
-        BKT_PASS(kx_put_place(a->x, a->path, bkt_buf_str(&key), a->x->urls.v[c->url], c->off, c->len, err));
+        BKT_PASS(put_place(a->x, a->path, bkt_buf_str(&key), a->x->urls.v[c->url], c->off, c->len, err));
     }
     a->x->n_chunks += a->p.n;
     return BKT_OK;
@@ -219,7 +220,7 @@ static int put_inline(struct array *a, struct bkt_err *err)
         return 1;
     if (kc_chunk_key(a->p.grid, a->p.rank, '.', 0, &key) < 0)
         BKT_NOMEM(err);
-    BKT_PASS(kx_put_bytes(a->x, a->path, bkt_buf_str(&key), bytes.ptr, bytes.len, err));
+    BKT_PASS(put_bytes(a->x, a->path, bkt_buf_str(&key), bytes.ptr, bytes.len, err));
     return 1;
 }
 
@@ -281,7 +282,7 @@ static int put_array(struct array *a, const char **why, struct bkt_err *err)
     if (rc < 0)
         return rc;
     a->x->n_arrays++;
-    return kx_put_text(a->x, a->path, ".zattrs", &a->zattrs, err) < 0 ? BKT_EIO : 1;
+    return put_text(a->x, a->path, ".zattrs", &a->zattrs, err) < 0 ? BKT_EIO : 1;
 }
 
 int kx_put_dataset(struct kx *x, hid_t dset, const char *path, struct bkt_err *err)
@@ -301,7 +302,7 @@ int kx_put_group(struct kx *x, hid_t group, const char *path, struct bkt_err *er
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf format = {0}, zattrs = {0};
     if (bkt_buf_add_str(&format, "{\"zarr_format\": 2}") < 0)
         BKT_NOMEM(err);
-    BKT_PASS(kx_put_text(x, path, ".zgroup", &format, err));
+    BKT_PASS(put_text(x, path, ".zgroup", &format, err));
     BKT_PASS(kx_attrs(x, group, path, -1, NULL, &zattrs, err));
-    return kx_put_text(x, path, ".zattrs", &zattrs, err);
+    return put_text(x, path, ".zattrs", &zattrs, err);
 }
