@@ -22,7 +22,7 @@ struct attrs {
 /* ---- one value ---- */
 
 struct value {
-    hid_t type, mem; /* of an element */
+    hid_t type; /* of an element; borrowed */
     unsigned char *v;
     bool var; /* v holds char pointers of HDF5's */
     size_t size, n;
@@ -53,7 +53,7 @@ static int put_element(struct attrs *a, const struct value *v, size_t i)
         bool flag = H5Tget_class(v->type) == H5T_ENUM; /* of bool */
         if (flag)
             return bkt_buf_add_str(a->out, v->v[i] ? "true" : "false");
-        return kx_number(v->mem, v->v + i * v->size, false, a->out, a->err);
+        return kx_number(v->type, v->v + i * v->size, false, a->out, a->err);
     }
     (void)text_of(v, i, &p, &n);
     return bkt_utf8_quote(a->out, p, n);
@@ -102,34 +102,31 @@ static int read_value(hid_t attr, struct value *v, hid_t space, struct bkt_err *
 {
     hssize_t n = H5Sget_simple_extent_npoints(space);
     size_t bytes;
-    v->type = H5Aget_type(attr);
-    v->mem = v->type < 0 ? -1 : H5Tcopy(v->type);
     v->var = H5Tis_variable_str(v->type) > 0;
     v->size = v->var ? sizeof(char *) : H5Tget_size(v->type);
     v->n = n < 0 ? 0 : (size_t)n;
-    if (v->mem < 0 || n < 0)
+    if (n < 0)
         return h5_fail(err, "asking for an attribute");
     if (!bkt_mul_size(v->n, v->size, &bytes) || bytes > ATTR_MAX)
         BKT_FAIL(err, BKT_EUNSUP, "an attribute of more than %zu bytes", ATTR_MAX);
     v->v = calloc(1, bytes + 16);
     if (!v->v)
         BKT_NOMEM(err);
-    return v->n && H5Aread(attr, v->mem, v->v) < 0 ? h5_fail(err, "reading an attribute") : BKT_OK;
+    return v->n && H5Aread(attr, v->type, v->v) < 0 ? h5_fail(err, "reading an attribute") : BKT_OK;
 }
 
 static void end_value(struct value *v, hid_t space)
 {
     if (v->v && v->var && v->n)
-        (void)H5Treclaim(v->mem, space, H5P_DEFAULT, v->v);
+        (void)H5Treclaim(v->type, space, H5P_DEFAULT, v->v);
     free(v->v);
-    h5_closep(&v->type);
-    h5_closep(&v->mem);
 }
 
 static int put_attr(struct attrs *a, hid_t attr, const char *name)
 {
-    struct value v = {.type = H5I_INVALID_HID, .mem = H5I_INVALID_HID};
-    BKT_CLEANUP(h5_closep) hid_t space = H5Aget_space(attr), type = H5Aget_type(attr);
+    BKT_CLEANUP(h5_closep) hid_t space = H5Aget_space(attr), stored = H5Aget_type(attr);
+    BKT_CLEANUP(h5_closep) hid_t type = H5Tcopy(stored); /* a committed type belongs to its file */
+    struct value v = {.type = type};
     hsize_t dims[H5S_MAX_RANK];
     int rank = H5Sget_simple_extent_dims(space, dims, NULL);
     bool null = H5Sget_simple_extent_type(space) == H5S_NULL;
