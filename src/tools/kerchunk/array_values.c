@@ -69,6 +69,12 @@ static void to_rows(const struct kc_array *a, const unsigned char *in, unsigned 
     }
 }
 
+static void exchange(struct bkt_buf *a, struct bkt_buf *b)
+{
+    struct bkt_buf was = *a;
+    *a = *b, *b = was;
+}
+
 static int reorder(struct values *v, struct bkt_buf *bytes, struct bkt_err *err)
 {
     const struct kc_array *a = v->a;
@@ -80,8 +86,7 @@ static int reorder(struct values *v, struct bkt_buf *bytes, struct bkt_err *err)
     if (bkt_buf_resize(&v->other, bytes->len) < 0)
         BKT_NOMEM(err);
     to_rows(a, bytes->ptr, v->other.ptr);
-    struct bkt_buf swap = *bytes;
-    *bytes = v->other, v->other = swap;
+    exchange(bytes, &v->other);
     return BKT_OK;
 }
 
@@ -97,8 +102,7 @@ static int to_utf8(struct values *v, struct bkt_buf *bytes, struct bkt_err *err)
         if (!kc_utf32(bytes->ptr + at, n, v->a->type.swap, (char *)v->other.ptr + at, size))
             BKT_FAIL(err, BKT_EFORMAT, "text that is not Unicode");
     }
-    struct bkt_buf swap = *bytes;
-    *bytes = v->other, v->other = swap;
+    exchange(bytes, &v->other);
     return BKT_OK;
 }
 

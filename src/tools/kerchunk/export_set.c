@@ -47,7 +47,7 @@ static int put(struct kx *x, const char *path, const char *key, const struct bkt
 }
 
 static int put_text(struct kx *x, const char *path, const char *key, const struct bkt_buf *text,
-                struct bkt_err *err)
+                    struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
     if (bkt_utf8_quote(&value, bkt_buf_str(text), text->len) < 0)
@@ -56,7 +56,7 @@ static int put_text(struct kx *x, const char *path, const char *key, const struc
 }
 
 static int put_bytes(struct kx *x, const char *path, const char *key, const void *p, size_t n,
-                 struct bkt_err *err)
+                     struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
     if (bkt_buf_add_str(&value, "\"base64:") < 0 || bkt_base64_encode(p, n, &value) < 0 ||
@@ -66,8 +66,8 @@ static int put_bytes(struct kx *x, const char *path, const char *key, const void
 }
 
 /* @p len BKT_WHOLE: a whole file */
-static int put_place(struct kx *x, const char *path, const char *key, const char *url, uint64_t off, uint64_t len,
-                 struct bkt_err *err)
+static int put_place(struct kx *x, const char *path, const char *key, const char *url, uint64_t off,
+                     uint64_t len, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
     int rc = bkt_buf_add_str(&value, "[");

@@ -177,14 +177,11 @@ static int make_array(struct kc_load *k, struct kc_array *a, const struct kc_doc
     if (dset < 0)
         return h5_fail(err, "making a dataset");
     BKT_PASS(kc_attrs(k, dset, a->path, zattrs, &a->type, err));
-    if (why && a->n_chunks && !k->l->o->no_data) {
-        char note[128];
-        (void)snprintf(note, sizeof note, "copied: %s", why);
-        progress_line(k->l->progress, "%s: %s", a->path, note);
-    }
     progress_add(k->l->progress, 0, 0, 1);
     if (k->l->o->no_data)
         return BKT_OK;
+    if (why && a->n_chunks)
+        progress_line(k->l->progress, "%s: copied: %s", a->path, why);
     return why ? kc_copy(k, a, dset, err) : kc_link(k, a, dset, err);
 }
 
@@ -305,7 +302,7 @@ static int make_arrays(struct kc_load *k, struct kc_named *named, size_t *n, str
 }
 
 /* Chunks of arrays that the set doesn't describe. */
-static void tell_strays(const struct kc_load *k)
+static void report_strays(const struct kc_load *k)
 {
     uint64_t n = 0;
     for (size_t i = 0; i < k->set.n; i++) {
@@ -341,7 +338,7 @@ static int fill(void *load, struct bkt_err *err)
     if (rc == BKT_OK)
         rc = kc_store_kept(k, err);
     if (rc == BKT_OK)
-        tell_strays(k);
+        report_strays(k);
     if (rc == BKT_OK)
         rc = kc_scales(k, named, n, err);
     if (named)

@@ -119,7 +119,6 @@ static int settle(struct scales *s, size_t array, unsigned d, struct bkt_err *er
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf at = {0};
     const struct kc_named *a = &s->v[array];
     const char *name = a->names[d], *slash = strrchr(a->path, '/');
-    char note[256];
     size_t i = find(s, a->path, name, a->dims[d], &at);
     if (i == SIZE_MAX) {
         bkt_buf_clear(&at);
@@ -128,9 +127,8 @@ static int settle(struct scales *s, size_t array, unsigned d, struct bkt_err *er
         bool sound = *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
         if (!sound || H5Lexists(s->k->l->dst, bkt_buf_str(&at), H5P_DEFAULT) != 0) {
             (void)H5Eclear2(H5E_DEFAULT);
-            (void)snprintf(note, sizeof note, "no dimension scale %.100s: %s", name,
-                           sound ? "another object or length has the name" : "not a name of HDF5");
-            load_tell(s->k->l, a->path, note);
+            progress_note(s->k->l->progress, "%s: no dimension scale %.100s: %s", a->path, name,
+                          sound ? "another object or length has the name" : "not a name of HDF5");
             return BKT_OK;
         }
         BKT_PASS(make(s, bkt_buf_str(&at), a->dims[d], err));

@@ -113,7 +113,8 @@ int kc_chunk_key(const uint64_t *grid, unsigned rank, char separator, uint64_t i
     for (unsigned d = rank; d-- > 0; index /= grid[d])
         at[d] = index % grid[d];
     for (unsigned d = 0; d < rank; d++)
-        BKT_PASS(d ? bkt_buf_addf(out, "%c%" PRIu64, separator, at[d]) : bkt_buf_addf(out, "%" PRIu64, at[d]));
+        BKT_PASS(d ? bkt_buf_addf(out, "%c%" PRIu64, separator, at[d])
+                   : bkt_buf_addf(out, "%" PRIu64, at[d]));
     return rank ? BKT_OK : bkt_buf_add_str(out, "0");
 }
 
