@@ -10,7 +10,7 @@
 
 struct kc_codec_row {
     const char *id;
-    int filter; /* HDF5's filter that makes the same bytes; 0: none does */
+    int filter; /* HDF5's filter that makes the same bytes; 0: HDF5 has no such filter; -1: it needs none */
     bool compresses;
     int (*parse)(const struct kc_doc *d, struct kc_codec *out); /* NULL: no settings that matter */
     int (*decode)(const struct kc_codec *c, const void *in, size_t n, void *dst, size_t room, size_t *got,
@@ -119,7 +119,7 @@ static const struct kc_codec_row rows[] = {
     {"vlen-utf8", -1, false, NULL, nothing}, /* strings to bytes; array_values.c takes them apart */
 };
 
-/* Why others are refused, where there is more to say. */
+/* Reasons to refuse other codecs. */
 static const struct {
     const char *id, *why;
 } refused[] = {

@@ -1,4 +1,4 @@
-/* numcodecs' codecs: what HDF5 calls them, and undoing them here. */
+/* numcodecs' codecs: HDF5's filters of the same bytes, and decoding without HDF5. */
 #ifndef KERCHUNK_CODECS_H
 #define KERCHUNK_CODECS_H
 

@@ -48,7 +48,7 @@ BKT_NODISCARD int kx_attrs(struct kx *x, hid_t object, const char *path, int ran
 /** Whether it is a netCDF dimension without values. */
 bool kx_is_bare_dimension(hid_t dset);
 
-/* ---- where chunks are (export_places.c) ---- */
+/* ---- places of chunks (export_places.c) ---- */
 struct kx_chunk {
     uint64_t index; /* row-major in the grid */
     size_t url;
@@ -60,7 +60,7 @@ struct kx_places {
     struct kx_chunk *v;
     size_t n, cap;
     struct bkt_buf codecs; /* JSON of the codecs, separated by commas */
-    char why[200];         /* "": all chunks can be expressed; else the reason why not */
+    char why[200];         /* the reason why chunks can't be expressed; "": they can */
 };
 void kx_places_fini(struct kx_places *p);
 /** Find the chunks of an open dataset, of @p elem_size packed bytes an element. */

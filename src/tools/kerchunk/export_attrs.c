@@ -83,7 +83,7 @@ static bool all_text(const struct value *v)
     return true;
 }
 
-/* The reason why a type's values are none of JSON's; NULL: they are. */
+/* The reason why JSON can't have a type's values; NULL: it can. */
 static const char *why_not(hid_t type)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf dtype = {0};

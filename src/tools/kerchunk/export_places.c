@@ -1,4 +1,4 @@
-/* Where a dataset's chunks lie, and which codecs decode them. */
+/* The places of a dataset's chunks, and the codecs that decode them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +156,7 @@ static int on_reference(const uint64_t *coord, const struct bkt_chunk_info *c, v
     if (!c->exists || !index_of(w->p, coord, &index))
         return BKT_OK;
     if (c->filter_mask)
-        refuse(w->p, "a chunk skips filters, which Zarr has no word for; h5repack writes it anew");
+        refuse(w->p, "a chunk skips filters, which Zarr can't express; h5repack writes it anew");
     if (!c->uri)
         refuse(w->p, "its bytes lie in pieces of several files");
     if (w->p->why[0] || !c->uri)
@@ -296,7 +296,7 @@ static const char *odd_dataset(const struct bkt_dset *ds)
            : l->external               ? "its data lie in raw files"
            : l->n_segments             ? "its bytes lie in pieces of several files"
            : l->chunk_opts && ds->n_filters && edges
-               ? "chunks at its end have no filters, which Zarr has no word for"
+               ? "chunks at its end have no filters, which Zarr can't express"
            : l->cls != BKT_D_CHUNKED && l->cls != BKT_D_CONTIGUOUS_REF && l->cls != BKT_D_CHUNKED_REF &&
                    l->cls != BKT_D_CHUNKED_REF_INDIRECT
                ? "its layout has no chunks"
@@ -364,7 +364,7 @@ static int file_filters(hid_t dset, struct kx_places *p, size_t elem_size, struc
             refuse_filter(p, id);
     }
     if (n > 0 && H5Pget_chunk_opts(dcpl, &opts) >= 0 && opts)
-        refuse(p, "chunks at its end may have no filters, which Zarr has no word for");
+        refuse(p, "chunks at its end may have no filters, which Zarr can't express");
     return n < 0 ? h5_fail(err, "asking for filters") : BKT_OK;
 }
 
@@ -386,7 +386,7 @@ static int of_file(struct kx *x, hid_t dset, size_t elem_size, struct kx_places 
     if (s.kind == SURVEY_CHUNKED)
         BKT_PASS(file_filters(dset, p, elem_size, err));
     if (s.has_masks)
-        refuse(p, "a chunk skips filters, which Zarr has no word for; h5repack writes it anew");
+        refuse(p, "a chunk skips filters, which Zarr can't express; h5repack writes it anew");
     if (p->why[0])
         return BKT_OK;
     if (s.kind == SURVEY_CONTIGUOUS)

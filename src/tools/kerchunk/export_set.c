@@ -234,7 +234,7 @@ static int describe(struct array *a, const char **why, struct bkt_err *err)
     if (type < 0 || rank < 0)
         return h5_fail(err, "asking for its type and dataspace");
     if (H5Sget_simple_extent_type(space) == H5S_NULL) {
-        *why = "a null dataspace, which Zarr has no word for";
+        *why = "a null dataspace, which Zarr can't express";
         return 0;
     }
     int rc = kx_dtype(type, &a->dtype, &a->mem, why, err);

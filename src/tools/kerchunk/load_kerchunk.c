@@ -101,7 +101,7 @@ static enum part part_of(const struct kc_set *set, const struct kc_ref *r, char 
     return PART_NONE;
 }
 
-/* A key of metadata at @p path; *n 0: there is none. */
+/* A key of metadata at @p path; *n 0: the set lacks it. */
 static int metadata(struct kc_load *k, const char *path, const char *name, const void **p, size_t *n,
                     struct bkt_err *err)
 {

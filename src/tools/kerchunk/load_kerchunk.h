@@ -36,19 +36,19 @@ BKT_NODISCARD int kc_sizes(struct kc_load *k, const struct kc_array *a, struct b
 BKT_NODISCARD int kc_fetch(struct kc_load *k, const struct kc_chunk *c, size_t n, struct bkt_buf *out,
                            struct bkt_err *err);
 
-/** Why the chunks have to be copied; NULL: references can lead to them. */
+/** The reason why the chunks have to be copied; NULL: references can lead to them. */
 const char *kc_must_copy(const struct kc_load *k, const struct kc_array *a);
 /** Refer to the chunks where they are (array_link.c). */
 BKT_NODISCARD int kc_link(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err);
+/** Decode the chunks and write their elements (array_values.c). */
+BKT_NODISCARD int kc_copy(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err);
+
 /* ---- kept_chunks.c ---- */
 /** Turn the array's inline chunks into references to a file that will be stored beside the domain's objects.
  */
 BKT_NODISCARD int kc_keep(struct kc_load *k, const struct kc_array *a, struct bkt_err *err);
-/** Store that file, if there is anything to be in it. */
+/** Store that file, if it has any bytes. */
 BKT_NODISCARD int kc_store_kept(struct kc_load *k, struct bkt_err *err);
-
-/** Decode the chunks and write their elements (array_values.c). */
-BKT_NODISCARD int kc_copy(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err);
 
 /** Store .zattrs as attributes of an object (zattrs.c).  @p type: of the dataset, negative: a group. */
 BKT_NODISCARD int kc_attrs(struct kc_load *k, hid_t object, const char *path, const struct kc_doc *zattrs,

@@ -38,7 +38,7 @@ static int scanned(struct reader *r, int rc)
     return rc == BKT_EFORMAT || rc == BKT_ENOMEM ? bkt_scan_fail(&r->scan, rc, r->err) : rc;
 }
 
-/* The scanner marks a few strings that UTF-8 can't express (json_scan.h); a set's data have none of them. */
+/* The scanner marks a few strings that UTF-8 can't express (json_scan.h); a set's strings don't have them. */
 static int unmark(struct reader *r, const struct bkt_scan_text *t, struct bkt_buf *out)
 {
     static const char mark[] = BKT_JSON_RAW_MARK;

@@ -85,7 +85,7 @@ static int read_tables(struct table *t)
             0)
             BKT_NOMEM(t->err);
         int rc = kc_file_read(bkt_buf_str(&name), t->settings, &file, t->err);
-        if (rc == BKT_ENOENT) { /* none of its chunks is stored */
+        if (rc == BKT_ENOENT) { /* the table has no stored chunk */
             bkt_err_clear(t->err);
             continue;
         }
@@ -99,7 +99,7 @@ static int read_tables(struct table *t)
 
 /* ---- .zmetadata ---- */
 
-/* The array's grid.  A malformed .zarray has no chunks here; zarray.c has the fault's name. */
+/* The array's grid.  A malformed .zarray has no chunks here; zarray.c reports the fault. */
 static void take_grid(struct table *t, const struct kc_doc *zarray)
 {
     uint64_t dims[BKT_MAX_RANK], chunk[BKT_MAX_RANK];

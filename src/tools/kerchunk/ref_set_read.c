@@ -23,7 +23,7 @@ int kc_file_read(const char *uri, const struct bkt_settings *set, struct bkt_buf
     return rc;
 }
 
-/* A folder here, or a name that says so. */
+/* A folder on this machine, or a name with such a folder's ending. */
 static bool is_parquet(const char *uri)
 {
     static const char *const ends[] = {".parq", ".parquet", "/"};

@@ -1,7 +1,7 @@
 /* _ARRAY_DIMENSIONS as HDF5's dimension scales, named and marked as netCDF-4 does.
  *
  * A dimension is a scale in the array's group or one above it: the 1-D array of its name and length.  If
- * there is none, a dataset without values is made beside the array.
+ * no array fits, a dataset without values is made beside the array.
  * https://docs.unidata.ucar.edu/nug/current/file_format_specifications.html */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void scales_fini(struct scales *s)
     bkt_map_free(s->by_path, NULL);
 }
 
-/* ---- which scale a dimension has ---- */
+/* ---- the scale of a dimension ---- */
 
 static int add_scale(struct scales *s, const char *path, uint64_t size, bool usable, struct bkt_err *err)
 {

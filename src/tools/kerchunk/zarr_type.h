@@ -7,9 +7,9 @@
 #include "base/bytes.h"
 #include "tools/kerchunk/json_doc.h"
 
-/** How an element's bytes in a Zarr chunk become those of the HDF5 type. */
+/** The form of an element's bytes in a Zarr chunk. */
 enum kc_form {
-    KC_AS_IS,     /* they are the same */
+    KC_AS_IS,     /* the same bytes as of the HDF5 type */
     KC_UTF32,     /* <U: code points of 4 bytes, HDF5: UTF-8 of a fixed size */
     KC_VLEN_UTF8, /* |O with vlen-utf8: HDF5's strings of variable length */
 };
@@ -29,8 +29,8 @@ struct kc_type {
 BKT_NODISCARD int kc_type_parse(const struct kc_doc *d, struct kc_type *out, struct bkt_err *err);
 void kc_type_fini(struct kc_type *t);
 
-/** The bytes of a fill value in t->h5's form.  @p out stays empty: there is none, or it is what HDF5 fills
- * with anyway. */
+/** The bytes of a fill value in t->h5's form.  @p out stays empty: the array has no fill value, or HDF5 uses
+ * the same one anyway. */
 BKT_NODISCARD int kc_type_fill(const struct kc_type *t, const struct kc_doc *fill, struct bkt_buf *out,
                                struct bkt_err *err);
 

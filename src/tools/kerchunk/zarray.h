@@ -42,8 +42,8 @@ BKT_NODISCARD int kc_chunk_key(const uint64_t *grid, unsigned rank, char separat
 BKT_NODISCARD int kc_array_find_chunks(struct kc_array *a, const struct kc_set *set, struct bkt_err *err);
 void kc_array_fini(struct kc_array *a);
 
-/** Why HDF5 can't read the stored chunks as they are: a codec, or the order or form of elements.  NULL: it
- * can. */
+/** The reason why HDF5 can't read the stored chunks as they are: a codec, or the order or form of elements.
+ * NULL: it can. */
 const char *kc_array_differs(const struct kc_array *a);
 
 #endif

@@ -145,13 +145,13 @@ static int put_value(hid_t object, const char *name, const struct kc_doc *d, con
     return put_json(object, name, d, err);
 }
 
-/* What CF calls the unit of datetime64 and timedelta64. */
+/* CF's units of datetime64 and timedelta64. */
 static int put_time(struct kc_load *k, hid_t object, const char *path, const struct kc_doc *zattrs,
                     const struct kc_type *type, struct bkt_err *err)
 {
     char text[64];
     if (!type->units) {
-        load_tell(k->l, path, "numbers of a unit of time that CF has no word for");
+        load_tell(k->l, path, "numbers of a unit of time that CF lacks");
         return BKT_OK;
     }
     if (kc_doc_get(zattrs, "units"))
