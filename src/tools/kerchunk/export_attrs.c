@@ -202,23 +202,14 @@ static char *name_of(hid_t object)
 /* The names of attached scales; those without one stay NULL. */
 static void scale_names(hid_t dset, int rank, char **names)
 {
-    hvl_t v[H5S_MAX_RANK];
-    BKT_CLEANUP(h5_closep)
-    hid_t attr = H5Aexists(dset, "DIMENSION_LIST") > 0 ? H5Aopen(dset, "DIMENSION_LIST", H5P_DEFAULT) : -1;
-    BKT_CLEANUP(h5_closep) hid_t space = attr < 0 ? -1 : H5Aget_space(attr);
-    BKT_CLEANUP(h5_closep) hid_t type = attr < 0 ? -1 : H5Aget_type(attr);
-    BKT_CLEANUP(h5_closep) hid_t base = type >= 0 && H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : -1;
-    BKT_CLEANUP(h5_closep) hid_t mem = H5Tvlen_create(H5T_STD_REF_OBJ);
-    if (base >= 0 && H5Tequal(base, H5T_STD_REF_OBJ) > 0 && H5Sget_simple_extent_npoints(space) == rank &&
-        H5Aread(attr, mem, v) >= 0) {
-        for (int d = 0; d < rank; d++) {
-            BKT_CLEANUP(h5_closep)
-            hid_t scale = v[d].len ? H5Rdereference2(dset, H5P_DEFAULT, H5R_OBJECT, v[d].p) : -1;
-            names[d] = scale < 0 ? NULL : name_of(scale);
-        }
-        (void)H5Treclaim(mem, space, H5P_DEFAULT, v);
+    BKT_CLEANUP(h5_scales_fini) struct h5_scales s;
+    if (!h5_scales_read(dset, &s) || s.n != (unsigned)rank)
+        return;
+    for (int d = 0; d < rank; d++) {
+        BKT_CLEANUP(h5_closep)
+        hid_t scale = s.v[d].len ? H5Rdereference2(dset, H5P_DEFAULT, H5R_OBJECT, s.v[d].p) : -1;
+        names[d] = scale < 0 ? NULL : name_of(scale);
     }
-    (void)H5Eclear2(H5E_DEFAULT);
 }
 
 /* A name for a dimension without a scale: the same for the same length, as netCDF has it. */

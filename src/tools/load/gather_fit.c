@@ -32,23 +32,15 @@ static bool list_has(const struct agg *a, hid_t src, const hvl_t *list)
 
 static bool scale_dim(const struct agg *a, hid_t src, unsigned rank, unsigned *dim)
 {
-    hvl_t                        lists[BKT_MAX_RANK];
-    bool                         found = false;
-    BKT_CLEANUP(h5_closep) hid_t attr  = H5Aexists(src, "DIMENSION_LIST") > 0 ? H5Aopen(src, "DIMENSION_LIST", H5P_DEFAULT) : -1;
-    BKT_CLEANUP(h5_closep) hid_t space = attr < 0 ? -1 : H5Aget_space(attr);
-    BKT_CLEANUP(h5_closep) hid_t type  = H5Tvlen_create(H5T_STD_REF_OBJ);
-    hssize_t                     n     = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
-    if (n <= 0 || n > BKT_MAX_RANK || H5Aread(attr, type, lists) < 0) {
-        (void)H5Eclear2(H5E_DEFAULT);
+    BKT_CLEANUP(h5_scales_fini) struct h5_scales scales;
+    bool found = false;
+    if (!h5_scales_read(src, &scales))
         return false;
-    }
-    for (hssize_t d = 0; d < n && d < (hssize_t)rank && !found; d++)
-        if (list_has(a, src, &lists[d])) {
-            *dim  = (unsigned)d;
+    for (unsigned d = 0; d < scales.n && d < rank && !found; d++)
+        if (list_has(a, src, &scales.v[d])) {
+            *dim = d;
             found = true;
         }
-    (void)H5Treclaim(type, space, H5P_DEFAULT, lists);
-    (void)H5Eclear2(H5E_DEFAULT);
     return found;
 }
 

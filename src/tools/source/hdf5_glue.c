@@ -94,3 +94,29 @@ int h5_start(const char *info, hid_t *fapl, struct bkt_err *err)
         (void)H5VLfree_connector_info(connector, parsed);
     return rc < 0 ? h5_fail(err, "making an access list for the bucket connector") : BKT_OK;
 }
+
+bool h5_scales_read(hid_t dset, struct h5_scales *out)
+{
+    BKT_CLEANUP(h5_closep)
+    hid_t attr = H5Aexists(dset, "DIMENSION_LIST") > 0 ? H5Aopen(dset, "DIMENSION_LIST", H5P_DEFAULT) : -1;
+    BKT_CLEANUP(h5_closep) hid_t type = attr < 0 ? -1 : H5Aget_type(attr);
+    BKT_CLEANUP(h5_closep) hid_t base = type >= 0 && H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : -1;
+    *out = (struct h5_scales){.type = H5Tvlen_create(H5T_STD_REF_OBJ),
+                              .space = attr < 0 ? -1 : H5Aget_space(attr)};
+    hssize_t n = out->space < 0 ? 0 : H5Sget_simple_extent_npoints(out->space);
+    if (base >= 0 && H5Tequal(base, H5T_STD_REF_OBJ) > 0 && n > 0 && n <= H5S_MAX_RANK &&
+        H5Aread(attr, out->type, out->v) >= 0)
+        out->n = (unsigned)n;
+    (void)H5Eclear2(H5E_DEFAULT);
+    return out->n > 0;
+}
+
+void h5_scales_fini(struct h5_scales *s)
+{
+    if (s->n)
+        (void)H5Treclaim(s->type, s->space, H5P_DEFAULT, s->v);
+    h5_closep(&s->type);
+    h5_closep(&s->space);
+    s->n = 0;
+    (void)H5Eclear2(H5E_DEFAULT);
+}

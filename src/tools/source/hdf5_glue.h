@@ -3,6 +3,7 @@
 #define H5_H
 
 #include <hdf5.h>
+#include <stdbool.h>
 
 #include "base/err.h"
 
@@ -18,6 +19,16 @@ int h5_unreadable(struct bkt_err *err, const char *what);
 
 /** H5Fopen() for reading with a given access list, quiet.  BKT_ENOENT, BKT_EHDF5. */
 BKT_NODISCARD int h5_open_native(const char *name, hid_t fapl, hid_t *out, struct bkt_err *err);
+
+/** DIMENSION_LIST of a dataset: per dimension, object references to its scales. */
+struct h5_scales {
+    hvl_t v[H5S_MAX_RANK];
+    unsigned n;
+    hid_t type, space;
+};
+/** False: the dataset has no such list that can be read.  @p out: h5_scales_fini(), also then. */
+bool h5_scales_read(hid_t dset, struct h5_scales *out);
+void h5_scales_fini(struct h5_scales *s);
 
 /** Make HDF5 print nothing by itself and find our connector in this program, whatever the environment says.
  *  Gives a file access list that leads to it (H5Pclose).  @p info: the connector's info string, NULL or ""
