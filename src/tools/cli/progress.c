@@ -1,12 +1,11 @@
-#include "base/os/clock.h"
 #include "tools/cli/progress.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/os/clock.h"
 #include "tools/show/show.h"
 
 #define EVERY_TTY   0.2 /* seconds between two showings */

@@ -1,4 +1,3 @@
-#include "base/os/clock.h"
 #include "tools/source/part_file.h"
 
 #include <errno.h>
@@ -8,11 +7,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/num.h"
+#include "base/os/clock.h"
 #include "base/os/whole_io.h"
 
 #define HEAD  2048 /* bytes of the trailer before the marks: names are at most this long */
