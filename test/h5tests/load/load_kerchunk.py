@@ -131,8 +131,8 @@ def load(b, path, domain, *options, allow=True):
     return b.run(b.o.tool, "load", "--force", "-v", *options, "--kerchunk", path, domain, env={"H5BUCKET_ALLOW": "file://" + b.files} if allow else {})
 
 
-def compare(b, s, path, domain, *options):
-    rc, _, err = load(b, path, domain, *options)
+def compare(b, s, path, domain):
+    rc, _, err = load(b, path, domain)
     check(f"{s.name}: load", rc == 0, err)
     check(f"{s.name}: what is copied", sorted(l.split(":")[0] for l in err.split("\n") if ": copied: " in l) == sorted(s.copied), err)
     want = b.dump(s.twin())
@@ -141,7 +141,6 @@ def compare(b, s, path, domain, *options):
     right, ours = all_data(want[1]), all_data(got[1])
     for name in s.values:
         check(f"{s.name}: {name}", name in right and right[name] == ours.get(name), f"{right.get(name)}\n{ours.get(name)}"[:1500])
-    return err
 
 
 C = numcodecs
@@ -194,14 +193,11 @@ def codecs(b):
     s.name = "parquet"
     variants = [(c, v, d) for c in parquet_files.CODECS for v in (1, 2) for d in (False, True)]
     for n, (codec, version, dictionary) in enumerate(variants):
-        if not s.values or n % sample.step(5):
+        if n % sample.step(5):
             continue
         folder = os.path.join(b.files, f"{codec}-{version}-{dictionary:d}.parq")
         parquet_files.folder(folder, s.refs, (7, 1000)[n % 2], codec, version, dictionary, in_pages=(3, 999)[n // 2 % 2], in_groups=(5, 999)[n // 4 % 2])
-        want = s.twin()
-        real, s.twin = s.twin, lambda: want
         compare(b, s, folder, b.domain(f"form-{n}.h5"))
-        s.twin = real
     print(f"{len(variants)} forms of Parquet files{sample.note()}")
     rc, out, err = b.verify("codecs-0.h5", "--deep")
     check("codecs: verify", rc == 0, out + err)
@@ -259,9 +255,6 @@ def dtypes(b):
     s.add("pair", pair, (1,), compressor=C.Zlib(1), dtype=[["a", ">i4"], ["b", "<f4", [2]]], fill=None)
     s.add("scalar", np.array(42, ">i2"), ())
     s.add("packed_scalar", np.array(4.25), (), compressor=C.Zlib(1), copied=True)
-    for d in (s.refs,):
-        for k in [k for k in d if k.endswith(".zarray")]:
-            json.loads(d[k])
     compare(b, s, s.write(version=1), b.domain("dtypes.h5"))
     alone = Set(b, "alone")
     alone.add("data", X, (3, 4), compressor=C.Zlib(1))
@@ -305,20 +298,14 @@ def templates(b):
                                   "dimensions": {"j": [0, 1], "i": {"start": 4, "stop": -1, "step": -1}}}], {}),
         "refs": ({"u": s.url, "f": b.files + "/{{ 'temp' ~ c }}.bin"}, [],
                  {f"a/{i}": ["{{u}}" if i % 2 else "{{f(c='lates')}}", first + i * step, 8] for i in range(10)}),
-        "format": ({}, [{"key": "a/{{ '%d' % i }}", "url": b.files + "/{{ 'templates'|string }}.bin" if False else s.url,
-                         "offset": f"{{{{ {first} + i*{step} }}}}", "length": "{{ '%02d'|format(8) }}".replace("'%02d'", "'%d'"),
+        "format": ({}, [{"key": "a/{{ '%d' % i }}", "url": s.url,
+                         "offset": f"{{{{ {first} + i*{step} }}}}", "length": "{{ '%d'|format(8) }}",
                          "dimensions": {"i": {"start": 0, "stop": 10, "step": 1}}}], {})}
     for name, (t, gen, refs) in cases.items():
         path = os.path.join(b.files, f"templates-{name}.json")
         json.dump({"version": 1, "templates": t, "gen": gen, "refs": {**s.refs, **refs}}, open(path, "w"))
-        s.name = "templates " + name
-        real, s.twin = s.twin, lambda: os.path.join(b.files, "templates-twin.h5")
-        s.b, keep = b, s.name
-        s.name = "templates"
-        real()
-        s.name = keep
-        compare(b, s, path, b.domain(f"templates-{name}.h5"))
-        s.twin = real
+        s.name = "templates-" + name
+        compare(b, s, path, b.domain(s.name + ".h5"))
 
 
 ARRAY = {"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "<i4", "order": "C", "fill_value": 0, "filters": None, "compressor": None}
@@ -482,7 +469,7 @@ def left_out(b):
     check("left out: the rest is there", rc == 0 and "good" in out and "worse" not in out and "bad" not in out, out + err)
     for options in (("--append",), ("--extend", "0"), ("--linkpath", "x"), ("--flatten-vds",), ("--column", "x"), ("-f", "sec2")):
         rc, _, err = load(b, path, b.domain("left.h5"), *options)
-        check(f"usage: {options[0]}", rc == 2 and "--kerchunk" in err or rc == 2 and "can't be combined" in err, err)
+        check(f"usage: {options[0]}", rc == 2 and ("--kerchunk" in err or "can't be combined" in err), err)
 
 
 class Ranges(http.server.BaseHTTPRequestHandler):
