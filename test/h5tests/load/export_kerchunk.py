@@ -14,7 +14,7 @@ import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "helpers"))
 import distribution_python
-from load_testing import Bench, check, failures
+from load_testing import Bench, check, data_of, failures
 
 try:
     import fsspec
@@ -184,8 +184,7 @@ def forms(b):
         for name in ("zlib", "holes", "pair", "tlS7", "words", "g/deep/grid"):
             want = b.dump(twin, "-d", name)
             got = b.dump(b.domain("bucket/back.h5"), "-d", name, env={"HDF5_VOL_CONNECTOR": "bucket", "H5BUCKET_ALLOW": "file://" + b.root})
-            cut = lambda text: text.split("DATA {", 1)[-1].split("\n   }")[0]
-            check(f"{what}: {name} there and back", got[0] == 0 and cut(want[1]) == cut(got[1]), got[2])
+            check(f"{what}: {name} there and back", got[0] == 0 and data_of(want[1]) == data_of(got[1]), got[2])
 
 
 def far(b):
@@ -270,10 +269,9 @@ def in_s3(b):
     check("S3: objects by their URLs", len(urls) > 30 and all(u.startswith("s3://hsopen/db/") for u in urls), urls[:3])
     rc, _, err = b.run(b.o.tool, "load", "-v", "--kerchunk", path, home + "/second.h5")
     check("S3: load of the set", rc == 0 and "zlib: copied" not in err, err)
-    cut = lambda text: text.split("DATA {", 1)[-1].split("\n   }")[0]
     for part in ("plain", "contiguous", "zlib", "holes", "pair", "words"):
         want, got = b.dump(twin, "-d", part), b.dump(home + "/second.h5", "-d", part, env={"HDF5_VOL_CONNECTOR": "bucket", "H5BUCKET_STATS": "1"})
-        check(f"S3: {part}", got[0] == 0 and cut(want[1]) == cut(got[1]) and "h5bucket: GET" in got[2], got[2])
+        check(f"S3: {part}", got[0] == 0 and data_of(want[1]) == data_of(got[1]) and "h5bucket: GET" in got[2], got[2])
     rc, err, path = export(b, twin)
     check("S3: export of a file here", rc == 0, err)
     rc, _, err = b.run(b.o.tool, "load", "--kerchunk", path, home + "/third.h5", env={"H5BUCKET_ALLOW": "file:///"})

@@ -22,7 +22,7 @@ import threading
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "helpers"))
 import distribution_python
 import sample
-from load_testing import Bench, check, failures
+from load_testing import Bench, check, data_of, failures
 
 try:
     import h5py
@@ -103,10 +103,6 @@ class Set:
                 else:
                     f.create_dataset(name, data=v.view("i8") if v.dtype.kind == "M" else v)
         return path
-
-
-def data_of(text):
-    return text.split("DATA {", 1)[-1].split("\n   }")[0]
 
 
 def all_data(text):

@@ -16,6 +16,11 @@ def check(what, good, more=""):
         failures.append(what)
 
 
+def data_of(text):
+    """The values in h5dump's output for one dataset."""
+    return text.split("DATA {", 1)[-1].split("\n   }")[0]
+
+
 class Bench:
     def __init__(self, options, folder, **more):
         self.o = options

@@ -13,7 +13,7 @@ import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "helpers"))
 import sample
-from load_testing import Bench, check, failures
+from load_testing import Bench, check, data_of, failures
 
 MAKE = """
 import json, os, sys, types
@@ -63,10 +63,6 @@ print("equal")
 """
 
 
-def data(text):
-    return text.split("DATA {", 1)[-1].split("\n   }")[0]
-
-
 def run(b, python):
     new = lambda code, *args: b.run(python, "-c", code, *args)
     rc, out, err = new(MAKE, b.files)
@@ -79,7 +75,7 @@ def run(b, python):
         check(f"{name}: load", rc == 0, err)
         for part in ("time", "lon", "shuffled", "plain", "zlib", "whole"):
             want, got = b.dump(source, "-d", part), b.dump(domain, "-d", part, env={"HDF5_VOL_CONNECTOR": "bucket", "H5BUCKET_STATS": "1"})
-            check(f"{name}: {part}", got[0] == 0 and data(want[1]) == data(got[1]) and re.search("h5bucket: GET [1-9]", got[2]), got[2])
+            check(f"{name}: {part}", got[0] == 0 and data_of(want[1]) == data_of(got[1]) and re.search("h5bucket: GET [1-9]", got[2]), got[2])
     sets = []
     for form, options in (("copied", ()), ("linked", ("--link",))):
         rc, _, err = b.load(*options, source, b.domain(f"bucket/{form}.h5"))
