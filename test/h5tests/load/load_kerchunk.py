@@ -7,8 +7,6 @@ numcodecs encodes the chunks, as Zarr does.  The judge is a native file that h5p
 import argparse
 import base64
 import concurrent.futures
-import functools
-import http.server
 import itertools
 import json
 import os
@@ -17,11 +15,11 @@ import shutil
 import struct
 import sys
 import tempfile
-import threading
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "helpers"))
 import distribution_python
 import sample
+import web_folder
 from load_testing import Bench, check, data_of, failures
 
 try:
@@ -468,42 +466,21 @@ def left_out(b):
         check(f"usage: {options[0]}", rc == 2 and ("--kerchunk" in err or "can't be combined" in err), err)
 
 
-class Ranges(http.server.BaseHTTPRequestHandler):
-    """Files of a folder by ranges."""
-    protocol_version = "HTTP/1.1"
-
-    def __init__(self, folder, *args):
-        self.folder = folder
-        super().__init__(*args)
-
-    def do_GET(self):
-        data = open(self.folder + self.path, "rb").read()
-        first, last = (int(x) for x in self.headers.get("Range", f"bytes=0-{len(data) - 1}")[6:].split("-"))
-        part = data[first:last + 1]
-        self.send_response(206)
-        self.send_header("Content-Range", f"bytes {first}-{first + len(part) - 1}/{len(data)}")
-        self.send_header("Content-Length", str(len(part)))
-        self.end_headers()
-        self.wfile.write(part)
-
-    def do_HEAD(self):
-        self.send_response(200)
-        self.send_header("Content-Length", str(os.path.getsize(self.folder + self.path)))
-        self.end_headers()
-
-    def log_message(self, *args):
-        pass
-
-
 def remote(b):
     """A set that comes from a server can't make this program open a file of this machine."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Ranges, b.files))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    at = f"http://127.0.0.1:{server.server_port}"
+    with web_folder.WebFolder(b.files) as server:
+        refused_from(b, server.url)
+        loaded_from(b, server.url)
+
+
+def refused_from(b, at):
     for name, url in (("local", b.files + "/codecs.bin"), ("scheme", "file://" + b.files + "/codecs.bin"), ("relative", "codecs.bin")):
         json.dump({"a/.zarray": json.dumps({**ARRAY, "compressor": {"id": "lz4"}}), "a/0": [url, 0, 8]}, open(os.path.join(b.files, f"remote-{name}.json"), "w"))
         rc, _, err = b.run(b.o.tool, "load", "--kerchunk", f"{at}/remote-{name}.json", b.domain("remote.h5"), env={"H5BUCKET_ALLOW": f"file:/// {at}"})
         check(f"remote set, {name}: refused", rc == 1 and ("can't refer to files" in err), err)
+
+
+def loaded_from(b, at):
     s = Set(b, "web")
     s.add("linked", X, (3, 4), compressor=C.Zlib(1))
     s.add("copied", X, (3, 4), compressor=C.LZ4(), copied=True)
@@ -518,7 +495,6 @@ def remote(b):
     for name in s.values:
         want, got = b.dump(s.twin(), "-d", name), b.dump(b.domain("web.h5"), "-d", name, env={"HDF5_VOL_CONNECTOR": "bucket", "H5BUCKET_ALLOW": allow})
         check(f"web: {name}", got[0] == 0 and data_of(want[1]) == data_of(got[1]), got)
-    server.shutdown()
 
 
 def main():
