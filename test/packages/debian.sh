@@ -23,7 +23,7 @@ for deb in "$work"/debs/*.deb; do
     dpkg-deb --root-owner-group -b "$work/package" "$work/newer" > /dev/null
     rm -rf "$work/package"
 done
-cp "$source"/test/packages/in_debian.sh "$source"/test/packages/h5py_and_netcdf4.py "$work/"
+cp "$source"/test/packages/in_debian.sh "$source"/test/packages/says.sh "$source"/test/packages/h5py_and_netcdf4.py "$work/"
 cp -R "$source/test/h5tests/clients" "$fixtures" "$work/"
 if [ "$release" = 12 ] && [ -e "$hdf5/bin/h5ls" ]; then # another HDF5 than Debian's
     mkdir -p "$work/hdf5/bin" "$work/hdf5/lib"

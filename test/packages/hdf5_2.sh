@@ -17,7 +17,7 @@ cp "$loader/libhdf5_vol_bucket.so" "$work/loader/"
 cp "$loader/h5bucket/hdf5-1.14.so" "$work/loader/h5bucket/"
 cp "$libhdf5" "$work/older/"
 cp "$tool" "$work/h5bucket"
-cp "$source/test/packages/in_unstable.sh" "$source/test/h5tests/loader/each_hdf5.c" "$work/"
+cp "$source/test/packages/in_unstable.sh" "$source/test/packages/says.sh" "$source/test/h5tests/loader/each_hdf5.c" "$work/"
 # the tool wants it by its soname
 soname=$(readelf -d "$libhdf5" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
 [ "$soname" = "${libhdf5##*/}" ] || ln -s "${libhdf5##*/}" "$work/older/$soname"

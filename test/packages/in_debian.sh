@@ -3,7 +3,7 @@
 set -eu
 release=$1 base=${2:-}
 bad=0
-fail() { echo "FAILED: $*"; bad=1; }
+. /mnt/says.sh
 libs=/usr/lib/$(gcc -print-multiarch)
 ours="hdf5-vol-bucket h5bucket libh5bucket-dev"
 [ "$release" = 12 ] || ours="$ours libh5bucket-samples0 hdf5-vol-bucket-openmpi hdf5-vol-bucket-mpich"
@@ -13,12 +13,6 @@ cd /tmp/files
 files() { find / -xdev \( -path /proc -o -path /dev -o -path /mnt -o -path /tmp -o -path /run -o -path /var/cache -o -path /var/log \
     -o -path /var/lib/apt -o -path /var/lib/dpkg -o -name '__pycache__' \) -prune -o -print | sort; }
 apt() { apt-get -q -y --no-install-recommends "$@" > /tmp/apt.log 2>&1 || { tail -n 20 /tmp/apt.log; fail "apt-get $*"; exit 1; }; }
-says() { # says PATTERN COMMAND...: the command succeeds and prints it
-    pattern=$1
-    shift
-    "$@" > /tmp/out 2>&1 || fail "$*: exit $?"
-    [ -z "$pattern" ] || grep -q "$pattern" /tmp/out || { fail "$*: no '$pattern' in:"; head -c 1000 /tmp/out; }
-}
 
 python3 - << 'PY'
 import h5py, numpy

@@ -4,13 +4,7 @@
 set -eu
 soname=$1 base=${2:-}
 bad=0
-fail() { echo "FAILED: $*"; bad=1; }
-says() { # says PATTERN COMMAND...: the command succeeds and prints it
-    pattern=$1
-    shift
-    "$@" > /tmp/out 2>&1 || { fail "$*: exit $?"; head -c 1000 /tmp/out; }
-    [ -z "$pattern" ] || grep -q "$pattern" /tmp/out || { fail "$*: no '$pattern' in:"; head -c 1000 /tmp/out; }
-}
+. /mnt/says.sh
 refused() { # refused PATTERN COMMAND...: the command fails and prints it
     pattern=$1
     shift
