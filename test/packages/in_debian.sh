@@ -116,6 +116,7 @@ int main(int c, char **v)
 C
     says '' mpicc.openmpi /tmp/mpi.c -I/usr/include/hdf5/openmpi -lhdf5_openmpi -o /tmp/mpi
     says '' env HDF5_VOL_CONNECTOR=bucket mpirun --allow-run-as-root --oversubscribe -n 2 /tmp/mpi /tmp/bucket/mpi.h5
+    [ -s /tmp/bucket/mpi.h5/.domain.json ] || fail "the connector didn't make /tmp/bucket/mpi.h5"
     says ': 5, 6' h5dump -d /ranks /tmp/bucket/mpi.h5
     says 'ranks' h5bucket ls /tmp/bucket/mpi.h5
     rm -rf /tmp/bucket/mpi.h5
