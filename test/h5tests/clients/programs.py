@@ -123,6 +123,18 @@ def make(folder):
         subprocess.run(["octave-cli", "--eval", f"a=magic(4); save('-hdf5','{folder}/o.h5','a')"], check=True)
 
 
+POINTER = b"\x89HDF\r\n\x1a\nh5bucket 1\n"
+
+
+def beside(folder):
+    """Names of HDF5 files among pointer files.  HDF5 itself made them, and not the connector."""
+    for name in sorted(os.listdir(folder)):
+        with open(f"{folder}/{name}", "rb") as f:
+            begin = f.read(len(POINTER))
+        if begin[:8] == POINTER[:8] and begin != POINTER:
+            yield name
+
+
 def run(command, folder, settings):
     """The command's output, and a dump of the files that it made."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("HDF5_", "H5BUCKET_", "HS_"))}
@@ -169,6 +181,9 @@ def main():
             if got != wanted:
                 failed += 1
                 print(f"FAIL {kind} {command}", *difflib.unified_diff(wanted.split("\n"), got.split("\n"), "file", "domain", n=0, lineterm=""), sep="\n")
+            if kind == "write" and list(beside(ours)):
+                failed += 1
+                print(f"FAIL {command}: plain files in place of pointer files: {', '.join(beside(ours))}")
             if "exit 0" not in wanted.split("\n")[0]:
                 failed += 1
                 print(f"FAIL {command} with plain files: {wanted[:500]}")
