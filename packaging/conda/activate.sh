@@ -1,4 +1,4 @@
-# HDF5 searches the folders of HDF5_PLUGIN_PATH, and where it is set no others.
+# If HDF5_PLUGIN_PATH is set, HDF5 searches only its folders.
 # shellcheck shell=sh
 case ":${HDF5_PLUGIN_PATH:-}:" in
 *":$CONDA_PREFIX/lib/plugins:"*) ;;

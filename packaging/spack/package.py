@@ -1,7 +1,7 @@
 """Recipe for spack.
 
-Checked on Debian: the syntax, and that it names every dependency of the build (test/packages/recipes.sh).  Not run: a build, and
-`spack style` and `spack audit`, as Debian has no spack.
+Checked on Debian: the syntax, and that it names every dependency of the build (test/packages/recipes.sh).  A build,
+`spack style` and `spack audit` were not run, as Debian has no spack.
 """
 from spack.package import *
 

@@ -12,7 +12,7 @@ import sys
 LEFT_OUT = {
     "h5oflusherror": "H5Oflush must fail in HDF5's parallel files; it works in a domain",
     "page_buffer": "the page buffer is refused for HDF5's parallel files; a domain has none",
-    "delete": "H5Fis_accessible must fail for a missing file; the connector's answer is no",
+    "delete": "H5Fis_accessible must fail for a missing file; the connector answers that it isn't accessible",
     "invlibverassert": "a property list that parallel files refuse; a domain has no file format",
     "evictparassert": "the same",
     "chkallocser2par": "the space of chunks in a file that was made serially, which a domain doesn't allocate",

@@ -1,6 +1,5 @@
-/* mpiexec -n N h5_parallel_collective FOLDER-OR-URI: collective writes, in which each chunk is stored once, and only
- * then.  The processes count their requests (H5BUCKET_STATS would print them; here the calls are compared by what is
- * stored, and parallel_counts.py counts). */
+/* mpiexec -n N h5_parallel_collective FOLDER-OR-URI: collective writes of many forms, compared with the elements that are
+ * read back.  parallel_counts.py counts requests. */
 #include "h5tests/parallel/parallel.h"
 
 #include <stdlib.h>

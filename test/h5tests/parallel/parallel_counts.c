@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(argc == 3, "mpiexec -n N h5_parallel_counts write|read NAME");
+    CHECK(argc == 3, "mpiexec -n N h5_parallel_counts write|read|meta|all NAME");
     if (strcmp(argv[1], "write") == 0)
         write_it(argv[2]);
     else if (strcmp(argv[1], "meta") == 0)
