@@ -4,6 +4,7 @@
 
 #include "base/os/clock.h"
 #include "base/random.h"
+#include "vol/core/h5err.h"
 #include "vol/core/hid.h"
 #include "vol/open/file_calls.h"
 #include "vol/parallel/group.h"
@@ -136,12 +137,14 @@ int bkt_file_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
     struct bkt_comm *c = NULL;
     hid_t fapl = args->args.is_accessible.fapl_id;
     bool *yes = args->args.is_accessible.accessible;
-    if (is_for_all(args->args.is_accessible.filename, fapl))
-        BKT_PASS(bkt_group_open(fapl, &c, err));
+    hid_t told = bkt_h5err_hold(); /* the reason why HDF5 itself could not open the file */
+    int rc = is_for_all(args->args.is_accessible.filename, fapl) ? bkt_group_open(fapl, &c, err) : BKT_OK;
+    bkt_h5err_restore(told);
+    BKT_PASS(rc);
     if (!c)
         return bkt_file_accessible_alone(args, err);
     *yes = false;
-    int rc = bkt_by_first(c, ask, args, err);
+    rc = bkt_by_first(c, ask, args, err);
     uint64_t said = *yes;
     if (rc == BKT_OK)
         rc = bkt_comm_reduce(c, BKT_COMM_MAX, &said, 1, err);

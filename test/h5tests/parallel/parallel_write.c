@@ -270,6 +270,21 @@ static void remove_it(const char *name)
     H5Pclose(fapl);
 }
 
+/* HDF5 asks the connector about a file that it can't open itself.  If the answer is no, the stack keeps
+ * HDF5's own reason: h5py finds there that the file is missing. */
+static void missing(const char *name)
+{
+    hid_t f;
+    H5E_BEGIN_TRY
+    {
+        f = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
+    }
+    H5E_END_TRY
+    const char *text = error_text();
+    CHECK(f < 0 && strstr(text, "errno = 2"), "process %d: HDF5's reason for a missing file is lost: %s",
+          rank, text);
+}
+
 int main(int argc, char **argv)
 {
     char name[512];
@@ -283,6 +298,7 @@ int main(int argc, char **argv)
     hints(name);
     differ(name);
     remove_it(name);
+    missing(name);
     int failed = all_failures();
     if (rank == 0)
         printf("%d processes wrote %s together by the connector: %s\n", size, name, failed ? "FAILED" : "ok");
