@@ -11,4 +11,4 @@ mkdir "$tmp/h5bucket/bin"
 ln -s "$loader" "$tmp/h5bucket/plugins"
 ln -s "$tool" "$tmp/h5bucket/bin/h5bucket"
 unset HDF5_PLUGIN_PATH HDF5_VOL_CONNECTOR
-PYTHONPATH=$tmp "$@" "$source/test/packages/test_h5bucket.py"
+PYTHONPATH=$tmp:$source/test/h5tests/helpers "$@" "$source/test/packages/test_h5bucket.py"

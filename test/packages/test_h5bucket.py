@@ -5,13 +5,13 @@ With xarray, h5netcdf, dask and distributed their parts run as well; NEED_XARRAY
 domain for the reduction.  Requests are counted by a web server that serves a folder.
 """
 import collections
-import http.server
 import importlib.util
 import json
 import os
 import pickle
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +22,7 @@ import h5py
 import numpy
 
 import h5bucket
+import web_folder  # of test/h5tests/helpers
 
 ROWS = (64 if os.environ.get("BKT_SAMPLE") else 1024, 131072)  # float64: MiB by MiB, a chunk each
 
@@ -132,50 +133,22 @@ def many(base):
 
 
 # --- dask: requests of one pass ---------------------------------------------------------------------------------------
-class Counter(http.server.BaseHTTPRequestHandler):
-    """A folder on the web, with ranges.  Counts requests by key; /counts has the numbers.  A process of its own: h5py keeps Python's lock
-    while HDF5 waits."""
-    protocol_version = "HTTP/1.1"
-    counts = collections.Counter()
-    folder = ""
-
-    def log_message(self, *_):
-        pass
+class Counting(web_folder.Handler):
+    """/counts has the number of requests by key."""
 
     def do_GET(self):
-        key = urllib.parse.unquote(self.path.split("?")[0]).lstrip("/")
-        path = os.path.join(self.folder, key)
-        if key == "counts":
-            self.answer(200, json.dumps(self.counts).encode())
-            return
-        self.counts[key] += 1
-        if not os.path.isfile(path):
-            self.answer(404, b"")
-            return
-        with open(path, "rb") as f:
-            body = f.read()
-        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
-        more = {"ETag": f'"{os.stat(path).st_mtime_ns}"'}
-        if wanted:
-            first, last = int(wanted[1]), min(int(wanted[2] or len(body) - 1), len(body) - 1)
-            more["Content-Range"] = f"bytes {first}-{last}/{len(body)}"
-            body = body[first:last + 1]
-        self.answer(206 if wanted else 200, body, more)
-
-    def answer(self, code, body, more=()):
-        self.send_response(code)
-        for name in more:
-            self.send_header(name, more[name])
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        if self.path != "/counts":
+            return super().do_GET()
+        counts = collections.Counter(urllib.parse.unquote(path.partition("?")[0].lstrip("/")) for _, path, _ in self.server.requests)
+        return self.answer(200, json.dumps(counts).encode())
 
 
 def serve(folder):
-    Counter.folder = folder
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Counter)
-    print(server.server_address[1], flush=True)
-    server.serve_forever()
+    """A process of its own, since h5py keeps Python's lock while HDF5 waits."""
+    server = web_folder.WebFolder(folder)
+    server.RequestHandlerClass = Counting
+    print(server.server_port, flush=True)
+    signal.pause()
 
 
 def reduction(folder):

@@ -10,7 +10,7 @@ need_tree "the wheel is built and tried whole by ./check --all (some minutes); p
 tree=$("$source/packaging/debian/tree" trixie $(listed "$source/config/packages-clients.txt"))
 work_folder
 "$source/packaging/python/build" --out "$work"
-cp "$source/test/packages/test_h5bucket.py" "$work/"
+cp "$source/test/packages/test_h5bucket.py" "$source/test/h5tests/helpers/web_folder.py" "$work/"
 cat > "$work/in_tree.sh" <<'E2'
 set -eu
 folder=$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
