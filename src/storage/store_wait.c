@@ -5,6 +5,7 @@
 #include "base/num.h"
 #include "base/os/pool.h"
 #include "base/trace.h"
+#include "storage/spread.h"
 #include "storage/stats.h"
 #include "storage/store_impl.h"
 #include "storage/tape.h"
@@ -49,7 +50,7 @@ int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct b
     return n ? bkt_store_run_and(st, reqs, n, NULL, NULL, err) : BKT_OK;
 }
 
-int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg), void *arg, struct bkt_err *err)
+static void run_here(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg), void *arg)
 {
     struct bkt_batch b;
     bkt_batch_init(&b, n);
@@ -61,6 +62,12 @@ int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void
     /* local work waits in the pool: this thread helps, so that a pool thread may wait here, too */
     bkt_batch_wait(&b, st->ops->local);
     bkt_batch_fini(&b);
+}
+
+int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg), void *arg, struct bkt_err *err)
+{
+    if (meanwhile || !bkt_spread_run(st, reqs, n))
+        run_here(st, reqs, n, meanwhile, arg);
     for (size_t i = 0; i < n; i++)
         reqs[i].batch = NULL;
     for (size_t i = 0; i < n; i++)

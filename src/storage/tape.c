@@ -226,6 +226,15 @@ void bkt_tape_end(struct bkt_store *st, struct bkt_req *req)
     end(t, &name, req, body, len);
 }
 
+void bkt_tape_add(struct bkt_tape *t, const struct bkt_buf *outcomes)
+{
+    (void)pthread_mutex_lock(&t->lock);
+    if (outcomes->len > TAPE_MAX - bkt_min_u64(TAPE_MAX, t->bytes.len) ||
+        bkt_buf_add(&t->bytes, outcomes->ptr, outcomes->len) < 0)
+        bkt_trace(BKT_TRACE_STORE, "%zu bytes of outcomes are left out", outcomes->len);
+    (void)pthread_mutex_unlock(&t->lock);
+}
+
 int bkt_tape_emit(const struct bkt_tape *t, struct bkt_buf *out)
 {
     return t->bytes.len ? bkt_buf_add(out, t->bytes.ptr, t->bytes.len) : BKT_OK;

@@ -112,6 +112,8 @@ static int cut_chunk(const struct resize *r, const uint64_t *coord, struct bkt_e
 {
     struct bkt_wchunk *c;
     BKT_PASS(bkt_wchunk_reserve(r->ws, coord, &c, err));
+    if (!bkt_wchunk_is_dirty(c) && c->base == BKT_BASE_ABSENT) /* another process of a group has stored it */
+        c->base = BKT_BASE_UNKNOWN;
     int rc = cut_off(r, c, err);
     bkt_wchunk_settle(c);
     if (rc < 0)

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "base/comm.h"
+#include "base/digest.h"
+#include "base/trace.h"
 #include "chunk/write/write.h"
 #include "schema/model/chunk_shape_rule.h"
 #include "vol/dataset/dataset_calls.h"
@@ -111,14 +113,21 @@ static int may_change(struct bkt_vobj *o, struct bkt_err *err)
 }
 
 struct resize {
+    struct bkt_vobj *o;
     struct bkt_dsetio *io;
     const uint64_t *dims;
 };
 
+/* Processes that act together keep no elements in memory: chunks that were cut are stored now, once.  If they
+ * can't be, they stay in memory, and the next flush reports it. */
 static int resize(void *arg, struct bkt_err *err)
 {
     const struct resize *r = arg;
-    return bkt_chunks_resize(r->io, r->dims, err);
+    struct bkt_err why = {.n = 0};
+    BKT_PASS(bkt_chunks_resize(r->io, r->dims, err));
+    if (r->o->file->comm && bkt_chunks_flush_dataset(r->o->file->dom, &r->o->obj->id, &why) < 0)
+        bkt_trace(BKT_TRACE_VOL, "chunks at the new border aren't stored yet: %s", why.frame[0].msg);
+    return BKT_OK;
 }
 
 /* What each process does for itself before the change.  @p same: the extent is that already */
@@ -139,16 +148,34 @@ static int prepare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_dsetio **
     return is_smaller(&d->space, dims) ? bkt_dataset_note_written(o, err) : BKT_OK;
 }
 
+/* Whether all processes ask for the same.  Otherwise some would have changed the extent already when one fails. */
+static int compare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
+{
+    uint64_t v[2 * (BKT_MAX_RANK + 1)] = {bkt_digest(o->obj->id.text, BKT_ID_LEN, 0)};
+    enum { HALF = BKT_COUNT(v) / 2 };
+    for (unsigned i = 0; i < o->obj->dset.space.rank; i++)
+        v[i + 1] = dims[i];
+    for (unsigned i = 0; i < HALF; i++)
+        v[HALF + i] = ~v[i];
+    BKT_PASS(bkt_comm_reduce(o->file->comm, BKT_COMM_MAX, v, BKT_COUNT(v), err)); /* largest and smallest */
+    for (unsigned i = 0; i < HALF; i++)
+        if (v[i] != ~v[HALF + i])
+            BKT_FAIL(err, BKT_EINVAL, "%s: processes ask for different extents; let all processes of the communicator "
+                     "call H5Dset_extent for one dataset, with the same dimensions", o->file->name);
+    return BKT_OK;
+}
+
 int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
 {
     uint64_t new[BKT_MAX_RANK];
-    struct resize r = {.dims = new};
+    struct resize r = {.o = o, .dims = new};
     bool same = false;
-    int rc = bkt_comm_agree(o->file->comm, prepare(o, dims, &r.io, &same, err), err);
-    if (rc < 0 || same)
-        return rc;
+    BKT_PASS(bkt_comm_agree(o->file->comm, prepare(o, dims, &r.io, &same, err), err));
+    BKT_PASS(compare(o, dims, err));
+    if (same)
+        return BKT_OK;
     for (unsigned i = 0; i < o->obj->dset.space.rank; i++)
         new[i] = dims[i];
     bkt_dataset_chunks_changed();
-    return bkt_together(o->file->comm, true, resize, &r, NULL, err);
+    return bkt_together(o->file->comm, resize, &r, NULL, err);
 }

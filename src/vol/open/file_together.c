@@ -49,7 +49,7 @@ static int call_together(struct call *c, struct bkt_err *err)
 {
     int own = BKT_OK;
     BKT_PASS(agree(c->comm, &c->agreed, err));
-    int rc = bkt_together(c->comm, true, open_or_create, c, &own, err);
+    int rc = bkt_together(c->comm, open_or_create, c, &own, err);
     if (rc < 0 && own == BKT_OK) {
         bkt_vobj_free(c->out);
         c->out = NULL;

@@ -121,7 +121,7 @@ static int flush_of_all(void *file, struct bkt_err *err)
 static int flush_structure(struct bkt_file *f, struct bkt_err *err)
 {
     BKT_PASS(compare_changes(f, err));
-    int rc = bkt_together(f->comm, false, flush_of_all, f, NULL, err);
+    int rc = bkt_together_put(f->comm, bkt_domain_store(f->dom), flush_of_all, f, err);
     struct bkt_progress p = bkt_edit_progress(f->dom);
     uint64_t v[] = {p.ids, p.clock};
     if (bkt_comm_reduce(f->comm, BKT_COMM_MAX, v, BKT_COUNT(v), NULL) == BKT_OK)

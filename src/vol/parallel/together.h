@@ -7,16 +7,21 @@
 #define BKT_VOL_TOGETHER_H
 
 #include "base/comm.h"
+#include "storage/store.h"
 
 typedef int bkt_together_fn(void *arg, struct bkt_err *err);
 
-/** Run @p fn in all processes of @p c, with the requests of the first.  A call inside of such a call, or
- * with @p c NULL, is a plain call of @p fn.
- *  @param every_thread  requests of workers count, too; else only those of the calling thread
+/** Run @p fn in all processes of @p c, with the requests of the first, whichever threads send them.  A call
+ * inside of such a call, or with @p c NULL, is a plain call of @p fn.
  *  @param own   gets this process's own result of @p fn, for undoing; may be NULL
  *  @return the common result */
-BKT_NODISCARD int bkt_together(struct bkt_comm *c, bool every_thread, bkt_together_fn *fn, void *arg,
-                               int *own, struct bkt_err *err);
+BKT_NODISCARD int bkt_together(struct bkt_comm *c, bkt_together_fn *fn, void *arg, int *own,
+                               struct bkt_err *err);
+
+/** As bkt_together(), for a call that stores: only requests of the calling thread count, and large batches of
+ * PUTs to @p st are spread over the processes (storage/spread.h). */
+BKT_NODISCARD int bkt_together_put(struct bkt_comm *c, struct bkt_store *st, bkt_together_fn *fn, void *arg,
+                                   struct bkt_err *err);
 
 /** Run @p fn in the first process only; the others wait for its result. */
 BKT_NODISCARD int bkt_by_first(struct bkt_comm *c, bkt_together_fn *fn, void *arg, struct bkt_err *err);

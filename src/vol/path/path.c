@@ -265,7 +265,7 @@ static int by_name(struct bkt_vobj *from, const char *path, hid_t lapl, struct b
     int own = BKT_OK;
     if (!from->file || !from->file->reads_together)
         return by_name_here(from, path, lapl, out, err);
-    int rc = bkt_together(from->file->comm, true, by_name_of_all, &c, &own, err);
+    int rc = bkt_together(from->file->comm, by_name_of_all, &c, &own, err);
     if (rc < 0 && own == BKT_OK)
         bkt_vobj_free(c.out);
     else if (rc == BKT_OK)

@@ -1,9 +1,10 @@
-/* mpiexec -n N h5_parallel_counts write|read|meta|all NAME: for parallel_counts.py, which counts the requests of all processes.
+/* mpiexec -n N h5_parallel_counts write|read|meta|many|all NAME: for parallel_counts.py, which counts the requests of all processes.
  *
  * write  a new domain with one deflated dataset, by one collective H5Dwrite in which rows of all processes lie in
  *        each chunk
  * read   open it, and read its last element in each process
  * meta   a new domain with 8 groups of a dataset each; then open it with H5Pset_all_coll_metadata_ops, and open all
+ * many   a new domain with 200 datasets; then change an attribute of each, and read them all
  * all    open it, and read all of it in each process, by one collective H5Dread */
 #include "h5tests/parallel/parallel.h"
 
@@ -12,6 +13,7 @@
 
 #define ROWS  256
 #define COLS  512
+#define MANY  200
 #define CHUNK 64 /* rows of a chunk: a whole one has 64 x 512 doubles, 256 KiB */
 
 static void write_it(const char *name)
@@ -104,16 +106,81 @@ static void metadata(const char *name)
     H5Pclose(fapl);
 }
 
+static void write_attribute(hid_t d, int v)
+{
+    hid_t a = H5Aopen(d, "number", H5P_DEFAULT);
+    CHECK(a >= 0 && H5Awrite(a, H5T_NATIVE_INT, &v) >= 0, "process %d, attribute %d: %s", rank, v, error_text());
+    H5Aclose(a);
+}
+
+static void check_attribute(hid_t d, int expected)
+{
+    int v = -1;
+    hid_t a = H5Aopen(d, "number", H5P_DEFAULT);
+    CHECK(a >= 0 && H5Aread(a, H5T_NATIVE_INT, &v) >= 0 && v == expected, "process %d: attribute is %d, not %d: %s", rank, v, expected,
+          error_text());
+    H5Aclose(a);
+}
+
+static void create_many(hid_t f)
+{
+    char path[32];
+    hid_t space = H5Screate(H5S_SCALAR);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(path, sizeof path, "d%d", i);
+        hid_t d = H5Dcreate2(f, path, H5T_STD_I32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        hid_t a = H5Acreate2(d, "number", H5T_STD_I32LE, space, H5P_DEFAULT, H5P_DEFAULT);
+        CHECK(d >= 0 && a >= 0, "process %d, %s: %s", rank, path, error_text());
+        H5Aclose(a);
+        write_attribute(d, i);
+        H5Dclose(d);
+    }
+    H5Sclose(space);
+}
+
+static void each_of_many(hid_t f, void (*fn)(hid_t d, int v), int more)
+{
+    char path[32];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(path, sizeof path, "d%d", i);
+        hid_t d = H5Dopen2(f, path, H5P_DEFAULT);
+        CHECK(d >= 0, "process %d, %s: %s", rank, path, error_text());
+        fn(d, i + more);
+        H5Dclose(d);
+    }
+}
+
+/* New objects are PUT without, changed ones with the version that they replace. */
+static void many(const char *name)
+{
+    hid_t fapl = mpio_list(MPI_INFO_NULL), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    CHECK(H5Pset_all_coll_metadata_ops(fapl, true) >= 0, "H5Pset_all_coll_metadata_ops");
+    CHECK(f >= 0 && is_ours(f), "process %d: H5Fcreate: %s", rank, error_text());
+    create_many(f);
+    CHECK(H5Fclose(f) >= 0, "process %d: H5Fclose: %s", rank, error_text());
+    f = H5Fopen(name, H5F_ACC_RDWR, fapl);
+    each_of_many(f, write_attribute, 1000);
+    CHECK(H5Fflush(f, H5F_SCOPE_GLOBAL) >= 0, "process %d: H5Fflush: %s", rank, error_text());
+    each_of_many(f, write_attribute, 2000); /* on top of versions that other processes stored */
+    CHECK(H5Fclose(f) >= 0, "process %d: H5Fclose: %s", rank, error_text());
+    f = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    each_of_many(f, check_attribute, 2000);
+    H5Fclose(f);
+    H5Pclose(fapl);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(argc == 3, "mpiexec -n N h5_parallel_counts write|read|meta|all NAME");
+    CHECK(argc == 3, "mpiexec -n N h5_parallel_counts write|read|meta|many|all NAME");
     if (strcmp(argv[1], "write") == 0)
         write_it(argv[2]);
     else if (strcmp(argv[1], "meta") == 0)
         metadata(argv[2]);
+    else if (strcmp(argv[1], "many") == 0)
+        many(argv[2]);
     else if (strcmp(argv[1], "read") == 0)
         read_it(argv[2]);
     else

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """parallel_counts.py MPIEXEC H5_PARALLEL_COUNTS BUCKET: requests of 1, 2, 4 and (without BKT_SAMPLE) 64 processes, summed over the processes.
 
-Structure costs many processes what it costs one. A collective write stores each chunk once, without reading one. A
+Structure costs many processes what it costs one, and they share its PUTs. A collective write stores each chunk once, without reading one. A
 collective read fetches each chunk once."""
 import os
 import re
@@ -10,6 +10,7 @@ import sys
 
 COUNTS = re.compile(r"h5bucket: GET (\d+) HEAD (\d+) PUT (\d+) DELETE (\d+) LIST (\d+)")
 CHUNKS = 4  # of parallel_counts.c
+MANY = 200
 
 
 def run(mpiexec, program, n, what, name):
@@ -18,6 +19,8 @@ def run(mpiexec, program, n, what, name):
     lines = COUNTS.findall(got.stderr + got.stdout)
     if got.returncode != 0 or len(lines) != n:
         sys.exit(f"{what} by {n}: exit code {got.returncode}, {len(lines)} processes printed counts\n{got.stdout}{got.stderr}")
+    if what == "many" and n <= 4 and not all(int(line[2]) >= MANY // n for line in lines):
+        sys.exit(f"{n} processes sent these PUTs, but should share them: {[line[2] for line in lines]}")
     sums = [sum(int(line[i]) for line in lines) for i in range(5)]
     return dict(zip(("GET", "HEAD", "PUT", "DELETE", "LIST"), sums))
 
@@ -38,13 +41,17 @@ def main():
         opened = run(mpiexec, program, n, "read", name)
         whole = run(mpiexec, program, n, "all", name)
         meta = run(mpiexec, program, n, "meta", f"{bucket}/meta{n}.h5")
-        alone = alone or {"write": written, "read": opened, "all": whole, "meta": meta}
+        many = run(mpiexec, program, n, "many", f"{bucket}/many{n}.h5")
+        many.pop("LIST")  # of summaries by each flush, a second apart: one or two
+        alone = alone or {"write": written, "read": opened, "all": whole, "meta": meta, "many": many}
+        compare(f"{MANY} objects made, changed and read by {n}", many, alone["many"])
         compare(f"a collective write by {n}", written, alone["write"])
         compare(f"objects opened with H5Pset_all_coll_metadata_ops by {n}", meta, alone["meta"])
         compare(f"a collective read of all by {n}", whole, alone["all"])
         own = dict(alone["read"], GET=alone["read"]["GET"] + n - 1)  # each process reads its chunk
         compare(f"opening and the first value by {n}", opened, own)
     compare("PUTs: chunks, root, dataset, document", alone["write"]["PUT"], CHUNKS + 3)
+    compare("PUTs: datasets three times, root, document", alone["many"]["PUT"], 3 * MANY + 2)
     return failed
 
 

@@ -1,0 +1,36 @@
+/* PUTs of one process that several processes send.
+ *
+ * A flush is run by the first process of a group, whose outcomes the others get (tape.h).  If a flush has
+ * many objects, the connections of that process would be the bottleneck for all.  So large batches of PUTs
+ * are spread: each process sends those whose keys belong to it. */
+#ifndef BKT_SPREAD_H
+#define BKT_SPREAD_H
+
+#include "base/comm.h"
+#include "storage/store.h"
+#include "storage/tape.h"
+
+struct bkt_spread;
+
+/** @param c   the group, which outlives the object, as @p st
+ *  @param st  this process's store of the bucket
+ *  @return bkt_spread_free(); NULL: out of memory */
+struct bkt_spread *bkt_spread_new(struct bkt_comm *c, struct bkt_store *st);
+void bkt_spread_free(struct bkt_spread *s); /* NULL is fine */
+
+/** In the first process: from now on, bkt_store_run() on this thread spreads batches of PUTs to the store.
+ *  @param tape  records; it gets the outcomes of the other processes, too */
+void bkt_spread_begin(struct bkt_spread *s, struct bkt_tape *tape);
+/** In the first process: the others return from bkt_spread_serve(). */
+BKT_NODISCARD int bkt_spread_end(struct bkt_spread *s, struct bkt_err *err);
+/** In the other processes, instead: send this process's part of each batch, until the first process ends.
+ *  Outcomes, failures too, go to the first process. */
+BKT_NODISCARD int bkt_spread_serve(struct bkt_spread *s, struct bkt_err *err);
+
+/* ---- for storage/store_wait.c ---- */
+
+/** Run a batch of bkt_store_run() in several processes.  False: the batch isn't to be spread, and no request
+ * has begun. */
+bool bkt_spread_run(struct bkt_store *st, struct bkt_req *reqs, size_t n);
+
+#endif
