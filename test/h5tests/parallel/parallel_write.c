@@ -291,12 +291,13 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(size > 1 && argc == 2, "mpiexec -n N h5_parallel_write FOLDER-OR-URI, N > 1");
+    CHECK(argc == 2, "mpiexec -n N h5_parallel_write FOLDER-OR-URI");
     own_name(argv[1], "parallel_write", name, sizeof name);
     make_and_write(name);
     reopen(name);
     hints(name);
-    differ(name);
+    if (size > 1)
+        differ(name);
     remove_it(name);
     missing(name);
     int failed = all_failures();
