@@ -1,5 +1,6 @@
 #include "base/bytes.h"
 
+#include <endian.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +148,15 @@ uint64_t bkt_get_le(const void *p, unsigned bytes)
 {
     const unsigned char *b = p;
     uint64_t             v = 0;
+    uint32_t w;
+    if (bytes == sizeof v) {
+        memcpy(&v, p, sizeof v);
+        return le64toh(v);
+    }
+    if (bytes == sizeof w) {
+        memcpy(&w, p, sizeof w);
+        return le32toh(w);
+    }
     for (unsigned i = bytes; i-- > 0;)
         v = v << 8 | b[i];
     return v;

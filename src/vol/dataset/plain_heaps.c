@@ -25,7 +25,8 @@ struct addresses {
     uint64_t  last; /* neighbours mostly name one collection */
     const struct bkt_shadow *s;
     uint64_t  size; /* of the file */
-    struct bkt_heap_elems *raw; /* NULL: not wanted */
+    struct bkt_sequences *q;            /* NULL: not wanted */
+    uint64_t joined, n_given, n_missed; /* bytes of gaps; elements for q: given at once, and others */
 };
 
 static int add_address(struct addresses *a, const unsigned char *p)
@@ -83,34 +84,58 @@ static struct fore_range wanted(const struct bkt_shadow *s, const struct bkt_gri
     return (struct fore_range){ref->off + from, (last.off + last.len) * io->elem_size - from};
 }
 
-/* Look through the selected elements of a chunk whose bytes are here. */
-static int look(struct addresses *a, const struct bkt_grid *g, uint64_t k, const struct bkt_reference *ref, const struct fore_range *r)
+/* A run of elements: for the values, or for the addresses in it. */
+static int look_at_run(struct addresses *a, const struct bkt_grid_run *run, const unsigned char *p,
+                       struct bkt_err *err)
+{
+    size_t given = 0, each = a->s->spots.size;
+    if (a->q)
+        BKT_PASS(bkt_sequences_take(a->q, (size_t)run->seq, p, (size_t)run->len, &given, err));
+    a->n_given += given;
+    a->n_missed += run->len - given;
+    return scan(a, &a->s->spots, p + given * each, run->len - given) < 0
+               ? BKT_ERR(err, BKT_ENOMEM, "out of memory")
+               : BKT_OK;
+}
+
+/* A chunk's bytes from @p r on, as elements: in place, or in @p own, which the caller frees.  NULL: they
+ * can't be had, and HDF5 reports that. */
+static const unsigned char *elements(const struct addresses *a, const struct bkt_reference *ref,
+                                     const struct fore_range *r, unsigned char **own)
 {
     const struct bkt_dsetio *io = a->s->v.io;
-    struct bkt_grid_iter     it;
-    struct bkt_grid_run      run;
-    uint64_t                 skipped = r->off - ref->off;
-    int                      rc      = BKT_OK;
-    const unsigned char     *raw     = vfd_view(a->s->file, r->off, r->len);
+    const unsigned char *raw = a->q && !io->filtered ? NULL : vfd_view(a->s->file, r->off, r->len);
     BKT_CLEANUP(bkt_freep) unsigned char *copy = raw ? NULL : malloc(r->len + 1);
-    BKT_CLEANUP(bkt_freep) unsigned char *out = io->filtered ? malloc(io->chunk_bytes + 1) : NULL;
-    if ((!raw && !copy) || (io->filtered && !out))
-        return BKT_ENOMEM;
-    if (copy && vfd_peek(a->s->file, r->off, r->len, copy) < r->len)
-        return BKT_OK;
-    raw = raw ? raw : copy;
-    if (io->filtered && bkt_pipeline_decode(&io->pipe, ref->mask, raw, r->len, out, io->chunk_bytes, NULL) < 0)
-        return BKT_OK;
-    const unsigned char *elems = io->filtered ? out : raw;
-    bkt_grid_iter(&it, g, k, 0, UINT64_MAX);
-    while (rc == BKT_OK && bkt_grid_next(&it, &run)) {
-        const unsigned char *p = elems + run.off * io->elem_size - skipped;
-        rc = scan(a, &a->s->spots, p, run.len);
-        if (a->raw)
-            memcpy(a->raw->p + run.seq * io->elem_size, p, run.len * io->elem_size);
-        if (a->raw)
-            a->raw->n += run.len;
+    if (!raw && (!copy || vfd_peek(a->s->file, r->off, r->len, copy) < r->len))
+        return NULL;
+    if (!io->filtered) {
+        *own = copy;
+        copy = NULL;
+        return raw ? raw : *own;
     }
+    *own = malloc(io->chunk_bytes + 1);
+    if (!*own ||
+        bkt_pipeline_decode(&io->pipe, ref->mask, raw ? raw : copy, r->len, *own, io->chunk_bytes, NULL) < 0)
+        return NULL;
+    return *own;
+}
+
+/* Look through the selected elements of a chunk whose bytes are here. */
+static int look(struct addresses *a, const struct bkt_grid *g, uint64_t k, const struct bkt_reference *ref,
+                const struct fore_range *r, struct bkt_err *err)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run run;
+    uint64_t skipped = r->off - ref->off;
+    size_t each = a->s->v.io->elem_size;
+    BKT_CLEANUP(bkt_freep) unsigned char *own = NULL;
+    const unsigned char *p = elements(a, ref, r, &own);
+    int rc = BKT_OK;
+    bkt_grid_iter(&it, g, k, 0, UINT64_MAX);
+    while (p && rc == BKT_OK && bkt_grid_next(&it, &run))
+        rc = look_at_run(a, &run, p + run.off * each - skipped, err);
+    if (a->q)
+        bkt_sequences_pause(a->q);
     return rc;
 }
 
@@ -152,14 +177,15 @@ static int look_at_all(struct addresses *a, const struct bkt_grid *g, const stru
     for (size_t k = 0; k < n; k++)
         if (r[k].len)
             sorted[m++] = r[k];
-    uint64_t early = bkt_min_u64(EARLY, *left);
+    a->joined = m ? bkt_gaps_join(a->s, sorted, m, *left) : 0;
+    uint64_t early = bkt_min_u64(EARLY, *left - a->joined);
     int rc = r ? vfd_begin(a->s->file, sorted, m, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (size_t k = 0; rc == BKT_OK && k < n; k++) {
         if (!r[k].len)
             continue;
         rc = vfd_fetch(a->s->file, &r[k], 1, err);
-        if (rc == BKT_OK && look(a, g, k, &q->out[k], &r[k]) < 0)
-            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        if (rc == BKT_OK)
+            rc = look(a, g, k, &q->out[k], &r[k], err);
         if (rc == BKT_OK)
             rc = begin_new(a, &early, err);
     }
@@ -267,14 +293,16 @@ static int fetch_level(const struct addresses *found, const struct bkt_heap_spot
     return BKT_OK;
 }
 
-int bkt_heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_heap_elems *raw, struct bkt_err *err)
+int bkt_heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_sequences *q,
+                    struct bkt_err *err)
 {
-    struct addresses a = {.s = s, .size = vfd_facts(s->file).size, .raw = raw};
+    struct addresses a = {.s = s, .size = vfd_facts(s->file).size, .q = q};
     uint64_t left = BUDGET;
     if (sel->kind == BKT_SEL_NONE)
         return BKT_OK;
     int rc = look_at_elements(&a, sel, &left, err);
-    if (rc == BKT_OK && (!raw || raw->n != sel->n_elems))
+    s->heaps_elsewhere |= a.joined && q && a.n_missed > a.n_given;
+    if (rc == BKT_OK && (!q || a.n_given + a.n_missed != sel->n_elems))
         rc = fetch_level(&a, &s->spots, &left, err);
     free(a.v);
     return rc;
@@ -318,16 +346,18 @@ static int read_piece(const struct target *t, const struct bkt_sel *piece, uint6
 /* Fetch, and make the values at @p to if that is possible.  HDF5 itself reports a fault of the file. */
 static int fetch(const struct target *t, const struct bkt_sel *sel, unsigned char *to, bool *given, struct bkt_err *err)
 {
-    size_t n = (size_t)sel->n_elems, bytes;
-    struct bkt_heap_elems raw = {.n = 0};
+    size_t n = (size_t)sel->n_elems;
+    struct bkt_sequences *q = NULL;
     *given = false;
-    if (t->simple && to && bkt_mul_size(n, t->s->spots.size, &bytes) && bytes <= 2 * PIECE)
-        raw.p = malloc(bytes + 1);
-    int rc = bkt_heaps_fetch(t->s, sel, raw.p ? &raw : NULL, err);
-    if (rc == BKT_OK && raw.p && raw.n == n)
-        rc = bkt_sequences_give(t->s, raw.p, n, t->dxpl, to, given, err);
+    int rc = t->simple && to && n <= 2 * PIECE / t->s->spots.size
+                 ? bkt_sequences_new(t->s, n, t->dxpl, to, &q, err)
+                 : BKT_OK;
+    if (rc == BKT_OK)
+        rc = bkt_heaps_fetch(t->s, sel, q, err);
+    if (rc == BKT_OK && q)
+        rc = bkt_sequences_end(q, given, err);
     bkt_plain_counts.by_sequences += *given;
-    free(raw.p);
+    bkt_sequences_free(q);
     if (!bkt_plain_is_format(rc))
         return rc;
     bkt_err_clear(err);

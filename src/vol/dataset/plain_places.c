@@ -44,7 +44,9 @@ static size_t most_chunks(const struct bkt_shadow *s)
 static int list_all(struct bkt_shadow *s, struct bkt_err *err)
 {
     struct collect c = {.v = calloc(1, sizeof *c.v), .cap = 1, .most = most_chunks(s)};
+    vfd_whole_index(s->file, true);
     int rc = c.v ? bkt_file_chunks(s->dset, collect_one, &c, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    vfd_whole_index(s->file, false);
     if (rc < 0) {
         free(c.v);
         return rc;

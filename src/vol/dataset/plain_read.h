@@ -33,6 +33,7 @@ struct bkt_shadow {
     bool             looks_up;       /* places of single chunks can be looked up */
     bool             plain_edges;    /* partial chunks skip the filters */
     bool             heaps;          /* elements hold heap addresses, so HDF5 converts them (plain_heaps.h) */
+    bool heaps_elsewhere;            /* heaps: few lie between the chunks (plain_gaps.c) */
     struct bkt_heap_spots spots;     /* heaps: the places of these addresses */
     unsigned         addr_bytes, size_bytes; /* heaps: of addresses and sizes in the file */
     uint64_t         user_block;     /* heaps: bytes; addresses count from its end */

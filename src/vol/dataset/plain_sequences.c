@@ -56,12 +56,11 @@ static void drop_all(struct heaps *h)
         empty(h, &h->slots[i]);
 }
 
-static void heaps_free(struct heaps *h)
+static void heaps_fini(struct heaps *h)
 {
     drop_all(h);
     for (size_t i = 0; i < SLOTS; i++)
         free(h->slots[i].objects);
-    free(h);
 }
 
 static bool note_object(struct collection *c, size_t index, uint64_t at)
@@ -167,6 +166,11 @@ static void take_back(const struct giver *g, bool text, unsigned char *to, size_
     }
 }
 
+static size_t value_size(const struct bkt_shadow *s)
+{
+    return s->text ? sizeof(char *) : sizeof(hvl_t);
+}
+
 /* One value.  False: HDF5 has to read it. */
 static bool one(struct heaps *h, const struct giver *g, const unsigned char *stored, unsigned char *to)
 {
@@ -255,7 +259,7 @@ static int lengthen(struct stream *t, struct part *p, struct bkt_err *err)
 static bool give_part(struct stream *t, const struct giver *g, const struct part *p, unsigned char *to, size_t *done)
 {
     const struct bkt_shadow *s = t->h->s;
-    size_t each = s->text ? sizeof(char *) : sizeof(hvl_t);
+    size_t each = value_size(s);
     for (size_t i = p->first; i < p->end; i++, ++*done)
         if (!one(t->h, g, t->stored + i * s->spots.size, to + i * each))
             return false;
@@ -280,26 +284,117 @@ static int give_all(struct stream *t, const struct giver *g, unsigned char *to, 
     return BKT_OK;
 }
 
-int bkt_sequences_give(const struct bkt_shadow *s, const unsigned char *stored, size_t n, hid_t dxpl,
-                       unsigned char *to, bool *given, struct bkt_err *err)
+/* ---- elements as they come ---- */
+
+struct bkt_sequences {
+    struct heaps h;
+    struct giver g;
+    unsigned char *to, *kept; /* kept: elements that have to wait, by number */
+    size_t n, taken, done;    /* elements: all, those that came, the first ones that are given */
+    bool at_once;             /* elements are given when they come */
+    bool failed;              /* HDF5 has to read */
+};
+
+int bkt_sequences_new(const struct bkt_shadow *s, size_t n, hid_t dxpl, unsigned char *to,
+                      struct bkt_sequences **out, struct bkt_err *err)
 {
-    struct giver  g = {NULL, NULL, NULL, NULL};
-    struct stream t = {.h = calloc(1, sizeof *t.h), .stored = stored, .n = n, .file_size = vfd_facts(s->file).size};
-    size_t        done = 0;
-    *given = false;
-    if (!t.h || (dxpl != H5P_DEFAULT &&
-                 H5Pget_vlen_mem_manager(dxpl, &g.alloc, &g.alloc_info, &g.release, &g.release_info) < 0)) {
-        free(t.h);
-        return BKT_OK;
+    struct bkt_sequences *q = *out = calloc(1, sizeof *q);
+    if (!q)
+        BKT_NOMEM(err);
+    q->h.s = s;
+    q->n = n;
+    q->to = to;
+    if (dxpl != H5P_DEFAULT &&
+        H5Pget_vlen_mem_manager(dxpl, &q->g.alloc, &q->g.alloc_info, &q->g.release, &q->g.release_info) < 0)
+        q->failed = true;
+    q->at_once = q->h.in_place = !q->g.alloc; /* the program's function may read the file, too */
+    return BKT_OK;
+}
+
+/* Whether the collection's bytes are here or coming; then wait for them. */
+static bool comes(struct heaps *h, uint64_t at, struct bkt_err *err)
+{
+    struct fore_range r = {at, BKT_HEAP_SMALLEST};
+    for (int i = 0; i < 2; i++) {
+        if (!vfd_is_under_way(h->s->file, r.off, r.len))
+            return false;
+        if (vfd_peek(h->s->file, r.off + r.len - 1, 1, &(char){0}) < 1 || !bkt_heap_size(h->s, at)) {
+            drop_all(h); /* bytes in place may go */
+            if (vfd_fetch(h->s->file, &r, 1, err) < 0)
+                return false;
+        }
+        r.len = bkt_max_u64(bkt_heap_size(h->s, at), BKT_HEAP_SMALLEST);
     }
-    t.h->s        = s;
-    t.h->in_place = !g.alloc; /* the program's function may read the file, too */
-    int rc = give_all(&t, &g, to, &done, err);
-    *given = rc == BKT_OK && done == n;
-    if (!*given)
-        take_back(&g, s->text, to, done);
+    return true;
+}
+
+/* Give elements from @p first on, until one names a collection that nobody has begun to fetch. */
+static size_t give_now(struct bkt_sequences *q, size_t first, const unsigned char *stored, size_t n,
+                       struct bkt_err *err)
+{
+    const struct bkt_shadow *s = q->h.s;
+    size_t i = 0;
+    for (uint64_t at, last = 0; q->at_once && i < n; i++, stored += s->spots.size) {
+        at = bkt_get_le(stored + 4, s->addr_bytes);
+        if (at && at != last && bkt_add_u64(at, s->user_block, &at) &&
+            q->h.slots[at / BKT_HEAP_SMALLEST % SLOTS].at != at)
+            q->at_once = comes(&q->h, at, err);
+        if (q->at_once && !one(&q->h, &q->g, stored, q->to + (first + i) * value_size(s)))
+            q->failed = true;
+        if (!q->at_once || q->failed)
+            break;
+        last = bkt_get_le(stored + 4, s->addr_bytes);
+    }
+    return i;
+}
+
+int bkt_sequences_take(struct bkt_sequences *q, size_t first, const unsigned char *stored, size_t n,
+                       size_t *given, struct bkt_err *err)
+{
+    const struct bkt_shadow *s = q->h.s;
+    size_t bytes, now = first == q->done && !q->failed ? give_now(q, first, stored, n, err) : 0;
+    q->done += now;
+    q->taken += n;
+    *given = now;
+    if (now == n || q->failed)
+        return BKT_OK;
+    if (!q->kept && !(q->kept = bkt_mul_size(q->n, s->spots.size, &bytes) ? malloc(bytes) : NULL))
+        BKT_NOMEM(err);
+    memcpy(q->kept + (first + now) * s->spots.size, stored + now * s->spots.size, (n - now) * s->spots.size);
+    return BKT_OK;
+}
+
+void bkt_sequences_pause(struct bkt_sequences *q)
+{
+    drop_all(&q->h);
+}
+
+int bkt_sequences_end(struct bkt_sequences *q, bool *given, struct bkt_err *err)
+{
+    size_t each = value_size(q->h.s), done = 0;
+    int rc = BKT_OK;
+    *given = q->done == q->n;
+    if (*given || q->failed || q->taken < q->n)
+        return BKT_OK;
+    struct stream t = {.h = &q->h,
+                       .stored = q->kept + q->done * q->h.s->spots.size,
+                       .n = q->n - q->done,
+                       .file_size = vfd_facts(q->h.s->file).size};
+    rc = give_all(&t, &q->g, q->to + q->done * each, &done, err);
+    q->done += done;
+    *given = rc == BKT_OK && q->done == q->n;
     for (size_t i = 0; i < PARTS; i++)
         free(t.parts[i].r);
-    heaps_free(t.h);
     return rc;
+}
+
+void bkt_sequences_free(struct bkt_sequences *q)
+{
+    if (!q)
+        return;
+    if (q->done < q->n)
+        take_back(&q->g, q->h.s->text, q->to, q->done);
+    heaps_fini(&q->h);
+    free(q->kept);
+    free(q);
 }

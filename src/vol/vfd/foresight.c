@@ -12,6 +12,8 @@
 #define UNDER_WAY  256                   /* requests */
 #define BUDGET     ((uint64_t)512 << 10) /* bytes of a relation's unasked guesses after the first proof */
 #define PROOF_MAX  4                     /* each further proof multiplies the budget by 4, up to this one */
+#define INDEX_MAX  ((uint64_t)32 << 20)  /* bytes of needed guesses that were not asked for yet */
+#define DEPTH      32                    /* levels of an index */
 #define BATCH      1024                  /* guesses that are sorted and merged */
 #define GAP        ((uint64_t)64 << 10) /* bytes between two guesses of one request: a second costs more */
 #define SHARE      ((uint64_t)2 << 20)  /* bytes of one request for ranges that lie together */
@@ -52,6 +54,7 @@ struct foresight {
     uint32_t *stack;                    /* items whose bytes are here, to be looked at */
     size_t n_stack, cap_stack;
     uint32_t looking;      /* the item that is looked at */
+    bool whole_index;      /* foresight_whole_index() */
     uint64_t next, window; /* of the last unforetold read: its end, and the bytes that it fetched */
 };
 
@@ -104,6 +107,15 @@ static void push(struct foresight *f, uint32_t i)
         f->stack[f->n_stack++] = i;
 }
 
+/* Whether the program has asked for an index above a node. */
+static bool is_of_asked_index(const struct foresight *f, const struct item *node)
+{
+    const struct item *it = &f->items[node->parent];
+    for (unsigned depth = 0; depth < DEPTH && !it->asked && it->f.rel == REL_INDEX_NODE; depth++)
+        it = &f->items[it->parent];
+    return it->asked;
+}
+
 /* Whether libhdf5 reads the item next if it goes on with the structure that it has asked for. */
 static bool is_needed(const struct foresight *f, const struct item *it)
 {
@@ -119,8 +131,9 @@ static bool is_needed(const struct foresight *f, const struct item *it)
     case REL_LINK_NODE:
         return asked && is_root;
     case REL_ATTR_NODE:
-    case REL_INDEX_NODE:
         return parent->asked && is_root;
+    case REL_INDEX_NODE:
+        return f->whole_index ? is_of_asked_index(f, it) : parent->asked && is_root;
     default:
         return false;
     }
@@ -224,7 +237,7 @@ static uint64_t budget(struct foresight *f, unsigned rel)
     struct queue *q = &f->queues[rel];
     const struct page_counts *c = page_cache_counts(f->cache);
     if (rel == NEEDED)
-        return UINT64_MAX;
+        return INDEX_MAX - bkt_min_u64(INDEX_MAX, c->unasked[rel]);
     if (c->wasted[rel] > q->wasted + BUDGET / 2) { /* guesses were wrong */
         q->wasted = c->wasted[rel];
         q->proof -= q->proof > 0;
@@ -233,13 +246,23 @@ static uint64_t budget(struct foresight *f, unsigned rel)
     return all / 2 > c->unasked[rel] ? all - c->unasked[rel] : 0; /* many at once, as they may lie together */
 }
 
+static bool is_index(const struct item *it)
+{
+    return it->f.rel == REL_INDEX || it->f.rel == REL_INDEX_NODE;
+}
+
 /* Pages of an item; in a paged file whole pages of the file. */
 static void range_of(const struct foresight *f, const struct item *it, uint64_t *off, uint64_t *end)
 {
     uint64_t page = f->file.page && f->file.page <= GUESS_MAX ? f->file.page : PAGE_SIZE;
     uint64_t from = it->f.addr - f->file.base;
     *off = f->file.base + from / page * page;
-    *end = bkt_min_u64(f->file.base + bkt_ceil_div(from + it->f.size, page) * page, f->file.size);
+    *end = f->file.base + bkt_ceil_div(from + it->f.size, page) * page;
+    if (is_index(it)) { /* the neighbours may be nodes, too, or heaps */
+        *off -= bkt_min_u64(*off, PAGE_SIZE);
+        *end += PAGE_SIZE;
+    }
+    *end = bkt_min_u64(*end, f->file.size);
 }
 
 struct guess {
@@ -332,6 +355,19 @@ static bool is_proof(const struct foresight *f, uint32_t i)
     return group->f.rel == REL_MEMBER && f->items[group->group].n_asked >= 2;
 }
 
+/* Fetch what an item that was asked for needs.  If a whole index is wanted, nodes that are here name others.
+ */
+static void want_below(struct foresight *f, uint32_t i, unsigned depth)
+{
+    for (uint32_t child = f->items[i].first; child < f->items[i].end; child++) {
+        const struct item *it = &f->items[child];
+        if (!it->fetched && is_needed(f, it))
+            enqueue(f, child);
+        if (f->whole_index && it->f.rel == REL_INDEX_NODE && depth < DEPTH)
+            want_below(f, child, depth + 1);
+    }
+}
+
 static void ask(struct foresight *f, uint32_t i)
 {
     struct item *it = &f->items[i], *group = &f->items[it->group];
@@ -342,9 +378,10 @@ static void ask(struct foresight *f, uint32_t i)
     group->n_asked += it->f.rel == REL_MEMBER && group->n_asked < 255;
     group->n_blocks += it->f.kind == SCAN_HEAP_BLOCK && group->n_blocks < 255;
     q->proof += q->proof < PROOF_MAX && is_proof(f, i);
-    for (uint32_t child = it->first; child < it->end; child++)
-        if (!f->items[child].fetched && is_needed(f, &f->items[child]))
-            enqueue(f, child);
+    want_below(f, i, 0);
+    if (f->whole_index &&
+        it->f.rel == REL_INDEX_NODE) /* HDF5 has kept the nodes above from an earlier call */
+        want_below(f, it->parent, DEPTH);
 }
 
 /* The number of bytes to fetch for a read of absent bytes. */
@@ -378,6 +415,17 @@ static void recognise(struct foresight *f, enum fore_type type, uint64_t off, ui
     look_later(f, i);
 }
 
+/* Fetch absent bytes that libhdf5 waits for.  @p i: their item, or NONE. */
+static int fetch_asked(struct foresight *f, uint32_t i, enum fore_type type, uint64_t off, uint64_t len)
+{
+    uint64_t n = window(f, type, off, len, i != NONE), from, end;
+    if (i != NONE && is_index(&f->items[i])) {
+        range_of(f, &f->items[i], &from, &end);
+        BKT_PASS(page_cache_fetch(f->cache, from, end - from, false));
+    }
+    return page_cache_fetch(f->cache, off, n, false);
+}
+
 int foresight_read(struct foresight *f, enum fore_type type, uint64_t off, uint64_t len, void *to,
                    struct bkt_err *err)
 {
@@ -387,8 +435,7 @@ int foresight_read(struct foresight *f, enum fore_type type, uint64_t off, uint6
     counts.unknown += !known && type != FORE_RAW;
     if (known)
         ask(f, i);
-    if (page_cache_state(f->cache, off, len) == PAGE_ABSENT &&
-        page_cache_fetch(f->cache, off, window(f, type, off, len, known), false) < 0)
+    if (page_cache_state(f->cache, off, len) == PAGE_ABSENT && fetch_asked(f, i, type, off, len) < 0)
         BKT_NOMEM(err);
     if (known)
         look_later(f, i);
@@ -399,6 +446,11 @@ int foresight_read(struct foresight *f, enum fore_type type, uint64_t off, uint6
     pump(f);
     (void)page_cache_copy(f->cache, off, len, to);
     return BKT_OK;
+}
+
+void foresight_whole_index(struct foresight *f, bool whole)
+{
+    f->whole_index = whole;
 }
 
 static int by_place(const void *a, const void *b)

@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "base/num.h"
+#include "base/os/huge_pages.h"
 #include "storage/request_future.h"
 
 #define SMALL   ((uint64_t)64 << 10) /* bytes whose transfer takes less than the wait for them */
@@ -34,7 +35,8 @@ struct run {
     unsigned generation; /* of the process that began the request */
     bool arrived;
     struct page *pages;  /* n of them, behind this struct */
-    unsigned char *data; /* their bytes, behind them */
+    unsigned char *data; /* their bytes, behind them or, of a long run, in memory of their own */
+    void *own;
 };
 
 struct page_cache {
@@ -82,24 +84,39 @@ static uint64_t bytes_of(const struct page_cache *c, uint64_t no)
     return bkt_min_u64(PAGE_SIZE, c->size - no * PAGE_SIZE);
 }
 
+/* Memory that the I/O thread fills while others wait: huge pages take less of its time. */
+static void *long_memory(size_t n)
+{
+    unsigned char *p = aligned_alloc(BKT_HUGE_PAGE, (n + BKT_HUGE_PAGE - 1) / BKT_HUGE_PAGE * BKT_HUGE_PAGE);
+    if (p && bkt_huge_take(p))
+        bkt_huge_want(p + BKT_HUGE_PAGE, n - BKT_HUGE_PAGE);
+    return p;
+}
+
 static struct run *run_new(struct page_cache *c, uint64_t first, unsigned n, bool guess)
 {
-    struct run *r = malloc(sizeof *r + n * (sizeof *r->pages + PAGE_SIZE));
+    bool is_long = n * PAGE_SIZE >= BKT_HUGE_PAGE;
+    struct run *r = malloc(sizeof *r + n * (sizeof *r->pages + (is_long ? 0 : PAGE_SIZE)));
     if (!r)
         return NULL;
     memset(r, 0, sizeof *r);
+    if (is_long && !(r->own = long_memory(n * PAGE_SIZE))) {
+        free(r);
+        return NULL;
+    }
     r->pages = (struct page *)(r + 1);
     r->first = first;
     r->n = n;
     r->len = bkt_min_u64(n * PAGE_SIZE, c->size - first * PAGE_SIZE);
     r->guess = guess;
     r->chain = PAGE_NONE;
-    r->data = (unsigned char *)(r->pages + n);
+    r->data = r->own ? r->own : (unsigned char *)(r->pages + n);
     for (unsigned i = 0; i < n; i++) {
         r->pages[i] = (struct page){r, first + i, false, NO_KIND};
         if (bkt_map_put(c->pages, &r->pages[i].no, sizeof r->pages[i].no, &r->pages[i], NULL) < 0) {
             while (i-- > 0)
                 (void)bkt_map_del(c->pages, &r->pages[i].no, sizeof r->pages[i].no);
+            free(r->own);
             free(r);
             return NULL;
         }
@@ -124,6 +141,7 @@ static void run_remove(struct page_cache *c, struct run *r)
 static void run_free(struct page_cache *c, struct run *r)
 {
     run_remove(c, r);
+    free(r->own);
     free(r);
 }
 

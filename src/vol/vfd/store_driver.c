@@ -518,6 +518,16 @@ int vfd_begin(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err
     return foresight_begin(f->fore, r, n, err);
 }
 
+void vfd_whole_index(struct vfd_file *f, bool whole)
+{
+    foresight_whole_index(f->fore, whole);
+}
+
+bool vfd_is_under_way(struct vfd_file *f, uint64_t off, uint64_t len)
+{
+    return page_cache_state(f->pages, off, len) != PAGE_ABSENT;
+}
+
 uint64_t vfd_peek(struct vfd_file *f, uint64_t off, uint64_t len, void *to)
 {
     return page_cache_copy(f->pages, off, len, to);

@@ -46,6 +46,10 @@ struct fore_range;
 /** Fetch bytes that HDF5 will read, as foresight_fetch() does; or only begin, as foresight_begin() does. */
 BKT_NODISCARD int vfd_fetch(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err);
 BKT_NODISCARD int vfd_begin(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err);
+/** HDF5 will read a whole index of chunks, as foresight_whole_index() takes it. */
+void vfd_whole_index(struct vfd_file *f, bool whole);
+/** Whether the bytes are here, or on their way; of a long range its first missing page counts. */
+bool vfd_is_under_way(struct vfd_file *f, uint64_t off, uint64_t len);
 /** Copy bytes that are here without a gap, from @p off on, at most @p len.  Returns their number. */
 uint64_t vfd_peek(struct vfd_file *f, uint64_t off, uint64_t len, void *to);
 /** The same bytes in place, until the file is read again or bytes are fetched.  NULL: they have to be copied. */

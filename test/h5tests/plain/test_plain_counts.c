@@ -216,6 +216,85 @@ static void test_first(const struct bkt_settings *set)
     }
 }
 
+/* ---- strings of variable length ---- */
+
+enum { STRINGS = 140000, STRINGS_CHUNK = 2000, STRING_LONG = 32 };
+
+static void string_at(size_t i, char *to)
+{
+    (void)snprintf(to, STRING_LONG, "a string, number %07zu", i);
+}
+
+/* 70 chunks, two nodes of a B-tree.  HDF5 gives heaps and chunks their places by turns. */
+static void write_strings(H5F_libver_t low)
+{
+    hsize_t n = STRINGS, chunk = STRINGS_CHUNK;
+    hid_t file = plain_new(path, low, H5F_LIBVER_LATEST),
+          dcpl = must_id(H5Pcreate(H5P_DATASET_CREATE), "list");
+    hid_t space = must_id(H5Screate_simple(1, &n, NULL), "space"), type = must_id(H5Tcopy(H5T_C_S1), "type");
+    char *bytes = calloc(STRINGS, STRING_LONG), **at = calloc(STRINGS, sizeof *at);
+    REQUIRE(bytes && at, "memory");
+    for (size_t i = 0; i < STRINGS; i++)
+        string_at(i, at[i] = bytes + i * STRING_LONG);
+    must_do(H5Tset_size(type, H5T_VARIABLE), "type");
+    must_do(H5Pset_chunk(dcpl, 1, &chunk), "chunk");
+    hid_t d = must_id(H5Dcreate2(file, "d", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT), "dataset");
+    must_do(H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, at), "H5Dwrite");
+    free(bytes);
+    free(at);
+    (void)H5Dclose(d);
+    (void)H5Tclose(type);
+    (void)H5Pclose(dcpl);
+    (void)H5Sclose(space);
+    must_do(H5Fclose(file), "H5Fclose");
+}
+
+static void read_strings(hid_t file)
+{
+    hid_t d = must_id(H5Dopen2(file, "d", H5P_DEFAULT), "dataset"), type = must_id(H5Dget_type(d), "type");
+    hid_t space = must_id(H5Dget_space(d), "space");
+    char **got = calloc(STRINGS, sizeof *got), want[STRING_LONG];
+    size_t wrong = 0;
+    REQUIRE(got, "memory");
+    struct bkt_vobj *o = plain_handle(d);
+    CHECK(plain_read_by(o, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, got) == BKT_OK, "strings");
+    for (size_t i = 0; i < STRINGS; i++) {
+        string_at(i, want);
+        wrong += !got[i] || strcmp(got[i], want) != 0;
+    }
+    CHECK(wrong == 0, "%zu wrong strings", wrong);
+    must_do(H5Treclaim(type, space, H5P_DEFAULT, got), "H5Treclaim");
+    plain_handle_free(o);
+    free(got);
+    (void)H5Sclose(space);
+    (void)H5Tclose(type);
+    (void)H5Dclose(d);
+}
+
+/* The first bytes, the index, and one wave for chunks and heaps. */
+static void test_strings(const struct bkt_settings *set)
+{
+    static const struct {
+        const char *name;
+        H5F_libver_t low;
+        unsigned round_trips, requests;
+    } formats[] = {{"strings, old format", H5F_LIBVER_EARLIEST, 3, 7},
+                   {"strings, latest format", H5F_LIBVER_LATEST, 2, 5}};
+    for (size_t i = 0; i < BKT_COUNT(formats); i++) {
+        struct bkt_plain_counts before = bkt_plain_counts;
+        write_strings(formats[i].low);
+        begin();
+        hid_t file = must_id(plain_open(plain_serve(path), set), "open");
+        read_strings(file);
+        must_do(H5Fclose(file), "H5Fclose");
+        struct cost c = cost(0);
+        check(formats[i].name, c, formats[i].round_trips, 9);
+        CHECK(c.requests == formats[i].requests, "%s: %u requests", formats[i].name, c.requests);
+        CHECK(bkt_plain_counts.by_sequences == before.by_sequences + 1, "%s: HDF5 read them",
+              formats[i].name);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct bkt_settings set;
@@ -228,6 +307,7 @@ int main(int argc, char **argv)
         test_index(&set, &indexes[i], side);
     test_many(&set);
     test_first(&set);
+    test_strings(&set);
     vfd_term();
     bkt_settings_fini(&set);
     bkt_store_shutdown();
