@@ -18,6 +18,7 @@ requests in it: HDF5 silently falls back to its native reader.  Standard library
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import fnmatch
 import gzip
 import os
@@ -78,6 +79,7 @@ def names_of(folder):
 class Tools:
     """HDF5's programs and its test files."""
     timeout = 900  # seconds that a program may take
+    most = 1 << 28  # bytes that it may print
 
     def __init__(self, args, what, differences=os.path.join(HERE, "load_differences.txt")):
         self.args = args
@@ -95,16 +97,27 @@ class Tools:
         return hdf5_files.folder(self.args.hdf5)
 
     def run(self, command, env, cwd=None):
-        """A hostile test file may make any program hang: it and its children end with the time."""
+        """A hostile test file may make any program hang, or print without end: it and its children are ended."""
         with subprocess.Popen(command, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, start_new_session=True) as child:
-            try:
-                out, err = child.communicate(timeout=self.timeout)
-                return child.returncode, out, err
-            except subprocess.TimeoutExpired:
-                os.killpg(child.pid, signal.SIGKILL)
-                child.communicate()
-                return 124, b"", b"timed out"
+            ended = []
+
+            def end(code, why):
+                ended.append((code, b"", why))
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
+
+            timer = threading.Timer(self.timeout, end, (124, b"timed out"))
+            timer.start()
+            with concurrent.futures.ThreadPoolExecutor(max_workers=1) as other:
+                err = other.submit(child.stderr.read)
+                out = child.stdout.read(self.most)
+                if child.stdout.read(1):
+                    end(125, b"printed too much")
+                err = err.result()
+            child.wait()
+            timer.cancel()
+            return ended[0] if ended else (child.returncode, out, err)
 
     def program(self, name):
         return os.path.join(self.args.bin, name)
