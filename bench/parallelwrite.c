@@ -1,6 +1,9 @@
-/* mpiexec -n N bench_parallelwrite write|first MIB NAME (bench/parallel): a collective write of float32 rows,
- * deflated, in which every process has rows of each chunk; or opening and the first value.  Process 0 prints
- * the seconds. */
+/* mpiexec -n N bench_parallelwrite write|first|groups HOW-MANY NAME (bench/parallel).  Process 0 prints the
+ * seconds.
+ *
+ * write   a collective write of so many MiB of float32 rows, deflated; every process has rows of each chunk
+ * first   opening that, and the first value in each process
+ * groups  a new file with so many groups, made by all processes together */
 #include <hdf5.h>
 #include <math.h>
 #include <mpi.h>
@@ -86,6 +89,22 @@ static void first_value(const char *name, hid_t fapl, int rank)
     H5Fclose(file);
 }
 
+static void groups(const char *name, hid_t fapl, int n, int rank)
+{
+    char path[32];
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begin = MPI_Wtime();
+    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(path, sizeof path, "g%d", i);
+        must(H5Gclose(H5Gcreate2(file, path, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)), "H5Gcreate2");
+    }
+    must(H5Fclose(file), "H5Fclose");
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("seconds %.3f\n", MPI_Wtime() - begin);
+}
+
 int main(int argc, char **argv)
 {
     int rank, size;
@@ -98,6 +117,8 @@ int main(int argc, char **argv)
     must(H5Pset_fapl_mpio(fapl, MPI_COMM_WORLD, MPI_INFO_NULL), "H5Pset_fapl_mpio");
     if (strcmp(argv[1], "write") == 0)
         write_rows(argv[3], fapl, (hsize_t)atoi(argv[2]) * 64, rank, size); /* 64 rows have 1 MiB */
+    else if (strcmp(argv[1], "groups") == 0)
+        groups(argv[3], fapl, atoi(argv[2]), rank);
     else
         first_value(argv[3], fapl, rank);
     H5Pclose(fapl);

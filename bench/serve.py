@@ -92,6 +92,22 @@ http {{
 """
 
 
+def take_puts():
+    """For benchmarks that write: every server takes PUTs, and lists what there is; the log has a PUT's own length."""
+    global NGINX  # pylint: disable=global-statement
+    for old, new in (
+            ("location / {{ access_by", """client_max_body_size 0; client_body_buffer_size 4m;
+        location / {{
+            dav_methods PUT DELETE; create_full_put_path on;
+            header_filter_by_lua_block {{ answer_put() }}
+            access_by"""),
+            ("'$request_method $status $body_bytes_sent $connection", "'$request_method $status $bytes_moved $connection"),
+            ("    log_format", "    map $request_method $bytes_moved {{ default $body_bytes_sent; PUT $request_length; }}\n    log_format"),
+            ("list_bucket()", 'list_bucket("{dir}")'),
+            ("open_file_cache max={cached} inactive=600s; open_file_cache_valid 600s;", "")):
+        NGINX = NGINX.replace(old, new)
+
+
 ABSENT = 'default_type application/xml; return 404 "<Error><Code>NoSuchKey</Code></Error>";'
 
 
