@@ -445,3 +445,13 @@ int bkt_domain_check_acl(struct bkt_domain *d, unsigned need, struct bkt_err *er
     BKT_FAIL(err, BKT_EACCES, "%s: its ACL does not give user %s this permission (setting user)", d->name,
              d->set.user);
 }
+
+bool bkt_domain_share(struct bkt_domain *d, struct bkt_node_table *t)
+{
+    return bkt_objects_share(d->objects, t);
+}
+
+void bkt_domain_unshare(struct bkt_domain *d)
+{
+    bkt_objects_unshare(d->objects);
+}

@@ -8,6 +8,7 @@
 #ifndef BKT_OBJECTS_H
 #define BKT_OBJECTS_H
 
+#include "base/node_table.h"
 #include "schema/model/model.h"
 #include "storage/store.h"
 
@@ -36,6 +37,15 @@ void bkt_objects_expect(struct bkt_objects *c, uint64_t n);
 /** From now on the members of groups that arrive are fetched too, and those of @p start; see prefetch_traversal.h. */
 void bkt_objects_follow(struct bkt_objects *c, const struct bkt_object *start);
 void bkt_objects_unfollow(struct bkt_objects *c);
+
+/** From now on share objects that are read with other processes of this node, which have the same store and
+ *  domain.  False: it shares already, or there is no memory. */
+bool bkt_objects_share(struct bkt_objects *c, struct bkt_node_table *t);
+/** No longer; waits for requests under way.  The table isn't used any more. */
+void bkt_objects_unshare(struct bkt_objects *c);
+/** The object has changed in the store: every process of this node reads it itself. */
+void bkt_objects_unshare_one(struct bkt_objects *c, const struct bkt_id *id);
+
 /* ---- objects under change (edit.h) ---- */
 
 /** Add a new object, ready and pinned; its reference is taken, even on failure.  BKT_EEXIST: the id is

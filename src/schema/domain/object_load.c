@@ -235,9 +235,11 @@ static void run_parse(struct bkt_job *job)
     }
 }
 
-static void fetched(struct bkt_req *req)
+void bkt_load_fetched(struct load *l)
 {
-    struct load *l = req->arg;
+    const struct bkt_req *req = &l->req;
+    if (l->is_claimed)
+        bkt_node_give(l, req->rc == BKT_OK);
     if (req->rc == BKT_OK) {
         if (req->body.len < SMALL_JSON)
             bkt_pool_submit_small(&l->job);
@@ -252,15 +254,25 @@ static void fetched(struct bkt_req *req)
     finish(l, rc, NULL, bkt_err_dup(&err));
 }
 
+static void fetched(struct bkt_req *req)
+{
+    bkt_load_fetched(req->arg);
+}
+
+void bkt_load_request(struct load *l)
+{
+    bkt_store_start(l->cache->store, &l->req);
+}
+
 static void send(struct load *l)
 {
     l->tries++;
     bkt_req_fini(&l->req);
     l->req = (struct bkt_req){.op = BKT_GET, .key = key_of(l), .len = BKT_WHOLE, .small = true, .done = fetched, .arg = l};
-    if (l->key.len)
-        bkt_store_start(l->cache->store, &l->req);
-    else
+    if (!l->key.len)
         finish(l, BKT_ENOMEM, NULL, NULL);
+    else if (l->tries > 1 || !bkt_node_take(l))
+        bkt_load_request(l);
 }
 
 /* From the snapshot: several to a job. */

@@ -2,12 +2,15 @@
  * mpio driver. */
 #include <string.h>
 
+#include "base/node_table.h"
 #include "base/os/clock.h"
+#include "base/os/shared_memory.h"
 #include "base/random.h"
 #include "vol/core/h5err.h"
 #include "vol/core/hid.h"
 #include "vol/open/file_calls.h"
 #include "vol/parallel/group.h"
+#include "vol/parallel/node_memory.h"
 #include "vol/parallel/together.h"
 #include "vol/plain/plain_file.h"
 
@@ -70,6 +73,16 @@ static bool reads_together(hid_t fapl)
     return rc >= 0 && value > 0;
 }
 
+/* Objects of a domain that nobody here changes are read once a node. */
+static void share_objects(struct bkt_file *f)
+{
+    void *memory = f->dom ? bkt_node_memory(f->comm, BKT_NODE_TABLE_BYTES) : NULL;
+    if (memory && bkt_domain_share(f->dom, memory))
+        f->node_memory = memory;
+    else
+        bkt_shared_memory_free(memory, BKT_NODE_TABLE_BYTES);
+}
+
 /* The file belongs to the group from now on. */
 static void equip(struct call *c)
 {
@@ -81,6 +94,8 @@ static void equip(struct call *c)
     c->comm = NULL;
     if (f->flags & H5F_ACC_RDWR)
         bkt_edit_agree(f->dom, &c->agreed);
+    else if (!f->reads_together)
+        share_objects(f);
 }
 
 static int open_by_all(struct call *c, struct bkt_err *err)

@@ -1,9 +1,10 @@
-/* mpiexec -n N h5_parallel_counts write|read|meta|many|all NAME: for parallel_counts.py, which counts the requests of all processes.
+/* mpiexec -n N h5_parallel_counts write|read|meta|own|many|all NAME: for parallel_counts.py, which counts the requests of all processes.
  *
  * write  a new domain with one deflated dataset, by one collective H5Dwrite in which rows of all processes lie in
  *        each chunk
  * read   open it, and read its last element in each process
  * meta   a new domain with 8 groups of a dataset each; then open it with H5Pset_all_coll_metadata_ops, and open all
+ * own    the same without H5Pset_all_coll_metadata_ops
  * many   a new domain with 200 datasets; then change an attribute of each, and read them all
  * all    open it, and read all of it in each process, by one collective H5Dread */
 #include "h5tests/parallel/parallel.h"
@@ -79,7 +80,7 @@ static void read_all(const char *name)
     H5Pclose(fapl);
 }
 
-static void metadata(const char *name)
+static void metadata(const char *name, bool together)
 {
     char  path[32];
     hid_t fapl = mpio_list(MPI_INFO_NULL), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl), space = H5Screate(H5S_SCALAR);
@@ -93,7 +94,7 @@ static void metadata(const char *name)
     }
     H5Sclose(space);
     CHECK(H5Fclose(f) >= 0, "process %d: H5Fclose: %s", rank, error_text());
-    CHECK(H5Pset_all_coll_metadata_ops(fapl, true) >= 0, "H5Pset_all_coll_metadata_ops");
+    CHECK(H5Pset_all_coll_metadata_ops(fapl, together) >= 0, "H5Pset_all_coll_metadata_ops");
     f = H5Fopen(name, H5F_ACC_RDONLY, fapl);
     CHECK(f >= 0 && is_ours(f), "process %d: H5Fopen: %s", rank, error_text());
     for (int i = 0; i < 8; i++) {
@@ -174,11 +175,13 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(argc == 3, "mpiexec -n N h5_parallel_counts write|read|meta|many|all NAME");
+    CHECK(argc == 3, "mpiexec -n N h5_parallel_counts write|read|meta|own|many|all NAME");
     if (strcmp(argv[1], "write") == 0)
         write_it(argv[2]);
     else if (strcmp(argv[1], "meta") == 0)
-        metadata(argv[2]);
+        metadata(argv[2], true);
+    else if (strcmp(argv[1], "own") == 0)
+        metadata(argv[2], false);
     else if (strcmp(argv[1], "many") == 0)
         many(argv[2]);
     else if (strcmp(argv[1], "read") == 0)

@@ -41,12 +41,14 @@ def main():
         opened = run(mpiexec, program, n, "read", name)
         whole = run(mpiexec, program, n, "all", name)
         meta = run(mpiexec, program, n, "meta", f"{bucket}/meta{n}.h5")
+        own_opens = run(mpiexec, program, n, "own", f"{bucket}/own{n}.h5")
         many = run(mpiexec, program, n, "many", f"{bucket}/many{n}.h5")
         many.pop("LIST")  # of summaries by each flush, a second apart: one or two
-        alone = alone or {"write": written, "read": opened, "all": whole, "meta": meta, "many": many}
+        alone = alone or {"write": written, "read": opened, "all": whole, "meta": meta, "own": own_opens, "many": many}
         compare(f"{MANY} objects made, changed and read by {n}", many, alone["many"])
         compare(f"a collective write by {n}", written, alone["write"])
         compare(f"objects opened with H5Pset_all_coll_metadata_ops by {n}", meta, alone["meta"])
+        compare(f"objects opened by each of {n} for itself, on one node", own_opens, alone["own"])
         compare(f"a collective read of all by {n}", whole, alone["all"])
         own = dict(alone["read"], GET=alone["read"]["GET"] + n - 1)  # each process reads its chunk
         compare(f"opening and the first value by {n}", opened, own)

@@ -1,0 +1,45 @@
+/* Texts in memory that several processes share: one reads an object, and the others find it there.
+ *
+ * An entry is claimed by the first process that asks for its key.  That process publishes the text, or gives
+ * the entry up; the others wait for it, or look again later.  Nothing is ever removed or replaced, and a full
+ * table takes nothing more.  All functions work on any thread of any process. */
+#ifndef BKT_NODE_TABLE_H
+#define BKT_NODE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+struct bkt_node_table;
+
+/* Bytes of memory for a table, aligned to 64 bytes; zeros are an empty table.  Objects of 1 KB: about 7,000.
+ */
+#define BKT_NODE_TABLE_BYTES (8u << 20)
+
+enum bkt_node_table_state {
+    BKT_ENTRY_MINE,  /* the caller has claimed it, and must publish it or give it up */
+    BKT_ENTRY_WAIT,  /* another caller has claimed it */
+    BKT_ENTRY_READY, /* the text is there */
+    BKT_ENTRY_NEVER, /* it won't be there */
+};
+
+/** Find or claim the entry of @p key (a string).  @p entry gets its number, except with BKT_ENTRY_NEVER. */
+enum bkt_node_table_state bkt_node_table_ask(struct bkt_node_table *t, const char *key, uint32_t *entry);
+enum bkt_node_table_state bkt_node_table_look(const struct bkt_node_table *t, uint32_t entry);
+
+/** For a claimed entry: the text and its ETag (a string) are there from now on, if there is room. */
+void bkt_node_table_publish(struct bkt_node_table *t, uint32_t entry, const char *key, const char *etag,
+                            const void *text, size_t n);
+/** For a claimed entry: each process must read the object itself. */
+void bkt_node_table_give_up(struct bkt_node_table *t, uint32_t entry);
+/** The object of this key has changed: from now on each process reads it itself. */
+void bkt_node_table_forget(struct bkt_node_table *t, const char *key);
+
+/** Copy the text of a ready entry.  False: it isn't that of @p key, or there is no memory.
+ *  @param etag  gets the ETag, at most etag_size - 1 characters */
+bool bkt_node_table_copy(const struct bkt_node_table *t, uint32_t entry, const char *key, char *etag,
+                         size_t etag_size, struct bkt_buf *out);
+
+#endif
