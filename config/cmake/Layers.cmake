@@ -130,7 +130,7 @@ function(bkt_add_entry name labels timeout fixtures environment)
     # Tests must not see the settings of the user who runs them.  On a busy machine no request is sent again
     # because an answer came late.
     set_tests_properties(${name} PROPERTIES ENVIRONMENT
-        "BKT_FIXTURES=${CMAKE_BINARY_DIR}/fixtures;BKT_SOURCE=${CMAKE_SOURCE_DIR};H5BUCKET_HEDGE=0;H5BUCKET_DEADLINE_MS=3600000;${environment}")
+        "BKT_FIXTURES=${CMAKE_BINARY_DIR}/fixtures;BKT_SOURCE=${CMAKE_SOURCE_DIR};H5BUCKET_TEST=hedge=0;H5BUCKET_DEADLINE_MS=3600000;${environment}")
     set(unset "")
     foreach(var H5BUCKET_BUCKET H5BUCKET_STATS H5BUCKET_TRACE HS_BUCKET HS_USERNAME HDF5_VOL_CONNECTOR HDF5_PLUGIN_PATH
             HDF5_DRIVER AWS_PROFILE AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY

@@ -52,6 +52,8 @@ static const struct {
 static const struct {
     const char *name, *now;
 } removed[] = {
+    {"hedge", "at most 5 per cent of GETs are sent a second time"},
+    {"io_threads", "one thread for every four processors talks to servers"},
     {"connect_ms", "one try connects for a twelfth of 'deadline_ms'"},
     {"stall_ms", "one try waits for data for a sixth of 'deadline_ms'"},
     {"backoff_ms", "the first back-off is 50 ms"},

@@ -36,12 +36,8 @@
     X(UINT, connections, SAME, "H5BUCKET_CONNECTIONS", "256", 1, 1024,                                                  \
       "most connections to one server; 64 at first, 128 for metadata and uploaded chunks; "                       \
       "doubles while requests wait and answers come as quickly") \
-    X(UINT, hedge, SAME, "H5BUCKET_HEDGE", "5", 0, 100,                                                                    \
-      "per cent of GETs that may be sent a second time because the answer is late or its body stuck; 0: none")        \
     X(UINT, workers, SAME, "H5BUCKET_WORKERS", "0", 0, 256,                                                          \
       "decoding threads; 0: one per processor, at most 64")                                                         \
-    X(UINT, io_threads, SAME, "H5BUCKET_IO_THREADS", "0", 0, 16,                                                     \
-      "threads that talk to servers; 0: one for every four processors, at most 16")                                  \
     X(UINT, retries, SAME, "H5BUCKET_RETRIES", "8", 0, 100, "how often one request is sent again")                         \
     X(UINT, deadline_ms, SAME, "H5BUCKET_DEADLINE_MS", "120000", 100, 86400000,                                                      \
       "time for one request with all its retries, ms; plus 1 s for each 4 KiB transferred; "                       \
@@ -82,6 +78,8 @@
  * default, its value is derived: see bkt_settings_*() below, or the module that uses the knob. */
 /* X(kind, name, file, default, lowest, highest, help) */
 #define BKT_TEST_SETTINGS(X)                                                                                         \
+    X(UINT, hedge, SAME, "5", 0, 100, "per cent of GETs that may be sent a second time: a late answer, a stuck body") \
+    X(UINT, io_threads, SAME, NULL, 0, 16, "threads that talk to servers")                                           \
     X(UINT, connect_ms, SAME, NULL, 0, 600000, "time to connect, ms")                                                \
     X(UINT, stall_ms, SAME, NULL, 0, 600000, "a transfer without data is retried after this time, ms")               \
     X(UINT, backoff_ms, SAME, "50", 0, 60000, "first back-off, ms")                                                  \

@@ -11,7 +11,7 @@
 static struct bkt_store *open_s3(struct server *s, const char *more)
 {
     char set[400];
-    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;retries=4;test.backoff_ms=1;test.conditional=quoted;hedge=0;%s", server_url(s), more);
+    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;retries=4;test.backoff_ms=1;test.conditional=quoted;test.hedge=0;%s", server_url(s), more);
     return open_store("s3://buck", set);
 }
 

@@ -91,7 +91,7 @@ static void connections_are_bounded_and_kept(struct server *s)
 {
     size_t            n = 512, len = 3000;
     unsigned char    *dst = malloc(n * len);
-    struct bkt_store *st  = open_store(server_url(s), "connections=64;hedge=0");
+    struct bkt_store *st  = open_store(server_url(s), "connections=64;test.hedge=0");
     struct bkt_req   *r   = ranges(1, len, dst);
     struct bkt_err    err = {0};
     CHECK(bkt_store_run(st, r, 1, &err) == BKT_OK, "%s", first_line(&err)); /* the first goes alone */
@@ -127,7 +127,7 @@ static void small_ones_have_twice_as_many(void)
     size_t            n = 2 * SLOTS, len = 3000;
     unsigned char    *dst = malloc(n * len);
     struct server    *s   = server_start(handle, NULL);
-    struct bkt_store *st  = open_store(server_url(s), "hedge=0");
+    struct bkt_store *st  = open_store(server_url(s), "test.hedge=0");
     struct bkt_req   *r   = ranges(1, len, dst);
     struct bkt_err    err = {0};
     CHECK(bkt_store_run(st, r, 1, &err) == BKT_OK, "%s", first_line(&err));
@@ -156,7 +156,7 @@ static void late_answers_are_hedged(struct server *s)
 {
     size_t            n = 600, len = 3000;
     unsigned char    *dst = malloc(n * len);
-    struct bkt_store *st  = open_store(server_url(s), "connections=16;hedge=5;deadline_ms=20000");
+    struct bkt_store *st  = open_store(server_url(s), "connections=16;test.hedge=5;deadline_ms=20000");
     struct bkt_req   *r   = ranges(n, len, dst);
     struct bkt_err    err = {0};
     atomic_store(&mode, LATE);
@@ -168,7 +168,7 @@ static void late_answers_are_hedged(struct server *s)
     CHECK(d.get == n && d.attempts == n && d.retries == 0, "%lu attempts", (unsigned long)d.attempts);
     bkt_store_close(st);
     free(r);
-    st = open_store(server_url(s), "hedge=0;deadline_ms=1500;retries=0");
+    st = open_store(server_url(s), "test.hedge=0;deadline_ms=1500;retries=0");
     r  = ranges(150, len, dst);
     CHECK(bkt_store_run(st, r, 150, &err) == BKT_ETIME && stats_since().hedges == 0, "hedge=0");
     for (size_t i = 0; i < 150; i++)
@@ -184,7 +184,7 @@ static void stuck_bodies_are_resumed(struct server *s, enum mode m)
 {
     size_t            n = 600, len = 9000;
     unsigned char    *dst = malloc(n * len);
-    struct bkt_store *st  = open_store(server_url(s), "connections=16;hedge=5;deadline_ms=20000;test.stall_ms=20000");
+    struct bkt_store *st  = open_store(server_url(s), "connections=16;test.hedge=5;deadline_ms=20000;test.stall_ms=20000");
     struct bkt_req   *r   = ranges(n, len, dst);
     struct bkt_err    err = {0};
     atomic_store(&n_late, 0);
@@ -306,7 +306,7 @@ static void cancel_ends_what_waits(struct server *s)
 static void cancel_ends_what_is_under_way(struct server *s)
 {
     static unsigned char dst[8][3000];
-    struct bkt_store    *st = open_store(server_url(s), "test.stall_ms=60000;deadline_ms=60000;hedge=0");
+    struct bkt_store    *st = open_store(server_url(s), "test.stall_ms=60000;deadline_ms=60000;test.hedge=0");
     struct bkt_req       r[8];
     pthread_t            t;
     memset(r, 0, sizeof r);
@@ -339,7 +339,7 @@ static void a_busy_server_gets_less(struct server *s)
 {
     size_t            n = 400, len = 300;
     unsigned char    *dst = malloc(n * len);
-    struct bkt_store *st  = open_store(server_url(s), "connections=64;hedge=0;retries=50");
+    struct bkt_store *st  = open_store(server_url(s), "connections=64;test.hedge=0;retries=50");
     struct bkt_req   *r   = ranges(n, len, dst);
     struct bkt_err    err = {0};
     atomic_store(&mode, NARROW);

@@ -102,7 +102,7 @@ static void nothing_begins_while_it_shuts_down(struct server *s)
     bkt_store_shutdown();
     size_t threads = count_dir("/proc/self/task");
     atomic_store(&silent, true);
-    stubborn_store = open_store(server_url(s), "retries=0;hedge=0");
+    stubborn_store = open_store(server_url(s), "retries=0;test.hedge=0");
     bkt_store_start(stubborn_store, &req);
     (void)usleep(50000);
     bkt_store_shutdown();

@@ -70,7 +70,7 @@ int main(void)
     if (pid < 0 || !port || setrlimit(RLIMIT_NOFILE, &few) < 0)
         return 1;
     (void)snprintf(uri, sizeof uri, "http://127.0.0.1:%u", port);
-    struct bkt_store *st = open_store(uri, "connections=64;hedge=0");
+    struct bkt_store *st = open_store(uri, "connections=64;test.hedge=0");
     no_file_at_all(st);
     memset(r, 0, sizeof r);
     for (int i = 0; i < N; i++)

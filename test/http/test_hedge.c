@@ -81,7 +81,7 @@ static void start(enum mode m, struct server *s)
 static void connections_are_bounded(enum mode m, const char *what)
 {
     struct server    *s  = server_start(handle, NULL);
-    struct bkt_store *st = open_store(server_url(s), "connections=16;hedge=100;test.stall_ms=60000");
+    struct bkt_store *st = open_store(server_url(s), "connections=16;test.hedge=100;test.stall_ms=60000");
     bkt_store_shutdown(); /* connections to other servers */
     atomic_store(&mode, PLAIN);
     read_all(st, WARM, "to begin with");
@@ -96,11 +96,11 @@ static void connections_are_bounded(enum mode m, const char *what)
     server_stop(s);
 }
 
-/* If half of the answers are late, no more than setting hedge allows are requested twice. */
+/* If half of the answers are late, no more than knob hedge allows are requested twice. */
 static void requests_are_bounded(void)
 {
     struct server    *s  = server_start(handle, NULL);
-    struct bkt_store *st = open_store(server_url(s), "hedge=5");
+    struct bkt_store *st = open_store(server_url(s), "test.hedge=5");
     start(LATE, s);
     read_all(st, N, "late");
     struct bkt_stats d = stats_since();

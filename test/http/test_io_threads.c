@@ -126,7 +126,7 @@ static size_t end(struct all *a, size_t n, int want)
 
 static void spread_and_warm(struct server *s)
 {
-    struct bkt_store *st = open_store(server_url(s), "io_threads=4;hedge=0;connections=64");
+    struct bkt_store *st = open_store(server_url(s), "test.io_threads=4;test.hedge=0;connections=64");
     (void)stats_since();
     for (int i = 0; i < 10; i++)
         (void)end(begin(st, 1, NULL), 1, BKT_OK);
@@ -149,7 +149,7 @@ static void bounded(void)
     struct server *s = server_start(handle, NULL);
     if (!s)
         exit(1);
-    struct bkt_store *st = open_store(server_url(s), "io_threads=4;hedge=0;connections=8");
+    struct bkt_store *st = open_store(server_url(s), "test.io_threads=4;test.hedge=0;connections=8");
     atomic_store(&mode, NARROW);
     (void)end(begin(st, 200, NULL), 200, BKT_OK);
     CHECK(server_most_connections(s) <= 8, "%u connections", server_most_connections(s));
@@ -161,7 +161,7 @@ static void bounded(void)
 
 static void no_callback_waits(struct server *s)
 {
-    struct bkt_store *st = open_store(server_url(s), "io_threads=2;hedge=0");
+    struct bkt_store *st = open_store(server_url(s), "test.io_threads=2;test.hedge=0");
     struct all *a = begin(st, 2, NULL);
     double t = seconds();
     size_t n = end(a, 2, BKT_OK);
@@ -174,7 +174,7 @@ static void no_callback_waits(struct server *s)
 static void hedges_have_one_budget(struct server *s)
 {
     bkt_store_shutdown();
-    struct bkt_store *st = open_store(server_url(s), "io_threads=4;hedge=5;connections=16");
+    struct bkt_store *st = open_store(server_url(s), "test.io_threads=4;test.hedge=5;connections=16");
     unsigned n = 0;
     atomic_store(&mode, LATE);
     (void)stats_since();
@@ -188,13 +188,13 @@ static void hedges_have_one_budget(struct server *s)
 
 static void deadlines_and_cancelling(struct server *s)
 {
-    struct bkt_store *st = open_store(server_url(s), "io_threads=4;hedge=0;retries=0;deadline_ms=300");
+    struct bkt_store *st = open_store(server_url(s), "test.io_threads=4;test.hedge=0;retries=0;deadline_ms=300");
     atomic_bool cancel = false;
     (void)end(begin(st, 1, NULL), 1, BKT_OK);
     atomic_store(&mode, HANGS);
     (void)end(begin(st, 32, NULL), 32, BKT_ETIME);
     bkt_store_close(st);
-    st = open_store(server_url(s), "io_threads=4;hedge=0;connections=16");
+    st = open_store(server_url(s), "test.io_threads=4;test.hedge=0;connections=16");
     struct all *a = begin(st, 64, &cancel);
     while (server_count(s) < 16)
         (void)usleep(1000);
@@ -209,7 +209,7 @@ static void deadlines_and_cancelling(struct server *s)
 /* A child has none of the threads, and starts its own. */
 static void forked(struct server *s)
 {
-    struct bkt_store *st = open_store(server_url(s), "io_threads=4;hedge=0");
+    struct bkt_store *st = open_store(server_url(s), "test.io_threads=4;test.hedge=0");
     (void)end(begin(st, 8, NULL), 8, BKT_OK);
     pid_t pid = fork();
     if (pid == 0) {

@@ -378,7 +378,7 @@ static void late_puts_are_waited_for(void)
 {
     unsigned          puts = 0;
     struct server    *s    = server_start(late, &puts);
-    struct bkt_store *st   = open_s3(s, "test.conditional=quoted;hedge=100");
+    struct bkt_store *st   = open_s3(s, "test.conditional=quoted;test.hedge=100");
     struct bkt_req    r[40], both[2];
     memset(r, 0, sizeof r);
     for (size_t i = 0; i < BKT_COUNT(r); i++)

@@ -279,7 +279,7 @@ int main(void)
     char           set[200];
     if (!s)
         return 1;
-    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;region=us-east-1;retries=1;test.backoff_ms=1;hedge=0", server_url(s));
+    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;region=us-east-1;retries=1;test.backoff_ms=1;test.hedge=0", server_url(s));
     struct bkt_store *st = open_store("s3://bucket", set);
     make_snapshot();
     test_mixed(st);

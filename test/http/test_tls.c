@@ -105,7 +105,7 @@ static struct bkt_store *open_front(const struct tls_front *f, const char *host,
 {
     char uri[100], set[300];
     (void)snprintf(uri, sizeof uri, "https://%s:%u", host, tls_front_port(f));
-    (void)snprintf(set, sizeof set, "io_threads=4;retries=3;hedge=0%s%s", ca ? ";ca_bundle=" : "",
+    (void)snprintf(set, sizeof set, "test.io_threads=4;retries=3;test.hedge=0%s%s", ca ? ";ca_bundle=" : "",
                    ca ? ca : "");
     return open_store(uri, set);
 }

@@ -14,4 +14,4 @@ ENDS_WITH_CALLER=yes "$here/radosgw.sh" start "$dir/s3" "buck=$dir/empty" || rc=
 . "$here/by_tls.sh"
 host=${AWS_ENDPOINT_URL#*://}
 away="'$here/radosgw.sh' away '$dir/s3'" back="'$here/radosgw.sh' back '$dir/s3'"
-H5BUCKET_RETRIES=2 H5BUCKET_TEST=backoff_ms=1 "$1" s3://buck/out.h5 "$away" "$back" gone "s3://buck/" "cannot connect" "${host%:*}"
+H5BUCKET_RETRIES=2 H5BUCKET_TEST=hedge=0,backoff_ms=1 "$1" s3://buck/out.h5 "$away" "$back" gone "s3://buck/" "cannot connect" "${host%:*}"

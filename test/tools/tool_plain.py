@@ -161,7 +161,7 @@ def content(path):
 def test_get_downloads_a_file(b):
     data, out = big_file(b, f"{b.tmp}/web", 1), f"{b.tmp}/down.h5"
     with WebFolder(f"{b.tmp}/web") as web:
-        got = b.json("get", f"{web.url}/big.h5?sig=a/b", out, env={"H5BUCKET_HEDGE": "0"})
+        got = b.json("get", f"{web.url}/big.h5?sig=a/b", out, env={"H5BUCKET_TEST": "hedge=0"})
         assert got == {"file": out, "kind": "file", "bytes": BIG, "resumed_bytes": 0}, got
         assert content(out) == data and not glob.glob(out + ".*")
         assert web.sent == BIG and max(end - begin for begin, end in ranges(web)) <= 4 << 20
@@ -185,7 +185,7 @@ def ranges(web):
 def cut(b, web, out, after):
     """A download of which the server sends that many bytes."""
     web.cut_after = web.sent + after
-    r = b.run("get", f"{web.url}/big.h5", out, env={"H5BUCKET_RETRIES": "1", "H5BUCKET_HEDGE": "0"})
+    r = b.run("get", f"{web.url}/big.h5", out, env={"H5BUCKET_RETRIES": "1", "H5BUCKET_TEST": "hedge=0"})
     web.cut_after = None
     return r
 
@@ -198,7 +198,7 @@ def test_get_goes_on_where_it_was_cut_off(b):
         kept = int(re.search(r"(\d+) of \d+ bytes are kept", text)[1])
         assert kept >= 4 << 20 and not os.path.exists(out), text
         before = web.sent
-        got = b.json("get", f"{web.url}/big.h5", out, env={"H5BUCKET_HEDGE": "0"})
+        got = b.json("get", f"{web.url}/big.h5", out, env={"H5BUCKET_TEST": "hedge=0"})
         assert got["resumed_bytes"] == kept, (got, kept)
         assert web.sent - before <= BIG - kept + (1 << 20), (web.sent - before, kept)
         assert content(out) == data and not glob.glob(out + ".*")

@@ -27,7 +27,7 @@
  *
  * A body is slow if it takes longer than twice the time that 95 of 100 bodies of that size take, plus a late
  * first byte's time.  A slow body is broken off, and its rest is requested again, once, unless it is about to
- * end.  The budget for both is setting hedge, in per cent of the requests. */
+ * end.  The budget for both is knob hedge, in per cent of the requests. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -30,7 +30,7 @@ CHUNKS, GROUPS = 256, 1000
 STEP_CHUNKS = 64  # of 256 KiB
 TILES, TILE, TINY, VARIABLES, ROWS = 8, 256, 400, 60, 300  # of the domains read by --pattern
 # While requests are counted, none is sent again because of a busy machine.
-PATIENT = {"H5BUCKET_HEDGE": "0", "H5BUCKET_DEADLINE_MS": "7200000"}
+PATIENT = {"H5BUCKET_TEST": "hedge=0", "H5BUCKET_DEADLINE_MS": "7200000"}
 
 
 # --- domains --------------------------------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ class Tests:
         global HOLD
         came = threading.Event()
         HOLD = (r"/\d+$", came, r"\.dataset\.json$")
-        log = self.run(way, n, H5BUCKET_TEST="write_cache=" + ("1M" if way == "large" else "64M"))
+        log = self.run(way, n, H5BUCKET_TEST="hedge=0,write_cache=" + ("1M" if way == "large" else "64M"))
         HOLD = None
         self.check(came.is_set() and log and log[-1][1].endswith("/.domain.json"),
                    f"{way}: the dataset is stored while its chunks are under way, the document comes last")
@@ -184,7 +184,7 @@ class Tests:
 
     def bounded(self, way, mib):
         """Data written in pieces stay in memory as far as the settings allow, and only the chunks are PUT."""
-        log = self.run(way, mib, H5BUCKET_TEST="write_cache=16M,in_flight=16M")
+        log = self.run(way, mib, H5BUCKET_TEST="hedge=0,write_cache=16M,in_flight=16M")
         memory = int(self.said or 0)
         puts = [entry for entry in log if entry[0] == "PUT"]
         chunks = [entry for entry in puts if re.search(r"/\d+$", entry[1])]

@@ -38,7 +38,7 @@ LOADS = {"copy": ["--force", "run0.h5"], "link": ["--force", "--link", "run0.h5"
          "append": ["--link", "-a", "--extend", "time", "run2.h5", "run3.h5"]}
 problems = []
 base = {k: v for k, v in os.environ.items() if not k.startswith(("H5BUCKET", "HDF5_VOL"))}
-base.update(HDF5_PLUGIN_PATH=args.plugin, HDF5_USE_FILE_LOCKING="FALSE", H5BUCKET_HEDGE="0")
+base.update(HDF5_PLUGIN_PATH=args.plugin, HDF5_USE_FILE_LOCKING="FALSE", H5BUCKET_TEST="hedge=0")
 
 
 def bad(text):

@@ -230,7 +230,7 @@ int main(void)
     char           text[200] = "";
     if (!server)
         return 1;
-    (void)snprintf(text, sizeof text, "bucket endpoint=%s;anonymous=yes;test.backoff_ms=1;retries=4;hedge=0", server_url(server));
+    (void)snprintf(text, sizeof text, "bucket endpoint=%s;anonymous=yes;test.backoff_ms=1;retries=4;test.hedge=0", server_url(server));
     (void)setenv("HDF5_VOL_CONNECTOR", text, 1);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     name = "s3://buck/damage.h5";

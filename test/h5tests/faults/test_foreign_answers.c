@@ -109,7 +109,7 @@ int main(void)
     char           text[200] = "";
     if (!server)
         return 1;
-    (void)snprintf(text, sizeof text, "bucket endpoint=%s;anonymous=yes;test.backoff_ms=1;retries=2;read_ahead=0;hedge=0", server_url(server));
+    (void)snprintf(text, sizeof text, "bucket endpoint=%s;anonymous=yes;test.backoff_ms=1;retries=2;read_ahead=0;test.hedge=0", server_url(server));
     (void)setenv("HDF5_VOL_CONNECTOR", text, 1);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     hid_t f = TRY(H5Fcreate(NAME, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));

@@ -411,7 +411,7 @@ int main(void)
     struct bkt_settings set;
     struct bkt_err err = {0};
     struct server *s = server_start(handle, NULL);
-    if (!s || !mkdtemp(dir) || bkt_settings_init(&set, "hedge=0", &err) < 0)
+    if (!s || !mkdtemp(dir) || bkt_settings_init(&set, "test.hedge=0", &err) < 0)
         return 1;
     test_forms(s, &set);
     for (size_t i = 0; i < BKT_COUNT(shapes); i++)

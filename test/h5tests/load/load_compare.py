@@ -217,7 +217,7 @@ class Run(Tools):
         self.neighbours = Neighbours()
         self.base["H5BUCKET_FSYNC"] = "no"  # nothing here outlives a power cut
         self.ours = dict(self.base, HDF5_PLUGIN_PATH=args.plugin, H5BUCKET_STATS="1", HDF5_VOL_CONNECTOR="bucket",
-                         H5BUCKET_HEDGE="0")
+                         H5BUCKET_TEST="hedge=0")
         self.bucket = os.path.join(work, "bucket")
         self.store = self.bucket if args.store == "dir" else f"s3://load-{args.mode}-{os.getpid()}"
 
@@ -247,7 +247,7 @@ class Run(Tools):
         target = f"{self.store}/domains/{tool}/{name}"
         link = ["--link"] if self.args.mode == "link" else []
         rc, out, err = self.run([self.args.tool, "load", *link, source, target],
-                                dict(self.base, HDF5_PLUGIN_PATH=self.args.plugin, H5BUCKET_HEDGE="0"),
+                                dict(self.base, HDF5_PLUGIN_PATH=self.args.plugin, H5BUCKET_TEST="hedge=0"),
                                 cwd=os.path.join(self.bucket, "files", tool))
         return rc, (out + err).decode(errors="replace")
 

@@ -47,7 +47,7 @@ class Run(Tools):
         self.work = work
         self.base["HDF5_PLUGIN_PATH"] = "/nonexistent"
         self.ours = dict(self.base, HDF5_PLUGIN_PATH=args.plugin, HDF5_VOL_CONNECTOR="bucket", H5BUCKET_STATS="1",
-                         H5BUCKET_HEDGE="0")
+                         H5BUCKET_TEST="hedge=0")
         self.empty = os.path.join(work, "empty")
         os.mkdir(self.empty)
         if os.environ.get("BKT_PRELOAD"):

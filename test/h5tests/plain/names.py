@@ -28,7 +28,7 @@ for option in ("bin", "plugin", "tool", "hdf5"):
 args = parser.parse_args()
 BASE = {k: v for k, v in os.environ.items() if not k.startswith(("HDF5_", "H5BUCKET_", "HS_"))}
 BASE.update(HDF5_PLUGIN_PATH="/nonexistent", HDF5_USE_FILE_LOCKING="FALSE")
-OURS = dict(BASE, HDF5_PLUGIN_PATH=args.plugin, H5BUCKET_STATS="1", H5BUCKET_HEDGE="0")
+OURS = dict(BASE, HDF5_PLUGIN_PATH=args.plugin, H5BUCKET_STATS="1", H5BUCKET_TEST="hedge=0")
 if os.environ.get("BKT_PRELOAD"):
     OURS["LD_PRELOAD"] = os.environ["BKT_PRELOAD"]
 BY_PATH, BY_NAME = {}, {"HDF5_VOL_CONNECTOR": "bucket"}

@@ -300,7 +300,7 @@ int main(int argc, char **argv)
     struct bkt_settings set;
     struct bkt_err err = {.n = 0};
     hsize_t side = argc > 1 ? strtoul(argv[1], NULL, 10) : 400;
-    if (!mkdtemp(dir) || bkt_settings_init(&set, "hedge=0", &err) < 0)
+    if (!mkdtemp(dir) || bkt_settings_init(&set, "test.hedge=0", &err) < 0)
         return 1;
     (void)snprintf(path, sizeof path, "%s/file.h5", dir);
     for (size_t i = 0; i < BKT_COUNT(indexes); i++)

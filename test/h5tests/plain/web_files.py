@@ -72,7 +72,7 @@ for s in (server, second):
 PORT = server.server_port
 HERE, OTHER = f"http://127.0.0.1:{PORT}", f"http://localhost:{second.server_port}"
 clean = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "HS_", "H5BUCKET_", "HDF5_VOL", "NETRC"))}
-OURS = {"HDF5_PLUGIN_PATH": args.plugin, "HDF5_VOL_CONNECTOR": "bucket", "H5BUCKET_HEDGE": "0", "H5BUCKET_RETRIES": "1"}
+OURS = {"HDF5_PLUGIN_PATH": args.plugin, "HDF5_VOL_CONNECTOR": "bucket", "H5BUCKET_TEST": "hedge=0", "H5BUCKET_RETRIES": "1"}
 
 
 def run(argv, env):

@@ -86,7 +86,7 @@ def main():
             names[form] = [line.split(" ", 1)[1] for line in run.stdout.splitlines() if line[0].isdigit()]
             random.Random(1).shuffle(names[form])
             assert len(names[form]) == 600, run.stdout
-        env = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1", "H5BUCKET_HEDGE": "0"}
+        env = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1", "H5BUCKET_TEST": "hedge=0"}
         # A plain file: its 2.4 MB in long ranges, and the question for a domain.  A domain: its objects of 1 MiB.
         for form, s3, all_most, one_most in (("file", False, 8, 2), ("file", True, 8, 2), ("domain", True, 10, 5)):
             with serve(os.path.join(tmp, "bucket") if not s3 else tmp, s3) as web:

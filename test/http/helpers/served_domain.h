@@ -46,7 +46,7 @@ static inline struct bkt_domain *open_domain(const char *url, struct bkt_setting
     struct bkt_domain *d   = NULL;
     char               name[100];
     (void)snprintf(name, sizeof name, "%s/x.h5", url);
-    if (bkt_settings_init(set, info, &err) < 0 || bkt_settings_set(set, "hedge", "0", "this test", &err) < 0 ||
+    if (bkt_settings_init(set, info, &err) < 0 || bkt_settings_set(set, "test.hedge", "0", "this test", &err) < 0 ||
         bkt_domain_open(name, set, &d, &err) < 0) {
         printf("%s: %s\n", name, first_line(&err));
         exit(1);

@@ -12,7 +12,7 @@ static inline struct bkt_store *open_url(const char *url, const char *more, char
     struct bkt_err      err = {0};
     struct bkt_store   *st  = NULL;
     char                text[600];
-    (void)snprintf(text, sizeof text, "retries=2;test.backoff_ms=1;hedge=0;%s", more);
+    (void)snprintf(text, sizeof text, "retries=2;test.backoff_ms=1;test.hedge=0;%s", more);
     if (bkt_settings_init(&set, text, &err) < 0 || bkt_url_open(url, &set, &st, key, &err) < 0) {
         (void)printf("%s with '%s': %s\n", url, text, first_line(&err));
         exit(1);

@@ -124,6 +124,7 @@ static void a_removed_setting_says_so(void **state)
     static const struct {
         const char *name, *variable, *now;
     } cases[] = {
+        {"hedge", "H5BUCKET_HEDGE", "5 per cent"},            {"io_threads", "H5BUCKET_IO_THREADS", "four processors"},
         {"in_flight", "H5BUCKET_IN_FLIGHT", "chunk_cache"},   {"write_cache", "H5BUCKET_WRITE_CACHE", "chunk_cache"},
         {"stall_ms", "H5BUCKET_STALL_MS", "deadline_ms"},     {"connect_ms", "H5BUCKET_CONNECT_MS", "deadline_ms"},
         {"max_object", "H5BUCKET_MAX_OBJECT", "meta_cache"},  {"prefetch", "H5BUCKET_PREFETCH", "read_ahead"},
@@ -209,7 +210,7 @@ static void there_are_few_settings(void **state)
     write_config("");
     assert_int_equal(bkt_settings_init(&s, "", NULL), BKT_OK);
     assert_int_equal(bkt_settings_each(&s, count_row, &n), BKT_OK);
-    assert_in_range(n, 20, 28);
+    assert_in_range(n, 20, 26);
     bkt_settings_fini(&s);
 }
 
