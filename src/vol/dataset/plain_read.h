@@ -10,6 +10,7 @@
 #define BKT_PLAIN_READ_H
 
 #include "vol/dataset/dataset_calls.h"
+#include "vol/dataset/plain_sources.h"
 #include "vol/vfd/store_driver.h"
 
 /** The addresses in elements of one type, as they are stored. */
@@ -26,6 +27,8 @@ struct bkt_shadow {
     struct vfd_file *file;    /* borrowed: the dataset keeps it open */
     bool             native;  /* only the native connector can read it */
     bool             external; /* its elements are in raw files, which only we may open */
+    bool is_virtual;           /* its elements are in other datasets */
+    struct bkt_kept_sources sources; /* is_virtual */
     struct bkt_file  in;       /* external: has the domain of the file */
     bool             chunked;
     bool             complete; /* all chunks' places are known */
@@ -39,6 +42,7 @@ struct bkt_shadow {
     uint64_t         user_block;     /* heaps: bytes; addresses count from its end */
     bool             simple, text;   /* heaps: an element is one sequence of plain values; it is a string */
     size_t           base;           /* simple: bytes of one such value */
+    uint64_t header;                 /* address, without the user block */
     uint64_t         n_grid;         /* chunks in the grid */
     uint64_t         n_asked;        /* chunks whose places were looked up */
 };
@@ -51,6 +55,10 @@ BKT_NODISCARD int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out,
  *  read the selection. */
 BKT_NODISCARD int bkt_shadow_locate(struct bkt_shadow *s, hid_t file_space, bool *native, struct bkt_err *err);
 
+/** Read a virtual dataset, number @p i of the call.  @p native: set if only the native connector can. */
+BKT_NODISCARD int bkt_plain_virtual_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i,
+                                         bool *native, struct bkt_err *err);
+
 /** Whether HDF5 itself is asked after such an error: its result counts. */
 static inline bool bkt_plain_is_format(int rc)
 {
@@ -59,7 +67,7 @@ static inline bool bkt_plain_is_format(int rc)
 
 /** Sums of this process, for tests. */
 struct bkt_plain_counts {
-    uint64_t by_chunk, by_native, by_heaps, by_sequences; /* datasets read, of files in stores */
+    uint64_t by_chunk, by_native, by_heaps, by_sequences, by_sources; /* datasets read, of files in stores */
     uint64_t listed, looked_up;   /* indexes listed whole; chunks looked up */
 };
 extern struct bkt_plain_counts bkt_plain_counts; /* under HDF5's lock */

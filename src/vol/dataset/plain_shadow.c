@@ -146,6 +146,7 @@ static int take_name(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err 
     if (H5Oget_info3(s->dset, &info, H5O_INFO_BASIC) < 0)
         return bkt_h5err_capture(err, "asking for an object's address");
     memcpy(&at, &info.token, sizeof at);
+    s->header = at;
     (void)snprintf(o->id.text, sizeof o->id.text, "at %" PRIu64, at);
     ssize_t n = H5Iget_name(s->dset, path, sizeof path);
     s->v.path = n > 0 ? strdup(path) : NULL;
@@ -176,11 +177,14 @@ static int take_all(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err *
     if (!(d->type = opaque(s->heaps ? s->spots.size : H5Tget_size(s->v.file_type))))
         BKT_NOMEM(err);
     s->native = s->native || d->space.cls == BKT_S_NULL || !d->type->size ||
-                (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS);
+                (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS && layout != H5D_VIRTUAL);
+    s->is_virtual = !s->native && layout == H5D_VIRTUAL;
     s->external = !s->native && layout == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) > 0;
     if (s->native)
         return BKT_OK;
     BKT_PASS(take_name(s, o, err));
+    if (s->is_virtual)
+        return BKT_OK;
     if (!s->heaps)
         BKT_PASS(take_fill(s, dcpl, d, err));
     if (s->external)
@@ -216,6 +220,7 @@ static int open_io(struct bkt_shadow *s, struct bkt_err *err)
 
 static void shadow_free(struct bkt_vobj *v)
 {
+    bkt_kept_close(&((struct bkt_shadow *)v)->sources);
     bkt_dsetio_close(v->io);
     bkt_object_release(v->obj);
     bkt_vobj_drop_id(v->file_type);
@@ -231,7 +236,7 @@ static int make(struct bkt_shadow *s, struct bkt_err *err)
         BKT_NOMEM(err);
     s->v.obj = o;
     BKT_PASS(take_all(s, o, err));
-    return s->native || s->external ? BKT_OK : open_io(s, err);
+    return s->native || s->external || s->is_virtual ? BKT_OK : open_io(s, err);
 }
 
 int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out, struct bkt_err *err)

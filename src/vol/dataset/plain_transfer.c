@@ -144,19 +144,51 @@ static int read_planned(const struct bkt_io *io, const struct planned *p, struct
     return BKT_OK;
 }
 
+static int read_virtual(struct bkt_shadow *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
+{
+    bool native = false;
+    int rc = bkt_plain_virtual_read(s, io, i, &native, err);
+    if (rc == BKT_OK && !native)
+        bkt_plain_counts.by_sources++;
+    if (!native && !bkt_plain_is_format(rc))
+        return report(rc, err);
+    bkt_err_clear(err);
+    return native_one(io, i, err);
+}
+
 static int read_alone(struct bkt_shadow *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
 {
+    if (s->is_virtual)
+        return read_virtual(s, io, i, err);
     const struct bkt_io one = bkt_io_one(io, i);
     return s->external ? bkt_external_read_shadow(&s->v, s->dset, &one, err) : reason(s, bkt_heaps_read(s, io, i, err), err);
+}
+
+/* Indexes of several datasets begin side by side.  A failure is plan()'s to report. */
+static void begin_indexes(const struct bkt_io *io)
+{
+    struct bkt_shadow *s;
+    for (size_t i = 0; i < io->n; i++) {
+        int rc;
+        H5E_BEGIN_TRY
+        {
+            rc = bkt_shadow_of(io->dsets[i], &s, NULL);
+        }
+        H5E_END_TRY
+        if (rc == BKT_OK && s && s->chunked && !s->native && !s->complete)
+            vfd_begin_index(s->file, s->header);
+    }
 }
 
 static int read_all(const struct bkt_io *io, struct planned *p, struct bkt_err *err)
 {
     struct bkt_shadow *s;
     BKT_PASS(planned_init(p, io, err));
+    if (io->n > 1)
+        begin_indexes(io);
     for (size_t i = 0; i < io->n; i++) {
         BKT_PASS(plan(io, i, &s, err));
-        if (s && !s->heaps && !s->external)
+        if (s && !s->heaps && !s->external && !s->is_virtual)
             planned_add(p, io, i, s);
         else
             p->alone[i] = s;

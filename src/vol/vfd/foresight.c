@@ -448,6 +448,30 @@ int foresight_read(struct foresight *f, enum fore_type type, uint64_t off, uint6
     return BKT_OK;
 }
 
+/* Fetch the indexes that a header or its continuations name. */
+static void need_index(struct foresight *f, uint32_t i, unsigned depth)
+{
+    for (uint32_t child = f->items[i].first; child < f->items[i].end; child++) {
+        const struct item *it = &f->items[child];
+        struct queue *q = &f->queues[NEEDED];
+        if (it->f.kind == SCAN_HEADER_REST && depth < DEPTH)
+            need_index(f, child, depth + 1);
+        if (it->f.rel == REL_INDEX && !it->fetched &&
+            bkt_list_room(&q->v, q->n, &q->cap, sizeof *q->v) == BKT_OK)
+            q->v[q->n++] = child;
+    }
+}
+
+void foresight_begin_index(struct foresight *f, uint64_t header)
+{
+    uint64_t at;
+    uint32_t i = bkt_add_u64(header, f->file.base, &at) ? item_at(f, at) : NONE;
+    if (i == NONE)
+        return;
+    need_index(f, i, 0);
+    pump(f);
+}
+
 void foresight_whole_index(struct foresight *f, bool whole)
 {
     f->whole_index = whole;

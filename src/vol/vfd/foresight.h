@@ -26,6 +26,10 @@ void foresight_free(struct foresight *f);
 BKT_NODISCARD int foresight_read(struct foresight *f, enum fore_type type, uint64_t off, uint64_t len,
                                  void *to, struct bkt_err *err);
 
+/** Begin to fetch the index of a dataset, which libhdf5 will read.
+ *  @param header  address of its object header, without the user block */
+void foresight_begin_index(struct foresight *f, uint64_t header);
+
 /** While this is on, libhdf5 lists an index of chunks: all nodes below each node that it asks for are
  * fetched. */
 void foresight_whole_index(struct foresight *f, bool whole);

@@ -192,11 +192,33 @@ static int start_expected(struct vfd_file *f, struct vfd_expected *e, struct bkt
     return rc;
 }
 
+/* The file, if it is open for links of the same program's file. */
+static struct vfd_file *open_twin(const struct vfd_shared *shared, const char *name)
+{
+    struct vfd_file *f = all_open;
+    while (f && (f->shared != shared || !f->pages || strcmp(f->name, name) != 0))
+        f = f->other;
+    return f;
+}
+
+/* HDF5 opens a file once more to find out that it is open: no request is needed. */
+static int start_twin(struct vfd_file *f, const struct vfd_file *twin, struct bkt_err *err)
+{
+    unsigned char first[PAGE_SIZE];
+    BKT_PASS(vfd_open_store(f->name, &f->shared->set, &f->st, &f->key, err));
+    f->size = twin->size;
+    f->version = twin->version;
+    return begin(f, first, page_cache_copy(twin->pages, 0, sizeof first, first), err);
+}
+
 static int start(struct vfd_file *f, const struct bkt_settings *set, struct bkt_err *err)
 {
     struct vfd_expected                   e;
     BKT_CLEANUP(bkt_freep) unsigned char *first = NULL;
     f->part                                     = set->part_size;
+    const struct vfd_file *twin = open_twin(f->shared, f->name);
+    if (twin && !bkt_store_is_local(twin->st))
+        return start_twin(f, twin, err);
     int taken = vfd_take_expected(f->name, &e, err);
     if (taken)
         return taken < 0 ? taken : start_expected(f, &e, err);
@@ -518,6 +540,11 @@ int vfd_begin(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err
     return foresight_begin(f->fore, r, n, err);
 }
 
+void vfd_begin_index(struct vfd_file *f, uint64_t header)
+{
+    foresight_begin_index(f->fore, header);
+}
+
 void vfd_whole_index(struct vfd_file *f, bool whole)
 {
     foresight_whole_index(f->fore, whole);
@@ -534,6 +561,17 @@ uint64_t vfd_peek(struct vfd_file *f, uint64_t off, uint64_t len, void *to)
 }
 
 const void *vfd_view(struct vfd_file *f, uint64_t off, uint64_t len) { return page_cache_view(f->pages, off, len); }
+
+int vfd_linked_name(struct vfd_file *f, const char *name, struct bkt_buf *full, struct bkt_err *err)
+{
+    return store_name_of(f->shared->base, &f->shared->set, name, full, err);
+}
+
+void vfd_expect_linked(struct vfd_file *f, const char *full)
+{
+    if (!open_twin(f->shared, full))
+        vfd_expect(full, &f->shared->set);
+}
 
 int vfd_failure(struct vfd_file *f)
 {

@@ -39,6 +39,13 @@ struct vfd_facts vfd_facts(struct vfd_file *f);
 /** The domain that stands for the file (bkt_domain_of_file()), made on first use; borrowed. */
 BKT_NODISCARD int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err);
 
+/** The full name of a file that the file names, as HDF5's own open of it gets.  BKT_ENOENT: it can have none
+ * here; BKT_EACCES: the file must not lead there. */
+BKT_NODISCARD int vfd_linked_name(struct vfd_file *f, const char *name, struct bkt_buf *full,
+                                  struct bkt_err *err);
+/** Begin to fetch the first bytes of such a file, unless it is open. */
+void vfd_expect_linked(struct vfd_file *f, const char *full);
+
 /** The code of the last read of HDF5's that failed since the last call, or BKT_OK. */
 int vfd_failure(struct vfd_file *f);
 
@@ -46,6 +53,8 @@ struct fore_range;
 /** Fetch bytes that HDF5 will read, as foresight_fetch() does; or only begin, as foresight_begin() does. */
 BKT_NODISCARD int vfd_fetch(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err);
 BKT_NODISCARD int vfd_begin(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err);
+/** As foresight_begin_index(). */
+void vfd_begin_index(struct vfd_file *f, uint64_t header);
 /** HDF5 will read a whole index of chunks, as foresight_whole_index() takes it. */
 void vfd_whole_index(struct vfd_file *f, bool whole);
 /** Whether the bytes are here, or on their way; of a long range its first missing page counts. */

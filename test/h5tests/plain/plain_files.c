@@ -180,11 +180,17 @@ static struct {
 } served;
 static struct server *server;
 static unsigned seen_before;
+static const unsigned *waves; /* NULL: no answer waits for other requests */
+static size_t n_waves;
+static unsigned waves_from;
 
 static void handle(const struct seen *r, struct answer *a, void *arg)
 {
     static const char raw[] = "0123456789abcdefghijklmnopqrstuvwxyz";
     (void)arg;
+    for (size_t i = 0; waves && !a->until && i < n_waves; i++)
+        if (r->index < waves_from + waves[i])
+            a->until = waves_from + waves[i];
     if (strstr(r->target, ".raw"))
         answer_object(r, a, raw, sizeof raw - 1, "\"raw\"");
     else if (!strstr(r->target, ".h5"))
@@ -221,6 +227,13 @@ unsigned plain_requests(void)
     unsigned now = server_count(server), n = now - seen_before;
     seen_before = now;
     return n;
+}
+
+void plain_waves(const unsigned *ends, size_t n)
+{
+    waves_from = server_count(server);
+    n_waves = n;
+    waves = ends;
 }
 
 void plain_replace(bool replaced) { served.replaced = replaced; }

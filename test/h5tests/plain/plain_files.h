@@ -54,6 +54,9 @@ const char *plain_serve(const char *path);
 void plain_serve_end(void);
 /** GETs since the last call. */
 unsigned plain_requests(void);
+/** From now on no request is answered before its wave has come whole: each wave ends with the request of that
+ *  number, counted from here.  Requests that come one after another wait for ever.  NULL: as usual. */
+void plain_waves(const unsigned *ends, size_t n);
 /** Make the server misbehave: from the next request on it serves another version; 0 bytes: as usual. */
 void plain_replace(bool replaced);
 

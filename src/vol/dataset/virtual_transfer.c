@@ -1,0 +1,258 @@
+/* Reading and writing virtual datasets: every mapping that a selection touches is a transfer with its source.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "vol/core/transfer_list.h"
+#include "vol/dataset/virtual_view.h"
+
+struct transfer {
+    bool write;
+    hid_t mem_type, mem_space, file_space, dxpl;
+    void *buf;
+    struct bkt_sources later; /* reads of plain files in stores: they are made together */
+};
+
+/* Takes over the ids that are read later. */
+static int move_part(struct transfer *t, hid_t *dset, hid_t *mem, hid_t *src, struct bkt_err *err)
+{
+    if (!t->write && bkt_sources_are_for(*dset))
+        return bkt_sources_add(&t->later, dset, mem, src, err);
+    BKT_PASS(bkt_sources_before(&t->later, *mem, err));
+    herr_t rc = t->write ? H5Dwrite(*dset, t->mem_type, *mem, *src, t->dxpl, t->buf)
+                         : H5Dread(*dset, t->mem_type, *mem, *src, t->dxpl, t->buf);
+    return rc < 0 ? bkt_h5err_capture(err, t->write ? "writing a source" : "reading a source") : BKT_OK;
+}
+
+/* "All of the source" is stored without the source's extent, which only the source knows.  *all is the
+ * source's dataspace then, if it fits.  *dset stays closed if the source is missing. */
+static int whole_source(const struct bkt_view *v, const struct bkt_part *p, hid_t *dset, hid_t *all,
+                        struct bkt_err *err)
+{
+    BKT_PASS(v->open(v, p->file, p->name, dset, err));
+    if (*dset < 0)
+        return BKT_OK;
+    *all = H5Dget_space(*dset);
+    if (*all < 0)
+        return bkt_h5err_capture(err, "asking a source for its extent");
+    if (H5Sget_select_npoints(*all) == H5Sget_select_npoints(p->outer))
+        return BKT_OK;
+    bkt_hid_closep(
+        all); /* the source has grown or shrunk since: use the mapped extent, if the mapping has one */
+    if (H5Sget_select_npoints(p->inner) != H5Sget_select_npoints(p->outer))
+        BKT_FAIL(err, BKT_EFORMAT,
+                 "source %s in %s of a virtual dataset has another number of elements than "
+                 "its mapping",
+                 p->name, p->file);
+    return BKT_OK;
+}
+
+static int transfer_source(const struct bkt_view *v, const struct bkt_visit *how, const struct bkt_part *p,
+                           struct bkt_err *err)
+{
+    struct transfer *t = how->arg;
+    BKT_CLEANUP(bkt_hid_closep) hid_t all = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5I_INVALID_HID;
+    if (H5Sget_select_type(p->inner) == H5S_SEL_ALL) {
+        BKT_CLEANUP(bkt_hid_closep)
+        hid_t met = H5Sselect_project_intersection(p->outer, p->outer, t->file_space);
+        if (met >= 0 && H5Sget_select_npoints(met) == 0)
+            return BKT_OK;
+        BKT_PASS(whole_source(v, p, &dset, &all, err));
+        if (dset < 0 && !t->write)
+            return BKT_OK; /* the source is missing */
+    }
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t src = H5Sselect_project_intersection(p->outer, all >= 0 ? all : p->inner, t->file_space);
+    if (src < 0)
+        return bkt_h5err_capture(err, "the selection of a virtual dataset's source");
+    if (H5Sget_select_npoints(src) == 0)
+        return BKT_OK;
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t mem = H5Sselect_project_intersection(t->file_space, t->mem_space, p->outer);
+    if (mem < 0)
+        return bkt_h5err_capture(err, "the selection in memory for a virtual dataset's source");
+    if (dset < 0)
+        BKT_PASS(v->open(v, p->file, p->name, &dset, err));
+    if (dset < 0 && t->write)
+        BKT_FAIL(err, BKT_ENOENT, "source %s in %s of a virtual dataset does not exist: it can't be written",
+                 p->name, p->file);
+    if (dset >= 0 && !t->write)
+        BKT_PASS(bkt_virtual_clip(dset, &src, &mem, err));
+    return dset < 0 || H5Sget_select_npoints(src) == 0 ? BKT_OK : move_part(t, &dset, &mem, &src, err);
+}
+
+struct covered {
+    hid_t file_space;
+    hssize_t n;
+};
+
+static int count_part(const struct bkt_view *v, const struct bkt_visit *how, const struct bkt_part *p,
+                      struct bkt_err *err)
+{
+    struct covered *c = how->arg;
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t part = H5Sselect_project_intersection(p->outer, p->outer, c->file_space);
+    (void)v;
+    if (part < 0)
+        return bkt_h5err_capture(err, "the selection of a virtual dataset's source");
+    c->n += H5Sget_select_npoints(part);
+    return BKT_OK;
+}
+
+/* Elements without a source can't be stored: as in HDF5, no element is written then. */
+static int check_covered(const struct bkt_view *v, hid_t file_space, struct bkt_err *err)
+{
+    struct covered c = {file_space, 0};
+    BKT_PASS(bkt_view_visit(v, &(struct bkt_visit){count_part, &c}, file_space, err));
+    if (c.n != H5Sget_select_npoints(file_space))
+        BKT_FAIL(err, BKT_EINVAL,
+                 "not every element to be written has exactly one source in the virtual dataset");
+    return BKT_OK;
+}
+
+/* Write the fill value to the elements that no source covers. */
+static int fill(const struct bkt_view *v, const struct transfer *t, struct bkt_err *err)
+{
+    H5D_fill_value_t kind;
+    size_t size = H5Tget_size(t->mem_type);
+    if (size == 0 || H5Pfill_value_defined(v->dcpl, &kind) < 0)
+        return bkt_h5err_capture(err, "asking for the fill value");
+    if (kind == H5D_FILL_VALUE_UNDEFINED)
+        return BKT_OK;
+    BKT_CLEANUP(bkt_freep) void *value = calloc(1, size);
+    if (!value)
+        BKT_NOMEM(err);
+    if (H5Pget_fill_value(v->dcpl, t->mem_type, value) < 0 ||
+        H5Dfill(value, t->mem_type, t->buf, t->mem_type, t->mem_space) < 0)
+        return bkt_h5err_capture(err, "filling what no source of a virtual dataset covers");
+    return BKT_OK;
+}
+
+/* The selections of a call; H5S_ALL and the like become dataspaces.  New ids. */
+static int selections(const struct bkt_view *v, hid_t mem, hid_t file, hid_t *mem_out, hid_t *file_out,
+                      struct bkt_err *err)
+{
+    if (file == H5S_ALL)
+        BKT_PASS(bkt_view_space(v, file_out, err));
+    else
+        *file_out = H5Scopy(file);
+    hssize_t n = H5Sget_select_npoints(*file_out);
+    if (mem == H5S_ALL)
+        *mem_out = H5Scopy(*file_out);
+    else if (mem == H5S_BLOCK)
+        *mem_out = H5Screate_simple(1, &(hsize_t){(hsize_t)n}, NULL);
+    else
+        *mem_out = H5Scopy(mem);
+    if (n < 0 || *mem_out < 0)
+        return bkt_h5err_capture(err, "the selections of a transfer");
+    if (H5Sget_select_npoints(*mem_out) != n)
+        BKT_FAIL(err, BKT_EINVAL,
+                 "the selections in memory and in the file differ in their number of elements");
+    return BKT_OK;
+}
+
+/* ---- parts of a call ---- */
+
+#define BATCH 64 /* files that are opened side by side */
+
+/* Parts that a selection touches. */
+struct touched {
+    hid_t file_space;
+    struct bkt_part *v; /* with ids and names of their own */
+    size_t n, cap;
+};
+
+static void touched_fini(struct touched *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        (void)H5Idec_ref(t->v[i].outer);
+        (void)H5Idec_ref(t->v[i].inner);
+        free((void *)(uintptr_t)t->v[i].file);
+        free((void *)(uintptr_t)t->v[i].name);
+    }
+    free(t->v);
+}
+
+static int touch(const struct bkt_view *v, const struct bkt_visit *how, const struct bkt_part *p,
+                 struct bkt_err *err)
+{
+    struct touched *t = how->arg;
+    BKT_CLEANUP(bkt_hid_closep) hid_t met = H5Sselect_project_intersection(p->outer, p->outer, t->file_space);
+    (void)v;
+    if (met < 0)
+        return bkt_h5err_capture(err, "the selection of a virtual dataset's source");
+    if (H5Sget_select_npoints(met) == 0)
+        return BKT_OK;
+    BKT_CLEANUP(bkt_freep) char *file = strdup(p->file);
+    BKT_CLEANUP(bkt_freep) char *name = strdup(p->name);
+    if (!file || !name || bkt_list_room(&t->v, t->n, &t->cap, sizeof *t->v) < 0)
+        BKT_NOMEM(err);
+    (void)H5Iinc_ref(p->outer);
+    (void)H5Iinc_ref(p->inner);
+    t->v[t->n++] = (struct bkt_part){p->outer, p->inner, file, name};
+    file = name = NULL;
+    return BKT_OK;
+}
+
+/* All parts that are touched, batch by batch: a batch's files are opened side by side, and read together. */
+static int read_touched(const struct bkt_view *v, struct transfer *t, struct bkt_err *err)
+{
+    BKT_CLEANUP(touched_fini) struct touched all = {.file_space = t->file_space};
+    const struct bkt_visit how = {transfer_source, t};
+    BKT_PASS(bkt_view_visit(v, &(struct bkt_visit){touch, &all}, t->file_space, err));
+    for (size_t i = 0; i < all.n; i++) {
+        for (size_t k = i; i % BATCH == 0 && k < i + BATCH && k < all.n; k++)
+            v->expect(v, all.v[k].file);
+        BKT_PASS(transfer_source(v, &how, &all.v[i], err));
+        if (i % BATCH == BATCH - 1)
+            BKT_PASS(bkt_sources_read(&t->later, err));
+    }
+    return BKT_OK;
+}
+
+static int run(const struct bkt_view *v, struct transfer *t, hid_t mem_space, hid_t file_space,
+               struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t mem = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5I_INVALID_HID;
+    BKT_PASS(selections(v, mem_space, file_space, &mem, &file, err));
+    if (H5Sget_select_npoints(file) == 0)
+        return BKT_OK;
+    t->mem_space = mem;
+    t->file_space = file;
+    BKT_PASS(t->write ? check_covered(v, file, err) : fill(v, t, err));
+    if (v->expect)
+        BKT_PASS(read_touched(v, t, err));
+    else
+        BKT_PASS(bkt_view_visit(v, &(struct bkt_visit){transfer_source, t}, file, err));
+    return bkt_sources_read(&t->later, err);
+}
+
+int bkt_view_transfer(const struct bkt_view *v, const struct bkt_io *io, struct bkt_kept_sources *kept,
+                      struct bkt_err *err)
+{
+    struct transfer t = {.write = io->write, .mem_type = io->mem_types[0], .buf = io->bufs[0]};
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t alone = H5I_INVALID_HID; /* a process's selection decides which
+                                      sources it reads */
+    BKT_PASS(bkt_xfer_alone(io->dxpl, &alone, err));
+    t.dxpl = alone;
+    bkt_sources_init(&t.later, t.mem_type, t.dxpl, t.buf, kept);
+    int rc = run(v, &t, io->mem_spaces[0], io->file_spaces[0], err);
+    bkt_sources_fini(&t.later);
+    return rc;
+}
+
+int bkt_virtual_transfer(const struct bkt_io *io, struct bkt_err *err)
+{
+    struct bkt_view v;
+    BKT_PASS(bkt_view_enter(err));
+    int rc = bkt_view_init(&v, io->dsets[0], err);
+    if (rc == BKT_OK)
+        rc = bkt_view_transfer(&v, io, NULL, err);
+    bkt_view_fini(&v);
+    bkt_view_leave();
+    return rc;
+}
