@@ -359,7 +359,7 @@ int main(void)
 {
     struct bkt_settings set;
     struct bkt_err err = {.n = 0};
-    if (!mkdtemp(dir) || bkt_settings_init(&set, "hedge=0", &err) < 0)
+    if (!mkdtemp(dir) || bkt_settings_init(&set, "test.hedge=0", &err) < 0)
         return 1;
     (void)snprintf(path, sizeof path, "%s/file.h5", dir);
     write_all();
