@@ -11,14 +11,14 @@ import sys
 ROOT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "src")
 # Lowest first.
 ORDER = """
-base base/os
-storage storage/aws storage/http storage/aws/cred storage/file storage/s3 storage/other storage/store_open.c
-schema/model schema/h5enc schema/json schema/name schema/snapshot schema/domain schema/edit
+base base/text base/os
+storage storage/aws storage/http storage/web storage/aws/cred storage/file storage/s3 storage/other storage/store_open.c
+schema/model schema/h5enc schema/jansson schema/json schema/name schema/snapshot schema/domain schema/edit
 chunk/filter chunk/select chunk/chunk.h chunk/dataset chunk/read chunk/write chunk/list chunk/ahead chunk/chunk.c
-vol/h5bucket.h vol/core vol/parallel vol/vfd vol/plain vol/old_api vol/info.h vol/convert vol/open vol/path vol/calls vol/dataset vol/copy vol
+vol/h5bucket.h vol/core vol/parallel vol/vfd vol/plain vol/old_api vol/info.h vol/convert vol/open vol/path vol/calls vol/dataset vol/dataset/plain vol/copy vol
 loader mpi
 samples/h5bucket_samples.h samples/names samples
-tools/source tools/show tools/cli tools/bucket tools/load tools/kerchunk tools/samples tools/doctor tools/cmd tools/verify
+tools/source tools/show tools/cli tools/bucket tools/load tools/kerchunk/format tools/kerchunk tools/kerchunk/export tools/samples tools/doctor tools/cmd tools/verify
 """.split()
 KNOWN = {
     ("vol/old_api/region_shadow.c", "vol/convert/values_to_memory.h"),

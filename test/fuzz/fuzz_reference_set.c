@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/kerchunk/parquet.h"
+#include "tools/kerchunk/format/parquet.h"
 #include "tools/kerchunk/zarray.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 #include "base/trace.h"
 #include "http/helpers/tls_front.h"
 #include "http/helpers/url_testing.h"
-#include "storage/http/login.h"
+#include "storage/web/login.h"
 
 #define SIZE 5000
 static unsigned char *data;

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/model/object_life.h"
+#include "schema/jansson/json_tree.h"
 #include "schema/json/schema_json.h"
-#include "schema/json/json_tree.h"
+#include "schema/model/object_life.h"
 
 /* "H5P_CRT_ORDER_TRACKED", "H5P_CRT_ORDER_INDEXED", or both; indexed implies tracked in HDF5. */
 static int order_bits(const char *words)

@@ -34,7 +34,7 @@
 #ifndef BKT_PARSE_H
 #define BKT_PARSE_H
 
-#include "schema/json/json.h"
+#include "schema/jansson/json.h"
 #include "schema/model/model.h"
 #include "schema/model/name_list.h"
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "schema/json/schema_json.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "schema/json/reference_text.h"
+#include "schema/json/schema_json.h"
 
 /* Reads one element at r into JSON.  BKT_EFORMAT: not in this form. */
 typedef int decode_fn(const struct bkt_type *t, struct bkt_rd *r, json_t **out);

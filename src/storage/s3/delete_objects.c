@@ -10,11 +10,11 @@
 
 
 #include "base/num.h"
+#include "base/text/utf8.h"
+#include "storage/aws/xml.h"
 #include "storage/md5.h"
 #include "storage/s3/s3_impl.h"
-#include "storage/aws/xml.h"
 #include "storage/stats.h"
-#include "base/utf8.h"
 
 /* Keys of a request.  S3 takes 1,000, but servers work on several shorter requests side by side. */
 #define AT_ONCE 250

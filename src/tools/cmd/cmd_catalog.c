@@ -7,7 +7,7 @@
 
 #include "base/list.h"
 #include "base/os/clock.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "chunk/dataset/dataset.h"
 #include "storage/md5.h"
 #include "tools/bucket/names.h"

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "tools/kerchunk/json_doc.h"
-#include "tools/kerchunk/parquet.h"
+#include "tools/kerchunk/format/json_doc.h"
+#include "tools/kerchunk/format/parquet.h"
 #include "tools/kerchunk/ref_set_files.h"
 #include "tools/kerchunk/zarray.h"
 

@@ -6,7 +6,7 @@
 #ifndef KERCHUNK_TEMPLATES_H
 #define KERCHUNK_TEMPLATES_H
 
-#include "tools/kerchunk/json_doc.h"
+#include "tools/kerchunk/format/json_doc.h"
 
 #define KC_TEMPLATE_DEPTH 16    /* templates in templates */
 #define KC_TEMPLATE_BYTES 65536 /* of one result */

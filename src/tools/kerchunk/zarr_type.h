@@ -5,7 +5,7 @@
 #include <hdf5.h>
 
 #include "base/bytes.h"
-#include "tools/kerchunk/json_doc.h"
+#include "tools/kerchunk/format/json_doc.h"
 
 /** The form of an element's bytes in a Zarr chunk. */
 enum kc_form {

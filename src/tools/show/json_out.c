@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/real_text.h"
+#include "base/text/real_text.h"
+#include "base/text/utf8.h"
 #include "base/url.h"
-#include "base/utf8.h"
 
 void bkt_jout_init(struct bkt_jout *j, FILE *to)
 {

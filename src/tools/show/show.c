@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text/utf8.h"
 #include "base/url.h"
-#include "base/utf8.h"
 
 void bkt_say_str(struct bkt_buf *b, const char *text)
 {

@@ -9,7 +9,7 @@
 #include "helpers/check.h"
 #include "storage/stats.h"
 #include "storage/store.h"
-#include "vol/dataset/plain_read.h"
+#include "vol/dataset/plain/plain_read.h"
 #include "vol/vfd/foresight.h"
 
 static char dir[] = "/tmp/bkt-plain-counts-XXXXXX", path[100];

@@ -9,7 +9,7 @@
 #include "helpers/check.h"
 #include "helpers/xorshift.h"
 #include "storage/store.h"
-#include "vol/dataset/plain_read.h"
+#include "vol/dataset/plain/plain_read.h"
 
 static char dir[] = "/tmp/bkt-plain-data-XXXXXX", path[100];
 static uint32_t random_state = 1;

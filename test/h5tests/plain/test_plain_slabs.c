@@ -9,7 +9,7 @@
 #include "helpers/check.h"
 #include "storage/stats.h"
 #include "storage/store.h"
-#include "vol/dataset/plain_read.h"
+#include "vol/dataset/plain/plain_read.h"
 
 #define SIDE  1024 /* rows and columns of 4 bytes: 4 MiB */
 #define BLOCK 128  /* rows and columns of a chunk: 64 KiB */

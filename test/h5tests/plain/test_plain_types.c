@@ -9,7 +9,7 @@
 #include "h5tests/plain/plain_files.h"
 #include "helpers/check.h"
 #include "storage/store.h"
-#include "vol/dataset/plain_read.h"
+#include "vol/dataset/plain/plain_read.h"
 
 #define N 700
 

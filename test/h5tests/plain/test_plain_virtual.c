@@ -10,7 +10,7 @@
 #include "helpers/check.h"
 #include "storage/stats.h"
 #include "storage/store.h"
-#include "vol/dataset/plain_read.h"
+#include "vol/dataset/plain/plain_read.h"
 #include "vol/vfd/store_driver.h"
 
 enum { SIDE = 256, CUT = 64, FILES = 8, BLOCK = 16 };

@@ -1,7 +1,7 @@
 #include <string.h>
 
+#include "base/text/utf8.h"
 #include "helpers/cmocka_includes.h"
-#include "base/utf8.h"
 
 static void sequences_are_told_from_what_only_looks_like_them(void **state)
 {

@@ -1,10 +1,10 @@
 /* Pure parts of HTTP and S3: headers, addresses, XML, also cut and mutated. */
 #include "helpers/store_testing.h"
 
-#include "storage/http/headers.h"
-#include "storage/http/netrc.h"
-#include "storage/s3/address.h"
 #include "storage/aws/xml.h"
+#include "storage/http/headers.h"
+#include "storage/s3/address.h"
+#include "storage/web/netrc.h"
 
 static void content_range(void)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/json_scan.h"
+#include "base/text/json_scan.h"
 #include "storage/aws/cred/cred_impl.h"
 
 #define MAX_DEPTH 32 /* AWS's answers are flat */

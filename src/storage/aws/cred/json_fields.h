@@ -1,5 +1,5 @@
 /* Text fields of one JSON object, the format of credential sources' answers.  Nested values are
- * checked and skipped (base/json_scan.h). */
+ * checked and skipped (base/text/json_scan.h). */
 #ifndef BKT_CRED_JSON_H
 #define BKT_CRED_JSON_H
 

@@ -1,4 +1,4 @@
-/* The reference for base/json_scan.h: jansson's parser, after a pass that marks what jansson lacks (json.h). */
+/* The reference for base/text/json_scan.h: jansson's parser, after a pass that marks what jansson lacks (json.h). */
 #ifndef BKT_JANSSON_LOAD_H
 #define BKT_JANSSON_LOAD_H
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/json/json.h"
+#include "schema/jansson/json.h"
 
 static const char raw_mark[] = BKT_JSON_RAW_MARK;
 

@@ -1,0 +1,434 @@
+#include "vol/dataset/plain/plain_heaps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/list.h"
+#include "base/num.h"
+#include "chunk/dataset/dataset.h"
+#include "chunk/read/references.h"
+#include "vol/core/transfer_list.h"
+#include "vol/vfd/foresight.h"
+
+/* Bytes that are fetched before a piece is read.  The driver keeps somewhat more. */
+#define BUDGET     ((uint64_t)60 << 20)
+#define EARLY      ((uint64_t)24 << 20) /* of them, bytes of collections that are fetched while chunks still arrive */
+#define PIECE      ((uint64_t)16 << 20) /* bytes of stored elements in a piece; their heaps are larger */
+
+/* ---- addresses ---- */
+
+struct addresses {
+    uint64_t *v;
+    size_t    n, cap;
+    size_t    begun; /* of the n: they are fetched, or too many */
+    uint64_t  last; /* neighbours mostly name one collection */
+    const struct bkt_shadow *s;
+    uint64_t  size; /* of the file */
+    struct bkt_sequences *q;            /* NULL: not wanted */
+    uint64_t joined, n_given, n_missed; /* bytes of gaps; elements for q: given at once, and others */
+};
+
+static int add_address(struct addresses *a, const unsigned char *p)
+{
+    uint64_t at = bkt_get_le(p, a->s->addr_bytes), full;
+    if (!at || at == a->last || !bkt_add_u64(at, a->s->user_block, &full) || full >= a->size || a->size - full < BKT_HEAP_HEAD)
+        return BKT_OK;
+    if (bkt_list_room(&a->v, a->n, &a->cap, sizeof *a->v) < 0)
+        return BKT_ENOMEM;
+    a->last     = at;
+    a->v[a->n++] = full;
+    return BKT_OK;
+}
+
+static int scan(struct addresses *a, const struct bkt_heap_spots *spots, const unsigned char *p, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++, p += spots->size)
+        for (size_t k = 0; k < spots->n; k++)
+            BKT_PASS(add_address(a, p + spots->at[k]));
+    return BKT_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static void make_unique(struct addresses *a)
+{
+    size_t n = 0;
+    if (a->n)
+        qsort(a->v, a->n, sizeof *a->v, by_value);
+    for (size_t i = 0; i < a->n; i++)
+        if (!n || a->v[i] != a->v[n - 1])
+            a->v[n++] = a->v[i];
+    a->n = n;
+}
+
+/* ---- elements ---- */
+
+/* The bytes of a chunk that hold the selected elements. */
+static struct fore_range wanted(const struct bkt_shadow *s, const struct bkt_grid *g, uint64_t k, const struct bkt_reference *ref)
+{
+    const struct bkt_dsetio *io = s->v.io;
+    struct bkt_grid_iter     it;
+    struct bkt_grid_run      first, last;
+    if (io->filtered)
+        return (struct fore_range){ref->off, ref->size};
+    bkt_grid_iter(&it, g, k, 0, 1);
+    (void)bkt_grid_next(&it, &first);
+    bkt_grid_iter(&it, g, k, bkt_grid_n_runs(g, k) - 1, 1);
+    (void)bkt_grid_next(&it, &last);
+    uint64_t from = first.off * io->elem_size;
+    return (struct fore_range){ref->off + from, (last.off + last.len) * io->elem_size - from};
+}
+
+/* A run of elements: for the values, or for the addresses in it. */
+static int look_at_run(struct addresses *a, const struct bkt_grid_run *run, const unsigned char *p,
+                       struct bkt_err *err)
+{
+    size_t given = 0, each = a->s->spots.size;
+    if (a->q)
+        BKT_PASS(bkt_sequences_take(a->q, (size_t)run->seq, p, (size_t)run->len, &given, err));
+    a->n_given += given;
+    a->n_missed += run->len - given;
+    return scan(a, &a->s->spots, p + given * each, run->len - given) < 0
+               ? BKT_ERR(err, BKT_ENOMEM, "out of memory")
+               : BKT_OK;
+}
+
+/* A chunk's bytes from @p r on, as elements: in place, or in @p own, which the caller frees.  NULL: they
+ * can't be had, and HDF5 reports that. */
+static const unsigned char *elements(const struct addresses *a, const struct bkt_reference *ref,
+                                     const struct fore_range *r, unsigned char **own)
+{
+    const struct bkt_dsetio *io = a->s->v.io;
+    const unsigned char *raw = a->q && !io->filtered ? NULL : vfd_view(a->s->file, r->off, r->len);
+    BKT_CLEANUP(bkt_freep) unsigned char *copy = raw ? NULL : malloc(r->len + 1);
+    if (!raw && (!copy || vfd_peek(a->s->file, r->off, r->len, copy) < r->len))
+        return NULL;
+    if (!io->filtered) {
+        *own = copy;
+        copy = NULL;
+        return raw ? raw : *own;
+    }
+    *own = malloc(io->chunk_bytes + 1);
+    if (!*own ||
+        bkt_pipeline_decode(&io->pipe, ref->mask, raw ? raw : copy, r->len, *own, io->chunk_bytes, NULL) < 0)
+        return NULL;
+    return *own;
+}
+
+/* Look through the selected elements of a chunk whose bytes are here. */
+static int look(struct addresses *a, const struct bkt_grid *g, uint64_t k, const struct bkt_reference *ref,
+                const struct fore_range *r, struct bkt_err *err)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run run;
+    uint64_t skipped = r->off - ref->off;
+    size_t each = a->s->v.io->elem_size;
+    BKT_CLEANUP(bkt_freep) unsigned char *own = NULL;
+    const unsigned char *p = elements(a, ref, r, &own);
+    int rc = BKT_OK;
+    bkt_grid_iter(&it, g, k, 0, UINT64_MAX);
+    while (p && rc == BKT_OK && bkt_grid_next(&it, &run))
+        rc = look_at_run(a, &run, p + run.off * each - skipped, err);
+    if (a->q)
+        bkt_sequences_pause(a->q);
+    return rc;
+}
+
+/* The bytes of the first chunks, as many as the budget allows.  r[k].len 0: chunk k doesn't exist. */
+static size_t ranges_of(const struct bkt_shadow *s, const struct bkt_grid *g, const struct bkt_references_find *q,
+                        struct fore_range *r, uint64_t *left)
+{
+    size_t n = 0;
+    for (; n < q->n; n++) {
+        if (q->out[n].file)
+            r[n] = wanted(s, g, n, &q->out[n]);
+        if (r[n].len > *left)
+            break;
+        *left -= r[n].len;
+    }
+    return n;
+}
+
+/* Begin to fetch the collections that were found since the last call. */
+static int begin_new(struct addresses *a, uint64_t *early, struct bkt_err *err)
+{
+    size_t n = bkt_min_u64(a->n - a->begun, *early / BKT_HEAP_SMALLEST);
+    BKT_CLEANUP(bkt_freep) struct fore_range *r = calloc(n + 1, sizeof *r);
+    if (!r)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++)
+        r[i] = (struct fore_range){a->v[a->begun + i], BKT_HEAP_SMALLEST};
+    *early -= n * BKT_HEAP_SMALLEST;
+    a->begun = a->n;
+    return vfd_begin(a->s->file, r, n, err);
+}
+
+/* Chunks are looked at as they arrive. */
+static int look_at_all(struct addresses *a, const struct bkt_grid *g, const struct bkt_references_find *q, uint64_t *left,
+                       struct bkt_err *err)
+{
+    struct fore_range *r = calloc(2 * q->n + 1, sizeof *r), *sorted = r + q->n;
+    size_t n = r ? ranges_of(a->s, g, q, r, left) : 0, m = 0;
+    for (size_t k = 0; k < n; k++)
+        if (r[k].len)
+            sorted[m++] = r[k];
+    a->joined = m ? bkt_gaps_join(a->s, sorted, m, *left) : 0;
+    uint64_t early = bkt_min_u64(EARLY, *left - a->joined);
+    int rc = r ? vfd_begin(a->s->file, sorted, m, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    for (size_t k = 0; rc == BKT_OK && k < n; k++) {
+        if (!r[k].len)
+            continue;
+        rc = vfd_fetch(a->s->file, &r[k], 1, err);
+        if (rc == BKT_OK)
+            rc = look(a, g, k, &q->out[k], &r[k], err);
+        if (rc == BKT_OK)
+            rc = begin_new(a, &early, err);
+    }
+    free(r);
+    return rc;
+}
+
+static int look_at_elements(struct addresses *a, const struct bkt_sel *sel, uint64_t *left, struct bkt_err *err)
+{
+    struct bkt_dsetio         *io = a->s->v.io;
+    struct bkt_grid            g;
+    struct bkt_references_find q = {.io = io};
+    bkt_grid_none(&g);
+    int rc = bkt_grid_init(&g, sel, io->cdims, err);
+    q.n    = rc == BKT_OK && g.n_chunks < 65536 ? (size_t)g.n_chunks : 0;
+    uint64_t *coords = calloc(q.n + 1, io->rank * sizeof *coords);
+    q.coords = coords;
+    q.out    = calloc(q.n + 1, sizeof *q.out);
+    if (rc == BKT_OK && (!q.coords || !q.out))
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    for (size_t k = 0; rc == BKT_OK && k < q.n; k++)
+        bkt_grid_coord(&g, k, coords + k * io->rank);
+    if (rc == BKT_OK)
+        rc = bkt_references_find(&q, 1, err);
+    if (rc == BKT_OK)
+        rc = look_at_all(a, &g, &q, left, err);
+    free(coords);
+    free(q.out);
+    bkt_grid_fini(&g);
+    return rc;
+}
+
+/* ---- collections ---- */
+
+uint64_t bkt_heap_size(const struct bkt_shadow *s, uint64_t at)
+{
+    unsigned char head[BKT_HEAP_HEAD];
+    if (vfd_peek(s->file, at, sizeof head, head) < sizeof head || memcmp(head, "GCOL\1", 5) != 0)
+        return 0;
+    uint64_t size = bkt_get_le(head + 8, s->size_bytes);
+    return size <= BKT_HEAP_LARGEST && size <= vfd_facts(s->file).size - at ? size : 0;
+}
+
+/* First the usual length of all, then the rest of longer ones. */
+static int fetch_collections(const struct addresses *a, uint64_t *left, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) struct fore_range *r = calloc(a->n + 1, sizeof *r);
+    size_t n = 0;
+    if (!r)
+        BKT_NOMEM(err);
+    for (; n < a->n && *left >= BKT_HEAP_SMALLEST; n++, *left -= BKT_HEAP_SMALLEST)
+        r[n] = (struct fore_range){a->v[n], BKT_HEAP_SMALLEST};
+    BKT_PASS(vfd_fetch(a->s->file, r, n, err));
+    size_t longer = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t size = bkt_heap_size(a->s, a->v[i]);
+        if (size <= BKT_HEAP_SMALLEST || size - BKT_HEAP_SMALLEST > *left)
+            continue;
+        *left -= size - BKT_HEAP_SMALLEST;
+        r[longer++] = (struct fore_range){a->v[i] + BKT_HEAP_SMALLEST, size - BKT_HEAP_SMALLEST};
+    }
+    return vfd_fetch(a->s->file, r, longer, err);
+}
+
+/* Look through the objects of a collection for further addresses. */
+static int look_inside(struct addresses *a, const struct bkt_heap_spots *inner, const unsigned char *p, uint64_t n)
+{
+    uint64_t at = BKT_HEAP_HEAD;
+    while (at + BKT_HEAP_HEAD <= n && bkt_get_le(p + at, 2)) {
+        uint64_t size = bkt_get_le(p + at + 8, a->s->size_bytes);
+        if (size > n - at - BKT_HEAP_HEAD)
+            break;
+        if (size % inner->size == 0)
+            BKT_PASS(scan(a, inner, p + at + BKT_HEAP_HEAD, size / inner->size));
+        at += BKT_HEAP_HEAD + (size + 7) / 8 * 8;
+    }
+    return BKT_OK;
+}
+
+static int fetch_level(const struct addresses *a, const struct bkt_heap_spots *spots, uint64_t *left, struct bkt_err *err);
+
+static int fetch_inner(const struct addresses *outer, const struct bkt_heap_spots *inner, uint64_t *left, struct bkt_err *err)
+{
+    struct addresses a = {.s = outer->s, .size = outer->size};
+    int rc = BKT_OK;
+    for (size_t i = 0; rc == BKT_OK && i < outer->n; i++) {
+        uint64_t size = bkt_heap_size(outer->s, outer->v[i]);
+        BKT_CLEANUP(bkt_freep) unsigned char *p = size ? malloc(size) : NULL;
+        if (p && vfd_peek(outer->s->file, outer->v[i], size, p) == size)
+            rc = look_inside(&a, inner, p, size);
+    }
+    if (rc == BKT_OK)
+        rc = fetch_level(&a, inner, left, err);
+    free(a.v);
+    return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : rc;
+}
+
+static int fetch_level(const struct addresses *found, const struct bkt_heap_spots *spots, uint64_t *left, struct bkt_err *err)
+{
+    struct addresses a = *found;
+    make_unique(&a);
+    BKT_PASS(fetch_collections(&a, left, err));
+    for (size_t i = 0; i < spots->n_inner; i++)
+        BKT_PASS(fetch_inner(&a, &spots->inner[i], left, err));
+    return BKT_OK;
+}
+
+int bkt_heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_sequences *q,
+                    struct bkt_err *err)
+{
+    struct addresses a = {.s = s, .size = vfd_facts(s->file).size, .q = q};
+    uint64_t left = BUDGET;
+    if (sel->kind == BKT_SEL_NONE)
+        return BKT_OK;
+    int rc = look_at_elements(&a, sel, &left, err);
+    s->heaps_elsewhere |= a.joined && q && a.n_missed > a.n_given;
+    if (rc == BKT_OK && (!q || a.n_given + a.n_missed != sel->n_elems))
+        rc = fetch_level(&a, &s->spots, &left, err);
+    free(a.v);
+    return rc;
+}
+
+/* ---- reading ---- */
+
+/* The selection of a piece, in the dataset. */
+static int piece_space(const struct bkt_sel *p, hid_t *out, struct bkt_err *err)
+{
+    hsize_t v[4][BKT_MAX_RANK];
+    for (unsigned d = 0; d < p->rank; d++)
+        v[0][d] = p->start[d], v[1][d] = p->stride[d], v[2][d] = p->count[d], v[3][d] = p->block[d];
+    hsize_t dims[BKT_MAX_RANK];
+    for (unsigned d = 0; d < p->rank; d++)
+        dims[d] = p->dims[d];
+    *out = H5Screate_simple((int)p->rank, dims, NULL);
+    if (*out < 0 || H5Sselect_hyperslab(*out, H5S_SELECT_SET, v[0], v[1], v[2], v[3]) < 0)
+        return bkt_h5err_capture(err, "selecting a piece");
+    return BKT_OK;
+}
+
+struct target {
+    struct bkt_shadow *s;
+    hid_t  mem_type, dxpl;
+    unsigned char *to;
+    bool   simple; /* bkt_sequences_give() knows the type */
+};
+
+static int read_piece(const struct target *t, const struct bkt_sel *piece, uint64_t first, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5I_INVALID_HID;
+    hsize_t n = piece->n_elems;
+    BKT_PASS(piece_space(piece, &file, err));
+    BKT_CLEANUP(bkt_hid_closep) hid_t mem = H5Screate_simple(1, &n, NULL);
+    return PASS_NATIVE(
+        err, H5Dread(t->s->dset, t->mem_type, mem, file, t->dxpl, t->to + first * H5Tget_size(t->mem_type)),
+        "reading a dataset of another file");
+}
+
+/* Fetch, and make the values at @p to if that is possible.  HDF5 itself reports a fault of the file. */
+static int fetch(const struct target *t, const struct bkt_sel *sel, unsigned char *to, bool *given, struct bkt_err *err)
+{
+    size_t n = (size_t)sel->n_elems;
+    struct bkt_sequences *q = NULL;
+    *given = false;
+    int rc = t->simple && to && n <= 2 * PIECE / t->s->spots.size
+                 ? bkt_sequences_new(t->s, n, t->dxpl, to, &q, err)
+                 : BKT_OK;
+    if (rc == BKT_OK)
+        rc = bkt_heaps_fetch(t->s, sel, q, err);
+    if (rc == BKT_OK && q)
+        rc = bkt_sequences_end(q, given, err);
+    bkt_plain_counts.by_sequences += *given;
+    bkt_sequences_free(q);
+    if (!bkt_plain_is_format(rc))
+        return rc;
+    bkt_err_clear(err);
+    return BKT_OK;
+}
+
+static int read_pieces(const struct target *t, const struct bkt_dsel *sel, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_pieces_fini) struct bkt_pieces p;
+    struct bkt_sel piece;
+    uint64_t       first = sel->flat_at;
+    size_t         each  = H5Tget_size(t->mem_type);
+    bool           given;
+    bkt_pieces_init(&p, &sel->file, t->s->v.obj->dset.layout.dims, PIECE / t->s->spots.size + 1);
+    for (int more; (more = bkt_pieces_next(&p, &piece)) != 0; first += piece.n_elems) {
+        if (more < 0)
+            BKT_NOMEM(err);
+        BKT_PASS(fetch(t, &piece, t->to + first * each, &given, err));
+        if (!given)
+            BKT_PASS(read_piece(t, &piece, first, err));
+    }
+    return BKT_OK;
+}
+
+/* Only regular selections into one stretch of memory are cut.  Of others only a budget's bytes are fetched. */
+static bool is_cut(const struct bkt_shadow *s, const struct bkt_dsel *sel, const void *buf)
+{
+    return buf && sel->flat && sel->file.rank && (sel->file.kind == BKT_SEL_ALL || sel->file.kind == BKT_SEL_HYPER) &&
+           sel->file.n_elems > PIECE / s->spots.size + 1;
+}
+
+/* Packed values -> the places that the program selected. */
+static int spread(const struct target *t, const struct bkt_dsel *sel, unsigned char *packed, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t iter = H5Ssel_iter_create(sel->mem_space, H5Tget_size(t->mem_type), 0);
+    if (iter < 0)
+        return bkt_h5err_capture(err, "iterating over the memory selection");
+    return bkt_dsel_move(iter, t->to, packed, (size_t)sel->file.n_elems, true, err);
+}
+
+/* A selection that isn't cut. */
+static int read_whole(const struct target *t, const struct bkt_dsel *sel, bool *given, struct bkt_err *err)
+{
+    size_t each = H5Tget_size(t->mem_type), bytes;
+    if (sel->flat)
+        return fetch(t, &sel->file, t->to ? t->to + sel->flat_at * each : NULL, given, err);
+    BKT_CLEANUP(bkt_freep) unsigned char *packed = NULL;
+    if (t->simple && bkt_mul_size((size_t)sel->file.n_elems, each, &bytes))
+        packed = malloc(bytes + 1);
+    BKT_PASS(fetch(t, &sel->file, packed, given, err));
+    return *given ? spread(t, sel, packed, err) : BKT_OK;
+}
+
+int bkt_heaps_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t     list = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_dsel_fini) struct bkt_dsel sel;
+    bool given = false;
+    bkt_plain_counts.by_heaps++;
+    memset(&sel, 0, sizeof sel);
+    BKT_PASS(bkt_xfer_for(s->dset, io->dxpl, &list, err));
+    struct target t = {s, io->mem_types[i], list, io->bufs[i], false};
+    t.simple = s->simple && H5Tequal(s->v.file_type, t.mem_type) > 0 && !bkt_dsel_has_transform(list);
+    int rc = bkt_dsel_init(&sel, &s->v, io->mem_spaces[i], io->file_spaces[i], err);
+    if (rc == BKT_OK && is_cut(s, &sel, t.to))
+        return read_pieces(&t, &sel, err);
+    if (rc == BKT_OK && sel.file.n_elems)
+        BKT_PASS(read_whole(&t, &sel, &given, err));
+    if (given)
+        return BKT_OK;
+    bkt_err_clear(err); /* HDF5 itself reports a selection that doesn't fit */
+    return PASS_NATIVE(err, H5Dread(s->dset, t.mem_type, io->mem_spaces[i], io->file_spaces[i], list, t.to),
+                       "reading a dataset of another file");
+}

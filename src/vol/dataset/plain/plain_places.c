@@ -1,0 +1,177 @@
+/* Places of a dataset's chunks, by HDF5's index.
+ *
+ * A short index is listed whole.  So is a long one that the program seems to read much of.  In any other
+ * index only the paths to the wanted chunks are read.  H5Dget_chunk_info_by_coord() walks over the whole
+ * index, so the place comes from H5Dread_chunk(), while the driver only records HDF5's range. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/num.h"
+#include "chunk/read/references.h"
+#include "vol/dataset/plain/plain_read.h"
+#include "vol/plain/plain_chunks.h"
+
+#define LIST_ALWAYS 4096 /* chunks in the grid: their index is read in one or two round trips */
+#define LOOK_UP_MAX 32   /* chunks of one read that are looked up: each takes a round trip, or more */
+#define ASKED_MAX   256  /* chunks that are looked up before the whole index is listed */
+
+/* ---- the whole index ---- */
+
+struct collect {
+    struct bkt_found_chunk *v;
+    size_t n, cap, most;
+};
+
+static int collect_one(void *arg, const struct bkt_file_chunk *at)
+{
+    struct collect *c = arg;
+    if (c->n == c->most)
+        return BKT_EFORMAT;
+    if (bkt_list_room(&c->v, c->n, &c->cap, sizeof *c->v) < 0)
+        return BKT_ENOMEM;
+    c->v[c->n++] = (struct bkt_found_chunk){at->index, at->addr, at->size, at->mask};
+    return BKT_OK;
+}
+
+/* The number of chunks that the file has room for: each has an entry of 8 bytes, or lies in a row with the
+ * others. */
+static size_t most_chunks(const struct bkt_shadow *s)
+{
+    return (size_t)(vfd_facts(s->file).size / bkt_max_u64(bkt_min_u64(s->v.io->chunk_bytes, 8), 1) + 1);
+}
+
+static int list_all(struct bkt_shadow *s, struct bkt_err *err)
+{
+    struct collect c = {.v = calloc(1, sizeof *c.v), .cap = 1, .most = most_chunks(s)};
+    vfd_whole_index(s->file, true);
+    int rc = c.v ? bkt_file_chunks(s->dset, collect_one, &c, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    vfd_whole_index(s->file, false);
+    if (rc < 0) {
+        free(c.v);
+        return rc;
+    }
+    bkt_plain_counts.listed++;
+    BKT_PASS(bkt_dsetio_set_found(s->v.io, c.v, c.n, err));
+    s->complete = true;
+    s->native   = c.n == 0; /* nothing was ever written, which has rules of its own */
+    return BKT_OK;
+}
+
+/* ---- single chunks ---- */
+
+/* HDF5 fails in the same way if a chunk doesn't exist and if its index can't be read; only the text differs. */
+static herr_t see_missing(unsigned n, const H5E_error2_t *e, void *arg)
+{
+    (void)n;
+    if (e->desc && strcmp(e->desc, "chunk storage is not allocated") == 0)
+        *(bool *)arg = true;
+    return 0;
+}
+
+static int stored_size(struct bkt_shadow *s, const hsize_t *at, hsize_t *size, struct bkt_err *err)
+{
+    bool   missing = false;
+    herr_t rc;
+    *size = 0;
+    H5E_BEGIN_TRY
+    {
+        rc = H5Dget_chunk_storage_size(s->dset, at, size);
+        if (rc < 0) {
+            (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, see_missing, &missing);
+            (void)H5Eclear2(H5E_DEFAULT);
+        }
+    }
+    H5E_END_TRY
+    if (rc >= 0 && *size == 0)
+        s->native = true; /* nothing was ever written */
+    if (rc < 0 && !missing)
+        BKT_FAIL(err, BKT_EHDF5, "HDF5 can't find a chunk");
+    *size = missing ? 0 : *size;
+    return BKT_OK;
+}
+
+static int look_up(struct bkt_shadow *s, const uint64_t *coord, struct bkt_found_chunk *out, struct bkt_err *err)
+{
+    const struct bkt_dset *d = &s->v.obj->dset;
+    struct vfd_recorded    seen = {.n = 0};
+    hsize_t                at[BKT_MAX_RANK], size;
+    bool                   partial = false;
+    memset(out, 0, sizeof *out);
+    for (unsigned i = 0; i < d->space.rank; i++) {
+        at[i]      = coord[i] * d->layout.dims[i];
+        out->index = out->index * bkt_ceil_div(d->space.dims[i], d->layout.dims[i]) + coord[i];
+        partial |= at[i] + d->layout.dims[i] > d->space.dims[i];
+    }
+    bkt_plain_counts.looked_up++;
+    BKT_PASS(stored_size(s, at, &size, err));
+    if (!size)
+        return BKT_OK;
+    BKT_PASS(bkt_reference_check(s->v.io, coord, 0, size, err));
+    BKT_CLEANUP(bkt_freep) void *unused = malloc(size);
+    if (!unused)
+        BKT_NOMEM(err);
+    vfd_record(s->file, &seen);
+    int rc = PASS_ON(err, H5Dread_chunk(s->dset, H5P_DEFAULT, at, &out->mask, unused), "H5Dread_chunk");
+    vfd_record(s->file, NULL);
+    if (rc == BKT_OK && (seen.n != 1 || seen.len != size))
+        rc = BKT_ERR(err, BKT_EHDF5, "HDF5 reads a chunk in an unexpected way");
+    out->offset = seen.off;
+    out->size   = seen.len;
+    if (s->plain_edges && partial)
+        out->mask = d->n_filters < 32 ? (UINT32_C(1) << d->n_filters) - 1 : UINT32_MAX;
+    return rc;
+}
+
+static int look_up_all(struct bkt_shadow *s, const struct bkt_touched *t, struct bkt_err *err)
+{
+    unsigned rank = s->v.obj->dset.space.rank;
+    BKT_CLEANUP(bkt_freep) struct bkt_found_chunk *v = calloc(t->n_coords + 1, sizeof *v);
+    if (!v)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < t->n_coords; i++)
+        BKT_PASS(look_up(s, t->coords + i * rank, &v[i], err));
+    s->n_asked += t->n_coords;
+    return bkt_dsetio_add_found(s->v.io, v, t->n_coords, err);
+}
+
+/* ---- a selection ---- */
+
+static int touched_by(struct bkt_shadow *s, hid_t file_space, struct bkt_touched *out, struct bkt_err *err)
+{
+    struct bkt_sel sel;
+    BKT_CLEANUP(bkt_freep) void *runs = NULL;
+    memset(&sel, 0, sizeof sel);
+    if (file_space == H5S_PLIST)
+        BKT_FAIL(err, BKT_EUNSUP, "a selection from the transfer list");
+    BKT_PASS(bkt_convert_selection(file_space, &s->v.obj->dset.space, &sel, &runs, err));
+    return bkt_dsetio_touched(s->v.io, &sel, LOOK_UP_MAX, out, err);
+}
+
+static bool is_listed(const struct bkt_shadow *s, const struct bkt_touched *t)
+{
+    return !s->looks_up || s->n_grid <= LIST_ALWAYS || t->n_unknown > LOOK_UP_MAX || s->n_asked + t->n_unknown > ASKED_MAX;
+}
+
+int bkt_shadow_locate(struct bkt_shadow *s, hid_t file_space, bool *native, struct bkt_err *err)
+{
+    struct bkt_touched t = {.n = 0};
+    int rc = BKT_OK;
+    *native = s->native;
+    if (s->native || !s->chunked || (s->complete && !s->leaves_missing))
+        return BKT_OK;
+    if (!s->complete && s->n_grid <= LIST_ALWAYS)
+        rc = list_all(s, err);
+    if (rc == BKT_OK)
+        rc = touched_by(s, file_space, &t, err);
+    if (rc == BKT_OK && t.n_unknown && is_listed(s, &t)) {
+        free(t.coords);
+        rc = list_all(s, err);
+        if (rc == BKT_OK)
+            rc = touched_by(s, file_space, &t, err);
+    } else if (rc == BKT_OK && t.n_unknown)
+        rc = look_up_all(s, &t, err);
+    *native = s->native || (s->leaves_missing && t.missing);
+    free(t.coords);
+    return rc;
+}

@@ -1,0 +1,266 @@
+/* Shadows: made of HDF5's facts about a dataset. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "vol/core/filter_lookup.h"
+#include "vol/dataset/plain/plain_heaps.h"
+#include "vol/vfd/store_driver_ahead.h"
+
+/* Whether elements hold addresses in the file: only HDF5 follows them. */
+static bool has_pointers(hid_t type)
+{
+    H5T_class_t cls = H5Tget_class(type);
+    if (cls == H5T_VLEN || cls == H5T_REFERENCE || cls == H5T_NO_CLASS || H5Tis_variable_str(type) > 0)
+        return true;
+    if (cls == H5T_ARRAY) {
+        BKT_CLEANUP(bkt_hid_closep) hid_t base = H5Tget_super(type);
+        return has_pointers(base);
+    }
+    for (int i = 0; cls == H5T_COMPOUND && i < H5Tget_nmembers(type); i++) {
+        BKT_CLEANUP(bkt_hid_closep) hid_t member = H5Tget_member_type(type, (unsigned)i);
+        if (has_pointers(member))
+            return true;
+    }
+    return false;
+}
+
+/* Find the facts that lead to heap addresses in stored elements.  If a fact is missing, HDF5 reads alone. */
+static int take_spots(struct bkt_shadow *s, struct bkt_err *err)
+{
+    size_t  addr = 0, size = 0;
+    hsize_t block = 0;
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5Iget_file_id(s->dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t fcpl = file < 0 ? file : H5Fget_create_plist(file);
+    if (fcpl < 0 || H5Pget_sizes(fcpl, &addr, &size) < 0 || H5Pget_userblock(fcpl, &block) < 0)
+        return bkt_h5err_capture(err, "asking for the sizes of addresses");
+    s->addr_bytes = (unsigned)addr;
+    s->size_bytes = (unsigned)size;
+    s->user_block = block;
+    s->heaps      = true;
+    s->text       = H5Tis_variable_str(s->v.file_type) > 0;
+    s->base       = s->text ? 1 : 0;
+    if (H5Tget_class(s->v.file_type) == H5T_VLEN) {
+        BKT_CLEANUP(bkt_hid_closep) hid_t base = H5Tget_super(s->v.file_type);
+        s->base = has_pointers(base) ? 0 : H5Tget_size(base);
+    }
+    s->simple     = s->base > 0;
+    s->native     = addr > 8 || size > 8 || !bkt_heap_spots_of(s->v.file_type, s->addr_bytes, &s->spots);
+    return BKT_OK;
+}
+
+static struct bkt_type *opaque(size_t size)
+{
+    struct bkt_type *t = calloc(1, sizeof *t);
+    if (t) {
+        t->cls  = BKT_T_OPAQUE;
+        t->size = size;
+    }
+    return t;
+}
+
+/* HDF5's own filters refuse parameters that they would not have written, also ones that decoding does not
+ * need. */
+static bool is_refused(const struct bkt_filter_desc *f)
+{
+    if (f->id == H5Z_FILTER_DEFLATE)
+        return f->n_cd != 1 || f->cd[0] > 9;
+    return f->id == H5Z_FILTER_SHUFFLE && (f->n_cd != 1 || f->cd[0] == 0);
+}
+
+static int take_filters(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
+{
+    int n = H5Pget_nfilters(dcpl);
+    if (n < 0)
+        return bkt_h5err_capture(err, "asking for filters");
+    if (!(d->filters = calloc((size_t)n + 1, sizeof *d->filters)))
+        BKT_NOMEM(err);
+    while (d->n_filters < (size_t)n) {
+        unsigned i = (unsigned)d->n_filters++;
+        BKT_PASS(bkt_convert_from_filter(dcpl, i, &d->filters[i], err));
+        s->native = s->native || is_refused(&d->filters[i]);
+    }
+    return BKT_OK;
+}
+
+/* A dataset without a fill value has zeros.  If HDF5 never writes fill values, it doesn't return any for
+ * missing chunks either. */
+static int take_fill(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
+{
+    H5D_fill_value_t kind;
+    H5D_fill_time_t  when;
+    if (H5Pfill_value_defined(dcpl, &kind) < 0 || H5Pget_fill_time(dcpl, &when) < 0)
+        return bkt_h5err_capture(err, "asking for the fill value");
+    s->leaves_missing = when == H5D_FILL_TIME_NEVER || kind == H5D_FILL_VALUE_UNDEFINED;
+    d->has_fill       = kind == H5D_FILL_VALUE_USER_DEFINED;
+    if (!d->has_fill)
+        return BKT_OK;
+    if (bkt_buf_resize(&d->fill, d->type->size) < 0)
+        BKT_NOMEM(err);
+    return H5Pget_fill_value(dcpl, s->v.file_type, d->fill.ptr) < 0 ? bkt_h5err_capture(err, "asking for the fill value") : BKT_OK;
+}
+
+static int take_chunks(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
+{
+    hsize_t  cdims[H5S_MAX_RANK];
+    unsigned opts = 0;
+    if (H5Pget_chunk(dcpl, H5S_MAX_RANK, cdims) != (int)d->space.rank || H5Pget_chunk_opts(dcpl, &opts) < 0)
+        return bkt_h5err_capture(err, "asking for the chunks' shape");
+    s->chunked          = true;
+    s->plain_edges      = opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
+    s->n_grid           = 1;
+    d->layout.cls       = BKT_D_CHUNKED_REF_INDIRECT;
+    for (unsigned i = 0; i < d->space.rank; i++) {
+        d->layout.dims[i] = cdims[i];
+        if (!cdims[i] || !bkt_mul_u64(s->n_grid, bkt_ceil_div(d->space.dims[i], cdims[i]), &s->n_grid))
+            s->native = true;
+    }
+    return take_filters(s, dcpl, d, err);
+}
+
+static int take_contiguous(struct bkt_shadow *s, struct bkt_dset *d, struct bkt_err *err)
+{
+    haddr_t at = HADDR_UNDEF;
+    hsize_t n  = 0;
+    uint64_t elems;
+    (void)PASS_ON(NULL, (at = H5Dget_offset(s->dset)) == HADDR_UNDEF ? -1 : 0, "H5Dget_offset");
+    BKT_PASS(PASS_ON(err, (n = H5Dget_storage_size(s->dset), 0), "H5Dget_storage_size"));
+    BKT_PASS(bkt_space_count(&d->space, &elems, err));
+    s->native        = s->native || at == HADDR_UNDEF || !n || !bkt_mul_u64(elems, d->type->size, &elems) || elems != n;
+    d->layout.cls    = BKT_D_CONTIGUOUS_REF;
+    d->layout.offset = at;
+    d->layout.size   = n;
+    for (unsigned i = 0; i < d->space.rank; i++)
+        d->layout.dims[i] = bkt_max_u64(d->space.dims[i], 1);
+    return BKT_OK;
+}
+
+/* The id is only a name in messages and in the cache, whose entries are those of one file.  HDF5's address of
+ * the object identifies it. */
+static int take_name(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err *err)
+{
+    H5O_info2_t info;
+    uint64_t    at = 0;
+    char        path[512];
+    if (H5Oget_info3(s->dset, &info, H5O_INFO_BASIC) < 0)
+        return bkt_h5err_capture(err, "asking for an object's address");
+    memcpy(&at, &info.token, sizeof at);
+    s->header = at;
+    (void)snprintf(o->id.text, sizeof o->id.text, "at %" PRIu64, at);
+    ssize_t n = H5Iget_name(s->dset, path, sizeof path);
+    s->v.path = n > 0 ? strdup(path) : NULL;
+    return BKT_OK;
+}
+
+/* libhdf5 would look for raw files on this machine.  A file elsewhere must not make it do that. */
+static int take_domain(struct bkt_shadow *s, struct bkt_err *err)
+{
+    s->external = !vfd_facts(s->file).is_local;
+    s->native   = !s->external;
+    s->v.file   = &s->in;
+    return vfd_domain(s->file, &s->in.dom, err);
+}
+
+static int take_all(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl  = H5Dget_create_plist(s->dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(s->dset);
+    struct bkt_dset *d = &o->dset;
+    s->v.file_type     = H5Dget_type(s->dset);
+    if (dcpl < 0 || space < 0 || s->v.file_type < 0)
+        return bkt_h5err_capture(err, "asking about a dataset");
+    H5D_layout_t layout = H5Pget_layout(dcpl);
+    BKT_PASS(bkt_convert_from_space(space, &d->space, err));
+    if (has_pointers(s->v.file_type))
+        BKT_PASS(take_spots(s, err));
+    if (!(d->type = opaque(s->heaps ? s->spots.size : H5Tget_size(s->v.file_type))))
+        BKT_NOMEM(err);
+    s->native = s->native || d->space.cls == BKT_S_NULL || !d->type->size ||
+                (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS && layout != H5D_VIRTUAL);
+    s->is_virtual = !s->native && layout == H5D_VIRTUAL;
+    s->external = !s->native && layout == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) > 0;
+    if (s->native)
+        return BKT_OK;
+    BKT_PASS(take_name(s, o, err));
+    if (s->is_virtual)
+        return BKT_OK;
+    if (!s->heaps)
+        BKT_PASS(take_fill(s, dcpl, d, err));
+    if (s->external)
+        return take_domain(s, err);
+    d->layout.rank = bkt_max_u64(d->space.rank, 1);
+    return layout == H5D_CHUNKED ? take_chunks(s, dcpl, d, err) : take_contiguous(s, d, err);
+}
+
+/* A page buffer of raw data would keep the bytes that a look-up leaves in HDF5's memory. */
+static bool may_look_up(hid_t dset)
+{
+    size_t   bytes = 1;
+    unsigned meta, raw;
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5Iget_file_id(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = file < 0 ? file : H5Fget_access_plist(file);
+    return fapl >= 0 && H5Pget_page_buffer_size(fapl, &bytes, &meta, &raw) >= 0 && bytes == 0;
+}
+
+static uint64_t first_bytes(void *arg, size_t n, void *to) { return vfd_peek(arg, 0, n, to); }
+
+static int open_io(struct bkt_shadow *s, struct bkt_err *err)
+{
+    struct bkt_domain *dom;
+    struct vfd_facts   f = vfd_facts(s->file);
+    BKT_PASS(vfd_domain(s->file, &dom, err));
+    BKT_PASS(bkt_dsetio_open(dom, s->v.obj, bkt_plugin_find, NULL, &s->v.io, err));
+    bkt_dsetio_name(s->v.io, s->v.path);
+    BKT_PASS(bkt_dsetio_set_file(s->v.io, f.st, f.key, f.version, err));
+    bkt_dsetio_know_first(s->v.io, bkt_min_u64(VFD_FIRST, f.size), first_bytes, s->file);
+    s->looks_up = s->chunked && may_look_up(s->dset);
+    return s->chunked ? bkt_dsetio_add_found(s->v.io, NULL, 0, err) : BKT_OK;
+}
+
+static void shadow_free(struct bkt_vobj *v)
+{
+    bkt_kept_close(&((struct bkt_shadow *)v)->sources);
+    bkt_dsetio_close(v->io);
+    bkt_object_release(v->obj);
+    bkt_vobj_drop_id(v->file_type);
+    bkt_heap_spots_fini(&((struct bkt_shadow *)v)->spots);
+    free(v->path);
+    free(v);
+}
+
+static int make(struct bkt_shadow *s, struct bkt_err *err)
+{
+    struct bkt_object *o = bkt_object_make(BKT_DATASET);
+    if (!o)
+        BKT_NOMEM(err);
+    s->v.obj = o;
+    BKT_PASS(take_all(s, o, err));
+    return s->native || s->external || s->is_virtual ? BKT_OK : open_io(s, err);
+}
+
+int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out, struct bkt_err *err)
+{
+    *out = (struct bkt_shadow *)plain->shadow;
+    struct vfd_file *file = *out ? NULL : vfd_behind(plain->native_id);
+    if (!file)
+        return BKT_OK;
+    struct bkt_shadow *s = calloc(1, sizeof *s);
+    if (!s)
+        BKT_NOMEM(err);
+    s->file = file;
+    s->dset = plain->native_id;
+    s->v.file_type    = s->v.native_id = s->v.dapl = H5I_INVALID_HID;
+    s->v.type         = H5I_DATASET;
+    s->v.was_written  = true; /* elements that were never written are converted, too, unless HDF5 reads all */
+    s->v.whole_values = true;
+    int rc = make(s, err);
+    if (rc < 0) {
+        shadow_free(&s->v);
+        return rc;
+    }
+    plain->shadow      = &s->v;
+    plain->shadow_free = shadow_free;
+    *out               = s;
+    return BKT_OK;
+}

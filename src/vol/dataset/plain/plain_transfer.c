@@ -1,0 +1,220 @@
+/* H5Dread, H5Dread_multi, H5Dwrite and H5Dwrite_multi of plain HDF5 files: the way for each dataset. */
+#include <stdlib.h>
+
+#include "base/trace.h"
+#include "vol/core/transfer_list.h"
+#include "vol/dataset/plain/plain_heaps.h"
+#include "vol/dataset/raw_files.h"
+
+struct bkt_plain_counts bkt_plain_counts;
+
+static int report(int rc, struct bkt_err *err)
+{
+    if (rc == BKT_EPRECOND)
+        BKT_FAIL(err, rc, "the file was replaced while it was open; open it again");
+    return rc;
+}
+
+/* HDF5 reports every failure in the same way.  The driver knows whether the store was the reason. */
+static int reason(struct bkt_shadow *s, int rc, struct bkt_err *err)
+{
+    int why = s ? vfd_failure(s->file) : BKT_OK;
+    return report(rc < 0 && why < 0 && !bkt_plain_is_format(why) ? why : rc, err);
+}
+
+/* ---- by the native connector ---- */
+
+/* libhdf5 would open raw files on this machine by the names that a file from elsewhere gives. */
+static int check_raw_files(hid_t dset, struct bkt_err *err)
+{
+    struct vfd_file *f = vfd_behind(dset);
+    if (!f || vfd_facts(f).is_local)
+        return BKT_OK;
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
+    if (dcpl < 0)
+        return bkt_h5err_capture(err, "asking for external files");
+    if (H5Pget_external_count(dcpl) > 0)
+        BKT_FAIL(err, BKT_EUNSUP, "its external raw files can't be read for such a type or extent");
+    return BKT_OK;
+}
+
+static int native_one(const struct bkt_io *io, size_t i, struct bkt_err *err)
+{
+    hid_t id = io->dsets[i]->native_id;
+    BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID;
+    BKT_PASS(bkt_xfer_for(id, io->dxpl, &list, err));
+    if (io->write)
+        return PASS_NATIVE(
+            err, H5Dwrite(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
+            "H5Dwrite");
+    struct bkt_shadow *s = (struct bkt_shadow *)io->dsets[i]->shadow;
+    bkt_plain_counts.by_native += s != NULL;
+    BKT_PASS(check_raw_files(id, err));
+    int rc = PASS_NATIVE(
+        err, H5Dread(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
+        "reading a dataset of another file");
+    return reason(s, rc, err);
+}
+
+/* ---- by chunk ---- */
+
+/* The datasets of a call that chunk reads. */
+struct planned {
+    struct bkt_io     io;
+    struct bkt_vobj **dsets;
+    hid_t            *mem_types, *mem_spaces, *file_spaces;
+    void            **bufs;
+    size_t           *whose; /* their numbers in the call */
+    struct bkt_shadow **alone; /* by number in the call: with heaps or in raw files; NULL: otherwise */
+};
+
+static void planned_fini(struct planned *p)
+{
+    free(p->dsets);
+    free(p->mem_types);
+    free(p->bufs);
+    free(p->whose);
+    free(p->alone);
+}
+
+static int planned_init(struct planned *p, const struct bkt_io *io, struct bkt_err *err)
+{
+    *p = (struct planned){.dsets     = calloc(io->n, sizeof(struct bkt_vobj *)),
+                          .mem_types = calloc(io->n, 3 * sizeof(hid_t)),
+                          .bufs      = calloc(io->n, sizeof(void *)),
+                          .whose     = calloc(io->n, sizeof *p->whose),
+                          .alone     = calloc(io->n, sizeof(struct bkt_shadow *))};
+    if (!p->dsets || !p->mem_types || !p->bufs || !p->whose || !p->alone)
+        BKT_NOMEM(err);
+    p->mem_spaces  = p->mem_types + io->n;
+    p->file_spaces = p->mem_spaces + io->n;
+    p->io = (struct bkt_io){.dsets = p->dsets, .mem_types = p->mem_types, .mem_spaces = p->mem_spaces,
+                            .file_spaces = p->file_spaces, .bufs = p->bufs, .dxpl = io->dxpl};
+    return BKT_OK;
+}
+
+static void planned_add(struct planned *p, const struct bkt_io *io, size_t i, struct bkt_shadow *s)
+{
+    size_t n = p->io.n++;
+    p->dsets[n]       = &s->v;
+    p->mem_types[n]   = io->mem_types[i];
+    p->mem_spaces[n]  = io->mem_spaces[i];
+    p->file_spaces[n] = io->file_spaces[i];
+    p->bufs[n]        = io->bufs[i];
+    p->whose[n]       = i;
+}
+
+/* Whether chunk reads one dataset of the call.  Gives a bkt code for failures that end the call. */
+static int plan(const struct bkt_io *io, size_t i, struct bkt_shadow **out, struct bkt_err *err)
+{
+    struct bkt_shadow *s = NULL;
+    bool native = true;
+    int  rc     = BKT_OK;
+    H5E_BEGIN_TRY
+    {
+        rc = bkt_shadow_of(io->dsets[i], &s, err);
+        if (rc == BKT_OK && s)
+            (void)vfd_failure(s->file); /* of an earlier call */
+        if (rc == BKT_OK && s)
+            rc = bkt_shadow_locate(s, io->file_spaces[i], &native, err);
+    }
+    H5E_END_TRY
+    rc   = reason(s, rc, err);
+    *out = rc == BKT_OK && !native ? s : NULL;
+    if (!bkt_plain_is_format(rc))
+        return rc;
+    bkt_err_clear(err);
+    return BKT_OK;
+}
+
+static int read_planned(const struct bkt_io *io, const struct planned *p, struct bkt_err *err)
+{
+    int rc;
+    H5E_BEGIN_TRY
+    {
+        rc = bkt_dataset_read(&p->io, err);
+    }
+    H5E_END_TRY
+    if (!bkt_plain_is_format(rc))
+        return report(rc, err);
+    bkt_trace(BKT_TRACE_VOL, "HDF5's native connector reads again: %s", bkt_err_text(rc));
+    bkt_err_clear(err);
+    for (size_t i = 0; i < p->io.n; i++)
+        BKT_PASS(native_one(io, p->whose[i], err));
+    return BKT_OK;
+}
+
+static int read_virtual(struct bkt_shadow *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
+{
+    bool native = false;
+    int rc = bkt_plain_virtual_read(s, io, i, &native, err);
+    if (rc == BKT_OK && !native)
+        bkt_plain_counts.by_sources++;
+    if (!native && !bkt_plain_is_format(rc))
+        return report(rc, err);
+    bkt_err_clear(err);
+    return native_one(io, i, err);
+}
+
+static int read_alone(struct bkt_shadow *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
+{
+    if (s->is_virtual)
+        return read_virtual(s, io, i, err);
+    const struct bkt_io one = bkt_io_one(io, i);
+    return s->external ? bkt_external_read_shadow(&s->v, s->dset, &one, err) : reason(s, bkt_heaps_read(s, io, i, err), err);
+}
+
+/* Indexes of several datasets begin side by side.  A failure is plan()'s to report. */
+static void begin_indexes(const struct bkt_io *io)
+{
+    struct bkt_shadow *s;
+    for (size_t i = 0; i < io->n; i++) {
+        int rc;
+        H5E_BEGIN_TRY
+        {
+            rc = bkt_shadow_of(io->dsets[i], &s, NULL);
+        }
+        H5E_END_TRY
+        if (rc == BKT_OK && s && s->chunked && !s->native && !s->complete)
+            vfd_begin_index(s->file, s->header);
+    }
+}
+
+static int read_all(const struct bkt_io *io, struct planned *p, struct bkt_err *err)
+{
+    struct bkt_shadow *s;
+    BKT_PASS(planned_init(p, io, err));
+    if (io->n > 1)
+        begin_indexes(io);
+    for (size_t i = 0; i < io->n; i++) {
+        BKT_PASS(plan(io, i, &s, err));
+        if (s && !s->heaps && !s->external && !s->is_virtual)
+            planned_add(p, io, i, s);
+        else
+            p->alone[i] = s;
+    }
+    size_t next = 0;
+    if (p->io.n)
+        BKT_PASS(read_planned(io, p, err));
+    bkt_plain_counts.by_chunk += p->io.n;
+    for (size_t i = 0; i < io->n; i++)
+        if (next < p->io.n && p->whose[next] == i)
+            next++;
+        else
+            BKT_PASS(p->alone[i] ? read_alone(p->alone[i], io, i, err) : native_one(io, i, err));
+    return BKT_OK;
+}
+
+int bkt_plain_transfer(const struct bkt_io *io, struct bkt_err *err)
+{
+    struct planned p = {.dsets = NULL};
+    int rc = BKT_OK;
+    if (!io->write && io->n) {
+        rc = read_all(io, &p, err);
+        planned_fini(&p);
+        return rc;
+    }
+    for (size_t i = 0; rc == BKT_OK && i < io->n; i++)
+        rc = native_one(io, i, err);
+    return rc;
+}
