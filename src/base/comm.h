@@ -3,7 +3,8 @@
  * The connector needs no MPI.  A small library beside it, the adapter (src/mpi), has the functions of
  * struct bkt_comm_ops for one MPI; vol/parallel loads it when a file access list names the mpio driver.  All
  * calls are collective: every process of the group makes them, in the same order.  They are made on the
- * thread that called HDF5, so MPI_THREAD_SINGLE is enough.
+ * thread that called HDF5, so MPI_THREAD_SINGLE is enough.  Messages from one process to another
+ * (post, poll) are for the tool alone.
  *
  * A NULL group stands for one process alone; the functions below then do nothing, with success. */
 #ifndef BKT_COMM_H
@@ -15,7 +16,7 @@
 #include "base/err.h"
 
 /* The adapter and the connector must be built from the same form of this header and of struct bkt_err. */
-#define BKT_COMM_VERSION 1
+#define BKT_COMM_VERSION 2
 /* The function of the adapter that returns its operations: bkt_comm_adapter_fn. */
 #define BKT_COMM_ENTRY "h5bucket_mpi_adapter"
 
@@ -61,6 +62,22 @@ struct bkt_comm_ops {
      *  @param key  gets its name */
     bool (*hint)(struct bkt_comm *c, unsigned number, char *key, size_t key_size, char *value,
                  size_t value_size);
+
+    /* For a program that was started by mpirun and leaves MPI to the adapter (tools/share). */
+    /** Begin MPI, unless that is done, and give all processes that were started together.  Collective. */
+    int (*world)(struct bkt_comm **out, struct bkt_err *err);
+    /** End MPI, after the groups are closed.  Collective. */
+    void (*finish)(void);
+    /** Send a message to one process, without waiting for it.  The bytes are copied.  At most 2^31 - 1.  This
+     * call and the next ones are not collective. */
+    int (*post)(struct bkt_comm *c, unsigned to, const void *p, size_t n, struct bkt_err *err);
+    /** Receive a message of any process, in the order in which that process sent them.
+     *  @param from  gets the sender
+     *  @param b     its bytes replace the buffer's
+     *  @return 1; 0: no message is here yet; or a failure */
+    int (*poll)(struct bkt_comm *c, unsigned *from, struct bkt_buf *b, struct bkt_err *err);
+    /** Whether all posted messages have left this process. */
+    bool (*idle)(struct bkt_comm *c);
 };
 typedef const struct bkt_comm_ops *bkt_comm_adapter_fn(void);
 

@@ -11,10 +11,18 @@
 /* Bytes of one MPI call, whose counts are ints. */
 #define PART (1u << 30)
 
+/* A message under way. */
+struct posted {
+    struct posted *next;
+    MPI_Request req;
+    char bytes[];
+};
+
 struct group {
     struct bkt_comm base; /* first */
     MPI_Comm comm;
     MPI_Info info;
+    struct posted *posted;
 };
 
 static struct group *of(struct bkt_comm *c)
@@ -206,6 +214,76 @@ static bool hint(struct bkt_comm *c, unsigned number, char *key, size_t key_size
     return true;
 }
 
+/* ---- a program of our own ---- */
+
+static int world(struct bkt_comm **out, struct bkt_err *err)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    int begun = 0, level = 0;
+    *out = NULL;
+    BKT_PASS(check(MPI_Initialized(&begun), "MPI_Initialized", err));
+    if (!begun) /* other threads of the program make no calls */
+        BKT_PASS(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread", err));
+    (void)alive(); /* notes the process */
+    BKT_PASS(check(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup", err));
+    return make(comm, MPI_INFO_NULL, out, err);
+}
+
+static void finish(void)
+{
+    if (alive())
+        (void)MPI_Finalize();
+}
+
+/* Drops messages that have left. */
+static bool idle(struct bkt_comm *c)
+{
+    for (struct posted **at = &of(c)->posted; *at;) {
+        struct posted *p = *at;
+        int done = 0;
+        if (MPI_Test(&p->req, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done) {
+            *at = p->next;
+            free(p);
+        } else {
+            at = &p->next;
+        }
+    }
+    return !of(c)->posted;
+}
+
+static int post(struct bkt_comm *c, unsigned to, const void *bytes, size_t n, struct bkt_err *err)
+{
+    struct posted *p = n <= INT32_MAX ? malloc(sizeof *p + n) : NULL;
+    if (!p)
+        BKT_FAIL(err, BKT_ENOMEM, "no memory for a message of %zu bytes to process %u", n, to);
+    if (n)
+        memcpy(p->bytes, bytes, n);
+    int rc = check(MPI_Isend(p->bytes, (int)n, MPI_BYTE, (int)to, 0, of(c)->comm, &p->req), "MPI_Isend", err);
+    if (rc < 0) {
+        free(p);
+        return rc;
+    }
+    p->next = of(c)->posted;
+    of(c)->posted = p;
+    return BKT_OK;
+}
+
+static int poll(struct bkt_comm *c, unsigned *from, struct bkt_buf *b, struct bkt_err *err)
+{
+    MPI_Status st;
+    int here = 0, n = 0;
+    (void)idle(c);
+    BKT_PASS(check(MPI_Iprobe(MPI_ANY_SOURCE, 0, of(c)->comm, &here, &st), "MPI_Iprobe", err));
+    if (!here)
+        return 0;
+    BKT_PASS(check(MPI_Get_count(&st, MPI_BYTE, &n), "MPI_Get_count", err));
+    if (bkt_buf_resize(b, (size_t)n) < 0)
+        BKT_FAIL(err, BKT_ENOMEM, "no memory for a message of %d bytes from process %d", n, st.MPI_SOURCE);
+    BKT_PASS(check(MPI_Recv(b->ptr, n, MPI_BYTE, st.MPI_SOURCE, 0, of(c)->comm, &st), "MPI_Recv", err));
+    *from = (unsigned)st.MPI_SOURCE;
+    return 1;
+}
+
 static const struct bkt_comm_ops ops = {
     .version = BKT_COMM_VERSION,
     .library = BKT_MPI_LIBRARY,
@@ -222,6 +300,11 @@ static const struct bkt_comm_ops ops = {
     .split_node = split_node,
     .dup = group_dup,
     .hint = hint,
+    .world = world,
+    .finish = finish,
+    .post = post,
+    .poll = poll,
+    .idle = idle,
 };
 
 __attribute__((visibility("default"))) bkt_comm_adapter_fn h5bucket_mpi_adapter;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/comm.h"
@@ -51,6 +52,37 @@ static void exchanges(const struct bkt_comm_ops *o, struct bkt_comm *c)
     check(o->barrier(c, NULL) == BKT_OK, "barrier");
 }
 
+/* Each process sends two messages to the next one, a long one first, without waiting. */
+static void posts(const struct bkt_comm_ops *o, struct bkt_comm *c)
+{
+    enum { LONG = 3 << 20 };
+    struct bkt_buf b = {0};
+    unsigned from = 99;
+    char *text = calloc(1, LONG);
+    if (!text)
+        return;
+    memset(text, 'a' + rank, LONG);
+    unsigned to = (unsigned)(rank + 1) % (unsigned)size,
+             before = (unsigned)(rank + size - 1) % (unsigned)size;
+    check(o->post(c, to, text, LONG, NULL) == BKT_OK && o->post(c, to, NULL, 0, NULL) == BKT_OK, "posting");
+    memset(text, 0, LONG); /* the bytes were copied */
+    for (int got = 0; got < 2;) {
+        int rc = o->poll(c, &from, &b, NULL);
+        check(rc >= 0, "polling");
+        if (rc <= 0)
+            continue;
+        check(from == before && b.len == (got ? 0 : LONG), "the sender's messages in their order");
+        check(got || (b.ptr[0] == 'a' + (int)before && b.ptr[LONG - 1] == 'a' + (int)before),
+              "the bytes of a message");
+        got++;
+    }
+    while (!o->idle(c)) {
+    }
+    check(o->poll(c, &from, &b, NULL) == 0, "no third message");
+    free(b.ptr);
+    free(text);
+}
+
 int main(int argc, char **argv)
 {
     struct bkt_comm *c = NULL, *node = NULL, *twin = NULL;
@@ -79,12 +111,17 @@ int main(int argc, char **argv)
     check(!o->hint(c, 1, key, sizeof key, value, sizeof value), "no second hint");
     check(o->split_node(c, &node, NULL) == BKT_OK && (int)node->size == size, "the processes of a node");
     check(o->dup(c, &twin, NULL) == BKT_OK && (int)twin->size == size, "another group of them");
+    struct bkt_comm *all = NULL;
+    check(o->world(&all, NULL) == BKT_OK && (int)all->size == size && (int)all->rank == rank,
+          "all processes");
+    if (all)
+        posts(o, all), o->close(all);
     o->close(node);
     o->close(twin);
     o->close(c);
     if (rank == 0)
         printf("adapter for %s, %d processes: %s\n", o->library, size, failures ? "FAILED" : "ok");
-    MPI_Finalize();
+    o->finish();
     check(!o->alive(), "MPI has ended");
     return failures != 0;
 }
