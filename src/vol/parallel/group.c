@@ -4,11 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/trace.h"
 #include "vol/core/h5err.h"
 #include "vol/core/hid.h"
+#include "vol/parallel/adapter_file.h"
 
 #define HINT "h5bucket_"
 
@@ -85,75 +84,20 @@ static const struct mpi *which_mpi(char *text, size_t size)
     return NULL;
 }
 
-/* @p why: gets the reason why an adapter that is there can't be loaded, of @p size bytes */
-static void *open_in(const char *folder, const char *name, char *why, size_t size)
-{
-    static const char *const below[] = {"h5bucket/", ""};
-    char path[4096];
-    void *lib = NULL;
-    for (size_t i = 0; !lib && i < BKT_COUNT(below); i++)
-        if (snprintf(path, sizeof path, "%s/%sh5bucket_mpi-%s.so", folder, below[i], name) <
-                (int)sizeof path &&
-            access(path, F_OK) == 0 && !(lib = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
-            (void)snprintf(why, size, "%s", dlerror());
-    return lib;
-}
-
-/* Beside the plugin, or in a folder of HDF5's plugin path: a copy of the plugin has no folder (src/loader).
- */
-static void *find_adapter(const char *name, char *why, size_t size)
-{
-    char folder[4096];
-    Dl_info me;
-    unsigned n = 0;
-    void *lib = NULL;
-    if (dladdr(&mpis, &me) && me.dli_fname && strrchr(me.dli_fname, '/') &&
-        snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(me.dli_fname, '/') - me.dli_fname),
-                 me.dli_fname) < (int)sizeof folder)
-        lib = open_in(folder, name, why, size);
-    if (H5PLsize(&n) < 0)
-        n = 0;
-    for (unsigned i = 0; !lib && i < n; i++) {
-        ssize_t len = H5PLget(i, folder, sizeof folder);
-        if (len > 0 && (size_t)len < sizeof folder)
-            lib = open_in(folder, name, why, size);
-    }
-    return lib;
-}
-
 static int load_adapter(const struct bkt_comm_ops **out, struct bkt_err *err)
 {
     static const struct bkt_comm_ops *loaded;
-    bkt_comm_adapter_fn *entry;
-    char mpi[200], why[300] = "";
+    char mpi[200];
     if ((*out = loaded))
         return BKT_OK;
     const struct mpi *m = which_mpi(mpi, sizeof mpi);
-    void *lib = m ? find_adapter(m->name, why, sizeof why) : NULL;
     if (!m)
         BKT_FAIL(err, BKT_EUNSUP,
                  "the program runs under %s, for which the connector has no adapter; use Open MPI or MPICH",
                  mpi);
-    if (!lib && *why)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "the adapter for %s can't be loaded: %s; build the connector where mpicc is this MPI's, and "
-                 "install it",
-                 mpi, why);
-    if (!lib)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "the program runs under %s, but h5bucket/h5bucket_mpi-%s.so is not beside the plugin; build "
-                 "the connector "
-                 "where mpicc is this MPI's, and install it",
-                 mpi, m->name);
-    void *p = dlsym(lib, BKT_COMM_ENTRY);
-    memcpy(&entry, &p, sizeof entry);
-    const struct bkt_comm_ops *ops = p ? entry() : NULL;
-    if (!ops || ops->version != BKT_COMM_VERSION)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "h5bucket_mpi-%s.so is of another version of the connector; install both from one build",
-                 m->name);
-    bkt_trace(BKT_TRACE_VOL, "adapter for %s is loaded", ops->library);
-    *out = loaded = ops;
+    struct bkt_adapter a = {.name = m->name, .mpi = mpi};
+    BKT_PASS(bkt_adapter_load(&a, &loaded, err));
+    *out = loaded;
     return BKT_OK;
 }
 
