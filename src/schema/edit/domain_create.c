@@ -18,45 +18,6 @@
 
 static void name_finip(struct bkt_name *n) { bkt_name_fini(n); }
 
-/* ---- the directory that is the bucket ---- */
-
-/* "file:///" and a path from the root: the nearest directory above that is a bucket, else the one that holds
- * the domain. */
-static int find_bucket(const struct bkt_name *n, char **uri, char **path, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_freep) char *dir = NULL;
-    if (asprintf(&dir, "/%s", n->path) < 0) {
-        dir = NULL;
-        BKT_NOMEM(err);
-    }
-    *strrchr(dir, '/') = 0;
-    (void)bkt_bucket_find(dir);
-    if (asprintf(uri, "file://%s", *dir ? dir : "/") < 0) {
-        *uri = NULL;
-        BKT_NOMEM(err);
-    }
-    *path = strdup(n->path + strlen(dir));
-    return *path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-}
-
-static int open_place(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_freep) char *uri = NULL;
-    if (n->search && !n->local)
-        BKT_FAIL(err, BKT_EACCES, "%s/%s: a web server can't be written to", n->store_uri, n->path);
-    if (n->search) {
-        BKT_PASS(find_bucket(n, &uri, &d->path, err));
-    } else if (!(d->path = strdup(n->path))) {
-        BKT_NOMEM(err);
-    }
-    if (!*d->path)
-        BKT_FAIL(err, BKT_EINVAL, "%s is not the name of a domain", n->store_uri);
-    BKT_PASS(bkt_store_open(uri ? uri : n->store_uri, &d->set, &d->store, err));
-    if (bkt_store_is_readonly(d->store))
-        BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(d->store));
-    return BKT_OK;
-}
-
 /* ---- existing things, all asked at once: the domain's document, those of folders above, keys below ---- */
 
 struct above {
@@ -240,7 +201,7 @@ static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt
 {
     struct above a      = {.n = 0};
     size_t       folder = 0;
-    BKT_PASS(open_place(d, n, err));
+    BKT_PASS(bkt_domain_place(d, n, err));
     struct bkt_id_source ids = {.n = 0};
     if (how->agreed)
         memcpy(ids.seed, how->agreed->seed, sizeof ids.seed);

@@ -59,6 +59,15 @@ struct bkt_new_domain {
 BKT_NODISCARD int bkt_domain_create(const char *name, const struct bkt_settings *set, const struct bkt_new_domain *how,
                                     struct bkt_domain **out, struct bkt_err *err);
 
+/** Open a domain that another process of the program is making: its objects are stored, but nobody finds
+ *  them.  As long as it is open, bkt_domain_open() of its name finds it in this process.
+ *  @param name  as for bkt_domain_create() there
+ *  @param root  of the other process's domain
+ *  @param out   bkt_domain_close(); its document is never stored by this process */
+BKT_NODISCARD int bkt_domain_open_unseen(const char *name, const struct bkt_settings *set,
+                                         const struct bkt_id *root, struct bkt_domain **out,
+                                         struct bkt_err *err);
+
 /** Name beside the place of a document, where the document is kept while a domain of version 1 is deleted.
  *  If the deletion was cut off, storing that document again and deleting the domain completes it: objects are
  *  deleted in an order in which the remaining ones can still be found. */

@@ -280,6 +280,8 @@ void bkt_absent_clear(struct bkt_edits *e);
 BKT_NODISCARD int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, const char *etag, struct bkt_err *err);
 /** Whether the store reports that the domain exists and the object doesn't; false if it reports neither. */
 bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id);
+/** Find path and store of a domain that has no document yet, and open the store (domain_place.c). */
+BKT_NODISCARD int bkt_domain_place(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err);
 /** Write the folders and the document of a new domain. */
 BKT_NODISCARD int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err);
 /** Delete the objects of the domain that this new one has replaced. */
