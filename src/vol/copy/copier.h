@@ -10,6 +10,7 @@
 #include <hdf5.h>
 #include <stdbool.h>
 
+#include "base/bytes.h"
 #include "base/err.h"
 
 struct bkt_copier_hooks {
@@ -62,6 +63,23 @@ bool bkt_copier_is_plain(hid_t type);
 /** A type for reading: @p stored with H5R_ref_t for every reference.  The caller's; negative:
  *  HDF5 refuses. */
 hid_t bkt_copier_memory_type(hid_t stored);
+
+struct bkt_written;
+/** Copy the elements of some chunks of a dataset that is made already; for parts of a copy that another
+ *  process makes.  The type must be plain (bkt_copier_is_plain()), and both extents equal.
+ *  @param w  by index, each once; no element of the dataset outside of them is touched */
+BKT_NODISCARD int bkt_copier_chunks(hid_t from, hid_t to, const struct bkt_written *w,
+                                    const struct bkt_copier_options *o, struct bkt_err *err);
+
+/** The same in two processes: the elements go to memory, and from there to the copy.  Both have the same @p
+ * w.
+ *  @param bytes  appended; read from the place where it is.  BKT_EFORMAT: too few bytes */
+BKT_NODISCARD int bkt_copier_read_chunks(hid_t from, const struct bkt_written *w,
+                                         const struct bkt_copier_options *o, struct bkt_buf *bytes,
+                                         struct bkt_err *err);
+BKT_NODISCARD int bkt_copier_write_chunks(hid_t to, const struct bkt_written *w,
+                                          const struct bkt_copier_options *o, struct bkt_rd *bytes,
+                                          struct bkt_err *err);
 
 /** Copy everything in @p src below @p dst (both open files or groups).  BKT_EFORMAT: something of the source
  *  can't be read. */

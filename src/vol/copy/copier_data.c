@@ -32,6 +32,8 @@ struct data {
     unsigned rank;
     hsize_t dims[H5S_MAX_RANK];
     bool chunked, outside;
+    struct bkt_buf *read; /* elements go there instead of `to`, */
+    struct bkt_rd *wrote; /* or come from there instead of `from` */
 };
 
 static void data_fini(struct data *d)
@@ -84,10 +86,26 @@ static bool move_chunks(const struct data *d)
 
 /* ---- elements ---- */
 
+/* The elements of this step are those that another process has read. */
+static int take_read(struct data *d)
+{
+    size_t n = d->v.n * H5Tget_size(d->v.in);
+    const void *p = bkt_rd_take(d->wrote, n);
+    if (!p)
+        BKT_FAIL(d->c->err, BKT_EFORMAT, "elements of a part are missing");
+    memcpy(d->v.from, p, n);
+    return BKT_OK;
+}
+
 static int transfer(struct data *d, hid_t mem)
 {
-    if (H5Dread(d->from, d->v.in, mem, d->space, H5P_DEFAULT, d->v.from) < 0)
+    if (d->wrote)
+        BKT_PASS(take_read(d));
+    else if (H5Dread(d->from, d->v.in, mem, d->space, H5P_DEFAULT, d->v.from) < 0)
         return bkt_copy_unreadable(d->c, "reading data");
+    if (d->read)
+        return bkt_buf_add(d->read, d->v.from, d->v.n * H5Tget_size(d->v.in)) < 0 ? bkt_copy_no_memory(d->c)
+                                                                                  : BKT_OK;
     BKT_PASS(bkt_copy_translate(d->c, &d->v, d->path));
     return H5Dwrite(d->to, d->v.out, mem, d->space, H5P_DEFAULT, d->v.to) < 0
                ? bkt_copy_failed(d->c, "writing data")
@@ -185,6 +203,24 @@ static bool is_near(const struct bkt_written *w, size_t i, bool first, struct bo
     return first || n <= MAX_CELLS;
 }
 
+/* The chunks of a list, in its order. */
+static int move_listed(struct data *d, const struct bkt_written *w, uint64_t most)
+{
+    for (size_t i = 0; i < w->n;) {
+        struct bounds bounds = {{0}, {0}};
+        uint64_t elems = 0;
+        for (unsigned boxes = 0;
+             i < w->n && boxes < MAX_BOXES && elems < most && is_near(w, i, boxes == 0, &bounds); boxes++) {
+            size_t k = select_box(d, w, i, boxes == 0, most, &elems);
+            if (k == 0)
+                return bkt_copy_failed(d->c, "selecting chunks");
+            i += k;
+        }
+        BKT_PASS(move_selected(d));
+    }
+    return BKT_OK;
+}
+
 /* Only the chunks that are stored.  1: done, 0: not possible, negative: failed. */
 static int move_stored(struct data *d, uint64_t most)
 {
@@ -193,19 +229,15 @@ static int move_stored(struct data *d, uint64_t most)
     if (!bkt_written_list(d->from, &w) || (!w.no_grid && !bkt_written_hole(&w, hole)) ||
         !fills_agree(d, hole))
         return 0;
-    for (size_t i = 0; !w.no_grid && i < w.n;) {
-        struct bounds bounds = {{0}, {0}};
-        uint64_t elems = 0;
-        for (unsigned boxes = 0;
-             i < w.n && boxes < MAX_BOXES && elems < most && is_near(&w, i, boxes == 0, &bounds); boxes++) {
-            size_t k = select_box(d, &w, i, boxes == 0, most, &elems);
-            if (k == 0)
-                return bkt_copy_failed(d->c, "selecting chunks");
-            i += k;
-        }
-        BKT_PASS(move_selected(d));
-    }
+    if (!w.no_grid)
+        BKT_PASS(move_listed(d, &w, most));
     return 1;
+}
+
+/* Elements in memory at a time; one at least, however large it is. */
+static uint64_t most_elements(const struct data *d)
+{
+    return bkt_max_u64(STRIP / bkt_max_u64(H5Tget_size(d->v.in), 1), 1);
 }
 
 /* Whether it is worth the requests to look for elements that were never written. */
@@ -224,8 +256,7 @@ static int move_elements(struct data *d)
 {
     struct bkt_blocks b;
     hsize_t chunk[H5S_MAX_RANK];
-    /* one at least, however large it is */
-    const uint64_t most = bkt_max_u64(STRIP / bkt_max_u64(H5Tget_size(d->v.in), 1), 1);
+    const uint64_t most = most_elements(d);
     const bool has = d->chunked && H5Pget_chunk(d->dcpl, H5S_MAX_RANK, chunk) == (int)d->rank;
     bkt_blocks_begin(&b, d->rank, d->dims, has ? chunk : NULL, most);
     int rc = looks_for_holes(d, &b) ? move_stored(d, most) : 0;
@@ -280,4 +311,44 @@ int bkt_copy_data(struct bkt_copier *c, hid_t from, hid_t to, const char *path)
         return BKT_OK;
     BKT_PASS(bkt_copy_values_of(c, type, &d.v));
     return d.v.in < 0 ? BKT_OK : move_elements(&d);
+}
+
+/* @p d: the sides are set, and the copier */
+static int move_part(struct data *d, const struct bkt_written *w)
+{
+    const hid_t shown = d->from < 0 ? d->to : d->from;
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(shown);
+    d->path = "";
+    d->v.in = d->v.out = d->dcpl = H5I_INVALID_HID;
+    d->space = H5Dget_space(shown);
+    int rank = d->space < 0 ? -1 : H5Sget_simple_extent_dims(d->space, d->dims, NULL);
+    if (type < 0 || rank < 0 || (unsigned)rank != w->rank)
+        return bkt_copy_unreadable(d->c, "opening a dataset");
+    d->rank = (unsigned)rank;
+    BKT_PASS(bkt_copy_values_of(d->c, type, &d->v));
+    return d->v.in < 0 ? BKT_OK : move_listed(d, w, most_elements(d));
+}
+
+int bkt_copier_chunks(hid_t from, hid_t to, const struct bkt_written *w, const struct bkt_copier_options *o,
+                      struct bkt_err *err)
+{
+    struct bkt_copier c = {.o = o, .err = err, .root = to};
+    BKT_CLEANUP(data_fini) struct data d = {.c = &c, .from = from, .to = to};
+    return move_part(&d, w);
+}
+
+int bkt_copier_read_chunks(hid_t from, const struct bkt_written *w, const struct bkt_copier_options *o,
+                           struct bkt_buf *bytes, struct bkt_err *err)
+{
+    struct bkt_copier c = {.o = o, .err = err, .root = from};
+    BKT_CLEANUP(data_fini) struct data d = {.c = &c, .from = from, .to = H5I_INVALID_HID, .read = bytes};
+    return move_part(&d, w);
+}
+
+int bkt_copier_write_chunks(hid_t to, const struct bkt_written *w, const struct bkt_copier_options *o,
+                            struct bkt_rd *bytes, struct bkt_err *err)
+{
+    struct bkt_copier c = {.o = o, .err = err, .root = to};
+    BKT_CLEANUP(data_fini) struct data d = {.c = &c, .from = H5I_INVALID_HID, .to = to, .wrote = bytes};
+    return move_part(&d, w);
 }
