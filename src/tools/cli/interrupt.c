@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t caught;
+static int (*also)(struct bkt_err *err);
 
 static void stop(int sig)
 {
@@ -21,11 +22,22 @@ void interrupt_catch(void)
     (void)sigaction(SIGTERM, &a, NULL);
 }
 
+void interrupt_also(int (*fn)(struct bkt_err *err))
+{
+    also = fn;
+}
+
+void interrupt_ignore(void)
+{
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGTERM, SIG_IGN);
+}
+
 int interrupt_check(struct bkt_err *err)
 {
     if (caught)
         BKT_FAIL(err, BKT_ECANCEL, "stopped by %s", caught == SIGTERM ? "SIGTERM" : "Ctrl-C");
-    return BKT_OK;
+    return also ? also(err) : BKT_OK;
 }
 
 int interrupt_status(void) { return caught ? 128 + caught : 0; }

@@ -3,15 +3,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/pool.h"
+#include "base/os/stdfd.h"
+#include "base/trace.h"
 #include "bkt_config.h"
 #include "schema/domain/domain.h"
+#include "storage/stats.h"
+#include "storage/store.h"
 #include "tools/cli/help.h"
 #include "tools/cli/interrupt.h"
-#include "base/os/pool.h"
-#include "storage/stats.h"
-#include "base/os/stdfd.h"
-#include "storage/store.h"
-#include "base/trace.h"
+#include "tools/cli/progress.h"
+#include "tools/share/processes.h"
+#include "tools/share/share.h"
+
+/* Joins the processes of an mpirun, before there are threads. */
+static int join(const struct bkt_verb *v, struct bkt_err *err)
+{
+    if (!v->shared)
+        return BKT_OK;
+    BKT_PASS(bkt_processes_join(err));
+    interrupt_also(bkt_share_step);
+    if (!bkt_processes_first())
+        progress_leave_to_another();
+    return BKT_OK;
+}
 
 static int run(const struct bkt_verb *v, int argc, char **argv)
 {
@@ -19,6 +34,8 @@ static int run(const struct bkt_verb *v, int argc, char **argv)
     struct bkt_err  err = {.n = 0};
     int             rc  = bkt_tool_init(&t, v, argc, argv);
     if (rc < 0 && bkt_trace_set(t.set.trace, &err) < 0)
+        rc = bkt_tool_error(&t, NULL, &err);
+    if (rc < 0 && join(v, &err) < 0)
         rc = bkt_tool_error(&t, NULL, &err);
     if (rc < 0) {
         if (t.set.stats)
@@ -33,6 +50,10 @@ static int run(const struct bkt_verb *v, int argc, char **argv)
     if (fflush(stdout) != 0 || ferror(stdout)) {
         bkt_tool_fail(&t, "the standard output can't be written");
         rc = rc ? rc : BKT_EXIT_FAIL;
+    }
+    if (bkt_processes_several()) {
+        rc = bkt_processes_leave(rc);
+        interrupt_ignore(); /* mpirun ends the others as soon as one has ended with a failure */
     }
     bkt_tool_fini(&t);
     return rc;

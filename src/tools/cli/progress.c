@@ -11,6 +11,13 @@
 #define EVERY_TTY   0.2 /* seconds between two showings */
 #define EVERY_PLAIN 5.0 /* in a log file */
 
+static bool left_to_another;
+
+void progress_leave_to_another(void)
+{
+    left_to_another = true;
+}
+
 void progress_init(struct progress *p, const char *what, bool verbose)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
@@ -20,7 +27,7 @@ void progress_init(struct progress *p, const char *what, bool verbose)
     p->tty     = isatty(STDERR_FILENO) > 0;
     p->verbose = verbose;
     p->started = bkt_clock_now();
-    p->every   = p->tty ? EVERY_TTY : EVERY_PLAIN;
+    p->every = left_to_another ? 0 : p->tty ? EVERY_TTY : EVERY_PLAIN;
     p->shown   = p->started - (p->tty ? EVERY_TTY : 0); /* on a terminal the first count is shown at once */
 }
 

@@ -21,6 +21,8 @@ struct progress {
 /** Begin to count; @p what is copied.  On a terminal the counts are shown several times a second, in a log
  *  now and then. */
 void progress_init(struct progress *p, const char *what, bool verbose);
+/** Show no counts in this process from now on: another one shows them. */
+void progress_leave_to_another(void);
 /** Count something; shows it now and then. */
 void progress_add(struct progress *p, uint64_t bytes, uint64_t chunks, uint64_t objects);
 /** Print a separate line; the progress goes on below.  Only with -v. */

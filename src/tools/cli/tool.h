@@ -75,6 +75,7 @@ struct bkt_verb {
     const struct bkt_opt *opts;     /* n_opts, in the order of help */
     size_t                n_opts;
     bool                  json;     /* --json is one of its options */
+    bool shared;                    /* processes that mpirun started share the work (tools/share) */
     char *(*reword)(const char *word); /* another word for one that isn't an option's argument, on the heap; NULL: it stays.
                                           May itself be NULL */
     int (*run)(struct bkt_tool *t); /* an exit code */

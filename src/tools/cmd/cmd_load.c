@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "schema/edit/edit.h"
-#include "vol/dataset/raw_files.h"
-#include "tools/source/hdf5_glue.h"
-#include "tools/load/load_processes.h"
-#include "tools/load/load_one.h"
 #include "tools/kerchunk/load_kerchunk.h"
+#include "tools/load/load_one.h"
+#include "tools/load/load_parts.h"
+#include "tools/load/load_processes.h"
 #include "tools/samples/load_column.h"
+#include "tools/share/processes.h"
+#include "tools/source/hdf5_glue.h"
+#include "vol/dataset/raw_files.h"
 
 static const struct bkt_opt opts[] = {
     {0, "link", NULL, "refer to the data in the files instead of copying them", NULL},
@@ -178,11 +180,48 @@ static int each_one(void *arg, int i)
     return one(e->t, e->o, e->map, e->t->args[i], bkt_buf_str(&domain), e->fapl);
 }
 
+/* The processes of an mpirun share the sources. */
+static int each_among(struct each *e, const struct load_crowd *crowd)
+{
+    struct bkt_err err = {.n = 0};
+    int failed = 0, left = 0;
+    int rc = bkt_processes_first() ? load_among(crowd, &failed, &left, &err) : load_among_serve(crowd, &err);
+    h5_closep(&e->fapl);
+    if (rc < 0 && rc != BKT_ECANCEL)
+        return bkt_tool_error(e->t, NULL, &err);
+    if (rc < 0)
+        return bkt_tool_fail(e->t, "stopped: %d of %d files are loaded", crowd->n - left - failed, crowd->n);
+    return failed ? bkt_tool_fail(e->t, "%d of %d files are not loaded, or only in part", failed, crowd->n)
+                  : BKT_EXIT_OK;
+}
+
+/* One source: the first process loads it, the others copy parts of it. */
+static int serve_one(struct each *e)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf domain = {0};
+    struct bkt_err err = {.n = 0};
+    struct progress p;
+    struct load l = {.o = e->o, .set = &e->t->set, .dst = H5I_INVALID_HID, .progress = &p};
+    progress_init(&p, e->t->args[0], false);
+    if (domain_of(e->t->args[0], e->target, e->folder, &domain) < 0)
+        return bkt_tool_fail(e->t, "out of memory");
+    int rc = h5_start(e->info, &e->fapl, &err);
+    if (rc == BKT_OK)
+        rc = load_parts_serve(&l, e->t->args[0], bkt_buf_str(&domain), e->fapl, &err);
+    h5_closep(&e->fapl);
+    return rc < 0 ? bkt_tool_error(e->t, NULL, &err) : BKT_EXIT_OK;
+}
+
 static int each_of(struct each *e, struct load_options *o)
 {
     int               n = e->t->n_args - 1, failed = 0, i = 0, left;
     struct load_crowd crowd = {.what = e->target, .n = n, .one = each_one, .arg = e};
-    o->in_crowd             = o->jobs > 1 && n > 1;
+    bool among = bkt_processes_several() && n > 1;
+    o->in_crowd = among || (o->jobs > 1 && n > 1);
+    if (among)
+        return each_among(e, &crowd);
+    if (!bkt_processes_first())
+        return serve_one(e);
     if (!o->in_crowd) {
         for (; i < n && interrupt_check(NULL) == BKT_OK; i++)
             failed += each_one(e, i) != BKT_EXIT_OK;
@@ -236,9 +275,11 @@ static int run(struct bkt_tool *t)
     interrupt_catch();
     if (t->n_args > 1 && !o.extend && !column_of && !sets) {
         struct each e  = {t, &o, o.chunk_map ? &map : NULL, target, info, folder, H5I_INVALID_HID};
-        int         rc = check_names(t, t->n_args - 1, target, folder);
+        int rc = bkt_processes_first() ? check_names(t, t->n_args - 1, target, folder) : -1;
         return rc < 0 ? each_of(&e, &o) : rc;
     }
+    if (!bkt_processes_first())
+        return BKT_EXIT_OK; /* the first process does all of it */
     if (h5_start(info, &fapl, &err) < 0)
         return bkt_tool_error(t, NULL, &err);
     if (column_of || sets)
@@ -247,51 +288,61 @@ static int run(struct bkt_tool *t)
 }
 
 const struct bkt_verb bkt_verb_load = {
-    .name = "load", .args = "SOURCE... DOMAIN|FOLDER/", .min_args = 1, .max_args = -1,
+    .name = "load",
+    .args = "SOURCE... DOMAIN|FOLDER/",
+    .min_args = 1,
+    .max_args = -1,
     .help = "make domains of HDF5 files, by copy or by reference",
-    .text = "Sources are paths, s3:// or https:// names. Files in S3 or behind HTTP are read in place, by\n"
-            "ranges. A family is named with its %d, a split or multi file without its -m.h5 or -s.h5.\n\n"
-            "With several sources, or a target that ends with /, each source becomes a domain of its name\n"
-            "in that folder, --jobs of them at once. A source that fails is reported, the others go on, and\n"
-            "the exit code is 1. Sources of the same name, which would become one domain, are refused, also\n"
-            "with --append. Load each of them separately, under another name, or with -a into the other's\n"
-            "domain. Data and chunks of one source are always fetched and stored many at a time.\n\n"
-            "With --link, data stay in place and the domain refers to them. Values that references can't\n"
-            "lead to (of variable length, references to objects) are copied, and reported. Readers may have\n"
-            "to allow the files' store by H5BUCKET_ALLOW; a note reports this.\n\n"
-            "Virtual datasets stay virtual. With --link and --flatten-vds, a virtual dataset becomes a\n"
-            "chunked one if its mappings begin and end at chunk borders of its sources. It then refers to\n"
-            "the sources' present chunks. Otherwise it stays virtual, and the reason is reported.\n\n"
-            "If a part of a source can't be read, the load fails. With --ignore-errors, such objects and\n"
-            "attributes are named and left out, the rest is loaded, and the exit code is 1.\n\n"
-            "With --chunk-map, locations come from that JSON. Without SOURCE, everything else comes from\n"
-            "it, too, and only datasets are made.\n\n"
-            "With --column, SOURCE is a repository of samples (h5bucket help sample). The domain gets a\n"
-            "dataset `samples` that refers to the samples' chunks in plain HDF5 files, in the order of their\n"
-            "names, which are in `names`. If samples differ in shape, or are several chunks of a flat file,\n"
-            "their shapes are in `shapes`.\n\n"
-            "With --kerchunk, SOURCE is a reference set of Zarr version 2: JSON, or a folder of Parquet\n"
-            "tables (refs.parq). Arrays become datasets that refer to the set's chunks, _ARRAY_DIMENSIONS become\n"
-            "dimension scales. Codecs zlib, zstd, blosc, bz2, shuffle\n"
-            "and fletcher32 are HDF5's filters. Arrays with lz4, order F, text or only inline chunks are copied;\n"
-            "that needs H5BUCKET_ALLOW at once. Other codecs are refused by name; --ignore-errors leaves such\n"
-            "arrays out.\n\n"
-            "With --extend, datasets that have the dimension grow by each source, coordinate variables too.\n"
-            "All other datasets must hold the same values in all sources. Attributes, groups and links stay\n"
-            "as in the first source, but units, calendar, scale_factor, add_offset, _FillValue,\n"
-            "missing_value and _Unsigned must agree. A source that doesn't fit or can't be read is reported\n"
-            "with the reason, and left out as a whole; the others go on, and the exit code is 1. With\n"
-            "--link, datasets whose sources fill whole chunks are referred to, small ones are copied.\n\n"
-            "Later runs with -a continue at the last step, or at --extend-offset. If a run is killed, the\n"
-            "next one undoes it. If a source has grown since it was loaded, data that refer to it can't be\n"
-            "read until it is loaded again. Then name the step at which it begins by --extend-offset;\n"
-            "otherwise all of it is appended once more.\n\n"
-            "A new domain of 64 objects or more in a bucket gets a snapshot (h5bucket help snapshot),\n"
-            "unless listing its many chunk objects costs more than the snapshot saves. A domain that has a\n"
-            "snapshot gets a new one. --no-snapshot or setting snapshot=no leaves this out.\n\n"
-            "If the domain exists, it stays as it is and the load fails, unless --append adds to it or\n"
-            "--force replaces it. The domain appears, or replaces the other one, when everything is stored.\n"
-            "An interrupted load leaves no domain, and the next run cleans up its objects.",
-    .opts = opts, .n_opts = sizeof opts / sizeof *opts,
+    .text =
+        "Sources are paths, s3:// or https:// names. Files in S3 or behind HTTP are read in place, by\n"
+        "ranges. A family is named with its %d, a split or multi file without its -m.h5 or -s.h5.\n\n"
+        "With several sources, or a target that ends with /, each source becomes a domain of its name\n"
+        "in that folder, --jobs of them at once. A source that fails is reported, the others go on, and\n"
+        "the exit code is 1. Sources of the same name, which would become one domain, are refused, also\n"
+        "with --append. Load each of them separately, under another name, or with -a into the other's\n"
+        "domain. Data and chunks of one source are always fetched and stored many at a time.\n\n"
+        "With --link, data stay in place and the domain refers to them. Values that references can't\n"
+        "lead to (of variable length, references to objects) are copied, and reported. Readers may have\n"
+        "to allow the files' store by H5BUCKET_ALLOW; a note reports this.\n\n"
+        "Virtual datasets stay virtual. With --link and --flatten-vds, a virtual dataset becomes a\n"
+        "chunked one if its mappings begin and end at chunk borders of its sources. It then refers to\n"
+        "the sources' present chunks. Otherwise it stays virtual, and the reason is reported.\n\n"
+        "If a part of a source can't be read, the load fails. With --ignore-errors, such objects and\n"
+        "attributes are named and left out, the rest is loaded, and the exit code is 1.\n\n"
+        "With --chunk-map, locations come from that JSON. Without SOURCE, everything else comes from\n"
+        "it, too, and only datasets are made.\n\n"
+        "With --column, SOURCE is a repository of samples (h5bucket help sample). The domain gets a\n"
+        "dataset `samples` that refers to the samples' chunks in plain HDF5 files, in the order of their\n"
+        "names, which are in `names`. If samples differ in shape, or are several chunks of a flat file,\n"
+        "their shapes are in `shapes`.\n\n"
+        "With --kerchunk, SOURCE is a reference set of Zarr version 2: JSON, or a folder of Parquet\n"
+        "tables (refs.parq). Arrays become datasets that refer to the set's chunks, _ARRAY_DIMENSIONS "
+        "become\n"
+        "dimension scales. Codecs zlib, zstd, blosc, bz2, shuffle\n"
+        "and fletcher32 are HDF5's filters. Arrays with lz4, order F, text or only inline chunks are "
+        "copied;\n"
+        "that needs H5BUCKET_ALLOW at once. Other codecs are refused by name; --ignore-errors leaves such\n"
+        "arrays out.\n\n"
+        "With --extend, datasets that have the dimension grow by each source, coordinate variables too.\n"
+        "All other datasets must hold the same values in all sources. Attributes, groups and links stay\n"
+        "as in the first source, but units, calendar, scale_factor, add_offset, _FillValue,\n"
+        "missing_value and _Unsigned must agree. A source that doesn't fit or can't be read is reported\n"
+        "with the reason, and left out as a whole; the others go on, and the exit code is 1. With\n"
+        "--link, datasets whose sources fill whole chunks are referred to, small ones are copied.\n\n"
+        "Later runs with -a continue at the last step, or at --extend-offset. If a run is killed, the\n"
+        "next one undoes it. If a source has grown since it was loaded, data that refer to it can't be\n"
+        "read until it is loaded again. Then name the step at which it begins by --extend-offset;\n"
+        "otherwise all of it is appended once more.\n\n"
+        "The processes of an mpirun share several sources, or the data of one large source. Each node\n"
+        "needs the adapter of its MPI (h5bucket_mpi-openmpi.so or -mpich.so).\n\n"
+        "A new domain of 64 objects or more in a bucket gets a snapshot (h5bucket help snapshot),\n"
+        "unless listing its many chunk objects costs more than the snapshot saves. A domain that has a\n"
+        "snapshot gets a new one. --no-snapshot or setting snapshot=no leaves this out.\n\n"
+        "If the domain exists, it stays as it is and the load fails, unless --append adds to it or\n"
+        "--force replaces it. The domain appears, or replaces the other one, when everything is stored.\n"
+        "An interrupted load leaves no domain, and the next run cleans up its objects.",
+    .opts = opts,
+    .n_opts = sizeof opts / sizeof *opts,
+    .shared = true,
     .run = run,
 };

@@ -53,11 +53,12 @@ static herr_t write_chunk(const struct survey *s, hid_t dst, const struct survey
     return H5Dwrite_chunk(dst, H5P_DEFAULT, c->mask, offset, (size_t)c->size, bytes);
 }
 
-static int move_batch(struct load *l, const struct survey *s, hid_t dst, size_t at, size_t n, struct bkt_err *err)
+int load_move_chunks(struct load *l, const struct survey *s, hid_t dst, size_t at, size_t n,
+                     struct bkt_err *err)
 {
     BKT_CLEANUP(batch_fini) struct batch b = {.chunks = s->chunks + at, .n = n};
     BKT_PASS(read_batch(l, &b, err));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if (write_chunk(s, dst, &b.chunks[i], b.reads[i].to) < 0) {
             if (at + i == 0) { /* stored in another shape or form here: copied by elements */
                 (void)H5Eclear2(H5E_DEFAULT);
@@ -65,8 +66,6 @@ static int move_batch(struct load *l, const struct survey *s, hid_t dst, size_t 
             }
             return h5_fail(err, "storing a chunk");
         }
-        progress_add(l->progress, b.chunks[i].size, 1, 0);
-    }
     return 1;
 }
 
@@ -100,9 +99,10 @@ int load_chunks(struct load *l, hid_t src, hid_t dst, const char *path, struct b
         while (i + n < s.n_chunks && n < BKT_TOOL_BATCH && (n == 0 || bytes + s.chunks[i + n].size <= BATCH_BYTES))
             bytes += s.chunks[i + n++].size;
         BKT_PASS(interrupt_check(err));
-        int rc = move_batch(l, &s, dst, i, n, err);
+        int rc = load_move_chunks(l, &s, dst, i, n, err);
         if (rc <= 0)
             return rc;
+        progress_add(l->progress, bytes, n, 0);
         i += n;
     }
     return 1;

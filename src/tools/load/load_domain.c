@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/trace.h"
 #include "schema/edit/edit.h"
-#include "vol/open/pointer_leave.h"
-#include "tools/source/hdf5_glue.h"
-#include "tools/load/flatten_vds.h"
 #include "tools/bucket/names.h"
 #include "tools/bucket/snapshots.h"
-#include "base/trace.h"
+#include "tools/load/flatten_vds.h"
+#include "tools/load/load_parts.h"
+#include "tools/source/hdf5_glue.h"
 #include "vol/copy/copier.h"
+#include "vol/open/pointer_leave.h"
 #include "vol/vfd/store_driver.h"
 
 struct bkt_vobj *load_vobj(hid_t id) { return H5VLobject(id); }
@@ -61,7 +62,8 @@ static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_er
         l->due = l->progress->bytes + H5Dget_storage_size(src);
     int rc = l->flat ? load_flat_link(l, dst, path, err) : l->o->link ? load_link(l, src, dst, path, err) : 0;
     if (rc == 0) {
-        rc = load_chunks(l, src, dst, path, err);
+        rc = load_parts_wait(l, src, dst, path, err);
+        rc = rc ? rc : load_chunks(l, src, dst, path, err);
         l->n_copied += rc >= 0;
     }
     return rc;
@@ -356,7 +358,12 @@ int load_one(struct load *l, const char *source, const char *domain, hid_t fapl,
     if (rc == BKT_OK)
         rc = load_target(l, domain, fapl, &is_new, err);
     if (rc == BKT_OK)
+        rc = load_parts_begin(l, is_new, err);
+    if (rc == BKT_OK)
         rc = copy_all(l, err);
+    if (rc == BKT_OK)
+        rc = load_parts_share(l, err);
+    load_parts_free(l->parts);
     load_flat_free(l->flat);
     return load_end(l, rc, is_new, err);
 }

@@ -22,6 +22,7 @@ struct load_options {
     bool        in_crowd;      /* one of several processes: the parent shows their common progress */
 };
 struct load_flat;
+struct load_parts;
 /** The load of one source into one domain. */
 struct load {
     const struct load_options *o;
@@ -36,6 +37,7 @@ struct load {
     uint64_t                   n_left_out; /* with ignore: number of unreadable things */
     bool                       told_allow;
     bool                       journal; /* a journal is stored (load_journal_write()) */
+    struct load_parts *parts; /* data that wait for all processes of an mpirun (load_parts.h); NULL: none */
     struct load_flat          *flat; /* how the virtual dataset being made is flattened (flatten_vds.h) */
 };
 
@@ -89,6 +91,10 @@ BKT_NODISCARD int load_table_empty(struct load *l, unsigned rank, const uint64_t
 BKT_NODISCARD int load_open_id(struct load *l, const struct bkt_id *id, hid_t *out, struct bkt_err *err);
 
 /* ---- load_copy.c ---- */
+/** Move the stored chunks s->chunks[at] .. +n-1.  1: done; 0: not possible, found at the first chunk of all;
+ *  negative: failed. */
+BKT_NODISCARD int load_move_chunks(struct load *l, const struct survey *s, hid_t dst, size_t at, size_t n,
+                                   struct bkt_err *err);
 /** Move stored chunks unchanged, many at a time.  1: done; 0: not possible; negative: failed. */
 BKT_NODISCARD int load_chunks(struct load *l, hid_t src_dset, hid_t dst_dset, const char *path, struct bkt_err *err);
 

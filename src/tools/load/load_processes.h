@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "base/err.h"
+
 struct load_crowd {
     const char *what;           /* shown on a terminal: the common target */
     int         n;              /* number of sources */
@@ -17,5 +19,12 @@ struct load_crowd {
  * @return number of sources that were never begun (not 0 only if the user has stopped it); -1: no process
  *         could be made */
 int load_crowd(const struct load_crowd *c, unsigned jobs, int *failed);
+
+/** The same among the processes of an mpirun, in the first of them (load_among.c).
+ * @param left  number of sources that were not loaded, since the work was stopped
+ * @return BKT_OK; a failure of the processes, or a user's stop: sources that can't be loaded are none */
+BKT_NODISCARD int load_among(const struct load_crowd *c, int *failed, int *left, struct bkt_err *err);
+/** In the others. */
+BKT_NODISCARD int load_among_serve(const struct load_crowd *c, struct bkt_err *err);
 
 #endif

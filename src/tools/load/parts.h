@@ -1,0 +1,43 @@
+/* A dataset in parts, which several processes copy: chunks of the grid in which a domain stores it. */
+#ifndef LOAD_PARTS_H
+#define LOAD_PARTS_H
+
+#include <hdf5.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "vol/copy/written_chunks.h"
+
+/** Bytes of a dataset from which on its copy is shared; smaller ones take less time than their sharing. */
+#define PARTS_LEAST ((uint64_t)1 << 20)
+/** Chunks of a part at most. */
+#define PARTS_CHUNKS 256
+
+/** Whether the copy of a dataset can be shared: its elements are plain values that lie in the file or domain,
+ *  PARTS_LEAST bytes of them or more. */
+bool parts_possible(hid_t from, hid_t to);
+
+/** List the chunks to be copied, by index, in the grid of @p dset, which is a domain's: its chunk objects, or
+ *  blocks of a few MiB if it has no chunks of its own.
+ *  @param from  the dataset to be copied, the same or another: chunks without stored elements are left out
+ *  @param w     all zero; bkt_written_fini() */
+BKT_NODISCARD int parts_list(hid_t dset, hid_t from, struct bkt_written *w, struct bkt_err *err);
+/** The number of chunks of the part that begins with chunk number @p i.
+ *  @param bytes  of a chunk in memory
+ *  @param share  bytes that a part should have (parts_share()) */
+size_t parts_next(const struct bkt_written *w, size_t i, uint64_t bytes, uint64_t share);
+/** Bytes of a part, so that several processes get parts of @p total bytes. */
+uint64_t parts_share(uint64_t total);
+/** Bytes of a chunk in memory. */
+uint64_t parts_chunk_bytes(const struct bkt_written *w, size_t elem_size);
+
+/** Chunks @p i .. +n-1 of a list as bytes for another process, and back.
+ *  @param w  all zero; bkt_written_fini(), whatever is returned.  BKT_EFORMAT */
+BKT_NODISCARD int parts_emit(const struct bkt_written *w, size_t i, size_t n, struct bkt_buf *out);
+BKT_NODISCARD int parts_parse(struct bkt_rd *r, struct bkt_written *w, struct bkt_err *err);
+
+/** A text for another process, and back: the caller's, free(). */
+BKT_NODISCARD int parts_emit_text(struct bkt_buf *out, const char *text);
+BKT_NODISCARD int parts_parse_text(struct bkt_rd *r, char **out, struct bkt_err *err);
+
+#endif
