@@ -14,20 +14,23 @@
 #include "base/bytes.h"
 #include "base/os/whole_io.h"
 #include "schema/domain/domain.h"
-#include "tools/source/hdf5_glue.h"
 #include "tools/cli/interrupt.h"
-#include "tools/show/json_out.h"
-#include "tools/show/show.h"
 #include "tools/cli/tool.h"
 #include "tools/cmd/get.h"
-#include "vol/copy/copier.h"
+#include "tools/cmd/get_shared.h"
 #include "tools/load/user_block.h"
+#include "tools/share/processes.h"
+#include "tools/show/json_out.h"
+#include "tools/show/show.h"
+#include "tools/source/hdf5_glue.h"
+#include "vol/copy/copier.h"
 
 struct get {
     struct bkt_tool *t;
     const char      *file; /* its final name */
     bool             verbose;
     unsigned long    objects;
+    struct bkt_get_shared *shared; /* NULL: this process is alone */
 };
 
 /* A new list: in HDF5 1.14 a list with properties copied by H5Pcopy_prop() can't be copied again. */
@@ -68,6 +71,12 @@ static int drop_external(void *arg, hid_t dset, const char *path, hid_t *space, 
     *dcpl = plain;
     int rank = H5Sget_simple_extent_dims(*space, dims, NULL);
     return rank < 0 || (rank > 0 && H5Sset_extent_simple(*space, rank, dims, NULL) < 0) ? h5_fail(err, path) : BKT_OK;
+}
+
+static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+{
+    const struct get *g = arg;
+    return bkt_get_shared_dataset(g->shared, src, dst, path, err);
 }
 
 static void tell(void *arg, const char *path, const char *what)
@@ -129,12 +138,19 @@ static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
     hid_t dst = H5Fcreate(name, H5F_ACC_EXCL, fcpl, fapl);
     if (dst < 0)
         return h5_fail(err, name);
-    struct bkt_copier_options o = {.hooks = {.arg = g, .fail = h5_fail, .check = interrupt_check, .shape = drop_external,
-                                             .tell = tell, .open_beside = open_beside, .connector = h5_start,
+    struct bkt_copier_options o = {.hooks = {.arg = g,
+                                             .fail = h5_fail,
+                                             .check = interrupt_check,
+                                             .shape = drop_external,
+                                             .data = data,
+                                             .tell = tell,
+                                             .open_beside = open_beside,
+                                             .connector = h5_start,
                                              .done = done},
-                                   .refs    = BKT_REFS_FOLLOW,
+                                   .refs = BKT_REFS_FOLLOW,
                                    .no_data = bkt_tool_has(g->t, "nodata") > 0};
-    int rc = bkt_copier_tree(src, dst, &o, err);
+    int rc = bkt_get_shared_begin(&o, &g->shared, err);
+    rc = bkt_get_shared_end(g->shared, rc < 0 ? rc : bkt_copier_tree(src, dst, &o, err), err);
     if (H5Fclose(dst) < 0 && rc == BKT_OK)
         rc = h5_fail(err, name);
     return rc < 0 ? rc : write_user_block(name, &u, err);
@@ -247,10 +263,12 @@ static int run(struct bkt_tool *t)
     BKT_CLEANUP(bkt_freep) char *file    = t->n_args > 1 ? strdup(t->args[1]) : default_name(t->args[0]);
     if (!file)
         return bkt_tool_fail(t, "out of memory");
+    interrupt_catch();
+    if (!bkt_processes_first())
+        return bkt_get_shared_serve(t);
     if (refuse(t, file) != BKT_EXIT_OK)
         return BKT_EXIT_FAIL;
     g.file = file;
-    interrupt_catch();
     if (get_any(&g, t->args[0], &is_file, &got, &err) < 0)
         return bkt_tool_error(t, t->args[0], &err);
     report(&g, is_file, &got);
@@ -265,7 +283,10 @@ static const struct bkt_opt opts[] = {
 };
 
 const struct bkt_verb bkt_verb_get = {
-    .name = "get", .args = "DOMAIN [FILE]", .min_args = 1, .max_args = 2,
+    .name = "get",
+    .args = "DOMAIN [FILE]",
+    .min_args = 1,
+    .max_args = 2,
     .help = "copy a domain into an HDF5 file, or download a plain HDF5 file",
     .text = "FILE gets everything in DOMAIN: groups, datasets, committed types, links of every kind in\n"
             "their order, attributes, references, creation properties, the user block. Chunks whose stored\n"
@@ -274,10 +295,17 @@ const struct bkt_verb bkt_verb_get = {
             "Data outside the domain are copied as well: chunks that are references into HDF5 files, and\n"
             "external raw files. Virtual datasets stay virtual. The file takes its name when it is\n"
             "complete.\n\n"
-            "DOMAIN may also be the name of a plain HDF5 file in a store. FILE then gets its bytes, in ranges side by\n"
-            "side, all of one version. A download that was cut off leaves FILE.h5bucket-part, and the same command\n"
+            "DOMAIN may also be the name of a plain HDF5 file in a store. FILE then gets its bytes, in "
+            "ranges side by\n"
+            "side, all of one version. A download that was cut off leaves FILE.h5bucket-part, and the same "
+            "command\n"
             "goes on with it, unless the file was replaced. With -n or -l, the objects are copied.\n\n"
-            "JSON: {\"file\", \"objects\"}; of a plain file {\"file\", \"kind\": \"file\", \"bytes\", \"resumed_bytes\"}.",
-    .opts = opts, .n_opts = sizeof opts / sizeof *opts, .json = true,
+            "The processes of an mpirun fetch and decode together; the first one writes FILE.\n\n"
+            "JSON: {\"file\", \"objects\"}; of a plain file {\"file\", \"kind\": \"file\", \"bytes\", "
+            "\"resumed_bytes\"}.",
+    .opts = opts,
+    .n_opts = sizeof opts / sizeof *opts,
+    .json = true,
+    .shared = true,
     .run = run,
 };

@@ -7,6 +7,8 @@
 #include "tools/cli/interrupt.h"
 #include "tools/cli/progress.h"
 #include "tools/cmd/get.h"
+#include "tools/cmd/get_shared.h"
+#include "tools/share/processes.h"
 #include "tools/source/download.h"
 #include "vol/vfd/store_driver_ahead.h"
 
@@ -49,7 +51,8 @@ static int fetch(struct bkt_tool *t, const char *full, const char *file, struct 
         progress_line(&progress, "%s: %llu bytes are here already", bkt_buf_str(&path), (unsigned long long)part.kept);
     struct download d = {.st = x->st, .key = x->key, .version = &x->version, .first = x->first, .n_first = x->n,
                          .step = on_step, .arg = &progress};
-    int rc = download_run(&d, &part, &why);
+    int rc = bkt_processes_several() ? bkt_get_shared_download(&d, full, &part, &why)
+                                     : download_run(&d, &part, &why);
     progress_end(&progress);
     if (rc < 0)
         return ended(&part, rc, &why, err);

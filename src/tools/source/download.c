@@ -136,14 +136,14 @@ static void end_all(struct run *r)
 }
 
 /* The first bytes are here.  They may be all of the first block. */
-static int put_first(struct run *r, struct bkt_err *err)
+int download_put_first(const struct download *d, struct part_file *p, struct bkt_err *err)
 {
-    uint64_t n = bkt_min_u64(r->d->n_first, bkt_min_u64(r->p->block, r->p->size));
-    if (!r->p->n_blocks || r->p->marks[0])
+    uint64_t n = bkt_min_u64(d->n_first, bkt_min_u64(p->block, p->size));
+    if (!p->n_blocks || p->marks[0])
         return BKT_OK;
-    BKT_PASS(part_file_write(r->p, 0, r->d->first, n, err));
-    r->p->marks[0] = n == bkt_min_u64(r->p->block, r->p->size);
-    return r->d->step(r->d->arg, n, err);
+    BKT_PASS(part_file_write(p, 0, d->first, n, err));
+    p->marks[0] = n == bkt_min_u64(p->block, p->size);
+    return d->step(d->arg, n, err);
 }
 
 int download_run(const struct download *d, struct part_file *p, struct bkt_err *err)
@@ -155,7 +155,7 @@ int download_run(const struct download *d, struct part_file *p, struct bkt_err *
     r->p = p;
     (void)pthread_mutex_init(&r->lock, NULL);
     (void)pthread_cond_init(&r->ended_some, NULL);
-    int rc = put_first(r, err);
+    int rc = download_put_first(d, p, err);
     for (size_t i = 0; i < DOWNLOAD_SLOTS && rc == BKT_OK; i++)
         rc = start(r, &r->slots[i], err);
     while (rc == BKT_OK && r->busy)

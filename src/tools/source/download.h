@@ -18,6 +18,8 @@ struct download {
     void               *arg;
 };
 
+/** Store the first bytes, which are here. */
+BKT_NODISCARD int download_put_first(const struct download *d, struct part_file *p, struct bkt_err *err);
 /** Fetch all blocks that @p p lacks.  After a failure, blocks that are complete are marked in it.
  * @return BKT_OK: all blocks are complete; BKT_EPRECOND: the file was replaced meanwhile; … */
 BKT_NODISCARD int download_run(const struct download *d, struct part_file *p, struct bkt_err *err);

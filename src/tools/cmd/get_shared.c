@@ -1,0 +1,424 @@
+#include "tools/cmd/get_shared.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/num.h"
+#include "schema/model/model.h"
+#include "tools/cli/interrupt.h"
+#include "tools/load/parts.h"
+#include "tools/share/processes.h"
+#include "tools/share/share.h"
+#include "tools/source/hdf5_glue.h"
+#include "vol/convert/kept_filters.h"
+#include "vol/core/vol.h"
+#include "vol/vfd/store_driver.h"
+
+enum { GET_STORED, GET_ELEMENTS, GET_BYTES }; /* of a unit: chunks as they are stored; elements; a range */
+
+/* ---- a domain's datasets: the first process ---- */
+
+struct target {
+    hid_t src, dst;
+    size_t left; /* units whose elements are not written yet */
+};
+struct bkt_get_shared {
+    struct bkt_share s;
+    const struct bkt_copier_options *o;
+    struct target *v;
+    size_t n, cap;
+};
+
+static void target_done(struct target *t)
+{
+    if (--t->left)
+        return;
+    h5_closep(&t->src);
+    h5_closep(&t->dst);
+}
+
+static int write_stored(hid_t dst, const struct bkt_written *w, struct bkt_rd *r, struct bkt_err *err)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        hsize_t at[H5S_MAX_RANK];
+        uint32_t mask = (uint32_t)bkt_rd_le(r, 4);
+        size_t n = (size_t)bkt_rd_le(r, 8);
+        const void *bytes = bkt_rd_take(r, n);
+        if (!bytes)
+            BKT_FAIL(err, BKT_EFORMAT, "a chunk of a part is missing");
+        bkt_written_offset(w, w->v[i].index, at);
+        if (H5Dwrite_chunk(dst, H5P_DEFAULT, mask, at, n, bytes) < 0)
+            return h5_fail(err, "writing a chunk");
+    }
+    return BKT_OK;
+}
+
+static int take_part(void *arg, struct bkt_rd *r, struct bkt_err *err)
+{
+    struct bkt_get_shared *g = arg;
+    BKT_CLEANUP(bkt_written_fini) struct bkt_written w = {.v = NULL};
+    uint64_t kind = bkt_rd_le(r, 1), number = bkt_rd_le(r, 4);
+    if (!r->ok || number >= g->n || g->v[number].dst < 0)
+        BKT_FAIL(err, BKT_EFORMAT, "a malformed result");
+    BKT_PASS(parts_parse(r, &w, err));
+    hid_t dst = g->v[number].dst;
+    BKT_PASS(kind == GET_STORED ? write_stored(dst, &w, r, err)
+                                : bkt_copier_write_chunks(dst, &w, g->o, r, err));
+    target_done(&g->v[number]);
+    return BKT_OK;
+}
+
+/* ---- work: reading a part ---- */
+
+static int read_stored(hid_t src, const struct bkt_written *w, struct bkt_buf *out)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf one = {0};
+    for (size_t i = 0; i < w->n; i++) {
+        hsize_t at[H5S_MAX_RANK];
+        uint32_t mask = w->v[i].mask;
+        bkt_written_offset(w, w->v[i].index, at);
+        if (bkt_buf_resize(&one, (size_t)w->v[i].size) < 0 ||
+            H5Dread_chunk(src, H5P_DEFAULT, at, &mask, one.ptr) < 0 || bkt_buf_add_le(out, 4, mask) < 0 ||
+            bkt_buf_add_le(out, 8, one.len) < 0 || bkt_buf_add(out, one.ptr, one.len) < 0)
+            return -1;
+    }
+    return BKT_OK;
+}
+
+static int result_head(struct bkt_buf *out, unsigned kind, uint64_t number, const struct bkt_written *w)
+{
+    bkt_buf_clear(out);
+    BKT_PASS(bkt_buf_add_le(out, 1, kind));
+    BKT_PASS(bkt_buf_add_le(out, 4, number));
+    return parts_emit(w, 0, w->n, out);
+}
+
+/* Chunks that can't be read as they are stored are read as elements. */
+static int read_part(hid_t src, uint64_t kind, uint64_t number, struct bkt_rd *unit,
+                     const struct bkt_copier_options *o, struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_written_fini) struct bkt_written w = {.v = NULL};
+    BKT_PASS(parts_parse(unit, &w, err));
+    if (kind == GET_STORED && result_head(out, GET_STORED, number, &w) == BKT_OK &&
+        read_stored(src, &w, out) == BKT_OK)
+        return BKT_OK;
+    (void)H5Eclear2(H5E_DEFAULT);
+    if (result_head(out, GET_ELEMENTS, number, &w) < 0)
+        BKT_NOMEM(err);
+    return bkt_copier_read_chunks(src, &w, o, out, err);
+}
+
+static int work_on_part(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)
+{
+    const struct bkt_get_shared *g = arg;
+    BKT_CLEANUP(bkt_freep) char *path = NULL;
+    uint64_t kind = bkt_rd_le(unit, 1), number = bkt_rd_le(unit, 4);
+    BKT_PASS(parts_parse_text(unit, &path, err));
+    return read_part(g->v[number].src, kind, number, unit, g->o, result, err);
+}
+
+/* ---- putting units ---- */
+
+/* Whether chunk objects hold the chunks that the file gets, as HDF5's filters made them. */
+static bool chunks_agree(hid_t src, hid_t dst)
+{
+    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dst);
+    const struct bkt_layout *lay = &bkt_vobj_of_id(src)->obj->dset.layout;
+    hsize_t chunk[H5S_MAX_RANK];
+    unsigned opts = 0;
+    int rank = dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED ? -1 : H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk);
+    bool same = rank > 0 && (unsigned)rank == lay->rank && H5Pget_nfilters(dcpl) > 0 &&
+                H5Pget_chunk_opts(dcpl, &opts) >= 0 && opts == 0 && bkt_filters_agree(src, dst);
+    for (int d = 0; same && d < rank; d++)
+        same = chunk[d] == lay->dims[d];
+    return same;
+}
+
+static int add_target(struct bkt_get_shared *g, hid_t src, hid_t dst, struct bkt_err *err)
+{
+    if (bkt_list_room(&g->v, g->n, &g->cap, sizeof *g->v) < 0)
+        BKT_NOMEM(err);
+    if (H5Iinc_ref(src) < 0 || H5Iinc_ref(dst) < 0)
+        return h5_fail(err, "keeping a dataset open");
+    g->v[g->n++] = (struct target){src, dst, 1};
+    return BKT_OK;
+}
+
+static int put_units(struct bkt_get_shared *g, const struct bkt_written *w, unsigned kind, size_t elem,
+                     const char *path, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
+    const size_t number = g->n - 1;
+    uint64_t bytes = parts_chunk_bytes(w, elem), total = UINT64_MAX;
+    (void)bkt_mul_u64(bytes, w->n, &total);
+    for (size_t i = 0, n; i < w->n; i += n) {
+        n = parts_next(w, i, bytes, parts_share(total));
+        bkt_buf_clear(&unit);
+        if (bkt_buf_add_le(&unit, 1, kind) < 0 || bkt_buf_add_le(&unit, 4, number) < 0 ||
+            parts_emit_text(&unit, path) < 0 || parts_emit(w, i, n, &unit) < 0)
+            BKT_NOMEM(err);
+        g->v[number].left++;
+        BKT_PASS(bkt_share_put(&g->s, &unit, err));
+    }
+    return BKT_OK;
+}
+
+int bkt_get_shared_dataset(struct bkt_get_shared *g, hid_t src, hid_t dst, const char *path,
+                           struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_written_fini) struct bkt_written w = {.v = NULL};
+    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src);
+    if (!g || *path != '/' || !bkt_vobj_of_id(src) || !parts_possible(src, dst))
+        return 0;
+    bool stored = chunks_agree(src, dst) && bkt_written_list(src, &w) && !w.other_shape;
+    if (!stored) {
+        bkt_written_fini(&w);
+        memset(&w, 0, sizeof w);
+        BKT_PASS(parts_list(src, src, &w, err));
+    }
+    BKT_PASS(add_target(g, src, dst, err));
+    int rc = put_units(g, &w, stored ? GET_STORED : GET_ELEMENTS, H5Tget_size(type), path, err);
+    target_done(&g->v[g->n - 1]);
+    return rc < 0 ? rc : 1;
+}
+
+int bkt_get_shared_begin(const struct bkt_copier_options *o, struct bkt_get_shared **out, struct bkt_err *err)
+{
+    struct bkt_get_shared *g = bkt_processes_several() ? calloc(1, sizeof *g) : NULL;
+    *out = g;
+    if (!bkt_processes_several())
+        return BKT_OK;
+    if (!g)
+        BKT_NOMEM(err);
+    g->o = o;
+    g->s = (struct bkt_share){.work = work_on_part,
+                              .take = take_part,
+                              .arg = g,
+                              .most = bkt_processes_size(),
+                              .check = interrupt_check};
+    return bkt_share_begin(&g->s, err);
+}
+
+int bkt_get_shared_end(struct bkt_get_shared *g, int rc, struct bkt_err *err)
+{
+    if (!g)
+        return rc;
+    rc = bkt_share_finish(&g->s, rc, err);
+    for (size_t i = 0; i < g->n; i++)
+        if (g->v[i].left) { /* after a failure */
+            g->v[i].left = 1;
+            target_done(&g->v[i]);
+        }
+    free(g->v);
+    free(g);
+    return rc;
+}
+
+/* ---- a plain file ---- */
+
+/* Blocks of a unit at most: requests that a process has at once. */
+#define RANGE_BLOCKS 4
+
+struct range { /* of a plain file, by any process */
+    struct bkt_store *st;
+    const char *key;
+    struct bkt_version *version;
+    struct part_file *p; /* in the first process */
+    const struct download *d;
+};
+
+static int emit_range(struct bkt_buf *out, uint64_t off, uint64_t n)
+{
+    BKT_PASS(bkt_buf_add_le(out, 1, GET_BYTES));
+    BKT_PASS(bkt_buf_add_le(out, 8, off));
+    return bkt_buf_add_le(out, 8, n);
+}
+
+static int fetch_range(const struct range *f, struct bkt_rd *unit, struct bkt_buf *out, struct bkt_err *err)
+{
+    struct bkt_req reqs[RANGE_BLOCKS];
+    uint64_t off = bkt_rd_le(unit, 8), n = bkt_rd_le(unit, 8), k = 0;
+    if (!unit->ok || n > RANGE_BLOCKS * DOWNLOAD_BLOCK)
+        BKT_FAIL(err, BKT_EFORMAT, "a malformed unit of work");
+    if (emit_range(out, off, n) < 0 || bkt_buf_reserve(out, (size_t)n) < 0)
+        BKT_NOMEM(err);
+    for (uint64_t at = 0; at < n; at += DOWNLOAD_BLOCK, k++)
+        reqs[k] = (struct bkt_req){.op = BKT_GET,
+                                   .key = f->key,
+                                   .off = off + at,
+                                   .len = bkt_min_u64(DOWNLOAD_BLOCK, n - at),
+                                   .dst = out->ptr + out->len + at,
+                                   .if_match = bkt_version_condition(f->version),
+                                   .version = f->version};
+    int rc = bkt_store_run(f->st, reqs, k, err);
+    for (uint64_t i = 0; i < k; i++) {
+        if (rc == BKT_OK && reqs[i].n != reqs[i].len)
+            rc = BKT_ERR(err, BKT_ENET, "%s: %llu bytes of a range of %llu arrived", f->key,
+                         (unsigned long long)reqs[i].n, (unsigned long long)reqs[i].len);
+        bkt_req_fini(&reqs[i]);
+    }
+    return rc < 0 ? rc : bkt_buf_resize(out, out->len + (size_t)n);
+}
+
+static int work_on_range(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)
+{
+    if (bkt_rd_le(unit, 1) != GET_BYTES)
+        BKT_FAIL(err, BKT_EFORMAT, "a malformed unit of work");
+    return fetch_range(arg, unit, result, err);
+}
+
+static int take_range(void *arg, struct bkt_rd *r, struct bkt_err *err)
+{
+    const struct range *f = arg;
+    uint64_t kind = bkt_rd_le(r, 1), off = bkt_rd_le(r, 8), n = bkt_rd_le(r, 8);
+    if (!r->ok || kind != GET_BYTES || n != bkt_rd_left(r) || off % f->p->block || off > f->p->size ||
+        n > f->p->size - off)
+        BKT_FAIL(err, BKT_EFORMAT, "a malformed result");
+    BKT_PASS(part_file_write(f->p, off, bkt_rd_take(r, (size_t)n), n, err));
+    for (uint64_t i = off / f->p->block; i * f->p->block < off + n; i++)
+        f->p->marks[i] = 1;
+    BKT_PASS(part_file_save(f->p, false, err));
+    return f->d->step(f->d->arg, n, err);
+}
+
+static int put_ranges(struct bkt_share *s, const struct part_file *p, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
+    const uint64_t each = bkt_max_u64(p->n_blocks / (2 * (uint64_t)bkt_processes_size()), 1);
+    const uint64_t most = bkt_min_u64(RANGE_BLOCKS, each);
+    for (uint64_t i = 0, n; i < p->n_blocks; i += n) {
+        for (n = 0; n < most && i + n < p->n_blocks && !p->marks[i + n]; n++) {
+        }
+        bkt_buf_clear(&unit);
+        if (n && emit_range(&unit, i * p->block, bkt_min_u64(n * p->block, p->size - i * p->block)) < 0)
+            BKT_NOMEM(err);
+        if (n)
+            BKT_PASS(bkt_share_put(s, &unit, err));
+        n = n ? n : 1;
+    }
+    return BKT_OK;
+}
+
+static int put_news(struct bkt_share *s, const char *name, const struct bkt_version *v, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
+    uint64_t mtime;
+    memcpy(&mtime, &v->mtime, sizeof mtime);
+    if (parts_emit_text(&news, name) < 0 || parts_emit_text(&news, v->etag) < 0 ||
+        bkt_buf_add_le(&news, 8, v->size) < 0 || bkt_buf_add_le(&news, 8, mtime) < 0)
+        BKT_NOMEM(err);
+    return bkt_share_news(s, &news, err);
+}
+
+int bkt_get_shared_download(const struct download *d, const char *name, struct part_file *p,
+                            struct bkt_err *err)
+{
+    struct range f = {.st = d->st, .key = d->key, .version = d->version, .p = p, .d = d};
+    struct bkt_share s = {.work = work_on_range,
+                          .take = take_range,
+                          .arg = &f,
+                          .most = bkt_processes_size(),
+                          .check = interrupt_check};
+    int rc = download_put_first(d, p, err);
+    if (rc == BKT_OK)
+        rc = bkt_share_begin(&s, err);
+    if (rc == BKT_OK)
+        rc = put_news(&s, name, d->version, err);
+    if (rc == BKT_OK)
+        rc = put_ranges(&s, p, err);
+    rc = bkt_share_finish(&s, rc, err);
+    if (rc < 0)
+        (void)!part_file_save(p, true, NULL); /* without the marks, less is kept */
+    return rc;
+}
+
+/* ---- the other processes ---- */
+
+struct other {
+    struct bkt_tool *t;
+    struct bkt_copier_options o;
+    hid_t file, src; /* the domain; the dataset of the last unit */
+    char *path;
+    struct range range;
+    char *key;
+    struct bkt_version version;
+};
+
+static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
+{
+    struct other *o = arg;
+    BKT_CLEANUP(bkt_freep) char *name = NULL, *etag = NULL;
+    BKT_PASS(parts_parse_text(news, &name, err));
+    BKT_PASS(parts_parse_text(news, &etag, err));
+    uint64_t size = bkt_rd_le(news, 8), mtime = bkt_rd_le(news, 8);
+    if (!news->ok || strlen(etag) >= sizeof o->version.etag)
+        BKT_FAIL(err, BKT_EFORMAT, "a malformed version of a file");
+    o->version = (struct bkt_version){.known = true, .size = size};
+    memcpy(&o->version.mtime, &mtime, sizeof mtime);
+    memcpy(o->version.etag, etag, strlen(etag));
+    BKT_PASS(vfd_open_store(name, &o->t->set, &o->range.st, &o->key, err));
+    o->range.key = o->key;
+    o->range.version = &o->version;
+    return BKT_OK;
+}
+
+static int open_domain(struct other *o, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(o->t);
+    BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
+    if (!info)
+        BKT_NOMEM(err);
+    BKT_PASS(h5_start(info, &fapl, err));
+    return h5_open_native(o->t->args[0], fapl, &o->file, err);
+}
+
+static int open_dataset(struct other *o, const char *path, struct bkt_err *err)
+{
+    if (o->file < 0)
+        BKT_PASS(open_domain(o, err));
+    if (o->path && strcmp(o->path, path) == 0)
+        return BKT_OK;
+    h5_closep(&o->src);
+    free(o->path);
+    o->path = NULL;
+    o->src = H5Dopen2(o->file, path, H5P_DEFAULT);
+    if (o->src < 0)
+        return h5_fail(err, path);
+    o->path = strdup(path);
+    return o->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+static int work_of_other(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)
+{
+    struct other *o = arg;
+    BKT_CLEANUP(bkt_freep) char *path = NULL;
+    uint64_t kind = bkt_rd_le(unit, 1), number;
+    BKT_PASS(interrupt_check(err));
+    if (kind == GET_BYTES && !o->range.st)
+        BKT_FAIL(err, BKT_EFORMAT, "a malformed unit of work");
+    if (kind == GET_BYTES)
+        return fetch_range(&o->range, unit, result, err);
+    number = bkt_rd_le(unit, 4);
+    BKT_PASS(parts_parse_text(unit, &path, err));
+    BKT_PASS(open_dataset(o, path, err));
+    BKT_TRY(err, read_part(o->src, kind, number, unit, &o->o, result, err), "%s", path);
+    return BKT_OK;
+}
+
+int bkt_get_shared_serve(struct bkt_tool *t)
+{
+    struct bkt_err err = {.n = 0};
+    struct other o = {.t = t,
+                      .file = H5I_INVALID_HID,
+                      .src = H5I_INVALID_HID,
+                      .o = {.hooks = {.fail = h5_fail, .check = interrupt_check}, .refs = BKT_REFS_FOLLOW}};
+    const struct bkt_share_other s = {.work = work_of_other, .news = on_news, .arg = &o};
+    int rc = bkt_share_serve(&s, &err);
+    h5_closep(&o.src);
+    h5_closep(&o.file);
+    free(o.path);
+    bkt_store_close(o.range.st);
+    free(o.key);
+    return rc < 0 ? bkt_tool_error(t, NULL, &err) : BKT_EXIT_OK;
+}
