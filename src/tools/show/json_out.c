@@ -51,6 +51,14 @@ void bkt_jout_open(struct bkt_jout *j, const char *key, char kind)
     j->kind[j->depth] = kind;
 }
 
+void bkt_jout_raw(struct bkt_jout *j, const char *text)
+{
+    if (!j->to || !*text)
+        return;
+    fprintf(j->to, "%s%s", j->some[j->depth] ? "," : "", text);
+    j->some[j->depth] = true;
+}
+
 void bkt_jout_close(struct bkt_jout *j)
 {
     if (!j->to)

@@ -34,6 +34,8 @@ void bkt_jout_i64(struct bkt_jout *j, const char *key, int64_t v);
 void bkt_jout_real(struct bkt_jout *j, const char *key, double v); /* the shortest text that gives the value back */
 void bkt_jout_bool(struct bkt_jout *j, const char *key, bool v);
 void bkt_jout_null(struct bkt_jout *j, const char *key);
+/** A member of the same depth that another bkt_jout wrote, here without a comma. */
+void bkt_jout_raw(struct bkt_jout *j, const char *text);
 /** An array of numbers on one line; UINT64_MAX is written as "unlimited". */
 void bkt_jout_dims(struct bkt_jout *j, const char *key, const uint64_t *v, unsigned n);
 

@@ -4,18 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/convert/rebuild.h"
-#include "schema/json/replace_ids.h"
-#include "tools/show/show.h"
 #include "schema/edit/userblock.h"
-#include "tools/verify/verify.h"
+#include "schema/json/replace_ids.h"
 #include "tools/bucket/walk.h"
+#include "tools/share/processes.h"
+#include "tools/show/show.h"
+#include "tools/verify/verify.h"
+#include "tools/verify/verify_shared.h"
+#include "vol/convert/rebuild.h"
 
 #define MIN_AGE 86400 /* seconds; no PUT takes a day */
 
-static void say(struct bkt_verify *v, const char *word, const char *kind, const char *path, const char *id, const char *text)
+void bkt_verify_say(struct bkt_verify *v, const char *word, const char *kind, const char *path,
+                    const char *id, const char *text)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    if (v->told) {
+        bkt_verify_shared_say(v->told, (const char *const[]){word, kind, path, id, text});
+        return;
+    }
     bkt_jout_open(&v->j, NULL, '{');
     bkt_jout_str(&v->j, "kind", kind);
     bkt_jout_str(&v->j, "path", path);
@@ -37,7 +44,7 @@ void bkt_verify_problem(struct bkt_verify *v, const char *kind, const char *path
     BKT_CLEANUP(bkt_freep) char *text = bkt_vtext(fmt, ap);
     va_end(ap);
     v->n_problems++;
-    say(v, "problem", kind, path, id, text ? text : fmt);
+    bkt_verify_say(v, "problem", kind, path, id, text ? text : fmt);
 }
 
 void bkt_verify_raw(struct bkt_verify *v, const char *path, const char *id, const char *fmt, ...)
@@ -46,14 +53,14 @@ void bkt_verify_raw(struct bkt_verify *v, const char *path, const char *id, cons
     va_start(ap, fmt);
     BKT_CLEANUP(bkt_freep) char *text = bkt_vtext(fmt, ap);
     va_end(ap);
-    say(v, "note", "raw", path, id, text ? text : fmt);
+    bkt_verify_say(v, "note", "raw", path, id, text ? text : fmt);
 }
 
 void bkt_verify_note(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     bkt_say_err(&b, why);
-    say(v, "not checked", "unchecked", path, id, bkt_buf_str(&b));
+    bkt_verify_say(v, "not checked", "unchecked", path, id, bkt_buf_str(&b));
 }
 
 void bkt_verify_unchecked(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why)
@@ -65,7 +72,7 @@ void bkt_verify_unchecked(struct bkt_verify *v, const char *path, const char *id
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     bkt_say_err(&b, why);
     v->n_problems++;
-    say(v, "problem: not checked", "unchecked", path, id, bkt_buf_str(&b));
+    bkt_verify_say(v, "problem: not checked", "unchecked", path, id, bkt_buf_str(&b));
 }
 
 /* ---- objects ---- */
@@ -147,6 +154,8 @@ static int on_object(const struct bkt_reached *r, void *arg)
         bkt_verify_chunks(v, r);
     uint64_t changed = v->n_changed;
     bkt_verify_refs(v, r->path, r->obj);
+    if (v->shared)
+        return bkt_verify_shared_refs(v, r, v->n_changed != changed);
     bkt_verify_stale(v, r, changed);
     return BKT_OK;
 }
@@ -181,13 +190,14 @@ static int check_user_block(struct bkt_verify *v)
     return rc < 0 && rc != BKT_EFORMAT ? bkt_err_copy(v->err, rc, &why) : BKT_OK;
 }
 
-static int check_domain(struct bkt_verify *v)
+static int check_domain(struct bkt_verify *v, const char *name)
 {
     BKT_PASS(bkt_domain_check_acl(v->d, v->repair ? BKT_ACL_READ | BKT_ACL_DELETE : BKT_ACL_READ, v->err));
     if (v->repair && bkt_store_is_readonly(bkt_domain_store(v->d)))
         BKT_FAIL(v->err, BKT_EACCES, "%s can't be written to", bkt_store_uri(bkt_domain_store(v->d)));
     BKT_PASS(bkt_verify_list(v));
-    BKT_PASS(bkt_reach(v->d, on_object, v, v->err));
+    BKT_PASS(v->deep && v->alone ? bkt_verify_shared_reach(v, name, on_object)
+                                 : bkt_reach(v->d, on_object, v, v->err));
     BKT_PASS(bkt_verify_sizes(v));
     BKT_PASS(bkt_verify_snapshot(v));
     BKT_PASS(check_user_block(v));
@@ -249,7 +259,7 @@ static int check_place(struct bkt_verify *v, const char *name)
     set.snapshot             = no; /* check the stored objects themselves */
     int rc                   = bkt_domain_open(name, &set, &v->d, &why);
     if (rc == BKT_OK)
-        return check_domain(v);
+        return check_domain(v, name);
     bool maybe = rc == BKT_EUNSUP || rc == BKT_ENOENT || rc == BKT_EINVAL;
     if (!maybe || bkt_place_open(name, &v->t->set, &p, NULL) < 0 || bkt_doc_get(p.store, p.path, &doc, NULL) < 0 ||
         doc.what == BKT_IS_DOMAIN || doc.what == BKT_IS_ABSENT)
@@ -261,13 +271,15 @@ static int check_place(struct bkt_verify *v, const char *name)
     return bkt_verify_bucket(v, &p);
 }
 
-static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j)
+/* @p alone: no other domain is checked, so processes of an mpirun share this one's chunks */
+static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j, bool alone)
 {
     struct bkt_err    err = {.n = 0};
     uint64_t          age = MIN_AGE;
     struct bkt_verify v   = {.t = t, .j = *j, .deep = bkt_tool_has(t, "deep") > 0, .repair = bkt_tool_has(t, "repair") > 0, .err = &err};
     (void)bkt_tool_number(t, "min-age", 0, UINT32_MAX, &age); /* run() has checked it */
     v.min_age = (double)age;
+    v.alone = alone && bkt_processes_several();
     v.files   = bkt_map_new();
     v.reached = bkt_map_new();
     bkt_jout_open(&v.j, NULL, '{');
@@ -301,6 +313,7 @@ struct many {
     struct bkt_store *st;
     unsigned          depth;
     int               rc; /* exit code so far */
+    struct bkt_verify_names *shared; /* processes share the domains; NULL: this one checks all */
 };
 
 static int on_member(const char *path, void *arg);
@@ -312,7 +325,9 @@ static void check_member(struct many *m, const char *path)
     struct bkt_err                           err  = {.n = 0};
     int rc = name ? bkt_doc_get(m->st, path, &doc, &err) : BKT_ENOMEM;
     if (rc == BKT_OK && doc.what == BKT_IS_DOMAIN) {
-        int one = run_one(m->t, name, m->j);
+        if (m->shared)
+            rc = bkt_verify_names_put(m->shared, name, &err);
+        int one = m->shared ? BKT_EXIT_OK : run_one(m->t, name, m->j, false);
         m->rc   = one ? one : m->rc;
     } else if (rc == BKT_OK && m->depth < BKT_TOOL_FOLDERS) {
         m->depth++;
@@ -331,36 +346,55 @@ static int on_member(const char *path, void *arg)
 }
 
 /* With -r: the domains in a folder; for a bucket also objects that no domain has. */
-static int run_name(struct bkt_tool *t, const char *name, struct bkt_jout *j)
+static int run_name(struct many *m, const char *name)
 {
     BKT_CLEANUP(bkt_place_fini) struct bkt_place p   = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc = {0};
-    struct many m = {.t = t, .j = j};
+    struct bkt_tool *t = m->t;
     if (!bkt_tool_has(t, "recursive") || bkt_place_open(name, &t->set, &p, NULL) < 0 || bkt_doc_get(p.store, p.path, &doc, NULL) < 0 ||
         doc.what == BKT_IS_DOMAIN || doc.what == BKT_IS_ABSENT)
-        return run_one(t, name, j);
-    m.st = p.store;
-    check_member(&m, p.path);
+        return run_one(t, name, m->j, t->n_args == 1);
+    m->st = p.store;
+    check_member(m, p.path);
     if (!*p.path) {
-        int one = run_one(t, name, j);
+        int one = run_one(t, name, m->j, false);
+        m->rc = one ? one : m->rc;
+    }
+    return BKT_EXIT_OK;
+}
+
+static int check_name(struct bkt_tool *t, const char *name, struct bkt_jout *j)
+{
+    return run_one(t, name, j, false);
+}
+
+/* The domains that -r finds are many: each is checked by one process.  Names of the command line are few. */
+static int run_names(struct bkt_tool *t, struct bkt_jout *j)
+{
+    struct many m = {.t = t, .j = j};
+    struct bkt_err err = {.n = 0};
+    int rc = BKT_OK;
+    if (bkt_tool_has(t, "recursive"))
+        rc = bkt_verify_names_begin(t, j, check_name, &m.shared, &err);
+    for (int i = 0; i < t->n_args && rc == BKT_OK; i++) {
+        int one = run_name(&m, t->args[i]);
         m.rc    = one ? one : m.rc;
     }
-    return m.rc;
+    rc = bkt_verify_names_end(m.shared, rc, &m.rc, &err);
+    return rc < 0 ? bkt_tool_error(t, NULL, &err) : m.rc;
 }
 
 static int run(struct bkt_tool *t)
 {
     struct bkt_jout j;
-    int             rc  = BKT_EXIT_OK;
     uint64_t        age = MIN_AGE;
     if (!bkt_tool_number(t, "min-age", 0, UINT32_MAX, &age))
         return BKT_EXIT_USAGE;
+    if (!bkt_processes_first())
+        return bkt_verify_shared_serve(t, check_name);
     bkt_jout_init(&j, t->json ? stdout : NULL);
     bkt_jout_open(&j, NULL, '[');
-    for (int i = 0; i < t->n_args; i++) {
-        int one = run_name(t, t->args[i], &j);
-        rc      = one ? one : rc;
-    }
+    int rc = run_names(t, &j);
     bkt_jout_close(&j);
     return rc;
 }
@@ -372,7 +406,10 @@ static const struct bkt_opt opts[] = {
     {0, "min-age", "SECONDS", "leave younger orphans, which may belong to an active writer (86400: a day)", NULL},
 };
 const struct bkt_verb bkt_verb_verify = {
-    .name = "verify", .args = "NAME...", .min_args = 1, .max_args = -1,
+    .name = "verify",
+    .args = "NAME...",
+    .min_args = 1,
+    .max_args = -1,
     .help = "check that domains are complete, and find unused objects",
     .text = "If NAME is a domain, every object must be reachable, stored and well-formed. Every reference\n"
             "must lie inside its file, and the file must have the ETag that it had when it was linked.\n"
@@ -385,13 +422,21 @@ const struct bkt_verb bkt_verb_verify = {
             "a bucket, and all domains in it are checked. Domains may be written meanwhile. Uploads in\n"
             "parts that were never completed count as orphans (S3 keeps their parts, but no list of objects\n"
             "shows them).\n\n"
+            "The processes of an mpirun share the chunks of one domain (--deep), or the domains (-r).\n\n"
             "Exit status: 0 all is well, or was repaired; 1 problems, or orphans that are left; 2 wrong\n"
             "usage. Data that can't be checked (a reference outside the stores of setting allow, a filter\n"
             "without code) are printed; with --deep they are problems.\n\n"
-            "JSON: a list with an object per domain or bucket: {\"name\", \"problems\": [{\"kind\", \"path\", \"id\",\n"
-            "\"message\"}], \"orphans\": [{\"id\" or \"tree\" or \"upload\", \"fresh\", \"removed\", ...}], \"objects\",\n"
-            "\"chunks\", \"references\", \"n_problems\", ...}, or with \"error\" in place of the numbers. The kinds\n"
+            "JSON: a list with an object per domain or bucket: {\"name\", \"problems\": [{\"kind\", "
+            "\"path\", \"id\",\n"
+            "\"message\"}], \"orphans\": [{\"id\" or \"tree\" or \"upload\", \"fresh\", \"removed\", ...}], "
+            "\"objects\",\n"
+            "\"chunks\", \"references\", \"n_problems\", ...}, or with \"error\" in place of the numbers. "
+            "The kinds\n"
             "are missing, malformed, unreadable, chunk, reference, changed, snapshot, userblock, unchecked\n"
             "(data: a problem with --deep), and raw (never a problem).",
-    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
+    .opts = opts,
+    .n_opts = BKT_COUNT(opts),
+    .json = true,
+    .shared = true,
+    .run = run,
 };

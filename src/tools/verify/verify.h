@@ -22,6 +22,7 @@ struct bkt_verify {
     struct bkt_domain *d;
     struct bkt_jout    j;
     bool               deep, repair;
+    bool alone;                 /* several processes have this one domain to check */
     double             min_age; /* seconds */
     uint64_t           n_objects, n_chunks, n_refs, n_checked, n_unchecked, n_problems, n_orphans, n_fresh, n_removed;
     uint64_t           n_changed; /* number of reports of a changed file */
@@ -31,6 +32,9 @@ struct bkt_verify {
     struct bkt_map    *listed;  /* id -> struct listed (verify_orphans.c); NULL: can't be listed */
     struct bkt_map    *reached; /* id -> struct reached */
     struct bkt_strays *strays;  /* verify_orphans.c */
+    struct bkt_verify_shared
+        *shared;          /* the processes of an mpirun decode chunks (verify_shared.h); NULL: this one */
+    struct bkt_buf *told; /* reports go there as bytes; NULL: they are printed */
     const char        *snapshot; /* none, current, outdated, missing, malformed; made or removed by repair */
     struct bkt_err    *err;
 };
@@ -47,10 +51,16 @@ void bkt_verify_note(struct bkt_verify *v, const char *path, const char *id, con
  *  a problem. */
 void bkt_verify_unchecked(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why);
 
+/** Print a report, or append it to v->told.  @p word: "problem", … */
+void bkt_verify_say(struct bkt_verify *v, const char *word, const char *kind, const char *path,
+                    const char *id, const char *text);
 /** Check a dataset's references: each lies inside its file, and the file is unchanged (verify_refs.c). */
 void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_object *o);
 /** Decode every chunk.  If its values are references, the objects they name are needed too. */
 void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r);
+/** Decode @p n chunks of a dataset.  @p coords: places in the grid, one after the other. */
+void bkt_verify_some_chunks(struct bkt_verify *v, const char *path, const struct bkt_object *o,
+                            const uint64_t *coords, size_t n);
 /** Report chunks that bkt_verify_chunks() found stale, unless bkt_verify_refs() has reported a changed file
  *  since (@p changed: the number before it). */
 void bkt_verify_stale(struct bkt_verify *v, const struct bkt_reached *r, uint64_t changed);

@@ -3,13 +3,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "chunk/read/references.h"
-#include "vol/dataset/raw_files.h"
 #include "base/num.h"
-#include "vol/core/filter_lookup.h"
+#include "chunk/read/references.h"
 #include "schema/json/replace_ids.h"
 #include "tools/show/show.h"
 #include "tools/verify/verify.h"
+#include "tools/verify/verify_shared.h"
+#include "vol/core/filter_lookup.h"
+#include "vol/dataset/raw_files.h"
 
 static const char *text_of(struct bkt_buf *b, const struct bkt_err *why)
 {
@@ -361,7 +362,7 @@ static int read_some(struct deep *d, const struct bkt_sel *sel, size_t n, struct
 }
 
 /* Reads all chunks together; if that fails, one by one. */
-static void flush(struct deep *d)
+static void check_all(struct deep *d)
 {
     struct bkt_err err = {.n = 0};
     bool           all = d->n == 0 || read_some(d, d->sel, d->n, &err) == BKT_OK;
@@ -381,6 +382,15 @@ static void flush(struct deep *d)
         }
     }
     d->v->n_checked += d->n;
+}
+
+/* Chunks whose values name objects are read here: the walk needs the names. */
+static void flush(struct deep *d)
+{
+    if (d->v->shared && !d->named)
+        bkt_verify_shared_put(d->v, d->path, d->o, d->sel, d->n, d->io->cdims);
+    else
+        check_all(d);
     d->n     = 0;
     d->bytes = 0;
 }
@@ -394,6 +404,30 @@ static int on_deep(const uint64_t *coord, const struct bkt_chunk_info *info, voi
     if (d->n == MOST || d->bytes >= bkt_settings_in_flight(bkt_domain_settings(d->v->d)))
         flush(d);
     return BKT_OK;
+}
+
+void bkt_verify_some_chunks(struct bkt_verify *v, const char *path, const struct bkt_object *o,
+                            const uint64_t *coords, size_t n)
+{
+    struct deep *d = calloc(1, sizeof *d);
+    struct bkt_err err = {.n = 0};
+    int rc = d ? BKT_OK : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+    if (d) {
+        *d = (struct deep){.v = v, .path = path, .o = o};
+        rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &d->io, &err);
+    }
+    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
+        select_chunk(d, coords + i * o->dset.space.rank, &d->sel[d->n++]);
+        if (d->n < MOST && i + 1 < n)
+            continue;
+        check_all(d);
+        d->n = 0;
+    }
+    if (rc < 0)
+        failed(v, path, o, rc, &err);
+    if (d)
+        bkt_dsetio_close(d->io);
+    free(d);
 }
 
 void bkt_verify_stale(struct bkt_verify *v, const struct bkt_reached *r, uint64_t changed)
@@ -431,7 +465,7 @@ void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r)
         places->bad_place   = skip_place;
         rc                  = bkt_chunk_iter(places, on_deep, d, &err);
     }
-    if (d && d->io)
+    if (d && d->io && d->n)
         flush(d);
     bkt_dsetio_close(places);
     if (rc < 0)
