@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/cmd/diff.h"
-#include "tools/source/hdf5_glue.h"
 #include "base/list.h"
 #include "schema/model/model.h"
-#include "tools/show/show.h"
+#include "tools/cmd/diff.h"
+#include "tools/cmd/diff_shared.h"
 #include "tools/load/user_block.h"
+#include "tools/share/processes.h"
+#include "tools/show/show.h"
+#include "tools/source/hdf5_glue.h"
 
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 }; /* exit codes, as diff and h5diff have them */
 
@@ -20,6 +22,8 @@ void bkt_diff_tell(struct bkt_diff *d, const char *path, const char *what, const
     va_start(ap, fmt);
     BKT_CLEANUP(bkt_freep) char *text = bkt_vtext(fmt, ap);
     va_end(ap);
+    if (bkt_diff_shared_keeps(d, path, what, text ? text : what))
+        return;
     d->n++;
     if (d->quiet)
         return;
@@ -215,32 +219,59 @@ static int user_blocks(struct bkt_diff *d, hid_t a, hid_t b)
     return BKT_OK;
 }
 
-static int compare(struct bkt_diff *d, const char *first, const char *second, const char *object)
+static int open_files(struct bkt_diff *d)
 {
-    BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID, fa = H5I_INVALID_HID, fb = H5I_INVALID_HID;
+    BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(d->t);
     if (!info)
         BKT_NOMEM(d->err);
     BKT_PASS(h5_start(info, &fapl, d->err));
-    BKT_PASS(h5_open_native(first, fapl, &fa, d->err));
-    BKT_PASS(h5_open_native(second, fapl, &fb, d->err));
+    BKT_PASS(h5_open_native(d->t->args[0], fapl, &d->fa, d->err));
+    return h5_open_native(d->t->args[1], fapl, &d->fb, d->err);
+}
+
+static int compare(struct bkt_diff *d, const char *object)
+{
+    BKT_PASS(open_files(d));
     if (strcmp(object, "/") == 0)
-        BKT_PASS(user_blocks(d, fa, fb));
-    BKT_CLEANUP(h5_closep) hid_t a = H5Oopen(fa, object, H5P_DEFAULT), b = H5Oopen(fb, object, H5P_DEFAULT);
+        BKT_PASS(user_blocks(d, d->fa, d->fb));
+    BKT_CLEANUP(h5_closep)
+    hid_t a = H5Oopen(d->fa, object, H5P_DEFAULT),
+          b = H5Oopen(d->fb, object, H5P_DEFAULT);
     if (a < 0 || b < 0)
         return h5_fail(d->err, object);
-    return objects(d, a, b, object);
+    int rc = bkt_diff_shared_begin(d);
+    return bkt_diff_shared_end(d, rc < 0 ? rc : objects(d, a, b, object));
+}
+
+static void close_files(struct bkt_diff *d)
+{
+    bkt_diff_pair_free(d);
+    h5_closep(&d->fa);
+    h5_closep(&d->fb);
 }
 
 static int run(struct bkt_tool *t)
 {
     struct bkt_err  err    = {.n = 0};
     const char     *object = t->n_args > 2 ? t->args[2] : "/";
-    struct bkt_diff d      = {.t = t, .quiet = bkt_tool_has(t, "quiet") > 0, .no_data = bkt_tool_has(t, "nodata") > 0,
-                              .seen = bkt_map_new(), .err = &err};
+    struct bkt_diff d = {.t = t,
+                         .quiet = bkt_tool_has(t, "quiet") > 0,
+                         .no_data = bkt_tool_has(t, "nodata") > 0,
+                         .seen = bkt_map_new(),
+                         .err = &err,
+                         .fa = H5I_INVALID_HID,
+                         .fb = H5I_INVALID_HID};
+    if (!bkt_processes_first()) {
+        int code = bkt_diff_shared_serve(&d, open_files);
+        close_files(&d);
+        bkt_map_free(d.seen, NULL);
+        return code;
+    }
     bkt_jout_init(&d.j, t->json ? stdout : NULL);
     bkt_jout_open(&d.j, NULL, '[');
-    int rc = d.seen ? compare(&d, t->args[0], t->args[1], object) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+    int rc = d.seen ? compare(&d, object) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+    close_files(&d);
     bkt_jout_close(&d.j);
     bkt_map_free(d.seen, NULL);
     if (rc < 0) {
@@ -255,14 +286,23 @@ static const struct bkt_opt opts[] = {
     {'n', "nodata", NULL, "don't read the data of datasets", NULL},
 };
 const struct bkt_verb bkt_verb_diff = {
-    .name = "diff", .args = "FIRST SECOND [OBJECT]", .min_args = 2, .max_args = 3,
+    .name = "diff",
+    .args = "FIRST SECOND [OBJECT]",
+    .min_args = 2,
+    .max_args = 3,
     .help = "compare two domains, or a domain with an HDF5 file",
-    .text = "Links, attributes, types, shapes, all data and user blocks are compared, exactly. With OBJECT,\n"
-            "only this object and its contents are compared. References are equal if they lead to the same\n"
-            "part of objects of the same name. Storage (layout, chunks, filters) is not compared; h5bucket\n"
-            "ls -v and h5dump -p show it.\n\n"
-            "Exit status: 0 no difference, 1 differences, 2 trouble.\n\n"
-            "JSON: [{\"path\", \"what\": \"link\", \"kind\", \"attribute\", \"type\", \"shape\", \"maxdims\",\n"
-            "\"data\" or \"userblock\", \"text\"}].",
-    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
+    .text =
+        "Links, attributes, types, shapes, all data and user blocks are compared, exactly. With OBJECT,\n"
+        "only this object and its contents are compared. References are equal if they lead to the same\n"
+        "part of objects of the same name. Storage (layout, chunks, filters) is not compared; h5bucket\n"
+        "ls -v and h5dump -p show it.\n\n"
+        "The processes of an mpirun share the blocks of datasets.\n\n"
+        "Exit status: 0 no difference, 1 differences, 2 trouble.\n\n"
+        "JSON: [{\"path\", \"what\": \"link\", \"kind\", \"attribute\", \"type\", \"shape\", \"maxdims\",\n"
+        "\"data\" or \"userblock\", \"text\"}].",
+    .opts = opts,
+    .n_opts = BKT_COUNT(opts),
+    .json = true,
+    .shared = true,
+    .run = run,
 };

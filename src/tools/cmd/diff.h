@@ -5,9 +5,10 @@
 #include <hdf5.h>
 #include <stdbool.h>
 
-#include "tools/show/json_out.h"
 #include "base/map.h"
 #include "tools/cli/tool.h"
+#include "tools/show/json_out.h"
+#include "vol/dataset/extent_blocks.h"
 
 struct bkt_diff {
     struct bkt_tool *t;
@@ -16,11 +17,29 @@ struct bkt_diff {
     uint64_t         n;    /* differences */
     struct bkt_map  *seen; /* pairs of tokens that were compared */
     struct bkt_err  *err;
+    hid_t fa, fb;                   /* both files */
+    struct bkt_diff_shared *shared; /* diff_shared.h; NULL: this process is alone */
+    struct bkt_diff_pair *pair;     /* diff_value.c: the dataset of the last block that was shared */
 };
 
 /** Report a difference.  @p what: a word for programs. */
 void bkt_diff_tell(struct bkt_diff *d, const char *path, const char *what, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+
+/** Report different elements of a dataset.
+ *  @param whole  its extent
+ *  @param bad    number of different elements, of @p n
+ *  @param first  the first of them, row-major */
+void bkt_diff_tell_data(struct bkt_diff *d, const char *path, const struct bkt_blocks *whole, uint64_t bad,
+                        uint64_t first, uint64_t n);
+
+/** Compare one block of the dataset @p path in both files.
+ *  @param at     at, count and n are set
+ *  @param bad    gets the number of different elements
+ *  @param first  gets the first of them, row-major in the dataset, if there is one */
+BKT_NODISCARD int bkt_diff_one_block(struct bkt_diff *d, const char *path, const struct bkt_blocks *at,
+                                     uint64_t *bad, uint64_t *first);
+void bkt_diff_pair_free(struct bkt_diff *d);
 
 /** Compare the elements of two attributes or datasets of equal type and extent. */
 BKT_NODISCARD int bkt_diff_attr(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name);

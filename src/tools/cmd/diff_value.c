@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "tools/cmd/diff.h"
-#include "tools/source/hdf5_glue.h"
 #include "base/num.h"
+#include "tools/cmd/diff.h"
+#include "tools/cmd/diff_shared.h"
+#include "tools/source/hdf5_glue.h"
 #include "vol/copy/copier.h"
 #include "vol/copy/same_value.h"
 #include "vol/copy/written_chunks.h"
@@ -78,6 +79,7 @@ struct sides {
     struct mem   m, mb; /* equal, but each bound to its file */
     struct bkt_blocks at;
     uint64_t          bad, first; /* number of differences, and the first of them, row-major */
+    size_t number;                /* of its line, if its blocks are shared */
 };
 
 /* The number of an element of the block in its dataset. */
@@ -120,18 +122,95 @@ static int compare_block(struct bkt_diff *d, struct sides *k)
     return rc;
 }
 
-static void tell(struct bkt_diff *d, const struct sides *k, uint64_t n, const char *path)
+void bkt_diff_tell_data(struct bkt_diff *d, const char *path, const struct bkt_blocks *whole, uint64_t bad,
+                        uint64_t first, uint64_t n)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
-    const unsigned                           rank = k->at.rank;
-    uint64_t                                 at[H5S_MAX_RANK], rest = k->first;
-    for (unsigned i = rank; i-- > 0; rest /= k->at.dims[i])
-        at[i] = rest % k->at.dims[i];
+    const unsigned rank = whole->rank;
+    uint64_t at[H5S_MAX_RANK], rest = first;
+    for (unsigned i = rank; i-- > 0; rest /= whole->dims[i])
+        at[i] = rest % whole->dims[i];
     for (unsigned i = 0; i < rank; i++)
         if (bkt_buf_addf(&b, "%s%llu", i ? ", " : " first at (", (unsigned long long)at[i]) < 0)
             break;
-    bkt_diff_tell(d, path, "data", "%llu of %llu elements differ%s%s%s", (unsigned long long)k->bad, (unsigned long long)n,
-                  rank ? "," : "", bkt_buf_str(&b), rank ? ")" : "");
+    bkt_diff_tell(d, path, "data", "%llu of %llu elements differ%s%s%s", (unsigned long long)bad,
+                  (unsigned long long)n, rank ? "," : "", bkt_buf_str(&b), rank ? ")" : "");
+}
+
+/* ---- blocks that several processes share ---- */
+
+#define SHARED_LEAST 65536 /* bytes of a block; a smaller one is compared sooner than passed on */
+
+/* One block, by this process or by another. */
+static int compare_next(struct bkt_diff *d, struct sides *k)
+{
+    if (!d->shared || k->at.n * H5Tget_size(k->m.in) < SHARED_LEAST)
+        return compare_block(d, k);
+    return bkt_diff_shared_block(d, k->number, &k->at);
+}
+
+/* The dataset that this process compares for another one. */
+struct bkt_diff_pair {
+    char *path;
+    struct sides k;
+};
+
+void bkt_diff_pair_free(struct bkt_diff *d)
+{
+    struct bkt_diff_pair *p = d->pair;
+    if (!p)
+        return;
+    mem_fini(&p->k.m);
+    mem_fini(&p->k.mb);
+    h5_closep(&p->k.a);
+    h5_closep(&p->k.b);
+    free(p->path);
+    free(p);
+    d->pair = NULL;
+}
+
+static int open_pair(struct bkt_diff *d, const char *path)
+{
+    if (d->pair && strcmp(d->pair->path, path) == 0)
+        return BKT_OK;
+    bkt_diff_pair_free(d);
+    struct bkt_diff_pair *p = d->pair = calloc(1, sizeof *p);
+    if (!p || !(p->path = strdup(path)))
+        return BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
+    struct sides *k = &p->k;
+    k->m.in = k->mb.in = H5I_INVALID_HID;
+    k->a = H5Oopen(d->fa, path, H5P_DEFAULT), k->b = H5Oopen(d->fb, path, H5P_DEFAULT);
+    BKT_CLEANUP(h5_closep)
+    hid_t ta = k->a < 0 ? -1 : H5Dget_type(k->a),
+          tb = k->b < 0 ? -1 : H5Dget_type(k->b);
+    BKT_CLEANUP(h5_closep) hid_t sa = k->a < 0 ? -1 : H5Dget_space(k->a);
+    int rank = sa < 0 ? -1 : H5Sget_simple_extent_dims(sa, k->at.dims, NULL);
+    if (ta < 0 || tb < 0 || rank < 0)
+        return h5_fail(d->err, path);
+    k->at.rank = (unsigned)rank;
+    BKT_PASS(mem_type(d, ta, &k->m));
+    return mem_type(d, tb, &k->mb);
+}
+
+int bkt_diff_one_block(struct bkt_diff *d, const char *path, const struct bkt_blocks *at, uint64_t *bad,
+                       uint64_t *first)
+{
+    int rc = open_pair(d, path);
+    struct sides *k = rc < 0 ? NULL : &d->pair->k;
+    if (k && at->rank != k->at.rank)
+        rc = BKT_ERR(d->err, BKT_EINVAL, "the dataset has changed meanwhile");
+    if (rc < 0) {
+        bkt_diff_pair_free(d);
+        return rc;
+    }
+    memcpy(k->at.at, at->at, sizeof at->at);
+    memcpy(k->at.count, at->count, sizeof at->count);
+    k->at.n = at->n;
+    k->bad = k->first = 0;
+    BKT_PASS(compare_block(d, k));
+    *bad = k->bad;
+    *first = k->first;
+    return BKT_OK;
 }
 
 /* ---- stored chunks ---- */
@@ -243,7 +322,7 @@ static int compare_chunks(struct bkt_diff *d, struct sides *k, const struct bkt_
             goto_chunk(k, c, c->v[i].index);
         else
             bkt_blocks_goto(&k->at, c->v[i].block);
-        BKT_PASS(compare_block(d, k));
+        BKT_PASS(compare_next(d, k));
     }
     return BKT_OK;
 }
@@ -275,7 +354,7 @@ static int compare_stored(struct bkt_diff *d, struct sides *k, uint64_t elems)
 }
 
 /* In blocks of whole chunks. */
-static int compare_all(struct bkt_diff *d, struct sides *k, hid_t space)
+static int compare_all(struct bkt_diff *d, struct sides *k, hid_t space, const char *path)
 {
     BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(k->a);
     const uint64_t               elems = BKT_TOOL_BLOCK / H5Tget_size(k->m.in);
@@ -286,6 +365,9 @@ static int compare_all(struct bkt_diff *d, struct sides *k, hid_t space)
     bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) == rank;
     bkt_blocks_begin(&k->at, (unsigned)rank, dims, chunked ? chunk : NULL, elems);
     struct bkt_blocks whole = k->at;
+    if (d->shared)
+        BKT_PASS(bkt_diff_shared_dataset(d, path, &whole, (uint64_t)H5Sget_simple_extent_npoints(space),
+                                         &k->number));
     if (bkt_blocks_all(&whole) > 1 || H5Pget_external_count(dcpl) > 0 ||
         (chunked && k->m.is_var && (is_of_hdf5(k->a) || is_of_hdf5(k->b)))) {
         int rc = compare_stored(d, k, elems);
@@ -294,7 +376,7 @@ static int compare_all(struct bkt_diff *d, struct sides *k, hid_t space)
     }
     k->at = whole;
     do {
-        BKT_PASS(compare_block(d, k));
+        BKT_PASS(compare_next(d, k));
     } while (bkt_blocks_next(&k->at));
     return BKT_OK;
 }
@@ -308,9 +390,11 @@ int bkt_diff_data(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
     if (rc == BKT_OK)
         rc = mem_type(d, other, &k.mb);
     if (rc == BKT_OK && n > 0)
-        rc = compare_all(d, &k, space);
-    if (rc == BKT_OK && k.bad)
-        tell(d, &k, n, path);
+        rc = compare_all(d, &k, space, path);
+    if (rc == BKT_OK && n > 0 && d->shared)
+        bkt_diff_shared_done(d, k.number, k.bad, k.first);
+    else if (rc == BKT_OK && k.bad)
+        bkt_diff_tell_data(d, path, &k.at, k.bad, k.first, n);
     mem_fini(&k.m);
     mem_fini(&k.mb);
     return rc;
