@@ -151,15 +151,31 @@ static int bcast(struct bkt_comm *c, unsigned root, void *p, uint64_t n, struct 
     return BKT_OK;
 }
 
-static int allreduce(struct bkt_comm *c, enum bkt_comm_op op, uint64_t *v, size_t n, struct bkt_err *err)
+/* A bijection that turns the order of unsigned numbers into that of signed ones: MPICH 4.0 compares unsigned
+ * numbers as signed ones. */
+static void flip(uint64_t *v, size_t n)
 {
-    const MPI_Op mpi = op == BKT_COMM_MIN ? MPI_MIN : op == BKT_COMM_MAX ? MPI_MAX : MPI_SUM;
+    for (size_t i = 0; i < n; i++)
+        v[i] ^= (uint64_t)1 << 63;
+}
+
+static int reduce(struct group *g, MPI_Op op, MPI_Datatype type, uint64_t *v, size_t n, struct bkt_err *err)
+{
     for (size_t at = 0; at < n; at += PART / sizeof *v) {
         int part = (int)(n - at < PART / sizeof *v ? n - at : PART / sizeof *v);
-        BKT_PASS(check(MPI_Allreduce(MPI_IN_PLACE, v + at, part, MPI_UINT64_T, mpi, of(c)->comm),
-                       "MPI_Allreduce", err));
+        BKT_PASS(check(MPI_Allreduce(MPI_IN_PLACE, v + at, part, type, op, g->comm), "MPI_Allreduce", err));
     }
     return BKT_OK;
+}
+
+static int allreduce(struct bkt_comm *c, enum bkt_comm_op op, uint64_t *v, size_t n, struct bkt_err *err)
+{
+    if (op == BKT_COMM_SUM)
+        return reduce(of(c), MPI_SUM, MPI_UINT64_T, v, n, err);
+    flip(v, n);
+    int rc = reduce(of(c), op == BKT_COMM_MIN ? MPI_MIN : MPI_MAX, MPI_INT64_T, v, n, err);
+    flip(v, n);
+    return rc;
 }
 
 /* Counts and places for MPI, which wants ints; free().  NULL: too many bytes, or out of memory. */

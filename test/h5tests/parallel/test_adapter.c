@@ -36,6 +36,10 @@ static void exchanges(const struct bkt_comm_ops *o, struct bkt_comm *c)
     check(o->allreduce(c, BKT_COMM_MAX, &high, 1, NULL) == BKT_OK && high == (uint64_t)size - 1, "largest");
     if (rank == size - 1)
         strcpy(text, "from the last");
+    /* the whole range, unsigned */
+    uint64_t wide[2] = {rank == 0 ? UINT64_MAX : (uint64_t)rank + 8, rank == 0 ? 0 : UINT64_MAX - (uint64_t)rank}, top[2] = {wide[0], wide[1]};
+    check(o->allreduce(c, BKT_COMM_MIN, wide, 2, NULL) == BKT_OK && wide[0] == 9 && wide[1] == 0, "smallest of all numbers");
+    check(o->allreduce(c, BKT_COMM_MAX, top, 2, NULL) == BKT_OK && top[0] == UINT64_MAX && top[1] == UINT64_MAX - 1, "largest of all numbers");
     check(o->bcast(c, (unsigned)size - 1, text, sizeof text, NULL) == BKT_OK && strcmp(text, "from the last") == 0, "bcast");
     for (int r = 0; r < size; r++) {
         n[r]    = (size_t)r + 1; /* bytes that process r contributes */
