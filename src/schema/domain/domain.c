@@ -381,7 +381,15 @@ void bkt_domain_close(struct bkt_domain *d)
     bkt_domain_destroy(d);
 }
 
-void bkt_domain_shutdown(void) { linger(NULL, false); }
+void bkt_domain_forget_probe(void)
+{
+    linger(NULL, false);
+}
+
+void bkt_domain_shutdown(void)
+{
+    linger(NULL, false);
+}
 
 /* ---- its properties ---- */
 

@@ -35,6 +35,9 @@ BKT_NODISCARD int bkt_domain_open_only(const char *name, const struct bkt_settin
  *  @return 1; 0; or a negative code (a network failure).  With 0, @p err has the reason if the name has the
  *          scheme of a store, and so can't be meant for another connector */
 int  bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err);
+/** Close the domain that a probe keeps open.  Processes that open a domain together call it first: each may have
+ *  asked at another time, and found another domain of that name. */
+void bkt_domain_forget_probe(void);
 /** Whether bkt_domain_open() of @p name needs no request, since the domain is open already. */
 bool bkt_domain_is_open(const char *name, const struct bkt_settings *set);
 struct bkt_domain *bkt_domain_retain(struct bkt_domain *d); /* one more reference; gives back @p d */

@@ -101,6 +101,7 @@ static void equip(struct call *c)
 static int open_by_all(struct call *c, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t alone = H5I_INVALID_HID;
+    bkt_domain_forget_probe();
     BKT_PASS(bkt_comm_agree(c->comm, bkt_group_take_out(c->fapl, c->comm, &alone, err), err));
     c->fapl = alone;
     BKT_PASS(call_together(c, err));

@@ -285,6 +285,32 @@ static void missing(const char *name)
           rank, text);
 }
 
+static void make_alone(const char *name, const char *attr, hid_t alone)
+{
+    if (rank == 0) {
+        hid_t f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, alone);
+        put_attr(f, attr, 1);
+        CHECK(H5Fclose(f) >= 0, "a domain of one process: %s", error_text());
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Each process asks for a domain by itself, then one process replaces it: the group opens the new one. */
+static void asked_before(const char *name)
+{
+    hid_t fapl = mpio_list(MPI_INFO_NULL), alone = fapl_ours("");
+    make_alone(name, "older", alone);
+    CHECK(H5Fis_accessible(name, alone) > 0, "process %d: H5Fis_accessible alone: %s", rank, error_text());
+    MPI_Barrier(MPI_COMM_WORLD);
+    make_alone(name, "newer", alone);
+    hid_t f = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    CHECK(H5Aexists(f, "newer") > 0, "process %d: the group opened the replaced domain", rank);
+    CHECK(H5Fclose(f) >= 0, "process %d: H5Fclose: %s", rank, error_text());
+    CHECK(H5Fdelete(name, fapl) >= 0, "process %d: H5Fdelete: %s", rank, error_text());
+    H5Pclose(alone);
+    H5Pclose(fapl);
+}
+
 int main(int argc, char **argv)
 {
     char name[512];
@@ -299,6 +325,7 @@ int main(int argc, char **argv)
     if (size > 1)
         differ(name);
     remove_it(name);
+    asked_before(name);
     missing(name);
     int failed = all_failures();
     if (rank == 0)
