@@ -92,7 +92,8 @@ static inline int bkt_err_given(int pushed, int code)
     (void)pushed;
     return code;
 }
-#define BKT_ERR(err, code, ...) bkt_err_given(bkt_err_push((err), (code), BKT_HERE, __VA_ARGS__), (code)) /* evaluates code twice */
+#define BKT_ERR(err, code, ...)                                                                              \
+    bkt_err_given(bkt_err_push((err), (code), BKT_HERE, __VA_ARGS__), (code)) /* evaluates code twice */
 #define BKT_FAIL(err, code, ...) return BKT_ERR((err), (code), __VA_ARGS__)
 
 /** Return on failure, adding a frame. */

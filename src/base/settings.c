@@ -22,11 +22,13 @@ static const struct setting {
     size_t      at;
     uint64_t    lo, hi;
 } table[] = {
-#define X(kind, name, file, env, def, lo, hi, help) {#name, env, def, help, kind, offsetof(struct bkt_settings, name), lo, hi},
+#define X(kind, name, file, env, def, lo, hi, help)                                                          \
+    {#name, env, def, help, kind, offsetof(struct bkt_settings, name), lo, hi},
     BKT_SETTINGS(X)
 #undef X
-#define X(kind, name, file, def, lo, hi, help) {"test." #name, "", def, help, kind, offsetof(struct bkt_settings, name), lo, hi},
-    BKT_TEST_SETTINGS(X)
+#define X(kind, name, file, def, lo, hi, help)                                                               \
+    {"test." #name, "", def, help, kind, offsetof(struct bkt_settings, name), lo, hi},
+        BKT_TEST_SETTINGS(X)
 #undef X
 };
 
@@ -81,13 +83,17 @@ static const struct setting *find(const char *name)
     return NULL;
 }
 
-static void *field(const struct setting *t, const struct bkt_settings *s) { return (char *)(uintptr_t)s + t->at; }
+static void *field(const struct setting *t, const struct bkt_settings *s)
+{
+    return (char *)(uintptr_t)s + t->at;
+}
 
 static int unknown(const char *name, const char *where, struct bkt_err *err)
 {
     for (size_t i = 0; i < BKT_COUNT(removed); i++)
         if (strcmp(removed[i].name, name) == 0)
-            BKT_FAIL(err, BKT_EINVAL, "setting '%s' in %.100s was removed: %s; remove it there", name, where, removed[i].now);
+            BKT_FAIL(err, BKT_EINVAL, "setting '%s' in %.100s was removed: %s; remove it there", name, where,
+                     removed[i].now);
     char   list[BKT_ERR_MSG] = "";
     size_t n                 = 0;
     for (size_t i = 0; i < N_PUBLIC; i++) {
@@ -99,9 +105,11 @@ static int unknown(const char *name, const char *where, struct bkt_err *err)
     BKT_FAIL(err, BKT_EINVAL, "unknown setting '%.40s' in %.100s; known are: %s", name, where, list);
 }
 
-static int set_bool(const struct setting *t, bool *to, const char *value, const char *where, struct bkt_err *err)
+static int set_bool(const struct setting *t, bool *to, const char *value, const char *where,
+                    struct bkt_err *err)
 {
-    static const char *const yes[] = {"1", "yes", "true", "on"}, *const no[] = {"0", "no", "false", "off", ""};
+    static const char *const yes[] = {"1", "yes", "true", "on"}, *const no[] = {"0", "no", "false", "off",
+                                                                                ""};
     for (size_t i = 0; i < BKT_COUNT(yes); i++)
         if (strcasecmp(value, yes[i]) == 0)
             return *to = true, BKT_OK;
@@ -111,7 +119,8 @@ static int set_bool(const struct setting *t, bool *to, const char *value, const 
     BKT_FAIL(err, BKT_EINVAL, "%s in %s must be yes or no, not '%.80s'", t->name, where, BKT_SHOWN(value));
 }
 
-static int set_uint(const struct setting *t, uint64_t *to, const char *value, const char *where, struct bkt_err *err)
+static int set_uint(const struct setting *t, uint64_t *to, const char *value, const char *where,
+                    struct bkt_err *err)
 {
     static const char suffix[] = "KMGT";
     char             *end      = NULL;
@@ -133,7 +142,8 @@ static int set_uint(const struct setting *t, uint64_t *to, const char *value, co
     return BKT_OK;
 }
 
-static int set_text(const struct setting *t, char **to, const char *value, const char *where, struct bkt_err *err)
+static int set_text(const struct setting *t, char **to, const char *value, const char *where,
+                    struct bkt_err *err)
 {
     for (size_t i = 0; i < BKT_COUNT(choices); i++) {
         if (strcmp(choices[i].name, t->name) != 0)
@@ -142,7 +152,8 @@ static int set_text(const struct setting *t, char **to, const char *value, const
         while (*w && strcmp(*w, value) != 0)
             w++;
         if (!*w)
-            BKT_FAIL(err, BKT_EINVAL, "%s in %s can't be '%.80s': %s", t->name, where, BKT_SHOWN(value), t->help);
+            BKT_FAIL(err, BKT_EINVAL, "%s in %s can't be '%.80s': %s", t->name, where, BKT_SHOWN(value),
+                     t->help);
     }
     char *copy = NULL;
     if (*value && !(copy = strdup(value)))
@@ -152,7 +163,8 @@ static int set_text(const struct setting *t, char **to, const char *value, const
     return BKT_OK;
 }
 
-static int set(const struct setting *t, struct bkt_settings *s, const char *value, const char *where, struct bkt_err *err)
+static int set(const struct setting *t, struct bkt_settings *s, const char *value, const char *where,
+               struct bkt_err *err)
 {
     switch (t->kind) {
         case BOOL:
@@ -165,7 +177,8 @@ static int set(const struct setting *t, struct bkt_settings *s, const char *valu
     }
 }
 
-int bkt_settings_set(struct bkt_settings *s, const char *name, const char *value, const char *where, struct bkt_err *err)
+int bkt_settings_set(struct bkt_settings *s, const char *name, const char *value, const char *where,
+                     struct bkt_err *err)
 {
     const struct setting *t = find(name);
     return t ? set(t, s, value, where, err) : unknown(name, where, err);
@@ -260,7 +273,8 @@ static int read_file(int fd, const char *path, struct bkt_buf *out, struct bkt_e
     ssize_t n;
     while ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR)) {
         if (n > 0 && out->len + (size_t)n > MAX_FILE)
-            BKT_FAIL(err, BKT_EINVAL, "%.300s is longer than %u bytes; it is not a settings file", path, MAX_FILE);
+            BKT_FAIL(err, BKT_EINVAL, "%.300s is longer than %u bytes; it is not a settings file", path,
+                     MAX_FILE);
         if (n > 0 && bkt_buf_add(out, part, (size_t)n) < 0)
             BKT_NOMEM(err);
     }
@@ -386,7 +400,10 @@ uint64_t bkt_settings_connect_ms(const struct bkt_settings *s)
 }
 
 /* By default longer than TCP's own retransmissions. */
-uint64_t bkt_settings_stall_ms(const struct bkt_settings *s) { return s->stall_ms ? s->stall_ms : wait_ms(s->deadline_ms / 6); }
+uint64_t bkt_settings_stall_ms(const struct bkt_settings *s)
+{
+    return s->stall_ms ? s->stall_ms : wait_ms(s->deadline_ms / 6);
+}
 
 uint64_t bkt_settings_write_cache(const struct bkt_settings *s)
 {
@@ -464,17 +481,20 @@ static char *value_text(const struct setting *t, const struct bkt_settings *s)
     return value;
 }
 
-static int each_row(const struct setting *t, const struct bkt_settings *s, const struct bkt_settings *defaults,
+static int each_row(const struct setting *t, const struct bkt_settings *s,
+                    const struct bkt_settings *defaults,
                     int (*each)(const struct bkt_setting_row *row, void *arg), void *arg)
 {
     BKT_CLEANUP(bkt_freep) char *value = value_text(t, s), *usual = value_text(t, defaults);
     if (!value || !usual)
         return BKT_ENOMEM;
-    struct bkt_setting_row row = {t->name, t->env, t->def ? t->def : "", t->help, value, strcmp(value, usual) == 0};
+    struct bkt_setting_row row = {t->name, t->env, t->def ? t->def : "",
+                                  t->help, value,  strcmp(value, usual) == 0};
     return each(&row, arg);
 }
 
-int bkt_settings_each(const struct bkt_settings *s, int (*each)(const struct bkt_setting_row *row, void *arg), void *arg)
+int bkt_settings_each(const struct bkt_settings *s, int (*each)(const struct bkt_setting_row *row, void *arg),
+                      void *arg)
 {
     BKT_CLEANUP(bkt_settings_fini) struct bkt_settings defaults = {0};
     int                                                rc       = fill_defaults(&defaults, NULL);

@@ -13,8 +13,13 @@ static const struct {
     const char *name;
     unsigned    bits;
 } cats[] = {
-    {"vol", BKT_TRACE_VOL},   {"schema", BKT_TRACE_SCHEMA}, {"chunk", BKT_TRACE_CHUNK}, {"store", BKT_TRACE_STORE},
-    {"http", BKT_TRACE_HTTP}, {"cred", BKT_TRACE_CRED},     {"all", ~0U},
+    {"vol", BKT_TRACE_VOL},
+    {"schema", BKT_TRACE_SCHEMA},
+    {"chunk", BKT_TRACE_CHUNK},
+    {"store", BKT_TRACE_STORE},
+    {"http", BKT_TRACE_HTTP},
+    {"cred", BKT_TRACE_CRED},
+    {"all", ~0U},
 };
 static atomic_uint     enabled;
 static struct timespec start;
@@ -41,7 +46,10 @@ int bkt_trace_set(const char *categories, struct bkt_err *err)
     return BKT_OK;
 }
 
-bool bkt_trace_on(enum bkt_trace_cat cat) { return (atomic_load_explicit(&enabled, memory_order_relaxed) & cat) != 0; }
+bool bkt_trace_on(enum bkt_trace_cat cat)
+{
+    return (atomic_load_explicit(&enabled, memory_order_relaxed) & cat) != 0;
+}
 
 static const char *name_of(enum bkt_trace_cat cat)
 {

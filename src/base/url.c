@@ -57,7 +57,8 @@ static size_t secret_of(const char *p, size_t n, size_t word)
     if (at)
         return (size_t)(at - p);
     const char *colon = *p == '[' ? NULL : memchr(p, ':', n); /* '[': an IPv6 address */
-    if (!colon || (colon > p && colon[-1] == '[') /* "host[:port]", as help has it */ || is_port(colon, n - (size_t)(colon - p)))
+    if (!colon || (colon > p && colon[-1] == '[') /* "host[:port]", as help has it */ ||
+        is_port(colon, n - (size_t)(colon - p)))
         return 0;
     return word;
 }

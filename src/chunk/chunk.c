@@ -1,5 +1,5 @@
-/* The layer's entrance for programs' reads: read-ahead comes before and after a read.  The caches of a domain are
- * dropped here, too: decoded chunks, and written chunks that are stored. */
+/* The layer's entrance for programs' reads: read-ahead comes before and after a read.  The caches of a domain
+ * are dropped here, too: decoded chunks, and written chunks that are stored. */
 #include "chunk/chunk.h"
 
 #include "chunk/ahead/predict.h"

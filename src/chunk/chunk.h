@@ -31,8 +31,8 @@ typedef bkt_filter_fn *bkt_filter_find(int id, const char *name, void *arg);
  * @return BKT_OK; BKT_EINVAL: not a dataset; BKT_ENOMEM.  Nothing is fetched.  Senseless layouts, filters
  *         that can't be decoded and the like are errors of the read that needs them, so that metadata can be
  *         shown */
-BKT_NODISCARD int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_filter_find *find, void *arg,
-                                  struct bkt_dsetio **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_filter_find *find,
+                                  void *arg, struct bkt_dsetio **out, struct bkt_err *err);
 void              bkt_dsetio_close(struct bkt_dsetio *io); /* NULL is fine */
 /** The program's name for the dataset, for messages.  The first name stays.  NULL is fine. */
 void bkt_dsetio_name(struct bkt_dsetio *io, const char *path);
@@ -41,7 +41,8 @@ void bkt_dsetio_name(struct bkt_dsetio *io, const char *path);
  *  them since. */
 void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find, void *arg);
 
-/** Bytes of one element in memory that bkt_read_datasets delivers for fixed-size types: the packed stored element. */
+/** Bytes of one element in memory that bkt_read_datasets delivers for fixed-size types: the packed stored
+ * element. */
 size_t bkt_dsetio_elem_size(const struct bkt_dsetio *io);
 bool   bkt_dsetio_is_var(const struct bkt_dsetio *io);
 
@@ -55,7 +56,8 @@ struct bkt_read {
     struct bkt_dsetio    *io;
     const struct bkt_sel *file; /* in the dataset's current extent (its rank and dims are checked) */
     /* fixed-size types: packed stored elements go to dst[mem] */
-    const struct bkt_sel *mem;  /* where in dst, in elements; NULL: contiguous from dst[0], in selection order */
+    const struct bkt_sel
+        *mem; /* where in dst, in elements; NULL: contiguous from dst[0], in selection order */
     void                 *dst;      /* NULL: the read only fills the caches */
     const struct bkt_recast *recast; /* conversion on the way to dst, whose elements then have recast->dst
                                         bytes; NULL: elements stay as they are stored */
@@ -94,12 +96,14 @@ void bkt_reference_table_first_begin(struct bkt_dsetio *io);
  *  chunklocator, hsload --fastlink).  From now on these are its chunks, in the file that the layout names.
  *  @param chunks  n of them, in any order; taken over (free()), also on failure
  *  @return BKT_OK; BKT_EFORMAT: an index outside of the grid, or twice */
-BKT_NODISCARD int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_found_chunk *chunks, size_t n, struct bkt_err *err);
+BKT_NODISCARD int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_found_chunk *chunks, size_t n,
+                                       struct bkt_err *err);
 /** Add chunks to those that are known.  From now on the places of all other chunks are unknown, so the caller
- *  adds those of all chunks that a read touches.  Nothing is read ahead, until bkt_dsetio_set_found() has been
- *  called.
+ *  adds those of all chunks that a read touches.  Nothing is read ahead, until bkt_dsetio_set_found() has
+ * been called.
  *  @param chunks  n of them, in any order, borrowed; size 0: the chunk doesn't exist */
-BKT_NODISCARD int bkt_dsetio_add_found(struct bkt_dsetio *io, const struct bkt_found_chunk *chunks, size_t n, struct bkt_err *err);
+BKT_NODISCARD int bkt_dsetio_add_found(struct bkt_dsetio *io, const struct bkt_found_chunk *chunks, size_t n,
+                                       struct bkt_err *err);
 /** The chunks that a selection touches, as far as they are known. */
 struct bkt_touched {
     uint64_t  n, missing; /* chunks; those of them that are known not to exist */
@@ -119,7 +123,8 @@ BKT_NODISCARD int bkt_dsetio_set_file(struct bkt_dsetio *io, struct bkt_store *s
 /** Bytes of the file of bkt_dsetio_set_file() that the caller has already, from its first byte on.  The cache
  *  keeps them, unless it has them.
  *  @param read  copies @p n bytes to @p to, and returns the number of those that are there */
-void bkt_dsetio_know_first(struct bkt_dsetio *io, size_t n, uint64_t (*read)(void *arg, size_t n, void *to), void *arg);
+void bkt_dsetio_know_first(struct bkt_dsetio *io, size_t n, uint64_t (*read)(void *arg, size_t n, void *to),
+                           void *arg);
 
 /* ---- single chunks, for H5Dget_chunk_info and the like ---- */
 struct bkt_chunk_info {
@@ -131,17 +136,19 @@ struct bkt_chunk_info {
                              native chunk object */
 };
 /** The place of the chunk with grid coordinate @p coord.  Requests a HEAD for a native chunk. */
-BKT_NODISCARD int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_chunk_info *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_chunk_info *out,
+                                   struct bkt_err *err);
 /** Called for each chunk.  A negative code ends the walk, which fails with this code. */
 typedef int bkt_chunk_fn(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg);
 /** All existing chunks, in grid order; native ones by LIST.  The time depends on the number of chunks, or of
  *  stored rows of a chunk table, and not on the size of the grid. */
 BKT_NODISCARD int bkt_chunk_iter(struct bkt_dsetio *io, bkt_chunk_fn *each, void *arg, struct bkt_err *err);
 /** The stored bytes of the chunk, unchanged. */
-BKT_NODISCARD int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_buf *out, uint32_t *filter_mask,
-                                     struct bkt_err *err);
+BKT_NODISCARD int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_buf *out,
+                                     uint32_t *filter_mask, struct bkt_err *err);
 /** Bytes that the dataset occupies: the sizes of its references, or bkt_domain_chunk_usage(). */
-BKT_NODISCARD int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_chunks, struct bkt_err *err);
+BKT_NODISCARD int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_chunks,
+                                          struct bkt_err *err);
 
 /** Stop all read-ahead in a domain: before it is closed, and before it is written to. */
 void bkt_ahead_stop(struct bkt_domain *dom);

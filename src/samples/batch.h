@@ -8,7 +8,7 @@
 struct bkt_item {
     struct h5bucket_sample *sample;    /* the program's; gets status and error */
     struct h5bucket_record  record;
-    struct bkt_item        *same;      /* an earlier one with the same record, whose bytes are copied; NULL: none */
+    struct bkt_item *same; /* an earlier one with the same record, whose bytes are copied; NULL: none */
     struct bkt_sample_file *file;      /* borrowed; NULL: not found yet */
     struct bkt_sample_dset *dset;
     bool                    flat;      /* stored as a row of elements, whatever its shape */
@@ -36,11 +36,12 @@ struct bkt_batch {
 /** Let one sample fail with @p err; its error names the record. */
 void bkt_item_fail(struct bkt_item *it, int rc, const struct bkt_err *err);
 
-/** Read the stored bytes of all items in `todo` by as few calls of HDF5 as possible.  Items that can't be read fail. */
+/** Read the stored bytes of all items in `todo` by as few calls of HDF5 as possible.  Items that can't be
+ * read fail. */
 void bkt_batch_read(struct bkt_batch *b);
 
-/** Compute and compare the digests of all items in `todo` that were read, on worker threads if they are long.  Items with
- *  another digest fail. */
+/** Compute and compare the digests of all items in `todo` that were read, on worker threads if they are long.
+ * Items with another digest fail. */
 void bkt_batch_verify(struct bkt_batch *b);
 
 #endif

@@ -63,7 +63,9 @@ static void compute(struct bkt_batch *b)
     uint64_t bytes = 0;
     for (size_t i = 0; i < b->n_todo; i++)
         bytes += b->todo[i]->rc == BKT_OK ? b->todo[i]->bytes : 0;
-    w.busy = bytes < SHARE_MIN ? 0 : bkt_min_u64(bkt_min_u64(bkt_pool_threads(), BKT_COUNT(helpers)), b->n_todo) - 1;
+    w.busy = bytes < SHARE_MIN
+                 ? 0
+                 : bkt_min_u64(bkt_min_u64(bkt_pool_threads(), BKT_COUNT(helpers)), b->n_todo) - 1;
     (void)pthread_mutex_init(&w.lock, NULL);
     (void)pthread_cond_init(&w.cond, NULL);
     for (size_t i = 0, n = w.busy; i < n; i++) {
@@ -81,8 +83,8 @@ static void compute(struct bkt_batch *b)
 
 /* ---- the cast ---- */
 
-/* Hangar computes a digest before the elements are stored.  Where the dataset has another type than the schema, the
- * digest is that of the elements in the schema's type. */
+/* Hangar computes a digest before the elements are stored.  Where the dataset has another type than the
+ * schema, the digest is that of the elements in the schema's type. */
 static bool matches_cast(const struct bkt_item *it)
 {
     int64_t num = -1;
@@ -106,10 +108,11 @@ static bool matches_cast(const struct bkt_item *it)
 static void report(struct bkt_item *it)
 {
     struct bkt_err err = {.n = 0};
-    int rc = BKT_ERR(&err, BKT_EFORMAT,
-                     "%s: collection %" PRIu32 ", row %" PRIu32 ": the stored bytes have the digest %016" PRIx64
-                     ", the record has %016" PRIx64 "; take the sample from another copy",
-                     it->file->name, it->record.dataset, it->record.row, it->digest, it->record.digest);
+    int rc =
+        BKT_ERR(&err, BKT_EFORMAT,
+                "%s: collection %" PRIu32 ", row %" PRIu32 ": the stored bytes have the digest %016" PRIx64
+                ", the record has %016" PRIx64 "; take the sample from another copy",
+                it->file->name, it->record.dataset, it->record.row, it->digest, it->record.digest);
     bkt_item_fail(it, rc, &err);
 }
 

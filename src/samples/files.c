@@ -45,19 +45,21 @@ static int open_swmr(const char *name, hid_t fapl, hid_t *out, struct bkt_err *e
     return *out < 0 ? bkt_h5err_capture(err, name) : BKT_OK;
 }
 
-/* A complete plain file of this machine is read like one in a store: by one plan, decoded by all processors. */
+/* A complete plain file of this machine is read like one in a store: by one plan,
+ * decoded by all processors. */
 static hid_t open_through(const char *name, hid_t fapl)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
     BKT_CLEANUP(bkt_freep) char *path = realpath(strncmp(name, "file://", 7) == 0 ? name + 7 : name, NULL);
     struct stat st;
-    if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || bkt_buf_addf(&full, "hsds+file://%s", path) < 0)
+    if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
+        bkt_buf_addf(&full, "hsds+file://%s", path) < 0)
         return H5I_INVALID_HID;
     return H5Fopen(bkt_buf_str(&full), H5F_ACC_RDONLY, fapl);
 }
 
-/* A local plain file may be open for SWMR writing by another process, or its writer was killed: HDF5's own drivers
- * open it then, and see the rows that are added. */
+/* A local plain file may be open for SWMR writing by another process, or its writer was killed: HDF5's own
+ * drivers open it then, and see the rows that are added. */
 static int open_any(const char *name, hid_t fapl, bool local, hid_t *out, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
@@ -80,7 +82,8 @@ struct bkt_sample_file *bkt_sample_file_new(void)
     return f;
 }
 
-int bkt_sample_file_open(const char *name, hid_t fapl, bool local, struct bkt_sample_file **out, struct bkt_err *err)
+int bkt_sample_file_open(const char *name, hid_t fapl, bool local, struct bkt_sample_file **out,
+                         struct bkt_err *err)
 {
     struct bkt_sample_file *f = bkt_sample_file_new();
     if (!f)
@@ -112,7 +115,8 @@ static bool is_plain(hid_t type, int level)
     return n > 0;
 }
 
-static int load(const struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset *d, struct bkt_err *err)
+static int load(const struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset *d,
+                struct bkt_err *err)
 {
     char name[16], what[BKT_ERR_MSG / 2];
     (void)snprintf(name, sizeof name, "/%u", number);
@@ -122,10 +126,13 @@ static int load(const struct bkt_sample_file *f, uint32_t number, struct bkt_sam
     d->space = d->type < 0 ? H5I_INVALID_HID : H5Dget_space(d->id);
     if (d->space < 0)
         return bkt_h5err_capture(err, what);
-    d->rank = H5Sget_simple_extent_type(d->space) == H5S_SIMPLE ? H5Sget_simple_extent_dims(d->space, d->dims, NULL) : 0;
+    d->rank = H5Sget_simple_extent_type(d->space) == H5S_SIMPLE
+                  ? H5Sget_simple_extent_dims(d->space, d->dims, NULL)
+                  : 0;
     d->elem = H5Tget_size(d->type);
     if (d->rank < 1 || !d->elem || !is_plain(d->type, 0))
-        BKT_FAIL(err, BKT_EFORMAT, "%s: dataset %u is not a collection of samples: no rows of numbers", f->name, number);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: dataset %u is not a collection of samples: no rows of numbers",
+                 f->name, number);
     return BKT_OK;
 }
 
@@ -148,7 +155,8 @@ static int keep(struct bkt_sample_file *f, uint32_t number, struct bkt_sample_ds
     BKT_NOMEM(err);
 }
 
-int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset **out, struct bkt_err *err)
+int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset **out,
+                         struct bkt_err *err)
 {
     struct bkt_err why;
     struct bkt_sample_dset *d = known(f, number);
@@ -172,14 +180,16 @@ int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number, struct bkt_
     return BKT_OK;
 }
 
-int bkt_sample_file_numbers(const struct bkt_sample_file *f, const char *name, int64_t *out, hssize_t n, struct bkt_err *err)
+int bkt_sample_file_numbers(const struct bkt_sample_file *f, const char *name, int64_t *out, hssize_t n,
+                            struct bkt_err *err)
 {
     if (H5Aexists(f->id, name) <= 0)
         BKT_FAIL(err, BKT_ENOENT, "%s: no attribute %s", f->name, name);
     BKT_CLEANUP(bkt_hid_closep) hid_t attr = H5Aopen(f->id, name, H5P_DEFAULT);
     BKT_CLEANUP(bkt_hid_closep) hid_t space = attr < 0 ? H5I_INVALID_HID : H5Aget_space(attr);
     BKT_CLEANUP(bkt_hid_closep) hid_t type = attr < 0 ? H5I_INVALID_HID : H5Aget_type(attr);
-    if (space < 0 || type < 0 || H5Sget_simple_extent_npoints(space) != n || H5Tget_class(type) != H5T_INTEGER)
+    if (space < 0 || type < 0 || H5Sget_simple_extent_npoints(space) != n ||
+        H5Tget_class(type) != H5T_INTEGER)
         BKT_FAIL(err, BKT_EFORMAT, "%s: attribute %s does not hold %d integers", f->name, name, (int)n);
     return H5Aread(attr, H5T_NATIVE_INT64, out) < 0 ? bkt_h5err_capture(err, f->name) : BKT_OK;
 }

@@ -1,12 +1,13 @@
-/* Samples by record: the files of Hangar's HDF5 backends 00 and 01, plain or as domains, in a folder or a bucket.
+/* Samples by record: the files of Hangar's HDF5 backends 00 and 01, plain or as domains, in a folder or a
+ * bucket.
  *
- * A repository holds files `data/00/<uid>.hdf5` and `data/01/<uid>.hdf5`.  A file holds collections (datasets "0",
- * "1", ...), and each of their rows holds a sample.  A record names a file, a collection, a row, the shape and the
- * digest of one sample.  docs/samples.md shows programs.
+ * A repository holds files `data/00/<uid>.hdf5` and `data/01/<uid>.hdf5`.  A file holds collections (datasets
+ * "0", "1", ...), and each of their rows holds a sample.  A record names a file, a collection, a row, the
+ * shape and the digest of one sample.  docs/samples.md shows programs.
  *
- * Link with libh5bucket_samples and HDF5; the plugin must be on HDF5's plugin path (HDF5_PLUGIN_PATH).  A failure
- * returns a negative value or NULL, with the reason on HDF5's error stack.  One thread at a time may use a repository
- * and its writers. */
+ * Link with libh5bucket_samples and HDF5; the plugin must be on HDF5's plugin path (HDF5_PLUGIN_PATH).  A
+ * failure returns a negative value or NULL, with the reason on HDF5's error stack.  One thread at a time may
+ * use a repository and its writers. */
 #ifndef H5BUCKET_SAMPLES_H
 #define H5BUCKET_SAMPLES_H
 
@@ -29,11 +30,14 @@ extern "C" {
 
 typedef struct h5bucket_repository h5bucket_repository;
 
-/** Open a repository.  Nothing is requested yet; files are opened when a record first names them, and stay open.
+/** Open a repository.  Nothing is requested yet; files are opened when a record first names them, and stay
+ * open.
  *
- *  @param name  `s3://bucket/repository`, `https://...` or a folder: the folder that holds `data`, or `.hangar/data`
- *  @param info  settings as for H5Pset_fapl_bucket() (h5bucket.h), NULL or "" for none.  Besides `backend=file`: new
- *         files are plain HDF5 files, in a folder only; `backend=domain`, the default: they are domains
+ *  @param name  `s3://bucket/repository`, `https://...` or a folder: the folder that holds `data`, or
+ * `.hangar/data`
+ *  @param info  settings as for H5Pset_fapl_bucket() (h5bucket.h), NULL or "" for none.  Besides
+ * `backend=file`: new files are plain HDF5 files, in a folder only; `backend=domain`, the default: they are
+ * domains
  *  @return to be closed with h5bucket_repository_close(), or NULL */
 h5bucket_repository *h5bucket_repository_open(const char *name, const char *info);
 
@@ -61,7 +65,8 @@ herr_t h5bucket_record_parse(const char *text, size_t n, struct h5bucket_record 
  *
  *  @param grammar  5: that of Hangar v0.5; 4: v0.4; 2: v0.2, which leaves out the digest
  *  @param text     the text and a NUL */
-herr_t h5bucket_record_emit(const struct h5bucket_record *record, int grammar, char text[H5BUCKET_RECORD_MAX]);
+herr_t h5bucket_record_emit(const struct h5bucket_record *record, int grammar,
+                            char text[H5BUCKET_RECORD_MAX]);
 
 /* ---- reading ---- */
 
@@ -85,14 +90,16 @@ herr_t h5bucket_sample_info(h5bucket_repository *repository, const char *record,
  *
  *  @param type    of elements in @p buffer; negative: as they are stored
  *  @param size    bytes of @p buffer, at least the number of elements times the size of @p type */
-herr_t h5bucket_sample_read(h5bucket_repository *repository, const char *record, hid_t type, void *buffer, size_t size);
+herr_t h5bucket_sample_read(h5bucket_repository *repository, const char *record, hid_t type, void *buffer,
+                            size_t size);
 
-/** Read many samples side by side, each with its own record and buffer, in any order, from any files.  A sample that
- *  fails leaves undefined bytes in its buffer, and all others are read.
+/** Read many samples side by side, each with its own record and buffer, in any order, from any files.  A
+ * sample that fails leaves undefined bytes in its buffer, and all others are read.
  *
  *  @param type  of elements in all buffers; negative: as each sample is stored
  *  @return negative if a sample failed, or none could be read */
-herr_t h5bucket_sample_read_many(h5bucket_repository *repository, size_t n, struct h5bucket_sample samples[], hid_t type);
+herr_t h5bucket_sample_read_many(h5bucket_repository *repository, size_t n, struct h5bucket_sample samples[],
+                                 hid_t type);
 
 /* ---- writing ---- */
 
@@ -103,8 +110,8 @@ struct h5bucket_samples_schema {
     hsize_t     shape[H5S_MAX_RANK];
     bool        variable;
     int         backend;   /* 0 or 1 */
-    const char *complib;   /* "blosc:blosclz", "blosc:lz4", "blosc:lz4hc", "blosc:zlib", "blosc:zstd", "lzf", "gzip", "none";
-                              NULL: Hangar's default, also for the next two */
+    const char *complib;   /* "blosc:blosclz", "blosc:lz4", "blosc:lz4hc", "blosc:zlib", "blosc:zstd", "lzf",
+                              "gzip", "none";   NULL: Hangar's default, also for the next two */
     int         complevel; /* 0 to 9, of blosc and gzip */
     const char *shuffle;   /* "none", "byte", or for blosc "bit"; NULL: "byte" for all compressors */
 };
@@ -114,7 +121,8 @@ typedef struct h5bucket_samples h5bucket_samples;
 /** Begin to append samples, in new files with new uids.  Many writers may append to a repository at once.
  *
  *  @return to be closed with h5bucket_samples_close(), or NULL */
-h5bucket_samples *h5bucket_samples_open(h5bucket_repository *repository, const struct h5bucket_samples_schema *schema);
+h5bucket_samples *h5bucket_samples_open(h5bucket_repository *repository,
+                                        const struct h5bucket_samples_schema *schema);
 
 /** Append one sample.
  *

@@ -1,5 +1,5 @@
-/* One call of HDF5 for a batch: an entry for each sample, with its own memory.  If the call fails, it is divided until
- * the samples that fail are alone. */
+/* One call of HDF5 for a batch: an entry for each sample, with its own memory.  If the call fails, it is
+ * divided until the samples that fail are alone. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,8 @@ static void call_fini(struct call *c)
 
 static int call_init(struct call *c, size_t n, struct bkt_err *err)
 {
-    *c = (struct call){.room = n, .dsets = calloc(n, 4 * sizeof(hid_t)), .buffers = calloc(n, sizeof(void *))};
+    *c =
+        (struct call){.room = n, .dsets = calloc(n, 4 * sizeof(hid_t)), .buffers = calloc(n, sizeof(void *))};
     if (!c->dsets || !c->buffers)
         BKT_NOMEM(err);
     c->types = c->dsets + n;
@@ -77,7 +78,8 @@ static herr_t see_outage(unsigned n, const H5E_error2_t *e, void *arg)
     return 0;
 }
 
-/* Whether no server answered.  The connector may be another copy of its code than ours, so texts are compared. */
+/* Whether no server answered.  The connector may be another copy of its code than ours, so texts are
+ * compared. */
 static bool is_outage(void)
 {
     bool yes = false;

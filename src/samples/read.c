@@ -1,10 +1,11 @@
 /* Batches of samples, from records to verified elements in the program's buffers.
  *
  * 1. All records are parsed; equal ones are read once.
- * 2. Their files and collections are opened, and the samples' places are checked against the collections' extents.
+ * 2. Their files and collections are opened, and the samples' places are checked against the collections'
+ * extents.
  * 3. The stored bytes are read together (plan.c), and compared with the digests (digest.c).
- * 4. Samples that failed in a file that an earlier call had opened are tried again in a fresh one: a writer may have
- *    added them since.
+ * 4. Samples that failed in a file that an earlier call had opened are tried again in a fresh one: a writer
+ * may have added them since.
  * 5. Elements are converted to the program's type. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,7 +47,8 @@ static int check_place(struct bkt_item *it, struct bkt_err *err)
         for (int i = 0; inside && i < r->rank; i++)
             inside = r->shape[i] <= d->dims[i + 1];
     if (!inside)
-        BKT_FAIL(err, BKT_ERANGE, "%s: collection %" PRIu32 " has no such row or shape", it->file->name, r->dataset);
+        BKT_FAIL(err, BKT_ERANGE, "%s: collection %" PRIu32 " has no such row or shape", it->file->name,
+                 r->dataset);
     return BKT_OK;
 }
 
@@ -255,10 +257,12 @@ static int summary(const struct bkt_batch *b, struct bkt_err *err)
         return BKT_OK;
     if (b->n == 1)
         BKT_FAIL(err, first->rc, "%s", first->sample->error);
-    BKT_FAIL(err, first->rc, "%zu of %zu samples can't be read; the first: %s", failed, b->n, first->sample->error);
+    BKT_FAIL(err, first->rc, "%zu of %zu samples can't be read; the first: %s", failed, b->n,
+             first->sample->error);
 }
 
-static int read_many(struct h5bucket_repository *repo, size_t n, struct h5bucket_sample samples[], hid_t type, struct bkt_err *err)
+static int read_many(struct h5bucket_repository *repo, size_t n, struct h5bucket_sample samples[], hid_t type,
+                     struct bkt_err *err)
 {
     BKT_CLEANUP(batch_fini) struct bkt_batch b = {.repo = repo, .type = type, .n = n};
     if (!repo || (n && !samples))
@@ -280,18 +284,21 @@ static int read_many(struct h5bucket_repository *repo, size_t n, struct h5bucket
 
 /* ---- public ---- */
 
-herr_t h5bucket_sample_read_many(h5bucket_repository *repository, size_t n, struct h5bucket_sample samples[], hid_t type)
+herr_t h5bucket_sample_read_many(h5bucket_repository *repository, size_t n, struct h5bucket_sample samples[],
+                                 hid_t type)
 {
     return BKT_SAMPLES_CALL(read_many(repository, n, samples, type, &err));
 }
 
-herr_t h5bucket_sample_read(h5bucket_repository *repository, const char *record, hid_t type, void *buffer, size_t size)
+herr_t h5bucket_sample_read(h5bucket_repository *repository, const char *record, hid_t type, void *buffer,
+                            size_t size)
 {
     struct h5bucket_sample one = {.record = record, .buffer = buffer, .size = size};
     return h5bucket_sample_read_many(repository, 1, &one, type);
 }
 
-static int info(struct h5bucket_repository *repo, const char *record, hid_t *type, struct h5bucket_record *fields, struct bkt_err *err)
+static int info(struct h5bucket_repository *repo, const char *record, hid_t *type,
+                struct h5bucket_record *fields, struct bkt_err *err)
 {
     struct h5bucket_record r;
     struct bkt_sample_file *f;
@@ -310,7 +317,8 @@ static int info(struct h5bucket_repository *repo, const char *record, hid_t *typ
     return *type < 0 ? bkt_h5err_capture(err, f->name) : BKT_OK;
 }
 
-herr_t h5bucket_sample_info(h5bucket_repository *repository, const char *record, hid_t *type, struct h5bucket_record *fields)
+herr_t h5bucket_sample_info(h5bucket_repository *repository, const char *record, hid_t *type,
+                            struct h5bucket_record *fields)
 {
     return BKT_SAMPLES_CALL(info(repository, record, type, fields, &err));
 }

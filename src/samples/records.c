@@ -20,9 +20,10 @@ struct cursor {
 bool bkt_uid_ok(const char *uid, size_t n)
 {
     size_t ok = 0;
-    while (ok < n && (strchr("_-", uid[ok]) ? uid[ok] != 0
-                                            : (uid[ok] >= '0' && uid[ok] <= '9') || (uid[ok] >= 'a' && uid[ok] <= 'z') ||
-                                                  (uid[ok] >= 'A' && uid[ok] <= 'Z')))
+    while (ok < n && (strchr("_-", uid[ok])
+                          ? uid[ok] != 0
+                          : (uid[ok] >= '0' && uid[ok] <= '9') || (uid[ok] >= 'a' && uid[ok] <= 'z') ||
+                                (uid[ok] >= 'A' && uid[ok] <= 'Z')))
         ok++;
     return n > 0 && n < H5BUCKET_UID_MAX && ok == n;
 }
@@ -71,7 +72,8 @@ static bool number(struct cursor *c, uint64_t most, uint64_t *out)
     if (peek(c) == '0' && c->at + 1 < c->n && is_digit(c->text[c->at + 1]))
         return stop(c, "a number has no leading zeros");
     for (; is_digit(peek(c)); c->at++)
-        if (!bkt_mul_u64(*out, 10, out) || !bkt_add_u64(*out, (uint64_t)(peek(c) - '0'), out) || *out > most) {
+        if (!bkt_mul_u64(*out, 10, out) || !bkt_add_u64(*out, (uint64_t)(peek(c) - '0'), out) ||
+            *out > most) {
             c->at = first;
             return stop(c, "the number is too large");
         }
@@ -234,7 +236,8 @@ static int check(const struct h5bucket_record *r, int grammar, struct bkt_err *e
     return BKT_OK;
 }
 
-int bkt_record_emit(const struct h5bucket_record *r, int grammar, char text[H5BUCKET_RECORD_MAX], struct bkt_err *err)
+int bkt_record_emit(const struct h5bucket_record *r, int grammar, char text[H5BUCKET_RECORD_MAX],
+                    struct bkt_err *err)
 {
     struct text t = {.to = text};
     BKT_PASS(check(r, grammar, err));
@@ -248,7 +251,8 @@ int bkt_record_emit(const struct h5bucket_record *r, int grammar, char text[H5BU
     for (int i = 0; i < r->rank; i++)
         add(&t, i ? " %" PRIuHSIZE : "%" PRIuHSIZE, r->shape[i]);
     if (t.full)
-        BKT_FAIL(err, BKT_EINVAL, "record of %s: the shape's text is too long; a record has at most 255 bytes", r->uid);
+        BKT_FAIL(err, BKT_EINVAL,
+                 "record of %s: the shape's text is too long; a record has at most 255 bytes", r->uid);
     return BKT_OK;
 }
 

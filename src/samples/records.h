@@ -1,7 +1,7 @@
 /* Records of samples: text <-> struct h5bucket_record.
  *
- * Records come from outside.  After parsing, these things hold: the uid is a plain file name, each dimension and the
- * number of elements are less than 2^63. */
+ * Records come from outside.  After parsing, these things hold: the uid is a plain file name, each dimension
+ * and the number of elements are less than 2^63. */
 #ifndef BKT_SAMPLES_RECORDS_H
 #define BKT_SAMPLES_RECORDS_H
 
@@ -13,7 +13,8 @@ bool bkt_uid_ok(const char *uid, size_t n);
 
 /** h5bucket_record_parse() and h5bucket_record_emit() without HDF5's error stack. */
 int bkt_record_parse(const char *text, size_t n, struct h5bucket_record *out, struct bkt_err *err);
-int bkt_record_emit(const struct h5bucket_record *r, int grammar, char text[H5BUCKET_RECORD_MAX], struct bkt_err *err);
+int bkt_record_emit(const struct h5bucket_record *r, int grammar, char text[H5BUCKET_RECORD_MAX],
+                    struct bkt_err *err);
 
 /** The number of elements, 1 for a scalar.  False: it does not fit. */
 bool bkt_record_elements(const struct h5bucket_record *r, uint64_t *out);

@@ -21,7 +21,8 @@ static bool is_folder(const char *name, const char *below)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     struct stat st;
-    return bkt_buf_addf(&path, "%s%s", name, below) == BKT_OK && stat(bkt_buf_str(&path), &st) == 0 && S_ISDIR(st.st_mode);
+    return bkt_buf_addf(&path, "%s%s", name, below) == BKT_OK && stat(bkt_buf_str(&path), &st) == 0 &&
+           S_ISDIR(st.st_mode);
 }
 
 const char *const bkt_sample_places[] = {"data", ".hangar/data"};
@@ -36,16 +37,16 @@ static void find_data(struct h5bucket_repository *repo)
     repo->data = bkt_sample_places[checkout];
 }
 
-static int add_name(const struct h5bucket_repository *repo, const char *data, int format, const char *uid, struct bkt_buf *out,
-                    struct bkt_err *err)
+static int add_name(const struct h5bucket_repository *repo, const char *data, int format, const char *uid,
+                    struct bkt_buf *out, struct bkt_err *err)
 {
     if (bkt_buf_addf(out, "%s/%s/0%d/%s.hdf5", repo->name, data, format, uid) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
 
-int bkt_repository_file_name(const struct h5bucket_repository *repo, int format, const char *uid, struct bkt_buf *out,
-                             struct bkt_err *err)
+int bkt_repository_file_name(const struct h5bucket_repository *repo, int format, const char *uid,
+                             struct bkt_buf *out, struct bkt_err *err)
 {
     return add_name(repo, repo->data ? repo->data : bkt_sample_places[0], format, uid, out, err);
 }
@@ -60,8 +61,8 @@ static int open_at(const struct h5bucket_repository *repo, const char *data, int
     return bkt_sample_file_open(bkt_buf_str(&name), repo->fapl, repo->local, out, err);
 }
 
-static int open_either(struct h5bucket_repository *repo, int format, const char *uid, struct bkt_sample_file **out,
-                       struct bkt_err *err)
+static int open_either(struct h5bucket_repository *repo, int format, const char *uid,
+                       struct bkt_sample_file **out, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
     int first = BKT_OK; /* the outcome at the first place, with its reason */
@@ -106,8 +107,8 @@ static struct bkt_sample_file *failed(const struct bkt_err *why)
     return f;
 }
 
-int bkt_repository_file(struct h5bucket_repository *repo, int format, const char *uid, struct bkt_sample_file **out,
-                        struct bkt_err *err)
+int bkt_repository_file(struct h5bucket_repository *repo, int format, const char *uid,
+                        struct bkt_sample_file **out, struct bkt_err *err)
 {
     char key[H5BUCKET_UID_MAX + 4];
     size_t n = key_of(format, uid, key);
@@ -174,7 +175,8 @@ static int take_backend(struct h5bucket_repository *repo, const char *value, siz
 {
     repo->plain = n == 4 && memcmp(value, "file", n) == 0;
     if (!repo->plain && (n != 6 || memcmp(value, "domain", n) != 0))
-        BKT_FAIL(err, BKT_EINVAL, "backend=%.*s: unknown form of new files; give domain or file", (int)bkt_min_u64(n, 100), value);
+        BKT_FAIL(err, BKT_EINVAL, "backend=%.*s: unknown form of new files; give domain or file",
+                 (int)bkt_min_u64(n, 100), value);
     return BKT_OK;
 }
 
@@ -213,10 +215,12 @@ static int init(struct h5bucket_repository *repo, const char *name, const char *
     return BKT_OK;
 }
 
-int bkt_repository_open(const char *name, const char *info, struct h5bucket_repository **out, struct bkt_err *err)
+int bkt_repository_open(const char *name, const char *info, struct h5bucket_repository **out,
+                        struct bkt_err *err)
 {
     if (!name || !*name)
-        BKT_FAIL(err, BKT_EINVAL, "a repository's name is missing; give s3://bucket/name, a web address or a folder");
+        BKT_FAIL(err, BKT_EINVAL,
+                 "a repository's name is missing; give s3://bucket/name, a web address or a folder");
     struct h5bucket_repository *repo = calloc(1, sizeof *repo);
     if (!repo)
         BKT_NOMEM(err);

@@ -1,8 +1,8 @@
 /* Repositories: the names of their files, and the files that are open.
  *
- * A file lies at `<name>/data/<00 or 01>/<uid>.hdf5`, or below `<name>/.hangar`.  It is a plain HDF5 file or a domain;
- * the connector finds out.  A folder of this machine is looked at once.  Elsewhere, the first file that can be opened
- * decides between the two places. */
+ * A file lies at `<name>/data/<00 or 01>/<uid>.hdf5`, or below `<name>/.hangar`.  It is a plain HDF5 file or
+ * a domain; the connector finds out.  A folder of this machine is looked at once.  Elsewhere, the first file
+ * that can be opened decides between the two places. */
 #ifndef BKT_SAMPLES_REPOSITORY_H
 #define BKT_SAMPLES_REPOSITORY_H
 
@@ -46,13 +46,14 @@ struct h5bucket_repository {
 };
 
 /** h5bucket_repository_open() and h5bucket_repository_close() without HDF5's error stack. */
-int  bkt_repository_open(const char *name, const char *info, struct h5bucket_repository **out, struct bkt_err *err);
+int bkt_repository_open(const char *name, const char *info, struct h5bucket_repository **out,
+                        struct bkt_err *err);
 void bkt_repository_close(struct h5bucket_repository *repo);
 
 /** The name of a new file, appended to @p out.
  * @param uid  as bkt_uid_ok() wants it */
-BKT_NODISCARD int bkt_repository_file_name(const struct h5bucket_repository *repo, int format, const char *uid,
-                                           struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_repository_file_name(const struct h5bucket_repository *repo, int format,
+                                           const char *uid, struct bkt_buf *out, struct bkt_err *err);
 
 /** The open file of a record, opened on first use; borrowed until bkt_repository_trim(). */
 BKT_NODISCARD int bkt_repository_file(struct h5bucket_repository *repo, int format, const char *uid,
@@ -62,13 +63,14 @@ void bkt_repository_forget(struct h5bucket_repository *repo, int format, const c
 /** Close files that were not used lately if too many are open. */
 void bkt_repository_trim(struct h5bucket_repository *repo);
 
-/** A collection of a file, opened on first use; borrowed as long as the file.  Its elements have a fixed size, and no
- *  references. */
-BKT_NODISCARD int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset **out,
-                                       struct bkt_err *err);
-/** The integers of an attribute of the root group, which must be @p n.  BKT_ENOENT: the group lacks it; BKT_EFORMAT. */
-BKT_NODISCARD int bkt_sample_file_numbers(const struct bkt_sample_file *f, const char *name, int64_t *out, hssize_t n,
-                                          struct bkt_err *err);
+/** A collection of a file, opened on first use; borrowed as long as the file.  Its elements have a fixed
+ * size, and no references. */
+BKT_NODISCARD int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number,
+                                       struct bkt_sample_dset **out, struct bkt_err *err);
+/** The integers of an attribute of the root group, which must be @p n.  BKT_ENOENT: the group lacks it;
+ * BKT_EFORMAT. */
+BKT_NODISCARD int bkt_sample_file_numbers(const struct bkt_sample_file *f, const char *name, int64_t *out,
+                                          hssize_t n, struct bkt_err *err);
 /** Close a file.  NULL is allowed. */
 void bkt_sample_file_free(void *f);
 /** A file that is not open; NULL: out of memory. */

@@ -32,11 +32,12 @@ void bkt_stats_print(FILE *to)
     struct bkt_stats s;
     bkt_stats_get(&s);
     (void)fprintf(to,
-                  "h5bucket: GET %" PRIu64 " HEAD %" PRIu64 " PUT %" PRIu64 " DELETE %" PRIu64 " LIST %" PRIu64
-                  " attempts %" PRIu64 " retries %" PRIu64 " failures %" PRIu64 " in %" PRIu64 " out %" PRIu64
-                  " connections %" PRIu64 " hedges %" PRIu64 " ahead %" PRIu64 "+%" PRIu64 "\n",
-                  s.get, s.head, s.put, s.del, s.list, s.attempts, s.retries, s.failures, s.bytes_in, s.bytes_out,
-                  s.connections, s.hedges, s.ahead_used, s.ahead_unused);
+                  "h5bucket: GET %" PRIu64 " HEAD %" PRIu64 " PUT %" PRIu64 " DELETE %" PRIu64
+                  " LIST %" PRIu64 " attempts %" PRIu64 " retries %" PRIu64 " failures %" PRIu64
+                  " in %" PRIu64 " out %" PRIu64 " connections %" PRIu64 " hedges %" PRIu64 " ahead %" PRIu64
+                  "+%" PRIu64 "\n",
+                  s.get, s.head, s.put, s.del, s.list, s.attempts, s.retries, s.failures, s.bytes_in,
+                  s.bytes_out, s.connections, s.hedges, s.ahead_used, s.ahead_unused);
 }
 
 static void at_exit(void)

@@ -14,8 +14,8 @@ struct bkt_stats {
     uint64_t bytes_in, bytes_out;         /* body bytes */
     uint64_t connections;                 /* opened */
     uint64_t cred_requests;               /* to STS, IMDS, container endpoints; not counted above */
-    uint64_t ahead_used, ahead_unused;    /* steps read ahead that the program reached; those that it did not */
-    uint64_t hedges;                      /* requests sent a second time because the answer was late; not counted above */
+    uint64_t ahead_used, ahead_unused; /* steps read ahead that the program reached; those that it did not */
+    uint64_t hedges; /* requests sent a second time because the answer was late; not counted above */
 };
 
 /** Add to one counter, e.g. bkt_stats_add(BKT_STAT(get), 1); any thread. */

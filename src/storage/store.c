@@ -52,12 +52,14 @@ int bkt_req_span(struct bkt_req *req, uint64_t size, uint64_t *len)
         return BKT_OK;
     }
     if (req->off >= size)
-        return BKT_REQ_FAIL(req, BKT_ERANGE, BKT_REQ_NAME ": bytes from %" PRIu64 " requested, the object has %" PRIu64,
+        return BKT_REQ_FAIL(req, BKT_ERANGE,
+                            BKT_REQ_NAME ": bytes from %" PRIu64 " requested, the object has %" PRIu64,
                             BKT_REQ_NAMED(req), req->off, size);
     *len = bkt_min_u64(req->len, size - req->off);
     if (*len < req->len && !req->may_be_short)
         return BKT_REQ_FAIL(req, BKT_EFORMAT,
-                            BKT_REQ_NAME ": %" PRIu64 " bytes at %" PRIu64 " requested, the object has only %" PRIu64,
+                            BKT_REQ_NAME ": %" PRIu64 " bytes at %" PRIu64
+                                         " requested, the object has only %" PRIu64,
                             BKT_REQ_NAMED(req), req->len, req->off, size);
     return BKT_OK;
 }
@@ -78,30 +80,38 @@ void *bkt_req_room(struct bkt_req *req, uint64_t len)
 int bkt_req_condition(struct bkt_req *req, const char *etag)
 {
     if (req->if_match && (!etag || (strcmp(req->if_match, "*") != 0 && strcmp(req->if_match, etag) != 0)))
-        return BKT_REQ_FAIL(req, BKT_EPRECOND, "%s " BKT_REQ_NAME ": the object %s", bkt_op_name(req->op), BKT_REQ_NAMED(req),
-                            etag ? "has changed" : "is gone");
-    if (!req->if_none_match || !etag || (strcmp(req->if_none_match, "*") != 0 && strcmp(req->if_none_match, etag) != 0))
+        return BKT_REQ_FAIL(req, BKT_EPRECOND, "%s " BKT_REQ_NAME ": the object %s", bkt_op_name(req->op),
+                            BKT_REQ_NAMED(req), etag ? "has changed" : "is gone");
+    if (!req->if_none_match || !etag ||
+        (strcmp(req->if_none_match, "*") != 0 && strcmp(req->if_none_match, etag) != 0))
         return BKT_OK;
     if (req->op == BKT_GET || req->op == BKT_HEAD)
         return BKT_REQ_FAIL(req, BKT_ENOTMOD, "%s: not modified", req->key);
-    return BKT_REQ_FAIL(req, BKT_EPRECOND, "%s " BKT_REQ_NAME ": the object exists", bkt_op_name(req->op), BKT_REQ_NAMED(req));
+    return BKT_REQ_FAIL(req, BKT_EPRECOND, "%s " BKT_REQ_NAME ": the object exists", bkt_op_name(req->op),
+                        BKT_REQ_NAMED(req));
 }
 
-static bool bad_header(const char *s) { return s && (!*s || strlen(s) >= BKT_ETAG_MAX || strpbrk(s, "\r\n")); }
+static bool bad_header(const char *s)
+{
+    return s && (!*s || strlen(s) >= BKT_ETAG_MAX || strpbrk(s, "\r\n"));
+}
 
 static int check(struct bkt_store *st, struct bkt_req *req)
 {
     uint64_t end;
     if (!req->key || !*req->key || *req->key == '/')
-        return BKT_REQ_FAIL(req, BKT_EINVAL, "key '%s' is empty or begins with '/'", req->key ? req->key : "");
+        return BKT_REQ_FAIL(req, BKT_EINVAL, "key '%s' is empty or begins with '/'",
+                            req->key ? req->key : "");
     if ((size_t)req->op >= BKT_COUNT(ops))
         return BKT_REQ_FAIL(req, BKT_EINVAL, "%s: operation %d is unknown", req->key, (int)req->op);
-    if (req->op == BKT_GET && (req->len == 0 || (req->len == BKT_WHOLE && (req->off || req->dst || req->sink)) ||
-                               (req->len != BKT_WHOLE && !bkt_add_u64(req->off, req->len, &end))))
-        return BKT_REQ_FAIL(req, BKT_EINVAL, "%s: bad range of %" PRIu64 " bytes at %" PRIu64, req->key, req->len,
-                            req->off);
+    if (req->op == BKT_GET &&
+        (req->len == 0 || (req->len == BKT_WHOLE && (req->off || req->dst || req->sink)) ||
+         (req->len != BKT_WHOLE && !bkt_add_u64(req->off, req->len, &end))))
+        return BKT_REQ_FAIL(req, BKT_EINVAL, "%s: bad range of %" PRIu64 " bytes at %" PRIu64, req->key,
+                            req->len, req->off);
     if ((req->op == BKT_PUT || req->op == BKT_DELETE) && bkt_store_is_readonly(st))
-        return BKT_REQ_FAIL(req, BKT_EUNSUP, "%s %s: %s is read-only", bkt_op_name(req->op), req->key, st->uri);
+        return BKT_REQ_FAIL(req, BKT_EUNSUP, "%s %s: %s is read-only", bkt_op_name(req->op), req->key,
+                            st->uri);
     if (req->op == BKT_PUT && !req->put && req->put_len)
         return BKT_REQ_FAIL(req, BKT_EINVAL, "PUT %s: no data given", req->key);
     if (bad_header(req->if_match) || bad_header(req->if_none_match))
@@ -196,7 +206,8 @@ void bkt_store_start_all(struct bkt_store *st, struct bkt_req *reqs, size_t n)
 
 static void note(const struct bkt_store *st, const struct bkt_req *req)
 {
-    if (!st->ops->decorator && req->rc < 0 && req->rc != BKT_ENOENT && req->rc != BKT_ENOTMOD && req->rc != BKT_EPRECOND)
+    if (!st->ops->decorator && req->rc < 0 && req->rc != BKT_ENOENT && req->rc != BKT_ENOTMOD &&
+        req->rc != BKT_EPRECOND)
         bkt_stats_add(BKT_STAT(failures), 1);
     if (bkt_trace_on(BKT_TRACE_STORE))
         bkt_trace(BKT_TRACE_STORE, "%s %s %s off %" PRIu64 " len %" PRId64 ": %s, %" PRIu64 " bytes", st->uri,
@@ -268,7 +279,8 @@ bool bkt_version_fits(struct bkt_version *v, const struct bkt_req *req)
 static void compare_version(const struct bkt_store *st, struct bkt_req *req)
 {
     if (!bkt_version_fits(req->version, req))
-        (void)BKT_REQ_FAIL(req, BKT_EPRECOND, "the file %s/%s was replaced while being read; open again", st->uri, req->key);
+        (void)BKT_REQ_FAIL(req, BKT_EPRECOND, "the file %s/%s was replaced while being read; open again",
+                           st->uri, req->key);
 }
 
 static _Thread_local struct {
@@ -381,7 +393,10 @@ const char *bkt_store_uri(const struct bkt_store *st) { return st->uri; }
 bool        bkt_store_is_local(const struct bkt_store *st) { return st->ops->local; }
 bool        bkt_store_is_readonly(const struct bkt_store *st) { return st->ops->readonly; }
 
-int bkt_store_turn(struct bkt_store *st, const char *key) { return st->ops->turn ? st->ops->turn(st, key) : -1; }
+int bkt_store_turn(struct bkt_store *st, const char *key)
+{
+    return st->ops->turn ? st->ops->turn(st, key) : -1;
+}
 
 void bkt_store_end_turn(struct bkt_store *st, int held)
 {

@@ -3,11 +3,11 @@
  * A store is one bucket (or directory, or web server) opened by its URI:
  *    s3://bucket            S3 with SigV4, or anonymous
  *    file:///dir            a directory; key a/b is the file dir/a/b
- *    https://host[:port]/…  read-only, plain HTTP ranges; also http://.  One file by its address: bkt_url_open()
- *    mem:name               in memory, one per name and process; used by tests
- * Keys are UTF-8 without a leading '/'.  Every request is asynchronous underneath: start() hands it to the
- * backend, done() reports its end.  The blocking calls are small wrappers.  Any number of threads may use one
- * store at once.  Requests and bytes are counted (stats.h) and traced (trace.h).
+ *    https://host[:port]/…  read-only, plain HTTP ranges; also http://.  One file by its address:
+ * bkt_url_open() mem:name               in memory, one per name and process; used by tests Keys are UTF-8
+ * without a leading '/'.  Every request is asynchronous underneath: start() hands it to the backend, done()
+ * reports its end.  The blocking calls are small wrappers.  Any number of threads may use one store at once.
+ * Requests and bytes are counted (stats.h) and traced (trace.h).
  *
  * PUT and DELETE take conditions.  A PUT that loses its race ends as BKT_EPRECOND, whatever the server's
  * answer is.  If the answer to a PUT is lost, the store looks for the object before it sends the PUT again,
@@ -92,8 +92,8 @@ struct bkt_req {
     void *arg;                       /* the caller's own */
 
     /* out */
-    int             rc;              /* BKT_OK, BKT_ENOENT, BKT_EACCES, BKT_ENOTMOD, BKT_EPRECOND, BKT_ERANGE (range
-                                        starts at or past the end), BKT_EFORMAT, BKT_ENET, BKT_ETIME, … */
+    int rc; /* BKT_OK, BKT_ENOENT, BKT_EACCES, BKT_ENOTMOD, BKT_EPRECOND, BKT_ERANGE (range
+               starts at or past the end), BKT_EFORMAT, BKT_ENET, BKT_ETIME, … */
     struct bkt_err *err;             /* the error on failure (may be NULL if memory is short) */
     struct bkt_buf  body;            /* GET without dst */
     uint64_t        n;               /* GET: bytes received */
@@ -123,20 +123,20 @@ BKT_NODISCARD int bkt_store_open(const char *uri, const struct bkt_settings *set
 /** Open one file on a web server as a store of one object.  No network is touched.
  *
  * The address is requested byte for byte, with its query and percent escapes; a fragment ('#') is cut off.  A
- * HEAD is sent as a GET of one byte, since a signed address is often good for GET only.  Redirects are followed,
- * also to other servers, and the address at their end serves all requests until it expires.  If an answer
- * belongs to another version of the file than the first answer, the request ends as BKT_EPRECOND.  To read a
- * file that was replaced, the caller opens a new store.  A server without ranges is reported as BKT_EUNSUP,
- * unless the request is for the whole file.  A secret in the query never appears in messages, traces or
- * bkt_store_uri().
+ * HEAD is sent as a GET of one byte, since a signed address is often good for GET only.  Redirects are
+ * followed, also to other servers, and the address at their end serves all requests until it expires.  If an
+ * answer belongs to another version of the file than the first answer, the request ends as BKT_EPRECOND.  To
+ * read a file that was replaced, the caller opens a new store.  A server without ranges is reported as
+ * BKT_EUNSUP, unless the request is for the whole file.  A secret in the query never appears in messages,
+ * traces or bkt_store_uri().
  * @param url  http(s)://host[:port]/path[?query]; borrowed
  * @param set  as for bkt_store_open()
  * @param out  the store, to be released with bkt_store_close()
- * @param key  gets the key to be used in requests, the caller's (free()).  It is the file's name for messages and
- *             does not identify the file: addresses with other queries have the same one
+ * @param key  gets the key to be used in requests, the caller's (free()).  It is the file's name for messages
+ * and does not identify the file: addresses with other queries have the same one
  * @return BKT_OK; BKT_EINVAL: not such an address */
-BKT_NODISCARD int bkt_url_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
-                               struct bkt_err *err);
+BKT_NODISCARD int bkt_url_open(const char *url, const struct bkt_settings *set, struct bkt_store **out,
+                               char **key, struct bkt_err *err);
 
 /** One more holder of the store, who closes it, too.  Gives back @p st. */
 struct bkt_store *bkt_store_share(struct bkt_store *st);
@@ -188,8 +188,8 @@ void bkt_store_cancelled(void);
 int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err);
 /** As bkt_store_run(), for @p n > 0.  @p meanwhile (may be NULL) is called once all requests have begun,
  *  before the first is waited for. */
-int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg), void *arg,
-                      struct bkt_err *err);
+int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),
+                      void *arg, struct bkt_err *err);
 
 /** Release the outputs; the inputs belong to the caller. */
 void bkt_req_fini(struct bkt_req *req);
@@ -222,11 +222,13 @@ BKT_NODISCARD int bkt_store_head(struct bkt_store *st, const char *key, uint64_t
  * @param if_match, if_none_match  as in struct bkt_req
  * @param etag  gets the new version's ETag, BKT_ETAG_MAX bytes; may be NULL
  * @return BKT_OK; BKT_EPRECOND: another writer was first, and nothing of this PUT is stored; … */
-BKT_NODISCARD int bkt_store_put(struct bkt_store *st, const char *key, const void *bytes, size_t len, const char *if_match,
-                                const char *if_none_match, char *etag, struct bkt_err *err);
+BKT_NODISCARD int bkt_store_put(struct bkt_store *st, const char *key, const void *bytes, size_t len,
+                                const char *if_match, const char *if_none_match, char *etag,
+                                struct bkt_err *err);
 /** Delete @p n objects, many at once; a missing object counts as deleted.  All are tried.  The first failure
  *  is reported. */
-BKT_NODISCARD int bkt_store_delete(struct bkt_store *st, const char *const *keys, size_t n, struct bkt_err *err);
+BKT_NODISCARD int bkt_store_delete(struct bkt_store *st, const char *const *keys, size_t n,
+                                   struct bkt_err *err);
 
 /** Wait for a turn to read, change and write @p key, after other writers on this machine that asked for one.
  *  Conditional PUTs are still needed, since a writer that does not ask is not kept away.  Turns save writers
@@ -256,13 +258,15 @@ BKT_NODISCARD int bkt_store_list(struct bkt_store *st, const char *prefix, const
  *  the keys after cuts[i-1], up to and including cuts[i].  The parts are requested side by side if the
  *  backend can do that.
  *  @param cuts  @p n_cuts keys in the order of bytes; they begin with the prefix, and need not exist */
-BKT_NODISCARD int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
-                                       int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+BKT_NODISCARD int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts,
+                                       size_t n_cuts, int (*each)(const struct bkt_listed *entry, void *arg),
+                                       void *arg, struct bkt_err *err);
 
 /** List the keys of each of @p n prefixes, one prefix after the other.  The lists are requested side by side
  *  if the backend can do that.  Otherwise as bkt_store_list() without delimiter. */
 BKT_NODISCARD int bkt_store_list_each(struct bkt_store *st, const char *const *prefixes, size_t n,
-                                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+                                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
+                                      struct bkt_err *err);
 
 /** An upload in parts that has begun, and has been neither completed nor aborted.  Its writer is still at
  *  work, or was killed, or never got the answer to its begin.  The upload is not visible as an object, but
@@ -276,7 +280,8 @@ struct bkt_upload {
  * @return BKT_OK; the negative return of @p each; BKT_EACCES, BKT_EUNSUP, BKT_EFORMAT: the server does not
  *     list them */
 BKT_NODISCARD int bkt_store_uploads(struct bkt_store *st, const char *prefix,
-                                    int (*each)(const struct bkt_upload *upload, void *arg), void *arg, struct bkt_err *err);
+                                    int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
+                                    struct bkt_err *err);
 /** Abort one upload.  A missing upload counts as aborted.  If its writer is still at work, that PUT fails. */
 BKT_NODISCARD int bkt_store_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
 

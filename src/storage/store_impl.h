@@ -29,8 +29,8 @@ struct bkt_store_ops {
     int (*list_each)(struct bkt_store *st, const char *const *prefixes, size_t n,
                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
     /** As bkt_store_uploads() and bkt_store_abort(); block.  NULL: the store has no uploads. */
-    int (*uploads)(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
-                   struct bkt_err *err);
+    int (*uploads)(struct bkt_store *st, const char *prefix,
+                   int (*each)(const struct bkt_upload *upload, void *arg), void *arg, struct bkt_err *err);
     int (*abort)(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
     /** As bkt_store_may_put(), for a store that is not read-only; NULL: not known. */
     int (*may_put)(struct bkt_store *st, const char *key, struct bkt_err *err);
@@ -88,7 +88,8 @@ int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings 
 int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
                 struct bkt_err *err);
 /** As bkt_url_open(). */
-int bkt_url_store_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key, struct bkt_err *err);
+int bkt_url_store_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
+                       struct bkt_err *err);
 /** Free the contents of closed memory stores. */
 void bkt_mem_shutdown(void);
 
@@ -115,7 +116,8 @@ static inline const char *bkt_req_slash(const struct bkt_req *req)
     size_t n = req->uri ? strlen(req->uri) : 0;
     return n && req->uri[n - 1] != '/' ? "/" : "";
 }
-#define BKT_REQ_FAIL(req, code, ...) ((req)->rc = bkt_err_push(bkt_req_err(req), (code), BKT_HERE, __VA_ARGS__))
+#define BKT_REQ_FAIL(req, code, ...)                                                                         \
+    ((req)->rc = bkt_err_push(bkt_req_err(req), (code), BKT_HERE, __VA_ARGS__))
 
 /** Compare a successful answer with a version, which the first one sets.  False: it is of another version. */
 bool bkt_version_fits(struct bkt_version *v, const struct bkt_req *req);

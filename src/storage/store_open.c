@@ -1,5 +1,5 @@
-/* The kinds of stores, and what the process has of them: forks and the end.  The rest of the layer does not know the
- * kinds; this file knows them all. */
+/* The kinds of stores, and what the process has of them: forks and the end.  The rest of the layer does not
+ * know the kinds; this file knows them all. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +86,8 @@ static void begin(const struct bkt_settings *set)
         bkt_stats_at_exit();
 }
 
-int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_store **out, struct bkt_err *err)
+int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_store **out,
+                   struct bkt_err *err)
 {
     *out = NULL;
     if (!uri)
@@ -107,7 +108,8 @@ int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_s
              BKT_SHOWN(uri));
 }
 
-int bkt_url_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key, struct bkt_err *err)
+int bkt_url_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
+                 struct bkt_err *err)
 {
     *out = NULL;
     begin(set);

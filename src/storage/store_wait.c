@@ -50,7 +50,8 @@ int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct b
     return n ? bkt_store_run_and(st, reqs, n, NULL, NULL, err) : BKT_OK;
 }
 
-static void run_here(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg), void *arg)
+static void run_here(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),
+                     void *arg)
 {
     struct bkt_batch b;
     bkt_batch_init(&b, n);
@@ -64,7 +65,8 @@ static void run_here(struct bkt_store *st, struct bkt_req *reqs, size_t n, void 
     bkt_batch_fini(&b);
 }
 
-int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg), void *arg, struct bkt_err *err)
+int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),
+                      void *arg, struct bkt_err *err)
 {
     if (meanwhile || !bkt_spread_run(st, reqs, n))
         run_here(st, reqs, n, meanwhile, arg);
@@ -215,7 +217,8 @@ int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimit
 }
 
 int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
-                         int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+                         int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
+                         struct bkt_err *err)
 {
     if (!n_cuts || !st->ops->list_parts)
         return bkt_store_list(st, prefix, "", each, arg, err);
@@ -223,7 +226,8 @@ int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *c
 }
 
 int bkt_store_list_each(struct bkt_store *st, const char *const *prefixes, size_t n,
-                        int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+                        int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
+                        struct bkt_err *err)
 {
     if (n < 2 || !st->ops->list_each) {
         for (size_t i = 0; i < n; i++)
@@ -233,8 +237,8 @@ int bkt_store_list_each(struct bkt_store *st, const char *const *prefixes, size_
     return list_by(st, &(struct list){.prefix = prefixes[0], .prefixes = prefixes, .n = n}, each, arg, err);
 }
 
-int bkt_store_uploads(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
-                      struct bkt_err *err)
+int bkt_store_uploads(struct bkt_store *st, const char *prefix,
+                      int (*each)(const struct bkt_upload *upload, void *arg), void *arg, struct bkt_err *err)
 {
     if (!st->ops->uploads)
         return BKT_OK;

@@ -31,7 +31,8 @@ bool bkt_tape_is_playing(void);
 
 /** Append the recorded requests and their outcomes.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_tape_emit(const struct bkt_tape *t, struct bkt_buf *out);
-/** Add the outcomes of other processes' requests to a tape that records.  Without memory they are left out. */
+/** Add the outcomes of other processes' requests to a tape that records.  Without memory
+ * they are left out. */
 void bkt_tape_add(struct bkt_tape *t, const struct bkt_buf *outcomes);
 /** Add recorded requests.  @p b from another process of the program; BKT_EFORMAT. */
 BKT_NODISCARD int bkt_tape_parse(struct bkt_tape *t, const struct bkt_buf *b, struct bkt_err *err);

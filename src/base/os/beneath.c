@@ -122,7 +122,8 @@ int bkt_beneath_parent(int root, const char *path, const char **leaf)
     }
     memcpy(dir, path, n);
     dir[n] = 0;
-    return n ? bkt_beneath_open(root, dir, O_PATH | O_DIRECTORY, 0) : openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return n ? bkt_beneath_open(root, dir, O_PATH | O_DIRECTORY, 0)
+             : openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 int bkt_beneath_make_parent(int root, const char *path, const char **leaf, bool *made)

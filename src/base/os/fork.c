@@ -64,8 +64,14 @@ static void add(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *
     (void)pthread_mutex_unlock(&list_lock);
 }
 
-void bkt_forkguard_add(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond) { add(g, lock, cond, false); }
-void bkt_forkguard_add_last(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond) { add(g, lock, cond, true); }
+void bkt_forkguard_add(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond)
+{
+    add(g, lock, cond, false);
+}
+void bkt_forkguard_add_last(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond)
+{
+    add(g, lock, cond, true);
+}
 
 void bkt_forkguard_remove(struct bkt_forkguard *g)
 {

@@ -1,8 +1,8 @@
 /* Handlers around fork(): the system gets one registration, and enum bkt_fork_who is the order of modules.
  *
  * Guarded locks are free in a forked child, with their data intact, although other threads used them in the
- * parent.  They are for locks that worker threads or the I/O threads take.  Such a thread may hold the lock at the
- * moment of fork(), and it does not exist in the child.  So a guarded lock is taken around fork().  Its
+ * parent.  They are for locks that worker threads or the I/O threads take.  Such a thread may hold the lock
+ * at the moment of fork(), and it does not exist in the child.  So a guarded lock is taken around fork(). Its
  * holder must not wait for another guarded lock, except for one added by bkt_forkguard_add_last().  It must
  * not wait for a lock of the pool or of storage either.  Other modules have handlers of their own. */
 #ifndef BKT_FORKGUARD_H

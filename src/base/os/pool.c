@@ -16,8 +16,8 @@
  * submitting thread counts its job first, and looks for an idle worker afterwards.  A worker marks itself
  * idle first, and looks at the count once more afterwards.  So one of the two sees the other. */
 #define MAX_THREADS 256
-#define PILE                                                                                                 \
-    16 /* queued small jobs from which on another thread is worth waking */
+/* Queued small jobs from which on another thread is worth waking. */
+#define PILE 16
 #define WORD 64
 
 struct worker {
@@ -33,7 +33,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards starting and 
 static struct worker workers[MAX_THREADS];
 static _Atomic uint64_t idle[MAX_THREADS / WORD]; /* a bit for each worker that waits, or is about to */
 static _Atomic size_t n_threads, want_threads, n_idle, n_queued, n_cores;
-static _Atomic size_t n_submitting; /* threads that may be about to queue a job: bkt_pool_shutdown() waits for them */
+/* Threads that may be about to queue a job: bkt_pool_shutdown() waits for them. */
+static _Atomic size_t n_submitting;
 static atomic_bool stopping;
 static bool ready;
 static atomic_bool called;     /* a thread was woken for small jobs and has not looked for them yet */

@@ -14,8 +14,8 @@
 
 /* Blocks that are worth keeping, and how fresh memory is divided; measurements: bench/tuning.md. */
 #define KEEP_MIN (32u << 10) /* smaller blocks are left to malloc() */
-#define KEEP_BYTES                                                                                           \
-    (16u << 20)    /* bytes kept; more is not faster, and raises the memory of a program that reads in steps */
+/* Bytes kept; more is not faster, and raises the memory of a program that reads in steps. */
+#define KEEP_BYTES (16u << 20)
 #define KEEP_N  64 /* blocks that one search looks at */
 #define SHELVES 16
 #define HEAD    64 /* keeps the caller's part aligned to a cache line */

@@ -36,7 +36,10 @@ static int create(pthread_t *t, void *(*run)(void *arg), void *arg)
     return e;
 }
 #else
-static int create(pthread_t *t, void *(*run)(void *arg), void *arg) { return pthread_create(t, NULL, run, arg); }
+static int create(pthread_t *t, void *(*run)(void *arg), void *arg)
+{
+    return pthread_create(t, NULL, run, arg);
+}
 #endif
 
 /* Faults of the thread itself.  The program's handler for them, if any, must run; if they were blocked, they

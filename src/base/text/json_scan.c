@@ -28,7 +28,8 @@ int bkt_scan_fail(const struct bkt_scan *s, int rc, struct bkt_err *err)
 {
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
-    BKT_FAIL(err, BKT_EFORMAT, "not JSON at byte %zu of %zu: %s", (size_t)(s->p - s->begin), (size_t)(s->end - s->begin), s->wrong);
+    BKT_FAIL(err, BKT_EFORMAT, "not JSON at byte %zu of %zu: %s", (size_t)(s->p - s->begin),
+             (size_t)(s->end - s->begin), s->wrong);
 }
 
 enum kind { PLAIN, QUOTE, BACKSLASH, CONTROL, HIGH };
@@ -141,7 +142,9 @@ static int take_escape(struct bkt_scan *s, uint32_t *unit)
         return BKT_OK;
     }
     int low = high >= 0xd800 && high < 0xdc00 ? unit_at(s->p + 6, s->end) : -1;
-    *unit   = low >= 0xdc00 && low <= 0xdfff ? 0x10000 + ((uint32_t)(high - 0xd800) << 10) + (uint32_t)(low - 0xdc00) : (uint32_t)high;
+    *unit = low >= 0xdc00 && low <= 0xdfff
+                ? 0x10000 + ((uint32_t)(high - 0xd800) << 10) + (uint32_t)(low - 0xdc00)
+                : (uint32_t)high;
     if (s->plain && (!*unit || (*unit >= 0xd800 && *unit <= 0xdfff)))
         return wrong(s, "a string with a NUL or half a surrogate pair");
     s->p += *unit > 0xffff ? 12 : 6;

@@ -16,20 +16,22 @@
 
 struct bkt_scan {
     const unsigned char *p, *begin, *end;
-    struct bkt_buf       text;  /* of the string read last, if it had to be put together; free it with the caller's means */
+    struct bkt_buf
+        text; /* of the string read last, if it had to be put together; free it with the caller's means */
     unsigned             depth, max_depth;
-    bool                 plain; /* strings are UTF-8 without marks; one with a NUL or a lone surrogate is malformed */
+    bool plain; /* strings are UTF-8 without marks; one with a NUL or a lone surrogate is malformed */
     const char          *wrong; /* after BKT_EFORMAT: the fault at p */
 };
 /** A string, borrowed from the document or from scan.text, until the next string.  Unless scan.plain is set,
- *  it has marks (schema/jansson/json.h): U+10FFFF before U+0080..U+00FF is a byte of a lone surrogate.  U+10FFFF
- *  itself is doubled, and so is U+0001 at the start. */
+ *  it has marks (schema/jansson/json.h): U+10FFFF before U+0080..U+00FF is a byte of a lone surrogate.
+ * U+10FFFF itself is doubled, and so is U+0001 at the start. */
 struct bkt_scan_text {
     const char *p;
     size_t      n;
     bool        ready; /* the document's bytes are the same and have no marks in them */
 };
-/** A number.  ODD: an integer of 19 digits or more, a real beyond a double, NaN or Infinity; the text counts. */
+/** A number.  ODD: an integer of 19 digits or more, a real beyond a double, NaN or
+ * Infinity; the text counts. */
 struct bkt_scan_number {
     enum { BKT_SCAN_INT, BKT_SCAN_REAL, BKT_SCAN_ODD } kind;
     int64_t     i;

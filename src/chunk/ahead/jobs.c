@@ -126,8 +126,8 @@ uint64_t bkt_ahead_size(const struct bkt_dsetio *io)
     bool     fits = true;
     for (unsigned d = 0; d < io->ds->space.rank; d++)
         fits = fits && bkt_mul_u64(n, io->ds->space.dims[d], &n);
-    if (io->bad.code || io->where == BKT_AT_NONE || io->var || io->ds->space.cls != BKT_S_SIMPLE || !fits || !n ||
-        !bkt_pipeline_builtin(&io->pipe))
+    if (io->bad.code || io->where == BKT_AT_NONE || io->var || io->ds->space.cls != BKT_S_SIMPLE || !fits ||
+        !n || !bkt_pipeline_builtin(&io->pipe))
         return UINT64_MAX;
     return bkt_max_u64(n, io->chunk_bytes);
 }

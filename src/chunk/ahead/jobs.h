@@ -45,6 +45,7 @@ bool bkt_ahead_any(void);
 /** For each job that @p match accepts: wait for it if it runs (cancel it first if @p cancel), or else take it
  *  out.  Gives the number of accepted jobs.  *waited (may be NULL) becomes true if one had to be waited
  *  for. */
-typedef bool bkt_ahead_match(struct bkt_ahead_job *job, const void *arg); /* called under the lock; may change a waiting job */
+/** Called under the lock; may change a waiting job. */
+typedef bool bkt_ahead_match(struct bkt_ahead_job *job, const void *arg);
 size_t bkt_ahead_settle(bkt_ahead_match *match, const void *arg, bool cancel, bool *waited);
 #endif

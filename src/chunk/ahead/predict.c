@@ -47,7 +47,8 @@ struct box {
 
 static bool in_parts(const struct bkt_dsetio *io)
 {
-    return io->where == BKT_AT_OBJECTS ? bkt_chunk_object_is_plain(io) && io->chunk_bytes > BKT_SLICE_MIN : !io->filtered;
+    return io->where == BKT_AT_OBJECTS ? bkt_chunk_object_is_plain(io) && io->chunk_bytes > BKT_SLICE_MIN
+                                       : !io->filtered;
 }
 
 static void box_of(const struct bkt_dsetio *io, const struct bkt_sel *s, struct box *out)
@@ -56,7 +57,8 @@ static void box_of(const struct bkt_dsetio *io, const struct bkt_sel *s, struct 
     for (unsigned d = 0; d < s->rank; d++) {
         uint64_t each = in_parts(io) ? 1 : io->cdims[d];
         out->lo[d]    = hyper ? s->start[d] / each : 0;
-        out->hi[d]    = hyper ? (s->start[d] + (s->count[d] - 1) * s->stride[d] + s->block[d] - 1) / each : UINT64_MAX;
+        out->hi[d] =
+            hyper ? (s->start[d] + (s->count[d] - 1) * s->stride[d] + s->block[d] - 1) / each : UINT64_MAX;
     }
 }
 
@@ -78,7 +80,8 @@ bool bkt_ahead_same_chunks(const struct bkt_ahead_job *a, const struct bkt_ahead
 
 static bool same_place(const struct bkt_sel *a, const struct bkt_sel *b)
 {
-    return a->kind == b->kind && a->rank == b->rank && !memcmp(a->start, b->start, a->rank * sizeof *a->start);
+    return a->kind == b->kind && a->rank == b->rank &&
+           !memcmp(a->start, b->start, a->rank * sizeof *a->start);
 }
 
 /* ---- before a read ---- */
@@ -230,7 +233,8 @@ static unsigned way_of(const struct bkt_sel *s, const int64_t *step)
 
 /* At most `most` steps along `way` as one selection, the first of them k steps on.  Gives the number of
  * steps, which is smaller at the extent's end. */
-static uint64_t steps_on(const struct bkt_sel *s, const int64_t *step, unsigned way, uint64_t k, uint64_t most, struct bkt_sel *out)
+static uint64_t steps_on(const struct bkt_sel *s, const int64_t *step, unsigned way, uint64_t k,
+                         uint64_t most, struct bkt_sel *out)
 {
     if (!step_on(s, step, k, out))
         return 0;
@@ -245,7 +249,8 @@ static uint64_t steps_on(const struct bkt_sel *s, const int64_t *step, unsigned 
 }
 
 /* Number of steps of one job: few long requests instead of many short ones. */
-static uint64_t steps_together(const struct bkt_dsetio *io, const struct bkt_sel *now, unsigned way, uint64_t bytes)
+static uint64_t steps_together(const struct bkt_dsetio *io, const struct bkt_sel *now, unsigned way,
+                               uint64_t bytes)
 {
     uint64_t want = PART_EACH;
     if (way == now->rank)
@@ -262,7 +267,7 @@ static void slabs_next(struct bkt_dsetio *io, const struct bkt_sel *now, unsigne
 {
     struct bkt_pattern *p     = &io->pattern;
     uint64_t            bytes = bkt_max_u64(now->n_elems * io->elem_size, 1);
-    uint64_t            room  = bkt_min_u64(io->set->read_ahead, io->set->chunk_cache / AHEAD_PART) / bytes, n;
+    uint64_t room = bkt_min_u64(io->set->read_ahead, io->set->chunk_cache / AHEAD_PART) / bytes, n;
     unsigned            way   = way_of(now, p->step);
     uint64_t            each  = bkt_max_u64(bkt_min_u64(steps_together(io, now, way, bytes), room), 1);
     uint64_t            depth = bkt_min_u64(room, most * each);
@@ -271,10 +276,13 @@ static void slabs_next(struct bkt_dsetio *io, const struct bkt_sel *now, unsigne
     if (in_parts(io) && each * bytes < io->set->near) /* ranges.c fetches such small steps */
         return;
     box_of(io, p->posted && step_on(now, p->step, p->posted, &next) ? &next : now, &before);
-    for (uint64_t k = p->posted; k + each <= depth && (n = steps_on(now, p->step, way, k + 1, each, &next)) > 0; k += n, before = box) {
+    for (uint64_t k = p->posted;
+         k + each <= depth && (n = steps_on(now, p->step, way, k + 1, each, &next)) > 0;
+         k += n, before = box) {
         box_of(io, &next, &box);
         p->posted += n;
-        if (memcmp(before.lo, box.lo, now->rank * sizeof *box.lo) != 0 || memcmp(before.hi, box.hi, now->rank * sizeof *box.hi) != 0)
+        if (memcmp(before.lo, box.lo, now->rank * sizeof *box.lo) != 0 ||
+            memcmp(before.hi, box.hi, now->rank * sizeof *box.hi) != 0)
             post_slab(io, &next); /* else the step lies in the same chunks */
     }
 }
@@ -347,7 +355,8 @@ struct reach {
     size_t   most, job;  /* datasets */
 };
 
-static void post_siblings(struct bkt_dsetio *io, struct bkt_ahead_note *note, const struct reach *r, const struct bkt_id *ids, size_t n)
+static void post_siblings(struct bkt_dsetio *io, struct bkt_ahead_note *note, const struct reach *r,
+                          const struct bkt_id *ids, size_t n)
 {
     struct bkt_ahead_job *job   = calloc(1, sizeof *job + n * sizeof *job->ids);
     uint64_t             *tails = calloc(n, sizeof *tails);
@@ -376,8 +385,10 @@ static struct reach reach_of(const struct bkt_dsetio *io, const struct bkt_sel *
 {
     uint64_t     read = now->n_elems * bkt_max_u64(io->elem_size, 1), size = bkt_ahead_size(io);
     struct reach r    = {.room = bkt_min_u64(io->set->read_ahead, io->set->chunk_cache / 4)};
-    r.each = bkt_max_u64(bkt_min_u64(4 * bkt_min_u64(read, BKT_AHEAD_SIBLING), BKT_AHEAD_SIBLING), BKT_AHEAD_PARTLY);
-    r.most = (size_t)bkt_min_u64(bkt_max_u64(r.room / bkt_max_u64(size <= r.each ? size : read, SIBLING_COST), 1), MOST_AHEAD);
+    r.each = bkt_max_u64(bkt_min_u64(4 * bkt_min_u64(read, BKT_AHEAD_SIBLING), BKT_AHEAD_SIBLING),
+                         BKT_AHEAD_PARTLY);
+    r.most = (size_t)bkt_min_u64(
+        bkt_max_u64(r.room / bkt_max_u64(size <= r.each ? size : read, SIBLING_COST), 1), MOST_AHEAD);
     r.job  = bkt_min_u64(io->where == BKT_AT_OBJECTS ? OBJECT_JOB : FILE_JOB,
                          bkt_ceil_div(r.most, 4)); /* a reader that needs one dataset of a job waits for all
                                                       of the job */
@@ -408,8 +419,9 @@ static void sibling_read(struct bkt_dsetio *io, struct bkt_ahead_note *note, con
 void bkt_ahead_after(struct bkt_read *reads, size_t n)
 {
     struct bkt_dsetio *io = reads[0].io;
-    if (n != 1 || !io->set->read_ahead || !io->cache || io->bad.code || io->where == BKT_AT_NONE || io->found_partly ||
-        !bkt_pipeline_builtin(&io->pipe) || bkt_store_is_local(bkt_domain_store(io->dom)) || bkt_write_cache_of(io->dom, false))
+    if (n != 1 || !io->set->read_ahead || !io->cache || io->bad.code || io->where == BKT_AT_NONE ||
+        io->found_partly || !bkt_pipeline_builtin(&io->pipe) ||
+        bkt_store_is_local(bkt_domain_store(io->dom)) || bkt_write_cache_of(io->dom, false))
         return;
     struct bkt_ahead_note *note = bkt_cache_ahead(io->cache);
     if (atomic_flag_test_and_set(&note->busy))

@@ -30,9 +30,9 @@ static bool fits(const struct file_job *f, const struct bkt_object *o)
 {
     const struct bkt_layout *l = &o->dset.layout, *first = f->io ? &f->io->ds->layout : l;
     uint64_t                 end;
-    return o->kind == BKT_DATASET && !o->dset.bad && l->cls == BKT_D_CONTIGUOUS_REF && l->file_uri && !l->n_segments && l->size &&
-           l->size <= f->job->each && bkt_add_u64(l->offset, l->size, &end) && end <= INT64_MAX &&
-           same(l->file_uri, first->file_uri) && same(l->file_etag, first->file_etag);
+    return o->kind == BKT_DATASET && !o->dset.bad && l->cls == BKT_D_CONTIGUOUS_REF && l->file_uri &&
+           !l->n_segments && l->size && l->size <= f->job->each && bkt_add_u64(l->offset, l->size, &end) &&
+           end <= INT64_MAX && same(l->file_uri, first->file_uri) && same(l->file_etag, first->file_etag);
 }
 
 /* Opens the file as the program's own read will: under the same policy, with the same place in the cache. */
@@ -40,7 +40,8 @@ static bool open_file(struct file_job *f, const struct bkt_object *o)
 {
     if (bkt_dsetio_open(f->job->dom, o, NULL, NULL, &f->io, NULL) < 0)
         return false;
-    if (!f->io->bad.code && f->io->cache && bkt_reference_layout_file(f->io, &f->file, NULL) == BKT_OK && f->file->space)
+    if (!f->io->bad.code && f->io->cache && bkt_reference_layout_file(f->io, &f->file, NULL) == BKT_OK &&
+        f->file->space)
         return true;
     bkt_dsetio_close(f->io);
     f->io = NULL;
@@ -53,7 +54,8 @@ static bool add(struct file_job *f, const struct bkt_object *o)
     size_t                   delta;
     if (!fits(f, o) || (!f->io && !open_file(f, o)))
         return false;
-    struct bkt_cache_entry *there = bkt_cache_cover(f->io->cache, f->file->space, f->file->base + l->offset, (size_t)l->size, &delta);
+    struct bkt_cache_entry *there =
+        bkt_cache_cover(f->io->cache, f->file->space, f->file->base + l->offset, (size_t)l->size, &delta);
     bool known = there != NULL, taken = known || bkt_ahead_takes(f->job, l->size);
     bkt_cache_entry_release(there);
     if (taken && !known)
@@ -91,8 +93,14 @@ static void fetch(struct file_job *f)
         const struct range *x = &f->v[n];
         if (!(e[n] = bkt_cache_entry_new((size_t)(x->end - x->off))))
             break;
-        reqs[n] = (struct bkt_req){.op = BKT_GET, .key = f->file->key, .off = x->off, .len = x->end - x->off, .dst = e[n]->data,
-                                   .may_be_short = true, .if_match = f->file->etag, .version = f->file->version,
+        reqs[n] = (struct bkt_req){.op = BKT_GET,
+                                   .key = f->file->key,
+                                   .off = x->off,
+                                   .len = x->end - x->off,
+                                   .dst = e[n]->data,
+                                   .may_be_short = true,
+                                   .if_match = f->file->etag,
+                                   .version = f->file->version,
                                    .cancel = &f->job->cancel};
     }
     (void)bkt_store_run(f->file->store, reqs, n, NULL); /* the program's own read will report failures */

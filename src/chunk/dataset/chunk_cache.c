@@ -83,9 +83,13 @@ static uint64_t cost_of(const struct bkt_cache_entry *e)
 
 /* ---- the tree ---- */
 
-static bool before(uint64_t s1, uint64_t p1, uint64_t s2, uint64_t p2) { return s1 != s2 ? s1 < s2 : p1 < p2; }
+static bool before(uint64_t s1, uint64_t p1, uint64_t s2, uint64_t p2)
+{
+    return s1 != s2 ? s1 < s2 : p1 < p2;
+}
 
-static void split(struct bkt_cache_entry *t, uint64_t space, uint64_t pos, struct bkt_cache_entry **lo, struct bkt_cache_entry **hi)
+static void split(struct bkt_cache_entry *t, uint64_t space, uint64_t pos, struct bkt_cache_entry **lo,
+                  struct bkt_cache_entry **hi)
 {
     while (t) {
         if (before(t->space, t->pos, space, pos)) {
@@ -210,7 +214,10 @@ static void cache_free(void *p)
     free(c);
 }
 
-struct bkt_cache *bkt_cache_of(struct bkt_domain *dom) { return bkt_domain_attach(dom, cache_make, cache_free); }
+struct bkt_cache *bkt_cache_of(struct bkt_domain *dom)
+{
+    return bkt_domain_attach(dom, cache_make, cache_free);
+}
 struct bkt_ahead_note *bkt_cache_ahead(struct bkt_cache *c) { return &c->ahead; }
 uint64_t          bkt_cache_limit(const struct bkt_cache *c) { return c->limit; }
 
@@ -423,7 +430,8 @@ static struct bkt_cache_entry *assemble(struct bkt_cache *c, uint64_t space, uin
     return out;
 }
 
-struct bkt_cache_entry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len, size_t *delta)
+struct bkt_cache_entry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len,
+                                        size_t *delta)
 {
     struct bkt_cache_entry *out = NULL;
     if (!space || !len)

@@ -43,7 +43,8 @@ struct bkt_cache *bkt_cache_of(struct bkt_domain *dom);
  *  @p hold gets the holder, for bkt_cache_let_go(); the previous content of @p hold is released. */
 struct bkt_cache_name;
 uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n, struct bkt_cache_name **hold);
-void     bkt_cache_let_go(struct bkt_cache *c, struct bkt_cache_name **hold); /* *hold may be NULL, and becomes NULL */
+/** *hold may be NULL, and becomes NULL. */
+void bkt_cache_let_go(struct bkt_cache *c, struct bkt_cache_name **hold);
 /** Number of remembered names: at most twice those that have holders or entries, or 1024; for tests. */
 size_t   bkt_cache_n_names(struct bkt_cache *c);
 uint64_t bkt_cache_limit(const struct bkt_cache *c);
@@ -82,9 +83,10 @@ const struct bkt_overlay *bkt_cache_overlay(struct bkt_cache *c);
 void bkt_cache_put(struct bkt_cache *c, uint64_t space, uint64_t pos, struct bkt_cache_entry *e);
 /** The entry at exactly (space, pos), retained; or NULL. */
 struct bkt_cache_entry *bkt_cache_get(struct bkt_cache *c, uint64_t space, uint64_t pos);
-/** An entry that holds bytes pos .. pos+len-1, retained, from byte *delta on; put together when several entries
- *  cover them; or NULL. */
-struct bkt_cache_entry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len, size_t *delta);
+/** An entry that holds bytes pos .. pos+len-1, retained, from byte *delta on; put together when several
+ * entries cover them; or NULL. */
+struct bkt_cache_entry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len,
+                                        size_t *delta);
 /** Length of the entry that holds byte pos-1; 0: there is none. */
 uint64_t           bkt_cache_before(struct bkt_cache *c, uint64_t space, uint64_t pos);
 /** Drop the entries of the space that begin at one of from .. from+n-1: their source has changed. */

@@ -9,7 +9,8 @@
 static int coord_of_key(const struct bkt_dsetio *io, const char *key, uint64_t *coord)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf same = {0};
-    const char *p = strrchr(key, bkt_id_is_v2(&io->obj->id) ? '/' : '-'); /* version 1: ...-<end of the id>_<place> */
+    const char *p =
+        strrchr(key, bkt_id_is_v2(&io->obj->id) ? '/' : '-'); /* version 1: ...-<end of the id>_<place> */
     if (p && !bkt_id_is_v2(&io->obj->id))
         p = strchr(p, '_');
     p = p ? p + 1 : key;
@@ -27,7 +28,8 @@ static int coord_of_key(const struct bkt_dsetio *io, const char *key, uint64_t *
 }
 
 /* Version 1 keys begin with a hash of each id, so all of the bucket is listed. */
-static int list_keys(struct bkt_dsetio *io, int (*each)(const struct bkt_listed *e, void *arg), void *arg, struct bkt_err *err)
+static int list_keys(struct bkt_dsetio *io, int (*each)(const struct bkt_listed *e, void *arg), void *arg,
+                     struct bkt_err *err)
 {
     static const uint64_t                    zero[BKT_MAX_RANK];
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};

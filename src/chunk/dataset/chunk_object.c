@@ -41,7 +41,8 @@ static bool looks_plain(const struct bkt_dsetio *io, size_t n)
            bkt_hsds_view(io->ds->filters, io->ds->n_filters) == BKT_HSDS_RAW;
 }
 
-int bkt_chunk_object_wrap(const struct bkt_dsetio *io, const void *p, size_t n, uint32_t mask, struct bkt_buf *out, struct bkt_err *err)
+int bkt_chunk_object_wrap(const struct bkt_dsetio *io, const void *p, size_t n, uint32_t mask,
+                          struct bkt_buf *out, struct bkt_err *err)
 {
     unsigned char head[HEAD];
     uint32_t      other;
@@ -82,7 +83,8 @@ bool bkt_chunk_object_is_hsds(const struct bkt_dsetio *io, const void *head, siz
     if (!io->hdf5 || !io->pipe.n || !bkt_pipeline_builtin(&io->pipe) ||
         bkt_chunk_object_head(head, s.n, &mask))
         return false;
-    return is_frame(io, s, n) || (n == io->chunk_bytes && !bkt_pipeline_may_give(&io->pipe, head, s.n, n, io->chunk_bytes));
+    return is_frame(io, s, n) ||
+           (n == io->chunk_bytes && !bkt_pipeline_may_give(&io->pipe, head, s.n, n, io->chunk_bytes));
 }
 
 uint32_t bkt_chunk_object_no_filter(const struct bkt_dsetio *io)
@@ -92,7 +94,8 @@ uint32_t bkt_chunk_object_no_filter(const struct bkt_dsetio *io)
 
 static int decode_hsds(const struct bkt_dsetio *io, const void *in, size_t n, void *dst, struct bkt_err *err)
 {
-    const struct bkt_hsds_codec c = {.compressed = is_frame(io, (struct bkt_span){in, n}, n), .elem_size = io->elem_size,
+    const struct bkt_hsds_codec c = {.compressed = is_frame(io, (struct bkt_span){in, n}, n),
+                                     .elem_size = io->elem_size,
                                      .max_out = io->chunk_bytes};
     return bkt_hsds_decode(&c, in, n, dst, io->chunk_bytes, err);
 }
@@ -106,8 +109,8 @@ static bool may_be_plain(const struct bkt_dsetio *io, size_t n)
            bkt_hsds_view(io->ds->filters, io->ds->n_filters) == BKT_HSDS_RAW;
 }
 
-int bkt_chunk_object_decode(const struct bkt_dsetio *io, const struct bkt_pipeline *pipe, const void *in, size_t n, void *dst,
-                      struct bkt_err *err)
+int bkt_chunk_object_decode(const struct bkt_dsetio *io, const struct bkt_pipeline *pipe, const void *in,
+                            size_t n, void *dst, struct bkt_err *err)
 {
     if (!io->hdf5)
         return bkt_hsds_decode(&io->codec, in, n, dst, io->chunk_bytes, err);
@@ -116,7 +119,8 @@ int bkt_chunk_object_decode(const struct bkt_dsetio *io, const struct bkt_pipeli
     if (!head && bkt_chunk_object_is_hsds(io, in, n, n))
         return decode_hsds(io, in, n, dst, err);
     struct bkt_err why = {.n = 0};
-    int rc = bkt_pipeline_decode(pipe, head ? mask : 0, (const unsigned char *)in + head, n - head, dst, io->chunk_bytes, &why);
+    int rc = bkt_pipeline_decode(pipe, head ? mask : 0, (const unsigned char *)in + head, n - head, dst,
+                                 io->chunk_bytes, &why);
     if (rc == BKT_EFORMAT && !head && may_be_plain(io, n))
         return decode_hsds(io, in, n, dst, err);
     return rc < 0 ? bkt_err_copy(err, rc, &why) : rc;
@@ -127,7 +131,8 @@ static bool is_hsds(const struct bkt_dsetio *io, const struct bkt_buf *b, unsign
 {
     if (bkt_chunk_object_is_hsds(io, b->ptr, b->len, b->len))
         return true;
-    return may_be_plain(io, b->len) && bkt_pipeline_decode(&io->pipe, 0, b->ptr, b->len, room, io->chunk_bytes, NULL) == BKT_EFORMAT;
+    return may_be_plain(io, b->len) &&
+           bkt_pipeline_decode(&io->pipe, 0, b->ptr, b->len, room, io->chunk_bytes, NULL) == BKT_EFORMAT;
 }
 
 int bkt_chunk_object_as_hdf5(const struct bkt_dsetio *io, struct bkt_buf *b, uint32_t *mask,
@@ -147,7 +152,8 @@ int bkt_chunk_object_as_hdf5(const struct bkt_dsetio *io, struct bkt_buf *b, uin
     return BKT_OK;
 }
 
-int bkt_chunk_object_read(const struct bkt_dsetio *io, struct bkt_buf *stored, struct bkt_cache_entry **out, struct bkt_err *err)
+int bkt_chunk_object_read(const struct bkt_dsetio *io, struct bkt_buf *stored, struct bkt_cache_entry **out,
+                          struct bkt_err *err)
 {
     if (io->var) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
@@ -171,7 +177,8 @@ int bkt_chunk_object_read(const struct bkt_dsetio *io, struct bkt_buf *stored, s
 
 /* ---- encode ---- */
 
-static int encode_hdf5(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out, struct bkt_err *err)
+static int encode_hdf5(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     uint32_t                                 mask, other;
@@ -183,7 +190,8 @@ static int encode_hdf5(const struct bkt_dsetio *io, const void *src, size_t n, s
     return BKT_OK;
 }
 
-static int encode_nulls(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out, struct bkt_err *err)
+static int encode_nulls(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out,
+                        struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf     plain = {0};
     BKT_CLEANUP(bkt_nulls_fini) struct bkt_nulls nulls = {.n_empty = 0};
@@ -194,7 +202,8 @@ static int encode_nulls(const struct bkt_dsetio *io, const void *src, size_t n, 
     return bkt_hsds_encode(io->ds, &io->codec, plain.ptr, plain.len, out, err);
 }
 
-int bkt_chunk_object_encode(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out, struct bkt_err *err)
+int bkt_chunk_object_encode(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out,
+                            struct bkt_err *err)
 {
     if (io->var && bkt_value_has_null(io->ds->type, src, n))
         return encode_nulls(io, src, n, out, err);

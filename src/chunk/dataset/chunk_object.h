@@ -18,8 +18,8 @@ BKT_NODISCARD int bkt_chunk_object_encode(const struct bkt_dsetio *io, const voi
                                           struct bkt_buf *out, struct bkt_err *err);
 /** Wrap the output of HDF5's filters for storing: adds a header if @p mask or the bytes need one
  *  (DESIGN.md). */
-BKT_NODISCARD int bkt_chunk_object_wrap(const struct bkt_dsetio *io, const void *p, size_t n, uint32_t mask, struct bkt_buf *out,
-                                  struct bkt_err *err);
+BKT_NODISCARD int bkt_chunk_object_wrap(const struct bkt_dsetio *io, const void *p, size_t n, uint32_t mask,
+                                        struct bkt_buf *out, struct bkt_err *err);
 /** The length of the header (0: the bytes have no header), and its mask. */
 #define BKT_CHUNK_OBJECT_HEAD 12
 size_t bkt_chunk_object_head(const void *p, size_t n, uint32_t *mask);
@@ -30,7 +30,8 @@ size_t bkt_chunk_object_head(const void *p, size_t n, uint32_t *mask);
 bool bkt_chunk_object_is_hsds(const struct bkt_dsetio *io, const void *head, size_t n_head, size_t n);
 /** Turn a chunk object without a header into the result of H5Dread_chunk.  If HSDS stored it, the result is
  *  the elements, and the mask of no filter. */
-BKT_NODISCARD int bkt_chunk_object_as_hdf5(const struct bkt_dsetio *io, struct bkt_buf *b, uint32_t *mask, struct bkt_err *err);
+BKT_NODISCARD int bkt_chunk_object_as_hdf5(const struct bkt_dsetio *io, struct bkt_buf *b, uint32_t *mask,
+                                           struct bkt_err *err);
 /** The filter mask that means "no filter was applied". */
 uint32_t bkt_chunk_object_no_filter(const struct bkt_dsetio *io);
 

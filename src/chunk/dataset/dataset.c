@@ -68,7 +68,8 @@ static int set_grid(struct bkt_dsetio *io, struct bkt_err *err)
     }
     uint64_t bytes = 0;
     if (!io->var && (!bkt_mul_u64(io->chunk_elems, io->elem_size, &bytes) || bytes > SIZE_MAX / 2))
-        BKT_FAIL(err, BKT_EFORMAT, "chunk of %llu elements of %zu bytes", (unsigned long long)io->chunk_elems, io->elem_size);
+        BKT_FAIL(err, BKT_EFORMAT, "chunk of %llu elements of %zu bytes", (unsigned long long)io->chunk_elems,
+                 io->elem_size);
     io->chunk_bytes = (size_t)bytes;
     return BKT_OK;
 }
@@ -84,7 +85,8 @@ static int set_fill(struct bkt_dsetio *io, struct bkt_err *err)
     } else {
         struct bkt_rd r = bkt_rd_of(ds->fill.ptr, ds->fill.len);
         if (io->var ? bkt_value_skip(ds->type, &r, NULL) < 0 : ds->fill.len != io->elem_size)
-            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: fill value of %zu bytes does not fit the type", io->obj->id.text, ds->fill.len);
+            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: fill value of %zu bytes does not fit the type",
+                     io->obj->id.text, ds->fill.len);
         BKT_PASS(bkt_buf_add(&e, ds->fill.ptr, io->var ? (size_t)(r.p - ds->fill.ptr) : ds->fill.len));
     }
     struct bkt_cache_entry *c = bkt_cache_entry_new(e.len);

@@ -37,7 +37,7 @@ struct bkt_chunk_file {
     struct bkt_cache *cache; /* the cache of `hold`; NULL: there is none */
     struct bkt_cache_name *hold;  /* holder of `space` */
     uint64_t          base;  /* position of the file's first byte in that space */
-    bool              object; /* a chunk object of the domain whose bytes are the elements: it may be absent */
+    bool object;             /* a chunk object of the domain whose bytes are the elements: it may be absent */
 };
 
 enum bkt_where { BKT_AT_NONE, BKT_AT_OBJECTS, BKT_AT_CONTIGUOUS, BKT_AT_CHUNKS, BKT_AT_TABLE };
@@ -78,7 +78,7 @@ struct bkt_dsetio {
                                                are none */
     size_t                     n_found;
     bool                       found_partly; /* `found` has only the chunks that reads asked for so far */
-    struct bkt_chunk_file     *given;       /* the file of all references, among `files`; NULL: the layout names it */
+    struct bkt_chunk_file *given; /* the file of all references, among `files`; NULL: the layout names it */
     bool                       hdf5;        /* OBJECTS: chunk objects hold the output of HDF5's own filters
                                                (pipe) */
     /* For callers that only ask where chunks lie; set right after opening. */
@@ -111,32 +111,37 @@ BKT_NODISCARD int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dseti
 
 /* ---- hsds_codec_of.c, hsds_encode.c, pipeline_of.c ---- */
 /** The codec that HSDS uses for a native dataset's filter list (hsds_codec.c). */
-void bkt_hsds_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set, size_t chunk_bytes, struct bkt_hsds_codec *out);
+void bkt_hsds_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set, size_t chunk_bytes,
+                       struct bkt_hsds_codec *out);
 /** Encode n bytes of elements (fixed-size, or serialised) as HSDS would store them.  Replaces the content of
  *  @p out. */
-BKT_NODISCARD int bkt_hsds_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, const void *src, size_t n,
-                                  struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_hsds_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, const void *src,
+                                  size_t n, struct bkt_buf *out, struct bkt_err *err);
 /** HDF5's pipeline of chunks in HDF5 files.  Missing parameters are derived from the type and the chunk. */
-BKT_NODISCARD int bkt_pipeline_of(const struct bkt_dset *ds, uint64_t chunk_elems, bkt_filter_find *find, void *arg,
-                                  struct bkt_pipeline *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_pipeline_of(const struct bkt_dset *ds, uint64_t chunk_elems, bkt_filter_find *find,
+                                  void *arg, struct bkt_pipeline *out, struct bkt_err *err);
 /* ---- fill.c ---- */
 /** One element of zeros in stored form. */
 BKT_NODISCARD int bkt_fill_zero_element(const struct bkt_type *t, struct bkt_buf *out);
 /** The values of elements @p first .. +n-1 of the chunk at @p coord if the chunk isn't stored. */
-void bkt_fill_run(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t first, uint64_t n, unsigned char *dst);
+void bkt_fill_run(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t first, uint64_t n,
+                  unsigned char *dst);
 /** Check that a native chunk that isn't stored has values. */
-BKT_NODISCARD int bkt_fill_check(const struct bkt_dsetio *io, const uint64_t *coord, bool native, struct bkt_err *err);
+BKT_NODISCARD int bkt_fill_check(const struct bkt_dsetio *io, const uint64_t *coord, bool native,
+                                 struct bkt_err *err);
 
 /* ---- chunk_keys.c ---- */
 /** @p size: bytes of the chunk object.  A negative code ends the walk, which fails with this code. */
 typedef int bkt_chunk_key_fn(const uint64_t *coord, uint64_t size, void *arg);
 /** Call @p each for the coordinates of all stored chunks, also outside of the extent, in the order of the
  *  list.  For version 1 this lists all of the bucket. */
-BKT_NODISCARD int bkt_chunk_keys_each(struct bkt_dsetio *io, bkt_chunk_key_fn *each, void *arg, struct bkt_err *err);
+BKT_NODISCARD int bkt_chunk_keys_each(struct bkt_dsetio *io, bkt_chunk_key_fn *each, void *arg,
+                                      struct bkt_err *err);
 
 /* ---- var_index.c ---- */
 /** Find where each element of a decoded variable-length chunk begins.  Takes @p bytes over. */
-BKT_NODISCARD int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt_cache_entry **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes,
+                                struct bkt_cache_entry **out, struct bkt_err *err);
 
 void bkt_chunk_file_free(void *file); /* as a struct bkt_chunk_file */
 /* ---- reference_table_first.c: of a dataset that is found by a chunk table ---- */

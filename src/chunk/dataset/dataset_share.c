@@ -36,8 +36,12 @@ static int copy_object(const struct bkt_object *from, struct bkt_object *to)
     to->dset.init              = from->dset.init;
     to->dset.arange_start      = from->dset.arange_start;
     to->dset.arange_step       = from->dset.arange_step;
-    to->dset.layout            = (struct bkt_layout){.cls = l->cls, .rank = l->rank, .partition_count = l->partition_count,
-                                                     .hdf5_chunks = l->hdf5_chunks, .user_cls = l->user_cls, .user_rank = l->user_rank};
+    to->dset.layout = (struct bkt_layout){.cls = l->cls,
+                                          .rank = l->rank,
+                                          .partition_count = l->partition_count,
+                                          .hdf5_chunks = l->hdf5_chunks,
+                                          .user_cls = l->user_cls,
+                                          .user_rank = l->user_rank};
     memcpy(to->dset.layout.dims, l->dims, sizeof l->dims);
     memcpy(to->dset.layout.user_dims, l->user_dims, sizeof l->user_dims);
     BKT_PASS(bkt_type_copy(from->dset.type, &to->dset.type));
@@ -67,7 +71,8 @@ int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dsetio **out, struc
     s->shared = true;
     bkt_dsetio_name(s, io->path);
     s->where = io->where, s->var = io->var, s->hdf5 = io->hdf5, s->codec = io->codec;
-    s->elem_size = io->elem_size, s->rank = io->rank, s->chunk_elems = io->chunk_elems, s->chunk_bytes = io->chunk_bytes;
+    s->elem_size = io->elem_size, s->rank = io->rank, s->chunk_elems = io->chunk_elems,
+    s->chunk_bytes = io->chunk_bytes;
     memcpy(s->cdims, io->cdims, sizeof s->cdims);
     s->zero_fill = io->zero_fill;
     if (io->bad.code) /* they are large, and a new dataset's memory isn't touched without need */

@@ -85,7 +85,7 @@ static bool is_whole(double v) { return fabs(v) < 0x1p62 && v == trunc(v); }
 static void arange(const struct bkt_dset *ds, uint64_t index, uint64_t n, unsigned char *dst)
 {
     const struct bkt_type *t     = ds->type;
-    bool                   whole = t->cls == BKT_T_INTEGER && is_whole(ds->arange_start) && is_whole(ds->arange_step);
+    bool whole = t->cls == BKT_T_INTEGER && is_whole(ds->arange_start) && is_whole(ds->arange_step);
     for (uint64_t i = 0; i < n; i++, index++, dst += t->size) {
         double   v = ds->arange_start + (double)index * ds->arange_step;
         uint64_t bits;
@@ -119,15 +119,18 @@ int bkt_fill_check(const struct bkt_dsetio *io, const uint64_t *coord, bool nati
     if (init == BKT_INIT_ARANGE)
         return arange_check(io, err);
     if (init == BKT_INIT_CHUNKLOCATOR)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: locations unknown: this part of the chunk table isn't stored and initializer %s was not resolved",
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "%s: locations unknown: this part of the chunk table isn't stored and initializer %s was "
+                 "not resolved",
                  bkt_chunk_label(io, coord).text, io->ds->init_text ? io->ds->init_text : "chunklocator");
     if (init == BKT_INIT_OTHER)
-        BKT_FAIL(err, BKT_EUNSUP, "%s is not stored, and initializer %s is unknown", bkt_chunk_label(io, coord).text,
-                 io->ds->init_text ? io->ds->init_text : "(unnamed)");
+        BKT_FAIL(err, BKT_EUNSUP, "%s is not stored, and initializer %s is unknown",
+                 bkt_chunk_label(io, coord).text, io->ds->init_text ? io->ds->init_text : "(unnamed)");
     return io->fill ? BKT_OK : bkt_err_copy(err, io->bad_fill.code, &io->bad_fill);
 }
 
-void bkt_fill_run(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t first, uint64_t n, unsigned char *dst)
+void bkt_fill_run(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t first, uint64_t n,
+                  unsigned char *dst)
 {
     size_t es = io->elem_size, bytes = (size_t)n * es;
     if (io->where == BKT_AT_OBJECTS && io->ds->init == BKT_INIT_ARANGE) {

@@ -11,10 +11,12 @@ static const struct {
     const char *name;
     enum { RAW, BLOSC, ZLIB } what;
 } compressors[] = {
-    {BKT_FILTER_DEFLATE, "gzip", ZLIB},   {BKT_FILTER_DEFLATE, "deflate", ZLIB}, {BKT_FILTER_SZIP, "szip", RAW},
-    {BKT_FILTER_SCALEOFFSET, "scaleoffset", RAW}, {BKT_FILTER_LZF, "lzf", RAW}, {BKT_FILTER_BLOSC, "blosclz", BLOSC},
-    {BKT_FILTER_BLOSC, "blosc", BLOSC},   {BKT_FILTER_SNAPPY, "snappy", BLOSC},  {BKT_FILTER_LZ4, "lz4", BLOSC},
-    {32005, "lz4hc", BLOSC},              {BKT_FILTER_ZSTD, "zstd", BLOSC},
+    {BKT_FILTER_DEFLATE, "gzip", ZLIB}, {BKT_FILTER_DEFLATE, "deflate", ZLIB},
+    {BKT_FILTER_SZIP, "szip", RAW},     {BKT_FILTER_SCALEOFFSET, "scaleoffset", RAW},
+    {BKT_FILTER_LZF, "lzf", RAW},       {BKT_FILTER_BLOSC, "blosclz", BLOSC},
+    {BKT_FILTER_BLOSC, "blosc", BLOSC}, {BKT_FILTER_SNAPPY, "snappy", BLOSC},
+    {BKT_FILTER_LZ4, "lz4", BLOSC},     {32005, "lz4hc", BLOSC},
+    {BKT_FILTER_ZSTD, "zstd", BLOSC},
 };
 
 static int compressor(const struct bkt_filter_desc *f)
@@ -28,7 +30,8 @@ static int compressor(const struct bkt_filter_desc *f)
     return -1;
 }
 
-void bkt_hsds_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set, size_t chunk_bytes, struct bkt_hsds_codec *out)
+void bkt_hsds_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set, size_t chunk_bytes,
+                       struct bkt_hsds_codec *out)
 {
     int what = -1;
     memset(out, 0, sizeof *out);

@@ -16,9 +16,12 @@ static const struct {
     int         id;
     const char *name, *codec;
 } codecs[] = {
-    {BKT_FILTER_LZ4, "lz4", BLOSC_LZ4_COMPNAME},          {32005, "lz4hc", BLOSC_LZ4HC_COMPNAME},
-    {BKT_FILTER_ZSTD, "zstd", BLOSC_ZSTD_COMPNAME},       {BKT_FILTER_SNAPPY, "snappy", BLOSC_SNAPPY_COMPNAME},
-    {BKT_FILTER_BLOSC, "blosclz", BLOSC_BLOSCLZ_COMPNAME}, {BKT_FILTER_BLOSC, "blosc", BLOSC_LZ4_COMPNAME},
+    {BKT_FILTER_LZ4, "lz4", BLOSC_LZ4_COMPNAME},
+    {32005, "lz4hc", BLOSC_LZ4HC_COMPNAME},
+    {BKT_FILTER_ZSTD, "zstd", BLOSC_ZSTD_COMPNAME},
+    {BKT_FILTER_SNAPPY, "snappy", BLOSC_SNAPPY_COMPNAME},
+    {BKT_FILTER_BLOSC, "blosclz", BLOSC_BLOSCLZ_COMPNAME},
+    {BKT_FILTER_BLOSC, "blosc", BLOSC_LZ4_COMPNAME},
 };
 
 /* The codec for a filter's name (first) or id. */
@@ -35,8 +38,8 @@ static const char *codec_of(const struct bkt_filter_desc *f)
     return NULL;
 }
 
-static int blosc_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, struct bkt_span in, struct bkt_buf *out,
-                        struct bkt_err *err)
+static int blosc_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, struct bkt_span in,
+                        struct bkt_buf *out, struct bkt_err *err)
 {
     const char *codec = NULL;
     int         level = LEVEL, shuffle = c->shuffle == 1 ? BLOSC_SHUFFLE : BLOSC_NOSHUFFLE;
@@ -48,15 +51,16 @@ static int blosc_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *
         BKT_FAIL(err, BKT_EUNSUP, "a chunk of %zu bytes is more than a blosc frame can hold", in.n);
     if (bkt_buf_resize(out, in.n + BLOSC_MAX_OVERHEAD) < 0)
         BKT_NOMEM(err);
-    int n = blosc_compress_ctx(level, shuffle, size, in.n, in.p, out->ptr, in.n + BLOSC_MAX_OVERHEAD, codec ? codec : "lz4", 0, 1);
+    int n = blosc_compress_ctx(level, shuffle, size, in.n, in.p, out->ptr, in.n + BLOSC_MAX_OVERHEAD,
+                               codec ? codec : "lz4", 0, 1);
     if (n <= 0)
         BKT_FAIL(err, BKT_EUNSUP, "the installed libblosc can't compress with %s", codec ? codec : "lz4");
     bkt_buf_cut(out, (size_t)n);
     return BKT_OK;
 }
 
-static int zlib_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, struct bkt_span in, struct bkt_buf *out,
-                       struct bkt_err *err)
+static int zlib_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, struct bkt_span in,
+                       struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf shuffled = {0};
     int                                      level    = LEVEL;
@@ -72,8 +76,8 @@ static int zlib_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c
     return bkt_zlib_encode(in, level, out, err);
 }
 
-int bkt_hsds_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, const void *src, size_t n, struct bkt_buf *out,
-                    struct bkt_err *err)
+int bkt_hsds_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, const void *src, size_t n,
+                    struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf bits = {0};
     struct bkt_span                          in   = {src, n};

@@ -110,8 +110,8 @@ static const struct {
     {BKT_FILTER_SCALEOFFSET, 20, local_scaleoffset},
 };
 
-static int add(const struct bkt_dset *ds, const struct bkt_filter_desc *f, uint64_t chunk_elems, struct bkt_pipeline *out,
-               struct bkt_err *err)
+static int add(const struct bkt_dset *ds, const struct bkt_filter_desc *f, uint64_t chunk_elems,
+               struct bkt_pipeline *out, struct bkt_err *err)
 {
     struct local    l    = {.ds = ds, .f = f, .chunk_elems = chunk_elems};
     const unsigned *cd   = f->cd;
@@ -121,7 +121,8 @@ static int add(const struct bkt_dset *ds, const struct bkt_filter_desc *f, uint6
             locals[i].local(&l);
             cd = l.cd, n_cd = l.n_cd;
         }
-    return bkt_pipeline_add(out, f->id, f->flags >= 0 ? (unsigned)f->flags : f->optional, cd, n_cd, f->name[0] ? f->name : NULL, err);
+    return bkt_pipeline_add(out, f->id, f->flags >= 0 ? (unsigned)f->flags : f->optional, cd, n_cd,
+                            f->name[0] ? f->name : NULL, err);
 }
 
 /* cppcheck-suppress funcArgOrderDifferent ; it takes the parameters of bkt_filter_find for ours */

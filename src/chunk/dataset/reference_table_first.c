@@ -9,13 +9,14 @@
 #include "base/num.h"
 #include "chunk/dataset/chunk_object.h"
 
-#define LOADED_ROWS (UINT64_C(1) << 14) /* rows of a chunk of a table that `load` made (tools/load/chunk_table_write.c) */
+/* Rows of a chunk of a table that `load` made (tools/load/chunk_table_write.c) */
+#define LOADED_ROWS (UINT64_C(1) << 14)
 #define FIRST_BYTES (UINT64_C(1) << 18) /* bytes requested of the chunk; compressed ones are shorter */
 
 struct bkt_reference_table_first {
     struct bkt_await get;
     struct bkt_buf   key;
-    unsigned         generation; /* bkt_fork_generation(): a forked child has no thread that would end the request */
+    unsigned generation; /* bkt_fork_generation(): a forked child has no thread that would end the request */
 };
 
 static int key_of(const struct bkt_id *table, const struct bkt_layout *l, struct bkt_buf *out)
@@ -37,8 +38,8 @@ void bkt_reference_table_first_begin(struct bkt_dsetio *io)
 {
     struct bkt_store       *st = bkt_domain_store(io->dom);
     const struct bkt_layout l  = {.rank = io->rank};
-    if (io->where != BKT_AT_TABLE || io->bad.code || io->first || io->table || !io->set->read_ahead || !io->cache ||
-        bkt_store_is_local(st) || !is_one_chunk(io))
+    if (io->where != BKT_AT_TABLE || io->bad.code || io->first || io->table || !io->set->read_ahead ||
+        !io->cache || bkt_store_is_local(st) || !is_one_chunk(io))
         return;
     struct bkt_reference_table_first *f = calloc(1, sizeof *f);
     if (!f || key_of(&io->ds->layout.chunk_table, &l, &f->key) < 0) {
@@ -47,7 +48,8 @@ void bkt_reference_table_first_begin(struct bkt_dsetio *io)
         free(f);
         return;
     }
-    f->get.req = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&f->key), .len = FIRST_BYTES, .may_be_short = true};
+    f->get.req = (struct bkt_req){
+        .op = BKT_GET, .key = bkt_buf_str(&f->key), .len = FIRST_BYTES, .may_be_short = true};
     f->generation = bkt_fork_generation();
     bkt_await_start(st, &f->get);
     io->first = f;
@@ -57,7 +59,8 @@ static bool is_of(const struct bkt_dsetio *table, const struct bkt_reference_tab
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     return table->where == BKT_AT_OBJECTS && table->cache && table->space && table->slice_space &&
-           key_of(&table->obj->id, &table->ds->layout, &key) == BKT_OK && strcmp(bkt_buf_str(&key), bkt_buf_str(&f->key)) == 0;
+           key_of(&table->obj->id, &table->ds->layout, &key) == BKT_OK &&
+           strcmp(bkt_buf_str(&key), bkt_buf_str(&f->key)) == 0;
 }
 
 /* A cache entry of the beginning of a chunk object whose bytes are the elements. */

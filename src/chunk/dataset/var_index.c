@@ -4,7 +4,8 @@
 #include "chunk/dataset/dataset.h"
 #include "schema/json/reference_text.h"
 
-int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt_cache_entry **out, struct bkt_err *err)
+int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt_cache_entry **out,
+                  struct bkt_err *err)
 {
     /* every element has a count of 4 bytes at least, so a malicious chunk shape allocates no memory */
     if (io->chunk_elems > bytes->len / 4)

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static inline uint64_t bkt_bits_span(unsigned from, uint64_t n) /* n > 0 bits from bit `from`, within one word */
+/** @p n > 0 bits from bit @p from on, within one word. */
+static inline uint64_t bkt_bits_span(unsigned from, uint64_t n)
 {
     return (n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) << from;
 }

@@ -70,7 +70,8 @@ static void bitshuffle_block(const void *in, void *out, size_t n, size_t es, voi
         bkt_shuffle(t + k * n, q + k * n, n, 8);
 }
 
-static int frame_block(const unsigned char *bits, size_t n, bool zstd, int level, struct bkt_buf *out, struct bkt_err *err)
+static int frame_block(const unsigned char *bits, size_t n, bool zstd, int level, struct bkt_buf *out,
+                       struct bkt_err *err)
 {
     size_t at = out->len, bound = zstd ? ZSTD_compressBound(n) : (size_t)LZ4_compressBound((int)n), got;
     if (bkt_buf_resize(out, at + 4 + bound) < 0)
@@ -91,7 +92,8 @@ static int frame_block(const unsigned char *bits, size_t n, bool zstd, int level
 
 enum { FORM_PLAIN, FORM_LZ4, FORM_ZSTD };
 
-static int encode_blocks(struct bkt_span in, size_t es, size_t block, int form, int level, struct bkt_buf *out, struct bkt_err *err)
+static int encode_blocks(struct bkt_span in, size_t es, size_t block, int form, int level,
+                         struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) unsigned char *mem = NULL;
     size_t                                left = in.n / es, done = 0;
@@ -117,8 +119,8 @@ static int encode_blocks(struct bkt_span in, size_t es, size_t block, int form, 
     return BKT_OK;
 }
 
-int bkt_bitshuffle_frame(struct bkt_span in, size_t elem_size, size_t block, bool zstd, int level, struct bkt_buf *out,
-                         struct bkt_err *err)
+int bkt_bitshuffle_frame(struct bkt_span in, size_t elem_size, size_t block, bool zstd, int level,
+                         struct bkt_buf *out, struct bkt_err *err)
 {
     unsigned char head[12];
     if (elem_size == 0 || elem_size > SIZE_MAX / 256)
@@ -163,8 +165,8 @@ static int block_unpack(struct job *j, size_t n_bytes, const unsigned char **bit
         ok         = !ZSTD_isError(got) && got == n_bytes;
     }
     if (!ok)
-        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: corrupt %s block at byte %zu", j->codec == CODEC_LZ4 ? "LZ4" : "zstd",
-                 j->done);
+        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: corrupt %s block at byte %zu",
+                 j->codec == CODEC_LZ4 ? "LZ4" : "zstd", j->done);
     *bits = j->packed;
     return BKT_OK;
 }
@@ -207,7 +209,8 @@ static int decode(struct job *j, struct bkt_room *out, size_t total, struct bkt_
     return BKT_OK;
 }
 
-int bkt_bitshuffle_framed(struct bkt_span in, size_t elem_size, bool zstd, struct bkt_room *out, struct bkt_err *err)
+int bkt_bitshuffle_framed(struct bkt_span in, size_t elem_size, bool zstd, struct bkt_room *out,
+                          struct bkt_err *err)
 {
     struct job j = {.in = bkt_rd_of(in.p, in.n), .es = elem_size, .codec = zstd ? CODEC_ZSTD : CODEC_LZ4};
     if (elem_size == 0 || elem_size > SIZE_MAX / 256)
@@ -230,8 +233,8 @@ static unsigned codec_of(const struct bkt_filter *f)
 
 bool bkt_bitshuffle_compresses(const struct bkt_filter *f) { return codec_of(f) != CODEC_NONE; }
 
-int bkt_bitshuffle_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
-                          struct bkt_err *err)
+int bkt_bitshuffle_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
+                          struct bkt_room *out, struct bkt_err *err)
 {
     size_t es = f->n_cd > CD_ELEM && f->cd[CD_ELEM] ? f->cd[CD_ELEM] : elem_size;
     if (bkt_bitshuffle_compresses(f))
@@ -243,8 +246,8 @@ int bkt_bitshuffle_decode(const struct bkt_filter *f, size_t elem_size, struct b
     return decode(&j, out, in.n, err);
 }
 
-int bkt_bitshuffle_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out,
-                          struct bkt_err *err)
+int bkt_bitshuffle_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
+                          struct bkt_buf *out, struct bkt_err *err)
 {
     size_t es    = f->n_cd > CD_ELEM && f->cd[CD_ELEM] ? f->cd[CD_ELEM] : elem_size;
     size_t block = f->n_cd > CD_BLOCK ? f->cd[CD_BLOCK] : 0;

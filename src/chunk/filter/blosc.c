@@ -49,7 +49,8 @@ int bkt_blosc_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_sp
     if (got < 0 || (size_t)got != h.n_bytes) {
         const char *codec = missing_codec(in.p);
         if (codec)
-            BKT_FAIL(err, BKT_EUNSUP, "blosc: the installed libblosc lacks the codec of this frame (%s)", codec);
+            BKT_FAIL(err, BKT_EUNSUP, "blosc: the installed libblosc lacks the codec of this frame (%s)",
+                     codec);
         BKT_FAIL(err, BKT_EFORMAT, "blosc: corrupt frame of %zu bytes (code %d)", in.n, got);
     }
     out->n = h.n_bytes;

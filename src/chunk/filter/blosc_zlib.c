@@ -51,7 +51,8 @@ static bool parse(struct bkt_span in, const struct bkt_blosc_head *h, struct fra
 /* One block of n bytes whose streams begin at `at`. */
 static bool read_block(const struct frame *f, size_t at, unsigned char *out, size_t n)
 {
-    bool   split    = f->may_split && n == f->block && f->type_size <= MAX_SPLITS && n / f->type_size >= MIN_STREAM;
+    bool split =
+        f->may_split && n == f->block && f->type_size <= MAX_SPLITS && n / f->type_size >= MIN_STREAM;
     size_t n_splits = split ? f->type_size : 1, each = n / n_splits;
     for (size_t i = 0; i < n_splits; i++, out += each) {
         if (at > f->n - 4)
@@ -72,7 +73,8 @@ static bool read_block(const struct frame *f, size_t at, unsigned char *out, siz
 static bool read_frame(const struct frame *f, unsigned char *out, unsigned char *tmp)
 {
     for (size_t done = 0, i = 0; done < f->n_bytes; i++) {
-        size_t n = f->n_bytes - done < f->block ? f->n_bytes - done : f->block, at = (size_t)bkt_get_le(f->p + HEAD + 4 * i, 4);
+        size_t n = f->n_bytes - done < f->block ? f->n_bytes - done : f->block,
+               at = (size_t)bkt_get_le(f->p + HEAD + 4 * i, 4);
         if (at < HEAD || !read_block(f, at, f->shuffled ? tmp : out + done, n))
             return false;
         if (f->shuffled)

@@ -9,7 +9,8 @@ int bkt_bzip2_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_sp
 {
     (void)f, (void)elem_size;
     /* bzlib counts in unsigned int; chunks are below 4 GiB */
-    unsigned n_in = in.n > UINT_MAX ? UINT_MAX : (unsigned)in.n, n_out = out->cap > UINT_MAX ? UINT_MAX : (unsigned)out->cap;
+    unsigned n_in = in.n > UINT_MAX ? UINT_MAX : (unsigned)in.n,
+             n_out = out->cap > UINT_MAX ? UINT_MAX : (unsigned)out->cap;
     int      rc   = BZ2_bzBuffToBuffDecompress((char *)out->p, &n_out, (char *)(uintptr_t)in.p, n_in, 0, 0);
     if (rc == BZ_MEM_ERROR)
         BKT_NOMEM(err);

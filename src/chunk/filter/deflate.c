@@ -19,7 +19,8 @@ int bkt_deflate_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_
     if (!d)
         BKT_NOMEM(err);
     size_t                 used;
-    enum libdeflate_result rc = libdeflate_zlib_decompress_ex(d, in.p, in.n, out->p, out->cap, &used, &out->n);
+    enum libdeflate_result rc =
+        libdeflate_zlib_decompress_ex(d, in.p, in.n, out->p, out->cap, &used, &out->n);
     libdeflate_free_decompressor(d);
     if (rc == LIBDEFLATE_INSUFFICIENT_SPACE)
         BKT_FAIL(err, BKT_ERANGE, "deflate: more than the %zu bytes expected", out->cap);

@@ -59,7 +59,8 @@ static int encode(struct bkt_span in, int level, struct bkt_buf *out, struct bkt
 #if BKT_HAVE_ISAL
 #include <isa-l/igzip_lib.h>
 
-#define BLOCK_MIN 32768 /* bytes: incompressible data are stored in blocks of at least this size, each 5 bytes longer */
+/* Bytes: incompressible data are stored in blocks of at least this size, each 5 bytes longer. */
+#define BLOCK_MIN 32768
 
 /* Level 1 asks for speed, and ISA-L is the fastest of the encoders.  Its largest buffer is the fastest,
  * too. */
@@ -93,12 +94,16 @@ static int encode_fast(struct bkt_span in, struct bkt_buf *out, struct bkt_err *
 
 int bkt_zlib_encode(struct bkt_span in, int level, struct bkt_buf *out, struct bkt_err *err)
 {
-    return level == 1 && in.n && in.n <= UINT32_MAX / 2 ? encode_fast(in, out, err) : encode(in, level, out, err);
+    return level == 1 && in.n && in.n <= UINT32_MAX / 2 ? encode_fast(in, out, err)
+                                                        : encode(in, level, out, err);
 }
 
 #else
 
-int bkt_zlib_encode(struct bkt_span in, int level, struct bkt_buf *out, struct bkt_err *err) { return encode(in, level, out, err); }
+int bkt_zlib_encode(struct bkt_span in, int level, struct bkt_buf *out, struct bkt_err *err)
+{
+    return encode(in, level, out, err);
+}
 
 #endif
 
@@ -119,13 +124,14 @@ int bkt_shuffle_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_
     return BKT_OK;
 }
 
-int bkt_fletcher32_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out,
-                          struct bkt_err *err)
+int bkt_fletcher32_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
+                          struct bkt_buf *out, struct bkt_err *err)
 {
     unsigned char sum[4];
     (void)f, (void)elem_size;
     bkt_put_le(sum, 4, bkt_fletcher32_sum(in.p, in.n));
-    if (bkt_buf_reserve(out, in.n + sizeof sum) < 0 || bkt_buf_add(out, in.p, in.n) < 0 || bkt_buf_add(out, sum, sizeof sum) < 0)
+    if (bkt_buf_reserve(out, in.n + sizeof sum) < 0 || bkt_buf_add(out, in.p, in.n) < 0 ||
+        bkt_buf_add(out, sum, sizeof sum) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }

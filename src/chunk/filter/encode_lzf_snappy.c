@@ -92,7 +92,8 @@ static int lzf_copy(size_t distance, size_t len, struct bkt_buf *out)
     return BKT_OK;
 }
 
-int bkt_lzf_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)
+int bkt_lzf_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out,
+                   struct bkt_err *err)
 {
     BKT_CLEANUP(search_fini) struct search s    = {0};
     size_t                                 done = 0, at = out->len, place, distance, len;
@@ -145,7 +146,8 @@ static int snappy_copy(size_t distance, size_t len, struct bkt_buf *out)
     return BKT_OK;
 }
 
-int bkt_snappy_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)
+int bkt_snappy_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out,
+                      struct bkt_err *err)
 {
     BKT_CLEANUP(search_fini) struct search s = {0};
     unsigned char                          size[5];

@@ -75,13 +75,15 @@ static const unsigned *give_value(struct sink *s, const unsigned char *src, cons
     }
 }
 
-int bkt_nbit_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)
+int bkt_nbit_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out,
+                    struct bkt_err *err)
 {
     size_t      size;
     uint64_t    bits, all;
     struct sink s = {NULL, 0};
     (void)elem_size;
-    if (!bkt_nbit_shape(f, &size, &bits) || !bkt_mul_u64(f->cd[2], bits, &all) || in.n / size != f->cd[2] || in.n % size)
+    if (!bkt_nbit_shape(f, &size, &bits) || !bkt_mul_u64(f->cd[2], bits, &all) || in.n / size != f->cd[2] ||
+        in.n % size)
         BKT_FAIL(err, BKT_ERANGE, "nbit: impossible client data (%zu values) for %zu bytes", f->n_cd, in.n);
     BKT_PASS(room_for(out, (size_t)(all / 8 + 1), &s.p, err));
     for (unsigned i = 0; i < f->cd[2]; i++)
@@ -91,7 +93,18 @@ int bkt_nbit_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_spa
 
 /* ---- scale-offset ---- */
 
-enum { CD_SCALE, CD_FACTOR, CD_ELEMS, CD_CLASS, CD_SIZE, CD_SIGN, CD_ORDER, CD_HAS_FILL, CD_FILL, CD_COUNT = 20 };
+enum {
+    CD_SCALE,
+    CD_FACTOR,
+    CD_ELEMS,
+    CD_CLASS,
+    CD_SIZE,
+    CD_SIGN,
+    CD_ORDER,
+    CD_HAS_FILL,
+    CD_FILL,
+    CD_COUNT = 20
+};
 enum { HEAD = 21 };
 
 struct so {
@@ -124,7 +137,10 @@ static uint64_t widened(const struct so *s, uint64_t v)
     return s->is_signed ? (uint64_t)((int64_t)(v << n) >> n) : v;
 }
 
-static bool is_less(const struct so *s, uint64_t a, uint64_t b) { return s->is_signed ? (int64_t)a < (int64_t)b : a < b; }
+static bool is_less(const struct so *s, uint64_t a, uint64_t b)
+{
+    return s->is_signed ? (int64_t)a < (int64_t)b : a < b;
+}
 
 static void plan_ints(struct so *s, unsigned min_bits)
 {
@@ -158,53 +174,55 @@ static void give_ints(const struct so *s, struct sink *to)
 {
     for (unsigned i = 0; i < s->n; i++) {
         uint64_t v = widened(s, raw_at(s, i));
-        give(to, s->has_fill && v == s->fill ? low_bits(UINT64_MAX, s->bits) : low_bits(v - s->min, s->bits), s->bits);
+        give(to, s->has_fill && v == s->fill ? low_bits(UINT64_MAX, s->bits) : low_bits(v - s->min, s->bits),
+             s->bits);
     }
 }
 
 /* HDF5 computes in the type itself; the macro is its two cases, float and double. */
-#define DEFINE_FLOATS(type, word, bits_of, POW, FABS, ROUND, LROUND)                                              \
-    static type type##_of(uint64_t raw)                                                                           \
-    {                                                                                                             \
-        word w = (word)raw;                                                                                       \
-        type v;                                                                                                   \
-        memcpy(&v, &w, sizeof v);                                                                                 \
-        return v;                                                                                                 \
-    }                                                                                                             \
-    static void plan_##type(struct so *s, type *min_out)                                                          \
-    {                                                                                                             \
-        type   min = 0, max = 0, fill = type##_of(s->fill), up = POW((type)10, (type)s->factor);                  \
-        double near = pow(10.0, -s->factor);                                                                      \
-        bool   any  = false;                                                                                      \
-        word   w;                                                                                                 \
-        for (unsigned i = 0; i < s->n; i++) {                                                                     \
-            type v = type##_of(raw_at(s, i));                                                                     \
-            if (s->has_fill && fabs((double)(v - fill)) < near)                                                   \
-                continue;                                                                                         \
-            if (!any || v < min)                                                                                  \
-                min = v;                                                                                          \
-            if (!any || v > max)                                                                                  \
-                max = v;                                                                                          \
-            any = true;                                                                                           \
-        }                                                                                                         \
-        *min_out = min;                                                                                           \
-        if (!(ROUND(max * up - min * up) <= POW((type)2, (type)((bits_of)-1)))) { /* or not a number */           \
-            s->full = true;                                                                                       \
-            return;                                                                                               \
-        }                                                                                                         \
-        s->bits = log2_up((uint64_t)LROUND(max * up - min * up) + 1 + s->has_fill);                               \
-        s->full = s->bits >= (bits_of);                                                                           \
-        memcpy(&w, &min, sizeof w);                                                                               \
-        s->min = w;                                                                                               \
-    }                                                                                                             \
-    static void give_##type(const struct so *s, struct sink *to, type min)                                        \
-    {                                                                                                             \
-        type fill = type##_of(s->fill), up = POW((type)10, (type)s->factor), near = POW((type)10, (type)-s->factor); \
-        for (unsigned i = 0; i < s->n; i++) {                                                                     \
-            type v    = type##_of(raw_at(s, i));                                                                  \
-            bool mark = s->has_fill && FABS(v - fill) < near;                                                     \
-            give(to, low_bits(mark ? UINT64_MAX : (uint64_t)LROUND(v * up - min * up), s->bits), s->bits);        \
-        }                                                                                                         \
+#define DEFINE_FLOATS(type, word, bits_of, POW, FABS, ROUND, LROUND)                                         \
+    static type type##_of(uint64_t raw)                                                                      \
+    {                                                                                                        \
+        word w = (word)raw;                                                                                  \
+        type v;                                                                                              \
+        memcpy(&v, &w, sizeof v);                                                                            \
+        return v;                                                                                            \
+    }                                                                                                        \
+    static void plan_##type(struct so *s, type *min_out)                                                     \
+    {                                                                                                        \
+        type min = 0, max = 0, fill = type##_of(s->fill), up = POW((type)10, (type)s->factor);               \
+        double near = pow(10.0, -s->factor);                                                                 \
+        bool any = false;                                                                                    \
+        word w;                                                                                              \
+        for (unsigned i = 0; i < s->n; i++) {                                                                \
+            type v = type##_of(raw_at(s, i));                                                                \
+            if (s->has_fill && fabs((double)(v - fill)) < near)                                              \
+                continue;                                                                                    \
+            if (!any || v < min)                                                                             \
+                min = v;                                                                                     \
+            if (!any || v > max)                                                                             \
+                max = v;                                                                                     \
+            any = true;                                                                                      \
+        }                                                                                                    \
+        *min_out = min;                                                                                      \
+        if (!(ROUND(max * up - min * up) <= POW((type)2, (type)((bits_of)-1)))) { /* or not a number */      \
+            s->full = true;                                                                                  \
+            return;                                                                                          \
+        }                                                                                                    \
+        s->bits = log2_up((uint64_t)LROUND(max * up - min * up) + 1 + s->has_fill);                          \
+        s->full = s->bits >= (bits_of);                                                                      \
+        memcpy(&w, &min, sizeof w);                                                                          \
+        s->min = w;                                                                                          \
+    }                                                                                                        \
+    static void give_##type(const struct so *s, struct sink *to, type min)                                   \
+    {                                                                                                        \
+        type fill = type##_of(s->fill), up = POW((type)10, (type)s->factor),                                 \
+             near = POW((type)10, (type)-s->factor);                                                         \
+        for (unsigned i = 0; i < s->n; i++) {                                                                \
+            type v = type##_of(raw_at(s, i));                                                                \
+            bool mark = s->has_fill && FABS(v - fill) < near;                                                \
+            give(to, low_bits(mark ? UINT64_MAX : (uint64_t)LROUND(v *up - min * up), s->bits), s->bits);    \
+        }                                                                                                    \
     }
 DEFINE_FLOATS(float, uint32_t, 32, powf, fabsf, roundf, lroundf)
 DEFINE_FLOATS(double, uint64_t, 64, pow, fabs, round, llround)
@@ -214,18 +232,24 @@ static int so_params(const struct bkt_filter *f, struct bkt_span in, struct so *
     const unsigned *cd = f->cd;
     if (f->n_cd < CD_COUNT)
         BKT_FAIL(err, BKT_ERANGE, "scaleoffset: %zu client data values instead of 20", f->n_cd);
-    *s = (struct so){.p = in.p, .size = cd[CD_SIZE], .n = cd[CD_ELEMS], .big = cd[CD_ORDER] == 1, .is_signed = cd[CD_SIGN] == 1,
-                     .has_fill = cd[CD_HAS_FILL] == 1, .fill = cd[CD_FILL] | (uint64_t)cd[CD_FILL + 1] << 32,
+    *s = (struct so){.p = in.p,
+                     .size = cd[CD_SIZE],
+                     .n = cd[CD_ELEMS],
+                     .big = cd[CD_ORDER] == 1,
+                     .is_signed = cd[CD_SIGN] == 1,
+                     .has_fill = cd[CD_HAS_FILL] == 1,
+                     .fill = cd[CD_FILL] | (uint64_t)cd[CD_FILL + 1] << 32,
                      .factor = (int)cd[CD_FACTOR]};
-    bool is_float = cd[CD_CLASS] == 1, size_ok = s->size == 4 || s->size == 8 || (!is_float && (s->size == 1 || s->size == 2));
+    bool is_float = cd[CD_CLASS] == 1,
+         size_ok = s->size == 4 || s->size == 8 || (!is_float && (s->size == 1 || s->size == 2));
     if (!size_ok || cd[CD_CLASS] > 1 || cd[CD_ORDER] > 1 || cd[CD_SCALE] != (is_float ? 0u : 2u) ||
         (uint64_t)s->n * s->size != in.n || (!is_float && (int)cd[CD_FACTOR] > (int)(8 * s->size)))
         BKT_FAIL(err, BKT_ERANGE, "scaleoffset: client data that don't fit a chunk of %zu bytes", in.n);
     return BKT_OK;
 }
 
-int bkt_scaleoffset_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out,
-                           struct bkt_err *err)
+int bkt_scaleoffset_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
+                           struct bkt_buf *out, struct bkt_err *err)
 {
     struct so      s;
     unsigned char *p;

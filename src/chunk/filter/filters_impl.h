@@ -25,8 +25,8 @@ struct bkt_room {
  * @param elem_size  bytes of one element, for filters whose client data lacks it
  * @return BKT_OK with out->n set (it may be less than cap); BKT_EFORMAT: not a valid stream; BKT_ERANGE:
  *         valid so far, but longer than out->cap; BKT_EUNSUP: a variant that cannot be decoded; BKT_ENOMEM */
-typedef int bkt_decode_fn(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
-                          struct bkt_err *err);
+typedef int bkt_decode_fn(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
+                          struct bkt_room *out, struct bkt_err *err);
 
 bkt_decode_fn bkt_deflate_decode;
 bkt_decode_fn bkt_shuffle_decode;
@@ -45,8 +45,8 @@ bkt_decode_fn bkt_zstd_decode;
 /** The type of all encoders: the encoded `in` is appended to `out`.
  * @return BKT_OK; BKT_ERANGE: the result would not be shorter (for filters that require that), or the filter
  *         can't be applied to such data; BKT_EUNSUP: client data that no encoder understands; BKT_ENOMEM */
-typedef int bkt_encode_fn(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out,
-                          struct bkt_err *err);
+typedef int bkt_encode_fn(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
+                          struct bkt_buf *out, struct bkt_err *err);
 
 bkt_encode_fn bkt_deflate_encode;
 bkt_encode_fn bkt_shuffle_encode;
@@ -66,12 +66,12 @@ bkt_encode_fn bkt_zstd_encode;
 BKT_NODISCARD int bkt_zlib_encode(struct bkt_span in, int level, struct bkt_buf *out, struct bkt_err *err);
 /** Bitshuffle with its 12-byte header and LZ4 or zstd blocks, added to @p out; block: elements, 0: the
  *  default. */
-BKT_NODISCARD int bkt_bitshuffle_frame(struct bkt_span in, size_t elem_size, size_t block, bool zstd, int level,
-                                       struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_bitshuffle_frame(struct bkt_span in, size_t elem_size, size_t block, bool zstd,
+                                       int level, struct bkt_buf *out, struct bkt_err *err);
 /** Call a plugin's or the program's filter (fn); only on the program's thread, see struct bkt_pipeline.
  * @param out  the result, owned by the caller (free()), also if @p n is 0 */
-BKT_NODISCARD int bkt_filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span in, void **out, size_t *n,
-                                  struct bkt_err *err);
+BKT_NODISCARD int bkt_filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span in, void **out,
+                                  size_t *n, struct bkt_err *err);
 
 /** HDF5's checksum of n bytes (two sums modulo 65535 over big-endian 16-bit words). */
 uint32_t bkt_fletcher32_sum(const void *p, size_t n);

@@ -49,13 +49,13 @@ int bkt_fletcher32_check(struct bkt_span in, struct bkt_err *err)
      * that. */
     uint32_t old = (got & 0x00FF00FFu) << 8 | (got >> 8 & 0x00FF00FFu);
     if (want != got && want != old)
-        BKT_FAIL(err, BKT_EFORMAT, "fletcher32: checksum is %08x, stored %08x: the data are corrupt", (unsigned)got,
-                 (unsigned)want);
+        BKT_FAIL(err, BKT_EFORMAT, "fletcher32: checksum is %08x, stored %08x: the data are corrupt",
+                 (unsigned)got, (unsigned)want);
     return BKT_OK;
 }
 
-int bkt_fletcher32_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
-                          struct bkt_err *err)
+int bkt_fletcher32_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
+                          struct bkt_room *out, struct bkt_err *err)
 {
     (void)f, (void)elem_size;
     BKT_PASS(bkt_fletcher32_check(in, err));

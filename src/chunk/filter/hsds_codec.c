@@ -65,10 +65,13 @@ static int decode_zlib(const struct bkt_hsds_codec *c, struct bkt_span s, unsign
     return BKT_OK;
 }
 
-static bool is_bitshuffled(struct bkt_span s, size_t n_dst) { return s.n >= 12 && bkt_get_be(s.p, 8) == n_dst; }
+static bool is_bitshuffled(struct bkt_span s, size_t n_dst)
+{
+    return s.n >= 12 && bkt_get_be(s.p, 8) == n_dst;
+}
 
-static int decode_bitshuffle(const struct bkt_hsds_codec *c, struct bkt_span s, unsigned char *dst, size_t n_dst,
-                             struct bkt_err *err)
+static int decode_bitshuffle(const struct bkt_hsds_codec *c, struct bkt_span s, unsigned char *dst,
+                             size_t n_dst, struct bkt_err *err)
 {
     if (!is_bitshuffled(s, n_dst))
         return copy_raw(s, dst, n_dst, err);
@@ -101,8 +104,8 @@ static int decode_wrapped(const struct bkt_hsds_codec *c, struct bkt_span s, uns
     return decode_bitshuffle(c, (struct bkt_span){inner.ptr, inner.len}, dst, n_dst, err);
 }
 
-static int decode_compressed(const struct bkt_hsds_codec *c, struct bkt_span s, unsigned char *dst, size_t n_dst,
-                             struct bkt_err *err)
+static int decode_compressed(const struct bkt_hsds_codec *c, struct bkt_span s, unsigned char *dst,
+                             size_t n_dst, struct bkt_err *err)
 {
     bool bits = c->shuffle == 2 && c->elem_size > 0;
     int  rc;

@@ -1,12 +1,10 @@
 /* N-bit (filter 5): of every number only the significant bits are stored, one after the other without gaps,
  * most significant first; other types as they are.  The client data describe the type (H5Znbit.c of HDF5):
- *   [0] how many values there are   [1] 1: nothing is packed   [2] elements in the chunk   [3..] a type, which is
- *   1 atomic:   size, byte order (0 little), precision, offset (bits)
- *   2 array:    size, type of the element
- *   3 compound: size, number of members, then per member its offset and type
- *   4 other:    size
- * Data and description come from the file, so the description is checked once, which also gives the number of
- * bits of one element; the decoding that follows needs no more checks. */
+ *   [0] how many values there are   [1] 1: nothing is packed   [2] elements in the chunk   [3..] a type,
+ * which is 1 atomic:   size, byte order (0 little), precision, offset (bits) 2 array:    size, type of the
+ * element 3 compound: size, number of members, then per member its offset and type 4 other:    size Data and
+ * description come from the file, so the description is checked once, which also gives the number of bits of
+ * one element; the decoding that follows needs no more checks. */
 #include <limits.h>
 
 #include "chunk/filter/filters_impl.h"
@@ -87,13 +85,14 @@ static bool check(struct desc *d, unsigned depth, unsigned *size, uint64_t *bits
 }
 
 /* Numbers of more than 8 bytes: byte by byte from the most significant one. */
-static void take_long(struct bkt_bits *b, unsigned char *dst, unsigned size, unsigned order, unsigned precision,
-                      unsigned offset)
+static void take_long(struct bkt_bits *b, unsigned char *dst, unsigned size, unsigned order,
+                      unsigned precision, unsigned offset)
 {
     unsigned top = precision + offset; /* bit behind the most significant one */
     while (top > offset) {
         unsigned byte = (top - 1) / 8, low = byte * 8 > offset ? byte * 8 : offset;
-        dst[order ? size - 1 - byte : byte] = (unsigned char)(bkt_bits_take(b, top - low) << (low - byte * 8));
+        dst[order ? size - 1 - byte : byte] =
+            (unsigned char)(bkt_bits_take(b, top - low) << (low - byte * 8));
         top                                 = low;
     }
 }
@@ -113,7 +112,8 @@ static void take_number(struct bkt_bits *b, unsigned char *dst, const unsigned *
     memcpy(dst, &v, size);
 }
 
-/* Gives the description behind the type at cd.  dst is zeroed: padding and insignificant bits are not stored. */
+/* Gives the description behind the type at cd.  dst is zeroed: padding and insignificant
+ * bits are not stored. */
 static const unsigned *take(struct bkt_bits *b, unsigned char *dst, const unsigned *cd)
 {
     unsigned        size = cd[1];

@@ -64,40 +64,40 @@ typedef double   f64 ANYWHERE;
 
 #define KERNEL(S, D) static void S##_##D(void *restrict dst, const void *restrict src, size_t n)
 
-#define INT_TO_INT(S, D)                                                                                             \
-    KERNEL(S, D)                                                                                                     \
-    {                                                                                                                \
-        const S *from = src;                                                                                         \
-        D       *to   = dst;                                                                                         \
-        const S  lo   = (S)(IS_SIGNED(S) && IS_SIGNED(D) ? GREATER((intmax_t)MIN_##S, (intmax_t)MIN_##D) : 0);       \
-        const S  hi   = (S)LESSER((uintmax_t)MAX_##S, (uintmax_t)MAX_##D);                                           \
-        for (size_t i = 0; i < n; i++) {                                                                             \
-            S v   = from[i];                                                                                         \
-            v     = v < lo ? lo : v;                                                                                 \
-            to[i] = (D)(v > hi ? hi : v);                                                                            \
-        }                                                                                                            \
+#define INT_TO_INT(S, D)                                                                                     \
+    KERNEL(S, D)                                                                                             \
+    {                                                                                                        \
+        const S *from = src;                                                                                 \
+        D *to = dst;                                                                                         \
+        const S lo = (S)(IS_SIGNED(S) && IS_SIGNED(D) ? GREATER((intmax_t)MIN_##S, (intmax_t)MIN_##D) : 0);  \
+        const S hi = (S)LESSER((uintmax_t)MAX_##S, (uintmax_t)MAX_##D);                                      \
+        for (size_t i = 0; i < n; i++) {                                                                     \
+            S v = from[i];                                                                                   \
+            v = v < lo ? lo : v;                                                                             \
+            to[i] = (D)(v > hi ? hi : v);                                                                    \
+        }                                                                                                    \
     }
-#define INT_TO_FLOAT(S, D)                                                                                           \
-    KERNEL(S, D)                                                                                                     \
-    {                                                                                                                \
-        const S *from = src;                                                                                         \
-        D       *to   = dst;                                                                                         \
-        for (size_t i = 0; i < n; i++)                                                                               \
-            to[i] = (D)from[i];                                                                                      \
+#define INT_TO_FLOAT(S, D)                                                                                   \
+    KERNEL(S, D)                                                                                             \
+    {                                                                                                        \
+        const S *from = src;                                                                                 \
+        D *to = dst;                                                                                         \
+        for (size_t i = 0; i < n; i++)                                                                       \
+            to[i] = (D)from[i];                                                                              \
     }
-#define FLOAT_TO_INT(S, D)                                                                                           \
-    KERNEL(S, D)                                                                                                     \
-    {                                                                                                                \
-        const S *from = src;                                                                                         \
-        D       *to   = dst;                                                                                         \
-        for (size_t i = 0; i < n; i++) {                                                                             \
-            S    v  = from[i];                                                                                       \
-            bool in = v >= (S)MIN_##D && v < (S)TOP_##D;                                                             \
-            D    x  = (D)(in ? v : 0);                                                                               \
-            x       = in ? x : (D)ODD_##D(v);                                                                        \
-            x       = v > (S)MAX_##D ? (D)MAX_##D : x;                                                               \
-            to[i]   = v < (S)MIN_##D ? (D)MIN_##D : x;                                                               \
-        }                                                                                                            \
+#define FLOAT_TO_INT(S, D)                                                                                   \
+    KERNEL(S, D)                                                                                             \
+    {                                                                                                        \
+        const S *from = src;                                                                                 \
+        D *to = dst;                                                                                         \
+        for (size_t i = 0; i < n; i++) {                                                                     \
+            S v = from[i];                                                                                   \
+            bool in = v >= (S)MIN_##D && v < (S)TOP_##D;                                                     \
+            D x = (D)(in ? v : 0);                                                                           \
+            x = in ? x : (D)ODD_##D(v);                                                                      \
+            x = v > (S)MAX_##D ? (D)MAX_##D : x;                                                             \
+            to[i] = v < (S)MIN_##D ? (D)MIN_##D : x;                                                         \
+        }                                                                                                    \
     }
 
 #define OF_INT(M, S)   M(S, i8) M(S, u8) M(S, i16) M(S, u16) M(S, i32) M(S, u32) M(S, i64) M(S, u64)
@@ -162,13 +162,13 @@ void bkt_recast_number(enum bkt_num from, bool from_swapped, enum bkt_num to, bo
 
 /* ---- byte order ---- */
 
-#define SWAP(bits)                                                                                                   \
-    static void swap##bits(void *restrict dst, const void *restrict src, size_t n)                                   \
-    {                                                                                                                \
-        const u##bits *from = src;                                                                                   \
-        u##bits       *to   = dst;                                                                                   \
-        for (size_t i = 0; i < n; i++)                                                                               \
-            to[i] = __builtin_bswap##bits(from[i]);                                                                  \
+#define SWAP(bits)                                                                                           \
+    static void swap##bits(void *restrict dst, const void *restrict src, size_t n)                           \
+    {                                                                                                        \
+        const u##bits *from = src;                                                                           \
+        u##bits *to = dst;                                                                                   \
+        for (size_t i = 0; i < n; i++)                                                                       \
+            to[i] = __builtin_bswap##bits(from[i]);                                                          \
     }
 SWAP(16)
 SWAP(32)
@@ -218,12 +218,13 @@ static void dense(const struct bkt_recast_step *s, const unsigned char *src, uns
 /* ---- values that others lie between ---- */
 
 /* Constant sizes become single moves. */
-static void move(unsigned char *dst, size_t dstride, const unsigned char *src, size_t sstride, size_t size, size_t n)
+static void move(unsigned char *dst, size_t dstride, const unsigned char *src, size_t sstride, size_t size,
+                 size_t n)
 {
-#define MOVES(bytes)                                                                                                 \
-    case bytes:                                                                                                      \
-        for (size_t i = 0; i < n; i++)                                                                               \
-            memcpy(dst + i * dstride, src + i * sstride, bytes);                                                     \
+#define MOVES(bytes)                                                                                         \
+    case bytes:                                                                                              \
+        for (size_t i = 0; i < n; i++)                                                                       \
+            memcpy(dst + i * dstride, src + i * sstride, bytes);                                             \
         break;
     switch (size) {
         MOVES(1)
@@ -238,8 +239,8 @@ static void move(unsigned char *dst, size_t dstride, const unsigned char *src, s
     }
 }
 
-void bkt_recast_step(const struct bkt_recast_step *s, const unsigned char *src, size_t sstride, unsigned char *dst,
-                     size_t dstride, size_t n)
+void bkt_recast_step(const struct bkt_recast_step *s, const unsigned char *src, size_t sstride,
+                     unsigned char *dst, size_t dstride, size_t n)
 {
     unsigned char in[BLOCK * 8], out[BLOCK * 8];
     size_t        from = s->from_size * s->count, to = s->to_size * s->count;

@@ -9,7 +9,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum bkt_num { BKT_I8, BKT_U8, BKT_I16, BKT_U16, BKT_I32, BKT_U32, BKT_I64, BKT_U64, BKT_F32, BKT_F64, BKT_N_NUMS };
+enum bkt_num {
+    BKT_I8,
+    BKT_U8,
+    BKT_I16,
+    BKT_U16,
+    BKT_I32,
+    BKT_U32,
+    BKT_I64,
+    BKT_U64,
+    BKT_F32,
+    BKT_F64,
+    BKT_N_NUMS
+};
 
 typedef void bkt_num_fn(void *restrict dst, const void *restrict src, size_t n);
 
@@ -41,8 +53,8 @@ void bkt_recast_number(enum bkt_num from, bool from_swapped, enum bkt_num to, bo
                        struct bkt_recast_step *out);
 /** Convert @p n elements at distances of @p sstride and @p dstride bytes.  Neither need be aligned; they must
  *  not overlap. */
-void bkt_recast_step(const struct bkt_recast_step *s, const unsigned char *src, size_t sstride, unsigned char *dst,
-                     size_t dstride, size_t n);
+void bkt_recast_step(const struct bkt_recast_step *s, const unsigned char *src, size_t sstride,
+                     unsigned char *dst, size_t dstride, size_t n);
 /** Run all steps on @p n elements, packed on both sides.  Bytes of dst that no step fills stay unchanged. */
 void bkt_recast_run(const struct bkt_recast *r, const unsigned char *src, unsigned char *dst, size_t n);
 

@@ -25,7 +25,8 @@ struct row {
     enum length    length;
     bool (*is_noop)(const struct bkt_filter *f);    /* may be NULL */
     bool (*compresses)(const struct bkt_filter *f); /* with LEN_SAME: unless this says so; may be NULL */
-    bool (*fits)(const struct bkt_filter *f, struct bkt_span head, size_t n); /* with LEN_UNKNOWN; may be NULL */
+    bool (*fits)(const struct bkt_filter *f, struct bkt_span head,
+                 size_t n); /* with LEN_UNKNOWN; may be NULL */
 };
 
 static const struct row rows[] = {
@@ -79,7 +80,8 @@ bool bkt_pipeline_compresses(const struct bkt_pipeline *p)
     return false;
 }
 
-bool bkt_pipeline_may_give(const struct bkt_pipeline *p, const void *head, size_t n_head, size_t n, size_t n_dst)
+bool bkt_pipeline_may_give(const struct bkt_pipeline *p, const void *head, size_t n_head, size_t n,
+                           size_t n_dst)
 {
     const struct bkt_filter *f    = NULL; /* the last that compresses */
     const struct row        *by   = NULL;
@@ -102,8 +104,8 @@ bool bkt_pipeline_may_give(const struct bkt_pipeline *p, const void *head, size_
     return n >= plus && (!front || !by->fits || by->fits(f, (struct bkt_span){head, n_head}, n - plus));
 }
 
-int bkt_filter_decode(const struct bkt_filter *f, const void *in, size_t n_in, void *dst, size_t room, size_t *n,
-                      struct bkt_err *err)
+int bkt_filter_decode(const struct bkt_filter *f, const void *in, size_t n_in, void *dst, size_t room,
+                      size_t *n, struct bkt_err *err)
 {
     const struct row *row = find(f->id);
     struct bkt_room   out = {dst, room, 0};
@@ -156,7 +158,8 @@ void bkt_filter_set(struct bkt_pipeline *p, struct bkt_filter *f, bkt_filter_fn 
 }
 
 /* The filter takes over a malloc'ed buffer and may replace it. */
-int bkt_filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span in, void **out, size_t *n, struct bkt_err *err)
+int bkt_filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span in, void **out, size_t *n,
+                    struct bkt_err *err)
 {
     size_t size = in.n;
     *out        = malloc(in.n ? in.n : 1);
@@ -168,8 +171,8 @@ int bkt_filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span 
     return BKT_OK;
 }
 
-static int plugin_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
-                         struct bkt_err *err)
+static int plugin_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
+                         struct bkt_room *out, struct bkt_err *err)
 {
     (void)elem_size;
     void  *buf;
@@ -182,7 +185,8 @@ static int plugin_decode(const struct bkt_filter *f, size_t elem_size, struct bk
     }
     free(buf);
     if (n == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "filter %d (%s): its plugin could not decode %zu bytes", f->id, f->name, in.n);
+        BKT_FAIL(err, BKT_EFORMAT, "filter %d (%s): its plugin could not decode %zu bytes", f->id, f->name,
+                 in.n);
     if (!fits)
         BKT_FAIL(err, BKT_ERANGE, "filter %d (%s): %zu bytes, expected %zu", f->id, f->name, n, out->cap);
     return BKT_OK;
@@ -213,12 +217,15 @@ static int add_stage(struct decoding *r, const struct bkt_filter *f, struct bkt_
 {
     const struct row *row = find(f->id);
     if (!row && !f->fn)
-        BKT_FAIL(err, BKT_EUNSUP, "filter %d (%s) has no decoder here: install HDF5's plugin for it and add its folder to "
-                 "HDF5_PLUGIN_PATH, or have the program register it (H5Zregister)", f->id, f->name);
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "filter %d (%s) has no decoder here: install HDF5's plugin for it and add its folder to "
+                 "HDF5_PLUGIN_PATH, or have the program register it (H5Zregister)",
+                 f->id, f->name);
     if (row && row->is_noop && row->is_noop(f))
         return BKT_OK;
     struct stage *s = &r->s[r->n++];
-    *s              = (struct stage){f, row ? row->decode : plugin_decode, row ? length_of(row, f) : LEN_UNKNOWN, r->stored};
+    *s = (struct stage){f, row ? row->decode : plugin_decode, row ? length_of(row, f) : LEN_UNKNOWN,
+                        r->stored};
     if (s->length == LEN_UNKNOWN)
         r->stored = 0;
     else if (s->length == LEN_PLUS_4 && r->stored)
@@ -234,7 +241,8 @@ static void trim_checksum(const struct decoding *r, struct bkt_span *s, size_t w
         s->n = want;
 }
 
-static int decode_into(const struct decoding *r, const struct stage *s, struct bkt_room *out, struct bkt_err *err)
+static int decode_into(const struct decoding *r, const struct stage *s, struct bkt_room *out,
+                       struct bkt_err *err)
 {
     int rc = s->decode(s->f, r->elem_size, r->now, out, err);
     if (rc < 0 && rc != BKT_ERANGE)
@@ -259,7 +267,8 @@ static int to_memory(struct decoding *r, const struct stage *s, size_t cap, stru
     return BKT_OK;
 }
 
-static int decode_stage(struct decoding *r, const struct stage *s, unsigned char *dst, size_t n_dst, struct bkt_err *err)
+static int decode_stage(struct decoding *r, const struct stage *s, unsigned char *dst, size_t n_dst,
+                        struct bkt_err *err)
 {
     if (s->length == LEN_PLUS_4) { /* checked where it lies */
         /* a reference may give the size without the checksum, which HSDS never reads: then nothing is
@@ -297,8 +306,8 @@ static bool ends_in_planes(const struct decoding *r, size_t n_dst)
     return f->id == BKT_FILTER_SHUFFLE && es == r->elem_size && es > 1 && n_dst % es == 0 && n_dst / es > 1;
 }
 
-static int run_pipeline(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in, void *dst, size_t n_dst,
-                        bool *planes, struct bkt_err *err)
+static int run_pipeline(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in, void *dst,
+                        size_t n_dst, bool *planes, struct bkt_err *err)
 {
     BKT_CLEANUP(decoding_fini) struct decoding r;
     r.n         = 0;
@@ -328,14 +337,14 @@ static int run_pipeline(const struct bkt_pipeline *p, uint32_t mask, const void 
     return BKT_OK;
 }
 
-int bkt_pipeline_decode(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in, void *dst, size_t n_dst,
-                        struct bkt_err *err)
+int bkt_pipeline_decode(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in, void *dst,
+                        size_t n_dst, struct bkt_err *err)
 {
     return run_pipeline(p, mask, in, n_in, dst, n_dst, NULL, err);
 }
 
-int bkt_pipeline_decode_planes(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in, void *dst, size_t n_dst,
-                               bool *planes, struct bkt_err *err)
+int bkt_pipeline_decode_planes(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in,
+                               void *dst, size_t n_dst, bool *planes, struct bkt_err *err)
 {
     return run_pipeline(p, mask, in, n_in, dst, n_dst, planes, err);
 }

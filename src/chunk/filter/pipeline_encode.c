@@ -27,7 +27,8 @@ static const struct {
     {BKT_FILTER_ZSTD, bkt_zstd_encode, NULL},
 };
 
-static int plugin_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)
+static int plugin_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out,
+                         struct bkt_err *err)
 {
     void  *buf;
     size_t n;
@@ -39,11 +40,15 @@ static int plugin_encode(const struct bkt_filter *f, struct bkt_span in, struct 
 
 static int no_encoder(const struct bkt_filter *f, struct bkt_err *err)
 {
-    BKT_FAIL(err, BKT_EUNSUP, "filter %d (%s) has no encoder here: install HDF5's plugin for it and add its folder to HDF5_PLUGIN_PATH, or "
-             "have the program register it (H5Zregister)", f->id, f->name);
+    BKT_FAIL(err, BKT_EUNSUP,
+             "filter %d (%s) has no encoder here: install HDF5's plugin for it and add its folder to "
+             "HDF5_PLUGIN_PATH, or "
+             "have the program register it (H5Zregister)",
+             f->id, f->name);
 }
 
-static int apply(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)
+static int apply(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out,
+                 struct bkt_err *err)
 {
     for (size_t i = 0; i < BKT_COUNT(rows); i++)
         if (rows[i].id == f->id)
@@ -74,8 +79,8 @@ static bool is_noop(const struct bkt_filter *f)
     return false;
 }
 
-int bkt_pipeline_encode(const struct bkt_pipeline *p, const void *in, size_t n_in, struct bkt_buf *out, uint32_t *mask,
-                        struct bkt_err *err)
+int bkt_pipeline_encode(const struct bkt_pipeline *p, const void *in, size_t n_in, struct bkt_buf *out,
+                        uint32_t *mask, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf other = {0};
     struct bkt_span                          now   = {in, n_in};
@@ -96,7 +101,8 @@ int bkt_pipeline_encode(const struct bkt_pipeline *p, const void *in, size_t n_i
         if (rc < 0) {
             if (rc != BKT_ERANGE || why.n)
                 (void)bkt_err_copy(err, rc, &why);
-            BKT_FAIL(err, rc == BKT_ERANGE ? BKT_EUNSUP : rc, "filter %s can't be applied to the chunk", f->name);
+            BKT_FAIL(err, rc == BKT_ERANGE ? BKT_EUNSUP : rc, "filter %s can't be applied to the chunk",
+                     f->name);
         }
         struct bkt_buf swap = *out;
         *out                = other;

@@ -10,7 +10,18 @@
 #include "chunk/filter/filters_impl.h"
 #include "base/num.h"
 
-enum { CD_SCALE, CD_FACTOR, CD_ELEMS, CD_CLASS, CD_SIZE, CD_SIGN, CD_ORDER, CD_HAS_FILL, CD_FILL, CD_COUNT = 20 };
+enum {
+    CD_SCALE,
+    CD_FACTOR,
+    CD_ELEMS,
+    CD_CLASS,
+    CD_SIZE,
+    CD_SIGN,
+    CD_ORDER,
+    CD_HAS_FILL,
+    CD_FILL,
+    CD_COUNT = 20
+};
 enum { SCALE_DECIMAL = 0, SCALE_EXPONENT = 1, SCALE_INT = 2 };
 enum { CLASS_INT = 0, CLASS_FLOAT = 1 };
 enum { HEAD = 21 };
@@ -25,7 +36,8 @@ struct so {
 /* A minimum number of bits that is all the bits of the type: HDF5 leaves the chunk alone. */
 bool bkt_scaleoffset_is_noop(const struct bkt_filter *f)
 {
-    return f->n_cd >= CD_COUNT && f->cd[CD_SCALE] == SCALE_INT && f->cd[CD_FACTOR] == (uint64_t)f->cd[CD_SIZE] * 8;
+    return f->n_cd >= CD_COUNT && f->cd[CD_SCALE] == SCALE_INT &&
+           f->cd[CD_FACTOR] == (uint64_t)f->cd[CD_SIZE] * 8;
 }
 
 static int params(const struct bkt_filter *f, struct so *s, struct bkt_err *err)
@@ -44,7 +56,8 @@ static int params(const struct bkt_filter *f, struct so *s, struct bkt_err *err)
     };
     if (s->is_float && cd[CD_SCALE] == SCALE_EXPONENT)
         BKT_FAIL(err, BKT_EUNSUP, "scaleoffset: exponent scaling, which no HDF5 release implements");
-    if (cd[CD_CLASS] > CLASS_FLOAT || cd[CD_ORDER] > 1 || cd[CD_SCALE] != (s->is_float ? SCALE_DECIMAL : SCALE_INT))
+    if (cd[CD_CLASS] > CLASS_FLOAT || cd[CD_ORDER] > 1 ||
+        cd[CD_SCALE] != (s->is_float ? SCALE_DECIMAL : SCALE_INT))
         BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: impossible client data: class %u, order %u, scale type %u",
                  cd[CD_CLASS], cd[CD_ORDER], cd[CD_SCALE]);
     bool size_ok = s->size == 4 || s->size == 8 || (!s->is_float && (s->size == 1 || s->size == 2));
@@ -61,12 +74,13 @@ static int header(struct so *s, struct bkt_span in, struct bkt_err *err)
     unsigned n_min = in.p[4] < 8 ? in.p[4] : 8;
     s->min        = bkt_get_le(in.p + 5, n_min);
     if (bits > 8 * s->size)
-        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: %llu bits for a number of %u bytes", (unsigned long long)bits, s->size);
+        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: %llu bits for a number of %u bytes",
+                 (unsigned long long)bits, s->size);
     s->bits = (unsigned)bits;
     /* n and size are 32-bit, so this cannot overflow */
     if (bkt_ceil_div((uint64_t)s->n * s->bits, 8) > in.n - HEAD)
-        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: %zu bytes are too short for %u numbers of %u bits", in.n, s->n,
-                 s->bits);
+        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: %zu bytes are too short for %u numbers of %u bits", in.n,
+                 s->n, s->bits);
     return BKT_OK;
 }
 
@@ -133,8 +147,8 @@ static void doubles(const struct so *s, struct bkt_bits *b, unsigned char *dst)
     }
 }
 
-int bkt_scaleoffset_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
-                           struct bkt_err *err)
+int bkt_scaleoffset_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
+                           struct bkt_room *out, struct bkt_err *err)
 {
     (void)elem_size;
     struct so s = {0};
@@ -142,7 +156,8 @@ int bkt_scaleoffset_decode(const struct bkt_filter *f, size_t elem_size, struct 
     BKT_PASS(header(&s, in, err));
     uint64_t total = (uint64_t)s.n * s.size;
     if (total > out->cap)
-        BKT_FAIL(err, BKT_ERANGE, "scaleoffset: %llu bytes, expected %zu", (unsigned long long)total, out->cap);
+        BKT_FAIL(err, BKT_ERANGE, "scaleoffset: %llu bytes, expected %zu", (unsigned long long)total,
+                 out->cap);
     struct bkt_bits b = {in.p + HEAD, in.n - HEAD, 0};
     if (s.bits == 8 * s.size) { /* unchanged numbers, in the byte order of a little-endian writer */
         for (unsigned i = 0; i < s.n; i++)

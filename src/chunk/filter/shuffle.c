@@ -29,35 +29,37 @@
 
 typedef unsigned char vec __attribute__((vector_size(16)));
 #define ZIP_LO(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define ZIP_HI(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define ZIP_HI(a, b)                                                                                         \
+    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 
 /* One step of the perfect shuffle; log2(planes) of them make the transposition. */
-#define STEP(to, from, planes)                                                                                    \
-    UNROLL for (int s_ = 0; s_ < (planes) / 2; s_++) {                                                            \
-        (to)[2 * s_]     = ZIP_LO((from)[s_], (from)[s_ + (planes) / 2]);                                         \
-        (to)[2 * s_ + 1] = ZIP_HI((from)[s_], (from)[s_ + (planes) / 2]);                                         \
+#define STEP(to, from, planes)                                                                               \
+    UNROLL for (int s_ = 0; s_ < (planes) / 2; s_++)                                                         \
+    {                                                                                                        \
+        (to)[2 * s_] = ZIP_LO((from)[s_], (from)[s_ + (planes) / 2]);                                        \
+        (to)[2 * s_ + 1] = ZIP_HI((from)[s_], (from)[s_ + (planes) / 2]);                                    \
     }
 
 /* A tile is 16 elements of `planes` planes that lie n bytes apart; rows of `planes` bytes go to out, es bytes
  * apart. */
-#define DEFINE_TILE(planes, STEPS)                                                                                \
-    static inline __attribute__((always_inline)) void make##planes(const unsigned char *in, vec *a, size_t n)     \
-    {                                                                                                             \
-        vec b[planes];                                                                                            \
-        UNROLL for (int k = 0; k < (planes); k++)                                                                 \
-            memcpy(&a[k], in + (size_t)k * n, sizeof a[k]);                                                       \
-        STEPS                                                                                                     \
-    }                                                                                                             \
-    static inline void tile##planes(const unsigned char *in, unsigned char *out, size_t n, size_t es)             \
-    {                                                                                                             \
-        vec a[planes];                                                                                            \
-        make##planes(in, a, n);                                                                                   \
-        if (es == (planes)) {                                                                                     \
-            memcpy(out, a, sizeof a);                                                                             \
-            return;                                                                                               \
-        }                                                                                                         \
-        UNROLL for (int i = 0; i < 16; i++)                                                                       \
-            memcpy(out + (size_t)i * es, (const unsigned char *)a + (size_t)i * (planes), (planes));              \
+#define DEFINE_TILE(planes, STEPS)                                                                           \
+    static inline                                                                                            \
+        __attribute__((always_inline)) void make##planes(const unsigned char *in, vec *a, size_t n)          \
+    {                                                                                                        \
+        vec b[planes];                                                                                       \
+        UNROLL for (int k = 0; k < (planes); k++) memcpy(&a[k], in + (size_t)k * n, sizeof a[k]);            \
+        STEPS                                                                                                \
+    }                                                                                                        \
+    static inline void tile##planes(const unsigned char *in, unsigned char *out, size_t n, size_t es)        \
+    {                                                                                                        \
+        vec a[planes];                                                                                       \
+        make##planes(in, a, n);                                                                              \
+        if (es == (planes)) {                                                                                \
+            memcpy(out, a, sizeof a);                                                                        \
+            return;                                                                                          \
+        }                                                                                                    \
+        UNROLL for (int i = 0; i < 16; i++)                                                                  \
+            memcpy(out + (size_t)i * es, (const unsigned char *)a + (size_t)i * (planes), (planes));         \
     }
 DEFINE_TILE(2, STEP(b, a, 2) memcpy(a, b, sizeof b);)
 DEFINE_TILE(4, STEP(b, a, 4) STEP(a, b, 4))
@@ -67,18 +69,18 @@ DEFINE_TILE(16, STEP(b, a, 16) STEP(a, b, 16) STEP(b, a, 16) STEP(a, b, 16))
 /* The inverse: as many elements, 16 rows of `planes` bytes es apart, to planes n apart.  It takes four of the
  * same steps, whatever the number of planes: together with those above they turn the index bits around
  * once. */
-#define DEFINE_SPLIT(planes)                                                                                      \
-    static inline void split##planes(const unsigned char *in, unsigned char *out, size_t n, size_t es)            \
-    {                                                                                                             \
-        vec a[planes], b[planes];                                                                                 \
-        if (es == (planes))                                                                                       \
-            memcpy(a, in, sizeof a);                                                                              \
-        else                                                                                                      \
-            UNROLL for (int i = 0; i < 16; i++)                                                                   \
-                memcpy((unsigned char *)a + (size_t)i * (planes), in + (size_t)i * es, (planes));                 \
-        STEP(b, a, planes) STEP(a, b, planes) STEP(b, a, planes) STEP(a, b, planes)                               \
-        UNROLL for (int k = 0; k < (planes); k++)                                                                 \
-            memcpy(out + (size_t)k * n, &a[k], sizeof a[k]);                                                      \
+#define DEFINE_SPLIT(planes)                                                                                 \
+    static inline void split##planes(const unsigned char *in, unsigned char *out, size_t n, size_t es)       \
+    {                                                                                                        \
+        vec a[planes], b[planes];                                                                            \
+        if (es == (planes))                                                                                  \
+            memcpy(a, in, sizeof a);                                                                         \
+        else                                                                                                 \
+            UNROLL for (int i = 0; i < 16; i++)                                                              \
+                memcpy((unsigned char *)a + (size_t)i * (planes), in + (size_t)i * es, (planes));            \
+        STEP(b, a, planes)                                                                                   \
+        STEP(a, b, planes) STEP(b, a, planes) STEP(a, b, planes) UNROLL for (int k = 0; k < (planes); k++)   \
+            memcpy(out + (size_t)k * n, &a[k], sizeof a[k]);                                                 \
     }
 DEFINE_SPLIT(2)
 DEFINE_SPLIT(4)
@@ -113,11 +115,11 @@ static size_t split_all(const unsigned char *in, unsigned char *out, size_t n, s
     return n - n % 16;
 }
 
-#define SWEEP(planes)                                                                                             \
-    static void sweep##planes(const unsigned char *in, unsigned char *out, size_t n, size_t count)                \
-    {                                                                                                             \
-        for (size_t i = 0; i + 16 <= count; i += 16)                                                              \
-            tile##planes(in + i, out + i * (planes), n, (planes));                                                \
+#define SWEEP(planes)                                                                                        \
+    static void sweep##planes(const unsigned char *in, unsigned char *out, size_t n, size_t count)           \
+    {                                                                                                        \
+        for (size_t i = 0; i + 16 <= count; i += 16)                                                         \
+            tile##planes(in + i, out + i * (planes), n, (planes));                                           \
     }
 SWEEP(2)
 SWEEP(4)
@@ -126,15 +128,15 @@ SWEEP(16)
 
 #ifdef BKT_PAST_CACHE
 /* The same past the cache, to memory at a multiple of 16. */
-#define SWEEP_PAST(planes)                                                                                        \
-    static void past##planes(const unsigned char *in, unsigned char *out, size_t n, size_t count)                 \
-    {                                                                                                             \
-        for (size_t i = 0; i + 16 <= count; i += 16) {                                                            \
-            vec a[planes];                                                                                        \
-            make##planes(in + i, a, n);                                                                           \
-            UNROLL for (int k = 0; k < (planes); k++)                                                             \
-                _mm_stream_si128((__m128i *)(void *)(out + i * (planes)) + k, (__m128i)a[k]);                     \
-        }                                                                                                         \
+#define SWEEP_PAST(planes)                                                                                   \
+    static void past##planes(const unsigned char *in, unsigned char *out, size_t n, size_t count)            \
+    {                                                                                                        \
+        for (size_t i = 0; i + 16 <= count; i += 16) {                                                       \
+            vec a[planes];                                                                                   \
+            make##planes(in + i, a, n);                                                                      \
+            UNROLL for (int k = 0; k < (planes); k++)                                                        \
+                _mm_stream_si128((__m128i *)(void *)(out + i * (planes)) + k, (__m128i)a[k]);                \
+        }                                                                                                    \
     }
 SWEEP_PAST(2)
 SWEEP_PAST(4)
@@ -199,7 +201,10 @@ static size_t sweep(const unsigned char *in, unsigned char *out, size_t n, size_
     return 0;
 }
 
-static size_t split_all(const unsigned char *in, unsigned char *out, size_t n, size_t es) { return sweep(in, out, n, es); }
+static size_t split_all(const unsigned char *in, unsigned char *out, size_t n, size_t es)
+{
+    return sweep(in, out, n, es);
+}
 
 #endif
 
@@ -217,7 +222,8 @@ void bkt_unshuffle_part(const void *in, size_t n, void *out, size_t count, size_
 bool bkt_unshuffle_past(const void *in, size_t n, void *out, size_t count, size_t es)
 {
     unsigned char *q = out;
-    size_t         ahead = (16 - (uintptr_t)q % 16) % 16 / (es ? es : 1); /* elements before the next multiple of 16 */
+    size_t ahead =
+        (16 - (uintptr_t)q % 16) % 16 / (es ? es : 1); /* elements before the next multiple of 16 */
     if ((es != 2 && es != 4 && es != 8) || (uintptr_t)q % es || count < ahead + 16)
         return false;
     const unsigned char *p = (const unsigned char *)in + ahead;

@@ -48,7 +48,8 @@ int bkt_snappy_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_s
         size_t      distance, n = element(&rd, &distance);
         const void *lit = rd.ok && !distance ? bkt_rd_take(&rd, n) : NULL;
         if (!rd.ok || distance > at || n > total - at)
-            BKT_FAIL(err, BKT_EFORMAT, "snappy: corrupt stream at byte %zu of %zu", (size_t)(rd.p - in.p), in.n);
+            BKT_FAIL(err, BKT_EFORMAT, "snappy: corrupt stream at byte %zu of %zu", (size_t)(rd.p - in.p),
+                     in.n);
         for (size_t i = 0; !lit && i < n; i++) /* overlapping copies repeat */
             out->p[at + i] = out->p[at + i - distance];
         if (lit)

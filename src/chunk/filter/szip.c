@@ -33,17 +33,18 @@ static int params(const struct bkt_filter *f, struct bkt_span in, struct szip *z
     z->line  = f->cd[CD_LINE];
     z->n     = (size_t)bkt_get_le(in.p, 4);
     /* libsz's limits: 32 pixels per block, 128 blocks per scanline */
-    if (z->block < 2 || z->block > 32 || z->block % 2 || z->line < z->block || z->line > 32 * 128 || z->bits == 0 ||
-        (z->bits > 32 && z->bits != 64))
-        BKT_FAIL(err, BKT_EFORMAT, "szip: impossible client data: block %u, bits %u, scanline %u", z->block, z->bits,
-                 z->line);
+    if (z->block < 2 || z->block > 32 || z->block % 2 || z->line < z->block || z->line > 32 * 128 ||
+        z->bits == 0 || (z->bits > 32 && z->bits != 64))
+        BKT_FAIL(err, BKT_EFORMAT, "szip: impossible client data: block %u, bits %u, scanline %u", z->block,
+                 z->bits, z->line);
     z->planes     = z->bits == 32 || z->bits == 64;
     z->unit       = z->planes || z->bits <= 8 ? 1 : z->bits <= 16 ? 2 : 4;
     z->line_coded = (z->line + z->block - 1) / z->block * z->block;
     return BKT_OK;
 }
 
-static int aec(const struct szip *z, struct bkt_span in, unsigned char *out, size_t n_out, struct bkt_err *err)
+static int aec(const struct szip *z, struct bkt_span in, unsigned char *out, size_t n_out,
+               struct bkt_err *err)
 {
     struct aec_stream s = {
         .next_in         = in.p,
@@ -60,8 +61,8 @@ static int aec(const struct szip *z, struct bkt_span in, unsigned char *out, siz
     if (rc == AEC_MEM_ERROR)
         BKT_NOMEM(err);
     if (rc != AEC_OK || s.total_out != n_out)
-        BKT_FAIL(err, BKT_EFORMAT, "szip: corrupt stream of %zu bytes (code %d, %zu of %zu bytes decoded)", in.n, rc,
-                 s.total_out, n_out);
+        BKT_FAIL(err, BKT_EFORMAT, "szip: corrupt stream of %zu bytes (code %d, %zu of %zu bytes decoded)",
+                 in.n, rc, s.total_out, n_out);
     return BKT_OK;
 }
 
@@ -91,7 +92,7 @@ int bkt_szip_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_spa
     struct bkt_span body    = {in.p + 4, in.n - 4};
     bool            padded  = z.line_coded != z.line;
     size_t          n_lines = (size_t)bkt_ceil_div(z.n / z.unit, z.line);
-    size_t          n_coded = padded ? n_lines * z.line_coded * z.unit : z.n; /* less than twice z.n + one line */
+    size_t n_coded = padded ? n_lines * z.line_coded * z.unit : z.n; /* less than twice z.n + one line */
     if (!padded && !z.planes)
         return aec(&z, body, out->p, z.n, err);
     BKT_CLEANUP(bkt_freep) unsigned char *tmp = malloc(n_coded);

@@ -22,8 +22,8 @@ int bkt_zstd_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_spa
         size_t got = ZSTD_decompress(out->p + out->n, out->cap - out->n, in.p + used, n_frame);
         if (ZSTD_isError(got)) {
             bool room = ZSTD_getErrorCode(got) != ZSTD_error_dstSize_tooSmall;
-            BKT_FAIL(err, room ? BKT_EFORMAT : BKT_ERANGE, "zstd: %s (%zu bytes expected)", ZSTD_getErrorName(got),
-                     out->cap);
+            BKT_FAIL(err, room ? BKT_EFORMAT : BKT_ERANGE, "zstd: %s (%zu bytes expected)",
+                     ZSTD_getErrorName(got), out->cap);
         }
         used += n_frame;
         out->n += got;

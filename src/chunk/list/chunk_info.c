@@ -50,8 +50,8 @@ static int locate_one(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_r
 
 /* Finds which of n chunk objects exist, and their sizes.  If @p op is BKT_GET, the headers that they may
  * begin with (chunk_object.c) are read, too. */
-static int look_at(const struct bkt_dsetio *io, enum bkt_op op, const uint64_t *coords, struct bkt_chunk_info *info, size_t n,
-                   struct bkt_err *err)
+static int look_at(const struct bkt_dsetio *io, enum bkt_op op, const uint64_t *coords,
+                   struct bkt_chunk_info *info, size_t n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
     if (bkt_reqs_init(&reqs, n) < 0)
@@ -68,7 +68,8 @@ static int look_at(const struct bkt_dsetio *io, enum bkt_op op, const uint64_t *
     for (size_t i = 0; i < n; i++) {
         const struct bkt_req *q = &reqs.v[i];
         if (q->rc < 0 && q->rc != BKT_ENOENT && q->rc != BKT_ERANGE)
-            BKT_TRY(err, bkt_err_copy(err, q->rc, q->err), "%s", bkt_chunk_label(io, coords + i * io->rank).text);
+            BKT_TRY(err, bkt_err_copy(err, q->rc, q->err), "%s",
+                    bkt_chunk_label(io, coords + i * io->rank).text);
         info[i].exists = info[i].exists && q->rc != BKT_ENOENT;
         if (q->size != UINT64_MAX)
             info[i].size = q->size;
@@ -77,14 +78,16 @@ static int look_at(const struct bkt_dsetio *io, enum bkt_op op, const uint64_t *
             info[i].filter_mask = bkt_chunk_object_no_filter(io);
             continue;
         }
-        info[i].size -= bkt_min_u64(info[i].size, bkt_chunk_object_head(q->body.ptr, q->body.len, &info[i].filter_mask));
+        info[i].size -=
+            bkt_min_u64(info[i].size, bkt_chunk_object_head(q->body.ptr, q->body.len, &info[i].filter_mask));
     }
     return BKT_OK;
 }
 
 static enum bkt_op op_of(const struct bkt_dsetio *io) { return io->hdf5 && io->pipe.n ? BKT_GET : BKT_HEAD; }
 
-int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_chunk_info *out, struct bkt_err *err)
+int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_chunk_info *out,
+                     struct bkt_err *err)
 {
     *out = (struct bkt_chunk_info){0};
     BKT_PASS(check_coord(io, coord, err));
@@ -102,8 +105,8 @@ int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_ch
     return BKT_OK;
 }
 
-int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_buf *out, uint32_t *filter_mask,
-                       struct bkt_err *err)
+int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_buf *out,
+                       uint32_t *filter_mask, struct bkt_err *err)
 {
     struct bkt_reference loc = {0};
     BKT_PASS(check_coord(io, coord, err));
@@ -114,8 +117,8 @@ int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_
         if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coord, &key) < 0)
             BKT_NOMEM(err);
         BKT_PASS(bkt_chunks_flush_dataset(io->dom, &io->obj->id, err));
-        BKT_TRY(err, bkt_store_get(bkt_domain_store(io->dom), bkt_buf_str(&key), 0, BKT_WHOLE, out, err), "%s",
-                bkt_chunk_label(io, coord).text);
+        BKT_TRY(err, bkt_store_get(bkt_domain_store(io->dom), bkt_buf_str(&key), 0, BKT_WHOLE, out, err),
+                "%s", bkt_chunk_label(io, coord).text);
         size_t head = io->hdf5 && io->pipe.n ? bkt_chunk_object_head(out->ptr, out->len, filter_mask) : 0;
         if (head) {
             memmove(out->ptr, out->ptr + head, out->len - head);
@@ -141,7 +144,8 @@ static int iter_listed(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn
     for (size_t i = 0; i < l->n_chunks; i++) {
         const uint64_t             *coord  = l->chunk_coords + i * rank;
         const struct bkt_chunk_ref *c      = &l->chunks[i];
-        struct bkt_chunk_info       info   = {true, c->offset, c->size, bkt_reference_mask(io, c->mask, c->size), l->file_uri};
+        struct bkt_chunk_info info = {true, c->offset, c->size, bkt_reference_mask(io, c->mask, c->size),
+                                      l->file_uri};
         bool                        inside = info.size != 0;
         struct bkt_err              why    = {.n = 0};
         for (unsigned d = 0; d < rank; d++)
@@ -205,7 +209,7 @@ static bool step(const struct bkt_dsetio *io, const uint64_t *grid, uint64_t *co
  * one. */
 static int head_some(struct listing *l, uint64_t *at, uint64_t first, size_t n, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) uint64_t              *coords = malloc(n * bkt_max_u64(l->io->rank, 1) * sizeof *coords);
+    BKT_CLEANUP(bkt_freep) uint64_t *coords = malloc(n * bkt_max_u64(l->io->rank, 1) * sizeof *coords);
     BKT_CLEANUP(bkt_freep) struct bkt_chunk_info *infos  = calloc(n, sizeof *infos);
     if (!coords || !infos)
         BKT_NOMEM(err);
@@ -236,7 +240,8 @@ static int head_chunks(struct listing *l, struct bkt_err *err)
     return BKT_OK;
 }
 
-int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
+int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg,
+                   struct bkt_err *err)
 {
     struct listing l    = {.io = io, .grid = grid};
     bool           list = bkt_id_is_v2(&io->obj->id) || bkt_v1_are_many(grid, io->rank);
@@ -270,7 +275,8 @@ static int keep_one(const uint64_t *coord, const struct bkt_chunk_info *info, vo
     return bkt_buf_add(&m->infos, info, sizeof *info);
 }
 
-static int iter_masked(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
+static int iter_masked(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg,
+                       struct bkt_err *err)
 {
     struct masked m  = {.io = io};
     int           rc = bkt_chunk_list(io, grid, keep_one, &m, err);
@@ -278,7 +284,8 @@ static int iter_masked(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn
     uint64_t     *coords = (uint64_t *)(void *)m.coords.ptr;
     struct bkt_chunk_info *infos = (struct bkt_chunk_info *)(void *)m.infos.ptr;
     for (size_t i = 0; rc == BKT_OK && i < n; i += MAX_HEADS)
-        rc = look_at(io, BKT_GET, coords + i * io->rank, infos + i, n - i < MAX_HEADS ? n - i : MAX_HEADS, err);
+        rc = look_at(io, BKT_GET, coords + i * io->rank, infos + i, n - i < MAX_HEADS ? n - i : MAX_HEADS,
+                     err);
     for (size_t i = 0; rc == BKT_OK && i < n; i++)
         if (infos[i].exists)
             rc = each(coords + i * io->rank, &infos[i], arg);
@@ -295,7 +302,9 @@ int bkt_chunk_iter(struct bkt_dsetio *io, bkt_chunk_fn *each, void *arg, struct 
         return BKT_OK;
     switch (io->where) {
     case BKT_AT_NONE: return BKT_OK;
-    case BKT_AT_OBJECTS: return op_of(io) == BKT_GET ? iter_masked(io, grid, each, arg, err) : bkt_chunk_list(io, grid, each, arg, err);
+    case BKT_AT_OBJECTS:
+        return op_of(io) == BKT_GET ? iter_masked(io, grid, each, arg, err)
+                                    : bkt_chunk_list(io, grid, each, arg, err);
     case BKT_AT_CHUNKS: return iter_listed(io, grid, each, arg);
     case BKT_AT_CONTIGUOUS:
     case BKT_AT_TABLE: break;

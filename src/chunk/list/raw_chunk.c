@@ -24,8 +24,8 @@ struct asked {
 bool bkt_chunk_is_plain(const struct bkt_dset *ds, const uint64_t *offset)
 {
     const struct bkt_layout *l = &ds->layout;
-    if (l->cls != BKT_D_CHUNKED || l->user_cls != BKT_D_CHUNKED || !(l->chunk_opts & BKT_CHUNK_PLAIN_EDGES) || !ds->n_filters ||
-        ds->type->is_var)
+    if (l->cls != BKT_D_CHUNKED || l->user_cls != BKT_D_CHUNKED || !(l->chunk_opts & BKT_CHUNK_PLAIN_EDGES) ||
+        !ds->n_filters || ds->type->is_var)
         return false;
     for (unsigned d = 0; d < l->user_rank; d++)
         if (ds->space.dims[d] > offset[d] && ds->space.dims[d] - offset[d] < l->user_dims[d])
@@ -33,12 +33,14 @@ bool bkt_chunk_is_plain(const struct bkt_dset *ds, const uint64_t *offset)
     return false;
 }
 
-static int asked_chunk(const struct bkt_dsetio *io, const uint64_t *offset, struct asked *a, struct bkt_err *err)
+static int asked_chunk(const struct bkt_dsetio *io, const uint64_t *offset, struct asked *a,
+                       struct bkt_err *err)
 {
     const struct bkt_layout *l = &io->ds->layout;
     const struct bkt_space  *s = &io->ds->space;
     memset(a, 0, sizeof *a);
-    if (l->user_cls != BKT_D_CHUNKED || io->where != BKT_AT_OBJECTS || s->cls != BKT_S_SIMPLE || l->user_rank != io->rank)
+    if (l->user_cls != BKT_D_CHUNKED || io->where != BKT_AT_OBJECTS || s->cls != BKT_S_SIMPLE ||
+        l->user_rank != io->rank)
         BKT_FAIL(err, BKT_EINVAL, "dataset %s is not chunked", io->obj->id.text);
     if (io->var)
         BKT_FAIL(err, BKT_EUNSUP, "dataset %s: whole chunks can't be written for a variable-length type",
@@ -68,13 +70,15 @@ static int asked_chunk(const struct bkt_dsetio *io, const uint64_t *offset, stru
     a->plain       = bkt_chunk_is_plain(io->ds, offset);
     uint64_t bytes;
     if (!bkt_mul_u64(a->elems, io->elem_size, &bytes) || bytes > SIZE_MAX / 2)
-        BKT_FAIL(err, BKT_EFORMAT, "dataset %s: chunk of %llu elements", io->obj->id.text, (unsigned long long)a->elems);
+        BKT_FAIL(err, BKT_EFORMAT, "dataset %s: chunk of %llu elements", io->obj->id.text,
+                 (unsigned long long)a->elems);
     a->bytes = (size_t)bytes;
     return BKT_OK;
 }
 
 /* The dataset's filters as HDF5 applies them to a chunk of the requested shape. */
-static int asked_pipeline(const struct bkt_dsetio *io, const struct asked *a, struct bkt_pipeline *p, struct bkt_err *err)
+static int asked_pipeline(const struct bkt_dsetio *io, const struct asked *a, struct bkt_pipeline *p,
+                          struct bkt_err *err)
 {
     BKT_PASS(bkt_pipeline_of(io->ds, a->elems, NULL, NULL, p, err));
     for (unsigned i = 0; i < p->n && i < io->pipe.n; i++)
@@ -84,7 +88,8 @@ static int asked_pipeline(const struct bkt_dsetio *io, const struct asked *a, st
 
 /* ---- write ---- */
 
-static int put_raw(struct bkt_dsetio *io, const struct asked *a, uint32_t mask, const void *p, size_t n, struct bkt_err *err)
+static int put_raw(struct bkt_dsetio *io, const struct asked *a, uint32_t mask, const void *p, size_t n,
+                   struct bkt_err *err)
 {
     struct bkt_write_cache  *d = bkt_write_cache_of(io->dom, true);
     struct bkt_buf     b = {0};
@@ -112,7 +117,8 @@ static int put_raw(struct bkt_dsetio *io, const struct asked *a, uint32_t mask, 
     return rc;
 }
 
-static int put_decoded(struct bkt_dsetio *io, const struct asked *a, uint32_t mask, const void *p, size_t n, struct bkt_err *err)
+static int put_decoded(struct bkt_dsetio *io, const struct asked *a, uint32_t mask, const void *p, size_t n,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline pipe = {.n = 0};
     BKT_CLEANUP(bkt_freep) unsigned char              *all  = malloc(a->bytes + 1);
@@ -125,13 +131,16 @@ static int put_decoded(struct bkt_dsetio *io, const struct asked *a, uint32_t ma
 }
 
 /* Stores a plain chunk.  The mask is ignored, as in HDF5. */
-static int put_plain(struct bkt_dsetio *io, const struct asked *a, const void *p, size_t n, struct bkt_err *err)
+static int put_plain(struct bkt_dsetio *io, const struct asked *a, const void *p, size_t n,
+                     struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline pipe = {.n = 0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           enc  = {0};
     uint32_t mask = 0;
     if (n != a->bytes)
-        BKT_FAIL(err, BKT_EINVAL, "%zu bytes for a partial chunk of %zu, which has no filters (H5Pset_chunk_opts)", n, a->bytes);
+        BKT_FAIL(err, BKT_EINVAL,
+                 "%zu bytes for a partial chunk of %zu, which has no filters (H5Pset_chunk_opts)", n,
+                 a->bytes);
     if (!a->same)
         return put_decoded(io, a, UINT32_MAX, p, n, err);
     BKT_PASS(asked_pipeline(io, a, &pipe, err));
@@ -165,7 +174,8 @@ static int get_elements(struct bkt_dsetio *io, const struct asked *a, unsigned c
     return rc;
 }
 
-static int get_encoded(struct bkt_dsetio *io, const struct asked *a, struct bkt_buf *out, uint32_t *mask, struct bkt_err *err)
+static int get_encoded(struct bkt_dsetio *io, const struct asked *a, struct bkt_buf *out, uint32_t *mask,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline pipe = {.n = 0};
     BKT_CLEANUP(bkt_freep) unsigned char              *all  = malloc(a->bytes + 1);
@@ -176,7 +186,8 @@ static int get_encoded(struct bkt_dsetio *io, const struct asked *a, struct bkt_
     return bkt_pipeline_encode(&pipe, all, a->bytes, out, mask, err);
 }
 
-static int get_plain(struct bkt_dsetio *io, const struct asked *a, struct bkt_buf *out, uint32_t *mask, struct bkt_err *err)
+static int get_plain(struct bkt_dsetio *io, const struct asked *a, struct bkt_buf *out, uint32_t *mask,
+                     struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline pipe = {.n = 0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           raw  = {0};
@@ -191,7 +202,8 @@ static int get_plain(struct bkt_dsetio *io, const struct asked *a, struct bkt_bu
     return bkt_pipeline_decode(&pipe, left_out, raw.ptr, raw.len, out->ptr, a->bytes, err);
 }
 
-int bkt_raw_chunk_read(struct bkt_dsetio *io, const uint64_t *offset, struct bkt_buf *out, uint32_t *mask, struct bkt_err *err)
+int bkt_raw_chunk_read(struct bkt_dsetio *io, const uint64_t *offset, struct bkt_buf *out, uint32_t *mask,
+                       struct bkt_err *err)
 {
     struct asked a;
     if (io->bad.code)

@@ -35,7 +35,8 @@ static bool enter(struct walk *w)
         w->inside = true;
         for (unsigned d = 0; d < w->rank; d++) {
             w->lo[d] = w->at[d] = box[d] * w->shape[d];
-            w->end[d]           = bkt_min_u64(w->grid[d], w->shape[d] > w->grid[d] ? w->grid[d] : w->lo[d] + w->shape[d]);
+            w->end[d] =
+                bkt_min_u64(w->grid[d], w->shape[d] > w->grid[d] ? w->grid[d] : w->lo[d] + w->shape[d]);
             w->inside &= w->lo[d] < w->end[d];
         }
     }
@@ -84,14 +85,18 @@ static int stored_boxes(struct bkt_dsetio *io, struct walk *w, struct bkt_err *e
     if (t->bad.code)
         return bkt_err_copy(err, t->bad.code, &t->bad);
     if (!t->zero_fill)
-        BKT_FAIL(err, BKT_EUNSUP, "dataset %s: chunk table %s has rows that aren't stored, with a fill value, and too many of them to be "
-                 "listed", io->obj->id.text, t->obj->id.text);
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "dataset %s: chunk table %s has rows that aren't stored, with a fill value, and too many of "
+                 "them to be "
+                 "listed",
+                 io->obj->id.text, t->obj->id.text);
     BKT_PASS(bkt_chunks_flush_dataset(t->dom, &t->obj->id, err));
     for (unsigned d = 0; d < w->rank; d++) {
         w->shape[d] = t->cdims[d];
         grid[d]     = bkt_ceil_div(w->grid[d], t->cdims[d]);
     }
-    return t->where == BKT_AT_OBJECTS ? bkt_chunk_list(t, grid, keep_box, w, err) : bkt_chunk_iter(t, keep_box, w, err);
+    return t->where == BKT_AT_OBJECTS ? bkt_chunk_list(t, grid, keep_box, w, err)
+                                      : bkt_chunk_iter(t, keep_box, w, err);
 }
 
 static int begin(struct bkt_dsetio *io, struct walk *w, struct bkt_err *err)
@@ -108,8 +113,8 @@ static int begin(struct bkt_dsetio *io, struct walk *w, struct bkt_err *err)
 }
 
 /* Locates a batch of chunks; *n: their number, 0: there are no more. */
-static int each_located(struct bkt_dsetio *io, struct walk *w, uint64_t *coords, struct bkt_reference *locs, size_t *n,
-                        bkt_chunk_fn *each, void *arg, struct bkt_err *err)
+static int each_located(struct bkt_dsetio *io, struct walk *w, uint64_t *coords, struct bkt_reference *locs,
+                        size_t *n, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
 {
     struct bkt_references_find q = {.io = io, .coords = coords, .out = locs};
     while (q.n < TABLE_BATCH && take(w, coords + q.n * io->rank))
@@ -126,7 +131,7 @@ static int each_located(struct bkt_dsetio *io, struct walk *w, uint64_t *coords,
 
 static int walk_all(struct bkt_dsetio *io, struct walk *w, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) uint64_t       *coords = malloc(TABLE_BATCH * bkt_max_u64(io->rank, 1) * sizeof *coords);
+    BKT_CLEANUP(bkt_freep) uint64_t *coords = malloc(TABLE_BATCH * bkt_max_u64(io->rank, 1) * sizeof *coords);
     BKT_CLEANUP(bkt_freep) struct bkt_reference *locs   = malloc(TABLE_BATCH * sizeof *locs);
     size_t                                 n      = 1;
     if (!coords || !locs)
@@ -159,7 +164,8 @@ static int by_coord(const void *a, const void *b, void *rank)
     return 0;
 }
 
-static int walk_sorted(struct bkt_dsetio *io, struct walk *w, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
+static int walk_sorted(struct bkt_dsetio *io, struct walk *w, bkt_chunk_fn *each, void *arg,
+                       struct bkt_err *err)
 {
     struct kept  k    = {.rank = io->rank};
     const size_t size = io->rank * sizeof(uint64_t) + sizeof(struct bkt_chunk_info);
@@ -169,7 +175,8 @@ static int walk_sorted(struct bkt_dsetio *io, struct walk *w, bkt_chunk_fn *each
         qsort_r(k.v.ptr, n, size, by_coord, &k.rank);
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
         const unsigned char *p = k.v.ptr + i * size;
-        rc = each((const uint64_t *)(const void *)p, (const struct bkt_chunk_info *)(const void *)(p + io->rank * sizeof(uint64_t)), arg);
+        rc = each((const uint64_t *)(const void *)p,
+                  (const struct bkt_chunk_info *)(const void *)(p + io->rank * sizeof(uint64_t)), arg);
     }
     bkt_buf_fini(&k.v);
     return rc;

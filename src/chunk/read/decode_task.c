@@ -243,9 +243,13 @@ static int use_memory(struct bkt_fetch_task *k, struct bkt_err *err)
 
 static void fini_memory(struct bkt_fetch_task *k) { bkt_cache_entry_release(((struct memory_task *)k)->e); }
 
-const struct bkt_way bkt_way_memory = {
-    .ours = true, .size = sizeof(struct memory_task), .per_chunk = sizeof(struct piece), .begin = begin_memory,
-    .arrived = arrived_memory, .use = use_memory, .fini = fini_memory};
+const struct bkt_way bkt_way_memory = {.ours = true,
+                                       .size = sizeof(struct memory_task),
+                                       .per_chunk = sizeof(struct piece),
+                                       .begin = begin_memory,
+                                       .arrived = arrived_memory,
+                                       .use = use_memory,
+                                       .fini = fini_memory};
 
 /* ---- chunks that were found ---- */
 

@@ -78,9 +78,10 @@ static int too_short(const struct bkt_fetch_task *k, const struct bkt_req *q, st
     if (k->range.segs->file->object)
         return BKT_OK; /* check_object() has compared its size */
     if (q->size == UINT64_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "the file ends before byte %llu that the reference needs", (unsigned long long)(last + 1));
-    BKT_FAIL(err, BKT_EFORMAT, "the file has %llu bytes, the reference needs %llu..%llu", (unsigned long long)q->size,
-             (unsigned long long)off, (unsigned long long)last);
+        BKT_FAIL(err, BKT_EFORMAT, "the file ends before byte %llu that the reference needs",
+                 (unsigned long long)(last + 1));
+    BKT_FAIL(err, BKT_EFORMAT, "the file has %llu bytes, the reference needs %llu..%llu",
+             (unsigned long long)q->size, (unsigned long long)off, (unsigned long long)last);
 }
 
 /* Checks the answer for bytes of a chunk object.  The object may be missing, have the chunk's size, or be 4
@@ -256,10 +257,13 @@ int bkt_fetch_task_object(struct bkt_read_call *call, struct bkt_target *t, uint
     bkt_grid_coord(&t->grid, n, coord);
     BKT_TRY(err, bkt_chunk_key(&t->io->obj->id, &t->io->ds->layout, coord, &key), "%s",
             bkt_chunk_label(t->io, coord).text);
-    struct bkt_chunk_file file  = {.store = bkt_domain_store(t->io->dom), .key = (char *)key.ptr, .object = true,
-                                   .space = t->io->space, .base = bkt_grid_linear(&t->grid, coord)};
+    struct bkt_chunk_file file = {.store = bkt_domain_store(t->io->dom),
+                                  .key = (char *)key.ptr,
+                                  .object = true,
+                                  .space = t->io->space,
+                                  .base = bkt_grid_linear(&t->grid, coord)};
     struct bkt_seg        seg   = {.t = t, .file = &file, .k = n, .len = len, .n_runs = UINT64_MAX};
-    struct bkt_range      r     = {.segs = &seg, .n_segs = 1, .len = len, .need_end = len, .keep = call->lim.keep};
+    struct bkt_range r = {.segs = &seg, .n_segs = 1, .len = len, .need_end = len, .keep = call->lim.keep};
     struct bkt_place      place = {.way = &bkt_way_body};
     if (bkt_chunk_object_is_plain(t->io))
         place = place_of(call, &r, bkt_scatter_whole(t, n));

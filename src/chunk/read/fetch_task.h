@@ -52,7 +52,8 @@ struct bkt_way {
     bool   ours;    /* the bytes take memory of the task */
     bool   encoded; /* the whole object is requested, of unknown length, into the request's own memory */
     size_t size;    /* bytes of its struct, which begins with a struct bkt_fetch_task ... */
-    size_t per_request, per_chunk; /* ... and of the array behind it: for each request, for each filtered chunk */
+    size_t per_request,
+        per_chunk; /* ... and of the array behind it: for each request, for each filtered chunk */
     /** Prepare the struct, zeros so far.  BKT_ENOMEM.  NULL: nothing to do. */
     int (*begin)(struct bkt_fetch_task *k, const struct bkt_place *place);
     /** Set the destination of a request's body.  NULL: the body goes to its place in `bytes` of the task. */

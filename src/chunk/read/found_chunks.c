@@ -36,7 +36,8 @@ static bool check(const struct bkt_dsetio *io, const struct bkt_found_chunk *v, 
 }
 
 /* Takes @p v over. */
-static int replace(struct bkt_dsetio *io, struct bkt_found_chunk *v, size_t n, bool partly, struct bkt_err *err)
+static int replace(struct bkt_dsetio *io, struct bkt_found_chunk *v, size_t n, bool partly,
+                   struct bkt_err *err)
 {
     uint64_t bad;
     if (n)
@@ -60,7 +61,8 @@ int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_found_chunk *chunks, 
     return replace(io, chunks, n, false, err);
 }
 
-int bkt_dsetio_add_found(struct bkt_dsetio *io, const struct bkt_found_chunk *chunks, size_t n, struct bkt_err *err)
+int bkt_dsetio_add_found(struct bkt_dsetio *io, const struct bkt_found_chunk *chunks, size_t n,
+                         struct bkt_err *err)
 {
     struct bkt_found_chunk *v = reallocarray(NULL, io->n_found + n + 1, sizeof *v);
     if (!v)
@@ -80,7 +82,8 @@ static const struct bkt_found_chunk *find(const struct bkt_dsetio *io, const uin
     return io->n_found ? bsearch(&want, io->found, io->n_found, sizeof want, by_index) : NULL;
 }
 
-int bkt_found_place(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_reference *out, struct bkt_err *err)
+int bkt_found_place(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_reference *out,
+                    struct bkt_err *err)
 {
     const struct bkt_found_chunk *c = find(io, coord);
     if (!c && io->found_partly)
@@ -108,8 +111,8 @@ static int touch(const struct bkt_dsetio *io, const struct bkt_grid *g, size_t m
     return BKT_OK;
 }
 
-int bkt_dsetio_touched(struct bkt_dsetio *io, const struct bkt_sel *file, size_t most, struct bkt_touched *out,
-                       struct bkt_err *err)
+int bkt_dsetio_touched(struct bkt_dsetio *io, const struct bkt_sel *file, size_t most,
+                       struct bkt_touched *out, struct bkt_err *err)
 {
     struct bkt_grid g;
     memset(out, 0, sizeof *out);
@@ -154,7 +157,8 @@ int bkt_dsetio_set_file(struct bkt_dsetio *io, struct bkt_store *store, const ch
     return rc;
 }
 
-void bkt_dsetio_know_first(struct bkt_dsetio *io, size_t n, uint64_t (*read)(void *arg, size_t n, void *to), void *arg)
+void bkt_dsetio_know_first(struct bkt_dsetio *io, size_t n, uint64_t (*read)(void *arg, size_t n, void *to),
+                           void *arg)
 {
     const struct bkt_chunk_file *f = io->given;
     size_t                       delta;

@@ -23,8 +23,8 @@ void bkt_prefault_init(struct bkt_prefault *p, const struct bkt_target *t)
 {
     uint64_t bytes;
     *p = (struct bkt_prefault){0};
-    if (!t->dst || t->slices || t->mem.kind != BKT_MEM_FLAT || !bkt_mul_u64(t->grid.n_elems, t->out_size, &bytes) ||
-        bytes < MIN_FILL || bytes > SIZE_MAX / 2)
+    if (!t->dst || t->slices || t->mem.kind != BKT_MEM_FLAT ||
+        !bkt_mul_u64(t->grid.n_elems, t->out_size, &bytes) || bytes < MIN_FILL || bytes > SIZE_MAX / 2)
         return;
     p->at  = ((uintptr_t)t->dst + PAGE - 1) & ~(PAGE - 1);
     p->end = ((uintptr_t)t->dst + (uintptr_t)bytes) & ~(PAGE - 1);
@@ -45,7 +45,8 @@ bool bkt_prefault_step(struct bkt_prefault *p)
         p->at += p->huge ? BKT_HUGE_PAGE : 0;
         return true;
     }
-    uintptr_t to_huge = BKT_HUGE_PAGE - p->at % BKT_HUGE_PAGE; /* small ones up to the place of the next huge one */
+    uintptr_t to_huge =
+        BKT_HUGE_PAGE - p->at % BKT_HUGE_PAGE; /* small ones up to the place of the next huge one */
     uintptr_t n       = bkt_min_u64(bkt_min_u64(STEP, to_huge), p->end - p->at);
     p->at             = madvise((void *)p->at, n, MADV_POPULATE_WRITE) == 0 ? p->at + n : p->end;
     return true;

@@ -8,8 +8,8 @@
  * the bytes right before the block are in the cache when the call begins, the program reads in order, and
  * the block grows.  The pattern is remembered by the cache alone.  In a directory this saves system calls.
  *
- * All ranges are planned before the first is fetched.  Bytes that arrive later belong to the call itself, and don't
- * show that the program reads in order. */
+ * All ranges are planned before the first is fetched.  Bytes that arrive later belong to the call itself, and
+ * don't show that the program reads in order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,10 @@
 #define N_FULL    8
 
 /* A mem: store has no latency to save. */
-static bool costs(const struct bkt_store *st) { return !bkt_store_is_local(st) || strncmp(bkt_store_uri(st), "file:", 5) == 0; }
+static bool costs(const struct bkt_store *st)
+{
+    return !bkt_store_is_local(st) || strncmp(bkt_store_uri(st), "file:", 5) == 0;
+}
 
 /* Bytes of the block around a small range, one of n. */
 static uint64_t block_of(const struct bkt_seg *s, size_t n)
@@ -43,7 +46,10 @@ static uint64_t block_of(const struct bkt_seg *s, size_t n)
     return each < BLOCK_MIN ? 0 : each;
 }
 
-static bool same_file(const struct bkt_chunk_file *a, const struct bkt_chunk_file *b) { return a->space == b->space && a->base == b->base; }
+static bool same_file(const struct bkt_chunk_file *a, const struct bkt_chunk_file *b)
+{
+    return a->space == b->space && a->base == b->base;
+}
 
 /* Bytes that the cache holds right before the range.  If the range begins at the end of the range before it,
  * the number is the same for both. */
@@ -60,13 +66,14 @@ static void widen(struct bkt_range *r, uint64_t next, const struct bkt_limits *l
 {
     const struct bkt_seg *s    = r->segs;
     uint64_t              from = r->off, need = r->len, end = r->need_end;
-    uint64_t              grow = bkt_min_u64(2 * r->before, bkt_min_u64(GROW_MAX, bkt_cache_limit(s->t->io->cache) / 16));
+    uint64_t grow = bkt_min_u64(2 * r->before, bkt_min_u64(GROW_MAX, bkt_cache_limit(s->t->io->cache) / 16));
     uint64_t              last = bkt_min_u64(s->file->object ? s->t->io->chunk_bytes : UINT64_MAX, next);
     if (need <= r->block / 2) {
         from -= from % r->block;
         end = bkt_min_u64(end - 1 + (r->block - (end - 1) % r->block), INT64_MAX);
     }
-    if (r->before && grow > need && (!lim->blind || need < BLIND_MAX)) { /* reading in order: grow from there */
+    if (r->before && grow > need &&
+        (!lim->blind || need < BLIND_MAX)) { /* reading in order: grow from there */
         from = r->off;
         end  = bkt_max_u64(end, bkt_min_u64(from + grow, INT64_MAX));
     }
@@ -76,8 +83,8 @@ static void widen(struct bkt_range *r, uint64_t next, const struct bkt_limits *l
     r->keep |= r->len > need;
 }
 
-/* Whether most bytes of a merged range lie between the wanted ones.  A program that reads chunks in random order wants them
- * later. */
+/* Whether most bytes of a merged range lie between the wanted ones.  A program that reads chunks in random
+ * order wants them later. */
 static bool is_sparse(const struct bkt_range *r)
 {
     uint64_t wanted = 0;
@@ -99,7 +106,8 @@ static void plan(struct bkt_ranges *out, size_t i, const struct bkt_seg *next, c
     widen(r, next && same_file(next->file, r->segs->file) ? next->off : UINT64_MAX, lim);
 }
 
-int bkt_ranges_plan(struct bkt_ranges *out, struct bkt_segs *segs, const struct bkt_limits *lim, struct bkt_err *err)
+int bkt_ranges_plan(struct bkt_ranges *out, struct bkt_segs *segs, const struct bkt_limits *lim,
+                    struct bkt_err *err)
 {
     uint64_t len;
     *out = (struct bkt_ranges){0};
@@ -111,7 +119,8 @@ int bkt_ranges_plan(struct bkt_ranges *out, struct bkt_segs *segs, const struct 
     for (size_t at = 0, i = 0, n; at < segs->n; at += n, i++) {
         struct bkt_seg *s = &segs->v[at];
         n                 = bkt_segs_span(segs, at, lim, &len);
-        out->v[i]         = (struct bkt_range){.segs = s, .n_segs = n, .off = s->off, .len = len, .need_end = s->off + len};
+        out->v[i] =
+            (struct bkt_range){.segs = s, .n_segs = n, .off = s->off, .len = len, .need_end = s->off + len};
         plan(out, i, at + n < segs->n ? s + n : NULL, lim);
     }
     return BKT_OK;

@@ -101,7 +101,8 @@ static bool take_slice(struct bkt_target *t, uint64_t k)
     struct bkt_seg       s = {.t = t, .k = k, .n_runs = bkt_grid_n_runs(&t->grid, k)};
     uint64_t             es = t->io->elem_size, base;
     size_t               delta;
-    if (t->grid.irregular || !t->io->cache || !t->io->slice_space || !bkt_mul_u64(bkt_target_linear(t, k), t->io->chunk_bytes, &base) ||
+    if (t->grid.irregular || !t->io->cache || !t->io->slice_space ||
+        !bkt_mul_u64(bkt_target_linear(t, k), t->io->chunk_bytes, &base) ||
         base > UINT64_MAX - t->io->chunk_bytes)
         return false;
     bkt_grid_iter(&it, &t->grid, k, 0, 1);
@@ -244,7 +245,10 @@ static int read_located(struct bkt_read_call *call, struct bkt_references_find *
     return BKT_OK;
 }
 
-static bool by_reference(const struct bkt_target *t) { return t->io->where != BKT_AT_OBJECTS && t->grid.n_chunks; }
+static bool by_reference(const struct bkt_target *t)
+{
+    return t->io->where != BKT_AT_OBJECTS && t->grid.n_chunks;
+}
 
 static int read_refs(struct bkt_read_call *call, struct bkt_segs *segs, struct bkt_err *err)
 {
@@ -269,7 +273,10 @@ static int read_refs(struct bkt_read_call *call, struct bkt_segs *segs, struct b
 }
 
 /* The read may be a piece of a call: how many times as much the whole call takes. */
-static uint64_t n_pieces(const struct bkt_target *t) { return bkt_max_u64(bkt_ceil_div(t->rd->of, t->grid.n_elems), 1); }
+static uint64_t n_pieces(const struct bkt_target *t)
+{
+    return bkt_max_u64(bkt_ceil_div(t->rd->of, t->grid.n_elems), 1);
+}
 
 /* Bytes that the target would put into the cache; UINT64_MAX: more than the type can count.  If chunk objects
  * are taken in slices, only the slices count: if all of the chunks counted, the next steps could not be read
@@ -303,7 +310,8 @@ static bool fits_cache(const struct bkt_read_call *call)
                           (raw || (!by_reference(t) && bkt_chunk_object_is_plain(t->io)));
         if (t->io->var)
             continue;
-        if (!bkt_mul_u64(kept_bytes(t, raw), n_pieces(t), &one) || !bkt_add_u64(sum, one, &sum) || sum > t->io->set->chunk_cache)
+        if (!bkt_mul_u64(kept_bytes(t, raw), n_pieces(t), &one) || !bkt_add_u64(sum, one, &sum) ||
+            sum > t->io->set->chunk_cache)
             return false;
     }
     return !kept_by_system || sum < COPY_MIN;

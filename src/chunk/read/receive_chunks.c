@@ -130,7 +130,8 @@ void bkt_receive_chunks_sink(void *task, uint64_t at, const void *data, size_t n
     while (n && c->at_seg < r->n_segs && !c->no_memory) {
         const struct bkt_seg *s    = &r->segs[c->at_seg];
         uint64_t              skip = s->off - bkt_min_u64(c->at, s->off), m;
-        if (!skip && !c->buf && !(c->buf = bkt_scratch_take((size_t)((s->len + ROUND - 1) / ROUND * ROUND)))) {
+        if (!skip && !c->buf &&
+            !(c->buf = bkt_scratch_take((size_t)((s->len + ROUND - 1) / ROUND * ROUND)))) {
             c->no_memory = true;
             break;
         }

@@ -41,7 +41,8 @@ bool bkt_receive_runs_fit(const struct bkt_seg *segs, size_t n)
 {
     uint64_t end = 0;
     for (size_t i = 0; i < n; i++) {
-        if (segs[i].filtered || segs[i].t->grid.irregular || segs[i].t->rd->recast || (i && segs[i].off < end))
+        if (segs[i].filtered || segs[i].t->grid.irregular || segs[i].t->rd->recast ||
+            (i && segs[i].off < end))
             return false;
         end = segs[i].off + segs[i].len;
     }

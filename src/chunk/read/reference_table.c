@@ -43,8 +43,10 @@ static int check_table(const struct bkt_object *o, struct bkt_err *err)
     if (t->cls != BKT_T_COMPOUND || t->n_fields < 2)
         BKT_FAIL(err, BKT_EFORMAT, "chunk table %s: elements are not {offset, size[, file_uri]}", o->id.text);
     for (size_t i = 0; i < 2; i++)
-        if (t->fields[i].type->cls != BKT_T_INTEGER || !t->fields[i].type->size || t->fields[i].type->size > 8)
-            BKT_FAIL(err, BKT_EFORMAT, "chunk table %s: field %s is not an integer", o->id.text, t->fields[i].name);
+        if (t->fields[i].type->cls != BKT_T_INTEGER || !t->fields[i].type->size ||
+            t->fields[i].type->size > 8)
+            BKT_FAIL(err, BKT_EFORMAT, "chunk table %s: field %s is not an integer", o->id.text,
+                     t->fields[i].name);
     for (size_t i = 2; i < t->n_fields; i++) {
         bool mask = strcmp(t->fields[i].name, FIELD_MASK) == 0;
         if (mask ? t->fields[i].type->cls != BKT_T_INTEGER || t->fields[i].type->size != 4
@@ -74,8 +76,8 @@ static int open_table(struct bkt_dsetio *io, struct bkt_err *err)
     if (rc < 0)
         BKT_FAIL(err, rc, "chunk table of dataset %s", io->obj->id.text);
     if (io->table->rank != io->rank || io->table->ds->space.cls != BKT_S_SIMPLE)
-        BKT_FAIL(err, BKT_EFORMAT, "chunk table %s has rank %u, dataset %s has %u", io->table->obj->id.text, io->table->rank,
-                 io->obj->id.text, io->rank);
+        BKT_FAIL(err, BKT_EFORMAT, "chunk table %s has rank %u, dataset %s has %u", io->table->obj->id.text,
+                 io->table->rank, io->obj->id.text, io->rank);
     return BKT_OK;
 }
 
@@ -237,21 +239,22 @@ static int parse_row(const struct bkt_references_find *q, size_t i, const void *
     struct row_text          x     = {NULL, NULL, 0, 0};
     const uint64_t          *coord = q->coords + i * q->io->rank;
     if (take_int(&r, t->fields[0].type, &out->off) < 0 || take_int(&r, t->fields[1].type, &out->size) < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s has a negative offset or size", bkt_chunk_label(q->io, coord).text,
-                 table->obj->id.text);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s has a negative offset or size",
+                 bkt_chunk_label(q->io, coord).text, table->obj->id.text);
     if (!out->size)
         return BKT_OK;
     if (take_fields(&r, t, out, &x) < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s: row is cut off", bkt_chunk_label(q->io, coord).text, table->obj->id.text);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s: row is cut off", bkt_chunk_label(q->io, coord).text,
+                 table->obj->id.text);
     if (!x.n_uri && (q->io->ds->layout.file_uri || q->io->ds->layout.n_segments))
         return bkt_reference_layout_file(q->io, &out->file, err);
     if (!x.n_uri)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: neither layout nor chunk table %s names a file", bkt_chunk_label(q->io, coord).text,
-                 table->obj->id.text);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: neither layout nor chunk table %s names a file",
+                 bkt_chunk_label(q->io, coord).text, table->obj->id.text);
     char etag[BKT_ETAG_MAX] = "";
     if (x.n_etag >= sizeof etag) /* without the ETag, bytes of another version would be accepted */
-        BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s: an ETag of %zu bytes", bkt_chunk_label(q->io, coord).text, table->obj->id.text,
-                 x.n_etag);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s: an ETag of %zu bytes",
+                 bkt_chunk_label(q->io, coord).text, table->obj->id.text, x.n_etag);
     if (x.n_etag)
         memcpy(etag, x.etag, x.n_etag);
     return bkt_reference_file(q->io, x.uri, x.n_uri, etag, &out->file, err);

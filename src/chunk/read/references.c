@@ -11,8 +11,8 @@
 
 /* A file of this machine has no ETag that a copy of its folder would keep.  Its size and time of change
  * replace it. */
-static int check_stamp(struct bkt_store *st, const char *uri, const char *key, struct bkt_version *version, const char *stamp,
-                       struct bkt_err *err)
+static int check_stamp(struct bkt_store *st, const char *uri, const char *key, struct bkt_version *version,
+                       const char *stamp, struct bkt_err *err)
 {
     struct bkt_req req = {.op = BKT_HEAD, .key = key, .version = version};
     char           now[BKT_ETAG_MAX];
@@ -44,7 +44,7 @@ static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err 
     const struct bkt_layout                       *l     = &io->ds->layout;
     BKT_CLEANUP(bkt_freep) struct bkt_joined_part *parts = calloc(l->n_segments + 1, sizeof *parts);
     char                                         **keys  = calloc(l->n_segments + 1, sizeof *keys);
-    int                                            rc    = parts && keys ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = parts && keys ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (size_t i = 0; i < l->n_segments && rc == BKT_OK; i++) {
         const struct bkt_segment *s = &l->segments[i];
         parts[i] = (struct bkt_joined_part){.off = s->offset, .size = s->size};
@@ -54,7 +54,8 @@ static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err 
         const char *etag  = s->etag && *s->etag ? s->etag : NULL;
         bool        stamp = etag && bkt_is_stamp(etag);
         if (rc == BKT_OK && (stamp || (!etag && !l->may_change)))
-            rc = bkt_domain_version(io->dom, parts[i].store, keys[i], stamp ? etag : NULL, &parts[i].version, err);
+            rc = bkt_domain_version(io->dom, parts[i].store, keys[i], stamp ? etag : NULL, &parts[i].version,
+                                    err);
         if (rc == BKT_OK && stamp)
             rc = check_stamp(parts[i].store, s->file_uri, keys[i], parts[i].version, etag, err);
         if (!stamp)
@@ -87,8 +88,8 @@ void bkt_reference_file_space(const struct bkt_dsetio *io, struct bkt_chunk_file
     f->cache = io->cache;
 }
 
-static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, const struct bkt_slice *name, struct bkt_chunk_file **out,
-                    struct bkt_err *err)
+static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, const struct bkt_slice *name,
+                    struct bkt_chunk_file **out, struct bkt_err *err)
 {
     struct bkt_chunk_file *f = calloc(1, sizeof *f);
     if (!f || !(f->uri = strdup(uri))) {
@@ -97,7 +98,8 @@ static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, co
     }
     bool joined = io->ds->layout.n_segments > 0;
     if (io->places_only) {
-        int bad = etag && !(f->etag = strdup(etag)) ? BKT_ENOMEM : bkt_map_put(io->files, name->p, name->n, f, NULL);
+        int bad = etag && !(f->etag = strdup(etag)) ? BKT_ENOMEM
+                                                    : bkt_map_put(io->files, name->p, name->n, f, NULL);
         if (bad < 0) {
             bkt_chunk_file_free(f);
             BKT_NOMEM(err);
@@ -120,15 +122,16 @@ static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, co
     return BKT_OK;
 }
 
-int bkt_reference_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const char *etag, struct bkt_chunk_file **out,
-                    struct bkt_err *err)
+int bkt_reference_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const char *etag,
+                       struct bkt_chunk_file **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}; /* its URI, and its version, since rows of a chunk
                                                             table may name several */
     int                                      rc   = BKT_OK;
     if (memchr(uri, 0, n_uri))
         n_uri = strnlen(uri, n_uri);
-    if (bkt_buf_add(&name, uri, n_uri) < 0 || bkt_buf_add(&name, "", 1) < 0 || (etag && bkt_buf_add_str(&name, etag) < 0))
+    if (bkt_buf_add(&name, uri, n_uri) < 0 || bkt_buf_add(&name, "", 1) < 0 ||
+        (etag && bkt_buf_add_str(&name, etag) < 0))
         BKT_NOMEM(err);
     struct bkt_slice key = {name.ptr, name.len};
     (void)pthread_mutex_lock(&io->lock);
@@ -174,9 +177,11 @@ static int locate_contiguous(struct bkt_references_find *q, struct bkt_err *err)
 }
 
 /* The place of a chunk in the layout's file; size 0 stays if the chunk doesn't exist. */
-typedef int place_fn(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_reference *out, struct bkt_err *err);
+typedef int place_fn(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_reference *out,
+                     struct bkt_err *err);
 
-static int listed_place(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_reference *out, struct bkt_err *err)
+static int listed_place(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_reference *out,
+                        struct bkt_err *err)
 {
     const struct bkt_chunk_ref *c = bkt_layout_find_chunk(&io->ds->layout, coord);
     (void)err;
@@ -214,7 +219,8 @@ uint32_t bkt_reference_mask(const struct bkt_dsetio *io, uint32_t recorded, uint
     return size == io->chunk_bytes ? recorded | mask : recorded;
 }
 
-int bkt_reference_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t off, uint64_t size, struct bkt_err *err)
+int bkt_reference_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t off, uint64_t size,
+                        struct bkt_err *err)
 {
     uint64_t end;
     if (!bkt_add_u64(off, size, &end) || end > INT64_MAX)

@@ -22,8 +22,8 @@ struct bkt_references_find { /* the chunks of one dataset whose places are wante
 /** Find the places of reference chunks.  The chunk tables of all @p n datasets are read as one plan. */
 BKT_NODISCARD int bkt_references_find(struct bkt_references_find *q, size_t n, struct bkt_err *err);
 /** Check that the range can hold a chunk; BKT_EFORMAT: it can't. */
-BKT_NODISCARD int bkt_reference_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t off, uint64_t size,
-                                   struct bkt_err *err);
+BKT_NODISCARD int bkt_reference_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t off,
+                                      uint64_t size, struct bkt_err *err);
 /** The mask of filters that were left out of a chunk of @p size stored bytes.  It has the @p recorded
  *  filters.  If the bytes have no room for a checksum, it has the checksum filter, too. */
 uint32_t bkt_reference_mask(const struct bkt_dsetio *io, uint32_t recorded, uint64_t size);
@@ -33,16 +33,18 @@ uint32_t bkt_reference_mask(const struct bkt_dsetio *io, uint32_t recorded, uint
 BKT_NODISCARD int bkt_reference_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const char *etag,
                                   struct bkt_chunk_file **out, struct bkt_err *err);
 /** The file, or the joined pieces of files, that the layout names. */
-BKT_NODISCARD int bkt_reference_layout_file(struct bkt_dsetio *io, struct bkt_chunk_file **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_reference_layout_file(struct bkt_dsetio *io, struct bkt_chunk_file **out,
+                                            struct bkt_err *err);
 /** @p grid: chunks per dimension; reduced to the size of the chunk table, beyond which no chunk is allocated.
  *  @p some: false: the table is empty. */
-BKT_NODISCARD int bkt_reference_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some, struct bkt_err *err);
+BKT_NODISCARD int bkt_reference_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some,
+                                           struct bkt_err *err);
 /** Set the name under which the cache keeps bytes of a file.  Bytes of another version have another name. */
 void bkt_reference_file_space(const struct bkt_dsetio *io, struct bkt_chunk_file *f, const char *etag);
 /** The place that bkt_dsetio_set_found() or bkt_dsetio_add_found() gave; called by bkt_references_find().
  *  @param out  its file is left alone; all of it if the chunk doesn't exist */
-BKT_NODISCARD int bkt_found_place(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_reference *out,
-                                  struct bkt_err *err);
+BKT_NODISCARD int bkt_found_place(const struct bkt_dsetio *io, const uint64_t *coord,
+                                  struct bkt_reference *out, struct bkt_err *err);
 /** The rows of chunk tables; called by bkt_references_find(). */
 BKT_NODISCARD int bkt_reference_table_rows(struct bkt_references_find *q, size_t n, struct bkt_err *err);
 

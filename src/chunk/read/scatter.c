@@ -2,7 +2,8 @@
 #include "base/num.h"
 #include "chunk/read/segments.h"
 
-static void copy_run(const struct bkt_target *t, const struct bkt_grid_run *run, const unsigned char *src, size_t *hint)
+static void copy_run(const struct bkt_target *t, const struct bkt_grid_run *run, const unsigned char *src,
+                     size_t *hint)
 {
     size_t   es  = t->io->elem_size;
     uint64_t seq = run->seq, left = t->dst ? run->len : 0;
@@ -31,7 +32,8 @@ void bkt_scatter(struct bkt_target *t, uint64_t k, const unsigned char *src)
  * cache lines needn't be fetched before they are overwritten. */
 #define PAST_CACHE (64u << 20)
 
-static void unshuffle(const unsigned char *in, size_t n, unsigned char *out, size_t count, size_t es, bool past)
+static void unshuffle(const unsigned char *in, size_t n, unsigned char *out, size_t count, size_t es,
+                      bool past)
 {
     if (!past || !bkt_unshuffle_past(in, n, out, count, es))
         bkt_unshuffle_part(in, n, out, count, es);
@@ -75,7 +77,8 @@ static void fill_slices(struct bkt_target *t, const struct bkt_grid_run *run)
 }
 
 /* Converted fill values. */
-static void fill_recast(const struct bkt_target *t, const uint64_t *coord, uint64_t first, uint64_t n, unsigned char *dst)
+static void fill_recast(const struct bkt_target *t, const uint64_t *coord, uint64_t first, uint64_t n,
+                        unsigned char *dst)
 {
     unsigned char some[BKT_RECAST_ELEM]; /* no recast has longer elements */
     uint64_t      most = BKT_RECAST_ELEM / t->io->elem_size;

@@ -113,7 +113,8 @@ static int push_parts(struct bkt_segs *s, const struct bkt_seg *whole, uint64_t 
     return BKT_OK;
 }
 
-static int add_runs(struct bkt_segs *s, const struct bkt_seg *base, const struct bkt_limits *lim, struct bkt_err *err)
+static int add_runs(struct bkt_segs *s, const struct bkt_seg *base, const struct bkt_limits *lim,
+                    struct bkt_err *err)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run  run;
@@ -140,11 +141,17 @@ static int add_runs(struct bkt_segs *s, const struct bkt_seg *base, const struct
     return cur.n_runs ? push(s, &cur, err) : BKT_OK;
 }
 
-int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_reference *loc, const struct bkt_limits *lim,
-                 struct bkt_err *err)
+int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_reference *loc,
+                 const struct bkt_limits *lim, struct bkt_err *err)
 {
-    struct bkt_seg x = {.t = t, .file = loc->file, .k = k, .off = loc->off, .len = loc->size, .chunk_off = loc->off,
-                        .mask = loc->mask, .filtered = t->io->filtered};
+    struct bkt_seg x = {.t = t,
+                        .file = loc->file,
+                        .k = k,
+                        .off = loc->off,
+                        .len = loc->size,
+                        .chunk_off = loc->off,
+                        .mask = loc->mask,
+                        .filtered = t->io->filtered};
     return x.filtered ? push(s, &x, err) : add_runs(s, &x, lim, err);
 }
 
@@ -161,14 +168,16 @@ static void own_free(struct bkt_chunk_file *f)
     free(f);
 }
 
-static int own_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, struct bkt_chunk_file **out, struct bkt_err *err)
+static int own_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, struct bkt_chunk_file **out,
+                   struct bkt_err *err)
 {
     uint64_t                                 coord[BKT_MAX_RANK];
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     if (bkt_list_room(&s->own, s->n_own, &s->cap_own, sizeof(struct bkt_chunk_file *)) < 0)
         BKT_NOMEM(err);
     bkt_grid_coord(&t->grid, k, coord);
-    BKT_TRY(err, bkt_chunk_key(&t->io->obj->id, &t->io->ds->layout, coord, &key), "%s", bkt_chunk_label(t->io, coord).text);
+    BKT_TRY(err, bkt_chunk_key(&t->io->obj->id, &t->io->ds->layout, coord, &key), "%s",
+            bkt_chunk_label(t->io, coord).text);
     struct bkt_chunk_file *f = calloc(1, sizeof *f);
     if (!f)
         BKT_NOMEM(err);
@@ -176,7 +185,8 @@ static int own_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, struct 
     f->store  = bkt_domain_store(t->io->dom);
     f->space  = t->io->slice_space;
     f->object = true;
-    if (!bkt_mul_u64(bkt_target_linear(t, k), t->io->chunk_bytes, &f->base) || f->base > UINT64_MAX - t->io->chunk_bytes)
+    if (!bkt_mul_u64(bkt_target_linear(t, k), t->io->chunk_bytes, &f->base) ||
+        f->base > UINT64_MAX - t->io->chunk_bytes)
         f->space = 0;
     *out = s->own[s->n_own++] = f;
     return BKT_OK;
@@ -190,8 +200,8 @@ void bkt_segs_fini(struct bkt_segs *s)
     free(s->v);
 }
 
-int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_limits *lim, bool *added,
-                       struct bkt_err *err)
+int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_limits *lim,
+                       bool *added, struct bkt_err *err)
 {
     struct bkt_chunk_file *f      = NULL;
     size_t                 before = s->n;
@@ -258,8 +268,10 @@ size_t bkt_segs_span(const struct bkt_segs *s, size_t i, const struct bkt_limits
         const struct bkt_seg *x    = &s->v[i + n];
         uint64_t              next = bkt_max_u64(end, x->off + x->len);
         /* never more unneeded than needed bytes, beyond the few that cost nothing */
-        uint64_t gap = bkt_max_u64(lim->gap, bkt_min_u64(lim->far_gap, bkt_min_u64(end - first->off, x->len)));
-        if (by_file(first->file, x->file) != 0 || (x->off > end && x->off - end > gap) || next - first->off > lim->merge)
+        uint64_t gap =
+            bkt_max_u64(lim->gap, bkt_min_u64(lim->far_gap, bkt_min_u64(end - first->off, x->len)));
+        if (by_file(first->file, x->file) != 0 || (x->off > end && x->off - end > gap) ||
+            next - first->off > lim->merge)
             break;
         end = next;
     }

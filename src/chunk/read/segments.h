@@ -54,15 +54,16 @@ struct bkt_limits {
     bool     blind;            /* the read has no destination and only fills the caches */
 };
 /** Add the segments of chunk k of the target, from its place. */
-BKT_NODISCARD int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_reference *loc,
-                               const struct bkt_limits *lim, struct bkt_err *err);
+BKT_NODISCARD int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k,
+                               const struct bkt_reference *loc, const struct bkt_limits *lim,
+                               struct bkt_err *err);
 /** Bytes: a chunk object no larger than this is fetched whole.  Its other elements are likely to be wanted,
  *  and cost less than a round trip. */
 #define BKT_SLICE_MIN (128u << 10)
 /** Add slices of a chunk object whose bytes are the elements, if they are far less than all of it.
  *  *added: false: better fetch it whole. */
-BKT_NODISCARD int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_limits *lim,
-                                     bool *added, struct bkt_err *err);
+BKT_NODISCARD int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, uint64_t k,
+                                     const struct bkt_limits *lim, bool *added, struct bkt_err *err);
 /** Whether bkt_segs_add_slice() certainly takes slices of each of the target's chunk objects, unless half of
  *  the object or more is wanted.  So at most twice the wanted bytes are fetched. */
 bool bkt_target_in_slices(const struct bkt_target *t);

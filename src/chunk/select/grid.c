@@ -29,8 +29,8 @@ static int dim_of(const struct bkt_sel *s, unsigned d, struct dimsel *out, struc
         stride = block;
     if (stride < block)
         BKT_FAIL(err, BKT_EINVAL, "selection: blocks of dimension %u overlap", d);
-    if (!bkt_mul_u64(count - 1, stride, &last) || !bkt_add_u64(last, start, &last) || !bkt_add_u64(last, block, &end) ||
-        end > dim)
+    if (!bkt_mul_u64(count - 1, stride, &last) || !bkt_add_u64(last, start, &last) ||
+        !bkt_add_u64(last, block, &end) || end > dim)
         BKT_FAIL(err, BKT_EINVAL, "selection leaves the extent in dimension %u", d);
     *out = (struct dimsel){start, stride, block, count * block};
     if (stride == block)

@@ -4,9 +4,9 @@
  *   off  where it begins in the chunk, in elements, row-major in the full chunk shape
  *   seq  its place in selection order: the number of elements selected before it
  *   len  elements
- * Runs of a chunk are numbered, in ascending off, so that a part of them can be named by two numbers.  Regular
- * selections are never expanded: the n-th chunk and its r-th run are computed.  Irregular ones are cut at chunk
- * borders and sorted by chunk once.  Pure arithmetic: any thread, nothing fetched. */
+ * Runs of a chunk are numbered, in ascending off, so that a part of them can be named by two numbers. Regular
+ * selections are never expanded: the n-th chunk and its r-th run are computed.  Irregular ones are cut at
+ * chunk borders and sorted by chunk once.  Pure arithmetic: any thread, nothing fetched. */
 #ifndef BKT_GRID_H
 #define BKT_GRID_H
 
@@ -44,7 +44,8 @@ struct bkt_grid {
  *  @param cdims  chunk shape, of sel->rank entries (one for a scalar)
  *  @return BKT_OK; BKT_EFORMAT: chunk dimension 0, or numbers that do not fit 64 bits; BKT_EINVAL: selection
  *          outside the extent; BKT_ENOMEM */
-BKT_NODISCARD int bkt_grid_init(struct bkt_grid *g, const struct bkt_sel *sel, const uint64_t *cdims, struct bkt_err *err);
+BKT_NODISCARD int bkt_grid_init(struct bkt_grid *g, const struct bkt_sel *sel, const uint64_t *cdims,
+                                struct bkt_err *err);
 void              bkt_grid_fini(struct bkt_grid *g);
 /** Make a grid that touches nothing; its arrays aren't cleared. */
 void              bkt_grid_none(struct bkt_grid *g);
@@ -67,11 +68,13 @@ struct bkt_grid_iter {
     const struct bkt_grid_piece *piece; /* irregular: of run 0 */
     unsigned m;                    /* regular: the dimension whose stretches are the runs */
     uint64_t seg, n_segs;
-    uint64_t lo[BKT_MAX_RANK], hi[BKT_MAX_RANK], ord[BKT_MAX_RANK], org[BKT_MAX_RANK]; /* org: the chunk's first coordinate */
+    uint64_t lo[BKT_MAX_RANK], hi[BKT_MAX_RANK], ord[BKT_MAX_RANK],
+        org[BKT_MAX_RANK];         /* org: the chunk's first coordinate */
     uint64_t base_off, base_seq;   /* of the outer dimensions' ordinals */
 };
 /** Runs first .. first+n-1 of chunk k (cut off at its last). */
-void bkt_grid_iter(struct bkt_grid_iter *it, const struct bkt_grid *g, uint64_t k, uint64_t first, uint64_t n);
+void bkt_grid_iter(struct bkt_grid_iter *it, const struct bkt_grid *g, uint64_t k, uint64_t first,
+                   uint64_t n);
 bool bkt_grid_next(struct bkt_grid_iter *it, struct bkt_grid_run *run);
 
 /* ---- the other side: selection order -> place in memory ---- */
@@ -79,7 +82,8 @@ struct bkt_mem_layout {
     enum { BKT_MEM_FLAT, BKT_MEM_HYPER, BKT_MEM_RUNS } kind;
     unsigned  rank;
     uint64_t  n_elems;
-    uint64_t  start[BKT_MAX_RANK], stride[BKT_MAX_RANK], block[BKT_MAX_RANK], n_sel[BKT_MAX_RANK], mstride[BKT_MAX_RANK];
+    uint64_t start[BKT_MAX_RANK], stride[BKT_MAX_RANK], block[BKT_MAX_RANK], n_sel[BKT_MAX_RANK],
+        mstride[BKT_MAX_RANK];
     const struct bkt_run *runs; /* borrowed from the selection */
     size_t    n_runs;
     uint64_t *before;           /* elements before each run */
@@ -88,7 +92,8 @@ struct bkt_mem_layout {
 BKT_NODISCARD int bkt_mem_layout_init(struct bkt_mem_layout *m, const struct bkt_sel *sel,
                                       struct bkt_err *err);
 /** The same for the selection of @p g; BKT_EINVAL also if @p sel has another number of elements. */
-BKT_NODISCARD int bkt_mem_layout_for(struct bkt_mem_layout *m, const struct bkt_sel *sel, const struct bkt_grid *g, struct bkt_err *err);
+BKT_NODISCARD int bkt_mem_layout_for(struct bkt_mem_layout *m, const struct bkt_sel *sel,
+                                     const struct bkt_grid *g, struct bkt_err *err);
 void              bkt_mem_layout_fini(struct bkt_mem_layout *m);
 void              bkt_mem_layout_none(struct bkt_mem_layout *m);
 /** The place of element @p seq of the selection.  Gives how many elements from there on are contiguous (>=

@@ -21,7 +21,8 @@ static int init_runs(struct bkt_mem_layout *m, const struct bkt_sel *sel, struct
 }
 
 /* Adds one regular dimension, slower than those in @p m so far (m->rank dimensions, fastest first). */
-static int add_dim(struct bkt_mem_layout *m, const struct bkt_sel *s, unsigned d, uint64_t mstride, struct bkt_err *err)
+static int add_dim(struct bkt_mem_layout *m, const struct bkt_sel *s, unsigned d, uint64_t mstride,
+                   struct bkt_err *err)
 {
     uint64_t start = s->start[d], stride = s->stride[d], count = s->count[d], block = s->block[d], end;
     if (count == 1)
@@ -41,7 +42,8 @@ static int add_dim(struct bkt_mem_layout *m, const struct bkt_sel *s, unsigned d
     unsigned f = m->rank - 1;
     if (m->rank && m->start[f] == 0 && m->block[f] == m->n_sel[f] && m->n_sel[f] * m->mstride[f] == mstride) {
         uint64_t row = m->n_sel[f];
-        m->start[f] = start * row, m->stride[f] = stride * row, m->block[f] = block * row, m->n_sel[f] = n * row;
+        m->start[f] = start * row, m->stride[f] = stride * row, m->block[f] = block * row,
+        m->n_sel[f] = n * row;
         return BKT_OK;
     }
     f             = m->rank++;
@@ -84,7 +86,8 @@ int bkt_mem_layout_init(struct bkt_mem_layout *m, const struct bkt_sel *sel, str
     return BKT_OK;
 }
 
-int bkt_mem_layout_for(struct bkt_mem_layout *m, const struct bkt_sel *sel, const struct bkt_grid *g, struct bkt_err *err)
+int bkt_mem_layout_for(struct bkt_mem_layout *m, const struct bkt_sel *sel, const struct bkt_grid *g,
+                       struct bkt_err *err)
 {
     BKT_PASS(bkt_mem_layout_init(m, sel, err));
     if (sel && m->n_elems != g->n_elems)

@@ -131,8 +131,13 @@ static int prepare(struct bkt_direct_task *t, struct bkt_err *err)
         BKT_FAIL(err, BKT_ECANCEL, "cancelled");
     BKT_PASS(bkt_chunk_key(&io->obj->id, &io->ds->layout, t->coord, &t->key));
     BKT_PASS(whole(t, &src, err));
-    t->req = (struct bkt_req){.op = BKT_PUT, .key = bkt_buf_str(&t->key), .put = src, .put_len = io->chunk_bytes, .done = stored,
-                              .arg = t, .cancel = &t->call->cancel};
+    t->req = (struct bkt_req){.op = BKT_PUT,
+                              .key = bkt_buf_str(&t->key),
+                              .put = src,
+                              .put_len = io->chunk_bytes,
+                              .done = stored,
+                              .arg = t,
+                              .cancel = &t->call->cancel};
     if (bkt_chunk_object_is_plain(io))
         return BKT_OK;
     BKT_PASS(bkt_chunk_object_encode(io, src, io->chunk_bytes, &t->out, err));
@@ -146,7 +151,8 @@ static int prepare(struct bkt_direct_task *t, struct bkt_err *err)
 
 static void task_job(struct bkt_job *job)
 {
-    struct bkt_direct_task *t   = (struct bkt_direct_task *)((char *)job - offsetof(struct bkt_direct_task, job));
+    struct bkt_direct_task *t =
+        (struct bkt_direct_task *)((char *)job - offsetof(struct bkt_direct_task, job));
     struct bkt_err          err = {0};
     int                     rc  = prepare(t, &err);
     if (rc < 0)
@@ -206,8 +212,8 @@ static bool drop_kept(const struct bkt_write_plan *p, const uint64_t *coord)
     return ok;
 }
 
-int bkt_direct_start(struct bkt_direct *r, const struct bkt_write_plan *p, uint64_t k, const uint64_t *coord, bool *started,
-                     struct bkt_err *err)
+int bkt_direct_start(struct bkt_direct *r, const struct bkt_write_plan *p, uint64_t k, const uint64_t *coord,
+                     bool *started, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = p->io;
     *started                    = drop_kept(p, coord);

@@ -33,6 +33,7 @@ BKT_NODISCARD int bkt_wchunk_fill_var(struct bkt_wchunk *c, uint64_t off, uint64
 BKT_NODISCARD int bkt_wchunk_put_element(struct bkt_wchunk *c, uint64_t off, const struct bkt_slice *s,
                                          struct bkt_err *err);
 /** Put variable-size elements into a chunk; lock held (var.c). */
-BKT_NODISCARD int bkt_wchunk_put_var(struct bkt_wchunk *c, const struct bkt_write_plan *p, uint64_t k, struct bkt_err *err);
+BKT_NODISCARD int bkt_wchunk_put_var(struct bkt_wchunk *c, const struct bkt_write_plan *p, uint64_t k,
+                                     struct bkt_err *err);
 
 #endif

@@ -2,15 +2,15 @@
  * grows again.
  *
  * Growing costs nothing.  Before a shrink the store is asked which chunks there are.  If some lie outside, or
- * are cut in two, the smaller extent is stored first, with a mark (schema/edit/extent.c).  Then the chunks outside
- * are deleted, and the parts of others beyond the border are overwritten with the fill value, at the next
- * flush like any other write.  The mark goes with the flush of the metadata, which follows that of the
+ * are cut in two, the smaller extent is stored first, with a mark (schema/edit/extent.c).  Then the chunks
+ * outside are deleted, and the parts of others beyond the border are overwritten with the fill value, at the
+ * next flush like any other write.  The mark goes with the flush of the metadata, which follows that of the
  * chunks.  So a writer that is killed in between leaves the old extent with all its data, or the new one.
  * The next writer that lets the dataset grow, in this process or another, first does the remaining work.
  *
- * [R1] If the smaller extent can't be stored, nothing has changed.  Once it is stored, the shrink has happened:
- *      chunks that can't be deleted then are tried again by the next flush, which reports them, and before the
- *      dataset grows. */
+ * [R1] If the smaller extent can't be stored, nothing has changed.  Once it is stored, the shrink has
+ * happened: chunks that can't be deleted then are tried again by the next flush, which reports them, and
+ * before the dataset grows. */
 #include <string.h>
 
 #include "chunk/write/write_cache.h"
@@ -85,7 +85,7 @@ static int cut_off(const struct resize *r, struct bkt_wchunk *c, struct bkt_err 
 {
     const struct bkt_dsetio *io  = c->ws->io;
     unsigned                 m   = io->rank - 1;
-    uint64_t                 row = io->cdims[m], org = c->coord[m] * row, in = r->new[m] > org ? r->new[m] - org : 0;
+    uint64_t row = io->cdims[m], org = c->coord[m] * row, in = r->new[m] > org ? r->new[m] - org : 0;
     const uint64_t          *max = io->ds->space.maxdims;
     uint64_t                 end = bkt_min_u64(row, max[m] - org);
     BKT_PASS(bkt_fill_check(io, c->coord, true, err));
@@ -150,7 +150,8 @@ static int on_stored(const uint64_t *coord, uint64_t size, void *arg)
 }
 
 /* Sends requests for the chunks at the given coordinates, all at once. */
-static int ask(const struct resize *r, enum bkt_op op, const unsigned char *coords, size_t n, bool *there, struct bkt_err *err)
+static int ask(const struct resize *r, enum bkt_op op, const unsigned char *coords, size_t n, bool *there,
+               struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
     if (bkt_reqs_init(&reqs, n) < 0)
@@ -256,7 +257,8 @@ static int clear_kept(struct resize *r, struct bkt_err *err)
 static int delete_gone(const struct resize *r, struct bkt_err *err)
 {
     for (size_t at = 0, n = r->io->rank ? r->gone.len / one_coord(r) : 0; at < n; at += BATCH)
-        BKT_PASS(ask(r, BKT_DELETE, r->gone.ptr + at * one_coord(r), n - at < BATCH ? n - at : BATCH, NULL, err));
+        BKT_PASS(
+            ask(r, BKT_DELETE, r->gone.ptr + at * one_coord(r), n - at < BATCH ? n - at : BATCH, NULL, err));
     return BKT_OK;
 }
 
@@ -414,7 +416,8 @@ static int clear_one(struct bkt_write_cache *d, struct bkt_wset *ws, struct bkt_
     end(&r);
     bkt_object_release(o);
     if (rc < 0)
-        BKT_FAIL(err, rc, "dataset %s: the elements outside the smaller extent stay in the store", ws->id.text);
+        BKT_FAIL(err, rc, "dataset %s: the elements outside the smaller extent stay in the store",
+                 ws->id.text);
     return BKT_OK;
 }
 

@@ -312,7 +312,8 @@ static void load(struct bkt_store_task *t)
 {
     struct bkt_req *q = &t->req;
     bkt_req_fini(q);
-    *q = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&t->key), .len = BKT_WHOLE, .done = loaded, .arg = t};
+    *q = (struct bkt_req){
+        .op = BKT_GET, .key = bkt_buf_str(&t->key), .len = BKT_WHOLE, .done = loaded, .arg = t};
     bkt_store_start(t->st, q);
 }
 
@@ -332,7 +333,7 @@ void bkt_store_task_begin(struct bkt_wchunk *c, bool store)
     struct bkt_write_cache *d   = c->ws->dirty;
     struct bkt_err    err = {0};
     struct bkt_store_task *t   = calloc(1, sizeof *t);
-    int               rc  = t ? bkt_chunk_key(&c->ws->id, &c->ws->io->ds->layout, c->coord, &t->key) : BKT_ENOMEM;
+    int rc = t ? bkt_chunk_key(&c->ws->id, &c->ws->io->ds->layout, c->coord, &t->key) : BKT_ENOMEM;
     if (rc < 0) {
         if (t)
             bkt_buf_fini(&t->key);
@@ -348,7 +349,9 @@ void bkt_store_task_begin(struct bkt_wchunk *c, bool store)
     bkt_window_add(&d->window, t->cost);
     bkt_wchunk_settle(c);
     bool must_load = needs_load(c), must_merge = !store && !must_load;
-    bool ready     = store && (c->is_raw || (c->complete && bkt_chunk_object_is_plain(c->ws->io))); /* a worker has nothing to do */
+    bool ready =
+        store &&
+        (c->is_raw || (c->complete && bkt_chunk_object_is_plain(c->ws->io))); /* a worker has nothing to do */
     bool here      = ready || c->ws->io->pipe.by_caller;
     (void)pthread_mutex_unlock(&d->window.lock);
     t->job.run = must_merge ? loaded_job : encode_job;

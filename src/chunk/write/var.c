@@ -49,7 +49,8 @@ static int squeeze(struct bkt_wchunk *c, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int put_one(struct bkt_wchunk *c, struct bkt_wvar *o, uint64_t i, const struct bkt_slice *s, struct bkt_err *err)
+static int put_one(struct bkt_wchunk *c, struct bkt_wvar *o, uint64_t i, const struct bkt_slice *s,
+                   struct bkt_err *err)
 {
     size_t at = o->bytes.len;
     if (bkt_buf_add(&o->bytes, s->p, s->n) < 0)
@@ -61,11 +62,13 @@ static int put_one(struct bkt_wchunk *c, struct bkt_wvar *o, uint64_t i, const s
 }
 
 /* Each slice must be exactly one element: any other length would shift all elements behind it. */
-static int check_slice(const struct bkt_dsetio *io, const struct bkt_slice *s, uint64_t seq, struct bkt_err *err)
+static int check_slice(const struct bkt_dsetio *io, const struct bkt_slice *s, uint64_t seq,
+                       struct bkt_err *err)
 {
     struct bkt_rd r = bkt_rd_of(s->p, s->n);
     if (bkt_value_skip(io->ds->type, &r, NULL) < 0 || bkt_rd_left(&r))
-        BKT_FAIL(err, BKT_EINVAL, "element %llu of the selection is malformed (%zu bytes)", (unsigned long long)seq, s->n);
+        BKT_FAIL(err, BKT_EINVAL, "element %llu of the selection is malformed (%zu bytes)",
+                 (unsigned long long)seq, s->n);
     return BKT_OK;
 }
 

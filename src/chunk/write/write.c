@@ -37,9 +37,11 @@ int bkt_write_check(const struct bkt_dsetio *io, struct bkt_err *err)
     if (io->bad.code)
         return bkt_err_copy(err, io->bad.code, &io->bad);
     if (io->where != BKT_AT_OBJECTS)
-        BKT_FAIL(err, BKT_EUNSUP, "%s can't be written: its data are in other files (%s); copy it (h5repack, "
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "%s can't be written: its data are in other files (%s); copy it (h5repack, "
                  "h5copy) to change it",
-                 bkt_dsetio_label(io).text, (size_t)cls < BKT_COUNT(ref_names) && ref_names[cls] ? ref_names[cls] : "by reference");
+                 bkt_dsetio_label(io).text,
+                 (size_t)cls < BKT_COUNT(ref_names) && ref_names[cls] ? ref_names[cls] : "by reference");
     if (bkt_store_is_readonly(bkt_domain_store(io->dom)))
         BKT_FAIL(err, BKT_EUNSUP, "%s can't be written: %s is read-only", bkt_dsetio_label(io).text,
                  bkt_store_uri(bkt_domain_store(io->dom)));
@@ -196,7 +198,8 @@ static int put_part(struct bkt_wchunk *c, struct bkt_write_plan *p, uint64_t k, 
 
 /* ---- chunk by chunk ---- */
 
-int bkt_wchunk_reserve(struct bkt_wset *ws, const uint64_t *coord, struct bkt_wchunk **out, struct bkt_err *err)
+int bkt_wchunk_reserve(struct bkt_wset *ws, const uint64_t *coord, struct bkt_wchunk **out,
+                       struct bkt_err *err)
 {
     struct bkt_write_cache  *d    = ws->dirty;
     struct bkt_wchunk *c    = bkt_wchunk_find(ws, coord);
@@ -212,7 +215,8 @@ int bkt_wchunk_reserve(struct bkt_wset *ws, const uint64_t *coord, struct bkt_wc
 }
 
 /* @p whole: the chunk's elements, if all are written; else NULL.  The lock is held. */
-static int put_chunk(struct bkt_write_plan *p, uint64_t k, const uint64_t *coord, struct bkt_cache_entry *whole, struct bkt_err *err)
+static int put_chunk(struct bkt_write_plan *p, uint64_t k, const uint64_t *coord,
+                     struct bkt_cache_entry *whole, struct bkt_err *err)
 {
     struct bkt_wchunk *c;
     int                rc = BKT_OK;
@@ -230,7 +234,8 @@ static int put_chunk(struct bkt_write_plan *p, uint64_t k, const uint64_t *coord
 }
 
 /* Makes a whole chunk.  Room is made first, so that its memory is that of the chunks freed for it. */
-static int begin_whole(struct bkt_write_plan *p, uint64_t k, const uint64_t *coord, struct bkt_cache_entry **out, struct bkt_err *err)
+static int begin_whole(struct bkt_write_plan *p, uint64_t k, const uint64_t *coord,
+                       struct bkt_cache_entry **out, struct bkt_err *err)
 {
     struct bkt_write_cache  *d = p->ws->dirty;
     struct bkt_wchunk *c;

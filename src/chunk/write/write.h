@@ -6,8 +6,8 @@
  *   or, for large requests, straight from the caller's memory          (chunk/write/write.c)
  *
  * Written elements are visible to every read of this process at once.  They are in the store after
- * bkt_chunks_flush().  Writes go to the background as the cache fills (bkt_settings_write_cache()).  If such a write
- * fails, the data are kept for another try, and the next flush reports the failure.
+ * bkt_chunks_flush().  Writes go to the background as the cache fills (bkt_settings_write_cache()).  If such
+ * a write fails, the data are kept for another try, and the next flush reports the failure.
  *
  * Several writers: a chunk object of which this process wrote only some elements is never overwritten
  * blindly.  It is read, the written elements are put over it, and it is stored on condition that no other
@@ -26,7 +26,8 @@ struct bkt_write {
     struct bkt_dsetio      *io;
     const struct bkt_sel   *file;   /* in the dataset's current extent (its rank and dims are checked) */
     /* fixed-size types: packed stored elements */
-    const struct bkt_sel   *mem;    /* where in src, in elements of elem_size; NULL: contiguous, in selection order */
+    const struct bkt_sel
+        *mem; /* where in src, in elements of elem_size; NULL: contiguous, in selection order */
     const void             *src;
     /* variable-size types: one stored element each, in selection order (mem and src unused) */
     const struct bkt_slice *slices;
@@ -48,10 +49,10 @@ bool bkt_chunk_is_plain(const struct bkt_dset *ds, const uint64_t *offset);
  * @param mask    filters that were left out; a plain chunk is all elements without filters
  * @return BKT_OK; BKT_EINVAL: there is no such chunk, or the dataset has no chunks; BKT_EUNSUP: as for
  *         bkt_write_datasets(), and variable-length types; reading: BKT_ENOENT: the chunk isn't stored */
-BKT_NODISCARD int bkt_raw_chunk_write(struct bkt_dsetio *io, const uint64_t *offset, uint32_t mask, const void *p, size_t n,
-                                          struct bkt_err *err);
-BKT_NODISCARD int bkt_raw_chunk_read(struct bkt_dsetio *io, const uint64_t *offset, struct bkt_buf *out, uint32_t *mask,
-                                         struct bkt_err *err);
+BKT_NODISCARD int bkt_raw_chunk_write(struct bkt_dsetio *io, const uint64_t *offset, uint32_t mask,
+                                      const void *p, size_t n, struct bkt_err *err);
+BKT_NODISCARD int bkt_raw_chunk_read(struct bkt_dsetio *io, const uint64_t *offset, struct bkt_buf *out,
+                                     uint32_t *mask, struct bkt_err *err);
 
 /** Set a new extent.  Chunks outside are deleted; elements cut off of other chunks read as the fill value if
  *  the dataset grows again.  If that changes stored chunks, the dataset's dirty chunks and its new extent are
@@ -68,8 +69,8 @@ BKT_NODISCARD int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err);
  * extent of their dataset waits (bkt_edit_extent_waits()); all others are stored.  Returns the first
  * failure. */
 BKT_NODISCARD int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err);
-/** The same in two steps.  The first returns when as much as bkt_settings_in_flight() allows is under way; the
- *  second returns failures. */
+/** The same in two steps.  The first returns when as much as bkt_settings_in_flight() allows is under way;
+ * the second returns failures. */
 void              bkt_chunks_flush_begin(struct bkt_domain *dom);
 BKT_NODISCARD int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *err);
 /** As bkt_chunks_flush(), for one dataset. */

@@ -104,7 +104,8 @@ static void forget_parent(struct bkt_write_cache *d)
     (void)pthread_mutex_unlock(&d->window.lock);
 }
 
-static const struct bkt_overlay overlay = {dirty_new, dirty_free, bkt_write_cache_get, bkt_write_cache_prepare, bkt_write_cache_space};
+static const struct bkt_overlay overlay = {dirty_new, dirty_free, bkt_write_cache_get,
+                                           bkt_write_cache_prepare, bkt_write_cache_space};
 
 struct bkt_write_cache *bkt_write_cache_of(struct bkt_domain *dom, bool make)
 {
@@ -155,7 +156,7 @@ static bool is_idle(const struct bkt_wset *ws)
  * numbers that only the set knows to be outdated, so the cache is emptied. */
 static void trim_sets(struct bkt_write_cache *d, uint64_t each)
 {
-    size_t      pos = 0, n, count = bkt_map_count(d->sets), gone = 0, least = (size_t)(d->limit / 4 / each) + 16;
+    size_t pos = 0, n, count = bkt_map_count(d->sets), gone = 0, least = (size_t)(d->limit / 4 / each) + 16;
     const void *key;
     void       *v;
     d->trim_at = bkt_max_u64(d->trim_at, least);
@@ -274,7 +275,9 @@ void bkt_wchunk_settle(struct bkt_wchunk *c)
     struct bkt_write_cache *d = c->ws->dirty;
     unlist(c);
     c->cost = cost_of(c);
-    c->list = c->task || !bkt_wchunk_is_dirty(c) ? BKT_LIST_IDLE : c->whole || c->is_raw ? BKT_LIST_FULL : BKT_LIST_PART;
+    c->list = c->task || !bkt_wchunk_is_dirty(c) ? BKT_LIST_IDLE
+              : c->whole || c->is_raw            ? BKT_LIST_FULL
+                                                 : BKT_LIST_PART;
     list_add(&d->list[c->list], c);
     d->used += c->cost;
     if (c->list != BKT_LIST_IDLE)
@@ -435,7 +438,10 @@ int bkt_wchunk_open(struct bkt_wchunk *c, struct bkt_err *err)
     return BKT_OK;
 }
 
-static size_t mask_words(const struct bkt_wchunk *c) { return (size_t)bkt_ceil_div(c->ws->io->chunk_elems, 64); }
+static size_t mask_words(const struct bkt_wchunk *c)
+{
+    return (size_t)bkt_ceil_div(c->ws->io->chunk_elems, 64);
+}
 
 int bkt_wchunk_mark(struct bkt_wchunk *c, uint64_t off, uint64_t n, struct bkt_err *err)
 {
@@ -473,7 +479,8 @@ static uint64_t within_extent(const struct bkt_dsetio *io, const uint64_t *coord
 int bkt_wchunk_fill_check(const struct bkt_wchunk *c, struct bkt_err *err)
 {
     const struct bkt_dsetio *io    = c->ws->io;
-    bool                     empty = io->ds->init == BKT_INIT_CHUNKLOCATOR && (c->whole || c->n_dirty >= within_extent(io, c->coord));
+    bool empty =
+        io->ds->init == BKT_INIT_CHUNKLOCATOR && (c->whole || c->n_dirty >= within_extent(io, c->coord));
     return bkt_fill_check(io, c->coord, !empty, err);
 }
 

@@ -1,5 +1,5 @@
-/* Written chunks, kept per open domain within bkt_settings_write_cache().  They are dirty until they are stored, and
- * afterwards clean and useful to readers and later writes.  Inside src/chunk.
+/* Written chunks, kept per open domain within bkt_settings_write_cache().  They are dirty until they are
+ * stored, and afterwards clean and useful to readers and later writes.  Inside src/chunk.
  *
  * A chunk's elements are a struct bkt_cache_entry.  They are changed in place only while nobody else holds
  * them, so an encoder or reader that retained them sees one version.  `mask` has a bit for each element
@@ -153,7 +153,8 @@ void bkt_wset_note_stored(struct bkt_wset *ws, const uint64_t *coord);
  *  memory. */
 struct bkt_wchunk *bkt_wchunk_find(const struct bkt_wset *ws, const uint64_t *coord);
 /** Make a chunk that isn't there yet, without memory for its elements; owned by the set.  BKT_ENOMEM. */
-BKT_NODISCARD int  bkt_wchunk_make(struct bkt_wset *ws, const uint64_t *coord, struct bkt_wchunk **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_wchunk_make(struct bkt_wset *ws, const uint64_t *coord, struct bkt_wchunk **out,
+                                  struct bkt_err *err);
 /** Free elements written over a chunk; NULL is fine. */
 void               bkt_wvar_free(struct bkt_wvar *o);
 void               bkt_wchunk_free(struct bkt_wchunk *c); /* frees memory only; the chunk must not be in a
@@ -163,7 +164,8 @@ void bkt_wchunk_drop(struct bkt_wchunk *c);
 /** Forget its content.  No task may store what the program encoded. */
 void bkt_wchunk_clear(struct bkt_wchunk *c);
 /** The chunk, made if needed.  Waits for room, and for a task that stores what the program encoded. */
-BKT_NODISCARD int bkt_wchunk_reserve(struct bkt_wset *ws, const uint64_t *coord, struct bkt_wchunk **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_wchunk_reserve(struct bkt_wset *ws, const uint64_t *coord, struct bkt_wchunk **out,
+                                     struct bkt_err *err);
 /** Whether the chunk has anything to store. */
 bool bkt_wchunk_is_dirty(const struct bkt_wchunk *c);
 /** Call after each change: puts the chunk at the end of the list of its state, and counts its memory anew. */
@@ -188,7 +190,8 @@ uint64_t bkt_chunk_reach(const struct bkt_dsetio *io, const uint64_t *coord);
 /** Free clean chunks, and the elements of chunks that are encoded and under way, until @p need more bytes
  *  fit.  False: they don't fit. */
 bool bkt_write_cache_make_room(struct bkt_write_cache *d, uint64_t need);
-void bkt_wchunk_note(struct bkt_wchunk *c, int rc, const struct bkt_err *err); /* sets its last failure; BKT_OK: clears it */
+/** Sets its last failure; BKT_OK: clears it. */
+void bkt_wchunk_note(struct bkt_wchunk *c, int rc, const struct bkt_err *err);
 
 /* ---- overlay.c ---- */
 /** Put base's elements (NULL: the fill value) where the masks have no bit.  Then c is complete. */

@@ -163,7 +163,8 @@ bool bkt_write_cache_space(struct bkt_dsetio *io)
         return false;
     (void)pthread_mutex_lock(&d->window.lock);
     struct bkt_wset *ws = bkt_wset_find(d, &io->obj->id);
-    if (ws && memcmp(ws->space_dims, s->dims, s->rank * sizeof *s->dims) != 0) { /* another writer let it grow */
+    if (ws &&
+        memcmp(ws->space_dims, s->dims, s->rank * sizeof *s->dims) != 0) { /* another writer let it grow */
         memcpy(ws->space_dims, s->dims, s->rank * sizeof *s->dims);
         bkt_wset_respace(ws);
     }

@@ -25,7 +25,8 @@ static int inflate(const void *blosc, size_t n, struct bkt_buf *out, struct bkt_
     return head.n_bytes ? bkt_blosc_decode(NULL, 1, in, &room, err) : BKT_OK;
 }
 
-/* The next word up to @p end or a separator; the separator becomes a NUL.  NULL: the text has no further word. */
+/* The next word up to @p end or a separator; the separator becomes a NUL.  NULL: the text has no further
+ * word. */
 static char *word(char **p, char *end, char separator)
 {
     char *begin = *p;
@@ -124,7 +125,8 @@ static int assign(struct bkt_commit *c, struct bkt_err *err)
         column->n = at - column->first;
     }
     if (at < c->n_samples)
-        BKT_FAIL(err, BKT_EFORMAT, "sample %s belongs to column %s, which is not listed", c->samples[at].sample, c->samples[at].column);
+        BKT_FAIL(err, BKT_EFORMAT, "sample %s belongs to column %s, which is not listed",
+                 c->samples[at].sample, c->samples[at].column);
     return BKT_OK;
 }
 
@@ -140,7 +142,9 @@ int bkt_commit_parse(const void *blosc, size_t n, struct bkt_commit *out, struct
         *stop = 0; /* or the buffer's own end */
         int rc = stop == p ? BKT_OK : add_piece(out, caps, p, (size_t)(stop - p));
         if (rc < 0)
-            BKT_FAIL(err, rc, rc == BKT_ENOMEM ? "out of memory" : "byte %zu of its list is neither a column nor a sample",
+            BKT_FAIL(err, rc,
+                     rc == BKT_ENOMEM ? "out of memory"
+                                      : "byte %zu of its list is neither a column nor a sample",
                      (size_t)(p - (char *)out->text.ptr));
         p = stop + 1;
     }

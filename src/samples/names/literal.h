@@ -1,5 +1,5 @@
-/* Python's literals as repr() writes them: dicts, tuples, lists, strings, numbers, True, False, None.  A repository keeps the
- * schemas of its columns in this form. */
+/* Python's literals as repr() writes them: dicts, tuples, lists, strings, numbers, True, False, None.  A
+ * repository keeps the schemas of its columns in this form. */
 #ifndef BKT_SAMPLES_LITERAL_H
 #define BKT_SAMPLES_LITERAL_H
 

@@ -29,7 +29,8 @@ static int failed(struct bkt_err *err, int code, const char *what)
 static int make_copy(const void *bytes, size_t n, unsigned char **map, struct bkt_err *err)
 {
     int fd = memfd_create("h5bucket-lmdb", MFD_CLOEXEC);
-    *map = fd < 0 || ftruncate(fd, (off_t)n) < 0 ? MAP_FAILED : mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    *map = fd < 0 || ftruncate(fd, (off_t)n) < 0 ? MAP_FAILED
+                                                 : mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (*map == MAP_FAILED) {
         int code = errno;
         if (fd >= 0)
@@ -92,7 +93,8 @@ void bkt_lmdb_close(struct bkt_lmdb *l)
     free(l);
 }
 
-int bkt_lmdb_get(struct bkt_lmdb *l, const void *key, size_t n, const void **value, size_t *n_value, struct bkt_err *err)
+int bkt_lmdb_get(struct bkt_lmdb *l, const void *key, size_t n, const void **value, size_t *n_value,
+                 struct bkt_err *err)
 {
     MDB_val k = {n, (void *)(uintptr_t)key}, v;
     if (!n || n > (size_t)mdb_env_get_maxkeysize(l->env))
@@ -108,8 +110,8 @@ int bkt_lmdb_get(struct bkt_lmdb *l, const void *key, size_t n, const void **val
 }
 
 int bkt_lmdb_each(struct bkt_lmdb *l, const char *prefix,
-                  int (*each)(void *arg, const char *key, size_t n, const void *value, size_t n_value), void *arg,
-                  struct bkt_err *err)
+                  int (*each)(void *arg, const char *key, size_t n, const void *value, size_t n_value),
+                  void *arg, struct bkt_err *err)
 {
     MDB_cursor *c;
     size_t n = strlen(prefix);
@@ -117,7 +119,8 @@ int bkt_lmdb_each(struct bkt_lmdb *l, const char *prefix,
     int rc = mdb_cursor_open(l->txn, l->dbi, &c), done = BKT_OK;
     if (rc)
         return failed(err, rc, "listing keys");
-    for (rc = mdb_cursor_get(c, &k, &v, n ? MDB_SET_RANGE : MDB_FIRST); !rc && done >= 0; rc = mdb_cursor_get(c, &k, &v, MDB_NEXT)) {
+    for (rc = mdb_cursor_get(c, &k, &v, n ? MDB_SET_RANGE : MDB_FIRST); !rc && done >= 0;
+         rc = mdb_cursor_get(c, &k, &v, MDB_NEXT)) {
         if (k.mv_size < n || memcmp(k.mv_data, prefix, n) != 0)
             break;
         done = each(arg, k.mv_data, k.mv_size, v.mv_data, v.mv_size);

@@ -1,4 +1,5 @@
-/* LMDB files, read-only.  Their bytes come from anywhere; liblmdb reads a checked copy in memory that only this process has. */
+/* LMDB files, read-only.  Their bytes come from anywhere; liblmdb reads a checked copy in memory that only
+ * this process has. */
 #ifndef BKT_SAMPLES_LMDB_FILE_H
 #define BKT_SAMPLES_LMDB_FILE_H
 
@@ -12,13 +13,16 @@ struct bkt_lmdb;
 BKT_NODISCARD int bkt_lmdb_open(const void *bytes, size_t n, struct bkt_lmdb **out, struct bkt_err *err);
 void bkt_lmdb_close(struct bkt_lmdb *l); /* NULL is allowed */
 
-/** The value of a key; borrowed until bkt_lmdb_close(). @return BKT_OK; BKT_ENOENT, without a message; BKT_EFORMAT */
-BKT_NODISCARD int bkt_lmdb_get(struct bkt_lmdb *l, const void *key, size_t n, const void **value, size_t *n_value,
-                               struct bkt_err *err);
+/** The value of a key; borrowed until bkt_lmdb_close(). @return BKT_OK; BKT_ENOENT, without a message;
+ * BKT_EFORMAT */
+BKT_NODISCARD int bkt_lmdb_get(struct bkt_lmdb *l, const void *key, size_t n, const void **value,
+                               size_t *n_value, struct bkt_err *err);
 
-/** Call @p each for all keys that begin with @p prefix, in order.  A negative return of it ends this, and is returned. */
+/** Call @p each for all keys that begin with @p prefix, in order.  A negative return of it ends this, and is
+ * returned. */
 BKT_NODISCARD int bkt_lmdb_each(struct bkt_lmdb *l, const char *prefix,
-                                int (*each)(void *arg, const char *key, size_t n, const void *value, size_t n_value), void *arg,
-                                struct bkt_err *err);
+                                int (*each)(void *arg, const char *key, size_t n, const void *value,
+                                            size_t n_value),
+                                void *arg, struct bkt_err *err);
 
 #endif

@@ -6,9 +6,9 @@
 
 #include "base/bytes.h"
 
-/* The layout is LMDB 0.9's on machines of 64 bits.  All numbers are little-endian; in a file of another byte order
- * the mark is wrong. */
-#define HEAD          16 /* bytes of a page's header: number 8, 2, kind 2, begin and end of the free room 2 + 2 */
+/* The layout is LMDB 0.9's on machines of 64 bits.  All numbers are little-endian; in a file of another byte
+ * order the mark is wrong. */
+#define HEAD          16 /* bytes of a page's header: number 8, 2, kind 2, ends of the free room 2 + 2 */
 #define META_MARK     0xBEEFC0DEu
 #define META_MIN      (16 + 136)
 #define NONE          UINT64_MAX
@@ -20,7 +20,16 @@
 #define KIND_META     8u
 #define NODE_BIG      1u /* the value lies in pages of its own */
 /* Offsets in a meta page */
-enum { MARK = 16, VERSION = 20, ADDRESS = 24, MAP_SIZE = 32, FREE_DB = 40, MAIN_DB = 88, LAST_PAGE = 136, TXN = 144 };
+enum {
+    MARK = 16,
+    VERSION = 20,
+    ADDRESS = 24,
+    MAP_SIZE = 32,
+    FREE_DB = 40,
+    MAIN_DB = 88,
+    LAST_PAGE = 136,
+    TXN = 144
+};
 /* Offsets in a database's description, 48 bytes */
 enum { DB_PAD, DB_FLAGS = 4, DB_DEPTH = 6, DB_ENTRIES = 32, DB_ROOT = 40, DB_SIZE = 48 };
 
@@ -68,7 +77,8 @@ struct node {
     uint64_t             below; /* of a branch: the page */
 };
 
-static int check_leaf_value(struct walk *w, uint64_t page, const unsigned char *node, size_t room, size_t n_key)
+static int check_leaf_value(struct walk *w, uint64_t page, const unsigned char *node, size_t room,
+                            size_t n_key)
 {
     uint64_t size = bkt_get_le(node, 4), flags = bkt_get_le(node + 4, 2);
     if (flags & ~(uint64_t)NODE_BIG)
@@ -80,7 +90,8 @@ static int check_leaf_value(struct walk *w, uint64_t page, const unsigned char *
     return check_value_pages(w, bkt_get_le(node + 8 + n_key, 8), size);
 }
 
-static int check_node(struct walk *w, uint64_t page, const unsigned char *p, size_t i, size_t lower, bool leaf, struct node *out)
+static int check_node(struct walk *w, uint64_t page, const unsigned char *p, size_t i, size_t lower,
+                      bool leaf, struct node *out)
 {
     size_t at = (size_t)bkt_get_le(p + HEAD + 2 * i, 2);
     if (at < lower || at % 2 || at > w->size - 8)
@@ -147,7 +158,8 @@ static int check_tree(struct walk *w, const unsigned char *meta)
 
 static bool is_meta(const unsigned char *p)
 {
-    return (bkt_get_le(p + 10, 2) & KIND_META) && bkt_get_le(p + MARK, 4) == META_MARK && bkt_get_le(p + VERSION, 4) == 1;
+    return (bkt_get_le(p + 10, 2) & KIND_META) && bkt_get_le(p + MARK, 4) == META_MARK &&
+           bkt_get_le(p + VERSION, 4) == 1;
 }
 
 static size_t page_size(const unsigned char *bytes, size_t n)
@@ -155,7 +167,8 @@ static size_t page_size(const unsigned char *bytes, size_t n)
     if (n < META_MIN || !is_meta(bytes))
         return 0;
     size_t size = (size_t)bkt_get_le(bytes + FREE_DB, 4);
-    return size < 512 || size > 32768 || (size & (size - 1)) || n / size < 2 || !is_meta(bytes + size) ? 0 : size;
+    return size < 512 || size > 32768 || (size & (size - 1)) || n / size < 2 || !is_meta(bytes + size) ? 0
+                                                                                                       : size;
 }
 
 /* The newer state goes to both, with the pages that the file has. */

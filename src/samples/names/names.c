@@ -18,15 +18,16 @@ static int fetch(const char *name, const struct bkt_settings *set, struct bkt_bu
     BKT_PASS(vfd_open_store(name, set, &st, &key, err));
     int rc = bkt_store_head(st, key, &size, err);
     if (rc == BKT_OK && size > FILE_MAX_BYTES)
-        rc = BKT_ERR(err, BKT_EUNSUP, "%s: %llu bytes; at most 4 GiB are read", name, (unsigned long long)size);
+        rc = BKT_ERR(err, BKT_EUNSUP, "%s: %llu bytes; at most 4 GiB are read", name,
+                     (unsigned long long)size);
     if (rc == BKT_OK && size)
         rc = bkt_store_get(st, key, 0, size, out, err);
     bkt_store_close(st);
     return rc;
 }
 
-static int open_file(const char *folder, const char *name, const struct bkt_settings *set, struct bkt_lmdb **out,
-                     struct bkt_err *err)
+static int open_file(const char *folder, const char *name, const struct bkt_settings *set,
+                     struct bkt_lmdb **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0}, bytes = {0};
     if (bkt_buf_addf(&path, "%s/%s", folder, name) < 0)
@@ -86,14 +87,16 @@ static int read_branches(struct bkt_names *names, struct bkt_lmdb *file, struct 
     rc = bkt_lmdb_get(file, "head", 4, &head, &n, err);
     if (rc < 0 && rc != BKT_ENOENT)
         return rc;
-    bool known = rc == BKT_OK && n > strlen(begin) && memcmp(head, begin, strlen(begin)) == 0 && is_name(head, n);
+    bool known =
+        rc == BKT_OK && n > strlen(begin) && memcmp(head, begin, strlen(begin)) == 0 && is_name(head, n);
     names->head = known ? strndup((const char *)head + strlen(begin), n - strlen(begin)) : strdup("");
     if (!names->head)
         BKT_NOMEM(err);
     return BKT_OK;
 }
 
-static int open_all(struct bkt_names *names, const char *folder, const struct bkt_settings *set, struct bkt_err *err)
+static int open_all(struct bkt_names *names, const char *folder, const struct bkt_settings *set,
+                    struct bkt_err *err)
 {
     struct bkt_lmdb *branch = NULL;
     int rc = open_file(folder, "branch.lmdb", set, &branch, err);
@@ -105,7 +108,8 @@ static int open_all(struct bkt_names *names, const char *folder, const struct bk
     return rc == BKT_OK ? open_file(folder, "hash.lmdb", set, &names->hash, err) : rc;
 }
 
-int bkt_names_open(const char *repository, const struct bkt_settings *set, struct bkt_names **out, struct bkt_err *err)
+int bkt_names_open(const char *repository, const struct bkt_settings *set, struct bkt_names **out,
+                   struct bkt_err *err)
 {
     static const char *const places[] = {"/.hangar", ""};
     struct bkt_names *names = calloc(1, sizeof *names);
@@ -119,7 +123,8 @@ int bkt_names_open(const char *repository, const struct bkt_settings *set, struc
         if (rc == BKT_OK)
             rc = open_all(names, bkt_buf_str(&folder), set, err);
         if (rc == BKT_ENOENT && names->head)
-            rc = BKT_ERR(err, BKT_EFORMAT, "%s: it has branch.lmdb, but not ref.lmdb and hash.lmdb", bkt_buf_str(&folder));
+            rc = BKT_ERR(err, BKT_EFORMAT, "%s: it has branch.lmdb, but not ref.lmdb and hash.lmdb",
+                         bkt_buf_str(&folder));
     }
     if (rc < 0)
         bkt_names_close(names);
@@ -158,7 +163,8 @@ int bkt_names_commit(struct bkt_names *names, const char *branch, struct bkt_com
     if (!b && !*branch)
         BKT_FAIL(err, BKT_ENOENT, "the repository: its head names no branch; name one as BRANCH:COLUMN");
     if (!b)
-        BKT_FAIL(err, BKT_ENOENT, "branch %s: the repository lacks it; `h5bucket sample ls` prints its branches", branch);
+        BKT_FAIL(err, BKT_ENOENT,
+                 "branch %s: the repository lacks it; `h5bucket sample ls` prints its branches", branch);
     if (!*b->commit)
         return BKT_OK;
     if (bkt_buf_addf(&key, "%s:ref", b->commit) < 0)
@@ -195,8 +201,8 @@ static int same_name(const char *stored, const char *given)
     return strcmp(stored, given) == 0 ? 2 : *stored == '#' && strcmp(stored + 1, given) == 0;
 }
 
-const struct bkt_named_sample *bkt_commit_sample(const struct bkt_commit *c, const struct bkt_column *column, const char *sample,
-                                                 const char *sub)
+const struct bkt_named_sample *bkt_commit_sample(const struct bkt_commit *c, const struct bkt_column *column,
+                                                 const char *sample, const char *sub)
 {
     const struct bkt_named_sample *found = NULL;
     int best = 0;
@@ -215,7 +221,8 @@ const struct bkt_named_sample *bkt_commit_sample(const struct bkt_commit *c, con
 
 /* ---- records and schemas ---- */
 
-static int get_hash(struct bkt_names *names, char kind, const char *digest, const void **value, size_t *n, struct bkt_err *err)
+static int get_hash(struct bkt_names *names, char kind, const char *digest, const void **value, size_t *n,
+                    struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     if (bkt_buf_addf(&key, "%c:%s", kind, digest) < 0)
@@ -226,7 +233,8 @@ static int get_hash(struct bkt_names *names, char kind, const char *digest, cons
     return rc;
 }
 
-int bkt_names_record(struct bkt_names *names, const char *digest, char record[H5BUCKET_RECORD_MAX], struct bkt_err *err)
+int bkt_names_record(struct bkt_names *names, const char *digest, char record[H5BUCKET_RECORD_MAX],
+                     struct bkt_err *err)
 {
     const void *value;
     size_t      n;
@@ -238,7 +246,8 @@ int bkt_names_record(struct bkt_names *names, const char *digest, char record[H5
     return BKT_OK;
 }
 
-int bkt_names_schema(struct bkt_names *names, const char *digest, struct bkt_column_schema *out, struct bkt_err *err)
+int bkt_names_schema(struct bkt_names *names, const char *digest, struct bkt_column_schema *out,
+                     struct bkt_err *err)
 {
     const void *value;
     size_t      n;
@@ -255,8 +264,12 @@ int bkt_names_schema(struct bkt_names *names, const char *digest, struct bkt_col
     if (bkt_literal_find(dict, "schema_type", &found))
         (void)bkt_literal_text(found, kind, sizeof kind);
     out->variable  = strcmp(kind, "variable_shape") == 0;
-    out->has_shape = bkt_literal_find(dict, "shape", &found) && bkt_literal_shape(found, &out->rank, out->shape);
+    out->has_shape =
+        bkt_literal_find(dict, "shape", &found) && bkt_literal_shape(found, &out->rank, out->shape);
     return BKT_OK;
 }
 
-bool bkt_record_in_hdf5(const char *record) { return strncmp(record, "00:", 3) == 0 || strncmp(record, "01:", 3) == 0; }
+bool bkt_record_in_hdf5(const char *record)
+{
+    return strncmp(record, "00:", 3) == 0 || strncmp(record, "01:", 3) == 0;
+}

@@ -1,7 +1,7 @@
 /* Names in a repository: branches, columns and samples, from its files branch.lmdb, ref.lmdb and hash.lmdb.
  *
- * The files are fetched whole.  A branch leads to a commit, a commit lists columns and samples with their digests, and a
- * digest leads to a record or a column's schema. */
+ * The files are fetched whole.  A branch leads to a commit, a commit lists columns and samples with their
+ * digests, and a digest leads to a record or a column's schema. */
 #ifndef BKT_SAMPLES_NAMES_H
 #define BKT_SAMPLES_NAMES_H
 
@@ -26,7 +26,8 @@ struct bkt_column {
     size_t      first, n;      /* samples of the commit */
 };
 struct bkt_named_sample {
-    const char *column, *sample, *sub; /* sub: NULL in a flat column.  A name that is a number begins with '#' */
+    const char *column, *sample,
+        *sub; /* sub: NULL in a flat column.  A name that is a number begins with '#' */
     const char *digest;
 };
 /** Columns and samples of one commit, by name, numbers first and in their order. */
@@ -46,26 +47,27 @@ struct bkt_column_schema {
 
 /** Fetch and open the files.
  *  @return BKT_OK; BKT_ENOENT: the repository has no such files; BKT_EFORMAT: they are damaged; ... */
-BKT_NODISCARD int bkt_names_open(const char *repository, const struct bkt_settings *set, struct bkt_names **out,
-                                 struct bkt_err *err);
+BKT_NODISCARD int bkt_names_open(const char *repository, const struct bkt_settings *set,
+                                 struct bkt_names **out, struct bkt_err *err);
 void bkt_names_close(struct bkt_names *names); /* NULL is allowed */
 
 /** Read the commit of a branch; bkt_commit_fini() also after a failure.
  *  @param branch  NULL: the head
  *  @return BKT_OK; BKT_ENOENT: no such branch; BKT_EFORMAT: its commit is missing or damaged */
-BKT_NODISCARD int bkt_names_commit(struct bkt_names *names, const char *branch, struct bkt_commit *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_names_commit(struct bkt_names *names, const char *branch, struct bkt_commit *out,
+                                   struct bkt_err *err);
 void bkt_commit_fini(struct bkt_commit *c);
 
 /** The column of a name, or NULL. */
 const struct bkt_column *bkt_commit_column(const struct bkt_commit *c, const char *name);
 /** The sample of a name, or NULL.  A number may be given without its '#'.
  *  @param sub  NULL: of a flat column */
-const struct bkt_named_sample *bkt_commit_sample(const struct bkt_commit *c, const struct bkt_column *column, const char *sample,
-                                                 const char *sub);
+const struct bkt_named_sample *bkt_commit_sample(const struct bkt_commit *c, const struct bkt_column *column,
+                                                 const char *sample, const char *sub);
 
 /** The record behind a sample's digest. */
-BKT_NODISCARD int bkt_names_record(struct bkt_names *names, const char *digest, char record[H5BUCKET_RECORD_MAX],
-                                   struct bkt_err *err);
+BKT_NODISCARD int bkt_names_record(struct bkt_names *names, const char *digest,
+                                   char record[H5BUCKET_RECORD_MAX], struct bkt_err *err);
 /** The schema behind a column's digest. */
 BKT_NODISCARD int bkt_names_schema(struct bkt_names *names, const char *digest, struct bkt_column_schema *out,
                                    struct bkt_err *err);

@@ -35,7 +35,8 @@ static int add_listed(const struct bkt_listed *entry, void *arg)
     return BKT_OK;
 }
 
-static int by_list(struct bkt_domain *d, const struct bkt_object *o, struct bkt_usage *out, struct bkt_err *err)
+static int by_list(struct bkt_domain *d, const struct bkt_object *o, struct bkt_usage *out,
+                   struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
     if (bkt_id_key(&o->id, &prefix) < 0)
@@ -48,8 +49,8 @@ static int by_list(struct bkt_domain *d, const struct bkt_object *o, struct bkt_
 }
 
 /* HEADs for all n chunks of the grid. */
-static int head_all(struct bkt_domain *d, const struct bkt_object *o, const uint64_t *grid, size_t n, struct bkt_usage *out,
-                    struct bkt_err *err)
+static int head_all(struct bkt_domain *d, const struct bkt_object *o, const uint64_t *grid, size_t n,
+                    struct bkt_usage *out, struct bkt_err *err)
 {
     uint64_t       coord[BKT_MAX_RANK] = {0};
     const unsigned rank                = o->dset.layout.rank;
@@ -93,7 +94,8 @@ bool bkt_v1_are_many(const uint64_t *grid, unsigned rank)
 }
 
 /* Version 1 keys are hashes, which no list finds; a plain web server has no lists. */
-static int by_heads(struct bkt_domain *d, const struct bkt_object *o, struct bkt_usage *out, struct bkt_err *err)
+static int by_heads(struct bkt_domain *d, const struct bkt_object *o, struct bkt_usage *out,
+                    struct bkt_err *err)
 {
     const struct bkt_dset *ds                  = &o->dset;
     uint64_t               grid[BKT_MAX_RANK]  = {1}, n = 1;
@@ -110,8 +112,8 @@ static int by_heads(struct bkt_domain *d, const struct bkt_object *o, struct bkt
     return head_all(d, o, grid, (size_t)n, out, err);
 }
 
-int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_object *dset, uint64_t *bytes, uint64_t *n_chunks,
-                           struct bkt_err *err)
+int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_object *dset, uint64_t *bytes,
+                           uint64_t *n_chunks, struct bkt_err *err)
 {
     struct bkt_usage  use = {0, 0};
     struct bkt_usage *kept;

@@ -232,8 +232,8 @@ int bkt_domain_blank(char **id, const struct bkt_settings *set, struct bkt_domai
     return rc;
 }
 
-static int open_new(const struct bkt_name *n, const struct bkt_settings *set, char **id, struct bkt_domain **out,
-                    struct bkt_err *err)
+static int open_new(const struct bkt_name *n, const struct bkt_settings *set, char **id,
+                    struct bkt_domain **out, struct bkt_err *err)
 {
     struct bkt_domain *d = NULL;
     BKT_PASS(bkt_domain_blank(id, set, &d, err));
@@ -246,7 +246,8 @@ static int open_new(const struct bkt_name *n, const struct bkt_settings *set, ch
     return BKT_OK;
 }
 
-typedef int parse_fn(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err);
+typedef int parse_fn(const char *name, const struct bkt_settings *set, struct bkt_name *out,
+                     struct bkt_err *err);
 
 /* The open domain of a name, with a reference; NULL: no domain of that name is open. */
 static struct bkt_domain *find_named(parse_fn *parse, const char *name, const struct bkt_settings *set)
@@ -289,7 +290,8 @@ static int open_name(const struct bkt_name *n, const struct bkt_settings *set, s
     return *out ? BKT_OK : open_new(n, set, &id, out, err);
 }
 
-static int open_any(const char *name, bool only, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
+static int open_any(const char *name, bool only, const struct bkt_settings *set, struct bkt_domain **out,
+                    struct bkt_err *err)
 {
     BKT_CLEANUP(name_finip) struct bkt_name n = {0};
     *out = find_fresh(name, set);
@@ -306,12 +308,14 @@ static int open_any(const char *name, bool only, const struct bkt_settings *set,
     return BKT_OK;
 }
 
-int bkt_domain_open(const char *name, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
+int bkt_domain_open(const char *name, const struct bkt_settings *set, struct bkt_domain **out,
+                    struct bkt_err *err)
 {
     return open_any(name, false, set, out, err);
 }
 
-int bkt_domain_open_only(const char *name, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
+int bkt_domain_open_only(const char *name, const struct bkt_settings *set, struct bkt_domain **out,
+                         struct bkt_err *err)
 {
     return open_any(name, true, set, out, err);
 }
@@ -400,7 +404,8 @@ const char                  *bkt_domain_name(struct bkt_domain *d) { return d->n
 const char                  *bkt_domain_path(struct bkt_domain *d) { return d->path; }
 const struct bkt_id         *bkt_domain_root(struct bkt_domain *d) { return &d->doc.root; }
 
-int bkt_domain_get(struct bkt_domain *d, const struct bkt_id *id, const struct bkt_object **out, struct bkt_err *err)
+int bkt_domain_get(struct bkt_domain *d, const struct bkt_id *id, const struct bkt_object **out,
+                   struct bkt_err *err)
 {
     return bkt_objects_get(d->objects, bkt_alias_of(d, id), out, err);
 }
@@ -416,7 +421,9 @@ void bkt_domain_follow(struct bkt_domain *d, const struct bkt_object *start)
     if (!d->set.read_ahead)
         return;
     bool all = strcmp(start->id.text, d->doc.root.text) == 0;
-    bkt_objects_expect(d->objects, all ? d->doc.snapshot.objects : start->kind == BKT_GROUP ? start->group.links.n : 0);
+    bkt_objects_expect(d->objects, all                        ? d->doc.snapshot.objects
+                                   : start->kind == BKT_GROUP ? start->group.links.n
+                                                              : 0);
     bkt_objects_follow(d->objects, start);
 }
 
@@ -434,7 +441,8 @@ void *bkt_domain_attached(struct bkt_domain *d)
     return what;
 }
 
-void *bkt_domain_attach(struct bkt_domain *d, void *(*make)(struct bkt_domain *d), void (*release)(void *what))
+void *bkt_domain_attach(struct bkt_domain *d, void *(*make)(struct bkt_domain *d),
+                        void (*release)(void *what))
 {
     (void)pthread_mutex_lock(&d->lock);
     if (!d->attached) {

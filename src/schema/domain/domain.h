@@ -28,15 +28,15 @@ BKT_NODISCARD int bkt_domain_of_file(struct bkt_store *store, const char *key, c
                                      struct bkt_domain **out, struct bkt_err *err);
 /** As bkt_domain_open(), for a caller that also looks for a plain HDF5 file of that name.  If the domain does
  *  not exist, no further request looks for another object in its place. */
-BKT_NODISCARD int bkt_domain_open_only(const char *name, const struct bkt_settings *set, struct bkt_domain **out,
-                                       struct bkt_err *err);
+BKT_NODISCARD int bkt_domain_open_only(const char *name, const struct bkt_settings *set,
+                                       struct bkt_domain **out, struct bkt_err *err);
 /** Whether @p name is a domain, by one GET at most (none if local evidence shows that it isn't).  A domain
  *  found is kept open for a moment, so that the following open costs no second GET.
  *  @return 1; 0; or a negative code (a network failure).  With 0, @p err has the reason if the name has the
  *          scheme of a store, and so can't be meant for another connector */
 int  bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err);
-/** Close the domain that a probe keeps open.  Processes that open a domain together call it first: each may have
- *  asked at another time, and found another domain of that name. */
+/** Close the domain that a probe keeps open.  Processes that open a domain together call it first: each may
+ * have asked at another time, and found another domain of that name. */
 void bkt_domain_forget_probe(void);
 /** Whether bkt_domain_open() of @p name needs no request, since the domain is open already. */
 bool bkt_domain_is_open(const char *name, const struct bkt_settings *set);
@@ -100,15 +100,15 @@ BKT_NODISCARD int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_
  *  @param store  borrowed from the domain, which keeps it open
  *  @param key    the caller's, free()
  *  @return BKT_OK; BKT_EACCES: not allowed; the message names the URI and the word for allow=; … */
-BKT_NODISCARD int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bkt_store **store, char **key,
-                                         struct bkt_err *err);
+BKT_NODISCARD int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bkt_store **store,
+                                         char **key, struct bkt_err *err);
 
 /** The known version of such a file, for struct bkt_req: all readers while the domain is open read the same
  *  version, or fail.  Borrowed from the domain.
  *  @param stamp  recorded by the reference (bkt_is_stamp()); files of another stamp have another version.
  *                NULL: none */
-BKT_NODISCARD int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, const char *key, const char *stamp,
-                                     struct bkt_version **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, const char *key,
+                                     const char *stamp, struct bkt_version **out, struct bkt_err *err);
 /** Call after cached data of the files was dropped: further reads take the present versions, except of files
  *  with a recorded stamp. */
 void bkt_domain_forget_versions(struct bkt_domain *d);
@@ -131,7 +131,8 @@ BKT_NODISCARD int bkt_link_allowed(const struct bkt_link_from *from, const char 
 /** An object of a higher layer that is kept per domain (the chunk cache).  attach: the existing one, or the
  *  one that @p make returns; any thread, one attachment per domain.  @p release is called when the domain
  *  closes.  NULL: make() failed. */
-void *bkt_domain_attach(struct bkt_domain *d, void *(*make)(struct bkt_domain *d), void (*release)(void *what));
+void *bkt_domain_attach(struct bkt_domain *d, void *(*make)(struct bkt_domain *d),
+                        void (*release)(void *what));
 void *bkt_domain_attached(struct bkt_domain *d); /* NULL: none yet */
 
 /** Advisory ACL check for setting `user`; BKT_OK when no user is set.  @p need: BKT_ACL_… bits. */

@@ -49,17 +49,20 @@ const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_i
 /** NULL is fine. */
 void bkt_siblings_free(struct bkt_siblings *s);
 /** session_record.c: a version of an object was stored; @p r may be NULL. */
-void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *etag, const struct bkt_buf *json);
+void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *etag,
+                    const struct bkt_buf *json);
 void bkt_record_free(struct bkt_record *r);
 /** domain.c: the parts of opening that making and deleting share. */
 int  bkt_registry_id(const struct bkt_name *n, const struct bkt_settings *s, char **out, struct bkt_err *err);
 /** Whether a program has it open; a domain that only a probe keeps open is closed. */
 bool bkt_registry_has(const char *id);
 /** An empty domain: settings copied, @p id taken.  bkt_domain_destroy(). */
-BKT_NODISCARD int bkt_domain_blank(char **id, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_domain_blank(char **id, const struct bkt_settings *set, struct bkt_domain **out,
+                                   struct bkt_err *err);
 /** Fill in all members of an open domain besides store, path and doc. */
 BKT_NODISCARD int  bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err);
-struct bkt_domain *bkt_domain_enter(struct bkt_domain *d); /* into the registry, unless it is there: then that one */
+struct bkt_domain *
+bkt_domain_enter(struct bkt_domain *d); /* into the registry, unless it is there: then that one */
 void               bkt_domain_destroy(struct bkt_domain *d);
 /** Find the domain of @p n in its store: store, path and doc are filled in. */
 BKT_NODISCARD int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err);
@@ -79,13 +82,15 @@ bool bkt_links_count_is_own(struct bkt_links_count *c, const struct bkt_id *id);
 /** One link to @p id more or less. */
 BKT_NODISCARD int bkt_links_count_change(struct bkt_links_count *c, const struct bkt_id *id, int by);
 /** A group's links have been replaced, since another writer changed it. */
-BKT_NODISCARD int bkt_links_count_merge(struct bkt_links_count *c, const struct bkt_links *was, const struct bkt_links *is);
+BKT_NODISCARD int bkt_links_count_merge(struct bkt_links_count *c, const struct bkt_links *was,
+                                        const struct bkt_links *is);
 /** The counted links of a group are those of its version @p etag, with changes made here since.  "" or NULL:
  *  the version is unknown. */
 void bkt_links_count_version(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);
 /** A group has become version @p to.  If it was counted as version @p from, it counts as version @p to now;
  *  else links of other writers may have come between. */
-void bkt_links_count_moved(struct bkt_links_count *c, const struct bkt_id *group, const char *from, const char *to);
+void bkt_links_count_moved(struct bkt_links_count *c, const struct bkt_id *group, const char *from,
+                           const char *to);
 /** Whether a group that is stored as version @p etag may have links that aren't counted: another version was
  *  counted, or all groups were counted once and this one wasn't. */
 bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);

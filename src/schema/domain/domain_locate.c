@@ -19,14 +19,17 @@ static int no_domain(struct bkt_store *st, const char *path, const char *key, bo
     if (look && err && *path && bkt_store_get(st, path, 0, n, &head, NULL) == BKT_OK && head.len == n &&
         memcmp(head.ptr, BKT_HDF5_SIGNATURE, n) == 0)
         BKT_FAIL(err, BKT_ENOENT,
-                 "%s/%s is a plain HDF5 file in a store, not a domain; `h5bucket load --link` makes a domain that refers to it",
+                 "%s/%s is a plain HDF5 file in a store, not a domain; `h5bucket load --link` makes a domain "
+                 "that refers to it",
                  bkt_store_uri(st), path);
-    BKT_FAIL(err, BKT_ENOENT, "no domain%s %s in %s (no object %s)", look ? "" : " or HDF5 file", path, bkt_store_uri(st), key);
+    BKT_FAIL(err, BKT_ENOENT, "no domain%s %s in %s (no object %s)", look ? "" : " or HDF5 file", path,
+             bkt_store_uri(st), key);
 }
 
 /* Read and parse .domain.json below @p path of @p st.  If it isn't there, look for another object of that
  * name. */
-static int load_doc(struct bkt_store *st, const char *path, bool look, struct bkt_domain_doc *doc, struct bkt_err *err)
+static int load_doc(struct bkt_store *st, const char *path, bool look, struct bkt_domain_doc *doc,
+                    struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, json = {0};
     int rc;
@@ -56,7 +59,8 @@ static int set_place(struct bkt_domain *d, const struct bkt_name *n, const char 
     const char *rest = n->path + strlen(up);
     bkt_store_close(d->store);
     d->store = NULL;
-    if (bkt_buf_addf(&uri, "%s%s%s", n->store_uri, *up && n->store_uri[strlen(n->store_uri) - 1] != '/' ? "/" : "", up) < 0)
+    if (bkt_buf_addf(&uri, "%s%s%s", n->store_uri,
+                     *up && n->store_uri[strlen(n->store_uri) - 1] != '/' ? "/" : "", up) < 0)
         BKT_NOMEM(err);
     BKT_PASS(bkt_store_open(bkt_buf_str(&uri), &d->set, &d->store, err));
     d->path = strdup(rest + (*rest == '/'));
@@ -108,7 +112,8 @@ static int find_resolved(struct bkt_domain *d, const struct bkt_name *n, const c
     struct bkt_name              as   = *n;
     if (!real || strcmp(real, bkt_buf_str(&path)) == 0)
         return rc < 0 ? bkt_err_copy(err, rc, &quiet) : rc;
-    size_t strange = d->set.links && strcmp(d->set.links, "follow") == 0 ? 0 : bkt_bucket_link(bkt_buf_str(&path), true);
+    size_t strange =
+        d->set.links && strcmp(d->set.links, "follow") == 0 ? 0 : bkt_bucket_link(bkt_buf_str(&path), true);
     if (strange)
         BKT_FAIL(err, BKT_EACCES, "%s: %.*s is a symbolic link of another user; to follow such links, set "
                  "links=follow (H5BUCKET_LINKS)", bkt_buf_str(&path), (int)strange, bkt_buf_str(&path));
@@ -120,7 +125,8 @@ static int find_resolved(struct bkt_domain *d, const struct bkt_name *n, const c
 static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *up = strdup(n->path);
-    struct bkt_req reqs[64]; /* components of a path, as in domain_create.c; deeper ones are cut off at the top */
+    struct bkt_req
+        reqs[64]; /* components of a path, as in domain_create.c; deeper ones are cut off at the top */
     char          *ups[BKT_COUNT(reqs)], *keys[BKT_COUNT(reqs)];
     size_t         count = 0, at;
     bool           fits  = up != NULL;
@@ -144,7 +150,8 @@ static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const cha
     else if (at < count)
         rc = set_place(d, n, ups[at], err);
     else if (rc == BKT_ENOENT)
-        rc = BKT_ERR(err, rc, "%s/%s: no folder above it holds its root group %s", n->store_uri, n->path, key);
+        rc =
+            BKT_ERR(err, rc, "%s/%s: no folder above it holds its root group %s", n->store_uri, n->path, key);
     for (size_t i = 0; i < count; i++) {
         bkt_req_fini(&reqs[i]);
         free(ups[i]);

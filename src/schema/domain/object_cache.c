@@ -47,8 +47,8 @@ void bkt_entry_settle(struct bkt_objects *c, struct entry *e)
     unsettle(c, e);
     if (e->pins)
         return;
-    e->cost = bkt_block_bytes(sizeof *e) + bkt_block_bytes(BKT_ID_LEN) + MAP_COST + (e->object ? bkt_object_bytes(e->object) : 0) +
-              (e->err ? bkt_block_bytes(sizeof *e->err) : 0);
+    e->cost = bkt_block_bytes(sizeof *e) + bkt_block_bytes(BKT_ID_LEN) + MAP_COST +
+              (e->object ? bkt_object_bytes(e->object) : 0) + (e->err ? bkt_block_bytes(sizeof *e->err) : 0);
     c->used += e->cost;
     c->unused += e->unused ? e->cost : 0;
     ring_add(c, e);
@@ -89,7 +89,8 @@ static void entry_drop(struct bkt_objects *c, struct entry *e)
 void bkt_objects_evict(struct bkt_objects *c)
 {
     unsigned held = 0;
-    for (struct entry *e = c->lru.prev, *prev; c->used > c->limit && e != &c->lru && held < MAX_HELD; e = prev) {
+    for (struct entry *e = c->lru.prev, *prev; c->used > c->limit && e != &c->lru && held < MAX_HELD;
+         e = prev) {
         prev = e->prev;
         if (!e->waiters && !(e->object && bkt_object_refs(e->object) > 1)) {
             entry_drop(c, e);
@@ -135,7 +136,8 @@ static void wait_for(struct bkt_objects *c, struct entry *e)
     e->waiters--;
 }
 
-int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *wanted, const struct bkt_object **out, struct bkt_err *err)
+int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *wanted, const struct bkt_object **out,
+                    struct bkt_err *err)
 {
     struct bkt_id own = *wanted, *id = &own; /* it may lie in an object that is released here */
     if (!bkt_id_valid(id->text, NULL))
@@ -200,7 +202,8 @@ void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_
         (void)pthread_mutex_lock(&c->lock);
         bkt_objects_after_fork(c);
         for (; n && n_batch < PREFETCH_BATCH; ids++, n--) {
-            if (!bkt_id_valid(ids->text, NULL) || c->in_flight >= MAX_IN_FLIGHT || bkt_map_get(c->entries, ids->text, BKT_ID_LEN))
+            if (!bkt_id_valid(ids->text, NULL) || c->in_flight >= MAX_IN_FLIGHT ||
+                bkt_map_get(c->entries, ids->text, BKT_ID_LEN))
                 continue;
             batch[n_batch] = bkt_entry_new(c, ids);
             n_batch += batch[n_batch] != NULL;

@@ -21,8 +21,8 @@ void bkt_objects_free(struct bkt_objects *c);
 
 /** The object, fetched and parsed unless it is cached; waits.  Release @p out with bkt_object_release().
  *  BKT_ENOENT: no such object; BKT_EFORMAT: it is malformed; or the store's failure. */
-BKT_NODISCARD int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id, const struct bkt_object **out,
-                                  struct bkt_err *err);
+BKT_NODISCARD int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id,
+                                  const struct bkt_object **out, struct bkt_err *err);
 /** Begin to fetch those of @p n objects (ids are copied) that aren't there.  Doesn't wait, and reports no
  *  failure. */
 void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_t n);
@@ -30,11 +30,13 @@ void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_
 /** The domain has a snapshot (snapshot.h).
  *  @param hint  of its document, borrowed until bkt_objects_free()
  *  @param trust  objects need not be compared with the store */
-void bkt_objects_snapshot(struct bkt_objects *c, const struct bkt_id *root, const struct bkt_snapshot_hint *hint, bool trust);
+void bkt_objects_snapshot(struct bkt_objects *c, const struct bkt_id *root,
+                          const struct bkt_snapshot_hint *hint, bool trust);
 /** About @p n objects are going to be loaded: if it pays, the snapshot is read first. */
 void bkt_objects_expect(struct bkt_objects *c, uint64_t n);
 
-/** From now on the members of groups that arrive are fetched too, and those of @p start; see prefetch_traversal.h. */
+/** From now on the members of groups that arrive are fetched too, and those of @p start; see
+ * prefetch_traversal.h. */
 void bkt_objects_follow(struct bkt_objects *c, const struct bkt_object *start);
 void bkt_objects_unfollow(struct bkt_objects *c);
 

@@ -26,7 +26,7 @@ struct entry {
     int                      rc;     /* FAILED */
     struct bkt_err          *err;
     uint64_t                 cost;   /* READY and FAILED: bytes, as counted */
-    struct entry            *prev, *next; /* READY and FAILED: most recently used first; both NULL: not in the ring */
+    struct entry *prev, *next; /* READY and FAILED: most recently used first; both NULL: not in the ring */
 };
 
 enum snapshot_state {
@@ -89,12 +89,13 @@ struct load {
 
 /* ---- object_cache.c; the lock is held ---- */
 
-struct entry *bkt_entry_new(struct bkt_objects *c, const struct bkt_id *id); /* LOADING; NULL: out of memory */
-void          bkt_entry_settle(struct bkt_objects *c, struct entry *e); /* loading has ended: it may be evicted */
+/** LOADING; NULL: out of memory. */
+struct entry *bkt_entry_new(struct bkt_objects *c, const struct bkt_id *id);
+void bkt_entry_settle(struct bkt_objects *c, struct entry *e); /* loading has ended: it may be evicted */
 /** Evict the least recently used objects until the limit is kept, or all that are left are held. */
 void          bkt_objects_evict(struct bkt_objects *c);
 
-void          bkt_objects_after_fork(struct bkt_objects *c); /* in a forked child, loads of its parent are gone */
+void bkt_objects_after_fork(struct bkt_objects *c); /* in a forked child, loads of its parent are gone */
 
 /* ---- object_load.c; not under the lock ---- */
 
@@ -102,7 +103,8 @@ void          bkt_objects_after_fork(struct bkt_objects *c); /* in a forked chil
  *  @param wanted  callers wait for them now, so they don't wait for the snapshot */
 void bkt_load_begin(struct bkt_objects *c, struct entry *const *v, size_t n, bool wanted);
 void bkt_loads_go(struct bkt_objects *c, struct load *list, bool wanted); /* go on with held loads */
-void bkt_follow_more(struct bkt_objects *c); /* ask for as many objects ahead of a traversal as there is room for */
+void bkt_follow_more(
+    struct bkt_objects *c); /* ask for as many objects ahead of a traversal as there is room for */
 
 /** Send a load's request; go on with its answer, which is in l->req. */
 void bkt_load_request(struct load *l);
@@ -114,7 +116,8 @@ void bkt_load_fetched(struct load *l);
 bool bkt_node_take(struct load *l);
 /** A claimed load has ended.  @p whole: its answer is there for the others */
 void bkt_node_give(struct load *l, bool whole);
-void bkt_node_stop(struct bkt_objects *c); /* the domain is changed here: loads find nothing shared any more */
+void bkt_node_stop(
+    struct bkt_objects *c); /* the domain is changed here: loads find nothing shared any more */
 void bkt_node_after_fork(struct bkt_objects *c); /* the lock is held */
 
 /* ---- snapshot_serve.c ---- */

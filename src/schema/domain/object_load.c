@@ -189,7 +189,8 @@ static int parse(struct load *l, struct bkt_object **out, struct bkt_err *err)
     struct bkt_err why   = {.n = 0};
     bool           whole = false;
     if (n > l->cache->max_object)
-        BKT_FAIL(err, BKT_EFORMAT, "%s has %zu bytes, more than 256 MiB and than 4 times meta_cache", key_of(l), n);
+        BKT_FAIL(err, BKT_EFORMAT, "%s has %zu bytes, more than 256 MiB and than 4 times meta_cache",
+                 key_of(l), n);
     int rc = bkt_object_load(json_of(l), n, &l->id, out, &whole, &why);
     if (rc == BKT_EFORMAT && !whole && !l->json && bkt_objects_pause(l->cache->store, l->tries))
         return BKT_OK;
@@ -207,7 +208,8 @@ static void parse_one(struct load *l)
 {
     struct bkt_object *object = NULL;
     struct bkt_err     err    = {.n = 0};
-    if (size_of(l) >= SCAN_MIN && bkt_id_kind(&l->id) == BKT_GROUP && !l->scanned && atomic_load(&l->cache->tours)) {
+    if (size_of(l) >= SCAN_MIN && bkt_id_kind(&l->id) == BKT_GROUP && !l->scanned &&
+        atomic_load(&l->cache->tours)) {
         l->scanned = true;
         follow_part(l->cache, bkt_follow_scan(json_of(l), size_of(l), &l->id));
     }
@@ -268,7 +270,8 @@ static void send(struct load *l)
 {
     l->tries++;
     bkt_req_fini(&l->req);
-    l->req = (struct bkt_req){.op = BKT_GET, .key = key_of(l), .len = BKT_WHOLE, .small = true, .done = fetched, .arg = l};
+    l->req = (struct bkt_req){
+        .op = BKT_GET, .key = key_of(l), .len = BKT_WHOLE, .small = true, .done = fetched, .arg = l};
     if (!l->key.len)
         finish(l, BKT_ENOMEM, NULL, NULL);
     else if (l->tries > 1 || !bkt_node_take(l))

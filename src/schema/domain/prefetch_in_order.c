@@ -32,7 +32,10 @@ struct bkt_siblings {
     uint64_t    clock;
 };
 
-static size_t index_at(const struct bkt_links *l, bool created, size_t at) { return created ? l->order[at] : at; }
+static size_t index_at(const struct bkt_links *l, bool created, size_t at)
+{
+    return created ? l->order[at] : at;
+}
 
 static struct walk *walk_of(struct bkt_siblings *s, const struct bkt_object *group)
 {
@@ -81,7 +84,8 @@ static void fetch(struct bkt_domain *d, struct walk *w)
     w->window = w->window ? w->window * 2 : WINDOW_MIN;
     if (w->window > WINDOW_MAX)
         w->window = WINDOW_MAX;
-    size_t from = w->until > w->at ? w->until : w->at, to = w->at + w->window < l->n ? w->at + w->window : l->n;
+    size_t from = w->until > w->at ? w->until : w->at,
+           to = w->at + w->window < l->n ? w->at + w->window : l->n;
     for (size_t k = from; k < to && n < WINDOW_MAX; k++) {
         const struct bkt_link *x = &l->v[index_at(l, w->created, k)];
         if (x->cls == BKT_L_HARD)
@@ -121,7 +125,8 @@ size_t bkt_domain_siblings(struct bkt_domain *d, const struct bkt_id *id, struct
     for (size_t i = 0; d->siblings && i < N_WALKS; i++) {
         const struct walk      *w = &d->siblings->walks[i];
         const struct bkt_links *l = w->group ? &w->group->group.links : NULL;
-        if (!l || l->edit || w->run < 2 || w->at >= l->n || strcmp(l->v[index_at(l, w->created, w->at)].id.text, id->text) != 0)
+        if (!l || l->edit || w->run < 2 || w->at >= l->n ||
+            strcmp(l->v[index_at(l, w->created, w->at)].id.text, id->text) != 0)
             continue;
         for (size_t k = w->at + 1; k < l->n && n < max; k++) {
             const struct bkt_link *x = &l->v[index_at(l, w->created, k)];

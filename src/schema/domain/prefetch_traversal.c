@@ -7,7 +7,8 @@
 
 static struct bkt_follow_part *part_new(size_t cap)
 {
-    struct bkt_follow_part *p = cap > SIZE_MAX / sizeof(struct bkt_id) - 1 ? NULL : malloc(sizeof *p + cap * sizeof *p->ids);
+    struct bkt_follow_part *p =
+        cap > SIZE_MAX / sizeof(struct bkt_id) - 1 ? NULL : malloc(sizeof *p + cap * sizeof *p->ids);
     if (p)
         *p = (struct bkt_follow_part){0};
     return p;
@@ -137,7 +138,8 @@ bool bkt_follow_pass(struct bkt_follow *f, const struct bkt_id *id)
         return true;
     if (!f->passed)
         f->passed = bkt_map_new();
-    return f->passed && bkt_map_count(f->passed) < MAX_PASSED && bkt_map_put(f->passed, id->text, BKT_ID_LEN, f, NULL) == BKT_OK;
+    return f->passed && bkt_map_count(f->passed) < MAX_PASSED &&
+           bkt_map_put(f->passed, id->text, BKT_ID_LEN, f, NULL) == BKT_OK;
 }
 
 void bkt_follow_clear(struct bkt_follow *f)

@@ -28,7 +28,7 @@ struct bkt_follow_part *bkt_follow_members(const struct bkt_object *o);
 struct bkt_follow_part *bkt_follow_scan(const void *json, size_t n, const struct bkt_id *own);
 /** Add an id to a part that grows; *p is NULL at first, *cap its room.  False: out of memory. */
 bool bkt_follow_add(struct bkt_follow_part **p, size_t *cap, const struct bkt_id *id);
-void                    bkt_follow_push(struct bkt_follow *f, struct bkt_follow_part *p); /* takes it over; NULL is fine */
+void bkt_follow_push(struct bkt_follow *f, struct bkt_follow_part *p); /* takes it over; NULL is fine */
 bool                    bkt_follow_next(struct bkt_follow *f, struct bkt_id *id);
 /** The traversal has reached this object while members are queued.  If it is faster than the fetches ahead of
  *  it, the queue would lag behind for good and fetch objects that aren't wanted any more.  False: no memory

@@ -23,7 +23,9 @@ static const struct {
     const char *prefix, *scheme;
     enum place  place;
 } forms[] = {
-    {"s3://", "s3://", PLACE_S3},        {"file://", "", PLACE_NAMED},     {"https://", "https://", PLACE_WEB},
+    {"s3://", "s3://", PLACE_S3},
+    {"file://", "", PLACE_NAMED},
+    {"https://", "https://", PLACE_WEB},
     {"http://", "http://", PLACE_WEB},
 };
 
@@ -111,8 +113,10 @@ static bool is_own_name(const struct bkt_domain *d, const char *name, size_t n)
 
 static int refuse(const char *whose, const char *uri, const char *what, struct bkt_err *err)
 {
-    BKT_FAIL(err, BKT_EACCES, "reference to %s: not in the bucket of %s; to allow it, put %s into the setting allow "
-             "(H5BUCKET_ALLOW)", uri, whose, what);
+    BKT_FAIL(err, BKT_EACCES,
+             "reference to %s: not in the bucket of %s; to allow it, put %s into the setting allow "
+             "(H5BUCKET_ALLOW)",
+             uri, whose, what);
 }
 
 /* The store that @p uri names, opened once per domain. */
@@ -133,8 +137,8 @@ static int other_store(struct bkt_domain *d, const char *uri, struct bkt_store *
 }
 
 /* Append the target's URI; its first store_n bytes are the store's. */
-static int target_uri(const struct bkt_domain *d, const struct target *t, size_t bucket_n, struct bkt_buf *what,
-                      size_t *store_n, bool *local)
+static int target_uri(const struct bkt_domain *d, const struct target *t, size_t bucket_n,
+                      struct bkt_buf *what, size_t *store_n, bool *local)
 {
     const char *uri   = bkt_store_uri(d->store);
     const char *slash = strrchr(uri, '/');
@@ -145,14 +149,15 @@ static int target_uri(const struct bkt_domain *d, const struct target *t, size_t
         *local = true;
         BKT_PASS(bkt_buf_addf(what, "%.*s/%.*s", (int)(slash - uri), uri, (int)bucket_n, t->rest));
     } else {
-        BKT_PASS(bkt_buf_addf(what, "%s%.*s", strncmp(uri, "mem:", 4) == 0 ? "mem:" : "s3://", (int)bucket_n, t->rest));
+        BKT_PASS(bkt_buf_addf(what, "%s%.*s", strncmp(uri, "mem:", 4) == 0 ? "mem:" : "s3://", (int)bucket_n,
+                              t->rest));
     }
     *store_n = what->len;
     return bkt_buf_add_str(what, t->rest + bucket_n);
 }
 
-static int resolve(struct bkt_domain *d, const char *uri, struct target *t, struct bkt_store **store, char **key,
-                   struct bkt_err *err)
+static int resolve(struct bkt_domain *d, const char *uri, struct target *t, struct bkt_store **store,
+                   char **key, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf what = {0};
     size_t      n   = strcspn(t->rest, "/"), store_n;
@@ -172,7 +177,8 @@ static int resolve(struct bkt_domain *d, const char *uri, struct target *t, stru
         in_own = t->rest + n + 1 + strcspn(t->rest + n + 1, "/") + 1;
     /* An explicit rule for S3 beats a local directory of the same name. */
     bool elsewhere = strncmp(full, own, store_n) != 0 || own[store_n] != 0;
-    bool by_rule = t->place == PLACE_S3 && elsewhere && bkt_store_is_local(d->store) && is_allowed(d->set.allow, full, false);
+    bool by_rule = t->place == PLACE_S3 && elsewhere && bkt_store_is_local(d->store) &&
+                   is_allowed(d->set.allow, full, false);
     if (in_own && *in_own && !by_rule && !d->of_file) {
         *store = d->store;
         *key   = strdup(in_own);
@@ -210,13 +216,16 @@ static int tidy_web(char *rest, struct bkt_err *err)
 
 /* file:///path: a file of this machine outside the domain's folder.  Only for a domain of this machine, and
  * only if `allow` has it. */
-static int resolve_local(struct bkt_domain *d, const char *uri, struct bkt_store **store, char **key, struct bkt_err *err)
+static int resolve_local(struct bkt_domain *d, const char *uri, struct bkt_store **store, char **key,
+                         struct bkt_err *err)
 {
     const char *own = bkt_store_uri(d->store), *path = uri + 7, *slash = strrchr(path, '/');
     if (strncmp(own, "file:", 5) != 0)
-        BKT_FAIL(err, BKT_EACCES, "reference to %s: only a domain on this machine may refer to files on it", uri);
+        BKT_FAIL(err, BKT_EACCES, "reference to %s: only a domain on this machine may refer to files on it",
+                 uri);
     if (!is_clean(path + 1))
-        BKT_FAIL(err, BKT_EACCES, "reference to \"%.200s\": empty, \".\" or \"..\" components", BKT_SHOWN(uri));
+        BKT_FAIL(err, BKT_EACCES, "reference to \"%.200s\": empty, \".\" or \"..\" components",
+                 BKT_SHOWN(uri));
     BKT_CLEANUP(bkt_freep) char *dir = strndup(uri, (size_t)(slash - uri) + (slash == path));
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
     if (!dir || bkt_buf_addf(&full, "file://%s", path) < 0)
@@ -255,16 +264,18 @@ int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bk
 /* First character of the names in d->versions: whether a reference recorded the version. */
 enum { ANY = '-', STAMPED = '+' };
 
-int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, const char *key, const char *stamp, struct bkt_version **out,
-                       struct bkt_err *err)
+int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, const char *key,
+                       const char *stamp, struct bkt_version **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
-    if (bkt_buf_addf(&name, "%c%s", stamp ? STAMPED : ANY, stamp ? stamp : "") < 0 || bkt_buf_add(&name, "", 1) < 0 ||
-        bkt_buf_add_str(&name, bkt_store_uri(store)) < 0 || bkt_buf_add(&name, "", 1) < 0 || bkt_buf_add_str(&name, key) < 0)
+    if (bkt_buf_addf(&name, "%c%s", stamp ? STAMPED : ANY, stamp ? stamp : "") < 0 ||
+        bkt_buf_add(&name, "", 1) < 0 || bkt_buf_add_str(&name, bkt_store_uri(store)) < 0 ||
+        bkt_buf_add(&name, "", 1) < 0 || bkt_buf_add_str(&name, key) < 0)
         BKT_NOMEM(err);
     (void)pthread_mutex_lock(&d->lock);
     *out = bkt_map_get(d->versions, name.ptr, name.len);
-    if (!*out && (*out = calloc(1, sizeof **out)) && bkt_map_put(d->versions, name.ptr, name.len, *out, NULL) < 0) {
+    if (!*out && (*out = calloc(1, sizeof **out)) &&
+        bkt_map_put(d->versions, name.ptr, name.len, *out, NULL) < 0) {
         free(*out);
         *out = NULL;
     }
@@ -286,7 +297,7 @@ void bkt_domain_forget_versions(struct bkt_domain *d)
 
 int bkt_link_allowed(const struct bkt_link_from *from, const char *uri, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) char             *copy  = strdup(strncasecmp(uri, "hsds+s3://", 10) == 0 ? uri + 5 : uri);
+    BKT_CLEANUP(bkt_freep) char *copy = strdup(strncasecmp(uri, "hsds+s3://", 10) == 0 ? uri + 5 : uri);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf what  = {0};
     if (!copy)
         BKT_NOMEM(err);
@@ -295,15 +306,18 @@ int bkt_link_allowed(const struct bkt_link_from *from, const char *uri, struct b
         if (from->local)
             return BKT_OK; /* as for HDF5's own external links */
         BKT_FAIL(err, BKT_EACCES,
-                 "link to \"%.200s\": only a domain on this machine may refer to files on it", BKT_SHOWN(uri));
+                 "link to \"%.200s\": only a domain on this machine may refer to files on it",
+                 BKT_SHOWN(uri));
     }
     if (t.place == PLACE_NAMED)
         BKT_FAIL(err, BKT_ENOENT, "link to \"%.200s\": unknown scheme", BKT_SHOWN(uri));
     if (t.place == PLACE_WEB)
         BKT_PASS(tidy_web(copy + (t.rest - copy), err));
     if (!strchr(t.rest, '/') || !is_clean(t.rest))
-        BKT_FAIL(err, BKT_EACCES, "link to \"%.200s\": not of the form s3://bucket/path or https://host/path, or with empty, "
-                 "\".\" or \"..\" components", BKT_SHOWN(uri));
+        BKT_FAIL(err, BKT_EACCES,
+                 "link to \"%.200s\": not of the form s3://bucket/path or https://host/path, or with empty, "
+                 "\".\" or \"..\" components",
+                 BKT_SHOWN(uri));
     if (bkt_buf_addf(&what, "%s%s", t.scheme, t.rest) < 0)
         BKT_NOMEM(err);
     const char *full = bkt_buf_str(&what), *own = from->store_uri;

@@ -44,7 +44,8 @@ static void forget(struct bkt_record *r, const struct bkt_id *id)
     free(old);
 }
 
-void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *etag, const struct bkt_buf *json)
+void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *etag,
+                    const struct bkt_buf *json)
 {
     if (!r)
         return;
@@ -64,9 +65,13 @@ void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *e
         r->bytes += x->n;
 }
 
-size_t bkt_domain_n_recorded(const struct bkt_domain *d) { return d->record ? bkt_map_count(d->record->objects) : 0; }
+size_t bkt_domain_n_recorded(const struct bkt_domain *d)
+{
+    return d->record ? bkt_map_count(d->record->objects) : 0;
+}
 
-bool bkt_domain_recorded(const struct bkt_domain *d, const struct bkt_id *id, const char **etag, const void **json, size_t *n)
+bool bkt_domain_recorded(const struct bkt_domain *d, const struct bkt_id *id, const char **etag,
+                         const void **json, size_t *n)
 {
     const struct one *x = d->record ? bkt_map_get(d->record->objects, id->text, BKT_ID_LEN) : NULL;
     if (!x)

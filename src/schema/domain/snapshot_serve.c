@@ -48,15 +48,18 @@ static void *run(void *arg)
     int rc = bkt_snapshot_load(c->store, &c->root, c->snap_trust, &c->snap_hint, &c->snap_stop, &s, &err);
     if (rc == BKT_OK && bkt_trace_on(BKT_TRACE_SCHEMA)) {
         size_t n = bkt_snapshot_count(s, &current);
-        bkt_trace(BKT_TRACE_SCHEMA, "snapshot of %s: %zu objects, %zu of them current", c->root.text, n, current);
+        bkt_trace(BKT_TRACE_SCHEMA, "snapshot of %s: %zu objects, %zu of them current", c->root.text, n,
+                  current);
     } else if (rc < 0) { /* harmless: all objects are requested */
-        bkt_trace(BKT_TRACE_SCHEMA, "snapshot of %s can't be used: %s", c->root.text, err.n ? err.frame[0].msg : bkt_err_text(rc));
+        bkt_trace(BKT_TRACE_SCHEMA, "snapshot of %s can't be used: %s", c->root.text,
+                  err.n ? err.frame[0].msg : bkt_err_text(rc));
     }
     publish(c, rc == BKT_OK ? s : NULL);
     return NULL;
 }
 
-void bkt_objects_snapshot(struct bkt_objects *c, const struct bkt_id *root, const struct bkt_snapshot_hint *hint, bool trust)
+void bkt_objects_snapshot(struct bkt_objects *c, const struct bkt_id *root,
+                          const struct bkt_snapshot_hint *hint, bool trust)
 {
     (void)pthread_mutex_lock(&c->lock);
     c->root         = *root;
@@ -67,7 +70,8 @@ void bkt_objects_snapshot(struct bkt_objects *c, const struct bkt_id *root, cons
 
 static bool worth_while(const struct bkt_objects *c)
 {
-    return c->snap_state == SNAP_NONE && c->snap_hint.objects && bkt_snapshot_pays(c->expected, c->snap_trust ? 0 : c->snap_hint.keys);
+    return c->snap_state == SNAP_NONE && c->snap_hint.objects &&
+           bkt_snapshot_pays(c->expected, c->snap_trust ? 0 : c->snap_hint.keys);
 }
 
 void bkt_objects_expect(struct bkt_objects *c, uint64_t n)

@@ -15,9 +15,15 @@ struct sweep {
     uint64_t        left; /* steps */
 };
 
-static uint64_t first_of(const struct sweep *s, size_t block, unsigned dim) { return s->coords[block * 2 * s->rank + dim]; }
+static uint64_t first_of(const struct sweep *s, size_t block, unsigned dim)
+{
+    return s->coords[block * 2 * s->rank + dim];
+}
 
-static uint64_t last_of(const struct sweep *s, size_t block, unsigned dim) { return s->coords[(block * 2 + 1) * s->rank + dim]; }
+static uint64_t last_of(const struct sweep *s, size_t block, unsigned dim)
+{
+    return s->coords[(block * 2 + 1) * s->rank + dim];
+}
 
 static bool spend(struct sweep *s, uint64_t steps)
 {
@@ -40,7 +46,7 @@ struct order {
 static int by_first(const void *a, const void *b, void *arg)
 {
     const struct order *o = arg;
-    uint64_t            x = first_of(o->s, *(const size_t *)a, o->dim), y = first_of(o->s, *(const size_t *)b, o->dim);
+    uint64_t x = first_of(o->s, *(const size_t *)a, o->dim), y = first_of(o->s, *(const size_t *)b, o->dim);
     return x < y ? -1 : x > y;
 }
 
@@ -62,7 +68,8 @@ static size_t cut(const struct sweep *s, unsigned dim, const size_t *blocks, siz
 static int dimension(struct sweep *s, unsigned dim, size_t *blocks, size_t n);
 
 /* The blocks that reach over each stretch. */
-static int stretches(struct sweep *s, unsigned dim, const size_t *blocks, size_t n, uint64_t *cuts, size_t *over, size_t *below)
+static int stretches(struct sweep *s, unsigned dim, const size_t *blocks, size_t n, uint64_t *cuts,
+                     size_t *over, size_t *below)
 {
     size_t n_cuts = cut(s, dim, blocks, n, cuts), m = 0, next = 0;
     for (size_t c = 0; c + 1 < n_cuts; c++) {
@@ -104,7 +111,8 @@ static int look_at_corners(unsigned rank, size_t n, const uint64_t *coords, stru
         for (unsigned d = 0; d < rank; d++) {
             uint64_t first = coords[i * 2 * rank + d], last = coords[(i * 2 + 1) * rank + d];
             if (last < first || last >= INT64_MAX)
-                BKT_FAIL(err, BKT_EFORMAT, "the stored selection has a block from %llu to %llu in dimension %u",
+                BKT_FAIL(err, BKT_EFORMAT,
+                         "the stored selection has a block from %llu to %llu in dimension %u",
                          (unsigned long long)first, (unsigned long long)last, d);
         }
     return BKT_OK;
@@ -116,7 +124,8 @@ int bkt_h5blocks_check(unsigned rank, size_t n, const uint64_t *coords, uint64_t
     uint64_t     fair;
     BKT_PASS(look_at_corners(rank, n, coords, err));
     if (!bkt_mul_u64(n, 2 * (uint64_t)rank, &fair) || !bkt_add_u64(fair, *spare, &s.left))
-        BKT_FAIL(err, BKT_EFORMAT, "the stored selection has %zu blocks, more than a dataset has elements", n);
+        BKT_FAIL(err, BKT_EFORMAT, "the stored selection has %zu blocks, more than a dataset has elements",
+                 n);
     BKT_CLEANUP(bkt_freep) size_t *blocks = calloc(n + 1, sizeof *blocks);
     if (!blocks)
         BKT_NOMEM(err);

@@ -2,10 +2,10 @@
  * (H5Sencode2) and creation property lists (H5Pencode2).
  *
  * HDF5's decoders trust their input, so no stored bytes may reach them.  The parsers here check every bound:
- * an accepted encoding is whole, within the given bytes, and within HDF5's own limits.  vol/convert/rebuild.h makes
- * HDF5's values of the result, by the calls that a program has.  Parsers are pure.  A result is the caller's,
- * also after a failure; the _fini() and _free() functions accept a partly filled one.  BKT_EFORMAT: the
- * message names the problem; BKT_EUNSUP: a version, class or property that is unknown here. */
+ * an accepted encoding is whole, within the given bytes, and within HDF5's own limits.  vol/convert/rebuild.h
+ * makes HDF5's values of the result, by the calls that a program has.  Parsers are pure.  A result is the
+ * caller's, also after a failure; the _fini() and _free() functions accept a partly filled one.  BKT_EFORMAT:
+ * the message names the problem; BKT_EUNSUP: a version, class or property that is unknown here. */
 #ifndef BKT_H5ENC_H
 #define BKT_H5ENC_H
 
@@ -151,7 +151,8 @@ enum bkt_h5_has {
 #define BKT_H5_FILTERS_MAX 32    /* H5Z_MAX_NFILTERS */
 #define BKT_H5_CD_MAX      65535 /* parameters of a filter: as many as a file has room for */
 #define BKT_H5_INDEXES_MAX 8     /* H5O_SHMESG_MAX_NINDEXES */
-#define BKT_H5_BTREE_MAX   32767 /* half of the entries that a tree's node has room for (HDF5_BTREE_IK_MAX_ENTRIES) */
+/* Half of the entries that a tree's node has room for (HDF5_BTREE_IK_MAX_ENTRIES) */
+#define BKT_H5_BTREE_MAX 32767
 #define BKT_H5_LEAF_MAX    65535 /* as many as a file has room for */
 #define BKT_H5_FILES_MAX   65535 /* external files of a dataset: as many as a file has room for */
 #define BKT_H5_GROUP_MAX   (16U << 20) /* bytes that a group reserves before its links are made */

@@ -2,8 +2,8 @@
  *
  * The description gives the layout of the bytes in the store.  HDF5's type is the program's view: it may have
  * gaps, or be of a class that the schema has no name for and describes as opaque bytes (see
- * vol/convert/type_from_h5.c).  Members, sizes and byte orders must agree.  Otherwise some bytes of an element
- * would never be filled, or be misread. */
+ * vol/convert/type_from_h5.c).  Members, sizes and byte orders must agree.  Otherwise some bytes of an
+ * element would never be filled, or be misread. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -119,10 +119,11 @@ static int group_info(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *e
     l->est_name = (unsigned)bkt_rd_le(r, 2);
     uint64_t bytes = (uint64_t)l->est_entries * l->est_name;
     if (l->heap_hint > BKT_H5_GROUP_MAX || bytes > BKT_H5_GROUP_MAX)
-        BKT_FAIL(err, BKT_EFORMAT,
-                 "the encoded property list has a group of %u links with names of %u bytes, and %u bytes ahead; "
-                 "the limit is %u bytes",
-                 l->est_entries, l->est_name, l->heap_hint, BKT_H5_GROUP_MAX);
+        BKT_FAIL(
+            err, BKT_EFORMAT,
+            "the encoded property list has a group of %u links with names of %u bytes, and %u bytes ahead; "
+            "the limit is %u bytes",
+            l->est_entries, l->est_name, l->heap_hint, BKT_H5_GROUP_MAX);
     return BKT_OK;
 }
 
@@ -141,8 +142,8 @@ static int chunk_shape(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *
     l->rank = (unsigned)bkt_rd_le(r, 1);
     if (r->ok && (l->rank == 0 ||
                   l->rank > BKT_MAX_RANK)) /* HDF5 1.14 compares lists without a shape beyond their end */
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has chunks of rank %u; the limit is %d", l->rank,
-                 BKT_MAX_RANK);
+        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has chunks of rank %u; the limit is %d",
+                 l->rank, BKT_MAX_RANK);
     for (unsigned i = 0; i < l->rank; i++)
         l->dims[i] = bkt_rd_le(r, 4);
     if (!r->ok)
@@ -405,7 +406,8 @@ static int page(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 
 #define OF(cls) (1u << (cls))
 #define GROUPS                                                                                               \
-    (OF(BKT_H5_GROUP_LIST) | OF(BKT_H5_FILE_LIST)) /* a file's list has all properties of its root group's list */
+    (OF(BKT_H5_GROUP_LIST) |                                                                                 \
+     OF(BKT_H5_FILE_LIST)) /* a file's list has all properties of its root group's list */
 #define OBJECTS (GROUPS | OF(BKT_H5_OBJECT_LIST) | OF(BKT_H5_DATASET_LIST) | OF(BKT_H5_DATATYPE_LIST))
 #define DSETS   OF(BKT_H5_DATASET_LIST)
 #define FILES   OF(BKT_H5_FILE_LIST)

@@ -62,8 +62,8 @@ int bkt_json_u64(const json_t *j, const char *what, uint64_t max, uint64_t *out,
     return BKT_OK;
 }
 
-int bkt_json_u64_list(const json_t *j, const char *what, uint64_t max, unsigned max_n, uint64_t *v, unsigned *n,
-                      struct bkt_err *err)
+int bkt_json_u64_list(const json_t *j, const char *what, uint64_t max, unsigned max_n, uint64_t *v,
+                      unsigned *n, struct bkt_err *err)
 {
     if (!json_is_array(j)) {
         *n = 1;

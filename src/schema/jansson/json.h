@@ -1,11 +1,11 @@
-/* JSON as HSDS writes it, as jansson's trees.  Only src/schema includes this.  The reader and judge of texts is
- * base/text/json_scan.h; jansson's parser is not used, and its process-wide allocator is the program's.
+/* JSON as HSDS writes it, as jansson's trees.  Only src/schema includes this.  The reader and judge of texts
+ * is base/text/json_scan.h; jansson's parser is not used, and its process-wide allocator is the program's.
  *
- * Python's json module writes some things that JSON (and jansson) lacks.  A tree has them as marked texts.  The
- * accessors below undo that, so that nothing is lost.  The marks are:
- *   NaN, Infinity, -Infinity, integers of 19 digits or more, reals that overflow a double
- *       -> a string that starts with U+0001, then the token.  A real string that starts with U+0001 gets a second one.
- *   lone surrogates \udc80..\udcff (Python's surrogateescape of the raw bytes 0x80..0xff)
+ * Python's json module writes some things that JSON (and jansson) lacks.  A tree has them as marked texts.
+ * The accessors below undo that, so that nothing is lost.  The marks are: NaN, Infinity, -Infinity, integers
+ * of 19 digits or more, reals that overflow a double
+ *       -> a string that starts with U+0001, then the token.  A real string that starts with U+0001 gets a
+ * second one. lone surrogates \udc80..\udcff (Python's surrogateescape of the raw bytes 0x80..0xff)
  *       -> U+10FFFF, then U+0080..U+00FF.  U+10FFFF itself is doubled.
  *   other lone surrogates -> the three bytes that encode them (as in CESU-8), each as a raw byte.
  * So text that may hold user data must be read by bkt_json_text() or bkt_json_dup(), never by
@@ -54,10 +54,11 @@ const json_t *bkt_json_get(const json_t *obj, const char *key);
 const char   *bkt_json_word(const json_t *obj, const char *key); /* a plain ASCII string, or NULL */
 double        bkt_json_seconds(const json_t *obj, const char *key); /* a time stamp; 0 when absent */
 /** An integer in 0 .. @p max.  BKT_EFORMAT: the message has @p what. */
-BKT_NODISCARD int bkt_json_u64(const json_t *j, const char *what, uint64_t max, uint64_t *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_json_u64(const json_t *j, const char *what, uint64_t max, uint64_t *out,
+                               struct bkt_err *err);
 /** A list of at most @p max_n integers, or one integer in place of the list. */
-BKT_NODISCARD int bkt_json_u64_list(const json_t *j, const char *what, uint64_t max, unsigned max_n, uint64_t *v,
-                                    unsigned *n, struct bkt_err *err);
+BKT_NODISCARD int bkt_json_u64_list(const json_t *j, const char *what, uint64_t max, unsigned max_n,
+                                    uint64_t *v, unsigned *n, struct bkt_err *err);
 
 /* ---- making and writing trees; text and numbers of any kind ----
  * new: a new reference, or NULL if memory is short.  set and push take over their value's reference, NULL
@@ -71,7 +72,8 @@ BKT_NODISCARD int bkt_json_set(json_t *obj, const char *key, json_t *value); /* 
 BKT_NODISCARD int bkt_json_push(json_t *list, json_t *value);
 /* The same for keys that are names of users' things, in whatever bytes. */
 BKT_NODISCARD int bkt_json_set_named(json_t *obj, const char *name, json_t *value);
-BKT_NODISCARD int bkt_json_get_named(const json_t *obj, const char *name, json_t **out); /* borrowed; NULL: none */
+/** Borrowed; NULL: none. */
+BKT_NODISCARD int bkt_json_get_named(const json_t *obj, const char *name, json_t **out);
 BKT_NODISCARD int bkt_json_del_named(json_t *obj, const char *name);
 /** Append the text of a tree, as Python's json.dumps() writes it. */
 BKT_NODISCARD int bkt_json_dump(const json_t *j, struct bkt_buf *out, struct bkt_err *err);
@@ -83,6 +85,7 @@ struct bkt_word {
 };
 /** The value of the row with @p text, else @p missing. */
 int bkt_word_find(const struct bkt_word *table, size_t n, const char *text, int missing);
-const char *bkt_word_of(const struct bkt_word *table, size_t n, int value); /* the first with that value; NULL */
+/** The first with that value; NULL. */
+const char *bkt_word_of(const struct bkt_word *table, size_t n, int value);
 
 #endif

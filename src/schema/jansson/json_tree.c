@@ -131,4 +131,7 @@ int bkt_json_document(const void *p, size_t n, struct bkt_aside *aside, json_t *
     return BKT_OK;
 }
 
-int bkt_json_load(const void *p, size_t n, json_t **out, struct bkt_err *err) { return bkt_json_document(p, n, NULL, out, err); }
+int bkt_json_load(const void *p, size_t n, json_t **out, struct bkt_err *err)
+{
+    return bkt_json_document(p, n, NULL, out, err);
+}

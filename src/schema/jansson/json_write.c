@@ -1,4 +1,5 @@
-/* JSON trees made and written: the inverse of base/text/json_scan.c and json_tree.c, in the form of Python's json.dumps(). */
+/* JSON trees made and written: the inverse of base/text/json_scan.c and json_tree.c, in the form of Python's
+ * json.dumps(). */
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
@@ -20,7 +21,8 @@ static int mark_text(const unsigned char *p, size_t n, struct bkt_buf *out)
         BKT_PASS(bkt_buf_add(out, p, 1));
     while (n) {
         size_t k = bkt_utf8_at(p, n, &cp);
-        BKT_PASS(bkt_json_add_unit(out, k ? cp : 0xdc00u + p[0])); /* a byte that is not UTF-8: a lone surrogate */
+        BKT_PASS(
+            bkt_json_add_unit(out, k ? cp : 0xdc00u + p[0])); /* a byte that is not UTF-8: a lone surrogate */
         k += !k;
         p += k, n -= k;
     }

@@ -7,8 +7,9 @@
 #include "schema/json/schema_json.h"
 
 const struct bkt_acl_name bkt_acl_names[BKT_ACL_N] = {
-    {BKT_ACL_CREATE, "create", 'c'}, {BKT_ACL_READ, "read", 'r'},        {BKT_ACL_UPDATE, "update", 'u'},
-    {BKT_ACL_DELETE, "delete", 'd'}, {BKT_ACL_READ_ACL, "readACL", 'e'}, {BKT_ACL_UPDATE_ACL, "updateACL", 'p'},
+    {BKT_ACL_CREATE, "create", 'c'},    {BKT_ACL_READ, "read", 'r'},
+    {BKT_ACL_UPDATE, "update", 'u'},    {BKT_ACL_DELETE, "delete", 'd'},
+    {BKT_ACL_READ_ACL, "readACL", 'e'}, {BKT_ACL_UPDATE_ACL, "updateACL", 'p'},
 };
 
 /* The user's own entry is final, then comes the default.  The members of groups are unknown here. */
@@ -47,14 +48,15 @@ static int change_one(json_t *acls, const struct bkt_acl_change *c, struct bkt_e
     }
     for (size_t i = 0; i < BKT_ACL_N; i++) {
         unsigned bit = bkt_acl_names[i].bit;
-        if (((c->grant | c->revoke) & bit) && bkt_json_set(entry, bkt_acl_names[i].key, json_boolean((c->grant & bit) != 0)) < 0)
+        if (((c->grant | c->revoke) & bit) &&
+            bkt_json_set(entry, bkt_acl_names[i].key, json_boolean((c->grant & bit) != 0)) < 0)
             BKT_NOMEM(err);
     }
     return BKT_OK;
 }
 
-int bkt_acl_edit(const void *json, size_t n, const struct bkt_acl_change *c, size_t n_changes, double now, struct bkt_buf *out,
-                 struct bkt_err *err)
+int bkt_acl_edit(const void *json, size_t n, const struct bkt_acl_change *c, size_t n_changes, double now,
+                 struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     BKT_PASS(bkt_json_load(json, n, &j, err));
@@ -71,7 +73,8 @@ int bkt_acl_edit(const void *json, size_t n, const struct bkt_acl_change *c, siz
     return bkt_json_dump(j, out, err);
 }
 
-int bkt_folder_emit(const char *owner, const struct bkt_domain_doc *parent, double now, struct bkt_buf *out, struct bkt_err *err)
+int bkt_folder_emit(const char *owner, const struct bkt_domain_doc *parent, double now, struct bkt_buf *out,
+                    struct bkt_err *err)
 {
     const size_t          most = (parent ? parent->n_acls : 0) + 2;
     struct bkt_acl_entry *v    = calloc(most, sizeof *v);
@@ -81,7 +84,8 @@ int bkt_folder_emit(const char *owner, const struct bkt_domain_doc *parent, doub
     if (v && name && others) {
         v[doc.n_acls++] = (struct bkt_acl_entry){name, BKT_ACL_ALL};
         for (size_t i = 0; parent && i < parent->n_acls; i++)
-            if (parent->acls[i].allow && strcmp(parent->acls[i].user, owner) != 0 && strcmp(parent->acls[i].user, "default") != 0)
+            if (parent->acls[i].allow && strcmp(parent->acls[i].user, owner) != 0 &&
+                strcmp(parent->acls[i].user, "default") != 0)
                 v[doc.n_acls++] = parent->acls[i];
         if (strcmp(owner, "default") != 0)
             v[doc.n_acls++] = (struct bkt_acl_entry){others, BKT_ACL_READ};

@@ -28,12 +28,12 @@ struct bkt_acl_change {
     unsigned    grant, revoke;
 };
 /** Append the document @p json to @p out, with its access list changed and lastModified set to @p now. */
-BKT_NODISCARD int bkt_acl_edit(const void *json, size_t n, const struct bkt_acl_change *c, size_t n_changes, double now,
-                               struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_acl_edit(const void *json, size_t n, const struct bkt_acl_change *c, size_t n_changes,
+                               double now, struct bkt_buf *out, struct bkt_err *err);
 
 /** A new folder's document (HSDS's rules): its owner may do all, and everybody may read.  Users with an entry
  *  in @p parent (may be NULL) that grants anything keep that entry. */
-BKT_NODISCARD int bkt_folder_emit(const char *owner, const struct bkt_domain_doc *parent, double now, struct bkt_buf *out,
-                                  struct bkt_err *err);
+BKT_NODISCARD int bkt_folder_emit(const char *owner, const struct bkt_domain_doc *parent, double now,
+                                  struct bkt_buf *out, struct bkt_err *err);
 
 #endif

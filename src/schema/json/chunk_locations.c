@@ -59,7 +59,8 @@ static int parse_files(const json_t *list, struct bkt_chunk_map *m, struct bkt_e
     if (!m->files)
         BKT_NOMEM(err);
     for (size_t i = 0; i < n; i++) {
-        const json_t        *j = json_array_get(list, i), *start = bkt_json_get(j, "start"), *etag = bkt_json_get(j, "etag");
+        const json_t *j = json_array_get(list, i), *start = bkt_json_get(j, "start"),
+                     *etag = bkt_json_get(j, "etag");
         struct bkt_map_file *f = &m->files[m->n_files++];
         BKT_PASS(bkt_json_dup(bkt_json_get(j, "uri"), "files: uri", &f->uri, err));
         BKT_PASS(bkt_json_u64(bkt_json_get(j, "size"), "files: size", INT64_MAX, &f->size, err));
@@ -163,12 +164,14 @@ static int by_index(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static int parse_chunks(const struct bkt_chunk_map *m, const json_t *j, struct bkt_map_dset *d, struct bkt_err *err)
+static int parse_chunks(const struct bkt_chunk_map *m, const json_t *j, struct bkt_map_dset *d,
+                        struct bkt_err *err)
 {
     json_t  *list = (json_t *)(uintptr_t)bkt_json_get(j, "chunks"); /* jansson's iterators lack const */
     unsigned rank;
     uint64_t n = 1, mask;
-    BKT_PASS(bkt_json_u64_list(bkt_json_get(j, "chunk"), "chunk", UINT32_MAX, BKT_MAX_RANK, d->cdims, &rank, err));
+    BKT_PASS(
+        bkt_json_u64_list(bkt_json_get(j, "chunk"), "chunk", UINT32_MAX, BKT_MAX_RANK, d->cdims, &rank, err));
     if (rank != d->space.rank || !json_is_object(list))
         BKT_FAIL(err, BKT_EFORMAT, "chunked without chunks, or with another rank than the shape");
     for (unsigned i = 0; i < rank; i++) {
@@ -190,8 +193,8 @@ static int parse_chunks(const struct bkt_chunk_map *m, const json_t *j, struct b
             BKT_PASS(bkt_json_u64(json_array_get(v, 2), "chunks: filter mask", UINT32_MAX, &mask, err));
         c->mask = (uint32_t)mask;
         if (!is_inside(m, c->offset, c->size))
-            BKT_FAIL(err, BKT_EFORMAT, "chunk %s: %" PRIu64 " bytes at %" PRIu64 " are not in the file", json_object_iter_key(it),
-                     c->size, c->offset);
+            BKT_FAIL(err, BKT_EFORMAT, "chunk %s: %" PRIu64 " bytes at %" PRIu64 " are not in the file",
+                     json_object_iter_key(it), c->size, c->offset);
     }
     if (d->n_chunks)
         qsort(d->chunks, d->n_chunks, sizeof *d->chunks, by_index);
@@ -220,7 +223,8 @@ static int parse_segments(const json_t *list, struct bkt_map_dset *d, struct bkt
     return BKT_OK;
 }
 
-static int parse_dset(const struct bkt_chunk_map *m, const json_t *j, struct bkt_map_dset *d, struct bkt_err *err)
+static int parse_dset(const struct bkt_chunk_map *m, const json_t *j, struct bkt_map_dset *d,
+                      struct bkt_err *err)
 {
     int kind = bkt_word_find(kinds, BKT_COUNT(kinds), bkt_json_word(j, "layout"), -1);
     if (kind < 0)
@@ -239,7 +243,8 @@ static int parse_dset(const struct bkt_chunk_map *m, const json_t *j, struct bkt
     BKT_PASS(bkt_json_u64(bkt_json_get(j, "offset"), "offset", UINT64_MAX - 1, &d->offset, err));
     BKT_PASS(bkt_json_u64(bkt_json_get(j, "size"), "size", INT64_MAX, &d->size, err));
     if (!is_inside(m, d->offset, d->size))
-        BKT_FAIL(err, BKT_EFORMAT, "%" PRIu64 " bytes at %" PRIu64 " are not in the file", d->size, d->offset);
+        BKT_FAIL(err, BKT_EFORMAT, "%" PRIu64 " bytes at %" PRIu64 " are not in the file", d->size,
+                 d->offset);
     return BKT_OK;
 }
 
@@ -251,7 +256,8 @@ static int parse_map(json_t *j, struct bkt_chunk_map *m, struct bkt_err *err)
         BKT_FAIL(err, BKT_EFORMAT, "no chunk locations: \"format\" is not \"" BKT_CHUNK_MAP_FORMAT "\"");
     BKT_PASS(bkt_json_u64(bkt_json_get(j, "version"), "version", UINT32_MAX, &version, err));
     if (version != BKT_CHUNK_MAP_VERSION)
-        BKT_FAIL(err, BKT_EUNSUP, "chunk locations of version %" PRIu64 ": only version %d is known", version, BKT_CHUNK_MAP_VERSION);
+        BKT_FAIL(err, BKT_EUNSUP, "chunk locations of version %" PRIu64 ": only version %d is known", version,
+                 BKT_CHUNK_MAP_VERSION);
     BKT_PASS(parse_files(bkt_json_get(j, "files"), m, err));
     json_t *all = (json_t *)(uintptr_t)bkt_json_get(j, "datasets");
     if (!json_is_object(all))

@@ -23,7 +23,14 @@
 #define BKT_CHUNK_MAP_FORMAT  "h5bucket-chunks"
 #define BKT_CHUNK_MAP_VERSION 1
 
-enum bkt_map_kind { BKT_MAP_NONE, BKT_MAP_COMPACT, BKT_MAP_CONTIGUOUS, BKT_MAP_CHUNKED, BKT_MAP_EXTERNAL, BKT_MAP_VIRTUAL };
+enum bkt_map_kind {
+    BKT_MAP_NONE,
+    BKT_MAP_COMPACT,
+    BKT_MAP_CONTIGUOUS,
+    BKT_MAP_CHUNKED,
+    BKT_MAP_EXTERNAL,
+    BKT_MAP_VIRTUAL
+};
 /** The layout's word in the JSON; static. */
 const char *bkt_map_kind_name(enum bkt_map_kind k);
 
@@ -59,7 +66,8 @@ struct bkt_chunk_map {
 
 /** Parse and check: every chunk must be in its grid and inside the files.  BKT_EFORMAT: the message names
  *  dataset and key; BKT_EUNSUP: an unknown version. */
-BKT_NODISCARD int bkt_chunk_map_parse(const void *json, size_t n, struct bkt_chunk_map *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_chunk_map_parse(const void *json, size_t n, struct bkt_chunk_map *out,
+                                      struct bkt_err *err);
 void              bkt_chunk_map_fini(struct bkt_chunk_map *m);
 /** The dataset of that path; NULL: not in the map. */
 const struct bkt_map_dset *bkt_chunk_map_find(const struct bkt_chunk_map *m, const char *path);

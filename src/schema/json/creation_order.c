@@ -12,7 +12,8 @@ uint32_t bkt_order_said(const json_t *entry)
 {
     uint64_t n = 0;
     const json_t *said = bkt_json_get(entry, "h5order");
-    return said && bkt_json_u64(said, "h5order", BKT_NUMBER_MAX, &n, NULL) == BKT_OK ? (uint32_t)n : BKT_UNNUMBERED;
+    return said && bkt_json_u64(said, "h5order", BKT_NUMBER_MAX, &n, NULL) == BKT_OK ? (uint32_t)n
+                                                                                     : BKT_UNNUMBERED;
 }
 
 uint32_t bkt_order_next(const json_t *j, const char *key)
@@ -22,7 +23,10 @@ uint32_t bkt_order_next(const json_t *j, const char *key)
     return said && bkt_json_u64(said, key, BKT_NUMBER_MAX, &n, NULL) == BKT_OK ? (uint32_t)n : 0;
 }
 
-int bkt_order_say(json_t *entry, uint32_t number) { return bkt_json_set(entry, "h5order", json_integer(number)); }
+int bkt_order_say(json_t *entry, uint32_t number)
+{
+    return bkt_json_set(entry, "h5order", json_integer(number));
+}
 
 int bkt_order_follow(json_t *entry, uint32_t number, uint32_t *expected)
 {

@@ -76,7 +76,8 @@ static const struct bkt_word scale_words[]  = {
 
 static int64_t coded(const struct bkt_word *words, size_t n, const json_t *j)
 {
-    return json_is_string(j) && bkt_json_is_text(j) ? bkt_word_find(words, n, json_string_value(j), -1) : small_int(j);
+    return json_is_string(j) && bkt_json_is_text(j) ? bkt_word_find(words, n, json_string_value(j), -1)
+                                                    : small_int(j);
 }
 
 static int parse_parameters(const json_t *j, struct bkt_filter_desc *f, struct bkt_err *err)
@@ -85,7 +86,8 @@ static int parse_parameters(const json_t *j, struct bkt_filter_desc *f, struct b
     if (!json_is_array(j) || json_array_size(j) == 0)
         return BKT_OK;
     if (json_array_size(j) > BKT_H5_CD_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "creationProperties.filters: a filter of %zu parameters", json_array_size(j));
+        BKT_FAIL(err, BKT_EFORMAT, "creationProperties.filters: a filter of %zu parameters",
+                 json_array_size(j));
     f->cd = calloc(json_array_size(j), sizeof *f->cd);
     if (!f->cd)
         BKT_NOMEM(err);
@@ -106,11 +108,12 @@ static int parse_parameters(const json_t *j, struct bkt_filter_desc *f, struct b
 #define H5NAME  "h5name"
 #define OWN_IDS 256 /* HDF5's own filters are below; their names add nothing */
 
-static const char *usual_name(struct bkt_filter_desc *f, const struct filter_row *row, const char *cls, const char *name)
+static const char *usual_name(struct bkt_filter_desc *f, const struct filter_row *row, const char *cls,
+                              const char *name)
 {
     size_t prefix = strlen(ASIDE_NAME);
-    f->aside = row && cls && name && strcmp(cls, ASIDE_CLASS) == 0 && strncmp(name, ASIDE_NAME, prefix) == 0 &&
-               strcmp(name + prefix, row->names[0]) == 0;
+    f->aside = row && cls && name && strcmp(cls, ASIDE_CLASS) == 0 &&
+               strncmp(name, ASIDE_NAME, prefix) == 0 && strcmp(name + prefix, row->names[0]) == 0;
     return name && !f->aside ? name : row->names[0];
 }
 
@@ -163,7 +166,8 @@ static int parse_filter(const json_t *j, struct bkt_filter_desc *f, struct bkt_e
 {
     const struct filter_row *row = NULL;
     f->id                        = -1;
-    f->bits_per_pixel = f->coding = f->pixels_per_block = f->pixels_per_scanline = f->scale_type = f->scale_offset = -1;
+    f->bits_per_pixel = f->coding = f->pixels_per_block = f->pixels_per_scanline = f->scale_type =
+        f->scale_offset = -1;
     f->flags                                                                                      = -1;
     if (json_is_object(j))
         return parse_filter_object(j, f, err);
@@ -226,7 +230,8 @@ static int spread_fill(const struct bkt_type *t, const json_t *j, struct bkt_buf
 }
 
 /* The bytes that HSDS and h5pyd read as the fill value.  h5pyd doesn't know fillValue_encoding. */
-static int near_fill(const struct bkt_dset *d, const struct bkt_buf *exact, json_t **value, struct bkt_buf *bytes)
+static int near_fill(const struct bkt_dset *d, const struct bkt_buf *exact, json_t **value,
+                     struct bkt_buf *bytes)
 {
     BKT_PASS(bkt_value_emit_near(d->type, &scalar, exact, value));
     return bkt_value_parse(d->type, &scalar, *value, NULL, bytes, NULL);
@@ -246,7 +251,8 @@ static int parse_exact_fill(const json_t *cpl, struct bkt_dset *d)
     json_decref(value);
     if (rc == BKT_ENOMEM)
         return rc;
-    if (rc == BKT_OK && near.len == d->fill.len && (!near.len || memcmp(near.ptr, d->fill.ptr, near.len) == 0)) {
+    if (rc == BKT_OK && near.len == d->fill.len &&
+        (!near.len || memcmp(near.ptr, d->fill.ptr, near.len) == 0)) {
         bkt_buf_fini(&d->fill);
         d->fill = exact;
         exact   = (struct bkt_buf){0};
@@ -262,7 +268,8 @@ static int parse_fill(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err
     if (!j)
         return BKT_OK;
     const char *encoding = bkt_json_word(cpl, "fillValue_encoding");
-    bool        spread   = d->type->cls == BKT_T_ARRAY && !json_is_array(j) && !(encoding && strcasecmp(encoding, "base64") == 0);
+    bool spread = d->type->cls == BKT_T_ARRAY && !json_is_array(j) &&
+                  !(encoding && strcasecmp(encoding, "base64") == 0);
     int         rc       = spread ? spread_fill(d->type, j, &d->fill, &why)
                                   : bkt_value_parse(d->type, &scalar, j, encoding, &d->fill, &why);
     if (rc < 0 && rc != BKT_ENOMEM && is_falsy(j)) { /* HSDS takes 0, "" and the like for no fill value */
@@ -276,7 +283,8 @@ static int parse_fill(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err
         BKT_PASS(bkt_nulls_parse(cpl, d->type, &d->fill, err));
     if (rc == BKT_ENOMEM)
         return bkt_err_copy(err, rc, &why);
-    if (rc < 0 && asprintf(&d->bad, "creationProperties.fillValue: %s", why.n ? why.frame[0].msg : bkt_err_text(rc)) < 0) {
+    if (rc < 0 && asprintf(&d->bad, "creationProperties.fillValue: %s",
+                           why.n ? why.frame[0].msg : bkt_err_text(rc)) < 0) {
         d->bad = NULL;
         BKT_NOMEM(err);
     }
@@ -293,7 +301,8 @@ static bool arg_value(const char *arg, const char *name, double *out)
 
 static int parse_initializer(const json_t *j, struct bkt_dset *d, struct bkt_err *err)
 {
-    static const struct bkt_word kinds[] = {{"arange", BKT_INIT_ARANGE}, {"chunklocator", BKT_INIT_CHUNKLOCATOR}};
+    static const struct bkt_word kinds[] = {{"arange", BKT_INIT_ARANGE},
+                                            {"chunklocator", BKT_INIT_CHUNKLOCATOR}};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     if (!j)
         return BKT_OK;
@@ -318,8 +327,10 @@ static int parse_initializer(const json_t *j, struct bkt_dset *d, struct bkt_err
 
 static const struct bkt_word fill_times[] = {
     {"H5D_FILL_TIME_ALLOC", 0}, {"H5D_FILL_TIME_NEVER", 1}, {"H5D_FILL_TIME_IFSET", 2}};
-static const struct bkt_word alloc_times[] = {
-    {"H5D_ALLOC_TIME_DEFAULT", 0}, {"H5D_ALLOC_TIME_EARLY", 1}, {"H5D_ALLOC_TIME_LATE", 2}, {"H5D_ALLOC_TIME_INCR", 3}};
+static const struct bkt_word alloc_times[] = {{"H5D_ALLOC_TIME_DEFAULT", 0},
+                                              {"H5D_ALLOC_TIME_EARLY", 1},
+                                              {"H5D_ALLOC_TIME_LATE", 2},
+                                              {"H5D_ALLOC_TIME_INCR", 3}};
 
 int bkt_dcpl_parse(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err)
 {
@@ -334,7 +345,10 @@ int bkt_dcpl_parse(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err)
 
 /* ---- model -> JSON ---- */
 
-static int set_number(json_t *j, const char *key, int64_t v) { return v < 0 ? BKT_OK : bkt_json_set(j, key, json_integer(v)); }
+static int set_number(json_t *j, const char *key, int64_t v)
+{
+    return v < 0 ? BKT_OK : bkt_json_set(j, key, json_integer(v));
+}
 
 static int set_coded(json_t *j, const char *key, const struct bkt_word *words, size_t n, int64_t v)
 {
@@ -374,7 +388,8 @@ struct seen {
     char        buf[64];
 };
 
-static void see(const struct bkt_filter_desc *f, const struct filter_row *row, enum bkt_hsds_view view, struct seen *s)
+static void see(const struct bkt_filter_desc *f, const struct filter_row *row, enum bkt_hsds_view view,
+                struct seen *s)
 {
     const char *inner = f->id == 32001 && f->n_cd ? bkt_blosc_codec(f) : NULL;
     *s = (struct seen){row ? row->cls : ASIDE_CLASS, inner ? inner : name_for(f->name, row), ""};
@@ -389,9 +404,11 @@ static void see(const struct bkt_filter_desc *f, const struct filter_row *row, e
 }
 
 /* If no other name stands beside it, a reader takes the name for HDF5's. */
-static int emit_names(const struct bkt_filter_desc *f, const struct filter_row *row, const char *name, json_t *j)
+static int emit_names(const struct bkt_filter_desc *f, const struct filter_row *row, const char *name,
+                      json_t *j)
 {
-    const char *known = name_for(f->name, row), *h5name = f->id >= OWN_IDS && f->h5name[0] ? f->h5name : known;
+    const char *known = name_for(f->name, row),
+               *h5name = f->id >= OWN_IDS && f->h5name[0] ? f->h5name : known;
     if (name)
         BKT_PASS(bkt_json_set(j, "name", bkt_json_new_str(name))); /* "" for a filter without a name */
     return name && strcmp(h5name, known) == 0 ? BKT_OK : bkt_json_set(j, H5NAME, bkt_json_new_str(h5name));
@@ -417,7 +434,9 @@ static int emit_filter(const struct bkt_filter_desc *f, enum bkt_hsds_view view,
 static enum bkt_hsds_view view_of(const struct bkt_dset *d)
 {
     bool objects = d->layout.cls == BKT_D_CHUNKED && !d->type->is_var;
-    return objects && (d->layout.hdf5_chunks || bkt_only_shuffled(d)) ? bkt_hsds_view(d->filters, d->n_filters) : BKT_HSDS_READS;
+    return objects && (d->layout.hdf5_chunks || bkt_only_shuffled(d))
+               ? bkt_hsds_view(d->filters, d->n_filters)
+               : BKT_HSDS_READS;
 }
 
 static int emit_filters(const struct bkt_dset *d, json_t *cpl)
@@ -493,9 +512,11 @@ int bkt_dcpl_emit(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err)
     if (rc == BKT_OK)
         rc = emit_initializer(d, cpl);
     if (rc == BKT_OK && d->fill_time >= 0)
-        rc = bkt_json_set(cpl, "fillTime", json_string(bkt_word_of(fill_times, BKT_COUNT(fill_times), d->fill_time)));
+        rc = bkt_json_set(cpl, "fillTime",
+                          json_string(bkt_word_of(fill_times, BKT_COUNT(fill_times), d->fill_time)));
     if (rc == BKT_OK && d->alloc_time >= 0)
-        rc = bkt_json_set(cpl, "allocTime", json_string(bkt_word_of(alloc_times, BKT_COUNT(alloc_times), d->alloc_time)));
+        rc = bkt_json_set(cpl, "allocTime",
+                          json_string(bkt_word_of(alloc_times, BKT_COUNT(alloc_times), d->alloc_time)));
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
     return rc;

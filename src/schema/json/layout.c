@@ -149,7 +149,8 @@ static int parse_chunks(const json_t *j, struct bkt_layout *l, struct bkt_err *e
     if (!l->chunks || !l->chunk_coords)
         BKT_NOMEM(err);
     for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
-        BKT_PASS(parse_coord(json_object_iter_key(it), l->rank, l->chunk_coords + l->n_chunks * l->rank, err));
+        BKT_PASS(
+            parse_coord(json_object_iter_key(it), l->rank, l->chunk_coords + l->n_chunks * l->rank, err));
         BKT_PASS(parse_chunk_entry(json_object_iter_value(it), &l->chunks[l->n_chunks], err));
         l->n_chunks++;
     }
@@ -208,8 +209,8 @@ static int parse_ref(const json_t *j, const json_t *top, struct bkt_dset *d, str
         return parse_chunks(bkt_json_get(j, "chunks"), l, err);
 
     const char *id = bkt_json_word(j, "chunk_table");
-    if (!id || bkt_ref_parse(id, strlen(id), &l->chunk_table, NULL) < 0 || bkt_id_kind(&l->chunk_table) != BKT_DATASET ||
-        !l->chunk_table.text[0])
+    if (!id || bkt_ref_parse(id, strlen(id), &l->chunk_table, NULL) < 0 ||
+        bkt_id_kind(&l->chunk_table) != BKT_DATASET || !l->chunk_table.text[0])
         BKT_FAIL(err, BKT_EFORMAT, "layout.chunk_table is not a dataset id");
     return BKT_OK;
 }
@@ -225,24 +226,26 @@ static bool is_extensible(const struct bkt_space *s)
 }
 
 /* HDF5's class of the layout: the requested one; without a request, contiguous if that is possible. */
-static int parse_user_layout(const json_t *cpl, enum bkt_layout_class cls, bool has_filters, struct bkt_dset *d,
-                             struct bkt_err *err)
+static int parse_user_layout(const json_t *cpl, enum bkt_layout_class cls, bool has_filters,
+                             struct bkt_dset *d, struct bkt_err *err)
 {
     struct bkt_layout *l    = &d->layout;
     const json_t      *dims = bkt_json_get(cpl, "dims");
     l->user_cls             = cls;
     if (cls == BKT_D_NONE)
-        l->user_cls = d->space.rank && (has_filters || is_extensible(&d->space)) ? BKT_D_CHUNKED : BKT_D_CONTIGUOUS;
+        l->user_cls =
+            d->space.rank && (has_filters || is_extensible(&d->space)) ? BKT_D_CHUNKED : BKT_D_CONTIGUOUS;
     if (l->user_cls != BKT_D_CHUNKED)
         return BKT_OK;
     l->user_rank = l->rank;
     memcpy(l->user_dims, l->dims, sizeof l->dims);
-    return cls == BKT_D_CHUNKED && dims ? parse_dims(dims, "creationProperties.layout.dims", l->rank, l->user_dims, err)
-                                        : BKT_OK;
+    return cls == BKT_D_CHUNKED && dims
+               ? parse_dims(dims, "creationProperties.layout.dims", l->rank, l->user_dims, err)
+               : BKT_OK;
 }
 
-static int parse_native(const json_t *top, const json_t *cpl, enum bkt_layout_class cpl_cls, struct bkt_dset *d,
-                        struct bkt_err *err)
+static int parse_native(const json_t *top, const json_t *cpl, enum bkt_layout_class cpl_cls,
+                        struct bkt_dset *d, struct bkt_err *err)
 {
     struct bkt_layout *l    = &d->layout;
     const json_t      *dims = bkt_json_get(top, "dims");
@@ -272,11 +275,12 @@ static int parse_native(const json_t *top, const json_t *cpl, enum bkt_layout_cl
 static int say_bad(struct bkt_dset *d, unsigned dim, struct bkt_err *err)
 {
     const struct bkt_layout *l = &d->layout;
-    int n = dim < l->rank
-                ? asprintf(&d->bad,
-                           "layout.dims: chunks of %" PRIu64 " in dimension %u, which has no more than %" PRIu64,
-                           l->dims[dim], dim, bkt_max_u64(d->space.maxdims[dim], d->space.dims[dim]))
-                : asprintf(&d->bad, "layout.dims: a chunk of more than 2^32 - 1 bytes, which HDF5 can't have");
+    int n =
+        dim < l->rank
+            ? asprintf(&d->bad,
+                       "layout.dims: chunks of %" PRIu64 " in dimension %u, which has no more than %" PRIu64,
+                       l->dims[dim], dim, bkt_max_u64(d->space.maxdims[dim], d->space.dims[dim]))
+            : asprintf(&d->bad, "layout.dims: a chunk of more than 2^32 - 1 bytes, which HDF5 can't have");
     if (n < 0) {
         d->bad = NULL;
         BKT_NOMEM(err);
@@ -344,7 +348,8 @@ int bkt_layout_parse(const json_t *top, const json_t *cprops, struct bkt_dset *d
     BKT_PASS(class_of(top, &top_cls, err));
     BKT_TRY(err, class_of(cpl, &cpl_cls, err), "creationProperties");
     if (bkt_json_get(cpl, "h5chunkopts"))
-        BKT_PASS(bkt_json_u64(bkt_json_get(cpl, "h5chunkopts"), "layout.h5chunkopts", UINT32_MAX, &opts, err));
+        BKT_PASS(
+            bkt_json_u64(bkt_json_get(cpl, "h5chunkopts"), "layout.h5chunkopts", UINT32_MAX, &opts, err));
     l->chunk_opts = (unsigned)opts;
     if (d->space.cls == BKT_S_NULL) {
         l->user_cls = cpl_cls == BKT_D_COMPACT ? BKT_D_COMPACT : BKT_D_CONTIGUOUS;
@@ -386,7 +391,8 @@ const struct bkt_chunk_ref *bkt_layout_find_chunk(const struct bkt_layout *l, co
 static int emit_class(enum bkt_layout_class cls, json_t **out)
 {
     json_t *j = json_object();
-    if (!j || bkt_json_set(j, "class", json_string(bkt_word_of(layout_classes, BKT_COUNT(layout_classes), cls))) < 0) {
+    if (!j || bkt_json_set(j, "class",
+                           json_string(bkt_word_of(layout_classes, BKT_COUNT(layout_classes), cls))) < 0) {
         json_decref(j);
         return BKT_ENOMEM;
     }

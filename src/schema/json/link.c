@@ -32,7 +32,8 @@ static int parse_target(const json_t *j, struct bkt_link *l)
     if (l->cls == BKT_L_OTHER)
         return BKT_OK;
     if (l->cls == BKT_L_HARD)
-        return id && bkt_ref_parse(id, strlen(id), &l->id, NULL) == BKT_OK && l->id.text[0] ? BKT_OK : BKT_EFORMAT;
+        return id && bkt_ref_parse(id, strlen(id), &l->id, NULL) == BKT_OK && l->id.text[0] ? BKT_OK
+                                                                                            : BKT_EFORMAT;
     BKT_PASS(bkt_json_dup(bkt_json_get(j, "h5path"), "h5path", &l->path, NULL));
     if (l->cls == BKT_L_SOFT)
         return BKT_OK;
@@ -178,7 +179,8 @@ int bkt_links_emit(const struct bkt_links *l, bool numbered, json_t *j, json_t *
         const struct bkt_link *one  = &l->v[l->order[i]];
         json_t                *part = NULL;
         BKT_PASS(bkt_link_emit(one, &part, err));
-        BKT_PASS(bkt_entry_put(one->cls == BKT_L_USER ? user : j, (const struct bkt_named *)one, part, numbered ? &number : NULL, err));
+        BKT_PASS(bkt_entry_put(one->cls == BKT_L_USER ? user : j, (const struct bkt_named *)one, part,
+                               numbered ? &number : NULL, err));
     }
     return BKT_OK;
 }

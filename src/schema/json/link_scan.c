@@ -10,7 +10,8 @@
 #include "schema/json/schema_json.h"
 
 enum { ID, CLASS, PATH, FILE_1, FILE_2, FILE_3, CHARSET, N_TEXTS, CREATED = N_TEXTS, ORDER, N_KEYS };
-static const char *const keys[N_KEYS] = {"id", "class", "h5path", "file", "h5domain", "domain", "charSet", "created", "h5order"};
+static const char *const keys[N_KEYS] = {"id",     "class",   "h5path",  "file",   "h5domain",
+                                         "domain", "charSet", "created", "h5order"};
 
 struct entry {
     struct bkt_scan_text text[N_TEXTS];
@@ -18,7 +19,10 @@ struct entry {
     unsigned             has; /* bit i: keys[i] */
 };
 
-static bool same(const struct bkt_scan_text *t, const char *word) { return strlen(word) == t->n && memcmp(t->p, word, t->n) == 0; }
+static bool same(const struct bkt_scan_text *t, const char *word)
+{
+    return strlen(word) == t->n && memcmp(t->p, word, t->n) == 0;
+}
 static bool has(const struct entry *e, unsigned key) { return e->has >> key & 1; }
 
 static unsigned key_of(const struct bkt_scan_text *t)
@@ -70,7 +74,8 @@ static int target_of(const struct entry *e, struct bkt_link *l)
     while (file < CHARSET && !has(e, file))
         file++;
     if (l->cls == BKT_L_HARD) {
-        bool good = has(e, ID) && bkt_ref_parse(e->text[ID].p, e->text[ID].n, &l->id, NULL) == BKT_OK && l->id.text[0];
+        bool good = has(e, ID) && bkt_ref_parse(e->text[ID].p, e->text[ID].n, &l->id, NULL) == BKT_OK &&
+                    l->id.text[0];
         return good ? BKT_OK : BKT_EUNSUP;
     }
     if (!has(e, PATH) || (l->cls == BKT_L_EXTERNAL && file == CHARSET))
@@ -84,7 +89,8 @@ static int link_of(const struct entry *e, struct bkt_link *l)
 {
     if (has(e, CLASS) ? same(&e->text[CLASS], "H5L_TYPE_HARD") : has(e, ID))
         l->cls = BKT_L_HARD;
-    else if (has(e, CLASS) ? same(&e->text[CLASS], "H5L_TYPE_SOFT") : !has(e, FILE_1) && !has(e, FILE_2) && !has(e, FILE_3))
+    else if (has(e, CLASS) ? same(&e->text[CLASS], "H5L_TYPE_SOFT")
+                           : !has(e, FILE_1) && !has(e, FILE_2) && !has(e, FILE_3))
         l->cls = BKT_L_SOFT;
     else if (!has(e, CLASS) || same(&e->text[CLASS], "H5L_TYPE_EXTERNAL"))
         l->cls = BKT_L_EXTERNAL;

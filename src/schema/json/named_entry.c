@@ -33,11 +33,13 @@ void bkt_entry_read(const json_t *j, struct bkt_named *one)
 int bkt_entry_say(json_t *j, const struct bkt_named *one)
 {
     if (one->name_utf8 == bkt_name_is_ascii(one->name))
-        BKT_PASS(bkt_json_set(j, "charSet", json_string(one->name_utf8 ? "H5T_CSET_UTF8" : "H5T_CSET_ASCII")));
+        BKT_PASS(
+            bkt_json_set(j, "charSet", json_string(one->name_utf8 ? "H5T_CSET_UTF8" : "H5T_CSET_ASCII")));
     return bkt_json_set(j, "created", bkt_json_new_real(one->created));
 }
 
-int bkt_entry_put(json_t *list, const struct bkt_named *one, json_t *entry, uint32_t *number, struct bkt_err *err)
+int bkt_entry_put(json_t *list, const struct bkt_named *one, json_t *entry, uint32_t *number,
+                  struct bkt_err *err)
 {
     if (number && bkt_order_follow(entry, one->seq, number) < 0) {
         json_decref(entry);

@@ -23,7 +23,8 @@ bool bkt_type_has_strings(const struct bkt_type *t)
                 return true;
         return false;
     }
-    return t->cls == BKT_T_STRING || ((t->cls == BKT_T_VLEN || t->cls == BKT_T_ARRAY) && t->base && bkt_type_has_strings(t->base));
+    return t->cls == BKT_T_STRING ||
+           ((t->cls == BKT_T_VLEN || t->cls == BKT_T_ARRAY) && t->base && bkt_type_has_strings(t->base));
 }
 
 /* ---- a walk through all empty strings of some elements, in the order in which they are stored ---- */
@@ -88,7 +89,10 @@ static int go(const struct bkt_type *t, void *p, size_t n, struct walk *w)
 }
 
 #define FOUND 1
-static int look(struct walk *w, unsigned char *count) { return (void)w, bkt_get_le(count, 4) ? FOUND : BKT_OK; }
+static int look(struct walk *w, unsigned char *count)
+{
+    return (void)w, bkt_get_le(count, 4) ? FOUND : BKT_OK;
+}
 
 bool bkt_value_has_null(const struct bkt_type *t, const void *p, size_t n)
 {
@@ -145,7 +149,7 @@ void bkt_nulls_fini(struct bkt_nulls *x) { bkt_buf_fini(&x->bits); }
 int bkt_nulls_append(const struct bkt_nulls *x, struct bkt_buf *out, struct bkt_err *err)
 {
     unsigned char head[HEAD];
-    bool          all = x->n_null == x->n_empty || x->n_empty >= UINT32_MAX; /* a chunk has no room for more strings */
+    bool all = x->n_null == x->n_empty || x->n_empty >= UINT32_MAX; /* a chunk has no room for more strings */
     memcpy(head, magic, sizeof magic);
     bkt_put_le(head + sizeof magic, 4, all ? UINT32_MAX : x->n_empty);
     if (bkt_buf_add(out, head, sizeof head) < 0 || (!all && bkt_buf_add(out, x->bits.ptr, x->bits.len) < 0))
@@ -199,7 +203,8 @@ static void list_of(const json_t *j, struct bkt_nulls *x)
     }
 }
 
-int bkt_nulls_parse(const json_t *beside, const struct bkt_type *t, struct bkt_buf *value, struct bkt_err *err)
+int bkt_nulls_parse(const json_t *beside, const struct bkt_type *t, struct bkt_buf *value,
+                    struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_nulls_fini) struct bkt_nulls x = {.n_empty = 0};
     const json_t *j = bkt_json_get(beside, "h5null");

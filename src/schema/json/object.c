@@ -20,7 +20,8 @@ static int parse_cpl(const json_t *j, struct bkt_object *o, struct bkt_err *err)
     if (json_is_string(j)) {
         int rc = bkt_base64_decode(json_string_value(j), json_string_length(j), &o->cpl);
         if (rc < 0)
-            BKT_FAIL(err, rc == BKT_ENOMEM ? rc : BKT_EFORMAT, "creationProperties is a string that is not base64");
+            BKT_FAIL(err, rc == BKT_ENOMEM ? rc : BKT_EFORMAT,
+                     "creationProperties is a string that is not base64");
         return BKT_OK;
     }
     if (j && !json_is_object(j))
@@ -43,8 +44,10 @@ static int parse_cpl(const json_t *j, struct bkt_object *o, struct bkt_err *err)
         o->track_times = strcmp(word, "true") == 0;
     if (phase) {
         uint64_t compact, dense;
-        BKT_PASS(bkt_json_u64(bkt_json_get(phase, "maxCompact"), "attributePhaseChange.maxCompact", 65535, &compact, err));
-        BKT_PASS(bkt_json_u64(bkt_json_get(phase, "minDense"), "attributePhaseChange.minDense", 65535, &dense, err));
+        BKT_PASS(bkt_json_u64(bkt_json_get(phase, "maxCompact"), "attributePhaseChange.maxCompact", 65535,
+                              &compact, err));
+        BKT_PASS(bkt_json_u64(bkt_json_get(phase, "minDense"), "attributePhaseChange.minDense", 65535, &dense,
+                              err));
         o->attr_max_compact = (int)compact;
         o->attr_min_dense   = (int)dense;
     }
@@ -110,7 +113,8 @@ static int parse_own(const json_t *j, struct bkt_object *o, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int fill_object(const json_t *j, const struct bkt_id *expect, struct bkt_links *links, struct bkt_object *o, struct bkt_err *err)
+static int fill_object(const json_t *j, const struct bkt_id *expect, struct bkt_links *links,
+                       struct bkt_object *o, struct bkt_err *err)
 {
     o->attr_max_compact = o->attr_min_dense = o->track_times = -1;
     o->uses             = -1;
@@ -125,8 +129,8 @@ static int fill_object(const json_t *j, const struct bkt_id *expect, struct bkt_
 }
 
 /* @param links  those of a group that aren't in the tree; taken.  BKT_EEXIST: they must be in the tree */
-static int from_json(const json_t *j, size_t bytes, const struct bkt_id *expect, struct bkt_links *links, struct bkt_object **out,
-                     struct bkt_err *err)
+static int from_json(const json_t *j, size_t bytes, const struct bkt_id *expect, struct bkt_links *links,
+                     struct bkt_object **out, struct bkt_err *err)
 {
     struct bkt_object *o = bkt_object_new();
     if (!o)
@@ -142,8 +146,8 @@ static int from_json(const json_t *j, size_t bytes, const struct bkt_id *expect,
 }
 
 /* @param again  set if the links have to be read as a tree */
-static int parse_fast(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, bool *whole, bool *again,
-                      struct bkt_err *err)
+static int parse_fast(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
+                      bool *whole, bool *again, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t          *j     = NULL;
     BKT_CLEANUP(bkt_links_fini) struct bkt_links links = {.n = 0};
@@ -158,7 +162,8 @@ static int parse_fast(const void *json, size_t n, const struct bkt_id *expect, s
     return rc;
 }
 
-static int parse_tree(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, bool *whole, struct bkt_err *err)
+static int parse_tree(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
+                      bool *whole, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     int rc = bkt_json_load(json, n, &j, err);
@@ -166,7 +171,8 @@ static int parse_tree(const void *json, size_t n, const struct bkt_id *expect, s
     return rc < 0 ? rc : from_json(j, n, expect, NULL, out, err);
 }
 
-int bkt_object_load(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, bool *whole, struct bkt_err *err)
+int bkt_object_load(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
+                    bool *whole, struct bkt_err *err)
 {
     bool again;
     int  rc = parse_fast(json, n, expect, out, whole, &again, err);
@@ -180,7 +186,8 @@ int bkt_object_parse(const void *json, size_t n, const struct bkt_id *expect, st
     return bkt_object_load(json, n, expect, out, &whole, err);
 }
 
-int bkt_object_parse_tree(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, struct bkt_err *err)
+int bkt_object_parse_tree(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
+                          struct bkt_err *err)
 {
     bool whole;
     return parse_tree(json, n, expect, out, &whole, err);
@@ -197,7 +204,8 @@ static int set_part(json_t *j, const char *key, json_t **part)
 
 static int emit_order(const struct bkt_object *o, json_t *cpl)
 {
-    static const char *const words[] = {NULL, "H5P_CRT_ORDER_TRACKED", "H5P_CRT_ORDER_INDEXED", "H5P_CRT_ORDER_INDEXED"};
+    static const char *const words[] = {NULL, "H5P_CRT_ORDER_TRACKED", "H5P_CRT_ORDER_INDEXED",
+                                        "H5P_CRT_ORDER_INDEXED"};
     if (o->track_order == 3 && o->attr_track_order == 3)
         return bkt_json_set(cpl, "CreateOrder", json_integer(1));
     if (o->track_order)
@@ -272,7 +280,8 @@ static int emit_own(const struct bkt_object *o, json_t *j)
 }
 
 /* cpl, top: made here; the caller frees what is left of them */
-static int emit_object(const struct bkt_object *o, json_t *j, json_t **cpl, json_t **top, json_t **user, struct bkt_err *err)
+static int emit_object(const struct bkt_object *o, json_t *j, json_t **cpl, json_t **top, json_t **user,
+                       struct bkt_err *err)
 {
     json_t *attrs;
     BKT_PASS(bkt_json_set(j, "id", json_string(o->id.text)));

@@ -82,8 +82,8 @@ static int parse_region(const json_t *j, struct bkt_regref *r, struct bkt_err *e
     if ((!r->file && (!r->dset.text[0] || bkt_id_kind(&r->dset) != BKT_DATASET)) || kind < 0)
         BKT_FAIL(err, BKT_EFORMAT, "region reference without dataset id or select_type");
     if (r->file)
-        BKT_PASS(bkt_json_u64_list(bkt_json_get(j, "shape"), "shape of a region's dataset", INT64_MAX, BKT_MAX_RANK, r->dims, &r->n_dims,
-                                   err));
+        BKT_PASS(bkt_json_u64_list(bkt_json_get(j, "shape"), "shape of a region's dataset", INT64_MAX,
+                                   BKT_MAX_RANK, r->dims, &r->n_dims, err));
     r->kind = (enum bkt_region)kind;
     if (json_is_string(space)) {
         r->kind = BKT_REGION_ENCODED;
@@ -129,7 +129,8 @@ void bkt_regref_fini(struct bkt_regref *r)
 
 void bkt_ref_emit(const struct bkt_id *id, char out[48])
 {
-    static const char *const folders[] = {[BKT_GROUP] = "groups", [BKT_DATASET] = "datasets", [BKT_DATATYPE] = "datatypes"};
+    static const char *const folders[] = {
+        [BKT_GROUP] = "groups", [BKT_DATASET] = "datasets", [BKT_DATATYPE] = "datatypes"};
     char text[64] = {0};
     if (id->text[0])
         (void)snprintf(text, sizeof text, "%s/%s", folders[bkt_id_kind(id)], id->text);
@@ -189,7 +190,9 @@ static int emit_attr(const struct bkt_regref *r, struct bkt_buf *out)
 
 static int emit(const struct bkt_regref *r, struct bkt_buf *out)
 {
-    static const char *const kinds[] = {[BKT_REGION_NONE] = "NONE", [BKT_REGION_ALL] = "ALL", [BKT_REGION_POINTS] = "POINTS",
+    static const char *const kinds[] = {[BKT_REGION_NONE] = "NONE",
+                                        [BKT_REGION_ALL] = "ALL",
+                                        [BKT_REGION_POINTS] = "POINTS",
                                         [BKT_REGION_BLOCKS] = "HYPERSLABS",
                                         [BKT_REGION_ENCODED] = "HYPERSLABS"};
     char                     object[49] = {0};

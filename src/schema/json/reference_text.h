@@ -10,7 +10,13 @@
  *  "attr": name} for an attribute.  A reference into another file has {"file": its name, "name": path there}
  *  in place of the id, and a region has the "shape" of its dataset. */
 enum bkt_region {
-    BKT_REGION_NULL, BKT_REGION_NONE, BKT_REGION_ALL, BKT_REGION_POINTS, BKT_REGION_BLOCKS, BKT_REGION_OBJECT, BKT_REGION_ATTR,
+    BKT_REGION_NULL,
+    BKT_REGION_NONE,
+    BKT_REGION_ALL,
+    BKT_REGION_POINTS,
+    BKT_REGION_BLOCKS,
+    BKT_REGION_OBJECT,
+    BKT_REGION_ATTR,
     /* selections that the others can't express (unlimited counts): "h5space", base64 of H5Sencode bytes, a
      * key of ours */
     BKT_REGION_ENCODED
@@ -26,7 +32,8 @@ struct bkt_regref {
     struct bkt_buf  space;  /* ENCODED */
     unsigned        rank;
     size_t          n;      /* points or blocks */
-    uint64_t       *coords; /* POINTS: n * rank; BLOCKS: n * 2 * rank, first corner, then opposite corner (inclusive) */
+    uint64_t
+        *coords; /* POINTS: n * rank; BLOCKS: n * 2 * rank, first corner, then opposite corner (inclusive) */
 };
 /** @p p: one element's bytes (NUL padding is fine; empty: null reference).  BKT_EFORMAT. */
 BKT_NODISCARD int bkt_regref_parse(const void *p, size_t n, struct bkt_regref *out, struct bkt_err *err);
@@ -49,7 +56,8 @@ struct bkt_nulls {
 };
 /** Make every NULL an empty string, and list them in @p out, which is empty before; free it by
  *  bkt_nulls_fini(). */
-BKT_NODISCARD int bkt_nulls_take(const struct bkt_type *t, void *p, size_t n, struct bkt_nulls *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_nulls_take(const struct bkt_type *t, void *p, size_t n, struct bkt_nulls *out,
+                                 struct bkt_err *err);
 /** The reverse.  Returns the number of empty strings. */
 uint64_t          bkt_nulls_put(const struct bkt_type *t, void *p, size_t n, const struct bkt_nulls *nulls);
 void              bkt_nulls_fini(struct bkt_nulls *x);
@@ -57,6 +65,7 @@ void              bkt_nulls_fini(struct bkt_nulls *x);
 BKT_NODISCARD int bkt_nulls_append(const struct bkt_nulls *x, struct bkt_buf *out, struct bkt_err *err);
 /** Give the elements of a chunk their NULLs: its first @p elements of @p n bytes are elements.
  *  BKT_EFORMAT. */
-BKT_NODISCARD int bkt_nulls_read(const struct bkt_type *t, void *p, size_t n, size_t elements, struct bkt_err *err);
+BKT_NODISCARD int bkt_nulls_read(const struct bkt_type *t, void *p, size_t n, size_t elements,
+                                 struct bkt_err *err);
 
 #endif

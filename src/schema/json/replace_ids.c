@@ -18,8 +18,8 @@ int bkt_reroot_id(const struct bkt_reroot *r, struct bkt_id *id)
         *id = r->to;
     } else if (!bkt_id_is_v2(&r->from)) { /* numbering would need a table: a hash is as unique */
         BKT_PASS(bkt_md5(id->text, strlen(id->text), m));
-        snprintf(id->text, sizeof id->text, "%c-%.*s-%02x%02x-%02x%02x%02x-%02x%02x%02x", kind, DIGITS, r->to.text + 2, m[0], m[1],
-                 m[2], m[3], m[4], m[5], m[6], m[7]);
+        snprintf(id->text, sizeof id->text, "%c-%.*s-%02x%02x-%02x%02x%02x-%02x%02x%02x", kind, DIGITS,
+                 r->to.text + 2, m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7]);
     } else if (strncmp(id->text + 2, r->from.text + 2, DIGITS) == 0) {
         memcpy(id->text + 2, r->to.text + 2, DIGITS);
     }
@@ -103,7 +103,8 @@ static int change_type(const struct bkt_reroot *r, json_t *t, bool *refs, unsign
     if (!json_is_object(t) || depth > BKT_TYPE_DEPTH)
         return BKT_OK;
     const char *cls = bkt_json_word(t, "class");
-    *refs |= cls && (strcmp(cls, "H5T_REFERENCE") == 0 || (strcmp(cls, "H5T_STRING") == 0 && json_object_get(t, "h5type")));
+    *refs |= cls && (strcmp(cls, "H5T_REFERENCE") == 0 ||
+                     (strcmp(cls, "H5T_STRING") == 0 && json_object_get(t, "h5type")));
     BKT_PASS(change_member(r, t, "id"));
     BKT_PASS(change_member(r, t, "uuid"));
     BKT_PASS(change_type(r, json_object_get(t, "base"), refs, depth + 1));
@@ -154,7 +155,8 @@ static int change_object(const struct bkt_reroot *r, json_t *j)
     return refs ? change_value(r, cpl, "fillValue", "fillValue_encoding") : BKT_OK;
 }
 
-int bkt_reroot_json(const struct bkt_reroot *r, const void *json, size_t n, struct bkt_buf *out, struct bkt_err *err)
+int bkt_reroot_json(const struct bkt_reroot *r, const void *json, size_t n, struct bkt_buf *out,
+                    struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     BKT_PASS(bkt_json_load(json, n, &j, err));

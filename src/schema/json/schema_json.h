@@ -8,8 +8,8 @@
  *   h5userblock    .domain.json: {"size", "bytes": base64 or "apart": true}, the user block (userblock.h)
  *   h5comment, h5refcount   an object's comment, and its references besides links (H5Oincr_refcount)
  *   h5uses         a committed type: the number of datasets and attributes of it
- *   h5refby, h5useby        [[id, n], ...]: the latest changes of h5refcount and h5uses, so that none is made twice
- *   h5links        a group's user-defined links: {name: {"type": 64.., "data": base64, "created": t}}
+ *   h5refby, h5useby        [[id, n], ...]: the latest changes of h5refcount and h5uses, so that none is made
+ * twice h5links        a group's user-defined links: {name: {"type": 64.., "data": base64, "created": t}}
  *   h5order        a link or an attribute: its number in the order of creation; see creation_order.c
  *   h5nextlink, h5nextattr        the number of the next one
  *   h5null         an attribute, or creationProperties beside fillValue: which empty strings are NULL; see
@@ -29,8 +29,8 @@
  *   chunks         of a reference layout: a third number is the chunk's filter mask
  *   charSet        an attribute or a link: character set declared for its name, if its bytes suggest another
  *   h5name         a filter's name in HDF5's files, if `name` is HSDS's or missing
- *   parameters, flags, optional   a filter's exact parameters (as the REST VOL spells them) and HDF5's flag word
- *   linkCreationOrder             beside the REST VOL's attributeCreationOrder */
+ *   parameters, flags, optional   a filter's exact parameters (as the REST VOL spells them) and HDF5's flag
+ * word linkCreationOrder             beside the REST VOL's attributeCreationOrder */
 #ifndef BKT_PARSE_H
 #define BKT_PARSE_H
 
@@ -46,8 +46,9 @@ BKT_NODISCARD int bkt_space_parse(const json_t *j, struct bkt_space *out, struct
 
 /** A JSON value of @p type and @p space in stored form, appended to @p out.
  * @param encoding  "base64": @p value is the stored form itself; else NULL */
-BKT_NODISCARD int bkt_value_parse(const struct bkt_type *type, const struct bkt_space *space, const json_t *value,
-                                  const char *encoding, struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_value_parse(const struct bkt_type *type, const struct bkt_space *space,
+                                  const json_t *value, const char *encoding, struct bkt_buf *out,
+                                  struct bkt_err *err);
 
 /** The attributes of an object, each with its value.  BKT_EFORMAT. */
 BKT_NODISCARD int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err);
@@ -55,7 +56,8 @@ BKT_NODISCARD int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct
 /** @param user  the list of user-defined links; may be NULL
  *  @param out   may hold links from bkt_links_scan().  BKT_EEXIST, without a message: two links have one
  *              name, so the whole tree must be parsed */
-BKT_NODISCARD int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out,
+                                  struct bkt_err *err);
 /** Fill in a link from @p j, except its name, which it has already.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_link_parse(const json_t *j, struct bkt_link *l);
 /** The links of a group from the text (struct bkt_aside), in its order and not sorted, into an empty struct
@@ -63,7 +65,8 @@ BKT_NODISCARD int bkt_link_parse(const json_t *j, struct bkt_link *l);
 BKT_NODISCARD int bkt_links_scan(struct bkt_scan *s, void *links);
 
 /** Layout and chunk grid of a dataset from its two layout objects.  @p d must have its type and space. */
-BKT_NODISCARD int bkt_layout_parse(const json_t *top, const json_t *cpl, struct bkt_dset *d, struct bkt_err *err);
+BKT_NODISCARD int bkt_layout_parse(const json_t *top, const json_t *cpl, struct bkt_dset *d,
+                                   struct bkt_err *err);
 /** The files of a reference layout, in keys of ours. */
 BKT_NODISCARD int bkt_layout_files_parse(const json_t *j, struct bkt_layout *l, struct bkt_err *err);
 BKT_NODISCARD int bkt_layout_files_emit(const struct bkt_layout *l, json_t *j);
@@ -74,11 +77,11 @@ BKT_NODISCARD int bkt_trim_parse(const json_t *j, struct bkt_dset *d, struct bkt
 BKT_NODISCARD int bkt_trim_emit(const uint64_t *trim, unsigned rank, json_t *j); /* NULL: the key goes */
 
 /** As bkt_object_parse(), with the links read as a tree, too: the reference for link_scan.c. */
-BKT_NODISCARD int bkt_object_parse_tree(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
-                                          struct bkt_err *err);
+BKT_NODISCARD int bkt_object_parse_tree(const void *json, size_t n, const struct bkt_id *expect,
+                                        struct bkt_object **out, struct bkt_err *err);
 /** As bkt_object_parse().  @p whole: whether the text was JSON at all, though it failed. */
-BKT_NODISCARD int bkt_object_load(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, bool *whole,
-                                  struct bkt_err *err);
+BKT_NODISCARD int bkt_object_load(const void *json, size_t n, const struct bkt_id *expect,
+                                  struct bkt_object **out, bool *whole, struct bkt_err *err);
 BKT_NODISCARD int bkt_domain_doc_from_json(const json_t *j, struct bkt_domain_doc *out, struct bkt_err *err);
 
 /* ---- model -> JSON ---- */
@@ -92,21 +95,24 @@ BKT_NODISCARD int bkt_dims_emit(const uint64_t *dims, unsigned rank, json_t **ou
  *  @param base64  in: use base64 in any case
  *  @param nulls   empty; receives which strings are NULL, which are "" in @p out; for bkt_nulls_emit() */
 struct bkt_nulls;
-BKT_NODISCARD int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value,
-                                 json_t **out, bool *base64, struct bkt_nulls *nulls, struct bkt_err *err);
+BKT_NODISCARD int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space,
+                                 const struct bkt_buf *value, json_t **out, bool *base64,
+                                 struct bkt_nulls *nulls, struct bkt_err *err);
 /** A value as the nearest JSON, which needn't give the same bytes when it is parsed: HSDS's form of it.
  *  @return BKT_OK; BKT_EFORMAT: JSON has no form for it; BKT_ENOMEM */
-BKT_NODISCARD int bkt_value_emit_near(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value,
-                                      json_t **out);
+BKT_NODISCARD int bkt_value_emit_near(const struct bkt_type *type, const struct bkt_space *space,
+                                      const struct bkt_buf *value, json_t **out);
 /** Key h5null, beside a value (null_strings.c). */
 BKT_NODISCARD int bkt_nulls_emit(const struct bkt_nulls *x, json_t *beside);
-BKT_NODISCARD int bkt_nulls_parse(const json_t *beside, const struct bkt_type *t, struct bkt_buf *value, struct bkt_err *err);
+BKT_NODISCARD int bkt_nulls_parse(const json_t *beside, const struct bkt_type *t, struct bkt_buf *value,
+                                  struct bkt_err *err);
 BKT_NODISCARD int bkt_attr_emit(const struct bkt_attr *a, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err);
-/** Put all links into the object @p j, in the order of creation, if @p numbered with numbers (creation_order.c).
- *  User-defined links go into @p user. */
+/** Put all links into the object @p j, in the order of creation, if @p numbered with numbers
+ * (creation_order.c). User-defined links go into @p user. */
 BKT_NODISCARD int bkt_attrs_emit(const struct bkt_attrs *a, bool numbered, json_t *j, struct bkt_err *err);
-BKT_NODISCARD int bkt_links_emit(const struct bkt_links *l, bool numbered, json_t *j, json_t *user, struct bkt_err *err);
+BKT_NODISCARD int bkt_links_emit(const struct bkt_links *l, bool numbered, json_t *j, json_t *user,
+                                 struct bkt_err *err);
 /** A dataset's two layouts: @p top, NULL for a null space, and creationProperties.layout, which goes into
  *  @p cpl. */
 BKT_NODISCARD int bkt_layout_emit(const struct bkt_dset *d, json_t **top, json_t *cpl, struct bkt_err *err);
@@ -124,7 +130,7 @@ BKT_NODISCARD int bkt_userblock_emit(const struct bkt_userblock *u, json_t *doc)
 
 /* ---- numbers in the order of creation (creation_order.c) ---- */
 
-uint32_t          bkt_order_said(const json_t *entry);               /* of a link or attribute; BKT_UNNUMBERED */
+uint32_t bkt_order_said(const json_t *entry); /* of a link or attribute; BKT_UNNUMBERED */
 uint32_t          bkt_order_next(const json_t *j, const char *key); /* of an object; 0: not given */
 /** Key h5order of an entry.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_order_say(json_t *entry, uint32_t number);
@@ -135,12 +141,14 @@ BKT_NODISCARD int bkt_order_follow(json_t *entry, uint32_t number, uint32_t *exp
  *  right. */
 BKT_NODISCARD int bkt_order_spell(json_t *const *lists, size_t n_lists, uint32_t *next);
 /** Remove needless numbers again; @p next is written into @p obj if it is needed. */
-BKT_NODISCARD int bkt_order_abridge(json_t *const *lists, size_t n_lists, json_t *obj, const char *key, uint32_t next);
+BKT_NODISCARD int bkt_order_abridge(json_t *const *lists, size_t n_lists, json_t *obj, const char *key,
+                                    uint32_t next);
 
 /* ---- common members of the entries of links and attributes (named_entry.c) ---- */
 /** Whether all bytes are below 0x80. */
 bool bkt_name_is_ascii(const char *name);
-/** Whether a name is UTF-8: as "charSet" states (@p n bytes; NULL: it is absent), else as its bytes suggest. */
+/** Whether a name is UTF-8: as "charSet" states (@p n bytes; NULL: it is absent), else
+ * as its bytes suggest. */
 bool bkt_name_is_utf8(const char *name, const char *set, size_t n);
 /** Read the time, the number and the character set of a name from an entry; the name is set. */
 void bkt_entry_read(const json_t *j, struct bkt_named *one);
@@ -148,6 +156,7 @@ void bkt_entry_read(const json_t *j, struct bkt_named *one);
 BKT_NODISCARD int bkt_entry_say(json_t *j, const struct bkt_named *one);
 /** Put a new entry, which is taken, into @p list.
  *  @param number  of the entry before it plus 1, for entries with numbers; else NULL */
-BKT_NODISCARD int bkt_entry_put(json_t *list, const struct bkt_named *one, json_t *entry, uint32_t *number, struct bkt_err *err);
+BKT_NODISCARD int bkt_entry_put(json_t *list, const struct bkt_named *one, json_t *entry, uint32_t *number,
+                                struct bkt_err *err);
 
 #endif

@@ -22,10 +22,12 @@ static int parse_simple(const json_t *j, struct bkt_space *s, struct bkt_err *er
 {
     const json_t *max = bkt_json_get(j, "maxdims");
     uint64_t      n;
-    BKT_PASS(bkt_json_u64_list(bkt_json_get(j, "dims"), "shape.dims", INT64_MAX, BKT_MAX_RANK, s->dims, &s->rank, err));
+    BKT_PASS(bkt_json_u64_list(bkt_json_get(j, "dims"), "shape.dims", INT64_MAX, BKT_MAX_RANK, s->dims,
+                               &s->rank, err));
     s->cls = s->rank ? BKT_S_SIMPLE : BKT_S_SCALAR;
     if (max && json_is_array(max) && json_array_size(max) != s->rank)
-        BKT_FAIL(err, BKT_EFORMAT, "shape.maxdims has %zu entries for %u dims", json_array_size(max), s->rank);
+        BKT_FAIL(err, BKT_EFORMAT, "shape.maxdims has %zu entries for %u dims", json_array_size(max),
+                 s->rank);
     for (unsigned i = 0; i < s->rank; i++) {
         const json_t *one = json_is_array(max) ? json_array_get(max, i) : max;
         s->maxdims[i]     = s->dims[i];

@@ -23,11 +23,12 @@ static const struct predefined {
 };
 
 typedef int parse_class_fn(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err);
-static parse_class_fn parse_number, parse_string, parse_vlen, parse_compound, parse_array, parse_enum, parse_opaque,
-    parse_reference;
+static parse_class_fn parse_number, parse_string, parse_vlen, parse_compound, parse_array, parse_enum,
+    parse_opaque, parse_reference;
 
 typedef int emit_class_fn(const struct bkt_type *t, unsigned depth, json_t *j, struct bkt_err *err);
-static emit_class_fn emit_number, emit_string, emit_vlen, emit_compound, emit_array, emit_enum, emit_opaque, emit_reference;
+static emit_class_fn emit_number, emit_string, emit_vlen, emit_compound, emit_array, emit_enum, emit_opaque,
+    emit_reference;
 
 static const struct {
     const char         *name;
@@ -100,7 +101,8 @@ static int parse_string(const json_t *j, unsigned depth, struct bkt_type *t, str
     t->size   = (size_t)n;
     t->strpad = (enum bkt_strpad)bkt_word_find(pads, BKT_COUNT(pads), bkt_json_word(j, "strPad"),
                                                t->is_var ? BKT_STR_NULLTERM : BKT_STR_NULLPAD);
-    t->cset   = (enum bkt_cset)bkt_word_find(sets, BKT_COUNT(sets), bkt_json_word(j, "charSet"), BKT_CSET_ASCII);
+    t->cset =
+        (enum bkt_cset)bkt_word_find(sets, BKT_COUNT(sets), bkt_json_word(j, "charSet"), BKT_CSET_ASCII);
     return BKT_OK;
 }
 
@@ -150,8 +152,8 @@ static int parse_compound(const json_t *j, unsigned depth, struct bkt_type *t, s
 
 static int parse_array(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
-    BKT_PASS(bkt_json_u64_list(bkt_json_get(j, "dims"), "array type dims", UINT32_MAX, BKT_MAX_RANK, t->dims, &t->rank,
-                               err));
+    BKT_PASS(bkt_json_u64_list(bkt_json_get(j, "dims"), "array type dims", UINT32_MAX, BKT_MAX_RANK, t->dims,
+                               &t->rank, err));
     BKT_PASS(parse_depth(json_object_get(j, "base"), depth + 1, &t->base, err));
     t->is_var  = t->base->is_var;
     t->n_elems = 1;
@@ -199,8 +201,10 @@ static int parse_enum(const json_t *j, unsigned depth, struct bkt_type *t, struc
         map = list;
     if (!json_is_object(map) && !json_is_array(list))
         BKT_FAIL(err, BKT_EFORMAT, "enum type has neither mapping nor members");
-    BKT_PASS(check_members(json_is_object(map) ? json_object_size(map) : json_array_size(list), "members", err));
-    t->members = calloc(json_is_object(map) ? json_object_size(map) + 1 : json_array_size(list) + 1, sizeof *t->members);
+    BKT_PASS(
+        check_members(json_is_object(map) ? json_object_size(map) : json_array_size(list), "members", err));
+    t->members = calloc(json_is_object(map) ? json_object_size(map) + 1 : json_array_size(list) + 1,
+                        sizeof *t->members);
     if (!t->members)
         BKT_NOMEM(err);
     char *name = NULL;
@@ -316,7 +320,8 @@ static int parse_depth(const json_t *j, unsigned depth, struct bkt_type **out, s
     struct bkt_type *t = *out = calloc(1, sizeof *t);
     if (!t)
         BKT_NOMEM(err);
-    BKT_PASS(json_is_string(j) ? set_predefined(json_string_value(j), t, err) : parse_object(j, depth, t, err));
+    BKT_PASS(json_is_string(j) ? set_predefined(json_string_value(j), t, err)
+                               : parse_object(j, depth, t, err));
     if (t->is_var)
         t->size = 0;
     return BKT_OK;
@@ -344,12 +349,14 @@ static int emit_number(const struct bkt_type *t, unsigned depth, json_t *j, stru
     (void)depth;
     for (size_t i = 0; i < BKT_COUNT(predefined); i++) {
         const struct predefined *p = &predefined[i];
-        if (p->cls != t->cls || p->size != t->size || (t->cls == BKT_T_INTEGER && p->is_signed != t->is_signed))
+        if (p->cls != t->cls || p->size != t->size ||
+            (t->cls == BKT_T_INTEGER && p->is_signed != t->is_signed))
             continue;
         (void)snprintf(name, sizeof name, "%s%s", p->name, t->big_endian ? "BE" : "LE");
         return bkt_json_set(j, "base", json_string(name));
     }
-    BKT_FAIL(err, BKT_EUNSUP, "the schema has no %s of %zu bytes", t->cls == BKT_T_FLOAT ? "float" : "integer", t->size);
+    BKT_FAIL(err, BKT_EUNSUP, "the schema has no %s of %zu bytes",
+             t->cls == BKT_T_FLOAT ? "float" : "integer", t->size);
 }
 
 static int emit_string(const struct bkt_type *t, unsigned depth, json_t *j, struct bkt_err *err)
@@ -420,7 +427,8 @@ static int emit_enum(const struct bkt_type *t, unsigned depth, json_t *j, struct
     BKT_PASS(bkt_json_set(j, "mapping", map));
     for (size_t i = 0; i < t->n_members; i++) {
         int64_t v = t->members[i].value;
-        BKT_PASS(bkt_json_set_named(map, t->members[i].name, t->base->is_signed ? json_integer(v) : bkt_json_new_u64((uint64_t)v)));
+        BKT_PASS(bkt_json_set_named(map, t->members[i].name,
+                                    t->base->is_signed ? json_integer(v) : bkt_json_new_u64((uint64_t)v)));
     }
     return BKT_OK;
 }
@@ -435,7 +443,8 @@ static int emit_opaque(const struct bkt_type *t, unsigned depth, json_t *j, stru
 static int emit_reference(const struct bkt_type *t, unsigned depth, json_t *j, struct bkt_err *err)
 {
     (void)depth, (void)err;
-    BKT_PASS(bkt_json_set(j, "base", json_string(t->cls == BKT_T_OBJREF ? "H5T_STD_REF_OBJ" : "H5T_STD_REF_DSETREG")));
+    BKT_PASS(bkt_json_set(j, "base",
+                          json_string(t->cls == BKT_T_OBJREF ? "H5T_STD_REF_OBJ" : "H5T_STD_REF_DSETREG")));
     if (t->is_var || (t->cls == BKT_T_OBJREF && t->size == 48))
         return BKT_OK;
     return bkt_json_set(j, "length", bkt_json_new_u64(t->size));
@@ -471,4 +480,7 @@ static int emit_depth(const struct bkt_type *t, unsigned depth, json_t **out, st
     return BKT_OK;
 }
 
-int bkt_type_emit(const struct bkt_type *t, json_t **out, struct bkt_err *err) { return emit_depth(t, 0, out, err); }
+int bkt_type_emit(const struct bkt_type *t, json_t **out, struct bkt_err *err)
+{
+    return emit_depth(t, 0, out, err);
+}

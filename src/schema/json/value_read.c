@@ -53,8 +53,8 @@ static int encode_integer(const struct bkt_type *t, const json_t *j, struct bkt_
     unsigned bits = (unsigned)t->size * 8 - t->is_signed;
     uint64_t max  = UINT64_MAX >> (64 - bits);
     if (v.huge || (v.neg && v.mag ? !t->is_signed || v.mag - 1 > max : v.mag > max))
-        BKT_FAIL(err, BKT_EFORMAT, "%s%" PRIu64 "%s does not fit a%s integer of %zu bytes", v.neg ? "-" : "", v.mag,
-                 v.huge ? " or more" : "", t->is_signed ? " signed" : "n unsigned", t->size);
+        BKT_FAIL(err, BKT_EFORMAT, "%s%" PRIu64 "%s does not fit a%s integer of %zu bytes", v.neg ? "-" : "",
+                 v.mag, v.huge ? " or more" : "", t->is_signed ? " signed" : "n unsigned", t->size);
     BKT_PASS(grow(out, t->size, &at, err));
     put_number(t, at, v.neg ? -v.mag : v.mag);
     return BKT_OK;
@@ -104,7 +104,8 @@ static int encode_float(const struct bkt_type *t, const json_t *j, struct bkt_bu
     switch (t->size) {
     case 2: bits = half_of(d); break;
     case 4:
-        f = fabs(d) < 3.4028235677973366e38 || isnan(d) ? (float)d : copysignf(INFINITY, d < 0 ? -1.0F : 1.0F);
+        f = fabs(d) < 3.4028235677973366e38 || isnan(d) ? (float)d
+                                                        : copysignf(INFINITY, d < 0 ? -1.0F : 1.0F);
         memcpy(&bits32, &f, 4);
         bits = bits32;
         break;
@@ -144,7 +145,8 @@ static int add_checked(struct bkt_buf *out, const void *p, size_t n, struct bkt_
 }
 
 /* n bytes as one element: of fixed size with padding, or with their count. */
-static int put_bytes(const struct bkt_type *t, const void *p, size_t n, struct bkt_buf *out, struct bkt_err *err)
+static int put_bytes(const struct bkt_type *t, const void *p, size_t n, struct bkt_buf *out,
+                     struct bkt_err *err)
 {
     unsigned char *at;
     size_t         count_at;
@@ -219,7 +221,8 @@ static int encode_vlen(const struct bkt_type *t, const json_t *j, struct bkt_buf
     return end_var(out, count_at, err);
 }
 
-static int encode_compound(const struct bkt_type *t, const json_t *j, struct bkt_buf *out, struct bkt_err *err)
+static int encode_compound(const struct bkt_type *t, const json_t *j, struct bkt_buf *out,
+                           struct bkt_err *err)
 {
     if (!json_is_object(j) && json_array_size(j) != t->n_fields)
         BKT_FAIL(err, BKT_EFORMAT, "a compound of %zu fields is stored as %s (%zu entries)", t->n_fields,
@@ -257,7 +260,8 @@ static bool is_list_type(const struct bkt_type *t)
 /* Some writers give the elements of a multi-dimensional value in one flat list. */
 static bool is_flat(const struct bkt_type *t, unsigned rank, uint64_t n, const json_t *j)
 {
-    return rank > 1 && !is_list_type(t) && json_array_size(j) == n && n && !json_is_array(json_array_get(j, 0));
+    return rank > 1 && !is_list_type(t) && json_array_size(j) == n && n &&
+           !json_is_array(json_array_get(j, 0));
 }
 
 static int encode_array(const struct bkt_type *t, const json_t *j, struct bkt_buf *out, struct bkt_err *err)
@@ -290,14 +294,17 @@ static const json_t *unwrap_scalar(const struct bkt_type *t, const json_t *j)
     if (!only)
         return j;
     switch (t->cls) {
-    case BKT_T_COMPOUND: return json_is_array(only) && (t->n_fields > 1 || !is_list_type(t->fields[0].type)) ? only : j;
-    case BKT_T_ARRAY: return json_is_array(only) && (t->dims[0] > 1 || (t->rank == 1 && !is_list_type(t->base))) ? only : j;
+    case BKT_T_COMPOUND:
+        return json_is_array(only) && (t->n_fields > 1 || !is_list_type(t->fields[0].type)) ? only : j;
+    case BKT_T_ARRAY:
+        return json_is_array(only) && (t->dims[0] > 1 || (t->rank == 1 && !is_list_type(t->base))) ? only : j;
     case BKT_T_VLEN: return json_is_array(only) && !is_list_type(t->base) ? only : j;
     default: return only;
     }
 }
 
-static int decode_base64(const struct bkt_type *t, uint64_t n, const json_t *j, struct bkt_buf *out, struct bkt_err *err)
+static int decode_base64(const struct bkt_type *t, uint64_t n, const json_t *j, struct bkt_buf *out,
+                         struct bkt_err *err)
 {
     size_t was = out->len;
     if (!json_is_string(j) || !bkt_json_is_text(j))

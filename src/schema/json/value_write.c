@@ -93,10 +93,14 @@ static int decode_text(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
 
 /* ---- composites ---- */
 
-static int decode_enum(const struct bkt_type *t, struct bkt_rd *r, json_t **out) { return decode_integer(t->base, r, out); }
+static int decode_enum(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
+{
+    return decode_integer(t->base, r, out);
+}
 
 /* Lists in lists, as dims requires; UINT64_MAX: until r is at its end. */
-static int decode_nested(const struct bkt_type *t, const uint64_t *dims, unsigned rank, struct bkt_rd *r, json_t **out)
+static int decode_nested(const struct bkt_type *t, const uint64_t *dims, unsigned rank, struct bkt_rd *r,
+                         json_t **out)
 {
     if (rank == 0)
         return decode(t, r, out);
@@ -162,7 +166,8 @@ static int decode(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
 
 /* ---- whole values ---- */
 
-static bool gives_same(const struct bkt_type *type, const struct bkt_space *space, const json_t *j, const struct bkt_buf *value)
+static bool gives_same(const struct bkt_type *type, const struct bkt_space *space, const json_t *j,
+                       const struct bkt_buf *value)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf again = {0};
     return bkt_value_parse(type, space, j, NULL, &again, NULL) == BKT_OK && again.len == value->len &&
@@ -171,7 +176,8 @@ static bool gives_same(const struct bkt_type *type, const struct bkt_space *spac
 
 /* A value without elements: as many nested lists as the extent has, as in HSDS, up to 1,000 or 4 KB; for
  * {2^40, 0} one. */
-static int decode_nothing(const struct bkt_type *type, const struct bkt_space *space, struct bkt_rd *r, json_t **out)
+static int decode_nothing(const struct bkt_type *type, const struct bkt_space *space, struct bkt_rd *r,
+                          json_t **out)
 {
     uint64_t lists = 1;
     for (unsigned i = 0; i < space->rank && space->dims[i] && lists <= 1000; i++)
@@ -179,8 +185,8 @@ static int decode_nothing(const struct bkt_type *type, const struct bkt_space *s
     return lists > 1000 ? give(json_array(), out) : decode_nested(type, space->dims, space->rank, r, out);
 }
 
-static int emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value, json_t **out, bool *base64,
-                struct bkt_err *err)
+static int emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value,
+                json_t **out, bool *base64, struct bkt_err *err)
 {
     struct bkt_rd r = bkt_rd_of(value->ptr, value->len), walk = r;
     uint64_t      n;
@@ -189,8 +195,11 @@ static int emit(const struct bkt_type *type, const struct bkt_space *space, cons
     for (uint64_t i = 0; i < n; i++)
         BKT_PASS(bkt_value_skip(type, &walk, err));
     if (bkt_rd_left(&walk))
-        BKT_FAIL(err, BKT_EINVAL, "a value has %zu bytes more than its type and shape take", bkt_rd_left(&walk));
-    int rc = *base64 ? BKT_EFORMAT : n ? decode_nested(type, space->dims, space->rank, &r, &j) : decode_nothing(type, space, &r, &j);
+        BKT_FAIL(err, BKT_EINVAL, "a value has %zu bytes more than its type and shape take",
+                 bkt_rd_left(&walk));
+    int rc = *base64 ? BKT_EFORMAT
+             : n     ? decode_nested(type, space->dims, space->rank, &r, &j)
+                     : decode_nothing(type, space, &r, &j);
     if (rc == BKT_OK && n && !gives_same(type, space, j, value)) {
         json_decref(j);
         rc = BKT_EFORMAT;
@@ -206,8 +215,8 @@ static int emit(const struct bkt_type *type, const struct bkt_space *space, cons
     return BKT_OK;
 }
 
-int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value, json_t **out,
-                   bool *base64, struct bkt_nulls *nulls, struct bkt_err *err)
+int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value,
+                   json_t **out, bool *base64, struct bkt_nulls *nulls, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf plain = {0};
     if (!bkt_value_has_null(type, value->ptr, value->len))
@@ -218,7 +227,8 @@ int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space, c
     return emit(type, space, &plain, out, base64, err);
 }
 
-int bkt_value_emit_near(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value, json_t **out)
+int bkt_value_emit_near(const struct bkt_type *type, const struct bkt_space *space,
+                        const struct bkt_buf *value, json_t **out)
 {
     struct bkt_rd r = bkt_rd_of(value->ptr, value->len);
     *out            = NULL;

@@ -87,7 +87,10 @@ static bool chunk_bytes(const struct bkt_dset *ds, const uint64_t *dims, unsigne
     return true;
 }
 
-static bool may_grow(const struct bkt_space *s, unsigned d) { return s->maxdims[d] == BKT_UNLIMITED || s->maxdims[d] > s->dims[d]; }
+static bool may_grow(const struct bkt_space *s, unsigned d)
+{
+    return s->maxdims[d] == BKT_UNLIMITED || s->maxdims[d] > s->dims[d];
+}
 
 /* Double dimensions, the fastest first, as long as the chunk has at most `limit` bytes and stays useful. */
 static void grow(const struct bkt_space *s, struct bkt_layout *l, uint64_t bytes, bool beyond, uint64_t limit)
@@ -153,7 +156,8 @@ static int choose_chunked(struct bkt_dset *ds, struct bkt_err *err)
     struct bkt_layout *l = &ds->layout;
     uint64_t           bytes;
     if (l->user_rank != ds->space.rank)
-        BKT_FAIL(err, BKT_EINVAL, "chunk shape of rank %u for a dataspace of rank %u", l->user_rank, ds->space.rank);
+        BKT_FAIL(err, BKT_EINVAL, "chunk shape of rank %u for a dataspace of rank %u", l->user_rank,
+                 ds->space.rank);
     memcpy(l->dims, l->user_dims, sizeof l->dims);
     for (unsigned d = 0; d < l->rank; d++)
         if (!l->dims[d])

@@ -22,7 +22,8 @@ static size_t type_bytes(const struct bkt_type *t)
         return 0;
     size_t n = bkt_block_bytes(sizeof *t) + type_bytes(t->base) + text_bytes(t->tag) + text_bytes(t->bad) +
                buf_bytes(&t->encoded);
-    n += list_bytes(t->fields, t->n_fields + 1, sizeof *t->fields) + list_bytes(t->members, t->n_members + 1, sizeof *t->members);
+    n += list_bytes(t->fields, t->n_fields + 1, sizeof *t->fields) +
+         list_bytes(t->members, t->n_members + 1, sizeof *t->members);
     for (size_t i = 0; i < t->n_fields; i++)
         n += text_bytes(t->fields[i].name) + type_bytes(t->fields[i].type);
     for (size_t i = 0; i < t->n_members; i++)
@@ -34,14 +35,16 @@ static size_t type_bytes(const struct bkt_type *t)
 static size_t named_bytes(const struct bkt_named_list *l, size_t size)
 {
     size_t used = bkt_named_used(l);
-    return list_bytes(l->v, used + 1, size) + list_bytes(l->order, used + 1, sizeof *l->order) + bkt_named_edit_bytes(l, size);
+    return list_bytes(l->v, used + 1, size) + list_bytes(l->order, used + 1, sizeof *l->order) +
+           bkt_named_edit_bytes(l, size);
 }
 
 static size_t attrs_bytes(const struct bkt_attrs *a)
 {
     size_t used = bkt_named_used(&a->list), n = named_bytes(&a->list, sizeof *a->v);
     for (size_t i = 0; i < used; i++)
-        n += text_bytes(a->v[i].name) + type_bytes(a->v[i].type) + text_bytes(a->v[i].bad) + buf_bytes(&a->v[i].value);
+        n += text_bytes(a->v[i].name) + type_bytes(a->v[i].type) + text_bytes(a->v[i].bad) +
+             buf_bytes(&a->v[i].value);
     return n;
 }
 
@@ -49,13 +52,15 @@ static size_t links_bytes(const struct bkt_links *l)
 {
     size_t used = bkt_named_used(&l->list), n = named_bytes(&l->list, sizeof *l->v);
     for (size_t i = 0; i < used; i++)
-        n += text_bytes(l->v[i].name) + text_bytes(l->v[i].path) + text_bytes(l->v[i].file) + buf_bytes(&l->v[i].ud);
+        n += text_bytes(l->v[i].name) + text_bytes(l->v[i].path) + text_bytes(l->v[i].file) +
+             buf_bytes(&l->v[i].ud);
     return n;
 }
 
 static size_t layout_bytes(const struct bkt_layout *l)
 {
-    size_t n = text_bytes(l->file_uri) + text_bytes(l->file_etag) + list_bytes(l->segments, l->n_segments, sizeof *l->segments) +
+    size_t n = text_bytes(l->file_uri) + text_bytes(l->file_etag) +
+               list_bytes(l->segments, l->n_segments, sizeof *l->segments) +
                list_bytes(l->chunks, l->n_chunks, sizeof *l->chunks) +
                list_bytes(l->chunk_coords, l->n_chunks * l->rank, sizeof *l->chunk_coords);
     for (size_t i = 0; i < l->n_segments; i++)
@@ -65,9 +70,10 @@ static size_t layout_bytes(const struct bkt_layout *l)
 
 static size_t dset_bytes(const struct bkt_dset *d)
 {
-    size_t n = type_bytes(d->type) + layout_bytes(&d->layout) + list_bytes(d->trim, d->space.rank, sizeof *d->trim) +
-               list_bytes(d->filters, d->n_filters, sizeof *d->filters) + buf_bytes(&d->fill) + text_bytes(d->init_text) +
-               text_bytes(d->bad);
+    size_t n = type_bytes(d->type) + layout_bytes(&d->layout) +
+               list_bytes(d->trim, d->space.rank, sizeof *d->trim) +
+               list_bytes(d->filters, d->n_filters, sizeof *d->filters) + buf_bytes(&d->fill) +
+               text_bytes(d->init_text) + text_bytes(d->bad);
     for (size_t i = 0; i < d->n_filters; i++)
         n += list_bytes(d->filters[i].cd, d->filters[i].n_cd, sizeof *d->filters[i].cd);
     return n;
@@ -75,8 +81,8 @@ static size_t dset_bytes(const struct bkt_dset *d)
 
 size_t bkt_object_bytes(const struct bkt_object *o)
 {
-    size_t n = bkt_block_bytes(sizeof *o + 2 * sizeof(unsigned)) + attrs_bytes(&o->attrs) + buf_bytes(&o->cpl) + buf_bytes(&o->stored) +
-               text_bytes(o->comment) + text_bytes(o->etag);
+    size_t n = bkt_block_bytes(sizeof *o + 2 * sizeof(unsigned)) + attrs_bytes(&o->attrs) +
+               buf_bytes(&o->cpl) + buf_bytes(&o->stored) + text_bytes(o->comment) + text_bytes(o->etag);
     if (o->kind == BKT_GROUP)
         return n + links_bytes(&o->group.links);
     return n + (o->kind == BKT_DATASET ? dset_bytes(&o->dset) : type_bytes(o->type));

@@ -1,7 +1,15 @@
 #include "schema/model/hsds_view.h"
 
 enum {
-    DEFLATE = 1, SHUFFLE = 2, FLETCHER32 = 3, SZIP = 4, NBIT = 5, SCALEOFFSET = 6, BZIP2 = 307, LZF = 32000, BLOSC = 32001,
+    DEFLATE = 1,
+    SHUFFLE = 2,
+    FLETCHER32 = 3,
+    SZIP = 4,
+    NBIT = 5,
+    SCALEOFFSET = 6,
+    BZIP2 = 307,
+    LZF = 32000,
+    BLOSC = 32001,
     BITSHUFFLE = 32008,
 };
 enum { BITSHUFFLE_CODEC = 4, BITSHUFFLE_LZ4 = 2, BLOSC_CODEC = 6 };
@@ -22,7 +30,8 @@ enum bkt_hsds_view bkt_hsds_view(const struct bkt_filter_desc *f, size_t n)
     if (n == 1 && f->id == BLOSC)
         return BKT_HSDS_READS;
     if (n == 1 && f->id == BITSHUFFLE)
-        return f->n_cd > BITSHUFFLE_CODEC && f->cd[BITSHUFFLE_CODEC] == BITSHUFFLE_LZ4 ? BKT_HSDS_READS : BKT_HSDS_REFUSES;
+        return f->n_cd > BITSHUFFLE_CODEC && f->cd[BITSHUFFLE_CODEC] == BITSHUFFLE_LZ4 ? BKT_HSDS_READS
+                                                                                       : BKT_HSDS_REFUSES;
     f += shuffled;
     n -= (size_t)shuffled + checked;
     if (n == 0)

@@ -1,8 +1,8 @@
 /* Object ids, the keys made of them, and stored references.
  *
- * Version 2: p-8-8-4-6-6 hex digits; the first 16 name the domain's root, db/<8>-<8>/ holds all its objects, and
- * a root group's other 16 digits are the first 16, each plus 8 modulo 16.
- * Version 1: p-8-4-4-4-12 (a UUID); keys are flat: <first 5 hex digits of the id's MD5>-<id>. */
+ * Version 2: p-8-8-4-6-6 hex digits; the first 16 name the domain's root, db/<8>-<8>/ holds all its objects,
+ * and a root group's other 16 digits are the first 16, each plus 8 modulo 16. Version 1: p-8-4-4-4-12 (a
+ * UUID); keys are flat: <first 5 hex digits of the id's MD5>-<id>. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,7 +36,10 @@ static const struct kind_names *kind_of_prefix(char c)
 }
 
 /* Not isxdigit(): a call for each digit is noticeable where a group has many links. */
-static bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 /* Whether text is hex digits, with '-' exactly at the places where pattern has one. */
 static bool has_shape(const char *text, const char *pattern)
@@ -78,7 +81,10 @@ enum bkt_kind bkt_id_kind(const struct bkt_id *id)
     return k ? k->kind : BKT_GROUP;
 }
 
-static unsigned hex_value(char c) { return isdigit((unsigned char)c) ? (unsigned)(c - '0') : ((unsigned)c | 32) - 'a' + 10; }
+static unsigned hex_value(char c)
+{
+    return isdigit((unsigned char)c) ? (unsigned)(c - '0') : ((unsigned)c | 32) - 'a' + 10;
+}
 
 bool bkt_id_root(const struct bkt_id *id, struct bkt_id *root)
 {
@@ -197,7 +203,8 @@ static int add_coords(const struct bkt_layout *l, const uint64_t *coord, struct 
     return BKT_OK;
 }
 
-int bkt_chunk_key(const struct bkt_id *dset, const struct bkt_layout *l, const uint64_t *coord, struct bkt_buf *out)
+int bkt_chunk_key(const struct bkt_id *dset, const struct bkt_layout *l, const uint64_t *coord,
+                  struct bkt_buf *out)
 {
     bool partitioned = l->partition_count >= 2;
     if (bkt_id_is_v2(dset)) {
@@ -235,7 +242,9 @@ int bkt_ref_parse(const void *p, size_t n, struct bkt_id *out, struct bkt_err *e
             id = text + strlen(kinds[i].collection);
     if (!bkt_id_set(out, id))
         BKT_FAIL(err, BKT_EFORMAT, "object reference \"%s\" has no id%s", text,
-                 strlen(id) + 1 == BKT_ID_LEN ? " (the REST VOL cuts references to committed types by one digit)" : "");
+                 strlen(id) + 1 == BKT_ID_LEN
+                     ? " (the REST VOL cuts references to committed types by one digit)"
+                     : "");
     return BKT_OK;
 }
 

@@ -116,7 +116,8 @@ int bkt_space_check(const struct bkt_space *s, struct bkt_err *err)
     uint64_t n;
     for (unsigned i = 0; i < s->rank; i++)
         if (s->dims[i] > INT64_MAX)
-            BKT_FAIL(err, BKT_EUNSUP, "dimension %u of %llu: the limit is 2^63 - 1", i, (unsigned long long)s->dims[i]);
+            BKT_FAIL(err, BKT_EUNSUP, "dimension %u of %llu: the limit is 2^63 - 1", i,
+                     (unsigned long long)s->dims[i]);
     if (bkt_space_count(s, &n, NULL) < 0)
         BKT_FAIL(err, BKT_EUNSUP, "an extent of more than 2^64 elements can't be stored");
     return BKT_OK;
@@ -144,8 +145,14 @@ static int skip(const struct bkt_type *t, struct bkt_rd *r, uint64_t null, struc
     return BKT_OK;
 }
 
-int bkt_value_skip(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err) { return skip(t, r, BKT_VAR_NULL, err); }
-int bkt_value_skip_stored(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err) { return skip(t, r, 0, err); }
+int bkt_value_skip(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err)
+{
+    return skip(t, r, BKT_VAR_NULL, err);
+}
+int bkt_value_skip_stored(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err)
+{
+    return skip(t, r, 0, err);
+}
 
 /* ---- objects ---- */
 

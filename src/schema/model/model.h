@@ -42,7 +42,8 @@ enum bkt_type_class {
     BKT_T_ENUM,
     BKT_T_OPAQUE,
     BKT_T_OBJREF, /* H5T_STD_REF_OBJ: 48 bytes "datasets/d-…", NUL padded */
-    BKT_T_REGREF /* H5T_STD_REF_DSETREG: text of bkt_regref_parse() (reference_text.h), variable, or fixed where it has a length */
+    BKT_T_REGREF  /* H5T_STD_REF_DSETREG: text of bkt_regref_parse() (reference_text.h), variable, or fixed
+                     where it has a length */
 };
 enum bkt_strpad { BKT_STR_NULLTERM, BKT_STR_NULLPAD, BKT_STR_SPACEPAD };
 enum bkt_cset { BKT_CSET_ASCII, BKT_CSET_UTF8 };
@@ -60,7 +61,7 @@ struct bkt_enum_member {
 struct bkt_type {
     enum bkt_type_class cls;
     size_t              size;         /* bytes of one packed element; 0 when is_var */
-    bool                is_var;       /* has a variable-length part somewhere (VLEN, var_string, REGREF without length) */
+    bool is_var; /* has a variable-length part somewhere (VLEN, var_string, REGREF without length) */
     bool                big_endian, is_signed;
     enum bkt_strpad     strpad;
     enum bkt_cset       cset;
@@ -146,16 +147,23 @@ struct bkt_filter_desc { /* one entry of creationProperties.filters, in any of i
     unsigned *cd;        /* "parameters", or our own exact cd values */
     size_t    n_cd;
     bool      optional;
-    bool      aside;     /* hidden from HSDS: a shuffle without a compressor, which HSDS would undo but never do */
+    bool aside; /* hidden from HSDS: a shuffle without a compressor, which HSDS would undo but never do */
     int64_t   flags;     /* HDF5's flag word (0: mandatory, 1: optional); -1 if not given */
     /* szip and scaleoffset, as the REST VOL writes them; -1 when absent */
     int64_t   bits_per_pixel, coding, pixels_per_block, pixels_per_scanline, scale_type, scale_offset;
 };
 enum bkt_layout_class {
-    BKT_D_COMPACT, BKT_D_CONTIGUOUS, BKT_D_CHUNKED, BKT_D_CONTIGUOUS_REF, BKT_D_CHUNKED_REF, BKT_D_CHUNKED_REF_INDIRECT, BKT_D_NONE,
+    BKT_D_COMPACT,
+    BKT_D_CONTIGUOUS,
+    BKT_D_CHUNKED,
+    BKT_D_CONTIGUOUS_REF,
+    BKT_D_CHUNKED_REF,
+    BKT_D_CHUNKED_REF_INDIRECT,
+    BKT_D_NONE,
     BKT_D_VIRTUAL /* only as user_cls, with cls NONE; the mappings are in the object's `cpl` */
 };
-struct bkt_chunk_ref { /* H5D_CHUNKED_REF "chunks" entry: place of the chunk in the file; size 0: unallocated */
+/* H5D_CHUNKED_REF "chunks" entry: place of the chunk in the file; size 0: unallocated. */
+struct bkt_chunk_ref {
     uint64_t offset, size;
     uint32_t mask; /* HDF5's filter mask: bit i set, filter i was left out */
 };
@@ -167,10 +175,10 @@ struct bkt_segment {
     uint64_t offset, size;
 };
 struct bkt_layout {
-    enum bkt_layout_class cls;                   /* how the data are stored: CHUNKED or a *_REF; NONE: null space */
+    enum bkt_layout_class cls; /* how the data are stored: CHUNKED or a *_REF; NONE: null space */
     unsigned              rank;                  /* of dims: the space's rank, 1 for scalar */
-    uint64_t              dims[BKT_MAX_RANK];    /* chunk shape to address storage with, never 0 (hyper_dims where given;
-                                                    the whole extent for CONTIGUOUS_REF) */
+    uint64_t dims[BKT_MAX_RANK]; /* chunk shape to address storage with, never 0 (hyper_dims where given;
+                                    the whole extent for CONTIGUOUS_REF) */
     uint32_t              partition_count;       /* < 2: none */
     /* CHUNKED: chunk objects hold the output of HDF5's own filters (chunk_encoding "hdf5", a key of ours),
      * not that of HSDS's reading of the filters */
@@ -178,19 +186,20 @@ struct bkt_layout {
     /* CHUNKED: no chunk objects exist, the data are in the raw files that the creation list names
      * (h5external, a key of ours) */
     bool                  external;
-    bool                  may_change;            /* segments: their files may be written while they are read; not stored */
+    bool may_change; /* segments: their files may be written while they are read; not stored */
     enum bkt_layout_class user_cls;              /* for H5Pget_layout */
     unsigned              user_rank;
-    unsigned              chunk_opts;            /* H5Pset_chunk_opts(), when user_cls is CHUNKED (h5chunkopts, a key of ours) */
+    unsigned chunk_opts; /* H5Pset_chunk_opts(), when user_cls is CHUNKED (h5chunkopts, a key of ours) */
     uint64_t              user_dims[BKT_MAX_RANK]; /* for H5Pget_chunk, when user_cls is CHUNKED (or REF) */
     char                 *file_uri;              /* *_REF; NULL when each chunk names its own */
-    char                 *file_etag;             /* file_uri's when it was linked, a key of ours; NULL: unknown */
+    char *file_etag; /* file_uri's when it was linked, a key of ours; NULL: unknown */
     /* *_REF whose bytes are spread over files: offsets count in these, joined in order, and file_uri is NULL;
      * keys of ours */
     struct bkt_segment   *segments;
     size_t                n_segments;
     uint64_t              offset, size;          /* CONTIGUOUS_REF */
-    struct bkt_chunk_ref *chunks;                /* CHUNKED_REF, sorted by coord (slowest first); see bkt_layout_find_chunk() */
+    struct bkt_chunk_ref
+        *chunks; /* CHUNKED_REF, sorted by coord (slowest first); see bkt_layout_find_chunk() */
     uint64_t             *chunk_coords;          /* n_chunks * rank grid indices, in the order of chunks */
     size_t                n_chunks;
     struct bkt_id         chunk_table;           /* CHUNKED_REF_INDIRECT */
@@ -288,7 +297,8 @@ struct bkt_domain_doc {
     double                created, modified;
     struct bkt_acl_entry *acls;
     size_t                n_acls;
-    struct bkt_id         first[BKT_FIRST_MAX]; /* members of the root that are fetched beside it; may be out of date */
+    struct bkt_id
+        first[BKT_FIRST_MAX]; /* members of the root that are fetched beside it; may be out of date */
     size_t                n_first;
     struct bkt_snapshot_hint snapshot;
     struct bkt_userblock     user;
@@ -297,25 +307,28 @@ struct bkt_domain_doc {
 /* ---- pure parsing: bytes -> model.  BKT_EFORMAT names the key in the JSON that is wrong. ---- */
 /** @param expect  the id that the object must have
  *  @param out     the caller's, for bkt_object_free() */
-BKT_NODISCARD int bkt_object_parse(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
-                                   struct bkt_err *err);
+BKT_NODISCARD int bkt_object_parse(const void *json, size_t n, const struct bkt_id *expect,
+                                   struct bkt_object **out, struct bkt_err *err);
 /** An empty object of that kind for bkt_edit_add(), with everything "not given"; NULL if memory is short. */
 struct bkt_object *bkt_object_make(enum bkt_kind kind);
 void              bkt_object_free(struct bkt_object *o);
-/** Bytes of memory that the object takes, as the allocator rounds them (footprint.c): its cost in the cache. */
+/** Bytes of memory that the object takes, as the allocator rounds them (footprint.c): its
+ * cost in the cache. */
 size_t            bkt_object_bytes(const struct bkt_object *o);
 /** The committed types of a dataset and of the attributes of an object, one after the other, each as often as
  *  it is used; borrowed.  NULL: no more.
  *  @param pos  0 at the beginning */
 const struct bkt_id *bkt_object_next_type(const struct bkt_object *o, size_t *pos);
-BKT_NODISCARD int bkt_domain_doc_parse(const void *json, size_t n, struct bkt_domain_doc *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_domain_doc_parse(const void *json, size_t n, struct bkt_domain_doc *out,
+                                       struct bkt_err *err);
 void              bkt_domain_doc_fini(struct bkt_domain_doc *d);
 void              bkt_type_free(struct bkt_type *t);
 BKT_NODISCARD int bkt_type_copy(const struct bkt_type *t, struct bkt_type **out);
 /* ---- pure emitting: model -> bytes, as HSDS 0.9 reads them; parsing them gives the same model ---- */
 /** Appended to @p out. */
 BKT_NODISCARD int bkt_object_emit(const struct bkt_object *o, struct bkt_buf *out, struct bkt_err *err);
-BKT_NODISCARD int bkt_domain_doc_emit(const struct bkt_domain_doc *d, struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_domain_doc_emit(const struct bkt_domain_doc *d, struct bkt_buf *out,
+                                      struct bkt_err *err);
 
 /** Number of elements: 0 for null, 1 for scalar; BKT_EFORMAT if the product does not fit. */
 BKT_NODISCARD int bkt_space_count(const struct bkt_space *s, uint64_t *out, struct bkt_err *err);

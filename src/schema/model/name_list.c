@@ -78,7 +78,8 @@ struct ranking {
 static int by_seq(const void *a, const void *b, void *arg)
 {
     const struct ranking *r = arg;
-    uint32_t x = at(r->l, r->size, *(const uint32_t *)a)->seq, y = at(r->l, r->size, *(const uint32_t *)b)->seq;
+    uint32_t x = at(r->l, r->size, *(const uint32_t *)a)->seq,
+             y = at(r->l, r->size, *(const uint32_t *)b)->seq;
     return x < y ? -1 : x > y;
 }
 
@@ -202,7 +203,10 @@ static struct bkt_named *find(const struct bkt_named_list *l, size_t size, const
     return found ? at(l, size, i) : NULL;
 }
 
-const void *bkt_named_find(const struct bkt_named_list *l, size_t size, const char *name) { return find(l, size, name); }
+const void *bkt_named_find(const struct bkt_named_list *l, size_t size, const char *name)
+{
+    return find(l, size, name);
+}
 
 /* ---- changing ---- */
 
@@ -222,12 +226,15 @@ size_t bkt_named_edit_bytes(const struct bkt_named_list *l, size_t size)
 {
     const size_t                 in_index = 96; /* a name, copied, and its place in the map */
     const struct bkt_named_edit *e        = l->edit;
-    return e ? sizeof *e + (e->cap - e->used) * (size + sizeof(uint32_t)) + (e->index ? e->used * in_index : 0) : 0;
+    return e ? sizeof *e + (e->cap - e->used) * (size + sizeof(uint32_t)) +
+                   (e->index ? e->used * in_index : 0)
+             : 0;
 }
 
 static int note(struct bkt_named_edit *e, const char *name, size_t place)
 {
-    return bkt_map_put(e->index, name, strlen(name), (void *)(uintptr_t)(place + 1), NULL); /* NOLINT(performance-no-int-to-ptr) */
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
+    return bkt_map_put(e->index, name, strlen(name), (void *)(uintptr_t)(place + 1), NULL);
 }
 
 static int unsettle(const struct bkt_named_list *l, size_t size, struct bkt_named_edit *e)
@@ -273,7 +280,7 @@ int bkt_named_add(struct bkt_named_list *l, size_t size, void *what)
     const struct bkt_named *one = what;
     BKT_PASS(begin(l, size));
     struct bkt_named_edit *e      = l->edit;
-    bool                   behind = !e->index && (l->n == 0 || strcmp(at(l, size, l->n - 1)->name, one->name) < 0);
+    bool behind = !e->index && (l->n == 0 || strcmp(at(l, size, l->n - 1)->name, one->name) < 0);
     if (!behind) {
         BKT_PASS(unsettle(l, size, e));
         BKT_PASS(note(e, one->name, e->used));

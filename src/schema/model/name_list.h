@@ -53,7 +53,8 @@ BKT_NODISCARD int bkt_named_add(struct bkt_named_list *l, size_t size, void *wha
  *  BKT_ENOMEM.
  *  @param to   malloc'ed, taken on success
  *  @param was  receives the old name */
-BKT_NODISCARD int bkt_named_rename(struct bkt_named_list *l, size_t size, const char *from, char *to, char **was);
+BKT_NODISCARD int bkt_named_rename(struct bkt_named_list *l, size_t size, const char *from, char *to,
+                                   char **was);
 /** Move one thing out of the list into @p out.  BKT_ENOENT, BKT_ENOMEM. */
 BKT_NODISCARD int bkt_named_remove(struct bkt_named_list *l, size_t size, const char *name, void *out);
 /** Sort v and update order; numbers stay.  The contents stay the same, so it is constant for readers. */

@@ -42,14 +42,16 @@ static bool holds_tree(const char *dir)
  * [F7]). */
 static bool is_trusted(const struct stat *what, const struct stat *in)
 {
-    return !(in->st_mode & S_IWOTH) || what->st_uid == geteuid() || what->st_uid == 0 || what->st_uid == in->st_uid;
+    return !(in->st_mode & S_IWOTH) || what->st_uid == geteuid() || what->st_uid == 0 ||
+           what->st_uid == in->st_uid;
 }
 
 /* The document of a domain or a folder of the schema.  @p any: whoever made it. */
 static bool holds_document(const char *dir, bool any)
 {
     struct stat doc, at;
-    return look(dir, ".domain.json", &doc) && S_ISREG(doc.st_mode) && (any || (stat(dir, &at) == 0 && is_trusted(&doc, &at)));
+    return look(dir, ".domain.json", &doc) && S_ISREG(doc.st_mode) &&
+           (any || (stat(dir, &at) == 0 && is_trusted(&doc, &at)));
 }
 
 static bool may_hold_ours(const char *dir, const struct stat *at, bool inside)
@@ -83,7 +85,8 @@ static bool find_by_documents(char *dir, size_t len)
             continue;
         bool here = stat(dir, &in) == 0;
         *cut      = 0;
-        bool same = here && stat(*dir ? dir : "/", &at) == 0 && at.st_dev == from.st_dev && is_trusted(&in, &at);
+        bool same =
+            here && stat(*dir ? dir : "/", &at) == 0 && at.st_dev == from.st_dev && is_trusted(&in, &at);
         *cut      = '/';
         if (!same)
             break;
@@ -134,7 +137,8 @@ size_t bkt_bucket_link(const char *path, bool of_others)
         if (bkt_buf_add(&part, path, n) < 0 || lstat(bkt_buf_str(&part), &sb) < 0)
             return 0;
         bool ours = sb.st_uid == geteuid() || sb.st_uid == 0;
-        if (S_ISLNK(sb.st_mode) && !(of_others && ours) && ((!path[n] && !of_others) || is_in_bucket(path, n - 1)))
+        if (S_ISLNK(sb.st_mode) && !(of_others && ours) &&
+            ((!path[n] && !of_others) || is_in_bucket(path, n - 1)))
             return n;
         if (!path[n])
             return 0;

@@ -86,12 +86,15 @@ int bkt_pointer_read(const char *path, struct bkt_buf *target, struct bkt_err *e
         name[--n] = 0;
     BKT_TRY(err, too_long ? BKT_EFORMAT : check(name, n, err), "%s: bad pointer file", path);
     if (!is_allowed(name))
-        BKT_FAIL(err, BKT_EFORMAT, "%s: a pointer file may name s3://, hsds+s3://, hdf5:/ or file:// domains or a plain path, not %s", path,
-                 name);
+        BKT_FAIL(err, BKT_EFORMAT,
+                 "%s: a pointer file may name s3://, hsds+s3://, hdf5:/ or file:// domains or a plain path, "
+                 "not %s",
+                 path, name);
     return bkt_buf_add(target, name, n) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : 1;
 }
 
-int bkt_pointer_follow(const char *path, const struct bkt_settings *set, struct bkt_buf *target, struct bkt_err *err)
+int bkt_pointer_follow(const char *path, const struct bkt_settings *set, struct bkt_buf *target,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name  = {0};
     const char                              *slash = strrchr(path, '/');
@@ -100,7 +103,8 @@ int bkt_pointer_follow(const char *path, const struct bkt_settings *set, struct 
     if (rc <= 0)
         return rc;
     bool beside = slash && *to != '/' && !bkt_name_has_scheme(to) && !(set->bucket && *set->bucket);
-    if ((beside && bkt_buf_add(target, path, (size_t)(slash + 1 - path)) < 0) || bkt_buf_add_str(target, to) < 0)
+    if ((beside && bkt_buf_add(target, path, (size_t)(slash + 1 - path)) < 0) ||
+        bkt_buf_add_str(target, to) < 0)
         BKT_NOMEM(err);
     return rc;
 }
@@ -124,7 +128,10 @@ int bkt_pointer_emit(const char *target, struct bkt_buf *out, struct bkt_err *er
     if (has_user(target))
         BKT_FAIL(err, BKT_EINVAL, "%s: a pointer file can't hold a user or password; leave them out", target);
     if (!is_allowed(target))
-        BKT_FAIL(err, BKT_EINVAL, "a pointer file may name s3://, hsds+s3://, hdf5:/ or file:// domains or a plain path, not %s", target);
+        BKT_FAIL(
+            err, BKT_EINVAL,
+            "a pointer file may name s3://, hsds+s3://, hdf5:/ or file:// domains or a plain path, not %s",
+            target);
     if (bkt_buf_add(out, head, HEAD) < 0 || bkt_buf_addf(out, "%s\n", target) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
@@ -186,8 +193,8 @@ struct content {
 static bool write_content(int fd, const struct content *c)
 {
     uint64_t at = c->block ? c->block->size : 0;
-    bool     ok = (!at || bkt_write_at(fd, c->block->bytes, c->block->n, 0)) && bkt_write_at(fd, c->text.ptr, c->text.len, at) &&
-              fsync(fd) == 0;
+    bool ok = (!at || bkt_write_at(fd, c->block->bytes, c->block->n, 0)) &&
+              bkt_write_at(fd, c->text.ptr, c->text.len, at) && fsync(fd) == 0;
     int      e  = errno;
     if (close(fd) < 0 && ok)
         return false;
@@ -244,7 +251,8 @@ static int write_beside(const char *path, const struct content *c, struct bkt_er
     return failed(path, e, err);
 }
 
-int bkt_pointer_write(const char *path, const char *target, const struct bkt_pointer_block *block, bool replace, struct bkt_err *err)
+int bkt_pointer_write(const char *path, const char *target, const struct bkt_pointer_block *block,
+                      bool replace, struct bkt_err *err)
 {
     struct content c  = {.text = {0}, .block = block};
     int            rc = bkt_pointer_emit(target, &c.text, err);

@@ -31,7 +31,8 @@
 int bkt_pointer_read(const char *path, struct bkt_buf *target, struct bkt_err *err);
 /** The same, for opening the target.  A relative path counts from the pointer file's folder, as a symbolic
  *  link's does.  With a default bucket, a relative path names a domain in that bucket. */
-int bkt_pointer_follow(const char *path, const struct bkt_settings *set, struct bkt_buf *target, struct bkt_err *err);
+int bkt_pointer_follow(const char *path, const struct bkt_settings *set, struct bkt_buf *target,
+                       struct bkt_err *err);
 /** Whether @p path is a pointer file, valid or not. */
 bool bkt_pointer_is(const char *path);
 
@@ -40,7 +41,8 @@ bool bkt_pointer_is(const char *path);
 uint64_t bkt_pointer_userblock(const char *path);
 /** The same, and append the bytes, without the zeros at their end, to @p bytes.  BKT_EIO: they can't be read;
  *  BKT_EUNSUP: more than BKT_USERBLOCK_MAX; BKT_ENOMEM */
-BKT_NODISCARD int bkt_pointer_userblock_read(const char *path, uint64_t *size, struct bkt_buf *bytes, struct bkt_err *err);
+BKT_NODISCARD int bkt_pointer_userblock_read(const char *path, uint64_t *size, struct bkt_buf *bytes,
+                                             struct bkt_err *err);
 
 /** The user block of a pointer file: @p size bytes, of which the first @p n are given; zeros follow.  @p size
  *  0: none. */
@@ -55,10 +57,11 @@ struct bkt_pointer_block {
  *  @return BKT_OK; BKT_EINVAL: not a target for a pointer file; BKT_EEXIST: the file exists, and isn't to be
  *          replaced; BKT_EIO, BKT_ENOMEM.  If writing fails, no partial file stays.  A file to be replaced
  *          stays as it is, if its folder accepts another file */
-BKT_NODISCARD int bkt_pointer_write(const char *path, const char *target, const struct bkt_pointer_block *block, bool replace,
-                                    struct bkt_err *err);
+BKT_NODISCARD int bkt_pointer_write(const char *path, const char *target,
+                                    const struct bkt_pointer_block *block, bool replace, struct bkt_err *err);
 /** Give the pointer file @p path another user block; its target stays. */
-BKT_NODISCARD int bkt_pointer_reblock(const char *path, const struct bkt_pointer_block *block, struct bkt_err *err);
+BKT_NODISCARD int bkt_pointer_reblock(const char *path, const struct bkt_pointer_block *block,
+                                      struct bkt_err *err);
 
 /** Append the contents of a pointer file to @p target to @p out. */
 BKT_NODISCARD int bkt_pointer_emit(const char *target, struct bkt_buf *out, struct bkt_err *err);

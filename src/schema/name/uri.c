@@ -91,7 +91,8 @@ static int set_uri(struct bkt_name *out, const char *scheme, const char *rest, s
 typedef int parse_fn(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
                      struct bkt_err *err);
 
-static int parse_bucket(const char *name, const char *rest, const char *scheme, struct bkt_name *out, struct bkt_err *err)
+static int parse_bucket(const char *name, const char *rest, const char *scheme, struct bkt_name *out,
+                        struct bkt_err *err)
 {
     size_t n = strcspn(rest, "/");
     if (n == 0)
@@ -122,8 +123,9 @@ static bool is_hdf5_file(const char *path)
 {
     char        head[8] = {0};
     struct stat sb;
-    int         fd = stat(path, &sb) == 0 && S_ISREG(sb.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    bool        is = fd >= 0 && pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, BKT_HDF5_SIGNATURE, sizeof head) == 0;
+    int fd = stat(path, &sb) == 0 && S_ISREG(sb.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    bool is = fd >= 0 && pread(fd, head, sizeof head, 0) == sizeof head &&
+              memcmp(head, BKT_HDF5_SIGNATURE, sizeof head) == 0;
     if (fd >= 0)
         (void)close(fd);
     return is;
@@ -140,7 +142,8 @@ static int need_domain_file(const char *name, const char *dir, struct bkt_err *e
     if (errno == EACCES)
         BKT_FAIL(err, BKT_EACCES, "%s: no permission to look for %s", name, bkt_buf_str(&file));
     if (is_hdf5_file(dir))
-        BKT_FAIL(err, BKT_ENOENT, "%s is an HDF5 file, not a domain; `h5bucket load` makes a domain of it", name);
+        BKT_FAIL(err, BKT_ENOENT, "%s is an HDF5 file, not a domain; `h5bucket load` makes a domain of it",
+                 name);
     BKT_FAIL(err, BKT_ENOENT, "%s is not a domain: no file %s, and no default bucket is set (bucket=, "
              "H5BUCKET_BUCKET or HS_BUCKET)",
              name, bkt_buf_str(&file));
@@ -159,7 +162,8 @@ static int need_free(const char *name, const char *dir, struct bkt_err *err)
     bool           is = false; /* domain or folder of the schema: its document decides */
     while (d && (e = readdir(d))) {
         is = is || strcmp(e->d_name, ".domain.json") == 0;
-        if (!held && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && strncmp(e->d_name, ".h5bucket", 9) != 0)
+        if (!held && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+            strncmp(e->d_name, ".h5bucket", 9) != 0)
             held = strdup(e->d_name);
     }
     if (d)
@@ -235,8 +239,8 @@ static int parse_local(const char *name, const char *path, struct bkt_name *out,
     return set_uri(out, "file://", "/", 1, err);
 }
 
-static int parse_file(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
-                      struct bkt_err *err)
+static int parse_file(const char *name, const char *rest, const struct bkt_settings *set,
+                      struct bkt_name *out, struct bkt_err *err)
 {
     (void)set;
     if (*rest != '/')
@@ -274,7 +278,8 @@ static int parse_web(const char *name, const char *rest, const struct bkt_settin
     size_t                                   n    = strcspn(rest, "/");
     (void)set;
     if (n == 0 || memchr(rest, '@', n) || strpbrk(rest, "?#"))
-        BKT_FAIL(err, BKT_EINVAL, "%.*s…: a web address of a domain is host and path, without user, query or fragment",
+        BKT_FAIL(err, BKT_EINVAL,
+                 "%.*s…: a web address of a domain is host and path, without user, query or fragment",
                  (int)(rest - name), name);
     BKT_PASS(percent_decode(name, rest + n, &path, err));
     BKT_PASS(clean_path(name, bkt_buf_str(&path), &out->path, err));
@@ -286,15 +291,15 @@ static int parse_web(const char *name, const char *rest, const struct bkt_settin
     return need_path(name, out, err);
 }
 
-static int parse_default(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
-                         struct bkt_err *err);
+static int parse_default(const char *name, const char *rest, const struct bkt_settings *set,
+                         struct bkt_name *out, struct bkt_err *err);
 
 static const struct {
     const char *prefix;
     parse_fn   *parse;
 } schemes[] = {
-    {"s3://", parse_s3},     {"hsds+s3://", parse_s3}, {"file://", parse_file},    {"hsds+file://", parse_file},
-    {"https://", parse_web}, {"http://", parse_web},   {"mem:", parse_mem},         {"hdf5:/", parse_default},
+    {"s3://", parse_s3},     {"hsds+s3://", parse_s3}, {"file://", parse_file}, {"hsds+file://", parse_file},
+    {"https://", parse_web}, {"http://", parse_web},   {"mem:", parse_mem},     {"hdf5:/", parse_default},
 };
 
 /* A directory as the default bucket: to be opened, the domain must exist already. */
@@ -310,7 +315,8 @@ static int parse_default_dir(const char *name, const char *dir, const char *path
     if (bkt_buf_addf(&full, "/%s/%s", root, out->path) < 0)
         BKT_NOMEM(err);
     BKT_PASS(need_path(name, out, err));
-    BKT_PASS(out->create ? need_free(name, bkt_buf_str(&full), err) : need_domain_file(name, bkt_buf_str(&full), err));
+    BKT_PASS(out->create ? need_free(name, bkt_buf_str(&full), err)
+                         : need_domain_file(name, bkt_buf_str(&full), err));
     out->local = true;
     if (asprintf(&out->store_uri, "file:///%s", root) < 0) {
         out->store_uri = NULL;
@@ -328,13 +334,14 @@ static const char *dir_of(const char *bucket)
 }
 
 /* The default bucket: a URI of one of the schemes, a directory, or the bare name of an S3 bucket. */
-static int parse_default(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
-                         struct bkt_err *err)
+static int parse_default(const char *name, const char *rest, const struct bkt_settings *set,
+                         struct bkt_name *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
     const char                              *b    = set->bucket;
     if (!b || !*b)
-        BKT_FAIL(err, BKT_EINVAL, "%s: no default bucket is set (bucket=, H5BUCKET_BUCKET or HS_BUCKET)", name);
+        BKT_FAIL(err, BKT_EINVAL, "%s: no default bucket is set (bucket=, H5BUCKET_BUCKET or HS_BUCKET)",
+                 name);
     if (dir_of(b))
         return parse_default_dir(name, dir_of(b), rest, out, err);
     for (size_t i = 0; i < BKT_COUNT(schemes); i++) {
@@ -358,7 +365,8 @@ bool bkt_name_has_scheme(const char *name)
     return false;
 }
 
-static int parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+static int parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out,
+                     struct bkt_err *err)
 {
     for (size_t i = 0; i < BKT_COUNT(schemes); i++) {
         size_t n = strlen(schemes[i].prefix);
@@ -367,14 +375,18 @@ static int parse_any(const char *name, const struct bkt_settings *set, struct bk
     }
     const char *sep = strstr(name, "://");
     if (sep && !memchr(name, '/', (size_t)(sep - name)))
-        BKT_FAIL(err, BKT_ENOENT, "%s: names of stores begin with s3://, hsds+s3://, https://, http://, file:// or hdf5://", name);
+        BKT_FAIL(err, BKT_ENOENT,
+                 "%s: names of stores begin with s3://, hsds+s3://, https://, http://, file:// or hdf5://",
+                 name);
     if (!*name)
         BKT_FAIL(err, BKT_ENOENT, "the file name is empty");
-    return set->bucket && *set->bucket ? parse_default(name, name, set, out, err) : parse_local(name, name, out, err);
+    return set->bucket && *set->bucket ? parse_default(name, name, set, out, err)
+                                       : parse_local(name, name, out, err);
 }
 
 /* @p out has the caller's wishes already (create, any). */
-static int parse_name(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+static int parse_name(const char *name, const struct bkt_settings *set, struct bkt_name *out,
+                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
     int rc = bkt_pointer_follow(name, set, &target, err); /* one step: its target isn't followed again */
@@ -385,19 +397,22 @@ static int parse_name(const char *name, const struct bkt_settings *set, struct b
     return rc;
 }
 
-int bkt_name_parse(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+int bkt_name_parse(const char *name, const struct bkt_settings *set, struct bkt_name *out,
+                   struct bkt_err *err)
 {
     *out = (struct bkt_name){.store_uri = NULL};
     return parse_name(name, set, out, err);
 }
 
-int bkt_name_parse_new(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+int bkt_name_parse_new(const char *name, const struct bkt_settings *set, struct bkt_name *out,
+                       struct bkt_err *err)
 {
     *out = (struct bkt_name){.create = true};
     return parse_name(name, set, out, err);
 }
 
-int bkt_name_parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+int bkt_name_parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out,
+                       struct bkt_err *err)
 {
     *out = (struct bkt_name){.any = true};
     return parse_name(name, set, out, err);

@@ -49,12 +49,16 @@ void bkt_snapshot_free(struct bkt_snapshot *s)
 
 /* ---- parsing ---- */
 
-static int bad(struct bkt_err *err, const char *what) { BKT_FAIL(err, BKT_EFORMAT, "not a snapshot: %s", what); }
+static int bad(struct bkt_err *err, const char *what)
+{
+    BKT_FAIL(err, BKT_EFORMAT, "not a snapshot: %s", what);
+}
 
 /* Take the next line and end it with a NUL; NULL: none. */
 static char *take_line(struct bkt_rd *r)
 {
-    unsigned char *at = (unsigned char *)(uintptr_t)r->p, *end = bkt_rd_left(r) ? memchr(at, '\n', bkt_rd_left(r)) : NULL;
+    unsigned char *at = (unsigned char *)(uintptr_t)r->p,
+                  *end = bkt_rd_left(r) ? memchr(at, '\n', bkt_rd_left(r)) : NULL;
     if (!end)
         return NULL;
     *end = 0;
@@ -91,7 +95,8 @@ static int parse_text(struct bkt_snapshot *s, struct bkt_err *err)
     int           n_prefix = snprintf(prefix, sizeof prefix, "db/%.17s/", s->root.text + 2);
     for (size_t i = 0; i < s->n_cuts; i++) {
         s->cuts[i] = take_line(&r);
-        if (!s->cuts[i] || strncmp(s->cuts[i], prefix, (size_t)n_prefix) != 0 || (i && strcmp(s->cuts[i - 1], s->cuts[i]) >= 0))
+        if (!s->cuts[i] || strncmp(s->cuts[i], prefix, (size_t)n_prefix) != 0 ||
+            (i && strcmp(s->cuts[i - 1], s->cuts[i]) >= 0))
             return bad(err, "its keys are out of order");
     }
     for (size_t i = 0; i < s->n; i++)
@@ -156,7 +161,8 @@ static int parse_all(struct bkt_snapshot *s, const void *p, size_t n, struct bkt
     return parse_text(s, err);
 }
 
-int bkt_snapshot_parse(const void *p, size_t n, const struct bkt_id *root, struct bkt_snapshot **out, struct bkt_err *err)
+int bkt_snapshot_parse(const void *p, size_t n, const struct bkt_id *root, struct bkt_snapshot **out,
+                       struct bkt_err *err)
 {
     struct bkt_snapshot *s = calloc(1, sizeof *s);
     if (!s)
@@ -209,7 +215,8 @@ void bkt_snapshot_trust(struct bkt_snapshot *s)
         s->v[i].current = true;
 }
 
-bool bkt_snapshot_take(struct bkt_snapshot *s, const struct bkt_id *id, const void **json, size_t *n, const char **etag)
+bool bkt_snapshot_take(struct bkt_snapshot *s, const struct bkt_id *id, const void **json, size_t *n,
+                       const char **etag)
 {
     struct one *x = find(s, id);
     if (!x || x->taken)
@@ -270,7 +277,8 @@ static int on_listed(const struct bkt_listed *e, void *arg)
 static bool can_list_now(const struct bkt_snapshot_hint *h, const char *prefix)
 {
     for (size_t i = 0; h && i < h->n_cuts; i++)
-        if (strncmp(h->cuts[i], prefix, strlen(prefix)) != 0 || (i && strcmp(h->cuts[i - 1], h->cuts[i]) >= 0))
+        if (strncmp(h->cuts[i], prefix, strlen(prefix)) != 0 ||
+            (i && strcmp(h->cuts[i - 1], h->cuts[i]) >= 0))
             return false;
     return h && (h->n_cuts || (h->keys && h->keys < BKT_SNAPSHOT_PAGE));
 }
@@ -281,7 +289,8 @@ static int list_and_compare(struct bkt_store *st, struct coming *c, const struct
     size_t n_cuts;
     (void)snprintf(prefix, sizeof prefix, "db/%.17s/", c->root->text + 2);
     if (can_list_now(hint, prefix)) {
-        BKT_PASS(bkt_store_list_parts(st, prefix, (const char *const *)hint->cuts, hint->n_cuts, on_listed, c, c->err));
+        BKT_PASS(bkt_store_list_parts(st, prefix, (const char *const *)hint->cuts, hint->n_cuts, on_listed, c,
+                                      c->err));
         return parse_coming(c);
     }
     BKT_PASS(parse_coming(c));
@@ -291,8 +300,9 @@ static int list_and_compare(struct bkt_store *st, struct coming *c, const struct
     return bkt_store_list_parts(st, prefix, cuts, n_cuts, on_listed, c, c->err);
 }
 
-int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *root, bool trust, const struct bkt_snapshot_hint *hint,
-                      const atomic_bool *stop, struct bkt_snapshot **out, struct bkt_err *err)
+int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *root, bool trust,
+                      const struct bkt_snapshot_hint *hint, const atomic_bool *stop,
+                      struct bkt_snapshot **out, struct bkt_err *err)
 {
     struct coming c = {.root = root, .stop = stop, .err = err};
     if (bkt_snapshot_key(root, &c.key) < 0)
@@ -324,13 +334,15 @@ int bkt_snapshot_count_key(struct bkt_snapshot_out *o, const char *key)
     return BKT_OK;
 }
 
-int bkt_snapshot_add(struct bkt_snapshot_out *o, const struct bkt_id *id, const char *etag, const void *json, size_t n, struct bkt_err *err)
+int bkt_snapshot_add(struct bkt_snapshot_out *o, const struct bkt_id *id, const char *etag, const void *json,
+                     size_t n, struct bkt_err *err)
 {
-    if (o->objects.len + n > BKT_SNAPSHOT_MAX - (1u << 20)) /* room for the cuts: a key of 100 bytes for each 900 objects */
+    if (o->objects.len + n >
+        BKT_SNAPSHOT_MAX - (1u << 20)) /* room for the cuts: a key of 100 bytes for each 900 objects */
         BKT_FAIL(err, BKT_EUNSUP, "the objects have more JSON than a snapshot can hold (%u MiB)",
                  BKT_SNAPSHOT_MAX >> 20);
-    if (bkt_buf_addf(&o->objects, "%s %zu %s\n", id->text, n, etag) < 0 || bkt_buf_add(&o->objects, json, n) < 0 ||
-        bkt_buf_add(&o->objects, "\n", 1) < 0)
+    if (bkt_buf_addf(&o->objects, "%s %zu %s\n", id->text, n, etag) < 0 ||
+        bkt_buf_add(&o->objects, json, n) < 0 || bkt_buf_add(&o->objects, "\n", 1) < 0)
         BKT_NOMEM(err);
     o->n_objects++;
     return BKT_OK;
@@ -339,8 +351,10 @@ int bkt_snapshot_add(struct bkt_snapshot_out *o, const struct bkt_id *id, const 
 int bkt_snapshot_emit(const struct bkt_snapshot_out *o, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
-    if (bkt_buf_add(&text, bkt_buf_str(&o->cuts), o->cuts.len) < 0 || bkt_buf_add(&text, bkt_buf_str(&o->objects), o->objects.len) < 0 ||
-        bkt_buf_addf(out, MAGIC "%" PRIu64 " %" PRIu64 " %zu %" PRIu64 "\n", o->n_objects, o->n_keys, text.len, o->n_cuts) < 0)
+    if (bkt_buf_add(&text, bkt_buf_str(&o->cuts), o->cuts.len) < 0 ||
+        bkt_buf_add(&text, bkt_buf_str(&o->objects), o->objects.len) < 0 ||
+        bkt_buf_addf(out, MAGIC "%" PRIu64 " %" PRIu64 " %zu %" PRIu64 "\n", o->n_objects, o->n_keys,
+                     text.len, o->n_cuts) < 0)
         BKT_NOMEM(err);
     if (text.len > BKT_SNAPSHOT_MAX)
         BKT_FAIL(err, BKT_EUNSUP, "the domain has more keys than a snapshot can hold");
@@ -360,7 +374,8 @@ void bkt_snapshot_out_fini(struct bkt_snapshot_out *o)
     bkt_buf_fini(&o->objects);
 }
 
-int bkt_snapshot_note(const void *json, size_t n, const struct bkt_snapshot_out *o, struct bkt_buf *out, struct bkt_err *err)
+int bkt_snapshot_note(const void *json, size_t n, const struct bkt_snapshot_out *o, struct bkt_buf *out,
+                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j    = NULL;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf cuts = {0};
@@ -370,7 +385,8 @@ int bkt_snapshot_note(const void *json, size_t n, const struct bkt_snapshot_out 
     (void)json_object_del(j, "h5snapshot");
     if (o && bkt_buf_add(&cuts, bkt_buf_str(&o->cuts), o->cuts.len) < 0)
         BKT_NOMEM(err);
-    for (char *p = o && o->n_cuts <= BKT_CUTS_MAX ? (char *)cuts.ptr : NULL, *end; p && (end = strchr(p, '\n')); p = end + 1) {
+    for (char *p = o && o->n_cuts <= BKT_CUTS_MAX ? (char *)cuts.ptr : NULL, *end;
+         p && (end = strchr(p, '\n')); p = end + 1) {
         *end                    = 0;
         hint.cuts[hint.n_cuts++] = p;
     }

@@ -28,11 +28,12 @@ BKT_NODISCARD int bkt_snapshot_key(const struct bkt_id *root, struct bkt_buf *ou
 
 /** Make a snapshot of the domain @p root from bytes; no object counts as current yet.  bkt_snapshot_free().
  *  BKT_EFORMAT: not a snapshot, or more than BKT_SNAPSHOT_MAX. */
-BKT_NODISCARD int bkt_snapshot_parse(const void *p, size_t n, const struct bkt_id *root, struct bkt_snapshot **out,
-                                     struct bkt_err *err);
+BKT_NODISCARD int bkt_snapshot_parse(const void *p, size_t n, const struct bkt_id *root,
+                                     struct bkt_snapshot **out, struct bkt_err *err);
 void              bkt_snapshot_free(struct bkt_snapshot *s);
 
-size_t bkt_snapshot_count(const struct bkt_snapshot *s, size_t *n_current); /* its objects; n_current may be NULL */
+/** Its objects; n_current may be NULL. */
+size_t bkt_snapshot_count(const struct bkt_snapshot *s, size_t *n_current);
 /** Keys that cut the domain's keys into parts of about BKT_SNAPSHOT_PAGE; borrowed. */
 const char *const *bkt_snapshot_cuts(const struct bkt_snapshot *s, size_t *n);
 
@@ -43,7 +44,8 @@ int bkt_snapshot_listed(const struct bkt_listed *e, void *arg);
 void bkt_snapshot_trust(struct bkt_snapshot *s);
 
 /** Take a current object out: true once for each.  Its JSON and ETag are borrowed from the snapshot. */
-bool bkt_snapshot_take(struct bkt_snapshot *s, const struct bkt_id *id, const void **json, size_t *n, const char **etag);
+bool bkt_snapshot_take(struct bkt_snapshot *s, const struct bkt_id *id, const void **json, size_t *n,
+                       const char **etag);
 
 /** Whether a snapshot saves more than it costs, for a program that needs so many objects of a domain with so
  *  many keys.  Without keys (0), they needn't be listed. */
@@ -54,8 +56,9 @@ bool bkt_snapshot_pays(uint64_t objects, uint64_t keys);
  *  @param hint  the document's: with its cuts the list begins before the snapshot is there; may be NULL
  *  @param stop  once true, the call may end early (BKT_ECANCEL); may be NULL
  *  @return BKT_OK; BKT_ENOENT: no snapshot; … */
-BKT_NODISCARD int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *root, bool trust, const struct bkt_snapshot_hint *hint,
-                                    const atomic_bool *stop, struct bkt_snapshot **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *root, bool trust,
+                                    const struct bkt_snapshot_hint *hint, const atomic_bool *stop,
+                                    struct bkt_snapshot **out, struct bkt_err *err);
 
 /* ---- making one ---- */
 
@@ -63,7 +66,8 @@ BKT_NODISCARD int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *r
 BKT_NODISCARD int bkt_domain_record(struct bkt_domain *d);
 size_t            bkt_domain_n_recorded(const struct bkt_domain *d);
 /** The version stored last, borrowed; false: unknown. */
-bool bkt_domain_recorded(const struct bkt_domain *d, const struct bkt_id *id, const char **etag, const void **json, size_t *n);
+bool bkt_domain_recorded(const struct bkt_domain *d, const struct bkt_id *id, const char **etag,
+                         const void **json, size_t *n);
 
 struct bkt_snapshot_out {
     struct bkt_buf cuts, objects;
@@ -72,14 +76,15 @@ struct bkt_snapshot_out {
 /** Count one key of the domain, in the order of a list, and make a cut of it if one is due. */
 BKT_NODISCARD int bkt_snapshot_count_key(struct bkt_snapshot_out *o, const char *key);
 /** Add an object.  BKT_EUNSUP: the snapshot would exceed BKT_SNAPSHOT_MAX. */
-BKT_NODISCARD int bkt_snapshot_add(struct bkt_snapshot_out *o, const struct bkt_id *id, const char *etag, const void *json, size_t n,
-                                   struct bkt_err *err);
+BKT_NODISCARD int bkt_snapshot_add(struct bkt_snapshot_out *o, const struct bkt_id *id, const char *etag,
+                                   const void *json, size_t n, struct bkt_err *err);
 /** The stored form, appended to @p out. */
-BKT_NODISCARD int bkt_snapshot_emit(const struct bkt_snapshot_out *o, struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_snapshot_emit(const struct bkt_snapshot_out *o, struct bkt_buf *out,
+                                    struct bkt_err *err);
 void              bkt_snapshot_out_fini(struct bkt_snapshot_out *o);
 /** Append the document @p json of a domain to @p out, with the hint about this snapshot (NULL: without a
  *  hint).  All other keys stay. */
-BKT_NODISCARD int bkt_snapshot_note(const void *json, size_t n, const struct bkt_snapshot_out *o, struct bkt_buf *out,
-                                    struct bkt_err *err);
+BKT_NODISCARD int bkt_snapshot_note(const void *json, size_t n, const struct bkt_snapshot_out *o,
+                                    struct bkt_buf *out, struct bkt_err *err);
 
 #endif

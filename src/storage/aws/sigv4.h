@@ -33,13 +33,14 @@ struct bkt_sign_pair {
 /** Everything is borrowed for the call. */
 struct bkt_sign_input {
     const char                 *method;
-    const char                 *host;    /* as in the Host header: with the port unless it is the scheme's own */
+    const char *host; /* as in the Host header: with the port unless it is the scheme's own */
     const char                 *path;    /* as sent, percent-encoded, begins with '/'; "" is "/" */
     const char                 *query;   /* as sent, percent-encoded, any order; NULL or "": no query */
     const struct bkt_sign_pair *params;  /* further parameters, not encoded; the caller sends bkt_sign_query()
                                             of them */
     size_t                      n_params;
-    const struct bkt_sign_pair *headers; /* further headers to be signed (range, x-amz-…); not host nor the output's */
+    const struct bkt_sign_pair
+        *headers; /* further headers to be signed (range, x-amz-…); not host nor the output's */
     size_t                      n_headers;
     const char                 *payload_hash; /* 64 hex digits or BKT_UNSIGNED_PAYLOAD */
     time_t                      now;
@@ -68,15 +69,16 @@ struct bkt_sign_key {
  * @param out    zeroed, or used before (its buffer is reused)
  * @return BKT_OK; BKT_EINVAL: no creds, or a control character in a header, host or token; BKT_ENOMEM;
  *     BKT_EIO: libcrypto failed */
-BKT_NODISCARD int bkt_sign(const struct bkt_sign_input *in, struct bkt_sign_key *cache, struct bkt_sign_output *out,
-                           struct bkt_err *err);
+BKT_NODISCARD int bkt_sign(const struct bkt_sign_input *in, struct bkt_sign_key *cache,
+                           struct bkt_sign_output *out, struct bkt_err *err);
 void              bkt_sign_output_fini(struct bkt_sign_output *out);
 void              bkt_sign_key_wipe(struct bkt_sign_key *key);
 
 /** The intermediate steps, for tests and for comparison with a server's answer to SignatureDoesNotMatch. */
-BKT_NODISCARD int bkt_sign_canonical(const struct bkt_sign_input *in, struct bkt_buf *out, struct bkt_err *err);
-BKT_NODISCARD int bkt_sign_string(const struct bkt_sign_input *in, const struct bkt_buf *canonical, struct bkt_buf *out,
-                                  struct bkt_err *err);
+BKT_NODISCARD int bkt_sign_canonical(const struct bkt_sign_input *in, struct bkt_buf *out,
+                                     struct bkt_err *err);
+BKT_NODISCARD int bkt_sign_string(const struct bkt_sign_input *in, const struct bkt_buf *canonical,
+                                  struct bkt_buf *out, struct bkt_err *err);
 
 /** Append "a=b&c=d", encoded (RFC 3986's unreserved characters stay) and sorted. */
 BKT_NODISCARD int bkt_sign_query(const struct bkt_sign_pair *params, size_t n, struct bkt_buf *out);

@@ -9,7 +9,8 @@
 #include <expat.h>
 
 #define MAX_DEPTH 16     /* levels; S3's documents nest 4 deep */
-#define MAX_TEXT  16384U /* bytes of one element; keys are at most 1024 bytes, three times that when encoded */
+/* Bytes of one element; keys are at most 1024 bytes, three times that when encoded. */
+#define MAX_TEXT  16384U
 
 struct parse {
     XML_Parser     parser;
@@ -66,7 +67,8 @@ static void XMLCALL on_text(void *arg, const char *s, int n)
         stop(p, BKT_ENOMEM, "out of memory");
 }
 
-static void XMLCALL on_doctype(void *arg, const char *name, const char *sysid, const char *pubid, int internal)
+static void XMLCALL on_doctype(void *arg, const char *name, const char *sysid, const char *pubid,
+                               int internal)
 {
     (void)name, (void)sysid, (void)pubid, (void)internal;
     stop(arg, BKT_EFORMAT, "a document type is not accepted");
@@ -203,8 +205,9 @@ bool bkt_s3_is_document(const void *xml, size_t n, const char *root)
     while (name < t.n && !strchr(" \t\r\n/>", t.p[name]))
         name++;
     const char *end    = memrchr(t.p, '<', t.n);
-    bool        named  = name > k && memcmp(t.p + name - k, root, k) == 0 && (name == k + 1 || t.p[name - k - 1] == ':');
-    bool        closed = end == t.p ? t.p[t.n - 2] == '/' : end[1] == '/' && (size_t)(t.p + t.n - end) >= k + 3;
+    bool named =
+        name > k && memcmp(t.p + name - k, root, k) == 0 && (name == k + 1 || t.p[name - k - 1] == ':');
+    bool closed = end == t.p ? t.p[t.n - 2] == '/' : end[1] == '/' && (size_t)(t.p + t.n - end) >= k + 3;
     return named && closed && (end == t.p || memmem(end, (size_t)(t.p + t.n - end), root, k));
 }
 
@@ -238,7 +241,10 @@ static void list_start(struct parse *p, const char *name)
     }
 }
 
-static int hex(char c) { return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1; }
+static int hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
 
 /* encoding-type=url: as in a form, '+' is a blank. */
 static int decode(const char *s, bool encoded, struct bkt_buf *out)
@@ -316,8 +322,8 @@ static bool is_encoded(const void *xml, size_t n)
     return n && memmem(xml, n, encoded, strlen(encoded)) != NULL;
 }
 
-int bkt_s3_parse_list(const void *xml, size_t n, int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
-                      struct bkt_s3_page *page, struct bkt_err *err)
+int bkt_s3_parse_list(const void *xml, size_t n, int (*each)(const struct bkt_listed *entry, void *arg),
+                      void *arg, struct bkt_s3_page *page, struct bkt_err *err)
 {
     struct list_parse l = {.each = each, .arg = arg, .page = page};
     struct parse      p = {.start = list_start, .end = list_end, .arg = &l};
@@ -372,7 +378,8 @@ static void uploads_end(struct parse *p, const char *name)
         u->begun = parse_time(s);
     if (oom)
         stop(p, BKT_ENOMEM, "out of memory");
-    if (p->depth != 2 || !u->in_upload || !u->key.len || !u->id.len || strlen(bkt_buf_str(&u->key)) != u->key.len)
+    if (p->depth != 2 || !u->in_upload || !u->key.len || !u->id.len ||
+        strlen(bkt_buf_str(&u->key)) != u->key.len)
         return;
     struct bkt_upload e  = {bkt_buf_str(&u->key), bkt_buf_str(&u->id), u->begun};
     int               rc = u->each(&e, u->arg);
@@ -381,8 +388,8 @@ static void uploads_end(struct parse *p, const char *name)
         stop(p, rc, NULL);
 }
 
-int bkt_s3_parse_uploads(const void *xml, size_t n, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
-                         struct bkt_s3_uploads_page *page, struct bkt_err *err)
+int bkt_s3_parse_uploads(const void *xml, size_t n, int (*each)(const struct bkt_upload *upload, void *arg),
+                         void *arg, struct bkt_s3_uploads_page *page, struct bkt_err *err)
 {
     struct uploads_parse u = {.each = each, .arg = arg, .page = page, .encoded = is_encoded(xml, n)};
     struct parse         p = {.start = uploads_start, .end = uploads_end, .arg = &u};
@@ -433,7 +440,8 @@ static void deleted_end(struct parse *p, const char *name)
         stop(p, rc, NULL);
 }
 
-int bkt_s3_parse_deleted(const void *xml, size_t n, int (*each)(const char *key, const struct bkt_s3_error *why, void *arg), void *arg,
+int bkt_s3_parse_deleted(const void *xml, size_t n,
+                         int (*each)(const char *key, const struct bkt_s3_error *why, void *arg), void *arg,
                          struct bkt_err *err)
 {
     struct deleted_parse d  = {.each = each, .arg = arg};

@@ -33,14 +33,16 @@ struct bkt_s3_uploads_page {
 };
 /** Parse a ListMultipartUploadsResult (encoding-type=url), calling @p each for every upload.  As
  *  bkt_s3_parse_list(). */
-BKT_NODISCARD int bkt_s3_parse_uploads(const void *xml, size_t n, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
+BKT_NODISCARD int bkt_s3_parse_uploads(const void *xml, size_t n,
+                                       int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
                                        struct bkt_s3_uploads_page *page, struct bkt_err *err);
 
 /** Parse a DeleteResult, calling @p each for every key that was not deleted, with the reason.  Otherwise as
  *  bkt_s3_parse_list(). */
 BKT_NODISCARD int bkt_s3_parse_deleted(const void *xml, size_t n,
-                                       int (*each)(const char *key, const struct bkt_s3_error *why, void *arg), void *arg,
-                                       struct bkt_err *err);
+                                       int (*each)(const char *key, const struct bkt_s3_error *why,
+                                                   void *arg),
+                                       void *arg, struct bkt_err *err);
 
 /** Get the UploadId of an InitiateMultipartUploadResult.
  * @return BKT_OK; BKT_EFORMAT; BKT_ENOMEM */

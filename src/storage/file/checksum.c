@@ -18,7 +18,8 @@
 static void text_of(uint32_t sum, const struct stat *sb, char text[TEXT])
 {
     (void)snprintf(text, TEXT, "%08x %llx %llx", sum, (unsigned long long)sb->st_size,
-                   (unsigned long long)sb->st_mtim.tv_sec * 1000000000ULL + (unsigned long long)sb->st_mtim.tv_nsec);
+                   (unsigned long long)sb->st_mtim.tv_sec * 1000000000ULL +
+                       (unsigned long long)sb->st_mtim.tv_nsec);
 }
 
 /* Note whether the file system has no attributes, so that no further file is asked. */

@@ -48,7 +48,8 @@ static int sync_dir(struct bkt_file_store *st, const char *dir)
 {
     struct bkt_file_sync *s = &st->syncs[bkt_file_hash(dir) % BKT_FILE_SYNCS];
     (void)pthread_mutex_lock(&st->sync_lock);
-    if (st->sync_generation != bkt_fork_generation()) { /* the threads that synchronise stayed with the parent */
+    if (st->sync_generation !=
+        bkt_fork_generation()) { /* the threads that synchronise stayed with the parent */
         memset(st->syncs, 0, sizeof st->syncs);
         st->sync_generation = bkt_fork_generation();
     }
@@ -89,10 +90,11 @@ static uint64_t identity(struct bkt_file_store *st, const char *dir)
 {
     struct statx                     x;
     BKT_CLEANUP(bkt_file_closep) int fd = bkt_file_at(st, dir, O_PATH | O_DIRECTORY);
-    if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &x) < 0 || !(x.stx_mask & STATX_BTIME))
+    if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &x) < 0 ||
+        !(x.stx_mask & STATX_BTIME))
         return 0;
-    const uint64_t part[] = {x.stx_ino, ((uint64_t)x.stx_dev_major << 32) | x.stx_dev_minor, (uint64_t)x.stx_btime.tv_sec,
-                             x.stx_btime.tv_nsec};
+    const uint64_t part[] = {x.stx_ino, ((uint64_t)x.stx_dev_major << 32) | x.stx_dev_minor,
+                             (uint64_t)x.stx_btime.tv_sec, x.stx_btime.tv_nsec};
     uint64_t       h      = 0;
     for (size_t i = 0; i < BKT_COUNT(part); i++) {
         h = (h ^ part[i]) * UINT64_C(0xff51afd7ed558ccd);
@@ -101,7 +103,10 @@ static uint64_t identity(struct bkt_file_store *st, const char *dir)
     return h ? h : 1;
 }
 
-static atomic_uint_least64_t *place_of(struct bkt_file_store *st, uint64_t id) { return &st->named[id % BKT_FILE_NAMED]; }
+static atomic_uint_least64_t *place_of(struct bkt_file_store *st, uint64_t id)
+{
+    return &st->named[id % BKT_FILE_NAMED];
+}
 
 int bkt_file_sync_path(struct bkt_file_store *st, struct bkt_req *req, bool new_dirs)
 {

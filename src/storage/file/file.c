@@ -60,7 +60,8 @@ void bkt_file_etag(const struct stat *sb, char etag[BKT_ETAG_MAX])
 {
     (void)snprintf(etag, BKT_ETAG_MAX, "\"%llx-%llx-%llx\"", (unsigned long long)sb->st_ino,
                    (unsigned long long)sb->st_size,
-                   (unsigned long long)sb->st_mtim.tv_sec * 1000000000ULL + (unsigned long long)sb->st_mtim.tv_nsec);
+                   (unsigned long long)sb->st_mtim.tv_sec * 1000000000ULL +
+                       (unsigned long long)sb->st_mtim.tv_nsec);
 }
 
 void bkt_file_describe(struct bkt_req *req, const struct stat *sb)
@@ -73,7 +74,8 @@ void bkt_file_describe(struct bkt_req *req, const struct stat *sb)
 /* ---- reading ---- */
 
 /* Read @p len bytes from off+req->n on.  False: the failure is recorded in the request. */
-static bool read_span(const struct bkt_file_store *st, struct bkt_req *req, int fd, unsigned char *to, uint64_t len)
+static bool read_span(const struct bkt_file_store *st, struct bkt_req *req, int fd, unsigned char *to,
+                      uint64_t len)
 {
     for (uint64_t got = 0; got < len;) {
         ssize_t k = pread(fd, to + got, (size_t)(len - got), (off_t)(req->off + req->n + got));
@@ -84,7 +86,8 @@ static bool read_span(const struct bkt_file_store *st, struct bkt_req *req, int 
             return false;
         }
         if (k == 0) {
-            (void)BKT_REQ_FAIL(req, BKT_EFORMAT, BKT_REQ_NAME ": shortened while it was read", BKT_REQ_NAMED(req));
+            (void)BKT_REQ_FAIL(req, BKT_EFORMAT, BKT_REQ_NAME ": shortened while it was read",
+                               BKT_REQ_NAMED(req));
             return false;
         }
         got += (uint64_t)k;
@@ -94,7 +97,8 @@ static bool read_span(const struct bkt_file_store *st, struct bkt_req *req, int 
 }
 
 /* Read all bytes in pieces that are still in the processor's cache when they are summed. */
-static bool read_summed(const struct bkt_file_store *st, struct bkt_req *req, int fd, unsigned char *to, uint64_t len, uint32_t *sum)
+static bool read_summed(const struct bkt_file_store *st, struct bkt_req *req, int fd, unsigned char *to,
+                        uint64_t len, uint32_t *sum)
 {
     while (req->n < len) {
         uint64_t k = bkt_min_u64(len - req->n, POUR_PIECE);
@@ -108,7 +112,8 @@ static bool read_summed(const struct bkt_file_store *st, struct bkt_req *req, in
 
 /* Pass the bytes on in pieces that stay in the processor's cache between the two copies.  @p sum may be
  * NULL. */
-static void pour_span(const struct bkt_file_store *st, struct bkt_req *req, int fd, uint64_t len, uint32_t *sum)
+static void pour_span(const struct bkt_file_store *st, struct bkt_req *req, int fd, uint64_t len,
+                      uint32_t *sum)
 {
     BKT_CLEANUP(bkt_freep) unsigned char *piece = malloc((size_t)bkt_min_u64(len, POUR_PIECE) + 1);
     if (!piece) {
@@ -127,8 +132,8 @@ static void pour_span(const struct bkt_file_store *st, struct bkt_req *req, int 
 }
 
 /* Receive the requested bytes.  False: they are not those that were stored. */
-static bool receive(struct bkt_file_store *st, struct bkt_req *req, int fd, const struct stat *sb, uint64_t len, uint32_t *want,
-                    uint32_t *have)
+static bool receive(struct bkt_file_store *st, struct bkt_req *req, int fd, const struct stat *sb,
+                    uint64_t len, uint32_t *want, uint32_t *have)
 {
     bool sums = req->off == 0 && len == req->size && bkt_file_sum_get(st, fd, sb, want);
     *have     = 0;
@@ -155,14 +160,18 @@ static bool read_once(struct bkt_file_store *st, struct bkt_req *req, bool last)
         return true;
     }
     if (!S_ISREG(sb.st_mode)) {
-        (void)BKT_REQ_FAIL(req, BKT_ENOENT, "%s " BKT_REQ_NAME ": not a regular file", bkt_op_name(req->op), BKT_REQ_NAMED(req));
+        (void)BKT_REQ_FAIL(req, BKT_ENOENT, "%s " BKT_REQ_NAME ": not a regular file", bkt_op_name(req->op),
+                           BKT_REQ_NAMED(req));
         return true;
     }
     bkt_file_describe(req, &sb);
-    if (bkt_req_condition(req, req->etag) < 0 || req->op == BKT_HEAD || bkt_req_span(req, req->size, &len) < 0)
+    if (bkt_req_condition(req, req->etag) < 0 || req->op == BKT_HEAD ||
+        bkt_req_span(req, req->size, &len) < 0)
         return true;
     if (req->len == BKT_WHOLE && len > st->max_object) { /* sparse files can have any size */
-        (void)BKT_REQ_FAIL(req, BKT_EFORMAT, "GET " BKT_REQ_NAME ": the object is larger than 256 MiB and than 4 times meta_cache",
+        (void)BKT_REQ_FAIL(req, BKT_EFORMAT,
+                           "GET " BKT_REQ_NAME
+                           ": the object is larger than 256 MiB and than 4 times meta_cache",
                            BKT_REQ_NAMED(req));
         return true;
     }
@@ -205,8 +214,11 @@ static void say_what_is_gone(struct bkt_file_store *st, struct bkt_req *req)
     if ((req->rc != BKT_ENOENT && req->rc != BKT_EIO) || !root_is_gone(st))
         return;
     bkt_err_clear(req->err);
-    (void)BKT_REQ_FAIL(req, BKT_EIO, "%s %s: the bucket's folder, %s, was deleted while it was in use; restore it or make the domain "
-                       "again, and open it again", bkt_op_name(req->op), req->key, root_path(st));
+    (void)BKT_REQ_FAIL(
+        req, BKT_EIO,
+        "%s %s: the bucket's folder, %s, was deleted while it was in use; restore it or make the domain "
+        "again, and open it again",
+        bkt_op_name(req->op), req->key, root_path(st));
 }
 
 static void perform(struct bkt_file_store *st, struct bkt_req *req)
@@ -234,7 +246,8 @@ static void file_start(struct bkt_store *base, struct bkt_req *req)
 {
     struct bkt_file_store *st = (struct bkt_file_store *)base;
     if (!bkt_file_key_ok(req->key)) {
-        (void)BKT_REQ_FAIL(req, BKT_EINVAL, "key '%.200s' has an empty, '.', '..' or reserved component", req->key);
+        (void)BKT_REQ_FAIL(req, BKT_EINVAL, "key '%.200s' has an empty, '.', '..' or reserved component",
+                           req->key);
         bkt_store_finish(base, req);
         return;
     }
@@ -262,7 +275,10 @@ static void file_close(struct bkt_store *base)
     free(st);
 }
 
-static int file_turn(struct bkt_store *base, const char *key) { return bkt_file_turn((struct bkt_file_store *)base, key); }
+static int file_turn(struct bkt_store *base, const char *key)
+{
+    return bkt_file_turn((struct bkt_file_store *)base, key);
+}
 
 static int64_t file_ahead(struct bkt_store *base) { return bkt_file_ahead((struct bkt_file_store *)base); }
 
@@ -283,17 +299,28 @@ static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err 
         if (errno == ELOOP && !st->follow)
             return bkt_file_say_link(st, "PUT", key, err);
         if (errno == EACCES || errno == EPERM || errno == EROFS)
-            BKT_FAIL(err, BKT_EACCES, "%s%s%s can't be written to: %s", base->uri, slash ? "/" : "", dir, strerrordesc_np(errno));
+            BKT_FAIL(err, BKT_EACCES, "%s%s%s can't be written to: %s", base->uri, slash ? "/" : "", dir,
+                     strerrordesc_np(errno));
         if (errno != ENOENT || !slash)
             return BKT_OK; /* a PUT reports the cause */
     }
 }
 
-static const struct bkt_store_ops file_ops = {.name = "file", .local = true, .start = file_start, .list = file_list,
-                                              .may_put = file_may_put, .turn = file_turn,
-                                              .end_turn = bkt_file_unlock, .ahead = file_ahead, .close = file_close};
-static const struct bkt_store_ops file_ops_readonly = {
-    .name = "file", .local = true, .readonly = true, .start = file_start, .list = file_list, .close = file_close};
+static const struct bkt_store_ops file_ops = {.name = "file",
+                                              .local = true,
+                                              .start = file_start,
+                                              .list = file_list,
+                                              .may_put = file_may_put,
+                                              .turn = file_turn,
+                                              .end_turn = bkt_file_unlock,
+                                              .ahead = file_ahead,
+                                              .close = file_close};
+static const struct bkt_store_ops file_ops_readonly = {.name = "file",
+                                                       .local = true,
+                                                       .readonly = true,
+                                                       .start = file_start,
+                                                       .list = file_list,
+                                                       .close = file_close};
 
 /* Writing needs the scratch directory.  Other permissions are checked by writing, which also reports a link
  * that is in the way. */

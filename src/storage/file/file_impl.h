@@ -1,25 +1,22 @@
-/* A directory as a store: key a/b is the file DIR/a/b.  file.c reads, storage/file/list.c lists, storage/file/write.c writes,
- * place.c finds the directories for all of them, lock.c has the locks.
+/* A directory as a store: key a/b is the file DIR/a/b.  file.c reads, storage/file/list.c lists,
+ * storage/file/write.c writes, place.c finds the directories for all of them, lock.c has the locks.
  *
  * [F1] A reader sees a whole old or a whole new object: PUT writes a temporary file and renames it.
  * [F2] Read-compare-write is atomic among threads and processes: writers hold a lock file chosen by the key.
  *      The lock is the kernel's (flock), so it ends with its holder.
  * [F3] A key never names a file outside DIR: components "", "." and ".." are refused, and symbolic links
- *      below DIR are not followed, no matter who creates them and when.  Setting links=follow allows them, but
- *      never for a DELETE, nor for scratch files.
- * [F4] An ETag names one version: an object's file time only grows, even if inodes are used again, the clock
- *      is set back or the file system's times are coarse.
- * [F5] With setting fsync, an object stored by a successful PUT survives a power cut: data first, then its
- *      name.  So does a DELETE, except below db/: an object that reappears there is no longer referenced, so
- *      it is an orphan (or it lies beside the objects that the next PUT of the same directory stores: chunks
- *      that a smaller extent cut off).
- * [F6] Files that others are just writing are not taken for abandoned files, whatever the clocks are.  A
- *      file's ctime is always by the file system's clock (over a network the server's), as is that of a file
- *      created to ask for it; its mtime is by its writer's clock.
- * [F7] If everybody may write to DIR, DIR/db and the scratch directories must belong to this user or to DIR's
- *      owner: another user may have put them there to get the data.  If only some users may, they share the
- *      bucket.
- * Scratch files live in DIR/.h5bucket, which no key can name and no list shows. */
+ *      below DIR are not followed, no matter who creates them and when.  Setting links=follow allows them,
+ * but never for a DELETE, nor for scratch files. [F4] An ETag names one version: an object's file time only
+ * grows, even if inodes are used again, the clock is set back or the file system's times are coarse. [F5]
+ * With setting fsync, an object stored by a successful PUT survives a power cut: data first, then its name.
+ * So does a DELETE, except below db/: an object that reappears there is no longer referenced, so it is an
+ * orphan (or it lies beside the objects that the next PUT of the same directory stores: chunks that a smaller
+ * extent cut off). [F6] Files that others are just writing are not taken for abandoned files, whatever the
+ * clocks are.  A file's ctime is always by the file system's clock (over a network the server's), as is that
+ * of a file created to ask for it; its mtime is by its writer's clock. [F7] If everybody may write to DIR,
+ * DIR/db and the scratch directories must belong to this user or to DIR's owner: another user may have put
+ * them there to get the data.  If only some users may, they share the bucket. Scratch files live in
+ * DIR/.h5bucket, which no key can name and no list shows. */
 #ifndef BKT_FILE_IMPL_H
 #define BKT_FILE_IMPL_H
 
@@ -104,13 +101,15 @@ int bkt_file_make_holder(const struct bkt_file_store *st, const char *key, const
 int bkt_file_scratch(struct bkt_file_store *st, const char *name, bool make, struct bkt_err *err);
 /** As bkt_file_scratch(), created if needed.  A directory that is in @p seen is opened without a check of its
  *  owner. */
-int bkt_file_scratch_again(struct bkt_file_store *st, const char *name, struct bkt_file_seen *seen, struct bkt_err *err);
+int bkt_file_scratch_again(struct bkt_file_store *st, const char *name, struct bkt_file_seen *seen,
+                           struct bkt_err *err);
 /** Check that [F7] holds, so that the directory may be written to.  BKT_OK; BKT_EACCES: the message names the
  *  remedy. */
 BKT_NODISCARD int bkt_file_check_scratch(struct bkt_file_store *st, struct bkt_err *err);
 BKT_NODISCARD int bkt_file_check_db(struct bkt_file_store *st, const char *key, struct bkt_err *err);
 /** Record that a symbolic link is in the way of @p what @p key, and the remedy.  BKT_EACCES. */
-int bkt_file_say_link(const struct bkt_file_store *st, const char *what, const char *key, struct bkt_err *err);
+int bkt_file_say_link(const struct bkt_file_store *st, const char *what, const char *key,
+                      struct bkt_err *err);
 
 /* storage/file/checksum.c */
 /** Store the CRC-32C of the bytes with an open file whose state is @p sb.  If that is not possible, the file

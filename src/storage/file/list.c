@@ -39,7 +39,8 @@ static bool is_dir(const struct walk *w, int dirfd, const struct dirent *d)
     struct stat sb;
     if (d->d_type != DT_UNKNOWN && (d->d_type != DT_LNK || !w->st->follow))
         return d->d_type == DT_DIR;
-    return fstatat(dirfd, d->d_name, &sb, w->st->follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(sb.st_mode);
+    return fstatat(dirfd, d->d_name, &sb, w->st->follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(sb.st_mode);
 }
 
 /* Whether keys below or equal to @p path may begin with the prefix. */
@@ -69,7 +70,8 @@ static bool open_dir(const struct walk *w, int at, size_t skip, const char *path
     if (errno == ELOOP && !w->st->follow)
         *rc = bkt_file_say_link(w->st, "list of", name, w->err);
     else if (errno != ENOENT && errno != ENOTDIR)
-        *rc = BKT_ERR(w->err, errno == EACCES ? BKT_EACCES : BKT_EIO, "list of %s: %s", *path ? path : "the root", strerrordesc_np(errno));
+        *rc = BKT_ERR(w->err, errno == EACCES ? BKT_EACCES : BKT_EIO, "list of %s: %s",
+                      *path ? path : "the root", strerrordesc_np(errno));
     return false;
 }
 
@@ -99,7 +101,8 @@ static int visit_file(const struct walk *w, int at, const char *name, const char
 {
     struct stat sb;
     char        etag[BKT_ETAG_MAX];
-    if (fstatat(at, name, &sb, w->st->follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0 || (!S_ISREG(sb.st_mode) && !S_ISLNK(sb.st_mode)))
+    if (fstatat(at, name, &sb, w->st->follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0 ||
+        (!S_ISREG(sb.st_mode) && !S_ISLNK(sb.st_mode)))
         return BKT_OK; /* deleted meanwhile, or not an object */
     bkt_file_etag(&sb, etag);
     struct bkt_listed e = {path, false, (uint64_t)sb.st_size,
@@ -108,7 +111,8 @@ static int visit_file(const struct walk *w, int at, const char *name, const char
 }
 
 /* @p at, @p skip: as for open_dir(). */
-static int walk(const struct walk *w, int at, size_t skip, const char *dir, int depth) /* NOLINT(misc-no-recursion): MAX_DEPTH */
+/* NOLINTNEXTLINE(misc-no-recursion): MAX_DEPTH */
+static int walk(const struct walk *w, int at, size_t skip, const char *dir, int depth)
 {
     int                                        rc;
     BKT_CLEANUP(bkt_file_closep) int           fd    = -1;

@@ -35,7 +35,8 @@ static int open_lock(struct bkt_file_store *st, const char *path, struct bkt_err
         BKT_CLEANUP(bkt_file_closep) int dir = bkt_file_scratch_again(st, "lock", &st->lock, err);
         fd = dir < 0 ? -1 : bkt_beneath_open(dir, path + strlen(LOCKS), O_RDWR | O_CREAT, 0666);
         if (dir >= 0 && fd < 0 && errno == ELOOP)
-            (void)BKT_ERR(err, BKT_EACCES, "%s/%s is a symbolic link, which can't be used as a lock; remove it",
+            (void)BKT_ERR(err, BKT_EACCES,
+                          "%s/%s is a symbolic link, which can't be used as a lock; remove it",
                           st->base.uri + strlen("file://"), path);
         if (fd < 0 && errno != ENOENT)
             break;
@@ -84,8 +85,10 @@ static bool wait_for_lock(struct bkt_file_store *st, struct bkt_req *req, int fd
         waited = true;
         if ((uint64_t)(bkt_seconds_now() - begun) * 1000 > st->deadline_ms) {
             (void)BKT_REQ_FAIL(req, BKT_ETIME,
-                               "%s: another writer has kept %s/%s locked for %" PRIu64 " ms (deadline_ms); end it "
-                               "if it is stopped", req->key, st->base.uri, name, st->deadline_ms);
+                               "%s: another writer has kept %s/%s locked for %" PRIu64
+                               " ms (deadline_ms); end it "
+                               "if it is stopped",
+                               req->key, st->base.uri, name, st->deadline_ms);
             return false;
         }
         (void)nanosleep(&pause, NULL);
@@ -101,7 +104,8 @@ int bkt_file_lock(struct bkt_file_store *st, struct bkt_req *req)
     (void)snprintf(name, sizeof name, LOCKS "%02x", bkt_file_hash(req->key) % N_LOCKS);
     int fd = open_lock(st, name, &why);
     if (fd < 0) {
-        (void)(why.n ? (req->rc = bkt_err_copy(bkt_req_err(req), why.code, &why)) : bkt_file_fail(st, req, "lock of"));
+        (void)(why.n ? (req->rc = bkt_err_copy(bkt_req_err(req), why.code, &why))
+                     : bkt_file_fail(st, req, "lock of"));
         return -1;
     }
     if (wait_for_lock(st, req, fd, name))

@@ -11,7 +11,8 @@
 
 int bkt_file_at(const struct bkt_file_store *st, const char *key, int flags)
 {
-    return st->follow || !*key ? openat(st->root, *key ? key : ".", flags | O_CLOEXEC) : bkt_beneath_open(st->root, key, flags, 0);
+    return st->follow || !*key ? openat(st->root, *key ? key : ".", flags | O_CLOEXEC)
+                               : bkt_beneath_open(st->root, key, flags, 0);
 }
 
 static int parent_by_path(const struct bkt_file_store *st, const char *key, const char **leaf)
@@ -60,10 +61,11 @@ int bkt_file_make_holder(const struct bkt_file_store *st, const char *key, const
 int bkt_file_say_link(const struct bkt_file_store *st, const char *what, const char *key, struct bkt_err *err)
 {
     size_t n = bkt_beneath_link(st->root, key);
-    BKT_FAIL(err, BKT_EACCES, "%s %s: %s/%.*s is a symbolic link, %s", what, key, st->base.uri + strlen("file://"),
-             (int)(n ? n : strlen(key)), key,
-             st->follow ? "and nothing is deleted through one; delete its target under the target's name"
-                        : "which isn't followed inside a bucket; to allow that, set links=follow (H5BUCKET_LINKS)");
+    BKT_FAIL(err, BKT_EACCES, "%s %s: %s/%.*s is a symbolic link, %s", what, key,
+             st->base.uri + strlen("file://"), (int)(n ? n : strlen(key)), key,
+             st->follow
+                 ? "and nothing is deleted through one; delete its target under the target's name"
+                 : "which isn't followed inside a bucket; to allow that, set links=follow (H5BUCKET_LINKS)");
 }
 
 /* ---- [F7] ---- */
@@ -71,21 +73,26 @@ int bkt_file_say_link(const struct bkt_file_store *st, const char *what, const c
 /* Whether a directory in @p parent is trusted: all users that may put it there are, unless everybody may. */
 static bool is_trusted(const struct stat *dir, const struct stat *parent, const struct stat *root)
 {
-    return !(parent->st_mode & S_IWOTH) || dir->st_uid == geteuid() || dir->st_uid == 0 || dir->st_uid == root->st_uid;
+    return !(parent->st_mode & S_IWOTH) || dir->st_uid == geteuid() || dir->st_uid == 0 ||
+           dir->st_uid == root->st_uid;
 }
 
-static int refuse(const struct bkt_file_store *st, const char *in, const char *name, unsigned long owner, struct bkt_err *err)
+static int refuse(const struct bkt_file_store *st, const char *in, const char *name, unsigned long owner,
+                  struct bkt_err *err)
 {
     const char *root = st->base.uri + strlen("file://");
-    BKT_FAIL(err, BKT_EACCES, "%s%s/%s belongs to user %lu, and all users may write to its folder; to share "
-             "the bucket, withdraw that right (chmod o-w %s%s); otherwise remove %s, or use a folder of your own",
-             root, in, name, owner, root, in, name);
+    BKT_FAIL(
+        err, BKT_EACCES,
+        "%s%s/%s belongs to user %lu, and all users may write to its folder; to share "
+        "the bucket, withdraw that right (chmod o-w %s%s); otherwise remove %s, or use a folder of your own",
+        root, in, name, owner, root, in, name);
 }
 
 /* Open one of the scratch directories, in @p at, which is DIR@p in.  -1: the failure is recorded, except
  * ENOENT. */
-static int open_scratch(const struct bkt_file_store *st, int at, const char *in, const char *name, bool make, const struct stat *parent,
-                        const struct stat *root, struct stat *sb, struct bkt_err *err)
+static int open_scratch(const struct bkt_file_store *st, int at, const char *in, const char *name, bool make,
+                        const struct stat *parent, const struct stat *root, struct stat *sb,
+                        struct bkt_err *err)
 {
     const char *dir = st->base.uri + strlen("file://");
     int         fd  = bkt_beneath_open(at, name, O_PATH | O_DIRECTORY, 0);
@@ -101,7 +108,8 @@ static int open_scratch(const struct bkt_file_store *st, int at, const char *in,
                       "locks; remove it", dir,
                       in, name);
     else if (e != ENOENT)
-        (void)BKT_ERR(err, e == EACCES || e == EROFS ? BKT_EACCES : BKT_EIO, "%s%s/%s: %s", dir, in, name, strerrordesc_np(e));
+        (void)BKT_ERR(err, e == EACCES || e == EROFS ? BKT_EACCES : BKT_EIO, "%s%s/%s: %s", dir, in, name,
+                      strerrordesc_np(e));
     bkt_file_closep(&fd);
     errno = fd >= 0 ? EACCES : e;
     return -1;
@@ -112,7 +120,8 @@ int bkt_file_scratch(struct bkt_file_store *st, const char *name, bool make, str
     struct stat root, top, sb;
     if (fstat(st->root, &root) < 0)
         return -1;
-    BKT_CLEANUP(bkt_file_closep) int dir = open_scratch(st, st->root, "", BKT_FILE_SCRATCH, make, &root, &root, &top, err);
+    BKT_CLEANUP(bkt_file_closep)
+    int dir = open_scratch(st, st->root, "", BKT_FILE_SCRATCH, make, &root, &root, &top, err);
     return dir < 0 ? -1 : open_scratch(st, dir, "/" BKT_FILE_SCRATCH, name, make, &top, &root, &sb, err);
 }
 
@@ -127,7 +136,8 @@ static void see(struct bkt_file_seen *seen, const struct stat *sb)
     atomic_store(&seen->ino, sb->st_ino);
 }
 
-int bkt_file_scratch_again(struct bkt_file_store *st, const char *name, struct bkt_file_seen *seen, struct bkt_err *err)
+int bkt_file_scratch_again(struct bkt_file_store *st, const char *name, struct bkt_file_seen *seen,
+                           struct bkt_err *err)
 {
     char        path[sizeof BKT_FILE_SCRATCH + 10];
     struct stat sb;
@@ -157,7 +167,8 @@ int bkt_file_check_scratch(struct bkt_file_store *st, struct bkt_err *err)
 int bkt_file_check_db(struct bkt_file_store *st, const char *key, struct bkt_err *err)
 {
     struct stat root, db;
-    if (strncmp(key, "db/", 3) != 0 || fstatat(st->root, "db", &db, AT_SYMLINK_NOFOLLOW) < 0 || is_same(&st->db, &db))
+    if (strncmp(key, "db/", 3) != 0 || fstatat(st->root, "db", &db, AT_SYMLINK_NOFOLLOW) < 0 ||
+        is_same(&st->db, &db))
         return BKT_OK;
     if (fstat(st->root, &root) < 0 || !is_trusted(&db, &root, &root))
         return refuse(st, "", "db", (unsigned long)db.st_uid, err);

@@ -63,7 +63,10 @@ static bool is_temp_name(const char *name)
     return n && name[n] == '-' && strspn(name + n + 1, digits) == 16 && !name[n + 17];
 }
 
-static int make_temp(int dir, const char *name) { return openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666); }
+static int make_temp(int dir, const char *name)
+{
+    return openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
 
 /* [F6]: create a file and compare its time with the local clock.  If the scratch directories do not exist,
  * they are not created: a program that only reads leaves no directories behind. */
@@ -117,7 +120,8 @@ static int open_temp(struct bkt_file_store *st, struct bkt_req *req, struct temp
     }
     if (t->fd >= 0)
         return BKT_OK;
-    return why.n ? (req->rc = bkt_err_copy(bkt_req_err(req), why.code, &why)) : bkt_file_fail(st, req, "temporary file for");
+    return why.n ? (req->rc = bkt_err_copy(bkt_req_err(req), why.code, &why))
+                 : bkt_file_fail(st, req, "temporary file for");
 }
 
 static void drop_temp(const struct temp *t)
@@ -164,10 +168,11 @@ static bool later(const struct timespec *a, const struct timespec *b)
 }
 
 /* [F4]; the key is locked */
-static int make_newer(struct bkt_file_store *st, struct bkt_req *req, const struct temp *f, const struct stat *old)
+static int make_newer(struct bkt_file_store *st, struct bkt_req *req, const struct temp *f,
+                      const struct stat *old)
 {
-    static const long steps[] = {1, 1000, 1000000, 20000000, 999999999}; /* ns; larger steps for file systems with
-                                                                            coarser times */
+    static const long steps[] = {1, 1000, 1000000, 20000000, 999999999}; /* ns; larger steps for file systems
+                                                                            with coarser times */
     struct stat       sb;
     for (size_t i = 0; i <= BKT_COUNT(steps); i++) {
         if (fstat(f->fd, &sb) < 0)
@@ -229,7 +234,8 @@ static int check_db(struct bkt_file_store *st, struct bkt_req *req)
 
 /* Rename the temporary file to the object's name.  The directory is created if needed, and created again if a
  * DELETE removes it at this moment. */
-static int publish(struct bkt_file_store *st, struct bkt_req *req, const struct temp *t, struct spot *to, bool *new_dirs)
+static int publish(struct bkt_file_store *st, struct bkt_req *req, const struct temp *t, struct spot *to,
+                   bool *new_dirs)
 {
     bool only_new = req->if_none_match && strcmp(req->if_none_match, "*") == 0;
     int  rc       = -1;
@@ -262,7 +268,8 @@ static int publish(struct bkt_file_store *st, struct bkt_req *req, const struct 
 static bool is_stale(struct bkt_file_store *st, const struct stat *sb)
 {
     int64_t now = (int64_t)time(NULL), ahead;
-    return sb->st_mtim.tv_sec < now - STALE && find_ahead(st, &ahead) && sb->st_ctim.tv_sec < now + ahead - STALE;
+    return sb->st_mtim.tv_sec < now - STALE && find_ahead(st, &ahead) &&
+           sb->st_ctim.tv_sec < now + ahead - STALE;
 }
 
 /* Remove temporary files that killed writers left behind; once, when this store first writes. */
@@ -271,7 +278,7 @@ static void sweep(struct bkt_file_store *st)
     if (atomic_exchange(&st->swept, true))
         return;
     BKT_CLEANUP(bkt_file_closep) int dir = bkt_file_scratch(st, "tmp", false, NULL);
-    int                              fd  = dir < 0 ? -1 : openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = dir < 0 ? -1 : openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR                             *d   = fd < 0 ? NULL : fdopendir(fd);
     if (!d) {
         bkt_file_closep(&fd);
@@ -280,8 +287,8 @@ static void sweep(struct bkt_file_store *st)
     struct dirent *e;
     while ((e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): a stream of this thread */
         struct stat sb;
-        if (is_temp_name(e->d_name) && fstatat(fd, e->d_name, &sb, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(sb.st_mode) &&
-            sb.st_uid == geteuid() && is_stale(st, &sb))
+        if (is_temp_name(e->d_name) && fstatat(fd, e->d_name, &sb, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(sb.st_mode) && sb.st_uid == geteuid() && is_stale(st, &sb))
             (void)unlinkat(fd, e->d_name, 0);
     }
     (void)closedir(d);
@@ -289,7 +296,8 @@ static void sweep(struct bkt_file_store *st)
 
 /* Get the present object, if there is one.  False with req->rc set: a link is in its place, or on the way to
  * it. */
-static bool current(struct bkt_file_store *st, struct bkt_req *req, const struct spot *at, struct stat *sb, char etag[BKT_ETAG_MAX])
+static bool current(struct bkt_file_store *st, struct bkt_req *req, const struct spot *at, struct stat *sb,
+                    char etag[BKT_ETAG_MAX])
 {
     bool follow = st->follow && req->op != BKT_DELETE;
     if (at->dir < 0 || fstatat(at->dir, at->leaf, sb, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
@@ -320,13 +328,14 @@ static void put_locked(struct bkt_file_store *st, struct bkt_req *req, const str
     if (!find_spot(st, req, &to))
         return;
     bool exists = current(st, req, &to, &old, etag);
-    (void)(req->rc < 0 || bkt_req_condition(req, exists ? etag : NULL) < 0 || (exists && make_newer(st, req, t, &old) < 0) ||
-           publish(st, req, t, &to, new_dirs) < 0);
+    (void)(req->rc < 0 || bkt_req_condition(req, exists ? etag : NULL) < 0 ||
+           (exists && make_newer(st, req, t, &old) < 0) || publish(st, req, t, &to, new_dirs) < 0);
 }
 
 static void put_object(struct bkt_file_store *st, struct bkt_req *req)
 {
-    BKT_CLEANUP(temp_fini) struct temp t        = {.dir = -1, .fd = -1, .sum = bkt_crc32c(0, req->put, req->put_len)};
+    BKT_CLEANUP(temp_fini)
+    struct temp t = {.dir = -1, .fd = -1, .sum = bkt_crc32c(0, req->put, req->put_len)};
     bool                               new_dirs = false;
     sweep(st);
     if (write_temp(st, req, &t) == BKT_OK) {

@@ -83,7 +83,8 @@ static void begin(struct engine *e, struct bkt_xfer *x)
     else
         e->scan_at = 0;
     e->active      = x;
-    uint64_t every = bkt_max_u64(SCAN_MIN_MS, bkt_min_u64(SCAN_MAX_MS, bkt_min_u64(x->net->stall_ms, x->timeout_ms) / 4));
+    uint64_t every =
+        bkt_max_u64(SCAN_MIN_MS, bkt_min_u64(SCAN_MAX_MS, bkt_min_u64(x->net->stall_ms, x->timeout_ms) / 4));
     if (every < e->scan_ms || !e->scan_at) {
         e->scan_ms = every;
         e->scan_at = e->now + every;
@@ -107,7 +108,9 @@ void bkt_engine_end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire)
     (void)curl_easy_getinfo(x->easy, CURLINFO_REDIRECT_URL, &url);
     if (opened > 0)
         bkt_stats_add(BKT_STAT(connections), (uint64_t)opened);
-    x->retry_after_ms = seconds > 0 && seconds < 86400 ? (uint64_t)seconds * 1000 : seconds > 0 ? 86400000 : 0;
+    x->retry_after_ms = seconds > 0 && seconds < 86400 ? (uint64_t)seconds * 1000
+                        : seconds > 0                  ? 86400000
+                                                       : 0;
     x->redirect       = url ? strdup(url) : NULL;
     if (x->keep_cookies)
         (void)curl_easy_getinfo(x->easy, CURLINFO_COOKIELIST, &x->kept_cookies);
@@ -217,9 +220,10 @@ static void wake_delayed(struct engine *e)
 
 static bool is_of_tls(CURLcode code)
 {
-    static const CURLcode codes[] = {CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
-                                     CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_USE_SSL_FAILED,
-                                     CURLE_SSL_INVALIDCERTSTATUS};
+    static const CURLcode codes[] = {CURLE_SSL_CONNECT_ERROR,  CURLE_PEER_FAILED_VERIFICATION,
+                                     CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
+                                     CURLE_SSL_CIPHER,         CURLE_SSL_ISSUER_ERROR,
+                                     CURLE_USE_SSL_FAILED,     CURLE_SSL_INVALIDCERTSTATUS};
     for (size_t i = 0; i < BKT_COUNT(codes); i++)
         if (codes[i] == code)
             return true;
@@ -294,8 +298,8 @@ static int wait_ms(const struct engine *e)
         until = bkt_min_u64(until, bkt_min_u64(e->scan_at, e->hedge_at));
     if (until == UINT64_MAX)
         return -1;
-    return until <= e->now ? 0 : (int)bkt_min_u64(until - e->now, 60000); /* fits an int; one check a minute costs
-                                                                             nothing */
+    return until <= e->now ? 0 : (int)bkt_min_u64(until - e->now, 60000); /* fits an int; one check a minute
+                                                                             costs nothing */
 }
 
 /* Begin the exchanges that may begin.  Each step that frees a connection is followed by a check of the

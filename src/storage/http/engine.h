@@ -75,7 +75,7 @@ struct bkt_xfer {
     const char        *url;
     struct curl_slist *headers;
     uint64_t           timeout_ms; /* extended by bkt_retry_allowance() of `moved` */
-    struct curl_slist *cookies;    /* sent where libcurl's rules allow it, as libcurl lists them; NULL: none */
+    struct curl_slist *cookies; /* sent where libcurl's rules allow it, as libcurl lists them; NULL: none */
     bool               keep_cookies; /* report the cookies that are known after the answer */
 
     /* out */
@@ -86,7 +86,7 @@ struct bkt_xfer {
     uint64_t      moved;          /* body bytes that arrived, or were sent and confirmed */
     uint64_t      retry_after_ms;
     struct curl_slist *kept_cookies; /* with keep_cookies; freed as `redirect` is */
-    char         *redirect;       /* absolute URL of a Location header; freed by the engine at the next use, or free() */
+    char *redirect; /* absolute URL of a Location header; freed by the engine at the next use, or free() */
 
     /* used by the engine */
     void            *easy, *twin; /* twin: the second transfer, until one of both has an answer; afterwards

@@ -55,7 +55,8 @@ void bkt_engine_curl_init(void)
     (void)pthread_once(&once, curl_start);
 }
 
-/* By default one I/O thread for every four processors: the others have to decode the data that it receives. */
+/* By default one I/O thread for every four processors: the others have to decode the
+ * data that it receives. */
 static unsigned n_threads(const struct bkt_settings *set)
 {
     long n = set->io_threads ? (long)set->io_threads : sysconf(_SC_NPROCESSORS_ONLN) / 4;
@@ -68,15 +69,17 @@ int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_setti
                        of /dev/zero */
     *net = (struct bkt_net){0};
     if (set->ca_bundle && stat(set->ca_bundle, &sb) == 0 && !S_ISREG(sb.st_mode))
-        BKT_FAIL(err, BKT_EINVAL, "ca_bundle %.300s: not a file; name a file of CA certificates", set->ca_bundle);
-    *net = (struct bkt_net){.origin      = strdup(origin),
-                            .ca_bundle   = set->ca_bundle ? strdup(set->ca_bundle) : NULL,
-                            .connections = (unsigned)bkt_max_u64(1, bkt_min_u64(set->connections, MAX_CONNECTS)),
-                            .hedge       = (unsigned)bkt_min_u64(set->hedge, 100),
-                            .io_threads  = n_threads(set),
-                            .pace        = calloc(1, sizeof *net->pace),
-                            .connect_ms  = bkt_settings_connect_ms(set),
-                            .stall_ms    = bkt_settings_stall_ms(set)};
+        BKT_FAIL(err, BKT_EINVAL, "ca_bundle %.300s: not a file; name a file of CA certificates",
+                 set->ca_bundle);
+    *net =
+        (struct bkt_net){.origin = strdup(origin),
+                         .ca_bundle = set->ca_bundle ? strdup(set->ca_bundle) : NULL,
+                         .connections = (unsigned)bkt_max_u64(1, bkt_min_u64(set->connections, MAX_CONNECTS)),
+                         .hedge = (unsigned)bkt_min_u64(set->hedge, 100),
+                         .io_threads = n_threads(set),
+                         .pace = calloc(1, sizeof *net->pace),
+                         .connect_ms = bkt_settings_connect_ms(set),
+                         .stall_ms = bkt_settings_stall_ms(set)};
     if (net->origin && net->pace && (net->ca_bundle || !set->ca_bundle))
         return BKT_OK;
     bkt_net_fini(net);
@@ -359,8 +362,8 @@ void bkt_engine_after_fork_parent(void)
     (void)pthread_rwlock_unlock(&life);
 }
 
-/* The child makes the lock anew: the lock counts waiting threads of the parent, and only the parent may release it.
- * ThreadSanitizer counts it as held until it sees a release. */
+/* The child makes the lock anew: the lock counts waiting threads of the parent, and only the parent may
+ * release it. ThreadSanitizer counts it as held until it sees a release. */
 #if BKT_TSAN
 #define FORGET_LOCK(lock) ((void)pthread_rwlock_unlock(lock))
 #else

@@ -23,7 +23,8 @@ static void server_of(const struct bkt_http_op *op, char *to, size_t room)
         (void)snprintf(to, room, "%.*s", (int)n, url);
 }
 
-int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message, const char *hint)
+int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message,
+                 const char *hint)
 {
     const struct bkt_http_reply *r = &op->reply;
     char                         tries[64] = "";
@@ -33,10 +34,10 @@ int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const 
     char server[120] = "";
     if (strncmp(op->http->base.uri, "http", 4) == 0)
         server_of(op, server, sizeof server);
-    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s%s%s: HTTP %ld%s%.60s%s%.200s%s%s%.80s%s%s%.200s", op->x.method,
-                        op->http->base.uri, op->req->key, *server ? " at " : "", server, op->x.status,
-                        text ? " " : "", text ? code_text : "",
-                        msg ? " (" : "", msg ? message : "", msg ? ")" : "", r->request_id[0] ? ", request id " : "",
+    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s%s%s: HTTP %ld%s%.60s%s%.200s%s%s%.80s%s%s%.200s",
+                        op->x.method, op->http->base.uri, op->req->key, *server ? " at " : "", server,
+                        op->x.status, text ? " " : "", text ? code_text : "", msg ? " (" : "",
+                        msg ? message : "", msg ? ")" : "", r->request_id[0] ? ", request id " : "",
                         r->request_id, tries, tip ? "; " : "", tip ? hint : "");
 }
 
@@ -61,7 +62,8 @@ static const char *advice(enum bkt_wire wire, bool tls, const char *uri)
                   : "; does it speak https, and does ca_bundle (CURL_CA_BUNDLE) hold the CA that signed its "
                     "certificate?";
     if (wire == BKT_WIRE_CONNECT || wire == BKT_WIRE_CROWDED || wire == BKT_WIRE_FATAL)
-        return has_proxy() ? "; check address or endpoint (AWS_ENDPOINT_URL), the network, and the proxy (http_proxy, no_proxy)"
+        return has_proxy() ? "; check address or endpoint (AWS_ENDPOINT_URL), the network, and the proxy "
+                             "(http_proxy, no_proxy)"
                : s3        ? "; check setting endpoint (AWS_ENDPOINT_URL) and the network"
                            : "; check the address and the network";
     if (wire == BKT_WIRE_STALL)
@@ -86,14 +88,16 @@ int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
     };
     int         code = wire == BKT_WIRE_DEADLINE ? BKT_ETIME : BKT_ENET;
     const char *why  = op->refused.code ? op->refused.text : op->x.why;
-    bool more = op->retry.tries < op->http->policy.retries && bkt_retry_classify(wire, op->x.status) == BKT_RETRY_YES;
-    if (more || bkt_http_spent_ms(op) >= bkt_retry_time(&op->http->policy, &op->retry)) /* more: only the time is over */
+    bool more =
+        op->retry.tries < op->http->policy.retries && bkt_retry_classify(wire, op->x.status) == BKT_RETRY_YES;
+    if (more || bkt_http_spent_ms(op) >=
+                    bkt_retry_time(&op->http->policy, &op->retry)) /* more: only the time is over */
         code = BKT_ETIME;
     /* if a request never began, the network is not the reason */
     const char *tip = op->retry.started_ms ? advice(wire, op->x.tls_failed, op->http->base.uri) : "";
     char        server[120];
     server_of(op, server, sizeof server);
-    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s%s%s: %s (%.140s), after %u retries in %" PRIu64 " ms%s", op->x.method,
-                        op->http->base.uri, op->req->key, *server ? " at " : "", server, what[wire], why, op->retry.tries,
-                        bkt_http_spent_ms(op), tip);
+    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s%s%s: %s (%.140s), after %u retries in %" PRIu64 " ms%s",
+                        op->x.method, op->http->base.uri, op->req->key, *server ? " at " : "", server,
+                        what[wire], why, op->retry.tries, bkt_http_spent_ms(op), tip);
 }

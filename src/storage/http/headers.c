@@ -15,7 +15,8 @@ static bool take_number(const char **p, uint64_t *out)
     if (**p < '0' || **p > '9')
         return false;
     for (; **p >= '0' && **p <= '9'; ++*p)
-        if (__builtin_mul_overflow(v, UINT64_C(10), &v) || __builtin_add_overflow(v, (uint64_t)(**p - '0'), &v))
+        if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
+            __builtin_add_overflow(v, (uint64_t)(**p - '0'), &v))
             return false;
     *out = v;
     return true;

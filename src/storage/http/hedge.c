@@ -29,8 +29,8 @@ static void resume(struct engine *e, struct bkt_xfer *x)
 {
     if (!bkt_pace_spend(x->host, x, false))
         return;
-    bkt_trace(BKT_TRACE_HTTP, "%s %s: %llu bytes in %llu ms, the rest is requested again", x->method, x->host->origin,
-              (unsigned long long)x->body_bytes, (unsigned long long)(e->now - x->first_ms));
+    bkt_trace(BKT_TRACE_HTTP, "%s %s: %llu bytes in %llu ms, the rest is requested again", x->method,
+              x->host->origin, (unsigned long long)x->body_bytes, (unsigned long long)(e->now - x->first_ms));
     x->resumed = true;
     bkt_stats_add(BKT_STAT(hedges), 1);
     bkt_engine_end(e, x, BKT_WIRE_SLOW);

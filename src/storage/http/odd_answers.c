@@ -17,7 +17,10 @@
 #include "base/random.h"
 #include "base/trace.h"
 
-static bool is_method(const struct bkt_http_op *op, const char *name) { return strcmp(op->x.method, name) == 0; }
+static bool is_method(const struct bkt_http_op *op, const char *name)
+{
+    return strcmp(op->x.method, name) == 0;
+}
 
 /* Whether this attempt sent a condition. */
 static bool has_condition(const struct bkt_http_op *op)
@@ -29,10 +32,11 @@ static const char *misfit_416(const struct bkt_http_op *op)
 {
     const struct bkt_req        *req  = op->req;
     const struct bkt_http_reply *r    = &op->reply;
-    bool                         sent = op->doubt || (req->op == BKT_GET && (req->len != BKT_WHOLE || op->got));
+    bool sent = op->doubt || (req->op == BKT_GET && (req->len != BKT_WHOLE || op->got));
     if (!sent)
         return "the request has no range";
-    if (req->op == BKT_GET && r->has_range && !r->bad_range && r->total != UINT64_MAX && r->total > req->off + op->got)
+    if (req->op == BKT_GET && r->has_range && !r->bad_range && r->total != UINT64_MAX &&
+        r->total > req->off + op->got)
         return "the answer's own Content-Range contains the range";
     return NULL;
 }
@@ -65,8 +69,10 @@ int bkt_http_say_odd(struct bkt_http_op *op, const char *what)
     for (size_t i = 0; i < op->n_first; i++)
         text[i] = op->first[i] < ' ' || op->first[i] > '~' ? '.' : (char)op->first[i];
     text[op->n_first] = 0;
-    (void)snprintf(message, sizeof message, "%.80s%s%s%s", what, *text ? "; it begins with '" : "", text, *text ? "'" : "");
-    return bkt_http_say(op, op->x.status >= 400 ? BKT_ENET : BKT_EFORMAT, "", message, "is there a proxy or a gateway in between?");
+    (void)snprintf(message, sizeof message, "%.80s%s%s%s", what, *text ? "; it begins with '" : "", text,
+                   *text ? "'" : "");
+    return bkt_http_say(op, op->x.status >= 400 ? BKT_ENET : BKT_EFORMAT, "", message,
+                        "is there a proxy or a gateway in between?");
 }
 
 static void ask_as_before(struct bkt_http_op *op)
@@ -81,7 +87,8 @@ static void ask_as_before(struct bkt_http_op *op)
 static bool again(struct bkt_http_op *op, enum bkt_retry_class class)
 {
     uint64_t wait = 0;
-    if (!bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(), bkt_random(), &wait))
+    if (!bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(),
+                        bkt_random(), &wait))
         return false;
     bkt_http_start_over(op);
     ask_as_before(op);
@@ -92,14 +99,16 @@ static bool again(struct bkt_http_op *op, enum bkt_retry_class class)
 int bkt_http_odd(struct bkt_http_op *op, const char *what)
 {
     bkt_trace(BKT_TRACE_HTTP, "%s %s: HTTP %ld: %s", op->x.method, op->req->key, op->x.status, what);
-    return again(op, op->x.status >= 300 ? BKT_RETRY_FEW : BKT_RETRY_YES) ? BKT_HTTP_AGAIN : bkt_http_say_odd(op, what);
+    return again(op, op->x.status >= 300 ? BKT_RETRY_FEW : BKT_RETRY_YES) ? BKT_HTTP_AGAIN
+                                                                          : bkt_http_say_odd(op, what);
 }
 
 bool bkt_http_another(struct bkt_http_op *op) { return again(op, BKT_RETRY_FEW); }
 
 bool bkt_http_doubts(struct bkt_http_op *op)
 {
-    if (op->x.wire != BKT_WIRE_OK || op->x.status != 404 || op->reply.is_s3 || !is_method(op, "HEAD") || !op->http->ops->misfit)
+    if (op->x.wire != BKT_WIRE_OK || op->x.status != 404 || op->reply.is_s3 || !is_method(op, "HEAD") ||
+        !op->http->ops->misfit)
         return false;
     op->doubt    = true;
     op->x.method = "GET";
@@ -112,16 +121,17 @@ int bkt_http_end_condition(struct bkt_http_op *op)
     struct bkt_req *req = op->req;
     if (op->got && op->x.status != 304) { /* the object changed between two parts: read the new one */
         bkt_http_start_over(op);
-        return ++op->detours <= 3 ? bkt_http_send_again(op, 0)
-                                  : BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object keeps changing",
-                                                 op->http->base.uri, req->key);
+        return ++op->detours <= 3
+                   ? bkt_http_send_again(op, 0)
+                   : BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object keeps changing",
+                                  op->http->base.uri, req->key);
     }
     memcpy(req->etag, op->reply.etag, sizeof req->etag);
     if (op->x.status == 304)
         return BKT_REQ_FAIL(req, BKT_ENOTMOD, "%s: not modified", req->key);
     if (op->x.status == 412)
-        return BKT_REQ_FAIL(req, BKT_EPRECOND, "%s %s/%.150s: the object %s", op->x.method, op->http->base.uri, req->key,
-                            req->if_match ? "has changed" : "exists");
+        return BKT_REQ_FAIL(req, BKT_EPRECOND, "%s %s/%.150s: the object %s", op->x.method,
+                            op->http->base.uri, req->key, req->if_match ? "has changed" : "exists");
     if (op->reply.has_range && op->reply.total != UINT64_MAX)
         req->size = op->reply.total;
     return BKT_REQ_FAIL(req, BKT_ERANGE, "GET %s/%.150s: bytes from %" PRIu64 " lie past the object's end",
@@ -154,7 +164,8 @@ static int is_there(struct bkt_http_op *op)
     if (!match || strcmp(match, "*") == 0 || bkt_etag_same(match, op->reply.etag))
         return delete_again(op);
     bkt_err_clear(op->req->err);
-    return BKT_REQ_FAIL(op->req, BKT_EPRECOND, "DELETE %s/%.150s: the object has changed", op->http->base.uri, op->req->key);
+    return BKT_REQ_FAIL(op->req, BKT_EPRECOND, "DELETE %s/%.150s: the object has changed", op->http->base.uri,
+                        op->req->key);
 }
 
 static int looked(struct bkt_http_op *op)
@@ -184,8 +195,10 @@ int bkt_http_delete_judge(struct bkt_http_op *op, const char *what)
     uint64_t wait = 0;
     if (op->put.looking)
         return looked(op);
-    bkt_trace(BKT_TRACE_HTTP, "DELETE %s: HTTP %ld: %s", op->req->key, op->x.status, what ? what : "a conflict");
-    if (!bkt_retry_next(&op->http->policy, &op->retry, BKT_RETRY_YES, op->x.retry_after_ms, bkt_engine_now(), bkt_random(), &wait))
+    bkt_trace(BKT_TRACE_HTTP, "DELETE %s: HTTP %ld: %s", op->req->key, op->x.status,
+              what ? what : "a conflict");
+    if (!bkt_retry_next(&op->http->policy, &op->retry, BKT_RETRY_YES, op->x.retry_after_ms, bkt_engine_now(),
+                        bkt_random(), &wait))
         op->put.failed = what ? bkt_http_say_odd(op, what) : op->http->ops->judge(op->http, op);
     return look(op, wait);
 }

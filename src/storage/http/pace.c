@@ -5,8 +5,8 @@
  * a few connections with large bodies fill the line.  So the number doubles while more requests are queued
  * than under way and bodies take less than half as long as their first bytes.  If first bytes take twice as
  * long afterwards, the number is halved again, for good.  (Neither connecting counts nor answers beside it:
- * many handshakes at once take long, whatever the server does.)  Requests that are known to be small (JSON) have
- * twice as many connections from the start, until more are seen not to help.
+ * many handshakes at once take long, whatever the server does.)  Requests that are known to be small (JSON)
+ * have twice as many connections from the start, until more are seen not to help.
  *
  * Uploads are treated likewise, by the time in which their bodies are sent.  But the system accepts bytes
  * long before they are sent, and on a full line twice the connections wait twice as long.  So for uploads the
@@ -36,11 +36,11 @@
 #include "base/num.h"
 #include "storage/stats.h"
 
-#define HANDSHAKE_US      1000.0 /* us of this processor's time for a TLS connection whose session is resumed */
+#define HANDSHAKE_US      1000.0 /* us of processor time for a TLS connection that resumes a session */
 #define USUAL_MS          30.0   /* time of a request, before the first answer */
 #define START_CONNECTIONS 64u
 #define MORE_TIMES        2u
-#define OPENING           4u /* connections are being opened while more than one answer in four has a new one */
+#define OPENING           4u /* connections are being opened while one answer in four has a new one */
 /* Limits of hedging.  Their exact values matter little. */
 #define MIN_SAMPLES       16
 #define SLACK_MS          10   /* timers and scheduling */
@@ -68,7 +68,10 @@ static void slow_down(struct host *h)
 }
 
 /* The limit of connections for small requests and chunks. */
-static uint64_t highest(const struct host *h) { return h->most >= UINT_MAX / 2 ? MORE_TIMES * (uint64_t)h->limit : h->limit; }
+static uint64_t highest(const struct host *h)
+{
+    return h->most >= UINT_MAX / 2 ? MORE_TIMES * (uint64_t)h->limit : h->limit;
+}
 
 static void speed_up(struct host *h)
 {
@@ -164,7 +167,8 @@ static void received(struct host *h, const struct bkt_xfer *x)
     uint64_t now = bkt_engine_now(), took = now - bkt_min_u64(x->first_ms, now);
     if (!x->first_ms)
         return;
-    note(h->body_samples, &h->n_body_samples, 1000 * took / units(x->body_bytes) + 1, SLOW_HALVES, &h->slow_us);
+    note(h->body_samples, &h->n_body_samples, 1000 * took / units(x->body_bytes) + 1, SLOW_HALVES,
+         &h->slow_us);
     h->gets.body_ms = smooth(h->gets.body_ms, (double)took);
     h->gets.opened += x->opened;
     if (x->body_bytes >= SHORT_BODY)
@@ -266,7 +270,8 @@ void bkt_pace_begun(struct host *h, struct bkt_xfer *x)
     (void)pthread_mutex_unlock(&h->lock);
 }
 
-/* The time when the first byte is late.  Connecting takes two more round trips, and over https a handshake. */
+/* The time when the first byte is late.  Connecting takes two more round trips, and
+ * over https a handshake. */
 static uint64_t late_at(const struct host *h, const struct bkt_xfer *x)
 {
     uint64_t from = x->asked_ms ? x->asked_ms : x->begun_ms;
@@ -275,16 +280,17 @@ static uint64_t late_at(const struct host *h, const struct bkt_xfer *x)
 
 static bool is_late(const struct host *h, const struct bkt_xfer *x, uint64_t now)
 {
-    return h->late_ms && h->tokens >= 1 && !x->legs[1].x && x->net->hedge && h->active + h->twins < x->net->connections &&
-           strcmp(x->method, "GET") == 0 && x->waiting && now >= late_at(h, x);
+    return h->late_ms && h->tokens >= 1 && !x->legs[1].x && x->net->hedge &&
+           h->active + h->twins < x->net->connections && strcmp(x->method, "GET") == 0 && x->waiting &&
+           now >= late_at(h, x);
 }
 
 /* Whether the body is stuck or crawls, so that its rest would arrive sooner after a new request. */
 static bool is_slow(const struct host *h, const struct bkt_xfer *x, uint64_t now)
 {
     curl_off_t all = -1;
-    if (!h->slow_us || !h->late_ms || h->tokens < 1 || x->resumed || !x->net->hedge || x->put_len || !x->first_ms ||
-        !x->can_resume || now < x->first_ms + SLOW_MIN_MS)
+    if (!h->slow_us || !h->late_ms || h->tokens < 1 || x->resumed || !x->net->hedge || x->put_len ||
+        !x->first_ms || !x->can_resume || now < x->first_ms + SLOW_MIN_MS)
         return false;
     (void)curl_easy_getinfo(x->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &all);
     if (all < 0 || (uint64_t)all <= x->body_bytes)
@@ -335,7 +341,8 @@ void bkt_pace_untwin(struct host *h)
 uint64_t bkt_pace_look_at(struct host *h, uint64_t now)
 {
     (void)pthread_mutex_lock(&h->lock);
-    uint64_t at = !h->late_ms || !h->reading || h->tokens < 1 ? UINT64_MAX : now + bkt_max_u64(5, h->late_ms / 8);
+    uint64_t at =
+        !h->late_ms || !h->reading || h->tokens < 1 ? UINT64_MAX : now + bkt_max_u64(5, h->late_ms / 8);
     (void)pthread_mutex_unlock(&h->lock);
     return at;
 }

@@ -64,13 +64,15 @@ static bool is_ours(const struct bkt_http_op *op)
     }
     if (!op->reply.etag[0])
         return size_fits && op->put.bare;
-    return size_fits && bkt_md5_hex(op->req->put, op->req->put_len, hex) == BKT_OK && bkt_etag_same(op->reply.etag, hex);
+    return size_fits && bkt_md5_hex(op->req->put, op->req->put_len, hex) == BKT_OK &&
+           bkt_etag_same(op->reply.etag, hex);
 }
 
 static int lost(struct bkt_http_op *op, const char *how)
 {
     bkt_err_clear(op->req->err);
-    return BKT_REQ_FAIL(op->req, BKT_EPRECOND, "PUT %s/%.150s: the object %s", op->http->base.uri, op->req->key, how);
+    return BKT_REQ_FAIL(op->req, BKT_EPRECOND, "PUT %s/%.150s: the object %s", op->http->base.uri,
+                        op->req->key, how);
 }
 
 static int arrived(struct bkt_http_op *op)
@@ -136,8 +138,9 @@ static int unclear(struct bkt_http_op *op, enum bkt_retry_class class, const cha
 {
     uint64_t wait  = 0;
     op->put.unsure = true;
-    op->put.bare   = op->x.wire == BKT_WIRE_OK && op->x.status == 200 && !op->trouble.len && !op->reply.etag[0];
-    if (!bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(), bkt_random(), &wait)) {
+    op->put.bare = op->x.wire == BKT_WIRE_OK && op->x.status == 200 && !op->trouble.len && !op->reply.etag[0];
+    if (!bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(),
+                        bkt_random(), &wait)) {
         int rc = failure(op, what);
         if (rc == BKT_HTTP_AGAIN || rc == BKT_ETIME)
             return rc == BKT_HTTP_AGAIN ? bkt_http_send_again(op, 0) : rc;
@@ -170,7 +173,8 @@ int bkt_http_put_judge(struct bkt_http_op *op)
         return refused(op);
     if (status == 409)
         return unclear(op, BKT_RETRY_YES, NULL);
-    if (class != BKT_RETRY_NO && wire != BKT_WIRE_CONNECT && wire != BKT_WIRE_CROWDED && status != 429 && status != 503)
+    if (class != BKT_RETRY_NO && wire != BKT_WIRE_CONNECT && wire != BKT_WIRE_CROWDED && status != 429 &&
+        status != 503)
         return unclear(op, class, NULL);
     op->put.unsure |= status == 503; /* a gateway may have passed the PUT on */
     if (class != BKT_RETRY_NO && bkt_http_retry(op, wire))

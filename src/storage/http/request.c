@@ -1,5 +1,5 @@
-/* See request.h.  Everything except bkt_http_start() and bkt_http_submit() runs on I/O threads, for one request
- * on one thread at a time. */
+/* See request.h.  Everything except bkt_http_start() and bkt_http_submit() runs on I/O threads, for one
+ * request on one thread at a time. */
 #include "storage/http/request.h"
 
 #include <inttypes.h>
@@ -65,7 +65,8 @@ static int add_range(struct bkt_http_op *op)
     if (is_whole(op))
         (void)snprintf(text, sizeof text, "bytes=%" PRIu64 "-", op->got);
     else
-        (void)snprintf(text, sizeof text, "bytes=%" PRIu64 "-%" PRIu64, req->off + op->got, req->off + req->len - 1);
+        (void)snprintf(text, sizeof text, "bytes=%" PRIu64 "-%" PRIu64, req->off + op->got,
+                       req->off + req->len - 1);
     return bkt_http_header(op, "Range", text);
 }
 
@@ -140,8 +141,8 @@ static bool on_begin(struct bkt_xfer *x)
     }
     uint64_t spent = bkt_http_spent_ms(op);
     if (spent >= bkt_retry_time(&h->policy, &op->retry)) {
-        (void)BKT_REQ_FAIL(op->req, BKT_ETIME, "%s %s/%s: not done after %" PRIu64 " ms (deadline_ms)", x->method,
-                           h->base.uri, op->req->key, h->policy.deadline_ms);
+        (void)BKT_REQ_FAIL(op->req, BKT_ETIME, "%s %s/%s: not done after %" PRIu64 " ms (deadline_ms)",
+                           x->method, h->base.uri, op->req->key, h->policy.deadline_ms);
         finish(op);
         return false;
     }
@@ -157,7 +158,8 @@ static bool on_begin(struct bkt_xfer *x)
     if (rc == BKT_HTTP_LATER)
         return false;
     /* no "Expect: 100-continue", which costs a round trip; no guessed content type */
-    if (rc == BKT_OK && (add_range(op) < 0 || add_conditions(op) < 0 || bkt_http_header(op, "Expect", "") < 0))
+    if (rc == BKT_OK &&
+        (add_range(op) < 0 || add_conditions(op) < 0 || bkt_http_header(op, "Expect", "") < 0))
         rc = BKT_REQ_FAIL(op->req, BKT_ENOMEM, "%s %s: out of memory", x->method, op->req->key);
     if (rc < 0) {
         op->req->rc = rc;
@@ -191,7 +193,8 @@ static int refuse(struct bkt_http_op *op, int code, const char *text)
 static bool is_whole_in_range(const struct bkt_http_op *op)
 {
     const struct bkt_req *req = op->req;
-    return req->off == 0 && (op->reply.length == UINT64_MAX ? req->may_be_short : op->reply.length <= req->len);
+    return req->off == 0 &&
+           (op->reply.length == UINT64_MAX ? req->may_be_short : op->reply.length <= req->len);
 }
 
 static int must_range(struct bkt_http_op *op)
@@ -200,7 +203,8 @@ static int must_range(struct bkt_http_op *op)
         return BKT_OK;
     if (op->reply.is_page)
         return refuse(op, BKT_EACCES,
-                      "the server answers with a web page, not with the file; does it want a login (~/.netrc, setting token)?");
+                      "the server answers with a web page, not with the file; does it want a login "
+                      "(~/.netrc, setting token)?");
     return is_whole(op) || is_whole_in_range(op) ? BKT_OK : refuse(op, BKT_EUNSUP, NO_RANGES);
 }
 
@@ -259,7 +263,8 @@ static int place(struct bkt_http_op *op, const unsigned char *p, size_t n)
         size_t at = (size_t)(lo - off), k = (size_t)(cut - lo);
         if (in_body(req)) {
             if (at + k > op->http->max_body && is_whole(op))
-                return refuse(op, BKT_EFORMAT, "the object is larger than 256 MiB and than 4 times meta_cache");
+                return refuse(op, BKT_EFORMAT,
+                              "the object is larger than 256 MiB and than 4 times meta_cache");
             if (at + k > req->body.len && bkt_buf_resize(&req->body, at + k) < 0)
                 return refuse(op, BKT_ENOMEM, "out of memory");
         }
@@ -275,7 +280,8 @@ static int place(struct bkt_http_op *op, const unsigned char *p, size_t n)
         return hi > end ? refuse(op, BKT_EUNSUP, NO_RANGES) : BKT_OK;
     if (hi >= end && op->x.status == 200) {
         op->complete = true;
-        if (op->reply.length == UINT64_MAX || op->reply.length - bkt_min_u64(hi, op->reply.length) > DRAIN_MAX)
+        if (op->reply.length == UINT64_MAX ||
+            op->reply.length - bkt_min_u64(hi, op->reply.length) > DRAIN_MAX)
             return refuse(op, BKT_EFORMAT, "enough");
     }
     return BKT_OK;
@@ -290,8 +296,8 @@ static bool on_data(struct bkt_xfer *x, const void *p, size_t n)
     op->n_first += k;
     if (!ours) {
         size_t room = MAX_TROUBLE - bkt_min_u64(MAX_TROUBLE, op->trouble.len);
-        int    rc   = bkt_buf_add(&op->trouble, p, n < room ? n : room); /* on failure only the message has less
-                                                                            detail */
+        int rc = bkt_buf_add(&op->trouble, p, n < room ? n : room); /* on failure only the message has less
+                                                                       detail */
         return rc == BKT_OK && (n <= room || op->reply.length < DRAIN_MAX);
     }
     if (!op->body_begun) {
@@ -307,8 +313,9 @@ static bool can_resume(struct bkt_xfer *x)
 {
     const struct bkt_http_op *op   = (const struct bkt_http_op *)x;
     const char               *etag = op->reply.etag;
-    return op->req->op == BKT_GET && !op->query && op->body_begun && !op->refused.code && !op->complete && etag[0] == '"' &&
-           (!op->etag[0] || strcmp(op->etag, etag) == 0) && (x->status == 200 || x->status == 206);
+    return op->req->op == BKT_GET && !op->query && op->body_begun && !op->refused.code && !op->complete &&
+           etag[0] == '"' && (!op->etag[0] || strcmp(op->etag, etag) == 0) &&
+           (x->status == 200 || x->status == 206);
 }
 
 /* ---- judging ---- */
@@ -317,9 +324,9 @@ static const struct {
     long status;
     int  code;
 } codes[] = {
-    {304, BKT_ENOTMOD}, {400, BKT_EINVAL}, {401, BKT_EACCES}, {403, BKT_EACCES},  {404, BKT_ENOENT},  {405, BKT_EUNSUP},
-    {409, BKT_EPRECOND}, {410, BKT_ENOENT}, {412, BKT_EPRECOND}, {416, BKT_ERANGE}, {429, BKT_EBUSY}, {501, BKT_EUNSUP},
-    {503, BKT_EBUSY},
+    {304, BKT_ENOTMOD}, {400, BKT_EINVAL},   {401, BKT_EACCES}, {403, BKT_EACCES},   {404, BKT_ENOENT},
+    {405, BKT_EUNSUP},  {409, BKT_EPRECOND}, {410, BKT_ENOENT}, {412, BKT_EPRECOND}, {416, BKT_ERANGE},
+    {429, BKT_EBUSY},   {501, BKT_EUNSUP},   {503, BKT_EBUSY},
 };
 
 int bkt_http_code(long status)
@@ -362,11 +369,11 @@ int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire)
     uint64_t             wait;
     enum bkt_retry_class class = bkt_retry_classify(wire, op->x.status);
     keep_or_start_over(op);
-    if (!bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(), bkt_random(),
-                        &wait))
+    if (!bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(),
+                        bkt_random(), &wait))
         return BKT_OK;
-    bkt_trace(BKT_TRACE_HTTP, "%s %s: again in %" PRIu64 " ms, %" PRIu64 " bytes kept", op->x.method, op->req->key, wait,
-              op->got);
+    bkt_trace(BKT_TRACE_HTTP, "%s %s: again in %" PRIu64 " ms, %" PRIu64 " bytes kept", op->x.method,
+              op->req->key, wait, op->got);
     return bkt_http_send_again(op, wait);
 }
 
@@ -374,23 +381,24 @@ static int end_get(struct bkt_http_op *op)
 {
     struct bkt_req        *req   = op->req;
     struct bkt_http_reply *r     = &op->reply;
-    uint64_t               total = op->x.status == 206 ? r->total : r->length != UINT64_MAX ? r->length : op->pos;
+    uint64_t total = op->x.status == 206 ? r->total : r->length != UINT64_MAX ? r->length : op->pos;
     if (op->complete && r->length == UINT64_MAX)
         total = UINT64_MAX; /* this side stopped before the body's end */
     if (op->refused.code && !op->complete)
-        return BKT_REQ_FAIL(req, op->refused.code, "%s %s/%.150s: HTTP %ld, %s", op->x.method, op->http->base.uri, req->key, op->x.status,
-                            op->refused.text);
+        return BKT_REQ_FAIL(req, op->refused.code, "%s %s/%.150s: HTTP %ld, %s", op->x.method,
+                            op->http->base.uri, req->key, op->x.status, op->refused.text);
     if (op->x.status == 206 && (!op->body_begun || (op->etag[0] && strcmp(op->etag, r->etag) != 0))) {
         bkt_http_start_over(op); /* no body, or the rest of another object */
-        return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
+        return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN
+                                                  : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
     }
     if (op->if_match && !op->query && !r->etag[0])
         return bkt_http_odd(op, "the answer has no ETag, but the request names one");
     if (op->if_match && !op->query && !bkt_etag_same(op->if_match, r->etag)) {
         if (op->http->ops->misfit && bkt_http_another(op)) /* S3 answers 412 in this case */
             return BKT_HTTP_AGAIN;
-        return BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object has changed%s", op->http->base.uri, req->key,
-                            bkt_http_match(op) ? " (and the server ignores If-Match)" : "");
+        return BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object has changed%s", op->http->base.uri,
+                            req->key, bkt_http_match(op) ? " (and the server ignores If-Match)" : "");
     }
     memcpy(req->etag, r->etag, sizeof req->etag);
     req->mtime     = r->mtime;
@@ -400,8 +408,10 @@ static int end_get(struct bkt_http_op *op)
         return req->rc;
     bool broken = op->x.status == 206 && op->pos <= r->last; /* fewer bytes than the answer announced */
     if (op->got < want && (total != UINT64_MAX || broken)) {
-        (void)snprintf(op->x.why, sizeof op->x.why, "%" PRIu64 " of %" PRIu64 " bytes arrived", op->got, want);
-        return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
+        (void)snprintf(op->x.why, sizeof op->x.why, "%" PRIu64 " of %" PRIu64 " bytes arrived", op->got,
+                       want);
+        return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN
+                                                  : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
     }
     if (op->got < want && !is_whole(op) && !req->may_be_short)
         return BKT_REQ_FAIL(req, BKT_EFORMAT, "GET %s/%.150s: %" PRIu64 " of %" PRIu64 " bytes arrived",
@@ -459,9 +469,9 @@ static int judge(struct bkt_http_op *op)
     if (bkt_http_retry(op, wire))
         return BKT_HTTP_AGAIN;
     int rc = op->http->ops->judge(op->http, op);
-    if (rc == BKT_ENOENT && op->req->op == BKT_DELETE && !op->req->if_match) { /* AWS answers 204 here; the answer to
-                                                                                  this request's first try was
-                                                                                  lost */
+    if (rc == BKT_ENOENT && op->req->op == BKT_DELETE && !op->req->if_match) { /* AWS answers 204 here; the
+                                                                                  answer to this request's
+                                                                                  first try was lost */
         bkt_err_clear(op->req->err);
         return BKT_OK;
     }
@@ -472,10 +482,11 @@ static void on_done(struct bkt_xfer *x)
 {
     struct bkt_http_op *op = (struct bkt_http_op *)x;
     if (bkt_trace_on(BKT_TRACE_HTTP))
-        bkt_trace(BKT_TRACE_HTTP, "%s %s/%s%s%s: HTTP %ld, %" PRIu64 " bytes in place, try %u%s%s%s%s", x->method,
-                  op->http->base.uri, op->req->key, x->net == &op->http->net ? "" : " at ",
-                  x->net == &op->http->net ? "" : x->net->origin, x->status, op->got, op->retry.tries + 1, *x->why ? ", " : "", x->why,
-                  op->reply.request_id[0] ? ", request id " : "", op->reply.request_id);
+        bkt_trace(BKT_TRACE_HTTP, "%s %s/%s%s%s: HTTP %ld, %" PRIu64 " bytes in place, try %u%s%s%s%s",
+                  x->method, op->http->base.uri, op->req->key, x->net == &op->http->net ? "" : " at ",
+                  x->net == &op->http->net ? "" : x->net->origin, x->status, op->got, op->retry.tries + 1,
+                  *x->why ? ", " : "", x->why, op->reply.request_id[0] ? ", request id " : "",
+                  op->reply.request_id);
     if (op->reply.date)
         atomic_store(&op->http->ahead, (int64_t)op->reply.date - (int64_t)time(NULL));
     int rc = judge(op);
@@ -515,17 +526,21 @@ void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_ht
     op->md5           = call ? call->md5 : NULL;
     op->if_match      = req->if_match;
     op->if_none_match = req->if_none_match;
-    op->x             = (struct bkt_xfer){.net     = &h->net,
-                                          .method  = call && call->method ? call->method : bkt_op_name(req->op),
-                                          .put     = put ? req->put : call ? call->body : NULL,
-                                          .put_len = put ? req->put_len : call ? call->len : 0,
-                                          .small   = req->small,
-                                          .cancel  = req->cancel,
-                                          .begin   = on_begin,
-                                          .header  = on_header,
-                                          .data    = on_data,
-                                          .can_resume = can_resume,
-                                          .done    = on_done};
+    op->x = (struct bkt_xfer){.net = &h->net,
+                              .method = call && call->method ? call->method : bkt_op_name(req->op),
+                              .put = put    ? req->put
+                                     : call ? call->body
+                                            : NULL,
+                              .put_len = put    ? req->put_len
+                                         : call ? call->len
+                                                : 0,
+                              .small = req->small,
+                              .cancel = req->cancel,
+                              .begin = on_begin,
+                              .header = on_header,
+                              .data = on_data,
+                              .can_resume = can_resume,
+                              .done = on_done};
     if (put && !op->own)
         bkt_http_put_init(op);
     if (call && call->put_id)
@@ -537,10 +552,13 @@ void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_ht
     bkt_engine_submit(&op->x);
 }
 
-void bkt_http_start_object(struct bkt_store *st, struct bkt_req *req) { bkt_http_start((struct bkt_http *)st, req, NULL); }
+void bkt_http_start_object(struct bkt_store *st, struct bkt_req *req)
+{
+    bkt_http_start((struct bkt_http *)st, req, NULL);
+}
 
-int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *ops, const struct bkt_http_ops *hops, const char *uri,
-                  const char *origin, const struct bkt_settings *set, struct bkt_err *err)
+int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *ops, const struct bkt_http_ops *hops,
+                  const char *uri, const char *origin, const struct bkt_settings *set, struct bkt_err *err)
 {
     h->ops      = hops;
     h->policy   = (struct bkt_retry_policy){set->retries, set->backoff_ms, set->deadline_ms};

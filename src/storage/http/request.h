@@ -1,8 +1,8 @@
 /* Requests to an HTTP server: the parts that S3 and plain HTTP share.
  *
  * A struct bkt_http_op is one request with all its attempts.  It is sent, its answer is checked and put into
- * the caller's place, and it is sent again as retry_policy.h requires.  If the object has a strong ETag, a body that
- * broke off continues where it broke (If-Match guards it).  Otherwise it starts over. */
+ * the caller's place, and it is sent again as retry_policy.h requires.  If the object has a strong ETag, a
+ * body that broke off continues where it broke (If-Match guards it).  Otherwise it starts over. */
 #ifndef BKT_HTTP_H
 #define BKT_HTTP_H
 
@@ -19,7 +19,8 @@
 #define BKT_HTTP_FIRST    96 /* bytes; enough to distinguish a document, a page and elements */
 #define BKT_PUT_ID_HEADER "x-amz-meta-h5bucket-put"
 
-/** A PUT also stores its bytes' CRC-32C with the object, as eight hexadecimal digits (storage/http/checksum.c). */
+/** A PUT also stores its bytes' CRC-32C with the object, as eight hexadecimal digits
+ * (storage/http/checksum.c). */
 #define BKT_SUM_TEXT   9
 #define BKT_SUM_HEADER "x-amz-meta-h5bucket-crc32c"
 
@@ -88,7 +89,7 @@ struct bkt_http_op {
     bool                  bare;     /* If-Match without quotes */
     char                 *seen_id;  /* the call's */
     const char           *md5;      /* the call's */
-    struct {                        /* owned by put_outcome.c; a DELETE uses `looking` and `failed` (odd_answers.c) */
+    struct { /* owned by put_outcome.c; a DELETE uses `looking` and `failed` (odd_answers.c) */
         char id[BKT_PUT_ID];        /* "": not sent */
         char sum[BKT_SUM_TEXT];     /* of the object's bytes; "": not sent */
         bool sum_said;              /* this attempt sends it in S3's own header as well */
@@ -155,9 +156,9 @@ struct bkt_http {
 };
 
 /** The part that S3 and plain servers share; bkt_http_fini().  BKT_ENOMEM. */
-BKT_NODISCARD int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *ops, const struct bkt_http_ops *hops,
-                                const char *uri, const char *origin, const struct bkt_settings *set,
-                                struct bkt_err *err);
+BKT_NODISCARD int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *ops,
+                                const struct bkt_http_ops *hops, const char *uri, const char *origin,
+                                const struct bkt_settings *set, struct bkt_err *err);
 /** Free the members that bkt_http_init() created; bkt_store_close() frees the uri. */
 void bkt_http_fini(struct bkt_http *h);
 
@@ -181,8 +182,8 @@ void bkt_http_give_up(struct bkt_http_op *op, int code, const struct bkt_err *er
 /** Add a header to the attempt. */
 BKT_NODISCARD int bkt_http_header(struct bkt_http_op *op, const char *name, const char *value);
 
-/** The ETag that the attempt sends as If-Match, or NULL.  A weak ETag is not sent, since no object matches it.
- *  The ETag of the answer is compared instead. */
+/** The ETag that the attempt sends as If-Match, or NULL.  A weak ETag is not sent, since no object matches
+ * it. The ETag of the answer is compared instead. */
 const char *bkt_http_match(const struct bkt_http_op *op);
 
 /** The error code of an HTTP status, if nothing else is known. */
@@ -193,7 +194,8 @@ BKT_NODISCARD int bkt_http_encode(struct bkt_buf *to, const char *text, const ch
 
 /** Record the failure as one line: "GET uri/key: HTTP 403 AccessDenied (message), request id X; hint".
  * @param code_text, message, hint  may be "" or NULL */
-int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message, const char *hint);
+int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message,
+                 const char *hint);
 
 /** Parts of judging an answer.  BKT_HTTP_AGAIN: the request has been sent again. */
 int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait_ms);

@@ -12,10 +12,11 @@ static const long statuses[] = {408, 429, 500, 502, 503, 504};
 enum bkt_retry_class bkt_retry_classify(enum bkt_wire wire, long status)
 {
     static const enum bkt_retry_class by_wire[] = {
-        [BKT_WIRE_OK] = BKT_RETRY_NO,      [BKT_WIRE_STOPPED] = BKT_RETRY_NO, [BKT_WIRE_RESET] = BKT_RETRY_YES,
-        [BKT_WIRE_SHORT] = BKT_RETRY_YES,  [BKT_WIRE_STALL] = BKT_RETRY_YES,  [BKT_WIRE_CONNECT] = BKT_RETRY_FEW,
+        [BKT_WIRE_OK] = BKT_RETRY_NO,       [BKT_WIRE_STOPPED] = BKT_RETRY_NO,
+        [BKT_WIRE_RESET] = BKT_RETRY_YES,   [BKT_WIRE_SHORT] = BKT_RETRY_YES,
+        [BKT_WIRE_STALL] = BKT_RETRY_YES,   [BKT_WIRE_CONNECT] = BKT_RETRY_FEW,
         [BKT_WIRE_DEADLINE] = BKT_RETRY_NO, [BKT_WIRE_FATAL] = BKT_RETRY_NO,
-        [BKT_WIRE_CANCEL] = BKT_RETRY_NO,  [BKT_WIRE_SLOW] = BKT_RETRY_YES,
+        [BKT_WIRE_CANCEL] = BKT_RETRY_NO,   [BKT_WIRE_SLOW] = BKT_RETRY_YES,
         [BKT_WIRE_CROWDED] = BKT_RETRY_YES,
     };
     if (wire != BKT_WIRE_OK && wire != BKT_WIRE_STOPPED)

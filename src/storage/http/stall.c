@@ -39,7 +39,8 @@ void bkt_engine_watch(struct engine *e)
         next = x->next;
         bkt_engine_moved(x);
         if (x->last_ms + x->net->stall_ms <= e->now) {
-            (void)snprintf(x->why, sizeof x->why, "no byte for %llu ms", (unsigned long long)x->net->stall_ms);
+            (void)snprintf(x->why, sizeof x->why, "no byte for %llu ms",
+                           (unsigned long long)x->net->stall_ms);
             bkt_engine_end(e, x, BKT_WIRE_STALL);
         } else if (x->begun_ms + x->timeout_ms + bkt_retry_allowance(x->moved) <= e->now) {
             (void)snprintf(x->why, sizeof x->why, "after %llu bytes", (unsigned long long)x->moved);

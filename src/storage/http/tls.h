@@ -2,9 +2,9 @@
  * process.
  *
  * Authorities' certificates are read once, and again when their file or folder has changed (checked once a
- * second at most).  Only those that a server's chain asks for are parsed.  With a `ca_bundle` only that file's
- * certificates count.  Without one they are those that libcurl was built to trust, a file and a folder.  All
- * later connections to an origin that trust the same certificates resume its session.
+ * second at most).  Only those that a server's chain asks for are parsed.  With a `ca_bundle` only that
+ * file's certificates count.  Without one they are those that libcurl was built to trust, a file and a
+ * folder.  All later connections to an origin that trust the same certificates resume its session.
  *
  * libcurl does not report whether a connection ended as TLS requires, by a close_notify.  That is recorded
  * here.

@@ -82,9 +82,16 @@ static void split(const struct joined *j, struct gather *g, uint64_t off, unsign
         const struct part *p = &j->parts[i];
         uint64_t           in = off - p->start, n = bkt_min_u64(len, p->size - in);
         if (p->store)
-            g->inner[g->n++] = (struct bkt_req){.op = BKT_GET, .key = p->key, .off = p->off + in, .len = n, .dst = to,
-                                                .if_match = p->etag, .version = p->version, .cancel = g->outer->cancel,
-                                                .done = part_done, .arg = g};
+            g->inner[g->n++] = (struct bkt_req){.op = BKT_GET,
+                                                .key = p->key,
+                                                .off = p->off + in,
+                                                .len = n,
+                                                .dst = to,
+                                                .if_match = p->etag,
+                                                .version = p->version,
+                                                .cancel = g->outer->cancel,
+                                                .done = part_done,
+                                                .arg = g};
         else
             memset(to, 0, (size_t)n);
         off += n, len -= n, to += n;
@@ -133,7 +140,8 @@ static void joined_start(struct bkt_store *base, struct bkt_req *req)
     }
     req->size = j->size;
     if (req->op != BKT_HEAD)
-        (void)BKT_REQ_FAIL(req, BKT_EUNSUP, "%s %s: parts of files are read-only", bkt_op_name(req->op), req->key);
+        (void)BKT_REQ_FAIL(req, BKT_EUNSUP, "%s %s: parts of files are read-only", bkt_op_name(req->op),
+                           req->key);
     bkt_store_finish(base, req);
 }
 
@@ -151,8 +159,12 @@ static void joined_close(struct bkt_store *base)
 static const struct bkt_store_ops remote_ops = {
     .name = "joined", .readonly = true, .decorator = true, .start = joined_start, .close = joined_close};
 /* For joined stores with a local part: a waiting thread must help the pool. */
-static const struct bkt_store_ops local_ops = {
-    .name = "joined", .local = true, .readonly = true, .decorator = true, .start = joined_start, .close = joined_close};
+static const struct bkt_store_ops local_ops = {.name = "joined",
+                                               .local = true,
+                                               .readonly = true,
+                                               .decorator = true,
+                                               .start = joined_start,
+                                               .close = joined_close};
 
 static int add_parts(struct joined *j, const struct bkt_joined_part *parts, size_t n, struct bkt_err *err)
 {
@@ -160,17 +172,20 @@ static int add_parts(struct joined *j, const struct bkt_joined_part *parts, size
         struct part *p = &j->parts[j->n];
         if (!parts[i].size)
             continue;
-        *p = (struct part){parts[i].store, NULL, NULL, j->size, parts[i].off, parts[i].size, parts[i].version};
+        *p =
+            (struct part){parts[i].store, NULL, NULL, j->size, parts[i].off, parts[i].size, parts[i].version};
         j->n++;
         if (!bkt_add_u64(j->size, p->size, &j->size) || j->size > INT64_MAX || p->off > INT64_MAX)
             BKT_FAIL(err, BKT_EINVAL, "parts of files that are longer than 2^63 bytes");
-        if (p->store && (!(p->key = strdup(parts[i].key)) || (parts[i].etag && !(p->etag = strdup(parts[i].etag)))))
+        if (p->store &&
+            (!(p->key = strdup(parts[i].key)) || (parts[i].etag && !(p->etag = strdup(parts[i].etag)))))
             BKT_NOMEM(err);
     }
     return BKT_OK;
 }
 
-int bkt_joined_open(const struct bkt_joined_part *parts, size_t n, struct bkt_store **out, struct bkt_err *err)
+int bkt_joined_open(const struct bkt_joined_part *parts, size_t n, struct bkt_store **out,
+                    struct bkt_err *err)
 {
     struct joined *j     = calloc(1, sizeof *j);
     bool           local = false;

@@ -13,6 +13,7 @@ struct bkt_joined_part {
 /** Open a read-only store with one object, whatever the key: the parts in order.  A request becomes one
  * request for each part that it touches.
  * @return BKT_OK; BKT_EINVAL: longer than 2^63 bytes; BKT_ENOMEM */
-BKT_NODISCARD int bkt_joined_open(const struct bkt_joined_part *parts, size_t n, struct bkt_store **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_joined_open(const struct bkt_joined_part *parts, size_t n, struct bkt_store **out,
+                                  struct bkt_err *err);
 
 #endif

@@ -164,8 +164,8 @@ static void fault_start(struct bkt_store *base, struct bkt_req *req)
         (void)raise(SIGKILL);
     struct passage *p = f && f->code < 0 && !f->carry_out ? NULL : malloc(sizeof *p);
     if (!p) {
-        (void)BKT_REQ_FAIL(req, f && f->code < 0 ? f->code : BKT_ENOMEM, "%s %s: failed by a test", bkt_op_name(req->op),
-                           req->key);
+        (void)BKT_REQ_FAIL(req, f && f->code < 0 ? f->code : BKT_ENOMEM, "%s %s: failed by a test",
+                           bkt_op_name(req->op), req->key);
         bkt_store_finish(base, req);
         return;
     }
@@ -203,8 +203,12 @@ static void fault_close(struct bkt_store *base)
 }
 
 /* local: a delay runs in the pool, where the waiting thread must help */
-static const struct bkt_store_ops fault_ops = {
-    .name = "fault", .local = true, .decorator = true, .start = fault_start, .list = fault_list, .close = fault_close};
+static const struct bkt_store_ops fault_ops = {.name = "fault",
+                                               .local = true,
+                                               .decorator = true,
+                                               .start = fault_start,
+                                               .list = fault_list,
+                                               .close = fault_close};
 
 int bkt_fault_open(struct bkt_store *inner, const struct bkt_fault *rules, size_t n, struct bkt_store **out,
                    struct bkt_err *err)

@@ -13,7 +13,11 @@ struct bkt_fault {
     /* effect */
     int      code;        /* the request ends with this code; 0: it does not fail */
     bool     carry_out;   /* with code: the request is passed on nevertheless, and only its answer is lost */
-    enum { BKT_FAULT_LIVE, BKT_FAULT_KILL_BEFORE, BKT_FAULT_KILL_AFTER } kill; /* the process dies (SIGKILL) at this request */
+    enum {
+        BKT_FAULT_LIVE,
+        BKT_FAULT_KILL_BEFORE,
+        BKT_FAULT_KILL_AFTER
+    } kill;               /* the process dies (SIGKILL) at this request */
     uint64_t cut;         /* GET: at most this many bytes arrive, with success if may_be_short, else
                              BKT_EFORMAT; 0: no limit */
     uint64_t flip;               /* GET: the byte at this place of the answer is inverted, */
@@ -27,8 +31,8 @@ struct bkt_fault {
 /** Open a store that passes requests on to @p inner, by the rules.
  * @param inner  owned by the new store
  * @param rules  copied; their texts are borrowed for the store's life */
-BKT_NODISCARD int bkt_fault_open(struct bkt_store *inner, const struct bkt_fault *rules, size_t n, struct bkt_store **out,
-                                 struct bkt_err *err);
+BKT_NODISCARD int bkt_fault_open(struct bkt_store *inner, const struct bkt_fault *rules, size_t n,
+                                 struct bkt_store **out, struct bkt_err *err);
 /** The number of requests that rule @p i has hit. */
 unsigned bkt_fault_hits(struct bkt_store *st, size_t i);
 /** Let all held requests go on, and hold no further requests; any thread. */

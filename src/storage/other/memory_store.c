@@ -44,7 +44,8 @@ static void read_object(struct bkt_req *req, const struct object *o)
     memcpy(req->etag, o->etag, sizeof req->etag);
     req->mtime = o->mtime;
     req->size  = o->data.len;
-    if (bkt_req_condition(req, o->etag) < 0 || req->op == BKT_HEAD || bkt_req_span(req, o->data.len, &len) < 0)
+    if (bkt_req_condition(req, o->etag) < 0 || req->op == BKT_HEAD ||
+        bkt_req_span(req, o->data.len, &len) < 0)
         return;
     void *to = req->sink ? NULL : bkt_req_room(req, len);
     if (!to && !req->sink)
@@ -69,7 +70,8 @@ static void write_object(struct bkt_map *objects, struct bkt_req *req)
     }
     free_object(old);
     o->mtime = bkt_time_of_day();
-    (void)snprintf(o->etag, sizeof o->etag, "\"%016llx\"", (unsigned long long)XXH3_64bits(req->put, req->put_len));
+    (void)snprintf(o->etag, sizeof o->etag, "\"%016llx\"",
+                   (unsigned long long)XXH3_64bits(req->put, req->put_len));
     memcpy(req->etag, o->etag, sizeof req->etag);
     bkt_stats_add(BKT_STAT(bytes_out), req->put_len);
 }

@@ -7,20 +7,22 @@
 #include "storage/http/request.h"
 #include "base/url.h"
 
-/* Bucket names are 3 to 63 of a-z 0-9 . - by AWS's present rules; older ones and other servers also have capitals
- * and '_' and up to 255 characters. */
+/* Bucket names are 3 to 63 of a-z 0-9 . - by AWS's present rules; older ones and other servers also have
+ * capitals and '_' and up to 255 characters. */
 static bool bucket_ok(const char *b)
 {
     size_t n = strlen(b);
     return n >= 1 && n <= 255 && b[0] != '.' && b[0] != '-' &&
-           strspn(b, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == n && !strstr(b, "..");
+           strspn(b, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == n &&
+           !strstr(b, "..");
 }
 
 /* Whether the bucket can be part of a host name that the certificate *.s3.REGION.amazonaws.com covers. */
 static bool bucket_is_label(const char *b)
 {
     size_t n = strlen(b);
-    return n >= 3 && n <= 63 && strspn(b, "abcdefghijklmnopqrstuvwxyz0123456789-") == n && b[0] != '-' && b[n - 1] != '-';
+    return n >= 3 && n <= 63 && strspn(b, "abcdefghijklmnopqrstuvwxyz0123456789-") == n && b[0] != '-' &&
+           b[n - 1] != '-';
 }
 
 bool bkt_s3_region_ok(const char *r)
@@ -34,15 +36,18 @@ static int set_endpoint(struct bkt_s3_place *p, const char *url, struct bkt_err 
     static const char *const schemes[] = {"https", "http"};
     const char              *rest      = strstr(url, "://");
     for (size_t i = 0; rest && i < BKT_COUNT(schemes); i++)
-        if (strlen(schemes[i]) == (size_t)(rest - url) && strncasecmp(url, schemes[i], (size_t)(rest - url)) == 0)
+        if (strlen(schemes[i]) == (size_t)(rest - url) &&
+            strncasecmp(url, schemes[i], (size_t)(rest - url)) == 0)
             p->scheme = strdup(schemes[i]);
     rest = rest ? rest + 3 : url;
     size_t host = strcspn(rest, "/"), n = strlen(rest);
     if (!p->scheme && !strstr(url, "://"))
         p->scheme = strdup("https");
     if (!p->scheme || !host || memchr(rest, '@', host) || strpbrk(rest, "?# \\\r\n\t\""))
-        BKT_FAIL(err, BKT_EINVAL, "endpoint '%.200s': https://host[:port][/path] or http://... is expected, without user or query",
-                 BKT_SHOWN(url));
+        BKT_FAIL(
+            err, BKT_EINVAL,
+            "endpoint '%.200s': https://host[:port][/path] or http://... is expected, without user or query",
+            BKT_SHOWN(url));
     while (n > host && rest[n - 1] == '/')
         n--;
     /* default ports are not part of the Host header that is signed */
@@ -60,8 +65,8 @@ static int set_endpoint(struct bkt_s3_place *p, const char *url, struct bkt_err 
     return BKT_OK;
 }
 
-int bkt_s3_place_init(struct bkt_s3_place *p, const char *bucket, const char *endpoint, const char *addressing,
-                      struct bkt_err *err)
+int bkt_s3_place_init(struct bkt_s3_place *p, const char *bucket, const char *endpoint,
+                      const char *addressing, struct bkt_err *err)
 {
     *p = (struct bkt_s3_place){0};
     if (!bucket_ok(bucket))
@@ -79,7 +84,8 @@ int bkt_s3_place_init(struct bkt_s3_place *p, const char *bucket, const char *en
         return rc;
     }
     const char *style = addressing ? addressing : "auto";
-    p->path_style     = strcmp(style, "path") == 0 || (strcmp(style, "auto") == 0 && (p->host || !bucket_is_label(bucket)));
+    p->path_style =
+        strcmp(style, "path") == 0 || (strcmp(style, "auto") == 0 && (p->host || !bucket_is_label(bucket)));
     return BKT_OK;
 }
 

@@ -4,10 +4,10 @@
  *      DELETE                        204; or 200 without a body
  *      GET, HEAD of an object        an ETag, once the server has sent any
  *      lists, the begin of an upload the document of that name, whole
- *      a missing object              404 with the document NoSuchKey; to a HEAD, without a body, with a mark of S3
- *      a range past the object's end 416 with the object's length, or with the document InvalidRange
- * AWS, Google's XML API, R2, MinIO, radosgw and Swift's S3 use this form.  multipart.c judges the answer to
- * the end of an upload, delete_objects.c the answer to DeleteObjects. */
+ *      a missing object              404 with the document NoSuchKey; to a HEAD, without a body, with a mark
+ * of S3 a range past the object's end 416 with the object's length, or with the document InvalidRange AWS,
+ * Google's XML API, R2, MinIO, radosgw and Swift's S3 use this form.  multipart.c judges the answer to the
+ * end of an upload, delete_objects.c the answer to DeleteObjects. */
 #include <string.h>
 
 #include "storage/s3/s3_impl.h"
@@ -61,7 +61,8 @@ static bool has_code(const struct bkt_http_op *op, const char *const *codes, siz
 
 const char *bkt_s3_misfit(struct bkt_http *h, struct bkt_http_op *op)
 {
-    static const char *const absent[] = {"NoSuchKey", "NoSuchBucket", "NoSuchUpload"}, *const past[] = {"InvalidRange"};
+    static const char *const absent[] = {"NoSuchKey", "NoSuchBucket", "NoSuchUpload"}, *const past[] = {
+                                                                                           "InvalidRange"};
     long                     status   = op->x.status;
     bool                     head     = strcmp(op->x.method, "HEAD") == 0;
     if (status >= 200 && status < 300)

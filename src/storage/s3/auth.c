@@ -50,7 +50,8 @@ static void ready(void *arg, int rc, const struct bkt_err *err)
 }
 
 /* Sign with a copy of the signing key that several threads share. */
-static int sign(struct bkt_s3_auth *a, const struct bkt_sign_input *in, struct bkt_sign_output *out, struct bkt_err *err)
+static int sign(struct bkt_s3_auth *a, const struct bkt_sign_input *in, struct bkt_sign_output *out,
+                struct bkt_err *err)
 {
     struct bkt_sign_key key;
     bkt_state_lock();
@@ -80,10 +81,11 @@ static int sign_with(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct
                                     .service      = "s3",
                                     .creds        = creds};
     int rc = sign(a, &in, &out, bkt_req_err(op->req));
-    if (rc == BKT_OK && (bkt_http_header(op, "x-amz-date", out.amz_date) < 0 ||
-                         bkt_http_header(op, "x-amz-content-sha256", out.content_sha256) < 0 ||
-                         bkt_http_header(op, "Authorization", bkt_buf_str(&out.authorization)) < 0 ||
-                         (creds->session_token && bkt_http_header(op, "x-amz-security-token", creds->session_token) < 0)))
+    if (rc == BKT_OK &&
+        (bkt_http_header(op, "x-amz-date", out.amz_date) < 0 ||
+         bkt_http_header(op, "x-amz-content-sha256", out.content_sha256) < 0 ||
+         bkt_http_header(op, "Authorization", bkt_buf_str(&out.authorization)) < 0 ||
+         (creds->session_token && bkt_http_header(op, "x-amz-security-token", creds->session_token) < 0)))
         rc = BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
     bkt_sign_output_fini(&out);
     return rc;
@@ -151,13 +153,15 @@ bool bkt_s3_auth_late(struct bkt_s3_auth *a, struct bkt_http_op *op, const char 
  * a HEAD no code. */
 bool bkt_s3_auth_refused(struct bkt_s3_auth *a, struct bkt_http_op *op, const char *code, int rc)
 {
-    static const char *const stale[] = {"ExpiredToken", "ExpiredTokenException", "InvalidToken", "InvalidTokenId",
-                                        "InvalidClientTokenId", "TokenRefreshRequired", "InvalidAccessKeyId"};
+    static const char *const stale[] = {"ExpiredToken",      "ExpiredTokenException", "InvalidToken",
+                                        "InvalidTokenId",    "InvalidClientTokenId",  "TokenRefreshRequired",
+                                        "InvalidAccessKeyId"};
     long status = op->x.status;
     bool sure   = !*code && status == 400;
     for (size_t i = 0; i < BKT_COUNT(stale); i++)
         sure |= strcmp(code, stale[i]) == 0;
-    if (!a->cred || op->auth.renewed || !(sure || status == 401 || status == 403) || !bkt_cred_refused(a->cred, op->auth.fetch, sure))
+    if (!a->cred || op->auth.renewed || !(sure || status == 401 || status == 403) ||
+        !bkt_cred_refused(a->cred, op->auth.fetch, sure))
         return false;
     op->auth.refused = rc;
     return true;

@@ -8,7 +8,8 @@ struct bkt_s3_auth;
 
 /** Open a signer by the settings and the sources of credentials; asks no source yet.  Errors as for
  *  bkt_cred_open(). */
-BKT_NODISCARD int bkt_s3_auth_open(const struct bkt_settings *set, struct bkt_s3_auth **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_s3_auth_open(const struct bkt_settings *set, struct bkt_s3_auth **out,
+                                   struct bkt_err *err);
 /** Release the signer (NULL is allowed).  No request may be waiting. */
 void bkt_s3_auth_close(struct bkt_s3_auth *a);
 

@@ -32,10 +32,10 @@ static const struct {
     enum { NEW, QUOTED, WRONG, BARE } match;
     unsigned object;
 } steps[STEPS] = {
-    [CREATE_A]       = {NEW, 0},   [CREATE_B]       = {NEW, 1},    /* round 1: must succeed */
-    [CREATE_AGAIN]   = {NEW, 0},   [REPLACE_WRONG]  = {WRONG, 0},  /* round 2: must fail */
-    [REPLACE_QUOTED] = {QUOTED, 1},                                /* but this must succeed, or else round 3 */
-    [REPLACE_BARE]   = {BARE, 1},
+    [CREATE_A] = {NEW, 0},          [CREATE_B] = {NEW, 1},        /* round 1: must succeed */
+    [CREATE_AGAIN] = {NEW, 0},      [REPLACE_WRONG] = {WRONG, 0}, /* round 2: must fail */
+    [REPLACE_QUOTED] = {QUOTED, 1},                               /* but this must succeed, or else round 3 */
+    [REPLACE_BARE] = {BARE, 1},
 };
 
 struct ask {
@@ -110,8 +110,8 @@ int bkt_s3_kind_open(struct bkt_s3 *s, const char *setting, struct bkt_err *err)
     } fixed[] = {{"quoted", BKT_COND_QUOTED}, {"bare", BKT_COND_BARE}};
     const struct bkt_s3_place               *p     = &s->place;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf where = {0};
-    if (bkt_buf_addf(&where, "%s %s %s %s %s", setting ? setting : "auto", p->scheme, p->host ? p->host : "", p->host ? p->base : "",
-                     p->bucket) < 0)
+    if (bkt_buf_addf(&where, "%s %s %s %s %s", setting ? setting : "auto", p->scheme, p->host ? p->host : "",
+                     p->host ? p->base : "", p->bucket) < 0)
         BKT_NOMEM(err);
     bkt_state_lock();
     s->kind = find(bkt_buf_str(&where));
@@ -222,7 +222,8 @@ static bool has_etags(const struct probe *p) { return p->scratch[0].etag[0] && p
 /* Judge a round when all its requests have been answered. */
 static void judge(struct probe *p)
 {
-    bool denied = p->from == CREATE_A && p->ask[CREATE_A].req.rc == BKT_EACCES && p->ask[CREATE_B].req.rc == BKT_EACCES;
+    bool denied =
+        p->from == CREATE_A && p->ask[CREATE_A].req.rc == BKT_EACCES && p->ask[CREATE_B].req.rc == BKT_EACCES;
     if (p->from == CREATE_A)
         note_made(p);
     if (denied && !p->scratch[0].beside) {
@@ -230,7 +231,8 @@ static void judge(struct probe *p)
         return;
     }
     for (enum step k = p->from; k <= p->to; k++)
-        if (p->ask[k].req.rc < 0 && !refuses(p, k)) { /* the network, or no permission: not the server's kind */
+        if (p->ask[k].req.rc < 0 &&
+            !refuses(p, k)) { /* the network, or no permission: not the server's kind */
             conclude(p, BKT_COND_UNKNOWN, "", p->ask[k].req.rc, p->ask[k].req.err);
             return;
         }
@@ -283,11 +285,17 @@ static void send(struct probe *p, enum step k)
     }
     struct bkt_http_call call = {.put_id = a->id};
     (void)snprintf(a->id, sizeof a->id, "%016llx", (unsigned long long)bkt_random());
-    (void)snprintf(a->text, sizeof a->text, "h5bucket: a test of conditional PUT, step %u; may be deleted\n", (unsigned)k);
+    (void)snprintf(a->text, sizeof a->text, "h5bucket: a test of conditional PUT, step %u; may be deleted\n",
+                   (unsigned)k);
     bkt_req_fini(&a->req);
-    a->req = (struct bkt_req){.op = BKT_PUT, .key = x->key, .put = a->text, .put_len = strlen(a->text),
-                              .if_match = a->match[0] ? a->match : NULL, .if_none_match = a->match[0] ? NULL : "*",
-                              .done = answered, .arg = a};
+    a->req = (struct bkt_req){.op = BKT_PUT,
+                              .key = x->key,
+                              .put = a->text,
+                              .put_len = strlen(a->text),
+                              .if_match = a->match[0] ? a->match : NULL,
+                              .if_none_match = a->match[0] ? NULL : "*",
+                              .done = answered,
+                              .arg = a};
     bkt_http_start(&p->s->http, &a->req, &call);
 }
 
@@ -298,8 +306,8 @@ static void send_round(struct probe *p, enum step from, enum step to)
     for (size_t i = 0; from == CREATE_A && i < BKT_COUNT(p->scratch); i++) {
         struct scratch *x = &p->scratch[i];
         x->beside         = x->key[0];
-        (void)snprintf(x->key, sizeof x->key, "%s%016llx%s", x->beside ? p->beside : ".h5bucket/probe-", (unsigned long long)p->serial,
-                       i ? "b" : "a");
+        (void)snprintf(x->key, sizeof x->key, "%s%016llx%s", x->beside ? p->beside : ".h5bucket/probe-",
+                       (unsigned long long)p->serial, i ? "b" : "a");
     }
     p->from = from;
     p->to   = to;
@@ -317,8 +325,8 @@ static struct probe *new_probe(struct bkt_s3 *s, const char *key)
     p->s      = s;
     p->kind   = s->kind;
     p->serial = bkt_random();
-    (void)snprintf(p->beside, sizeof p->beside, "%.*s.h5bucket-probe-", slash ? (int)bkt_min_u64((uint64_t)(slash + 1 - key), 1024) : 0,
-                   key);
+    (void)snprintf(p->beside, sizeof p->beside, "%.*s.h5bucket-probe-",
+                   slash ? (int)bkt_min_u64((uint64_t)(slash + 1 - key), 1024) : 0, key);
     bkt_store_enter(&s->http.base); /* until the scratch objects are deleted */
     return p;
 }

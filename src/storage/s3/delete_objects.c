@@ -89,7 +89,8 @@ static int not_deleted(const char *key, const struct bkt_s3_error *e, void *arg)
     if (!req)
         return BKT_EFORMAT;
     if (strcmp(e->code, "AccessDenied") == 0)
-        (void)BKT_REQ_FAIL(req, BKT_EACCES, "DELETE %s/%.150s: %s (%.160s); the policy must allow s3:DeleteObject here",
+        (void)BKT_REQ_FAIL(req, BKT_EACCES,
+                           "DELETE %s/%.150s: %s (%.160s); the policy must allow s3:DeleteObject here",
                            g->s->http.base.uri, key, e->code, e->message);
     else if (strcmp(e->code, "NoSuchKey") != 0)
         req->impl = g;
@@ -99,7 +100,8 @@ static int not_deleted(const char *key, const struct bkt_s3_error *e, void *arg)
 /* Whether single requests would end in the same way. */
 static bool is_final(const struct bkt_s3 *s, int rc)
 {
-    return rc == BKT_EBUSY || rc == BKT_ETIME || rc == BKT_ENOMEM || (rc == BKT_ENET && atomic_load(&s->many) == BKT_MANY_KNOWN);
+    return rc == BKT_EBUSY || rc == BKT_ETIME || rc == BKT_ENOMEM ||
+           (rc == BKT_ENET && atomic_load(&s->many) == BKT_MANY_KNOWN);
 }
 
 static void posted(struct bkt_req *post)
@@ -146,11 +148,13 @@ static int add_key(struct bkt_buf *xml, const char *key)
 static bool say(struct group *g)
 {
     unsigned char md[BKT_MD5_BYTES];
-    int           rc = bkt_buf_add_str(&g->xml, "<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Quiet>true</Quiet>");
+    int rc = bkt_buf_add_str(&g->xml,
+                             "<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Quiet>true</Quiet>");
     for (size_t i = 0; i < g->n && rc == BKT_OK; i++)
         rc = add_key(&g->xml, g->reqs[i]->key);
     return rc == BKT_OK && bkt_buf_add_str(&g->xml, "</Delete>") == BKT_OK &&
-           bkt_md5(g->xml.ptr, g->xml.len, md) == BKT_OK && bkt_base64_encode(md, sizeof md, &g->md5) == BKT_OK;
+           bkt_md5(g->xml.ptr, g->xml.len, md) == BKT_OK &&
+           bkt_base64_encode(md, sizeof md, &g->md5) == BKT_OK;
 }
 
 static void send_group(struct group *g)
@@ -160,7 +164,11 @@ static void send_group(struct group *g)
         finish(g);
         return;
     }
-    g->call = (struct bkt_http_call){.method = "POST", .query = "delete=", .bucket = true, .body = g->xml.ptr, .len = g->xml.len,
+    g->call = (struct bkt_http_call){.method = "POST",
+                                     .query = "delete=",
+                                     .bucket = true,
+                                     .body = g->xml.ptr,
+                                     .len = g->xml.len,
                                      .md5 = bkt_buf_str(&g->md5)};
     g->post = (struct bkt_req){.op = BKT_GET, .key = "?delete", .len = BKT_WHOLE, .done = posted, .arg = g};
     bkt_stats_add(BKT_STAT(del), 1);

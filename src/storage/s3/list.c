@@ -18,7 +18,8 @@ struct part {
     struct bkt_s3_asked asked;
 };
 
-void bkt_s3_ask(struct bkt_s3 *s, struct bkt_s3_asked *a, enum bkt_op op, const char *key, const char *query, bool bucket)
+void bkt_s3_ask(struct bkt_s3 *s, struct bkt_s3_asked *a, enum bkt_op op, const char *key, const char *query,
+                bool bucket)
 {
     struct bkt_http_call call = {.query = query, .bucket = bucket};
     bkt_req_fini(&a->req);
@@ -90,8 +91,8 @@ static int each_below(const struct bkt_listed *e, void *arg)
 }
 
 /* Receive the page that is under way. */
-static int end_page(struct bkt_s3 *s, struct part *p, int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
-                    struct bkt_err *err)
+static int end_page(struct bkt_s3 *s, struct part *p, int (*each)(const struct bkt_listed *entry, void *arg),
+                    void *arg, struct bkt_err *err)
 {
     struct below u = {s, p->prefix, each, arg, err};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf last = {0};
@@ -103,7 +104,8 @@ static int end_page(struct bkt_s3 *s, struct part *p, int (*each)(const struct b
     BKT_TRY(err, rc, "list of %s/%.200s", s->http.base.uri, p->prefix);
     bkt_buf_move(&last, &p->page.token);
     BKT_PASS(bkt_s3_parse_list(p->asked.req.body.ptr, p->asked.req.body.len, each_below, &u, &p->page, err));
-    if (p->page.truncated && (!p->page.token.len || strcmp(bkt_buf_str(&p->page.token), bkt_buf_str(&last)) == 0))
+    if (p->page.truncated &&
+        (!p->page.token.len || strcmp(bkt_buf_str(&p->page.token), bkt_buf_str(&last)) == 0))
         BKT_FAIL(err, BKT_EFORMAT,
                  "list of %s/%.200s: the server reports more keys, but not where they begin",
                  s->http.base.uri, p->prefix);
@@ -146,7 +148,8 @@ static int each_until(const struct bkt_listed *e, void *arg)
     return u->past ? BKT_OK : u->each(e, u->arg);
 }
 
-static int run_parts(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead, struct until *u, struct bkt_err *err)
+static int run_parts(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead, struct until *u,
+                     struct bkt_err *err)
 {
     size_t begun = 0;
     for (size_t i = 0; i < n; i++) {
@@ -167,7 +170,8 @@ static int run_parts(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead, s
 }
 
 static int run_and_free(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead,
-                        int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+                        int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
+                        struct bkt_err *err)
 {
     struct until u  = {.each = each, .arg = arg};
     int          rc = run_parts(s, p, n, ahead, &u, err);

@@ -124,10 +124,12 @@ static void completed(struct bkt_req *req)
     struct multi       *m = req->arg;
     struct bkt_s3_error e;
     int rc   = req->rc;
-    m->again = req->rc == BKT_OK && !bkt_s3_parse_complete(req->body.ptr, req->body.len, &e); /* 200, but the document reports a failure */
+    m->again = req->rc == BKT_OK && !bkt_s3_parse_complete(req->body.ptr, req->body.len,
+                                                           &e); /* 200, but the document reports a failure */
     if (m->again)
-        rc = BKT_ERR(bkt_req_err(req), BKT_ENET, "PUT %s/%.150s: end of upload: %s (%.160s)", m->s->http.base.uri, req->key,
-                     e.code[0] ? e.code : "HTTP 200", e.code[0] ? e.message : "the answer is cut short, or not S3's");
+        rc = BKT_ERR(bkt_req_err(req), BKT_ENET, "PUT %s/%.150s: end of upload: %s (%.160s)",
+                     m->s->http.base.uri, req->key, e.code[0] ? e.code : "HTTP 200",
+                     e.code[0] ? e.message : "the answer is cut short, or not S3's");
     if (rc == BKT_ENOENT) /* the upload does not exist any more, or the object that it was to replace */
         rc = m->step.if_match ? BKT_EPRECOND : BKT_ENET;
     if (rc < 0)
@@ -141,7 +143,8 @@ static void complete(struct multi *m)
     bkt_buf_clear(&m->xml);
     int rc = bkt_buf_add_str(&m->xml, "<CompleteMultipartUpload>");
     for (unsigned i = 0; rc == BKT_OK && i < m->n_parts; i++)
-        rc = bkt_buf_addf(&m->xml, "<Part><PartNumber>%u</PartNumber><ETag>%s</ETag></Part>", i + 1, m->etags[i]);
+        rc = bkt_buf_addf(&m->xml, "<Part><PartNumber>%u</PartNumber><ETag>%s</ETag></Part>", i + 1,
+                          m->etags[i]);
     bkt_buf_clear(&m->query);
     if (rc < 0 || bkt_buf_add_str(&m->xml, "</CompleteMultipartUpload>") < 0 ||
         bkt_buf_addf(&m->query, "uploadId=%s", bkt_buf_str(&m->upload)) < 0) {
@@ -149,7 +152,9 @@ static void complete(struct multi *m)
         abort_upload(m);
         return;
     }
-    go(m, BKT_GET, (struct bkt_http_call){.method = "POST", .query = bkt_buf_str(&m->query), .body = m->xml.ptr, .len = m->xml.len},
+    go(m, BKT_GET,
+       (struct bkt_http_call){
+           .method = "POST", .query = bkt_buf_str(&m->query), .body = m->xml.ptr, .len = m->xml.len},
        completed);
 }
 
@@ -248,7 +253,8 @@ static void begun(struct bkt_req *req)
 
 static void begin(struct multi *m)
 {
-    go(m, BKT_GET, (struct bkt_http_call){.method = "POST", .query = "uploads=", .put_id = m->id, .sum = m->sum}, begun);
+    go(m, BKT_GET,
+       (struct bkt_http_call){.method = "POST", .query = "uploads=", .put_id = m->id, .sum = m->sum}, begun);
 }
 
 static void looked_before(struct bkt_req *req)

@@ -1,8 +1,8 @@
 /* PUT and DELETE: the way of each request.
  *
  * Conditions are sent in the form that the server understands.  Its kind is found out before the first
- * condition is sent (condition_probe.c).  A worker hashes bodies for the signature; small bodies are hashed on the
- * thread that starts the request. */
+ * condition is sent (condition_probe.c).  A worker hashes bodies for the signature; small bodies are hashed
+ * on the thread that starts the request. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +21,15 @@ void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op)
 {
     struct bkt_s3 *s = (struct bkt_s3 *)h;
     bool           sign = s->sign_payload && op->x.put_len;
-    if (!sign || bkt_sha256_hex(op->x.put, op->x.put_len, op->payload_hash) < 0) /* without a hash, the server decides
-                                                                                    whether to accept it */
+    if (!sign ||
+        bkt_sha256_hex(op->x.put, op->x.put_len, op->payload_hash) < 0) /* without a hash, the server decides
+                                                                           whether to accept it */
         (void)snprintf(op->payload_hash, sizeof op->payload_hash, "%s", BKT_UNSIGNED_PAYLOAD);
     if (op->req->op == BKT_PUT && !op->own)
         bkt_http_sum_text(op->req->put, op->req->put_len, op->put.sum);
     bool writes = op->req->op == BKT_PUT || op->req->op == BKT_DELETE;
-    if (op->own ? strcmp(op->x.method, "POST") != 0 : !writes) /* conditions of the probe are sent unchanged */
+    if (op->own ? strcmp(op->x.method, "POST") != 0
+                : !writes) /* conditions of the probe are sent unchanged */
         return;
     enum bkt_s3_cond kind = s->one_writer ? BKT_COND_NONE : bkt_s3_kind(s, NULL);
     op->bare              = kind == BKT_COND_BARE;
@@ -79,7 +81,10 @@ static void start(struct bkt_s3 *s, struct bkt_req *req, const struct bkt_http_c
     bkt_pool_submit(&l->job);
 }
 
-void bkt_s3_call(struct bkt_s3 *s, struct bkt_req *req, const struct bkt_http_call *call) { start(s, req, call); }
+void bkt_s3_call(struct bkt_s3 *s, struct bkt_req *req, const struct bkt_http_call *call)
+{
+    start(s, req, call);
+}
 
 /* ---- DELETE with a condition ---- */
 
@@ -118,9 +123,10 @@ static void delete_if(struct bkt_s3 *s, struct bkt_req *req)
         bkt_store_finish(&s->http.base, req);
         return;
     }
-    *d = (struct delete){.look = {.op = BKT_HEAD, .key = req->key, .done = looked, .arg = d, .cancel = req->cancel},
-                         .s    = s,
-                         .req  = req};
+    *d = (struct delete){
+        .look = {.op = BKT_HEAD, .key = req->key, .done = looked, .arg = d, .cancel = req->cancel},
+        .s = s,
+        .req = req};
     bkt_http_start(&s->http, &d->look, &own);
 }
 
@@ -150,7 +156,8 @@ void bkt_s3_start(struct bkt_store *st, struct bkt_req *req)
     switch (conditional ? bkt_s3_kind(s, why) : BKT_COND_QUOTED) {
         case BKT_COND_NONE:
             (void)BKT_REQ_FAIL(req, BKT_EUNSUP,
-                               "PUT %s/%.100s: this server has no conditional PUT (%.120s), so that writers could overwrite each "
+                               "PUT %s/%.100s: this server has no conditional PUT (%.120s), so that writers "
+                               "could overwrite each "
                                "other's changes; set writers=one if this program is the only one that writes",
                                st->uri, req->key, why);
             bkt_store_finish(st, req);

@@ -75,7 +75,8 @@ static bool too_slow(struct bkt_http_op *op, const struct bkt_s3_error *e)
 /* Bytes that arrived with another sum than they were sent with. */
 static bool damaged(struct bkt_http_op *op, const struct bkt_s3_error *e)
 {
-    static const char *const codes[] = {"BadDigest", "XAmzContentChecksumMismatch", "XAmzContentSHA256Mismatch"};
+    static const char *const codes[] = {"BadDigest", "XAmzContentChecksumMismatch",
+                                        "XAmzContentSHA256Mismatch"};
     bool                     bad     = false;
     for (size_t i = 0; i < BKT_COUNT(codes); i++)
         bad |= strcmp(e->code, codes[i]) == 0;
@@ -110,7 +111,8 @@ static const struct {
     {403, "QuotaExceeded", BKT_EACCES, "the quota of the bucket or of its owner is used up"},
     {403, "InvalidObjectState", BKT_EACCES, "the object is archived: restore it first"},
     {403, NULL, BKT_EACCES, NULL}, /* denied_hint() */
-    {400, "ExpiredToken", BKT_EACCES, "the session token has expired: renew the credentials; the next try "
+    {400, "ExpiredToken", BKT_EACCES,
+     "the session token has expired: renew the credentials; the next try "
      "reads a profile again"},
     {400, "InvalidToken", BKT_EACCES, "the session token is not valid"},
     {301, NULL, BKT_EINVAL, "the bucket is in another region: set region (AWS_REGION) or endpoint"},
@@ -118,7 +120,8 @@ static const struct {
     {400, "AuthorizationHeaderMalformed", BKT_EINVAL, "set region (AWS_REGION) to the bucket's"},
     {409, NULL, BKT_EPRECOND, NULL},
     {507, NULL, BKT_ENET, "the store has no room left"},
-    {501, NULL, BKT_EUNSUP, "the server does not know this kind of request; setting writers=one sends no conditions"},
+    {501, NULL, BKT_EUNSUP,
+     "the server does not know this kind of request; setting writers=one sends no conditions"},
 };
 
 /* The permission that the user's or the bucket's policy must give. */
@@ -133,7 +136,8 @@ static const char *denied_hint(const struct bkt_http_op *op)
                  {"DELETE", "uploadId=", "the policy must allow s3:AbortMultipartUpload here"},
                  {"DELETE", NULL, "the policy must allow s3:DeleteObject here"}};
     for (size_t i = 0; i < BKT_COUNT(hints); i++)
-        if (strcmp(op->x.method, hints[i].method) == 0 && (!hints[i].query || (op->query && strstr(op->query, hints[i].query))))
+        if (strcmp(op->x.method, hints[i].method) == 0 &&
+            (!hints[i].query || (op->query && strstr(op->query, hints[i].query))))
             return hints[i].hint;
     return "without permission to list the bucket, S3 also reports missing keys as 403";
 }
@@ -159,15 +163,17 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
         hint = denied_hint(op);
     if (rc == BKT_EACCES) {
         bkt_s3_auth_source(s->auth, source, sizeof source);
-        (void)snprintf(text, sizeof text, "%s%s; %s", source[0] ? "signed with credentials from " : "sent unsigned",
-                       source, hint ? hint : "");
+        (void)snprintf(text, sizeof text, "%s%s; %s",
+                       source[0] ? "signed with credentials from " : "sent unsigned", source,
+                       hint ? hint : "");
         hint = text;
     }
     rc = bkt_http_say(op, rc, e.code, e.message, hint);
     return bkt_s3_auth_refused(s->auth, op, e.code, rc) ? BKT_HTTP_AGAIN : rc;
 }
 
-static const struct bkt_http_ops s3_http_ops = {.init = bkt_s3_put_init, .prepare = prepare, .judge = judge, .misfit = bkt_s3_misfit};
+static const struct bkt_http_ops s3_http_ops = {
+    .init = bkt_s3_put_init, .prepare = prepare, .judge = judge, .misfit = bkt_s3_misfit};
 
 /* ---- the store ---- */
 
@@ -192,10 +198,19 @@ static void s3_close(struct bkt_store *st)
     free(s);
 }
 
-static const struct bkt_store_ops s3_ops = {
-    .name = "s3", .will_write = bkt_s3_will_write, .pace = bkt_http_pace, .ahead = bkt_http_ahead, .start = bkt_s3_start,
-    .delete_many = bkt_s3_delete, .list = bkt_s3_list, .list_parts = bkt_s3_list_parts, .list_each = bkt_s3_list_each,
-    .uploads = bkt_s3_uploads, .abort = bkt_s3_abort, .facts = s3_facts, .close = s3_close};
+static const struct bkt_store_ops s3_ops = {.name = "s3",
+                                            .will_write = bkt_s3_will_write,
+                                            .pace = bkt_http_pace,
+                                            .ahead = bkt_http_ahead,
+                                            .start = bkt_s3_start,
+                                            .delete_many = bkt_s3_delete,
+                                            .list = bkt_s3_list,
+                                            .list_parts = bkt_s3_list_parts,
+                                            .list_each = bkt_s3_list_each,
+                                            .uploads = bkt_s3_uploads,
+                                            .abort = bkt_s3_abort,
+                                            .facts = s3_facts,
+                                            .close = s3_close};
 
 static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struct bkt_err *err)
 {
@@ -241,7 +256,7 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
     }
     s->requester_pays = set->requester_pays;
     bool https        = strcmp(s->place.scheme, "https") == 0;
-    s->sign_payload   = !set->anonymous && (set->sign_payload ? strcmp(set->sign_payload, "yes") == 0 : !https);
+    s->sign_payload = !set->anonymous && (set->sign_payload ? strcmp(set->sign_payload, "yes") == 0 : !https);
     s->one_writer     = strcmp(set->writers, "one") == 0;
     s->upload_part    = set->upload_part;
     *out              = &s->http.base;

@@ -38,7 +38,8 @@ struct bkt_s3_asked {
 };
 /** Begin GET or DELETE of @p key, or, with @p bucket, of the bucket itself.  Both texts are borrowed until
  * the answer. */
-void bkt_s3_ask(struct bkt_s3 *s, struct bkt_s3_asked *a, enum bkt_op op, const char *key, const char *query, bool bucket);
+void bkt_s3_ask(struct bkt_s3 *s, struct bkt_s3_asked *a, enum bkt_op op, const char *key, const char *query,
+                bool bucket);
 /** Wait for the answer in a->req, and return its code. */
 int  bkt_s3_answer(struct bkt_s3_asked *a);
 void bkt_s3_asked_fini(struct bkt_s3_asked *a);
@@ -57,8 +58,8 @@ BKT_NODISCARD int bkt_s3_add_query(struct bkt_buf *q, const char *name, const ch
 /* ---- stale_uploads.c ---- */
 
 /** As bkt_store_ops.uploads and .abort. */
-int bkt_s3_uploads(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
-                   struct bkt_err *err);
+int bkt_s3_uploads(struct bkt_store *st, const char *prefix,
+                   int (*each)(const struct bkt_upload *upload, void *arg), void *arg, struct bkt_err *err);
 int bkt_s3_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
 
 /* ---- delete_objects.c ---- */

@@ -37,8 +37,8 @@ static void page_fini(struct bkt_s3_uploads_page *p)
     bkt_buf_fini(&p->upload);
 }
 
-int bkt_s3_uploads(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
-                   struct bkt_err *err)
+int bkt_s3_uploads(struct bkt_store *st, const char *prefix,
+                   int (*each)(const struct bkt_upload *upload, void *arg), void *arg, struct bkt_err *err)
 {
     struct bkt_s3                                    *s    = (struct bkt_s3 *)st;
     struct below                                      b    = {prefix, each, arg};

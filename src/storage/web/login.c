@@ -33,7 +33,8 @@ static bool is_for(const struct bkt_login *l, const char *entry, size_t host)
 {
     const char *server = strstr(l->origin, "://");
     server             = server ? server + 3 : "";
-    bool whole = strlen(server) == host && strncasecmp(server, entry, host) == 0; /* without a port if it is the scheme's own */
+    bool whole = strlen(server) == host &&
+                 strncasecmp(server, entry, host) == 0; /* without a port if it is the scheme's own */
     char port[300];
     (void)snprintf(port, sizeof port, "%s:%d", l->host, l->https ? 443 : 80);
     return whole || (l->own_port && strlen(port) == host && strncasecmp(port, entry, host) == 0);
@@ -46,7 +47,8 @@ static int take_token(struct bkt_login *l, const char *setting, struct bkt_err *
         const char *token = token_in(p, n);
         next              = p + n + strspn(p + n, BETWEEN);
         if (!token) /* its value is a secret */
-            BKT_FAIL(err, BKT_EINVAL, "setting token: HOST:TOKEN is expected, several separated by spaces or commas");
+            BKT_FAIL(err, BKT_EINVAL,
+                     "setting token: HOST:TOKEN is expected, several separated by spaces or commas");
         if (l->token || !is_for(l, p, (size_t)(token - 1 - p)))
             continue;
         if (!(l->token = strndup(token, (size_t)(p + n - token))))
@@ -62,7 +64,8 @@ static int read_all(int fd, struct bkt_buf *out)
     char    part[4096];
     ssize_t n;
     int     rc = BKT_OK;
-    while (rc == BKT_OK && out->len < MAX_FILE && ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR)))
+    while (rc == BKT_OK && out->len < MAX_FILE &&
+           ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR)))
         rc = n > 0 ? bkt_secret_add(out, part, (size_t)n) : BKT_OK;
     explicit_bzero(part, sizeof part);
     return rc;
@@ -73,7 +76,8 @@ static int read_netrc(struct bkt_login *l)
 {
     const char *named = getenv("NETRC"), *home = getenv("HOME");
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
-    BKT_PASS(named && *named ? bkt_buf_add_str(&path, named) : bkt_buf_addf(&path, "%s/.netrc", home ? home : ""));
+    BKT_PASS(named && *named ? bkt_buf_add_str(&path, named)
+                             : bkt_buf_addf(&path, "%s/.netrc", home ? home : ""));
     int fd = bkt_plain_file_open(bkt_buf_str(&path));
     if (fd < 0)
         return BKT_OK;
@@ -82,7 +86,8 @@ static int read_netrc(struct bkt_login *l)
     return rc;
 }
 
-int bkt_login_init(struct bkt_login *l, const struct bkt_web_url *own, const struct bkt_settings *set, struct bkt_err *err)
+int bkt_login_init(struct bkt_login *l, const struct bkt_web_url *own, const struct bkt_settings *set,
+                   struct bkt_err *err)
 {
     *l = (struct bkt_login){.https = own->https, .own_port = own->port == (own->https ? 443 : 80)};
     if (strlen(own->origin) >= sizeof l->origin || strlen(own->host) >= sizeof l->host)

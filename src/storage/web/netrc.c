@@ -64,7 +64,8 @@ static int value(struct reader *r, struct bkt_buf *to)
 }
 
 /* One keyword and its value.  @p ours: the entry is the host's. */
-static int keyword(struct reader *r, const char *host, bool *ours, struct bkt_buf *user, struct bkt_buf *password)
+static int keyword(struct reader *r, const char *host, bool *ours, struct bkt_buf *user,
+                   struct bkt_buf *password)
 {
     if (is(r, "machine") || is(r, "default")) {
         if (*ours) /* its entry is over */

@@ -8,7 +8,7 @@
 #include "base/trace.h"
 #include "storage/aws/secret.h"
 
-#define MAX_REDIRECTS 10           /* logins take five (there and back, and to the signed address); more is a loop */
+#define MAX_REDIRECTS 10 /* logins take five (there and back, and to the signed address); more is a loop */
 #define COOKIES_MAX   (64U * 1024) /* bytes; a login needs some hundred */
 
 /* ---- places ---- */
@@ -30,7 +30,8 @@ static void place_unref(struct bkt_place *p)
 }
 
 /* Moves @p url. */
-static struct bkt_place *place_new(const struct bkt_login *l, struct bkt_web_url *url, const struct bkt_net *net)
+static struct bkt_place *place_new(const struct bkt_login *l, struct bkt_web_url *url,
+                                   const struct bkt_net *net)
 {
     struct bkt_place *p = calloc(1, sizeof *p);
     if (!p || bkt_login_for(l, url, &p->login) < 0) {
@@ -64,8 +65,8 @@ static const struct bkt_net *net_of(struct bkt_route *r, const char *origin)
     return &r->nets[r->n_nets++];
 }
 
-int bkt_route_init(struct bkt_route *r, struct bkt_web_url *own, const struct bkt_net *net, const struct bkt_settings *set,
-                   struct bkt_err *err)
+int bkt_route_init(struct bkt_route *r, struct bkt_web_url *own, const struct bkt_net *net,
+                   const struct bkt_settings *set, struct bkt_err *err)
 {
     BKT_PASS(bkt_login_init(&r->login, own, set, err));
     r->own        = place_new(&r->login, own, net);
@@ -240,10 +241,12 @@ int bkt_route_follow(struct bkt_route *r, struct bkt_http_op *op)
     if (!op->route.asks)
         return bkt_http_say(op, BKT_EINVAL, "", "", "the address at the end of redirects redirects again");
     if (op->detours++ >= MAX_REDIRECTS)
-        return bkt_http_say(op, BKT_EINVAL, "", "", "too many redirects; does the server want a login (~/.netrc, setting token)?");
+        return bkt_http_say(op, BKT_EINVAL, "", "",
+                            "too many redirects; does the server want a login (~/.netrc, setting token)?");
     struct bkt_web_url to;
     if (bkt_web_url_parse(op->x.redirect, &to, NULL) < 0)
-        return bkt_http_say(op, BKT_EACCES, "", "", "only redirects to http(s) addresses without a password are followed");
+        return bkt_http_say(op, BKT_EACCES, "", "",
+                            "only redirects to http(s) addresses without a password are followed");
     const char *why = refusal(op->route.at, &to);
     int         rc  = why ? bkt_http_say(op, BKT_EACCES, "", "", why) : go_to(r, op, &to);
     bkt_web_url_fini(&to);

@@ -1,12 +1,12 @@
 /* The way to a file whose address may redirect, also to other servers.
  *
  * The first request asks the address that the user named, and follows its redirects.  All other requests wait
- * until it gets an answer that is not a redirect.  From then on the address of that answer serves all requests.
- * If it is refused later (it was signed, and has expired), one request asks anew from the beginning, and the
- * others wait again.
+ * until it gets an answer that is not a redirect.  From then on the address of that answer serves all
+ * requests. If it is refused later (it was signed, and has expired), one request asks anew from the
+ * beginning, and the others wait again.
  *
- * Cookies that servers set on the way are kept, and sent where libcurl's rules send them.  All functions may be
- * called on any thread. */
+ * Cookies that servers set on the way are kept, and sent where libcurl's rules send them.  All functions may
+ * be called on any thread. */
 #ifndef BKT_URL_ROUTE_H
 #define BKT_URL_ROUTE_H
 
@@ -14,7 +14,8 @@
 #include "storage/web/login.h"
 #include "storage/web/web_url.h"
 
-#define BKT_ROUTE_SERVERS 16 /* servers that redirects of one file may name; more only come from hostile ones */
+/* Servers that redirects of one file may name; more only come from hostile ones. */
+#define BKT_ROUTE_SERVERS 16
 
 /** An address and the way to its server; counted. */
 struct bkt_place {
@@ -31,12 +32,12 @@ struct bkt_route {
     struct bkt_net      nets[BKT_ROUTE_SERVERS]; /* of other servers than the user's */
     size_t              n_nets;
     struct bkt_http_op *asker, *waiting; /* the request that finds out the address; those that wait for it */
-    unsigned            generation;      /* of the process: a parent's requests do not go on in a forked child */
+    unsigned generation; /* of the process: a parent's requests do not go on in a forked child */
     struct curl_slist  *cookies;         /* as libcurl lists them */
 };
 
-/** Begin with the user's address, whose server @p net leads to.  Moves @p own; borrows @p net, and @p set for the
- *  call.
+/** Begin with the user's address, whose server @p net leads to.  Moves @p own; borrows @p net, and @p set for
+ * the call.
  * @return BKT_OK; failures of bkt_login_init(), after which bkt_route_fini() frees the members */
 BKT_NODISCARD int bkt_route_init(struct bkt_route *r, struct bkt_web_url *own, const struct bkt_net *net,
                                  const struct bkt_settings *set, struct bkt_err *err);
@@ -51,7 +52,8 @@ int bkt_route_prepare(struct bkt_route *r, struct bkt_http_op *op);
 void bkt_route_found(struct bkt_route *r, struct bkt_http_op *op);
 /** The attempt got a redirect.  BKT_HTTP_AGAIN, or the code of a failure, recorded in the request. */
 int bkt_route_follow(struct bkt_route *r, struct bkt_http_op *op);
-/** Ask for the address again, once in the request, if it may have expired.  False: it was asked for just now. */
+/** Ask for the address again, once in the request, if it may have expired.  False: it was
+ * asked for just now. */
 bool bkt_route_renew(struct bkt_route *r, struct bkt_http_op *op);
 /** The request ends. */
 void bkt_route_end(struct bkt_route *r, struct bkt_http_op *op);

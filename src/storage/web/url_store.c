@@ -12,11 +12,20 @@ struct url_store {
     struct bkt_version version; /* of the first answer */
 };
 
-static void init(struct bkt_http *h, struct bkt_http_op *op) { bkt_route_begin(&((struct url_store *)h)->route, op); }
+static void init(struct bkt_http *h, struct bkt_http_op *op)
+{
+    bkt_route_begin(&((struct url_store *)h)->route, op);
+}
 
-static int prepare(struct bkt_http *h, struct bkt_http_op *op) { return bkt_route_prepare(&((struct url_store *)h)->route, op); }
+static int prepare(struct bkt_http *h, struct bkt_http_op *op)
+{
+    return bkt_route_prepare(&((struct url_store *)h)->route, op);
+}
 
-static void fits(struct bkt_http *h, struct bkt_http_op *op) { bkt_route_found(&((struct url_store *)h)->route, op); }
+static void fits(struct bkt_http *h, struct bkt_http_op *op)
+{
+    bkt_route_found(&((struct url_store *)h)->route, op);
+}
 
 /* A signed address that has expired is refused by one of these, depending on the server. */
 static bool is_refused(long status)
@@ -35,8 +44,9 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
     struct bkt_s3_error e = {.code = ""};
     (void)bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e);
     bool denied = status == 401 || status == 403;
-    return bkt_http_say(op, bkt_http_code(status), e.code, e.message,
-                        denied ? "the address may have expired, or a login is missing (~/.netrc, setting token)" : "");
+    return bkt_http_say(
+        op, bkt_http_code(status), e.code, e.message,
+        denied ? "the address may have expired, or a login is missing (~/.netrc, setting token)" : "");
 }
 
 /* The end of a shorter file shows as a range past its end. */
@@ -58,7 +68,9 @@ static void end(struct bkt_http *h, struct bkt_http_op *op)
     if (!is_replaced(s, req))
         return;
     bkt_err_clear(req->err);
-    (void)BKT_REQ_FAIL(req, BKT_EPRECOND, BKT_REQ_NAME ": the file was replaced while it was open; open it again", BKT_REQ_NAMED(req));
+    (void)BKT_REQ_FAIL(req, BKT_EPRECOND,
+                       BKT_REQ_NAME ": the file was replaced while it was open; open it again",
+                       BKT_REQ_NAMED(req));
 }
 
 static const struct bkt_http_ops http_ops = {
@@ -66,8 +78,8 @@ static const struct bkt_http_ops http_ops = {
 
 /* ---- HEAD ---- */
 
-/* A signature in an address holds for GET only, and many servers refuse HEAD.  So a GET of one byte reports the
- * size. */
+/* A signature in an address holds for GET only, and many servers refuse HEAD.  So a GET of one byte reports
+ * the size. */
 struct look {
     struct bkt_req  get;
     struct bkt_req *head;
@@ -106,10 +118,20 @@ static void start(struct bkt_store *st, struct bkt_req *req)
         return;
     }
     l->head = req;
-    l->get  = (struct bkt_req){.op = BKT_GET, .key = req->key, .len = 1, .may_be_short = true, .dst = &l->byte,
-                               .if_match = req->if_match, .if_none_match = req->if_none_match, .small = true,
-                               .cancel = req->cancel, .done = looked, .arg = l, .uri = st->uri, .impl = st,
-                               .size = UINT64_MAX};
+    l->get = (struct bkt_req){.op = BKT_GET,
+                              .key = req->key,
+                              .len = 1,
+                              .may_be_short = true,
+                              .dst = &l->byte,
+                              .if_match = req->if_match,
+                              .if_none_match = req->if_none_match,
+                              .small = true,
+                              .cancel = req->cancel,
+                              .done = looked,
+                              .arg = l,
+                              .uri = st->uri,
+                              .impl = st,
+                              .size = UINT64_MAX};
     const struct bkt_http_call call = {.method = NULL};
     bkt_http_start((struct bkt_http *)st, &l->get, &call);
 }
@@ -131,11 +153,17 @@ static void url_close(struct bkt_store *st)
     free(s);
 }
 
-static const struct bkt_store_ops url_ops = {
-    .name = "url", .readonly = true, .pace = pace, .facts = bkt_http_facts, .ahead = bkt_http_ahead, .start = start, .close = url_close};
+static const struct bkt_store_ops url_ops = {.name = "url",
+                                             .readonly = true,
+                                             .pace = pace,
+                                             .facts = bkt_http_facts,
+                                             .ahead = bkt_http_ahead,
+                                             .start = start,
+                                             .close = url_close};
 
 /* Begin the store of an address, which moves there. */
-static int fill(struct url_store *s, struct bkt_web_url *own, const struct bkt_settings *set, char **key, struct bkt_err *err)
+static int fill(struct url_store *s, struct bkt_web_url *own, const struct bkt_settings *set, char **key,
+                struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *folder = NULL;
     BKT_PASS(bkt_web_url_name(own, &folder, key, err));
@@ -149,7 +177,8 @@ static int fill(struct url_store *s, struct bkt_web_url *own, const struct bkt_s
     return rc;
 }
 
-int bkt_url_store_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key, struct bkt_err *err)
+int bkt_url_store_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url own = {.port = 0};
     *key                                                 = NULL;

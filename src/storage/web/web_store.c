@@ -37,7 +37,8 @@ static int prepare(struct bkt_http *h, struct bkt_http_op *op)
         return BKT_OK;
     if (has_dots(op->req->key))
         return BKT_REQ_FAIL(op->req, BKT_EINVAL, "key '%.200s' has a '.' or '..' component", op->req->key);
-    if (bkt_buf_addf(&op->url, "%s/", h->base.uri) < 0 || bkt_http_encode(&op->url, op->req->key, "/!$&'()*+,;=:@") < 0)
+    if (bkt_buf_addf(&op->url, "%s/", h->base.uri) < 0 ||
+        bkt_http_encode(&op->url, op->req->key, "/!$&'()*+,;=:@") < 0)
         return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
     return BKT_OK;
 }
@@ -62,7 +63,8 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
     if (status >= 300 && status < 400 && op->x.redirect)
         return follow(h, op);
     struct bkt_s3_error e;
-    if (status == 404 && bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e) && strcmp(e.code, "NoSuchKey") != 0) /* S3 */
+    if (status == 404 && bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e) &&
+        strcmp(e.code, "NoSuchKey") != 0) /* S3 */
         return bkt_http_say(op, BKT_EINVAL, e.code, e.message, "check host and path");
     const char *hint = status == 401 || status == 403 ? "is a login missing (~/.netrc, setting token)?" : "";
     return bkt_http_say(op, bkt_http_code(status), "", "", hint);
@@ -78,7 +80,8 @@ static void plain_close(struct bkt_store *st)
     free(p);
 }
 
-static int take_login(struct plain *p, const struct bkt_web_url *own, const struct bkt_settings *set, struct bkt_err *err)
+static int take_login(struct plain *p, const struct bkt_web_url *own, const struct bkt_settings *set,
+                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_login_fini) struct bkt_login login = {.token = NULL};
     BKT_PASS(bkt_login_init(&login, own, set, err));
@@ -96,7 +99,8 @@ int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings 
 {
     size_t host = strcspn(rest, "/");
     if (!host || strpbrk(rest, "?#\\ \r\n\t") || memchr(rest, '@', host))
-        BKT_FAIL(err, BKT_EINVAL, "'%.200s': https://host[:port][/path] is expected, without user, query or fragment",
+        BKT_FAIL(err, BKT_EINVAL,
+                 "'%.200s': https://host[:port][/path] is expected, without user, query or fragment",
                  BKT_SHOWN(uri));
     BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url own = {.port = 0};
     BKT_PASS(bkt_web_url_parse(uri, &own, err));

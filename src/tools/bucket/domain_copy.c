@@ -47,7 +47,8 @@ static int no_memory(struct job *j) { return BKT_ERR(j->err, BKT_ENOMEM, "out of
 /* ---- a batch ---- */
 
 /* Makes the bytes to be stored from the bytes read. */
-static int change(const struct job *j, const struct item *it, const struct bkt_req *in, struct bkt_buf *out, struct bkt_err *err)
+static int change(const struct job *j, const struct item *it, const struct bkt_req *in, struct bkt_buf *out,
+                  struct bkt_err *err)
 {
     if (!it->is_json || !j->rerooted)
         return BKT_OK;
@@ -68,7 +69,8 @@ static int put_all(struct job *j, struct bkt_req *in)
             continue; /* deleted since it was listed */
         rc = change(j, &j->v[i], &in[i], &changed[i], j->err);
         const struct bkt_buf *b = changed[i].ptr ? &changed[i] : &in[i].body;
-        out[n++] = (struct bkt_req){.op = BKT_PUT, .key = j->v[i].to, .put = b->ptr ? b->ptr : (const void *)"", .put_len = b->len};
+        out[n++] = (struct bkt_req){
+            .op = BKT_PUT, .key = j->v[i].to, .put = b->ptr ? b->ptr : (const void *)"", .put_len = b->len};
         j->c->bytes += b->len;
         *(j->v[i].is_json ? &j->c->n_objects : &j->c->n_chunks) += 1;
     }
@@ -133,7 +135,9 @@ static int add(struct job *j, const struct bkt_id *id, const char *from, const c
     if (!it->from || !it->to)
         return no_memory(j);
     j->bytes += size;
-    return j->n == BKT_TOOL_BATCH || j->bytes >= bkt_settings_in_flight(bkt_domain_settings(j->src)) ? flush(j) : BKT_OK;
+    return j->n == BKT_TOOL_BATCH || j->bytes >= bkt_settings_in_flight(bkt_domain_settings(j->src))
+               ? flush(j)
+               : BKT_OK;
 }
 
 /* ---- which objects ---- */
@@ -155,7 +159,8 @@ static int look(const struct bkt_reached *r, void *arg)
     if (r->obj->kind != BKT_DATASET)
         return BKT_OK;
     const enum bkt_layout_class cls = r->obj->dset.layout.cls;
-    bool linked = cls == BKT_D_CONTIGUOUS_REF || cls == BKT_D_CHUNKED_REF || cls == BKT_D_CHUNKED_REF_INDIRECT;
+    bool linked =
+        cls == BKT_D_CONTIGUOUS_REF || cls == BKT_D_CHUNKED_REF || cls == BKT_D_CHUNKED_REF_INDIRECT;
     j->c->n_refs += linked;
     j->c->n_raw += r->obj->dset.layout.external;
     if (j->rerooted && !linked && cls != BKT_D_NONE && bkt_reroot_needs(r->obj->dset.type) &&
@@ -169,7 +174,8 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
 {
     struct job *j = arg;
     if (s->what == BKT_SCAN_OTHER && strcmp(strrchr(s->entry->key, '/') + 1, BKT_KEPT_CHUNKS) == 0)
-        BKT_FAIL(j->err, BKT_EINVAL, "%s holds chunks that references name by this bucket; h5bucket get and load copy them",
+        BKT_FAIL(j->err, BKT_EINVAL,
+                 "%s holds chunks that references name by this bucket; h5bucket get and load copy them",
                  s->entry->key); /* not BKT_EUNSUP, which means a store without lists */
     if (s->what == BKT_SCAN_OTHER)
         return BKT_OK; /* statistics of the old tree */
@@ -193,12 +199,16 @@ static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, vo
     struct bkt_id                            id   = of->o->id, any = of->o->id;
     if (of->j->rerooted && bkt_reroot_id(&of->j->map, &id) < 0)
         return no_memory(of->j);
-    if (bkt_chunk_key(&any, &of->o->dset.layout, coord, &from) < 0 || bkt_chunk_key(&id, &of->o->dset.layout, coord, &to) < 0)
+    if (bkt_chunk_key(&any, &of->o->dset.layout, coord, &from) < 0 ||
+        bkt_chunk_key(&id, &of->o->dset.layout, coord, &to) < 0)
         return no_memory(of->j);
     struct item *it = &of->j->v[of->j->n++];
     *it             = (struct item){id, bkt_buf_steal(&from), bkt_buf_steal(&to), false};
     of->j->bytes += info->size;
-    return of->j->n == BKT_TOOL_BATCH || of->j->bytes >= bkt_settings_in_flight(bkt_domain_settings(of->j->src)) ? flush(of->j) : BKT_OK;
+    return of->j->n == BKT_TOOL_BATCH ||
+                   of->j->bytes >= bkt_settings_in_flight(bkt_domain_settings(of->j->src))
+               ? flush(of->j)
+               : BKT_OK;
 }
 
 static int copy_chunks(struct job *j, const struct bkt_object *o)
@@ -251,7 +261,8 @@ static int copy_groups(struct job *j)
 /* Elements of variable size that are read at once: fewer take longer, more take more memory. */
 #define ELEMENTS 65536u
 
-static int move_values(const struct job *j, struct bkt_dsetio *in, struct bkt_dsetio *out, const struct bkt_sel *sel)
+static int move_values(const struct job *j, struct bkt_dsetio *in, struct bkt_dsetio *out,
+                       const struct bkt_sel *sel)
 {
     struct bkt_read                  r   = {.io = in, .file = sel};
     BKT_CLEANUP(bkt_freep) void     *mem = NULL;
@@ -280,7 +291,8 @@ static int move_values(const struct job *j, struct bkt_dsetio *in, struct bkt_ds
 }
 
 /* The whole extent, in slabs along the first dimension. */
-static int rewrite(const struct job *j, struct bkt_dsetio *in, struct bkt_dsetio *out, const struct bkt_space *space)
+static int rewrite(const struct job *j, struct bkt_dsetio *in, struct bkt_dsetio *out,
+                   const struct bkt_space *space)
 {
     struct bkt_sel sel = {.kind = BKT_SEL_ALL, .rank = space->rank, .n_elems = 1};
     uint64_t       row = 1;
@@ -291,7 +303,9 @@ static int rewrite(const struct job *j, struct bkt_dsetio *in, struct bkt_dsetio
     }
     if (space->cls != BKT_S_SIMPLE || space->rank == 0)
         return move_values(j, in, out, &sel);
-    uint64_t most = bkt_dsetio_is_var(in) ? ELEMENTS : BKT_TOOL_BLOCK / (bkt_dsetio_elem_size(in) ? bkt_dsetio_elem_size(in) : 1);
+    uint64_t most = bkt_dsetio_is_var(in)
+                        ? ELEMENTS
+                        : BKT_TOOL_BLOCK / (bkt_dsetio_elem_size(in) ? bkt_dsetio_elem_size(in) : 1);
     uint64_t rows = row && most / row ? most / row : 1;
     sel.kind      = BKT_SEL_HYPER;
     for (uint64_t at = 0; row && at < space->dims[0]; at += rows) {
@@ -469,7 +483,8 @@ int bkt_clone(struct bkt_domain *src, const struct bkt_place *to, struct bkt_clo
     struct job *j = calloc(1, sizeof *j);
     if (!j)
         BKT_NOMEM(err);
-    *j     = (struct job){.src = src, .from = bkt_domain_store(src), .to = to->store, .place = to, .c = c, .err = err};
+    *j = (struct job){
+        .src = src, .from = bkt_domain_store(src), .to = to->store, .place = to, .c = c, .err = err};
     int rc = copy_all(j);
     if (rc < 0 && j->map.to.text[0]) /* no other program knows these objects */
         (void)!bkt_remove_tree(j->to, &j->map.to, NULL);

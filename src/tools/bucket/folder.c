@@ -6,7 +6,8 @@
 #include "base/os/clock.h"
 #include "schema/json/acl.h"
 
-int bkt_folder_above(struct bkt_store *st, const char *path, struct bkt_doc *out, char **up, struct bkt_err *err)
+int bkt_folder_above(struct bkt_store *st, const char *path, struct bkt_doc *out, char **up,
+                     struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *at = strdup(path);
     *out = (struct bkt_doc){.what = BKT_IS_ABSENT};
@@ -25,7 +26,8 @@ int bkt_folder_above(struct bkt_store *st, const char *path, struct bkt_doc *out
     return BKT_OK;
 }
 
-int bkt_folder_may_create(struct bkt_store *st, const char *path, const struct bkt_settings *set, struct bkt_err *err)
+int bkt_folder_may_create(struct bkt_store *st, const char *path, const struct bkt_settings *set,
+                          struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc above = {0};
     BKT_CLEANUP(bkt_freep) char             *up    = NULL;
@@ -35,7 +37,8 @@ int bkt_folder_may_create(struct bkt_store *st, const char *path, const struct b
     return above.what == BKT_IS_FOLDER ? bkt_doc_may(&above.doc, up, set, BKT_ACL_CREATE, err) : BKT_OK;
 }
 
-static int make_one(struct bkt_store *st, const char *path, const char *owner, const struct bkt_settings *set, struct bkt_err *err)
+static int make_one(struct bkt_store *st, const char *path, const char *owner, const struct bkt_settings *set,
+                    struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc above = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json  = {0}, key = {0};
@@ -52,7 +55,8 @@ static int make_one(struct bkt_store *st, const char *path, const char *owner, c
     return rc == BKT_EPRECOND ? BKT_OK : rc;
 }
 
-int bkt_folder_make(struct bkt_store *st, const char *path, const char *owner, const struct bkt_settings *set, struct bkt_err *err)
+int bkt_folder_make(struct bkt_store *st, const char *path, const char *owner, const struct bkt_settings *set,
+                    struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *up   = NULL;
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc above = {0}, own = {0};

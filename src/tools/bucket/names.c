@@ -12,7 +12,8 @@
 #include "schema/name/pointer_file.h"
 #include "tools/source/plain_name.h"
 
-#define MAX_FLAT 20000 /* objects of version 1 at a bucket's top before its listing is given up: 20 lists, one after the other */
+/* Objects of version 1 at a bucket's top before its listing is given up: 20 lists, one after the other. */
+#define MAX_FLAT 20000
 
 /* ---- where ---- */
 
@@ -86,19 +87,24 @@ static int refuse_link(const char *path, bool of_others, struct bkt_err *err)
     strip(tidied);
     size_t n = bkt_bucket_link(tidied, of_others);
     if (n && of_others)
-        BKT_FAIL(err, BKT_EACCES, "%.*s is a symbolic link of another user; to follow such links, set links=follow "
-                 "(H5BUCKET_LINKS)", (int)n, tidied);
+        BKT_FAIL(err, BKT_EACCES,
+                 "%.*s is a symbolic link of another user; to follow such links, set links=follow "
+                 "(H5BUCKET_LINKS)",
+                 (int)n, tidied);
     if (n)
         BKT_FAIL(err, BKT_EACCES, "%.*s is a symbolic link, and nothing is deleted through one; name its "
                  "target", (int)n, tidied);
     return BKT_OK;
 }
 
-static bool follows_links(const struct bkt_settings *set) { return set->links && strcmp(set->links, "follow") == 0; }
+static bool follows_links(const struct bkt_settings *set)
+{
+    return set->links && strcmp(set->links, "follow") == 0;
+}
 
 /* An existing directory, or a name below one. */
-static int open_local(const char *name, const char *path, const struct bkt_settings *set, struct bkt_place *out,
-                      struct bkt_err *err)
+static int open_local(const char *name, const char *path, const struct bkt_settings *set,
+                      struct bkt_place *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char             *copy = strdup(*path ? path : "."), *abs = NULL, *bucket = NULL;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri  = {0};
@@ -118,7 +124,8 @@ static int open_local(const char *name, const char *path, const struct bkt_setti
     (void)bkt_bucket_find(bucket);
     const char *dir = *bucket ? bucket : "/", *in = abs + strlen(bucket);
     in += *in == '/';
-    if (bkt_buf_addf(&uri, "file://%s", dir) < 0 || asprintf(&out->path, "%s%s%s", in, *in && *rest ? "/" : "", rest) < 0) {
+    if (bkt_buf_addf(&uri, "file://%s", dir) < 0 ||
+        asprintf(&out->path, "%s%s%s", in, *in && *rest ? "/" : "", rest) < 0) {
         out->path = NULL;
         BKT_NOMEM(err);
     }
@@ -149,7 +156,8 @@ static int open_in_dir(const char *name, const char *dir, const char *path, cons
 }
 
 /* Everything else. */
-static int open_named(const char *name, const struct bkt_settings *set, struct bkt_place *out, struct bkt_err *err)
+static int open_named(const char *name, const struct bkt_settings *set, struct bkt_place *out,
+                      struct bkt_err *err)
 {
     struct bkt_name n = {0};
     BKT_PASS(bkt_name_parse_any(name, set, &n, err));
@@ -168,7 +176,8 @@ static bool has_scheme(const char *name)
     return sep && !memchr(name, '/', (size_t)(sep - name));
 }
 
-static int open_any(const char *name, const struct bkt_settings *set, struct bkt_place *out, struct bkt_err *err)
+static int open_any(const char *name, const struct bkt_settings *set, struct bkt_place *out,
+                    struct bkt_err *err)
 {
     const char *dir = local_bucket(set);
     if (strncasecmp(name, "file://", 7) == 0)
@@ -180,7 +189,8 @@ static int open_any(const char *name, const struct bkt_settings *set, struct bkt
     return open_local(name, name, set, out, err);
 }
 
-int bkt_place_open(const char *name, const struct bkt_settings *set, struct bkt_place *out, struct bkt_err *err)
+int bkt_place_open(const char *name, const struct bkt_settings *set, struct bkt_place *out,
+                   struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
     *out   = (struct bkt_place){NULL, NULL};
@@ -211,7 +221,8 @@ char *bkt_place_name(const struct bkt_store *st, const char *path)
 {
     const char *uri = bkt_store_uri(st);
     char       *name;
-    return asprintf(&name, "%s%s%s", uri, *path && uri[strlen(uri) - 1] != '/' ? "/" : "", path) < 0 ? NULL : name;
+    return asprintf(&name, "%s%s%s", uri, *path && uri[strlen(uri) - 1] != '/' ? "/" : "", path) < 0 ? NULL
+                                                                                                     : name;
 }
 
 bool bkt_place_is_hdf5(struct bkt_store *st, const char *path)
@@ -227,7 +238,8 @@ int bkt_place_absent(const struct bkt_place *p, const char *name, const char *wh
     BKT_CLEANUP(bkt_freep) char *full = bkt_place_name(p->store, p->path);
     if (bkt_place_is_hdf5(p->store, p->path)) /* the verb fails anyhow: one more request names the remedy */
         BKT_FAIL(err, BKT_ENOENT,
-                 "%s is a plain HDF5 file in a store, not a domain; `h5bucket load --link` makes a domain that refers to it",
+                 "%s is a plain HDF5 file in a store, not a domain; `h5bucket load --link` makes a domain "
+                 "that refers to it",
                  name);
     if (!full || strcmp(full, name) == 0)
         BKT_FAIL(err, BKT_ENOENT, "%s: %s", name, what);
@@ -329,8 +341,8 @@ static int find_above(struct bkt_place *p, struct bkt_doc *doc, char **inner, st
     return BKT_OK;
 }
 
-int bkt_place_find(struct bkt_place *p, struct plain_file *plain, const struct bkt_settings *set, struct bkt_doc *doc,
-                   char **inner, struct bkt_err *err)
+int bkt_place_find(struct bkt_place *p, struct plain_file *plain, const struct bkt_settings *set,
+                   struct bkt_doc *doc, char **inner, struct bkt_err *err)
 {
     *inner = NULL;
     BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
@@ -343,8 +355,8 @@ int bkt_place_find(struct bkt_place *p, struct plain_file *plain, const struct b
     return find_above(p, doc, inner, err);
 }
 
-int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path, const struct bkt_settings *set, unsigned need,
-                struct bkt_err *err)
+int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path, const struct bkt_settings *set,
+                unsigned need, struct bkt_err *err)
 {
     if (bkt_domain_doc_lets(doc, set->user, need))
         return BKT_OK;
@@ -377,8 +389,8 @@ static int on_listed(const struct bkt_listed *e, void *arg)
     return rc;
 }
 
-int bkt_place_list(struct bkt_store *st, const char *path, int (*each)(const char *path, void *arg), void *arg,
-                   struct bkt_err *err)
+int bkt_place_list(struct bkt_store *st, const char *path, int (*each)(const char *path, void *arg),
+                   void *arg, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
     if (bkt_buf_addf(&prefix, "%s%s", path, *path ? "/" : "") < 0)

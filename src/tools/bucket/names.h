@@ -15,7 +15,8 @@ struct bkt_place {
 };
 /** Find the place of a name; no object has to exist there.  BKT_EINVAL, BKT_ENOENT (no such directory above
  *  it), … */
-BKT_NODISCARD int bkt_place_open(const char *name, const struct bkt_settings *set, struct bkt_place *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_place_open(const char *name, const struct bkt_settings *set, struct bkt_place *out,
+                                 struct bkt_err *err);
 void              bkt_place_fini(struct bkt_place *p);
 /** Call before the object at @p name is deleted or moved.  BKT_EACCES: the name leads through a symbolic link
  *  in a bucket, or is one. */
@@ -40,7 +41,8 @@ int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, str
 
 /** Report BKT_ENOENT: @p name, which became @p p, is @p what ("no such domain").  The message names the place
  *  if the name alone doesn't. */
-BKT_NODISCARD int bkt_place_absent(const struct bkt_place *p, const char *name, const char *what, struct bkt_err *err);
+BKT_NODISCARD int bkt_place_absent(const struct bkt_place *p, const char *name, const char *what,
+                                   struct bkt_err *err);
 
 /** Whether an HDF5 file lies there.  One request; false if that fails. */
 bool bkt_place_is_hdf5(struct bkt_store *st, const char *path);
@@ -53,8 +55,9 @@ struct plain_file; /* tools/source/plain_name.h */
  *               domain nor in one
  * @param doc    the document of the new p->path
  * @return BKT_OK; BKT_ENOENT, without a message: the name is that of the HDF5 file @p plain; … */
-BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct plain_file *plain, const struct bkt_settings *set,
-                                 struct bkt_doc *doc, char **inner, struct bkt_err *err);
+BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct plain_file *plain,
+                                 const struct bkt_settings *set, struct bkt_doc *doc, char **inner,
+                                 struct bkt_err *err);
 
 /** File beside a domain's document while a load or an append is at work, or after it was killed: the work
  *  that the next load has to undo.  A root id without a document means that nobody owns its objects, so this
@@ -67,13 +70,13 @@ BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct plain_file *plain, 
 char *bkt_place_name(const struct bkt_store *st, const char *path);
 
 /** Advisory ACL check of a document for setting user, as bkt_domain_check_acl(). */
-BKT_NODISCARD int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path, const struct bkt_settings *set, unsigned need,
-                              struct bkt_err *err);
+BKT_NODISCARD int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path,
+                              const struct bkt_settings *set, unsigned need, struct bkt_err *err);
 
 /** Call @p each for the folders and domains directly below @p path, in the order of keys, with the path
  *  (borrowed), without '/' at its end.  BKT_EUNSUP: the store can't be listed, or has too many objects of
  *  version 1 at its top. */
-BKT_NODISCARD int bkt_place_list(struct bkt_store *st, const char *path, int (*each)(const char *path, void *arg), void *arg,
-                                 struct bkt_err *err);
+BKT_NODISCARD int bkt_place_list(struct bkt_store *st, const char *path,
+                                 int (*each)(const char *path, void *arg), void *arg, struct bkt_err *err);
 
 #endif

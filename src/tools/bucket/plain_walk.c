@@ -73,7 +73,8 @@ static herr_t one_link(hid_t group, const char *name, const H5L_info2_t *info, v
 static int visit(struct walk *w, hid_t loc, const char *name, const char *path, const struct bkt_link *link,
                  unsigned depth);
 
-static int visit_member(struct walk *w, hid_t group, const char *path, const struct bkt_link *l, unsigned depth)
+static int visit_member(struct walk *w, hid_t group, const char *path, const struct bkt_link *l,
+                        unsigned depth)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf sub = {0};
     if (bkt_link_path(path, l->name, &sub) < 0)
@@ -153,7 +154,7 @@ static int visit(struct walk *w, hid_t loc, const char *name, const char *path, 
 int plain_walk(hid_t file, const char *path, unsigned levels, bool attrs,
                int (*each)(const struct plain_step *s, void *arg), void *arg, struct bkt_err *err)
 {
-    struct walk                  w  = {.levels = levels, .attrs = attrs, .each = each, .arg = arg, .err = err};
+    struct walk w = {.levels = levels, .attrs = attrs, .each = each, .arg = arg, .err = err};
     BKT_CLEANUP(h5_closep) hid_t at = H5Oopen(file, path, H5P_DEFAULT);
     if (at < 0) {
         (void)h5_fail(err, path);

@@ -8,7 +8,7 @@
 
 struct plain_step {
     struct bkt_step    s;
-    hid_t              id;   /* of the object; < 0: a soft or external link, or an object that can't be read */
+    hid_t id; /* of the object; < 0: a soft or external link, or an object that can't be read */
     const H5O_info2_t *info; /* the same */
 };
 
@@ -17,8 +17,10 @@ struct plain_step {
  * @param levels  depth: 0 the object alone, 1 its members, …
  * @param attrs   whether the attributes are read
  * @param each    a negative return stops the walk and is returned
- * @return BKT_OK even if objects can't be read: @p each gets the reason; BKT_ENOENT: @p path names no object */
+ * @return BKT_OK even if objects can't be read: @p each gets the reason; BKT_ENOENT: @p
+ * path names no object */
 BKT_NODISCARD int plain_walk(hid_t file, const char *path, unsigned levels, bool attrs,
-                             int (*each)(const struct plain_step *s, void *arg), void *arg, struct bkt_err *err);
+                             int (*each)(const struct plain_step *s, void *arg), void *arg,
+                             struct bkt_err *err);
 
 #endif

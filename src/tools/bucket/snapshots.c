@@ -42,11 +42,14 @@ static int read_batch(struct gather *g)
 }
 
 /* Whether the JSON of the listed version is known: stored by this process, or in the earlier snapshot. */
-static bool have(struct gather *g, const struct bkt_scanned *s, const char **etag, const void **json, size_t *n)
+static bool have(struct gather *g, const struct bkt_scanned *s, const char **etag, const void **json,
+                 size_t *n)
 {
-    if (g->known && bkt_domain_recorded(g->known, &s->id, etag, json, n) && bkt_etag_same(*etag, s->entry->etag))
+    if (g->known && bkt_domain_recorded(g->known, &s->id, etag, json, n) &&
+        bkt_etag_same(*etag, s->entry->etag))
         return true;
-    return g->old && bkt_snapshot_listed(s->entry, g->old) == BKT_OK && bkt_snapshot_take(g->old, &s->id, json, n, etag);
+    return g->old && bkt_snapshot_listed(s->entry, g->old) == BKT_OK &&
+           bkt_snapshot_take(g->old, &s->id, json, n, etag);
 }
 
 static int on_scanned(const struct bkt_scanned *s, void *arg)
@@ -71,13 +74,15 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
 }
 
 /* Notes in the domain's document that there is a snapshot, or (NULL) that there is none. */
-static int note(struct bkt_store *st, const char *path, const struct bkt_id *root, const struct bkt_snapshot_out *o, struct bkt_err *err)
+static int note(struct bkt_store *st, const char *path, const struct bkt_id *root,
+                const struct bkt_snapshot_out *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     if (bkt_domain_doc_key(path, &key) < 0)
         BKT_NOMEM(err);
     for (unsigned tries = 1;; tries++) {
-        BKT_CLEANUP(bkt_req_fini) struct bkt_req req  = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE};
+        BKT_CLEANUP(bkt_req_fini)
+        struct bkt_req req = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE};
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
         struct bkt_domain_doc                    doc  = {.n_acls = 0};
         BKT_PASS(bkt_store_run(st, &req, 1, err));
@@ -91,15 +96,16 @@ static int note(struct bkt_store *st, const char *path, const struct bkt_id *roo
         BKT_PASS(bkt_snapshot_note(req.body.ptr, req.body.len, o, &json, err));
         if (json.len == req.body.len && memcmp(json.ptr, req.body.ptr, json.len) == 0)
             return BKT_OK;
-        int rc = bkt_store_put(st, bkt_buf_str(&key), json.ptr, json.len, req.etag[0] ? req.etag : NULL, NULL, NULL, err);
+        int rc = bkt_store_put(st, bkt_buf_str(&key), json.ptr, json.len, req.etag[0] ? req.etag : NULL, NULL,
+                               NULL, err);
         if (rc != BKT_EPRECOND || tries == BKT_TOOL_TRIES)
             return rc;
         bkt_err_clear(err);
     }
 }
 
-static int make(struct gather *g, const char *path, const struct bkt_id *root, bool use_old, struct snapshot_told *told,
-                struct bkt_err *err)
+static int make(struct gather *g, const char *path, const struct bkt_id *root, bool use_old,
+                struct snapshot_told *told, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0}, old = {0};
     if (bkt_snapshot_key(root, &key) < 0)
@@ -119,8 +125,9 @@ static int make(struct gather *g, const char *path, const struct bkt_id *root, b
     return note(g->st, path, root, &g->out, err);
 }
 
-int snapshot_make(struct bkt_store *st, const char *path, const struct bkt_id *root, const struct bkt_domain *known, bool old,
-                  uint64_t pays_for, struct snapshot_told *told, struct bkt_err *err)
+int snapshot_make(struct bkt_store *st, const char *path, const struct bkt_id *root,
+                  const struct bkt_domain *known, bool old, uint64_t pays_for, struct snapshot_told *told,
+                  struct bkt_err *err)
 {
     struct gather *g = calloc(1, sizeof *g);
     if (!g)

@@ -18,9 +18,11 @@ struct snapshot_told {
  *  @param known     may be NULL
  *  @param pays_for  BKT_ECANCEL, and nothing is stored, if a snapshot doesn't pay for a reader of so many
  *                   objects; 0: make it anyhow */
-BKT_NODISCARD int snapshot_make(struct bkt_store *st, const char *path, const struct bkt_id *root, const struct bkt_domain *known,
-                                bool old, uint64_t pays_for, struct snapshot_told *told, struct bkt_err *err);
+BKT_NODISCARD int snapshot_make(struct bkt_store *st, const char *path, const struct bkt_id *root,
+                                const struct bkt_domain *known, bool old, uint64_t pays_for,
+                                struct snapshot_told *told, struct bkt_err *err);
 /** Remove the snapshot, and the note of it. */
-BKT_NODISCARD int snapshot_drop(struct bkt_store *st, const char *path, const struct bkt_id *root, struct bkt_err *err);
+BKT_NODISCARD int snapshot_drop(struct bkt_store *st, const char *path, const struct bkt_id *root,
+                                struct bkt_err *err);
 
 #endif

@@ -41,32 +41,37 @@ static int look_there(const struct bkt_tool *t, struct bkt_ends *g, bool replace
     if (doc->what == BKT_IS_ABSENT)
         return BKT_OK;
     if (doc->what != BKT_IS_DOMAIN || !replace)
-        BKT_FAIL(err, BKT_EEXIST, "%s exists%s", name, doc->what == BKT_IS_DOMAIN ? " (--force replaces it)" : " and is a folder");
+        BKT_FAIL(err, BKT_EEXIST, "%s exists%s", name,
+                 doc->what == BKT_IS_DOMAIN ? " (--force replaces it)" : " and is a folder");
     BKT_PASS(bkt_doc_may(&doc->doc, p->path, &t->set, BKT_ACL_DELETE, err));
     return bkt_domain_open(name, &t->set, &g->old, err);
 }
 
-int bkt_ends_put(const struct bkt_tool *t, struct bkt_ends *g, const struct bkt_buf *json, struct bkt_err *err)
+int bkt_ends_put(const struct bkt_tool *t, struct bkt_ends *g, const struct bkt_buf *json,
+                 struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     BKT_CLEANUP(bkt_freep) char             *up  = strdup(g->to.path);
     char                                    *cut = up ? strrchr(up, '/') : NULL;
-    const char                              *was = g->old && g->in_the_way.etag[0] ? g->in_the_way.etag : NULL;
+    const char *was = g->old && g->in_the_way.etag[0] ? g->in_the_way.etag : NULL;
     if (!up || bkt_domain_doc_key(g->to.path, &key) < 0)
         BKT_NOMEM(err);
     if (cut) {
         *cut = 0;
         BKT_PASS(bkt_folder_make(g->to.store, up, NULL, &t->set, err));
     }
-    int rc = bkt_store_put(g->to.store, bkt_buf_str(&key), json->ptr, json->len, was, g->old ? NULL : "*", NULL, err);
+    int rc = bkt_store_put(g->to.store, bkt_buf_str(&key), json->ptr, json->len, was, g->old ? NULL : "*",
+                           NULL, err);
     if (rc == BKT_EPRECOND) {
         bkt_err_clear(err);
-        BKT_FAIL(err, BKT_EEXIST, "%s: another writer %s it meanwhile", g->to.path, g->old ? "changed" : "made");
+        BKT_FAIL(err, BKT_EEXIST, "%s: another writer %s it meanwhile", g->to.path,
+                 g->old ? "changed" : "made");
     }
     BKT_PASS(rc);
     /* a second name of the source's own objects (linked domains): they must stay */
     bool second = g->old && strcmp(bkt_domain_root(g->old)->text, bkt_domain_root(g->src)->text) == 0;
-    if (g->old && !second && bkt_domain_delete_objects(g->old, err) < 0) /* its code would mean that the document isn't stored */
+    if (g->old && !second &&
+        bkt_domain_delete_objects(g->old, err) < 0) /* its code would mean that the document isn't stored */
         BKT_FAIL(err, BKT_EIO, "%s is stored, but not everything that it replaces was deleted", g->to.path);
     return BKT_OK;
 }
@@ -84,8 +89,8 @@ static int open_source(const struct bkt_tool *t, const char *from, struct bkt_en
     return bkt_domain_check_acl(g->src, BKT_ACL_READ, err);
 }
 
-int bkt_ends_open(const struct bkt_tool *t, const char *from, const char *to, bool replace, struct bkt_ends *out,
-                    struct bkt_err *err)
+int bkt_ends_open(const struct bkt_tool *t, const char *from, const char *to, bool replace,
+                  struct bkt_ends *out, struct bkt_err *err)
 {
     *out = (struct bkt_ends){.src = NULL};
     BKT_PASS(open_source(t, from, out, err));

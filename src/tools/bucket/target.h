@@ -23,7 +23,8 @@ BKT_NODISCARD int bkt_ends_open(const struct bkt_tool *t, const char *from, cons
 void              bkt_ends_fini(struct bkt_ends *g);
 /** Store @p json as the new domain's document (its folders, too), on condition that no other writer was there
  *  meanwhile.  Then delete the objects of the replaced domain. */
-BKT_NODISCARD int bkt_ends_put(const struct bkt_tool *t, struct bkt_ends *g, const struct bkt_buf *json, struct bkt_err *err);
+BKT_NODISCARD int bkt_ends_put(const struct bkt_tool *t, struct bkt_ends *g, const struct bkt_buf *json,
+                               struct bkt_err *err);
 
 /** Delete the files beside the document of the domain at @p path (catalogs, a load's journal), so that its
  *  folder disappears. */

@@ -8,8 +8,8 @@
 #include "base/list.h"
 #include "base/map.h"
 
-/* Objects requested at once, two batches at a time.  More than a prefetch takes (schema/domain/object_cache.c) would be
- * fetched one by one. */
+/* Objects requested at once, two batches at a time.  More than a prefetch takes
+ * (schema/domain/object_cache.c) would be fetched one by one. */
 #define AHEAD 1024
 
 /* 1: new, 0: was there, negative: memory */
@@ -91,7 +91,8 @@ static int warm_up(struct walk *w, const struct bkt_id *start, unsigned levels)
 
 /* ---- by name ---- */
 
-static int visit(struct walk *w, const struct bkt_id *id, const char *path, const struct bkt_link *link, unsigned depth);
+static int visit(struct walk *w, const struct bkt_id *id, const char *path, const struct bkt_link *link,
+                 unsigned depth);
 
 static int visit_members(struct walk *w, const struct bkt_object *o, const char *path, unsigned depth)
 {
@@ -111,9 +112,11 @@ static int visit_members(struct walk *w, const struct bkt_object *o, const char 
     return BKT_OK;
 }
 
-static int visit_object(struct walk *w, const struct bkt_object *o, const char *path, const struct bkt_link *link, unsigned depth)
+static int visit_object(struct walk *w, const struct bkt_object *o, const char *path,
+                        const struct bkt_link *link, unsigned depth)
 {
-    struct bkt_step s    = {.path = path, .link = link, .obj = o, .same = bkt_map_get(w->met, o->id.text, BKT_ID_LEN)};
+    struct bkt_step s = {
+        .path = path, .link = link, .obj = o, .same = bkt_map_get(w->met, o->id.text, BKT_ID_LEN)};
     BKT_PASS(w->each(&s, w->arg));
     if (s.same)
         return BKT_OK;
@@ -132,8 +135,8 @@ static int visit_object(struct walk *w, const struct bkt_object *o, const char *
 }
 
 /* Apart from visit(), so that the error's room isn't on the stack at every level. */
-static __attribute__((noinline)) int fetch(struct walk *w, const struct bkt_id *id, const char *path, const struct bkt_link *link,
-                                           const struct bkt_object **out)
+static __attribute__((noinline)) int fetch(struct walk *w, const struct bkt_id *id, const char *path,
+                                           const struct bkt_link *link, const struct bkt_object **out)
 {
     struct bkt_err why = {.n = 0};
     *out               = NULL;
@@ -144,7 +147,8 @@ static __attribute__((noinline)) int fetch(struct walk *w, const struct bkt_id *
     return w->each(&s, w->arg);
 }
 
-static int visit(struct walk *w, const struct bkt_id *id, const char *path, const struct bkt_link *link, unsigned depth)
+static int visit(struct walk *w, const struct bkt_id *id, const char *path, const struct bkt_link *link,
+                 unsigned depth)
 {
     const struct bkt_object *o;
     int                      rc = fetch(w, id, path, link, &o);
@@ -248,11 +252,12 @@ int bkt_reach_also(const struct bkt_reached *r, const struct bkt_id *id)
     return rc < 0 ? rc : BKT_OK;
 }
 
-static int reach_one(struct bkt_domain *d, struct reach *r, size_t i, int (*each)(const struct bkt_reached *, void *), void *arg,
-                     struct bkt_err *err)
+static int reach_one(struct bkt_domain *d, struct reach *r, size_t i,
+                     int (*each)(const struct bkt_reached *, void *), void *arg, struct bkt_err *err)
 {
     struct bkt_err     why = {.n = 0};
-    struct bkt_reached at  = {.id = r->now.v[i], .from = r->now_by[i].from, .path = r->now_by[i].path, .walk = r};
+    struct bkt_reached at = {
+        .id = r->now.v[i], .from = r->now_by[i].from, .path = r->now_by[i].path, .walk = r};
     const struct bkt_object *o = NULL;
     if (bkt_domain_get(d, &at.id, &o, &why) < 0)
         at.why = &why;
@@ -279,7 +284,8 @@ static void reach_fini(struct reach *r)
     bkt_map_free(r->seen, NULL);
 }
 
-int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, void *arg), void *arg, struct bkt_err *err)
+int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, void *arg), void *arg,
+              struct bkt_err *err)
 {
     BKT_CLEANUP(reach_fini) struct reach r = {.seen = bkt_map_new()};
     static const struct bkt_id           nobody;
@@ -304,7 +310,8 @@ int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, voi
 
 #define MAX_SOFT 32 /* HDF5 follows 16, unless a program asks for more (H5Pset_nlinks) */
 
-static int no_link(struct bkt_domain *d, const char *name, bool is_group, const char *path, size_t n, struct bkt_err *err)
+static int no_link(struct bkt_domain *d, const char *name, bool is_group, const char *path, size_t n,
+                   struct bkt_err *err)
 {
     while (n > 0 && path[n - 1] == '/')
         n--;
@@ -317,7 +324,8 @@ static int no_link(struct bkt_domain *d, const char *name, bool is_group, const 
 }
 
 /* Follows one component; *path may be replaced by a soft link's target and the rest. */
-static int follow(struct bkt_domain *d, struct bkt_id *at, char **path, const char **rest, unsigned *soft, struct bkt_err *err)
+static int follow(struct bkt_domain *d, struct bkt_id *at, char **path, const char **rest, unsigned *soft,
+                  struct bkt_err *err)
 {
     const struct bkt_object    *o;
     size_t                      n    = strcspn(*rest, "/");

@@ -13,7 +13,7 @@ struct bkt_step {
     const char              *path; /* in the domain, absolute */
     const struct bkt_link   *link; /* NULL: where the walk began */
     const struct bkt_object *obj;  /* of a hard link; NULL: another link, or it can't be read */
-    const char              *same; /* of a hard link: the path by which its object was met before; NULL: the first time */
+    const char *same; /* of a hard link: the path by which its object was met before; NULL: the first time */
     const struct bkt_err    *why;  /* why a hard link's object can't be read; else NULL */
 };
 
@@ -22,8 +22,9 @@ struct bkt_step {
  *  @param levels  depth: 0 the object alone, 1 its members, …
  *  @param each    a negative return stops the walk and is returned
  *  @return BKT_OK even if objects can't be read: @p each gets the reason */
-BKT_NODISCARD int bkt_walk(struct bkt_domain *d, const struct bkt_id *start, const char *path, unsigned levels,
-                           int (*each)(const struct bkt_step *s, void *arg), void *arg, struct bkt_err *err);
+BKT_NODISCARD int bkt_walk(struct bkt_domain *d, const struct bkt_id *start, const char *path,
+                           unsigned levels, int (*each)(const struct bkt_step *s, void *arg), void *arg,
+                           struct bkt_err *err);
 
 /** Every reachable object, each once, level by level: by hard links, and as chunk table or committed type of
  *  a reachable object.
@@ -39,12 +40,13 @@ struct bkt_reached {
 };
 /** Call it within @p each: the current object needs @p id, too. */
 BKT_NODISCARD int bkt_reach_also(const struct bkt_reached *r, const struct bkt_id *id);
-BKT_NODISCARD int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, void *arg), void *arg,
-                            struct bkt_err *err);
+BKT_NODISCARD int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, void *arg),
+                            void *arg, struct bkt_err *err);
 
 /** The object at a path, or with an id ("g-…").  Soft links are followed within the domain.  BKT_ENOENT:
  *  names the missing part; BKT_EUNSUP: an external link on the way. */
-BKT_NODISCARD int bkt_walk_find(struct bkt_domain *d, const char *path, struct bkt_id *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_walk_find(struct bkt_domain *d, const char *path, struct bkt_id *out,
+                                struct bkt_err *err);
 
 /** All ids that a type names: of committed types, its own included. */
 int bkt_type_ids(const struct bkt_type *t, int (*each)(const struct bkt_id *id, void *arg), void *arg);

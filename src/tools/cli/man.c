@@ -46,7 +46,9 @@ static void paragraphs(FILE *to, const char *text)
 
 static void man_head(FILE *to, const char *name, const char *help)
 {
-    fprintf(to, ".TH H5BUCKET%s%s 1 \"\" \"vol-bucket " BKT_VERSION "\" \"vol-bucket\"\n.SH NAME\nh5bucket%s%s \\- ",
+    fprintf(to,
+            ".TH H5BUCKET%s%s 1 \"\" \"vol-bucket " BKT_VERSION
+            "\" \"vol-bucket\"\n.SH NAME\nh5bucket%s%s \\- ",
             *name ? "-" : "", name, *name ? "\\-" : "", name);
     roff_str(to, help);
     fputs("\n.SH SYNOPSIS\n", to);
@@ -75,7 +77,8 @@ static void man_settings(FILE *to)
 {
     fputs(".SH ENVIRONMENT\nAWS's own variables are honoured. Each setting may be given by a variable, in\n"
           ".IR ~/.config/h5bucket/config ,\nor with \\fB\\-\\-set\\fR.\n", to);
-#define X(kind, name, file, env, def, lo, hi, text) fputs(".TP\n\\fB" #name "\\fR (" env ")\n", to), roff_str(to, text), fputc('\n', to);
+#define X(kind, name, file, env, def, lo, hi, text)                                                          \
+    fputs(".TP\n\\fB" #name "\\fR (" env ")\n", to), roff_str(to, text), fputc('\n', to);
     BKT_SETTINGS(X)
 #undef X
 }
@@ -95,8 +98,10 @@ static void man_verb(FILE *to, const struct bkt_verb *v)
         paragraphs(to, v->text);
     }
     man_options(to, v);
-    fputs(".SH EXIT STATUS\n0 done, 1 failed (the standard error has the reason), 2 wrong usage, unless stated "
-          "otherwise above.\n.SH SEE ALSO\n.BR h5bucket (1)\n", to);
+    fputs(
+        ".SH EXIT STATUS\n0 done, 1 failed (the standard error has the reason), 2 wrong usage, unless stated "
+        "otherwise above.\n.SH SEE ALSO\n.BR h5bucket (1)\n",
+        to);
 }
 
 void bkt_help_man(FILE *to, const struct bkt_verb *v)
@@ -116,7 +121,8 @@ void bkt_help_man(FILE *to, const struct bkt_verb *v)
         fputc('\n', to);
     }
     man_settings(to);
-    fputs(".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n.SH SEE ALSO\n.BR h5dump (1),\n.BR h5ls (1)\n", to);
+    fputs(".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n.SH SEE ALSO\n.BR h5dump (1),\n.BR h5ls (1)\n",
+          to);
 }
 
 /* ---- bash ---- */
@@ -126,7 +132,8 @@ static void completion_words(FILE *to, const struct bkt_verb *v)
     const struct bkt_opt *o;
     for (size_t i = 0; (o = bkt_verb_opt(v, i)) != NULL; i++)
         if (o->words)
-            fprintf(to, "        %s:--%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", v->name, o->name, o->words);
+            fprintf(to, "        %s:--%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", v->name,
+                    o->name, o->words);
 }
 
 /* Completes folders and domains in a bucket.  Bash cuts words at ':', and the part in front of it stays. */
@@ -157,7 +164,9 @@ void bkt_help_completion(FILE *to)
 #define X(kind, name, file, env, def, lo, hi, text) fputs(#name " ", to);
     BKT_SETTINGS(X)
 #undef X
-    fputs("' -- \"$cur\")); return ;;\n    esac\n    if [[ $cur != -* ]]; then _h5bucket_names; return; fi\n    case \"$verb\" in\n", to);
+    fputs("' -- \"$cur\")); return ;;\n    esac\n    if [[ $cur != -* ]]; then _h5bucket_names; return; fi\n "
+          "   case \"$verb\" in\n",
+          to);
     for (size_t i = 0; i < bkt_n_verbs; i++) {
         fprintf(to, "        %s) COMPREPLY=($(compgen -W '", bkt_verbs[i]->name);
         for (size_t k = 0; bkt_verb_opt(bkt_verbs[i], k); k++)

@@ -137,7 +137,8 @@ static bool is_word(const char *words, const char *value)
     return false;
 }
 
-static const char *const named[] = {"bucket", "user", "endpoint", "retries"}; /* options that are settings, of any verb */
+static const char *const named[] = {"bucket", "user", "endpoint",
+                                    "retries"}; /* options that are settings, of any verb */
 
 static char *env_info;
 
@@ -171,7 +172,8 @@ static int take_settings(struct bkt_tool *t)
         if (!eq)
             return bkt_tool_usage(t, "--set=%s: NAME=VALUE is expected", text);
         char *name = strndup(text, (size_t)(eq - text));
-        rc = name ? bkt_settings_set(&t->set, name, eq + 1, "the command line", &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+        rc = name ? bkt_settings_set(&t->set, name, eq + 1, "the command line", &err)
+                  : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
         free(name);
     }
     if (rc < 0) {
@@ -187,7 +189,8 @@ static size_t fill(const struct bkt_verb *v, struct option *longs, char *shorts)
     size_t n = 0;
     *shorts++ = ':';
     for (const struct bkt_opt *o; n < BKT_OPT_MAX && (o = bkt_verb_opt(v, n)) != NULL; n++) {
-        longs[n] = (struct option){o->name, o->arg ? required_argument : no_argument, NULL, LONG_BASE + (int)n};
+        longs[n] =
+            (struct option){o->name, o->arg ? required_argument : no_argument, NULL, LONG_BASE + (int)n};
         if (o->letter) {
             *shorts++ = o->letter;
             if (o->arg)

@@ -43,7 +43,8 @@ static void show(struct progress *p)
     clear(p);
     (void)fprintf(stderr, "%s: ", p->what);
     if (p->objects || p->chunks) /* a download counts bytes alone */
-        (void)fprintf(stderr, "%llu objects, %llu chunks, ", (unsigned long long)p->objects, (unsigned long long)p->chunks);
+        (void)fprintf(stderr, "%llu objects, %llu chunks, ", (unsigned long long)p->objects,
+                      (unsigned long long)p->chunks);
     (void)fprintf(stderr, "%.1f MB, %.1f MB/s", (double)p->bytes / 1e6, rate / 1e6);
     double work = (double)p->bytes + (double)p->objects * PROGRESS_OBJECT;
     if (work > 0 && work < (double)p->total) {

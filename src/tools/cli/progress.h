@@ -14,7 +14,8 @@ struct progress {
     bool     tty, verbose;
     double   every;          /* seconds between two showings; 0: none */
     char     what[96];       /* what is being worked on */
-    uint64_t bytes, total;   /* total: bytes, and PROGRESS_OBJECT for each object; 0: unknown, no time to go is shown */
+    uint64_t bytes,
+        total; /* total: bytes, and PROGRESS_OBJECT for each object; 0: unknown, no time to go is shown */
     uint64_t objects, chunks;
     double   started, shown; /* seconds, monotonic */
 };

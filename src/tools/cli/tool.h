@@ -70,14 +70,14 @@ struct bkt_verb {
     const char           *args;     /* "DOMAIN [FILE]"; "" for none */
     int                   min_args, max_args; /* max -1: any number */
     const char           *help;     /* one line, small initial, no full stop */
-    const char           *text;     /* paragraphs separated by an empty line, for --help and man page; lines that begin with
-                                       two blanks are kept as they are; NULL: none */
+    const char *text; /* paragraphs separated by an empty line, for --help and man page; lines that begin with
+                         two blanks are kept as they are; NULL: none */
     const struct bkt_opt *opts;     /* n_opts, in the order of help */
     size_t                n_opts;
     bool                  json;     /* --json is one of its options */
     bool shared;                    /* processes that mpirun started share the work (tools/share) */
-    char *(*reword)(const char *word); /* another word for one that isn't an option's argument, on the heap; NULL: it stays.
-                                          May itself be NULL */
+    char *(*reword)(const char *word); /* another word for one that isn't an option's argument, on the heap;
+                                          NULL: it stays. May itself be NULL */
     int (*run)(struct bkt_tool *t); /* an exit code */
 };
 

@@ -8,7 +8,8 @@ const struct bkt_verb *const bkt_verbs[] = {
     BKT_VERBS(X)
 #undef X
 };
-const size_t bkt_n_verbs = sizeof bkt_verbs / sizeof(bkt_verbs[0]); /* NOLINT(bugprone-sizeof-expression): pointers */
+const size_t bkt_n_verbs =
+    sizeof bkt_verbs / sizeof(bkt_verbs[0]); /* NOLINT(bugprone-sizeof-expression): pointers */
 
 const struct bkt_verb *bkt_verb_find(const char *name)
 {

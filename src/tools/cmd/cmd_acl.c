@@ -30,15 +30,17 @@ static int get_doc(const struct bkt_place *p, const char *name, struct bkt_doc *
 {
     BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
     if (doc->what == BKT_IS_PREFIX)
-        BKT_FAIL(err, BKT_ENOENT, "%s is a folder without a document, so it has no access list (h5bucket touch makes one)", name);
+        BKT_FAIL(err, BKT_ENOENT,
+                 "%s is a folder without a document, so it has no access list (h5bucket touch makes one)",
+                 name);
     if (doc->what == BKT_IS_ABSENT)
         return bkt_place_absent(p, name, "no such domain or folder", err);
     return BKT_OK;
 }
 
 /* One try: read, change, write if no other writer has changed it. */
-static int change_once(const struct bkt_tool *t, const struct bkt_place *p, const struct bkt_acl_change *c, size_t n,
-                       struct bkt_err *err)
+static int change_once(const struct bkt_tool *t, const struct bkt_place *p, const struct bkt_acl_change *c,
+                       size_t n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0}, key = {0};
@@ -48,11 +50,12 @@ static int change_once(const struct bkt_tool *t, const struct bkt_place *p, cons
             t->args[0]);
     if (bkt_domain_doc_key(p->path, &key) < 0)
         BKT_NOMEM(err);
-    return bkt_store_put(p->store, bkt_buf_str(&key), json.ptr, json.len, doc.etag[0] ? doc.etag : NULL, NULL, NULL, err);
+    return bkt_store_put(p->store, bkt_buf_str(&key), json.ptr, json.len, doc.etag[0] ? doc.etag : NULL, NULL,
+                         NULL, err);
 }
 
-static int change(const struct bkt_tool *t, const struct bkt_place *p, const struct bkt_acl_change *c, size_t n,
-                  struct bkt_err *err)
+static int change(const struct bkt_tool *t, const struct bkt_place *p, const struct bkt_acl_change *c,
+                  size_t n, struct bkt_err *err)
 {
     if (bkt_store_is_readonly(p->store))
         BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p->store));
@@ -82,7 +85,8 @@ static unsigned right_to_see(const struct bkt_tool *t, int first)
     return first < t->n_args ? BKT_ACL_READ : BKT_ACL_READ_ACL;
 }
 
-static int show_json(const struct bkt_tool *t, int first, const struct bkt_domain_doc *doc, struct bkt_err *err)
+static int show_json(const struct bkt_tool *t, int first, const struct bkt_domain_doc *doc,
+                     struct bkt_err *err)
 {
     struct bkt_domain_doc some = *doc; /* the requested entries */
     struct bkt_jout       j;
@@ -111,7 +115,8 @@ static bool has_entry(const struct bkt_domain_doc *doc, const char *user)
 }
 
 /* @p need: rights to it */
-static int show(const struct bkt_tool *t, const struct bkt_place *p, int first, unsigned need, struct bkt_err *err)
+static int show(const struct bkt_tool *t, const struct bkt_place *p, int first, unsigned need,
+                struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b   = {0};

@@ -16,7 +16,8 @@
 #include "tools/cli/tool.h"
 #include "tools/source/key_list.h"
 
-static const char *const lists[] = {[BKT_GROUP] = ".groups.txt", [BKT_DATASET] = ".datasets.txt", [BKT_DATATYPE] = ".datatypes.txt"};
+static const char *const lists[] = {
+    [BKT_GROUP] = ".groups.txt", [BKT_DATASET] = ".datasets.txt", [BKT_DATATYPE] = ".datatypes.txt"};
 
 /* ---- documents on their way out ---- */
 
@@ -48,7 +49,9 @@ static int send(struct outbox *o)
     int            rc = BKT_OK;
     memset(reqs, 0, sizeof reqs);
     for (size_t i = 0; i < o->n; i++)
-        reqs[i] = (struct bkt_req){.op = BKT_PUT, .key = bkt_buf_str(&o->key[i]), .put = bkt_buf_str(&o->text[i]),
+        reqs[i] = (struct bkt_req){.op = BKT_PUT,
+                                   .key = bkt_buf_str(&o->key[i]),
+                                   .put = bkt_buf_str(&o->text[i]),
                                    .put_len = o->text[i].len};
     for (size_t i = 0; o->folder && rc == BKT_OK && i < o->n; i++)
         rc = write_local(o, i);
@@ -149,8 +152,9 @@ static int add_sum(struct catalog *c, const struct listed *l)
         return no_memory(c);
     /* chunk ids: c-… or, below p7/, c7-… */
     int part = l->tail != NULL && *l->tail == 'p' ? (int)strcspn(l->tail + 1, "/") : 0;
-    int rc   = l->what == BKT_SCAN_CHUNK ? bkt_buf_addf(&id, "c%.*s%s_%s", part, part ? l->tail + 1 : "", l->id.text + 1, l->chunk)
-                                         : bkt_buf_addf(&id, "%s", l->id.text);
+    int rc = l->what == BKT_SCAN_CHUNK
+                 ? bkt_buf_addf(&id, "c%.*s%s_%s", part, part ? l->tail + 1 : "", l->id.text + 1, l->chunk)
+                 : bkt_buf_addf(&id, "%s", l->id.text);
     if (rc < 0)
         return no_memory(c);
     struct sum *s = &c->sums[c->n_sums++];
@@ -274,7 +278,8 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
 }
 
 /* Version 1: an object, and a dataset's chunks behind it. */
-static int add_known(struct catalog *c, enum bkt_scan_what what, const struct bkt_id *id, struct bkt_buf *key, struct bkt_buf *chunk)
+static int add_known(struct catalog *c, enum bkt_scan_what what, const struct bkt_id *id, struct bkt_buf *key,
+                     struct bkt_buf *chunk)
 {
     struct listed *l = &c->v[c->n];
     *l       = (struct listed){.what = what, .id = *id, .key = bkt_buf_steal(key)};
@@ -353,8 +358,8 @@ static int measure_all(struct catalog *c)
         struct dset *d = &c->dsets[i];
         if (d->json_bytes)
             BKT_PASS(measure(c, d)); /* else chunks of a dataset that is gone: verify finds them */
-        if (bkt_buf_addf(&c->text[BKT_DATASET], "%s %s %.0f %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", d->id.text, d->etag,
-                         d->json_mtime, d->json_bytes, d->n, d->bytes) < 0)
+        if (bkt_buf_addf(&c->text[BKT_DATASET], "%s %s %.0f %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+                         d->id.text, d->etag, d->json_mtime, d->json_bytes, d->n, d->bytes) < 0)
             return no_memory(c);
     }
     return BKT_OK;
@@ -362,7 +367,10 @@ static int measure_all(struct catalog *c)
 
 /* ---- .info.json ---- */
 
-static int by_id(const void *a, const void *b) { return strcmp(((const struct sum *)a)->id, ((const struct sum *)b)->id); }
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(((const struct sum *)a)->id, ((const struct sum *)b)->id);
+}
 
 static int md5_sum(struct catalog *c, char out[BKT_ETAG_MAX])
 {
@@ -377,9 +385,12 @@ static int md5_sum(struct catalog *c, char out[BKT_ETAG_MAX])
 
 static int dset_info(struct bkt_buf *b, const struct dset *d, bool first)
 {
-    return bkt_buf_addf(b, "%s\"%s\": {\"lastModified\": %.17g, \"num_chunks\": %" PRIu64 ", \"allocated_bytes\": %" PRIu64
-                        ", \"logical_bytes\": %" PRIu64 ", \"linked_bytes\": %" PRIu64 ", \"num_linked_chunks\": %" PRIu64 "}",
-                        first ? "" : ", ", d->id.text, d->mtime, d->n, d->bytes, d->logical, d->linked, d->n_linked);
+    return bkt_buf_addf(b,
+                        "%s\"%s\": {\"lastModified\": %.17g, \"num_chunks\": %" PRIu64
+                        ", \"allocated_bytes\": %" PRIu64 ", \"logical_bytes\": %" PRIu64
+                        ", \"linked_bytes\": %" PRIu64 ", \"num_linked_chunks\": %" PRIu64 "}",
+                        first ? "" : ", ", d->id.text, d->mtime, d->n, d->bytes, d->logical, d->linked,
+                        d->n_linked);
 }
 
 static int info(struct catalog *c, struct bkt_buf *b)
@@ -388,7 +399,9 @@ static int info(struct catalog *c, struct bkt_buf *b)
     uint64_t    logical = 0, linked = 0, n_linked = 0;
     char        sum[BKT_ETAG_MAX];
     BKT_PASS(md5_sum(c, sum));
-    int rc = bkt_buf_addf(b, "{\"lastModified\": %.17g, \"num_groups\": %" PRIu64 ", \"num_datatypes\": %" PRIu64 ", \"datasets\": {",
+    int rc = bkt_buf_addf(b,
+                          "{\"lastModified\": %.17g, \"num_groups\": %" PRIu64 ", \"num_datatypes\": %" PRIu64
+                          ", \"datasets\": {",
                           c->modified, c->n_groups, c->n_types);
     for (size_t i = 0; rc == BKT_OK && i < c->n_dsets; i++) {
         rc = dset_info(b, &c->dsets[i], i == 0);
@@ -397,8 +410,10 @@ static int info(struct catalog *c, struct bkt_buf *b)
         n_linked += c->dsets[i].n_linked;
     }
     if (rc == BKT_OK)
-        rc = bkt_buf_addf(b, "}, \"num_chunks\": %" PRIu64 ", \"allocated_bytes\": %" PRIu64 ", \"metadata_bytes\": %" PRIu64
-                          ", \"num_linked_chunks\": %" PRIu64 ", \"linked_bytes\": %" PRIu64 ", \"logical_bytes\": %" PRIu64,
+        rc = bkt_buf_addf(b,
+                          "}, \"num_chunks\": %" PRIu64 ", \"allocated_bytes\": %" PRIu64
+                          ", \"metadata_bytes\": %" PRIu64 ", \"num_linked_chunks\": %" PRIu64
+                          ", \"linked_bytes\": %" PRIu64 ", \"logical_bytes\": %" PRIu64,
                           c->n_chunks, c->allocated, c->metadata, n_linked, linked, logical);
     rc     = rc < 0 ? rc : bkt_buf_add_str(b, ", \"bucket\": ");
     bucket = bucket ? bucket + 1 : uri;
@@ -461,7 +476,8 @@ static int run(struct bkt_tool *t)
     if (rc == BKT_OK)
         rc = bkt_domain_check_acl(d, to ? BKT_ACL_READ : BKT_ACL_READ | BKT_ACL_UPDATE, &err);
     if (rc == BKT_OK && !to && bkt_store_is_readonly(bkt_domain_store(d)))
-        rc = BKT_ERR(&err, BKT_EACCES, "%s can't be written to; --output writes into a local folder", bkt_store_uri(bkt_domain_store(d)));
+        rc = BKT_ERR(&err, BKT_EACCES, "%s can't be written to; --output writes into a local folder",
+                     bkt_store_uri(bkt_domain_store(d)));
     if (rc == BKT_OK) {
         c->d     = d;
         c->path  = bkt_domain_path(d);

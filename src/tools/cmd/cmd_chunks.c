@@ -10,9 +10,12 @@
 #include "tools/cli/tool.h"
 
 static const struct bkt_opt opts[] = {
-    {0, "fill", NULL, "FILE is a domain: make the chunk tables that hsload --fastlink leaves to the first "
-     "read", NULL},
-    {'f', "filedriver", "DRIVER", "the file's driver; default: derived from its name", "sec2 family split multi"},
+    {0, "fill", NULL,
+     "FILE is a domain: make the chunk tables that hsload --fastlink leaves to the first "
+     "read",
+     NULL},
+    {'f', "filedriver", "DRIVER", "the file's driver; default: derived from its name",
+     "sec2 family split multi"},
 };
 
 struct job {
@@ -23,8 +26,12 @@ struct job {
 };
 
 static const enum bkt_map_kind kinds[] = {
-    [SURVEY_NONE] = BKT_MAP_NONE,       [SURVEY_COMPACT] = BKT_MAP_COMPACT,   [SURVEY_CONTIGUOUS] = BKT_MAP_CONTIGUOUS,
-    [SURVEY_CHUNKED] = BKT_MAP_CHUNKED, [SURVEY_EXTERNAL] = BKT_MAP_EXTERNAL, [SURVEY_VIRTUAL] = BKT_MAP_VIRTUAL,
+    [SURVEY_NONE] = BKT_MAP_NONE,
+    [SURVEY_COMPACT] = BKT_MAP_COMPACT,
+    [SURVEY_CONTIGUOUS] = BKT_MAP_CONTIGUOUS,
+    [SURVEY_CHUNKED] = BKT_MAP_CHUNKED,
+    [SURVEY_EXTERNAL] = BKT_MAP_EXTERNAL,
+    [SURVEY_VIRTUAL] = BKT_MAP_VIRTUAL,
 };
 
 static void write_chunks(struct bkt_jout *j, const struct survey *s)
@@ -175,7 +182,7 @@ static int run(struct bkt_tool *t)
     BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(t);
     struct bkt_err               err  = {.n = 0};
     struct job                   job  = {.err = &err, .rc = BKT_OK};
-    int                          rc   = info ? h5_start(info, &fapl, &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+    int rc = info ? h5_start(info, &fapl, &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
     unsigned                     n    = 0;
     if (rc == BKT_OK && bkt_tool_has(t, "fill")) {
         rc = chunks_fill(t->args[0], fapl, &n, &err);
@@ -194,14 +201,22 @@ static int run(struct bkt_tool *t)
 }
 
 const struct bkt_verb bkt_verb_chunks = {
-    .name = "chunks", .args = "FILE [DATASET...]", .min_args = 1, .max_args = -1,
+    .name = "chunks",
+    .args = "FILE [DATASET...]",
+    .min_args = 1,
+    .max_args = -1,
     .help = "write the locations of an HDF5 file's data, as JSON for load --chunk-map",
     .text = "FILE is a path, or an s3:// or https:// name. Only its metadata are read. Without DATASET, the\n"
             "output has all datasets that can be reached from the root group. chunk_locations.h in\n"
             "src/schema/json describes the form of the JSON:\n\n"
-            "  {\"format\": \"h5bucket-chunks\", \"version\": 1, \"files\": [{\"uri\": ..., \"start\": 0, \"size\": ..., \"etag\": ...}],\n"
-            "   \"datasets\": {\"/a\": {\"layout\": \"chunked\", \"shape\": [100], \"chunk\": [10], \"item_size\": 4, \"type\": ...,\n"
-            "                         \"creation\": ..., \"chunks\": {\"0\": [offset, size], \"1\": [offset, size, filter mask]}}}}",
-    .opts = opts, .n_opts = sizeof opts / sizeof *opts, .json = true,
+            "  {\"format\": \"h5bucket-chunks\", \"version\": 1, \"files\": [{\"uri\": ..., \"start\": 0, "
+            "\"size\": ..., \"etag\": ...}],\n"
+            "   \"datasets\": {\"/a\": {\"layout\": \"chunked\", \"shape\": [100], \"chunk\": [10], "
+            "\"item_size\": 4, \"type\": ...,\n"
+            "                         \"creation\": ..., \"chunks\": {\"0\": [offset, size], \"1\": [offset, "
+            "size, filter mask]}}}}",
+    .opts = opts,
+    .n_opts = sizeof opts / sizeof *opts,
+    .json = true,
     .run = run,
 };

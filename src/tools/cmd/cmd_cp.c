@@ -17,8 +17,8 @@ static void progress(const struct bkt_clone *c, void *arg)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     (void)arg;
     bkt_show_bytes(&b, c->bytes, true);
-    fprintf(stderr, "\r%llu objects, %llu chunks, %s   ", (unsigned long long)c->n_objects, (unsigned long long)c->n_chunks,
-            bkt_buf_str(&b));
+    fprintf(stderr, "\r%llu objects, %llu chunks, %s   ", (unsigned long long)c->n_objects,
+            (unsigned long long)c->n_chunks, bkt_buf_str(&b));
 }
 
 /* @p c: counts of the copy; NULL: only the document moved */
@@ -39,8 +39,9 @@ static void report(const struct bkt_tool *t, const struct bkt_ends *g, const str
     if (!t->json && bkt_tool_has(t, "verbose")) {
         bkt_show_url(&b, name ? name : g->to.path);
         if (c)
-            printf("%s: %llu objects, %llu chunk objects, %llu bytes\n", bkt_buf_str(&b), (unsigned long long)c->n_objects,
-                   (unsigned long long)c->n_chunks, (unsigned long long)c->bytes);
+            printf("%s: %llu objects, %llu chunk objects, %llu bytes\n", bkt_buf_str(&b),
+                   (unsigned long long)c->n_objects, (unsigned long long)c->n_chunks,
+                   (unsigned long long)c->bytes);
         else
             printf("%s: renamed\n", bkt_buf_str(&b));
     }
@@ -55,11 +56,13 @@ static bool same_store(const struct bkt_ends *g)
 static void keep_snapshot(const struct bkt_tool *t, const struct bkt_ends *g, const struct bkt_clone *c)
 {
     struct bkt_err err = {.n = 0};
-    if (!bkt_domain_doc(g->src)->snapshot.objects || !bkt_id_is_v2(&c->root) || bkt_store_is_local(g->to.store))
+    if (!bkt_domain_doc(g->src)->snapshot.objects || !bkt_id_is_v2(&c->root) ||
+        bkt_store_is_local(g->to.store))
         return;
     int rc = snapshot_make(g->to.store, g->to.path, &c->root, NULL, false, 0, NULL, &err);
     if (rc < 0)
-        (void)bkt_tool_fail(t, "%s: no snapshot: %s", g->to.path, err.n ? err.frame[0].msg : bkt_err_text(rc));
+        (void)bkt_tool_fail(t, "%s: no snapshot: %s", g->to.path,
+                            err.n ? err.frame[0].msg : bkt_err_text(rc));
 }
 
 static int copy(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *c, struct bkt_err *err)
@@ -75,16 +78,20 @@ static int copy(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *
     BKT_PASS(rc);
     keep_snapshot(t, g, c);
     if (c->n_refs && !same_store(g))
-        fprintf(stderr, "h5bucket %s: the data of %llu datasets stay in the files that they refer to, in or beside %s;\n"
-                "  to read them through the copy, put that into the setting allow\n", t->verb->name, (unsigned long long)c->n_refs,
-                bkt_store_uri(bkt_domain_store(g->src)));
+        fprintf(
+            stderr,
+            "h5bucket %s: the data of %llu datasets stay in the files that they refer to, in or beside %s;\n"
+            "  to read them through the copy, put that into the setting allow\n",
+            t->verb->name, (unsigned long long)c->n_refs, bkt_store_uri(bkt_domain_store(g->src)));
     if (c->n_raw)
-        fprintf(stderr, "h5bucket %s: the data of %llu datasets stay in raw files (H5Pset_external), whose "
+        fprintf(stderr,
+                "h5bucket %s: the data of %llu datasets stay in raw files (H5Pset_external), whose "
                 "names are kept:\n"
-                "  %s; h5bucket verify reports files that are missing\n", t->verb->name,
-                (unsigned long long)c->n_raw,
-                bkt_store_is_local(g->to.store) ? "relative ones count from a program's working folder, or HDF5_EXTFILE_PREFIX"
-                                                : "relative ones count from the copy's folder, so copy them beside it");
+                "  %s; h5bucket verify reports files that are missing\n",
+                t->verb->name, (unsigned long long)c->n_raw,
+                bkt_store_is_local(g->to.store)
+                    ? "relative ones count from a program's working folder, or HDF5_EXTFILE_PREFIX"
+                    : "relative ones count from the copy's folder, so copy them beside it");
     return BKT_OK;
 }
 
@@ -113,7 +120,8 @@ static int take_journal(const struct bkt_ends *g, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf from = {0}, to = {0}, text = {0};
     struct bkt_store                        *st   = bkt_domain_store(g->src);
-    if (bkt_buf_addf(&from, "%s/" BKT_LOAD_JOURNAL, g->from.path) < 0 || bkt_buf_addf(&to, "%s/" BKT_LOAD_JOURNAL, g->to.path) < 0)
+    if (bkt_buf_addf(&from, "%s/" BKT_LOAD_JOURNAL, g->from.path) < 0 ||
+        bkt_buf_addf(&to, "%s/" BKT_LOAD_JOURNAL, g->to.path) < 0)
         BKT_NOMEM(err);
     int rc = bkt_store_get(st, bkt_buf_str(&from), 0, BKT_WHOLE, &text, err);
     if (rc == BKT_ENOENT)
@@ -181,7 +189,10 @@ static const struct bkt_opt opts[] = {
     {'v', "verbose", NULL, "print what was copied", NULL},
 };
 const struct bkt_verb bkt_verb_cp = {
-    .name = "cp", .args = "DOMAIN TARGET", .min_args = 2, .max_args = 2,
+    .name = "cp",
+    .args = "DOMAIN TARGET",
+    .min_args = 2,
+    .max_args = 2,
     .help = "copy a domain, within a bucket or into another",
     .text = "TARGET is the new domain's name, or a folder. All objects and chunks are copied as they are\n"
             "stored. If the bucket holds the domain's objects already, the copies get new ids; links,\n"
@@ -193,17 +204,28 @@ const struct bkt_verb bkt_verb_cp = {
             "names count from the domain's folder in a bucket, and from the program's working folder on\n"
             "this machine. Relative names in external links are kept, so they lead elsewhere from another\n"
             "folder.\n\n"
-            "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\", \"datasets_in_raw_files\"}.",
-    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run_cp,
+            "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\", "
+            "\"datasets_in_raw_files\"}.",
+    .opts = opts,
+    .n_opts = BKT_COUNT(opts),
+    .json = true,
+    .run = run_cp,
 };
 const struct bkt_verb bkt_verb_mv = {
-    .name = "mv", .args = "DOMAIN TARGET", .min_args = 2, .max_args = 2,
+    .name = "mv",
+    .args = "DOMAIN TARGET",
+    .min_args = 2,
+    .max_args = 2,
     .help = "move or rename a domain, within a bucket or into another",
     .text = "TARGET is the new domain's name, or a folder. Within a bucket only the domain's document\n"
             "moves; its objects stay in place. Into another bucket the domain is copied (h5bucket cp), and\n"
             "then deleted here. Other domains' external links to it are not changed. Relative names in its\n"
             "own external links, and names of raw files (H5Pset_external), are not changed either.\n\n"
-            "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\", \"datasets_in_raw_files\"};\n"
+            "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\", "
+            "\"datasets_in_raw_files\"};\n"
             "the numbers are 0 if only the document moved.",
-    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run_mv,
+    .opts = opts,
+    .n_opts = BKT_COUNT(opts),
+    .json = true,
+    .run = run_mv,
 };

@@ -54,8 +54,10 @@ static herr_t on_attr(hid_t o, const char *name, const H5A_info_t *info, void *a
 }
 
 /* Calls @p both for names in both lists, and reports the others. */
-static int merge(struct bkt_diff *d, const char *path, const char *what, struct bkt_strs *a, struct bkt_strs *b,
-                 int (*both)(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name), hid_t ha, hid_t hb)
+static int merge(struct bkt_diff *d, const char *path, const char *what, struct bkt_strs *a,
+                 struct bkt_strs *b,
+                 int (*both)(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name),
+                 hid_t ha, hid_t hb)
 {
     bkt_strs_sort(a);
     bkt_strs_sort(b);
@@ -64,7 +66,8 @@ static int merge(struct bkt_diff *d, const char *path, const char *what, struct 
         if (c == 0)
             BKT_PASS(both(d, ha, hb, path, a->v[i]));
         else
-            bkt_diff_tell(d, path, what, "%s %s only in the %s", what, c < 0 ? a->v[i] : b->v[k], c < 0 ? "first" : "second");
+            bkt_diff_tell(d, path, what, "%s %s only in the %s", what, c < 0 ? a->v[i] : b->v[k],
+                          c < 0 ? "first" : "second");
         i += c <= 0;
         k += c >= 0;
     }
@@ -78,8 +81,8 @@ static bool same_space(hid_t a, hid_t b)
 {
     hsize_t x[H5S_MAX_RANK], y[H5S_MAX_RANK];
     int     n = H5Sget_simple_extent_dims(a, x, NULL);
-    return H5Sget_simple_extent_type(a) == H5Sget_simple_extent_type(b) && n == H5Sget_simple_extent_dims(b, y, NULL) &&
-           (n <= 0 || memcmp(x, y, (size_t)n * sizeof *x) == 0);
+    return H5Sget_simple_extent_type(a) == H5Sget_simple_extent_type(b) &&
+           n == H5Sget_simple_extent_dims(b, y, NULL) && (n <= 0 || memcmp(x, y, (size_t)n * sizeof *x) == 0);
 }
 
 static int both_attrs(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name)
@@ -87,7 +90,9 @@ static int both_attrs(struct bkt_diff *d, hid_t a, hid_t b, const char *path, co
     BKT_CLEANUP(h5_closep) hid_t x = H5Aopen(a, name, H5P_DEFAULT), y = H5Aopen(b, name, H5P_DEFAULT);
     if (x < 0 || y < 0)
         return h5_fail(d->err, name);
-    BKT_CLEANUP(h5_closep) hid_t tx = H5Aget_type(x), ty = H5Aget_type(y), sx = H5Aget_space(x), sy = H5Aget_space(y);
+    BKT_CLEANUP(h5_closep)
+    hid_t tx = H5Aget_type(x),
+          ty = H5Aget_type(y), sx = H5Aget_space(x), sy = H5Aget_space(y);
     if (H5Tequal(tx, ty) <= 0) {
         bkt_diff_tell(d, path, "attribute", "attribute %s has another type", name);
         return BKT_OK;
@@ -112,12 +117,14 @@ static int attributes(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
 
 static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path);
 
-static int soft(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name, const H5L_info2_t *x, const H5L_info2_t *y)
+static int soft(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name,
+                const H5L_info2_t *x, const H5L_info2_t *y)
 {
     size_t n = x->u.val_size > y->u.val_size ? x->u.val_size : y->u.val_size;
     char  *p = calloc(2, n + 1), *q = p ? p + n + 1 : NULL;
     int    rc = p ? BKT_OK : BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
-    if (rc == BKT_OK && (H5Lget_val(a, name, p, n, H5P_DEFAULT) < 0 || H5Lget_val(b, name, q, n, H5P_DEFAULT) < 0))
+    if (rc == BKT_OK &&
+        (H5Lget_val(a, name, p, n, H5P_DEFAULT) < 0 || H5Lget_val(b, name, q, n, H5P_DEFAULT) < 0))
         rc = h5_fail(d->err, name);
     if (rc == BKT_OK && memcmp(p, q, n) != 0)
         bkt_diff_tell(d, path, "link", "link %s leads elsewhere", name);
@@ -156,7 +163,9 @@ static int groups(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
 
 static int datasets(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
 {
-    BKT_CLEANUP(h5_closep) hid_t ta = H5Dget_type(a), tb = H5Dget_type(b), sa = H5Dget_space(a), sb = H5Dget_space(b);
+    BKT_CLEANUP(h5_closep)
+    hid_t ta = H5Dget_type(a),
+          tb = H5Dget_type(b), sa = H5Dget_space(a), sb = H5Dget_space(b);
     if (H5Tequal(ta, tb) <= 0) {
         bkt_diff_tell(d, path, "type", "dataset of another type");
         return BKT_OK;
@@ -185,7 +194,8 @@ static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
         bkt_diff_tell(d, path, "kind", "objects of different kinds");
         return BKT_OK;
     }
-    H5O_token_t both[2] = {x.token, y.token}; /* an object of many names in one file may be several in the other */
+    H5O_token_t both[2] = {x.token,
+                           y.token}; /* an object of many names in one file may be several in the other */
     if (bkt_map_get(d->seen, both, sizeof both))
         return BKT_OK;
     if (bkt_map_put(d->seen, both, sizeof both, d, NULL) < 0)
@@ -213,8 +223,10 @@ static int user_blocks(struct bkt_diff *d, hid_t a, hid_t b)
     BKT_PASS(user_block_of(a, &x, d->err));
     BKT_PASS(user_block_of(b, &y, d->err));
     if (x.size != y.size)
-        bkt_diff_tell(d, "/", "userblock", "user block of %llu and of %llu bytes", (unsigned long long)x.size, (unsigned long long)y.size);
-    else if (x.bytes.len != y.bytes.len || (x.bytes.len && memcmp(x.bytes.ptr, y.bytes.ptr, x.bytes.len) != 0))
+        bkt_diff_tell(d, "/", "userblock", "user block of %llu and of %llu bytes", (unsigned long long)x.size,
+                      (unsigned long long)y.size);
+    else if (x.bytes.len != y.bytes.len ||
+             (x.bytes.len && memcmp(x.bytes.ptr, y.bytes.ptr, x.bytes.len) != 0))
         bkt_diff_tell(d, "/", "userblock", "user block with other bytes");
     return BKT_OK;
 }

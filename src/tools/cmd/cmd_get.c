@@ -42,9 +42,10 @@ static hid_t contiguous_list(hid_t from, hid_t type)
     hid_t            to    = H5Pcreate(H5P_DATASET_CREATE);
     size_t           size  = H5Tget_size(type);
     BKT_CLEANUP(bkt_freep) void *value = calloc(1, size ? size : 1);
-    bool ok = to >= 0 && value && H5Pget_fill_time(from, &fill_time) >= 0 && H5Pset_fill_time(to, fill_time) >= 0 &&
-              H5Pfill_value_defined(from, &defined) >= 0 && H5Pget_attr_creation_order(from, &order) >= 0 &&
-              H5Pset_attr_creation_order(to, order) >= 0 && H5Pget_attr_phase_change(from, &compact, &dense) >= 0 &&
+    bool ok = to >= 0 && value && H5Pget_fill_time(from, &fill_time) >= 0 &&
+              H5Pset_fill_time(to, fill_time) >= 0 && H5Pfill_value_defined(from, &defined) >= 0 &&
+              H5Pget_attr_creation_order(from, &order) >= 0 && H5Pset_attr_creation_order(to, order) >= 0 &&
+              H5Pget_attr_phase_change(from, &compact, &dense) >= 0 &&
               H5Pset_attr_phase_change(to, compact, dense) >= 0;
     if (ok && defined == H5D_FILL_VALUE_UNDEFINED)
         ok = H5Pset_fill_value(to, type, NULL) >= 0;
@@ -57,7 +58,8 @@ static hid_t contiguous_list(hid_t from, hid_t type)
 
 /* Puts the data of a dataset with external files into the file itself, where it can't grow.  HDF5 would write
  * into the external files, which are the original's. */
-static int drop_external(void *arg, hid_t dset, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
+static int drop_external(void *arg, hid_t dset, const char *path, hid_t *space, hid_t *dcpl,
+                         struct bkt_err *err)
 {
     hsize_t dims[H5S_MAX_RANK];
     (void)arg;
@@ -70,7 +72,8 @@ static int drop_external(void *arg, hid_t dset, const char *path, hid_t *space, 
     h5_closep(dcpl);
     *dcpl = plain;
     int rank = H5Sget_simple_extent_dims(*space, dims, NULL);
-    return rank < 0 || (rank > 0 && H5Sset_extent_simple(*space, rank, dims, NULL) < 0) ? h5_fail(err, path) : BKT_OK;
+    return rank < 0 || (rank > 0 && H5Sset_extent_simple(*space, rank, dims, NULL) < 0) ? h5_fail(err, path)
+                                                                                        : BKT_OK;
 }
 
 static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
@@ -94,7 +97,8 @@ static int open_beside(void *arg, const char *name, hid_t *out, struct bkt_err *
     BKT_CLEANUP(h5_closep) hid_t fapl   = H5Pcreate(H5P_FILE_ACCESS);
     if (fapl < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0)
         return h5_fail(err, "making an access list");
-    if (asprintf(&beside, "%.*s%s", slash && *name != '/' ? (int)(slash - g->file) + 1 : 0, g->file, name) < 0)
+    if (asprintf(&beside, "%.*s%s", slash && *name != '/' ? (int)(slash - g->file) + 1 : 0, g->file, name) <
+        0)
         BKT_NOMEM(err);
     if (h5_open_native(beside, fapl, out, NULL) == BKT_OK)
         return BKT_OK;
@@ -109,7 +113,11 @@ static void done(void *arg, const char *path, H5I_type_t type)
     if (!g->verbose || g->t->json)
         return;
     bkt_show_name(&b, path);
-    printf("%s %s\n", type == H5I_GROUP ? "group" : type == H5I_DATASET ? "dataset" : "type", bkt_buf_str(&b));
+    printf("%s %s\n",
+           type == H5I_GROUP     ? "group"
+           : type == H5I_DATASET ? "dataset"
+                                 : "type",
+           bkt_buf_str(&b));
 }
 
 /* Writes the user block, for which HDF5 only leaves room. */
@@ -223,8 +231,8 @@ static int refuse(const struct bkt_tool *t, const char *file)
 {
     struct stat there;
     if (bkt_name_has_scheme(file))
-        return bkt_tool_fail(t,
-                             "%s: only a local file can be made; h5bucket cp copies a domain into a bucket", file);
+        return bkt_tool_fail(
+            t, "%s: only a local file can be made; h5bucket cp copies a domain into a bucket", file);
     if (stat(file, &there) == 0 && S_ISDIR(there.st_mode))
         return bkt_tool_fail(t, "%s is a folder; name a file in it", file);
     if (!bkt_tool_has(t, "force") && access(file, F_OK) == 0)

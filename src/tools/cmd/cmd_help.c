@@ -94,7 +94,14 @@ static const struct bkt_opt opts[] = {
     {0, "write-man", "FOLDER", "write all man pages into FOLDER", NULL},
 };
 const struct bkt_verb bkt_verb_help = {
-    .name = "help", .args = "[VERB]", .max_args = 1, .help = "list the verbs, or describe VERB",
-    .text = "JSON: [{\"name\", \"args\", \"help\", \"text\", \"options\": [{\"name\", \"letter\", \"arg\", \"values\", \"help\"}]}].",
-    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
+    .name = "help",
+    .args = "[VERB]",
+    .max_args = 1,
+    .help = "list the verbs, or describe VERB",
+    .text = "JSON: [{\"name\", \"args\", \"help\", \"text\", \"options\": [{\"name\", \"letter\", \"arg\", "
+            "\"values\", \"help\"}]}].",
+    .opts = opts,
+    .n_opts = BKT_COUNT(opts),
+    .json = true,
+    .run = run,
 };

@@ -76,8 +76,8 @@ static void print(const struct info *in, struct bkt_jout *j)
 }
 
 /* Without requests that look for another object of that name, since it may be a plain file. */
-static int open_domain(const char *name, const struct bkt_settings *set, struct plain_file *plain, struct bkt_domain **d,
-                       struct bkt_err *err)
+static int open_domain(const char *name, const struct bkt_settings *set, struct plain_file *plain,
+                       struct bkt_domain **d, struct bkt_err *err)
 {
     BKT_PASS(plain_file_ask(name, set, plain, err));
     int rc = bkt_domain_open_only(name, set, d, err);
@@ -131,16 +131,23 @@ static const struct bkt_opt opts[] = {
     {'H', "human-readable", NULL, "sizes as 1.2M", NULL},
 };
 const struct bkt_verb bkt_verb_info = {
-    .name = "info", .args = "DOMAIN...", .min_args = 1, .max_args = -1,
+    .name = "info",
+    .args = "DOMAIN...",
+    .min_args = 1,
+    .max_args = -1,
     .help = "count a domain's or HDF5 file's objects, links, chunks and bytes",
-    .text = "The numbers are counted now, by one listing of the domain's keys and by reading all of its\n"
-            "metadata. In schema version 1, and on plain web servers, chunk objects are requested one by\n"
-            "one, for up to 4096 per dataset.\n\n"
-            "DOMAIN may also be a plain HDF5 file, in a store or on this machine. Then its size, ETag and\n"
-            "superblock are shown, too. Its chunks are those in its datasets; data that are not chunked count\n"
-            "as one chunk. Its metadata bytes are those of object headers, indexes and heaps.\n\n"
-            "JSON: a list with an object per DOMAIN, with the names of HSDS's .info.json, and user_block,\n"
-            "in bytes. A plain file has also {\"kind\": \"file\", \"file\", \"size\", \"etag\", \"superblock\",\n"
-            "\"address_bytes\", \"length_bytes\", \"free_bytes\"}.",
-    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
+    .text =
+        "The numbers are counted now, by one listing of the domain's keys and by reading all of its\n"
+        "metadata. In schema version 1, and on plain web servers, chunk objects are requested one by\n"
+        "one, for up to 4096 per dataset.\n\n"
+        "DOMAIN may also be a plain HDF5 file, in a store or on this machine. Then its size, ETag and\n"
+        "superblock are shown, too. Its chunks are those in its datasets; data that are not chunked count\n"
+        "as one chunk. Its metadata bytes are those of object headers, indexes and heaps.\n\n"
+        "JSON: a list with an object per DOMAIN, with the names of HSDS's .info.json, and user_block,\n"
+        "in bytes. A plain file has also {\"kind\": \"file\", \"file\", \"size\", \"etag\", \"superblock\",\n"
+        "\"address_bytes\", \"length_bytes\", \"free_bytes\"}.",
+    .opts = opts,
+    .n_opts = BKT_COUNT(opts),
+    .json = true,
+    .run = run,
 };

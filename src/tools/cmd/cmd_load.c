@@ -15,21 +15,33 @@
 
 static const struct bkt_opt opts[] = {
     {0, "link", NULL, "refer to the data in the files instead of copying them", NULL},
-    {0, "flatten-vds", NULL, "with --link: make virtual datasets refer to their sources' chunks, if their "
-     "boxes align", NULL},
-    {0, "chunk-map", "JSON", "take the locations of data from this output of h5bucket chunks, not from the "
-     "file", NULL},
-    {0, "column", "COLUMN", "SOURCE is a repository of samples: refer to all samples of [BRANCH:]COLUMN", NULL},
-    {0, "kerchunk", NULL, "SOURCE is a kerchunk reference set (refs.json or refs.parq): refer to its chunks", NULL},
+    {0, "flatten-vds", NULL,
+     "with --link: make virtual datasets refer to their sources' chunks, if their "
+     "boxes align",
+     NULL},
+    {0, "chunk-map", "JSON",
+     "take the locations of data from this output of h5bucket chunks, not from the "
+     "file",
+     NULL},
+    {0, "column", "COLUMN", "SOURCE is a repository of samples: refer to all samples of [BRANCH:]COLUMN",
+     NULL},
+    {0, "kerchunk", NULL, "SOURCE is a kerchunk reference set (refs.json or refs.parq): refer to its chunks",
+     NULL},
     {0, "linkpath", "URI", "the file's name in references, if it is read from another place", NULL},
     {'a', "append", NULL, "add to an existing domain; its contents stay", NULL},
-    {0, "extend", "DIM", "gather all sources in one domain, along this dimension: a dimension scale's name, a number, or a new one", NULL},
-    {0, "extend-offset", "N", "with --extend: put the first source at this step, over existing steps, "
-     "instead of at the end", NULL},
+    {0, "extend", "DIM",
+     "gather all sources in one domain, along this dimension: a dimension scale's name, a number, or a new "
+     "one",
+     NULL},
+    {0, "extend-offset", "N",
+     "with --extend: put the first source at this step, over existing steps, "
+     "instead of at the end",
+     NULL},
     {0, "force", NULL, "replace an existing domain", NULL},
     {'n', "no-clobber", NULL, "leave an existing domain as it is, and fail (the default)", NULL},
     {0, "nodata", NULL, "groups, datasets and attributes, but no data of datasets", NULL},
-    {'f', "filedriver", "DRIVER", "the file's driver; default: derived from its name", "sec2 family split multi"},
+    {'f', "filedriver", "DRIVER", "the file's driver; default: derived from its name",
+     "sec2 family split multi"},
     {0, "ignore-errors", NULL, "leave out and name unreadable parts; the exit code is then 1", NULL},
     {0, "no-snapshot", NULL, "don't gather the new domain's metadata in one object (see snapshot)", NULL},
     {0, "retries", "N", "retries of one request (setting retries)", NULL},
@@ -53,14 +65,16 @@ static bool read_options(struct bkt_tool *t, struct load_options *o)
     o->ignore     = bkt_tool_has(t, "ignore-errors") > 0;
     o->verbose    = bkt_tool_has(t, "verbose") > 0;
     o->driver     = bkt_tool_opt(t, "filedriver");
-    return bkt_tool_number(t, "extend-offset", 0, INT64_MAX, &o->extend_offset) && bkt_tool_number(t, "jobs", 1, 256, &o->jobs);
+    return bkt_tool_number(t, "extend-offset", 0, INT64_MAX, &o->extend_offset) &&
+           bkt_tool_number(t, "jobs", 1, 256, &o->jobs);
 }
 
 /* FOLDER/ and the file's own name. */
 static int domain_of(const char *source, const char *target, bool folder, struct bkt_buf *out)
 {
     const char *base = strrchr(source, '/');
-    return folder ? bkt_buf_addf(out, "%s%s%s", target, target[strlen(target) - 1] == '/' ? "" : "/", base ? base + 1 : source)
+    return folder ? bkt_buf_addf(out, "%s%s%s", target, target[strlen(target) - 1] == '/' ? "" : "/",
+                                 base ? base + 1 : source)
                   : bkt_buf_add_str(out, target);
 }
 
@@ -69,7 +83,10 @@ struct pair {
     const char *source;
 };
 
-static int by_domain(const void *a, const void *b) { return strcmp(((const struct pair *)a)->domain, ((const struct pair *)b)->domain); }
+static int by_domain(const void *a, const void *b)
+{
+    return strcmp(((const struct pair *)a)->domain, ((const struct pair *)b)->domain);
+}
 
 /* Refuses sources with equal targets: one would replace the other, or be added to it by accident. */
 static int check_names(struct bkt_tool *t, int n, const char *target, bool folder)
@@ -98,21 +115,23 @@ static int check_names(struct bkt_tool *t, int n, const char *target, bool folde
 }
 
 /* Report the end of a load.  @p source NULL: a map was loaded. */
-static int ended(struct bkt_tool *t, const struct load *l, int rc, const char *source, const char *domain, const char *parts,
-                 struct bkt_err *err)
+static int ended(struct bkt_tool *t, const struct load *l, int rc, const char *source, const char *domain,
+                 const char *parts, struct bkt_err *err)
 {
     if (rc < 0)
         return bkt_tool_error(t, source ? source : domain, err);
     if (l->o->verbose)
-        fprintf(stderr, "%s: %llu objects; %llu datasets linked, %llu copied\n", domain, (unsigned long long)l->progress->objects,
-                (unsigned long long)l->n_linked, (unsigned long long)l->n_copied);
-    return l->n_left_out ? bkt_tool_fail(t, "%s: loaded without %llu %s of %s", domain, (unsigned long long)l->n_left_out, parts,
-                                         source ? source : "the map")
-                         : BKT_EXIT_OK;
+        fprintf(stderr, "%s: %llu objects; %llu datasets linked, %llu copied\n", domain,
+                (unsigned long long)l->progress->objects, (unsigned long long)l->n_linked,
+                (unsigned long long)l->n_copied);
+    return l->n_left_out
+               ? bkt_tool_fail(t, "%s: loaded without %llu %s of %s", domain,
+                               (unsigned long long)l->n_left_out, parts, source ? source : "the map")
+               : BKT_EXIT_OK;
 }
 
-static int one(struct bkt_tool *t, const struct load_options *o, const struct bkt_chunk_map *map, const char *source,
-               const char *domain, hid_t fapl)
+static int one(struct bkt_tool *t, const struct load_options *o, const struct bkt_chunk_map *map,
+               const char *source, const char *domain, hid_t fapl)
 {
     struct bkt_err  err = {.n = 0};
     struct progress p;
@@ -134,7 +153,8 @@ static int made(struct bkt_tool *t, struct load_options *o, hid_t fapl)
     struct load     l = {.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .progress = &p};
     o->link = true;
     progress_init(&p, domain, o->verbose);
-    int rc = column ? load_column(&l, t->args[0], column, domain, fapl, &err) : load_kerchunk(&l, t->args[0], domain, fapl, &err);
+    int rc = column ? load_column(&l, t->args[0], column, domain, fapl, &err)
+                    : load_kerchunk(&l, t->args[0], domain, fapl, &err);
     progress_end(&p);
     return column && rc == BKT_OK ? BKT_EXIT_OK /* one dataset, from which nothing is left out */
                                   : ended(t, &l, rc, t->args[0], domain, "arrays", &err);
@@ -150,8 +170,10 @@ static int gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
     progress_init(&p, domain, o->verbose);
     int rc = load_aggregate(&l, t->args, t->n_args - 1, domain, fapl, &failed, &err);
     if (rc >= 0 && o->link && !l.n_linked)
-        progress_note(&p, "%s: nothing is linked, all values are copied: no dataset has whole chunks along %s "
-                      "and more than 64 KiB of referable data in a file", domain, o->extend);
+        progress_note(&p,
+                      "%s: nothing is linked, all values are copied: no dataset has whole chunks along %s "
+                      "and more than 64 KiB of referable data in a file",
+                      domain, o->extend);
     progress_end(&p);
     if (rc < 0)
         return bkt_tool_error(t, domain, &err);
@@ -226,14 +248,17 @@ static int each_of(struct each *e, struct load_options *o)
         for (; i < n && interrupt_check(NULL) == BKT_OK; i++)
             failed += each_one(e, i) != BKT_EXIT_OK;
         h5_closep(&e->fapl);
-        return i < n ? bkt_tool_fail(e->t, "stopped before %s", e->t->args[i]) : failed ? BKT_EXIT_FAIL : BKT_EXIT_OK;
+        return i < n    ? bkt_tool_fail(e->t, "stopped before %s", e->t->args[i])
+               : failed ? BKT_EXIT_FAIL
+                        : BKT_EXIT_OK;
     }
     left = load_crowd(&crowd, (unsigned)o->jobs, &failed);
     if (left < 0)
         return bkt_tool_fail(e->t, "can't start a process");
     if (left || interrupt_check(NULL) < 0)
         return bkt_tool_fail(e->t, "stopped: %d of %d files are loaded", n - left - failed, n);
-    return failed ? bkt_tool_fail(e->t, "%d of %d files are not loaded, or only in part", failed, n) : BKT_EXIT_OK;
+    return failed ? bkt_tool_fail(e->t, "%d of %d files are not loaded, or only in part", failed, n)
+                  : BKT_EXIT_OK;
 }
 
 static int run(struct bkt_tool *t)
@@ -245,7 +270,7 @@ static int run(struct bkt_tool *t)
     BKT_CLEANUP(bkt_chunk_map_fini) struct bkt_chunk_map map = {0};
     const char                  *target = t->args[t->n_args - 1], *column_of = bkt_tool_opt(t, "column");
     size_t                       n      = strlen(target);
-    bool                         folder = (t->n_args > 2 && !bkt_tool_has(t, "extend")) || (n && target[n - 1] == '/');
+    bool folder = (t->n_args > 2 && !bkt_tool_has(t, "extend")) || (n && target[n - 1] == '/');
     bool                         sets   = bkt_tool_has(t, "kerchunk") > 0;
     if (!read_options(t, &o))
         return BKT_EXIT_USAGE;
@@ -260,16 +285,21 @@ static int run(struct bkt_tool *t)
     if (o.append + o.force + (bkt_tool_has(t, "no-clobber") > 0) > 1)
         return bkt_tool_usage(t, "--append, --force and --no-clobber can't be combined");
     if (o.flatten && (!o.link || o.extend || o.chunk_map))
-        return bkt_tool_usage(t, "--flatten-vds needs --link, and can't be combined with --extend or --chunk-map");
+        return bkt_tool_usage(
+            t, "--flatten-vds needs --link, and can't be combined with --extend or --chunk-map");
     if (o.ignore && o.extend)
         return bkt_tool_usage(t, "--ignore-errors can't be combined with --extend, which leaves out "
                               "unreadable files as a whole");
-    if (column_of && (t->n_args != 2 || folder || o.extend || o.chunk_map || o.append || o.flatten || o.no_data))
-        return bkt_tool_usage(t, "--column takes one repository and one new domain; of the other options, only --force and "
-                              "--no-snapshot go with it");
-    if (sets && (t->n_args != 2 || folder || column_of || o.extend || o.chunk_map || o.append || o.flatten || o.link_path || o.driver))
-        return bkt_tool_usage(t, "--kerchunk takes one reference set and one new domain; of the other options, only --force, --nodata, "
-                              "--ignore-errors and --no-snapshot go with it");
+    if (column_of &&
+        (t->n_args != 2 || folder || o.extend || o.chunk_map || o.append || o.flatten || o.no_data))
+        return bkt_tool_usage(
+            t, "--column takes one repository and one new domain; of the other options, only --force and "
+               "--no-snapshot go with it");
+    if (sets && (t->n_args != 2 || folder || column_of || o.extend || o.chunk_map || o.append || o.flatten ||
+                 o.link_path || o.driver))
+        return bkt_tool_usage(t, "--kerchunk takes one reference set and one new domain; of the other "
+                                 "options, only --force, --nodata, "
+                                 "--ignore-errors and --no-snapshot go with it");
     if (!info)
         return bkt_tool_fail(t, "out of memory");
     interrupt_catch();

@@ -47,10 +47,12 @@ static int on_used(const struct bkt_scanned *s, void *arg)
 }
 
 /* Size of a domain, by one LIST; unknown for version 1. */
-static bool measure(const struct bkt_ls *ls, struct bkt_store *st, const struct bkt_doc *doc, struct bkt_use *u)
+static bool measure(const struct bkt_ls *ls, struct bkt_store *st, const struct bkt_doc *doc,
+                    struct bkt_use *u)
 {
     *u = (struct bkt_use){.n = 0};
-    return ls->verbose && doc->what == BKT_IS_DOMAIN && bkt_scan(st, &doc->doc.root, on_used, u, NULL) == BKT_OK;
+    return ls->verbose && doc->what == BKT_IS_DOMAIN &&
+           bkt_scan(st, &doc->doc.root, on_used, u, NULL) == BKT_OK;
 }
 
 static void line_of(const struct bkt_doc *doc, const char *name)
@@ -239,11 +241,14 @@ static const struct bkt_opt opts[] = {
     {'n', "names", NULL, "names only", NULL},
     {'H', "human-readable", NULL, "sizes as 1.2M", NULL},
     {0, "showattrs", NULL, "attributes with their values", NULL},
-    {0, "showacls", NULL, "access lists: c create, r read, u update, d delete, e read and p change the list", NULL},
+    {0, "showacls", NULL, "access lists: c create, r read, u update, d delete, e read and p change the list",
+     NULL},
     {0, "pattern", "GLOB", "only entries whose last name matches this shell pattern", NULL},
 };
 const struct bkt_verb bkt_verb_ls = {
-    .name = "ls", .args = "[NAME]...", .max_args = -1,
+    .name = "ls",
+    .args = "[NAME]...",
+    .max_args = -1,
     .help = "list the contents of folders, domains and HDF5 files",
     .text = "NAME is a bucket, a folder, a domain, or an object in a domain (DOMAIN/g1/x). It may also be a\n"
             "plain HDF5 file, in a store or on this machine, or an object in it. Without NAME, the working\n"
@@ -251,8 +256,14 @@ const struct bkt_verb bkt_verb_ls = {
             "Each dataset is shown with its extent, type, layout, chunk shape and filters; -v counts its\n"
             "chunks. In folders, -v lists the keys of each domain to count its chunk objects and bytes, and\n"
             "-r goes into folders, not into domains.\n\n"
-            "JSON: a list with an object per NAME: {\"folder\", \"owner\", \"entries\": [{\"path\", \"name\", \"kind\", ...}]} or\n"
-            "{\"domain\", \"owner\", \"objects\": [{\"path\", \"link\", \"kind\", \"id\", \"type\", \"shape\", \"layout\", ...}]}.\n"
-            "A plain file has {\"kind\": \"file\", \"file\", \"objects\"}, and the ids are addresses in the file.",
-    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
+            "JSON: a list with an object per NAME: {\"folder\", \"owner\", \"entries\": [{\"path\", "
+            "\"name\", \"kind\", ...}]} or\n"
+            "{\"domain\", \"owner\", \"objects\": [{\"path\", \"link\", \"kind\", \"id\", \"type\", "
+            "\"shape\", \"layout\", ...}]}.\n"
+            "A plain file has {\"kind\": \"file\", \"file\", \"objects\"}, and the ids are addresses in the "
+            "file.",
+    .opts = opts,
+    .n_opts = BKT_COUNT(opts),
+    .json = true,
+    .run = run,
 };

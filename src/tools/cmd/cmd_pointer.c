@@ -1,4 +1,5 @@
-/* h5bucket pointer DOMAIN FILE: write a pointer file (schema/name/pointer_file.h).  An existing FILE is left alone. */
+/* h5bucket pointer DOMAIN FILE: write a pointer file (schema/name/pointer_file.h).  An existing FILE is left
+ * alone. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +15,8 @@
 static int whole_name(const struct bkt_tool *t, struct bkt_buf *out, struct bkt_err *err)
 {
     const char                  *name  = t->args[0];
-    bool                         local = *name && !bkt_name_has_scheme(name) && !strstr(name, "://") && !(t->set.bucket && *t->set.bucket);
+    bool local =
+        *name && !bkt_name_has_scheme(name) && !strstr(name, "://") && !(t->set.bucket && *t->set.bucket);
     BKT_CLEANUP(bkt_freep) char *cwd   = local && *name != '/' ? getcwd(NULL, 0) : NULL;
     if (local && *name != '/' && !cwd)
         BKT_FAIL(err, BKT_EIO, "the working folder is unknown");
@@ -23,7 +25,8 @@ static int whole_name(const struct bkt_tool *t, struct bkt_buf *out, struct bkt_
     return ok && bkt_buf_add_str(out, name) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
-static int read_user_block(const struct bkt_tool *t, struct bkt_pointer_block *block, struct bkt_buf *bytes, struct bkt_err *err)
+static int read_user_block(const struct bkt_tool *t, struct bkt_pointer_block *block, struct bkt_buf *bytes,
+                           struct bkt_err *err)
 {
     struct bkt_domain *d = NULL;
     if (!bkt_tool_has(t, "user-block"))

@@ -165,7 +165,8 @@ static bool confirmed(const struct rm *r, const char *path, size_t n)
     return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *doc, unsigned depth, struct bkt_err *err)
+static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *doc, unsigned depth,
+                         struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs in = {0};
     BKT_PASS(interrupt_check(err));
@@ -205,7 +206,8 @@ static int take_up(const struct rm *r, const char *path, struct bkt_doc *doc, st
         BKT_NOMEM(err);
     int rc = bkt_store_get(r->st, bkt_buf_str(&mark), 0, BKT_WHOLE, &json, NULL);
     if (rc < 0 || r->dry_run)
-        return rc == BKT_ENOENT || rc == BKT_OK ? BKT_OK : BKT_ERR(err, rc, "%s can't be read", bkt_buf_str(&mark));
+        return rc == BKT_ENOENT || rc == BKT_OK ? BKT_OK
+                                                : BKT_ERR(err, rc, "%s can't be read", bkt_buf_str(&mark));
     BKT_PASS(bkt_store_put(r->st, bkt_buf_str(&key), json.ptr, json.len, NULL, "*", NULL, err));
     bkt_doc_fini(doc);
     return bkt_doc_get(r->st, path, doc, err);
@@ -219,7 +221,8 @@ static int no_place(const struct rm *r, const char *path, struct bkt_err *err)
     return bkt_place_absent(&p, path, "no such domain or folder", err);
 }
 
-static int remove_any(struct rm *r, const char *path, struct bkt_doc *doc, unsigned depth, struct bkt_err *err)
+static int remove_any(struct rm *r, const char *path, struct bkt_doc *doc, unsigned depth,
+                      struct bkt_err *err)
 {
     if (strcmp(path, "db") == 0 || strncmp(path, "db/", 3) == 0)
         BKT_FAIL(err, BKT_EINVAL, "the folder db holds the objects of all domains");

@@ -21,7 +21,9 @@ static int work(struct bkt_tool *t, struct bkt_err *err)
         return bkt_place_absent(&p, t->args[0], "no such domain", err);
     BKT_PASS(bkt_doc_may(&doc.doc, p.path, &t->set, BKT_ACL_UPDATE, err));
     if (!bkt_id_is_v2(&doc.doc.root))
-        BKT_FAIL(err, BKT_EUNSUP, "%s: objects of schema version 1 can't be listed, so a snapshot of them can't be checked", t->args[0]);
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "%s: objects of schema version 1 can't be listed, so a snapshot of them can't be checked",
+                 t->args[0]);
     if (bkt_store_is_readonly(p.store))
         BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p.store));
     if (bkt_tool_has(t, "remove"))
@@ -31,7 +33,8 @@ static int work(struct bkt_tool *t, struct bkt_err *err)
                  "trips", t->args[0]);
     BKT_PASS(snapshot_make(p.store, p.path, &doc.doc.root, NULL, false, 0, &told, err));
     if (bkt_tool_has(t, "verbose"))
-        printf("%" PRIu64 " objects, %" PRIu64 " keys, %" PRIu64 " bytes\n", told.n_objects, told.n_keys, told.bytes);
+        printf("%" PRIu64 " objects, %" PRIu64 " keys, %" PRIu64 " bytes\n", told.n_objects, told.n_keys,
+               told.bytes);
     return BKT_OK;
 }
 

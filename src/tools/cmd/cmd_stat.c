@@ -79,7 +79,8 @@ static void print(const struct stat_of *s, struct bkt_jout *j, bool human)
     bkt_jout_close(j);
 }
 
-static int gather(struct bkt_tool *t, struct bkt_domain *d, const char *path, struct stat_of *s, struct bkt_err *err)
+static int gather(struct bkt_tool *t, struct bkt_domain *d, const char *path, struct stat_of *s,
+                  struct bkt_err *err)
 {
     struct bkt_id id;
     BKT_PASS(bkt_domain_check_acl(d, BKT_ACL_READ, err));
@@ -95,7 +96,8 @@ static int gather(struct bkt_tool *t, struct bkt_domain *d, const char *path, st
     return s->o->kind == BKT_DATASET ? bkt_where_count(d, s->o, NULL, &s->where, err) : BKT_OK;
 }
 
-static int stat_place(struct bkt_tool *t, struct plain_file *plain, struct bkt_domain **d, struct stat_of *s, struct bkt_err *err)
+static int stat_place(struct bkt_tool *t, struct plain_file *plain, struct bkt_domain **d, struct stat_of *s,
+                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_place_fini) struct bkt_place p     = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc   = {0};
@@ -136,14 +138,16 @@ static int on_plain(const struct plain_step *st, void *arg)
     return st->s.obj->kind == BKT_DATASET ? plain_where(st->id, p->s->file, &p->s->where, p->err) : BKT_OK;
 }
 
-static int stat_file(const struct bkt_tool *t, const struct plain_file *plain, struct stat_of *s, struct bkt_err *err)
+static int stat_file(const struct bkt_tool *t, const struct plain_file *plain, struct stat_of *s,
+                     struct bkt_err *err)
 {
     struct plain_stat p = {.s = s, .err = err};
     s->file             = plain->uri;
     return plain_walk(plain->file, t->n_args > 1 ? t->args[1] : plain->inner, 0, true, on_plain, &p, err);
 }
 
-static int stat_name(struct bkt_tool *t, struct plain_file *plain, struct bkt_domain **d, struct stat_of *s, struct bkt_err *err)
+static int stat_name(struct bkt_tool *t, struct plain_file *plain, struct bkt_domain **d, struct stat_of *s,
+                     struct bkt_err *err)
 {
     struct bkt_err               why  = {.n = 0};
     BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(t);
@@ -180,13 +184,21 @@ static const struct bkt_opt opts[] = {
     {'H', "human-readable", NULL, "sizes as 1.2M", NULL},
 };
 const struct bkt_verb bkt_verb_stat = {
-    .name = "stat", .args = "DOMAIN [OBJECT]", .min_args = 1, .max_args = 2,
+    .name = "stat",
+    .args = "DOMAIN [OBJECT]",
+    .min_args = 1,
+    .max_args = 2,
     .help = "show one object of a domain or HDF5 file: id, key, times, type, layout, attributes",
     .text = "OBJECT is a path in the domain or an id (d-...). It may also follow the domain's name:\n"
             "DOMAIN/g1/x. Without OBJECT, the root group is shown.\n\n"
-            "DOMAIN may also be a plain HDF5 file, in a store or on this machine. Its object has a field file, and\n"
+            "DOMAIN may also be a plain HDF5 file, in a store or on this machine. Its object has a field "
+            "file, and\n"
             "its id is the address in the file. The hard links are counted without -l.\n\n"
-            "JSON: {\"kind\", \"id\", \"key\", \"type\", \"shape\", \"layout\", \"chunk\", \"filters\", \"storage\",\n"
+            "JSON: {\"kind\", \"id\", \"key\", \"type\", \"shape\", \"layout\", \"chunk\", \"filters\", "
+            "\"storage\",\n"
             "\"attributes\", ...}.",
-    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
+    .opts = opts,
+    .n_opts = BKT_COUNT(opts),
+    .json = true,
+    .run = run,
 };

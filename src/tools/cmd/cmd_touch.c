@@ -21,7 +21,8 @@ static int refresh_once(const struct bkt_tool *t, const struct bkt_place *p, str
     BKT_PASS(bkt_acl_edit(doc.json.ptr, doc.json.len, NULL, 0, bkt_time_of_day(), &json, err));
     if (bkt_domain_doc_key(p->path, &key) < 0)
         BKT_NOMEM(err);
-    return bkt_store_put(p->store, bkt_buf_str(&key), json.ptr, json.len, doc.etag[0] ? doc.etag : NULL, NULL, NULL, err);
+    return bkt_store_put(p->store, bkt_buf_str(&key), json.ptr, json.len, doc.etag[0] ? doc.etag : NULL, NULL,
+                         NULL, err);
 }
 
 static int refresh(const struct bkt_tool *t, const struct bkt_place *p, struct bkt_err *err)
@@ -77,8 +78,10 @@ static int touch(const struct bkt_tool *t, const struct bkt_place *p, bool *made
     if (strcmp(p->path, "db") == 0 || strncmp(p->path, "db/", 3) == 0)
         BKT_FAIL(err, BKT_EINVAL, "the folder db holds the objects of all domains");
     if (!*p->path)
-        BKT_FAIL(err, BKT_EINVAL, "a whole bucket is not a folder: make it with its owner's tools (`aws s3 mb s3://NAME`); "
-                 "it needs no more before programs write s3://NAME/FILE; `h5bucket doctor s3://NAME` checks it");
+        BKT_FAIL(
+            err, BKT_EINVAL,
+            "a whole bucket is not a folder: make it with its owner's tools (`aws s3 mb s3://NAME`); "
+            "it needs no more before programs write s3://NAME/FILE; `h5bucket doctor s3://NAME` checks it");
     if (bkt_store_is_readonly(p->store))
         BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p->store));
     BKT_PASS(bkt_doc_get(p->store, p->path, &doc, err));

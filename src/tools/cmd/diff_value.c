@@ -47,7 +47,7 @@ static void mem_fini(struct mem *m) { h5_closep(&m->in); }
 
 int bkt_diff_attr(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name)
 {
-    BKT_CLEANUP(h5_closep) hid_t         type = H5Aget_type(a), other = H5Aget_type(b), space = H5Aget_space(a);
+    BKT_CLEANUP(h5_closep) hid_t type = H5Aget_type(a), other = H5Aget_type(b), space = H5Aget_space(a);
     BKT_CLEANUP(mem_fini) struct mem m = {.in = -1}, mb = {.in = -1};
     BKT_PASS(mem_type(d, type, &m));
     BKT_PASS(mem_type(d, other, &mb)); /* equal, but each bound to its file */
@@ -61,8 +61,8 @@ int bkt_diff_attr(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const 
         rc = h5_fail(d->err, name);
     uint64_t first = 0, bad = rc == BKT_OK ? count(&m, x, y, (size_t)n, &first) : 0;
     if (bad)
-        bkt_diff_tell(d, path, "attribute", "attribute %s: %llu of %llu values differ", name, (unsigned long long)bad,
-                      (unsigned long long)n);
+        bkt_diff_tell(d, path, "attribute", "attribute %s: %llu of %llu values differ", name,
+                      (unsigned long long)bad, (unsigned long long)n);
     if (m.is_var && x && y) {
         (void)H5Treclaim(m.in, space, H5P_DEFAULT, x);
         (void)H5Treclaim(mb.in, space, H5P_DEFAULT, y);
@@ -105,7 +105,8 @@ static int compare_block(struct bkt_diff *d, struct sides *k)
     mem     = H5Screate_simple(1, &n, NULL);
     char *x = calloc(at->n, size), *y = calloc(at->n, size);
     int   rc = x && y ? BKT_OK : BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
-    if (rc == BKT_OK && (H5Dread(k->a, k->m.in, mem, fa, H5P_DEFAULT, x) < 0 || H5Dread(k->b, k->mb.in, mem, fb, H5P_DEFAULT, y) < 0))
+    if (rc == BKT_OK && (H5Dread(k->a, k->m.in, mem, fa, H5P_DEFAULT, x) < 0 ||
+                         H5Dread(k->b, k->mb.in, mem, fb, H5P_DEFAULT, y) < 0))
         rc = h5_fail(d->err, "reading data");
     uint64_t first = 0, bad = rc == BKT_OK ? count(&k->m, x, y, at->n, &first) : 0;
     if (bad) {

@@ -10,11 +10,11 @@ struct bkt_got {
     uint64_t bytes, kept; /* of the file; those that an earlier download had brought */
 };
 
-/** Download the plain file in a store whose first bytes were asked for (plain_file_ask()).  The next call goes
- *  on with a download that fails.
+/** Download the plain file in a store whose first bytes were asked for (plain_file_ask()).  The next call
+ * goes on with a download that fails.
  * @param file  the new name
  * @param out   set on success */
-BKT_NODISCARD int bkt_get_file(struct bkt_tool *t, struct plain_file *p, const char *file, struct bkt_got *out,
-                               struct bkt_err *err);
+BKT_NODISCARD int bkt_get_file(struct bkt_tool *t, struct plain_file *p, const char *file,
+                               struct bkt_got *out, struct bkt_err *err);
 
 #endif

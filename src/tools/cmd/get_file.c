@@ -1,5 +1,5 @@
-/* h5bucket get of a plain HDF5 file: its bytes.  They are collected in FILE.h5bucket-part, which stays when the
- * download is cut off. */
+/* h5bucket get of a plain HDF5 file: its bytes.  They are collected in FILE.h5bucket-part, which stays when
+ * the download is cut off. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,13 +30,14 @@ static int ended(const struct part_file *part, int rc, const struct bkt_err *why
         BKT_FAIL(err, rc, "the file was replaced while it was read; run h5bucket get again");
     if (!done)
         return rc;
-    BKT_FAIL(err, rc, "%llu of %llu bytes are kept in %s; the same command goes on with them", done, size, part->path);
+    BKT_FAIL(err, rc, "%llu of %llu bytes are kept in %s; the same command goes on with them", done, size,
+             part->path);
 }
 
-static int fetch(struct bkt_tool *t, const char *full, const char *file, struct vfd_expected *x, struct bkt_got *out,
-                 struct bkt_err *err)
+static int fetch(struct bkt_tool *t, const char *full, const char *file, struct vfd_expected *x,
+                 struct bkt_got *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) char             *name = strndup(full, strcspn(full, "?")); /* each signature is another one */
+    BKT_CLEANUP(bkt_freep) char *name = strndup(full, strcspn(full, "?")); /* each signature is another one */
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     BKT_CLEANUP(part_file_fini) struct part_file part = {.fd = -1};
     struct bkt_err  why = {.n = 0};
@@ -48,9 +49,15 @@ static int fetch(struct bkt_tool *t, const char *full, const char *file, struct 
     progress_init(&progress, full, bkt_tool_has(t, "verbose") > 0);
     progress.total = part.size - part.kept;
     if (part.kept)
-        progress_line(&progress, "%s: %llu bytes are here already", bkt_buf_str(&path), (unsigned long long)part.kept);
-    struct download d = {.st = x->st, .key = x->key, .version = &x->version, .first = x->first, .n_first = x->n,
-                         .step = on_step, .arg = &progress};
+        progress_line(&progress, "%s: %llu bytes are here already", bkt_buf_str(&path),
+                      (unsigned long long)part.kept);
+    struct download d = {.st = x->st,
+                         .key = x->key,
+                         .version = &x->version,
+                         .first = x->first,
+                         .n_first = x->n,
+                         .step = on_step,
+                         .arg = &progress};
     int rc = bkt_processes_several() ? bkt_get_shared_download(&d, full, &part, &why)
                                      : download_run(&d, &part, &why);
     progress_end(&progress);
@@ -60,7 +67,8 @@ static int fetch(struct bkt_tool *t, const char *full, const char *file, struct 
     return part_file_finish(&part, file, err);
 }
 
-int bkt_get_file(struct bkt_tool *t, struct plain_file *p, const char *file, struct bkt_got *out, struct bkt_err *err)
+int bkt_get_file(struct bkt_tool *t, struct plain_file *p, const char *file, struct bkt_got *out,
+                 struct bkt_err *err)
 {
     struct vfd_expected x;
     int rc = vfd_take_expected(p->r.full, &x, err);

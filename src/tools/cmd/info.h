@@ -9,6 +9,7 @@
 /** Count a plain file's objects and print the record, after no domain could be opened.
  * @param rc, why  the reason for that
  * @return an exit code; a failure was reported */
-int bkt_info_file(struct bkt_tool *t, struct plain_file *p, int rc, const struct bkt_err *why, struct bkt_jout *j);
+int bkt_info_file(struct bkt_tool *t, struct plain_file *p, int rc, const struct bkt_err *why,
+                  struct bkt_jout *j);
 
 #endif

@@ -99,12 +99,14 @@ static void print(const struct info *in, struct bkt_jout *j)
     bkt_jout_close(j);
 }
 
-int bkt_info_file(struct bkt_tool *t, struct plain_file *p, int rc, const struct bkt_err *why, struct bkt_jout *j)
+int bkt_info_file(struct bkt_tool *t, struct plain_file *p, int rc, const struct bkt_err *why,
+                  struct bkt_jout *j)
 {
     struct info                  in   = {.t = t, .p = p};
     struct bkt_err               err  = {.n = 0};
     BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(t);
-    rc = info ? plain_file_instead(p, &t->set, info, false, rc, why, &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+    rc = info ? plain_file_instead(p, &t->set, info, false, rc, why, &err)
+              : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK)
         rc = plain_file_facts(p, &in.facts, &err);
     if (rc == BKT_OK)

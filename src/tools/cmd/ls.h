@@ -1,5 +1,5 @@
-/* The parts of h5bucket ls: folders (cmd_ls.c), the objects of a domain (ls_domain.c), and those of a plain HDF5
- * file (ls_file.c). */
+/* The parts of h5bucket ls: folders (cmd_ls.c), the objects of a domain (ls_domain.c), and those of a plain
+ * HDF5 file (ls_file.c). */
 #ifndef BKT_LS_H
 #define BKT_LS_H
 

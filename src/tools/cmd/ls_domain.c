@@ -64,7 +64,8 @@ static void attrs_of(const struct bkt_object *o, struct bkt_jout *j)
 }
 
 /* With -v also as rows. */
-static void dset_of(struct bkt_ls *ls, const struct bkt_object *o, const struct bkt_where *where, const struct bkt_record *r)
+static void dset_of(struct bkt_ls *ls, const struct bkt_object *o, const struct bkt_where *where,
+                    const struct bkt_record *r)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf          b   = {0};
     BKT_CLEANUP(bkt_where_fini) struct bkt_extent_use use = {0};
@@ -87,7 +88,8 @@ static void dset_of(struct bkt_ls *ls, const struct bkt_object *o, const struct 
     bkt_record_where(r, &use);
 }
 
-static void object_of(struct bkt_ls *ls, const struct bkt_object *o, const struct bkt_where *where, const struct bkt_record *r)
+static void object_of(struct bkt_ls *ls, const struct bkt_object *o, const struct bkt_where *where,
+                      const struct bkt_record *r)
 {
     const bool rows = ls->verbose;
     bkt_record_str(r, NULL, rows ? where->id : NULL, o->id.text);
@@ -144,10 +146,12 @@ void bkt_ls_step(struct bkt_ls *ls, const struct bkt_step *st, const struct bkt_
 struct state {
     struct bkt_ls     *ls;
     struct bkt_domain *d;
-    struct bkt_uses   *uses; /* chunk objects of all datasets, when many are listed; NULL: asked for one by one */
+    struct bkt_uses
+        *uses; /* chunk objects of all datasets, when many are listed; NULL: asked for one by one */
 };
 
-static int count_chunks(void *arg, const struct bkt_object *o, struct bkt_extent_use *out, struct bkt_err *err)
+static int count_chunks(void *arg, const struct bkt_object *o, struct bkt_extent_use *out,
+                        struct bkt_err *err)
 {
     const struct state *s = arg;
     return bkt_where_count(s->d, o, s->uses, out, err);

@@ -10,7 +10,8 @@ struct state {
     hid_t                    dset; /* the object that is shown */
 };
 
-static int count_chunks(void *arg, const struct bkt_object *o, struct bkt_extent_use *out, struct bkt_err *err)
+static int count_chunks(void *arg, const struct bkt_object *o, struct bkt_extent_use *out,
+                        struct bkt_err *err)
 {
     const struct state *s = arg;
     (void)o;

@@ -18,7 +18,8 @@ __attribute__((format(printf, 3, 0))) static void fill(struct findings *f, struc
                                                        va_list args)
 {
     char text[2048];
-    (void)vsnprintf(text, sizeof text, fmt, args); /* NOLINT(clang-analyzer-valist.Uninitialized): it is set */
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it is set */
+    (void)vsnprintf(text, sizeof text, fmt, args);
     if (bkt_buf_addf(b, "%s", text) < 0)
         f->short_of_memory = true;
 }

@@ -1,8 +1,8 @@
 /* h5bucket load --column=COLUMN REPOSITORY DOMAIN.
  *
  * 1. The samples' records come from the repository's names.
- * 2. Each file is opened by HDF5's native connector.  The places of its collections' chunks are listed, and those of the
- *    samples become rows of a chunk table.
+ * 2. Each file is opened by HDF5's native connector.  The places of its collections' chunks are listed, and
+ * those of the samples become rows of a chunk table.
  * 3. The domain is made, with a dataset whose layout refers to that table. */
 #include "tools/samples/load_column.h"
 
@@ -94,7 +94,8 @@ static int parse_all(struct column *c, struct bkt_err *err)
         const char  *text = c->sel.records.v[i];
         it->at = i;
         if (bkt_record_parse(text, strlen(text), &it->r, NULL) < 0 || !bkt_record_elements(&it->r, &elements))
-            BKT_FAIL(err, BKT_EUNSUP, "sample %s lies in no HDF5 file; its record is %s", c->sel.names.v[i], text);
+            BKT_FAIL(err, BKT_EUNSUP, "sample %s lies in no HDF5 file; its record is %s", c->sel.names.v[i],
+                     text);
         it->empty = elements == 0;
         if (!it->empty && !c->n_stored++)
             c->lead = it->r;
@@ -126,8 +127,9 @@ static int find_samples(struct column *c, struct bkt_err *err)
     if (rc == BKT_ENOENT)
         BKT_FAIL(err, rc, "%s has no LMDB files with names of columns", c->repository);
     BKT_PASS(rc);
-    rc = strchr(rest ? rest : c->name, '/') ? BKT_ERR(err, BKT_EINVAL, "%s: a whole column is loaded; name it alone", c->name)
-                                            : selection_add(&c->sel, names, c->name, err);
+    rc = strchr(rest ? rest : c->name, '/')
+             ? BKT_ERR(err, BKT_EINVAL, "%s: a whole column is loaded; name it alone", c->name)
+             : selection_add(&c->sel, names, c->name, err);
     bkt_names_close(names);
     BKT_PASS(rc);
     if (!c->sel.records.n)
@@ -168,13 +170,13 @@ static int compare(struct column *c, hid_t dset, const struct survey *s, struct 
     return BKT_OK;
 }
 
-static int add_row(struct column *c, const struct item *it, const struct survey_chunk *k, const struct source_part *part,
-                   struct bkt_err *err)
+static int add_row(struct column *c, const struct item *it, const struct survey_chunk *k,
+                   const struct source_part *part, struct bkt_err *err)
 {
     if (bkt_list_room(&c->rows, c->n_rows, &c->cap_rows, sizeof *c->rows) < 0)
         BKT_NOMEM(err);
-    c->rows[c->n_rows++] = (struct row){it->at * c->per_sample + k->index % c->per_sample, k->addr - part->start, k->size, k->mask,
-                                        c->n_files - 1};
+    c->rows[c->n_rows++] = (struct row){it->at * c->per_sample + k->index % c->per_sample,
+                                        k->addr - part->start, k->size, k->mask, c->n_files - 1};
     return BKT_OK;
 }
 
@@ -207,17 +209,19 @@ static bool is_inside(const struct column *c, const struct h5bucket_record *r, u
     return true;
 }
 
-static int add_samples(struct column *c, struct source *src, const struct survey *s, const struct item *from, size_t n,
-                       struct bkt_err *err)
+static int add_samples(struct column *c, struct source *src, const struct survey *s, const struct item *from,
+                       size_t n, struct bkt_err *err)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t begin = from[i].r.row * c->per_sample, end = begin + c->per_sample;
         if (!is_inside(c, &from[i].r, s->dims[0]))
-            BKT_FAIL(err, BKT_EFORMAT, "sample %s: its collection has no such row or shape", c->sel.names.v[from[i].at]);
+            BKT_FAIL(err, BKT_EFORMAT, "sample %s: its collection has no such row or shape",
+                     c->sel.names.v[from[i].at]);
         for (size_t k = first_chunk(s, begin); k < s->n_chunks && s->chunks[k].index < end; k++) {
             const struct source_part *part = source_part_of(src, s->chunks[k].addr, s->chunks[k].size);
             if (!part)
-                BKT_FAIL(err, BKT_EFORMAT, "sample %s: a chunk lies outside the file", c->sel.names.v[from[i].at]);
+                BKT_FAIL(err, BKT_EFORMAT, "sample %s: a chunk lies outside the file",
+                         c->sel.names.v[from[i].at]);
             BKT_PASS(add_row(c, &from[i], &s->chunks[k], part, err));
         }
     }
@@ -225,7 +229,8 @@ static int add_samples(struct column *c, struct source *src, const struct survey
 }
 
 /* The samples of one collection. */
-static int add_collection(struct column *c, struct source *src, const struct item *from, size_t n, struct bkt_err *err)
+static int add_collection(struct column *c, struct source *src, const struct item *from, size_t n,
+                          struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini) struct survey s = {0};
     char                                   name[16];
@@ -236,7 +241,7 @@ static int add_collection(struct column *c, struct source *src, const struct ite
     BKT_PASS(survey_dataset(src, dset, &s, err));
     BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dset);
     hsize_t chunk[BKT_MAX_RANK];
-    int     rank = dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED ? -1 : H5Pget_chunk(dcpl, BKT_MAX_RANK, chunk);
+    int rank = dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED ? -1 : H5Pget_chunk(dcpl, BKT_MAX_RANK, chunk);
     if (rank < 1 || (unsigned)rank != s.rank || chunk[0] != 1)
         BKT_FAIL(err, BKT_EUNSUP, "collection %u is not chunked by samples", from->r.dataset);
     for (int d = 0; d < rank; d++) /* also without a stored chunk */
@@ -250,7 +255,8 @@ static int add_collection(struct column *c, struct source *src, const struct ite
     return add_samples(c, src, &s, from, n, err);
 }
 
-static int add_file(struct column *c, struct source *src, const struct item *from, size_t n, struct bkt_err *err)
+static int add_file(struct column *c, struct source *src, const struct item *from, size_t n,
+                    struct bkt_err *err)
 {
     if (src->n_parts != 1)
         BKT_FAIL(err, BKT_EUNSUP, "it is more than one file");
@@ -269,8 +275,8 @@ static int add_file(struct column *c, struct source *src, const struct item *fro
 }
 
 /* `data` is below the repository's folder, or below `.hangar`; the first file that is found decides. */
-static int open_source(const struct column *c, const struct h5bucket_record *r, const char **data, struct source **out,
-                       struct bkt_err *err)
+static int open_source(const struct column *c, const struct h5bucket_record *r, const char **data,
+                       struct source **out, struct bkt_err *err)
 {
     size_t n  = strlen(c->repository);
     int    rc = BKT_ENOENT;
@@ -281,7 +287,8 @@ static int open_source(const struct column *c, const struct h5bucket_record *r, 
         if (*data && *data != bkt_sample_places[i])
             continue;
         bkt_err_clear(err);
-        if (bkt_buf_addf(&name, "%.*s/%s/0%d/%s.hdf5", (int)n, c->repository, bkt_sample_places[i], r->format, r->uid) < 0)
+        if (bkt_buf_addf(&name, "%.*s/%s/0%d/%s.hdf5", (int)n, c->repository, bkt_sample_places[i], r->format,
+                         r->uid) < 0)
             BKT_NOMEM(err);
         rc = source_open(bkt_buf_str(&name), "sec2", c->l->set, out, err);
         if (rc == BKT_OK) {
@@ -289,8 +296,11 @@ static int open_source(const struct column *c, const struct h5bucket_record *r, 
             return rc;
         }
         if (H5Fis_accessible(bkt_buf_str(&name), c->fapl) > 0)
-            BKT_FAIL(err, BKT_EUNSUP, "%s is a domain, whose chunk objects hold several samples each; get the domains as plain files "
-                     "(h5bucket get) to load a column of them", bkt_buf_str(&name));
+            BKT_FAIL(err, BKT_EUNSUP,
+                     "%s is a domain, whose chunk objects hold several samples each; get the domains as "
+                     "plain files "
+                     "(h5bucket get) to load a column of them",
+                     bkt_buf_str(&name));
     }
     return rc;
 }
@@ -327,7 +337,8 @@ static void get_row(void *arg, size_t i, struct load_row *out)
 {
     const struct column *c = arg;
     const struct row    *r = &c->rows[i];
-    *out = (struct load_row){r->index, r->off, r->size, r->mask, c->files[r->file].uri, c->files[r->file].etag};
+    *out =
+        (struct load_row){r->index, r->off, r->size, r->mask, c->files[r->file].uri, c->files[r->file].etag};
 }
 
 /* The shape of the dataset and of its chunks. */
@@ -370,7 +381,8 @@ static int make_samples(struct column *c, bool *shapes, struct bkt_err *err)
     BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Pcopy(c->dcpl);
     if (space < 0 || dcpl < 0 || H5Pset_chunk(dcpl, (int)rank, chunk) < 0)
         return h5_fail(err, "making the dataset of samples");
-    BKT_CLEANUP(h5_closep) hid_t dset = bkt_filters_create(c->l->dst, "samples", c->type, space, H5P_DEFAULT, dcpl, c->first);
+    BKT_CLEANUP(h5_closep)
+    hid_t dset = bkt_filters_create(c->l->dst, "samples", c->type, space, H5P_DEFAULT, dcpl, c->first);
     if (dset < 0)
         return h5_fail(err, "making the dataset of samples");
     if (!bkt_filters_agree(dset, c->first))
@@ -417,7 +429,8 @@ static int make_names(const struct column *c, struct bkt_err *err)
     }
     if (H5Tset_size(type, size) < 0 || H5Tset_strpad(type, H5T_STR_NULLPAD) < 0)
         return h5_fail(err, "making the names' type");
-    BKT_CLEANUP(h5_closep) hid_t dset = H5Dcreate2(c->l->dst, "names", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    BKT_CLEANUP(h5_closep)
+    hid_t dset = H5Dcreate2(c->l->dst, "names", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     if (dset < 0 || H5Dwrite(dset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0)
         return h5_fail(err, "making the dataset of names");
     return BKT_OK;
@@ -440,7 +453,8 @@ static int fill(void *column, struct bkt_err *err)
     return BKT_OK;
 }
 
-int load_column(struct load *l, const char *repository, const char *column, const char *domain, hid_t fapl, struct bkt_err *err)
+int load_column(struct load *l, const char *repository, const char *column, const char *domain, hid_t fapl,
+                struct bkt_err *err)
 {
     BKT_CLEANUP(fini) struct column     c = {.l = l, .repository = repository, .name = column, .fapl = fapl,
                                              .type = -1, .dcpl = -1, .first = -1};

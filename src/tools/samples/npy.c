@@ -15,9 +15,19 @@ static const struct {
     int         number; /* numpy's */
     const char *name;
 } types[] = {
-    {'b', 1, 0, "bool"},   {'i', 1, 1, "int8"},    {'u', 1, 2, "uint8"},   {'i', 2, 3, "int16"},    {'u', 2, 4, "uint16"},
-    {'i', 4, 5, "int32"},  {'u', 4, 6, "uint32"},  {'i', 8, 7, "int64"},   {'u', 8, 8, "uint64"},   {'f', 2, 23, "float16"},
-    {'f', 4, 11, "float32"}, {'f', 8, 12, "float64"}, {'f', sizeof(long double), 13, "float128"},
+    {'b', 1, 0, "bool"},
+    {'i', 1, 1, "int8"},
+    {'u', 1, 2, "uint8"},
+    {'i', 2, 3, "int16"},
+    {'u', 2, 4, "uint16"},
+    {'i', 4, 5, "int32"},
+    {'u', 4, 6, "uint32"},
+    {'i', 8, 7, "int64"},
+    {'u', 8, 8, "uint64"},
+    {'f', 2, 23, "float16"},
+    {'f', 4, 11, "float32"},
+    {'f', 8, 12, "float64"},
+    {'f', sizeof(long double), 13, "float128"},
 };
 
 static size_t find(hid_t type)
@@ -69,14 +79,18 @@ int npy_head(hid_t type, int rank, const hsize_t *shape, struct bkt_buf *out, st
         BKT_FAIL(err, BKT_EUNSUP, "numpy has no letters for the type; use raw");
     int rc = bkt_buf_addf(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
     for (int i = 0; i < rank && rc == BKT_OK; i++)
-        rc = bkt_buf_addf(&dict, "%llu%s", (unsigned long long)shape[i], i + 1 < rank ? ", " : rank == 1 ? "," : "");
+        rc = bkt_buf_addf(&dict, "%llu%s", (unsigned long long)shape[i],
+                          i + 1 < rank ? ", "
+                          : rank == 1  ? ","
+                                       : "");
     if (rc == BKT_OK)
         rc = bkt_buf_add_str(&dict, "), }");
     while (rc == BKT_OK && (10 + dict.len + 1) % 64)
         rc = bkt_buf_add_str(&dict, " ");
     unsigned char head[10] = "\x93NUMPY\x01";
     bkt_put_le(head + 8, 2, dict.len + 1);
-    if (rc < 0 || bkt_buf_add(out, head, sizeof head) < 0 || bkt_buf_add(out, dict.ptr, dict.len) < 0 || bkt_buf_add_str(out, "\n") < 0)
+    if (rc < 0 || bkt_buf_add(out, head, sizeof head) < 0 || bkt_buf_add(out, dict.ptr, dict.len) < 0 ||
+        bkt_buf_add_str(out, "\n") < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }

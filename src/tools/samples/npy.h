@@ -14,8 +14,10 @@ struct npy {
 };
 
 /** Append the header of an array.  BKT_EUNSUP: numpy has no such type. */
-BKT_NODISCARD int npy_head(hid_t type, int rank, const hsize_t *shape, struct bkt_buf *out, struct bkt_err *err);
-/** Parse a file's bytes.  Its type is set on success only.  BKT_EFORMAT; BKT_EUNSUP: Fortran order, or a type that no sample can have */
+BKT_NODISCARD int npy_head(hid_t type, int rank, const hsize_t *shape, struct bkt_buf *out,
+                           struct bkt_err *err);
+/** Parse a file's bytes.  Its type is set on success only.  BKT_EFORMAT; BKT_EUNSUP: Fortran order, or a type
+ * that no sample can have */
 BKT_NODISCARD int npy_parse(const struct bkt_buf *file, struct npy *out, struct bkt_err *err);
 
 /** numpy's letters for a type ("<f4", "|b1"); false: it has none. */

@@ -39,7 +39,8 @@ struct sample_files {
     struct sample_use *v;
     size_t             n, cap;
 };
-/** Find the files of a repository: by the records of its names, and by a list of the store if it can be listed. */
+/** Find the files of a repository: by the records of its names, and by a list of the store if it can be
+ * listed. */
 BKT_NODISCARD int sample_files_find(struct sample_tool *s, struct sample_files *out, struct bkt_err *err);
 void sample_files_fini(struct sample_files *f);
 

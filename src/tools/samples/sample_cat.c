@@ -33,8 +33,9 @@ static hid_t printed_as(hid_t type, enum form *form)
 {
     H5T_class_t class = H5Tget_class(type);
     size_t size = H5Tget_size(type);
-    *form = class == H5T_FLOAT ? (size > 8 ? LONG_REAL : REAL)
-                               : class == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_NONE ? POSITIVE : INTEGER;
+    *form = class == H5T_FLOAT                                          ? (size > 8 ? LONG_REAL : REAL)
+            : class == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_NONE ? POSITIVE
+                                                                        : INTEGER;
     if (class != H5T_FLOAT && class != H5T_INTEGER)
         return H5I_INVALID_HID;
     return *form == REAL ? H5T_NATIVE_DOUBLE : *form == LONG_REAL ? H5T_NATIVE_LDOUBLE
@@ -68,7 +69,8 @@ static void add_element(struct bkt_buf *b, const unsigned char *p, enum form for
     }
 }
 
-static int print_elements(FILE *to, const unsigned char *p, size_t size, enum form form, uint64_t n, uint64_t line)
+static int print_elements(FILE *to, const unsigned char *p, size_t size, enum form form, uint64_t n,
+                          uint64_t line)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     for (uint64_t i = 0; i < n; i++) {
@@ -83,14 +85,14 @@ static int print_elements(FILE *to, const unsigned char *p, size_t size, enum fo
 }
 
 /* A line for each run of the last dimension. */
-static int print_text(struct cat *c, const struct h5bucket_sample *sample, hid_t type, const struct h5bucket_record *r,
-                      struct bkt_err *err)
+static int print_text(struct cat *c, const struct h5bucket_sample *sample, hid_t type,
+                      const struct h5bucket_record *r, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t          base = H5Tget_class(type) == H5T_ENUM ? H5Tget_super(type) : H5Tcopy(type);
+    BKT_CLEANUP(h5_closep) hid_t base = H5Tget_class(type) == H5T_ENUM ? H5Tget_super(type) : H5Tcopy(type);
     BKT_CLEANUP(bkt_freep) unsigned char *p    = NULL;
     enum form form;
     hid_t     as   = printed_as(base, &form);
-    size_t    from = H5Tget_size(base), size = as < 0 ? 0 : H5Tget_size(as), n = from ? sample->size / from : 0;
+    size_t from = H5Tget_size(base), size = as < 0 ? 0 : H5Tget_size(as), n = from ? sample->size / from : 0;
     if (as < 0)
         BKT_FAIL(err, BKT_EUNSUP, "elements of its type can't be printed as text; use --format=raw");
     p = calloc(n + 1, bkt_max_u64(size > from ? size : from, 1));
@@ -181,7 +183,8 @@ static int write_all(struct cat *c, const char *output, struct bkt_err *err)
         BKT_FAIL(err, BKT_EIO, "%s: can't be written: %s", output, strerror(errno));
     int rc = sample_read_each(c->s, c->sel.records.v, c->sel.records.n, each, c, err);
     if (fflush(c->to) != 0 || ferror(c->to))
-        rc = BKT_ERR(err, BKT_EIO, "%s: writing failed: %s", output ? output : "standard output", strerror(errno));
+        rc = BKT_ERR(err, BKT_EIO, "%s: writing failed: %s", output ? output : "standard output",
+                     strerror(errno));
     if (output)
         (void)fclose(c->to);
     return rc;
@@ -190,7 +193,10 @@ static int write_all(struct cat *c, const char *output, struct bkt_err *err)
 int sample_cat(struct sample_tool *s)
 {
     const char    *format = bkt_tool_opt(s->t, "format");
-    struct cat     c      = {.s = s, .format = !format || strcmp(format, "text") == 0 ? TEXT : strcmp(format, "raw") == 0 ? RAW : NPY};
+    struct cat c = {.s = s,
+                    .format = !format || strcmp(format, "text") == 0 ? TEXT
+                              : strcmp(format, "raw") == 0           ? RAW
+                                                                     : NPY};
     struct bkt_err err    = {.n = 0};
     if (!s->n_args && !bkt_tool_has(s->t, "records"))
         return bkt_tool_usage(s->t, "cat: no sample is named");

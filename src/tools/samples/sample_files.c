@@ -44,7 +44,8 @@ static int add_record(void *arg, const char *key, size_t n, const void *value, s
     struct h5bucket_record  r;
     struct sample_use      *u;
     (void)key, (void)n;
-    if (n_value >= H5BUCKET_RECORD_MAX || bkt_record_parse(value, n_value, &r, NULL) < 0 || bkt_map_get(f->seen, value, n_value))
+    if (n_value >= H5BUCKET_RECORD_MAX || bkt_record_parse(value, n_value, &r, NULL) < 0 ||
+        bkt_map_get(f->seen, value, n_value))
         return BKT_OK;
     if (bkt_map_put(f->seen, value, n_value, f, NULL) < 0)
         return BKT_ENOMEM;
@@ -115,8 +116,9 @@ static void look(struct sample_tool *s, struct sample_use *u)
     }
     bool known = bkt_sample_file_numbers(f, "next_location", next, 2, NULL) == BKT_OK &&
                  bkt_sample_file_numbers(f, "collection_max_size", &rows, 1, NULL) == BKT_OK &&
-                 bkt_sample_file_numbers(f, "collection_total", &count, 1, NULL) == BKT_OK && next[0] >= 0 && next[1] >= 0 && rows > 0 &&
-                 count > 0 && rows < INT32_MAX && count < INT32_MAX && next[0] <= count && next[1] <= rows;
+                 bkt_sample_file_numbers(f, "collection_total", &count, 1, NULL) == BKT_OK && next[0] >= 0 &&
+                 next[1] >= 0 && rows > 0 && count > 0 && rows < INT32_MAX && count < INT32_MAX &&
+                 next[0] <= count && next[1] <= rows;
     (void)H5Eclear2(H5E_DEFAULT);
     u->used = known ? (uint64_t)(next[0] * rows + next[1]) : 0;
     u->all  = known ? (uint64_t)(rows * count) : 0;

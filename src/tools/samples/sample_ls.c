@@ -60,7 +60,8 @@ static int branch(struct sample_tool *s, struct bkt_jout *j, const struct bkt_br
     bkt_jout_str(j, "commit", *b->commit ? b->commit : NULL);
     bkt_jout_open(j, "columns", '[');
     if (!s->t->json)
-        printf("branch %s%s %s\n", b->name, strcmp(b->name, s->names->head) == 0 ? " (head)" : "", *b->commit ? b->commit : "no commit");
+        printf("branch %s%s %s\n", b->name, strcmp(b->name, s->names->head) == 0 ? " (head)" : "",
+               *b->commit ? b->commit : "no commit");
     int rc = bkt_names_commit(s->names, b->name, &c, err);
     for (size_t i = 0; i < c.n_columns && rc == BKT_OK; i++)
         rc = column(s, j, &c.columns[i], err);
@@ -74,7 +75,8 @@ static void file_text(const struct sample_use *u)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf line = {0};
     bkt_say(&line, "file 0%d/%s ", u->format, u->uid);
     if (u->all)
-        bkt_say(&line, " %" PRIu64 " of %" PRIu64 " rows (%.1f %%)", u->used, u->all, 100.0 * (double)u->used / (double)u->all);
+        bkt_say(&line, " %" PRIu64 " of %" PRIu64 " rows (%.1f %%)", u->used, u->all,
+                100.0 * (double)u->used / (double)u->all);
     else if (u->rc == BKT_OK)
         bkt_say(&line, " unknown rows");
     bkt_say(&line, ", %" PRIu64 " records", u->records);

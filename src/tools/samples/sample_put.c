@@ -41,7 +41,8 @@ static bool parse_shape(struct put *p, const char *text)
 {
     for (char *end; *text; text = end) {
         p->shape[p->rank] = strtoull(text, &end, 10);
-        if (end == text || *text < '0' || *text > '9' || p->shape[p->rank] > INT64_MAX || ++p->rank == H5S_MAX_RANK)
+        if (end == text || *text < '0' || *text > '9' || p->shape[p->rank] > INT64_MAX ||
+            ++p->rank == H5S_MAX_RANK)
             return false;
         if (*end && !strchr(",x", *end++))
             return false;
@@ -52,7 +53,8 @@ static bool parse_shape(struct put *p, const char *text)
 static bool read_options(struct put *p)
 {
     struct bkt_tool *t = p->s->t;
-    const char *type = bkt_tool_opt(t, "type"), *shape = bkt_tool_opt(t, "shape"), *backend = bkt_tool_opt(t, "backend");
+    const char *type = bkt_tool_opt(t, "type"), *shape = bkt_tool_opt(t, "shape"),
+               *backend = bkt_tool_opt(t, "backend");
     uint64_t    level = 5;
     p->rows              = bkt_tool_has(t, "rows") > 0;
     p->has_shape         = shape != NULL;
@@ -64,7 +66,8 @@ static bool read_options(struct put *p)
         return false;
     p->schema.complevel = (int)level;
     if ((shape && !parse_shape(p, shape)) || (type && (p->raw = npy_type(type)) < 0)) {
-        (void)bkt_tool_usage(t, "put: --shape takes numbers, as in 28,28, and --type a number's type, as in u1 or f4");
+        (void)bkt_tool_usage(
+            t, "put: --shape takes numbers, as in 28,28, and --type a number's type, as in u1 or f4");
         return false;
     }
     if (type && !shape) {
@@ -85,7 +88,8 @@ static int take_raw(const struct put *p, struct input *in, struct bkt_err *err)
     in->n    = p->rows && size ? in->bytes.len / size : 1;
     in->size = size;
     if (in->n * size != in->bytes.len)
-        BKT_FAIL(err, BKT_EINVAL, "%zu bytes; %s of the shape has %zu", in->bytes.len, p->rows ? "each row" : "a sample", size);
+        BKT_FAIL(err, BKT_EINVAL, "%zu bytes; %s of the shape has %zu", in->bytes.len,
+                 p->rows ? "each row" : "a sample", size);
     in->a.type = H5Tcopy(p->raw);
     in->rank   = p->rank;
     in->shape  = p->shape;
@@ -112,7 +116,8 @@ static int take_npy(const struct put *p, struct input *in, struct bkt_err *err)
 static int to_native(struct input *in, hid_t native, struct bkt_err *err)
 {
     size_t n = in->a.elem ? in->a.bytes / in->a.elem : 0;
-    if (n && H5Tequal(in->a.type, native) <= 0 && H5Tconvert(in->a.type, native, n, in->bytes.ptr + in->a.at, NULL, H5P_DEFAULT) < 0)
+    if (n && H5Tequal(in->a.type, native) <= 0 &&
+        H5Tconvert(in->a.type, native, n, in->bytes.ptr + in->a.at, NULL, H5P_DEFAULT) < 0)
         return h5_fail(err, "converting elements");
     return BKT_OK;
 }
@@ -166,7 +171,8 @@ static int find_schema(struct put *p, struct bkt_err *err)
 
 /* ---- writing ---- */
 
-static int append(struct put *p, const struct input *in, char (*records)[H5BUCKET_RECORD_MAX], struct bkt_err *err)
+static int append(struct put *p, const struct input *in, char (*records)[H5BUCKET_RECORD_MAX],
+                  struct bkt_err *err)
 {
     const unsigned char *at = in->bytes.ptr ? in->bytes.ptr + in->a.at : (const unsigned char *)"";
     for (size_t i = 0; i < in->n; i++) {

@@ -24,7 +24,8 @@ int sample_measure(struct sample_tool *s, const char *record, size_t *bytes, str
         if (!bkt_mul_u64(room, d->dims[i], &room))
             BKT_FAIL(err, BKT_EFORMAT, "%s: collection %u has an impossible extent", f->name, r.dataset);
     if (!bkt_record_elements(&r, &n) || n > room || !bkt_mul_u64(n, d->elem, &size))
-        BKT_FAIL(err, BKT_ERANGE, "record '%s': %s: collection %u has no such row or shape", record, f->name, r.dataset);
+        BKT_FAIL(err, BKT_ERANGE, "record '%s': %s: collection %u has no such row or shape", record, f->name,
+                 r.dataset);
     if (size > SAMPLE_MAX)
         BKT_FAIL(err, BKT_EUNSUP, "record '%s': more than 4 GiB", record);
     *bytes = (size_t)size;
@@ -50,7 +51,8 @@ static void note(struct h5bucket_sample *sample, const char *record, const struc
     const char *text = why->n ? why->frame[0].msg : "it can't be read";
     bool        whole = strncmp(text, "record", 6) == 0;
     sample->status = -1;
-    (void)snprintf(sample->error, sizeof sample->error, whole ? "%.0s%s" : "record '%.200s': %.280s", whole ? "" : record, text);
+    (void)snprintf(sample->error, sizeof sample->error, whole ? "%.0s%s" : "record '%.200s': %.280s",
+                   whole ? "" : record, text);
 }
 
 static size_t add(struct sample_tool *s, struct batch *b, const char *record, struct bkt_err *err)
@@ -93,7 +95,8 @@ static void read_batch(struct sample_tool *s, struct batch *b)
 }
 
 int sample_read_each(struct sample_tool *s, char *const *records, size_t n,
-                     int (*each)(void *arg, size_t i, const struct h5bucket_sample *sample), void *arg, struct bkt_err *err)
+                     int (*each)(void *arg, size_t i, const struct h5bucket_sample *sample), void *arg,
+                     struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) struct batch *b = calloc(1, sizeof *b);
     struct bkt_err why = {.n = 0};

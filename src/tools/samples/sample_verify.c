@@ -40,8 +40,9 @@ static int add_record(void *arg, const char *key, size_t n, const void *value, s
 static int collect(struct verify *v, struct bkt_err *err)
 {
     const char *file = bkt_tool_opt(v->s->t, "records");
-    int rc = file ? sample_lines(file, &v->records, err) : v->s->names ? bkt_lmdb_each(v->s->names->hash, "h:", add_record, v, err)
-                                                                        : BKT_OK;
+    int rc = file          ? sample_lines(file, &v->records, err)
+             : v->s->names ? bkt_lmdb_each(v->s->names->hash, "h:", add_record, v, err)
+                           : BKT_OK;
     if (rc < 0)
         return err->n ? rc : BKT_ERR(err, rc, "hash.lmdb can't be listed");
     if (!file && !v->s->names)
@@ -76,7 +77,8 @@ static void add_names(struct verify *v, const char *digest, struct bkt_strs *out
             if (strcmp(v->commits[i].samples[k].digest, digest) == 0) {
                 struct bkt_buf name = {0};
                 bkt_say(&name, "%s:", v->s->names->branches[i].name);
-                if (selection_name(&v->commits[i].samples[k], &name) == BKT_OK && bkt_strs_take(out, bkt_buf_steal(&name)) < 0)
+                if (selection_name(&v->commits[i].samples[k], &name) == BKT_OK &&
+                    bkt_strs_take(out, bkt_buf_steal(&name)) < 0)
                     return;
                 bkt_buf_fini(&name);
             }

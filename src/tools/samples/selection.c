@@ -36,7 +36,8 @@ static int add_record(struct selection *s, const char *record, const char *name,
     return BKT_OK;
 }
 
-static int add_sample(struct selection *s, struct bkt_names *names, const struct bkt_named_sample *sample, struct bkt_err *err)
+static int add_sample(struct selection *s, struct bkt_names *names, const struct bkt_named_sample *sample,
+                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     char record[H5BUCKET_RECORD_MAX];
@@ -53,11 +54,12 @@ struct path {
 
 static bool matches(const struct bkt_named_sample *s, const struct path *p)
 {
-    return !p->sample || strcmp(s->sample, p->sample) == 0 || (*s->sample == '#' && strcmp(s->sample + 1, p->sample) == 0);
+    return !p->sample || strcmp(s->sample, p->sample) == 0 ||
+           (*s->sample == '#' && strcmp(s->sample + 1, p->sample) == 0);
 }
 
-static int add_path(struct selection *s, struct bkt_names *names, const struct bkt_commit *c, const struct bkt_column *column,
-                    const struct path *p, struct bkt_err *err)
+static int add_path(struct selection *s, struct bkt_names *names, const struct bkt_commit *c,
+                    const struct bkt_column *column, const struct path *p, struct bkt_err *err)
 {
     bool   one = p->sample && (p->sub || !column->nested);
     size_t n   = 0;
@@ -91,10 +93,12 @@ static int add_name(struct selection *s, struct bkt_names *names, const char *ar
     BKT_PASS(bkt_names_commit(names, branch.len ? bkt_buf_str(&branch) : NULL, &c, err));
     const struct bkt_column *found = bkt_commit_column(&c, name);
     if (!found)
-        BKT_FAIL(err, BKT_ENOENT, "%s: branch %s has no column %s", arg, branch.len ? bkt_buf_str(&branch) : names->head, name);
+        BKT_FAIL(err, BKT_ENOENT, "%s: branch %s has no column %s", arg,
+                 branch.len ? bkt_buf_str(&branch) : names->head, name);
     int rc = add_path(s, names, &c, found, &p, err);
     if (rc == BKT_ENOENT)
-        BKT_FAIL(err, rc, "%s: column %s, which is %s, has no such sample", arg, name, found->nested ? "nested" : "flat");
+        BKT_FAIL(err, rc, "%s: column %s, which is %s, has no such sample", arg, name,
+                 found->nested ? "nested" : "flat");
     return rc;
 }
 

@@ -25,13 +25,15 @@ void bkt_jout_init(struct bkt_jout *j, FILE *to);
 
 /* @p key: the member's name in an object; NULL in an array, and at the top. */
 void bkt_jout_open(struct bkt_jout *j, const char *key, char kind); /* '{' or '[' */
-void bkt_jout_close(struct bkt_jout *j);                            /* the innermost; the last one ends the line */
+void bkt_jout_close(struct bkt_jout *j); /* the innermost; the last one ends the line */
 void bkt_jout_str(struct bkt_jout *j, const char *key, const char *text); /* NULL: null */
-void bkt_jout_url(struct bkt_jout *j, const char *key, const char *text); /* URLs in it without their secrets (url.h); NULL: null */
+/** URLs in it without their secrets (url.h); NULL: null. */
+void bkt_jout_url(struct bkt_jout *j, const char *key, const char *text);
 void bkt_jout_text(struct bkt_jout *j, const char *key, const void *p, size_t n);
 void bkt_jout_u64(struct bkt_jout *j, const char *key, uint64_t v);
 void bkt_jout_i64(struct bkt_jout *j, const char *key, int64_t v);
-void bkt_jout_real(struct bkt_jout *j, const char *key, double v); /* the shortest text that gives the value back */
+/** The shortest text that gives the value back. */
+void bkt_jout_real(struct bkt_jout *j, const char *key, double v);
 void bkt_jout_bool(struct bkt_jout *j, const char *key, bool v);
 void bkt_jout_null(struct bkt_jout *j, const char *key);
 /** A member of the same depth that another bkt_jout wrote, here without a comma. */

@@ -45,7 +45,8 @@ static void add(struct bkt_buf *b, const char *text) { bkt_say_str(b, text); }
 
 const char *bkt_show_kind(enum bkt_kind k)
 {
-    static const char *const words[] = {[BKT_GROUP] = "group", [BKT_DATASET] = "dataset", [BKT_DATATYPE] = "datatype"};
+    static const char *const words[] = {
+        [BKT_GROUP] = "group", [BKT_DATASET] = "dataset", [BKT_DATATYPE] = "datatype"};
     return words[k];
 }
 
@@ -251,7 +252,8 @@ void bkt_jout_time(struct bkt_jout *j, const char *key, double seconds)
 
 void bkt_jout_space(struct bkt_jout *j, const char *key, const struct bkt_space *s)
 {
-    static const char *const words[] = {[BKT_S_NULL] = "H5S_NULL", [BKT_S_SCALAR] = "H5S_SCALAR", [BKT_S_SIMPLE] = "H5S_SIMPLE"};
+    static const char *const words[] = {
+        [BKT_S_NULL] = "H5S_NULL", [BKT_S_SCALAR] = "H5S_SCALAR", [BKT_S_SIMPLE] = "H5S_SIMPLE"};
     bkt_jout_open(j, key, '{');
     bkt_jout_str(j, "class", words[s->cls]);
     if (s->cls == BKT_S_SIMPLE) {

@@ -67,7 +67,9 @@ static void put_text(struct sink *s, const unsigned char *p, size_t n)
 static double half(uint64_t bits)
 {
     int      e = (int)(bits >> 10) & 31;
-    double   m = (double)(bits & 1023), v = e == 31 ? (m != 0 ? __builtin_nan("") : __builtin_inf()) : e ? m + 1024 : m;
+    double m = (double)(bits & 1023), v = e == 31 ? (m != 0 ? __builtin_nan("") : __builtin_inf())
+                                          : e     ? m + 1024
+                                                  : m;
     for (int i = e ? e - 25 : -24; e != 31 && i != 0; i += i < 0 ? 1 : -1)
         v = i < 0 ? v / 2 : v * 2;
     return bits & 0x8000 ? -v : v;
@@ -157,7 +159,8 @@ static void put_var(struct sink *s, const struct bkt_type *t, struct bkt_rd *r, 
     } else if (t->cls == BKT_T_VLEN) {
         struct bkt_rd in = bkt_rd_of(p, n);
         open_list(s);
-        for (uint64_t i = 0; in.ok && bkt_rd_left(&in) && (t->base->is_var || t->base->size) && !full(s); i++) {
+        for (uint64_t i = 0; in.ok && bkt_rd_left(&in) && (t->base->is_var || t->base->size) && !full(s);
+             i++) {
             comma(s, i);
             put_one(s, t->base, &in, depth + 1);
         }
@@ -170,7 +173,8 @@ static void put_var(struct sink *s, const struct bkt_type *t, struct bkt_rd *r, 
 static void put_fixed(struct sink *s, const struct bkt_type *t, const unsigned char *p)
 {
     size_t   n    = t->size;
-    uint64_t bits = n >= 1 && n <= 8 ? t->big_endian ? bkt_get_be(p, (unsigned)n) : bkt_get_le(p, (unsigned)n) : 0;
+    uint64_t bits =
+        n >= 1 && n <= 8 ? t->big_endian ? bkt_get_be(p, (unsigned)n) : bkt_get_le(p, (unsigned)n) : 0;
     bool     num  = n >= 1 && n <= 8;
     if (t->cls == BKT_T_INTEGER && num)
         put_int(s, bits, t);

@@ -69,7 +69,8 @@ static int survey_chunks(hid_t dset, hid_t dcpl, struct survey *s, struct bkt_er
 
 /* ---- external files ---- */
 
-static int add_seg(struct survey *s, const char *uri, const char *etag, uint64_t off, uint64_t size, struct bkt_err *err)
+static int add_seg(struct survey *s, const char *uri, const char *etag, uint64_t off, uint64_t size,
+                   struct bkt_err *err)
 {
     struct source_seg *v = reallocarray(s->segs, s->n_segs + 1, sizeof *v);
     if (!v)
@@ -79,7 +80,8 @@ static int add_seg(struct survey *s, const char *uri, const char *etag, uint64_t
     return BKT_OK;
 }
 
-/* The rules of H5Pset_efile_prefix() and HDF5_EXTFILE_PREFIX: the prefix goes before names that are not absolute,
+/* The rules of H5Pset_efile_prefix() and HDF5_EXTFILE_PREFIX: the prefix goes before names that are not
+ * absolute,
  * "${ORIGIN}" in front of it is the HDF5 file's own folder. */
 static int external_name(const struct source *src, const char *name, char **out, struct bkt_err *err)
 {
@@ -90,7 +92,7 @@ static int external_name(const struct source *src, const char *name, char **out,
     if (prefix && (!*prefix || strcmp(prefix, ".") == 0))
         prefix = NULL;
     const char *folder_end = strrchr(src->name, '/');
-    bool        remote     = vfd_takes(src->name); /* there is no current folder in a bucket: beside the file */
+    bool remote = vfd_takes(src->name); /* there is no current folder in a bucket: beside the file */
     if (*name != '/' && !vfd_takes(name) && (prefix || remote)) {
         if (!prefix || strncmp(prefix, origin, strlen(origin)) == 0) {
             if (folder_end)
@@ -108,7 +110,8 @@ static int external_name(const struct source *src, const char *name, char **out,
 }
 
 /* One segment, up to where the file ends; HDF5 reads zeros behind that. */
-static int external_segment(const struct source *src, const char *name, uint64_t off, uint64_t want, struct survey *s, struct bkt_err *err)
+static int external_segment(const struct source *src, const char *name, uint64_t off, uint64_t want,
+                            struct survey *s, struct bkt_err *err)
 {
     uint64_t size = 0;
     char    *etag = calloc(1, BKT_ETAG_MAX);
@@ -136,7 +139,8 @@ static int external_segment(const struct source *src, const char *name, uint64_t
     return there < want ? add_seg(s, NULL, NULL, 0, want - there, err) : BKT_OK;
 }
 
-static int survey_external(const struct source *src, hid_t dset, hid_t dcpl, struct survey *s, struct bkt_err *err)
+static int survey_external(const struct source *src, hid_t dset, hid_t dcpl, struct survey *s,
+                           struct bkt_err *err)
 {
     int                          n    = H5Pget_external_count(dcpl);
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(dset);

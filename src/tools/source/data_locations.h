@@ -22,7 +22,7 @@ struct survey {
     enum survey_kind     kind;
     unsigned             rank;
     uint64_t             dims[BKT_MAX_RANK];                      /* extent */
-    uint64_t             cdims[BKT_MAX_RANK], grid[BKT_MAX_RANK]; /* CHUNKED: chunk shape, chunks per dimension */
+    uint64_t cdims[BKT_MAX_RANK], grid[BKT_MAX_RANK]; /* CHUNKED: chunk shape, chunks per dimension */
     uint64_t             addr, size; /* CONTIGUOUS */
     struct survey_chunk *chunks;     /* CHUNKED, by index */
     size_t               n_chunks;
@@ -35,8 +35,10 @@ struct survey {
     const char          *missing;    /* EXTERNAL: a missing file of it; NULL: none is missing */
 };
 
-/** Look at one open dataset of a source; survey_fini().  BKT_EFORMAT: it can't be read, whatever the reason. */
-BKT_NODISCARD int survey_dataset(const struct source *src, hid_t dset, struct survey *out, struct bkt_err *err);
+/** Look at one open dataset of a source; survey_fini().  BKT_EFORMAT: it can't be
+ * read, whatever the reason. */
+BKT_NODISCARD int survey_dataset(const struct source *src, hid_t dset, struct survey *out,
+                                 struct bkt_err *err);
 void              survey_fini(struct survey *s);
 
 #endif

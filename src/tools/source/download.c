@@ -59,10 +59,16 @@ static int start(struct run *r, struct slot *s, struct bkt_err *err)
     uint64_t skip = i == 0 ? bkt_min_u64(r->d->n_first, r->p->block) : 0;
     s->run        = r;
     s->block      = i;
-    s->req        = (struct bkt_req){.op = BKT_GET, .key = r->d->key, .off = off + skip, .dst = s->bytes,
-                                     .len = bkt_min_u64(r->p->block, r->p->size - off) - skip,
-                                     .if_match = bkt_version_condition(r->d->version), .version = r->d->version,
-                                     .cancel = &r->stop, .done = on_done, .arg = s};
+    s->req = (struct bkt_req){.op = BKT_GET,
+                              .key = r->d->key,
+                              .off = off + skip,
+                              .dst = s->bytes,
+                              .len = bkt_min_u64(r->p->block, r->p->size - off) - skip,
+                              .if_match = bkt_version_condition(r->d->version),
+                              .version = r->d->version,
+                              .cancel = &r->stop,
+                              .done = on_done,
+                              .arg = s};
     r->busy++;
     bkt_store_start(r->d->st, &s->req);
     return BKT_OK;

@@ -13,7 +13,8 @@ struct download {
     struct bkt_version *version; /* known */
     const void         *first;   /* the first bytes, which are here already; NULL: all have to be fetched */
     uint64_t            n_first;
-    /* called by the caller's thread: bytes were stored; a negative return ends the download and is returned */
+    /* called by the caller's thread: bytes were stored; a negative return ends the
+     * download and is returned */
     int (*step)(void *arg, uint64_t bytes, struct bkt_err *err);
     void               *arg;
 };

@@ -26,7 +26,8 @@ static void drop_errno(char *text)
 static void keep_reason(char *text)
 {
     static const char said[] = "error message = '";
-    char *reason = strstr(text, said), *colon = strstr(text, ": "), *end = reason ? strchr(reason + strlen(said), '\'') : NULL;
+    char *reason = strstr(text, said), *colon = strstr(text, ": "),
+         *end = reason ? strchr(reason + strlen(said), '\'') : NULL;
     if (!end || !colon || colon > reason)
         return;
     reason += strlen(said);
@@ -41,10 +42,12 @@ static void explain(char *text, size_t n)
         const char *part, *said;
     } more[] = {
         {"file signature not found", "file signature not found: not an HDF5 file"},
-        {"unable to lock file, errno = 11", "unable to lock file: another program has it open for writing; wait until it is closed, or "
-                                            "set HDF5_USE_FILE_LOCKING=FALSE to read it as it is"},
-        {"file is already open for write", "it is marked as open for writing; wait until its writer closes it; if the writer "
-                                           "has died, run h5clear -s on it"},
+        {"unable to lock file, errno = 11",
+         "unable to lock file: another program has it open for writing; wait until it is closed, or "
+         "set HDF5_USE_FILE_LOCKING=FALSE to read it as it is"},
+        {"file is already open for write",
+         "it is marked as open for writing; wait until its writer closes it; if the writer "
+         "has died, run h5clear -s on it"},
     };
     for (size_t i = 0; i < BKT_COUNT(more); i++)
         if (strstr(text, more[i].part))

@@ -49,7 +49,8 @@ static bool exists(const char *name, const struct bkt_settings *set)
 {
     uint64_t size;
     char     etag[96];
-    return vfd_takes(name) ? vfd_stat(name, set, &size, etag, sizeof etag, NULL) == BKT_OK : access(name, F_OK) == 0;
+    return vfd_takes(name) ? vfd_stat(name, set, &size, etag, sizeof etag, NULL) == BKT_OK
+                           : access(name, F_OK) == 0;
 }
 
 /* ---- opening ---- */
@@ -102,7 +103,8 @@ static bool family_member(const char *format, unsigned i, char **out)
 static int open_family(struct source *s, hid_t member, struct bkt_err *err)
 {
     s->fapl = H5Pcreate(H5P_FILE_ACCESS);
-    if (s->fapl < 0 || H5Pset_vol(s->fapl, H5VL_NATIVE, NULL) < 0 || H5Pset_fapl_family(s->fapl, H5F_FAMILY_DEFAULT, member) < 0)
+    if (s->fapl < 0 || H5Pset_vol(s->fapl, H5VL_NATIVE, NULL) < 0 ||
+        H5Pset_fapl_family(s->fapl, H5F_FAMILY_DEFAULT, member) < 0)
         return h5_fail(err, "making an access list for a family");
     BKT_PASS(h5_open_native(plain(s->name), s->fapl, &s->file, err));
     hsize_t size = 0;
@@ -164,7 +166,8 @@ static int multi_parts(struct source *s, struct bkt_err *err)
 static int open_split(struct source *s, hid_t member, struct bkt_err *err)
 {
     s->fapl = H5Pcreate(H5P_FILE_ACCESS);
-    if (s->fapl < 0 || H5Pset_vol(s->fapl, H5VL_NATIVE, NULL) < 0 || H5Pset_fapl_split(s->fapl, "-m.h5", member, "-r.h5", member) < 0)
+    if (s->fapl < 0 || H5Pset_vol(s->fapl, H5VL_NATIVE, NULL) < 0 ||
+        H5Pset_fapl_split(s->fapl, "-m.h5", member, "-r.h5", member) < 0)
         return h5_fail(err, "making an access list for a split file");
     BKT_PASS(h5_open_native(plain(s->name), s->fapl, &s->file, err));
     return multi_parts(s, err);
@@ -183,7 +186,8 @@ static int open_multi(struct source *s, hid_t member, struct bkt_err *err)
         addrs[t] = (haddr_t)(t > 0 ? t - 1 : 0) * (HADDR_MAX / (H5FD_MEM_NTYPES - 1));
     }
     s->fapl = H5Pcreate(H5P_FILE_ACCESS);
-    if (s->fapl < 0 || H5Pset_vol(s->fapl, H5VL_NATIVE, NULL) < 0 || H5Pset_fapl_multi(s->fapl, map, fapls, names, addrs, true) < 0)
+    if (s->fapl < 0 || H5Pset_vol(s->fapl, H5VL_NATIVE, NULL) < 0 ||
+        H5Pset_fapl_multi(s->fapl, map, fapls, names, addrs, true) < 0)
         return h5_fail(err, "making an access list for a multi file");
     BKT_PASS(h5_open_native(plain(s->name), s->fapl, &s->file, err));
     return multi_parts(s, err);
@@ -234,7 +238,8 @@ static int open_found(struct source *s, hid_t member, struct bkt_err *err)
     return open_by(other, s, member, err);
 }
 
-int source_open(const char *name, const char *driver, const struct bkt_settings *set, struct source **out, struct bkt_err *err)
+int source_open(const char *name, const char *driver, const struct bkt_settings *set, struct source **out,
+                struct bkt_err *err)
 {
     struct source               *s      = calloc(1, sizeof *s);
     BKT_CLEANUP(h5_closep) hid_t member = H5I_INVALID_HID;
@@ -252,7 +257,8 @@ int source_open(const char *name, const char *driver, const struct bkt_settings 
         if (bkt_domain_probe(name, set, NULL) != 1)
             return rc;
         bkt_err_clear(err);
-        BKT_FAIL(err, BKT_EINVAL, "%s is a domain, not an HDF5 file: h5bucket cp copies it, and ls -v shows its chunks", name);
+        BKT_FAIL(err, BKT_EINVAL,
+                 "%s is a domain, not an HDF5 file: h5bucket cp copies it, and ls -v shows its chunks", name);
     }
     *out = s;
     return BKT_OK;
@@ -290,12 +296,14 @@ const struct source_part *source_part_of(const struct source *s, uint64_t addr, 
     return p && size <= p->size - (addr - p->start) ? p : NULL;
 }
 
-int source_map(const struct source *s, uint64_t addr, uint64_t size, struct source_seg **segs, size_t *n, struct bkt_err *err)
+int source_map(const struct source *s, uint64_t addr, uint64_t size, struct source_seg **segs, size_t *n,
+               struct bkt_err *err)
 {
     while (size) {
         const struct source_part *p = part_at(s, addr);
         if (!p)
-            BKT_FAIL(err, BKT_EFORMAT, "%s: address %llu is outside its files", s->name, (unsigned long long)addr);
+            BKT_FAIL(err, BKT_EFORMAT, "%s: address %llu is outside its files", s->name,
+                     (unsigned long long)addr);
         uint64_t           off = addr - p->start, m = bkt_min_u64(size, p->size - off);
         struct source_seg *v   = reallocarray(*segs, *n + 1, sizeof *v);
         if (!v)
@@ -309,12 +317,13 @@ int source_map(const struct source *s, uint64_t addr, uint64_t size, struct sour
 
 /* ---- reading past HDF5 ---- */
 
-static int add_request(struct source *s, uint64_t addr, uint64_t size, unsigned char *to, struct bkt_req *req, uint64_t *taken,
-                       struct bkt_store **store, struct bkt_err *err)
+static int add_request(struct source *s, uint64_t addr, uint64_t size, unsigned char *to, struct bkt_req *req,
+                       uint64_t *taken, struct bkt_store **store, struct bkt_err *err)
 {
     const struct source_part *found = part_at(s, addr);
     if (!found)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: address %llu is outside its files", s->name, (unsigned long long)addr);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: address %llu is outside its files", s->name,
+                 (unsigned long long)addr);
     struct source_part *p = &s->parts[found - s->parts];
     if (!p->store)
         BKT_PASS(vfd_open_store(p->uri, s->set, &p->store, &p->key, err));
@@ -344,15 +353,15 @@ int source_read(struct source *s, const struct source_read *reads, size_t n, str
     size_t                                    cap    = n + s->n_parts + 1, k = 0;
     BKT_CLEANUP(bkt_freep) struct bkt_req    *reqs   = calloc(cap, sizeof *reqs);
     BKT_CLEANUP(bkt_freep) struct bkt_store **stores = calloc(cap, sizeof(struct bkt_store *));
-    int                                       rc     = reqs && stores ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = reqs && stores ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (size_t i = 0; i < n && rc == BKT_OK; i++)
         for (uint64_t done = 0, took = 0; done < reads[i].size && rc == BKT_OK; done += took) {
             if (k == cap) { /* more pieces than there are files to straddle: chunks lie in each other */
                 rc = BKT_ERR(err, BKT_EFORMAT, "%s: overlapping chunks", s->name);
                 break;
             }
-            rc = add_request(s, reads[i].addr + done, reads[i].size - done, (unsigned char *)reads[i].to + done, &reqs[k], &took,
-                             &stores[k], err);
+            rc = add_request(s, reads[i].addr + done, reads[i].size - done,
+                             (unsigned char *)reads[i].to + done, &reqs[k], &took, &stores[k], err);
             k += rc == BKT_OK;
         }
     if (rc == BKT_OK)

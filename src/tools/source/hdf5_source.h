@@ -35,14 +35,14 @@ struct source {
 /** Open read-only with HDF5's native connector.
  * @param driver  "sec2", "family", "split", "multi", or NULL: found by the name and the existing files
  * @return BKT_OK; BKT_ENOENT; BKT_EFORMAT: not an HDF5 file; … */
-BKT_NODISCARD int source_open(const char *name, const char *driver, const struct bkt_settings *set, struct source **out,
-                              struct bkt_err *err);
+BKT_NODISCARD int source_open(const char *name, const char *driver, const struct bkt_settings *set,
+                              struct source **out, struct bkt_err *err);
 void              source_close(struct source *s); /* NULL is fine */
 
 /** Find the files behind addresses @p addr .. +size-1, in order, and append them to *segs (free()).
  *  BKT_EFORMAT: outside of all. */
-BKT_NODISCARD int source_map(const struct source *s, uint64_t addr, uint64_t size, struct source_seg **segs, size_t *n,
-                             struct bkt_err *err);
+BKT_NODISCARD int source_map(const struct source *s, uint64_t addr, uint64_t size, struct source_seg **segs,
+                             size_t *n, struct bkt_err *err);
 
 /** A range of addresses, read past HDF5. */
 struct source_read {
@@ -51,7 +51,8 @@ struct source_read {
 };
 /** Read @p n ranges at once, each into its own memory.  BKT_EFORMAT: one lies outside of the file's parts, or
  *  they overlap. */
-BKT_NODISCARD int source_read(struct source *s, const struct source_read *reads, size_t n, struct bkt_err *err);
+BKT_NODISCARD int source_read(struct source *s, const struct source_read *reads, size_t n,
+                              struct bkt_err *err);
 
 /** The part that holds addr .. +size-1 whole; NULL: the range lies in several. */
 const struct source_part *source_part_of(const struct source *s, uint64_t addr, uint64_t size);

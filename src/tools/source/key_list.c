@@ -51,8 +51,8 @@ static int on_listed(const struct bkt_listed *e, void *arg)
     return sc->each(&s, sc->arg);
 }
 
-int bkt_scan(struct bkt_store *st, const struct bkt_id *root, int (*each)(const struct bkt_scanned *s, void *arg), void *arg,
-             struct bkt_err *err)
+int bkt_scan(struct bkt_store *st, const struct bkt_id *root,
+             int (*each)(const struct bkt_scanned *s, void *arg), void *arg, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     struct scan                              sc  = {.root = *root, .each = each, .arg = arg};
@@ -160,7 +160,8 @@ static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, vo
     return add_file(c->u, c->seen, info->uri ? info->uri : "", info->size);
 }
 
-static int count_linked(struct bkt_domain *d, const struct bkt_object *o, struct bkt_extent_use *out, struct bkt_err *err)
+static int count_linked(struct bkt_domain *d, const struct bkt_object *o, struct bkt_extent_use *out,
+                        struct bkt_err *err)
 {
     struct bkt_dsetio *io = NULL;
     struct counting    c  = {out, bkt_map_new()};
@@ -194,12 +195,13 @@ static int uncounted(struct bkt_extent_use *out, int rc, struct bkt_err *err, co
     return BKT_OK;
 }
 
-int bkt_where_count(struct bkt_domain *d, const struct bkt_object *o, const struct bkt_uses *uses, struct bkt_extent_use *out,
-                    struct bkt_err *err)
+int bkt_where_count(struct bkt_domain *d, const struct bkt_object *o, const struct bkt_uses *uses,
+                    struct bkt_extent_use *out, struct bkt_err *err)
 {
     const enum bkt_layout_class cls = o->dset.layout.cls;
     *out        = (struct bkt_extent_use){.known = true};
-    out->linked = cls == BKT_D_CONTIGUOUS_REF || cls == BKT_D_CHUNKED_REF || cls == BKT_D_CHUNKED_REF_INDIRECT;
+    out->linked =
+        cls == BKT_D_CONTIGUOUS_REF || cls == BKT_D_CHUNKED_REF || cls == BKT_D_CHUNKED_REF_INDIRECT;
     if (cls == BKT_D_NONE)
         return BKT_OK;
     struct bkt_err why = {.n = 0};

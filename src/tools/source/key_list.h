@@ -9,13 +9,14 @@ struct bkt_scanned {
     enum bkt_scan_what       what;
     struct bkt_id            id;    /* the object; a chunk's dataset; "" for another key */
     const char              *chunk; /* CHUNK: its name, "0_3" */
-    const char              *tail;  /* CHUNK: the key behind the dataset's own folder: the name, or "p7/0_3" */
+    const char *tail; /* CHUNK: the key behind the dataset's own folder: the name, or "p7/0_3" */
     const struct bkt_listed *entry; /* borrowed */
 };
 /** Call @p each for all keys.  @p root: of version 2.  BKT_EUNSUP: version 1, whose objects lie among those
  *  of other domains, or a store without lists. */
-BKT_NODISCARD int bkt_scan(struct bkt_store *st, const struct bkt_id *root, int (*each)(const struct bkt_scanned *s, void *arg),
-                           void *arg, struct bkt_err *err);
+BKT_NODISCARD int bkt_scan(struct bkt_store *st, const struct bkt_id *root,
+                           int (*each)(const struct bkt_scanned *s, void *arg), void *arg,
+                           struct bkt_err *err);
 
 /** Chunk objects of each dataset, by one scan. */
 struct bkt_use {
@@ -43,8 +44,9 @@ struct bkt_extent_use {
 };
 /** Count chunks and bytes.  @p uses: from a scan; NULL: the store is asked.  BKT_OK also if the numbers are
  *  unknown. */
-BKT_NODISCARD int bkt_where_count(struct bkt_domain *d, const struct bkt_object *dset, const struct bkt_uses *uses,
-                                  struct bkt_extent_use *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_where_count(struct bkt_domain *d, const struct bkt_object *dset,
+                                  const struct bkt_uses *uses, struct bkt_extent_use *out,
+                                  struct bkt_err *err);
 void              bkt_where_fini(struct bkt_extent_use *u);
 
 /** Bytes of the dataset's elements, decoded; 0 for types of variable size. */

@@ -15,14 +15,16 @@
 #include "base/os/whole_io.h"
 
 #define HEAD  2048 /* bytes of the trailer before the marks: names are at most this long */
-#define EVERY 2.0  /* seconds between two stores of the marks; a killed download loses the time since the last */
+/* Seconds between two stores of the marks; a killed download loses the time since the last. */
+#define EVERY 2.0
 
 static int failed(const struct part_file *p, struct bkt_err *err)
 {
     BKT_FAIL(err, BKT_EIO, "%s: %s", p->path, strerror(errno));
 }
 
-static int write_all(const struct part_file *p, uint64_t off, const void *bytes, uint64_t n, struct bkt_err *err)
+static int write_all(const struct part_file *p, uint64_t off, const void *bytes, uint64_t n,
+                     struct bkt_err *err)
 {
     return bkt_write_at(p->fd, bytes, n, off) ? BKT_OK : failed(p, err);
 }
@@ -87,13 +89,14 @@ static int open_at(struct part_file *p, const char *name, const struct bkt_versi
 int part_file_open(const char *path, const char *name, uint64_t block, const struct bkt_version *version,
                    struct part_file *out, struct bkt_err *err)
 {
-    *out          = (struct part_file){.fd = -1, .size = version->size, .block = block, .saved = bkt_clock_now()};
+    *out = (struct part_file){.fd = -1, .size = version->size, .block = block, .saved = bkt_clock_now()};
     out->n_blocks = bkt_ceil_div(out->size, block);
     if (out->size > (uint64_t)INT64_MAX / 2)
         BKT_FAIL(err, BKT_EUNSUP, "%s: the server does not report a possible size", name);
     out->path  = strdup(path);
     out->marks = calloc(out->n_blocks + 1, 1);
-    int rc = out->path && out->marks ? open_at(out, name, version, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = out->path && out->marks ? open_at(out, name, version, err)
+                                     : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc < 0)
         part_file_fini(out);
     return rc;

@@ -1,5 +1,5 @@
-/* A file that is being downloaded: complete blocks, and a trailer behind the data that names the version and the
- * complete blocks.  A download that was cut off goes on with it.
+/* A file that is being downloaded: complete blocks, and a trailer behind the data that names the version and
+ * the complete blocks.  A download that was cut off goes on with it.
  *
  * One process at a time has it.  A block is marked after its bytes are on the disk. */
 #ifndef PART_FILE_H
@@ -25,10 +25,12 @@ struct part_file {
  * @param name     of the file that is downloaded, without secrets
  * @param version  known.  Without ETag and time, the file begins anew
  * @return BKT_OK; BKT_EBUSY: another process has it; BKT_EIO */
-BKT_NODISCARD int part_file_open(const char *path, const char *name, uint64_t block, const struct bkt_version *version,
-                                 struct part_file *out, struct bkt_err *err);
+BKT_NODISCARD int part_file_open(const char *path, const char *name, uint64_t block,
+                                 const struct bkt_version *version, struct part_file *out,
+                                 struct bkt_err *err);
 /** Store bytes.  The caller marks a block that is complete with them: marks[i] = 1. */
-BKT_NODISCARD int part_file_write(struct part_file *p, uint64_t off, const void *bytes, uint64_t n, struct bkt_err *err);
+BKT_NODISCARD int part_file_write(struct part_file *p, uint64_t off, const void *bytes, uint64_t n,
+                                  struct bkt_err *err);
 /** Store the marks, if that is due or @p now. */
 BKT_NODISCARD int part_file_save(struct part_file *p, bool now, struct bkt_err *err);
 /** All blocks are complete: it becomes the file @p to. */

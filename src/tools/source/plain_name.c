@@ -30,7 +30,8 @@ static bool may_be_file(const char *name)
     return n > 0 && name[n - 1] != '/' && strcmp(name, ".") != 0;
 }
 
-int plain_file_ask(const char *name, const struct bkt_settings *set, struct plain_file *p, struct bkt_err *err)
+int plain_file_ask(const char *name, const struct bkt_settings *set, struct plain_file *p,
+                   struct bkt_err *err)
 {
     *p = (struct plain_file){.name = name, .file = H5I_INVALID_HID};
     if (!may_be_file(name))
@@ -50,7 +51,8 @@ bool plain_file_is(struct plain_file *p, const struct bkt_settings *set)
 
 /* ---- opening ---- */
 
-static int open_it(struct plain_file *p, const char *inner, const struct bkt_settings *set, struct bkt_err *err)
+static int open_it(struct plain_file *p, const char *inner, const struct bkt_settings *set,
+                   struct bkt_err *err)
 {
     const char *path = local_path(p);
     if (path && !is_file(path))
@@ -78,7 +80,8 @@ static int open_above(struct plain_file *p, const struct bkt_settings *set, stru
     size_t                       least = root_of(p->name);
     if (!up)
         BKT_NOMEM(err);
-    for (char *cut = strrchr(up, '/'); !strchr(up, '?') && cut && (size_t)(cut - up) > least; cut = strrchr(up, '/')) {
+    for (char *cut = strrchr(up, '/'); !strchr(up, '?') && cut && (size_t)(cut - up) > least;
+         cut = strrchr(up, '/')) {
         struct plain_file at;
         *cut   = 0;
         int rc = plain_file_ask(up, set, &at, err);
@@ -97,8 +100,8 @@ static int open_above(struct plain_file *p, const struct bkt_settings *set, stru
     return BKT_ENOENT;
 }
 
-int plain_file_instead(struct plain_file *p, const struct bkt_settings *set, const char *info, bool inside, int rc,
-                       const struct bkt_err *why, struct bkt_err *err)
+int plain_file_instead(struct plain_file *p, const struct bkt_settings *set, const char *info, bool inside,
+                       int rc, const struct bkt_err *why, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
     struct bkt_err               no   = {.n = 0};

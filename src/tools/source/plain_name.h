@@ -25,8 +25,8 @@ struct plain_facts {
     uint64_t user_block, free_bytes;  /* bytes */
 };
 
-/** Begin to fetch the first bytes of the file, while the caller asks for a domain of that name.  Files of this
- *  machine need no request.  @p p: plain_file_fini() */
+/** Begin to fetch the first bytes of the file, while the caller asks for a domain of that name.  Files of
+ * this machine need no request.  @p p: plain_file_fini() */
 BKT_NODISCARD int plain_file_ask(const char *name, const struct bkt_settings *set, struct plain_file *p,
                                  struct bkt_err *err);
 /** Whether the name is that of an HDF5 file.  Waits for the request. */

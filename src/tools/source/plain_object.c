@@ -9,7 +9,8 @@
 #include "vol/convert/convert.h"
 #include "vol/plain/plain_chunks.h"
 
-#define MOST_VALUE ((uint64_t)64 << 20) /* bytes of an attribute in memory; HDF5's attributes are rarely over 64 KiB */
+/* Bytes of an attribute in memory; HDF5's attributes are rarely over 64 KiB. */
+#define MOST_VALUE ((uint64_t)64 << 20)
 
 /* ---- datasets ---- */
 

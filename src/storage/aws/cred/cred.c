@@ -37,7 +37,8 @@ struct bkt_cred {
     enum { TRUSTED, DOUBTED, REFUSED } word; /* a server's judgement of `now`; doubted: they may be right
                                                 after all */
     enum bkt_cred_from from, fail_from; /* source of `now`; source of the last failure */
-    uint64_t fetched_ms, failed_ms, renewed_ms; /* times; renewed: a fetch in the background began; 0: never */
+    uint64_t fetched_ms, failed_ms,
+        renewed_ms; /* times; renewed: a fetch in the background began; 0: never */
     int fail;
     struct bkt_err *why; /* of the last failure; may be NULL */
     struct waiter *waiters;
@@ -121,7 +122,8 @@ static bool is_unwanted(const struct bkt_cred *p, enum bkt_cred_from from)
 
 /* Store a fetch's result; under the lock.  If a renewal fails, the old credentials stay in use until their
  * end, unless they were definitely refused. */
-static int publish(struct bkt_cred *p, int rc, struct bkt_creds *fresh, enum bkt_cred_from from, struct bkt_err *err)
+static int publish(struct bkt_cred *p, int rc, struct bkt_creds *fresh, enum bkt_cred_from from,
+                   struct bkt_err *err)
 {
     p->rounds++;
     if (rc == BKT_OK && is_unwanted(p, from)) {

@@ -35,7 +35,8 @@ BKT_NODISCARD int bkt_cred_peek(struct bkt_cred *p, const struct bkt_creds **out
 /** Have credentials fetched, without waiting.  @p ready is called exactly once, on any thread (also before
  *  this returns), with BKT_OK (peek again) or the failure and its error.  It must not block.  The provider
  *  stays open until then. */
-void bkt_cred_want(struct bkt_cred *p, void (*ready)(void *arg, int rc, const struct bkt_err *err), void *arg);
+void bkt_cred_want(struct bkt_cred *p, void (*ready)(void *arg, int rc, const struct bkt_err *err),
+                   void *arg);
 
 /** Get credentials; waits for files, processes and servers if needed.  Not for the I/O thread.
  * @return BKT_OK; BKT_EACCES: none found (the message lists all places) or refused; BKT_EINVAL: a bad

@@ -55,7 +55,8 @@ struct bkt_cred_place {
 };
 /** Copy the values needed from @p set and the environment, so that later walks see the same values.
  *  BKT_ENOMEM. */
-BKT_NODISCARD int bkt_cred_place_init(struct bkt_cred_place *pl, const struct bkt_settings *set, struct bkt_err *err);
+BKT_NODISCARD int bkt_cred_place_init(struct bkt_cred_place *pl, const struct bkt_settings *set,
+                                      struct bkt_err *err);
 void              bkt_cred_place_fini(struct bkt_cred_place *pl);
 
 /** One walk along the chain. */
@@ -75,8 +76,8 @@ enum bkt_cred_from {
 };
 
 /** Walk the chain; otherwise as bkt_cred_get().  @p from is set also if the walk fails. */
-BKT_NODISCARD int bkt_cred_fetch(const struct bkt_cred_place *pl, struct bkt_creds **out, enum bkt_cred_from *from,
-                                 struct bkt_err *err);
+BKT_NODISCARD int bkt_cred_fetch(const struct bkt_cred_place *pl, struct bkt_creds **out,
+                                 enum bkt_cred_from *from, struct bkt_err *err);
 
 /* Sources.  BKT_ENOENT: not configured here; the reason is added to f->looked, and the next source is
  * asked. */
@@ -84,8 +85,8 @@ int bkt_cred_from_env(struct bkt_cred_fetch *f, struct bkt_creds **out, struct b
 int bkt_cred_from_profile(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err);
 int bkt_cred_from_container(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err);
 int bkt_cred_from_imds(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err);
-int bkt_cred_from_process(struct bkt_cred_fetch *f, const char *command, const char *profile, struct bkt_creds **out,
-                          struct bkt_err *err);
+int bkt_cred_from_process(struct bkt_cred_fetch *f, const char *command, const char *profile,
+                          struct bkt_creds **out, struct bkt_err *err);
 
 /** The arguments of AssumeRole; NULL: not given.  With token_file it is AssumeRoleWithWebIdentity, else the
  *  request is signed with `by`. */
@@ -141,8 +142,8 @@ struct bkt_cred_http {
  * @param body  emptied first; to be released with bkt_secret_fini()
  * @return BKT_OK with any status; BKT_ENET, BKT_ETIME: no answer; BKT_ECANCEL; BKT_EFORMAT: too long;
  *     BKT_EINVAL; BKT_ENOMEM */
-BKT_NODISCARD int bkt_cred_http(const struct bkt_cred_place *pl, const struct bkt_cred_http *req, long *status,
-                                struct bkt_buf *body, struct bkt_err *err);
+BKT_NODISCARD int bkt_cred_http(const struct bkt_cred_place *pl, const struct bkt_cred_http *req,
+                                long *status, struct bkt_buf *body, struct bkt_err *err);
 
 /** Wait, unless or until the fetch is cancelled. */
 void bkt_cred_sleep(const struct bkt_cred_place *pl, unsigned ms);

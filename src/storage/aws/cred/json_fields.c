@@ -29,7 +29,8 @@ static int take_value(struct bkt_scan *s, struct bkt_json_field *f)
     return BKT_OK;
 }
 
-static struct bkt_json_field *field_of(struct bkt_json_field *fields, size_t n, const struct bkt_scan_text *name)
+static struct bkt_json_field *field_of(struct bkt_json_field *fields, size_t n,
+                                       const struct bkt_scan_text *name)
 {
     for (size_t i = 0; i < n; i++)
         if (strlen(fields[i].name) == name->n && memcmp(fields[i].name, name->p, name->n) == 0)
@@ -67,7 +68,8 @@ int bkt_json_fields(const void *text, size_t n, struct bkt_json_field *fields, s
     bkt_json_fields_fini(fields, n_fields);
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
-    BKT_FAIL(err, BKT_EFORMAT, "not a JSON object: %s at byte %zu of %zu", s.wrong, (size_t)(s.p - s.begin), n);
+    BKT_FAIL(err, BKT_EFORMAT, "not a JSON object: %s at byte %zu of %zu", s.wrong, (size_t)(s.p - s.begin),
+             n);
 }
 
 void bkt_json_fields_fini(struct bkt_json_field *fields, size_t n_fields)

@@ -75,8 +75,8 @@ enum { ID, SECRET, TOKEN, EXPIRES, CODE, MESSAGE, VERSION, FIELDS };
 /* Report a server's refusal.  Its code is one word; its message may be any text, and is shortened. */
 static int refused(const struct bkt_json_field *f, const char *source, struct bkt_err *err)
 {
-    BKT_FAIL(err, BKT_EACCES, "%.150s: credentials refused: %.60s %.120s", source, bkt_buf_str(&f[CODE].value),
-             f[MESSAGE].text ? bkt_buf_str(&f[MESSAGE].value) : "");
+    BKT_FAIL(err, BKT_EACCES, "%.150s: credentials refused: %.60s %.120s", source,
+             bkt_buf_str(&f[CODE].value), f[MESSAGE].text ? bkt_buf_str(&f[MESSAGE].value) : "");
 }
 
 static int from_fields(const struct bkt_json_field *f, bool process, const char *source,
