@@ -142,7 +142,7 @@ int bkt_dsetio_set_file(struct bkt_dsetio *io, struct bkt_store *store, const ch
     f->key   = strdup(key);
     f->uri   = strdup(key);
     f->version = version;
-    const char *etag = bkt_version_condition(version);
+    const char *etag = version ? bkt_version_condition(version) : NULL;
     if (etag)
         f->etag = strdup(etag);
     int rc = f->key && f->uri && (!etag || f->etag) ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");

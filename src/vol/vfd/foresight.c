@@ -54,7 +54,7 @@ struct foresight {
     uint32_t *stack;                    /* items whose bytes are here, to be looked at */
     size_t n_stack, cap_stack;
     uint32_t looking;      /* the item that is looked at */
-    bool whole_index;      /* foresight_whole_index() */
+    enum fore_index index; /* foresight_index() */
     uint64_t next, window; /* of the last unforetold read: its end, and the bytes that it fetched */
 };
 
@@ -133,7 +133,7 @@ static bool is_needed(const struct foresight *f, const struct item *it)
     case REL_ATTR_NODE:
         return parent->asked && is_root;
     case REL_INDEX_NODE:
-        return f->whole_index ? is_of_asked_index(f, it) : parent->asked && is_root;
+        return f->index == FORE_INDEX_WHOLE ? is_of_asked_index(f, it) : parent->asked && is_root;
     default:
         return false;
     }
@@ -236,6 +236,8 @@ static uint64_t budget(struct foresight *f, unsigned rel)
 {
     struct queue *q = &f->queues[rel];
     const struct page_counts *c = page_cache_counts(f->cache);
+    if (rel == REL_INDEX_NODE && f->index == FORE_INDEX_PATH)
+        return 0;
     if (rel == NEEDED)
         return INDEX_MAX - bkt_min_u64(INDEX_MAX, c->unasked[rel]);
     if (c->wasted[rel] > q->wasted + BUDGET / 2) { /* guesses were wrong */
@@ -363,7 +365,7 @@ static void want_below(struct foresight *f, uint32_t i, unsigned depth)
         const struct item *it = &f->items[child];
         if (!it->fetched && is_needed(f, it))
             enqueue(f, child);
-        if (f->whole_index && it->f.rel == REL_INDEX_NODE && depth < DEPTH)
+        if (f->index == FORE_INDEX_WHOLE && it->f.rel == REL_INDEX_NODE && depth < DEPTH)
             want_below(f, child, depth + 1);
     }
 }
@@ -377,9 +379,10 @@ static void ask(struct foresight *f, uint32_t i)
     it->asked = true;
     group->n_asked += it->f.rel == REL_MEMBER && group->n_asked < 255;
     group->n_blocks += it->f.kind == SCAN_HEAP_BLOCK && group->n_blocks < 255;
-    q->proof += q->proof < PROOF_MAX && is_proof(f, i);
+    if (f->index != FORE_INDEX_PATH || it->f.rel != REL_INDEX_NODE)
+        q->proof += q->proof < PROOF_MAX && is_proof(f, i);
     want_below(f, i, 0);
-    if (f->whole_index &&
+    if (f->index == FORE_INDEX_WHOLE &&
         it->f.rel == REL_INDEX_NODE) /* HDF5 has kept the nodes above from an earlier call */
         want_below(f, it->parent, DEPTH);
 }
@@ -472,9 +475,9 @@ void foresight_begin_index(struct foresight *f, uint64_t header)
     pump(f);
 }
 
-void foresight_whole_index(struct foresight *f, bool whole)
+void foresight_index(struct foresight *f, enum fore_index index)
 {
-    f->whole_index = whole;
+    f->index = index;
 }
 
 static int by_place(const void *a, const void *b)

@@ -30,9 +30,13 @@ BKT_NODISCARD int foresight_read(struct foresight *f, enum fore_type type, uint6
  *  @param header  address of its object header, without the user block */
 void foresight_begin_index(struct foresight *f, uint64_t header);
 
-/** While this is on, libhdf5 lists an index of chunks: all nodes below each node that it asks for are
- * fetched. */
-void foresight_whole_index(struct foresight *f, bool whole);
+/** How libhdf5 goes through indexes of chunks from now on. */
+enum fore_index {
+    FORE_INDEX_UNKNOWN, /* its reads show that */
+    FORE_INDEX_WHOLE,   /* it lists them: all nodes below each node that it asks for are fetched */
+    FORE_INDEX_PATH     /* it looks for one chunk: neighbours show nothing, and no others are fetched */
+};
+void foresight_index(struct foresight *f, enum fore_index index);
 
 /** A range of the file, in bytes. */
 struct fore_range {

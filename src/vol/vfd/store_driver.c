@@ -501,20 +501,38 @@ static bool is_ours(hid_t file)
 }
 
 /* Only the address is compared: another driver's handle is something else. */
-struct vfd_file *vfd_behind(hid_t object)
+static struct vfd_file *behind(hid_t object, bool alone)
 {
     void            *handle = NULL;
     hid_t            file   = all_open ? H5Iget_file_id(object) : H5I_INVALID_HID;
     struct vfd_file *f      = file < 0 ? NULL : all_open;
-    if (file >= 0 && PASS_ON(NULL, H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "H5Fget_vfd_handle") < 0)
+    hid_t list = f && !alone ? H5Fget_access_plist(file) : H5P_DEFAULT; /* a family needs one */
+    if (file >= 0 && PASS_ON(NULL, H5Fget_vfd_handle(file, list, &handle), "H5Fget_vfd_handle") < 0)
         f = NULL;
+    if (list > 0)
+        (void)H5Pclose(list);
     while (f && f != handle)
         f = f->other;
-    if (f && !is_ours(file))
+    if (f && alone && !is_ours(file))
         f = NULL;
     if (file >= 0)
         (void)H5Idec_ref(file);
     return f;
+}
+
+struct vfd_file *vfd_behind(hid_t object)
+{
+    return behind(object, true);
+}
+
+struct vfd_file *vfd_first_behind(hid_t object)
+{
+    return behind(object, false);
+}
+
+struct vfd_file *vfd_open_link(struct vfd_file *f, const char *full)
+{
+    return open_twin(f->shared, full);
 }
 
 struct vfd_facts vfd_facts(struct vfd_file *f)
@@ -545,9 +563,9 @@ void vfd_begin_index(struct vfd_file *f, uint64_t header)
     foresight_begin_index(f->fore, header);
 }
 
-void vfd_whole_index(struct vfd_file *f, bool whole)
+void vfd_index(struct vfd_file *f, int index)
 {
-    foresight_whole_index(f->fore, whole);
+    foresight_index(f->fore, (enum fore_index)index);
 }
 
 bool vfd_is_under_way(struct vfd_file *f, uint64_t off, uint64_t len)
@@ -573,10 +591,15 @@ void vfd_expect_linked(struct vfd_file *f, const char *full)
         vfd_expect(full, &f->shared->set);
 }
 
-int vfd_failure(struct vfd_file *f)
+/* A family's files share the list, and so do files behind links, which the call may have read, too. */
+int vfd_failure(struct vfd_file *file)
 {
-    int rc    = f->failed;
-    f->failed = BKT_OK;
+    int rc = BKT_OK;
+    for (struct vfd_file *f = all_open; f; f = f->other)
+        if (f->shared == file->shared) {
+            rc = rc < 0 ? rc : f->failed;
+            f->failed = BKT_OK;
+        }
     return rc;
 }
 

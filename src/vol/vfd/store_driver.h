@@ -28,6 +28,10 @@ struct bkt_domain;
 /** @param object  any open object of the native connector
  *  @return the file, which lives as long as HDF5 has it open; NULL: another driver reads it */
 struct vfd_file *vfd_behind(hid_t object);
+/** The same for a file whose driver reads several files of ours, as a family's does: the first of them. */
+struct vfd_file *vfd_first_behind(hid_t object);
+/** A file of that full name that is open for the same program's file; NULL: there is none. */
+struct vfd_file *vfd_open_link(struct vfd_file *f, const char *full);
 struct vfd_facts {
     struct bkt_store *st; /* all members are borrowed */
     const char *key;
@@ -55,8 +59,8 @@ BKT_NODISCARD int vfd_fetch(struct vfd_file *f, struct fore_range *r, size_t n, 
 BKT_NODISCARD int vfd_begin(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err);
 /** As foresight_begin_index(). */
 void vfd_begin_index(struct vfd_file *f, uint64_t header);
-/** HDF5 will read a whole index of chunks, as foresight_whole_index() takes it. */
-void vfd_whole_index(struct vfd_file *f, bool whole);
+/** As foresight_index(). */
+void vfd_index(struct vfd_file *f, int index);
 /** Whether the bytes are here, or on their way; of a long range its first missing page counts. */
 bool vfd_is_under_way(struct vfd_file *f, uint64_t off, uint64_t len);
 /** Copy bytes that are here without a gap, from @p off on, at most @p len.  Returns their number. */

@@ -184,6 +184,41 @@ static const unsigned *waves; /* NULL: no answer waits for other requests */
 static size_t n_waves;
 static unsigned waves_from;
 
+/* The files of a folder; each stays in memory. */
+static struct {
+    const char *folder; /* NULL: the one file has all names */
+    size_t n;
+    struct {
+        char name[64];
+        const unsigned char *p;
+        size_t n;
+    } files[32];
+} several;
+
+static void answer_file(const struct seen *r, struct answer *a)
+{
+    char path[400];
+    struct stat st;
+    const char *name = strrchr(r->target, '/') + 1;
+    size_t i = 0;
+    while (i < several.n && strcmp(several.files[i].name, name) != 0)
+        i++;
+    (void)snprintf(path, sizeof path, "%s/%s", several.folder, name);
+    int fd = i == several.n ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd >= 0 && i < 32 && fstat(fd, &st) == 0) {
+        (void)snprintf(several.files[i].name, sizeof several.files[i].name, "%s", name);
+        several.files[i].n = (size_t)st.st_size;
+        several.files[i].p = mmap(NULL, several.files[i].n, PROT_READ, MAP_PRIVATE, fd, 0);
+        several.n++;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    if (i < several.n)
+        answer_object(r, a, several.files[i].p, several.files[i].n, "\"e\"");
+    else
+        answer_error(a, 404, "NoSuchKey", "");
+}
+
 static void handle(const struct seen *r, struct answer *a, void *arg)
 {
     static const char raw[] = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -191,7 +226,9 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     for (size_t i = 0; waves && !a->until && i < n_waves; i++)
         if (r->index < waves_from + waves[i])
             a->until = waves_from + waves[i];
-    if (strstr(r->target, ".raw"))
+    if (several.folder)
+        answer_file(r, a);
+    else if (strstr(r->target, ".raw"))
         answer_object(r, a, raw, sizeof raw - 1, "\"raw\"");
     else if (!strstr(r->target, ".h5"))
         answer_error(a, 404, "NoSuchKey", "");
@@ -218,6 +255,15 @@ const char *plain_serve(const char *path)
     (void)snprintf(url, sizeof url, "%s/file.h5", server_url(server));
     seen_before = server_count(server);
     return url;
+}
+
+const char *plain_serve_folder(const char *folder)
+{
+    several.folder = folder;
+    if (!server)
+        server = server_start(handle, NULL);
+    REQUIRE(server, "server");
+    return server_url(server);
 }
 
 void plain_serve_end(void) { server_stop(server); }

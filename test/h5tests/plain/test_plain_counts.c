@@ -46,16 +46,17 @@ struct index {
     H5F_libver_t low;
     unsigned     unlimited; /* dimensions */
     bool         filtered;
+    unsigned later; /* requests of each read after the first one, the chunk's among them */
 };
 static const struct index indexes[] = {
-    {"B-tree of version 1", H5F_LIBVER_EARLIEST, 0, false},
-    {"B-tree of version 1, filtered", H5F_LIBVER_EARLIEST, 1, true},
-    {"B-tree of version 2", H5F_LIBVER_LATEST, 2, false},
-    {"B-tree of version 2, filtered", H5F_LIBVER_LATEST, 2, true},
-    {"fixed array", H5F_LIBVER_LATEST, 0, false},
-    {"fixed array, filtered", H5F_LIBVER_LATEST, 0, true},
-    {"extensible array", H5F_LIBVER_LATEST, 1, false},
-    {"extensible array, filtered", H5F_LIBVER_LATEST, 1, true},
+    {"B-tree of version 1", H5F_LIBVER_EARLIEST, 0, false, 3},
+    {"B-tree of version 1, filtered", H5F_LIBVER_EARLIEST, 1, true, 3},
+    {"B-tree of version 2", H5F_LIBVER_LATEST, 2, false, 3},
+    {"B-tree of version 2, filtered", H5F_LIBVER_LATEST, 2, true, 3},
+    {"fixed array", H5F_LIBVER_LATEST, 0, false, 2},
+    {"fixed array, filtered", H5F_LIBVER_LATEST, 0, true, 2},
+    {"extensible array", H5F_LIBVER_LATEST, 1, false, 3},
+    {"extensible array, filtered", H5F_LIBVER_LATEST, 1, true, 3},
 };
 
 static unsigned char value_at(hsize_t row, hsize_t col) { return (unsigned char)(row * 7 + col * 13 + 5); }
@@ -108,6 +109,8 @@ static void check(const char *what, struct cost c, unsigned round_trips, double 
           c.requests, c.mib);
 }
 
+static void test_turns(const struct bkt_settings *set, const struct index *x, hsize_t side);
+
 static void test_index(const struct bkt_settings *set, const struct index *x, hsize_t side)
 {
     struct bkt_plain_counts before = bkt_plain_counts;
@@ -130,6 +133,44 @@ static void test_index(const struct bkt_settings *set, const struct index *x, hs
     read_points(file, x->name, some, 10);
     must_do(H5Fclose(file), "H5Fclose");
     check("ten points", cost(1), 40, 6);
+    test_turns(set, x, side);
+}
+
+/* ---- single values, one call after another ---- */
+
+enum { TURNS = 12 };
+
+/* The program keeps the dataset open.  Later reads find the nodes that earlier ones have fetched, and fetch
+ * no others than those on their own path. */
+static void test_turns(const struct bkt_settings *set, const struct index *x, hsize_t side)
+{
+    unsigned n[TURNS] = {0}, deep = side >= 1000; /* a level more */
+    hid_t file = must_id(plain_open(plain_serve(path), set), "open"),
+          d = must_id(H5Dopen2(file, "d", H5P_DEFAULT), "dataset");
+    hid_t space = must_id(H5Dget_space(d), "space"),
+          mem = must_id(H5Screate_simple(1, (hsize_t[]){1}, NULL), "space");
+    struct bkt_vobj *o = plain_handle(d);
+    (void)plain_requests();
+    for (hsize_t i = 0; i < TURNS; i++) {
+        const hsize_t at[2] = {(i * 2654435761U + 77) % side, (i * 40503U + 13) % side};
+        unsigned char got = 0;
+        must_do(H5Sselect_elements(space, H5S_SELECT_SET, 1, at), "point");
+        CHECK(plain_read_by(o, H5T_NATIVE_UCHAR, mem, space, H5P_DEFAULT, &got) == BKT_OK, "%s", x->name);
+        CHECK(got == value_at(at[0], at[1]), "%s: point %u is %u", x->name, (unsigned)i, got);
+        n[i] = plain_requests();
+        CHECK(!i || n[i] <= x->later + deep, "%s: %u requests of read %u", x->name, n[i], (unsigned)i);
+    }
+    if (getenv("SHOW_COSTS")) {
+        (void)printf("%s, one after another:", x->name);
+        for (size_t i = 0; i < TURNS; i++)
+            (void)printf(" %u", n[i]);
+        (void)printf("\n");
+    }
+    plain_handle_free(o);
+    (void)H5Sclose(mem);
+    (void)H5Sclose(space);
+    (void)H5Dclose(d);
+    (void)H5Fclose(file);
 }
 
 /* ---- a row of each of many datasets ---- */
@@ -200,9 +241,9 @@ static void test_many(const struct bkt_settings *set)
 /* Metadata at the front, chunks of 1 MiB: the question for a domain of that name is a fourth request. */
 static void test_first(const struct bkt_settings *set)
 {
-    const struct index formats[] = {{"first value, old format", H5F_LIBVER_EARLIEST, 0, false},
-                                    {"first value, latest format", H5F_LIBVER_LATEST, 0, false},
-                                    {"first value, extensible", H5F_LIBVER_LATEST, 1, false}};
+    const struct index formats[] = {{"first value, old format", H5F_LIBVER_EARLIEST, 0, false, 0},
+                                    {"first value, latest format", H5F_LIBVER_LATEST, 0, false, 0},
+                                    {"first value, extensible", H5F_LIBVER_LATEST, 1, false, 0}};
     const hsize_t first[2] = {0, 0};
     for (size_t i = 0; i < BKT_COUNT(formats); i++) {
         write_bytes(&formats[i], 4096, 1024);

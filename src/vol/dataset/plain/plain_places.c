@@ -11,6 +11,7 @@
 #include "chunk/read/references.h"
 #include "vol/dataset/plain/plain_read.h"
 #include "vol/plain/plain_chunks.h"
+#include "vol/vfd/foresight.h"
 
 #define LIST_ALWAYS 4096 /* chunks in the grid: their index is read in one or two round trips */
 #define LOOK_UP_MAX 32   /* chunks of one read that are looked up: each takes a round trip, or more */
@@ -38,15 +39,15 @@ static int collect_one(void *arg, const struct bkt_file_chunk *at)
  * others. */
 static size_t most_chunks(const struct bkt_shadow *s)
 {
-    return (size_t)(vfd_facts(s->file).size / bkt_max_u64(bkt_min_u64(s->v.io->chunk_bytes, 8), 1) + 1);
+    return (size_t)(s->size / bkt_max_u64(bkt_min_u64(s->v.io->chunk_bytes, 8), 1) + 1);
 }
 
 static int list_all(struct bkt_shadow *s, struct bkt_err *err)
 {
     struct collect c = {.v = calloc(1, sizeof *c.v), .cap = 1, .most = most_chunks(s)};
-    vfd_whole_index(s->file, true);
+    vfd_index(s->file, FORE_INDEX_WHOLE);
     int rc = c.v ? bkt_file_chunks(s->dset, collect_one, &c, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    vfd_whole_index(s->file, false);
+    vfd_index(s->file, FORE_INDEX_UNKNOWN);
     if (rc < 0) {
         free(c.v);
         return rc;
@@ -129,8 +130,12 @@ static int look_up_all(struct bkt_shadow *s, const struct bkt_touched *t, struct
     BKT_CLEANUP(bkt_freep) struct bkt_found_chunk *v = calloc(t->n_coords + 1, sizeof *v);
     if (!v)
         BKT_NOMEM(err);
-    for (size_t i = 0; i < t->n_coords; i++)
-        BKT_PASS(look_up(s, t->coords + i * rank, &v[i], err));
+    int rc = BKT_OK;
+    vfd_index(s->file, t->n_coords > 1 ? FORE_INDEX_UNKNOWN : FORE_INDEX_PATH);
+    for (size_t i = 0; rc == BKT_OK && i < t->n_coords; i++)
+        rc = look_up(s, t->coords + i * rank, &v[i], err);
+    vfd_index(s->file, FORE_INDEX_UNKNOWN);
+    BKT_PASS(rc);
     s->n_asked += t->n_coords;
     return bkt_dsetio_add_found(s->v.io, v, t->n_coords, err);
 }

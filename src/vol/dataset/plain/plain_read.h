@@ -25,6 +25,8 @@ struct bkt_shadow {
     struct bkt_vobj  v;       /* first member */
     hid_t            dset;    /* of the native connector; borrowed */
     struct vfd_file *file;    /* borrowed: the dataset keeps it open */
+    struct bkt_store *family; /* NULL, or the files of which `file` is the first */
+    uint64_t size;            /* bytes of the file, or of the family */
     bool             native;  /* only the native connector can read it */
     bool             external; /* its elements are in raw files, which only we may open */
     bool is_virtual;           /* its elements are in other datasets */

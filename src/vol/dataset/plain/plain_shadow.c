@@ -7,6 +7,7 @@
 #include "vol/core/filter_lookup.h"
 #include "vol/dataset/plain/plain_heaps.h"
 #include "vol/vfd/store_driver_ahead.h"
+#include "vol/vfd/store_family.h"
 
 /* Whether elements hold addresses in the file: only HDF5 follows them. */
 static bool has_pointers(hid_t type)
@@ -180,6 +181,8 @@ static int take_all(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err *
                 (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS && layout != H5D_VIRTUAL);
     s->is_virtual = !s->native && layout == H5D_VIRTUAL;
     s->external = !s->native && layout == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) > 0;
+    s->native = s->native ||
+                (s->family && (s->external || s->is_virtual || s->heaps)); /* they need the driver's cache */
     if (s->native)
         return BKT_OK;
     BKT_PASS(take_name(s, o, err));
@@ -212,9 +215,13 @@ static int open_io(struct bkt_shadow *s, struct bkt_err *err)
     BKT_PASS(vfd_domain(s->file, &dom, err));
     BKT_PASS(bkt_dsetio_open(dom, s->v.obj, bkt_plugin_find, NULL, &s->v.io, err));
     bkt_dsetio_name(s->v.io, s->v.path);
-    BKT_PASS(bkt_dsetio_set_file(s->v.io, f.st, f.key, f.version, err));
-    bkt_dsetio_know_first(s->v.io, bkt_min_u64(VFD_FIRST, f.size), first_bytes, s->file);
-    s->looks_up = s->chunked && may_look_up(s->dset);
+    if (s->family)
+        BKT_PASS(bkt_dsetio_set_file(s->v.io, s->family, f.key, NULL, err));
+    else {
+        BKT_PASS(bkt_dsetio_set_file(s->v.io, f.st, f.key, f.version, err));
+        bkt_dsetio_know_first(s->v.io, bkt_min_u64(VFD_FIRST, f.size), first_bytes, s->file);
+        s->looks_up = s->chunked && may_look_up(s->dset);
+    }
     return s->chunked ? bkt_dsetio_add_found(s->v.io, NULL, 0, err) : BKT_OK;
 }
 
@@ -222,6 +229,7 @@ static void shadow_free(struct bkt_vobj *v)
 {
     bkt_kept_close(&((struct bkt_shadow *)v)->sources);
     bkt_dsetio_close(v->io);
+    bkt_store_close(((struct bkt_shadow *)v)->family);
     bkt_object_release(v->obj);
     bkt_vobj_drop_id(v->file_type);
     bkt_heap_spots_fini(&((struct bkt_shadow *)v)->spots);
@@ -243,12 +251,20 @@ int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out, struct bkt_er
 {
     *out = (struct bkt_shadow *)plain->shadow;
     struct vfd_file *file = *out ? NULL : vfd_behind(plain->native_id);
+    struct bkt_store *family = NULL;
+    uint64_t size = file ? vfd_facts(file).size : 0;
+    if (!*out && !file)
+        BKT_PASS(vfd_family_of(plain->native_id, &file, &family, &size, err));
     if (!file)
         return BKT_OK;
     struct bkt_shadow *s = calloc(1, sizeof *s);
-    if (!s)
+    if (!s) {
+        bkt_store_close(family);
         BKT_NOMEM(err);
+    }
     s->file = file;
+    s->family = family;
+    s->size = size;
     s->dset = plain->native_id;
     s->v.file_type    = s->v.native_id = s->v.dapl = H5I_INVALID_HID;
     s->v.type         = H5I_DATASET;

@@ -27,7 +27,7 @@ static int reason(struct bkt_shadow *s, int rc, struct bkt_err *err)
 /* libhdf5 would open raw files on this machine by the names that a file from elsewhere gives. */
 static int check_raw_files(hid_t dset, struct bkt_err *err)
 {
-    struct vfd_file *f = vfd_behind(dset);
+    struct vfd_file *f = vfd_first_behind(dset);
     if (!f || vfd_facts(f).is_local)
         return BKT_OK;
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
@@ -164,19 +164,24 @@ static int read_alone(struct bkt_shadow *s, const struct bkt_io *io, size_t i, s
     return s->external ? bkt_external_read_shadow(&s->v, s->dset, &one, err) : reason(s, bkt_heaps_read(s, io, i, err), err);
 }
 
-/* Indexes of several datasets begin side by side.  A failure is plan()'s to report. */
+/* Indexes in several files begin side by side.  In one file the first ones show that the others are wanted.  A
+ * failure is plan()'s to report. */
 static void begin_indexes(const struct bkt_io *io)
 {
+    const struct vfd_file *first = NULL;
     struct bkt_shadow *s;
     for (size_t i = 0; i < io->n; i++) {
-        int rc;
+        int rc = BKT_OK;
         H5E_BEGIN_TRY
         {
             rc = bkt_shadow_of(io->dsets[i], &s, NULL);
         }
         H5E_END_TRY
-        if (rc == BKT_OK && s && s->chunked && !s->native && !s->complete)
+        if (rc < 0 || !s || !s->chunked || s->native || s->complete)
+            continue;
+        if (first && s->file != first)
             vfd_begin_index(s->file, s->header);
+        first = first ? first : s->file;
     }
 }
 
