@@ -5,6 +5,7 @@
 
 #include "schema/edit/edit.h"
 #include "tools/kerchunk/load_kerchunk.h"
+#include "tools/load/gather_shared.h"
 #include "tools/load/load_one.h"
 #include "tools/load/load_parts.h"
 #include "tools/load/load_processes.h"
@@ -180,6 +181,18 @@ static int gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
     return failed ? bkt_tool_fail(t, "%d of %d files don't fit", failed, t->n_args - 1) : BKT_EXIT_OK;
 }
 
+/* The first process gathers; the others look at sources for it. */
+static int serve_gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
+{
+    struct bkt_err err = {.n = 0};
+    const char *domain = t->args[t->n_args - 1];
+    struct progress p;
+    struct load l = {.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .progress = &p};
+    progress_init(&p, domain, false);
+    int rc = agg_shared_serve(&l, t->args, t->n_args - 1, domain, fapl, &err);
+    return rc < 0 ? bkt_tool_error(t, NULL, &err) : BKT_EXIT_OK;
+}
+
 /* Sources to be loaded one by one, each into its own domain. */
 struct each {
     struct bkt_tool            *t;
@@ -308,10 +321,12 @@ static int run(struct bkt_tool *t)
         int rc = bkt_processes_first() ? check_names(t, t->n_args - 1, target, folder) : -1;
         return rc < 0 ? each_of(&e, &o) : rc;
     }
-    if (!bkt_processes_first())
+    if (!bkt_processes_first() && !o.extend)
         return BKT_EXIT_OK; /* the first process does all of it */
     if (h5_start(info, &fapl, &err) < 0)
         return bkt_tool_error(t, NULL, &err);
+    if (!bkt_processes_first())
+        return serve_gather(t, &o, fapl);
     if (column_of || sets)
         return made(t, &o, fapl);
     return o.extend ? gather(t, &o, fapl) : one(t, &o, &map, NULL, target, fapl);

@@ -2,10 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/load/gather_plan.h"
-#include "tools/source/hdf5_glue.h"
-#include "tools/load/load_one.h"
 #include "base/num.h"
+#include "tools/load/gather_plan.h"
+#include "tools/load/gather_shared.h"
+#include "tools/load/load_one.h"
+#include "tools/share/processes.h"
+#include "tools/source/hdf5_glue.h"
 #include "vol/vfd/store_driver_ahead.h"
 
 static int shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
@@ -99,11 +101,13 @@ static void expect(const struct load *l, char **sources, int n, int i, int *upto
 static int add_all(struct agg *a, char **sources, int first, int n, bool is_new, int *failed, struct bkt_err *err)
 {
     int before = *failed, upto = first;
+    const bool shared = bkt_processes_several() && n - first > 1;
+    const int alone = shared ? first + 1 : n; /* sources that this process adds by itself */
     a->l->progress->total = (uint64_t)n * PROGRESS_OBJECT;
-    for (int i = first; i < n; i++) {
+    for (int i = first; i < alone; i++) {
         struct bkt_err why = {.n = 0};
         BKT_PASS(interrupt_check(err));
-        expect(a->l, sources, n, i, &upto);
+        expect(a->l, sources, alone, i, &upto);
         if (i > first && open_next(a->l, sources[i], &why) < 0) {
             refuse(a->l, sources[i], &why, failed);
             continue;
@@ -112,6 +116,8 @@ static int add_all(struct agg *a, char **sources, int first, int n, bool is_new,
         if (i == first && *failed > before && is_new)
             BKT_FAIL(err, BKT_EUNSUP, "the first file can't be appended to its own domain; nothing is made");
     }
+    if (shared)
+        BKT_PASS(agg_shared_add(a, sources, first, n, is_new, refuse, failed, err));
     return agg_end(a, err);
 }
 

@@ -317,9 +317,13 @@ static int set_extent(struct agg *a, const struct agg_dset *d, uint64_t steps, s
 
 static int add_one(struct agg *a, struct agg_dset *d, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t src = H5Dopen2(a->l->src->file, d->path, H5P_DEFAULT);
     BKT_PASS(set_extent(a, d, bkt_max_u64(d->before, d->at + d->n), err));
-    return d->table >= 0 ? agg_link(a, d, err) : agg_copy(a, d, src, err);
+    if (d->table >= 0)
+        return agg_link(a, d, err);
+    if (d->values)
+        return agg_copy_values(a, d, err);
+    BKT_CLEANUP(h5_closep) hid_t src = H5Dopen2(a->l->src->file, d->path, H5P_DEFAULT);
+    return agg_copy(a, d, src, err);
 }
 
 static int add_all(struct agg *a, struct bkt_err *err)
@@ -339,16 +343,27 @@ static int take_back(struct agg *a, struct bkt_err *err)
     return BKT_OK;
 }
 
-int agg_add(struct agg *a, struct bkt_err *err)
+int agg_check(struct agg *a, struct bkt_err *err)
 {
     int rc = check(a, err);
     if (rc < 0) /* whatever the error, only this file is left out */
         return rc == BKT_ENOMEM || rc == BKT_ECANCEL ? rc : BKT_EINVAL;
+    return BKT_OK;
+}
+
+int agg_add(struct agg *a, struct bkt_err *err)
+{
+    BKT_PASS(agg_check(a, err));
+    return agg_store(a, err);
+}
+
+int agg_store(struct agg *a, struct bkt_err *err)
+{
     for (size_t i = 0; i < a->n_dsets; i++) {
         struct agg_dset *d = &a->dsets[i];
         d->before          = d->grows ? load_vobj(d->dst)->obj->dset.space.dims[d->dim] : 0;
     }
-    rc = add_all(a, err);
+    int rc = add_all(a, err);
     if (rc == BKT_EINVAL) {
         struct bkt_err why = {.n = 0};
         if (take_back(a, &why) < 0)

@@ -45,6 +45,8 @@ struct agg_dset { /* one dataset of the domain */
     /* the current file, if it fits */
     uint64_t          n;              /* number of steps it adds */
     struct agg_rows   rows;           /* linked */
+    const void *values;               /* copied: all of its values, n_values bytes; NULL: read them */
+    size_t n_values;
 };
 struct agg {
     struct load     *l;      /* of the current file */
@@ -77,6 +79,11 @@ BKT_NODISCARD int agg_open(struct agg *a, struct bkt_err *err);
 BKT_NODISCARD int agg_begin_append(struct agg *a, struct bkt_err *err);
 /** Add the file a->l->src.  BKT_EINVAL with the reason if it doesn't fit; nothing is changed then. */
 BKT_NODISCARD int agg_add(struct agg *a, struct bkt_err *err);
+/** Its two steps: check that the file a->l->src fits, which changes nothing, and sets n and rows of each
+ *  dataset; and add what they say (and `values`).  The second step may have been prepared by another process,
+ *  then a->l->src is needed only for values to be read. */
+BKT_NODISCARD int agg_check(struct agg *a, struct bkt_err *err);
+BKT_NODISCARD int agg_store(struct agg *a, struct bkt_err *err);
 /** Cut the extents that were grown ahead. */
 BKT_NODISCARD int agg_end(struct agg *a, struct bkt_err *err);
 void              agg_fini(struct agg *a);
@@ -103,5 +110,7 @@ void              agg_rows_free(struct agg_dset *d);
 /** Append by reference (d->rows), by copy.  BKT_EINVAL: its values can't be read. */
 BKT_NODISCARD int agg_link(struct agg *a, struct agg_dset *d, struct bkt_err *err);
 BKT_NODISCARD int agg_copy(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err);
+/** The same with d->values. */
+BKT_NODISCARD int agg_copy_values(struct agg *a, struct agg_dset *d, struct bkt_err *err);
 
 #endif

@@ -216,3 +216,26 @@ int agg_copy(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
     a->l->n_copied++;
     return BKT_OK;
 }
+
+int agg_copy_values(struct agg *a, struct agg_dset *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(d->dst), to = H5Dget_space(d->dst), mem = H5I_INVALID_HID;
+    hsize_t start[BKT_MAX_RANK] = {0}, size[BKT_MAX_RANK] = {0};
+    int rank = to < 0 ? -1 : H5Sget_simple_extent_dims(to, size, NULL);
+    uint64_t bytes = H5Tget_size(type);
+    if (rank <= 0)
+        return h5_fail(err, "asking for an extent");
+    start[d->dim] = d->at;
+    size[d->dim] = d->n;
+    for (int i = 0; i < rank; i++)
+        if (!bkt_mul_u64(bytes, size[i], &bytes))
+            BKT_FAIL(err, BKT_EFORMAT, "values of more than 2^64 bytes");
+    if (bytes != d->n_values)
+        BKT_FAIL(err, BKT_EFORMAT, "values of another process have another size");
+    mem = H5Screate_simple(rank, size, NULL);
+    if (bytes && (H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, size, NULL) < 0 ||
+                  H5Dwrite(d->dst, type, mem, to, H5P_DEFAULT, d->values) < 0))
+        return h5_fail(err, "appending values");
+    a->l->n_copied++;
+    return BKT_OK;
+}

@@ -209,6 +209,16 @@ int bkt_share_put(struct bkt_share *s, const struct bkt_buf *unit, struct bkt_er
     return s->rc < 0 ? bkt_err_copy(err, s->rc, &s->err) : BKT_OK;
 }
 
+int bkt_share_turn(struct bkt_share *s, struct bkt_err *err)
+{
+    int rc = hear_once(s);
+    if (s->rc == BKT_OK && s->n_waiting)
+        work_on_one(s);
+    else if (!rc)
+        bkt_msg_rest(0);
+    return s->rc < 0 ? bkt_err_copy(err, s->rc, &s->err) : BKT_OK;
+}
+
 static void wait_for_all(struct bkt_share *s)
 {
     for (unsigned tries = 0; s->n_waiting || s->n_under_way;) {

@@ -47,6 +47,8 @@ BKT_NODISCARD int bkt_share_begin(struct bkt_share *s, struct bkt_err *err);
 BKT_NODISCARD int bkt_share_news(struct bkt_share *s, const struct bkt_buf *news, struct bkt_err *err);
 /** Add a unit; copied.  A failure of any unit so far is returned here. */
 BKT_NODISCARD int bkt_share_put(struct bkt_share *s, const struct bkt_buf *unit, struct bkt_err *err);
+/** Work on a waiting unit, or wait a moment for a result: for a caller that waits for take(). */
+BKT_NODISCARD int bkt_share_turn(struct bkt_share *s, struct bkt_err *err);
 /** Work and wait until all units are done.  Always call it after bkt_share_begin().
  *  @param rc  the caller's outcome so far; a failure stops the others */
 BKT_NODISCARD int bkt_share_finish(struct bkt_share *s, int rc, struct bkt_err *err);

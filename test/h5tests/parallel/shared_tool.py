@@ -106,6 +106,22 @@ def load_many(t, source):
                         for i in (0, FILES - 1)), "  the domains have the files' content")
 
 
+def gather(t, source):
+    """One domain of many files, and more files later."""
+    names = [f"{source}/f{i:04}.h5" for i in range(FILES)]
+    for n in (1, *NS):
+        for part, more in ((names[: FILES // 2], []), (names[FILES // 2:], ["-a"])):
+            got = t.run(n, "load", "--link", *more, "--extend", "step", *part, f"{t.bucket}/all{n}.h5")
+            if n > 1:
+                t.check(got.code == 0 and len(got.units) == n and sum(got.units.values()) == len(part) - 1,
+                        f"load --extend {more} by {n}: exit code {got.code}, units {got.units}")
+        if n > 1:
+            t.check(t.run(1, "diff", f"{t.bucket}/all1.h5", f"{t.bucket}/all{n}.h5").code == 0, "  the steps are in the files' order")
+    got = t.run(NS[0], "load", "--extend", "step", *names[:3], f"{source}/big.h5", *names[3:5], f"{t.bucket}/fit.h5")
+    t.check(got.code != 0 and "1 of 6 files don't fit" in got.err and f"{source}/big.h5: refused" in got.err,
+            f"load --extend with a file that doesn't fit: {got.messages}")
+
+
 def load_bad(t, source):
     bad = f"{source}/bad.h5"
     with open(bad, "wb") as f:
@@ -304,6 +320,7 @@ def main():
     place = [int(n) for n in made.stdout.split()]
     t = Tool(mpiexec, tool, bucket)
     load_many(t, source)
+    gather(t, source)
     load_bad(t, source)
     load_one(t, source, binaries)
     load_options(t, source)
