@@ -37,7 +37,7 @@ ENDED = (124, 125)  # exit codes of programs that ran too long or printed too mu
 
 
 class Run(Tools):
-    timeout = 120
+    timeout = 300
     most = 1 << 26
     programs = list(PROGRAMS)
     allowed = "hdf5_tools_differences.txt"

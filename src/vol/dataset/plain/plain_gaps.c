@@ -3,7 +3,7 @@
  * chunks takes these gaps with them, which saves the wait between a chunk and its collections.
  *
  * It is a guess, which costs bytes only.  It needs a collection that was seen beside the chunks, and ends for
- * a dataset when most bytes of its gaps were not named. */
+ * a dataset when most of its collections were elsewhere. */
 #include <stdlib.h>
 #include <string.h>
 

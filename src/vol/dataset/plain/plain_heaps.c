@@ -25,7 +25,8 @@ struct addresses {
     uint64_t  last; /* neighbours mostly name one collection */
     const struct bkt_shadow *s;
     uint64_t  size; /* of the file */
-    struct bkt_sequences *q;            /* NULL: not wanted */
+    size_t n_near;           /* of the n: they were under way already, mostly as parts of gaps */
+    struct bkt_sequences *q; /* NULL: not wanted */
     uint64_t joined, n_given, n_missed; /* bytes of gaps; elements for q: given at once, and others */
 };
 
@@ -37,6 +38,7 @@ static int add_address(struct addresses *a, const unsigned char *p)
     if (bkt_list_room(&a->v, a->n, &a->cap, sizeof *a->v) < 0)
         return BKT_ENOMEM;
     a->last     = at;
+    a->n_near += a->joined && vfd_is_under_way(a->s->file, full, BKT_HEAP_HEAD);
     a->v[a->n++] = full;
     return BKT_OK;
 }
@@ -301,7 +303,7 @@ int bkt_heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_
     if (sel->kind == BKT_SEL_NONE)
         return BKT_OK;
     int rc = look_at_elements(&a, sel, &left, err);
-    s->heaps_elsewhere |= a.joined && q && a.n_missed > a.n_given;
+    s->heaps_elsewhere |= a.joined && a.n - a.n_near > a.n_near + a.n_given;
     if (rc == BKT_OK && (!q || a.n_given + a.n_missed != sel->n_elems))
         rc = fetch_level(&a, &s->spots, &left, err);
     free(a.v);
