@@ -1,5 +1,5 @@
 /* An entry has the digest of its key, its state, and the place of its data:
- *   key, NUL, ETag, NUL, text
+ *   key, NUL, head, text
  * Digest 0 is a free entry.  Processes of one program write here; lengths are checked nevertheless. */
 #include "base/node_table.h"
 
@@ -8,9 +8,8 @@
 
 #include "base/digest.h"
 
-#define ENTRIES  8192u
-#define PROBES   16u        /* entries that a key may have */
-#define TEXT_MAX (1u << 20) /* bytes; a larger object would take the room of many */
+#define ENTRIES 8192u
+#define PROBES  16u /* entries that a key may have */
 
 struct node_entry {
     atomic_uint_least64_t digest;
@@ -61,21 +60,22 @@ void bkt_node_table_give_up(struct bkt_node_table *t, uint32_t entry)
     atomic_store(&t->entry[entry % ENTRIES].state, NEVER);
 }
 
-void bkt_node_table_publish(struct bkt_node_table *t, uint32_t entry, const char *key, const char *etag,
-                            const void *text, size_t n)
+void bkt_node_table_publish(struct bkt_node_table *t, uint32_t entry, const char *key, const void *head,
+                            size_t n_head, const void *text, size_t n)
 {
     struct node_entry *e = &t->entry[entry % ENTRIES];
-    size_t k = strlen(key) + 1, g = strlen(etag) + 1, all = k + g + n;
-    uint64_t at = n <= TEXT_MAX ? atomic_fetch_add(&t->used, all) : ROOM;
+    size_t k = strlen(key) + 1, all = k + n_head + n;
+    uint64_t at = n <= BKT_NODE_TEXT_MAX ? atomic_fetch_add(&t->used, all) : ROOM;
     uint_least32_t claimed = CLAIMED;
     if (at > ROOM || all > ROOM - at) {
         bkt_node_table_give_up(t, entry);
         return;
     }
     memcpy(t->data + at, key, k);
-    memcpy(t->data + at + k, etag, g);
+    if (n_head)
+        memcpy(t->data + at + k, head, n_head);
     if (n)
-        memcpy(t->data + at + k + g, text, n);
+        memcpy(t->data + at + k + n_head, text, n);
     e->at = (uint32_t)at;
     e->n = (uint32_t)all;
     (void)atomic_compare_exchange_strong(&e->state, &claimed, READY); /* unless it was forgotten meanwhile */
@@ -88,17 +88,15 @@ void bkt_node_table_forget(struct bkt_node_table *t, const char *key)
         bkt_node_table_give_up(t, entry);
 }
 
-bool bkt_node_table_copy(const struct bkt_node_table *t, uint32_t entry, const char *key, char *etag,
-                         size_t etag_size, struct bkt_buf *out)
+bool bkt_node_table_copy(const struct bkt_node_table *t, uint32_t entry, const char *key, void *head,
+                         size_t n_head, struct bkt_buf *out)
 {
     const struct node_entry *e = &t->entry[entry % ENTRIES];
     uint32_t at = e->at, n = e->n;
-    if (at > ROOM || n > ROOM - at)
+    size_t k = strlen(key) + 1;
+    if (at > ROOM || n > ROOM - at || k + n_head > n || memcmp(t->data + at, key, k) != 0)
         return false;
-    const char *p = t->data + at, *end = p + n;
-    const char *tag = memchr(p, 0, n), *text = tag ? memchr(tag + 1, 0, (size_t)(end - tag - 1)) : NULL;
-    if (!text || strcmp(p, key) != 0 || (size_t)(text - tag) > etag_size)
-        return false;
-    memcpy(etag, tag + 1, (size_t)(text - tag));
-    return bkt_buf_add(out, text + 1, (size_t)(end - text - 1)) == BKT_OK;
+    if (n_head)
+        memcpy(head, t->data + at + k, n_head);
+    return bkt_buf_add(out, t->data + at + k + n_head, n - k - n_head) == BKT_OK;
 }

@@ -17,6 +17,8 @@ struct bkt_node_table;
 /* Bytes of memory for a table, aligned to 64 bytes; zeros are an empty table.  Objects of 1 KB: about 7,000.
  */
 #define BKT_NODE_TABLE_BYTES (8u << 20)
+/* Bytes of the longest text: a longer one would take the room of many. */
+#define BKT_NODE_TEXT_MAX (1u << 20)
 
 enum bkt_node_table_state {
     BKT_ENTRY_MINE,  /* the caller has claimed it, and must publish it or give it up */
@@ -29,17 +31,17 @@ enum bkt_node_table_state {
 enum bkt_node_table_state bkt_node_table_ask(struct bkt_node_table *t, const char *key, uint32_t *entry);
 enum bkt_node_table_state bkt_node_table_look(const struct bkt_node_table *t, uint32_t entry);
 
-/** For a claimed entry: the text and its ETag (a string) are there from now on, if there is room. */
-void bkt_node_table_publish(struct bkt_node_table *t, uint32_t entry, const char *key, const char *etag,
-                            const void *text, size_t n);
+/** For a claimed entry: the text is there from now on, if there is room.  @p head: n_head bytes about it */
+void bkt_node_table_publish(struct bkt_node_table *t, uint32_t entry, const char *key, const void *head,
+                            size_t n_head, const void *text, size_t n);
 /** For a claimed entry: each process must read the object itself. */
 void bkt_node_table_give_up(struct bkt_node_table *t, uint32_t entry);
 /** The object of this key has changed: from now on each process reads it itself. */
 void bkt_node_table_forget(struct bkt_node_table *t, const char *key);
 
-/** Copy the text of a ready entry.  False: it isn't that of @p key, or there is no memory.
- *  @param etag  gets the ETag, at most etag_size - 1 characters */
-bool bkt_node_table_copy(const struct bkt_node_table *t, uint32_t entry, const char *key, char *etag,
-                         size_t etag_size, struct bkt_buf *out);
+/** Copy the text of a ready entry.  False: it isn't that of @p key with such a head, or there is no memory.
+ */
+bool bkt_node_table_copy(const struct bkt_node_table *t, uint32_t entry, const char *key, void *head,
+                         size_t n_head, struct bkt_buf *out);
 
 #endif

@@ -462,12 +462,7 @@ int bkt_domain_check_acl(struct bkt_domain *d, unsigned need, struct bkt_err *er
              d->set.user);
 }
 
-bool bkt_domain_share(struct bkt_domain *d, struct bkt_node_table *t)
+void bkt_domain_share(struct bkt_domain *d, struct bkt_node_reads *n)
 {
-    return bkt_objects_share(d->objects, t);
-}
-
-void bkt_domain_unshare(struct bkt_domain *d)
-{
-    bkt_objects_unshare(d->objects);
+    bkt_objects_share(d->objects, n);
 }

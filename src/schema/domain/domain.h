@@ -8,11 +8,10 @@
 #ifndef BKT_DOMAIN_H
 #define BKT_DOMAIN_H
 
-#include "base/node_table.h"
 #include "schema/model/model.h"
 #include "schema/name/uri.h"
 #include "base/settings.h"
-#include "storage/store.h"
+#include "storage/node_reads.h"
 
 struct bkt_domain;
 
@@ -68,9 +67,9 @@ void bkt_domain_prefetch(struct bkt_domain *d, const struct bkt_id *ids, size_t 
 void bkt_domain_follow(struct bkt_domain *d, const struct bkt_object *start);
 void bkt_domain_unfollow(struct bkt_domain *d);
 
-/** As bkt_objects_share() and bkt_objects_unshare(). */
-BKT_NODISCARD bool bkt_domain_share(struct bkt_domain *d, struct bkt_node_table *t);
-void bkt_domain_unshare(struct bkt_domain *d);
+/** From now on share objects that are read with other processes of this node, until one is changed here.  @p n
+ *  NULL: no longer. */
+void bkt_domain_share(struct bkt_domain *d, struct bkt_node_reads *n);
 
 /** A program opens the member of @p group that @p link, one of its links, leads to.  If members are opened in
  *  order, the next ones are fetched.  The calls of one domain must not overlap (HDF5's lock sees to that). */

@@ -105,7 +105,7 @@ void bkt_objects_evict(struct bkt_objects *c)
 /* ---- asking ---- */
 
 /* The parent's requests never end in a forked child: forget them.  The lock is held. */
-void bkt_objects_after_fork(struct bkt_objects *c)
+static void after_fork(struct bkt_objects *c)
 {
     const void *key;
     size_t      pos = 0, n;
@@ -117,7 +117,6 @@ void bkt_objects_after_fork(struct bkt_objects *c)
     c->follow_busy = false;
     bkt_follow_clear(&c->follow);
     bkt_snap_after_fork(c);
-    bkt_node_after_fork(c);
     while (bkt_map_next(c->entries, &pos, &key, &n, &v)) {
         struct entry *e = v;
         if (e->state == LOADING) {
@@ -143,7 +142,7 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *wanted, const st
     if (!bkt_id_valid(id->text, NULL))
         BKT_FAIL(err, BKT_EFORMAT, "\"%.40s\" is not an object id", id->text);
     (void)pthread_mutex_lock(&c->lock);
-    bkt_objects_after_fork(c);
+    after_fork(c);
     bkt_snap_age(c);
     bkt_objects_evict(c); /* objects may have been released meanwhile */
     struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
@@ -200,7 +199,7 @@ void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_
         struct entry *batch[PREFETCH_BATCH];
         size_t        n_batch = 0;
         (void)pthread_mutex_lock(&c->lock);
-        bkt_objects_after_fork(c);
+        after_fork(c);
         for (; n && n_batch < PREFETCH_BATCH; ids++, n--) {
             if (!bkt_id_valid(ids->text, NULL) || c->in_flight >= MAX_IN_FLIGHT ||
                 bkt_map_get(c->entries, ids->text, BKT_ID_LEN))
@@ -218,7 +217,7 @@ void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_
 int bkt_objects_add(struct bkt_objects *c, struct bkt_object *o, struct bkt_err *err)
 {
     (void)pthread_mutex_lock(&c->lock);
-    bkt_objects_after_fork(c);
+    after_fork(c);
     struct entry *e  = NULL;
     int           rc = BKT_OK;
     if (bkt_map_get(c->entries, o->id.text, BKT_ID_LEN))
@@ -252,7 +251,9 @@ static void change_pins(struct bkt_objects *c, const struct bkt_id *id, bool mor
 
 void bkt_objects_pin(struct bkt_objects *c, const struct bkt_id *id)
 {
-    bkt_node_stop(c);
+    (void)pthread_mutex_lock(&c->lock);
+    bkt_node_reads_stop(c->node);
+    (void)pthread_mutex_unlock(&c->lock);
     change_pins(c, id, true);
 }
 void bkt_objects_unpin(struct bkt_objects *c, const struct bkt_id *id) { change_pins(c, id, false); }
@@ -282,7 +283,7 @@ void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone)
 void bkt_objects_await(struct bkt_objects *c, const struct bkt_id *id)
 {
     (void)pthread_mutex_lock(&c->lock);
-    bkt_objects_after_fork(c);
+    after_fork(c);
     struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (e)
         wait_for(c, e);
@@ -333,6 +334,32 @@ int bkt_objects_rename(struct bkt_objects *c, const struct bkt_id *from, const s
     return rc;
 }
 
+/* ---- processes of one node ---- */
+
+void bkt_objects_share(struct bkt_objects *c, struct bkt_node_reads *n)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    after_fork(c);
+    c->node = n;
+    if (!n)
+        bkt_follow_clear(&c->follow);
+    while (!n && c->in_flight) /* loads may use it */
+        (void)pthread_cond_wait(&c->change, &c->lock);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+void bkt_objects_unshare(struct bkt_objects *c, const struct bkt_id *id)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    bool named = bkt_id_key(id, &key) == BKT_OK;
+    (void)pthread_mutex_lock(&c->lock);
+    if (named)
+        bkt_node_reads_forget(c->node, c->store, bkt_buf_str(&key));
+    else
+        bkt_node_reads_stop(c->node);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
 /* ---- life ---- */
 
 struct bkt_objects *bkt_objects_new(struct bkt_store *st, uint64_t cache_bytes, uint64_t max_object)
@@ -355,9 +382,8 @@ void bkt_objects_free(struct bkt_objects *c)
 {
     if (!c)
         return;
-    bkt_objects_unshare(c);
     (void)pthread_mutex_lock(&c->lock);
-    bkt_objects_after_fork(c);
+    after_fork(c);
     bkt_follow_clear(&c->follow);
     if (!c->held) /* no load waits for it */
         atomic_store(&c->snap_stop, true);

@@ -8,9 +8,8 @@
 #ifndef BKT_OBJECTS_H
 #define BKT_OBJECTS_H
 
-#include "base/node_table.h"
 #include "schema/model/model.h"
-#include "storage/store.h"
+#include "storage/node_reads.h"
 
 struct bkt_objects;
 
@@ -41,12 +40,10 @@ void bkt_objects_follow(struct bkt_objects *c, const struct bkt_object *start);
 void bkt_objects_unfollow(struct bkt_objects *c);
 
 /** From now on share objects that are read with other processes of this node, which have the same store and
- *  domain.  False: it shares already, or there is no memory. */
-bool bkt_objects_share(struct bkt_objects *c, struct bkt_node_table *t);
-/** No longer; waits for requests under way.  The table isn't used any more. */
-void bkt_objects_unshare(struct bkt_objects *c);
-/** The object has changed in the store: every process of this node reads it itself. */
-void bkt_objects_unshare_one(struct bkt_objects *c, const struct bkt_id *id);
+ *  domain, until an object is pinned.  @p n NULL: no longer; waits for requests under way. */
+void bkt_objects_share(struct bkt_objects *c, struct bkt_node_reads *n);
+/** The object has changed in the store: no process of this node takes it from another one. */
+void bkt_objects_unshare(struct bkt_objects *c, const struct bkt_id *id);
 
 /* ---- objects under change (edit.h) ---- */
 

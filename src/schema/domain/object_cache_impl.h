@@ -1,5 +1,4 @@
-/* The parts of the object cache; for object_cache.c, object_load.c, node_objects.c and
- * snapshot_serve.c only. */
+/* The parts of the object cache; for object_cache.c, object_load.c and snapshot_serve.c only. */
 #ifndef BKT_OBJECTS_IMPL_H
 #define BKT_OBJECTS_IMPL_H
 
@@ -13,6 +12,7 @@
 #include "schema/domain/object_cache.h"
 #include "base/os/pool.h"
 #include "schema/snapshot/snapshot.h"
+#include "storage/node_reads.h"
 
 enum state { LOADING, READY, FAILED };
 
@@ -65,7 +65,7 @@ struct bkt_objects {
     pthread_t            snap_thread;
     struct bkt_id        root;
 
-    struct bkt_node_objects *node; /* node_objects.c; NULL: no other process of this node shares objects */
+    struct bkt_node_reads *node; /* guarded, too; NULL: no other process of this node shares what it reads */
 };
 
 /* One request and its parsing; owned by the function that works on it, freed by finish(). */
@@ -81,10 +81,7 @@ struct load {
     const void         *json;    /* in the snapshot, with its ETag; NULL: from the store */
     size_t              n_json;
     const char         *etag;
-    struct load        *next;    /* held, waiting, or in the same job */
-    bool                is_claimed;   /* other processes of this node wait for it */
-    uint32_t            shared_entry; /* of the shared table, if it is claimed by any process */
-    double              wait_until;   /* of bkt_clock_now(): no longer for another process */
+    struct load        *next;    /* held, or in the same job */
 };
 
 /* ---- object_cache.c; the lock is held ---- */
@@ -95,8 +92,6 @@ void bkt_entry_settle(struct bkt_objects *c, struct entry *e); /* loading has en
 /** Evict the least recently used objects until the limit is kept, or all that are left are held. */
 void          bkt_objects_evict(struct bkt_objects *c);
 
-void bkt_objects_after_fork(struct bkt_objects *c); /* in a forked child, loads of its parent are gone */
-
 /* ---- object_load.c; not under the lock ---- */
 
 /** Begin to load new entries, which may end before this returns.
@@ -105,20 +100,6 @@ void bkt_load_begin(struct bkt_objects *c, struct entry *const *v, size_t n, boo
 void bkt_loads_go(struct bkt_objects *c, struct load *list, bool wanted); /* go on with held loads */
 void bkt_follow_more(
     struct bkt_objects *c); /* ask for as many objects ahead of a traversal as there is room for */
-
-/** Send a load's request; go on with its answer, which is in l->req. */
-void bkt_load_request(struct load *l);
-void bkt_load_fetched(struct load *l);
-
-/* ---- node_objects.c; not under the lock, but the last one ---- */
-
-/** Before a load's first request: true if the answer comes from another process of this node. */
-bool bkt_node_take(struct load *l);
-/** A claimed load has ended.  @p whole: its answer is there for the others */
-void bkt_node_give(struct load *l, bool whole);
-void bkt_node_stop(
-    struct bkt_objects *c); /* the domain is changed here: loads find nothing shared any more */
-void bkt_node_after_fork(struct bkt_objects *c); /* the lock is held */
 
 /* ---- snapshot_serve.c ---- */
 

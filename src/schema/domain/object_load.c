@@ -237,11 +237,9 @@ static void run_parse(struct bkt_job *job)
     }
 }
 
-void bkt_load_fetched(struct load *l)
+static void fetched(struct bkt_req *req)
 {
-    const struct bkt_req *req = &l->req;
-    if (l->is_claimed)
-        bkt_node_give(l, req->rc == BKT_OK);
+    struct load *l = req->arg;
     if (req->rc == BKT_OK) {
         if (req->body.len < SMALL_JSON)
             bkt_pool_submit_small(&l->job);
@@ -256,14 +254,13 @@ void bkt_load_fetched(struct load *l)
     finish(l, rc, NULL, bkt_err_dup(&err));
 }
 
-static void fetched(struct bkt_req *req)
+/* If an answer was incomplete, those of other processes are as well. */
+static struct bkt_node_reads *node_of(const struct load *l)
 {
-    bkt_load_fetched(req->arg);
-}
-
-void bkt_load_request(struct load *l)
-{
-    bkt_store_start(l->cache->store, &l->req);
+    (void)pthread_mutex_lock(&l->cache->lock);
+    struct bkt_node_reads *n = l->tries > 1 ? NULL : l->cache->node;
+    (void)pthread_mutex_unlock(&l->cache->lock);
+    return n;
 }
 
 static void send(struct load *l)
@@ -274,8 +271,8 @@ static void send(struct load *l)
         .op = BKT_GET, .key = key_of(l), .len = BKT_WHOLE, .small = true, .done = fetched, .arg = l};
     if (!l->key.len)
         finish(l, BKT_ENOMEM, NULL, NULL);
-    else if (l->tries > 1 || !bkt_node_take(l))
-        bkt_load_request(l);
+    else
+        bkt_node_reads_start(node_of(l), l->cache->store, &l->req);
 }
 
 /* From the snapshot: several to a job. */

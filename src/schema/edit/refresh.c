@@ -41,7 +41,7 @@ int bkt_domain_refresh(struct bkt_domain *d, const struct bkt_id *id, struct bkt
         bkt_err_clear(err);
         rc = BKT_OK;
     } else if (rc == BKT_OK) {
-        bkt_objects_unshare_one(d->objects, id);
+        bkt_objects_unshare(d->objects, id);
         rc = merge_fresh(d, c ? c : &clean, &r, err);
     }
     bkt_buf_fini(&clean.text);

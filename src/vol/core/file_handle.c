@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "base/comm.h"
-#include "base/node_table.h"
-#include "base/os/shared_memory.h"
 
 /* HDF5's global lock guards them */
 static struct bkt_file *open_files;
@@ -45,10 +43,10 @@ static void file_free(struct bkt_file *f)
     bkt_vobj_drop_id(f->fapl);
     if (f->dom)
         bkt_ahead_stop(f->dom);
-    if (f->node_memory)
-        bkt_domain_unshare(f->dom);
+    if (f->shared_reads)
+        bkt_domain_share(f->dom, NULL);
+    bkt_node_reads_free(f->shared_reads);
     bkt_domain_close(f->dom);
-    bkt_shared_memory_free(f->node_memory, BKT_NODE_TABLE_BYTES);
     bkt_comm_close(f->comm);
     free(f->name);
     free(f);

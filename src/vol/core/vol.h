@@ -24,7 +24,7 @@ struct bkt_file {
     bool atomic;           /* H5Fset_mpi_atomicity(): kept; each chunk is read and stored whole in any case */
     bool reads_together;   /* H5Pset_all_coll_metadata_ops() */
     struct bkt_comm *comm; /* processes that opened it together (vol/parallel); NULL: this one alone */
-    void *node_memory;     /* of objects that the processes of this node share; NULL: they don't */
+    struct bkt_node_reads *shared_reads; /* by processes of this node; NULL: none */
     uint64_t           user_block; /* H5Pget_userblock(): bytes that a program finds in the file of that name */
     unsigned           refs;    /* objects and the file handle itself; HDF5 serialises us */
     bool               old_calls; /* native_header.h */

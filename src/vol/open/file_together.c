@@ -2,9 +2,7 @@
  * mpio driver. */
 #include <string.h>
 
-#include "base/node_table.h"
 #include "base/os/clock.h"
-#include "base/os/shared_memory.h"
 #include "base/random.h"
 #include "vol/core/h5err.h"
 #include "vol/core/hid.h"
@@ -76,11 +74,9 @@ static bool reads_together(hid_t fapl)
 /* Objects of a domain that nobody here changes are read once a node. */
 static void share_objects(struct bkt_file *f)
 {
-    void *memory = f->dom ? bkt_node_memory(f->comm, BKT_NODE_TABLE_BYTES) : NULL;
-    if (memory && bkt_domain_share(f->dom, memory))
-        f->node_memory = memory;
-    else
-        bkt_shared_memory_free(memory, BKT_NODE_TABLE_BYTES);
+    f->shared_reads = bkt_node_reads_new(bkt_node_memory(f->comm, BKT_NODE_TABLE_BYTES));
+    if (f->shared_reads)
+        bkt_domain_share(f->dom, f->shared_reads);
 }
 
 /* The file belongs to the group from now on. */
@@ -94,7 +90,7 @@ static void equip(struct call *c)
     c->comm = NULL;
     if (f->flags & H5F_ACC_RDWR)
         bkt_edit_agree(f->dom, &c->agreed);
-    else if (!f->reads_together)
+    else if (!f->reads_together && f->dom)
         share_objects(f);
 }
 

@@ -1,4 +1,4 @@
-/* mpiexec -n N h5_parallel_counts write|read|meta|own|many|all NAME: for parallel_counts.py, which counts the requests of all processes.
+/* mpiexec -n N h5_parallel_counts write|read|plain|meta|own|many|all NAME: for parallel_counts.py, which counts the requests of all processes.
  *
  * write  a new domain with one deflated dataset, by one collective H5Dwrite in which rows of all processes lie in
  *        each chunk
@@ -6,6 +6,7 @@
  * meta   a new domain with 8 groups of a dataset each; then open it with H5Pset_all_coll_metadata_ops, and open all
  * own    the same without H5Pset_all_coll_metadata_ops
  * many   a new domain with 200 datasets; then change an attribute of each, and read them all
+ * plain  a plain HDF5 file, by HDF5 itself, with the dataset behind 8 MiB of others
  * all    open it, and read all of it in each process, by one collective H5Dread */
 #include "h5tests/parallel/parallel.h"
 
@@ -41,6 +42,31 @@ static void write_it(const char *name)
     H5Sclose(mem);
     H5Sclose(space);
     CHECK(H5Fclose(f) >= 0, "process %d: H5Fclose: %s", rank, error_text());
+    H5Pclose(fapl);
+}
+
+/* Without MPI, by process 0. */
+static void write_plain(const char *name)
+{
+    hsize_t pad = 8 << 20, dims[2] = {ROWS, COLS}, chunk[2] = {CHUNK, COLS};
+    hid_t fapl = fapl_native(), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t bytes = H5Screate_simple(1, &pad, NULL), space = H5Screate_simple(2, dims, NULL);
+    double *v = calloc((size_t)ROWS * COLS, sizeof *v);
+    CHECK(f >= 0 && !is_ours(f), "H5Fcreate by HDF5 itself: %s", error_text());
+    H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_EARLY);
+    CHECK(H5Dclose(H5Dcreate2(f, "pad", H5T_STD_U8LE, bytes, H5P_DEFAULT, dcpl, H5P_DEFAULT)) >= 0, "pad: %s", error_text());
+    H5Pset_chunk(dcpl, 2, chunk);
+    H5Pset_deflate(dcpl, 1);
+    hid_t d = H5Dcreate2(f, "d", H5T_IEEE_F64LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    for (size_t i = 0; i < (size_t)ROWS * COLS; i++)
+        v[i] = (double)i;
+    CHECK(H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0, "H5Dwrite: %s", error_text());
+    free(v);
+    H5Dclose(d);
+    H5Pclose(dcpl);
+    H5Sclose(bytes);
+    H5Sclose(space);
+    CHECK(H5Fclose(f) >= 0, "H5Fclose: %s", error_text());
     H5Pclose(fapl);
 }
 
@@ -175,13 +201,15 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(argc == 3, "mpiexec -n N h5_parallel_counts write|read|meta|own|many|all NAME");
+    CHECK(argc == 3, "mpiexec -n N h5_parallel_counts write|read|plain|meta|own|many|all NAME");
     if (strcmp(argv[1], "write") == 0)
         write_it(argv[2]);
     else if (strcmp(argv[1], "meta") == 0)
         metadata(argv[2], true);
     else if (strcmp(argv[1], "own") == 0)
         metadata(argv[2], false);
+    else if (strcmp(argv[1], "plain") == 0 && rank == 0)
+        write_plain(argv[2]);
     else if (strcmp(argv[1], "many") == 0)
         many(argv[2]);
     else if (strcmp(argv[1], "read") == 0)
