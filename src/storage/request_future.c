@@ -11,12 +11,17 @@ static void arrived(struct bkt_req *req)
 
 void bkt_await_start(struct bkt_store *st, struct bkt_await *w)
 {
+    bkt_await_start_shared(NULL, st, w);
+}
+
+void bkt_await_start_shared(struct bkt_node_reads *n, struct bkt_store *st, struct bkt_await *w)
+{
     (void)pthread_mutex_init(&w->lock, NULL);
     (void)pthread_cond_init(&w->wake, NULL);
     w->arrived  = false;
     w->req.done = arrived;
     w->req.arg  = w;
-    bkt_store_start(st, &w->req);
+    bkt_node_reads_start(n, st, &w->req);
 }
 
 bool bkt_await_arrived(struct bkt_await *w)

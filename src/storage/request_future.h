@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "storage/node_reads.h"
 #include "storage/store.h"
 
 struct bkt_await {
@@ -16,6 +17,8 @@ struct bkt_await {
 
 /** Begin w->req.  @p w must not move until bkt_await_fini(). */
 void bkt_await_start(struct bkt_store *st, struct bkt_await *w);
+/** The same, shared with other processes of this node: bkt_node_reads_start(). */
+void bkt_await_start_shared(struct bkt_node_reads *n, struct bkt_store *st, struct bkt_await *w);
 /** Whether the request has ended; does not wait. */
 bool bkt_await_arrived(struct bkt_await *w);
 /** Wait for the request.  Further calls return at once. */

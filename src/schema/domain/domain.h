@@ -67,8 +67,8 @@ void bkt_domain_prefetch(struct bkt_domain *d, const struct bkt_id *ids, size_t 
 void bkt_domain_follow(struct bkt_domain *d, const struct bkt_object *start);
 void bkt_domain_unfollow(struct bkt_domain *d);
 
-/** From now on share objects that are read with other processes of this node, until one is changed here.  @p n
- *  NULL: no longer. */
+/** From now on share objects that are read with other processes of this node, until one is changed here.
+ *  @p n NULL: no longer. */
 void bkt_domain_share(struct bkt_domain *d, struct bkt_node_reads *n);
 
 /** A program opens the member of @p group that @p link, one of its links, leads to.  If members are opened in

@@ -19,12 +19,13 @@
 struct hand {
     struct bkt_comm *c;
     struct bkt_dsetio *io;
-    struct bkt_buf lists;   /* struct bkt_needed of all processes, in the order of ranks */
-    size_t *n;              /* of each process */
-    size_t *at;             /* cursors */
-    uint64_t *load;         /* bytes that each process sends */
-    uint64_t *mine;         /* numbers of the chunks that this process fetches */
-    unsigned char *wanted;  /* of these: a byte for each process that gets it */
+    struct bkt_buf lists;  /* struct bkt_needed of all processes, in the order of ranks */
+    size_t *n;             /* of each process */
+    size_t *at;            /* cursors */
+    uint64_t *load;        /* bytes that each process sends */
+    size_t *fetched;       /* chunks that each process fetches */
+    uint64_t *mine;        /* numbers of the chunks that this process fetches */
+    unsigned char *wanted; /* of these: a byte for each process that gets it */
     size_t n_mine, cap_mine, cap_wanted;
     size_t most; /* chunks that are handed on */
 };
@@ -35,6 +36,7 @@ static void hand_fini(struct hand *h)
     free(h->n);
     free(h->at);
     free(h->load);
+    free(h->fetched);
     free(h->mine);
     free(h->wanted);
 }
@@ -42,12 +44,9 @@ static void hand_fini(struct hand *h)
 /* All lists in all processes. */
 static int gather(struct hand *h, const struct bkt_buf *mine, struct bkt_err *err)
 {
-    size_t at = 0;
     BKT_PASS(bkt_comm_gather(h->c, BKT_OK, mine, h->n, &h->lists, err));
-    for (unsigned r = 0; r < h->c->size; at += h->n[r++]) {
+    for (unsigned r = 0; r < h->c->size; r++)
         h->n[r] /= sizeof(struct bkt_needed);
-        h->at[r] = at;
-    }
     return BKT_OK;
 }
 
@@ -71,12 +70,15 @@ static uint64_t next(struct hand *h, const size_t *end, unsigned char *want, uns
     return chunk;
 }
 
-/* The process that sends least, among those that need the chunk. */
-static unsigned choose(const struct hand *h, const unsigned char *want)
+/* Among the processes that need the chunk: the owner of the chunk before, until it has its share, since
+ * neighbours in a file are read by one request; else the process that fetches least. */
+static unsigned choose(const struct hand *h, const unsigned char *want, unsigned before, size_t share)
 {
     unsigned best = UINT32_MAX;
+    if (before < h->c->size && want[before] && h->fetched[before] < share)
+        return before;
     for (unsigned r = 0; r < h->c->size; r++)
-        if (want[r] && (best == UINT32_MAX || h->load[r] < h->load[best]))
+        if (want[r] && (best == UINT32_MAX || h->fetched[r] < h->fetched[best]))
             best = r;
     return best;
 }
@@ -91,25 +93,48 @@ static int add_mine(struct hand *h, uint64_t chunk, const unsigned char *want)
     return BKT_OK;
 }
 
+/* The next chunk that is handed on; @p want has a byte for each process that gets it.  UINT64_MAX: there is
+ * none. */
+static uint64_t next_handed(struct hand *h, const size_t *end, unsigned char *want, unsigned *n)
+{
+    uint64_t elems, chunk;
+    while ((chunk = next(h, end, want, n, &elems)) != UINT64_MAX)
+        if (*n > 1 && bkt_chunk_is_worth_it(h->io, elems))
+            break;
+    return chunk;
+}
+
+/* Begin with the first chunk (again). */
+static void rewind_lists(struct hand *h, size_t *end)
+{
+    size_t at = 0;
+    for (unsigned r = 0; r < h->c->size; r++) {
+        h->at[r] = at;
+        end[r] = at += h->n[r];
+    }
+}
+
 /* The same choice in all processes; each notes its own chunks. */
 static int distribute(struct hand *h, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) size_t *end = calloc(h->c->size, sizeof *end);
     BKT_CLEANUP(bkt_freep) unsigned char *want = calloc(h->c->size, 1);
-    unsigned n;
-    uint64_t elems, chunk, bytes = bkt_chunk_handed_bytes(h->io) + sizeof chunk;
+    unsigned n, owner = UINT32_MAX;
+    uint64_t chunk, bytes = bkt_chunk_handed_bytes(h->io) + sizeof chunk;
+    size_t all = 0;
     if (!end || !want)
         BKT_NOMEM(err);
-    for (unsigned r = 0; r < h->c->size; r++)
-        end[r] = h->at[r] + h->n[r];
-    for (size_t handed = 0; handed < h->most && (chunk = next(h, end, want, &n, &elems)) != UINT64_MAX;) {
-        if (n < 2 || !bkt_chunk_is_worth_it(h->io, elems))
-            continue;
-        unsigned owner = choose(h, want);
+    rewind_lists(h, end);
+    while (all < h->most && next_handed(h, end, want, &n) != UINT64_MAX)
+        all++;
+    size_t share = all / h->c->size + (all % h->c->size != 0);
+    rewind_lists(h, end);
+    for (size_t i = 0; i < all && (chunk = next_handed(h, end, want, &n)) != UINT64_MAX; i++) {
+        owner = choose(h, want, owner, share);
         if (h->load[owner] + (n - 1) * bytes > SEND_MAX) /* too many need it: each reads it for itself */
             continue;
         h->load[owner] += (n - 1) * bytes;
-        handed++;
+        h->fetched[owner]++;
         if (owner == h->c->rank && add_mine(h, chunk, want) < 0)
             BKT_NOMEM(err);
     }
@@ -190,11 +215,12 @@ int bkt_collective_read(struct bkt_comm *c, struct bkt_dsetio *io, const struct 
     h.n = calloc(c->size, sizeof *h.n);
     h.at = calloc(c->size, sizeof *h.at);
     h.load = calloc(c->size, sizeof *h.load);
+    h.fetched = calloc(c->size, sizeof *h.fetched);
     /* every process gets all lists */
     h.most = bytes ? (size_t)bkt_min_u64(room / bytes, HAND_MAX / sizeof(struct bkt_needed) / c->size) : 0;
     if (file && h.most && bkt_chunks_needed(io, file, h.most, &mine, NULL) < 0)
         bkt_buf_clear(&mine); /* the read reports it */
-    int rc =
-        bkt_comm_agree(c, h.n && h.at && h.load ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory"), err);
-    return rc < 0 || !h.n || !h.at || !h.load ? rc : run(&h, &mine, err);
+    bool have = h.n && h.at && h.load && h.fetched;
+    int rc = bkt_comm_agree(c, have ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory"), err);
+    return rc < 0 || !have ? rc : run(&h, &mine, err);
 }

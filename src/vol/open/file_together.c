@@ -11,6 +11,7 @@
 #include "vol/parallel/node_memory.h"
 #include "vol/parallel/together.h"
 #include "vol/plain/plain_file.h"
+#include "vol/vfd/store_driver.h"
 
 struct call {
     const char *name;
@@ -71,27 +72,38 @@ static bool reads_together(hid_t fapl)
     return rc >= 0 && value > 0;
 }
 
-/* Objects of a domain that nobody here changes are read once a node. */
-static void share_objects(struct bkt_file *f)
+/* Structure that nobody here changes is read once a node. */
+static struct bkt_node_reads *share_reads(struct bkt_comm *c)
 {
-    f->shared_reads = bkt_node_reads_new(bkt_node_memory(f->comm, BKT_NODE_TABLE_BYTES));
-    if (f->shared_reads)
-        bkt_domain_share(f->dom, f->shared_reads);
+    return bkt_node_reads_new(bkt_node_memory(c, BKT_NODE_TABLE_BYTES));
+}
+
+/* A plain file in a store.  If the program has it open already, it keeps its first group. */
+static void equip_plain(struct call *c)
+{
+    struct vfd_file *v = vfd_behind(c->out->native_id);
+    uint64_t can = v && !vfd_group(v);
+    if (bkt_comm_reduce(c->comm, BKT_COMM_MIN, &can, 1, NULL) < 0 || !can || !v)
+        return;
+    vfd_set_group(v, c->comm, share_reads(c->comm));
+    c->comm = NULL;
 }
 
 /* The file belongs to the group from now on. */
 static void equip(struct call *c)
 {
     struct bkt_file *f = c->out->file;
-    if (!f)
+    if (!f) {
+        equip_plain(c);
         return;
+    }
     f->reads_together = reads_together(c->fapl);
     f->comm = c->comm;
     c->comm = NULL;
     if (f->flags & H5F_ACC_RDWR)
         bkt_edit_agree(f->dom, &c->agreed);
-    else if (!f->reads_together && f->dom)
-        share_objects(f);
+    else if (!f->reads_together && f->dom && (f->shared_reads = share_reads(f->comm)))
+        bkt_domain_share(f->dom, f->shared_reads);
 }
 
 static int open_by_all(struct call *c, struct bkt_err *err)

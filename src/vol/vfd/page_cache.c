@@ -43,6 +43,7 @@ struct page_cache {
     struct bkt_store *st;
     const char *key;
     struct bkt_version *version;
+    struct bkt_node_reads *node; /* NULL: requests aren't shared */
     uint64_t size, limit, kept; /* kept: bytes of runs that are here */
     struct bkt_map *pages;      /* by number */
     atomic_bool closing;        /* requests that are under way are no longer wanted */
@@ -183,7 +184,7 @@ static int start(struct page_cache *c, uint64_t first, unsigned n, bool guess)
                                   .cancel = &c->closing,
                                   .if_match = bkt_version_condition(c->version),
                                   .version = c->version};
-    bkt_await_start(c->st, &r->get);
+    bkt_await_start_shared(c->node, c->st, &r->get);
     return BKT_OK;
 }
 
@@ -378,6 +379,11 @@ struct page_cache *page_cache_new(struct bkt_store *st, const char *key, struct 
     free(c->asked);
     free(c);
     return NULL;
+}
+
+void page_cache_share(struct page_cache *c, struct bkt_node_reads *n)
+{
+    c->node = n;
 }
 
 void page_cache_free(struct page_cache *c)

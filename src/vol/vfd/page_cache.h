@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "storage/node_reads.h"
 #include "storage/store.h"
 
 #define PAGE_SIZE  ((uint64_t)4096)
@@ -30,6 +31,8 @@ struct page_counts {
  *  @return NULL: out of memory */
 struct page_cache *page_cache_new(struct bkt_store *st, const char *key, struct bkt_version *version, uint64_t size,
                                   uint64_t limit);
+/** Share requests with other processes of this node from now on.  @p n: borrowed for the cache's life */
+void page_cache_share(struct page_cache *c, struct bkt_node_reads *n);
 /** Waits for all requests. */
 void page_cache_free(struct page_cache *c);
 

@@ -37,6 +37,8 @@ struct vfd_file {
     bool              may_not_lock; /* true: a file system without locks is accepted */
     struct vfd_file  *other;        /* list of all open files */
     struct bkt_domain *dom;         /* vfd_domain(); NULL: not needed yet */
+    struct bkt_comm *group;         /* NULL: this process alone */
+    struct bkt_node_reads *reads;   /* shared by processes of this node; NULL: none */
     struct vfd_recorded *record;    /* NULL: raw data are read */
     int failed;                     /* code of the last read that failed since vfd_failure(), or BKT_OK */
 };
@@ -244,6 +246,8 @@ static void file_free(struct vfd_file *f)
         return;
     foresight_free(f->fore);
     page_cache_free(f->pages);
+    bkt_node_reads_free(f->reads);
+    bkt_comm_close(f->group);
     if (f->lock >= 0)
         (void)close(f->lock);
     bkt_domain_close(f->dom);
@@ -589,6 +593,18 @@ void vfd_expect_linked(struct vfd_file *f, const char *full)
 {
     if (!open_twin(f->shared, full))
         vfd_expect(full, &f->shared->set);
+}
+
+void vfd_set_group(struct vfd_file *f, struct bkt_comm *c, struct bkt_node_reads *reads)
+{
+    f->group = c;
+    f->reads = reads;
+    page_cache_share(f->pages, reads);
+}
+
+struct bkt_comm *vfd_group(const struct vfd_file *f)
+{
+    return f->group;
 }
 
 /* A family's files share the list, and so do files behind links, which the call may have read, too. */

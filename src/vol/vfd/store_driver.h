@@ -11,8 +11,10 @@
 
 #include <hdf5.h>
 
+#include "base/comm.h"
 #include "base/err.h"
 #include "base/settings.h"
+#include "storage/node_reads.h"
 #include "storage/store.h"
 
 /** Make a file access list open a file through the driver, with HDF5's native connector.  Names are
@@ -49,6 +51,10 @@ BKT_NODISCARD int vfd_linked_name(struct vfd_file *f, const char *name, struct b
                                   struct bkt_err *err);
 /** Begin to fetch the first bytes of such a file, unless it is open. */
 void vfd_expect_linked(struct vfd_file *f, const char *full);
+/** The file belongs to processes that opened it together.  They share what they read of its structure.
+ *  @param c, reads  taken over, until HDF5 closes the file; reads NULL: no other process is on this node */
+void vfd_set_group(struct vfd_file *f, struct bkt_comm *c, struct bkt_node_reads *reads);
+struct bkt_comm *vfd_group(const struct vfd_file *f); /* borrowed; NULL: this process alone */
 
 /** The code of the last read of HDF5's that failed since the last call, or BKT_OK. */
 int vfd_failure(struct vfd_file *f);

@@ -3,6 +3,7 @@
 
 #include "base/trace.h"
 #include "vol/core/transfer_list.h"
+#include "vol/dataset/collective_read.h"
 #include "vol/dataset/plain/plain_heaps.h"
 #include "vol/dataset/raw_files.h"
 
@@ -185,7 +186,7 @@ static void begin_indexes(const struct bkt_io *io)
     }
 }
 
-static int read_all(const struct bkt_io *io, struct planned *p, struct bkt_err *err)
+static int plan_all(const struct bkt_io *io, struct planned *p, struct bkt_err *err)
 {
     struct bkt_shadow *s;
     BKT_PASS(planned_init(p, io, err));
@@ -198,6 +199,64 @@ static int read_all(const struct bkt_io *io, struct planned *p, struct bkt_err *
         else
             p->alone[i] = s;
     }
+    return BKT_OK;
+}
+
+/* ---- by several processes ---- */
+
+/* The processes of a collective call, which opened the datasets' file together; NULL: none. */
+static struct bkt_comm *group_of(const struct bkt_io *io)
+{
+    struct vfd_file *f = io->n && bkt_xfer_is_collective(io->dxpl) ? vfd_behind(io->dsets[0]->native_id) : NULL;
+    for (size_t i = 1; f && i < io->n; i++)
+        if (vfd_behind(io->dsets[i]->native_id) != f)
+            return NULL;
+    return f ? vfd_group(f) : NULL;
+}
+
+static int hand_on_one(struct bkt_comm *c, const struct bkt_io *io, size_t i, struct bkt_err *err)
+{
+    struct bkt_dsel sel = {.flat = false};
+    struct bkt_dsetio *d = NULL;
+    int rc = bkt_comm_agree(c, bkt_dataset_io(io->dsets[i], &d, err), err);
+    if (rc == BKT_OK) {
+        bool good = bkt_dsel_init(&sel, io->dsets[i], io->mem_spaces[i], io->file_spaces[i], NULL) == BKT_OK;
+        rc = bkt_collective_read(c, d, good ? &sel.file : NULL, err);
+    }
+    bkt_dsel_fini(&sel);
+    return rc;
+}
+
+/* Chunks that several processes need are fetched by one of them, for datasets that all processes read by chunk.  A
+ * process whose own plan failed takes part without one. */
+static int hand_on(struct bkt_comm *c, size_t n, const struct planned *p, struct bkt_err *err)
+{
+    uint64_t same[2] = {n, ~(uint64_t)n};
+    BKT_CLEANUP(bkt_freep) uint64_t *can = calloc(n, sizeof *can);
+    BKT_PASS(bkt_comm_reduce(c, BKT_COMM_MAX, same, 2, err));
+    BKT_PASS(bkt_comm_agree(c, can ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory"), err));
+    if (same[0] != ~same[1] || !can)
+        return BKT_OK;
+    for (size_t k = 0; k < p->io.n; k++) /* HDF5 leaves memory as it is where a chunk doesn't exist */
+        can[p->whose[k]] = !((const struct bkt_shadow *)(const void *)p->dsets[k])->leaves_missing;
+    BKT_PASS(bkt_comm_reduce(c, BKT_COMM_MIN, can, n, err));
+    for (size_t k = 0; k < p->io.n; k++)
+        if (can[p->whose[k]])
+            BKT_PASS(hand_on_one(c, &p->io, k, err));
+    return BKT_OK;
+}
+
+static int read_all(const struct bkt_io *io, struct planned *p, struct bkt_err *err)
+{
+    struct bkt_err why = {.n = 0};
+    int rc = plan_all(io, p, &why);
+    struct bkt_comm *c = group_of(io);
+    if (rc < 0)
+        p->io.n = 0;
+    if (c)
+        BKT_PASS(hand_on(c, io->n, p, err));
+    if (rc < 0)
+        return bkt_err_copy(err, rc, &why);
     size_t next = 0;
     if (p->io.n)
         BKT_PASS(read_planned(io, p, err));
