@@ -145,6 +145,28 @@ int bkt_map_put(struct bkt_map *m, const void *key, size_t n, void *value, void 
     return BKT_OK;
 }
 
+intptr_t bkt_map_number(const struct bkt_map *m, const void *key, size_t n)
+{
+    return (intptr_t)bkt_map_get(m, key, n);
+}
+
+int bkt_map_put_number(struct bkt_map *m, const void *key, size_t n, intptr_t number)
+{
+    return bkt_map_put(m, key, n, (void *)number, NULL); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+int bkt_map_place(struct bkt_map *by, struct bkt_strs *list, const char *text, size_t n, size_t *place)
+{
+    intptr_t at = bkt_map_number(by, text, n); /* place + 1 */
+    if (!at) {
+        BKT_PASS(bkt_strs_take(list, strndup(text, n)));
+        at = (intptr_t)list->n;
+        BKT_PASS(bkt_map_put_number(by, text, n, at));
+    }
+    *place = (size_t)at - 1;
+    return BKT_OK;
+}
+
 void *bkt_map_del(struct bkt_map *m, const void *key, size_t n)
 {
     size_t i = find(m, key, n, XXH3_64bits_withSeed(key, n, m->seed));

@@ -5,8 +5,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
+#include "base/list.h"
 
 struct bkt_map;
 
@@ -19,8 +21,15 @@ void bkt_map_free(struct bkt_map *m, void (*free_value)(void *));
 void *bkt_map_get(const struct bkt_map *m, const void *key, size_t n);
 /** Add or replace a value.  @p old (may be NULL) gets the replaced value, or NULL. */
 BKT_NODISCARD int bkt_map_put(struct bkt_map *m, const void *key, size_t n, void *value, void **old);
+/** A map of numbers has only such values.  0 also stands for a missing key. */
+intptr_t bkt_map_number(const struct bkt_map *m, const void *key, size_t n);
+BKT_NODISCARD int bkt_map_put_number(struct bkt_map *m, const void *key, size_t n, intptr_t number);
+/** The place of a text in a list that has each text once; it is added if it is new.
+ *  @param by  a map of numbers, for this list only */
+BKT_NODISCARD int bkt_map_place(struct bkt_map *by, struct bkt_strs *list, const char *text, size_t n,
+                                size_t *place);
 /** Remove a key and return its value, or NULL. */
-void  *bkt_map_del(struct bkt_map *m, const void *key, size_t n);
+void *bkt_map_del(struct bkt_map *m, const void *key, size_t n);
 size_t bkt_map_count(const struct bkt_map *m);
 
 /** Iterate: *pos starts at 0; false at the end.  The map must not change meanwhile. */

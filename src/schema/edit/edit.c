@@ -163,7 +163,7 @@ static int note(struct bkt_change *c, struct bkt_map **deltas, const char *name,
         return BKT_OK; /* written whole */
     if (!*deltas && !(*deltas = bkt_map_new()))
         return BKT_ENOMEM;
-    enum bkt_delta was = (enum bkt_delta)(uintptr_t)bkt_map_get(*deltas, name, n);
+    enum bkt_delta was = (enum bkt_delta)bkt_map_number(*deltas, name, n);
     bool kept_back = *kept && bkt_map_get(*kept, name, n);
     if (was == BKT_DELTA_ADD && what == BKT_DELTA_REMOVE && (!c->tried || kept_back)) {
         (void)bkt_map_del(*deltas, name, n);
@@ -174,12 +174,12 @@ static int note(struct bkt_change *c, struct bkt_map **deltas, const char *name,
     }
     if ((was == BKT_DELTA_REMOVE && what == BKT_DELTA_ADD) || (was == BKT_DELTA_ADD && what == BKT_DELTA_REPLACE))
         what = was == BKT_DELTA_ADD ? was : BKT_DELTA_REPLACE;
-    return bkt_map_put(*deltas, name, n, (void *)(uintptr_t)what, NULL); /* NOLINT(performance-no-int-to-ptr) */
+    return bkt_map_put_number(*deltas, name, n, what);
 }
 
 static enum bkt_delta noted(struct bkt_map *deltas, const char *name)
 {
-    return deltas ? (enum bkt_delta)(uintptr_t)bkt_map_get(deltas, name, strlen(name)) : BKT_DELTA_NONE;
+    return deltas ? (enum bkt_delta)bkt_map_number(deltas, name, strlen(name)) : BKT_DELTA_NONE;
 }
 
 /* An id distinguishes a change of a count from other writers' changes. */
@@ -283,7 +283,7 @@ static void note_back(struct bkt_map *deltas, const char *name, enum bkt_delta w
     size_t n = strlen(name);
     if (deltas && was == BKT_DELTA_NONE)
         (void)bkt_map_del(deltas, name, n);
-    else if (deltas && bkt_map_put(deltas, name, n, (void *)(uintptr_t)was, NULL) < 0) /* NOLINT(performance-no-int-to-ptr) */
+    else if (deltas && bkt_map_put_number(deltas, name, n, was) < 0)
         bkt_trace(BKT_TRACE_SCHEMA, "out of memory: the change of '%s' is not stored", name);
 }
 

@@ -49,8 +49,8 @@ void bkt_links_count_free(struct bkt_links_count *c)
 
 static int add_some(struct bkt_links_count *c, const struct bkt_id *id, int by)
 {
-    intptr_t n = (intptr_t)bkt_map_get(c->counts, id->text, BKT_ID_LEN);
-    return bkt_map_put(c->counts, id->text, BKT_ID_LEN, (void *)(n + by), NULL); /* NOLINT(performance-no-int-to-ptr) */
+    intptr_t n = bkt_map_number(c->counts, id->text, BKT_ID_LEN);
+    return bkt_map_put_number(c->counts, id->text, BKT_ID_LEN, n + by);
 }
 
 #define UNKNOWN 1 /* in place of a version's number */
@@ -64,7 +64,7 @@ static uintptr_t number_of(const char *etag)
 
 static int set_version(struct bkt_links_count *c, const struct bkt_id *id, uintptr_t number)
 {
-    return bkt_map_put(c->seen, id->text, BKT_ID_LEN, (void *)number, NULL); /* NOLINT(performance-no-int-to-ptr) */
+    return bkt_map_put_number(c->seen, id->text, BKT_ID_LEN, (intptr_t)number);
 }
 
 /* Note a group; @p first: whether it is new. */
@@ -174,7 +174,7 @@ static bool is_known(const struct bkt_links_count *c, const struct bkt_id *id)
 
 static uint64_t count_of(const struct bkt_domain *d, const struct bkt_links_count *c, const struct bkt_id *id)
 {
-    intptr_t n = (intptr_t)bkt_map_get(c->counts, id->text, BKT_ID_LEN);
+    intptr_t n = bkt_map_number(c->counts, id->text, BKT_ID_LEN);
     return (uint64_t)(n > 0 ? n : 0) + (strcmp(id->text, d->doc.root.text) == 0);
 }
 
@@ -264,7 +264,7 @@ void bkt_links_count_moved(struct bkt_links_count *c, const struct bkt_id *group
 {
     uintptr_t number = number_of(from);
     (void)pthread_mutex_lock(&c->lock);
-    if (number != UNKNOWN && (uintptr_t)bkt_map_get(c->seen, group->text, BKT_ID_LEN) == number)
+    if (number != UNKNOWN && (uintptr_t)bkt_map_number(c->seen, group->text, BKT_ID_LEN) == number)
         (void)set_version(c, group, number_of(to));
     (void)pthread_mutex_unlock(&c->lock);
 }
@@ -273,7 +273,7 @@ bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *gr
 {
     uintptr_t number = number_of(etag);
     (void)pthread_mutex_lock(&c->lock);
-    uintptr_t counted = (uintptr_t)bkt_map_get(c->seen, group->text, BKT_ID_LEN);
+    uintptr_t counted = (uintptr_t)bkt_map_number(c->seen, group->text, BKT_ID_LEN);
     bool      stale   = counted ? counted != number || number == UNKNOWN : c->once;
     (void)pthread_mutex_unlock(&c->lock);
     return stale;
@@ -282,7 +282,7 @@ bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *gr
 uint64_t bkt_links_count_known(struct bkt_links_count *c, const struct bkt_id *id)
 {
     (void)pthread_mutex_lock(&c->lock);
-    intptr_t n = (intptr_t)bkt_map_get(c->counts, id->text, BKT_ID_LEN);
+    intptr_t n = bkt_map_number(c->counts, id->text, BKT_ID_LEN);
     (void)pthread_mutex_unlock(&c->lock);
     return (uint64_t)(n > 0 ? n : 0);
 }

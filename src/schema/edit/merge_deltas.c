@@ -235,7 +235,7 @@ int bkt_replay_compare(struct bkt_edits *e, struct bkt_change *c, const char *na
     const struct bkt_attr *a = bkt_attrs_find(&c->obj->attrs, name);
     json_t *in = json_object_get(stored, "attributes"), *old = NULL;
     *fits = true;
-    if (!a || (enum bkt_delta)(uintptr_t)bkt_map_get(c->attrs, name, strlen(name)) != BKT_DELTA_ADD || !in)
+    if (!a || (enum bkt_delta)bkt_map_number(c->attrs, name, strlen(name)) != BKT_DELTA_ADD || !in)
         return BKT_OK;
     BKT_PASS(bkt_json_get_named(in, name, &old));
     if (!old)
@@ -286,7 +286,7 @@ static int keep(struct bkt_map **kept, const char *name, size_t n, enum bkt_kept
 {
     if (!*kept && !(*kept = bkt_map_new()))
         return BKT_ENOMEM;
-    return bkt_map_put(*kept, name, n, (void *)(uintptr_t)why, NULL); /* NOLINT(performance-no-int-to-ptr) */
+    return bkt_map_put_number(*kept, name, n, why);
 }
 
 static int replay_names(struct bkt_edits *e, struct bkt_change *c, struct bkt_map *deltas,

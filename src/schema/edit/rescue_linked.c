@@ -91,7 +91,7 @@ static int spare_one(struct spare *s, const struct bkt_id *id)
 
 static bool loses(const struct bkt_change *c, const char *name)
 {
-    enum bkt_delta is = c && c->links ? (enum bkt_delta)(uintptr_t)bkt_map_get(c->links, name, strlen(name)) : BKT_DELTA_NONE;
+    enum bkt_delta is = c && c->links ? (enum bkt_delta)bkt_map_number(c->links, name, strlen(name)) : BKT_DELTA_NONE;
     return is == BKT_DELTA_REMOVE || is == BKT_DELTA_REPLACE;
 }
 
@@ -177,10 +177,9 @@ static int read_all(struct spare *s, const struct bkt_ids *l, on_object *fn, str
 
 /* ---- undoing the removal ---- */
 
-/* A number is stored in place of a pointer. */
 static int set_unused(struct spare *s, const struct bkt_id *type, intptr_t n)
 {
-    return bkt_map_put(s->unused, type->text, BKT_ID_LEN, (void *)n, NULL); /* NOLINT(performance-no-int-to-ptr) */
+    return bkt_map_put_number(s->unused, type->text, BKT_ID_LEN, n);
 }
 
 /* Undo removals.  The members of a removed group have lost a link each, so its counted links aren't right. */
@@ -201,7 +200,7 @@ static void put_back(struct spare *s)
 /* A removal has taken away a use of the type, in a change of the type, or in one that was forgotten since. */
 static int use_again(struct spare *s, const struct bkt_id *type, struct bkt_err *err)
 {
-    intptr_t n = (intptr_t)bkt_map_get(s->unused, type->text, BKT_ID_LEN);
+    intptr_t n = bkt_map_number(s->unused, type->text, BKT_ID_LEN);
     if (!n)
         return bkt_edit_use(s->d, type, 1, err);
     if (set_unused(s, type, n + 1) < 0)

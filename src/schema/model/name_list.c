@@ -195,7 +195,7 @@ static struct bkt_named *find(const struct bkt_named_list *l, size_t size, const
     bool   found;
     size_t i;
     if (l->edit && l->edit->index) {
-        i     = (size_t)(uintptr_t)bkt_map_get(l->edit->index, name, strlen(name));
+        i     = (size_t)bkt_map_number(l->edit->index, name, strlen(name));
         found = i-- != 0;
     } else {
         i = search(l, size, name, &found);
@@ -233,8 +233,7 @@ size_t bkt_named_edit_bytes(const struct bkt_named_list *l, size_t size)
 
 static int note(struct bkt_named_edit *e, const char *name, size_t place)
 {
-    /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
-    return bkt_map_put(e->index, name, strlen(name), (void *)(uintptr_t)(place + 1), NULL);
+    return bkt_map_put_number(e->index, name, strlen(name), (intptr_t)place + 1);
 }
 
 static int unsettle(const struct bkt_named_list *l, size_t size, struct bkt_named_edit *e)

@@ -46,18 +46,12 @@ static int url_index(struct kc_set *s, const char *url, size_t n, uint32_t *out,
 {
     if (!s->by_url && !(s->by_url = bkt_map_new()))
         BKT_NOMEM(err);
-    uintptr_t known = (uintptr_t)bkt_map_get(s->by_url, url, n); /* index + 1 */
-    if (!known) {
-        if (n == 0 || n > UINT16_MAX || memchr(url, 0, n) || s->urls.n >= KC_INLINE - 1)
-            BKT_FAIL(err, BKT_EFORMAT, "a URL that is empty, has a NUL or more than %d bytes", UINT16_MAX);
-        if (bkt_strs_take(&s->urls, strndup(url, n)) < 0)
-            BKT_NOMEM(err);
-        known = s->urls.n;
-        if (bkt_map_put(s->by_url, url, n, (void *)known, NULL) <
-            0) /* NOLINT(performance-no-int-to-ptr): a number as the map's value */
-            BKT_NOMEM(err);
-    }
-    *out = (uint32_t)(known - 1);
+    if (n == 0 || n > UINT16_MAX || memchr(url, 0, n) || s->urls.n >= KC_INLINE - 1)
+        BKT_FAIL(err, BKT_EFORMAT, "a URL that is empty, has a NUL or more than %d bytes", UINT16_MAX);
+    size_t place;
+    if (bkt_map_place(s->by_url, &s->urls, url, n, &place) < 0)
+        BKT_NOMEM(err);
+    *out = (uint32_t)place;
     return BKT_OK;
 }
 

@@ -61,8 +61,7 @@ static int add_scale(struct scales *s, const char *path, uint64_t size, bool usa
     if (bkt_list_room(&s->s, s->n, &s->cap, sizeof *s->s) < 0)
         BKT_NOMEM(err);
     s->s[s->n] = (struct scale){strdup(path), size, usable, false};
-    if (!s->s[s->n++].path || bkt_map_put(s->by_path, path, strlen(path), (void *)(uintptr_t)s->n, NULL) <
-                                  0) /* NOLINT(performance-no-int-to-ptr) */
+    if (!s->s[s->n++].path || bkt_map_put_number(s->by_path, path, strlen(path), (intptr_t)s->n) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
@@ -92,7 +91,7 @@ static size_t find(const struct scales *s, const char *path, const char *name, u
         bkt_buf_clear(at);
         if (bkt_buf_addf(at, "%.*s%s%s", (int)n, path, n ? "/" : "", name) < 0)
             return SIZE_MAX;
-        uintptr_t i = (uintptr_t)bkt_map_get(s->by_path, at->ptr, at->len);
+        intptr_t i = bkt_map_number(s->by_path, at->ptr, at->len);
         if (i && s->s[i - 1].usable && s->s[i - 1].size == size)
             return i - 1;
         if (!n)

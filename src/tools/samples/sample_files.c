@@ -22,10 +22,10 @@ static int use_of(struct finder *f, int format, const char *uid, struct sample_u
 {
     char   key[H5BUCKET_UID_MAX + 8];
     int    n  = snprintf(key, sizeof key, "0%d/%s", format, uid);
-    size_t at = (size_t)(uintptr_t)bkt_map_get(f->map, key, (size_t)n);
+    size_t at = (size_t)bkt_map_number(f->map, key, (size_t)n);
     if (!at) {
         if (bkt_list_room(&f->out->v, f->out->n, &f->out->cap, sizeof *f->out->v) < 0 ||
-            bkt_map_put(f->map, key, (size_t)n, (void *)(uintptr_t)(f->out->n + 1), NULL) < 0)
+            bkt_map_put_number(f->map, key, (size_t)n, (intptr_t)f->out->n + 1) < 0)
             return BKT_ENOMEM;
         struct sample_use *u = &f->out->v[f->out->n];
         memset(u, 0, sizeof *u);

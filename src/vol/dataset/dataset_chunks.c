@@ -94,9 +94,9 @@ static int measure(struct bkt_vobj *o, struct chunk *c, struct bkt_err *err)
  * chunk. */
 static int tell(struct bkt_vobj *o, const uint64_t *coord, uint64_t size, struct bkt_err *err)
 {
-    uintptr_t n = size < UINTPTR_MAX ? (uintptr_t)size + 1 : UINTPTR_MAX; /* in place of a pointer, never NULL */
+    intptr_t n = size < INTPTR_MAX ? (intptr_t)size + 1 : INTPTR_MAX; /* never 0 */
     if ((!o->told && !(o->told = bkt_map_new())) ||
-        bkt_map_put(o->told, coord, o->obj->dset.layout.rank * sizeof *coord, (void *)n, NULL) < 0) /* NOLINT(performance-no-int-to-ptr) */
+        bkt_map_put_number(o->told, coord, o->obj->dset.layout.rank * sizeof *coord, n) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
@@ -115,8 +115,8 @@ static uint64_t room_unasked(const struct bkt_vobj *o)
 
 static int check_room(const struct bkt_vobj *o, const uint64_t *coord, size_t n, struct bkt_err *err)
 {
-    uintptr_t told = o->told ? (uintptr_t)bkt_map_get(o->told, coord, o->obj->dset.layout.rank * sizeof *coord) : 0;
-    uint64_t  room = told ? told - 1 : room_unasked(o);
+    intptr_t told = o->told ? bkt_map_number(o->told, coord, o->obj->dset.layout.rank * sizeof *coord) : 0;
+    uint64_t room = told ? (uint64_t)told - 1 : room_unasked(o);
     if (n <= room)
         return BKT_OK;
     BKT_FAIL(err, BKT_EPRECOND, "a chunk of dataset %s has %zu bytes, %s %llu; ask for its size (H5Dget_chunk_storage_size) %s",

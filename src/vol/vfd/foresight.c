@@ -70,8 +70,8 @@ struct fore_counts foresight_counts(void)
 /* NONE: the structure is unknown. */
 static uint32_t item_at(const struct foresight *f, uint64_t addr)
 {
-    const void *number = f->by_address ? bkt_map_get(f->by_address, &addr, sizeof addr) : NULL;
-    return number ? (uint32_t)((uintptr_t)number - 1) : NONE;
+    intptr_t number = f->by_address ? bkt_map_number(f->by_address, &addr, sizeof addr) : 0;
+    return number ? (uint32_t)(number - 1) : NONE;
 }
 
 /* Forget all structures: there are too many.  The next read finds its structure anew. */
@@ -91,7 +91,7 @@ static uint32_t item_add(struct foresight *f, const struct scan_find *found, uin
         f->by_address = bkt_map_new();
     if (f->n >= ITEMS_MAX || !f->by_address ||
         bkt_list_room(&f->items, f->n, &f->cap, sizeof *f->items) < 0 ||
-        bkt_map_put(f->by_address, &found->addr, sizeof found->addr, (void *)(uintptr_t)(f->n + 1), NULL) < 0)
+        bkt_map_put_number(f->by_address, &found->addr, sizeof found->addr, (intptr_t)f->n + 1) < 0)
         return NONE;
     uint32_t i = (uint32_t)f->n++;
     f->items[i] = (struct item){.f = *found,

@@ -57,8 +57,32 @@ static void order_of_insertion_is_kept(void **state)
     bkt_map_free(m, NULL);
 }
 
+static void a_text_has_one_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t      n, place;
+    } cases[] = {{"ab", 2, 0}, {"abc", 3, 1}, {"abc", 2, 0}, {"", 0, 2}, {"abc", 3, 1}, {"x", 0, 2}};
+    struct bkt_map *by   = bkt_map_new();
+    struct bkt_strs list = {0};
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        size_t place = SIZE_MAX;
+        assert_int_equal(bkt_map_place(by, &list, cases[i].text, cases[i].n, &place), BKT_OK);
+        assert_int_equal(place, cases[i].place);
+    }
+    assert_int_equal(list.n, 3);
+    assert_string_equal(list.v[0], "ab");
+    assert_string_equal(list.v[2], "");
+    assert_int_equal(bkt_map_number(by, "abcd", 4), 0);
+    bkt_map_free(by, NULL);
+    bkt_strs_fini(&list);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(many_keys_come_and_go), cmocka_unit_test(order_of_insertion_is_kept)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_keys_come_and_go), cmocka_unit_test(order_of_insertion_is_kept),
+        cmocka_unit_test(a_text_has_one_place)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,14 +218,13 @@ static int phony(struct kx *x, const uint64_t *dims, int d, struct bkt_buf *out,
     uint64_t key[2] = {dims[d], 0};
     for (int i = 0; i < d; i++)
         key[1] += dims[i] == dims[d];
-    uintptr_t n = (uintptr_t)bkt_map_get(x->phony, key, sizeof key);
+    intptr_t n = bkt_map_number(x->phony, key, sizeof key);
     if (!n) {
-        n = bkt_map_count(x->phony) + 1;
-        if (bkt_map_put(x->phony, key, sizeof key, (void *)n, NULL) <
-            0) /* NOLINT(performance-no-int-to-ptr): a number */
+        n = (intptr_t)bkt_map_count(x->phony) + 1;
+        if (bkt_map_put_number(x->phony, key, sizeof key, n) < 0)
             BKT_NOMEM(err);
     }
-    return bkt_buf_addf(out, "phony_dim_%llu", (unsigned long long)n - 1) < 0
+    return bkt_buf_addf(out, "phony_dim_%llu", (unsigned long long)(n - 1)) < 0
                ? BKT_ERR(err, BKT_ENOMEM, "out of memory")
                : BKT_OK;
 }

@@ -21,21 +21,6 @@ void kx_places_fini(struct kx_places *p)
     bkt_buf_fini(&p->codecs);
 }
 
-static int url_index(struct kx *x, const char *url, size_t *out, struct bkt_err *err)
-{
-    uintptr_t i = (uintptr_t)bkt_map_get(x->by_url, url, strlen(url)); /* index + 1 */
-    if (!i) {
-        if (bkt_strs_add(&x->urls, url) < 0)
-            BKT_NOMEM(err);
-        i = x->urls.n;
-        if (bkt_map_put(x->by_url, url, strlen(url), (void *)i, NULL) <
-            0) /* NOLINT(performance-no-int-to-ptr): a number */
-            BKT_NOMEM(err);
-    }
-    *out = i - 1;
-    return BKT_OK;
-}
-
 /* Bytes of all elements; 0: none, or beyond 64 bits. */
 static uint64_t all_bytes(const struct kx_places *p, size_t elem_size)
 {
@@ -59,7 +44,8 @@ static int add(struct kx *x, struct kx_places *p, uint64_t index, const char *ur
     struct kx_chunk c = {.index = index, .off = off, .len = len};
     if (p->n >= KX_CHUNKS_MAX)
         BKT_FAIL(err, BKT_EUNSUP, "more than %zu chunks", KX_CHUNKS_MAX);
-    BKT_PASS(url_index(x, url, &c.url, err));
+    if (bkt_map_place(x->by_url, &x->urls, url, strlen(url), &c.url) < 0)
+        BKT_NOMEM(err);
     if (bkt_list_room(&p->v, p->n, &p->cap, sizeof *p->v) < 0)
         BKT_NOMEM(err);
     p->v[p->n++] = c;
