@@ -53,7 +53,7 @@ static void write_numbers(hid_t file, const char *name, hsize_t rows, hsize_t co
 static void write_texts(hid_t file, const char *name)
 {
     hsize_t dims[2] = {4, 4};
-    char text[16][8], *at[16];
+    char text[16][16], *at[16];
     hid_t space = must_id(H5Screate_simple(2, dims, NULL), "space"),
           type = must_id(H5Tcopy(H5T_C_S1), "type"), dcpl = chunked(2, 2);
     must_do(H5Tset_size(type, H5T_VARIABLE), "type");
@@ -255,7 +255,7 @@ static void compare(hid_t local, hid_t remote, const char *name, hid_t type, int
 
 static void compare_texts(hid_t remote)
 {
-    char *got[16] = {NULL}, want[8];
+    char *got[16] = {NULL}, want[16];
     hid_t d = must_id(H5Dopen2(remote, "text view", H5P_DEFAULT), "text view"),
           type = must_id(H5Dget_type(d), "type");
     hid_t space = must_id(H5Dget_space(d), "space");
