@@ -8,6 +8,7 @@
 
 #include "bkt_config.h"
 #include "vol/parallel/adapter_file.h"
+#include "vol/parallel/group.h"
 
 #define CHOICE "H5BUCKET_MPI"
 #define REMEDY "with " CHOICE "=no each process works for itself"
@@ -78,6 +79,18 @@ static const char *full_name(const char *name)
     return NULL;
 }
 
+/* Two MPIs have functions of the same names. */
+static int check_program(const char *name, struct bkt_err *err)
+{
+    const char *has = bkt_group_program_mpi();
+    if (has && strcmp(has, name) != 0)
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "the HDF5 of this h5bucket was built with %s, so h5bucket can't run under %s; use the other "
+                 "mpirun, or an h5bucket with an HDF5 without MPI",
+                 full_name(has), full_name(name));
+    return BKT_OK;
+}
+
 /* The first error counts. */
 static int load(const char *const *names, size_t n, const struct bkt_comm_ops **out, struct bkt_err *err)
 {
@@ -88,7 +101,8 @@ static int load(const char *const *names, size_t n, const struct bkt_comm_ops **
         struct bkt_err why = {.n = 0};
         plugin_folders(names[i], found);
         struct bkt_adapter a = {names[i], full_name(names[i]), folders, true};
-        int rc = bkt_adapter_load(&a, out, &why);
+        int rc = check_program(names[i], &why);
+        rc = rc < 0 ? rc : bkt_adapter_load(&a, out, &why);
         if (rc == BKT_OK)
             return rc;
         if (i == 0)

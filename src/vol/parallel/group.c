@@ -84,6 +84,13 @@ static const struct mpi *which_mpi(char *text, size_t size)
     return NULL;
 }
 
+const char *bkt_group_program_mpi(void)
+{
+    char text[200];
+    const struct mpi *m = which_mpi(text, sizeof text);
+    return m ? m->name : NULL;
+}
+
 static int load_adapter(const struct bkt_comm_ops **out, struct bkt_err *err)
 {
     static const struct bkt_comm_ops *loaded;

@@ -24,6 +24,9 @@ BKT_NODISCARD int bkt_group_take_out(hid_t fapl, const struct bkt_comm *c, hid_t
 /** Name the mpio driver and the group in a list again (H5Fget_access_plist).  Collective. */
 BKT_NODISCARD int bkt_group_put_in(struct bkt_comm *c, hid_t fapl, struct bkt_err *err);
 
+/** The adapter's name of the MPI that the program has already, as a parallel HDF5 brings one; NULL: none. */
+const char *bkt_group_program_mpi(void);
+
 /** Apply the hints h5bucket_NAME of the group's MPI_Info to setting NAME.  NULL is fine. */
 BKT_NODISCARD int bkt_group_hints(struct bkt_comm *c, struct bkt_settings *set, struct bkt_err *err);
 
