@@ -226,6 +226,7 @@ struct range { /* of a plain file, by any process */
     struct bkt_version *version;
     struct part_file *p; /* in the first process */
     const struct download *d;
+    bool failed; /* what still comes is kept, and not reported as progress */
 };
 
 static int emit_range(struct bkt_buf *out, uint64_t off, uint64_t n)
@@ -235,30 +236,59 @@ static int emit_range(struct bkt_buf *out, uint64_t off, uint64_t n)
     return bkt_buf_add_le(out, 8, n);
 }
 
+/* The result: the range; the outcome; the number of blocks, and whether each has arrived; the bytes of these;
+ * the error. */
+static int emit_arrived(const struct bkt_req *reqs, size_t k, int rc, const struct bkt_err *why,
+                        struct bkt_buf *out)
+{
+    BKT_PASS(bkt_buf_add_le(out, 8, (uint64_t)(int64_t)rc));
+    BKT_PASS(bkt_buf_add_le(out, 1, k));
+    for (size_t i = 0; i < k; i++) {
+        bool here = reqs[i].rc == BKT_OK && reqs[i].n == reqs[i].len;
+        BKT_PASS(bkt_buf_add_le(out, 8, here ? reqs[i].len : 0));
+        BKT_PASS(bkt_buf_add(out, reqs[i].dst, here ? (size_t)reqs[i].len : 0));
+    }
+    return rc < 0 ? bkt_err_pack(why, out) : BKT_OK;
+}
+
+static int run_requests(const struct range *f, struct bkt_req *reqs, size_t k, struct bkt_err *why)
+{
+    int rc = download_requests(f->st, reqs, k, interrupt_check, why);
+    for (size_t i = 0; i < k && rc == BKT_OK; i++)
+        if (reqs[i].n != reqs[i].len)
+            rc = BKT_ERR(why, BKT_ENET, "%s: %llu bytes of a range of %llu arrived", f->key,
+                         (unsigned long long)reqs[i].n, (unsigned long long)reqs[i].len);
+    if (rc < 0 && !bkt_processes_first())
+        (void)BKT_ERR(why, rc, "reported by process %u", bkt_processes_rank());
+    return rc;
+}
+
+/* A failure is a part of the result: blocks that have arrived are kept. */
 static int fetch_range(const struct range *f, struct bkt_rd *unit, struct bkt_buf *out, struct bkt_err *err)
 {
     struct bkt_req reqs[RANGE_BLOCKS];
+    struct bkt_err why = {.n = 0};
     uint64_t off = bkt_rd_le(unit, 8), n = bkt_rd_le(unit, 8), k = 0;
-    if (!unit->ok || n > RANGE_BLOCKS * DOWNLOAD_BLOCK)
+    if (!unit->ok || !n || n > RANGE_BLOCKS * DOWNLOAD_BLOCK)
         BKT_FAIL(err, BKT_EFORMAT, "a malformed unit of work");
-    if (emit_range(out, off, n) < 0 || bkt_buf_reserve(out, (size_t)n) < 0)
+    BKT_CLEANUP(bkt_freep) unsigned char *bytes = malloc((size_t)n);
+    if (!bytes || emit_range(out, off, n) < 0)
         BKT_NOMEM(err);
-    for (uint64_t at = 0; at < n; at += DOWNLOAD_BLOCK, k++)
+    for (uint64_t at = off, len; at < off + n; at += len, k++) { /* the first block may be here in part */
+        len = bkt_min_u64(DOWNLOAD_BLOCK - at % DOWNLOAD_BLOCK, off + n - at);
         reqs[k] = (struct bkt_req){.op = BKT_GET,
                                    .key = f->key,
-                                   .off = off + at,
-                                   .len = bkt_min_u64(DOWNLOAD_BLOCK, n - at),
-                                   .dst = out->ptr + out->len + at,
+                                   .off = at,
+                                   .len = len,
+                                   .dst = bytes + (at - off),
                                    .if_match = bkt_version_condition(f->version),
                                    .version = f->version};
-    int rc = bkt_store_run(f->st, reqs, k, err);
-    for (uint64_t i = 0; i < k; i++) {
-        if (rc == BKT_OK && reqs[i].n != reqs[i].len)
-            rc = BKT_ERR(err, BKT_ENET, "%s: %llu bytes of a range of %llu arrived", f->key,
-                         (unsigned long long)reqs[i].n, (unsigned long long)reqs[i].len);
-        bkt_req_fini(&reqs[i]);
     }
-    return rc < 0 ? rc : bkt_buf_resize(out, out->len + (size_t)n);
+    int rc = run_requests(f, reqs, k, &why);
+    int emitted = emit_arrived(reqs, k, rc, &why, out);
+    for (uint64_t i = 0; i < k; i++)
+        bkt_req_fini(&reqs[i]);
+    return emitted < 0 ? BKT_ERR(err, emitted, "out of memory") : BKT_OK;
 }
 
 static int work_on_range(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)
@@ -268,21 +298,42 @@ static int work_on_range(void *arg, struct bkt_rd *unit, struct bkt_buf *result,
     return fetch_range(arg, unit, result, err);
 }
 
-static int take_range(void *arg, struct bkt_rd *r, struct bkt_err *err)
+/* @p at: of the block's bytes */
+static int take_block(const struct range *f, struct bkt_rd *r, uint64_t at, struct bkt_err *err)
 {
-    const struct range *f = arg;
-    uint64_t kind = bkt_rd_le(r, 1), off = bkt_rd_le(r, 8), n = bkt_rd_le(r, 8);
-    if (!r->ok || kind != GET_BYTES || n != bkt_rd_left(r) || off % f->p->block || off > f->p->size ||
-        n > f->p->size - off)
+    uint64_t n = bkt_rd_le(r, 8);
+    const void *bytes = bkt_rd_take(r, (size_t)n);
+    if (!bytes || at > f->p->size || (n && n != bkt_min_u64(f->p->block - at % f->p->block, f->p->size - at)))
         BKT_FAIL(err, BKT_EFORMAT, "a malformed result");
-    BKT_PASS(part_file_write(f->p, off, bkt_rd_take(r, (size_t)n), n, err));
-    for (uint64_t i = off / f->p->block; i * f->p->block < off + n; i++)
-        f->p->marks[i] = 1;
-    BKT_PASS(part_file_save(f->p, false, err));
-    return f->d->step(f->d->arg, n, err);
+    if (!n)
+        return BKT_OK;
+    BKT_PASS(part_file_write(f->p, at, bytes, n, err));
+    f->p->marks[at / f->p->block] = 1;
+    return f->failed ? BKT_OK : f->d->step(f->d->arg, n, err);
 }
 
-static int put_ranges(struct bkt_share *s, const struct part_file *p, struct bkt_err *err)
+static int take_range(void *arg, struct bkt_rd *r, struct bkt_err *err)
+{
+    struct range *f = arg;
+    uint64_t kind = bkt_rd_le(r, 1), off = bkt_rd_le(r, 8);
+    (void)bkt_rd_le(r, 8); /* the range's length */
+    int rc = (int)(int64_t)bkt_rd_le(r, 8);
+    uint64_t k = bkt_rd_le(r, 1);
+    if (!r->ok || kind != GET_BYTES)
+        BKT_FAIL(err, BKT_EFORMAT, "a malformed result");
+    f->failed |= rc < 0;
+    for (uint64_t at = off; k > 0; k--, at += f->p->block - at % f->p->block)
+        BKT_PASS(take_block(f, r, at, err));
+    BKT_PASS(part_file_save(f->p, false, err));
+    size_t n = bkt_rd_left(r);
+    const char *text = bkt_rd_take(r, n);
+    if (rc < 0 && n && text && !text[n - 1])
+        bkt_err_unpack(err, rc, text, n);
+    return rc < 0 ? rc : BKT_OK;
+}
+
+/* @p n_first: bytes of the first block that are here already */
+static int put_ranges(struct bkt_share *s, const struct part_file *p, uint64_t n_first, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
     const uint64_t each = bkt_max_u64(p->n_blocks / (2 * (uint64_t)bkt_processes_size()), 1);
@@ -290,8 +341,9 @@ static int put_ranges(struct bkt_share *s, const struct part_file *p, struct bkt
     for (uint64_t i = 0, n; i < p->n_blocks; i += n) {
         for (n = 0; n < most && i + n < p->n_blocks && !p->marks[i + n]; n++) {
         }
+        uint64_t from = i ? i * p->block : n_first, to = bkt_min_u64((i + n) * p->block, p->size);
         bkt_buf_clear(&unit);
-        if (n && emit_range(&unit, i * p->block, bkt_min_u64(n * p->block, p->size - i * p->block)) < 0)
+        if (n && emit_range(&unit, from, to - from) < 0)
             BKT_NOMEM(err);
         if (n)
             BKT_PASS(bkt_share_put(s, &unit, err));
@@ -319,14 +371,15 @@ int bkt_get_shared_download(const struct download *d, const char *name, struct p
                           .take = take_range,
                           .arg = &f,
                           .most = bkt_processes_size(),
-                          .check = interrupt_check};
+                          .check = interrupt_check,
+                          .salvage = true};
     int rc = download_put_first(d, p, err);
     if (rc == BKT_OK)
         rc = bkt_share_begin(&s, err);
     if (rc == BKT_OK)
         rc = put_news(&s, name, d->version, err);
     if (rc == BKT_OK)
-        rc = put_ranges(&s, p, err);
+        rc = put_ranges(&s, p, d->n_first, err);
     rc = bkt_share_finish(&s, rc, err);
     if (rc < 0)
         (void)!part_file_save(p, true, NULL); /* without the marks, less is kept */

@@ -141,7 +141,7 @@ int bkt_launcher_join(struct bkt_comm **out, struct bkt_err *err)
     if (!l)
         return BKT_OK;
     int rc = choice ? load(&choice, 1, &ops, err) : load(l->mpis, BKT_COUNT(l->mpis), &ops, err);
-    if (rc < 0)
+    if (rc < 0 || !ops)
         BKT_FAIL(err, rc, "%lu processes were started, which need the adapter to share the work; " REMEDY,
                  size);
     return begin(ops, size, out, err);

@@ -95,7 +95,7 @@ static void on_result(struct bkt_share *s, struct bkt_msg *m)
         return;
     }
     done[m->from]++;
-    int rc = s->rc < 0 ? BKT_OK : s->take(s->arg, &m->body, &why);
+    int rc = s->rc < 0 && !s->salvage ? BKT_OK : s->take(s->arg, &m->body, &why);
     if (rc < 0)
         fail(s, rc, &why);
 }
@@ -168,7 +168,7 @@ static void work_on_one(struct bkt_share *s)
     if (rc >= 0) {
         done[0]++;
         r = bkt_rd_of(result.ptr, result.len);
-        rc = s->rc < 0 ? BKT_OK : s->take(s->arg, &r, &why);
+        rc = s->rc < 0 && !s->salvage ? BKT_OK : s->take(s->arg, &r, &why);
     }
     unit_free(u);
     if (rc < 0)

@@ -30,6 +30,7 @@ struct bkt_share {
     bkt_share_take_fn *take;
     void *arg;
     size_t most;                       /* units that may wait; more are worked on at once.  0: any number */
+    bool salvage; /* take results after a failure, too */
     int (*check)(struct bkt_err *err); /* negative: the user wants to stop */
 
     /* inside */

@@ -175,3 +175,59 @@ int download_run(const struct download *d, struct part_file *p, struct bkt_err *
     free(r);
     return rc;
 }
+
+/* ---- a few requests ---- */
+
+struct group {
+    pthread_mutex_t lock;
+    pthread_cond_t ended_some;
+    size_t left; /* under the lock */
+};
+
+static void on_one_of_group(struct bkt_req *req)
+{
+    struct group *g = req->arg;
+    (void)pthread_mutex_lock(&g->lock);
+    g->left--;
+    (void)pthread_cond_signal(&g->ended_some);
+    (void)pthread_mutex_unlock(&g->lock);
+}
+
+/* Whether all have ended; waits up to LOOK_S. */
+static bool group_ended(struct group *g)
+{
+    struct timespec until = soon();
+    (void)pthread_mutex_lock(&g->lock);
+    while (g->left && pthread_cond_timedwait(&g->ended_some, &g->lock, &until) == 0)
+        ;
+    bool ended = !g->left;
+    (void)pthread_mutex_unlock(&g->lock);
+    return ended;
+}
+
+int download_requests(struct bkt_store *st, struct bkt_req *reqs, size_t n, int (*check)(struct bkt_err *err),
+                      struct bkt_err *err)
+{
+    struct group g = {.left = n};
+    atomic_bool stop = false;
+    int rc = BKT_OK;
+    (void)pthread_mutex_init(&g.lock, NULL);
+    (void)pthread_cond_init(&g.ended_some, NULL);
+    for (size_t i = 0; i < n; i++) {
+        reqs[i].cancel = &stop;
+        reqs[i].done = on_one_of_group;
+        reqs[i].arg = &g;
+        bkt_store_start(st, &reqs[i]);
+    }
+    while (!group_ended(&g))
+        if (rc == BKT_OK && (rc = check(err)) < 0) {
+            atomic_store(&stop, true);
+            bkt_store_cancelled();
+        }
+    (void)pthread_cond_destroy(&g.ended_some);
+    (void)pthread_mutex_destroy(&g.lock);
+    for (size_t i = 0; i < n && rc == BKT_OK; i++)
+        if (reqs[i].rc < 0)
+            rc = bkt_err_copy(err, reqs[i].rc, reqs[i].err);
+    return rc;
+}

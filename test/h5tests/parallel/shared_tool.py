@@ -284,6 +284,27 @@ def end_one(t, source, sig, what):
     return before, Result(run.returncode, "", err)
 
 
+def stuck(t, source):
+    """A server that stops sending: a signal ends the download, and the blocks that arrived are kept."""
+    target = f"{source}/stuck.h5"
+    with WebFolder(source) as web:
+        web.stuck_from = 24 << 20
+        run = subprocess.Popen(t.command(3, ["get", web.url + "/long.h5", target]), env=t.environment(), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+        until = time.monotonic() + 20
+        while web.sent < 20 << 20 and time.monotonic() < until:
+            time.sleep(0.02)
+        time.sleep(0.5)
+        for pid in children(run.pid)[-1:]:
+            os.kill(pid, signal.SIGTERM)
+        _, err = run.communicate(timeout=30)
+        kept = re.search(r"(\d+) of \d+ bytes are kept", err)
+        t.check(run.returncode != 0 and kept is not None and int(kept.group(1)) >= 4 << 20 and "stopped by SIGTERM" in err,
+                f"get that is stuck, and stopped: {Result(0, '', err).messages}")
+        web.stuck_from = None
+        t.check(t.run(2, "get", web.url + "/long.h5", target).code == 0, "  goes on")
+
+
 def ended(t, source, binaries):
     before, got = end_one(t, source, signal.SIGTERM, "is stopped")
     t.check("stopped by SIGTERM" in got.err, f"  {got.messages}")
@@ -330,6 +351,7 @@ def main():
     diff(t, source)
     verify_damaged(t)
     fail_in_the_middle(t, source, place)
+    stuck(t, source)
     ended(t, source, binaries)
     without_adapter(t, source)
     return t.failed != 0
