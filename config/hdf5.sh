@@ -4,6 +4,7 @@
 #   hdf5.sh            build unless it is there already; prints the prefix as the only line on stdout
 #   hdf5.sh --prefix   print where it would be (or is), build nothing
 #   hdf5.sh --mpi [--prefix]   the same of a parallel HDF5, with the system's Open MPI (config/packages-mpi.txt); without Fortran
+#   hdf5.sh --mpich [--prefix]   the same with the system's MPICH
 #   hdf5.sh --static [--prefix]   libhdf5.a alone, for a tool that has HDF5 inside (packages for systems without HDF5 1.14)
 #
 # For machines whose own HDF5 is older than 1.14 (Debian 12 has 1.10).  The Debian mirror is the one that apt uses;
@@ -15,9 +16,10 @@ VERSION=1.14.5
 SUITE=trixie
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/h5bucket
-mpi='' static=''
+mpi='' mpich='' static=''
 case ${1:-} in
 --mpi) mpi=-mpi; shift ;;
+--mpich) mpi=-mpich mpich=.mpich; shift ;;
 --static) static=-static; shift ;;
 esac
 # Other build options make another prefix; so do another compiler and another machine.
@@ -25,7 +27,8 @@ parts() {
     sed -n "/^configure()/,/^}/p" "$here/hdf5.sh"
     "${CC:-cc}" --version | head -n1
     uname -m
-    [ -z "$mpi" ] || { sed -n "/^make_parallel()/,/^}/p" "$here/hdf5.sh"; mpiexec --version 2>/dev/null | head -n1; }
+    [ -z "$mpich" ] || sed -n "/^make_mpich()/,/^}/p" "$here/hdf5.sh"
+    [ -z "$mpi" ] || { sed -n "/^make_parallel()/,/^}/p" "$here/hdf5.sh"; "mpiexec$mpich" --version 2>/dev/null | sed -n '/[0-9][.]/{p;q}'; }
     [ -z "$static" ] || sed -n "/^make_static()/,/^}/p" "$here/hdf5.sh"
 }
 key=$(parts | sha256sum | cut -c1-10)
@@ -40,7 +43,7 @@ if [ "${1:-}" = --prefix ] || [ -e "$prefix/.complete" ]; then
 fi
 if [ -n "$mpi" ]; then
     more_packages=" and config/packages-mpi.txt"
-    build_once apt-get dpkg-source cmake cc mpicc mpiexec
+    build_once apt-get dpkg-source cmake cc "mpicc$mpich" "mpiexec$mpich"
 elif [ -n "$static" ]; then
     build_once apt-get dpkg-source cmake cc
 else
@@ -84,6 +87,10 @@ make_parallel() {
     cmake -DHDF5_ENABLE_PARALLEL=ON -DHDF5_BUILD_FORTRAN=OFF -DHDF5_BUILD_HL_LIB=OFF -DHDF5_BUILD_TOOLS=OFF \
         -DHDF5_TEST_PARALLEL=ON -DHDF5_ENABLE_SUBFILING_VFD=OFF -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON "$work/build"
 }
+# The default MPI of Debian is Open MPI, so the other one is named.
+make_mpich() {
+    cmake -DMPI_C_COMPILER=mpicc.mpich -DMPIEXEC_EXECUTABLE=/usr/bin/mpiexec.mpich "$work/build"
+}
 # HDF5 installs its parallel API tests only (h5_api_test_parallel and, with this prefix, testphdf5, t_bigio, t_pshutdown and
 # t_shapesame), so the others are copied.
 parallel_tests() {
@@ -109,6 +116,7 @@ verify() {
 }
 jobs=${H5BUCKET_HDF5_JOBS:-$(nproc)}
 step "configuring" configure
+[ -z "$mpich" ] || step "choosing MPICH" make_mpich
 [ -z "$mpi" ] || step "configuring for MPI" make_parallel
 [ -z "$static" ] || step "configuring a static library" make_static
 step "looking at the configuration" verify
