@@ -59,8 +59,8 @@ need_hdf5() {
 
 # own_hdf5 WHY: the same of our own build, which has HDF5's test programs, too.
 own_hdf5() { cached_hdf5 "HDF5 1.14 once, for this user ($1)"; }
-# The same of our own build with MPI: the library alone.
-mpi_hdf5() { cached_hdf5 "HDF5 1.14 with MPI once, for this user" --mpi; }
+# mpi_hdf5 mpi|mpich: the same of our own build with Open MPI or MPICH: the library alone.
+mpi_hdf5() { cached_hdf5 "HDF5 1.14 with MPI once, for this user" "--$1"; }
 cached_hdf5() { # cached_hdf5 WHAT [option of hdf5.sh]
     what=$1; shift
     prefix=$("$root/config/hdf5.sh" "$@" --prefix)
