@@ -35,8 +35,9 @@ run() { # run PROGRAM PROCESSES FOLDER [VARIABLE=VALUE...]: its steps go to FOLD
     (
         cd "$folder"
         rc=0
-        env "$@" timeout 300 mpiexec.openmpi -n "$n" "$here/build/$program" > out 2>&1 || rc=$?
-        { grep -a '^\*\*\*' out || true; [ $rc != 0 ] || echo "exit 0"; } | sort > steps
+        env "$@" timeout 300 mpiexec.openmpi -n "$n" "$here/build/$program" > out 2> err || rc=$?
+        # a step that fails has the messages of several processes behind its name
+        { sed -n '/^\*\*\*/{s/\.\.\.ok\.$/: ok/; s/\.\.\..*//; p}' out; [ $rc != 0 ] || echo "exit 0"; } | sort > steps
     )
 }
 
@@ -49,13 +50,13 @@ both() { # both PROGRAM PROCESSES
     if [ ! -s native/steps ] || ! diff native/steps ours/steps > steps.diff; then
         echo "FAILED: netCDF's $name:"
         head -c 1000 steps.diff
-        tail -c 2000 ours/out
+        tail -c 2000 ours/out ours/err
         bad=1
-    elif ! grep -q 'h5bucket: .* PUT [1-9]' ours/out; then
+    elif ! grep -q 'h5bucket: .* PUT [1-9]' ours/err; then
         echo "FAILED: netCDF's $name: the connector stored nothing"
         bad=1
     else
-        echo "netCDF's $name: as with files$(grep -q '^exit 0' native/steps || echo ', where it stops at: '"$(grep -a '^\*\*\*' native/out | tail -n 1 | cut -c 1-60)")"
+        echo "netCDF's $name: as with files$(grep -q '^exit 0' native/steps || echo ', where it stops at: '"$(grep '^\*\*\*' native/steps | grep -v ': ok$' | tail -n 1)")"
     fi
 }
 
