@@ -8,6 +8,15 @@
 
 #ifdef H5_HAVE_ROS3_VFD
 
+/* An installed connector also serves a libhdf5 that was built without the driver, and so lacks its names. */
+#pragma weak H5Pget_fapl_ros3
+#pragma weak H5Pget_fapl_ros3_token
+#if H5_VERSION_GE(2, 0, 0)
+#pragma weak H5FD_ROS3_id_g
+#else
+#pragma weak H5FD_ros3_init
+#endif
+
 static int give(struct bkt_settings *set, const char *setting, const char *value, struct bkt_err *err)
 {
     return bkt_settings_set(set, setting, value, "the file access list (H5Pset_fapl_ros3)", err);
@@ -51,7 +60,8 @@ static int take_keys(hid_t fapl, const H5FD_ros3_fapl_t *list, struct bkt_settin
 {
     char token[H5FD_ROS3_MAX_SECRET_TOK_LEN + 1] = "";
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf keys = {0};
-    if (PASS_ON(NULL, H5Pget_fapl_ros3_token(fapl, sizeof token, token), "H5Pget_fapl_ros3_token") < 0)
+    if (!H5Pget_fapl_ros3_token ||
+        PASS_ON(NULL, H5Pget_fapl_ros3_token(fapl, sizeof token, token), "H5Pget_fapl_ros3_token") < 0)
         token[0] = 0; /* the list has no token */
     if (bkt_buf_addf(&keys, "%s\n%s\n%s", list->secret_id, list->secret_key, token) < 0)
         BKT_NOMEM(err);
@@ -62,7 +72,7 @@ static int take_keys(hid_t fapl, const H5FD_ros3_fapl_t *list, struct bkt_settin
 int bkt_ros3_take(hid_t fapl, const char *name, struct bkt_settings *set, struct bkt_buf *as, struct bkt_err *err)
 {
     H5FD_ros3_fapl_t list = {.version = H5FD_CURR_ROS3_FAPL_T_VERSION};
-    if (fapl == H5P_DEFAULT || H5Pget_driver(fapl) != H5FD_ROS3)
+    if (fapl == H5P_DEFAULT || !H5Pget_fapl_ros3 || H5Pget_driver(fapl) != H5FD_ROS3)
         return BKT_OK;
     BKT_PASS(PASS_ON(err, H5Pget_fapl_ros3(fapl, &list), "H5Pget_fapl_ros3"));
     if (list.aws_region[0])
