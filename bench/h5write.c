@@ -48,7 +48,7 @@ static void mark(void)
     marks[n_marks++] = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Of all threads. */
+/* Seconds of processor time of all threads. */
 static double cpu(void)
 {
     struct timespec t;

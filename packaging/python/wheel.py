@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import zipfile
 
-# Of the C library and compiler: the lists of PEP 600 have these, at the versions that the tag stands for.
+# Libraries of the C library and compiler: PEP 600's lists have these, at the versions that the tag stands for.
 SYSTEM = re.compile(r"(ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv|libutil|libgcc_s|libstdc\+\+)\.so\.\d+$")
 LIBS = "h5bucket.libs"
 

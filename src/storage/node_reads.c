@@ -18,7 +18,7 @@
 /* Seconds that a request waits for another process: longer than retries usually take. */
 #define PATIENCE 10
 
-/* What stands before an answer's bytes in the table. */
+/* It stands before an answer's bytes in the table. */
 struct head {
     uint64_t size;
     double mtime;

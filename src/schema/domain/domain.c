@@ -199,7 +199,7 @@ void bkt_registry_count_fresh(int by)
     (void)pthread_mutex_unlock(&registry_lock);
 }
 
-/* If another thread has opened the same domain meanwhile, that one is used. */
+/* If another thread has opened the same domain meanwhile, its domain is used. */
 struct bkt_domain *bkt_domain_enter(struct bkt_domain *d)
 {
     (void)pthread_mutex_lock(&registry_lock);

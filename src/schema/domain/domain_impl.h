@@ -61,8 +61,8 @@ BKT_NODISCARD int bkt_domain_blank(char **id, const struct bkt_settings *set, st
                                    struct bkt_err *err);
 /** Fill in all members of an open domain besides store, path and doc. */
 BKT_NODISCARD int  bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err);
-struct bkt_domain *
-bkt_domain_enter(struct bkt_domain *d); /* into the registry, unless it is there: then that one */
+/** Into the registry; if the domain is there already, the registered one. */
+struct bkt_domain *bkt_domain_enter(struct bkt_domain *d);
 void               bkt_domain_destroy(struct bkt_domain *d);
 /** Find the domain of @p n in its store: store, path and doc are filled in. */
 BKT_NODISCARD int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err);

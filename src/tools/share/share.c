@@ -62,7 +62,7 @@ static int push(struct bkt_share *s, const struct bkt_buf *unit, struct bkt_err 
 
 /* ---- failures ---- */
 
-/* The first failure counts.  All others are told to stop, and waiting units are dropped. */
+/* The first failure counts.  It stops all other processes, and waiting units are dropped. */
 static void fail(struct bkt_share *s, int rc, const struct bkt_err *why)
 {
     if (s->rc < 0)

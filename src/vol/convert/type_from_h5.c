@@ -108,8 +108,8 @@ static int from_opaque(hid_t type, unsigned depth, struct bkt_type *t, struct bk
 static int encode(hid_t type, struct bkt_type *t, struct bkt_err *err);
 
 /* HSDS has a form for references to objects only.  Other references are stored as text that describes
- * their target (reference_text.h).  HDF5's type is stored beside that text's type at any depth, to tell the text
- * from a string (replace_ids.h). */
+ * their target (reference_text.h).  HDF5's type is stored beside that text's type at any depth, so that the
+ * text is not taken for a string (replace_ids.h). */
 static int from_reference(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
     (void)depth;

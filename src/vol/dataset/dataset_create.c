@@ -130,7 +130,7 @@ static int resize(void *arg, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* What each process does for itself before the change.  @p same: the extent is that already */
+/* The part that each process does for itself before the change.  @p same: the extent is that already */
 static int prepare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_dsetio **io, bool *same,
                    struct bkt_err *err)
 {

@@ -31,7 +31,7 @@ struct bkt_sources {
 };
 void bkt_sources_init(struct bkt_sources *s, hid_t mem_type, hid_t dxpl, void *buf,
                       struct bkt_kept_sources *kept);
-/** What was not read is not read any more. */
+/** Reads that were put off and not done are dropped. */
 void bkt_sources_fini(struct bkt_sources *s);
 /** Whether a dataset is one of a plain file that our driver reads. */
 bool bkt_sources_are_for(hid_t dset);
