@@ -18,7 +18,7 @@ chunk/filter chunk/select chunk/chunk.h chunk/dataset chunk/read chunk/write chu
 vol/h5bucket.h vol/core vol/parallel vol/vfd vol/plain vol/old_api vol/info.h vol/convert vol/open vol/path vol/calls vol/dataset vol/dataset/plain vol/copy vol
 loader mpi
 samples/h5bucket_samples.h samples/names samples
-tools/source tools/show tools/share tools/cli tools/bucket tools/load tools/kerchunk/format tools/kerchunk tools/kerchunk/export tools/samples tools/doctor tools/cmd tools/verify
+tools/source tools/show tools/share tools/cli tools/bucket tools/load tools/load/gather tools/kerchunk/format tools/kerchunk tools/kerchunk/export tools/samples tools/doctor tools/cmd tools/verify
 """.split()
 KNOWN = {
     ("vol/old_api/region_shadow.c", "vol/convert/values_to_memory.h"),

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/load/gather_plan.h"
-#include "schema/edit/edit.h"
-#include "tools/source/hdf5_glue.h"
-#include "tools/cli/interrupt.h"
 #include "base/num.h"
+#include "schema/edit/edit.h"
+#include "tools/cli/interrupt.h"
+#include "tools/load/gather/gather_plan.h"
+#include "tools/source/hdf5_glue.h"
 #include "vol/copy/copier.h"
 
 /* ---- by reference: making the rows ---- */

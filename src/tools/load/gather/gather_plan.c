@@ -1,4 +1,4 @@
-#include "tools/load/gather_plan.h"
+#include "tools/load/gather/gather_plan.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef GATHER_SHARED_H
 #define GATHER_SHARED_H
 
-#include "tools/load/gather_plan.h"
+#include "tools/load/gather/gather_plan.h"
 
 /** Report that a source doesn't fit. */
 typedef void agg_refuse_fn(struct load *l, const char *source, const struct bkt_err *why, int *failed);

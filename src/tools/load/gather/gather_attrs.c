@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/load/gather_plan.h"
 #include "base/bytes.h"
+#include "tools/load/gather/gather_plan.h"
 #include "tools/source/hdf5_glue.h"
 
 /* Attributes of the CF conventions and netCDF's user guide: "hours since 2020-01-01" isn't "hours since

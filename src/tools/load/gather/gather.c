@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "tools/load/gather_plan.h"
-#include "tools/load/gather_shared.h"
+#include "tools/load/gather/gather_plan.h"
+#include "tools/load/gather/gather_shared.h"
 #include "tools/load/load_one.h"
 #include "tools/share/processes.h"
 #include "tools/source/hdf5_glue.h"

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/load/gather_plan.h"
+#include "base/num.h"
+#include "tools/load/gather/gather_plan.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/convert/kept_filters.h"
-#include "base/num.h"
 #include "vol/copy/copier.h"
 #include "vol/copy/same_value.h"
 

@@ -1,4 +1,4 @@
-#include "tools/load/gather_shared.h"
+#include "tools/load/gather/gather_shared.h"
 
 #include <stdlib.h>
 #include <string.h>
