@@ -375,7 +375,8 @@ static int native_info(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_
         return BKT_OK;
     int rc = bkt_path_locate(obj, loc, &o, &why);
     if (rc == BKT_OK)
-        return o->ops->object->native_info ? o->ops->object->native_info(o, &a->get_native_info, err) : BKT_OK;
+        return o->ops->object->native_info ? o->ops->object->native_info(o, &a->get_native_info, err)
+                                           : BKT_OK;
     if (obj->ops->object->native_info_unopened(obj, loc, &a->get_native_info, NULL) == BKT_OK)
         return BKT_OK;
     return bkt_err_copy(err, rc, &why);

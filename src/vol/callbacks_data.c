@@ -263,8 +263,8 @@ static bool is_repeated(const struct bkt_io *io, size_t i)
     return false;
 }
 
-/* Datasets of one kind go together, one kind after the other.  Writes keep their order: a later one may replace elements of an
- * earlier one in a file that both kinds reach. */
+/* Datasets of one kind go together, one kind after the other.  Writes keep their order: a later one may
+ * replace elements of an earlier one in a file that both kinds reach. */
 static int transfer_mixed(const struct bkt_io *io, struct bkt_err *err)
 {
     for (size_t i = 0; i < io->n; i++) {

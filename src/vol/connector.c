@@ -23,7 +23,7 @@
 static herr_t get_conn_cls(void *obj, H5VL_get_conn_lvl_t lvl, const H5VL_class_t **out)
 {
     const struct bkt_vobj *o     = obj;
-    const H5VL_class_t    *shown = lvl == H5VL_GET_CONN_LVL_TERM && o && o->has_face ? bkt_face_class() : NULL;
+    const H5VL_class_t *shown = lvl == H5VL_GET_CONN_LVL_TERM && o && o->has_face ? bkt_face_class() : NULL;
     bkt_shadow_was_asked_for_class();
     *out = shown ? shown : bkt_vol_class();
     return 0;
@@ -154,15 +154,16 @@ static herr_t terminate(void)
 
 /* User-defined links are kept and shown.  Only HDF5's own connector can follow one, as it alone can call
  * its class. */
-#define CAPABILITIES                                                                                                       \
-    (H5VL_CAP_FLAG_ATTR_BASIC | H5VL_CAP_FLAG_ATTR_MORE | H5VL_CAP_FLAG_DATASET_BASIC | H5VL_CAP_FLAG_DATASET_MORE |       \
-     H5VL_CAP_FLAG_FILE_BASIC | H5VL_CAP_FLAG_FILE_MORE | H5VL_CAP_FLAG_GROUP_BASIC | H5VL_CAP_FLAG_GROUP_MORE |           \
-     H5VL_CAP_FLAG_LINK_BASIC | H5VL_CAP_FLAG_LINK_MORE | H5VL_CAP_FLAG_OBJECT_BASIC | H5VL_CAP_FLAG_OBJECT_MORE |         \
-     H5VL_CAP_FLAG_REF_BASIC | H5VL_CAP_FLAG_REF_MORE | H5VL_CAP_FLAG_OBJ_REF | H5VL_CAP_FLAG_REG_REF |                    \
-     H5VL_CAP_FLAG_ATTR_REF | H5VL_CAP_FLAG_STORED_DATATYPES |                                                             \
-     H5VL_CAP_FLAG_CREATION_ORDER | H5VL_CAP_FLAG_ITERATE | H5VL_CAP_FLAG_STORAGE_SIZE | H5VL_CAP_FLAG_BY_IDX |            \
-     H5VL_CAP_FLAG_GET_PLIST | H5VL_CAP_FLAG_FLUSH_REFRESH | H5VL_CAP_FLAG_EXTERNAL_LINKS | H5VL_CAP_FLAG_HARD_LINKS |     \
-     H5VL_CAP_FLAG_SOFT_LINKS | H5VL_CAP_FLAG_UD_LINKS | H5VL_CAP_FLAG_TRACK_TIMES | H5VL_CAP_FLAG_MOUNT |               \
+#define CAPABILITIES                                                                                         \
+    (H5VL_CAP_FLAG_ATTR_BASIC | H5VL_CAP_FLAG_ATTR_MORE | H5VL_CAP_FLAG_DATASET_BASIC |                      \
+     H5VL_CAP_FLAG_DATASET_MORE | H5VL_CAP_FLAG_FILE_BASIC | H5VL_CAP_FLAG_FILE_MORE |                       \
+     H5VL_CAP_FLAG_GROUP_BASIC | H5VL_CAP_FLAG_GROUP_MORE | H5VL_CAP_FLAG_LINK_BASIC |                       \
+     H5VL_CAP_FLAG_LINK_MORE | H5VL_CAP_FLAG_OBJECT_BASIC | H5VL_CAP_FLAG_OBJECT_MORE |                      \
+     H5VL_CAP_FLAG_REF_BASIC | H5VL_CAP_FLAG_REF_MORE | H5VL_CAP_FLAG_OBJ_REF | H5VL_CAP_FLAG_REG_REF |      \
+     H5VL_CAP_FLAG_ATTR_REF | H5VL_CAP_FLAG_STORED_DATATYPES | H5VL_CAP_FLAG_CREATION_ORDER |                \
+     H5VL_CAP_FLAG_ITERATE | H5VL_CAP_FLAG_STORAGE_SIZE | H5VL_CAP_FLAG_BY_IDX | H5VL_CAP_FLAG_GET_PLIST |   \
+     H5VL_CAP_FLAG_FLUSH_REFRESH | H5VL_CAP_FLAG_EXTERNAL_LINKS | H5VL_CAP_FLAG_HARD_LINKS |                 \
+     H5VL_CAP_FLAG_SOFT_LINKS | H5VL_CAP_FLAG_UD_LINKS | H5VL_CAP_FLAG_TRACK_TIMES | H5VL_CAP_FLAG_MOUNT |   \
      H5VL_CAP_FLAG_FILTERS | H5VL_CAP_FLAG_FILL_VALUES)
 
 static H5VL_class_t class = {
@@ -217,9 +218,10 @@ const void *H5PLget_plugin_info(void)
         return bkt_vol_class();
     if (!dladdr(caller, &asks) || !dladdr(&H5E_ERR_CLS_g, &linked))
         return NULL;
-    (void)fprintf(stderr,
-                  "h5bucket: the connector was built for another HDF5: the program uses %s, the plugin uses %s; "
-                  "build it with the program's (-DHDF5_ROOT=...)\n",
-                  asks.dli_fname, linked.dli_fname);
+    (void)fprintf(
+        stderr,
+        "h5bucket: the connector was built for another HDF5: the program uses %s, the plugin uses %s; "
+        "build it with the program's (-DHDF5_ROOT=...)\n",
+        asks.dli_fname, linked.dli_fname);
     return NULL;
 }

@@ -74,7 +74,10 @@ static void look_below(void *arg)
     if (bkt_store_is_local(a->store) || bkt_buf_addf(&prefix, "%s/", a->paths[0]) < 0)
         return;
     int rc = bkt_store_list(a->store, bkt_buf_str(&prefix), "/", note_below, a, NULL);
-    bkt_trace(BKT_TRACE_SCHEMA, "below %s: %s", bkt_buf_str(&prefix), a->below ? a->below : rc < 0 ? bkt_err_text(rc) : "nothing");
+    bkt_trace(BKT_TRACE_SCHEMA, "below %s: %s", bkt_buf_str(&prefix),
+              a->below ? a->below
+              : rc < 0 ? bkt_err_text(rc)
+                       : "nothing");
 }
 
 static int look_above(struct bkt_domain *d, struct above *a, struct bkt_err *err)
@@ -106,9 +109,11 @@ static int judge_above(struct bkt_domain *d, struct above *a, size_t *folder, st
     for (*folder = 1; *folder < a->n && a->reqs[*folder].rc == BKT_ENOENT; ++*folder) {}
     if (*folder < a->n && a->reqs[*folder].rc == BKT_OK) {
         if (a->docs[*folder].root.text[0])
-            BKT_FAIL(err, BKT_EINVAL, "%s can't be made: %s is a domain, not a folder", d->path, a->paths[*folder]);
+            BKT_FAIL(err, BKT_EINVAL, "%s can't be made: %s is a domain, not a folder", d->path,
+                     a->paths[*folder]);
         if (!bkt_domain_doc_lets(&a->docs[*folder], d->set.user, BKT_ACL_CREATE))
-            BKT_FAIL(err, BKT_EACCES, "%s can't be made: the ACL of folder %s does not let user %s create (setting user)",
+            BKT_FAIL(err, BKT_EACCES,
+                     "%s can't be made: the ACL of folder %s does not let user %s create (setting user)",
                      d->path, a->paths[*folder], d->set.user);
     }
     d->edits->folders = calloc(a->n + 1, sizeof *d->edits->folders);
@@ -136,7 +141,8 @@ static int judge_itself(struct bkt_domain *d, const struct above *a, bool trunca
     if (!truncate)
         BKT_FAIL(err, BKT_EEXIST, "domain %s exists", d->path);
     if (!bkt_domain_doc_lets(&a->docs[0], d->set.user, BKT_ACL_DELETE))
-        BKT_FAIL(err, BKT_EACCES, "%s can't be replaced: its ACL does not let user %s delete it (setting user)", d->path,
+        BKT_FAIL(err, BKT_EACCES,
+                 "%s can't be replaced: its ACL does not let user %s delete it (setting user)", d->path,
                  d->set.user);
     e->old_root = a->docs[0].root;
     e->old_etag = strdup(a->reqs[0].etag);
@@ -158,7 +164,8 @@ static int add_acl(struct bkt_domain_doc *doc, const char *user, unsigned allow)
 
 /* The owner may do all, and users who have rights in the folder keep them; otherwise HSDS makes new domains
  * private. */
-static int fill_doc(struct bkt_domain *d, const struct bkt_domain_doc *folder, const char *owner, struct bkt_err *err)
+static int fill_doc(struct bkt_domain *d, const struct bkt_domain_doc *folder, const char *owner,
+                    struct bkt_err *err)
 {
     struct bkt_domain_doc *doc = &d->doc;
     if (!owner)
@@ -196,8 +203,8 @@ static void announce(struct bkt_domain *d)
         bkt_store_will_write(d->store, bkt_buf_str(&key));
 }
 
-static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt_new_domain *how, struct bkt_object **root,
-                struct bkt_err *err)
+static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt_new_domain *how,
+                struct bkt_object **root, struct bkt_err *err)
 {
     struct above a      = {.n = 0};
     size_t       folder = 0;
@@ -223,7 +230,8 @@ static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt
     if (rc == BKT_OK)
         rc = bkt_domain_may_store(d, err);
     if (rc == BKT_OK)
-        rc = fill_doc(d, folder < a.n && a.reqs[folder].rc == BKT_OK ? &a.docs[folder] : NULL, how->owner, err);
+        rc = fill_doc(d, folder < a.n && a.reqs[folder].rc == BKT_OK ? &a.docs[folder] : NULL, how->owner,
+                      err);
     above_fini(&a);
     if (rc < 0)
         return rc;
@@ -235,8 +243,8 @@ static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt
     return add_root(d, root, err);
 }
 
-static int create(const char *name, const struct bkt_settings *set, const struct bkt_new_domain *how, struct bkt_object **root,
-                  struct bkt_domain **out, struct bkt_err *err)
+static int create(const char *name, const struct bkt_settings *set, const struct bkt_new_domain *how,
+                  struct bkt_object **root, struct bkt_domain **out, struct bkt_err *err)
 {
     BKT_CLEANUP(name_finip) struct bkt_name n  = {0};
     BKT_CLEANUP(bkt_freep) char            *id = NULL;
@@ -291,7 +299,9 @@ static int find_members(const struct bkt_object *o, struct found *f)
             BKT_PASS(find_one(f, &l->v[i].id));
     while ((type = bkt_object_next_type(o, &pos)))
         BKT_PASS(find_one(f, type));
-    return o->kind == BKT_DATASET && o->dset.layout.chunk_table.text[0] ? find_one(f, &o->dset.layout.chunk_table) : BKT_OK;
+    return o->kind == BKT_DATASET && o->dset.layout.chunk_table.text[0]
+               ? find_one(f, &o->dset.layout.chunk_table)
+               : BKT_OK;
 }
 
 /* Objects of version 1 that are fetched, and deleted, together.  Smaller waves wait more often for their last
@@ -363,7 +373,8 @@ static int find_v1_level(struct bkt_domain *d, struct found *f, size_t *first, s
     return BKT_OK;
 }
 
-static int remove_v1_level(struct bkt_domain *d, const struct found *f, size_t from, size_t to, struct bkt_err *err)
+static int remove_v1_level(struct bkt_domain *d, const struct found *f, size_t from, size_t to,
+                           struct bkt_err *err)
 {
     for (size_t n; from < to; from += n) {
         n = to - from < V1_WAVE ? to - from : V1_WAVE;
@@ -377,8 +388,8 @@ static int remove_v1_level(struct bkt_domain *d, const struct found *f, size_t f
 int bkt_remove_v1(struct bkt_domain *d, const struct bkt_id *root, struct bkt_err *err)
 {
     struct found f      = {.seen = bkt_map_new()};
-    size_t      *levels = NULL, n = 0, cap = 0, at = 0; /* the first object of each distance from the root group */
-    int          rc     = f.seen && find_one(&f, root) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    size_t *levels = NULL, n = 0, cap = 0, at = 0; /* the first object of each distance from the root group */
+    int rc = f.seen && find_one(&f, root) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     while (rc == BKT_OK && at < f.ids.n) {
         if (bkt_list_room(&levels, n, &cap, sizeof *levels) < 0)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
@@ -396,7 +407,8 @@ int bkt_remove_v1(struct bkt_domain *d, const struct bkt_id *root, struct bkt_er
 
 int bkt_domain_delete_objects(struct bkt_domain *d, struct bkt_err *err)
 {
-    return bkt_id_is_v2(&d->doc.root) ? bkt_remove_tree(d->store, &d->doc.root, err) : bkt_remove_v1(d, &d->doc.root, err);
+    return bkt_id_is_v2(&d->doc.root) ? bkt_remove_tree(d->store, &d->doc.root, err)
+                                      : bkt_remove_v1(d, &d->doc.root, err);
 }
 
 static int delete_doc(struct bkt_domain *d, struct bkt_err *err)

@@ -131,7 +131,9 @@ static int begin(struct bkt_domain *d, const struct bkt_id *id, struct bkt_chang
     c->obj = (struct bkt_object *)(uintptr_t)o; /* constant for all other code */
     bkt_objects_pin(d->objects, id);
     follow_clock(d->edits, o);
-    count_bytes(d, c, sizeof *c + sizeof *o + o->json_bytes + o->stored.len + 1024); /* not counted by the cache any more */
+    count_bytes(d, c,
+                sizeof *c + sizeof *o + o->json_bytes + o->stored.len +
+                    1024); /* not counted by the cache any more */
     *out = c;
     return BKT_OK;
 }
@@ -172,7 +174,8 @@ static int note(struct bkt_change *c, struct bkt_map **deltas, const char *name,
             (void)bkt_map_del(*kept, name, n);
         return BKT_OK;
     }
-    if ((was == BKT_DELTA_REMOVE && what == BKT_DELTA_ADD) || (was == BKT_DELTA_ADD && what == BKT_DELTA_REPLACE))
+    if ((was == BKT_DELTA_REMOVE && what == BKT_DELTA_ADD) ||
+        (was == BKT_DELTA_ADD && what == BKT_DELTA_REPLACE))
         what = was == BKT_DELTA_ADD ? was : BKT_DELTA_REPLACE;
     return bkt_map_put_number(*deltas, name, n, what);
 }
@@ -190,7 +193,8 @@ static int sign_counts(struct bkt_domain *d, struct bkt_change *c, struct bkt_er
         return BKT_OK;
     if (!e->writer && !bkt_random_bytes(&e->writer, sizeof e->writer))
         BKT_FAIL(err, BKT_EIO, "no random numbers");
-    (void)snprintf(c->refs_id, sizeof c->refs_id, "%0*llx%06llx", BKT_REFS_WHO, (unsigned long long)(e->writer & 0xffffffffff),
+    (void)snprintf(c->refs_id, sizeof c->refs_id, "%0*llx%06llx", BKT_REFS_WHO,
+                   (unsigned long long)(e->writer & 0xffffffffff),
                    (unsigned long long)(++e->n_counts & 0xffffff));
     return BKT_OK;
 }
@@ -370,7 +374,8 @@ int bkt_edit_keep(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_err
 
 /* ---- links ---- */
 
-static int group_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err)
+static int group_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out,
+                    struct bkt_err *err)
 {
     BKT_PASS(bkt_change_of(d, id, out, err));
     if ((*out)->obj->kind != BKT_GROUP)
@@ -401,7 +406,8 @@ int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group, struct bkt_l
         return BKT_OK;
     if (has_note)
         note_back(c->links, l->name, was);
-    if (hard && bkt_links_count_change(d->links, &target, -1) < 0) /* its entry is there: nothing has to be allocated */
+    if (hard && bkt_links_count_change(d->links, &target, -1) <
+                    0) /* its entry is there: nothing has to be allocated */
         bkt_trace(BKT_TRACE_SCHEMA, "links of %s are miscounted", target.text);
     BKT_NOMEM(err);
 }
@@ -423,7 +429,8 @@ int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char
     enum bkt_delta was = noted(c->links, name);
     if (note(c, &c->links, name, BKT_DELTA_REMOVE) < 0)
         BKT_NOMEM(err);
-    if ((hard && bkt_links_count_change(d->links, &target, -1) < 0) || bkt_links_remove(&c->obj->group.links, name, &out) < 0) {
+    if ((hard && bkt_links_count_change(d->links, &target, -1) < 0) ||
+        bkt_links_remove(&c->obj->group.links, name, &out) < 0) {
         note_back(c->links, name, was);
         BKT_NOMEM(err);
     }
@@ -479,7 +486,8 @@ static int check_size(const struct bkt_attr *a, uint64_t bytes, struct bkt_err *
     return BKT_OK;
 }
 
-int bkt_edit_attr_value(struct bkt_domain *d, const struct bkt_id *obj, const char *name, struct bkt_buf *value, struct bkt_err *err)
+int bkt_edit_attr_value(struct bkt_domain *d, const struct bkt_id *obj, const char *name,
+                        struct bkt_buf *value, struct bkt_err *err)
 {
     struct bkt_change *c;
     bkt_edit_spill(d);
@@ -513,7 +521,8 @@ int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_att
     return add_attr(d, c, a, err);
 }
 
-int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const char *name, struct bkt_err *err)
+int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const char *name,
+                         struct bkt_err *err)
 {
     struct bkt_change *c;
     struct bkt_attr    out = {0};
@@ -541,14 +550,16 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
     struct bkt_change *c;
     BKT_PASS(bkt_change_of(d, obj, &c, err));
     if (strcmp(from, to) == 0)
-        return bkt_attrs_find(&c->obj->attrs, from) ? BKT_OK : BKT_ERR(err, BKT_ENOENT, "no attribute '%s'", from);
+        return bkt_attrs_find(&c->obj->attrs, from) ? BKT_OK
+                                                    : BKT_ERR(err, BKT_ENOENT, "no attribute '%s'", from);
     if (bkt_attrs_find(&c->obj->attrs, to))
         BKT_FAIL(err, BKT_EEXIST, "attribute '%s' exists already", to);
     if (!bkt_attrs_find(&c->obj->attrs, from))
         BKT_FAIL(err, BKT_ENOENT, "no attribute '%s'", from);
     char          *name = strdup(to), *old_name = NULL;
     enum bkt_delta was_to = noted(c->attrs, to), was_from = noted(c->attrs, from);
-    if (!name || note(c, &c->attrs, to, BKT_DELTA_ADD) < 0 || note(c, &c->attrs, from, BKT_DELTA_REMOVE) < 0 ||
+    if (!name || note(c, &c->attrs, to, BKT_DELTA_ADD) < 0 ||
+        note(c, &c->attrs, from, BKT_DELTA_REMOVE) < 0 ||
         bkt_named_rename(&c->obj->attrs.list, sizeof *c->obj->attrs.v, from, name, &old_name) < 0) {
         note_back(c->attrs, to, was_to);
         note_back(c->attrs, from, was_from);
@@ -561,7 +572,8 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
 
 /* ---- other parts of an object ---- */
 
-int bkt_edit_number(struct bkt_domain *d, const struct bkt_id *obj, bool links, int64_t number, struct bkt_err *err)
+int bkt_edit_number(struct bkt_domain *d, const struct bkt_id *obj, bool links, int64_t number,
+                    struct bkt_err *err)
 {
     struct bkt_change *c;
     BKT_PASS(bkt_change_of(d, obj, &c, err));

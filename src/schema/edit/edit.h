@@ -44,10 +44,10 @@ struct bkt_agreed; /* agreed.h */
 
 struct bkt_new_domain {
     bool               truncate; /* replace an existing domain; else that is BKT_EEXIST */
-    struct bkt_object *root;     /* the root group's attributes and creation properties (bkt_object_make(); taken, even on
-                                    failure); NULL: none */
+    struct bkt_object *root; /* the root group's attributes and creation properties (bkt_object_make(); taken,
+                                even on failure); NULL: none */
     const struct bkt_agreed *agreed; /* agreed.h: several processes make it together; NULL: this one alone */
-    const char        *owner;    /* NULL: setting user, else the owner of the folder that it is in, else "admin" */
+    const char *owner; /* NULL: setting user, else the owner of the folder that it is in, else "admin" */
 };
 /** Create and open a domain with an empty root group.  Nothing is stored before the first flush.  Then the
  *  domain appears at once, with the folders above it that have no document yet.  A domain that it replaces
@@ -56,8 +56,9 @@ struct bkt_new_domain {
  *  @return BKT_OK; BKT_EEXIST: a domain, a folder or a file of that name exists; BKT_ENOENT: no such
  *          directory; BKT_EBUSY: the domain to be replaced is open in this process; BKT_EACCES: the store is
  *          read-only, or the folder's ACL refuses; … */
-BKT_NODISCARD int bkt_domain_create(const char *name, const struct bkt_settings *set, const struct bkt_new_domain *how,
-                                    struct bkt_domain **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_domain_create(const char *name, const struct bkt_settings *set,
+                                    const struct bkt_new_domain *how, struct bkt_domain **out,
+                                    struct bkt_err *err);
 
 /** Open a domain that another process of the program is making: its objects are stored, but nobody finds
  *  them.  As long as it is open, bkt_domain_open() of its name finds it in this process.
@@ -77,7 +78,8 @@ BKT_NODISCARD int bkt_domain_open_unseen(const char *name, const struct bkt_sett
  *  @param keep_data  delete only the document, since other domains share the objects
  *  @return BKT_OK; BKT_ENOENT; BKT_EACCES; BKT_EUNSUP: it is a folder; BKT_EBUSY: it is open in this
  *          process */
-BKT_NODISCARD int bkt_domain_delete(const char *name, const struct bkt_settings *set, bool keep_data, struct bkt_err *err);
+BKT_NODISCARD int bkt_domain_delete(const char *name, const struct bkt_settings *set, bool keep_data,
+                                    struct bkt_err *err);
 
 /** Delete all objects of an open domain, but not its document, which is gone already or leads to other
  *  objects. */
@@ -148,7 +150,8 @@ BKT_NODISCARD int bkt_domain_refresh(struct bkt_domain *d, const struct bkt_id *
  *  @param o   from bkt_object_make(), filled in; taken, even on failure.  If its id is "", one is chosen, in
  *            the domain's version; root, created, modified are set where they are 0
  *  @param id  receives its id; may be NULL */
-BKT_NODISCARD int bkt_edit_add(struct bkt_domain *d, struct bkt_object *o, struct bkt_id *id, struct bkt_err *err);
+BKT_NODISCARD int bkt_edit_add(struct bkt_domain *d, struct bkt_object *o, struct bkt_id *id,
+                               struct bkt_err *err);
 /** The object itself as long as it has not been stored.  Its maker may complete it (a dataset's layout, …)
  *  before the first flush, but not its links and attributes.  NULL: it is stored, or wasn't made here. */
 struct bkt_object *bkt_edit_new_object(struct bkt_domain *d, const struct bkt_id *id);
@@ -159,7 +162,8 @@ BKT_NODISCARD int bkt_edit_keep(struct bkt_domain *d, const struct bkt_id *obj, 
 void bkt_edit_let_go(struct bkt_domain *d, const struct bkt_id *obj);
 /** Set the function that is called with each removed object, whichever call removed it; one per domain.  For
  *  a layer that keeps something about objects (their chunks). */
-void bkt_edit_on_remove(struct bkt_domain *d, void (*fn)(struct bkt_domain *d, const struct bkt_id *id, void *arg), void *arg);
+void bkt_edit_on_remove(struct bkt_domain *d,
+                        void (*fn)(struct bkt_domain *d, const struct bkt_id *id, void *arg), void *arg);
 
 /** Called when another writer's equal dataset comes to stand for ours; for the layer that keeps elements of
  *  datasets.  The function puts the elements of @p ours into @p theirs, and stores them, before it returns.
@@ -181,34 +185,42 @@ void bkt_edit_stand_in(const struct bkt_domain *d, struct bkt_id *id);
 /** Add a link.
  *  @param l  its contents are taken on success (then zeroed); created 0: now
  *  @return BKT_OK; BKT_EEXIST: the name is taken; BKT_EINVAL: the name is empty, or has a '/'; … */
-BKT_NODISCARD int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group, struct bkt_link *l, struct bkt_err *err);
+BKT_NODISCARD int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group, struct bkt_link *l,
+                                struct bkt_err *err);
 /** Remove a link.  An object without links (bkt_domain_link_count() 0) is removed once it has no holder, at
  *  once or by a later flush.  So are the members of such a group.  To move a link, add the new one first. */
-BKT_NODISCARD int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char *name, struct bkt_err *err);
+BKT_NODISCARD int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char *name,
+                                  struct bkt_err *err);
 /** H5Oincr_refcount(), H5Odecr_refcount(): references besides the links, which bkt_domain_link_count() leaves
  *  out. */
-BKT_NODISCARD int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *obj, int by, struct bkt_err *err);
+BKT_NODISCARD int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *obj, int by,
+                                    struct bkt_err *err);
 
-/** Create an attribute.  @p a: its contents are taken on success (then zeroed).  BKT_EEXIST: the name is taken */
-BKT_NODISCARD int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_attr *a, struct bkt_err *err);
-/** Replace an attribute's value.  @p value: in stored form of its type; taken on success.  @p name must not lie in
- *  the object, which may be stored early.  BKT_ENOENT: no such attribute; BKT_EUNSUP: too large */
-BKT_NODISCARD int bkt_edit_attr_value(struct bkt_domain *d, const struct bkt_id *obj, const char *name, struct bkt_buf *value,
-                                      struct bkt_err *err);
+/** Create an attribute.  @p a: its contents are taken on success (then zeroed).  BKT_EEXIST: the name is
+ * taken */
+BKT_NODISCARD int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_attr *a,
+                                struct bkt_err *err);
+/** Replace an attribute's value.  @p value: in stored form of its type; taken on success.  @p name must not
+ * lie in the object, which may be stored early.  BKT_ENOENT: no such attribute; BKT_EUNSUP: too large */
+BKT_NODISCARD int bkt_edit_attr_value(struct bkt_domain *d, const struct bkt_id *obj, const char *name,
+                                      struct bkt_buf *value, struct bkt_err *err);
 /** An attribute that is missing: BKT_ENOENT. */
-BKT_NODISCARD int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const char *name, struct bkt_err *err);
-BKT_NODISCARD int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const char *from, const char *to,
+BKT_NODISCARD int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const char *name,
                                        struct bkt_err *err);
+BKT_NODISCARD int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const char *from,
+                                       const char *to, struct bkt_err *err);
 /** Set a new extent.  If several writers change it, a dimension that they let grow becomes as large as the
  *  largest wish.  A dimension that they shrink becomes what the last writer wants.  After a shrink
  *  bkt_dset.trim records what is left in stored chunks, until bkt_edit_trimmed(); before then the dataset
  *  must not grow again.  (bkt_chunks_resize() of the chunk layer does all that.)
  *  @param dims  rank entries; BKT_EINVAL: beyond maxdims */
-BKT_NODISCARD int bkt_edit_extent(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims, struct bkt_err *err);
+BKT_NODISCARD int bkt_edit_extent(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims,
+                                  struct bkt_err *err);
 /** Undo a shrink after which no chunk has been touched: the dataset has the extent @p dims and the mark
- *  @p trim (NULL: none) again.  If the smaller extent is stored already, the next flush lets it grow again. */
-BKT_NODISCARD int bkt_edit_extent_undo(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims, const uint64_t *trim,
-                                       struct bkt_err *err);
+ *  @p trim (NULL: none) again.  If the smaller extent is stored already, the next flush
+ * lets it grow again. */
+BKT_NODISCARD int bkt_edit_extent_undo(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims,
+                                       const uint64_t *trim, struct bkt_err *err);
 /** Note that chunks hold nothing outside the extent any more. */
 BKT_NODISCARD int bkt_edit_trimmed(struct bkt_domain *d, const struct bkt_id *dset, struct bkt_err *err);
 /** Note that something was written to the dataset, which nothing shows any more once it has shrunk.  For a
@@ -218,9 +230,11 @@ BKT_NODISCARD int bkt_edit_written(struct bkt_domain *d, const struct bkt_id *ds
 /** The link or attribute that is made next gets @p number in the order of creation, or its own number if that
  *  is larger.
  *  @param links  of a group's links; else of an object's attributes */
-BKT_NODISCARD int bkt_edit_number(struct bkt_domain *d, const struct bkt_id *obj, bool links, int64_t number, struct bkt_err *err);
+BKT_NODISCARD int bkt_edit_number(struct bkt_domain *d, const struct bkt_id *obj, bool links, int64_t number,
+                                  struct bkt_err *err);
 /** @param text  NULL or "": no comment */
-BKT_NODISCARD int bkt_edit_comment(struct bkt_domain *d, const struct bkt_id *obj, const char *text, struct bkt_err *err);
+BKT_NODISCARD int bkt_edit_comment(struct bkt_domain *d, const struct bkt_id *obj, const char *text,
+                                   struct bkt_err *err);
 
 /** Note that elements of the domain were written: the next flush counts as one that changes something. */
 void bkt_domain_touched(struct bkt_domain *d);

@@ -68,10 +68,11 @@ struct bkt_change {
     struct bkt_map    *links, *attrs; /* name -> enum bkt_delta; NULL: none */
     struct bkt_extent_change *extent; /* NULL: unchanged */
     struct bkt_map *kept_links, *kept_attrs; /* name -> enum bkt_kept, as of the last attempt; NULL: none */
-    struct bkt_map *theirs; /* name of a kept link that collided -> id of the other writer's target; NULL: none */
-    struct bkt_map *renamed; /* an attribute's name -> char *, its name in the store; NULL: none */
     struct bkt_map
-        *held; /* names of attributes whose deltas wait (renamed_attrs.c), as of the last attempt; NULL: none */
+        *theirs; /* name of a kept link that collided -> id of the other writer's target; NULL: none */
+    struct bkt_map *renamed; /* an attribute's name -> char *, its name in the store; NULL: none */
+    struct bkt_map *held; /* names of attributes whose deltas wait (renamed_attrs.c), as of the last attempt;
+                             NULL: none */
     struct bkt_map
         *equal; /* new attributes that another writer made as well, as of the last attempt; NULL: none */
     /* targets of links whose names here are another writer's in the store; NULL: none */
@@ -101,8 +102,10 @@ struct bkt_edits {
     bkt_adopt_fn *on_adopt;
     bkt_alias_fn *on_alias;
     void *on_adopt_arg;
-    struct bkt_map *alias; /* ids of ours -> struct bkt_id of the objects that stand for them now; NULL: none */
-    /* objects that got attributes with references once the domain was stored: id -> struct bkt_id; NULL: none */
+    struct bkt_map
+        *alias; /* ids of ours -> struct bkt_id of the objects that stand for them now; NULL: none */
+    /* objects that got attributes with references once the domain was stored: id ->
+     * struct bkt_id; NULL: none */
     struct bkt_map
         *namers;
     /* objects of ours that other writers' objects stand for, to be deleted once nothing stored names them */
@@ -148,7 +151,8 @@ void              bkt_change_forget(struct bkt_domain *d, struct bkt_change *c);
 /** A time stamp later than all before. */
 double bkt_edit_now(struct bkt_edits *e);
 /** The change of an object, begun if it has none.  BKT_EACCES: read-only; BKT_ENOENT; … */
-BKT_NODISCARD int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out,
+                                struct bkt_err *err);
 /** Remove objects that are neither linked nor held, and objects that only those linked. */
 BKT_NODISCARD int bkt_edit_sweep(struct bkt_domain *d, struct bkt_err *err);
 /** Note that an object may have lost its last link, for the next sweep. */
@@ -158,7 +162,8 @@ BKT_NODISCARD int bkt_edit_loosen(struct bkt_domain *d, const struct bkt_id *id,
  *  @param type  may be "", for a type that isn't committed */
 BKT_NODISCARD int bkt_edit_use(struct bkt_domain *d, const struct bkt_id *type, int by, struct bkt_err *err);
 /** The same for all types of an object and its attributes. */
-BKT_NODISCARD int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, struct bkt_err *err);
+BKT_NODISCARD int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by,
+                                   struct bkt_err *err);
 /** The attributes in c->equal, which are stored now, are another writer's, who has counted them.  So their
  *  types must not count ours: bkt_edit_disown() corrects that. */
 void bkt_edit_equal(struct bkt_domain *d, const struct bkt_change *c);
@@ -277,7 +282,8 @@ void bkt_absent_clear(struct bkt_edits *e);
 
 /** The object in memory becomes the version in c->text, which was written, or read, as version @p etag, with
  *  changes of other writers.  The caller sets the object's own ETag. */
-BKT_NODISCARD int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, const char *etag, struct bkt_err *err);
+BKT_NODISCARD int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, const char *etag,
+                                   struct bkt_err *err);
 /** Whether the store reports that the domain exists and the object doesn't; false if it reports neither. */
 bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id);
 /** Find path and store of a domain that has no document yet, and open the store (domain_place.c). */

@@ -51,7 +51,8 @@ static bool is_within(const uint64_t *a, const uint64_t *b, unsigned n)
     return true;
 }
 
-static int dset_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err)
+static int dset_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out,
+                   struct bkt_err *err)
 {
     BKT_PASS(bkt_change_of(d, id, out, err));
     if ((*out)->obj->kind != BKT_DATASET || (*out)->obj->dset.space.cls != BKT_S_SIMPLE)
@@ -69,18 +70,21 @@ static int noted(struct bkt_change *c, struct bkt_extent_change **out, struct bk
     return BKT_OK;
 }
 
-static int check_dims(const struct bkt_space *was, const uint64_t *dims, struct bkt_space *s, struct bkt_err *err)
+static int check_dims(const struct bkt_space *was, const uint64_t *dims, struct bkt_space *s,
+                      struct bkt_err *err)
 {
     *s = *was;
     for (unsigned i = 0; i < s->rank; i++) {
         if (dims[i] > s->maxdims[i])
-            BKT_FAIL(err, BKT_EINVAL, "the extent of dimension %u can't be more than %llu", i, (unsigned long long)s->maxdims[i]);
+            BKT_FAIL(err, BKT_EINVAL, "the extent of dimension %u can't be more than %llu", i,
+                     (unsigned long long)s->maxdims[i]);
         s->dims[i] = dims[i];
     }
     return bkt_space_check(s, err);
 }
 
-int bkt_edit_extent(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims, struct bkt_err *err)
+int bkt_edit_extent(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims,
+                    struct bkt_err *err)
 {
     struct bkt_change        *c;
     struct bkt_extent_change *x;
@@ -104,8 +108,8 @@ int bkt_edit_extent(struct bkt_domain *d, const struct bkt_id *dset, const uint6
     return BKT_OK;
 }
 
-int bkt_edit_extent_undo(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims, const uint64_t *trim,
-                         struct bkt_err *err)
+int bkt_edit_extent_undo(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims,
+                         const uint64_t *trim, struct bkt_err *err)
 {
     struct bkt_change *c;
     BKT_PASS(dset_of(d, dset, &c, err));
@@ -185,15 +189,16 @@ static void resize(const struct bkt_extent_change *x, const uint64_t *ours, stru
 }
 
 /* A mark that another writer made since stays.  So does a mark that covers more than we have cleared up. */
-static int replay_trim(const struct bkt_change *c, const struct bkt_space *before, const struct bkt_space *now, json_t *stored,
-                       struct bkt_err *err)
+static int replay_trim(const struct bkt_change *c, const struct bkt_space *before,
+                       const struct bkt_space *now, json_t *stored, struct bkt_err *err)
 {
     const struct bkt_extent_change *x    = c->extent;
     const uint64_t                 *ours = c->obj->dset.trim;
     struct bkt_dset                 ds   = {.space = *before};
     int                             rc   = bkt_trim_parse(stored, &ds, err);
     uint64_t                       *left = ds.trim;
-    if (rc == BKT_OK && left && x->trimmed && is_within(left, x->from, before->rank) && is_within(x->to, before->dims, before->rank)) {
+    if (rc == BKT_OK && left && x->trimmed && is_within(left, x->from, before->rank) &&
+        is_within(x->to, before->dims, before->rank)) {
         free(left);
         left = NULL;
     }

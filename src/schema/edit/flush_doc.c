@@ -86,8 +86,8 @@ static int head(struct bkt_domain *d, const char *key)
 bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf doc = {0}, object = {0};
-    return bkt_domain_doc_key(d->path, &doc) == BKT_OK && bkt_id_key(id, &object) == BKT_OK && head(d, bkt_buf_str(&doc)) == BKT_OK &&
-           head(d, bkt_buf_str(&object)) == BKT_ENOENT;
+    return bkt_domain_doc_key(d->path, &doc) == BKT_OK && bkt_id_key(id, &object) == BKT_OK &&
+           head(d, bkt_buf_str(&doc)) == BKT_OK && head(d, bkt_buf_str(&object)) == BKT_ENOENT;
 }
 
 int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err)
@@ -105,8 +105,9 @@ int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err)
      * row */
     for (unsigned tries = 0; !ours && rc == BKT_EPRECOND && tries < 100; tries++) {
         bkt_err_clear(err);
-        rc = bkt_store_put(d->store, bkt_buf_str(&key), text.ptr, text.len, e->old_etag && *e->old_etag ? e->old_etag : NULL,
-                           e->old_etag ? NULL : "*", NULL, err);
+        rc = bkt_store_put(d->store, bkt_buf_str(&key), text.ptr, text.len,
+                           e->old_etag && *e->old_etag ? e->old_etag : NULL, e->old_etag ? NULL : "*", NULL,
+                           err);
         if (rc == BKT_EPRECOND) {
             bkt_err_clear(err);
             BKT_PASS(judge_doc(d, bkt_buf_str(&key), &ours, err));
@@ -133,7 +134,7 @@ int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err)
         memset(&e->old_root, 0, sizeof e->old_root);
     BKT_TRY(err, rc, "%s is stored, but not everything that it replaces is deleted%s", d->name,
             !bkt_edit_refused(rc) ? ""
-            : v2                  ? "; the rest stays in the store without a link to it: `h5bucket verify` finds it"
-                                  : "; the rest stays in the store without a link to it");
+            : v2 ? "; the rest stays in the store without a link to it: `h5bucket verify` finds it"
+                 : "; the rest stays in the store without a link to it");
     return BKT_OK;
 }

@@ -45,20 +45,29 @@ static bool has_link(const struct bkt_change *c, enum bkt_delta a, enum bkt_delt
 }
 
 static bool adds_links(const struct bkt_change *c) { return has_link(c, BKT_DELTA_ADD, BKT_DELTA_ADD); }
-bool bkt_change_gains_links(const struct bkt_change *c) { return has_link(c, BKT_DELTA_ADD, BKT_DELTA_REPLACE); }
-bool bkt_change_loses_links(const struct bkt_change *c) { return has_link(c, BKT_DELTA_REMOVE, BKT_DELTA_REPLACE); }
+bool bkt_change_gains_links(const struct bkt_change *c)
+{
+    return has_link(c, BKT_DELTA_ADD, BKT_DELTA_REPLACE);
+}
+bool bkt_change_loses_links(const struct bkt_change *c)
+{
+    return has_link(c, BKT_DELTA_REMOVE, BKT_DELTA_REPLACE);
+}
 
 static enum phase phase_of(struct bkt_domain *d, const struct bkt_change *c)
 {
     uint64_t links = 0;
     if (c->removed || !bkt_change_is_due(c))
         return PHASE_NOTHING;
-    if (c->is_new && !c->keep && !c->obj->extra_refs && c->obj->uses <= 0 && strcmp(c->id.text, d->doc.root.text) != 0 &&
+    if (c->is_new && !c->keep && !c->obj->extra_refs && c->obj->uses <= 0 &&
+        strcmp(c->id.text, d->doc.root.text) != 0 &&
         bkt_domain_link_count(d, &c->id, &links, NULL) == BKT_OK && links == 0)
         return PHASE_NOTHING; /* it is held, but nothing leads to it yet */
     if (c->is_new)
         return PHASE_NEW;
-    return c->obj->kind != BKT_GROUP ? PHASE_LEAVES : bkt_change_loses_links(c) ? PHASE_LOSING : PHASE_GAINING;
+    return c->obj->kind != BKT_GROUP   ? PHASE_LEAVES
+           : bkt_change_loses_links(c) ? PHASE_LOSING
+                                       : PHASE_GAINING;
 }
 
 /* ---- all together ---- */
@@ -67,8 +76,8 @@ static enum phase phase_of(struct bkt_domain *d, const struct bkt_change *c)
  * flush: the refusal is reported once.
  * @param blind  < 0: other writers' links to them can't be seen, so nothing is deleted; @p blind_why has the
  *               reason */
-static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n, int blind, const struct bkt_err *blind_why,
-                          struct bkt_err *err)
+static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n, int blind,
+                          const struct bkt_err *blind_why, struct bkt_err *err)
 {
     struct bkt_gone *gone  = calloc(n + 1, sizeof *gone);
     int              first = BKT_OK;
@@ -95,7 +104,8 @@ static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n,
         BKT_FAIL(err, first, "%s: all changes are stored, but removed objects could not be deleted and stay "
                  "in the store without a link to them: `h5bucket verify` finds them", d->name);
     if (first < 0)
-        BKT_FAIL(err, first, "%s: all changes are stored, but not all removed objects are deleted yet", d->name);
+        BKT_FAIL(err, first, "%s: all changes are stored, but not all removed objects are deleted yet",
+                 d->name);
     return BKT_OK;
 }
 
@@ -108,7 +118,8 @@ static bool is_in(enum phase p, enum phase own, const struct bkt_change *c, bool
 
 /* The changes as a list, sorted by phase; the caller's, free().  A change with a part in an earlier phase is
  * in both. */
-static int list_changes(struct bkt_domain *d, struct bkt_change ***out, size_t *starts, size_t *n_all, struct bkt_err *err)
+static int list_changes(struct bkt_domain *d, struct bkt_change ***out, size_t *starts, size_t *n_all,
+                        struct bkt_err *err)
 {
     size_t              n   = bkt_map_count(d->edits->changes), pos = 0, len, at = 0, k = 0, losing = 0;
     struct bkt_change **all = calloc(n + 1, sizeof(void *)), **v = calloc(2 * n + 1, sizeof(void *));

@@ -32,7 +32,8 @@ static bool is_held(const struct bkt_change *c) { return c->removed || bkt_objec
 static bool is_wanted(struct bkt_domain *d, const struct bkt_change *c)
 {
     uint64_t links = 0;
-    return c->keep || c->obj->extra_refs || (bkt_domain_link_count(d, &c->id, &links, NULL) == BKT_OK && links > 0);
+    return c->keep || c->obj->extra_refs ||
+           (bkt_domain_link_count(d, &c->id, &links, NULL) == BKT_OK && links > 0);
 }
 
 /* Whether something was kept: then only a flush helps. */
@@ -91,7 +92,8 @@ void bkt_edit_spill(struct bkt_domain *d)
         n           = n / 2 + n % 2;
         e->spilling = true;
         if (bkt_flush_some(d, v, n, false, &err) < 0)
-            bkt_trace(BKT_TRACE_SCHEMA, "%s: changes can't be stored yet: %s", d->name, err.n ? err.frame[0].msg : "");
+            bkt_trace(BKT_TRACE_SCHEMA, "%s: changes can't be stored yet: %s", d->name,
+                      err.n ? err.frame[0].msg : "");
         e->spilling = false;
     }
     bkt_trace(BKT_TRACE_SCHEMA, "%s: %zu objects are stored early", d->name, n);
@@ -122,8 +124,11 @@ int bkt_edits_own(struct bkt_domain *d, struct bkt_err *err)
 {
     struct bkt_edits *e = d->edits;
     if (bkt_edits_foreign(d))
-        BKT_FAIL(err, BKT_EACCES, "%s can't be changed here: process %ld, which this one was forked from, had changes that were not "
-                 "flushed; flush before fork(), or open the file in the new process", d->name, (long)e->pid);
+        BKT_FAIL(err, BKT_EACCES,
+                 "%s can't be changed here: process %ld, which this one was forked from, had changes that "
+                 "were not "
+                 "flushed; flush before fork(), or open the file in the new process",
+                 d->name, (long)e->pid);
     e->pid = getpid();
     return BKT_OK;
 }

@@ -1,9 +1,9 @@
 /* Changed objects are written, many at once (flush_order.c has the order).
  *
  * In waves of requests: an object to be changed is read, unless it is known.  The deltas are put on top of it
- * (merge_deltas.c), and it is PUT under the condition that the stored version is still the same.  An object whose
- * PUT lost the race is read again, and the deltas are put on top of that.  Nothing is forgotten before its
- * PUT succeeded.  A PUT whose answer was lost is recognised: a new object by its bytes, a delta by being
+ * (merge_deltas.c), and it is PUT under the condition that the stored version is still the same.  An object
+ * whose PUT lost the race is read again, and the deltas are put on top of that.  Nothing is forgotten before
+ * its PUT succeeded.  A PUT whose answer was lost is recognised: a new object by its bytes, a delta by being
  * there already. */
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static void reqs_clear(struct wave *w)
 static struct bkt_req *add_req(struct wave *w, size_t i, enum bkt_op op)
 {
     struct bkt_req *r = &w->reqs[w->n_reqs];
-    *r                = (struct bkt_req){.op = op, .key = bkt_buf_str(&w->keys[i]), .len = op == BKT_GET ? BKT_WHOLE : 0};
+    *r = (struct bkt_req){.op = op, .key = bkt_buf_str(&w->keys[i]), .len = op == BKT_GET ? BKT_WHOLE : 0};
     w->of[w->n_reqs++] = w->v[i];
     return r;
 }
@@ -73,7 +73,10 @@ static int keep_error(struct bkt_domain *d, struct bkt_err *err, int *rc, const 
     return *rc;
 }
 
-static bool is_part(const struct wave *w, const struct bkt_change *c) { return w->gaining && bkt_change_loses_links(c); }
+static bool is_part(const struct wave *w, const struct bkt_change *c)
+{
+    return w->gaining && bkt_change_loses_links(c);
+}
 
 /* Put the deltas on top of a stored version, or make the whole of a new object. */
 static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *base, struct bkt_err *err)
@@ -186,7 +189,8 @@ static int read_versions(struct wave *w, struct bkt_err *err)
         if (c->state == BKT_PUT_DONE)
             continue;
         c->state = BKT_PUT_WAITS;
-        known &= !c->reread && !c->kept_links && !c->kept_attrs; /* other writers may have taken theirs back */
+        known &=
+            !c->reread && !c->kept_links && !c->kept_attrs; /* other writers may have taken theirs back */
         if (known && set_etag(c, c->obj->etag) < 0)
             BKT_NOMEM(err);
         if (known)
@@ -309,8 +313,11 @@ static void written(struct bkt_domain *d, struct bkt_change *c, const char *etag
     bkt_record_add(d->record, &c->id, etag, &c->text);
     bkt_buf_fini(&c->obj->stored);
     if (!c->foreign)
-        c->obj->json_bytes = d->edits->spilling && c->bytes > c->text.len ? c->bytes : c->text.len; /* the cost of keeping it */
-    if (bkt_object_set_etag(c->obj, etag) == BKT_OK && c->text.len <= KEEP_MAX && *etag && !d->edits->spilling)
+        c->obj->json_bytes = d->edits->spilling && c->bytes > c->text.len
+                                 ? c->bytes
+                                 : c->text.len; /* the cost of keeping it */
+    if (bkt_object_set_etag(c->obj, etag) == BKT_OK && c->text.len <= KEEP_MAX && *etag &&
+        !d->edits->spilling)
         bkt_buf_move(&c->obj->stored, &c->text);
 }
 
@@ -359,7 +366,8 @@ static int put_versions(struct wave *w, struct bkt_err *err)
             bkt_extent_tried(c);
             bkt_buf_fini(&c->obj->stored); /* another version is stored now */
             c->obj->contended |= r->rc == BKT_EPRECOND;
-            bool lost = r->rc == BKT_EPRECOND || (r->rc == BKT_ENOENT && !c->is_new); /* S3's answer where that version was deleted */
+            bool lost = r->rc == BKT_EPRECOND ||
+                        (r->rc == BKT_ENOENT && !c->is_new); /* S3's answer where that version was deleted */
             c->state  = lost ? BKT_PUT_LOST : BKT_PUT_WAITS;
             w->lost |= lost;
             if (!lost)
@@ -413,8 +421,8 @@ void bkt_change_through(struct bkt_domain *d, struct bkt_change *c)
 
 /* A random pause, as long as some rounds take: of writers that all try again at once, all but one lose.
  * Spread over eight rounds, about eight of them succeed, so that 16 writers need two such spans.  The limit
- * of the pause is at least a round's time in a directory, and at most 5 s: after a stop of the store, a writer
- * must not be late. */
+ * of the pause is at least a round's time in a directory, and at most 5 s: after a stop of the store, a
+ * writer must not be late. */
 static void pause_after_loss(const struct wave *w, unsigned round)
 {
     uint64_t most = (w->ns > 1000000 ? w->ns : 1000000) << (round < 3 ? round : 3);
@@ -484,7 +492,8 @@ static void wave_add(struct wave *w, struct bkt_change *c)
 }
 
 /* Forget written changes; keep those that lost the race in the list.  False: nothing more shall be tried. */
-static bool end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, int *first, struct bkt_err *err)
+static bool end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, int *first,
+                     struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
     int            rc  = run_wave(w, &why);

@@ -93,8 +93,8 @@ static int count_group(struct bkt_links_count *c, const struct bkt_object *o, st
     return BKT_OK;
 }
 
-static int walk_one(struct bkt_domain *d, struct bkt_links_count *c, const struct bkt_id *id, struct bkt_ids *q,
-                    struct bkt_err *err)
+static int walk_one(struct bkt_domain *d, struct bkt_links_count *c, const struct bkt_id *id,
+                    struct bkt_ids *q, struct bkt_err *err)
 {
     const struct bkt_object *o   = NULL;
     struct bkt_err           why = {.n = 0};
@@ -135,7 +135,8 @@ static int walk(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err 
     struct bkt_ids q     = {0};
     size_t         ahead = 0;
     bool           first;
-    int            rc = see(c, &d->doc.root, &first) < 0 || bkt_ids_add(&q, &d->doc.root) < 0 ? BKT_ENOMEM : push_held(d, c, &q);
+    int rc = see(c, &d->doc.root, &first) < 0 || bkt_ids_add(&q, &d->doc.root) < 0 ? BKT_ENOMEM
+                                                                                   : push_held(d, c, &q);
     for (size_t i = 0; rc == BKT_OK && i < q.n; i++) {
         size_t until = q.n < i + WAVE ? q.n : i + WAVE;
         if (ahead < until) {
@@ -260,7 +261,8 @@ void bkt_links_count_version(struct bkt_links_count *c, const struct bkt_id *gro
     (void)pthread_mutex_unlock(&c->lock);
 }
 
-void bkt_links_count_moved(struct bkt_links_count *c, const struct bkt_id *group, const char *from, const char *to)
+void bkt_links_count_moved(struct bkt_links_count *c, const struct bkt_id *group, const char *from,
+                           const char *to)
 {
     uintptr_t number = number_of(from);
     (void)pthread_mutex_lock(&c->lock);

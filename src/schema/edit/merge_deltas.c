@@ -347,7 +347,8 @@ static int add_note(json_t *notes, const char *id, json_int_t n)
 }
 
 /* Unlike all other changes, a change of a count must not be applied twice. */
-static int replay_count(const struct bkt_change *c, json_t *stored, const char *key, const char *by, int64_t change, json_int_t *n)
+static int replay_count(const struct bkt_change *c, json_t *stored, const char *key, const char *by,
+                        int64_t change, json_int_t *n)
 {
     const json_t *old   = json_object_get(stored, key);
     json_t       *notes = json_object_get(stored, by);
@@ -416,8 +417,11 @@ static int abridge_numbers(const struct bkt_change *c, json_t *stored, const str
     json_t                  *links[] = {json_object_get(stored, "links"), json_object_get(stored, "h5links")};
     json_t                  *attrs   = json_object_get(stored, "attributes");
     if (numbers_links(o))
-        BKT_PASS(bkt_order_abridge(links, BKT_COUNT(links), stored, "h5nextlink", next_of(c, n->link, o->group.links.next)));
-    return numbers_attrs(o) ? bkt_order_abridge(&attrs, 1, stored, "h5nextattr", next_of(c, n->attr, o->attrs.next)) : BKT_OK;
+        BKT_PASS(bkt_order_abridge(links, BKT_COUNT(links), stored, "h5nextlink",
+                                   next_of(c, n->link, o->group.links.next)));
+    return numbers_attrs(o)
+               ? bkt_order_abridge(&attrs, 1, stored, "h5nextattr", next_of(c, n->attr, o->attrs.next))
+               : BKT_OK;
 }
 
 static int replay_new_link(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,

@@ -5,7 +5,8 @@
 #include "schema/model/object_life.h"
 #include "schema/json/schema_json.h"
 
-static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
+static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct bkt_req *r,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     c->foreign = true;
@@ -16,7 +17,8 @@ static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct 
     BKT_PASS(bkt_change_adopt(d, c, r->etag, err));
     bkt_buf_fini(&c->text);
     bkt_buf_fini(&c->obj->stored);
-    if (bkt_object_set_etag(c->obj, r->etag) < 0 || bkt_buf_add(&c->obj->stored, r->body.ptr, r->body.len) < 0)
+    if (bkt_object_set_etag(c->obj, r->etag) < 0 ||
+        bkt_buf_add(&c->obj->stored, r->body.ptr, r->body.len) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }

@@ -9,7 +9,8 @@
 #include "schema/json/schema_json.h"
 #include "base/trace.h"
 
-/* Keys deleted at once: as many as S3 lists in one answer.  storage/s3/delete_objects.c makes requests of them. */
+/* Keys deleted at once: as many as S3 lists in one answer.  storage/s3/delete_objects.c makes requests of
+ * them. */
 #define WAVE       1000
 
 /* Objects asked for ahead of the one that is looked at: members of a group that is removed. */
@@ -26,7 +27,8 @@ int bkt_edit_loosen(struct bkt_domain *d, const struct bkt_id *id, struct bkt_er
     return BKT_OK;
 }
 
-void bkt_edit_on_remove(struct bkt_domain *d, void (*fn)(struct bkt_domain *d, const struct bkt_id *id, void *arg), void *arg)
+void bkt_edit_on_remove(struct bkt_domain *d,
+                        void (*fn)(struct bkt_domain *d, const struct bkt_id *id, void *arg), void *arg)
 {
     d->edits->on_remove     = fn;
     d->edits->on_remove_arg = arg;
@@ -49,7 +51,10 @@ static int loosen_members(struct bkt_domain *d, const struct bkt_object *o, stru
 }
 
 /* The chunks of a version 1 dataset can't be listed: deleting them needs its layout. */
-static bool needs_layout(const struct bkt_object *o) { return o->kind == BKT_DATASET && !bkt_id_is_v2(&o->id); }
+static bool needs_layout(const struct bkt_object *o)
+{
+    return o->kind == BKT_DATASET && !bkt_id_is_v2(&o->id);
+}
 
 static int remove_now(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
 {
@@ -59,7 +64,8 @@ static int remove_now(struct bkt_domain *d, const struct bkt_id *id, struct bkt_
     BKT_PASS(bkt_edit_use_all(d, c->obj, -1, err));
     if (d->edits->on_remove)
         d->edits->on_remove(d, id, d->edits->on_remove_arg);
-    bool stored = !c->is_new || c->tried || c->obj->kind == BKT_DATASET; /* chunks may be written before their dataset is */
+    bool stored = !c->is_new || c->tried ||
+                  c->obj->kind == BKT_DATASET; /* chunks may be written before their dataset is */
     bkt_objects_drop(d->objects, id, stored);
     if (!needs_layout(c->obj) || !stored) {
         bkt_object_release(c->obj);
@@ -120,7 +126,8 @@ static bool may_go(struct bkt_domain *d, const struct bkt_id *id)
 }
 
 /* One round: removals may loosen other objects.  Held objects stay on the list @p held. */
-static int sweep_round(struct bkt_domain *d, const struct bkt_ids *round, struct bkt_map *held, struct bkt_err *err)
+static int sweep_round(struct bkt_domain *d, const struct bkt_ids *round, struct bkt_map *held,
+                       struct bkt_err *err)
 {
     size_t ahead = 0;
     int    rc    = BKT_OK;
@@ -221,7 +228,8 @@ struct v1_chunks {
 static int collect_v1_chunk(const struct bkt_listed *e, void *arg)
 {
     struct v1_chunks *c  = arg;
-    const char       *at = strlen(e->key) > 6 && e->key[5] == '-' && e->key[6] == 'c' ? strstr(e->key + 7, c->id) : NULL;
+    const char *at =
+        strlen(e->key) > 6 && e->key[5] == '-' && e->key[6] == 'c' ? strstr(e->key + 7, c->id) : NULL;
     return at && at[strlen(c->id)] == '_' && !strchr(e->key, '/') ? bkt_strs_add(&c->keys, e->key) : BKT_OK;
 }
 
@@ -341,7 +349,10 @@ static int on_listed(const struct bkt_listed *e, void *arg)
     return l->full ? BKT_ERANGE : bkt_strs_add(&l->m->listed[l->of[l->at] - l->from], e->key);
 }
 
-static bool has_prefix(const struct bkt_gone *g) { return bkt_id_kind(g->id) == BKT_DATASET && bkt_id_is_v2(g->id); }
+static bool has_prefix(const struct bkt_gone *g)
+{
+    return bkt_id_kind(g->id) == BKT_DATASET && bkt_id_is_v2(g->id);
+}
 
 /* List datasets side by side.  Those whose lists fail, or have very many keys, are left to their turn. */
 static void list_ahead(struct many *m, size_t from)

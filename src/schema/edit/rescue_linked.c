@@ -1,9 +1,9 @@
 /* Before removed objects are deleted: objects that another writer has linked since are kept.
  *
  * This program may have read a group's links hours ago.  One LIST of the domain's groups shows, by their
- * ETags, which groups have changed since they were counted (link_count.c).  These are read.  An object that one of
- * them links is no longer removed, and neither are objects that only it leads to.  Links made between this
- * check and the end of the flush are not seen. */
+ * ETags, which groups have changed since they were counted (link_count.c).  These are read.  An object that
+ * one of them links is no longer removed, and neither are objects that only it leads to.  Links made between
+ * this check and the end of the flush are not seen. */
 #include <string.h>
 
 #include "schema/edit/edit_impl.h"
@@ -91,7 +91,8 @@ static int spare_one(struct spare *s, const struct bkt_id *id)
 
 static bool loses(const struct bkt_change *c, const char *name)
 {
-    enum bkt_delta is = c && c->links ? (enum bkt_delta)bkt_map_number(c->links, name, strlen(name)) : BKT_DELTA_NONE;
+    enum bkt_delta is =
+        c && c->links ? (enum bkt_delta)bkt_map_number(c->links, name, strlen(name)) : BKT_DELTA_NONE;
     return is == BKT_DELTA_REMOVE || is == BKT_DELTA_REPLACE;
 }
 
@@ -131,7 +132,8 @@ static int keep_what_it_needs(struct spare *s, const struct bkt_object *o)
 
 typedef int on_object(struct spare *s, const struct bkt_object *o);
 
-static int look_at(struct spare *s, const struct bkt_id *id, const struct bkt_req *r, on_object *fn, struct bkt_err *err)
+static int look_at(struct spare *s, const struct bkt_id *id, const struct bkt_req *r, on_object *fn,
+                   struct bkt_err *err)
 {
     struct bkt_object *o = NULL;
     if (r->rc == BKT_ENOENT)

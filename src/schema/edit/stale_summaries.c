@@ -30,10 +30,12 @@ static int find(struct bkt_domain *d, struct bkt_strs *keys, bool *seen, struct 
     if (bkt_id_key(&d->doc.root, &prefix) < 0)
         BKT_NOMEM(err);
     const char *slash = memrchr(prefix.ptr, '/', prefix.len);
-    if (!slash || bkt_buf_resize(&prefix, (size_t)(slash - (const char *)prefix.ptr) + 1) < 0 || bkt_buf_add_str(&prefix, ".") < 0)
+    if (!slash || bkt_buf_resize(&prefix, (size_t)(slash - (const char *)prefix.ptr) + 1) < 0 ||
+        bkt_buf_add_str(&prefix, ".") < 0)
         BKT_NOMEM(err);
     int rc = bkt_store_list(d->store, bkt_buf_str(&prefix), "", on_key, keys, err);
-    *seen  = rc != BKT_EACCES && rc != BKT_EUNSUP && rc != BKT_EINVAL; /* EINVAL: the server takes a list for a key */
+    *seen = rc != BKT_EACCES && rc != BKT_EUNSUP &&
+            rc != BKT_EINVAL; /* EINVAL: the server takes a list for a key */
     if (*seen)
         return rc;
     bkt_err_clear(err); /* without the right to list, they are deleted unseen */
@@ -75,7 +77,10 @@ int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err)
     }
     if (rc < 0 && !bkt_edit_refused(rc))
         e->touched = true, e->looked = 0;
-    BKT_TRY(err, rc, "%s: all changes are stored, but .info.json and .summary.json beside its root group are out of date and can't be "
-            "deleted: HSDS may still report the old numbers", d->name);
+    BKT_TRY(err, rc,
+            "%s: all changes are stored, but .info.json and .summary.json beside its root group are out of "
+            "date and can't be "
+            "deleted: HSDS may still report the old numbers",
+            d->name);
     return BKT_OK;
 }

@@ -22,13 +22,14 @@ int bkt_userblock_key(const struct bkt_id *root, struct bkt_buf *out)
 static bool parse(const json_t *j, struct bkt_userblock *u)
 {
     const json_t *bytes = bkt_json_get(j, "bytes");
-    if (!json_is_object(j) || bkt_json_u64(bkt_json_get(j, "size"), "", INT64_MAX, &u->size, NULL) < 0 || u->size == 0 ||
-        !bkt_userblock_fits(u->size))
+    if (!json_is_object(j) || bkt_json_u64(bkt_json_get(j, "size"), "", INT64_MAX, &u->size, NULL) < 0 ||
+        u->size == 0 || !bkt_userblock_fits(u->size))
         return false;
     u->apart = json_is_true(bkt_json_get(j, "apart"));
     if (!bytes)
         return true;
-    return json_is_string(bytes) && bkt_base64_decode(json_string_value(bytes), json_string_length(bytes), &u->bytes) == BKT_OK &&
+    return json_is_string(bytes) &&
+           bkt_base64_decode(json_string_value(bytes), json_string_length(bytes), &u->bytes) == BKT_OK &&
            u->bytes.len <= u->size;
 }
 
@@ -58,7 +59,8 @@ bool bkt_userblock_is_blank(struct bkt_domain *d)
     return u->size && !u->apart && !u->bytes.len;
 }
 
-static int load_apart(struct bkt_domain *d, const struct bkt_userblock *u, struct bkt_buf *bytes, struct bkt_err *err)
+static int load_apart(struct bkt_domain *d, const struct bkt_userblock *u, struct bkt_buf *bytes,
+                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     uint64_t                                 n   = 0;
@@ -86,14 +88,16 @@ int bkt_userblock_load(struct bkt_domain *d, uint64_t *size, struct bkt_buf *byt
         BKT_FAIL(err, BKT_EFORMAT, "%s: h5userblock in its .domain.json is malformed", d->name);
     if (u->apart)
         return load_apart(d, u, bytes, err);
-    return bkt_buf_add(bytes, bkt_buf_str(&u->bytes), u->bytes.len) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    return bkt_buf_add(bytes, bkt_buf_str(&u->bytes), u->bytes.len) < 0
+               ? BKT_ERR(err, BKT_ENOMEM, "out of memory")
+               : BKT_OK;
 }
 
 /* ---- writing ---- */
 
 /* The document @p was, with this block and its other contents. */
-static int change(const struct bkt_domain *d, const struct bkt_buf *was, const struct bkt_userblock *u, struct bkt_buf *out,
-                  struct bkt_err *err)
+static int change(const struct bkt_domain *d, const struct bkt_buf *was, const struct bkt_userblock *u,
+                  struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     BKT_PASS(bkt_json_load(was->ptr, was->len, &j, err));
@@ -112,11 +116,13 @@ static int rewrite_doc(struct bkt_domain *d, const struct bkt_userblock *u, stru
     if (bkt_domain_doc_key(d->path, &key) < 0)
         BKT_NOMEM(err);
     for (unsigned tries = 1;; tries++) {
-        BKT_CLEANUP(bkt_req_fini) struct bkt_req req  = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE};
+        BKT_CLEANUP(bkt_req_fini)
+        struct bkt_req req = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE};
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
         BKT_PASS(bkt_store_run(d->store, &req, 1, err));
         BKT_PASS(change(d, &req.body, u, &json, err));
-        int rc = bkt_store_put(d->store, bkt_buf_str(&key), json.ptr, json.len, req.etag[0] ? req.etag : NULL, NULL, NULL, err);
+        int rc = bkt_store_put(d->store, bkt_buf_str(&key), json.ptr, json.len, req.etag[0] ? req.etag : NULL,
+                               NULL, NULL, err);
         if (rc != BKT_EPRECOND || tries == TRIES)
             return rc;
         bkt_err_clear(err);
@@ -124,7 +130,8 @@ static int rewrite_doc(struct bkt_domain *d, const struct bkt_userblock *u, stru
 }
 
 /* The bytes first: a document never names bytes that aren't there. */
-static int store(struct bkt_domain *d, const struct bkt_userblock *u, const void *bytes, size_t n, struct bkt_err *err)
+static int store(struct bkt_domain *d, const struct bkt_userblock *u, const void *bytes, size_t n,
+                 struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key  = {0};
     bool                                     gone = d->doc.user.apart && !u->apart;

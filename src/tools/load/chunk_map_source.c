@@ -1,4 +1,5 @@
-/* load --chunk-map: locations out of a JSON file (schema/json/chunk_locations.h) instead of HDF5's own index. */
+/* load --chunk-map: locations out of a JSON file (schema/json/chunk_locations.h) instead
+ * of HDF5's own index. */
 #include "tools/load/chunk_map_source.h"
 
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 #include "vol/convert/rebuild.h"
 #include "vol/vfd/store_driver.h"
 
-int load_map_read(const char *name, const struct bkt_settings *set, struct bkt_chunk_map *out, struct bkt_err *err)
+int load_map_read(const char *name, const struct bkt_settings *set, struct bkt_chunk_map *out,
+                  struct bkt_err *err)
 {
     struct bkt_store                        *st   = NULL;
     BKT_CLEANUP(bkt_freep) char             *uri  = source_uri(name);
@@ -34,8 +36,12 @@ int load_map_read(const char *name, const struct bkt_settings *set, struct bkt_c
 /* ---- a dataset's survey ---- */
 
 static const enum survey_kind kinds[] = {
-    [BKT_MAP_NONE] = SURVEY_NONE,       [BKT_MAP_COMPACT] = SURVEY_COMPACT,   [BKT_MAP_CONTIGUOUS] = SURVEY_CONTIGUOUS,
-    [BKT_MAP_CHUNKED] = SURVEY_CHUNKED, [BKT_MAP_EXTERNAL] = SURVEY_EXTERNAL, [BKT_MAP_VIRTUAL] = SURVEY_VIRTUAL,
+    [BKT_MAP_NONE] = SURVEY_NONE,
+    [BKT_MAP_COMPACT] = SURVEY_COMPACT,
+    [BKT_MAP_CONTIGUOUS] = SURVEY_CONTIGUOUS,
+    [BKT_MAP_CHUNKED] = SURVEY_CHUNKED,
+    [BKT_MAP_EXTERNAL] = SURVEY_EXTERNAL,
+    [BKT_MAP_VIRTUAL] = SURVEY_VIRTUAL,
 };
 
 static int take_segments(const struct bkt_map_dset *d, struct survey *s, struct bkt_err *err)
@@ -47,8 +53,8 @@ static int take_segments(const struct bkt_map_dset *d, struct survey *s, struct 
     for (size_t i = 0; i < d->n_segs; i++) {
         if (d->segs[i].file_uri && !(s->names[s->n_names] = source_uri(d->segs[i].file_uri)))
             BKT_NOMEM(err);
-        s->segs[s->n_segs++] = (struct source_seg){d->segs[i].file_uri ? s->names[s->n_names] : NULL, "", d->segs[i].offset,
-                                                   d->segs[i].size};
+        s->segs[s->n_segs++] = (struct source_seg){d->segs[i].file_uri ? s->names[s->n_names] : NULL, "",
+                                                   d->segs[i].offset, d->segs[i].size};
         s->n_names += d->segs[i].file_uri != NULL;
     }
     return BKT_OK;
@@ -82,7 +88,8 @@ int load_map_survey(const struct bkt_map_dset *d, struct survey *s, struct bkt_e
 
 /* ---- a domain of the map alone ---- */
 
-int load_map_source(const struct bkt_chunk_map *m, const struct bkt_settings *set, struct source **out, struct bkt_err *err)
+int load_map_source(const struct bkt_chunk_map *m, const struct bkt_settings *set, struct source **out,
+                    struct bkt_err *err)
 {
     struct source *s = calloc(1, sizeof *s);
     if (!s || !(s->name = strdup("chunk map")) || !(s->parts = calloc(m->n_files + 1, sizeof *s->parts))) {
@@ -120,7 +127,8 @@ static int make_dataset(struct load *l, const struct bkt_map_dset *d, struct bkt
         return h5_fail(err, "making a link creation list");
     BKT_PASS(bkt_convert_space(&d->space, &space, err));
     BKT_PASS(load_map_survey(d, &s, err));
-    BKT_CLEANUP(h5_closep) hid_t dst = bkt_filters_create(l->dst, d->path, type, space, lcpl, dcpl, H5I_INVALID_HID);
+    BKT_CLEANUP(h5_closep)
+    hid_t dst = bkt_filters_create(l->dst, d->path, type, space, lcpl, dcpl, H5I_INVALID_HID);
     if (dst < 0)
         return h5_fail(err, "making a dataset");
     int rc = load_link_survey(l, &s, d->item_size, dst, d->path, err);

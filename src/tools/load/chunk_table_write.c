@@ -81,7 +81,8 @@ static void choose_chunk(struct table *t, const uint64_t *grid, const uint64_t *
     }
 }
 
-static int create(struct load *l, struct table *t, const uint64_t *grid, const uint64_t *maxgrid, struct bkt_err *err)
+static int create(struct load *l, struct table *t, const uint64_t *grid, const uint64_t *maxgrid,
+                  struct bkt_err *err)
 {
     hsize_t dims[BKT_MAX_RANK], max[BKT_MAX_RANK], chunk[BKT_MAX_RANK];
     for (unsigned d = 0; d < t->rank; d++) {
@@ -93,7 +94,8 @@ static int create(struct load *l, struct table *t, const uint64_t *grid, const u
     }
     BKT_CLEANUP(h5_closep) hid_t space = H5Screate_simple((int)t->rank, dims, max);
     BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Pcreate(H5P_DATASET_CREATE);
-    if (space < 0 || dcpl < 0 || H5Pset_chunk(dcpl, (int)t->rank, chunk) < 0 || H5Pset_shuffle(dcpl) < 0 || H5Pset_deflate(dcpl, 4) < 0)
+    if (space < 0 || dcpl < 0 || H5Pset_chunk(dcpl, (int)t->rank, chunk) < 0 || H5Pset_shuffle(dcpl) < 0 ||
+        H5Pset_deflate(dcpl, 4) < 0)
         return h5_fail(err, "making a chunk table");
     t->dset = H5Dcreate_anon(l->dst, t->type, space, dcpl, H5P_DEFAULT);
     return t->dset < 0 ? h5_fail(err, "making a chunk table") : BKT_OK;
@@ -130,8 +132,8 @@ static void place_of(const struct bkt_blocks *b, uint64_t index, hsize_t *at)
 }
 
 /* One block of the table, whose rows are those of @p p, @p n of them. */
-static int fill_block(const struct table *t, const struct bkt_blocks *b, const struct load_rows *rows, const struct placed_row *p, size_t n,
-                      struct bkt_err *err)
+static int fill_block(const struct table *t, const struct bkt_blocks *b, const struct load_rows *rows,
+                      const struct placed_row *p, size_t n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) unsigned char *buf   = calloc((size_t)b->n, t->row);
     BKT_CLEANUP(h5_closep) hid_t          space = H5Dget_space(t->dset);
@@ -157,7 +159,8 @@ static int fill_block(const struct table *t, const struct bkt_blocks *b, const s
 
 /* Writes blocks of whole chunks of the table, only those with rows: a grid may be far larger than the number
  * of its chunks. */
-static int fill(const struct table *t, const uint64_t *grid, const struct load_rows *rows, struct bkt_err *err)
+static int fill(const struct table *t, const uint64_t *grid, const struct load_rows *rows,
+                struct bkt_err *err)
 {
     struct bkt_blocks b;
     hsize_t           dims[BKT_MAX_RANK], chunk[BKT_MAX_RANK], at[BKT_MAX_RANK];
@@ -193,8 +196,8 @@ static int fill(const struct table *t, const uint64_t *grid, const struct load_r
     return BKT_OK;
 }
 
-static int begin(struct load *l, struct table *t, const uint64_t *grid, const uint64_t *maxgrid, const struct load_rows *rows,
-                 struct bkt_id *out, struct bkt_err *err)
+static int begin(struct load *l, struct table *t, const uint64_t *grid, const uint64_t *maxgrid,
+                 const struct load_rows *rows, struct bkt_id *out, struct bkt_err *err)
 {
     measure(t, rows);
     BKT_PASS(make_type(t, err));
@@ -204,8 +207,8 @@ static int begin(struct load *l, struct table *t, const uint64_t *grid, const ui
     return bkt_edit_keep(l->file->dom, out, err);
 }
 
-int load_table(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid, const struct load_rows *rows,
-               struct bkt_id *out, struct bkt_err *err)
+int load_table(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
+               const struct load_rows *rows, struct bkt_id *out, struct bkt_err *err)
 {
     BKT_CLEANUP(table_fini) struct table t = {.type = -1, .dset = -1, .rank = rank};
     BKT_PASS(begin(l, &t, grid, maxgrid, rows, out, err));
@@ -218,8 +221,8 @@ static void get_widest(void *arg, size_t i, struct load_row *out)
     *out = *(const struct load_row *)arg;
 }
 
-int load_table_empty(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid, const char *uri, const char *etag,
-                     struct bkt_id *out, hid_t *dset, struct bkt_err *err)
+int load_table_empty(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
+                     const char *uri, const char *etag, struct bkt_id *out, hid_t *dset, struct bkt_err *err)
 {
     BKT_CLEANUP(table_fini) struct table t      = {.type = -1, .dset = -1, .rank = rank};
     struct load_row                      widest = {.mask = 1, .uri = uri, .etag = etag};

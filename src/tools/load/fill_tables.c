@@ -47,8 +47,11 @@ static int write_table(struct fill *f, hid_t dset, const struct bkt_dset *ds, st
     BKT_PASS(load_open_id(&f->l, &ds->layout.chunk_table, &table, err));
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(table), space = H5Dget_space(table);
     BKT_CLEANUP(h5_closep) hid_t first = H5Tget_member_type(type, 0), second = H5Tget_member_type(type, 1);
-    struct rows r    = {.row = H5Tget_size(type), .off = H5Tget_member_offset(type, 0), .size = H5Tget_member_offset(type, 1),
-                        .size_n = H5Tget_size(second), .cdims = ds->layout.dims};
+    struct rows r = {.row = H5Tget_size(type),
+                     .off = H5Tget_member_offset(type, 0),
+                     .size = H5Tget_member_offset(type, 1),
+                     .size_n = H5Tget_size(second),
+                     .cdims = ds->layout.dims};
     hssize_t    n    = H5Sget_simple_extent_npoints(space);
     int         rank = H5Sget_simple_extent_dims(space, r.grid, NULL);
     if (rank <= 0 || n < 0 || H5Tget_size(first) != 8 || H5Tget_nmembers(type) != 2)
@@ -60,7 +63,9 @@ static int write_table(struct fill *f, hid_t dset, const struct bkt_dset *ds, st
         BKT_NOMEM(err);
     if (H5Dchunk_iter(dset, H5P_DEFAULT, put_row, &r) < 0)
         return h5_fail(err, "looking for the chunks");
-    return H5Dwrite(table, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0 ? h5_fail(err, "storing the chunk table") : BKT_OK;
+    return H5Dwrite(table, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0
+               ? h5_fail(err, "storing the chunk table")
+               : BKT_OK;
 }
 
 static int fill_one(struct fill *f, hid_t dset, struct bkt_err *err)

@@ -33,7 +33,8 @@ struct maps {
 };
 static void maps_fini(struct maps *m) { bkt_mappings_free(m->v, m->n); }
 
-static int open_source(struct load_flat *f, const char *file, const char *name, hid_t *out, struct bkt_err *err)
+static int open_source(struct load_flat *f, const char *file, const char *name, hid_t *out,
+                       struct bkt_err *err)
 {
     BKT_PASS(interrupt_check(err));
     BKT_PASS(load_flat_open(f, file, err));
@@ -46,7 +47,9 @@ static int add_numbered(struct load_flat *f, const struct bkt_mapping *m, struct
 {
     hsize_t n = m->v.block[m->v.dim] ? bkt_slab_places(&m->v, f->dims[m->v.dim]) / m->v.block[m->v.dim] : 0;
     for (hsize_t i = 0; i < n; i++) {
-        BKT_CLEANUP(bkt_freep) char *file  = bkt_mapping_name(m->file, i), *name = bkt_mapping_name(m->dset, i);
+        BKT_CLEANUP(bkt_freep)
+        char *file = bkt_mapping_name(m->file, i),
+             *name = bkt_mapping_name(m->dset, i);
         BKT_CLEANUP(h5_closep) hid_t block = bkt_slab_block(&m->v, i), dset = H5I_INVALID_HID;
         if (!file || !name)
             BKT_NOMEM(err);
@@ -65,11 +68,13 @@ static int add_endless(struct load_flat *f, const struct bkt_mapping *m, hid_t d
     if (!m->src.unlimited || space < 0 || H5Sget_simple_extent_ndims(space) != (int)m->src.rank ||
         H5Sget_simple_extent_dims(space, dims, NULL) < 0)
         BKT_FAIL(err, BKT_EUNSUP, "another rank than its mapping");
-    hsize_t n = bkt_min_u64(bkt_slab_places(&m->src, dims[m->src.dim]), bkt_slab_places(&m->v, f->dims[m->v.dim]));
+    hsize_t n =
+        bkt_min_u64(bkt_slab_places(&m->src, dims[m->src.dim]), bkt_slab_places(&m->v, f->dims[m->v.dim]));
     if (n == 0)
         return BKT_OK;
     BKT_CLEANUP(h5_closep) hid_t v = bkt_slab_select(&m->v, n), s = bkt_slab_select(&m->src, n);
-    return v < 0 || s < 0 ? h5_fail(err, "selecting a part of a virtual dataset") : load_flat_add(f, v, s, dset, err);
+    return v < 0 || s < 0 ? h5_fail(err, "selecting a part of a virtual dataset")
+                          : load_flat_add(f, v, s, dset, err);
 }
 
 static int add_mapping(struct load_flat *f, const struct bkt_mapping *m, struct bkt_err *err)
@@ -77,12 +82,16 @@ static int add_mapping(struct load_flat *f, const struct bkt_mapping *m, struct 
     BKT_CLEANUP(h5_closep) hid_t dset = H5I_INVALID_HID;
     if (m->printf_names)
         return add_numbered(f, m, err);
-    BKT_CLEANUP(bkt_freep) char *file = bkt_mapping_name(m->file, 0), *name = bkt_mapping_name(m->dset, 0); /* %% is % */
+    BKT_CLEANUP(bkt_freep)
+    char *file = bkt_mapping_name(m->file, 0),
+         *name = bkt_mapping_name(m->dset, 0); /* %% is % */
     if (!file || !name)
         BKT_NOMEM(err);
     BKT_PASS(open_source(f, file, name, &dset, err));
-    BKT_TRY(err, m->v.unlimited ? add_endless(f, m, dset, err) : load_flat_add(f, m->vspace, m->srcspace, dset, err), "%s in %s", name,
-            file);
+    BKT_TRY(err,
+            m->v.unlimited ? add_endless(f, m, dset, err)
+                           : load_flat_add(f, m->vspace, m->srcspace, dset, err),
+            "%s in %s", name, file);
     return BKT_OK;
 }
 
@@ -93,7 +102,9 @@ static int reach(struct load_flat *f, const struct bkt_mapping *m, struct bkt_er
     hsize_t *dim = &f->dims[m->v.dim], dims[BKT_MAX_RANK], block = m->v.block[m->v.dim];
     for (hsize_t i = 0; m->printf_names; i++) {
         struct bkt_err               why  = {.n = 0};
-        BKT_CLEANUP(bkt_freep) char *file = bkt_mapping_name(m->file, i), *name = bkt_mapping_name(m->dset, i);
+        BKT_CLEANUP(bkt_freep)
+        char *file = bkt_mapping_name(m->file, i),
+             *name = bkt_mapping_name(m->dset, i);
         BKT_CLEANUP(h5_closep) hid_t dset = H5I_INVALID_HID;
         if (!file || !name)
             BKT_NOMEM(err);
@@ -127,7 +138,7 @@ static int plan(struct load_flat *f, hid_t src, struct bkt_err *err)
 {
     BKT_CLEANUP(maps_fini) struct maps maps  = {0};
     BKT_CLEANUP(h5_closep) hid_t       space = H5Dget_space(src);
-    int                                rank  = space < 0 ? -1 : H5Sget_simple_extent_dims(space, f->dims, f->max);
+    int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, f->dims, f->max);
     if (rank < 0)
         return h5_fail(err, "asking for an extent");
     f->rank = (unsigned)rank;
@@ -165,12 +176,13 @@ static int make_list(struct load_flat *f, struct bkt_err *err)
         chunk[i] = f->cdims[i];
     if (H5Pset_chunk(f->made, (int)f->rank, chunk) < 0 || H5Pset_chunk_opts(f->made, 0) < 0 ||
         H5Pget_attr_creation_order(f->dcpl, &order) < 0 || H5Pset_attr_creation_order(f->made, order) < 0 ||
-        H5Pget_attr_phase_change(f->dcpl, &most, &least) < 0 || H5Pset_attr_phase_change(f->made, most, least) < 0 ||
-        H5Pget_obj_track_times(f->dcpl, &times) < 0 || H5Pset_obj_track_times(f->made, times) < 0 ||
-        H5Pfill_value_defined(f->dcpl, &kind) < 0)
+        H5Pget_attr_phase_change(f->dcpl, &most, &least) < 0 ||
+        H5Pset_attr_phase_change(f->made, most, least) < 0 || H5Pget_obj_track_times(f->dcpl, &times) < 0 ||
+        H5Pset_obj_track_times(f->made, times) < 0 || H5Pfill_value_defined(f->dcpl, &kind) < 0)
         return h5_fail(err, "making a creation list");
     if (kind == H5D_FILL_VALUE_UNDEFINED)
-        return H5Pset_fill_value(f->made, f->type, NULL) < 0 ? h5_fail(err, "setting the fill value") : BKT_OK;
+        return H5Pset_fill_value(f->made, f->type, NULL) < 0 ? h5_fail(err, "setting the fill value")
+                                                             : BKT_OK;
     if (H5Pget_fill_value(f->dcpl, f->type, fill) < 0 || H5Pset_fill_value(f->made, f->type, fill) < 0)
         return h5_fail(err, "setting the fill value");
     return BKT_OK;
@@ -178,11 +190,12 @@ static int make_list(struct load_flat *f, struct bkt_err *err)
 
 static void tell_why(struct load *l, const char *path, const struct bkt_err *why)
 {
-    progress_note(l->progress, "%s: stays virtual: %s%s%s", path, why->n > 1 ? why->frame[1].msg : "", why->n > 1 ? ": " : "",
-                  why->n ? why->frame[0].msg : "unknown");
+    progress_note(l->progress, "%s: stays virtual: %s%s%s", path, why->n > 1 ? why->frame[1].msg : "",
+                  why->n > 1 ? ": " : "", why->n ? why->frame[0].msg : "unknown");
 }
 
-int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
+int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
+                    struct bkt_err *err)
 {
     struct bkt_err               why  = {.n = 0};
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src);
@@ -214,7 +227,10 @@ int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *space, h
 
 /* ---- the table ---- */
 
-static void get_row(void *arg, size_t i, struct load_row *out) { *out = ((const struct load_flat *)arg)->rows[i]; }
+static void get_row(void *arg, size_t i, struct load_row *out)
+{
+    *out = ((const struct load_flat *)arg)->rows[i];
+}
 
 static int make_table(struct load *l, struct load_flat *f, hid_t dst, struct bkt_err *err)
 {

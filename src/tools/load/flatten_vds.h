@@ -33,7 +33,8 @@ void load_flat_free(struct load_flat *f); /* NULL is fine */
 /** The hook `shape` of the tree copier.  If @p src can be flattened, *dcpl is replaced, *space gets the
  *  present length of its sources, and l->flat is set for load_flat_link().  If not, the reason is
  *  reported. */
-BKT_NODISCARD int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err);
+BKT_NODISCARD int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
+                                  struct bkt_err *err);
 /** Make the dataset made with that list refer to the sources.  1: done; 0: its elements must be copied
  *  (reported). */
 BKT_NODISCARD int load_flat_link(struct load *l, hid_t dst, const char *path, struct bkt_err *err);
@@ -42,6 +43,7 @@ BKT_NODISCARD int load_flat_link(struct load *l, hid_t dst, const char *path, st
 /** Open the file of a mapping by HDF5's rules; sets f->src and f->uris. */
 BKT_NODISCARD int load_flat_open(struct load_flat *f, const char *file, struct bkt_err *err);
 /** Add rows for the selection of one mapping in one dataset of f's source. */
-BKT_NODISCARD int load_flat_add(struct load_flat *f, hid_t vspace, hid_t srcspace, hid_t dset, struct bkt_err *err);
+BKT_NODISCARD int load_flat_add(struct load_flat *f, hid_t vspace, hid_t srcspace, hid_t dset,
+                                struct bkt_err *err);
 
 #endif

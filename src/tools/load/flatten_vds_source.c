@@ -21,15 +21,18 @@ static int try_open(struct load_flat *f, const char *folder, size_t n, const cha
 }
 
 /* HDF5_VDS_PREFIX, a list of folders in which "${ORIGIN}" is the loaded file's own. */
-static int try_prefixes(struct load_flat *f, const char *own, size_t own_n, const char *name, struct bkt_err *err)
+static int try_prefixes(struct load_flat *f, const char *own, size_t own_n, const char *name,
+                        struct bkt_err *err)
 {
     static const char origin[] = "${ORIGIN}";
     const char       *at       = getenv("HDF5_VDS_PREFIX");
     int               rc       = BKT_ENOENT;
     for (; at && *at && rc < 0; at += *at == ':') {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf folder = {0};
-        size_t n = strcspn(at, ":"), skip = strncmp(at, origin, sizeof origin - 1) == 0 ? sizeof origin - 1 : 0;
-        if (bkt_buf_addf(&folder, "%.*s%.*s", skip ? (int)own_n : 0, own, (int)(n - bkt_min_u64(n, skip)), at + skip) < 0)
+        size_t n = strcspn(at, ":"),
+               skip = strncmp(at, origin, sizeof origin - 1) == 0 ? sizeof origin - 1 : 0;
+        if (bkt_buf_addf(&folder, "%.*s%.*s", skip ? (int)own_n : 0, own, (int)(n - bkt_min_u64(n, skip)),
+                         at + skip) < 0)
             BKT_NOMEM(err);
         if (folder.len)
             rc = try_open(f, bkt_buf_str(&folder), folder.len, name, err);
@@ -108,7 +111,7 @@ struct pair { /* a mapping's selections, and one box of either that belong toget
     struct slab    vs, ss;
     struct box     v, s;
     struct survey *at;
-    int            to[BKT_MAX_RANK];     /* virtual dimension -> the source's; -1: one step that the source doesn't have */
+    int to[BKT_MAX_RANK]; /* virtual dimension -> the source's; -1: one step that the source doesn't have */
     uint64_t       cdims[BKT_MAX_RANK];  /* the source's chunk */
 };
 
@@ -168,7 +171,8 @@ static int match(struct pair *p, struct bkt_err *err)
             p->to[--i] = (int)--j;
         else if (i && total(&p->vs, i - 1) == 1)
             p->to[--i] = -1;
-        else if (j && total(&p->ss, j - 1) == 1 && (p->at->kind == SURVEY_CONTIGUOUS || p->at->cdims[j - 1] <= 1))
+        else if (j && total(&p->ss, j - 1) == 1 &&
+                 (p->at->kind == SURVEY_CONTIGUOUS || p->at->cdims[j - 1] <= 1))
             --j;
         else
             BKT_FAIL(err, BKT_EUNSUP, "a mapping changes the shape of its box");
@@ -199,7 +203,8 @@ static int aligned(struct load_flat *f, const struct pair *p, struct bkt_err *er
     for (unsigned i = 0; i < f->rank; i++) {
         int      j    = p->to[i];
         uint64_t c    = j < 0 ? 1 : p->cdims[j], vend = p->v.start[i] + p->v.count[i];
-        bool     last = vend == f->dims[i] && (f->max[i] == f->dims[i] || j < 0 || p->s.start[j] + p->s.count[j] == p->at->dims[j]);
+        bool last = vend == f->dims[i] &&
+                    (f->max[i] == f->dims[i] || j < 0 || p->s.start[j] + p->s.count[j] == p->at->dims[j]);
         bool     from = j >= 0 && p->at->kind != SURVEY_CONTIGUOUS && p->s.start[j] % c != 0;
         if (!f->known)
             f->cdims[i] = c;
@@ -216,7 +221,8 @@ static int aligned(struct load_flat *f, const struct pair *p, struct bkt_err *er
 
 /* ---- rows ---- */
 
-static int add_row(struct load_flat *f, const uint64_t *vcoord, const struct survey_chunk *c, struct bkt_err *err)
+static int add_row(struct load_flat *f, const uint64_t *vcoord, const struct survey_chunk *c,
+                   struct bkt_err *err)
 {
     const struct source      *s    = f->src ? f->src : f->l->src;
     const struct source_part *part = source_part_of(s, c->addr, c->size);
@@ -234,12 +240,14 @@ static int add_row(struct load_flat *f, const uint64_t *vcoord, const struct sur
         f->rows = v, f->cap = cap;
     }
     size_t k              = (size_t)(part - s->parts);
-    f->rows[f->n_rows++] = (struct load_row){index, c->addr - part->start, c->size, c->mask, f->uris[k], f->uris[s->n_parts + k]};
+    f->rows[f->n_rows++] = (struct load_row){index,      c->addr - part->start,  c->size, c->mask,
+                                             f->uris[k], f->uris[s->n_parts + k]};
     return BKT_OK;
 }
 
 /* One chunk of a chunked source, if the mapping has it; counted in *n. */
-static int add_chunk(struct load_flat *f, const struct pair *p, const struct survey_chunk *c, uint64_t *n, struct bkt_err *err)
+static int add_chunk(struct load_flat *f, const struct pair *p, const struct survey_chunk *c, uint64_t *n,
+                     struct bkt_err *err)
 {
     uint64_t coord[BKT_MAX_RANK] = {0}, v[BKT_MAX_RANK], rest = c->index;
     for (unsigned j = p->s.rank; j-- > 0; rest /= p->at->grid[j]) {
@@ -256,7 +264,8 @@ static int add_chunk(struct load_flat *f, const struct pair *p, const struct sur
     return add_row(f, v, c, err);
 }
 
-static int add_contiguous(struct load_flat *f, const struct pair *p, uint64_t elem, uint64_t *n, struct bkt_err *err)
+static int add_contiguous(struct load_flat *f, const struct pair *p, uint64_t elem, uint64_t *n,
+                          struct bkt_err *err)
 {
     uint64_t v[BKT_MAX_RANK], row = elem;
     for (unsigned d = 1; d < p->s.rank; d++)
@@ -279,8 +288,10 @@ static bool same_fill(hid_t a, hid_t b, hid_t type)
     size_t                                size = H5Tget_size(type);
     BKT_CLEANUP(bkt_freep) unsigned char *x = calloc(2, size);
     H5D_fill_value_t                      kind;
-    if (!x || H5Pfill_value_defined(a, &kind) < 0 || (kind != H5D_FILL_VALUE_UNDEFINED && H5Pget_fill_value(a, type, x) < 0) ||
-        H5Pfill_value_defined(b, &kind) < 0 || (kind != H5D_FILL_VALUE_UNDEFINED && H5Pget_fill_value(b, type, x + size) < 0)) {
+    if (!x || H5Pfill_value_defined(a, &kind) < 0 ||
+        (kind != H5D_FILL_VALUE_UNDEFINED && H5Pget_fill_value(a, type, x) < 0) ||
+        H5Pfill_value_defined(b, &kind) < 0 ||
+        (kind != H5D_FILL_VALUE_UNDEFINED && H5Pget_fill_value(b, type, x + size) < 0)) {
         (void)H5Eclear2(H5E_DEFAULT);
         return false;
     }
@@ -295,8 +306,9 @@ static bool same_filters(hid_t a, hid_t b)
     for (unsigned i = 0; i < (unsigned)n; i++) {
         unsigned f1, f2, x[64], y[64];
         size_t   nx = BKT_COUNT(x), ny = BKT_COUNT(y);
-        if (H5Pget_filter2(a, i, &f1, &nx, x, 0, NULL, NULL) != H5Pget_filter2(b, i, &f2, &ny, y, 0, NULL, NULL) || nx != ny ||
-            nx > BKT_COUNT(x) || memcmp(x, y, nx * sizeof *x) != 0)
+        if (H5Pget_filter2(a, i, &f1, &nx, x, 0, NULL, NULL) !=
+                H5Pget_filter2(b, i, &f2, &ny, y, 0, NULL, NULL) ||
+            nx != ny || nx > BKT_COUNT(x) || memcmp(x, y, nx * sizeof *x) != 0)
             return false;
     }
     return true;
@@ -365,8 +377,10 @@ int load_flat_add(struct load_flat *f, hid_t vspace, hid_t srcspace, hid_t dset,
         BKT_FAIL(err, BKT_EUNSUP, "a source has another datatype");
     BKT_PASS(survey_dataset(f->src ? f->src : f->l->src, dset, &s, err));
     if (s.kind != SURVEY_CHUNKED && s.kind != SURVEY_CONTIGUOUS && s.kind != SURVEY_NONE)
-        BKT_FAIL(err, BKT_EUNSUP, "a source is %s", s.kind == SURVEY_VIRTUAL ? "virtual itself"
-                                                  : s.kind == SURVEY_COMPACT ? "compact" : "in external files");
+        BKT_FAIL(err, BKT_EUNSUP, "a source is %s",
+                 s.kind == SURVEY_VIRTUAL   ? "virtual itself"
+                 : s.kind == SURVEY_COMPACT ? "compact"
+                                            : "in external files");
     BKT_PASS(slab_of(vspace, NULL, &p.vs, err));
     BKT_PASS(slab_of(srcspace, &s, &p.ss, err));
     if (p.vs.rank != f->rank)

@@ -1,4 +1,5 @@
-/* load by copy: stored chunks are read from the source's files many at a time and stored again as they are. */
+/* load by copy: stored chunks are read from the source's files many at a time and stored
+ * again as they are. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,8 @@ static int read_batch(struct load *l, struct batch *b, struct bkt_err *err)
         at += b->chunks[i].size;
     }
     int rc = source_read(l->src, b->reads, b->n, err);
-    return rc < 0 && rc != BKT_ENOMEM && rc != BKT_ECANCEL ? BKT_EFORMAT : rc; /* unreadable, whatever the reason */
+    return rc < 0 && rc != BKT_ENOMEM && rc != BKT_ECANCEL ? BKT_EFORMAT
+                                                           : rc; /* unreadable, whatever the reason */
 }
 
 static herr_t write_chunk(const struct survey *s, hid_t dst, const struct survey_chunk *c, const void *bytes)
@@ -96,7 +98,8 @@ int load_chunks(struct load *l, hid_t src, hid_t dst, const char *path, struct b
     for (size_t i = 0; i < s.n_chunks;) {
         size_t   n     = 0;
         uint64_t bytes = 0;
-        while (i + n < s.n_chunks && n < BKT_TOOL_BATCH && (n == 0 || bytes + s.chunks[i + n].size <= BATCH_BYTES))
+        while (i + n < s.n_chunks && n < BKT_TOOL_BATCH &&
+               (n == 0 || bytes + s.chunks[i + n].size <= BATCH_BYTES))
             bytes += s.chunks[i + n++].size;
         BKT_PASS(interrupt_check(err));
         int rc = load_move_chunks(l, &s, dst, i, n, err);

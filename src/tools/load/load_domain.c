@@ -72,7 +72,8 @@ static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_er
 static void done(void *arg, const char *path, H5I_type_t type)
 {
     struct load *l = arg;
-    uint64_t     rest = l->due > l->progress->bytes ? l->due - l->progress->bytes : 0; /* copied by elements: not counted yet */
+    uint64_t rest = l->due > l->progress->bytes ? l->due - l->progress->bytes
+                                                : 0; /* copied by elements: not counted yet */
     progress_add(l->progress, rest, 0, 1);
     if (type == H5I_DATASET)
         progress_line(l->progress, "%s", path);
@@ -83,7 +84,8 @@ static void left_out(void *arg, const char *path, const char *attr, const struct
     struct load *l = arg;
     l->n_left_out++;
     progress_note(l->progress, "%s%s%s: left out: %s%s%s", path, attr ? ": attribute " : "", attr ? attr : "",
-                  why->n > 1 ? why->frame[1].msg : "", why->n > 1 ? ": " : "", why->n ? why->frame[0].msg : "it can't be read");
+                  why->n > 1 ? why->frame[1].msg : "", why->n > 1 ? ": " : "",
+                  why->n ? why->frame[0].msg : "it can't be read");
 }
 
 /* ---- what an interrupted load left ---- */
@@ -123,7 +125,8 @@ static void sweep(struct bkt_store *st, const struct bkt_id *root)
     bkt_buf_fini(&s.keys);
 }
 
-/* Beside .domain.json, or where it will be: the root id of a load that has begun, or the journal of an append. */
+/* Beside .domain.json, or where it will be: the root id of a load that has begun, or the journal of an
+ * append. */
 static int journal_key(struct bkt_domain *d, struct bkt_buf *key)
 {
     return bkt_buf_addf(key, "%s/" BKT_LOAD_JOURNAL, bkt_domain_path(d));
@@ -144,7 +147,8 @@ int load_journal_write(struct load *l, const char *text, struct bkt_err *err)
     if (journal_key(l->file->dom, &key) < 0)
         BKT_NOMEM(err);
     l->journal = true;
-    return bkt_store_put(bkt_domain_store(l->file->dom), bkt_buf_str(&key), text, strlen(text), NULL, NULL, NULL, err);
+    return bkt_store_put(bkt_domain_store(l->file->dom), bkt_buf_str(&key), text, strlen(text), NULL, NULL,
+                         NULL, err);
 }
 
 /* Whether a stored document names that root: then its load was killed after all was stored. */
@@ -196,10 +200,13 @@ static hid_t creation_list(hid_t file)
     BKT_CLEANUP(h5_closep) hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
     BKT_CLEANUP(h5_closep) hid_t gcpl = root < 0 ? H5I_INVALID_HID : H5Gget_create_plist(root);
     hid_t                        fcpl = gcpl < 0 ? H5I_INVALID_HID : H5Fget_create_plist(file);
-    if (fcpl >= 0 && (H5Pget_link_creation_order(gcpl, &links) < 0 || H5Pset_link_creation_order(fcpl, links) < 0 ||
-                      H5Pget_attr_creation_order(gcpl, &attrs) < 0 || H5Pset_attr_creation_order(fcpl, attrs) < 0 ||
-                      H5Pget_link_phase_change(gcpl, &compact, &dense) < 0 || H5Pset_link_phase_change(fcpl, compact, dense) < 0 ||
-                      H5Pget_attr_phase_change(gcpl, &compact, &dense) < 0 || H5Pset_attr_phase_change(fcpl, compact, dense) < 0))
+    if (fcpl >= 0 &&
+        (H5Pget_link_creation_order(gcpl, &links) < 0 || H5Pset_link_creation_order(fcpl, links) < 0 ||
+         H5Pget_attr_creation_order(gcpl, &attrs) < 0 || H5Pset_attr_creation_order(fcpl, attrs) < 0 ||
+         H5Pget_link_phase_change(gcpl, &compact, &dense) < 0 ||
+         H5Pset_link_phase_change(fcpl, compact, dense) < 0 ||
+         H5Pget_attr_phase_change(gcpl, &compact, &dense) < 0 ||
+         H5Pset_attr_phase_change(fcpl, compact, dense) < 0))
         h5_closep(&fcpl);
     return fcpl;
 }
@@ -208,7 +215,8 @@ static hid_t creation_list(hid_t file)
 static int copy_user_block(struct load *l, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf bytes = {0};
-    BKT_CLEANUP(h5_closep) hid_t             fcpl  = l->src->file < 0 ? H5I_INVALID_HID : H5Fget_create_plist(l->src->file);
+    BKT_CLEANUP(h5_closep)
+    hid_t fcpl = l->src->file < 0 ? H5I_INVALID_HID : H5Fget_create_plist(l->src->file);
     hsize_t                                  size  = 0;
     if (l->src->file >= 0 && (fcpl < 0 || H5Pget_userblock(fcpl, &size) < 0))
         return h5_fail(err, "asking for the size of the user block");
@@ -227,7 +235,8 @@ static int copy_user_block(struct load *l, struct bkt_err *err)
 
 static int create(struct load *l, const char *domain, hid_t fapl, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t fcpl = l->src->file < 0 ? H5Pcreate(H5P_FILE_CREATE) : creation_list(l->src->file);
+    BKT_CLEANUP(h5_closep)
+    hid_t fcpl = l->src->file < 0 ? H5Pcreate(H5P_FILE_CREATE) : creation_list(l->src->file);
     if (fcpl < 0)
         return h5_fail(err, "asking for the file's creation list");
     l->dst = H5Fcreate(domain, l->o->force ? H5F_ACC_TRUNC : H5F_ACC_EXCL, fcpl, fapl);
@@ -259,9 +268,16 @@ int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, st
 
 struct bkt_copier_options load_copier_options(struct load *l)
 {
-    return (struct bkt_copier_options){.hooks = {.arg = l, .fail = h5_fail, .check = interrupt_check, .shape = shape, .data = data,
-                                                 .tell = load_tell, .open_beside = load_open_beside, .connector = h5_start,
-                                                 .done = done, .left_out = l->o->ignore ? left_out : NULL},
+    return (struct bkt_copier_options){.hooks = {.arg = l,
+                                                 .fail = h5_fail,
+                                                 .check = interrupt_check,
+                                                 .shape = shape,
+                                                 .data = data,
+                                                 .tell = load_tell,
+                                                 .open_beside = load_open_beside,
+                                                 .connector = h5_start,
+                                                 .done = done,
+                                                 .left_out = l->o->ignore ? left_out : NULL},
                                        .refs = BKT_REFS_FOLLOW,
                                        .no_data = l->o->no_data};
 }
@@ -301,11 +317,11 @@ static void take_snapshot(struct load *l, bool is_new)
     size_t               n = bkt_domain_n_recorded(d);
     if (is_new ? !bkt_snapshot_pays(n, 0) : !bkt_domain_doc(d)->snapshot.objects)
         return;
-    int rc = snapshot_make(bkt_domain_store(d), bkt_domain_path(d), bkt_domain_root(d), d, !is_new, is_new ? n : 0, &told,
-                           &err);
+    int rc = snapshot_make(bkt_domain_store(d), bkt_domain_path(d), bkt_domain_root(d), d, !is_new,
+                           is_new ? n : 0, &told, &err);
     if (rc == BKT_OK)
-        bkt_trace(BKT_TRACE_STORE, "snapshot of %llu objects, %llu of them read again", (unsigned long long)told.n_objects,
-                  (unsigned long long)told.n_read);
+        bkt_trace(BKT_TRACE_STORE, "snapshot of %llu objects, %llu of them read again",
+                  (unsigned long long)told.n_objects, (unsigned long long)told.n_read);
     else if (rc != BKT_ECANCEL && rc != BKT_EUNSUP) /* no warning if it doesn't pay or would be too large */
         progress_note(l->progress, "h5bucket: %s: loaded, but without a snapshot: %s", bkt_domain_path(d),
                       err.n ? err.frame[0].msg : bkt_err_text(rc));
@@ -338,8 +354,8 @@ int load_end(struct load *l, int rc, bool is_new, struct bkt_err *err)
     return rc;
 }
 
-int load_made(struct load *l, const char *domain, hid_t fapl, int (*fill)(void *arg, struct bkt_err *err), void *arg,
-              struct bkt_err *err)
+int load_made(struct load *l, const char *domain, hid_t fapl, int (*fill)(void *arg, struct bkt_err *err),
+              void *arg, struct bkt_err *err)
 {
     static const struct bkt_chunk_map nothing = {0};
     bool is_new = true;
@@ -354,7 +370,8 @@ int load_made(struct load *l, const char *domain, hid_t fapl, int (*fill)(void *
 int load_one(struct load *l, const char *source, const char *domain, hid_t fapl, struct bkt_err *err)
 {
     bool is_new = true;
-    int  rc     = source ? source_open(source, l->o->driver, l->set, &l->src, err) : load_map_source(l->map, l->set, &l->src, err);
+    int rc = source ? source_open(source, l->o->driver, l->set, &l->src, err)
+                    : load_map_source(l->map, l->set, &l->src, err);
     if (rc == BKT_OK)
         rc = load_target(l, domain, fapl, &is_new, err);
     if (rc == BKT_OK)

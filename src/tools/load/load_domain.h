@@ -55,10 +55,11 @@ BKT_NODISCARD int load_open_beside(void *load, const char *name, hid_t *out, str
 /* ---- load_link.c ---- */
 /** Make a new dataset refer to the places of the source's data.  1: done; 0: the data must be copied (reason
  *  reported); negative: failed. */
-BKT_NODISCARD int load_link(struct load *l, hid_t src_dset, hid_t dst_dset, const char *path, struct bkt_err *err);
+BKT_NODISCARD int load_link(struct load *l, hid_t src_dset, hid_t dst_dset, const char *path,
+                            struct bkt_err *err);
 /** The same from a survey made elsewhere (a chunk map). */
-BKT_NODISCARD int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, hid_t dst_dset, const char *path,
-                                   struct bkt_err *err);
+BKT_NODISCARD int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, hid_t dst_dset,
+                                   const char *path, struct bkt_err *err);
 
 /* ---- chunk_table_write.c ---- */
 /** One row of a chunk table.  uri, etag: borrowed; NULL: as in the layout. */
@@ -79,14 +80,16 @@ struct load_rows {
 BKT_NODISCARD int load_table(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
                              const struct load_rows *rows, struct bkt_id *out, struct bkt_err *err);
 
-/** Make a new dataset without an extent to grow refer to chunks in many files, by a table that is made of @p rows.
+/** Make a new dataset without an extent to grow refer to chunks in many files, by a table that is made of @p
+ * rows.
  * @param cdims, grid  chunk shape, and chunks per dimension */
-BKT_NODISCARD int load_link_rows(struct load *l, hid_t dst, unsigned rank, const uint64_t *cdims, const uint64_t *grid,
-                                 const struct load_rows *rows, struct bkt_err *err);
+BKT_NODISCARD int load_link_rows(struct load *l, hid_t dst, unsigned rank, const uint64_t *cdims,
+                                 const uint64_t *grid, const struct load_rows *rows, struct bkt_err *err);
 
 /** Make a table without rows, left open.  @p uri and @p etag are as long as any there can be. */
-BKT_NODISCARD int load_table_empty(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid, const char *uri,
-                                   const char *etag, struct bkt_id *out, hid_t *dset, struct bkt_err *err);
+BKT_NODISCARD int load_table_empty(struct load *l, unsigned rank, const uint64_t *grid,
+                                   const uint64_t *maxgrid, const char *uri, const char *etag,
+                                   struct bkt_id *out, hid_t *dset, struct bkt_err *err);
 /** Open an object of the domain by its id. */
 BKT_NODISCARD int load_open_id(struct load *l, const struct bkt_id *id, hid_t *out, struct bkt_err *err);
 
@@ -96,6 +99,7 @@ BKT_NODISCARD int load_open_id(struct load *l, const struct bkt_id *id, hid_t *o
 BKT_NODISCARD int load_move_chunks(struct load *l, const struct survey *s, hid_t dst, size_t at, size_t n,
                                    struct bkt_err *err);
 /** Move stored chunks unchanged, many at a time.  1: done; 0: not possible; negative: failed. */
-BKT_NODISCARD int load_chunks(struct load *l, hid_t src_dset, hid_t dst_dset, const char *path, struct bkt_err *err);
+BKT_NODISCARD int load_chunks(struct load *l, hid_t src_dset, hid_t dst_dset, const char *path,
+                              struct bkt_err *err);
 
 #endif

@@ -9,7 +9,9 @@
 #include "base/num.h"
 #include "vol/copy/copier.h"
 
-#define LISTED_MAX 256 /* chunks that are listed in the layout itself, 8 KiB of JSON: a table costs a reader two round trips */
+#define LISTED_MAX                                                                                           \
+    256 /* chunks that are listed in the layout itself, 8 KiB of JSON: a table costs a reader two round      \
+           trips */
 
 /* No chunk of a new dataset is stored yet, so its layout can still change. */
 static int new_dset(const struct load *l, hid_t dst, struct bkt_dset **out, struct bkt_err *err)
@@ -23,7 +25,8 @@ static int new_dset(const struct load *l, hid_t dst, struct bkt_dset **out, stru
 
 static char *dup_or_null(const char *s) { return s && *s ? strdup(s) : NULL; }
 
-static int set_segments(struct load *l, struct bkt_layout *lay, const struct source_seg *segs, size_t n, struct bkt_err *err)
+static int set_segments(struct load *l, struct bkt_layout *lay, const struct source_seg *segs, size_t n,
+                        struct bkt_err *err)
 {
     lay->segments = calloc(n + 1, sizeof *lay->segments);
     if (!lay->segments)
@@ -38,7 +41,8 @@ static int set_segments(struct load *l, struct bkt_layout *lay, const struct sou
     return BKT_OK;
 }
 
-static int link_pieces(struct load *l, const struct source_seg *segs, size_t n, uint64_t size, hid_t dst, struct bkt_err *err)
+static int link_pieces(struct load *l, const struct source_seg *segs, size_t n, uint64_t size, hid_t dst,
+                       struct bkt_err *err)
 {
     struct bkt_dset *ds;
     BKT_PASS(new_dset(l, dst, &ds, err));
@@ -134,14 +138,16 @@ static int place(const struct load *l, const struct survey *s, struct placed *p,
     return BKT_OK;
 }
 
-static int table_of(struct load *l, struct placed *p, const struct bkt_dset *ds, struct bkt_id *id, struct bkt_err *err)
+static int table_of(struct load *l, struct placed *p, const struct bkt_dset *ds, struct bkt_id *id,
+                    struct bkt_err *err)
 {
     const struct survey *s = p->s;
     struct load_rows     rows = {s->n_chunks, get_row, p};
     uint64_t             maxgrid[BKT_MAX_RANK];
     int                  rc = BKT_OK;
     for (unsigned d = 0; d < s->rank; d++)
-        maxgrid[d] = ds->space.maxdims[d] == BKT_UNLIMITED ? BKT_UNLIMITED : bkt_ceil_div(ds->space.maxdims[d], s->cdims[d]);
+        maxgrid[d] = ds->space.maxdims[d] == BKT_UNLIMITED ? BKT_UNLIMITED
+                                                           : bkt_ceil_div(ds->space.maxdims[d], s->cdims[d]);
     p->names = calloc(l->src->n_parts + 1, sizeof *p->names);
     if (!p->names)
         BKT_NOMEM(err);
@@ -202,7 +208,8 @@ int load_link_rows(struct load *l, hid_t dst, unsigned rank, const uint64_t *cdi
     return BKT_OK;
 }
 
-int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, hid_t dst, const char *path, struct bkt_err *err)
+int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, hid_t dst, const char *path,
+                     struct bkt_err *err)
 {
     struct bkt_dset *ds;
     int              rc = BKT_OK;
@@ -246,9 +253,10 @@ int load_link(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt
     BKT_PASS(mapped ? load_map_survey(mapped, &s, err) : survey_dataset(l->src, src, &s, err));
     if (s.kind != SURVEY_NONE && s.kind != SURVEY_VIRTUAL && s.kind != SURVEY_COMPACT &&
         !bkt_copier_is_plain(type)) {
-        load_tell(l, path, bkt_copier_is_var(type) ? "copied: variable-length values are in the file's heaps, and "
-                                               "can't be referred to"
-                                             : "copied: references to objects have another form in a domain");
+        load_tell(l, path,
+                  bkt_copier_is_var(type) ? "copied: variable-length values are in the file's heaps, and "
+                                            "can't be referred to"
+                                          : "copied: references to objects have another form in a domain");
         return 0;
     }
     return load_link_survey(l, &s, H5Tget_size(type), dst, path, err);

@@ -27,7 +27,8 @@ static void show(const struct load_crowd *c, const struct board *b, time_t began
     if (isatty(STDERR_FILENO) <= 0 || done == 0)
         return;
     long long left = (long long)(time(NULL) - began) * (c->n - done) / done;
-    (void)fprintf(stderr, "\r\033[K%s: %d of %d files, %lld:%02lld to go", c->what, done, c->n, left / 60, left % 60);
+    (void)fprintf(stderr, "\r\033[K%s: %d of %d files, %lld:%02lld to go", c->what, done, c->n, left / 60,
+                  left % 60);
 }
 
 /* Waits until all processes have ended; the entry of an ended process becomes -1. */

@@ -37,14 +37,17 @@ static void tell_allow(struct load *l, const char *uri)
 int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *err)
 {
     const char *own = bkt_store_uri(bkt_domain_store(l->file->dom));
-    if (l->o->link_path && l->src->n_parts == 1 && strcmp(uri, l->src->parts[0].uri) == 0) /* not for files that the source refers to */
+    if (l->o->link_path && l->src->n_parts == 1 &&
+        strcmp(uri, l->src->parts[0].uri) == 0) /* not for files that the source refers to */
         uri = l->o->link_path;
     int rc = in_own(own, uri, out);
     if (rc < 0)
         BKT_NOMEM(err);
     if (strncasecmp(uri, "file:///", 8) == 0 && strncmp(own, "file:", 5) != 0)
-        BKT_FAIL(err, BKT_EACCES, "%s: a domain in %s can't refer to a local file; put the file into a bucket first, "
-                 "give its future name by --linkpath, or load without --link", uri, own);
+        BKT_FAIL(err, BKT_EACCES,
+                 "%s: a domain in %s can't refer to a local file; put the file into a bucket first, "
+                 "give its future name by --linkpath, or load without --link",
+                 uri, own);
     if (rc == 0 && !(*out = strdup(uri)))
         BKT_NOMEM(err);
     tell_allow(l, *out);
@@ -78,5 +81,6 @@ int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *e
     if (asprintf(&beside, "%.*s%s", slash ? (int)(slash - from) + 1 : 0, from, name) < 0)
         BKT_NOMEM(err);
     int rc = open_as(l, beside, out, &first);
-    return rc == BKT_OK || (local && open_as(l, name, out, NULL) == BKT_OK) ? BKT_OK : bkt_err_copy(err, rc, &first);
+    return rc == BKT_OK || (local && open_as(l, name, out, NULL) == BKT_OK) ? BKT_OK
+                                                                            : bkt_err_copy(err, rc, &first);
 }

@@ -51,5 +51,6 @@ int user_block_of(hid_t file, struct user_block *out, struct bkt_err *err)
     const struct bkt_vobj *o = H5VLobject(file);
     if (!o)
         return h5_fail(err, "looking at a file");
-    return o->file ? bkt_file_user_block(o->file->name, o->file->dom, &out->size, &out->bytes, err) : of_plain(file, out, err);
+    return o->file ? bkt_file_user_block(o->file->name, o->file->dom, &out->size, &out->bytes, err)
+                   : of_plain(file, out, err);
 }

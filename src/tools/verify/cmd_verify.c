@@ -37,7 +37,8 @@ void bkt_verify_say(struct bkt_verify *v, const char *word, const char *kind, co
     printf("%s: %s\n", word, bkt_buf_str(&b));
 }
 
-void bkt_verify_problem(struct bkt_verify *v, const char *kind, const char *path, const char *id, const char *fmt, ...)
+void bkt_verify_problem(struct bkt_verify *v, const char *kind, const char *path, const char *id,
+                        const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -93,7 +94,8 @@ static void check_links(struct bkt_verify *v, const struct bkt_reached *r)
 {
     for (size_t i = 0; r->obj->kind == BKT_GROUP && i < r->obj->group.links.n; i++)
         if (!r->obj->group.links.v[i].name[0] || strchr(r->obj->group.links.v[i].name, '/'))
-            bkt_verify_problem(v, "malformed", r->path, r->id.text, "a link's name is empty, or has a slash in it: '%s'",
+            bkt_verify_problem(v, "malformed", r->path, r->id.text,
+                               "a link's name is empty, or has a slash in it: '%s'",
                                r->obj->group.links.v[i].name);
         else if (r->obj->group.links.v[i].cls == BKT_L_OTHER)
             bkt_verify_problem(v, "malformed", r->path, r->id.text, "link %s has an unknown class, or has no "
@@ -118,7 +120,8 @@ static bool still_needed(const struct bkt_verify *v, const struct bkt_reached *r
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, json = {0};
     if (!r->from.text[0])
         return true;
-    if (bkt_id_key(&r->from, &key) < 0 || bkt_store_get(bkt_domain_store(v->d), bkt_buf_str(&key), 0, BKT_WHOLE, &json, NULL) < 0)
+    if (bkt_id_key(&r->from, &key) < 0 ||
+        bkt_store_get(bkt_domain_store(v->d), bkt_buf_str(&key), 0, BKT_WHOLE, &json, NULL) < 0)
         return false; /* deleted, or reported when it is checked itself */
     return memmem(json.ptr, json.len, r->id.text, BKT_ID_LEN) != NULL;
 }
@@ -127,11 +130,14 @@ static void unreadable(struct bkt_verify *v, const struct bkt_reached *r)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     const int   code = r->why->code;
-    const char *kind = code == BKT_ENOENT ? "missing" : code == BKT_EFORMAT || code == BKT_EUNSUP ? "malformed" : "unreadable";
+    const char *kind = code == BKT_ENOENT                          ? "missing"
+                       : code == BKT_EFORMAT || code == BKT_EUNSUP ? "malformed"
+                                                                   : "unreadable";
     if (code == BKT_ENOENT && !still_needed(v, r))
         return;
     bkt_say_err(&b, r->why);
-    bkt_verify_problem(v, kind, r->path, r->id.text, "%s%s%s", bkt_buf_str(&b), r->from.text[0] ? ", needed by " : "", r->from.text);
+    bkt_verify_problem(v, kind, r->path, r->id.text, "%s%s%s", bkt_buf_str(&b),
+                       r->from.text[0] ? ", needed by " : "", r->from.text);
 }
 
 static int on_object(const struct bkt_reached *r, void *arg)
@@ -234,11 +240,13 @@ static void summary(struct bkt_verify *v, const char *name)
         return;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     bkt_show_url(&b, name);
-    printf("%s: %llu %s, %llu chunk objects, %llu references", bkt_buf_str(&b), (unsigned long long)v->n_objects,
-           v->d ? "objects" : "trees", (unsigned long long)v->n_chunks, (unsigned long long)v->n_refs);
+    printf("%s: %llu %s, %llu chunk objects, %llu references", bkt_buf_str(&b),
+           (unsigned long long)v->n_objects, v->d ? "objects" : "trees", (unsigned long long)v->n_chunks,
+           (unsigned long long)v->n_refs);
     if (v->deep)
         printf(", %llu chunks decoded", (unsigned long long)v->n_checked);
-    printf("; %llu problems, %llu orphans", (unsigned long long)v->n_problems, (unsigned long long)v->n_orphans);
+    printf("; %llu problems, %llu orphans", (unsigned long long)v->n_problems,
+           (unsigned long long)v->n_orphans);
     if (v->n_fresh)
         printf(", %llu fresh objects left alone", (unsigned long long)v->n_fresh);
     if (v->n_removed)
@@ -261,8 +269,9 @@ static int check_place(struct bkt_verify *v, const char *name)
     if (rc == BKT_OK)
         return check_domain(v, name);
     bool maybe = rc == BKT_EUNSUP || rc == BKT_ENOENT || rc == BKT_EINVAL;
-    if (!maybe || bkt_place_open(name, &v->t->set, &p, NULL) < 0 || bkt_doc_get(p.store, p.path, &doc, NULL) < 0 ||
-        doc.what == BKT_IS_DOMAIN || doc.what == BKT_IS_ABSENT)
+    if (!maybe || bkt_place_open(name, &v->t->set, &p, NULL) < 0 ||
+        bkt_doc_get(p.store, p.path, &doc, NULL) < 0 || doc.what == BKT_IS_DOMAIN ||
+        doc.what == BKT_IS_ABSENT)
         return bkt_err_copy(v->err, rc, &why);
     if (*p.path)
         BKT_FAIL(v->err, BKT_EUNSUP, "%s is a folder (-r checks the domains in it)", name);
@@ -276,7 +285,11 @@ static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j, boo
 {
     struct bkt_err    err = {.n = 0};
     uint64_t          age = MIN_AGE;
-    struct bkt_verify v   = {.t = t, .j = *j, .deep = bkt_tool_has(t, "deep") > 0, .repair = bkt_tool_has(t, "repair") > 0, .err = &err};
+    struct bkt_verify v = {.t = t,
+                           .j = *j,
+                           .deep = bkt_tool_has(t, "deep") > 0,
+                           .repair = bkt_tool_has(t, "repair") > 0,
+                           .err = &err};
     (void)bkt_tool_number(t, "min-age", 0, UINT32_MAX, &age); /* run() has checked it */
     v.min_age = (double)age;
     v.alone = alone && bkt_processes_several();
@@ -351,8 +364,9 @@ static int run_name(struct many *m, const char *name)
     BKT_CLEANUP(bkt_place_fini) struct bkt_place p   = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc = {0};
     struct bkt_tool *t = m->t;
-    if (!bkt_tool_has(t, "recursive") || bkt_place_open(name, &t->set, &p, NULL) < 0 || bkt_doc_get(p.store, p.path, &doc, NULL) < 0 ||
-        doc.what == BKT_IS_DOMAIN || doc.what == BKT_IS_ABSENT)
+    if (!bkt_tool_has(t, "recursive") || bkt_place_open(name, &t->set, &p, NULL) < 0 ||
+        bkt_doc_get(p.store, p.path, &doc, NULL) < 0 || doc.what == BKT_IS_DOMAIN ||
+        doc.what == BKT_IS_ABSENT)
         return run_one(t, name, m->j, t->n_args == 1);
     m->st = p.store;
     check_member(m, p.path);
@@ -402,8 +416,10 @@ static int run(struct bkt_tool *t)
 static const struct bkt_opt opts[] = {
     {'r', "recursive", NULL, "check all domains in a folder; of a bucket, its object trees too", NULL},
     {0, "deep", NULL, "read and decode every chunk, checksums included", NULL},
-    {0, "repair", NULL, "remove orphans and abort uploads that are old enough; remake outdated snapshots", NULL},
-    {0, "min-age", "SECONDS", "leave younger orphans, which may belong to an active writer (86400: a day)", NULL},
+    {0, "repair", NULL, "remove orphans and abort uploads that are old enough; remake outdated snapshots",
+     NULL},
+    {0, "min-age", "SECONDS", "leave younger orphans, which may belong to an active writer (86400: a day)",
+     NULL},
 };
 const struct bkt_verb bkt_verb_verify = {
     .name = "verify",

@@ -24,9 +24,9 @@ struct bkt_verify {
     bool               deep, repair;
     bool alone;                 /* several processes have this one domain to check */
     double             min_age; /* seconds */
-    uint64_t           n_objects, n_chunks, n_refs, n_checked, n_unchecked, n_problems, n_orphans, n_fresh, n_removed;
+    uint64_t n_objects, n_chunks, n_refs, n_checked, n_unchecked, n_problems, n_orphans, n_fresh, n_removed;
     uint64_t           n_changed; /* number of reports of a changed file */
-    uint64_t           n_stale;   /* chunks of the dataset under way that can't be decoded because a file has changed, */
+    uint64_t n_stale; /* chunks of the dataset under way that can't be decoded because a file has changed, */
     struct bkt_err     stale;     /* and why the first can't */
     struct bkt_map    *files;   /* URI -> struct bkt_verify_file */
     struct bkt_map    *listed;  /* id -> struct listed (verify_orphans.c); NULL: can't be listed */
@@ -40,11 +40,12 @@ struct bkt_verify {
 };
 
 /** Report a problem.  @p kind: a word for programs: missing, malformed, reference, changed, chunk, … */
-void bkt_verify_problem(struct bkt_verify *v, const char *kind, const char *path, const char *id, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+void bkt_verify_problem(struct bkt_verify *v, const char *kind, const char *path, const char *id,
+                        const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /** Report a raw file that differs from what the dataset expects.  It doesn't count as a problem, since HDF5
  *  makes the file when something is written. */
-void bkt_verify_raw(struct bkt_verify *v, const char *path, const char *id, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void bkt_verify_raw(struct bkt_verify *v, const char *path, const char *id, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 /** Report something that could not be checked; by itself it isn't a problem. */
 void bkt_verify_note(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why);
 /** Report data of an object that could not be checked; with --deep, which promises to check all data, that is
@@ -83,11 +84,13 @@ int bkt_verify_orphans(struct bkt_verify *v);
  * is reported, and isn't a failure.
  * @param out  bkt_verify_uploads_free(), whatever is returned */
 struct bkt_verify_uploads;
-int  bkt_verify_uploads_list(struct bkt_verify *v, struct bkt_store *st, const char *prefix, struct bkt_verify_uploads **out);
+int bkt_verify_uploads_list(struct bkt_verify *v, struct bkt_store *st, const char *prefix,
+                            struct bkt_verify_uploads **out);
 void bkt_verify_uploads_free(struct bkt_verify_uploads *u);
 /** Report uploads, and abort them if that is requested and they are old enough.  With @p used: only those
  *  whose tree isn't in it. */
-int  bkt_verify_uploads(struct bkt_verify *v, struct bkt_store *st, const struct bkt_verify_uploads *u, const struct bkt_map *used);
+int bkt_verify_uploads(struct bkt_verify *v, struct bkt_store *st, const struct bkt_verify_uploads *u,
+                       const struct bkt_map *used);
 
 /** Check that the domain's snapshot exists and matches the stored objects; with --deep, byte by byte
  *  (verify_snapshot.c). */

@@ -75,8 +75,8 @@ static int tell(struct roots *r, const char *digits)
         bkt_jout_u64(&v->j, "objects", a.n);
         bkt_jout_u64(&v->j, "bytes", a.bytes);
     } else {
-        printf("%s: no domain has %s, %llu objects, %llu bytes%s\n", fresh ? "fresh" : "orphan", prefix, (unsigned long long)a.n,
-               (unsigned long long)a.bytes, removed ? ": removed" : "");
+        printf("%s: no domain has %s, %llu objects, %llu bytes%s\n", fresh ? "fresh" : "orphan", prefix,
+               (unsigned long long)a.n, (unsigned long long)a.bytes, removed ? ": removed" : "");
     }
     bkt_verify_end_orphan(v, a.newest, fresh, removed);
     return BKT_OK;

@@ -79,10 +79,13 @@ int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o)
         free(r);
         return BKT_ERR(v->err, BKT_ENOMEM, "out of memory");
     }
-    *r = (struct reached){.kind = o->kind, .cls = o->kind == BKT_DATASET ? o->dset.layout.cls : BKT_D_NONE, .rank = rank};
+    *r = (struct reached){
+        .kind = o->kind, .cls = o->kind == BKT_DATASET ? o->dset.layout.cls : BKT_D_NONE, .rank = rank};
     r->chunk_bytes = o->kind == BKT_DATASET ? plain_bytes(&o->dset) : 0;
     for (unsigned i = 0; i < rank; i++)
-        r->grid[i] = i < o->dset.space.rank && o->dset.layout.dims[i] ? bkt_ceil_div(o->dset.space.dims[i], o->dset.layout.dims[i]) : 1;
+        r->grid[i] = i < o->dset.space.rank && o->dset.layout.dims[i]
+                         ? bkt_ceil_div(o->dset.space.dims[i], o->dset.layout.dims[i])
+                         : 1;
     return BKT_OK;
 }
 
@@ -165,8 +168,9 @@ static int tell(struct bkt_verify *v, const struct bkt_id *id, const struct list
         bkt_jout_u64(&v->j, "chunks", l->n_chunks);
         bkt_jout_u64(&v->j, "bytes", l->bytes);
     } else {
-        printf("%s: %s%s, %llu chunks, %llu bytes%s\n", fresh ? "fresh" : "orphan", id->text, l->json ? "" : " (chunks only)",
-               (unsigned long long)l->n_chunks, (unsigned long long)l->bytes, removed ? ": removed" : "");
+        printf("%s: %s%s, %llu chunks, %llu bytes%s\n", fresh ? "fresh" : "orphan", id->text,
+               l->json ? "" : " (chunks only)", (unsigned long long)l->n_chunks, (unsigned long long)l->bytes,
+               removed ? ": removed" : "");
     }
     bkt_verify_end_orphan(v, l->newest, fresh, removed);
     return BKT_OK;
@@ -198,7 +202,8 @@ static bool is_stray(const struct reached *r, const char *name)
         return true;
     for (unsigned i = 0; i < r->rank; i++) {
         char *end;
-        if (*name < '0' || *name > '9' || strtoull(name, &end, 10) >= r->grid[i] || *end != (i + 1 < r->rank ? '_' : 0))
+        if (*name < '0' || *name > '9' || strtoull(name, &end, 10) >= r->grid[i] ||
+            *end != (i + 1 < r->rank ? '_' : 0))
             return true;
         name = end + 1;
     }
@@ -237,14 +242,15 @@ int bkt_verify_sizes(struct bkt_verify *v)
     if (!v->listed)
         return BKT_OK;
     v->strays = calloc(1, sizeof *v->strays);
-    int rc    = v->strays ? bkt_scan(bkt_domain_store(v->d), bkt_domain_root(v->d), on_sized, v, v->err) : BKT_ENOMEM;
+    int rc =
+        v->strays ? bkt_scan(bkt_domain_store(v->d), bkt_domain_root(v->d), on_sized, v, v->err) : BKT_ENOMEM;
     return rc == BKT_ENOMEM ? BKT_ERR(v->err, rc, "out of memory") : rc;
 }
 
 static int tell_stray(struct bkt_verify *v, const struct stray *s)
 {
     const char *chunk = strrchr(s->key, '/');
-    bool        fresh = bkt_verify_is_fresh(v, bkt_domain_store(v->d), s->mtime), removed = v->repair && !fresh;
+    bool fresh = bkt_verify_is_fresh(v, bkt_domain_store(v->d), s->mtime), removed = v->repair && !fresh;
     const char *one   = s->key;
     chunk             = chunk ? chunk + 1 : s->key;
     if (removed)
@@ -255,8 +261,8 @@ static int tell_stray(struct bkt_verify *v, const struct stray *s)
         bkt_jout_str(&v->j, "chunk", chunk);
         bkt_jout_u64(&v->j, "bytes", s->size);
     } else {
-        printf("%s: chunk %s of %s lies outside of its extent%s\n", fresh ? "fresh" : "orphan", chunk, s->id.text,
-               removed ? ": removed" : "");
+        printf("%s: chunk %s of %s lies outside of its extent%s\n", fresh ? "fresh" : "orphan", chunk,
+               s->id.text, removed ? ": removed" : "");
     }
     bkt_verify_end_orphan(v, s->mtime, fresh, removed);
     return BKT_OK;

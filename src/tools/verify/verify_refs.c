@@ -20,7 +20,8 @@ static const char *text_of(struct bkt_buf *b, const struct bkt_err *why)
 
 /* ---- files ---- */
 
-static struct bkt_verify_file *file_of(struct bkt_verify *v, const char *uri, struct bkt_store *st, const char *key)
+static struct bkt_verify_file *file_of(struct bkt_verify *v, const char *uri, struct bkt_store *st,
+                                       const char *key)
 {
     struct bkt_verify_file *f = bkt_map_get(v->files, uri, strlen(uri));
     if (f)
@@ -41,21 +42,25 @@ static struct bkt_verify_file *file_of(struct bkt_verify *v, const char *uri, st
 
 /* Checks a file that @p n references lead into: it must reach to @p end and be the version @p etag (NULL:
  * any). */
-static void check_file(struct bkt_verify *v, const char *path, const struct bkt_object *o, const char *uri, struct bkt_store *st,
-                       const char *key, uint64_t n, uint64_t end, const char *etag)
+static void check_file(struct bkt_verify *v, const char *path, const struct bkt_object *o, const char *uri,
+                       struct bkt_store *st, const char *key, uint64_t n, uint64_t end, const char *etag)
 {
     const struct bkt_verify_file *f = file_of(v, uri, st, key);
     if (!f || f->rc < 0)
-        bkt_verify_problem(v, "reference", path, o->id.text, "%s: %s", uri, bkt_err_text(f ? f->rc : BKT_ENOMEM));
+        bkt_verify_problem(v, "reference", path, o->id.text, "%s: %s", uri,
+                           bkt_err_text(f ? f->rc : BKT_ENOMEM));
     else if (f->size != UINT64_MAX && end > f->size)
-        bkt_verify_problem(v, "reference", path, o->id.text, "references reach to byte %llu of %s, which has %llu",
-                           (unsigned long long)end, uri, (unsigned long long)f->size);
+        bkt_verify_problem(v, "reference", path, o->id.text,
+                           "references reach to byte %llu of %s, which has %llu", (unsigned long long)end,
+                           uri, (unsigned long long)f->size);
     const char *now = !f || f->rc < 0 ? "" : etag && bkt_is_stamp(etag) ? f->stamp : f->etag;
     if (!etag || !*etag || !*now || strcmp(etag, now) == 0)
         return;
     v->n_changed++;
-    bkt_verify_problem(v, "changed", path, o->id.text, "%s changed since it was linked (it was %s, now %s) "
-                       "and has %llu reference%s into it; link it again", uri, etag, now, (unsigned long long)n, n == 1 ? "" : "s");
+    bkt_verify_problem(v, "changed", path, o->id.text,
+                       "%s changed since it was linked (it was %s, now %s) "
+                       "and has %llu reference%s into it; link it again",
+                       uri, etag, now, (unsigned long long)n, n == 1 ? "" : "s");
 }
 
 #define MOST_TOLD 100 /* problems of one dataset; more are counted */
@@ -148,13 +153,15 @@ static void check_segments(struct bkt_verify *v, const char *path, const struct 
 }
 
 /* Reports a failure to reach the files.  A forbidden reference isn't a fault of the domain. */
-static void failed(struct bkt_verify *v, const char *path, const struct bkt_object *o, int rc, const struct bkt_err *why)
+static void failed(struct bkt_verify *v, const char *path, const struct bkt_object *o, int rc,
+                   const struct bkt_err *why)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     if (rc == BKT_EACCES || rc == BKT_EUNSUP)
         bkt_verify_unchecked(v, path, o->id.text, why);
     else
-        bkt_verify_problem(v, rc == BKT_EPRECOND ? "changed" : "reference", path, o->id.text, "%s", text_of(&b, why));
+        bkt_verify_problem(v, rc == BKT_EPRECOND ? "changed" : "reference", path, o->id.text, "%s",
+                           text_of(&b, why));
     v->n_changed += rc == BKT_EPRECOND;
 }
 
@@ -176,11 +183,13 @@ static void check_ends(const struct walk *w)
         if (rc < 0)
             failed(w->v, w->path, w->o, rc, &err);
         else
-            check_file(w->v, w->path, w->o, text, st, key, ((struct reach *)reaches)->n, ((struct reach *)reaches)->end, f->etag);
+            check_file(w->v, w->path, w->o, text, st, key, ((struct reach *)reaches)->n,
+                       ((struct reach *)reaches)->end, f->etag);
     }
 }
 
-/* Checks that the table has a row for each chunk.  Without a row, a chunk silently reads as the fill value. */
+/* Checks that the table has a row for each chunk.  Without a row, a chunk silently reads
+ * as the fill value. */
 static void check_table(const struct walk *w)
 {
     const struct bkt_object *t  = NULL;
@@ -193,7 +202,8 @@ static void check_table(const struct walk *w)
             bkt_verify_problem(w->v, "reference", w->path, w->o->id.text,
                                "chunk table %s has %llu rows in dimension %u, but the dataset has %llu "
                                "chunks; the missing ones read as fill values",
-                               t->id.text, (unsigned long long)t->dset.space.dims[i], i, (unsigned long long)want);
+                               t->id.text, (unsigned long long)t->dset.space.dims[i], i,
+                               (unsigned long long)want);
             break;
         }
     }
@@ -228,8 +238,9 @@ static int on_raw(const struct bkt_external_file *r, void *arg)
     else if (f->size != UINT64_MAX && r->offset + r->size > f->size)
         bkt_verify_raw(v, w->path, w->o->id.text,
                        "raw file %s has %llu bytes, but the dataset needs %llu from byte %llu on; missing "
-                       "bytes read as zeros", r->name,
-                       (unsigned long long)f->size, (unsigned long long)r->size, (unsigned long long)r->offset);
+                       "bytes read as zeros",
+                       r->name, (unsigned long long)f->size, (unsigned long long)r->size,
+                       (unsigned long long)r->offset);
     return BKT_OK;
 }
 
@@ -261,7 +272,8 @@ void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_ob
         rc                = bkt_chunk_iter(w.io, on_chunk, &w, &err);
     }
     if (w.bad > MOST_TOLD)
-        bkt_verify_problem(v, "reference", path, o->id.text, "and %llu more chunks", (unsigned long long)(w.bad - MOST_TOLD));
+        bkt_verify_problem(v, "reference", path, o->id.text, "and %llu more chunks",
+                           (unsigned long long)(w.bad - MOST_TOLD));
     if (rc < 0)
         failed(v, path, o, rc, &err);
     else
@@ -276,8 +288,8 @@ void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_ob
 
 /* ---- chunks ---- */
 
-/* Chunks read at once, within bkt_settings_in_flight(); as many as the default of setting connections.  More take
- * more memory. */
+/* Chunks read at once, within bkt_settings_in_flight(); as many as the default of setting connections.  More
+ * take more memory. */
 #define MOST 256
 
 struct deep {
@@ -331,7 +343,8 @@ int bkt_verify_named(const struct bkt_verify *v, const struct bkt_reached *r, co
 static int note_named(const struct deep *d, const struct bkt_read *r)
 {
     if (!r->slices)
-        return bkt_verify_named(d->v, d->reached, r->dst, (size_t)r->file->n_elems * bkt_dsetio_elem_size(d->io));
+        return bkt_verify_named(d->v, d->reached, r->dst,
+                                (size_t)r->file->n_elems * bkt_dsetio_elem_size(d->io));
     for (uint64_t i = 0; i < r->file->n_elems; i++)
         BKT_PASS(bkt_verify_named(d->v, d->reached, r->slices[i].p, r->slices[i].n));
     return BKT_OK;
@@ -345,7 +358,8 @@ static int read_some(struct deep *d, const struct bkt_sel *sel, size_t n, struct
     for (size_t i = 0; i < n; i++) {
         r[i].io   = d->io;
         r[i].file = &sel[i];
-        if (!bkt_dsetio_is_var(d->io) && !(r[i].dst = malloc((size_t)sel[i].n_elems * bkt_dsetio_elem_size(d->io) + 1)))
+        if (!bkt_dsetio_is_var(d->io) &&
+            !(r[i].dst = malloc((size_t)sel[i].n_elems * bkt_dsetio_elem_size(d->io) + 1)))
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     }
     if (rc == BKT_OK)
@@ -377,7 +391,8 @@ static void check_all(struct deep *d)
         } else if (rc == BKT_EPRECOND) { /* the file's report covers all */
             if (d->v->n_stale++ == 0)
                 (void)bkt_err_copy(&d->v->stale, rc, &err);
-        } else if (rc < 0 && (d->bad++ < MOST_TOLD || d->io->where == BKT_AT_OBJECTS)) { /* each of these is an object of its own */
+        } else if (rc < 0 && (d->bad++ < MOST_TOLD ||
+                              d->io->where == BKT_AT_OBJECTS)) { /* each of these is an object of its own */
             bkt_verify_problem(d->v, "chunk", d->path, d->o->id.text, "%s", text_of(&b, &err));
         }
     }
@@ -434,12 +449,16 @@ void bkt_verify_stale(struct bkt_verify *v, const struct bkt_reached *r, uint64_
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     if (v->n_stale && v->n_changed == changed)
-        bkt_verify_problem(v, "changed", r->path, r->id.text, "%s (%llu chunks)", text_of(&b, &v->stale), (unsigned long long)v->n_stale);
+        bkt_verify_problem(v, "changed", r->path, r->id.text, "%s (%llu chunks)", text_of(&b, &v->stale),
+                           (unsigned long long)v->n_stale);
     v->n_stale = 0;
     bkt_err_clear(&v->stale);
 }
 
-static void skip_place(const uint64_t *coord, const struct bkt_err *why, void *arg) { (void)coord, (void)why, (void)arg; }
+static void skip_place(const uint64_t *coord, const struct bkt_err *why, void *arg)
+{
+    (void)coord, (void)why, (void)arg;
+}
 
 void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r)
 {

@@ -26,7 +26,8 @@ static int compare_batch(struct compare *c)
         /* deleted meanwhile, which does no harm; a damaged object was reported when it was reached */
         if (r->rc < 0 && r->rc != BKT_ENOENT && r->rc != BKT_EFORMAT && rc == BKT_OK)
             rc = bkt_err_copy(c->v->err, r->rc, r->err);
-        c->n_wrong += r->rc == BKT_OK && (r->body.len != c->n_json[i] || memcmp(r->body.ptr, c->json[i], c->n_json[i]) != 0);
+        c->n_wrong += r->rc == BKT_OK &&
+                      (r->body.len != c->n_json[i] || memcmp(r->body.ptr, c->json[i], c->n_json[i]) != 0);
         bkt_req_fini(&c->req[i]);
         bkt_buf_fini(&c->key[i]);
     }
@@ -113,7 +114,8 @@ int bkt_verify_snapshot(struct bkt_verify *v)
         return BKT_OK;
     }
     struct bkt_err note = {.n = 0};
-    (void)BKT_ERR(&note, BKT_EPRECOND, "%s; the others are read one by one (h5bucket snapshot remakes it)", why);
+    (void)BKT_ERR(&note, BKT_EPRECOND, "%s; the others are read one by one (h5bucket snapshot remakes it)",
+                  why);
     bkt_verify_note(v, "", bkt_domain_root(v->d)->text, &note);
     return BKT_OK;
 }
@@ -129,7 +131,8 @@ int bkt_verify_snapshot_repair(struct bkt_verify *v)
         v->snapshot = "removed";
         return BKT_OK;
     }
-    BKT_PASS(snapshot_make(st, bkt_domain_path(v->d), root, NULL, strcmp(v->snapshot, "outdated") == 0, 0, NULL, v->err));
+    BKT_PASS(snapshot_make(st, bkt_domain_path(v->d), root, NULL, strcmp(v->snapshot, "outdated") == 0, 0,
+                           NULL, v->err));
     v->snapshot = "made";
     return BKT_OK;
 }

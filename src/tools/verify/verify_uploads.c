@@ -37,7 +37,8 @@ static int on_upload(const struct bkt_upload *u, void *arg)
     return e->key && e->id ? BKT_OK : BKT_ENOMEM;
 }
 
-int bkt_verify_uploads_list(struct bkt_verify *v, struct bkt_store *st, const char *prefix, struct bkt_verify_uploads **out)
+int bkt_verify_uploads_list(struct bkt_verify *v, struct bkt_store *st, const char *prefix,
+                            struct bkt_verify_uploads **out)
 {
     struct bkt_err             why = {.n = 0};
     struct bkt_verify_uploads *u   = *out = calloc(1, sizeof *u);
@@ -51,7 +52,8 @@ int bkt_verify_uploads_list(struct bkt_verify *v, struct bkt_store *st, const ch
 
 static int tell(struct bkt_verify *v, struct bkt_store *st, const struct upload *u)
 {
-    bool fresh = bkt_verify_is_fresh(v, st, u->begun) || (u->begun <= 0 && v->min_age > 0), removed = v->repair && !fresh;
+    bool fresh = bkt_verify_is_fresh(v, st, u->begun) || (u->begun <= 0 && v->min_age > 0),
+         removed = v->repair && !fresh;
     if (removed)
         BKT_PASS(bkt_store_abort(st, u->key, u->id, v->err));
     if (v->t->json) {
@@ -71,10 +73,12 @@ static int tell(struct bkt_verify *v, struct bkt_store *st, const struct upload 
 /* db/xxxxxxxx-xxxxxxxx/...: of a tree that no domain has. */
 static bool is_lost(const char *key, const struct bkt_map *used)
 {
-    return strlen(key) > 3 + BKT_TREE && bkt_is_tree(key + 3) && key[3 + BKT_TREE] == '/' && !bkt_map_get(used, key + 3, BKT_TREE);
+    return strlen(key) > 3 + BKT_TREE && bkt_is_tree(key + 3) && key[3 + BKT_TREE] == '/' &&
+           !bkt_map_get(used, key + 3, BKT_TREE);
 }
 
-int bkt_verify_uploads(struct bkt_verify *v, struct bkt_store *st, const struct bkt_verify_uploads *u, const struct bkt_map *used)
+int bkt_verify_uploads(struct bkt_verify *v, struct bkt_store *st, const struct bkt_verify_uploads *u,
+                       const struct bkt_map *used)
 {
     for (size_t i = 0; i < u->n; i++)
         if (!used || is_lost(u->v[i].key, used))

@@ -9,7 +9,8 @@
 /* ---- which attribute ---- */
 
 /* The i-th attribute in an order; NULL past the end */
-static const struct bkt_attr *nth(const struct bkt_attrs *all, H5_index_t by, H5_iter_order_t order, hsize_t i)
+static const struct bkt_attr *nth(const struct bkt_attrs *all, H5_index_t by, H5_iter_order_t order,
+                                  hsize_t i)
 {
     if (i >= all->n)
         return NULL;
@@ -19,7 +20,8 @@ static const struct bkt_attr *nth(const struct bkt_attrs *all, H5_index_t by, H5
     return &all->v[by == H5_INDEX_CRT_ORDER ? all->order[i] : i];
 }
 
-int bkt_attr_at(const struct bkt_vobj *owner, const H5VL_loc_by_idx_t *at, const struct bkt_attr **out, struct bkt_err *err)
+int bkt_attr_at(const struct bkt_vobj *owner, const H5VL_loc_by_idx_t *at, const struct bkt_attr **out,
+                struct bkt_err *err)
 {
     *out = nth(&owner->obj->attrs, at->idx_type, at->order, at->n);
     if (!*out)
@@ -29,7 +31,8 @@ int bkt_attr_at(const struct bkt_vobj *owner, const H5VL_loc_by_idx_t *at, const
     return BKT_OK;
 }
 
-static int find_by_name(const struct bkt_vobj *owner, const char *name, const struct bkt_attr **out, struct bkt_err *err)
+static int find_by_name(const struct bkt_vobj *owner, const char *name, const struct bkt_attr **out,
+                        struct bkt_err *err)
 {
     *out = bkt_attrs_find(&owner->obj->attrs, name);
     if (!*out)
@@ -78,7 +81,10 @@ static int data_size(const struct bkt_attr *a, hsize_t *out, struct bkt_err *err
  * none. */
 #define NO_NUMBER SIZE_MAX
 
-static H5T_cset_t name_cset(const struct bkt_attr *a) { return a->name_utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII; }
+static H5T_cset_t name_cset(const struct bkt_attr *a)
+{
+    return a->name_utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII;
+}
 
 static int describe(const struct bkt_attr *a, size_t number, H5A_info_t *out, struct bkt_err *err)
 {
@@ -90,9 +96,12 @@ static int describe(const struct bkt_attr *a, size_t number, H5A_info_t *out, st
 }
 
 /* @p a: an attribute of @p obj, whose list is settled. */
-static int fill_info(const struct bkt_object *obj, const struct bkt_attr *a, H5A_info_t *out, struct bkt_err *err)
+static int fill_info(const struct bkt_object *obj, const struct bkt_attr *a, H5A_info_t *out,
+                     struct bkt_err *err)
 {
-    return describe(a, obj->attr_track_order & 1 ? a->seq : bkt_named_place(&obj->attrs.list, sizeof *a, a->seq), out, err);
+    return describe(a,
+                    obj->attr_track_order & 1 ? a->seq : bkt_named_place(&obj->attrs.list, sizeof *a, a->seq),
+                    out, err);
 }
 
 /* ---- opening ---- */
@@ -113,7 +122,8 @@ int bkt_attr_handle(struct bkt_vobj *owner, const char *name, struct bkt_vobj **
     return BKT_OK;
 }
 
-static int attr_open(struct bkt_vobj *owner, const char *name, const H5VL_loc_by_idx_t *idx, struct bkt_vobj **out, struct bkt_err *err)
+static int attr_open(struct bkt_vobj *owner, const char *name, const H5VL_loc_by_idx_t *idx,
+                     struct bkt_vobj **out, struct bkt_err *err)
 {
     const struct bkt_attr *a;
     BKT_PASS(idx ? bkt_attr_at(owner, idx, &a, err) : find_by_name(owner, name, &a, err));
@@ -142,8 +152,8 @@ int bkt_attr_split(const struct bkt_attr *a, size_t n, struct bkt_slice **out, s
 }
 
 /* For a missing value, zero bytes are converted. */
-static int read_nothing(struct bkt_vobj *o, const struct bkt_attr *a, size_t n, hid_t file_type, hid_t mem_type, void *buf, hid_t dxpl,
-                        struct bkt_err *err)
+static int read_nothing(struct bkt_vobj *o, const struct bkt_attr *a, size_t n, hid_t file_type,
+                        hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_conv_fini) struct bkt_conv c     = {.file = H5I_INVALID_HID, .mem = H5I_INVALID_HID};
     BKT_CLEANUP(bkt_freep) void               *zeros = NULL;
@@ -183,15 +193,15 @@ static int read_value(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl,
         return bkt_convert_values(o, a->type, file_type, slices, (size_t)n, mem_type, buf, dxpl, err);
     }
     if (a->type->size == 0 || a->value.len / a->type->size < n)
-        BKT_FAIL(err, BKT_EFORMAT, "%zu bytes stored for %llu elements of %zu", a->value.len, (unsigned long long)n,
-                 a->type->size);
+        BKT_FAIL(err, BKT_EFORMAT, "%zu bytes stored for %llu elements of %zu", a->value.len,
+                 (unsigned long long)n, a->type->size);
     return bkt_convert_packed(o, a->type, file_type, a->value.ptr, (size_t)n, mem_type, buf, dxpl, err);
 }
 
 static int attr_read(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
 {
-    BKT_TRY(err, read_value(o, mem_type, buf, dxpl, err), "reading attribute '%s' of %s", o->attr_name ? o->attr_name : "",
-            bkt_vobj_place(o));
+    BKT_TRY(err, read_value(o, mem_type, buf, dxpl, err), "reading attribute '%s' of %s",
+            o->attr_name ? o->attr_name : "", bkt_vobj_place(o));
     return BKT_OK;
 }
 
@@ -204,7 +214,8 @@ static int get_info(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
     H5VL_attr_get_info_args_t *q = &args->args.get_info;
     const struct bkt_attr     *a;
     BKT_PASS(bkt_vobj_attr(o, &a, err));
-    bool by_place = q->loc_params.type == H5VL_OBJECT_BY_IDX; /* HDF5 makes a list then, and numbers its entries */
+    bool by_place =
+        q->loc_params.type == H5VL_OBJECT_BY_IDX; /* HDF5 makes a list then, and numbers its entries */
     if (!by_place && (o->no_number || bkt_vobj_has_no_number(o->file->dom, o->obj, a)))
         return describe(a, NO_NUMBER, q->ainfo, err);
     if (a == o->attr_gone)
@@ -255,9 +266,10 @@ static int get_storage_size(struct bkt_vobj *o, H5VL_attr_get_args_t *args, stru
 
 static int attr_get(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
 {
-    static get_fn *const ops[] = {[H5VL_ATTR_GET_ACPL] = get_acpl, [H5VL_ATTR_GET_INFO] = get_info,
-                                  [H5VL_ATTR_GET_NAME] = get_name, [H5VL_ATTR_GET_SPACE] = get_space,
-                                  [H5VL_ATTR_GET_TYPE] = get_type, [H5VL_ATTR_GET_STORAGE_SIZE] = get_storage_size};
+    static get_fn *const ops[] = {
+        [H5VL_ATTR_GET_ACPL] = get_acpl, [H5VL_ATTR_GET_INFO] = get_info,
+        [H5VL_ATTR_GET_NAME] = get_name, [H5VL_ATTR_GET_SPACE] = get_space,
+        [H5VL_ATTR_GET_TYPE] = get_type, [H5VL_ATTR_GET_STORAGE_SIZE] = get_storage_size};
     size_t op = (size_t)args->op_type;
     if (op >= BKT_COUNT(ops) || !ops[op])
         BKT_FAIL(err, BKT_EUNSUP, "attribute get operation %zu", op);
@@ -289,7 +301,8 @@ static int iterate(struct bkt_vobj *owner, H5VL_attr_iterate_args_t *it, struct 
                  obj->attrs.n);
     if (obj->attrs.n > 0)
         BKT_PASS(owner_id(owner, &id, err));
-    for (const struct bkt_attr *a; rc == 0 && (a = nth(&obj->attrs, it->idx_type, it->order, i)) != NULL; i++) {
+    for (const struct bkt_attr *a; rc == 0 && (a = nth(&obj->attrs, it->idx_type, it->order, i)) != NULL;
+         i++) {
         H5A_info_t                   info;
         BKT_CLEANUP(bkt_freep) char *name = strdup(a->name); /* the program may delete it */
         if (!name)

@@ -18,8 +18,8 @@ static void attr_fini(struct bkt_attr *a) { bkt_attr_fini(a); }
 
 /* ---- create ---- */
 
-static int describe(struct bkt_vobj *owner, const char *name, hid_t type, hid_t space, hid_t acpl, struct bkt_attr *a,
-                    struct bkt_err *err)
+static int describe(struct bkt_vobj *owner, const char *name, hid_t type, hid_t space, hid_t acpl,
+                    struct bkt_attr *a, struct bkt_err *err)
 {
     H5T_cset_t set = H5T_CSET_ASCII;
     if (acpl != H5P_DEFAULT && H5Pget_char_encoding(acpl, &set) < 0)
@@ -51,14 +51,15 @@ static int begin_value(struct bkt_attr *a, struct bkt_err *err)
     return BKT_OK;
 }
 
-int bkt_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t space, hid_t acpl, struct bkt_vobj **out,
-                    struct bkt_err *err)
+int bkt_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t space, hid_t acpl,
+                    struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(attr_fini) struct bkt_attr a = {.name = NULL};
     BKT_PASS(bkt_change_begin(owner->file, BKT_ACL_CREATE, "creating an attribute", err));
     if (bkt_attrs_find(&owner->obj->attrs, name))
         BKT_FAIL(err, BKT_EEXIST, "%s has an attribute '%s' already", bkt_vobj_place(owner), name);
-    BKT_TRY(err, describe(owner, name, type, space, acpl, &a, err), "attribute '%s' of %s", name, bkt_vobj_place(owner));
+    BKT_TRY(err, describe(owner, name, type, space, acpl, &a, err), "attribute '%s' of %s", name,
+            bkt_vobj_place(owner));
     BKT_PASS(begin_value(&a, err));
     a.unwritten = true;
     BKT_PASS(bkt_edit_attr(owner->file->dom, &owner->obj->id, &a, err));
@@ -71,7 +72,8 @@ int bkt_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t 
 /* ---- write ---- */
 
 /* The stored value, for the fields of a compound that the program doesn't write. */
-static int old_value(const struct bkt_attr *a, size_t n, struct bkt_column *old, struct bkt_slice **slices, struct bkt_err *err)
+static int old_value(const struct bkt_attr *a, size_t n, struct bkt_column *old, struct bkt_slice **slices,
+                     struct bkt_err *err)
 {
     if (a->type->is_var)
         BKT_PASS(bkt_attr_split(a, n, slices, err));
@@ -79,8 +81,8 @@ static int old_value(const struct bkt_attr *a, size_t n, struct bkt_column *old,
     return BKT_OK;
 }
 
-static int store_value(struct bkt_vobj *o, const struct bkt_attr *a, hid_t mem_type, const void *buf, size_t n, hid_t dxpl,
-                       struct bkt_buf *out, struct bkt_err *err)
+static int store_value(struct bkt_vobj *o, const struct bkt_attr *a, hid_t mem_type, const void *buf,
+                       size_t n, hid_t dxpl, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_conv_fini) struct bkt_conv       c    = {.file = H5I_INVALID_HID, .mem = H5I_INVALID_HID};
     BKT_CLEANUP(bkt_stored_fini) struct bkt_stored   made = {.end = NULL};
@@ -109,21 +111,23 @@ static int write_value(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_
     BKT_PASS(bkt_change_begin(o->file, BKT_ACL_UPDATE, "writing an attribute", err));
     BKT_PASS(bkt_vobj_attr(o, &a, err));
     if (o->attr_gone)
-        BKT_FAIL(err, BKT_ENOENT, "attribute '%s' of %s has been deleted: it can be read, but not be written", a->name, bkt_vobj_place(o));
+        BKT_FAIL(err, BKT_ENOENT, "attribute '%s' of %s has been deleted: it can be read, but not be written",
+                 a->name, bkt_vobj_place(o));
     BKT_PASS(bkt_space_count(&a->space, &n, err));
     if (n == 0)
         return BKT_OK;
     if (!buf)
         BKT_FAIL(err, BKT_EINVAL, "no buffer given");
     BKT_PASS(store_value(o, a, mem_type, buf, (size_t)n, dxpl, &value, err));
-    BKT_PASS(bkt_vobj_attr(o, &a, err)); /* references were followed: the attribute may have been read anew since */
+    BKT_PASS(bkt_vobj_attr(o, &a,
+                           err)); /* references were followed: the attribute may have been read anew since */
     return bkt_edit_attr_value(o->file->dom, &o->obj->id, o->attr_name, &value, err);
 }
 
 int bkt_attr_write(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err)
 {
-    BKT_TRY(err, write_value(o, mem_type, buf, dxpl, err), "writing attribute '%s' of %s", o->attr_name ? o->attr_name : "",
-            bkt_vobj_place(o));
+    BKT_TRY(err, write_value(o, mem_type, buf, dxpl, err), "writing attribute '%s' of %s",
+            o->attr_name ? o->attr_name : "", bkt_vobj_place(o));
     return BKT_OK;
 }
 
@@ -158,7 +162,11 @@ static int keep_gone(struct bkt_vobj *o, const void *arg)
     struct bkt_attr *g = calloc(1, sizeof *g);
     if (!g)
         return BKT_ENOMEM;
-    *g = (struct bkt_attr){.created = a->created, .seq = a->seq, .name_utf8 = a->name_utf8, .space = a->space, .has_value = a->has_value,
+    *g = (struct bkt_attr){.created = a->created,
+                           .seq = a->seq,
+                           .name_utf8 = a->name_utf8,
+                           .space = a->space,
+                           .has_value = a->has_value,
                            .unwritten = a->unwritten};
     g->name = strdup(a->name);
     g->bad  = a->bad ? strdup(a->bad) : NULL;
@@ -183,12 +191,14 @@ static int take_back(struct bkt_vobj *o, const void *arg)
 }
 
 /* Call @p tell for the objects that are open on an attribute, through any handle of the domain. */
-static int tell_handles(struct bkt_vobj *owner, const char *name, int (*tell)(struct bkt_vobj *o, const void *arg), const void *arg,
+static int tell_handles(struct bkt_vobj *owner, const char *name,
+                        int (*tell)(struct bkt_vobj *o, const void *arg), const void *arg,
                         struct bkt_err *err)
 {
     for (struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
         for (struct bkt_vobj *o = f->dom == owner->file->dom ? f->objects : NULL; o; o = o->next) {
-            if (!o->attr_name || strcmp(o->attr_name, name) != 0 || strcmp(o->obj->id.text, owner->obj->id.text) != 0)
+            if (!o->attr_name || strcmp(o->attr_name, name) != 0 ||
+                strcmp(o->obj->id.text, owner->obj->id.text) != 0)
                 continue;
             if (tell(o, arg) < 0)
                 BKT_NOMEM(err);
@@ -233,8 +243,8 @@ static int delete_at(struct bkt_vobj *owner, const H5VL_attr_delete_by_idx_args_
 int bkt_attr_change(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err)
 {
     bool gone = args->op_type != H5VL_ATTR_RENAME;
-    BKT_PASS(bkt_change_begin(owner->file, gone ? BKT_ACL_DELETE : BKT_ACL_UPDATE, gone ? "deleting an attribute" : "renaming an attribute",
-                            err));
+    BKT_PASS(bkt_change_begin(owner->file, gone ? BKT_ACL_DELETE : BKT_ACL_UPDATE,
+                              gone ? "deleting an attribute" : "renaming an attribute", err));
     if (args->op_type == H5VL_ATTR_DELETE)
         return delete_attr(owner, args->args.del.name, err);
     if (gone)

@@ -15,7 +15,8 @@ static int new_type(hid_t type, hid_t tcpl, struct bkt_object **out, struct bkt_
     return rc;
 }
 
-static int commit(struct bkt_vobj *at, const char *name, hid_t type, hid_t lcpl, hid_t tcpl, struct bkt_vobj **out, struct bkt_err *err)
+static int commit(struct bkt_vobj *at, const char *name, hid_t type, hid_t lcpl, hid_t tcpl,
+                  struct bkt_vobj **out, struct bkt_err *err)
 {
     static const char what[] = "committing a datatype";
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
@@ -30,8 +31,15 @@ static int commit(struct bkt_vobj *at, const char *name, hid_t type, hid_t lcpl,
     return name ? bkt_spot_put(&s, o, out, err) : bkt_spot_put_anonymous(at->file, o, out, err);
 }
 
-static int copy_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err) { return bkt_convert_type(o->obj->type, out, err); }
+static int copy_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
+{
+    return bkt_convert_type(o->obj->type, out, err);
+}
 
-static int get_tcpl(struct bkt_vobj *o, hid_t *out, struct bkt_err *err) { return bkt_convert_gcpl(o, H5P_DATATYPE_CREATE, out, err); }
+static int get_tcpl(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
+{
+    return bkt_convert_gcpl(o, H5P_DATATYPE_CREATE, out, err);
+}
 
-const struct bkt_datatype_ops bkt_domain_datatype_ops = {.commit = commit, .type = copy_type, .tcpl = get_tcpl};
+const struct bkt_datatype_ops bkt_domain_datatype_ops = {
+    .commit = commit, .type = copy_type, .tcpl = get_tcpl};

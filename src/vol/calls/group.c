@@ -18,8 +18,8 @@ static int new_group(hid_t gcpl, struct bkt_object **out, struct bkt_err *err)
     return rc;
 }
 
-static int create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t gcpl, hid_t gapl, struct bkt_vobj **out,
-                     struct bkt_err *err)
+static int create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t gcpl, hid_t gapl,
+                  struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
     struct bkt_object                         *o = NULL;
@@ -35,7 +35,10 @@ static int create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t gcpl,
     return bkt_spot_put(&s, o, out, err);
 }
 
-static int get_gcpl(struct bkt_vobj *o, hid_t *out, struct bkt_err *err) { return bkt_convert_gcpl(o, H5P_GROUP_CREATE, out, err); }
+static int get_gcpl(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
+{
+    return bkt_convert_gcpl(o, H5P_GROUP_CREATE, out, err);
+}
 
 static int get_info(struct bkt_vobj *g, H5G_info_t *out, struct bkt_err *err)
 {

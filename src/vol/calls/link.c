@@ -14,17 +14,20 @@ void bkt_link_place_fini(struct bkt_link_place *p)
     free(p->name);
 }
 
-int bkt_link_place_at(struct bkt_vobj *obj, const char *path, hid_t lapl, struct bkt_link_place *p, struct bkt_err *err)
+int bkt_link_place_at(struct bkt_vobj *obj, const char *path, hid_t lapl, struct bkt_link_place *p,
+                      struct bkt_err *err)
 {
     p->path = path;
     BKT_PASS(bkt_path_parent(obj, path, lapl, &p->group, &p->name, err));
     return p->group->ops->link->find(p, err);
 }
 
-int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_link_place *p, struct bkt_err *err)
+int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_link_place *p,
+                   struct bkt_err *err)
 {
     if (loc->type == H5VL_OBJECT_BY_NAME)
-        return bkt_link_place_at(obj, loc->loc_data.loc_by_name.name, loc->loc_data.loc_by_name.lapl_id, p, err);
+        return bkt_link_place_at(obj, loc->loc_data.loc_by_name.name, loc->loc_data.loc_by_name.lapl_id, p,
+                                 err);
     if (loc->type != H5VL_OBJECT_BY_IDX)
         BKT_FAIL(err, BKT_EINVAL, "a link must be given by name or by index");
     p->idx = &loc->loc_data.loc_by_idx;
@@ -48,8 +51,8 @@ int bkt_link_find(struct bkt_link_place *p, struct bkt_err *err)
 int bkt_link_check(struct bkt_link_place *p, const char *removing, struct bkt_err *err)
 {
     if (!p->link)
-        BKT_FAIL(err, BKT_ENOENT, "%s: no link '%s' in group %s", p->group->file->name, p->name ? p->name : "",
-                 p->group->path ? p->group->path : p->group->obj->id.text);
+        BKT_FAIL(err, BKT_ENOENT, "%s: no link '%s' in group %s", p->group->file->name,
+                 p->name ? p->name : "", p->group->path ? p->group->path : p->group->obj->id.text);
     if (!removing)
         return BKT_OK;
     BKT_PASS(bkt_change_begin(p->group->file, BKT_ACL_DELETE, removing, err));
@@ -101,7 +104,8 @@ int bkt_link_get(struct bkt_link_place *p, H5VL_link_get_args_t *args, struct bk
             bkt_iterate_link_info(p->group->obj, p->link, args->args.get_info.linfo);
             return BKT_OK;
         case H5VL_LINK_GET_NAME:
-            return get_name(p->link, args->args.get_name.name, args->args.get_name.name_size, args->args.get_name.name_len);
+            return get_name(p->link, args->args.get_name.name, args->args.get_name.name_size,
+                            args->args.get_name.name_len);
         case H5VL_LINK_GET_VAL:
             return get_val(p->link, args->args.get_val.buf, args->args.get_val.buf_size, err);
         default:
@@ -114,7 +118,8 @@ int bkt_link_exists(struct bkt_link_place *p, hbool_t *exists, struct bkt_err *e
 {
     bool itself = !p->name[0] || strcmp(p->name, ".") == 0;
     if (p->group->obj->kind != BKT_GROUP && !itself)
-        BKT_FAIL(err, BKT_EINVAL, "%s: '%s' can't be looked up: its parent is not a group", p->group->file->name, p->name);
+        BKT_FAIL(err, BKT_EINVAL, "%s: '%s' can't be looked up: its parent is not a group",
+                 p->group->file->name, p->name);
     *exists = p->link || (p->path && strcmp(p->path, "/") == 0); /* as in HDF5, "//" and "." are not links */
     return BKT_OK;
 }

@@ -30,8 +30,12 @@ static herr_t iterate(struct bkt_vobj *o, H5VL_native_group_iterate_old_t *q, st
     struct bkt_vobj         *group = NULL;
     struct old_op            old   = {q->op, q->op_data};
     hsize_t                  idx   = q->idx;
-    H5VL_link_iterate_args_t a     = {
-            .recursive = false, .idx_type = H5_INDEX_NAME, .order = H5_ITER_INC, .idx_p = &idx, .op = call_old, .op_data = &old};
+    H5VL_link_iterate_args_t a = {.recursive = false,
+                                  .idx_type = H5_INDEX_NAME,
+                                  .order = H5_ITER_INC,
+                                  .idx_p = &idx,
+                                  .op = call_old,
+                                  .op_data = &old};
     BKT_PASS(bkt_path_locate(o, &q->loc_params, &group, err));
     herr_t ret = group->ops->link->iterate(group, &a, err);
     bkt_vobj_free(group);

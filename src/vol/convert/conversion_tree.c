@@ -17,10 +17,12 @@ void bkt_conv_fini(struct bkt_conv *c)
 
 static int no_path(const struct bkt_conv *c, hid_t mem, struct bkt_err *err)
 {
-    static const char *const stored[] = {"integer",  "floating-point", "string", "variable-length", "compound", "array",
-                                         "enumeration", "opaque",      "object reference", "region reference"};
-    static const char *const asked[]  = {"integer",   "floating-point", "time", "string", "bitfield", "opaque",
-                                         "compound", "reference",      "enumeration", "variable-length", "array", "complex"};
+    static const char *const stored[] = {
+        "integer", "floating-point", "string", "variable-length",  "compound",
+        "array",   "enumeration",    "opaque", "object reference", "region reference"};
+    static const char *const asked[] = {"integer",     "floating-point",  "time",     "string",
+                                        "bitfield",    "opaque",          "compound", "reference",
+                                        "enumeration", "variable-length", "array",    "complex"};
     int         cls = (int)H5Tget_class(mem);
     const char *in  = (size_t)c->t->cls < BKT_COUNT(stored) ? stored[c->t->cls] : "unknown";
     const char *out = cls >= 0 && (size_t)cls < BKT_COUNT(asked) ? asked[cls] : "unknown";
@@ -29,7 +31,8 @@ static int no_path(const struct bkt_conv *c, hid_t mem, struct bkt_err *err)
     BKT_FAIL(err, BKT_EINVAL, "stored %s values do not convert to the requested %s type", in, out);
 }
 
-static int match(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, bool store, struct bkt_err *err);
+static int match(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, bool store,
+                 struct bkt_err *err);
 
 static int make_children(struct bkt_conv *c, size_t n, struct bkt_err *err)
 {
@@ -69,14 +72,15 @@ static int field_index(hid_t compound, const char *name)
 static bool is_leaf_class(hid_t file)
 {
     H5T_class_t cls = H5Tget_class(file);
-    return cls != H5T_NO_CLASS && cls != H5T_VLEN && cls != H5T_REFERENCE && cls != H5T_COMPOUND && cls != H5T_ARRAY &&
-           H5Tis_variable_str(file) <= 0;
+    return cls != H5T_NO_CLASS && cls != H5T_VLEN && cls != H5T_REFERENCE && cls != H5T_COMPOUND &&
+           cls != H5T_ARRAY && H5Tis_variable_str(file) <= 0;
 }
 
 static int match_leaf(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
     if (!is_leaf_class(file) || c->src != H5Tget_size(file))
-        BKT_FAIL(err, BKT_EFORMAT, "HDF5's encoding of the stored type does not fit the schema's description of it");
+        BKT_FAIL(err, BKT_EFORMAT,
+                 "HDF5's encoding of the stored type does not fit the schema's description of it");
     c->tails = c->store && bkt_has_tails(c->t);
     htri_t same = H5Tequal(file, mem);
     if (same < 0)
@@ -89,7 +93,8 @@ static int match_leaf(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err 
     if (!fn)
         return no_path(c, mem, err);
     c->kind       = BKT_CONV_LEAF;
-    c->has_number = c->store ? bkt_conv_number(mem, file, fn, &c->number) : bkt_conv_number(file, mem, fn, &c->number);
+    c->has_number =
+        c->store ? bkt_conv_number(mem, file, fn, &c->number) : bkt_conv_number(file, mem, fn, &c->number);
     c->file = H5Tcopy(file);
     c->mem  = H5Tcopy(mem);
     return c->file < 0 || c->mem < 0 ? bkt_h5err_capture(err, "copying datatypes") : BKT_OK;
@@ -150,7 +155,8 @@ static int match_field(struct bkt_conv *c, size_t i, hid_t file, hid_t mem, unsi
 {
     const struct bkt_field *field = &c->t->fields[i];
     struct bkt_conv        *child = &c->child[i];
-    int fi = field_index(file, field->name); /* stored in order of offset, which may differ from the order of members */
+    int fi = field_index(
+        file, field->name); /* stored in order of offset, which may differ from the order of members */
     if (fi < 0)
         BKT_FAIL(err, BKT_EFORMAT, "field '%s' is not in HDF5's encoding of the type", field->name);
     BKT_CLEANUP(bkt_hid_closep) hid_t ftype = H5Tget_member_type(file, (unsigned)fi);
@@ -203,7 +209,10 @@ static int match_compound(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_
 
 /* HDF5 takes references of one kind for different types if they belong to different files; their sizes
  * identify the kind. */
-static bool is_ref(hid_t type, size_t size) { return H5Tget_class(type) == H5T_REFERENCE && H5Tget_size(type) == size; }
+static bool is_ref(hid_t type, size_t size)
+{
+    return H5Tget_class(type) == H5T_REFERENCE && H5Tget_size(type) == size;
+}
 
 /* References are stored as an id or as text.  The program's are of the kind that HDF5's own type of the
  * stored ones has, or of the new kind. */
@@ -211,7 +220,8 @@ static int match_ref(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *
 {
     bool same = is_ref(mem, H5Tget_size(file));
     if ((c->t->cls == BKT_T_OBJREF) != is_ref(file, H5R_OBJ_REF_BUF_SIZE))
-        BKT_FAIL(err, BKT_EFORMAT, "HDF5's encoding of the stored type does not fit the schema's description of it");
+        BKT_FAIL(err, BKT_EFORMAT,
+                 "HDF5's encoding of the stored type does not fit the schema's description of it");
     if (is_ref(mem, sizeof(H5R_ref_t)))
         c->kind = BKT_CONV_NEW_REF;
     else if (same && c->t->cls == BKT_T_OBJREF)
@@ -225,9 +235,11 @@ static int match_ref(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *
 
 typedef int match_fn(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err);
 
-static int match(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, bool store, struct bkt_err *err)
+static int match(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, bool store,
+                 struct bkt_err *err)
 {
-    static match_fn *const by_class[] = {[BKT_T_VLEN] = match_vlen, [BKT_T_COMPOUND] = match_compound, [BKT_T_ARRAY] = match_array};
+    static match_fn *const by_class[] = {
+        [BKT_T_VLEN] = match_vlen, [BKT_T_COMPOUND] = match_compound, [BKT_T_ARRAY] = match_array};
     memset(c, 0, sizeof *c);
     c->file = c->mem = H5I_INVALID_HID;
     c->store = store;
@@ -247,15 +259,21 @@ static int match(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, 
     return match_leaf(c, file_type, mem_type, err);
 }
 
-int bkt_conv_init(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, struct bkt_err *err)
+int bkt_conv_init(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
+                  struct bkt_err *err)
 {
     return match(c, t, file_type, mem_type, false, err);
 }
 
 /* HDF5 leaves bytes of a compound alone that no field fills. */
-int bkt_conv_init_whole(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, struct bkt_err *err)
+int bkt_conv_init_whole(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
+                        struct bkt_err *err)
 {
-    *c = (struct bkt_conv){.t = t, .src = t->size, .dst = H5Tget_size(mem_type), .file = H5I_INVALID_HID, .mem = H5I_INVALID_HID};
+    *c = (struct bkt_conv){.t = t,
+                           .src = t->size,
+                           .dst = H5Tget_size(mem_type),
+                           .file = H5I_INVALID_HID,
+                           .mem = H5I_INVALID_HID};
     htri_t same = H5Tequal(file_type, mem_type);
     if (same < 0 || !c->dst)
         return bkt_h5err_capture(err, "comparing datatypes");
@@ -272,7 +290,8 @@ int bkt_conv_init_whole(struct bkt_conv *c, const struct bkt_type *t, hid_t file
     return c->file < 0 || c->mem < 0 ? bkt_h5err_capture(err, "copying datatypes") : BKT_OK;
 }
 
-int bkt_conv_init_store(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, struct bkt_err *err)
+int bkt_conv_init_store(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
+                        struct bkt_err *err)
 {
     return match(c, t, file_type, mem_type, true, err);
 }

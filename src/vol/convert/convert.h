@@ -20,19 +20,21 @@ BKT_NODISCARD int bkt_convert_space(const struct bkt_space *s, hid_t *out, struc
 /** A selection of @p extent as a plain struct.  @p space may be H5S_ALL (all of it), or made of another
  *  extent.  @p extent NULL: the extent of @p space.  @p runs_out gets the memory that sel->runs points to
  *  (free()), or NULL. */
-BKT_NODISCARD int bkt_convert_selection(hid_t space, const struct bkt_space *extent, struct bkt_sel *sel, void **runs_out,
-                                        struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_selection(hid_t space, const struct bkt_space *extent, struct bkt_sel *sel,
+                                        void **runs_out, struct bkt_err *err);
 
 /** Creation property lists as created; new ids. */
 BKT_NODISCARD int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err);
-BKT_NODISCARD int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out,
+                                   struct bkt_err *err);
 /** Set the fill value of @p d in the list @p id. */
-BKT_NODISCARD int bkt_convert_set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_dset *d, hid_t file_type,
-                                       struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_dset *d,
+                                       hid_t file_type, struct bkt_err *err);
 /** The same from an object of the model.  @p in_file: for references in the fill value. */
-BKT_NODISCARD int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *o, hid_t file_type, hid_t *out,
+BKT_NODISCARD int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *o,
+                                          hid_t file_type, hid_t *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_object_ocpl(const struct bkt_object *o, hid_t plist_class, hid_t *out,
                                           struct bkt_err *err);
-BKT_NODISCARD int bkt_convert_object_ocpl(const struct bkt_object *o, hid_t plist_class, hid_t *out, struct bkt_err *err);
 
 /** Stored elements -> the program's buffer.
  * @param in_file  for references
@@ -41,11 +43,12 @@ BKT_NODISCARD int bkt_convert_object_ocpl(const struct bkt_object *o, hid_t plis
  * @param mem_type, buf  the program's: element i goes to buf + i * size(mem_type)
  * Variable-length memory comes from the transfer list's manager, so that H5Treclaim works. */
 BKT_NODISCARD int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
-                                     const struct bkt_slice *elems, size_t n, hid_t mem_type, void *buf, hid_t dxpl,
-                                     struct bkt_err *err);
+                                     const struct bkt_slice *elems, size_t n, hid_t mem_type, void *buf,
+                                     hid_t dxpl, struct bkt_err *err);
 /** The same for a packed array of fixed-size stored elements. */
-BKT_NODISCARD int bkt_convert_packed(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, const void *packed,
-                                     size_t n, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_packed(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
+                                     const void *packed, size_t n, hid_t mem_type, void *buf, hid_t dxpl,
+                                     struct bkt_err *err);
 /* ---- HDF5's -> the model's ---- */
 
 /** The form in which values of an HDF5 type are stored; the caller's, bkt_type_free().  `encoded` is set
@@ -54,7 +57,8 @@ BKT_NODISCARD int bkt_convert_packed(struct bkt_vobj *in_file, const struct bkt_
  * `committed`.  NULL: taken as not committed
  * @return BKT_OK; BKT_EINVAL: values can't have this type (no fields, no members); BKT_EUNSUP: an unknown
  * class */
-BKT_NODISCARD int bkt_convert_from_type(struct bkt_vobj *in_file, hid_t type, struct bkt_type **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_from_type(struct bkt_vobj *in_file, hid_t type, struct bkt_type **out,
+                                        struct bkt_err *err);
 BKT_NODISCARD int bkt_convert_from_space(hid_t space, struct bkt_space *out, struct bkt_err *err);
 
 /** Copy a dataset creation property list into @p o, a dataset whose type and space are set: filters, fill
@@ -67,19 +71,21 @@ BKT_NODISCARD int bkt_convert_from_space(hid_t space, struct bkt_space *out, str
  *  @param file_type  o->dset.type as HDF5's
  *  @return BKT_OK; BKT_EHDF5: HDF5 itself would refuse to create this (filter not available, chunks larger
  *  than the extent, ...) */
-BKT_NODISCARD int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hid_t type, hid_t file_type, hid_t space,
-                                        struct bkt_object *o, struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hid_t type, hid_t file_type,
+                                        hid_t space, struct bkt_object *o, struct bkt_err *err);
 /** Filter @p i of a creation list, which has one; @p f: zeroed.  Its cd is the caller's (free()), also
  *  after a failure. */
-BKT_NODISCARD int bkt_convert_from_filter(hid_t dcpl, unsigned i, struct bkt_filter_desc *f, struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_from_filter(hid_t dcpl, unsigned i, struct bkt_filter_desc *f,
+                                          struct bkt_err *err);
 /** The same for groups (also the root group, from the file's creation list) and committed datatypes. */
 BKT_NODISCARD int bkt_convert_from_ocpl(hid_t ocpl, struct bkt_object *o, struct bkt_err *err);
 
 /** The program's elements -> stored form; types of fixed size are packed.  Fields that @p mem_type lacks
  *  become zeros.  See values_to_memory.h for large numbers of elements, and for writes that keep the stored
  *  values of such fields. */
-BKT_NODISCARD int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
-                                    const void *src, size_t n, hid_t dxpl, struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
+                                    hid_t mem_type, const void *src, size_t n, hid_t dxpl,
+                                    struct bkt_buf *out, struct bkt_err *err);
 
 /** Elements in stored form with variable parts: element i ends at bytes.ptr + end[i], where the next one
  *  begins. */

@@ -28,7 +28,8 @@ struct message {
 
 static void message_fini(struct message *m) { bkt_buf_fini(&m->bytes); }
 
-static int add_filter(struct bkt_buf *m, const struct bkt_filter_desc *f, const char *name, struct bkt_err *err)
+static int add_filter(struct bkt_buf *m, const struct bkt_filter_desc *f, const char *name,
+                      struct bkt_err *err)
 {
     size_t room = name[0] ? aligned(strlen(name) + 1) : 0, at = m->len;
     if (bkt_buf_resize(m, at + FILTER_HEAD + room + aligned(f->n_cd * 4)) < 0)
@@ -53,7 +54,8 @@ static const char *name_of(const struct bkt_filter_desc *f)
     return f->h5name[0] ? f->h5name : f->name;
 }
 
-static int add_filter_of(hid_t dcpl, unsigned i, const struct bkt_filter_desc *stored, struct message *m, struct bkt_err *err)
+static int add_filter_of(hid_t dcpl, unsigned i, const struct bkt_filter_desc *stored, struct message *m,
+                         struct bkt_err *err)
 {
     struct bkt_filter_desc f    = {.id = -1};
     const char            *name = name_of(stored);
@@ -107,7 +109,8 @@ static herr_t add_dataset(hid_t file, size_t n)
     if (!cd || space < 0 || dcpl < 0 || H5Pset_chunk(dcpl, 1, &one) < 0 ||
         H5Pset_filter(dcpl, H5Z_FILTER_FLETCHER32, H5Z_FLAG_MANDATORY, n_cd, cd) < 0)
         return -1;
-    BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5Dcreate2(file, DSET_NAME, H5T_STD_U8LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t dset = H5Dcreate2(file, DSET_NAME, H5T_STD_U8LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     return dset < 0 ? -1 : 0;
 }
 
@@ -122,7 +125,8 @@ static herr_t image_of(hid_t file, struct bkt_buf *image)
 static herr_t make_image(size_t n, struct bkt_buf *image)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = access_list();
-    BKT_CLEANUP(bkt_hid_closep) hid_t file = fapl < 0 ? fapl : H5Fcreate(FILE_NAME, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t file = fapl < 0 ? fapl : H5Fcreate(FILE_NAME, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
     return file < 0 || add_dataset(file, n) < 0 ? -1 : image_of(file, image);
 }
 

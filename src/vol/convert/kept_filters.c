@@ -27,7 +27,8 @@ static H5Z_filter_t id_of(hid_t dcpl, int i)
 /* Whether the filter takes part in making a dataset, and its class.  The first call loads a plugin. */
 static bool interferes(H5Z_filter_t id, H5Z_class2_t *cls)
 {
-    return id >= OWN_IDS && H5Zfilter_avail(id) > 0 && bkt_plugin_class(id, cls) && (cls->set_local || cls->can_apply);
+    return id >= OWN_IDS && H5Zfilter_avail(id) > 0 && bkt_plugin_class(id, cls) &&
+           (cls->set_local || cls->can_apply);
 }
 
 struct bkt_filters_held *bkt_filters_hold(hid_t dcpl)
@@ -56,7 +57,8 @@ void bkt_filters_release(struct bkt_filters_held *h)
 
 /* ---- the mark ---- */
 
-#define MARK "h5bucket filters" /* a property of the list; HDF5 copies it with the list, and doesn't encode it */
+/* A property of the list; HDF5 copies it with the list, and doesn't encode it. */
+#define MARK "h5bucket filters"
 
 struct mark {
     uint64_t               sum; /* of everything that the parameters may depend on */
@@ -97,7 +99,8 @@ static bool add_filter(uint64_t *sum, hid_t dcpl, int i)
 static bool sum_of(hid_t dcpl, hid_t type, uint64_t *sum)
 {
     hsize_t chunk[H5S_MAX_RANK];
-    int     n = H5Pget_nfilters(dcpl), rank = H5Pget_layout(dcpl) == H5D_CHUNKED ? H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) : -1;
+    int n = H5Pget_nfilters(dcpl),
+        rank = H5Pget_layout(dcpl) == H5D_CHUNKED ? H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) : -1;
     *sum = 0xcbf29ce484222325u;
     if (rank <= 0 || n <= 0)
         return false;
@@ -175,7 +178,8 @@ herr_t bkt_filters_relax(hid_t dcpl)
 
 static bool same(const struct bkt_filter_desc *a, const struct bkt_filter_desc *b)
 {
-    return a->id == b->id && a->n_cd == b->n_cd && (!a->n_cd || memcmp(a->cd, b->cd, a->n_cd * sizeof *a->cd) == 0);
+    return a->id == b->id && a->n_cd == b->n_cd &&
+           (!a->n_cd || memcmp(a->cd, b->cd, a->n_cd * sizeof *a->cd) == 0);
 }
 
 static herr_t put_back(hid_t list, hid_t dcpl, int i)
@@ -201,13 +205,15 @@ herr_t bkt_filters_put_back(hid_t list, hid_t dcpl)
     return 0;
 }
 
-hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, hid_t lcpl, hid_t dcpl, hid_t source)
+hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, hid_t lcpl, hid_t dcpl,
+                         hid_t source)
 {
     const struct bkt_vobj *from = source >= 0 ? bkt_vobj_of_id(source) : NULL;
     const bool ours = bkt_hid_is_ours(loc), in_domain = bkt_vobj_of_id(loc);
     struct bkt_filters_held *held = NULL;
     hid_t made = H5I_INVALID_HID, list = H5Pcopy(dcpl);
-    if (list >= 0 && (in_domain || bkt_filters_relax(list) >= 0)) { /* in a domain the flags stay unchanged, too */
+    if (list >= 0 &&
+        (in_domain || bkt_filters_relax(list) >= 0)) { /* in a domain the flags stay unchanged, too */
         if (ours) /* also for a plain file: our connector gets the list before HDF5 does */
             mark(list, type, from ? &from->obj->dset : NULL);
         else

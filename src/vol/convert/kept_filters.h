@@ -39,7 +39,8 @@ herr_t bkt_filters_put_back(hid_t list, hid_t dcpl);
 /** H5Dcreate2(), or if @p name is NULL H5Dcreate_anon(), for a copy of @p source (H5I_INVALID_HID: only
  *  its list is known).  The copy gets the filters of @p dcpl unchanged, if HDF5 can be kept from changing
  *  them; check by bkt_filters_agree().  Negative: HDF5 refuses, the reason is on its stack. */
-hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, hid_t lcpl, hid_t dcpl, hid_t source);
+hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, hid_t lcpl, hid_t dcpl,
+                         hid_t source);
 
 /** Whether stored chunks mean the same in both datasets: the same filters, in the same order, with the same
  *  parameters. */

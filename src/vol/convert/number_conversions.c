@@ -1,6 +1,6 @@
 /* Conversions of numbers that need no H5Tconvert().  For each pair of types a trial compared one of our
- * kernels (number_kernels.h) with HDF5's function for the two types.  On every value with a special case both gave
- * the same result. */
+ * kernels (number_kernels.h) with HDF5's function for the two types.  On every value with a special case both
+ * gave the same result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,8 @@ static bool is_integer(hid_t type, struct number *out)
     if (size >= BKT_COUNT(kinds) || kinds[size][0] == kinds[size][1] || H5Tget_precision(type) != 8 * size ||
         H5Tget_offset(type) != 0 || (order != H5T_ORDER_LE && order != H5T_ORDER_BE))
         return false;
-    *out = (struct number){kinds[size][H5Tget_sign(type) == H5T_SGN_2], size > 1 && order != H5Tget_order(H5T_NATIVE_INT)};
+    *out = (struct number){kinds[size][H5Tget_sign(type) == H5T_SGN_2],
+                           size > 1 && order != H5Tget_order(H5T_NATIVE_INT)};
     return true;
 }
 
@@ -33,7 +34,8 @@ static bool is_float(hid_t type, struct number *out)
         return false;
     for (int big = 0; big < 2; big++)
         if (H5Tequal(type, known[size == 8][big]) > 0) {
-            *out = (struct number){size == 8 ? BKT_F64 : BKT_F32, (H5Tget_order(H5T_NATIVE_INT) == H5T_ORDER_BE) != big};
+            *out = (struct number){size == 8 ? BKT_F64 : BKT_F32,
+                                   (H5Tget_order(H5T_NATIVE_INT) == H5T_ORDER_BE) != big};
             return true;
         }
     return false;
@@ -206,7 +208,8 @@ static bool add_step(struct bkt_recast *r, struct bkt_recast_step s)
 {
     struct bkt_recast_step *last = r->n ? &r->step[r->n - 1] : NULL;
     bool plain = !s.fn && s.from_swapped == s.to_swapped;
-    if (plain && last && !last->fn && last->from_swapped == last->to_swapped && last->src + last->from_size == s.src &&
+    if (plain && last && !last->fn && last->from_swapped == last->to_swapped &&
+        last->src + last->from_size == s.src &&
         last->dst + last->to_size == s.dst) { /* fields that stay neighbours */
         last->from_size = last->to_size += s.from_size;
         return true;
@@ -225,7 +228,8 @@ static bool add_conv(struct bkt_recast *r, const struct bkt_conv *c, size_t src,
     else if (c->kind == BKT_CONV_LEAF && c->has_number)
         s.count = count;
     else if (c->kind == BKT_CONV_ARRAY && count == 1)
-        return c->child[0].kind <= BKT_CONV_LEAF && add_conv(r, &c->child[0], src, dst, (size_t)c->t->n_elems);
+        return c->child[0].kind <= BKT_CONV_LEAF &&
+               add_conv(r, &c->child[0], src, dst, (size_t)c->t->n_elems);
     else if (c->kind == BKT_CONV_COMPOUND && count == 1) {
         for (size_t i = 0; i < c->n_child; i++)
             if (c->child[i].kind != BKT_CONV_SKIP &&

@@ -10,7 +10,10 @@
 #include "vol/convert/rebuild.h"
 #include "schema/json/reference_text.h"
 
-static int failed(struct bkt_err *err) { return bkt_h5err_capture(err, "asking about a creation property list"); }
+static int failed(struct bkt_err *err)
+{
+    return bkt_h5err_capture(err, "asking about a creation property list");
+}
 
 /* ---- groups, committed types, and the part shared with datasets ---- */
 
@@ -85,8 +88,9 @@ static bool is_plain(hid_t dcpl, hid_t space)
     H5D_fill_value_t fill = H5D_FILL_VALUE_USER_DEFINED;
     hsize_t          dims[H5S_MAX_RANK], maxdims[H5S_MAX_RANK];
     int              rank = H5Sget_simple_extent_dims(space, dims, maxdims);
-    if (H5Pget_layout(dcpl) != H5D_CONTIGUOUS || H5Pget_nfilters(dcpl) != 0 || H5Pget_external_count(dcpl) != 0 ||
-        H5Pfill_value_defined(dcpl, &fill) < 0 || fill != H5D_FILL_VALUE_DEFAULT || rank < 0)
+    if (H5Pget_layout(dcpl) != H5D_CONTIGUOUS || H5Pget_nfilters(dcpl) != 0 ||
+        H5Pget_external_count(dcpl) != 0 || H5Pfill_value_defined(dcpl, &fill) < 0 ||
+        fill != H5D_FILL_VALUE_DEFAULT || rank < 0)
         return false;
     for (int i = 0; i < rank; i++)
         if (dims[i] != maxdims[i])
@@ -106,7 +110,10 @@ hid_t bkt_native_in_memory(size_t step)
     return f;
 }
 
-static bool has_pointers(const struct bkt_type *t, hid_t type) { return t->is_var || H5Tdetect_class(type, H5T_REFERENCE) > 0; }
+static bool has_pointers(const struct bkt_type *t, hid_t type)
+{
+    return t->is_var || H5Tdetect_class(type, H5T_REFERENCE) > 0;
+}
 
 /* HDF5's names of properties */
 #define FILL          "fill_value"       /* holds the fill value, and fill and allocation time */
@@ -147,8 +154,8 @@ static herr_t lighten(hid_t list, const struct bkt_type *t, struct fill *f)
 {
     H5D_fill_value_t status;
     H5D_layout_t     layout = H5Pget_layout(list);
-    if (H5Pfill_value_defined(list, &status) < 0 || H5Pget_alloc_time(list, &f->alloc) < 0 || H5Pget_fill_time(list, &f->time) < 0 ||
-        H5Pget(list, ALLOC_DEFAULT, &f->unasked) < 0)
+    if (H5Pfill_value_defined(list, &status) < 0 || H5Pget_alloc_time(list, &f->alloc) < 0 ||
+        H5Pget_fill_time(list, &f->time) < 0 || H5Pget(list, ALLOC_DEFAULT, &f->unasked) < 0)
         return -1;
     if (status == H5D_FILL_VALUE_USER_DEFINED && has_pointers(t, f->type) && take_fill_out(list, f) < 0)
         return -1;
@@ -164,8 +171,8 @@ static herr_t put_back(hid_t list, const struct fill *f)
     return H5Pset_alloc_time(list, f->alloc) < 0 ? -1 : H5Pset(list, ALLOC_DEFAULT, &f->unasked);
 }
 
-static int create_and_ask(hid_t file, const struct bkt_type *t, hid_t type, hid_t space, hid_t dcpl, bool kept, hid_t *out,
-                          struct bkt_err *err)
+static int create_and_ask(hid_t file, const struct bkt_type *t, hid_t type, hid_t space, hid_t dcpl,
+                          bool kept, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(fill_fini) struct fill f = {.type = type};
     BKT_CLEANUP(bkt_hid_closep) hid_t list = H5Pcopy(dcpl), dset = H5I_INVALID_HID;
@@ -187,7 +194,8 @@ static int create_and_ask(hid_t file, const struct bkt_type *t, hid_t type, hid_
 /* Filters fill in their parameters when a dataset is created, and HDF5 refuses invalid lists.  To get both
  * from HDF5 itself, the dataset is created in a file in memory.  @p kept: the dataset is a copy, whose
  * filters have parameters. */
-static int as_created(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t space, bool kept, hid_t *out, struct bkt_err *err)
+static int as_created(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t space, bool kept, hid_t *out,
+                      struct bkt_err *err)
 {
     if (!t->is_var && is_plain(dcpl, space)) { /* for variable-length data HDF5 changes the fill time */
         *out = H5Pcopy(dcpl);
@@ -237,7 +245,8 @@ static int from_layout(hid_t id, struct bkt_layout *l, struct bkt_err *err)
 /* The keys of the schema for some filters' parameters, besides the parameters themselves */
 static void named_parameters(struct bkt_filter_desc *f)
 {
-    f->bits_per_pixel = f->coding = f->pixels_per_block = f->pixels_per_scanline = f->scale_type = f->scale_offset = -1;
+    f->bits_per_pixel = f->coding = f->pixels_per_block = f->pixels_per_scanline = f->scale_type =
+        f->scale_offset = -1;
     if (f->id == H5Z_FILTER_DEFLATE && f->n_cd > 0) {
         f->has_level = true;
         f->level     = f->cd[0];
@@ -315,7 +324,8 @@ static int copy_filters(const struct bkt_dset *from, struct bkt_dset *d, struct 
 /* ---- fill value, times ---- */
 
 /* Fill values of the list @p id, which is our own: there too, bytes behind a string's NUL become zeros. */
-static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct bkt_dset *d, struct bkt_err *err)
+static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct bkt_dset *d,
+                     struct bkt_err *err)
 {
     H5D_fill_value_t status;
     if (H5Pfill_value_defined(id, &status) < 0)
@@ -344,7 +354,8 @@ static int from_times(hid_t id, struct bkt_dset *d, struct bkt_err *err)
     H5D_fill_time_t  fill;
     H5D_alloc_time_t alloc;
     unsigned         unasked = 0;
-    if (H5Pget_fill_time(id, &fill) < 0 || H5Pget_alloc_time(id, &alloc) < 0 || H5Pget(id, ALLOC_DEFAULT, &unasked) < 0)
+    if (H5Pget_fill_time(id, &fill) < 0 || H5Pget_alloc_time(id, &alloc) < 0 ||
+        H5Pget(id, ALLOC_DEFAULT, &unasked) < 0)
         return failed(err);
     d->fill_time  = fill == H5D_FILL_TIME_IFSET ? -1 : (int)fill;
     d->alloc_time = unasked ? -1 : (int)alloc;
@@ -358,7 +369,8 @@ static int encode_dcpl(hid_t list, hid_t file_type, struct bkt_object *o, struct
 {
     const struct bkt_dset *d = &o->dset;
     BKT_CLEANUP(bkt_hid_closep) hid_t copy = H5Pcopy(list);
-    if (copy < 0 || (d->has_fill && has_pointers(d->type, file_type) && H5Pset_fill_value(copy, file_type, NULL) < 0))
+    if (copy < 0 ||
+        (d->has_fill && has_pointers(d->type, file_type) && H5Pset_fill_value(copy, file_type, NULL) < 0))
         return failed(err);
     return encode(copy, o, err);
 }

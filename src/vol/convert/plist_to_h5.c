@@ -9,7 +9,8 @@ static herr_t set_object_properties(hid_t id, const struct bkt_object *obj)
 {
     if (obj->attr_track_order > 0 && H5Pset_attr_creation_order(id, (unsigned)obj->attr_track_order) < 0)
         return -1;
-    if (obj->attr_max_compact >= 0 && obj->attr_min_dense >= 0 && obj->attr_min_dense <= obj->attr_max_compact &&
+    if (obj->attr_max_compact >= 0 && obj->attr_min_dense >= 0 &&
+        obj->attr_min_dense <= obj->attr_max_compact &&
         H5Pset_attr_phase_change(id, (unsigned)obj->attr_max_compact, (unsigned)obj->attr_min_dense) < 0)
         return -1;
     return obj->track_times >= 0 ? H5Pset_obj_track_times(id, obj->track_times > 0) : 0;
@@ -43,7 +44,8 @@ int bkt_convert_object_ocpl(const struct bkt_object *obj, hid_t plist_class, hid
     id = H5Pcreate(plist_class);
     if (id < 0 || set_object_properties(id, obj) < 0)
         return bkt_h5err_capture(err, "making a creation property list");
-    if (obj->kind == BKT_GROUP && obj->track_order > 0 && H5Pset_link_creation_order(id, (unsigned)obj->track_order) < 0)
+    if (obj->kind == BKT_GROUP && obj->track_order > 0 &&
+        H5Pset_link_creation_order(id, (unsigned)obj->track_order) < 0)
         return bkt_h5err_capture(err, "setting the order of links");
     *out = bkt_hid_take(&id);
     return BKT_OK;
@@ -131,7 +133,10 @@ static void level_value(const struct bkt_filter_desc *f, size_t elem_size, struc
         cd->v[cd->n++] = f->level;
 }
 
-static void no_values(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd) { (void)f, (void)elem_size, (void)cd; }
+static void no_values(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd)
+{
+    (void)f, (void)elem_size, (void)cd;
+}
 
 static const struct {
     int      id;
@@ -184,7 +189,8 @@ static herr_t set_filters(hid_t id, const struct bkt_dset *d, hid_t file_type)
 }
 
 /* The property list takes a copy of the value, so our value is reclaimed. */
-int bkt_convert_set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_dset *d, hid_t file_type, struct bkt_err *err)
+int bkt_convert_set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_dset *d, hid_t file_type,
+                         struct bkt_err *err)
 {
     struct bkt_slice       value = {d->fill.ptr, d->fill.len};
     BKT_CLEANUP(bkt_hid_closep) hid_t scalar = H5Screate(H5S_SCALAR);
@@ -192,7 +198,8 @@ int bkt_convert_set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_ds
 
     if (scalar < 0 || !mem)
         BKT_NOMEM(err);
-    BKT_TRY(err, bkt_convert_values(in_file, d->type, file_type, &value, 1, file_type, mem, H5P_DEFAULT, err), "fill value");
+    BKT_TRY(err, bkt_convert_values(in_file, d->type, file_type, &value, 1, file_type, mem, H5P_DEFAULT, err),
+            "fill value");
     herr_t rc = H5Pset_fill_value(id, file_type, mem);
     int    code = rc < 0 ? bkt_h5err_capture(err, "setting the fill value") : BKT_OK;
     if (d->type->is_var)
@@ -206,7 +213,8 @@ static int make_dcpl(const struct bkt_object *obj, hid_t file_type, hid_t *out, 
 {
     const struct bkt_dset *d = &obj->dset;
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(H5P_DATASET_CREATE);
-    if (id < 0 || set_object_properties(id, obj) < 0 || set_layout(id, d) < 0 || set_filters(id, d, file_type) < 0)
+    if (id < 0 || set_object_properties(id, obj) < 0 || set_layout(id, d) < 0 ||
+        set_filters(id, d, file_type) < 0)
         return bkt_h5err_capture(err, "making a dataset creation property list");
     /* With the default fill value, HDF5 turns "if set" into "on allocation" when it creates variable-length
      * data. */
@@ -221,7 +229,8 @@ static int make_dcpl(const struct bkt_object *obj, hid_t file_type, hid_t *out, 
 }
 
 /* An encoded list contains the fill value, unless the value has pointers (plist_from_h5.c). */
-int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *obj, hid_t file_type, hid_t *out, struct bkt_err *err)
+int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *obj, hid_t file_type,
+                            hid_t *out, struct bkt_err *err)
 {
     const struct bkt_dset *d = &obj->dset;
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;

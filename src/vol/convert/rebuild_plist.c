@@ -4,7 +4,8 @@
 #include "vol/convert/rebuild.h"
 
 #define UNASKED                                                                                              \
-    "alloc_time_state" /* HDF5's name of the property "the program didn't ask for an allocation time"; a plain number */
+    "alloc_time_state" /* HDF5's name of the property "the program didn't ask for an allocation time"; a     \
+                          plain number */
 
 static bool has(const struct bkt_h5plist *l, unsigned bits)
 {
@@ -117,9 +118,11 @@ static herr_t set_file(hid_t id, const struct bkt_h5plist *l)
  * one block. */
 static hid_t extent_like(hid_t space)
 {
-    hsize_t start[BKT_MAX_RANK], stride[BKT_MAX_RANK], count[BKT_MAX_RANK], block[BKT_MAX_RANK], dims[BKT_MAX_RANK];
+    hsize_t start[BKT_MAX_RANK], stride[BKT_MAX_RANK], count[BKT_MAX_RANK], block[BKT_MAX_RANK],
+        dims[BKT_MAX_RANK];
     int     rank    = H5Sget_simple_extent_ndims(space);
-    bool    regular = rank > 0 && H5Sget_select_type(space) == H5S_SEL_HYPERSLABS && H5Sis_regular_hyperslab(space) > 0 &&
+    bool regular = rank > 0 && H5Sget_select_type(space) == H5S_SEL_HYPERSLABS &&
+                   H5Sis_regular_hyperslab(space) > 0 &&
                    H5Sget_regular_hyperslab(space, start, stride, count, block) >= 0;
     if (!regular) {
         rank    = 1;
@@ -296,7 +299,9 @@ static int check_list(const struct bkt_object *o, struct bkt_err *err)
 
 int bkt_rebuild_check(const struct bkt_object *o, struct bkt_err *err)
 {
-    const struct bkt_type *own = o->kind == BKT_DATASET ? o->dset.type : o->kind == BKT_DATATYPE ? o->type : NULL;
+    const struct bkt_type *own = o->kind == BKT_DATASET    ? o->dset.type
+                                 : o->kind == BKT_DATATYPE ? o->type
+                                                           : NULL;
     if (own)
         BKT_TRY(err, check_type(own, err), "type");
     for (size_t i = 0; i < o->attrs.n; i++)

@@ -1,4 +1,5 @@
-/* References that are stored as text (reference_text.h): regions of datasets, and all other targets of H5T_STD_REF. */
+/* References that are stored as text (reference_text.h): regions of datasets, and all other targets of
+ * H5T_STD_REF. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@ static herr_t select_points(hid_t space, const struct bkt_regref *r)
 static herr_t select_encoded(hid_t space, const struct bkt_regref *r)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t stored = H5I_INVALID_HID;
-    if (bkt_rebuild_encoded_space(&r->space, &stored, NULL) < 0 || H5Sget_simple_extent_ndims(stored) != H5Sget_simple_extent_ndims(space))
+    if (bkt_rebuild_encoded_space(&r->space, &stored, NULL) < 0 ||
+        H5Sget_simple_extent_ndims(stored) != H5Sget_simple_extent_ndims(space))
         return -1;
     return H5Sselect_copy(space, stored);
 }
@@ -43,7 +45,8 @@ static herr_t select_region(hid_t space, const struct bkt_regref *r)
         return select_encoded(space, r);
     if ((int)r->rank != H5Sget_simple_extent_ndims(space) || r->rank == 0)
         return -1;
-    return r->kind == BKT_REGION_POINTS ? select_points(space, r) : bkt_rebuild_blocks(space, r->n, r->coords);
+    return r->kind == BKT_REGION_POINTS ? select_points(space, r)
+                                        : bkt_rebuild_blocks(space, r->n, r->coords);
 }
 
 /* HDF5 multiplies without a check for overflow. */
@@ -66,7 +69,8 @@ static int open_outside_region(const struct bkt_regref *r, hid_t *out, struct bk
         dims[d] = r->dims[d];
     BKT_CLEANUP(bkt_hid_closep) hid_t space = make_space(r->n_dims, dims);
     if (space < 0 || select_region(space, r) < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "the region of a reference to %s of %s does not fit its shape", r->name, r->file);
+        BKT_FAIL(err, BKT_EFORMAT, "the region of a reference to %s of %s does not fit its shape", r->name,
+                 r->file);
     *out = bkt_hid_take(&space);
     return BKT_OK;
 }
@@ -117,14 +121,16 @@ static int open_region(struct bkt_vobj *in_file, const struct bkt_regref *r, hid
     return BKT_OK;
 }
 
-static int make_region(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out, struct bkt_err *err)
+static int make_region(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
     BKT_PASS(open_region(in_file, r, &space, err));
     return bkt_object_make_region(in_file, &r->dset, space, out, err);
 }
 
-static int make_outside(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out, struct bkt_err *err)
+static int make_outside(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out,
+                        struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
     if (r->kind != BKT_REGION_OBJECT && r->kind != BKT_REGION_ATTR)
@@ -163,14 +169,15 @@ int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H
     return rc;
 }
 
-int bkt_convert_old_region(struct bkt_vobj *in_file, const struct bkt_slice *text, unsigned char out[H5R_DSET_REG_REF_BUF_SIZE],
-                           struct bkt_err *err)
+int bkt_convert_old_region(struct bkt_vobj *in_file, const struct bkt_slice *text,
+                           unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
     struct bkt_regref        r;
     const struct bkt_object *dset = NULL;
     BKT_PASS(bkt_regref_parse(text->p, text->n, &r, err));
-    if (r.kind != BKT_REGION_NULL && !r.file && bkt_domain_get(in_file->file->dom, &r.dset, &dset, NULL) == BKT_ENOENT) {
+    if (r.kind != BKT_REGION_NULL && !r.file &&
+        bkt_domain_get(in_file->file->dom, &r.dset, &dset, NULL) == BKT_ENOENT) {
         bkt_regref_fini(&r);
         return BKT_ENOENT;
     }
@@ -210,7 +217,7 @@ static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id 
     H5O_token_t   token;
     BKT_CLEANUP(bkt_hid_closep) hid_t obj = H5I_INVALID_HID;
     struct bkt_err why = {.n = 0};
-    int            rc  = PASS_ON(&why, obj = H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT),
+    int rc = PASS_ON(&why, obj = H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT),
                      "following a reference that is to be stored");
     if (rc < 0 && bkt_object_of_ref(ref, in_file, id) == BKT_OK) /* deleted; as in HDF5, references to it
                                                                     can still be moved */
@@ -223,7 +230,8 @@ static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id 
     return BKT_OK;
 }
 
-int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *out, struct bkt_err *err)
+int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *out,
+                             struct bkt_err *err)
 {
     memset(out, 0, sizeof *out);
     if (is_null(ref))
@@ -241,7 +249,9 @@ static int attr_name(const H5R_ref_t *ref, char **out, struct bkt_err *err)
     *out = calloc(1, (size_t)n + 1);
     if (!*out)
         BKT_NOMEM(err);
-    return H5Rget_attr_name(ref, *out, (size_t)n + 1) < 0 ? bkt_h5err_capture(err, "asking for the attribute of a reference") : BKT_OK;
+    return H5Rget_attr_name(ref, *out, (size_t)n + 1) < 0
+               ? bkt_h5err_capture(err, "asking for the attribute of a reference")
+               : BKT_OK;
 }
 
 /* H5Sget_select_hyper_blocklist() and H5Sget_select_elem_pointlist() write what a struct bkt_regref wants. */
@@ -253,7 +263,8 @@ static int region_coords(hid_t space, struct bkt_regref *r, struct bkt_err *err)
     if (n < 0)
         return bkt_h5err_capture(err, "asking for the selection of a region reference");
     _Static_assert(sizeof(hsize_t) == sizeof *r->coords, "coordinates of the same kind");
-    r->coords = bkt_mul_size((size_t)n, 2 * (size_t)r->rank, &values) ? calloc(values + 1, sizeof *r->coords) : NULL;
+    r->coords =
+        bkt_mul_size((size_t)n, 2 * (size_t)r->rank, &values) ? calloc(values + 1, sizeof *r->coords) : NULL;
     if (!r->coords)
         BKT_NOMEM(err);
     r->n      = (size_t)n;
@@ -270,7 +281,9 @@ static int encode_region(hid_t space, struct bkt_regref *r, struct bkt_err *err)
         return bkt_h5err_capture(err, "encoding a selection");
     if (bkt_buf_resize(&r->space, n) < 0)
         BKT_NOMEM(err);
-    return H5Sencode2(space, r->space.ptr, &n, H5P_DEFAULT) < 0 ? bkt_h5err_capture(err, "encoding a selection") : BKT_OK;
+    return H5Sencode2(space, r->space.ptr, &n, H5P_DEFAULT) < 0
+               ? bkt_h5err_capture(err, "encoding a selection")
+               : BKT_OK;
 }
 
 /* If the number of blocks grows with the dataset, they can't be listed. */
@@ -278,7 +291,8 @@ static bool is_unlimited(hid_t space)
 {
     hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
     int     rank = H5Sget_simple_extent_ndims(space);
-    if (H5Sis_regular_hyperslab(space) <= 0 || H5Sget_regular_hyperslab(space, start, stride, count, block) < 0)
+    if (H5Sis_regular_hyperslab(space) <= 0 ||
+        H5Sget_regular_hyperslab(space, start, stride, count, block) < 0)
         return false;
     for (int i = 0; i < rank; i++)
         if (count[i] == H5S_UNLIMITED || block[i] == H5S_UNLIMITED)
@@ -304,7 +318,8 @@ int bkt_convert_from_region(hid_t space, struct bkt_regref *r, struct bkt_err *e
             return region_coords(space, r, err);
         case H5S_SEL_HYPERSLABS:
             r->kind = is_unlimited(space) ? BKT_REGION_ENCODED : BKT_REGION_BLOCKS;
-            return r->kind == BKT_REGION_ENCODED ? encode_region(space, r, err) : region_coords(space, r, err);
+            return r->kind == BKT_REGION_ENCODED ? encode_region(space, r, err)
+                                                 : region_coords(space, r, err);
         case H5S_SEL_ERROR:
         case H5S_SEL_N:
         default:
@@ -356,7 +371,8 @@ static int describe(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_r
     return bkt_convert_from_region(space, r, err);
 }
 
-int bkt_convert_from_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_buf *out, struct bkt_err *err)
+int bkt_convert_from_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_buf *out,
+                         struct bkt_err *err)
 {
     struct bkt_regref r = {.kind = BKT_REGION_NULL};
     if (is_null(ref))

@@ -60,8 +60,9 @@ static int onto_extent(hid_t space, hid_t extent, hid_t *out, struct bkt_err *er
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Scopy(extent);
     herr_t rc = id < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL) < 0 ? -1 : 0;
     if (rc >= 0)
-        rc = H5Sget_select_type(space) == H5S_SEL_ALL ? H5Sselect_hyperslab(id, H5S_SELECT_SET, start, NULL, dims, NULL)
-                                                      : H5Sselect_copy(id, space);
+        rc = H5Sget_select_type(space) == H5S_SEL_ALL
+                 ? H5Sselect_hyperslab(id, H5S_SELECT_SET, start, NULL, dims, NULL)
+                 : H5Sselect_copy(id, space);
     if (rc < 0)
         return bkt_h5err_capture(err, "moving a selection to the dataset's extent");
     *out = bkt_hid_take(&id);
@@ -75,7 +76,8 @@ static int regular(hid_t space, struct bkt_sel *sel, struct bkt_err *err)
     hsize_t lo[H5S_MAX_RANK], hi[H5S_MAX_RANK];
     bool    whole = true;
 
-    if (H5Sget_regular_hyperslab(space, start, stride, count, block) < 0 || H5Sget_select_bounds(space, lo, hi) < 0)
+    if (H5Sget_regular_hyperslab(space, start, stride, count, block) < 0 ||
+        H5Sget_select_bounds(space, lo, hi) < 0)
         return bkt_h5err_capture(err, "asking for a hyperslab");
     for (unsigned i = 0; i < sel->rank; i++) {
         sel->start[i]  = lo[i];
@@ -122,7 +124,8 @@ static int irregular(hid_t space, struct bkt_sel *sel, void **runs_out, struct b
     if (iter < 0)
         return bkt_h5err_capture(err, "iterating over a selection");
     while (left > 0) {
-        if (H5Ssel_iter_get_seq_list(iter, BKT_COUNT(len), (size_t)bkt_min_u64(left, SIZE_MAX), &n, &n_elems, off, len) < 0)
+        if (H5Ssel_iter_get_seq_list(iter, BKT_COUNT(len), (size_t)bkt_min_u64(left, SIZE_MAX), &n, &n_elems,
+                                     off, len) < 0)
             return bkt_h5err_capture(err, "iterating over a selection");
         if (n == 0 || n_elems == 0)
             BKT_FAIL(err, BKT_EHDF5, "a selection ended before its last element");
@@ -185,7 +188,8 @@ static int all_of(const struct bkt_space *s, struct bkt_sel *sel, struct bkt_err
     return BKT_OK;
 }
 
-int bkt_convert_selection(hid_t space, const struct bkt_space *extent, struct bkt_sel *sel, void **runs_out, struct bkt_err *err)
+int bkt_convert_selection(hid_t space, const struct bkt_space *extent, struct bkt_sel *sel, void **runs_out,
+                          struct bkt_err *err)
 {
     *runs_out   = NULL;
     sel->runs   = NULL; /* the arrays' 1 KB shows where a box of some elements is read */

@@ -57,7 +57,10 @@ static bool walk(const struct bkt_type *t, unsigned char *p, size_t stride, size
     return go;
 }
 
-void bkt_tails_clear(const struct bkt_type *t, unsigned char *p, size_t stride, size_t n) { (void)walk(t, p, stride, n, clear); }
+void bkt_tails_clear(const struct bkt_type *t, unsigned char *p, size_t stride, size_t n)
+{
+    (void)walk(t, p, stride, n, clear);
+}
 
 bool bkt_tails_are_zero(const struct bkt_type *t, const unsigned char *p, size_t n)
 {

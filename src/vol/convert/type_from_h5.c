@@ -41,7 +41,8 @@ static bool says_its_value(hid_t type, size_t size)
     H5T_pad_t low, high;
     if (H5Tget_precision(type) == size * 8)
         return true;
-    return H5Tget_offset(type) == 0 && !(H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2) &&
+    return H5Tget_offset(type) == 0 &&
+           !(H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2) &&
            H5Tget_pad(type, &low, &high) >= 0 && high == H5T_PAD_ZERO;
 }
 
@@ -80,7 +81,8 @@ static int from_float(hid_t type, unsigned depth, struct bkt_type *t, struct bkt
 
 static int from_string(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
-    static const enum bkt_strpad pads[] = {[H5T_STR_NULLTERM] = BKT_STR_NULLTERM, [H5T_STR_NULLPAD] = BKT_STR_NULLPAD,
+    static const enum bkt_strpad pads[] = {[H5T_STR_NULLTERM] = BKT_STR_NULLTERM,
+                                           [H5T_STR_NULLPAD] = BKT_STR_NULLPAD,
                                            [H5T_STR_SPACEPAD] = BKT_STR_SPACEPAD};
     int pad = H5Tget_strpad(type);
     (void)depth;
@@ -113,7 +115,8 @@ static int encode(hid_t type, struct bkt_type *t, struct bkt_err *err);
 static int from_reference(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
     (void)depth;
-    if (H5Tget_size(type) == H5R_OBJ_REF_BUF_SIZE) { /* the old kind; H5Tequal() also compares the files of two types */
+    if (H5Tget_size(type) ==
+        H5R_OBJ_REF_BUF_SIZE) { /* the old kind; H5Tequal() also compares the files of two types */
         t->cls  = BKT_T_OBJREF;
         t->size = 48;
         return BKT_OK;
@@ -264,9 +267,10 @@ typedef int from_fn(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_e
 static int from_depth(hid_t type, unsigned depth, struct bkt_type **out, struct bkt_err *err)
 {
     static from_fn *const from[] = {
-        [H5T_INTEGER] = from_integer,     [H5T_FLOAT] = from_float,   [H5T_TIME] = from_time, [H5T_STRING] = from_string,
-        [H5T_BITFIELD] = from_integer,    [H5T_OPAQUE] = from_opaque, [H5T_COMPOUND] = from_compound,
-        [H5T_REFERENCE] = from_reference, [H5T_ENUM] = from_enum,     [H5T_VLEN] = from_vlen, [H5T_ARRAY] = from_array};
+        [H5T_INTEGER] = from_integer,   [H5T_FLOAT] = from_float,         [H5T_TIME] = from_time,
+        [H5T_STRING] = from_string,     [H5T_BITFIELD] = from_integer,    [H5T_OPAQUE] = from_opaque,
+        [H5T_COMPOUND] = from_compound, [H5T_REFERENCE] = from_reference, [H5T_ENUM] = from_enum,
+        [H5T_VLEN] = from_vlen,         [H5T_ARRAY] = from_array};
     int cls = (int)H5Tget_class(type);
     if (cls < 0)
         return failed(err);

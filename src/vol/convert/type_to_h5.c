@@ -46,8 +46,8 @@ static int make_integer(const struct bkt_type *t, hid_t *out, struct bkt_err *er
 static int make_half(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcopy(t->big_endian ? H5T_IEEE_F32BE : H5T_IEEE_F32LE);
-    if (id < 0 || H5Tset_fields(id, 15, 10, 5, 0, 10) < 0 || H5Tset_precision(id, 16) < 0 || H5Tset_size(id, 2) < 0 ||
-        H5Tset_ebias(id, 15) < 0)
+    if (id < 0 || H5Tset_fields(id, 15, 10, 5, 0, 10) < 0 || H5Tset_precision(id, 16) < 0 ||
+        H5Tset_size(id, 2) < 0 || H5Tset_ebias(id, 15) < 0)
         return bkt_h5err_capture(err, "making a half-precision type");
     *out = bkt_hid_take(&id);
     return BKT_OK;
@@ -59,9 +59,11 @@ static int make_float(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
         case 2:
             return make_half(t, out, err);
         case 4:
-            return done(H5Tcopy(t->big_endian ? H5T_IEEE_F32BE : H5T_IEEE_F32LE), "copying a float type", out, err);
+            return done(H5Tcopy(t->big_endian ? H5T_IEEE_F32BE : H5T_IEEE_F32LE), "copying a float type", out,
+                        err);
         case 8:
-            return done(H5Tcopy(t->big_endian ? H5T_IEEE_F64BE : H5T_IEEE_F64LE), "copying a float type", out, err);
+            return done(H5Tcopy(t->big_endian ? H5T_IEEE_F64BE : H5T_IEEE_F64LE), "copying a float type", out,
+                        err);
         default:
             BKT_FAIL(err, BKT_EUNSUP, "floating-point type of %zu bytes", t->size);
     }
@@ -69,12 +71,14 @@ static int make_float(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 
 static int make_string(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
-    static const H5T_str_t pads[] = {
-        [BKT_STR_NULLTERM] = H5T_STR_NULLTERM, [BKT_STR_NULLPAD] = H5T_STR_NULLPAD, [BKT_STR_SPACEPAD] = H5T_STR_SPACEPAD};
+    static const H5T_str_t pads[] = {[BKT_STR_NULLTERM] = H5T_STR_NULLTERM,
+                                     [BKT_STR_NULLPAD] = H5T_STR_NULLPAD,
+                                     [BKT_STR_SPACEPAD] = H5T_STR_SPACEPAD};
     if (!t->var_string && t->size == 0)
         BKT_FAIL(err, BKT_EFORMAT, "string type of 0 bytes");
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcopy(H5T_C_S1);
-    if (id < 0 || H5Tset_size(id, t->var_string ? H5T_VARIABLE : t->size) < 0 || H5Tset_strpad(id, pads[t->strpad]) < 0 ||
+    if (id < 0 || H5Tset_size(id, t->var_string ? H5T_VARIABLE : t->size) < 0 ||
+        H5Tset_strpad(id, pads[t->strpad]) < 0 ||
         H5Tset_cset(id, t->cset == BKT_CSET_UTF8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII) < 0)
         return bkt_h5err_capture(err, "making a string type");
     *out = bkt_hid_take(&id);
@@ -113,7 +117,8 @@ static int make_enum(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
     if (id < 0)
         return bkt_h5err_capture(err, "making an enumeration type");
     for (size_t i = 0; i < t->n_members; i++) {
-        (t->base->big_endian ? bkt_put_be : bkt_put_le)(value, (unsigned)t->base->size, (uint64_t)t->members[i].value);
+        (t->base->big_endian ? bkt_put_be : bkt_put_le)(value, (unsigned)t->base->size,
+                                                        (uint64_t)t->members[i].value);
         if (H5Tenum_insert(id, t->members[i].name, value) < 0)
             return bkt_h5err_capture(err, t->members[i].name);
     }
@@ -182,9 +187,10 @@ typedef int make_fn(const struct bkt_type *t, hid_t *out, struct bkt_err *err);
 int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
     static make_fn *const makers[] = {
-        [BKT_T_INTEGER] = make_integer, [BKT_T_FLOAT] = make_float,   [BKT_T_STRING] = make_string, [BKT_T_VLEN] = make_vlen,
-        [BKT_T_COMPOUND] = make_compound, [BKT_T_ARRAY] = make_array, [BKT_T_ENUM] = make_enum,     [BKT_T_OPAQUE] = make_opaque,
-        [BKT_T_OBJREF] = make_objref,   [BKT_T_REGREF] = make_regref};
+        [BKT_T_INTEGER] = make_integer, [BKT_T_FLOAT] = make_float,       [BKT_T_STRING] = make_string,
+        [BKT_T_VLEN] = make_vlen,       [BKT_T_COMPOUND] = make_compound, [BKT_T_ARRAY] = make_array,
+        [BKT_T_ENUM] = make_enum,       [BKT_T_OPAQUE] = make_opaque,     [BKT_T_OBJREF] = make_objref,
+        [BKT_T_REGREF] = make_regref};
     if (t->bad)
         BKT_FAIL(err, BKT_EFORMAT, "%s", t->bad);
     if (t->encoded.len)
@@ -202,7 +208,10 @@ static int stored_type(const struct bkt_vobj *o, const struct bkt_type **out, st
         *out = a->type;
         return BKT_OK;
     }
-    *out = !o->obj ? NULL : o->obj->kind == BKT_DATASET ? o->obj->dset.type : o->obj->kind == BKT_DATATYPE ? o->obj->type : NULL;
+    *out = !o->obj                        ? NULL
+           : o->obj->kind == BKT_DATASET  ? o->obj->dset.type
+           : o->obj->kind == BKT_DATATYPE ? o->obj->type
+                                          : NULL;
     if (!*out)
         BKT_FAIL(err, BKT_EINVAL, "an object without a datatype");
     return BKT_OK;
@@ -224,7 +233,8 @@ int bkt_convert_file_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 static bool is_same_type(const struct bkt_object *named, hid_t file_type)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
-    return named->kind == BKT_DATATYPE && bkt_convert_type(named->type, &id, NULL) == BKT_OK && H5Tequal(id, file_type) > 0;
+    return named->kind == BKT_DATATYPE && bkt_convert_type(named->type, &id, NULL) == BKT_OK &&
+           H5Tequal(id, file_type) > 0;
 }
 
 /* A committed type is shown as the named object, so that H5Tcommitted() is true and tools find its path.
@@ -240,9 +250,11 @@ int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
     if (t->committed.text[0]) {
         struct bkt_err why = {0};
         if (bkt_domain_get(o->file->dom, &t->committed, &named, &why) < 0)
-            bkt_trace(BKT_TRACE_VOL, "committed type %s: %s", t->committed.text, why.n ? why.frame[0].msg : "?");
+            bkt_trace(BKT_TRACE_VOL, "committed type %s: %s", t->committed.text,
+                      why.n ? why.frame[0].msg : "?");
         else if (!is_same_type(named, file_type)) {
-            bkt_trace(BKT_TRACE_VOL, "committed type %s differs from the copies in its users", t->committed.text);
+            bkt_trace(BKT_TRACE_VOL, "committed type %s differs from the copies in its users",
+                      t->committed.text);
             bkt_object_release(named);
             named = NULL;
         }

@@ -27,9 +27,10 @@ struct source {
     size_t               stride;
 };
 
-static int pack(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride);
-static int store(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
-                 struct bkt_stored *out);
+static int pack(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                unsigned char *dst, size_t dstride);
+static int store(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                 const struct bkt_slice *old, struct bkt_stored *out);
 
 void bkt_stored_fini(struct bkt_stored *s)
 {
@@ -38,11 +39,15 @@ void bkt_stored_fini(struct bkt_stored *s)
     s->end = NULL;
 }
 
-static struct bkt_column column_of(const struct source *s) { return (struct bkt_column){.base = s->base, .stride = s->stride}; }
+static struct bkt_column column_of(const struct source *s)
+{
+    return (struct bkt_column){.base = s->base, .stride = s->stride};
+}
 
 /* ---- fixed size ---- */
 
-static int copy(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride)
+static int copy(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                unsigned char *dst, size_t dstride)
 {
     struct bkt_column col = column_of(src);
     (void)r;
@@ -56,7 +61,8 @@ static int copy(struct run *r, const struct bkt_conv *c, const struct source *sr
     return BKT_OK;
 }
 
-static int leaf(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride)
+static int leaf(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                unsigned char *dst, size_t dstride)
 {
     if (c->has_number && !r->asks) {
         bkt_recast_step(&c->number, src->base, src->stride, dst, dstride, n);
@@ -65,7 +71,7 @@ static int leaf(struct run *r, const struct bkt_conv *c, const struct source *sr
     size_t                               wide  = c->src > c->dst ? c->src : c->dst;
     size_t                               batch = n < BATCH ? n : BATCH;
     struct bkt_column                    col   = column_of(src);
-    bool                                 there = dstride == c->src && c->src == wide; /* convert where the result belongs */
+    bool there = dstride == c->src && c->src == wide; /* convert where the result belongs */
     BKT_CLEANUP(bkt_freep) unsigned char *tmp  = there ? NULL : bkt_conv_room(batch, wide, r->err);
     if (!there && !tmp)
         return BKT_ENOMEM;
@@ -83,7 +89,8 @@ static int leaf(struct run *r, const struct bkt_conv *c, const struct source *sr
     return BKT_OK;
 }
 
-static int compound(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride)
+static int compound(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                    unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < c->n_child; i++) {
         struct source field = {src->base + c->child[i].offset, src->stride};
@@ -94,7 +101,8 @@ static int compound(struct run *r, const struct bkt_conv *c, const struct source
 }
 
 /* A column of arrays is a longer column of their elements, when they lie side by side. */
-static int side_by_side(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, struct source *out, void **owned)
+static int side_by_side(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                        struct source *out, void **owned)
 {
     struct bkt_column col = column_of(src);
     *out                  = (struct source){src->base, c->child[0].dst};
@@ -116,7 +124,8 @@ static int array_total(struct run *r, const struct bkt_conv *c, size_t n, size_t
     return BKT_OK;
 }
 
-static int array(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride)
+static int array(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                 unsigned char *dst, size_t dstride)
 {
     BKT_CLEANUP(bkt_freep) void *owned = NULL;
     struct source elems;
@@ -145,13 +154,15 @@ static int put_id(struct run *r, const struct bkt_conv *c, const struct bkt_id *
     return BKT_OK;
 }
 
-static int obj_ref(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride)
+static int obj_ref(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                   unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_id id    = {""};
         H5O_token_t   token = {{0}};
         memcpy(token.__data, src->base + i * src->stride, H5R_OBJ_REF_BUF_SIZE);
-        if (bkt_get_le(token.__data, H5R_OBJ_REF_BUF_SIZE) && !bkt_token_id(r->in_file->file->dom, &token, &id))
+        if (bkt_get_le(token.__data, H5R_OBJ_REF_BUF_SIZE) &&
+            !bkt_token_id(r->in_file->file->dom, &token, &id))
             BKT_FAIL(r->err, BKT_EINVAL, "a reference leads to no object of the domain");
         BKT_PASS(put_id(r, c, &id, dst + i * dstride));
     }
@@ -163,7 +174,8 @@ static const H5R_ref_t *new_ref_at(const struct source *src, size_t i, H5R_ref_t
     return memcpy(copy, src->base + i * src->stride, sizeof *copy); /* the program's value may be unaligned */
 }
 
-static int new_ref(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride)
+static int new_ref(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                   unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_id id = {""};
@@ -174,13 +186,15 @@ static int new_ref(struct run *r, const struct bkt_conv *c, const struct source 
     return BKT_OK;
 }
 
-typedef int pack_fn(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride);
+typedef int pack_fn(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                    unsigned char *dst, size_t dstride);
 
-static int pack(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride)
+static int pack(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                unsigned char *dst, size_t dstride)
 {
-    static pack_fn *const by_kind[] = {[BKT_CONV_COPY] = copy,         [BKT_CONV_LEAF] = leaf,   [BKT_CONV_COMPOUND] = compound,
-                                       [BKT_CONV_ARRAY] = array,       [BKT_CONV_OBJ_REF] = obj_ref,
-                                       [BKT_CONV_NEW_REF] = new_ref};
+    static pack_fn *const by_kind[] = {
+        [BKT_CONV_COPY] = copy,   [BKT_CONV_LEAF] = leaf,       [BKT_CONV_COMPOUND] = compound,
+        [BKT_CONV_ARRAY] = array, [BKT_CONV_OBJ_REF] = obj_ref, [BKT_CONV_NEW_REF] = new_ref};
     if (n == 0)
         return BKT_OK;
     if ((size_t)c->kind >= BKT_COUNT(by_kind) || !by_kind[c->kind])
@@ -210,8 +224,8 @@ static int put_counted(struct run *r, struct bkt_buf *out, const void *p, size_t
     return BKT_OK;
 }
 
-static int store_strings(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
-                         struct bkt_stored *out)
+static int store_strings(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                         const struct bkt_slice *old, struct bkt_stored *out)
 {
     (void)c, (void)old;
     for (size_t i = 0; i < n; i++) {
@@ -227,8 +241,8 @@ static int store_strings(struct run *r, const struct bkt_conv *c, const struct s
     return BKT_OK;
 }
 
-static int store_text_refs(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
-                           struct bkt_stored *out)
+static int store_text_refs(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                           const struct bkt_slice *old, struct bkt_stored *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     (void)old;
@@ -246,7 +260,8 @@ static int store_text_refs(struct run *r, const struct bkt_conv *c, const struct
 }
 
 /* The contents of all sequences, side by side */
-static int join(struct run *r, const struct bkt_conv *base, const struct source *src, size_t n, unsigned char **out, size_t *total)
+static int join(struct run *r, const struct bkt_conv *base, const struct source *src, size_t n,
+                unsigned char **out, size_t *total)
 {
     hvl_t v;
     *total = 0;
@@ -268,8 +283,8 @@ static int join(struct run *r, const struct bkt_conv *base, const struct source 
     return BKT_OK;
 }
 
-static int store_sequences(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
-                           struct bkt_stored *out)
+static int store_sequences(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                           const struct bkt_slice *old, struct bkt_stored *out)
 {
     const struct bkt_conv *base = &c->child[0];
     BKT_CLEANUP(bkt_freep) unsigned char *elems = NULL;
@@ -290,7 +305,8 @@ static int store_sequences(struct run *r, const struct bkt_conv *c, const struct
     return BKT_OK;
 }
 
-static int cut_arrays(struct run *r, const struct bkt_conv *c, const struct bkt_slice *old, size_t n, struct bkt_slice **out)
+static int cut_arrays(struct run *r, const struct bkt_conv *c, const struct bkt_slice *old, size_t n,
+                      struct bkt_slice **out)
 {
     size_t each = (size_t)c->t->n_elems;
     *out        = bkt_conv_room(n, each * sizeof **out, r->err);
@@ -303,8 +319,8 @@ static int cut_arrays(struct run *r, const struct bkt_conv *c, const struct bkt_
     return BKT_OK;
 }
 
-static int store_arrays(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
-                        struct bkt_stored *out)
+static int store_arrays(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                        const struct bkt_slice *old, struct bkt_stored *out)
 {
     BKT_CLEANUP(bkt_freep) void             *owned = NULL;
     BKT_CLEANUP(bkt_freep) struct bkt_slice *parts = NULL;
@@ -339,7 +355,8 @@ static int zero_element(const struct bkt_type *t, struct bkt_buf *out)
 }
 
 /* The content of a field that the program doesn't write */
-static int keep_field(struct run *r, const struct bkt_type *t, size_t n, const struct bkt_slice *old, struct bkt_stored *out)
+static int keep_field(struct run *r, const struct bkt_type *t, size_t n, const struct bkt_slice *old,
+                      struct bkt_stored *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf zero = {0};
     if (!old)
@@ -357,7 +374,8 @@ static int stored_room(struct run *r, size_t n, struct bkt_stored *out)
 }
 
 /* The fields of old elements are cut off in sequence. */
-static int field_of_old(struct run *r, const struct bkt_type *t, size_t n, struct bkt_slice *rest, struct bkt_slice *field)
+static int field_of_old(struct run *r, const struct bkt_type *t, size_t n, struct bkt_slice *rest,
+                        struct bkt_slice *field)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_rd rd = bkt_rd_of(rest[i].p, rest[i].n);
@@ -368,8 +386,8 @@ static int field_of_old(struct run *r, const struct bkt_type *t, size_t n, struc
     return BKT_OK;
 }
 
-static int store_fields(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
-                        struct bkt_stored *fields)
+static int store_fields(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                        const struct bkt_slice *old, struct bkt_stored *fields)
 {
     BKT_CLEANUP(bkt_freep) struct bkt_slice *rest = NULL, *field = NULL;
     if (old) {
@@ -393,7 +411,8 @@ static int store_fields(struct run *r, const struct bkt_conv *c, const struct so
     return BKT_OK;
 }
 
-static int put_together(struct run *r, const struct bkt_stored *fields, size_t n_fields, size_t n, struct bkt_stored *out)
+static int put_together(struct run *r, const struct bkt_stored *fields, size_t n_fields, size_t n,
+                        struct bkt_stored *out)
 {
     for (size_t i = 0; i < n; i++) {
         for (size_t f = 0; f < n_fields; f++) {
@@ -406,8 +425,8 @@ static int put_together(struct run *r, const struct bkt_stored *fields, size_t n
     return BKT_OK;
 }
 
-static int store_compounds(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
-                           struct bkt_stored *out)
+static int store_compounds(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                           const struct bkt_slice *old, struct bkt_stored *out)
 {
     struct bkt_stored *fields = bkt_conv_room(c->n_child, sizeof *fields, r->err);
     if (!fields)
@@ -422,8 +441,8 @@ static int store_compounds(struct run *r, const struct bkt_conv *c, const struct
 }
 
 /* Elements of fixed size, stored beside variable ones */
-static int store_fixed(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
-                       struct bkt_stored *out)
+static int store_fixed(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                       const struct bkt_slice *old, struct bkt_stored *out)
 {
     size_t bytes;
     if (!bkt_mul_size(n, c->src, &bytes) || bkt_buf_resize(&out->bytes, bytes) < 0)
@@ -437,16 +456,17 @@ static int store_fixed(struct run *r, const struct bkt_conv *c, const struct sou
     return pack(r, c, src, n, out->bytes.ptr, c->src);
 }
 
-typedef int store_fn(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
-                     struct bkt_stored *out);
+typedef int store_fn(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                     const struct bkt_slice *old, struct bkt_stored *out);
 
 /* Store n elements into an empty @p out. */
-static int store(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
-                 struct bkt_stored *out)
+static int store(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+                 const struct bkt_slice *old, struct bkt_stored *out)
 {
-    static store_fn *const by_kind[] = {[BKT_CONV_STRING] = store_strings,     [BKT_CONV_VLEN] = store_sequences,
-                                        [BKT_CONV_COMPOUND] = store_compounds, [BKT_CONV_ARRAY] = store_arrays,
-                                        [BKT_CONV_NEW_REF] = store_text_refs,  [BKT_CONV_REG_REF] = store_text_refs};
+    static store_fn *const by_kind[] = {
+        [BKT_CONV_STRING] = store_strings,     [BKT_CONV_VLEN] = store_sequences,
+        [BKT_CONV_COMPOUND] = store_compounds, [BKT_CONV_ARRAY] = store_arrays,
+        [BKT_CONV_NEW_REF] = store_text_refs,  [BKT_CONV_REG_REF] = store_text_refs};
     BKT_PASS(stored_room(r, n, out));
     if (n == 0)
         return BKT_OK;
@@ -459,8 +479,9 @@ static int store(struct run *r, const struct bkt_conv *c, const struct source *s
 
 /* ---- whole elements ---- */
 
-int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const void *src, size_t n, const struct bkt_column *old,
-                   void *packed, struct bkt_stored *out, hid_t dxpl, struct bkt_err *err)
+int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const void *src, size_t n,
+                   const struct bkt_column *old, void *packed, struct bkt_stored *out, hid_t dxpl,
+                   struct bkt_err *err)
 {
     struct run    r    = {in_file, dxpl, err, bkt_conv_asks(dxpl)};
     struct source from = {src, c->dst};
@@ -473,8 +494,8 @@ int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const voi
     return pack(&r, c, &from, n, packed, c->src);
 }
 
-int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, hid_t mem_type, const void *src, size_t n,
-                      hid_t dxpl, struct bkt_buf *out, struct bkt_err *err)
+int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
+                      const void *src, size_t n, hid_t dxpl, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_conv_fini) struct bkt_conv c;
     BKT_CLEANUP(bkt_stored_fini) struct bkt_stored made = {0};

@@ -10,7 +10,8 @@
 #include "vol/core/object_refs.h"
 #include "schema/json/reference_text.h"
 
-#define BATCH 16384 /* elements that one H5Tconvert takes at most: bounds its buffer; larger ones are not faster */
+/* Elements that one H5Tconvert takes at most: bounds its buffer; larger ones are not faster. */
+#define BATCH 16384
 
 struct run {
     struct bkt_vobj *in_file;
@@ -24,8 +25,8 @@ struct run {
     bool             asks; /* H5Pset_type_conv_cb */
 };
 
-static int convert(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
-                   size_t dstride);
+static int convert(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+                   unsigned char *dst, size_t dstride);
 
 static const unsigned char *element(const struct bkt_column *col, size_t i)
 {
@@ -90,8 +91,8 @@ void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigne
         memcpy(dst + i * dstride, from + i * size, size);
 }
 
-static int copy(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
-                size_t dstride)
+static int copy(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+                unsigned char *dst, size_t dstride)
 {
     (void)r;
     if (dstride == c->src)
@@ -103,7 +104,8 @@ static int copy(struct run *r, const struct bkt_conv *c, const struct bkt_column
 }
 
 /* Convert numbers that don't need H5Tconvert. */
-static void numbers(const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst, size_t dstride)
+static void numbers(const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
+                    size_t dstride)
 {
     if (!col->slices)
         bkt_recast_step(&c->number, col->base, col->stride, dst, dstride, n);
@@ -111,8 +113,8 @@ static void numbers(const struct bkt_conv *c, const struct bkt_column *col, size
         bkt_recast_step(&c->number, col->slices[i].p, c->src, dst + i * dstride, c->dst, 1);
 }
 
-static int leaf(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
-                size_t dstride)
+static int leaf(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+                unsigned char *dst, size_t dstride)
 {
     if (c->has_number && !r->asks) {
         numbers(c, col, n, dst, dstride);
@@ -122,7 +124,8 @@ static int leaf(struct run *r, const struct bkt_conv *c, const struct bkt_column
     bool           there = dstride == c->dst && c->dst == wide; /* convert in the program's own memory,
                                                                    which holds no other data */
     size_t         batch = n < BATCH ? n : BATCH;
-    bool           here  = !there && col->scratch && col->stride == c->src && c->src == wide && !col->slices; /* or in place */
+    bool here =
+        !there && col->scratch && col->stride == c->src && c->src == wide && !col->slices; /* or in place */
     BKT_CLEANUP(bkt_freep) unsigned char *tmp = there || here ? NULL : bkt_conv_room(batch, wide, r->err);
     BKT_CLEANUP(bkt_freep) unsigned char *bkg = c->partial ? bkt_conv_room(batch, c->dst, r->err) : NULL;
 
@@ -132,7 +135,8 @@ static int leaf(struct run *r, const struct bkt_conv *c, const struct bkt_column
         size_t         k  = n - i < batch ? n - i : batch;
         unsigned char *to = there ? dst + i * dstride : here ? (unsigned char *)col->base + i * wide : tmp;
         if (bkg)
-            bkt_column_gather(&(struct bkt_column){.base = dst + i * dstride, .stride = dstride}, 0, k, c->dst, bkg);
+            bkt_column_gather(&(struct bkt_column){.base = dst + i * dstride, .stride = dstride}, 0, k,
+                              c->dst, bkg);
         if (!here)
             bkt_column_gather(col, i, k, c->src, to);
         if (H5Tconvert(c->file, c->mem, k, to, bkg, r->dxpl) < 0)
@@ -158,8 +162,8 @@ static int payload(struct run *r, const struct bkt_column *col, size_t i, struct
     return BKT_OK;
 }
 
-static int string(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
-                  size_t dstride)
+static int string(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+                  unsigned char *dst, size_t dstride)
 {
     (void)c;
     for (size_t i = 0; i < n; i++) {
@@ -196,7 +200,8 @@ static int count_elements(struct run *r, const struct bkt_conv *base, const stru
 {
     if (base->src) {
         if (s->n % base->src)
-            BKT_FAIL(r->err, BKT_EFORMAT, "a sequence of %zu bytes of elements of %zu bytes", s->n, base->src);
+            BKT_FAIL(r->err, BKT_EFORMAT, "a sequence of %zu bytes of elements of %zu bytes", s->n,
+                     base->src);
         *out = s->n / base->src;
         return BKT_OK;
     }
@@ -210,7 +215,8 @@ static int count_elements(struct run *r, const struct bkt_conv *base, const stru
     return BKT_OK;
 }
 
-int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out, struct bkt_err *err)
+int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out,
+                   struct bkt_err *err)
 {
     for (size_t i = 0; i < count; i++) {
         out[i].p = rd->p;
@@ -220,7 +226,8 @@ int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, st
     return BKT_OK;
 }
 
-static int flatten(struct run *r, const struct bkt_conv *base, const struct bkt_column *col, size_t n, struct sequences *q)
+static int flatten(struct run *r, const struct bkt_conv *base, const struct bkt_column *col, size_t n,
+                   struct sequences *q)
 {
     struct bkt_slice s;
     q->len = bkt_conv_room(n, sizeof *q->len, r->err);
@@ -248,8 +255,8 @@ static int flatten(struct run *r, const struct bkt_conv *base, const struct bkt_
     return BKT_OK;
 }
 
-static int vlen(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
-                size_t dstride)
+static int vlen(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+                unsigned char *dst, size_t dstride)
 {
     const struct bkt_conv *base = &c->child[0];
     BKT_CLEANUP(sequences_fini) struct sequences q = {0};
@@ -274,8 +281,8 @@ static int vlen(struct run *r, const struct bkt_conv *c, const struct bkt_column
 }
 
 /* A column of arrays is a longer column of their elements. */
-static int array_elements(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, size_t each,
-                          struct bkt_column *out, void **owned)
+static int array_elements(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+                          size_t each, struct bkt_column *out, void **owned)
 {
     *out = *col;
     if (c->src && !col->slices && col->stride == c->src) {
@@ -303,8 +310,8 @@ static int array_elements(struct run *r, const struct bkt_conv *c, const struct 
     return BKT_OK;
 }
 
-static int array(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
-                 size_t dstride)
+static int array(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+                 unsigned char *dst, size_t dstride)
 {
     const struct bkt_conv *base = &c->child[0];
     BKT_CLEANUP(bkt_freep) void          *owned = NULL;
@@ -326,8 +333,8 @@ static int array(struct run *r, const struct bkt_conv *c, const struct bkt_colum
     return BKT_OK;
 }
 
-static int fixed_fields(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
-                        size_t dstride)
+static int fixed_fields(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+                        unsigned char *dst, size_t dstride)
 {
     BKT_CLEANUP(bkt_freep) unsigned char *packed = NULL;
     struct bkt_column from = *col;
@@ -347,8 +354,8 @@ static int fixed_fields(struct run *r, const struct bkt_conv *c, const struct bk
 }
 
 /* The beginning of a field depends on the fields before it, so fields are cut off in sequence. */
-static int compound(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
-                    size_t dstride)
+static int compound(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+                    unsigned char *dst, size_t dstride)
 {
     if (c->src)
         return fixed_fields(r, c, col, n, dst, dstride);
@@ -365,13 +372,14 @@ static int compound(struct run *r, const struct bkt_conv *c, const struct bkt_co
             rest[i].n -= field[i].n;
         }
         if (c->child[f].kind != BKT_CONV_SKIP)
-            BKT_PASS(convert(r, &c->child[f], &(struct bkt_column){.slices = field}, n, dst + c->child[f].offset, dstride));
+            BKT_PASS(convert(r, &c->child[f], &(struct bkt_column){.slices = field}, n,
+                             dst + c->child[f].offset, dstride));
     }
     return BKT_OK;
 }
 
-static int obj_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
-                   size_t dstride)
+static int obj_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+                   unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_id id;
@@ -381,7 +389,8 @@ static int obj_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
     return BKT_OK;
 }
 
-static int region_text(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t i, struct bkt_slice *out)
+static int region_text(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t i,
+                       struct bkt_slice *out)
 {
     if (c->src == 0)
         return payload(r, col, i, out);
@@ -389,8 +398,8 @@ static int region_text(struct run *r, const struct bkt_conv *c, const struct bkt
     return BKT_OK;
 }
 
-static int one_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t i, H5R_ref_t *out,
-                   bool *made)
+static int one_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t i,
+                   H5R_ref_t *out, bool *made)
 {
     struct bkt_slice text;
     struct bkt_id    id;
@@ -403,8 +412,8 @@ static int one_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
     return *made ? bkt_object_make_ref(r->in_file, &id, out, r->err) : BKT_OK;
 }
 
-static int new_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
-                   size_t dstride)
+static int new_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+                   unsigned char *dst, size_t dstride)
 {
     static const H5R_ref_t null;
     for (size_t i = 0; i < n; i++) {
@@ -420,8 +429,8 @@ static int new_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
     return BKT_OK;
 }
 
-static int reg_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
-                   size_t dstride)
+static int reg_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+                   unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_slice text;
@@ -433,16 +442,16 @@ static int reg_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
     return BKT_OK;
 }
 
-typedef int convert_fn(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
-                       size_t dstride);
+typedef int convert_fn(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+                       unsigned char *dst, size_t dstride);
 
-static int convert(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
-                   size_t dstride)
+static int convert(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+                   unsigned char *dst, size_t dstride)
 {
     static convert_fn *const converters[] = {
-        [BKT_CONV_COPY] = copy,     [BKT_CONV_LEAF] = leaf,        [BKT_CONV_STRING] = string,   [BKT_CONV_VLEN] = vlen,
-        [BKT_CONV_ARRAY] = array,   [BKT_CONV_COMPOUND] = compound, [BKT_CONV_OBJ_REF] = obj_ref, [BKT_CONV_NEW_REF] = new_ref,
-        [BKT_CONV_REG_REF] = reg_ref};
+        [BKT_CONV_COPY] = copy,       [BKT_CONV_LEAF] = leaf,       [BKT_CONV_STRING] = string,
+        [BKT_CONV_VLEN] = vlen,       [BKT_CONV_ARRAY] = array,     [BKT_CONV_COMPOUND] = compound,
+        [BKT_CONV_OBJ_REF] = obj_ref, [BKT_CONV_NEW_REF] = new_ref, [BKT_CONV_REG_REF] = reg_ref};
     if (n == 0)
         return BKT_OK;
     if (!col->slices && c->t->is_var)
@@ -458,12 +467,13 @@ static int check_slices(const struct bkt_conv *c, const struct bkt_column *col, 
     return BKT_OK;
 }
 
-int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struct bkt_column *col, size_t n, void *dst,
-                 hid_t dxpl, struct bkt_err *err)
+int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struct bkt_column *col, size_t n,
+                 void *dst, hid_t dxpl, struct bkt_err *err)
 {
     struct run r = {.in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_conv_asks(dxpl)};
     BKT_PASS(check_slices(c, col, n, err));
-    if (dxpl != H5P_DEFAULT && H5Pget_vlen_mem_manager(dxpl, &r.alloc, &r.alloc_info, &r.release, &r.release_info) < 0)
+    if (dxpl != H5P_DEFAULT &&
+        H5Pget_vlen_mem_manager(dxpl, &r.alloc, &r.alloc_info, &r.release, &r.release_info) < 0)
         return bkt_h5err_capture(err, "asking for the memory manager of variable-length data");
     int rc = convert(&r, c, col, n, dst, c->dst);
     if (rc < 0)
@@ -473,23 +483,27 @@ int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struc
     return rc;
 }
 
-static int convert_all(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, const struct bkt_column *col,
-                       size_t n, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
+static int convert_all(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
+                       const struct bkt_column *col, size_t n, hid_t mem_type, void *buf, hid_t dxpl,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_conv_fini) struct bkt_conv c;
     BKT_PASS(bkt_conv_init(&c, t, file_type, mem_type, err));
     return bkt_conv_run(&c, in_file, col, n, buf, dxpl, err);
 }
 
-int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, const struct bkt_slice *elems,
-                       size_t n, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
+int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
+                       const struct bkt_slice *elems, size_t n, hid_t mem_type, void *buf, hid_t dxpl,
+                       struct bkt_err *err)
 {
-    return convert_all(in_file, t, file_type, &(struct bkt_column){.slices = elems}, n, mem_type, buf, dxpl, err);
+    return convert_all(in_file, t, file_type, &(struct bkt_column){.slices = elems}, n, mem_type, buf, dxpl,
+                       err);
 }
 
-int bkt_convert_packed(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, const void *packed, size_t n,
-                       hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
+int bkt_convert_packed(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
+                       const void *packed, size_t n, hid_t mem_type, void *buf, hid_t dxpl,
+                       struct bkt_err *err)
 {
-    return convert_all(in_file, t, file_type, &(struct bkt_column){.base = packed, .stride = t->size}, n, mem_type, buf, dxpl,
-                       err);
+    return convert_all(in_file, t, file_type, &(struct bkt_column){.base = packed, .stride = t->size}, n,
+                       mem_type, buf, dxpl, err);
 }

@@ -2,10 +2,10 @@
  * or write (conversion_tree.c) and run over columns of elements (values_to_memory.c, values_from_memory.c).
  *
  * Only leaves go through H5Tconvert, many elements at a time; most numbers go through our own kernels
- * instead (number_kernels.h).  Compounds, arrays, sequences, strings and references are walked here.  So bytes of
- * a compound that no field fills stay as they are.  Memory for sequences comes from the right allocator at
- * once.  References become the kind that the program asked for; HDF5 converts references of native files
- * only. */
+ * instead (number_kernels.h).  Compounds, arrays, sequences, strings and references are walked here.  So
+ * bytes of a compound that no field fills stay as they are.  Memory for sequences comes from the right
+ * allocator at once.  References become the kind that the program asked for; HDF5 converts references of
+ * native files only. */
 #ifndef BKT_CONVERT_VALUE_H
 #define BKT_CONVERT_VALUE_H
 
@@ -28,7 +28,7 @@ enum bkt_conv_kind {
 struct bkt_conv {
     enum bkt_conv_kind     kind;
     const struct bkt_type *t;        /* the stored type; borrowed */
-    size_t                 src, dst; /* bytes of one packed stored element (0: variable), and of one in memory */
+    size_t src, dst; /* bytes of one packed stored element (0: variable), and of one in memory */
     hid_t                  file, mem; /* LEAF; the tree's own ids */
     bool                   has_number; /* LEAF: `number` does the same as H5Tconvert, unless the program
                                           has a callback */
@@ -49,11 +49,11 @@ BKT_NODISCARD int bkt_conv_init(struct bkt_conv *c, const struct bkt_type *t, hi
                                 struct bkt_err *err);
 /** A tree of one leaf: HDF5 converts whole elements, of any type without pointers and references.
  *  @param t  stands for @p file_type: opaque, of its size */
-BKT_NODISCARD int bkt_conv_init_whole(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
-                                      struct bkt_err *err);
+BKT_NODISCARD int bkt_conv_init_whole(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type,
+                                      hid_t mem_type, struct bkt_err *err);
 /** The same for writing. */
-BKT_NODISCARD int bkt_conv_init_store(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
-                                      struct bkt_err *err);
+BKT_NODISCARD int bkt_conv_init_store(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type,
+                                      hid_t mem_type, struct bkt_err *err);
 void              bkt_conv_fini(struct bkt_conv *c);
 
 /** Stored elements: slices of one element each, or packed elements, `stride` bytes apart. */
@@ -66,16 +66,17 @@ struct bkt_column {
 /** Convert @p n elements to @p dst, packed.  On failure no memory that was allocated for them remains.
  *  @param in_file  for references
  *  @param dxpl     for H5Tconvert and the memory manager */
-BKT_NODISCARD int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struct bkt_column *col, size_t n,
-                               void *dst, hid_t dxpl, struct bkt_err *err);
+BKT_NODISCARD int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file,
+                               const struct bkt_column *col, size_t n, void *dst, hid_t dxpl,
+                               struct bkt_err *err);
 
 /** The program's elements -> stored form.
  * @param old     for a partial tree: the n elements as they are stored now; else NULL
  * @param packed  fixed-size types: n packed elements go there;  @p out: types with variable parts (packed
  * is not used) */
-BKT_NODISCARD int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const void *src, size_t n,
-                                 const struct bkt_column *old, void *packed, struct bkt_stored *out, hid_t dxpl,
-                                 struct bkt_err *err);
+BKT_NODISCARD int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const void *src,
+                                 size_t n, const struct bkt_column *old, void *packed, struct bkt_stored *out,
+                                 hid_t dxpl, struct bkt_err *err);
 
 /** Memory for @p n elements of @p size bytes, zeros, the caller's (free()); NULL: out of memory, in @p
  *  err. */
@@ -84,8 +85,8 @@ void *bkt_conv_room(size_t n, size_t size, struct bkt_err *err);
 void bkt_column_gather(const struct bkt_column *col, size_t first, size_t n, size_t size, unsigned char *to);
 void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigned char *dst, size_t dstride);
 /** Cut @p count elements of type @p t off @p rd. */
-BKT_NODISCARD int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out,
-                                 struct bkt_err *err);
+BKT_NODISCARD int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count,
+                                 struct bkt_slice *out, struct bkt_err *err);
 
 /* ---- string_tails.c: bytes behind the NUL of strings that end with one ---- */
 /** Whether values of @p t contain such strings of fixed size. */
@@ -107,19 +108,21 @@ bool bkt_conv_asks(hid_t dxpl);
 
 /* ---- vol/convert/references.c: references that are stored as text (reference_text.h) ---- */
 /** Text -> H5R_ref_t.  *made: false for a null reference, else *out is set. */
-BKT_NODISCARD int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H5R_ref_t *out, bool *made,
-                                     struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H5R_ref_t *out,
+                                     bool *made, struct bkt_err *err);
 /** H5R_ref_t -> text, appended; nothing for a null reference.  BKT_EUNSUP: it leads to an object of
  *  another file that has no name. */
-BKT_NODISCARD int bkt_convert_from_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_from_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_buf *out,
+                                       struct bkt_err *err);
 /** A selection in the form of a region reference: sets r->kind and the members after it, not r->dset.
  *  bkt_regref_fini(). */
 struct bkt_regref;
 BKT_NODISCARD int bkt_convert_from_region(hid_t space, struct bkt_regref *r, struct bkt_err *err);
 /** The same for references to objects only. */
-BKT_NODISCARD int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *out, struct bkt_err *err);
-/** Text -> a region reference of the old kind, for region_shadow.h; zeros for a null reference.  BKT_ENOENT: its
- *  dataset was deleted. */
+BKT_NODISCARD int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *out,
+                                           struct bkt_err *err);
+/** Text -> a region reference of the old kind, for region_shadow.h; zeros for a null reference.  BKT_ENOENT:
+ * its dataset was deleted. */
 BKT_NODISCARD int bkt_convert_old_region(struct bkt_vobj *in_file, const struct bkt_slice *text,
                                          unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err);
 

@@ -131,8 +131,8 @@ herr_t bkt_copy_ref_again(hid_t loc, const char *name, const H5R_ref_t *from, H5
 /* ---- copier_outside.c ---- */
 /** Translate the reference @p from, which leads into another file, @p file, to the one to be written;
  *  H5Rdestroy(). */
-BKT_NODISCARD int bkt_copy_outside(struct bkt_copier *c, const H5R_ref_t *from, const char *file, H5R_ref_t *to,
-                                   struct bkt_err *err);
+BKT_NODISCARD int bkt_copy_outside(struct bkt_copier *c, const H5R_ref_t *from, const char *file,
+                                   H5R_ref_t *to, struct bkt_err *err);
 void              bkt_copy_outside_fini(struct bkt_copier *c);
 
 /* ---- copier_data.c ---- */

@@ -13,7 +13,8 @@ struct search {
 /* Takes over the id. */
 static bool is_it(struct search *s, hid_t type)
 {
-    if (type >= 0 && H5Iget_type(type) == H5I_DATATYPE && H5Tcommitted(type) > 0 && H5Tequal(type, s->like) > 0) {
+    if (type >= 0 && H5Iget_type(type) == H5I_DATATYPE && H5Tcommitted(type) > 0 &&
+        H5Tequal(type, s->like) > 0) {
         s->found = type;
         return true;
     }
@@ -44,7 +45,8 @@ static herr_t of_object(hid_t start, const char *name, const H5O_info2_t *info, 
 /* The suggested paths.  Only the list's encoded form contains them. */
 static int among_suggested(struct bkt_copier *c, hid_t top, struct search *s)
 {
-    static const char name[] = "merge committed dtype list"; /* HDF5's own, H5Opkg's H5O_CPY_MERGE_COMM_DT_LIST_NAME */
+    static const char name[] =
+        "merge committed dtype list"; /* HDF5's own, H5Opkg's H5O_CPY_MERGE_COMM_DT_LIST_NAME */
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     size_t n = 0;
     if (H5Pencode2(c->ocpypl, NULL, &n, H5P_DEFAULT) < 0)
@@ -54,11 +56,13 @@ static int among_suggested(struct bkt_copier *c, hid_t top, struct search *s)
     if (H5Pencode2(c->ocpypl, text.ptr, &n, H5P_DEFAULT) < 0)
         return bkt_copy_failed(c, "H5Pencode");
     const char *p = memmem(text.ptr, n, name, sizeof name), *end = (const char *)text.ptr + n;
-    for (p = p ? p + sizeof name : end; p < end && *p && s->found < 0; p += strnlen(p, (size_t)(end - p)) + 1) {
+    for (p = p ? p + sizeof name : end; p < end && *p && s->found < 0;
+         p += strnlen(p, (size_t)(end - p)) + 1) {
         H5O_info2_t info;
         H5E_BEGIN_TRY
         {
-            if (H5Oget_info_by_name3(top, p, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0) /* a missing path is ignored */
+            if (H5Oget_info_by_name3(top, p, &info, H5O_INFO_BASIC, H5P_DEFAULT) >=
+                0) /* a missing path is ignored */
                 (void)of_object(top, p, &info, s);
         }
         H5E_END_TRY
@@ -96,7 +100,8 @@ int bkt_copy_merged(struct bkt_copier *c, hid_t type, hid_t *out)
         BKT_PASS(among_suggested(c, top, &s));
     if (s.found < 0 && !c->search_all)
         BKT_PASS(ask_program(c));
-    if (s.found < 0 && c->search_all && H5Ovisit3(top, H5_INDEX_NAME, H5_ITER_INC, of_object, &s, H5O_INFO_BASIC) < 0)
+    if (s.found < 0 && c->search_all &&
+        H5Ovisit3(top, H5_INDEX_NAME, H5_ITER_INC, of_object, &s, H5O_INFO_BASIC) < 0)
         return bkt_copy_failed(c, "looking for a committed datatype to merge with");
     *out = s.found;
     return BKT_OK;

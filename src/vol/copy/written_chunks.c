@@ -26,7 +26,10 @@ static int add(struct bkt_written *c, uint64_t index, uint64_t size, uint32_t ma
     return BKT_OK;
 }
 
-static int of_file(void *arg, const struct bkt_file_chunk *at) { return add(arg, at->index, at->size, at->mask); }
+static int of_file(void *arg, const struct bkt_file_chunk *at)
+{
+    return add(arg, at->index, at->size, at->mask);
+}
 
 static int of_domain(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t size, void *arg)
 {
@@ -56,7 +59,8 @@ static bool shape(hid_t dset, const struct bkt_vobj *o, struct bkt_written *c)
     hsize_t                      dims[H5S_MAX_RANK];
     uint64_t                     all  = 1;
     int                          rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);
-    if (rank <= 0 || dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED || H5Pget_chunk(dcpl, H5S_MAX_RANK, c->cdims) != rank)
+    if (rank <= 0 || dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED ||
+        H5Pget_chunk(dcpl, H5S_MAX_RANK, c->cdims) != rank)
         return false;
     c->rank = (unsigned)rank;
     for (unsigned d = 0; d < c->rank; d++) {
@@ -88,7 +92,8 @@ static bool list_objects(struct bkt_vobj *o, struct bkt_written *c)
     const struct bkt_dset *d = &o->obj->dset;
     struct bkt_dsetio     *io;
     uint64_t               all = 1;
-    if (d->layout.cls != BKT_D_CHUNKED || d->layout.user_cls != BKT_D_CONTIGUOUS || d->space.rank == 0 || bkt_is_external(o))
+    if (d->layout.cls != BKT_D_CHUNKED || d->layout.user_cls != BKT_D_CONTIGUOUS || d->space.rank == 0 ||
+        bkt_is_external(o))
         return false;
     c->rank = d->space.rank;
     for (unsigned i = 0; i < c->rank; i++) {
@@ -105,7 +110,8 @@ static bool list_others(hid_t dset, struct bkt_vobj *o, struct bkt_written *c)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
     H5D_space_status_t           status;
-    if (dcpl >= 0 && (H5Pget_layout(dcpl) == H5D_VIRTUAL || (o ? bkt_is_external(o) : H5Pget_external_count(dcpl) > 0)))
+    if (dcpl >= 0 &&
+        (H5Pget_layout(dcpl) == H5D_VIRTUAL || (o ? bkt_is_external(o) : H5Pget_external_count(dcpl) > 0)))
         return bkt_written_parts(dset, o, dcpl, c);
     if (dcpl < 0 || H5Pget_layout(dcpl) != H5D_CONTIGUOUS || (!o && H5Pget_external_count(dcpl) != 0))
         return false;
@@ -143,7 +149,8 @@ bool bkt_written_listable(hid_t dset)
     if (!o)
         return true;
     const struct bkt_store *st = bkt_domain_store(o->file->dom);
-    return (bkt_id_is_v2(&o->obj->id) || v1_are_many(&o->obj->dset)) && (bkt_store_is_local(st) || !bkt_store_is_readonly(st));
+    return (bkt_id_is_v2(&o->obj->id) || v1_are_many(&o->obj->dset)) &&
+           (bkt_store_is_local(st) || !bkt_store_is_readonly(st));
 }
 
 int bkt_written_join(struct bkt_written *c, const struct bkt_written *other)

@@ -147,7 +147,8 @@ static char *file_of(hid_t dset)
     ssize_t                      n    = H5Fget_name(dset, NULL, 0);
     BKT_CLEANUP(bkt_freep) char *name = n > 0 ? calloc(1, (size_t)n + 1) : NULL;
     char                        *out  = NULL;
-    if (name && H5Fget_name(dset, name, (size_t)n + 1) == n && lstat(name, &st) == 0 && S_ISREG(st.st_mode) && !getenv("HDF5_VDS_PREFIX"))
+    if (name && H5Fget_name(dset, name, (size_t)n + 1) == n && lstat(name, &st) == 0 && S_ISREG(st.st_mode) &&
+        !getenv("HDF5_VDS_PREFIX"))
         out = strdup(name);
     return out;
 }
@@ -196,9 +197,11 @@ static int add_raw(const struct bkt_external_file *f, void *arg)
     if (!f->local || (!absent && stat(f->name, &st) < 0))
         return BKT_EUNSUP;
     *(absent ? &p->n_absent : &p->n_there) += f->size > 0;
-    uint64_t there = (uint64_t)st.st_size > f->offset ? bkt_min_u64((uint64_t)st.st_size - f->offset, f->size) : 0;
+    uint64_t there =
+        (uint64_t)st.st_size > f->offset ? bkt_min_u64((uint64_t)st.st_size - f->offset, f->size) : 0;
     if (there)
-        BKT_PASS(bkt_written_range(p->c, block_of(p, p->at / p->size), block_of(p, (p->at + there - 1) / p->size)));
+        BKT_PASS(bkt_written_range(p->c, block_of(p, p->at / p->size),
+                                   block_of(p, (p->at + there - 1) / p->size)));
     p->at += f->size;
     return BKT_OK;
 }
@@ -213,10 +216,12 @@ static bool raw_of_file(hid_t dcpl, struct raw_parts *p)
     for (int i = 0; i < H5Pget_external_count(dcpl); i++) {
         off_t                    offset = 0;
         hsize_t                  size   = 0;
-        if (getenv("HDF5_EXTFILE_PREFIX") || H5Pget_external(dcpl, (unsigned)i, sizeof name, name, &offset, &size) < 0)
+        if (getenv("HDF5_EXTFILE_PREFIX") ||
+            H5Pget_external(dcpl, (unsigned)i, sizeof name, name, &offset, &size) < 0)
             return false;
         name[sizeof name - 1] = '\0';
-        struct bkt_external_file f = {.name = name, .local = true, .offset = (uint64_t)offset, .size = bkt_min_u64(size, left)};
+        struct bkt_external_file f = {
+            .name = name, .local = true, .offset = (uint64_t)offset, .size = bkt_min_u64(size, left)};
         left -= f.size;
         if (add_raw(&f, p) < 0)
             return false;

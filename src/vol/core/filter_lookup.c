@@ -33,7 +33,8 @@ bool bkt_plugin_class(int id, H5Z_class2_t *out)
     if (!p)
         return false;
     memcpy(&find, &p, sizeof find); /* ISO C has no cast from object to function pointers */
-    if (find(true, id, &cls) < 0 || !cls || cls == &untouched || cls->version != H5Z_CLASS_T_VERS || cls->id != id)
+    if (find(true, id, &cls) < 0 || !cls || cls == &untouched || cls->version != H5Z_CLASS_T_VERS ||
+        cls->id != id)
         return false;
     *out = *cls;
     return true;
@@ -93,7 +94,8 @@ static void try_library(const char *dir, const char *file)
     p->handle = handle;
     p->next   = plugins;
     plugins   = p;
-    bkt_trace(BKT_TRACE_VOL, "filter plugin %s: id %d, %s", path, p->cls->id, p->cls->name ? p->cls->name : "");
+    bkt_trace(BKT_TRACE_VOL, "filter plugin %s: id %d, %s", path, p->cls->id,
+              p->cls->name ? p->cls->name : "");
 }
 
 static void try_folder(const char *dir)

@@ -24,7 +24,8 @@ static int stand_in(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t 
     return *out < 0 ? BKT_EHDF5 : BKT_OK;
 }
 
-int bkt_outside_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t region, H5R_ref_t *out, struct bkt_err *err)
+int bkt_outside_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t region, H5R_ref_t *out,
+                    struct bkt_err *err)
 {
     hid_t  loc = H5I_INVALID_HID;
     herr_t rc;
@@ -32,7 +33,8 @@ int bkt_outside_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t 
     if (r->kind == BKT_REGION_ATTR)
         rc = H5Rcreate_attr(loc, ".", r->attr, H5P_DEFAULT, out);
     else
-        rc = region < 0 ? H5Rcreate_object(loc, ".", H5P_DEFAULT, out) : H5Rcreate_region(loc, ".", region, H5P_DEFAULT, out);
+        rc = region < 0 ? H5Rcreate_object(loc, ".", H5P_DEFAULT, out)
+                        : H5Rcreate_region(loc, ".", region, H5P_DEFAULT, out);
     int code = rc < 0 ? bkt_h5err_capture(err, "making a reference into another file") : BKT_OK;
     (void)H5Idec_ref(loc); /* the reference holds it */
     return code;
@@ -48,8 +50,8 @@ void bkt_outside_token(const struct bkt_vobj *o, H5O_token_t *out)
 
 /* ---- H5R_ref_t -> stored ---- */
 
-static int text_of(ssize_t (*ask)(const H5R_ref_t *ref, char *buf, size_t size), const H5R_ref_t *ref, const char *what, char **out,
-                   struct bkt_err *err)
+static int text_of(ssize_t (*ask)(const H5R_ref_t *ref, char *buf, size_t size), const H5R_ref_t *ref,
+                   const char *what, char **out, struct bkt_err *err)
 {
     ssize_t n = 0;
     BKT_PASS(PASS_ON(err, n = ask(ref, NULL, 0), what));

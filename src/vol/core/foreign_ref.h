@@ -13,8 +13,8 @@
 /** The reference that @p r describes (r->file is set), found in a value of @p in_file.
  * @param region  a dataspace with the region selected; negative: the reference is to an object or attribute
  * @param out     the caller's, H5Rdestroy() */
-BKT_NODISCARD int bkt_outside_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t region, H5R_ref_t *out,
-                                  struct bkt_err *err);
+BKT_NODISCARD int bkt_outside_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t region,
+                                  H5R_ref_t *out, struct bkt_err *err);
 
 /** A token that identifies it: the same for the same names. */
 void bkt_outside_token(const struct bkt_vobj *o, H5O_token_t *out);

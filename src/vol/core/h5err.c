@@ -50,9 +50,11 @@ void bkt_h5err_term(void)
 static void push(const struct bkt_frame *f, int code, int number)
 {
     if (number)
-        (void)H5Epush2(H5E_DEFAULT, f->file, f->func, (unsigned)f->line, cls, major, minor_of(code), "%s" ERRNO "%d", f->msg, number);
+        (void)H5Epush2(H5E_DEFAULT, f->file, f->func, (unsigned)f->line, cls, major, minor_of(code),
+                       "%s" ERRNO "%d", f->msg, number);
     else
-        (void)H5Epush2(H5E_DEFAULT, f->file, f->func, (unsigned)f->line, cls, major, minor_of(code), "%s", f->msg);
+        (void)H5Epush2(H5E_DEFAULT, f->file, f->func, (unsigned)f->line, cls, major, minor_of(code), "%s",
+                       f->msg);
 }
 
 #define OTHERS 4 /* entries */
@@ -83,7 +85,10 @@ herr_t bkt_h5err_publish(const struct bkt_err *err) { return publish(err, 0); }
 
 herr_t bkt_h5err_publish_file(const struct bkt_err *err)
 {
-    int number = err->code == BKT_ENOENT ? ENOENT : err->code == BKT_EEXIST ? EEXIST : err->code == BKT_EACCES ? EACCES : 0;
+    int number = err->code == BKT_ENOENT   ? ENOENT
+                 : err->code == BKT_EEXIST ? EEXIST
+                 : err->code == BKT_EACCES ? EACCES
+                                           : 0;
     return publish(err, err->n && strstr(err->frame[0].msg, "errno = ") ? 0 : number);
 }
 
@@ -98,7 +103,7 @@ void bkt_h5err_restore(hid_t held)
 void bkt_h5err_mute(struct bkt_h5err_print *p)
 {
     unsigned v2 = 0; /* a program may have H5Eset_auto1()'s way, which has no place here */
-    p->off      = H5Eauto_is_v2(H5E_DEFAULT, &v2) >= 0 && v2 && H5Eget_auto2(H5E_DEFAULT, &p->fn, &p->arg) >= 0;
+    p->off = H5Eauto_is_v2(H5E_DEFAULT, &v2) >= 0 && v2 && H5Eget_auto2(H5E_DEFAULT, &p->fn, &p->arg) >= 0;
     if (p->off)
         (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }

@@ -17,7 +17,8 @@
 #include <hdf5.h>
 #include <stdbool.h>
 
-#define BKT_FACE_BYTES 104 /* a whole native datatype; its name (HDF5 reads it when links change) and more are 0 */
+/* A whole native datatype; its name (HDF5 reads it when links change) and more are 0. */
+#define BKT_FACE_BYTES 104
 
 /** Whether the connector supports the old calls of this version of HDF5. */
 bool bkt_face_is_wanted(void);

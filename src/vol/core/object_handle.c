@@ -49,12 +49,17 @@ struct bkt_vobj *bkt_vobj_find(const void *obj)
 bool bkt_vobj_is_in_file_of(const struct bkt_vobj *o, const void *obj)
 {
     const struct bkt_vobj *other = bkt_vobj_find(obj);
-    return other && !o->outside && !other->outside && other->ops == o->ops && o->ops->is_same_file(o, other, false);
+    return other && !o->outside && !other->outside && other->ops == o->ops &&
+           o->ops->is_same_file(o, other, false);
 }
 
-const char *bkt_vobj_place(const struct bkt_vobj *o) { return o->path ? o->path : o->obj ? o->obj->id.text : "(in another file)"; }
+const char *bkt_vobj_place(const struct bkt_vobj *o)
+{
+    return o->path ? o->path : o->obj ? o->obj->id.text : "(in another file)";
+}
 
-static struct bkt_vobj *make(const struct bkt_ops *ops, H5I_type_t type, bool old_calls, struct bkt_vobj **list)
+static struct bkt_vobj *make(const struct bkt_ops *ops, H5I_type_t type, bool old_calls,
+                             struct bkt_vobj **list)
 {
     struct bkt_vobj *o = calloc(1, sizeof *o);
     if (!o)
@@ -71,7 +76,8 @@ static struct bkt_vobj *make(const struct bkt_ops *ops, H5I_type_t type, bool ol
     return o;
 }
 
-struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj, const char *path)
+struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj,
+                              const char *path)
 {
     char            *p = path ? strdup(path) : NULL;
     struct bkt_vobj *o = path && !p ? NULL : make(&bkt_domain_ops, type, file->old_calls, &file->objects);
@@ -160,7 +166,8 @@ void bkt_vobj_no_number(struct bkt_vobj *attr)
     attr->no_number = true;
 }
 
-bool bkt_vobj_has_no_number(const struct bkt_domain *dom, const struct bkt_object *obj, const struct bkt_attr *a)
+bool bkt_vobj_has_no_number(const struct bkt_domain *dom, const struct bkt_object *obj,
+                            const struct bkt_attr *a)
 {
     for (struct bkt_file *f = n_no_number ? bkt_file_next(NULL) : NULL; f; f = bkt_file_next(f))
         for (struct bkt_vobj *o = f->dom == dom ? f->objects : NULL; o; o = o->next)

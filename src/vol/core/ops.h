@@ -148,8 +148,8 @@ struct bkt_object_ops {
     int (*file)(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err);
     /** All but H5VL_OBJECT_GET_FILE. */
     int (*get)(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct bkt_err *err);
-    /** Answers from the header of an object at @p loc that can't be opened; HDF5 looks at no more for these calls.
-     *  NULL: such an object has no answers. */
+    /** Answers from the header of an object at @p loc that can't be opened; HDF5 looks at no more for these
+     * calls. NULL: such an object has no answers. */
     int (*get_unopened)(struct bkt_vobj *at, const H5VL_loc_params_t *loc, H5VL_object_get_args_t *args,
                         struct bkt_err *err);
     int (*token_unopened)(struct bkt_vobj *at, const H5VL_loc_params_t *loc, H5O_token_t *out,
@@ -191,7 +191,8 @@ struct bkt_ops {
     const struct bkt_token_ops *token;
     /** Whether @p b, of the same kind, is in the same file; @p local: in the same open of it. */
     bool (*is_same_file)(const struct bkt_vobj *a, const struct bkt_vobj *b, bool local);
-    /** Whether objects may be created in the file of @p o; the change begins now.  @p what: for the message */
+    /** Whether objects may be created in the file of @p o; the change begins now.  @p
+     * what: for the message */
     int (*may_create)(struct bkt_vobj *o, const char *what, struct bkt_err *err);
     /** H5Oflush and the like.  @p id: the program's, for its callback (H5Pset_object_flush_cb) */
     int (*flush)(struct bkt_vobj *o, hid_t id, struct bkt_err *err);

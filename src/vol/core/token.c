@@ -87,8 +87,9 @@ void bkt_token_forget_all(void)
 static bool v2_id(struct bkt_domain *dom, char kind, uint64_t address, struct bkt_id *out)
 {
     char text[64];
-    (void)snprintf(text, sizeof text, "%c%.*s%04x-%06x-%06x", kind, DOMAIN_DIGITS, bkt_domain_root(dom)->text + 1,
-                   (unsigned)(address >> 48), (unsigned)(address >> 24 & 0xffffff), (unsigned)(address & 0xffffff));
+    (void)snprintf(text, sizeof text, "%c%.*s%04x-%06x-%06x", kind, DOMAIN_DIGITS,
+                   bkt_domain_root(dom)->text + 1, (unsigned)(address >> 48),
+                   (unsigned)(address >> 24 & 0xffffff), (unsigned)(address & 0xffffff));
     return bkt_id_set(out, text);
 }
 
@@ -96,7 +97,8 @@ static bool v2_id(struct bkt_domain *dom, char kind, uint64_t address, struct bk
 static bool of_domain(struct bkt_domain *dom, const struct bkt_id *id)
 {
     const struct bkt_id *root = bkt_domain_root(dom);
-    return !bkt_id_is_v2(id) || !bkt_id_is_v2(root) || strncmp(id->text + 1, root->text + 1, DOMAIN_DIGITS) == 0;
+    return !bkt_id_is_v2(id) || !bkt_id_is_v2(root) ||
+           strncmp(id->text + 1, root->text + 1, DOMAIN_DIGITS) == 0;
 }
 
 static bool exists(struct bkt_domain *dom, const struct bkt_id *id)

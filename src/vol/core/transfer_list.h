@@ -8,7 +8,8 @@
 #include "base/err.h"
 #include "vol/core/hid.h"
 
-/** The list for a file of our own, or one that each process reads by itself: @p dxpl, with independent access.
+/** The list for a file of our own, or one that each process reads by itself: @p dxpl, with independent
+ * access.
  *  @p out: a new reference or a copy, for bkt_hid_closep().  BKT_EHDF5: @p dxpl is not a transfer list. */
 BKT_NODISCARD int bkt_xfer_alone(hid_t dxpl, hid_t *out, struct bkt_err *err);
 /** Whether a transfer list asks for collective access. */

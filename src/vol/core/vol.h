@@ -25,13 +25,13 @@ struct bkt_file {
     bool reads_together;   /* H5Pset_all_coll_metadata_ops() */
     struct bkt_comm *comm; /* processes that opened it together (vol/parallel); NULL: this one alone */
     struct bkt_node_reads *shared_reads; /* by processes of this node; NULL: none */
-    uint64_t           user_block; /* H5Pget_userblock(): bytes that a program finds in the file of that name */
+    uint64_t user_block;        /* H5Pget_userblock(): bytes that a program finds in the file of that name */
     unsigned           refs;    /* objects and the file handle itself; HDF5 serialises us */
     bool               old_calls; /* native_header.h */
     bool               asked_for; /* by the program, not by an external link only */
     bool               closing;   /* the program has closed all of it; false again if its last flush fails */
     bool               lost;      /* its changes are lost as the process ends; reported once */
-    bool               no_attrs_hint; /* H5Fset_dset_no_attrs_hint: kept, without effect; the same for all of one domain */
+    bool no_attrs_hint; /* H5Fset_dset_no_attrs_hint: kept, without effect; the same for all of one domain */
     struct bkt_vobj   *handle;  /* the object behind the file's id; NULL once it is closed */
     struct bkt_mount  *mounts;  /* linked_files.c */
     struct bkt_ext    *exts;    /* files that external links led to, kept open with this one */
@@ -47,12 +47,12 @@ struct bkt_vobj {
     const struct bkt_ops    *ops;  /* of its kind of file */
     struct bkt_file         *file; /* holds one reference; NULL: not in a domain */
     const struct bkt_object *obj;  /* retained; the root group for a file; the owner for an attribute */
-    char                    *path; /* absolute path it was opened by, for H5Iget_name; NULL unknown (by token) */
+    char *path; /* absolute path it was opened by, for H5Iget_name; NULL unknown (by token) */
     bool                     by_mount;     /* `path` leads through the mount of its file */
     unsigned                 hidden;       /* mounts that cover the path: if > 0, it has no name */
     struct bkt_vobj         *next, **prev; /* file->objects, or bkt_vobj_plain() */
     hid_t                    native_id;    /* bkt_plain_ops: the object behind it; else H5I_INVALID_HID */
-    char                    *outside; /* FILE: stands for the object `path` of the file of this name (foreign_ref.h) */
+    char *outside; /* FILE: stands for the object `path` of the file of this name (foreign_ref.h) */
     char                    *called;  /* FILE, plain: the name by which it is known; NULL: HDF5's */
     /* DATASET */
     struct bkt_dsetio *io;
@@ -60,7 +60,7 @@ struct bkt_vobj {
     bool               fill_checked; /* readable although never written, or was written */
     bool               was_written;  /* some of it, for certain */
     bool               whole_values; /* HDF5 converts elements whole (bkt_conv_init_whole()) */
-    struct bkt_vobj   *shadow;       /* plain: stands for the dataset in chunk (plain_shadow.h); NULL: not made yet */
+    struct bkt_vobj *shadow; /* plain: stands for the dataset in chunk (plain_shadow.h); NULL: not made yet */
     void             (*shadow_free)(struct bkt_vobj *shadow);
     struct bkt_buf     chunks;     /* dataset_chunks.c: existing chunks, listed once */
     bool               has_chunks;
@@ -75,8 +75,10 @@ struct bkt_vobj {
     struct bkt_attr *attr_gone;    /* its last state, if this process deleted it; else NULL */
 };
 
-/** New object; takes over the reference to @p obj, adds one to @p file. NULL: out of memory (obj released). */
-struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj, const char *path);
+/** New object; takes over the reference to @p obj, adds one to @p file. NULL: out
+ * of memory (obj released). */
+struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj,
+                              const char *path);
 /** New object outside of domains.  NULL: out of memory. */
 struct bkt_vobj *bkt_vobj_new_plain(const struct bkt_ops *ops, H5I_type_t type);
 void             bkt_vobj_free(struct bkt_vobj *o);
@@ -85,7 +87,8 @@ static inline void bkt_vobj_freep(struct bkt_vobj **o) { bkt_vobj_free(*o); }
 struct bkt_vobj *bkt_vobj_plain(void);
 /** The object at @p obj; NULL: it is another connector's. */
 struct bkt_vobj *bkt_vobj_find(const void *obj);
-/** Whether @p obj, which may be another connector's, is one of ours, in the same domain or plain file as @p o. */
+/** Whether @p obj, which may be another connector's, is one of ours, in the same domain or plain file as @p
+ * o. */
 bool             bkt_vobj_is_in_file_of(const struct bkt_vobj *o, const void *obj);
 /** Its place, for messages. */
 const char      *bkt_vobj_place(const struct bkt_vobj *o);
@@ -97,7 +100,8 @@ BKT_NODISCARD int bkt_vobj_attr(const struct bkt_vobj *o, const struct bkt_attr 
 void             bkt_vobj_no_number(struct bkt_vobj *attr);
 /** Whether an object open on this attribute has no number.  In HDF5 all of them share this, until the last
  *  is closed. */
-bool             bkt_vobj_has_no_number(const struct bkt_domain *dom, const struct bkt_object *obj, const struct bkt_attr *a);
+bool bkt_vobj_has_no_number(const struct bkt_domain *dom, const struct bkt_object *obj,
+                            const struct bkt_attr *a);
 /** Give up an id that we hold; negative is fine.  If the program ends with objects open, HDF5 closes every
  *  id by itself, ours before or while our callbacks run: no id may be closed twice then. */
 void bkt_vobj_drop_id(hid_t id);

@@ -17,7 +17,8 @@
  * by one. */
 struct elsewhere {
     int (*transfer)(const struct bkt_io *io, struct bkt_err *err);
-    int (*get)(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err); /* storage size, space status */
+    int (*get)(struct bkt_vobj *o, H5VL_dataset_get_args_t *args,
+               struct bkt_err *err); /* storage size, space status */
 };
 
 static const struct elsewhere *elsewhere_of(const struct bkt_vobj *o)
@@ -32,7 +33,8 @@ int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *
     if (o->io)
         bkt_dsetio_find(o->io, bkt_plugin_find, NULL);
     if (!o->io) {
-        BKT_TRY(err, bkt_dsetio_open(o->file->dom, o->obj, bkt_plugin_find, NULL, &o->io, err), "dataset %s", bkt_vobj_place(o));
+        BKT_TRY(err, bkt_dsetio_open(o->file->dom, o->obj, bkt_plugin_find, NULL, &o->io, err), "dataset %s",
+                bkt_vobj_place(o));
         bkt_dsetio_name(o->io, o->path);
         int rc = bkt_chunk_locator_run(o, o->io, err);
         if (rc < 0) {
@@ -77,8 +79,9 @@ static int has_no_fill(struct bkt_vobj *o, bool *out, struct bkt_err *err)
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5I_INVALID_HID;
     H5D_fill_value_t                  kind = H5D_FILL_VALUE_DEFAULT;
     *out                                   = false;
-    if (d->has_fill || !o->obj->cpl.len || d->fill_time == H5D_FILL_TIME_NEVER || d->alloc_time == H5D_ALLOC_TIME_EARLY ||
-        d->layout.user_cls == BKT_D_COMPACT || d->layout.cls != BKT_D_CHUNKED || bkt_is_external(o))
+    if (d->has_fill || !o->obj->cpl.len || d->fill_time == H5D_FILL_TIME_NEVER ||
+        d->alloc_time == H5D_ALLOC_TIME_EARLY || d->layout.user_cls == BKT_D_COMPACT ||
+        d->layout.cls != BKT_D_CHUNKED || bkt_is_external(o))
         return BKT_OK;
     BKT_PASS(bkt_convert_dcpl(o, &dcpl, err));
     if (H5Pfill_value_defined(dcpl, &kind) < 0)
@@ -100,7 +103,8 @@ static int shown_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args,
 
 static int find_space_status(struct bkt_vobj *o, H5D_space_status_t *out, struct bkt_err *err)
 {
-    H5VL_dataset_get_args_t get = {.op_type = H5VL_DATASET_GET_SPACE_STATUS, .args.get_space_status.status = out};
+    H5VL_dataset_get_args_t get = {.op_type = H5VL_DATASET_GET_SPACE_STATUS,
+                                   .args.get_space_status.status = out};
     return get_space_status(o, &get, err);
 }
 
@@ -131,18 +135,20 @@ int bkt_dataset_note_written(struct bkt_vobj *o, struct bkt_err *err)
     BKT_PASS(has_no_fill(o, &none, err));
     struct bkt_err why = {.n = 0};
     int            rc  = none ? find_space_status(o, &status, &why) : BKT_OK;
-    if (rc == BKT_EACCES || rc == BKT_EUNSUP) /* the question was refused: the dataset may have been written */
+    if (rc == BKT_EACCES ||
+        rc == BKT_EUNSUP) /* the question was refused: the dataset may have been written */
         status = H5D_SPACE_STATUS_ALLOCATED;
     else if (rc < 0)
         return bkt_err_copy(err, rc, &why);
-    return status == H5D_SPACE_STATUS_NOT_ALLOCATED ? BKT_OK : bkt_edit_written(o->file->dom, &o->obj->id, err);
+    return status == H5D_SPACE_STATUS_NOT_ALLOCATED ? BKT_OK
+                                                    : bkt_edit_written(o->file->dom, &o->obj->id, err);
 }
 
 int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct bkt_err *err)
 {
     H5D_space_status_t     status = H5D_SPACE_STATUS_ALLOCATED;
     const struct bkt_dset *d      = &o->obj->dset;
-    bool                   early  = d->alloc_time == H5D_ALLOC_TIME_EARLY || d->layout.user_cls == BKT_D_COMPACT;
+    bool early = d->alloc_time == H5D_ALLOC_TIME_EARLY || d->layout.user_cls == BKT_D_COMPACT;
     if (!o->was_written && !early && d->layout.cls == BKT_D_CHUNKED)
         BKT_PASS(find_space_status(o, &status, err));
     o->was_written = status != H5D_SPACE_STATUS_NOT_ALLOCATED;
@@ -217,19 +223,21 @@ static herr_t fill_chunk_cache(const struct bkt_vobj *o, hid_t dapl)
 {
     size_t slots, bytes, file_slots, file_bytes;
     double w0, file_w0;
-    if (H5Pget(dapl, "rdcc_nslots", &slots) < 0 || H5Pget(dapl, "rdcc_nbytes", &bytes) < 0 || H5Pget(dapl, "rdcc_w0", &w0) < 0 ||
+    if (H5Pget(dapl, "rdcc_nslots", &slots) < 0 || H5Pget(dapl, "rdcc_nbytes", &bytes) < 0 ||
+        H5Pget(dapl, "rdcc_w0", &w0) < 0 ||
         H5Pget_cache(o->file->fapl, NULL, &file_slots, &file_bytes, &file_w0) < 0)
         return -1;
     return H5Pset_chunk_cache(dapl, slots == H5D_CHUNK_CACHE_NSLOTS_DEFAULT ? file_slots : slots,
-                              bytes == H5D_CHUNK_CACHE_NBYTES_DEFAULT ? file_bytes : bytes, w0 < 0 ? file_w0 : w0);
+                              bytes == H5D_CHUNK_CACHE_NBYTES_DEFAULT ? file_bytes : bytes,
+                              w0 < 0 ? file_w0 : w0);
 }
 
 static int get_dapl(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t id = o->dapl >= 0 ? H5Pcopy(o->dapl) : H5Pcreate(H5P_DATASET_ACCESS);
     enum bkt_layout_class layout = o->obj->dset.layout.user_cls;
-    bool chunked = layout != BKT_D_COMPACT && layout != BKT_D_CONTIGUOUS && layout != BKT_D_CONTIGUOUS_REF && layout != BKT_D_NONE &&
-                   layout != BKT_D_VIRTUAL;
+    bool chunked = layout != BKT_D_COMPACT && layout != BKT_D_CONTIGUOUS && layout != BKT_D_CONTIGUOUS_REF &&
+                   layout != BKT_D_NONE && layout != BKT_D_VIRTUAL;
     if (id < 0 || (chunked && fill_chunk_cache(o, id) < 0))
         return bkt_h5err_capture(err, "copying the access property list");
     args->args.get_dapl.dapl_id = bkt_hid_take(&id);

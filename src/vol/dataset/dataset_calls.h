@@ -25,8 +25,8 @@ void bkt_dataset_chunks_changed(void);
  *  smaller ones. */
 const uint64_t *bkt_dataset_chunk_shown(const struct bkt_vobj *o);
 /** Entries of bkt_domain_ops (see ops.h). */
-int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,
-                       struct bkt_vobj **out, struct bkt_err *err);
+int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl,
+                       hid_t dapl, struct bkt_vobj **out, struct bkt_err *err);
 int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err);
 /** Native-optional operations (H5VLnative.h) that have a meaning here. */
 int bkt_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
@@ -40,11 +40,13 @@ struct bkt_dsel {
     uint64_t       flat_at;
 };
 /** @p s is zeroed before; the spaces are the program's.  Call bkt_dsel_fini() also after a failure. */
-BKT_NODISCARD int bkt_dsel_init(struct bkt_dsel *s, const struct bkt_vobj *dset, hid_t mem_space, hid_t file_space, struct bkt_err *err);
+BKT_NODISCARD int bkt_dsel_init(struct bkt_dsel *s, const struct bkt_vobj *dset, hid_t mem_space,
+                                hid_t file_space, struct bkt_err *err);
 void              bkt_dsel_fini(struct bkt_dsel *s);
 /** Copy @p n packed elements to the next stretches of memory (@p out), or from them.  @p iter:
  *  H5Ssel_iter_create() */
-BKT_NODISCARD int bkt_dsel_move(hid_t iter, unsigned char *buf, unsigned char *packed, size_t n, bool out, struct bkt_err *err);
+BKT_NODISCARD int bkt_dsel_move(hid_t iter, unsigned char *buf, unsigned char *packed, size_t n, bool out,
+                                struct bkt_err *err);
 /** H5Pset_data_transform(): whether a transfer list has a transform, and its use on @p n of the program's
  *  elements, in place. */
 bool              bkt_dsel_has_transform(hid_t dxpl);
@@ -55,7 +57,7 @@ struct bkt_pieces {
     struct bkt_sel whole;
     uint64_t       max;              /* elements of a piece, about */
     unsigned       dim;              /* the dimension that is cut */
-    uint64_t       n[BKT_MAX_RANK];  /* selected places per dimension; in dimension `dim` steps of a whole block */
+    uint64_t n[BKT_MAX_RANK]; /* selected places per dimension; in dimension `dim` steps of a whole block */
     uint64_t       at[BKT_MAX_RANK]; /* next place, of dimensions 0 .. dim */
     uint64_t       chunk;            /* cuts are put on multiples of it where possible */
     bool           whole_chunks;     /* no chunk lies in two pieces */
@@ -68,7 +70,8 @@ struct bkt_pieces {
  *  would cut chunks, which are then read twice. */
 uint64_t bkt_piece_elems(const struct bkt_sel *sel, const uint64_t *chunk_dims, size_t each, uint64_t most);
 /** @p sel is borrowed while pieces are taken.  @p chunk_dims: sel->rank entries. */
-void bkt_pieces_init(struct bkt_pieces *p, const struct bkt_sel *sel, const uint64_t *chunk_dims, uint64_t max);
+void bkt_pieces_init(struct bkt_pieces *p, const struct bkt_sel *sel, const uint64_t *chunk_dims,
+                     uint64_t max);
 /** 1: *piece is set, its runs are p's and valid until the next call; 0: the end; BKT_ENOMEM. */
 int  bkt_pieces_next(struct bkt_pieces *p, struct bkt_sel *piece);
 void bkt_pieces_fini(struct bkt_pieces *p);

@@ -20,7 +20,8 @@
 #include "vol/dataset/shared_transfer.h"
 #include "vol/open/permission_and_flush.h"
 
-typedef int op_fn(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err);
+typedef int op_fn(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
+                  struct bkt_err *err);
 
 static int chunked_io(struct bkt_vobj *o, struct bkt_dsetio **io, struct bkt_err *err)
 {
@@ -36,7 +37,8 @@ static bool is_split(const struct bkt_vobj *o)
 {
     const struct bkt_layout *l    = &o->obj->dset.layout;
     bool                     more = false;
-    if (l->cls != BKT_D_CHUNKED || l->user_cls != BKT_D_CHUNKED || l->user_rank != l->rank || o->obj->dset.type->is_var)
+    if (l->cls != BKT_D_CHUNKED || l->user_cls != BKT_D_CHUNKED || l->user_rank != l->rank ||
+        o->obj->dset.type->is_var)
         return false;
     for (unsigned i = 0; i < l->rank; i++) {
         if (!l->user_dims[i] || l->dims[i] % l->user_dims[i] != 0)
@@ -119,7 +121,8 @@ static int check_room(const struct bkt_vobj *o, const uint64_t *coord, size_t n,
     uint64_t room = told ? (uint64_t)told - 1 : room_unasked(o);
     if (n <= room)
         return BKT_OK;
-    BKT_FAIL(err, BKT_EPRECOND, "a chunk of dataset %s has %zu bytes, %s %llu; ask for its size (H5Dget_chunk_storage_size) %s",
+    BKT_FAIL(err, BKT_EPRECOND,
+             "a chunk of dataset %s has %zu bytes, %s %llu; ask for its size (H5Dget_chunk_storage_size) %s",
              o->obj->id.text, n, told ? "and had" : "without filters", (unsigned long long)room,
              told ? "again, and read it then" : "before it is read");
 }
@@ -160,7 +163,10 @@ static int keep_parts(const uint64_t *coord, const struct bkt_chunk_info *info, 
     return BKT_OK;
 }
 
-static size_t record(const struct bkt_vobj *o) { return o->obj->dset.layout.rank * sizeof(uint64_t) + sizeof(struct bkt_chunk_info); }
+static size_t record(const struct bkt_vobj *o)
+{
+    return o->obj->dset.layout.rank * sizeof(uint64_t) + sizeof(struct bkt_chunk_info);
+}
 
 static int by_coord(const void *a, const void *b, void *rank)
 {
@@ -216,7 +222,8 @@ static haddr_t address_of(const struct bkt_chunk_info *info)
     return info->offset == BKT_WHOLE ? 0 : (haddr_t)info->offset;
 }
 
-static int num_chunks(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
+static int num_chunks(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
+                      struct bkt_err *err)
 {
     size_t n = 0;
     (void)dxpl;
@@ -225,7 +232,8 @@ static int num_chunks(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a
     return BKT_OK;
 }
 
-static int info_by_idx(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
+static int info_by_idx(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
+                       struct bkt_err *err)
 {
     H5VL_native_dataset_get_chunk_info_by_idx_t *q = &a->get_chunk_info_by_idx;
     struct chunk c;
@@ -247,7 +255,8 @@ static int info_by_idx(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
     return BKT_OK;
 }
 
-static int iterate(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
+static int iterate(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
+                   struct bkt_err *err)
 {
     struct chunk c;
     size_t       n  = 0;
@@ -259,7 +268,8 @@ static int iterate(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, h
         BKT_PASS(chunk_at(o, i, &c, err));
         BKT_PASS(tell(o, c.coord, c.info.size, err));
         offset_of(o, c.coord, offset);
-        rc = a->chunk_iter.op(offset, c.info.filter_mask, address_of(&c.info), c.info.size, a->chunk_iter.op_data);
+        rc = a->chunk_iter.op(offset, c.info.filter_mask, address_of(&c.info), c.info.size,
+                              a->chunk_iter.op_data);
     }
     if (rc < 0)
         BKT_FAIL(err, BKT_ECANCEL, "the program's callback failed");
@@ -298,7 +308,8 @@ static int locate(struct bkt_vobj *o, const hsize_t *offset, struct bkt_chunk_in
     return tell(o, c.coord, c.info.exists ? c.info.size : 0, err);
 }
 
-static int info_by_coord(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
+static int info_by_coord(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
+                         struct bkt_err *err)
 {
     H5VL_native_dataset_get_chunk_info_by_coord_t *q = &a->get_chunk_info_by_coord;
     struct bkt_chunk_info info;
@@ -313,7 +324,8 @@ static int info_by_coord(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t
     return BKT_OK;
 }
 
-static int chunk_storage_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
+static int chunk_storage_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
+                              struct bkt_err *err)
 {
     struct bkt_chunk_info info;
     (void)dxpl;
@@ -326,7 +338,8 @@ static int chunk_storage_size(struct bkt_vobj *o, H5VL_native_dataset_optional_a
 static bool only_shuffled(const struct bkt_vobj *o)
 {
     const struct bkt_dset *d = &o->obj->dset;
-    return d->layout.cls == BKT_D_CHUNKED && !d->layout.hdf5_chunks && !d->type->is_var && bkt_only_shuffled(d) && d->filters[0].aside;
+    return d->layout.cls == BKT_D_CHUNKED && !d->layout.hdf5_chunks && !d->type->is_var &&
+           bkt_only_shuffled(d) && d->filters[0].aside;
 }
 
 /* A program interprets the bytes by the property list, and their number by H5Dget_chunk_storage_size().
@@ -358,7 +371,8 @@ static int check_elements(struct bkt_vobj *o, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
+static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
+                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf raw = {0};
     struct bkt_dsetio *io;
@@ -389,7 +403,8 @@ static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a
     return BKT_OK;
 }
 
-static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
+static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
+                       struct bkt_err *err)
 {
     const H5VL_native_dataset_chunk_write_t *w = &a->chunk_write;
     struct bkt_dsetio *io;
@@ -413,7 +428,8 @@ static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
 /* ---- other queries ---- */
 
 /* The data lie in other files or in none, so there is no offset. */
-static int get_offset(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
+static int get_offset(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
+                      struct bkt_err *err)
 {
     (void)o, (void)dxpl, (void)err;
     *a->get_offset.offset = HADDR_UNDEF;
@@ -427,7 +443,8 @@ static void *count_alloc(size_t size, void *sum)
 }
 
 /* Only the values show their size, so this reads them and counts the allocations. */
-static int vlen_buf_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
+static int vlen_buf_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
+                         struct bkt_err *err)
 {
     H5VL_native_dataset_get_vlen_buf_size_t *q = &a->get_vlen_buf_size;
     BKT_CLEANUP(bkt_hid_closep) hid_t counting = H5Pcreate(H5P_DATASET_XFER);
@@ -445,7 +462,8 @@ static int vlen_buf_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t
         return BKT_OK;
     dim = (hsize_t)n;
     mem = H5Screate_simple(1, &dim, NULL);
-    BKT_CLEANUP(bkt_freep) void *buf = bkt_mul_size((size_t)n, H5Tget_size(q->type_id), &bytes) ? calloc(1, bytes) : NULL;
+    BKT_CLEANUP(bkt_freep)
+    void *buf = bkt_mul_size((size_t)n, H5Tget_size(q->type_id), &bytes) ? calloc(1, bytes) : NULL;
     if (mem < 0 || !buf)
         BKT_NOMEM(err);
     block = mem;
@@ -470,6 +488,7 @@ int bkt_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t d
                                  [H5VL_NATIVE_DATASET_CHUNK_ITER]              = iterate};
     size_t op = (size_t)args->op_type;
     if (args->op_type < 0 || op >= BKT_COUNT(ops) || !ops[op])
-        BKT_FAIL(err, BKT_EUNSUP, "dataset operation %d (H5VLnative.h) has no meaning in a bucket", args->op_type);
+        BKT_FAIL(err, BKT_EUNSUP, "dataset operation %d (H5VLnative.h) has no meaning in a bucket",
+                 args->op_type);
     return ops[op](o, args->args, dxpl, err);
 }

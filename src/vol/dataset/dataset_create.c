@@ -14,7 +14,8 @@
 
 /* Translate the program's request to the model's terms.  HDF5 itself judges whether it is valid
  * (plist_from_h5.c). */
-static int describe(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t dcpl, hid_t dapl, struct bkt_object *o, struct bkt_err *err)
+static int describe(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,
+                    struct bkt_object *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t file_type = H5I_INVALID_HID;
     BKT_PASS(bkt_convert_from_type(in_file, type, &o->dset.type, err));
@@ -25,8 +26,8 @@ static int describe(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t dcp
     return bkt_layout_choose(&o->dset, err);
 }
 
-static int new_dataset(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t dcpl, hid_t dapl, struct bkt_object **out,
-                       struct bkt_err *err)
+static int new_dataset(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,
+                       struct bkt_object **out, struct bkt_err *err)
 {
     *out = bkt_object_make(BKT_DATASET);
     if (!*out)
@@ -50,8 +51,8 @@ static int begin(struct bkt_vobj *o, hid_t dapl, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,
-                            struct bkt_vobj **out, struct bkt_err *err)
+static int create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl,
+                  hid_t dapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
     struct bkt_object                         *o = NULL;
@@ -70,8 +71,8 @@ static int create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type,
     return bkt_spot_show(&s, *out, err);
 }
 
-int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,
-                       struct bkt_vobj **out, struct bkt_err *err)
+int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl,
+                       hid_t dapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_vobj *made = NULL;
     int rc = create(at, name, lcpl, type, space, dcpl, dapl, &made, err);
@@ -148,7 +149,8 @@ static int prepare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_dsetio **
     return is_smaller(&d->space, dims) ? bkt_dataset_note_written(o, err) : BKT_OK;
 }
 
-/* Whether all processes ask for the same.  Otherwise some would have changed the extent already when one fails. */
+/* Whether all processes ask for the same.  Otherwise some would have changed the extent already when one
+ * fails. */
 static int compare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
 {
     uint64_t v[2 * (BKT_MAX_RANK + 1)] = {bkt_digest(o->obj->id.text, BKT_ID_LEN, 0)};
@@ -160,8 +162,10 @@ static int compare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
     BKT_PASS(bkt_comm_reduce(o->file->comm, BKT_COMM_MAX, v, BKT_COUNT(v), err)); /* largest and smallest */
     for (unsigned i = 0; i < HALF; i++)
         if (v[i] != ~v[HALF + i])
-            BKT_FAIL(err, BKT_EINVAL, "%s: processes ask for different extents; let all processes of the communicator "
-                     "call H5Dset_extent for one dataset, with the same dimensions", o->file->name);
+            BKT_FAIL(err, BKT_EINVAL,
+                     "%s: processes ask for different extents; let all processes of the communicator "
+                     "call H5Dset_extent for one dataset, with the same dimensions",
+                     o->file->name);
     return BKT_OK;
 }
 

@@ -1,8 +1,8 @@
 /* H5Dread and H5Dread_multi: one plan for all datasets of a call.
  *
  * Each dataset goes one of three ways.  STRAIGHT: into the program's buffer, as stored or recast on the
- * way (number_kernels.h).  IN_PLACE: into the program's buffer, and then converted there.  STAGED: into memory of
- * our own, then converted and spread, in pieces if it is large. */
+ * way (number_kernels.h).  IN_PLACE: into the program's buffer, and then converted there.  STAGED: into
+ * memory of our own, then converted and spread, in pieces if it is large. */
 #include "vol/dataset/dataset_calls.h"
 
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 #include "base/os/scratch_pool.h"
 
 /* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces
- * (selection_pieces.c; they are shorter where possible).  Up to this size a read is one plan, and one round trip. */
+ * (selection_pieces.c; they are shorter where possible).  Up to this size a read is one plan, and one round
+ * trip. */
 #define PIECE       (64U << 20)
 /* The same where no requests wait: as much as scratch_pool.h keeps. */
 #define PIECE_LOCAL (16U << 20)
@@ -58,7 +59,8 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
 
     j->iter = j->back_iter = j->conv.file = j->conv.mem = H5I_INVALID_HID;
     BKT_PASS(bkt_dsel_init(&j->sel, j->o, mem_space, file_space, err));
-    if (j->sel.file.n_elems == 0 && t->is_var) /* HDF5 checks the content of sequences when it converts them */
+    if (j->sel.file.n_elems == 0 &&
+        t->is_var) /* HDF5 checks the content of sequences when it converts them */
         return BKT_OK;
     BKT_PASS(bkt_convert_file_type(j->o, &file_type, err));
     BKT_PASS(j->o->whole_values ? bkt_conv_init_whole(&j->conv, t, file_type, j->mem_type, err)
@@ -97,13 +99,17 @@ static int open_iters(struct job *j, struct bkt_err *err)
 /* Whether converted elements own memory to be freed: then either all elements are delivered, or none. */
 static bool gives(const struct bkt_conv *c)
 {
-    bool any = !c->src || c->kind == BKT_CONV_STRING || c->kind == BKT_CONV_VLEN || c->kind == BKT_CONV_NEW_REF;
+    bool any =
+        !c->src || c->kind == BKT_CONV_STRING || c->kind == BKT_CONV_VLEN || c->kind == BKT_CONV_NEW_REF;
     for (size_t i = 0; !any && i < c->n_child; i++)
         any = gives(&c->child[i]);
     return any;
 }
 
-static bool is_zero(const unsigned char *p, size_t n) { return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0); }
+static bool is_zero(const unsigned char *p, size_t n)
+{
+    return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
+}
 
 /* If a dataset was never written and its fill value isn't set, HDF5 returns zeros without converting
  * them.  Conversion would change them for an enum without such a member, or a string that is padded with
@@ -112,7 +118,8 @@ static int see_unwritten(struct job *j, const unsigned char *raw, size_t n, stru
 {
     BKT_CLEANUP(bkt_freep) unsigned char *one = NULL;
     bool written = true;
-    if (j->unwritten || j->transform || j->o->was_written || j->o->obj->dset.has_fill || !j->conv.src || !n || !is_zero(raw, n))
+    if (j->unwritten || j->transform || j->o->was_written || j->o->obj->dset.has_fill || !j->conv.src || !n ||
+        !is_zero(raw, n))
         return BKT_OK;
     one = calloc(2, j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst);
     if (!one)
@@ -127,7 +134,8 @@ static int see_unwritten(struct job *j, const unsigned char *raw, size_t n, stru
 }
 
 /* Deliver the next n elements, through @p packed, to their places in the selection. */
-static int deliver_some(struct job *j, const struct bkt_column *col, size_t n, unsigned char *packed, struct bkt_err *err)
+static int deliver_some(struct job *j, const struct bkt_column *col, size_t n, unsigned char *packed,
+                        struct bkt_err *err)
 {
     if (j->unwritten) {
         memset(packed, 0, n * j->conv.dst);
@@ -171,9 +179,13 @@ static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, 
 
 static void givep(unsigned char **p) { bkt_scratch_give(*p); }
 
-static int staged_piece(struct job *j, const struct bkt_sel *piece, bool whole_chunks, uint64_t first, struct bkt_err *err)
+static int staged_piece(struct job *j, const struct bkt_sel *piece, bool whole_chunks, uint64_t first,
+                        struct bkt_err *err)
 {
-    struct bkt_read read = {.io = j->o->io, .unchecked = j->unchecked, .file = piece, .of = whole_chunks ? j->sel.file.n_elems : 0};
+    struct bkt_read read = {.io = j->o->io,
+                            .unchecked = j->unchecked,
+                            .file = piece,
+                            .of = whole_chunks ? j->sel.file.n_elems : 0};
     size_t          n = (size_t)piece->n_elems, bytes = 0;
     BKT_CLEANUP(givep) unsigned char *tmp = NULL;
 
@@ -187,7 +199,8 @@ static int staged_piece(struct job *j, const struct bkt_sel *piece, bool whole_c
     if (rc == BKT_OK)
         rc = see_unwritten(j, tmp, bytes, err);
     if (rc == BKT_OK) {
-        struct bkt_column col = {.slices = j->conv.src ? NULL : read.slices, .base = tmp, .stride = j->conv.src, .scratch = true};
+        struct bkt_column col = {
+            .slices = j->conv.src ? NULL : read.slices, .base = tmp, .stride = j->conv.src, .scratch = true};
         rc = deliver(j, &col, first, n, err);
     }
     bkt_read_fini(&read);
@@ -238,7 +251,8 @@ static int add_read(struct job *j, struct bkt_read *read, struct bkt_err *err)
         return BKT_OK;
     }
     if (j->conv.src) {
-        read->dst = bkt_mul_size((size_t)j->sel.file.n_elems, j->conv.src, &bytes) ? bkt_scratch_take(bytes) : NULL;
+        read->dst =
+            bkt_mul_size((size_t)j->sel.file.n_elems, j->conv.src, &bytes) ? bkt_scratch_take(bytes) : NULL;
         if (!read->dst)
             BKT_NOMEM(err);
     }
@@ -252,10 +266,14 @@ static int finish(struct job *j, struct bkt_read *read, struct bkt_err *err)
         return BKT_OK;
     BKT_PASS(see_unwritten(j, read->dst, (size_t)j->sel.file.n_elems * j->conv.src, err));
     if (j->way == IN_PLACE && !j->unwritten)
-        return H5Tconvert(j->conv.file, j->conv.mem, (size_t)j->sel.file.n_elems, read->dst, NULL, j->dxpl) < 0
+        return H5Tconvert(j->conv.file, j->conv.mem, (size_t)j->sel.file.n_elems, read->dst, NULL, j->dxpl) <
+                       0
                    ? bkt_h5err_capture(err, "converting values")
                    : BKT_OK;
-    struct bkt_column col = {.slices = j->conv.src ? NULL : read->slices, .base = read->dst, .stride = j->conv.src, .scratch = true};
+    struct bkt_column col = {.slices = j->conv.src ? NULL : read->slices,
+                             .base = read->dst,
+                             .stride = j->conv.src,
+                             .scratch = true};
     return deliver(j, &col, 0, (size_t)j->sel.file.n_elems, err);
 }
 
@@ -289,7 +307,8 @@ static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
 
 static bool leaves_checksums(hid_t dxpl)
 {
-    return dxpl != H5P_DEFAULT && dxpl != H5P_DATASET_XFER_DEFAULT && H5Pget_edc_check(dxpl) == H5Z_DISABLE_EDC;
+    return dxpl != H5P_DEFAULT && dxpl != H5P_DATASET_XFER_DEFAULT &&
+           H5Pget_edc_check(dxpl) == H5Z_DISABLE_EDC;
 }
 
 int bkt_dataset_read(const struct bkt_io *io, struct bkt_err *err)

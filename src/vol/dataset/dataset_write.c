@@ -15,7 +15,8 @@
 #include "vol/open/permission_and_flush.h"
 
 /* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces
- * (selection_pieces.c; they are shorter where possible).  Shorter pieces cut chunks, which are then stored twice. */
+ * (selection_pieces.c; they are shorter where possible).  Shorter pieces cut chunks, which are then stored
+ * twice. */
 #define PIECE (64U << 20)
 /* Bytes per element of variable size, for cutting pieces: a smaller guess takes more memory. */
 #define VAR_GUESS 256
@@ -56,8 +57,8 @@ static void job_fini(struct job *j)
 static bool has_tails(const struct job *j)
 {
     const struct bkt_type *t = j->o->obj->dset.type;
-    return j->conv.tails &&
-           !(j->sel.flat && bkt_tails_are_zero(t, j->buf + j->sel.flat_at * j->mem_size, (size_t)j->sel.file.n_elems));
+    return j->conv.tails && !(j->sel.flat && bkt_tails_are_zero(t, j->buf + j->sel.flat_at * j->mem_size,
+                                                                (size_t)j->sel.file.n_elems));
 }
 
 static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt_err *err)
@@ -79,14 +80,16 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
         return BKT_OK;
     if (!j->buf)
         BKT_FAIL(err, BKT_EINVAL, "no buffer given");
-    j->straight = !j->transform && j->conv.kind == BKT_CONV_COPY && !j->o->obj->dset.type->is_var && !has_tails(j);
+    j->straight =
+        !j->transform && j->conv.kind == BKT_CONV_COPY && !j->o->obj->dset.type->is_var && !has_tails(j);
     return BKT_OK;
 }
 
 /* ---- through memory of our own ---- */
 
 /* n elements of the selection, from number `first` on, in a row; *ours is memory to free. */
-static int gather(struct job *j, uint64_t first, size_t n, const unsigned char **out, unsigned char **ours, struct bkt_err *err)
+static int gather(struct job *j, uint64_t first, size_t n, const unsigned char **out, unsigned char **ours,
+                  struct bkt_err *err)
 {
     size_t bytes;
     *ours = NULL;
@@ -103,7 +106,8 @@ static int gather(struct job *j, uint64_t first, size_t n, const unsigned char *
     if (j->sel.flat)
         memcpy(*ours, *out, bytes);
     else
-        BKT_PASS(bkt_dsel_move(j->iter, (unsigned char *)j->buf, *ours, n, false, err)); /* only reads the program's buffer */
+        BKT_PASS(bkt_dsel_move(j->iter, (unsigned char *)j->buf, *ours, n, false,
+                               err)); /* only reads the program's buffer */
     *out = *ours;
     return j->transform ? bkt_dsel_transform(j->dxpl, j->mem_type, *ours, n, err) : BKT_OK;
 }
@@ -119,7 +123,8 @@ static int slice(size_t n, struct staged *s, struct bkt_err *err)
 }
 
 /* For stored fields that the program's type lacks: their stored values stay. */
-static int with_old(struct job *j, const struct bkt_sel *file, const unsigned char *from, struct staged *s, struct bkt_err *err)
+static int with_old(struct job *j, const struct bkt_sel *file, const unsigned char *from, struct staged *s,
+                    struct bkt_err *err)
 {
     size_t size = j->o->obj->dset.type->size, n = (size_t)file->n_elems;
     BKT_CLEANUP(bkt_freep) unsigned char *now = size ? calloc(n, size) : NULL;
@@ -128,13 +133,15 @@ static int with_old(struct job *j, const struct bkt_sel *file, const unsigned ch
         BKT_FAIL(err, BKT_ENOMEM, "no memory for %zu elements to convert", n);
     BKT_PASS(bkt_read_datasets(&read, 1, err));
     struct bkt_column old = {.slices = size ? NULL : read.slices, .base = now, .stride = size};
-    int               rc  = bkt_conv_store(&j->conv, j->o, from, n, &old, s->packed, &s->stored, j->dxpl, err);
+    int rc = bkt_conv_store(&j->conv, j->o, from, n, &old, s->packed, &s->stored, j->dxpl, err);
     bkt_read_fini(&read);
     return rc;
 }
 
-/* The elements of @p file, a piece of the job's selection that begins at its element `first`, in stored form */
-static int stage(struct job *j, const struct bkt_sel *file, uint64_t first, struct staged *s, struct bkt_err *err)
+/* The elements of @p file, a piece of the job's selection that begins at its element
+ * `first`, in stored form */
+static int stage(struct job *j, const struct bkt_sel *file, uint64_t first, struct staged *s,
+                 struct bkt_err *err)
 {
     const struct bkt_type *t = j->o->obj->dset.type;
     size_t                 n = (size_t)file->n_elems, bytes;
@@ -144,8 +151,9 @@ static int stage(struct job *j, const struct bkt_sel *file, uint64_t first, stru
         BKT_FAIL(err, BKT_ENOMEM, "no memory for %zu elements to convert", n);
     int rc = gather(j, first, n, &from, &ours, err);
     if (rc == BKT_OK)
-        rc = j->conv.partial ? with_old(j, file, from, s, err)
-                             : bkt_conv_store(&j->conv, j->o, from, n, NULL, s->packed, &s->stored, j->dxpl, err);
+        rc = j->conv.partial
+                 ? with_old(j, file, from, s, err)
+                 : bkt_conv_store(&j->conv, j->o, from, n, NULL, s->packed, &s->stored, j->dxpl, err);
     free(ours);
     return rc == BKT_OK && t->is_var ? slice(n, s, err) : rc;
 }
@@ -182,7 +190,10 @@ static int run_in_pieces(struct job *j, struct bkt_err *err)
 
 /* ---- the plan ---- */
 
-static bool in_pieces(const struct job *j) { return !j->straight && j->sel.file.n_elems > PIECE / each_bytes(j); }
+static bool in_pieces(const struct job *j)
+{
+    return !j->straight && j->sel.file.n_elems > PIECE / each_bytes(j);
+}
 
 static int add(struct job *j, struct bkt_write *w, struct staged *s, struct bkt_err *err)
 {
@@ -223,7 +234,7 @@ static bool has_twice(const struct job *jobs, size_t n)
     bool            twice = n > 1 && !seen;
     for (size_t i = 0; seen && !twice && i < n; i++) {
         const char *id = jobs[i].o->obj->id.text;
-        twice          = bkt_map_get(seen, id, BKT_ID_LEN) || bkt_map_put(seen, id, BKT_ID_LEN, seen, NULL) < 0;
+        twice = bkt_map_get(seen, id, BKT_ID_LEN) || bkt_map_put(seen, id, BKT_ID_LEN, seen, NULL) < 0;
     }
     bkt_map_free(seen, NULL);
     return twice;
@@ -330,8 +341,11 @@ int bkt_dataset_write_all(const struct bkt_io *io, struct bkt_err *err)
     size_t      n    = 0;
     int         rc   = jobs ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (; rc == BKT_OK && n < io->n; n++) {
-        jobs[n] = (struct job){
-            .o = io->dsets[n], .mem_type = io->mem_types[n], .dxpl = io->dxpl, .buf = io->bufs[n], .transform = transform};
+        jobs[n] = (struct job){.o = io->dsets[n],
+                               .mem_type = io->mem_types[n],
+                               .dxpl = io->dxpl,
+                               .buf = io->bufs[n],
+                               .transform = transform};
         rc = job_init(&jobs[n], io->mem_spaces[n], io->file_spaces[n], err);
     }
     bkt_dataset_chunks_changed();

@@ -12,7 +12,8 @@ static void measure(struct bkt_blocks *b)
 }
 
 /* The last dimension grows first. */
-void bkt_blocks_begin(struct bkt_blocks *b, unsigned rank, const hsize_t *dims, const hsize_t *chunk, uint64_t elems)
+void bkt_blocks_begin(struct bkt_blocks *b, unsigned rank, const hsize_t *dims, const hsize_t *chunk,
+                      uint64_t elems)
 {
     uint64_t n = 1;
     memset(b, 0, sizeof *b);

@@ -18,7 +18,8 @@ struct bkt_blocks {
  *  chunk.
  *  @param dims   @p rank entries, none of them 0; rank 0: one block of one element
  *  @param chunk  their shape; NULL: the dataset has no chunks */
-void bkt_blocks_begin(struct bkt_blocks *b, unsigned rank, const hsize_t *dims, const hsize_t *chunk, uint64_t elems);
+void bkt_blocks_begin(struct bkt_blocks *b, unsigned rank, const hsize_t *dims, const hsize_t *chunk,
+                      uint64_t elems);
 /** Go on to the next block.  False: there is none left. */
 bool bkt_blocks_next(struct bkt_blocks *b);
 

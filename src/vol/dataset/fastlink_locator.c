@@ -54,7 +54,8 @@ static int add_chunk(void *arg, const struct bkt_file_chunk *c)
         f->v   = v;
         f->cap = cap;
     }
-    f->v[f->n++] = (struct bkt_found_chunk){.index = c->index, .offset = c->addr, .size = c->size, .mask = c->mask};
+    f->v[f->n++] =
+        (struct bkt_found_chunk){.index = c->index, .offset = c->addr, .size = c->size, .mask = c->mask};
     return BKT_OK;
 }
 
@@ -68,15 +69,18 @@ static int check_shape(hid_t dset, const struct bkt_object *o, const char *name,
     if (dcpl < 0 || space < 0)
         return bkt_h5err_capture(err, "looking at a linked dataset");
     bool same = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Sget_simple_extent_ndims(space) == (int)rank &&
-                H5Sget_simple_extent_dims(space, dims, NULL) >= 0 && H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) == (int)rank;
+                H5Sget_simple_extent_dims(space, dims, NULL) >= 0 &&
+                H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) == (int)rank;
     for (unsigned i = 0; same && i < rank; i++)
         same = chunk[i] == o->dset.layout.dims[i] && dims[i] == o->dset.space.dims[i];
     if (!same)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: shape or chunks differ from dataset %s; link it again", name, o->id.text);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: shape or chunks differ from dataset %s; link it again", name,
+                 o->id.text);
     return BKT_OK;
 }
 
-static int list_chunks(const char *file, const char *path, const struct bkt_settings *set, struct found *f, struct bkt_err *err)
+static int list_chunks(const char *file, const char *path, const struct bkt_settings *set, struct found *f,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
     BKT_CLEANUP(bkt_hid_closep) hid_t h5   = H5I_INVALID_HID;
@@ -105,7 +109,8 @@ static int locate(struct bkt_vobj *o, struct bkt_dsetio *io, const char *words, 
     struct bkt_store            *st   = NULL;
     struct found                 f    = {.dset = o->obj};
     if (!path || !l->file_uri)
-        BKT_FAIL(err, BKT_EFORMAT, "no %s in layout and initializer \"%s\"", path ? "file_uri" : "--h5path", words);
+        BKT_FAIL(err, BKT_EFORMAT, "no %s in layout and initializer \"%s\"", path ? "file_uri" : "--h5path",
+                 words);
     BKT_PASS(bkt_domain_resolve_uri(o->file->dom, l->file_uri, &st, &key, err));
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     if (bkt_buf_addf(&name, "%s/%s", bkt_store_uri(st), key) < 0)
@@ -129,7 +134,8 @@ int bkt_chunk_locator_run(struct bkt_vobj *o, struct bkt_dsetio *io, struct bkt_
     if (l->cls != BKT_D_CHUNKED_REF_INDIRECT)
         return BKT_OK;
     bkt_reference_table_first_begin(io);
-    BKT_TRY(err, bkt_domain_get(o->file->dom, &l->chunk_table, &table, err), "chunk table of dataset %s", o->obj->id.text);
+    BKT_TRY(err, bkt_domain_get(o->file->dom, &l->chunk_table, &table, err), "chunk table of dataset %s",
+            o->obj->id.text);
     int rc = BKT_OK;
     if (table->kind == BKT_DATASET && table->dset.init == BKT_INIT_CHUNKLOCATOR) {
         rc = is_stored(o->file->dom, table, &stored, err);

@@ -177,7 +177,8 @@ static int list(struct bkt_domain *dom, hid_t dapl, hid_t dcpl, struct raws *r, 
     }
     for (size_t i = 0; i < r->n; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
-        int rc = r->local ? local_name(dom, prefix, r->v[i].name, &full) : remote_name(dom, prefix, r->v[i].name, &full);
+        int rc = r->local ? local_name(dom, prefix, r->v[i].name, &full)
+                          : remote_name(dom, prefix, r->v[i].name, &full);
         if (rc < 0)
             BKT_FAIL(err, rc, "external file %s: its name can't be resolved", r->v[i].name);
         free(r->v[i].name);
@@ -211,7 +212,8 @@ static int twin(struct bkt_vobj *o, const struct raws *r, hid_t *file, hid_t *ds
     *file = bkt_native_in_memory(4096);
     if (*file < 0)
         return bkt_h5err_capture(err, "making a file in memory");
-    return PASS_ON(err, *dset = H5Dcreate2(*file, "raw", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT), "opening external files");
+    return PASS_ON(err, *dset = H5Dcreate2(*file, "raw", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT),
+                   "opening external files");
 }
 
 /* HDF5 doesn't report which file failed. */
@@ -231,8 +233,10 @@ static int transfer_local(const struct raws *r, const struct bkt_io *io, struct 
     BKT_CLEANUP(bkt_hid_closep) hid_t dxpl = H5I_INVALID_HID;
     BKT_PASS(twin(io->dsets[0], r, &file, &dset, err));
     BKT_PASS(bkt_xfer_alone(io->dxpl, &dxpl, err));
-    int rc = io->write ? PASS_ON(err, H5Dwrite(dset, type, mem, in_file, dxpl, io->bufs[0]), "writing external files")
-                       : PASS_ON(err, H5Dread(dset, type, mem, in_file, dxpl, io->bufs[0]), "reading external files");
+    int rc =
+        io->write
+            ? PASS_ON(err, H5Dwrite(dset, type, mem, in_file, dxpl, io->bufs[0]), "writing external files")
+            : PASS_ON(err, H5Dread(dset, type, mem, in_file, dxpl, io->bufs[0]), "reading external files");
     return blame(r, io->write, rc, err);
 }
 
@@ -268,7 +272,8 @@ static int add_segment(struct bkt_layout *l, const char *uri, const char *etag, 
 
 /* The file's bytes, and zeros behind its end, as HDF5 reads it.  If a file is missing, reading from it is
  * the error. */
-static int add_file(struct bkt_layout *l, const struct raw *r, const struct at *a, uint64_t want, struct bkt_err *err)
+static int add_file(struct bkt_layout *l, const struct raw *r, const struct at *a, uint64_t want,
+                    struct bkt_err *err)
 {
     uint64_t off = (uint64_t)r->off, there = want;
     if (a->req.rc < 0 && a->req.rc != BKT_ENOENT)
@@ -331,7 +336,8 @@ static int ask_store(struct at *a, size_t n, struct bkt_err *err)
 
 /* The states of the files, as of the first check since the domain was opened.  They are checked again if
  * they are on this machine, have no ETag, or are wanted `anew`. */
-static int look_at_all(const struct bkt_vobj *o, const struct raws *r, bool anew, struct at *a, struct bkt_err *err)
+static int look_at_all(const struct bkt_vobj *o, const struct raws *r, bool anew, struct at *a,
+                       struct bkt_err *err)
 {
     for (size_t i = 0; i < r->n; i++)
         BKT_PASS(place(o, r->v[i].name, anew, &a[i], err));
@@ -341,12 +347,13 @@ static int look_at_all(const struct bkt_vobj *o, const struct raws *r, bool anew
     return BKT_OK;
 }
 
-static int set_segments(const struct bkt_vobj *o, const struct raws *r, bool anew, struct bkt_layout *l, struct bkt_err *err)
+static int set_segments(const struct bkt_vobj *o, const struct raws *r, bool anew, struct bkt_layout *l,
+                        struct bkt_err *err)
 {
     uint64_t   left = l->size;
     struct at *a    = calloc(r->n + 1, sizeof *a);
     l->segments     = calloc(2 * r->n + 2, sizeof *l->segments);
-    int rc          = a && l->segments ? look_at_all(o, r, anew, a, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = a && l->segments ? look_at_all(o, r, anew, a, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (size_t i = 0; i < r->n && rc == BKT_OK && left; i++) {
         uint64_t want = r->v[i].size == H5F_UNLIMITED ? left : bkt_min_u64(r->v[i].size, left);
         rc            = add_file(l, &r->v[i], &a[i], want, err);
@@ -359,7 +366,8 @@ static int set_segments(const struct bkt_vobj *o, const struct raws *r, bool ane
 }
 
 /* The same dataset in the form of one that refers to pieces of files. */
-static int refer(const struct bkt_vobj *o, const struct raws *r, bool anew, struct bkt_object *obj, struct bkt_err *err)
+static int refer(const struct bkt_vobj *o, const struct raws *r, bool anew, struct bkt_object *obj,
+                 struct bkt_err *err)
 {
     struct bkt_dset   *d = &obj->dset;
     struct bkt_layout *l = &d->layout;
@@ -398,7 +406,8 @@ static int same_shadow(const struct bkt_object *from, struct bkt_object **out, s
     return BKT_OK;
 }
 
-static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, struct pieces *p, struct bkt_err *err)
+static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, struct pieces *p,
+                       struct bkt_err *err)
 {
     static double version; /* identifies the cached data of joined pieces */
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
@@ -448,8 +457,10 @@ static int transfer_elsewhere(const struct raws *r, const struct bkt_io *io, str
 {
     struct bkt_err why = {.n = 0};
     if (io->write)
-        BKT_FAIL(err, BKT_EUNSUP, "its data are in external raw files (H5Pset_external), %s: they can be written only if the "
-                 "domain and all these files are in local folders; without H5Pset_external the elements are stored in the domain",
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "its data are in external raw files (H5Pset_external), %s: they can be written only if the "
+                 "domain and all these files are in local folders; without H5Pset_external the elements are "
+                 "stored in the domain",
                  r->v[0].name);
     int rc = read_pieces(r, false, io, &why);
     if (rc == BKT_EPRECOND || rc == BKT_ENOENT)
@@ -475,7 +486,8 @@ static bool none_is_there(const struct bkt_vobj *at, hid_t dapl, hid_t dcpl)
 
 /* ---- for callers that only need the files' places ---- */
 
-int bkt_external_each(struct bkt_domain *dom, const struct bkt_object *obj, bkt_external_fn *each, void *arg, struct bkt_err *err)
+int bkt_external_each(struct bkt_domain *dom, const struct bkt_object *obj, bkt_external_fn *each, void *arg,
+                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5I_INVALID_HID;
     BKT_CLEANUP(raws_fini) struct raws r   = {.v = NULL};
@@ -496,10 +508,12 @@ int bkt_external_each(struct bkt_domain *dom, const struct bkt_object *obj, bkt_
 
 /* ---- for the callbacks ---- */
 
-bool bkt_external_wanted(const struct bkt_vobj *at, hid_t dcpl, hid_t dapl, const struct bkt_type *t, hid_t file_type)
+bool bkt_external_wanted(const struct bkt_vobj *at, hid_t dcpl, hid_t dapl, const struct bkt_type *t,
+                         hid_t file_type)
 {
-    return !inside && !t->is_var && H5Pget_layout(dcpl) == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) > 0 &&
-           H5Tdetect_class(file_type, H5T_REFERENCE) <= 0 && !none_is_there(at, dapl, dcpl);
+    return !inside && !t->is_var && H5Pget_layout(dcpl) == H5D_CONTIGUOUS &&
+           H5Pget_external_count(dcpl) > 0 && H5Tdetect_class(file_type, H5T_REFERENCE) <= 0 &&
+           !none_is_there(at, dapl, dcpl);
 }
 
 int bkt_external_transfer(const struct bkt_io *io, struct bkt_err *err)
@@ -512,7 +526,8 @@ int bkt_external_transfer(const struct bkt_io *io, struct bkt_err *err)
     return r.local ? transfer_local(&r, io, err) : transfer_elsewhere(&r, io, err);
 }
 
-int bkt_external_read_shadow(struct bkt_vobj *shadow, hid_t dset, const struct bkt_io *io, struct bkt_err *err)
+int bkt_external_read_shadow(struct bkt_vobj *shadow, hid_t dset, const struct bkt_io *io,
+                             struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
     BKT_CLEANUP(bkt_hid_closep) hid_t dapl = H5Dget_access_plist(dset);

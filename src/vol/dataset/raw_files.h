@@ -23,7 +23,8 @@ static inline bool bkt_is_external(const struct bkt_vobj *dset)
  *  Elements with pointers never do: the data behind the pointers would have no place.  A dataset elsewhere
  *  whose files are all absent holds its elements itself, so that a program which writes them finds them
  *  again. */
-bool bkt_external_wanted(const struct bkt_vobj *at, hid_t dcpl, hid_t dapl, const struct bkt_type *t, hid_t file_type);
+bool bkt_external_wanted(const struct bkt_vobj *at, hid_t dcpl, hid_t dapl, const struct bkt_type *t,
+                         hid_t file_type);
 /** Datasets that are made from now on hold their elements themselves, whatever their lists say: for copies
  *  of datasets that lie elsewhere.  Returns the previous state. */
 bool bkt_external_inside(bool on);
@@ -33,7 +34,8 @@ BKT_NODISCARD int bkt_external_transfer(const struct bkt_io *io, struct bkt_err 
 /** H5Dread() of one dataset of a plain HDF5 file that isn't on this machine.
  *  @param shadow  stands for it (plain_read.h); its file names the domain
  *  @param dset    the native connector's */
-BKT_NODISCARD int bkt_external_read_shadow(struct bkt_vobj *shadow, hid_t dset, const struct bkt_io *io, struct bkt_err *err);
+BKT_NODISCARD int bkt_external_read_shadow(struct bkt_vobj *shadow, hid_t dset, const struct bkt_io *io,
+                                           struct bkt_err *err);
 /** A raw file, and the part of it that holds the extent's elements; for a type with gaps the part may be
  *  longer. */
 struct bkt_external_file {
@@ -45,8 +47,8 @@ typedef int bkt_external_fn(const struct bkt_external_file *f, void *arg);
 /** Call @p each for each raw file of a dataset whose layout says `external`.  The names are those for a
  *  program that sets no prefix of its own; HDF5_EXTFILE_PREFIX counts.
  *  @return BKT_OK; BKT_EFORMAT: it names none; what @p each returns, if that is negative */
-BKT_NODISCARD int bkt_external_each(struct bkt_domain *dom, const struct bkt_object *obj, bkt_external_fn *each, void *arg,
-                                    struct bkt_err *err);
+BKT_NODISCARD int bkt_external_each(struct bkt_domain *dom, const struct bkt_object *obj,
+                                    bkt_external_fn *each, void *arg, struct bkt_err *err);
 /** HDF5's answers about the space that such a dataset takes. */
 BKT_NODISCARD int bkt_external_get(struct bkt_vobj *dset, H5VL_dataset_get_args_t *args, struct bkt_err *err);
 

@@ -52,19 +52,22 @@ static int memory_selection(struct bkt_dsel *s, hid_t mem_space, hid_t file_spac
     return BKT_OK;
 }
 
-int bkt_dsel_init(struct bkt_dsel *s, const struct bkt_vobj *dset, hid_t mem_space, hid_t file_space, struct bkt_err *err)
+int bkt_dsel_init(struct bkt_dsel *s, const struct bkt_vobj *dset, hid_t mem_space, hid_t file_space,
+                  struct bkt_err *err)
 {
     if (file_space == H5S_PLIST)
         BKT_FAIL(err, BKT_EUNSUP, "a selection from the transfer property list (H5S_PLIST)");
-    BKT_TRY(err, bkt_convert_selection(file_space, &dset->obj->dset.space, &s->file, &s->file_runs, err), "file selection");
+    BKT_TRY(err, bkt_convert_selection(file_space, &dset->obj->dset.space, &s->file, &s->file_runs, err),
+            "file selection");
     BKT_PASS(memory_selection(s, mem_space, file_space, err));
     if (s->mem.n_elems != s->file.n_elems)
-        BKT_FAIL(err, BKT_EINVAL, "%llu elements selected in the file, %llu in memory", (unsigned long long)s->file.n_elems,
-                 (unsigned long long)s->mem.n_elems);
+        BKT_FAIL(err, BKT_EINVAL, "%llu elements selected in the file, %llu in memory",
+                 (unsigned long long)s->file.n_elems, (unsigned long long)s->mem.n_elems);
     return BKT_OK;
 }
 
-int bkt_dsel_move(hid_t iter, unsigned char *buf, unsigned char *packed, size_t n, bool out, struct bkt_err *err)
+int bkt_dsel_move(hid_t iter, unsigned char *buf, unsigned char *packed, size_t n, bool out,
+                  struct bkt_err *err)
 {
     hsize_t off[512];
     size_t  len[512], n_seq, n_elems;

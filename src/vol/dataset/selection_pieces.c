@@ -33,7 +33,8 @@ static uint64_t inner_places(const struct bkt_pieces *p)
 
 /* A regular selection is cut along the first dimension of which one step, with all faster dimensions whole,
  * fits. */
-void bkt_pieces_init(struct bkt_pieces *p, const struct bkt_sel *sel, const uint64_t *chunk_dims, uint64_t max)
+void bkt_pieces_init(struct bkt_pieces *p, const struct bkt_sel *sel, const uint64_t *chunk_dims,
+                     uint64_t max)
 {
     struct bkt_sel *w = &p->whole;
     memset(p, 0, sizeof *p);

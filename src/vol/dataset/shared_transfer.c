@@ -52,7 +52,8 @@ int bkt_shared_hand_on(const struct bkt_io *io, struct bkt_err *err)
         struct bkt_dsetio *d = NULL;
         int rc = bkt_comm_agree(c, bkt_dataset_io(io->dsets[i], &d, err), err);
         if (rc == BKT_OK) {
-            bool good = bkt_dsel_init(&sel, io->dsets[i], io->mem_spaces[i], io->file_spaces[i], NULL) == BKT_OK;
+            bool good =
+                bkt_dsel_init(&sel, io->dsets[i], io->mem_spaces[i], io->file_spaces[i], NULL) == BKT_OK;
             rc = bkt_collective_read(c, d, good ? &sel.file : NULL, err);
         }
         bkt_dsel_fini(&sel);

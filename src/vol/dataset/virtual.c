@@ -54,7 +54,8 @@ static int open_in_domain(struct bkt_file *f, const char *name, hid_t *out, stru
     BKT_PASS(open_alone(root, name, &o, err));
     if (o->type != H5I_DATASET) {
         bkt_vobj_free(o);
-        BKT_FAIL(err, BKT_EINVAL, "%s in %s is the source of a virtual dataset, but not a dataset", name, f->name);
+        BKT_FAIL(err, BKT_EINVAL, "%s in %s is the source of a virtual dataset, but not a dataset", name,
+                 f->name);
     }
     *out = bkt_vobj_register(o, err);
     return *out < 0 ? BKT_EHDF5 : BKT_OK;
@@ -76,7 +77,8 @@ static void prefix_of(const struct bkt_view *v, const char *env, char *out, size
 {
     static const char origin[] = "${ORIGIN}";
     char              said[1024] = "";
-    const char       *self = bkt_domain_name(v->o->file->dom), *slash = strrchr(self, '/'), *rest = said + sizeof origin - 1;
+    const char *self = bkt_domain_name(v->o->file->dom), *slash = strrchr(self, '/'),
+               *rest = said + sizeof origin - 1;
     *out = '\0';
     if (env && *env)
         (void)snprintf(said, sizeof said, "%s", env);
@@ -117,7 +119,8 @@ static int open_source(const struct bkt_view *v, const char *file, const char *n
     if (rc == BKT_ENOENT)
         return BKT_OK;
     (void)bkt_err_copy(err, rc, &why);
-    BKT_TRY(err, rc, "source %s in %s of virtual dataset %s", name, file, v->o->path ? v->o->path : v->o->obj->id.text);
+    BKT_TRY(err, rc, "source %s in %s of virtual dataset %s", name, file,
+            v->o->path ? v->o->path : v->o->obj->id.text);
     return BKT_OK;
 }
 
@@ -132,8 +135,10 @@ static int source_extent(const struct bkt_view *v, const struct bkt_mapping *m, 
     BKT_PASS(v->open(v, m->file, m->dset, &dset, err));
     if (dset < 0)
         return BKT_OK;
-    BKT_PASS(PASS_ON(err, space = H5Dget_space(dset), "asking the source of a virtual dataset for its extent"));
-    if (H5Sget_simple_extent_ndims(space) != (int)m->src.rank || H5Sget_simple_extent_dims(space, dims, NULL) < 0)
+    BKT_PASS(
+        PASS_ON(err, space = H5Dget_space(dset), "asking the source of a virtual dataset for its extent"));
+    if (H5Sget_simple_extent_ndims(space) != (int)m->src.rank ||
+        H5Sget_simple_extent_dims(space, dims, NULL) < 0)
         BKT_FAIL(err, BKT_EFORMAT, "source %s in %s has another rank than its mapping", m->dset, m->file);
     *out = dims[m->src.dim];
     return BKT_OK;
@@ -228,7 +233,8 @@ static int current_dims(const struct bkt_view *v, unsigned rank, hsize_t *dims, 
         if (!m->v.unlimited)
             continue;
         if (m->v.rank != rank)
-            BKT_FAIL(err, BKT_EFORMAT, "mapping %zu has %u dimensions, the virtual dataset %u", i, m->v.rank, rank);
+            BKT_FAIL(err, BKT_EFORMAT, "mapping %zu has %u dimensions, the virtual dataset %u", i, m->v.rank,
+                     rank);
         BKT_PASS(mapping_extent(v, m, first_missing, &extent, err));
         unsigned d = m->v.dim;
         if (!known[d] || (first_missing ? extent < found[d] : extent > found[d]))
@@ -270,7 +276,8 @@ void bkt_view_leave(void)
 int bkt_view_enter(struct bkt_err *err)
 {
     if (depth >= MAX_DEPTH)
-        BKT_FAIL(err, BKT_EFORMAT, "virtual datasets are nested more than %d deep; is there a cycle?", MAX_DEPTH);
+        BKT_FAIL(err, BKT_EFORMAT, "virtual datasets are nested more than %d deep; is there a cycle?",
+                 MAX_DEPTH);
     depth++;
     return BKT_OK;
 }
@@ -311,7 +318,8 @@ static int visit_endless(const struct bkt_view *v, const struct bkt_mapping *m, 
 {
     hsize_t reach;
     BKT_PASS(source_extent(v, m, &reach, err));
-    hsize_t have = m->src.unlimited ? bkt_slab_places(&m->src, reach) : 0, room = bkt_slab_places(&m->v, extent);
+    hsize_t have = m->src.unlimited ? bkt_slab_places(&m->src, reach) : 0,
+            room = bkt_slab_places(&m->v, extent);
     hsize_t n    = have < room ? have : room;
     if (n == 0)
         return BKT_OK;

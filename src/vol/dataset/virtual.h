@@ -31,7 +31,8 @@ BKT_NODISCARD int bkt_virtual_get(struct bkt_vobj *dset, H5VL_dataset_get_args_t
  * @return BKT_OK; what @p each returns, if that is negative; the error that keeps a source from being
  * opened */
 typedef int bkt_virtual_fn(hid_t part, bool blank, void *arg);
-BKT_NODISCARD int bkt_virtual_each(struct bkt_vobj *dset, bkt_virtual_fn *each, void *arg, struct bkt_err *err);
+BKT_NODISCARD int bkt_virtual_each(struct bkt_vobj *dset, bkt_virtual_fn *each, void *arg,
+                                   struct bkt_err *err);
 
 /* ---- virtual_blank.c ---- */
 
@@ -54,7 +55,8 @@ BKT_NODISCARD int bkt_virtual_clip(hid_t dset, hid_t *src, hid_t *mem, struct bk
 struct bkt_slab {
     unsigned rank, dim; /* dim: the unlimited dimension */
     bool     unlimited;
-    hsize_t  dims[H5S_MAX_RANK], start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
+    hsize_t dims[H5S_MAX_RANK], start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK],
+        block[H5S_MAX_RANK];
 };
 struct bkt_mapping {
     hid_t           vspace, srcspace; /* selections, as H5Pget_virtual_…() give them */

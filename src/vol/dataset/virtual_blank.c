@@ -23,14 +23,17 @@ static bool same_fill(hid_t a, hid_t b, hid_t type)
            H5Pget_fill_value(a, type, x) >= 0 && H5Pget_fill_value(b, type, y) >= 0 && memcmp(x, y, n) == 0;
 }
 
-static bool lies_inside(hid_t own) { return own >= 0 && H5Pget_layout(own) != H5D_VIRTUAL && H5Pget_external_count(own) == 0; }
+static bool lies_inside(hid_t own)
+{
+    return own >= 0 && H5Pget_layout(own) != H5D_VIRTUAL && H5Pget_external_count(own) == 0;
+}
 
 bool bkt_virtual_is_blank(hid_t source, hid_t dcpl, hid_t type)
 {
     H5D_space_status_t status;
     BKT_CLEANUP(bkt_hid_closep) hid_t own = H5Dget_create_plist(source);
-    return lies_inside(own) && H5Dget_space_status(source, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED &&
-           same_fill(own, dcpl, type);
+    return lies_inside(own) && H5Dget_space_status(source, &status) >= 0 &&
+           status == H5D_SPACE_STATUS_NOT_ALLOCATED && same_fill(own, dcpl, type);
 }
 
 /* The same for an object outside of domains, which may have no id. */
@@ -38,12 +41,13 @@ static bool is_blank_abroad(struct bkt_vobj *o, hid_t dcpl, hid_t type)
 {
     H5D_space_status_t      status   = H5D_SPACE_STATUS_ALLOCATED;
     H5VL_dataset_get_args_t get_list = {.op_type = H5VL_DATASET_GET_DCPL};
-    H5VL_dataset_get_args_t get      = {.op_type = H5VL_DATASET_GET_SPACE_STATUS, .args.get_space_status.status = &status};
+    H5VL_dataset_get_args_t get = {.op_type = H5VL_DATASET_GET_SPACE_STATUS,
+                                   .args.get_space_status.status = &status};
     if (o->ops->dataset->get(o, &get_list, NULL) < 0)
         return false;
     BKT_CLEANUP(bkt_hid_closep) hid_t own = get_list.args.get_dcpl.dcpl_id;
-    return lies_inside(own) && o->ops->dataset->get(o, &get, NULL) == BKT_OK && status == H5D_SPACE_STATUS_NOT_ALLOCATED &&
-           same_fill(own, dcpl, type);
+    return lies_inside(own) && o->ops->dataset->get(o, &get, NULL) == BKT_OK &&
+           status == H5D_SPACE_STATUS_NOT_ALLOCATED && same_fill(own, dcpl, type);
 }
 
 static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)

@@ -2,9 +2,10 @@
 #include "vol/core/hid.h"
 #include "vol/dataset/virtual.h"
 
-/* The stored extent of a source is that of the time when the dataset was mapped.  If the source has grown since,
- * an endless selection leads beyond it, and HDF5 refuses such a selection in a plain file. */
-static int grow(hid_t src, int rank, const hsize_t *dims, const hsize_t *last, hsize_t *mapped, struct bkt_err *err)
+/* The stored extent of a source is that of the time when the dataset was mapped.  If the source has grown
+ * since, an endless selection leads beyond it, and HDF5 refuses such a selection in a plain file. */
+static int grow(hid_t src, int rank, const hsize_t *dims, const hsize_t *last, hsize_t *mapped,
+                struct bkt_err *err)
 {
     bool outgrown = false;
     for (int d = 0; d < rank; d++)
@@ -13,12 +14,15 @@ static int grow(hid_t src, int rank, const hsize_t *dims, const hsize_t *last, h
         return BKT_OK;
     for (int d = 0; d < rank; d++)
         mapped[d] = dims[d] > mapped[d] ? dims[d] : mapped[d];
-    return H5Sset_extent_simple(src, rank, mapped, NULL) < 0 ? bkt_h5err_capture(err, "the extent of a source") : BKT_OK;
+    return H5Sset_extent_simple(src, rank, mapped, NULL) < 0
+               ? bkt_h5err_capture(err, "the extent of a source")
+               : BKT_OK;
 }
 
 int bkt_virtual_clip(hid_t dset, hid_t *src, hid_t *mem, struct bkt_err *err)
 {
-    hsize_t zero[H5S_MAX_RANK] = {0}, dims[H5S_MAX_RANK], mapped[H5S_MAX_RANK], first[H5S_MAX_RANK], last[H5S_MAX_RANK];
+    hsize_t zero[H5S_MAX_RANK] = {0}, dims[H5S_MAX_RANK], mapped[H5S_MAX_RANK], first[H5S_MAX_RANK],
+            last[H5S_MAX_RANK];
     bool    beyond = false;
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(dset);
     int     rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);

@@ -167,11 +167,13 @@ static int load_one(hid_t dcpl, size_t i, struct bkt_mapping *m, struct bkt_err 
         slab_of(m->srcspace, &m->src) < 0)
         return bkt_h5err_capture(err, "reading a mapping of a virtual dataset");
     m->printf_names = has_number(m->file) || has_number(m->dset);
-    if (m->printf_names && !(m->v.unlimited && endless(m->v.count[m->v.dim]) && !endless(m->v.block[m->v.dim])))
+    if (m->printf_names &&
+        !(m->v.unlimited && endless(m->v.count[m->v.dim]) && !endless(m->v.block[m->v.dim])))
         BKT_FAIL(err, BKT_EFORMAT, "mapping %zu of a virtual dataset has a numbered source, but no unlimited "
                  "selection", i);
     if (m->src.unlimited && !m->v.unlimited)
-        BKT_FAIL(err, BKT_EFORMAT, "mapping %zu of a virtual dataset has an unlimited source in a limited selection", i);
+        BKT_FAIL(err, BKT_EFORMAT,
+                 "mapping %zu of a virtual dataset has an unlimited source in a limited selection", i);
     return BKT_OK;
 }
 

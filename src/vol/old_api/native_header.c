@@ -16,14 +16,18 @@ static const struct {
     size_t     whole; /* of an object of a plain file.  Among all open attributes, HDF5 looks for one of
                          the name that is to be opened, and shares it.  Attributes of ours with a face of
                          that file are searched too: they must be complete. */
-} kinds[] = {{H5I_FILE, 64, 64}, {H5I_GROUP, 32, 32}, {H5I_DATASET, 24, 24}, {H5I_DATATYPE, 72, 0}, {H5I_ATTR, 64, 104}};
+} kinds[] = {{H5I_FILE, 64, 64},
+             {H5I_GROUP, 32, 32},
+             {H5I_DATASET, 24, 24},
+             {H5I_DATATYPE, 72, 0},
+             {H5I_ATTR, 64, 104}};
 _Static_assert(BKT_FACE_BYTES >= 104, "a whole attribute has room");
 
 /* The file stays open while one of our files is: old region references lie in its heap (region_shadow.h). */
 static struct {
     unsigned char       bytes[BKT_COUNT(kinds)][BKT_FACE_BYTES];
     void               *file;
-    void               *type; /* stays open: code that checks whether a datatype is committed follows a pointer of it */
+    void *type; /* stays open: code that checks whether a datatype is committed follows a pointer of it */
     const H5VL_class_t *cls; /* HDF5's own */
     unsigned            users;
 } face; /* HDF5's global lock guards it */
@@ -33,7 +37,8 @@ static void *make_file(void)
     hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
     void *f    = NULL;
     if (fapl >= 0 && H5Pset_fapl_core(fapl, 4096, 0) >= 0 && H5Pset_vol(fapl, H5VL_NATIVE, NULL) >= 0)
-        f = H5VLfile_create("h5bucket-in-memory", H5F_ACC_TRUNC, H5P_FILE_CREATE_DEFAULT, fapl, H5P_DATASET_XFER_DEFAULT, NULL);
+        f = H5VLfile_create("h5bucket-in-memory", H5F_ACC_TRUNC, H5P_FILE_CREATE_DEFAULT, fapl,
+                            H5P_DATASET_XFER_DEFAULT, NULL);
     if (fapl >= 0)
         (void)H5Pclose(fapl);
     return f;
@@ -47,14 +52,15 @@ static bool make_objects(void **o)
     hid_t             dx = H5P_DATASET_XFER_DEFAULT, lc = H5P_LINK_CREATE_DEFAULT;
     hid_t             space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_NATIVE_INT);
     if (space >= 0 && type >= 0) {
-        o[1] = H5VLgroup_create(o[0], &in_file, H5VL_NATIVE, NULL, lc, H5P_GROUP_CREATE_DEFAULT, H5P_GROUP_ACCESS_DEFAULT, dx, NULL);
-        o[2] = H5VLdataset_create(o[0], &in_file, H5VL_NATIVE, NULL, lc, type, space, H5P_DATASET_CREATE_DEFAULT,
-                                  H5P_DATASET_ACCESS_DEFAULT, dx, NULL);
+        o[1] = H5VLgroup_create(o[0], &in_file, H5VL_NATIVE, NULL, lc, H5P_GROUP_CREATE_DEFAULT,
+                                H5P_GROUP_ACCESS_DEFAULT, dx, NULL);
+        o[2] = H5VLdataset_create(o[0], &in_file, H5VL_NATIVE, NULL, lc, type, space,
+                                  H5P_DATASET_CREATE_DEFAULT, H5P_DATASET_ACCESS_DEFAULT, dx, NULL);
         o[3] = H5VLdatatype_commit(o[0], &in_file, H5VL_NATIVE, NULL, type, lc, H5P_DATATYPE_CREATE_DEFAULT,
                                    H5P_DATATYPE_ACCESS_DEFAULT, dx, NULL);
         if (o[1])
-            o[4] = H5VLattr_create(o[1], &in_group, H5VL_NATIVE, "a", type, space, H5P_ATTRIBUTE_CREATE_DEFAULT,
-                                   H5P_ATTRIBUTE_ACCESS_DEFAULT, dx, NULL);
+            o[4] = H5VLattr_create(o[1], &in_group, H5VL_NATIVE, "a", type, space,
+                                   H5P_ATTRIBUTE_CREATE_DEFAULT, H5P_ATTRIBUTE_ACCESS_DEFAULT, dx, NULL);
     }
     if (space >= 0)
         (void)H5Sclose(space);
@@ -100,7 +106,8 @@ static void close_file(void)
 bool bkt_face_is_wanted(void)
 {
     unsigned major = 0, minor = 0, release = 0;
-    return H5get_libversion(&major, &minor, &release) >= 0 && ((major == 1 && minor == 14) || (major == 2 && minor <= 2));
+    return H5get_libversion(&major, &minor, &release) >= 0 &&
+           ((major == 1 && minor == 14) || (major == 2 && minor <= 2));
 }
 
 void bkt_face_acquire(bool wanted)
@@ -110,7 +117,8 @@ void bkt_face_acquire(bool wanted)
         return;
     face.file = make_file();
     if (face.file && copy_faces() &&
-        H5VLintrospect_get_conn_cls(face.file, H5VL_NATIVE, H5VL_GET_CONN_LVL_TERM, &face.cls) >= 0 && face.cls)
+        H5VLintrospect_get_conn_cls(face.file, H5VL_NATIVE, H5VL_GET_CONN_LVL_TERM, &face.cls) >= 0 &&
+        face.cls)
         return;
     (void)H5Eclear2(H5E_DEFAULT);
     bkt_trace(BKT_TRACE_VOL, "calls of HDF5's older API will be refused: no native objects to show");

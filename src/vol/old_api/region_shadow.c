@@ -45,17 +45,20 @@ static bool make(const struct bkt_object *dset, void *file, struct shadow *s)
     H5VL_loc_params_t      loc  = {.obj_type = H5I_FILE, .type = H5VL_OBJECT_BY_SELF};
     H5VL_loc_params_t      self = {.obj_type = H5I_DATASET, .type = H5VL_OBJECT_BY_SELF};
     H5O_info2_t            info;
-    H5VL_object_get_args_t get = {.op_type = H5VL_OBJECT_GET_INFO, .args.get_info = {.fields = H5O_INFO_BASIC, .oinfo = &info}};
+    H5VL_object_get_args_t get = {.op_type = H5VL_OBJECT_GET_INFO,
+                                  .args.get_info = {.fields = H5O_INFO_BASIC, .oinfo = &info}};
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID, dcpl = H5Pcreate(H5P_DATASET_CREATE);
     hsize_t one[BKT_MAX_RANK];
     int     rank = (int)dset->dset.space.rank;
     for (int i = 0; i < BKT_MAX_RANK; i++)
         one[i] = 1;
-    if (dcpl < 0 || bkt_convert_space(&dset->dset.space, &space, NULL) < 0 || (rank > 0 && H5Pset_chunk(dcpl, rank, one) < 0))
+    if (dcpl < 0 || bkt_convert_space(&dset->dset.space, &space, NULL) < 0 ||
+        (rank > 0 && H5Pset_chunk(dcpl, rank, one) < 0))
         return false;
     (void)snprintf(name, sizeof name, "%lu", made++);
-    void *shadow = H5VLdataset_create(file, &loc, H5VL_NATIVE, name, H5P_LINK_CREATE_DEFAULT, H5T_STD_I8LE, space, dcpl,
-                                      H5P_DATASET_ACCESS_DEFAULT, H5P_DATASET_XFER_DEFAULT, NULL);
+    void *shadow =
+        H5VLdataset_create(file, &loc, H5VL_NATIVE, name, H5P_LINK_CREATE_DEFAULT, H5T_STD_I8LE, space, dcpl,
+                           H5P_DATASET_ACCESS_DEFAULT, H5P_DATASET_XFER_DEFAULT, NULL);
     if (!shadow)
         return false;
     bool known = H5VLobject_get(shadow, &self, H5VL_NATIVE, &get, H5P_DATASET_XFER_DEFAULT, NULL) >= 0;
@@ -76,14 +79,16 @@ bool bkt_shadow_token(const struct bkt_object *dset, H5O_token_t *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     void *file = bkt_face_file();
-    if (!file || dset->kind != BKT_DATASET || key_of(dset, &key) < 0 || (!shadows && !(shadows = bkt_map_new())))
+    if (!file || dset->kind != BKT_DATASET || key_of(dset, &key) < 0 ||
+        (!shadows && !(shadows = bkt_map_new())))
         return false;
     struct shadow *s = bkt_map_get(shadows, key.ptr, key.len);
     if (!s) {
         s = calloc(1, sizeof *s);
         if (!s)
             return false;
-        if (!make(dset, file, s) || !bkt_token_alias(s->address, &dset->id) || bkt_map_put(shadows, key.ptr, key.len, s, NULL) < 0) {
+        if (!make(dset, file, s) || !bkt_token_alias(s->address, &dset->id) ||
+            bkt_map_put(shadows, key.ptr, key.len, s, NULL) < 0) {
             (void)H5Eclear2(H5E_DEFAULT);
             drop(s);
             return false;
@@ -147,8 +152,8 @@ static void made_up(const unsigned char *text, size_t n, unsigned char *out)
     while (texts && bkt_map_get(texts, out, H5R_DSET_REG_REF_BUF_SIZE));
 }
 
-int bkt_shadow_handle(struct bkt_vobj *in_file, const struct bkt_slice *text, unsigned char out[H5R_DSET_REG_REF_BUF_SIZE],
-                      struct bkt_err *err)
+int bkt_shadow_handle(struct bkt_vobj *in_file, const struct bkt_slice *text,
+                      unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err)
 {
     size_t               n     = text->n ? strnlen((const char *)text->p, text->n) : 0;
     const unsigned char *known = n && handles ? bkt_map_get(handles, text->p, n) : NULL;
@@ -167,22 +172,25 @@ int bkt_shadow_handle(struct bkt_vobj *in_file, const struct bkt_slice *text, un
 }
 
 /* A reference that the program made with H5Rcreate() */
-static int follow(struct bkt_vobj *in_file, const unsigned char *handle, struct bkt_regref *r, struct bkt_err *err)
+static int follow(struct bkt_vobj *in_file, const unsigned char *handle, struct bkt_regref *r,
+                  struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t loc = H5I_INVALID_HID, obj = H5I_INVALID_HID, space = H5I_INVALID_HID;
     unsigned long fileno;
     H5O_token_t   token;
     BKT_PASS(bkt_object_root_id(in_file, &loc, err));
-    BKT_PASS(PASS_ON(err, obj = H5Rdereference2(loc, H5P_DEFAULT, H5R_DATASET_REGION, handle), "following a region reference"));
-    BKT_PASS(PASS_ON(err, space = H5Rget_region(loc, H5R_DATASET_REGION, handle), "opening the region of a reference"));
+    BKT_PASS(PASS_ON(err, obj = H5Rdereference2(loc, H5P_DEFAULT, H5R_DATASET_REGION, handle),
+                     "following a region reference"));
+    BKT_PASS(PASS_ON(err, space = H5Rget_region(loc, H5R_DATASET_REGION, handle),
+                     "opening the region of a reference"));
     BKT_PASS(bkt_object_identify(obj, &fileno, &token, err));
     if (!bkt_token_id(in_file->file->dom, &token, &r->dset))
         BKT_FAIL(err, BKT_EINVAL, "a region reference leads to no dataset of the domain");
     return bkt_convert_from_region(space, r, err);
 }
 
-int bkt_shadow_text(struct bkt_vobj *in_file, const unsigned char handle[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_buf *out,
-                    struct bkt_err *err)
+int bkt_shadow_text(struct bkt_vobj *in_file, const unsigned char handle[H5R_DSET_REG_REF_BUF_SIZE],
+                    struct bkt_buf *out, struct bkt_err *err)
 {
     struct bkt_regref r     = {.kind = BKT_REGION_NULL};
     const char       *known = texts ? bkt_map_get(texts, handle, H5R_DSET_REG_REF_BUF_SIZE) : NULL;
@@ -191,7 +199,8 @@ int bkt_shadow_text(struct bkt_vobj *in_file, const unsigned char handle[H5R_DSE
     if (is_null(handle))
         return BKT_OK;
     if (!bkt_face_file())
-        BKT_FAIL(err, BKT_EINVAL, "an unknown region reference (old calls are not served with this version of HDF5)");
+        BKT_FAIL(err, BKT_EINVAL,
+                 "an unknown region reference (old calls are not served with this version of HDF5)");
     int rc = follow(in_file, handle, &r, err);
     if (rc == BKT_OK)
         rc = bkt_regref_emit(&r, out, err);

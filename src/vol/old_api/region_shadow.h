@@ -1,15 +1,16 @@
 /* Region references of the old kind (H5T_STD_REF_DSETREG, H5R_DATASET_REGION of HDF5 1.8).
  *
  * Their 12 bytes are a place in a file's heap.  There HDF5 finds an object's address and a selection.
- * H5Rget_region() reads the dataset's extent at that address.  With native_header.h the file is one in memory.  So
- * a dataset that is referred to gets a shadow there, an empty dataset of the same extent.  The shadow's
- * address stands for the dataset in old references (token.c). */
+ * H5Rget_region() reads the dataset's extent at that address.  With native_header.h the file is one in
+ * memory.  So a dataset that is referred to gets a shadow there, an empty dataset of the same extent.  The
+ * shadow's address stands for the dataset in old references (token.c). */
 #ifndef BKT_SHADOW_H
 #define BKT_SHADOW_H
 
 #include "vol/core/vol.h"
 
-/** The shadow of a dataset with its present extent, made on first use, as a token; false: old calls are off. */
+/** The shadow of a dataset with its present extent, made on first use, as a token; false:
+ * old calls are off. */
 bool bkt_shadow_token(const struct bkt_object *dset, H5O_token_t *out);
 /** Forget all shadows: they vanished with their file. */
 void bkt_shadow_forget_all(void);
@@ -23,7 +24,8 @@ bool bkt_shadow_is_old_call(void);
 /** The 12 bytes for a stored region reference (its text, see reference_text.h), and back. */
 BKT_NODISCARD int bkt_shadow_handle(struct bkt_vobj *in_file, const struct bkt_slice *text,
                                     unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err);
-BKT_NODISCARD int bkt_shadow_text(struct bkt_vobj *in_file, const unsigned char handle[H5R_DSET_REG_REF_BUF_SIZE],
-                                  struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_shadow_text(struct bkt_vobj *in_file,
+                                  const unsigned char handle[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_buf *out,
+                                  struct bkt_err *err);
 
 #endif

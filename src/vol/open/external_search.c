@@ -39,14 +39,17 @@ static int settings_for(const struct search *s, struct bkt_settings *own, const 
     return bkt_file_settings(s->how->fapl, own, err);
 }
 
-static int open_with(const struct search *s, const char *as, const struct bkt_settings *set, unsigned flags, struct bkt_err *err)
+static int open_with(const struct search *s, const char *as, const struct bkt_settings *set, unsigned flags,
+                     struct bkt_err *err)
 {
-    return bkt_file_domain(as, flags, s->how->fapl >= 0 ? s->how->fapl : s->f->fapl, set, &s->found->domain, err);
+    return bkt_file_domain(as, flags, s->how->fapl >= 0 ? s->how->fapl : s->f->fapl, set, &s->found->domain,
+                           err);
 }
 
 /* A child is opened with the parent's access.  If it can't be written (a read-only folder, another owner's
  * bucket), it is opened for reading, unless the program set the access itself. */
-static int open_domain(const struct search *s, const char *as, const struct bkt_settings *set, struct bkt_err *err)
+static int open_domain(const struct search *s, const char *as, const struct bkt_settings *set,
+                       struct bkt_err *err)
 {
     int rc = open_with(s, as, set, s->how->flags, err);
     if (rc != BKT_EACCES || !(s->how->flags & H5F_ACC_RDWR) || s->how->flags_said)
@@ -62,11 +65,14 @@ static int open_plain(const struct search *s, const char *as, struct bkt_err *er
     if (s->how->flags_said)
         return bkt_native_file(as, s->how->flags, s->how->fapl, &s->found->native, err);
     int rc = write ? bkt_native_file(as, H5F_ACC_RDWR, s->how->fapl, &s->found->native, &quiet) : BKT_EACCES;
-    return rc == BKT_OK || rc == BKT_ENOENT ? rc : bkt_native_file(as, H5F_ACC_RDONLY, s->how->fapl, &s->found->native, err);
+    return rc == BKT_OK || rc == BKT_ENOENT
+               ? rc
+               : bkt_native_file(as, H5F_ACC_RDONLY, s->how->fapl, &s->found->native, err);
 }
 
 /* A domain, or a plain file in a store: both are asked for at once. */
-static int open_remote(const struct search *s, const char *as, const struct bkt_settings *set, struct bkt_err *err)
+static int open_remote(const struct search *s, const char *as, const struct bkt_settings *set,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_remote_fini) struct bkt_remote r;
     unsigned flags = s->how->flags_said ? s->how->flags : H5F_ACC_RDONLY;
@@ -106,7 +112,8 @@ static int absolute(const char *path, struct bkt_buf *out)
 
 static int in_bucket(const struct search *s, const char *name, struct bkt_buf *out)
 {
-    return bkt_buf_addf(out, "%s%s%s", bkt_store_uri(bkt_domain_store(s->f->dom)), *name == '/' ? "" : "/", name);
+    return bkt_buf_addf(out, "%s%s%s", bkt_store_uri(bkt_domain_store(s->f->dom)), *name == '/' ? "" : "/",
+                        name);
 }
 
 /* The folder of the domain that holds the link: "home/joe/" for home/joe/a.h5. */
@@ -128,7 +135,8 @@ static int try_beside(const struct search *s, const char *name, struct bkt_err *
 
 /* A prefix comes from the program.  For a domain in a folder it is treated as in HDF5; elsewhere, like the
  * link itself. */
-static int try_prefix(const struct search *s, const char *prefix, size_t n, const char *name, struct bkt_err *err)
+static int try_prefix(const struct search *s, const char *prefix, size_t n, const char *name,
+                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf both = {0}, as = {0};
     if (n == 0)
@@ -199,7 +207,8 @@ static int try_relative(const struct search *s, const char *name, struct bkt_err
     return rc == BKT_ENOENT && s->local ? try_resolved(s, name, err) : rc;
 }
 
-int bkt_ext_search(struct bkt_file *f, const char *name, const struct bkt_ext_how *how, struct bkt_ext_found *found, struct bkt_err *err)
+int bkt_ext_search(struct bkt_file *f, const char *name, const struct bkt_ext_how *how,
+                   struct bkt_ext_found *found, struct bkt_err *err)
 {
     struct search s = {f, how, found, bkt_store_is_local(bkt_domain_store(f->dom))};
     *found          = (struct bkt_ext_found){NULL, H5I_INVALID_HID};
@@ -221,11 +230,15 @@ int bkt_ext_search(struct bkt_file *f, const char *name, const struct bkt_ext_ho
 
 /* ---- the link access list ---- */
 
-static bool is_link_list(hid_t lapl) { return lapl != H5P_DEFAULT && lapl >= 0 && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0; }
+static bool is_link_list(hid_t lapl)
+{
+    return lapl != H5P_DEFAULT && lapl >= 0 && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0;
+}
 
 /* The program's callback may check each link that is followed, refuse it, and change how its file is
  * opened. */
-static int ask_program(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_ext_how *how, struct bkt_err *err)
+static int ask_program(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_ext_how *how,
+                       struct bkt_err *err)
 {
     H5L_elink_traverse_t fn    = NULL;
     void                *arg   = NULL;
@@ -239,23 +252,27 @@ static int ask_program(struct bkt_file *f, const struct bkt_ext_link *l, hid_t l
     if (how->fapl < 0)
         return bkt_h5err_capture(err, "copying the file access list");
     if (fn(f->name, l->group, l->file, l->object, &flags, how->fapl, arg) < 0)
-        BKT_FAIL(err, BKT_ECANCEL, "external link to '%s': the program's callback (H5Pset_elink_cb) refused it", l->file);
+        BKT_FAIL(err, BKT_ECANCEL,
+                 "external link to '%s': the program's callback (H5Pset_elink_cb) refused it", l->file);
     if (flags & (H5F_ACC_TRUNC | H5F_ACC_EXCL))
-        BKT_FAIL(err, BKT_EINVAL, "external link to '%s': the program's callback asks for a file to be created", l->file);
+        BKT_FAIL(err, BKT_EINVAL,
+                 "external link to '%s': the program's callback asks for a file to be created", l->file);
     how->flags_said = how->flags_said || flags != how->flags;
     how->flags      = flags & H5F_ACC_RDWR;
     return BKT_OK;
 }
 
-int bkt_ext_how(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_ext_how *how, struct bkt_err *err)
+int bkt_ext_how(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_ext_how *how,
+                struct bkt_err *err)
 {
-    *how            = (struct bkt_ext_how){.fapl = H5I_INVALID_HID, .flags = f->flags & H5F_ACC_RDWR, .env = getenv("HDF5_EXT_PREFIX")};
+    *how = (struct bkt_ext_how){
+        .fapl = H5I_INVALID_HID, .flags = f->flags & H5F_ACC_RDWR, .env = getenv("HDF5_EXT_PREFIX")};
     unsigned said   = H5F_ACC_DEFAULT;
     hid_t    listed = H5P_DEFAULT;
     if (!is_link_list(lapl))
         return BKT_OK;
-    if (H5Pget_elink_prefix(lapl, how->prefix, sizeof how->prefix) < 0 || H5Pget_elink_acc_flags(lapl, &said) < 0 ||
-        (listed = H5Pget_elink_fapl(lapl)) < 0)
+    if (H5Pget_elink_prefix(lapl, how->prefix, sizeof how->prefix) < 0 ||
+        H5Pget_elink_acc_flags(lapl, &said) < 0 || (listed = H5Pget_elink_fapl(lapl)) < 0)
         return bkt_h5err_capture(err, "reading the link access list");
     if (listed != H5P_DEFAULT)
         how->fapl = listed;

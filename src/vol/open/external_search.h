@@ -22,7 +22,8 @@ struct bkt_ext_found {
  * called.
  * @param lapl  any list; H5P_DEFAULT, and a list that is not a link access list, have no effect
  * @return BKT_OK: bkt_ext_how_fini(); BKT_ECANCEL: the callback refused */
-BKT_NODISCARD int bkt_ext_how(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_ext_how *how, struct bkt_err *err);
+BKT_NODISCARD int bkt_ext_how(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl,
+                              struct bkt_ext_how *how, struct bkt_err *err);
 void              bkt_ext_how_fini(struct bkt_ext_how *how);
 
 /** Look for the file @p name of a link in @p f: under the name itself if it is absolute, under the
@@ -30,7 +31,7 @@ void              bkt_ext_how_fini(struct bkt_ext_how *how);
  *  beside the file that f's name leads to.
  *  @return BKT_OK: @p found is the caller's; BKT_ENOENT, @p err untouched: not found; BKT_EACCES: the link
  *  must not be followed [I2] */
-BKT_NODISCARD int bkt_ext_search(struct bkt_file *f, const char *name, const struct bkt_ext_how *how, struct bkt_ext_found *found,
-                                 struct bkt_err *err);
+BKT_NODISCARD int bkt_ext_search(struct bkt_file *f, const char *name, const struct bkt_ext_how *how,
+                                 struct bkt_ext_found *found, struct bkt_err *err);
 
 #endif

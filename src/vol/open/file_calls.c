@@ -21,7 +21,8 @@
 #include "vol/plain/plain_file.h"
 #include "vol/plain/remote_file.h"
 
-static int watched(struct bkt_domain *dom, const char *name, unsigned flags, hid_t fapl, struct bkt_file **out, struct bkt_err *err)
+static int watched(struct bkt_domain *dom, const char *name, unsigned flags, hid_t fapl,
+                   struct bkt_file **out, struct bkt_err *err)
 {
     if (flags & H5F_ACC_RDWR)
         bkt_change_watch();
@@ -50,8 +51,8 @@ static int may_write(struct bkt_domain *dom, const char *name, struct bkt_err *e
     return BKT_OK;
 }
 
-int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set, struct bkt_file **out,
-                  struct bkt_err *err)
+int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set,
+                    struct bkt_file **out, struct bkt_err *err)
 {
     struct bkt_domain *dom = NULL;
     BKT_PASS(bkt_domain_open_only(name, set, &dom, err));
@@ -103,7 +104,8 @@ static int file_settings(hid_t fapl, struct bkt_comm *c, struct bkt_settings *se
 }
 
 /* With HDF5_VOL_CONNECTOR=bucket this connector gets every file, including a program's plain HDF5 files. */
-static int plain_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
+static int plain_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out,
+                      struct bkt_err *err)
 {
     hid_t id = H5I_INVALID_HID;
     BKT_PASS(bkt_native_file(name, flags, fapl == H5P_DEFAULT ? H5I_INVALID_HID : fapl, &id, err));
@@ -144,7 +146,8 @@ static int open_otherwise(const char *name, struct bkt_vobj **out, struct bkt_er
 
 /* Called after no domain could be opened, for the reason @p rc, @p why. */
 static int remote_open(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set,
-                       struct bkt_remote *r, int rc, const struct bkt_err *why, struct bkt_vobj **out, struct bkt_err *err)
+                       struct bkt_remote *r, int rc, const struct bkt_err *why, struct bkt_vobj **out,
+                       struct bkt_err *err)
 {
     struct bkt_err no = {.n = 0};
     hid_t          id = H5I_INVALID_HID;
@@ -160,8 +163,8 @@ static int remote_open(const char *name, unsigned flags, hid_t fapl, const struc
 
 /* The name is that of a domain, or of a plain file in a store: both are asked for at once.  @p called: the
  * program's own form of it */
-static int open_in_store(const char *called, const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set,
-                         struct bkt_vobj **out, struct bkt_err *err)
+static int open_in_store(const char *called, const char *name, unsigned flags, hid_t fapl,
+                         const struct bkt_settings *set, struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_remote_fini) struct bkt_remote r;
     struct bkt_file *f   = NULL;
@@ -172,7 +175,8 @@ static int open_in_store(const char *called, const char *name, unsigned flags, h
     if (!(flags & H5F_ACC_RDWR))
         bkt_remote_ask(&r, fapl, set);
     int rc = bkt_file_domain(name, flags, fapl, set, &f, &why);
-    return rc == BKT_OK ? hand_out(f, out, err) : remote_open(called, flags, fapl, set, &r, rc, &why, out, err);
+    return rc == BKT_OK ? hand_out(f, out, err)
+                        : remote_open(called, flags, fapl, set, &r, rc, &why, out, err);
 }
 
 int bkt_file_open_alone(const char *name, unsigned flags, hid_t fapl, struct bkt_comm *c,
@@ -192,8 +196,9 @@ int bkt_file_open_alone(const char *name, unsigned flags, hid_t fapl, struct bkt
 }
 
 /* Takes over the members of @p how. */
-static int new_domain(const char *name, unsigned flags, const struct bkt_settings *set, struct bkt_new_domain *how, hsize_t user_block,
-                      struct bkt_domain **dom, struct bkt_err *err)
+static int new_domain(const char *name, unsigned flags, const struct bkt_settings *set,
+                      struct bkt_new_domain *how, hsize_t user_block, struct bkt_domain **dom,
+                      struct bkt_err *err)
 {
     int rc = bkt_file_pointer_may(name, flags, set, err);
     if (rc < 0) {
@@ -319,8 +324,9 @@ static int get_name(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_e
 }
 
 static file_get_fn *const file_get_ops[] = {
-    [H5VL_FILE_GET_CONT_INFO] = get_cont_info, [H5VL_FILE_GET_FAPL] = get_fapl,           [H5VL_FILE_GET_FCPL] = get_fcpl,
-    [H5VL_FILE_GET_FILENO] = get_fileno,       [H5VL_FILE_GET_INTENT] = get_intent,       [H5VL_FILE_GET_NAME] = get_name,
+    [H5VL_FILE_GET_CONT_INFO] = get_cont_info, [H5VL_FILE_GET_FAPL] = get_fapl,
+    [H5VL_FILE_GET_FCPL] = get_fcpl,           [H5VL_FILE_GET_FILENO] = get_fileno,
+    [H5VL_FILE_GET_INTENT] = get_intent,       [H5VL_FILE_GET_NAME] = get_name,
 };
 
 static int get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
@@ -335,7 +341,7 @@ static int get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *e
 
 bool bkt_file_fapl_is_ours(hid_t fapl)
 {
-    hid_t id  = H5I_INVALID_HID, ours = H5VLget_connector_id_by_value((H5VL_class_value_t)BKT_CONNECTOR_VALUE);
+    hid_t id = H5I_INVALID_HID, ours = H5VLget_connector_id_by_value((H5VL_class_value_t)BKT_CONNECTOR_VALUE);
     int   cmp = 1;
     if (ours >= 0 && H5Pget_vol_id(fapl, &id) >= 0 && H5VLcmp_connector_cls(&cmp, id, ours) < 0)
         cmp = 1;
@@ -419,7 +425,8 @@ static int reopen(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err
 static int flush(struct bkt_vobj *o, H5F_scope_t scope, struct bkt_err *err)
 {
     struct bkt_file *f = o->file;
-    for (struct bkt_file *up = scope == H5F_SCOPE_GLOBAL ? bkt_file_parent(f) : NULL; up; up = bkt_file_parent(up))
+    for (struct bkt_file *up = scope == H5F_SCOPE_GLOBAL ? bkt_file_parent(f) : NULL; up;
+         up = bkt_file_parent(up))
         f = up;
     return bkt_change_flush(f, err);
 }
@@ -439,4 +446,5 @@ int bkt_file_delete_alone(const char *name, hid_t fapl, struct bkt_err *err)
     return rc;
 }
 
-const struct bkt_file_ops bkt_domain_file_ops = {.get = get, .flush = flush, .reopen = reopen, .optional = bkt_file_optional};
+const struct bkt_file_ops bkt_domain_file_ops = {
+    .get = get, .flush = flush, .reopen = reopen, .optional = bkt_file_optional};

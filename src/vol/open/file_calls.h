@@ -1,5 +1,5 @@
-/* Opening and creating files of any kind, and what callbacks ask about a domain (file_calls.c, file_optional.c);
- * open objects of a file (file_ids.c). */
+/* Opening and creating files of any kind, and what callbacks ask about a domain (file_calls.c,
+ * file_optional.c); open objects of a file (file_ids.c). */
 #ifndef BKT_VOL_FILE_H
 #define BKT_VOL_FILE_H
 
@@ -8,8 +8,8 @@
 #include "vol/core/file_handle.h"
 
 /** Open the domain @p name; one reference for the caller.  @p set: settings; @p fapl copied. */
-BKT_NODISCARD int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set,
-                                struct bkt_file **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_file_domain(const char *name, unsigned flags, hid_t fapl,
+                                  const struct bkt_settings *set, struct bkt_file **out, struct bkt_err *err);
 /** Another handle on a domain already open (H5Freopen); one reference for the caller. */
 BKT_NODISCARD int bkt_file_again(struct bkt_file *f, struct bkt_file **out, struct bkt_err *err);
 /** Whether a file access list chooses this connector; its settings (bkt_settings_fini()). */
@@ -37,8 +37,10 @@ BKT_NODISCARD int bkt_file_settle_degree(struct bkt_file *f, struct bkt_err *err
 
 /** The callbacks of files.  @p out: a new object, in a domain or in a plain HDF5 file.  If the list names the
  * mpio driver, all its processes make the call together (file_together.c). */
-BKT_NODISCARD int bkt_file_open_any(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err);
-BKT_NODISCARD int bkt_file_create_any(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_file_open_any(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out,
+                                    struct bkt_err *err);
+BKT_NODISCARD int bkt_file_create_any(const char *name, unsigned flags, hid_t fcpl, hid_t fapl,
+                                      struct bkt_vobj **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_file_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err);
 BKT_NODISCARD int bkt_file_delete_any(const char *name, hid_t fapl, struct bkt_err *err);
 /** The same by this process alone; or by each process of @p c, whose @p fapl doesn't name the group. */

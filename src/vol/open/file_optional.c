@@ -16,13 +16,15 @@ static void set_no_attrs_hint(const struct bkt_file *f, bool on)
 
 /* Versions of a file format: kept in the access lists of all handles of the domain, which report them
  * again.  HDF5 also accepts senseless values, which a list refuses. */
-static int set_libver_bounds(const struct bkt_file *f, const H5VL_native_file_set_libver_bounds_t *a, struct bkt_err *err)
+static int set_libver_bounds(const struct bkt_file *f, const H5VL_native_file_set_libver_bounds_t *a,
+                             struct bkt_err *err)
 {
     if (a->low > a->high || a->high == H5F_LIBVER_EARLIEST)
         return BKT_OK;
     for (struct bkt_file *other = bkt_file_next(NULL); other; other = bkt_file_next(other))
         if (other->dom == f->dom)
-            BKT_PASS(PASS_ON(err, H5Pset_libver_bounds(other->fapl, a->low, a->high), "H5Fset_libver_bounds"));
+            BKT_PASS(
+                PASS_ON(err, H5Pset_libver_bounds(other->fapl, a->low, a->high), "H5Fset_libver_bounds"));
     return BKT_OK;
 }
 
@@ -58,8 +60,8 @@ static void fill_mdc_image(const H5VL_native_file_get_mdc_image_info_t *a)
         *a->len = 0;
 }
 
-/* H5Fget_mpi_atomicity(), H5Fset_mpi_atomicity(): an HDF5 without MPI has no names for them (H5VLnative.h).
- */
+/* H5Fget_mpi_atomicity(), H5Fset_mpi_atomicity(): an HDF5 without MPI has no
+ * names for them (H5VLnative.h). */
 #define GET_MPI_ATOMICITY 26
 #define SET_MPI_ATOMICITY 27
 union atomicity {
@@ -91,14 +93,16 @@ static int mpi_optional(struct bkt_file *f, int op, void *args, struct bkt_err *
 /* Programs tune the cache in which HDF5 keeps metadata of its own files.  A domain has no such cache:
  * settings are checked and reported again, and the cache is always empty.  1: the operation is none of
  * these. */
-static int tuning_optional(const struct bkt_vobj *o, int op, H5VL_native_file_optional_args_t *a, struct bkt_err *err)
+static int tuning_optional(const struct bkt_vobj *o, int op, H5VL_native_file_optional_args_t *a,
+                           struct bkt_err *err)
 {
     hid_t fapl = o->file->fapl;
     switch (op) {
         case H5VL_NATIVE_FILE_GET_MDC_CONF:
             return PASS_ON(err, H5Pget_mdc_config(fapl, a->get_mdc_config.config), "H5Fget_mdc_config");
         case H5VL_NATIVE_FILE_SET_MDC_CONFIG:
-            return PASS_ON(err, H5Pset_mdc_config(fapl, (void *)(uintptr_t)a->set_mdc_config.config), "H5Fset_mdc_config");
+            return PASS_ON(err, H5Pset_mdc_config(fapl, (void *)(uintptr_t)a->set_mdc_config.config),
+                           "H5Fset_mdc_config");
         case H5VL_NATIVE_FILE_GET_MDC_HR:
             *a->get_mdc_hit_rate.hit_rate = 0;
             return BKT_OK;
@@ -120,7 +124,8 @@ static int tuning_optional(const struct bkt_vobj *o, int op, H5VL_native_file_op
         case H5VL_NATIVE_FILE_START_SWMR_WRITE:
             return start_swmr(o->file, err);
         case H5VL_NATIVE_FILE_POST_OPEN:         /* a connector above asks for it, such as vol-async */
-        case H5VL_NATIVE_FILE_CLEAR_ELINK_CACHE: /* files behind external links stay open for as long as this one */
+        case H5VL_NATIVE_FILE_CLEAR_ELINK_CACHE: /* files behind external links stay open for as long as this
+                                                    one */
         case H5VL_NATIVE_FILE_RESET_MDC_HIT_RATE:
         case H5VL_NATIVE_FILE_FORMAT_CONVERT:
             return BKT_OK;

@@ -86,7 +86,8 @@ void bkt_file_drop_links(struct bkt_file *f)
 static bool is_unused(const struct bkt_ext *e)
 {
     if (e->domain)
-        return e->domain->refs == 1 && !bkt_domain_is_dirty(e->domain->dom) && !bkt_chunks_dirty(e->domain->dom);
+        return e->domain->refs == 1 && !bkt_domain_is_dirty(e->domain->dom) &&
+               !bkt_chunks_dirty(e->domain->dom);
     return e->native >= 0 && H5Fget_obj_count(e->native, H5F_OBJ_ALL) == 1;
 }
 
@@ -107,7 +108,8 @@ void bkt_file_drop_unused(void)
     }
 }
 
-int bkt_file_each_inner(struct bkt_file *f, int (*fn)(struct bkt_file *inner, struct bkt_err *err), struct bkt_err *err)
+int bkt_file_each_inner(struct bkt_file *f, int (*fn)(struct bkt_file *inner, struct bkt_err *err),
+                        struct bkt_err *err)
 {
     struct bkt_err also = {.n = 0};
     int            rc   = BKT_OK;
@@ -118,15 +120,16 @@ int bkt_file_each_inner(struct bkt_file *f, int (*fn)(struct bkt_file *inner, st
     for (struct bkt_ext *e = f->exts; e; e = e->next) {
         int one = e->domain ? fn(e->domain, rc < 0 ? &also : err) : BKT_OK;
         if (e->native >= 0 && e->flags & H5F_ACC_RDWR)
-            one = PASS_ON(rc < 0 ? &also : err, H5Fflush(e->native, H5F_SCOPE_LOCAL), "flushing a plain HDF5 file");
+            one = PASS_ON(rc < 0 ? &also : err, H5Fflush(e->native, H5F_SCOPE_LOCAL),
+                          "flushing a plain HDF5 file");
         rc = rc < 0 ? rc : one;
     }
     return rc;
 }
 
 /* Takes over the found file, and the list. */
-static int ext_add(struct bkt_file *f, const char *name, char *where, struct bkt_ext_how *how, const struct bkt_ext_found *found,
-                   struct bkt_err *err)
+static int ext_add(struct bkt_file *f, const char *name, char *where, struct bkt_ext_how *how,
+                   const struct bkt_ext_found *found, struct bkt_err *err)
 {
     struct bkt_ext *e = calloc(1, sizeof *e);
     if (!e || !(e->name = strdup(name))) {
@@ -148,11 +151,13 @@ static int ext_add(struct bkt_file *f, const char *name, char *where, struct bkt
     return BKT_OK;
 }
 
-static bool is_same(const struct bkt_ext *e, const char *name, const char *where, const struct bkt_ext_how *how)
+static bool is_same(const struct bkt_ext *e, const char *name, const char *where,
+                    const struct bkt_ext_how *how)
 {
     if (strcmp(e->name, name) != 0 || strcmp(e->where, where) != 0 || e->flags != how->flags)
         return false;
-    return (e->fapl < 0 && how->fapl < 0) || (e->fapl >= 0 && how->fapl >= 0 && H5Pequal(e->fapl, how->fapl) > 0);
+    return (e->fapl < 0 && how->fapl < 0) ||
+           (e->fapl >= 0 && how->fapl >= 0 && H5Pequal(e->fapl, how->fapl) > 0);
 }
 
 /* If a plain file is open already, HDF5 returns it as it was opened first.  So an unused one is closed
@@ -199,8 +204,8 @@ static int find(struct bkt_file *f, const char *name, struct bkt_ext_how *how, s
     return rc;
 }
 
-int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_file **domain, hid_t *native,
-                    struct bkt_err *err)
+int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_file **domain,
+                    hid_t *native, struct bkt_err *err)
 {
     struct bkt_ext_how how;
     BKT_PASS(bkt_ext_how(f, l, lapl, &how, err));
@@ -213,8 +218,8 @@ int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl
     return BKT_OK;
 }
 
-int bkt_file_source(struct bkt_file *f, const char *name, const char *env, const char *prefix, struct bkt_file **domain, hid_t *native,
-                    struct bkt_err *err)
+int bkt_file_source(struct bkt_file *f, const char *name, const char *env, const char *prefix,
+                    struct bkt_file **domain, hid_t *native, struct bkt_err *err)
 {
     struct bkt_ext_how how = {.fapl = H5I_INVALID_HID, .flags = f->flags & H5F_ACC_RDWR, .env = env};
     (void)snprintf(how.prefix, sizeof how.prefix, "%s", prefix);
@@ -224,7 +229,8 @@ int bkt_file_source(struct bkt_file *f, const char *name, const char *env, const
     return BKT_OK;
 }
 
-int bkt_file_external(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
+int bkt_file_external(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native,
+                      struct bkt_err *err)
 {
     return bkt_file_follow(f, &(struct bkt_ext_link){.file = name}, H5P_DEFAULT, domain, native, err);
 }

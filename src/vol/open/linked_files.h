@@ -15,7 +15,9 @@ struct bkt_mount {
 /** Call @p fn for each domain that external links in @p f led to or that is mounted in it.  Plain HDF5
  *  files that external links led to are flushed.  A failure doesn't stop the others; returns the first
  *  failure. */
-BKT_NODISCARD int bkt_file_each_inner(struct bkt_file *f, int (*fn)(struct bkt_file *inner, struct bkt_err *err), struct bkt_err *err);
+BKT_NODISCARD int bkt_file_each_inner(struct bkt_file *f,
+                                      int (*fn)(struct bkt_file *inner, struct bkt_err *err),
+                                      struct bkt_err *err);
 
 /** Close the files behind external links that have no open objects: such a file may soon be overwritten or
  *  deleted. */
@@ -28,15 +30,16 @@ struct bkt_ext_link {
 /** The file that an external link in @p f leads to.  It is opened by the link access list @p lapl, and stays
  *  open with f.  It is a domain (*domain set, borrowed) or a plain HDF5 file (*native set, borrowed id).
  *  BKT_ENOENT: there is no such file. */
-BKT_NODISCARD int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_file **domain, hid_t *native,
-                                  struct bkt_err *err);
+BKT_NODISCARD int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl,
+                                  struct bkt_file **domain, hid_t *native, struct bkt_err *err);
 /** The same for the source of a virtual dataset.
  *  @param env     prefixes to try, with colons between them, or NULL
  *  @param prefix  one more prefix, or "" */
-BKT_NODISCARD int bkt_file_source(struct bkt_file *f, const char *name, const char *env, const char *prefix, struct bkt_file **domain,
-                                  hid_t *native, struct bkt_err *err);
+BKT_NODISCARD int bkt_file_source(struct bkt_file *f, const char *name, const char *env, const char *prefix,
+                                  struct bkt_file **domain, hid_t *native, struct bkt_err *err);
 /** The same for the file name in a reference. */
-BKT_NODISCARD int bkt_file_external(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native, struct bkt_err *err);
+BKT_NODISCARD int bkt_file_external(struct bkt_file *f, const char *name, struct bkt_file **domain,
+                                    hid_t *native, struct bkt_err *err);
 /** The file mounted on group @p id of @p f, or NULL. */
 struct bkt_file *bkt_file_mounted(const struct bkt_file *f, const struct bkt_id *id);
 /** Mount @p child on @p group.  While it is mounted, open objects below the group have no name

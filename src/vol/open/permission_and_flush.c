@@ -63,14 +63,14 @@ static int flush_one(struct bkt_file *f, struct bkt_err *err)
     struct bkt_err why = {.n = 0};
     struct bkt_names names = {.n = 0};
     int rc = bkt_chunks_trim(f->dom, err); /* nothing waits for that */
-    if (bkt_domain_is_dirty(
-            f->dom)) /* objects that other writers changed as well are read anew, in place: reading ahead must stop */
+    if (bkt_domain_is_dirty(f->dom)) /* objects that other writers changed as well are read anew, in place:
+                                        reading ahead must stop */
         bkt_ahead_stop(f->dom);
     bkt_err_keep_first(&rc, err, flush_all(f, &why), &why);
     if (rc < 0) {
         name_unstored(f, &names);
-        (void)BKT_ERR(err, rc, "%s: not everything could be stored%s%s", f->name, names.n ? "; kept for another try: " : "",
-                      names.n ? names.text : "");
+        (void)BKT_ERR(err, rc, "%s: not everything could be stored%s%s", f->name,
+                      names.n ? "; kept for another try: " : "", names.n ? names.text : "");
     }
     return rc;
 }
@@ -151,8 +151,8 @@ int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
     return f->comm && !exiting && bkt_comm_alive(f->comm) ? flush_together(f, err) : flush_alone(f, err);
 }
 
-/* If changes take up too much memory, they are stored early, in the order of a flush.  Changes that can't be stored
- * stay, and the next flush reports the failure. */
+/* If changes take up too much memory, they are stored early, in the order of a flush.  Changes that can't be
+ * stored stay, and the next flush reports the failure. */
 static void relieve(struct bkt_file *f)
 {
     struct bkt_err why = {.n = 0};
@@ -163,7 +163,8 @@ static void relieve(struct bkt_file *f)
     if (rc == BKT_OK || !bkt_domain_out_of_reach(f->dom))
         bkt_err_keep_first(&rc, NULL, bkt_domain_flush_early(f->dom, NULL), &why);
     if (rc < 0)
-        bkt_trace(BKT_TRACE_VOL, "%s: changes can't be stored yet: %s", f->name, why.n ? why.frame[0].msg : bkt_err_text(rc));
+        bkt_trace(BKT_TRACE_VOL, "%s: changes can't be stored yet: %s", f->name,
+                  why.n ? why.frame[0].msg : bkt_err_text(rc));
 }
 
 int bkt_change_begin(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err)
@@ -271,7 +272,8 @@ herr_t bkt_change_close(struct bkt_vobj *o)
         o->file->closing = false;
         return bkt_h5err_publish(&err);
     }
-    struct bkt_file *f  = o->file && o->obj && !is_file && !o->file->closing && o->file->flags & H5F_ACC_RDWR ? o->file : NULL;
+    struct bkt_file *f =
+        o->file && o->obj && !is_file && !o->file->closing && o->file->flags & H5F_ACC_RDWR ? o->file : NULL;
     struct bkt_id    id = {.text = ""};
     if (f && !exiting)
         id = o->obj->id;

@@ -11,8 +11,8 @@
  *  @return BKT_OK; BKT_EACCES: nothing was changed, the message names the obstacle */
 BKT_NODISCARD int bkt_change_may(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err);
 
-/** The same for a change of metadata, once before it begins.  If changes take up too much memory, they are stored
- *  now; so links and attributes may move in memory. */
+/** The same for a change of metadata, once before it begins.  If changes take up too much memory, they are
+ * stored now; so links and attributes may move in memory. */
 BKT_NODISCARD int bkt_change_begin(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err);
 
 /** Store everything that changed, chunks first, in this file and in the files that its external links and

@@ -13,15 +13,16 @@ static bool is_wanted(const char *name, const struct bkt_settings *set)
     return set->pointers && set->bucket && *set->bucket && !bkt_name_has_scheme(name);
 }
 
-int bkt_file_pointer_may(const char *name, unsigned flags, const struct bkt_settings *set, struct bkt_err *err)
+int bkt_file_pointer_may(const char *name, unsigned flags, const struct bkt_settings *set,
+                         struct bkt_err *err)
 {
     if (is_wanted(name, set) && flags & H5F_ACC_EXCL && access(name, F_OK) == 0 && !bkt_pointer_is(name))
         BKT_FAIL(err, BKT_EEXIST, "%s: a file with this name exists", name);
     return BKT_OK;
 }
 
-int bkt_file_pointer_leave(const char *name, const struct bkt_settings *set, struct bkt_domain *dom, uint64_t user_block,
-                           struct bkt_err *err)
+int bkt_file_pointer_leave(const char *name, const struct bkt_settings *set, struct bkt_domain *dom,
+                           uint64_t user_block, struct bkt_err *err)
 {
     const struct bkt_pointer_block blank = {.size = user_block};
     if (bkt_pointer_is(name)) /* a pointer without a user block stays as it is */
@@ -42,7 +43,8 @@ void bkt_file_pointer_remove(const char *name, const struct bkt_settings *set)
 
 uint64_t bkt_file_pointer_block(const char *name) { return bkt_pointer_userblock(name); }
 
-int bkt_file_user_block(const char *name, struct bkt_domain *dom, uint64_t *size, struct bkt_buf *bytes, struct bkt_err *err)
+int bkt_file_user_block(const char *name, struct bkt_domain *dom, uint64_t *size, struct bkt_buf *bytes,
+                        struct bkt_err *err)
 {
     size_t before = bytes->len;
     BKT_PASS(bkt_pointer_userblock_read(name, size, bytes, err));
@@ -61,10 +63,12 @@ void bkt_file_pointer_take(const char *name, struct bkt_domain *dom)
     if (rc == BKT_OK && bytes.len)
         rc = bkt_userblock_store(dom, size, bytes.ptr, bytes.len, &err);
     if (rc < 0)
-        bkt_trace(BKT_TRACE_VOL, "the user block of %s isn't stored: %s", name, err.n ? err.frame[0].msg : bkt_err_text(rc));
+        bkt_trace(BKT_TRACE_VOL, "the user block of %s isn't stored: %s", name,
+                  err.n ? err.frame[0].msg : bkt_err_text(rc));
 }
 
-int bkt_file_user_block_set(const char *name, struct bkt_domain *dom, uint64_t size, const struct bkt_buf *bytes, struct bkt_err *err)
+int bkt_file_user_block_set(const char *name, struct bkt_domain *dom, uint64_t size,
+                            const struct bkt_buf *bytes, struct bkt_err *err)
 {
     const struct bkt_pointer_block block = {.size = size, .bytes = bytes->ptr, .n = bytes->len};
     BKT_PASS(bkt_userblock_store(dom, size, bytes->ptr, bytes->len, err));

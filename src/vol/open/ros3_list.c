@@ -26,7 +26,8 @@ static bool is_aws(const char *host, size_t n)
 {
     static const char end[] = ".amazonaws.com", china[] = ".amazonaws.com.cn";
     const size_t a = sizeof end - 1, c = sizeof china - 1;
-    return (n > a && strncasecmp(host + n - a, end, a) == 0) || (n > c && strncasecmp(host + n - c, china, c) == 0);
+    return (n > a && strncasecmp(host + n - a, end, a) == 0) ||
+           (n > c && strncasecmp(host + n - c, china, c) == 0);
 }
 
 /* "bucket" of "bucket.s3.region.amazonaws.com"; 0: the bucket is in the path. */
@@ -69,7 +70,8 @@ static int take_keys(hid_t fapl, const H5FD_ros3_fapl_t *list, struct bkt_settin
     return give(set, "test.keys", bkt_buf_str(&keys), err);
 }
 
-int bkt_ros3_take(hid_t fapl, const char *name, struct bkt_settings *set, struct bkt_buf *as, struct bkt_err *err)
+int bkt_ros3_take(hid_t fapl, const char *name, struct bkt_settings *set, struct bkt_buf *as,
+                  struct bkt_err *err)
 {
     H5FD_ros3_fapl_t list = {.version = H5FD_CURR_ROS3_FAPL_T_VERSION};
     if (fapl == H5P_DEFAULT || !H5Pget_fapl_ros3 || H5Pget_driver(fapl) != H5FD_ROS3)
@@ -80,12 +82,14 @@ int bkt_ros3_take(hid_t fapl, const char *name, struct bkt_settings *set, struct
     if (!list.authenticate || !list.secret_id[0])
         return list.authenticate ? BKT_OK : give(set, "anonymous", "yes", err);
     BKT_PASS(take_keys(fapl, &list, set, err));
-    return strncasecmp(name, "http", 4) == 0 && strstr(name, "://") ? from_address(name, set, as, err) : BKT_OK;
+    return strncasecmp(name, "http", 4) == 0 && strstr(name, "://") ? from_address(name, set, as, err)
+                                                                    : BKT_OK;
 }
 
 #else
 
-int bkt_ros3_take(hid_t fapl, const char *name, struct bkt_settings *set, struct bkt_buf *as, struct bkt_err *err)
+int bkt_ros3_take(hid_t fapl, const char *name, struct bkt_settings *set, struct bkt_buf *as,
+                  struct bkt_err *err)
 {
     (void)fapl, (void)name, (void)set, (void)as, (void)err;
     return BKT_OK;

@@ -16,7 +16,8 @@
 /* Members fetched together.  Two batches are under way at a time; larger batches gain little. */
 #define PREFETCH 512
 
-size_t bkt_iterate_place(const uint32_t *by_creation, size_t n, H5_index_t idx, H5_iter_order_t order, size_t k)
+size_t bkt_iterate_place(const uint32_t *by_creation, size_t n, H5_index_t idx, H5_iter_order_t order,
+                         size_t k)
 {
     if (order == H5_ITER_DEC)
         k = n - 1 - k;
@@ -27,7 +28,8 @@ int bkt_iterate_nth_link(const struct bkt_vobj *group, H5_index_t idx, H5_iter_o
                          const struct bkt_link **out, struct bkt_err *err)
 {
     if (group->type != H5I_GROUP && group->type != H5I_FILE)
-        BKT_FAIL(err, BKT_EINVAL, "%s: not a group, it has no links", group->path ? group->path : group->obj->id.text);
+        BKT_FAIL(err, BKT_EINVAL, "%s: not a group, it has no links",
+                 group->path ? group->path : group->obj->id.text);
     const struct bkt_links *l = bkt_links_settle(&group->obj->group.links);
     if (n >= l->n)
         BKT_FAIL(err, BKT_ERANGE, "link number %llu of a group with %zu links", (unsigned long long)n, l->n);
@@ -163,7 +165,8 @@ static herr_t tour_link(struct tour *t, struct bkt_vobj *group, const struct bkt
         bkt_iterate_link_info(group->obj, l, &info);
         ret = t->link_op(t->start_id, bkt_buf_str(&t->path), &info, t->op_data);
     }
-    if (ret == 0 && t->recursive && hard && bkt_links_find(&group->obj->group.links, bkt_buf_str(&t->path) + at))
+    if (ret == 0 && t->recursive && hard &&
+        bkt_links_find(&group->obj->group.links, bkt_buf_str(&t->path) + at))
         ret = tour_member(t, group, &id, bkt_buf_str(&t->path) + at);
     bkt_buf_cut(&t->path, keep);
     return ret;
@@ -201,11 +204,12 @@ static herr_t tour_links(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p,
     for (size_t i = 0; i < n && ret == 0; i++, name += fixed ? 0 : strlen(name) + 1) {
         if (i < first)
             continue;
-        if (fixed && bkt_links_settle(links)->n != n) /* H5Orefresh(), or opened for writing, in the program's callback */
+        if (fixed && bkt_links_settle(links)->n !=
+                         n) /* H5Orefresh(), or opened for writing, in the program's callback */
             break;
         prefetch_at(group, t->idx, t->order, first, i);
-        const struct bkt_link *l =
-            fixed ? &links->v[bkt_iterate_place(links->order, n, t->idx, t->order, i)] : bkt_links_find(links, name);
+        const struct bkt_link *l = fixed ? &links->v[bkt_iterate_place(links->order, n, t->idx, t->order, i)]
+                                         : bkt_links_find(links, name);
         ret = l ? tour_link(t, group, l) : 0;
         if (idx_p)
             *idx_p = i + 1;
@@ -227,7 +231,8 @@ static herr_t tour_group(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p)
 
 static herr_t tour_run(struct tour *t, struct bkt_vobj *start, hsize_t *idx_p)
 {
-    struct bkt_vobj *mine = bkt_vobj_new(start->file, bkt_vobj_type_of(start->obj), bkt_object_retain(start->obj), start->path);
+    struct bkt_vobj *mine =
+        bkt_vobj_new(start->file, bkt_vobj_type_of(start->obj), bkt_object_retain(start->obj), start->path);
     if (!mine)
         return BKT_ERR(t->err, BKT_ENOMEM, "out of memory");
     t->start_id = bkt_vobj_register(mine, t->err);
@@ -244,7 +249,8 @@ static herr_t tour_run(struct tour *t, struct bkt_vobj *start, hsize_t *idx_p)
             bkt_domain_follow(mine->file->dom, mine->obj);
         (void)first_time(t->entered, &start->obj->id);
         /* H5Ovisit remembers the start only if more than one link leads to it */
-        if (t->object_op && (bkt_domain_link_count(start->file->dom, &start->obj->id, &links, NULL) < 0 || links > 1))
+        if (t->object_op &&
+            (bkt_domain_link_count(start->file->dom, &start->obj->id, &links, NULL) < 0 || links > 1))
             (void)first_time(t->reported, &start->obj->id);
         ret = t->object_op ? report_object(t, start, ".") : 0;
         if (ret == 0 && start->obj->kind == BKT_GROUP)
@@ -265,11 +271,18 @@ static herr_t tour_run(struct tour *t, struct bkt_vobj *start, hsize_t *idx_p)
 
 herr_t bkt_iterate_links(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err)
 {
-    struct tour t = {.recursive = a->recursive, .idx = a->idx_type, .order = a->order, .link_op = a->op, .op_data = a->op_data, .err = err};
+    struct tour t = {.recursive = a->recursive,
+                     .idx = a->idx_type,
+                     .order = a->order,
+                     .link_op = a->op,
+                     .op_data = a->op_data,
+                     .err = err};
     if (group->obj->kind != BKT_GROUP)
-        BKT_FAIL(err, BKT_EINVAL, "%s: not a group, it has no links", group->path ? group->path : group->obj->id.text);
+        BKT_FAIL(err, BKT_EINVAL, "%s: not a group, it has no links",
+                 group->path ? group->path : group->obj->id.text);
     if (a->idx_p && *a->idx_p > 0 && *a->idx_p >= group->obj->group.links.n)
-        BKT_FAIL(err, BKT_ERANGE, "iteration starts at link %llu of %zu", (unsigned long long)*a->idx_p, group->obj->group.links.n);
+        BKT_FAIL(err, BKT_ERANGE, "iteration starts at link %llu of %zu", (unsigned long long)*a->idx_p,
+                 group->obj->group.links.n);
     return tour_run(&t, group, a->recursive ? NULL : a->idx_p);
 }
 

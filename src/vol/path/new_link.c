@@ -13,7 +13,8 @@ void bkt_spot_fini(struct bkt_spot *s)
     *s = (struct bkt_spot){NULL, NULL, false};
 }
 
-static int spot_at(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_spot *s, struct bkt_err *err)
+static int spot_at(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_spot *s,
+                   struct bkt_err *err)
 {
     BKT_PASS(bkt_path_parent(from, path, lapl, &s->group, &s->name, err));
     return s->group->ops->link->is_free(s, path, err);
@@ -45,8 +46,9 @@ static int like_object(hid_t ocpl, hid_t gcpl, struct bkt_err *err)
     if (ocpl == H5P_DEFAULT)
         return BKT_OK;
     if (H5Pget_attr_creation_order(ocpl, &order) < 0 || H5Pset_attr_creation_order(gcpl, order) < 0 ||
-        H5Pget_attr_phase_change(ocpl, &compact, &dense) < 0 || H5Pset_attr_phase_change(gcpl, compact, dense) < 0 ||
-        H5Pget_obj_track_times(ocpl, &times) < 0 || H5Pset_obj_track_times(gcpl, times) < 0)
+        H5Pget_attr_phase_change(ocpl, &compact, &dense) < 0 ||
+        H5Pset_attr_phase_change(gcpl, compact, dense) < 0 || H5Pget_obj_track_times(ocpl, &times) < 0 ||
+        H5Pset_obj_track_times(gcpl, times) < 0)
         return bkt_h5err_capture(err, "making a creation property list");
     return BKT_OK;
 }
@@ -58,7 +60,8 @@ static int new_gcpl(hid_t from, hid_t ocpl, hid_t *out, struct bkt_err *err)
     unsigned order = 0, compact = 0, dense = 0, entries = 0, length = 0;
     size_t   heap  = 0;
     if (to < 0 || H5Pget_link_creation_order(from, &order) < 0 || H5Pset_link_creation_order(to, order) < 0 ||
-        H5Pget_link_phase_change(from, &compact, &dense) < 0 || H5Pset_link_phase_change(to, compact, dense) < 0 ||
+        H5Pget_link_phase_change(from, &compact, &dense) < 0 ||
+        H5Pset_link_phase_change(to, compact, dense) < 0 ||
         H5Pget_est_link_info(from, &entries, &length) < 0 || H5Pset_est_link_info(to, entries, length) < 0 ||
         H5Pget_local_heap_size_hint(from, &heap) < 0 || H5Pset_local_heap_size_hint(to, heap) < 0)
         return bkt_h5err_capture(err, "making a creation property list");
@@ -114,14 +117,16 @@ static int read_lcpl(hid_t lcpl, bool *groups, bool *utf8, struct bkt_err *err)
 {
     unsigned   make = 0;
     H5T_cset_t cset = H5T_CSET_ASCII;
-    if (lcpl != H5P_DEFAULT && (H5Pget_create_intermediate_group(lcpl, &make) < 0 || H5Pget_char_encoding(lcpl, &cset) < 0))
+    if (lcpl != H5P_DEFAULT &&
+        (H5Pget_create_intermediate_group(lcpl, &make) < 0 || H5Pget_char_encoding(lcpl, &cset) < 0))
         return bkt_h5err_capture(err, "reading the link creation list");
     *groups = make != 0;
     *utf8   = cset == H5T_CSET_UTF8;
     return BKT_OK;
 }
 
-static int find(struct bkt_vobj *from, const char *path, hid_t lcpl, const struct making *how, struct bkt_spot *s, struct bkt_err *err)
+static int find(struct bkt_vobj *from, const char *path, hid_t lcpl, const struct making *how,
+                struct bkt_spot *s, struct bkt_err *err)
 {
     struct bkt_err first = {.n = 0};
     bool           groups = false;
@@ -138,8 +143,8 @@ static int find(struct bkt_vobj *from, const char *path, hid_t lcpl, const struc
     return s->group->ops->may_create(s->group, how->what, err);
 }
 
-int bkt_spot_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl, hid_t ocpl, const char *what, struct bkt_spot *out,
-                  struct bkt_err *err)
+int bkt_spot_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl, hid_t ocpl,
+                  const char *what, struct bkt_spot *out, struct bkt_err *err)
 {
     struct making how = {lapl, ocpl, what};
     *out              = (struct bkt_spot){NULL, NULL, false};
@@ -155,13 +160,15 @@ int bkt_spot_link(struct bkt_spot *s, struct bkt_link *l, struct bkt_err *err)
 {
     l->name      = strdup(s->name);
     l->name_utf8 = s->name_utf8;
-    int rc       = l->name ? bkt_edit_link(s->group->file->dom, &s->group->obj->id, l, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = l->name ? bkt_edit_link(s->group->file->dom, &s->group->obj->id, l, err)
+                     : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc < 0)
         bkt_link_fini(l);
     return rc;
 }
 
-static int add(struct bkt_file *f, struct bkt_object *o, const char *path, struct bkt_vobj **out, struct bkt_err *err)
+static int add(struct bkt_file *f, struct bkt_object *o, const char *path, struct bkt_vobj **out,
+               struct bkt_err *err)
 {
     const struct bkt_object *in_domain = NULL;
     struct bkt_id            id;
@@ -201,7 +208,8 @@ int bkt_spot_put(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out
     return rc;
 }
 
-int bkt_spot_put_anonymous(struct bkt_file *f, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err)
+int bkt_spot_put_anonymous(struct bkt_file *f, struct bkt_object *o, struct bkt_vobj **out,
+                           struct bkt_err *err)
 {
     return add(f, o, NULL, out, err);
 }

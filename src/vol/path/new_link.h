@@ -21,15 +21,18 @@ BKT_NODISCARD int bkt_spot_link(struct bkt_spot *s, struct bkt_link *l, struct b
 /** Add a new object there.
  * @param o    from bkt_object_make(); taken over, even on failure
  * @param out  an object for HDF5; NULL: not wanted */
-BKT_NODISCARD int bkt_spot_put(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_spot_put(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out,
+                               struct bkt_err *err);
 /** The same in two steps, for an object that has to be completed before other writers see it: a new object
  *  that knows its future path, and the link to it.  If it is closed before it gets the link, it is
  *  deleted. */
-BKT_NODISCARD int bkt_spot_make(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_spot_make(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out,
+                                struct bkt_err *err);
 BKT_NODISCARD int bkt_spot_show(struct bkt_spot *s, const struct bkt_vobj *made, struct bkt_err *err);
 /** A new object without a link (H5Dcreate_anon and the like).  If it is closed before it gets one, it is
  *  deleted. */
-BKT_NODISCARD int bkt_spot_put_anonymous(struct bkt_file *f, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_spot_put_anonymous(struct bkt_file *f, struct bkt_object *o, struct bkt_vobj **out,
+                                         struct bkt_err *err);
 
 /** An entry of bkt_domain_link_ops. */
 int bkt_spot_is_free(const struct bkt_spot *s, const char *path, struct bkt_err *err);

@@ -1,7 +1,7 @@
 /* From a location and a name to an object: hard, soft and external links, mounts, names by index, tokens.
  *
- * A walk through domains holds one current object.  Once an external link has led into another kind of file, that
- * file's own table walks on. */
+ * A walk through domains holds one current object.  Once an external link has led into another kind of file,
+ * that file's own table walks on. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "vol/plain/plain_file.h"
 
 struct walk {
-    struct bkt_file         *f;      /* borrowed: kept open by the walk's start, its mounts and external files */
+    struct bkt_file *f; /* borrowed: kept open by the walk's start, its mounts and external files */
     const struct bkt_object *obj;    /* retained; NULL: the walk is in another kind of file */
     struct bkt_vobj         *abroad; /* an object outside of domains, the walk's */
     struct bkt_buf           path;   /* as walked, from the root of f */
@@ -57,8 +57,9 @@ static int spend_link(struct walk *w, const char *name, struct bkt_err *err)
 {
     if (w->links_left-- == 0) {
         w->links_left = 0;
-        BKT_FAIL(err, BKT_EFORMAT, "%s: too many soft or external links on the way to '%s' (a cycle? see H5Pset_nlinks)", w->f->name,
-                 name);
+        BKT_FAIL(err, BKT_EFORMAT,
+                 "%s: too many soft or external links on the way to '%s' (a cycle? see H5Pset_nlinks)",
+                 w->f->name, name);
     }
     return BKT_OK;
 }
@@ -71,7 +72,8 @@ static int follow_hard(struct walk *w, const struct bkt_link *l, struct bkt_err 
     bkt_object_release(w->obj);
     w->obj = next;
     /* a mounted file covers the group; files may be mounted on mounted files' roots */
-    for (struct bkt_file *m = bkt_file_mounted(w->f, &w->obj->id); m; m = bkt_file_mounted(w->f, &w->obj->id)) {
+    for (struct bkt_file *m = bkt_file_mounted(w->f, &w->obj->id); m;
+         m = bkt_file_mounted(w->f, &w->obj->id)) {
         BKT_PASS(to_root(w, m, err));
         w->by_mount = true;
     }
@@ -83,11 +85,16 @@ static int follow_external(struct walk *w, const struct bkt_link *l, size_t in, 
 {
     struct bkt_file             *child  = NULL;
     hid_t                        native = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_freep) char *group  = strndup(in ? bkt_buf_str(&w->path) : w->path_known ? "/" : "", in ? in : 1);
+    BKT_CLEANUP(bkt_freep)
+    char *group = strndup(in              ? bkt_buf_str(&w->path)
+                          : w->path_known ? "/"
+                                          : "",
+                          in ? in : 1);
     if (!group)
         BKT_NOMEM(err);
     struct bkt_ext_link what = {l->file ? l->file : "", l->path && *l->path ? l->path : "/", group};
-    BKT_TRY(err, bkt_file_follow(w->f, &what, w->lapl, &child, &native, err), "%s: external link '%s'", w->f->name, l->name);
+    BKT_TRY(err, bkt_file_follow(w->f, &what, w->lapl, &child, &native, err), "%s: external link '%s'",
+            w->f->name, l->name);
     if (native >= 0) {
         hid_t id = H5I_INVALID_HID;
         BKT_PASS(bkt_native_open(native, what.object, w->lapl, &id, err));
@@ -273,7 +280,8 @@ static int by_name(struct bkt_vobj *from, const char *path, hid_t lapl, struct b
     return rc;
 }
 
-static int by_idx(struct bkt_vobj *group, const H5VL_loc_by_idx_t *at, struct bkt_vobj **out, struct bkt_err *err)
+static int by_idx(struct bkt_vobj *group, const H5VL_loc_by_idx_t *at, struct bkt_vobj **out,
+                  struct bkt_err *err)
 {
     const struct bkt_link *l = NULL;
     BKT_PASS(bkt_iterate_nth_link(group, at->idx_type, at->order, at->n, &l, err));
@@ -282,7 +290,8 @@ static int by_idx(struct bkt_vobj *group, const H5VL_loc_by_idx_t *at, struct bk
 
 /* An object that stands for one of another file (core/foreign_ref.h) opens that file by the rules of external
  * links. */
-static int find_file(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
+static int find_file(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native,
+                     struct bkt_err *err)
 {
     struct bkt_err quiet = {.n = 0};
     int            rc    = bkt_file_external(f, name, domain, native, &quiet);
@@ -305,7 +314,8 @@ static int outside_open(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_er
     return bkt_path_open(root, o->path, H5P_DEFAULT, out, err);
 }
 
-static int by_token(struct bkt_vobj *obj, const H5O_token_t *token, struct bkt_vobj **out, struct bkt_err *err)
+static int by_token(struct bkt_vobj *obj, const H5O_token_t *token, struct bkt_vobj **out,
+                    struct bkt_err *err)
 {
     struct bkt_id            id;
     const struct bkt_object *found = NULL;
@@ -332,14 +342,16 @@ static int by_self(struct bkt_vobj *obj, struct bkt_vobj **out, struct bkt_err *
 
 /* ---- any kind of file ---- */
 
-int bkt_path_open(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out, struct bkt_err *err)
+int bkt_path_open(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out,
+                  struct bkt_err *err)
 {
     size_t n_links;
     BKT_PASS(bkt_path_check_lapl(lapl, &n_links, err));
     return from->ops->open->by_name(from, path, lapl, out, err);
 }
 
-int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **group, char **name, struct bkt_err *err)
+int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **group, char **name,
+                    struct bkt_err *err)
 {
     size_t n = strlen(path);
     while (n && path[n - 1] == '/')
@@ -357,7 +369,8 @@ int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct 
     return BKT_OK;
 }
 
-int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_vobj **out, struct bkt_err *err)
+int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_vobj **out,
+                    struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *group = NULL;
     const H5VL_loc_by_idx_t                     *at    = &loc->loc_data.loc_by_idx;
@@ -365,7 +378,8 @@ int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct b
         case H5VL_OBJECT_BY_SELF:
             return obj->ops->open->by_self(obj, out, err);
         case H5VL_OBJECT_BY_NAME:
-            return bkt_path_open(obj, loc->loc_data.loc_by_name.name, loc->loc_data.loc_by_name.lapl_id, out, err);
+            return bkt_path_open(obj, loc->loc_data.loc_by_name.name, loc->loc_data.loc_by_name.lapl_id, out,
+                                 err);
         case H5VL_OBJECT_BY_IDX:
             BKT_PASS(bkt_path_open(obj, at->name, at->lapl_id, &group, err));
             return group->ops->open->by_idx(group, at, out, err);
@@ -376,4 +390,5 @@ int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct b
     }
 }
 
-const struct bkt_open_ops bkt_domain_open_ops = {.by_name = by_name, .by_idx = by_idx, .by_token = by_token, .by_self = by_self};
+const struct bkt_open_ops bkt_domain_open_ops = {
+    .by_name = by_name, .by_idx = by_idx, .by_token = by_token, .by_self = by_self};

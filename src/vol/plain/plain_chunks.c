@@ -11,7 +11,7 @@ struct listing {
     hsize_t  dims[H5S_MAX_RANK], max[H5S_MAX_RANK], cdims[H5S_MAX_RANK];
     uint64_t grid[H5S_MAX_RANK];     /* chunks per dimension of the extent */
     uint64_t max_grid[H5S_MAX_RANK]; /* the largest possible; for an unlimited dimension: any */
-    unsigned unlimited;              /* the dimension that the index puts first; 0: the coordinates are right */
+    unsigned unlimited; /* the dimension that the index puts first; 0: the coordinates are right */
     bool     plain_edges;            /* partial chunks skip the filters */
     unsigned n_filters;
     int (*each)(void *arg, const struct bkt_file_chunk *c);
@@ -87,11 +87,16 @@ static int try_it(bool *wrong)
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl  = H5Pcreate(H5P_FILE_ACCESS);
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl  = H5Pcreate(H5P_DATASET_CREATE);
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Screate_simple(2, dims, max);
-    if (fapl < 0 || dcpl < 0 || space < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 || H5Pset_fapl_core(fapl, 4096, false) < 0 ||
-        H5Pset_libver_bounds(fapl, H5F_LIBVER_V110, H5F_LIBVER_LATEST) < 0 || H5Pset_chunk(dcpl, 2, chunk) < 0)
+    if (fapl < 0 || dcpl < 0 || space < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 ||
+        H5Pset_fapl_core(fapl, 4096, false) < 0 ||
+        H5Pset_libver_bounds(fapl, H5F_LIBVER_V110, H5F_LIBVER_LATEST) < 0 ||
+        H5Pset_chunk(dcpl, 2, chunk) < 0)
         return -1;
-    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5Fcreate("h5bucket-chunk-order", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
-    BKT_CLEANUP(bkt_hid_closep) hid_t dset = file < 0 ? -1 : H5Dcreate2(file, "d", H5T_NATIVE_CHAR, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t file = H5Fcreate("h5bucket-chunk-order", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t dset =
+        file < 0 ? -1 : H5Dcreate2(file, "d", H5T_NATIVE_CHAR, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     if (dset < 0 || H5Dwrite_chunk(dset, H5P_DEFAULT, 0, at, 1, &value) < 0)
         return -1;
     return H5Dchunk_iter(dset, H5P_DEFAULT, see_coord, wrong);
@@ -116,11 +121,11 @@ static int learn(hid_t dset, struct listing *l, struct bkt_err *err)
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl  = H5Dget_create_plist(dset);
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(dset);
     int                               n     = dcpl < 0 ? -1 : H5Pget_nfilters(dcpl);
-    int                               rank  = space < 0 ? -1 : H5Sget_simple_extent_dims(space, l->dims, l->max);
+    int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, l->dims, l->max);
     uint64_t                          chunks = 1;
     bool                              wrong  = false;
-    if (n < 0 || rank < 0 || H5Pget_chunk(dcpl, H5S_MAX_RANK, l->cdims) != rank || H5Pget_chunk_opts(dcpl, &opts) < 0 ||
-        H5Dget_chunk_index_type(dset, &type) < 0)
+    if (n < 0 || rank < 0 || H5Pget_chunk(dcpl, H5S_MAX_RANK, l->cdims) != rank ||
+        H5Pget_chunk_opts(dcpl, &opts) < 0 || H5Dget_chunk_index_type(dset, &type) < 0)
         return bkt_h5err_capture(err, "asking how chunks are stored");
     l->rank        = (unsigned)rank;
     l->plain_edges = opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
@@ -139,7 +144,8 @@ static int learn(hid_t dset, struct listing *l, struct bkt_err *err)
     return BKT_OK;
 }
 
-int bkt_file_chunks(hid_t dset, int (*each)(void *arg, const struct bkt_file_chunk *c), void *arg, struct bkt_err *err)
+int bkt_file_chunks(hid_t dset, int (*each)(void *arg, const struct bkt_file_chunk *c), void *arg,
+                    struct bkt_err *err)
 {
     struct listing l = {.each = each, .arg = arg, .rc = BKT_OK};
     BKT_PASS(learn(dset, &l, err));

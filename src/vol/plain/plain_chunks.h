@@ -21,6 +21,7 @@ struct bkt_file_chunk {
  * @param dset  open chunked dataset of HDF5's native connector
  * @param each  @p c is borrowed for the call; a negative bkt_code ends the walk and is returned
  * @return BKT_OK; BKT_EHDF5; BKT_EFORMAT: a grid of more than 2^64 chunks */
-BKT_NODISCARD int bkt_file_chunks(hid_t dset, int (*each)(void *arg, const struct bkt_file_chunk *c), void *arg, struct bkt_err *err);
+BKT_NODISCARD int bkt_file_chunks(hid_t dset, int (*each)(void *arg, const struct bkt_file_chunk *c),
+                                  void *arg, struct bkt_err *err);
 
 #endif

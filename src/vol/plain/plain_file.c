@@ -24,7 +24,8 @@ hid_t bkt_native_fapl(hid_t like)
 {
     hid_t fapl = like >= 0 ? H5Pcopy(like) : H5Pcreate(H5P_FILE_ACCESS);
     /* the close degree is handled here, as the ids open in the file are our own (H5Pset_fclose_degree) */
-    if (fapl >= 0 && (H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 || H5Pset_fclose_degree(fapl, H5F_CLOSE_DEFAULT) < 0)) {
+    if (fapl >= 0 &&
+        (H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 || H5Pset_fclose_degree(fapl, H5F_CLOSE_DEFAULT) < 0)) {
         (void)H5Pclose(fapl);
         return H5I_INVALID_HID;
     }
@@ -109,7 +110,8 @@ static bool is_programs_own(hid_t fapl)
     return true;
 }
 
-int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t like, hid_t *out, struct bkt_err *err)
+int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t like, hid_t *out,
+                      struct bkt_err *err)
 {
     bool         said;
     const char  *path = plain_path(name, &said);
@@ -135,7 +137,8 @@ int bkt_native_delete(const char *name, struct bkt_err *err)
     bool        said;
     const char *path = plain_path(name, &said);
     hid_t       fapl = bkt_native_fapl(H5I_INVALID_HID);
-    int         rc   = fapl < 0 ? bkt_h5err_capture(err, "H5Pset_vol") : PASS_ON(err, H5Fdelete(path, fapl), "deleting a plain HDF5 file");
+    int rc = fapl < 0 ? bkt_h5err_capture(err, "H5Pset_vol")
+                      : PASS_ON(err, H5Fdelete(path, fapl), "deleting a plain HDF5 file");
     if (fapl >= 0)
         (void)H5Pclose(fapl);
     return rc;
@@ -185,8 +188,9 @@ static hid_t link_list(hid_t lapl)
     H5L_elink_traverse_t fn           = NULL;
     void                *arg          = NULL;
     hid_t                out          = H5Pcreate(H5P_LINK_ACCESS), fapl = H5Pget_elink_fapl(lapl);
-    bool                 ok = out >= 0 && fapl >= 0 && H5Pget_nlinks(lapl, &nlinks) >= 0 && H5Pset_nlinks(out, nlinks) >= 0 &&
-              H5Pget_elink_prefix(lapl, where, sizeof where) >= 0 && (!*where || H5Pset_elink_prefix(out, where) >= 0) &&
+    bool ok = out >= 0 && fapl >= 0 && H5Pget_nlinks(lapl, &nlinks) >= 0 && H5Pset_nlinks(out, nlinks) >= 0 &&
+              H5Pget_elink_prefix(lapl, where, sizeof where) >= 0 &&
+              (!*where || H5Pset_elink_prefix(out, where) >= 0) &&
               H5Pget_elink_acc_flags(lapl, &flags) >= 0 && H5Pset_elink_acc_flags(out, flags) >= 0 &&
               H5Pget_elink_cb(lapl, &fn, &arg) >= 0 && (!fn || H5Pset_elink_cb(out, fn, arg) >= 0) &&
               (fapl == H5P_DEFAULT || H5Pset_elink_fapl(out, fapl) >= 0);

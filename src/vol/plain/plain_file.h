@@ -9,10 +9,11 @@
  *  mark it as plain.
  *  @param like  a file access list, for its driver and the like; H5I_INVALID_HID: none
  *  @return BKT_OK; BKT_ENOENT: there is no such HDF5 file */
-BKT_NODISCARD int bkt_native_file(const char *path, unsigned flags, hid_t like, hid_t *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_native_file(const char *path, unsigned flags, hid_t like, hid_t *out,
+                                  struct bkt_err *err);
 
-/** A copy of the file access list @p like (negative: a new list) that names HDF5's native connector; negative:
- *  the reason is on HDF5's stack. */
+/** A copy of the file access list @p like (negative: a new list) that names HDF5's native connector;
+ * negative: the reason is on HDF5's stack. */
 hid_t bkt_native_fapl(hid_t like);
 
 /** A new file of HDF5's native connector that exists only in memory and grows in steps of @p step bytes;
@@ -26,7 +27,8 @@ bool bkt_native_is_plain(const char *name);
  *  file whose driver doesn't store it under its name (memory only, or the program's own driver) needs no
  *  "native:".
  *  @return BKT_OK; BKT_ENOENT: the name doesn't begin so, and the driver would store the file under it */
-BKT_NODISCARD int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t like, hid_t *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t like, hid_t *out,
+                                    struct bkt_err *err);
 
 /** Delete one. */
 BKT_NODISCARD int bkt_native_delete(const char *name, struct bkt_err *err);

@@ -371,19 +371,19 @@ static int object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct b
     }
 }
 
-/* Links on the way may lead out of the file.  HDF5 gives such a group an id of the connector that the present call
- * belongs to, and only HDF5's public calls begin a new one: the native connector's callback would make an id of ours
- * for an object of its own. */
-static int info_on_the_way(struct bkt_vobj *at, const H5VL_loc_params_t *loc, H5O_info2_t *out, unsigned fields,
-                           struct bkt_err *err)
+/* Links on the way may lead out of the file.  HDF5 gives such a group an id of the connector that the present
+ * call belongs to, and only HDF5's public calls begin a new one: the native connector's callback would make
+ * an id of ours for an object of its own. */
+static int info_on_the_way(struct bkt_vobj *at, const H5VL_loc_params_t *loc, H5O_info2_t *out,
+                           unsigned fields, struct bkt_err *err)
 {
     const H5VL_loc_by_name_t *name = &loc->loc_data.loc_by_name;
     const H5VL_loc_by_idx_t *idx = &loc->loc_data.loc_by_idx;
     return PASS_NATIVE(err,
                        loc->type == H5VL_OBJECT_BY_NAME
                            ? H5Oget_info_by_name3(at->native_id, name->name, out, fields, name->lapl_id)
-                           : H5Oget_info_by_idx3(at->native_id, idx->name, idx->idx_type, idx->order, idx->n, out,
-                                                 fields, idx->lapl_id),
+                           : H5Oget_info_by_idx3(at->native_id, idx->name, idx->idx_type, idx->order, idx->n,
+                                                 out, fields, idx->lapl_id),
                        "asking about an object of a plain HDF5 file");
 }
 
@@ -392,13 +392,13 @@ static bool follows_links(const H5VL_loc_params_t *loc)
     return loc->type == H5VL_OBJECT_BY_NAME || loc->type == H5VL_OBJECT_BY_IDX;
 }
 
-static int object_get_unopened(struct bkt_vobj *at, const H5VL_loc_params_t *loc, H5VL_object_get_args_t *args,
-                               struct bkt_err *err)
+static int object_get_unopened(struct bkt_vobj *at, const H5VL_loc_params_t *loc,
+                               H5VL_object_get_args_t *args, struct bkt_err *err)
 {
     if (!follows_links(loc))
-        return PASS_NATIVE(err,
-                           H5VLobject_get(H5VLobject(at->native_id), loc, H5VL_NATIVE, args, H5P_DEFAULT, NULL),
-                           "asking about an object of a plain HDF5 file");
+        return PASS_NATIVE(
+            err, H5VLobject_get(H5VLobject(at->native_id), loc, H5VL_NATIVE, args, H5P_DEFAULT, NULL),
+            "asking about an object of a plain HDF5 file");
     if (args->op_type != H5VL_OBJECT_GET_INFO)
         return BKT_EUNSUP;
     return info_on_the_way(at, loc, args->args.get_info.oinfo, args->args.get_info.fields, err);
@@ -422,12 +422,13 @@ static int object_native_info_unopened(struct bkt_vobj *at, const H5VL_loc_param
     const H5VL_loc_by_idx_t *idx = &loc->loc_data.loc_by_idx;
     if (!follows_links(loc))
         return BKT_EUNSUP;
-    return PASS_NATIVE(err,
-                       loc->type == H5VL_OBJECT_BY_NAME
-                           ? H5Oget_native_info_by_name(at->native_id, name->name, a->ninfo, a->fields, name->lapl_id)
-                           : H5Oget_native_info_by_idx(at->native_id, idx->name, idx->idx_type, idx->order, idx->n,
-                                                       a->ninfo, a->fields, idx->lapl_id),
-                       "asking about an object of a plain HDF5 file");
+    return PASS_NATIVE(
+        err,
+        loc->type == H5VL_OBJECT_BY_NAME
+            ? H5Oget_native_info_by_name(at->native_id, name->name, a->ninfo, a->fields, name->lapl_id)
+            : H5Oget_native_info_by_idx(at->native_id, idx->name, idx->idx_type, idx->order, idx->n, a->ninfo,
+                                        a->fields, idx->lapl_id),
+        "asking about an object of a plain HDF5 file");
 }
 
 static int object_token(struct bkt_vobj *o, bool old, H5O_token_t *out, struct bkt_err *err)

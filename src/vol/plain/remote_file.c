@@ -111,7 +111,8 @@ static int set_multi(hid_t fapl, const char *full, const struct bkt_settings *se
     if (H5Pget_fapl_multi(fapl, map, was, names, addrs, &relax) < 0)
         return bkt_h5err_capture(err, "the list of a split file");
     BKT_CLEANUP(bkt_hid_closep) hid_t member = H5Pcreate(H5P_FILE_ACCESS);
-    int rc = member < 0 ? bkt_h5err_capture(err, "the list of a split file") : vfd_set(member, full, set, err);
+    int rc =
+        member < 0 ? bkt_h5err_capture(err, "the list of a split file") : vfd_set(member, full, set, err);
     for (size_t i = 0; i < H5FD_MEM_NTYPES; i++)
         ours[i] = member;
     if (rc == BKT_OK && H5Pset_fapl_multi(fapl, map, ours, (const char *const *)names, addrs, relax) < 0)
@@ -157,8 +158,8 @@ void bkt_remote_ask(struct bkt_remote *r, hid_t like, const struct bkt_settings 
         ask(r, like, set);
 }
 
-/* Wait for the request.  A file of exactly that name comes before a family, whose members a server that answers
- * every name would have without end. */
+/* Wait for the request.  A file of exactly that name comes before a family, whose members a server that
+ * answers every name would have without end. */
 static int wait_for_first(struct bkt_remote *r, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
@@ -222,9 +223,12 @@ static int refuse_writing(struct bkt_remote *r, hid_t like, const struct bkt_set
     if (!bkt_remote_is_hdf5(r, like, set))
         return BKT_ENOENT;
     if (r->through)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: hsds+file:// opens files for reading only; to write, give the path without it", r->full);
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "%s: hsds+file:// opens files for reading only; to write, give the path without it",
+                 r->full);
     BKT_FAIL(err, BKT_EUNSUP,
-             "%s is a plain HDF5 file in a store, which can't be opened for writing; `h5bucket load` makes a domain of it",
+             "%s is a plain HDF5 file in a store, which can't be opened for writing; `h5bucket load` makes a "
+             "domain of it",
              r->full);
 }
 
@@ -242,7 +246,8 @@ int bkt_remote_open(struct bkt_remote *r, unsigned flags, hid_t like, const stru
     if (r->asked)
         BKT_PASS(wait_for_first(r, err));
     BKT_PASS(with_list(r, like, set, &fapl, err));
-    int rc = PASS_ON(err, *out = bkt_remote_native(r->full, flags, fapl), "opening a plain HDF5 file in a store");
+    int rc =
+        PASS_ON(err, *out = bkt_remote_native(r->full, flags, fapl), "opening a plain HDF5 file in a store");
     r->asked = false; /* its answer was taken */
     if (rc < 0)
         bkt_err_name(err, rc, r->full);

@@ -1,8 +1,8 @@
 /* Plain HDF5 files in stores, opened by their names.
  *
  * A name may be a domain's or a plain file's.  Both are asked for at once: while the domain's document is
- * fetched, the first bytes of the file come, too.  If the domain does not exist, HDF5's native connector opens
- * the file through our file driver (vol/vfd). */
+ * fetched, the first bytes of the file come, too.  If the domain does not exist, HDF5's native connector
+ * opens the file through our file driver (vol/vfd). */
 #ifndef BKT_REMOTE_FILE_H
 #define BKT_REMOTE_FILE_H
 
@@ -11,7 +11,8 @@
 
 struct bkt_remote {
     const char *name; /* as the program wrote it; borrowed, and unused after bkt_remote_ask() */
-    char *full; /* the file's full name (bkt_name_of_file()), owned; NULL: the name can't be a file in a store */
+    char *full; /* the file's full name (bkt_name_of_file()), owned; NULL: the name can't be a file in a store
+                 */
     bool through; /* the name asks for the connector's own reader of a file of this machine: hsds+file://… */
     bool asked; /* its first bytes are being fetched */
     bool family; /* the store has no such file, and the name has the form of a family's */
@@ -34,7 +35,8 @@ void bkt_remote_ask(struct bkt_remote *r, hid_t like, const struct bkt_settings 
 /** Whether it is an HDF5 file; waits for the request of bkt_remote_ask(). */
 bool bkt_remote_is_hdf5(struct bkt_remote *r, hid_t like, const struct bkt_settings *set);
 
-/** Keep the answer to bkt_remote_ask() for an open that follows at once, which then makes no request for it. */
+/** Keep the answer to bkt_remote_ask() for an open that follows at once, which then makes
+ * no request for it. */
 void bkt_remote_keep(struct bkt_remote *r);
 /** Whether it was just found not to be a domain, and its answer is kept. */
 bool bkt_remote_is_kept(struct bkt_remote *r, const struct bkt_settings *set);

@@ -343,8 +343,8 @@ static bool is_asked(const struct foresight *f, uint32_t i, const struct item *l
 }
 
 /* Whether this asked-for item shows that the program wants others of its relation.  Two neighbours show that,
- * and so do two blocks of a heap.  A path takes one block, and a walk takes them in the order of hashed names.
- * So does a part of a header that a walk has reached. */
+ * and so do two blocks of a heap.  A path takes one block, and a walk takes them in the order of hashed
+ * names. So does a part of a header that a walk has reached. */
 static bool is_proof(const struct foresight *f, uint32_t i)
 {
     const struct item *it = &f->items[i], *group = &f->items[it->group];
@@ -357,8 +357,8 @@ static bool is_proof(const struct foresight *f, uint32_t i)
     return group->f.rel == REL_MEMBER && f->items[group->group].n_asked >= 2;
 }
 
-/* Fetch what an item that was asked for needs.  If a whole index is wanted, nodes that are here name others.
- */
+/* Fetch what an item that was asked for needs.  If a whole index is wanted, nodes that
+ * are here name others. */
 static void want_below(struct foresight *f, uint32_t i, unsigned depth)
 {
     for (uint32_t child = f->items[i].first; child < f->items[i].end; child++) {

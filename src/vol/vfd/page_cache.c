@@ -361,8 +361,8 @@ unsigned page_cache_density(const struct page_cache *c, uint64_t off)
 
 /* ---- the cache ---- */
 
-struct page_cache *page_cache_new(struct bkt_store *st, const char *key, struct bkt_version *version, uint64_t size,
-                                  uint64_t limit)
+struct page_cache *page_cache_new(struct bkt_store *st, const char *key, struct bkt_version *version,
+                                  uint64_t size, uint64_t limit)
 {
     struct page_cache *c = calloc(1, sizeof *c);
     if (!c)

@@ -29,8 +29,8 @@ struct page_counts {
  *  @param size   of the file, bytes
  *  @param limit  bytes of pages to keep, at most
  *  @return NULL: out of memory */
-struct page_cache *page_cache_new(struct bkt_store *st, const char *key, struct bkt_version *version, uint64_t size,
-                                  uint64_t limit);
+struct page_cache *page_cache_new(struct bkt_store *st, const char *key, struct bkt_version *version,
+                                  uint64_t size, uint64_t limit);
 /** Share requests with other processes of this node from now on.  @p n: borrowed for the cache's life */
 void page_cache_share(struct page_cache *c, struct bkt_node_reads *n);
 /** Waits for all requests. */
@@ -72,8 +72,8 @@ BKT_NODISCARD int page_cache_ask(struct page_cache *c, uint64_t off, uint64_t le
 
 /** Copy bytes from @p off on that are here without a gap, at most @p len.  Returns their number. */
 uint64_t page_cache_copy(struct page_cache *c, uint64_t off, uint64_t len, void *to);
-/** The same bytes in place, until the cache is asked for something else.  NULL: not all are here, or they came
- *  by several requests. */
+/** The same bytes in place, until the cache is asked for something else.  NULL: not all are here, or they
+ * came by several requests. */
 const void *page_cache_view(const struct page_cache *c, uint64_t off, uint64_t len);
 
 /** The number of pages of this MiB of the file that the program has asked for. */

@@ -89,7 +89,7 @@ static void *info_of(struct vfd_shared *s)
     return info;
 }
 
-static hid_t            drivers[2] = {H5I_INVALID_HID, H5I_INVALID_HID}; /* for stores elsewhere, on this machine */
+static hid_t drivers[2] = {H5I_INVALID_HID, H5I_INVALID_HID}; /* for stores elsewhere, on this machine */
 
 static const char *const schemes[] = {"s3://", "hsds+s3://", "file:///", "https://", "http://", "mem:"};
 
@@ -107,7 +107,8 @@ static bool is_folder(const struct bkt_store *st)
 }
 
 /* A bucket or directory is the store, and the rest is the key.  A web address is a store of its own. */
-int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st, char **key, struct bkt_err *err)
+int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st, char **key,
+                   struct bkt_err *err)
 {
     const char *full  = strncasecmp(name, "hsds+s3://", 10) == 0 ? name + 5 : name;
     const char *rest  = strstr(full, "://");
@@ -128,7 +129,8 @@ int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_
     return rc;
 }
 
-int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, char *etag, size_t n_etag, struct bkt_err *err)
+int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, char *etag, size_t n_etag,
+             struct bkt_err *err)
 {
     struct bkt_store            *st  = NULL;
     BKT_CLEANUP(bkt_freep) char *key = NULL;
@@ -286,8 +288,10 @@ static int open_named(struct vfd_file *f, const char *name, unsigned flags, stru
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
     if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT))
-        BKT_FAIL(err, BKT_EUNSUP, "%s: an HDF5 file in a store is opened read-only; `h5bucket load` makes a domain "
-                 "of it, which can be written", name);
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "%s: an HDF5 file in a store is opened read-only; `h5bucket load` makes a domain "
+                 "of it, which can be written",
+                 name);
     BKT_PASS(check_members(f, name, err));
     BKT_PASS(store_name_of(f->shared->base, &f->shared->set, name, &full, err));
     if (!(f->name = strdup(bkt_buf_str(&full))))
@@ -346,7 +350,9 @@ static int vfd_cmp(const H5FD_t *a, const H5FD_t *b)
 {
     const struct vfd_file *x = (const struct vfd_file *)a, *y = (const struct vfd_file *)b;
     int order = strcmp(x->name, y->name);
-    return order ? order : strcmp(x->version.etag, y->version.etag); /* a file that was replaced meanwhile is another one */
+    return order ? order
+                 : strcmp(x->version.etag,
+                          y->version.etag); /* a file that was replaced meanwhile is another one */
 }
 
 static herr_t vfd_query(const H5FD_t *file, unsigned long *flags)
@@ -403,7 +409,8 @@ static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, 
         return 0;
     }
     uint64_t n = addr < f->size ? bkt_min_u64(size, f->size - addr) : 0;
-    memset((unsigned char *)buf + n, 0, size - (size_t)n); /* zeros behind the end, as from HDF5's own drivers */
+    memset((unsigned char *)buf + n, 0,
+           size - (size_t)n); /* zeros behind the end, as from HDF5's own drivers */
     if (n > LONG_READ && (n > KEEP / 4 || page_cache_state(f->pages, addr, n) == PAGE_ABSENT))
         rc = read_long(f, addr, n, buf, &err);
     else if (n)
@@ -429,7 +436,8 @@ static herr_t vfd_lock(H5FD_t *file, hbool_t rw)
     f->lock = open(f->name + strlen("file://"), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (f->lock >= 0 && (flock(f->lock, LOCK_SH | LOCK_NB) == 0 || (errno == ENOSYS && f->may_not_lock)))
         return 0;
-    err.code = BKT_ERR(&err, BKT_EIO, "unable to lock file, errno = %d, error message = '%s'", errno, strerror(errno));
+    err.code = BKT_ERR(&err, BKT_EIO, "unable to lock file, errno = %d, error message = '%s'", errno,
+                       strerror(errno));
     return bkt_h5err_publish(&err);
 }
 
@@ -442,24 +450,12 @@ static herr_t vfd_unlock(H5FD_t *file)
     return 0;
 }
 
-#define VFD_CLASS .version   = H5FD_CLASS_VERSION,                                                                           \
-                  .maxaddr   = (((haddr_t)1) << (8 * sizeof(int64_t) - 1)) - 1,                                              \
-                  .fc_degree = H5F_CLOSE_WEAK,                                                                               \
-                  .fapl_size = sizeof(struct vfd_info),                                                                      \
-                  .fapl_get  = fapl_get,                                                                                     \
-                  .fapl_copy = fapl_copy,                                                                                    \
-                  .fapl_free = fapl_free,                                                                                    \
-                  .open      = vfd_open,                                                                                     \
-                  .close     = vfd_close,                                                                                    \
-                  .cmp       = vfd_cmp,                                                                                      \
-                  .query     = vfd_query,                                                                                    \
-                  .get_eoa   = vfd_get_eoa,                                                                                  \
-                  .set_eoa   = vfd_set_eoa,                                                                                  \
-                  .get_eof   = vfd_get_eof,                                                                                  \
-                  .get_handle = vfd_get_handle,                                                                              \
-                  .read      = vfd_read,                                                                                     \
-                  .write     = vfd_write,                                                                                    \
-                  .fl_map    = H5FD_FLMAP_DICHOTOMY
+#define VFD_CLASS                                                                                            \
+    .version = H5FD_CLASS_VERSION, .maxaddr = (((haddr_t)1) << (8 * sizeof(int64_t) - 1)) - 1,               \
+    .fc_degree = H5F_CLOSE_WEAK, .fapl_size = sizeof(struct vfd_info), .fapl_get = fapl_get,                 \
+    .fapl_copy = fapl_copy, .fapl_free = fapl_free, .open = vfd_open, .close = vfd_close, .cmp = vfd_cmp,    \
+    .query = vfd_query, .get_eoa = vfd_get_eoa, .set_eoa = vfd_set_eoa, .get_eof = vfd_get_eof,              \
+    .get_handle = vfd_get_handle, .read = vfd_read, .write = vfd_write, .fl_map = H5FD_FLMAP_DICHOTOMY
 
 /* Remote stores have no locks, but HDF5 obeys a superblock's mark "open for writing" only if a driver has
  * them. */
@@ -582,7 +578,10 @@ uint64_t vfd_peek(struct vfd_file *f, uint64_t off, uint64_t len, void *to)
     return page_cache_copy(f->pages, off, len, to);
 }
 
-const void *vfd_view(struct vfd_file *f, uint64_t off, uint64_t len) { return page_cache_view(f->pages, off, len); }
+const void *vfd_view(struct vfd_file *f, uint64_t off, uint64_t len)
+{
+    return page_cache_view(f->pages, off, len);
+}
 
 int vfd_linked_name(struct vfd_file *f, const char *name, struct bkt_buf *full, struct bkt_err *err)
 {

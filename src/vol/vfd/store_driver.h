@@ -71,7 +71,8 @@ void vfd_index(struct vfd_file *f, int index);
 bool vfd_is_under_way(struct vfd_file *f, uint64_t off, uint64_t len);
 /** Copy bytes that are here without a gap, from @p off on, at most @p len.  Returns their number. */
 uint64_t vfd_peek(struct vfd_file *f, uint64_t off, uint64_t len, void *to);
-/** The same bytes in place, until the file is read again or bytes are fetched.  NULL: they have to be copied. */
+/** The same bytes in place, until the file is read again or bytes are fetched.  NULL: they
+ * have to be copied. */
 const void *vfd_view(struct vfd_file *f, uint64_t off, uint64_t len);
 
 /** Reads of raw data that HDF5 made while vfd_record() was on. */
@@ -91,10 +92,10 @@ void vfd_term(void);
 bool vfd_takes(const char *name);
 
 /** The store and the key behind such a name; bkt_store_close(), free(). */
-BKT_NODISCARD int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st, char **key,
-                                 struct bkt_err *err);
+BKT_NODISCARD int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st,
+                                 char **key, struct bkt_err *err);
 /** Size and ETag ("": unknown; a local file's stamp) of a file, as the store reports them.  BKT_ENOENT. */
-BKT_NODISCARD int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, char *etag, size_t n_etag,
-                           struct bkt_err *err);
+BKT_NODISCARD int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, char *etag,
+                           size_t n_etag, struct bkt_err *err);
 
 #endif

@@ -76,7 +76,8 @@ static bool prepare(struct expected *e, const char *name, const struct bkt_setti
 {
     return bkt_settings_copy(&e->set, set, NULL) == BKT_OK && (e->name = strdup(name)) &&
            (e->got.first = malloc(VFD_FIRST)) &&
-           vfd_open_store(name, set, &e->got.st, &e->got.key, NULL) == BKT_OK && !bkt_store_is_local(e->got.st);
+           vfd_open_store(name, set, &e->got.st, &e->got.key, NULL) == BKT_OK &&
+           !bkt_store_is_local(e->got.st);
 }
 
 void vfd_expect(const char *name, const struct bkt_settings *set)

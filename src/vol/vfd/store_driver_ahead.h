@@ -5,8 +5,8 @@
 #include "base/settings.h"
 #include "storage/store.h"
 
-/* Bytes fetched when a file is opened.  Metadata at the front of a file mostly fit, and a first value's chunk may still
- * come before a MiB has been fetched.  bench/tuning.md has other sizes. */
+/* Bytes fetched when a file is opened.  Metadata at the front of a file mostly fit, and a first value's chunk
+ * may still come before a MiB has been fetched.  bench/tuning.md has other sizes. */
 #define VFD_FIRST ((uint64_t)512 << 10)
 
 /** Begin to fetch the first VFD_FIRST bytes of a file in a remote store, unless that has begun already with
@@ -25,8 +25,8 @@ struct vfd_expected {
 /** Wait for the fetched bytes of the file.  1: @p out is the caller's; 0: the file was not expected; or the
  *  code of the failed request. */
 int vfd_take_expected(const char *name, struct vfd_expected *out, struct bkt_err *err);
-/** Wait for them; the file stays expected, unless the request failed.  BKT_OK also if the file was not expected,
- *  as when its name is malformed: the driver reports that. */
+/** Wait for them; the file stays expected, unless the request failed.  BKT_OK also if the file was not
+ * expected, as when its name is malformed: the driver reports that. */
 BKT_NODISCARD int vfd_expected_wait(const char *name, struct bkt_err *err);
 /** Whether the fetched bytes have HDF5's signature at one of the places where a file may begin.  Waits for
  *  them; the file stays expected.  False: it was not expected, or could not be fetched, too. */

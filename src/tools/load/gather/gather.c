@@ -23,7 +23,10 @@ static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_er
     return agg_grows(arg, src, path, &dim);
 }
 
-static void tell(void *arg, const char *path, const char *what) { load_tell(((struct agg *)arg)->l, path, what); }
+static void tell(void *arg, const char *path, const char *what)
+{
+    load_tell(((struct agg *)arg)->l, path, what);
+}
 
 static int open_beside(void *arg, const char *name, hid_t *out, struct bkt_err *err)
 {
@@ -46,7 +49,7 @@ static int make(struct agg *a, struct bkt_err *err)
 static void refuse(struct load *l, const char *source, const struct bkt_err *why, int *failed)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
-    int                                      rc   = why->n ? BKT_OK : bkt_buf_add_str(&text, ": can't be opened");
+    int rc = why->n ? BKT_OK : bkt_buf_add_str(&text, ": can't be opened");
     for (unsigned i = why->n; i-- > 0 && rc == BKT_OK;)
         rc = bkt_buf_addf(&text, ": %s", why->frame[i].msg);
     progress_note(l->progress, "%s: refused%s", source, bkt_buf_str(&text));
@@ -98,7 +101,8 @@ static void expect(const struct load *l, char **sources, int n, int i, int *upto
         vfd_expect(sources[*upto + 1], l->set);
 }
 
-static int add_all(struct agg *a, char **sources, int first, int n, bool is_new, int *failed, struct bkt_err *err)
+static int add_all(struct agg *a, char **sources, int first, int n, bool is_new, int *failed,
+                   struct bkt_err *err)
 {
     int before = *failed, upto = first;
     const bool shared = bkt_processes_several() && n - first > 1;
@@ -134,7 +138,8 @@ static int measure_names(struct agg *a, char **sources, int n, struct bkt_err *e
 
 /* Makes the domain from the first source that can be opened, or opens the existing domain with the first
  * source that fits. */
-static int begin(struct agg *a, struct load *l, char **sources, int n, int *first, bool is_new, int *failed, struct bkt_err *err)
+static int begin(struct agg *a, struct load *l, char **sources, int n, int *first, bool is_new, int *failed,
+                 struct bkt_err *err)
 {
     for (;;) {
         struct bkt_err why = {.n = 0};
@@ -154,7 +159,8 @@ static int begin(struct agg *a, struct load *l, char **sources, int n, int *firs
     }
 }
 
-int load_aggregate(struct load *l, char **sources, int n, const char *domain, hid_t fapl, int *failed, struct bkt_err *err)
+int load_aggregate(struct load *l, char **sources, int n, const char *domain, hid_t fapl, int *failed,
+                   struct bkt_err *err)
 {
     BKT_CLEANUP(agg_fini) struct agg a      = {.l = l};
     bool                             is_new = true;

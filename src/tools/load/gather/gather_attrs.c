@@ -9,9 +9,11 @@
 
 /* Attributes of the CF conventions and netCDF's user guide: "hours since 2020-01-01" isn't "hours since
  * 2020-01-02". */
-static const char *const meaning[] = {"units", "calendar", "scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned"};
+static const char *const meaning[] = {"units",      "calendar",      "scale_factor", "add_offset",
+                                      "_FillValue", "missing_value", "_Unsigned"};
 
-static int append_text(hid_t attr, hid_t type, hid_t space, size_t n, struct bkt_buf *out, struct bkt_err *err)
+static int append_text(hid_t attr, hid_t type, hid_t space, size_t n, struct bkt_buf *out,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char **v  = calloc(n + 1, sizeof *v);
     int                           rc = BKT_OK;
@@ -68,11 +70,12 @@ int agg_attrs_fit(hid_t src, hid_t dst, struct bkt_err *err)
     for (size_t i = 0; i < BKT_COUNT(meaning); i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
         BKT_CLEANUP(h5_closep) hid_t             as = H5I_INVALID_HID;
-        htri_t                                   has = H5Aexists(src, meaning[i]), had = H5Aexists(dst, meaning[i]);
+        htri_t has = H5Aexists(src, meaning[i]), had = H5Aexists(dst, meaning[i]);
         if (has < 0 || had < 0)
             return h5_fail(err, "looking for an attribute");
         if (has != had)
-            BKT_FAIL(err, BKT_EINVAL, "attribute %s is %s", meaning[i], has ? "not in the domain" : "in the domain only");
+            BKT_FAIL(err, BKT_EINVAL, "attribute %s is %s", meaning[i],
+                     has ? "not in the domain" : "in the domain only");
         if (!has)
             continue;
         BKT_PASS(value_of(src, meaning[i], &as, &a, err));

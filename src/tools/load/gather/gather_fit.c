@@ -10,7 +10,8 @@
 #include "vol/copy/copier.h"
 #include "vol/copy/same_value.h"
 
-/* ---- dimension scales (netCDF's dimensions): attribute DIMENSION_LIST holds, per dimension, references to them ---- */
+/* ---- dimension scales (netCDF's dimensions): attribute DIMENSION_LIST holds, per dimension, references to
+ * them ---- */
 
 static bool is_named(const struct agg *a, hid_t obj)
 {
@@ -23,7 +24,8 @@ static bool is_named(const struct agg *a, hid_t obj)
 static bool list_has(const struct agg *a, hid_t src, const hvl_t *list)
 {
     for (size_t k = 0; k < list->len; k++) {
-        BKT_CLEANUP(h5_closep) hid_t scale = H5Rdereference2(src, H5P_DEFAULT, H5R_OBJECT, (const hobj_ref_t *)list->p + k);
+        BKT_CLEANUP(h5_closep)
+        hid_t scale = H5Rdereference2(src, H5P_DEFAULT, H5R_OBJECT, (const hobj_ref_t *)list->p + k);
         if (scale >= 0 && is_named(a, scale))
             return true;
     }
@@ -66,7 +68,7 @@ bool agg_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cd
 {
     hsize_t                      chunk[BKT_MAX_RANK];
     BKT_CLEANUP(h5_closep) hid_t dcpl    = H5Dget_create_plist(src);
-    bool                         chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, BKT_MAX_RANK, chunk) == (int)rank;
+    bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, BKT_MAX_RANK, chunk) == (int)rank;
     for (unsigned i = 0; i < rank; i++)
         cdims[i] = chunked ? chunk[i] : bkt_max_u64(dims[i], 1);
     return chunked;
@@ -74,7 +76,8 @@ bool agg_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cd
 
 /* ---- fitting ---- */
 
-static int fit_linked(struct agg *a, struct agg_dset *d, hid_t src, unsigned rank, const hsize_t *dims, struct bkt_err *err)
+static int fit_linked(struct agg *a, struct agg_dset *d, hid_t src, unsigned rank, const hsize_t *dims,
+                      struct bkt_err *err)
 {
     uint64_t                     cdims[BKT_MAX_RANK];
     bool chunked = agg_chunk_shape(src, rank, dims, cdims);
@@ -90,8 +93,8 @@ static int fit_linked(struct agg *a, struct agg_dset *d, hid_t src, unsigned ran
         BKT_FAIL(err, BKT_EINVAL, "step %llu is not the first of a chunk of %llu", (unsigned long long)d->at,
                  (unsigned long long)d->cdims[d->dim]);
     if (!d->leading && dims[d->dim] % cdims[d->dim] != 0)
-        BKT_FAIL(err, BKT_EINVAL, "its %llu steps don't fill chunks of %llu", (unsigned long long)dims[d->dim],
-                 (unsigned long long)cdims[d->dim]);
+        BKT_FAIL(err, BKT_EINVAL, "its %llu steps don't fill chunks of %llu",
+                 (unsigned long long)dims[d->dim], (unsigned long long)cdims[d->dim]);
     if (!bkt_filters_agree(src, d->dst))
         BKT_FAIL(err, BKT_EINVAL, "filters or their parameters differ from the domain's");
     return agg_rows_make(a, d, src, err);
@@ -102,7 +105,9 @@ static int read_all(hid_t dset, hid_t type, size_t n, struct bkt_buf *out, struc
     size_t bytes;
     if (!bkt_mul_size(n, H5Tget_size(type), &bytes) || bkt_buf_resize(out, bytes) < 0)
         BKT_NOMEM(err);
-    return n && H5Dread(dset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out->ptr) < 0 ? h5_fail(err, "reading values") : BKT_OK;
+    return n && H5Dread(dset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out->ptr) < 0
+               ? h5_fail(err, "reading values")
+               : BKT_OK;
 }
 
 /* Values that don't grow must be the same in all files, since those of the first file stay. */
@@ -116,7 +121,8 @@ static int same_values(const struct agg_dset *d, hid_t src, hid_t type, hid_t sp
     BKT_PASS(read_all(d->dst, type, (size_t)n, &b, err));
     size_t size = H5Tget_size(type);
     for (size_t i = 0; i < (size_t)n; i++)
-        if (memcmp(a.ptr + i * size, b.ptr + i * size, size) != 0 && !bkt_same_value(type, a.ptr + i * size, b.ptr + i * size))
+        if (memcmp(a.ptr + i * size, b.ptr + i * size, size) != 0 &&
+            !bkt_same_value(type, a.ptr + i * size, b.ptr + i * size))
             BKT_FAIL(err, BKT_EINVAL, "values differ from the domain's, in a dataset that doesn't grow");
     return BKT_OK;
 }
@@ -126,7 +132,7 @@ int agg_fit(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src), theirs = H5Dget_type(d->dst);
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(src), grown = H5Dget_space(d->dst);
     hsize_t                      dims[BKT_MAX_RANK], have[BKT_MAX_RANK];
-    int                          rank = H5Sget_simple_extent_dims(space, dims, NULL), r = H5Sget_simple_extent_dims(grown, have, NULL);
+    int rank = H5Sget_simple_extent_dims(space, dims, NULL), r = H5Sget_simple_extent_dims(grown, have, NULL);
     if (rank < 0 || r < 0)
         return h5_fail(err, "asking for extents");
     if (H5Tequal(type, theirs) <= 0)
@@ -135,13 +141,14 @@ int agg_fit(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
         BKT_FAIL(err, BKT_EINVAL, "%d dimensions, the domain has %d", rank, r);
     for (unsigned i = 0; i < (unsigned)rank; i++)
         if ((d->leading || !d->grows || i != d->dim) && dims[i] != have[i + d->leading])
-            BKT_FAIL(err, BKT_EINVAL, "dimension %u is %llu, the domain has %llu", i, (unsigned long long)dims[i],
-                     (unsigned long long)have[i + d->leading]);
+            BKT_FAIL(err, BKT_EINVAL, "dimension %u is %llu, the domain has %llu", i,
+                     (unsigned long long)dims[i], (unsigned long long)have[i + d->leading]);
     BKT_PASS(agg_attrs_fit(src, d->dst, err));
     if (!d->grows)
         return same_values(d, src, type, space, err);
     d->n = d->leading ? 1 : dims[d->dim];
     if (d->table >= 0)
         return fit_linked(a, d, src, (unsigned)rank, dims, err);
-    return H5Tdetect_class(type, H5T_REFERENCE) > 0 ? BKT_ERR(err, BKT_EINVAL, "references can't be gathered") : BKT_OK;
+    return H5Tdetect_class(type, H5T_REFERENCE) > 0 ? BKT_ERR(err, BKT_EINVAL, "references can't be gathered")
+                                                    : BKT_OK;
 }

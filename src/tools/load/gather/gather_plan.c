@@ -81,7 +81,8 @@ int agg_begin(struct agg *a, struct load *first, const char *name, struct bkt_er
 
 /* ---- making the domain ---- */
 
-static bool to_link(const struct agg *a, hid_t src, unsigned rank, const hsize_t *dims, unsigned dim, const uint64_t *cdims)
+static bool to_link(const struct agg *a, hid_t src, unsigned rank, const hsize_t *dims, unsigned dim,
+                    const uint64_t *cdims)
 {
     BKT_CLEANUP(h5_closep) hid_t type  = H5Dget_type(src), dcpl = H5Dget_create_plist(src);
     uint64_t                     bytes = H5Tget_size(type);
@@ -163,7 +164,8 @@ static int make_table(struct agg *a, struct agg_dset *d, struct bkt_dset *ds, st
         BKT_NOMEM(err);
     memset(wide.ptr, 'x', n);
     memset(etag.ptr, 'x', BKT_ETAG_MAX - 1); /* also for later files */
-    BKT_PASS(load_table_empty(a->l, ds->space.rank, grid, max, bkt_buf_str(&wide), bkt_buf_str(&etag), &id, &d->table, err));
+    BKT_PASS(load_table_empty(a->l, ds->space.rank, grid, max, bkt_buf_str(&wide), bkt_buf_str(&etag), &id,
+                              &d->table, err));
     struct bkt_layout *lay = &ds->layout;
     lay->cls               = BKT_D_CHUNKED_REF_INDIRECT;
     lay->rank              = ds->space.rank;
@@ -192,14 +194,14 @@ static int open_dset(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_er
     if (d->dst < 0)
         BKT_FAIL(err, BKT_EINVAL, "not in the domain");
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(src), grown = H5Dget_space(d->dst);
-    int                          rank = H5Sget_simple_extent_dims(space, dims, NULL), r = H5Sget_simple_extent_dims(grown, have, NULL);
+    int rank = H5Sget_simple_extent_dims(space, dims, NULL), r = H5Sget_simple_extent_dims(grown, have, NULL);
     if (rank < 0 || r < 0)
         return h5_fail(err, "asking for an extent");
     d->grows   = agg_grows(a, src, d->path, &d->dim);
     d->leading = d->grows && r == rank + 1;
     if (!d->grows)
         return BKT_OK;
-    d->at                         = a->l->o->has_offset ? a->l->o->extend_offset : d->dim < (unsigned)r ? have[d->dim] : 0;
+    d->at = a->l->o->has_offset ? a->l->o->extend_offset : d->dim < (unsigned)r ? have[d->dim] : 0;
     const struct bkt_vobj   *o    = load_vobj(d->dst);
     const struct bkt_dset   *ds   = &o->obj->dset;
     struct bkt_object       *new  = bkt_edit_new_object(a->l->file->dom, &o->obj->id);
@@ -275,8 +277,10 @@ static int check_number(const struct agg *a, const struct counted *c, struct bkt
     if (c->n == a->n_dsets)
         return BKT_OK;
     if (c->other > 1)
-        BKT_FAIL(err, BKT_EINVAL, "%s and %zu more datasets are not in the domain, which has %zu", c->first, c->other - 1, a->n_dsets);
-    BKT_FAIL(err, BKT_EINVAL, "%s is not in the domain, which has %zu datasets", c->other ? c->first : "one of its datasets", a->n_dsets);
+        BKT_FAIL(err, BKT_EINVAL, "%s and %zu more datasets are not in the domain, which has %zu", c->first,
+                 c->other - 1, a->n_dsets);
+    BKT_FAIL(err, BKT_EINVAL, "%s is not in the domain, which has %zu datasets",
+             c->other ? c->first : "one of its datasets", a->n_dsets);
 }
 
 static int check(struct agg *a, struct bkt_err *err)
@@ -388,7 +392,8 @@ static int go_back(struct agg *a, const char *journal, struct bkt_err *err)
             struct agg_dset       *d = &a->dsets[i];
             const struct bkt_vobj *o = load_vobj(d->dst);
             size_t                 n = strlen(o->obj->id.text);
-            if (!d->grows || strncmp(end + 1, o->obj->id.text, n) != 0 || end[1 + n] != '\n' || o->obj->dset.space.dims[d->dim] == steps)
+            if (!d->grows || strncmp(end + 1, o->obj->id.text, n) != 0 || end[1 + n] != '\n' ||
+                o->obj->dset.space.dims[d->dim] == steps)
                 continue;
             BKT_TRY(err, set_extent(a, d, steps, err), "%s", d->path);
             d->at = a->l->o->has_offset ? d->at : steps;

@@ -70,7 +70,8 @@ struct agg_visit {
 /** Look at the first file, to find the meaning of the dimension's name. */
 BKT_NODISCARD int agg_begin(struct agg *a, struct load *first, const char *name, struct bkt_err *err);
 /** Set the shapes of a dataset of the first file in the domain: for tree_hooks.shape. */
-BKT_NODISCARD int agg_shape(struct agg *a, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err);
+BKT_NODISCARD int agg_shape(struct agg *a, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
+                            struct bkt_err *err);
 /** Open the datasets of the domain, which was made from the first file's metadata (bkt_copier_tree() with
  *  agg_shape()), or exists since earlier. */
 BKT_NODISCARD int agg_open(struct agg *a, struct bkt_err *err);

@@ -14,11 +14,14 @@
 int agg_fields_of(struct agg_dset *d, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(d->table);
-    int u = H5Tget_member_index(type, "file_uri"), e = H5Tget_member_index(type, "file_etag"), m = H5Tget_member_index(type, "filter_mask");
+    int u = H5Tget_member_index(type, "file_uri"), e = H5Tget_member_index(type, "file_etag"),
+        m = H5Tget_member_index(type, "filter_mask");
     (void)H5Eclear2(H5E_DEFAULT);
     if (u < 0)
         BKT_FAIL(err, BKT_EUNSUP, "the chunk table has no files' names, so it can't grow");
-    BKT_CLEANUP(h5_closep) hid_t ut = H5Tget_member_type(type, (unsigned)u), et = e < 0 ? -1 : H5Tget_member_type(type, (unsigned)e);
+    BKT_CLEANUP(h5_closep)
+    hid_t ut = H5Tget_member_type(type, (unsigned)u),
+          et = e < 0 ? -1 : H5Tget_member_type(type, (unsigned)e);
     BKT_CLEANUP(h5_closep) hid_t st = H5Tget_member_type(type, 1);
     d->fields = (struct agg_fields){.off      = H5Tget_member_offset(type, 0),
                                     .size     = H5Tget_member_offset(type, 1),
@@ -178,7 +181,8 @@ static int copy_block(const struct copy *c, hsize_t at, hsize_t m, void *buf, st
     to[c->d->dim] += c->d->at;
     if (c->rank && H5Sselect_hyperslab(c->from, H5S_SELECT_SET, start, NULL, count, NULL) < 0)
         return h5_fail(err, "selecting values");
-    BKT_CLEANUP(h5_closep) hid_t mem = c->rank ? H5Screate_simple((int)c->rank, count, NULL) : H5Screate(H5S_SCALAR);
+    BKT_CLEANUP(h5_closep)
+    hid_t mem = c->rank ? H5Screate_simple((int)c->rank, count, NULL) : H5Screate(H5S_SCALAR);
     if (H5Dread(c->src, c->type, mem, c->from, H5P_DEFAULT, buf) < 0) {
         (void)h5_fail(err, "its values can't be read");
         return BKT_EINVAL;
@@ -194,7 +198,9 @@ static int copy_block(const struct copy *c, hsize_t at, hsize_t m, void *buf, st
 
 int agg_copy(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src), space = H5Dget_space(src), grown = H5Dget_space(d->dst);
+    BKT_CLEANUP(h5_closep)
+    hid_t type = H5Dget_type(src),
+          space = H5Dget_space(src), grown = H5Dget_space(d->dst);
     struct copy                  c    = {.d = d, .src = src, .type = type, .from = space, .to = grown};
     int                          rank = H5Sget_simple_extent_dims(space, c.dims, NULL);
     uint64_t                     row  = H5Tget_size(type);
@@ -203,7 +209,8 @@ int agg_copy(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
     c.rank = (unsigned)rank;
     for (int i = 1; i < rank; i++)
         row *= c.dims[i]; /* HDF5 has checked it */
-    hsize_t n = rank ? c.dims[0] : 1, step = bkt_min_u64(bkt_max_u64(BKT_TOOL_BLOCK / bkt_max_u64(row, 1), 1), n);
+    hsize_t n = rank ? c.dims[0] : 1,
+            step = bkt_min_u64(bkt_max_u64(BKT_TOOL_BLOCK / bkt_max_u64(row, 1), 1), n);
     if (n == 0 || row == 0)
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) void *buf = calloc((size_t)step, (size_t)row);

@@ -13,7 +13,8 @@
 
 /* Bytes that are fetched before a piece is read.  The driver keeps somewhat more. */
 #define BUDGET     ((uint64_t)60 << 20)
-#define EARLY      ((uint64_t)24 << 20) /* of them, bytes of collections that are fetched while chunks still arrive */
+/* Of them, bytes of collections that are fetched while chunks still arrive. */
+#define EARLY ((uint64_t)24 << 20)
 #define PIECE      ((uint64_t)16 << 20) /* bytes of stored elements in a piece; their heaps are larger */
 
 /* ---- addresses ---- */
@@ -33,7 +34,8 @@ struct addresses {
 static int add_address(struct addresses *a, const unsigned char *p)
 {
     uint64_t at = bkt_get_le(p, a->s->addr_bytes), full;
-    if (!at || at == a->last || !bkt_add_u64(at, a->s->user_block, &full) || full >= a->size || a->size - full < BKT_HEAP_HEAD)
+    if (!at || at == a->last || !bkt_add_u64(at, a->s->user_block, &full) || full >= a->size ||
+        a->size - full < BKT_HEAP_HEAD)
         return BKT_OK;
     if (bkt_list_room(&a->v, a->n, &a->cap, sizeof *a->v) < 0)
         return BKT_ENOMEM;
@@ -71,7 +73,8 @@ static void make_unique(struct addresses *a)
 /* ---- elements ---- */
 
 /* The bytes of a chunk that hold the selected elements. */
-static struct fore_range wanted(const struct bkt_shadow *s, const struct bkt_grid *g, uint64_t k, const struct bkt_reference *ref)
+static struct fore_range wanted(const struct bkt_shadow *s, const struct bkt_grid *g, uint64_t k,
+                                const struct bkt_reference *ref)
 {
     const struct bkt_dsetio *io = s->v.io;
     struct bkt_grid_iter     it;
@@ -142,8 +145,8 @@ static int look(struct addresses *a, const struct bkt_grid *g, uint64_t k, const
 }
 
 /* The bytes of the first chunks, as many as the budget allows.  r[k].len 0: chunk k doesn't exist. */
-static size_t ranges_of(const struct bkt_shadow *s, const struct bkt_grid *g, const struct bkt_references_find *q,
-                        struct fore_range *r, uint64_t *left)
+static size_t ranges_of(const struct bkt_shadow *s, const struct bkt_grid *g,
+                        const struct bkt_references_find *q, struct fore_range *r, uint64_t *left)
 {
     size_t n = 0;
     for (; n < q->n; n++) {
@@ -171,8 +174,8 @@ static int begin_new(struct addresses *a, uint64_t *early, struct bkt_err *err)
 }
 
 /* Chunks are looked at as they arrive. */
-static int look_at_all(struct addresses *a, const struct bkt_grid *g, const struct bkt_references_find *q, uint64_t *left,
-                       struct bkt_err *err)
+static int look_at_all(struct addresses *a, const struct bkt_grid *g, const struct bkt_references_find *q,
+                       uint64_t *left, struct bkt_err *err)
 {
     struct fore_range *r = calloc(2 * q->n + 1, sizeof *r), *sorted = r + q->n;
     size_t n = r ? ranges_of(a->s, g, q, r, left) : 0, m = 0;
@@ -195,7 +198,8 @@ static int look_at_all(struct addresses *a, const struct bkt_grid *g, const stru
     return rc;
 }
 
-static int look_at_elements(struct addresses *a, const struct bkt_sel *sel, uint64_t *left, struct bkt_err *err)
+static int look_at_elements(struct addresses *a, const struct bkt_sel *sel, uint64_t *left,
+                            struct bkt_err *err)
 {
     struct bkt_dsetio         *io = a->s->v.io;
     struct bkt_grid            g;
@@ -253,7 +257,8 @@ static int fetch_collections(const struct addresses *a, uint64_t *left, struct b
 }
 
 /* Look through the objects of a collection for further addresses. */
-static int look_inside(struct addresses *a, const struct bkt_heap_spots *inner, const unsigned char *p, uint64_t n)
+static int look_inside(struct addresses *a, const struct bkt_heap_spots *inner, const unsigned char *p,
+                       uint64_t n)
 {
     uint64_t at = BKT_HEAP_HEAD;
     while (at + BKT_HEAP_HEAD <= n && bkt_get_le(p + at, 2)) {
@@ -267,9 +272,11 @@ static int look_inside(struct addresses *a, const struct bkt_heap_spots *inner, 
     return BKT_OK;
 }
 
-static int fetch_level(const struct addresses *a, const struct bkt_heap_spots *spots, uint64_t *left, struct bkt_err *err);
+static int fetch_level(const struct addresses *a, const struct bkt_heap_spots *spots, uint64_t *left,
+                       struct bkt_err *err);
 
-static int fetch_inner(const struct addresses *outer, const struct bkt_heap_spots *inner, uint64_t *left, struct bkt_err *err)
+static int fetch_inner(const struct addresses *outer, const struct bkt_heap_spots *inner, uint64_t *left,
+                       struct bkt_err *err)
 {
     struct addresses a = {.s = outer->s, .size = outer->size};
     int rc = BKT_OK;
@@ -285,7 +292,8 @@ static int fetch_inner(const struct addresses *outer, const struct bkt_heap_spot
     return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : rc;
 }
 
-static int fetch_level(const struct addresses *found, const struct bkt_heap_spots *spots, uint64_t *left, struct bkt_err *err)
+static int fetch_level(const struct addresses *found, const struct bkt_heap_spots *spots, uint64_t *left,
+                       struct bkt_err *err)
 {
     struct addresses a = *found;
     make_unique(&a);
@@ -334,7 +342,8 @@ struct target {
     bool   simple; /* bkt_sequences_give() knows the type */
 };
 
-static int read_piece(const struct target *t, const struct bkt_sel *piece, uint64_t first, struct bkt_err *err)
+static int read_piece(const struct target *t, const struct bkt_sel *piece, uint64_t first,
+                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t file = H5I_INVALID_HID;
     hsize_t n = piece->n_elems;
@@ -346,7 +355,8 @@ static int read_piece(const struct target *t, const struct bkt_sel *piece, uint6
 }
 
 /* Fetch, and make the values at @p to if that is possible.  HDF5 itself reports a fault of the file. */
-static int fetch(const struct target *t, const struct bkt_sel *sel, unsigned char *to, bool *given, struct bkt_err *err)
+static int fetch(const struct target *t, const struct bkt_sel *sel, unsigned char *to, bool *given,
+                 struct bkt_err *err)
 {
     size_t n = (size_t)sel->n_elems;
     struct bkt_sequences *q = NULL;
@@ -384,15 +394,18 @@ static int read_pieces(const struct target *t, const struct bkt_dsel *sel, struc
     return BKT_OK;
 }
 
-/* Only regular selections into one stretch of memory are cut.  Of others only a budget's bytes are fetched. */
+/* Only regular selections into one stretch of memory are cut.  Of others only a
+ * budget's bytes are fetched. */
 static bool is_cut(const struct bkt_shadow *s, const struct bkt_dsel *sel, const void *buf)
 {
-    return buf && sel->flat && sel->file.rank && (sel->file.kind == BKT_SEL_ALL || sel->file.kind == BKT_SEL_HYPER) &&
+    return buf && sel->flat && sel->file.rank &&
+           (sel->file.kind == BKT_SEL_ALL || sel->file.kind == BKT_SEL_HYPER) &&
            sel->file.n_elems > PIECE / s->spots.size + 1;
 }
 
 /* Packed values -> the places that the program selected. */
-static int spread(const struct target *t, const struct bkt_dsel *sel, unsigned char *packed, struct bkt_err *err)
+static int spread(const struct target *t, const struct bkt_dsel *sel, unsigned char *packed,
+                  struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t iter = H5Ssel_iter_create(sel->mem_space, H5Tget_size(t->mem_type), 0);
     if (iter < 0)

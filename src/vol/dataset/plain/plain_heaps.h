@@ -53,6 +53,7 @@ BKT_NODISCARD int bkt_sequences_end(struct bkt_sequences *q, bool *given, struct
 void bkt_sequences_free(struct bkt_sequences *q);
 
 /** Read dataset @p i of the call by the native connector, in pieces whose bytes are fetched first. */
-BKT_NODISCARD int bkt_heaps_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i, struct bkt_err *err);
+BKT_NODISCARD int bkt_heaps_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i,
+                                 struct bkt_err *err);
 
 #endif

@@ -61,7 +61,8 @@ static int list_all(struct bkt_shadow *s, struct bkt_err *err)
 
 /* ---- single chunks ---- */
 
-/* HDF5 fails in the same way if a chunk doesn't exist and if its index can't be read; only the text differs. */
+/* HDF5 fails in the same way if a chunk doesn't exist and if its index can't be read;
+ * only the text differs. */
 static herr_t see_missing(unsigned n, const H5E_error2_t *e, void *arg)
 {
     (void)n;
@@ -92,7 +93,8 @@ static int stored_size(struct bkt_shadow *s, const hsize_t *at, hsize_t *size, s
     return BKT_OK;
 }
 
-static int look_up(struct bkt_shadow *s, const uint64_t *coord, struct bkt_found_chunk *out, struct bkt_err *err)
+static int look_up(struct bkt_shadow *s, const uint64_t *coord, struct bkt_found_chunk *out,
+                   struct bkt_err *err)
 {
     const struct bkt_dset *d = &s->v.obj->dset;
     struct vfd_recorded    seen = {.n = 0};
@@ -155,7 +157,8 @@ static int touched_by(struct bkt_shadow *s, hid_t file_space, struct bkt_touched
 
 static bool is_listed(const struct bkt_shadow *s, const struct bkt_touched *t)
 {
-    return !s->looks_up || s->n_grid <= LIST_ALWAYS || t->n_unknown > LOOK_UP_MAX || s->n_asked + t->n_unknown > ASKED_MAX;
+    return !s->looks_up || s->n_grid <= LIST_ALWAYS || t->n_unknown > LOOK_UP_MAX ||
+           s->n_asked + t->n_unknown > ASKED_MAX;
 }
 
 int bkt_shadow_locate(struct bkt_shadow *s, hid_t file_space, bool *native, struct bkt_err *err)

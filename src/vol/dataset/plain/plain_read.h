@@ -1,7 +1,7 @@
 /* Reads of datasets in plain HDF5 files that our file driver reads from a store.
  *
- * HDF5's native connector opens the file and parses its metadata.  The elements are read by chunk, as those of
- * references: all ranges side by side, decoded by workers, read ahead, cached.  A *shadow* stands for the
+ * HDF5's native connector opens the file and parses its metadata.  The elements are read by chunk, as those
+ * of references: all ranges side by side, decoded by workers, read ahead, cached.  A *shadow* stands for the
  * dataset there.  Its elements are opaque to chunk.  HDF5 converts them with the real types, so each type is
  * read as HDF5 itself reads it.
  *
@@ -55,7 +55,8 @@ BKT_NODISCARD int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out,
 
 /** Find the places of all chunks that a selection touches.  @p native: set if only the native connector can
  *  read the selection. */
-BKT_NODISCARD int bkt_shadow_locate(struct bkt_shadow *s, hid_t file_space, bool *native, struct bkt_err *err);
+BKT_NODISCARD int bkt_shadow_locate(struct bkt_shadow *s, hid_t file_space, bool *native,
+                                    struct bkt_err *err);
 
 /** Read a virtual dataset, number @p i of the call.  @p native: set if only the native connector can. */
 BKT_NODISCARD int bkt_plain_virtual_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i,

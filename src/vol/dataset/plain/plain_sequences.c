@@ -2,7 +2,8 @@
  * types that need no conversion of their elements.  Everything that isn't as HDF5 writes it is left to HDF5.
  *
  * The elements are taken in parts.  While the values of a part are made, the collections of the next two are
- * on their way.  A stored element has its value's length, so mostly also a long collection is fetched whole. */
+ * on their way.  A stored element has its value's length, so mostly also a long
+ * collection is fetched whole. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,13 +153,17 @@ struct giver {
     void           *alloc_info, *release_info;
 };
 
-static void *give(const struct giver *g, size_t n) { return g->alloc ? g->alloc(n, g->alloc_info) : malloc(n); }
+static void *give(const struct giver *g, size_t n)
+{
+    return g->alloc ? g->alloc(n, g->alloc_info) : malloc(n);
+}
 
 static void take_back(const struct giver *g, bool text, unsigned char *to, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         hvl_t v = {0, NULL};
-        memcpy(text ? (void *)&v.p : (void *)&v, to + i * (text ? sizeof v.p : sizeof v), text ? sizeof v.p : sizeof v);
+        memcpy(text ? (void *)&v.p : (void *)&v, to + i * (text ? sizeof v.p : sizeof v),
+               text ? sizeof v.p : sizeof v);
         if (v.p && !g->alloc)
             free(v.p);
         else if (v.p && g->release)
@@ -209,10 +214,12 @@ struct stream {
 };
 
 /* The bytes that a part has to wait for because of one more element.  @p used: of the last collection. */
-static uint64_t add_element(struct stream *t, struct part *p, const unsigned char *stored, uint64_t *last, uint64_t *used)
+static uint64_t add_element(struct stream *t, struct part *p, const unsigned char *stored, uint64_t *last,
+                            uint64_t *used)
 {
     const struct bkt_shadow *s = t->h->s;
-    uint64_t at = bkt_get_le(stored + 4, s->addr_bytes), len = bkt_get_le(stored, 4) * (uint64_t)s->base, full;
+    uint64_t at = bkt_get_le(stored + 4, s->addr_bytes), len = bkt_get_le(stored, 4) * (uint64_t)s->base,
+             full;
     if (!at || !bkt_add_u64(at, s->user_block, &full) || full >= t->file_size)
         return 0;
     len = BKT_HEAP_HEAD + bkt_min_u64(len, BKT_HEAP_LARGEST - 2 * BKT_HEAP_HEAD - 8);
@@ -221,7 +228,8 @@ static uint64_t add_element(struct stream *t, struct part *p, const unsigned cha
         return *used > BKT_HEAP_SMALLEST ? len : 0;
     if (bkt_list_room(&p->r, p->n, &p->cap, sizeof *p->r) < 0)
         return PART; /* the collection is fetched late */
-    uint64_t before = *last + BKT_HEAP_SMALLEST, gap = full > before && full - before <= NEAR ? full - before : 0;
+    uint64_t before = *last + BKT_HEAP_SMALLEST,
+             gap = full > before && full - before <= NEAR ? full - before : 0;
     *last = full;
     *used = len;
     len = bkt_max_u64((len + BKT_HEAP_HEAD + 7) / 8 * 8, BKT_HEAP_SMALLEST);
@@ -256,7 +264,8 @@ static int lengthen(struct stream *t, struct part *p, struct bkt_err *err)
 }
 
 /* The values of a part.  False: HDF5 has to read them. */
-static bool give_part(struct stream *t, const struct giver *g, const struct part *p, unsigned char *to, size_t *done)
+static bool give_part(struct stream *t, const struct giver *g, const struct part *p, unsigned char *to,
+                      size_t *done)
 {
     const struct bkt_shadow *s = t->h->s;
     size_t each = value_size(s);
@@ -267,7 +276,8 @@ static bool give_part(struct stream *t, const struct giver *g, const struct part
 }
 
 /* @p done: values that were made. */
-static int give_all(struct stream *t, const struct giver *g, unsigned char *to, size_t *done, struct bkt_err *err)
+static int give_all(struct stream *t, const struct giver *g, unsigned char *to, size_t *done,
+                    struct bkt_err *err)
 {
     BKT_PASS(begin(t, &t->parts[0], err));
     BKT_PASS(begin(t, &t->parts[1], err));

@@ -99,7 +99,9 @@ static int take_fill(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struc
         return BKT_OK;
     if (bkt_buf_resize(&d->fill, d->type->size) < 0)
         BKT_NOMEM(err);
-    return H5Pget_fill_value(dcpl, s->v.file_type, d->fill.ptr) < 0 ? bkt_h5err_capture(err, "asking for the fill value") : BKT_OK;
+    return H5Pget_fill_value(dcpl, s->v.file_type, d->fill.ptr) < 0
+               ? bkt_h5err_capture(err, "asking for the fill value")
+               : BKT_OK;
 }
 
 static int take_chunks(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
@@ -128,7 +130,8 @@ static int take_contiguous(struct bkt_shadow *s, struct bkt_dset *d, struct bkt_
     (void)PASS_ON(NULL, (at = H5Dget_offset(s->dset)) == HADDR_UNDEF ? -1 : 0, "H5Dget_offset");
     BKT_PASS(PASS_ON(err, (n = H5Dget_storage_size(s->dset), 0), "H5Dget_storage_size"));
     BKT_PASS(bkt_space_count(&d->space, &elems, err));
-    s->native        = s->native || at == HADDR_UNDEF || !n || !bkt_mul_u64(elems, d->type->size, &elems) || elems != n;
+    s->native =
+        s->native || at == HADDR_UNDEF || !n || !bkt_mul_u64(elems, d->type->size, &elems) || elems != n;
     d->layout.cls    = BKT_D_CONTIGUOUS_REF;
     d->layout.offset = at;
     d->layout.size   = n;

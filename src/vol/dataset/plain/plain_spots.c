@@ -28,7 +28,8 @@ static bool stored(struct walk *w, hid_t type, size_t at, size_t *size);
 /* Sequences: a length, an address, an index.  Their elements lie in the heap. */
 static bool sequence(struct walk *w, hid_t type, size_t at, size_t *size)
 {
-    BKT_CLEANUP(bkt_hid_closep) hid_t base = H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t base = H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : H5I_INVALID_HID;
     *size = 4 + w->addr + 4;
     if (!note(w, at + 4))
         return false;

@@ -162,10 +162,11 @@ static int read_alone(struct bkt_shadow *s, const struct bkt_io *io, size_t i, s
     if (s->is_virtual)
         return read_virtual(s, io, i, err);
     const struct bkt_io one = bkt_io_one(io, i);
-    return s->external ? bkt_external_read_shadow(&s->v, s->dset, &one, err) : reason(s, bkt_heaps_read(s, io, i, err), err);
+    return s->external ? bkt_external_read_shadow(&s->v, s->dset, &one, err)
+                       : reason(s, bkt_heaps_read(s, io, i, err), err);
 }
 
-/* Indexes in several files begin side by side.  In one file the first ones show that the others are wanted.  A
+/* Indexes in several files begin side by side.  In one file the first ones show that the others are wanted. A
  * failure is plan()'s to report. */
 static void begin_indexes(const struct bkt_io *io)
 {
@@ -207,7 +208,8 @@ static int plan_all(const struct bkt_io *io, struct planned *p, struct bkt_err *
 /* The processes of a collective call, which opened the datasets' file together; NULL: none. */
 static struct bkt_comm *group_of(const struct bkt_io *io)
 {
-    struct vfd_file *f = io->n && bkt_xfer_is_collective(io->dxpl) ? vfd_behind(io->dsets[0]->native_id) : NULL;
+    struct vfd_file *f =
+        io->n && bkt_xfer_is_collective(io->dxpl) ? vfd_behind(io->dsets[0]->native_id) : NULL;
     for (size_t i = 1; f && i < io->n; i++)
         if (vfd_behind(io->dsets[i]->native_id) != f)
             return NULL;
@@ -227,8 +229,8 @@ static int hand_on_one(struct bkt_comm *c, const struct bkt_io *io, size_t i, st
     return rc;
 }
 
-/* Chunks that several processes need are fetched by one of them, for datasets that all processes read by chunk.  A
- * process whose own plan failed takes part without one. */
+/* Chunks that several processes need are fetched by one of them, for datasets that all processes read by
+ * chunk.  A process whose own plan failed takes part without one. */
 static int hand_on(struct bkt_comm *c, size_t n, const struct planned *p, struct bkt_err *err)
 {
     uint64_t same[2] = {n, ~(uint64_t)n};
