@@ -120,7 +120,8 @@ static int open_by_all(struct call *c, struct bkt_err *err)
 /* A plain file of this machine is HDF5's own business: its connector gets the list as it is. */
 static bool is_for_all(const char *name, hid_t fapl)
 {
-    return !bkt_file_opener && bkt_group_is_wanted(fapl) && strncmp(name, "native:", 7) != 0;
+    return !bkt_file_opener && bkt_group_is_wanted(fapl) && strncmp(name, "native:", 7) != 0 &&
+           !bkt_group_is_subfiled(name, fapl);
 }
 
 static int begin(struct call *c, struct bkt_vobj **out, struct bkt_err *err)

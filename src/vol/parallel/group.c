@@ -1,9 +1,11 @@
 #include "vol/parallel/group.h"
 
+#include <H5FDdevelop.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "vol/core/h5err.h"
 #include "vol/core/hid.h"
@@ -23,33 +25,55 @@ static void *symbol(const char *name)
     return found ? found : dlsym(RTLD_DEFAULT, name);
 }
 
-/* HDF5 1.14 has a function for the driver's id, HDF5 2 a variable. */
-static hid_t mpio_driver(void)
+/* Drivers of parallel programs: the first has a file, the second has one for each of some processes.  A
+ * domain has neither.  HDF5 1.14 has a function for a driver's id, HDF5 2 a variable. */
+static struct driver {
+    const char *function_name, *id_name;
+    H5FD_class_value_t value; /* 0: the id may be asked for before anybody has used the driver */
+    bool looked;              /* each transfer asks */
+    void *function;
+    const hid_t *id;
+} drivers[] = {
+    {.function_name = "H5FD_mpio_init", .id_name = "H5FD_MPIO_id_g"},
+    {.function_name = "H5FD_subfiling_init", .id_name = "H5FD_SUBFILING_id_g", .value = H5_VFD_SUBFILING},
+};
+
+static hid_t id_of(struct driver *d)
 {
-    static bool looked; /* each transfer asks */
-    static void *function;
-    static const hid_t *id;
     hid_t (*init)(void);
-    if (!looked) {
-        function = symbol("H5FD_mpio_init");
-        id = symbol("H5FD_MPIO_id_g");
-        looked = true;
+    if (d->value && H5FDis_driver_registered_by_value(d->value) <= 0)
+        return H5I_INVALID_HID;
+    if (!d->looked) {
+        d->function = symbol(d->function_name);
+        d->id = symbol(d->id_name);
+        d->looked = true;
     }
-    memcpy(&init, &function, sizeof init);
-    return init ? init() : id ? *id : H5I_INVALID_HID;
+    memcpy(&init, &d->function, sizeof init);
+    return init ? init() : d->id ? *d->id : H5I_INVALID_HID;
 }
 
-bool bkt_group_is_wanted(hid_t fapl)
+static bool names(hid_t fapl, struct driver *d)
 {
-    hid_t driver = H5I_INVALID_HID, mpio = fapl == H5P_DEFAULT ? H5I_INVALID_HID : mpio_driver();
-    if (mpio < 0)
+    hid_t driver = H5I_INVALID_HID, wanted = fapl == H5P_DEFAULT ? H5I_INVALID_HID : id_of(d);
+    if (wanted < 0)
         return false;
     H5E_BEGIN_TRY
     {
         driver = H5Pget_driver(fapl);
     }
     H5E_END_TRY
-    return driver >= 0 && driver == mpio;
+    return driver >= 0 && driver == wanted;
+}
+
+bool bkt_group_is_wanted(hid_t fapl)
+{
+    return names(fapl, &drivers[0]) || names(fapl, &drivers[1]);
+}
+
+bool bkt_group_is_subfiled(const char *name, hid_t fapl)
+{
+    struct stat st;
+    return names(fapl, &drivers[1]) && stat(name, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* ---- the adapter ---- */

@@ -10,8 +10,12 @@
 #include "base/comm.h"
 #include "base/settings.h"
 
-/** Whether the list names the mpio driver.  Only an HDF5 that was built with MPI has it. */
+/** Whether the list names the mpio driver, or the subfiling driver, which a domain needs as little.  Only an
+ * HDF5 that was built with MPI has them. */
 bool bkt_group_is_wanted(hid_t fapl);
+/** Whether it names the subfiling driver, and a file of that name is there, whose parts only that driver
+ * finds.  (A domain in a folder is a folder.) */
+bool bkt_group_is_subfiled(const char *name, hid_t fapl);
 
 /** The group of a list that names the mpio driver.  Collective.
  *  @param out  the group, bkt_comm_close(), which may be one process; NULL: the list doesn't name the driver

@@ -92,14 +92,15 @@ int bkt_native_file(const char *name, unsigned flags, hid_t like, hid_t *out, st
 
 /* Whether the file is not meant to be stored under its name: it is in memory only, or its driver comes
  * from the program (h5py's driver for Python's files). */
-static bool is_programs_own(hid_t fapl)
+static bool is_programs_own(const char *name, hid_t fapl)
 {
     size_t  step;
     hbool_t keeps  = true;
     hid_t   driver = fapl == H5P_DEFAULT ? H5FD_SEC2 : H5Pget_driver(fapl);
-    if (driver == H5FD_SEC2 ||
-        bkt_group_is_wanted(fapl)) /* a build without MPI has no id of the mpio driver */
+    if (driver == H5FD_SEC2)
         return false;
+    if (bkt_group_is_wanted(fapl)) /* a build without MPI has no ids of such drivers */
+        return bkt_group_is_subfiled(name, fapl);
     if (driver == H5FD_CORE)
         return H5Pget_fapl_core(fapl, &step, &keeps) >= 0 && !keeps;
     const hid_t stored[] = {H5FD_LOG,      H5FD_STDIO, H5FD_FAMILY, H5FD_MULTI,
@@ -116,7 +117,7 @@ int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t like, 
     bool         said;
     const char  *path = plain_path(name, &said);
     H5F_libver_t low = H5F_LIBVER_EARLIEST, high = H5F_LIBVER_LATEST;
-    if (!said && !is_programs_own(like))
+    if (!said && !is_programs_own(name, like))
         return BKT_ENOENT;
     hid_t fapl = bkt_native_fapl(like == H5P_DEFAULT ? H5I_INVALID_HID : like);
     /* attributes of more than 64 KiB need HDF5 1.8's object headers; domains accept such attributes */
