@@ -4,9 +4,13 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/random.h"
+
+/* Memory is made only if this many times as much is free. */
+#define SPARED 4
 
 static void *map(int fd, size_t bytes)
 {
@@ -14,12 +18,20 @@ static void *map(int fd, size_t bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
+/* The room is not ours alone: MPI needs it, too, and a write of another program without room would end it. */
+static bool reserve(int fd, size_t bytes)
+{
+    struct statvfs st;
+    return fstatvfs(fd, &st) == 0 && st.f_bavail / SPARED >= bytes / st.f_frsize + 1 &&
+           posix_fallocate(fd, 0, (off_t)bytes) == 0;
+}
+
 void *bkt_shared_memory_make(size_t bytes, char name[BKT_SHARED_NAME])
 {
     (void)snprintf(name, BKT_SHARED_NAME, "/h5bucket-%ld-%016llx", (long)getpid(),
                    (unsigned long long)bkt_random());
     int fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    void *p = fd >= 0 && posix_fallocate(fd, 0, (off_t)bytes) == 0 ? map(fd, bytes) : NULL;
+    void *p = fd >= 0 && reserve(fd, bytes) ? map(fd, bytes) : NULL;
     if (fd >= 0)
         (void)close(fd);
     if (!p) {
