@@ -31,7 +31,6 @@ NOT_FOR_CONNECTORS = {
     "t_cache, t_cache_image": "they take libhdf5's own structures out of the memory behind a file's id",
     "t_pread": "it puts a user block before its file by open() and write()",
     "t_vfd, t_subfiling_vfd, t_mpi": "they call file drivers, or MPI alone",
-    "t_bigio, t_2Gio": "they need more memory, or time, than small machines have, natively too",
 }
 # Program, arguments, words that it must print, words that it must not print.
 PROGRAMS = (
@@ -40,6 +39,11 @@ PROGRAMS = (
     ("h5_api_test_parallel_t_shapesame", (), "Shape Same tests finished with no errors", "ERROR"),
 )
 SHORT = PROGRAMS[:1]
+# GiBs of elements.
+LARGE = (
+    ("h5_api_test_parallel_t_bigio", (), "Parallel big IO tests finished with no errors", "ERROR|FAILED"),
+    ("t_2Gio", (), "All tests were successful", "ERROR|FAILED"),
+)
 # Programs that end in unusual ways: HDF5 closes their files in MPI_Finalize(), and a second program reads these; HDF5 without MPI after
 # MPI_Finalize().
 ENDS = (
@@ -175,8 +179,9 @@ def main():
     results += [run(mpiexec, folder, bucket, 2, *program, **below) for program in stacked]
     results += [flushed(mpiexec, folder, bucket, n) for n in processes]
     if sample:
-        print("not in a sample: t_pmulti_dset, t_filters_parallel")
+        print("not in a sample: t_pmulti_dset, t_filters_parallel, t_bigio, t_2Gio")
     else:
+        results += [run(mpiexec, folder, bucket, 2, *program) for program in LARGE]
         results.append(run(mpiexec, folder, bucket, 2, *MULTI))
         results.append(filters(mpiexec, folder, bucket, 2, no_abort))
     results += [run(mpiexec, folder, bucket, n, *SELECTION) for n in processes]
