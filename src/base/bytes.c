@@ -236,3 +236,20 @@ void bkt_freep(void *pp)
     free(*p);
     *p = NULL;
 }
+
+int bkt_buf_add_sized(struct bkt_buf *b, const void *p, size_t n)
+{
+    BKT_PASS(bkt_buf_add_le(b, 8, n));
+    return bkt_buf_add(b, p, n);
+}
+
+const void *bkt_rd_take_sized(struct bkt_rd *r, size_t *n)
+{
+    uint64_t len = bkt_rd_le(r, 8);
+    if (!r->ok || len > bkt_rd_left(r)) {
+        r->ok = false;
+        len = 0;
+    }
+    *n = (size_t)len;
+    return len ? bkt_rd_take(r, *n) : "";
+}

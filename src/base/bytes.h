@@ -23,6 +23,8 @@ BKT_NODISCARD int bkt_buf_reserve(struct bkt_buf *b, size_t more);
 BKT_NODISCARD int bkt_buf_add(struct bkt_buf *b, const void *p, size_t n);
 BKT_NODISCARD int bkt_buf_add_le(struct bkt_buf *b, unsigned bytes,
                                  uint64_t v); /* an integer of 1 to 8 bytes */
+/** Append @p n bytes behind their length, in 8 bytes. */
+BKT_NODISCARD int bkt_buf_add_sized(struct bkt_buf *b, const void *p, size_t n);
 BKT_NODISCARD int bkt_buf_add_str(struct bkt_buf *b, const char *s);
 BKT_NODISCARD int bkt_buf_addf(struct bkt_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -54,6 +56,8 @@ struct bkt_rd  bkt_rd_of(const void *p, size_t n);
 size_t         bkt_rd_left(const struct bkt_rd *r);
 const void    *bkt_rd_take(struct bkt_rd *r, size_t n); /* NULL past the end */
 uint64_t       bkt_rd_le(struct bkt_rd *r, unsigned bytes);
+/** What bkt_buf_add_sized() added.  @p n gets the length.  Past the end: "", of no bytes. */
+const void *bkt_rd_take_sized(struct bkt_rd *r, size_t *n);
 uint64_t       bkt_rd_be(struct bkt_rd *r, unsigned bytes);
 
 /** Read or write little- and big-endian integers of 1 to 8 bytes at @p p. */

@@ -39,8 +39,8 @@ void bkt_node_table_give_up(struct bkt_node_table *t, uint32_t entry);
 /** The object of this key has changed: from now on each process reads it itself. */
 void bkt_node_table_forget(struct bkt_node_table *t, const char *key);
 
-/** Copy the text of a ready entry.  False: it isn't that of @p key with such a head, or there is no memory.
- */
+/** Copy the text of a ready entry.  False: the entry is of another key or has a shorter head, or memory is
+ * short. */
 bool bkt_node_table_copy(const struct bkt_node_table *t, uint32_t entry, const char *key, void *head,
                          size_t n_head, struct bkt_buf *out);
 

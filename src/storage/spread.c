@@ -74,15 +74,9 @@ static int exchange(struct bkt_spread *s, const struct bkt_buf *send, struct bkt
 
 /* ---- messages ---- */
 
-static int add_text(struct bkt_buf *b, const void *p, size_t n)
-{
-    BKT_PASS(bkt_buf_add_le(b, 8, n));
-    return n ? bkt_buf_add(b, p, n) : BKT_OK;
-}
-
 static int add_string(struct bkt_buf *b, const char *s)
 {
-    return add_text(b, s, s ? strlen(s) + 1 : 0);
+    return bkt_buf_add_sized(b, s, s ? strlen(s) + 1 : 0);
 }
 
 static int add_request(struct bkt_buf *b, const struct bkt_req *r)
@@ -90,23 +84,15 @@ static int add_request(struct bkt_buf *b, const struct bkt_req *r)
     BKT_PASS(add_string(b, r->key));
     BKT_PASS(add_string(b, r->if_match));
     BKT_PASS(add_string(b, r->if_none_match));
-    return add_text(b, r->put, r->put_len);
-}
-
-static const void *take_text(struct bkt_rd *r, size_t *n)
-{
-    uint64_t len = bkt_rd_le(r, 8);
-    r->ok = r->ok && len <= bkt_rd_left(r);
-    *n = r->ok ? (size_t)len : 0;
-    return *n ? bkt_rd_take(r, *n) : NULL;
+    return bkt_buf_add_sized(b, r->put, r->put_len);
 }
 
 static const char *take_string(struct bkt_rd *r)
 {
     size_t n;
-    const char *s = take_text(r, &n);
-    r->ok = r->ok && (!s || !s[n - 1]);
-    return s;
+    const char *s = bkt_rd_take_sized(r, &n);
+    r->ok = r->ok && (!n || !s[n - 1]);
+    return n ? s : NULL;
 }
 
 static struct bkt_req take_request(struct bkt_rd *r)
@@ -114,7 +100,7 @@ static struct bkt_req take_request(struct bkt_rd *r)
     struct bkt_req req = {.op = BKT_PUT, .key = take_string(r)};
     req.if_match = take_string(r);
     req.if_none_match = take_string(r);
-    req.put = take_text(r, &req.put_len);
+    req.put = bkt_rd_take_sized(r, &req.put_len);
     return req;
 }
 

@@ -163,17 +163,11 @@ static uint64_t digest_of(const struct bkt_req *r)
 
 /* ---- recording ---- */
 
-static int add_bytes(struct bkt_buf *b, const void *p, size_t n)
-{
-    BKT_PASS(bkt_buf_add_le(b, 8, n));
-    return n ? bkt_buf_add(b, p, n) : BKT_OK;
-}
-
 static int add_messages(struct bkt_buf *b, const struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     BKT_PASS(bkt_err_pack(err, &text));
-    return add_bytes(b, text.ptr, text.len);
+    return bkt_buf_add_sized(b, text.ptr, text.len);
 }
 
 static int add_entry(struct bkt_buf *b, const struct bkt_buf *name, uint64_t digest, const struct bkt_req *r,
@@ -181,14 +175,14 @@ static int add_entry(struct bkt_buf *b, const struct bkt_buf *name, uint64_t dig
 {
     uint64_t mtime;
     memcpy(&mtime, &r->mtime, sizeof mtime);
-    BKT_PASS(add_bytes(b, name->ptr, name->len));
+    BKT_PASS(bkt_buf_add_sized(b, name->ptr, name->len));
     BKT_PASS(bkt_buf_add_le(b, 8, digest));
     BKT_PASS(bkt_buf_add_le(b, 8, (uint64_t)-r->rc));
     BKT_PASS(bkt_buf_add_le(b, 8, r->n));
     BKT_PASS(bkt_buf_add_le(b, 8, r->size));
     BKT_PASS(bkt_buf_add_le(b, 8, mtime));
-    BKT_PASS(add_bytes(b, r->etag, strlen(r->etag)));
-    BKT_PASS(add_bytes(b, body, body_len));
+    BKT_PASS(bkt_buf_add_sized(b, r->etag, strlen(r->etag)));
+    BKT_PASS(bkt_buf_add_sized(b, body, body_len));
     return add_messages(b, r->err);
 }
 
@@ -242,32 +236,20 @@ int bkt_tape_emit(const struct bkt_tape *t, struct bkt_buf *out)
 
 /* ---- reading a tape ---- */
 
-static const void *take_bytes(struct bkt_rd *r, size_t *n)
-{
-    uint64_t len = bkt_rd_le(r, 8);
-    if (!r->ok || len > bkt_rd_left(r)) {
-        r->ok = false;
-        *n = 0;
-        return "";
-    }
-    *n = (size_t)len;
-    return len ? bkt_rd_take(r, *n) : "";
-}
-
 static const void *read_entry(struct bkt_rd *r, struct entry *e, size_t *name_len)
 {
     size_t n;
-    const void *name = take_bytes(r, name_len);
+    const void *name = bkt_rd_take_sized(r, name_len);
     e->digest = bkt_rd_le(r, 8);
     e->rc = -(int)bkt_rd_le(r, 8);
     e->n = bkt_rd_le(r, 8);
     e->size = bkt_rd_le(r, 8);
     uint64_t mtime = bkt_rd_le(r, 8);
     memcpy(&e->mtime, &mtime, sizeof e->mtime);
-    const void *etag = take_bytes(r, &n);
+    const void *etag = bkt_rd_take_sized(r, &n);
     memcpy(e->etag, etag, n < sizeof e->etag ? n : 0);
-    e->body = take_bytes(r, &e->body_len);
-    e->text = take_bytes(r, &e->text_len);
+    e->body = bkt_rd_take_sized(r, &e->body_len);
+    e->text = bkt_rd_take_sized(r, &e->text_len);
     r->ok = r->ok && n < sizeof e->etag && (!e->text_len || !e->text[e->text_len - 1]);
     return name;
 }
@@ -403,8 +385,8 @@ static int play_list(const struct entry *e, bkt_list_each_fn *each, void *arg, s
     struct bkt_rd r = bkt_rd_of(e->body, e->body_len);
     size_t n;
     while (bkt_rd_left(&r)) {
-        struct bkt_listed l = {.key = take_bytes(&r, &n)};
-        l.etag = take_bytes(&r, &n);
+        struct bkt_listed l = {.key = bkt_rd_take_sized(&r, &n)};
+        l.etag = bkt_rd_take_sized(&r, &n);
         l.is_prefix = bkt_rd_le(&r, 8);
         l.size = bkt_rd_le(&r, 8);
         uint64_t mtime = bkt_rd_le(&r, 8);
@@ -445,8 +427,8 @@ int bkt_tape_list_each(const struct bkt_listed *entry, void *list)
     uint64_t mtime;
     memcpy(&mtime, &entry->mtime, sizeof mtime);
     const char *etag = entry->etag ? entry->etag : "";
-    if (add_bytes(&l->entries, entry->key, strlen(entry->key) + 1) < 0 ||
-        add_bytes(&l->entries, etag, strlen(etag) + 1) < 0 ||
+    if (bkt_buf_add_sized(&l->entries, entry->key, strlen(entry->key) + 1) < 0 ||
+        bkt_buf_add_sized(&l->entries, etag, strlen(etag) + 1) < 0 ||
         bkt_buf_add_le(&l->entries, 8, entry->is_prefix) < 0 ||
         bkt_buf_add_le(&l->entries, 8, entry->size) < 0 || bkt_buf_add_le(&l->entries, 8, mtime) < 0)
         l->failed = true;

@@ -10,7 +10,7 @@
 
 /** Make memory of @p bytes zeros.  Its room is reserved, since a write without room would end the process.
  *  @param name  gets a new name, under which others find the memory until bkt_shared_memory_hide()
- *  @return bkt_shared_memory_free(); NULL: there is no such memory */
+ *  @return bkt_shared_memory_free(); NULL: the system has no room for it */
 void *bkt_shared_memory_make(size_t bytes, char name[BKT_SHARED_NAME]);
 /** Get the memory of that name.  As above. */
 void *bkt_shared_memory_find(const char *name, size_t bytes);

@@ -226,7 +226,7 @@ struct range { /* of a plain file, by any process */
     struct bkt_version *version;
     struct part_file *p; /* in the first process */
     const struct download *d;
-    bool failed; /* what still comes is kept, and not reported as progress */
+    bool failed; /* later blocks are kept, and not reported as progress */
 };
 
 static int emit_range(struct bkt_buf *out, uint64_t off, uint64_t n)

@@ -6,7 +6,7 @@
 #include "tools/load/load_processes.h"
 #include "tools/share/share.h"
 
-#define EVERY 5.0 /* seconds between two showings; a launcher's output is no terminal */
+#define EVERY 5.0 /* seconds between two lines of progress: a launcher's output is not a terminal */
 
 struct among {
     const struct load_crowd *c;

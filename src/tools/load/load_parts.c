@@ -306,12 +306,8 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
 {
     struct other *o = arg;
     struct load *l = o->l;
-    char text[BKT_ID_LEN + 1] = "";
     struct bkt_id root;
-    const char *id = bkt_rd_take(news, BKT_ID_LEN);
-    memcpy(text, id ? id : "", id ? BKT_ID_LEN : 0);
-    if (!bkt_id_set(&root, text))
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed id of the domain");
+    BKT_PASS(parts_parse_id(news, &root, err));
     BKT_PASS(source_open(o->source, l->o->driver, l->set, &l->src, err));
     BKT_PASS(bkt_domain_open_unseen(o->domain, l->set, &root, &o->d, err));
     l->dst = H5Fopen(o->domain, H5F_ACC_RDWR, o->fapl);

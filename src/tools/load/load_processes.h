@@ -22,7 +22,8 @@ int load_crowd(const struct load_crowd *c, unsigned jobs, int *failed);
 
 /** The same among the processes of an mpirun, in the first of them (load_among.c).
  * @param left  number of sources that were not loaded, since the work was stopped
- * @return BKT_OK; a failure of the processes, or a user's stop: sources that can't be loaded are none */
+ * @return BKT_OK; a failure of the processes, or a user's stop.  A source that can't be loaded
+ *          is not a failure */
 BKT_NODISCARD int load_among(const struct load_crowd *c, int *failed, int *left, struct bkt_err *err);
 /** In the others. */
 BKT_NODISCARD int load_among_serve(const struct load_crowd *c, struct bkt_err *err);

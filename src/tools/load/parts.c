@@ -162,3 +162,14 @@ int parts_parse_text(struct bkt_rd *r, char **out, struct bkt_err *err)
     *out = strndup(text, n);
     return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
+
+int parts_parse_id(struct bkt_rd *r, struct bkt_id *out, struct bkt_err *err)
+{
+    char text[BKT_ID_LEN + 1] = "";
+    const char *id = bkt_rd_take(r, BKT_ID_LEN);
+    if (id)
+        memcpy(text, id, BKT_ID_LEN);
+    if (!bkt_id_set(out, text))
+        BKT_FAIL(err, BKT_EFORMAT, "a malformed id in a message of another process");
+    return BKT_OK;
+}

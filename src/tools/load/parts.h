@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "schema/model/model.h"
 #include "vol/copy/written_chunks.h"
 
 /** Bytes of a dataset from which on its copy is shared; smaller ones take less time than their sharing. */
@@ -35,6 +36,9 @@ uint64_t parts_chunk_bytes(const struct bkt_written *w, size_t elem_size);
  *  @param w  all zero; bkt_written_fini(), whatever is returned.  BKT_EFORMAT */
 BKT_NODISCARD int parts_emit(const struct bkt_written *w, size_t i, size_t n, struct bkt_buf *out);
 BKT_NODISCARD int parts_parse(struct bkt_rd *r, struct bkt_written *w, struct bkt_err *err);
+
+/** Take the id of an object.  BKT_EFORMAT */
+BKT_NODISCARD int parts_parse_id(struct bkt_rd *r, struct bkt_id *out, struct bkt_err *err);
 
 /** A text for another process, and back: the caller's, free(). */
 BKT_NODISCARD int parts_emit_text(struct bkt_buf *out, const char *text);

@@ -22,7 +22,7 @@ struct launcher {
 static const struct launcher launchers[] = {
     {"OMPI_COMM_WORLD_SIZE", NULL, {"openmpi", NULL}},           /* Open MPI's mpirun */
     {"PMI_SIZE", "SLURM_STEP_ID", {"mpich", "openmpi"}},         /* srun --mpi=pmi2 */
-    {"PMI_SIZE", NULL, {"mpich", NULL}},                         /* mpiexec of MPICH and its kin */
+    {"PMI_SIZE", NULL, {"mpich", NULL}}, /* mpiexec of MPICH and of MPIs made from it */
     {"SLURM_STEP_NUM_TASKS", "PMIX_RANK", {"openmpi", "mpich"}}, /* srun --mpi=pmix */
 };
 static const struct {

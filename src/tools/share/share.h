@@ -57,7 +57,7 @@ BKT_NODISCARD int bkt_share_finish(struct bkt_share *s, int rc, struct bkt_err *
 /** The side of all others. */
 struct bkt_share_other {
     bkt_share_work_fn *work;
-    bkt_share_news_fn *news; /* NULL: there are no news */
+    bkt_share_news_fn *news; /* NULL: the units need nothing */
     void *arg;
 };
 /** Work until the first process has ended its verb.

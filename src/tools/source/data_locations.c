@@ -92,7 +92,7 @@ static int external_name(const struct source *src, const char *name, char **out,
     if (prefix && (!*prefix || strcmp(prefix, ".") == 0))
         prefix = NULL;
     const char *folder_end = strrchr(src->name, '/');
-    bool remote = vfd_takes(src->name); /* there is no current folder in a bucket: beside the file */
+    bool remote = vfd_takes(src->name); /* a bucket has no current folder: beside the file */
     if (*name != '/' && !vfd_takes(name) && (prefix || remote)) {
         if (!prefix || strncmp(prefix, origin, strlen(origin)) == 0) {
             if (folder_end)

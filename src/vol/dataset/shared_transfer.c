@@ -44,21 +44,25 @@ int bkt_shared_store(struct bkt_vobj *o, struct bkt_err *err)
 }
 
 /* The selections were checked; a process whose selection can't be used takes part without one. */
+int bkt_shared_hand_on_one(struct bkt_comm *c, const struct bkt_io *io, size_t i, struct bkt_err *err)
+{
+    struct bkt_dsel sel = {.flat = false};
+    struct bkt_dsetio *d = NULL;
+    int rc = bkt_comm_agree(c, bkt_dataset_io(io->dsets[i], &d, err), err);
+    if (rc == BKT_OK) {
+        bool good =
+            bkt_dsel_init(&sel, io->dsets[i], io->mem_spaces[i], io->file_spaces[i], NULL) == BKT_OK;
+        rc = bkt_collective_read(c, d, good ? &sel.file : NULL, err);
+    }
+    bkt_dsel_fini(&sel);
+    return rc;
+}
+
 int bkt_shared_hand_on(const struct bkt_io *io, struct bkt_err *err)
 {
     struct bkt_comm *c = bkt_shared_group(io);
-    for (size_t i = 0; c && i < io->n; i++) {
-        struct bkt_dsel    sel = {.flat = false};
-        struct bkt_dsetio *d = NULL;
-        int rc = bkt_comm_agree(c, bkt_dataset_io(io->dsets[i], &d, err), err);
-        if (rc == BKT_OK) {
-            bool good =
-                bkt_dsel_init(&sel, io->dsets[i], io->mem_spaces[i], io->file_spaces[i], NULL) == BKT_OK;
-            rc = bkt_collective_read(c, d, good ? &sel.file : NULL, err);
-        }
-        bkt_dsel_fini(&sel);
-        BKT_PASS(rc);
-    }
+    for (size_t i = 0; c && i < io->n; i++)
+        BKT_PASS(bkt_shared_hand_on_one(c, io, i, err));
     return BKT_OK;
 }
 

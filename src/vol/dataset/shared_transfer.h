@@ -21,6 +21,9 @@ void bkt_shared_forget(const struct bkt_io *io);
 /** A collective read: chunks that several processes need are fetched by one of them.  Collective.  In an
  * independent read: nothing. */
 BKT_NODISCARD int bkt_shared_hand_on(const struct bkt_io *io, struct bkt_err *err);
+/** The same for dataset @p i of the call, by the processes of @p c. */
+BKT_NODISCARD int bkt_shared_hand_on_one(struct bkt_comm *c, const struct bkt_io *io, size_t i,
+                                         struct bkt_err *err);
 /** After the call: store its elements.
  *  @param rc  the call's result so far
  *  @return the call's result; after a failure the elements are kept for the next flush */

@@ -1,4 +1,4 @@
-/* The adapter's library (src/mpi): where it lies, and loading it. */
+/* The adapter's library (src/mpi): its place, and loading it. */
 #ifndef BKT_VOL_ADAPTER_FILE_H
 #define BKT_VOL_ADAPTER_FILE_H
 

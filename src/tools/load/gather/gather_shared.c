@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "chunk/write/write.h"
 #include "schema/edit/edit.h"
+#include "tools/load/parts.h"
 #include "tools/share/processes.h"
 #include "tools/share/share.h"
 #include "tools/source/hdf5_glue.h"
@@ -303,13 +304,11 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
 {
     struct other *o = arg;
     struct load *l = o->l;
-    char text[BKT_ID_LEN + 1] = "";
     struct bkt_id root;
     bool is_new = bkt_rd_le(news, 1);
     uint64_t first = bkt_rd_le(news, 4);
-    const char *id = bkt_rd_take(news, BKT_ID_LEN);
-    memcpy(text, id ? id : "", id ? BKT_ID_LEN : 0);
-    if (!news->ok || first >= (uint64_t)o->n || !bkt_id_set(&root, text))
+    BKT_PASS(parts_parse_id(news, &root, err));
+    if (first >= (uint64_t)o->n)
         BKT_FAIL(err, BKT_EFORMAT, "malformed news of the first process");
     l->told_allow = true; /* by the first process */
     BKT_PASS(source_open(o->sources[first], l->o->driver, l->set, &l->src, err));

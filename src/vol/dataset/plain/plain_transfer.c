@@ -3,9 +3,9 @@
 
 #include "base/trace.h"
 #include "vol/core/transfer_list.h"
-#include "vol/dataset/collective_read.h"
 #include "vol/dataset/plain/plain_heaps.h"
 #include "vol/dataset/raw_files.h"
+#include "vol/dataset/shared_transfer.h"
 
 struct bkt_plain_counts bkt_plain_counts;
 
@@ -216,19 +216,6 @@ static struct bkt_comm *group_of(const struct bkt_io *io)
     return f ? vfd_group(f) : NULL;
 }
 
-static int hand_on_one(struct bkt_comm *c, const struct bkt_io *io, size_t i, struct bkt_err *err)
-{
-    struct bkt_dsel sel = {.flat = false};
-    struct bkt_dsetio *d = NULL;
-    int rc = bkt_comm_agree(c, bkt_dataset_io(io->dsets[i], &d, err), err);
-    if (rc == BKT_OK) {
-        bool good = bkt_dsel_init(&sel, io->dsets[i], io->mem_spaces[i], io->file_spaces[i], NULL) == BKT_OK;
-        rc = bkt_collective_read(c, d, good ? &sel.file : NULL, err);
-    }
-    bkt_dsel_fini(&sel);
-    return rc;
-}
-
 /* Chunks that several processes need are fetched by one of them, for datasets that all processes read by
  * chunk.  A process whose own plan failed takes part without one. */
 static int hand_on(struct bkt_comm *c, size_t n, const struct planned *p, struct bkt_err *err)
@@ -244,7 +231,7 @@ static int hand_on(struct bkt_comm *c, size_t n, const struct planned *p, struct
     BKT_PASS(bkt_comm_reduce(c, BKT_COMM_MIN, can, n, err));
     for (size_t k = 0; k < p->io.n; k++)
         if (can[p->whose[k]])
-            BKT_PASS(hand_on_one(c, &p->io, k, err));
+            BKT_PASS(bkt_shared_hand_on_one(c, &p->io, k, err));
     return BKT_OK;
 }
 
