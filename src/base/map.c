@@ -11,7 +11,7 @@
 #include <xxhash.h>
 
 struct entry {
-    void    *key; /* NULL: deleted */
+    char *key; /* with a NUL; NULL: deleted */
     size_t   n;
     uint64_t hash;
     void    *value;
@@ -113,7 +113,7 @@ static int rebuild(struct bkt_map *m)
 
 void *bkt_map_get(const struct bkt_map *m, const void *key, size_t n)
 {
-    size_t i = find(m, key, n, XXH3_64bits_withSeed(key, n, m->seed));
+    size_t i = m ? find(m, key, n, XXH3_64bits_withSeed(key, n, m->seed)) : SIZE_MAX;
     return i == SIZE_MAX ? NULL : m->e[m->slot[i] - 1].value;
 }
 
@@ -134,15 +134,29 @@ int bkt_map_put(struct bkt_map *m, const void *key, size_t n, void *value, void 
         return BKT_ENOMEM;
     if ((m->n_used + 1) * 2 > m->n_slots)
         BKT_PASS(rebuild(m));
-    void *copy = malloc(n ? n : 1);
+    char *copy = malloc(n + 1);
     if (!copy)
         return BKT_ENOMEM;
     if (n)
         memcpy(copy, key, n);
+    copy[n] = 0;
     m->e[m->n_used++] = (struct entry){copy, n, h, value};
     m->n_live++;
     place(m, m->n_used - 1);
     return BKT_OK;
+}
+
+int bkt_map_set(struct bkt_map **m, const void *key, size_t n, void *value, void **old)
+{
+    if (!*m && !(*m = bkt_map_new()))
+        return BKT_ENOMEM;
+    return bkt_map_put(*m, key, n, value, old);
+}
+
+void bkt_map_clear(struct bkt_map **m, void (*free_value)(void *))
+{
+    bkt_map_free(*m, free_value);
+    *m = NULL;
 }
 
 intptr_t bkt_map_number(const struct bkt_map *m, const void *key, size_t n)
@@ -153,6 +167,11 @@ intptr_t bkt_map_number(const struct bkt_map *m, const void *key, size_t n)
 int bkt_map_put_number(struct bkt_map *m, const void *key, size_t n, intptr_t number)
 {
     return bkt_map_put(m, key, n, (void *)number, NULL); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+int bkt_map_set_number(struct bkt_map **m, const void *key, size_t n, intptr_t number)
+{
+    return bkt_map_set(m, key, n, (void *)number, NULL); /* NOLINT(performance-no-int-to-ptr) */
 }
 
 int bkt_map_place(struct bkt_map *by, struct bkt_strs *list, const char *text, size_t n, size_t *place)
@@ -169,7 +188,7 @@ int bkt_map_place(struct bkt_map *by, struct bkt_strs *list, const char *text, s
 
 void *bkt_map_del(struct bkt_map *m, const void *key, size_t n)
 {
-    size_t i = find(m, key, n, XXH3_64bits_withSeed(key, n, m->seed));
+    size_t i = m ? find(m, key, n, XXH3_64bits_withSeed(key, n, m->seed)) : SIZE_MAX;
     if (i == SIZE_MAX)
         return NULL;
     struct entry *e     = &m->e[m->slot[i] - 1];
@@ -181,18 +200,33 @@ void *bkt_map_del(struct bkt_map *m, const void *key, size_t n)
     return value;
 }
 
-size_t bkt_map_count(const struct bkt_map *m) { return m->n_live; }
-
-bool bkt_map_next(const struct bkt_map *m, size_t *pos, const void **key, size_t *n, void **value)
+size_t bkt_map_count(const struct bkt_map *m)
 {
-    while (*pos < m->n_used) {
-        const struct entry *e = &m->e[(*pos)++];
+    return m ? m->n_live : 0;
+}
+
+bool bkt_map_walk(const struct bkt_map *m, struct bkt_map_at *at)
+{
+    while (m && at->pos < m->n_used) {
+        const struct entry *e = &m->e[at->pos++];
         if (!e->key)
             continue;
-        *key   = e->key;
-        *n     = e->n;
-        *value = e->value;
+        at->key = e->key;
+        at->n = e->n;
+        at->value = e->value;
         return true;
     }
     return false;
+}
+
+bool bkt_map_next(const struct bkt_map *m, size_t *pos, const void **key, size_t *n, void **value)
+{
+    struct bkt_map_at at = {.pos = *pos};
+    if (!bkt_map_walk(m, &at))
+        return false;
+    *pos = at.pos;
+    *key = at.key;
+    *n = at.n;
+    *value = at.value;
+    return true;
 }

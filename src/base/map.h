@@ -1,5 +1,6 @@
 /* Hash map from byte-string keys to pointers; insertion order is kept for iteration.
- * The map copies keys and borrows values.  Not locked: the owner guards it. */
+ * The map copies keys and borrows values.  Not locked: the owner guards it.
+ * NULL is an empty map for all functions that don't add to it. */
 #ifndef BKT_MAP_H
 #define BKT_MAP_H
 
@@ -21,9 +22,14 @@ void bkt_map_free(struct bkt_map *m, void (*free_value)(void *));
 void *bkt_map_get(const struct bkt_map *m, const void *key, size_t n);
 /** Add or replace a value.  @p old (may be NULL) gets the replaced value, or NULL. */
 BKT_NODISCARD int bkt_map_put(struct bkt_map *m, const void *key, size_t n, void *value, void **old);
+/** The same for a map that is made when it gets its first key: *m is NULL before. */
+BKT_NODISCARD int bkt_map_set(struct bkt_map **m, const void *key, size_t n, void *value, void **old);
+/** Free the map as bkt_map_free(); *m is NULL afterwards. */
+void bkt_map_clear(struct bkt_map **m, void (*free_value)(void *));
 /** A map of numbers has only such values.  0 also stands for a missing key. */
 intptr_t bkt_map_number(const struct bkt_map *m, const void *key, size_t n);
 BKT_NODISCARD int bkt_map_put_number(struct bkt_map *m, const void *key, size_t n, intptr_t number);
+BKT_NODISCARD int bkt_map_set_number(struct bkt_map **m, const void *key, size_t n, intptr_t number);
 /** The place of a text in a list that has each text once; it is added if it is new.
  *  @param by  a map of numbers, for this list only */
 BKT_NODISCARD int bkt_map_place(struct bkt_map *by, struct bkt_strs *list, const char *text, size_t n,
@@ -34,5 +40,13 @@ size_t bkt_map_count(const struct bkt_map *m);
 
 /** Iterate: *pos starts at 0; false at the end.  The map must not change meanwhile. */
 bool bkt_map_next(const struct bkt_map *m, size_t *pos, const void **key, size_t *n, void **value);
+/** The place of a walk, zeroed at its begin.  The key has a NUL behind its n bytes. */
+struct bkt_map_at {
+    size_t pos, n;
+    const char *key;
+    void *value;
+};
+/** Walk on; false at the end.  Values may be replaced, and keys deleted, meanwhile. */
+bool bkt_map_walk(const struct bkt_map *m, struct bkt_map_at *at);
 
 #endif

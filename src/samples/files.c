@@ -25,8 +25,7 @@ void bkt_sample_file_free(void *p)
     struct bkt_sample_file *f = p;
     if (!f)
         return;
-    if (f->dsets)
-        bkt_map_free(f->dsets, dset_free);
+    bkt_map_free(f->dsets, dset_free);
     bkt_hid_closep(&f->id);
     free(f->failed);
     free(f->name);
@@ -89,8 +88,7 @@ int bkt_sample_file_open(const char *name, hid_t fapl, bool local, struct bkt_sa
     if (!f)
         BKT_NOMEM(err);
     f->name = strdup(name);
-    f->dsets = bkt_map_new();
-    int rc = f->name && f->dsets ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = f->name ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK)
         rc = open_any(name, fapl, local, &f->id, err);
     if (rc < 0)
@@ -149,7 +147,7 @@ static struct bkt_sample_dset *known(const struct bkt_sample_file *f, uint32_t n
 static int keep(struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset *d, struct bkt_err *err)
 {
     d->call = f->used;
-    if (bkt_map_put(f->dsets, &number, sizeof number, d, NULL) == BKT_OK)
+    if (bkt_map_set(&f->dsets, &number, sizeof number, d, NULL) == BKT_OK)
         return BKT_OK;
     dset_free(d);
     BKT_NOMEM(err);

@@ -207,8 +207,8 @@ static void batch_fini(struct bkt_batch *b)
 /* Parse the records.  An equal one with a large enough buffer is read once. */
 static int parse_all(struct bkt_batch *b, struct h5bucket_sample samples[], struct bkt_err *err)
 {
-    struct bkt_map *seen = bkt_map_new();
-    int rc = seen ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    struct bkt_map *seen = NULL;
+    int rc = BKT_OK;
     for (size_t i = 0; rc == BKT_OK && i < b->n; i++) {
         struct bkt_item *it = &b->items[i], *first;
         struct bkt_err why = {.n = 0};
@@ -224,7 +224,7 @@ static int parse_all(struct bkt_batch *b, struct h5bucket_sample samples[], stru
             it->same = first;
         else {
             b->todo[b->n_todo++] = it;
-            if (bkt_map_put(seen, it->sample->record, n, it, NULL) < 0)
+            if (bkt_map_set(&seen, it->sample->record, n, it, NULL) < 0)
                 rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
         }
     }

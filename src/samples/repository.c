@@ -120,7 +120,7 @@ int bkt_repository_file(struct h5bucket_repository *repo, int format, const char
             f = failed(&why);
         if (f)
             f->opened = repo->calls;
-        if (!f || bkt_map_put(repo->files, key, n, f, NULL) < 0) {
+        if (!f || bkt_map_set(&repo->files, key, n, f, NULL) < 0) {
             bkt_sample_file_free(f);
             BKT_NOMEM(err);
         }
@@ -142,24 +142,17 @@ void bkt_repository_forget(struct h5bucket_repository *repo, int format, const c
 /* The file whose last use is the longest ago, not in this call. */
 static bool close_oldest(struct h5bucket_repository *repo)
 {
-    const void *key, *oldest = NULL;
-    size_t pos = 0, n, oldest_n = 0;
+    struct bkt_map_at oldest = {0};
     uint64_t used = repo->calls;
-    void *value;
-    while (bkt_map_next(repo->files, &pos, &key, &n, &value)) {
-        const struct bkt_sample_file *f = value;
+    for (struct bkt_map_at at = {0}; bkt_map_walk(repo->files, &at);) {
+        const struct bkt_sample_file *f = at.value;
         if (f->used < used) {
             used = f->used;
-            oldest = key;
-            oldest_n = n;
+            oldest = at;
         }
     }
-    char copy[H5BUCKET_UID_MAX + 4];
-    if (!oldest || oldest_n > sizeof copy)
-        return false;
-    memcpy(copy, oldest, oldest_n);
-    bkt_sample_file_free(bkt_map_del(repo->files, copy, oldest_n));
-    return true;
+    bkt_sample_file_free(bkt_map_del(repo->files, oldest.key, oldest.n));
+    return oldest.key != NULL;
 }
 
 void bkt_repository_trim(struct h5bucket_repository *repo)
@@ -202,8 +195,7 @@ static int init(struct h5bucket_repository *repo, const char *name, const char *
     while (n > 1 && name[n - 1] == '/')
         n--;
     repo->name = strndup(name, n);
-    repo->files = bkt_map_new();
-    if (!repo->name || !repo->files)
+    if (!repo->name)
         BKT_NOMEM(err);
     BKT_PASS(take_info(repo, info ? info : "", err));
     BKT_PASS(bkt_sample_filters_register(err));
@@ -237,8 +229,7 @@ void bkt_repository_close(struct h5bucket_repository *repo)
 {
     if (!repo)
         return;
-    if (repo->files)
-        bkt_map_free(repo->files, bkt_sample_file_free);
+    bkt_map_free(repo->files, bkt_sample_file_free);
     bkt_hid_closep(&repo->fapl);
     free(repo->name);
     free(repo->info);

@@ -136,7 +136,7 @@ int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_object *dset, 
             void *old = NULL;
             *kept     = use;
             (void)pthread_mutex_lock(&d->lock);
-            if (bkt_map_put(d->usage, dset->id.text, BKT_ID_LEN, kept, &old) < 0)
+            if (bkt_map_set(&d->usage, dset->id.text, BKT_ID_LEN, kept, &old) < 0)
                 old = kept;
             (void)pthread_mutex_unlock(&d->lock);
             free(old);

@@ -27,9 +27,6 @@ static int                n_fresh; /* domains that aren't stored yet */
 
 void bkt_domain_destroy(struct bkt_domain *d)
 {
-    const void *key;
-    void       *v;
-    size_t      pos = 0, n;
     if (!d)
         return;
     bkt_siblings_free(d->siblings);
@@ -38,8 +35,8 @@ void bkt_domain_destroy(struct bkt_domain *d)
     bkt_edits_free(d);
     bkt_record_free(d->record);
     bkt_objects_free(d->objects);
-    while (d->stores && bkt_map_next(d->stores, &pos, &key, &n, &v))
-        bkt_store_close(v);
+    for (struct bkt_map_at at = {0}; bkt_map_walk(d->stores, &at);)
+        bkt_store_close(at.value);
     bkt_map_free(d->stores, NULL);
     bkt_map_free(d->versions, free);
     bkt_map_free(d->usage, free);
@@ -60,13 +57,10 @@ int bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err)
         d->name = NULL;
         BKT_NOMEM(err);
     }
-    d->stores  = bkt_map_new();
-    d->versions = bkt_map_new();
-    d->usage   = bkt_map_new();
     d->links   = bkt_links_count_new();
     d->objects = bkt_objects_new(d->store, d->set.meta_cache, bkt_settings_max_object(&d->set));
     d->edits   = bkt_edits_new();
-    if (!d->stores || !d->versions || !d->usage || !d->links || !d->objects || !d->edits)
+    if (!d->links || !d->objects || !d->edits)
         BKT_NOMEM(err);
     return BKT_OK;
 }

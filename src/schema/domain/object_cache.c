@@ -57,7 +57,7 @@ void bkt_entry_settle(struct bkt_objects *c, struct entry *e)
 struct entry *bkt_entry_new(struct bkt_objects *c, const struct bkt_id *id)
 {
     struct entry *e = calloc(1, sizeof *e);
-    if (!e || bkt_map_put(c->entries, id->text, BKT_ID_LEN, e, NULL) < 0) {
+    if (!e || bkt_map_set(&c->entries, id->text, BKT_ID_LEN, e, NULL) < 0) {
         free(e);
         return NULL;
     }
@@ -107,9 +107,6 @@ void bkt_objects_evict(struct bkt_objects *c)
 /* The parent's requests never end in a forked child: forget them.  The lock is held. */
 static void after_fork(struct bkt_objects *c)
 {
-    const void *key;
-    size_t      pos = 0, n;
-    void       *v;
     if (c->generation == bkt_fork_generation())
         return;
     c->generation  = bkt_fork_generation();
@@ -117,12 +114,11 @@ static void after_fork(struct bkt_objects *c)
     c->follow_busy = false;
     bkt_follow_clear(&c->follow);
     bkt_snap_after_fork(c);
-    while (bkt_map_next(c->entries, &pos, &key, &n, &v)) {
-        struct entry *e = v;
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->entries, &at);) {
+        struct entry *e = at.value;
         if (e->state == LOADING) {
             c->n_unused -= e->unused;
             (void)bkt_map_del(c->entries, e->id.text, BKT_ID_LEN);
-            pos = 0;
         }
     }
 }
@@ -292,13 +288,10 @@ void bkt_objects_await(struct bkt_objects *c, const struct bkt_id *id)
 
 int bkt_objects_each(struct bkt_objects *c, int (*fn)(const struct bkt_object *o, void *arg), void *arg)
 {
-    const void *key;
-    size_t pos = 0, n;
-    void *v;
     int rc = BKT_OK;
     (void)pthread_mutex_lock(&c->lock);
-    while (rc >= 0 && bkt_map_next(c->entries, &pos, &key, &n, &v)) {
-        const struct entry *e = v;
+    for (struct bkt_map_at at = {0}; rc >= 0 && bkt_map_walk(c->entries, &at);) {
+        const struct entry *e = at.value;
         if (e->state == READY)
             rc = fn(e->object, arg);
     }
@@ -320,7 +313,7 @@ static int rename_entry(struct bkt_objects *c, const struct bkt_id *from, const 
         return BKT_EBUSY;
     if (other)
         entry_drop(c, other);
-    BKT_PASS(bkt_map_put(c->entries, to->text, BKT_ID_LEN, e, NULL));
+    BKT_PASS(bkt_map_set(&c->entries, to->text, BKT_ID_LEN, e, NULL));
     (void)bkt_map_del(c->entries, from->text, BKT_ID_LEN);
     e->id = *to;
     return BKT_OK;
@@ -365,10 +358,8 @@ void bkt_objects_unshare(struct bkt_objects *c, const struct bkt_id *id)
 struct bkt_objects *bkt_objects_new(struct bkt_store *st, uint64_t cache_bytes, uint64_t max_object)
 {
     struct bkt_objects *c = calloc(1, sizeof *c);
-    if (!c || !(c->entries = bkt_map_new())) {
-        free(c);
+    if (!c)
         return NULL;
-    }
     c->store = st, c->limit = cache_bytes, c->max_object = max_object;
     c->lru.next = c->lru.prev = &c->lru;
     c->generation             = bkt_fork_generation();

@@ -107,14 +107,14 @@ static const struct bkt_object *loaded(struct bkt_objects *c, const struct bkt_i
 static struct bkt_follow_part *missing_below(struct bkt_objects *c, const struct bkt_object *start)
 {
     struct bkt_follow       q    = {0};
-    struct bkt_map         *seen = bkt_map_new();
+    struct bkt_map *seen = NULL;
     struct bkt_follow_part *out  = NULL;
     struct bkt_id           id;
     size_t                  cap = 0;
-    bkt_follow_push(&q, seen ? bkt_follow_members(start) : NULL);
+    bkt_follow_push(&q, bkt_follow_members(start));
     while (bkt_follow_next(&q, &id)) {
         const struct bkt_object *o = bkt_map_get(seen, id.text, BKT_ID_LEN) ? NULL : loaded(c, &id);
-        if (o && bkt_map_put(seen, id.text, BKT_ID_LEN, seen, NULL) == BKT_OK)
+        if (o && bkt_map_set(&seen, id.text, BKT_ID_LEN, c, NULL) == BKT_OK)
             bkt_follow_push(&q, bkt_follow_members(o));
         else if (!o && !bkt_map_get(seen, id.text, BKT_ID_LEN) && !bkt_follow_add(&out, &cap, &id))
             bkt_follow_clear(&q);

@@ -115,31 +115,21 @@ static bool take_next(struct bkt_follow *f, struct bkt_id *id)
     return true;
 }
 
-static void forget_passed(struct bkt_follow *f)
-{
-    bkt_map_free(f->passed, NULL);
-    f->passed = NULL;
-}
-
 bool bkt_follow_next(struct bkt_follow *f, struct bkt_id *id)
 {
     bool is;
     do
         is = take_next(f, id);
-    while (is && f->passed && bkt_map_del(f->passed, id->text, BKT_ID_LEN));
+    while (is && bkt_map_del(f->passed, id->text, BKT_ID_LEN));
     if (!f->head)
-        forget_passed(f);
+        bkt_map_clear(&f->passed, NULL);
     return is;
 }
 
 bool bkt_follow_pass(struct bkt_follow *f, const struct bkt_id *id)
 {
-    if (!f->head)
-        return true;
-    if (!f->passed)
-        f->passed = bkt_map_new();
-    return f->passed && bkt_map_count(f->passed) < MAX_PASSED &&
-           bkt_map_put(f->passed, id->text, BKT_ID_LEN, f, NULL) == BKT_OK;
+    return !f->head || (bkt_map_count(f->passed) < MAX_PASSED &&
+                        bkt_map_set(&f->passed, id->text, BKT_ID_LEN, f, NULL) == BKT_OK);
 }
 
 void bkt_follow_clear(struct bkt_follow *f)
@@ -150,5 +140,5 @@ void bkt_follow_clear(struct bkt_follow *f)
         f->head = next;
     }
     f->tail = NULL;
-    forget_passed(f);
+    bkt_map_clear(&f->passed, NULL);
 }

@@ -127,7 +127,7 @@ static int other_store(struct bkt_domain *d, const char *uri, struct bkt_store *
     *out = bkt_map_get(d->stores, uri, strlen(uri));
     if (!*out) {
         rc = bkt_store_open(uri, &d->set, out, err);
-        if (rc == BKT_OK && bkt_map_put(d->stores, uri, strlen(uri), *out, NULL) < 0) {
+        if (rc == BKT_OK && bkt_map_set(&d->stores, uri, strlen(uri), *out, NULL) < 0) {
             bkt_store_close(*out);
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
         }
@@ -275,7 +275,7 @@ int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, cons
     (void)pthread_mutex_lock(&d->lock);
     *out = bkt_map_get(d->versions, name.ptr, name.len);
     if (!*out && (*out = calloc(1, sizeof **out)) &&
-        bkt_map_put(d->versions, name.ptr, name.len, *out, NULL) < 0) {
+        bkt_map_set(&d->versions, name.ptr, name.len, *out, NULL) < 0) {
         free(*out);
         *out = NULL;
     }
@@ -285,13 +285,10 @@ int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, cons
 
 void bkt_domain_forget_versions(struct bkt_domain *d)
 {
-    const void *key;
-    void       *v;
-    size_t      pos = 0, n;
     (void)pthread_mutex_lock(&d->lock);
-    while (bkt_map_next(d->versions, &pos, &key, &n, &v))
-        if (*(const char *)key == ANY)
-            bkt_version_forget(v);
+    for (struct bkt_map_at at = {0}; bkt_map_walk(d->versions, &at);)
+        if (*at.key == ANY)
+            bkt_version_forget(at.value);
     (void)pthread_mutex_unlock(&d->lock);
 }
 

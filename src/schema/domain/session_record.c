@@ -18,15 +18,9 @@ struct one {
 
 int bkt_domain_record(struct bkt_domain *d)
 {
-    if (d->record)
-        return BKT_OK;
-    struct bkt_record *r = calloc(1, sizeof *r);
-    if (!r || !(r->objects = bkt_map_new())) {
-        free(r);
-        return BKT_ENOMEM;
-    }
-    d->record = r;
-    return BKT_OK;
+    if (!d->record)
+        d->record = calloc(1, sizeof *d->record);
+    return d->record ? BKT_OK : BKT_ENOMEM;
 }
 
 void bkt_record_free(struct bkt_record *r)
@@ -59,7 +53,7 @@ void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *e
     memcpy(x->etag, etag, strlen(etag) + 1);
     if (json->len)
         memcpy(x->json, json->ptr, json->len);
-    if (bkt_map_put(r->objects, id->text, BKT_ID_LEN, x, NULL) < 0)
+    if (bkt_map_set(&r->objects, id->text, BKT_ID_LEN, x, NULL) < 0)
         free(x);
     else
         r->bytes += x->n;

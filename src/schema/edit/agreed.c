@@ -69,14 +69,10 @@ static uint64_t digest_attr(const struct bkt_change *c, const char *name, uint64
 /* Sums don't depend on the order of the names. */
 static uint64_t digest_names(const struct bkt_change *c, const struct bkt_map *deltas, bool links)
 {
-    const void *key;
-    size_t pos = 0, n;
-    void *v;
     uint64_t sum = 0;
-    while (deltas && bkt_map_next(deltas, &pos, &key, &n, &v)) {
-        BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
-        uint64_t one = digest_text(name, 0);
-        sum += !name ? 0 : links ? digest_link(c, name, one) : digest_attr(c, name, one);
+    for (struct bkt_map_at at = {0}; bkt_map_walk(deltas, &at);) {
+        uint64_t one = digest_text(at.key, 0);
+        sum += links ? digest_link(c, at.key, one) : digest_attr(c, at.key, one);
     }
     return sum;
 }
@@ -100,20 +96,12 @@ static int digest_new(const struct bkt_change *c, uint64_t *h, struct bkt_err *e
     return BKT_OK;
 }
 
-static bool has_any(const struct bkt_map *m)
-{
-    return m && bkt_map_count(m) > 0;
-}
-
 static int add_names(struct bkt_buf *out, const char *what, const struct bkt_map *deltas)
 {
-    const void *key;
-    size_t pos = 0, n;
-    void *v;
-    if (!has_any(deltas) || !bkt_map_next(deltas, &pos, &key, &n, &v))
+    struct bkt_map_at at = {0};
+    if (!bkt_map_walk(deltas, &at))
         return BKT_OK;
-    return bkt_buf_addf(out, ", %s '%.*s'%s", what, n > 80 ? 80 : (int)n, (const char *)key,
-                        bkt_map_count(deltas) > 1 ? " and others" : "");
+    return bkt_buf_addf(out, ", %s '%.80s'%s", what, at.key, bkt_map_count(deltas) > 1 ? " and others" : "");
 }
 
 static int describe(struct bkt_domain *d, const struct bkt_change *c, struct bkt_buf *out)
@@ -129,8 +117,8 @@ static int describe(struct bkt_domain *d, const struct bkt_change *c, struct bkt
 
 static bool counts(const struct bkt_change *c)
 {
-    return !c->removed && (c->is_new || has_any(c->links) || has_any(c->attrs) || c->comment || c->refs ||
-                           (c->extent && c->extent->resized));
+    return !c->removed && (c->is_new || bkt_map_count(c->links) || bkt_map_count(c->attrs) || c->comment ||
+                           c->refs || (c->extent && c->extent->resized));
 }
 
 static int by_id(const void *a, const void *b)
@@ -153,16 +141,14 @@ static int add_record(struct bkt_domain *d, const struct bkt_change *c, struct b
 
 int bkt_edit_fingerprint(struct bkt_domain *d, struct bkt_buf *out, struct bkt_err *err)
 {
-    size_t n = 0, pos = 0, len;
-    const void *key;
-    void *v;
+    size_t n = 0;
     BKT_CLEANUP(bkt_freep)
     struct bkt_change **all = calloc(bkt_map_count(d->edits->changes) + 1, sizeof(void *));
     if (!all)
         BKT_NOMEM(err);
-    while (bkt_map_next(d->edits->changes, &pos, &key, &len, &v))
-        if (counts(v))
-            all[n++] = v;
+    for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);)
+        if (counts(at.value))
+            all[n++] = at.value;
     if (n)
         qsort((void *)all, n, sizeof(void *), by_id);
     for (size_t i = 0; i < n; i++)

@@ -285,7 +285,7 @@ static int find_one(struct found *f, const struct bkt_id *id)
     if (bkt_map_get(f->seen, id->text, BKT_ID_LEN))
         return BKT_OK;
     BKT_PASS(bkt_ids_add(&f->ids, id));
-    return bkt_map_put(f->seen, id->text, BKT_ID_LEN, f, NULL);
+    return bkt_map_set(&f->seen, id->text, BKT_ID_LEN, f, NULL);
 }
 
 /* The objects that an object of version 1 leads to. */
@@ -387,9 +387,9 @@ static int remove_v1_level(struct bkt_domain *d, const struct found *f, size_t f
  * deleted first.  So if the deletion is cut off, the remaining objects can be found from there again. */
 int bkt_remove_v1(struct bkt_domain *d, const struct bkt_id *root, struct bkt_err *err)
 {
-    struct found f      = {.seen = bkt_map_new()};
+    struct found f = {.seen = NULL};
     size_t *levels = NULL, n = 0, cap = 0, at = 0; /* the first object of each distance from the root group */
-    int rc = f.seen && find_one(&f, root) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = find_one(&f, root) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     while (rc == BKT_OK && at < f.ids.n) {
         if (bkt_list_room(&levels, n, &cap, sizeof *levels) < 0)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");

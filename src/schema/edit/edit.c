@@ -17,17 +17,7 @@
 
 struct bkt_edits *bkt_edits_new(void)
 {
-    struct bkt_edits *e = calloc(1, sizeof *e);
-    if (!e)
-        return NULL;
-    e->changes = bkt_map_new();
-    e->loose   = bkt_map_new();
-    if (e->changes && e->loose)
-        return e;
-    bkt_map_free(e->changes, NULL);
-    bkt_map_free(e->loose, NULL);
-    free(e);
-    return NULL;
+    return calloc(1, sizeof(struct bkt_edits));
 }
 
 static void change_free(struct bkt_domain *d, struct bkt_change *c)
@@ -61,15 +51,12 @@ void bkt_change_forget(struct bkt_domain *d, struct bkt_change *c)
 void bkt_edits_free(struct bkt_domain *d)
 {
     struct bkt_edits *e = d->edits;
-    const void       *key;
-    size_t            pos = 0, n;
-    void             *v;
     if (!e)
         return;
     if (e->counted)
         bkt_registry_count_fresh(-1);
-    while (bkt_map_next(e->changes, &pos, &key, &n, &v))
-        change_free(d, v);
+    for (struct bkt_map_at at = {0}; bkt_map_walk(e->changes, &at);)
+        change_free(d, at.value);
     bkt_map_free(e->changes, NULL);
     bkt_map_free(e->loose, NULL);
     bkt_map_free(e->alias, free);
@@ -120,7 +107,7 @@ static int begin(struct bkt_domain *d, const struct bkt_id *id, struct bkt_chang
     const struct bkt_object *o = NULL;
     struct bkt_change       *c = calloc(1, sizeof *c);
     int rc = c ? bkt_domain_get(d, id, &o, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    if (rc == BKT_OK && bkt_map_put(d->edits->changes, id->text, BKT_ID_LEN, c, NULL) < 0)
+    if (rc == BKT_OK && bkt_map_set(&d->edits->changes, id->text, BKT_ID_LEN, c, NULL) < 0)
         rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc < 0) {
         bkt_object_release(o);
@@ -163,26 +150,23 @@ static int note(struct bkt_change *c, struct bkt_map **deltas, const char *name,
     struct bkt_map **kept = deltas == &c->links ? &c->kept_links : &c->kept_attrs;
     if (c->is_new && !c->tried)
         return BKT_OK; /* written whole */
-    if (!*deltas && !(*deltas = bkt_map_new()))
-        return BKT_ENOMEM;
     enum bkt_delta was = (enum bkt_delta)bkt_map_number(*deltas, name, n);
-    bool kept_back = *kept && bkt_map_get(*kept, name, n);
+    bool kept_back = bkt_map_get(*kept, name, n) != NULL;
     if (was == BKT_DELTA_ADD && what == BKT_DELTA_REMOVE && (!c->tried || kept_back)) {
         (void)bkt_map_del(*deltas, name, n);
         c->reread |= kept_back; /* another writer's thing may be stored by that name */
-        if (kept_back)
-            (void)bkt_map_del(*kept, name, n);
+        (void)bkt_map_del(*kept, name, n);
         return BKT_OK;
     }
     if ((was == BKT_DELTA_REMOVE && what == BKT_DELTA_ADD) ||
         (was == BKT_DELTA_ADD && what == BKT_DELTA_REPLACE))
         what = was == BKT_DELTA_ADD ? was : BKT_DELTA_REPLACE;
-    return bkt_map_put_number(*deltas, name, n, what);
+    return bkt_map_set_number(deltas, name, n, what);
 }
 
 static enum bkt_delta noted(struct bkt_map *deltas, const char *name)
 {
-    return deltas ? (enum bkt_delta)bkt_map_number(deltas, name, strlen(name)) : BKT_DELTA_NONE;
+    return (enum bkt_delta)bkt_map_number(deltas, name, strlen(name));
 }
 
 /* An id distinguishes a change of a count from other writers' changes. */
@@ -248,12 +232,8 @@ int bkt_edit_use(struct bkt_domain *d, const struct bkt_id *type, int by, struct
 
 void bkt_edit_equal(struct bkt_domain *d, const struct bkt_change *c)
 {
-    const void *key;
-    size_t pos = 0, n;
-    void *v;
-    while (c->equal && bkt_map_next(c->equal, &pos, &key, &n, &v)) {
-        BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
-        const struct bkt_attr *a = name ? bkt_attrs_find(&c->obj->attrs, name) : NULL;
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->equal, &at);) {
+        const struct bkt_attr *a = bkt_attrs_find(&c->obj->attrs, at.key);
         if (a && bkt_ids_add(&d->edits->disowned, &a->type->committed) < 0)
             bkt_trace(BKT_TRACE_SCHEMA, "out of memory: type %s counts one too many",
                       a->type->committed.text);
@@ -285,9 +265,9 @@ int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, s
 static void note_back(struct bkt_map *deltas, const char *name, enum bkt_delta was)
 {
     size_t n = strlen(name);
-    if (deltas && was == BKT_DELTA_NONE)
+    if (was == BKT_DELTA_NONE)
         (void)bkt_map_del(deltas, name, n);
-    else if (deltas && bkt_map_put_number(deltas, name, n, was) < 0)
+    else if (bkt_map_put_number(deltas, name, n, was) < 0)
         bkt_trace(BKT_TRACE_SCHEMA, "out of memory: the change of '%s' is not stored", name);
 }
 
@@ -318,7 +298,7 @@ static int add_change(struct bkt_domain *d, struct bkt_object *o, struct bkt_err
     (void)bkt_object_retain(o);
     c->serial = ++d->edits->serial;
     int rc = bkt_objects_add(d->objects, o, err);
-    if (rc == BKT_OK && bkt_map_put(d->edits->changes, o->id.text, BKT_ID_LEN, c, NULL) < 0) {
+    if (rc == BKT_OK && bkt_map_set(&d->edits->changes, o->id.text, BKT_ID_LEN, c, NULL) < 0) {
         bkt_objects_drop(d->objects, &c->id, false);
         rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     }

@@ -206,8 +206,6 @@ BKT_NODISCARD int bkt_replay_compare(struct bkt_edits *e, struct bkt_change *c, 
 /** An attribute has another name; its deltas are noted already.  BKT_ENOMEM: nothing is remembered. */
 BKT_NODISCARD int bkt_renamed_note(struct bkt_change *c, const char *from, const char *to);
 void bkt_renamed_forget(struct bkt_change *c, const char *name); /* the attribute is deleted */
-/** The name of the attribute in the store; NULL: the same, or not stored. */
-const char *bkt_renamed_from(const struct bkt_change *c, const char *name, size_t n);
 void bkt_renamed_prune(struct bkt_change *c); /* forget those that have their new names in the store */
 /** Part of bkt_replay(): fills in c->held, the attributes that have to wait. */
 BKT_NODISCARD int bkt_renamed_hold(struct bkt_edits *e, struct bkt_change *c, const json_t *stored,

@@ -11,16 +11,13 @@
 
 void bkt_absent_clear(struct bkt_edits *e)
 {
-    bkt_map_free(e->absent, NULL);
-    bkt_map_free(e->unmoved, NULL);
-    e->absent = e->unmoved = NULL;
+    bkt_map_clear(&e->absent, NULL);
+    bkt_map_clear(&e->unmoved, NULL);
 }
 
 static int add_id(struct bkt_map **set, const struct bkt_id *id)
 {
-    if (!*set && !(*set = bkt_map_new()))
-        return BKT_ENOMEM;
-    return bkt_map_put(*set, id->text, BKT_ID_LEN, *set, NULL);
+    return bkt_map_set(set, id->text, BKT_ID_LEN, set, NULL);
 }
 
 /* ---- [B1] ---- */
@@ -61,11 +58,8 @@ int bkt_absent_note(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_CLEANUP(dangles_fini) struct dangles x = {.n = 0};
     struct bkt_edits *e = d->edits;
-    const void *key;
-    size_t pos = 0, n;
-    void *v;
-    while (bkt_map_next(e->changes, &pos, &key, &n, &v)) {
-        const struct bkt_change *c = v;
+    for (struct bkt_map_at at = {0}; bkt_map_walk(e->changes, &at);) {
+        const struct bkt_change *c = at.value;
         if (c->is_new && !c->removed && add_id(&e->absent, &c->id) < 0)
             BKT_NOMEM(err);
     }
@@ -95,30 +89,19 @@ static int note_new_group(struct bkt_edits *e, const struct bkt_change *c)
 static int note_gains(struct bkt_edits *e, const struct bkt_change *c)
 {
     bool turn_comes = bkt_change_loses_links(c);
-    const void *key;
-    size_t pos = 0, n;
-    void *v;
-    while (c->links && bkt_map_next(c->links, &pos, &key, &n, &v)) {
-        BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
-        const struct bkt_link *l = name ? bkt_links_find(&c->obj->group.links, name) : NULL;
-        if (!name)
-            return BKT_ENOMEM;
-        if (!l || l->cls != BKT_L_HARD ||
-            (turn_comes && !(c->kept_links && bkt_map_get(c->kept_links, key, n))))
-            continue;
-        BKT_PASS(add_id(&e->unmoved, &l->id));
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->links, &at);) {
+        const struct bkt_link *l = bkt_links_find(&c->obj->group.links, at.key);
+        if (l && l->cls == BKT_L_HARD && (!turn_comes || bkt_map_get(c->kept_links, at.key, at.n)))
+            BKT_PASS(add_id(&e->unmoved, &l->id));
     }
     return BKT_OK;
 }
 
 int bkt_unmoved_note(struct bkt_domain *d, struct bkt_err *err)
 {
-    const void *key;
-    size_t pos = 0, n;
-    void *v;
     int rc = BKT_OK;
-    while (rc == BKT_OK && bkt_map_next(d->edits->changes, &pos, &key, &n, &v)) {
-        const struct bkt_change *c = v;
+    for (struct bkt_map_at at = {0}; rc == BKT_OK && bkt_map_walk(d->edits->changes, &at);) {
+        const struct bkt_change *c = at.value;
         if (c->removed || c->obj->kind != BKT_GROUP)
             continue;
         rc = !c->is_new ? note_gains(d->edits, c) : d->edits->absent ? note_new_group(d->edits, c) : BKT_OK;

@@ -16,12 +16,10 @@
 
 enum phase { PHASE_NEW, PHASE_LEAVES, PHASE_GAINING, PHASE_LOSING, PHASE_NOTHING };
 
-static bool has_any(const struct bkt_map *m) { return m && bkt_map_count(m) > 0; }
-
 static bool is_changed(const struct bkt_change *c)
 {
-    return c->is_new || has_any(c->links) || has_any(c->attrs) || c->extent || c->comment || c->refs ||
-           c->uses || c->numbers || c->reread || (c->refs_id[0] && c->tried);
+    return c->is_new || bkt_map_count(c->links) || bkt_map_count(c->attrs) || c->extent || c->comment ||
+           c->refs || c->uses || c->numbers || c->reread || (c->refs_id[0] && c->tried);
 }
 
 bool bkt_change_is_due(const struct bkt_change *c)
@@ -35,11 +33,8 @@ bool bkt_change_is_due(const struct bkt_change *c)
 
 static bool has_link(const struct bkt_change *c, enum bkt_delta a, enum bkt_delta b)
 {
-    const void *key;
-    size_t      pos = 0, n;
-    void       *v;
-    while (c->links && bkt_map_next(c->links, &pos, &key, &n, &v))
-        if ((enum bkt_delta)(uintptr_t)v == a || (enum bkt_delta)(uintptr_t)v == b)
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->links, &at);)
+        if ((enum bkt_delta)(uintptr_t)at.value == a || (enum bkt_delta)(uintptr_t)at.value == b)
             return true;
     return false;
 }
@@ -116,39 +111,6 @@ static bool is_in(enum phase p, enum phase own, const struct bkt_change *c, bool
     return own == p || (p == PHASE_GAINING && own == PHASE_LOSING && several && adds_links(c));
 }
 
-/* The changes as a list, sorted by phase; the caller's, free().  A change with a part in an earlier phase is
- * in both. */
-static int list_changes(struct bkt_domain *d, struct bkt_change ***out, size_t *starts, size_t *n_all,
-                        struct bkt_err *err)
-{
-    size_t              n   = bkt_map_count(d->edits->changes), pos = 0, len, at = 0, k = 0, losing = 0;
-    struct bkt_change **all = calloc(n + 1, sizeof(void *)), **v = calloc(2 * n + 1, sizeof(void *));
-    unsigned char      *phase = calloc(n + 1, 1);
-    const void         *key;
-    void               *val;
-    bool ok = all && v && phase;
-    while (ok && bkt_map_next(d->edits->changes, &pos, &key, &len, &val)) {
-        all[k]   = val;
-        phase[k] = (unsigned char)phase_of(d, val);
-        losing += phase[k++] == PHASE_LOSING;
-    }
-    for (enum phase p = PHASE_NEW; ok && p <= PHASE_NOTHING; p++) {
-        starts[p] = at;
-        for (size_t i = 0; i < k; i++)
-            if (is_in(p, phase[i], all[i], losing > 1 && !d->edits->fresh))
-                v[at++] = all[i];
-    }
-    free(phase);
-    free(all);
-    if (!ok) {
-        free(v);
-        BKT_NOMEM(err);
-    }
-    *out   = v;
-    *n_all = at;
-    return BKT_OK;
-}
-
 /* The changes of a running flush, in phases: the input of bkt_flush_some(). */
 struct flush {
     struct bkt_domain *d;
@@ -161,11 +123,30 @@ static void flush_fini(struct flush *f)
     free(f->v);
 }
 
+/* List the changes, sorted by phase.  A change with a part in an earlier phase is in both. */
 static int flush_list(struct flush *f, struct bkt_err *err)
 {
+    const struct bkt_edits *e = f->d->edits;
+    size_t most = bkt_map_count(e->changes) + 1, k = 0, losing = 0;
+    BKT_CLEANUP(bkt_freep) struct bkt_change **all = calloc(most, sizeof(void *));
+    BKT_CLEANUP(bkt_freep) unsigned char *phase = calloc(most, 1);
     free(f->v);
-    f->v = NULL;
-    return list_changes(f->d, &f->v, f->starts, &f->n, err);
+    f->v = calloc(2 * most, sizeof(void *));
+    f->n = 0;
+    if (!all || !f->v || !phase)
+        BKT_NOMEM(err);
+    for (struct bkt_map_at at = {0}; bkt_map_walk(e->changes, &at);) {
+        all[k] = at.value;
+        phase[k] = (unsigned char)phase_of(f->d, at.value);
+        losing += phase[k++] == PHASE_LOSING;
+    }
+    for (enum phase p = PHASE_NEW; p <= PHASE_NOTHING; p++) {
+        f->starts[p] = f->n;
+        for (size_t i = 0; i < k; i++)
+            if (is_in(p, phase[i], all[i], losing > 1 && !e->fresh))
+                f->v[f->n++] = all[i];
+    }
+    return BKT_OK;
 }
 
 /* Go on after a failure: only changes that depend on the failed objects wait. */
@@ -265,11 +246,8 @@ static int tell_gone(const struct bkt_domain *d, const struct bkt_names *gone, s
 /* New objects that have no link yet may be unwanted. */
 static int loosen_unlinked(struct bkt_domain *d, struct bkt_err *err)
 {
-    const void *key;
-    size_t      pos = 0, n;
-    void       *v;
-    while (bkt_map_next(d->edits->changes, &pos, &key, &n, &v)) {
-        const struct bkt_change *c     = v;
+    for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);) {
+        const struct bkt_change *c = at.value;
         uint64_t                 links = 0;
         if (!c->is_new || c->keep || c->removed)
             continue;

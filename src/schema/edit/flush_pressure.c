@@ -24,8 +24,6 @@
 
 static uint64_t limit_of(const struct bkt_domain *d) { return bkt_max_u64(d->set.meta_cache, LIMIT_MIN); }
 
-static bool has_any(const struct bkt_map *m) { return m && bkt_map_count(m) > 0; }
-
 /* Whether it has references besides those of the cache and the change, or is to be removed. */
 static bool is_held(const struct bkt_change *c) { return c->removed || bkt_object_refs(c->obj) > 2; }
 
@@ -42,7 +40,10 @@ static bool has_kept(const struct bkt_change *c)
     return c->kept_links || c->kept_attrs || c->reread;
 }
 
-static bool is_ordered(const struct bkt_change *c) { return !c->is_new && (has_any(c->links) || c->extent); }
+static bool is_ordered(const struct bkt_change *c)
+{
+    return !c->is_new && (bkt_map_count(c->links) || c->extent);
+}
 
 static bool is_spillable(struct bkt_domain *d, const struct bkt_change *c)
 {
@@ -50,7 +51,7 @@ static bool is_spillable(struct bkt_domain *d, const struct bkt_change *c)
         return false;
     if (c->is_new)
         return !c->tried && strcmp(c->id.text, d->doc.root.text) != 0 && is_wanted(d, c);
-    return has_any(c->attrs) || c->comment || c->refs || c->uses || c->numbers;
+    return bkt_map_count(c->attrs) || c->comment || c->refs || c->uses || c->numbers;
 }
 
 static int by_age(const void *a, const void *b)
@@ -65,11 +66,8 @@ static struct bkt_change **spillable(struct bkt_domain *d, size_t *n, uint64_t *
 {
     struct bkt_map     *changes = d->edits->changes;
     struct bkt_change **v       = calloc(bkt_map_count(changes) + 1, sizeof(void *));
-    const void         *key;
-    size_t              pos = 0, len;
-    void               *val;
-    while (v && bkt_map_next(changes, &pos, &key, &len, &val)) {
-        struct bkt_change *c = val;
+    for (struct bkt_map_at at = {0}; v && bkt_map_walk(changes, &at);) {
+        struct bkt_change *c = at.value;
         if (is_spillable(d, c))
             v[(*n)++] = c;
         else if (!is_held(c) && is_ordered(c))

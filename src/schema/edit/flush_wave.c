@@ -142,14 +142,11 @@ static int take_version(struct wave *w, struct bkt_change *c, const struct bkt_r
  * reach, with the domain in it. */
 static bool may_be_dropped(struct bkt_domain *d, const struct bkt_change *c)
 {
-    const void *key;
-    size_t      pos = 0, n;
-    void       *v;
     bool        gains = bkt_change_gains_links(c);
     if (d->edits->doubt)
         return false;
-    while (gains && bkt_map_next(d->edits->changes, &pos, &key, &n, &v))
-        if (v != c && bkt_change_loses_links(v))
+    for (struct bkt_map_at at = {0}; gains && bkt_map_walk(d->edits->changes, &at);)
+        if (at.value != c && bkt_change_loses_links(at.value))
             return false;
     return bkt_object_is_gone(d, &c->id);
 }
@@ -240,21 +237,14 @@ static int overlay_attr(struct bkt_attrs *from, struct bkt_attrs *to, const char
 /* Deltas that were kept for another attempt stay in the object in memory. */
 static int overlay(struct bkt_domain *d, struct bkt_change *c, struct bkt_object *o)
 {
-    const void *key;
-    size_t pos = 0, n;
-    void *v;
-    while (c->kept_links && bkt_map_next(c->kept_links, &pos, &key, &n, &v)) {
-        BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
-        const struct bkt_link *l = name ? bkt_links_find(&c->obj->group.links, name) : NULL;
-        if (!name || (l && l->cls == BKT_L_HARD && bkt_links_count_change(d->links, &l->id, 1) < 0))
-            return BKT_ENOMEM;
-        BKT_PASS(overlay_link(d, &c->obj->group.links, &o->group.links, name));
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->kept_links, &at);) {
+        const struct bkt_link *l = bkt_links_find(&c->obj->group.links, at.key);
+        if (l && l->cls == BKT_L_HARD)
+            BKT_PASS(bkt_links_count_change(d->links, &l->id, 1));
+        BKT_PASS(overlay_link(d, &c->obj->group.links, &o->group.links, at.key));
     }
-    pos = 0;
-    while (c->kept_attrs && bkt_map_next(c->kept_attrs, &pos, &key, &n, &v)) {
-        BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
-        BKT_PASS(name ? overlay_attr(&c->obj->attrs, &o->attrs, name) : BKT_ENOMEM);
-    }
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->kept_attrs, &at);)
+        BKT_PASS(overlay_attr(&c->obj->attrs, &o->attrs, at.key));
     if (c->extent && c->extent->waits) {
         uint64_t *trim = o->dset.trim;
         o->dset.space = c->obj->dset.space;
@@ -284,13 +274,9 @@ int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, const char *eta
  * writers had changed the version, it is read again for the rest. */
 static void part_written(struct bkt_domain *d, struct bkt_change *c, const char *etag)
 {
-    const void *key;
-    size_t      pos = 0, n;
-    void       *v;
-    while (bkt_map_next(c->links, &pos, &key, &n, &v))
-        if ((enum bkt_delta)(uintptr_t)v == BKT_DELTA_ADD &&
-            !(c->kept_links && bkt_map_get(c->kept_links, key, n)))
-            (void)bkt_map_del(c->links, key, n); /* deletion empties the entry in place, the walk goes on */
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->links, &at);)
+        if ((enum bkt_delta)(uintptr_t)at.value == BKT_DELTA_ADD && !bkt_map_get(c->kept_links, at.key, at.n))
+            (void)bkt_map_del(c->links, at.key, at.n);
     c->state = BKT_PUT_WAITS; /* for the other part */
     if (!c->foreign)
         bkt_links_count_moved(d->links, &c->id, c->obj->etag, etag);
@@ -387,12 +373,9 @@ static uint64_t nanoseconds(void)
 
 static void prune(struct bkt_map *deltas, const struct bkt_map *kept)
 {
-    const void *key;
-    size_t pos = 0, n;
-    void *v;
-    while (deltas && bkt_map_next(deltas, &pos, &key, &n, &v))
-        if (!kept || !bkt_map_get(kept, key, n))
-            (void)bkt_map_del(deltas, key, n); /* deletion empties the entry in place, the walk goes on */
+    for (struct bkt_map_at at = {0}; bkt_map_walk(deltas, &at);)
+        if (!bkt_map_get(kept, at.key, at.n))
+            (void)bkt_map_del(deltas, at.key, at.n);
 }
 
 void bkt_change_through(struct bkt_domain *d, struct bkt_change *c)
@@ -406,8 +389,7 @@ void bkt_change_through(struct bkt_domain *d, struct bkt_change *c)
     prune(c->links, c->kept_links);
     prune(c->attrs, c->kept_attrs);
     bkt_renamed_prune(c);
-    bkt_map_free(c->equal, NULL);
-    c->equal = NULL;
+    bkt_map_clear(&c->equal, NULL);
     if (!waits) {
         free(c->extent);
         c->extent = NULL;

@@ -11,14 +11,9 @@
 #include "schema/json/replace_ids.h"
 #include "base/trace.h"
 
-static bool any(const struct bkt_edits *e)
-{
-    return e && e->alias && bkt_map_count(e->alias) > 0;
-}
-
 const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_id *id)
 {
-    const struct bkt_id *to = any(d->edits) ? bkt_map_get(d->edits->alias, id->text, BKT_ID_LEN) : NULL;
+    const struct bkt_id *to = d->edits ? bkt_map_get(d->edits->alias, id->text, BKT_ID_LEN) : NULL;
     return to ? to : id;
 }
 
@@ -28,7 +23,7 @@ bool bkt_alias_bytes(const struct bkt_edits *e, void *p, size_t n)
 {
     char *text = p;
     bool found = false;
-    for (size_t i = 1; any(e) && i + BKT_ID_LEN <= n + 1; i++) {
+    for (size_t i = 1; bkt_map_count(e->alias) && i + BKT_ID_LEN <= n + 1; i++) {
         const struct bkt_id *to = text[i] == '-' ? bkt_map_get(e->alias, text + i - 1, BKT_ID_LEN) : NULL;
         if (to)
             memcpy(text + i - 1, to->text, BKT_ID_LEN);
@@ -53,7 +48,7 @@ int bkt_alias_json(const struct bkt_edits *e, json_t **j, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     json_t *now = NULL;
-    if (!any(e))
+    if (!bkt_map_count(e->alias))
         return BKT_OK;
     BKT_PASS(bkt_json_dump(*j, &text, err));
     if (!bkt_alias_bytes(e, text.ptr, text.len))
@@ -70,8 +65,7 @@ static int note_namer(struct bkt_edits *e, const struct bkt_id *obj)
 {
     void *was = NULL;
     struct bkt_id *copy = malloc(sizeof *copy);
-    if (!copy || (!e->namers && !(e->namers = bkt_map_new())) ||
-        bkt_map_put(e->namers, obj->text, BKT_ID_LEN, copy, &was) < 0) {
+    if (!copy || bkt_map_set(&e->namers, obj->text, BKT_ID_LEN, copy, &was) < 0) {
         free(copy);
         return BKT_ENOMEM;
     }

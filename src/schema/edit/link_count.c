@@ -26,13 +26,6 @@ struct bkt_links_count *bkt_links_count_new(void)
     if (!c)
         return NULL;
     (void)pthread_mutex_init(&c->lock, NULL);
-    c->counts = bkt_map_new();
-    c->seen   = bkt_map_new();
-    c->own    = bkt_map_new();
-    if (!c->counts || !c->seen || !c->own) {
-        bkt_links_count_free(c);
-        return NULL;
-    }
     return c;
 }
 
@@ -50,7 +43,7 @@ void bkt_links_count_free(struct bkt_links_count *c)
 static int add_some(struct bkt_links_count *c, const struct bkt_id *id, int by)
 {
     intptr_t n = bkt_map_number(c->counts, id->text, BKT_ID_LEN);
-    return bkt_map_put_number(c->counts, id->text, BKT_ID_LEN, n + by);
+    return bkt_map_set_number(&c->counts, id->text, BKT_ID_LEN, n + by);
 }
 
 #define UNKNOWN 1 /* in place of a version's number */
@@ -64,7 +57,7 @@ static uintptr_t number_of(const char *etag)
 
 static int set_version(struct bkt_links_count *c, const struct bkt_id *id, uintptr_t number)
 {
-    return bkt_map_put_number(c->seen, id->text, BKT_ID_LEN, (intptr_t)number);
+    return bkt_map_set_number(&c->seen, id->text, BKT_ID_LEN, (intptr_t)number);
 }
 
 /* Note a group; @p first: whether it is new. */
@@ -154,9 +147,8 @@ static int walk(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err 
 static int count_all(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err *err)
 {
     struct bkt_map *counts = c->counts, *seen = c->seen;
-    c->counts = bkt_map_new();
-    c->seen   = bkt_map_new();
-    int rc    = c->counts && c->seen ? walk(d, c, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    c->counts = c->seen = NULL;
+    int rc = walk(d, c, err);
     bkt_map_free(rc < 0 ? c->counts : counts, NULL);
     bkt_map_free(rc < 0 ? c->seen : seen, NULL);
     if (rc < 0) {
@@ -201,7 +193,7 @@ int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o)
     int  rc = BKT_OK;
     (void)pthread_mutex_lock(&c->lock);
     if (!c->complete)
-        rc = bkt_map_put(c->own, o->id.text, BKT_ID_LEN, c, NULL);
+        rc = bkt_map_set(&c->own, o->id.text, BKT_ID_LEN, c, NULL);
     if (rc == BKT_OK && o->kind == BKT_GROUP && (rc = see(c, &o->id, &first)) == BKT_OK)
         rc = count_group(c, o, NULL);
     (void)pthread_mutex_unlock(&c->lock);
@@ -211,7 +203,7 @@ int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o)
 int bkt_links_count_own(struct bkt_links_count *c, const struct bkt_id *id)
 {
     (void)pthread_mutex_lock(&c->lock);
-    int rc = bkt_map_put(c->own, id->text, BKT_ID_LEN, c, NULL);
+    int rc = bkt_map_set(&c->own, id->text, BKT_ID_LEN, c, NULL);
     (void)pthread_mutex_unlock(&c->lock);
     return rc;
 }

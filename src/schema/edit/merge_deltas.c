@@ -81,7 +81,7 @@ static int apply(struct bkt_change *c, json_t *in, const char *name, enum bkt_de
 
 static bool is_in(const struct bkt_map *ids, const json_t *link)
 {
-    const char *id = ids ? json_string_value(json_object_get(link, "id")) : NULL;
+    const char *id = json_string_value(json_object_get(link, "id"));
     return id && bkt_map_get(ids, id, strlen(id));
 }
 
@@ -97,7 +97,7 @@ static int target_of(const json_t *link, struct bkt_buf *out)
 static bool is_target_in(const struct bkt_map *targets, const json_t *link)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf to = {0};
-    return targets && link && target_of(link, &to) == BKT_OK && bkt_map_get(targets, to.ptr, to.len);
+    return link && target_of(link, &to) == BKT_OK && bkt_map_get(targets, to.ptr, to.len);
 }
 
 /* Whether a delta has to wait: it adds a link to an object that isn't stored, or it removes the only stored
@@ -138,28 +138,19 @@ static int note_taken(struct bkt_change *c, json_t *links, json_t *user, const s
     BKT_PASS(target_of(value, &to));
     if (!is_taken(links, user, l->name, bkt_buf_str(&to)))
         return BKT_OK;
-    if (!c->taken && !(c->taken = bkt_map_new()))
-        return BKT_ENOMEM;
-    return bkt_map_put(c->taken, to.ptr, to.len, c, NULL);
+    return bkt_map_set(&c->taken, to.ptr, to.len, c, NULL);
 }
 
 /* A link that was renamed within a group, and can't have its new name, keeps its old one. */
 static int find_taken(struct bkt_change *c, const json_t *stored, struct bkt_err *err)
 {
     json_t *links = json_object_get(stored, "links"), *user = json_object_get(stored, "h5links");
-    const void *key;
-    size_t pos = 0, n;
-    void *v;
-    bkt_map_free(c->taken, NULL);
-    c->taken = NULL;
+    bkt_map_clear(&c->taken, NULL);
     if (!bkt_change_loses_links(c))
         return BKT_OK;
-    while (bkt_map_next(c->links, &pos, &key, &n, &v)) {
-        BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
-        const struct bkt_link *l = name ? bkt_links_find(&c->obj->group.links, name) : NULL;
-        if (!name)
-            return BKT_ENOMEM;
-        if ((enum bkt_delta)(uintptr_t)v == BKT_DELTA_ADD && l && l->cls <= BKT_L_EXTERNAL)
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->links, &at);) {
+        const struct bkt_link *l = bkt_links_find(&c->obj->group.links, at.key);
+        if ((enum bkt_delta)(uintptr_t)at.value == BKT_DELTA_ADD && l && l->cls <= BKT_L_EXTERNAL)
             BKT_PASS(note_taken(c, links, user, l, err));
     }
     return BKT_OK;
@@ -185,8 +176,7 @@ static int note_theirs(struct bkt_change *c, json_t *in, const char *name)
     int rc = id ? bkt_json_get_named(in, name, &old) : BKT_ENOMEM;
     const char *to = rc == BKT_OK ? json_string_value(json_object_get(old, "id")) : NULL;
     if (rc == BKT_OK && to && bkt_id_set(id, to)) {
-        rc = c->theirs || (c->theirs = bkt_map_new()) ? bkt_map_put(c->theirs, name, strlen(name), id, &was)
-                                                      : BKT_ENOMEM;
+        rc = bkt_map_set(&c->theirs, name, strlen(name), id, &was);
         id = rc == BKT_OK ? was : id;
     }
     free(id);
@@ -254,9 +244,7 @@ static int note_equal(struct bkt_change *c, json_t *in, const char *name, const 
     if (!old || !a->type->committed.text[0] || !says_same(old, value) ||
         bkt_json_seconds(old, "created") == bkt_json_seconds(value, "created"))
         return BKT_OK;
-    if (!c->equal && !(c->equal = bkt_map_new()))
-        return BKT_ENOMEM;
-    return bkt_map_put(c->equal, name, strlen(name), c, NULL);
+    return bkt_map_set(&c->equal, name, strlen(name), c, NULL);
 }
 
 static int replay_attr(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,
@@ -264,7 +252,7 @@ static int replay_attr(struct bkt_edits *e, struct bkt_change *c, const char *na
 {
     const struct bkt_attr *a     = bkt_attrs_find(&c->obj->attrs, name);
     json_t                *value = NULL, *in = NULL;
-    if (c->held && bkt_map_get(c->held, name, strlen(name)))
+    if (bkt_map_get(c->held, name, strlen(name)))
         return BKT_KEPT_WAITS;
     if (a && delta != BKT_DELTA_REMOVE)
         BKT_PASS(attr_value(e, a, &value, err));
@@ -282,26 +270,14 @@ static int replay_attr(struct bkt_edits *e, struct bkt_change *c, const char *na
 typedef int replay_fn(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,
                       json_t *stored, struct bkt_err *err);
 
-static int keep(struct bkt_map **kept, const char *name, size_t n, enum bkt_kept why)
-{
-    if (!*kept && !(*kept = bkt_map_new()))
-        return BKT_ENOMEM;
-    return bkt_map_put_number(*kept, name, n, why);
-}
-
 static int replay_names(struct bkt_edits *e, struct bkt_change *c, struct bkt_map *deltas,
                         struct bkt_map **kept, replay_fn *fn, json_t *stored, struct bkt_err *err)
 {
-    const void *key;
-    size_t      pos = 0, n;
-    void       *v;
-    bkt_map_free(*kept, NULL);
-    *kept = NULL;
-    while (deltas && bkt_map_next(deltas, &pos, &key, &n, &v)) {
-        BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
-        int rc = name ? fn(e, c, name, (enum bkt_delta)(uintptr_t)v, stored, err) : BKT_ENOMEM;
+    bkt_map_clear(kept, NULL);
+    for (struct bkt_map_at at = {0}; bkt_map_walk(deltas, &at);) {
+        int rc = fn(e, c, at.key, (enum bkt_delta)(uintptr_t)at.value, stored, err);
         if (rc > 0)
-            rc = keep(kept, name, n, (enum bkt_kept)rc);
+            rc = bkt_map_set_number(kept, at.key, at.n, rc);
         if (rc < 0)
             return rc;
     }
@@ -435,8 +411,7 @@ static int replay_deltas(struct bkt_edits *e, struct bkt_change *c, json_t *stor
 {
     struct numbers n;
     c->same = true;
-    bkt_map_free(c->theirs, free);
-    c->theirs = NULL;
+    bkt_map_clear(&c->theirs, free);
     BKT_PASS(spell_numbers(c->obj, stored, &n));
     if (c->obj->kind == BKT_GROUP && !new_links)
         BKT_PASS(find_taken(c, stored, err));
@@ -444,8 +419,7 @@ static int replay_deltas(struct bkt_edits *e, struct bkt_change *c, json_t *stor
         BKT_PASS(replay_names(e, c, c->links, &c->kept_links, new_links ? replay_new_link : replay_link,
                               stored, err));
     if (!new_links) {
-        bkt_map_free(c->equal, NULL);
-        c->equal = NULL;
+        bkt_map_clear(&c->equal, NULL);
         BKT_PASS(bkt_renamed_hold(e, c, stored, err));
         BKT_PASS(replay_names(e, c, c->attrs, &c->kept_attrs, replay_attr, stored, err));
     }

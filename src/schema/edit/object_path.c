@@ -51,11 +51,8 @@ int bkt_domain_path_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt
 
 void bkt_domain_name_unstored(struct bkt_domain *d, struct bkt_names *out)
 {
-    const void *key;
-    size_t pos = 0, n;
-    void *v;
-    while (bkt_map_next(d->edits->changes, &pos, &key, &n, &v)) {
-        const struct bkt_change *c = v;
+    for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);) {
+        const struct bkt_change *c = at.value;
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
         if (c->removed)
             continue;

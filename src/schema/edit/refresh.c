@@ -54,11 +54,8 @@ int bkt_domain_refresh(struct bkt_domain *d, const struct bkt_id *id, struct bkt
 
 void bkt_domain_discard(struct bkt_domain *d)
 {
-    const void *key;
-    size_t      pos = 0, n;
-    void       *v;
-    while (bkt_map_next(d->edits->changes, &pos, &key, &n, &v)) {
-        struct bkt_change *c = v;
+    for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);) {
+        struct bkt_change *c = at.value;
         bkt_objects_drop(d->objects, &c->id, false);
         bkt_change_forget(d, c);
     }

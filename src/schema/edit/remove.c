@@ -22,7 +22,7 @@
 
 int bkt_edit_loosen(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
 {
-    if (bkt_map_put(d->edits->loose, id->text, BKT_ID_LEN, d, NULL) < 0)
+    if (bkt_map_set(&d->edits->loose, id->text, BKT_ID_LEN, d, NULL) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
@@ -106,14 +106,9 @@ static int fate_of(struct bkt_domain *d, const struct bkt_id *id, enum fate *out
 /* Take all loose ones; the map is empty afterwards. */
 static int take_loose(struct bkt_edits *e, struct bkt_ids *out)
 {
-    struct bkt_map *empty = bkt_map_new();
-    out->n                = 0;
-    if (!empty || bkt_ids_add_keys(out, e->loose) < 0) {
-        bkt_map_free(empty, NULL);
-        return BKT_ENOMEM;
-    }
-    bkt_map_free(e->loose, NULL);
-    e->loose = empty;
+    out->n = 0;
+    BKT_PASS(bkt_ids_add_keys(out, e->loose));
+    bkt_map_clear(&e->loose, NULL);
     return BKT_OK;
 }
 
@@ -126,7 +121,7 @@ static bool may_go(struct bkt_domain *d, const struct bkt_id *id)
 }
 
 /* One round: removals may loosen other objects.  Held objects stay on the list @p held. */
-static int sweep_round(struct bkt_domain *d, const struct bkt_ids *round, struct bkt_map *held,
+static int sweep_round(struct bkt_domain *d, const struct bkt_ids *round, struct bkt_map **held,
                        struct bkt_err *err)
 {
     size_t ahead = 0;
@@ -141,7 +136,7 @@ static int sweep_round(struct bkt_domain *d, const struct bkt_ids *round, struct
             rc = fate_of(d, id, &fate, err);
         if (rc == BKT_OK && fate == FATE_GOES)
             rc = remove_now(d, id, err);
-        if (fate == FATE_HELD && bkt_map_put(held, id->text, BKT_ID_LEN, d, NULL) < 0 && rc == BKT_OK)
+        if (fate == FATE_HELD && bkt_map_set(held, id->text, BKT_ID_LEN, d, NULL) < 0 && rc == BKT_OK)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     }
     return rc;
@@ -157,20 +152,15 @@ int bkt_edit_sweep(struct bkt_domain *d, struct bkt_err *err)
         return BKT_OK;
     bkt_siblings_free(d->siblings); /* references of a walk alone don't count as held */
     d->siblings          = NULL;
-    struct bkt_map *held = bkt_map_new();
-    if (!held)
-        BKT_NOMEM(err);
+    struct bkt_map *held = NULL;
     while (rc == BKT_OK && bkt_map_count(e->loose) > 0) {
         if (take_loose(e, &round) < 0)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
         else
-            rc = sweep_round(d, &round, held, err);
+            rc = sweep_round(d, &round, &held, err);
     }
-    const void *key;
-    size_t      pos = 0, n;
-    void       *v;
-    while (bkt_map_next(held, &pos, &key, &n, &v))
-        if (bkt_map_put(e->loose, key, n, v, NULL) < 0 && rc == BKT_OK)
+    for (struct bkt_map_at at = {0}; bkt_map_walk(held, &at);)
+        if (bkt_map_set(&e->loose, at.key, at.n, at.value, NULL) < 0 && rc == BKT_OK)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     bkt_map_free(held, NULL);
     return rc;

@@ -37,16 +37,9 @@ static void spare_fini(struct spare *s)
 /* Collect the objects to be deleted that other writers may know. */
 static int collect_gone(struct spare *s, struct bkt_err *err)
 {
-    const void *key;
-    size_t      pos = 0, n;
-    void       *v;
-    s->gone   = bkt_map_new();
-    s->unused = bkt_map_new();
-    if (!s->gone || !s->unused)
-        BKT_NOMEM(err);
-    while (bkt_map_next(s->d->edits->changes, &pos, &key, &n, &v)) {
-        const struct bkt_change *c = v;
-        if (c->removed && !c->is_new && bkt_map_put(s->gone, key, n, v, NULL) < 0)
+    for (struct bkt_map_at at = {0}; bkt_map_walk(s->d->edits->changes, &at);) {
+        const struct bkt_change *c = at.value;
+        if (c->removed && !c->is_new && bkt_map_set(&s->gone, at.key, at.n, at.value, NULL) < 0)
             BKT_NOMEM(err);
     }
     return BKT_OK;
@@ -91,8 +84,7 @@ static int spare_one(struct spare *s, const struct bkt_id *id)
 
 static bool loses(const struct bkt_change *c, const char *name)
 {
-    enum bkt_delta is =
-        c && c->links ? (enum bkt_delta)bkt_map_number(c->links, name, strlen(name)) : BKT_DELTA_NONE;
+    enum bkt_delta is = c ? (enum bkt_delta)bkt_map_number(c->links, name, strlen(name)) : BKT_DELTA_NONE;
     return is == BKT_DELTA_REMOVE || is == BKT_DELTA_REPLACE;
 }
 
@@ -181,7 +173,7 @@ static int read_all(struct spare *s, const struct bkt_ids *l, on_object *fn, str
 
 static int set_unused(struct spare *s, const struct bkt_id *type, intptr_t n)
 {
-    return bkt_map_put_number(s->unused, type->text, BKT_ID_LEN, n);
+    return bkt_map_set_number(&s->unused, type->text, BKT_ID_LEN, n);
 }
 
 /* Undo removals.  The members of a removed group have lost a link each, so its counted links aren't right. */
@@ -213,14 +205,11 @@ static int use_again(struct spare *s, const struct bkt_id *type, struct bkt_err 
 /* Other objects that used a kept type are deleted: take these uses away. */
 static int use_less(struct spare *s, struct bkt_err *err)
 {
-    const void *key;
-    size_t      pos = 0, n;
-    void       *v;
-    while (bkt_map_next(s->unused, &pos, &key, &n, &v)) {
+    for (struct bkt_map_at at = {0}; bkt_map_walk(s->unused, &at);) {
         struct bkt_id type = {{0}};
-        memcpy(type.text, key, BKT_ID_LEN);
-        if (v)
-            BKT_PASS(bkt_edit_use(s->d, &type, (int)(intptr_t)v, err));
+        memcpy(type.text, at.key, BKT_ID_LEN);
+        if (at.value)
+            BKT_PASS(bkt_edit_use(s->d, &type, (int)(intptr_t)at.value, err));
     }
     return BKT_OK;
 }

@@ -50,35 +50,25 @@ static void rivals_fini(struct rivals *r)
 
 /* ---- which there are ---- */
 
-static int add_rival(struct rivals *r, const struct bkt_change *c, const char *name, size_t n,
+static int add_rival(struct rivals *r, const struct bkt_change *c, const char *name,
                      const struct bkt_id *theirs)
 {
-    char *copy = strndup(name, n);
-    const struct bkt_link *l = copy ? bkt_links_find(&c->obj->group.links, copy) : NULL;
-    if (!copy)
-        return BKT_ENOMEM;
-    if (!l || l->cls != BKT_L_HARD || bkt_id_kind(&l->id) != bkt_id_kind(theirs)) {
-        free(copy);
+    const struct bkt_link *l = bkt_links_find(&c->obj->group.links, name);
+    if (!l || l->cls != BKT_L_HARD || bkt_id_kind(&l->id) != bkt_id_kind(theirs))
         return BKT_OK;
-    }
-    if (bkt_list_room(&r->v, r->n, &r->cap, sizeof *r->v) < 0) {
-        free(copy);
-        return BKT_ENOMEM;
-    }
-    r->v[r->n++] = (struct rival){.group = c->id, .ours = l->id, .theirs = *theirs, .name = copy};
-    return bkt_id_key(theirs, &r->v[r->n - 1].key);
+    BKT_PASS(bkt_list_room(&r->v, r->n, &r->cap, sizeof *r->v));
+    struct rival *one = &r->v[r->n++];
+    *one = (struct rival){.group = c->id, .ours = l->id, .theirs = *theirs, .name = strdup(name)};
+    return one->name ? bkt_id_key(theirs, &one->key) : BKT_ENOMEM;
 }
 
 static int find_rivals(struct bkt_domain *d, struct rivals *r)
 {
-    const void *key, *name;
-    size_t pos = 0, n, len;
-    void *v, *theirs;
-    while (bkt_map_next(d->edits->changes, &pos, &key, &n, &v)) {
-        const struct bkt_change *c = v;
-        for (size_t at = 0; c->theirs && c->kept_links && bkt_map_next(c->theirs, &at, &name, &len, &theirs);)
-            if (bkt_map_get(c->kept_links, name, len)) /* it wasn't taken back since */
-                BKT_PASS(add_rival(r, c, name, len, theirs));
+    for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);) {
+        const struct bkt_change *c = at.value;
+        for (struct bkt_map_at name = {0}; bkt_map_walk(c->theirs, &name);)
+            if (bkt_map_get(c->kept_links, name.key, name.n)) /* it wasn't taken back since */
+                BKT_PASS(add_rival(r, c, name.key, name.value));
     }
     return BKT_OK;
 }
@@ -200,13 +190,10 @@ static int find_mentions(const struct bkt_object *o, void *arg)
 /* Stored attributes of objects that the cache may have evicted since. */
 static int find_in_namers(struct bkt_domain *d, struct mentions *m, struct bkt_err *err)
 {
-    size_t pos = 0, n;
-    const void *key;
-    void *v;
-    while (d->edits->namers && bkt_map_next(d->edits->namers, &pos, &key, &n, &v)) {
+    for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->namers, &at);) {
         const struct bkt_object *o = NULL;
         struct bkt_err why = {.n = 0};
-        int rc = bkt_domain_get(d, v, &o, &why);
+        int rc = bkt_domain_get(d, at.value, &o, &why);
         if (rc == BKT_ENOENT)
             continue;
         if (rc < 0)
@@ -249,8 +236,7 @@ static int add_alias(struct bkt_edits *e, const struct bkt_id *ours, const struc
 {
     struct bkt_id *to = malloc(sizeof *to);
     void *was = NULL;
-    if (!to || (!e->alias && !(e->alias = bkt_map_new())) ||
-        bkt_map_put(e->alias, ours->text, BKT_ID_LEN, to, &was) < 0) {
+    if (!to || bkt_map_set(&e->alias, ours->text, BKT_ID_LEN, to, &was) < 0) {
         free(to);
         return BKT_ENOMEM;
     }
@@ -459,31 +445,26 @@ int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err)
 
 /* ---- rivals that stay ---- */
 
-static int name_path(struct bkt_domain *d, const struct bkt_change *c, const char *name, size_t n, bool link,
+static int name_path(struct bkt_domain *d, const struct bkt_change *c, const char *name, bool link,
                      struct bkt_buf *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
-    BKT_CLEANUP(bkt_freep) char *one = strndup(name, n);
-    if (!one || bkt_domain_path_of(d, &c->id, &path) < 0)
-        return BKT_ENOMEM;
+    BKT_PASS(bkt_domain_path_of(d, &c->id, &path));
     if (link)
-        return bkt_link_path(bkt_buf_str(&path), one, out);
-    const char *old = bkt_renamed_from(c, name, n);
-    BKT_PASS(bkt_buf_addf(out, "attribute %s of %s", one, bkt_buf_str(&path)));
+        return bkt_link_path(bkt_buf_str(&path), name, out);
+    const char *old = bkt_map_get(c->renamed, name, strlen(name));
+    BKT_PASS(bkt_buf_addf(out, "attribute %s of %s", name, bkt_buf_str(&path)));
     return old ? bkt_buf_addf(out, ", renamed from %s", old) : BKT_OK;
 }
 
 static int name_clashes(struct bkt_domain *d, const struct bkt_change *c, bool links, struct bkt_names *out)
 {
     const struct bkt_map *kept = links ? c->kept_links : c->kept_attrs;
-    const void *key;
-    size_t pos = 0, n;
-    void *v;
-    while (kept && bkt_map_next(kept, &pos, &key, &n, &v)) {
+    for (struct bkt_map_at at = {0}; bkt_map_walk(kept, &at);) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
-        if ((enum bkt_kept)(uintptr_t)v != BKT_KEPT_CLASH)
+        if ((enum bkt_kept)(uintptr_t)at.value != BKT_KEPT_CLASH)
             continue;
-        BKT_PASS(name_path(d, c, key, n, links, &text));
+        BKT_PASS(name_path(d, c, at.key, links, &text));
         bkt_names_add(out, bkt_buf_str(&text));
     }
     return BKT_OK;
@@ -492,11 +473,8 @@ static int name_clashes(struct bkt_domain *d, const struct bkt_change *c, bool l
 int bkt_rivals_tell(struct bkt_domain *d, struct bkt_err *err)
 {
     struct bkt_names names = {.n = 0};
-    const void *key;
-    size_t pos = 0, n;
-    void *v;
-    while (bkt_map_next(d->edits->changes, &pos, &key, &n, &v)) {
-        const struct bkt_change *c = v;
+    for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);) {
+        const struct bkt_change *c = at.value;
         if (!c->removed && (name_clashes(d, c, true, &names) < 0 || name_clashes(d, c, false, &names) < 0))
             BKT_NOMEM(err);
     }

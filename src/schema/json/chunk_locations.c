@@ -39,7 +39,7 @@ void bkt_chunk_map_fini(struct bkt_chunk_map *m)
 
 const struct bkt_map_dset *bkt_chunk_map_find(const struct bkt_chunk_map *m, const char *path)
 {
-    return m->by_path ? bkt_map_get(m->by_path, path, strlen(path)) : NULL;
+    return bkt_map_get(m->by_path, path, strlen(path));
 }
 
 /* ---- files ---- */
@@ -262,14 +262,13 @@ static int parse_map(json_t *j, struct bkt_chunk_map *m, struct bkt_err *err)
     json_t *all = (json_t *)(uintptr_t)bkt_json_get(j, "datasets");
     if (!json_is_object(all))
         BKT_FAIL(err, BKT_EFORMAT, "datasets is missing");
-    m->dsets   = calloc(json_object_size(all) + 1, sizeof *m->dsets);
-    m->by_path = bkt_map_new();
-    if (!m->dsets || !m->by_path)
+    m->dsets = calloc(json_object_size(all) + 1, sizeof *m->dsets);
+    if (!m->dsets)
         BKT_NOMEM(err);
     for (void *it = json_object_iter(all); it; it = json_object_iter_next(all, it)) {
         struct bkt_map_dset *d = &m->dsets[m->n_dsets++];
         BKT_PASS(bkt_json_dup_key(json_object_iter_key(it), &d->path, err));
-        if (bkt_map_put(m->by_path, d->path, strlen(d->path), d, NULL) < 0)
+        if (bkt_map_set(&m->by_path, d->path, strlen(d->path), d, NULL) < 0)
             BKT_NOMEM(err);
         BKT_TRY(err, parse_dset(m, json_object_iter_value(it), d, err), "dataset %s", d->path);
     }

@@ -111,11 +111,8 @@ int bkt_ids_add(struct bkt_ids *l, const struct bkt_id *id)
 int bkt_ids_add_keys(struct bkt_ids *l, const struct bkt_map *m)
 {
     struct bkt_id id = {{0}};
-    const void   *key;
-    size_t        pos = 0, n;
-    void         *v;
-    while (bkt_map_next(m, &pos, &key, &n, &v)) {
-        memcpy(id.text, key, BKT_ID_LEN);
+    for (struct bkt_map_at at = {0}; bkt_map_walk(m, &at);) {
+        memcpy(id.text, at.key, BKT_ID_LEN);
         BKT_PASS(bkt_ids_add(l, &id));
     }
     return BKT_OK;

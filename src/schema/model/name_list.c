@@ -153,8 +153,7 @@ void bkt_named_settle(const struct bkt_named_list *list, size_t size)
     e->removals = 0;
     if (!e->index)
         return;
-    bkt_map_free(e->index, NULL);
-    e->index = NULL;
+    bkt_map_clear(&e->index, NULL);
     for (size_t i = 0; i < e->used; i++) {
         if (!at(l, size, i)->name)
             continue;
