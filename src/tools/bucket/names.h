@@ -63,7 +63,7 @@ BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct plain_file *plain,
  *  that the next load has to undo.  A root id without a document means that nobody owns its objects, so this
  *  file must not stay where a document was. */
 #define BKT_LOAD_JOURNAL ".h5bucket-load"
-/** Below db/<root>/: chunks that a kerchunk set had inline (tools/kerchunk/kept_chunks.c). */
+/** Below db/<root>/: chunks that a kerchunk set had inline (tools/kerchunk/array_link.c). */
 #define BKT_KEPT_CHUNKS ".h5bucket-inline"
 
 /** Names for bkt_domain_open(): store and path; free(). */
@@ -78,5 +78,23 @@ BKT_NODISCARD int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path
  *  version 1 at its top. */
 BKT_NODISCARD int bkt_place_list(struct bkt_store *st, const char *path,
                                  int (*each)(const char *path, void *arg), void *arg, struct bkt_err *err);
+
+/* ---- folders: documents without a root group, which hold an owner and an access list ---- */
+/** The nearest folder above @p path that has a document: out->what is FOLDER (or DOMAIN, which the caller has
+ *  to judge); ABSENT: no folder has one.  @p up: its path (free()), may be NULL. */
+BKT_NODISCARD int bkt_folder_above(struct bkt_store *st, const char *path, struct bkt_doc *out, char **up,
+                                   struct bkt_err *err);
+
+/** Check that setting user may create something at @p path, by the document of the nearest folder above that
+ *  has one.  BKT_EACCES; BKT_EEXIST: a domain lies there instead of a folder. */
+BKT_NODISCARD int bkt_folder_may_create(struct bkt_store *st, const char *path,
+                                        const struct bkt_settings *set, struct bkt_err *err);
+
+/** Make the folder @p path, and all folders above that have no document yet.  An existing folder stays
+ *  unchanged.
+ *  @p owner NULL: setting user, else the owner of the folder above, else admin.
+ *  @return BKT_OK; BKT_EACCES; BKT_EEXIST: there is a domain; … */
+BKT_NODISCARD int bkt_folder_make(struct bkt_store *st, const char *path, const char *owner,
+                                  const struct bkt_settings *set, struct bkt_err *err);
 
 #endif

@@ -1,12 +1,246 @@
 #include "tools/bucket/plain_walk.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/list.h"
 #include "base/map.h"
+#include "base/num.h"
 #include "tools/source/hdf5_glue.h"
-#include "tools/source/plain_object.h"
+#include "vol/convert/convert.h"
+#include "vol/plain/plain_chunks.h"
+
+/* Bytes of an attribute in memory; HDF5's attributes are rarely over 64 KiB. */
+#define MOST_VALUE ((uint64_t)64 << 20)
+
+/* ---- datasets ---- */
+
+static int take_filters(hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
+{
+    int n = H5Pget_nfilters(dcpl);
+    if (n < 0)
+        return h5_fail(err, "asking for filters");
+    if (!(d->filters = calloc((size_t)n + 1, sizeof *d->filters)))
+        BKT_NOMEM(err);
+    while (d->n_filters < (size_t)n) {
+        unsigned i = (unsigned)d->n_filters++;
+        BKT_PASS(bkt_convert_from_filter(dcpl, i, &d->filters[i], err));
+    }
+    return BKT_OK;
+}
+
+static enum bkt_layout_class layout_of(hid_t dcpl)
+{
+    switch (H5Pget_layout(dcpl)) {
+    case H5D_COMPACT: return BKT_D_COMPACT;
+    case H5D_CHUNKED: return BKT_D_CHUNKED;
+    case H5D_VIRTUAL: return BKT_D_VIRTUAL;
+    default: return BKT_D_CONTIGUOUS;
+    }
+}
+
+/* Only chunked data have a chunk shape. */
+static int take_layout(hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
+{
+    hsize_t            chunk[H5S_MAX_RANK];
+    struct bkt_layout *l = &d->layout;
+    l->cls = l->user_cls = layout_of(dcpl);
+    if (l->cls == BKT_D_CHUNKED) {
+        int rank = H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk);
+        if (rank < 0 || rank > BKT_MAX_RANK)
+            return h5_fail(err, "asking for the chunks' shape");
+        l->rank = l->user_rank = (unsigned)rank;
+        for (unsigned i = 0; i < l->rank; i++)
+            l->dims[i] = l->user_dims[i] = chunk[i];
+    }
+    return take_filters(dcpl, d, err);
+}
+
+static int take_dset(hid_t dset, struct bkt_dset *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(dset);
+    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
+    BKT_CLEANUP(h5_closep) hid_t type  = H5Dget_type(dset);
+    if (dcpl < 0 || space < 0 || type < 0)
+        return h5_fail(err, "asking about a dataset");
+    BKT_PASS(bkt_convert_from_type(NULL, type, &d->type, err));
+    BKT_PASS(bkt_convert_from_space(space, &d->space, err));
+    return take_layout(dcpl, d, err);
+}
+
+/* ---- attributes ---- */
+
+static bool has_references(const struct bkt_type *t)
+{
+    bool has = t->cls == BKT_T_OBJREF || t->cls == BKT_T_REGREF || (t->base && has_references(t->base));
+    for (size_t i = 0; i < t->n_fields; i++)
+        has = has || has_references(t->fields[i].type);
+    return has;
+}
+
+/* The stored form.  An attribute with references has no such form, since they lead to ids of a domain. */
+static int take_value(hid_t attr, hid_t type, hid_t space, struct bkt_attr *a, struct bkt_err *err)
+{
+    uint64_t n, bytes;
+    BKT_PASS(bkt_space_count(&a->space, &n, err));
+    if (has_references(a->type) || a->space.cls == BKT_S_NULL)
+        return BKT_OK;
+    if (!bkt_mul_u64(n, H5Tget_size(type), &bytes) || bytes > MOST_VALUE)
+        BKT_FAIL(err, BKT_EFORMAT, "attribute %s: its value is too large", a->name);
+    BKT_CLEANUP(bkt_freep) void *mem = calloc(1, bytes ? bytes : 1);
+    if (!mem)
+        BKT_NOMEM(err);
+    if (H5Aread(attr, type, mem) < 0)
+        return h5_fail(err, a->name);
+    BKT_CLEANUP(h5_closep) hid_t file_type = H5I_INVALID_HID;
+    int rc = bkt_convert_type(a->type, &file_type, err);
+    if (rc == BKT_OK)
+        rc = bkt_convert_store(NULL, a->type, file_type, type, mem, n, H5P_DEFAULT, &a->value, err);
+    a->has_value = rc == BKT_OK;
+    if (a->type->is_var && H5Treclaim(type, space, H5P_DEFAULT, mem) < 0)
+        return h5_fail(err, "freeing an attribute's values");
+    return rc;
+}
+
+static int take_attr(hid_t attr, struct bkt_attr *a, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t type  = H5Aget_type(attr);
+    BKT_CLEANUP(h5_closep) hid_t space = H5Aget_space(attr);
+    if (type < 0 || space < 0)
+        return h5_fail(err, "asking about an attribute");
+    BKT_PASS(bkt_convert_from_type(NULL, type, &a->type, err));
+    BKT_PASS(bkt_convert_from_space(space, &a->space, err));
+    return take_value(attr, type, space, a, err);
+}
+
+struct attrs {
+    struct bkt_object *o;
+    struct bkt_err    *err;
+    int                rc;
+};
+
+static herr_t one_attr(hid_t loc, const char *name, const H5A_info_t *info, void *arg)
+{
+    struct attrs                *all  = arg;
+    BKT_CLEANUP(bkt_attr_fini) struct bkt_attr a = {.name = strdup(name)};
+    BKT_CLEANUP(h5_closep) hid_t attr = H5Aopen(loc, name, H5P_DEFAULT);
+    (void)info;
+    if (!a.name)
+        all->rc = BKT_ERR(all->err, BKT_ENOMEM, "out of memory");
+    else
+        all->rc = attr < 0 ? h5_fail(all->err, name) : take_attr(attr, &a, all->err);
+    if (all->rc == BKT_OK && (all->rc = bkt_attrs_add(&all->o->attrs, &a)) < 0)
+        (void)BKT_ERR(all->err, all->rc, "out of memory");
+    return all->rc < 0 ? -1 : 0;
+}
+
+static int take_attrs(hid_t obj, struct bkt_object *o, struct bkt_err *err)
+{
+    struct attrs all = {.o = o, .err = err, .rc = BKT_OK};
+    if (H5Aiterate2(obj, H5_INDEX_NAME, H5_ITER_INC, NULL, one_attr, &all) < 0)
+        return all.rc < 0 ? all.rc : h5_fail(err, "going through attributes");
+    (void)bkt_attrs_settle(&o->attrs);
+    return BKT_OK;
+}
+
+/* ---- objects ---- */
+
+static int kind_of(H5O_type_t type, enum bkt_kind *kind, struct bkt_err *err)
+{
+    if (type != H5O_TYPE_GROUP && type != H5O_TYPE_DATASET && type != H5O_TYPE_NAMED_DATATYPE)
+        BKT_FAIL(err, BKT_EUNSUP, "an object of an unknown kind (%d)", (int)type);
+    *kind = type == H5O_TYPE_GROUP ? BKT_GROUP : type == H5O_TYPE_DATASET ? BKT_DATASET : BKT_DATATYPE;
+    return BKT_OK;
+}
+
+static int take(hid_t obj, const H5O_info2_t *info, bool attrs, struct bkt_object *o, struct bkt_err *err)
+{
+    uint64_t at = 0;
+    memcpy(&at, &info->token, sizeof at);
+    (void)snprintf(o->id.text, sizeof o->id.text, "%" PRIu64, at);
+    o->created  = (double)info->btime;
+    o->modified = (double)(info->mtime > info->ctime ? info->mtime : info->ctime);
+    if (o->kind == BKT_DATASET)
+        BKT_PASS(take_dset(obj, &o->dset, err));
+    if (o->kind == BKT_DATATYPE)
+        BKT_PASS(bkt_convert_from_type(NULL, obj, &o->type, err));
+    return attrs ? take_attrs(obj, o, err) : BKT_OK;
+}
+
+static int object_of(hid_t obj, const H5O_info2_t *info, bool attrs, struct bkt_object **out,
+                     struct bkt_err *err)
+{
+    enum bkt_kind kind;
+    BKT_PASS(kind_of(info->type, &kind, err));
+    struct bkt_object *o = bkt_object_make(kind);
+    if (!o)
+        BKT_NOMEM(err);
+    int rc = take(obj, info, attrs, o, err);
+    if (rc < 0)
+        bkt_object_release(o);
+    else
+        *out = o;
+    return rc;
+}
+
+/* ---- storage ---- */
+
+static int one_chunk(void *arg, const struct bkt_file_chunk *c)
+{
+    struct bkt_extent_use *u = arg;
+    u->n++;
+    u->bytes += c->size;
+    return BKT_OK;
+}
+
+static int count(hid_t dset, hid_t dcpl, struct bkt_extent_use *out, struct bkt_err *err)
+{
+    if (H5Pget_layout(dcpl) == H5D_CHUNKED)
+        return bkt_file_chunks(dset, one_chunk, out, err);
+    if (H5Pget_layout(dcpl) == H5D_VIRTUAL)
+        return BKT_OK;
+    out->bytes = H5Dget_storage_size(dset);
+    out->n     = out->bytes > 0;
+    return BKT_OK;
+}
+
+/* Its own file, or the first of its external raw files. */
+static int name_file(hid_t dcpl, const char *uri, struct bkt_extent_use *out, struct bkt_err *err)
+{
+    char    name[4096] = "";
+    off_t   off  = 0;
+    hsize_t size = 0;
+    int     n    = H5Pget_external_count(dcpl);
+    if (n > 0) {
+        if (H5Pget_external(dcpl, 0, sizeof name, name, &off, &size) < 0)
+            return h5_fail(err, "asking for an external file");
+        name[sizeof name - 1] = 0;
+        out->more_files       = (size_t)n - 1;
+    }
+    if (!(out->files = calloc(1, sizeof *out->files)) || !(out->files[0].uri = strdup(n > 0 ? name : uri)))
+        BKT_NOMEM(err);
+    out->files[0].n     = out->n;
+    out->files[0].bytes = out->bytes;
+    out->n_files        = 1;
+    return BKT_OK;
+}
+
+int plain_where(hid_t dset, const char *uri, struct bkt_extent_use *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dset);
+    *out = (struct bkt_extent_use){.known = true, .linked = true};
+    if (dcpl < 0)
+        return h5_fail(err, "asking about a dataset");
+    int rc = count(dset, dcpl, out, err);
+    if (rc == BKT_OK && out->n)
+        rc = name_file(dcpl, uri, out, err);
+    if (rc < 0)
+        bkt_where_fini(out);
+    return rc;
+}
+
+/* ---- the walk ---- */
 
 struct walk {
     unsigned levels;
@@ -109,18 +343,18 @@ static int note(struct walk *w, const H5O_token_t *token, const char *path)
 
 /* Apart, so that the error's room isn't on the stack at every level. */
 static __attribute__((noinline)) int cannot(struct walk *w, const char *path, const struct bkt_link *link,
-                                            struct bkt_err *why)
+                     struct bkt_err *why)
 {
     struct plain_step s = {.s = {.path = path, .link = link, .why = why}, .id = H5I_INVALID_HID};
     return w->each(&s, w->arg);
 }
 
 static __attribute__((noinline)) int show(struct walk *w, hid_t id, const H5O_info2_t *info, const char *path,
-                                          const struct bkt_link *link, const char *same)
+                     const struct bkt_link *link, const char *same)
 {
     struct bkt_err     why = {.n = 0};
     struct bkt_object *o   = NULL;
-    int rc = plain_object(id, info, w->attrs && !same, &o, &why);
+    int rc = object_of(id, info, w->attrs && !same, &o, &why);
     if (rc < 0)
         return rc == BKT_ENOMEM ? bkt_err_copy(w->err, rc, &why) : cannot(w, path, link, &why);
     struct plain_step s = {.s = {.path = path, .link = link, .obj = o, .same = same}, .id = id, .info = info};

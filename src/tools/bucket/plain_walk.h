@@ -5,6 +5,8 @@
 #include <hdf5.h>
 
 #include "tools/bucket/walk.h"
+#include "schema/model/model.h"
+#include "tools/source/key_list.h"
 
 struct plain_step {
     struct bkt_step    s;
@@ -22,5 +24,11 @@ struct plain_step {
 BKT_NODISCARD int plain_walk(hid_t file, const char *path, unsigned levels, bool attrs,
                              int (*each)(const struct plain_step *s, void *arg), void *arg,
                              struct bkt_err *err);
+
+/** Count the chunks and bytes of an open dataset.  Data that are not chunked count as one chunk; those of
+ *  other files (virtual) are left out.
+ * @param uri  the name of the file that has it
+ * @param out  bkt_where_fini() */
+BKT_NODISCARD int plain_where(hid_t dset, const char *uri, struct bkt_extent_use *out, struct bkt_err *err);
 
 #endif

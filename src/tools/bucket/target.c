@@ -7,7 +7,7 @@
 
 #include "schema/json/acl.h"
 #include "schema/edit/edit.h"
-#include "tools/bucket/folder.h"
+#include "tools/bucket/names.h"
 
 /* DST is a folder, or ends with '/': the domain goes into it under its own name. */
 static int into(struct bkt_ends *g, const char *to, struct bkt_err *err)

@@ -136,7 +136,7 @@ static int visit_object(struct walk *w, const struct bkt_object *o, const char *
 
 /* Apart from visit(), so that the error's room isn't on the stack at every level. */
 static __attribute__((noinline)) int fetch(struct walk *w, const struct bkt_id *id, const char *path,
-                                           const struct bkt_link *link, const struct bkt_object **out)
+                     const struct bkt_link *link, const struct bkt_object **out)
 {
     struct bkt_err why = {.n = 0};
     *out               = NULL;
@@ -177,15 +177,15 @@ int bkt_walk(struct bkt_domain *d, const struct bkt_id *start, const char *path,
 
 /* ---- all that is reachable ---- */
 
-int bkt_type_ids(const struct bkt_type *t, int (*each)(const struct bkt_id *id, void *arg), void *arg)
+static int type_ids(const struct bkt_type *t, int (*each)(const struct bkt_id *id, void *arg), void *arg)
 {
     if (!t)
         return BKT_OK;
     if (t->committed.text[0])
         BKT_PASS(each(&t->committed, arg));
     for (size_t i = 0; i < t->n_fields; i++)
-        BKT_PASS(bkt_type_ids(t->fields[i].type, each, arg));
-    return bkt_type_ids(t->base, each, arg);
+        BKT_PASS(type_ids(t->fields[i].type, each, arg));
+    return type_ids(t->base, each, arg);
 }
 
 struct wait { /* an object to be visited: the object that needs it, and its path */
@@ -237,9 +237,9 @@ static int push_all(struct reach *r, const struct bkt_object *o, const char *pat
         BKT_PASS(push(r, &l->id, &o->id, bkt_buf_str(&sub)));
     }
     for (size_t i = 0; i < o->attrs.n; i++)
-        BKT_PASS(bkt_type_ids(o->attrs.v[i].type, push_type, r));
+        BKT_PASS(type_ids(o->attrs.v[i].type, push_type, r));
     if (o->kind == BKT_DATASET) {
-        BKT_PASS(bkt_type_ids(o->dset.type, push_type, r));
+        BKT_PASS(type_ids(o->dset.type, push_type, r));
         if (o->dset.layout.chunk_table.text[0])
             BKT_PASS(push(r, &o->dset.layout.chunk_table, &o->id, ""));
     }

@@ -48,7 +48,4 @@ BKT_NODISCARD int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_r
 BKT_NODISCARD int bkt_walk_find(struct bkt_domain *d, const char *path, struct bkt_id *out,
                                 struct bkt_err *err);
 
-/** All ids that a type names: of committed types, its own included. */
-int bkt_type_ids(const struct bkt_type *t, int (*each)(const struct bkt_id *id, void *arg), void *arg);
-
 #endif

@@ -1,6 +1,7 @@
-/* h5bucket get NAME [FILE.h5]: an HDF5 file with a domain's content, or a plain file as it is (get_file.c).
- * A copy is written beside FILE and takes its name when it is complete, so that an interrupted or failed copy
- * leaves nothing. */
+/* h5bucket get NAME [FILE.h5]: an HDF5 file with a domain's content, or a plain file as it is.  A copy is
+ * written beside FILE and takes its name when it is complete, so that an interrupted or failed copy leaves
+ * nothing.  Bytes of a plain file are collected in FILE.h5bucket-part, which stays when the download is cut
+ * off. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -13,17 +14,106 @@
 
 #include "base/bytes.h"
 #include "base/os/whole_io.h"
+#include "base/url.h"
 #include "schema/domain/domain.h"
 #include "tools/cli/interrupt.h"
+#include "tools/cli/progress.h"
 #include "tools/cli/tool.h"
-#include "tools/cmd/get.h"
 #include "tools/cmd/get_shared.h"
 #include "tools/load/user_block.h"
 #include "tools/share/processes.h"
 #include "tools/show/json_out.h"
 #include "tools/show/show.h"
+#include "tools/source/download.h"
 #include "tools/source/hdf5_glue.h"
+#include "tools/source/plain_name.h"
 #include "vol/copy/copier.h"
+#include "vol/vfd/store_driver_ahead.h"
+
+struct bkt_got {
+    uint64_t bytes, kept; /* of the file; those that an earlier download had brought */
+};
+
+/* ---- a plain HDF5 file: its bytes ---- */
+
+static int on_step(void *arg, uint64_t bytes, struct bkt_err *err)
+{
+    progress_add(arg, bytes, 0, 0);
+    return interrupt_check(err);
+}
+
+/* Another version of the file will be downloaded next time. */
+static int download_ended(const struct part_file *part, int rc, const struct bkt_err *why,
+                          struct bkt_err *err)
+{
+    unsigned long long done = part_file_done(part), size = part->size;
+    bool               other = rc == BKT_EPRECOND;
+    (void)bkt_err_copy(err, rc, why);
+    if (other || !done)
+        part_file_remove(part);
+    if (other)
+        BKT_FAIL(err, rc, "the file was replaced while it was read; run h5bucket get again");
+    if (!done)
+        return rc;
+    BKT_FAIL(err, rc, "%llu of %llu bytes are kept in %s; the same command goes on with them", done, size,
+             part->path);
+}
+
+static int fetch(struct bkt_tool *t, const char *full, const char *file, struct vfd_expected *x,
+                 struct bkt_got *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *name = strndup(full, strcspn(full, "?")); /* each signature is another one */
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    BKT_CLEANUP(part_file_fini) struct part_file part = {.fd = -1};
+    struct bkt_err  why = {.n = 0};
+    struct progress progress;
+    if (!name || bkt_buf_addf(&path, "%s.h5bucket-part", file) < 0)
+        BKT_NOMEM(err);
+    x->version.size = x->size;
+    BKT_PASS(part_file_open(bkt_buf_str(&path), name, DOWNLOAD_BLOCK, &x->version, &part, err));
+    progress_init(&progress, full, bkt_tool_has(t, "verbose") > 0);
+    progress.total = part.size - part.kept;
+    if (part.kept)
+        progress_line(&progress, "%s: %llu bytes are here already", bkt_buf_str(&path),
+                      (unsigned long long)part.kept);
+    struct download d = {.st = x->st,
+                         .key = x->key,
+                         .version = &x->version,
+                         .first = x->first,
+                         .n_first = x->n,
+                         .step = on_step,
+                         .arg = &progress};
+    int rc = bkt_processes_several() ? bkt_get_shared_download(&d, full, &part, &why)
+                                     : download_run(&d, &part, &why);
+    progress_end(&progress);
+    if (rc < 0)
+        return download_ended(&part, rc, &why, err);
+    *out = (struct bkt_got){.bytes = part.size, .kept = part.kept};
+    return part_file_finish(&part, file, err);
+}
+
+/* Download the plain file in a store whose first bytes were asked for (plain_file_ask()).  The next call
+ * goes on with a download that fails.
+ * @param file  the new name
+ * @param out   set on success */
+static int get_file(struct bkt_tool *t, struct plain_file *p, const char *file, struct bkt_got *out,
+                    struct bkt_err *err)
+{
+    struct vfd_expected x;
+    int rc = vfd_take_expected(p->r.full, &x, err);
+    p->r.asked = false;
+    if (rc == 0)
+        BKT_FAIL(err, BKT_ENOENT, "%s: no such file", p->name);
+    if (rc < 0)
+        return rc;
+    rc = fetch(t, p->r.full, file, &x, out, err);
+    bkt_store_close(x.st);
+    free(x.key);
+    free(x.first);
+    return rc;
+}
+
+/* ---- a domain's content as an HDF5 file ---- */
 
 struct get {
     struct bkt_tool *t;
@@ -222,7 +312,7 @@ static int get_any(struct get *g, const char *name, bool *is_file, struct bkt_go
     BKT_PASS(plain_file_ask(name, set, &plain, err));
     int rc   = bkt_domain_open_only(name, set, &d, NULL);
     *is_file = rc < 0 && plain.r.asked && bkt_remote_instead(&plain.r, rc) && plain_file_is(&plain, set);
-    rc       = *is_file ? bkt_get_file(g->t, &plain, g->file, got, err) : get_content(g, name, err);
+    rc       = *is_file ? get_file(g->t, &plain, g->file, got, err) : get_content(g, name, err);
     bkt_domain_close(d);
     return rc;
 }

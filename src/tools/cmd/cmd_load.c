@@ -5,7 +5,6 @@
 
 #include "schema/edit/edit.h"
 #include "tools/kerchunk/load_kerchunk.h"
-#include "tools/load/gather/gather_shared.h"
 #include "tools/load/load_one.h"
 #include "tools/load/load_parts.h"
 #include "tools/load/load_processes.h"

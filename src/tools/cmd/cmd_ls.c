@@ -1,20 +1,263 @@
-/* h5bucket ls: lists a folder, or a domain. */
+/* h5bucket ls: lists a folder, a domain, or a plain HDF5 file. */
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/list.h"
-#include "tools/cmd/ls.h"
+#include "tools/bucket/names.h"
+#include "tools/bucket/plain_walk.h"
+#include "tools/bucket/walk.h"
+#include "tools/cli/tool.h"
+#include "tools/show/show.h"
 #include "tools/source/key_list.h"
 #include "tools/source/plain_name.h"
 
-bool bkt_ls_wanted(const struct bkt_ls *ls, const char *path)
+struct ls {
+    struct bkt_tool *t;
+    bool             recursive, verbose, human, attrs, acls, names;
+    const char      *pattern; /* of names, as the shell's; NULL: all */
+    struct bkt_jout  j;
+    int              rc; /* exit code so far */
+};
+
+/** The counting of a listed dataset's chunks. */
+struct where {
+    int (*count)(void *arg, const struct bkt_object *o, struct bkt_extent_use *out, struct bkt_err *err);
+    void       *arg;
+    const char *id; /* the meaning of an object's id, for its row */
+};
+struct plain_file; /* plain_name.h */
+
+/* ---- objects of a domain: one line each, more with -v ---- */
+
+/* Whether a path's last component matches the pattern. */
+static bool wanted(const struct ls *ls, const char *path)
 {
     const char *last = strrchr(path, '/');
     return !ls->pattern || fnmatch(ls->pattern, last ? last + 1 : path, 0) == 0;
 }
 
-void bkt_ls_acls(struct bkt_ls *ls, const struct bkt_domain_doc *doc)
+/* Layout, chunk shape and filters, in one line. */
+static void layout_text(struct bkt_buf *b, const struct bkt_dset *ds)
+{
+    bkt_say_str(b, bkt_show_layout(ds->layout.cls));
+    for (unsigned i = 0; ds->layout.cls != BKT_D_NONE && i < ds->layout.rank; i++)
+        bkt_say(b, "%s%llu%s", i ? "," : " [", (unsigned long long)ds->layout.dims[i],
+                           i + 1 == ds->layout.rank ? "]" : "");
+    if (ds->n_filters)
+        bkt_say_str(b, " ");
+    bkt_show_filters(b, ds);
+}
+
+/* An object or a link in a line. */
+static void object_line(const struct ls *ls, const struct bkt_step *st)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    bkt_show_name(&b, st->path);
+    for (size_t at = b.len; at < 24; at++)
+        bkt_say_str(&b, " ");
+    bkt_say_str(&b, " ");
+    if (!st->obj && st->link) {
+        const char *file = st->link->file ? st->link->file : "";
+        bkt_say(&b, "%s link -> ", bkt_show_link(st->link->cls));
+        bkt_show_url(&b, st->link->cls == BKT_L_EXTERNAL ? file : "");
+        bkt_say_str(&b, st->link->cls == BKT_L_EXTERNAL ? " : " : "");
+        bkt_show_name(&b, st->link->path ? st->link->path : "");
+    } else if (st->obj) {
+        bkt_say_str(&b, bkt_show_kind(st->obj->kind));
+    }
+    if (st->same) {
+        bkt_say_str(&b, ", same as ");
+        bkt_show_name(&b, st->same);
+    } else if (st->obj && st->obj->kind == BKT_DATASET) {
+        bkt_say_str(&b, " ");
+        bkt_show_space(&b, &st->obj->dset.space);
+        if (!ls->verbose) {
+            bkt_say_str(&b, "  ");
+            bkt_show_type(&b, st->obj->dset.type);
+            bkt_say_str(&b, "  ");
+            layout_text(&b, &st->obj->dset);
+        }
+    }
+    printf("%s\n", bkt_buf_str(&b));
+}
+
+/* ---- as a record ---- */
+
+static void attrs_of(const struct bkt_object *o, struct bkt_jout *j)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    bkt_jout_attrs(j, o);
+    for (size_t i = 0; !j->to && i < o->attrs.n; i++) {
+        bkt_buf_clear(&b);
+        bkt_show_attr(&b, &o->attrs.v[i], 200);
+        printf("    @%s\n", bkt_buf_str(&b));
+    }
+}
+
+/* With -v also as rows. */
+static void dset_of(struct ls *ls, const struct bkt_object *o, const struct where *where,
+                    const struct bkt_record *r)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf          b   = {0};
+    BKT_CLEANUP(bkt_where_fini) struct bkt_extent_use use = {0};
+    struct bkt_err                                    err = {.n = 0};
+    const struct bkt_layout                          *l   = &o->dset.layout;
+    bkt_record_type(r, "type", ls->verbose ? "type" : NULL, o->dset.type);
+    bkt_jout_space(r->j, "shape", &o->dset.space);
+    bkt_jout_layout(r->j, &o->dset);
+    if (!ls->verbose)
+        return;
+    layout_text(&b, &o->dset);
+    bkt_record_row(r, "layout", &b);
+    if (l->user_cls != l->cls)
+        bkt_record_str(r, NULL, "created as", bkt_show_layout(l->user_cls));
+    if (where->count(where->arg, o, &use, &err) < 0) {
+        ls->rc = bkt_tool_error(ls->t, o->id.text, &err);
+        return;
+    }
+    bkt_jout_where(r->j, &use);
+    bkt_record_where(r, &use);
+}
+
+static void object_of(struct ls *ls, const struct bkt_object *o, const struct where *where,
+                      const struct bkt_record *r)
+{
+    const bool rows = ls->verbose;
+    bkt_record_str(r, NULL, rows ? where->id : NULL, o->id.text);
+    bkt_record_time(r, "created", rows ? "created" : NULL, o->created);
+    bkt_record_time(r, "modified", rows ? "modified" : NULL, o->modified);
+    if (o->kind == BKT_DATASET)
+        dset_of(ls, o, where, r);
+    if (o->kind == BKT_DATATYPE)
+        bkt_record_type(r, NULL, rows ? "type" : NULL, o->type);
+    if (ls->attrs)
+        attrs_of(o, r->j);
+}
+
+static void print_step(struct ls *ls, const struct bkt_step *st, const struct where *where)
+{
+    struct bkt_jout        *j = &ls->j;
+    const struct bkt_record r = {.j = j, .indent = 4, .width = 10, .human = ls->human};
+    if (!j->to)
+        object_line(ls, st);
+    bkt_jout_open(j, NULL, '{');
+    bkt_jout_str(j, "path", st->path);
+    bkt_jout_str(j, "link", st->link ? bkt_show_link(st->link->cls) : NULL);
+    if (st->obj) {
+        bkt_jout_str(j, "kind", bkt_show_kind(st->obj->kind));
+        bkt_jout_str(j, "id", st->obj->id.text);
+    } else if (st->link) {
+        bkt_jout_url(j, "file", st->link->file);
+        bkt_jout_str(j, "target", st->link->path);
+    }
+    if (st->same)
+        bkt_jout_str(j, "same_as", st->same);
+    if (st->obj && !st->same)
+        object_of(ls, st->obj, where, &r);
+    bkt_jout_close(j);
+}
+
+/* Print one link that a walk met. */
+static void show_step(struct ls *ls, const struct bkt_step *st, const struct where *where)
+{
+    if (st->why) {
+        ls->rc = bkt_tool_error(ls->t, st->path, st->why);
+    } else if (!wanted(ls, st->path)) {
+        return;
+    } else if (ls->names && !ls->t->json) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+        bkt_show_name(&b, st->path);
+        puts(bkt_buf_str(&b));
+    } else {
+        print_step(ls, st, where);
+    }
+}
+
+/* ---- the walk ---- */
+
+struct in_domain {
+    struct ls     *ls;
+    struct bkt_domain *d;
+    struct bkt_uses
+        *uses; /* chunk objects of all datasets, when many are listed; NULL: asked for one by one */
+};
+
+static int count_in_domain(void *arg, const struct bkt_object *o, struct bkt_extent_use *out,
+                           struct bkt_err *err)
+{
+    const struct in_domain *s = arg;
+    return bkt_where_count(s->d, o, s->uses, out, err);
+}
+
+static int on_domain_step(const struct bkt_step *st, void *arg)
+{
+    struct in_domain          *s     = arg;
+    const struct where where = {.count = count_in_domain, .arg = s, .id = "id"};
+    show_step(s->ls, st, &where);
+    return BKT_OK;
+}
+
+/* Objects of an open domain from @p path on. */
+static void show_domain(struct ls *ls, struct bkt_domain *d, const char *path)
+{
+    struct in_domain   s   = {.ls = ls, .d = d};
+    struct bkt_err err = {.n = 0};
+    struct bkt_id  id;
+    int            rc = bkt_domain_check_acl(d, BKT_ACL_READ, &err);
+    if (rc == BKT_OK)
+        rc = bkt_walk_find(d, path, &id, &err);
+    if (rc == BKT_OK && ls->verbose && ls->recursive && bkt_uses_scan(d, &s.uses, NULL) < 0)
+        s.uses = NULL; /* version 1, plain web: each dataset is asked about */
+    if (rc == BKT_OK)
+        rc = bkt_walk(d, &id, path, ls->recursive ? UINT32_MAX : 1, on_domain_step, &s, &err);
+    bkt_uses_free(s.uses);
+    if (rc < 0)
+        ls->rc = bkt_tool_error(ls->t, bkt_domain_name(d), &err);
+}
+
+/* ---- objects of a plain HDF5 file ---- */
+
+struct in_file {
+    struct ls           *ls;
+    const struct plain_file *p;
+    hid_t                    dset; /* the object that is shown */
+};
+
+static int count_in_file(void *arg, const struct bkt_object *o, struct bkt_extent_use *out,
+                         struct bkt_err *err)
+{
+    const struct in_file *s = arg;
+    (void)o;
+    return plain_where(s->dset, s->p->uri, out, err);
+}
+
+static int on_file_step(const struct plain_step *st, void *arg)
+{
+    struct in_file          *s     = arg;
+    const struct where where = {.count = count_in_file, .arg = s, .id = "address"};
+    s->dset                      = st->id;
+    show_step(s->ls, &st->s, &where);
+    return BKT_OK;
+}
+
+/* Objects of an open plain HDF5 file from p->inner on. */
+static void show_file(struct ls *ls, struct plain_file *p)
+{
+    struct in_file   s   = {.ls = ls, .p = p, .dset = H5I_INVALID_HID};
+    struct bkt_err err = {.n = 0};
+    bkt_jout_open(&ls->j, NULL, '{');
+    bkt_jout_str(&ls->j, "kind", "file");
+    bkt_jout_url(&ls->j, "file", p->uri);
+    bkt_jout_open(&ls->j, "objects", '[');
+    if (plain_walk(p->file, p->inner, ls->recursive ? UINT32_MAX : 1, ls->attrs, on_file_step, &s, &err) < 0)
+        ls->rc = bkt_tool_error(ls->t, p->uri, &err);
+    bkt_jout_close(&ls->j);
+    bkt_jout_close(&ls->j);
+}
+
+/* Print the access list of a document, if it is requested. */
+static void acls_of(struct ls *ls, const struct bkt_domain_doc *doc)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b   = {0};
     struct bkt_err                           err = {.n = 0};
@@ -47,15 +290,14 @@ static int on_used(const struct bkt_scanned *s, void *arg)
 }
 
 /* Size of a domain, by one LIST; unknown for version 1. */
-static bool measure(const struct bkt_ls *ls, struct bkt_store *st, const struct bkt_doc *doc,
-                    struct bkt_use *u)
+static bool measure(const struct ls *ls, struct bkt_store *st, const struct bkt_doc *doc, struct bkt_use *u)
 {
     *u = (struct bkt_use){.n = 0};
     return ls->verbose && doc->what == BKT_IS_DOMAIN &&
            bkt_scan(st, &doc->doc.root, on_used, u, NULL) == BKT_OK;
 }
 
-static void line_of(const struct bkt_doc *doc, const char *name)
+static void entry_line(const struct bkt_doc *doc, const char *name)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     bkt_show_name(&b, doc->doc.owner ? doc->doc.owner : "-");
@@ -68,13 +310,13 @@ static void line_of(const struct bkt_doc *doc, const char *name)
     printf("%s%s\n", bkt_buf_str(&b), doc->what == BKT_IS_DOMAIN ? "" : "/");
 }
 
-static void entry(struct bkt_ls *ls, struct bkt_store *st, const char *path, const struct bkt_doc *doc)
+static void entry(struct ls *ls, struct bkt_store *st, const char *path, const struct bkt_doc *doc)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
     BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(st, path);
     const struct bkt_record                  r    = {.j = &ls->j, .indent = 4, .width = 10};
     struct bkt_use                           use;
-    if (!name || !bkt_ls_wanted(ls, path))
+    if (!name || !wanted(ls, path))
         return;
     if (ls->names && !ls->t->json) {
         bkt_show_name(&b, name);
@@ -82,7 +324,7 @@ static void entry(struct bkt_ls *ls, struct bkt_store *st, const char *path, con
         return;
     }
     if (!ls->t->json)
-        line_of(doc, name);
+        entry_line(doc, name);
     bkt_jout_open(&ls->j, NULL, '{');
     bkt_jout_str(&ls->j, "path", path);
     bkt_jout_str(&ls->j, "name", name);
@@ -100,16 +342,16 @@ static void entry(struct bkt_ls *ls, struct bkt_store *st, const char *path, con
         bkt_say_str(&b, ls->human ? " in all" : " bytes in all");
         bkt_record_row(&r, "storage", &b);
     }
-    bkt_ls_acls(ls, &doc->doc);
+    acls_of(ls, &doc->doc);
     bkt_jout_close(&ls->j);
 }
 
 static int on_name(const char *path, void *names) { return bkt_strs_add(names, path); }
 
-static void list_folder(struct bkt_ls *ls, struct bkt_store *st, const char *path, unsigned depth);
+static void list_folder(struct ls *ls, struct bkt_store *st, const char *path, unsigned depth);
 
 /* Shows entries from @p from on, as many as are requested together. */
-static void list_batch(struct bkt_ls *ls, struct bkt_store *st, char **paths, size_t n, unsigned depth)
+static void list_batch(struct ls *ls, struct bkt_store *st, char **paths, size_t n, unsigned depth)
 {
     struct bkt_doc *docs = calloc(n, sizeof *docs);
     if (!docs) {
@@ -129,7 +371,7 @@ static void list_batch(struct bkt_ls *ls, struct bkt_store *st, char **paths, si
     free(docs);
 }
 
-static void list_folder(struct bkt_ls *ls, struct bkt_store *st, const char *path, unsigned depth)
+static void list_folder(struct ls *ls, struct bkt_store *st, const char *path, unsigned depth)
 {
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs names = {0};
     struct bkt_err                             err   = {.n = 0};
@@ -145,7 +387,7 @@ static void list_folder(struct bkt_ls *ls, struct bkt_store *st, const char *pat
 
 /* ---- one argument ---- */
 
-static void list_domain(struct bkt_ls *ls, const struct bkt_place *p, const char *inner)
+static void list_domain(struct ls *ls, const struct bkt_place *p, const char *inner)
 {
     BKT_CLEANUP(bkt_freep) char *name = bkt_place_name(p->store, p->path);
     struct bkt_domain           *d    = NULL;
@@ -157,15 +399,15 @@ static void list_domain(struct bkt_ls *ls, const struct bkt_place *p, const char
     bkt_jout_open(&ls->j, NULL, '{');
     bkt_jout_url(&ls->j, "domain", bkt_domain_name(d));
     bkt_jout_str(&ls->j, "owner", bkt_domain_doc(d)->owner);
-    bkt_ls_acls(ls, bkt_domain_doc(d));
+    acls_of(ls, bkt_domain_doc(d));
     bkt_jout_open(&ls->j, "objects", '[');
-    bkt_ls_domain(ls, d, inner);
+    show_domain(ls, d, inner);
     bkt_jout_close(&ls->j);
     bkt_jout_close(&ls->j);
     bkt_domain_close(d);
 }
 
-static int list_place(struct bkt_ls *ls, const char *name, struct plain_file *plain, struct bkt_err *err)
+static int list_place(struct ls *ls, const char *name, struct plain_file *plain, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_place_fini) struct bkt_place p     = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc   = {0};
@@ -182,7 +424,7 @@ static int list_place(struct bkt_ls *ls, const char *name, struct plain_file *pl
     bkt_jout_open(&ls->j, NULL, '{');
     bkt_jout_str(&ls->j, "folder", p.path);
     bkt_jout_str(&ls->j, "owner", doc.doc.owner);
-    bkt_ls_acls(ls, &doc.doc);
+    acls_of(ls, &doc.doc);
     bkt_jout_open(&ls->j, "entries", '[');
     list_folder(ls, p.store, p.path, 0);
     bkt_jout_close(&ls->j);
@@ -190,7 +432,7 @@ static int list_place(struct bkt_ls *ls, const char *name, struct plain_file *pl
     return BKT_OK;
 }
 
-static int list_name(struct bkt_ls *ls, const char *name, struct bkt_err *err)
+static int list_name(struct ls *ls, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(plain_file_fini) struct plain_file plain = {.file = -1};
     BKT_CLEANUP(bkt_freep) char                   *info  = bkt_tool_info(ls->t);
@@ -202,7 +444,7 @@ static int list_name(struct bkt_ls *ls, const char *name, struct bkt_err *err)
     if (rc < 0)
         BKT_PASS(plain_file_instead(&plain, &ls->t->set, info, true, rc, &why, err));
     if (rc < 0)
-        bkt_ls_file(ls, &plain);
+        show_file(ls, &plain);
     return BKT_OK;
 }
 
@@ -212,7 +454,7 @@ static int run(struct bkt_tool *t)
     char       *alone  = here;
     char      **names  = t->n_args ? t->args : &alone;
     int         n      = t->n_args ? t->n_args : 1;
-    struct bkt_ls ls   = {
+    struct ls ls   = {
         .t         = t,
         .recursive = bkt_tool_has(t, "recursive") > 0,
         .verbose   = bkt_tool_has(t, "verbose") > 0,

@@ -4,11 +4,10 @@
 
 #include "tools/bucket/names.h"
 #include "tools/bucket/plain_walk.h"
-#include "tools/show/record.h"
+#include "tools/show/show.h"
 #include "tools/cli/tool.h"
 #include "tools/source/hdf5_glue.h"
 #include "tools/source/plain_name.h"
-#include "tools/source/plain_object.h"
 #include "tools/bucket/walk.h"
 
 struct stat_of {

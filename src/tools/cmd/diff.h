@@ -1,4 +1,5 @@
-/* The two halves of h5bucket diff: objects (cmd_diff.c) and values (diff_value.c). */
+/* The two halves of h5bucket diff: objects, and blocks that processes share (cmd_diff.c); values
+ * (diff_value.c). */
 #ifndef BKT_DIFF_H
 #define BKT_DIFF_H
 
@@ -18,7 +19,7 @@ struct bkt_diff {
     struct bkt_map  *seen; /* pairs of tokens that were compared */
     struct bkt_err  *err;
     hid_t fa, fb;                   /* both files */
-    struct bkt_diff_shared *shared; /* diff_shared.h; NULL: this process is alone */
+    struct bkt_diff_shared *shared; /* NULL: this process is alone */
     struct bkt_diff_pair *pair;     /* diff_value.c: the dataset of the last block that was shared */
 };
 
@@ -44,5 +45,14 @@ void bkt_diff_pair_free(struct bkt_diff *d);
 /** Compare the elements of two attributes or datasets of equal type and extent. */
 BKT_NODISCARD int bkt_diff_attr(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name);
 BKT_NODISCARD int bkt_diff_data(struct bkt_diff *d, hid_t a, hid_t b, const char *path);
+
+/* ---- by the processes of an mpirun: blocks of datasets are compared by all of them.  The first one prints
+ * the differences, in the order of one process alone. ---- */
+/** A dataset whose blocks are shared: its number.  BKT_ENOMEM */
+BKT_NODISCARD int bkt_diff_shared_dataset(struct bkt_diff *d, const char *path,
+                                          const struct bkt_blocks *whole, uint64_t elems, size_t *number);
+BKT_NODISCARD int bkt_diff_shared_block(struct bkt_diff *d, size_t number, const struct bkt_blocks *at);
+/** All its blocks are put.  @p bad, @p first: differences that were found without them */
+void bkt_diff_shared_done(struct bkt_diff *d, size_t number, uint64_t bad, uint64_t first);
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "tools/cmd/diff.h"
-#include "tools/cmd/diff_shared.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/copy/copier.h"
 #include "vol/copy/same_value.h"

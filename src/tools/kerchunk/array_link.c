@@ -3,8 +3,58 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "schema/domain/domain.h"
+#include "tools/bucket/names.h"
 #include "tools/kerchunk/load_kerchunk.h"
 #include "tools/source/hdf5_glue.h"
+
+static int key_of(const struct kc_load *k, struct bkt_buf *out)
+{
+    return bkt_buf_addf(out, "db/%.17s/" BKT_KEPT_CHUNKS, bkt_domain_root(k->l->file->dom)->text + 2);
+}
+
+/* The file's name among those of the set; k->uris has a place for one more. */
+static int begin_kept(struct kc_load *k, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0}, key = {0};
+    if (key_of(k, &key) < 0 ||
+        bkt_buf_addf(&uri, "%s/%s", bkt_store_uri(bkt_domain_store(k->l->file->dom)), bkt_buf_str(&key)) <
+            0 ||
+        bkt_strs_add(&k->set.urls, bkt_buf_str(&uri)) < 0)
+        BKT_NOMEM(err);
+    k->kept_url = (uint32_t)(k->set.urls.n - 1);
+    return load_file_uri(k->l, bkt_buf_str(&uri), &k->uris[k->kept_url], err);
+}
+
+static int keep(struct kc_load *k, const struct kc_array *a, struct bkt_err *err)
+{
+    for (size_t i = 0; i < a->n_chunks; i++) {
+        struct kc_ref *r = &k->set.refs[a->chunks[i].ref];
+        if (r->url != KC_INLINE)
+            continue;
+        if (!k->kept.len)
+            BKT_PASS(begin_kept(k, err));
+        size_t at = k->kept.len;
+        if (bkt_buf_add(&k->kept, k->set.bytes.ptr + r->off, (size_t)r->len) < 0)
+            BKT_NOMEM(err);
+        r->url = k->kept_url;
+        r->off = at;
+    }
+    return BKT_OK;
+}
+
+int kc_store_kept(struct kc_load *k, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (!k->kept.len)
+        return BKT_OK;
+    if (key_of(k, &key) < 0)
+        BKT_NOMEM(err);
+    return bkt_store_put(bkt_domain_store(k->l->file->dom), bkt_buf_str(&key), k->kept.ptr, k->kept.len, NULL,
+                         NULL, NULL, err);
+}
+
+/* ---- references ---- */
 
 const char *kc_must_copy(const struct kc_load *k, const struct kc_array *a)
 {
@@ -93,7 +143,7 @@ int kc_link(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_
         return BKT_OK;
     BKT_PASS(kc_sizes(k, a, err));
     BKT_PASS(check_sizes(k, a, err));
-    BKT_PASS(kc_keep(k, a, err));
+    BKT_PASS(keep(k, a, err));
     for (size_t i = 1; i < a->n_chunks && one; i++)
         one = k->set.refs[a->chunks[i].ref].url == k->set.refs[a->chunks[0].ref].url;
     return one ? link_one(k, a, dset, err) : link_many(k, a, dset, err);

@@ -18,7 +18,7 @@ struct kc_load {
     bool set_is_remote;  /* local files aren't opened then */
     char **uris;         /* per set.urls: the name in the domain's references; NULL: not asked for yet */
     uint64_t n_chunks;   /* keys that are chunks of arrays */
-    struct bkt_buf kept; /* inline chunks of arrays whose other chunks are referred to (kept_chunks.c) */
+    struct bkt_buf kept; /* inline chunks of arrays whose other chunks are referred to (array_link.c) */
     uint32_t kept_url;   /* their file among set.urls, if there are any */
 };
 
@@ -28,13 +28,8 @@ BKT_NODISCARD int kc_uri(struct kc_load *k, uint32_t url, char **out, struct bkt
 /** The name by which the domain's references call it; borrowed. */
 BKT_NODISCARD int kc_name(struct kc_load *k, uint32_t url, const char **out, struct bkt_err *err);
 
-/* ---- chunk_bytes.c ---- */
-/** Find the sizes of whole files among the array's references, by HEAD. */
+/** Find the sizes of whole files among the array's references, by HEAD (array_values.c). */
 BKT_NODISCARD int kc_sizes(struct kc_load *k, const struct kc_array *a, struct bkt_err *err);
-/** The stored bytes of @p n chunks, fetched at once; @p out: n buffers.  Only what the domain's references
- * may lead to is read [I2]. */
-BKT_NODISCARD int kc_fetch(struct kc_load *k, const struct kc_chunk *c, size_t n, struct bkt_buf *out,
-                           struct bkt_err *err);
 
 /** The reason why the chunks have to be copied; NULL: references can lead to them. */
 const char *kc_must_copy(const struct kc_load *k, const struct kc_array *a);
@@ -43,11 +38,7 @@ BKT_NODISCARD int kc_link(struct kc_load *k, const struct kc_array *a, hid_t dse
 /** Decode the chunks and write their elements (array_values.c). */
 BKT_NODISCARD int kc_copy(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err);
 
-/* ---- kept_chunks.c ---- */
-/** Turn the array's inline chunks into references to a file that will be stored beside the domain's objects.
- */
-BKT_NODISCARD int kc_keep(struct kc_load *k, const struct kc_array *a, struct bkt_err *err);
-/** Store that file, if it has any bytes. */
+/** Store the file of inline chunks, if it has any bytes. */
 BKT_NODISCARD int kc_store_kept(struct kc_load *k, struct bkt_err *err);
 
 /** Store .zattrs as attributes of an object (zattrs.c).  @p type: of the dataset, negative: a group. */

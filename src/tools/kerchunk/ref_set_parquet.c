@@ -9,12 +9,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/num.h"
 #include "tools/kerchunk/format/json_doc.h"
 #include "tools/kerchunk/format/parquet.h"
-#include "tools/kerchunk/ref_set_files.h"
+#include "tools/kerchunk/ref_set.h"
 #include "tools/kerchunk/zarray.h"
+#include "tools/source/hdf5_source.h"
+#include "vol/vfd/store_driver.h"
 
 #define RECORDS_MAX ((uint64_t)1 << 20) /* tables of one array */
 
@@ -32,6 +35,24 @@ struct table {
     unsigned rank;
     char separator;
 };
+
+/* All bytes of a file by its name with a scheme, at most KC_SET_BYTES.  BKT_ENOENT. */
+static int read_file(const char *uri, const struct bkt_settings *set, struct bkt_buf *out,
+                     struct bkt_err *err)
+{
+    struct bkt_store *st = NULL;
+    BKT_CLEANUP(bkt_freep) char *key = NULL;
+    uint64_t size = 0;
+    BKT_PASS(vfd_open_store(uri, set, &st, &key, err));
+    int rc = bkt_store_head(st, key, &size, err);
+    if (rc == BKT_OK && size > KC_SET_BYTES)
+        rc = BKT_ERR(err, BKT_EFORMAT, "a set of %llu bytes; at most %llu are read", (unsigned long long)size,
+                     (unsigned long long)KC_SET_BYTES);
+    if (rc == BKT_OK && size) /* by a range, since the size of objects that others wrote is limited */
+        rc = bkt_store_get(st, key, 0, size, out, err);
+    bkt_store_close(st);
+    return rc;
+}
 
 /* ---- one table ---- */
 
@@ -84,7 +105,7 @@ static int read_tables(struct table *t)
         if (bkt_buf_addf(&name, "%s%s%s/refs.%" PRIu64 ".parq", t->folder, *t->path ? "/" : "", t->path, i) <
             0)
             BKT_NOMEM(t->err);
-        int rc = kc_file_read(bkt_buf_str(&name), t->settings, &file, t->err);
+        int rc = read_file(bkt_buf_str(&name), t->settings, &file, t->err);
         if (rc == BKT_ENOENT) { /* the table has no stored chunk */
             bkt_err_clear(t->err);
             continue;
@@ -139,7 +160,9 @@ static int take_metadata(struct table *t, const struct kc_doc *d)
     return read_tables(t);
 }
 
-int kc_set_read_parquet(const char *folder, const struct bkt_settings *set, struct kc_set *out,
+/* Read the Parquet layout. @p folder: its name with a scheme, without a '/' at the end.  The set is sorted
+ * then. */
+static int read_parquet(const char *folder, const struct bkt_settings *set, struct kc_set *out,
                         struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, json = {0};
@@ -147,7 +170,7 @@ int kc_set_read_parquet(const char *folder, const struct bkt_settings *set, stru
     struct table t = {.set = out, .folder = folder, .settings = set, .err = err};
     if (bkt_buf_addf(&name, "%s/.zmetadata", folder) < 0)
         BKT_NOMEM(err);
-    BKT_PASS(kc_file_read(bkt_buf_str(&name), set, &json, err));
+    BKT_PASS(read_file(bkt_buf_str(&name), set, &json, err));
     BKT_TRY(err, kc_doc_parse(json.ptr, json.len, &doc, err), ".zmetadata");
     const struct kc_doc *metadata = kc_doc_get(doc, "metadata");
     if (!metadata || metadata->kind != KC_OBJECT)
@@ -159,4 +182,35 @@ int kc_set_read_parquet(const char *folder, const struct bkt_settings *set, stru
         BKT_PASS(take_metadata(&t, d));
     kc_set_sort(out);
     return BKT_OK;
+}
+
+/* ---- by name ---- */
+
+/* A folder on this machine, or a name with such a folder's ending. */
+static bool is_parquet(const char *uri)
+{
+    static const char *const ends[] = {".parq", ".parquet", "/"};
+    struct stat there;
+    size_t n = strlen(uri);
+    if (strncmp(uri, "file://", 7) == 0)
+        return stat(uri + 7, &there) == 0 && S_ISDIR(there.st_mode);
+    for (size_t i = 0; i < BKT_COUNT(ends); i++)
+        if (n > strlen(ends[i]) && strcmp(uri + n - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
+int kc_set_read(const char *name, const struct bkt_settings *set, struct kc_set *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *uri = source_uri(name);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
+    if (!uri)
+        BKT_NOMEM(err);
+    if (is_parquet(uri)) {
+        for (size_t n = strlen(uri); n && uri[n - 1] == '/'; n--)
+            uri[n - 1] = 0;
+        return read_parquet(uri, set, out, err);
+    }
+    BKT_PASS(read_file(uri, set, &json, err));
+    return kc_set_parse(json.ptr, json.len, out, err);
 }

@@ -45,14 +45,12 @@ struct load {
 struct bkt_vobj *load_vobj(hid_t id);
 void load_tell(void *load, const char *path, const char *what);
 
-/* ---- load_uri.c ---- */
 /** The name of a file in references of the domain; free().  BKT_EACCES: the domain can't refer to it. */
 BKT_NODISCARD int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *err);
 
 /** Open the file that references of the source call @p name; for struct bkt_copier_hooks. */
 BKT_NODISCARD int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *err);
 
-/* ---- load_link.c ---- */
 /** Make a new dataset refer to the places of the source's data.  1: done; 0: the data must be copied (reason
  *  reported); negative: failed. */
 BKT_NODISCARD int load_link(struct load *l, hid_t src_dset, hid_t dst_dset, const char *path,

@@ -15,6 +15,10 @@ BKT_NODISCARD int load_one(struct load *l, const char *source, const char *domai
 BKT_NODISCARD int load_aggregate(struct load *l, char **sources, int n, const char *domain, hid_t fapl,
                                  int *failed, struct bkt_err *err);
 
+/** The other processes: work until the first one ends.  @p l: options and settings are set. */
+BKT_NODISCARD int agg_shared_serve(struct load *l, char **sources, int n, const char *domain, hid_t fapl,
+                                   struct bkt_err *err);
+
 /** Load a domain without a source: @p fill makes its content.  A failure leaves no domain. */
 BKT_NODISCARD int load_made(struct load *l, const char *domain, hid_t fapl,
                             int (*fill)(void *arg, struct bkt_err *err), void *arg, struct bkt_err *err);

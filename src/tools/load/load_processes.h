@@ -20,7 +20,7 @@ struct load_crowd {
  *         could be made */
 int load_crowd(const struct load_crowd *c, unsigned jobs, int *failed);
 
-/** The same among the processes of an mpirun, in the first of them (load_among.c).
+/** The same among the processes of an mpirun, in the first of them.
  * @param left  number of sources that were not loaded, since the work was stopped
  * @return BKT_OK; a failure of the processes, or a user's stop.  A source that can't be loaded
  *          is not a failure */

@@ -39,7 +39,8 @@ static size_t find(hid_t type)
     return BKT_COUNT(types);
 }
 
-bool npy_descr(hid_t type, char out[16])
+/* numpy's letters for a type ("<f4", "|b1"); false: it has none. */
+static bool descr_of(hid_t type, char out[16])
 {
     size_t i = find(type);
     if (i == BKT_COUNT(types))
@@ -75,7 +76,7 @@ int npy_head(hid_t type, int rank, const hsize_t *shape, struct bkt_buf *out, st
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf dict = {0};
     char descr[16];
-    if (!npy_descr(type, descr))
+    if (!descr_of(type, descr))
         BKT_FAIL(err, BKT_EUNSUP, "numpy has no letters for the type; use raw");
     int rc = bkt_buf_addf(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
     for (int i = 0; i < rank && rc == BKT_OK; i++)

@@ -20,8 +20,6 @@ BKT_NODISCARD int npy_head(hid_t type, int rank, const hsize_t *shape, struct bk
  * that no sample can have */
 BKT_NODISCARD int npy_parse(const struct bkt_buf *file, struct npy *out, struct bkt_err *err);
 
-/** numpy's letters for a type ("<f4", "|b1"); false: it has none. */
-bool npy_descr(hid_t type, char out[16]);
 /** The type of such letters; the first may be absent.  Negative: not a number's or a boolean's. */
 hid_t npy_type(const char *descr);
 /** numpy's name of a type ("float32"); "?" if it has none. */

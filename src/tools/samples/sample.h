@@ -44,4 +44,15 @@ struct sample_files {
 BKT_NODISCARD int sample_files_find(struct sample_tool *s, struct sample_files *out, struct bkt_err *err);
 void sample_files_fini(struct sample_files *f);
 
+/* ---- sample_read.c: samples read in batches, each verified ---- */
+#define SAMPLE_BATCH 256 /* samples that are read side by side */
+
+/** Read @p n records, as many side by side as memory allows.  @p each is called for each, in order; a
+ * negative return ends this and is returned.
+ *  @param i  the number of the record; the sample's buffer is valid during the call, if its status is not
+ * negative */
+BKT_NODISCARD int sample_read_each(struct sample_tool *s, char *const *records, size_t n,
+                                   int (*each)(void *arg, size_t i, const struct h5bucket_sample *sample),
+                                   void *arg, struct bkt_err *err);
+
 #endif

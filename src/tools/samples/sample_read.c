@@ -1,4 +1,4 @@
-#include "tools/samples/sample_read.h"
+#include "tools/samples/sample.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #define BATCH_BYTES ((size_t)64 << 20)  /* of a batch, unless one sample is longer */
 #define SAMPLE_MAX  ((uint64_t)4 << 30) /* bytes of a sample; more is taken for damage */
 
-int sample_measure(struct sample_tool *s, const char *record, size_t *bytes, struct bkt_err *err)
+static int measure(struct sample_tool *s, const char *record, size_t *bytes, struct bkt_err *err)
 {
     struct h5bucket_record  r;
     struct bkt_sample_file *f;
@@ -61,7 +61,7 @@ static size_t add(struct sample_tool *s, struct batch *b, const char *record, st
     size_t bytes = 0;
     bkt_err_clear(err);
     *sample = (struct h5bucket_sample){.record = record};
-    b->failed[b->n] = sample_measure(s, record, &bytes, err) < 0;
+    b->failed[b->n] = measure(s, record, &bytes, err) < 0;
     if (!b->failed[b->n]) {
         sample->buffer = malloc(bytes ? bytes : 1);
         sample->size   = bytes;

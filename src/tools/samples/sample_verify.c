@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "tools/cli/progress.h"
-#include "tools/samples/sample_lines.h"
-#include "tools/samples/sample_read.h"
+#include "tools/samples/sample.h"
 #include "tools/samples/selection.h"
 #include "tools/show/show.h"
 

@@ -1,5 +1,8 @@
 #include "tools/samples/selection.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "samples/records.h"
@@ -22,7 +25,8 @@ int selection_name(const struct bkt_named_sample *s, struct bkt_buf *out)
     return bkt_buf_addf(out, "%s/%s%s%s", s->column, s->sample, s->sub ? "/" : "", s->sub ? s->sub : "");
 }
 
-int selection_branch(const char *arg, struct bkt_buf *branch, const char **column)
+/* Split [BRANCH:]COLUMN at the ':'.  @p branch gets "" if none is named. */
+static int branch_of(const char *arg, struct bkt_buf *branch, const char **column)
 {
     const char *colon = strchr(arg, ':');
     *column = colon ? colon + 1 : arg;
@@ -80,7 +84,7 @@ static int add_name(struct selection *s, struct bkt_names *names, const char *ar
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf branch = {0}, column = {0};
     BKT_CLEANUP(bkt_commit_fini) struct bkt_commit c = {0};
     const char *rest;
-    if (selection_branch(arg, &branch, &rest) < 0 || bkt_buf_add_str(&column, rest) < 0)
+    if (branch_of(arg, &branch, &rest) < 0 || bkt_buf_add_str(&column, rest) < 0)
         BKT_NOMEM(err);
     if (!column.len)
         BKT_FAIL(err, BKT_EINVAL, "%s: no column is named; give [BRANCH:]COLUMN[/SAMPLE[/SUBSAMPLE]]", arg);
@@ -109,4 +113,56 @@ int selection_add(struct selection *s, struct bkt_names *names, const char *arg,
     if (!names)
         BKT_FAIL(err, BKT_EINVAL, "%s: not a record, and the repository has no LMDB files with names", arg);
     return add_name(s, names, arg, err);
+}
+
+/* ---- files on the command line ---- */
+
+static FILE *open_it(const char *name) { return strcmp(name, "-") == 0 ? stdin : fopen(name, "rbe"); }
+
+static int end(FILE *f, const char *name, int rc, struct bkt_err *err)
+{
+    int code = ferror(f) ? errno : 0;
+    if (f != stdin)
+        (void)fclose(f);
+    if (rc == BKT_OK && code)
+        BKT_FAIL(err, BKT_EIO, "%s: can't be read: %s", name, strerror(code));
+    return rc;
+}
+
+int sample_lines(const char *name, struct bkt_strs *out, struct bkt_err *err)
+{
+    FILE   *f    = open_it(name);
+    char   *line = NULL;
+    size_t  cap  = 0;
+    ssize_t n;
+    int     rc   = BKT_OK;
+    if (!f)
+        BKT_FAIL(err, BKT_ENOENT, "%s: can't be opened: %s", name, strerror(errno));
+    while (rc == BKT_OK && (n = getline(&line, &cap, f)) >= 0) {
+        while (n && strchr("\r\n", line[n - 1]))
+            line[--n] = 0;
+        if (n && bkt_strs_add(out, line) < 0)
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    free(line);
+    return end(f, name, rc, err);
+}
+
+int sample_file(const char *name, struct bkt_buf *out, struct bkt_err *err)
+{
+    FILE *f  = open_it(name);
+    int   rc = BKT_OK;
+    if (!f)
+        BKT_FAIL(err, BKT_ENOENT, "%s: can't be opened: %s", name, strerror(errno));
+    for (size_t got = 1; rc == BKT_OK && got;) {
+        rc = bkt_buf_reserve(out, (size_t)1 << 20);
+        if (rc < 0)
+            (void)BKT_ERR(err, rc, "out of memory");
+        else {
+            got = fread(out->ptr + out->len, 1, (size_t)1 << 20, f);
+            out->len += got;
+            out->ptr[out->len] = 0;
+        }
+    }
+    return end(f, name, rc, err);
 }

@@ -8,6 +8,7 @@
 
 #include "base/list.h"
 #include "samples/names/names.h"
+#include "base/bytes.h"
 
 struct selection {
     struct bkt_strs records, names; /* one name for each record, as it would be given */
@@ -27,7 +28,9 @@ bool selection_is_record(const char *arg);
 /** The name of a sample: COLUMN/SAMPLE[/SUBSAMPLE]. */
 BKT_NODISCARD int selection_name(const struct bkt_named_sample *s, struct bkt_buf *out);
 
-/** Split [BRANCH:]COLUMN at the ':'.  @p branch gets "" if none is named. */
-BKT_NODISCARD int selection_branch(const char *arg, struct bkt_buf *branch, const char **column);
+/** Append the lines of a file that are not empty; "-" is standard input. */
+BKT_NODISCARD int sample_lines(const char *name, struct bkt_strs *out, struct bkt_err *err);
+/** Append a whole file. */
+BKT_NODISCARD int sample_file(const char *name, struct bkt_buf *out, struct bkt_err *err);
 
 #endif

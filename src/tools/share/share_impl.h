@@ -25,8 +25,6 @@ struct bkt_msg {
     struct bkt_buf bytes;
 };
 
-/** The group; NULL: this process is alone. */
-struct bkt_comm *bkt_msg_comm(void);
 /** Send.  Messages of the others carry the texts that they have printed since the last one. */
 BKT_NODISCARD int bkt_msg_send(unsigned to, enum bkt_msg_kind kind, int64_t code, const void *body, size_t n,
                                struct bkt_err *err);

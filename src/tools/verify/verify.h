@@ -80,7 +80,7 @@ void bkt_verify_strays_free(struct bkt_strays *s);
 /** Report listed objects that aren't needed; remove them if that is requested and they are old enough. */
 int bkt_verify_orphans(struct bkt_verify *v);
 
-/** List uploads in parts of keys that begin with @p prefix (verify_uploads.c).  If they can't be listed, that
+/** List uploads in parts of keys that begin with @p prefix (verify_bucket.c).  If they can't be listed, that
  * is reported, and isn't a failure.
  * @param out  bkt_verify_uploads_free(), whatever is returned */
 struct bkt_verify_uploads;

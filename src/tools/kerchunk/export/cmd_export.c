@@ -1,14 +1,321 @@
-/* h5bucket export --kerchunk NAME FILE: a reference set for Zarr's programs. */
+/* h5bucket export --kerchunk NAME FILE: a reference set for Zarr's programs: groups, arrays, chunks. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "base/text/utf8.h"
 #include "schema/domain/domain.h"
 #include "tools/cli/interrupt.h"
-#include "tools/kerchunk/export/export_set.h"
+#include "tools/kerchunk/export/export.h"
+#include "tools/kerchunk/zarray.h"
 #include "tools/source/hdf5_glue.h"
+
+#define INLINE_SMALL                                                                                         \
+    512u /* bytes of an array that is always inline: a request costs more than its base64                    \
+          */
+#define INLINE_MAX                                                                                           \
+    ((size_t)1 << 20) /* bytes of an array that is inline since its chunks can't be expressed */
+
+void kx_left_out(struct kx *x, const char *path, const char *attr, const char *why)
+{
+    x->n_left_out++;
+    (void)bkt_tool_fail(x->t, "%s: %s%s%sleft out: %s", *path ? path : "/", attr ? "attribute " : "",
+                        attr ? attr : "", attr ? ": " : "", why);
+}
+
+/* ---- output ---- */
+
+static int written(const struct kx *x, int rc, struct bkt_err *err)
+{
+    if (rc < 0)
+        BKT_NOMEM(err);
+    return ferror(x->out) ? BKT_ERR(err, BKT_EIO, "%s can't be written", x->t->args[1]) : BKT_OK;
+}
+
+/* "path/key": value.  All text is ASCII, the only form that zarr-python 2 takes. */
+static int put(struct kx *x, const char *path, const char *key, const struct bkt_buf *value,
+               struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, line = {0};
+    int rc = bkt_buf_addf(&name, "%s%s%s", path, *path ? "/" : "", key);
+    if (rc == BKT_OK)
+        rc = bkt_utf8_quote(&line, bkt_buf_str(&name), name.len);
+    if (rc == BKT_OK)
+        (void)fprintf(x->out, "%s\n%s: %s", x->some ? "," : "", bkt_buf_str(&line), bkt_buf_str(value));
+    x->some = true;
+    return written(x, rc, err);
+}
+
+static int put_text(struct kx *x, const char *path, const char *key, const struct bkt_buf *text,
+                    struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
+    if (bkt_utf8_quote(&value, bkt_buf_str(text), text->len) < 0)
+        BKT_NOMEM(err);
+    return put(x, path, key, &value, err);
+}
+
+static int put_bytes(struct kx *x, const char *path, const char *key, const void *p, size_t n,
+                     struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
+    if (bkt_buf_add_str(&value, "\"base64:") < 0 || bkt_base64_encode(p, n, &value) < 0 ||
+        bkt_buf_add_str(&value, "\"") < 0)
+        BKT_NOMEM(err);
+    return put(x, path, key, &value, err);
+}
+
+/* @p len BKT_WHOLE: a whole file */
+static int put_place(struct kx *x, const char *path, const char *key, const char *url, uint64_t off,
+                     uint64_t len, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
+    int rc = bkt_buf_add_str(&value, "[");
+    if (rc == BKT_OK)
+        rc = bkt_utf8_quote(&value, url, strlen(url));
+    if (rc == BKT_OK)
+        rc = len == BKT_WHOLE ? bkt_buf_add_str(&value, "]")
+                              : bkt_buf_addf(&value, ", %" PRIu64 ", %" PRIu64 "]", off, len);
+    if (rc < 0)
+        BKT_NOMEM(err);
+    return put(x, path, key, &value, err);
+}
+
+/* ---- an array ---- */
+
+struct array {
+    struct kx *x;
+    const char *path;
+    hid_t dset, mem;
+    struct bkt_buf dtype, zarray, zattrs;
+    struct kx_places p;
+    uint64_t elements;
+    size_t size; /* of a packed element; a string of variable length: of a pointer */
+    bool var;
+};
+
+static void array_fini(struct array *a)
+{
+    h5_closep(&a->dset);
+    h5_closep(&a->mem);
+    bkt_buf_fini(&a->dtype);
+    bkt_buf_fini(&a->zarray);
+    bkt_buf_fini(&a->zattrs);
+    kx_places_fini(&a->p);
+}
+
+static int put_sizes(struct bkt_buf *b, const char *key, const uint64_t *v, unsigned n)
+{
+    BKT_PASS(bkt_buf_addf(b, "\"%s\": [", key));
+    for (unsigned i = 0; i < n; i++)
+        BKT_PASS(bkt_buf_addf(b, "%s%" PRIu64, i ? ", " : "", v[i]));
+    return bkt_buf_add_str(b, "], ");
+}
+
+/* Whether every chunk of the grid is there. */
+static bool is_complete(const struct array *a, bool inside)
+{
+    uint64_t all = 1;
+    for (unsigned d = 0; d < a->p.rank; d++)
+        all *= a->p.grid[d]; /* no more than elements */
+    return inside || a->p.n == all;
+}
+
+/* The fill value is written only where chunks are missing: xarray takes it for a mark of missing values. */
+static int put_zarray(struct array *a, bool inside, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(a->dset);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf fill = {0};
+    struct bkt_buf *b = &a->zarray;
+    if (dcpl < 0)
+        return h5_fail(err, "asking for the creation list");
+    if (!is_complete(a, inside))
+        BKT_PASS(kx_fill(dcpl, a->mem, &fill, err));
+    else if (bkt_buf_add_str(&fill, "null") < 0)
+        BKT_NOMEM(err);
+    if (bkt_buf_add_str(b, "{") < 0 || put_sizes(b, "shape", a->p.dims, a->p.rank) < 0 ||
+        put_sizes(b, "chunks", a->p.chunk, a->p.rank) < 0 ||
+        bkt_buf_addf(b,
+                     "\"dtype\": %s, \"fill_value\": %s, \"order\": \"C\", \"filters\": %s%s%s, "
+                     "\"compressor\": null, \"zarr_format\": 2}",
+                     bkt_buf_str(&a->dtype), bkt_buf_str(&fill), a->p.codecs.len ? "[" : "null",
+                     bkt_buf_str(&a->p.codecs), a->p.codecs.len ? "]" : "") < 0)
+        BKT_NOMEM(err);
+    return put_text(a->x, a->path, ".zarray", b, err);
+}
+
+static int put_chunks(struct array *a, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    BKT_PASS(put_zarray(a, false, err));
+    for (size_t i = 0; i < a->p.n; i++) {
+        const struct kx_chunk *c = &a->p.v[i];
+        bkt_buf_clear(&key);
+        if (kc_chunk_key(a->p.grid, a->p.rank, '.', c->index, &key) < 0)
+            BKT_NOMEM(err);
+        BKT_PASS(put_place(a->x, a->path, bkt_buf_str(&key), a->x->urls.v[c->url], c->off, c->len, err));
+    }
+    a->x->n_chunks += a->p.n;
+    return BKT_OK;
+}
+
+/* ---- inline ---- */
+
+/* vlen-utf8's form: the number of strings, and each one's length and bytes. */
+static int join_strings(char **v, uint64_t n, struct bkt_buf *out, bool *fits)
+{
+    unsigned char four[4];
+    bkt_put_le(four, 4, n);
+    BKT_PASS(bkt_buf_add(out, four, 4));
+    for (uint64_t i = 0; i < n && *fits; i++) {
+        size_t len = v[i] ? strlen(v[i]) : 0;
+        *fits = len <= INLINE_MAX && out->len + len <= INLINE_MAX;
+        bkt_put_le(four, 4, len);
+        BKT_PASS(bkt_buf_add(out, four, 4));
+        if (*fits && len)
+            BKT_PASS(bkt_buf_add(out, v[i], len));
+    }
+    return BKT_OK;
+}
+
+static int read_strings(const struct array *a, struct bkt_buf *out, bool *fits, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(a->dset);
+    BKT_CLEANUP(bkt_freep) char **v = calloc((size_t)a->elements + 1, sizeof *v);
+    if (!v)
+        BKT_NOMEM(err);
+    if (H5Dread(a->dset, a->mem, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0)
+        return h5_fail(err, "reading its elements");
+    int rc = join_strings(v, a->elements, out, fits);
+    (void)H5Treclaim(a->mem, space, H5P_DEFAULT, v);
+    return rc < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+}
+
+/* The whole array as one chunk.  1: done; 0: it is too large. */
+static int put_inline(struct array *a, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf bytes = {0}, key = {0};
+    bool fits = true;
+    if (a->elements > INLINE_MAX / a->size)
+        return 0;
+    if (bkt_buf_resize(&bytes, a->var ? 0 : (size_t)a->elements * a->size) < 0)
+        BKT_NOMEM(err);
+    if (a->var)
+        BKT_PASS(read_strings(a, &bytes, &fits, err));
+    else if (a->elements && H5Dread(a->dset, a->mem, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.ptr) < 0)
+        return h5_fail(err, "reading its elements");
+    if (!fits)
+        return 0;
+    for (unsigned d = 0; d < a->p.rank; d++) {
+        a->p.chunk[d] = bkt_max_u64(a->p.dims[d], 1);
+        a->p.grid[d] = a->p.dims[d] ? 1 : 0;
+    }
+    bkt_buf_clear(&a->p.codecs);
+    if ((a->var && bkt_buf_add_str(&a->p.codecs, "{\"id\": \"vlen-utf8\"}") < 0) ||
+        bkt_buf_reserve(&a->p.codecs, 0) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(put_zarray(a, true, err));
+    a->x->n_inline++;
+    if (!a->elements)
+        return 1;
+    if (kc_chunk_key(a->p.grid, a->p.rank, '.', 0, &key) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(put_bytes(a->x, a->path, bkt_buf_str(&key), bytes.ptr, bytes.len, err));
+    return 1;
+}
+
+/* ---- objects ---- */
+
+static int describe(struct array *a, const char **why, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(a->dset), space = H5Dget_space(a->dset);
+    hsize_t dims[H5S_MAX_RANK];
+    int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);
+    if (type < 0 || rank < 0)
+        return h5_fail(err, "asking for its type and dataspace");
+    if (H5Sget_simple_extent_type(space) == H5S_NULL) {
+        *why = "a null dataspace, which Zarr can't express";
+        return 0;
+    }
+    int rc = kx_dtype(type, &a->dtype, &a->mem, why, err);
+    if (rc <= 0)
+        return rc;
+    a->var = H5Tis_variable_str(type) > 0;
+    a->size = a->var ? sizeof(char *) : H5Tget_size(a->mem);
+    a->p.rank = (unsigned)rank;
+    a->elements = 1;
+    for (int d = 0; d < rank; d++) {
+        a->p.dims[d] = dims[d];
+        if (!bkt_mul_u64(a->elements, dims[d], &a->elements))
+            BKT_FAIL(err, BKT_EFORMAT, "more than 2^64 elements");
+    }
+    return 1;
+}
+
+/* A small array, if it can be read; its chunks may lie where only other programs read. */
+static int put_small(struct array *a, struct bkt_err *err)
+{
+    struct bkt_err why = {.n = 0};
+    int rc = put_inline(a, &why);
+    if (rc == BKT_EIO || rc == BKT_ENOMEM)
+        return bkt_err_copy(err, rc, &why);
+    (void)H5Eclear2(H5E_DEFAULT);
+    return rc < 0 ? 0 : rc;
+}
+
+static int put_array(struct array *a, const char **why, struct bkt_err *err)
+{
+    int rc = describe(a, why, err);
+    if (rc <= 0)
+        return rc;
+    BKT_PASS(kx_attrs(a->x, a->dset, a->path, (int)a->p.rank, a->p.dims, &a->zattrs, err));
+    if (!a->var)
+        BKT_PASS(kx_places(a->x, a->dset, a->size, &a->p, err));
+    bool small = a->elements <= INLINE_SMALL / a->size, odd = a->var || a->p.why[0];
+    rc = odd ? put_inline(a, err) : small ? put_small(a, err) : 0;
+    if (rc == 0 && odd) {
+        *why = a->var ? "strings of variable length beyond 1 MiB have no codec of the same bytes" : a->p.why;
+        return 0;
+    }
+    if (rc == 0)
+        rc = put_chunks(a, err);
+    if (rc < 0)
+        return rc;
+    a->x->n_arrays++;
+    return put_text(a->x, a->path, ".zattrs", &a->zattrs, err) < 0 ? BKT_EIO : 1;
+}
+
+/* Write a dataset's entries; @p dset is taken over.  A dataset that can't be expressed is named.
+ *  @param path  without a leading '/'
+ *  @return BKT_OK; negative: it can't be read, or the set can't be written (BKT_EIO) */
+static int put_dataset(struct kx *x, hid_t dset, const char *path, struct bkt_err *err)
+{
+    BKT_CLEANUP(array_fini) struct array a = {.x = x, .path = path, .dset = dset, .mem = H5I_INVALID_HID};
+    const char *why = NULL;
+    if (kx_is_bare_dimension(dset))
+        return BKT_OK;
+    int rc = put_array(&a, &why, err);
+    if (rc == 0)
+        kx_left_out(x, path, NULL, why ? why : "it can't be expressed");
+    return rc < 0 ? rc : BKT_OK;
+}
+
+/* Write a group's own entries; @p path "": the root. */
+static int put_group(struct kx *x, hid_t group, const char *path, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf format = {0}, zattrs = {0};
+    if (bkt_buf_add_str(&format, "{\"zarr_format\": 2}") < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(put_text(x, path, ".zgroup", &format, err));
+    BKT_PASS(kx_attrs(x, group, path, -1, NULL, &zattrs, err));
+    return put_text(x, path, ".zattrs", &zattrs, err);
+}
+
+/* ---- the verb ---- */
 
 static const struct bkt_opt opts[] = {
     {0, "kerchunk", NULL, "write a kerchunk reference set (JSON, version 1)", NULL},
@@ -21,7 +328,7 @@ static int one(struct kx *x, hid_t object, const char *path)
 {
     struct bkt_err err = {.n = 0};
     bool dset = H5Iget_type(object) == H5I_DATASET;
-    int rc = dset ? kx_put_dataset(x, object, path, &err) : kx_put_group(x, object, path, &err);
+    int rc = dset ? put_dataset(x, object, path, &err) : put_group(x, object, path, &err);
     if (!dset)
         h5_closep(&object);
     if (rc == BKT_OK)

@@ -9,7 +9,7 @@
  *     chunks must be those of the first file;
  *   - any other dataset must hold the same values as the first file's;
  *   - attributes, links and groups stay as the first file had them; attributes that say what values mean
- *     (gather_attrs.c) must be the same in both;
+ *     (gather_fit.c) must be the same in both;
  *   - a file that misses a dataset, has one more, can't be read or doesn't fit is named and left out as a
  *     whole.
  * The existing content of the domain isn't touched: only extents and chunk tables grow.
@@ -96,11 +96,6 @@ bool agg_grows(const struct agg *a, hid_t src, const char *path, unsigned *dim);
 BKT_NODISCARD int agg_fit(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err);
 /** The chunk shape that a dataset of a file has or would have, and whether its steps fill whole chunks. */
 bool agg_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cdims);
-
-/* ---- gather_attrs.c ---- */
-/** Check that attributes that say what the values mean (units, calendar, …) are the same.  BKT_EINVAL names
- *  one that isn't. */
-BKT_NODISCARD int agg_attrs_fit(hid_t src, hid_t dst, struct bkt_err *err);
 
 /* ---- gather_rows.c ---- */
 /** Find the fields in d->table: d->fields. */
