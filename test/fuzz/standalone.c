@@ -1,5 +1,5 @@
-/* Runs a fuzz target without libFuzzer: on each file named (or in each folder named), as it is and then
- * changed in reproducible ways.  Usage: PROGRAM ROUNDS FILE-OR-FOLDER... */
+/* Runs a fuzz target without libFuzzer: on each file named (or in and below each folder named), as it is and
+ * then changed in reproducible ways.  Usage: PROGRAM ROUNDS FILE-OR-FOLDER... */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ static int run_path(const char *path)
         char file[4096];
         snprintf(file, sizeof file, "%s/%s", path, e->d_name);
         if (e->d_name[0] != '.')
-            bad |= run_file(file);
+            bad |= run_path(file);
     }
     closedir(d);
     return bad;
