@@ -9,8 +9,6 @@
 
 #include "schema/h5enc/h5enc.h"
 
-static int match(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt_err *err);
-
 static int disagree(struct bkt_err *err, const char *what)
 {
     return BKT_ERR(err, BKT_EFORMAT, "the type and its encoding (h5type) disagree: %s", what);
@@ -78,7 +76,7 @@ static int vlen(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt
 {
     if (h->cls != BKT_H5_VLEN || h->var_string)
         return disagree(err, "one is a sequence, the other has another class");
-    return match(h->base, t->base, err);
+    return bkt_h5type_match(h->base, t->base, err);
 }
 
 static int array(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt_err *err)
@@ -86,7 +84,7 @@ static int array(const struct bkt_h5type *h, const struct bkt_type *t, struct bk
     bool same = h->cls == BKT_H5_ARRAY && h->rank == t->rank;
     for (unsigned i = 0; same && i < t->rank; i++)
         same = h->dims[i] == t->dims[i];
-    return same ? match(h->base, t->base, err) : disagree(err, "arrays of different dimensions");
+    return same ? bkt_h5type_match(h->base, t->base, err) : disagree(err, "arrays of different dimensions");
 }
 
 /* ---- compounds: stored in the order of offsets ---- */
@@ -116,7 +114,7 @@ static int compound(const struct bkt_h5type *h, const struct bkt_type *t, struct
             BKT_FAIL(err, BKT_EFORMAT,
                      "the type and its encoding (h5type) disagree: field %zu is \"%.60s\", and \"%.60s\"", i,
                      f->name, m[i]->name);
-        BKT_TRY(err, match(m[i]->type, f->type, err), "field \"%.60s\"", f->name);
+        BKT_TRY(err, bkt_h5type_match(m[i]->type, f->type, err), "field \"%.60s\"", f->name);
     }
     return BKT_OK;
 }
@@ -184,7 +182,7 @@ static int region_ref(const struct bkt_h5type *h, const struct bkt_type *t, stru
     return same ? BKT_OK : disagree(err, "one is a region reference, the other is not");
 }
 
-static int match(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt_err *err)
+int bkt_h5type_match(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt_err *err)
 {
     static int (*const by_class[])(const struct bkt_h5type *h, const struct bkt_type *t,
                                    struct bkt_err *err) = {
@@ -195,9 +193,4 @@ static int match(const struct bkt_h5type *h, const struct bkt_type *t, struct bk
     if ((size_t)t->cls >= BKT_COUNT(by_class))
         return disagree(err, "the type has no class");
     return by_class[t->cls](h, t, err);
-}
-
-int bkt_h5type_match(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt_err *err)
-{
-    return match(h, t, err);
 }

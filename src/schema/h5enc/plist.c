@@ -45,27 +45,6 @@ typedef int take_fn(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err
 
 /* ---- objects ---- */
 
-static int max_compact(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    l->max_compact = take_u32(r);
-    return BKT_OK;
-}
-
-static int min_dense(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    l->min_dense = take_u32(r);
-    return BKT_OK;
-}
-
-static int header_flags(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    l->flags = (unsigned)bkt_rd_le(r, 1);
-    return BKT_OK;
-}
-
 #define FILTER_NAME 12 /* H5Z_COMMON_NAME_LEN */
 
 static int take_filter(struct bkt_rd *r, struct bkt_h5filter *f, struct bkt_err *err)
@@ -124,13 +103,6 @@ static int group_info(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *e
             "the encoded property list has a group of %u links with names of %u bytes, and %u bytes ahead; "
             "the limit is %u bytes",
             l->est_entries, l->est_name, l->heap_hint, BKT_H5_GROUP_MAX);
-    return BKT_OK;
-}
-
-static int link_info(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    l->link_order = take_u32(r);
     return BKT_OK;
 }
 
@@ -281,21 +253,7 @@ static int external_files(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_er
     return BKT_OK;
 }
 
-static int minimize(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    l->minimize = bkt_rd_le(r, 1) != 0;
-    return BKT_OK;
-}
-
 /* ---- files ---- */
-
-static int userblock(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    l->userblock = take_var(r);
-    return BKT_OK;
-}
 
 /* HDF5 doubles these in 32 bits, looks at the result, and allocates memory for that many. */
 static int leaf(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
@@ -317,88 +275,11 @@ static int ranks(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int addr(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    l->addr = (unsigned)bkt_rd_le(r, 1);
-    return BKT_OK;
-}
-
-static int length(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    l->length = (unsigned)bkt_rd_le(r, 1);
-    return BKT_OK;
-}
-
 static int indexes(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 {
     l->indexes = take_u32(r);
     if (l->indexes > BKT_H5_INDEXES_MAX)
         BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has %u indexes of shared messages", l->indexes);
-    return BKT_OK;
-}
-
-static void take_all(struct bkt_rd *r, uint32_t v[BKT_H5_INDEXES_MAX])
-{
-    v[0] = take_u32(r);
-    for (unsigned i = 1; i < BKT_H5_INDEXES_MAX; i++)
-        v[i] = (uint32_t)bkt_rd_le(r, 4);
-}
-
-static int index_types(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    take_all(r, l->index_types);
-    return BKT_OK;
-}
-
-static int index_sizes(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    take_all(r, l->index_sizes);
-    return BKT_OK;
-}
-
-static int list_max(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    l->list_max = take_u32(r);
-    return BKT_OK;
-}
-
-static int btree_min(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    l->btree_min = take_u32(r);
-    return BKT_OK;
-}
-
-static int strategy(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    l->strategy = (unsigned)bkt_rd_le(r, 1);
-    return BKT_OK;
-}
-
-static int persist(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    l->persist = bkt_rd_le(r, 1) != 0;
-    return BKT_OK;
-}
-
-static int threshold(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    l->threshold = take_var(r);
-    return BKT_OK;
-}
-
-static int page(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
-{
-    (void)err;
-    l->page = take_var(r);
     return BKT_OK;
 }
 
@@ -412,37 +293,45 @@ static int page(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 #define DSETS   OF(BKT_H5_DATASET_LIST)
 #define FILES   OF(BKT_H5_FILE_LIST)
 
+#define PLACE(member) .place = offsetof(struct bkt_h5plist, member)
+
+/* Values that are taken as they are: a byte, a truth value, an `unsigned`, a number behind its length, and an
+ * `unsigned` for each index of shared messages. */
+enum form { BYTE, FLAG, U32, VAR, LIST };
+
 static const struct property {
     const char *name; /* HDF5's */
     enum bkt_h5_has bit;
     unsigned lists; /* lists that have it */
-    take_fn *take;
+    take_fn *take;  /* NULL: form and place describe it */
+    enum form form;
+    size_t place;
 } properties[] = {
-    {"max compact attr", BKT_H5_HAS_MAX_COMPACT, OBJECTS, max_compact},
-    {"min dense attr", BKT_H5_HAS_MIN_DENSE, OBJECTS, min_dense},
-    {"object header flags", BKT_H5_HAS_FLAGS, OBJECTS, header_flags},
-    {"pline", BKT_H5_HAS_FILTERS, OBJECTS, filters},
-    {"group info", BKT_H5_HAS_GROUP, GROUPS, group_info},
-    {"link info", BKT_H5_HAS_ORDER, GROUPS, link_info},
-    {"layout", BKT_H5_HAS_LAYOUT, DSETS, layout},
-    {"fill_value", BKT_H5_HAS_FILL, DSETS, fill},
-    {"alloc_time_state", BKT_H5_HAS_UNASKED, DSETS, unasked},
-    {"efl", BKT_H5_HAS_FILES, DSETS, external_files},
-    {"dset_oh_minimize", BKT_H5_HAS_MINIMIZE, DSETS, minimize},
-    {"block_size", BKT_H5_HAS_USERBLOCK, FILES, userblock},
-    {"symbol_leaf", BKT_H5_HAS_LEAF, FILES, leaf},
-    {"btree_rank", BKT_H5_HAS_RANKS, FILES, ranks},
-    {"addr_byte_num", BKT_H5_HAS_ADDR, FILES, addr},
-    {"obj_byte_num", BKT_H5_HAS_LENGTH, FILES, length},
-    {"num_shmsg_indexes", BKT_H5_HAS_INDEXES, FILES, indexes},
-    {"shmsg_message_types", BKT_H5_HAS_INDEX_TYPES, FILES, index_types},
-    {"shmsg_message_minsize", BKT_H5_HAS_INDEX_SIZES, FILES, index_sizes},
-    {"shmsg_list_max", BKT_H5_HAS_LIST_MAX, FILES, list_max},
-    {"shmsg_btree_min", BKT_H5_HAS_BTREE_MIN, FILES, btree_min},
-    {"file_space_strategy", BKT_H5_HAS_STRATEGY, FILES, strategy},
-    {"free_space_persist", BKT_H5_HAS_PERSIST, FILES, persist},
-    {"free_space_threshold", BKT_H5_HAS_THRESHOLD, FILES, threshold},
-    {"file_space_page_size", BKT_H5_HAS_PAGE, FILES, page},
+    {"max compact attr", BKT_H5_HAS_MAX_COMPACT, OBJECTS, .form = U32, PLACE(max_compact)},
+    {"min dense attr", BKT_H5_HAS_MIN_DENSE, OBJECTS, .form = U32, PLACE(min_dense)},
+    {"object header flags", BKT_H5_HAS_FLAGS, OBJECTS, .form = BYTE, PLACE(flags)},
+    {"pline", BKT_H5_HAS_FILTERS, OBJECTS, .take = filters},
+    {"group info", BKT_H5_HAS_GROUP, GROUPS, .take = group_info},
+    {"link info", BKT_H5_HAS_ORDER, GROUPS, .form = U32, PLACE(link_order)},
+    {"layout", BKT_H5_HAS_LAYOUT, DSETS, .take = layout},
+    {"fill_value", BKT_H5_HAS_FILL, DSETS, .take = fill},
+    {"alloc_time_state", BKT_H5_HAS_UNASKED, DSETS, .take = unasked},
+    {"efl", BKT_H5_HAS_FILES, DSETS, .take = external_files},
+    {"dset_oh_minimize", BKT_H5_HAS_MINIMIZE, DSETS, .form = FLAG, PLACE(minimize)},
+    {"block_size", BKT_H5_HAS_USERBLOCK, FILES, .form = VAR, PLACE(userblock)},
+    {"symbol_leaf", BKT_H5_HAS_LEAF, FILES, .take = leaf},
+    {"btree_rank", BKT_H5_HAS_RANKS, FILES, .take = ranks},
+    {"addr_byte_num", BKT_H5_HAS_ADDR, FILES, .form = BYTE, PLACE(addr)},
+    {"obj_byte_num", BKT_H5_HAS_LENGTH, FILES, .form = BYTE, PLACE(length)},
+    {"num_shmsg_indexes", BKT_H5_HAS_INDEXES, FILES, .take = indexes},
+    {"shmsg_message_types", BKT_H5_HAS_INDEX_TYPES, FILES, .form = LIST, PLACE(index_types)},
+    {"shmsg_message_minsize", BKT_H5_HAS_INDEX_SIZES, FILES, .form = LIST, PLACE(index_sizes)},
+    {"shmsg_list_max", BKT_H5_HAS_LIST_MAX, FILES, .form = U32, PLACE(list_max)},
+    {"shmsg_btree_min", BKT_H5_HAS_BTREE_MIN, FILES, .form = U32, PLACE(btree_min)},
+    {"file_space_strategy", BKT_H5_HAS_STRATEGY, FILES, .form = BYTE, PLACE(strategy)},
+    {"free_space_persist", BKT_H5_HAS_PERSIST, FILES, .form = FLAG, PLACE(persist)},
+    {"free_space_threshold", BKT_H5_HAS_THRESHOLD, FILES, .form = VAR, PLACE(threshold)},
+    {"file_space_page_size", BKT_H5_HAS_PAGE, FILES, .form = VAR, PLACE(page)},
 };
 
 static const struct property *find(const char *name, enum bkt_h5_list cls)
@@ -451,6 +340,29 @@ static const struct property *find(const char *name, enum bkt_h5_list cls)
         if (strcmp(properties[i].name, name) == 0)
             return properties[i].lists & OF(cls) ? &properties[i] : NULL;
     return NULL;
+}
+
+static int take_plain(struct bkt_rd *r, struct bkt_h5plist *l, const struct property *p)
+{
+    void *to = (char *)l + p->place;
+    switch (p->form) {
+    case BYTE:
+        *(unsigned *)to = (unsigned)bkt_rd_le(r, 1);
+        break;
+    case FLAG:
+        *(bool *)to = bkt_rd_le(r, 1) != 0;
+        break;
+    case U32:
+        *(uint32_t *)to = take_u32(r);
+        break;
+    case VAR:
+        *(uint64_t *)to = take_var(r);
+        break;
+    case LIST:
+        for (unsigned i = 0; i < BKT_H5_INDEXES_MAX; i++)
+            ((uint32_t *)to)[i] = i ? (uint32_t)bkt_rd_le(r, 4) : take_u32(r);
+    }
+    return BKT_OK;
 }
 
 static int take_property(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
@@ -465,7 +377,7 @@ static int take_property(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err
     if (l->has & p->bit)
         BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has \"%s\" twice", p->name);
     l->has |= p->bit;
-    BKT_PASS(p->take(r, l, err));
+    BKT_PASS(p->take ? p->take(r, l, err) : take_plain(r, l, p));
     if (!r->ok)
         BKT_FAIL(err, BKT_EFORMAT, "the encoded property list is cut off in \"%s\"", p->name);
     return BKT_OK;

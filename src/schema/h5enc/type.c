@@ -137,11 +137,6 @@ static int time_value(struct bkt_rd *r, const struct head *h, struct bkt_h5type 
     return BKT_OK;
 }
 
-static int bitfield(struct bkt_rd *r, const struct head *h, struct bkt_h5type *t, struct bkt_err *err)
-{
-    return take_bits(r, h, t, err);
-}
-
 /* ---- strings, opaque bytes, references ---- */
 
 static int text_form(unsigned pad, unsigned cset, struct bkt_h5type *t, struct bkt_err *err)
@@ -192,13 +187,6 @@ static unsigned bytes_of(uint64_t limit)
     return n;
 }
 
-static void array_of(struct bkt_h5type *base, size_t size, struct bkt_h5type *t)
-{
-    t->cls = BKT_H5_ARRAY;
-    t->size = size;
-    t->base = base;
-}
-
 /* The array's size must be the product of the dimensions and the base's size. */
 static int check_array(const struct bkt_h5type *t, struct bkt_err *err)
 {
@@ -215,20 +203,19 @@ static int check_array(const struct bkt_h5type *t, struct bkt_err *err)
 }
 
 /* In version 1 a member may be an array by itself. */
-static int old_array(struct bkt_rd *r, struct bkt_h5type **type, const struct bkt_h5type *dims,
-                     struct bkt_err *err)
+static int old_array(struct bkt_h5type **type, const struct bkt_h5type *dims, struct bkt_err *err)
 {
     uint64_t bytes = (*type)->size;
-    (void)r;
     for (unsigned i = 0; i < dims->rank; i++)
         if (!bkt_mul_u64(bytes, dims->dims[i], &bytes) || bytes > UINT32_MAX)
             BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has an array of too many elements");
     struct bkt_h5type *a = calloc(1, sizeof *a);
     if (!a)
         BKT_NOMEM(err);
-    a->rank = dims->rank;
-    memcpy(a->dims, dims->dims, sizeof a->dims);
-    array_of(*type, (size_t)bytes, a);
+    *a = *dims;
+    a->cls = BKT_H5_ARRAY;
+    a->size = (size_t)bytes;
+    a->base = *type;
     *type = a;
     return check_array(a, err);
 }
@@ -256,7 +243,7 @@ static int member(struct bkt_rd *r, const struct head *h, const struct bkt_h5typ
         BKT_PASS(take_old_dims(r, &dims, err));
     BKT_PASS(parse(r, h->depth + 1, &m->type, err));
     if (dims.rank)
-        BKT_PASS(old_array(r, &m->type, &dims, err));
+        BKT_PASS(old_array(&m->type, &dims, err));
     if (m->offset > t->size || m->type->size > t->size - m->offset)
         BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a member \"%.60s\" that lies outside of it",
                  m->name);
@@ -369,7 +356,7 @@ static int parse(struct bkt_rd *r, unsigned depth, struct bkt_h5type **out, stru
 {
     static class_fn *const classes[] = {
         [BKT_H5_INTEGER] = integer,   [BKT_H5_FLOAT] = real,          [BKT_H5_TIME] = time_value,
-        [BKT_H5_STRING] = string,     [BKT_H5_BITFIELD] = bitfield,   [BKT_H5_OPAQUE] = opaque,
+        [BKT_H5_STRING] = string,     [BKT_H5_BITFIELD] = take_bits,  [BKT_H5_OPAQUE] = opaque,
         [BKT_H5_COMPOUND] = compound, [BKT_H5_REFERENCE] = reference, [BKT_H5_ENUM] = enumeration,
         [BKT_H5_VLEN] = vlen,         [BKT_H5_ARRAY] = array};
     if (depth >= BKT_TYPE_DEPTH)
