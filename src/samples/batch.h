@@ -44,4 +44,8 @@ void bkt_batch_read(struct bkt_batch *b);
  * Items with another digest fail. */
 void bkt_batch_verify(struct bkt_batch *b);
 
+/** The digest of a sample: xxh64 with seed 0 of its @p n bytes, as they are stored.  @p p may be NULL if n is
+ * 0. */
+uint64_t bkt_sample_digest(const void *p, size_t n);
+
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "samples/call.h"
 #include "samples/repository.h"
 #include "vol/core/hid.h"
 

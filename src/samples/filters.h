@@ -1,4 +1,4 @@
-/* The filters of new collections, from the words of Hangar's options. */
+/* The filters of collections: of new ones, from the words of Hangar's options, and in HDF5's table. */
 #ifndef BKT_SAMPLES_FILTERS_H
 #define BKT_SAMPLES_FILTERS_H
 
@@ -24,7 +24,11 @@ struct bkt_sample_filters {
 BKT_NODISCARD int bkt_sample_filters_parse(const struct h5bucket_samples_schema *schema, uint64_t bytes,
                                            struct bkt_sample_filters *out, struct bkt_err *err);
 
-/** Append the filters to a creation list.  bkt_sample_filters_register() (registered.h) comes before. */
+/** Append the filters to a creation list.  bkt_sample_filters_register() comes before. */
 BKT_NODISCARD int bkt_sample_filters_set(const struct bkt_sample_filters *f, hid_t dcpl, struct bkt_err *err);
+
+/** Register this build's LZF and blosc for files that HDF5 itself reads and writes, if HDF5 has neither them
+ * nor a plugin for them.  They stay registered, since open files may need them. */
+BKT_NODISCARD int bkt_sample_filters_register(struct bkt_err *err);
 
 #endif

@@ -3,7 +3,7 @@
  * 1. All records are parsed; equal ones are read once.
  * 2. Their files and collections are opened, and the samples' places are checked against the collections'
  * extents.
- * 3. The stored bytes are read together (plan.c), and compared with the digests (digest.c).
+ * 3. The stored bytes are read together and compared with the digests (batch.c).
  * 4. Samples that failed in a file that an earlier call had opened are tried again in a fresh one: a writer
  * may have added them since.
  * 5. Elements are converted to the program's type. */
@@ -14,7 +14,6 @@
 
 #include "base/num.h"
 #include "samples/batch.h"
-#include "samples/call.h"
 #include "samples/records.h"
 #include "vol/core/hid.h"
 

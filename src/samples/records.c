@@ -1,12 +1,11 @@
 #include "samples/records.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
-#include "samples/call.h"
+#include "samples/repository.h"
 
 #define DIGEST 16 /* digits */
 
@@ -202,24 +201,6 @@ bool bkt_record_elements(const struct h5bucket_record *r, uint64_t *out)
 
 /* ---- text ---- */
 
-struct text {
-    char *to;
-    size_t n;
-    bool full;
-};
-
-static void __attribute__((format(printf, 2, 3))) add(struct text *t, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    int n = vsnprintf(t->to + t->n, H5BUCKET_RECORD_MAX - t->n, fmt, ap);
-    va_end(ap);
-    if (n < 0 || (size_t)n >= H5BUCKET_RECORD_MAX - t->n)
-        t->full = true;
-    else
-        t->n += (size_t)n;
-}
-
 static int check(const struct h5bucket_record *r, int grammar, struct bkt_err *err)
 {
     uint64_t elements;
@@ -239,20 +220,23 @@ static int check(const struct h5bucket_record *r, int grammar, struct bkt_err *e
 int bkt_record_emit(const struct h5bucket_record *r, int grammar, char text[H5BUCKET_RECORD_MAX],
                     struct bkt_err *err)
 {
-    struct text t = {.to = text};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf t = {0};
     BKT_PASS(check(r, grammar, err));
-    add(&t, "0%d:%s", r->format, r->uid);
-    if (grammar == 5)
-        add(&t, ":%016" PRIx64 ":%" PRIu32 ":%" PRIu32 ":", r->digest, r->dataset, r->row);
-    else if (grammar == 4)
-        add(&t, "$%016" PRIx64 "$%" PRIu32 " %" PRIu32 "*", r->digest, r->dataset, r->row);
-    else
-        add(&t, "$%" PRIu32 " %" PRIu32 "*", r->dataset, r->row);
-    for (int i = 0; i < r->rank; i++)
-        add(&t, i ? " %" PRIuHSIZE : "%" PRIuHSIZE, r->shape[i]);
-    if (t.full)
+    int rc = bkt_buf_addf(&t, "0%d:%s", r->format, r->uid);
+    if (rc == BKT_OK && grammar == 5)
+        rc = bkt_buf_addf(&t, ":%016" PRIx64 ":%" PRIu32 ":%" PRIu32 ":", r->digest, r->dataset, r->row);
+    else if (rc == BKT_OK && grammar == 4)
+        rc = bkt_buf_addf(&t, "$%016" PRIx64 "$%" PRIu32 " %" PRIu32 "*", r->digest, r->dataset, r->row);
+    else if (rc == BKT_OK)
+        rc = bkt_buf_addf(&t, "$%" PRIu32 " %" PRIu32 "*", r->dataset, r->row);
+    for (int i = 0; rc == BKT_OK && i < r->rank; i++)
+        rc = bkt_buf_addf(&t, "%s%" PRIuHSIZE, i ? " " : "", r->shape[i]);
+    if (rc < 0)
+        BKT_NOMEM(err);
+    if (t.len >= H5BUCKET_RECORD_MAX)
         BKT_FAIL(err, BKT_EINVAL,
                  "record of %s: the shape's text is too long; a record has at most 255 bytes", r->uid);
+    memcpy(text, t.ptr, t.len + 1);
     return BKT_OK;
 }
 

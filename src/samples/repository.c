@@ -7,9 +7,8 @@
 
 #include "base/num.h"
 #include "base/os/pool.h"
-#include "samples/call.h"
+#include "samples/filters.h"
 #include "samples/records.h"
-#include "samples/registered.h"
 #include "vol/core/hid.h"
 #include "vol/h5bucket.h"
 
@@ -234,6 +233,17 @@ void bkt_repository_close(struct h5bucket_repository *repo)
     free(repo->name);
     free(repo->info);
     free(repo);
+}
+
+/* ---- public calls ---- */
+
+herr_t bkt_samples_done(int rc, const struct bkt_err *err)
+{
+    if (rc >= 0)
+        return 0;
+    (void)bkt_h5err_init();
+    (void)H5Eclear2(H5E_DEFAULT); /* errors of an earlier call */
+    return bkt_h5err_publish(err);
 }
 
 h5bucket_repository *h5bucket_repository_open(const char *name, const char *info)

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/map.h"
 #include "samples/h5bucket_samples.h"
+#include "vol/core/h5err.h"
 
 /** The folders of a repository that may hold its files. */
 #define BKT_SAMPLE_PLACES 2
@@ -78,5 +79,23 @@ struct bkt_sample_file *bkt_sample_file_new(void);
 /** Open a file; @p name is copied. */
 BKT_NODISCARD int bkt_sample_file_open(const char *name, hid_t fapl, bool local, struct bkt_sample_file **out,
                                        struct bkt_err *err);
+
+/* ---- public calls: their errors go to HDF5's stack once, after all cleanup ---- */
+
+/** End a public call: a failure is published (h5err.h).
+ *  @return non-negative, or -1 */
+herr_t bkt_samples_done(int rc, const struct bkt_err *err);
+
+/** The body of a public call: @p call may use `err`, a struct bkt_err, and HDF5 prints nothing meanwhile. */
+#define BKT_SAMPLES_CALL(call)                                                                               \
+    __extension__({                                                                                          \
+        struct bkt_err err;                                                                                  \
+        struct bkt_h5err_print print_;                                                                       \
+        bkt_err_clear(&err);                                                                                 \
+        bkt_h5err_mute(&print_);                                                                             \
+        int call_rc_ = (call);                                                                               \
+        bkt_h5err_unmute(&print_);                                                                           \
+        bkt_samples_done(call_rc_, &err);                                                                    \
+    })
 
 #endif

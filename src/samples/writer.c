@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "samples/call.h"
-#include "samples/digest.h"
+#include "samples/batch.h"
 #include "samples/new_file.h"
 #include "samples/records.h"
 #include "samples/repository.h"

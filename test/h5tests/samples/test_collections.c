@@ -5,9 +5,9 @@
 
 #include "chunk/filter/pipeline.h"
 #include "helpers/check.h"
-#include "samples/collections.h"
 #include "samples/filters.h"
 #include "samples/h5bucket_samples.h"
+#include "samples/new_file.h"
 #include "samples/numpy_type.h"
 
 #define MAX 4
