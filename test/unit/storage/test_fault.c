@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "storage/other/fault_store.h"
+#include "helpers/fault_store.h"
 
 static int get(struct bkt_store *st, const char *key, bool may_be_short, struct bkt_req *out)
 {

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "schema/domain/domain_impl.h"
-#include "storage/other/fault_store.h"
+#include "helpers/fault_store.h"
 #include "base/os/pool.h"
 #include "unit/chunk/read/bucket_in_memory.h"
 

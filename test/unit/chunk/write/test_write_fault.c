@@ -7,7 +7,7 @@
 
 #include "schema/domain/domain_impl.h"
 #include "schema/edit/edit.h"
-#include "storage/other/fault_store.h"
+#include "helpers/fault_store.h"
 #include "base/os/pool.h"
 #include "unit/chunk/write/write_testing.h"
 #include "helpers/sanitizer.h"

@@ -4,7 +4,7 @@
 #define BKT_WRITE_TESTING_H
 
 #include "schema/domain/domain_impl.h"
-#include "storage/other/fault_store.h"
+#include "helpers/fault_store.h"
 #include "unit/chunk/read/bucket_in_memory.h"
 #include "chunk/write/write.h"
 

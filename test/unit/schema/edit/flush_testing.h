@@ -3,7 +3,7 @@
 #define BKT_FLUSH_TESTING_H
 
 #include "unit/schema/edit/edit_testing.h"
-#include "storage/other/fault_store.h"
+#include "helpers/fault_store.h"
 
 static unsigned serial;
 static char     name[64];

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "storage/other/fault_store.h"
+#include "helpers/fault_store.h"
 #include "helpers/sanitizer.h"
 
 #define OWN_MEMORY (!UNDER_TSAN && !UNDER_ASAN) /* a sanitizer's memory is in it */

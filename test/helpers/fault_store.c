@@ -1,4 +1,4 @@
-#include "storage/other/fault_store.h"
+#include "helpers/fault_store.h"
 
 #include <pthread.h>
 #include <signal.h>
