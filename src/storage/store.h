@@ -245,28 +245,27 @@ struct bkt_listed {
     double      mtime;
     const char *etag;     /* "": the backend has no ETag */
 };
+/** Called for an entry, which is borrowed for the call; a negative return stops the list. */
+typedef int bkt_list_each_fn(const struct bkt_listed *entry, void *arg);
 /** List keys by prefix, in the backend's order (S3: UTF-8 binary).
  * @param prefix     "" for all keys
  * @param delimiter  "" or "/": keys are rolled up after the first delimiter that follows the prefix
- * @param each       called for each entry (borrowed for the call); a negative return stops and is returned
+ * @param each       called for each entry; a negative return is returned
  * @return BKT_OK; the negative return of @p each; BKT_EACCES, BKT_EUNSUP (plain HTTP), … */
 BKT_NODISCARD int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimiter,
-                                 int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
-                                 struct bkt_err *err);
+                                 bkt_list_each_fn *each, void *arg, struct bkt_err *err);
 
 /** As bkt_store_list() without delimiter, for a prefix with many keys of which some are known.  Part i has
  *  the keys after cuts[i-1], up to and including cuts[i].  The parts are requested side by side if the
  *  backend can do that.
  *  @param cuts  @p n_cuts keys in the order of bytes; they begin with the prefix, and need not exist */
 BKT_NODISCARD int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts,
-                                       size_t n_cuts, int (*each)(const struct bkt_listed *entry, void *arg),
-                                       void *arg, struct bkt_err *err);
+                                       size_t n_cuts, bkt_list_each_fn *each, void *arg, struct bkt_err *err);
 
 /** List the keys of each of @p n prefixes, one prefix after the other.  The lists are requested side by side
  *  if the backend can do that.  Otherwise as bkt_store_list() without delimiter. */
 BKT_NODISCARD int bkt_store_list_each(struct bkt_store *st, const char *const *prefixes, size_t n,
-                                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
-                                      struct bkt_err *err);
+                                      bkt_list_each_fn *each, void *arg, struct bkt_err *err);
 
 /** An upload in parts that has begun, and has been neither completed nor aborted.  Its writer is still at
  *  work, or was killed, or never got the answer to its begin.  The upload is not visible as an object, but

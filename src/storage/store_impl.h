@@ -20,14 +20,14 @@ struct bkt_store_ops {
      *  one. */
     void (*delete_many)(struct bkt_store *st, struct bkt_req *const *reqs, size_t n);
     /** As bkt_store_list(); blocks.  NULL: not supported. */
-    int (*list)(struct bkt_store *st, const char *prefix, const char *delimiter,
-                int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+    int (*list)(struct bkt_store *st, const char *prefix, const char *delimiter, bkt_list_each_fn *each,
+                void *arg, struct bkt_err *err);
     /** As bkt_store_list_parts(), n_cuts > 0; blocks.  NULL: one list for all. */
     int (*list_parts)(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
-                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+                      bkt_list_each_fn *each, void *arg, struct bkt_err *err);
     /** As bkt_store_list_each(), n > 1; blocks.  NULL: one list after the other. */
-    int (*list_each)(struct bkt_store *st, const char *const *prefixes, size_t n,
-                     int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+    int (*list_each)(struct bkt_store *st, const char *const *prefixes, size_t n, bkt_list_each_fn *each,
+                     void *arg, struct bkt_err *err);
     /** As bkt_store_uploads() and bkt_store_abort(); block.  NULL: the store has no uploads. */
     int (*uploads)(struct bkt_store *st, const char *prefix,
                    int (*each)(const struct bkt_upload *upload, void *arg), void *arg, struct bkt_err *err);
@@ -90,8 +90,9 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
 /** As bkt_url_open(). */
 int bkt_url_store_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
                        struct bkt_err *err);
-/** Free the contents of closed memory stores. */
+/** Free the contents of closed memory stores; forget everything learned about S3's buckets. */
 void bkt_mem_shutdown(void);
+void bkt_s3_shutdown(void);
 
 /** Fill in the common part.  On failure (out of memory) there is nothing to free. */
 BKT_NODISCARD int bkt_store_init(struct bkt_store *st, const struct bkt_store_ops *ops, const char *uri,

@@ -10,7 +10,6 @@
 #include "storage/http/engine.h"
 #include "storage/file/file_impl.h"
 #include "base/os/pool.h"
-#include "storage/s3/s3.h"
 #include "storage/stats.h"
 #include "base/os/stdfd.h"
 #include "storage/md5.h"

@@ -204,8 +204,8 @@ static int list_by(struct bkt_store *st, const struct list *l, bkt_list_each_fn 
     return rc < 0 ? bkt_err_copy(err, rc, &why) : rc;
 }
 
-int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimiter,
-                   int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimiter, bkt_list_each_fn *each,
+                   void *arg, struct bkt_err *err)
 {
     prefix    = prefix ? prefix : "";
     delimiter = delimiter ? delimiter : "";
@@ -217,17 +217,15 @@ int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimit
 }
 
 int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
-                         int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
-                         struct bkt_err *err)
+                         bkt_list_each_fn *each, void *arg, struct bkt_err *err)
 {
     if (!n_cuts || !st->ops->list_parts)
         return bkt_store_list(st, prefix, "", each, arg, err);
     return list_by(st, &(struct list){.prefix = prefix, .cuts = cuts, .n_cuts = n_cuts}, each, arg, err);
 }
 
-int bkt_store_list_each(struct bkt_store *st, const char *const *prefixes, size_t n,
-                        int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
-                        struct bkt_err *err)
+int bkt_store_list_each(struct bkt_store *st, const char *const *prefixes, size_t n, bkt_list_each_fn *each,
+                        void *arg, struct bkt_err *err)
 {
     if (n < 2 || !st->ops->list_each) {
         for (size_t i = 0; i < n; i++)

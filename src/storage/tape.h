@@ -44,7 +44,6 @@ bool bkt_tape_begin(struct bkt_store *st, struct bkt_req *req);
 /** A request of bkt_req.tape ends. */
 void bkt_tape_end(struct bkt_store *st, struct bkt_req *req);
 
-typedef int bkt_list_each_fn(const struct bkt_listed *entry, void *arg);
 /** A list while a tape records: @p each of the caller, and what it gets, for the tape. */
 struct bkt_tape_list {
     struct bkt_tape *tape; /* NULL: no tape records */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/http/headers.h"
+#include "storage/http/request.h"
 #include "storage/aws/xml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,3 +1,5 @@
+/* Elements of a document whose texts are wanted are rows of a table: struct field.  Some are in items,
+ * elements that may be repeated; at the end of each item a callback gets its fields. */
 #include "storage/aws/xml.h"
 
 #include <limits.h>
@@ -8,19 +10,35 @@
 
 #include <expat.h>
 
-#define MAX_DEPTH 16     /* levels; S3's documents nest 4 deep */
+#include "storage/aws/secret.h"
+
+#define MAX_DEPTH 16 /* levels; S3's and STS's documents nest 4 deep */
 /* Bytes of one element; keys are at most 1024 bytes, three times that when encoded. */
 #define MAX_TEXT  16384U
+#define ANYWHERE  "" /* below the root */
+
+struct field {
+    const char *in; /* the item that has it as a child; NULL: the root has it; or ANYWHERE */
+    const char *name;
+    enum { FLAG, COUNT, TIME, TAG, LINE, RAW, CODED, SECRET } kind;
+    void  *to;
+    size_t room; /* of TAG and LINE */
+};
 
 struct parse {
+    const struct field *fields;
+    size_t              n_fields;
+    const char         *want; /* the root's name; NULL: any */
+    bool                encoded;
+    int (*item)(struct parse *p, const char *in); /* NULL: nothing happens at the end of an item */
+    void          *arg;
     XML_Parser     parser;
-    int            depth;
-    const char    *too; /* why parsing was given up */
-    struct bkt_buf text;
+    int            depth, inside; /* inside: that of the item */
+    const char    *in;            /* the item's name; NULL: none */
+    const char    *too;           /* why parsing was given up */
+    char           root[48], note[64];
+    struct bkt_buf text; /* it may be a secret */
     int            rc;
-    void (*start)(struct parse *p, const char *name);
-    void (*end)(struct parse *p, const char *name);
-    void *arg;
 };
 
 static void stop(struct parse *p, int rc, const char *why)
@@ -38,22 +56,152 @@ static const char *local_name(const char *name)
     return colon ? colon + 1 : name;
 }
 
+/* ---- texts ---- */
+
+static int hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
+
+/* encoding-type=url: as in a form, '+' is a blank. */
+static int decode(const char *s, bool encoded, struct bkt_buf *out)
+{
+    bkt_buf_clear(out);
+    if (!encoded)
+        return bkt_buf_add_str(out, s);
+    for (; *s; s++) {
+        char c = *s == '+' ? ' ' : *s;
+        if (*s == '%' && hex(s[1]) >= 0 && hex(s[2]) >= 0) {
+            c = (char)(hex(s[1]) * 16 + hex(s[2]));
+            s += 2;
+        }
+        BKT_PASS(bkt_buf_add(out, &c, 1));
+    }
+    return BKT_OK;
+}
+
+static double parse_time(const char *s) /* 2009-10-12T17:50:30.000Z */
+{
+    struct tm   tm  = {0};
+    const char *end = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm);
+    return end ? (double)timegm(&tm) : 0;
+}
+
+/* Copy a server's text for a one-line message. */
+static void take_text(struct parse *p, char *to, size_t room)
+{
+    const char *s = bkt_buf_str(&p->text);
+    size_t      n = strlen(s), k = 0;
+    for (size_t i = 0; i < n && k + 1 < room; i++)
+        to[k++] = (unsigned char)s[i] < ' ' || s[i] == 127 ? ' ' : s[i];
+    while (k && to[k - 1] == ' ')
+        k--;
+    to[k] = 0;
+}
+
+static void take_field(struct parse *p, const struct field *f)
+{
+    const char *s  = bkt_buf_str(&p->text);
+    int         rc = BKT_OK;
+    switch (f->kind) {
+        case FLAG:
+            *(bool *)f->to = strcmp(s, "true") == 0;
+            break;
+        case COUNT:
+            *(uint64_t *)f->to = strtoull(s, NULL, 10);
+            break;
+        case TIME:
+            *(double *)f->to = parse_time(s);
+            break;
+        case TAG:
+            if (strlen(s) < f->room)
+                memcpy(f->to, s, strlen(s) + 1);
+            break;
+        case LINE:
+            take_text(p, f->to, f->room);
+            break;
+        case SECRET:
+            bkt_secret_fini(f->to);
+            *(struct bkt_buf *)f->to = p->text;
+            p->text                  = (struct bkt_buf){0};
+            break;
+        case RAW:
+        case CODED:
+        default:
+            rc = decode(s, f->kind == CODED && p->encoded, f->to);
+    }
+    if (rc < 0)
+        stop(p, rc, "out of memory");
+}
+
+static void clear_field(const struct field *f)
+{
+    if (f->kind == RAW || f->kind == CODED)
+        bkt_buf_clear(f->to);
+    else if (f->kind == COUNT)
+        *(uint64_t *)f->to = 0;
+    else if (f->kind == TIME)
+        *(double *)f->to = 0;
+    else if (f->kind == TAG || f->kind == LINE)
+        *(char *)f->to = 0;
+}
+
+/* ---- elements ---- */
+
+static bool in_item(const struct field *f) { return f->in && *f->in; }
+
+static bool is_here(const struct parse *p, const struct field *f)
+{
+    if (in_item(f))
+        return p->in && p->depth == p->inside + 1 && strcmp(p->in, f->in) == 0;
+    return f->in ? p->depth > 1 : p->depth == 2;
+}
+
+static void begin_item(struct parse *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_fields && !p->in; i++)
+        if (in_item(&p->fields[i]) && strcmp(p->fields[i].in, name) == 0)
+            p->in = p->fields[i].in;
+    if (!p->in)
+        return;
+    p->inside = p->depth;
+    for (size_t i = 0; i < p->n_fields; i++)
+        if (in_item(&p->fields[i]))
+            clear_field(&p->fields[i]);
+}
+
 static void XMLCALL on_start(void *arg, const char *name, const char **atts)
 {
     struct parse *p = arg;
     (void)atts;
+    name = local_name(name);
     bkt_buf_clear(&p->text);
     if (++p->depth > MAX_DEPTH) {
         stop(p, BKT_EFORMAT, "elements are nested too deep");
-        return;
+    } else if (p->depth == 1) {
+        (void)snprintf(p->root, sizeof p->root, "%s", name);
+        (void)snprintf(p->note, sizeof p->note, "not %s %s", p->want && *p->want == 'I' ? "an" : "a",
+                       p->want);
+        if (p->want && strcmp(name, p->want) != 0)
+            stop(p, BKT_EFORMAT, p->note);
+    } else if (!p->in) {
+        begin_item(p, name);
     }
-    p->start(p, local_name(name));
 }
 
 static void XMLCALL on_end(void *arg, const char *name)
 {
     struct parse *p = arg;
-    p->end(p, local_name(name));
+    name            = local_name(name);
+    for (size_t i = 0; i < p->n_fields; i++)
+        if (strcmp(p->fields[i].name, name) == 0 && is_here(p, &p->fields[i]))
+            take_field(p, &p->fields[i]);
+    if (p->in && p->depth == p->inside) {
+        int rc = p->item ? p->item(p, p->in) : BKT_OK;
+        p->in  = NULL;
+        if (rc < 0)
+            stop(p, rc, NULL);
+    }
     p->depth--;
     bkt_buf_clear(&p->text);
 }
@@ -63,7 +211,7 @@ static void XMLCALL on_text(void *arg, const char *s, int n)
     struct parse *p = arg;
     if (n < 0 || p->text.len + (size_t)n > MAX_TEXT)
         stop(p, BKT_EFORMAT, "an element's text is too long");
-    else if (bkt_buf_add(&p->text, s, (size_t)n) < 0)
+    else if (bkt_secret_add(&p->text, s, (size_t)n) < 0)
         stop(p, BKT_ENOMEM, "out of memory");
 }
 
@@ -105,7 +253,7 @@ static int parse(struct parse *p, const void *xml, size_t n, struct bkt_err *err
     enum XML_Status ok  = XML_Parse(p->parser, t.p, (int)t.n, 1);
     const char     *why = p->too ? p->too : XML_ErrorString(XML_GetErrorCode(p->parser));
     XML_ParserFree(p->parser);
-    bkt_buf_fini(&p->text);
+    bkt_secret_fini(&p->text);
     if (p->rc < 0 && !p->too)
         return p->rc; /* the callback's result */
     if (p->rc < 0 || ok != XML_STATUS_OK)
@@ -115,66 +263,31 @@ static int parse(struct parse *p, const void *xml, size_t n, struct bkt_err *err
 
 /* ---- errors ---- */
 
-struct error_parse {
-    struct bkt_s3_error *out;
-    bool                 is_error, is_result;
-};
-
-static void error_start(struct parse *p, const char *name)
+/* A cut document may still contain the code. */
+static int parse_any(const void *xml, size_t n, struct bkt_s3_error *out, char root[48])
 {
-    struct error_parse *e = p->arg;
-    if (p->depth == 1) {
-        e->is_error  = strcmp(name, "Error") == 0 || strcmp(name, "ErrorResponse") == 0;
-        e->is_result = strcmp(name, "CompleteMultipartUploadResult") == 0;
-    }
-}
-
-/* Copy a server's text for a one-line message. */
-static void take_text(struct parse *p, char *to, size_t room)
-{
-    const char *s = bkt_buf_str(&p->text);
-    size_t      n = strlen(s), k = 0;
-    for (size_t i = 0; i < n && k + 1 < room; i++)
-        to[k++] = (unsigned char)s[i] < ' ' || s[i] == 127 ? ' ' : s[i];
-    while (k && to[k - 1] == ' ')
-        k--;
-    to[k] = 0;
-}
-
-static void error_end(struct parse *p, const char *name)
-{
-    struct error_parse  *e      = p->arg;
-    struct bkt_s3_error *o      = e->out;
-    const struct {
-        const char *name;
-        char       *to;
-        size_t      room;
-    } fields[] = {{"Code", o->code, sizeof o->code},
-                  {"Message", o->message, sizeof o->message},
-                  {"Region", o->region, sizeof o->region},
-                  {"RequestId", o->request_id, sizeof o->request_id}};
-    for (size_t i = 0; p->depth > 1 && i < BKT_COUNT(fields); i++)
-        if (strcmp(fields[i].name, name) == 0)
-            take_text(p, fields[i].to, fields[i].room);
+    const struct field fields[] = {{ANYWHERE, "Code", LINE, out->code, sizeof out->code},
+                                   {ANYWHERE, "Message", LINE, out->message, sizeof out->message},
+                                   {ANYWHERE, "Region", LINE, out->region, sizeof out->region},
+                                   {ANYWHERE, "RequestId", LINE, out->request_id, sizeof out->request_id}};
+    struct parse       p        = {.fields = fields, .n_fields = BKT_COUNT(fields)};
+    *out                        = (struct bkt_s3_error){0};
+    int rc                      = n ? parse(&p, xml, n, NULL) : BKT_EFORMAT;
+    memcpy(root, p.root, sizeof p.root);
+    return rc;
 }
 
 bool bkt_s3_parse_error(const void *xml, size_t n, struct bkt_s3_error *out)
 {
-    struct error_parse e = {.out = out};
-    struct parse       p = {.start = error_start, .end = error_end, .arg = &e};
-    *out                 = (struct bkt_s3_error){0};
-    if (!n)
-        return false;
-    (void)parse(&p, xml, n, NULL); /* a cut document may still contain the code */
-    return e.is_error && out->code[0];
+    char root[48];
+    (void)parse_any(xml, n, out, root);
+    return out->code[0] && (strcmp(root, "Error") == 0 || strcmp(root, "ErrorResponse") == 0);
 }
 
 bool bkt_s3_parse_complete(const void *xml, size_t n, struct bkt_s3_error *out)
 {
-    struct error_parse e = {.out = out};
-    struct parse       p = {.start = error_start, .end = error_end, .arg = &e};
-    *out                 = (struct bkt_s3_error){0};
-    return n && parse(&p, xml, n, NULL) == BKT_OK && e.is_result;
+    char root[48];
+    return parse_any(xml, n, out, root) == BKT_OK && strcmp(root, "CompleteMultipartUploadResult") == 0;
 }
 
 /* Blanks, declarations and comments */
@@ -213,108 +326,6 @@ bool bkt_s3_is_document(const void *xml, size_t n, const char *root)
 
 /* ---- lists ---- */
 
-struct list_parse {
-    int (*each)(const struct bkt_listed *entry, void *arg);
-    void               *arg;
-    struct bkt_s3_page *page;
-    bool                is_list, in_contents, in_prefixes, encoded;
-    struct bkt_buf      key;
-    char                etag[BKT_ETAG_MAX];
-    uint64_t            size;
-    double              mtime;
-};
-
-static void list_start(struct parse *p, const char *name)
-{
-    struct list_parse *l = p->arg;
-    if (p->depth == 1) {
-        l->is_list = strcmp(name, "ListBucketResult") == 0;
-        if (!l->is_list)
-            stop(p, BKT_EFORMAT, "not a ListBucketResult");
-    } else if (p->depth == 2) {
-        l->in_contents = strcmp(name, "Contents") == 0;
-        l->in_prefixes = strcmp(name, "CommonPrefixes") == 0;
-        bkt_buf_clear(&l->key);
-        l->etag[0] = 0;
-        l->size    = 0;
-        l->mtime   = 0;
-    }
-}
-
-static int hex(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
-}
-
-/* encoding-type=url: as in a form, '+' is a blank. */
-static int decode(const char *s, bool encoded, struct bkt_buf *out)
-{
-    bkt_buf_clear(out);
-    if (!encoded)
-        return bkt_buf_add_str(out, s);
-    for (; *s; s++) {
-        char c = *s == '+' ? ' ' : *s;
-        if (*s == '%' && hex(s[1]) >= 0 && hex(s[2]) >= 0) {
-            c = (char)(hex(s[1]) * 16 + hex(s[2]));
-            s += 2;
-        }
-        BKT_PASS(bkt_buf_add(out, &c, 1));
-    }
-    return BKT_OK;
-}
-
-static double parse_time(const char *s) /* 2009-10-12T17:50:30.000Z */
-{
-    struct tm   tm  = {0};
-    const char *end = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm);
-    return end ? (double)timegm(&tm) : 0;
-}
-
-static void entry(struct parse *p, bool is_prefix)
-{
-    struct list_parse *l = p->arg;
-    if (!l->key.len || strlen(bkt_buf_str(&l->key)) != l->key.len)
-        return; /* keys of this library never contain a NUL */
-    struct bkt_listed e  = {bkt_buf_str(&l->key), is_prefix, l->size, l->mtime, l->etag};
-    int               rc = l->each(&e, l->arg);
-    if (rc < 0)
-        stop(p, rc, NULL);
-}
-
-static void list_field(struct parse *p, const char *name)
-{
-    struct list_parse *l = p->arg;
-    const char        *s = bkt_buf_str(&p->text);
-    bool               oom = false;
-    if (p->depth == 2 && strcmp(name, "IsTruncated") == 0)
-        l->page->truncated = strcmp(s, "true") == 0;
-    else if (p->depth == 2 && strcmp(name, "NextContinuationToken") == 0)
-        oom = decode(s, false, &l->page->token) < 0;
-    else if (p->depth == 3 && ((l->in_contents && strcmp(name, "Key") == 0) ||
-                               (l->in_prefixes && strcmp(name, "Prefix") == 0)))
-        oom = decode(s, l->encoded, &l->key) < 0;
-    else if (p->depth == 3 && l->in_contents && strcmp(name, "Size") == 0)
-        l->size = strtoull(s, NULL, 10);
-    else if (p->depth == 3 && l->in_contents && strcmp(name, "LastModified") == 0)
-        l->mtime = parse_time(s);
-    else if (p->depth == 3 && l->in_contents && strcmp(name, "ETag") == 0 && strlen(s) < sizeof l->etag)
-        memcpy(l->etag, s, strlen(s) + 1);
-    if (oom)
-        stop(p, BKT_ENOMEM, "out of memory");
-}
-
-static void list_end(struct parse *p, const char *name)
-{
-    struct list_parse *l = p->arg;
-    list_field(p, name);
-    if (p->depth == 2 && l->in_contents)
-        entry(p, false);
-    else if (p->depth == 2 && l->in_prefixes)
-        entry(p, true);
-    if (p->depth == 2)
-        l->in_contents = l->in_prefixes = false;
-}
-
 /* The encoding may be given after the keys to which it applies. */
 static bool is_encoded(const void *xml, size_t n)
 {
@@ -322,78 +333,84 @@ static bool is_encoded(const void *xml, size_t n)
     return n && memmem(xml, n, encoded, strlen(encoded)) != NULL;
 }
 
-int bkt_s3_parse_list(const void *xml, size_t n, int (*each)(const struct bkt_listed *entry, void *arg),
-                      void *arg, struct bkt_s3_page *page, struct bkt_err *err)
+static bool is_key(const struct bkt_buf *key) /* keys of this library never contain a NUL */
 {
-    struct list_parse l = {.each = each, .arg = arg, .page = page};
-    struct parse      p = {.start = list_start, .end = list_end, .arg = &l};
-    l.encoded           = is_encoded(xml, n);
-    page->truncated     = false;
+    return key->len && strlen(bkt_buf_str(key)) == key->len;
+}
+
+struct list_parse {
+    bkt_list_each_fn *each;
+    void             *arg;
+    struct bkt_buf    key;
+    char              etag[BKT_ETAG_MAX];
+    uint64_t          size;
+    double            mtime;
+};
+
+static int list_item(struct parse *p, const char *in)
+{
+    const struct list_parse *l = p->arg;
+    struct bkt_listed        e = {bkt_buf_str(&l->key), strcmp(in, "CommonPrefixes") == 0, l->size, l->mtime,
+                                  l->etag};
+    return is_key(&l->key) ? l->each(&e, l->arg) : BKT_OK;
+}
+
+int bkt_s3_parse_list(const void *xml, size_t n, bkt_list_each_fn *each, void *arg, struct bkt_s3_page *page,
+                      struct bkt_err *err)
+{
+    struct list_parse  l        = {.each = each, .arg = arg};
+    const struct field fields[] = {{NULL, "IsTruncated", FLAG, &page->truncated, 0},
+                                   {NULL, "NextContinuationToken", RAW, &page->token, 0},
+                                   {"Contents", "Key", CODED, &l.key, 0},
+                                   {"Contents", "Size", COUNT, &l.size, 0},
+                                   {"Contents", "LastModified", TIME, &l.mtime, 0},
+                                   {"Contents", "ETag", TAG, l.etag, sizeof l.etag},
+                                   {"CommonPrefixes", "Prefix", CODED, &l.key, 0}};
+    struct parse       p        = {.fields   = fields,
+                                   .n_fields = BKT_COUNT(fields),
+                                   .want     = "ListBucketResult",
+                                   .encoded  = is_encoded(xml, n),
+                                   .item     = list_item,
+                                   .arg      = &l};
+    page->truncated             = false;
     bkt_buf_clear(&page->token);
     int rc = parse(&p, xml, n, err);
     bkt_buf_fini(&l.key);
     return rc;
 }
 
-/* ---- uploads under way ---- */
-
 struct uploads_parse {
     int (*each)(const struct bkt_upload *upload, void *arg);
-    void                       *arg;
-    struct bkt_s3_uploads_page *page;
-    bool                        in_upload, encoded;
-    struct bkt_buf              key, id;
-    double                      begun;
+    void          *arg;
+    struct bkt_buf key, id;
+    double         begun;
 };
 
-static void uploads_start(struct parse *p, const char *name)
+static int uploads_item(struct parse *p, const char *in)
 {
-    struct uploads_parse *u = p->arg;
-    if (p->depth == 1 && strcmp(name, "ListMultipartUploadsResult") != 0)
-        stop(p, BKT_EFORMAT, "not a ListMultipartUploadsResult");
-    if (p->depth != 2)
-        return;
-    u->in_upload = strcmp(name, "Upload") == 0;
-    u->begun     = 0;
-    bkt_buf_clear(&u->key);
-    bkt_buf_clear(&u->id);
-}
-
-static void uploads_end(struct parse *p, const char *name)
-{
-    struct uploads_parse *u   = p->arg;
-    const char           *s   = bkt_buf_str(&p->text);
-    bool                  oom = false;
-    if (p->depth == 2 && strcmp(name, "IsTruncated") == 0)
-        u->page->truncated = strcmp(s, "true") == 0;
-    else if (p->depth == 2 && strcmp(name, "NextKeyMarker") == 0)
-        oom = decode(s, u->encoded, &u->page->key) < 0;
-    else if (p->depth == 2 && strcmp(name, "NextUploadIdMarker") == 0)
-        oom = decode(s, false, &u->page->upload) < 0;
-    else if (p->depth == 3 && u->in_upload && strcmp(name, "Key") == 0)
-        oom = decode(s, u->encoded, &u->key) < 0;
-    else if (p->depth == 3 && u->in_upload && strcmp(name, "UploadId") == 0)
-        oom = decode(s, false, &u->id) < 0;
-    else if (p->depth == 3 && u->in_upload && strcmp(name, "Initiated") == 0)
-        u->begun = parse_time(s);
-    if (oom)
-        stop(p, BKT_ENOMEM, "out of memory");
-    if (p->depth != 2 || !u->in_upload || !u->key.len || !u->id.len ||
-        strlen(bkt_buf_str(&u->key)) != u->key.len)
-        return;
-    struct bkt_upload e  = {bkt_buf_str(&u->key), bkt_buf_str(&u->id), u->begun};
-    int               rc = u->each(&e, u->arg);
-    u->in_upload         = false;
-    if (rc < 0)
-        stop(p, rc, NULL);
+    const struct uploads_parse *u = p->arg;
+    struct bkt_upload           e = {bkt_buf_str(&u->key), bkt_buf_str(&u->id), u->begun};
+    (void)in;
+    return is_key(&u->key) && u->id.len ? u->each(&e, u->arg) : BKT_OK;
 }
 
 int bkt_s3_parse_uploads(const void *xml, size_t n, int (*each)(const struct bkt_upload *upload, void *arg),
                          void *arg, struct bkt_s3_uploads_page *page, struct bkt_err *err)
 {
-    struct uploads_parse u = {.each = each, .arg = arg, .page = page, .encoded = is_encoded(xml, n)};
-    struct parse         p = {.start = uploads_start, .end = uploads_end, .arg = &u};
-    page->truncated        = false;
+    struct uploads_parse u        = {.each = each, .arg = arg};
+    const struct field   fields[] = {{NULL, "IsTruncated", FLAG, &page->truncated, 0},
+                                     {NULL, "NextKeyMarker", CODED, &page->key, 0},
+                                     {NULL, "NextUploadIdMarker", RAW, &page->upload, 0},
+                                     {"Upload", "Key", CODED, &u.key, 0},
+                                     {"Upload", "UploadId", RAW, &u.id, 0},
+                                     {"Upload", "Initiated", TIME, &u.begun, 0}};
+    struct parse         p        = {.fields   = fields,
+                                     .n_fields = BKT_COUNT(fields),
+                                     .want     = "ListMultipartUploadsResult",
+                                     .encoded  = is_encoded(xml, n),
+                                     .item     = uploads_item,
+                                     .arg      = &u};
+    page->truncated               = false;
     bkt_buf_clear(&page->key);
     bkt_buf_clear(&page->upload);
     int rc = parse(&p, xml, n, err);
@@ -402,75 +419,57 @@ int bkt_s3_parse_uploads(const void *xml, size_t n, int (*each)(const struct bkt
     return rc;
 }
 
-/* ---- many DELETEs ---- */
+/* ---- answers to changes ---- */
 
 struct deleted_parse {
     int (*each)(const char *key, const struct bkt_s3_error *why, void *arg);
     void               *arg;
-    bool                in_error;
     struct bkt_buf      key;
     struct bkt_s3_error why;
 };
 
-static void deleted_start(struct parse *p, const char *name)
+static int deleted_item(struct parse *p, const char *in)
 {
-    struct deleted_parse *d = p->arg;
-    if (p->depth == 1 && strcmp(name, "DeleteResult") != 0)
-        stop(p, BKT_EFORMAT, "not a DeleteResult");
-    if (p->depth != 2)
-        return;
-    d->in_error = strcmp(name, "Error") == 0;
-    d->why      = (struct bkt_s3_error){0};
-    bkt_buf_clear(&d->key);
-}
-
-static void deleted_end(struct parse *p, const char *name)
-{
-    struct deleted_parse *d = p->arg;
-    if (!d->in_error)
-        return;
-    if (p->depth == 3 && strcmp(name, "Key") == 0 && decode(bkt_buf_str(&p->text), false, &d->key) < 0)
-        stop(p, BKT_ENOMEM, "out of memory");
-    else if (p->depth == 3 && strcmp(name, "Code") == 0)
-        take_text(p, d->why.code, sizeof d->why.code);
-    else if (p->depth == 3 && strcmp(name, "Message") == 0)
-        take_text(p, d->why.message, sizeof d->why.message);
-    int rc = p->depth == 2 ? d->each(bkt_buf_str(&d->key), &d->why, d->arg) : BKT_OK;
-    if (rc < 0)
-        stop(p, rc, NULL);
+    const struct deleted_parse *d = p->arg;
+    (void)in;
+    return d->each(bkt_buf_str(&d->key), &d->why, d->arg);
 }
 
 int bkt_s3_parse_deleted(const void *xml, size_t n,
                          int (*each)(const char *key, const struct bkt_s3_error *why, void *arg), void *arg,
                          struct bkt_err *err)
 {
-    struct deleted_parse d  = {.each = each, .arg = arg};
-    struct parse         p  = {.start = deleted_start, .end = deleted_end, .arg = &d};
-    int                  rc = parse(&p, xml, n, err);
+    struct deleted_parse d        = {.each = each, .arg = arg};
+    const struct field   fields[] = {{"Error", "Key", RAW, &d.key, 0},
+                                     {"Error", "Code", LINE, d.why.code, sizeof d.why.code},
+                                     {"Error", "Message", LINE, d.why.message, sizeof d.why.message}};
+    struct parse         p        = {.fields   = fields,
+                                     .n_fields = BKT_COUNT(fields),
+                                     .want     = "DeleteResult",
+                                     .item     = deleted_item,
+                                     .arg      = &d};
+    int                  rc       = parse(&p, xml, n, err);
     bkt_buf_fini(&d.key);
     return rc;
 }
 
-/* ---- the begin of an upload ---- */
-
-static void upload_start(struct parse *p, const char *name)
-{
-    if (p->depth == 1 && strcmp(name, "InitiateMultipartUploadResult") != 0)
-        stop(p, BKT_EFORMAT, "not an InitiateMultipartUploadResult");
-}
-
-static void upload_end(struct parse *p, const char *name)
-{
-    if (p->depth == 2 && strcmp(name, "UploadId") == 0 && bkt_buf_add_str(p->arg, bkt_buf_str(&p->text)) < 0)
-        stop(p, BKT_ENOMEM, "out of memory");
-}
-
 int bkt_s3_parse_upload(const void *xml, size_t n, struct bkt_buf *id, struct bkt_err *err)
 {
-    struct parse p = {.start = upload_start, .end = upload_end, .arg = id};
+    const struct field field = {NULL, "UploadId", RAW, id, 0};
+    struct parse       p     = {.fields = &field, .n_fields = 1, .want = "InitiateMultipartUploadResult"};
     bkt_buf_clear(id);
     BKT_PASS(parse(&p, xml, n, err));
     if (!id->len)
         BKT_FAIL(err, BKT_EFORMAT, "S3's answer has no UploadId");
     return BKT_OK;
+}
+
+int bkt_sts_parse(const void *xml, size_t n, struct bkt_sts_answer *out)
+{
+    const struct field fields[] = {{"Credentials", "AccessKeyId", SECRET, &out->id, 0},
+                                   {"Credentials", "SecretAccessKey", SECRET, &out->secret, 0},
+                                   {"Credentials", "SessionToken", SECRET, &out->token, 0},
+                                   {"Credentials", "Expiration", SECRET, &out->expiration, 0}};
+    struct parse       p        = {.fields = fields, .n_fields = BKT_COUNT(fields)};
+    return parse(&p, xml, n, NULL);
 }

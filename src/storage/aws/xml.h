@@ -1,4 +1,5 @@
-/* S3's XML answers; pure, safe on hostile input: no document type, so no entities; bounded depth and text. */
+/* XML answers of S3 and STS; pure, safe on hostile input: no document type, so no entities; bounded depth and
+ * text. */
 #ifndef BKT_S3_XML_H
 #define BKT_S3_XML_H
 
@@ -23,8 +24,7 @@ struct bkt_s3_page {
 /** Parse a ListBucketResult (version 2, encoding-type=url), calling @p each for every key and common prefix
  *  in the order of the document.
  *  @return BKT_OK; the negative return of @p each; BKT_EFORMAT; BKT_ENOMEM */
-BKT_NODISCARD int bkt_s3_parse_list(const void *xml, size_t n,
-                                    int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
+BKT_NODISCARD int bkt_s3_parse_list(const void *xml, size_t n, bkt_list_each_fn *each, void *arg,
                                     struct bkt_s3_page *page, struct bkt_err *err);
 
 struct bkt_s3_uploads_page {
@@ -47,6 +47,14 @@ BKT_NODISCARD int bkt_s3_parse_deleted(const void *xml, size_t n,
 /** Get the UploadId of an InitiateMultipartUploadResult.
  * @return BKT_OK; BKT_EFORMAT; BKT_ENOMEM */
 BKT_NODISCARD int bkt_s3_parse_upload(const void *xml, size_t n, struct bkt_buf *id, struct bkt_err *err);
+
+/** Secrets: each is to be freed with bkt_secret_fini(), also after a failure. */
+struct bkt_sts_answer {
+    struct bkt_buf id, secret, token, expiration;
+};
+/** Get the credentials of a zeroed struct from an answer of AssumeRole; absent fields are empty. BKT_EFORMAT;
+ *  BKT_ENOMEM. */
+BKT_NODISCARD int bkt_sts_parse(const void *xml, size_t n, struct bkt_sts_answer *out);
 
 /** Whether begin and end are those of a whole document with this root element; the name may have a
  *  namespace's prefix.  The part in between is not parsed. */

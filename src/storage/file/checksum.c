@@ -1,4 +1,4 @@
-/* Whether the bytes of a file are those that were stored: see storage/http/checksum.c.
+/* Whether the bytes of a file are those that were stored: see storage/http/answer.c.
  *
  * The CRC-32C lies in an extended attribute, set before the file gets its name, so that a copy with
  * attributes keeps it.  Other programs write into such a file in place (HSDS's POSIX driver does).  So the

@@ -262,7 +262,7 @@ static void file_start(struct bkt_store *base, struct bkt_req *req)
 }
 
 static int file_list(struct bkt_store *base, const char *prefix, const char *delimiter,
-                     int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+                     bkt_list_each_fn *each, void *arg, struct bkt_err *err)
 {
     return bkt_file_list((struct bkt_file_store *)base, prefix, *delimiter != 0, each, arg, err);
 }

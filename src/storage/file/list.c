@@ -19,7 +19,7 @@ struct walk {
     const struct bkt_file_store *st;
     const char                  *prefix;
     bool        roll_up;
-    int (*each)(const struct bkt_listed *entry, void *arg);
+    bkt_list_each_fn *each;
     void           *arg;
     struct bkt_err *err;
 };
@@ -141,8 +141,8 @@ static int walk(const struct walk *w, int at, size_t skip, const char *dir, int 
     return rc;
 }
 
-int bkt_file_list(const struct bkt_file_store *st, const char *prefix, bool roll_up,
-                  int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+int bkt_file_list(const struct bkt_file_store *st, const char *prefix, bool roll_up, bkt_list_each_fn *each,
+                  void *arg, struct bkt_err *err)
 {
     struct walk w = {st, prefix, roll_up, each, arg, err};
     /* begin in the directory that the prefix names, if it may be a directory */

@@ -16,7 +16,7 @@ struct bkt_file_store;
 
 /** As bkt_store_list(), keys in binary order.  A symbolic link that is not followed is a key; files below it
  * are not keys. */
-int bkt_file_list(const struct bkt_file_store *st, const char *prefix, bool roll_up,
-                  int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+int bkt_file_list(const struct bkt_file_store *st, const char *prefix, bool roll_up, bkt_list_each_fn *each,
+                  void *arg, struct bkt_err *err);
 
 #endif

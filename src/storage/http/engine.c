@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <linux/sockios.h>
 
 #include "storage/http/engine_impl.h"
 #include "base/num.h"
@@ -95,9 +98,35 @@ static void begin(struct engine *e, struct bkt_xfer *x)
     bkt_engine_end(e, x, BKT_WIRE_FATAL);
 }
 
+static uint64_t queued(int fd)
+{
+    int n = 0;
+    return fd >= 0 && ioctl(fd, SIOCOUTQ, &n) == 0 && n > 0 ? (uint64_t)n : 0;
+}
+
+/* Update the count of bytes that have moved.  An upload's bytes go to libcurl in pieces of 256 KiB, and to
+ * the system in pieces of megabytes.  This happens long before the bytes are on a slow line.  So only bytes
+ * that the other side has confirmed count: those that libcurl has sent, less those still in the socket's
+ * queue. */
+static void moved(struct bkt_xfer *x)
+{
+    curl_off_t sent = 0;
+    if (!x->put_len) {
+        x->moved = x->body_bytes;
+        return;
+    }
+    (void)curl_easy_getinfo(x->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+    uint64_t n     = sent > 0 ? (uint64_t)sent : 0;
+    n -= bkt_min_u64(n, queued(x->fd));
+    if (n > x->moved) {
+        x->moved   = n;
+        x->last_ms = bkt_max_u64(x->last_ms, x->engine->now);
+    }
+}
+
 void bkt_engine_end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire)
 {
-    bkt_engine_moved(x);
+    moved(x);
     bkt_hedge_give_up(e, x);
     bkt_pace_end(x->host, x);
     long       opened  = 0;
@@ -325,6 +354,23 @@ static bool has_mail(struct engine *e)
     return has;
 }
 
+/* End the exchanges that do not move, and those that take too long. */
+static void watch(struct engine *e)
+{
+    for (struct bkt_xfer *x = e->active, *next; x; x = next) {
+        next = x->next;
+        moved(x);
+        if (x->last_ms + x->net->stall_ms <= e->now) {
+            (void)snprintf(x->why, sizeof x->why, "no byte for %llu ms",
+                           (unsigned long long)x->net->stall_ms);
+            bkt_engine_end(e, x, BKT_WIRE_STALL);
+        } else if (x->begun_ms + x->timeout_ms + bkt_retry_allowance(x->moved) <= e->now) {
+            (void)snprintf(x->why, sizeof x->why, "after %llu bytes", (unsigned long long)x->moved);
+            bkt_engine_end(e, x, BKT_WIRE_DEADLINE);
+        }
+    }
+}
+
 static void turn(struct engine *e)
 {
     struct epoll_event ev[MAX_EVENTS];
@@ -350,7 +396,7 @@ static void turn(struct engine *e)
     collect(e);
     bkt_hedge_late(e);
     if (e->active && e->scan_at <= e->now) {
-        bkt_engine_watch(e);
+        watch(e);
         e->scan_at = e->now + e->scan_ms;
     }
 }

@@ -16,9 +16,9 @@
 
 #include "storage/http/retry_policy.h"
 #include "base/settings.h"
-#include "storage/http/whole_body.h"
 
 struct curl_slist;
+struct bkt_tls_end;
 
 /** A server's speed as far as it is known; any thread. */
 struct bkt_pace {
@@ -41,6 +41,22 @@ BKT_NODISCARD int bkt_net_init(struct bkt_net *net, const char *origin, const st
 /** The same way to another origin.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_net_copy(struct bkt_net *net, const struct bkt_net *from, const char *origin);
 void              bkt_net_fini(struct bkt_net *net);
+
+/** Whether an answer is complete, where libcurl does not check it.  If a connection ends in the middle of a
+ * header, libcurl takes that for the end of the answer.  It does the same for an end without TLS's
+ * close_notify, which anybody on the way can cause.  Zeroed before the first header line. */
+struct bkt_whole {
+    bool bodyless;           /* set by the caller: the request was HEAD */
+    bool begun, headed;      /* its header has begun; its header is complete */
+    bool framed;             /* the answer contains the length of its body */
+    struct bkt_tls_end *end; /* of the connection whose end delimits the body; NULL: not known */
+};
+/** Record a line of the header as libcurl passes it, including the empty line.  @p easy: CURL *. */
+void bkt_whole_line(struct bkt_whole *w, void *easy, const char *line, size_t n);
+/** The missing part of an answer that libcurl reports as complete, or NULL. */
+const char *bkt_whole_missing(const struct bkt_whole *w);
+/** Free its members. */
+void bkt_whole_fini(struct bkt_whole *w);
 
 /** One transfer of an exchange; a late exchange gets a second one. */
 struct bkt_leg {

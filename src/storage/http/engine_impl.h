@@ -12,7 +12,6 @@
 
 #include <curl/curl.h>
 
-#include "storage/http/timer_heap.h"
 #include "storage/http/engine.h"
 
 #define BKT_IO_MAX       16  /* threads */
@@ -61,6 +60,14 @@ struct host {
     size_t           n_body_samples;
     uint64_t         slow_us;           /* few bodies take longer than this, per 256 KiB; 0: not known yet */
     double           tokens;            /* hedges that may be spent */
+};
+
+/* Exchanges that wait for their time: a pairing heap by not_before_ms, threaded through next (sibling) and
+ * prev (first child), so that it allocates no memory.  Adding an exchange is one step, taking the first O(log
+ * n) steps on average.  Not locked. */
+struct bkt_delay {
+    struct bkt_xfer *first; /* the exchange whose time comes first; NULL: the heap is empty */
+    uint64_t         steps; /* comparisons so far; for tests */
 };
 
 struct engine {
@@ -119,6 +126,10 @@ void bkt_host_release(struct host *h, const struct engine *e);
 struct bkt_xfer *bkt_host_cancelled(struct host *h);
 /** Remove and return all exchanges of the queue, linked by next.  No thread is running. */
 struct bkt_xfer *bkt_host_empty(struct host *h);
+/** Add @p x, which waits for its not_before_ms and is in no other list. */
+void bkt_delay_add(struct bkt_delay *d, struct bkt_xfer *x);
+/** Remove and return the first exchange; NULL: the heap is empty. */
+struct bkt_xfer *bkt_delay_take(struct bkt_delay *d);
 
 /* ---- engine_threads.c ---- */
 /** The engine whose thread this is; NULL: this is not an I/O thread. */
@@ -141,12 +152,6 @@ enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code);
 int bkt_engine_on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known);
 int bkt_engine_on_timer(CURLM *multi, long ms, void *arg);
 
-/* ---- stall.c ---- */
-/** End the exchanges that do not move, and those that take too long. */
-void bkt_engine_watch(struct engine *e);
-/** Update the count of bytes that have moved. */
-void bkt_engine_moved(struct bkt_xfer *x);
-
 /* ---- pace.c ---- */
 /** Functions about one server and an exchange with it; any thread.  Initially nothing is known of the
  *  server. */
@@ -157,18 +162,6 @@ bool     bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x);
 void     bkt_pace_begun(struct host *h, struct bkt_xfer *x);
 void     bkt_pace_first_byte(struct host *h, struct bkt_xfer *x);
 void     bkt_pace_end(struct host *h, struct bkt_xfer *x);
-/** Whether to send the exchange a second time, or to request the rest of its body again; @p now is
- *  bkt_engine_now(). */
-bool     bkt_pace_is_late(struct host *h, const struct bkt_xfer *x, uint64_t now);
-bool     bkt_pace_is_slow(struct host *h, const struct bkt_xfer *x, uint64_t now);
-/** Spend one hedge of the budget that all threads share.  With @p twin also count the second leg, until
- *  bkt_pace_untwin(), if a connection is allowed for it.  False: no hedge or connection is left. */
-bool     bkt_pace_spend(struct host *h, const struct bkt_xfer *x, bool twin);
-void     bkt_pace_untwin(struct host *h);
-/** The next time when an exchange may be late, in ms; UINT64_MAX: no check is needed. */
-uint64_t bkt_pace_look_at(struct host *h, uint64_t now);
-
-/* ---- hedge.c ---- */
 /** Send late exchanges a second time, and resume slow ones. */
 void  bkt_hedge_late(struct engine *e);
 /** End the leg that is not, or no longer, the exchange; without such a leg nothing happens. */

@@ -21,13 +21,13 @@
  * no more files.
  *
  * Hedging: about one answer in a hundred of an object store is late by a second or more.  A GET whose first
- * byte is later than 1.5 times the 95th percentile of recent ones is sent a second time.  The first answer is
- * used, the other request is given up.  A server with uneven answer times gets some requests twice in vain,
- * but never more than the budget allows.
+ * byte is later than 1.5 times the 95th percentile of recent ones is sent a second time.  The first leg that
+ * answers is the exchange from then on, so only one body is ever received; the other leg is given up.  A
+ * server with uneven answer times gets some requests twice in vain, but never more than the budget allows.
  *
  * A body is slow if it takes longer than twice the time that 95 of 100 bodies of that size take, plus a late
- * first byte's time.  A slow body is broken off, and its rest is requested again, once, unless it is about to
- * end.  The budget for both is knob hedge, in per cent of the requests. */
+ * first byte's time.  A slow body is broken off, and its rest is requested again over another connection,
+ * once, unless it is about to end.  The budget for both is knob hedge, in per cent of the requests. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +35,7 @@
 #include "storage/http/engine_impl.h"
 #include "base/num.h"
 #include "storage/stats.h"
+#include "base/trace.h"
 
 #define HANDSHAKE_US      1000.0 /* us of processor time for a TLS connection that resumes a session */
 #define USUAL_MS          30.0   /* time of a request, before the first answer */
@@ -301,23 +302,20 @@ static bool is_slow(const struct host *h, const struct bkt_xfer *x, uint64_t now
     return took > limit && (stuck || to_come > (double)limit);
 }
 
-bool bkt_pace_is_late(struct host *h, const struct bkt_xfer *x, uint64_t now)
+static bool holds(bool (*is)(const struct host *h, const struct bkt_xfer *x, uint64_t now),
+                  const struct engine *e, const struct bkt_xfer *x)
 {
-    (void)pthread_mutex_lock(&h->lock);
-    bool late = is_late(h, x, now);
-    (void)pthread_mutex_unlock(&h->lock);
-    return late;
+    (void)pthread_mutex_lock(&x->host->lock);
+    bool yes = is(x->host, x, e->now);
+    (void)pthread_mutex_unlock(&x->host->lock);
+    return yes;
 }
 
-bool bkt_pace_is_slow(struct host *h, const struct bkt_xfer *x, uint64_t now)
-{
-    (void)pthread_mutex_lock(&h->lock);
-    bool slow = is_slow(h, x, now);
-    (void)pthread_mutex_unlock(&h->lock);
-    return slow;
-}
+/* ---- hedging; on the exchange's I/O thread ---- */
 
-bool bkt_pace_spend(struct host *h, const struct bkt_xfer *x, bool twin)
+/* Spend one hedge of the budget that all threads share.  With @p twin also count the second leg, until
+ * untwin(), if a connection is allowed for it.  False: no hedge or connection is left. */
+static bool spend(struct host *h, const struct bkt_xfer *x, bool twin)
 {
     (void)pthread_mutex_lock(&h->lock);
     bool may = h->tokens >= 1 && (!twin || h->active + h->twins < x->net->connections);
@@ -329,20 +327,99 @@ bool bkt_pace_spend(struct host *h, const struct bkt_xfer *x, bool twin)
     return may;
 }
 
-void bkt_pace_untwin(struct host *h)
+static void untwin(struct host *h)
 {
     (void)pthread_mutex_lock(&h->lock);
     h->twins--;
     (void)pthread_mutex_unlock(&h->lock);
 }
 
-/* The time of the next look, from now on; UINT64_MAX: no look is needed.  Lateness is noticed after at most
- * an eighth of late_ms, or 5 ms. */
-uint64_t bkt_pace_look_at(struct host *h, uint64_t now)
+static void hedge(struct engine *e, struct bkt_xfer *x)
 {
-    (void)pthread_mutex_lock(&h->lock);
-    uint64_t at =
-        !h->late_ms || !h->reading || h->tokens < 1 ? UINT64_MAX : now + bkt_max_u64(5, h->late_ms / 8);
-    (void)pthread_mutex_unlock(&h->lock);
+    if (!spend(x->host, x, true))
+        return;
+    CURL *easy = curl_easy_init();
+    if (!easy) {
+        untwin(x->host);
+        return;
+    }
+    bkt_trace(BKT_TRACE_HTTP, "%s %s: no answer for %llu ms, sent again", x->method, x->host->origin,
+              (unsigned long long)(e->now - x->begun_ms));
+    x->twin    = easy;
+    x->legs[1] = (struct bkt_leg){x, easy};
+    bkt_stats_add(BKT_STAT(hedges), 1);
+    if (!bkt_engine_options(e, &x->legs[1]) || curl_multi_add_handle(e->multi, easy) != CURLM_OK)
+        bkt_hedge_give_up(e, x);
+}
+
+static void resume(struct engine *e, struct bkt_xfer *x)
+{
+    if (!spend(x->host, x, false))
+        return;
+    bkt_trace(BKT_TRACE_HTTP, "%s %s: %llu bytes in %llu ms, the rest is requested again", x->method,
+              x->host->origin, (unsigned long long)x->body_bytes, (unsigned long long)(e->now - x->first_ms));
+    x->resumed = true;
+    bkt_stats_add(BKT_STAT(hedges), 1);
+    bkt_engine_end(e, x, BKT_WIRE_SLOW);
+}
+
+/* The next time when an exchange may be late, in ms; UINT64_MAX: no check is needed.  Lateness is noticed
+ * after at most an eighth of late_ms, or 5 ms. */
+static uint64_t look_at(const struct engine *e)
+{
+    uint64_t at = UINT64_MAX;
+    for (struct host *h = atomic_load(&e->all->hosts); h; h = h->next) {
+        (void)pthread_mutex_lock(&h->lock);
+        if (h->late_ms && h->reading && h->tokens >= 1)
+            at = bkt_min_u64(at, e->now + bkt_max_u64(5, h->late_ms / 8));
+        (void)pthread_mutex_unlock(&h->lock);
+    }
     return at;
+}
+
+void bkt_hedge_late(struct engine *e)
+{
+    if (!e->active || (e->hedge_at != UINT64_MAX && e->hedge_at > e->now))
+        return;
+    if (e->hedge_at == UINT64_MAX && (e->hedge_at = look_at(e)) == UINT64_MAX)
+        return; /* the time of answers is not known, or no hedge may be spent */
+    for (struct bkt_xfer *x = e->active, *next; x; x = next) {
+        next = x->next;
+        if (holds(is_late, e, x))
+            hedge(e, x);
+        else if (holds(is_slow, e, x) && x->can_resume(x))
+            resume(e, x);
+    }
+    e->hedge_at = look_at(e);
+}
+
+void bkt_hedge_give_up(struct engine *e, struct bkt_xfer *x)
+{
+    struct bkt_xfer **at = &e->decided;
+    if (!x->twin)
+        return;
+    while (*at && *at != x)
+        at = &(*at)->next_decided;
+    if (*at)
+        *at = x->next_decided;
+    (void)curl_multi_remove_handle(e->multi, x->twin);
+    curl_easy_cleanup(x->twin);
+    untwin(x->host);
+    x->twin    = NULL;
+    x->decided = false;
+}
+
+bool bkt_hedge_leg_over(struct engine *e, struct bkt_leg *leg)
+{
+    struct bkt_xfer *x = leg->x;
+    if (!x->twin)
+        return leg->easy == x->easy;
+    if (!x->decided && leg->easy == x->easy) { /* this leg failed without an answer: the other leg is left */
+        x->easy = x->twin;
+        x->twin = leg->easy;
+    }
+    bool over = leg->easy == x->easy;
+    bkt_hedge_give_up(e, x);
+    x->why[0] = 0;
+    return over;
 }

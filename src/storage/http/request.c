@@ -11,7 +11,6 @@
 #include <curl/curl.h>
 
 #include "base/random.h"
-#include "storage/http/headers.h"
 #include "base/num.h"
 #include "storage/stats.h"
 #include "base/trace.h"

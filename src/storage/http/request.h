@@ -20,7 +20,7 @@
 #define BKT_PUT_ID_HEADER "x-amz-meta-h5bucket-put"
 
 /** A PUT also stores its bytes' CRC-32C with the object, as eight hexadecimal digits
- * (storage/http/checksum.c). */
+ * (answer.c). */
 #define BKT_SUM_TEXT   9
 #define BKT_SUM_HEADER "x-amz-meta-h5bucket-crc32c"
 
@@ -33,7 +33,7 @@ struct bkt_http_call {
     const char *query;  /* NULL: the object itself */
     bool        bucket; /* the request is for the bucket itself, whatever the key is (lists) */
     const char *put_id; /* sent with the begin of an upload, or with a PUT, which is then judged like a
-                           caller's PUT (put_outcome.c); NULL: not sent */
+                           caller's PUT (change_outcome.c); NULL: not sent */
     const char *sum;    /* the sum of the upload's bytes, in BKT_SUM_HEADER's form, sent with its begin; NULL:
                            not sent */
     char       *seen_id; /* gets the id of the PUT named in the answer, BKT_PUT_ID bytes; may be NULL */
@@ -77,7 +77,7 @@ struct bkt_http_op {
         int         code; /* BKT_OK: this side did not stop it */
         const char *text;
     } refused;                     /* the reason why this side stopped the transfer */
-    bool                  odd;     /* the reason is that the answer is malformed (odd_answers.c) */
+    bool                  odd;     /* the reason is that the answer is malformed (answer.c) */
     bool                  doubt;   /* a GET is examining a HEAD's 404 */
     unsigned char         first[BKT_HTTP_FIRST]; /* first bytes of the answer's body, for messages */
     size_t                n_first;
@@ -89,7 +89,7 @@ struct bkt_http_op {
     bool                  bare;     /* If-Match without quotes */
     char                 *seen_id;  /* the call's */
     const char           *md5;      /* the call's */
-    struct { /* owned by put_outcome.c; a DELETE uses `looking` and `failed` (odd_answers.c) */
+    struct { /* owned by change_outcome.c; a DELETE uses `looking` and `failed` */
         char id[BKT_PUT_ID];        /* "": not sent */
         char sum[BKT_SUM_TEXT];     /* of the object's bytes; "": not sent */
         bool sum_said;              /* this attempt sends it in S3's own header as well */
@@ -101,14 +101,14 @@ struct bkt_http_op {
         int  failed;                /* the code to report if the PUT did not arrive; its error is in the
                                        request */
     } put;
-    struct {                        /* owned by storage/http/checksum.c */
+    struct {                        /* owned by answer.c */
         bool     on;                /* the answer is a whole object whose sum is known */
         uint32_t want, have;        /* have: of the first n bytes */
         uint64_t n;
     } sum;
     char                  region[40], payload_hash[65]; /* S3: region and payload that this attempt was signed
                                                            for */
-    struct {                        /* owned by auth.c */
+    struct {                        /* owned by s3.c */
         uint64_t fetch, same_as;    /* of the credentials that signed this attempt, as in struct bkt_creds; 0:
                                        not signed */
         int      refused;           /* the code to report if there are no other credentials; its error is in
@@ -209,7 +209,13 @@ int bkt_http_take(struct bkt_http_op *op);
 /** Discard the body received so far. */
 void bkt_http_start_over(struct bkt_http_op *op);
 
-/* odd_answers.c: answers that do not have the form that the request requires. */
+/* ---- answer.c ---- */
+
+/** Copy the value of one header to @p r, if it is needed.  Pure, as the next function. */
+void bkt_http_reply_header(struct bkt_http_reply *r, const char *name, const char *value);
+/** Parse "bytes 0-99/1234", "bytes 0-99/" followed by an asterisk, or, with status 416, an asterisk for the
+ *  range.  False: malformed. */
+bool bkt_http_parse_range(const char *value, uint64_t *first, uint64_t *last, uint64_t *total);
 
 /** Describe an error in the answer's form, before its body is examined further; NULL: the form is right. */
 const char *bkt_http_misfit(struct bkt_http_op *op);
@@ -225,11 +231,6 @@ int bkt_http_say_odd(struct bkt_http_op *op, const char *what);
 /** A HEAD's 404 has no body.  If it has no mark of S3, a GET is sent, whose 404 has a body.  True: the GET is
  *  under way. */
 bool bkt_http_doubts(struct bkt_http_op *op);
-/** Judge a DELETE whose answer is unclear, and the look at the object that follows.  @p what NULL: a conflict
- *  (409) */
-int bkt_http_delete_judge(struct bkt_http_op *op, const char *what);
-
-/* storage/http/checksum.c: the sum of an object's bytes. */
 
 /** The sum of a PUT's bytes as text. */
 void bkt_http_sum_text(const void *p, size_t n, char text[BKT_SUM_TEXT]);
@@ -239,8 +240,13 @@ void bkt_http_sum_begin(struct bkt_http_op *op);
 void bkt_http_sum_add(struct bkt_http_op *op, uint64_t at, const void *p, size_t n);
 int  bkt_http_sum_check(struct bkt_http_op *op);
 
-/** put_outcome.c: begin a PUT with an id, and judge each answer to it. */
+/* ---- change_outcome.c ---- */
+
+/** Begin a PUT with an id, and judge each answer to it. */
 void bkt_http_put_init(struct bkt_http_op *op);
 int  bkt_http_put_judge(struct bkt_http_op *op);
+/** Judge a DELETE whose answer is unclear, and the look at the object that follows.  @p what NULL: a conflict
+ *  (409) */
+int bkt_http_delete_judge(struct bkt_http_op *op, const char *what);
 
 #endif

@@ -136,8 +136,8 @@ static size_t snapshot(struct space *sp, const char *prefix, struct row **out)
     return n;
 }
 
-static int mem_list(struct bkt_store *st, const char *prefix, const char *delimiter,
-                    int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+static int mem_list(struct bkt_store *st, const char *prefix, const char *delimiter, bkt_list_each_fn *each,
+                    void *arg, struct bkt_err *err)
 {
     struct row *rows;
     size_t      n  = snapshot(((struct mem *)st)->space, prefix, &rows);

@@ -1,4 +1,6 @@
-/* Lists of an S3 bucket: page after page, or in parts that are requested side by side. */
+/* Lists of an S3 bucket: of its keys, page after page or in parts that are requested side by side; of its
+ * uploads that were not ended.  A writer that is killed during an upload, or never gets the answer to its
+ * begin, leaves the upload behind. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,7 +77,7 @@ static int begin_page(struct bkt_s3 *s, struct part *p)
 struct below { /* passes only keys below the prefix: callers delete by lists */
     struct bkt_s3 *s;
     const char    *prefix;
-    int (*each)(const struct bkt_listed *entry, void *arg);
+    bkt_list_each_fn *each;
     void           *arg;
     struct bkt_err *err;
 };
@@ -91,8 +93,7 @@ static int each_below(const struct bkt_listed *e, void *arg)
 }
 
 /* Receive the page that is under way. */
-static int end_page(struct bkt_s3 *s, struct part *p, int (*each)(const struct bkt_listed *entry, void *arg),
-                    void *arg, struct bkt_err *err)
+static int end_page(struct bkt_s3 *s, struct part *p, bkt_list_each_fn *each, void *arg, struct bkt_err *err)
 {
     struct below u = {s, p->prefix, each, arg, err};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf last = {0};
@@ -119,8 +120,8 @@ static void part_fini(struct part *p)
     bkt_buf_fini(&p->page.token);
 }
 
-int bkt_s3_list(struct bkt_store *st, const char *prefix, const char *delimiter,
-                int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+int bkt_s3_list(struct bkt_store *st, const char *prefix, const char *delimiter, bkt_list_each_fn *each,
+                void *arg, struct bkt_err *err)
 {
     struct bkt_s3                     *s = (struct bkt_s3 *)st;
     BKT_CLEANUP(part_fini) struct part p = {.prefix = prefix, .delimiter = delimiter};
@@ -137,7 +138,7 @@ int bkt_s3_list(struct bkt_store *st, const char *prefix, const char *delimiter,
 struct until { /* passes on the keys before the next part */
     const char *last; /* NULL: all */
     bool        past;
-    int (*each)(const struct bkt_listed *entry, void *arg);
+    bkt_list_each_fn *each;
     void *arg;
 };
 
@@ -169,9 +170,8 @@ static int run_parts(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead, s
     return BKT_OK;
 }
 
-static int run_and_free(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead,
-                        int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
-                        struct bkt_err *err)
+static int run_and_free(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead, bkt_list_each_fn *each,
+                        void *arg, struct bkt_err *err)
 {
     struct until u  = {.each = each, .arg = arg};
     int          rc = run_parts(s, p, n, ahead, &u, err);
@@ -182,7 +182,7 @@ static int run_and_free(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead
 }
 
 int bkt_s3_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
-                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+                      bkt_list_each_fn *each, void *arg, struct bkt_err *err)
 {
     size_t       n = n_cuts + 1;
     struct part *p = calloc(n, sizeof *p);
@@ -196,8 +196,8 @@ int bkt_s3_list_parts(struct bkt_store *st, const char *prefix, const char *cons
     return run_and_free((struct bkt_s3 *)st, p, n, PARTS_AHEAD, each, arg, err);
 }
 
-int bkt_s3_list_each(struct bkt_store *st, const char *const *prefixes, size_t n,
-                     int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+int bkt_s3_list_each(struct bkt_store *st, const char *const *prefixes, size_t n, bkt_list_each_fn *each,
+                     void *arg, struct bkt_err *err)
 {
     struct part *p = calloc(n, sizeof *p);
     if (!p)
@@ -207,4 +207,77 @@ int bkt_s3_list_each(struct bkt_store *st, const char *const *prefixes, size_t n
         p[i].delimiter = "";
     }
     return run_and_free((struct bkt_s3 *)st, p, n, EACH_AHEAD, each, arg, err);
+}
+
+/* ---- uploads in parts that were not ended ---- */
+
+static int uploads_query(const char *prefix, const struct bkt_s3_uploads_page *page, struct bkt_buf *q)
+{
+    bkt_buf_clear(q); /* parameters in the order that signing requires */
+    BKT_PASS(bkt_s3_add_query(q, "encoding-type", "url"));
+    if (page->key.len)
+        BKT_PASS(bkt_s3_add_query(q, "key-marker", bkt_buf_str(&page->key)));
+    if (*prefix)
+        BKT_PASS(bkt_s3_add_query(q, "prefix", prefix));
+    if (page->upload.len)
+        BKT_PASS(bkt_s3_add_query(q, "upload-id-marker", bkt_buf_str(&page->upload)));
+    return bkt_s3_add_query(q, "uploads", "");
+}
+
+struct ours { /* passes only keys below the prefix: callers may abort the listed uploads */
+    const char *prefix;
+    int (*each)(const struct bkt_upload *upload, void *arg);
+    void *arg;
+};
+
+static int each_ours(const struct bkt_upload *u, void *arg)
+{
+    const struct ours *b = arg;
+    return strncmp(u->key, b->prefix, strlen(b->prefix)) == 0 ? b->each(u, b->arg) : BKT_OK;
+}
+
+static void page_fini(struct bkt_s3_uploads_page *p)
+{
+    bkt_buf_fini(&p->key);
+    bkt_buf_fini(&p->upload);
+}
+
+int bkt_s3_uploads(struct bkt_store *st, const char *prefix,
+                   int (*each)(const struct bkt_upload *upload, void *arg), void *arg, struct bkt_err *err)
+{
+    struct bkt_s3                                    *s    = (struct bkt_s3 *)st;
+    struct ours                                      b    = {prefix, each, arg};
+    BKT_CLEANUP(page_fini) struct bkt_s3_uploads_page page = {.truncated = true};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf          query = {0}, last = {0};
+    while (page.truncated) {
+        BKT_CLEANUP(bkt_s3_asked_fini) struct bkt_s3_asked a = {.req = {.op = BKT_GET}};
+        if (uploads_query(prefix, &page, &query) < 0)
+            BKT_NOMEM(err);
+        bkt_s3_ask(s, &a, BKT_GET, prefix, bkt_buf_str(&query), true);
+        int rc = bkt_s3_answer(&a);
+        if (rc < 0) {
+            rc = bkt_err_copy(err, rc == BKT_ENOENT ? BKT_EINVAL : rc, a.req.err);
+            BKT_TRY(err, rc, "list of the uploads of %s/%.200s", st->uri, prefix);
+        }
+        BKT_PASS(bkt_s3_parse_uploads(a.req.body.ptr, a.req.body.len, each_ours, &b, &page, err));
+        if (page.truncated && (!page.key.len || strcmp(bkt_buf_str(&last), bkt_buf_str(&query)) == 0))
+            BKT_FAIL(err, BKT_EFORMAT, "list of the uploads of %s/%.200s: the server reports more uploads, "
+                     "but not where they begin", st->uri, prefix);
+        bkt_buf_move(&last, &query);
+    }
+    return BKT_OK;
+}
+
+int bkt_s3_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           query = {0};
+    BKT_CLEANUP(bkt_s3_asked_fini) struct bkt_s3_asked a     = {.req = {.op = BKT_DELETE}};
+    if (bkt_s3_add_query(&query, "uploadId", id) < 0)
+        BKT_NOMEM(err);
+    bkt_s3_ask((struct bkt_s3 *)st, &a, BKT_DELETE, key, bkt_buf_str(&query), false);
+    int rc = bkt_s3_answer(&a);
+    if (rc == BKT_OK || rc == BKT_ENOENT)
+        return BKT_OK;
+    BKT_TRY(err, bkt_err_copy(err, rc, a.req.err), "upload of %s/%.200s", st->uri, key);
+    return BKT_OK;
 }

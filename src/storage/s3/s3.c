@@ -1,55 +1,219 @@
-/* S3: addresses, regions, the meaning of its answers, lists.
+/* S3: the signing of requests, the form and the meaning of answers.
  *
  * Settings or profile give the region until the server names another one.  The server's region is kept per
- * bucket for the process, so that only the first request pays for it. */
-#include "storage/s3/s3.h"
-
+ * bucket for the process, so that only the first request pays for it.
+ *
+ * An answer with another form than S3's comes from somewhere else (storage/http/answer.c):
+ *      PUT of an object, of a part   200, an ETag, no body
+ *      DELETE                        204; or 200 without a body
+ *      GET, HEAD of an object        an ETag, once the server has sent any
+ *      lists, the begin of an upload the document of that name, whole
+ *      a missing object              404 with the document NoSuchKey; to a HEAD without a body, a mark of S3
+ *      a range past the object's end 416 with the object's length, or with the document InvalidRange
+ * AWS, Google's XML API, R2, MinIO, radosgw and Swift's S3 use this form.  multipart.c judges the answer to
+ * the end of an upload, delete_objects.c the answer to DeleteObjects. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "storage/aws/cred/cred.h"
-#include "storage/s3/s3_impl.h"
-#include "storage/s3/region.h"
-#include "storage/aws/sigv4.h"
 #include "storage/aws/xml.h"
+#include "storage/s3/s3_impl.h"
 
+#define SKEW_MAX       900 /* seconds: S3 refuses more than a quarter of an hour */
 #define MAX_DETOURS    3 /* detours of one request: to the bucket's region, and repetitions that S3 asks for;
                             more is a loop */
 #define DEFAULT_REGION "us-east-1"
 
+/* ---- signing ---- */
+
+static void ready(void *arg, int rc, const struct bkt_err *err)
+{
+    struct bkt_http_op *op = arg;
+    if (rc < 0)
+        bkt_http_give_up(op, rc, err);
+    else
+        bkt_http_submit(op);
+}
+
+/* Sign with a copy of the signing key that several threads share. */
+static int sign(struct bkt_s3 *s, const struct bkt_sign_input *in, struct bkt_sign_output *out,
+                struct bkt_err *err)
+{
+    struct bkt_sign_key key;
+    bkt_state_lock();
+    key = s->key;
+    bkt_state_unlock();
+    int rc = bkt_sign(in, &key, out, err);
+    bkt_state_lock();
+    s->key = key;
+    bkt_state_unlock();
+    bkt_sign_key_wipe(&key);
+    return rc;
+}
+
+static int sign_with(struct bkt_s3 *s, struct bkt_http_op *op, struct bkt_sign_input in)
+{
+    struct bkt_sign_output out = {0};
+    in.now                     = time(NULL) + atomic_load(&s->skew);
+    int rc                     = sign(s, &in, &out, bkt_req_err(op->req));
+    if (rc == BKT_OK && (bkt_http_header(op, "x-amz-date", out.amz_date) < 0 ||
+                         bkt_http_header(op, "x-amz-content-sha256", out.content_sha256) < 0 ||
+                         bkt_http_header(op, "Authorization", bkt_buf_str(&out.authorization)) < 0 ||
+                         (in.creds->session_token &&
+                          bkt_http_header(op, "x-amz-security-token", in.creds->session_token) < 0)))
+        rc = BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
+    bkt_sign_output_fini(&out);
+    return rc;
+}
+
+/* Sign with credentials, which may arrive or be renewed while the request waits. */
+static int authorize(struct bkt_s3 *s, struct bkt_http_op *op, struct bkt_sign_input in)
+{
+    struct bkt_err err = {0};
+    int rc = bkt_cred_peek(s->cred, &in.creds, &err);
+    if (rc < 0)
+        return bkt_err_copy(bkt_req_err(op->req), rc, &err);
+    if (rc == BKT_CRED_LATER) {
+        bkt_cred_want(s->cred, ready, op); /* op may have been freed */
+        return BKT_HTTP_LATER;
+    }
+    rc = op->auth.refused && in.creds->same_as == op->auth.same_as ? op->auth.refused : BKT_OK;
+    if (rc == BKT_OK) {
+        if (op->auth.refused)
+            bkt_err_clear(op->req->err);
+        op->auth.renewed |= op->auth.refused != 0;
+        op->auth.refused = 0;
+        op->auth.fetch   = in.creds->fetch;
+        op->auth.same_as = in.creds->same_as;
+        rc               = sign_with(s, op, in);
+    }
+    bkt_creds_unref(in.creds);
+    return rc;
+}
+
+/* Add the attempt's own headers that are signed.  @p sum holds the text of one of them. */
+static int add_headers(const struct bkt_s3 *s, struct bkt_http_op *op, char sum[12], struct bkt_sign_pair *v,
+                       size_t *n)
+{
+    if (s->requester_pays)
+        v[(*n)++] = (struct bkt_sign_pair){"x-amz-request-payer", "requester"};
+    if (op->put.id[0] && !op->put.looking)
+        v[(*n)++] = (struct bkt_sign_pair){BKT_PUT_ID_HEADER, op->put.id};
+    if (op->put.sum[0] && !op->put.looking)
+        v[(*n)++] = (struct bkt_sign_pair){BKT_SUM_HEADER, op->put.sum};
+    op->put.sum_said = strcmp(op->x.method, "PUT") == 0 && op->put.sum[0] && bkt_s3_kind_sums(s);
+    if (op->put.sum_said) {
+        BKT_PASS(bkt_s3_sum(op->put.sum, sum));
+        v[(*n)++] = (struct bkt_sign_pair){"x-amz-checksum-crc32c", sum};
+    }
+    for (size_t i = 0; i < *n; i++)
+        BKT_PASS(bkt_http_header(op, v[i].name, v[i].value));
+    return op->md5 ? bkt_http_header(op, "Content-MD5", op->md5) : BKT_OK;
+}
+
 static int prepare(struct bkt_http *h, struct bkt_http_op *op)
 {
-    struct bkt_s3                               *s    = (struct bkt_s3 *)h;
+    struct bkt_s3                           *s    = (struct bkt_s3 *)h;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf host = {0}, path = {0};
+    struct bkt_sign_pair                     headers[4];
+    size_t                                   n = 0;
+    char                                     sum[12];
     bkt_state_lock();
     memcpy(op->region, s->region, sizeof op->region);
     bkt_state_unlock();
     if (bkt_s3_place_host(&s->place, op->region, &host) < 0 ||
         bkt_s3_place_path(&s->place, op->bucket ? NULL : op->req->key, &path) < 0 ||
         bkt_buf_addf(&op->url, "%s://%s%s%s%s", s->place.scheme, bkt_buf_str(&host), bkt_buf_str(&path),
-                     op->query ? "?" : "", op->query ? op->query : "") < 0)
+                     op->query ? "?" : "", op->query ? op->query : "") < 0 ||
+        add_headers(s, op, sum, headers, &n) < 0)
         return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
-    char                 sum[12];
-    bool                 put = strcmp(op->x.method, "PUT") == 0;
-    op->put.sum_said         = put && op->put.sum[0] && bkt_s3_kind_sums(s);
-    if (op->put.sum_said && bkt_s3_sum(op->put.sum, sum) < 0)
-        return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
-    struct bkt_s3_target t = {.host           = bkt_buf_str(&host),
-                              .path           = bkt_buf_str(&path),
-                              .query          = op->query ? op->query : "",
-                              .region         = op->region,
-                              .payload_hash   = op->x.put_len ? op->payload_hash : BKT_SHA256_EMPTY,
-                              .requester_pays = s->requester_pays,
-                              .put_id         = op->put.id[0] && !op->put.looking ? op->put.id : NULL,
-                              .sum            = op->put.sum[0] && !op->put.looking ? op->put.sum : NULL,
-                              .crc32c         = op->put.sum_said ? sum : NULL};
-    if (op->md5 && bkt_http_header(op, "Content-MD5", op->md5) < 0)
-        return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
-    return bkt_s3_auth_sign(s->auth, op, &t);
+    if (!s->cred)
+        return BKT_OK;
+    return authorize(
+        s, op,
+        (struct bkt_sign_input){.method = op->x.method,
+                                .host = bkt_buf_str(&host),
+                                .path = bkt_buf_str(&path),
+                                .query = op->query,
+                                .headers = headers,
+                                .n_headers = n,
+                                .payload_hash = op->x.put_len ? op->payload_hash : BKT_SHA256_EMPTY,
+                                .region = op->region,
+                                .service = "s3"});
 }
 
-/* ---- answers ---- */
+/* ---- the form of answers ---- */
+
+static bool is_any(const char *code, const char *const *codes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(code, codes[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The document that answers a request with this query; NULL: no document is checked here. */
+static const char *wanted(const struct bkt_http_op *op)
+{
+    static const struct {
+        const char *method, *query, *root;
+    } documents[] = {{"GET", "list-type=", "ListBucketResult"},
+                     {"GET", "uploads=", "ListMultipartUploadsResult"},
+                     {"POST", "uploads=", "InitiateMultipartUploadResult"}};
+    for (size_t i = 0; op->query && i < BKT_COUNT(documents); i++)
+        if (strcmp(op->x.method, documents[i].method) == 0 && strstr(op->query, documents[i].query))
+            return documents[i].root;
+    return NULL;
+}
+
+/* Whether an ETag is missing.  The server's answers show whether it sends ETags at all. */
+static bool lacks_etag(struct bkt_s3 *s, const struct bkt_http_op *op)
+{
+    if (op->reply.etag[0])
+        atomic_store_explicit(&s->etags, true, memory_order_relaxed);
+    return !op->reply.etag[0] && atomic_load_explicit(&s->etags, memory_order_relaxed);
+}
+
+static const char *misfit_success(struct bkt_s3 *s, struct bkt_http_op *op)
+{
+    bool        reads = strcmp(op->x.method, "GET") == 0 || strcmp(op->x.method, "HEAD") == 0;
+    bool        bare  = lacks_etag(s, op);
+    const char *root  = wanted(op);
+    if (strcmp(op->x.method, "PUT") == 0 && (op->x.status != 200 || !op->reply.etag[0] || op->trouble.len))
+        return "S3 answers a PUT with 200, an ETag and no body";
+    if (strcmp(op->x.method, "DELETE") == 0 && (op->x.status > 204 || op->trouble.len))
+        return "S3 answers a DELETE with 204 and no body";
+    if (root && !bkt_s3_is_document(op->req->body.ptr, op->req->body.len, root))
+        return "not a document of the requested kind";
+    return bare && reads && !op->query ? "no ETag, unlike this server's other answers" : NULL;
+}
+
+static bool has_code(const struct bkt_http_op *op, const char *const *codes, size_t n)
+{
+    struct bkt_s3_error e;
+    (void)bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e);
+    return is_any(e.code, codes, n);
+}
+
+static const char *misfit(struct bkt_http *h, struct bkt_http_op *op)
+{
+    static const char *const absent[] = {"NoSuchKey", "NoSuchBucket", "NoSuchUpload"}, *const past[] = {
+                                                                                           "InvalidRange"};
+    long                     status   = op->x.status;
+    bool                     head     = strcmp(op->x.method, "HEAD") == 0;
+    if (status >= 200 && status < 300)
+        return misfit_success((struct bkt_s3 *)h, op);
+    if (status == 410 ||
+        (status == 404 && !(head ? op->reply.is_s3 : has_code(op, absent, BKT_COUNT(absent)))))
+        return "S3 answers NoSuchKey if the object does not exist";
+    bool tells = op->reply.has_range && !op->reply.bad_range;
+    if (status == 416 && !head && !tells && !has_code(op, past, BKT_COUNT(past)))
+        return "S3 answers InvalidRange if the object is shorter";
+    return NULL;
+}
+
+/* ---- the meaning of answers ---- */
 
 /* The server may name the bucket's region: in a header, or in the document of an error. */
 static bool new_region(struct bkt_s3 *s, struct bkt_http_op *op, const struct bkt_s3_error *e)
@@ -77,10 +241,8 @@ static bool damaged(struct bkt_http_op *op, const struct bkt_s3_error *e)
 {
     static const char *const codes[] = {"BadDigest", "XAmzContentChecksumMismatch",
                                         "XAmzContentSHA256Mismatch"};
-    bool                     bad     = false;
-    for (size_t i = 0; i < BKT_COUNT(codes); i++)
-        bad |= strcmp(e->code, codes[i]) == 0;
-    return bad && strcmp(op->x.method, "PUT") == 0 && op->detours++ < MAX_DETOURS;
+    return is_any(e->code, codes, BKT_COUNT(codes)) && strcmp(op->x.method, "PUT") == 0 &&
+           op->detours++ < MAX_DETOURS;
 }
 
 /* A server that does not know x-amz-checksum-crc32c mostly ignores it.  A server that refuses it does not get
@@ -88,12 +250,46 @@ static bool damaged(struct bkt_http_op *op, const struct bkt_s3_error *e)
 static bool sum_refused(struct bkt_s3 *s, struct bkt_http_op *op, const struct bkt_s3_error *e)
 {
     static const char *const codes[] = {"NotImplemented", "InvalidRequest", "InvalidArgument"};
-    bool                     maybe   = strcasestr(e->message, "checksum") != NULL;
-    for (size_t i = 0; i < BKT_COUNT(codes); i++)
-        maybe |= strcmp(e->code, codes[i]) == 0;
+    bool maybe = strcasestr(e->message, "checksum") || is_any(e->code, codes, BKT_COUNT(codes));
     if (!op->put.sum_said || !maybe || (op->x.status != 400 && op->x.status != 501))
         return false;
     bkt_s3_kind_no_sums(s);
+    return true;
+}
+
+/* Whether the clock is the cause of a refusal.  S3 gives no reason for refusing a HEAD, which has no body. */
+static bool clock_refused(const struct bkt_s3 *s, const struct bkt_http_op *op, const char *code)
+{
+    long off = op->reply.date ? op->reply.date - (long)time(NULL) : 0;
+    long err = off - atomic_load(&s->skew);
+    return off && (strcmp(code, "RequestTimeTooSkewed") == 0 ||
+                   (!*code && op->x.status == 403 && (err > SKEW_MAX || err < -SKEW_MAX)));
+}
+
+/* From now on the server's clock is used. */
+static bool is_late(struct bkt_s3 *s, struct bkt_http_op *op, const char *code)
+{
+    if (!s->cred || op->clock_set || !clock_refused(s, op, code))
+        return false;
+    op->clock_set = true;
+    atomic_store(&s->skew, op->reply.date - (long)time(NULL));
+    return true;
+}
+
+/* Whether the request is sent again, as there may be other credentials.  If there are none, authorize() ends
+ * it with @p rc, the meaning of the refusal.  Some servers send only AccessDenied for credentials that have
+ * expired or were replaced, and for a HEAD no code. */
+static bool is_stale(struct bkt_s3 *s, struct bkt_http_op *op, const char *code, int rc)
+{
+    static const char *const stale[] = {"ExpiredToken",      "ExpiredTokenException", "InvalidToken",
+                                        "InvalidTokenId",    "InvalidClientTokenId",  "TokenRefreshRequired",
+                                        "InvalidAccessKeyId"};
+    long status = op->x.status;
+    bool sure   = (!*code && status == 400) || is_any(code, stale, BKT_COUNT(stale));
+    if (!s->cred || op->auth.renewed || !(sure || status == 401 || status == 403) ||
+        !bkt_cred_refused(s->cred, op->auth.fetch, sure))
+        return false;
+    op->auth.refused = rc;
     return true;
 }
 
@@ -147,7 +343,7 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
     struct bkt_s3          *s = (struct bkt_s3 *)h;
     struct bkt_s3_error e;
     (void)bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e);
-    if (new_region(s, op, &e) || bkt_s3_auth_late(s->auth, op, e.code) || too_slow(op, &e) ||
+    if (new_region(s, op, &e) || is_late(s, op, e.code) || too_slow(op, &e) ||
         damaged(op, &e) || sum_refused(s, op, &e))
         return BKT_HTTP_AGAIN;
     if (!op->reply.request_id[0])
@@ -162,18 +358,18 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
     if (op->x.status == 403 && !hint)
         hint = denied_hint(op);
     if (rc == BKT_EACCES) {
-        bkt_s3_auth_source(s->auth, source, sizeof source);
+        bkt_cred_source(s->cred, source, sizeof source);
         (void)snprintf(text, sizeof text, "%s%s; %s",
                        source[0] ? "signed with credentials from " : "sent unsigned", source,
                        hint ? hint : "");
         hint = text;
     }
     rc = bkt_http_say(op, rc, e.code, e.message, hint);
-    return bkt_s3_auth_refused(s->auth, op, e.code, rc) ? BKT_HTTP_AGAIN : rc;
+    return is_stale(s, op, e.code, rc) ? BKT_HTTP_AGAIN : rc;
 }
 
 static const struct bkt_http_ops s3_http_ops = {
-    .init = bkt_s3_put_init, .prepare = prepare, .judge = judge, .misfit = bkt_s3_misfit};
+    .init = bkt_s3_put_init, .prepare = prepare, .judge = judge, .misfit = misfit};
 
 /* ---- the store ---- */
 
@@ -186,16 +382,21 @@ static void s3_facts(struct bkt_store *st, struct bkt_store_facts *out)
     bkt_state_unlock();
     if (bkt_s3_place_host(&s->place, out->region, &host) == BKT_OK)
         (void)snprintf(out->endpoint, sizeof out->endpoint, "%s://%s", s->place.scheme, bkt_buf_str(&host));
-    bkt_s3_auth_source(s->auth, out->credentials, sizeof out->credentials);
+    bkt_cred_source(s->cred, out->credentials, sizeof out->credentials);
+}
+
+static void s3_free(struct bkt_s3 *s)
+{
+    bkt_cred_close(s->cred);
+    bkt_sign_key_wipe(&s->key);
+    bkt_s3_place_fini(&s->place);
+    free(s);
 }
 
 static void s3_close(struct bkt_store *st)
 {
-    struct bkt_s3 *s = (struct bkt_s3 *)st;
-    bkt_s3_auth_close(s->auth);
-    bkt_s3_place_fini(&s->place);
-    bkt_http_fini(&s->http);
-    free(s);
+    bkt_http_fini((struct bkt_http *)st);
+    s3_free((struct bkt_s3 *)st);
 }
 
 static const struct bkt_store_ops s3_ops = {.name = "s3",
@@ -217,8 +418,8 @@ static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struc
     if (bkt_s3_region_known(s->place.host ? s->place.host : "", s->place.bucket, s->region))
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) char *profile = NULL;
-    if (!set->region || !*set->region)
-        bkt_s3_region_of_profile(set, &profile);
+    if (!(set->region && *set->region) && !set->anonymous && bkt_cred_region(set, &profile, NULL) < 0)
+        profile = NULL; /* a bad profile is reported when credentials are wanted */
     const char *region = set->region && *set->region ? set->region : profile ? profile : DEFAULT_REGION;
     if (!bkt_s3_region_ok(region))
         BKT_FAIL(err, BKT_EINVAL, "region '%.100s' is not a region name", region);
@@ -235,23 +436,21 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf origin = {0};
     BKT_CLEANUP(bkt_freep) char *endpoint = NULL;
     if (!(set->endpoint && *set->endpoint) && !set->anonymous && bkt_cred_endpoint(set, &endpoint, NULL) < 0)
-        endpoint = NULL; /* a bad profile is reported when credentials are wanted */
+        endpoint = NULL; /* as for the region */
     int rc = bkt_s3_place_init(&s->place, rest, endpoint ? endpoint : set->endpoint, set->addressing, err);
     if (rc == BKT_OK && (bkt_buf_addf(&origin, "%s://", s->place.scheme) < 0 ||
                          bkt_s3_place_host(&s->place, "*", &origin) < 0))
         rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK)
         rc = choose_region(s, set, err);
-    if (rc == BKT_OK)
-        rc = bkt_s3_auth_open(set, &s->auth, err);
+    if (rc == BKT_OK && !set->anonymous)
+        rc = bkt_cred_open(set, &s->cred, err);
     if (rc == BKT_OK)
         rc = bkt_http_init(&s->http, &s3_ops, &s3_http_ops, uri, bkt_buf_str(&origin), set, err);
     if (rc == BKT_OK && (rc = bkt_s3_kind_open(s, set->conditional, err)) < 0)
         bkt_http_fini(&s->http);
     if (rc < 0) {
-        bkt_s3_auth_close(s->auth);
-        bkt_s3_place_fini(&s->place);
-        free(s);
+        s3_free(s);
         return rc;
     }
     s->requester_pays = set->requester_pays;

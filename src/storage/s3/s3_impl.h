@@ -2,8 +2,9 @@
 #ifndef BKT_S3_IMPL_H
 #define BKT_S3_IMPL_H
 
+#include "storage/aws/cred/cred.h"
+#include "storage/aws/sigv4.h"
 #include "storage/http/request.h"
-#include "storage/s3/auth.h"
 #include "storage/s3/address.h"
 
 struct bkt_s3_kind; /* condition_probe.c */
@@ -14,7 +15,9 @@ enum bkt_s3_many { BKT_MANY_UNKNOWN, BKT_MANY_KNOWN, BKT_MANY_NONE };
 struct bkt_s3 {
     struct bkt_http     http;
     struct bkt_s3_place place;
-    struct bkt_s3_auth *auth;
+    struct bkt_cred    *cred;       /* NULL: requests are not signed */
+    struct bkt_sign_key key;        /* under bkt_state_lock() */
+    atomic_long skew; /* the server's clock minus the local clock, seconds; 0 until a server complained */
     char                region[40]; /* under bkt_state_lock() */
     bool                requester_pays, sign_payload, one_writer;
     uint64_t            upload_part;
@@ -22,11 +25,6 @@ struct bkt_s3 {
     atomic_bool         etags; /* the server has sent an ETag with an object */
     struct bkt_s3_kind *kind;
 };
-
-/* ---- answer_form.c ---- */
-
-/** As bkt_http_ops.misfit. */
-const char *bkt_s3_misfit(struct bkt_http *h, struct bkt_http_op *op);
 
 /* ---- storage/s3/list.c ---- */
 
@@ -45,17 +43,15 @@ int  bkt_s3_answer(struct bkt_s3_asked *a);
 void bkt_s3_asked_fini(struct bkt_s3_asked *a);
 
 /** As bkt_store_ops.list, .list_parts and .list_each. */
-int bkt_s3_list(struct bkt_store *st, const char *prefix, const char *delimiter,
-                int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+int bkt_s3_list(struct bkt_store *st, const char *prefix, const char *delimiter, bkt_list_each_fn *each,
+                void *arg, struct bkt_err *err);
 int bkt_s3_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
-                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
-int bkt_s3_list_each(struct bkt_store *st, const char *const *prefixes, size_t n,
-                     int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+                      bkt_list_each_fn *each, void *arg, struct bkt_err *err);
+int bkt_s3_list_each(struct bkt_store *st, const char *const *prefixes, size_t n, bkt_list_each_fn *each,
+                     void *arg, struct bkt_err *err);
 
 /** Append "&name=value", percent-encoded; the first parameter has no '&'. */
 BKT_NODISCARD int bkt_s3_add_query(struct bkt_buf *q, const char *name, const char *value);
-
-/* ---- stale_uploads.c ---- */
 
 /** As bkt_store_ops.uploads and .abort. */
 int bkt_s3_uploads(struct bkt_store *st, const char *prefix,

@@ -300,8 +300,7 @@ bool bkt_cred_refused(struct bkt_cred *p, uint64_t fetch, bool sure)
 void bkt_cred_source(struct bkt_cred *p, char *out, size_t room)
 {
     (void)pthread_mutex_lock(&lock);
-    if (room)
-        (void)snprintf(out, room, "%s", p->now ? p->now->source : "");
+    (void)snprintf(out, room, "%s", p && p->now ? p->now->source : "");
     (void)pthread_mutex_unlock(&lock);
 }
 

@@ -57,7 +57,7 @@ bool bkt_cred_refused(struct bkt_cred *p, uint64_t fetch, bool sure);
 /** Whether the credentials end within 5 minutes of @p now (Unix seconds). */
 bool bkt_cred_needs_renewal(const struct bkt_creds *c, int64_t now);
 
-/** Copy the source of the credentials in use to @p out; "": none were found yet. */
+/** Copy the source of the credentials in use to @p out; "": none were found yet, or @p p is NULL. */
 void bkt_cred_source(struct bkt_cred *p, char *out, size_t room);
 
 /** Install handlers for fork(); see bkt_store_hook_fork(). */

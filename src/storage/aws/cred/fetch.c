@@ -15,7 +15,6 @@
 #include "storage/http/tls.h"
 #include "base/trace.h"
 #include "base/url.h"
-#include "storage/http/whole_body.h"
 
 #define MAX_ANSWER (1U << 20) /* bytes; credentials take a few KiB */
 

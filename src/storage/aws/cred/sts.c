@@ -1,6 +1,5 @@
 /* AssumeRole and AssumeRoleWithWebIdentity of AWS's security token service, or one like it (MinIO, Ceph).
  * Source: AWS STS API reference, version 2011-06-15. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 #include <unistd.h>
 
 #include <curl/curl.h>
-#include <expat.h>
 
 #include "storage/aws/cred/cred_impl.h"
 #include "storage/aws/sigv4.h"
@@ -17,104 +15,33 @@
 #include "base/url.h"
 
 #define MAX_PAIRS 8
-#define MAX_DEPTH 16 /* STS's answers nest 4 deep */
 
 /* ---- the answer ---- */
 
-enum { ID, SECRET, TOKEN, EXPIRES, FIELDS };
-static const char *const names[FIELDS] = {"AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"};
-
-struct answer {
-    XML_Parser parser;
-    int depth, inside; /* depth of <Credentials>, 0 outside */
-    struct bkt_buf text, v[FIELDS];
-    bool no_memory;
-};
-
-static void answer_fini(struct answer *a)
+static void answer_fini(struct bkt_sts_answer *a)
 {
-    bkt_secret_fini(&a->text);
-    for (int i = 0; i < FIELDS; i++)
-        bkt_secret_fini(&a->v[i]);
-    if (a->parser)
-        XML_ParserFree(a->parser);
-}
-
-static void give_up(struct answer *a, bool no_memory)
-{
-    a->no_memory |= no_memory;
-    (void)XML_StopParser(a->parser, XML_FALSE);
-}
-
-static const char *local_name(const char *name)
-{
-    const char *colon = strrchr(name, ':');
-    return colon ? colon + 1 : name;
-}
-
-static void XMLCALL on_start(void *arg, const char *name, const char **atts)
-{
-    struct answer *a = arg;
-    (void)atts;
-    bkt_secret_fini(&a->text);
-    if (++a->depth > MAX_DEPTH)
-        give_up(a, false);
-    else if (!a->inside && strcmp(local_name(name), "Credentials") == 0)
-        a->inside = a->depth;
-}
-
-static void XMLCALL on_end(void *arg, const char *name)
-{
-    struct answer *a = arg;
-    for (int i = 0; a->inside && a->depth == a->inside + 1 && i < FIELDS; i++)
-        if (strcmp(local_name(name), names[i]) == 0) {
-            bkt_secret_fini(&a->v[i]);
-            a->v[i] = a->text;
-            a->text = (struct bkt_buf){0};
-        }
-    bkt_secret_fini(&a->text);
-    if (a->depth-- == a->inside)
-        a->inside = 0;
-}
-
-static void XMLCALL on_text(void *arg, const char *s, int n)
-{
-    struct answer *a = arg;
-    if (a->inside && bkt_secret_add(&a->text, s, (size_t)n) < 0)
-        give_up(a, true);
-}
-
-/* Refuse document types, and with them entities that grow. */
-static void XMLCALL on_doctype(void *arg, const char *name, const char *sysid, const char *pubid,
-                               int internal)
-{
-    (void)name, (void)sysid, (void)pubid, (void)internal;
-    give_up(arg, false);
+    bkt_secret_fini(&a->id);
+    bkt_secret_fini(&a->secret);
+    bkt_secret_fini(&a->token);
+    bkt_secret_fini(&a->expiration);
 }
 
 int bkt_creds_from_sts(const void *xml, size_t n, const char *source, struct bkt_creds **out,
                        struct bkt_err *err)
 {
-    BKT_CLEANUP(answer_fini) struct answer a = {0};
+    BKT_CLEANUP(answer_fini) struct bkt_sts_answer a = {0};
     int64_t expires = 0;
-    a.parser = XML_ParserCreate(NULL);
-    if (!a.parser)
+    int rc = bkt_sts_parse(xml, n, &a);
+    if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
-    XML_SetUserData(a.parser, &a);
-    XML_SetElementHandler(a.parser, on_start, on_end);
-    XML_SetCharacterDataHandler(a.parser, on_text);
-    XML_SetStartDoctypeDeclHandler(a.parser, on_doctype);
-    bool ok = n <= INT_MAX && XML_Parse(a.parser, n ? xml : "", (int)n, 1) == XML_STATUS_OK;
-    if (a.no_memory)
-        BKT_NOMEM(err);
-    if (!ok)
+    if (rc < 0)
         BKT_FAIL(err, BKT_EFORMAT, "%.250s: the answer is not valid XML", source);
-    if (!a.v[ID].len || !a.v[SECRET].len || !a.v[TOKEN].len)
+    if (!a.id.len || !a.secret.len || !a.token.len)
         BKT_FAIL(err, BKT_EFORMAT, "%.250s: the answer has no credentials", source);
-    if (!bkt_cred_time(bkt_buf_str(&a.v[EXPIRES]), &expires))
+    if (!bkt_cred_time(bkt_buf_str(&a.expiration), &expires))
         BKT_FAIL(err, BKT_EFORMAT, "%.250s: the answer's Expiration is not an ISO 8601 time", source);
-    return bkt_creds_make(bkt_buf_str(&a.v[ID]), bkt_buf_str(&a.v[SECRET]), bkt_buf_str(&a.v[TOKEN]), expires,
-                          source, out, err);
+    return bkt_creds_make(bkt_buf_str(&a.id), bkt_buf_str(&a.secret), bkt_buf_str(&a.token), expires, source,
+                          out, err);
 }
 
 /* ---- where ---- */

@@ -1,4 +1,4 @@
-/* Finding out the result of a PUT.
+/* Finding out the result of a PUT, and of a DELETE.
  *
  * A GET can be repeated at will.  A PUT with an unclear answer (a broken connection, a server error, a 200
  * without S3's form) may have been carried out.  Repeating it could destroy the data that another writer has
@@ -12,14 +12,14 @@
  * A 412 after an unclear attempt may be caused by that attempt itself, and is examined likewise.  One case
  * cannot be recognised: the PUT arrived, and another writer read and replaced the object before the HEAD.
  * That case is reported as BKT_EPRECOND.  A writer that then applies its change again must accept that the
- * change is there already (store.h). */
+ * change is there already (store.h).
+ *
+ * A DELETE is found out in the same way: an object that is still there is deleted again. */
 #include "storage/http/request.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
-
 
 #include "base/random.h"
 #include "base/trace.h"
@@ -42,11 +42,14 @@ static int look(struct bkt_http_op *op, uint64_t wait)
     return bkt_http_send_again(op, wait);
 }
 
-static int put_again(struct bkt_http_op *op)
+/* The change was not made. */
+static int change_again(struct bkt_http_op *op)
 {
-    op->put.looking = op->put.refused = op->doubt = false; /* in doubt, the PUT would be sent without its
-                                                              condition */
-    op->x.method    = "PUT";
+    if (op->put.failed)
+        return op->put.failed;
+    op->put.looking = op->put.refused = op->doubt =
+        false; /* in doubt, it would be sent without its condition */
+    op->x.method    = bkt_op_name(op->req->op);
     op->x.put       = op->req->put;
     op->x.put_len   = op->req->put_len;
     return bkt_http_send_again(op, 0);
@@ -71,8 +74,19 @@ static bool is_ours(const struct bkt_http_op *op)
 static int lost(struct bkt_http_op *op, const char *how)
 {
     bkt_err_clear(op->req->err);
-    return BKT_REQ_FAIL(op->req, BKT_EPRECOND, "PUT %s/%.150s: the object %s", op->http->base.uri,
-                        op->req->key, how);
+    return BKT_REQ_FAIL(op->req, BKT_EPRECOND, "%s %s/%.150s: the object %s", bkt_op_name(op->req->op),
+                        op->http->base.uri, op->req->key, how);
+}
+
+static int is_deleted(struct bkt_http_op *op, bool exists)
+{
+    const char *match = op->req->if_match;
+    if (exists && match && strcmp(match, "*") != 0 && !bkt_etag_same(match, op->reply.etag))
+        return lost(op, "has changed"); /* another object under its key */
+    if (exists)
+        return change_again(op);
+    bkt_err_clear(op->req->err);
+    return BKT_OK;
 }
 
 static int arrived(struct bkt_http_op *op)
@@ -84,6 +98,8 @@ static int arrived(struct bkt_http_op *op)
 
 static int seen(struct bkt_http_op *op, bool exists)
 {
+    if (op->req->op == BKT_DELETE)
+        return is_deleted(op, exists);
     if (exists && is_ours(op))
         return arrived(op);
     if (op->if_match && !exists)
@@ -94,7 +110,7 @@ static int seen(struct bkt_http_op *op, bool exists)
         return lost(op, "exists");
     if (op->put.refused)
         return lost(op, "was changed by another writer");
-    return op->put.failed ? op->put.failed : put_again(op);
+    return change_again(op);
 }
 
 static int looked(struct bkt_http_op *op)
@@ -183,4 +199,17 @@ int bkt_http_put_judge(struct bkt_http_op *op)
     if (rc == BKT_HTTP_AGAIN)
         return bkt_http_send_again(op, 0);
     return rc == BKT_ENOENT && op->if_match ? lost(op, "is gone") : rc;
+}
+
+int bkt_http_delete_judge(struct bkt_http_op *op, const char *what)
+{
+    uint64_t wait = 0;
+    if (op->put.looking)
+        return looked(op);
+    bkt_trace(BKT_TRACE_HTTP, "DELETE %s: HTTP %ld: %s", op->req->key, op->x.status,
+              what ? what : "a conflict");
+    if (!bkt_retry_next(&op->http->policy, &op->retry, BKT_RETRY_YES, op->x.retry_after_ms, bkt_engine_now(),
+                        bkt_random(), &wait))
+        op->put.failed = what ? bkt_http_say_odd(op, what) : op->http->ops->judge(op->http, op);
+    return look(op, wait);
 }
