@@ -50,7 +50,7 @@ static void transpose_bits(unsigned char *p, size_t n)
 /* Stored: for each byte k of the element and each bit b of it, n/8 bytes that hold that bit of all elements.
  * For one k these are 8 planes of n/8 bytes: unshuffling them brings the 8 bits of 8 elements together,
  * transposing those gives byte k of all elements, and unshuffling the planes of all k gives the elements. */
-void bkt_bitunshuffle_block(const void *in, void *out, size_t n, size_t es, void *tmp)
+static void bitunshuffle_block(const void *in, void *out, size_t n, size_t es, void *tmp)
 {
     const unsigned char *p = in;
     unsigned char       *t = tmp;
@@ -60,7 +60,7 @@ void bkt_bitunshuffle_block(const void *in, void *out, size_t n, size_t es, void
     bkt_unshuffle(t, out, n * es, es);
 }
 
-/* The steps of bkt_bitunshuffle_block() in reverse; transposing a matrix twice gives it back. */
+/* The steps of bitunshuffle_block() in reverse; transposing a matrix twice gives it back. */
 static void bitshuffle_block(const void *in, void *out, size_t n, size_t es, void *tmp)
 {
     unsigned char *q = out, *t = tmp;
@@ -178,7 +178,7 @@ static int blocks_decode(struct job *j, unsigned char *out, size_t total, struct
         size_t               n = left < j->block ? left / 8 * 8 : j->block;
         const unsigned char *bits;
         BKT_PASS(block_unpack(j, n * j->es, &bits, err));
-        bkt_bitunshuffle_block(bits, out + j->done, n, j->es, j->tmp);
+        bitunshuffle_block(bits, out + j->done, n, j->es, j->tmp);
         j->done += n * j->es;
         left -= n;
     }
@@ -233,10 +233,10 @@ static unsigned codec_of(const struct bkt_filter *f)
 
 bool bkt_bitshuffle_compresses(const struct bkt_filter *f) { return codec_of(f) != CODEC_NONE; }
 
-int bkt_bitshuffle_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
-                          struct bkt_room *out, struct bkt_err *err)
+int bkt_bitshuffle_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_room *out,
+                          struct bkt_err *err)
 {
-    size_t es = f->n_cd > CD_ELEM && f->cd[CD_ELEM] ? f->cd[CD_ELEM] : elem_size;
+    size_t es = f->n_cd > CD_ELEM && f->cd[CD_ELEM] ? f->cd[CD_ELEM] : f->elem_size;
     if (bkt_bitshuffle_compresses(f))
         return bkt_bitshuffle_framed(in, es, codec_of(f) == CODEC_ZSTD, out, err);
     if (es == 0)
@@ -246,10 +246,10 @@ int bkt_bitshuffle_decode(const struct bkt_filter *f, size_t elem_size, struct b
     return decode(&j, out, in.n, err);
 }
 
-int bkt_bitshuffle_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
-                          struct bkt_buf *out, struct bkt_err *err)
+int bkt_bitshuffle_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out,
+                          struct bkt_err *err)
 {
-    size_t es    = f->n_cd > CD_ELEM && f->cd[CD_ELEM] ? f->cd[CD_ELEM] : elem_size;
+    size_t es    = f->n_cd > CD_ELEM && f->cd[CD_ELEM] ? f->cd[CD_ELEM] : f->elem_size;
     size_t block = f->n_cd > CD_BLOCK ? f->cd[CD_BLOCK] : 0;
     if (bkt_bitshuffle_compresses(f)) {
         int level = f->n_cd > CD_LEVEL && f->cd[CD_LEVEL] ? (int)f->cd[CD_LEVEL] : 3;

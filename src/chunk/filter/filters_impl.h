@@ -25,8 +25,8 @@ struct bkt_room {
  * @param elem_size  bytes of one element, for filters whose client data lacks it
  * @return BKT_OK with out->n set (it may be less than cap); BKT_EFORMAT: not a valid stream; BKT_ERANGE:
  *         valid so far, but longer than out->cap; BKT_EUNSUP: a variant that cannot be decoded; BKT_ENOMEM */
-typedef int bkt_decode_fn(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
-                          struct bkt_room *out, struct bkt_err *err);
+typedef int bkt_decode_fn(const struct bkt_filter *f, struct bkt_span in, struct bkt_room *out,
+                          struct bkt_err *err);
 
 bkt_decode_fn bkt_deflate_decode;
 bkt_decode_fn bkt_shuffle_decode;
@@ -42,11 +42,18 @@ bkt_decode_fn bkt_lz4_decode;
 bkt_decode_fn bkt_bitshuffle_decode;
 bkt_decode_fn bkt_zstd_decode;
 
+/** Room for @p n more bytes behind the present ones.  NULL: out of memory. */
+static inline unsigned char *bkt_buf_room(struct bkt_buf *out, size_t n)
+{
+    size_t at = out->len;
+    return bkt_buf_resize(out, at + n) < 0 ? NULL : out->ptr + at;
+}
+
 /** The type of all encoders: the encoded `in` is appended to `out`.
  * @return BKT_OK; BKT_ERANGE: the result would not be shorter (for filters that require that), or the filter
  *         can't be applied to such data; BKT_EUNSUP: client data that no encoder understands; BKT_ENOMEM */
-typedef int bkt_encode_fn(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
-                          struct bkt_buf *out, struct bkt_err *err);
+typedef int bkt_encode_fn(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out,
+                          struct bkt_err *err);
 
 bkt_encode_fn bkt_deflate_encode;
 bkt_encode_fn bkt_shuffle_encode;
@@ -68,19 +75,11 @@ BKT_NODISCARD int bkt_zlib_encode(struct bkt_span in, int level, struct bkt_buf 
  *  default. */
 BKT_NODISCARD int bkt_bitshuffle_frame(struct bkt_span in, size_t elem_size, size_t block, bool zstd,
                                        int level, struct bkt_buf *out, struct bkt_err *err);
-/** Call a plugin's or the program's filter (fn); only on the program's thread, see struct bkt_pipeline.
- * @param out  the result, owned by the caller (free()), also if @p n is 0 */
-BKT_NODISCARD int bkt_filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span in, void **out,
-                                  size_t *n, struct bkt_err *err);
 
 /** HDF5's checksum of n bytes (two sums modulo 65535 over big-endian 16-bit words). */
 uint32_t bkt_fletcher32_sum(const void *p, size_t n);
 /** Compare the last four bytes with the checksum of the others; BKT_EFORMAT when they differ. */
 BKT_NODISCARD int bkt_fletcher32_check(struct bkt_span in, struct bkt_err *err);
-
-/** Check N-bit's description of the type, and give bytes and stored bits of an element.  False: impossible
- *  client data. */
-bool bkt_nbit_shape(const struct bkt_filter *f, size_t *size, uint64_t *bits);
 
 /** Whether client data say that the filter changes nothing for this dataset. */
 bool bkt_nbit_is_noop(const struct bkt_filter *f);
@@ -97,15 +96,13 @@ struct bkt_blosc_head {
 };
 /** False: the bytes don't begin with a header. */
 bool bkt_blosc_head(struct bkt_span in, struct bkt_blosc_head *h);
-/** Decode a frame whose codec is zlib by libdeflate (blosc_zlib.c): h->n_bytes to out.  False: leave
+/** Decode a frame whose codec is zlib by libdeflate: h->n_bytes to out.  False: leave
  *  it to libblosc. */
 bool bkt_blosc_zlib(struct bkt_span in, const struct bkt_blosc_head *h, unsigned char *out);
 
 /** Bitshuffle with its 12-byte header and LZ4 or zstd blocks; elem_size is the dataset's. */
 BKT_NODISCARD int bkt_bitshuffle_framed(struct bkt_span in, size_t elem_size, bool zstd, struct bkt_room *out,
                                         struct bkt_err *err);
-/** Undo bitshuffle on one block of n elements (a multiple of 8); tmp has room for n*es + 8 bytes. */
-void bkt_bitunshuffle_block(const void *in, void *out, size_t n, size_t es, void *tmp);
 
 /** Inflate a zlib stream of unknown length, at most @p max bytes, into @p out (replacing what is there). */
 BKT_NODISCARD int bkt_deflate_grow(struct bkt_span in, size_t max, struct bkt_buf *out, struct bkt_err *err);
@@ -136,6 +133,24 @@ static inline uint64_t bkt_bits_take(struct bkt_bits *b, unsigned n_bits)
     x = be64toh(x) << skip | (uint64_t)p[8] >> (8 - skip);
     b->pos += n_bits;
     return x >> (64 - n_bits);
+}
+
+/** The same for writing, into bytes that are zero. */
+struct bkt_bits_sink {
+    unsigned char *p;
+    size_t         pos; /* bits */
+};
+
+/** Append the low @p n_bits of @p v, 0 to 64. */
+static inline void bkt_bits_give(struct bkt_bits_sink *s, uint64_t v, unsigned n_bits)
+{
+    while (n_bits) {
+        unsigned room = 8 - (unsigned)(s->pos % 8), n = n_bits < room ? n_bits : room;
+        unsigned bits = (unsigned)(v >> (n_bits - n)) & ((1u << n) - 1);
+        s->p[s->pos / 8] |= (unsigned char)(bits << (room - n));
+        s->pos += n;
+        n_bits -= n;
+    }
 }
 
 #endif

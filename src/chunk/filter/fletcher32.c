@@ -54,14 +54,26 @@ int bkt_fletcher32_check(struct bkt_span in, struct bkt_err *err)
     return BKT_OK;
 }
 
-int bkt_fletcher32_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
-                          struct bkt_room *out, struct bkt_err *err)
+int bkt_fletcher32_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_room *out,
+                          struct bkt_err *err)
 {
-    (void)f, (void)elem_size;
+    (void)f;
     BKT_PASS(bkt_fletcher32_check(in, err));
     if (in.n - 4 > out->cap)
         BKT_FAIL(err, BKT_ERANGE, "fletcher32: %zu bytes, expected %zu", in.n - 4, out->cap);
     memcpy(out->p, in.p, in.n - 4);
     out->n = in.n - 4;
+    return BKT_OK;
+}
+
+int bkt_fletcher32_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out,
+                          struct bkt_err *err)
+{
+    unsigned char sum[4];
+    (void)f;
+    bkt_put_le(sum, 4, bkt_fletcher32_sum(in.p, in.n));
+    if (bkt_buf_reserve(out, in.n + sizeof sum) < 0 || bkt_buf_add(out, in.p, in.n) < 0 ||
+        bkt_buf_add(out, sum, sizeof sum) < 0)
+        BKT_NOMEM(err);
     return BKT_OK;
 }

@@ -59,7 +59,7 @@ static int decode_zlib(const struct bkt_hsds_codec *c, struct bkt_span s, unsign
     if (shuffled && !tmp)
         BKT_NOMEM(err);
     struct bkt_room out = {shuffled ? tmp : dst, n_dst, 0};
-    BKT_PASS(exact(bkt_deflate_decode(&no_params, 0, s, &out, err), &out, n_dst, err));
+    BKT_PASS(exact(bkt_deflate_decode(&no_params, s, &out, err), &out, n_dst, err));
     if (shuffled)
         bkt_unshuffle(tmp, dst, n_dst, c->elem_size);
     return BKT_OK;
@@ -97,7 +97,7 @@ static int decode_wrapped(const struct bkt_hsds_codec *c, struct bkt_span s, uns
         if (bkt_buf_resize(&inner, h.n_bytes) < 0)
             BKT_NOMEM(err);
         struct bkt_room out = {inner.ptr, h.n_bytes, 0};
-        BKT_PASS(exact(bkt_blosc_decode(&no_params, 0, s, &out, err), &out, h.n_bytes, err));
+        BKT_PASS(exact(bkt_blosc_decode(&no_params, s, &out, err), &out, h.n_bytes, err));
     } else {
         BKT_PASS(bkt_deflate_grow(s, max, &inner, err));
     }
@@ -113,7 +113,7 @@ static int decode_compressed(const struct bkt_hsds_codec *c, struct bkt_span s, 
         if (bits)
             return decode_wrapped(c, s, dst, n_dst, err);
         struct bkt_room out = {dst, n_dst, 0};
-        return exact(bkt_blosc_decode(&no_params, 0, s, &out, err), &out, n_dst, err);
+        return exact(bkt_blosc_decode(&no_params, s, &out, err), &out, n_dst, err);
     }
     if (c->zlib && is_zlib(s)) {
         rc = bits ? decode_wrapped(c, s, dst, n_dst, err) : decode_zlib(c, s, dst, n_dst, err);
@@ -153,7 +153,7 @@ int bkt_hsds_decode_var(const struct bkt_hsds_codec *c, const void *in, size_t n
         if (bkt_buf_resize(out, h.n_bytes) < 0)
             BKT_NOMEM(err);
         struct bkt_room room = {out->ptr, h.n_bytes, 0};
-        return exact(bkt_blosc_decode(&no_params, 0, s, &room, err), &room, h.n_bytes, err);
+        return exact(bkt_blosc_decode(&no_params, s, &room, err), &room, h.n_bytes, err);
     }
     if (c->compressed && c->zlib && is_zlib(s))
         return bkt_deflate_grow(s, c->max_out, out, err);

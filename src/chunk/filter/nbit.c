@@ -140,7 +140,9 @@ static const unsigned *take(struct bkt_bits *b, unsigned char *dst, const unsign
 
 bool bkt_nbit_is_noop(const struct bkt_filter *f) { return f->n_cd > CD_NOOP && f->cd[CD_NOOP] != 0; }
 
-bool bkt_nbit_shape(const struct bkt_filter *f, size_t *size, uint64_t *bits)
+/* Check N-bit's description of the type, and give bytes and stored bits of an element.  False: impossible
+ *  client data. */
+static bool nbit_shape(const struct bkt_filter *f, size_t *size, uint64_t *bits)
 {
     struct desc d = {f->cd, f->n_cd, CD_TYPE};
     unsigned    n;
@@ -157,18 +159,16 @@ bool bkt_nbit_fits(const struct bkt_filter *f, struct bkt_span head, size_t n)
     size_t   size;
     uint64_t bits;
     (void)head;
-    if (!bkt_nbit_shape(f, &size, &bits) || !bkt_mul_u64(f->cd[CD_ELEMS], bits, &bits))
+    if (!nbit_shape(f, &size, &bits) || !bkt_mul_u64(f->cd[CD_ELEMS], bits, &bits))
         return true;
     return n >= bkt_ceil_div(bits, 8) && n - bkt_ceil_div(bits, 8) <= SLACK;
 }
 
-int bkt_nbit_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
-                    struct bkt_err *err)
+int bkt_nbit_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_room *out, struct bkt_err *err)
 {
-    (void)elem_size;
     size_t   size;
     uint64_t bits, all_bits, all_bytes;
-    if (!bkt_nbit_shape(f, &size, &bits))
+    if (!nbit_shape(f, &size, &bits))
         BKT_FAIL(err, BKT_EFORMAT, "nbit: impossible client data (%zu values)", f->n_cd);
     if (!bkt_mul_u64(f->cd[CD_ELEMS], size, &all_bytes) || !bkt_mul_u64(f->cd[CD_ELEMS], bits, &all_bits))
         BKT_FAIL(err, BKT_EFORMAT, "nbit: %u elements of %zu bytes", f->cd[CD_ELEMS], size);
@@ -183,5 +183,59 @@ int bkt_nbit_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_spa
     for (unsigned i = 0; i < f->cd[CD_ELEMS]; i++)
         take(&b, out->p + (size_t)i * size, f->cd + CD_TYPE);
     out->n = (size_t)all_bytes;
+    return BKT_OK;
+}
+
+/* Numbers of more than 8 bytes: byte by byte from the most significant one. */
+static void give_long(struct bkt_bits_sink *s, const unsigned char *src, const unsigned *cd)
+{
+    unsigned size = cd[1], order = cd[2], offset = cd[4], top = cd[3] + offset;
+    while (top > offset) {
+        unsigned byte = (top - 1) / 8, low = byte * 8 > offset ? byte * 8 : offset;
+        bkt_bits_give(s, src[order ? size - 1 - byte : byte] >> (low - byte * 8), top - low);
+        top = low;
+    }
+}
+
+static const unsigned *give_value(struct bkt_bits_sink *s, const unsigned char *src, const unsigned *cd)
+{
+    unsigned        size = cd[1];
+    const unsigned *end  = cd + 2;
+    switch (cd[0]) {
+    case ATOMIC:
+        if (size > 8)
+            give_long(s, src, cd);
+        else
+            bkt_bits_give(s, (cd[2] ? bkt_get_be(src, size) : bkt_get_le(src, size)) >> cd[4], cd[3]);
+        return cd + 5;
+    case ARRAY:
+        for (unsigned at = 0; at < size; at += cd[3])
+            end = give_value(s, src + at, cd + 2);
+        return end;
+    case COMPOUND:
+        end = cd + 3;
+        for (unsigned i = 0; i < cd[2]; i++)
+            end = give_value(s, src + end[0], end + 1);
+        return end;
+    default:
+        for (unsigned i = 0; i < size; i++)
+            bkt_bits_give(s, src[i], 8);
+        return end;
+    }
+}
+
+int bkt_nbit_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)
+{
+    size_t      size;
+    uint64_t    bits, all;
+    struct bkt_bits_sink s = {NULL, 0};
+    if (!nbit_shape(f, &size, &bits) || !bkt_mul_u64(f->cd[2], bits, &all) || in.n / size != f->cd[2] ||
+        in.n % size)
+        BKT_FAIL(err, BKT_ERANGE, "nbit: impossible client data (%zu values) for %zu bytes", f->n_cd, in.n);
+    if (!(s.p = bkt_buf_room(out, (size_t)(all / 8 + 1)))) /* the spare byte at the end is HDF5's */
+        BKT_NOMEM(err);
+    memset(s.p, 0, (size_t)(all / 8 + 1));
+    for (unsigned i = 0; i < f->cd[2]; i++)
+        give_value(&s, in.p + (size_t)i * size, f->cd + 3);
     return BKT_OK;
 }

@@ -1,16 +1,20 @@
-/* HDF5's filter pipeline undone.  The table has, per filter id, the decoder and the effect of encoding on the
- * length.  From these follow the expected lengths between the stages.  So the last stage decodes into the
- * caller's buffer, and no stage may produce more than is wanted.
+/* HDF5's filter pipeline applied and undone.  The table has, per filter id, encoder, decoder, and the effect
+ * of encoding on the length.  From these follow the expected lengths between the stages of decoding.  So the
+ * last stage decodes into the caller's buffer, and no stage may produce more than is wanted.
+ *
+ * Encoding treats filters that fail, or gain nothing, as HDF5 does: an optional filter is left out, which the
+ * mask records; any other filter fails the chunk.
  *
  * Memory between the stages comes from the process's pool (scratch_pool.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/filter/filters_impl.h"
 #include "base/os/scratch_pool.h"
+#include "chunk/filter/filters_impl.h"
 
-#define FLAG_REVERSE 0x0100 /* H5Z_FLAG_REVERSE */
+#define FLAG_OPTIONAL 1u     /* H5Z_FLAG_OPTIONAL */
+#define FLAG_REVERSE  0x0100 /* H5Z_FLAG_REVERSE */
 
 enum length {
     LEN_UNKNOWN, /* compressors */
@@ -21,6 +25,7 @@ enum length {
 struct row {
     int            id;
     const char    *name;
+    bkt_encode_fn *encode;
     bkt_decode_fn *decode;
     enum length    length;
     bool (*is_noop)(const struct bkt_filter *f);    /* may be NULL */
@@ -30,21 +35,22 @@ struct row {
 };
 
 static const struct row rows[] = {
-    {BKT_FILTER_DEFLATE, "deflate", bkt_deflate_decode, LEN_UNKNOWN, NULL, NULL, NULL},
-    {BKT_FILTER_SHUFFLE, "shuffle", bkt_shuffle_decode, LEN_SAME, NULL, NULL, NULL},
-    {BKT_FILTER_FLETCHER32, "fletcher32", bkt_fletcher32_decode, LEN_PLUS_4, NULL, NULL, NULL},
-    {BKT_FILTER_SZIP, "szip", bkt_szip_decode, LEN_UNKNOWN, NULL, NULL, NULL},
-    {BKT_FILTER_NBIT, "nbit", bkt_nbit_decode, LEN_UNKNOWN, bkt_nbit_is_noop, NULL, bkt_nbit_fits},
-    {BKT_FILTER_SCALEOFFSET, "scaleoffset", bkt_scaleoffset_decode, LEN_UNKNOWN,
+    {BKT_FILTER_DEFLATE, "deflate", bkt_deflate_encode, bkt_deflate_decode, .length = LEN_UNKNOWN},
+    {BKT_FILTER_SHUFFLE, "shuffle", bkt_shuffle_encode, bkt_shuffle_decode, .length = LEN_SAME},
+    {BKT_FILTER_FLETCHER32, "fletcher32", bkt_fletcher32_encode, bkt_fletcher32_decode, .length = LEN_PLUS_4},
+    {BKT_FILTER_SZIP, "szip", bkt_szip_encode, bkt_szip_decode, .length = LEN_UNKNOWN},
+    {BKT_FILTER_NBIT, "nbit", bkt_nbit_encode, bkt_nbit_decode, LEN_UNKNOWN, bkt_nbit_is_noop, NULL,
+     bkt_nbit_fits},
+    {BKT_FILTER_SCALEOFFSET, "scaleoffset", bkt_scaleoffset_encode, bkt_scaleoffset_decode, LEN_UNKNOWN,
      bkt_scaleoffset_is_noop, NULL, bkt_scaleoffset_fits},
-    {BKT_FILTER_BZIP2, "bzip2", bkt_bzip2_decode, LEN_UNKNOWN, NULL, NULL, NULL},
-    {BKT_FILTER_LZF, "lzf", bkt_lzf_decode, LEN_UNKNOWN, NULL, NULL, NULL},
-    {BKT_FILTER_BLOSC, "blosc", bkt_blosc_decode, LEN_UNKNOWN, NULL, NULL, NULL},
-    {BKT_FILTER_SNAPPY, "snappy", bkt_snappy_decode, LEN_UNKNOWN, NULL, NULL, NULL},
-    {BKT_FILTER_LZ4, "lz4", bkt_lz4_decode, LEN_UNKNOWN, NULL, NULL, NULL},
-    {BKT_FILTER_BITSHUFFLE, "bitshuffle", bkt_bitshuffle_decode, LEN_SAME,
-     NULL, bkt_bitshuffle_compresses, NULL},
-    {BKT_FILTER_ZSTD, "zstd", bkt_zstd_decode, LEN_UNKNOWN, NULL, NULL, NULL},
+    {BKT_FILTER_BZIP2, "bzip2", bkt_bzip2_encode, bkt_bzip2_decode, .length = LEN_UNKNOWN},
+    {BKT_FILTER_LZF, "lzf", bkt_lzf_encode, bkt_lzf_decode, .length = LEN_UNKNOWN},
+    {BKT_FILTER_BLOSC, "blosc", bkt_blosc_encode, bkt_blosc_decode, .length = LEN_UNKNOWN},
+    {BKT_FILTER_SNAPPY, "snappy", bkt_snappy_encode, bkt_snappy_decode, .length = LEN_UNKNOWN},
+    {BKT_FILTER_LZ4, "lz4", bkt_lz4_encode, bkt_lz4_decode, .length = LEN_UNKNOWN},
+    {BKT_FILTER_BITSHUFFLE, "bitshuffle", bkt_bitshuffle_encode, bkt_bitshuffle_decode, LEN_SAME, NULL,
+     bkt_bitshuffle_compresses, NULL},
+    {BKT_FILTER_ZSTD, "zstd", bkt_zstd_encode, bkt_zstd_decode, .length = LEN_UNKNOWN},
 };
 
 static const struct row *find(int id)
@@ -53,6 +59,11 @@ static const struct row *find(int id)
         if (rows[i].id == id)
             return &rows[i];
     return NULL;
+}
+
+static bool is_noop(const struct row *row, const struct bkt_filter *f)
+{
+    return row && row->is_noop && row->is_noop(f);
 }
 
 bool bkt_filter_builtin(int id) { return find(id) != NULL; }
@@ -74,7 +85,7 @@ bool bkt_pipeline_compresses(const struct bkt_pipeline *p)
 {
     for (unsigned i = 0; i < p->n; i++) {
         const struct row *row = find(p->f[i].id);
-        if (!row || (!(row->is_noop && row->is_noop(&p->f[i])) && length_of(row, &p->f[i]) == LEN_UNKNOWN))
+        if (!row || (!is_noop(row, &p->f[i]) && length_of(row, &p->f[i]) == LEN_UNKNOWN))
             return true;
     }
     return false;
@@ -91,7 +102,7 @@ bool bkt_pipeline_may_give(const struct bkt_pipeline *p, const void *head, size_
         const struct row *row = find(p->f[i].id);
         if (!row)
             return true;
-        if (row->is_noop && row->is_noop(&p->f[i]))
+        if (is_noop(row, &p->f[i]))
             continue;
         enum length len = length_of(row, &p->f[i]);
         front           = len == LEN_UNKNOWN || (front && len == LEN_PLUS_4);
@@ -111,7 +122,7 @@ int bkt_filter_decode(const struct bkt_filter *f, const void *in, size_t n_in, v
     struct bkt_room   out = {dst, room, 0};
     if (!row)
         BKT_FAIL(err, BKT_EUNSUP, "filter %d has no decoder in this build", f->id);
-    BKT_PASS(row->decode(f, 1, (struct bkt_span){in, n_in}, &out, err));
+    BKT_PASS(row->decode(f, (struct bkt_span){in, n_in}, &out, err));
     *n = out.n;
     return BKT_OK;
 }
@@ -137,7 +148,7 @@ int bkt_pipeline_add(struct bkt_pipeline *p, int id, unsigned flags, const unsig
     if (p->n == BKT_PIPELINE_MAX)
         BKT_FAIL(err, BKT_EFORMAT, "more than %d filters", BKT_PIPELINE_MAX);
     struct bkt_filter *f = &p->f[p->n];
-    *f                   = (struct bkt_filter){.id = id, .flags = flags, .n_cd = n_cd};
+    *f = (struct bkt_filter){.id = id, .flags = flags, .n_cd = n_cd, .elem_size = p->elem_size};
     if (n_cd) {
         f->cd = calloc(n_cd, sizeof *cd);
         if (!f->cd)
@@ -158,8 +169,8 @@ void bkt_filter_set(struct bkt_pipeline *p, struct bkt_filter *f, bkt_filter_fn 
 }
 
 /* The filter takes over a malloc'ed buffer and may replace it. */
-int bkt_filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span in, void **out, size_t *n,
-                    struct bkt_err *err)
+static int filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span in, void **out, size_t *n,
+                       struct bkt_err *err)
 {
     size_t size = in.n;
     *out        = malloc(in.n ? in.n : 1);
@@ -171,13 +182,12 @@ int bkt_filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span 
     return BKT_OK;
 }
 
-static int plugin_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
-                         struct bkt_room *out, struct bkt_err *err)
+static int plugin_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_room *out,
+                         struct bkt_err *err)
 {
-    (void)elem_size;
     void  *buf;
     size_t n;
-    BKT_PASS(bkt_filter_call(f, f->flags | FLAG_REVERSE, in, &buf, &n, err));
+    BKT_PASS(filter_call(f, f->flags | FLAG_REVERSE, in, &buf, &n, err));
     bool fits = n <= out->cap;
     if (n && buf && fits) {
         memcpy(out->p, buf, n);
@@ -195,7 +205,7 @@ static int plugin_decode(const struct bkt_filter *f, size_t elem_size, struct bk
 /* One chunk on its way through the pipeline. */
 struct stage {
     const struct bkt_filter *f;
-    bkt_decode_fn           *decode;
+    bkt_decode_fn *decode;
     enum length              length;
     size_t                   want; /* bytes after decoding; 0: not known */
 };
@@ -221,7 +231,7 @@ static int add_stage(struct decoding *r, const struct bkt_filter *f, struct bkt_
                  "filter %d (%s) has no decoder here: install HDF5's plugin for it and add its folder to "
                  "HDF5_PLUGIN_PATH, or have the program register it (H5Zregister)",
                  f->id, f->name);
-    if (row && row->is_noop && row->is_noop(f))
+    if (is_noop(row, f))
         return BKT_OK;
     struct stage *s = &r->s[r->n++];
     *s = (struct stage){f, row ? row->decode : plugin_decode, row ? length_of(row, f) : LEN_UNKNOWN,
@@ -244,7 +254,7 @@ static void trim_checksum(const struct decoding *r, struct bkt_span *s, size_t w
 static int decode_into(const struct decoding *r, const struct stage *s, struct bkt_room *out,
                        struct bkt_err *err)
 {
-    int rc = s->decode(s->f, r->elem_size, r->now, out, err);
+    int rc = s->decode(s->f, r->now, out, err);
     if (rc < 0 && rc != BKT_ERANGE)
         BKT_FAIL(err, rc, "filter %s of the chunk", s->f->name);
     return rc;
@@ -347,4 +357,79 @@ int bkt_pipeline_decode_planes(const struct bkt_pipeline *p, uint32_t mask, cons
                                void *dst, size_t n_dst, bool *planes, struct bkt_err *err)
 {
     return run_pipeline(p, mask, in, n_in, dst, n_dst, planes, err);
+}
+
+static int plugin_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out,
+                         struct bkt_err *err)
+{
+    void  *buf;
+    size_t n;
+    BKT_PASS(filter_call(f, f->flags & ~FLAG_OPTIONAL, in, &buf, &n, err));
+    int rc = n && buf ? bkt_buf_add(out, buf, n) : BKT_ERANGE;
+    free(buf);
+    return rc;
+}
+
+static int no_encoder(const struct bkt_filter *f, struct bkt_err *err)
+{
+    BKT_FAIL(err, BKT_EUNSUP,
+             "filter %d (%s) has no encoder here: install HDF5's plugin for it and add its folder to "
+             "HDF5_PLUGIN_PATH, or "
+             "have the program register it (H5Zregister)",
+             f->id, f->name);
+}
+
+static int apply(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)
+{
+    const struct row *row = find(f->id);
+    if (row)
+        return row->encode(f, in, out, err);
+    if (f->fn)
+        return plugin_encode(f, in, out, err);
+    return no_encoder(f, err);
+}
+
+int bkt_pipeline_check(const struct bkt_pipeline *p, struct bkt_err *err)
+{
+    for (unsigned i = 0; i < p->n; i++) {
+        const struct bkt_filter *f = &p->f[i];
+        if (!f->fn && !(f->flags & FLAG_OPTIONAL) && !find(f->id))
+            return no_encoder(f, err);
+    }
+    return BKT_OK;
+}
+
+int bkt_pipeline_encode(const struct bkt_pipeline *p, const void *in, size_t n_in, struct bkt_buf *out,
+                        uint32_t *mask, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf other = {0};
+    struct bkt_span                          now   = {in, n_in};
+    struct bkt_err                           why   = {0};
+    *mask                                          = 0;
+    bkt_buf_clear(out);
+    for (unsigned i = 0; i < p->n; i++) {
+        const struct bkt_filter *f = &p->f[i];
+        if (is_noop(find(f->id), f))
+            continue;
+        bkt_buf_clear(&other);
+        bkt_err_clear(&why);
+        int rc = apply(f, now, &other, &why);
+        if (rc < 0 && rc != BKT_ENOMEM && f->flags & FLAG_OPTIONAL) {
+            *mask |= (uint32_t)1 << i;
+            continue;
+        }
+        if (rc < 0) {
+            if (rc != BKT_ERANGE || why.n)
+                (void)bkt_err_copy(err, rc, &why);
+            BKT_FAIL(err, rc == BKT_ERANGE ? BKT_EUNSUP : rc, "filter %s can't be applied to the chunk",
+                     f->name);
+        }
+        struct bkt_buf swap = *out;
+        *out                = other;
+        other               = swap;
+        now                 = (struct bkt_span){out->ptr, out->len};
+    }
+    if (now.p == in && bkt_buf_add(out, in, n_in) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
 }

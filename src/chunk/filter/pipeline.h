@@ -38,6 +38,7 @@ struct bkt_filter {
     unsigned       flags; /* H5Z_FLAG_OPTIONAL = 1 */
     unsigned      *cd;    /* client data values as HDF5 stores them; owned by the pipeline */
     size_t         n_cd;
+    size_t         elem_size; /* of the pipeline, for filters whose client data lack it */
     char           name[48];
     bkt_filter_fn *fn;    /* for ids without code in this build; NULL otherwise */
 };

@@ -27,8 +27,10 @@ enum { CLASS_INT = 0, CLASS_FLOAT = 1 };
 enum { HEAD = 21 };
 
 struct so {
+    const unsigned char *p; /* encoding: the numbers */
     unsigned size, bits, n;
-    bool     is_float, big, has_fill;
+    bool     is_float, big, is_signed, has_fill;
+    bool     full; /* encoding: the numbers as they are */
     int      factor;
     uint64_t min, fill;
 };
@@ -50,6 +52,7 @@ static int params(const struct bkt_filter *f, struct so *s, struct bkt_err *err)
         .n        = cd[CD_ELEMS],
         .is_float = cd[CD_CLASS] == CLASS_FLOAT,
         .big      = cd[CD_ORDER] == 1,
+        .is_signed = cd[CD_SIGN] == 1,
         .has_fill = cd[CD_HAS_FILL] == 1,
         .factor   = (int)cd[CD_FACTOR],
         .fill     = cd[CD_FILL] | (uint64_t)cd[CD_FILL + 1] << 32,
@@ -147,10 +150,9 @@ static void doubles(const struct so *s, struct bkt_bits *b, unsigned char *dst)
     }
 }
 
-int bkt_scaleoffset_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in,
-                           struct bkt_room *out, struct bkt_err *err)
+int bkt_scaleoffset_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_room *out,
+                           struct bkt_err *err)
 {
-    (void)elem_size;
     struct so s = {0};
     BKT_PASS(params(f, &s, err));
     BKT_PASS(header(&s, in, err));
@@ -170,5 +172,165 @@ int bkt_scaleoffset_decode(const struct bkt_filter *f, size_t elem_size, struct 
         doubles(&s, &b, out->p);
     }
     out->n = (size_t)total;
+    return BKT_OK;
+}
+
+/* ---- encoding: the same bytes as HDF5, including the spare byte at the end ---- */
+
+static unsigned log2_up(uint64_t v)
+{
+    unsigned n = 0;
+    while (n < 64 && ((uint64_t)1 << n) < v)
+        n++;
+    return n;
+}
+
+static uint64_t raw_at(const struct so *s, unsigned i)
+{
+    const unsigned char *p = s->p + (size_t)i * s->size;
+    return s->big ? bkt_get_be(p, s->size) : bkt_get_le(p, s->size);
+}
+
+static uint64_t low_bits(uint64_t v, unsigned n) { return n >= 64 ? v : v & (((uint64_t)1 << n) - 1); }
+
+static uint64_t widened(const struct so *s, uint64_t v)
+{
+    unsigned n = 64 - 8 * s->size;
+    return s->is_signed ? (uint64_t)((int64_t)(v << n) >> n) : v;
+}
+
+static bool is_less(const struct so *s, uint64_t a, uint64_t b)
+{
+    return s->is_signed ? (int64_t)a < (int64_t)b : a < b;
+}
+
+static void plan_ints(struct so *s, unsigned min_bits)
+{
+    uint64_t min = 0, max = 0, fill = widened(s, low_bits(s->fill, 8 * s->size));
+    bool     any = false;
+    for (unsigned i = 0; i < s->n; i++) {
+        uint64_t v = widened(s, raw_at(s, i));
+        if (s->has_fill && v == fill)
+            continue;
+        if (!any || is_less(s, v, min))
+            min = v;
+        if (!any || is_less(s, max, v))
+            max = v;
+        any = true;
+    }
+    uint64_t span = low_bits(max - min, 8 * s->size);
+    s->fill       = fill;
+    s->bits       = min_bits;
+    s->min        = min;
+    if (!min_bits && span > low_bits(UINT64_MAX, 8 * s->size) - 2) {
+        s->full = true;
+        if (s->size > 1 || !s->is_signed)
+            s->min = 0;
+    } else if (!min_bits) {
+        s->bits = log2_up(low_bits(span + 1, 8 * s->size) + s->has_fill);
+    }
+    s->full |= s->bits == 8 * s->size;
+}
+
+static void give_ints(const struct so *s, struct bkt_bits_sink *to)
+{
+    for (unsigned i = 0; i < s->n; i++) {
+        uint64_t v = widened(s, raw_at(s, i));
+        bkt_bits_give(
+            to, s->has_fill && v == s->fill ? low_bits(UINT64_MAX, s->bits) : low_bits(v - s->min, s->bits),
+            s->bits);
+    }
+}
+
+/* HDF5 computes in the type itself; the macro is its two cases, float and double. */
+#define DEFINE_FLOATS(type, word, bits_of, POW, FABS, ROUND, LROUND)                                         \
+    static type type##_of(uint64_t raw)                                                                      \
+    {                                                                                                        \
+        word w = (word)raw;                                                                                  \
+        type v;                                                                                              \
+        memcpy(&v, &w, sizeof v);                                                                            \
+        return v;                                                                                            \
+    }                                                                                                        \
+    static void plan_##type(struct so *s, type *min_out)                                                     \
+    {                                                                                                        \
+        type min = 0, max = 0, fill = type##_of(s->fill), up = POW((type)10, (type)s->factor);               \
+        double near = pow(10.0, -s->factor);                                                                 \
+        bool any = false;                                                                                    \
+        word w;                                                                                              \
+        for (unsigned i = 0; i < s->n; i++) {                                                                \
+            type v = type##_of(raw_at(s, i));                                                                \
+            if (s->has_fill && fabs((double)(v - fill)) < near)                                              \
+                continue;                                                                                    \
+            if (!any || v < min)                                                                             \
+                min = v;                                                                                     \
+            if (!any || v > max)                                                                             \
+                max = v;                                                                                     \
+            any = true;                                                                                      \
+        }                                                                                                    \
+        *min_out = min;                                                                                      \
+        if (!(ROUND(max * up - min * up) <= POW((type)2, (type)((bits_of)-1)))) { /* or not a number */      \
+            s->full = true;                                                                                  \
+            return;                                                                                          \
+        }                                                                                                    \
+        s->bits = log2_up((uint64_t)LROUND(max * up - min * up) + 1 + s->has_fill);                          \
+        s->full = s->bits >= (bits_of);                                                                      \
+        memcpy(&w, &min, sizeof w);                                                                          \
+        s->min = w;                                                                                          \
+    }                                                                                                        \
+    static void give_##type(const struct so *s, struct bkt_bits_sink *to, type min)                          \
+    {                                                                                                        \
+        type fill = type##_of(s->fill), up = POW((type)10, (type)s->factor),                                 \
+             near = POW((type)10, (type)-s->factor);                                                         \
+        for (unsigned i = 0; i < s->n; i++) {                                                                \
+            type v = type##_of(raw_at(s, i));                                                                \
+            bool mark = s->has_fill && FABS(v - fill) < near;                                                \
+            bkt_bits_give(to, low_bits(mark ? UINT64_MAX : (uint64_t)LROUND(v *up - min * up), s->bits),     \
+                          s->bits);                                                                          \
+        }                                                                                                    \
+    }
+DEFINE_FLOATS(float, uint32_t, 32, powf, fabsf, roundf, lroundf)
+DEFINE_FLOATS(double, uint64_t, 64, pow, fabs, round, llround)
+
+int bkt_scaleoffset_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out,
+                           struct bkt_err *err)
+{
+    struct so      s;
+    unsigned char *p;
+    float          fmin = 0;
+    double         dmin = 0;
+    if (params(f, &s, err) < 0)
+        return BKT_ERANGE;
+    if ((uint64_t)s.n * s.size != in.n || (!s.is_float && s.factor > (int)(8 * s.size)))
+        BKT_FAIL(err, BKT_ERANGE, "scaleoffset: client data that don't fit a chunk of %zu bytes", in.n);
+    s.p = in.p;
+    if (!s.is_float)
+        plan_ints(&s, s.factor > 0 ? (unsigned)s.factor : 0);
+    else if (s.size == 4)
+        plan_float(&s, &fmin);
+    else
+        plan_double(&s, &dmin);
+    if (s.full) { /* HDF5 writes such a chunk but no longer reads it; without the filter the chunk is as long,
+                     and readable */
+        if (f->flags & 1u)
+            return BKT_ERANGE;
+        s.bits = 8 * s.size;
+    }
+    size_t n = s.full ? in.n : (size_t)((uint64_t)s.n * s.bits / 8) + 1;
+    if (!(p = bkt_buf_room(out, HEAD + n)))
+        BKT_NOMEM(err);
+    memset(p, 0, HEAD + n);
+    bkt_put_le(p, 4, s.bits);
+    p[4] = 8;
+    bkt_put_le(p + 5, 8, s.min);
+    struct bkt_bits_sink to = {p + HEAD, 0};
+    if (s.full)
+        for (unsigned i = 0; i < s.n; i++)
+            bkt_put_le(p + HEAD + (size_t)i * s.size, s.size, raw_at(&s, i));
+    else if (!s.is_float)
+        give_ints(&s, &to);
+    else if (s.size == 4)
+        give_float(&s, &to, fmin);
+    else
+        give_double(&s, &to, dmin);
     return BKT_OK;
 }

@@ -283,13 +283,23 @@ void bkt_shuffle(const void *in, void *out, size_t n_bytes, size_t es)
     memcpy(q + n * es, p + n * es, n_bytes - n * es);
 }
 
-int bkt_shuffle_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
+int bkt_shuffle_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_room *out,
                        struct bkt_err *err)
 {
-    size_t es = f->n_cd && f->cd[0] ? f->cd[0] : elem_size;
+    size_t es = f->n_cd && f->cd[0] ? f->cd[0] : f->elem_size;
     if (in.n > out->cap)
         BKT_FAIL(err, BKT_ERANGE, "shuffle: %zu bytes, expected %zu", in.n, out->cap);
     bkt_unshuffle(in.p, out->p, in.n, es);
     out->n = in.n;
+    return BKT_OK;
+}
+
+int bkt_shuffle_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out,
+                       struct bkt_err *err)
+{
+    size_t es = f->n_cd && f->cd[0] ? f->cd[0] : f->elem_size, at = out->len;
+    if (bkt_buf_resize(out, at + in.n) < 0)
+        BKT_NOMEM(err);
+    bkt_shuffle(in.p, out->ptr + at, in.n, es);
     return BKT_OK;
 }

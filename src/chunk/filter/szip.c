@@ -21,17 +21,14 @@ struct szip {
     unsigned line_coded; /* samples per scanline, filled up */
 };
 
-static int params(const struct bkt_filter *f, struct bkt_span in, struct szip *z, struct bkt_err *err)
+static int params(const struct bkt_filter *f, struct szip *z, struct bkt_err *err)
 {
     if (f->n_cd < CD_COUNT)
         BKT_FAIL(err, BKT_EFORMAT, "szip: %zu client data values instead of 4", f->n_cd);
-    if (in.n < 4)
-        BKT_FAIL(err, BKT_EFORMAT, "szip: %zu bytes are too short for the size", in.n);
     z->mask  = f->cd[CD_MASK];
     z->block = f->cd[CD_BLOCK];
     z->bits  = f->cd[CD_BITS];
     z->line  = f->cd[CD_LINE];
-    z->n     = (size_t)bkt_get_le(in.p, 4);
     /* libsz's limits: 32 pixels per block, 128 blocks per scanline */
     if (z->block < 2 || z->block > 32 || z->block % 2 || z->line < z->block || z->line > 32 * 128 ||
         z->bits == 0 || (z->bits > 32 && z->bits != 64))
@@ -43,20 +40,25 @@ static int params(const struct bkt_filter *f, struct bkt_span in, struct szip *z
     return BKT_OK;
 }
 
-static int aec(const struct szip *z, struct bkt_span in, unsigned char *out, size_t n_out,
-               struct bkt_err *err)
+static struct aec_stream stream_of(const struct szip *z, struct bkt_span in, unsigned char *out, size_t n_out)
 {
-    struct aec_stream s = {
-        .next_in         = in.p,
-        .avail_in        = in.n,
-        .next_out        = out,
-        .avail_out       = n_out,
+    return (struct aec_stream){
+        .next_in = in.p,
+        .avail_in = in.n,
+        .next_out = out,
+        .avail_out = n_out,
         .bits_per_sample = z->planes ? 8 : z->bits,
-        .block_size      = z->block,
-        .rsi             = z->line_coded / z->block,
-        .flags           = AEC_NOT_ENFORCE | (z->mask & OPT_MSB ? AEC_DATA_MSB : 0) |
+        .block_size = z->block,
+        .rsi = z->line_coded / z->block,
+        .flags = AEC_NOT_ENFORCE | (z->mask & OPT_MSB ? AEC_DATA_MSB : 0) |
                  (z->mask & OPT_NN ? AEC_DATA_PREPROCESS : 0),
     };
+}
+
+static int szip_decode(const struct szip *z, struct bkt_span in, unsigned char *out, size_t n_out,
+                       struct bkt_err *err)
+{
+    struct aec_stream s = stream_of(z, in, out, n_out);
     int rc = aec_buffer_decode(&s);
     if (rc == AEC_MEM_ERROR)
         BKT_NOMEM(err);
@@ -75,12 +77,13 @@ static void remove_padding(const struct szip *z, unsigned char *p, size_t n_line
             memmove(p + i * want, p + i * have, want);
 }
 
-int bkt_szip_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
-                    struct bkt_err *err)
+int bkt_szip_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_room *out, struct bkt_err *err)
 {
-    (void)elem_size;
     struct szip z = {0};
-    BKT_PASS(params(f, in, &z, err));
+    BKT_PASS(params(f, &z, err));
+    if (in.n < 4)
+        BKT_FAIL(err, BKT_EFORMAT, "szip: %zu bytes are too short for the size", in.n);
+    z.n = (size_t)bkt_get_le(in.p, 4);
     if (z.n > out->cap)
         BKT_FAIL(err, BKT_ERANGE, "szip: %zu bytes, expected %zu", z.n, out->cap);
     if (z.n % (z.planes ? z.bits / 8 : z.unit))
@@ -89,20 +92,91 @@ int bkt_szip_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_spa
     if (z.n == 0)
         return BKT_OK;
 
-    struct bkt_span body    = {in.p + 4, in.n - 4};
-    bool            padded  = z.line_coded != z.line;
-    size_t          n_lines = (size_t)bkt_ceil_div(z.n / z.unit, z.line);
+    struct bkt_span body = {in.p + 4, in.n - 4};
+    bool padded = z.line_coded != z.line;
+    size_t n_lines = (size_t)bkt_ceil_div(z.n / z.unit, z.line);
     size_t n_coded = padded ? n_lines * z.line_coded * z.unit : z.n; /* less than twice z.n + one line */
     if (!padded && !z.planes)
-        return aec(&z, body, out->p, z.n, err);
+        return szip_decode(&z, body, out->p, z.n, err);
     BKT_CLEANUP(bkt_freep) unsigned char *tmp = malloc(n_coded);
     if (!tmp)
         BKT_NOMEM(err);
-    BKT_PASS(aec(&z, body, tmp, n_coded, err));
+    BKT_PASS(szip_decode(&z, body, tmp, n_coded, err));
     remove_padding(&z, tmp, n_lines);
     if (z.planes)
         bkt_unshuffle(tmp, out->p, z.n, z.bits / 8);
     else
         memcpy(out->p, tmp, z.n);
     return BKT_OK;
+}
+
+/* Fills scanlines up to whole blocks: with their last pixel if pixels are coded by their neighbours, else
+ * with zeros. */
+static void fill_lines(unsigned char *to, struct bkt_span in, size_t line, size_t coded, size_t pixel,
+                       bool repeat)
+{
+    for (size_t at = 0; at < in.n; at += line, to += coded) {
+        size_t n = in.n - at < line ? in.n - at : line;
+        memcpy(to, in.p + at, n);
+        for (size_t i = n; i + pixel <= coded; i += pixel)
+            if (repeat)
+                memcpy(to + i, in.p + at + n - pixel, pixel);
+            else
+                memset(to + i, 0, pixel);
+    }
+}
+
+/* Clears the bits of samples above the coded ones: libaec would make a stream of them
+ * that can't be decoded. */
+static void clear_spare(unsigned char *p, size_t n, unsigned unit, unsigned bits, bool msb)
+{
+    for (size_t at = 0; at < n; at += unit)
+        for (unsigned i = bits / 8; i < unit; i++) /* the least significant byte is byte 0 */
+            p[at + (msb ? unit - 1 - i : i)] &= (unsigned char)(i == bits / 8 ? (1u << bits % 8) - 1 : 0);
+}
+
+static int szip_encode(const struct szip *z, struct bkt_span in, struct bkt_buf *out, size_t limit,
+                       struct bkt_err *err)
+{
+    size_t at = out->len;
+    unsigned char *p = bkt_buf_room(out, limit + 1);
+    struct aec_stream s = stream_of(z, in, p, limit);
+    if (!p)
+        BKT_NOMEM(err);
+    int rc = aec_buffer_encode(&s);
+    if (rc != AEC_OK || s.avail_in)
+        BKT_FAIL(err, BKT_ERANGE, "szip: %zu bytes can't be made shorter (code %d)", in.n, rc);
+    bkt_buf_cut(out, at + s.total_out);
+    return BKT_OK;
+}
+
+int bkt_szip_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) unsigned char *planes = NULL, *lines = NULL;
+    struct szip z = {0};
+    if (params(f, &z, err) < 0 || in.n > UINT32_MAX)
+        return BKT_ERANGE;
+    size_t line = z.line * z.unit, coded = z.line_coded * z.unit, n = in.n;
+    unsigned bits = z.planes ? 8 : z.bits;
+    unsigned char *head = bkt_buf_room(out, 4);
+    if (!head)
+        BKT_NOMEM(err);
+    bkt_put_le(head, 4, in.n);
+    if (!in.n || in.n % (z.planes ? z.bits / 8 : z.unit))
+        BKT_FAIL(err, BKT_ERANGE, "szip: %zu bytes are not a whole number of %u-bit pixels", in.n, z.bits);
+    if (z.planes) {
+        if (!(planes = malloc(in.n)))
+            BKT_NOMEM(err);
+        bkt_shuffle(in.p, planes, in.n, z.bits / 8);
+        in.p = planes;
+    }
+    if (line != coded || in.n % line || bits < 8 * z.unit) {
+        size_t n_lines = (size_t)bkt_ceil_div(in.n, line);
+        if (!(lines = malloc(n_lines * coded)))
+            BKT_NOMEM(err);
+        fill_lines(lines, in, line, coded, z.unit, z.mask & OPT_NN);
+        in = (struct bkt_span){lines, n_lines * coded};
+        clear_spare(lines, in.n, (unsigned)z.unit, bits, z.mask & OPT_MSB);
+    }
+    return szip_encode(&z, in, out, n, err);
 }

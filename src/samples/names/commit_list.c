@@ -22,7 +22,7 @@ static int inflate(const void *blosc, size_t n, struct bkt_buf *out, struct bkt_
     if (bkt_buf_resize(out, head.n_bytes) < 0)
         BKT_NOMEM(err);
     struct bkt_room room = {out->ptr, head.n_bytes, 0};
-    return head.n_bytes ? bkt_blosc_decode(NULL, 1, in, &room, err) : BKT_OK;
+    return head.n_bytes ? bkt_blosc_decode(NULL, in, &room, err) : BKT_OK;
 }
 
 /* The next word up to @p end or a separator; the separator becomes a NUL.  NULL: the text has no further

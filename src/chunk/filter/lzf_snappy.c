@@ -1,8 +1,117 @@
-/* Encoders of LZF and snappy: a greedy search with one hash table needs no library.  The streams are
- * described beside the decoders. */
+/* LZF (filter 32000) and snappy (filter 32003).  They need no library. */
 #include <stdlib.h>
 
 #include "chunk/filter/filters_impl.h"
+
+/* LZF (filter 32000, h5py's): a control byte below 32 starts that many literals plus one; else its top three
+ * bits are a length (7: add the next byte) and the rest, with one more byte, the distance of a copy of length
+ * + 2. */
+
+/* Copies may overlap their source: that is how runs are coded. */
+static void copy_back(unsigned char *dst, size_t distance, size_t n)
+{
+    const unsigned char *src = dst - distance;
+    if (distance >= n)
+        memcpy(dst, src, n);
+    else
+        for (size_t i = 0; i < n; i++)
+            dst[i] = src[i];
+}
+
+int bkt_lzf_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_room *out, struct bkt_err *err)
+{
+    (void)f;
+    struct bkt_rd rd = bkt_rd_of(in.p, in.n);
+    size_t        at = 0;
+    while (bkt_rd_left(&rd) > 0) {
+        unsigned    c   = *rd.p++;
+        size_t      n   = c < 32 ? c + 1 : c >> 5;
+        const void *lit = NULL;
+        size_t      distance = 0;
+        if (c < 32) {
+            lit = bkt_rd_take(&rd, n);
+        } else {
+            if (n == 7)
+                n += (size_t)bkt_rd_le(&rd, 1);
+            distance = ((size_t)(c & 31) << 8) + (size_t)bkt_rd_le(&rd, 1) + 1;
+            n += 2;
+        }
+        if (!rd.ok || distance > at)
+            BKT_FAIL(err, BKT_EFORMAT, "lzf: corrupt stream at byte %zu of %zu", (size_t)(rd.p - in.p), in.n);
+        if (n > out->cap - at)
+            BKT_FAIL(err, BKT_ERANGE, "lzf: more than the %zu bytes expected", out->cap);
+        if (lit)
+            memcpy(out->p + at, lit, n);
+        else
+            copy_back(out->p + at, distance, n);
+        at += n;
+    }
+    out->n = at;
+    return BKT_OK;
+}
+
+/* Snappy (filter 32003), the raw block format of
+ * https://github.com/google/snappy/blob/main/format_description.txt: the decoded size as a varint, then
+ * literals and copies, distinguished by the low two bits of a tag. */
+
+static bool varint(struct bkt_rd *rd, uint64_t *out)
+{
+    *out = 0;
+    for (unsigned shift = 0; shift < 35; shift += 7) {
+        uint64_t b = bkt_rd_le(rd, 1);
+        *out |= (b & 127) << shift;
+        if (b < 128)
+            return rd->ok;
+    }
+    return false;
+}
+
+/* One element: gives its length; *distance is 0 for a literal, whose bytes come next in rd. */
+static size_t element(struct bkt_rd *rd, size_t *distance)
+{
+    static const unsigned char offset_bytes[4] = {0, 1, 2, 4};
+    unsigned                   tag = (unsigned)bkt_rd_le(rd, 1), kind = tag & 3;
+    size_t                     n   = tag >> 2;
+    *distance                      = 0;
+    if (kind == 0)
+        return n < 60 ? n + 1 : (size_t)bkt_rd_le(rd, (unsigned)n - 59) + 1;
+    *distance = (size_t)bkt_rd_le(rd, offset_bytes[kind]);
+    if (kind == 1) {
+        *distance |= (size_t)(tag >> 5) << 8;
+        n = (n & 7) + 3;
+    }
+    if (*distance == 0)
+        rd->ok = false;
+    return n + 1;
+}
+
+int bkt_snappy_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_room *out,
+                      struct bkt_err *err)
+{
+    (void)f;
+    struct bkt_rd rd = bkt_rd_of(in.p, in.n);
+    uint64_t      total;
+    if (!varint(&rd, &total))
+        BKT_FAIL(err, BKT_EFORMAT, "snappy: no size at the beginning");
+    if (total > out->cap)
+        BKT_FAIL(err, BKT_ERANGE, "snappy: %llu bytes, expected %zu", (unsigned long long)total, out->cap);
+    for (size_t at = 0; at < total;) {
+        size_t      distance, n = element(&rd, &distance);
+        const void *lit = rd.ok && !distance ? bkt_rd_take(&rd, n) : NULL;
+        if (!rd.ok || distance > at || n > total - at)
+            BKT_FAIL(err, BKT_EFORMAT, "snappy: corrupt stream at byte %zu of %zu", (size_t)(rd.p - in.p),
+                     in.n);
+        for (size_t i = 0; !lit && i < n; i++) /* overlapping copies repeat */
+            out->p[at + i] = out->p[at + i - distance];
+        if (lit)
+            memcpy(out->p + at, lit, n);
+        at += n;
+    }
+    out->n = (size_t)total;
+    return BKT_OK;
+}
+
+/* ---- encoders: a greedy search with one hash table ---- */
 
 /* Bits: a table of 64 KiB, the most that snappy's own encoder has.  More compress hardly better, and take
  * longer. */
@@ -92,12 +201,11 @@ static int lzf_copy(size_t distance, size_t len, struct bkt_buf *out)
     return BKT_OK;
 }
 
-int bkt_lzf_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out,
-                   struct bkt_err *err)
+int bkt_lzf_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(search_fini) struct search s    = {0};
     size_t                                 done = 0, at = out->len, place, distance, len;
-    (void)f, (void)elem_size;
+    (void)f;
     BKT_PASS(search_init(&s, in, 8192, err));
     while (next_match(&s, &place, &distance, &len)) {
         if (lzf_literals(in.p + done, place - done, out) < 0 || lzf_copy(distance, len, out) < 0)
@@ -146,13 +254,13 @@ static int snappy_copy(size_t distance, size_t len, struct bkt_buf *out)
     return BKT_OK;
 }
 
-int bkt_snappy_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out,
+int bkt_snappy_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out,
                       struct bkt_err *err)
 {
     BKT_CLEANUP(search_fini) struct search s = {0};
     unsigned char                          size[5];
     size_t                                 n = 0, done = 0, place, distance, len;
-    (void)f, (void)elem_size;
+    (void)f;
     BKT_PASS(search_init(&s, in, 65535, err));
     for (size_t v = in.n; n == 0 || v; v >>= 7)
         size[n++] = (unsigned char)((v & 127) | (v > 127 ? 128 : 0));
