@@ -100,7 +100,7 @@ int bkt_sample_filters_set(const struct bkt_sample_filters *f, hid_t dcpl, struc
 
 /* ---- LZF and blosc in HDF5's table of filters ----
  *
-HDF5 calls these functions with a chunk's bytes and the client data that are stored with the dataset.
+ * HDF5 calls these functions with a chunk's bytes and the client data that are stored with the dataset.
  * Neither is trusted: no decoder writes more than there is room for, and a chunk that isn't as long as the
  * client data say is an error. */
 

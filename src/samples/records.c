@@ -1,7 +1,6 @@
 #include "samples/records.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"

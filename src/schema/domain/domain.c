@@ -10,7 +10,6 @@
 #include "schema/json/acl.h"
 #include "schema/domain/domain_impl.h"
 #include "schema/name/pointer_file.h"
-#include "schema/json/schema_json.h"
 #include "base/os/clock.h"
 #include "base/trace.h"
 
@@ -82,8 +81,6 @@ static int load(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *
 
 /* ---- registry ---- */
 
-static void name_finip(struct bkt_name *n) { bkt_name_fini(n); }
-
 static int add_setting(struct bkt_buf *b, const char *text, uint64_t number)
 {
     return bkt_buf_addf(b, "%c%s%" PRIx64, 31, text ? text : "", number);
@@ -114,7 +111,8 @@ static int real_place(const struct bkt_name *n, char **out)
 }
 
 /* Name and settings in one string, without the settings that don't make another file of it (settings.h). */
-int bkt_registry_id(const struct bkt_name *n, const struct bkt_settings *s, char **out, struct bkt_err *err)
+static int registry_id(const struct bkt_name *n, const struct bkt_settings *s, char **out,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
     BKT_CLEANUP(bkt_freep) char             *real = NULL;
@@ -175,7 +173,8 @@ static void linger(struct bkt_domain *d, bool only_if_late)
     bkt_domain_destroy(old);
 }
 
-bool bkt_registry_has(const char *id)
+/* Whether a program has it open; a domain that only a probe keeps open is closed. */
+static bool registry_has(const char *id)
 {
     linger(NULL, false);
     (void)pthread_mutex_lock(&registry_lock);
@@ -193,24 +192,27 @@ void bkt_registry_count_fresh(int by)
     (void)pthread_mutex_unlock(&registry_lock);
 }
 
-/* If another thread has opened the same domain meanwhile, its domain is used. */
-struct bkt_domain *bkt_domain_enter(struct bkt_domain *d)
+int bkt_domain_enter(struct bkt_domain *d, int rc, struct bkt_domain **out)
 {
+    if (rc < 0) {
+        bkt_domain_destroy(d);
+        return rc;
+    }
     (void)pthread_mutex_lock(&registry_lock);
-    struct bkt_domain *theirs = find(d->id);
-    if (!theirs) {
+    *out = find(d->id);
+    if (!*out) {
         d->refs  = 1;
         d->next  = registry;
-        registry = d;
+        registry = *out = d;
     }
     (void)pthread_mutex_unlock(&registry_lock);
-    if (!theirs)
-        return d;
-    bkt_domain_destroy(d);
-    return theirs;
+    if (*out != d) /* another thread has opened the same domain meanwhile */
+        bkt_domain_destroy(d);
+    return BKT_OK;
 }
 
-int bkt_domain_blank(char **id, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
+/* An empty domain: settings copied, @p id taken. */
+static int blank(char **id, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
 {
     struct bkt_domain *d = calloc(1, sizeof *d);
     if (!d)
@@ -226,18 +228,34 @@ int bkt_domain_blank(char **id, const struct bkt_settings *set, struct bkt_domai
     return rc;
 }
 
-static int open_new(const struct bkt_name *n, const struct bkt_settings *set, char **id,
-                    struct bkt_domain **out, struct bkt_err *err)
+int bkt_domain_blank(const char *name, const struct bkt_name *n, const struct bkt_settings *set, int busy,
+                     struct bkt_domain **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *id = NULL;
+    BKT_PASS(registry_id(n, set, &id, err));
+    if (registry_has(id))
+        BKT_FAIL(err, busy, "%s is open in this process", name);
+    return blank(&id, set, out, err);
+}
+
+int bkt_domain_of_file(struct bkt_store *store, const char *key, const struct bkt_settings *set,
+                       struct bkt_domain **out, struct bkt_err *err)
 {
     struct bkt_domain *d = NULL;
-    BKT_PASS(bkt_domain_blank(id, set, &d, err));
-    int rc = load(d, n, err);
-    if (rc < 0) {
+    BKT_CLEANUP(bkt_freep) char *id = strdup("");
+    if (!id)
+        BKT_NOMEM(err);
+    BKT_PASS(blank(&id, set, &d, err));
+    d->store = bkt_store_share(store);
+    d->refs = 1;
+    d->of_file = true;
+    d->path = strdup(key);
+    int rc = d->path ? bkt_domain_equip(d, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc < 0)
         bkt_domain_destroy(d);
-        return rc;
-    }
-    *out = bkt_domain_enter(d);
-    return BKT_OK;
+    else
+        *out = d;
+    return rc;
 }
 
 typedef int parse_fn(const char *name, const struct bkt_settings *set, struct bkt_name *out,
@@ -246,9 +264,9 @@ typedef int parse_fn(const char *name, const struct bkt_settings *set, struct bk
 /* The open domain of a name, with a reference; NULL: no domain of that name is open. */
 static struct bkt_domain *find_named(parse_fn *parse, const char *name, const struct bkt_settings *set)
 {
-    BKT_CLEANUP(name_finip) struct bkt_name n  = {0};
+    BKT_CLEANUP(bkt_name_fini) struct bkt_name n = {0};
     BKT_CLEANUP(bkt_freep) char            *id = NULL;
-    if (parse(name, set, &n, NULL) < 0 || bkt_registry_id(&n, set, &id, NULL) < 0)
+    if (parse(name, set, &n, NULL) < 0 || registry_id(&n, set, &id, NULL) < 0)
         return NULL;
     (void)pthread_mutex_lock(&registry_lock);
     struct bkt_domain *d = find(id);
@@ -269,7 +287,7 @@ static int open_name(const struct bkt_name *n, const struct bkt_settings *set, s
                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *id = NULL;
-    BKT_PASS(bkt_registry_id(n, set, &id, err));
+    BKT_PASS(registry_id(n, set, &id, err));
     linger(NULL, true);
     (void)pthread_mutex_lock(&registry_lock);
     *out = find(id);
@@ -281,13 +299,17 @@ static int open_name(const struct bkt_name *n, const struct bkt_settings *set, s
         linger(NULL, false);
         *out = NULL;
     }
-    return *out ? BKT_OK : open_new(n, set, &id, out, err);
+    if (*out)
+        return BKT_OK;
+    struct bkt_domain *d = NULL;
+    BKT_PASS(blank(&id, set, &d, err));
+    return bkt_domain_enter(d, load(d, n, err), out);
 }
 
 static int open_any(const char *name, bool only, const struct bkt_settings *set, struct bkt_domain **out,
                     struct bkt_err *err)
 {
-    BKT_CLEANUP(name_finip) struct bkt_name n = {0};
+    BKT_CLEANUP(bkt_name_fini) struct bkt_name n = {0};
     *out = find_fresh(name, set);
     if (*out)
         return BKT_OK;
@@ -325,7 +347,7 @@ bool bkt_domain_is_open(const char *name, const struct bkt_settings *set)
 
 int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err)
 {
-    BKT_CLEANUP(name_finip) struct bkt_name n = {0};
+    BKT_CLEANUP(bkt_name_fini) struct bkt_name n = {0};
     struct bkt_domain *d   = NULL;
     struct bkt_err     why = {.n = 0};
     struct stat        sb;

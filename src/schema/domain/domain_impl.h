@@ -53,16 +53,16 @@ void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *e
                     const struct bkt_buf *json);
 void bkt_record_free(struct bkt_record *r);
 /** domain.c: the parts of opening that making and deleting share. */
-int  bkt_registry_id(const struct bkt_name *n, const struct bkt_settings *s, char **out, struct bkt_err *err);
-/** Whether a program has it open; a domain that only a probe keeps open is closed. */
-bool bkt_registry_has(const char *id);
-/** An empty domain: settings copied, @p id taken.  bkt_domain_destroy(). */
-BKT_NODISCARD int bkt_domain_blank(char **id, const struct bkt_settings *set, struct bkt_domain **out,
-                                   struct bkt_err *err);
+/** An empty domain of that name, which must not be open; settings are copied.  A domain that only a probe
+ * keeps open is closed.  bkt_domain_destroy().
+ *  @param busy  the code if a program has it open */
+BKT_NODISCARD int bkt_domain_blank(const char *name, const struct bkt_name *n, const struct bkt_settings *set,
+                                   int busy, struct bkt_domain **out, struct bkt_err *err);
 /** Fill in all members of an open domain besides store, path and doc. */
 BKT_NODISCARD int  bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err);
-/** Into the registry; if the domain is there already, the registered one. */
-struct bkt_domain *bkt_domain_enter(struct bkt_domain *d);
+/** Put a domain into the registry; if it is there already, @p out is the registered one.
+ *  @param rc  of filling it in; a failure is returned, and @p d destroyed */
+BKT_NODISCARD int bkt_domain_enter(struct bkt_domain *d, int rc, struct bkt_domain **out);
 void               bkt_domain_destroy(struct bkt_domain *d);
 /** Find the domain of @p n in its store: store, path and doc are filled in. */
 BKT_NODISCARD int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err);

@@ -6,7 +6,6 @@
 
 #include "base/os/beneath.h"
 #include "schema/domain/domain_impl.h"
-#include "schema/json/schema_json.h"
 #include "schema/name/bucket_dir.h"
 #include "schema/name/pointer_file.h"
 

@@ -4,7 +4,6 @@
  * bucket is always allowed.  Another store is allowed if a word of the setting `allow` is a prefix of the
  * target, compared by whole path components.  A domain that is not local never reaches a local file, whatever
  * `allow` has. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -7,7 +7,6 @@
  * An object of the snapshot is as fresh as the list was.  So it serves only for the first load of that
  * object, never after a change or refresh of it here, and not for longer than a minute. */
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/os/clock.h"
 #include "schema/domain/object_cache_impl.h"

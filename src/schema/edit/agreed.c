@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "base/num.h"
 #include "schema/edit/edit_impl.h"
-#include "schema/json/schema_json.h"
 
 void bkt_edit_agree(struct bkt_domain *d, const struct bkt_agreed *a)
 {

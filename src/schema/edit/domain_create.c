@@ -1,22 +1,17 @@
-/* Domains made and deleted. */
+/* Domains made. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/list.h"
 #include "base/trace.h"
 #include "schema/edit/agreed.h"
 #include "schema/edit/edit_impl.h"
 #include "schema/json/acl.h"
-#include "schema/json/schema_json.h"
-#include "schema/model/object_life.h"
 #include "schema/name/bucket_dir.h"
 
 /* above a domain, with a request for each; in a key of S3, of 1,024 bytes, only very short names could be
  * deeper */
 #define MAX_FOLDERS 64
-
-static void name_finip(struct bkt_name *n) { bkt_name_fini(n); }
 
 /* ---- existing things, all asked at once: the domain's document, those of folders above, keys below ---- */
 
@@ -149,6 +144,46 @@ static int judge_itself(struct bkt_domain *d, const struct above *a, bool trunca
     return e->old_etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
+/* ---- its place ---- */
+
+/* "file:///" and a path from the root: the nearest directory above that is a bucket, else the one that holds
+ * the domain. */
+static int find_bucket(const struct bkt_name *n, char **uri, char **path, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *dir = NULL;
+    if (asprintf(&dir, "/%s", n->path) < 0) {
+        dir = NULL;
+        BKT_NOMEM(err);
+    }
+    *strrchr(dir, '/') = 0;
+    (void)bkt_bucket_find(dir);
+    if (asprintf(uri, "file://%s", *dir ? dir : "/") < 0) {
+        *uri = NULL;
+        BKT_NOMEM(err);
+    }
+    *path = strdup(n->path + strlen(dir));
+    return *path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+/* Find path and store of a domain that has no document yet, and open the store. */
+static int find_place(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *uri = NULL;
+    if (n->search && !n->local)
+        BKT_FAIL(err, BKT_EACCES, "%s/%s: a web server can't be written to", n->store_uri, n->path);
+    if (n->search) {
+        BKT_PASS(find_bucket(n, &uri, &d->path, err));
+    } else if (!(d->path = strdup(n->path))) {
+        BKT_NOMEM(err);
+    }
+    if (!*d->path)
+        BKT_FAIL(err, BKT_EINVAL, "%s is not the name of a domain", n->store_uri);
+    BKT_PASS(bkt_store_open(uri ? uri : n->store_uri, &d->set, &d->store, err));
+    if (bkt_store_is_readonly(d->store))
+        BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(d->store));
+    return BKT_OK;
+}
+
 /* ---- the new domain ---- */
 
 static int add_acl(struct bkt_domain_doc *doc, const char *user, unsigned allow)
@@ -208,7 +243,7 @@ static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt
 {
     struct above a      = {.n = 0};
     size_t       folder = 0;
-    BKT_PASS(bkt_domain_place(d, n, err));
+    BKT_PASS(find_place(d, n, err));
     struct bkt_id_source ids = {.n = 0};
     if (how->agreed)
         memcpy(ids.seed, how->agreed->seed, sizeof ids.seed);
@@ -246,21 +281,11 @@ static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt
 static int create(const char *name, const struct bkt_settings *set, const struct bkt_new_domain *how,
                   struct bkt_object **root, struct bkt_domain **out, struct bkt_err *err)
 {
-    BKT_CLEANUP(name_finip) struct bkt_name n  = {0};
-    BKT_CLEANUP(bkt_freep) char            *id = NULL;
-    struct bkt_domain                      *d  = NULL;
+    BKT_CLEANUP(bkt_name_fini) struct bkt_name n = {0};
+    struct bkt_domain *d = NULL;
     BKT_PASS(bkt_name_parse_new(name, set, &n, err));
-    BKT_PASS(bkt_registry_id(&n, set, &id, err));
-    if (bkt_registry_has(id))
-        BKT_FAIL(err, how->truncate ? BKT_EBUSY : BKT_EEXIST, "%s is open in this process", name);
-    BKT_PASS(bkt_domain_blank(&id, set, &d, err));
-    int rc = fill(d, &n, how, root, err);
-    if (rc < 0) {
-        bkt_domain_destroy(d);
-        return rc;
-    }
-    *out = bkt_domain_enter(d);
-    return BKT_OK;
+    BKT_PASS(bkt_domain_blank(name, &n, set, how->truncate ? BKT_EBUSY : BKT_EEXIST, &d, err));
+    return bkt_domain_enter(d, fill(d, &n, how, root, err), out);
 }
 
 int bkt_domain_create(const char *name, const struct bkt_settings *set, const struct bkt_new_domain *how,
@@ -272,214 +297,41 @@ int bkt_domain_create(const char *name, const struct bkt_settings *set, const st
     return rc;
 }
 
-/* ---- deleting ---- */
+/* ---- a domain that another process makes ---- */
 
-/* Objects found by following links, each once, in the order in which they were found. */
-struct found {
-    struct bkt_map *seen;
-    struct bkt_ids  ids;
-};
-
-static int find_one(struct found *f, const struct bkt_id *id)
+/* The other process was allowed to make the domain, and so is this one. */
+static int admit(struct bkt_domain *d, struct bkt_err *err)
 {
-    if (bkt_map_get(f->seen, id->text, BKT_ID_LEN))
-        return BKT_OK;
-    BKT_PASS(bkt_ids_add(&f->ids, id));
-    return bkt_map_set(&f->seen, id->text, BKT_ID_LEN, f, NULL);
-}
-
-/* The objects that an object of version 1 leads to. */
-static int find_members(const struct bkt_object *o, struct found *f)
-{
-    const struct bkt_links *l = o->kind == BKT_GROUP ? bkt_links_settle(&o->group.links) : NULL;
-    const struct bkt_id    *type;
-    size_t                  pos = 0;
-    for (size_t i = 0; l && i < l->n; i++)
-        if (l->v[i].cls == BKT_L_HARD)
-            BKT_PASS(find_one(f, &l->v[i].id));
-    while ((type = bkt_object_next_type(o, &pos)))
-        BKT_PASS(find_one(f, type));
-    return o->kind == BKT_DATASET && o->dset.layout.chunk_table.text[0]
-               ? find_one(f, &o->dset.layout.chunk_table)
+    const char *user = d->set.user;
+    return user && *user && add_acl(&d->doc, user, BKT_ACL_ALL) < 0
+               ? BKT_ERR(err, BKT_ENOMEM, "out of memory")
                : BKT_OK;
 }
 
-/* Objects of version 1 that are fetched, and deleted, together.  Smaller waves wait more often for their last
- * request. */
-#define V1_WAVE 1024
-
-/* Fetch the found objects first .. first+n-1, and find those that they lead to.  Ids of missing objects are
- * cleared. */
-static int find_v1_wave(struct bkt_domain *d, struct found *f, size_t first, size_t n, struct bkt_err *err)
+static int fill_unseen(struct bkt_domain *d, const struct bkt_name *n, const struct bkt_id *root,
+                       struct bkt_err *err)
 {
-    struct bkt_id ids[V1_WAVE]; /* the list may move */
-    int           rc = BKT_OK;
-    memcpy(ids, f->ids.v + first, n * sizeof *ids);
-    bkt_objects_prefetch(d->objects, ids, n);
-    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
-        const struct bkt_object *o   = NULL;
-        struct bkt_err           why = {.n = 0};
-        rc                           = bkt_domain_get(d, &ids[i], &o, &why);
-        if (rc == BKT_OK && find_members(o, f) < 0)
-            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-        else if (rc == BKT_ENOENT)
-            f->ids.v[first + i].text[0] = 0, rc = BKT_OK;
-        else if (rc < 0)
-            rc = bkt_err_copy(err, rc, &why);
-        bkt_object_release(o);
-    }
-    return rc;
-}
-
-/* Only a dataset's layout shows the places of its chunks; for other objects the key is enough. */
-static int remove_v1_wave(struct bkt_domain *d, const struct bkt_id *ids, size_t n, struct bkt_err *err)
-{
-    struct bkt_gone *gone = calloc(n, sizeof *gone);
-    size_t           m    = 0;
-    int              rc   = BKT_OK;
-    if (!gone)
-        BKT_NOMEM(err);
-    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
-        struct bkt_err why = {.n = 0};
-        gone[m]            = (struct bkt_gone){.id = &ids[i]};
-        if (ids[i].text[0] && bkt_id_kind(&ids[i]) == BKT_DATASET)
-            rc = bkt_domain_get(d, &ids[i], &gone[m].o, &why);
-        m += rc == BKT_OK && ids[i].text[0];
-        rc = rc < 0 && rc != BKT_ENOENT ? bkt_err_copy(err, rc, &why) : BKT_OK;
-    }
-    if (rc == BKT_OK)
-        bkt_remove_objects(d->store, gone, m);
-    for (size_t i = 0; i < m; i++) {
-        bool deleted = rc == BKT_OK && gone[i].rc == BKT_OK;
-        bkt_object_release(gone[i].o);
-        if (deleted)
-            bkt_objects_drop(d->objects, gone[i].id, false);
-        else if (rc == BKT_OK)
-            rc = bkt_err_copy(err, gone[i].rc, gone[i].err);
-    }
-    bkt_gone_fini(gone, m);
-    return rc;
-}
-
-/* Handle the found objects *first .. to-1; the objects that they lead to follow them.  *first becomes the
- * first of those. */
-static int find_v1_level(struct bkt_domain *d, struct found *f, size_t *first, struct bkt_err *err)
-{
-    const size_t to = f->ids.n;
-    for (size_t n; *first < to; *first += n) {
-        n = to - *first < V1_WAVE ? to - *first : V1_WAVE;
-        BKT_PASS(find_v1_wave(d, f, *first, n, err));
-    }
-    return BKT_OK;
-}
-
-static int remove_v1_level(struct bkt_domain *d, const struct found *f, size_t from, size_t to,
-                           struct bkt_err *err)
-{
-    for (size_t n; from < to; from += n) {
-        n = to - from < V1_WAVE ? to - from : V1_WAVE;
-        BKT_PASS(remove_v1_wave(d, f->ids.v + from, n, err));
-    }
-    return BKT_OK;
-}
-
-/* Objects of version 1 are scattered, and only links lead to them.  Those furthest from the root group are
- * deleted first.  So if the deletion is cut off, the remaining objects can be found from there again. */
-int bkt_remove_v1(struct bkt_domain *d, const struct bkt_id *root, struct bkt_err *err)
-{
-    struct found f = {.seen = NULL};
-    size_t *levels = NULL, n = 0, cap = 0, at = 0; /* the first object of each distance from the root group */
-    int rc = find_one(&f, root) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    while (rc == BKT_OK && at < f.ids.n) {
-        if (bkt_list_room(&levels, n, &cap, sizeof *levels) < 0)
-            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-        else
-            levels[n++] = at;
-        rc = rc < 0 ? rc : find_v1_level(d, &f, &at, err);
-    }
-    for (size_t to = f.ids.n; rc == BKT_OK && n-- > 0; to = levels[n])
-        rc = remove_v1_level(d, &f, levels[n], to, err);
-    bkt_map_free(f.seen, NULL);
-    bkt_ids_fini(&f.ids);
-    free(levels);
-    return rc;
-}
-
-int bkt_domain_delete_objects(struct bkt_domain *d, struct bkt_err *err)
-{
-    return bkt_id_is_v2(&d->doc.root) ? bkt_remove_tree(d->store, &d->doc.root, err)
-                                      : bkt_remove_v1(d, &d->doc.root, err);
-}
-
-static int delete_doc(struct bkt_domain *d, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_domain_doc_key(d->path, &key) < 0)
-        BKT_NOMEM(err);
-    const char *one = bkt_buf_str(&key);
-    return bkt_store_delete(d->store, &one, 1, err);
-}
-
-/* The document of a version 1 domain is kept beside its place until all objects are gone, since only it leads
- * to them. */
-static int keep_doc(struct bkt_domain *d, bool keep, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, mark = {0}, json = {0};
-    const char                              *s   = *d->path ? "/" : "";
-    if (bkt_domain_doc_key(d->path, &key) < 0 || bkt_buf_addf(&mark, "%s%s" BKT_DELETE_MARK, d->path, s) < 0)
-        BKT_NOMEM(err);
-    const char *one = bkt_buf_str(&mark);
-    if (!keep)
-        return bkt_store_delete(d->store, &one, 1, err);
-    BKT_PASS(bkt_store_get(d->store, bkt_buf_str(&key), 0, BKT_WHOLE, &json, err));
-    return bkt_store_put(d->store, one, json.ptr, json.len, NULL, NULL, NULL, err);
-}
-
-static int delete_domain(struct bkt_domain *d, const struct bkt_name *n, bool keep_data, struct bkt_err *err)
-{
-    BKT_PASS(bkt_domain_locate(d, n, err));
+    BKT_PASS(find_place(d, n, err));
+    d->doc.root = *root;
+    BKT_PASS(admit(d, err));
     BKT_PASS(bkt_domain_equip(d, err));
-    BKT_PASS(bkt_domain_may_write(d, BKT_ACL_DELETE, err));
-    const bool v1 = !keep_data && !bkt_id_is_v2(&d->doc.root);
-    if (v1)
-        BKT_PASS(keep_doc(d, true, err));
-    BKT_PASS(delete_doc(d, err));
-    if (!keep_data)
-        BKT_PASS(bkt_domain_delete_objects(d, err));
-    return v1 ? keep_doc(d, false, err) : BKT_OK;
-}
-
-/* Nothing is deleted through a link, whatever the settings: its maker may mean harm. */
-static int refuse_link(const struct bkt_name *n, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
-    if (!n->search || !n->local)
-        return BKT_OK; /* the store refuses it */
-    if (bkt_buf_addf(&path, "/%s", n->path) < 0)
-        BKT_NOMEM(err);
-    size_t link = bkt_bucket_link(bkt_buf_str(&path), false);
-    if (link)
-        BKT_FAIL(err, BKT_EACCES, "%s: %.*s is a symbolic link, and nothing is deleted through one; name its "
-                 "target",
-                 bkt_buf_str(&path), (int)link, bkt_buf_str(&path));
+    bkt_registry_count_fresh(1); /* it is found by its name alone */
+    d->edits->counted = true;
+    bkt_trace(BKT_TRACE_SCHEMA, "domain %s, root %s, made by another process", d->name, root->text);
     return BKT_OK;
 }
 
-int bkt_domain_delete(const char *name, const struct bkt_settings *set, bool keep_data, struct bkt_err *err)
+int bkt_domain_open_unseen(const char *name, const struct bkt_settings *set, const struct bkt_id *root,
+                           struct bkt_domain **out, struct bkt_err *err)
 {
-    BKT_CLEANUP(name_finip) struct bkt_name n  = {0};
-    BKT_CLEANUP(bkt_freep) char            *id = NULL;
-    struct bkt_domain                      *d  = NULL;
-    BKT_PASS(bkt_name_parse(name, set, &n, err));
-    BKT_PASS(refuse_link(&n, err));
-    BKT_PASS(bkt_registry_id(&n, set, &id, err));
-    if (bkt_registry_has(id))
-        BKT_FAIL(err, BKT_EBUSY, "%s is open in this process", name);
-    BKT_PASS(bkt_domain_blank(&id, set, &d, err));
-    int rc = delete_domain(d, &n, keep_data, err);
-    bkt_domain_destroy(d);
-    return rc;
+    BKT_CLEANUP(bkt_name_fini) struct bkt_name n = {0};
+    struct bkt_domain *d = NULL;
+    BKT_PASS(bkt_name_parse_new(name, set, &n, err));
+    BKT_PASS(bkt_domain_blank(name, &n, set, BKT_EBUSY, &d, err));
+    return bkt_domain_enter(d, fill_unseen(d, &n, root, err), out);
 }
+
+/* ---- rights ---- */
 
 int bkt_domain_may_store(const struct bkt_domain *d, struct bkt_err *err)
 {

@@ -11,7 +11,6 @@
 #include "base/trace.h"
 #include "schema/edit/edit_impl.h"
 #include "schema/json/schema_json.h"
-#include "schema/model/object_life.h"
 
 /* ---- keeping track ---- */
 

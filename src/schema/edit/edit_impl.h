@@ -71,7 +71,7 @@ struct bkt_change {
     struct bkt_map
         *theirs; /* name of a kept link that collided -> id of the other writer's target; NULL: none */
     struct bkt_map *renamed; /* an attribute's name -> char *, its name in the store; NULL: none */
-    struct bkt_map *held; /* names of attributes whose deltas wait (renamed_attrs.c), as of the last attempt;
+    struct bkt_map *held; /* names of attributes whose deltas wait (merge_deltas.c), as of the last attempt;
                              NULL: none */
     struct bkt_map
         *equal; /* new attributes that another writer made as well, as of the last attempt; NULL: none */
@@ -170,8 +170,6 @@ void bkt_edit_equal(struct bkt_domain *d, const struct bkt_change *c);
 /** @param any  set if a count has changed, which must be stored now */
 BKT_NODISCARD int bkt_edit_disown(struct bkt_domain *d, bool *any, struct bkt_err *err);
 
-/* ---- rescue_linked.c ---- */
-
 /** Before a flush: objects to be deleted that another writer has linked since the groups were read here stay
  *  after all, with everything that they lead to.  One LIST, unless nothing is to be deleted, or no other
  *  writer exists (setting writers).
@@ -196,20 +194,10 @@ BKT_NODISCARD int bkt_change_note_again(struct bkt_domain *d, const struct bkt_i
 BKT_NODISCARD int bkt_replay(struct bkt_edits *e, struct bkt_change *c, json_t *stored, bool new_links,
                              struct bkt_err *err);
 
-/** Whether a new attribute of the object in memory can be stored by its name: @p stored has no attribute of
- *  that name, or an equal one.  Also true for an attribute that isn't new. */
-BKT_NODISCARD int bkt_replay_compare(struct bkt_edits *e, struct bkt_change *c, const char *name,
-                                     const json_t *stored, bool *fits, struct bkt_err *err);
-
-/* ---- renamed_attrs.c ---- */
-
 /** An attribute has another name; its deltas are noted already.  BKT_ENOMEM: nothing is remembered. */
 BKT_NODISCARD int bkt_renamed_note(struct bkt_change *c, const char *from, const char *to);
 void bkt_renamed_forget(struct bkt_change *c, const char *name); /* the attribute is deleted */
 void bkt_renamed_prune(struct bkt_change *c); /* forget those that have their new names in the store */
-/** Part of bkt_replay(): fills in c->held, the attributes that have to wait. */
-BKT_NODISCARD int bkt_renamed_hold(struct bkt_edits *e, struct bkt_change *c, const json_t *stored,
-                                   struct bkt_err *err);
 
 /* ---- extent.c ---- */
 
@@ -238,10 +226,6 @@ bool bkt_change_loses_links(const struct bkt_change *c);
  *                  still due */
 BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, bool gaining,
                                  struct bkt_err *err);
-/** Whether a part of the change could be stored now: anything but an extent that waits for chunks. */
-bool bkt_change_is_due(const struct bkt_change *c);
-/** Forget the stored part of the change; all of it, unless something was kept. */
-void bkt_change_through(struct bkt_domain *d, struct bkt_change *c);
 
 /* ---- rival_objects.c: several writers made the same thing ---- */
 
@@ -268,14 +252,7 @@ void bkt_alias_free_doomed(struct bkt_edits *e); /* the objects stay in the stor
  *  @return BKT_OK; the failure of on_alias, after which ours stay as well */
 BKT_NODISCARD int bkt_alias_settle(struct bkt_domain *d, bool stored, struct bkt_err *err);
 
-/* ---- flush_failed.c: objects that can't be stored hold up only changes that depend on them ---- */
-
-/** New objects that are left in @p d's changes after all were tried: links to them wait, also links that were
- *  just stored. */
-BKT_NODISCARD int bkt_absent_note(struct bkt_domain *d, struct bkt_err *err);
-/** Objects that gained a link which isn't stored: links to them that are to be removed wait. */
-BKT_NODISCARD int bkt_unmoved_note(struct bkt_domain *d, struct bkt_err *err);
-/** End all this waiting: every object is tried again. */
+/** Links no longer wait for objects that could not be stored: every object is tried again. */
 void bkt_absent_clear(struct bkt_edits *e);
 
 /** The object in memory becomes the version in c->text, which was written, or read, as version @p etag, with
@@ -284,26 +261,20 @@ BKT_NODISCARD int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, c
                                    struct bkt_err *err);
 /** Whether the store reports that the domain exists and the object doesn't; false if it reports neither. */
 bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id);
-/** Find path and store of a domain that has no document yet, and open the store (domain_place.c). */
-BKT_NODISCARD int bkt_domain_place(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err);
 /** Write the folders and the document of a new domain. */
 BKT_NODISCARD int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err);
 /** Delete the objects of the domain that this new one has replaced. */
 BKT_NODISCARD int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err);
 
-/* ---- stale_summaries.c ---- */
-
 /** Part of a flush: delete what HSDS made of the domain's objects, if it exists and the objects have
  *  changed. */
 BKT_NODISCARD int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err);
 
-/* ---- domain_create.c ---- */
+/* ---- delete.c ---- */
 
-/** Delete all objects of a version 1 domain in the store of @p d.
+/** Delete all objects of a domain in the store of @p d.
  *  @param root  its root; another than that of @p d, unless @p d is to be deleted */
-BKT_NODISCARD int bkt_remove_v1(struct bkt_domain *d, const struct bkt_id *root, struct bkt_err *err);
-
-/* ---- remove.c ---- */
+BKT_NODISCARD int bkt_remove_below(struct bkt_domain *d, const struct bkt_id *root, struct bkt_err *err);
 
 /** Whether a deletion failed because the store refuses it, so that a retry is useless. */
 bool bkt_edit_refused(int rc);

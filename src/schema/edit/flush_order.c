@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "schema/edit/edit_impl.h"
 
 enum phase { PHASE_NEW, PHASE_LEAVES, PHASE_GAINING, PHASE_LOSING, PHASE_NOTHING };
@@ -22,7 +23,8 @@ static bool is_changed(const struct bkt_change *c)
            c->refs || c->uses || c->numbers || c->reread || (c->refs_id[0] && c->tried);
 }
 
-bool bkt_change_is_due(const struct bkt_change *c)
+/* Whether a part of the change could be stored now: anything but an extent that waits for chunks. */
+static bool is_due(const struct bkt_change *c)
 {
     if (!c->extent || !c->extent->waits)
         return is_changed(c);
@@ -52,7 +54,7 @@ bool bkt_change_loses_links(const struct bkt_change *c)
 static enum phase phase_of(struct bkt_domain *d, const struct bkt_change *c)
 {
     uint64_t links = 0;
-    if (c->removed || !bkt_change_is_due(c))
+    if (c->removed || !is_due(c))
         return PHASE_NOTHING;
     if (c->is_new && !c->keep && !c->obj->extra_refs && c->obj->uses <= 0 &&
         strcmp(c->id.text, d->doc.root.text) != 0 &&
@@ -63,6 +65,116 @@ static enum phase phase_of(struct bkt_domain *d, const struct bkt_change *c)
     return c->obj->kind != BKT_GROUP   ? PHASE_LEAVES
            : bkt_change_loses_links(c) ? PHASE_LOSING
                                        : PHASE_GAINING;
+}
+
+/* ---- objects that fail: only changes that depend on them wait ----
+ *
+ * [B1] No stored link leads to an object that isn't stored.  Links to new objects that failed wait, and
+ *      groups that were just stored with such a link are stored once more without it.
+ * [B2] A moved object keeps its old link in the store until the new link is there. */
+
+void bkt_absent_clear(struct bkt_edits *e)
+{
+    bkt_map_clear(&e->absent, NULL);
+    bkt_map_clear(&e->unmoved, NULL);
+}
+
+static int add_id(struct bkt_map **set, const struct bkt_id *id)
+{
+    return bkt_map_set(set, id->text, BKT_ID_LEN, set, NULL);
+}
+
+/* ---- [B1] ---- */
+
+struct dangling {
+    struct bkt_id group;
+    char *name;
+};
+struct dangles {
+    const struct bkt_map *absent;
+    struct dangling *v;
+    size_t n, cap;
+};
+
+static void dangles_fini(struct dangles *x)
+{
+    for (size_t i = 0; i < x->n; i++)
+        free(x->v[i].name);
+    free(x->v);
+}
+
+static int find_dangling(const struct bkt_object *o, void *arg)
+{
+    struct dangles *x = arg;
+    const struct bkt_links *l = o->kind == BKT_GROUP ? bkt_links_settle(&o->group.links) : NULL;
+    for (size_t i = 0; l && i < l->n; i++) {
+        if (l->v[i].cls != BKT_L_HARD || !bkt_map_get(x->absent, l->v[i].id.text, BKT_ID_LEN))
+            continue;
+        BKT_PASS(bkt_list_room(&x->v, x->n, &x->cap, sizeof *x->v));
+        x->v[x->n] = (struct dangling){o->id, strdup(l->v[i].name)};
+        if (!x->v[x->n++].name)
+            return BKT_ENOMEM;
+    }
+    return BKT_OK;
+}
+
+/* New objects that are left after all were tried: links to them wait, also links that were just stored. */
+static int note_absent(struct bkt_domain *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(dangles_fini) struct dangles x = {.n = 0};
+    struct bkt_edits *e = d->edits;
+    for (struct bkt_map_at at = {0}; bkt_map_walk(e->changes, &at);) {
+        const struct bkt_change *c = at.value;
+        if (c->is_new && !c->removed && add_id(&e->absent, &c->id) < 0)
+            BKT_NOMEM(err);
+    }
+    if (!e->absent)
+        return BKT_OK;
+    x.absent = e->absent;
+    if (bkt_objects_each(d->objects, find_dangling, &x) < 0)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < x.n; i++)
+        BKT_PASS(bkt_change_note_link(d, &x.v[i].group, x.v[i].name, err));
+    return BKT_OK;
+}
+
+/* ---- [B2] ---- */
+
+static int note_new_group(struct bkt_edits *e, const struct bkt_change *c)
+{
+    const struct bkt_links *l = bkt_links_settle(&c->obj->group.links);
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].cls == BKT_L_HARD)
+            BKT_PASS(add_id(&e->unmoved, &l->v[i].id));
+    return BKT_OK;
+}
+
+/* Note links that are still to be stored: all of a group whose turn is over, only kept ones of a group whose
+ * turn comes. */
+static int note_gains(struct bkt_edits *e, const struct bkt_change *c)
+{
+    bool turn_comes = bkt_change_loses_links(c);
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->links, &at);) {
+        const struct bkt_link *l = bkt_links_find(&c->obj->group.links, at.key);
+        if (l && l->cls == BKT_L_HARD && (!turn_comes || bkt_map_get(c->kept_links, at.key, at.n)))
+            BKT_PASS(add_id(&e->unmoved, &l->id));
+    }
+    return BKT_OK;
+}
+
+/* Objects that gained a link which isn't stored: links to them that are to be removed wait. */
+static int note_unmoved(struct bkt_domain *d, struct bkt_err *err)
+{
+    int rc = BKT_OK;
+    for (struct bkt_map_at at = {0}; rc == BKT_OK && bkt_map_walk(d->edits->changes, &at);) {
+        const struct bkt_change *c = at.value;
+        if (c->removed || c->obj->kind != BKT_GROUP)
+            continue;
+        rc = !c->is_new ? note_gains(d->edits, c) : d->edits->absent ? note_new_group(d->edits, c) : BKT_OK;
+    }
+    if (rc < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
 }
 
 /* ---- all together ---- */
@@ -152,7 +264,7 @@ static int flush_list(struct flush *f, struct bkt_err *err)
 /* Go on after a failure: only changes that depend on the failed objects wait. */
 static int go_on_without(struct flush *f, struct bkt_err *err)
 {
-    BKT_PASS(bkt_absent_note(f->d, err));
+    BKT_PASS(note_absent(f->d, err));
     return flush_list(f, err);
 }
 
@@ -185,7 +297,7 @@ static int flush_phases(struct flush *f, struct bkt_err *err)
         struct bkt_err why = {.n = 0};
         bool late = p == PHASE_NOTHING; /* those that lose links */
         if (late && f->starts[p] > at)
-            BKT_PASS(bkt_unmoved_note(f->d, err));
+            BKT_PASS(note_unmoved(f->d, err));
         int rc = bkt_flush_some(f->d, f->v + at, f->starts[p] - at, p == PHASE_LOSING, &why);
         bkt_err_keep_first(&first, err, rc, &why);
         if (f->d->edits->out_of_reach)
@@ -338,7 +450,7 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
 int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
 {
     struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
-    if (!c || c->removed || c->is_new || !bkt_change_is_due(c) || bkt_edits_foreign(d))
+    if (!c || c->removed || c->is_new || !is_due(c) || bkt_edits_foreign(d))
         return BKT_OK;
     return bkt_flush_some(d, &c, 1, false, err);
 }

@@ -378,7 +378,8 @@ static void prune(struct bkt_map *deltas, const struct bkt_map *kept)
             (void)bkt_map_del(deltas, at.key, at.n);
 }
 
-void bkt_change_through(struct bkt_domain *d, struct bkt_change *c)
+/* Forget the stored part of the change; all of it, unless something was kept. */
+static void through(struct bkt_domain *d, struct bkt_change *c)
 {
     bool waits = c->extent && c->extent->waits;
     bkt_edit_equal(d, c);
@@ -481,7 +482,7 @@ static bool end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, i
     int            rc  = run_wave(w, &why);
     for (size_t k = 0; k < w->n; k++) {
         if (w->v[k]->state == BKT_PUT_DONE)
-            bkt_change_through(w->d, w->v[k]);
+            through(w->d, w->v[k]);
         else if (w->v[k]->state == BKT_PUT_LOST)
             left[(*n_left)++] = w->v[k];
     }

@@ -15,14 +15,6 @@ static int member(json_t *j, const char *key, json_t **out)
     return bkt_json_set(j, key, *out);
 }
 
-void bkt_names_add(struct bkt_names *names, const char *name)
-{
-    size_t at = strlen(names->text);
-    if (at + strlen(name) + 5 < sizeof names->text)
-        (void)snprintf(names->text + at, sizeof names->text - at, "%s'%s'", at ? ", " : "", name);
-    names->n++;
-}
-
 /* Set @p value (taken) as @p name.  An existing entry keeps its place; one that was removed and made again
  * goes to the end. */
 static int set_entry(json_t *in, const char *name, json_t *value, const json_t *old)
@@ -218,7 +210,9 @@ static int attr_value(const struct bkt_edits *e, const struct bkt_attr *a, json_
     return rc;
 }
 
-int bkt_replay_compare(struct bkt_edits *e, struct bkt_change *c, const char *name, const json_t *stored,
+/* Whether a new attribute of the object in memory can be stored by its name: @p stored has no attribute of
+ * that name, or an equal one.  Also true for an attribute that isn't new. */
+static int compare_new(struct bkt_edits *e, struct bkt_change *c, const char *name, const json_t *stored,
                        bool *fits, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
@@ -234,6 +228,74 @@ int bkt_replay_compare(struct bkt_edits *e, struct bkt_change *c, const char *na
     *fits = says_same(old, value);
     return BKT_OK;
 }
+
+/* ---- renamed attributes whose new names another writer has given to other attributes meanwhile ----
+ *
+ * [R1] The store has such an attribute by its old name until it can have its new one.  A change of the old
+ *      name waits, even if that name belongs to another attribute by now. */
+
+void bkt_renamed_forget(struct bkt_change *c, const char *name)
+{
+    free(bkt_map_del(c->renamed, name, strlen(name)));
+}
+
+int bkt_renamed_note(struct bkt_change *c, const char *from, const char *to)
+{
+    size_t n = strlen(from);
+    char *first = bkt_map_del(c->renamed, from, n); /* it was renamed before */
+    void *was = NULL;
+    if (!first && !bkt_map_get(c->attrs, from, n)) /* it was made here, or will be stored whole */
+        return BKT_OK;
+    if (!first && !(first = strdup(from)))
+        return BKT_ENOMEM;
+    if (strcmp(first, to) == 0) {
+        free(first);
+        return BKT_OK;
+    }
+    if (bkt_map_set(&c->renamed, to, strlen(to), first, &was) < 0) {
+        free(first);
+        return BKT_ENOMEM;
+    }
+    free(was);
+    return BKT_OK;
+}
+
+void bkt_renamed_prune(struct bkt_change *c)
+{
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->renamed, &at);)
+        if (!bkt_map_get(c->kept_attrs, at.key, at.n))
+            free(bkt_map_del(c->renamed, at.key, at.n));
+}
+
+/* Hold attributes by the old name of an attribute without a place, then those that lose their new names to
+ * these, and so on. */
+static int hold_all(struct bkt_edits *e, struct bkt_change *c, const json_t *stored, struct bkt_err *err)
+{
+    for (bool first = true, more = true; more; first = false) {
+        more = false;
+        for (struct bkt_map_at at = {0}; bkt_map_walk(c->renamed, &at);) {
+            bool stays = bkt_map_get(c->held, at.key, at.n) != NULL, same = true;
+            if (bkt_map_get(c->held, at.value, strlen(at.value)))
+                continue;
+            if (first && !stays)
+                BKT_PASS(compare_new(e, c, at.key, stored, &same, err));
+            if (!stays && same)
+                continue;
+            BKT_PASS(bkt_map_set(&c->held, at.value, strlen(at.value), c, NULL));
+            more = true;
+        }
+    }
+    return BKT_OK;
+}
+
+/* Fill in c->held, the attributes that have to wait. */
+static int hold_renamed(struct bkt_edits *e, struct bkt_change *c, const json_t *stored, struct bkt_err *err)
+{
+    bkt_map_clear(&c->held, NULL);
+    return c->renamed && c->attrs ? hold_all(e, c, stored, err) : BKT_OK;
+}
+
+/* ---- attributes ---- */
 
 /* Our own attribute is recognised by its time: it may be there from a PUT whose answer was lost. */
 static int note_equal(struct bkt_change *c, json_t *in, const char *name, const struct bkt_attr *a,
@@ -420,7 +482,7 @@ static int replay_deltas(struct bkt_edits *e, struct bkt_change *c, json_t *stor
                               stored, err));
     if (!new_links) {
         bkt_map_clear(&c->equal, NULL);
-        BKT_PASS(bkt_renamed_hold(e, c, stored, err));
+        BKT_PASS(hold_renamed(e, c, stored, err));
         BKT_PASS(replay_names(e, c, c->attrs, &c->kept_attrs, replay_attr, stored, err));
     }
     BKT_PASS(abridge_numbers(c, stored, &n));

@@ -1,22 +1,13 @@
-/* Removing objects: from memory when the last link goes, from the store by the next flush. */
+/* Removing objects from memory when the last link goes.  The next flush deletes them (delete.c). */
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/edit/edit_impl.h"
-#include "base/list.h"
-#include "base/num.h"
-#include "schema/model/object_life.h"
-#include "schema/json/schema_json.h"
 #include "base/trace.h"
-
-/* Keys deleted at once: as many as S3 lists in one answer.  storage/s3/delete_objects.c makes requests of
- * them. */
-#define WAVE       1000
+#include "schema/edit/edit_impl.h"
+#include "schema/model/object_life.h"
 
 /* Objects asked for ahead of the one that is looked at: members of a group that is removed. */
 #define AHEAD      256
-#define LISTS      256   /* datasets whose keys are listed side by side */
-#define LISTED_MAX 16384 /* keys of these datasets, 2 MB; datasets with more are listed in their turn */
 
 /* ---- in memory ---- */
 
@@ -50,12 +41,6 @@ static int loosen_members(struct bkt_domain *d, const struct bkt_object *o, stru
     return BKT_OK;
 }
 
-/* The chunks of a version 1 dataset can't be listed: deleting them needs its layout. */
-static bool needs_layout(const struct bkt_object *o)
-{
-    return o->kind == BKT_DATASET && !bkt_id_is_v2(&o->id);
-}
-
 static int remove_now(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
 {
     struct bkt_change *c;
@@ -67,7 +52,8 @@ static int remove_now(struct bkt_domain *d, const struct bkt_id *id, struct bkt_
     bool stored = !c->is_new || c->tried ||
                   c->obj->kind == BKT_DATASET; /* chunks may be written before their dataset is */
     bkt_objects_drop(d->objects, id, stored);
-    if (!needs_layout(c->obj) || !stored) {
+    /* the chunks of a version 1 dataset can't be listed: deleting them needs its layout */
+    if (c->obj->kind != BKT_DATASET || bkt_id_is_v2(id) || !stored) {
         bkt_object_release(c->obj);
         c->obj = NULL;
     }
@@ -180,270 +166,238 @@ void bkt_edit_let_go(struct bkt_domain *d, const struct bkt_id *id)
         bkt_trace(BKT_TRACE_SCHEMA, "%s: objects without a link are looked for by the next flush", d->name);
 }
 
-/* ---- in the store ---- */
+/* ---- before removed objects are deleted: those that another writer has linked since are kept ----
+ *
+ * This program may have read a group's links hours ago.  One LIST of the domain's groups shows, by their
+ * ETags, which groups have changed since they were counted (link_count.c).  These are read.  An object that
+ * one of them links is no longer removed, and neither are objects that only it leads to.  Links made between
+ * this check and the end of the flush are not seen. */
 
-bool bkt_edit_refused(int rc) { return rc == BKT_EACCES || rc == BKT_EUNSUP; }
+#define READ_AT_ONCE 256  /* groups, as many as there are connections */
+#define A_PAGE       1000 /* keys in an answer of S3: more groups are listed in parts, side by side */
+#define SHARDS       16
 
-static int delete_keys(struct bkt_store *st, const struct bkt_strs *k, struct bkt_err *err)
-{
-    for (size_t i = 0; i < k->n; i += WAVE)
-        BKT_PASS(bkt_store_delete(st, (const char *const *)k->v + i, k->n - i < WAVE ? k->n - i : WAVE, err));
-    return BKT_OK;
-}
-
-static int collect_key(const struct bkt_listed *e, void *arg) { return bkt_strs_add(arg, e->key); }
-
-static int delete_prefix(struct bkt_store *st, const char *prefix, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs k = {0};
-    BKT_PASS(bkt_store_list(st, prefix, "", collect_key, &k, err));
-    return delete_keys(st, &k, err);
-}
-
-int bkt_remove_tree(struct bkt_store *st, const struct bkt_id *root, struct bkt_err *err)
-{
-    char prefix[64];
-    if (!bkt_id_is_v2(root))
-        BKT_FAIL(err, BKT_EINVAL, "objects of version 1 have no tree");
-    (void)snprintf(prefix, sizeof prefix, "db/%.17s/", root->text + 2);
-    return delete_prefix(st, prefix, err);
-}
-
-struct v1_chunks {
-    const char     *id; /* the dataset's, behind its letter */
-    struct bkt_strs keys;
+struct spare {
+    struct bkt_domain *d;
+    struct bkt_map *gone; /* id -> struct bkt_change of the objects to be deleted */
+    /* kept types -> uses that their forgotten change had taken away, as a negative number */
+    struct bkt_map *unused;
+    struct bkt_ids changed; /* groups to be read */
+    struct bkt_ids stays;   /* objects that are kept; nothing is done about them before all are known */
+    struct bkt_ids uses;    /* committed types of these objects, once for each use */
 };
 
-/* Keys are: hash, '-', 'c', partition, id, '_', place */
-static int collect_v1_chunk(const struct bkt_listed *e, void *arg)
+static void spare_fini(struct spare *s)
 {
-    struct v1_chunks *c  = arg;
-    const char *at =
-        strlen(e->key) > 6 && e->key[5] == '-' && e->key[6] == 'c' ? strstr(e->key + 7, c->id) : NULL;
-    return at && at[strlen(c->id)] == '_' && !strchr(e->key, '/') ? bkt_strs_add(&c->keys, e->key) : BKT_OK;
+    bkt_map_free(s->gone, NULL);
+    bkt_map_free(s->unused, NULL);
+    bkt_ids_fini(&s->changed);
+    bkt_ids_fini(&s->stays);
+    bkt_ids_fini(&s->uses);
 }
 
-/* Each key begins with a hash of its own, so the whole bucket is listed. */
-static int delete_v1_listed(struct bkt_store *st, const struct bkt_id *id, struct bkt_err *err)
+/* Collect the objects to be deleted that other writers may know. */
+static int collect_gone(struct spare *s, struct bkt_err *err)
 {
-    struct v1_chunks c  = {.id = id->text + 1};
-    int              rc = bkt_store_list(st, "", "", collect_v1_chunk, &c, err);
-    rc                  = rc < 0 ? rc : delete_keys(st, &c.keys, err);
-    bkt_strs_fini(&c.keys);
-    return rc;
-}
-
-/* Delete every possible chunk, unseen.  If these are too many, a list of the bucket shows which exist. */
-static int delete_v1_chunks(struct bkt_store *st, const struct bkt_object *o, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs k  = {0};
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key   = {0};
-    const struct bkt_layout *l                     = &o->dset.layout;
-    uint64_t                 at[BKT_MAX_RANK] = {0}, grid[BKT_MAX_RANK];
-    if (l->cls != BKT_D_CHUNKED)
-        return BKT_OK;
-    for (unsigned i = 0; i < l->rank; i++) {
-        uint64_t extent = o->dset.space.rank ? o->dset.space.dims[i] : 1;
-        grid[i]         = extent / l->dims[i] + (extent % l->dims[i] != 0);
-        if (!grid[i])
-            return BKT_OK;
-    }
-    if (bkt_v1_are_many(grid, l->rank))
-        return delete_v1_listed(st, &o->id, err);
-    for (unsigned i = 0; i < l->rank;) {
-        bkt_buf_clear(&key);
-        if (bkt_chunk_key(&o->id, l, at, &key) < 0 || bkt_strs_add(&k, bkt_buf_str(&key)) < 0)
+    for (struct bkt_map_at at = {0}; bkt_map_walk(s->d->edits->changes, &at);) {
+        const struct bkt_change *c = at.value;
+        if (c->removed && !c->is_new && bkt_map_set(&s->gone, at.key, at.n, at.value, NULL) < 0)
             BKT_NOMEM(err);
-        if (k.n == WAVE) {
-            BKT_PASS(delete_keys(st, &k, err));
-            bkt_strs_fini(&k);
-        }
-        for (i = 0; i < l->rank && ++at[i] == grid[i]; i++)
-            at[i] = 0;
     }
-    return delete_keys(st, &k, err);
-}
-
-/* The prefix of all keys of a dataset of version 2. */
-static void dataset_prefix(const struct bkt_id *id, char *out, size_t n)
-{
-    (void)snprintf(out, n, "db/%.17s/d/%.18s/", id->text + 2, id->text + 20);
-}
-
-/* ---- many objects ---- */
-
-struct many {
-    struct bkt_store *st;
-    struct bkt_gone  *v;
-    size_t            n;
-    /* keys of datasets, listed before their turn: of v[listed_from] and later ones */
-    struct bkt_strs   listed[LISTS];
-    size_t            listed_from, n_listed;
-    bool              one_by_one;
-    struct bkt_strs   keys;
-    size_t            of[WAVE]; /* the object of each key */
-    struct bkt_req    reqs[WAVE];
-    struct bkt_gone  *failed; /* the first object whose failure ends the work */
-};
-
-static void note_failure(struct many *m, struct bkt_gone *g, int rc, const struct bkt_err *err)
-{
-    if (g->rc == BKT_OK) {
-        g->rc  = rc;
-        g->err = bkt_err_dup(err);
-    }
-    if (!m->failed && !bkt_edit_refused(rc))
-        m->failed = g;
-}
-
-static void delete_collected(struct many *m)
-{
-    size_t n = m->keys.n;
-    for (size_t i = 0; i < n; i++)
-        m->reqs[i] = (struct bkt_req){.op = BKT_DELETE, .key = m->keys.v[i]};
-    (void)bkt_store_run(m->st, m->reqs, n, NULL);
-    for (size_t i = 0; i < n; i++) {
-        if (m->reqs[i].rc < 0)
-            note_failure(m, &m->v[m->of[i]], m->reqs[i].rc, m->reqs[i].err);
-        bkt_req_fini(&m->reqs[i]);
-    }
-    bkt_strs_fini(&m->keys);
-}
-
-static int collect(struct many *m, size_t i, const char *key)
-{
-    BKT_PASS(bkt_strs_add(&m->keys, key));
-    m->of[m->keys.n - 1] = i;
-    if (m->keys.n == WAVE)
-        delete_collected(m);
     return BKT_OK;
 }
 
-/* Running lists for v[from] and later ones. */
-struct lists {
-    struct many *m;
-    size_t       from, n, at, n_keys;
-    size_t       of[LISTS]; /* the dataset of each prefix */
-    char         prefix[LISTS][64];
-    const char  *prefixes[LISTS];
-    bool         full;
-};
+/* ---- groups that have changed since they were counted ---- */
 
 static int on_listed(const struct bkt_listed *e, void *arg)
 {
-    struct lists *l = arg;
-    for (; strncmp(e->key, l->prefix[l->at], strlen(l->prefix[l->at])) != 0; l->at++)
-        if (l->at + 1 == l->n)
-            return BKT_EFORMAT;
-    l->full = l->n_keys++ == LISTED_MAX;
-    return l->full ? BKT_ERANGE : bkt_strs_add(&l->m->listed[l->of[l->at] - l->from], e->key);
-}
-
-static bool has_prefix(const struct bkt_gone *g)
-{
-    return bkt_id_kind(g->id) == BKT_DATASET && bkt_id_is_v2(g->id);
-}
-
-/* List datasets side by side.  Those whose lists fail, or have very many keys, are left to their turn. */
-static void list_ahead(struct many *m, size_t from)
-{
-    struct lists *l = malloc(sizeof *l);
-    if (!l)
-        return;
-    for (size_t i = 0; i < m->n_listed; i++)
-        bkt_strs_fini(&m->listed[i]);
-    l->m    = m;
-    l->from = from;
-    l->n = l->at = l->n_keys = 0;
-    l->full     = false;
-    size_t until = from;
-    for (; until < m->n && until < from + LISTS; until++)
-        if (has_prefix(&m->v[until])) {
-            dataset_prefix(m->v[until].id, l->prefix[l->n], sizeof l->prefix[0]);
-            l->prefixes[l->n] = l->prefix[l->n];
-            l->of[l->n++]     = until;
-        }
-    m->n_listed = 0;
-    if (l->n < 2) {
-        free(l);
-        return;
-    }
-    int rc         = bkt_store_list_each(m->st, l->prefixes, l->n, on_listed, l, NULL);
-    m->one_by_one  = rc < 0 && !l->full;
-    m->listed_from = from;
-    m->n_listed    = (rc < 0 ? l->of[l->at] : until) - from;
-    for (size_t i = m->n_listed; i < until - from; i++)
-        bkt_strs_fini(&m->listed[i]);
-    free(l);
-}
-
-static int list_dataset(struct many *m, size_t i, struct bkt_strs *keys, struct bkt_err *err)
-{
-    char prefix[64];
-    if (!m->one_by_one && i >= m->listed_from + m->n_listed)
-        list_ahead(m, i);
-    if (i < m->listed_from + m->n_listed) {
-        struct bkt_strs *listed = &m->listed[i - m->listed_from];
-        *keys   = *listed;
-        *listed = (struct bkt_strs){0};
+    struct spare *s = arg;
+    struct bkt_id id;
+    if (!bkt_id_of_key(&s->d->doc.root, e->key, &id) || bkt_map_get(s->gone, id.text, BKT_ID_LEN) ||
+        !bkt_links_count_is_stale(s->d->links, &id, e->etag))
         return BKT_OK;
-    }
-    dataset_prefix(m->v[i].id, prefix, sizeof prefix);
-    return bkt_store_list(m->st, prefix, "", collect_key, keys, err);
+    return bkt_ids_add(&s->changed, &id);
 }
 
-static int collect_object(struct many *m, size_t i, struct bkt_err *err)
+static int list_groups(struct spare *s, struct bkt_err *err)
 {
-    const struct bkt_gone                   *g   = &m->v[i];
-    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs k = {0};
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (g->o && needs_layout(g->o))
-        BKT_PASS(delete_v1_chunks(m->st, g->o, err));
-    if (!has_prefix(g)) {
-        if (bkt_id_key(g->id, &key) < 0 || collect(m, i, bkt_buf_str(&key)) < 0)
-            BKT_NOMEM(err);
+    char prefix[SHARDS + 1][40];
+    const char *prefixes[SHARDS + 1];
+    const char *root = s->d->doc.root.text + 2;
+    size_t n = 0;
+    bool many = bkt_links_count_groups(s->d->links) > A_PAGE;
+    (void)snprintf(prefix[n++], sizeof prefix[0], "db/%.17s/.group.json", root);
+    for (unsigned i = 0; i < (many ? SHARDS : 1); i++)
+        (void)snprintf(prefix[n++], sizeof prefix[0], many ? "db/%.17s/g/%x" : "db/%.17s/g/", root, i);
+    for (size_t i = 0; i < n; i++)
+        prefixes[i] = prefix[i];
+    return bkt_store_list_each(s->d->store, prefixes, n, on_listed, s, err);
+}
+
+/* ---- their targets ---- */
+
+static int spare_one(struct spare *s, const struct bkt_id *id)
+{
+    if (!bkt_map_del(s->gone, id->text, BKT_ID_LEN))
         return BKT_OK;
+    bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays, since another writer has linked it", s->d->name, id->text);
+    return bkt_ids_add(&s->stays, id);
+}
+
+static bool loses(const struct bkt_change *c, const char *name)
+{
+    enum bkt_delta is = c ? (enum bkt_delta)bkt_map_number(c->links, name, strlen(name)) : BKT_DELTA_NONE;
+    return is == BKT_DELTA_REMOVE || is == BKT_DELTA_REPLACE;
+}
+
+/* Links that are known here already, since their group was read again after the object was removed. */
+static int spare_counted(struct spare *s)
+{
+    BKT_CLEANUP(bkt_ids_fini) struct bkt_ids ids = {0};
+    BKT_PASS(bkt_ids_add_keys(&ids, s->gone));
+    for (size_t i = 0; i < ids.n; i++)
+        if (bkt_links_count_known(s->d->links, &ids.v[i]) > 0)
+            BKT_PASS(spare_one(s, &ids.v[i]));
+    return BKT_OK;
+}
+
+/* Keep targets of hard links of a stored group, unless this flush takes the links away. */
+static int spare_members(struct spare *s, const struct bkt_object *o)
+{
+    const struct bkt_change *c = bkt_map_get(s->d->edits->changes, o->id.text, BKT_ID_LEN);
+    const struct bkt_links *l = bkt_links_settle(&o->group.links);
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].cls == BKT_L_HARD && !loses(c, l->v[i].name))
+            BKT_PASS(spare_one(s, &l->v[i].id));
+    return BKT_OK;
+}
+
+/* Keep the types of a kept object and, if it is a group, its members. */
+static int keep_what_it_needs(struct spare *s, const struct bkt_object *o)
+{
+    const struct bkt_id *type;
+    size_t pos = 0;
+    while ((type = bkt_object_next_type(o, &pos))) {
+        BKT_PASS(spare_one(s, type));
+        BKT_PASS(bkt_ids_add(&s->uses, type));
     }
-    BKT_PASS(list_dataset(m, i, &k, err));
-    for (size_t at = 0; at < k.n; at++) {
-        if (m->failed) /* not everything is tried */
-            return bkt_err_copy(err, m->failed->rc, m->failed->err);
-        if (collect(m, i, k.v[at]) < 0)
+    return o->kind == BKT_GROUP ? spare_members(s, o) : BKT_OK;
+}
+
+typedef int on_object(struct spare *s, const struct bkt_object *o);
+
+static int look_at(struct spare *s, const struct bkt_id *id, const struct bkt_req *r, on_object *fn,
+                   struct bkt_err *err)
+{
+    struct bkt_object *o = NULL;
+    if (r->rc == BKT_ENOENT)
+        return BKT_OK;
+    if (r->rc < 0)
+        return bkt_err_copy(err, r->rc, r->err);
+    BKT_PASS(bkt_object_parse(r->body.ptr, r->body.len, id, &o, err));
+    int rc = fn(s, o);
+    bkt_object_release(o);
+    if (rc < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* Read objects as they are stored: the cache doesn't have removed ones any more. */
+static int read_wave(struct spare *s, const struct bkt_id *ids, size_t n, on_object *fn, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
+    struct bkt_id own[READ_AT_ONCE]; /* the list of these ids may grow and move */
+    if (bkt_reqs_init(&reqs, n) < 0)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++) {
+        own[i] = ids[i];
+        reqs.v[i] = (struct bkt_req){.op = BKT_GET, .len = BKT_WHOLE};
+        if (bkt_id_key(&own[i], &reqs.keys[i]) < 0)
             BKT_NOMEM(err);
+    }
+    bkt_reqs_run(s->d->store, &reqs);
+    for (size_t i = 0; i < n; i++)
+        BKT_PASS(look_at(s, &own[i], &reqs.v[i], fn, err));
+    return BKT_OK;
+}
+
+/* Read all of a list, which may grow meanwhile. */
+static int read_all(struct spare *s, const struct bkt_ids *l, on_object *fn, struct bkt_err *err)
+{
+    for (size_t i = 0, n; i < l->n; i += n) {
+        n = l->n - i < READ_AT_ONCE ? l->n - i : READ_AT_ONCE;
+        BKT_PASS(read_wave(s, l->v + i, n, fn, err));
     }
     return BKT_OK;
 }
 
-void bkt_remove_objects(struct bkt_store *st, struct bkt_gone *v, size_t n)
+/* ---- undoing the removal ---- */
+
+static int set_unused(struct spare *s, const struct bkt_id *type, intptr_t n)
 {
-    struct bkt_err err = {.n = 0};
-    struct many   *m   = calloc(1, sizeof *m);
-    size_t         i   = 0;
-    int            rc  = m ? BKT_OK : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
-    if (m) {
-        m->st = st;
-        m->v  = v;
-        m->n  = n;
-        for (; i < n && !m->failed; i++) {
-            bkt_err_clear(&err);
-            if ((rc = collect_object(m, i, &err)) < 0)
-                note_failure(m, &v[i], rc, &err);
-        }
-        delete_collected(m);
-        for (size_t k = 0; k < m->n_listed; k++)
-            bkt_strs_fini(&m->listed[k]);
-    }
-    const struct bkt_gone *bad = m ? m->failed : NULL;
-    for (; i < n; i++) { /* objects that weren't tried */
-        v[i].rc  = bad ? bad->rc : rc;
-        v[i].err = bkt_err_dup(bad && bad->err ? bad->err : &err);
-    }
-    free(m);
+    return bkt_map_set_number(&s->unused, type->text, BKT_ID_LEN, n);
 }
 
-void bkt_gone_fini(struct bkt_gone *v, size_t n)
+/* Undo removals.  The members of a removed group have lost a link each, so its counted links aren't right. */
+static void put_back(struct spare *s)
 {
-    for (size_t i = 0; i < n; i++)
-        free(v[i].err);
-    free(v);
+    for (size_t i = 0; i < s->stays.n; i++) {
+        const struct bkt_id *id = &s->stays.v[i];
+        struct bkt_change *c = bkt_map_get(s->d->edits->changes, id->text, BKT_ID_LEN);
+        if (c->uses < 0 && set_unused(s, id, (intptr_t)c->uses) < 0)
+            bkt_trace(BKT_TRACE_SCHEMA, "%s: uses of %s aren't counted: out of memory", s->d->name, id->text);
+        bkt_objects_drop(s->d->objects, id, false);
+        bkt_change_forget(s->d, c);
+        bkt_links_count_version(s->d->links, id, "");
+    }
+    bkt_links_count_forget(s->d->links);
+}
+
+/* A removal has taken away a use of the type, in a change of the type, or in one that was forgotten since. */
+static int use_again(struct spare *s, const struct bkt_id *type, struct bkt_err *err)
+{
+    intptr_t n = bkt_map_number(s->unused, type->text, BKT_ID_LEN);
+    if (!n)
+        return bkt_edit_use(s->d, type, 1, err);
+    if (set_unused(s, type, n + 1) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* Other objects that used a kept type are deleted: take these uses away. */
+static int use_less(struct spare *s, struct bkt_err *err)
+{
+    for (struct bkt_map_at at = {0}; bkt_map_walk(s->unused, &at);) {
+        struct bkt_id type = {{0}};
+        memcpy(type.text, at.key, BKT_ID_LEN);
+        if (at.value)
+            BKT_PASS(bkt_edit_use(s->d, &type, (int)(intptr_t)at.value, err));
+    }
+    return BKT_OK;
+}
+
+static int find_all(struct spare *s, struct bkt_err *err)
+{
+    if (spare_counted(s) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(list_groups(s, err));
+    BKT_PASS(read_all(s, &s->changed, spare_members, err));
+    return read_all(s, &s->stays, keep_what_it_needs, err);
+}
+
+int bkt_edit_spare(struct bkt_domain *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(spare_fini) struct spare s = {.d = d};
+    if (d->edits->fresh || !bkt_id_is_v2(&d->doc.root) || strcmp(d->set.writers, "one") == 0)
+        return BKT_OK;
+    BKT_PASS(collect_gone(&s, err));
+    if (bkt_map_count(s.gone) == 0)
+        return BKT_OK;
+    BKT_TRY(err, find_all(&s, err), "%s: can't look for other writers' links to removed objects", d->name);
+    if (!s.stays.n)
+        return BKT_OK;
+    put_back(&s);
+    for (size_t i = 0; i < s.uses.n; i++)
+        BKT_PASS(use_again(&s, &s.uses.v[i], err));
+    return use_less(&s, err);
 }

@@ -1,6 +1,5 @@
 #include "schema/edit/userblock.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "schema/edit/edit_impl.h"
