@@ -38,16 +38,11 @@ static void *file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fap
     return NULL;
 }
 
-static herr_t file_get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_vobj *o = obj;
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return bkt_call_done(args->op_type == H5VL_FILE_GET_OBJ_COUNT ? bkt_file_obj_count(o, args, &err)
-                         : args->op_type == H5VL_FILE_GET_OBJ_IDS ? bkt_file_obj_ids(o, args, &err)
-                                                                  : o->ops->file->get(o, args, &err),
-                         &err);
-}
+BKT_CALLBACK(file_get, done,
+             args->op_type == H5VL_FILE_GET_OBJ_COUNT ? bkt_file_obj_count(obj, args, &err)
+             : args->op_type == H5VL_FILE_GET_OBJ_IDS ? bkt_file_obj_ids(obj, args, &err)
+                                                      : bkt_ops_of(obj)->file->get(obj, args, &err),
+             void *obj, H5VL_file_get_args_t *args)
 
 static int specific_of_file(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bkt_err *err)
 {
@@ -68,20 +63,11 @@ static int specific_of_file(struct bkt_vobj *o, H5VL_file_specific_args_t *args,
     }
 }
 
-static herr_t file_specific(void *obj, H5VL_file_specific_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return bkt_call_done(specific_of_file(obj, args, &err), &err);
-}
+BKT_CALLBACK(file_specific, done, specific_of_file(obj, args, &err), void *obj,
+             H5VL_file_specific_args_t *args)
 
-static herr_t file_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_vobj *o = obj;
-    struct bkt_err err = {.n = 0};
-    (void)req;
-    return bkt_call_done(o->ops->file->optional(o, args, dxpl, &err), &err);
-}
+BKT_CALLBACK(file_optional, done, bkt_ops_of(obj)->file->optional(obj, args, dxpl, &err), void *obj,
+             H5VL_optional_args_t *args)
 
 static herr_t file_close(void *obj, hid_t dxpl, void **req)
 {
@@ -98,19 +84,13 @@ static int create_group(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, cons
                         hid_t gcpl, hid_t gapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *at = NULL;
+    bkt_trace(BKT_TRACE_VOL, "group create %s", name ? name : "(anonymous)");
     BKT_PASS(bkt_path_locate(obj, loc, &at, err));
     return at->ops->group->create(at, name, lcpl, gcpl, gapl, out, err);
 }
 
-static void *group_create(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t gcpl,
-                          hid_t gapl, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    struct bkt_vobj *o = NULL;
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "group create %s", name ? name : "(anonymous)");
-    return bkt_call_made(create_group(obj, loc, name, lcpl, gcpl, gapl, &o, &err), &o, &err);
-}
+BKT_CALLBACK_MADE(group_create, create_group(obj, loc, name, lcpl, gcpl, gapl, &o, &err), void *obj,
+                  const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t gcpl, hid_t gapl)
 
 static void *group_open(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t gapl, hid_t dxpl,
                         void **req)
@@ -136,12 +116,7 @@ static int get_of_group(struct bkt_vobj *o, H5VL_group_get_args_t *args, struct 
     }
 }
 
-static herr_t group_get(void *obj, H5VL_group_get_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return bkt_call_done(get_of_group(obj, args, &err), &err);
-}
+BKT_CALLBACK(group_get, done, get_of_group(obj, args, &err), void *obj, H5VL_group_get_args_t *args)
 
 static int specific_of_group(struct bkt_vobj *o, H5VL_group_specific_args_t *args, struct bkt_err *err)
 {
@@ -159,29 +134,16 @@ static int specific_of_group(struct bkt_vobj *o, H5VL_group_specific_args_t *arg
     }
 }
 
-static herr_t group_specific(void *obj, H5VL_group_specific_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return bkt_call_done(specific_of_group(obj, args, &err), &err);
-}
+BKT_CALLBACK(group_specific, done, specific_of_group(obj, args, &err), void *obj,
+             H5VL_group_specific_args_t *args)
 
-static herr_t group_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return bkt_call_answer(bkt_old_group_call(obj, args, &err), &err);
-}
+BKT_CALLBACK(group_optional, answer, bkt_old_group_call(obj, args, &err), void *obj,
+             H5VL_optional_args_t *args)
 
 /* ---- H5L ---- */
 
-static herr_t link_create(H5VL_link_create_args_t *args, void *obj, const H5VL_loc_params_t *loc, hid_t lcpl,
-                          hid_t lapl, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return bkt_call_done(bkt_link_make(args, obj, loc, lcpl, lapl, &err), &err);
-}
+BKT_CALLBACK(link_create, done, bkt_link_make(args, obj, loc, lcpl, lapl, &err),
+             H5VL_link_create_args_t *args, void *obj, const H5VL_loc_params_t *loc, hid_t lcpl, hid_t lapl)
 
 static herr_t link_copy(void *src, const H5VL_loc_params_t *sloc, void *dst, const H5VL_loc_params_t *dloc,
                         hid_t lcpl, hid_t lapl, hid_t dxpl, void **req)
@@ -207,13 +169,8 @@ static int get_of_link(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_
     return p.group->ops->link->get(&p, args, err);
 }
 
-static herr_t link_get(void *obj, const H5VL_loc_params_t *loc, H5VL_link_get_args_t *args, hid_t dxpl,
-                       void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return bkt_call_done(get_of_link(obj, loc, args, &err), &err);
-}
+BKT_CALLBACK(link_get, done, get_of_link(obj, loc, args, &err), void *obj, const H5VL_loc_params_t *loc,
+             H5VL_link_get_args_t *args)
 
 static int link_exists(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hbool_t *exists,
                        struct bkt_err *err)
@@ -247,13 +204,8 @@ static herr_t specific_of_link(struct bkt_vobj *obj, const H5VL_loc_params_t *lo
     }
 }
 
-static herr_t link_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_link_specific_args_t *args,
-                            hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return bkt_call_answer(specific_of_link(obj, loc, args, &err), &err);
-}
+BKT_CALLBACK(link_specific, answer, specific_of_link(obj, loc, args, &err), void *obj,
+             const H5VL_loc_params_t *loc, H5VL_link_specific_args_t *args)
 
 /* ---- H5O ---- */
 
@@ -303,22 +255,12 @@ static int copy_object(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, cons
     return rc;
 }
 
-static herr_t object_copy(void *src, const H5VL_loc_params_t *sloc, const char *sname, void *dst,
-                          const H5VL_loc_params_t *dloc, const char *dname, hid_t ocpypl, hid_t lcpl,
-                          hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return bkt_call_done(copy_object(src, sloc, sname, dst, dloc, dname, ocpypl, lcpl, &err), &err);
-}
+BKT_CALLBACK(object_copy, done, copy_object(src, sloc, sname, dst, dloc, dname, ocpypl, lcpl, &err),
+             void *src, const H5VL_loc_params_t *sloc, const char *sname, void *dst,
+             const H5VL_loc_params_t *dloc, const char *dname, hid_t ocpypl, hid_t lcpl)
 
-static herr_t object_get(void *obj, const H5VL_loc_params_t *loc, H5VL_object_get_args_t *args, hid_t dxpl,
-                         void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return bkt_call_done(bkt_object_query(obj, loc, args, &err), &err);
-}
+BKT_CALLBACK(object_get, done, bkt_object_query(obj, loc, args, &err), void *obj,
+             const H5VL_loc_params_t *loc, H5VL_object_get_args_t *args)
 
 static int object_exists(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hbool_t *out,
                          struct bkt_err *err)
@@ -356,13 +298,8 @@ static herr_t specific_of_object(struct bkt_vobj *obj, const H5VL_loc_params_t *
     }
 }
 
-static herr_t object_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_object_specific_args_t *args,
-                              hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return bkt_call_answer(specific_of_object(obj, loc, args, &err), &err);
-}
+BKT_CALLBACK(object_specific, answer, specific_of_object(obj, loc, args, &err), void *obj,
+             const H5VL_loc_params_t *loc, H5VL_object_specific_args_t *args)
 
 static int native_info(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_optional_args_t *args,
                        struct bkt_err *err)
@@ -401,13 +338,8 @@ static int optional_of_object(struct bkt_vobj *obj, const H5VL_loc_params_t *loc
     }
 }
 
-static herr_t object_optional(void *obj, const H5VL_loc_params_t *loc, H5VL_optional_args_t *args, hid_t dxpl,
-                              void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return bkt_call_done(optional_of_object(obj, loc, args, &err), &err);
-}
+BKT_CALLBACK(object_optional, done, optional_of_object(obj, loc, args, &err), void *obj,
+             const H5VL_loc_params_t *loc, H5VL_optional_args_t *args)
 
 /* ---- tokens ---- */
 

@@ -33,6 +33,32 @@ static inline void *bkt_call_made(int rc, struct bkt_vobj *const *o, const struc
     return NULL;
 }
 
+/** The operations of an object that HDF5 names. */
+static inline const struct bkt_ops *bkt_ops_of(void *obj)
+{
+    return ((struct bkt_vobj *)obj)->ops;
+}
+
+/** Define a callback that is one call, and returns its result.  Behind the parameters come HDF5's last two,
+ *  which hardly any call needs.  @p end: done or answer; @p call: with the parameters, `dxpl` and `&err` */
+#define BKT_CALLBACK(name, end, call, ...)                                                                   \
+    static herr_t name(__VA_ARGS__, hid_t dxpl, void **req)                                                  \
+    {                                                                                                        \
+        struct bkt_err err = {.n = 0};                                                                       \
+        (void)dxpl, (void)req;                                                                               \
+        return bkt_call_##end(call, &err);                                                                   \
+    }
+
+/** The same for a callback that makes or opens the object `o`. */
+#define BKT_CALLBACK_MADE(name, call, ...)                                                                   \
+    static void *name(__VA_ARGS__, hid_t dxpl, void **req)                                                   \
+    {                                                                                                        \
+        struct bkt_err err = {.n = 0};                                                                       \
+        struct bkt_vobj *o = NULL;                                                                           \
+        (void)dxpl, (void)req;                                                                               \
+        return bkt_call_made(call, &o, &err);                                                                \
+    }
+
 /* ---- shared ---- */
 
 /** Open the object of a type by its name from a place.  @p what: the type, for the message */

@@ -104,6 +104,7 @@ static int get_of_attr(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bk
     const H5VL_loc_params_t *loc = info                                  ? &args->args.get_info.loc_params
                                    : args->op_type == H5VL_ATTR_GET_NAME ? &args->args.get_name.loc_params
                                                                          : NULL;
+    bkt_trace(BKT_TRACE_VOL, "attr_get %d %s", (int)args->op_type, bkt_vobj_place(o));
     if (loc && loc->type != H5VL_OBJECT_BY_SELF) {
         BKT_PASS(open_attr(o, loc, info ? args->args.get_info.attr_name : NULL, &attr, err));
         o = attr;
@@ -111,31 +112,20 @@ static int get_of_attr(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bk
     return o->ops->attr->get(o, args, err);
 }
 
-static herr_t attr_get(void *obj, H5VL_attr_get_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_get %d %s", (int)args->op_type, bkt_vobj_place(obj));
-    return bkt_call_done(get_of_attr(obj, args, &err), &err);
-}
+BKT_CALLBACK(attr_get, done, get_of_attr(obj, args, &err), void *obj, H5VL_attr_get_args_t *args)
 
 static int specific_of_attr(struct bkt_vobj *o, const H5VL_loc_params_t *loc, H5VL_attr_specific_args_t *args,
                             struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *found = NULL;
     struct bkt_vobj *owner;
+    bkt_trace(BKT_TRACE_VOL, "attr_specific %d %s", (int)args->op_type, bkt_vobj_place(o));
     BKT_PASS(owner_of(o, loc, &owner, &found, err));
     return owner->ops->attr->specific(owner, args, err);
 }
 
-static herr_t attr_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_attr_specific_args_t *args,
-                            hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_specific %d %s", (int)args->op_type, bkt_vobj_place(obj));
-    return bkt_call_answer(specific_of_attr(obj, loc, args, &err), &err);
-}
+BKT_CALLBACK(attr_specific, answer, specific_of_attr(obj, loc, args, &err), void *obj,
+             const H5VL_loc_params_t *loc, H5VL_attr_specific_args_t *args)
 
 static herr_t attr_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
 {
@@ -175,19 +165,14 @@ static int create_dataset(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, co
                           struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *at = NULL;
+    bkt_trace(BKT_TRACE_VOL, "dataset_create %s", name ? name : "(anonymous)");
     BKT_PASS(bkt_path_locate(obj, loc, &at, err));
     return at->ops->dataset->create(at, name, lcpl, type, space, dcpl, dapl, out, err);
 }
 
-static void *dataset_create(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t type,
-                            hid_t space, hid_t dcpl, hid_t dapl, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    struct bkt_vobj *o = NULL;
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "dataset_create %s", name ? name : "(anonymous)");
-    return bkt_call_made(create_dataset(obj, loc, name, lcpl, type, space, dcpl, dapl, &o, &err), &o, &err);
-}
+BKT_CALLBACK_MADE(dataset_create, create_dataset(obj, loc, name, lcpl, type, space, dcpl, dapl, &o, &err),
+                  void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t type,
+                  hid_t space, hid_t dcpl, hid_t dapl)
 
 int bkt_call_keep_list(struct bkt_vobj *o, hid_t dapl, struct bkt_err *err)
 {
@@ -199,6 +184,7 @@ static int open_dataset(struct bkt_vobj *from, const H5VL_loc_params_t *loc, con
                         struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *o = NULL;
+    bkt_trace(BKT_TRACE_VOL, "dataset_open %s", name);
     BKT_PASS(bkt_call_open(from, loc, name, dapl, H5I_DATASET, "a dataset", &o, err));
     if (dapl != H5P_DEFAULT && dapl != H5P_DATASET_ACCESS_DEFAULT)
         BKT_PASS(bkt_call_keep_list(o, dapl, err));
@@ -207,15 +193,8 @@ static int open_dataset(struct bkt_vobj *from, const H5VL_loc_params_t *loc, con
     return BKT_OK;
 }
 
-static void *dataset_open(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t dapl, hid_t dxpl,
-                          void **req)
-{
-    struct bkt_err err = {.n = 0};
-    struct bkt_vobj *o = NULL;
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "dataset_open %s", name);
-    return bkt_call_made(open_dataset(obj, loc, name, dapl, &o, &err), &o, &err);
-}
+BKT_CALLBACK_MADE(dataset_open, open_dataset(obj, loc, name, dapl, &o, &err), void *obj,
+                  const H5VL_loc_params_t *loc, const char *name, hid_t dapl)
 
 /* Those datasets of a call that have the same operations. */
 struct some {
@@ -417,23 +396,13 @@ static int get_of_datatype(struct bkt_vobj *o, H5VL_datatype_get_args_t *args, s
     }
 }
 
-static herr_t datatype_get(void *obj, H5VL_datatype_get_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return bkt_call_done(get_of_datatype(obj, args, &err), &err);
-}
+BKT_CALLBACK(datatype_get, done, get_of_datatype(obj, args, &err), void *obj, H5VL_datatype_get_args_t *args)
 
-static herr_t datatype_specific(void *obj, H5VL_datatype_specific_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_vobj *o = obj;
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return bkt_call_done(args->op_type == H5VL_DATATYPE_FLUSH
-                             ? o->ops->flush(o, args->args.flush.type_id, &err)
-                             : o->ops->refresh(o, &err),
-                         &err);
-}
+BKT_CALLBACK(datatype_specific, done,
+             args->op_type == H5VL_DATATYPE_FLUSH
+                 ? bkt_ops_of(obj)->flush(obj, args->args.flush.type_id, &err)
+                 : bkt_ops_of(obj)->refresh(obj, &err),
+             void *obj, H5VL_datatype_specific_args_t *args)
 
 const H5VL_attr_class_t bkt_attr_class = {
     .create = attr_create,

@@ -27,7 +27,7 @@ struct bkt_copier {
     hid_t                            src, root; /* src: FOLLOW only; root: the destination's location */
     hid_t                            ocpypl, lcpl; /* H5Ocopy: as the program gave them */
     const char                      *name;       /* H5Ocopy: from root, the name that base gets at the end */
-    bool                             search_all; /* copy_merge.c: search all of the destination */
+    bool search_all;                             /* copy.c: search all of the destination */
     struct bkt_map                  *places;     /* struct bkt_copied -> struct bkt_copy_place */
     hid_t                            base; /* holds the present copy: root, or a copy without a name */
     struct bkt_buf                   path; /* of the object being copied, from base: "/a", "./a" */
@@ -141,7 +141,7 @@ BKT_NODISCARD int bkt_copy_data(struct bkt_copier *c, hid_t from, hid_t to, cons
 /** Whether a dataset's elements lie in external files, which its creation list @p dcpl names. */
 bool bkt_copy_is_outside(hid_t dset, hid_t dcpl);
 
-/* ---- copy_merge.c ---- */
+/* ---- copy.c ---- */
 /** A committed type of the destination that can stand for @p type; negative: there is no such type.  The
  *  caller's. */
 BKT_NODISCARD int bkt_copy_merged(struct bkt_copier *c, hid_t type, hid_t *out);

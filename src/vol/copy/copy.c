@@ -2,8 +2,120 @@
  * opened through this connector. */
 #include "vol/copy/copy.h"
 
+#include <string.h>
+
 #include "vol/copy/copier_impl.h"
 #include "vol/path/new_link.h"
+
+/* ---- committed types of the destination that take the place of copies ---- */
+
+/* With H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG: an existing committed type of the destination takes
+ * the place of a copy.  As in HDF5, the search begins with the paths that
+ * H5Padd_merge_committed_dtype_path() suggests.  If the program's callback (H5Pset_mcdt_search_cb) agrees,
+ * it goes on with all objects that hard links lead to: types, and those of datasets and attributes. */
+
+struct search {
+    hid_t like, found;
+};
+
+/* Takes over the id. */
+static bool is_it(struct search *s, hid_t type)
+{
+    if (type >= 0 && H5Iget_type(type) == H5I_DATATYPE && H5Tcommitted(type) > 0 &&
+        H5Tequal(type, s->like) > 0) {
+        s->found = type;
+        return true;
+    }
+    bkt_hid_closep(&type);
+    return false;
+}
+
+static herr_t of_attr(hid_t obj, const char *name, const H5A_info_t *info, void *arg)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t attr = H5Aopen(obj, name, H5P_DEFAULT);
+    (void)info;
+    return attr >= 0 && is_it(arg, H5Aget_type(attr));
+}
+
+static herr_t of_object(hid_t start, const char *name, const H5O_info2_t *info, void *arg)
+{
+    struct search *s = arg;
+    BKT_CLEANUP(bkt_hid_closep) hid_t obj = H5Oopen(start, name, H5P_DEFAULT);
+    if (obj < 0)
+        return -1;
+    if (info->type == H5O_TYPE_NAMED_DATATYPE && is_it(s, bkt_hid_hold(obj)))
+        return 1;
+    if (info->type == H5O_TYPE_DATASET && is_it(s, H5Dget_type(obj)))
+        return 1;
+    return H5Aiterate2(obj, H5_INDEX_NAME, H5_ITER_INC, NULL, of_attr, s);
+}
+
+/* The suggested paths.  Only the list's encoded form contains them. */
+static int among_suggested(struct bkt_copier *c, hid_t top, struct search *s)
+{
+    static const char name[] =
+        "merge committed dtype list"; /* HDF5's own, H5Opkg's H5O_CPY_MERGE_COMM_DT_LIST_NAME */
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+    size_t n = 0;
+    if (H5Pencode2(c->ocpypl, NULL, &n, H5P_DEFAULT) < 0)
+        return bkt_copy_failed(c, "H5Pencode");
+    if (bkt_buf_resize(&text, n) < 0)
+        return BKT_ERR(c->err, BKT_ENOMEM, "out of memory");
+    if (H5Pencode2(c->ocpypl, text.ptr, &n, H5P_DEFAULT) < 0)
+        return bkt_copy_failed(c, "H5Pencode");
+    const char *p = memmem(text.ptr, n, name, sizeof name), *end = (const char *)text.ptr + n;
+    for (p = p ? p + sizeof name : end; p < end && *p && s->found < 0;
+         p += strnlen(p, (size_t)(end - p)) + 1) {
+        H5O_info2_t info;
+        H5E_BEGIN_TRY
+        {
+            if (H5Oget_info_by_name3(top, p, &info, H5O_INFO_BASIC, H5P_DEFAULT) >=
+                0) /* a missing path is ignored */
+                (void)of_object(top, p, &info, s);
+        }
+        H5E_END_TRY
+    }
+    return BKT_OK;
+}
+
+static int ask_program(struct bkt_copier *c)
+{
+    H5O_mcdt_search_cb_t fn = NULL;
+    void *data = NULL;
+    if (c->ocpypl != H5P_DEFAULT && H5Pget_mcdt_search_cb(c->ocpypl, &fn, &data) < 0)
+        return bkt_copy_failed(c, "H5Pget_mcdt_search_cb");
+    H5O_mcdt_search_ret_t answer = fn ? fn(data) : H5O_MCDT_SEARCH_CONT;
+    if (answer != H5O_MCDT_SEARCH_CONT && answer != H5O_MCDT_SEARCH_STOP)
+        return BKT_ERR(c->err, BKT_ECANCEL, "the program's callback for committed datatypes failed");
+    c->search_all = answer == H5O_MCDT_SEARCH_CONT;
+    return BKT_OK;
+}
+
+int bkt_copy_merged(struct bkt_copier *c, hid_t type, hid_t *out)
+{
+    struct search s = {type, H5I_INVALID_HID};
+    *out = H5I_INVALID_HID;
+    if (!(c->o->flags & H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG))
+        return BKT_OK;
+    if (c->o->refs == BKT_REFS_KEPT) {
+        *out = bkt_hid_hold(type);
+        return *out < 0 ? bkt_copy_failed(c, "a committed datatype") : BKT_OK;
+    }
+    BKT_CLEANUP(bkt_hid_closep) hid_t top = H5Gopen2(c->root, "/", H5P_DEFAULT);
+    if (top < 0)
+        return bkt_copy_failed(c, "H5Gopen");
+    if (c->ocpypl != H5P_DEFAULT)
+        BKT_PASS(among_suggested(c, top, &s));
+    if (s.found < 0 && !c->search_all)
+        BKT_PASS(ask_program(c));
+    if (s.found < 0 && c->search_all &&
+        H5Ovisit3(top, H5_INDEX_NAME, H5_ITER_INC, of_object, &s, H5O_INFO_BASIC) < 0)
+        return bkt_copy_failed(c, "looking for a committed datatype to merge with");
+    *out = s.found;
+    return BKT_OK;
+}
+
+/* ---- the call ---- */
 
 /* An id for an object of either kind; the caller's. */
 static int id_of(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)

@@ -3,12 +3,13 @@
 #include <string.h>
 
 #include "base/os/clock.h"
+#include "base/os/shared_memory.h"
 #include "base/random.h"
+#include "base/trace.h"
 #include "vol/core/h5err.h"
 #include "vol/core/hid.h"
 #include "vol/open/file_calls.h"
 #include "vol/parallel/group.h"
-#include "vol/parallel/node_memory.h"
 #include "vol/parallel/together.h"
 #include "vol/plain/plain_file.h"
 #include "vol/vfd/store_driver.h"
@@ -72,10 +73,43 @@ static bool reads_together(hid_t fapl)
     return rc >= 0 && value > 0;
 }
 
+/* Memory of zeros that the processes of @p node have in common; NULL: the system has none.  It isn't a window
+ * of MPI, which all processes would have to free together: a process may leave objects open. */
+static void *node_memory_of(struct bkt_comm *node, size_t bytes)
+{
+    char name[BKT_SHARED_NAME] = "";
+    bool first = bkt_comm_is_first(node);
+    void *p = first ? bkt_shared_memory_make(bytes, name) : NULL;
+    if (bkt_comm_bcast(node, name, sizeof name, NULL) == BKT_OK && !first)
+        p = bkt_shared_memory_find(name, bytes);
+    uint64_t all = p != NULL;
+    int rc = bkt_comm_reduce(node, BKT_COMM_MIN, &all, 1, NULL);
+    if (first)
+        bkt_shared_memory_hide(name);
+    if (rc == BKT_OK && all)
+        return p;
+    bkt_shared_memory_free(p, bytes);
+    return NULL;
+}
+
+/* The same for those processes of @p c that are on this node; NULL also if no other process is.  Collective.
+ */
+static void *node_memory(struct bkt_comm *c, size_t bytes)
+{
+    struct bkt_comm *node = NULL;
+    void *p = NULL;
+    if (c->ops->split_node(c, &node, NULL) == BKT_OK && node->size > 1)
+        p = node_memory_of(node, bytes);
+    bkt_trace(BKT_TRACE_VOL, "%u processes of this node share %s", node ? node->size : 1,
+              p ? "memory" : "nothing");
+    bkt_comm_close(node);
+    return p;
+}
+
 /* Structure that nobody here changes is read once a node. */
 static struct bkt_node_reads *share_reads(struct bkt_comm *c)
 {
-    return bkt_node_reads_new(bkt_node_memory(c, BKT_NODE_TABLE_BYTES));
+    return bkt_node_reads_new(node_memory(c, BKT_NODE_TABLE_BYTES));
 }
 
 /* A plain file in a store.  If the program has it open already, it keeps its first group. */

@@ -126,13 +126,11 @@ static int attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid
 static int attr_open(struct bkt_vobj *owner, const char *name, const H5VL_loc_by_idx_t *idx,
                      struct bkt_vobj **out, struct bkt_err *err)
 {
-    hid_t id = H5I_INVALID_HID;
-    BKT_PASS(PASS_NATIVE(err,
-                         id = idx ? H5Aopen_by_idx(owner->native_id, ".", idx->idx_type, idx->order, idx->n,
-                                                   H5P_DEFAULT, H5P_DEFAULT)
-                                  : H5Aopen(owner->native_id, name, H5P_DEFAULT),
-                         "opening an attribute in another file"));
-    return bkt_native_wrap(&id, out, err);
+    return WRAP_NATIVE(err,
+                       idx ? H5Aopen_by_idx(owner->native_id, ".", idx->idx_type, idx->order, idx->n,
+                                            H5P_DEFAULT, H5P_DEFAULT)
+                           : H5Aopen(owner->native_id, name, H5P_DEFAULT),
+                       "opening an attribute in another file", out);
 }
 
 static int attr_read(struct bkt_vobj *attr, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)

@@ -40,6 +40,13 @@ hid_t bkt_native_shown(struct bkt_vobj *o);
 void bkt_native_unshow(hid_t shown);
 /** Wrap an id; takes it over (*id becomes invalid). */
 BKT_NODISCARD int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err);
+/** Wrap the id that HDF5's @p call returns; if the call fails, like PASS_NATIVE(). */
+#define WRAP_NATIVE(err, call, what, out)                                                                    \
+    __extension__({                                                                                          \
+        hid_t new_id_ = H5I_INVALID_HID;                                                                     \
+        int made_ = PASS_NATIVE(err, new_id_ = (call), what);                                                \
+        made_ < 0 ? made_ : bkt_native_wrap(&new_id_, out, err);                                             \
+    })
 BKT_NODISCARD int bkt_native_open(hid_t loc, const char *path, hid_t lapl, hid_t *out, struct bkt_err *err);
 
 #endif

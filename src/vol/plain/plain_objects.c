@@ -25,20 +25,16 @@ static int open_by_name(struct bkt_vobj *o, const char *path, hid_t lapl, struct
 static int open_by_idx(struct bkt_vobj *group, const H5VL_loc_by_idx_t *at, struct bkt_vobj **out,
                        struct bkt_err *err)
 {
-    hid_t id = H5I_INVALID_HID;
-    BKT_PASS(PASS_NATIVE(
-        err, id = H5Oopen_by_idx(group->native_id, ".", at->idx_type, at->order, at->n, H5P_DEFAULT),
-        "opening an object of a plain HDF5 file by index"));
-    return bkt_native_wrap(&id, out, err);
+    return WRAP_NATIVE(err,
+                       H5Oopen_by_idx(group->native_id, ".", at->idx_type, at->order, at->n, H5P_DEFAULT),
+                       "opening an object of a plain HDF5 file by index", out);
 }
 
 static int open_by_token(struct bkt_vobj *o, const H5O_token_t *token, struct bkt_vobj **out,
                          struct bkt_err *err)
 {
-    hid_t id = H5I_INVALID_HID;
-    BKT_PASS(PASS_NATIVE(err, id = H5Oopen_by_token(o->native_id, *token),
-                         "opening an object of a plain HDF5 file by token"));
-    return bkt_native_wrap(&id, out, err);
+    return WRAP_NATIVE(err, H5Oopen_by_token(o->native_id, *token),
+                       "opening an object of a plain HDF5 file by token", out);
 }
 
 static int open_self(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err)
@@ -92,9 +88,7 @@ static int file_flush(struct bkt_vobj *o, H5F_scope_t scope, struct bkt_err *err
 
 static int file_reopen(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err)
 {
-    hid_t id = H5I_INVALID_HID;
-    BKT_PASS(PASS_NATIVE(err, id = H5Freopen(o->native_id), "H5Freopen"));
-    return bkt_native_wrap(&id, out, err);
+    return WRAP_NATIVE(err, H5Freopen(o->native_id), "H5Freopen", out);
 }
 
 static int file_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err)
@@ -108,12 +102,10 @@ static int file_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t d
 static int group_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t gcpl, hid_t gapl,
                         struct bkt_vobj **out, struct bkt_err *err)
 {
-    hid_t id = H5I_INVALID_HID;
-    BKT_PASS(PASS_NATIVE(err,
-                         id = name ? H5Gcreate2(at->native_id, name, lcpl, gcpl, gapl)
-                                   : H5Gcreate_anon(at->native_id, gcpl, gapl),
-                         "H5Gcreate"));
-    return bkt_native_wrap(&id, out, err);
+    return WRAP_NATIVE(err,
+                       name ? H5Gcreate2(at->native_id, name, lcpl, gcpl, gapl)
+                            : H5Gcreate_anon(at->native_id, gcpl, gapl),
+                       "H5Gcreate", out);
 }
 
 /* HDF5 wants a group; the file stands for its root group. */
