@@ -33,12 +33,8 @@ int bkt_trim_parse(const json_t *j, struct bkt_dset *d, struct bkt_err *err)
 
 int bkt_trim_emit(const uint64_t *trim, unsigned rank, json_t *j)
 {
-    json_t *list = NULL;
     (void)json_object_del(j, "h5trim");
-    if (!trim)
-        return BKT_OK;
-    BKT_PASS(bkt_dims_emit(trim, rank, &list));
-    return bkt_json_set(j, "h5trim", list);
+    return trim ? bkt_json_set_dims(j, "h5trim", trim, rank) : BKT_OK;
 }
 
 /* ---- in memory ---- */
@@ -218,7 +214,7 @@ static int replay_trim(const struct bkt_change *c, const struct bkt_space *befor
 /* maxdims keep their spelling; if there are none, the extent so far was the largest. */
 static int set_dims(json_t *shape, const struct bkt_space *s, struct bkt_err *err)
 {
-    json_t *whole = NULL, *dims = NULL;
+    json_t *whole = NULL;
     if (!json_object_get(shape, "maxdims")) {
         BKT_PASS(bkt_space_emit(s, &whole, err));
         json_t *max = json_incref(json_object_get(whole, "maxdims"));
@@ -226,8 +222,7 @@ static int set_dims(json_t *shape, const struct bkt_space *s, struct bkt_err *er
         if (max)
             BKT_PASS(bkt_json_set(shape, "maxdims", max));
     }
-    BKT_PASS(bkt_dims_emit(s->dims, s->rank, &dims));
-    return bkt_json_set(shape, "dims", dims);
+    return bkt_json_set_dims(shape, "dims", s->dims, s->rank);
 }
 
 int bkt_replay_extent(const struct bkt_change *c, json_t *stored, struct bkt_err *err)

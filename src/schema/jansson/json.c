@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 static const char raw_mark[] = BKT_JSON_RAW_MARK;
 
 void bkt_json_decrefp(json_t **j) { json_decref(*j); }
@@ -113,7 +112,6 @@ int bkt_json_text(const json_t *j, struct bkt_buf *out)
     return add_text(json_string_value(j), json_string_length(j), out);
 }
 
-
 int bkt_json_dup(const json_t *j, const char *what, char **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
@@ -133,6 +131,17 @@ int bkt_json_dup_key(const char *key, char **out, struct bkt_err *err)
     if (bkt_buf_reserve(&text, strlen(key)) < 0 || add_text(key, strlen(key), &text) < 0)
         BKT_NOMEM(err);
     *out = bkt_buf_steal(&text);
+    return BKT_OK;
+}
+
+int bkt_json_base64(const json_t *j, const char *what, struct bkt_buf *out, struct bkt_err *err)
+{
+    int rc = !j ? BKT_OK
+             : !json_is_string(j) || !bkt_json_is_text(j)
+                 ? BKT_EFORMAT
+                 : bkt_base64_decode(json_string_value(j), json_string_length(j), out);
+    if (rc < 0)
+        BKT_FAIL(err, rc == BKT_ENOMEM ? rc : BKT_EFORMAT, "%s is not base64", what);
     return BKT_OK;
 }
 

@@ -49,6 +49,10 @@ BKT_NODISCARD int bkt_json_text(const json_t *j, struct bkt_buf *out);
 BKT_NODISCARD int bkt_json_dup(const json_t *j, const char *what, char **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_json_dup_key(const char *key, char **out, struct bkt_err *err);
 
+/** Bytes that are base64 in the JSON, appended.  @p j NULL: none.  BKT_EFORMAT: the message has @p what. */
+BKT_NODISCARD int bkt_json_base64(const json_t *j, const char *what, struct bkt_buf *out,
+                                  struct bkt_err *err);
+
 /* Members of an object.  Missing and null are the same: NULL. */
 const json_t *bkt_json_get(const json_t *obj, const char *key);
 const char   *bkt_json_word(const json_t *obj, const char *key); /* a plain ASCII string, or NULL */
@@ -70,6 +74,11 @@ json_t           *bkt_json_new_real(double v);
 json_t           *bkt_json_new_base64(const struct bkt_buf *b);
 BKT_NODISCARD int bkt_json_set(json_t *obj, const char *key, json_t *value); /* a key of the schema's */
 BKT_NODISCARD int bkt_json_push(json_t *list, json_t *value);
+/** Set a list of numbers. */
+BKT_NODISCARD int bkt_json_set_dims(json_t *obj, const char *key, const uint64_t *dims, unsigned rank);
+/** The end of making a tree (NULL: no memory): @p rc, and *out gets the tree, which is freed if @p rc is a
+ *  failure. */
+BKT_NODISCARD int bkt_json_give(json_t *j, int rc, json_t **out);
 /* The same for keys that are names of users' things, in whatever bytes. */
 BKT_NODISCARD int bkt_json_set_named(json_t *obj, const char *name, json_t *value);
 /** Borrowed; NULL: none. */

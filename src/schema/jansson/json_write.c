@@ -115,6 +115,24 @@ int bkt_json_push(json_t *list, json_t *value)
     return value && json_array_append_new(list, value) == 0 ? BKT_OK : BKT_ENOMEM;
 }
 
+int bkt_json_set_dims(json_t *obj, const char *key, const uint64_t *dims, unsigned rank)
+{
+    json_t *list = json_array();
+    BKT_PASS(bkt_json_set(obj, key, list));
+    for (unsigned i = 0; i < rank; i++)
+        BKT_PASS(bkt_json_push(list, bkt_json_new_u64(dims[i])));
+    return BKT_OK;
+}
+
+int bkt_json_give(json_t *j, int rc, json_t **out)
+{
+    if (rc < 0)
+        json_decref(j);
+    else
+        *out = j;
+    return rc == BKT_OK && !j ? BKT_ENOMEM : rc;
+}
+
 /* ---- the tree -> text ---- */
 
 /* Text without its marks; marked parts come out as Python would have written them. */

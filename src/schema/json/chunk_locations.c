@@ -132,16 +132,6 @@ static int parse_shape(const json_t *j, struct bkt_map_dset *d, struct bkt_err *
     return bkt_space_check(s, err);
 }
 
-static int parse_base64(const json_t *j, const char *key, struct bkt_buf *out, struct bkt_err *err)
-{
-    const json_t *v = bkt_json_get(j, key);
-    if (!v)
-        return BKT_OK;
-    if (!json_is_string(v) || bkt_base64_decode(json_string_value(v), json_string_length(v), out) < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "%s is not base64", key);
-    return BKT_OK;
-}
-
 static int chunk_index(const struct bkt_map_dset *d, const char *key, uint64_t *out, struct bkt_err *err)
 {
     const char *s = key;
@@ -232,8 +222,8 @@ static int parse_dset(const struct bkt_chunk_map *m, const json_t *j, struct bkt
     d->kind = (enum bkt_map_kind)kind;
     BKT_PASS(parse_shape(j, d, err));
     BKT_PASS(bkt_json_u64(bkt_json_get(j, "item_size"), "item_size", UINT32_MAX, &d->item_size, err));
-    BKT_PASS(parse_base64(j, "type", &d->type, err));
-    BKT_PASS(parse_base64(j, "creation", &d->creation, err));
+    BKT_PASS(bkt_json_base64(bkt_json_get(j, "type"), "type", &d->type, err));
+    BKT_PASS(bkt_json_base64(bkt_json_get(j, "creation"), "creation", &d->creation, err));
     if (d->kind == BKT_MAP_CHUNKED)
         return parse_chunks(m, j, d, err);
     if (d->kind == BKT_MAP_EXTERNAL)

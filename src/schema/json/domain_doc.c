@@ -5,6 +5,34 @@
 #include "schema/json/acl.h"
 #include "schema/json/schema_json.h"
 
+/* ---- access lists: HSDS's rules without the administrators; see acl.h ---- */
+
+const struct bkt_acl_name bkt_acl_names[BKT_ACL_N] = {
+    {BKT_ACL_CREATE, "create", 'c'},    {BKT_ACL_READ, "read", 'r'},
+    {BKT_ACL_UPDATE, "update", 'u'},    {BKT_ACL_DELETE, "delete", 'd'},
+    {BKT_ACL_READ_ACL, "readACL", 'e'}, {BKT_ACL_UPDATE_ACL, "updateACL", 'p'},
+};
+
+/* The user's own entry is final, then comes the default.  The members of groups are unknown here. */
+unsigned bkt_domain_doc_allows(const struct bkt_domain_doc *doc, const char *user)
+{
+    unsigned others = 0;
+    for (size_t i = 0; i < doc->n_acls; i++) {
+        if (strcmp(doc->acls[i].user, user) == 0)
+            return doc->acls[i].allow;
+        if (strcmp(doc->acls[i].user, "default") == 0)
+            others = doc->acls[i].allow;
+    }
+    return others;
+}
+
+bool bkt_domain_doc_lets(const struct bkt_domain_doc *doc, const char *user, unsigned need)
+{
+    return !user || !*user || (bkt_domain_doc_allows(doc, user) & need) == need;
+}
+
+/* ---- JSON -> model ---- */
+
 /* Entries may lack keys, and may have others: HSDS stores the whole body of a PUT, with a stray "domain". */
 static unsigned acl_bits(const json_t *j)
 {
@@ -66,12 +94,10 @@ static void parse_snapshot(const json_t *j, struct bkt_domain_doc *d)
 static int emit_first(const struct bkt_domain_doc *d, json_t *j)
 {
     json_t *list = json_array();
-    for (size_t i = 0; list && i < d->n_first; i++)
-        if (json_array_append_new(list, json_string(d->first[i].text)) < 0) {
-            json_decref(list);
-            return BKT_ENOMEM;
-        }
-    return bkt_json_set(j, "h5first", list);
+    BKT_PASS(bkt_json_set(j, "h5first", list));
+    for (size_t i = 0; i < d->n_first; i++)
+        BKT_PASS(bkt_json_push(list, json_string(d->first[i].text)));
+    return BKT_OK;
 }
 
 int bkt_snapshot_hint_emit(const struct bkt_snapshot_hint *h, json_t *j)
@@ -84,8 +110,7 @@ int bkt_snapshot_hint_emit(const struct bkt_snapshot_hint *h, json_t *j)
         return BKT_OK;
     BKT_PASS(bkt_json_set(hint, "cuts", cuts = json_array()));
     for (size_t i = 0; i < h->n_cuts; i++)
-        if (json_array_append_new(cuts, json_string(h->cuts[i])) < 0)
-            return BKT_ENOMEM;
+        BKT_PASS(bkt_json_push(cuts, json_string(h->cuts[i])));
     return BKT_OK;
 }
 
@@ -105,21 +130,15 @@ static int fill_doc(const json_t *j, struct bkt_domain_doc *d, struct bkt_err *e
     return parse_acls(bkt_json_get(j, "acls"), d, err);
 }
 
-int bkt_domain_doc_from_json(const json_t *j, struct bkt_domain_doc *out, struct bkt_err *err)
-{
-    memset(out, 0, sizeof *out);
-    int rc = fill_doc(j, out, err);
-    if (rc < 0)
-        bkt_domain_doc_fini(out);
-    return rc;
-}
-
 int bkt_domain_doc_parse(const void *json, size_t n, struct bkt_domain_doc *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     memset(out, 0, sizeof *out);
     BKT_PASS(bkt_json_load(json, n, &j, err));
-    return bkt_domain_doc_from_json(j, out, err);
+    int rc = fill_doc(j, out, err);
+    if (rc < 0)
+        bkt_domain_doc_fini(out);
+    return rc;
 }
 
 void bkt_domain_doc_fini(struct bkt_domain_doc *d)
@@ -137,31 +156,24 @@ void bkt_domain_doc_fini(struct bkt_domain_doc *d)
 
 /* ---- model -> JSON ---- */
 
-int bkt_acl_emit(unsigned allow, json_t **out)
+static int emit_acl(unsigned allow, json_t **out)
 {
     json_t *j = json_object();
-    if (!j)
-        return BKT_ENOMEM;
-    for (size_t i = 0; i < BKT_ACL_N; i++)
-        if (bkt_json_set(j, bkt_acl_names[i].key, json_boolean((allow & bkt_acl_names[i].bit) != 0)) < 0) {
-            json_decref(j);
-            return BKT_ENOMEM;
-        }
-    *out = j;
-    return BKT_OK;
+    int rc = BKT_OK;
+    for (size_t i = 0; rc == BKT_OK && i < BKT_ACL_N; i++)
+        rc = bkt_json_set(j, bkt_acl_names[i].key, json_boolean((allow & bkt_acl_names[i].bit) != 0));
+    return bkt_json_give(j, rc, out);
 }
 
 static int emit_doc(const struct bkt_domain_doc *d, json_t *j)
 {
-    json_t *acls = json_object(), *one = NULL;
-    if (d->root.text[0] && bkt_json_set(j, "root", json_string(d->root.text)) < 0) {
-        json_decref(acls);
-        return BKT_ENOMEM;
-    }
-    BKT_PASS(bkt_json_set(j, "acls", acls));
+    json_t *acls, *one = NULL;
+    if (d->root.text[0])
+        BKT_PASS(bkt_json_set(j, "root", json_string(d->root.text)));
+    BKT_PASS(bkt_json_set(j, "acls", acls = json_object()));
     BKT_PASS(bkt_json_set(j, "owner", bkt_json_new_str(d->owner ? d->owner : "admin")));
     for (size_t i = 0; i < d->n_acls; i++) {
-        BKT_PASS(bkt_acl_emit(d->acls[i].allow, &one));
+        BKT_PASS(emit_acl(d->acls[i].allow, &one));
         BKT_PASS(bkt_json_set_named(acls, d->acls[i].user, one));
     }
     if (d->n_first)
@@ -174,20 +186,79 @@ static int emit_doc(const struct bkt_domain_doc *d, json_t *j)
     return bkt_json_set(j, "lastModified", bkt_json_new_real(d->modified));
 }
 
-int bkt_domain_doc_to_json(const struct bkt_domain_doc *d, json_t **out, struct bkt_err *err)
+int bkt_domain_doc_emit(const struct bkt_domain_doc *d, struct bkt_buf *out, struct bkt_err *err)
 {
-    json_t *j = json_object();
-    if (!j || emit_doc(d, j) < 0) {
-        json_decref(j);
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j = json_object();
+    if (!j || emit_doc(d, j) < 0)
         BKT_NOMEM(err);
+    return bkt_json_dump(j, out, err);
+}
+
+/* ---- changes of access lists ---- */
+
+static int change_one(json_t *acls, const struct bkt_acl_change *c, struct bkt_err *err)
+{
+    json_t *entry = NULL;
+    if (bkt_json_get_named(acls, c->user, &entry) < 0)
+        BKT_NOMEM(err);
+    if (c->remove) {
+        if (!entry)
+            BKT_FAIL(err, BKT_ENOENT, "the access list has no entry for %s", c->user);
+        return bkt_json_del_named(acls, c->user);
     }
-    *out = j;
+    if (!json_is_object(entry)) {
+        json_t *fresh = NULL;
+        if (emit_acl(0, &fresh) < 0 || bkt_json_set_named(acls, c->user, fresh) < 0 ||
+            bkt_json_get_named(acls, c->user, &entry) < 0)
+            BKT_NOMEM(err);
+    }
+    for (size_t i = 0; i < BKT_ACL_N; i++) {
+        unsigned bit = bkt_acl_names[i].bit;
+        if (((c->grant | c->revoke) & bit) &&
+            bkt_json_set(entry, bkt_acl_names[i].key, json_boolean((c->grant & bit) != 0)) < 0)
+            BKT_NOMEM(err);
+    }
     return BKT_OK;
 }
 
-int bkt_domain_doc_emit(const struct bkt_domain_doc *d, struct bkt_buf *out, struct bkt_err *err)
+int bkt_acl_edit(const void *json, size_t n, const struct bkt_acl_change *c, size_t n_changes, double now,
+                 struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
-    BKT_PASS(bkt_domain_doc_to_json(d, &j, err));
+    BKT_PASS(bkt_json_load(json, n, &j, err));
+    json_t *acls = json_object_get(j, "acls");
+    if (!json_is_object(acls)) {
+        if (bkt_json_set(j, "acls", json_object()) < 0)
+            BKT_NOMEM(err);
+        acls = json_object_get(j, "acls");
+    }
+    for (size_t i = 0; i < n_changes; i++)
+        BKT_PASS(change_one(acls, &c[i], err));
+    if (bkt_json_set(j, "lastModified", bkt_json_new_real(now)) < 0)
+        BKT_NOMEM(err);
     return bkt_json_dump(j, out, err);
+}
+
+int bkt_folder_emit(const char *owner, const struct bkt_domain_doc *parent, double now, struct bkt_buf *out,
+                    struct bkt_err *err)
+{
+    const size_t most = (parent ? parent->n_acls : 0) + 2;
+    struct bkt_acl_entry *v = calloc(most, sizeof *v);
+    char *name = strdup(owner), *others = strdup("default");
+    int rc = BKT_ENOMEM;
+    struct bkt_domain_doc doc = {.owner = name, .created = now, .modified = now, .acls = v};
+    if (v && name && others) {
+        v[doc.n_acls++] = (struct bkt_acl_entry){name, BKT_ACL_ALL};
+        for (size_t i = 0; parent && i < parent->n_acls; i++)
+            if (parent->acls[i].allow && strcmp(parent->acls[i].user, owner) != 0 &&
+                strcmp(parent->acls[i].user, "default") != 0)
+                v[doc.n_acls++] = parent->acls[i];
+        if (strcmp(owner, "default") != 0)
+            v[doc.n_acls++] = (struct bkt_acl_entry){others, BKT_ACL_READ};
+        rc = bkt_domain_doc_emit(&doc, out, err);
+    }
+    free(v);
+    free(name);
+    free(others);
+    return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : rc;
 }

@@ -391,20 +391,9 @@ const struct bkt_chunk_ref *bkt_layout_find_chunk(const struct bkt_layout *l, co
 static int emit_class(enum bkt_layout_class cls, json_t **out)
 {
     json_t *j = json_object();
-    if (!j || bkt_json_set(j, "class",
-                           json_string(bkt_word_of(layout_classes, BKT_COUNT(layout_classes), cls))) < 0) {
-        json_decref(j);
-        return BKT_ENOMEM;
-    }
-    *out = j;
-    return BKT_OK;
-}
-
-static int set_dims(json_t *j, const char *key, const uint64_t *dims, unsigned rank)
-{
-    json_t *list = NULL;
-    BKT_PASS(bkt_dims_emit(dims, rank, &list));
-    return bkt_json_set(j, key, list);
+    return bkt_json_give(
+        j, bkt_json_set(j, "class", json_string(bkt_word_of(layout_classes, BKT_COUNT(layout_classes), cls))),
+        out);
 }
 
 static int emit_chunks(const struct bkt_layout *l, json_t *j)
@@ -485,14 +474,14 @@ static int emit_ref(const struct bkt_dset *d, uint64_t *top_dims, json_t *j)
     }
     memcpy(top_dims, l->dims, sizeof l->dims);
     if (l->cls == BKT_D_CHUNKED_REF) {
-        BKT_PASS(set_dims(j, "dims", l->dims, l->rank));
+        BKT_PASS(bkt_json_set_dims(j, "dims", l->dims, l->rank));
         return emit_chunks(l, j);
     }
     if (!rows_name_files(l))
         hyper_chunk(d, top_dims);
-    BKT_PASS(set_dims(j, "dims", top_dims, l->rank));
+    BKT_PASS(bkt_json_set_dims(j, "dims", top_dims, l->rank));
     if (!rows_name_files(l))
-        BKT_PASS(set_dims(j, "hyper_dims", l->dims, l->rank));
+        BKT_PASS(bkt_json_set_dims(j, "hyper_dims", l->dims, l->rank));
     return bkt_json_set(j, "chunk_table", json_string(l->chunk_table.text));
 }
 
@@ -505,16 +494,12 @@ static int emit_top(const struct bkt_layout *l, const uint64_t *dims, const json
         return BKT_ENOMEM;
     if (!ref)
         BKT_PASS(emit_class(BKT_D_CHUNKED, &j)); /* HSDS 0.9 reads nothing else */
-    int rc = set_dims(j, "dims", dims, l->rank);
+    int rc = bkt_json_set_dims(j, "dims", dims, l->rank);
     if (rc == BKT_OK && l->partition_count >= 2)
         rc = bkt_json_set(j, "partition_count", bkt_json_new_u64(l->partition_count));
     if (rc == BKT_OK && l->hdf5_chunks)
         rc = bkt_json_set(j, "chunk_encoding", json_string("hdf5"));
-    if (rc < 0)
-        json_decref(j);
-    else
-        *out = j;
-    return rc;
+    return bkt_json_give(j, rc, out);
 }
 
 static int emit_layout(const struct bkt_dset *d, json_t **top, json_t *cpl)
@@ -533,7 +518,7 @@ static int emit_layout(const struct bkt_dset *d, json_t **top, json_t *cpl)
     if (ref)
         BKT_PASS(emit_ref(d, dims, user));
     else if (l->user_cls == BKT_D_CHUNKED)
-        BKT_PASS(set_dims(user, "dims", l->user_dims, l->user_rank));
+        BKT_PASS(bkt_json_set_dims(user, "dims", l->user_dims, l->user_rank));
     return null || l->cls == BKT_D_NONE ? BKT_OK : emit_top(l, dims, ref ? user : NULL, top);
 }
 

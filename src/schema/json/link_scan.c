@@ -2,7 +2,7 @@
  * its bytes.  A tree takes much longer, and delays the program that opens the group.
  *
  * An entry of the usual form is read as it stands; any other becomes a tree, and then a link by the rules of
- * schema/json/link.c. */
+ * schema/json/entries.c. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -17,21 +17,13 @@ static int order_bits(const char *words)
 /* The two shapes of creationProperties: the REST VOL stores base64 of H5Pencode2 bytes, h5pyd an object. */
 static int parse_cpl(const json_t *j, struct bkt_object *o, struct bkt_err *err)
 {
-    if (json_is_string(j)) {
-        int rc = bkt_base64_decode(json_string_value(j), json_string_length(j), &o->cpl);
-        if (rc < 0)
-            BKT_FAIL(err, rc == BKT_ENOMEM ? rc : BKT_EFORMAT,
-                     "creationProperties is a string that is not base64");
-        return BKT_OK;
-    }
+    if (json_is_string(j))
+        return bkt_json_base64(j, "creationProperties is a string that", &o->cpl, err);
     if (j && !json_is_object(j))
         BKT_FAIL(err, BKT_EFORMAT, "creationProperties is neither an object nor a string");
 
-    const char *plist = bkt_json_word(j, "h5plist");
-    int         rc    = plist ? bkt_base64_decode(plist, strlen(plist), &o->cpl) : BKT_OK;
-    if (rc < 0)
-        BKT_FAIL(err, rc == BKT_ENOMEM ? rc : BKT_EFORMAT, "creationProperties.h5plist is not base64");
-
+    BKT_PASS(bkt_json_base64(bkt_json_word(j, "h5plist") ? bkt_json_get(j, "h5plist") : NULL,
+                             "creationProperties.h5plist", &o->cpl, err));
     const json_t *order = bkt_json_get(j, "CreateOrder"), *times = bkt_json_get(j, "trackTimes");
     const json_t *phase = bkt_json_get(j, "attributePhaseChange");
     const char   *word  = bkt_json_word(j, "trackTimes");
@@ -302,24 +294,14 @@ static int emit_object(const struct bkt_object *o, json_t *j, json_t **cpl, json
     return emit_own(o, j);
 }
 
-int bkt_object_to_json(const struct bkt_object *o, json_t **out, struct bkt_err *err)
+int bkt_object_emit(const struct bkt_object *o, struct bkt_buf *out, struct bkt_err *err)
 {
-    json_t *j = json_object(), *cpl = json_object(), *top = NULL, *user = json_object();
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j = json_object();
+    json_t *cpl = json_object(), *top = NULL, *user = json_object();
     int     rc = j && cpl && user ? emit_object(o, j, &cpl, &top, &user, err) : BKT_ENOMEM;
     json_decref(cpl);
     json_decref(top);
     json_decref(user);
-    if (rc == BKT_OK) {
-        *out = j;
-        return BKT_OK;
-    }
-    json_decref(j);
-    BKT_FAIL(err, rc, "object %s can't be put into JSON", o->id.text);
-}
-
-int bkt_object_emit(const struct bkt_object *o, struct bkt_buf *out, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
-    BKT_PASS(bkt_object_to_json(o, &j, err));
+    BKT_TRY(err, rc, "object %s can't be put into JSON", o->id.text);
     return bkt_json_dump(j, out, err);
 }

@@ -87,10 +87,7 @@ static int parse_region(const json_t *j, struct bkt_regref *r, struct bkt_err *e
     r->kind = (enum bkt_region)kind;
     if (json_is_string(space)) {
         r->kind = BKT_REGION_ENCODED;
-        int rc  = bkt_base64_decode(json_string_value(space), json_string_length(space), &r->space);
-        if (rc < 0)
-            BKT_FAIL(err, rc == BKT_ENOMEM ? rc : BKT_EFORMAT, "region reference: h5space is not base64");
-        return BKT_OK;
+        return bkt_json_base64(space, "region reference: h5space", &r->space, err);
     }
     if (r->kind == BKT_REGION_POINTS || r->kind == BKT_REGION_BLOCKS)
         return parse_selection(bkt_json_get(j, "selection"), r, err);

@@ -10,7 +10,7 @@
  *   h5uses         a committed type: the number of datasets and attributes of it
  *   h5refby, h5useby        [[id, n], ...]: the latest changes of h5refcount and h5uses, so that none is made
  * twice h5links        a group's user-defined links: {name: {"type": 64.., "data": base64, "created": t}}
- *   h5order        a link or an attribute: its number in the order of creation; see creation_order.c
+ *   h5order        a link or an attribute: its number in the order of creation; see entries.c
  *   h5nextlink, h5nextattr        the number of the next one
  *   h5null         an attribute, or creationProperties beside fillValue: which empty strings are NULL; see
  *                  null_strings.c.  Without fillValue: strings that were never written are NULL
@@ -82,14 +82,12 @@ BKT_NODISCARD int bkt_object_parse_tree(const void *json, size_t n, const struct
 /** As bkt_object_parse().  @p whole: whether the text was JSON at all, though it failed. */
 BKT_NODISCARD int bkt_object_load(const void *json, size_t n, const struct bkt_id *expect,
                                   struct bkt_object **out, bool *whole, struct bkt_err *err);
-BKT_NODISCARD int bkt_domain_doc_from_json(const json_t *j, struct bkt_domain_doc *out, struct bkt_err *err);
 
 /* ---- model -> JSON ---- */
 
-/** A type, a dataspace, its extent as a list; @p out is the caller's.  BKT_ENOMEM. */
+/** A type, a dataspace; @p out is the caller's.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_type_emit(const struct bkt_type *t, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_space_emit(const struct bkt_space *s, json_t **out, struct bkt_err *err);
-BKT_NODISCARD int bkt_dims_emit(const uint64_t *dims, unsigned rank, json_t **out);
 /** A value as JSON, if parsing that JSON gives the very same bytes; else as base64 of them, and @p base64
  *  true.
  *  @param base64  in: use base64 in any case
@@ -108,8 +106,8 @@ BKT_NODISCARD int bkt_nulls_parse(const json_t *beside, const struct bkt_type *t
                                   struct bkt_err *err);
 BKT_NODISCARD int bkt_attr_emit(const struct bkt_attr *a, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err);
-/** Put all links into the object @p j, in the order of creation, if @p numbered with numbers
- * (creation_order.c). User-defined links go into @p user. */
+/** Put all links into the object @p j, in the order of creation, if @p numbered with numbers.  User-defined
+ * links go into @p user. */
 BKT_NODISCARD int bkt_attrs_emit(const struct bkt_attrs *a, bool numbered, json_t *j, struct bkt_err *err);
 BKT_NODISCARD int bkt_links_emit(const struct bkt_links *l, bool numbered, json_t *j, json_t *user,
                                  struct bkt_err *err);
@@ -118,9 +116,6 @@ BKT_NODISCARD int bkt_links_emit(const struct bkt_links *l, bool numbered, json_
 BKT_NODISCARD int bkt_layout_emit(const struct bkt_dset *d, json_t **top, json_t *cpl, struct bkt_err *err);
 /** Put the keys that bkt_dcpl_parse() reads into creationProperties. */
 BKT_NODISCARD int bkt_dcpl_emit(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err);
-BKT_NODISCARD int bkt_object_to_json(const struct bkt_object *o, json_t **out, struct bkt_err *err);
-BKT_NODISCARD int bkt_domain_doc_to_json(const struct bkt_domain_doc *d, json_t **out, struct bkt_err *err);
-BKT_NODISCARD int bkt_acl_emit(unsigned allow, json_t **out);
 /** Put the hint about a snapshot into the document @p j. */
 BKT_NODISCARD int bkt_snapshot_hint_emit(const struct bkt_snapshot_hint *h, json_t *j);
 /** Parse key h5userblock of .domain.json (NULL: missing) into the zeroed @p u; emit @p u into the document
@@ -128,15 +123,11 @@ BKT_NODISCARD int bkt_snapshot_hint_emit(const struct bkt_snapshot_hint *h, json
 void              bkt_userblock_parse(const json_t *j, struct bkt_userblock *u);
 BKT_NODISCARD int bkt_userblock_emit(const struct bkt_userblock *u, json_t *doc);
 
-/* ---- numbers in the order of creation (creation_order.c) ---- */
+/* ---- numbers in the order of creation (entries.c) ---- */
 
-uint32_t bkt_order_said(const json_t *entry); /* of a link or attribute; BKT_UNNUMBERED */
 uint32_t          bkt_order_next(const json_t *j, const char *key); /* of an object; 0: not given */
 /** Key h5order of an entry.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_order_say(json_t *entry, uint32_t number);
-/** The next entry in order: emits its number if that isn't @p expected.  @p expected becomes the number after
- *  it. */
-BKT_NODISCARD int bkt_order_follow(json_t *entry, uint32_t number, uint32_t *expected);
 /** Write numbers into all entries of the lists (each an object or NULL); @p next, 0 or the given one, becomes
  *  right. */
 BKT_NODISCARD int bkt_order_spell(json_t *const *lists, size_t n_lists, uint32_t *next);
@@ -144,19 +135,8 @@ BKT_NODISCARD int bkt_order_spell(json_t *const *lists, size_t n_lists, uint32_t
 BKT_NODISCARD int bkt_order_abridge(json_t *const *lists, size_t n_lists, json_t *obj, const char *key,
                                     uint32_t next);
 
-/* ---- common members of the entries of links and attributes (named_entry.c) ---- */
-/** Whether all bytes are below 0x80. */
-bool bkt_name_is_ascii(const char *name);
 /** Whether a name is UTF-8: as "charSet" states (@p n bytes; NULL: it is absent), else
  * as its bytes suggest. */
 bool bkt_name_is_utf8(const char *name, const char *set, size_t n);
-/** Read the time, the number and the character set of a name from an entry; the name is set. */
-void bkt_entry_read(const json_t *j, struct bkt_named *one);
-/** Write the character set, if the bytes of the name suggest another, and the time. */
-BKT_NODISCARD int bkt_entry_say(json_t *j, const struct bkt_named *one);
-/** Put a new entry, which is taken, into @p list.
- *  @param number  of the entry before it plus 1, for entries with numbers; else NULL */
-BKT_NODISCARD int bkt_entry_put(json_t *list, const struct bkt_named *one, json_t *entry, uint32_t *number,
-                                struct bkt_err *err);
 
 #endif

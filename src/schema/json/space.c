@@ -68,10 +68,8 @@ static json_t *emit_maxdim(const struct bkt_space *s, unsigned i)
 
 static int emit_simple(const struct bkt_space *s, json_t *j)
 {
-    json_t *dims = NULL;
-    bool    grows = false;
-    BKT_PASS(bkt_dims_emit(s->dims, s->rank, &dims));
-    BKT_PASS(bkt_json_set(j, "dims", dims));
+    bool grows = false;
+    BKT_PASS(bkt_json_set_dims(j, "dims", s->dims, s->rank));
     for (unsigned i = 0; i < s->rank; i++)
         grows |= s->maxdims[i] != s->dims[i];
     if (!grows)
@@ -86,11 +84,10 @@ static int emit_simple(const struct bkt_space *s, json_t *j)
 int bkt_space_emit(const struct bkt_space *s, json_t **out, struct bkt_err *err)
 {
     json_t *j = json_object();
-    if (!j || bkt_json_set(j, "class", json_string(bkt_word_of(classes, BKT_COUNT(classes), s->cls))) < 0 ||
-        (s->cls == BKT_S_SIMPLE && emit_simple(s, j) < 0)) {
-        json_decref(j);
+    int rc = bkt_json_set(j, "class", json_string(bkt_word_of(classes, BKT_COUNT(classes), s->cls)));
+    if (rc == BKT_OK && s->cls == BKT_S_SIMPLE)
+        rc = emit_simple(s, j);
+    if (bkt_json_give(j, rc, out) < 0)
         BKT_NOMEM(err);
-    }
-    *out = j;
     return BKT_OK;
 }

@@ -282,15 +282,13 @@ static int check_encoded(const struct bkt_type *t, struct bkt_err *err)
  * same bytes; if they aren't, only this type is unusable. */
 static int parse_encoded(const json_t *j, struct bkt_type *t, struct bkt_err *err)
 {
-    const char    *text = bkt_json_word(j, "h5type");
     struct bkt_err why;
-    int            rc = text ? bkt_base64_decode(text, strlen(text), &t->encoded) : BKT_OK;
-    if (rc < 0)
-        BKT_FAIL(err, rc == BKT_ENOMEM ? rc : BKT_EFORMAT, "type.h5type is not base64");
+    BKT_PASS(bkt_json_base64(bkt_json_word(j, "h5type") ? bkt_json_get(j, "h5type") : NULL, "type.h5type",
+                             &t->encoded, err));
     if (!t->encoded.len)
         return BKT_OK;
     bkt_err_clear(&why);
-    rc = check_encoded(t, &why);
+    int rc = check_encoded(t, &why);
     if (rc == BKT_ENOMEM || (rc < 0 && !(t->bad = strdup(why.n ? why.frame[0].msg : bkt_err_text(rc)))))
         BKT_NOMEM(err);
     return BKT_OK;
@@ -398,25 +396,9 @@ static int emit_compound(const struct bkt_type *t, unsigned depth, json_t *j, st
     return BKT_OK;
 }
 
-int bkt_dims_emit(const uint64_t *dims, unsigned rank, json_t **out)
-{
-    json_t *list = json_array();
-    if (!list)
-        return BKT_ENOMEM;
-    for (unsigned i = 0; i < rank; i++)
-        if (bkt_json_push(list, bkt_json_new_u64(dims[i])) < 0) {
-            json_decref(list);
-            return BKT_ENOMEM;
-        }
-    *out = list;
-    return BKT_OK;
-}
-
 static int emit_array(const struct bkt_type *t, unsigned depth, json_t *j, struct bkt_err *err)
 {
-    json_t *dims = NULL;
-    BKT_PASS(bkt_dims_emit(t->dims, t->rank, &dims));
-    BKT_PASS(bkt_json_set(j, "dims", dims));
+    BKT_PASS(bkt_json_set_dims(j, "dims", t->dims, t->rank));
     return emit_base(t, depth, j, err);
 }
 
@@ -471,13 +453,8 @@ static int emit_depth(const struct bkt_type *t, unsigned depth, json_t **out, st
     json_t *j = json_object();
     if (!j)
         BKT_NOMEM(err);
-    int rc = emit_object(t, depth, j, err);
-    if (rc < 0) {
-        json_decref(j);
-        return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : rc;
-    }
-    *out = j;
-    return BKT_OK;
+    int rc = bkt_json_give(j, emit_object(t, depth, j, err), out);
+    return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : rc;
 }
 
 int bkt_type_emit(const struct bkt_type *t, json_t **out, struct bkt_err *err)

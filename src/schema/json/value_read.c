@@ -309,9 +309,7 @@ static int decode_base64(const struct bkt_type *t, uint64_t n, const json_t *j, 
     size_t was = out->len;
     if (!json_is_string(j) || !bkt_json_is_text(j))
         BKT_FAIL(err, BKT_EFORMAT, "encoding is base64, but the value is not a string");
-    int rc = bkt_base64_decode(json_string_value(j), json_string_length(j), out);
-    if (rc < 0)
-        BKT_FAIL(err, rc == BKT_ENOMEM ? rc : BKT_EFORMAT, "the value is not base64");
+    BKT_PASS(bkt_json_base64(j, "the value", out, err));
     struct bkt_rd r = bkt_rd_of(out->ptr + was, out->len - was);
     if (!t->is_var && (t->size == 0 || n > bkt_rd_left(&r) / t->size))
         BKT_FAIL(err, BKT_EFORMAT, "the value has %zu bytes, too few for %" PRIu64 " elements of %zu bytes",

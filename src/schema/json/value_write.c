@@ -15,12 +15,6 @@
 typedef int decode_fn(const struct bkt_type *t, struct bkt_rd *r, json_t **out);
 static decode_fn decode;
 
-static int give(json_t *j, json_t **out)
-{
-    *out = j;
-    return j ? BKT_OK : BKT_ENOMEM;
-}
-
 static uint64_t take_bits(const struct bkt_type *t, struct bkt_rd *r)
 {
     return t->big_endian ? bkt_rd_be(r, (unsigned)t->size) : bkt_rd_le(r, (unsigned)t->size);
@@ -31,8 +25,8 @@ static int decode_integer(const struct bkt_type *t, struct bkt_rd *r, json_t **o
     uint64_t v = take_bits(t, r);
     unsigned spare = 64 - (unsigned)t->size * 8;
     if (!t->is_signed)
-        return give(bkt_json_new_u64(v), out);
-    return give(json_integer((json_int_t)((int64_t)(v << spare) >> spare)), out);
+        return bkt_json_give(bkt_json_new_u64(v), BKT_OK, out);
+    return bkt_json_give(json_integer((json_int_t)((int64_t)(v << spare) >> spare)), BKT_OK, out);
 }
 
 static double double_of_half(uint64_t bits)
@@ -59,7 +53,7 @@ static int decode_float(const struct bkt_type *t, struct bkt_rd *r, json_t **out
     case 8: memcpy(&d, &bits, 8); break;
     default: return BKT_EFORMAT;
     }
-    return give(bkt_json_new_real(d), out);
+    return bkt_json_give(bkt_json_new_real(d), BKT_OK, out);
 }
 
 /* ---- text and bytes ---- */
@@ -68,7 +62,7 @@ static int give_text(const void *p, size_t n, json_t **out)
 {
     if (!bkt_utf8_is(p, n))
         return BKT_EFORMAT;
-    return give(bkt_json_new_text(p, n), out);
+    return bkt_json_give(bkt_json_new_text(p, n), BKT_OK, out);
 }
 
 static const unsigned char *take_var(struct bkt_rd *r, size_t *n)
@@ -112,11 +106,7 @@ static int decode_nested(const struct bkt_type *t, const uint64_t *dims, unsigne
         if (rc == BKT_OK)
             rc = bkt_json_push(list, one);
     }
-    if (rc < 0)
-        json_decref(list);
-    else
-        *out = list;
-    return rc;
+    return bkt_json_give(list, rc, out);
 }
 
 static int decode_vlen(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
@@ -139,11 +129,7 @@ static int decode_compound(const struct bkt_type *t, struct bkt_rd *r, json_t **
         if (rc == BKT_OK)
             rc = bkt_json_push(list, one);
     }
-    if (rc < 0)
-        json_decref(list);
-    else
-        *out = list;
-    return rc;
+    return bkt_json_give(list, rc, out);
 }
 
 static int decode_array(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
@@ -182,7 +168,8 @@ static int decode_nothing(const struct bkt_type *type, const struct bkt_space *s
     uint64_t lists = 1;
     for (unsigned i = 0; i < space->rank && space->dims[i] && lists <= 1000; i++)
         lists = space->dims[i] > 1000 ? 1001 : lists * space->dims[i];
-    return lists > 1000 ? give(json_array(), out) : decode_nested(type, space->dims, space->rank, r, out);
+    return lists > 1000 ? bkt_json_give(json_array(), BKT_OK, out)
+                        : decode_nested(type, space->dims, space->rank, r, out);
 }
 
 static int emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value,
