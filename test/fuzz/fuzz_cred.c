@@ -5,7 +5,7 @@
 
 #include "storage/aws/cred/cred_impl.h"
 #include "storage/aws/sigv4.h"
-#include "storage/web/netrc.h"
+#include "storage/web/login.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

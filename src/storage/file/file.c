@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/os/beneath.h"
 #include "base/crc32c.h"
 #include "storage/file/file_impl.h"
-#include "storage/file/list.h"
 #include "base/num.h"
 #include "base/os/pool.h"
 #include "storage/stats.h"
@@ -69,6 +69,56 @@ void bkt_file_describe(struct bkt_req *req, const struct stat *sb)
     bkt_file_etag(sb, req->etag);
     req->size  = (uint64_t)sb->st_size;
     req->mtime = (double)sb->st_mtim.tv_sec + (double)sb->st_mtim.tv_nsec / 1e9;
+}
+
+/* ---- sums ---- */
+
+/* Whether the bytes of a file are those that were stored: as in storage/http/answer.c.  The CRC-32C lies in
+ * an extended attribute, set before the file gets its name, so that a copy with attributes keeps it.  Other
+ * programs write into such a file in place (HSDS's POSIX driver does).  So the attribute also holds the
+ * file's size and time.  If these are not the file's any more, the sum is ignored.  A file system without
+ * extended attributes has no sums. */
+#define SUM_NAME "user.h5bucket.crc32c"
+#define SUM_TEXT 48 /* sum, size, time in ns: 8, 16 and 16 digits, and blanks */
+
+static void text_of(uint32_t sum, const struct stat *sb, char text[SUM_TEXT])
+{
+    (void)snprintf(text, SUM_TEXT, "%08x %llx %llx", sum, (unsigned long long)sb->st_size,
+                   (unsigned long long)sb->st_mtim.tv_sec * 1000000000ULL +
+                       (unsigned long long)sb->st_mtim.tv_nsec);
+}
+
+/* Note whether the file system has no attributes, so that no further file is asked. */
+static void has_none(struct bkt_file_store *st)
+{
+    if (errno == EOPNOTSUPP || errno == ENOSYS)
+        atomic_store(&st->no_sums, true);
+}
+
+void bkt_file_sum_set(struct bkt_file_store *st, int fd, uint32_t sum, const struct stat *sb)
+{
+    char text[SUM_TEXT];
+    if (atomic_load(&st->no_sums))
+        return;
+    text_of(sum, sb, text);
+    if (fsetxattr(fd, SUM_NAME, text, strlen(text), 0) < 0)
+        has_none(st);
+}
+
+static bool sum_get(struct bkt_file_store *st, int fd, const struct stat *sb, uint32_t *sum)
+{
+    char text[SUM_TEXT] = "", digits[9] = "", want[SUM_TEXT];
+    if (atomic_load(&st->no_sums))
+        return false;
+    if (fgetxattr(fd, SUM_NAME, text, sizeof text - 1) < 0) {
+        has_none(st);
+        return false;
+    }
+    memcpy(digits, text, 8);
+    if (!bkt_crc32c_parse(digits, sum))
+        return false;
+    text_of(*sum, sb, want);
+    return strcmp(text, want) == 0;
 }
 
 /* ---- reading ---- */
@@ -135,7 +185,7 @@ static void pour_span(const struct bkt_file_store *st, struct bkt_req *req, int 
 static bool receive(struct bkt_file_store *st, struct bkt_req *req, int fd, const struct stat *sb,
                     uint64_t len, uint32_t *want, uint32_t *have)
 {
-    bool sums = req->off == 0 && len == req->size && bkt_file_sum_get(st, fd, sb, want);
+    bool sums = req->off == 0 && len == req->size && sum_get(st, fd, sb, want);
     *have     = 0;
     if (req->sink) {
         pour_span(st, req, fd, len, sums ? have : NULL);
@@ -261,26 +311,13 @@ static void file_start(struct bkt_store *base, struct bkt_req *req)
     bkt_pool_submit(&j->job);
 }
 
-static int file_list(struct bkt_store *base, const char *prefix, const char *delimiter,
-                     bkt_list_each_fn *each, void *arg, struct bkt_err *err)
-{
-    return bkt_file_list((struct bkt_file_store *)base, prefix, *delimiter != 0, each, arg, err);
-}
-
 static void file_close(struct bkt_store *base)
 {
     struct bkt_file_store *st = (struct bkt_file_store *)base;
-    bkt_file_write_fini(st);
+    bkt_file_sync_fini(st);
     (void)close(st->root);
     free(st);
 }
-
-static int file_turn(struct bkt_store *base, const char *key)
-{
-    return bkt_file_turn((struct bkt_file_store *)base, key);
-}
-
-static int64_t file_ahead(struct bkt_store *base) { return bkt_file_ahead((struct bkt_file_store *)base); }
 
 /* Check the directory that contains the object, or the one in which its directory would be created. */
 static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err *err)
@@ -309,17 +346,17 @@ static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err 
 static const struct bkt_store_ops file_ops = {.name = "file",
                                               .local = true,
                                               .start = file_start,
-                                              .list = file_list,
+                                              .list = bkt_file_list,
                                               .may_put = file_may_put,
-                                              .turn = file_turn,
+                                              .turn = bkt_file_turn,
                                               .end_turn = bkt_file_unlock,
-                                              .ahead = file_ahead,
+                                              .ahead = bkt_file_ahead,
                                               .close = file_close};
 static const struct bkt_store_ops file_ops_readonly = {.name = "file",
                                                        .local = true,
                                                        .readonly = true,
                                                        .start = file_start,
-                                                       .list = file_list,
+                                                       .list = bkt_file_list,
                                                        .close = file_close};
 
 /* Writing needs the scratch directory.  Other permissions are checked by writing, which also reports a link

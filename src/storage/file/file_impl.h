@@ -25,6 +25,8 @@
 #include "base/os/fork.h"
 #include "storage/store_impl.h"
 
+#define BKT_FILE_SCRATCH ".h5bucket"
+
 /* Sizes of two tables.  Any number is correct, and the size makes no visible difference. */
 #define BKT_FILE_SYNCS 16
 #define BKT_FILE_NAMED 1024
@@ -65,24 +67,33 @@ struct bkt_file_store {
     atomic_uint_least64_t named[BKT_FILE_NAMED];
 };
 
-/** Initialise and release the writing part of a directory's store; once at its opening, once at its end. */
+/** Initialise the writing part of a directory's store, once at its opening. */
 void bkt_file_write_init(struct bkt_file_store *st, const struct bkt_settings *set);
-void bkt_file_write_fini(struct bkt_file_store *st);
-/** As bkt_store_turn(): a lock file beside those of [F2]. */
-int bkt_file_turn(struct bkt_file_store *st, const char *key);
 /** As bkt_store_ahead(): the number of seconds by which the file system's clock is ahead of the local clock.
  *  0 if the directory was never written to. */
-int64_t bkt_file_ahead(struct bkt_file_store *st);
+int64_t bkt_file_ahead(struct bkt_store *st);
 /** PUT or DELETE: sets the request's outputs, but does not finish it. */
 void bkt_file_write(struct bkt_file_store *st, struct bkt_req *req);
 
 /** FNV-1a of a text. */
 unsigned bkt_file_hash(const char *s);
 
+/** Whether a key stays inside the directory and outside the scratch directory. */
+bool bkt_file_key_ok(const char *key);
+void bkt_file_etag(const struct stat *sb, char etag[BKT_ETAG_MAX]);
+
+/* list.c */
+/** As bkt_store_list(), keys in binary order.  A symbolic link that is not followed is a key; files below it
+ * are not keys. */
+int bkt_file_list(struct bkt_store *base, const char *prefix, const char *delimiter, bkt_list_each_fn *each,
+                  void *arg, struct bkt_err *err);
+
 /* lock.c */
 /** Wait for the lock of the request's key, [F2]; the lock ends with the process, too.  Negative: the request
  *  has failed. */
 int  bkt_file_lock(struct bkt_file_store *st, struct bkt_req *req);
+/** As bkt_store_turn(): a lock file beside those of [F2]. */
+int bkt_file_turn(struct bkt_store *base, const char *key);
 /** Release a lock of bkt_file_lock() or bkt_file_turn(); -1 is allowed. */
 void bkt_file_unlock(int fd);
 
@@ -111,12 +122,9 @@ BKT_NODISCARD int bkt_file_check_db(struct bkt_file_store *st, const char *key, 
 int bkt_file_say_link(const struct bkt_file_store *st, const char *what, const char *key,
                       struct bkt_err *err);
 
-/* storage/file/checksum.c */
 /** Store the CRC-32C of the bytes with an open file whose state is @p sb.  If that is not possible, the file
  *  has no sum. */
 void bkt_file_sum_set(struct bkt_file_store *st, int fd, uint32_t sum, const struct stat *sb);
-/** Get a file's CRC-32C.  False: it is not known. */
-bool bkt_file_sum_get(struct bkt_file_store *st, int fd, const struct stat *sb, uint32_t *sum);
 
 /* durable.c */
 /** Initialise and release the part that synchronises directories; once at the store's opening, once at its

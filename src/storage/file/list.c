@@ -1,5 +1,4 @@
-#include "storage/file/list.h"
-
+/* See file_impl.h: the keys of a directory, in binary order. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -141,10 +140,10 @@ static int walk(const struct walk *w, int at, size_t skip, const char *dir, int 
     return rc;
 }
 
-int bkt_file_list(const struct bkt_file_store *st, const char *prefix, bool roll_up, bkt_list_each_fn *each,
+int bkt_file_list(struct bkt_store *base, const char *prefix, const char *delimiter, bkt_list_each_fn *each,
                   void *arg, struct bkt_err *err)
 {
-    struct walk w = {st, prefix, roll_up, each, arg, err};
+    struct walk w = {(struct bkt_file_store *)base, prefix, *delimiter != 0, each, arg, err};
     /* begin in the directory that the prefix names, if it may be a directory */
     const char             *slash = strrchr(prefix, '/');
     BKT_CLEANUP(bkt_freep) char *dir = strndup(prefix, slash ? (size_t)(slash - prefix) + 1 : 0);

@@ -11,7 +11,6 @@
 #include "base/os/beneath.h"
 #include "base/os/clock.h"
 #include "storage/file/file_impl.h"
-#include "storage/file/list.h"
 
 #define LOCKS BKT_FILE_SCRATCH "/lock/"
 /* Lock files, and ns between two attempts to get the turn.  Other values make no visible difference. */
@@ -117,11 +116,11 @@ int bkt_file_lock(struct bkt_file_store *st, struct bkt_req *req)
 /* The wait is limited: a stopped holder must not stop the others, and a writer without a turn is correct,
  * too.  But as long as the turn changes hands, waiting is best: a writer without a turn only loses its race
  * and does its work again. */
-int bkt_file_turn(struct bkt_file_store *st, const char *key)
+int bkt_file_turn(struct bkt_store *base, const char *key)
 {
     char name[64];
     (void)snprintf(name, sizeof name, LOCKS "t%02x", bkt_file_hash(key) % N_LOCKS);
-    int             fd    = open_lock(st, name, NULL);
+    int             fd    = open_lock((struct bkt_file_store *)base, name, NULL);
     struct timespec pause = {0, TURN_PAUSE_NS}, taken = {0, 0};
     time_t          begun = bkt_seconds_now(), since = begun;
     while (fd >= 0 && bkt_seconds_now() - since <= TURN_PATIENCE && bkt_seconds_now() - begun <= TURN_MOST) {

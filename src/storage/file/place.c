@@ -7,7 +7,6 @@
 
 #include "base/os/beneath.h"
 #include "storage/file/file_impl.h"
-#include "storage/file/list.h"
 
 int bkt_file_at(const struct bkt_file_store *st, const char *key, int flags)
 {

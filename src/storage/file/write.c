@@ -12,7 +12,6 @@
 #include "base/crc32c.h"
 #include "base/random.h"
 #include "storage/file/file_impl.h"
-#include "storage/file/list.h"
 #include "storage/stats.h"
 
 #define SCRATCH     BKT_FILE_SCRATCH
@@ -30,8 +29,6 @@ void bkt_file_write_init(struct bkt_file_store *st, const struct bkt_settings *s
     atomic_init(&st->ahead, AHEAD_UNKNOWN);
     bkt_file_sync_init(st);
 }
-
-void bkt_file_write_fini(struct bkt_file_store *st) { bkt_file_sync_fini(st); }
 
 unsigned bkt_file_hash(const char *s)
 {
@@ -91,10 +88,10 @@ static bool find_ahead(struct bkt_file_store *st, int64_t *ahead)
     return true;
 }
 
-int64_t bkt_file_ahead(struct bkt_file_store *st)
+int64_t bkt_file_ahead(struct bkt_store *base)
 {
     int64_t ahead;
-    return find_ahead(st, &ahead) ? ahead : 0;
+    return find_ahead((struct bkt_file_store *)base, &ahead) ? ahead : 0;
 }
 
 /* ---- PUT ---- */

@@ -115,7 +115,7 @@ struct bkt_http_op {
                                        the request */
         bool     renewed;           /* other credentials were tried */
     } auth;
-    struct {                        /* owned by url_route.c */
+    struct {                        /* owned by url_store.c */
         struct bkt_place   *at;     /* the address of this attempt; NULL: none yet */
         struct bkt_http_op *next;   /* of the requests that wait */
         bool asks;                  /* it finds out the address for all */

@@ -4,7 +4,7 @@
 #include "storage/aws/xml.h"
 #include "storage/http/request.h"
 #include "storage/s3/address.h"
-#include "storage/web/netrc.h"
+#include "storage/web/login.h"
 
 static void content_range(void)
 {
