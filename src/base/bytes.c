@@ -230,6 +230,36 @@ int bkt_base64_encode(const void *p, size_t n, struct bkt_buf *out)
     return BKT_OK;
 }
 
+int bkt_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+void bkt_hex(const void *p, size_t n, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *b = p;
+    for (size_t i = 0; i < n; i++) {
+        out[2 * i] = digits[b[i] >> 4];
+        out[2 * i + 1] = digits[b[i] & 15];
+    }
+    out[2 * n] = 0;
+}
+
+int bkt_percent_encode(struct bkt_buf *out, const char *p, size_t n, const char *also)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)p[i];
+        bool plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                     (c && (strchr("-._~", c) || strchr(also, c)));
+        BKT_PASS(plain ? bkt_buf_add(out, p + i, 1) : bkt_buf_addf(out, "%%%02X", c));
+    }
+    return BKT_OK;
+}
+
 void bkt_freep(void *pp)
 {
     void **p = pp;

@@ -70,6 +70,12 @@ void     bkt_put_be(void *p, unsigned bytes, uint64_t v);
 BKT_NODISCARD int bkt_base64_decode(const char *text, size_t n, struct bkt_buf *out);
 BKT_NODISCARD int bkt_base64_encode(const void *p, size_t n, struct bkt_buf *out);
 
+/** The value of a hexadecimal digit; -1: not a digit.  Print @p n bytes as small digits, with a NUL. */
+int  bkt_hex_digit(char c);
+void bkt_hex(const void *p, size_t n, char *out);
+/** Append @p n bytes, percent-encoded except RFC 3986's unreserved characters and those in @p also. */
+BKT_NODISCARD int bkt_percent_encode(struct bkt_buf *out, const char *p, size_t n, const char *also);
+
 /** For BKT_CLEANUP on a malloc'ed pointer of any type. */
 void bkt_freep(void *pp);
 

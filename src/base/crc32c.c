@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/bytes.h"
+
 #if defined __x86_64__
 #include <nmmintrin.h>
 #define TARGET        __attribute__((target("sse4.2")))
@@ -146,11 +148,7 @@ bool bkt_crc32c_parse(const char *text, uint32_t *sum)
 {
     uint32_t v = 0;
     for (int i = 0; i < 8; i++) {
-        const char c = text[i];
-        int d = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : -1;
+        int d = bkt_hex_digit(text[i]);
         if (d < 0)
             return false;
         v = v << 4 | (uint32_t)d;

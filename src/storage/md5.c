@@ -1,11 +1,11 @@
 #include "storage/md5.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include <openssl/evp.h>
 #include <openssl/provider.h>
 
+#include "base/bytes.h"
 #include "storage/store_impl.h"
 
 /* A context of our own: the program's may allow FIPS algorithms only, by configuration. */
@@ -41,8 +41,7 @@ int bkt_md5_hex(const void *p, size_t n, char hex[2 * BKT_MD5_BYTES + 1])
 {
     unsigned char digest[BKT_MD5_BYTES];
     BKT_PASS(bkt_md5(p, n, digest));
-    for (size_t i = 0; i < sizeof digest; i++)
-        (void)snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+    bkt_hex(digest, sizeof digest, hex);
     return BKT_OK;
 }
 

@@ -67,9 +67,10 @@ static int unit_at(const unsigned char *p, const unsigned char *end)
     if (end - p < 6 || p[0] != '\\' || p[1] != 'u')
         return -1;
     for (unsigned i = 2; i < 6; i++) {
-        if (!isxdigit(p[i]))
+        int d = bkt_hex_digit((char)p[i]);
+        if (d < 0)
             return -1;
-        v = v * 16 + (isdigit(p[i]) ? p[i] - '0' : (p[i] | 32) - 'a' + 10);
+        v = v * 16 + d;
     }
     return v;
 }

@@ -7,6 +7,8 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
+#include "base/list.h"
+
 #define ALGORITHM  "AWS4-HMAC-SHA256"
 #define MAX_SECRET 1024U
 
@@ -32,14 +34,7 @@ static void pairs_fini(struct pairs *l)
 /* Takes both buffers' contents. */
 static int pairs_add(struct pairs *l, struct bkt_buf *name, struct bkt_buf *value)
 {
-    if (l->n == l->room) {
-        size_t room = l->room ? 2 * l->room : 8;
-        struct pair *v = reallocarray(l->v, room, sizeof *v);
-        if (!v)
-            return BKT_ENOMEM;
-        l->v = v;
-        l->room = room;
-    }
+    BKT_PASS(bkt_list_room(&l->v, l->n, &l->room, sizeof *l->v));
     BKT_PASS(bkt_buf_add_str(name, "")); /* allocates memory with a NUL, also for an empty text */
     BKT_PASS(bkt_buf_add_str(value, ""));
     l->v[l->n] = (struct pair){bkt_buf_steal(name), bkt_buf_steal(value), l->n};
@@ -69,49 +64,18 @@ static void sort(struct pairs *l, int (*by)(const void *, const void *))
 
 /* ---- encoding ---- */
 
-static bool is_unreserved(unsigned char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
-}
-
-static int encode(const char *p, size_t n, bool keep_slash, struct bkt_buf *out)
-{
-    static const char hex[] = "0123456789ABCDEF";
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)p[i];
-        char enc[3] = {'%', hex[c >> 4], hex[c & 15]};
-        bool plain = is_unreserved(c) || (c == '/' && keep_slash);
-        BKT_PASS(bkt_buf_add(out, plain ? p + i : enc, plain ? 1 : 3));
-    }
-    return BKT_OK;
-}
-
-int bkt_sign_encode(const char *text, bool keep_slash, struct bkt_buf *out)
-{
-    return encode(text, strlen(text), keep_slash, out);
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* %2f, %2F and %7E, ~ mean the same to the server: decode, then encode in the one canonical way. */
 static int recode(const char *p, size_t n, struct bkt_buf *out)
 {
     for (size_t i = 0; i < n; i++) {
-        int hi = p[i] == '%' && i + 2 < n ? hex_digit(p[i + 1]) : -1;
-        int lo = hi >= 0 ? hex_digit(p[i + 2]) : -1;
+        int hi = p[i] == '%' && i + 2 < n ? bkt_hex_digit(p[i + 1]) : -1;
+        int lo = hi >= 0 ? bkt_hex_digit(p[i + 2]) : -1;
         if (lo >= 0) {
             char c = (char)(hi << 4 | lo);
-            BKT_PASS(encode(&c, 1, false, out));
+            BKT_PASS(bkt_percent_encode(out, &c, 1, ""));
             i += 2;
         } else {
-            BKT_PASS(encode(p + i, 1, false, out));
+            BKT_PASS(bkt_percent_encode(out, p + i, 1, ""));
         }
     }
     return BKT_OK;
@@ -130,25 +94,6 @@ static int add_query_part(struct pairs *l, const char *p, size_t n)
     return pairs_add(l, &name, &value);
 }
 
-static int add_params(struct pairs *l, const struct bkt_sign_pair *params, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, value = {0};
-        BKT_PASS(bkt_sign_encode(params[i].name, false, &name));
-        BKT_PASS(bkt_sign_encode(params[i].value, false, &value));
-        BKT_PASS(pairs_add(l, &name, &value));
-    }
-    return BKT_OK;
-}
-
-static int print_query(struct pairs *l, struct bkt_buf *out)
-{
-    sort(l, by_name_value);
-    for (size_t i = 0; i < l->n; i++)
-        BKT_PASS(bkt_buf_addf(out, "%s%s=%s", i ? "&" : "", l->v[i].name, l->v[i].value));
-    return BKT_OK;
-}
-
 static int canonical_query(const struct bkt_sign_input *in, struct bkt_buf *out)
 {
     BKT_CLEANUP(pairs_fini) struct pairs l = {0};
@@ -158,50 +103,10 @@ static int canonical_query(const struct bkt_sign_input *in, struct bkt_buf *out)
             BKT_PASS(add_query_part(&l, p, n));
         p += n + (p[n] == '&');
     }
-    BKT_PASS(add_params(&l, in->params, in->n_params));
-    return print_query(&l, out);
-}
-
-int bkt_sign_query(const struct bkt_sign_pair *params, size_t n, struct bkt_buf *out)
-{
-    BKT_CLEANUP(pairs_fini) struct pairs l = {0};
-    BKT_PASS(add_params(&l, params, n));
-    return print_query(&l, out);
-}
-
-/* Resolve the path by RFC 3986 section 5.2.4, and remove empty segments.  A '/' at the end stays. */
-static int normalize(const char *path, struct bkt_buf *out)
-{
-    bool dir = true;
-    for (const char *p = path; *p;) {
-        size_t n = strcspn(p, "/");
-        dir = n == 0 || (n == 1 && p[0] == '.') || (n == 2 && memcmp(p, "..", 2) == 0);
-        if (n == 2 && dir) {
-            while (out->len && out->ptr[out->len - 1] != '/')
-                bkt_buf_cut(out, out->len - 1);
-            bkt_buf_cut(out, out->len - (out->len > 0));
-        } else if (!dir) {
-            BKT_PASS(bkt_buf_add(out, "/", 1));
-            BKT_PASS(bkt_buf_add(out, p, n));
-        }
-        p += n;
-        if (*p == '/') {
-            dir = true;
-            p++;
-        }
-    }
-    return dir || !out->len ? bkt_buf_add(out, "/", 1) : BKT_OK;
-}
-
-static int canonical_path(const struct bkt_sign_input *in, struct bkt_buf *out)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf plain = {0};
-    if (in->flags & BKT_SIGN_NORMALIZE)
-        BKT_PASS(normalize(in->path, &plain));
-    else
-        BKT_PASS(bkt_buf_add_str(&plain, *in->path ? in->path : "/"));
-    return in->flags & BKT_SIGN_REENCODE ? encode((const char *)plain.ptr, plain.len, true, out)
-                                         : bkt_buf_add(out, plain.ptr, plain.len);
+    sort(&l, by_name_value);
+    for (size_t i = 0; i < l.n; i++)
+        BKT_PASS(bkt_buf_addf(out, "%s%s=%s", i ? "&" : "", l.v[i].name, l.v[i].value));
+    return BKT_OK;
 }
 
 /* Lower-case name; value without blanks around it and with single ones within. */
@@ -226,9 +131,9 @@ static int collect_headers(const struct bkt_sign_input *in, const char *date, st
 {
     BKT_PASS(add_header(l, "host", in->host));
     BKT_PASS(add_header(l, "x-amz-date", date));
-    if (!(in->flags & BKT_SIGN_NO_SHA256))
+    if (!in->no_sha256)
         BKT_PASS(add_header(l, "x-amz-content-sha256", in->payload_hash));
-    if (in->creds->session_token && !(in->flags & BKT_SIGN_LATE_TOKEN))
+    if (in->creds->session_token)
         BKT_PASS(add_header(l, "x-amz-security-token", in->creds->session_token));
     for (size_t i = 0; i < in->n_headers; i++)
         BKT_PASS(add_header(l, in->headers[i].name, in->headers[i].value));
@@ -302,9 +207,7 @@ static int amz_date(time_t now, char out[17], struct bkt_err *err)
 
 static int print_canonical(const struct bkt_sign_input *in, const struct pairs *headers, struct bkt_buf *out)
 {
-    BKT_PASS(bkt_buf_addf(out, "%s\n", in->method));
-    BKT_PASS(canonical_path(in, out));
-    BKT_PASS(bkt_buf_add(out, "\n", 1));
+    BKT_PASS(bkt_buf_addf(out, "%s\n%s\n", in->method, *in->path ? in->path : "/"));
     BKT_PASS(canonical_query(in, out));
     BKT_PASS(bkt_buf_add(out, "\n", 1));
     BKT_PASS(print_headers(headers, out));
@@ -326,16 +229,6 @@ int bkt_sign_canonical(const struct bkt_sign_input *in, struct bkt_buf *out, str
 
 /* ---- hashes ---- */
 
-static void print_hex(const unsigned char *p, size_t n, char *out)
-{
-    static const char hex[] = "0123456789abcdef";
-    for (size_t i = 0; i < n; i++) {
-        out[2 * i] = hex[p[i] >> 4];
-        out[2 * i + 1] = hex[p[i] & 15];
-    }
-    out[2 * n] = 0;
-}
-
 static bool sha256(const void *p, size_t n, unsigned char out[32])
 {
     return EVP_Digest(p ? p : "", n, out, NULL, EVP_sha256(), NULL) == 1;
@@ -346,7 +239,7 @@ int bkt_sha256_hex(const void *p, size_t n, char out[BKT_SHA256_HEX])
     unsigned char md[32];
     if (!sha256(p, n, md))
         return BKT_EIO;
-    print_hex(md, sizeof md, out);
+    bkt_hex(md, sizeof md, out);
     return BKT_OK;
 }
 
@@ -432,9 +325,9 @@ int bkt_sign(const struct bkt_sign_input *in, struct bkt_sign_key *cache, struct
     BKT_PASS(signing_key(in, out->amz_date, key, err));
     if (!hmac(key->key, sizeof key->key, string.ptr, string.len, mac))
         BKT_FAIL(err, BKT_EIO, "HMAC-SHA256 failed");
-    print_hex(mac, sizeof mac, signature);
+    bkt_hex(mac, sizeof mac, signature);
     out->content_sha256[0] = 0;
-    if (!(in->flags & BKT_SIGN_NO_SHA256)) {
+    if (!in->no_sha256) {
         size_t n = strnlen(in->payload_hash, sizeof out->content_sha256 - 1);
         memcpy(out->content_sha256, in->payload_hash, n);
         out->content_sha256[n] = 0;

@@ -8,23 +8,27 @@
 #ifndef BKT_S3_SIGN_H
 #define BKT_S3_SIGN_H
 
+#include <stdatomic.h>
 #include <time.h>
 
 #include "base/bytes.h"
-#include "storage/aws/creds.h"
-#include "base/err.h"
 
 #define BKT_SHA256_HEX       65 /* 64 digits and the NUL */
 #define BKT_UNSIGNED_PAYLOAD "UNSIGNED-PAYLOAD"
 #define BKT_SHA256_EMPTY     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-enum bkt_sign_flags {
-    BKT_SIGN_S3        = 0,      /* the path is signed as sent; x-amz-content-sha256 is sent and signed */
-    BKT_SIGN_NORMALIZE = 1 << 0, /* other services: /./, /../ and // are resolved before signing */
-    BKT_SIGN_REENCODE  = 1 << 1, /* other services: the path as sent is percent-encoded once more */
-    BKT_SIGN_NO_SHA256 = 1 << 2, /* other services: no x-amz-content-sha256 header */
-    BKT_SIGN_LATE_TOKEN = 1 << 3, /* x-amz-security-token is sent but not signed (some services; vectors) */
+/** Credentials, which sign requests; cred.h finds them.  Immutable, counted.  Filled in by hand only in
+ * tests. */
+struct bkt_creds {
+    char       *access_key, *secret_key;
+    char       *session_token; /* NULL: none */
+    int64_t     expires;       /* Unix seconds; 0: never */
+    char *source; /* for messages: "environment variables", "profile x in /home/u/.aws/credentials", … */
+    uint64_t    fetch, same_as; /* numbers of the provider's fetches: the one that returned them, and the
+                                   first that returned the same; 0: not fetched */
+    atomic_uint refs;
 };
+void bkt_creds_unref(const struct bkt_creds *c); /* NULL is allowed */
 
 struct bkt_sign_pair {
     const char *name, *value;
@@ -34,11 +38,8 @@ struct bkt_sign_pair {
 struct bkt_sign_input {
     const char                 *method;
     const char *host; /* as in the Host header: with the port unless it is the scheme's own */
-    const char                 *path;    /* as sent, percent-encoded, begins with '/'; "" is "/" */
+    const char *path; /* as sent, percent-encoded, begins with '/'; "" is "/"; signed as it is */
     const char                 *query;   /* as sent, percent-encoded, any order; NULL or "": no query */
-    const struct bkt_sign_pair *params;  /* further parameters, not encoded; the caller sends bkt_sign_query()
-                                            of them */
-    size_t                      n_params;
     const struct bkt_sign_pair
         *headers; /* further headers to be signed (range, x-amz-…); not host nor the output's */
     size_t                      n_headers;
@@ -46,14 +47,14 @@ struct bkt_sign_input {
     time_t                      now;
     const char                 *region, *service; /* e.g. "us-east-1", "s3" */
     const struct bkt_creds     *creds;
-    unsigned                    flags;
+    bool no_sha256; /* services other than S3: no x-amz-content-sha256 header */
 };
 
 /** Headers to be sent, besides those of the input.  The session token, if creds has one, is sent as
  *  x-amz-security-token: creds->session_token. */
 struct bkt_sign_output {
     char           amz_date[17];                   /* x-amz-date */
-    char           content_sha256[BKT_SHA256_HEX]; /* x-amz-content-sha256; "" under BKT_SIGN_NO_SHA256 */
+    char           content_sha256[BKT_SHA256_HEX]; /* x-amz-content-sha256; "" under no_sha256 */
     struct bkt_buf authorization;                  /* Authorization; bkt_sign_output_fini() */
 };
 
@@ -79,12 +80,6 @@ BKT_NODISCARD int bkt_sign_canonical(const struct bkt_sign_input *in, struct bkt
                                      struct bkt_err *err);
 BKT_NODISCARD int bkt_sign_string(const struct bkt_sign_input *in, const struct bkt_buf *canonical,
                                   struct bkt_buf *out, struct bkt_err *err);
-
-/** Append "a=b&c=d", encoded (RFC 3986's unreserved characters stay) and sorted. */
-BKT_NODISCARD int bkt_sign_query(const struct bkt_sign_pair *params, size_t n, struct bkt_buf *out);
-
-/** Append @p text percent-encoded; @p keep_slash for object keys in a path. */
-BKT_NODISCARD int bkt_sign_encode(const char *text, bool keep_slash, struct bkt_buf *out);
 
 /** SHA-256 as 64 lower-case hex digits.  BKT_EIO: libcrypto failed. */
 BKT_NODISCARD int bkt_sha256_hex(const void *p, size_t n, char out[BKT_SHA256_HEX]);

@@ -58,11 +58,6 @@ static const char *local_name(const char *name)
 
 /* ---- texts ---- */
 
-static int hex(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
-}
-
 /* encoding-type=url: as in a form, '+' is a blank. */
 static int decode(const char *s, bool encoded, struct bkt_buf *out)
 {
@@ -71,8 +66,8 @@ static int decode(const char *s, bool encoded, struct bkt_buf *out)
         return bkt_buf_add_str(out, s);
     for (; *s; s++) {
         char c = *s == '+' ? ' ' : *s;
-        if (*s == '%' && hex(s[1]) >= 0 && hex(s[2]) >= 0) {
-            c = (char)(hex(s[1]) * 16 + hex(s[2]));
+        if (*s == '%' && bkt_hex_digit(s[1]) >= 0 && bkt_hex_digit(s[2]) >= 0) {
+            c = (char)(bkt_hex_digit(s[1]) * 16 + bkt_hex_digit(s[2]));
             s += 2;
         }
         BKT_PASS(bkt_buf_add(out, &c, 1));

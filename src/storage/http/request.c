@@ -40,19 +40,6 @@ int bkt_http_header(struct bkt_http_op *op, const char *name, const char *value)
     return BKT_OK;
 }
 
-int bkt_http_encode(struct bkt_buf *to, const char *text, const char *also)
-{
-    static const char hex[] = "0123456789ABCDEF";
-    for (const char *p = text; *p; p++) {
-        unsigned char c      = (unsigned char)*p;
-        bool          plain  = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                     strchr("-._~", c) || strchr(also, c);
-        char          enc[3] = {'%', hex[c >> 4], hex[c & 15]};
-        BKT_PASS(bkt_buf_add(to, plain ? p : enc, plain ? 1 : 3));
-    }
-    return BKT_OK;
-}
-
 static int add_range(struct bkt_http_op *op)
 {
     const struct bkt_req *req = op->req;

@@ -189,9 +189,6 @@ const char *bkt_http_match(const struct bkt_http_op *op);
 /** The error code of an HTTP status, if nothing else is known. */
 int bkt_http_code(long status);
 
-/** Percent-encode all but RFC 3986's unreserved characters and those in @p also. */
-BKT_NODISCARD int bkt_http_encode(struct bkt_buf *to, const char *text, const char *also);
-
 /** Record the failure as one line: "GET uri/key: HTTP 403 AccessDenied (message), request id X; hint".
  * @param code_text, message, hint  may be "" or NULL */
 int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message,

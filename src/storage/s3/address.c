@@ -115,7 +115,7 @@ int bkt_s3_place_path(const struct bkt_s3_place *p, const char *key, struct bkt_
     if (!key && out->len)
         return BKT_OK;
     BKT_PASS(bkt_buf_add_str(out, "/"));
-    return key ? bkt_http_encode(out, key, "/") : BKT_OK;
+    return key ? bkt_percent_encode(out, key, strlen(key), "/") : BKT_OK;
 }
 
 /* ---- regions ---- */

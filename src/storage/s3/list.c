@@ -49,7 +49,7 @@ void bkt_s3_asked_fini(struct bkt_s3_asked *a)
 int bkt_s3_add_query(struct bkt_buf *q, const char *name, const char *value)
 {
     BKT_PASS(bkt_buf_addf(q, "%s%s=", q->len ? "&" : "", name));
-    return bkt_http_encode(q, value, "");
+    return bkt_percent_encode(q, value, strlen(value), "");
 }
 
 static int page_query(struct part *p)

@@ -227,7 +227,7 @@ static void begun(struct bkt_req *req)
     }
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf id = {0};
     if (bkt_s3_parse_upload(req->body.ptr, req->body.len, &id, bkt_req_err(m->req)) < 0 ||
-        bkt_http_encode(&m->upload, bkt_buf_str(&id), "") < 0) {
+        bkt_percent_encode(&m->upload, bkt_buf_str(&id), id.len, "") < 0) {
         m->req->rc = BKT_EFORMAT;
         finish(m);
         return;

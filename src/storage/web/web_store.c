@@ -38,7 +38,7 @@ static int prepare(struct bkt_http *h, struct bkt_http_op *op)
     if (has_dots(op->req->key))
         return BKT_REQ_FAIL(op->req, BKT_EINVAL, "key '%.200s' has a '.' or '..' component", op->req->key);
     if (bkt_buf_addf(&op->url, "%s/", h->base.uri) < 0 ||
-        bkt_http_encode(&op->url, op->req->key, "/!$&'()*+,;=:@") < 0)
+        bkt_percent_encode(&op->url, op->req->key, strlen(op->req->key), "/!$&'()*+,;=:@") < 0)
         return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
     return BKT_OK;
 }

@@ -128,7 +128,7 @@ static void check_signature(const struct seen *req)
     struct bkt_creds      creds = {.access_key = id, .secret_key = secret, .session_token = *token ? token : NULL};
     struct bkt_sign_input in    = {.method = "POST", .host = host, .path = req->target, .headers = &type, .n_headers = 1,
                                    .payload_hash = hash, .now = timegm(&tm), .region = "eu-north-1", .service = "sts",
-                                   .creds = &creds, .flags = BKT_SIGN_NO_SHA256};
+                                   .creds = &creds, .no_sha256 = true};
     if (bkt_sha256_hex(req->body, req->body_len, hash) < 0 || bkt_sign(&in, NULL, &out, NULL) < 0 ||
         strcmp(bkt_buf_str(&out.authorization), authorization) != 0)
         complain("AssumeRole's signature is wrong");

@@ -43,7 +43,7 @@ static int sign_once(const char **what)
     char                        id[] = "A", secret[] = "S", token[] = "T";
     const struct bkt_sign_pair  p[]   = {{"b", "1"}, {"a", "2"}};
     const struct bkt_creds      creds = {.access_key = id, .secret_key = secret, .session_token = token};
-    const struct bkt_sign_input in = {.method = "GET", .host = "h", .path = "/p", .query = "x=1&y", .params = p, .n_params = 2,
+    const struct bkt_sign_input in = {.method = "GET", .host = "h", .path = "/p", .query = "x=1&y&b=1&a=2",
                                       .headers = p, .n_headers = 2, .payload_hash = BKT_UNSIGNED_PAYLOAD, .now = 1,
                                       .region = "r", .service = "s3", .creds = &creds};
     struct bkt_sign_output      out = {0};

@@ -36,8 +36,7 @@ static void in_order(const char *what, uint64_t (*time_of)(unsigned i))
     }
     CHECK(d.steps == N - 1, "%s: %llu steps to add %u", what, (unsigned long long)d.steps, N);
     check_order(&d, N, what);
-    CHECK(d.steps <= 2ULL * N * LOG_N, "%s: %llu steps, at most %llu", what, (unsigned long long)d.steps,
-          2ULL * N * LOG_N);
+    CHECK(d.steps <= 2ULL * N * LOG_N, "%s: %llu steps, at most %llu", what, (unsigned long long)d.steps, 2ULL * N * LOG_N);
 }
 
 static uint64_t ascending(unsigned i) { return i + 1; }
@@ -58,8 +57,7 @@ static void comes_and_goes(void)
     while (back < 2 * N) {
         for (now++; d.first && d.first->not_before_ms <= now; back++) {
             struct bkt_xfer *one = bkt_delay_take(&d);
-            CHECK(one->not_before_ms == now, "%llu at %llu", (unsigned long long)one->not_before_ms,
-                  (unsigned long long)now);
+            CHECK(one->not_before_ms == now, "%llu at %llu", (unsigned long long)one->not_before_ms, (unsigned long long)now);
             one->not_before_ms = now + random_time();
             bkt_delay_add(&d, one);
         }

@@ -32,8 +32,7 @@ static void content_range(void)
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
         uint64_t first, last, total;
         bool     ok = bkt_http_parse_range(cases[i].text, &first, &last, &total);
-        CHECK(ok == cases[i].ok &&
-                  (!ok || (first == cases[i].first && last == cases[i].last && total == cases[i].total)),
+        CHECK(ok == cases[i].ok && (!ok || (first == cases[i].first && last == cases[i].last && total == cases[i].total)),
               "'%s'", cases[i].text);
     }
 }
@@ -79,9 +78,8 @@ static void etags(void)
         {"\"x", "x", true},
     };
     for (size_t i = 0; i < BKT_COUNT(cases); i++)
-        CHECK(bkt_etag_same(cases[i].a, cases[i].b) == cases[i].same &&
-                  bkt_etag_same(cases[i].b, cases[i].a) == cases[i].same,
-              "%s %s", cases[i].a, cases[i].b);
+        CHECK(bkt_etag_same(cases[i].a, cases[i].b) == cases[i].same && bkt_etag_same(cases[i].b, cases[i].a) == cases[i].same, "%s %s",
+              cases[i].a, cases[i].b);
     size_t      n;
     const char *bare = bkt_etag_bare("W/\"0f-3\"", &n);
     CHECK(n == 4 && strncmp(bare, "0f-3", n) == 0, "%zu of %s", n, bare);
@@ -101,8 +99,7 @@ static void addresses(void)
         {"buck", NULL, "auto", "cn-north-1", "k", "https://buck.s3.cn-north-1.amazonaws.com.cn/k"},
         {"buck", "http://127.0.0.1:9000", "auto", "x", "k", "http://127.0.0.1:9000/buck/k"},
         {"buck", "http://Host.example:9000/", "virtual", "x", "k", "http://buck.host.example:9000/k"},
-        {"buck", "https://host.example:443/some/path/", "auto", "x", "k",
-         "https://host.example/some/path/buck/k"},
+        {"buck", "https://host.example:443/some/path/", "auto", "x", "k", "https://host.example/some/path/buck/k"},
         {"buck", "http://host.example:80", "path", "x", NULL, "http://host.example/buck"},
         {"buck", "HTTPS://host.example", "virtual", "x", NULL, "https://buck.host.example/"},
         {"buck", "host.example:9000", "auto", "x", "k", "https://host.example:9000/buck/k"},
@@ -130,40 +127,31 @@ static void addresses(void)
         CHECK(!strstr(first_line(&err), "pw"), "case %zu: %s", i, first_line(&err));
         if (rc < 0)
             continue;
-        CHECK(bkt_s3_place_host(&p, cases[i].region, &host) == BKT_OK &&
-                  bkt_s3_place_path(&p, cases[i].key, &path) == BKT_OK &&
-                  bkt_buf_addf(&url, "%s://%s%s", p.scheme, bkt_buf_str(&host), bkt_buf_str(&path)) == BKT_OK,
-              "memory");
-        CHECK(cases[i].want && strcmp(bkt_buf_str(&url), cases[i].want) == 0, "case %zu: %s", i,
-              bkt_buf_str(&url));
+        CHECK(bkt_s3_place_host(&p, cases[i].region, &host) == BKT_OK && bkt_s3_place_path(&p, cases[i].key, &path) == BKT_OK &&
+                  bkt_buf_addf(&url, "%s://%s%s", p.scheme, bkt_buf_str(&host), bkt_buf_str(&path)) == BKT_OK, "memory");
+        CHECK(cases[i].want && strcmp(bkt_buf_str(&url), cases[i].want) == 0, "case %zu: %s", i, bkt_buf_str(&url));
         bkt_buf_fini(&url);
         bkt_buf_fini(&host);
         bkt_buf_fini(&path);
         bkt_s3_place_fini(&p);
     }
-    CHECK(bkt_s3_region_ok("eu-west-1") && !bkt_s3_region_ok("") && !bkt_s3_region_ok("a.b") &&
-              !bkt_s3_region_ok("-x"),
+    CHECK(bkt_s3_region_ok("eu-west-1") && !bkt_s3_region_ok("") && !bkt_s3_region_ok("a.b") && !bkt_s3_region_ok("-x"),
           "regions");
 }
 
 static const char list[] =
-    "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult "
-    "xmlns=\"u\"><Name>b</Name><EncodingType>url</EncodingType>"
-    "<IsTruncated>true</IsTruncated><NextContinuationToken>1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=</"
-    "NextContinuationToken>"
-    "<Contents><Key>a%2Fb%C3%A4%zz</Key><LastModified>2009-10-12T17:50:30.000Z</LastModified><ETag>\"x\"</"
-    "ETag>"
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult xmlns=\"u\"><Name>b</Name><EncodingType>url</EncodingType>"
+    "<IsTruncated>true</IsTruncated><NextContinuationToken>1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=</NextContinuationToken>"
+    "<Contents><Key>a%2Fb%C3%A4%zz</Key><LastModified>2009-10-12T17:50:30.000Z</LastModified><ETag>\"x\"</ETag>"
     "<Size>434234</Size></Contents><CommonPrefixes><Prefix>p%2F</Prefix></CommonPrefixes></ListBucketResult>";
-static const char error[] =
-    "<Error><Code>NoSuchKey</Code><Message>The\nkey &amp; all</Message><Region>r-1</Region>"
-    "<RequestId>4442587FB7D0A2F9</RequestId></Error>";
+static const char error[] = "<Error><Code>NoSuchKey</Code><Message>The\nkey &amp; all</Message><Region>r-1</Region>"
+                            "<RequestId>4442587FB7D0A2F9</RequestId></Error>";
 
 static int collect(const struct bkt_listed *e, void *arg)
 {
     char *out = arg;
     size_t n  = strlen(out);
-    (void)snprintf(out + n, 500 - n, "%s %d %lu %.0f %s;", e->key, e->is_prefix, (unsigned long)e->size,
-                   e->mtime, e->etag);
+    (void)snprintf(out + n, 500 - n, "%s %d %lu %.0f %s;", e->key, e->is_prefix, (unsigned long)e->size, e->mtime, e->etag);
     return BKT_OK;
 }
 static int ignore(const struct bkt_listed *e, void *arg)
@@ -179,23 +167,18 @@ static void xml(void)
     struct bkt_err     err      = {0};
     CHECK(bkt_s3_parse_list(list, strlen(list), collect, out, &page, &err) == BKT_OK, "%s", first_line(&err));
     CHECK(strcmp(out, "a/b\xc3\xa4%zz 0 434234 1255369830 \"x\";p/ 1 0 0 ;") == 0, "%s", out);
-    CHECK(page.truncated &&
-              strcmp(bkt_buf_str(&page.token), "1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=") == 0,
-          "token");
+    CHECK(page.truncated && strcmp(bkt_buf_str(&page.token), "1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=") == 0, "token");
     char late[sizeof list + 20];
     (void)snprintf(late, sizeof late, "\xef\xbb\xbf \r\n \n%s", list); /* a server that had to wait */
     out[0] = 0;
-    CHECK(bkt_s3_parse_list(late, strlen(late), collect, out, &page, &err) == BKT_OK && strstr(out, "434234"),
-          "%s", first_line(&err));
+    CHECK(bkt_s3_parse_list(late, strlen(late), collect, out, &page, &err) == BKT_OK && strstr(out, "434234"), "%s", first_line(&err));
     struct bkt_s3_error e;
     CHECK(bkt_s3_parse_error(error, strlen(error), &e) && strcmp(e.code, "NoSuchKey") == 0 &&
               strcmp(e.message, "The key & all") == 0 && strcmp(e.region, "r-1") == 0 &&
               strcmp(e.request_id, "4442587FB7D0A2F9") == 0, "%s '%s'", e.code, e.message);
-    CHECK(!bkt_s3_parse_error("", 0, &e) && !bkt_s3_parse_error("<html/>", 7, &e) &&
-              !bkt_s3_parse_error(list, strlen(list), &e),
+    CHECK(!bkt_s3_parse_error("", 0, &e) && !bkt_s3_parse_error("<html/>", 7, &e) && !bkt_s3_parse_error(list, strlen(list), &e),
           "no errors");
-    CHECK(bkt_s3_parse_error(error, 60, &e) && strcmp(e.code, "NoSuchKey") == 0,
-          "a cut document still says its code");
+    CHECK(bkt_s3_parse_error(error, 60, &e) && strcmp(e.code, "NoSuchKey") == 0, "a cut document still says its code");
     for (size_t n = 0; n < sizeof list - 1; n++) /* every cut is refused, none crashes */
         CHECK(bkt_s3_parse_list(list, n, ignore, NULL, &page, NULL) == BKT_EFORMAT, "cut at %zu", n);
     char     copy[sizeof list];
@@ -214,13 +197,10 @@ static void xml(void)
 }
 
 static const char uploads[] =
-    "<?xml version=\"1.0\"?><ListMultipartUploadsResult "
-    "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Bucket>b</Bucket>"
-    "<KeyMarker/><UploadIdMarker/><NextKeyMarker>a+b%2F2</NextKeyMarker><NextUploadIdMarker>u%+2</"
-    "NextUploadIdMarker>"
+    "<?xml version=\"1.0\"?><ListMultipartUploadsResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Bucket>b</Bucket>"
+    "<KeyMarker/><UploadIdMarker/><NextKeyMarker>a+b%2F2</NextKeyMarker><NextUploadIdMarker>u%+2</NextUploadIdMarker>"
     "<EncodingType>url</EncodingType><MaxUploads>2</MaxUploads><IsTruncated>true</IsTruncated>"
-    "<Upload><Key>a+b%2F1</Key><UploadId>u&amp;%1</UploadId><Initiator><ID>x</ID></Initiator><Owner><ID>x</"
-    "ID></Owner>"
+    "<Upload><Key>a+b%2F1</Key><UploadId>u&amp;%1</UploadId><Initiator><ID>x</ID></Initiator><Owner><ID>x</ID></Owner>"
     "<StorageClass>STANDARD</StorageClass><Initiated>2009-10-12T17:50:30.000Z</Initiated></Upload>"
     "<Upload><Key>a+b%2F2</Key><UploadId>u%+2</UploadId></Upload><Upload><Key>no id</Key></Upload>"
     "<CommonPrefixes><Prefix>p</Prefix></CommonPrefixes></ListMultipartUploadsResult>";
@@ -243,20 +223,14 @@ static void uploads_that_go_on(void)
     char                       out[500] = "";
     struct bkt_s3_uploads_page page     = {0};
     struct bkt_err             err      = {0};
-    CHECK(bkt_s3_parse_uploads(uploads, strlen(uploads), collect_upload, out, &page, &err) == BKT_OK, "%s",
-          first_line(&err));
+    CHECK(bkt_s3_parse_uploads(uploads, strlen(uploads), collect_upload, out, &page, &err) == BKT_OK, "%s", first_line(&err));
     CHECK(strcmp(out, "a b/1 u&%1 1255369830;a b/2 u%+2 0;") == 0, "%s", out);
-    CHECK(page.truncated && strcmp(bkt_buf_str(&page.key), "a b/2") == 0 &&
-              strcmp(bkt_buf_str(&page.upload), "u%+2") == 0,
-          "markers");
-    CHECK(bkt_s3_parse_uploads(uploads, strlen(uploads), stop_upload, NULL, &page, NULL) == BKT_ECANCEL,
-          "the caller's own end");
-    CHECK(bkt_s3_parse_uploads(list, strlen(list), stop_upload, NULL, &page, &err) == BKT_EFORMAT,
-          "another kind of list");
+    CHECK(page.truncated && strcmp(bkt_buf_str(&page.key), "a b/2") == 0 && strcmp(bkt_buf_str(&page.upload), "u%+2") == 0, "markers");
+    CHECK(bkt_s3_parse_uploads(uploads, strlen(uploads), stop_upload, NULL, &page, NULL) == BKT_ECANCEL, "the caller's own end");
+    CHECK(bkt_s3_parse_uploads(list, strlen(list), stop_upload, NULL, &page, &err) == BKT_EFORMAT, "another kind of list");
     for (size_t n = 0; n < sizeof uploads - 1; n++) {
         out[0] = 0;
-        CHECK(bkt_s3_parse_uploads(uploads, n, collect_upload, out, &page, NULL) == BKT_EFORMAT, "cut at %zu",
-              n);
+        CHECK(bkt_s3_parse_uploads(uploads, n, collect_upload, out, &page, NULL) == BKT_EFORMAT, "cut at %zu", n);
     }
     bkt_buf_fini(&page.key);
     bkt_buf_fini(&page.upload);
@@ -291,8 +265,7 @@ static void documents_are_known(void)
         {"<Root></Root>x", false},
     };
     for (size_t i = 0; i < BKT_COUNT(cases); i++)
-        CHECK(bkt_s3_is_document(cases[i].xml, strlen(cases[i].xml), "Root") == cases[i].is, "%s",
-              cases[i].xml);
+        CHECK(bkt_s3_is_document(cases[i].xml, strlen(cases[i].xml), "Root") == cases[i].is, "%s", cases[i].xml);
     CHECK(!bkt_s3_is_document(NULL, 0, "Root"), "nothing");
 }
 
@@ -330,8 +303,7 @@ static void netrc(void)
         struct bkt_buf user = {0}, password = {0};
         int            rc   = bkt_netrc_find(cases[i].text, "h", &user, &password);
         CHECK(rc == (cases[i].user ? BKT_OK : BKT_ENOENT), "'%s': %s", cases[i].text, bkt_err_text(rc));
-        CHECK(!cases[i].user || (strcmp(bkt_buf_str(&user), cases[i].user) == 0 &&
-                                 strcmp(bkt_buf_str(&password), cases[i].password) == 0),
+        CHECK(!cases[i].user || (strcmp(bkt_buf_str(&user), cases[i].user) == 0 && strcmp(bkt_buf_str(&password), cases[i].password) == 0),
               "'%s': user '%s', password '%s'", cases[i].text, bkt_buf_str(&user), bkt_buf_str(&password));
         bkt_buf_fini(&user);
         bkt_buf_fini(&password);

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "storage/aws/creds.h"
+#include "storage/aws/sigv4.h"
 #include "base/err.h"
 #include "base/settings.h"
 

@@ -14,7 +14,6 @@
 #include "storage/aws/xml.h"
 #include "base/url.h"
 
-#define MAX_PAIRS 8
 
 /* ---- the answer ---- */
 
@@ -120,36 +119,43 @@ static int read_token(const char *path, struct bkt_buf *out, struct bkt_err *err
     return BKT_OK;
 }
 
-/* The token is a secret: only bkt_secret_add() copies it. */
-static int print_form(const struct bkt_sign_pair *pairs, size_t n, const struct bkt_buf *token,
+static int add_value(struct bkt_buf *body, const char *name, const char *value)
+{
+    BKT_PASS(bkt_buf_addf(body, "%s%s=", body->len ? "&" : "", name));
+    return bkt_percent_encode(body, value, strlen(value), "");
+}
+
+/* The token is a secret: the body is reserved so that it never moves. */
+static int print_form(const struct bkt_cred_role *role, const char *session, const struct bkt_buf *token,
                       struct bkt_buf *body)
 {
-    BKT_PASS(bkt_buf_reserve(body, 4096 + 3 * token->len)); /* reserved so that it never moves */
-    BKT_PASS(bkt_sign_query(pairs, n, body));
-    if (!token->len)
-        return BKT_OK;
-    BKT_PASS(bkt_secret_add(body, "&WebIdentityToken=", 18));
-    return bkt_sign_encode(bkt_buf_str(token), false, body);
+    const char *const pairs[][2] = {
+        {"Action", role->token_file ? "AssumeRoleWithWebIdentity" : "AssumeRole"},
+        {"DurationSeconds", role->duration},
+        {"ExternalId", role->token_file ? NULL : role->external_id},
+        {"RoleArn", role->arn},
+        {"RoleSessionName", role->session_name ? role->session_name : session},
+        {"Version", "2011-06-15"},
+        {"WebIdentityToken", role->token_file ? bkt_buf_str(token) : NULL},
+    };
+    size_t most = 3 * token->len;
+    for (size_t i = 0; i + 1 < BKT_COUNT(pairs); i++)
+        most += pairs[i][1] ? strlen(pairs[i][0]) + 3 * strlen(pairs[i][1]) + 2 : 0;
+    BKT_PASS(bkt_buf_reserve(body, most + sizeof "&WebIdentityToken="));
+    for (size_t i = 0; i < BKT_COUNT(pairs); i++)
+        if (pairs[i][1])
+            BKT_PASS(add_value(body, pairs[i][0], pairs[i][1]));
+    return BKT_OK;
 }
 
 static int question(const struct bkt_cred_role *role, struct bkt_buf *body, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_secret_fini) struct bkt_buf token = {0};
     char session[64];
-    struct bkt_sign_pair p[MAX_PAIRS];
-    size_t n = 0;
     (void)snprintf(session, sizeof session, "vol-bucket-%lld-%ld", (long long)time(NULL), (long)getpid());
-    p[n++] = (struct bkt_sign_pair){"Action", role->token_file ? "AssumeRoleWithWebIdentity" : "AssumeRole"};
-    p[n++] = (struct bkt_sign_pair){"Version", "2011-06-15"};
-    p[n++] = (struct bkt_sign_pair){"RoleArn", role->arn};
-    p[n++] = (struct bkt_sign_pair){"RoleSessionName", role->session_name ? role->session_name : session};
-    if (role->duration)
-        p[n++] = (struct bkt_sign_pair){"DurationSeconds", role->duration};
-    if (role->external_id && !role->token_file)
-        p[n++] = (struct bkt_sign_pair){"ExternalId", role->external_id};
     if (role->token_file)
         BKT_PASS(read_token(role->token_file, &token, err));
-    if (print_form(p, n, &token, body) < 0)
+    if (print_form(role, session, &token, body) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
@@ -182,7 +188,7 @@ static int sign(const struct bkt_cred_role *role, const struct target *t, const 
                                       .region = t->region,
                                       .service = "sts",
                                       .creds = role->by,
-                                      .flags = BKT_SIGN_NO_SHA256};
+                                      .no_sha256 = true};
     int rc = bkt_sign(&in, NULL, &out, err);
     if (rc == BKT_OK &&
         (bkt_buf_addf(&h->date, "X-Amz-Date: %s", out.amz_date) < 0 ||
