@@ -169,18 +169,28 @@ int bkt_map_put_number(struct bkt_map *m, const void *key, size_t n, intptr_t nu
     return bkt_map_put(m, key, n, (void *)number, NULL); /* NOLINT(performance-no-int-to-ptr) */
 }
 
+void *bkt_map_make(struct bkt_map **m, const void *key, size_t n, size_t size)
+{
+    void *value = bkt_map_get(*m, key, n);
+    if (!value && (value = calloc(1, size)) && bkt_map_set(m, key, n, value, NULL) < 0) {
+        free(value);
+        value = NULL;
+    }
+    return value;
+}
+
 int bkt_map_set_number(struct bkt_map **m, const void *key, size_t n, intptr_t number)
 {
     return bkt_map_set(m, key, n, (void *)number, NULL); /* NOLINT(performance-no-int-to-ptr) */
 }
 
-int bkt_map_place(struct bkt_map *by, struct bkt_strs *list, const char *text, size_t n, size_t *place)
+int bkt_map_place(struct bkt_map **by, struct bkt_strs *list, const char *text, size_t n, size_t *place)
 {
-    intptr_t at = bkt_map_number(by, text, n); /* place + 1 */
+    intptr_t at = bkt_map_number(*by, text, n); /* place + 1 */
     if (!at) {
         BKT_PASS(bkt_strs_take(list, strndup(text, n)));
         at = (intptr_t)list->n;
-        BKT_PASS(bkt_map_put_number(by, text, n, at));
+        BKT_PASS(bkt_map_set_number(by, text, n, at));
     }
     *place = (size_t)at - 1;
     return BKT_OK;

@@ -24,6 +24,9 @@ void *bkt_map_get(const struct bkt_map *m, const void *key, size_t n);
 BKT_NODISCARD int bkt_map_put(struct bkt_map *m, const void *key, size_t n, void *value, void **old);
 /** The same for a map that is made when it gets its first key: *m is NULL before. */
 BKT_NODISCARD int bkt_map_set(struct bkt_map **m, const void *key, size_t n, void *value, void **old);
+/** The zeroed memory of @p size bytes that is the key's value, made with the key if it is new; free() frees
+ *  it.  NULL: out of memory. */
+void *bkt_map_make(struct bkt_map **m, const void *key, size_t n, size_t size);
 /** Free the map as bkt_map_free(); *m is NULL afterwards. */
 void bkt_map_clear(struct bkt_map **m, void (*free_value)(void *));
 /** A map of numbers has only such values.  0 also stands for a missing key. */
@@ -31,8 +34,8 @@ intptr_t bkt_map_number(const struct bkt_map *m, const void *key, size_t n);
 BKT_NODISCARD int bkt_map_put_number(struct bkt_map *m, const void *key, size_t n, intptr_t number);
 BKT_NODISCARD int bkt_map_set_number(struct bkt_map **m, const void *key, size_t n, intptr_t number);
 /** The place of a text in a list that has each text once; it is added if it is new.
- *  @param by  a map of numbers, for this list only */
-BKT_NODISCARD int bkt_map_place(struct bkt_map *by, struct bkt_strs *list, const char *text, size_t n,
+ *  @param by  a map of numbers, for this list only; made when it is needed */
+BKT_NODISCARD int bkt_map_place(struct bkt_map **by, struct bkt_strs *list, const char *text, size_t n,
                                 size_t *place);
 /** Remove a key and return its value, or NULL. */
 void *bkt_map_del(struct bkt_map *m, const void *key, size_t n);

@@ -34,6 +34,7 @@ typedef bkt_filter_fn *bkt_filter_find(int id, const char *name, void *arg);
 BKT_NODISCARD int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_filter_find *find,
                                   void *arg, struct bkt_dsetio **out, struct bkt_err *err);
 void              bkt_dsetio_close(struct bkt_dsetio *io); /* NULL is fine */
+static inline void bkt_dsetio_closep(struct bkt_dsetio **io) { bkt_dsetio_close(*io); }
 /** The program's name for the dataset, for messages.  The first name stays.  NULL is fine. */
 void bkt_dsetio_name(struct bkt_dsetio *io, const char *path);
 

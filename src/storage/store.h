@@ -143,6 +143,7 @@ struct bkt_store *bkt_store_share(struct bkt_store *st);
 
 /** The last holder waits for the requests under way, and then frees the store.  NULL is allowed. */
 void bkt_store_close(struct bkt_store *st);
+static inline void bkt_store_closep(struct bkt_store **st) { bkt_store_close(*st); }
 
 /** The URI with which the store was opened, normalised (no trailing '/'); borrowed. */
 const char *bkt_store_uri(const struct bkt_store *st);

@@ -41,6 +41,7 @@ void bkt_domain_forget_probe(void);
 bool bkt_domain_is_open(const char *name, const struct bkt_settings *set);
 struct bkt_domain *bkt_domain_retain(struct bkt_domain *d); /* one more reference; gives back @p d */
 void bkt_domain_close(struct bkt_domain *d); /* drops one reference; NULL is fine */
+static inline void bkt_domain_closep(struct bkt_domain **d) { bkt_domain_close(*d); }
 /** Close what a probe keeps open; before bkt_store_shutdown(). */
 void bkt_domain_shutdown(void);
 

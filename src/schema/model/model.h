@@ -204,6 +204,12 @@ struct bkt_layout {
     size_t                n_chunks;
     struct bkt_id         chunk_table;           /* CHUNKED_REF_INDIRECT */
 };
+/** Whether the data lie in files, which the layout refers to. */
+static inline bool bkt_layout_is_linked(const struct bkt_layout *l)
+{
+    return l->cls == BKT_D_CONTIGUOUS_REF || l->cls == BKT_D_CHUNKED_REF ||
+           l->cls == BKT_D_CHUNKED_REF_INDIRECT;
+}
 enum bkt_initializer { BKT_INIT_NONE, BKT_INIT_ARANGE, BKT_INIT_CHUNKLOCATOR, BKT_INIT_OTHER };
 struct bkt_dset {
     struct bkt_type        *type;
@@ -366,6 +372,7 @@ BKT_NODISCARD static inline int bkt_links_remove(struct bkt_links *l, const char
 /** One reference more, one less.  Released: it is freed with the last one; NULL is allowed. */
 const struct bkt_object *bkt_object_retain(const struct bkt_object *o);
 void                     bkt_object_release(const struct bkt_object *o);
+static inline void       bkt_object_releasep(const struct bkt_object **o) { bkt_object_release(*o); }
 /** Bring v and order up to date.  Returns the same pointer, for use in place. */
 static inline const struct bkt_links *bkt_links_settle(const struct bkt_links *l)
 {

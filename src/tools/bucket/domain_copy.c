@@ -22,10 +22,9 @@
 #include "chunk/write/write.h"
 
 struct item {
-    struct bkt_id id;      /* the object, or the chunk's dataset */
-    char         *from;    /* key */
-    char         *to;
-    bool          is_json;
+    char *from; /* key */
+    char *to;
+    bool  is_json;
 };
 struct job {
     struct bkt_domain      *src;
@@ -117,6 +116,18 @@ static int flush(struct job *j)
     return rc;
 }
 
+static int add_item(struct job *j, char *from, struct bkt_buf *to, bool is_json, uint64_t size)
+{
+    struct item *it = &j->v[j->n++];
+    *it             = (struct item){from, bkt_buf_steal(to), is_json};
+    if (!it->from || !it->to)
+        return no_memory(j);
+    j->bytes += size;
+    return j->n == BKT_TOOL_BATCH || j->bytes >= bkt_settings_in_flight(bkt_domain_settings(j->src))
+               ? flush(j)
+               : BKT_OK;
+}
+
 /* @p tail: for a chunk, the part of the key behind the object's own folder; NULL: the object's JSON */
 static int add(struct job *j, const struct bkt_id *id, const char *from, const char *tail, uint64_t size)
 {
@@ -129,15 +140,7 @@ static int add(struct job *j, const struct bkt_id *id, const char *from, const c
         if (bkt_buf_add_str(&to, tail) < 0)
             return no_memory(j);
     }
-    struct item *it = &j->v[j->n];
-    *it             = (struct item){*id, strdup(from), bkt_buf_steal(&to), tail == NULL};
-    j->n++;
-    if (!it->from || !it->to)
-        return no_memory(j);
-    j->bytes += size;
-    return j->n == BKT_TOOL_BATCH || j->bytes >= bkt_settings_in_flight(bkt_domain_settings(j->src))
-               ? flush(j)
-               : BKT_OK;
+    return add_item(j, strdup(from), &to, tail == NULL, size);
 }
 
 /* ---- which objects ---- */
@@ -158,13 +161,11 @@ static int look(const struct bkt_reached *r, void *arg)
         return bkt_err_copy(j->err, r->why->code, r->why);
     if (r->obj->kind != BKT_DATASET)
         return BKT_OK;
-    const enum bkt_layout_class cls = r->obj->dset.layout.cls;
-    bool linked =
-        cls == BKT_D_CONTIGUOUS_REF || cls == BKT_D_CHUNKED_REF || cls == BKT_D_CHUNKED_REF_INDIRECT;
-    j->c->n_refs += linked;
-    j->c->n_raw += r->obj->dset.layout.external;
-    if (j->rerooted && !linked && cls != BKT_D_NONE && bkt_reroot_needs(r->obj->dset.type) &&
-        bkt_ids_add(&j->refs, &r->id) < 0)
+    const struct bkt_layout *l = &r->obj->dset.layout;
+    j->c->n_refs += bkt_layout_is_linked(l);
+    j->c->n_raw += l->external;
+    if (j->rerooted && !bkt_layout_is_linked(l) && l->cls != BKT_D_NONE &&
+        bkt_reroot_needs(r->obj->dset.type) && bkt_ids_add(&j->refs, &r->id) < 0)
         return no_memory(j);
     return BKT_OK;
 }
@@ -202,26 +203,17 @@ static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, vo
     if (bkt_chunk_key(&any, &of->o->dset.layout, coord, &from) < 0 ||
         bkt_chunk_key(&id, &of->o->dset.layout, coord, &to) < 0)
         return no_memory(of->j);
-    struct item *it = &of->j->v[of->j->n++];
-    *it             = (struct item){id, bkt_buf_steal(&from), bkt_buf_steal(&to), false};
-    of->j->bytes += info->size;
-    return of->j->n == BKT_TOOL_BATCH ||
-                   of->j->bytes >= bkt_settings_in_flight(bkt_domain_settings(of->j->src))
-               ? flush(of->j)
-               : BKT_OK;
+    return add_item(of->j, bkt_buf_steal(&from), &to, false, info->size);
 }
 
 static int copy_chunks(struct job *j, const struct bkt_object *o)
 {
-    struct bkt_dsetio *io = NULL;
-    struct chunks_of   of = {j, o};
+    BKT_CLEANUP(bkt_dsetio_closep) struct bkt_dsetio *io = NULL;
+    struct chunks_of of = {j, o};
     if (o->dset.layout.cls != BKT_D_CHUNKED || is_refs(j, &o->id))
         return BKT_OK;
-    int rc = bkt_dsetio_open(j->src, o, NULL, NULL, &io, j->err);
-    if (rc == BKT_OK)
-        rc = bkt_chunk_iter(io, on_chunk, &of, j->err);
-    bkt_dsetio_close(io);
-    return rc;
+    BKT_PASS(bkt_dsetio_open(j->src, o, NULL, NULL, &io, j->err));
+    return bkt_chunk_iter(io, on_chunk, &of, j->err);
 }
 
 static int on_reached(const struct bkt_reached *r, void *arg)
@@ -319,27 +311,16 @@ static int rewrite(const struct job *j, struct bkt_dsetio *in, struct bkt_dsetio
 
 static int rewrite_one(const struct job *j, struct bkt_domain *dst, const struct bkt_id *id)
 {
-    const struct bkt_object *a = NULL, *b = NULL;
-    struct bkt_dsetio       *in = NULL, *out = NULL;
-    struct bkt_id            new = *id;
-    int rc = bkt_reroot_id(&j->map, &new);
-    if (rc == BKT_OK)
-        rc = bkt_domain_get(j->src, id, &a, j->err);
-    if (rc == BKT_OK)
-        rc = bkt_domain_get(dst, &new, &b, j->err);
-    if (rc == BKT_OK)
-        rc = bkt_dsetio_open(j->src, a, bkt_plugin_find, NULL, &in, j->err);
-    if (rc == BKT_OK)
-        rc = bkt_dsetio_open(dst, b, bkt_plugin_find, NULL, &out, j->err);
-    if (rc == BKT_OK)
-        rc = rewrite(j, in, out, &a->dset.space);
-    if (rc == BKT_OK)
-        rc = bkt_chunks_flush(dst, j->err);
-    bkt_dsetio_close(in);
-    bkt_dsetio_close(out);
-    bkt_object_release(a);
-    bkt_object_release(b);
-    return rc;
+    BKT_CLEANUP(bkt_object_releasep) const struct bkt_object *a = NULL, *b = NULL;
+    BKT_CLEANUP(bkt_dsetio_closep) struct bkt_dsetio *in = NULL, *out = NULL;
+    struct bkt_id new = *id;
+    BKT_PASS(bkt_reroot_id(&j->map, &new));
+    BKT_PASS(bkt_domain_get(j->src, id, &a, j->err));
+    BKT_PASS(bkt_domain_get(dst, &new, &b, j->err));
+    BKT_PASS(bkt_dsetio_open(j->src, a, bkt_plugin_find, NULL, &in, j->err));
+    BKT_PASS(bkt_dsetio_open(dst, b, bkt_plugin_find, NULL, &out, j->err));
+    BKT_PASS(rewrite(j, in, out, &a->dset.space));
+    return bkt_chunks_flush(dst, j->err);
 }
 
 /* ---- the document ---- */
@@ -362,24 +343,6 @@ static int make_doc(const struct job *j, struct bkt_buf *out)
     return BKT_OK;
 }
 
-static int put_doc(const struct job *j, const char *path)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, doc = {0};
-    BKT_PASS(make_doc(j, &doc));
-    if (bkt_domain_doc_key(path, &key) < 0)
-        BKT_NOMEM(j->err);
-    return bkt_store_put(j->to, bkt_buf_str(&key), doc.ptr, doc.len, NULL, "*", NULL, j->err);
-}
-
-static int del_doc(const struct job *j, const char *path)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_domain_doc_key(path, &key) < 0)
-        BKT_NOMEM(j->err);
-    const char *one = bkt_buf_str(&key);
-    return bkt_store_delete(j->to, &one, 1, j->err);
-}
-
 /* Copies a user block that is a separate object, to which no object's JSON leads. */
 static int copy_user_block(const struct job *j)
 {
@@ -397,6 +360,7 @@ static int copy_user_block(const struct job *j)
 static int copy_references(const struct job *j)
 {
     BKT_CLEANUP(bkt_freep) char *path = NULL, *name = NULL;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf doc = {0};
     struct bkt_domain           *dst  = NULL;
     if (!j->refs.n)
         return BKT_OK;
@@ -405,14 +369,15 @@ static int copy_references(const struct job *j)
         return BKT_ERR(j->err, BKT_ENOMEM, "out of memory");
     }
     name = bkt_place_name(j->to, path);
-    BKT_PASS(put_doc(j, path));
+    BKT_PASS(make_doc(j, &doc));
+    BKT_PASS(bkt_doc_put(j->to, path, &doc, NULL, j->err));
     struct bkt_settings set = *bkt_domain_settings(j->src);
     set.user                = NULL; /* the right to make the copy was checked before */
     int rc = name ? bkt_domain_open(name, &set, &dst, j->err) : BKT_ERR(j->err, BKT_ENOMEM, "out of memory");
     for (size_t i = 0; rc == BKT_OK && i < j->refs.n; i++)
         rc = rewrite_one(j, dst, &j->refs.v[i]);
     bkt_domain_close(dst);
-    int gone = del_doc(j, path);
+    int gone = bkt_doc_delete(j->to, path, j->err);
     return rc < 0 ? rc : gone;
 }
 

@@ -11,6 +11,7 @@
 #include "base/os/clock.h"
 #include "schema/json/acl.h"
 #include "schema/name/pointer_file.h"
+#include "tools/cli/tool.h"
 #include "tools/source/plain_name.h"
 
 /* Objects of version 1 at a bucket's top before its listing is given up: 20 lists, one after the other. */
@@ -291,6 +292,39 @@ void bkt_docs_get(struct bkt_store *st, char *const *paths, size_t n, struct bkt
             out[i].rc = BKT_ERR(&out[i].why, BKT_ENOMEM, "out of memory");
 }
 
+int bkt_doc_put(struct bkt_store *st, const char *path, const struct bkt_buf *json, const char *etag,
+                struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (bkt_domain_doc_key(path, &key) < 0)
+        BKT_NOMEM(err);
+    return bkt_store_put(st, bkt_buf_str(&key), json->ptr, json->len, etag && *etag ? etag : NULL,
+                         etag ? NULL : "*", NULL, err);
+}
+
+int bkt_key_delete(struct bkt_store *st, const char *key, struct bkt_err *err)
+{
+    return bkt_store_delete(st, &key, 1, err);
+}
+
+int bkt_doc_delete(struct bkt_store *st, const char *path, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (bkt_domain_doc_key(path, &key) < 0)
+        BKT_NOMEM(err);
+    return bkt_key_delete(st, bkt_buf_str(&key), err);
+}
+
+int bkt_doc_change(int (*once)(void *arg, struct bkt_err *err), void *arg, struct bkt_err *err)
+{
+    for (unsigned tries = 1;; tries++) {
+        int rc = once(arg, err);
+        if (rc != BKT_EPRECOND || tries == BKT_TOOL_TRIES)
+            return rc;
+        bkt_err_clear(err);
+    }
+}
+
 static int on_key(const struct bkt_listed *e, void *arg)
 {
     (void)e;
@@ -444,15 +478,13 @@ static int make_one(struct bkt_store *st, const char *path, const char *owner, c
                     struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc above = {0};
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json  = {0}, key = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json  = {0};
     BKT_PASS(bkt_folder_above(st, path, &above, NULL, err));
     const struct bkt_domain_doc *parent = above.what == BKT_IS_FOLDER ? &above.doc : NULL;
     if (!owner)
         owner = set->user && *set->user ? set->user : parent && parent->owner ? parent->owner : "admin";
     BKT_PASS(bkt_folder_emit(owner, parent, bkt_time_of_day(), &json, err));
-    if (bkt_domain_doc_key(path, &key) < 0)
-        BKT_NOMEM(err);
-    int rc = bkt_store_put(st, bkt_buf_str(&key), json.ptr, json.len, NULL, "*", NULL, err);
+    int rc = bkt_doc_put(st, path, &json, NULL, err);
     if (rc == BKT_EPRECOND)
         bkt_err_clear(err); /* another program has just made it */
     return rc == BKT_EPRECOND ? BKT_OK : rc;

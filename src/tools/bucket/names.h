@@ -39,6 +39,16 @@ void bkt_docs_get(struct bkt_store *st, char *const *paths, size_t n, struct bkt
 /** Get one document.  If it is absent, a LIST follows: PREFIX if keys lie below it.  @return its rc */
 int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, struct bkt_err *err);
 
+/** Store a document.  @p etag: only in place of that version; "": in place of any; NULL: only if there is
+ *  none.  BKT_EPRECOND */
+BKT_NODISCARD int bkt_doc_put(struct bkt_store *st, const char *path, const struct bkt_buf *json,
+                              const char *etag, struct bkt_err *err);
+/** Delete a document, or another key. */
+BKT_NODISCARD int bkt_doc_delete(struct bkt_store *st, const char *path, struct bkt_err *err);
+BKT_NODISCARD int bkt_key_delete(struct bkt_store *st, const char *key, struct bkt_err *err);
+/** Change a document: call @p once, which reads and stores it, again while other writers change it. */
+BKT_NODISCARD int bkt_doc_change(int (*once)(void *arg, struct bkt_err *err), void *arg, struct bkt_err *err);
+
 /** Report BKT_ENOENT: @p name, which became @p p, is @p what ("no such domain").  The message names the place
  *  if the name alone doesn't. */
 BKT_NODISCARD int bkt_place_absent(const struct bkt_place *p, const char *name, const char *what,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/source/key_list.h"
+#include "tools/bucket/names.h"
 #include "tools/cli/tool.h"
 
 struct gather {
@@ -150,7 +151,6 @@ int snapshot_drop(struct bkt_store *st, const char *path, const struct bkt_id *r
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     if (bkt_snapshot_key(root, &key) < 0)
         BKT_NOMEM(err);
-    const char *one = bkt_buf_str(&key);
     BKT_PASS(note(st, path, root, NULL, err));
-    return bkt_store_delete(st, &one, 1, err);
+    return bkt_key_delete(st, bkt_buf_str(&key), err);
 }

@@ -50,18 +50,15 @@ static int look_there(const struct bkt_tool *t, struct bkt_ends *g, bool replace
 int bkt_ends_put(const struct bkt_tool *t, struct bkt_ends *g, const struct bkt_buf *json,
                  struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    BKT_CLEANUP(bkt_freep) char             *up  = strdup(g->to.path);
-    char                                    *cut = up ? strrchr(up, '/') : NULL;
-    const char *was = g->old && g->in_the_way.etag[0] ? g->in_the_way.etag : NULL;
-    if (!up || bkt_domain_doc_key(g->to.path, &key) < 0)
+    BKT_CLEANUP(bkt_freep) char *up  = strdup(g->to.path);
+    char                        *cut = up ? strrchr(up, '/') : NULL;
+    if (!up)
         BKT_NOMEM(err);
     if (cut) {
         *cut = 0;
         BKT_PASS(bkt_folder_make(g->to.store, up, NULL, &t->set, err));
     }
-    int rc = bkt_store_put(g->to.store, bkt_buf_str(&key), json->ptr, json->len, was, g->old ? NULL : "*",
-                           NULL, err);
+    int rc = bkt_doc_put(g->to.store, g->to.path, json, g->old ? g->in_the_way.etag : NULL, err);
     if (rc == BKT_EPRECOND) {
         bkt_err_clear(err);
         BKT_FAIL(err, BKT_EEXIST, "%s: another writer %s it meanwhile", g->to.path,

@@ -31,24 +31,23 @@ static int join(const struct bkt_verb *v, struct bkt_err *err)
 static int run(const struct bkt_verb *v, int argc, char **argv)
 {
     struct bkt_tool t;
-    struct bkt_err  err = {.n = 0};
-    int             rc  = bkt_tool_init(&t, v, argc, argv);
-    if (rc < 0 && bkt_trace_set(t.set.trace, &err) < 0)
-        rc = bkt_tool_error(&t, NULL, &err);
-    if (rc < 0 && join(v, &err) < 0)
-        rc = bkt_tool_error(&t, NULL, &err);
+    int             rc = bkt_tool_init(&t, v, argc, argv);
+    if (rc < 0 && (bkt_trace_set(t.set.trace, &t.err) < 0 || join(v, &t.err) < 0))
+        rc = bkt_tool_error(&t, NULL, &t.err);
     if (rc < 0) {
         if (t.set.stats)
             bkt_stats_at_exit();
         bkt_pool_size(t.set.workers);
         rc = v->run(&t);
+        if (rc < 0)
+            rc = bkt_tool_error(&t, t.n_args && !v->nameless ? t.args[0] : NULL, &t.err);
         bkt_domain_shutdown();
         bkt_store_shutdown();
         bkt_pool_shutdown();
         rc = rc && interrupt_status() ? interrupt_status() : rc;
     }
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        bkt_tool_fail(&t, "the standard output can't be written");
+        (void)bkt_tool_fail(&t, "the standard output can't be written");
         rc = rc ? rc : BKT_EXIT_FAIL;
     }
     if (bkt_processes_several()) {

@@ -7,9 +7,11 @@
 
 #include "base/bytes.h"
 #include "tools/cli/help.h"
-#include "tools/show/show.h"
-#include "tools/cli/tool.h"
 #include "base/url.h"
+#include "tools/cli/tool.h"
+#include "tools/show/show.h"
+#include "tools/source/hdf5_glue.h"
+#include "tools/source/plain_name.h"
 
 const struct bkt_opt bkt_tool_common[] = {
     {0, "json", NULL, "print JSON, for programs", NULL},
@@ -160,24 +162,44 @@ char *bkt_tool_info(const struct bkt_tool *t)
     return rc == BKT_OK ? strdup(bkt_buf_str(&out)) : NULL;
 }
 
+int bkt_tool_start(const struct bkt_tool *t, hid_t *fapl, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(t);
+    return info ? h5_start(info, fapl, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+int bkt_tool_open(const struct bkt_tool *t, const char *name, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
+    BKT_PASS(bkt_tool_start(t, &fapl, err));
+    return h5_open_native(name, fapl, out, err);
+}
+
+int bkt_tool_instead(const struct bkt_tool *t, struct plain_file *p, bool inside, int rc,
+                     const struct bkt_err *why, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(t);
+    return info ? plain_file_instead(p, &t->set, info, inside, rc, why, err)
+                : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
 static int take_settings(struct bkt_tool *t)
 {
-    struct bkt_err err = {.n = 0};
-    int rc = bkt_settings_init(&t->set, env_info, &err);
+    int rc = bkt_settings_init(&t->set, env_info, &t->err);
     for (size_t i = 0; rc == BKT_OK && i < BKT_COUNT(named); i++)
         if (bkt_tool_opt(t, named[i]))
-            rc = bkt_settings_set(&t->set, named[i], bkt_tool_opt(t, named[i]), "the command line", &err);
+            rc = bkt_settings_set(&t->set, named[i], bkt_tool_opt(t, named[i]), "the command line", &t->err);
     for (unsigned i = 0; rc == BKT_OK && bkt_tool_opt_at(t, "set", i); i++) {
         const char *text = bkt_tool_opt_at(t, "set", i), *eq = strchr(text, '=');
         if (!eq)
             return bkt_tool_usage(t, "--set=%s: NAME=VALUE is expected", text);
         char *name = strndup(text, (size_t)(eq - text));
-        rc = name ? bkt_settings_set(&t->set, name, eq + 1, "the command line", &err)
-                  : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+        rc = name ? bkt_settings_set(&t->set, name, eq + 1, "the command line", &t->err)
+                  : BKT_ERR(&t->err, BKT_ENOMEM, "out of memory");
         free(name);
     }
     if (rc < 0) {
-        (void)bkt_tool_error(t, NULL, &err);
+        (void)bkt_tool_error(t, NULL, &t->err);
         return rc == BKT_EINVAL ? BKT_EXIT_USAGE : BKT_EXIT_FAIL;
     }
     return -1;
@@ -239,6 +261,7 @@ static int parse(struct bkt_tool *t, int argc, char **argv)
     t->args   = argv + optind;
     t->n_args = argc - optind;
     t->json   = bkt_tool_has(t, "json") > 0;
+    bkt_jout_init(&t->j, t->json ? stdout : NULL);
     return -1;
 }
 

@@ -6,6 +6,7 @@
 #ifndef BKT_TOOL_H
 #define BKT_TOOL_H
 
+#include <hdf5.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/settings.h"
+#include "tools/show/json_out.h"
 
 /* In the order in which help and docs/tool.md list them. */
 #define BKT_VERBS(X) \
@@ -76,9 +78,10 @@ struct bkt_verb {
     size_t                n_opts;
     bool                  json;     /* --json is one of its options */
     bool shared;                    /* processes that mpirun started share the work (tools/share) */
+    bool nameless; /* a failure's message does not begin with the first argument */
     char *(*reword)(const char *word); /* another word for one that isn't an option's argument, on the heap;
                                           NULL: it stays. May itself be NULL */
-    int (*run)(struct bkt_tool *t); /* an exit code */
+    int (*run)(struct bkt_tool *t); /* an exit code; negative: it failed, and t->err has the reason */
 };
 
 /** Exit codes.  The texts of diff and verify define their meaning of 1 and 2. */
@@ -91,6 +94,8 @@ struct bkt_tool {
     char                 **args; /* arguments without options */
     int                    n_args;
     bool                   json; /* --json was given */
+    struct bkt_jout        j;    /* the output as JSON; silent without --json */
+    struct bkt_err         err;
     struct bkt_given {
         const struct bkt_opt *opt;
         const char           *value; /* NULL for a flag */
@@ -120,6 +125,16 @@ const char *bkt_tool_connector(void);
  *  environment and configuration itself; free().  NULL: out of memory. */
 char *bkt_tool_info(const struct bkt_tool *t);
 
+/** h5_start() with these settings. */
+BKT_NODISCARD int bkt_tool_start(const struct bkt_tool *t, hid_t *fapl, struct bkt_err *err);
+/** The same, and open a file or domain for reading with HDF5. */
+BKT_NODISCARD int bkt_tool_open(const struct bkt_tool *t, const char *name, hid_t *out, struct bkt_err *err);
+
+struct plain_file;
+/** plain_file_instead() with these settings. */
+BKT_NODISCARD int bkt_tool_instead(const struct bkt_tool *t, struct plain_file *p, bool inside, int rc,
+                                   const struct bkt_err *why, struct bkt_err *err);
+
 /* ---- messages, all to stderr ---- */
 
 /** "h5bucket VERB: text".  @return BKT_EXIT_FAIL */
@@ -129,7 +144,7 @@ int bkt_tool_error(const struct bkt_tool *t, const char *what, const struct bkt_
 /** Wrong usage: text and how to get help.  @return BKT_EXIT_USAGE */
 int bkt_tool_usage(const struct bkt_tool *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- the table (verbs.c), options (options.c), texts made from it (help.c, man.c) ---- */
+/* ---- the table (verbs.c), options (options.c), texts made from it (help.c) ---- */
 
 extern const struct bkt_verb *const bkt_verbs[];
 extern const size_t                 bkt_n_verbs;

@@ -38,33 +38,25 @@ static int get_doc(const struct bkt_place *p, const char *name, struct bkt_doc *
     return BKT_OK;
 }
 
-/* One try: read, change, write if no other writer has changed it. */
-static int change_once(const struct bkt_tool *t, const struct bkt_place *p, const struct bkt_acl_change *c,
-                       size_t n, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0}, key = {0};
-    BKT_PASS(get_doc(p, t->args[0], &doc, err));
-    BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, BKT_ACL_UPDATE_ACL, err));
-    BKT_TRY(err, bkt_acl_edit(doc.json.ptr, doc.json.len, c, n, bkt_time_of_day(), &json, err), "%s",
-            t->args[0]);
-    if (bkt_domain_doc_key(p->path, &key) < 0)
-        BKT_NOMEM(err);
-    return bkt_store_put(p->store, bkt_buf_str(&key), json.ptr, json.len, doc.etag[0] ? doc.etag : NULL, NULL,
-                         NULL, err);
-}
+struct changes {
+    const struct bkt_tool       *t;
+    const struct bkt_place      *p;
+    const struct bkt_acl_change *v;
+    size_t                       n;
+};
 
-static int change(const struct bkt_tool *t, const struct bkt_place *p, const struct bkt_acl_change *c,
-                  size_t n, struct bkt_err *err)
+/* One try: read, change, write if no other writer has changed it. */
+static int change_once(void *arg, struct bkt_err *err)
 {
-    if (bkt_store_is_readonly(p->store))
-        BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p->store));
-    for (unsigned tries = 1;; tries++) {
-        int rc = change_once(t, p, c, n, err);
-        if (rc != BKT_EPRECOND || tries == BKT_TOOL_TRIES)
-            return rc;
-        bkt_err_clear(err);
-    }
+    const struct changes                    *c    = arg;
+    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
+    const char                              *name = c->t->args[0];
+    BKT_PASS(get_doc(c->p, name, &doc, err));
+    BKT_PASS(bkt_doc_may(&doc.doc, c->p->path, &c->t->set, BKT_ACL_UPDATE_ACL, err));
+    BKT_TRY(err, bkt_acl_edit(doc.json.ptr, doc.json.len, c->v, c->n, bkt_time_of_day(), &json, err), "%s",
+            name);
+    return bkt_doc_put(c->p->store, c->p->path, &json, doc.etag, err);
 }
 
 static bool wanted(const struct bkt_tool *t, int first, const char *user)
@@ -85,27 +77,6 @@ static unsigned right_to_see(const struct bkt_tool *t, int first)
     return first < t->n_args ? BKT_ACL_READ : BKT_ACL_READ_ACL;
 }
 
-static int show_json(const struct bkt_tool *t, int first, const struct bkt_domain_doc *doc,
-                     struct bkt_err *err)
-{
-    struct bkt_domain_doc some = *doc; /* the requested entries */
-    struct bkt_jout       j;
-    some.n_acls = 0;
-    some.acls   = calloc(doc->n_acls + 1, sizeof *some.acls);
-    if (!some.acls)
-        BKT_NOMEM(err);
-    for (size_t i = 0; i < doc->n_acls; i++)
-        if (wanted(t, first, doc->acls[i].user))
-            some.acls[some.n_acls++] = doc->acls[i];
-    bkt_jout_init(&j, stdout);
-    bkt_jout_open(&j, NULL, '{');
-    bkt_jout_str(&j, "owner", doc->owner);
-    bkt_jout_acls(&j, &some);
-    bkt_jout_close(&j);
-    free(some.acls);
-    return BKT_OK;
-}
-
 static bool has_entry(const struct bkt_domain_doc *doc, const char *user)
 {
     for (size_t i = 0; i < doc->n_acls; i++)
@@ -115,27 +86,27 @@ static bool has_entry(const struct bkt_domain_doc *doc, const char *user)
 }
 
 /* @p need: rights to it */
-static int show(const struct bkt_tool *t, const struct bkt_place *p, int first, unsigned need,
+static int show(struct bkt_tool *t, const struct bkt_place *p, int first, unsigned need,
                 struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b   = {0};
     BKT_PASS(get_doc(p, t->args[0], &doc, err));
     BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, need, err));
     for (int i = first; need && i < t->n_args; i++)
         if (!has_entry(&doc.doc, t->args[i]))
             BKT_FAIL(err, BKT_ENOENT, "the access list has no entry for %s", t->args[i]);
-    if (t->json)
-        return show_json(t, first, &doc.doc, err);
-    for (size_t i = 0; i < doc.doc.n_acls; i++) {
-        if (!wanted(t, first, doc.doc.acls[i].user))
-            continue;
-        bkt_buf_clear(&b);
-        bkt_show_acl(&b, doc.doc.acls[i].allow);
-        bkt_say_str(&b, "  ");
-        bkt_show_name(&b, doc.doc.acls[i].user);
-        puts(bkt_buf_str(&b));
-    }
+    BKT_CLEANUP(bkt_freep)
+    struct bkt_acl_entry *some = calloc(doc.doc.n_acls + 1, sizeof *some); /* those requested */
+    size_t n = 0;
+    if (!some)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < doc.doc.n_acls; i++)
+        if (wanted(t, first, doc.doc.acls[i].user))
+            some[n++] = doc.doc.acls[i];
+    bkt_jout_open(&t->j, NULL, '{');
+    bkt_jout_str(&t->j, "owner", doc.doc.owner);
+    bkt_show_acls(&t->j, some, n, "");
+    bkt_jout_close(&t->j);
     return BKT_OK;
 }
 
@@ -175,28 +146,26 @@ static int ask(struct bkt_tool *t, struct bkt_acl_change *out, int *first)
 
 static int run(struct bkt_tool *t)
 {
-    BKT_CLEANUP(bkt_place_fini) struct bkt_place p   = {0};
-    struct bkt_err                               err = {.n = 0};
+    BKT_CLEANUP(bkt_place_fini) struct bkt_place p = {0};
     struct bkt_acl_change                        c;
     int                                          first, rc = ask(t, &c, &first);
     if (rc != BKT_EXIT_OK)
         return rc;
-    rc = bkt_place_open(t->args[0], &t->set, &p, &err);
-    if (rc == BKT_OK && (c.remove || c.grant || c.revoke)) {
-        size_t                 n = (size_t)(t->n_args - first);
-        struct bkt_acl_change *v = calloc(n + 1, sizeof *v);
-        for (size_t i = 0; v && i < n; i++) {
-            v[i]      = c;
-            v[i].user = t->args[first + (int)i];
-        }
-        rc = v ? change(t, &p, v, n, &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
-        free(v);
-        if (rc == BKT_OK && t->json)
-            rc = show(t, &p, first, 0, &err);
-    } else if (rc == BKT_OK) {
-        rc = show(t, &p, first, right_to_see(t, first), &err);
+    BKT_PASS(bkt_place_open(t->args[0], &t->set, &p, &t->err));
+    if (!c.remove && !c.grant && !c.revoke)
+        return show(t, &p, first, right_to_see(t, first), &t->err);
+    size_t                                        n = (size_t)(t->n_args - first);
+    BKT_CLEANUP(bkt_freep) struct bkt_acl_change *v = calloc(n + 1, sizeof *v);
+    if (!v)
+        BKT_NOMEM(&t->err);
+    for (size_t i = 0; i < n; i++) {
+        v[i]      = c;
+        v[i].user = t->args[first + (int)i];
     }
-    return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
+    if (bkt_store_is_readonly(p.store))
+        BKT_FAIL(&t->err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p.store));
+    BKT_PASS(bkt_doc_change(change_once, &(struct changes){t, &p, v, n}, &t->err));
+    return t->json ? show(t, &p, first, 0, &t->err) : BKT_EXIT_OK;
 }
 
 static const struct bkt_opt opts[] = {

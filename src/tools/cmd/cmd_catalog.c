@@ -114,19 +114,25 @@ struct catalog {
     struct bkt_err    *err;
 };
 
+static void listed_fini(struct listed *l)
+{
+    free(l->key);
+    free(l->chunk);
+    free(l->tail);
+}
+
 static int no_memory(const struct catalog *c) { return BKT_ERR(c->err, BKT_ENOMEM, "out of memory"); }
 
 /* An ETag without quotes; in a directory the MD5 of the bytes, as HSDS has it there. */
-static int plain_etag(const struct bkt_listed *e, char out[BKT_ETAG_MAX])
+static void plain_etag(const char *etag, char out[BKT_ETAG_MAX])
 {
-    const char *s = e->etag ? e->etag : "";
+    const char *s = etag ? etag : "";
     size_t      n = strlen(s);
     if (n > 1 && s[0] == '"' && s[n - 1] == '"') {
         s++;
         n -= 2;
     }
     snprintf(out, BKT_ETAG_MAX, "%.*s", (int)n, s);
-    return BKT_OK;
 }
 
 static int read_etags(struct catalog *c)
@@ -234,8 +240,7 @@ static int head_all(struct catalog *c)
         reqs[i] = (struct bkt_req){.op = BKT_HEAD, .key = c->v[i].key};
     int rc = c->n ? bkt_store_run(bkt_domain_store(c->d), reqs, c->n, c->err) : BKT_OK;
     for (size_t i = 0; i < c->n; i++) {
-        struct bkt_listed e = {.key = c->v[i].key, .etag = reqs[i].etag};
-        (void)plain_etag(&e, c->v[i].etag);
+        plain_etag(reqs[i].etag, c->v[i].etag);
         c->v[i].size  = reqs[i].size;
         c->v[i].mtime = reqs[i].mtime;
         bkt_req_fini(&reqs[i]);
@@ -252,43 +257,36 @@ static int take_batch(struct catalog *c)
     for (size_t i = 0; i < c->n; i++) {
         if (rc == BKT_OK)
             rc = take_one(c, &c->v[i]);
-        free(c->v[i].key);
-        free(c->v[i].chunk);
-        free(c->v[i].tail);
+        listed_fini(&c->v[i]);
     }
     c->n = 0;
     return rc;
 }
 
-static int on_scanned(const struct bkt_scanned *s, void *arg)
+/* @p chunk, @p tail: NULL: an object */
+static int add_listed(struct catalog *c, const struct listed *at, enum bkt_scan_what what,
+                      const struct bkt_id *id, const char *key, const char *chunk, const char *tail)
 {
-    struct catalog *c = arg;
-    struct listed  *l = &c->v[c->n];
-    if (s->what == BKT_SCAN_OTHER)
-        return BKT_OK;
-    *l = (struct listed){.what = s->what, .id = s->id, .size = s->entry->size, .mtime = s->entry->mtime};
-    BKT_PASS(plain_etag(s->entry, l->etag));
-    l->key   = strdup(s->entry->key);
-    l->chunk = s->chunk ? strdup(s->chunk) : NULL;
-    l->tail  = s->chunk ? strdup(s->tail) : NULL;
-    c->n++;
-    if (!l->key || (s->chunk && (!l->chunk || !l->tail)))
+    struct listed *l = &c->v[c->n++];
+    *l       = *at;
+    l->what  = what;
+    l->id    = *id;
+    l->key   = strdup(key);
+    l->chunk = chunk ? strdup(chunk) : NULL;
+    l->tail  = chunk ? strdup(tail) : NULL;
+    if (!l->key || (chunk && (!l->chunk || !l->tail)))
         return no_memory(c);
     return c->n == BKT_TOOL_BATCH ? take_batch(c) : BKT_OK;
 }
 
-/* Version 1: an object, and a dataset's chunks behind it. */
-static int add_known(struct catalog *c, enum bkt_scan_what what, const struct bkt_id *id, struct bkt_buf *key,
-                     struct bkt_buf *chunk)
+static int on_scanned(const struct bkt_scanned *s, void *arg)
 {
-    struct listed *l = &c->v[c->n];
-    *l       = (struct listed){.what = what, .id = *id, .key = bkt_buf_steal(key)};
-    l->chunk = chunk ? bkt_buf_steal(chunk) : NULL;
-    l->tail  = l->chunk ? strdup(l->chunk) : NULL;
-    c->n++;
-    if (!l->key || (chunk && (!l->chunk || !l->tail)))
-        return no_memory(c);
-    return c->n == BKT_TOOL_BATCH ? take_batch(c) : BKT_OK;
+    struct catalog *c = arg;
+    if (s->what == BKT_SCAN_OTHER)
+        return BKT_OK;
+    struct listed l = {.size = s->entry->size, .mtime = s->entry->mtime};
+    plain_etag(s->entry->etag, l.etag);
+    return add_listed(c, &l, s->what, &s->id, s->entry->key, s->chunk, s->tail);
 }
 
 struct chunks_of {
@@ -306,27 +304,26 @@ static int on_v1_chunk(const uint64_t *coord, const struct bkt_chunk_info *info,
     for (unsigned i = 0; i < of->o->dset.layout.rank; i++)
         if (bkt_buf_addf(&name, "%s%" PRIu64, i ? "_" : "", coord[i]) < 0)
             return no_memory(of->c);
-    return add_known(of->c, BKT_SCAN_CHUNK, &of->o->id, &key, &name);
+    return add_listed(of->c, &(struct listed){.size = 0}, BKT_SCAN_CHUNK, &of->o->id, bkt_buf_str(&key),
+                      bkt_buf_str(&name), bkt_buf_str(&name));
 }
 
 static int on_v1_object(const struct bkt_reached *r, void *arg)
 {
     struct catalog                          *c   = arg;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    struct bkt_dsetio                       *io  = NULL;
+    BKT_CLEANUP(bkt_dsetio_closep) struct bkt_dsetio *io = NULL;
     struct chunks_of                         of  = {c, r->obj};
     if (!r->obj)
         return bkt_err_copy(c->err, r->why->code, r->why);
     if (bkt_id_key(&r->id, &key) < 0)
         return no_memory(c);
-    BKT_PASS(add_known(c, BKT_SCAN_OBJECT, &r->id, &key, NULL));
+    BKT_PASS(
+        add_listed(c, &(struct listed){.size = 0}, BKT_SCAN_OBJECT, &r->id, bkt_buf_str(&key), NULL, NULL));
     if (r->obj->kind != BKT_DATASET || r->obj->dset.layout.cls != BKT_D_CHUNKED)
         return BKT_OK;
-    int rc = bkt_dsetio_open(c->d, r->obj, NULL, NULL, &io, c->err);
-    if (rc == BKT_OK)
-        rc = bkt_chunk_iter(io, on_v1_chunk, &of, c->err);
-    bkt_dsetio_close(io);
-    return rc;
+    BKT_PASS(bkt_dsetio_open(c->d, r->obj, NULL, NULL, &io, c->err));
+    return bkt_chunk_iter(io, on_v1_chunk, &of, c->err);
 }
 
 /* ---- datasets ---- */
@@ -334,17 +331,14 @@ static int on_v1_object(const struct bkt_reached *r, void *arg)
 static int measure(struct catalog *c, struct dset *d)
 {
     BKT_CLEANUP(bkt_where_fini) struct bkt_extent_use u = {0};
-    const struct bkt_object *o;
+    BKT_CLEANUP(bkt_object_releasep) const struct bkt_object *o = NULL;
     BKT_PASS(bkt_domain_get(c->d, &d->id, &o, c->err));
     d->logical = o->dset.type->is_var ? d->bytes : bkt_dset_logical(&o->dset);
-    const enum bkt_layout_class cls = o->dset.layout.cls;
-    int rc = BKT_OK;
-    if (cls == BKT_D_CONTIGUOUS_REF || cls == BKT_D_CHUNKED_REF || cls == BKT_D_CHUNKED_REF_INDIRECT)
-        rc = bkt_where_count(c->d, o, NULL, &u, c->err);
+    if (bkt_layout_is_linked(&o->dset.layout))
+        BKT_PASS(bkt_where_count(c->d, o, NULL, &u, c->err));
     d->linked   = u.linked ? u.bytes : 0;
     d->n_linked = u.linked ? u.n : 0;
-    bkt_object_release(o);
-    return rc;
+    return BKT_OK;
 }
 
 static int measure_all(struct catalog *c)
@@ -443,13 +437,13 @@ static int write_all(struct catalog *c)
     return send(&c->out);
 }
 
-static void catalog_fini(struct catalog *c)
+static void catalog_freep(struct catalog **at)
 {
-    for (size_t i = 0; i < c->n; i++) {
-        free(c->v[i].key);
-        free(c->v[i].chunk);
-        free(c->v[i].tail);
-    }
+    struct catalog *c = *at;
+    for (size_t i = 0; c && i < c->n; i++)
+        listed_fini(&c->v[i]);
+    if (!c)
+        return;
     for (size_t i = 0; i < c->n_sums; i++)
         free(c->sums[i].id);
     for (size_t i = 0; i < BKT_TOOL_BATCH; i++) {
@@ -466,33 +460,27 @@ static void catalog_fini(struct catalog *c)
 
 static int run(struct bkt_tool *t)
 {
-    struct bkt_domain *d   = NULL;
-    struct bkt_err     err = {.n = 0};
-    struct catalog    *c   = calloc(1, sizeof *c);
-    const char        *to  = bkt_tool_opt(t, "output");
+    BKT_CLEANUP(bkt_domain_closep) struct bkt_domain *d = NULL;
+    const char *to = bkt_tool_opt(t, "output");
+    BKT_PASS(bkt_domain_open(t->args[0], &t->set, &d, &t->err));
+    BKT_PASS(bkt_domain_check_acl(d, to ? BKT_ACL_READ : BKT_ACL_READ | BKT_ACL_UPDATE, &t->err));
+    if (!to && bkt_store_is_readonly(bkt_domain_store(d)))
+        BKT_FAIL(&t->err, BKT_EACCES, "%s can't be written to; --output writes into a local folder",
+                 bkt_store_uri(bkt_domain_store(d)));
+    BKT_CLEANUP(catalog_freep) struct catalog *c = calloc(1, sizeof *c);
     if (!c)
-        return bkt_tool_fail(t, "out of memory");
-    int rc = bkt_domain_open(t->args[0], &t->set, &d, &err);
-    if (rc == BKT_OK)
-        rc = bkt_domain_check_acl(d, to ? BKT_ACL_READ : BKT_ACL_READ | BKT_ACL_UPDATE, &err);
-    if (rc == BKT_OK && !to && bkt_store_is_readonly(bkt_domain_store(d)))
-        rc = BKT_ERR(&err, BKT_EACCES, "%s can't be written to; --output writes into a local folder",
-                     bkt_store_uri(bkt_domain_store(d)));
-    if (rc == BKT_OK) {
-        c->d     = d;
-        c->path  = bkt_domain_path(d);
-        c->begun = bkt_time_of_day();
-        c->err   = &err;
-        c->out   = (struct outbox){.st = bkt_domain_store(d), .folder = to, .err = &err};
-        rc       = write_all(c);
-    }
-    if (rc == BKT_OK && t->json)
+        BKT_NOMEM(&t->err);
+    c->d     = d;
+    c->path  = bkt_domain_path(d);
+    c->begun = bkt_time_of_day();
+    c->err   = &t->err;
+    c->out   = (struct outbox){.st = bkt_domain_store(d), .folder = to, .err = &t->err};
+    BKT_PASS(write_all(c));
+    if (t->json)
         printf("{\"files\": %" PRIu64 "}\n", c->out.n_written);
-    else if (rc == BKT_OK && bkt_tool_has(t, "verbose"))
+    else if (bkt_tool_has(t, "verbose"))
         printf("%" PRIu64 " files written\n", c->out.n_written);
-    catalog_fini(c);
-    bkt_domain_close(d);
-    return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
+    return BKT_EXIT_OK;
 }
 
 /* ---- and away with them ---- */

@@ -142,15 +142,6 @@ struct job {
     int             rc;
 };
 
-static const enum bkt_map_kind kinds[] = {
-    [SURVEY_NONE] = BKT_MAP_NONE,
-    [SURVEY_COMPACT] = BKT_MAP_COMPACT,
-    [SURVEY_CONTIGUOUS] = BKT_MAP_CONTIGUOUS,
-    [SURVEY_CHUNKED] = BKT_MAP_CHUNKED,
-    [SURVEY_EXTERNAL] = BKT_MAP_EXTERNAL,
-    [SURVEY_VIRTUAL] = BKT_MAP_VIRTUAL,
-};
-
 static void write_chunks(struct bkt_jout *j, const struct survey *s)
 {
     bkt_jout_dims(j, "chunk", s->cdims, s->rank);
@@ -224,19 +215,17 @@ static int write_dataset(struct job *job, const char *path, struct bkt_err *err)
         return h5_fail(err, path);
     BKT_TRY(err, survey_dataset(job->src, dset, &s, err), "%s", path);
     bkt_jout_open(j, path, '{');
-    bkt_jout_str(j, "layout", bkt_map_kind_name(kinds[s.kind]));
+    bkt_jout_str(j, "layout", bkt_map_kind_name(s.kind));
     write_space(j, space);
     bkt_jout_u64(j, "item_size", H5Tget_size(type));
     BKT_PASS(write_encoded(j, "type", type, true, err));
     BKT_PASS(write_encoded(j, "creation", dcpl, false, err));
-    if (s.kind == SURVEY_CHUNKED)
+    if (s.kind == BKT_MAP_CHUNKED)
         write_chunks(j, &s);
-    if (s.kind == SURVEY_EXTERNAL)
+    if (s.kind == BKT_MAP_EXTERNAL)
         write_segments(j, &s);
-    if (s.kind == SURVEY_CONTIGUOUS) {
-        bkt_jout_u64(j, "offset", s.addr);
-        bkt_jout_u64(j, "size", s.size);
-    }
+    if (s.kind == BKT_MAP_CONTIGUOUS)
+        bkt_jout_members(j, "offset:n size:n", s.addr, s.size);
     bkt_jout_close(j);
     return BKT_OK;
 }
@@ -260,9 +249,7 @@ static void write_files(struct bkt_jout *j, const struct source *src)
     for (size_t i = 0; i < src->n_parts; i++) {
         const struct source_part *p = &src->parts[i];
         bkt_jout_open(j, NULL, '{');
-        bkt_jout_url(j, "uri", p->uri);
-        bkt_jout_u64(j, "start", p->start);
-        bkt_jout_u64(j, "size", p->file_size);
+        bkt_jout_members(j, "uri:u start:n size:n", p->uri, p->start, p->file_size);
         if (*p->etag)
             bkt_jout_str(j, "etag", p->etag);
         bkt_jout_close(j);
@@ -280,8 +267,7 @@ static int write_all(struct job *job, char **names, int n, struct bkt_err *err)
     }
     bkt_jout_init(j, stdout);
     bkt_jout_open(j, NULL, '{');
-    bkt_jout_str(j, "format", BKT_CHUNK_MAP_FORMAT);
-    bkt_jout_u64(j, "version", BKT_CHUNK_MAP_VERSION);
+    bkt_jout_members(j, "format:s version:n", BKT_CHUNK_MAP_FORMAT, (uint64_t)BKT_CHUNK_MAP_VERSION);
     write_files(j, job->src);
     bkt_jout_open(j, "datasets", '{');
     for (int i = 0; i < n; i++)
@@ -295,25 +281,18 @@ static int write_all(struct job *job, char **names, int n, struct bkt_err *err)
 
 static int run(struct bkt_tool *t)
 {
-    BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(t);
-    struct bkt_err               err  = {.n = 0};
-    struct job                   job  = {.err = &err, .rc = BKT_OK};
-    int rc = info ? h5_start(info, &fapl, &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
-    unsigned                     n    = 0;
-    if (rc == BKT_OK && bkt_tool_has(t, "fill")) {
-        rc = fill_tables(t->args[0], fapl, &n, &err);
-        if (rc == BKT_OK)
-            printf(t->json ? "{\"chunk_tables\": %u}\n" : "%u chunk tables made\n", n);
-        return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
+    BKT_CLEANUP(h5_closep) hid_t          fapl = H5I_INVALID_HID;
+    BKT_CLEANUP(source_closep) struct source *src = NULL;
+    unsigned n = 0;
+    BKT_PASS(bkt_tool_start(t, &fapl, &t->err));
+    if (bkt_tool_has(t, "fill")) {
+        BKT_PASS(fill_tables(t->args[0], fapl, &n, &t->err));
+        printf(t->json ? "{\"chunk_tables\": %u}\n" : "%u chunk tables made\n", n);
+        return BKT_EXIT_OK;
     }
-    if (rc == BKT_OK)
-        rc = source_open(t->args[0], bkt_tool_opt(t, "filedriver"), &t->set, &job.src, &err);
-    if (rc == BKT_OK)
-        rc = write_all(&job, t->args + 1, t->n_args - 1, &err);
-    source_close(job.src);
-    if (rc < 0)
-        return bkt_tool_error(t, t->args[0], &err);
+    BKT_PASS(source_open(t->args[0], bkt_tool_opt(t, "filedriver"), &t->set, &src, &t->err));
+    struct job job = {.src = src, .err = &t->err, .rc = BKT_OK};
+    BKT_PASS(write_all(&job, t->args + 1, t->n_args - 1, &t->err));
     return fflush(stdout) == 0 ? BKT_EXIT_OK : bkt_tool_fail(t, "stdout: the output can't be written");
 }
 

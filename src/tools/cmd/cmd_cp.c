@@ -21,30 +21,22 @@ static void progress(const struct bkt_clone *c, void *arg)
             (unsigned long long)c->n_chunks, bkt_buf_str(&b));
 }
 
-/* @p c: counts of the copy; NULL: only the document moved */
-static void report(const struct bkt_tool *t, const struct bkt_ends *g, const struct bkt_clone *c)
+/* @p renamed: only the document moved, and the counts are 0 */
+static void report(struct bkt_tool *t, const struct bkt_ends *g, const struct bkt_clone *c, bool renamed)
 {
     BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(g->to.store, g->to.path);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
-    struct bkt_jout                          j;
-    bkt_jout_init(&j, t->json ? stdout : NULL);
-    bkt_jout_open(&j, NULL, '{');
-    bkt_jout_url(&j, "domain", name);
-    bkt_jout_u64(&j, "objects", c ? c->n_objects : 0);
-    bkt_jout_u64(&j, "chunks", c ? c->n_chunks : 0);
-    bkt_jout_u64(&j, "bytes", c ? c->bytes : 0);
-    bkt_jout_u64(&j, "datasets_in_files", c ? c->n_refs : 0);
-    bkt_jout_u64(&j, "datasets_in_raw_files", c ? c->n_raw : 0);
-    bkt_jout_close(&j);
-    if (!t->json && bkt_tool_has(t, "verbose")) {
-        bkt_show_url(&b, name ? name : g->to.path);
-        if (c)
-            printf("%s: %llu objects, %llu chunk objects, %llu bytes\n", bkt_buf_str(&b),
-                   (unsigned long long)c->n_objects, (unsigned long long)c->n_chunks,
-                   (unsigned long long)c->bytes);
-        else
-            printf("%s: renamed\n", bkt_buf_str(&b));
-    }
+    bkt_jout_object(&t->j, "domain:u objects:n chunks:n bytes:n datasets_in_files:n datasets_in_raw_files:n",
+                    name, c->n_objects, c->n_chunks, c->bytes, c->n_refs, c->n_raw);
+    if (t->json || !bkt_tool_has(t, "verbose"))
+        return;
+    bkt_show_url(&b, name ? name : g->to.path);
+    if (renamed)
+        printf("%s: renamed\n", bkt_buf_str(&b));
+    else
+        printf("%s: %llu objects, %llu chunk objects, %llu bytes\n", bkt_buf_str(&b),
+               (unsigned long long)c->n_objects, (unsigned long long)c->n_chunks,
+               (unsigned long long)c->bytes);
 }
 
 static bool same_store(const struct bkt_ends *g)
@@ -95,20 +87,20 @@ static int copy(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *
     return BKT_OK;
 }
 
+static void clone_fini(struct bkt_clone *c)
+{
+    bkt_buf_fini(&c->doc);
+}
+
 static int run_cp(struct bkt_tool *t)
 {
-    struct bkt_ends  g   = {.src = NULL};
-    struct bkt_clone c   = {.n_objects = 0};
-    struct bkt_err   err = {.n = 0};
+    BKT_CLEANUP(bkt_ends_fini) struct bkt_ends g = {.src = NULL};
+    BKT_CLEANUP(clone_fini) struct bkt_clone   c = {.n_objects = 0};
     interrupt_catch();
-    int rc = bkt_ends_open(t, t->args[0], t->args[1], bkt_tool_has(t, "force") > 0, &g, &err);
-    if (rc == BKT_OK)
-        rc = copy(t, &g, &c, &err);
-    if (rc == BKT_OK)
-        report(t, &g, &c);
-    bkt_buf_fini(&c.doc);
-    bkt_ends_fini(&g);
-    return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
+    BKT_PASS(bkt_ends_open(t, t->args[0], t->args[1], bkt_tool_has(t, "force") > 0, &g, &t->err));
+    BKT_PASS(copy(t, &g, &c, &t->err));
+    report(t, &g, &c, false);
+    return BKT_EXIT_OK;
 }
 
 /* ---- mv ---- */
@@ -129,32 +121,23 @@ static int take_journal(const struct bkt_ends *g, struct bkt_err *err)
     BKT_PASS(rc);
     if (!bkt_id_valid(bkt_buf_str(&text), NULL))
         BKT_PASS(bkt_store_put(st, bkt_buf_str(&to), text.ptr, text.len, NULL, NULL, NULL, err));
-    const char *one = bkt_buf_str(&from);
-    return bkt_store_delete(st, &one, 1, err);
+    return bkt_key_delete(st, bkt_buf_str(&from), err);
 }
 
 /* In one store the objects stay in place, and only the document moves. */
 static int rename_doc(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf from = {0};
-    if (bkt_domain_doc_key(g->from.path, &from) < 0)
-        BKT_NOMEM(err);
     BKT_PASS(bkt_ends_put(t, g, &g->doc.json, err));
     BKT_PASS(take_journal(g, err));
-    const char *one = bkt_buf_str(&from);
-    BKT_PASS(bkt_store_delete(bkt_domain_store(g->src), &one, 1, err));
+    BKT_PASS(bkt_doc_delete(bkt_domain_store(g->src), g->from.path, err));
     return bkt_catalog_delete(bkt_domain_store(g->src), g->from.path, err);
 }
 
 static int move(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *c, struct bkt_err *err)
 {
-    struct bkt_store            *st   = bkt_domain_store(g->src);
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf from = {0};
-    if (bkt_domain_doc_key(g->from.path, &from) < 0)
-        BKT_NOMEM(err);
+    struct bkt_store *st = bkt_domain_store(g->src);
     BKT_PASS(copy(t, g, c, err));
-    const char *one = bkt_buf_str(&from);
-    int         rc  = bkt_store_delete(st, &one, 1, err);
+    int rc = bkt_doc_delete(st, g->from.path, err);
     if (rc == BKT_OK)
         rc = bkt_domain_delete_objects(g->src, err);
     BKT_TRY(err, rc, "it was copied, but the original could not be deleted");
@@ -163,25 +146,16 @@ static int move(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *
 
 static int run_mv(struct bkt_tool *t)
 {
-    struct bkt_ends  g   = {.src = NULL};
-    struct bkt_clone c   = {.n_objects = 0};
-    struct bkt_err   err = {.n = 0};
-    bool             stays = false; /* the objects, in place */
+    BKT_CLEANUP(bkt_ends_fini) struct bkt_ends g = {.src = NULL};
+    BKT_CLEANUP(clone_fini) struct bkt_clone   c = {.n_objects = 0};
     interrupt_catch();
-    int rc = bkt_place_may_delete(t->args[0], &t->set, &err);
-    if (rc == BKT_OK)
-        rc = bkt_ends_open(t, t->args[0], t->args[1], bkt_tool_has(t, "force") > 0, &g, &err);
-    if (rc == BKT_OK)
-        rc = bkt_domain_may_write(g.src, BKT_ACL_DELETE, &err);
-    if (rc == BKT_OK) {
-        stays = same_store(&g);
-        rc    = stays ? rename_doc(t, &g, &err) : move(t, &g, &c, &err);
-    }
-    if (rc == BKT_OK)
-        report(t, &g, stays ? NULL : &c);
-    bkt_buf_fini(&c.doc);
-    bkt_ends_fini(&g);
-    return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
+    BKT_PASS(bkt_place_may_delete(t->args[0], &t->set, &t->err));
+    BKT_PASS(bkt_ends_open(t, t->args[0], t->args[1], bkt_tool_has(t, "force") > 0, &g, &t->err));
+    BKT_PASS(bkt_domain_may_write(g.src, BKT_ACL_DELETE, &t->err));
+    const bool stays = same_store(&g); /* the objects, in place */
+    BKT_PASS(stays ? rename_doc(t, &g, &t->err) : move(t, &g, &c, &t->err));
+    report(t, &g, &c, stays);
+    return BKT_EXIT_OK;
 }
 
 static const struct bkt_opt opts[] = {

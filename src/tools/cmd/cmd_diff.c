@@ -47,7 +47,7 @@ static void line_fini(struct line *l)
 static void print_line(struct bkt_diff *d, struct line *l)
 {
     if (l->what)
-        bkt_diff_tell(d, l->path, l->what, "%s", l->text);
+        (void)bkt_diff_tell(d, l->path, l->what, "%s", l->text);
     else if (l->bad)
         bkt_diff_tell_data(d, l->path, l->whole, l->bad, l->first, l->elems);
     line_fini(l);
@@ -241,7 +241,7 @@ static int shared_serve(struct bkt_diff *d, int (*open)(struct bkt_diff *d))
 
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 }; /* exit codes, as diff and h5diff have them */
 
-void bkt_diff_tell(struct bkt_diff *d, const char *path, const char *what, const char *fmt, ...)
+int bkt_diff_tell(struct bkt_diff *d, const char *path, const char *what, const char *fmt, ...)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     va_list                                  ap;
@@ -249,21 +249,18 @@ void bkt_diff_tell(struct bkt_diff *d, const char *path, const char *what, const
     BKT_CLEANUP(bkt_freep) char *text = bkt_vtext(fmt, ap);
     va_end(ap);
     if (shared_keeps(d, path, what, text ? text : what))
-        return;
+        return BKT_OK;
     d->n++;
     if (d->quiet)
-        return;
-    bkt_jout_open(&d->j, NULL, '{');
-    bkt_jout_str(&d->j, "path", path);
-    bkt_jout_str(&d->j, "what", what);
-    bkt_jout_str(&d->j, "text", text);
-    bkt_jout_close(&d->j);
+        return BKT_OK;
+    bkt_jout_object(&d->t->j, "path:s what:s text:s", path, what, text);
     if (d->t->json)
-        return;
+        return BKT_OK;
     bkt_show_name(&b, path);
     bkt_say_str(&b, ": ");
     bkt_show_url(&b, text ? text : what);
     puts(bkt_buf_str(&b));
+    return BKT_OK;
 }
 
 /* ---- sorted names ---- */
@@ -292,7 +289,7 @@ static int merge(struct bkt_diff *d, const char *path, const char *what, struct 
         if (c == 0)
             BKT_PASS(both(d, ha, hb, path, a->v[i]));
         else
-            bkt_diff_tell(d, path, what, "%s %s only in the %s", what, c < 0 ? a->v[i] : b->v[k],
+            (void)bkt_diff_tell(d, path, what, "%s %s only in the %s", what, c < 0 ? a->v[i] : b->v[k],
                           c < 0 ? "first" : "second");
         i += c <= 0;
         k += c >= 0;
@@ -319,14 +316,10 @@ static int both_attrs(struct bkt_diff *d, hid_t a, hid_t b, const char *path, co
     BKT_CLEANUP(h5_closep)
     hid_t tx = H5Aget_type(x),
           ty = H5Aget_type(y), sx = H5Aget_space(x), sy = H5Aget_space(y);
-    if (H5Tequal(tx, ty) <= 0) {
-        bkt_diff_tell(d, path, "attribute", "attribute %s has another type", name);
-        return BKT_OK;
-    }
-    if (!same_space(sx, sy)) {
-        bkt_diff_tell(d, path, "attribute", "attribute %s has another shape", name);
-        return BKT_OK;
-    }
+    if (H5Tequal(tx, ty) <= 0)
+        return bkt_diff_tell(d, path, "attribute", "attribute %s has another type", name);
+    if (!same_space(sx, sy))
+        return bkt_diff_tell(d, path, "attribute", "attribute %s has another shape", name);
     return bkt_diff_attr(d, x, y, path, name);
 }
 
@@ -353,7 +346,7 @@ static int soft(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const ch
         (H5Lget_val(a, name, p, n, H5P_DEFAULT) < 0 || H5Lget_val(b, name, q, n, H5P_DEFAULT) < 0))
         rc = h5_fail(d->err, name);
     if (rc == BKT_OK && memcmp(p, q, n) != 0)
-        bkt_diff_tell(d, path, "link", "link %s leads elsewhere", name);
+        (void)bkt_diff_tell(d, path, "link", "link %s leads elsewhere", name);
     free(p);
     return rc;
 }
@@ -364,10 +357,8 @@ static int both_links(struct bkt_diff *d, hid_t a, hid_t b, const char *path, co
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf sub = {0};
     if (H5Lget_info2(a, name, &x, H5P_DEFAULT) < 0 || H5Lget_info2(b, name, &y, H5P_DEFAULT) < 0)
         return h5_fail(d->err, name);
-    if (x.type != y.type) {
-        bkt_diff_tell(d, path, "link", "link %s is of another kind", name);
-        return BKT_OK;
-    }
+    if (x.type != y.type)
+        return bkt_diff_tell(d, path, "link", "link %s is of another kind", name);
     if (x.type != H5L_TYPE_HARD)
         return soft(d, a, b, path, name, &x, &y);
     BKT_CLEANUP(h5_closep) hid_t oa = H5Oopen(a, name, H5P_DEFAULT), ob = H5Oopen(b, name, H5P_DEFAULT);
@@ -392,16 +383,12 @@ static int datasets(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
     BKT_CLEANUP(h5_closep)
     hid_t ta = H5Dget_type(a),
           tb = H5Dget_type(b), sa = H5Dget_space(a), sb = H5Dget_space(b);
-    if (H5Tequal(ta, tb) <= 0) {
-        bkt_diff_tell(d, path, "type", "dataset of another type");
-        return BKT_OK;
-    }
-    if (!same_space(sa, sb)) {
-        bkt_diff_tell(d, path, "shape", "dataset of another shape");
-        return BKT_OK;
-    }
+    if (H5Tequal(ta, tb) <= 0)
+        return bkt_diff_tell(d, path, "type", "dataset of another type");
+    if (!same_space(sa, sb))
+        return bkt_diff_tell(d, path, "shape", "dataset of another shape");
     if (H5Sextent_equal(sa, sb) <= 0)
-        bkt_diff_tell(d, path, "maxdims", "dataset of another maximum shape");
+        (void)bkt_diff_tell(d, path, "maxdims", "dataset of another maximum shape");
     if (d->no_data || H5Sget_simple_extent_type(sa) == H5S_NULL)
         return BKT_OK;
     if (bkt_diff_data(d, a, b, path) < 0)
@@ -416,15 +403,13 @@ static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
     H5O_info2_t x, y;
     if (H5Oget_info3(a, &x, H5O_INFO_BASIC) < 0 || H5Oget_info3(b, &y, H5O_INFO_BASIC) < 0)
         return h5_fail(d->err, path);
-    if (x.type != y.type) {
-        bkt_diff_tell(d, path, "kind", "objects of different kinds");
-        return BKT_OK;
-    }
+    if (x.type != y.type)
+        return bkt_diff_tell(d, path, "kind", "objects of different kinds");
     H5O_token_t both[2] = {x.token,
                            y.token}; /* an object of many names in one file may be several in the other */
     if (bkt_map_get(d->seen, both, sizeof both))
         return BKT_OK;
-    if (bkt_map_put(d->seen, both, sizeof both, d, NULL) < 0)
+    if (bkt_map_set(&d->seen, both, sizeof both, d, NULL) < 0)
         return BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
     unsigned depth = 0;
     for (const char *s = path; *s; s++)
@@ -437,7 +422,7 @@ static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
     if (x.type == H5O_TYPE_DATASET)
         return datasets(d, a, b, path);
     if (x.type == H5O_TYPE_NAMED_DATATYPE && H5Tequal(a, b) <= 0)
-        bkt_diff_tell(d, path, "type", "committed types differ");
+        return bkt_diff_tell(d, path, "type", "committed types differ");
     return BKT_OK;
 }
 
@@ -449,21 +434,18 @@ static int user_blocks(struct bkt_diff *d, hid_t a, hid_t b)
     BKT_PASS(user_block_of(a, &x, d->err));
     BKT_PASS(user_block_of(b, &y, d->err));
     if (x.size != y.size)
-        bkt_diff_tell(d, "/", "userblock", "user block of %llu and of %llu bytes", (unsigned long long)x.size,
-                      (unsigned long long)y.size);
+        (void)bkt_diff_tell(d, "/", "userblock", "user block of %llu and of %llu bytes",
+                            (unsigned long long)x.size, (unsigned long long)y.size);
     else if (x.bytes.len != y.bytes.len ||
              (x.bytes.len && memcmp(x.bytes.ptr, y.bytes.ptr, x.bytes.len) != 0))
-        bkt_diff_tell(d, "/", "userblock", "user block with other bytes");
+        (void)bkt_diff_tell(d, "/", "userblock", "user block with other bytes");
     return BKT_OK;
 }
 
 static int open_files(struct bkt_diff *d)
 {
     BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(d->t);
-    if (!info)
-        BKT_NOMEM(d->err);
-    BKT_PASS(h5_start(info, &fapl, d->err));
+    BKT_PASS(bkt_tool_start(d->t, &fapl, d->err));
     BKT_PASS(h5_open_native(d->t->args[0], fapl, &d->fa, d->err));
     return h5_open_native(d->t->args[1], fapl, &d->fb, d->err);
 }
@@ -485,35 +467,31 @@ static int compare(struct bkt_diff *d, const char *object)
 static void close_files(struct bkt_diff *d)
 {
     bkt_diff_pair_free(d);
+    bkt_map_clear(&d->seen, NULL);
     h5_closep(&d->fa);
     h5_closep(&d->fb);
 }
 
 static int run(struct bkt_tool *t)
 {
-    struct bkt_err  err    = {.n = 0};
     const char     *object = t->n_args > 2 ? t->args[2] : "/";
     struct bkt_diff d = {.t = t,
                          .quiet = bkt_tool_has(t, "quiet") > 0,
                          .no_data = bkt_tool_has(t, "nodata") > 0,
-                         .seen = bkt_map_new(),
-                         .err = &err,
+                         .err = &t->err,
                          .fa = H5I_INVALID_HID,
                          .fb = H5I_INVALID_HID};
     if (!bkt_processes_first()) {
         int code = shared_serve(&d, open_files);
         close_files(&d);
-        bkt_map_free(d.seen, NULL);
         return code;
     }
-    bkt_jout_init(&d.j, t->json ? stdout : NULL);
-    bkt_jout_open(&d.j, NULL, '[');
-    int rc = d.seen ? compare(&d, object) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+    bkt_jout_open(&t->j, NULL, '[');
+    int rc = compare(&d, object);
     close_files(&d);
-    bkt_jout_close(&d.j);
-    bkt_map_free(d.seen, NULL);
+    bkt_jout_close(&t->j);
     if (rc < 0) {
-        (void)bkt_tool_error(t, NULL, &err);
+        (void)bkt_tool_error(t, NULL, &t->err);
         return TROUBLE;
     }
     return d.n ? DIFFERENT : SAME;

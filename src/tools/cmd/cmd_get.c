@@ -184,8 +184,8 @@ static int open_beside(void *arg, const char *name, hid_t *out, struct bkt_err *
     const struct get            *g      = arg;
     const char                  *slash  = strrchr(g->file, '/');
     BKT_CLEANUP(bkt_freep) char *beside = NULL;
-    BKT_CLEANUP(h5_closep) hid_t fapl   = H5Pcreate(H5P_FILE_ACCESS);
-    if (fapl < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0)
+    BKT_CLEANUP(h5_closep) hid_t fapl   = h5_native_list();
+    if (fapl < 0)
         return h5_fail(err, "making an access list");
     if (asprintf(&beside, "%.*s%s", slash && *name != '/' ? (int)(slash - g->file) + 1 : 0, g->file, name) <
         0)
@@ -226,12 +226,12 @@ static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(user_block_fini) struct user_block u = {0};
     BKT_CLEANUP(h5_closep) hid_t fcpl = H5Fget_create_plist(src);
-    BKT_CLEANUP(h5_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+    BKT_CLEANUP(h5_closep) hid_t fapl = h5_native_list();
     BKT_PASS(user_block_of(src, &u, err));
     /* attributes over 64 KiB and creation orders need the format of HDF5 1.8 */
     H5F_libver_t oldest = bkt_tool_has(g->t, "latest") ? H5F_LIBVER_LATEST : H5F_LIBVER_V18;
-    if (fcpl < 0 || fapl < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 ||
-        H5Pset_libver_bounds(fapl, oldest, H5F_LIBVER_LATEST) < 0 || H5Pset_userblock(fcpl, u.size) < 0)
+    if (fcpl < 0 || fapl < 0 || H5Pset_libver_bounds(fapl, oldest, H5F_LIBVER_LATEST) < 0 ||
+        H5Pset_userblock(fcpl, u.size) < 0)
         return h5_fail(err, "making the property lists of a file");
     hid_t dst = H5Fcreate(name, H5F_ACC_EXCL, fcpl, fapl);
     if (dst < 0)
@@ -271,13 +271,8 @@ static char *default_name(const char *domain)
 
 static int run_get(struct get *g, const char *domain, const char *file, const char *part, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t    fapl = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_freep) char    *info = bkt_tool_info(g->t);
-    if (!info)
-        BKT_NOMEM(err);
-    BKT_PASS(h5_start(info, &fapl, err));
     hid_t src = H5I_INVALID_HID;
-    BKT_PASS(h5_open_native(domain, fapl, &src, err));
+    BKT_PASS(bkt_tool_open(g->t, domain, &src, err));
     int rc = copy(g, src, part, err);
     if (H5Fclose(src) < 0 && rc == BKT_OK)
         rc = h5_fail(err, domain);
@@ -305,16 +300,14 @@ static int get_content(struct get *g, const char *name, struct bkt_err *err)
 static int get_any(struct get *g, const char *name, bool *is_file, struct bkt_got *got, struct bkt_err *err)
 {
     BKT_CLEANUP(plain_file_fini) struct plain_file plain = {.file = H5I_INVALID_HID};
+    BKT_CLEANUP(bkt_domain_closep) struct bkt_domain *d = NULL;
     struct bkt_settings *set = &g->t->set;
-    struct bkt_domain   *d   = NULL;
     if (bkt_tool_has(g->t, "nodata") || bkt_tool_has(g->t, "latest"))
         return get_content(g, name, err);
     BKT_PASS(plain_file_ask(name, set, &plain, err));
     int rc   = bkt_domain_open_only(name, set, &d, NULL);
     *is_file = rc < 0 && plain.r.asked && bkt_remote_instead(&plain.r, rc) && plain_file_is(&plain, set);
-    rc       = *is_file ? get_file(g->t, &plain, g->file, got, err) : get_content(g, name, err);
-    bkt_domain_close(d);
-    return rc;
+    return *is_file ? get_file(g->t, &plain, g->file, got, err) : get_content(g, name, err);
 }
 
 static int refuse(const struct bkt_tool *t, const char *file)
@@ -332,30 +325,19 @@ static int refuse(const struct bkt_tool *t, const char *file)
 
 static void report(const struct get *g, bool is_file, const struct bkt_got *got)
 {
-    struct bkt_jout j;
-    bkt_jout_init(&j, g->t->json ? stdout : NULL);
-    bkt_jout_open(&j, NULL, '{');
-    bkt_jout_url(&j, "file", g->file);
-    if (is_file) {
-        bkt_jout_str(&j, "kind", "file");
-        bkt_jout_u64(&j, "bytes", got->bytes);
-        bkt_jout_u64(&j, "resumed_bytes", got->kept);
-    } else {
-        bkt_jout_u64(&j, "objects", g->objects);
-    }
-    bkt_jout_close(&j);
-    if (!g->verbose || g->t->json)
-        return;
     if (is_file)
-        printf("%s: %llu bytes\n", g->file, (unsigned long long)got->bytes);
+        bkt_jout_object(&g->t->j, "file:u kind:s bytes:n resumed_bytes:n", g->file, "file", got->bytes,
+                        got->kept);
     else
-        printf("%s: %lu objects\n", g->file, g->objects);
+        bkt_jout_object(&g->t->j, "file:u objects:n", g->file, (uint64_t)g->objects);
+    if (g->verbose && !g->t->json)
+        printf("%s: %llu %s\n", g->file, (unsigned long long)(is_file ? got->bytes : g->objects),
+               is_file ? "bytes" : "objects");
 }
 
 static int run(struct bkt_tool *t)
 {
     struct get                   g       = {.t = t, .verbose = bkt_tool_has(t, "verbose") > 0};
-    struct bkt_err               err     = {.n = 0};
     struct bkt_got               got     = {.bytes = 0};
     bool                         is_file = false;
     BKT_CLEANUP(bkt_freep) char *file    = t->n_args > 1 ? strdup(t->args[1]) : default_name(t->args[0]);
@@ -367,8 +349,7 @@ static int run(struct bkt_tool *t)
     if (refuse(t, file) != BKT_EXIT_OK)
         return BKT_EXIT_FAIL;
     g.file = file;
-    if (get_any(&g, t->args[0], &is_file, &got, &err) < 0)
-        return bkt_tool_error(t, t->args[0], &err);
+    BKT_PASS(get_any(&g, t->args[0], &is_file, &got, &t->err));
     report(&g, is_file, &got);
     return BKT_EXIT_OK;
 }

@@ -28,35 +28,25 @@ static void json_verb(struct bkt_jout *j, const struct bkt_verb *v)
 {
     const struct bkt_opt *o;
     bkt_jout_open(j, NULL, '{');
-    bkt_jout_str(j, "name", v->name);
-    bkt_jout_str(j, "args", v->args);
-    bkt_jout_str(j, "help", v->help);
-    bkt_jout_str(j, "text", v->text);
+    bkt_jout_members(j, "name:s args:s help:s text:s", v->name, v->args, v->help, v->text);
     bkt_jout_open(j, "options", '[');
     for (size_t i = 0; (o = bkt_verb_opt(v, i)) != NULL; i++) {
         char letter[2] = {o->letter, 0};
-        bkt_jout_open(j, NULL, '{');
-        bkt_jout_str(j, "name", o->name);
-        bkt_jout_str(j, "letter", o->letter ? letter : NULL);
-        bkt_jout_str(j, "arg", o->arg);
-        bkt_jout_str(j, "values", o->words);
-        bkt_jout_str(j, "help", o->help);
-        bkt_jout_close(j);
+        bkt_jout_object(j, "name:s letter:s arg:s values:s help:s", o->name, o->letter ? letter : NULL,
+                        o->arg, o->words, o->help);
     }
     bkt_jout_close(j);
     bkt_jout_close(j);
 }
 
 /* @p v: NULL, all of them */
-static int print_json(const struct bkt_verb *v)
+static int print_json(struct bkt_jout *j, const struct bkt_verb *v)
 {
-    struct bkt_jout j;
-    bkt_jout_init(&j, stdout);
-    bkt_jout_open(&j, NULL, '[');
+    bkt_jout_open(j, NULL, '[');
     for (size_t i = 0; i < bkt_n_verbs; i++)
         if (!v || v == bkt_verbs[i])
-            json_verb(&j, bkt_verbs[i]);
-    bkt_jout_close(&j);
+            json_verb(j, bkt_verbs[i]);
+    bkt_jout_close(j);
     return BKT_EXIT_OK;
 }
 
@@ -73,7 +63,7 @@ static int run(struct bkt_tool *t)
         return rc;
     }
     if (t->json)
-        return print_json(v);
+        return print_json(&t->j, v);
     if (bkt_tool_has(t, "completion"))
         bkt_help_completion(stdout);
     else if (bkt_tool_has(t, "markdown"))

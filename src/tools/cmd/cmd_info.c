@@ -11,73 +11,80 @@
 #include "tools/source/hdf5_glue.h"
 #include "tools/source/plain_name.h"
 
-/* ---- a plain HDF5 file: facts about it, and its objects counted ---- */
-
-struct file_info {
+/* The counts of a domain or file. */
+struct info {
     struct bkt_tool         *t;
+    struct bkt_domain       *d;    /* NULL: a file */
     const struct plain_file *p;
-    struct plain_facts       facts;
-    uint64_t                 kinds[3], attrs, links, chunks, bytes, logical, metadata;
-    struct bkt_err           err;
-    int                      rc;
+    struct bkt_uses         *uses; /* NULL: version 1, or no lists */
+    uint64_t kinds[3], attrs, links, chunks, bytes, linked_chunks, linked_bytes, logical, metadata;
+    uint64_t uncounted; /* datasets whose chunks can't be counted */
+    double   modified;
+    int      rc;
 };
+
+static void count_use(struct info *in, const struct bkt_extent_use *u, const struct bkt_dset *d, bool linked)
+{
+    *(linked ? &in->linked_chunks : &in->chunks) += u->n;
+    *(linked ? &in->linked_bytes : &in->bytes) += u->bytes;
+    in->logical += bkt_dset_logical(d);
+}
+
+static void print_counts(const struct info *in, const struct bkt_record *r)
+{
+    bkt_record_u64(r, "num_groups", "groups", in->kinds[BKT_GROUP]);
+    bkt_record_u64(r, "num_datasets", "datasets", in->kinds[BKT_DATASET]);
+    bkt_record_u64(r, "num_datatypes", "datatypes", in->kinds[BKT_DATATYPE]);
+    bkt_record_u64(r, "num_links", "links", in->links);
+    bkt_record_u64(r, "num_attributes", "attributes", in->attrs);
+    bkt_record_u64(r, "num_chunks", in->d ? "chunk objects" : "chunks", in->chunks);
+    bkt_record_bytes(r, "allocated_bytes", "  bytes", in->bytes);
+    if (in->d) {
+        bkt_record_u64(r, "num_linked_chunks", "linked chunks", in->linked_chunks);
+        bkt_record_bytes(r, "linked_bytes", "  bytes", in->linked_bytes);
+    }
+    bkt_record_bytes(r, "logical_bytes", "logical bytes", in->logical);
+    bkt_record_bytes(r, "metadata_bytes", "metadata bytes", in->metadata);
+}
+
+/* ---- a plain HDF5 file: facts about it, and its objects counted ---- */
 
 static uint64_t all_of(const H5_ih_info_t *i) { return i->index_size + i->heap_size; }
 
-static int count_metadata(struct file_info *in, hid_t id)
-{
-    H5O_native_info_t native;
-    if (H5Oget_native_info(id, &native, H5O_NATIVE_INFO_ALL) < 0)
-        return h5_fail(&in->err, "asking for the size of metadata");
-    in->metadata += native.hdr.space.total + all_of(&native.meta_size.obj) + all_of(&native.meta_size.attr);
-    return BKT_OK;
-}
-
-static int count_links(struct file_info *in, hid_t id)
-{
-    H5G_info_t group;
-    if (H5Gget_info(id, &group) < 0)
-        return h5_fail(&in->err, "asking about a group");
-    in->links += group.nlinks;
-    return BKT_OK;
-}
-
-static int count_data(struct file_info *in, hid_t id, const struct bkt_dset *d)
+static int count_object(struct info *in, const struct plain_step *st, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_where_fini) struct bkt_extent_use u = {0};
-    BKT_PASS(plain_where(id, in->p->uri, &u, &in->err));
-    in->chunks += u.n;
-    in->bytes += u.bytes;
-    in->logical += bkt_dset_logical(d);
-    return BKT_OK;
-}
-
-static int count_object(struct file_info *in, const struct plain_step *st)
-{
+    H5O_native_info_t native;
+    H5G_info_t        group;
     in->kinds[st->s.obj->kind]++;
     in->attrs += st->info->num_attrs;
-    BKT_PASS(count_metadata(in, st->id));
-    if (st->s.obj->kind == BKT_GROUP)
-        return count_links(in, st->id);
-    return st->s.obj->kind == BKT_DATASET ? count_data(in, st->id, &st->s.obj->dset) : BKT_OK;
+    if (H5Oget_native_info(st->id, &native, H5O_NATIVE_INFO_ALL) < 0)
+        return h5_fail(err, "asking for the size of metadata");
+    in->metadata += native.hdr.space.total + all_of(&native.meta_size.obj) + all_of(&native.meta_size.attr);
+    if (st->s.obj->kind == BKT_GROUP && H5Gget_info(st->id, &group) < 0)
+        return h5_fail(err, "asking about a group");
+    in->links += st->s.obj->kind == BKT_GROUP ? group.nlinks : 0;
+    if (st->s.obj->kind != BKT_DATASET)
+        return BKT_OK;
+    BKT_PASS(plain_where(st->id, in->p->uri, &u, err));
+    count_use(in, &u, &st->s.obj->dset, false);
+    return BKT_OK;
 }
 
 static int on_step(const struct plain_step *st, void *arg)
 {
-    struct file_info *in = arg;
+    struct info   *in  = arg;
+    struct bkt_err err = {.n = 0};
     if (!st->s.why && (!st->s.obj || st->s.same))
         return BKT_OK;
-    bkt_err_clear(&in->err);
-    if (st->s.why)
-        in->rc = bkt_tool_error(in->t, st->s.path, st->s.why);
-    else if (count_object(in, st) < 0)
-        in->rc = bkt_tool_error(in->t, st->s.path, &in->err);
+    if (st->s.why || count_object(in, st, &err) < 0)
+        in->rc = bkt_tool_error(in->t, st->s.path, st->s.why ? st->s.why : &err);
     return BKT_OK;
 }
 
-static void print_facts(const struct file_info *in, const struct bkt_record *r)
+static void print_file(const struct info *in, const struct plain_facts *f, const struct bkt_record *r)
 {
-    const struct plain_facts *f = &in->facts;
+    bkt_jout_open(r->j, NULL, '{');
     bkt_record_str(r, "kind", "kind", "file");
     bkt_record_url(r, "file", "file", in->p->uri);
     bkt_record_bytes(r, "size", "size", f->size);
@@ -87,58 +94,30 @@ static void print_facts(const struct file_info *in, const struct bkt_record *r)
     bkt_record_u64(r, "address_bytes", NULL, f->addr_bytes);
     bkt_record_u64(r, "length_bytes", NULL, f->size_bytes);
     bkt_record_bytes(r, "user_block", f->user_block ? "user block" : NULL, f->user_block);
+    print_counts(in, r);
+    bkt_record_bytes(r, "free_bytes", "free bytes", f->free_bytes);
+    bkt_jout_close(r->j);
 }
 
-static void print_file(const struct file_info *in, struct bkt_jout *j)
+/* After no domain could be opened, for the reason @p rc, @p why. */
+static int info_file(struct info *in, struct plain_file *p, int rc, const struct bkt_err *why,
+                     const struct bkt_record *r)
 {
-    const struct bkt_record r = {.j = j, .width = 16, .human = bkt_tool_has(in->t, "human-readable") > 0};
-    bkt_jout_open(j, NULL, '{');
-    print_facts(in, &r);
-    bkt_record_u64(&r, "num_groups", "groups", in->kinds[BKT_GROUP]);
-    bkt_record_u64(&r, "num_datasets", "datasets", in->kinds[BKT_DATASET]);
-    bkt_record_u64(&r, "num_datatypes", "datatypes", in->kinds[BKT_DATATYPE]);
-    bkt_record_u64(&r, "num_links", "links", in->links);
-    bkt_record_u64(&r, "num_attributes", "attributes", in->attrs);
-    bkt_record_u64(&r, "num_chunks", "chunks", in->chunks);
-    bkt_record_bytes(&r, "allocated_bytes", "  bytes", in->bytes);
-    bkt_record_bytes(&r, "logical_bytes", "logical bytes", in->logical);
-    bkt_record_bytes(&r, "metadata_bytes", "metadata bytes", in->metadata);
-    bkt_record_bytes(&r, "free_bytes", "free bytes", in->facts.free_bytes);
-    bkt_jout_close(j);
-}
-
-/* Count a plain file's objects and print the record, after no domain could be opened.
- * @param rc, why  the reason for that
- * @return an exit code; a failure was reported */
-static int info_file(struct bkt_tool *t, struct plain_file *p, int rc, const struct bkt_err *why,
-                     struct bkt_jout *j)
-{
-    struct file_info                  in   = {.t = t, .p = p};
-    struct bkt_err               err  = {.n = 0};
-    BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(t);
-    rc = info ? plain_file_instead(p, &t->set, info, false, rc, why, &err)
-              : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+    struct plain_facts facts;
+    struct bkt_err     err = {.n = 0};
+    in->p = p;
+    rc    = bkt_tool_instead(in->t, p, false, rc, why, &err);
     if (rc == BKT_OK)
-        rc = plain_file_facts(p, &in.facts, &err);
+        rc = plain_file_facts(p, &facts, &err);
     if (rc == BKT_OK)
-        rc = plain_walk(p->file, "/", UINT32_MAX, false, on_step, &in, &err);
+        rc = plain_walk(p->file, "/", UINT32_MAX, false, on_step, in, &err);
     if (rc < 0)
-        return bkt_tool_error(t, p->name, &err);
-    print_file(&in, j);
-    return in.rc;
+        return bkt_tool_error(in->t, p->name, &err);
+    print_file(in, &facts, r);
+    return in->rc;
 }
 
 /* ---- a domain ---- */
-
-struct info {
-    struct bkt_tool   *t;
-    struct bkt_domain *d;
-    struct bkt_uses   *uses; /* NULL: version 1, or no lists */
-    uint64_t           kinds[3], attrs, links, chunks, bytes, linked_chunks, linked_bytes, logical, metadata;
-    uint64_t           uncounted; /* datasets whose chunks can't be counted */
-    double             modified;
-    int                rc;
-};
 
 static int on_object(const struct bkt_reached *r, void *arg)
 {
@@ -160,41 +139,27 @@ static int on_object(const struct bkt_reached *r, void *arg)
     if (bkt_where_count(in->d, r->obj, in->uses, &u, &err) < 0)
         in->rc = bkt_tool_error(in->t, r->path, &err);
     in->uncounted += !u.known;
-    *(u.linked ? &in->linked_chunks : &in->chunks) += u.n;
-    *(u.linked ? &in->linked_bytes : &in->bytes) += u.bytes;
-    in->logical += bkt_dset_logical(&r->obj->dset);
+    count_use(in, &u, &r->obj->dset, u.linked);
     if (in->uses && !u.linked && bkt_uses_get(in->uses, &r->id).mtime > in->modified)
         in->modified = bkt_uses_get(in->uses, &r->id).mtime;
     return BKT_OK;
 }
 
-static void print(const struct info *in, struct bkt_jout *j)
+static void print_domain(const struct info *in, const struct bkt_record *r)
 {
     const struct bkt_domain_doc *doc = bkt_domain_doc(in->d);
-    const bool                   human = bkt_tool_has(in->t, "human-readable") > 0;
-    const struct bkt_record      r   = {.j = j, .width = 16, .human = human};
-    bkt_jout_open(j, NULL, '{');
-    bkt_record_url(&r, "domain", "domain", bkt_domain_name(in->d));
-    bkt_record_str(&r, "root", "root", doc->root.text);
-    bkt_record_str(&r, "schema", "schema", bkt_id_is_v2(&doc->root) ? "v2" : "v1");
-    bkt_jout_str(j, "owner", doc->owner);
-    bkt_record_url(&r, NULL, "owner", doc->owner);
-    bkt_record_time(&r, "created", "created", doc->created);
-    bkt_record_time(&r, "lastModified", "modified", in->modified);
-    bkt_record_bytes(&r, "user_block", doc->user.size ? "user block" : NULL, doc->user.size);
-    bkt_record_u64(&r, "num_groups", "groups", in->kinds[BKT_GROUP]);
-    bkt_record_u64(&r, "num_datasets", "datasets", in->kinds[BKT_DATASET]);
-    bkt_record_u64(&r, "num_datatypes", "datatypes", in->kinds[BKT_DATATYPE]);
-    bkt_record_u64(&r, "num_links", "links", in->links);
-    bkt_record_u64(&r, "num_attributes", "attributes", in->attrs);
-    bkt_record_u64(&r, "num_chunks", "chunk objects", in->chunks);
-    bkt_record_bytes(&r, "allocated_bytes", "  bytes", in->bytes);
-    bkt_record_u64(&r, "num_linked_chunks", "linked chunks", in->linked_chunks);
-    bkt_record_bytes(&r, "linked_bytes", "  bytes", in->linked_bytes);
-    bkt_record_bytes(&r, "logical_bytes", "logical bytes", in->logical);
-    bkt_record_bytes(&r, "metadata_bytes", "metadata bytes", in->metadata);
-    bkt_record_u64(&r, "datasets_not_counted", in->uncounted ? "not counted" : NULL, in->uncounted);
-    bkt_jout_close(j);
+    bkt_jout_open(r->j, NULL, '{');
+    bkt_record_url(r, "domain", "domain", bkt_domain_name(in->d));
+    bkt_record_str(r, "root", "root", doc->root.text);
+    bkt_record_str(r, "schema", "schema", bkt_id_is_v2(&doc->root) ? "v2" : "v1");
+    bkt_jout_str(r->j, "owner", doc->owner);
+    bkt_record_url(r, NULL, "owner", doc->owner);
+    bkt_record_time(r, "created", "created", doc->created);
+    bkt_record_time(r, "lastModified", "modified", in->modified);
+    bkt_record_bytes(r, "user_block", doc->user.size ? "user block" : NULL, doc->user.size);
+    print_counts(in, r);
+    bkt_record_u64(r, "datasets_not_counted", in->uncounted ? "not counted" : NULL, in->uncounted);
+    bkt_jout_close(r->j);
 }
 
 /* Without requests that look for another object of that name, since it may be a plain file. */
@@ -209,14 +174,16 @@ static int open_domain(const char *name, const struct bkt_settings *set, struct 
     return bkt_domain_open(name, set, d, err);
 }
 
-static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j)
+static int run_one(struct bkt_tool *t, const char *name)
 {
     BKT_CLEANUP(plain_file_fini) struct plain_file plain = {.file = -1};
-    struct bkt_err err = {.n = 0};
-    struct info    in  = {.t = t};
-    int            rc  = open_domain(name, &t->set, &plain, &in.d, &err);
+    const bool              human = bkt_tool_has(t, "human-readable") > 0;
+    const struct bkt_record r     = {.j = &t->j, .width = 16, .human = human};
+    struct bkt_err          err   = {.n = 0};
+    struct info             in    = {.t = t};
+    int                     rc    = open_domain(name, &t->set, &plain, &in.d, &err);
     if (rc < 0)
-        return info_file(t, &plain, rc, &err, j);
+        return info_file(&in, &plain, rc, &err, &r);
     rc = bkt_domain_check_acl(in.d, BKT_ACL_READ, &err);
     if (rc == BKT_OK && bkt_uses_scan(in.d, &in.uses, &err) < 0) {
         bkt_err_clear(&err); /* each dataset is asked about */
@@ -227,7 +194,7 @@ static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j)
     if (rc < 0)
         in.rc = bkt_tool_error(t, name, &err);
     else
-        print(&in, j);
+        print_domain(&in, &r);
     bkt_uses_free(in.uses);
     bkt_domain_close(in.d);
     return in.rc;
@@ -235,17 +202,15 @@ static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j)
 
 static int run(struct bkt_tool *t)
 {
-    struct bkt_jout j;
-    int             rc = BKT_EXIT_OK;
-    bkt_jout_init(&j, t->json ? stdout : NULL);
-    bkt_jout_open(&j, NULL, '[');
+    int rc = BKT_EXIT_OK;
+    bkt_jout_open(&t->j, NULL, '[');
     for (int i = 0; i < t->n_args; i++) {
         if (!t->json && i)
             putchar('\n');
-        int one = run_one(t, t->args[i], &j);
+        int one = run_one(t, t->args[i]);
         rc      = one ? one : rc;
     }
-    bkt_jout_close(&j);
+    bkt_jout_close(&t->j);
     return rc;
 }
 

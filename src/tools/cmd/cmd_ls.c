@@ -16,7 +16,6 @@ struct ls {
     struct bkt_tool *t;
     bool             recursive, verbose, human, attrs, acls, names;
     const char      *pattern; /* of names, as the shell's; NULL: all */
-    struct bkt_jout  j;
     int              rc; /* exit code so far */
 };
 
@@ -137,19 +136,16 @@ static void object_of(struct ls *ls, const struct bkt_object *o, const struct wh
 
 static void print_step(struct ls *ls, const struct bkt_step *st, const struct where *where)
 {
-    struct bkt_jout        *j = &ls->j;
+    struct bkt_jout        *j = &ls->t->j;
     const struct bkt_record r = {.j = j, .indent = 4, .width = 10, .human = ls->human};
     if (!j->to)
         object_line(ls, st);
     bkt_jout_open(j, NULL, '{');
-    bkt_jout_str(j, "path", st->path);
-    bkt_jout_str(j, "link", st->link ? bkt_show_link(st->link->cls) : NULL);
+    bkt_jout_members(j, "path:s link:s", st->path, st->link ? bkt_show_link(st->link->cls) : NULL);
     if (st->obj) {
-        bkt_jout_str(j, "kind", bkt_show_kind(st->obj->kind));
-        bkt_jout_str(j, "id", st->obj->id.text);
+        bkt_jout_members(j, "kind:s id:s", bkt_show_kind(st->obj->kind), st->obj->id.text);
     } else if (st->link) {
-        bkt_jout_url(j, "file", st->link->file);
-        bkt_jout_str(j, "target", st->link->path);
+        bkt_jout_members(j, "file:u target:s", st->link->file, st->link->path);
     }
     if (st->same)
         bkt_jout_str(j, "same_as", st->same);
@@ -246,35 +242,26 @@ static void show_file(struct ls *ls, struct plain_file *p)
 {
     struct in_file   s   = {.ls = ls, .p = p, .dset = H5I_INVALID_HID};
     struct bkt_err err = {.n = 0};
-    bkt_jout_open(&ls->j, NULL, '{');
-    bkt_jout_str(&ls->j, "kind", "file");
-    bkt_jout_url(&ls->j, "file", p->uri);
-    bkt_jout_open(&ls->j, "objects", '[');
+    bkt_jout_open(&ls->t->j, NULL, '{');
+    bkt_jout_members(&ls->t->j, "kind:s file:u", "file", p->uri);
+    bkt_jout_open(&ls->t->j, "objects", '[');
     if (plain_walk(p->file, p->inner, ls->recursive ? UINT32_MAX : 1, ls->attrs, on_file_step, &s, &err) < 0)
         ls->rc = bkt_tool_error(ls->t, p->uri, &err);
-    bkt_jout_close(&ls->j);
-    bkt_jout_close(&ls->j);
+    bkt_jout_close(&ls->t->j);
+    bkt_jout_close(&ls->t->j);
 }
 
 /* Print the access list of a document, if it is requested. */
 static void acls_of(struct ls *ls, const struct bkt_domain_doc *doc)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b   = {0};
-    struct bkt_err                           err = {.n = 0};
+    struct bkt_err err = {.n = 0};
     if (!ls->acls)
         return;
     if (bkt_doc_may(doc, "", &ls->t->set, BKT_ACL_READ_ACL, &err) < 0) {
         ls->rc = bkt_tool_error(ls->t, NULL, &err);
         return;
     }
-    bkt_jout_acls(&ls->j, doc);
-    for (size_t i = 0; !ls->t->json && i < doc->n_acls; i++) {
-        bkt_buf_clear(&b);
-        bkt_show_acl(&b, doc->acls[i].allow);
-        bkt_say_str(&b, "  ");
-        bkt_show_name(&b, doc->acls[i].user);
-        printf("    acl        %s\n", bkt_buf_str(&b));
-    }
+    bkt_show_acls(&ls->t->j, doc->acls, doc->n_acls, "    acl        ");
 }
 
 /* ---- folders ---- */
@@ -314,7 +301,7 @@ static void entry(struct ls *ls, struct bkt_store *st, const char *path, const s
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
     BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(st, path);
-    const struct bkt_record                  r    = {.j = &ls->j, .indent = 4, .width = 10};
+    const struct bkt_record                  r    = {.j = &ls->t->j, .indent = 4, .width = 10};
     struct bkt_use                           use;
     if (!name || !wanted(ls, path))
         return;
@@ -325,25 +312,22 @@ static void entry(struct ls *ls, struct bkt_store *st, const char *path, const s
     }
     if (!ls->t->json)
         entry_line(doc, name);
-    bkt_jout_open(&ls->j, NULL, '{');
-    bkt_jout_str(&ls->j, "path", path);
-    bkt_jout_str(&ls->j, "name", name);
-    bkt_jout_str(&ls->j, "kind", what_word(doc->what));
-    bkt_jout_str(&ls->j, "owner", doc->doc.owner);
-    bkt_jout_time(&ls->j, "created", doc->doc.created);
-    bkt_jout_time(&ls->j, "modified", doc->doc.modified);
+    bkt_jout_open(&ls->t->j, NULL, '{');
+    bkt_jout_members(&ls->t->j, "path:s name:s kind:s owner:s", path, name, what_word(doc->what),
+                     doc->doc.owner);
+    bkt_jout_time(&ls->t->j, "created", doc->doc.created);
+    bkt_jout_time(&ls->t->j, "modified", doc->doc.modified);
     if (doc->what == BKT_IS_DOMAIN)
         bkt_record_str(&r, "root", ls->verbose ? "root" : NULL, doc->doc.root.text);
     if (measure(ls, st, doc, &use)) {
-        bkt_jout_u64(&ls->j, "chunks", use.n);
-        bkt_jout_u64(&ls->j, "bytes", use.bytes);
+        bkt_jout_members(&ls->t->j, "chunks:n bytes:n", use.n, use.bytes);
         bkt_say(&b, "%llu chunk objects, ", (unsigned long long)use.n);
         bkt_show_bytes(&b, use.bytes, ls->human);
         bkt_say_str(&b, ls->human ? " in all" : " bytes in all");
         bkt_record_row(&r, "storage", &b);
     }
     acls_of(ls, &doc->doc);
-    bkt_jout_close(&ls->j);
+    bkt_jout_close(&ls->t->j);
 }
 
 static int on_name(const char *path, void *names) { return bkt_strs_add(names, path); }
@@ -389,22 +373,20 @@ static void list_folder(struct ls *ls, struct bkt_store *st, const char *path, u
 
 static void list_domain(struct ls *ls, const struct bkt_place *p, const char *inner)
 {
-    BKT_CLEANUP(bkt_freep) char *name = bkt_place_name(p->store, p->path);
-    struct bkt_domain           *d    = NULL;
-    struct bkt_err               err  = {.n = 0};
+    BKT_CLEANUP(bkt_freep) char                  *name = bkt_place_name(p->store, p->path);
+    BKT_CLEANUP(bkt_domain_closep) struct bkt_domain *d = NULL;
+    struct bkt_err                                err  = {.n = 0};
     if (!name || bkt_domain_open(name, &ls->t->set, &d, &err) < 0) {
         ls->rc = bkt_tool_error(ls->t, name, &err);
         return;
     }
-    bkt_jout_open(&ls->j, NULL, '{');
-    bkt_jout_url(&ls->j, "domain", bkt_domain_name(d));
-    bkt_jout_str(&ls->j, "owner", bkt_domain_doc(d)->owner);
+    bkt_jout_open(&ls->t->j, NULL, '{');
+    bkt_jout_members(&ls->t->j, "domain:u owner:s", bkt_domain_name(d), bkt_domain_doc(d)->owner);
     acls_of(ls, bkt_domain_doc(d));
-    bkt_jout_open(&ls->j, "objects", '[');
+    bkt_jout_open(&ls->t->j, "objects", '[');
     show_domain(ls, d, inner);
-    bkt_jout_close(&ls->j);
-    bkt_jout_close(&ls->j);
-    bkt_domain_close(d);
+    bkt_jout_close(&ls->t->j);
+    bkt_jout_close(&ls->t->j);
 }
 
 static int list_place(struct ls *ls, const char *name, struct plain_file *plain, struct bkt_err *err)
@@ -421,28 +403,24 @@ static int list_place(struct ls *ls, const char *name, struct plain_file *plain,
     if (doc.what == BKT_IS_ABSENT)
         return bkt_place_absent(&p, name, "no such domain or folder", err);
     BKT_PASS(bkt_doc_may(&doc.doc, p.path, &ls->t->set, doc.what == BKT_IS_FOLDER ? BKT_ACL_READ : 0, err));
-    bkt_jout_open(&ls->j, NULL, '{');
-    bkt_jout_str(&ls->j, "folder", p.path);
-    bkt_jout_str(&ls->j, "owner", doc.doc.owner);
+    bkt_jout_open(&ls->t->j, NULL, '{');
+    bkt_jout_members(&ls->t->j, "folder:s owner:s", p.path, doc.doc.owner);
     acls_of(ls, &doc.doc);
-    bkt_jout_open(&ls->j, "entries", '[');
+    bkt_jout_open(&ls->t->j, "entries", '[');
     list_folder(ls, p.store, p.path, 0);
-    bkt_jout_close(&ls->j);
-    bkt_jout_close(&ls->j);
+    bkt_jout_close(&ls->t->j);
+    bkt_jout_close(&ls->t->j);
     return BKT_OK;
 }
 
 static int list_name(struct ls *ls, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(plain_file_fini) struct plain_file plain = {.file = -1};
-    BKT_CLEANUP(bkt_freep) char                   *info  = bkt_tool_info(ls->t);
     struct bkt_err                                 why   = {.n = 0};
-    if (!info)
-        BKT_NOMEM(err);
     BKT_PASS(plain_file_ask(name, &ls->t->set, &plain, err));
     int rc = list_place(ls, name, &plain, &why);
     if (rc < 0)
-        BKT_PASS(plain_file_instead(&plain, &ls->t->set, info, true, rc, &why, err));
+        BKT_PASS(bkt_tool_instead(ls->t, &plain, true, rc, &why, err));
     if (rc < 0)
         show_file(ls, &plain);
     return BKT_OK;
@@ -464,8 +442,7 @@ static int run(struct bkt_tool *t)
         .acls      = bkt_tool_has(t, "showacls") > 0,
         .pattern   = bkt_tool_opt(t, "pattern"),
     };
-    bkt_jout_init(&ls.j, t->json ? stdout : NULL);
-    bkt_jout_open(&ls.j, NULL, '[');
+    bkt_jout_open(&t->j, NULL, '[');
     for (int i = 0; i < n; i++) {
         struct bkt_err err = {.n = 0};
         if (!t->json && n > 1)
@@ -473,7 +450,7 @@ static int run(struct bkt_tool *t)
         if (list_name(&ls, names[i], &err) < 0)
             ls.rc = bkt_tool_error(t, names[i], &err);
     }
-    bkt_jout_close(&ls.j);
+    bkt_jout_close(&t->j);
     return ls.rc;
 }
 

@@ -28,16 +28,15 @@ static int whole_name(const struct bkt_tool *t, struct bkt_buf *out, struct bkt_
 static int read_user_block(const struct bkt_tool *t, struct bkt_pointer_block *block, struct bkt_buf *bytes,
                            struct bkt_err *err)
 {
-    struct bkt_domain *d = NULL;
+    BKT_CLEANUP(bkt_domain_closep) struct bkt_domain *d = NULL;
     if (!bkt_tool_has(t, "user-block"))
         return BKT_OK;
     BKT_PASS(bkt_domain_open(t->args[0], &t->set, &d, err));
-    int rc = bkt_domain_check_acl(d, BKT_ACL_READ, err);
-    rc     = rc < 0 ? rc : bkt_userblock_load(d, &block->size, bytes, err);
-    bkt_domain_close(d);
+    BKT_PASS(bkt_domain_check_acl(d, BKT_ACL_READ, err));
+    BKT_PASS(bkt_userblock_load(d, &block->size, bytes, err));
     block->bytes = bytes->ptr;
     block->n     = bytes->len;
-    return rc;
+    return BKT_OK;
 }
 
 static int run(struct bkt_tool *t)
@@ -48,12 +47,7 @@ static int run(struct bkt_tool *t)
     if (whole_name(t, &name, &err) < 0 || read_user_block(t, &block, &bytes, &err) < 0 ||
         bkt_pointer_write(t->args[1], bkt_buf_str(&name), &block, false, &err) < 0)
         return bkt_tool_error(t, err.code == BKT_EEXIST || err.code == BKT_EIO ? NULL : t->args[0], &err);
-    struct bkt_jout j;
-    bkt_jout_init(&j, t->json ? stdout : NULL);
-    bkt_jout_open(&j, NULL, '{');
-    bkt_jout_str(&j, "file", t->args[1]);
-    bkt_jout_url(&j, "domain", bkt_buf_str(&name));
-    bkt_jout_close(&j);
+    bkt_jout_object(&t->j, "file:s domain:u", t->args[1], bkt_buf_str(&name));
     return BKT_EXIT_OK;
 }
 

@@ -21,7 +21,6 @@
 struct rm {
     struct bkt_tool  *t;
     struct bkt_store *st;
-    struct bkt_jout   j;
     bool              recursive, dry_run, force, keep, verbose;
     bool              stopped; /* by Ctrl-C, which has been reported */
     unsigned          n_failed;
@@ -39,13 +38,11 @@ static void told(struct rm *r, const char *what, const char *path, const struct 
         bkt_tool_error(r->t, name, why);
     r->stopped |= stop;
     r->n_failed += why != NULL;
-    bkt_jout_open(&r->j, NULL, '{');
-    bkt_jout_str(&r->j, "kind", what);
-    bkt_jout_url(&r->j, "name", name);
-    bkt_jout_bool(&r->j, "removed", !why && !r->dry_run);
+    bkt_jout_open(&r->t->j, NULL, '{');
+    bkt_jout_members(&r->t->j, "kind:s name:u removed:b", what, name, !why && !r->dry_run);
     if (why)
-        bkt_jout_str(&r->j, "error", why->n ? why->frame[0].msg : bkt_err_text(why->code));
-    bkt_jout_close(&r->j);
+        bkt_jout_str(&r->t->j, "error", why->n ? why->frame[0].msg : bkt_err_text(why->code));
+    bkt_jout_close(&r->t->j);
     if (!r->t->json && !why && (r->verbose || r->dry_run)) {
         bkt_show_url(&b, name ? name : path);
         printf("%s%s %s\n", r->dry_run ? "would remove " : "removed ", what, bkt_buf_str(&b));
@@ -54,22 +51,12 @@ static void told(struct rm *r, const char *what, const char *path, const struct 
 
 /* ---- domains ---- */
 
-static int delete_doc(struct bkt_store *st, const char *path, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_domain_doc_key(path, &key) < 0)
-        BKT_NOMEM(err);
-    const char *one = bkt_buf_str(&key);
-    return bkt_store_delete(st, &one, 1, err);
-}
-
 static int delete_mark(struct bkt_store *st, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     if (bkt_buf_addf(&key, "%s/" BKT_DELETE_MARK, path) < 0)
         BKT_NOMEM(err);
-    const char *one = bkt_buf_str(&key);
-    return bkt_store_delete(st, &one, 1, err);
+    return bkt_key_delete(st, bkt_buf_str(&key), err);
 }
 
 /* Called by several threads. */
@@ -86,7 +73,7 @@ static int remove_domain(const struct rm *r, const char *path, const struct bkt_
     if (rc == BKT_ENOENT) { /* the document exists, but not its root group: the remaining objects are deleted,
                                too */
         bkt_err_clear(err);
-        rc = delete_doc(r->st, path, err);
+        rc = bkt_doc_delete(r->st, path, err);
         if (rc == BKT_OK && !r->keep && bkt_id_is_v2(&doc->doc.root))
             rc = bkt_remove_tree(r->st, &doc->doc.root, err);
         else if (rc == BKT_OK)
@@ -192,7 +179,7 @@ static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *d
     BKT_PASS(interrupt_check(err));
     if (r->n_failed > before)
         BKT_FAIL(err, BKT_EEXIST, "kept, since not everything in it was removed");
-    return doc->what == BKT_IS_FOLDER && !r->dry_run ? delete_doc(r->st, path, err) : BKT_OK;
+    return doc->what == BKT_IS_FOLDER && !r->dry_run ? bkt_doc_delete(r->st, path, err) : BKT_OK;
 }
 
 /* ---- one name ---- */
@@ -201,14 +188,14 @@ static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *d
  * back. */
 static int take_up(const struct rm *r, const char *path, struct bkt_doc *doc, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf mark = {0}, key = {0}, json = {0};
-    if (bkt_buf_addf(&mark, "%s/" BKT_DELETE_MARK, path) < 0 || bkt_domain_doc_key(path, &key) < 0)
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf mark = {0}, json = {0};
+    if (bkt_buf_addf(&mark, "%s/" BKT_DELETE_MARK, path) < 0)
         BKT_NOMEM(err);
     int rc = bkt_store_get(r->st, bkt_buf_str(&mark), 0, BKT_WHOLE, &json, NULL);
     if (rc < 0 || r->dry_run)
         return rc == BKT_ENOENT || rc == BKT_OK ? BKT_OK
                                                 : BKT_ERR(err, rc, "%s can't be read", bkt_buf_str(&mark));
-    BKT_PASS(bkt_store_put(r->st, bkt_buf_str(&key), json.ptr, json.len, NULL, "*", NULL, err));
+    BKT_PASS(bkt_doc_put(r->st, path, &json, NULL, err));
     bkt_doc_fini(doc);
     return bkt_doc_get(r->st, path, doc, err);
 }
@@ -227,7 +214,7 @@ static int remove_any(struct rm *r, const char *path, struct bkt_doc *doc, unsig
     if (strcmp(path, "db") == 0 || strncmp(path, "db/", 3) == 0)
         BKT_FAIL(err, BKT_EINVAL, "the folder db holds the objects of all domains");
     if (doc->rc == BKT_EFORMAT && r->force)
-        return r->dry_run ? BKT_OK : delete_doc(r->st, path, err);
+        return r->dry_run ? BKT_OK : bkt_doc_delete(r->st, path, err);
     if (doc->rc == BKT_EFORMAT)
         BKT_TRY(err, bkt_err_copy(err, doc->rc, &doc->why), "its document is malformed (--force removes it)");
     if (doc->rc < 0)
@@ -281,8 +268,7 @@ static int run(struct bkt_tool *t)
         .verbose   = bkt_tool_has(t, "verbose") > 0,
     };
     interrupt_catch();
-    bkt_jout_init(&r.j, t->json ? stdout : NULL);
-    bkt_jout_open(&r.j, NULL, '[');
+    bkt_jout_open(&t->j, NULL, '[');
     for (int i = 0; i < t->n_args; i++) {
         struct bkt_err err = {.n = 0};
         int            rc  = remove_name(&r, t->args[i], &err);
@@ -291,7 +277,7 @@ static int run(struct bkt_tool *t)
             bkt_tool_error(t, t->args[i], &err);
         }
     }
-    bkt_jout_close(&r.j);
+    bkt_jout_close(&t->j);
     return r.n_failed ? BKT_EXIT_FAIL : BKT_EXIT_OK;
 }
 

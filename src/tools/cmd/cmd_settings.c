@@ -8,24 +8,16 @@
 
 static int on_row(const struct bkt_setting_row *row, void *arg)
 {
-    struct bkt_jout *j = arg;
-    bkt_jout_open(j, NULL, '{');
-    bkt_jout_str(j, "name", row->name);
-    bkt_jout_str(j, "value", row->value);
-    bkt_jout_str(j, "default", row->def);
-    bkt_jout_str(j, "environment", row->environment);
-    bkt_jout_str(j, "help", row->help);
-    bkt_jout_close(j);
+    bkt_jout_object(arg, "name:s value:s default:s environment:s help:s", row->name, row->value, row->def,
+                    row->environment, row->help);
     return BKT_OK;
 }
 
-static int print_json(const struct bkt_tool *t)
+static int print_json(struct bkt_tool *t)
 {
-    struct bkt_jout j;
-    bkt_jout_init(&j, stdout);
-    bkt_jout_open(&j, NULL, '[');
-    int rc = bkt_settings_each(&t->set, on_row, &j);
-    bkt_jout_close(&j);
+    bkt_jout_open(&t->j, NULL, '[');
+    int rc = bkt_settings_each(&t->set, on_row, &t->j);
+    bkt_jout_close(&t->j);
     return rc < 0 ? bkt_tool_fail(t, "out of memory") : BKT_EXIT_OK;
 }
 

@@ -8,8 +8,9 @@
 #include "tools/bucket/snapshots.h"
 #include "tools/cli/tool.h"
 
-static int work(struct bkt_tool *t, struct bkt_err *err)
+static int run(struct bkt_tool *t)
 {
+    struct bkt_err                              *err  = &t->err;
     BKT_CLEANUP(bkt_place_fini) struct bkt_place p    = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc  = {0};
     struct snapshot_told                         told = {0};
@@ -36,12 +37,6 @@ static int work(struct bkt_tool *t, struct bkt_err *err)
         printf("%" PRIu64 " objects, %" PRIu64 " keys, %" PRIu64 " bytes\n", told.n_objects, told.n_keys,
                told.bytes);
     return BKT_OK;
-}
-
-static int run(struct bkt_tool *t)
-{
-    struct bkt_err err = {.n = 0};
-    return work(t, &err) < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
 }
 
 static const struct bkt_opt opts[] = {

@@ -20,6 +20,13 @@ struct stat_of {
     struct bkt_buf           key;
 };
 
+static void stat_fini(struct stat_of *s)
+{
+    bkt_object_release(s->o);
+    bkt_where_fini(&s->where);
+    bkt_buf_fini(&s->key);
+}
+
 static void dset_rows(const struct stat_of *s, const struct bkt_record *r)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b  = {0};
@@ -148,34 +155,23 @@ static int stat_file(const struct bkt_tool *t, const struct plain_file *plain, s
 static int stat_name(struct bkt_tool *t, struct plain_file *plain, struct bkt_domain **d, struct stat_of *s,
                      struct bkt_err *err)
 {
-    struct bkt_err               why  = {.n = 0};
-    BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(t);
-    if (!info)
-        BKT_NOMEM(err);
+    struct bkt_err why = {.n = 0};
     BKT_PASS(plain_file_ask(t->args[0], &t->set, plain, err));
     int rc = stat_place(t, plain, d, s, &why);
     if (rc == BKT_OK || *d)
         return rc < 0 ? bkt_err_copy(err, rc, &why) : BKT_OK;
-    BKT_PASS(plain_file_instead(plain, &t->set, info, true, rc, &why, err));
+    BKT_PASS(bkt_tool_instead(t, plain, true, rc, &why, err));
     return stat_file(t, plain, s, err);
 }
 
 static int run(struct bkt_tool *t)
 {
-    BKT_CLEANUP(plain_file_fini) struct plain_file plain = {.file = H5I_INVALID_HID};
-    struct bkt_domain                             *d     = NULL;
-    struct bkt_err                                 err   = {.n = 0};
-    struct stat_of                                 s     = {0};
-    struct bkt_jout                                j;
-    int rc = stat_name(t, &plain, &d, &s, &err);
-    bkt_jout_init(&j, t->json ? stdout : NULL);
-    if (rc == BKT_OK)
-        print(&s, &j, bkt_tool_has(t, "human-readable") > 0);
-    bkt_object_release(s.o);
-    bkt_where_fini(&s.where);
-    bkt_buf_fini(&s.key);
-    bkt_domain_close(d);
-    return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
+    BKT_CLEANUP(plain_file_fini) struct plain_file    plain = {.file = H5I_INVALID_HID};
+    BKT_CLEANUP(bkt_domain_closep) struct bkt_domain *d     = NULL;
+    BKT_CLEANUP(stat_fini) struct stat_of             s     = {0};
+    BKT_PASS(stat_name(t, &plain, &d, &s, &t->err));
+    print(&s, &t->j, bkt_tool_has(t, "human-readable") > 0);
+    return BKT_EXIT_OK;
 }
 
 static const struct bkt_opt opts[] = {

@@ -8,30 +8,24 @@
 #include "tools/cli/tool.h"
 #include "tools/show/show.h"
 
+struct touched {
+    const struct bkt_tool  *t;
+    const struct bkt_place *p;
+};
+
 /* Updates the time of an existing folder. */
-static int refresh_once(const struct bkt_tool *t, const struct bkt_place *p, struct bkt_err *err)
+static int refresh_once(void *arg, struct bkt_err *err)
 {
+    const struct touched                    *to   = arg;
+    const struct bkt_place                  *p    = to->p;
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0}, key = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
     BKT_PASS(bkt_doc_get(p->store, p->path, &doc, err));
     if (doc.what != BKT_IS_FOLDER)
         BKT_FAIL(err, BKT_ENOENT, "%s is not a folder any more", p->path);
-    BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, BKT_ACL_UPDATE, err));
+    BKT_PASS(bkt_doc_may(&doc.doc, p->path, &to->t->set, BKT_ACL_UPDATE, err));
     BKT_PASS(bkt_acl_edit(doc.json.ptr, doc.json.len, NULL, 0, bkt_time_of_day(), &json, err));
-    if (bkt_domain_doc_key(p->path, &key) < 0)
-        BKT_NOMEM(err);
-    return bkt_store_put(p->store, bkt_buf_str(&key), json.ptr, json.len, doc.etag[0] ? doc.etag : NULL, NULL,
-                         NULL, err);
-}
-
-static int refresh(const struct bkt_tool *t, const struct bkt_place *p, struct bkt_err *err)
-{
-    for (unsigned tries = 1;; tries++) {
-        int rc = refresh_once(t, p, err);
-        if (rc != BKT_EPRECOND || tries == BKT_TOOL_TRIES)
-            return rc;
-        bkt_err_clear(err);
-    }
+    return bkt_doc_put(p->store, p->path, &json, doc.etag, err);
 }
 
 /* Without --parents the folder above must exist, with or without a document. */
@@ -87,7 +81,7 @@ static int touch(const struct bkt_tool *t, const struct bkt_place *p, bool *made
     if (doc.what == BKT_IS_DOMAIN)
         BKT_FAIL(err, BKT_EEXIST, "%s is a domain", p->path);
     if (doc.what == BKT_IS_FOLDER)
-        return refresh(t, p, err);
+        return bkt_doc_change(refresh_once, &(struct touched){t, p}, err);
     BKT_PASS(no_file_there(t, p, err));
     if (!bkt_tool_has(t, "parents"))
         BKT_PASS(has_parent(p, err));
@@ -95,14 +89,11 @@ static int touch(const struct bkt_tool *t, const struct bkt_place *p, bool *made
     return bkt_folder_make(p->store, p->path, bkt_tool_opt(t, "owner"), &t->set, err);
 }
 
-static void report(const struct bkt_tool *t, struct bkt_jout *j, const struct bkt_place *p, bool made)
+static void report(struct bkt_tool *t, const struct bkt_place *p, bool made)
 {
     BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(p->store, p->path);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
-    bkt_jout_open(j, NULL, '{');
-    bkt_jout_url(j, "folder", name);
-    bkt_jout_bool(j, "made", made);
-    bkt_jout_close(j);
+    bkt_jout_object(&t->j, "folder:u made:b", name, made);
     if (!t->json && bkt_tool_has(t, "verbose")) {
         bkt_show_url(&b, name ? name : p->path);
         printf("%s folder %s\n", made ? "made" : "touched", bkt_buf_str(&b));
@@ -111,10 +102,8 @@ static void report(const struct bkt_tool *t, struct bkt_jout *j, const struct bk
 
 static int run(struct bkt_tool *t)
 {
-    struct bkt_jout j;
-    int             rc = BKT_EXIT_OK;
-    bkt_jout_init(&j, t->json ? stdout : NULL);
-    bkt_jout_open(&j, NULL, '[');
+    int rc = BKT_EXIT_OK;
+    bkt_jout_open(&t->j, NULL, '[');
     for (int i = 0; i < t->n_args; i++) {
         BKT_CLEANUP(bkt_place_fini) struct bkt_place p    = {0};
         struct bkt_err                               err  = {.n = 0};
@@ -125,9 +114,9 @@ static int run(struct bkt_tool *t)
         if (one < 0)
             rc = bkt_tool_error(t, t->args[i], &err);
         else
-            report(t, &j, &p, made);
+            report(t, &p, made);
     }
-    bkt_jout_close(&j);
+    bkt_jout_close(&t->j);
     return rc;
 }
 

@@ -13,7 +13,6 @@
 
 struct bkt_diff {
     struct bkt_tool *t;
-    struct bkt_jout  j;
     bool             quiet, no_data;
     uint64_t         n;    /* differences */
     struct bkt_map  *seen; /* pairs of tokens that were compared */
@@ -23,8 +22,8 @@ struct bkt_diff {
     struct bkt_diff_pair *pair;     /* diff_value.c: the dataset of the last block that was shared */
 };
 
-/** Report a difference.  @p what: a word for programs. */
-void bkt_diff_tell(struct bkt_diff *d, const char *path, const char *what, const char *fmt, ...)
+/** Report a difference.  @p what: a word for programs.  Gives BKT_OK. */
+int bkt_diff_tell(struct bkt_diff *d, const char *path, const char *what, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
 /** Report different elements of a dataset.

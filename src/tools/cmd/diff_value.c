@@ -60,7 +60,7 @@ int bkt_diff_attr(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const 
         rc = h5_fail(d->err, name);
     uint64_t first = 0, bad = rc == BKT_OK ? count(&m, x, y, (size_t)n, &first) : 0;
     if (bad)
-        bkt_diff_tell(d, path, "attribute", "attribute %s: %llu of %llu values differ", name,
+        (void)bkt_diff_tell(d, path, "attribute", "attribute %s: %llu of %llu values differ", name,
                       (unsigned long long)bad, (unsigned long long)n);
     if (m.is_var && x && y) {
         (void)H5Treclaim(m.in, space, H5P_DEFAULT, x);
@@ -133,7 +133,7 @@ void bkt_diff_tell_data(struct bkt_diff *d, const char *path, const struct bkt_b
     for (unsigned i = 0; i < rank; i++)
         if (bkt_buf_addf(&b, "%s%llu", i ? ", " : " first at (", (unsigned long long)at[i]) < 0)
             break;
-    bkt_diff_tell(d, path, "data", "%llu of %llu elements differ%s%s%s", (unsigned long long)bad,
+    (void)bkt_diff_tell(d, path, "data", "%llu of %llu elements differ%s%s%s", (unsigned long long)bad,
                   (unsigned long long)n, rank ? "," : "", bkt_buf_str(&b), rank ? ")" : "");
 }
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "bkt_config.h"
 #include "tools/doctor/findings.h"
-#include "tools/show/json_out.h"
 #include "tools/show/show.h"
 
 /* ---- findings ---- */
@@ -23,25 +23,21 @@ void findings_fini(struct findings *f)
 __attribute__((format(printf, 3, 0))) static void fill(struct findings *f, struct bkt_buf *b, const char *fmt,
                                                        va_list args)
 {
-    char text[2048];
-    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it is set */
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    if (bkt_buf_addf(b, "%s", text) < 0)
+    BKT_CLEANUP(bkt_freep) char *text = bkt_vtext(fmt, args);
+    if (!text || bkt_buf_add_str(b, text) < 0)
         f->short_of_memory = true;
 }
 
 void finding_add(struct findings *f, const char *about, enum finding_state state, const char *fmt, ...)
 {
-    struct finding *v = realloc(f->v, (f->n + 1) * sizeof *v);
     va_list args;
-    if (!v) {
+    if (bkt_list_room(&f->v, f->n, &f->cap, sizeof *f->v) < 0) {
         f->short_of_memory = true;
         return;
     }
-    f->v = v;
-    v[f->n] = (struct finding){.about = about, .state = state};
+    f->v[f->n] = (struct finding){.about = about, .state = state};
     va_start(args, fmt);
-    fill(f, &v[f->n++].text, fmt, args);
+    fill(f, &f->v[f->n++].text, fmt, args);
     va_end(args);
 }
 
@@ -66,23 +62,17 @@ void finding_failed(struct findings *f, const char *about, enum finding_state st
 static const char *const states[] = {
     [FINDING_OK] = "ok", [FINDING_NOTE] = "note", [FINDING_WARN] = "warning", [FINDING_BAD] = "fault"};
 
-static void print_json(const struct findings *f)
+static void print_json(const struct findings *f, struct bkt_jout *j)
 {
-    struct bkt_jout j;
-    bkt_jout_init(&j, stdout);
-    bkt_jout_open(&j, NULL, '{');
-    bkt_jout_str(&j, "version", BKT_VERSION);
-    bkt_jout_open(&j, "checks", '[');
-    for (size_t i = 0; i < f->n; i++) {
-        bkt_jout_open(&j, NULL, '{');
-        bkt_jout_str(&j, "about", f->v[i].about);
-        bkt_jout_str(&j, "state", states[f->v[i].state]);
-        bkt_jout_str(&j, "found", bkt_buf_str(&f->v[i].text));
-        bkt_jout_str(&j, "remedy", f->v[i].remedy.len ? bkt_buf_str(&f->v[i].remedy) : NULL);
-        bkt_jout_close(&j);
-    }
-    bkt_jout_close(&j);
-    bkt_jout_close(&j);
+    bkt_jout_open(j, NULL, '{');
+    bkt_jout_str(j, "version", BKT_VERSION);
+    bkt_jout_open(j, "checks", '[');
+    for (size_t i = 0; i < f->n; i++)
+        bkt_jout_object(j, "about:s state:s found:s remedy:s", f->v[i].about, states[f->v[i].state],
+                        bkt_buf_str(&f->v[i].text),
+                        f->v[i].remedy.len ? bkt_buf_str(&f->v[i].remedy) : NULL);
+    bkt_jout_close(j);
+    bkt_jout_close(j);
 }
 
 /* Text from a server can hold what a terminal obeys. */
@@ -123,7 +113,7 @@ static int run(struct bkt_tool *t)
     for (int i = 0; i < t->n_args; i++)
         check_store(&f, t, t->args[i], !bkt_tool_has(t, "read-only"));
     if (t->json)
-        print_json(&f);
+        print_json(&f, &t->j);
     else
         print_text(&f);
     for (size_t i = 0; i < f.n; i++)

@@ -22,7 +22,7 @@ struct finding {
 };
 struct findings {
     struct finding *v;
-    size_t n;
+    size_t n, cap;
     bool short_of_memory;
 };
 void findings_fini(struct findings *f);

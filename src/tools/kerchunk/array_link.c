@@ -110,7 +110,7 @@ static int link_many(struct kc_load *k, const struct kc_array *a, hid_t dset, st
 static int link_one(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini)
-    struct survey s = {.rank = a->rank, .kind = a->whole ? SURVEY_CONTIGUOUS : SURVEY_CHUNKED};
+    struct survey s = {.rank = a->rank, .kind = a->whole ? BKT_MAP_CONTIGUOUS : BKT_MAP_CHUNKED};
     BKT_CLEANUP(bkt_freep) char *uri = NULL;
     const struct kc_ref *r = &k->set.refs[a->chunks[0].ref];
     BKT_PASS(kc_uri(k, r->url, &uri, err));

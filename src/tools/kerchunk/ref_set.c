@@ -44,12 +44,10 @@ static int add(struct kc_set *s, const char *key, size_t key_n, struct kc_ref r,
 /* The index of a URL, which is kept once. */
 static int url_index(struct kc_set *s, const char *url, size_t n, uint32_t *out, struct bkt_err *err)
 {
-    if (!s->by_url && !(s->by_url = bkt_map_new()))
-        BKT_NOMEM(err);
     if (n == 0 || n > UINT16_MAX || memchr(url, 0, n) || s->urls.n >= KC_INLINE - 1)
         BKT_FAIL(err, BKT_EFORMAT, "a URL that is empty, has a NUL or more than %d bytes", UINT16_MAX);
     size_t place;
-    if (bkt_map_place(s->by_url, &s->urls, url, n, &place) < 0)
+    if (bkt_map_place(&s->by_url, &s->urls, url, n, &place) < 0)
         BKT_NOMEM(err);
     *out = (uint32_t)place;
     return BKT_OK;

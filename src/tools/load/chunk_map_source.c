@@ -35,15 +35,6 @@ int load_map_read(const char *name, const struct bkt_settings *set, struct bkt_c
 
 /* ---- a dataset's survey ---- */
 
-static const enum survey_kind kinds[] = {
-    [BKT_MAP_NONE] = SURVEY_NONE,
-    [BKT_MAP_COMPACT] = SURVEY_COMPACT,
-    [BKT_MAP_CONTIGUOUS] = SURVEY_CONTIGUOUS,
-    [BKT_MAP_CHUNKED] = SURVEY_CHUNKED,
-    [BKT_MAP_EXTERNAL] = SURVEY_EXTERNAL,
-    [BKT_MAP_VIRTUAL] = SURVEY_VIRTUAL,
-};
-
 static int take_segments(const struct bkt_map_dset *d, struct survey *s, struct bkt_err *err)
 {
     s->segs  = calloc(d->n_segs + 1, sizeof *s->segs);
@@ -63,7 +54,7 @@ static int take_segments(const struct bkt_map_dset *d, struct survey *s, struct 
 int load_map_survey(const struct bkt_map_dset *d, struct survey *s, struct bkt_err *err)
 {
     memset(s, 0, sizeof *s);
-    s->kind = kinds[d->kind];
+    s->kind = d->kind;
     s->rank = d->space.rank;
     memcpy(s->dims, d->space.dims, sizeof s->dims);
     memcpy(s->cdims, d->cdims, sizeof s->cdims);
@@ -82,7 +73,7 @@ int load_map_survey(const struct bkt_map_dset *d, struct survey *s, struct bkt_e
         s->chunks[i] = (struct survey_chunk){c->index, c->offset, c->size, c->mask};
     }
     s->n_chunks = d->n_chunks;
-    s->kind     = s->n_chunks ? SURVEY_CHUNKED : SURVEY_NONE;
+    s->kind     = s->n_chunks ? BKT_MAP_CHUNKED : BKT_MAP_NONE;
     return BKT_OK;
 }
 

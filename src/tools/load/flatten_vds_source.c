@@ -172,7 +172,7 @@ static int match(struct pair *p, struct bkt_err *err)
         else if (i && total(&p->vs, i - 1) == 1)
             p->to[--i] = -1;
         else if (j && total(&p->ss, j - 1) == 1 &&
-                 (p->at->kind == SURVEY_CONTIGUOUS || p->at->cdims[j - 1] <= 1))
+                 (p->at->kind == BKT_MAP_CONTIGUOUS || p->at->cdims[j - 1] <= 1))
             --j;
         else
             BKT_FAIL(err, BKT_EUNSUP, "a mapping changes the shape of its box");
@@ -189,9 +189,9 @@ static int chunk_shape(struct pair *p, struct bkt_err *err)
         bool whole  = p->s.start[d] == 0 && p->s.count[d] == s->dims[d];
         if (!inside)
             BKT_FAIL(err, BKT_EUNSUP, "a mapping reaches beyond its source's extent");
-        if (s->kind == SURVEY_CONTIGUOUS && d > 0 && !whole)
+        if (s->kind == BKT_MAP_CONTIGUOUS && d > 0 && !whole)
             BKT_FAIL(err, BKT_EUNSUP, "the mapped part of a contiguous source is not contiguous");
-        p->cdims[d] = s->kind == SURVEY_CONTIGUOUS ? p->s.count[d] : s->cdims[d];
+        p->cdims[d] = s->kind == BKT_MAP_CONTIGUOUS ? p->s.count[d] : s->cdims[d];
         if (p->cdims[d] == 0)
             BKT_FAIL(err, BKT_EUNSUP, "nothing is stored in a source without chunks");
     }
@@ -205,7 +205,7 @@ static int aligned(struct load_flat *f, const struct pair *p, struct bkt_err *er
         uint64_t c    = j < 0 ? 1 : p->cdims[j], vend = p->v.start[i] + p->v.count[i];
         bool last = vend == f->dims[i] &&
                     (f->max[i] == f->dims[i] || j < 0 || p->s.start[j] + p->s.count[j] == p->at->dims[j]);
-        bool     from = j >= 0 && p->at->kind != SURVEY_CONTIGUOUS && p->s.start[j] % c != 0;
+        bool     from = j >= 0 && p->at->kind != BKT_MAP_CONTIGUOUS && p->s.start[j] % c != 0;
         if (!f->known)
             f->cdims[i] = c;
         if (f->cdims[i] != c)
@@ -319,7 +319,7 @@ static int add_rows(struct load_flat *f, struct pair *p, hid_t dcpl, struct bkt_
     uint64_t want = 1, n = 0;
     for (unsigned i = 0; i < f->rank; i++)
         want *= bkt_ceil_div(p->v.count[i], f->cdims[i]);
-    if (p->at->kind == SURVEY_CONTIGUOUS)
+    if (p->at->kind == BKT_MAP_CONTIGUOUS)
         BKT_PASS(add_contiguous(f, p, H5Tget_size(f->type), &n, err));
     for (size_t i = 0; i < p->at->n_chunks; i++)
         BKT_PASS(add_chunk(f, p, &p->at->chunks[i], &n, err));
@@ -376,10 +376,10 @@ int load_flat_add(struct load_flat *f, hid_t vspace, hid_t srcspace, hid_t dset,
     if (H5Tequal(type, f->type) <= 0)
         BKT_FAIL(err, BKT_EUNSUP, "a source has another datatype");
     BKT_PASS(survey_dataset(f->src ? f->src : f->l->src, dset, &s, err));
-    if (s.kind != SURVEY_CHUNKED && s.kind != SURVEY_CONTIGUOUS && s.kind != SURVEY_NONE)
+    if (s.kind != BKT_MAP_CHUNKED && s.kind != BKT_MAP_CONTIGUOUS && s.kind != BKT_MAP_NONE)
         BKT_FAIL(err, BKT_EUNSUP, "a source is %s",
-                 s.kind == SURVEY_VIRTUAL   ? "virtual itself"
-                 : s.kind == SURVEY_COMPACT ? "compact"
+                 s.kind == BKT_MAP_VIRTUAL   ? "virtual itself"
+                 : s.kind == BKT_MAP_COMPACT ? "compact"
                                             : "in external files");
     BKT_PASS(slab_of(vspace, NULL, &p.vs, err));
     BKT_PASS(slab_of(srcspace, &s, &p.ss, err));

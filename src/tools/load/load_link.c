@@ -298,9 +298,9 @@ int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, h
 {
     struct bkt_dset *ds;
     int              rc = BKT_OK;
-    if (s->kind == SURVEY_NONE || s->kind == SURVEY_VIRTUAL)
+    if (s->kind == BKT_MAP_NONE || s->kind == BKT_MAP_VIRTUAL)
         return 1;
-    if (s->kind == SURVEY_COMPACT)
+    if (s->kind == BKT_MAP_COMPACT)
         return 0;
     BKT_PASS(new_dset(l, dst, &ds, err));
     if (ds->type->is_var || ds->type->size != elem_size) {
@@ -309,11 +309,11 @@ int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, h
     }
     uint64_t n;
     BKT_PASS(bkt_space_count(&ds->space, &n, err));
-    if (s->kind == SURVEY_CHUNKED)
+    if (s->kind == BKT_MAP_CHUNKED)
         rc = link_chunked(l, s, dst, err);
     else if (s->size != n * elem_size)
         return load_tell(l, path, "copied: its storage and its elements differ in size"), 0;
-    else if (s->kind == SURVEY_EXTERNAL)
+    else if (s->kind == BKT_MAP_EXTERNAL)
         rc = link_pieces(l, s->segs, s->n_segs, s->size, dst, err);
     else
         rc = link_contiguous(l, s, dst, err);
@@ -336,7 +336,7 @@ int load_link(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt
     }
     const struct bkt_map_dset *mapped = l->map ? bkt_chunk_map_find(l->map, path) : NULL;
     BKT_PASS(mapped ? load_map_survey(mapped, &s, err) : survey_dataset(l->src, src, &s, err));
-    if (s.kind != SURVEY_NONE && s.kind != SURVEY_VIRTUAL && s.kind != SURVEY_COMPACT &&
+    if (s.kind != BKT_MAP_NONE && s.kind != BKT_MAP_VIRTUAL && s.kind != BKT_MAP_COMPACT &&
         !bkt_copier_is_plain(type)) {
         load_tell(l, path,
                   bkt_copier_is_var(type) ? "copied: variable-length values are in the file's heaps, and "

@@ -191,7 +191,7 @@ static int copy_elements(struct load *l, const struct bkt_written *w, struct bkt
 
 static int copy_stored(struct load *l, const struct bkt_written *w, struct bkt_rd *unit, struct bkt_err *err)
 {
-    struct survey s = {.kind = SURVEY_CHUNKED, .rank = w->rank, .n_chunks = w->n};
+    struct survey s = {.kind = BKT_MAP_CHUNKED, .rank = w->rank, .n_chunks = w->n};
     BKT_CLEANUP(bkt_freep) struct survey_chunk *chunks = calloc(w->n + 1, sizeof *chunks);
     if (!chunks || w->rank > BKT_MAX_RANK)
         BKT_NOMEM(err);

@@ -46,15 +46,15 @@ int sample_open_names(struct sample_tool *s, struct bkt_err *err)
 
 static int open_and_run(struct sample_tool *s, const struct word *w, const char *info)
 {
-    struct bkt_err               err  = {.n = 0};
+    struct bkt_err              *err  = &s->t->err;
     BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf own = {0};
     if (bkt_buf_addf(&own, "%s%s", bkt_tool_has(s->t, "plain") ? "backend=file;" : "", info) < 0)
         return bkt_tool_fail(s->t, "out of memory");
-    if (h5_start(info, &fapl, &err) < 0 ||
-        bkt_repository_open(s->name, bkt_buf_str(&own), &s->repo, &err) < 0 ||
-        (w->names && sample_open_names(s, &err) < 0))
-        return bkt_tool_error(s->t, s->name, &err);
+    BKT_PASS(h5_start(info, &fapl, err));
+    BKT_PASS(bkt_repository_open(s->name, bkt_buf_str(&own), &s->repo, err));
+    if (w->names)
+        BKT_PASS(sample_open_names(s, err));
     return w->run(s);
 }
 
@@ -73,6 +73,8 @@ static int run(struct bkt_tool *t)
         return bkt_tool_fail(t, "out of memory");
     interrupt_catch();
     int rc = open_and_run(&s, w, info);
+    if (rc < 0)
+        rc = bkt_tool_error(t, s.name, &t->err);
     bkt_names_close(s.names);
     bkt_repository_close(s.repo);
     return rc;

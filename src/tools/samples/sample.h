@@ -18,7 +18,7 @@ struct sample_tool {
 /** Open the names; a repository without names leaves them NULL.  BKT_EFORMAT, ...: they can't be read. */
 BKT_NODISCARD int sample_open_names(struct sample_tool *s, struct bkt_err *err);
 
-/* The words: each returns an exit code. */
+/* The words: as the verb's function, each returns an exit code, or a failure. */
 int sample_ls(struct sample_tool *s);
 int sample_cat(struct sample_tool *s);
 int sample_put(struct sample_tool *s);

@@ -196,13 +196,11 @@ int sample_cat(struct sample_tool *s)
                     .format = !format || strcmp(format, "text") == 0 ? TEXT
                               : strcmp(format, "raw") == 0           ? RAW
                                                                      : NPY};
-    struct bkt_err err    = {.n = 0};
     if (!s->n_args && !bkt_tool_has(s->t, "records"))
         return bkt_tool_usage(s->t, "cat: no sample is named");
-    int rc = select_all(&c, &err);
+    int rc = select_all(&c, &s->t->err);
     if (rc == BKT_OK)
-        rc = write_all(&c, bkt_tool_opt(s->t, "output"), &err);
-    int code = rc < 0 ? bkt_tool_error(s->t, s->name, &err) : c.n_failed ? BKT_EXIT_FAIL : BKT_EXIT_OK;
+        rc = write_all(&c, bkt_tool_opt(s->t, "output"), &s->t->err);
     selection_fini(&c.sel);
-    return code;
+    return rc < 0 ? rc : c.n_failed ? BKT_EXIT_FAIL : BKT_EXIT_OK;
 }

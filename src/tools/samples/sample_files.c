@@ -25,7 +25,7 @@ static int use_of(struct finder *f, int format, const char *uid, struct sample_u
     size_t at = (size_t)bkt_map_number(f->map, key, (size_t)n);
     if (!at) {
         if (bkt_list_room(&f->out->v, f->out->n, &f->out->cap, sizeof *f->out->v) < 0 ||
-            bkt_map_put_number(f->map, key, (size_t)n, (intptr_t)f->out->n + 1) < 0)
+            bkt_map_set_number(&f->map, key, (size_t)n, (intptr_t)f->out->n + 1) < 0)
             return BKT_ENOMEM;
         struct sample_use *u = &f->out->v[f->out->n];
         memset(u, 0, sizeof *u);
@@ -47,7 +47,7 @@ static int add_record(void *arg, const char *key, size_t n, const void *value, s
     if (n_value >= H5BUCKET_RECORD_MAX || bkt_record_parse(value, n_value, &r, NULL) < 0 ||
         bkt_map_get(f->seen, value, n_value))
         return BKT_OK;
-    if (bkt_map_put(f->seen, value, n_value, f, NULL) < 0)
+    if (bkt_map_set(&f->seen, value, n_value, f, NULL) < 0)
         return BKT_ENOMEM;
     BKT_PASS(use_of(f, r.format, r.uid, &u));
     u->records++;
@@ -134,9 +134,9 @@ static int by_name(const void *a, const void *b)
 
 int sample_files_find(struct sample_tool *s, struct sample_files *out, struct bkt_err *err)
 {
-    struct finder f  = {.out = out, .map = bkt_map_new(), .seen = bkt_map_new()};
-    int           rc = f.map && f.seen ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    if (rc == BKT_OK && s->names)
+    struct finder f  = {.out = out};
+    int           rc = BKT_OK;
+    if (s->names)
         rc = bkt_lmdb_each(s->names->hash, "h:", add_record, &f, err);
     if (rc == BKT_OK)
         rc = list_all(s, &f, err);

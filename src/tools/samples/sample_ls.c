@@ -19,12 +19,9 @@ static void say_shape(struct bkt_buf *b, const struct bkt_column_schema *s)
 static void column_json(struct bkt_jout *j, const struct bkt_column *c, const struct bkt_column_schema *s)
 {
     bkt_jout_open(j, NULL, '{');
-    bkt_jout_str(j, "name", c->name);
-    bkt_jout_bool(j, "nested", c->nested);
-    bkt_jout_u64(j, "samples", c->n);
-    bkt_jout_str(j, "type", s->type[0] ? s->type : NULL);
-    bkt_jout_str(j, "backend", s->backend[0] ? s->backend : NULL);
-    bkt_jout_bool(j, "variable", s->variable);
+    bkt_jout_members(j, "name:s nested:b samples:n type:s backend:s variable:b", c->name, c->nested,
+                     (uint64_t)c->n, s->type[0] ? s->type : NULL, s->backend[0] ? s->backend : NULL,
+                     s->variable);
     if (s->has_shape) {
         uint64_t dims[H5S_MAX_RANK];
         for (int i = 0; i < s->rank; i++)
@@ -56,8 +53,7 @@ static int branch(struct sample_tool *s, struct bkt_jout *j, const struct bkt_br
 {
     BKT_CLEANUP(bkt_commit_fini) struct bkt_commit c = {0};
     bkt_jout_open(j, NULL, '{');
-    bkt_jout_str(j, "name", b->name);
-    bkt_jout_str(j, "commit", *b->commit ? b->commit : NULL);
+    bkt_jout_members(j, "name:s commit:s", b->name, *b->commit ? b->commit : NULL);
     bkt_jout_open(j, "columns", '[');
     if (!s->t->json)
         printf("branch %s%s %s\n", b->name, strcmp(b->name, s->names->head) == 0 ? " (head)" : "",
@@ -66,6 +62,17 @@ static int branch(struct sample_tool *s, struct bkt_jout *j, const struct bkt_br
     for (size_t i = 0; i < c.n_columns && rc == BKT_OK; i++)
         rc = column(s, j, &c.columns[i], err);
     bkt_jout_close(j);
+    bkt_jout_close(j);
+    return rc;
+}
+
+static int branches(struct sample_tool *s, struct bkt_jout *j, struct bkt_err *err)
+{
+    int rc = BKT_OK;
+    bkt_jout_str(j, "head", s->names->head);
+    bkt_jout_open(j, "branches", '[');
+    for (size_t i = 0; i < s->names->n_branches && rc == BKT_OK; i++)
+        rc = branch(s, j, &s->names->branches[i], err);
     bkt_jout_close(j);
     return rc;
 }
@@ -92,12 +99,9 @@ static void file_json(struct bkt_jout *j, const struct sample_use *u)
     char name[H5BUCKET_UID_MAX + 8];
     (void)snprintf(name, sizeof name, "0%d/%s", u->format, u->uid);
     bkt_jout_open(j, NULL, '{');
-    bkt_jout_str(j, "name", name);
-    bkt_jout_u64(j, "records", u->records);
-    if (u->all) {
-        bkt_jout_u64(j, "used_rows", u->used);
-        bkt_jout_u64(j, "rows", u->all);
-    }
+    bkt_jout_members(j, "name:s records:n", name, u->records);
+    if (u->all)
+        bkt_jout_members(j, "used_rows:n rows:n", u->used, u->all);
     if (u->rc < 0)
         bkt_jout_str(j, "message", u->why);
     bkt_jout_close(j);
@@ -123,25 +127,16 @@ static int files(struct sample_tool *s, struct bkt_jout *j, size_t *bad, struct 
 
 int sample_ls(struct sample_tool *s)
 {
-    struct bkt_jout j;
-    struct bkt_err  err = {.n = 0};
-    size_t          bad = 0;
-    int             rc  = BKT_OK;
+    struct bkt_jout *j   = &s->t->j;
+    struct bkt_err  *err = &s->t->err;
+    size_t           bad = 0;
     if (s->n_args)
         return bkt_tool_usage(s->t, "ls takes a repository alone");
-    bkt_jout_init(&j, s->t->json ? stdout : NULL);
-    bkt_jout_open(&j, NULL, '{');
-    if (s->names) {
-        bkt_jout_str(&j, "head", s->names->head);
-        bkt_jout_open(&j, "branches", '[');
-        for (size_t i = 0; i < s->names->n_branches && rc == BKT_OK; i++)
-            rc = branch(s, &j, &s->names->branches[i], &err);
-        bkt_jout_close(&j);
-    }
+    bkt_jout_open(j, NULL, '{');
+    int rc = s->names ? branches(s, j, err) : BKT_OK;
     if (rc == BKT_OK)
-        rc = files(s, &j, &bad, &err);
-    bkt_jout_close(&j);
-    if (rc < 0)
-        return bkt_tool_error(s->t, s->name, &err);
+        rc = files(s, j, &bad, err);
+    bkt_jout_close(j);
+    BKT_PASS(rc);
     return bad ? bkt_tool_fail(s->t, "%s: %zu files can't be opened", s->name, bad) : BKT_EXIT_OK;
 }

@@ -215,17 +215,11 @@ static int put_all(struct put *p, struct bkt_err *err)
 
 int sample_put(struct sample_tool *s)
 {
-    struct put     p   = {.s = s, .raw = H5I_INVALID_HID, .schema = {.type = H5I_INVALID_HID}};
-    struct bkt_err err = {.n = 0};
-    int            rc;
+    struct put p = {.s = s, .raw = H5I_INVALID_HID, .schema = {.type = H5I_INVALID_HID}};
     if (!s->n_args)
         return bkt_tool_usage(s->t, "put: no file is named");
-    int code = BKT_EXIT_USAGE;
-    if (read_options(&p)) {
-        rc   = put_all(&p, &err);
-        code = rc < 0 ? bkt_tool_error(s->t, s->name, &err) : BKT_EXIT_OK;
-    }
+    int rc = read_options(&p) ? put_all(&p, &s->t->err) : BKT_EXIT_USAGE;
     h5_closep(&p.schema.type);
     h5_closep(&p.raw);
-    return code;
+    return rc;
 }

@@ -12,7 +12,6 @@ struct verify {
     struct sample_tool *s;
     struct bkt_strs     records, digests; /* digests: of records that the repository's names lead to */
     struct progress     progress;
-    struct bkt_jout     j;
     struct bkt_commit  *commits;          /* of all branches; made when the first damaged sample is named */
     size_t              n_whole, n_damaged, n_foreign;
 };
@@ -89,14 +88,14 @@ static void report(struct verify *v, size_t i, const char *message)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf   line  = {0};
     if (i < v->digests.n)
         add_names(v, v->digests.v[i], &names);
-    bkt_jout_open(&v->j, NULL, '{');
-    bkt_jout_str(&v->j, "record", v->records.v[i]);
-    bkt_jout_open(&v->j, "names", '[');
+    bkt_jout_open(&v->s->t->j, NULL, '{');
+    bkt_jout_str(&v->s->t->j, "record", v->records.v[i]);
+    bkt_jout_open(&v->s->t->j, "names", '[');
     for (size_t k = 0; k < names.n; k++)
-        bkt_jout_str(&v->j, NULL, names.v[k]);
-    bkt_jout_close(&v->j);
-    bkt_jout_str(&v->j, "message", message);
-    bkt_jout_close(&v->j);
+        bkt_jout_str(&v->s->t->j, NULL, names.v[k]);
+    bkt_jout_close(&v->s->t->j);
+    bkt_jout_str(&v->s->t->j, "message", message);
+    bkt_jout_close(&v->s->t->j);
     if (v->s->t->json)
         return;
     bkt_say(&line, "damaged: ");
@@ -120,11 +119,10 @@ static int each(void *arg, size_t i, const struct h5bucket_sample *sample)
 
 static int finish(struct verify *v)
 {
-    bkt_jout_close(&v->j);
-    bkt_jout_u64(&v->j, "samples", v->records.n);
-    bkt_jout_u64(&v->j, "whole", v->n_whole);
-    bkt_jout_u64(&v->j, "foreign", v->n_foreign);
-    bkt_jout_close(&v->j);
+    bkt_jout_close(&v->s->t->j);
+    bkt_jout_members(&v->s->t->j, "samples:n whole:n foreign:n", (uint64_t)v->records.n, (uint64_t)v->n_whole,
+                     (uint64_t)v->n_foreign);
+    bkt_jout_close(&v->s->t->j);
     if (!v->s->t->json)
         printf("%zu samples: %zu whole, %zu damaged%s\n", v->records.n, v->n_whole, v->n_damaged,
                v->n_foreign ? ", and others that lie in no HDF5 file" : "");
@@ -133,21 +131,19 @@ static int finish(struct verify *v)
 
 int sample_verify(struct sample_tool *s)
 {
-    struct verify  v   = {.s = s};
-    struct bkt_err err = {.n = 0};
+    struct verify v = {.s = s};
     if (s->n_args)
         return bkt_tool_usage(s->t, "verify takes a repository alone");
-    bkt_jout_init(&v.j, s->t->json ? stdout : NULL);
-    int rc = collect(&v, &err);
+    int rc = collect(&v, &s->t->err);
     if (rc == BKT_OK) {
-        bkt_jout_open(&v.j, NULL, '{');
-        bkt_jout_open(&v.j, "damaged", '[');
+        bkt_jout_open(&s->t->j, NULL, '{');
+        bkt_jout_open(&s->t->j, "damaged", '[');
         progress_init(&v.progress, s->name, bkt_tool_has(s->t, "verbose") > 0);
         v.progress.total = v.records.n * (uint64_t)PROGRESS_OBJECT;
-        rc = sample_read_each(s, v.records.v, v.records.n, each, &v, &err);
+        rc = sample_read_each(s, v.records.v, v.records.n, each, &v, &s->t->err);
         progress_end(&v.progress);
     }
-    int code = rc < 0 ? bkt_tool_error(s->t, s->name, &err) : finish(&v);
+    int code = rc < 0 ? rc : finish(&v);
     free_commits(&v);
     bkt_strs_fini(&v.records);
     bkt_strs_fini(&v.digests);

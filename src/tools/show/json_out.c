@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,40 @@ void bkt_jout_real(struct bkt_jout *j, const char *key, double v)
         fputs(isnan(v) ? "\"NaN\"" : v > 0 ? "\"Infinity\"" : "\"-Infinity\"", j->to);
     else if (bkt_buf_add_real(&b, v) == BKT_OK)
         fputs(bkt_buf_str(&b), j->to);
+}
+
+static void members(struct bkt_jout *j, const char *what, va_list ap)
+{
+    for (char key[32]; *what; what += *what == ' ') {
+        size_t n = strcspn(what, ":");
+        (void)snprintf(key, sizeof key, "%.*s", (int)n, what);
+        what += n + 2;
+        switch (what[-1]) {
+        case 's': bkt_jout_str(j, key, va_arg(ap, const char *)); break;
+        case 'u': bkt_jout_url(j, key, va_arg(ap, const char *)); break;
+        case 'n': bkt_jout_u64(j, key, va_arg(ap, uint64_t)); break;
+        case 'r': bkt_jout_real(j, key, va_arg(ap, double)); break;
+        default: bkt_jout_bool(j, key, va_arg(ap, int));
+        }
+    }
+}
+
+void bkt_jout_members(struct bkt_jout *j, const char *what, ...)
+{
+    va_list ap;
+    va_start(ap, what);
+    members(j, what, ap);
+    va_end(ap);
+}
+
+void bkt_jout_object(struct bkt_jout *j, const char *what, ...)
+{
+    va_list ap;
+    va_start(ap, what);
+    bkt_jout_open(j, NULL, '{');
+    members(j, what, ap);
+    bkt_jout_close(j);
+    va_end(ap);
 }
 
 void bkt_jout_dims(struct bkt_jout *j, const char *key, const uint64_t *v, unsigned n)

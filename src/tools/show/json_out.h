@@ -36,6 +36,11 @@ void bkt_jout_i64(struct bkt_jout *j, const char *key, int64_t v);
 void bkt_jout_real(struct bkt_jout *j, const char *key, double v);
 void bkt_jout_bool(struct bkt_jout *j, const char *key, bool v);
 void bkt_jout_null(struct bkt_jout *j, const char *key);
+/** Members of an object, whose names and kinds are in @p what: "path:s bytes:n".  s: text, u: text with URLs
+ *  (both may be NULL), n: uint64_t, b: bool, r: double. */
+void bkt_jout_members(struct bkt_jout *j, const char *what, ...);
+/** An object of such members, in a list or at the top. */
+void bkt_jout_object(struct bkt_jout *j, const char *what, ...);
 /** A member of the same depth that another bkt_jout wrote, here without a comma. */
 void bkt_jout_raw(struct bkt_jout *j, const char *text);
 /** An array of numbers on one line; UINT64_MAX is written as "unlimited". */

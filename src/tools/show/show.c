@@ -193,12 +193,6 @@ void bkt_show_bytes(struct bkt_buf *b, uint64_t n, bool human)
         bkt_say(b, "%" PRIu64, n);
 }
 
-void bkt_show_acl(struct bkt_buf *b, unsigned allow)
-{
-    for (size_t i = 0; i < BKT_ACL_N; i++)
-        bkt_say(b, "%c", allow & bkt_acl_names[i].bit ? bkt_acl_names[i].letter : '-');
-}
-
 void bkt_show_name(struct bkt_buf *b, const char *name)
 {
     const unsigned char *p = (const unsigned char *)name;
@@ -327,14 +321,27 @@ void bkt_jout_attrs(struct bkt_jout *j, const struct bkt_object *o)
     bkt_jout_close(j);
 }
 
-void bkt_jout_acls(struct bkt_jout *j, const struct bkt_domain_doc *doc)
+/* "crudep": create read update delete readACL(e) updateACL(p) */
+static void show_acl(const struct bkt_acl_entry *a, const char *before)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    for (size_t i = 0; i < BKT_ACL_N; i++)
+        bkt_say(&b, "%c", a->allow & bkt_acl_names[i].bit ? bkt_acl_names[i].letter : '-');
+    bkt_say_str(&b, "  ");
+    bkt_show_name(&b, a->user);
+    printf("%s%s\n", before, bkt_buf_str(&b));
+}
+
+void bkt_show_acls(struct bkt_jout *j, const struct bkt_acl_entry *v, size_t n, const char *before)
 {
     bkt_jout_open(j, "acls", '{');
-    for (size_t i = 0; i < doc->n_acls; i++) {
-        bkt_jout_open(j, doc->acls[i].user, '{');
+    for (size_t i = 0; i < n; i++) {
+        bkt_jout_open(j, v[i].user, '{');
         for (size_t k = 0; k < BKT_ACL_N; k++)
-            bkt_jout_bool(j, bkt_acl_names[k].key, (doc->acls[i].allow & bkt_acl_names[k].bit) != 0);
+            bkt_jout_bool(j, bkt_acl_names[k].key, (v[i].allow & bkt_acl_names[k].bit) != 0);
         bkt_jout_close(j);
+        if (!j->to)
+            show_acl(&v[i], before);
     }
     bkt_jout_close(j);
 }

@@ -24,8 +24,6 @@ void bkt_show_space(struct bkt_buf *b, const struct bkt_space *s); /* {10, 20/In
 void bkt_show_filters(struct bkt_buf *b, const struct bkt_dset *ds); /* "shuffle, deflate 9"; "" for none */
 void bkt_show_time(struct bkt_buf *b, double seconds);             /* 2026-01-31T09:30:00Z, "-" for 0 */
 void bkt_show_bytes(struct bkt_buf *b, uint64_t n, bool human);    /* 1234567, or 1.2M */
-/** Crudep: create read update delete readACL(e) updateACL(p) */
-void bkt_show_acl(struct bkt_buf *b, unsigned allow);
 /** Text for a terminal: control characters and what isn't UTF-8 become \xNN. */
 void bkt_show_name(struct bkt_buf *b, const char *name);
 /** The same for a message, or for a text that may be a URL: without its secrets (url.h). */
@@ -44,7 +42,8 @@ void bkt_jout_layout(struct bkt_jout *j, const struct bkt_dset *ds);    /* layou
 void bkt_jout_where(struct bkt_jout *j, const struct bkt_extent_use *u); /* "storage": {…} */
 /** "attributes": [{name, type, shape, value}]. */
 void bkt_jout_attrs(struct bkt_jout *j, const struct bkt_object *o);
-void bkt_jout_acls(struct bkt_jout *j, const struct bkt_domain_doc *doc);
+/** The entries of an access list: "acls": {…}, or lines that begin with @p before. */
+void bkt_show_acls(struct bkt_jout *j, const struct bkt_acl_entry *v, size_t n, const char *before);
 void bkt_jout_time(struct bkt_jout *j, const char *key, double seconds); /* seconds; null for 0 */
 
 /* ---- values (value_text.c) ---- */

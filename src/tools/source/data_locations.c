@@ -63,7 +63,7 @@ static int survey_chunks(hid_t dset, hid_t dcpl, struct survey *s, struct bkt_er
     BKT_PASS(bkt_file_chunks(dset, one_chunk, &c, err));
     if (!c.in_order)
         qsort(s->chunks, s->n_chunks, sizeof *s->chunks, by_index);
-    s->kind = s->n_chunks ? SURVEY_CHUNKED : SURVEY_NONE;
+    s->kind = s->n_chunks ? BKT_MAP_CHUNKED : BKT_MAP_NONE;
     return BKT_OK;
 }
 
@@ -162,7 +162,7 @@ static int survey_external(const struct source *src, hid_t dset, hid_t dcpl, str
     }
     if (left)
         BKT_PASS(add_seg(s, NULL, NULL, 0, left, err));
-    s->kind = s->n_segs ? SURVEY_EXTERNAL : SURVEY_NONE;
+    s->kind = s->n_segs ? BKT_MAP_EXTERNAL : BKT_MAP_NONE;
     return BKT_OK;
 }
 
@@ -172,7 +172,7 @@ static int survey_contiguous(hid_t dset, struct survey *s)
     (void)H5Eclear2(H5E_DEFAULT);
     s->size = H5Dget_storage_size(dset);
     s->addr = addr;
-    s->kind = addr == HADDR_UNDEF || s->size == 0 ? SURVEY_NONE : SURVEY_CONTIGUOUS;
+    s->kind = addr == HADDR_UNDEF || s->size == 0 ? BKT_MAP_NONE : BKT_MAP_CONTIGUOUS;
     return BKT_OK;
 }
 
@@ -190,9 +190,9 @@ int survey_dataset(const struct source *src, hid_t dset, struct survey *out, str
         out->dims[d] = dims[d];
     H5D_layout_t layout = H5Pget_layout(dcpl);
     if (layout == H5D_VIRTUAL)
-        out->kind = SURVEY_VIRTUAL;
+        out->kind = BKT_MAP_VIRTUAL;
     else if (layout == H5D_COMPACT)
-        out->kind = SURVEY_COMPACT;
+        out->kind = BKT_MAP_COMPACT;
     if (layout == H5D_VIRTUAL || layout == H5D_COMPACT || H5Sget_simple_extent_type(space) == H5S_NULL)
         return BKT_OK;
     int rc;

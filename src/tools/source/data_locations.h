@@ -2,24 +2,17 @@
 #ifndef SURVEY_H
 #define SURVEY_H
 
+#include "schema/json/chunk_locations.h"
 #include "schema/model/model.h"
 #include "tools/source/hdf5_source.h"
 
-enum survey_kind {
-    SURVEY_NONE,       /* null space, or nothing is allocated */
-    SURVEY_COMPACT,    /* in the object header: no address */
-    SURVEY_CONTIGUOUS,
-    SURVEY_CHUNKED,
-    SURVEY_EXTERNAL,   /* in files of its own */
-    SURVEY_VIRTUAL
-};
 struct survey_chunk {
     uint64_t index; /* row-major in the chunk grid */
     uint64_t addr, size;
     uint32_t mask;
 };
 struct survey {
-    enum survey_kind     kind;
+    enum bkt_map_kind    kind;       /* NONE: a null space, or nothing is allocated; COMPACT: no address */
     unsigned             rank;
     uint64_t             dims[BKT_MAX_RANK];                      /* extent */
     uint64_t cdims[BKT_MAX_RANK], grid[BKT_MAX_RANK]; /* CHUNKED: chunk shape, chunks per dimension */

@@ -80,6 +80,14 @@ int h5_open_native(const char *name, hid_t fapl, hid_t *out, struct bkt_err *err
     return BKT_OK;
 }
 
+hid_t h5_native_list(void)
+{
+    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+    if (fapl >= 0 && H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0)
+        h5_closep(&fapl);
+    return fapl;
+}
+
 int h5_start(const char *info, hid_t *fapl, struct bkt_err *err)
 {
     static hid_t connector = H5I_INVALID_HID;

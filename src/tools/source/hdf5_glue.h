@@ -20,6 +20,9 @@ int h5_unreadable(struct bkt_err *err, const char *what);
 /** H5Fopen() for reading with a given access list, quiet.  BKT_ENOENT, BKT_EHDF5. */
 BKT_NODISCARD int h5_open_native(const char *name, hid_t fapl, hid_t *out, struct bkt_err *err);
 
+/** A file access list of HDF5's native connector; negative: HDF5 refuses. */
+hid_t h5_native_list(void);
+
 /** DIMENSION_LIST of a dataset: per dimension, object references to its scales. */
 struct h5_scales {
     hvl_t v[H5S_MAX_RANK];

@@ -27,22 +27,18 @@ char *source_uri(const char *name)
 
 /* ---- parts ---- */
 
-static int stat_part(const struct source *s, struct source_part *p, struct bkt_err *err)
-{
-    BKT_PASS(vfd_stat(p->uri, s->set, &p->file_size, p->etag, sizeof p->etag, err));
-    return BKT_OK;
-}
-
 static int add_part(struct source *s, const char *name, uint64_t start, uint64_t size, struct bkt_err *err)
 {
     struct source_part *p = reallocarray(s->parts, s->n_parts + 1, sizeof *p);
     if (!p)
         BKT_NOMEM(err);
-    s->parts                = p;
-    s->parts[s->n_parts]    = (struct source_part){.uri = source_uri(name), .start = start, .size = size};
-    if (!s->parts[s->n_parts].uri)
+    s->parts = p;
+    p += s->n_parts;
+    *p = (struct source_part){.uri = source_uri(name), .start = start, .size = size};
+    if (!p->uri)
         BKT_NOMEM(err);
-    return stat_part(s, &s->parts[s->n_parts++], err);
+    s->n_parts++;
+    return vfd_stat(p->uri, s->set, &p->file_size, p->etag, sizeof p->etag, err);
 }
 
 static bool exists(const char *name, const struct bkt_settings *set)
@@ -57,8 +53,8 @@ static bool exists(const char *name, const struct bkt_settings *set)
 
 static int member_list(const char *name, const struct bkt_settings *set, hid_t *out, struct bkt_err *err)
 {
-    *out = H5Pcreate(H5P_FILE_ACCESS);
-    if (*out < 0 || H5Pset_vol(*out, H5VL_NATIVE, NULL) < 0)
+    *out = h5_native_list();
+    if (*out < 0)
         return h5_fail(err, "making an access list");
     if (vfd_takes(name) && strncmp(name, "file:", 5) != 0)
         return vfd_set(*out, name, set, err);
@@ -68,10 +64,18 @@ static int member_list(const char *name, const struct bkt_settings *set, hid_t *
 /* file:///x is /x for HDF5's own driver. */
 static const char *plain(const char *name) { return strncmp(name, "file:///", 8) == 0 ? name + 7 : name; }
 
+/* @p set: whether HDF5 took the driver for s->fapl */
+static int open_with(struct source *s, herr_t set, const char *what, struct bkt_err *err)
+{
+    if (s->fapl < 0 || set < 0)
+        return h5_fail(err, what);
+    return h5_open_native(plain(s->name), s->fapl, &s->file, err);
+}
+
 static int open_plain(struct source *s, hid_t member, struct bkt_err *err)
 {
     s->fapl = H5Pcopy(member);
-    BKT_PASS(h5_open_native(plain(s->name), s->fapl, &s->file, err));
+    BKT_PASS(open_with(s, 0, "making an access list", err));
     return add_part(s, s->name, 0, UINT64_MAX, err);
 }
 
@@ -102,11 +106,9 @@ static bool family_member(const char *format, unsigned i, char **out)
 /* A family's members are all as long as the first, but for the last. */
 static int open_family(struct source *s, hid_t member, struct bkt_err *err)
 {
-    s->fapl = H5Pcreate(H5P_FILE_ACCESS);
-    if (s->fapl < 0 || H5Pset_vol(s->fapl, H5VL_NATIVE, NULL) < 0 ||
-        H5Pset_fapl_family(s->fapl, H5F_FAMILY_DEFAULT, member) < 0)
-        return h5_fail(err, "making an access list for a family");
-    BKT_PASS(h5_open_native(plain(s->name), s->fapl, &s->file, err));
+    s->fapl = h5_native_list();
+    BKT_PASS(open_with(s, H5Pset_fapl_family(s->fapl, H5F_FAMILY_DEFAULT, member),
+                       "making an access list for a family", err));
     hsize_t size = 0;
     BKT_CLEANUP(h5_closep) hid_t fapl = H5Fget_access_plist(s->file);
     if (fapl < 0 || H5Pget_fapl_family(fapl, &size, NULL) < 0 || size == 0)
@@ -165,11 +167,9 @@ static int multi_parts(struct source *s, struct bkt_err *err)
 
 static int open_split(struct source *s, hid_t member, struct bkt_err *err)
 {
-    s->fapl = H5Pcreate(H5P_FILE_ACCESS);
-    if (s->fapl < 0 || H5Pset_vol(s->fapl, H5VL_NATIVE, NULL) < 0 ||
-        H5Pset_fapl_split(s->fapl, "-m.h5", member, "-r.h5", member) < 0)
-        return h5_fail(err, "making an access list for a split file");
-    BKT_PASS(h5_open_native(plain(s->name), s->fapl, &s->file, err));
+    s->fapl = h5_native_list();
+    BKT_PASS(open_with(s, H5Pset_fapl_split(s->fapl, "-m.h5", member, "-r.h5", member),
+                       "making an access list for a split file", err));
     return multi_parts(s, err);
 }
 
@@ -185,11 +185,9 @@ static int open_multi(struct source *s, hid_t member, struct bkt_err *err)
         (void)snprintf(text[t], sizeof text[t], "%%s-%c.h5", letters[t]);
         addrs[t] = (haddr_t)(t > 0 ? t - 1 : 0) * (HADDR_MAX / (H5FD_MEM_NTYPES - 1));
     }
-    s->fapl = H5Pcreate(H5P_FILE_ACCESS);
-    if (s->fapl < 0 || H5Pset_vol(s->fapl, H5VL_NATIVE, NULL) < 0 ||
-        H5Pset_fapl_multi(s->fapl, map, fapls, names, addrs, true) < 0)
-        return h5_fail(err, "making an access list for a multi file");
-    BKT_PASS(h5_open_native(plain(s->name), s->fapl, &s->file, err));
+    s->fapl = h5_native_list();
+    BKT_PASS(open_with(s, H5Pset_fapl_multi(s->fapl, map, fapls, names, addrs, true),
+                       "making an access list for a multi file", err));
     return multi_parts(s, err);
 }
 

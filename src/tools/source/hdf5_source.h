@@ -38,6 +38,7 @@ struct source {
 BKT_NODISCARD int source_open(const char *name, const char *driver, const struct bkt_settings *set,
                               struct source **out, struct bkt_err *err);
 void              source_close(struct source *s); /* NULL is fine */
+static inline void source_closep(struct source **s) { source_close(*s); }
 
 /** Find the files behind addresses @p addr .. +size-1, in order, and append them to *segs (free()).
  *  BKT_EFORMAT: outside of all. */

@@ -77,14 +77,9 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
     struct bkt_uses *u = arg;
     if (s->what != BKT_SCAN_CHUNK)
         return BKT_OK;
-    struct bkt_use *one = bkt_map_get(u->of, s->id.text, BKT_ID_LEN);
-    if (!one) {
-        one = calloc(1, sizeof *one);
-        if (!one || bkt_map_put(u->of, s->id.text, BKT_ID_LEN, one, NULL) < 0) {
-            free(one);
-            return BKT_ENOMEM;
-        }
-    }
+    struct bkt_use *one = bkt_map_make(&u->of, s->id.text, BKT_ID_LEN, sizeof *one);
+    if (!one)
+        return BKT_ENOMEM;
     one->n++;
     one->bytes += s->entry->size;
     one->mtime = s->entry->mtime > one->mtime ? s->entry->mtime : one->mtime;
@@ -94,10 +89,8 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
 int bkt_uses_scan(struct bkt_domain *d, struct bkt_uses **out, struct bkt_err *err)
 {
     struct bkt_uses *u = calloc(1, sizeof *u);
-    if (!u || !(u->of = bkt_map_new())) {
-        free(u);
+    if (!u)
         BKT_NOMEM(err);
-    }
     int rc = bkt_scan(bkt_domain_store(d), bkt_domain_root(d), on_scanned, u, err);
     if (rc < 0) {
         bkt_uses_free(u);
@@ -125,9 +118,9 @@ void bkt_uses_free(struct bkt_uses *u)
 
 #define MAX_FILES 1000 /* named; more are counted */
 
-static int add_file(struct bkt_extent_use *u, struct bkt_map *seen, const char *uri, uint64_t bytes)
+static int add_file(struct bkt_extent_use *u, struct bkt_map **seen, const char *uri, uint64_t bytes)
 {
-    struct bkt_where_file *f = bkt_map_get(seen, uri, strlen(uri));
+    struct bkt_where_file *f = bkt_map_get(*seen, uri, strlen(uri));
     if (!f && u->n_files == MAX_FILES) {
         u->more_files++;
         return BKT_OK;
@@ -138,7 +131,7 @@ static int add_file(struct bkt_extent_use *u, struct bkt_map *seen, const char *
         if (!f->uri)
             return BKT_ENOMEM;
         u->n_files++;
-        if (bkt_map_put(seen, uri, strlen(uri), f, NULL) < 0)
+        if (bkt_map_set(seen, uri, strlen(uri), f, NULL) < 0)
             return BKT_ENOMEM;
     }
     f->n++;
@@ -151,36 +144,33 @@ struct counting {
     struct bkt_map        *seen;
 };
 
+static void counting_fini(struct counting *c) { bkt_map_free(c->seen, NULL); }
+
 static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
 {
     struct counting *c = arg;
     (void)coord;
     c->u->n++;
     c->u->bytes += info->size;
-    return add_file(c->u, c->seen, info->uri ? info->uri : "", info->size);
+    return add_file(c->u, &c->seen, info->uri ? info->uri : "", info->size);
 }
 
 static int count_linked(struct bkt_domain *d, const struct bkt_object *o, struct bkt_extent_use *out,
                         struct bkt_err *err)
 {
-    struct bkt_dsetio *io = NULL;
-    struct counting    c  = {out, bkt_map_new()};
+    BKT_CLEANUP(bkt_dsetio_closep) struct bkt_dsetio *io = NULL;
+    BKT_CLEANUP(counting_fini) struct counting        c  = {.u = out};
     const struct bkt_layout *l = &o->dset.layout;
-    out->files            = calloc(MAX_FILES, sizeof *out->files);
-    int  rc  = out->files && c.seen ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    bool one = l->cls == BKT_D_CONTIGUOUS_REF && l->file_uri; /* known without checking whether the file may
-                                                                 be opened */
-    if (rc == BKT_OK && one && l->size)
-        rc = on_chunk(NULL, &(struct bkt_chunk_info){true, l->offset, l->size, 0, l->file_uri}, &c);
-    if (rc == BKT_OK && !one)
-        rc = bkt_dsetio_open(d, o, NULL, NULL, &io, err);
-    if (rc == BKT_OK && !one) {
-        io->places_only = true; /* the files need not be accessible */
-        rc              = bkt_chunk_iter(io, on_chunk, &c, err);
+    out->files = calloc(MAX_FILES, sizeof *out->files);
+    if (!out->files)
+        BKT_NOMEM(err);
+    if (l->cls == BKT_D_CONTIGUOUS_REF && l->file_uri) { /* known without checking the file */
+        struct bkt_chunk_info one = {true, l->offset, l->size, 0, l->file_uri};
+        return l->size ? on_chunk(NULL, &one, &c) : BKT_OK;
     }
-    bkt_dsetio_close(io);
-    bkt_map_free(c.seen, NULL);
-    return rc;
+    BKT_PASS(bkt_dsetio_open(d, o, NULL, NULL, &io, err));
+    io->places_only = true; /* the files need not be accessible */
+    return bkt_chunk_iter(io, on_chunk, &c, err);
 }
 
 /* A forbidden reference, or a chunk table that is yet to be made, is reported, but isn't a failure. */
@@ -198,11 +188,9 @@ static int uncounted(struct bkt_extent_use *out, int rc, struct bkt_err *err, co
 int bkt_where_count(struct bkt_domain *d, const struct bkt_object *o, const struct bkt_uses *uses,
                     struct bkt_extent_use *out, struct bkt_err *err)
 {
-    const enum bkt_layout_class cls = o->dset.layout.cls;
     *out        = (struct bkt_extent_use){.known = true};
-    out->linked =
-        cls == BKT_D_CONTIGUOUS_REF || cls == BKT_D_CHUNKED_REF || cls == BKT_D_CHUNKED_REF_INDIRECT;
-    if (cls == BKT_D_NONE)
+    out->linked = bkt_layout_is_linked(&o->dset.layout);
+    if (o->dset.layout.cls == BKT_D_NONE)
         return BKT_OK;
     struct bkt_err why = {.n = 0};
     if (out->linked) {

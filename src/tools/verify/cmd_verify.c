@@ -23,12 +23,7 @@ void bkt_verify_say(struct bkt_verify *v, const char *word, const char *kind, co
         bkt_verify_shared_say(v->told, (const char *const[]){word, kind, path, id, text});
         return;
     }
-    bkt_jout_open(&v->j, NULL, '{');
-    bkt_jout_str(&v->j, "kind", kind);
-    bkt_jout_str(&v->j, "path", path);
-    bkt_jout_str(&v->j, "id", id);
-    bkt_jout_url(&v->j, "message", text);
-    bkt_jout_close(&v->j);
+    bkt_jout_object(&v->j, "kind:s path:s id:s message:u", kind, path, id, text);
     if (v->t->json)
         return;
     bkt_show_name(&b, *path ? path : id);
@@ -84,7 +79,7 @@ static int check_attrs(struct bkt_verify *v, const struct bkt_reached *r)
         const struct bkt_attr *a = &r->obj->attrs.v[i];
         if (a->bad)
             bkt_verify_problem(v, "malformed", r->path, r->id.text, "attribute %s: %s", a->name, a->bad);
-        else if (v->listed && bkt_reroot_needs(a->type))
+        else if (v->is_listed && bkt_reroot_needs(a->type))
             BKT_PASS(bkt_verify_named(v, r, a->value.ptr, a->value.len));
     }
     return BKT_OK;
@@ -156,7 +151,7 @@ static int on_object(const struct bkt_reached *r, void *arg)
         return BKT_OK;
     if (r->obj->dset.bad)
         bkt_verify_problem(v, "malformed", r->path, r->id.text, "%s", r->obj->dset.bad);
-    else if (!r->obj->dset.type->bad && (v->deep || (v->listed && bkt_reroot_needs(r->obj->dset.type))))
+    else if (!r->obj->dset.type->bad && (v->deep || (v->is_listed && bkt_reroot_needs(r->obj->dset.type))))
         bkt_verify_chunks(v, r);
     uint64_t changed = v->n_changed;
     bkt_verify_refs(v, r->path, r->obj);
@@ -172,17 +167,14 @@ static int on_object(const struct bkt_reached *r, void *arg)
  * bucket. */
 static int check_uploads(struct bkt_verify *v)
 {
-    struct bkt_verify_uploads *u    = NULL;
-    const struct bkt_id       *root = bkt_domain_root(v->d);
-    char                       prefix[40];
+    BKT_CLEANUP(bkt_verify_uploads_fini) struct bkt_verify_uploads u = {0};
+    const struct bkt_id *root = bkt_domain_root(v->d);
+    char                 prefix[40];
     if (!bkt_id_is_v2(root))
         return BKT_OK;
     (void)snprintf(prefix, sizeof prefix, "db/%.17s/", root->text + 2);
-    int rc = bkt_verify_uploads_list(v, bkt_domain_store(v->d), prefix, &u);
-    if (rc == BKT_OK)
-        rc = bkt_verify_uploads(v, bkt_domain_store(v->d), u, NULL);
-    bkt_verify_uploads_free(u);
-    return rc;
+    BKT_PASS(bkt_verify_uploads_list(v, bkt_domain_store(v->d), prefix, &u));
+    return bkt_verify_uploads(v, bkt_domain_store(v->d), &u, NULL);
 }
 
 static int check_user_block(struct bkt_verify *v)
@@ -226,14 +218,11 @@ static int check_domain(struct bkt_verify *v, const char *name)
 
 static void summary(struct bkt_verify *v, const char *name)
 {
-    bkt_jout_u64(&v->j, "objects", v->n_objects);
-    bkt_jout_u64(&v->j, "chunks", v->n_chunks);
-    bkt_jout_u64(&v->j, "references", v->n_refs);
-    bkt_jout_u64(&v->j, "chunks_decoded", v->n_checked);
-    bkt_jout_u64(&v->j, "n_problems", v->n_problems);
-    bkt_jout_u64(&v->j, "n_orphans", v->n_orphans);
-    bkt_jout_u64(&v->j, "n_fresh", v->n_fresh);
-    bkt_jout_u64(&v->j, "n_removed", v->n_removed);
+    bkt_jout_members(
+        &v->j,
+        "objects:n chunks:n references:n chunks_decoded:n n_problems:n n_orphans:n n_fresh:n n_removed:n",
+        v->n_objects, v->n_chunks, v->n_refs, v->n_checked, v->n_problems, v->n_orphans, v->n_fresh,
+        v->n_removed);
     if (v->snapshot)
         bkt_jout_str(&v->j, "snapshot", v->snapshot);
     if (v->t->json)
@@ -293,13 +282,11 @@ static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j, boo
     (void)bkt_tool_number(t, "min-age", 0, UINT32_MAX, &age); /* run() has checked it */
     v.min_age = (double)age;
     v.alone = alone && bkt_processes_several();
-    v.files   = bkt_map_new();
-    v.reached = bkt_map_new();
     bkt_jout_open(&v.j, NULL, '{');
     bkt_jout_url(&v.j, "name", name);
     bkt_jout_open(&v.j, "problems", '[');
     unsigned base = j->depth + 1;
-    int      rc   = v.files && v.reached ? check_place(&v, name) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+    int      rc   = check_place(&v, name);
     while (v.j.depth > base)
         bkt_jout_close(&v.j);
     if (rc == BKT_OK)
@@ -310,7 +297,7 @@ static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j, boo
     *j = v.j;
     bkt_map_free(v.files, free);
     bkt_map_free(v.reached, free);
-    bkt_verify_strays_free(v.strays);
+    bkt_verify_strays_fini(&v.strays);
     bkt_map_free(v.listed, free);
     bkt_domain_close(v.d);
     if (rc < 0)
@@ -400,16 +387,14 @@ static int run_names(struct bkt_tool *t, struct bkt_jout *j)
 
 static int run(struct bkt_tool *t)
 {
-    struct bkt_jout j;
-    uint64_t        age = MIN_AGE;
+    uint64_t age = MIN_AGE;
     if (!bkt_tool_number(t, "min-age", 0, UINT32_MAX, &age))
         return BKT_EXIT_USAGE;
     if (!bkt_processes_first())
         return bkt_verify_shared_serve(t, check_name);
-    bkt_jout_init(&j, t->json ? stdout : NULL);
-    bkt_jout_open(&j, NULL, '[');
-    int rc = run_names(t, &j);
-    bkt_jout_close(&j);
+    bkt_jout_open(&t->j, NULL, '[');
+    int rc = run_names(t, &t->j);
+    bkt_jout_close(&t->j);
     return rc;
 }
 

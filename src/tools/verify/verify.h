@@ -29,9 +29,13 @@ struct bkt_verify {
     uint64_t n_stale; /* chunks of the dataset under way that can't be decoded because a file has changed, */
     struct bkt_err     stale;     /* and why the first can't */
     struct bkt_map    *files;   /* URI -> struct bkt_verify_file */
-    struct bkt_map    *listed;  /* id -> struct listed (verify_orphans.c); NULL: can't be listed */
+    bool               is_listed; /* false: the domain can't be listed */
+    struct bkt_map    *listed;  /* id -> struct listed (verify_orphans.c) */
     struct bkt_map    *reached; /* id -> struct reached */
-    struct bkt_strays *strays;  /* verify_orphans.c */
+    struct bkt_strays {
+        struct bkt_stray *v; /* verify_orphans.c */
+        size_t            n, cap;
+    } strays;
     struct bkt_verify_shared
         *shared;          /* the processes of an mpirun decode chunks (verify_shared.h); NULL: this one */
     struct bkt_buf *told; /* reports go there as bytes; NULL: they are printed */
@@ -76,17 +80,23 @@ int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o);
 /** Report chunk objects of impossible size, as far as that can be found without reading them.  Note chunk
  *  objects outside of their dataset's extent for bkt_verify_orphans(). */
 int  bkt_verify_sizes(struct bkt_verify *v);
-void bkt_verify_strays_free(struct bkt_strays *s);
+void bkt_verify_strays_fini(struct bkt_strays *s);
 /** Report listed objects that aren't needed; remove them if that is requested and they are old enough. */
 int bkt_verify_orphans(struct bkt_verify *v);
 
 /** List uploads in parts of keys that begin with @p prefix (verify_bucket.c).  If they can't be listed, that
  * is reported, and isn't a failure.
- * @param out  bkt_verify_uploads_free(), whatever is returned */
-struct bkt_verify_uploads;
+ * @param out  zeroed; bkt_verify_uploads_fini(), whatever is returned */
+struct bkt_verify_uploads {
+    struct bkt_verify_upload {
+        char  *key, *id;
+        double begun;
+    }     *v;
+    size_t n, cap;
+};
 int bkt_verify_uploads_list(struct bkt_verify *v, struct bkt_store *st, const char *prefix,
-                            struct bkt_verify_uploads **out);
-void bkt_verify_uploads_free(struct bkt_verify_uploads *u);
+                            struct bkt_verify_uploads *out);
+void bkt_verify_uploads_fini(struct bkt_verify_uploads *u);
 /** Report uploads, and abort them if that is requested and they are old enough.  With @p used: only those
  *  whose tree isn't in it. */
 int bkt_verify_uploads(struct bkt_verify *v, struct bkt_store *st, const struct bkt_verify_uploads *u,
@@ -101,9 +111,18 @@ int bkt_verify_snapshot_repair(struct bkt_verify *v);
 int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_place *p);
 /** Whether an object stored at @p mtime, by the store's own clock, may be a working writer's. */
 bool bkt_verify_is_fresh(const struct bkt_verify *v, struct bkt_store *st, double mtime);
-/** Count a reported orphan and what became of it.  In JSON this ends the object that reports it.
- * @param modified  when the youngest part of it was stored */
-void bkt_verify_end_orphan(struct bkt_verify *v, double modified, bool fresh, bool removed);
+/** Something that nothing needs. */
+struct bkt_orphan {
+    struct bkt_store *st;
+    double            modified; /* when the youngest part of it was stored */
+    bool              fresh, removed;
+};
+/** Remove it if that is requested and it is old enough: all keys below @p prefix, or @p key (either may be
+ *  NULL).  Sets fresh and removed.  In JSON this begins the object that reports it. */
+int bkt_verify_orphan(struct bkt_verify *v, struct bkt_orphan *o, const char *prefix, const char *key);
+/** Count it, and end the report; @p fmt: as text. */
+void bkt_verify_end_orphan(struct bkt_verify *v, const struct bkt_orphan *o, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /** Delete a tree or an object's folder, unless something in it is younger than min_age: then *fresh. */
 int bkt_verify_delete(struct bkt_verify *v, struct bkt_store *st, const char *prefix, bool *fresh);
 

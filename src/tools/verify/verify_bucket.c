@@ -7,23 +7,13 @@
 #include "tools/show/show.h"
 #include "tools/verify/verify.h"
 
-struct upload {
-    char  *key, *id;
-    double begun;
-};
-struct bkt_verify_uploads {
-    struct upload *v;
-    size_t         n, cap;
-};
-
-void bkt_verify_uploads_free(struct bkt_verify_uploads *u)
+void bkt_verify_uploads_fini(struct bkt_verify_uploads *u)
 {
-    for (size_t i = 0; u && i < u->n; i++) {
+    for (size_t i = 0; i < u->n; i++) {
         free(u->v[i].key);
         free(u->v[i].id);
     }
-    free(u ? u->v : NULL);
-    free(u);
+    free(u->v);
 }
 
 static int on_upload(const struct bkt_upload *u, void *arg)
@@ -31,17 +21,16 @@ static int on_upload(const struct bkt_upload *u, void *arg)
     struct bkt_verify_uploads *l = arg;
     if (bkt_list_room(&l->v, l->n, &l->cap, sizeof *l->v) < 0)
         return BKT_ENOMEM;
-    struct upload *e = &l->v[l->n++];
-    *e               = (struct upload){strdup(u->key), strdup(u->id), u->begun};
+    struct bkt_verify_upload *e = &l->v[l->n++];
+    *e               = (struct bkt_verify_upload){strdup(u->key), strdup(u->id), u->begun};
     return e->key && e->id ? BKT_OK : BKT_ENOMEM;
 }
 
 int bkt_verify_uploads_list(struct bkt_verify *v, struct bkt_store *st, const char *prefix,
-                            struct bkt_verify_uploads **out)
+                            struct bkt_verify_uploads *out)
 {
-    struct bkt_err             why = {.n = 0};
-    struct bkt_verify_uploads *u   = *out = calloc(1, sizeof *u);
-    int                        rc  = u ? bkt_store_uploads(st, prefix, on_upload, u, &why) : BKT_ENOMEM;
+    struct bkt_err why = {.n = 0};
+    int            rc  = bkt_store_uploads(st, prefix, on_upload, out, &why);
     if (rc == BKT_ENOMEM)
         return BKT_ERR(v->err, rc, "out of memory");
     if (rc < 0) /* many servers don't list them, or not for this user */
@@ -49,23 +38,18 @@ int bkt_verify_uploads_list(struct bkt_verify *v, struct bkt_store *st, const ch
     return BKT_OK;
 }
 
-static int tell_upload(struct bkt_verify *v, struct bkt_store *st, const struct upload *u)
+static int tell_upload(struct bkt_verify *v, struct bkt_store *st, const struct bkt_verify_upload *u)
 {
-    bool fresh = bkt_verify_is_fresh(v, st, u->begun) || (u->begun <= 0 && v->min_age > 0),
-         removed = v->repair && !fresh;
-    if (removed)
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    struct bkt_orphan o = {.modified = u->begun};
+    o.fresh   = bkt_verify_is_fresh(v, st, u->begun) || (u->begun <= 0 && v->min_age > 0);
+    o.removed = v->repair && !o.fresh;
+    if (o.removed)
         BKT_PASS(bkt_store_abort(st, u->key, u->id, v->err));
-    if (v->t->json) {
-        bkt_jout_open(&v->j, NULL, '{');
-        bkt_jout_str(&v->j, "upload", u->key);
-        bkt_jout_str(&v->j, "upload_id", u->id);
-    } else {
-        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-        bkt_show_name(&b, u->key);
-        printf("%s: upload of %s was never completed%s\n", fresh ? "fresh" : "orphan", bkt_buf_str(&b),
-               removed ? ": removed" : "");
-    }
-    bkt_verify_end_orphan(v, u->begun, fresh, removed);
+    bkt_show_name(&b, u->key);
+    bkt_jout_open(&v->j, NULL, '{');
+    bkt_jout_members(&v->j, "upload:s upload_id:s", u->key, u->id);
+    bkt_verify_end_orphan(v, &o, "upload of %s was never completed", bkt_buf_str(&b));
     return BKT_OK;
 }
 
@@ -94,7 +78,7 @@ struct roots {
     struct bkt_map    *trees;
     unsigned           depth;
     int                rc;
-    struct bkt_verify_uploads *uploads;
+    struct bkt_verify_uploads uploads;
 };
 
 static int on_entry(const char *path, void *arg);
@@ -104,7 +88,7 @@ static int look_at(struct roots *r, const char *path)
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
     BKT_PASS(bkt_doc_get(r->st, path, &doc, r->v->err));
     if (doc.what == BKT_IS_DOMAIN && bkt_id_is_v2(&doc.doc.root)) {
-        int rc = bkt_map_put(r->used, doc.doc.root.text + 2, BKT_TREE, r, NULL);
+        int rc = bkt_map_set(&r->used, doc.doc.root.text + 2, BKT_TREE, r, NULL);
         return rc < 0 ? BKT_ERR(r->v->err, rc, "out of memory") : BKT_OK;
     }
     if (r->depth > BKT_TOOL_FOLDERS)
@@ -123,7 +107,7 @@ static int on_tree(const struct bkt_listed *e, void *arg)
     size_t        n = strlen(e->key); /* db/xxxxxxxx-xxxxxxxx/ */
     if (!e->is_prefix || n != 3 + BKT_TREE + 1 || !bkt_is_tree(e->key + 3))
         return BKT_OK;
-    return bkt_map_put(r->trees, e->key + 3, BKT_TREE, r, NULL) < 0 ? BKT_ENOMEM : BKT_OK;
+    return bkt_map_set(&r->trees, e->key + 3, BKT_TREE, r, NULL) < 0 ? BKT_ENOMEM : BKT_OK;
 }
 
 struct age {
@@ -146,21 +130,11 @@ static int tell(struct roots *r, const char *digits)
     char               prefix[40];
     snprintf(prefix, sizeof prefix, "db/%.*s/", BKT_TREE, digits);
     BKT_PASS(bkt_store_list(r->st, prefix, "", on_object, &a, v->err));
-    bool fresh = bkt_verify_is_fresh(v, r->st, a.newest), removed = false;
-    if (v->repair && !fresh) {
-        BKT_PASS(bkt_verify_delete(v, r->st, prefix, &fresh));
-        removed = !fresh;
-    }
-    if (v->t->json) {
-        bkt_jout_open(&v->j, NULL, '{');
-        bkt_jout_str(&v->j, "tree", prefix);
-        bkt_jout_u64(&v->j, "objects", a.n);
-        bkt_jout_u64(&v->j, "bytes", a.bytes);
-    } else {
-        printf("%s: no domain has %s, %llu objects, %llu bytes%s\n", fresh ? "fresh" : "orphan", prefix,
-               (unsigned long long)a.n, (unsigned long long)a.bytes, removed ? ": removed" : "");
-    }
-    bkt_verify_end_orphan(v, a.newest, fresh, removed);
+    struct bkt_orphan o = {.st = r->st, .modified = a.newest};
+    BKT_PASS(bkt_verify_orphan(v, &o, prefix, NULL));
+    bkt_jout_members(&v->j, "tree:s objects:n bytes:n", prefix, a.n, a.bytes);
+    bkt_verify_end_orphan(v, &o, "no domain has %s, %llu objects, %llu bytes", prefix,
+                          (unsigned long long)a.n, (unsigned long long)a.bytes);
     return BKT_OK;
 }
 
@@ -168,26 +142,24 @@ static int tell(struct roots *r, const char *digits)
  * orphan. */
 static int run(struct roots *r)
 {
-    size_t      pos = 0, n;
-    const void *key;
-    void       *value;
+    struct bkt_map_at at = {0};
     BKT_PASS(bkt_store_list(r->st, "db/", "/", on_tree, r, r->v->err));
     BKT_PASS(bkt_verify_uploads_list(r->v, r->st, "db/", &r->uploads));
     BKT_PASS(bkt_place_list(r->st, "", on_entry, r, r->v->err));
-    while (bkt_map_next(r->trees, &pos, &key, &n, &value)) {
+    while (bkt_map_walk(r->trees, &at)) {
         r->v->n_objects++;
-        if (!bkt_map_get(r->used, key, BKT_TREE))
-            BKT_PASS(tell(r, key));
+        if (!bkt_map_get(r->used, at.key, BKT_TREE))
+            BKT_PASS(tell(r, at.key));
     }
-    return bkt_verify_uploads(r->v, r->st, r->uploads, r->used);
+    return bkt_verify_uploads(r->v, r->st, &r->uploads, r->used);
 }
 
 int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_place *p)
 {
-    struct roots r  = {.v = v, .st = p->store, .used = bkt_map_new(), .trees = bkt_map_new()};
-    int          rc = r.used && r.trees ? run(&r) : BKT_ERR(v->err, BKT_ENOMEM, "out of memory");
+    struct roots r  = {.v = v, .st = p->store};
+    int          rc = run(&r);
     bkt_map_free(r.used, NULL);
     bkt_map_free(r.trees, NULL);
-    bkt_verify_uploads_free(r.uploads);
+    bkt_verify_uploads_fini(&r.uploads);
     return rc;
 }

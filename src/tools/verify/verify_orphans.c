@@ -1,4 +1,5 @@
 /* h5bucket verify: finds objects of a domain in the store that nothing in it needs. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include "base/list.h"
 #include "base/num.h"
 #include "base/os/clock.h"
+#include "tools/show/show.h"
 #include "tools/source/key_list.h"
 #include "tools/verify/verify.h"
 
@@ -28,14 +30,9 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
     struct bkt_verify *v = arg;
     if (s->what == BKT_SCAN_OTHER)
         return BKT_OK;
-    struct listed *l = bkt_map_get(v->listed, s->id.text, BKT_ID_LEN);
-    if (!l) {
-        l = calloc(1, sizeof *l);
-        if (!l || bkt_map_put(v->listed, s->id.text, BKT_ID_LEN, l, NULL) < 0) {
-            free(l);
-            return BKT_ENOMEM;
-        }
-    }
+    struct listed *l = bkt_map_make(&v->listed, s->id.text, BKT_ID_LEN, sizeof *l);
+    if (!l)
+        return BKT_ENOMEM;
     l->json |= s->what == BKT_SCAN_OBJECT;
     l->n_chunks += s->what == BKT_SCAN_CHUNK;
     v->n_chunks += s->what == BKT_SCAN_CHUNK;
@@ -47,14 +44,12 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
 int bkt_verify_list(struct bkt_verify *v)
 {
     struct bkt_err why = {.n = 0};
-    v->listed          = bkt_map_new();
-    if (!v->listed)
-        return BKT_ERR(v->err, BKT_ENOMEM, "out of memory");
+    v->is_listed       = true;
     int rc = bkt_scan(bkt_domain_store(v->d), bkt_domain_root(v->d), on_scanned, v, &why);
     if (rc != BKT_EUNSUP)
         return rc < 0 ? bkt_err_copy(v->err, rc, &why) : BKT_OK;
-    bkt_map_free(v->listed, free);
-    v->listed = NULL;
+    bkt_map_clear(&v->listed, free);
+    v->is_listed = false;
     bkt_verify_note(v, "/", bkt_domain_root(v->d)->text, &why);
     return BKT_OK;
 }
@@ -75,7 +70,7 @@ int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o)
 {
     unsigned        rank = o->kind == BKT_DATASET ? o->dset.layout.rank : 0;
     struct reached *r    = malloc(sizeof *r + rank * sizeof *r->grid);
-    if (!r || bkt_map_put(v->reached, o->id.text, BKT_ID_LEN, r, NULL) < 0) {
+    if (!r || bkt_map_set(&v->reached, o->id.text, BKT_ID_LEN, r, NULL) < 0) {
         free(r);
         return BKT_ERR(v->err, BKT_ENOMEM, "out of memory");
     }
@@ -134,66 +129,64 @@ int bkt_verify_delete(struct bkt_verify *v, struct bkt_store *st, const char *pr
 
 /* ---- orphans ---- */
 
-void bkt_verify_end_orphan(struct bkt_verify *v, double modified, bool fresh, bool removed)
+int bkt_verify_orphan(struct bkt_verify *v, struct bkt_orphan *o, const char *prefix, const char *key)
 {
-    v->n_fresh += fresh;
-    v->n_orphans += !fresh;
-    v->n_removed += removed;
-    if (!v->t->json)
-        return;
-    bkt_jout_real(&v->j, "modified", modified);
-    bkt_jout_bool(&v->j, "fresh", fresh);
-    bkt_jout_bool(&v->j, "removed", removed);
+    o->fresh   = bkt_verify_is_fresh(v, o->st, o->modified);
+    o->removed = v->repair && !o->fresh;
+    if (o->removed && prefix) {
+        BKT_PASS(bkt_verify_delete(v, o->st, prefix, &o->fresh));
+        o->removed = !o->fresh;
+    }
+    if (o->removed && key)
+        BKT_PASS(bkt_key_delete(o->st, key, v->err));
+    bkt_jout_open(&v->j, NULL, '{');
+    return BKT_OK;
+}
+
+void bkt_verify_end_orphan(struct bkt_verify *v, const struct bkt_orphan *o, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    BKT_CLEANUP(bkt_freep) char *text = bkt_vtext(fmt, ap);
+    va_end(ap);
+    v->n_fresh += o->fresh;
+    v->n_orphans += !o->fresh;
+    v->n_removed += o->removed;
+    bkt_jout_members(&v->j, "modified:r fresh:b removed:b", o->modified, o->fresh, o->removed);
     bkt_jout_close(&v->j);
+    if (!v->t->json)
+        printf("%s: %s%s\n", o->fresh ? "fresh" : "orphan", text ? text : "", o->removed ? ": removed" : "");
 }
 
 static int tell(struct bkt_verify *v, const struct bkt_id *id, const struct listed *l)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    bool fresh = bkt_verify_is_fresh(v, bkt_domain_store(v->d), l->newest), removed = false;
+    struct bkt_orphan o = {.st = bkt_domain_store(v->d), .modified = l->newest};
     if (bkt_id_key(id, &key) < 0)
         return BKT_ERR(v->err, BKT_ENOMEM, "out of memory");
     while (key.len && key.ptr[key.len - 1] != '/')
         bkt_buf_cut(&key, key.len - 1);
-    if (v->repair && !fresh) {
-        int rc = bkt_verify_delete(v, bkt_domain_store(v->d), bkt_buf_str(&key), &fresh);
-        if (rc < 0)
-            return rc;
-        removed = !fresh;
-    }
-    if (v->t->json) {
-        bkt_jout_open(&v->j, NULL, '{');
-        bkt_jout_str(&v->j, "id", id->text);
-        bkt_jout_bool(&v->j, "object", l->json);
-        bkt_jout_u64(&v->j, "chunks", l->n_chunks);
-        bkt_jout_u64(&v->j, "bytes", l->bytes);
-    } else {
-        printf("%s: %s%s, %llu chunks, %llu bytes%s\n", fresh ? "fresh" : "orphan", id->text,
-               l->json ? "" : " (chunks only)", (unsigned long long)l->n_chunks, (unsigned long long)l->bytes,
-               removed ? ": removed" : "");
-    }
-    bkt_verify_end_orphan(v, l->newest, fresh, removed);
+    BKT_PASS(bkt_verify_orphan(v, &o, bkt_buf_str(&key), NULL));
+    bkt_jout_members(&v->j, "id:s object:b chunks:n bytes:n", id->text, l->json, l->n_chunks, l->bytes);
+    bkt_verify_end_orphan(v, &o, "%s%s, %llu chunks, %llu bytes", id->text, l->json ? "" : " (chunks only)",
+                          (unsigned long long)l->n_chunks, (unsigned long long)l->bytes);
     return BKT_OK;
 }
 
 /* Chunks of needed datasets outside of the extent, or of a layout that has none. */
-struct stray {
+struct bkt_stray {
     struct bkt_id id;
     char         *key;
     uint64_t      size;
     double        mtime;
 };
-struct bkt_strays {
-    struct stray *v;
-    size_t        n, cap;
-};
 
-void bkt_verify_strays_free(struct bkt_strays *s)
+void bkt_verify_strays_fini(struct bkt_strays *s)
 {
-    for (size_t i = 0; s && i < s->n; i++)
+    for (size_t i = 0; i < s->n; i++)
         free(s->v[i].key);
-    free(s ? s->v : NULL);
-    free(s);
+    free(s->v);
+    *s = (struct bkt_strays){NULL, 0, 0};
 }
 
 static bool is_stray(const struct reached *r, const char *name)
@@ -212,10 +205,10 @@ static bool is_stray(const struct reached *r, const char *name)
 
 static int note_stray(struct bkt_verify *v, const struct bkt_scanned *s)
 {
-    struct bkt_strays *l = v->strays;
+    struct bkt_strays *l = &v->strays;
     if (bkt_list_room(&l->v, l->n, &l->cap, sizeof *l->v) < 0)
         return BKT_ENOMEM;
-    l->v[l->n] = (struct stray){s->id, strdup(s->entry->key), s->entry->size, s->entry->mtime};
+    l->v[l->n] = (struct bkt_stray){s->id, strdup(s->entry->key), s->entry->size, s->entry->mtime};
     return l->v[l->n].key ? (l->n++, BKT_OK) : BKT_ENOMEM;
 }
 
@@ -239,47 +232,32 @@ static int on_sized(const struct bkt_scanned *s, void *arg)
 
 int bkt_verify_sizes(struct bkt_verify *v)
 {
-    if (!v->listed)
+    if (!v->is_listed)
         return BKT_OK;
-    v->strays = calloc(1, sizeof *v->strays);
-    int rc =
-        v->strays ? bkt_scan(bkt_domain_store(v->d), bkt_domain_root(v->d), on_sized, v, v->err) : BKT_ENOMEM;
+    int rc = bkt_scan(bkt_domain_store(v->d), bkt_domain_root(v->d), on_sized, v, v->err);
     return rc == BKT_ENOMEM ? BKT_ERR(v->err, rc, "out of memory") : rc;
 }
 
-static int tell_stray(struct bkt_verify *v, const struct stray *s)
+static int tell_stray(struct bkt_verify *v, const struct bkt_stray *s)
 {
-    const char *chunk = strrchr(s->key, '/');
-    bool fresh = bkt_verify_is_fresh(v, bkt_domain_store(v->d), s->mtime), removed = v->repair && !fresh;
-    const char *one   = s->key;
-    chunk             = chunk ? chunk + 1 : s->key;
-    if (removed)
-        BKT_PASS(bkt_store_delete(bkt_domain_store(v->d), &one, 1, v->err));
-    if (v->t->json) {
-        bkt_jout_open(&v->j, NULL, '{');
-        bkt_jout_str(&v->j, "id", s->id.text);
-        bkt_jout_str(&v->j, "chunk", chunk);
-        bkt_jout_u64(&v->j, "bytes", s->size);
-    } else {
-        printf("%s: chunk %s of %s lies outside of its extent%s\n", fresh ? "fresh" : "orphan", chunk,
-               s->id.text, removed ? ": removed" : "");
-    }
-    bkt_verify_end_orphan(v, s->mtime, fresh, removed);
+    const char       *slash = strrchr(s->key, '/'), *chunk = slash ? slash + 1 : s->key;
+    struct bkt_orphan o     = {.st = bkt_domain_store(v->d), .modified = s->mtime};
+    BKT_PASS(bkt_verify_orphan(v, &o, NULL, s->key));
+    bkt_jout_members(&v->j, "id:s chunk:s bytes:n", s->id.text, chunk, s->size);
+    bkt_verify_end_orphan(v, &o, "chunk %s of %s lies outside of its extent", chunk, s->id.text);
     return BKT_OK;
 }
 
 int bkt_verify_orphans(struct bkt_verify *v)
 {
-    size_t      pos = 0, n;
-    const void *key;
-    void       *value;
-    while (v->listed && bkt_map_next(v->listed, &pos, &key, &n, &value)) {
+    struct bkt_map_at at = {0};
+    while (bkt_map_walk(v->listed, &at)) {
         struct bkt_id id = {{0}};
-        memcpy(id.text, key, BKT_ID_LEN);
+        memcpy(id.text, at.key, BKT_ID_LEN);
         if (!bkt_map_get(v->reached, id.text, BKT_ID_LEN))
-            BKT_PASS(tell(v, &id, value));
+            BKT_PASS(tell(v, &id, at.value));
     }
-    for (size_t i = 0; v->strays && i < v->strays->n; i++)
-        BKT_PASS(tell_stray(v, &v->strays->v[i]));
+    for (size_t i = 0; i < v->strays.n; i++)
+        BKT_PASS(tell_stray(v, &v->strays.v[i]));
     return BKT_OK;
 }

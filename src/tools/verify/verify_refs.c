@@ -26,11 +26,8 @@ static struct bkt_verify_file *file_of(struct bkt_verify *v, const char *uri, st
     struct bkt_verify_file *f = bkt_map_get(v->files, uri, strlen(uri));
     if (f)
         return f;
-    f = calloc(1, sizeof *f);
-    if (!f || bkt_map_put(v->files, uri, strlen(uri), f, NULL) < 0) {
-        free(f);
+    if (!(f = bkt_map_make(&v->files, uri, strlen(uri), sizeof *f)))
         return NULL;
-    }
     struct bkt_req req = {.op = BKT_HEAD, .key = key};
     f->rc              = bkt_store_run(st, &req, 1, NULL);
     f->size            = req.size;
@@ -91,16 +88,11 @@ static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, vo
     struct walk *w       = arg;
     const char  *uri     = info->uri ? info->uri : "";
     uint64_t     end = UINT64_MAX;
-    struct reach *reaches = bkt_map_get(w->ends, uri, strlen(uri));
+    struct reach *reaches = bkt_map_make(&w->ends, uri, strlen(uri), sizeof *reaches);
     (void)coord;
     w->v->n_refs++;
-    if (!reaches) {
-        reaches = calloc(1, sizeof *reaches);
-        if (!reaches || bkt_map_put(w->ends, uri, strlen(uri), reaches, NULL) < 0) {
-            free(reaches);
-            return BKT_ENOMEM;
-        }
-    }
+    if (!reaches)
+        return BKT_ENOMEM;
     (void)bkt_add_u64(info->offset, info->size, &end);
     reaches->end = bkt_max_u64(reaches->end, end);
     reaches->n++;
@@ -168,23 +160,20 @@ static void failed(struct bkt_verify *v, const char *path, const struct bkt_obje
 /* Checks every file with chunks, even if others fail. */
 static void check_ends(const struct walk *w)
 {
-    size_t      pos = 0, n;
-    const void *uri;
-    void       *reaches;
-    while (bkt_map_next(w->ends, &pos, &uri, &n, &reaches)) {
+    struct bkt_map_at at = {0};
+    while (bkt_map_walk(w->ends, &at)) {
         struct bkt_chunk_file       *f;
-        struct bkt_store            *st   = NULL;
-        struct bkt_err               err  = {.n = 0};
-        BKT_CLEANUP(bkt_freep) char *text = strndup(uri, n), *key = NULL;
-        int rc =
-            text ? bkt_reference_file(w->io, text, n, w->o->dset.layout.file_etag, &f, &err) : BKT_ENOMEM;
+        const struct reach          *r   = at.value;
+        struct bkt_store            *st  = NULL;
+        struct bkt_err               err = {.n = 0};
+        BKT_CLEANUP(bkt_freep) char *key = NULL;
+        int rc = bkt_reference_file(w->io, at.key, at.n, w->o->dset.layout.file_etag, &f, &err);
         if (rc == BKT_OK) /* by the table's row, or the layout */
-            rc = bkt_domain_resolve_uri(w->v->d, text, &st, &key, &err);
+            rc = bkt_domain_resolve_uri(w->v->d, at.key, &st, &key, &err);
         if (rc < 0)
             failed(w->v, w->path, w->o, rc, &err);
         else
-            check_file(w->v, w->path, w->o, text, st, key, ((struct reach *)reaches)->n,
-                       ((struct reach *)reaches)->end, f->etag);
+            check_file(w->v, w->path, w->o, at.key, st, key, r->n, r->end, f->etag);
     }
 }
 
@@ -255,16 +244,13 @@ static void check_raw(struct bkt_verify *v, const char *path, const struct bkt_o
 
 void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_object *o)
 {
-    const enum bkt_layout_class cls = o->dset.layout.cls;
-    struct bkt_err              err = {.n = 0};
-    struct walk                 w   = {.v = v, .path = path, .o = o, .ends = bkt_map_new()};
+    struct bkt_err err = {.n = 0};
+    struct walk    w   = {.v = v, .path = path, .o = o};
     if (o->dset.layout.external)
         check_raw(v, path, o);
-    if (cls != BKT_D_CONTIGUOUS_REF && cls != BKT_D_CHUNKED_REF && cls != BKT_D_CHUNKED_REF_INDIRECT) {
-        bkt_map_free(w.ends, NULL);
+    if (!bkt_layout_is_linked(&o->dset.layout))
         return;
-    }
-    int rc = w.ends ? bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &w.io, &err) : BKT_ENOMEM;
+    int rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &w.io, &err);
     if (rc == BKT_OK) {
         w.io->places_only = true;
         w.io->bad_place   = on_bad_place;
@@ -474,7 +460,7 @@ void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r)
     }
     if (d) {
         *d = (struct deep){.v = v, .reached = r, .path = r->path, .o = o, .unchecked = v->n_unchecked};
-        d->named = v->listed && bkt_reroot_needs(o->dset.type);
+        d->named = v->is_listed && bkt_reroot_needs(o->dset.type);
         rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &d->io, &err);
     }
     if (rc == BKT_OK)

@@ -110,9 +110,7 @@ static int work_on_chunks(struct bkt_tool *t, struct bkt_domain *d, struct bkt_r
     struct bkt_verify v = {.t = t, .d = d, .deep = bkt_tool_has(t, "deep") > 0, .told = &told, .err = err};
     BKT_PASS(parts_parse_text(unit, &id, err));
     BKT_PASS(parts_parse_text(unit, &path, err));
-    v.files = bkt_map_new();
-    int rc =
-        v.files ? check_chunks(&v, id, path, unit, result, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = check_chunks(&v, id, path, unit, result, err);
     bkt_map_free(v.files, free);
     return rc;
 }
@@ -136,7 +134,7 @@ static int note_stale(struct bkt_verify_shared *x, const char *id, const char *p
         return BKT_OK;
     if (!s) {
         s = calloc(1, sizeof *s);
-        if (!s || !(s->path = strdup(path)) || bkt_map_put(x->stale, id, strlen(id), s, NULL) < 0) {
+        if (!s || !(s->path = strdup(path)) || bkt_map_set(&x->stale, id, strlen(id), s, NULL) < 0) {
             if (s)
                 stale_free(s);
             return BKT_ENOMEM;
@@ -151,11 +149,10 @@ static int note_stale(struct bkt_verify_shared *x, const char *id, const char *p
 /* Each dataset is reported once as not checked. */
 static int say_again(struct bkt_verify *v, char *const t[TEXTS])
 {
-    struct bkt_map *said = v->shared->unchecked;
     if (strcmp(t[1], "unchecked") == 0) {
-        if (bkt_map_get(said, t[3], strlen(t[3])))
+        if (bkt_map_get(v->shared->unchecked, t[3], strlen(t[3])))
             return BKT_OK;
-        if (bkt_map_put(said, t[3], strlen(t[3]), v, NULL) < 0)
+        if (bkt_map_set(&v->shared->unchecked, t[3], strlen(t[3]), v, NULL) < 0)
             return BKT_ENOMEM;
     }
     v->n_problems += strncmp(t[0], "problem", 7) == 0;
@@ -205,7 +202,7 @@ static int work_here(void *arg, struct bkt_rd *unit, struct bkt_buf *result, str
 
 int bkt_verify_shared_refs(struct bkt_verify *v, const struct bkt_reached *r, bool changed)
 {
-    if (changed && bkt_map_put(v->shared->reported, r->id.text, BKT_ID_LEN, v, NULL) < 0)
+    if (changed && bkt_map_set(&v->shared->reported, r->id.text, BKT_ID_LEN, v, NULL) < 0)
         return BKT_ERR(v->err, BKT_ENOMEM, "out of memory");
     return bkt_share_step(v->err);
 }
@@ -213,16 +210,12 @@ int bkt_verify_shared_refs(struct bkt_verify *v, const struct bkt_reached *r, bo
 static void report_stale(struct bkt_verify *v)
 {
     const struct bkt_verify_shared *x = v->shared;
-    const void *key;
-    size_t pos = 0, n;
-    void *value;
-    while (bkt_map_next(x->stale, &pos, &key, &n, &value)) {
-        const struct stale *s = value;
-        char id[BKT_ID_LEN + 1] = "";
-        if (n > BKT_ID_LEN || bkt_map_get(x->reported, key, n))
+    struct bkt_map_at at = {0};
+    while (bkt_map_walk(x->stale, &at)) {
+        const struct stale *s = at.value;
+        if (at.n > BKT_ID_LEN || bkt_map_get(x->reported, at.key, at.n))
             continue;
-        memcpy(id, key, n);
-        bkt_verify_problem(v, "changed", s->path, id, "%s (%llu chunks)",
+        bkt_verify_problem(v, "changed", s->path, at.key, "%s (%llu chunks)",
                            s->err.n ? s->err.frame[0].msg : "a file has changed", (unsigned long long)s->n);
     }
 }
@@ -231,8 +224,7 @@ static int reach(struct bkt_verify *v, const char *name, int (*each)(const struc
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
     struct bkt_share *s = &v->shared->s;
-    if (!v->shared->stale || !v->shared->reported || !v->shared->unchecked ||
-        parts_emit_text(&news, name) < 0)
+    if (parts_emit_text(&news, name) < 0)
         BKT_NOMEM(v->err);
     int rc = bkt_share_begin(s, v->err);
     if (rc == BKT_OK)
@@ -246,10 +238,7 @@ int bkt_verify_shared_reach(struct bkt_verify *v, const char *name,
                             int (*each)(const struct bkt_reached *r, void *arg))
 {
     struct bkt_verify_shared x = {
-        .s = {.work = work_here, .take = take_chunks, .arg = v, .most = bkt_processes_size()},
-        .stale = bkt_map_new(),
-        .reported = bkt_map_new(),
-        .unchecked = bkt_map_new()};
+        .s = {.work = work_here, .take = take_chunks, .arg = v, .most = bkt_processes_size()}};
     v->shared = &x;
     int rc = reach(v, name, each);
     if (rc == BKT_OK)

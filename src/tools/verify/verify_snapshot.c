@@ -40,17 +40,15 @@ static int compare_batch(struct compare *c)
 static int compare_all(struct bkt_verify *v, struct bkt_snapshot *s, size_t *n_wrong)
 {
     BKT_CLEANUP(bkt_freep) struct compare *c   = calloc(1, sizeof *c);
-    const void                            *id;
-    void                                  *any;
-    size_t                                 pos = 0, len;
+    struct bkt_map_at                      at  = {0};
     int                                    rc  = BKT_OK;
     if (!c)
         BKT_NOMEM(v->err);
     c->v = v;
-    while (rc == BKT_OK && bkt_map_next(v->reached, &pos, &id, &len, &any)) {
+    while (rc == BKT_OK && bkt_map_walk(v->reached, &at)) {
         struct bkt_id one = {.text = ""};
         const char   *etag;
-        memcpy(one.text, id, BKT_ID_LEN);
+        memcpy(one.text, at.key, BKT_ID_LEN);
         if (!bkt_snapshot_take(s, &one, &c->json[c->n], &c->n_json[c->n], &etag))
             continue;
         if (bkt_id_key(&one, &c->key[c->n++]) < 0)
@@ -103,7 +101,7 @@ int bkt_verify_snapshot(struct bkt_verify *v)
     char why[BKT_ERR_MSG] = "";
     bool harmless;
     v->snapshot = "none";
-    if (!bkt_domain_doc(v->d)->snapshot.objects || !bkt_id_is_v2(bkt_domain_root(v->d)) || !v->listed)
+    if (!bkt_domain_doc(v->d)->snapshot.objects || !bkt_id_is_v2(bkt_domain_root(v->d)) || !v->is_listed)
         return BKT_OK;
     BKT_PASS(look(v, why, sizeof why, &harmless));
     if (strcmp(v->snapshot, "current") == 0 || v->repair)

@@ -68,7 +68,7 @@ static void a_text_has_one_place(void **state)
     struct bkt_strs list = {0};
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
         size_t place = SIZE_MAX;
-        assert_int_equal(bkt_map_place(by, &list, cases[i].text, cases[i].n, &place), BKT_OK);
+        assert_int_equal(bkt_map_place(&by, &list, cases[i].text, cases[i].n, &place), BKT_OK);
         assert_int_equal(place, cases[i].place);
     }
     assert_int_equal(list.n, 3);

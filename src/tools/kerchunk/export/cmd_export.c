@@ -347,7 +347,7 @@ static int is_again(struct kx *x, hid_t group)
         return h5_fail(x->err, "asking for a group");
     if (bkt_map_get(x->groups, &info.token, sizeof info.token))
         return 1;
-    return bkt_map_put(x->groups, &info.token, sizeof info.token, x, NULL) < 0
+    return bkt_map_set(&x->groups, &info.token, sizeof info.token, x, NULL) < 0
                ? BKT_ERR(x->err, BKT_ENOMEM, "out of memory")
                : 0;
 }
@@ -422,9 +422,9 @@ static int to_file(struct kx *x, const char *name)
 }
 
 /* A domain by the connector; another name as a file, by HDF5's own. */
-static int open_name(struct kx *x, const char *name, const char *info, hid_t *fapl)
+static int open_name(struct kx *x, const char *name, hid_t *fapl)
 {
-    BKT_PASS(h5_start(info, fapl, x->err));
+    BKT_PASS(bkt_tool_start(x->t, fapl, x->err));
     int is = bkt_domain_probe(name, &x->t->set, x->err);
     if (is < 0)
         return is;
@@ -441,13 +441,7 @@ static int open_name(struct kx *x, const char *name, const char *info, hid_t *fa
 static int work(struct kx *x)
 {
     BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(x->t);
-    x->by_url = bkt_map_new();
-    x->groups = bkt_map_new();
-    x->phony = bkt_map_new();
-    if (!info || !x->by_url || !x->groups || !x->phony)
-        BKT_NOMEM(x->err);
-    int rc = open_name(x, x->t->args[0], info, &fapl);
+    int rc = open_name(x, x->t->args[0], &fapl);
     if (rc == BKT_OK)
         rc = to_file(x, x->t->args[1]);
     if (!x->src)
@@ -458,8 +452,7 @@ static int work(struct kx *x)
 
 static int run(struct bkt_tool *t)
 {
-    struct bkt_err err = {.n = 0};
-    struct kx x = {.t = t, .file = H5I_INVALID_HID, .err = &err};
+    struct kx x = {.t = t, .file = H5I_INVALID_HID, .err = &t->err};
     const char *name = t->args[1];
     struct stat there;
     if (!bkt_tool_has(t, "kerchunk"))
@@ -472,8 +465,7 @@ static int run(struct bkt_tool *t)
     bkt_map_free(x.groups, NULL);
     bkt_map_free(x.phony, NULL);
     bkt_strs_fini(&x.urls);
-    if (rc < 0)
-        return bkt_tool_error(t, t->args[0], &err);
+    BKT_PASS(rc);
     if (bkt_tool_has(t, "verbose"))
         printf("%s: %llu arrays, %llu of them inline; %llu references to %zu files\n", name,
                (unsigned long long)x.n_arrays, (unsigned long long)x.n_inline, (unsigned long long)x.n_chunks,

@@ -221,7 +221,7 @@ static int phony(struct kx *x, const uint64_t *dims, int d, struct bkt_buf *out,
     intptr_t n = bkt_map_number(x->phony, key, sizeof key);
     if (!n) {
         n = (intptr_t)bkt_map_count(x->phony) + 1;
-        if (bkt_map_put_number(x->phony, key, sizeof key, n) < 0)
+        if (bkt_map_set_number(&x->phony, key, sizeof key, n) < 0)
             BKT_NOMEM(err);
     }
     return bkt_buf_addf(out, "phony_dim_%llu", (unsigned long long)(n - 1)) < 0

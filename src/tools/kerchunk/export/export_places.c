@@ -44,7 +44,7 @@ static int add(struct kx *x, struct kx_places *p, uint64_t index, const char *ur
     struct kx_chunk c = {.index = index, .off = off, .len = len};
     if (p->n >= KX_CHUNKS_MAX)
         BKT_FAIL(err, BKT_EUNSUP, "more than %zu chunks", KX_CHUNKS_MAX);
-    if (bkt_map_place(x->by_url, &x->urls, url, strlen(url), &c.url) < 0)
+    if (bkt_map_place(&x->by_url, &x->urls, url, strlen(url), &c.url) < 0)
         BKT_NOMEM(err);
     if (bkt_list_room(&p->v, p->n, &p->cap, sizeof *p->v) < 0)
         BKT_NOMEM(err);
@@ -356,26 +356,26 @@ static int file_filters(hid_t dset, struct kx_places *p, size_t elem_size, struc
 
 static int of_file(struct kx *x, hid_t dset, size_t elem_size, struct kx_places *p, struct bkt_err *err)
 {
-    static const char *const why[] = {[SURVEY_COMPACT] = "its data lie in its header",
-                                      [SURVEY_EXTERNAL] = "its data lie in raw files",
-                                      [SURVEY_VIRTUAL] = "it is virtual"};
+    static const char *const why[] = {[BKT_MAP_COMPACT] = "its data lie in its header",
+                                      [BKT_MAP_EXTERNAL] = "its data lie in raw files",
+                                      [BKT_MAP_VIRTUAL] = "it is virtual"};
     BKT_CLEANUP(survey_fini) struct survey s = {0};
     BKT_PASS(survey_dataset(x->src, dset, &s, err));
     for (unsigned d = 0; d < p->rank; d++) {
-        p->chunk[d] = s.kind == SURVEY_CHUNKED ? s.cdims[d] : bkt_max_u64(p->dims[d], 1);
+        p->chunk[d] = s.kind == BKT_MAP_CHUNKED ? s.cdims[d] : bkt_max_u64(p->dims[d], 1);
         p->grid[d] = bkt_ceil_div(p->dims[d], p->chunk[d]);
     }
     if ((size_t)s.kind < BKT_COUNT(why) && why[s.kind])
         refuse(p, why[s.kind]);
-    if (s.kind == SURVEY_CONTIGUOUS && s.size != all_bytes(p, elem_size))
+    if (s.kind == BKT_MAP_CONTIGUOUS && s.size != all_bytes(p, elem_size))
         refuse(p, "its storage and its elements differ in size");
-    if (s.kind == SURVEY_CHUNKED)
+    if (s.kind == BKT_MAP_CHUNKED)
         BKT_PASS(file_filters(dset, p, elem_size, err));
     if (s.has_masks)
         refuse(p, "a chunk skips filters, which Zarr can't express; h5repack writes it anew");
     if (p->why[0])
         return BKT_OK;
-    if (s.kind == SURVEY_CONTIGUOUS)
+    if (s.kind == BKT_MAP_CONTIGUOUS)
         return add_addr(x, p, 0, s.addr, s.size, err);
     for (size_t i = 0; i < s.n_chunks; i++)
         BKT_PASS(add_addr(x, p, s.chunks[i].index, s.chunks[i].addr, s.chunks[i].size, err));

@@ -88,7 +88,7 @@ static int put_all(struct agg *a, struct agg_dset *d, const struct survey *s, st
     int                  rc   = uris ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (size_t k = 0; k < src->n_parts && rc == BKT_OK; k++)
         rc = load_file_uri(a->l, src->parts[k].uri, &uris[k], err);
-    if (rc == BKT_OK && s->kind == SURVEY_CONTIGUOUS)
+    if (rc == BKT_OK && s->kind == BKT_MAP_CONTIGUOUS)
         rc = put(&m, &(struct survey_chunk){.addr = s->addr, .size = s->size}, err);
     for (size_t i = 0; i < s->n_chunks && rc == BKT_OK; i++)
         rc = put(&m, &s->chunks[i], err);
@@ -99,9 +99,9 @@ static int put_all(struct agg *a, struct agg_dset *d, const struct survey *s, st
 }
 
 static const char *const cannot[] = {
-    [SURVEY_COMPACT]  = "it is compact: references can't lead into an object header",
-    [SURVEY_EXTERNAL] = "its data are in external files, which a chunk table can't name",
-    [SURVEY_VIRTUAL]  = "it is virtual: a chunk table needs stored chunks",
+    [BKT_MAP_COMPACT]  = "it is compact: references can't lead into an object header",
+    [BKT_MAP_EXTERNAL] = "its data are in external files, which a chunk table can't name",
+    [BKT_MAP_VIRTUAL]  = "it is virtual: a chunk table needs stored chunks",
 };
 
 int agg_rows_make(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
@@ -123,7 +123,7 @@ int agg_rows_make(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *
     if (n > SIZE_MAX || !bkt_mul_size((size_t)n, d->fields.row, &bytes) || !(r->v = calloc(bytes + 1, 1)))
         BKT_NOMEM(err);
     r->n_chunks = s.n_chunks;
-    return s.kind == SURVEY_NONE ? BKT_OK : put_all(a, d, &s, err);
+    return s.kind == BKT_MAP_NONE ? BKT_OK : put_all(a, d, &s, err);
 }
 
 /* ---- writing them ---- */
