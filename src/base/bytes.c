@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 int bkt_buf_reserve(struct bkt_buf *b, size_t more)
 {
     if (more > SIZE_MAX / 2 - b->len)
@@ -61,6 +64,17 @@ int bkt_buf_addf(struct bkt_buf *b, const char *fmt, ...)
     va_end(ap);
     b->len += (size_t)n;
     return BKT_OK;
+}
+
+int bkt_buf_add_real(struct bkt_buf *b, double v)
+{
+    char text[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, v);
+        if (strtod(text, NULL) == v)
+            break;
+    }
+    return bkt_buf_add_str(b, text);
 }
 
 int bkt_buf_resize(struct bkt_buf *b, size_t n)
@@ -282,4 +296,51 @@ const void *bkt_rd_take_sized(struct bkt_rd *r, size_t *n)
     }
     *n = (size_t)len;
     return len ? bkt_rd_take(r, *n) : "";
+}
+
+uint64_t bkt_digest(const void *p, size_t n, uint64_t before)
+{
+    return XXH3_64bits_withSeed(n ? p : "", n, before);
+}
+
+/* ---- secrets ---- */
+
+int bkt_secret_add(struct bkt_buf *b, const void *p, size_t n)
+{
+    if (n >= b->cap || b->len >= b->cap - n) { /* realloc() would not wipe the old block */
+        struct bkt_buf bigger = {0};
+        BKT_PASS(bkt_buf_reserve(&bigger, 2 * b->len + n + 64));
+        BKT_PASS(bkt_buf_add(&bigger, b->ptr, b->len));
+        bkt_secret_fini(b);
+        *b = bigger;
+    }
+    return bkt_buf_add(b, p, n);
+}
+
+int bkt_secret_addf(struct bkt_buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    char *text = NULL;
+    va_start(ap, fmt);
+    int n = vasprintf(&text, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        return BKT_ENOMEM;
+    int rc = bkt_secret_add(b, text, (size_t)n);
+    bkt_secret_free(text);
+    return rc;
+}
+
+void bkt_secret_fini(struct bkt_buf *b)
+{
+    if (b->ptr)
+        explicit_bzero(b->ptr, b->cap);
+    bkt_buf_fini(b);
+}
+
+void bkt_secret_free(char *text)
+{
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
 }

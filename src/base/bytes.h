@@ -28,6 +28,9 @@ BKT_NODISCARD int bkt_buf_add_sized(struct bkt_buf *b, const void *p, size_t n);
 BKT_NODISCARD int bkt_buf_add_str(struct bkt_buf *b, const char *s);
 BKT_NODISCARD int bkt_buf_addf(struct bkt_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/** Append the shortest of 15 to 17 digits that gives the same double again, in the thread's locale. */
+BKT_NODISCARD int bkt_buf_add_real(struct bkt_buf *b, double v);
+
 /** Make the length exactly @p n; new bytes are not initialised. */
 BKT_NODISCARD int bkt_buf_resize(struct bkt_buf *b, size_t n);
 
@@ -75,6 +78,18 @@ int  bkt_hex_digit(char c);
 void bkt_hex(const void *p, size_t n, char *out);
 /** Append @p n bytes, percent-encoded except RFC 3986's unreserved characters and those in @p also. */
 BKT_NODISCARD int bkt_percent_encode(struct bkt_buf *out, const char *p, size_t n, const char *also);
+
+/** A digest for comparing values in memory, also between processes of one program.  It isn't stored, and
+ * doesn't withstand somebody who looks for equal ones.
+ *  @param before  the digest of what comes before; 0: nothing */
+uint64_t bkt_digest(const void *p, size_t n, uint64_t before);
+
+/** Buffers for secrets: growing and freeing leave no copies behind. */
+BKT_NODISCARD int bkt_secret_add(struct bkt_buf *b, const void *p, size_t n);
+BKT_NODISCARD int bkt_secret_addf(struct bkt_buf *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void              bkt_secret_fini(struct bkt_buf *b);
+void              bkt_secret_free(char *text); /* NULL is allowed */
 
 /** For BKT_CLEANUP on a malloc'ed pointer of any type. */
 void bkt_freep(void *pp);

@@ -5,11 +5,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/num.h"
-#include "base/plain_file.h"
+#include "base/files.h"
 #include "base/url.h"
 
 #define MAX_FILE (1024U * 1024) /* bytes; the same limit as for AWS's files (storage/aws/cred/parts.c) */
@@ -266,23 +265,6 @@ static int from_env(struct bkt_settings *s, struct bkt_err *err)
     return from_test(s, err);
 }
 
-/* Read at most MAX_FILE bytes: reading /dev/zero would never end.  /dev/null is an empty file. */
-static int read_file(int fd, const char *path, struct bkt_buf *out, struct bkt_err *err)
-{
-    char    part[4096];
-    ssize_t n;
-    while ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR)) {
-        if (n > 0 && out->len + (size_t)n > MAX_FILE)
-            BKT_FAIL(err, BKT_EINVAL, "%.300s is longer than %u bytes; it is not a settings file", path,
-                     MAX_FILE);
-        if (n > 0 && bkt_buf_add(out, part, (size_t)n) < 0)
-            BKT_NOMEM(err);
-    }
-    if (n < 0)
-        BKT_FAIL(err, BKT_EINVAL, "%.300s: %s", path, strerrordesc_np(errno));
-    return BKT_OK;
-}
-
 static int set_lines(struct bkt_settings *s, char *text, const char *path, struct bkt_err *err)
 {
     char where[330];
@@ -307,21 +289,23 @@ static int from_file(struct bkt_settings *s, struct bkt_err *err)
                                     : bkt_buf_addf(&path, "%s/.config/h5bucket/config", home ? home : "");
     if (rc < 0)
         BKT_NOMEM(err);
-    int fd = bkt_plain_file_open(bkt_buf_str(&path));
-    if (fd < 0 && errno == EMEDIUMTYPE)
+    rc = bkt_plain_file_read(bkt_buf_str(&path), MAX_FILE, &text);
+    if (rc == BKT_ENOENT && errno == EMEDIUMTYPE)
         BKT_FAIL(err, BKT_EINVAL, "%.300s: not a file, so no settings are read from it; name a file in "
                  "H5BUCKET_CONFIG",
                  bkt_buf_str(&path));
-    if (fd < 0) {
-        if (own && *own)
-            BKT_FAIL(err, BKT_EINVAL, "H5BUCKET_CONFIG=%.300s: %s", own, strerrordesc_np(errno));
+    if (rc == BKT_ENOENT && own && *own)
+        BKT_FAIL(err, BKT_EINVAL, "H5BUCKET_CONFIG=%.300s: %s", own, strerrordesc_np(errno));
+    if (rc == BKT_ENOENT)
         return BKT_OK;
-    }
-    rc = read_file(fd, bkt_buf_str(&path), &text, err);
-    (void)close(fd);
-    if (rc == BKT_OK && (rc = bkt_buf_reserve(&text, 0)) < 0)
+    if (rc == BKT_ERANGE)
+        BKT_FAIL(err, BKT_EINVAL, "%.300s is longer than %u bytes; it is not a settings file",
+                 bkt_buf_str(&path), MAX_FILE);
+    if (rc == BKT_EIO)
+        BKT_FAIL(err, BKT_EINVAL, "%.300s: %s", bkt_buf_str(&path), strerrordesc_np(errno));
+    if (rc < 0 || bkt_buf_reserve(&text, 0) < 0)
         BKT_NOMEM(err);
-    return rc == BKT_OK ? set_lines(s, (char *)text.ptr, bkt_buf_str(&path), err) : rc;
+    return set_lines(s, (char *)text.ptr, bkt_buf_str(&path), err);
 }
 
 static int fill_defaults(struct bkt_settings *s, struct bkt_err *err)

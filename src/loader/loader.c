@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/os/whole_io.h"
+#include "base/files.h"
 
 #define PLUGIN_TYPE_VOL 1            /* H5PL_TYPE_VOL of H5PLpublic.h */
 #define FOLDER          "h5bucket"   /* beside this plugin's file: the real connectors */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/bytes.h"
 #include "base/trace.h"
 #include "storage/store_impl.h"
 

@@ -11,7 +11,7 @@
 #include "storage/file/file_impl.h"
 #include "base/os/pool.h"
 #include "storage/stats.h"
-#include "base/os/stdfd.h"
+#include "base/files.h"
 #include "storage/md5.h"
 #include "storage/store.h"
 #include "storage/store_impl.h"

@@ -4,10 +4,10 @@
 #include <ctype.h>
 #include <locale.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/real_text.h"
 #include "base/text/utf8.h"
 
 #define MAX_DIGITS 18 /* of an integer with its sign; longer ones are kept as text */
@@ -206,6 +206,20 @@ int bkt_scan_string(struct bkt_scan *s, struct bkt_scan_text *out)
 }
 
 /* ---- numbers ---- */
+
+static locale_t c_locale;
+
+static void make_c_locale(void)
+{
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+locale_t bkt_c_locale(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, make_c_locale);
+    return c_locale;
+}
 
 /* strtod() with a decimal point, whatever the program's locale. */
 static double c_strtod(const char *text, char **end)

@@ -6,6 +6,7 @@
 #ifndef BKT_JSON_SCAN_H
 #define BKT_JSON_SCAN_H
 
+#include <locale.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -67,6 +68,8 @@ BKT_NODISCARD int bkt_scan_skip(struct bkt_scan *s);
 /** Only white space may follow. */
 BKT_NODISCARD int bkt_scan_end(struct bkt_scan *s);
 
+/** The locale "C", for uselocale() and strtod_l(); made once.  (locale_t)0: out of memory. */
+locale_t bkt_c_locale(void);
 /** A whole decimal number in @p text in the C locale; false if @p text holds more or less than a number. */
 bool bkt_json_strtod(const char *text, double *out);
 /** Append a character, or a lone surrogate, with marks. */

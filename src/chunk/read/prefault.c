@@ -4,15 +4,15 @@
  * mostly on the I/O thread and so while other transfers wait for it.  The calling thread is idle at that
  * time, and before the first byte comes.  The content doesn't change; memory that has pages already is left
  * alone.  Huge pages are made present faster, where the system provides them quickly
- * (base/os/huge_pages.c). */
+ * (base/os/scratch_pool.c). */
 #include <sys/mman.h>
 
-#include "base/os/huge_pages.h"
+#include "base/os/scratch_pool.h"
 #include "base/num.h"
 #include "chunk/read/fetch_task.h"
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* as in base/os/huge_pages.c */
+#define MADV_POPULATE_WRITE 23 /* as in base/os/scratch_pool.c */
 #endif
 #define PAGE     ((uintptr_t)4096)
 #define STEP     ((uintptr_t)1 << 20) /* bytes: a finished chunk waits for this thread until a step has

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/bytes.h"
 #include "schema/edit/edit_impl.h"
 
 void bkt_edit_agree(struct bkt_domain *d, const struct bkt_agreed *a)

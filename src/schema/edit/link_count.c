@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "schema/edit/edit_impl.h"
 
 /* Groups asked for ahead of the one that is counted: as many as there are connections. */
@@ -52,7 +50,7 @@ static uintptr_t number_of(const char *etag)
 {
     size_t      n;
     const char *bare = bkt_etag_bare(etag ? etag : "", &n);
-    return n ? (uintptr_t)XXH3_64bits(bare, n) | 2 : UNKNOWN; /* never 0, nor UNKNOWN */
+    return n ? (uintptr_t)bkt_digest(bare, n, 0) | 2 : UNKNOWN; /* never 0, nor UNKNOWN */
 }
 
 static int set_version(struct bkt_links_count *c, const struct bkt_id *id, uintptr_t number)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/bytes.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "base/random.h"

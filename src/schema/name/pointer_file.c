@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/os/whole_io.h"
+#include "base/files.h"
 #include "schema/name/uri.h"
 
 static const char head[] = BKT_HDF5_SIGNATURE "h5bucket 1\n";

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "storage/aws/secret.h"
 
 #define BLANKS " \t\r\f\v"
 

@@ -10,7 +10,7 @@
 
 #include <expat.h>
 
-#include "storage/aws/secret.h"
+#include "base/bytes.h"
 
 #define MAX_DEPTH 16 /* levels; S3's and STS's documents nest 4 deep */
 /* Bytes of one element; keys are at most 1024 bytes, three times that when encoded. */

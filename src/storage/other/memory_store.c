@@ -2,8 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "base/map.h"
 #include "base/os/clock.h"
 #include "storage/stats.h"
@@ -71,7 +69,7 @@ static void write_object(struct bkt_map *objects, struct bkt_req *req)
     free_object(old);
     o->mtime = bkt_time_of_day();
     (void)snprintf(o->etag, sizeof o->etag, "\"%016llx\"",
-                   (unsigned long long)XXH3_64bits(req->put, req->put_len));
+                   (unsigned long long)bkt_digest(req->put, req->put_len, 0));
     memcpy(req->etag, o->etag, sizeof req->etag);
     bkt_stats_add(BKT_STAT(bytes_out), req->put_len);
 }

@@ -1,14 +1,12 @@
 #include "storage/web/login.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
-#include "base/plain_file.h"
-#include "storage/aws/secret.h"
+#include "base/files.h"
+#include "base/bytes.h"
 
 #define MAX_FILE (1024U * 1024) /* bytes; as for other files of settings */
 #define BETWEEN  " \t,"
@@ -58,18 +56,6 @@ static int take_token(struct bkt_login *l, const char *setting, struct bkt_err *
 
 /* ---- the file ---- */
 
-static int read_all(int fd, struct bkt_buf *out)
-{
-    char    part[4096];
-    ssize_t n;
-    int     rc = BKT_OK;
-    while (rc == BKT_OK && out->len < MAX_FILE &&
-           ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR)))
-        rc = n > 0 ? bkt_secret_add(out, part, (size_t)n) : BKT_OK;
-    explicit_bzero(part, sizeof part);
-    return rc;
-}
-
 /* Without a file that can be read, no address has a login, as in other programs. */
 static int read_netrc(struct bkt_login *l)
 {
@@ -77,12 +63,7 @@ static int read_netrc(struct bkt_login *l)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     BKT_PASS(named && *named ? bkt_buf_add_str(&path, named)
                              : bkt_buf_addf(&path, "%s/.netrc", home ? home : ""));
-    int fd = bkt_plain_file_open(bkt_buf_str(&path));
-    if (fd < 0)
-        return BKT_OK;
-    int rc = read_all(fd, &l->netrc);
-    (void)close(fd);
-    return rc;
+    return bkt_plain_file_read(bkt_buf_str(&path), MAX_FILE, &l->netrc) == BKT_ENOMEM ? BKT_ENOMEM : BKT_OK;
 }
 
 int bkt_login_init(struct bkt_login *l, const struct bkt_web_url *own, const struct bkt_settings *set,

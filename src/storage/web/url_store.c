@@ -13,7 +13,7 @@
 #include <curl/curl.h>
 
 #include "base/trace.h"
-#include "storage/aws/secret.h"
+#include "base/bytes.h"
 #include "storage/aws/xml.h"
 #include "storage/http/request.h"
 #include "storage/web/login.h"

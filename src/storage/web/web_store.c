@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/url.h"
-#include "storage/aws/secret.h"
+#include "base/bytes.h"
 #include "storage/aws/xml.h"
 #include "storage/http/request.h"
 #include "storage/web/login.h"

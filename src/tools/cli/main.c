@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/os/pool.h"
-#include "base/os/stdfd.h"
+#include "base/files.h"
 #include "base/trace.h"
 #include "bkt_config.h"
 #include "schema/domain/domain.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/os/whole_io.h"
+#include "base/files.h"
 #include "base/url.h"
 #include "schema/domain/domain.h"
 #include "tools/cli/interrupt.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/os/whole_io.h"
+#include "base/files.h"
 #include "vol/open/pointer_leave.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/core/vol.h"

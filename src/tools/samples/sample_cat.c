@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "base/text/real_text.h"
+#include "base/bytes.h"
 #include "samples/records.h"
 #include "tools/samples/npy.h"
 #include "tools/samples/sample.h"

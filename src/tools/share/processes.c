@@ -14,7 +14,7 @@
 #include "base/bytes.h"
 #include "base/comm.h"
 #include "base/err.h"
-#include "base/os/whole_io.h"
+#include "base/files.h"
 #include "bkt_config.h"
 #include "tools/share/share_impl.h"
 #include "vol/parallel/adapter_file.h"

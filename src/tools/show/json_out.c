@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/real_text.h"
+#include "base/bytes.h"
 #include "base/text/utf8.h"
 #include "base/url.h"
 

@@ -14,7 +14,7 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "base/os/clock.h"
-#include "base/os/whole_io.h"
+#include "base/files.h"
 
 /* ---- the file ---- */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/bytes.h"
 #include "base/list.h"
 #include "base/num.h"
 #include "base/trace.h"

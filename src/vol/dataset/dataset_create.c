@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/comm.h"
-#include "base/digest.h"
+#include "base/bytes.h"
 #include "base/trace.h"
 #include "chunk/write/write.h"
 #include "schema/model/chunk_shape_rule.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/comm.h"
-#include "base/digest.h"
+#include "base/bytes.h"
 #include "base/trace.h"
 #include "chunk/write/write.h"
 #include "schema/edit/agreed.h"

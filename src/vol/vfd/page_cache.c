@@ -6,7 +6,7 @@
 
 #include "base/map.h"
 #include "base/num.h"
-#include "base/os/huge_pages.h"
+#include "base/os/scratch_pool.h"
 #include "storage/request_future.h"
 
 #define SMALL   ((uint64_t)64 << 10) /* bytes whose transfer takes less than the wait for them */

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/os/stdfd.h"
+#include "base/files.h"
 
 /* The descriptors of a program that was started without those in @p without; its exit status. */
 static int run_without(unsigned without)

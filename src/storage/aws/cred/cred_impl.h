@@ -8,7 +8,6 @@
 #include "storage/aws/profile_files.h"
 #include "base/bytes.h"
 #include "storage/aws/cred/cred.h"
-#include "storage/aws/secret.h"
 
 /* All variables that matter.  A provider is identified by their values. */
 #define BKT_CRED_ENV(X)                                                                                      \

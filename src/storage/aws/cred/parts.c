@@ -6,11 +6,10 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "storage/aws/cred/cred_impl.h"
 #include "storage/aws/cred/json_fields.h"
-#include "base/plain_file.h"
+#include "base/files.h"
 
 #define MAX_FILE  (1U << 20) /* bytes of a config file or a token; a longer file is neither */
 #define RENEW_S   300        /* before credentials expire: EC2 has new ones at least five minutes before */
@@ -190,30 +189,16 @@ static int open_error(const char *path, struct bkt_err *err)
     BKT_FAIL(err, code, "%.300s: %s", path, strerrordesc_np(e));
 }
 
-/* One byte more than the limit is read to detect a file that is too long. */
-static int read_all(int fd, const char *path, struct bkt_buf *out, struct bkt_err *err)
-{
-    char part[4096];
-    ssize_t n;
-    int rc = BKT_OK;
-    while (rc == BKT_OK && ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR))) {
-        if (n > 0 && out->len + (size_t)n > MAX_FILE)
-            rc = BKT_ERR(err, BKT_EFORMAT, "%.300s is longer than %u bytes", path, MAX_FILE);
-        else if (n > 0 && bkt_secret_add(out, part, (size_t)n) < 0)
-            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    }
-    if (rc == BKT_OK && n < 0)
-        rc = BKT_ERR(err, BKT_EIO, "%.300s: %s", path, strerrordesc_np(errno));
-    explicit_bzero(part, sizeof part);
-    return rc;
-}
-
 int bkt_cred_read_file(const char *path, struct bkt_buf *out, struct bkt_err *err)
 {
-    int fd = bkt_plain_file_open(path);
-    if (fd < 0)
+    int rc = bkt_plain_file_read(path, MAX_FILE, out);
+    if (rc == BKT_ENOENT)
         return open_error(path, err);
-    int rc = read_all(fd, path, out, err);
-    (void)close(fd);
-    return rc;
+    if (rc == BKT_ERANGE)
+        BKT_FAIL(err, BKT_EFORMAT, "%.300s is longer than %u bytes", path, MAX_FILE);
+    if (rc == BKT_ENOMEM)
+        BKT_NOMEM(err);
+    if (rc < 0)
+        BKT_FAIL(err, rc, "%.300s: %s", path, strerrordesc_np(errno));
+    return BKT_OK;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "base/text/real_text.h"
+#include "base/bytes.h"
 #include "base/text/utf8.h"
 #include "tools/kerchunk/export/export.h"
 #include "tools/source/hdf5_glue.h"

@@ -1,5 +1,5 @@
 /* Texts shared by processes: each is claimed once, and all processes get the same. */
-#include "base/node_table.h"
+#include "storage/node_reads.h"
 
 #include <stdatomic.h>
 #include <string.h>
