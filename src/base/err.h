@@ -113,6 +113,14 @@ static inline int bkt_err_given(int pushed, int code)
     } while (0)
 
 #define BKT_NOMEM(err)   BKT_FAIL((err), BKT_ENOMEM, "out of memory")
+
+/** Return on failure, if the callee can only run out of memory, and adds no frame. */
+#define BKT_PASS_MEM(err, call)                                                                              \
+    do {                                                                                                     \
+        if ((call) < 0)                                                                                      \
+            BKT_NOMEM(err);                                                                                  \
+    } while (0)
+
 #define BKT_CLEANUP(fn)  __attribute__((cleanup(fn)))
 #define BKT_NODISCARD    __attribute__((warn_unused_result))
 #define BKT_COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -11,6 +11,7 @@
 
 #include "base/num.h"
 #include "base/os/pool.h"
+#include "base/os/thread.h"
 #include "samples/numpy_type.h"
 #include "vol/core/hid.h"
 
@@ -180,10 +181,9 @@ static void run_helper(struct bkt_job *job)
 {
     struct work *w = ((struct helper *)job)->work;
     take_items(w);
-    (void)pthread_mutex_lock(&w->lock);
+    BKT_HOLD(&w->lock);
     if (--w->busy == 0)
         (void)pthread_cond_signal(&w->cond);
-    (void)pthread_mutex_unlock(&w->lock);
 }
 
 static void compute(struct bkt_batch *b)

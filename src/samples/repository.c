@@ -39,8 +39,7 @@ static void find_data(struct h5bucket_repository *repo)
 static int add_name(const struct h5bucket_repository *repo, const char *data, int format, const char *uid,
                     struct bkt_buf *out, struct bkt_err *err)
 {
-    if (bkt_buf_addf(out, "%s/%s/0%d/%s.hdf5", repo->name, data, format, uid) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(out, "%s/%s/0%d/%s.hdf5", repo->name, data, format, uid));
     return BKT_OK;
 }
 

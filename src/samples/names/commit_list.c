@@ -19,8 +19,7 @@ static int inflate(const void *blosc, size_t n, struct bkt_buf *out, struct bkt_
         return BKT_OK;
     if (!bkt_blosc_head(in, &head) || head.n_bytes > LIST_MAX_BYTES)
         BKT_FAIL(err, BKT_EFORMAT, "its list of %zu bytes is not a blosc frame, or is too large", n);
-    if (bkt_buf_resize(out, head.n_bytes) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(out, head.n_bytes));
     struct bkt_room room = {out->ptr, head.n_bytes, 0};
     return head.n_bytes ? bkt_blosc_decode(NULL, in, &room, err) : BKT_OK;
 }

@@ -30,8 +30,7 @@ static int open_file(const char *folder, const char *name, const struct bkt_sett
                      struct bkt_lmdb **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0}, bytes = {0};
-    if (bkt_buf_addf(&path, "%s/%s", folder, name) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&path, "%s/%s", folder, name));
     BKT_PASS(fetch(bkt_buf_str(&path), set, &bytes, err));
     BKT_TRY(err, bkt_lmdb_open(bytes.ptr, bytes.len, out, err), "%s", bkt_buf_str(&path));
     return BKT_OK;
@@ -167,8 +166,7 @@ int bkt_names_commit(struct bkt_names *names, const char *branch, struct bkt_com
                  "branch %s: the repository lacks it; `h5bucket sample ls` prints its branches", branch);
     if (!*b->commit)
         return BKT_OK;
-    if (bkt_buf_addf(&key, "%s:ref", b->commit) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&key, "%s:ref", b->commit));
     int rc = bkt_lmdb_get(names->ref, key.ptr, key.len, &value, &n, err);
     if (rc == BKT_ENOENT)
         BKT_FAIL(err, BKT_EFORMAT, "branch %s: its commit %s is missing", branch, b->commit);
@@ -225,8 +223,7 @@ static int get_hash(struct bkt_names *names, char kind, const char *digest, cons
                     struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_buf_addf(&key, "%c:%s", kind, digest) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&key, "%c:%s", kind, digest));
     int rc = bkt_lmdb_get(names->hash, key.ptr, key.len, value, n, err);
     if (rc == BKT_ENOENT)
         BKT_FAIL(err, BKT_EFORMAT, "hash.lmdb has no entry of digest %s", digest);

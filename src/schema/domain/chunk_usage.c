@@ -39,8 +39,7 @@ static int by_list(struct bkt_domain *d, const struct bkt_object *o, struct bkt_
                    struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
-    if (bkt_id_key(&o->id, &prefix) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_id_key(&o->id, &prefix));
     BKT_PASS(bkt_buf_resize(&prefix, prefix.len - strlen(".dataset.json")));
     struct listing l = {.prefix = prefix.len};
     BKT_PASS(bkt_store_list(d->store, bkt_buf_str(&prefix), "", add_listed, &l, err));
@@ -55,12 +54,10 @@ static int head_all(struct bkt_domain *d, const struct bkt_object *o, const uint
     uint64_t       coord[BKT_MAX_RANK] = {0};
     const unsigned rank                = o->dset.layout.rank;
     BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
-    if (bkt_reqs_init(&reqs, n) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_reqs_init(&reqs, n));
     for (size_t i = 0; i < n; i++) {
         reqs.v[i].op = BKT_HEAD;
-        if (bkt_chunk_key(&o->id, &o->dset.layout, coord, &reqs.keys[i]) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_chunk_key(&o->id, &o->dset.layout, coord, &reqs.keys[i]));
         for (unsigned k = rank; k-- > 0 && ++coord[k] == grid[k];)
             coord[k] = 0;
     }

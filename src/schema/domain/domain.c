@@ -7,11 +7,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "schema/json/acl.h"
-#include "schema/domain/domain_impl.h"
-#include "schema/name/pointer_file.h"
 #include "base/os/clock.h"
+#include "base/os/thread.h"
 #include "base/trace.h"
+#include "schema/domain/domain_impl.h"
+#include "schema/json/acl.h"
+#include "schema/name/pointer_file.h"
 
 /* seconds that a domain found by a probe waits for the following open, which HDF5 makes at once */
 #define LINGER_SECONDS 5
@@ -177,19 +178,17 @@ static void linger(struct bkt_domain *d, bool only_if_late)
 static bool registry_has(const char *id)
 {
     linger(NULL, false);
-    (void)pthread_mutex_lock(&registry_lock);
+    BKT_HOLD(&registry_lock);
     struct bkt_domain *d = registry;
     while (d && strcmp(d->id, id) != 0)
         d = d->next;
-    (void)pthread_mutex_unlock(&registry_lock);
     return d != NULL;
 }
 
 void bkt_registry_count_fresh(int by)
 {
-    (void)pthread_mutex_lock(&registry_lock);
+    BKT_HOLD(&registry_lock);
     n_fresh += by;
-    (void)pthread_mutex_unlock(&registry_lock);
 }
 
 int bkt_domain_enter(struct bkt_domain *d, int rc, struct bkt_domain **out)
@@ -268,10 +267,8 @@ static struct bkt_domain *find_named(parse_fn *parse, const char *name, const st
     BKT_CLEANUP(bkt_freep) char            *id = NULL;
     if (parse(name, set, &n, NULL) < 0 || registry_id(&n, set, &id, NULL) < 0)
         return NULL;
-    (void)pthread_mutex_lock(&registry_lock);
-    struct bkt_domain *d = find(id);
-    (void)pthread_mutex_unlock(&registry_lock);
-    return d;
+    BKT_HOLD(&registry_lock);
+    return find(id);
 }
 
 /* A domain of this process that isn't visible to others yet: known by its name alone. */
@@ -385,9 +382,8 @@ int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bk
 
 struct bkt_domain *bkt_domain_retain(struct bkt_domain *d)
 {
-    (void)pthread_mutex_lock(&registry_lock);
+    BKT_HOLD(&registry_lock);
     d->refs++;
-    (void)pthread_mutex_unlock(&registry_lock);
     return d;
 }
 
@@ -451,23 +447,19 @@ void bkt_domain_unfollow(struct bkt_domain *d)
 
 void *bkt_domain_attached(struct bkt_domain *d)
 {
-    (void)pthread_mutex_lock(&d->lock);
-    void *what = d->attached;
-    (void)pthread_mutex_unlock(&d->lock);
-    return what;
+    BKT_HOLD(&d->lock);
+    return d->attached;
 }
 
 void *bkt_domain_attach(struct bkt_domain *d, void *(*make)(struct bkt_domain *d),
                         void (*release)(void *what))
 {
-    (void)pthread_mutex_lock(&d->lock);
+    BKT_HOLD(&d->lock);
     if (!d->attached) {
         d->attached = make(d);
         d->detach   = release;
     }
-    void *what = d->attached;
-    (void)pthread_mutex_unlock(&d->lock);
-    return what;
+    return d->attached;
 }
 
 int bkt_domain_check_acl(struct bkt_domain *d, unsigned need, struct bkt_err *err)

@@ -32,8 +32,7 @@ static int load_doc(struct bkt_store *st, const char *path, bool look, struct bk
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, json = {0};
     int rc;
-    if (bkt_domain_doc_key(path, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_domain_doc_key(path, &key));
     for (unsigned tries = 1;; tries++) {
         struct bkt_err why = {.n = 0};
         bkt_buf_clear(&json);
@@ -90,8 +89,7 @@ static int find_local(struct bkt_domain *d, const struct bkt_name *n, const char
         BKT_NOMEM(err);
     while (bkt_name_up(up)) {
         bkt_buf_clear(&file);
-        if (bkt_buf_addf(&file, "/%s%s%s", up, *up ? "/" : "", key) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_buf_addf(&file, "/%s%s%s", up, *up ? "/" : "", key));
         if (access(bkt_buf_str(&file), F_OK) == 0 && is_straight(d, up, n->path + strlen(up)))
             return set_place(d, n, up, err);
     }
@@ -164,8 +162,7 @@ int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0}, key = {0};
     bool own_dir = n->search && n->local; /* a store of its own: the bucket's directory isn't known yet */
-    if (bkt_buf_addf(&uri, "%s%s", n->store_uri, own_dir ? n->path : "") < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&uri, "%s%s", n->store_uri, own_dir ? n->path : ""));
     BKT_PASS(bkt_store_open(bkt_buf_str(&uri), &d->set, &d->store, err));
     BKT_PASS(load_doc(d->store, own_dir ? "" : n->path, !n->probe, &d->doc, err));
     if (!d->doc.root.text[0])
@@ -175,7 +172,6 @@ int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt
         d->path = strdup(n->path);
         return d->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     }
-    if (bkt_id_key(&d->doc.root, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_id_key(&d->doc.root, &key));
     return n->local ? find_resolved(d, n, bkt_buf_str(&key), err) : find_remote(d, n, bkt_buf_str(&key), err);
 }

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/thread.h"
 #include "schema/domain/domain.h"
-#include "schema/model/object_life.h"
 #include "schema/domain/object_cache_impl.h"
+#include "schema/model/object_life.h"
 
 #define MAP_COST      96   /* bytes of a place in the map, beside its key: it grows by doubling */
 /* Requests that prefetch has under way at once; the rest is fetched when it is wanted. */
@@ -234,7 +235,7 @@ int bkt_objects_add(struct bkt_objects *c, struct bkt_object *o, struct bkt_err 
 
 static void change_pins(struct bkt_objects *c, const struct bkt_id *id, bool more)
 {
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     bkt_snap_spend(c, id);
     struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (e && more && e->pins++ == 0)
@@ -242,7 +243,6 @@ static void change_pins(struct bkt_objects *c, const struct bkt_id *id, bool mor
     else if (e && !more && e->pins && --e->pins == 0)
         bkt_entry_settle(c, e);
     bkt_objects_evict(c);
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 void bkt_objects_pin(struct bkt_objects *c, const struct bkt_id *id)
@@ -256,7 +256,7 @@ void bkt_objects_unpin(struct bkt_objects *c, const struct bkt_id *id) { change_
 
 void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone)
 {
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     bkt_snap_spend(c, id);
     if (e)
@@ -273,29 +273,26 @@ void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone)
     } else if (e) {
         entry_drop(c, e);
     }
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 void bkt_objects_await(struct bkt_objects *c, const struct bkt_id *id)
 {
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     after_fork(c);
     struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (e)
         wait_for(c, e);
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 int bkt_objects_each(struct bkt_objects *c, int (*fn)(const struct bkt_object *o, void *arg), void *arg)
 {
     int rc = BKT_OK;
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     for (struct bkt_map_at at = {0}; rc >= 0 && bkt_map_walk(c->entries, &at);) {
         const struct entry *e = at.value;
         if (e->state == READY)
             rc = fn(e->object, arg);
     }
-    (void)pthread_mutex_unlock(&c->lock);
     return rc;
 }
 
@@ -321,36 +318,32 @@ static int rename_entry(struct bkt_objects *c, const struct bkt_id *from, const 
 
 int bkt_objects_rename(struct bkt_objects *c, const struct bkt_id *from, const struct bkt_id *to)
 {
-    (void)pthread_mutex_lock(&c->lock);
-    int rc = rename_entry(c, from, to);
-    (void)pthread_mutex_unlock(&c->lock);
-    return rc;
+    BKT_HOLD(&c->lock);
+    return rename_entry(c, from, to);
 }
 
 /* ---- processes of one node ---- */
 
 void bkt_objects_share(struct bkt_objects *c, struct bkt_node_reads *n)
 {
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     after_fork(c);
     c->node = n;
     if (!n)
         bkt_follow_clear(&c->follow);
     while (!n && c->in_flight) /* loads may use it */
         (void)pthread_cond_wait(&c->change, &c->lock);
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 void bkt_objects_unshare(struct bkt_objects *c, const struct bkt_id *id)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     bool named = bkt_id_key(id, &key) == BKT_OK;
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     if (named)
         bkt_node_reads_forget(c->node, c->store, bkt_buf_str(&key));
     else
         bkt_node_reads_stop(c->node);
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 /* ---- life ---- */

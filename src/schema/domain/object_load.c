@@ -3,11 +3,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/os/thread.h"
+#include "base/trace.h"
 #include "schema/domain/domain.h"
-#include "schema/model/object_life.h"
 #include "schema/domain/object_cache_impl.h"
 #include "schema/json/schema_json.h"
-#include "base/trace.h"
+#include "schema/model/object_life.h"
 
 #define MAX_TRIES     4     /* reads; their pauses are long beside writing a file of some KB */
 /* Requests ahead of a traversal: four for each of 256 connections.  A traversal that ends early has made them
@@ -95,11 +96,9 @@ static void follow_part(struct bkt_objects *c, struct bkt_follow_part *p)
 /* An object that is loaded already; NULL: it isn't.  The caller's reference. */
 static const struct bkt_object *loaded(struct bkt_objects *c, const struct bkt_id *id)
 {
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     const struct entry      *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
-    const struct bkt_object *o = e && e->state == READY ? bkt_object_retain(e->object) : NULL;
-    (void)pthread_mutex_unlock(&c->lock);
-    return o;
+    return e && e->state == READY ? bkt_object_retain(e->object) : NULL;
 }
 
 /* Objects below @p start that aren't loaded yet: loaded groups have not queued their members.  Out of memory:
@@ -132,10 +131,9 @@ void bkt_objects_follow(struct bkt_objects *c, const struct bkt_object *start)
 
 void bkt_objects_unfollow(struct bkt_objects *c)
 {
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     if (atomic_fetch_sub(&c->tours, 1) == 1)
         bkt_follow_clear(&c->follow);
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 /* Publish the outcome; takes over object and err. */
@@ -257,10 +255,8 @@ static void fetched(struct bkt_req *req)
 /* If an answer was incomplete, those of other processes are as well. */
 static struct bkt_node_reads *node_of(const struct load *l)
 {
-    (void)pthread_mutex_lock(&l->cache->lock);
-    struct bkt_node_reads *n = l->tries > 1 ? NULL : l->cache->node;
-    (void)pthread_mutex_unlock(&l->cache->lock);
-    return n;
+    BKT_HOLD(&l->cache->lock);
+    return l->tries > 1 ? NULL : l->cache->node;
 }
 
 static void send(struct load *l)
@@ -301,13 +297,12 @@ void bkt_loads_go(struct bkt_objects *c, struct load *list, bool wanted)
 
 static void fail_entry(struct bkt_objects *c, struct entry *e)
 {
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     e->state = FAILED;
     e->rc    = BKT_ENOMEM;
     bkt_entry_settle(c, e);
     c->in_flight--;
     (void)pthread_cond_broadcast(&c->change);
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 /* Not under the lock: a request may end before this returns. */

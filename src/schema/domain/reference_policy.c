@@ -8,8 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "schema/domain/domain_impl.h"
+#include "base/os/thread.h"
 #include "base/url.h"
+#include "schema/domain/domain_impl.h"
 
 enum place { PLACE_NAMED, PLACE_S3, PLACE_WEB }; /* NAMED: a bucket beside the domain's own */
 struct target {
@@ -122,7 +123,7 @@ static int refuse(const char *whose, const char *uri, const char *what, struct b
 static int other_store(struct bkt_domain *d, const char *uri, struct bkt_store **out, struct bkt_err *err)
 {
     int rc = BKT_OK;
-    (void)pthread_mutex_lock(&d->lock);
+    BKT_HOLD(&d->lock);
     *out = bkt_map_get(d->stores, uri, strlen(uri));
     if (!*out) {
         rc = bkt_store_open(uri, &d->set, out, err);
@@ -131,7 +132,6 @@ static int other_store(struct bkt_domain *d, const char *uri, struct bkt_store *
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
         }
     }
-    (void)pthread_mutex_unlock(&d->lock);
     return rc;
 }
 
@@ -162,8 +162,7 @@ static int resolve(struct bkt_domain *d, const char *uri, struct target *t, stru
     size_t      n   = strcspn(t->rest, "/"), store_n;
     const char *own = bkt_store_uri(d->store), *in_own = NULL;
     bool        local;
-    if (target_uri(d, t, n, &what, &store_n, &local) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, target_uri(d, t, n, &what, &store_n, &local));
     const char *full = bkt_buf_str(&what);
     /* A web server's own bucket may be a folder of it; in Azure's spelling a host precedes the bucket. */
     size_t host_n = t->place == PLACE_WEB ? n : 0;
@@ -271,24 +270,22 @@ int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, cons
         bkt_buf_add(&name, "", 1) < 0 || bkt_buf_add_str(&name, bkt_store_uri(store)) < 0 ||
         bkt_buf_add(&name, "", 1) < 0 || bkt_buf_add_str(&name, key) < 0)
         BKT_NOMEM(err);
-    (void)pthread_mutex_lock(&d->lock);
+    BKT_HOLD(&d->lock);
     *out = bkt_map_get(d->versions, name.ptr, name.len);
     if (!*out && (*out = calloc(1, sizeof **out)) &&
         bkt_map_set(&d->versions, name.ptr, name.len, *out, NULL) < 0) {
         free(*out);
         *out = NULL;
     }
-    (void)pthread_mutex_unlock(&d->lock);
     return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
 void bkt_domain_forget_versions(struct bkt_domain *d)
 {
-    (void)pthread_mutex_lock(&d->lock);
+    BKT_HOLD(&d->lock);
     for (struct bkt_map_at at = {0}; bkt_map_walk(d->versions, &at);)
         if (*at.key == ANY)
             bkt_version_forget(at.value);
-    (void)pthread_mutex_unlock(&d->lock);
 }
 
 int bkt_link_allowed(const struct bkt_link_from *from, const char *uri, struct bkt_err *err)
@@ -314,8 +311,7 @@ int bkt_link_allowed(const struct bkt_link_from *from, const char *uri, struct b
                  "link to \"%.200s\": not of the form s3://bucket/path or https://host/path, or with empty, "
                  "\".\" or \"..\" components",
                  BKT_SHOWN(uri));
-    if (bkt_buf_addf(&what, "%s%s", t.scheme, t.rest) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&what, "%s%s", t.scheme, t.rest));
     const char *full = bkt_buf_str(&what), *own = from->store_uri;
     if (has_prefix(full, own, strlen(own)) || is_allowed(from->allow, full, false))
         return BKT_OK;

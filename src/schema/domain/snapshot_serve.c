@@ -60,11 +60,10 @@ static void *run(void *arg)
 void bkt_objects_snapshot(struct bkt_objects *c, const struct bkt_id *root,
                           const struct bkt_snapshot_hint *hint, bool trust)
 {
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     c->root         = *root;
     c->snap_hint    = *hint;
     c->snap_trust   = trust;
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 static bool worth_while(const struct bkt_objects *c)
@@ -129,12 +128,11 @@ static struct load *take(struct bkt_objects *c, struct load **list)
 struct load *bkt_snap_serve(struct bkt_objects *c, struct load **list, bool wanted)
 {
     struct load *found = NULL;
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     if (c->snap_state == SNAP_COMING && !wanted)
         hold(c, list);
     else if (c->snap_state == SNAP_READY)
         found = take(c, list);
-    (void)pthread_mutex_unlock(&c->lock);
     return found;
 }
 

@@ -248,8 +248,7 @@ static int collect_object(struct many *m, size_t i, struct bkt_err *err)
     for (size_t at = 0; at < k.n; at++) {
         if (m->failed) /* not everything is tried */
             return bkt_err_copy(err, m->failed->rc, m->failed->err);
-        if (collect(m, i, k.v[at]) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, collect(m, i, k.v[at]));
     }
     return BKT_OK;
 }
@@ -434,8 +433,7 @@ int bkt_domain_delete_objects(struct bkt_domain *d, struct bkt_err *err)
 static int delete_doc(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_domain_doc_key(d->path, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_domain_doc_key(d->path, &key));
     const char *one = bkt_buf_str(&key);
     return bkt_store_delete(d->store, &one, 1, err);
 }
@@ -475,8 +473,7 @@ static int refuse_link(const struct bkt_name *n, struct bkt_err *err)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     if (!n->search || !n->local)
         return BKT_OK; /* the store refuses it */
-    if (bkt_buf_addf(&path, "/%s", n->path) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&path, "/%s", n->path));
     size_t link = bkt_bucket_link(bkt_buf_str(&path), false);
     if (link)
         BKT_FAIL(err, BKT_EACCES,

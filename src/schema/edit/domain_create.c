@@ -81,8 +81,7 @@ static int look_above(struct bkt_domain *d, struct above *a, struct bkt_err *err
     while (len) {
         if (a->n > MAX_FOLDERS)
             BKT_FAIL(err, BKT_EINVAL, "%s: more than %d folders", d->path, MAX_FOLDERS);
-        if (above_add(a, d->path, len) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, above_add(a, d->path, len));
         while (len && d->path[--len] != '/') {}
     }
     a->store = d->store;
@@ -213,8 +212,7 @@ static int fill_doc(struct bkt_domain *d, const struct bkt_domain_doc *folder, c
         const struct bkt_acl_entry *a = &folder->acls[i];
         if (!a->allow || strcmp(a->user, "default") == 0 || strcmp(a->user, owner) == 0)
             continue;
-        if (add_acl(doc, a->user, a->allow) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, add_acl(doc, a->user, a->allow));
     }
     return BKT_OK;
 }

@@ -406,8 +406,7 @@ int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char
     if (hard) /* may have to read other groups: before anything is changed */
         BKT_PASS(bkt_domain_link_count(d, &target, &n, err));
     enum bkt_delta was = noted(c->links, name);
-    if (note(c, &c->links, name, BKT_DELTA_REMOVE) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, note(c, &c->links, name, BKT_DELTA_REMOVE));
     if ((hard && bkt_links_count_change(d->links, &target, -1) < 0) ||
         bkt_links_remove(&c->obj->group.links, name, &out) < 0) {
         note_back(c->links, name, was);
@@ -446,8 +445,7 @@ static int add_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_attr 
         a->created = bkt_edit_now(d->edits);
     BKT_PASS(bkt_edit_use(d, &a->type->committed, 1, err));
     enum bkt_delta was = noted(c->attrs, a->name);
-    if (note(c, &c->attrs, a->name, BKT_DELTA_ADD) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, note(c, &c->attrs, a->name, BKT_DELTA_ADD));
     if (bkt_attrs_add(&c->obj->attrs, a) == BKT_OK)
         return BKT_OK;
     note_back(c->attrs, a->name, was);
@@ -477,8 +475,7 @@ int bkt_edit_attr_value(struct bkt_domain *d, const struct bkt_id *obj, const ch
     BKT_PASS(check_size(a, value->len, err));
     BKT_PASS(bkt_alias_note_attr(d->edits, &c->id, a, err));
     count_bytes(d, c, 512 + value->len);
-    if (note(c, &c->attrs, name, BKT_DELTA_REPLACE) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, note(c, &c->attrs, name, BKT_DELTA_REPLACE));
     bkt_buf_move(&a->value, value);
     free(a->bad);
     a->bad       = NULL;
@@ -509,8 +506,7 @@ int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const c
     if (!bkt_attrs_find(&c->obj->attrs, name))
         BKT_FAIL(err, BKT_ENOENT, "no attribute '%s'", name);
     enum bkt_delta was = noted(c->attrs, name);
-    if (note(c, &c->attrs, name, BKT_DELTA_REMOVE) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, note(c, &c->attrs, name, BKT_DELTA_REMOVE));
     if (bkt_attrs_remove(&c->obj->attrs, name, &out) < 0) {
         note_back(c->attrs, name, was);
         BKT_NOMEM(err);

@@ -17,8 +17,7 @@ static int write_folders(struct bkt_domain *d, struct bkt_err *err)
     struct bkt_edits *e = d->edits;
     for (size_t i = 0; i < e->n_folders; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};
-        if (bkt_domain_doc_key(e->folders[i], &key) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_domain_doc_key(e->folders[i], &key));
         /* the domain's access list has the entries of the nearest folder's list that a folder would have,
          * too */
         BKT_PASS(bkt_folder_emit(d->doc.owner, &d->doc, d->doc.created, &text, err));
@@ -100,8 +99,7 @@ int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err)
     bool              ours = false;
     int               rc   = BKT_EPRECOND;
     BKT_PASS(write_folders(d, err));
-    if (bkt_domain_doc_key(d->path, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_domain_doc_key(d->path, &key));
     note_first(d);
     BKT_PASS(bkt_domain_doc_emit(&d->doc, &text, err));
     /* each loss means that another writer has made, replaced or removed this domain: it ends after 100 in a
@@ -167,8 +165,7 @@ static int on_key(const struct bkt_listed *e, void *keys)
 static int find(struct bkt_domain *d, struct bkt_strs *keys, bool *seen, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
-    if (bkt_id_key(&d->doc.root, &prefix) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_id_key(&d->doc.root, &prefix));
     const char *slash = memrchr(prefix.ptr, '/', prefix.len);
     if (!slash || bkt_buf_resize(&prefix, (size_t)(slash - (const char *)prefix.ptr) + 1) < 0 ||
         bkt_buf_add_str(&prefix, ".") < 0)

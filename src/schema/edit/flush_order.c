@@ -131,8 +131,7 @@ static int note_absent(struct bkt_domain *d, struct bkt_err *err)
     if (!e->absent)
         return BKT_OK;
     x.absent = e->absent;
-    if (bkt_objects_each(d->objects, find_dangling, &x) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_objects_each(d->objects, find_dangling, &x));
     for (size_t i = 0; i < x.n; i++)
         BKT_PASS(bkt_change_note_link(d, &x.v[i].group, x.v[i].name, err));
     return BKT_OK;

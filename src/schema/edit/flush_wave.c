@@ -120,8 +120,7 @@ static int judge_new(struct wave *w, struct bkt_change *c, const struct bkt_req 
     bkt_object_release(o);
     if (!ours)
         BKT_FAIL(err, BKT_EEXIST, "object %s exists already", c->id.text);
-    if (set_etag(c, r->etag) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, set_etag(c, r->etag));
     return build(w, c, NULL, err); /* an earlier attempt of ours: the present state replaces it */
 }
 
@@ -129,8 +128,7 @@ static int take_version(struct wave *w, struct bkt_change *c, const struct bkt_r
 {
     if (c->is_new)
         return judge_new(w, c, r, err);
-    if (set_etag(c, r->etag) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, set_etag(c, r->etag));
     c->foreign = !c->obj->etag || strcmp(c->obj->etag, r->etag) != 0;
     return build(w, c, &r->body, err);
 }

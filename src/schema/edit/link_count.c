@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/thread.h"
 #include "schema/edit/edit_impl.h"
 
 /* Groups asked for ahead of the one that is counted: as many as there are connections. */
@@ -173,11 +174,10 @@ int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_
 {
     struct bkt_links_count *c  = d->links;
     int                     rc = BKT_OK;
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     if (!is_known(c, id))
         rc = count_all(d, c, err);
     *out = count_of(d, c, id);
-    (void)pthread_mutex_unlock(&c->lock);
     return rc;
 }
 
@@ -188,110 +188,93 @@ void bkt_links_count_begin(struct bkt_links_count *c) { c->complete = c->once = 
 int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o)
 {
     bool first;
-    int  rc = BKT_OK;
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     if (!c->complete)
-        rc = bkt_map_set(&c->own, o->id.text, BKT_ID_LEN, c, NULL);
-    if (rc == BKT_OK && o->kind == BKT_GROUP && (rc = see(c, &o->id, &first)) == BKT_OK)
-        rc = count_group(c, o, NULL);
-    (void)pthread_mutex_unlock(&c->lock);
-    return rc;
+        BKT_PASS(bkt_map_set(&c->own, o->id.text, BKT_ID_LEN, c, NULL));
+    if (o->kind != BKT_GROUP)
+        return BKT_OK;
+    BKT_PASS(see(c, &o->id, &first));
+    return count_group(c, o, NULL);
 }
 
 int bkt_links_count_own(struct bkt_links_count *c, const struct bkt_id *id)
 {
-    (void)pthread_mutex_lock(&c->lock);
-    int rc = bkt_map_set(&c->own, id->text, BKT_ID_LEN, c, NULL);
-    (void)pthread_mutex_unlock(&c->lock);
-    return rc;
+    BKT_HOLD(&c->lock);
+    return bkt_map_set(&c->own, id->text, BKT_ID_LEN, c, NULL);
 }
 
 bool bkt_links_count_is_own(struct bkt_links_count *c, const struct bkt_id *id)
 {
-    (void)pthread_mutex_lock(&c->lock);
-    bool own = bkt_map_get(c->own, id->text, BKT_ID_LEN) != NULL;
-    (void)pthread_mutex_unlock(&c->lock);
-    return own;
+    BKT_HOLD(&c->lock);
+    return bkt_map_get(c->own, id->text, BKT_ID_LEN) != NULL;
 }
 
 int bkt_links_count_change(struct bkt_links_count *c, const struct bkt_id *id, int by)
 {
-    (void)pthread_mutex_lock(&c->lock);
-    int rc = add_some(c, id, by);
-    (void)pthread_mutex_unlock(&c->lock);
-    return rc;
+    BKT_HOLD(&c->lock);
+    return add_some(c, id, by);
 }
 
 int bkt_links_count_merge(struct bkt_links_count *c, const struct bkt_links *was, const struct bkt_links *is)
 {
-    int rc = BKT_OK;
     (void)bkt_links_settle(was);
     (void)bkt_links_settle(is);
-    (void)pthread_mutex_lock(&c->lock);
-    for (size_t i = 0; rc == BKT_OK && i < was->n; i++)
+    BKT_HOLD(&c->lock);
+    for (size_t i = 0; i < was->n; i++)
         if (was->v[i].cls == BKT_L_HARD)
-            rc = add_some(c, &was->v[i].id, -1);
-    for (size_t i = 0; rc == BKT_OK && i < is->n; i++) {
+            BKT_PASS(add_some(c, &was->v[i].id, -1));
+    for (size_t i = 0; i < is->n; i++) {
         const struct bkt_link *l = &is->v[i];
         if (l->cls != BKT_L_HARD)
             continue;
-        rc = add_some(c, &l->id, 1);
+        BKT_PASS(add_some(c, &l->id, 1));
         if (bkt_id_kind(&l->id) == BKT_GROUP && !bkt_map_get(c->seen, l->id.text, BKT_ID_LEN))
             c->complete = false; /* its links aren't counted */
     }
-    (void)pthread_mutex_unlock(&c->lock);
-    return rc;
+    return BKT_OK;
 }
 
 void bkt_links_count_version(struct bkt_links_count *c, const struct bkt_id *group, const char *etag)
 {
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     if (bkt_map_get(c->seen, group->text, BKT_ID_LEN))
         (void)set_version(c, group, number_of(etag)); /* its entry is there: nothing has to be allocated */
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 void bkt_links_count_moved(struct bkt_links_count *c, const struct bkt_id *group, const char *from,
                            const char *to)
 {
     uintptr_t number = number_of(from);
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     if (number != UNKNOWN && (uintptr_t)bkt_map_number(c->seen, group->text, BKT_ID_LEN) == number)
         (void)set_version(c, group, number_of(to));
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *group, const char *etag)
 {
     uintptr_t number = number_of(etag);
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     uintptr_t counted = (uintptr_t)bkt_map_number(c->seen, group->text, BKT_ID_LEN);
-    bool      stale   = counted ? counted != number || number == UNKNOWN : c->once;
-    (void)pthread_mutex_unlock(&c->lock);
-    return stale;
+    return counted ? counted != number || number == UNKNOWN : c->once;
 }
 
 uint64_t bkt_links_count_known(struct bkt_links_count *c, const struct bkt_id *id)
 {
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     intptr_t n = bkt_map_number(c->counts, id->text, BKT_ID_LEN);
-    (void)pthread_mutex_unlock(&c->lock);
     return (uint64_t)(n > 0 ? n : 0);
 }
 
 size_t bkt_links_count_groups(struct bkt_links_count *c)
 {
-    (void)pthread_mutex_lock(&c->lock);
-    size_t n = bkt_map_count(c->seen);
-    (void)pthread_mutex_unlock(&c->lock);
-    return n;
+    BKT_HOLD(&c->lock);
+    return bkt_map_count(c->seen);
 }
 
 void bkt_links_count_forget(struct bkt_links_count *c)
 {
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     c->complete = false;
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 /* ---- the path of an object, for messages: by groups that are in memory ---- */

@@ -13,8 +13,7 @@
 
 int bkt_edit_loosen(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
 {
-    if (bkt_map_set(&d->edits->loose, id->text, BKT_ID_LEN, d, NULL) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_map_set(&d->edits->loose, id->text, BKT_ID_LEN, d, NULL));
     return BKT_OK;
 }
 
@@ -34,8 +33,7 @@ static int loosen_members(struct bkt_domain *d, const struct bkt_object *o, stru
     for (size_t i = 0; i < l->n; i++) {
         if (l->v[i].cls != BKT_L_HARD)
             continue;
-        if (bkt_links_count_change(d->links, &l->v[i].id, -1) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_links_count_change(d->links, &l->v[i].id, -1));
         BKT_PASS(bkt_edit_loosen(d, &l->v[i].id, err));
     }
     return BKT_OK;
@@ -307,13 +305,11 @@ static int read_wave(struct spare *s, const struct bkt_id *ids, size_t n, on_obj
 {
     BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
     struct bkt_id own[READ_AT_ONCE]; /* the list of these ids may grow and move */
-    if (bkt_reqs_init(&reqs, n) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_reqs_init(&reqs, n));
     for (size_t i = 0; i < n; i++) {
         own[i] = ids[i];
         reqs.v[i] = (struct bkt_req){.op = BKT_GET, .len = BKT_WHOLE};
-        if (bkt_id_key(&own[i], &reqs.keys[i]) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_id_key(&own[i], &reqs.keys[i]));
     }
     bkt_reqs_run(s->d->store, &reqs);
     for (size_t i = 0; i < n; i++)
@@ -359,8 +355,7 @@ static int use_again(struct spare *s, const struct bkt_id *type, struct bkt_err 
     intptr_t n = bkt_map_number(s->unused, type->text, BKT_ID_LEN);
     if (!n)
         return bkt_edit_use(s->d, type, 1, err);
-    if (set_unused(s, type, n + 1) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, set_unused(s, type, n + 1));
     return BKT_OK;
 }
 
@@ -378,8 +373,7 @@ static int use_less(struct spare *s, struct bkt_err *err)
 
 static int find_all(struct spare *s, struct bkt_err *err)
 {
-    if (spare_counted(s) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, spare_counted(s));
     BKT_PASS(list_groups(s, err));
     BKT_PASS(read_all(s, &s->changed, spare_members, err));
     return read_all(s, &s->stays, keep_what_it_needs, err);

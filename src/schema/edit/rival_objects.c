@@ -332,8 +332,7 @@ static int take_place(struct bkt_domain *d, const struct rival *r, struct bkt_ob
         c->id = r->theirs;
         bkt_change_forget(d, c);
     }
-    if (add_alias(d->edits, &r->ours, &r->theirs) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, add_alias(d->edits, &r->ours, &r->theirs));
     bkt_object_swap(mine, o);
     (void)bkt_map_del(d->edits->loose, r->ours.text, BKT_ID_LEN);
     if (mine->kind == BKT_GROUP && bkt_links_count_merge(d->links, &none, &mine->group.links) < 0)
@@ -403,8 +402,7 @@ static int settle(struct bkt_domain *d, struct rival *r, const struct bkt_req *q
         return BKT_OK;
     if (q->rc < 0)
         return bkt_err_copy(err, q->rc, q->err);
-    if (bkt_objects_each(d->objects, find_mentions, &m) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_objects_each(d->objects, find_mentions, &m));
     if (!may_go(d, r, &m))
         return BKT_OK;
     BKT_PASS(find_in_namers(d, &m, err));
@@ -424,8 +422,7 @@ int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err)
 {
     BKT_CLEANUP(rivals_fini) struct rivals r = {.n = 0};
     int first = BKT_OK;
-    if (find_rivals(d, &r) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, find_rivals(d, &r));
     if (!r.n)
         return BKT_OK;
     BKT_PASS(fetch(d, &r, err));

@@ -66,8 +66,7 @@ static int load_apart(struct bkt_domain *d, const struct bkt_userblock *u, struc
     if (!bkt_id_is_v2(&d->doc.root))
         BKT_FAIL(err, BKT_EFORMAT, "%s: .domain.json refers to a user block object, which version 1 doesn't "
                  "have", d->name);
-    if (bkt_userblock_key(&d->doc.root, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_userblock_key(&d->doc.root, &key));
     int rc = bkt_store_head(d->store, bkt_buf_str(&key), &n, err);
     if (rc == BKT_ENOENT)
         BKT_FAIL(err, BKT_EFORMAT, "%s: the user block is missing: no object %s", d->name, bkt_buf_str(&key));
@@ -112,8 +111,7 @@ static int change(const struct bkt_domain *d, const struct bkt_buf *was, const s
 static int rewrite_doc(struct bkt_domain *d, const struct bkt_userblock *u, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_domain_doc_key(d->path, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_domain_doc_key(d->path, &key));
     for (unsigned tries = 1;; tries++) {
         BKT_CLEANUP(bkt_req_fini)
         struct bkt_req req = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE};

@@ -202,8 +202,7 @@ static int fill(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
     const void *value = (uint64_t)size <= bkt_rd_left(r) ? bkt_rd_take(r, (size_t)size) : NULL;
     if (!value)
         return cut_off(err);
-    if (bkt_buf_add(&f->value, value, (size_t)size) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_add(&f->value, value, (size_t)size));
     return take_fill_type(r, f, err);
 }
 

@@ -258,8 +258,7 @@ static int parse_map(json_t *j, struct bkt_chunk_map *m, struct bkt_err *err)
     for (void *it = json_object_iter(all); it; it = json_object_iter_next(all, it)) {
         struct bkt_map_dset *d = &m->dsets[m->n_dsets++];
         BKT_PASS(bkt_json_dup_key(json_object_iter_key(it), &d->path, err));
-        if (bkt_map_set(&m->by_path, d->path, strlen(d->path), d, NULL) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_map_set(&m->by_path, d->path, strlen(d->path), d, NULL));
         BKT_TRY(err, parse_dset(m, json_object_iter_value(it), d, err), "dataset %s", d->path);
     }
     return BKT_OK;

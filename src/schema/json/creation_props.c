@@ -219,8 +219,7 @@ static int spread_fill(const struct bkt_type *t, const json_t *j, struct bkt_buf
         BKT_FAIL(err, BKT_EFORMAT, "an element of the array type is too large for a fill value");
     BKT_PASS(bkt_value_parse(t->base, &scalar, j, NULL, out, err));
     size_t done = out->len; /* not parsed for each: the type may have hundreds of millions of elements */
-    if (bkt_buf_resize(out, t->size) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(out, t->size));
     while (done < out->len) {
         size_t more = done < out->len - done ? done : out->len - done;
         memcpy(out->ptr + done, out->ptr, more);
@@ -313,8 +312,7 @@ static int parse_initializer(const json_t *j, struct bkt_dset *d, struct bkt_err
         const json_t                *one = json_is_array(j) ? json_array_get(j, i) : j;
         BKT_CLEANUP(bkt_freep) char *arg = NULL;
         BKT_PASS(bkt_json_dup(one, "creationProperties.initializer", &arg, err));
-        if (bkt_buf_addf(&text, "%s%s", i ? " " : "", arg) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_buf_addf(&text, "%s%s", i ? " " : "", arg));
         if (i == 0)
             d->init = (enum bkt_initializer)bkt_word_find(kinds, BKT_COUNT(kinds), arg, BKT_INIT_OTHER);
         else if (!arg_value(arg, "--start", &d->arange_start))

@@ -199,8 +199,7 @@ int bkt_domain_doc_emit(const struct bkt_domain_doc *d, struct bkt_buf *out, str
 static int change_one(json_t *acls, const struct bkt_acl_change *c, struct bkt_err *err)
 {
     json_t *entry = NULL;
-    if (bkt_json_get_named(acls, c->user, &entry) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_json_get_named(acls, c->user, &entry));
     if (c->remove) {
         if (!entry)
             BKT_FAIL(err, BKT_ENOENT, "the access list has no entry for %s", c->user);
@@ -228,14 +227,12 @@ int bkt_acl_edit(const void *json, size_t n, const struct bkt_acl_change *c, siz
     BKT_PASS(bkt_json_load(json, n, &j, err));
     json_t *acls = json_object_get(j, "acls");
     if (!json_is_object(acls)) {
-        if (bkt_json_set(j, "acls", json_object()) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_json_set(j, "acls", json_object()));
         acls = json_object_get(j, "acls");
     }
     for (size_t i = 0; i < n_changes; i++)
         BKT_PASS(change_one(acls, &c[i], err));
-    if (bkt_json_set(j, "lastModified", bkt_json_new_real(now)) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_json_set(j, "lastModified", bkt_json_new_real(now)));
     return bkt_json_dump(j, out, err);
 }
 

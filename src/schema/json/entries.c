@@ -216,8 +216,7 @@ int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err)
         struct bkt_attr *a = &out->v[out->n++];
         BKT_PASS(parse_attr(json_object_iter_key(it), json_object_iter_value(it), a, err));
     }
-    if (bkt_named_sort(&out->list, sizeof *out->v) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_named_sort(&out->list, sizeof *out->v));
     return BKT_OK;
 }
 
@@ -326,8 +325,7 @@ int bkt_link_parse(const json_t *j, struct bkt_link *l)
 static int parse_link(const char *key, const json_t *j, struct bkt_link *l, struct bkt_err *err)
 {
     BKT_PASS(bkt_json_dup_key(key, &l->name, err));
-    if (bkt_link_parse(j, l) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_link_parse(j, l));
     return BKT_OK;
 }
 
@@ -394,12 +392,10 @@ int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out, 
         out->next = 0;
         return BKT_OK;
     }
-    if (make_room(out, json_object_size(j) + json_object_size(user)) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, make_room(out, json_object_size(j) + json_object_size(user)));
     BKT_PASS(parse_all(j, parse_link, out, err));
     BKT_PASS(parse_all(user, parse_user, out, err));
-    if (bkt_named_sort(&out->list, sizeof *out->v) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_named_sort(&out->list, sizeof *out->v));
     return scanned && has_twins(out) ? BKT_EEXIST : BKT_OK;
 }
 
@@ -430,8 +426,7 @@ int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err)
     int rc = j ? emit_target(l, j) : BKT_ENOMEM;
     if (rc == BKT_OK)
         rc = say_entry(j, (const struct bkt_named *)l);
-    if (bkt_json_give(j, rc, out) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_json_give(j, rc, out));
     return BKT_OK;
 }
 

@@ -154,8 +154,7 @@ static int parse_chunks(const json_t *j, struct bkt_layout *l, struct bkt_err *e
         BKT_PASS(parse_chunk_entry(json_object_iter_value(it), &l->chunks[l->n_chunks], err));
         l->n_chunks++;
     }
-    if (sort_chunks(l) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, sort_chunks(l));
     return BKT_OK;
 }
 
@@ -524,7 +523,6 @@ static int emit_layout(const struct bkt_dset *d, json_t **top, json_t *cpl)
 
 int bkt_layout_emit(const struct bkt_dset *d, json_t **top, json_t *cpl, struct bkt_err *err)
 {
-    if (emit_layout(d, top, cpl) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, emit_layout(d, top, cpl));
     return BKT_OK;
 }

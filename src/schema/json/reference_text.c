@@ -223,7 +223,6 @@ static int emit(const struct bkt_regref *r, struct bkt_buf *out)
 
 int bkt_regref_emit(const struct bkt_regref *r, struct bkt_buf *out, struct bkt_err *err)
 {
-    if (emit(r, out) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, emit(r, out));
     return BKT_OK;
 }

@@ -160,7 +160,6 @@ int bkt_reroot_json(const struct bkt_reroot *r, const void *json, size_t n, stru
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     BKT_PASS(bkt_json_load(json, n, &j, err));
-    if (change_object(r, j) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, change_object(r, j));
     return bkt_json_dump(j, out, err);
 }

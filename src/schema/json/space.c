@@ -87,7 +87,6 @@ int bkt_space_emit(const struct bkt_space *s, json_t **out, struct bkt_err *err)
     int rc = bkt_json_set(j, "class", json_string(bkt_word_of(classes, BKT_COUNT(classes), s->cls)));
     if (rc == BKT_OK && s->cls == BKT_S_SIMPLE)
         rc = emit_simple(s, j);
-    if (bkt_json_give(j, rc, out) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_json_give(j, rc, out));
     return BKT_OK;
 }

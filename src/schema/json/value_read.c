@@ -20,8 +20,7 @@ static int grow(struct bkt_buf *out, size_t n, unsigned char **at, struct bkt_er
     size_t was = out->len;
     if (n > BKT_VALUE_MAX || was > BKT_VALUE_MAX - n)
         BKT_FAIL(err, BKT_EFORMAT, "the value has more than %u MiB", BKT_VALUE_MAX >> 20);
-    if (bkt_buf_resize(out, was + n) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(out, was + n));
     *at = out->ptr + was;
     return BKT_OK;
 }
@@ -173,8 +172,7 @@ static int encode_text(const struct bkt_type *t, const json_t *j, struct bkt_buf
         if (!bkt_json_is_text(j))
             BKT_FAIL(err, BKT_EFORMAT, "a value of %s type is not a string",
                      t->cls == BKT_T_STRING ? "string" : t->cls == BKT_T_OPAQUE ? "opaque" : "reference");
-        if (bkt_json_text(j, &text) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_json_text(j, &text));
     }
     if (t->cls == BKT_T_OBJREF)
         BKT_PASS(bkt_ref_parse(text.ptr, text.len, &id, err));

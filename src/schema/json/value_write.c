@@ -208,8 +208,7 @@ int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space, c
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf plain = {0};
     if (!bkt_value_has_null(type, value->ptr, value->len))
         return emit(type, space, value, out, base64, err);
-    if (bkt_buf_add(&plain, value->ptr, value->len) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_add(&plain, value->ptr, value->len));
     BKT_PASS(bkt_nulls_take(type, plain.ptr, plain.len, nulls, err));
     return emit(type, space, &plain, out, base64, err);
 }

@@ -17,8 +17,7 @@ static int no_memory(struct bkt_err *err) { BKT_NOMEM(err); }
 
 static int set_text(char **to, struct bkt_buf *from, struct bkt_err *err)
 {
-    if (bkt_buf_reserve(from, 0) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_reserve(from, 0));
     *to = bkt_buf_steal(from);
     return BKT_OK;
 }
@@ -135,8 +134,7 @@ static bool is_hdf5_file(const char *path)
 static int need_domain_file(const char *name, const char *dir, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf file = {0};
-    if (bkt_buf_addf(&file, "%s/.domain.json", dir) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&file, "%s/.domain.json", dir));
     if (access(bkt_buf_str(&file), F_OK) == 0)
         return BKT_OK;
     if (errno == EACCES)
@@ -265,8 +263,7 @@ static int percent_decode(const char *name, const char *s, struct bkt_buf *out, 
             c = (char)(hi * 16 + lo);
             s += 2;
         }
-        if (bkt_buf_add(out, &c, 1) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_buf_add(out, &c, 1));
     }
     return BKT_OK;
 }
@@ -312,8 +309,7 @@ static int parse_default_dir(const char *name, const char *dir, const char *path
     BKT_PASS(clean_path(dir, bkt_buf_str(&full), &root, err));
     BKT_PASS(clean_path(name, path, &out->path, err));
     bkt_buf_clear(&full);
-    if (bkt_buf_addf(&full, "/%s/%s", root, out->path) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&full, "/%s/%s", root, out->path));
     BKT_PASS(need_path(name, out, err));
     BKT_PASS(out->create ? need_free(name, bkt_buf_str(&full), err)
                          : need_domain_file(name, bkt_buf_str(&full), err));
@@ -348,12 +344,10 @@ static int parse_default(const char *name, const char *rest, const struct bkt_se
         size_t n = strlen(schemes[i].prefix);
         if (schemes[i].parse == parse_default || strncasecmp(b, schemes[i].prefix, n) != 0)
             continue;
-        if (bkt_buf_addf(&full, "%s/%s", b, rest) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_buf_addf(&full, "%s/%s", b, rest));
         return schemes[i].parse(bkt_buf_str(&full), bkt_buf_str(&full) + n, set, out, err);
     }
-    if (bkt_buf_addf(&full, "%s/%s", b, rest) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&full, "%s/%s", b, rest));
     return parse_bucket(name, bkt_buf_str(&full), "s3://", out, err);
 }
 
@@ -422,8 +416,7 @@ int bkt_name_parse_any(const char *name, const struct bkt_settings *set, struct 
 
 static int add_local(const char *path, struct bkt_buf *out, struct bkt_err *err)
 {
-    if (bkt_buf_add_str(out, "file://") < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_add_str(out, "file://"));
     return add_absolute(path, path, out, err);
 }
 
@@ -441,8 +434,7 @@ static int file_in_default(const char *rest, const struct bkt_settings *set, str
     while (n > 1 && b[n - 1] == '/')
         n--;
     const char *scheme = dir || bkt_name_has_scheme(b) ? "" : "s3://";
-    if (bkt_buf_addf(dir ? &path : out, "%s%.*s/%s", scheme, (int)n, b, rest) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(dir ? &path : out, "%s%.*s/%s", scheme, (int)n, b, rest));
     return dir ? add_local(bkt_buf_str(&path), out, err) : BKT_OK;
 }
 

@@ -111,8 +111,7 @@ static int parse_text(struct bkt_snapshot *s, struct bkt_err *err)
 static int inflate_text(struct bkt_snapshot *s, const void *p, size_t n, size_t bytes, struct bkt_err *err)
 {
     uLongf got = bytes;
-    if (bkt_buf_resize(&s->text, bytes) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(&s->text, bytes));
     int rc = bytes ? uncompress(s->text.ptr, &got, p, n) : Z_OK;
     if (rc == Z_MEM_ERROR)
         BKT_NOMEM(err);
@@ -305,8 +304,7 @@ int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *root, bool trus
                       struct bkt_snapshot **out, struct bkt_err *err)
 {
     struct coming c = {.root = root, .stop = stop, .err = err};
-    if (bkt_snapshot_key(root, &c.key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_snapshot_key(root, &c.key));
     c.get.req = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&c.key), .len = BKT_WHOLE};
     bkt_await_start(st, &c.get);
     int rc = trust ? parse_coming(&c) : list_and_compare(st, &c, hint);
@@ -393,8 +391,7 @@ int bkt_snapshot_note(const void *json, size_t n, const struct bkt_snapshot_out 
     if (o) {
         hint.objects = o->n_objects;
         hint.keys    = o->n_keys;
-        if (bkt_snapshot_hint_emit(&hint, j) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_snapshot_hint_emit(&hint, j));
     }
     return bkt_json_dump(j, out, err);
 }
