@@ -2,7 +2,7 @@
 #ifndef BKT_AHEAD_JOBS_H
 #define BKT_AHEAD_JOBS_H
 
-#include "chunk/ahead/predict.h"
+#include "chunk/dataset/dataset.h"
 
 /* Bytes: a dataset is read ahead among its siblings if neither it nor its chunk is larger.  Larger datasets
  * gain little. */
@@ -29,15 +29,8 @@ struct bkt_ahead_job {
 
 /** Whether two jobs of one dataset would fetch the same. */
 bool bkt_ahead_same_chunks(const struct bkt_ahead_job *a, const struct bkt_ahead_job *b);
-/** The part of an id that distinguishes it from others of its domain. */
-uint64_t bkt_ahead_tail(const struct bkt_id *id);
 /** Bytes of the whole dataset in the caches; UINT64_MAX: it isn't read ahead. */
 uint64_t bkt_ahead_size(const struct bkt_dsetio *io);
-/** Whether a sibling of @p size bytes fits into the job; if so, its bytes are counted. */
-bool bkt_ahead_takes(struct bkt_ahead_job *job, uint64_t size);
-/** Fetch siblings that refer to one file, as far as they aren't cached.  done[i] is set for each sibling that
- *  needs no more work.  Gives their number. */
-size_t bkt_ahead_files(struct bkt_ahead_job *job, bool *done);
 /** Hand a job over.  False: there is no thread, and the job has been freed. */
 bool bkt_ahead_post(struct bkt_ahead_job *job);
 /** Whether there is any job; without the lock, to be cheap. */

@@ -1,13 +1,23 @@
-/* Patterns of reads, and the jobs made from them; see predict.h. */
-#include "chunk/ahead/predict.h"
-
+/* Reading ahead of the program: the data that a pattern predicts are read into the caches, on threads of the
+ * process, while the program works on what it has.
+ *
+ *   slabs      a dataset read in steps of one size: the next steps, within setting read_ahead (predict.c)
+ *   siblings   small datasets of a group opened and read in order: the next ones, all together
+ *
+ * A job is one bkt_read_now() without a destination.  A read that needs the data of a running job waits for
+ * the job.  Jobs that have not begun are left to the read.  There is no read-ahead in local stores, nor in a
+ * domain that was written to. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/ahead/jobs.h"
-#include "chunk/write/write_cache.h"
 #include "base/num.h"
+#include "chunk/ahead/jobs.h"
+#include "chunk/chunk.h"
+#include "chunk/dataset/chunk_cache.h"
+#include "chunk/dataset/dataset.h"
+#include "chunk/read/read.h"
 #include "chunk/read/segments.h"
+#include "chunk/write/write_cache.h"
 #include "storage/stats.h"
 
 /* Steps that are fetched ahead of the program.  Both are limited because steps ahead compete with the step
@@ -92,7 +102,8 @@ static int by_number(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-uint64_t bkt_ahead_tail(const struct bkt_id *id)
+/* The part of an id that distinguishes it from others of its domain. */
+static uint64_t ahead_tail(const struct bkt_id *id)
 {
     uint64_t tail;
     memcpy(&tail, id->text + BKT_ID_LEN - sizeof tail, sizeof tail);
@@ -112,7 +123,7 @@ static bool does_it(struct bkt_ahead_job *job, const void *arg)
         box_of(r->io, &job->sel, &b);
         return overlap(&a, &b, r->file->rank);
     }
-    uint64_t tail = bkt_ahead_tail(&r->io->obj->id);
+    uint64_t tail = ahead_tail(&r->io->obj->id);
     if (job->dom != r->io->dom || !bsearch(&tail, job->tails, job->n, sizeof tail, by_number))
         return false;
     for (size_t i = 0; i < job->n; i++)
@@ -124,7 +135,8 @@ static bool does_it(struct bkt_ahead_job *job, const void *arg)
     return false;
 }
 
-void bkt_ahead_before(struct bkt_read *reads, size_t n)
+/* Call before a read of the program: waits for jobs that read the same data, or takes them over. */
+static void ahead_before(struct bkt_read *reads, size_t n)
 {
     for (size_t i = 0; bkt_ahead_any() && i < n; i++) {
         bool   waited = false;
@@ -273,7 +285,7 @@ static void slabs_next(struct bkt_dsetio *io, const struct bkt_sel *now, unsigne
     uint64_t            depth = bkt_min_u64(room, most * each);
     struct bkt_sel      next;
     struct box          before, box;
-    if (in_parts(io) && each * bytes < io->set->near) /* ranges.c fetches such small steps */
+    if (in_parts(io) && each * bytes < io->set->near) /* segments.c fetches such small steps */
         return;
     box_of(io, p->posted && step_on(now, p->step, p->posted, &next) ? &next : now, &before);
     for (uint64_t k = p->posted;
@@ -372,7 +384,7 @@ static void post_siblings(struct bkt_dsetio *io, struct bkt_ahead_note *note, co
     job->tails = tails;
     memcpy(job->ids, ids, n * sizeof *ids);
     for (size_t i = 0; i < n; i++)
-        tails[i] = bkt_ahead_tail(&ids[i]);
+        tails[i] = ahead_tail(&ids[i]);
     qsort(tails, n, sizeof *tails, by_number);
     note->last = ids[n - 1];
     bkt_domain_prefetch(io->dom, ids, n); /* while the jobs before it run */
@@ -416,7 +428,7 @@ static void sibling_read(struct bkt_dsetio *io, struct bkt_ahead_note *note, con
 
 /* ---- after a read ---- */
 
-void bkt_ahead_after(struct bkt_read *reads, size_t n)
+static void ahead_after(struct bkt_read *reads, size_t n)
 {
     struct bkt_dsetio *io = reads[0].io;
     if (n != 1 || !io->set->read_ahead || !io->cache || io->bad.code || io->where == BKT_AT_NONE ||
@@ -430,4 +442,29 @@ void bkt_ahead_after(struct bkt_read *reads, size_t n)
         slab_read(io, reads[0].file);
     sibling_read(io, note, reads[0].file);
     atomic_flag_clear(&note->busy);
+}
+
+/* ---- the layer's entrance for programs' reads ---- */
+
+int bkt_read_datasets(struct bkt_read *reads, size_t n, struct bkt_err *err)
+{
+    if (!n)
+        return BKT_OK;
+    if (bkt_read_is_blind(reads))
+        return bkt_read_now(reads, n, err);
+    ahead_before(reads, n);
+    int rc = bkt_read_now(reads, n, err);
+    if (rc == BKT_OK)
+        ahead_after(reads, n);
+    return rc;
+}
+
+/* Decoded chunks, and written chunks that are stored. */
+void bkt_chunk_cache_drop(struct bkt_domain *dom)
+{
+    struct bkt_cache *c = bkt_domain_attached(dom);
+    bkt_ahead_stop(dom); /* read-ahead would bring dropped entries back */
+    bkt_write_cache_drop_clean(dom);
+    if (c)
+        bkt_cache_clear(c);
 }

@@ -14,14 +14,158 @@
  * HSDS may have stored a chunk of such a dataset anew, in its own form: a blosc frame, or the plain elements
  * (hsds_view.h).  The bytes show that.  For filters whose chunks HSDS replaces by plain elements, a filtered
  * chunk that happens to be as long as these gets the header. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "chunk/dataset/chunk_object.h"
 
+#include <blosc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "chunk/dataset/dataset.h"
 #include "chunk/filter/filters_impl.h"
-#include "schema/model/hsds_view.h"
 #include "schema/json/reference_text.h"
+#include "schema/model/hsds_view.h"
+
+/* Find where each element of a decoded variable-length chunk begins: the elements are stored back to back.
+ * Takes @p bytes over. */
+static int var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt_cache_entry **out,
+                     struct bkt_err *err)
+{
+    /* every element has a count of 4 bytes at least, so a malicious chunk shape allocates no memory */
+    if (io->chunk_elems > bytes->len / 4)
+        BKT_FAIL(err, BKT_EFORMAT, "%zu bytes are too few for the chunk's %llu elements", bytes->len,
+                 (unsigned long long)io->chunk_elems);
+    size_t             n = (size_t)io->chunk_elems;
+    struct bkt_cache_entry *e = bkt_cache_entry_new(0);
+    if (!e || !(e->starts = malloc((n + 1) * sizeof *e->starts))) {
+        bkt_cache_entry_release(e);
+        BKT_NOMEM(err);
+    }
+    struct bkt_rd r = bkt_rd_of(bytes->ptr, bytes->len);
+    int           rc = BKT_OK;
+    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
+        e->starts[i] = (size_t)(r.p - bytes->ptr);
+        rc           = bkt_value_skip_stored(io->ds->type, &r, err);
+        if (rc < 0)
+            (void)BKT_ERR(err, rc, "element %zu of %zu", i, n);
+    }
+    if (rc < 0) {
+        bkt_cache_entry_release(e);
+        return rc;
+    }
+    e->starts[n] = (size_t)(r.p - bytes->ptr); /* behind the last element: leftover bytes of HSDS, or our list
+                                                  of NULL strings (null_strings.c) */
+    rc           = bkt_nulls_read(io->ds->type, bytes->ptr, bytes->len, e->starts[n], err);
+    if (rc < 0) {
+        bkt_cache_entry_release(e);
+        return rc;
+    }
+    e->n_starts  = n;
+    e->len       = e->starts[n];
+    e->data      = bkt_buf_steal(bytes);
+    *out         = e;
+    return BKT_OK;
+}
+
+/* Chunk objects as HSDS would store them: for datasets that were made by HSDS, or by others by its rules.  At
+ * most one compressor and one shuffle, in a fixed order.  Gzip becomes a zlib stream of HDF5-shuffled bytes;
+ * HSDS and every version of our reader accept it as well as HSDS's own blosc frames. */
+
+#define LEVEL 5 /* HSDS's */
+
+static const struct {
+    int         id;
+    const char *name, *codec;
+} codecs[] = {
+    {BKT_FILTER_LZ4, "lz4", BLOSC_LZ4_COMPNAME},
+    {32005, "lz4hc", BLOSC_LZ4HC_COMPNAME},
+    {BKT_FILTER_ZSTD, "zstd", BLOSC_ZSTD_COMPNAME},
+    {BKT_FILTER_SNAPPY, "snappy", BLOSC_SNAPPY_COMPNAME},
+    {BKT_FILTER_BLOSC, "blosclz", BLOSC_BLOSCLZ_COMPNAME},
+    {BKT_FILTER_BLOSC, "blosc", BLOSC_LZ4_COMPNAME},
+};
+
+/* The codec for a filter's name (first) or id. */
+static const char *codec_of(const struct bkt_filter_desc *f)
+{
+    if (f->id == BKT_FILTER_BLOSC && f->n_cd && bkt_blosc_codec(f))
+        return bkt_blosc_codec(f);
+    for (size_t i = 0; i < BKT_COUNT(codecs); i++)
+        if (!strcasecmp(f->name, codecs[i].name))
+            return codecs[i].codec;
+    for (size_t i = 0; i < BKT_COUNT(codecs); i++)
+        if (f->id == codecs[i].id)
+            return codecs[i].codec;
+    return NULL;
+}
+
+static int blosc_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, struct bkt_span in,
+                        struct bkt_buf *out, struct bkt_err *err)
+{
+    const char *codec = NULL;
+    int         level = LEVEL, shuffle = c->shuffle == 1 ? BLOSC_SHUFFLE : BLOSC_NOSHUFFLE;
+    size_t      size = c->elem_size && c->elem_size <= BLOSC_MAX_TYPESIZE ? c->elem_size : 1;
+    for (size_t i = 0; !codec && i < ds->n_filters; i++)
+        if ((codec = codec_of(&ds->filters[i])) && ds->filters[i].has_level && ds->filters[i].level <= 9)
+            level = (int)ds->filters[i].level;
+    if (in.n > BLOSC_MAX_BUFFERSIZE)
+        BKT_FAIL(err, BKT_EUNSUP, "a chunk of %zu bytes is more than a blosc frame can hold", in.n);
+    if (bkt_buf_resize(out, in.n + BLOSC_MAX_OVERHEAD) < 0)
+        BKT_NOMEM(err);
+    int n = blosc_compress_ctx(level, shuffle, size, in.n, in.p, out->ptr, in.n + BLOSC_MAX_OVERHEAD,
+                               codec ? codec : "lz4", 0, 1);
+    if (n <= 0)
+        BKT_FAIL(err, BKT_EUNSUP, "the installed libblosc can't compress with %s", codec ? codec : "lz4");
+    bkt_buf_cut(out, (size_t)n);
+    return BKT_OK;
+}
+
+static int zlib_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, struct bkt_span in,
+                       struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf shuffled = {0};
+    int                                      level    = LEVEL;
+    for (size_t i = 0; i < ds->n_filters; i++)
+        if (ds->filters[i].id == BKT_FILTER_DEFLATE && ds->filters[i].has_level && ds->filters[i].level <= 9)
+            level = (int)ds->filters[i].level;
+    if (c->shuffle == 1 && c->elem_size > 1) {
+        if (bkt_buf_resize(&shuffled, in.n) < 0)
+            BKT_NOMEM(err);
+        bkt_shuffle(in.p, shuffled.ptr, in.n, c->elem_size);
+        in.p = shuffled.ptr;
+    }
+    return bkt_zlib_encode(in, level, out, err);
+}
+
+/* Encode n bytes of elements (fixed-size, or serialised) as HSDS would store them.  Replaces the content of
+ *  @p out. */
+static int hsds_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, const void *src, size_t n,
+                       struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf bits = {0};
+    struct bkt_span                          in   = {src, n};
+    bkt_buf_clear(out);
+    if (c->shuffle == 2 && c->elem_size > 0) {
+        BKT_PASS(bkt_bitshuffle_frame(in, c->elem_size, 0, false, 0, &bits, err));
+        in = (struct bkt_span){bits.ptr, bits.len};
+    }
+    if (c->zlib)
+        return zlib_encode(ds, c, in, out, err);
+    if (c->compressed)
+        return blosc_encode(ds, c, in, out, err);
+    if (bits.len) {
+        bkt_buf_fini(out);
+        bkt_buf_move(out, &bits);
+        return BKT_OK;
+    }
+    if (bkt_buf_resize(out, n) < 0)
+        BKT_NOMEM(err);
+    if (n)
+        memcpy(out->ptr, src, n);
+    return BKT_OK;
+}
+
+/* ---- encoding and decoding ---- */
 
 #define HEAD BKT_CHUNK_OBJECT_HEAD
 static const unsigned char magic[8] = {0x89, 'B', 'K', 'T', 'm', '\r', '\n', 0x1a};
@@ -161,7 +305,7 @@ int bkt_chunk_object_read(const struct bkt_dsetio *io, struct bkt_buf *stored, s
             BKT_PASS(bkt_hsds_decode_var(&io->codec, stored->ptr, stored->len, &b, err));
         else
             bkt_buf_move(&b, stored);
-        return bkt_var_index(io, &b, out, err);
+        return var_index(io, &b, out, err);
     }
     struct bkt_cache_entry *e = bkt_cache_entry_new(io->chunk_bytes);
     if (!e)
@@ -199,7 +343,7 @@ static int encode_nulls(const struct bkt_dsetio *io, const void *src, size_t n, 
         BKT_NOMEM(err);
     BKT_PASS(bkt_nulls_take(io->ds->type, plain.ptr, plain.len, &nulls, err));
     BKT_PASS(bkt_nulls_append(&nulls, &plain, err));
-    return bkt_hsds_encode(io->ds, &io->codec, plain.ptr, plain.len, out, err);
+    return hsds_encode(io->ds, &io->codec, plain.ptr, plain.len, out, err);
 }
 
 int bkt_chunk_object_encode(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out,
@@ -209,5 +353,5 @@ int bkt_chunk_object_encode(const struct bkt_dsetio *io, const void *src, size_t
         return encode_nulls(io, src, n, out, err);
     if (io->hdf5)
         return encode_hdf5(io, src, n, out, err);
-    return bkt_hsds_encode(io->ds, &io->codec, src, n, out, err);
+    return hsds_encode(io->ds, &io->codec, src, n, out, err);
 }

@@ -1,13 +1,202 @@
+/* A dataset opened for input: the filters of its chunks, its grid, its names in the cache. */
 #include "chunk/dataset/dataset.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/map.h"
 #include "base/num.h"
 #include "schema/json/reference_text.h"
+
+/* HDF5's own pipeline from a dataset's filter list.
+ *
+ * The list seldom holds the parameters that HDF5 keeps in the file (cd values).  If a decoder needs them,
+ * they are computed as the filter's set_local callback does when a dataset is created (H5Zshuffle.c,
+ * H5Zszip.c, H5Zscaleoffset.c). */
+struct local { /* arguments of set_local */
+    const struct bkt_dset        *ds;
+    const struct bkt_filter_desc *f;
+    uint64_t                      chunk_elems;
+    unsigned                      cd[20];
+    size_t                        n_cd;
+};
+typedef void local_fn(struct local *l);
+
+static void local_shuffle(struct local *l)
+{
+    l->cd[0] = (unsigned)l->ds->type->size;
+    l->n_cd  = 1;
+}
+
+/* If the parameters are unknown, the type must have no unused bits: only such a type can be expressed, and
+ * HDF5 stores it unchanged. */
+static void local_nbit(struct local *l)
+{
+    l->cd[0] = 3;
+    l->cd[1] = 1;
+    l->cd[2] = (unsigned)l->chunk_elems;
+    l->n_cd  = 3;
+}
+
+#define SZIP_EC 4u
+#define SZIP_NN 32u
+#define SZIP_RAW 128u
+#define SZIP_LSB 8u
+#define SZIP_MSB 16u
+#define SZIP_MAX_BLOCKS 128u
+#define SZIP_MAX_LINE 4096u
+
+static unsigned szip_line(const struct local *l, unsigned block)
+{
+    uint64_t line = l->ds->layout.dims[l->ds->layout.rank - 1];
+    if (line < block)
+        line = bkt_min_u64((uint64_t)block * SZIP_MAX_BLOCKS, l->chunk_elems);
+    else if (line > SZIP_MAX_LINE)
+        line = bkt_min_u64((uint64_t)block * SZIP_MAX_BLOCKS, line);
+    else
+        line = bkt_min_u64(line, (uint64_t)block * SZIP_MAX_BLOCKS);
+    return (unsigned)line;
+}
+
+static void local_szip(struct local *l)
+{
+    const struct bkt_filter_desc *f = l->f;
+    const struct bkt_type        *t = l->ds->type;
+    unsigned bits  = f->bits_per_pixel > 0 ? (unsigned)f->bits_per_pixel : (unsigned)t->size * 8;
+    unsigned block = f->pixels_per_block > 0 ? (unsigned)f->pixels_per_block : f->n_cd > 1 ? f->cd[1] : 16;
+    unsigned mask  = f->coding >= 0 ? (unsigned)f->coding : f->n_cd > 0 ? f->cd[0] : SZIP_NN;
+    if (bits > 24) /* set_local: 32 and 64 are coded by bytes */
+        bits = bits <= 32 ? 32 : 64;
+    if (!(mask & (SZIP_EC | SZIP_NN)))
+        mask |= SZIP_NN;
+    mask &= ~(SZIP_LSB | SZIP_MSB);
+    l->cd[0] = mask | SZIP_RAW | (t->big_endian ? SZIP_MSB : SZIP_LSB);
+    l->cd[1] = block;
+    l->cd[2] = bits;
+    l->cd[3] = f->pixels_per_scanline > 0 ? (unsigned)f->pixels_per_scanline : szip_line(l, block);
+    l->n_cd  = 4;
+}
+
+static void local_scaleoffset(struct local *l)
+{
+    const struct bkt_type *t        = l->ds->type;
+    bool                   is_float = t->cls == BKT_T_FLOAT;
+    int64_t                type = l->f->scale_type, factor = l->f->scale_offset;
+    if (type < 0)
+        type = l->f->n_cd > 0 ? (int64_t)l->f->cd[0] : is_float ? 0 : 2;
+    if (factor < 0)
+        factor = l->f->n_cd > 1 ? (int64_t)(int)l->f->cd[1] : 0;
+    l->cd[0] = (unsigned)type;
+    l->cd[1] = (unsigned)factor;
+    l->cd[2] = (unsigned)l->chunk_elems;
+    l->cd[3] = is_float ? 1 : 0;
+    l->cd[4] = (unsigned)t->size;
+    l->cd[5] = t->cls == BKT_T_INTEGER && t->is_signed ? 1 : 0;
+    l->cd[6] = t->big_endian ? 1 : 0;
+    l->cd[7] = 1; /* a dataset without its own fill value has HDF5's default, zeros */
+    if (l->ds->has_fill && l->ds->fill.len == t->size && t->size <= 8) {
+        uint64_t v = t->big_endian ? bkt_get_be(l->ds->fill.ptr, (unsigned)t->size)
+                                   : bkt_get_le(l->ds->fill.ptr, (unsigned)t->size);
+        l->cd[8]   = (unsigned)v;
+        l->cd[9]   = (unsigned)(v >> 32);
+    }
+    l->n_cd = 20;
+}
+
+static const struct {
+    int       id;
+    size_t    enough; /* cd values that make the list's own complete */
+    local_fn *local;
+} locals[] = {
+    {BKT_FILTER_SHUFFLE, 1, local_shuffle},
+    {BKT_FILTER_NBIT, 5, local_nbit},
+    {BKT_FILTER_SZIP, 4, local_szip},
+    {BKT_FILTER_SCALEOFFSET, 20, local_scaleoffset},
+};
+
+static int add(const struct bkt_dset *ds, const struct bkt_filter_desc *f, uint64_t chunk_elems,
+               struct bkt_pipeline *out, struct bkt_err *err)
+{
+    struct local    l    = {.ds = ds, .f = f, .chunk_elems = chunk_elems};
+    const unsigned *cd   = f->cd;
+    size_t          n_cd = f->n_cd;
+    for (size_t i = 0; i < BKT_COUNT(locals); i++)
+        if (locals[i].id == f->id && f->n_cd < locals[i].enough) {
+            locals[i].local(&l);
+            cd = l.cd, n_cd = l.n_cd;
+        }
+    return bkt_pipeline_add(out, f->id, f->flags >= 0 ? (unsigned)f->flags : f->optional, cd, n_cd,
+                            f->name[0] ? f->name : NULL, err);
+}
+
+/* cppcheck-suppress funcArgOrderDifferent ; it takes the parameters of bkt_filter_find for ours */
+int bkt_pipeline_of(const struct bkt_dset *ds, uint64_t chunk_elems, bkt_filter_find *find, void *arg,
+                    struct bkt_pipeline *out, struct bkt_err *err)
+{
+    memset(out, 0, sizeof *out);
+    out->elem_size = ds->type->size;
+    for (size_t i = 0; i < ds->n_filters; i++) {
+        const struct bkt_filter_desc *f = &ds->filters[i];
+        BKT_PASS(add(ds, f, chunk_elems, out, err));
+        struct bkt_filter *added = &out->f[out->n - 1];
+        if (!bkt_filter_builtin(f->id) && find)
+            bkt_filter_set(out, added, find(f->id, added->name, arg));
+    }
+    return BKT_OK;
+}
+
+/* ---- the codec that HSDS uses for a native dataset's filter list (hsds_codec.c) ---- */
+
+/* HSDS's rule: the first of these in the list is the compressor, whatever its place.  A compressor that HSDS
+ * knows but can't run leaves the chunk unchanged. */
+static const struct {
+    int         id;
+    const char *name;
+    enum { RAW, BLOSC, ZLIB } what;
+} compressors[] = {
+    {BKT_FILTER_DEFLATE, "gzip", ZLIB}, {BKT_FILTER_DEFLATE, "deflate", ZLIB},
+    {BKT_FILTER_SZIP, "szip", RAW},     {BKT_FILTER_SCALEOFFSET, "scaleoffset", RAW},
+    {BKT_FILTER_LZF, "lzf", RAW},       {BKT_FILTER_BLOSC, "blosclz", BLOSC},
+    {BKT_FILTER_BLOSC, "blosc", BLOSC}, {BKT_FILTER_SNAPPY, "snappy", BLOSC},
+    {BKT_FILTER_LZ4, "lz4", BLOSC},     {32005, "lz4hc", BLOSC},
+    {BKT_FILTER_ZSTD, "zstd", BLOSC},
+};
+
+static int compressor(const struct bkt_filter_desc *f)
+{
+    for (size_t i = 0; i < BKT_COUNT(compressors); i++)
+        if (f->id == compressors[i].id)
+            return compressors[i].what;
+    for (size_t i = 0; i < BKT_COUNT(compressors); i++)
+        if (!strcasecmp(f->name, compressors[i].name))
+            return compressors[i].what;
+    return -1;
+}
+
+static void hsds_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set, size_t chunk_bytes,
+                          struct bkt_hsds_codec *out)
+{
+    int what = -1;
+    memset(out, 0, sizeof *out);
+    out->elem_size = ds->type->is_var ? 0 : ds->type->size;
+    out->max_out   = ds->type->is_var ? (size_t)bkt_settings_max_object(set) : chunk_bytes;
+    for (size_t i = 0; i < ds->n_filters; i++) {
+        const struct bkt_filter_desc *f = &ds->filters[i];
+        if (what < 0)
+            what = compressor(f);
+        if (!out->shuffle && !ds->type->is_var) {
+            if (!f->aside && (f->id == BKT_FILTER_SHUFFLE || !strcasecmp(f->name, "shuffle")))
+                out->shuffle = 1;
+            else if (f->id == BKT_FILTER_BITSHUFFLE || !strcasecmp(f->name, "bitshuffle"))
+                out->shuffle = 2;
+        }
+    }
+    out->compressed = what == BLOSC || what == ZLIB;
+    out->zlib       = what == ZLIB;
+}
 
 struct bkt_chunk_label bkt_dsetio_label(const struct bkt_dsetio *io)
 {
@@ -120,7 +309,7 @@ static int set_up(struct bkt_dsetio *io, bkt_filter_find *find, void *arg, struc
         BKT_FAIL(err, BKT_EFORMAT, "%s", io->ds->bad);
     BKT_PASS(set_grid(io, err));
     if (io->where == BKT_AT_OBJECTS) {
-        bkt_hsds_codec_of(io->ds, io->set, io->chunk_bytes, &io->codec);
+        hsds_codec_of(io->ds, io->set, io->chunk_bytes, &io->codec);
         io->hdf5 = io->ds->layout.hdf5_chunks && !io->var;
         if (io->hdf5)
             return bkt_pipeline_of(io->ds, io->chunk_elems, find, arg, &io->pipe, err);
@@ -247,3 +436,92 @@ void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find, void *arg)
 
 size_t bkt_dsetio_elem_size(const struct bkt_dsetio *io) { return io->elem_size; }
 bool   bkt_dsetio_is_var(const struct bkt_dsetio *io) { return io->var; }
+
+/* The copy of a dataset that belongs to its written chunks: the domain must be free to close, and the dataset
+ * to be deleted, while some chunks are kept. */
+
+static int copy_filters(const struct bkt_dset *from, struct bkt_dset *to)
+{
+    if (!from->n_filters)
+        return BKT_OK;
+    if (!(to->filters = calloc(from->n_filters, sizeof *to->filters)))
+        return BKT_ENOMEM;
+    for (size_t i = 0; i < from->n_filters; i++) {
+        struct bkt_filter_desc *f = &to->filters[i];
+        *f                        = from->filters[i];
+        f->cd                     = NULL;
+        to->n_filters             = i + 1;
+        if (f->n_cd && !(f->cd = malloc(f->n_cd * sizeof *f->cd))) {
+            f->n_cd = 0;
+            return BKT_ENOMEM;
+        }
+        if (f->n_cd)
+            memcpy(f->cd, from->filters[i].cd, f->n_cd * sizeof *f->cd);
+    }
+    return BKT_OK;
+}
+
+/* The members that chunks depend on, without attributes and the like. */
+static int copy_object(const struct bkt_object *from, struct bkt_object *to)
+{
+    const struct bkt_layout *l = &from->dset.layout;
+    to->id                     = from->id;
+    to->root                   = from->root;
+    to->dset.space             = from->dset.space;
+    to->dset.init              = from->dset.init;
+    to->dset.arange_start      = from->dset.arange_start;
+    to->dset.arange_step       = from->dset.arange_step;
+    to->dset.layout = (struct bkt_layout){.cls = l->cls,
+                                          .rank = l->rank,
+                                          .partition_count = l->partition_count,
+                                          .hdf5_chunks = l->hdf5_chunks,
+                                          .user_cls = l->user_cls,
+                                          .user_rank = l->user_rank};
+    memcpy(to->dset.layout.dims, l->dims, sizeof l->dims);
+    memcpy(to->dset.layout.user_dims, l->user_dims, sizeof l->user_dims);
+    BKT_PASS(bkt_type_copy(from->dset.type, &to->dset.type));
+    return copy_filters(&from->dset, &to->dset);
+}
+
+static int copy_pipeline(const struct bkt_pipeline *from, struct bkt_pipeline *to, struct bkt_err *err)
+{
+    for (unsigned i = 0; i < from->n; i++) {
+        const struct bkt_filter *f = &from->f[i];
+        BKT_PASS(bkt_pipeline_add(to, f->id, f->flags, f->cd, f->n_cd, f->name, err));
+        bkt_filter_set(to, &to->f[i], f->fn);
+    }
+    return BKT_OK;
+}
+
+int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dsetio **out, struct bkt_err *err)
+{
+    struct bkt_dsetio *s = calloc(1, sizeof *s);
+    struct bkt_object *o = bkt_object_make(BKT_DATASET);
+    if (!s || !o || copy_object(io->obj, o) < 0) {
+        bkt_object_free(o);
+        free(s);
+        BKT_NOMEM(err);
+    }
+    s->dom = io->dom, s->obj = o, s->ds = &o->dset, s->set = io->set, s->cache = io->cache;
+    s->shared = true;
+    bkt_dsetio_name(s, io->path);
+    s->where = io->where, s->var = io->var, s->hdf5 = io->hdf5, s->codec = io->codec;
+    s->elem_size = io->elem_size, s->rank = io->rank, s->chunk_elems = io->chunk_elems,
+    s->chunk_bytes = io->chunk_bytes;
+    memcpy(s->cdims, io->cdims, sizeof s->cdims);
+    s->zero_fill = io->zero_fill;
+    if (io->bad.code) /* they are large, and a new dataset's memory isn't touched without need */
+        s->bad = io->bad;
+    if (io->bad_fill.code)
+        s->bad_fill = io->bad_fill;
+    s->fill           = io->fill ? bkt_cache_entry_retain(io->fill) : NULL;
+    s->pipe.elem_size = io->pipe.elem_size;
+    (void)pthread_mutex_init(&s->lock, NULL);
+    int rc = copy_pipeline(&io->pipe, &s->pipe, err);
+    if (rc < 0) {
+        bkt_dsetio_close(s);
+        return rc;
+    }
+    *out = s;
+    return BKT_OK;
+}

@@ -109,14 +109,6 @@ void bkt_dsetio_follow(struct bkt_dsetio *io);
  *  for datasets stored as chunk objects. */
 BKT_NODISCARD int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dsetio **out, struct bkt_err *err);
 
-/* ---- hsds_codec_of.c, hsds_encode.c, pipeline_of.c ---- */
-/** The codec that HSDS uses for a native dataset's filter list (hsds_codec.c). */
-void bkt_hsds_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set, size_t chunk_bytes,
-                       struct bkt_hsds_codec *out);
-/** Encode n bytes of elements (fixed-size, or serialised) as HSDS would store them.  Replaces the content of
- *  @p out. */
-BKT_NODISCARD int bkt_hsds_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, const void *src,
-                                  size_t n, struct bkt_buf *out, struct bkt_err *err);
 /** HDF5's pipeline of chunks in HDF5 files.  Missing parameters are derived from the type and the chunk. */
 BKT_NODISCARD int bkt_pipeline_of(const struct bkt_dset *ds, uint64_t chunk_elems, bkt_filter_find *find,
                                   void *arg, struct bkt_pipeline *out, struct bkt_err *err);
@@ -137,11 +129,6 @@ typedef int bkt_chunk_key_fn(const uint64_t *coord, uint64_t size, void *arg);
  *  list.  For version 1 this lists all of the bucket. */
 BKT_NODISCARD int bkt_chunk_keys_each(struct bkt_dsetio *io, bkt_chunk_key_fn *each, void *arg,
                                       struct bkt_err *err);
-
-/* ---- var_index.c ---- */
-/** Find where each element of a decoded variable-length chunk begins.  Takes @p bytes over. */
-BKT_NODISCARD int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes,
-                                struct bkt_cache_entry **out, struct bkt_err *err);
 
 void bkt_chunk_file_free(void *file); /* as a struct bkt_chunk_file */
 /* ---- reference_table_first.c: of a dataset that is found by a chunk table ---- */

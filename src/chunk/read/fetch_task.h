@@ -7,16 +7,16 @@
  *
  *   body      a chunk object that has to be decoded, in memory of the request     (decode_task.c)
  *   memory    a range in memory of the task, or found in the cache                (decode_task.c)
- *   straight  uncompressed bytes straight to one place of the caller's            (receive_runs.c)
- *   runs      uncompressed bytes, run by run to their places                      (receive_runs.c)
- *   chunks    filtered chunks, each decoded as soon as it has arrived             (receive_chunks.c) */
+ *   straight  uncompressed bytes straight to one place of the caller's            (receive.c)
+ *   runs      uncompressed bytes, run by run to their places                      (receive.c)
+ *   chunks    filtered chunks, each decoded as soon as it has arrived             (receive.c) */
 #ifndef BKT_TASK_H
 #define BKT_TASK_H
 
 #include "chunk/dataset/window.h"
 #include "chunk/read/segments.h"
 
-/** Memory that is made present (prefault.c), from `at` on. */
+/** Memory that is made present (read.c), from `at` on. */
 struct bkt_prefault {
     uintptr_t at, end;
     bool      huge; /* may be in huge pages */
@@ -104,12 +104,11 @@ void bkt_fetch_task_fail(struct bkt_fetch_task *k, const struct bkt_seg *s, int 
 void bkt_fetch_task_leave(struct bkt_fetch_task *k); /* one user of the arrived bytes has finished */
 void bkt_fetch_task_end(struct bkt_fetch_task *k);
 
-/* ---- receive_runs.c ---- */
+/* ---- receive.c ---- */
 /** Whether a body of these @p n segments can go straight to its rows in memory: the segments follow each
  *  other in the file, and the runs of each ascend in memory. */
 bool bkt_receive_runs_fit(const struct bkt_seg *segs, size_t n);
 
-/* ---- receive_chunks.c ---- */
 /** The progress of a body whose chunks are decoded as they arrive. */
 struct bkt_receive_chunks_task {
     struct bkt_fetch_task task;
@@ -136,7 +135,6 @@ bool bkt_receive_chunks_fit(const struct bkt_seg *segs, size_t n);
 /** As bkt_req.sink, with a struct bkt_receive_chunks_task. */
 void bkt_receive_chunks_sink(void *task, uint64_t at, const void *data, size_t n);
 
-/* ---- prefault.c ---- */
 /** Prepare to give pages to the memory that a read fills, if it is fresh and large enough; otherwise the
  *  first step is the last one. */
 void bkt_prefault_init(struct bkt_prefault *p, const struct bkt_target *t);

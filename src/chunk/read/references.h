@@ -39,12 +39,6 @@ BKT_NODISCARD int bkt_reference_layout_file(struct bkt_dsetio *io, struct bkt_ch
  *  @p some: false: the table is empty. */
 BKT_NODISCARD int bkt_reference_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some,
                                            struct bkt_err *err);
-/** Set the name under which the cache keeps bytes of a file.  Bytes of another version have another name. */
-void bkt_reference_file_space(const struct bkt_dsetio *io, struct bkt_chunk_file *f, const char *etag);
-/** The place that bkt_dsetio_set_found() or bkt_dsetio_add_found() gave; called by bkt_references_find().
- *  @param out  its file is left alone; all of it if the chunk doesn't exist */
-BKT_NODISCARD int bkt_found_place(const struct bkt_dsetio *io, const uint64_t *coord,
-                                  struct bkt_reference *out, struct bkt_err *err);
 /** The rows of chunk tables; called by bkt_references_find(). */
 BKT_NODISCARD int bkt_reference_table_rows(struct bkt_references_find *q, size_t n, struct bkt_err *err);
 

@@ -67,8 +67,6 @@ BKT_NODISCARD int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, u
 /** Whether bkt_segs_add_slice() certainly takes slices of each of the target's chunk objects, unless half of
  *  the object or more is wanted.  So at most twice the wanted bytes are fetched. */
 bool bkt_target_in_slices(const struct bkt_target *t);
-/** Sort by file and offset. */
-void bkt_segs_sort(struct bkt_segs *s);
 /** Number of segments from i on that are fetched as one range, and the range's length. */
 size_t bkt_segs_span(const struct bkt_segs *s, size_t i, const struct bkt_limits *lim, uint64_t *len);
 
@@ -86,7 +84,6 @@ struct bkt_ranges {
     struct bkt_range *v; /* owned by the caller, to be freed by free(); they point into the segments */
     size_t            n;
 };
-/* ---- ranges.c ---- */
 /** Sort the segments and decide which ranges are merged, widened and kept.  Call it before any segment is
  * fetched, since it looks into the cache.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_ranges_plan(struct bkt_ranges *out, struct bkt_segs *segs, const struct bkt_limits *lim,
@@ -94,15 +91,10 @@ BKT_NODISCARD int bkt_ranges_plan(struct bkt_ranges *out, struct bkt_segs *segs,
 /** The memory to which the bytes of segs[0..n) can go unchanged; NULL: they can't. */
 unsigned char *bkt_scatter_direct(const struct bkt_seg *segs, size_t n);
 
-/* ---- scatter.c ---- */
-/** Copy runs of a decoded chunk.  src: the bytes at byte @p src_off of the chunk. */
-void bkt_scatter(struct bkt_target *t, uint64_t k, const unsigned char *src);
+/* ---- decode_task.c ---- */
 /** The same for a chunk whose bytes are still shuffled: planes of its elements' first bytes, second bytes,
  *  ... */
-void bkt_scatter_planes(struct bkt_target *t, uint64_t k, const unsigned char *src);
 void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src);
-void bkt_scatter_fill(struct bkt_target *t, uint64_t k);
-void bkt_scatter_fill_seg(const struct bkt_seg *s);
 /** Make slices into @p e, which the target holds from now on (takes the reference over). */
 void bkt_scatter_var(struct bkt_target *t, uint64_t k, struct bkt_cache_entry *e);
 /** Memory of the whole chunk k if all of it is selected and goes to one place; else NULL. */
