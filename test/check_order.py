@@ -20,10 +20,7 @@ loader mpi
 samples/h5bucket_samples.h samples/names samples
 tools/source tools/show tools/share tools/cli tools/bucket tools/load tools/load/gather tools/kerchunk/format tools/kerchunk tools/kerchunk/export tools/samples tools/doctor tools/cmd tools/verify
 """.split()
-KNOWN = {
-    ("vol/old_api/region_shadow.c", "vol/convert/values_to_memory.h"),
-    ("vol/plain/plain_data.c", "vol/convert/kept_filters.h"),
-}
+KNOWN = set()
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([a-z0-9_]+(?:/[a-z0-9_]+)*\.h)[">]', re.M)
 
 

@@ -4,10 +4,7 @@
 
 #include "base/trace.h"
 #include "vol/callbacks.h"
-#include "vol/calls/group.h"
-#include "vol/calls/link.h"
-#include "vol/calls/object_calls.h"
-#include "vol/calls/old_calls.h"
+#include "vol/calls/calls.h"
 #include "vol/copy/copy.h"
 #include "vol/core/token.h"
 #include "vol/open/file_calls.h"

@@ -4,7 +4,7 @@
 
 #include "base/trace.h"
 #include "vol/callbacks.h"
-#include "vol/calls/old_calls.h"
+#include "vol/calls/calls.h"
 #include "vol/open/permission_and_flush.h"
 #include "vol/path/path.h"
 

@@ -8,9 +8,9 @@
 
 #include "bkt_config.h"
 #include "vol/info.h"
-#include "vol/core/filter_lookup.h"
+#include "vol/core/filters.h"
 #include "base/os/pool.h"
-#include "vol/old_api/region_shadow.h"
+#include "vol/convert/region_shadow.h"
 #include "storage/stats.h"
 #include "vol/core/token.h"
 #include "base/trace.h"

@@ -1,5 +1,5 @@
 /* Decoded chunks that one process fetches and hands to others.  They keep them in their cache of chunks,
- * where a read finds them (vol/dataset/collective_read.h).  Only datasets with elements of a fixed size. */
+ * where a read finds them (vol/dataset/collective.c).  Only datasets with elements of a fixed size. */
 #ifndef BKT_HANDED_CHUNKS_H
 #define BKT_HANDED_CHUNKS_H
 

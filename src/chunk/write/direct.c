@@ -1,7 +1,7 @@
 /* Large requests: whole chunks go straight from the caller's memory to the store, encoded on workers, or
  * unchanged if they lie there in one piece and need no encoding.  The call waits for them.  They don't pass
  * the cache, where data that fill it several times over would only evict each other. */
-#include "chunk/write/direct.h"
+#include "chunk/write/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

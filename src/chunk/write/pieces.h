@@ -1,5 +1,5 @@
 /* A write cut at chunk borders, for processes that write one dataset together: each chunk has an owner, who
- * gets all elements that the processes write to it, and stores it once (vol/dataset/collective_write.h).
+ * gets all elements that the processes write to it, and stores it once (vol/dataset/collective.c).
  *
  * The message about a chunk holds its number (row-major in the grid of all chunks), the number of its runs,
  * then for each run its first element in the chunk and its length, then the elements.  An element of variable

@@ -1,6 +1,6 @@
 /* One dataset's part of a bkt_write_datasets(). */
-#ifndef BKT_WRITE_PLAN_H
-#define BKT_WRITE_PLAN_H
+#ifndef BKT_CHUNK_WRITE_PLAN_H
+#define BKT_CHUNK_WRITE_PLAN_H
 
 #include "chunk/write/write_cache.h"
 
@@ -28,12 +28,37 @@ const unsigned char *bkt_write_plan_whole(const struct bkt_write_plan *p, uint64
 void bkt_write_drop_cached(struct bkt_dsetio *io, const uint64_t *coord);
 /** Put the fill value into n elements. */
 BKT_NODISCARD int bkt_wchunk_fill_var(struct bkt_wchunk *c, uint64_t off, uint64_t n, struct bkt_err *err);
-/** Put one variable-size element in stored form into a chunk; lock held (var.c).  BKT_EINVAL: the
+/** Put one variable-size element in stored form into a chunk; lock held (overlay.c).  BKT_EINVAL: the
  * bytes are not one element */
 BKT_NODISCARD int bkt_wchunk_put_element(struct bkt_wchunk *c, uint64_t off, const struct bkt_slice *s,
                                          struct bkt_err *err);
-/** Put variable-size elements into a chunk; lock held (var.c). */
+/** Put variable-size elements into a chunk; lock held (overlay.c). */
 BKT_NODISCARD int bkt_wchunk_put_var(struct bkt_wchunk *c, const struct bkt_write_plan *p, uint64_t k,
                                      struct bkt_err *err);
+
+struct bkt_direct_task;
+
+/** The direct writes of one bkt_write_datasets(). */
+struct bkt_direct {
+    struct bkt_window window;            /* tasks under way or ready; its lock guards the members below */
+    struct bkt_direct_task *next, *last; /* ready tasks: begun as soon as there is room, by the thread that
+                                            makes it.  Their bytes are not yet counted */
+    size_t n_next;
+    int             rc; /* of the first failure */
+    struct bkt_err  err;
+    atomic_bool     cancel;
+    struct bkt_domain *dom; /* domain of the last task started */
+};
+
+/** Prepare @p r, with nothing under way and at most @p limit bytes to be. */
+void bkt_direct_init(struct bkt_direct *r, uint64_t limit);
+/** Store touched chunk k, all of which is selected.  Waits only for room.  @p started: false: the cache has
+ *  to store it. */
+BKT_NODISCARD int bkt_direct_start(struct bkt_direct *r, const struct bkt_write_plan *p, uint64_t k,
+                                   const uint64_t *coord, bool *started, struct bkt_err *err);
+bool bkt_direct_is_busy(struct bkt_direct *r);
+void bkt_direct_wait(struct bkt_direct *r); /* waits for all tasks under way */
+/** Wait for all tasks, and give the first failure.  Frees what bkt_direct_init() made. */
+BKT_NODISCARD int bkt_direct_finish(struct bkt_direct *r, struct bkt_err *err);
 
 #endif

@@ -7,7 +7,6 @@
 #include "chunk/write/write_cache.h"
 #include "base/num.h"
 #include "base/trace.h"
-#include "chunk/write/direct.h"
 #include "chunk/write/plan.h"
 
 /* ---- checks of a request ---- */

@@ -12,7 +12,7 @@
 #include "chunk/dataset/dataset.h"
 #include "schema/edit/edit.h"
 #include "tools/cli/interrupt.h"
-#include "vol/core/filter_lookup.h"
+#include "vol/core/filters.h"
 #include "schema/json/replace_ids.h"
 #include "tools/source/key_list.h"
 #include "schema/snapshot/snapshot.h"

@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/convert/convert.h"
+#include "vol/core/filters.h"
 #include "vol/plain/plain_chunks.h"
 
 /* Bytes of an attribute in memory; HDF5's attributes are rarely over 64 KiB. */

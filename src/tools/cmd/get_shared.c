@@ -11,7 +11,7 @@
 #include "tools/share/processes.h"
 #include "tools/share/share.h"
 #include "tools/source/hdf5_glue.h"
-#include "vol/convert/kept_filters.h"
+#include "vol/core/filters.h"
 #include "vol/core/vol.h"
 #include "vol/vfd/store_driver.h"
 

@@ -13,7 +13,7 @@
 #include "base/num.h"
 #include "base/url.h"
 #include "tools/source/hdf5_glue.h"
-#include "vol/convert/kept_filters.h"
+#include "vol/core/filters.h"
 #include "vol/vfd/store_driver.h"
 
 #define ALONE "data" /* name of the dataset of a set that is one array */

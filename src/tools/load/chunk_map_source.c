@@ -7,7 +7,7 @@
 
 #include "schema/edit/edit.h"
 #include "tools/source/hdf5_glue.h"
-#include "vol/convert/kept_filters.h"
+#include "vol/core/filters.h"
 #include "vol/convert/rebuild.h"
 #include "vol/vfd/store_driver.h"
 

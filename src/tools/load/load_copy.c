@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tools/source/hdf5_glue.h"
-#include "vol/convert/kept_filters.h"
+#include "vol/core/filters.h"
 #include "tools/load/load_domain.h"
 #include "base/num.h"
 #include "vol/copy/copier.h"

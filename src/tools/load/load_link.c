@@ -8,7 +8,7 @@
 #include "tools/load/chunk_map_source.h"
 #include "tools/load/load_domain.h"
 #include "tools/source/hdf5_glue.h"
-#include "vol/convert/kept_filters.h"
+#include "vol/core/filters.h"
 #include "vol/copy/copier.h"
 #include "vol/vfd/store_driver.h"
 

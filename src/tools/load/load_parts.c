@@ -12,7 +12,7 @@
 #include "tools/share/processes.h"
 #include "tools/share/share.h"
 #include "tools/source/hdf5_glue.h"
-#include "vol/convert/kept_filters.h"
+#include "vol/core/filters.h"
 
 enum { PART_STORED, PART_ELEMENTS }; /* of a unit: chunks as they are stored; elements */
 

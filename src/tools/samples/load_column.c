@@ -15,7 +15,7 @@
 #include "samples/repository.h"
 #include "tools/samples/selection.h"
 #include "tools/source/hdf5_glue.h"
-#include "vol/convert/kept_filters.h"
+#include "vol/core/filters.h"
 #include "vol/core/hid.h"
 
 struct item {

@@ -9,7 +9,7 @@
 #include "tools/show/show.h"
 #include "tools/verify/verify.h"
 #include "tools/verify/verify_shared.h"
-#include "vol/core/filter_lookup.h"
+#include "vol/core/filters.h"
 #include "vol/dataset/raw_files.h"
 
 static const char *text_of(struct bkt_buf *b, const struct bkt_err *why)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/calls/attr.h"
+#include "vol/calls/calls.h"
 #include "vol/convert/values_to_memory.h"
 
 /* ---- which attribute ---- */

@@ -1,13 +1,13 @@
 /* H5A: creating attributes, writing, deleting and renaming them.  An attribute is part of its object: it
  * is stored when the object is flushed. */
-#include "vol/calls/attr.h"
+#include "vol/calls/calls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "vol/open/permission_and_flush.h"
 #include "vol/convert/values_to_memory.h"
-#include "vol/core/file_handle.h"
+#include "vol/core/vol.h"
 #include "base/num.h"
 
 /* Bytes.  A new attribute up to this size gets stored zeros; a program that makes a larger one soon writes

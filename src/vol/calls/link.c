@@ -1,12 +1,100 @@
-/* H5L: the subject of a call, and queries; for the rest see link_change.c. */
-#include "vol/calls/link.h"
-
+/* Groups of domains, mounts, and links: the calls of H5G and H5L. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/trace.h"
+#include "chunk/write/write.h"
+#include "vol/calls/calls.h"
+#include "vol/core/object_refs.h"
+#include "vol/convert/convert.h"
+#include "vol/core/vol.h"
+#include "vol/open/linked_files.h"
 #include "vol/open/permission_and_flush.h"
 #include "vol/path/iterate.h"
+#include "vol/path/new_link.h"
 #include "vol/path/path.h"
+
+static int new_group(hid_t gcpl, struct bkt_object **out, struct bkt_err *err)
+{
+    *out = bkt_object_make(BKT_GROUP);
+    if (!*out)
+        BKT_NOMEM(err);
+    int rc = bkt_convert_from_ocpl(gcpl, *out, err);
+    if (rc < 0)
+        bkt_object_free(*out);
+    return rc;
+}
+
+static int group_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t gcpl, hid_t gapl,
+                        struct bkt_vobj **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
+    struct bkt_object                         *o = NULL;
+    if (!name) {
+        BKT_PASS(bkt_change_begin(at->file, BKT_ACL_CREATE, "creating a group", err));
+        BKT_PASS(new_group(gcpl, &o, err));
+        return bkt_spot_put_anonymous(at->file, o, out, err);
+    }
+    BKT_PASS(bkt_spot_find(at, name, lcpl, gapl, gcpl, "creating a group", &s, err));
+    if (s.group->ops != at->ops)
+        return s.group->ops->group->create(s.group, s.name, lcpl, gcpl, gapl, out, err);
+    BKT_PASS(new_group(gcpl, &o, err));
+    return bkt_spot_put(&s, o, out, err);
+}
+
+static int get_gcpl(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
+{
+    return bkt_convert_gcpl(o, H5P_GROUP_CREATE, out, err);
+}
+
+static int get_info(struct bkt_vobj *g, H5G_info_t *out, struct bkt_err *err)
+{
+    if (g->obj->kind != BKT_GROUP)
+        BKT_FAIL(err, BKT_EINVAL, "%s is not a group", g->obj->id.text);
+    out->storage_type = H5G_STORAGE_TYPE_COMPACT; /* links lie in the group's own object */
+    out->nlinks       = g->obj->group.links.n;
+    out->max_corder   = (g->obj->track_order & 1) ? (int64_t)g->obj->group.links.next : 0;
+    out->mounted      = bkt_file_mounted(g->file, &g->obj->id) != NULL || bkt_file_parent(g->file) != NULL;
+    return BKT_OK;
+}
+
+/* ---- mounts ---- */
+
+int bkt_group_mount(struct bkt_vobj *o, const char *name, struct bkt_vobj *child, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *at = NULL;
+    BKT_PASS(bkt_path_open(o, name, H5P_DEFAULT, &at, err));
+    if (!at->file || !child || !child->file)
+        BKT_FAIL(err, BKT_EUNSUP, "'%s': only domains can be mounted, and only on groups of domains", name);
+    if (at->type != H5I_GROUP)
+        BKT_FAIL(err, BKT_EINVAL, "'%s' is not a group: nothing can be mounted there", name);
+    return bkt_file_mount(at, child->file, err);
+}
+
+/* @p name leads to the root group of the mounted file. */
+int bkt_group_unmount(struct bkt_vobj *o, const char *name, struct bkt_err *err)
+{
+    struct bkt_vobj *at = NULL;
+    BKT_PASS(bkt_path_open(o, name, H5P_DEFAULT, &at, err));
+    struct bkt_file *child = at->file, *parent = child ? bkt_file_parent(child) : NULL;
+    int              rc    = BKT_ENOENT;
+    if (parent && strcmp(at->obj->id.text, bkt_domain_root(child->dom)->text) == 0)
+        for (const struct bkt_mount *m = parent->mounts; m; m = m->next)
+            if (m->child == child) {
+                struct bkt_id where = m->at;
+                rc                  = bkt_file_unmount(parent, &where, err);
+                break;
+            }
+    if (rc == BKT_ENOENT)
+        BKT_ERR(err, rc, "'%s': nothing is mounted there", name);
+    bkt_vobj_free(at);
+    return rc;
+}
+
+const struct bkt_group_ops bkt_domain_group_ops = {
+    .create = group_create, .gcpl = get_gcpl, .info = get_info};
+
+/* ---- links: the subject of a call, and queries ---- */
 
 void bkt_link_place_fini(struct bkt_link_place *p)
 {
@@ -35,7 +123,7 @@ int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bk
     return p->group->ops->link->find(p, err);
 }
 
-int bkt_link_find(struct bkt_link_place *p, struct bkt_err *err)
+static int link_find(struct bkt_link_place *p, struct bkt_err *err)
 {
     if (!p->idx) {
         const struct bkt_object *g = p->group->obj;
@@ -48,7 +136,7 @@ int bkt_link_find(struct bkt_link_place *p, struct bkt_err *err)
     return p->name ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
-int bkt_link_check(struct bkt_link_place *p, const char *removing, struct bkt_err *err)
+static int link_check(struct bkt_link_place *p, const char *removing, struct bkt_err *err)
 {
     if (!p->link)
         BKT_FAIL(err, BKT_ENOENT, "%s: no link '%s' in group %s", p->group->file->name,
@@ -57,7 +145,7 @@ int bkt_link_check(struct bkt_link_place *p, const char *removing, struct bkt_er
         return BKT_OK;
     BKT_PASS(bkt_change_begin(p->group->file, BKT_ACL_DELETE, removing, err));
     p->link = bkt_links_find(&p->group->obj->group.links, p->name); /* it may have moved in memory */
-    return bkt_link_check(p, NULL, err);
+    return link_check(p, NULL, err);
 }
 
 /* ---- get ---- */
@@ -96,9 +184,9 @@ static int get_name(const struct bkt_link *l, char *buf, size_t size, size_t *le
     return BKT_OK;
 }
 
-int bkt_link_get(struct bkt_link_place *p, H5VL_link_get_args_t *args, struct bkt_err *err)
+static int link_get(struct bkt_link_place *p, H5VL_link_get_args_t *args, struct bkt_err *err)
 {
-    BKT_PASS(bkt_link_check(p, NULL, err));
+    BKT_PASS(link_check(p, NULL, err));
     switch (args->op_type) {
         case H5VL_LINK_GET_INFO:
             bkt_iterate_link_info(p->group->obj, p->link, args->args.get_info.linfo);
@@ -114,7 +202,7 @@ int bkt_link_get(struct bkt_link_place *p, H5VL_link_get_args_t *args, struct bk
 }
 
 /* A missing link is an answer; a missing group on the way is an error, as in HDF5. */
-int bkt_link_exists(struct bkt_link_place *p, hbool_t *exists, struct bkt_err *err)
+static int link_exists(struct bkt_link_place *p, hbool_t *exists, struct bkt_err *err)
 {
     bool itself = !p->name[0] || strcmp(p->name, ".") == 0;
     if (p->group->obj->kind != BKT_GROUP && !itself)
@@ -123,3 +211,238 @@ int bkt_link_exists(struct bkt_link_place *p, hbool_t *exists, struct bkt_err *e
     *exists = p->link || (p->path && strcmp(p->path, "/") == 0); /* as in HDF5, "//" and "." are not links */
     return BKT_OK;
 }
+
+/* H5L: creating, copying, moving and deleting links. */
+
+/* ---- creating ---- */
+
+static int put_or_free(struct bkt_spot *s, struct bkt_link *l, int rc, struct bkt_err *err)
+{
+    if (rc == BKT_OK)
+        return bkt_spot_link(s, l, err);
+    bkt_link_fini(l);
+    return rc;
+}
+
+static int put(struct bkt_spot *to, struct bkt_link *l, hid_t lcpl, struct bkt_err *err)
+{
+    (void)lcpl;
+    return bkt_spot_link(to, l, err);
+}
+
+static int create(struct bkt_spot *s, H5VL_link_create_args_t *args, hid_t lcpl, struct bkt_err *err)
+{
+    struct bkt_link l = {.name = NULL};
+    (void)lcpl;
+    int rc = args->op_type == H5VL_LINK_CREATE_SOFT
+                 ? bkt_link_soft(&l, args->args.soft.target, err)
+                 : bkt_link_user(&l, (int)args->args.ud.type, args->args.ud.buf, args->args.ud.buf_size, err);
+    return put_or_free(s, &l, rc, err);
+}
+
+static int other_file(struct bkt_err *err)
+{
+    BKT_FAIL(err, BKT_EINVAL, "a hard link can't lead from one file into another");
+}
+
+static int hard(struct bkt_spot *s, struct bkt_vobj *target, hid_t lcpl, struct bkt_err *err)
+{
+    struct bkt_link l = {.cls = BKT_L_HARD, .id = target->obj->id};
+    (void)lcpl;
+    return s->group->file->dom == target->file->dom ? bkt_spot_link(s, &l, err) : other_file(err);
+}
+
+static const struct bkt_domain *dom_of(const struct bkt_vobj *o)
+{
+    return o->file ? o->file->dom : NULL;
+}
+
+/* An object without a name gets the name of its first link (H5Iget_name). */
+static void name_nameless(struct bkt_vobj *o, const struct bkt_spot *s)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    if (!o->path && s->group->path && bkt_link_path(s->group->path, s->name, &path) == BKT_OK)
+        o->path = bkt_buf_steal(&path);
+}
+
+static int make_hard(H5VL_link_create_args_t *args, struct bkt_vobj *at, const char *name, hid_t lcpl,
+                     hid_t lapl, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *target = NULL;
+    struct bkt_vobj *from = args->args.hard.curr_obj ? args->args.hard.curr_obj : at;
+    const H5VL_loc_params_t *loc = &args->args.hard.curr_loc_params;
+    if (loc->type == H5VL_OBJECT_BY_NAME &&
+        dom_of(from) != dom_of(at)) /* before groups are made on the way */
+        return other_file(err);
+    BKT_PASS(bkt_path_locate(from, loc, &target, err));
+    BKT_PASS(bkt_spot_find(at, name, lcpl, lapl, H5P_DEFAULT, "creating a link", &s, err));
+    BKT_PASS(s.group->ops == target->ops ? s.group->ops->link->hard(&s, target, lcpl, err) : other_file(err));
+    if (loc->type == H5VL_OBJECT_BY_SELF)
+        name_nameless(from, &s);
+    return BKT_OK;
+}
+
+static int make_other(H5VL_link_create_args_t *args, struct bkt_vobj *at, const char *name, hid_t lcpl,
+                      hid_t lapl, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
+    BKT_PASS(bkt_spot_find(at, name, lcpl, lapl, H5P_DEFAULT, "creating a link", &s, err));
+    return s.group->ops->link->create(&s, args, lcpl, err);
+}
+
+int bkt_link_make(H5VL_link_create_args_t *args, struct bkt_vobj *obj, const H5VL_loc_params_t *loc,
+                  hid_t lcpl, hid_t lapl, struct bkt_err *err)
+{
+    bool is_hard = args->op_type == H5VL_LINK_CREATE_HARD;
+    if (!obj && is_hard) /* the caller may leave the location to the linked object */
+        obj = args->args.hard.curr_obj;
+    if (!obj || loc->type != H5VL_OBJECT_BY_NAME)
+        BKT_FAIL(err, BKT_EINVAL, "a new link needs a place and a name");
+    const char *name = loc->loc_data.loc_by_name.name;
+    bkt_trace(BKT_TRACE_VOL, "link create %s", name);
+    return is_hard ? make_hard(args, obj, name, lcpl, lapl, err)
+                   : make_other(args, obj, name, lcpl, lapl, err);
+}
+
+/* ---- deleting ---- */
+
+/* Open objects that were reached through a removed link have another name now, or none (H5Iget_name). */
+static void rename_open(const struct bkt_vobj *group, const char *name, const struct bkt_vobj *to_group,
+                        const char *to_name)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf old = {0}, new = {0};
+    if (!group->path || bkt_link_path(group->path, name, &old) < 0)
+        return;
+    bool known = to_group && to_group->path && to_group->file->dom == group->file->dom &&
+                 bkt_link_path(to_group->path, to_name, &new) == BKT_OK;
+    for (struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
+        for (struct bkt_vobj *o = f->dom == group->file->dom ? f->objects : NULL; o; o = o->next) {
+            BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+            if (!o->path || strncmp(o->path, bkt_buf_str(&old), old.len) != 0 ||
+                (o->path[old.len] && o->path[old.len] != '/'))
+                continue;
+            bool set = known && bkt_buf_addf(&path, "%s%s", bkt_buf_str(&new), o->path + old.len) == BKT_OK;
+            free(o->path);
+            o->path = set ? bkt_buf_steal(&path) : NULL;
+        }
+}
+
+static bool is_open(const struct bkt_domain *dom, const struct bkt_id *id)
+{
+    for (const struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
+        for (const struct bkt_vobj *o = f->dom == dom ? f->objects : NULL; o; o = o->next)
+            if (o->obj && strcmp(o->obj->id.text, id->text) == 0)
+                return true;
+    return false;
+}
+
+/* Writes to a dataset that is deleted needn't be stored first. */
+static void forget_data(struct bkt_domain *dom, const struct bkt_id *id)
+{
+    uint64_t links = 1;
+    if (id->text[0] && bkt_id_kind(id) == BKT_DATASET && !is_open(dom, id) &&
+        bkt_domain_link_count(dom, id, &links, NULL) == BKT_OK && links == 0)
+        bkt_chunks_forget(dom, id);
+}
+
+static int remove_link(struct bkt_link_place *p, const struct bkt_spot *to, struct bkt_err *err)
+{
+    struct bkt_domain *dom = p->group->file->dom;
+    bkt_trace(BKT_TRACE_VOL, "link delete %s", p->name);
+    p->link = bkt_links_find(&p->group->obj->group.links, p->name); /* adding a link may have moved it */
+    BKT_PASS(link_check(p, NULL, err));
+    struct bkt_id id = p->link->id;
+    BKT_PASS(bkt_edit_unlink(dom, &p->group->obj->id, p->name, err));
+    rename_open(p->group, p->name, to ? to->group : NULL, to ? to->name : NULL);
+    if (!to)
+        forget_data(dom, &id);
+    return BKT_OK;
+}
+
+int bkt_link_delete(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p = {.group = NULL};
+    BKT_PASS(bkt_link_place(obj, loc, &p, err));
+    BKT_PASS(p.group->ops->link->check(&p, "deleting a link", err));
+    return p.group->ops->link->remove(&p, NULL, err);
+}
+
+/* ---- copying and moving ---- */
+
+/* Groups made on the way to the new place may lie beside the link, so it may have moved in memory. */
+static int read_link(struct bkt_link_place *p, struct bkt_link *to, struct bkt_err *err)
+{
+    p->link = bkt_links_find(&p->group->obj->group.links, p->name);
+    BKT_PASS(link_check(p, NULL, err));
+    const struct bkt_link *from = p->link;
+    to->cls = from->cls;
+    to->id = from->id;
+    to->ud_type = from->ud_type;
+    if ((from->path && !(to->path = strdup(from->path))) ||
+        (from->file && !(to->file = strdup(from->file))) ||
+        (from->ud.len && bkt_buf_add(&to->ud, from->ud.ptr, from->ud.len) < 0))
+        BKT_NOMEM(err);
+    if (to->cls == BKT_L_OTHER)
+        BKT_FAIL(err, BKT_EUNSUP, "link '%s' has an unknown class", from->name);
+    return BKT_OK;
+}
+
+static int copy(struct bkt_link_place *p, struct bkt_spot *to, hid_t lcpl, struct bkt_err *err)
+{
+    struct bkt_link l = {.name = NULL};
+    int rc = read_link(p, &l, err);
+    (void)lcpl;
+    if (rc == BKT_OK && l.cls == BKT_L_HARD && p->group->file->dom != to->group->file->dom)
+        rc = BKT_ERR(err, BKT_EINVAL, "'%s' is a hard link: it can't be copied or moved into another file",
+                     p->name);
+    return put_or_free(to, &l, rc, err);
+}
+
+/* From one kind of file into another; a hard link can't lead out of its file. */
+static int copy_abroad(struct bkt_link_place *p, struct bkt_spot *to, hid_t lcpl, struct bkt_err *err)
+{
+    struct bkt_link l = {.name = NULL};
+    int rc = p->group->ops->link->read(p, &l, err);
+    if (rc == BKT_OK && l.cls == BKT_L_HARD)
+        rc = BKT_ERR(err, BKT_EINVAL, "'%s' is a hard link: it can't be copied into another file",
+                     p->name ? p->name : ".");
+    if (rc == BKT_OK)
+        return to->group->ops->link->put(to, &l, lcpl, err);
+    bkt_link_fini(&l);
+    return rc;
+}
+
+int bkt_link_transfer(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, struct bkt_vobj *dst,
+                      const H5VL_loc_params_t *dloc, hid_t lcpl, bool move, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p = {.group = NULL};
+    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot to = {NULL, NULL, false};
+    const H5VL_loc_by_name_t *name = &dloc->loc_data.loc_by_name;
+    src = src ? src : dst;
+    dst = dst ? dst : src;
+    BKT_PASS(bkt_link_place(src, sloc, &p, err));
+    const struct bkt_ops *ops = p.group->ops;
+    if (move)
+        BKT_PASS(ops->link->check(&p, "moving a link", err));
+    if (dloc->type != H5VL_OBJECT_BY_NAME)
+        BKT_FAIL(err, BKT_EINVAL, "a new link needs a name");
+    BKT_PASS(ops->link->check(&p, NULL, err));
+    BKT_PASS(bkt_spot_find(dst, name->name, lcpl, name->lapl_id, H5P_DEFAULT, "copying a link", &to, err));
+    BKT_PASS(to.group->ops == ops ? ops->link->copy(&p, &to, lcpl, err) : copy_abroad(&p, &to, lcpl, err));
+    return move ? ops->link->remove(&p, &to, err) : BKT_OK;
+}
+
+const struct bkt_link_ops bkt_domain_link_ops = {.find = link_find,
+                                                 .check = link_check,
+                                                 .get = link_get,
+                                                 .exists = link_exists,
+                                                 .iterate = bkt_iterate_links,
+                                                 .remove = remove_link,
+                                                 .read = read_link,
+                                                 .put = put,
+                                                 .copy = copy,
+                                                 .is_free = bkt_spot_is_free,
+                                                 .create = create,
+                                                 .hard = hard,
+                                                 .stat = bkt_link_stat};

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/calls/link.h"
-#include "vol/calls/old_calls.h"
+#include "vol/calls/calls.h"
 #include "vol/core/object_refs.h"
 #include "vol/path/iterate.h"
 #include "vol/path/path.h"

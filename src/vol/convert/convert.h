@@ -65,7 +65,7 @@ BKT_NODISCARD int bkt_convert_from_space(hid_t space, struct bkt_space *out, str
  *  value, times, orders, and the requested layout (user_cls, user_rank, user_dims).  `cpl` is set if these
  *  hold less than the list.  How the chunks are stored is decided elsewhere (chunk_shape_rule.h).  Filters
  *  are asked for their parameters, unless the list is marked as that of a dataset of this type
- *  (kept_filters.h).
+ *  (core/filters.h).
  *  @param in_file  for references in the fill value
  *  @param type  as the program gave it
  *  @param file_type  o->dset.type as HDF5's
@@ -73,10 +73,6 @@ BKT_NODISCARD int bkt_convert_from_space(hid_t space, struct bkt_space *out, str
  *  than the extent, ...) */
 BKT_NODISCARD int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hid_t type, hid_t file_type,
                                         hid_t space, struct bkt_object *o, struct bkt_err *err);
-/** Filter @p i of a creation list, which has one; @p f: zeroed.  Its cd is the caller's (free()), also
- *  after a failure. */
-BKT_NODISCARD int bkt_convert_from_filter(hid_t dcpl, unsigned i, struct bkt_filter_desc *f,
-                                          struct bkt_err *err);
 /** The same for groups (also the root group, from the file's creation list) and committed datatypes. */
 BKT_NODISCARD int bkt_convert_from_ocpl(hid_t ocpl, struct bkt_object *o, struct bkt_err *err);
 

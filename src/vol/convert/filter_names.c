@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "vol/convert/convert.h"
+#include "vol/core/filters.h"
 #include "vol/plain/plain_file.h"
 
 #define FILE_NAME  "h5bucket-filter-names"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "vol/convert/values_to_memory.h"
-#include "vol/convert/kept_filters.h"
+#include "vol/core/filters.h"
 #include "vol/plain/plain_file.h"
 #include "vol/convert/rebuild.h"
 #include "schema/json/reference_text.h"
@@ -240,47 +240,6 @@ static int from_layout(hid_t id, struct bkt_layout *l, struct bkt_err *err)
         default:
             return failed(err);
     }
-}
-
-/* The keys of the schema for some filters' parameters, besides the parameters themselves */
-static void named_parameters(struct bkt_filter_desc *f)
-{
-    f->bits_per_pixel = f->coding = f->pixels_per_block = f->pixels_per_scanline = f->scale_type =
-        f->scale_offset = -1;
-    if (f->id == H5Z_FILTER_DEFLATE && f->n_cd > 0) {
-        f->has_level = true;
-        f->level     = f->cd[0];
-    }
-    if (f->id == H5Z_FILTER_SZIP && f->n_cd >= 2) {
-        f->coding           = f->cd[0];
-        f->pixels_per_block = f->cd[1];
-        f->bits_per_pixel   = f->n_cd >= 4 ? (int64_t)f->cd[2] : -1;
-        f->pixels_per_scanline = f->n_cd >= 4 ? (int64_t)f->cd[3] : -1;
-    }
-    if (f->id == H5Z_FILTER_SCALEOFFSET && f->n_cd >= 2) {
-        f->scale_type   = f->cd[0];
-        f->scale_offset = f->cd[1];
-    }
-}
-
-int bkt_convert_from_filter(hid_t id, unsigned i, struct bkt_filter_desc *f, struct bkt_err *err)
-{
-    unsigned flags = 0, none;
-    size_t   n     = 0;
-    if (H5Pget_filter2(id, i, &flags, &n, &none, 0, NULL, NULL) < 0)
-        return failed(err);
-    f->cd = calloc(n + 1, sizeof *f->cd);
-    if (!f->cd)
-        BKT_NOMEM(err);
-    f->n_cd = n;
-    f->id   = (int)H5Pget_filter2(id, i, &flags, &n, f->cd, sizeof f->h5name, f->h5name, NULL);
-    if (f->id < 0)
-        return failed(err);
-    memcpy(f->name, f->h5name, sizeof f->name - 1);
-    f->flags    = (int64_t)flags;
-    f->optional = (flags & H5Z_FLAG_OPTIONAL) != 0;
-    named_parameters(f);
-    return BKT_OK;
 }
 
 static int from_filters(hid_t id, struct bkt_dset *d, struct bkt_err *err)

@@ -21,9 +21,6 @@ herr_t bkt_rebuild_blocks(hid_t space, size_t n, const uint64_t *coords);
  *  group's too. */
 BKT_NODISCARD int bkt_rebuild_plist(const struct bkt_h5plist *l, hid_t plist_class, hid_t *out,
                                     struct bkt_err *err);
-/** The creation list of the dataset @p d; plugins' filters have the names in @p d (filter_names.h). */
-BKT_NODISCARD int bkt_rebuild_dcpl(const struct bkt_h5plist *l, const struct bkt_dset *d, hid_t *out,
-                                   struct bkt_err *err);
 /** A dataset's creation list, from the bytes; BKT_EFORMAT, BKT_EUNSUP as bkt_h5plist_parse(). */
 BKT_NODISCARD int bkt_rebuild_encoded_dcpl(const struct bkt_buf *b, hid_t *out, struct bkt_err *err);
 

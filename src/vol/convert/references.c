@@ -7,7 +7,6 @@
 #include "vol/plain/plain_file.h"
 #include "base/num.h"
 #include "vol/core/object_refs.h"
-#include "vol/core/foreign_ref.h"
 #include "vol/convert/rebuild.h"
 #include "vol/core/token.h"
 #include "schema/json/reference_text.h"

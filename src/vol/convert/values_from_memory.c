@@ -7,7 +7,7 @@
 
 #include "vol/convert/values_to_memory.h"
 #include "base/num.h"
-#include "vol/old_api/region_shadow.h"
+#include "vol/convert/region_shadow.h"
 #include "vol/core/token.h"
 #include "schema/json/reference_text.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "vol/old_api/region_shadow.h"
+#include "vol/convert/region_shadow.h"
 #include "vol/core/token.h"
 #include "vol/core/object_refs.h"
 #include "schema/json/reference_text.h"

@@ -88,7 +88,7 @@ void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigne
 BKT_NODISCARD int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count,
                                  struct bkt_slice *out, struct bkt_err *err);
 
-/* ---- string_tails.c: bytes behind the NUL of strings that end with one ---- */
+/* ---- conversion_tree.c: bytes behind the NUL of strings that end with one ---- */
 /** Whether values of @p t contain such strings of fixed size. */
 bool bkt_has_tails(const struct bkt_type *t);
 /** Write zeros behind the NULs in @p n stored elements of fixed size, @p stride bytes apart. */

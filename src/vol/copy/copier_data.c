@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
-#include "vol/convert/kept_filters.h"
+#include "vol/core/filters.h"
 #include "vol/copy/copier_impl.h"
 #include "vol/copy/same_value.h"
 #include "vol/copy/written_chunks.h"

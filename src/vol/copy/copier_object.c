@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/list.h"
-#include "vol/convert/kept_filters.h"
+#include "vol/core/filters.h"
 #include "vol/copy/copier_impl.h"
 #include "vol/dataset/raw_files.h"
 

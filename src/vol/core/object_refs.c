@@ -1,11 +1,14 @@
 /* Objects as HDF5 sees them: their identity, and references to them. */
+#define XXH_INLINE_ALL
 #include "vol/core/object_refs.h"
 
+#include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
-#include "vol/core/file_handle.h"
 #include "vol/core/token.h"
+#include "vol/core/vol.h"
 
 H5O_type_t bkt_object_type(const struct bkt_object *obj)
 {
@@ -145,4 +148,125 @@ int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_r
                         struct bkt_err *err)
 {
     return make_any_ref(in_file, id, H5I_INVALID_HID, NULL, out, err);
+}
+
+/* ---- stored -> H5R_ref_t ---- */
+
+static int stand_in(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t *out, struct bkt_err *err)
+{
+    struct bkt_vobj *o = NULL;
+    BKT_PASS(bkt_file_root(in_file->file, H5I_FILE, &o, err));
+    free(o->path);
+    o->path    = strdup(r->name);
+    o->outside = strdup(r->file);
+    if (!o->path || !o->outside) {
+        bkt_vobj_free(o);
+        BKT_NOMEM(err);
+    }
+    *out = bkt_vobj_register(o, err);
+    return *out < 0 ? BKT_EHDF5 : BKT_OK;
+}
+
+int bkt_outside_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t region, H5R_ref_t *out,
+                    struct bkt_err *err)
+{
+    hid_t  loc = H5I_INVALID_HID;
+    herr_t rc;
+    BKT_PASS(stand_in(in_file, r, &loc, err));
+    if (r->kind == BKT_REGION_ATTR)
+        rc = H5Rcreate_attr(loc, ".", r->attr, H5P_DEFAULT, out);
+    else
+        rc = region < 0 ? H5Rcreate_object(loc, ".", H5P_DEFAULT, out)
+                        : H5Rcreate_region(loc, ".", region, H5P_DEFAULT, out);
+    int code = rc < 0 ? bkt_h5err_capture(err, "making a reference into another file") : BKT_OK;
+    (void)H5Idec_ref(loc); /* the reference holds it */
+    return code;
+}
+
+void bkt_outside_token(const struct bkt_vobj *o, H5O_token_t *out)
+{
+    XXH64_hash_t h = XXH3_64bits(o->path, strlen(o->path));
+    h              = XXH3_64bits_withSeed(o->outside, strlen(o->outside), h);
+    memset(out, 0, sizeof *out);
+    bkt_put_le(out->__data, sizeof h, h ? h : 1);
+}
+
+/* ---- H5R_ref_t -> stored ---- */
+
+static int text_of(ssize_t (*ask)(const H5R_ref_t *ref, char *buf, size_t size), const H5R_ref_t *ref,
+                   const char *what, char **out, struct bkt_err *err)
+{
+    ssize_t n = 0;
+    BKT_PASS(PASS_ON(err, n = ask(ref, NULL, 0), what));
+    *out = calloc(1, (size_t)n + 1);
+    if (!*out)
+        BKT_NOMEM(err);
+    return PASS_ON(err, ask(ref, *out, (size_t)n + 1), what);
+}
+
+static ssize_t object_name(const H5R_ref_t *ref, char *buf, size_t size)
+{
+    return H5Rget_obj_name((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, buf, size);
+}
+
+int bkt_outside_describe(const H5R_ref_t *ref, struct bkt_regref *r, struct bkt_err *err)
+{
+    BKT_PASS(text_of(H5Rget_file_name, ref, "asking for the file of a reference", &r->file, err));
+    BKT_PASS(text_of(object_name, ref, "asking for the object of a reference", &r->name, err));
+    if (!*r->name)
+        BKT_FAIL(err, BKT_EUNSUP, "a reference to an object in %s that has no name in that file", r->file);
+    return BKT_OK;
+}
+
+/* The form of paths in HDF5's links: single slashes, and no slash at the end. */
+static char *tidy_path(const char *path)
+{
+    char *out = strdup(path);
+    size_t n = 0;
+    for (const char *p = path; out && *p; p++)
+        if (*p != '/' || n == 0 || out[n - 1] != '/')
+            out[n++] = *p;
+    if (!out)
+        return NULL;
+    if (n > 1 && out[n - 1] == '/')
+        n--;
+    out[n] = '\0';
+    return out;
+}
+
+int bkt_link_soft(struct bkt_link *l, const char *target, struct bkt_err *err)
+{
+    l->cls = BKT_L_SOFT;
+    l->path = tidy_path(target);
+    return l->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+/* An external link's value in the form of H5Lcreate_external() and H5Lget_val(): version and flags (0),
+ * file, object. */
+static int external_value(struct bkt_link *l, const char *value, size_t n, struct bkt_err *err)
+{
+    const char *file = value + 1;
+    size_t nf = strnlen(file, n - 1);
+    const char *path = file + nf + 1;
+    l->cls = BKT_L_EXTERNAL;
+    l->file = strdup(file);
+    l->path = strndup(path, n - 2 - nf);
+    return l->file && l->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+static bool is_external_value(const char *value, size_t n)
+{
+    size_t nf = n > 1 ? strnlen(value + 1, n - 1) : 0;
+    return n > 3 && value[0] == 0 && nf > 0 && nf + 2 < n && strnlen(value + nf + 2, n - nf - 2) < n - nf - 2;
+}
+
+int bkt_link_user(struct bkt_link *l, int type, const void *value, size_t n, struct bkt_err *err)
+{
+    if (type == H5L_TYPE_EXTERNAL && is_external_value(value, n))
+        return external_value(l, value, n, err);
+    if (type < H5L_TYPE_UD_MIN || H5Lis_registered((H5L_type_t)type) <= 0)
+        BKT_FAIL(err, BKT_EINVAL, "links of class %d: the class is not registered with HDF5", type);
+    l->cls = BKT_L_USER;
+    l->ud_type = type;
+    return bkt_buf_add(&l->ud, value, n) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
 }

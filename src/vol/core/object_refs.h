@@ -2,6 +2,7 @@
 #ifndef BKT_OBJECT_REFS_H
 #define BKT_OBJECT_REFS_H
 
+#include "schema/json/reference_text.h"
 #include "vol/core/vol.h"
 
 /** HDF5's name for its kind. */
@@ -38,5 +39,26 @@ BKT_NODISCARD int bkt_object_make_attr_ref(struct bkt_vobj *in_file, const struc
 bool bkt_object_is_only_asked(const struct bkt_vobj *obj, const H5VL_loc_params_t *loc);
 /** H5VL_OBJECT_LOOKUP: the id to return for any name; NULL: the name counts. */
 const struct bkt_id *bkt_object_lookup_answer(void);
+
+/** The reference that @p r describes (r->file is set), found in a value of @p in_file.
+ * @param region  a dataspace with the region selected; negative: the reference is to an object or attribute
+ * @param out     the caller's, H5Rdestroy() */
+BKT_NODISCARD int bkt_outside_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t region,
+                                  H5R_ref_t *out, struct bkt_err *err);
+
+/** A token that identifies it: the same for the same names. */
+void bkt_outside_token(const struct bkt_vobj *o, H5O_token_t *out);
+
+/** Describe a reference that leads out of the file in which it will be stored: r->file, r->name.
+ *  BKT_EUNSUP: the object has no name. */
+BKT_NODISCARD int bkt_outside_describe(const H5R_ref_t *ref, struct bkt_regref *r, struct bkt_err *err);
+
+/* ---- HDF5's values of links -> struct bkt_link ---- */
+/** A soft link's target.  BKT_ENOMEM; l is the caller's (bkt_link_fini()), also on failure. */
+BKT_NODISCARD int bkt_link_soft(struct bkt_link *l, const char *target, struct bkt_err *err);
+/** The value of an external or user-defined link in the form of H5Lcreate_ud().  BKT_EINVAL: HDF5 doesn't
+ * know the class. */
+BKT_NODISCARD int bkt_link_user(struct bkt_link *l, int type, const void *value, size_t n,
+                                struct bkt_err *err);
 
 #endif

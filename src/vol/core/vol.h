@@ -10,8 +10,8 @@
 
 #include "chunk/chunk.h"
 #include "schema/domain/domain.h"
-#include "vol/core/native_header.h"
 #include "vol/core/h5err.h"
+#include "vol/core/native_header.h"
 #include "vol/core/ops.h"
 
 /** One open file: the result of an H5Fopen, shared by every object opened through it. */
@@ -52,7 +52,7 @@ struct bkt_vobj {
     unsigned                 hidden;       /* mounts that cover the path: if > 0, it has no name */
     struct bkt_vobj         *next, **prev; /* file->objects, or bkt_vobj_plain() */
     hid_t                    native_id;    /* bkt_plain_ops: the object behind it; else H5I_INVALID_HID */
-    char *outside; /* FILE: stands for the object `path` of the file of this name (foreign_ref.h) */
+    char *outside; /* FILE: stands for the object `path` of the file of this name (object_refs.h) */
     char                    *called;  /* FILE, plain: the name by which it is known; NULL: HDF5's */
     /* DATASET */
     struct bkt_dsetio *io;
@@ -117,5 +117,20 @@ H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj);
 
 /** The connector, for HDF5.  The same each time. */
 const H5VL_class_t *bkt_vol_class(void);
+
+/** Takes over @p dom, also on failure.  @p fapl is copied.  One reference for the caller. */
+BKT_NODISCARD int bkt_file_new(struct bkt_domain *dom, const char *name, unsigned flags, hid_t fapl,
+                               struct bkt_file **out, struct bkt_err *err);
+/** Give a reference back; the last one closes the file and all that it keeps open. */
+void bkt_file_release(struct bkt_file *f);
+/** Release mounts and external files (open/linked_files.c). */
+void bkt_file_drop_links(struct bkt_file *f);
+
+/** The open file after @p f; NULL begins and ends. */
+struct bkt_file *bkt_file_next(const struct bkt_file *f);
+
+/** The root group of @p f as a new object of type @p type (H5I_FILE or H5I_GROUP). */
+BKT_NODISCARD int bkt_file_root(struct bkt_file *f, H5I_type_t type, struct bkt_vobj **out,
+                                struct bkt_err *err);
 
 #endif

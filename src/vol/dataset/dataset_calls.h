@@ -52,7 +52,7 @@ BKT_NODISCARD int bkt_dsel_move(hid_t iter, unsigned char *buf, unsigned char *p
 bool              bkt_dsel_has_transform(hid_t dxpl);
 BKT_NODISCARD int bkt_dsel_transform(hid_t dxpl, hid_t mem_type, void *elems, size_t n, struct bkt_err *err);
 
-/* ---- selection_pieces.c: a selection in pieces of bounded size, in selection order ---- */
+/* A selection in pieces of bounded size, in selection order. */
 struct bkt_pieces {
     struct bkt_sel whole;
     uint64_t       max;              /* elements of a piece, about */

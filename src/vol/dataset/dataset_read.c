@@ -14,7 +14,7 @@
 #include "base/os/scratch_pool.h"
 
 /* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces
- * (selection_pieces.c; they are shorter where possible).  Up to this size a read is one plan, and one round
+ * (selection.c; they are shorter where possible).  Up to this size a read is one plan, and one round
  * trip. */
 #define PIECE       (64U << 20)
 /* The same where no requests wait: as much as scratch_pool.h keeps. */

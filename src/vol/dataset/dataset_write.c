@@ -9,13 +9,12 @@
 #include "base/num.h"
 #include "chunk/write/write.h"
 #include "vol/convert/values_to_memory.h"
-#include "vol/dataset/collective_write.h"
 #include "vol/dataset/dataset_calls.h"
 #include "vol/dataset/shared_transfer.h"
 #include "vol/open/permission_and_flush.h"
 
 /* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces
- * (selection_pieces.c; they are shorter where possible).  Shorter pieces cut chunks, which are then stored
+ * (selection.c; they are shorter where possible).  Shorter pieces cut chunks, which are then stored
  * twice. */
 #define PIECE (64U << 20)
 /* Bytes per element of variable size, for cutting pieces: a smaller guess takes more memory. */

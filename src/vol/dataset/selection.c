@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
+#include "vol/core/transfer_list.h"
 #include "vol/dataset/dataset_calls.h"
 #include "vol/plain/plain_file.h"
-#include "vol/core/transfer_list.h"
 
 void bkt_dsel_fini(struct bkt_dsel *s)
 {
@@ -116,4 +117,153 @@ int bkt_dsel_transform(hid_t dxpl, hid_t mem_type, void *elems, size_t n, struct
         H5Dread(dset, mem_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elems) < 0)
         return bkt_h5err_capture(err, "the data transform");
     return BKT_OK;
+}
+
+/* Cutting a selection into pieces that follow one another in selection order. */
+
+/* Bytes of our own memory that a dataset's conversion takes, about: as much as scratch_pool.h keeps for the
+ * next piece. */
+#define PIECE (16u << 20)
+
+/* Pieces have up to @p most bytes if the selection isn't regular, or if a row of chunks is longer than
+ * PIECE.  Chunks that a cut divides are read again. */
+uint64_t bkt_piece_elems(const struct bkt_sel *sel, const uint64_t *chunk_dims, size_t each, uint64_t most)
+{
+    uint64_t bytes = each;
+    bool     fits  = sel->kind != BKT_SEL_RUNS && sel->rank && chunk_dims[0];
+    for (unsigned d = 0; d < sel->rank && fits; d++) {
+        uint64_t n = sel->kind == BKT_SEL_ALL ? sel->dims[d] : sel->count[d] * sel->block[d];
+        fits       = bkt_mul_u64(bytes, d ? n : bkt_min_u64(chunk_dims[0], n), &bytes);
+    }
+    return bkt_max_u64((fits && bytes <= PIECE ? PIECE : most) / each, 1);
+}
+
+/* Selected places in one step of the cut dimension */
+static uint64_t inner_places(const struct bkt_pieces *p)
+{
+    uint64_t inner = p->whole.block[p->dim];
+    for (unsigned i = p->dim + 1; i < p->whole.rank; i++)
+        inner *= p->n[i];
+    return inner;
+}
+
+/* A regular selection is cut along the first dimension of which one step, with all faster dimensions whole,
+ * fits. */
+void bkt_pieces_init(struct bkt_pieces *p, const struct bkt_sel *sel, const uint64_t *chunk_dims,
+                     uint64_t max)
+{
+    struct bkt_sel *w = &p->whole;
+    memset(p, 0, sizeof *p);
+    *w      = *sel;
+    p->max  = max;
+    p->done = sel->n_elems == 0;
+    if (sel->kind == BKT_SEL_RUNS)
+        return;
+    for (unsigned i = 0; i < w->rank; i++) {
+        if (w->kind == BKT_SEL_ALL) {
+            w->start[i]  = 0;
+            w->stride[i] = w->block[i] = 1;
+            w->count[i]  = w->dims[i];
+        }
+        p->n[i] = w->count[i] * w->block[i];
+    }
+    if (w->rank == 0)
+        return;
+    uint64_t inner = 1;
+    p->dim         = w->rank - 1;
+    while (p->dim > 0 && bkt_mul_u64(inner, p->n[p->dim], &inner) && inner <= max)
+        p->dim--;
+    p->n[p->dim]    = w->count[p->dim];
+    p->chunk        = chunk_dims[p->dim];
+    p->whole_chunks = w->stride[p->dim] == 1 && p->chunk && max / p->chunk >= inner_places(p);
+    for (unsigned i = 0; i < p->dim; i++)
+        p->whole_chunks &= chunk_dims[i] == 1;
+}
+
+void bkt_pieces_fini(struct bkt_pieces *p) { free(p->runs); }
+
+static int next_runs(struct bkt_pieces *p, struct bkt_sel *piece)
+{
+    const struct bkt_sel *w = &p->whole;
+    uint64_t left = p->max;
+    size_t   n    = 0, last = p->run;
+    for (uint64_t sum = 0; last < w->n_runs && sum < p->max + p->used; last++)
+        sum += w->runs[last].len;
+    free(p->runs);
+    p->runs = calloc(last - p->run + 1, sizeof *p->runs);
+    if (!p->runs)
+        return BKT_ENOMEM;
+    piece->n_elems = 0;
+    while (left > 0 && p->run < w->n_runs) {
+        uint64_t take = bkt_min_u64(left, w->runs[p->run].len - p->used);
+        p->runs[n++]  = (struct bkt_run){w->runs[p->run].off + p->used, take};
+        p->used += take;
+        left -= take;
+        piece->n_elems += take;
+        if (p->used == w->runs[p->run].len) {
+            p->run++;
+            p->used = 0;
+        }
+    }
+    piece->runs   = p->runs;
+    piece->n_runs = n;
+    p->done       = p->run >= w->n_runs;
+    return 1;
+}
+
+/* The number of steps of the cut dimension in the next piece. */
+static uint64_t steps(const struct bkt_pieces *p)
+{
+    const struct bkt_sel *w = &p->whole;
+    uint64_t at = p->at[p->dim], inner = inner_places(p);
+    uint64_t n = inner < p->max ? p->max / inner : 1;
+    if (n >= p->n[p->dim] - at)
+        return p->n[p->dim] - at;
+    if (w->stride[p->dim] == 1 && p->chunk > 1) {
+        uint64_t end = (w->start[p->dim] + at + n) / p->chunk * p->chunk;
+        if (end > w->start[p->dim] + at)
+            n = end - w->start[p->dim] - at;
+    }
+    return n;
+}
+
+static void advance(struct bkt_pieces *p, uint64_t n)
+{
+    unsigned i = p->dim;
+    p->at[i] += n;
+    while (p->at[i] >= p->n[i]) {
+        if (i == 0) {
+            p->done = true;
+            return;
+        }
+        p->at[i] = 0;
+        p->at[--i]++;
+    }
+}
+
+int bkt_pieces_next(struct bkt_pieces *p, struct bkt_sel *piece)
+{
+    const struct bkt_sel *w = &p->whole;
+    if (p->done)
+        return 0;
+    *piece = *w;
+    if (w->kind == BKT_SEL_RUNS)
+        return next_runs(p, piece);
+    if (w->rank == 0) {
+        p->done = true;
+        return 1;
+    }
+    uint64_t n  = steps(p);
+    piece->kind = BKT_SEL_HYPER;
+    for (unsigned i = 0; i < p->dim; i++) {
+        piece->start[i]  = w->start[i] + p->at[i] / w->block[i] * w->stride[i] + p->at[i] % w->block[i];
+        piece->stride[i] = piece->count[i] = piece->block[i] = 1;
+    }
+    piece->start[p->dim] = w->start[p->dim] + p->at[p->dim] * w->stride[p->dim];
+    piece->count[p->dim] = n;
+    piece->n_elems       = 1;
+    for (unsigned i = 0; i < w->rank; i++)
+        piece->n_elems *= piece->count[i] * piece->block[i];
+    advance(p, n);
+    return 1;
 }

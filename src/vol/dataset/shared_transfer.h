@@ -5,6 +5,9 @@
 #ifndef BKT_SHARED_TRANSFER_H
 #define BKT_SHARED_TRANSFER_H
 
+#include "base/comm.h"
+#include "chunk/chunk.h"
+#include "chunk/write/write.h"
 #include "vol/dataset/dataset_calls.h"
 
 /** Whether @p o is in such a file. */
@@ -29,7 +32,7 @@ BKT_NODISCARD int bkt_shared_hand_on_one(struct bkt_comm *c, const struct bkt_io
  *  @return the call's result; after a failure the elements are kept for the next flush */
 BKT_NODISCARD int bkt_shared_end(const struct bkt_io *io, int rc, struct bkt_err *err);
 
-/* ---- transfer_report.c: what H5Pget_mpio_actual_io_mode() and the calls like it return ---- */
+/* ---- what H5Pget_mpio_actual_io_mode() and the calls like it return ---- */
 
 /** Why a call with a collective list is not collective: bits of H5D_mpio_no_collective_cause_t. */
 struct bkt_causes {
@@ -42,5 +45,19 @@ BKT_NODISCARD int bkt_shared_causes(const struct bkt_io *io, struct bkt_causes *
 bool bkt_shared_is_prevented(const struct bkt_causes *causes);
 /** Note in the program's transfer list how the elements were moved. */
 void bkt_shared_report(const struct bkt_io *io, const struct bkt_causes *causes);
+
+/** Before a read: fill the caches of the processes.  Collective.  Chunks that can't be handed on are left to
+ * the read, which also reports their failures.
+ *  @param file  this process's selection; NULL: none
+ *  @return BKT_OK; a failure of the exchange */
+BKT_NODISCARD int bkt_collective_read(struct bkt_comm *c, struct bkt_dsetio *io, const struct bkt_sel *file,
+                                      struct bkt_err *err);
+
+/** Write together.  Collective; nothing is certain to be stored before the dataset's chunks are flushed.
+ *  @param io   the dataset
+ *  @param w    this process's part; NULL: nothing
+ *  @return the common result: BKT_OK; the first process's failure, or that of the exchange */
+BKT_NODISCARD int bkt_collective_write(struct bkt_comm *c, struct bkt_dsetio *io, const struct bkt_write *w,
+                                       struct bkt_err *err);
 
 #endif

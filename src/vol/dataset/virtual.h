@@ -9,6 +9,7 @@
 #define BKT_VIRTUAL_H
 
 #include "vol/core/vol.h"
+#include "vol/dataset/plain_sources.h"
 
 static inline bool bkt_is_virtual(const struct bkt_vobj *dset)
 {
@@ -34,20 +35,9 @@ typedef int bkt_virtual_fn(hid_t part, bool blank, void *arg);
 BKT_NODISCARD int bkt_virtual_each(struct bkt_vobj *dset, bkt_virtual_fn *each, void *arg,
                                    struct bkt_err *err);
 
-/* ---- virtual_blank.c ---- */
-
 /** Whether @p source, a dataset of HDF5's own, is blank (bkt_virtual_fn) for the virtual dataset.  @p type
  * and @p dcpl: the virtual dataset's type and creation list. */
 bool bkt_virtual_is_blank(hid_t source, hid_t dcpl, hid_t type);
-/** The same for one of our sources, or a source of HDF5's under our connector, that has no id. */
-bool bkt_virtual_is_blank_object(struct bkt_vobj *o, hid_t dcpl, hid_t type);
-
-/* ---- virtual_clip.c ---- */
-
-/** A source may have become smaller than its mapped part; the elements that it lacks keep the fill value.
- * @param src, mem  selections of the same elements in the source and in memory; replaced by their existing
- * parts */
-BKT_NODISCARD int bkt_virtual_clip(hid_t dset, hid_t *src, hid_t *mem, struct bkt_err *err);
 
 /* ---- virtual_map.c: one mapping, and its sources ---- */
 
@@ -79,5 +69,48 @@ hid_t bkt_slab_select(const struct bkt_slab *s, hsize_t places);
 hid_t bkt_slab_block(const struct bkt_slab *s, hsize_t i);
 /** The name with its %b made @p i and %% made %; NULL: out of memory (free()). */
 char *bkt_mapping_name(const char *form, hsize_t i);
+
+/** One virtual dataset, for one call. */
+struct bkt_view {
+    struct bkt_vobj *o;
+    hid_t dcpl, dapl; /* dapl: borrowed, H5P_DEFAULT if the program gave none */
+    struct bkt_mapping *maps;
+    size_t n;
+    /** Open a source; a new id.  BKT_OK with a negative id: the file or dataset is missing, which is not an
+     * error. */
+    int (*open)(const struct bkt_view *v, const char *file, const char *name, hid_t *out,
+                struct bkt_err *err);
+    /** Begin to open a file that open() is asked for soon; NULL: no file can be begun. */
+    void (*expect)(const struct bkt_view *v, const char *file);
+    void *arg; /* of these */
+};
+/** A source, and the matching selections in the virtual dataset and in the source. */
+struct bkt_part {
+    hid_t outer, inner;
+    const char *file, *name;
+};
+/** The action for each source. */
+struct bkt_visit {
+    int (*source)(const struct bkt_view *v, const struct bkt_visit *how, const struct bkt_part *p,
+                  struct bkt_err *err);
+    void *arg;
+};
+
+/** The view of a domain's virtual dataset. */
+BKT_NODISCARD int bkt_view_init(struct bkt_view *v, struct bkt_vobj *o, struct bkt_err *err);
+void bkt_view_fini(struct bkt_view *v);
+/** A source may be virtual itself: BKT_EFORMAT if too many calls are nested.  Afterwards bkt_view_leave(). */
+BKT_NODISCARD int bkt_view_enter(struct bkt_err *err);
+void bkt_view_leave(void);
+/** The dataspace as it is now; a new id. */
+BKT_NODISCARD int bkt_view_space(const struct bkt_view *v, hid_t *out, struct bkt_err *err);
+/** Call the action for each source that a mapping leads to, for an extent of @p space. */
+BKT_NODISCARD int bkt_view_visit(const struct bkt_view *v, const struct bkt_visit *how, hid_t space,
+                                 struct bkt_err *err);
+
+/** Read or write through a view (virtual_transfer.c).
+ *  @param kept  sources that stay open, or NULL */
+BKT_NODISCARD int bkt_view_transfer(const struct bkt_view *v, const struct bkt_io *io,
+                                    struct bkt_kept_sources *kept, struct bkt_err *err);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "vol/old_api/region_shadow.h"
 #include "base/trace.h"
 
 /* The number of bytes of each kind of native object that hold the place of its file; never more than the

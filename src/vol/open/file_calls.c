@@ -12,7 +12,7 @@
 #include "storage/stats.h"
 #include "vol/convert/convert.h"
 #include "vol/info.h"
-#include "vol/old_api/region_shadow.h"
+#include "vol/convert/region_shadow.h"
 #include "vol/open/linked_files.h"
 #include "vol/open/permission_and_flush.h"
 #include "vol/open/pointer_leave.h"

@@ -5,7 +5,7 @@
 
 #include "base/comm.h"
 #include "schema/edit/agreed.h"
-#include "vol/core/file_handle.h"
+#include "vol/core/vol.h"
 
 /** Open the domain @p name; one reference for the caller.  @p set: settings; @p fapl copied. */
 BKT_NODISCARD int bkt_file_domain(const char *name, unsigned flags, hid_t fapl,

@@ -2,7 +2,7 @@
 #ifndef BKT_LINKED_FILES_H
 #define BKT_LINKED_FILES_H
 
-#include "vol/core/file_handle.h"
+#include "vol/core/vol.h"
 
 /** A domain mounted on a group (H5Fmount). */
 struct bkt_mount {

@@ -9,7 +9,7 @@
 #include "base/trace.h"
 #include "chunk/write/write.h"
 #include "schema/edit/agreed.h"
-#include "vol/core/file_handle.h"
+#include "vol/core/vol.h"
 #include "vol/open/linked_files.h"
 #include "vol/parallel/together.h"
 

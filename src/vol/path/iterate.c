@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "vol/core/file_handle.h"
+#include "vol/core/vol.h"
 #include "vol/core/object_refs.h"
 #include "vol/core/token.h"
 #include "vol/path/path.h"

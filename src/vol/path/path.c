@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/core/file_handle.h"
+#include "vol/core/vol.h"
 #include "vol/core/token.h"
 #include "vol/open/linked_files.h"
 #include "vol/parallel/together.h"
@@ -288,7 +288,7 @@ static int by_idx(struct bkt_vobj *group, const H5VL_loc_by_idx_t *at, struct bk
     return by_name(group, l->name, at->lapl_id, out, err);
 }
 
-/* An object that stands for one of another file (core/foreign_ref.h) opens that file by the rules of external
+/* An object that stands for one of another file (core/object_refs.h) opens that file by the rules of external
  * links. */
 static int find_file(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native,
                      struct bkt_err *err)

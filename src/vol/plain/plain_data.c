@@ -5,7 +5,7 @@
 #include <H5VLconnector_passthru.h>
 #include <H5VLnative.h>
 
-#include "vol/convert/kept_filters.h"
+#include "vol/core/filters.h"
 #include "vol/core/hid.h"
 #include "vol/core/transfer_list.h"
 #include "vol/plain/plain_file.h"

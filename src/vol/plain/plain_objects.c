@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "vol/core/hid.h"
-#include "vol/core/link_value.h"
+#include "vol/core/object_refs.h"
 #include "vol/plain/plain_file.h"
 
 /* ---- opening ---- */

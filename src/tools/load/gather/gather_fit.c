@@ -7,7 +7,7 @@
 #include "base/num.h"
 #include "tools/load/gather/gather_plan.h"
 #include "tools/source/hdf5_glue.h"
-#include "vol/convert/kept_filters.h"
+#include "vol/core/filters.h"
 #include "vol/copy/copier.h"
 #include "vol/copy/same_value.h"
 

@@ -6,11 +6,6 @@
 
 #include "vol/dataset/plain/plain_read.h"
 
-/** @param addr  bytes of an address in the file
- *  @return false: the form of such elements in the file isn't known */
-bool bkt_heap_spots_of(hid_t type, unsigned addr, struct bkt_heap_spots *out);
-void bkt_heap_spots_fini(struct bkt_heap_spots *s);
-
 /* Bytes of the smallest collection, which is also the usual one; of the largest that is read here; before a
  * collection's first object, and before an object's data. */
 #define BKT_HEAP_SMALLEST ((uint64_t)4096)
@@ -21,18 +16,8 @@ void bkt_heap_spots_fini(struct bkt_heap_spots *s);
 uint64_t bkt_heap_size(const struct bkt_shadow *s, uint64_t at);
 
 struct fore_range;
-/** Extend ranges of chunks over the gaps between them, if the chunks' collections seem to lie there.
- *  @param r     @p n of them, sorted here by place
- *  @param left  bytes of gaps, at most
- *  @return the bytes of these gaps; 0: none is wanted */
-uint64_t bkt_gaps_join(const struct bkt_shadow *s, struct fore_range *r, size_t n, uint64_t left);
 
 struct bkt_sequences;
-/** Fetch the bytes that HDF5 will read for the selection, within a budget: the chunks, and the collections
- * that they name.  The places of the chunks are known.  Damaged elements are left to HDF5.
- *  @param q  NULL, or it gets the elements; if it gets all, it fetches their collections */
-BKT_NODISCARD int bkt_heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_sequences *q,
-                                  struct bkt_err *err);
 
 /** Make the program's values of stored elements of a simple shadow.
  *  @param n   elements

@@ -38,7 +38,7 @@ struct bkt_shadow {
     bool             looks_up;       /* places of single chunks can be looked up */
     bool             plain_edges;    /* partial chunks skip the filters */
     bool             heaps;          /* elements hold heap addresses, so HDF5 converts them (plain_heaps.h) */
-    bool heaps_elsewhere;            /* heaps: few lie between the chunks (plain_gaps.c) */
+    bool heaps_elsewhere;            /* heaps: few lie between the chunks (plain_heaps.c) */
     struct bkt_heap_spots spots;     /* heaps: the places of these addresses */
     unsigned         addr_bytes, size_bytes; /* heaps: of addresses and sizes in the file */
     uint64_t         user_block;     /* heaps: bytes; addresses count from its end */
@@ -57,10 +57,6 @@ BKT_NODISCARD int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out,
  *  read the selection. */
 BKT_NODISCARD int bkt_shadow_locate(struct bkt_shadow *s, hid_t file_space, bool *native,
                                     struct bkt_err *err);
-
-/** Read a virtual dataset, number @p i of the call.  @p native: set if only the native connector can. */
-BKT_NODISCARD int bkt_plain_virtual_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i,
-                                         bool *native, struct bkt_err *err);
 
 /** Whether HDF5 itself is asked after such an error: its result counts. */
 static inline bool bkt_plain_is_format(int rc)

@@ -1,14 +1,211 @@
-#include "vol/convert/kept_filters.h"
+/* The functions of filters that aren't ours.
+ *
+ * HDF5 has no public call that returns them.  Its libraries have a function H5Z_find() that does, but no
+ * installed header declares it.  So it is looked up at run time, and its answer is checked before use.  It
+ * knows the filters that the program has registered (h5py's and PyTables' packages of filters do so) and
+ * the plugins that HDF5 has loaded.  In addition HDF5's search path for plugins is walked as HDF5 does
+ * it.  Each shared library that declares itself a filter plugin is tried, until one has the id. */
+#include "vol/core/filters.h"
 
+#include <H5PLextern.h>
+#include <H5VLconnector.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <hdf5.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <H5VLconnector.h>
+#include "base/trace.h"
+#include "vol/core/hid.h"
+#include "vol/core/vol.h"
 
-#include "vol/convert/convert.h"
-#include "vol/core/filter_lookup.h"
+/* ---- in HDF5's table ---- */
+
+/* The form since 1.14.4.  Earlier forms take only the id and return the class: called like this, they look
+ * for id 1, `true`, and leave *cls alone. */
+typedef herr_t find_fn(bool optional, H5Z_filter_t id, const H5Z_class2_t **cls);
+
+/* The entry for @p id in HDF5's table of filters, which holds registered and loaded ones.  False: no
+ *  entry, or the table can't be read. */
+static bool plugin_class(int id, H5Z_class2_t *out)
+{
+    static const H5Z_class2_t untouched;
+    const H5Z_class2_t       *cls = &untouched;
+    find_fn                  *find;
+    void                     *p = dlsym(RTLD_DEFAULT, "H5Z_find");
+    if (!p)
+        return false;
+    memcpy(&find, &p, sizeof find); /* ISO C has no cast from object to function pointers */
+    if (find(true, id, &cls) < 0 || !cls || cls == &untouched || cls->version != H5Z_CLASS_T_VERS ||
+        cls->id != id)
+        return false;
+    *out = *cls;
+    return true;
+}
+
+/* ---- in plugins ---- */
+
+/* Filled and read under HDF5's own lock: bkt_dsetio_open() runs in callbacks only. */
+static struct plugin {
+    void             *handle;
+    const H5Z_class2_t *cls;
+    struct plugin    *next;
+} *plugins;
+static char *walked; /* the search path that `plugins` was made from */
+
+void bkt_plugin_close_all(void)
+{
+    while (plugins) {
+        struct plugin *p = plugins;
+        plugins          = p->next;
+        (void)dlclose(p->handle);
+        free(p);
+    }
+    free(walked);
+    walked = NULL;
+}
+
+static const H5Z_class2_t *filter_class(void *handle)
+{
+    H5PL_type_t (*type)(void);
+    const void *(*info)(void);
+    void *t = dlsym(handle, "H5PLget_plugin_type"), *i = dlsym(handle, "H5PLget_plugin_info");
+    if (!t || !i)
+        return NULL;
+    memcpy(&type, &t, sizeof type);
+    memcpy(&info, &i, sizeof info);
+    return type() == H5PL_TYPE_FILTER ? info() : NULL;
+}
+
+static void try_library(const char *dir, const char *file)
+{
+    BKT_CLEANUP(bkt_freep) char *path = NULL;
+    if (asprintf(&path, "%s/%s", dir, file) < 0) {
+        path = NULL;
+        return;
+    }
+    void          *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    struct plugin *p      = handle ? calloc(1, sizeof *p) : NULL;
+    if (p)
+        p->cls = filter_class(handle);
+    if (!p || !p->cls || !p->cls->filter) {
+        if (handle)
+            (void)dlclose(handle);
+        free(p);
+        return;
+    }
+    p->handle = handle;
+    p->next   = plugins;
+    plugins   = p;
+    bkt_trace(BKT_TRACE_VOL, "filter plugin %s: id %d, %s", path, p->cls->id,
+              p->cls->name ? p->cls->name : "");
+}
+
+static void try_folder(const char *dir)
+{
+    DIR *d = opendir(dir);
+    if (!d)
+        return;
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        if (strncmp(e->d_name, "lib", 3) == 0 && strstr(e->d_name, ".so"))
+            try_library(dir, e->d_name);
+    (void)closedir(d);
+}
+
+/* The search path as one text, with newlines between folders; NULL: out of memory. */
+static char *search_path(unsigned *n)
+{
+    struct bkt_buf text = {0};
+    char           dir[4096];
+    if (H5PLsize(n) < 0)
+        *n = 0;
+    for (unsigned i = 0; i < *n; i++) {
+        ssize_t len = H5PLget(i, dir, sizeof dir);
+        if (len > 0 && (size_t)len < sizeof dir && bkt_buf_addf(&text, "%s\n", dir) < 0) {
+            bkt_buf_fini(&text);
+            return NULL;
+        }
+    }
+    return text.ptr ? bkt_buf_steal(&text) : strdup("");
+}
+
+/* Plugins in use stay open, so a changed path only adds plugins. */
+static void walk(void)
+{
+    unsigned n;
+    char    *path = search_path(&n), *rest = path, *dir;
+    if (!path || (walked && strcmp(walked, path) == 0)) {
+        free(path);
+        return;
+    }
+    free(walked);
+    walked = strdup(path);
+    while ((dir = strsep(&rest, "\n")) != NULL)
+        if (*dir)
+            try_folder(dir);
+    free(path);
+}
+
+bkt_filter_fn *bkt_plugin_find(int id, const char *name, void *arg)
+{
+    unsigned       mask = 0;
+    H5Z_class2_t   cls;
+    bkt_filter_fn *fn = id > 0 && plugin_class(id, &cls) ? cls.filter : NULL;
+    (void)name, (void)arg;
+    if (fn || id <= 0 || H5PLget_loading_state(&mask) < 0 || !(mask & H5PL_FILTER_PLUGIN))
+        return fn;
+    walk();
+    for (const struct plugin *p = plugins; p; p = p->next)
+        if (p->cls->id == id)
+            return p->cls->filter;
+    return NULL;
+}
 
 #define OWN_IDS H5Z_FILTER_RESERVED /* HDF5's own ids are below, and can't be registered anew */
+
+/* ---- a filter of a list ---- */
+
+/* The keys of the schema for some filters' parameters, besides the parameters themselves */
+static void named_parameters(struct bkt_filter_desc *f)
+{
+    f->bits_per_pixel = f->coding = f->pixels_per_block = f->pixels_per_scanline = f->scale_type =
+        f->scale_offset = -1;
+    if (f->id == H5Z_FILTER_DEFLATE && f->n_cd > 0) {
+        f->has_level = true;
+        f->level     = f->cd[0];
+    }
+    if (f->id == H5Z_FILTER_SZIP && f->n_cd >= 2) {
+        f->coding           = f->cd[0];
+        f->pixels_per_block = f->cd[1];
+        f->bits_per_pixel   = f->n_cd >= 4 ? (int64_t)f->cd[2] : -1;
+        f->pixels_per_scanline = f->n_cd >= 4 ? (int64_t)f->cd[3] : -1;
+    }
+    if (f->id == H5Z_FILTER_SCALEOFFSET && f->n_cd >= 2) {
+        f->scale_type   = f->cd[0];
+        f->scale_offset = f->cd[1];
+    }
+}
+
+int bkt_convert_from_filter(hid_t id, unsigned i, struct bkt_filter_desc *f, struct bkt_err *err)
+{
+    unsigned flags = 0, none;
+    size_t   n     = 0;
+    if (H5Pget_filter2(id, i, &flags, &n, &none, 0, NULL, NULL) < 0)
+        return bkt_h5err_capture(err, "asking about a creation property list");
+    f->cd = calloc(n + 1, sizeof *f->cd);
+    if (!f->cd)
+        BKT_NOMEM(err);
+    f->n_cd = n;
+    f->id   = (int)H5Pget_filter2(id, i, &flags, &n, f->cd, sizeof f->h5name, f->h5name, NULL);
+    if (f->id < 0)
+        return bkt_h5err_capture(err, "asking about a creation property list");
+    memcpy(f->name, f->h5name, sizeof f->name - 1);
+    f->flags    = (int64_t)flags;
+    f->optional = (flags & H5Z_FLAG_OPTIONAL) != 0;
+    named_parameters(f);
+    return BKT_OK;
+}
 
 /* ---- HDF5's table of filters ---- */
 
@@ -27,7 +224,7 @@ static H5Z_filter_t id_of(hid_t dcpl, int i)
 /* Whether the filter takes part in making a dataset, and its class.  The first call loads a plugin. */
 static bool interferes(H5Z_filter_t id, H5Z_class2_t *cls)
 {
-    return id >= OWN_IDS && H5Zfilter_avail(id) > 0 && bkt_plugin_class(id, cls) &&
+    return id >= OWN_IDS && H5Zfilter_avail(id) > 0 && plugin_class(id, cls) &&
            (cls->set_local || cls->can_apply);
 }
 

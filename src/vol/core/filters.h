@@ -1,14 +1,22 @@
-/* The filters of a copied dataset: those of its source, with the same parameters.
+/* Filters of HDF5's creation lists: their functions where we have none, their parameters, and the filters of
+ * a copied dataset, which are those of its source.
  *
  * When HDF5 makes a dataset, it asks the filters of the creation list for their parameters (set_local).
  * Some filters (bitshuffle) insert their parameters before those in the list, and so change a list that
  * came from a dataset. */
-#ifndef BKT_VOL_KEPT_FILTERS_H
-#define BKT_VOL_KEPT_FILTERS_H
+#ifndef BKT_FILTERS_H
+#define BKT_FILTERS_H
 
 #include <hdf5.h>
 
+#include "chunk/filter/pipeline.h"
 #include "schema/model/model.h"
+
+/** Code for a filter that the program registered (H5Zregister), or else from HDF5's filter plugins; a
+ *  bkt_filter_find, for callbacks only.  NULL: none found. */
+bkt_filter_fn *bkt_plugin_find(int id, const char *name, void *arg);
+/** Release the plugins; call when the connector ends, after all datasets are closed. */
+void bkt_plugin_close_all(void);
 
 /** Classes of filters that are replaced for a while; HDF5's lock guards them. */
 struct bkt_filters_held;
@@ -29,6 +37,11 @@ void bkt_filters_mark(hid_t dcpl, hid_t type);
 bool bkt_filters_marked(hid_t dcpl, hid_t type, const struct bkt_dset **source);
 /** Remove the mark, if there is one. */
 void bkt_filters_unmark(hid_t dcpl);
+
+/** Filter @p i of a creation list, which has one; @p f: zeroed.  Its cd is the caller's (free()), also
+ *  after a failure. */
+BKT_NODISCARD int bkt_convert_from_filter(hid_t dcpl, unsigned i, struct bkt_filter_desc *f,
+                                          struct bkt_err *err);
 
 /** Make HDF5 accept filters that it can't find: a mandatory filter becomes optional. */
 herr_t bkt_filters_relax(hid_t dcpl);

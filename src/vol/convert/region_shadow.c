@@ -1,4 +1,4 @@
-#include "vol/old_api/region_shadow.h"
+#include "vol/convert/region_shadow.h"
 
 #include <H5VLconnector.h>
 #include <H5VLconnector_passthru.h>

@@ -12,8 +12,6 @@
 /** The shadow of a dataset with its present extent, made on first use, as a token; false:
  * old calls are off. */
 bool bkt_shadow_token(const struct bkt_object *dset, H5O_token_t *out);
-/** Forget all shadows: they vanished with their file. */
-void bkt_shadow_forget_all(void);
 
 /** H5Rcreate() and H5Rcreate_object() both ask for an object's place.  Only H5Rcreate() asks before for
  *  the connector's class, and only H5Rcreate() must get the shadow. */

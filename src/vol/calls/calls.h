@@ -1,0 +1,67 @@
+/* Attributes, links, groups and objects: the calls that begin in any kind of file, and entries of the tables
+ * of domains (ops.h). */
+#ifndef BKT_CALLS_H
+#define BKT_CALLS_H
+
+#include "vol/convert/convert.h"
+#include "vol/core/vol.h"
+
+/** The attribute at a place in an order.  BKT_ENOENT: the object has fewer attributes. */
+BKT_NODISCARD int bkt_attr_at(const struct bkt_vobj *owner, const H5VL_loc_by_idx_t *at,
+                              const struct bkt_attr **out, struct bkt_err *err);
+/** An object for HDF5 that is open on attribute @p name. */
+BKT_NODISCARD int bkt_attr_handle(struct bkt_vobj *owner, const char *name, struct bkt_vobj **out,
+                                  struct bkt_err *err);
+/** A stored value in slices of one element each (free()). */
+BKT_NODISCARD int bkt_attr_split(const struct bkt_attr *a, size_t n, struct bkt_slice **out,
+                                 struct bkt_err *err);
+
+/** Entries of bkt_domain_ops (see ops.h). */
+int bkt_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t space, hid_t acpl,
+                    struct bkt_vobj **out, struct bkt_err *err);
+int bkt_attr_write(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err);
+/** H5VL_ATTR_DELETE, _DELETE_BY_IDX and _RENAME */
+int bkt_attr_change(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err);
+
+/** @p loc: by name or by index.  A missing link is not yet an error. */
+BKT_NODISCARD int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *loc,
+                                 struct bkt_link_place *out, struct bkt_err *err);
+/** The same by name alone. */
+BKT_NODISCARD int bkt_link_place_at(struct bkt_vobj *obj, const char *path, hid_t lapl,
+                                    struct bkt_link_place *out, struct bkt_err *err);
+void bkt_link_place_fini(struct bkt_link_place *p);
+
+/** H5Lcreate_*() in any kind of file, as the two below. */
+BKT_NODISCARD int bkt_link_make(H5VL_link_create_args_t *args, struct bkt_vobj *obj,
+                                const H5VL_loc_params_t *loc, hid_t lcpl, hid_t lapl, struct bkt_err *err);
+/** H5Lcopy(), or with @p move H5Lmove().  Either object may be NULL: the other one counts. */
+BKT_NODISCARD int bkt_link_transfer(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, struct bkt_vobj *dst,
+                                    const H5VL_loc_params_t *dloc, hid_t lcpl, bool move,
+                                    struct bkt_err *err);
+/** H5Ldelete() and H5Ldelete_by_idx(). */
+BKT_NODISCARD int bkt_link_delete(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_err *err);
+
+/** H5Fmount() and H5Funmount() on the group @p name, from an object of any kind of file. */
+BKT_NODISCARD int bkt_group_mount(struct bkt_vobj *o, const char *name, struct bkt_vobj *child,
+                                  struct bkt_err *err);
+BKT_NODISCARD int bkt_group_unmount(struct bkt_vobj *o, const char *name, struct bkt_err *err);
+
+/** The callbacks H5VL_object_get, and H5VL_OBJECT_LOOKUP. */
+BKT_NODISCARD int bkt_object_query(struct bkt_vobj *obj, const H5VL_loc_params_t *loc,
+                                   H5VL_object_get_args_t *args, struct bkt_err *err);
+BKT_NODISCARD int bkt_object_lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_token_t *out,
+                                    struct bkt_err *err);
+/** H5Oexists_by_name.  @p depth: of soft links, see ops.h */
+BKT_NODISCARD int bkt_object_exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsigned depth,
+                                       hbool_t *out, struct bkt_err *err);
+
+/** H5Giterate, H5Gget_objinfo; the return value of the program's callback, or a negative code. */
+herr_t bkt_old_group_call(struct bkt_vobj *o, H5VL_optional_args_t *args, struct bkt_err *err);
+/** H5Aiterate1; the same. */
+herr_t bkt_old_attr_call(H5VL_optional_args_t *args, struct bkt_err *err);
+
+/** Entries of bkt_domain_ops (see ops.h). */
+int bkt_object_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err);
+int bkt_link_stat(struct bkt_link_place *p, H5G_stat_t *out, struct bkt_err *err);
+
+#endif
