@@ -88,12 +88,6 @@ bool bkt_ahead_same_chunks(const struct bkt_ahead_job *a, const struct bkt_ahead
     return overlap(&x, &y, a->sel.rank);
 }
 
-static bool same_place(const struct bkt_sel *a, const struct bkt_sel *b)
-{
-    return a->kind == b->kind && a->rank == b->rank &&
-           !memcmp(a->start, b->start, a->rank * sizeof *a->start);
-}
-
 /* ---- before a read ---- */
 
 static int by_number(const void *a, const void *b)
@@ -342,7 +336,8 @@ static void slab_read(struct bkt_dsetio *io, const struct bkt_sel *now)
         p->hits = expected ? p->hits + 1 : adjacent ? 2 : 1; /* two adjacent slabs are a pattern; any other
                                                                 step must come twice */
         memcpy(p->step, step, sizeof step);
-    } else if (p->known && !same_place(&p->last, now)) {
+    } else if (p->known && !(p->last.kind == now->kind && p->last.rank == now->rank &&
+                             !memcmp(p->last.start, now->start, p->last.rank * sizeof *p->last.start))) {
         drop_unused(io);
         p->hits = 0;
     }

@@ -440,11 +440,13 @@ bool   bkt_dsetio_is_var(const struct bkt_dsetio *io) { return io->var; }
 /* The copy of a dataset that belongs to its written chunks: the domain must be free to close, and the dataset
  * to be deleted, while some chunks are kept. */
 
-static int copy_filters(const struct bkt_dset *from, struct bkt_dset *to)
+int bkt_dset_copy_filters(const struct bkt_dset *from, struct bkt_dset *to)
 {
-    if (!from->n_filters)
-        return BKT_OK;
-    if (!(to->filters = calloc(from->n_filters, sizeof *to->filters)))
+    for (size_t i = 0; i < to->n_filters; i++)
+        free(to->filters[i].cd);
+    free(to->filters);
+    to->n_filters = 0;
+    if (!(to->filters = calloc(from->n_filters + 1, sizeof *to->filters)))
         return BKT_ENOMEM;
     for (size_t i = 0; i < from->n_filters; i++) {
         struct bkt_filter_desc *f = &to->filters[i];
@@ -480,7 +482,7 @@ static int copy_object(const struct bkt_object *from, struct bkt_object *to)
     memcpy(to->dset.layout.dims, l->dims, sizeof l->dims);
     memcpy(to->dset.layout.user_dims, l->user_dims, sizeof l->user_dims);
     BKT_PASS(bkt_type_copy(from->dset.type, &to->dset.type));
-    return copy_filters(&from->dset, &to->dset);
+    return bkt_dset_copy_filters(&from->dset, &to->dset);
 }
 
 static int copy_pipeline(const struct bkt_pipeline *from, struct bkt_pipeline *to, struct bkt_err *err)

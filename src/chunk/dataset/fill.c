@@ -39,16 +39,6 @@ int bkt_fill_zero_element(const struct bkt_type *t, struct bkt_buf *out)
 
 /* ---- arange: value = start + index * step, in the dataset's own type ---- */
 
-static void put_bytes(const struct bkt_type *t, unsigned char *p, uint64_t bits)
-{
-    bkt_put_le(p, (unsigned)t->size, bits);
-    if (t->big_endian)
-        for (size_t i = 0, j = t->size - 1; i < j; i++, j--) {
-            unsigned char x = p[i];
-            p[i] = p[j], p[j] = x;
-        }
-}
-
 /* IEEE half precision, rounded to nearest even. */
 static uint64_t half_bits(double v)
 {
@@ -95,7 +85,7 @@ static void arange(const struct bkt_dset *ds, uint64_t index, uint64_t n, unsign
             bits = float_bits(t->size, v);
         else
             bits = fabs(v) < 0x1p63 ? (uint64_t)(int64_t)v : 0;
-        put_bytes(t, dst, bits);
+        (t->big_endian ? bkt_put_be : bkt_put_le)(dst, (unsigned)t->size, bits);
     }
 }
 

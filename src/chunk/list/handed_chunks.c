@@ -16,15 +16,11 @@ size_t bkt_chunk_handed_bytes(const struct bkt_dsetio *io)
                : io->chunk_bytes;
 }
 
-static bool is_filtered(const struct bkt_dsetio *io)
-{
-    return io->where == BKT_AT_OBJECTS ? !bkt_chunk_object_is_plain(io) : io->filtered;
-}
-
 /* Processes that need different parts of a plain chunk fetch only these parts. */
 bool bkt_chunk_is_worth_it(const struct bkt_dsetio *io, uint64_t elems)
 {
-    return is_filtered(io) || elems > io->chunk_elems;
+    return (io->where == BKT_AT_OBJECTS ? !bkt_chunk_object_is_plain(io) : io->filtered) ||
+           elems > io->chunk_elems;
 }
 
 static bool has(struct bkt_dsetio *io, uint64_t chunk)

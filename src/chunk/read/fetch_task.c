@@ -229,19 +229,14 @@ static struct bkt_fetch_task *task_new(struct bkt_read_call *call, const struct 
     return k;
 }
 
-/* Whether chunks can be decoded as they arrive.  If a cache will keep the chunks, the bytes must be certain
- * first.  From a directory a range is read in one piece anyway. */
-static bool as_chunks(const struct bkt_read_call *call, const struct bkt_range *r)
-{
-    return !call->lim.keep && !r->keep && r->len <= call->lim.part &&
-           !bkt_store_is_local(r->segs->file->store) && bkt_receive_chunks_fit(r->segs, r->n_segs);
-}
-
 /* @p dst: the memory to which the bytes can go unchanged; NULL: there is no such memory. */
 static struct bkt_place place_of(const struct bkt_read_call *call, const struct bkt_range *r,
                                  unsigned char *dst)
 {
-    if (as_chunks(call, r))
+    /* Whether chunks can be decoded as they arrive.  If a cache will keep the chunks, the bytes must be
+     * certain first.  From a directory a range is read in one piece anyway. */
+    if (!call->lim.keep && !r->keep && r->len <= call->lim.part &&
+        !bkt_store_is_local(r->segs->file->store) && bkt_receive_chunks_fit(r->segs, r->n_segs))
         return (struct bkt_place){.way = &bkt_way_chunks};
     if (dst)
         return (struct bkt_place){.way = &bkt_way_straight, .dst = dst};

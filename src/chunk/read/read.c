@@ -325,12 +325,6 @@ static int read_refs(struct bkt_read_call *call, struct bkt_segs *segs, struct b
     return rc;
 }
 
-/* The read may be a piece of a call: how many times as much the whole call takes. */
-static uint64_t n_pieces(const struct bkt_target *t)
-{
-    return bkt_max_u64(bkt_ceil_div(t->rd->of, t->grid.n_elems), 1);
-}
-
 /* Bytes that the target would put into the cache; UINT64_MAX: more than the type can count.  If chunk objects
  * are taken in slices, only the slices count: if all of the chunks counted, the next steps could not be read
  * ahead. */
@@ -363,8 +357,10 @@ static bool fits_cache(const struct bkt_read_call *call)
                           (raw || (!by_reference(t) && bkt_chunk_object_is_plain(t->io)));
         if (t->io->var)
             continue;
-        if (!bkt_mul_u64(kept_bytes(t, raw), n_pieces(t), &one) || !bkt_add_u64(sum, one, &sum) ||
-            sum > t->io->set->chunk_cache)
+        /* The read may be a piece of a call: how many times as much the whole call takes. */
+        if (!bkt_mul_u64(kept_bytes(t, raw), bkt_max_u64(bkt_ceil_div(t->rd->of, t->grid.n_elems), 1),
+                         &one) ||
+            !bkt_add_u64(sum, one, &sum) || sum > t->io->set->chunk_cache)
             return false;
     }
     return !kept_by_system || sum < COPY_MIN;

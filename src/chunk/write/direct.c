@@ -34,16 +34,12 @@ void bkt_direct_init(struct bkt_direct *r, uint64_t limit)
     atomic_init(&r->cancel, false);
 }
 
-static bool fits(struct bkt_direct *r, const struct bkt_direct_task *t)
-{
-    return !atomic_load(&r->window.in_flight) || !bkt_window_is_full(&r->window, t->cost);
-}
-
 /* Takes the tasks for which there is room now, and counts them as under way; lock held. */
 static struct bkt_direct_task *take_next(struct bkt_direct *r)
 {
     struct bkt_direct_task *first = r->next, *last = NULL;
-    while (r->next && fits(r, r->next)) {
+    while (r->next &&
+           (!atomic_load(&r->window.in_flight) || !bkt_window_is_full(&r->window, r->next->cost))) {
         last = r->next;
         atomic_fetch_add(&r->window.in_flight, last->cost);
         r->n_next--;
@@ -185,11 +181,6 @@ static void start_or_queue(struct bkt_direct *r, struct bkt_direct_task *t)
     struct bkt_direct_task *next = take_next(r);
     (void)pthread_mutex_unlock(&r->window.lock);
     begin(next);
-}
-
-bool bkt_direct_is_busy(struct bkt_direct *r)
-{
-    return bkt_window_is_full(&r->window, 0);
 }
 
 void bkt_direct_wait(struct bkt_direct *r)

@@ -56,7 +56,6 @@ void bkt_direct_init(struct bkt_direct *r, uint64_t limit);
  *  to store it. */
 BKT_NODISCARD int bkt_direct_start(struct bkt_direct *r, const struct bkt_write_plan *p, uint64_t k,
                                    const uint64_t *coord, bool *started, struct bkt_err *err);
-bool bkt_direct_is_busy(struct bkt_direct *r);
 void bkt_direct_wait(struct bkt_direct *r); /* waits for all tasks under way */
 /** Wait for all tasks, and give the first failure.  Frees what bkt_direct_init() made. */
 BKT_NODISCARD int bkt_direct_finish(struct bkt_direct *r, struct bkt_err *err);

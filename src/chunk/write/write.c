@@ -340,7 +340,7 @@ int bkt_write_datasets(const struct bkt_write *writes, size_t n, struct bkt_err 
     }
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
         struct bkt_write_cache *d = bkt_write_cache_of(writes[i].io->dom, true);
-        if (bkt_direct_is_busy(&direct) && is_again(writes, i))
+        if (bkt_window_is_full(&direct.window, 0) && is_again(writes, i))
             bkt_direct_wait(&direct);
         rc = d ? write_one(d, &plans[i], &direct, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
         bkt_trace(BKT_TRACE_CHUNK, "dataset %s: %llu elements of %llu chunks: %s", writes[i].io->obj->id.text,

@@ -438,16 +438,11 @@ int bkt_wchunk_open(struct bkt_wchunk *c, struct bkt_err *err)
     return BKT_OK;
 }
 
-static size_t mask_words(const struct bkt_wchunk *c)
-{
-    return (size_t)bkt_ceil_div(c->ws->io->chunk_elems, 64);
-}
-
 int bkt_wchunk_mark(struct bkt_wchunk *c, uint64_t off, uint64_t n, struct bkt_err *err)
 {
     if (c->whole)
         return BKT_OK;
-    if (!c->mask && !(c->mask = calloc(mask_words(c), sizeof *c->mask)))
+    if (!c->mask && !(c->mask = calloc((size_t)bkt_ceil_div(c->ws->io->chunk_elems, 64), sizeof *c->mask)))
         BKT_NOMEM(err);
     c->n_dirty += bkt_bits_set(c->mask, off, n);
     return BKT_OK;

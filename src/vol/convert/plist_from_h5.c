@@ -8,6 +8,7 @@
 #include "vol/core/filters.h"
 #include "vol/plain/plain_file.h"
 #include "vol/convert/rebuild.h"
+#include "chunk/dataset/dataset.h"
 #include "schema/json/reference_text.h"
 
 static int failed(struct bkt_err *err)
@@ -257,29 +258,6 @@ static int from_filters(hid_t id, struct bkt_dset *d, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* HDF5 gets a list without the filters that it doesn't have. */
-static int copy_filters(const struct bkt_dset *from, struct bkt_dset *d, struct bkt_err *err)
-{
-    for (size_t i = 0; i < d->n_filters; i++)
-        free(d->filters[i].cd);
-    free(d->filters);
-    d->n_filters = 0;
-    d->filters   = calloc(from->n_filters + 1, sizeof *d->filters);
-    if (!d->filters)
-        BKT_NOMEM(err);
-    while (d->n_filters < from->n_filters) {
-        const struct bkt_filter_desc *was = &from->filters[d->n_filters];
-        struct bkt_filter_desc       *f   = &d->filters[d->n_filters++];
-        *f                                = *was;
-        f->cd                             = calloc(was->n_cd + 1, sizeof *f->cd);
-        if (!f->cd)
-            BKT_NOMEM(err);
-        if (was->n_cd)
-            memcpy(f->cd, was->cd, was->n_cd * sizeof *f->cd);
-    }
-    return BKT_OK;
-}
-
 /* ---- fill value, times ---- */
 
 /* Fill values of the list @p id, which is our own: there too, bytes behind a string's NUL become zeros. */
@@ -345,8 +323,9 @@ int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hid_t type, hid_
     BKT_PASS(object_properties(list, o, err));
     BKT_PASS(from_layout(list, &d->layout, err));
     BKT_PASS(from_filters(list, d, err));
-    if (source && source->n_filters != d->n_filters)
-        BKT_PASS(copy_filters(source, d, err));
+    if (source && source->n_filters != d->n_filters && /* HDF5's list has no filters that it doesn't have */
+        bkt_dset_copy_filters(source, d) < 0)
+        BKT_NOMEM(err);
     BKT_PASS(from_times(list, d, err));
     BKT_PASS(from_fill(in_file, list, file_type, d, err));
     BKT_PASS(bkt_convert_object_dcpl(in_file, o, file_type, &again, err));

@@ -151,8 +151,7 @@ static int fit_whole_source(hid_t target, hid_t *source, struct bkt_err *err)
     if (H5Sget_select_npoints(*source) == H5Sget_select_npoints(id))
         return BKT_OK;
     bkt_hid_closep(source);
-    *source = bkt_hid_take(&id);
-    return BKT_OK;
+    return bkt_hid_give(&id, source);
 }
 
 static int add_mapping(hid_t id, const struct bkt_h5mapping *m, struct bkt_err *err)
@@ -243,8 +242,7 @@ int bkt_rebuild_plist(const struct bkt_h5plist *l, hid_t plist_class, hid_t *out
     if (id < 0)
         return bkt_h5err_capture(err, "making a creation property list");
     BKT_PASS(set_properties(id, plist_class, l, err));
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return bkt_hid_give(&id, out);
 }
 
 /* The creation list of the dataset @p d; plugins' filters have the names in @p d (filter_names.h). */
@@ -256,14 +254,12 @@ static int rebuild_dcpl(const struct bkt_h5plist *l, const struct bkt_dset *d, h
     BKT_PASS(bkt_rebuild_plist(l, H5P_DATASET_CREATE, &id, err));
     BKT_PASS(bkt_filters_named(id, d, &named, err));
     if (named < 0) {
-        *out = bkt_hid_take(&id);
-        return BKT_OK;
+        return bkt_hid_give(&id, out);
     }
     struct bkt_h5plist rest = *l; /* its pointers are borrowed */
     rest.n_filters = 0;
     BKT_PASS(set_properties(named, H5P_DATASET_CREATE, &rest, err));
-    *out = bkt_hid_take(&named);
-    return BKT_OK;
+    return bkt_hid_give(&named, out);
 }
 
 int bkt_rebuild_encoded_dcpl(const struct bkt_buf *b, hid_t *out, struct bkt_err *err)
@@ -334,15 +330,10 @@ static int encoded_list(const struct bkt_object *obj, hid_t plist_class, hid_t *
     BKT_CLEANUP(bkt_h5plist_fini) struct bkt_h5plist l = {.has = 0};
     bool found;
     BKT_PASS(bkt_h5plist_of(obj, &l, &found, err));
-    return found ? bkt_rebuild_plist(&l, plist_class, out, err) : BKT_OK;
-}
-
-static int encoded_dcpl(const struct bkt_object *obj, hid_t *out, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_h5plist_fini) struct bkt_h5plist l = {.has = 0};
-    bool found;
-    BKT_PASS(bkt_h5plist_of(obj, &l, &found, err));
-    return found ? rebuild_dcpl(&l, &obj->dset, out, err) : BKT_OK;
+    if (!found)
+        return BKT_OK;
+    return obj->kind == BKT_DATASET ? rebuild_dcpl(&l, &obj->dset, out, err)
+                                    : bkt_rebuild_plist(&l, plist_class, out, err);
 }
 
 int bkt_convert_object_ocpl(const struct bkt_object *obj, hid_t plist_class, hid_t *out, struct bkt_err *err)
@@ -350,8 +341,7 @@ int bkt_convert_object_ocpl(const struct bkt_object *obj, hid_t plist_class, hid
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
     BKT_PASS(encoded_list(obj, plist_class, &id, err));
     if (id >= 0) {
-        *out = bkt_hid_take(&id);
-        return BKT_OK;
+        return bkt_hid_give(&id, out);
     }
     id = H5Pcreate(plist_class);
     if (id < 0 || set_object_properties(id, obj) < 0)
@@ -359,8 +349,7 @@ int bkt_convert_object_ocpl(const struct bkt_object *obj, hid_t plist_class, hid
     if (obj->kind == BKT_GROUP && obj->track_order > 0 &&
         H5Pset_link_creation_order(id, (unsigned)obj->track_order) < 0)
         return bkt_h5err_capture(err, "setting the order of links");
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return bkt_hid_give(&id, out);
 }
 
 int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out, struct bkt_err *err)
@@ -373,11 +362,6 @@ static herr_t set_chunk_opts(hid_t id, const struct bkt_layout *l)
 {
     unsigned known = l->chunk_opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
     return known && H5Pget_layout(id) == H5D_CHUNKED ? H5Pset_chunk_opts(id, known) : 0;
-}
-
-static herr_t set_chunks(hid_t id, const struct bkt_layout *l, const hsize_t *dims)
-{
-    return H5Pset_chunk(id, (int)l->user_rank, dims) < 0 ? -1 : set_chunk_opts(id, l);
 }
 
 static herr_t set_layout(hid_t id, const struct bkt_dset *d)
@@ -395,90 +379,52 @@ static herr_t set_layout(hid_t id, const struct bkt_dset *d)
                 return 0;
             for (unsigned i = 0; i < l->user_rank; i++)
                 dims[i] = l->user_dims[i];
-            return set_chunks(id, l, dims);
+            return H5Pset_chunk(id, (int)l->user_rank, dims) < 0 ? -1 : set_chunk_opts(id, l);
         default:
             return H5Pset_layout(id, H5D_CONTIGUOUS);
     }
 }
 
 /* ---- filters ---- */
+
 struct cd {
-    unsigned v[20];
+    unsigned v[4];
     size_t   n;
 };
 
-static void deflate_values(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd)
+/* The parameters of a filter that is listed without them. */
+static struct cd cd_of(const struct bkt_filter_desc *f, size_t elem_size)
 {
-    (void)elem_size;
-    cd->v[cd->n++] = f->has_level && f->level <= 9 ? f->level : 4; /* the default of h5py and h5pyd */
+    switch (f->id) {
+        case H5Z_FILTER_DEFLATE: /* 4 is the default of h5py and h5pyd */
+            return (struct cd){{f->has_level && f->level <= 9 ? f->level : 4}, 1};
+        case H5Z_FILTER_SHUFFLE: /* HDF5 adds the size when a dataset is created, so created datasets show it */
+            return (struct cd){{(unsigned)elem_size}, 1};
+        case H5Z_FILTER_FLETCHER32:
+        case H5Z_FILTER_NBIT:
+            return (struct cd){.n = 0};
+        case H5Z_FILTER_SZIP:
+            return (struct cd){{f->coding >= 0 ? (unsigned)f->coding : H5_SZIP_NN_OPTION_MASK,
+                                f->pixels_per_block > 0 ? (unsigned)f->pixels_per_block : 16,
+                                (unsigned)f->bits_per_pixel, (unsigned)f->pixels_per_scanline},
+                               f->bits_per_pixel < 0 || f->pixels_per_scanline < 0 ? 2 : 4};
+        case H5Z_FILTER_SCALEOFFSET:
+            return (struct cd){{f->scale_type >= 0 ? (unsigned)f->scale_type : H5Z_SO_INT,
+                                f->scale_offset >= 0 ? (unsigned)f->scale_offset : 0},
+                               2};
+        default:
+            return (struct cd){{f->level}, f->has_level};
+    }
 }
-
-/* HDF5 adds the element's size when a dataset is created, so created datasets show it. */
-static void shuffle_values(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd)
-{
-    (void)f;
-    cd->v[cd->n++] = (unsigned)elem_size;
-}
-
-static void szip_values(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd)
-{
-    (void)elem_size;
-    cd->v[cd->n++] = f->coding >= 0 ? (unsigned)f->coding : H5_SZIP_NN_OPTION_MASK;
-    cd->v[cd->n++] = f->pixels_per_block > 0 ? (unsigned)f->pixels_per_block : 16;
-    if (f->bits_per_pixel < 0 || f->pixels_per_scanline < 0)
-        return;
-    cd->v[cd->n++] = (unsigned)f->bits_per_pixel;
-    cd->v[cd->n++] = (unsigned)f->pixels_per_scanline;
-}
-
-static void scaleoffset_values(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd)
-{
-    (void)elem_size;
-    cd->v[cd->n++] = f->scale_type >= 0 ? (unsigned)f->scale_type : H5Z_SO_INT;
-    cd->v[cd->n++] = f->scale_offset >= 0 ? (unsigned)f->scale_offset : 0;
-}
-
-static void level_value(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd)
-{
-    (void)elem_size;
-    if (f->has_level)
-        cd->v[cd->n++] = f->level;
-}
-
-static void no_values(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd)
-{
-    (void)f, (void)elem_size, (void)cd;
-}
-
-static const struct {
-    int      id;
-    unsigned flags;
-    void (*values)(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd);
-} filter_rows[] = {
-    {H5Z_FILTER_DEFLATE, H5Z_FLAG_OPTIONAL, deflate_values},
-    {H5Z_FILTER_SHUFFLE, H5Z_FLAG_OPTIONAL, shuffle_values},
-    {H5Z_FILTER_FLETCHER32, H5Z_FLAG_MANDATORY, no_values},
-    {H5Z_FILTER_SZIP, H5Z_FLAG_OPTIONAL, szip_values},
-    {H5Z_FILTER_NBIT, H5Z_FLAG_OPTIONAL, no_values},
-    {H5Z_FILTER_SCALEOFFSET, H5Z_FLAG_OPTIONAL, scaleoffset_values},
-};
 
 /* Filters of plugins are optional, so that a copy of the dataset can be written if the plugin is missing. */
 static herr_t set_filter(hid_t id, const struct bkt_filter_desc *f, size_t elem_size)
 {
-    struct cd cd    = {.n = 0};
-    unsigned  flags = H5Z_FLAG_OPTIONAL;
-    size_t    row   = 0;
-    while (row < BKT_COUNT(filter_rows) && filter_rows[row].id != f->id)
-        row++;
-    if (f->flags >= 0)
-        flags = (unsigned)f->flags;
-    else if (row < BKT_COUNT(filter_rows))
-        flags = f->optional ? H5Z_FLAG_OPTIONAL : filter_rows[row].flags;
-    if (f->n_cd > 0)
-        return H5Pset_filter(id, f->id, flags, f->n_cd, f->cd);
-    (row < BKT_COUNT(filter_rows) ? filter_rows[row].values : level_value)(f, elem_size, &cd);
-    return H5Pset_filter(id, f->id, flags, cd.n, cd.v);
+    struct cd cd = cd_of(f, elem_size);
+    bool optional = f->optional || f->id != H5Z_FILTER_FLETCHER32;
+    unsigned flags = f->flags >= 0 ? (unsigned)f->flags : optional ? H5Z_FLAG_OPTIONAL : H5Z_FLAG_MANDATORY;
+    return f->n_cd > 0 ? H5Pset_filter(id, f->id, flags, f->n_cd, f->cd)
+                       : H5Pset_filter(id, f->id, flags, cd.n, cd.v);
 }
 
 /* A filter that this HDF5 lacks is left out.  We decode it all the same, but h5diff, h5repack and the like
@@ -519,8 +465,6 @@ int bkt_convert_set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_ds
     return code;
 }
 
-static bool has_references(hid_t type) { return H5Tdetect_class(type, H5T_REFERENCE) > 0; }
-
 static int make_dcpl(const struct bkt_object *obj, hid_t file_type, hid_t *out, struct bkt_err *err)
 {
     const struct bkt_dset *d = &obj->dset;
@@ -536,8 +480,7 @@ static int make_dcpl(const struct bkt_object *obj, hid_t file_type, hid_t *out, 
     if ((fill_time >= 0 && H5Pset_fill_time(id, (H5D_fill_time_t)fill_time) < 0) ||
         (d->alloc_time >= 0 && H5Pset_alloc_time(id, (H5D_alloc_time_t)d->alloc_time) < 0))
         return bkt_h5err_capture(err, "setting fill and allocation time");
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return bkt_hid_give(&id, out);
 }
 
 /* An encoded list contains the fill value, unless the value has pointers (plist_from_h5.c). */
@@ -546,16 +489,15 @@ int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *o
 {
     const struct bkt_dset *d = &obj->dset;
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
-    BKT_PASS(encoded_dcpl(obj, &id, err));
-    bool encoded = id >= 0, pointers = d->type->is_var || has_references(file_type);
+    BKT_PASS(encoded_list(obj, H5P_DATASET_CREATE, &id, err));
+    bool encoded = id >= 0, pointers = d->type->is_var || H5Tdetect_class(file_type, H5T_REFERENCE) > 0;
     if (!encoded)
         BKT_PASS(make_dcpl(obj, file_type, &id, err));
     else if (set_chunk_opts(id, &d->layout) < 0)
         return bkt_h5err_capture(err, "making a dataset creation property list");
     if (d->has_fill && d->type->cls != BKT_T_REGREF && (!encoded || pointers))
         BKT_PASS(bkt_convert_set_fill(id, in_file, d, file_type, err));
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return bkt_hid_give(&id, out);
 }
 
 int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err)

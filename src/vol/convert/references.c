@@ -13,18 +13,6 @@
 
 /* ---- text -> H5R_ref_t ---- */
 
-static herr_t select_points(hid_t space, const struct bkt_regref *r)
-{
-    hsize_t *coords = calloc(r->n * r->rank, sizeof *coords);
-    if (!coords)
-        return -1;
-    for (size_t i = 0; i < r->n * r->rank; i++)
-        coords[i] = r->coords[i];
-    herr_t rc = H5Sselect_elements(space, H5S_SELECT_SET, r->n, coords);
-    free(coords);
-    return rc;
-}
-
 static herr_t select_encoded(hid_t space, const struct bkt_regref *r)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t stored = H5I_INVALID_HID;
@@ -44,8 +32,10 @@ static herr_t select_region(hid_t space, const struct bkt_regref *r)
         return select_encoded(space, r);
     if ((int)r->rank != H5Sget_simple_extent_ndims(space) || r->rank == 0)
         return -1;
-    return r->kind == BKT_REGION_POINTS ? select_points(space, r)
-                                        : bkt_rebuild_blocks(space, r->n, r->coords);
+    _Static_assert(sizeof(hsize_t) == sizeof *r->coords, "coordinates of the same kind");
+    return r->kind == BKT_REGION_POINTS
+               ? H5Sselect_elements(space, H5S_SELECT_SET, r->n, (const hsize_t *)r->coords)
+               : bkt_rebuild_blocks(space, r->n, r->coords);
 }
 
 /* HDF5 multiplies without a check for overflow. */
@@ -70,8 +60,7 @@ static int open_outside_region(const struct bkt_regref *r, hid_t *out, struct bk
     if (space < 0 || select_region(space, r) < 0)
         BKT_FAIL(err, BKT_EFORMAT, "the region of a reference to %s of %s does not fit its shape", r->name,
                  r->file);
-    *out = bkt_hid_take(&space);
-    return BKT_OK;
+    return bkt_hid_give(&space, out);
 }
 
 /* The dataset was deleted, and HDF5 still describes a reference to it: an extent that just holds the
@@ -89,8 +78,7 @@ static int open_lost_region(const struct bkt_regref *r, hid_t *out, struct bkt_e
     BKT_CLEANUP(bkt_hid_closep) hid_t space = make_space(rank, dims);
     if (space < 0 || (r->kind != BKT_REGION_ENCODED && select_region(space, r) < 0))
         BKT_FAIL(err, BKT_EFORMAT, "the region of a reference to %s can't be selected", r->dset.text);
-    *out = bkt_hid_take(&space);
-    return BKT_OK;
+    return bkt_hid_give(&space, out);
 }
 
 /* The dataset's dataspace with the region selected */
@@ -116,8 +104,7 @@ static int open_region(struct bkt_vobj *in_file, const struct bkt_regref *r, hid
         return rc;
     if (select_region(space, r) < 0)
         BKT_FAIL(err, BKT_EFORMAT, "the region of a reference to %s does not fit the dataset", r->dset.text);
-    *out = bkt_hid_take(&space);
-    return BKT_OK;
+    return bkt_hid_give(&space, out);
 }
 
 static int make_region(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out,
@@ -202,12 +189,6 @@ static bool is_null(const H5R_ref_t *ref)
     return true;
 }
 
-/* The numbers of plain files and of our files are counted separately. */
-static bool is_of(const struct bkt_vobj *in_file, hid_t obj, unsigned long fileno)
-{
-    return fileno == in_file->file->fileno && bkt_vobj_is_in_file_of(in_file, H5VLobject(obj));
-}
-
 /* The object that a reference leads to, and its id in the domain of @p in_file.  *id stays "" if the
  * object lies in another file. */
 static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *id, struct bkt_err *err)
@@ -224,7 +205,9 @@ static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id 
     if (rc < 0)
         return bkt_err_copy(err, rc, &why);
     BKT_PASS(bkt_object_identify(obj, &fileno, &token, err));
-    if (is_of(in_file, obj, fileno) && !bkt_token_id(in_file->file->dom, &token, id))
+    /* The numbers of plain files and of our files are counted separately. */
+    if (fileno == in_file->file->fileno && bkt_vobj_is_in_file_of(in_file, H5VLobject(obj)) &&
+        !bkt_token_id(in_file->file->dom, &token, id))
         BKT_FAIL(err, BKT_EINVAL, "a reference leads to no object of the domain");
     return BKT_OK;
 }
@@ -238,19 +221,6 @@ int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, str
     BKT_PASS(target(in_file, ref, out, err));
     return out->text[0] ? BKT_OK : BKT_ERR(err, BKT_EUNSUP, "a reference of the old kind (H5T_STD_REF_OBJ) "
                                            "to an object of another file can't be stored");
-}
-
-static int attr_name(const H5R_ref_t *ref, char **out, struct bkt_err *err)
-{
-    ssize_t n = H5Rget_attr_name(ref, NULL, 0);
-    if (n < 0)
-        return bkt_h5err_capture(err, "asking for the attribute of a reference");
-    *out = calloc(1, (size_t)n + 1);
-    if (!*out)
-        BKT_NOMEM(err);
-    return H5Rget_attr_name(ref, *out, (size_t)n + 1) < 0
-               ? bkt_h5err_capture(err, "asking for the attribute of a reference")
-               : BKT_OK;
 }
 
 /* H5Sget_select_hyper_blocklist() and H5Sget_select_elem_pointlist() write what a struct bkt_regref wants. */
@@ -358,7 +328,8 @@ static int describe(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_r
     r->kind = BKT_REGION_OBJECT;
     if (kind == H5R_ATTR) {
         r->kind = BKT_REGION_ATTR;
-        return attr_name(ref, &r->attr, err);
+        return bkt_outside_text(H5Rget_attr_name, ref, "asking for the attribute of a reference", &r->attr,
+                                err);
     }
     if (kind != H5R_DATASET_REGION2)
         return BKT_OK;

@@ -67,8 +67,7 @@ static int onto_extent(hid_t space, hid_t extent, hid_t *out, struct bkt_err *er
                  : H5Sselect_copy(id, space);
     if (rc < 0)
         return bkt_h5err_capture(err, "moving a selection to the dataset's extent");
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return bkt_hid_give(&id, out);
 }
 
 /* H5Sget_regular_hyperslab() leaves out the selection's offset (H5Soffset_simple); the bounds include it. */
@@ -299,8 +298,7 @@ int bkt_rebuild_space(const struct bkt_h5space *s, hid_t *out, struct bkt_err *e
     BKT_PASS(bkt_convert_space(&s->extent, &id, err));
     if (select_it(id, s) < 0)
         return bkt_h5err_capture(err, "making a stored selection");
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return bkt_hid_give(&id, out);
 }
 
 int bkt_rebuild_encoded_space(const struct bkt_buf *b, hid_t *out, struct bkt_err *err)

@@ -40,8 +40,7 @@ static int integer(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcopy(H5T_STD_I8LE);
     if (id < 0 || set_bits(id, t) < 0 || H5Tset_sign(id, t->is_signed ? H5T_SGN_2 : H5T_SGN_NONE) < 0)
         return failed(err);
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return bkt_hid_give(&id, out);
 }
 
 static int bitfield(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
@@ -49,8 +48,7 @@ static int bitfield(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcopy(H5T_STD_B8LE);
     if (id < 0 || set_bits(id, t) < 0)
         return failed(err);
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return bkt_hid_give(&id, out);
 }
 
 /* HDF5 demands that the fields fit at each step.  So they are set in a number that is large enough, which
@@ -75,8 +73,7 @@ static int real(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
         H5Tset_norm(id, norms[t->norm]) < 0 || H5Tset_inpad(id, pad_of(t->in_pad)) < 0 ||
         H5Tset_pad(id, pad_of(t->lsb_pad), pad_of(t->msb_pad)) < 0 || set_order(id, t) < 0)
         return failed(err);
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return bkt_hid_give(&id, out);
 }
 
 static int time_value(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
@@ -84,37 +81,39 @@ static int time_value(const struct bkt_h5type *t, hid_t *out, struct bkt_err *er
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcopy(H5T_UNIX_D32LE);
     if (id < 0 || H5Tset_size(id, t->size) < 0 || H5Tset_precision(id, t->prec) < 0 || set_order(id, t) < 0)
         return failed(err);
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return bkt_hid_give(&id, out);
 }
 
 /* ---- strings, opaque bytes, references ---- */
 
-static int text(const struct bkt_h5type *t, size_t size, hid_t *out, struct bkt_err *err)
+static int text(size_t size, unsigned strpad, bool utf8, hid_t *out, struct bkt_err *err)
 {
     static const H5T_str_t pads[] = {[BKT_STR_NULLTERM] = H5T_STR_NULLTERM,
                                      [BKT_STR_NULLPAD] = H5T_STR_NULLPAD,
                                      [BKT_STR_SPACEPAD] = H5T_STR_SPACEPAD};
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcopy(H5T_C_S1);
-    if (id < 0 || H5Tset_size(id, size) < 0 || H5Tset_strpad(id, pads[t->strpad]) < 0 ||
-        H5Tset_cset(id, t->cset == BKT_CSET_UTF8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII) < 0)
-        return failed(err);
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    if (id < 0 || H5Tset_size(id, size) < 0 || H5Tset_strpad(id, pads[strpad]) < 0 ||
+        H5Tset_cset(id, utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII) < 0)
+        return bkt_h5err_capture(err, "making a string type");
+    return bkt_hid_give(&id, out);
 }
 
 static int string(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
 {
-    return text(t, t->size, out, err);
+    return text(t->size, t->strpad, t->cset == BKT_CSET_UTF8, out, err);
+}
+
+static int bytes_of(size_t size, const char *tag, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcreate(H5T_OPAQUE, size);
+    if (id < 0 || H5Tset_tag(id, tag) < 0)
+        return bkt_h5err_capture(err, "making an opaque type");
+    return bkt_hid_give(&id, out);
 }
 
 static int opaque(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcreate(H5T_OPAQUE, t->size);
-    if (id < 0 || H5Tset_tag(id, t->tag) < 0)
-        return failed(err);
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return bytes_of(t->size, t->tag, out, err);
 }
 
 static int reference(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
@@ -139,39 +138,44 @@ static int enumeration(const struct bkt_h5type *t, hid_t *out, struct bkt_err *e
     for (size_t i = 0; i < t->n_members; i++)
         if (H5Tenum_insert(id, t->members[i].name, t->members[i].value) < 0)
             return bkt_h5err_capture(err, t->members[i].name);
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return bkt_hid_give(&id, out);
 }
 
 static int vlen(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t base = H5I_INVALID_HID;
     if (t->var_string)
-        return text(t, H5T_VARIABLE, out, err);
+        return text(H5T_VARIABLE, t->strpad, t->cset == BKT_CSET_UTF8, out, err);
     BKT_PASS(bkt_rebuild_type(t->base, &base, err));
     *out = H5Tvlen_create(base);
     return *out < 0 ? failed(err) : BKT_OK;
+}
+
+/* HDF5 multiplies without a check for overflow. */
+static int array_of(hid_t base, unsigned rank, const hsize_t *dims, hid_t *out, struct bkt_err *err)
+{
+    size_t bytes = H5Tget_size(base);
+    for (unsigned i = 0; i < rank; i++)
+        if (!bkt_mul_size(bytes, dims[i], &bytes) || bytes > UINT32_MAX)
+            BKT_FAIL(err, BKT_EFORMAT, "array type of more than 4 GiB");
+    *out = H5Tarray_create2(base, rank, dims);
+    return *out < 0 ? bkt_h5err_capture(err, "making an array type") : BKT_OK;
 }
 
 static int array(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t base = H5I_INVALID_HID;
     hsize_t dims[BKT_MAX_RANK];
-    size_t bytes;
-    BKT_PASS(bkt_rebuild_type(t->base, &base, err));
-    bytes = H5Tget_size(base);
-    for (unsigned i = 0; i < t->rank; i++) {
+    for (unsigned i = 0; i < t->rank; i++)
         dims[i] = t->dims[i];
-        if (!bkt_mul_size(bytes, t->dims[i], &bytes) || bytes > UINT32_MAX)
-            BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has an array of too many elements");
-    }
-    *out = H5Tarray_create2(base, t->rank, dims);
-    return *out < 0 ? failed(err) : BKT_OK;
+    BKT_PASS(bkt_rebuild_type(t->base, &base, err));
+    return array_of(base, t->rank, dims, out, err);
 }
 
 /* ---- compounds ---- */
 
 struct fields {
+    const char **name; /* borrowed */
     hid_t *type;
     size_t *offset, *place; /* place: in the order of offsets */
     size_t n;
@@ -181,6 +185,7 @@ static void fields_fini(struct fields *f)
 {
     for (size_t i = 0; i < f->n; i++)
         bkt_hid_closep(&f->type[i]);
+    free(f->name);
     free(f->type);
     free(f->offset);
     free(f->place);
@@ -212,33 +217,37 @@ static int place_fields(const struct bkt_h5type *t, struct fields *f, size_t *si
     return BKT_OK;
 }
 
-static int make_fields(const struct bkt_h5type *t, struct fields *f, struct bkt_err *err)
+static int fields_init(struct fields *f, size_t n, struct bkt_err *err)
 {
-    f->type = calloc(t->n_members, sizeof *f->type);
-    f->offset = calloc(t->n_members, sizeof *f->offset);
-    f->place = calloc(t->n_members, sizeof *f->place);
-    if (!f->type || !f->offset || !f->place)
-        BKT_NOMEM(err);
-    for (; f->n < t->n_members; f->n++)
-        BKT_TRY(err, bkt_rebuild_type(t->members[f->n].type, &f->type[f->n], err), "field '%s'",
-                t->members[f->n].name);
-    return BKT_OK;
+    f->name = calloc(n + 1, sizeof(char *));
+    f->type = calloc(n + 1, sizeof *f->type);
+    f->offset = calloc(n + 1, sizeof *f->offset);
+    f->place = calloc(n + 1, sizeof *f->place);
+    return f->name && f->type && f->offset && f->place ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+static int insert_fields(const struct fields *f, size_t size, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcreate(H5T_COMPOUND, size);
+    if (id < 0)
+        return bkt_h5err_capture(err, "making a compound type");
+    for (size_t i = 0; i < f->n; i++)
+        if (H5Tinsert(id, f->name[i], f->offset[i], f->type[i]) < 0)
+            return bkt_h5err_capture(err, f->name[i]);
+    return bkt_hid_give(&id, out);
 }
 
 static int compound(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(fields_fini) struct fields f = {0};
     size_t size;
-    BKT_PASS(make_fields(t, &f, err));
+    BKT_PASS(fields_init(&f, t->n_members, err));
+    for (; f.n < t->n_members; f.n++) {
+        f.name[f.n] = t->members[f.n].name;
+        BKT_TRY(err, bkt_rebuild_type(t->members[f.n].type, &f.type[f.n], err), "field '%s'", f.name[f.n]);
+    }
     BKT_PASS(place_fields(t, &f, &size, err));
-    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcreate(H5T_COMPOUND, size);
-    if (id < 0)
-        return failed(err);
-    for (size_t i = 0; i < f.n; i++)
-        if (H5Tinsert(id, t->members[i].name, f.offset[i], f.type[i]) < 0)
-            return bkt_h5err_capture(err, t->members[i].name);
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return insert_fields(&f, size, out, err);
 }
 
 int bkt_rebuild_type(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
@@ -303,8 +312,7 @@ static int make_half(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
     if (id < 0 || H5Tset_fields(id, 15, 10, 5, 0, 10) < 0 || H5Tset_precision(id, 16) < 0 ||
         H5Tset_size(id, 2) < 0 || H5Tset_ebias(id, 15) < 0)
         return bkt_h5err_capture(err, "making a half-precision type");
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return bkt_hid_give(&id, out);
 }
 
 static int make_float(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
@@ -325,18 +333,9 @@ static int make_float(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 
 static int make_string(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
-    static const H5T_str_t pads[] = {[BKT_STR_NULLTERM] = H5T_STR_NULLTERM,
-                                     [BKT_STR_NULLPAD] = H5T_STR_NULLPAD,
-                                     [BKT_STR_SPACEPAD] = H5T_STR_SPACEPAD};
     if (!t->var_string && t->size == 0)
         BKT_FAIL(err, BKT_EFORMAT, "string type of 0 bytes");
-    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcopy(H5T_C_S1);
-    if (id < 0 || H5Tset_size(id, t->var_string ? H5T_VARIABLE : t->size) < 0 ||
-        H5Tset_strpad(id, pads[t->strpad]) < 0 ||
-        H5Tset_cset(id, t->cset == BKT_CSET_UTF8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII) < 0)
-        return bkt_h5err_capture(err, "making a string type");
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return text(t->var_string ? H5T_VARIABLE : t->size, t->strpad, t->cset == BKT_CSET_UTF8, out, err);
 }
 
 static int make_vlen(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
@@ -349,15 +348,8 @@ static int make_vlen(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 static int make_array(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t base = H5I_INVALID_HID;
-    hsize_t dims[BKT_MAX_RANK];
     BKT_PASS(bkt_convert_type(t->base, &base, err));
-    size_t bytes = H5Tget_size(base); /* HDF5 multiplies without a check for overflow */
-    for (unsigned i = 0; i < t->rank; i++) {
-        dims[i] = t->dims[i];
-        if (!bkt_mul_size(bytes, (size_t)t->dims[i], &bytes) || bytes > UINT32_MAX)
-            BKT_FAIL(err, BKT_EFORMAT, "array type of more than 4 GiB");
-    }
-    return done(H5Tarray_create2(base, t->rank, dims), "making an array type", out, err);
+    return array_of(base, t->rank, t->dims, out, err);
 }
 
 static int make_enum(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
@@ -376,52 +368,29 @@ static int make_enum(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
         if (H5Tenum_insert(id, t->members[i].name, value) < 0)
             return bkt_h5err_capture(err, t->members[i].name);
     }
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return bkt_hid_give(&id, out);
 }
 
-/* Field types first: the compound's size is the sum of their sizes in memory. */
+/* The compound's size is the sum of the fields' sizes in memory. */
 static int make_compound(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
-    hid_t *fields = calloc(t->n_fields ? t->n_fields : 1, sizeof *fields);
-    size_t n = 0, total = 0, offset = 0;
-    int    rc = fields ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-
-    for (; rc == BKT_OK && n < t->n_fields; n++) {
-        rc = bkt_convert_type(t->fields[n].type, &fields[n], err);
-        if (rc < 0) {
-            (void)BKT_ERR(err, rc, "field '%s'", t->fields[n].name);
-            break;
-        }
-        total += H5Tget_size(fields[n]);
+    BKT_CLEANUP(fields_fini) struct fields f = {0};
+    size_t total = 0;
+    BKT_PASS(fields_init(&f, t->n_fields, err));
+    for (; f.n < t->n_fields; f.n++) {
+        f.name[f.n] = t->fields[f.n].name;
+        f.offset[f.n] = total;
+        BKT_TRY(err, bkt_convert_type(t->fields[f.n].type, &f.type[f.n], err), "field '%s'", f.name[f.n]);
+        total += H5Tget_size(f.type[f.n]);
     }
-    if (rc == BKT_OK && total > UINT32_MAX)
-        rc = BKT_ERR(err, BKT_EFORMAT, "compound type of more than 4 GiB");
-    if (rc == BKT_OK && (id = H5Tcreate(H5T_COMPOUND, total)) < 0)
-        rc = bkt_h5err_capture(err, "making a compound type");
-    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
-        size_t size = H5Tget_size(fields[i]);
-        if (H5Tinsert(id, t->fields[i].name, offset, fields[i]) < 0)
-            rc = bkt_h5err_capture(err, t->fields[i].name);
-        offset += size;
-    }
-    while (n-- > 0)
-        (void)H5Tclose(fields[n]);
-    free(fields);
-    if (rc == BKT_OK) {
-        *out = bkt_hid_take(&id);
-    }
-    return rc;
+    if (total > UINT32_MAX)
+        BKT_FAIL(err, BKT_EFORMAT, "compound type of more than 4 GiB");
+    return insert_fields(&f, total, out, err);
 }
 
 static int make_opaque(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcreate(H5T_OPAQUE, t->size);
-    if (id < 0 || H5Tset_tag(id, t->tag ? t->tag : "") < 0)
-        return bkt_h5err_capture(err, "making an opaque type");
-    *out = bkt_hid_take(&id);
-    return BKT_OK;
+    return bytes_of(t->size, t->tag ? t->tag : "", out, err);
 }
 
 static int make_objref(const struct bkt_type *t, hid_t *out, struct bkt_err *err)

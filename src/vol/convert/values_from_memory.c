@@ -305,20 +305,6 @@ static int store_sequences(struct run *r, const struct bkt_conv *c, const struct
     return BKT_OK;
 }
 
-static int cut_arrays(struct run *r, const struct bkt_conv *c, const struct bkt_slice *old, size_t n,
-                      struct bkt_slice **out)
-{
-    size_t each = (size_t)c->t->n_elems;
-    *out        = bkt_conv_room(n, each * sizeof **out, r->err);
-    if (!*out)
-        return BKT_ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        struct bkt_rd rd = bkt_rd_of(old[i].p, old[i].n);
-        BKT_PASS(bkt_column_cut(c->t->base, &rd, each, *out + i * each, r->err));
-    }
-    return BKT_OK;
-}
-
 static int store_arrays(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
                         const struct bkt_slice *old, struct bkt_stored *out)
 {
@@ -329,8 +315,10 @@ static int store_arrays(struct run *r, const struct bkt_conv *c, const struct so
     size_t        total, each = (size_t)c->t->n_elems;
     BKT_PASS(array_total(r, c, n, &total));
     BKT_PASS(side_by_side(r, c, src, n, &elems, &owned));
+    if (old && !(parts = bkt_conv_room(n, each * sizeof *parts, r->err)))
+        return BKT_ENOMEM;
     if (old)
-        BKT_PASS(cut_arrays(r, c, old, n, &parts));
+        BKT_PASS(bkt_column_cut_arrays(c->t, old, n, parts, r->err));
     BKT_PASS(store(r, &c->child[0], &elems, total, parts, &made));
     for (size_t i = 0; i < n; i++)
         out->end[i] = made.end[(i + 1) * each - 1];
@@ -373,19 +361,6 @@ static int stored_room(struct run *r, size_t n, struct bkt_stored *out)
     return out->end ? BKT_OK : BKT_ENOMEM;
 }
 
-/* The fields of old elements are cut off in sequence. */
-static int field_of_old(struct run *r, const struct bkt_type *t, size_t n, struct bkt_slice *rest,
-                        struct bkt_slice *field)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct bkt_rd rd = bkt_rd_of(rest[i].p, rest[i].n);
-        BKT_PASS(bkt_column_cut(t, &rd, 1, &field[i], r->err));
-        rest[i].p = rd.p;
-        rest[i].n -= field[i].n;
-    }
-    return BKT_OK;
-}
-
 static int store_fields(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
                         const struct bkt_slice *old, struct bkt_stored *fields)
 {
@@ -400,7 +375,7 @@ static int store_fields(struct run *r, const struct bkt_conv *c, const struct so
     for (size_t f = 0; f < c->n_child; f++) {
         struct source from = {src->base + c->child[f].offset, src->stride};
         if (old)
-            BKT_PASS(field_of_old(r, c->t->fields[f].type, n, rest, field));
+            BKT_PASS(bkt_column_cut_field(c->t->fields[f].type, n, rest, field, r->err));
         if (c->child[f].kind != BKT_CONV_SKIP) {
             BKT_PASS(store(r, &c->child[f], &from, n, field, &fields[f]));
             continue;

@@ -215,13 +215,36 @@ static int count_elements(struct run *r, const struct bkt_conv *base, const stru
     return BKT_OK;
 }
 
-int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out,
-                   struct bkt_err *err)
+/* Cut @p count elements of type @p t off @p rd. */
+static int cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out,
+               struct bkt_err *err)
 {
     for (size_t i = 0; i < count; i++) {
         out[i].p = rd->p;
         BKT_PASS(bkt_value_skip(t, rd, err));
         out[i].n = (size_t)(rd->p - out[i].p);
+    }
+    return BKT_OK;
+}
+
+int bkt_column_cut_arrays(const struct bkt_type *t, const struct bkt_slice *arrays, size_t n,
+                          struct bkt_slice *out, struct bkt_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_rd rd = bkt_rd_of(arrays[i].p, arrays[i].n);
+        BKT_PASS(cut(t->base, &rd, (size_t)t->n_elems, out + i * (size_t)t->n_elems, err));
+    }
+    return BKT_OK;
+}
+
+int bkt_column_cut_field(const struct bkt_type *t, size_t n, struct bkt_slice *rest, struct bkt_slice *field,
+                         struct bkt_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_rd rd = bkt_rd_of(rest[i].p, rest[i].n);
+        BKT_PASS(cut(t, &rd, 1, &field[i], err));
+        rest[i].p = rd.p;
+        rest[i].n -= field[i].n;
     }
     return BKT_OK;
 }
@@ -250,7 +273,7 @@ static int flatten(struct run *r, const struct bkt_conv *base, const struct bkt_
         if (base->src && s.n)
             memcpy(q->packed + at * base->src, s.p, s.n);
         else if (!base->src)
-            BKT_PASS(bkt_column_cut(base->t, &rd, q->len[i], q->slices + at, r->err));
+            BKT_PASS(cut(base->t, &rd, q->len[i], q->slices + at, r->err));
     }
     return BKT_OK;
 }
@@ -302,12 +325,8 @@ static int array_elements(struct run *r, const struct bkt_conv *c, const struct 
     *owned = slices;
     if (!slices)
         return BKT_ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        struct bkt_rd rd = bkt_rd_of(col->slices[i].p, col->slices[i].n);
-        BKT_PASS(bkt_column_cut(c->t->base, &rd, each, slices + i * each, r->err));
-    }
     *out = (struct bkt_column){.slices = slices};
-    return BKT_OK;
+    return bkt_column_cut_arrays(c->t, col->slices, n, slices, r->err);
 }
 
 static int array(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
@@ -365,12 +384,7 @@ static int compound(struct run *r, const struct bkt_conv *c, const struct bkt_co
         return BKT_ENOMEM;
     memcpy(rest, col->slices, n * sizeof *rest);
     for (size_t f = 0; f < c->n_child; f++) {
-        for (size_t i = 0; i < n; i++) {
-            struct bkt_rd rd = bkt_rd_of(rest[i].p, rest[i].n);
-            BKT_PASS(bkt_column_cut(c->t->fields[f].type, &rd, 1, &field[i], r->err));
-            rest[i].p = rd.p;
-            rest[i].n -= field[i].n;
-        }
+        BKT_PASS(bkt_column_cut_field(c->t->fields[f].type, n, rest, field, r->err));
         if (c->child[f].kind != BKT_CONV_SKIP)
             BKT_PASS(convert(r, &c->child[f], &(struct bkt_column){.slices = field}, n,
                              dst + c->child[f].offset, dstride));

@@ -86,8 +86,7 @@ static int commit(const struct bkt_copier *c, hid_t from, hid_t tcpl, hid_t dst,
                      : H5Tcommit_anon(dst, type, tcpl, H5P_DEFAULT);
     if (rc < 0)
         return bkt_copy_failed(c, "committing a datatype");
-    *out = bkt_hid_take(&type);
-    return BKT_OK;
+    return bkt_hid_give(&type, out);
 }
 
 int bkt_copy_committed(struct bkt_copier *c, hid_t from, hid_t dst, const char *name, hid_t lcpl, hid_t *out)
@@ -105,8 +104,7 @@ int bkt_copy_committed(struct bkt_copier *c, hid_t from, hid_t dst, const char *
     BKT_PASS(bkt_copy_remember(c, from, name ? H5I_INVALID_HID : to));
     if (fresh)
         BKT_PASS(bkt_copy_attributes(c, from, to, tcpl, name != NULL));
-    *out = bkt_hid_take(&to);
-    return BKT_OK;
+    return bkt_hid_give(&to, out);
 }
 
 int bkt_copy_type(struct bkt_copier *c, hid_t type, hid_t *out)

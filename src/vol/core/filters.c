@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/trace.h"
 #include "vol/core/hid.h"
 #include "vol/core/vol.h"
@@ -262,11 +263,7 @@ struct mark {
     const struct bkt_dset *source;
 };
 
-static void add(uint64_t *sum, const void *p, size_t n) /* FNV-1a */
-{
-    for (size_t i = 0; i < n; i++)
-        *sum = (*sum ^ ((const unsigned char *)p)[i]) * 0x100000001b3u;
-}
+static void add(uint64_t *sum, const void *p, size_t n) { *sum = bkt_digest(p, n, *sum); }
 
 static bool add_type(uint64_t *sum, hid_t type)
 {
@@ -298,7 +295,7 @@ static bool sum_of(hid_t dcpl, hid_t type, uint64_t *sum)
     hsize_t chunk[H5S_MAX_RANK];
     int n = H5Pget_nfilters(dcpl),
         rank = H5Pget_layout(dcpl) == H5D_CHUNKED ? H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) : -1;
-    *sum = 0xcbf29ce484222325u;
+    *sum = 0;
     if (rank <= 0 || n <= 0)
         return false;
     add(sum, chunk, (size_t)rank * sizeof *chunk);

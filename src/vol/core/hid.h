@@ -5,6 +5,8 @@
 #include <hdf5.h>
 #include <stdbool.h>
 
+#include "base/err.h"
+
 /** For BKT_CLEANUP on an id of any kind; negative ones are left alone. */
 void bkt_hid_closep(const hid_t *id);
 /** One more reference to @p id, for bkt_hid_closep(); H5I_INVALID_HID: HDF5 refuses, the reason is on its
@@ -18,6 +20,12 @@ static inline hid_t bkt_hid_take(hid_t *id)
     hid_t taken = *id;
     *id         = H5I_INVALID_HID;
     return taken;
+}
+/** The same to the caller's @p out; BKT_OK. */
+static inline int bkt_hid_give(hid_t *id, hid_t *out)
+{
+    *out = bkt_hid_take(id);
+    return BKT_OK;
 }
 
 #endif

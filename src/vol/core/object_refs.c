@@ -193,8 +193,8 @@ void bkt_outside_token(const struct bkt_vobj *o, H5O_token_t *out)
 
 /* ---- H5R_ref_t -> stored ---- */
 
-static int text_of(ssize_t (*ask)(const H5R_ref_t *ref, char *buf, size_t size), const H5R_ref_t *ref,
-                   const char *what, char **out, struct bkt_err *err)
+int bkt_outside_text(ssize_t (*ask)(const H5R_ref_t *ref, char *buf, size_t size), const H5R_ref_t *ref,
+                     const char *what, char **out, struct bkt_err *err)
 {
     ssize_t n = 0;
     BKT_PASS(PASS_ON(err, n = ask(ref, NULL, 0), what));
@@ -211,8 +211,8 @@ static ssize_t object_name(const H5R_ref_t *ref, char *buf, size_t size)
 
 int bkt_outside_describe(const H5R_ref_t *ref, struct bkt_regref *r, struct bkt_err *err)
 {
-    BKT_PASS(text_of(H5Rget_file_name, ref, "asking for the file of a reference", &r->file, err));
-    BKT_PASS(text_of(object_name, ref, "asking for the object of a reference", &r->name, err));
+    BKT_PASS(bkt_outside_text(H5Rget_file_name, ref, "asking for the file of a reference", &r->file, err));
+    BKT_PASS(bkt_outside_text(object_name, ref, "asking for the object of a reference", &r->name, err));
     if (!*r->name)
         BKT_FAIL(err, BKT_EUNSUP, "a reference to an object in %s that has no name in that file", r->file);
     return BKT_OK;

@@ -49,6 +49,9 @@ BKT_NODISCARD int bkt_outside_ref(struct bkt_vobj *in_file, const struct bkt_reg
 /** A token that identifies it: the same for the same names. */
 void bkt_outside_token(const struct bkt_vobj *o, H5O_token_t *out);
 
+/** A text that one of HDF5's calls returns about a reference; the caller's (free()). */
+BKT_NODISCARD int bkt_outside_text(ssize_t (*ask)(const H5R_ref_t *ref, char *buf, size_t size),
+                                   const H5R_ref_t *ref, const char *what, char **out, struct bkt_err *err);
 /** Describe a reference that leads out of the file in which it will be stored: r->file, r->name.
  *  BKT_EUNSUP: the object has no name. */
 BKT_NODISCARD int bkt_outside_describe(const H5R_ref_t *ref, struct bkt_regref *r, struct bkt_err *err);

@@ -35,8 +35,7 @@ int bkt_xfer_alone(hid_t dxpl, hid_t *out, struct bkt_err *err)
     BKT_CLEANUP(bkt_hid_closep) hid_t copy = H5Pcopy(dxpl);
     if (copy < 0 || H5Pset(copy, MODE, &mode) < 0)
         return bkt_h5err_capture(err, "copying the transfer list");
-    *out = bkt_hid_take(&copy);
-    return BKT_OK;
+    return bkt_hid_give(&copy, out);
 }
 
 static bool has_mpi(hid_t dset)

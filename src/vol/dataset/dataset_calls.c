@@ -353,7 +353,7 @@ static int transfer(const struct bkt_io *io, struct bkt_err *err)
     struct bkt_causes causes = {0};
     bool shared = bkt_shared_transfer(io);
     BKT_PASS(bkt_shared_causes(io, &causes, err));
-    own.alone = bkt_shared_is_prevented(&causes);
+    own.alone = causes.anywhere & (H5D_MPIO_DATATYPE_CONVERSION | H5D_MPIO_DATA_TRANSFORMS);
     if (shared)
         bkt_shared_forget(&own);
     int rc = transfer_here(&own, err);

@@ -305,15 +305,11 @@ static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
     return rc;
 }
 
-static bool leaves_checksums(hid_t dxpl)
-{
-    return dxpl != H5P_DEFAULT && dxpl != H5P_DATASET_XFER_DEFAULT &&
-           H5Pget_edc_check(dxpl) == H5Z_DISABLE_EDC;
-}
-
 int bkt_dataset_read(const struct bkt_io *io, struct bkt_err *err)
 {
-    bool transform = bkt_dsel_has_transform(io->dxpl), unchecked = leaves_checksums(io->dxpl);
+    bool transform = bkt_dsel_has_transform(io->dxpl),
+         unchecked = io->dxpl != H5P_DEFAULT && io->dxpl != H5P_DATASET_XFER_DEFAULT &&
+                     H5Pget_edc_check(io->dxpl) == H5Z_DISABLE_EDC;
     struct job *jobs = calloc(io->n ? io->n : 1, sizeof *jobs);
     size_t      n    = 0;
     int         rc   = jobs ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");

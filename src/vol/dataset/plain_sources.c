@@ -113,11 +113,6 @@ void bkt_sources_fini(struct bkt_sources *s)
     free(s->v);
 }
 
-bool bkt_sources_are_for(hid_t dset)
-{
-    return vfd_behind(dset) != NULL;
-}
-
 /* Whether two selections of one dataspace may have elements in common. */
 static bool meet(hid_t a, hid_t b)
 {

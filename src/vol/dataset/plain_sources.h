@@ -33,8 +33,6 @@ void bkt_sources_init(struct bkt_sources *s, hid_t mem_type, hid_t dxpl, void *b
                       struct bkt_kept_sources *kept);
 /** Reads that were put off and not done are dropped. */
 void bkt_sources_fini(struct bkt_sources *s);
-/** Whether a dataset is one of a plain file that our driver reads. */
-bool bkt_sources_are_for(hid_t dset);
 /** Put off a read.  Takes over the ids of the dataset, and of the selections in memory and in it. */
 BKT_NODISCARD int bkt_sources_add(struct bkt_sources *s, hid_t *dset, hid_t *mem, hid_t *src,
                                   struct bkt_err *err);

@@ -104,17 +104,14 @@ enum {
     CAUSES = 9, /* bits of H5D_mpio_no_collective_cause_t */
 };
 
-/* Whether the file was opened with the mpio driver, also if by one process. */
-static bool is_mpio(const struct bkt_vobj *o)
-{
-    return o->file && (o->file->comm || bkt_group_is_wanted(o->file->fapl));
-}
-
 /* HDF5's default list must stay as it is.  Programs without MPI end before the question to their list. */
 static bool is_reported(const struct bkt_io *io)
 {
+    /* Whether the file was opened with the mpio driver, also if by one process. */
     return io->n && io->dxpl != H5P_DEFAULT && io->dxpl != H5P_DATASET_XFER_DEFAULT &&
-           is_mpio(io->dsets[0]) && H5Pexist(io->dxpl, "actual_io_mode") > 0;
+           (io->dsets[0]->file &&
+            (io->dsets[0]->file->comm || bkt_group_is_wanted(io->dsets[0]->file->fapl))) &&
+           H5Pexist(io->dxpl, "actual_io_mode") > 0;
 }
 
 static bool is_turned_off(hid_t dxpl)
@@ -124,12 +121,6 @@ static bool is_turned_off(hid_t dxpl)
     if (H5Pexist(dxpl, "selection_io_mode") > 0)
         rc = H5Pget(dxpl, "selection_io_mode", &mode);
     return rc >= 0 && mode == SELECTION_IO_OFF;
-}
-
-/* Elements elsewhere (virtual, external) are moved by each process for itself. */
-static bool is_chunked(const struct bkt_vobj *o)
-{
-    return o->obj && o->obj->dset.layout.user_cls == BKT_D_CHUNKED;
 }
 
 /* A compact dataset's elements belong to its structure. */
@@ -179,16 +170,6 @@ int bkt_shared_causes(const struct bkt_io *io, struct bkt_causes *out, struct bk
     return BKT_OK;
 }
 
-bool bkt_shared_is_prevented(const struct bkt_causes *causes)
-{
-    return causes->anywhere & (H5D_MPIO_DATATYPE_CONVERSION | H5D_MPIO_DATA_TRANSFORMS);
-}
-
-static bool selects_any(const struct bkt_io *io, size_t i)
-{
-    return io->file_spaces[i] == H5S_ALL || H5Sget_select_npoints(io->file_spaces[i]) > 0;
-}
-
 /* How the call moved elements, of H5Pget_actual_selection_io_mode(). */
 static uint32_t selection_mode(const struct bkt_io *io, bool all, bool filtered, bool plain)
 {
@@ -196,7 +177,7 @@ static uint32_t selection_mode(const struct bkt_io *io, bool all, bool filtered,
     bool mixed = filtered && plain, older = mixed || is_turned_off(io->dxpl);
     for (size_t i = 0; i < io->n; i++) {
         const struct bkt_vobj *o = io->dsets[i];
-        bool any = selects_any(io, i);
+        bool any = io->file_spaces[i] == H5S_ALL || H5Sget_select_npoints(io->file_spaces[i]) > 0;
         if (!has_place(o) || (!any && !(plain && all && (mixed || !older))))
             continue;
         if (!o->obj->dset.n_filters)
@@ -231,7 +212,8 @@ void bkt_shared_report(const struct bkt_io *io, const struct bkt_causes *causes)
     if (!is_reported(io))
         return;
     bool all = causes->anywhere == H5D_MPIO_COLLECTIVE;
-    bool chunks = is_chunked(io->dsets[0]);
+    /* Elements elsewhere (virtual, external) are moved by each process for itself. */
+    bool chunks = io->dsets[0]->obj && io->dsets[0]->obj->dset.layout.user_cls == BKT_D_CHUNKED;
     H5D_mpio_actual_io_mode_t mode = H5D_MPIO_NO_COLLECTIVE;
     H5D_mpio_actual_chunk_opt_mode_t opt = H5D_MPIO_NO_CHUNK_OPTIMIZATION;
     uint32_t here = causes->here, anywhere = causes->anywhere;

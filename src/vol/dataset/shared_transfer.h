@@ -41,8 +41,6 @@ struct bkt_causes {
 
 /** The causes of a call.  Collective if bkt_shared_group() has processes. */
 BKT_NODISCARD int bkt_shared_causes(const struct bkt_io *io, struct bkt_causes *out, struct bkt_err *err);
-/** Whether the causes prevent moving elements together. */
-bool bkt_shared_is_prevented(const struct bkt_causes *causes);
 /** Note in the program's transfer list how the elements were moved. */
 void bkt_shared_report(const struct bkt_io *io, const struct bkt_causes *causes);
 

@@ -335,8 +335,7 @@ int bkt_view_space(const struct bkt_view *v, hid_t *out, struct bkt_err *err)
         if (H5Sset_extent_simple(space, rank, dims, max) < 0)
             return bkt_h5err_capture(err, "setting the extent of a virtual dataset");
     }
-    *out = bkt_hid_take(&space);
-    return BKT_OK;
+    return bkt_hid_give(&space, out);
 }
 
 void bkt_view_leave(void)

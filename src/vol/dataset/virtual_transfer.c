@@ -6,6 +6,7 @@
 #include "vol/core/hid.h"
 #include "vol/core/transfer_list.h"
 #include "vol/dataset/virtual.h"
+#include "vol/vfd/store_driver.h"
 
 /* The stored extent of a source is that of the time when the dataset was mapped.  If the source has grown
  * since, an endless selection leads beyond it, and HDF5 refuses such a selection in a plain file. */
@@ -71,7 +72,7 @@ struct transfer {
 /* Takes over the ids that are read later. */
 static int move_part(struct transfer *t, hid_t *dset, hid_t *mem, hid_t *src, struct bkt_err *err)
 {
-    if (!t->write && bkt_sources_are_for(*dset))
+    if (!t->write && vfd_behind(*dset))
         return bkt_sources_add(&t->later, dset, mem, src, err);
     BKT_PASS(bkt_sources_before(&t->later, *mem, err));
     herr_t rc = t->write ? H5Dwrite(*dset, t->mem_type, *mem, *src, t->dxpl, t->buf)

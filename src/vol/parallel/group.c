@@ -157,8 +157,7 @@ int bkt_group_take_out(hid_t fapl, const struct bkt_comm *c, hid_t *out, struct 
     if (copy < 0 || H5Pset_fapl_sec2(copy) < 0)
         return bkt_h5err_capture(err, "copying the file access list");
     BKT_PASS(c->ops->take_out(set, copy, err));
-    *out = bkt_hid_take(&copy);
-    return BKT_OK;
+    return bkt_hid_give(&copy, out);
 }
 
 int bkt_group_put_in(struct bkt_comm *c, hid_t fapl, struct bkt_err *err)

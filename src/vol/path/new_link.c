@@ -66,8 +66,7 @@ static int new_gcpl(hid_t from, hid_t ocpl, hid_t *out, struct bkt_err *err)
         H5Pget_local_heap_size_hint(from, &heap) < 0 || H5Pset_local_heap_size_hint(to, heap) < 0)
         return bkt_h5err_capture(err, "making a creation property list");
     BKT_PASS(like_object(ocpl, to, err));
-    *out = bkt_hid_take(&to);
-    return BKT_OK;
+    return bkt_hid_give(&to, out);
 }
 
 static int make_group(struct bkt_vobj *from, const char *path, const struct making *how, struct bkt_err *err)

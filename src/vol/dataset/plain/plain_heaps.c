@@ -77,13 +77,6 @@ static int by_place(const void *a, const void *b)
     return x->off < y->off ? -1 : x->off > y->off;
 }
 
-/* The bytes that came with the open may end with collections of the first chunks. */
-static bool joins_front(const struct bkt_shadow *s, const struct fore_range *first, uint64_t left)
-{
-    return first->off > VFD_FIRST && first->off - VFD_FIRST <= bkt_min_u64(GAP_MAX, left) &&
-           has_heap(s, VFD_FIRST - BESIDE * 4096, VFD_FIRST);
-}
-
 static bool is_proven(const struct bkt_shadow *s, const struct fore_range *r, size_t n)
 {
     for (size_t i = 0; i + 1 < n && i < LOOKS; i++)
@@ -102,7 +95,9 @@ static uint64_t gaps_join(const struct bkt_shadow *s, struct fore_range *r, size
     if (n < 2 || s->heaps_elsewhere)
         return 0;
     qsort(r, n, sizeof *r, by_place);
-    bool front = joins_front(s, &r[0], left);
+    /* The bytes that came with the open may end with collections of the first chunks. */
+    bool front = r[0].off > VFD_FIRST && r[0].off - VFD_FIRST <= bkt_min_u64(GAP_MAX, left) &&
+                 has_heap(s, VFD_FIRST - BESIDE * 4096, VFD_FIRST);
     if (!front && !is_proven(s, r, n))
         return 0;
     if (front) {
@@ -503,15 +498,6 @@ static int read_pieces(const struct target *t, const struct bkt_dsel *sel, struc
     return BKT_OK;
 }
 
-/* Only regular selections into one stretch of memory are cut.  Of others only a
- * budget's bytes are fetched. */
-static bool is_cut(const struct bkt_shadow *s, const struct bkt_dsel *sel, const void *buf)
-{
-    return buf && sel->flat && sel->file.rank &&
-           (sel->file.kind == BKT_SEL_ALL || sel->file.kind == BKT_SEL_HYPER) &&
-           sel->file.n_elems > PIECE / s->spots.size + 1;
-}
-
 /* Packed values -> the places that the program selected. */
 static int spread(const struct target *t, const struct bkt_dsel *sel, unsigned char *packed,
                   struct bkt_err *err)
@@ -546,7 +532,11 @@ int bkt_heaps_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i, stru
     struct target t = {s, io->mem_types[i], list, io->bufs[i], false};
     t.simple = s->simple && H5Tequal(s->v.file_type, t.mem_type) > 0 && !bkt_dsel_has_transform(list);
     int rc = bkt_dsel_init(&sel, &s->v, io->mem_spaces[i], io->file_spaces[i], err);
-    if (rc == BKT_OK && is_cut(s, &sel, t.to))
+    /* Only regular selections into one stretch of memory are cut.  Of others only a
+     * budget's bytes are fetched. */
+    if (rc == BKT_OK && (t.to && sel.flat && sel.file.rank &&
+                         (sel.file.kind == BKT_SEL_ALL || sel.file.kind == BKT_SEL_HYPER) &&
+                         sel.file.n_elems > PIECE / s->spots.size + 1))
         return read_pieces(&t, &sel, err);
     if (rc == BKT_OK && sel.file.n_elems)
         BKT_PASS(read_whole(&t, &sel, &given, err));

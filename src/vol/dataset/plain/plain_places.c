@@ -35,16 +35,13 @@ static int collect_one(void *arg, const struct bkt_file_chunk *at)
     return BKT_OK;
 }
 
-/* The number of chunks that the file has room for: each has an entry of 8 bytes, or lies in a row with the
- * others. */
-static size_t most_chunks(const struct bkt_shadow *s)
-{
-    return (size_t)(s->size / bkt_max_u64(bkt_min_u64(s->v.io->chunk_bytes, 8), 1) + 1);
-}
-
 static int list_all(struct bkt_shadow *s, struct bkt_err *err)
 {
-    struct collect c = {.v = calloc(1, sizeof *c.v), .cap = 1, .most = most_chunks(s)};
+    /* The number of chunks that the file has room for: each has an entry of 8 bytes, or lies in a row with
+     * the others. */
+    struct collect c = {.v = calloc(1, sizeof *c.v),
+                        .cap = 1,
+                        .most = (size_t)(s->size / bkt_max_u64(bkt_min_u64(s->v.io->chunk_bytes, 8), 1) + 1)};
     vfd_index(s->file, FORE_INDEX_WHOLE);
     int rc = c.v ? bkt_file_chunks(s->dset, collect_one, &c, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     vfd_index(s->file, FORE_INDEX_UNKNOWN);
@@ -155,12 +152,6 @@ static int touched_by(struct bkt_shadow *s, hid_t file_space, struct bkt_touched
     return bkt_dsetio_touched(s->v.io, &sel, LOOK_UP_MAX, out, err);
 }
 
-static bool is_listed(const struct bkt_shadow *s, const struct bkt_touched *t)
-{
-    return !s->looks_up || s->n_grid <= LIST_ALWAYS || t->n_unknown > LOOK_UP_MAX ||
-           s->n_asked + t->n_unknown > ASKED_MAX;
-}
-
 int bkt_shadow_locate(struct bkt_shadow *s, hid_t file_space, bool *native, struct bkt_err *err)
 {
     struct bkt_touched t = {.n = 0};
@@ -172,7 +163,9 @@ int bkt_shadow_locate(struct bkt_shadow *s, hid_t file_space, bool *native, stru
         rc = list_all(s, err);
     if (rc == BKT_OK)
         rc = touched_by(s, file_space, &t, err);
-    if (rc == BKT_OK && t.n_unknown && is_listed(s, &t)) {
+    if (rc == BKT_OK && t.n_unknown &&
+        (!s->looks_up || s->n_grid <= LIST_ALWAYS || t.n_unknown > LOOK_UP_MAX ||
+         s->n_asked + t.n_unknown > ASKED_MAX)) {
         free(t.coords);
         rc = list_all(s, err);
         if (rc == BKT_OK)
