@@ -276,12 +276,10 @@ int bkt_chunks_name_theirs(struct bkt_domain *dom, void *arg, struct bkt_err *er
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs ids = {0};
     struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
     int first = BKT_OK;
-    size_t pos = 0, n;
-    const void *key;
-    void *v;
+    struct bkt_map_at at = {.pos = 0};
     (void)arg;
-    while (d && d->refs && bkt_map_next(d->refs, &pos, &key, &n, &v))
-        if (bkt_strs_take(&ids, strndup(key, n)) < 0) /* writing may change the map */
+    while (d && d->refs && bkt_map_walk(d->refs, &at))
+        if (bkt_strs_take(&ids, strndup(at.key, at.n)) < 0) /* writing may change the map */
             BKT_NOMEM(err);
     for (size_t i = 0; i < ids.n; i++) {
         struct bkt_err why = {.n = 0};

@@ -237,12 +237,10 @@ static int list_stored(struct resize *r, struct bkt_err *err)
 /* Drops cached chunks outside, and notes cached chunks at the border.  The lock is held. */
 static int clear_kept(struct resize *r, struct bkt_err *err)
 {
-    size_t      pos = 0, n;
-    const void *key;
-    void       *v;
+    struct bkt_map_at at = {.pos = 0};
     bkt_wset_wait(r->ws);
-    while (bkt_map_next(r->ws->chunks, &pos, &key, &n, &v)) {
-        struct bkt_wchunk *c = v;
+    while (bkt_map_walk(r->ws->chunks, &at)) {
+        struct bkt_wchunk *c = at.value;
         enum where         w = where_is(r, c->coord);
         bool               stored = c->base != BKT_BASE_ABSENT; /* perhaps stored by a flush after the list
                                                                    was made */
@@ -391,13 +389,11 @@ int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *dims, struct bkt_er
 
 static struct bkt_wset *next_untrimmed(struct bkt_write_cache *d)
 {
-    size_t           pos = 0, n;
-    const void      *key;
-    void            *v;
+    struct bkt_map_at at = {.pos = 0};
     struct bkt_wset *found = NULL;
     (void)pthread_mutex_lock(&d->window.lock);
-    while (!found && bkt_map_next(d->sets, &pos, &key, &n, &v))
-        found = ((struct bkt_wset *)v)->untrimmed ? v : NULL;
+    while (!found && bkt_map_walk(d->sets, &at))
+        found = ((struct bkt_wset *)at.value)->untrimmed ? at.value : NULL;
     if (found)
         found->untrimmed = false; /* reported once: the mark stays, and the next writer that lets the dataset
                                      grow tries again */

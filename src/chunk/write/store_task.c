@@ -509,23 +509,15 @@ static int flush_end(struct bkt_write_cache *d, const struct bkt_wset *ws, struc
 
 void bkt_chunks_flush_begin(struct bkt_domain *dom)
 {
-    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
-    if (!d)
-        return;
-    (void)pthread_mutex_lock(&d->window.lock);
-    flush_begin(d, NULL);
-    (void)pthread_mutex_unlock(&d->window.lock);
+    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(dom);
+    if (d)
+        flush_begin(d, NULL);
 }
 
 int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *err)
 {
-    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
-    if (!d)
-        return BKT_OK;
-    (void)pthread_mutex_lock(&d->window.lock);
-    int rc = flush_end(d, NULL, err);
-    (void)pthread_mutex_unlock(&d->window.lock);
-    return rc;
+    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(dom);
+    return d ? flush_end(d, NULL, err) : BKT_OK;
 }
 
 int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err)
@@ -536,27 +528,16 @@ int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err)
 
 int bkt_chunks_flush_dataset(struct bkt_domain *dom, const struct bkt_id *dset, struct bkt_err *err)
 {
-    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
-    if (!d)
+    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(dom);
+    struct bkt_wset *ws = d ? bkt_wset_find(d, dset) : NULL;
+    if (!ws)
         return BKT_OK;
-    (void)pthread_mutex_lock(&d->window.lock);
-    struct bkt_wset *ws = bkt_wset_find(d, dset);
-    int              rc = BKT_OK;
-    if (ws) {
-        flush_begin(d, ws);
-        rc = flush_end(d, ws, err);
-    }
-    (void)pthread_mutex_unlock(&d->window.lock);
-    return rc;
+    flush_begin(d, ws);
+    return flush_end(d, ws, err);
 }
 
 bool bkt_chunks_dirty(struct bkt_domain *dom)
 {
-    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
-    if (!d)
-        return false;
-    (void)pthread_mutex_lock(&d->window.lock);
-    bool dirty = d->n_dirty || d->window.n || d->any_untrimmed;
-    (void)pthread_mutex_unlock(&d->window.lock);
-    return dirty;
+    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(dom);
+    return d && (d->n_dirty || d->window.n || d->any_untrimmed);
 }

@@ -13,24 +13,20 @@ static bool is_behind(const struct bkt_wchunk *c)
 
 static bool set_is_behind(const struct bkt_wset *ws)
 {
-    size_t pos = 0, n;
-    const void *key;
-    void *v;
-    while (bkt_map_next(ws->chunks, &pos, &key, &n, &v))
-        if (is_behind(v))
+    struct bkt_map_at at = {.pos = 0};
+    while (bkt_map_walk(ws->chunks, &at))
+        if (is_behind(at.value))
             return true;
     return false;
 }
 
 void bkt_unstored_note(struct bkt_write_cache *d, const struct bkt_wset *ws)
 {
-    size_t pos = 0, n;
-    const void *key;
-    void *v;
+    struct bkt_map_at at = {.pos = 0};
     if (ws)
         bkt_edit_extent_waits(d->dom, &ws->id, set_is_behind(ws));
-    while (!ws && bkt_map_next(d->sets, &pos, &key, &n, &v))
-        bkt_unstored_note(d, v);
+    while (!ws && bkt_map_walk(d->sets, &at))
+        bkt_unstored_note(d, at.value);
 }
 
 static int add_name(struct bkt_write_cache *d, const struct bkt_wchunk *c, struct bkt_names *out)
@@ -46,14 +42,10 @@ static int add_name(struct bkt_write_cache *d, const struct bkt_wchunk *c, struc
 
 void bkt_unstored_names(struct bkt_domain *dom, struct bkt_names *out)
 {
-    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
-    if (!d)
-        return;
-    (void)pthread_mutex_lock(&d->window.lock);
-    for (unsigned l = BKT_LIST_PART; l < BKT_LISTS; l++)
+    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(dom);
+    for (unsigned l = BKT_LIST_PART; d && l < BKT_LISTS; l++)
         for (const struct bkt_wchunk *c = d->list[l].head; c; c = c->next)
             if (is_behind(c) &&
                 (strlen(out->text) + BKT_ID_LEN > sizeof out->text || add_name(d, c, out) < 0))
                 out->n++;
-    (void)pthread_mutex_unlock(&d->window.lock);
 }

@@ -53,21 +53,20 @@ static void *dirty_new(struct bkt_domain *dom)
     return &x->d;
 }
 
-void bkt_wset_free(struct bkt_wset *ws)
+static void chunk_free(struct bkt_wchunk *c);
+
+void bkt_wset_free(void *set)
 {
-    size_t           pos = 0, n;
-    const void      *key;
-    void            *c;
-    while (bkt_map_next(ws->chunks, &pos, &key, &n, &c))
-        bkt_wchunk_free(c);
+    struct bkt_wset *ws = set;
+    struct bkt_map_at at = {.pos = 0};
+    while (bkt_map_walk(ws->chunks, &at))
+        chunk_free(at.value);
     bkt_map_free(ws->chunks, NULL);
     bkt_dsetio_close(ws->io);
     free(ws->few);
     free(ws->stored);
     free(ws);
 }
-
-static void set_free(void *p) { bkt_wset_free(p); }
 
 /* The domain closes: the program has flushed if it wanted its data stored, and nothing is under way. */
 static void dirty_free(void *p)
@@ -79,7 +78,7 @@ static void dirty_free(void *p)
         bkt_window_enter(&d->window, 0);
     if (d->n_dirty)
         bkt_trace(BKT_TRACE_CHUNK, "%llu bytes of chunks were not stored", (unsigned long long)d->n_dirty);
-    bkt_map_free(d->sets, set_free);
+    bkt_map_free(d->sets, bkt_wset_free);
     bkt_map_free(d->refs, NULL);
     bkt_window_fini(&d->window);
     free(x);
@@ -120,6 +119,14 @@ struct bkt_write_cache *bkt_write_cache_of(struct bkt_domain *dom, bool make)
     return d;
 }
 
+struct bkt_write_cache *bkt_write_cache_enter(struct bkt_domain *dom)
+{
+    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
+    if (d)
+        (void)pthread_mutex_lock(&d->window.lock);
+    return d;
+}
+
 /* ---- datasets ---- */
 
 struct bkt_wset *bkt_wset_find(struct bkt_write_cache *d, const struct bkt_id *id)
@@ -137,13 +144,11 @@ void bkt_wset_respace(struct bkt_wset *ws)
  * to again. */
 static bool is_idle(const struct bkt_wset *ws)
 {
-    size_t      pos = 0, n;
-    const void *key;
-    void       *v;
+    struct bkt_map_at at = {.pos = 0};
     if (ws->users || ws->untrimmed || ws->serial + ws->dirty->trim_at / 2 > ws->dirty->n_asked)
         return false;
-    while (bkt_map_next(ws->chunks, &pos, &key, &n, &v)) {
-        const struct bkt_wchunk *c = v;
+    while (bkt_map_walk(ws->chunks, &at)) {
+        const struct bkt_wchunk *c = at.value;
         if (c->task || bkt_wchunk_is_dirty(c))
             return false;
     }
@@ -156,14 +161,13 @@ static bool is_idle(const struct bkt_wset *ws)
  * numbers that only the set knows to be outdated, so the cache is emptied. */
 static void trim_sets(struct bkt_write_cache *d, uint64_t each)
 {
-    size_t pos = 0, n, count = bkt_map_count(d->sets), gone = 0, least = (size_t)(d->limit / 4 / each) + 16;
-    const void *key;
-    void       *v;
+    struct bkt_map_at at = {.pos = 0};
+    size_t count = bkt_map_count(d->sets), gone = 0, least = (size_t)(d->limit / 4 / each) + 16;
     d->trim_at = bkt_max_u64(d->trim_at, least);
     if (count < d->trim_at)
         return;
-    while (bkt_map_next(d->sets, &pos, &key, &n, &v)) { /* deleting doesn't disturb the walk */
-        struct bkt_wset *ws = v;
+    while (bkt_map_walk(d->sets, &at)) { /* deleting doesn't disturb the walk */
+        struct bkt_wset *ws = at.value;
         if (!is_idle(ws))
             continue;
         bkt_edit_extent_waits(d->dom, &ws->id, false); /* a flush won't see that all of it is stored */
@@ -386,16 +390,6 @@ void bkt_wvar_free(struct bkt_wvar *o)
     free(o);
 }
 
-void bkt_wchunk_free(struct bkt_wchunk *c)
-{
-    bkt_cache_entry_release(c->e);
-    free(c->mask);
-    bkt_wvar_free(c->over);
-    bkt_buf_fini(&c->raw);
-    free(c->err);
-    free(c);
-}
-
 void bkt_wchunk_clear(struct bkt_wchunk *c)
 {
     bkt_cache_entry_release(c->e);
@@ -409,11 +403,18 @@ void bkt_wchunk_clear(struct bkt_wchunk *c)
     c->whole = c->complete = c->outdated = c->is_raw = false;
 }
 
+static void chunk_free(struct bkt_wchunk *c)
+{
+    bkt_wchunk_clear(c);
+    free(c->err);
+    free(c);
+}
+
 void bkt_wchunk_drop(struct bkt_wchunk *c)
 {
     unlist(c);
     (void)bkt_map_del(c->ws->chunks, c->coord, c->ws->io->rank * sizeof *c->coord);
-    bkt_wchunk_free(c);
+    chunk_free(c);
 }
 
 void bkt_wchunk_note(struct bkt_wchunk *c, int rc, const struct bkt_err *err)
@@ -448,34 +449,28 @@ int bkt_wchunk_mark(struct bkt_wchunk *c, uint64_t off, uint64_t n, struct bkt_e
     return BKT_OK;
 }
 
-uint64_t bkt_chunk_reach(const struct bkt_dsetio *io, const uint64_t *coord)
+/* Number of elements of the chunk that lie within an extent @p dims. */
+static uint64_t within(const struct bkt_dsetio *io, const uint64_t *dims, const uint64_t *coord)
 {
-    const struct bkt_space *s = &io->ds->space;
-    uint64_t                n = 1;
+    bool simple = io->ds->space.cls == BKT_S_SIMPLE && io->ds->space.rank;
+    uint64_t n = 1;
     for (unsigned i = 0; i < io->rank; i++) {
-        uint64_t org = coord[i] * io->cdims[i], max = s->cls == BKT_S_SIMPLE && s->rank ? s->maxdims[i] : 1;
-        n *= max <= org ? 0 : bkt_min_u64(max - org, io->cdims[i]);
+        uint64_t org = coord[i] * io->cdims[i], end = simple ? dims[i] : 1;
+        n *= end <= org ? 0 : bkt_min_u64(end - org, io->cdims[i]);
     }
     return n;
 }
 
-/* Number of elements of the chunk that lie within the current extent. */
-static uint64_t within_extent(const struct bkt_dsetio *io, const uint64_t *coord)
+uint64_t bkt_chunk_reach(const struct bkt_dsetio *io, const uint64_t *coord)
 {
-    const struct bkt_space *s = &io->ds->space;
-    uint64_t                n = 1;
-    for (unsigned i = 0; i < io->rank; i++) {
-        uint64_t org = coord[i] * io->cdims[i], dim = s->cls == BKT_S_SIMPLE && s->rank ? s->dims[i] : 1;
-        n *= dim <= org ? 0 : bkt_min_u64(dim - org, io->cdims[i]);
-    }
-    return n;
+    return within(io, io->ds->space.maxdims, coord);
 }
 
 int bkt_wchunk_fill_check(const struct bkt_wchunk *c, struct bkt_err *err)
 {
     const struct bkt_dsetio *io    = c->ws->io;
     bool empty =
-        io->ds->init == BKT_INIT_CHUNKLOCATOR && (c->whole || c->n_dirty >= within_extent(io, c->coord));
+        io->ds->init == BKT_INIT_CHUNKLOCATOR && (c->whole || c->n_dirty >= within(io, io->ds->space.dims, c->coord));
     return bkt_fill_check(io, c->coord, !empty, err);
 }
 

@@ -118,6 +118,14 @@ struct bkt_write_cache {
 /** The domain's cache of written chunks; made on first use if @p make.  NULL: there is none, or out of
  *  memory. */
 struct bkt_write_cache *bkt_write_cache_of(struct bkt_domain *dom, bool make);
+/** The same, if there is one, with the lock held until bkt_write_cache_leave(); NULL: there is none. */
+struct bkt_write_cache *bkt_write_cache_enter(struct bkt_domain *dom);
+/** For BKT_CLEANUP. */
+static inline void bkt_write_cache_leave(struct bkt_write_cache **d)
+{
+    if (*d)
+        (void)pthread_mutex_unlock(&(*d)->window.lock);
+}
 /* As in struct bkt_overlay, for reads. */
 struct bkt_cache_entry *bkt_write_cache_get(const struct bkt_dsetio *io, const uint64_t *coord);
 BKT_NODISCARD int  bkt_write_cache_prepare(struct bkt_target *t, struct bkt_err *err);
@@ -142,7 +150,7 @@ void             bkt_wset_respace(struct bkt_wset *ws); /* new cache numbers: ol
 void             bkt_wset_wait(struct bkt_wset *ws); /* for its tasks under way; lock held */
 void             bkt_wset_drop(struct bkt_wset *ws); /* frees its chunks, written or not; waits for tasks
                                                         under way */
-void             bkt_wset_free(struct bkt_wset *ws); /* the set must not be in a map */
+void bkt_wset_free(void *set); /* a struct bkt_wset, which must not be in a map */
 
 /** Whether this process has stored any chunk of it. */
 bool bkt_wset_any_stored(const struct bkt_wset *ws);
@@ -157,8 +165,6 @@ BKT_NODISCARD int bkt_wchunk_make(struct bkt_wset *ws, const uint64_t *coord, st
                                   struct bkt_err *err);
 /** Free elements written over a chunk; NULL is fine. */
 void               bkt_wvar_free(struct bkt_wvar *o);
-void               bkt_wchunk_free(struct bkt_wchunk *c); /* frees memory only; the chunk must not be in a
-                                                             list or map */
 /** Remove the chunk from its list and map, and free it.  No task may work on it. */
 void bkt_wchunk_drop(struct bkt_wchunk *c);
 /** Forget its content.  No task may store what the program encoded. */

@@ -113,65 +113,43 @@ static int prepare(struct bkt_wset *ws, struct bkt_target *t, struct bkt_err *er
 
 int bkt_write_cache_prepare(struct bkt_target *t, struct bkt_err *err)
 {
-    struct bkt_write_cache *d  = bkt_write_cache_of(t->io->dom, false);
-    int               rc = BKT_OK;
-    if (!d)
+    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(t->io->dom);
+    struct bkt_wset *ws = d ? bkt_wset_find(d, &t->io->obj->id) : NULL;
+    if (!ws)
         return BKT_OK;
-    (void)pthread_mutex_lock(&d->window.lock);
-    struct bkt_wset *ws = bkt_wset_find(d, &t->io->obj->id);
-    if (ws) {
-        bkt_wset_follow(ws, t->io);
-        rc = prepare(ws, t, err);
-    }
-    (void)pthread_mutex_unlock(&d->window.lock);
-    return rc;
+    bkt_wset_follow(ws, t->io);
+    return prepare(ws, t, err);
 }
 
 struct bkt_cache_entry *bkt_write_cache_get(const struct bkt_dsetio *io, const uint64_t *coord)
 {
-    struct bkt_write_cache  *d = bkt_write_cache_of(io->dom, false);
-    struct bkt_cache_entry *e = NULL;
-    if (!d)
-        return NULL;
-    (void)pthread_mutex_lock(&d->window.lock);
-    struct bkt_wset   *ws = bkt_wset_find(d, &io->obj->id);
-    struct bkt_wchunk *c  = ws ? bkt_wchunk_find(ws, coord) : NULL;
-    if (c && (c->complete || c->outdated) && c->e && !c->over) /* outdated: its task has lost a race since it
-                                                                  was prepared */
-        e = bkt_cache_entry_retain(c->e);
-    (void)pthread_mutex_unlock(&d->window.lock);
-    return e;
+    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(io->dom);
+    struct bkt_wset *ws = d ? bkt_wset_find(d, &io->obj->id) : NULL;
+    struct bkt_wchunk *c = ws ? bkt_wchunk_find(ws, coord) : NULL;
+    /* outdated: its task has lost a race since it was prepared */
+    return c && (c->complete || c->outdated) && c->e && !c->over ? bkt_cache_entry_retain(c->e) : NULL;
 }
 
 bool bkt_write_cache_knows(const struct bkt_dsetio *io)
 {
-    struct bkt_write_cache *d = bkt_write_cache_of(io->dom, false);
-    if (!d)
-        return false;
-    (void)pthread_mutex_lock(&d->window.lock);
-    bool known = bkt_wset_find(d, &io->obj->id) != NULL;
-    (void)pthread_mutex_unlock(&d->window.lock);
-    return known;
+    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(io->dom);
+    return d && bkt_wset_find(d, &io->obj->id);
 }
 
 bool bkt_write_cache_space(struct bkt_dsetio *io)
 {
     const struct bkt_space *s = &io->ds->space;
-    struct bkt_write_cache       *d = bkt_write_cache_of(io->dom, false);
     bkt_dsetio_follow(io);
-    if (!d)
+    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(io->dom);
+    struct bkt_wset *ws = d ? bkt_wset_find(d, &io->obj->id) : NULL;
+    if (!ws)
         return false;
-    (void)pthread_mutex_lock(&d->window.lock);
-    struct bkt_wset *ws = bkt_wset_find(d, &io->obj->id);
-    if (ws &&
-        memcmp(ws->space_dims, s->dims, s->rank * sizeof *s->dims) != 0) { /* another writer let it grow */
+    if (memcmp(ws->space_dims, s->dims, s->rank * sizeof *s->dims) != 0) { /* another writer let it grow */
         memcpy(ws->space_dims, s->dims, s->rank * sizeof *s->dims);
         bkt_wset_respace(ws);
     }
-    if (ws)
-        io->space = ws->space, io->slice_space = ws->slice_space;
-    (void)pthread_mutex_unlock(&d->window.lock);
-    return ws != NULL;
+    io->space = ws->space, io->slice_space = ws->slice_space;
+    return true;
 }
 
 /* ---- datasets made and deleted ---- */
@@ -191,12 +169,10 @@ void bkt_chunks_new(struct bkt_dsetio *io)
 void bkt_wset_wait(struct bkt_wset *ws)
 {
     for (;;) {
-        size_t             pos = 0, n;
-        const void        *key;
-        void              *v;
+        struct bkt_map_at at = {.pos = 0};
         struct bkt_wchunk *busy = NULL;
-        while (!busy && bkt_map_next(ws->chunks, &pos, &key, &n, &v))
-            busy = ((struct bkt_wchunk *)v)->task ? v : NULL;
+        while (!busy && bkt_map_walk(ws->chunks, &at))
+            busy = ((struct bkt_wchunk *)at.value)->task ? at.value : NULL;
         if (!busy)
             break;
         bkt_store_tasks_wait(ws->dirty);
@@ -205,12 +181,10 @@ void bkt_wset_wait(struct bkt_wset *ws)
 
 void bkt_wset_drop(struct bkt_wset *ws)
 {
-    size_t      pos = 0, n;
-    const void *key;
-    void       *v;
+    struct bkt_map_at at = {.pos = 0};
     bkt_wset_wait(ws);
-    while (bkt_map_next(ws->chunks, &pos, &key, &n, &v)) /* deleting doesn't disturb the walk */
-        bkt_wchunk_drop(v);
+    while (bkt_map_walk(ws->chunks, &at)) /* deleting doesn't disturb the walk */
+        bkt_wchunk_drop(at.value);
 }
 
 static void drop_clean(struct bkt_write_cache *d)
@@ -225,12 +199,9 @@ static void drop_clean(struct bkt_write_cache *d)
 
 void bkt_write_cache_drop_clean(struct bkt_domain *dom)
 {
-    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
-    if (!d)
-        return;
-    (void)pthread_mutex_lock(&d->window.lock);
-    drop_clean(d);
-    (void)pthread_mutex_unlock(&d->window.lock);
+    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(dom);
+    if (d)
+        drop_clean(d);
 }
 
 static void let_go(struct bkt_job *job)
@@ -264,29 +235,22 @@ void bkt_chunks_let_go_begin(struct bkt_domain *dom)
 
 void bkt_chunks_let_go_end(struct bkt_domain *dom)
 {
-    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
-    if (!d)
-        return;
-    (void)pthread_mutex_lock(&d->window.lock);
-    while (d->is_letting_go)
+    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(dom);
+    while (d && d->is_letting_go)
         bkt_store_tasks_wait(d);
-    (void)pthread_mutex_unlock(&d->window.lock);
 }
 
 void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset)
 {
-    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
-    if (!d)
-        return;
-    bkt_ahead_stop(dom);
-    (void)pthread_mutex_lock(&d->window.lock);
-    struct bkt_wset *ws = bkt_wset_find(d, dset);
-    if (d->refs)
+    if (bkt_write_cache_of(dom, false))
+        bkt_ahead_stop(dom);
+    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(dom);
+    struct bkt_wset *ws = d ? bkt_wset_find(d, dset) : NULL;
+    if (d && d->refs)
         (void)bkt_map_del(d->refs, dset->text, BKT_ID_LEN);
     if (ws) {
         bkt_wset_drop(ws);
         (void)bkt_map_del(d->sets, dset->text, strlen(dset->text));
         bkt_wset_free(ws);
     }
-    (void)pthread_mutex_unlock(&d->window.lock);
 }

@@ -215,9 +215,8 @@ static int count_elements(struct run *r, const struct bkt_conv *base, const stru
     return BKT_OK;
 }
 
-/* Cut @p count elements of type @p t off @p rd. */
-static int cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out,
-               struct bkt_err *err)
+int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out,
+                   struct bkt_err *err)
 {
     for (size_t i = 0; i < count; i++) {
         out[i].p = rd->p;
@@ -232,7 +231,7 @@ int bkt_column_cut_arrays(const struct bkt_type *t, const struct bkt_slice *arra
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_rd rd = bkt_rd_of(arrays[i].p, arrays[i].n);
-        BKT_PASS(cut(t->base, &rd, (size_t)t->n_elems, out + i * (size_t)t->n_elems, err));
+        BKT_PASS(bkt_column_cut(t->base, &rd, (size_t)t->n_elems, out + i * (size_t)t->n_elems, err));
     }
     return BKT_OK;
 }
@@ -242,7 +241,7 @@ int bkt_column_cut_field(const struct bkt_type *t, size_t n, struct bkt_slice *r
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_rd rd = bkt_rd_of(rest[i].p, rest[i].n);
-        BKT_PASS(cut(t, &rd, 1, &field[i], err));
+        BKT_PASS(bkt_column_cut(t, &rd, 1, &field[i], err));
         rest[i].p = rd.p;
         rest[i].n -= field[i].n;
     }
@@ -273,7 +272,7 @@ static int flatten(struct run *r, const struct bkt_conv *base, const struct bkt_
         if (base->src && s.n)
             memcpy(q->packed + at * base->src, s.p, s.n);
         else if (!base->src)
-            BKT_PASS(cut(base->t, &rd, q->len[i], q->slices + at, r->err));
+            BKT_PASS(bkt_column_cut(base->t, &rd, q->len[i], q->slices + at, r->err));
     }
     return BKT_OK;
 }

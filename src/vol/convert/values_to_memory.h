@@ -84,6 +84,9 @@ void *bkt_conv_room(size_t n, size_t size, struct bkt_err *err);
 /* Copy between a column and packed elements of @p size bytes. */
 void bkt_column_gather(const struct bkt_column *col, size_t first, size_t n, size_t size, unsigned char *to);
 void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigned char *dst, size_t dstride);
+/** Cut @p count elements of type @p t off @p rd. */
+BKT_NODISCARD int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count,
+                                 struct bkt_slice *out, struct bkt_err *err);
 /** Cut @p n arrays of type @p t into their elements. */
 BKT_NODISCARD int bkt_column_cut_arrays(const struct bkt_type *t, const struct bkt_slice *arrays, size_t n,
                                         struct bkt_slice *out, struct bkt_err *err);

@@ -366,8 +366,6 @@ static int transfer(const struct bkt_io *io, struct bkt_err *err)
 
 /* ---- queries ---- */
 
-typedef int get_fn(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err);
-
 /* H5Pget_chunk_cache() must report the values of a chunked dataset: those of its own list, else the
  * file's.  The numbers have no other use here (chunk_cache, write_cache). */
 static herr_t fill_chunk_cache(const struct bkt_vobj *o, hid_t dapl)
@@ -395,42 +393,23 @@ static int get_dapl(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bk
     return BKT_OK;
 }
 
-static int get_dcpl(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+/* The bytes and the number of stored chunks, so the dataset is stored first. */
+static int stored_size(struct bkt_vobj *o, uint64_t *bytes, uint64_t *n, struct bkt_err *err)
 {
-    BKT_PASS(bkt_convert_dcpl(o, &args->args.get_dcpl.dcpl_id, err));
-    bkt_filters_mark(args->args.get_dcpl.dcpl_id, o->file_type);
-    return BKT_OK;
-}
-
-static int get_space(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
-{
-    if (bkt_is_virtual(o))
-        return bkt_virtual_space(o, &args->args.get_space.space_id, err);
-    return bkt_convert_space(&o->obj->dset.space, &args->args.get_space.space_id, err);
-}
-
-static int get_type(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
-{
-    return bkt_convert_shown_type(o, &args->args.get_type.type_id, err);
-}
-
-/* The count covers stored chunks only, so the dataset is stored first. */
-static int stored_io(struct bkt_vobj *o, struct bkt_dsetio **io, struct bkt_err *err)
-{
-    BKT_PASS(bkt_dataset_io(o, io, err));
-    return bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, err);
+    struct bkt_dsetio *io;
+    BKT_PASS(bkt_dataset_io(o, &io, err));
+    BKT_PASS(bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, err));
+    return bkt_dsetio_storage_size(io, bytes, n, err);
 }
 
 static int get_storage_size(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
 {
     const struct elsewhere *at = elsewhere_of(o);
-    struct bkt_dsetio      *io;
     uint64_t                bytes = 0, n = 0;
     *args->args.get_storage_size.storage_size = 0;
     if (at)
         return at->get(o, args, err);
-    BKT_PASS(stored_io(o, &io, err));
-    BKT_PASS(bkt_dsetio_storage_size(io, &bytes, &n, err));
+    BKT_PASS(stored_size(o, &bytes, &n, err));
     *args->args.get_storage_size.storage_size = bytes;
     return BKT_OK;
 }
@@ -439,14 +418,12 @@ static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, s
 {
     const struct elsewhere *at = elsewhere_of(o);
     const struct bkt_dset  *d  = &o->obj->dset;
-    struct bkt_dsetio      *io;
     uint64_t                bytes = 0, n = 0, all = d->space.cls == BKT_S_NULL ? 0 : 1;
 
     *args->args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED;
     if (at)
         return at->get(o, args, err);
-    BKT_PASS(stored_io(o, &io, err));
-    BKT_PASS(bkt_dsetio_storage_size(io, &bytes, &n, err));
+    BKT_PASS(stored_size(o, &bytes, &n, err));
     for (unsigned i = 0; i < d->space.rank; i++)
         if (!bkt_mul_u64(all, bkt_ceil_div(d->space.dims[i], d->layout.dims[i]), &all))
             all = UINT64_MAX;
@@ -458,14 +435,26 @@ static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, s
 
 static int get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
 {
-    static get_fn *const ops[] = {
-        [H5VL_DATASET_GET_DAPL] = get_dapl,   [H5VL_DATASET_GET_DCPL] = get_dcpl,
-        [H5VL_DATASET_GET_SPACE] = get_space, [H5VL_DATASET_GET_SPACE_STATUS] = shown_space_status,
-        [H5VL_DATASET_GET_TYPE] = get_type,   [H5VL_DATASET_GET_STORAGE_SIZE] = get_storage_size};
-    size_t op = (size_t)args->op_type;
-    if (op >= BKT_COUNT(ops) || !ops[op])
-        BKT_FAIL(err, BKT_EUNSUP, "dataset get operation %zu", op);
-    return ops[op](o, args, err);
+    hid_t *space = &args->args.get_space.space_id, *dcpl = &args->args.get_dcpl.dcpl_id;
+    switch (args->op_type) {
+        case H5VL_DATASET_GET_DAPL:
+            return get_dapl(o, args, err);
+        case H5VL_DATASET_GET_DCPL:
+            BKT_PASS(bkt_convert_dcpl(o, dcpl, err));
+            bkt_filters_mark(*dcpl, o->file_type);
+            return BKT_OK;
+        case H5VL_DATASET_GET_SPACE:
+            return bkt_is_virtual(o) ? bkt_virtual_space(o, space, err)
+                                     : bkt_convert_space(&o->obj->dset.space, space, err);
+        case H5VL_DATASET_GET_SPACE_STATUS:
+            return shown_space_status(o, args, err);
+        case H5VL_DATASET_GET_STORAGE_SIZE:
+            return get_storage_size(o, args, err);
+        case H5VL_DATASET_GET_TYPE:
+            return bkt_convert_shown_type(o, &args->args.get_type.type_id, err);
+        default:
+            BKT_FAIL(err, BKT_EUNSUP, "dataset get operation %d", (int)args->op_type);
+    }
 }
 
 const struct bkt_dataset_ops bkt_domain_dataset_ops = {.create     = bkt_dataset_create,

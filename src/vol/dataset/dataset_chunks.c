@@ -20,8 +20,7 @@
 #include "vol/dataset/shared_transfer.h"
 #include "vol/open/permission_and_flush.h"
 
-typedef int op_fn(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
-                  struct bkt_err *err);
+typedef int op_fn(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, struct bkt_err *err);
 
 static int chunked_io(struct bkt_vobj *o, struct bkt_dsetio **io, struct bkt_err *err)
 {
@@ -48,12 +47,10 @@ static bool is_split(const struct bkt_vobj *o)
     return more;
 }
 
-static const uint64_t *shown_dims(const struct bkt_vobj *o)
+const uint64_t *bkt_dataset_chunk_shown(const struct bkt_vobj *o)
 {
     return is_split(o) ? o->obj->dset.layout.user_dims : o->obj->dset.layout.dims;
 }
-
-const uint64_t *bkt_dataset_chunk_shown(const struct bkt_vobj *o) { return shown_dims(o); }
 
 struct chunk {
     uint64_t              coord[BKT_MAX_RANK]; /* in the grid that is shown */
@@ -63,7 +60,7 @@ struct chunk {
 static void offset_of(const struct bkt_vobj *o, const uint64_t *coord, uint64_t *offset)
 {
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
-        offset[i] = coord[i] * shown_dims(o)[i];
+        offset[i] = coord[i] * bkt_dataset_chunk_shown(o)[i];
 }
 
 /* The size of a chunk that isn't shown as it is stored: the number of bytes that H5Dread_chunk returns. */
@@ -110,7 +107,7 @@ static uint64_t room_unasked(const struct bkt_vobj *o)
 {
     uint64_t n = o->obj->dset.type->size;
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
-        if (!bkt_mul_u64(n, shown_dims(o)[i], &n))
+        if (!bkt_mul_u64(n, bkt_dataset_chunk_shown(o)[i], &n))
             return UINT64_MAX;
     return o->obj->dset.n_filters ? n + n / 64 + 1024 : n;
 }
@@ -222,23 +219,19 @@ static haddr_t address_of(const struct bkt_chunk_info *info)
     return info->offset == BKT_WHOLE ? 0 : (haddr_t)info->offset;
 }
 
-static int num_chunks(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
-                      struct bkt_err *err)
+static int num_chunks(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, struct bkt_err *err)
 {
     size_t n = 0;
-    (void)dxpl;
     BKT_PASS(list_chunks(o, &n, err));
     *a->get_num_chunks.nchunks = n;
     return BKT_OK;
 }
 
-static int info_by_idx(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
-                       struct bkt_err *err)
+static int info_by_idx(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, struct bkt_err *err)
 {
     H5VL_native_dataset_get_chunk_info_by_idx_t *q = &a->get_chunk_info_by_idx;
     struct chunk c;
     size_t       n = 0;
-    (void)dxpl;
     BKT_PASS(list_chunks(o, &n, err));
     if (q->chk_index >= n)
         BKT_FAIL(err, BKT_EINVAL, "chunk number %llu of %zu", (unsigned long long)q->chk_index, n);
@@ -255,13 +248,11 @@ static int info_by_idx(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
     return BKT_OK;
 }
 
-static int iterate(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
-                   struct bkt_err *err)
+static int iterate(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, struct bkt_err *err)
 {
     struct chunk c;
     size_t       n  = 0;
     int          rc = 0;
-    (void)dxpl;
     BKT_PASS(list_chunks(o, &n, err));
     for (size_t i = 0; rc == 0 && i < n && i < o->chunks.len / record(o); i++) { /* the callback may write */
         hsize_t offset[BKT_MAX_RANK];
@@ -285,7 +276,7 @@ static int coord_of(const struct bkt_vobj *o, const hsize_t *offset, uint64_t *c
         if (offset[i] >= d->space.dims[i])
             BKT_FAIL(err, BKT_EINVAL, "offset %llu in dimension %u of %llu", (unsigned long long)offset[i], i,
                      (unsigned long long)d->space.dims[i]);
-        coord[i] = offset[i] / shown_dims(o)[i];
+        coord[i] = offset[i] / bkt_dataset_chunk_shown(o)[i];
     }
     return BKT_OK;
 }
@@ -308,12 +299,10 @@ static int locate(struct bkt_vobj *o, const hsize_t *offset, struct bkt_chunk_in
     return tell(o, c.coord, c.info.exists ? c.info.size : 0, err);
 }
 
-static int info_by_coord(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
-                         struct bkt_err *err)
+static int info_by_coord(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, struct bkt_err *err)
 {
     H5VL_native_dataset_get_chunk_info_by_coord_t *q = &a->get_chunk_info_by_coord;
     struct bkt_chunk_info info;
-    (void)dxpl;
     BKT_PASS(locate(o, q->offset, &info, err));
     if (q->filter_mask)
         *q->filter_mask = info.exists ? info.filter_mask : 0;
@@ -324,11 +313,9 @@ static int info_by_coord(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t
     return BKT_OK;
 }
 
-static int chunk_storage_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
-                              struct bkt_err *err)
+static int chunk_storage_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, struct bkt_err *err)
 {
     struct bkt_chunk_info info;
-    (void)dxpl;
     BKT_PASS(locate(o, a->get_chunk_storage_size.offset, &info, err));
     *a->get_chunk_storage_size.size = info.exists ? info.size : 0;
     return BKT_OK;
@@ -371,13 +358,11 @@ static int check_elements(struct bkt_vobj *o, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
-                      struct bkt_err *err)
+static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf raw = {0};
     struct bkt_dsetio *io;
     uint64_t           coord[BKT_MAX_RANK], offset[BKT_MAX_RANK];
-    (void)dxpl;
     BKT_PASS(chunked_io(o, &io, err));
     BKT_PASS(check_elements(o, err));
     BKT_PASS(check_direct(o, err));
@@ -403,13 +388,11 @@ static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a
     return BKT_OK;
 }
 
-static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
-                       struct bkt_err *err)
+static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, struct bkt_err *err)
 {
     const H5VL_native_dataset_chunk_write_t *w = &a->chunk_write;
     struct bkt_dsetio *io;
     uint64_t           offset[BKT_MAX_RANK];
-    (void)dxpl;
     BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing a chunk", err));
     BKT_PASS(chunked_io(o, &io, err));
     BKT_PASS(check_elements(o, err));
@@ -421,17 +404,16 @@ static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
     if (is_split(o) || only_shuffled(o)) /* encoded anew: the size may differ */
         return BKT_OK;
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
-        offset[i] /= shown_dims(o)[i];
+        offset[i] /= bkt_dataset_chunk_shown(o)[i];
     return tell(o, offset, w->size, err); /* the program knows it */
 }
 
 /* ---- other queries ---- */
 
 /* The data lie in other files or in none, so there is no offset. */
-static int get_offset(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
-                      struct bkt_err *err)
+static int get_offset(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, struct bkt_err *err)
 {
-    (void)o, (void)dxpl, (void)err;
+    (void)o, (void)err;
     *a->get_offset.offset = HADDR_UNDEF;
     return BKT_OK;
 }
@@ -443,8 +425,7 @@ static void *count_alloc(size_t size, void *sum)
 }
 
 /* Only the values show their size, so this reads them and counts the allocations. */
-static int vlen_buf_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl,
-                         struct bkt_err *err)
+static int vlen_buf_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, struct bkt_err *err)
 {
     H5VL_native_dataset_get_vlen_buf_size_t *q = &a->get_vlen_buf_size;
     BKT_CLEANUP(bkt_hid_closep) hid_t counting = H5Pcreate(H5P_DATASET_XFER);
@@ -454,7 +435,6 @@ static int vlen_buf_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t
     hsize_t  sum = 0, dim;
     size_t   bytes;
 
-    (void)dxpl;
     if (n < 0 || counting < 0 || H5Pset_vlen_mem_manager(counting, count_alloc, &sum, NULL, NULL) < 0)
         return bkt_h5err_capture(err, "counting variable-length data");
     *q->size = 0;
@@ -487,8 +467,9 @@ int bkt_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t d
                                  [H5VL_NATIVE_DATASET_GET_OFFSET]              = get_offset,
                                  [H5VL_NATIVE_DATASET_CHUNK_ITER]              = iterate};
     size_t op = (size_t)args->op_type;
+    (void)dxpl;
     if (args->op_type < 0 || op >= BKT_COUNT(ops) || !ops[op])
         BKT_FAIL(err, BKT_EUNSUP, "dataset operation %d (H5VLnative.h) has no meaning in a bucket",
                  args->op_type);
-    return ops[op](o, args->args, dxpl, err);
+    return ops[op](o, args->args, err);
 }
