@@ -14,7 +14,6 @@
  * HSDS may have stored a chunk of such a dataset anew, in its own form: a blosc frame, or the plain elements
  * (hsds_view.h).  The bytes show that.  For filters whose chunks HSDS replaces by plain elements, a filtered
  * chunk that happens to be as long as these gets the header. */
-#include "chunk/dataset/chunk_object.h"
 
 #include <blosc.h>
 #include <stdlib.h>

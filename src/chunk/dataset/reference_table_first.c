@@ -7,7 +7,6 @@
 #include "storage/request_future.h"
 #include "chunk/dataset/dataset.h"
 #include "base/num.h"
-#include "chunk/dataset/chunk_object.h"
 
 /* Rows of a chunk of a table that `load` made (tools/load/chunk_table_write.c) */
 #define LOADED_ROWS (UINT64_C(1) << 14)

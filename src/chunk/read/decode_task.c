@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "chunk/dataset/chunk_object.h"
+#include "chunk/dataset/dataset.h"
 #include "chunk/read/fetch_task.h"
 #include "chunk/read/segments.h"
 

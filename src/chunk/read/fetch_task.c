@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "chunk/dataset/chunk_object.h"
+#include "chunk/dataset/dataset.h"
 
 /* Bytes that a chunk of unknown length counts for: with more, too few chunks are under way. */
 #define VAR_COST (256u << 10)

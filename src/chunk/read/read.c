@@ -13,7 +13,7 @@
 #include "base/num.h"
 #include "base/os/scratch_pool.h"
 #include "base/trace.h"
-#include "chunk/dataset/chunk_object.h"
+#include "chunk/dataset/dataset.h"
 #include "chunk/read/fetch_task.h"
 
 /* Memory that a read is about to fill, made present while its first answers are on their way.

@@ -5,7 +5,7 @@
 
 #include "base/list.h"
 #include "base/num.h"
-#include "chunk/dataset/chunk_object.h"
+#include "chunk/dataset/dataset.h"
 
 /* ---- targets ---- */
 

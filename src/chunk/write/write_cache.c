@@ -469,8 +469,8 @@ uint64_t bkt_chunk_reach(const struct bkt_dsetio *io, const uint64_t *coord)
 int bkt_wchunk_fill_check(const struct bkt_wchunk *c, struct bkt_err *err)
 {
     const struct bkt_dsetio *io    = c->ws->io;
-    bool empty =
-        io->ds->init == BKT_INIT_CHUNKLOCATOR && (c->whole || c->n_dirty >= within(io, io->ds->space.dims, c->coord));
+    bool empty = io->ds->init == BKT_INIT_CHUNKLOCATOR &&
+                 (c->whole || c->n_dirty >= within(io, io->ds->space.dims, c->coord));
     return bkt_fill_check(io, c->coord, !empty, err);
 }
 

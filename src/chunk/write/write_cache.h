@@ -15,7 +15,6 @@
 #ifndef BKT_WRITE_CACHE_H
 #define BKT_WRITE_CACHE_H
 
-#include "chunk/dataset/chunk_object.h"
 #include "chunk/dataset/dataset.h"
 #include "chunk/dataset/window.h"
 #include "chunk/write/write.h"

@@ -2,7 +2,7 @@
  * message of a dataset in a file.  (H5Pcopy_prop() of 1.14 loses a property that the list has.)  So HDF5
  * makes a file in memory with room for such a message, and the message is put there.  Then HDF5 reads it.
  * The message is made here from a list that HDF5 has, and from names that end within their room. */
-#include "vol/convert/filter_names.h"
+#include "vol/convert/rebuild.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 
 #include "base/num.h"
 #include "base/trace.h"
-#include "vol/convert/filter_names.h"
 #include "vol/convert/rebuild.h"
 
 #define UNASKED                                                                                              \
@@ -245,7 +244,7 @@ int bkt_rebuild_plist(const struct bkt_h5plist *l, hid_t plist_class, hid_t *out
     return bkt_hid_give(&id, out);
 }
 
-/* The creation list of the dataset @p d; plugins' filters have the names in @p d (filter_names.h). */
+/* The creation list of the dataset @p d; plugins' filters have the names in @p d (filter_names.c). */
 static int rebuild_dcpl(const struct bkt_h5plist *l, const struct bkt_dset *d, hid_t *out,
                         struct bkt_err *err)
 {
@@ -398,7 +397,7 @@ static struct cd cd_of(const struct bkt_filter_desc *f, size_t elem_size)
     switch (f->id) {
         case H5Z_FILTER_DEFLATE: /* 4 is the default of h5py and h5pyd */
             return (struct cd){{f->has_level && f->level <= 9 ? f->level : 4}, 1};
-        case H5Z_FILTER_SHUFFLE: /* HDF5 adds the size when a dataset is created, so created datasets show it */
+        case H5Z_FILTER_SHUFFLE: /* HDF5 adds the size when it creates a dataset */
             return (struct cd){{(unsigned)elem_size}, 1};
         case H5Z_FILTER_FLETCHER32:
         case H5Z_FILTER_NBIT:

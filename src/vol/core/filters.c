@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/bytes.h"
 #include "base/trace.h"
 #include "vol/core/hid.h"
 #include "vol/core/vol.h"

@@ -6,8 +6,7 @@
 #include "base/num.h"
 #include "base/trace.h"
 #include "chunk/dataset/dataset.h"
-#include "chunk/list/handed_chunks.h"
-#include "chunk/write/pieces.h"
+#include "chunk/list/collective_chunks.h"
 #include "vol/dataset/shared_transfer.h"
 
 /* Bytes of chunks that a call hands on, at most, in each process: the rest is read as without it. */
@@ -19,7 +18,7 @@
 struct hand {
     struct bkt_comm *c;
     struct bkt_dsetio *io;
-    struct bkt_buf lists;  /* struct bkt_needed of all processes, in the order of ranks */
+    struct bkt_buf lists;  /* struct bkt_chunk_part of all processes, in the order of ranks */
     size_t *n;             /* of each process */
     size_t *at;            /* cursors */
     uint64_t *load;        /* bytes that each process sends */
@@ -46,7 +45,7 @@ static int gather(struct hand *h, const struct bkt_buf *mine, struct bkt_err *er
 {
     BKT_PASS(bkt_comm_gather(h->c, BKT_OK, mine, h->n, &h->lists, err));
     for (unsigned r = 0; r < h->c->size; r++)
-        h->n[r] /= sizeof(struct bkt_needed);
+        h->n[r] /= sizeof(struct bkt_chunk_part);
     return BKT_OK;
 }
 
@@ -54,7 +53,7 @@ static int gather(struct hand *h, const struct bkt_buf *mine, struct bkt_err *er
  * another. */
 static uint64_t next(struct hand *h, const size_t *end, unsigned char *want, unsigned *n, uint64_t *elems)
 {
-    const struct bkt_needed *all = (const void *)h->lists.ptr;
+    const struct bkt_chunk_part *all = (const void *)h->lists.ptr;
     uint64_t chunk = UINT64_MAX;
     *n = 0, *elems = 0;
     for (unsigned r = 0; r < h->c->size; r++)
@@ -217,7 +216,8 @@ int bkt_collective_read(struct bkt_comm *c, struct bkt_dsetio *io, const struct 
     h.load = calloc(c->size, sizeof *h.load);
     h.fetched = calloc(c->size, sizeof *h.fetched);
     /* every process gets all lists */
-    h.most = bytes ? (size_t)bkt_min_u64(room / bytes, HAND_MAX / sizeof(struct bkt_needed) / c->size) : 0;
+    if (bytes)
+        h.most = (size_t)bkt_min_u64(room / bytes, HAND_MAX / sizeof(struct bkt_chunk_part) / c->size);
     if (file && h.most && bkt_chunks_needed(io, file, h.most, &mine, NULL) < 0)
         bkt_buf_clear(&mine); /* the read reports it */
     bool have = h.n && h.at && h.load && h.fetched;
@@ -238,7 +238,7 @@ struct together {
     uint64_t at; /* the first of my chunks that isn't sent yet */
     uint64_t elem_bytes, chunk_bytes, budget;
     uint64_t *load;           /* bytes that each process has got, as an owner */
-    struct bkt_buf shares;    /* struct bkt_wpiece of all processes in this round, in the order of ranks */
+    struct bkt_buf shares;    /* struct bkt_chunk_part of all processes in this round, by rank */
     size_t *n_shares;         /* of each process */
     size_t round;             /* number of my chunks in this round */
     struct bkt_buf send, got; /* messages; kept from round to round, since new memory takes time */
@@ -246,7 +246,7 @@ struct together {
 
 static uint64_t next_chunk(const struct together *t)
 {
-    struct bkt_wpiece p;
+    struct bkt_chunk_part p;
     return t->mine && bkt_wpieces_at(t->mine, t->at, &p) ? p.chunk : UINT64_MAX;
 }
 
@@ -254,7 +254,7 @@ static uint64_t next_chunk(const struct together *t)
  * least. */
 static uint64_t my_end(const struct together *t, uint64_t from)
 {
-    struct bkt_wpiece p;
+    struct bkt_chunk_part p;
     uint64_t bytes = 0, most = (uint64_t)t->c->size * bkt_max_u64(1, t->budget / t->chunk_bytes);
     uint64_t end = from > UINT64_MAX - most ? UINT64_MAX : from + most;
     for (uint64_t i = t->at; t->mine && bkt_wpieces_at(t->mine, i, &p) && p.chunk < end; i++) {
@@ -281,7 +281,7 @@ static int agree_round(const struct together *t, uint64_t *from, uint64_t *end, 
 static int gather_shares(struct together *t, uint64_t end, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf mine = {0};
-    struct bkt_wpiece p;
+    struct bkt_chunk_part p;
     int rc = BKT_OK;
     t->round = 0;
     for (uint64_t i = t->at; rc == BKT_OK && t->mine && bkt_wpieces_at(t->mine, i, &p) && p.chunk < end;
@@ -298,12 +298,12 @@ static int gather_shares(struct together *t, uint64_t end, struct bkt_err *err)
 
 /* The shares of the round, as cursors that move through the chunks: each process's are in ascending order. */
 struct owners {
-    const struct bkt_wpiece **at, **end; /* of each process */
+    const struct bkt_chunk_part **at, **end; /* of each process */
 };
 
 static int owners_init(struct owners *o, const struct together *t)
 {
-    const struct bkt_wpiece *s = (const void *)t->shares.ptr;
+    const struct bkt_chunk_part *s = (const void *)t->shares.ptr;
     o->at = calloc(t->c->size, sizeof(void *));
     o->end = calloc(t->c->size, sizeof(void *));
     for (unsigned r = 0; o->at && o->end && r < t->c->size; r++) {
@@ -348,7 +348,7 @@ static unsigned *owners_of_mine(struct together *t)
     struct owners o;
     unsigned *mine = calloc(t->round + 1, sizeof *mine), owner = 0;
     uint64_t chunk;
-    struct bkt_wpiece p;
+    struct bkt_chunk_part p;
     if (owners_init(&o, t) < 0) {
         free(mine);
         mine = NULL;

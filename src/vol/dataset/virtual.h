@@ -9,7 +9,6 @@
 #define BKT_VIRTUAL_H
 
 #include "vol/core/vol.h"
-#include "vol/dataset/plain_sources.h"
 
 static inline bool bkt_is_virtual(const struct bkt_vobj *dset)
 {
@@ -69,6 +68,25 @@ hid_t bkt_slab_select(const struct bkt_slab *s, hsize_t places);
 hid_t bkt_slab_block(const struct bkt_slab *s, hsize_t i);
 /** The name with its %b made @p i and %% made %; NULL: out of memory (free()). */
 char *bkt_mapping_name(const char *form, hsize_t i);
+
+/* ---- sources in plain HDF5 files in stores, which one call reads together ---- */
+
+/** Sources that stay open, so that their indexes need not be read again. */
+struct bkt_kept_source {
+    struct bkt_kept_source *next;
+    char *file, *name; /* as the mapping names them */
+    hid_t in;          /* the file */
+    struct bkt_vobj o; /* a handle of the dataset, which is o.native_id */
+};
+struct bkt_kept_sources {
+    struct bkt_kept_source *first;
+    size_t n;
+};
+struct bkt_kept_source *bkt_kept_find(const struct bkt_kept_sources *k, const char *file, const char *name);
+/** Takes over the ids, also after a failure. */
+BKT_NODISCARD int bkt_kept_add(struct bkt_kept_sources *k, const char *file, const char *name, hid_t in,
+                               hid_t dset, struct bkt_err *err);
+void bkt_kept_close(struct bkt_kept_sources *k);
 
 /** One virtual dataset, for one call. */
 struct bkt_view {

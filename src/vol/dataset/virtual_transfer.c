@@ -1,12 +1,198 @@
-/* Sources of virtual datasets that have grown or shrunk since they were mapped. */
+/* Reading and writing virtual datasets: every mapping that a selection touches is a transfer with its source.
+ * Sources in plain HDF5 files in stores are read together. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/list.h"
 #include "vol/core/hid.h"
+#include "vol/core/ops.h"
 #include "vol/core/transfer_list.h"
 #include "vol/dataset/virtual.h"
 #include "vol/vfd/store_driver.h"
+
+/* Reads that were put off. */
+struct bkt_sources {
+    struct bkt_pending *v;
+    size_t n, cap;
+    hid_t mem_type, dxpl; /* borrowed */
+    void *buf;
+    struct bkt_kept_sources *kept; /* borrowed; NULL: none */
+};
+
+#define TOGETHER 256 /* reads of one call */
+
+/* ---- sources that stay open ---- */
+
+struct bkt_kept_source *bkt_kept_find(const struct bkt_kept_sources *k, const char *file, const char *name)
+{
+    struct bkt_kept_source *s = k->first;
+    while (s && (strcmp(s->file, file) != 0 || strcmp(s->name, name) != 0))
+        s = s->next;
+    return s;
+}
+
+static void handle_init(struct bkt_vobj *o, hid_t dset)
+{
+    *o = (struct bkt_vobj){.ops = &bkt_plain_ops, .type = H5I_DATASET, .native_id = dset};
+}
+
+static void handle_fini(struct bkt_vobj *o)
+{
+    if (o->shadow)
+        o->shadow_free(o->shadow);
+    o->shadow = NULL;
+}
+
+/* A file that is closed strongly takes its ids along. */
+static void drop(hid_t id)
+{
+    if (id >= 0 && H5Iis_valid(id) > 0)
+        bkt_vobj_drop_id(id);
+}
+
+static void kept_free(struct bkt_kept_source *s)
+{
+    handle_fini(&s->o);
+    drop(s->o.native_id);
+    drop(s->in);
+    free(s->file);
+    free(s->name);
+    free(s);
+}
+
+int bkt_kept_add(struct bkt_kept_sources *k, const char *file, const char *name, hid_t in, hid_t dset,
+                 struct bkt_err *err)
+{
+    struct bkt_kept_source *s = calloc(1, sizeof *s);
+    if (!s) {
+        bkt_vobj_drop_id(dset);
+        bkt_vobj_drop_id(in);
+        BKT_NOMEM(err);
+    }
+    handle_init(&s->o, dset);
+    s->in = in;
+    s->file = strdup(file);
+    s->name = strdup(name);
+    if (!s->file || !s->name) {
+        kept_free(s);
+        BKT_NOMEM(err);
+    }
+    s->next = k->first;
+    k->first = s;
+    k->n++;
+    return BKT_OK;
+}
+
+void bkt_kept_close(struct bkt_kept_sources *k)
+{
+    while (k->first) {
+        struct bkt_kept_source *s = k->first;
+        k->first = s->next;
+        kept_free(s);
+    }
+    k->n = 0;
+}
+
+/* ---- reads that were put off ---- */
+
+struct bkt_pending {
+    hid_t dset, mem, src;
+    struct bkt_vobj own; /* unless the source is kept */
+    struct bkt_vobj *o;  /* NULL: own */
+};
+
+static void sources_init(struct bkt_sources *s, hid_t mem_type, hid_t dxpl, void *buf,
+                         struct bkt_kept_sources *kept)
+{
+    *s = (struct bkt_sources){.mem_type = mem_type, .dxpl = dxpl, .buf = buf, .kept = kept};
+}
+
+static void forget(struct bkt_sources *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        handle_fini(&s->v[i].own);
+        bkt_hid_closep(&s->v[i].src);
+        bkt_hid_closep(&s->v[i].mem);
+        bkt_vobj_drop_id(s->v[i].dset);
+    }
+    s->n = 0;
+}
+
+/* Reads that were put off and not done are dropped. */
+static void sources_fini(struct bkt_sources *s)
+{
+    forget(s);
+    free(s->v);
+}
+
+/* Whether two selections of one dataspace may have elements in common. */
+static bool meet(hid_t a, hid_t b)
+{
+    hsize_t from[2][H5S_MAX_RANK], to[2][H5S_MAX_RANK];
+    int rank = H5Sget_simple_extent_ndims(a);
+    if (rank != H5Sget_simple_extent_ndims(b) || H5Sget_select_bounds(a, from[0], to[0]) < 0 ||
+        H5Sget_select_bounds(b, from[1], to[1]) < 0)
+        return true;
+    for (int d = 0; d < rank; d++)
+        if (to[0][d] < from[1][d] || to[1][d] < from[0][d])
+            return false;
+    BKT_CLEANUP(bkt_hid_closep) hid_t both = H5Sselect_project_intersection(a, a, b);
+    return both < 0 || H5Sget_select_npoints(both) != 0;
+}
+
+/* Make all of them, side by side. */
+static int sources_read(struct bkt_sources *s, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) struct bkt_vobj **dsets = calloc(s->n + 1, sizeof(struct bkt_vobj *));
+    BKT_CLEANUP(bkt_freep) void **bufs = calloc(s->n + 1, sizeof *bufs);
+    BKT_CLEANUP(bkt_freep) hid_t *ids = calloc(s->n + 1, 3 * sizeof *ids);
+    if (!dsets || !bufs || !ids)
+        BKT_NOMEM(err);
+    struct bkt_io io = {.n = s->n,
+                        .dsets = dsets,
+                        .mem_types = ids,
+                        .mem_spaces = ids + s->n,
+                        .file_spaces = ids + 2 * s->n,
+                        .dxpl = s->dxpl,
+                        .bufs = bufs};
+    for (size_t i = 0; i < s->n; i++) {
+        struct bkt_pending *p = &s->v[i];
+        dsets[i] = p->o ? p->o : &p->own;
+        bufs[i] = s->buf;
+        ids[i] = s->mem_type;
+        ids[s->n + i] = p->mem;
+        ids[2 * s->n + i] = p->src;
+    }
+    int rc = s->n ? bkt_plain_transfer(&io, err) : BKT_OK;
+    forget(s);
+    return rc;
+}
+
+/* Later mappings come over earlier ones. */
+static int sources_before(struct bkt_sources *s, hid_t mem, struct bkt_err *err)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (meet(s->v[i].mem, mem))
+            return sources_read(s, err);
+    return BKT_OK;
+}
+
+/* Put off a read.  Takes over the ids of the dataset, and of the selections in memory and in it. */
+static int sources_add(struct bkt_sources *s, hid_t *dset, hid_t *mem, hid_t *src, struct bkt_err *err)
+{
+    BKT_PASS(s->n < TOGETHER ? sources_before(s, *mem, err) : sources_read(s, err));
+    if (bkt_list_room(&s->v, s->n, &s->cap, sizeof *s->v) < 0)
+        BKT_NOMEM(err);
+    struct bkt_pending *p = &s->v[s->n++];
+    *p = (struct bkt_pending){.dset = bkt_hid_take(dset), .mem = bkt_hid_take(mem), .src = bkt_hid_take(src)};
+    handle_init(&p->own, p->dset);
+    for (struct bkt_kept_source *k = s->kept ? s->kept->first : NULL; k && !p->o; k = k->next)
+        if (k->o.native_id == p->dset)
+            p->o = &k->o;
+    return BKT_OK;
+}
+
+/* ---- sources that have grown or shrunk since they were mapped ---- */
 
 /* The stored extent of a source is that of the time when the dataset was mapped.  If the source has grown
  * since, an endless selection leads beyond it, and HDF5 refuses such a selection in a plain file. */
@@ -59,9 +245,6 @@ static int virtual_clip(hid_t dset, hid_t *src, hid_t *mem, struct bkt_err *err)
     return part_mem < 0 || cut < 0 ? bkt_h5err_capture(err, "selecting what a source has") : BKT_OK;
 }
 
-/* Reading and writing virtual datasets: every mapping that a selection touches is a transfer with its source.
- */
-
 struct transfer {
     bool write;
     hid_t mem_type, mem_space, file_space, dxpl;
@@ -73,8 +256,8 @@ struct transfer {
 static int move_part(struct transfer *t, hid_t *dset, hid_t *mem, hid_t *src, struct bkt_err *err)
 {
     if (!t->write && vfd_behind(*dset))
-        return bkt_sources_add(&t->later, dset, mem, src, err);
-    BKT_PASS(bkt_sources_before(&t->later, *mem, err));
+        return sources_add(&t->later, dset, mem, src, err);
+    BKT_PASS(sources_before(&t->later, *mem, err));
     herr_t rc = t->write ? H5Dwrite(*dset, t->mem_type, *mem, *src, t->dxpl, t->buf)
                          : H5Dread(*dset, t->mem_type, *mem, *src, t->dxpl, t->buf);
     return rc < 0 ? bkt_h5err_capture(err, t->write ? "writing a source" : "reading a source") : BKT_OK;
@@ -262,7 +445,7 @@ static int read_touched(const struct bkt_view *v, struct transfer *t, struct bkt
             v->expect(v, all.v[k].file);
         BKT_PASS(transfer_source(v, &how, &all.v[i], err));
         if (i % BATCH == BATCH - 1)
-            BKT_PASS(bkt_sources_read(&t->later, err));
+            BKT_PASS(sources_read(&t->later, err));
     }
     return BKT_OK;
 }
@@ -282,7 +465,7 @@ static int run(const struct bkt_view *v, struct transfer *t, hid_t mem_space, hi
         BKT_PASS(read_touched(v, t, err));
     else
         BKT_PASS(bkt_view_visit(v, &(struct bkt_visit){transfer_source, t}, file, err));
-    return bkt_sources_read(&t->later, err);
+    return sources_read(&t->later, err);
 }
 
 int bkt_view_transfer(const struct bkt_view *v, const struct bkt_io *io, struct bkt_kept_sources *kept,
@@ -294,9 +477,9 @@ int bkt_view_transfer(const struct bkt_view *v, const struct bkt_io *io, struct 
                                       sources it reads */
     BKT_PASS(bkt_xfer_alone(io->dxpl, &alone, err));
     t.dxpl = alone;
-    bkt_sources_init(&t.later, t.mem_type, t.dxpl, t.buf, kept);
+    sources_init(&t.later, t.mem_type, t.dxpl, t.buf, kept);
     int rc = run(v, &t, io->mem_spaces[0], io->file_spaces[0], err);
-    bkt_sources_fini(&t.later);
+    sources_fini(&t.later);
     return rc;
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "chunk/dataset/chunk_object.h"
+#include "chunk/dataset/dataset.h"
 #include "schema/domain/domain.h"
 #include "tools/kerchunk/codecs.h"
 #include "tools/kerchunk/export/export.h"

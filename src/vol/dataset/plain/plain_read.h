@@ -10,7 +10,7 @@
 #define BKT_PLAIN_READ_H
 
 #include "vol/dataset/dataset_calls.h"
-#include "vol/dataset/plain_sources.h"
+#include "vol/dataset/virtual.h"
 #include "vol/vfd/store_driver.h"
 
 /** The addresses in elements of one type, as they are stored. */
