@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /** a*b and a+b.  False, with *out untouched: the result does not fit. */
 static inline bool bkt_mul_u64(uint64_t a, uint64_t b, uint64_t *out)
@@ -37,5 +38,14 @@ static inline uint64_t bkt_max_u64(uint64_t a, uint64_t b) { return a > b ? a : 
 
 /** ceil(a/b), b > 0 */
 static inline uint64_t bkt_ceil_div(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
+
+/** For qsort() of structs that begin with a uint64_t, ascending by it. */
+static inline int bkt_by_u64(const void *a, const void *b)
+{
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x < y ? -1 : x > y;
+}
 
 #endif

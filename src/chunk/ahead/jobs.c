@@ -82,17 +82,11 @@ static bool add(struct file_job *f, const struct bkt_object *o)
     return taken;
 }
 
-static int by_offset(const void *a, const void *b)
-{
-    const struct range *x = a, *y = b;
-    return x->off < y->off ? -1 : x->off > y->off;
-}
-
 /* Merges neighbouring ranges. */
 static void merge(struct file_job *f)
 {
     size_t n = 0;
-    qsort(f->v, f->n, sizeof *f->v, by_offset);
+    qsort(f->v, f->n, sizeof *f->v, bkt_by_u64);
     for (size_t i = 1; i < f->n; i++) {
         struct range *last = &f->v[n], *x = &f->v[i];
         if (x->off <= last->end + GAP && bkt_max_u64(x->end, last->end) - last->off <= PART)

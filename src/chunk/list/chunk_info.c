@@ -195,12 +195,6 @@ static int on_listed(const uint64_t *coord, uint64_t size, void *arg)
     return add_found(l, linear, size);
 }
 
-static int by_linear(const void *a, const void *b)
-{
-    const struct found *x = a, *y = b;
-    return x->linear < y->linear ? -1 : x->linear > y->linear;
-}
-
 static bool step(const struct bkt_dsetio *io, const uint64_t *grid, uint64_t *coord)
 {
     for (unsigned d = io->rank; d-- > 0; coord[d] = 0)
@@ -256,7 +250,7 @@ static int chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn 
         rc = head_chunks(&l, err);
     }
     if (rc == BKT_OK && l.n)
-        qsort(l.v, l.n, sizeof *l.v, by_linear);
+        qsort(l.v, l.n, sizeof *l.v, bkt_by_u64);
     for (size_t i = 0; rc == BKT_OK && i < l.n; i++) {
         struct bkt_chunk_info info = {true, BKT_WHOLE, l.v[i].size, 0, NULL};
         uint64_t              coord[BKT_MAX_RANK], rest = l.v[i].linear;

@@ -158,12 +158,6 @@ int bkt_reference_layout_file(struct bkt_dsetio *io, struct bkt_chunk_file **out
 
 /* ---- chunks that another folder found (HDF5's own index, a chunk locator), and their file ---- */
 
-static int by_index(const void *a, const void *b)
-{
-    const struct bkt_found_chunk *x = a, *y = b;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
 /* Chunks in the grid; UINT64_MAX: more than the type can count. */
 static uint64_t grid_total(const struct bkt_dsetio *io)
 {
@@ -192,7 +186,7 @@ static int replace(struct bkt_dsetio *io, struct bkt_found_chunk *v, size_t n, b
 {
     uint64_t bad;
     if (n)
-        qsort(v, n, sizeof *v, by_index);
+        qsort(v, n, sizeof *v, bkt_by_u64);
     if (!are_in_grid(io, v, n, &bad)) {
         free(v);
         BKT_FAIL(err, BKT_EFORMAT, "dataset %s has no chunk number %llu", io->obj->id.text,
@@ -230,7 +224,7 @@ static const struct bkt_found_chunk *find(const struct bkt_dsetio *io, const uin
     struct bkt_found_chunk want = {.index = 0};
     for (unsigned d = 0; d < io->rank; d++)
         want.index = want.index * bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]) + coord[d];
-    return io->n_found ? bsearch(&want, io->found, io->n_found, sizeof want, by_index) : NULL;
+    return io->n_found ? bsearch(&want, io->found, io->n_found, sizeof want, bkt_by_u64) : NULL;
 }
 
 /* The place that bkt_dsetio_set_found() or bkt_dsetio_add_found() gave; called by bkt_references_find().

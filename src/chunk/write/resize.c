@@ -137,16 +137,12 @@ static int cut_all(const struct resize *r, struct bkt_err *err)
 
 /* ---- which are stored ---- */
 
-static int add_stored(struct resize *r, const uint64_t *coord)
+static int add_stored(const uint64_t *coord, uint64_t size, void *arg)
 {
+    struct resize *r = arg;
     enum where w = where_is(r, coord);
-    return w == INSIDE ? BKT_OK : bkt_buf_add(w == OUTSIDE ? &r->gone : &r->cut, coord, one_coord(r));
-}
-
-static int on_stored(const uint64_t *coord, uint64_t size, void *arg)
-{
     (void)size;
-    return add_stored(arg, coord);
+    return w == INSIDE ? BKT_OK : bkt_buf_add(w == OUTSIDE ? &r->gone : &r->cut, coord, one_coord(r));
 }
 
 /* Sends requests for the chunks at the given coordinates, all at once. */
@@ -184,7 +180,7 @@ static int look_for(struct resize *r, struct bkt_buf *some, struct bkt_err *err)
     for (size_t i = 0; i < n; i++) {
         uint64_t coord[BKT_MAX_RANK];
         memcpy(coord, some->ptr + i * one_coord(r), one_coord(r));
-        if (there[i] && add_stored(r, coord) < 0)
+        if (there[i] && add_stored(coord, 0, r) < 0)
             BKT_NOMEM(err);
     }
     bkt_buf_clear(some);
@@ -227,7 +223,7 @@ static int list_stored(struct resize *r, struct bkt_err *err)
     stored |= bkt_wset_any_stored(r->ws);
     (void)pthread_mutex_unlock(&r->d->window.lock);
     if (stored)
-        BKT_PASS(can_list(r) ? bkt_chunk_keys_each(r->io, on_stored, r, err) : look_for_all(r, err));
+        BKT_PASS(can_list(r) ? bkt_chunk_keys_each(r->io, add_stored, r, err) : look_for_all(r, err));
     r->listed = true;
     return BKT_OK;
 }
@@ -244,7 +240,7 @@ static int clear_kept(struct resize *r, struct bkt_err *err)
         enum where         w = where_is(r, c->coord);
         bool               stored = c->base != BKT_BASE_ABSENT; /* perhaps stored by a flush after the list
                                                                    was made */
-        if (w != INSIDE && (stored || (w == CUT && bkt_wchunk_is_dirty(c))) && add_stored(r, c->coord) < 0)
+        if (w != INSIDE && (stored || (w == CUT && bkt_wchunk_is_dirty(c))) && add_stored(c->coord, 0, r) < 0)
             BKT_NOMEM(err);
         if (w == OUTSIDE) /* deleting doesn't disturb the walk */
             bkt_wchunk_drop(c);

@@ -125,12 +125,8 @@ static H5T_conv_t find_path(const struct bkt_conv *c, hid_t file, hid_t mem)
 
 static int field_index(hid_t compound, const char *name)
 {
-    int i;
-    H5E_BEGIN_TRY
-    {
-        i = H5Tget_member_index(compound, name);
-    }
-    H5E_END_TRY
+    int i = -1;
+    (void)PASS_ON(NULL, i = H5Tget_member_index(compound, name), "H5Tget_member_index");
     return i;
 }
 

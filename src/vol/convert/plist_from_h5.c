@@ -243,21 +243,6 @@ static int from_layout(hid_t id, struct bkt_layout *l, struct bkt_err *err)
     }
 }
 
-static int from_filters(hid_t id, struct bkt_dset *d, struct bkt_err *err)
-{
-    int n = H5Pget_nfilters(id);
-    if (n < 0)
-        return failed(err);
-    d->filters = calloc((size_t)n + 1, sizeof *d->filters);
-    if (!d->filters)
-        BKT_NOMEM(err);
-    while (d->n_filters < (size_t)n) {
-        unsigned i = (unsigned)d->n_filters++;
-        BKT_PASS(bkt_convert_from_filter(id, i, &d->filters[i], err));
-    }
-    return BKT_OK;
-}
-
 /* ---- fill value, times ---- */
 
 /* Fill values of the list @p id, which is our own: there too, bytes behind a string's NUL become zeros. */
@@ -322,7 +307,7 @@ int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hid_t type, hid_
     BKT_PASS(as_created(dcpl, d->type, file_type, space, kept, &list, err));
     BKT_PASS(object_properties(list, o, err));
     BKT_PASS(from_layout(list, &d->layout, err));
-    BKT_PASS(from_filters(list, d, err));
+    BKT_PASS(bkt_convert_from_filters(list, &d->filters, &d->n_filters, err));
     if (source && source->n_filters != d->n_filters && /* HDF5's list has no filters that it doesn't have */
         bkt_dset_copy_filters(source, d) < 0)
         BKT_NOMEM(err);

@@ -112,7 +112,7 @@ static int make_region(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
     BKT_PASS(open_region(in_file, r, &space, err));
-    return bkt_object_make_region(in_file, &r->dset, space, out, err);
+    return bkt_object_make_ref(in_file, &r->dset, space, NULL, out, err);
 }
 
 static int make_outside(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out,
@@ -130,9 +130,9 @@ static int make_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_re
         return make_outside(in_file, r, out, err);
     switch (r->kind) {
         case BKT_REGION_OBJECT:
-            return bkt_object_make_ref(in_file, &r->dset, out, err);
         case BKT_REGION_ATTR:
-            return bkt_object_make_attr_ref(in_file, &r->dset, r->attr, out, err);
+            return bkt_object_make_ref(in_file, &r->dset, H5I_INVALID_HID,
+                                       r->kind == BKT_REGION_ATTR ? r->attr : NULL, out, err);
         case BKT_REGION_NULL:
         case BKT_REGION_NONE:
         case BKT_REGION_ALL:

@@ -26,8 +26,9 @@ static int set_size(struct bkt_type *t, hid_t type, struct bkt_err *err)
 }
 
 /* Bytes that the schema has no name for */
-static int as_bytes(struct bkt_type *t, hid_t type, struct bkt_err *err)
+static int as_bytes(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
+    (void)depth;
     t->cls = BKT_T_OPAQUE;
     t->tag = strdup("");
     if (!t->tag)
@@ -51,11 +52,10 @@ static bool says_its_value(hid_t type, size_t size)
 static int from_integer(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
     H5T_order_t order = H5Tget_order(type);
-    (void)depth;
     BKT_PASS(set_size(t, type, err));
     if ((t->size & (t->size - 1)) != 0 || t->size > 8 || (order != H5T_ORDER_LE && order != H5T_ORDER_BE) ||
         !says_its_value(type, t->size))
-        return as_bytes(t, type, err);
+        return as_bytes(type, depth, t, err);
     t->cls        = BKT_T_INTEGER;
     t->big_endian = order == H5T_ORDER_BE;
     t->is_signed  = H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2;
@@ -64,7 +64,6 @@ static int from_integer(hid_t type, unsigned depth, struct bkt_type *t, struct b
 
 static int from_float(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
-    (void)depth;
     BKT_PASS(set_size(t, type, err));
     for (int big = 0; big < 2 && (t->size == 2 || t->size == 4 || t->size == 8); big++) {
         BKT_CLEANUP(bkt_hid_closep) hid_t std = H5I_INVALID_HID;
@@ -76,7 +75,7 @@ static int from_float(hid_t type, unsigned depth, struct bkt_type *t, struct bkt
             return BKT_OK;
     }
     t->is_signed = t->big_endian = false;
-    return as_bytes(t, type, err);
+    return as_bytes(type, depth, t, err);
 }
 
 static int from_string(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_err *err)
@@ -159,7 +158,7 @@ static int from_enum(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_
     if (t->base->cls != BKT_T_INTEGER) {
         bkt_type_free(t->base);
         t->base = NULL;
-        return as_bytes(t, type, err);
+        return as_bytes(type, depth, t, err);
     }
     t->cls  = BKT_T_ENUM;
     t->size = t->base->size, t->is_signed = t->base->is_signed, t->big_endian = t->base->big_endian;
@@ -256,18 +255,12 @@ static int from_compound(hid_t type, unsigned depth, struct bkt_type *t, struct 
     return BKT_OK;
 }
 
-static int from_time(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_err *err)
-{
-    (void)depth;
-    return as_bytes(t, type, err);
-}
-
 typedef int from_fn(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_err *err);
 
 static int from_depth(hid_t type, unsigned depth, struct bkt_type **out, struct bkt_err *err)
 {
     static from_fn *const from[] = {
-        [H5T_INTEGER] = from_integer,   [H5T_FLOAT] = from_float,         [H5T_TIME] = from_time,
+        [H5T_INTEGER] = from_integer,   [H5T_FLOAT] = from_float,         [H5T_TIME] = as_bytes,
         [H5T_STRING] = from_string,     [H5T_BITFIELD] = from_integer,    [H5T_OPAQUE] = from_opaque,
         [H5T_COMPOUND] = from_compound, [H5T_REFERENCE] = from_reference, [H5T_ENUM] = from_enum,
         [H5T_VLEN] = from_vlen,         [H5T_ARRAY] = from_array};

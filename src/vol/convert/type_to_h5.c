@@ -393,16 +393,10 @@ static int make_opaque(const struct bkt_type *t, hid_t *out, struct bkt_err *err
     return bytes_of(t->size, t->tag ? t->tag : "", out, err);
 }
 
-static int make_objref(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
+static int make_ref(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
-    (void)t;
-    return done(H5Tcopy(H5T_STD_REF_OBJ), "copying the reference type", out, err);
-}
-
-static int make_regref(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
-{
-    (void)t;
-    return done(H5Tcopy(H5T_STD_REF_DSETREG), "copying the region reference type", out, err);
+    return done(H5Tcopy(t->cls == BKT_T_OBJREF ? H5T_STD_REF_OBJ : H5T_STD_REF_DSETREG),
+                "copying a reference type", out, err);
 }
 
 typedef int make_fn(const struct bkt_type *t, hid_t *out, struct bkt_err *err);
@@ -412,8 +406,8 @@ int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
     static make_fn *const makers[] = {
         [BKT_T_INTEGER] = make_integer, [BKT_T_FLOAT] = make_float,       [BKT_T_STRING] = make_string,
         [BKT_T_VLEN] = make_vlen,       [BKT_T_COMPOUND] = make_compound, [BKT_T_ARRAY] = make_array,
-        [BKT_T_ENUM] = make_enum,       [BKT_T_OPAQUE] = make_opaque,     [BKT_T_OBJREF] = make_objref,
-        [BKT_T_REGREF] = make_regref};
+        [BKT_T_ENUM] = make_enum,       [BKT_T_OPAQUE] = make_opaque,     [BKT_T_OBJREF] = make_ref,
+        [BKT_T_REGREF] = make_ref};
     if (t->bad)
         BKT_FAIL(err, BKT_EFORMAT, "%s", t->bad);
     if (t->encoded.len)

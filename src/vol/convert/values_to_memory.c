@@ -422,7 +422,7 @@ static int one_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
     }
     BKT_PASS(bkt_ref_parse(element(col, i), c->src, &id, r->err));
     *made = id.text[0] != '\0';
-    return *made ? bkt_object_make_ref(r->in_file, &id, out, r->err) : BKT_OK;
+    return *made ? bkt_object_make_ref(r->in_file, &id, H5I_INVALID_HID, NULL, out, r->err) : BKT_OK;
 }
 
 static int new_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,

@@ -208,6 +208,21 @@ int bkt_convert_from_filter(hid_t id, unsigned i, struct bkt_filter_desc *f, str
     return BKT_OK;
 }
 
+int bkt_convert_from_filters(hid_t dcpl, struct bkt_filter_desc **out, size_t *n, struct bkt_err *err)
+{
+    int count = H5Pget_nfilters(dcpl);
+    if (count < 0)
+        return bkt_h5err_capture(err, "asking about a creation property list");
+    *n = 0;
+    if (!(*out = calloc((size_t)count + 1, sizeof **out)))
+        BKT_NOMEM(err);
+    while (*n < (size_t)count) {
+        unsigned i = (unsigned)(*n)++;
+        BKT_PASS(bkt_convert_from_filter(dcpl, i, &(*out)[i], err));
+    }
+    return BKT_OK;
+}
+
 /* ---- HDF5's table of filters ---- */
 
 struct bkt_filters_held {
@@ -446,16 +461,9 @@ static bool filters_of(hid_t dset, struct filters *l)
         return true;
     }
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
-    int                               n    = dcpl < 0 ? -1 : H5Pget_nfilters(dcpl);
-    if (n < 0 || !(l->own = calloc((size_t)n + 1, sizeof *l->own)))
-        return false;
+    bool ok = dcpl >= 0 && bkt_convert_from_filters(dcpl, &l->own, &l->n, NULL) == BKT_OK;
     l->v = l->own;
-    while (l->n < (size_t)n) {
-        unsigned i = (unsigned)l->n++;
-        if (bkt_convert_from_filter(dcpl, i, &l->own[i], NULL) < 0)
-            return false;
-    }
-    return true;
+    return ok;
 }
 
 /* HSDS's lists seldom have parameters; readers compute the same values as HDF5. */

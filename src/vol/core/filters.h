@@ -43,6 +43,10 @@ void bkt_filters_unmark(hid_t dcpl);
 BKT_NODISCARD int bkt_convert_from_filter(hid_t dcpl, unsigned i, struct bkt_filter_desc *f,
                                           struct bkt_err *err);
 
+/** All filters of a creation list; *out is the caller's, also after a failure: each cd and the list. */
+BKT_NODISCARD int bkt_convert_from_filters(hid_t dcpl, struct bkt_filter_desc **out, size_t *n,
+                                           struct bkt_err *err);
+
 /** Make HDF5 accept filters that it can't find: a mandatory filter becomes optional. */
 herr_t bkt_filters_relax(hid_t dcpl);
 /** Give each filter of @p list the flags and parameters that it has in @p dcpl; both have the same filters in

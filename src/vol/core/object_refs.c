@@ -104,7 +104,7 @@ int bkt_object_root_id(struct bkt_vobj *in_file, hid_t *out, struct bkt_err *err
     return *out < 0 ? BKT_EHDF5 : BKT_OK;
 }
 
-static int make_any_ref(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, const char *attr,
+int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, const char *attr,
                         H5R_ref_t *out, struct bkt_err *err)
 {
     hid_t loc = H5I_INVALID_HID;
@@ -130,24 +130,6 @@ int bkt_object_make_old_region(struct bkt_vobj *in_file, const struct bkt_id *id
     lookup_answer = NULL;
     (void)H5Idec_ref(loc);
     return rc;
-}
-
-int bkt_object_make_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, H5R_ref_t *out,
-                           struct bkt_err *err)
-{
-    return make_any_ref(in_file, id, region, NULL, out, err);
-}
-
-int bkt_object_make_attr_ref(struct bkt_vobj *in_file, const struct bkt_id *id, const char *attr,
-                             H5R_ref_t *out, struct bkt_err *err)
-{
-    return make_any_ref(in_file, id, H5I_INVALID_HID, attr, out, err);
-}
-
-int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_ref_t *out,
-                        struct bkt_err *err)
-{
-    return make_any_ref(in_file, id, H5I_INVALID_HID, NULL, out, err);
 }
 
 /* ---- stored -> H5R_ref_t ---- */

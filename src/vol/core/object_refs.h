@@ -22,17 +22,11 @@ BKT_NODISCARD int bkt_object_of_ref(const H5R_ref_t *ref, struct bkt_vobj *in_fi
 BKT_NODISCARD int bkt_object_make_old_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region,
                                              unsigned char *out, struct bkt_err *err);
 
-/** A reference value for reading into H5T_STD_REF memory: H5Rcreate_object() by id. */
-BKT_NODISCARD int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_ref_t *out,
-                                      struct bkt_err *err);
-/** The same for a dataset region: H5Rcreate_region(); @p region is the dataset's dataspace with its
- * selection. */
-BKT_NODISCARD int bkt_object_make_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region,
-                                         H5R_ref_t *out, struct bkt_err *err);
-
-/** The same for an attribute: H5Rcreate_attr(). */
-BKT_NODISCARD int bkt_object_make_attr_ref(struct bkt_vobj *in_file, const struct bkt_id *id,
-                                           const char *attr, H5R_ref_t *out, struct bkt_err *err);
+/** A reference value for reading into H5T_STD_REF memory, by id.
+ *  @param region  H5Rcreate_region(): the dataset's dataspace with its selection; negative: none
+ *  @param attr    H5Rcreate_attr(); NULL: H5Rcreate_object(), unless @p region is given */
+BKT_NODISCARD int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region,
+                                      const char *attr, H5R_ref_t *out, struct bkt_err *err);
 
 /* ---- for the callbacks: HDF5 makes references by asking us ---- */
 /** H5VL_OBJECT_GET_NAME: whether bkt_object_of_ref() asks, which needs only the target and no name. */

@@ -12,15 +12,9 @@
 bool bkt_xfer_is_collective(hid_t dxpl)
 {
     H5FD_mpio_xfer_t mode = H5FD_MPIO_INDEPENDENT;
-    herr_t           rc;
     if (dxpl == H5P_DEFAULT || dxpl == H5P_DATASET_XFER_DEFAULT)
         return false;
-    H5E_BEGIN_TRY
-    {
-        rc = H5Pget(dxpl, MODE, &mode);
-    }
-    H5E_END_TRY
-    return rc >= 0 && mode == H5FD_MPIO_COLLECTIVE;
+    return PASS_ON(NULL, H5Pget(dxpl, MODE, &mode), "H5Pget") == BKT_OK && mode == H5FD_MPIO_COLLECTIVE;
 }
 
 int bkt_xfer_alone(hid_t dxpl, hid_t *out, struct bkt_err *err)

@@ -408,22 +408,6 @@ static int exchange_pieces(struct together *t, int *rc, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int rounds(struct together *t, struct bkt_err *err)
-{
-    int rc = BKT_OK;
-    uint64_t from, end, n = 0;
-    for (;; n++) {
-        BKT_PASS(agree_round(t, &from, &end, err));
-        if (from == UINT64_MAX)
-            break;
-        BKT_PASS(gather_shares(t, end, err));
-        BKT_PASS(exchange_pieces(t, &rc, rc < 0 ? NULL : err));
-    }
-    bkt_trace(BKT_TRACE_CHUNK, "collective write of %u processes: %llu rounds", t->c->size,
-              (unsigned long long)n);
-    return rc;
-}
-
 /* Chunks have the same numbers in all processes only if the extent is the same: another program may have
  * changed it between their reads of the dataset. */
 static int check_extent(struct bkt_comm *c, const struct bkt_dsetio *io, struct bkt_err *err)
@@ -438,10 +422,21 @@ static int check_extent(struct bkt_comm *c, const struct bkt_dsetio *io, struct 
     return BKT_OK;
 }
 
-static int write_all(struct together *t, struct bkt_err *err)
+static int write_rounds(struct together *t, struct bkt_err *err)
 {
+    int rc = BKT_OK;
+    uint64_t from, end, n = 0;
     BKT_PASS(check_extent(t->c, t->io, err));
-    return rounds(t, err);
+    for (;; n++) {
+        BKT_PASS(agree_round(t, &from, &end, err));
+        if (from == UINT64_MAX)
+            break;
+        BKT_PASS(gather_shares(t, end, err));
+        BKT_PASS(exchange_pieces(t, &rc, rc < 0 ? NULL : err));
+    }
+    bkt_trace(BKT_TRACE_CHUNK, "collective write of %u processes: %llu rounds", t->c->size,
+              (unsigned long long)n);
+    return rc;
 }
 
 int bkt_collective_write(struct bkt_comm *c, struct bkt_dsetio *io, const struct bkt_write *w,
@@ -460,7 +455,7 @@ int bkt_collective_write(struct bkt_comm *c, struct bkt_dsetio *io, const struct
     if (rc < 0 || !t.load || !t.n_shares)
         rc = bkt_err_copy(err, rc < 0 ? rc : BKT_ENOMEM, &why);
     else /* an owner's failure must reach those who would wait for it in the next part */
-        rc = bkt_comm_agree(c, write_all(&t, err), err);
+        rc = bkt_comm_agree(c, write_rounds(&t, err), err);
     bkt_wpieces_free(t.mine);
     free(t.load);
     free(t.n_shares);

@@ -88,14 +88,10 @@ int bkt_dsel_move(hid_t iter, unsigned char *buf, unsigned char *packed, size_t 
 
 bool bkt_dsel_has_transform(hid_t dxpl)
 {
-    ssize_t n;
+    ssize_t n = 0;
     if (dxpl == H5P_DEFAULT || dxpl == H5P_DATASET_XFER_DEFAULT)
         return false;
-    H5E_BEGIN_TRY
-    {
-        n = H5Pget_data_transform(dxpl, NULL, 0);
-    }
-    H5E_END_TRY
+    (void)PASS_ON(NULL, n = H5Pget_data_transform(dxpl, NULL, 0), "H5Pget_data_transform");
     return n > 0;
 }
 

@@ -101,12 +101,6 @@ struct bkt_pending {
     struct bkt_vobj *o;  /* NULL: own */
 };
 
-static void sources_init(struct bkt_sources *s, hid_t mem_type, hid_t dxpl, void *buf,
-                         struct bkt_kept_sources *kept)
-{
-    *s = (struct bkt_sources){.mem_type = mem_type, .dxpl = dxpl, .buf = buf, .kept = kept};
-}
-
 static void forget(struct bkt_sources *s)
 {
     for (size_t i = 0; i < s->n; i++) {
@@ -116,13 +110,6 @@ static void forget(struct bkt_sources *s)
         bkt_vobj_drop_id(s->v[i].dset);
     }
     s->n = 0;
-}
-
-/* Reads that were put off and not done are dropped. */
-static void sources_fini(struct bkt_sources *s)
-{
-    forget(s);
-    free(s->v);
 }
 
 /* Whether two selections of one dataspace may have elements in common. */
@@ -477,9 +464,10 @@ int bkt_view_transfer(const struct bkt_view *v, const struct bkt_io *io, struct 
                                       sources it reads */
     BKT_PASS(bkt_xfer_alone(io->dxpl, &alone, err));
     t.dxpl = alone;
-    sources_init(&t.later, t.mem_type, t.dxpl, t.buf, kept);
+    t.later = (struct bkt_sources){.mem_type = t.mem_type, .dxpl = t.dxpl, .buf = t.buf, .kept = kept};
     int rc = run(v, &t, io->mem_spaces[0], io->file_spaces[0], err);
-    sources_fini(&t.later);
+    forget(&t.later); /* reads that were put off and not done are dropped */
+    free(t.later.v);
     return rc;
 }
 

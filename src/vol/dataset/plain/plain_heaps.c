@@ -71,12 +71,6 @@ static bool is_gap(const struct fore_range *before, uint64_t end, uint64_t left)
     return end > from && end - from <= bkt_min_u64(GAP_MAX, left) && end - from <= GAP_TIMES * before->len;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct fore_range *x = a, *y = b;
-    return x->off < y->off ? -1 : x->off > y->off;
-}
-
 static bool is_proven(const struct bkt_shadow *s, const struct fore_range *r, size_t n)
 {
     for (size_t i = 0; i + 1 < n && i < LOOKS; i++)
@@ -94,7 +88,7 @@ static uint64_t gaps_join(const struct bkt_shadow *s, struct fore_range *r, size
     uint64_t joined = 0;
     if (n < 2 || s->heaps_elsewhere)
         return 0;
-    qsort(r, n, sizeof *r, by_place);
+    qsort(r, n, sizeof *r, bkt_by_u64);
     /* The bytes that came with the open may end with collections of the first chunks. */
     bool front = r[0].off > VFD_FIRST && r[0].off - VFD_FIRST <= bkt_min_u64(GAP_MAX, left) &&
                  has_heap(s, VFD_FIRST - BESIDE * 4096, VFD_FIRST);
@@ -154,17 +148,11 @@ static int scan(struct addresses *a, const struct bkt_heap_spots *spots, const u
     return BKT_OK;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 static void make_unique(struct addresses *a)
 {
     size_t n = 0;
     if (a->n)
-        qsort(a->v, a->n, sizeof *a->v, by_value);
+        qsort(a->v, a->n, sizeof *a->v, bkt_by_u64);
     for (size_t i = 0; i < a->n; i++)
         if (!n || a->v[i] != a->v[n - 1])
             a->v[n++] = a->v[i];

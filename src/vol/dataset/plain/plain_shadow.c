@@ -207,16 +207,9 @@ static bool is_refused(const struct bkt_filter_desc *f)
 
 static int take_filters(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
 {
-    int n = H5Pget_nfilters(dcpl);
-    if (n < 0)
-        return bkt_h5err_capture(err, "asking for filters");
-    if (!(d->filters = calloc((size_t)n + 1, sizeof *d->filters)))
-        BKT_NOMEM(err);
-    while (d->n_filters < (size_t)n) {
-        unsigned i = (unsigned)d->n_filters++;
-        BKT_PASS(bkt_convert_from_filter(dcpl, i, &d->filters[i], err));
+    BKT_PASS(bkt_convert_from_filters(dcpl, &d->filters, &d->n_filters, err));
+    for (size_t i = 0; i < d->n_filters; i++)
         s->native = s->native || is_refused(&d->filters[i]);
-    }
     return BKT_OK;
 }
 
