@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/thread.h"
 #include "chunk/chunk.h"
 #include "base/os/fork.h"
 #include "base/map.h"
@@ -223,10 +224,9 @@ uint64_t          bkt_cache_limit(const struct bkt_cache *c) { return c->limit; 
 
 void bkt_cache_clear(struct bkt_cache *c)
 {
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     while (c->lru.next != &c->lru)
         drop(c, c->lru.next);
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 /* ---- names ---- */
@@ -280,7 +280,7 @@ static struct bkt_cache_name *name_of(struct bkt_cache *c, const void *name, siz
 
 uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n, struct bkt_cache_name **hold)
 {
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     struct bkt_cache_name *known = name_of(c, name, n), *before = *hold;
     uint64_t          space = known ? known->space : 0;
     if (known)
@@ -288,7 +288,6 @@ uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n, struct
     if (before)
         before->holders--;
     *hold = known;
-    (void)pthread_mutex_unlock(&c->lock);
     return space;
 }
 
@@ -296,28 +295,23 @@ void bkt_cache_let_go(struct bkt_cache *c, struct bkt_cache_name **hold)
 {
     if (!*hold)
         return;
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     (*hold)->holders--;
     *hold = NULL;
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 size_t bkt_cache_n_names(struct bkt_cache *c)
 {
-    (void)pthread_mutex_lock(&c->lock);
-    size_t n = bkt_map_count(c->names);
-    (void)pthread_mutex_unlock(&c->lock);
-    return n;
+    BKT_HOLD(&c->lock);
+    return bkt_map_count(c->names);
 }
 
 const struct bkt_overlay *bkt_cache_overlay(struct bkt_cache *c)
 {
     if (!c)
         return NULL;
-    (void)pthread_mutex_lock(&c->lock);
-    const struct bkt_overlay *o = c->overlay;
-    (void)pthread_mutex_unlock(&c->lock);
-    return o;
+    BKT_HOLD(&c->lock);
+    return c->overlay;
 }
 
 void *bkt_cache_layer(struct bkt_cache *c, const struct bkt_overlay *made, struct bkt_domain *dom)
@@ -352,7 +346,7 @@ void bkt_cache_put(struct bkt_cache *c, uint64_t space, uint64_t pos, struct bkt
     uint64_t cost = cost_of(e);
     if (!space || cost > c->limit)
         return;
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     struct bkt_cache_entry *old = tree_floor(c, space, pos);
     if (old && old->pos == pos && (old->len >= e->len || old == e) && !old->missing) {
         touch(c, old); /* another thread was quicker, or has more bytes */
@@ -366,14 +360,13 @@ void bkt_cache_put(struct bkt_cache *c, uint64_t space, uint64_t pos, struct bkt
         ring_add(c, e);
         c->used += cost;
     }
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 struct bkt_cache_entry *bkt_cache_get(struct bkt_cache *c, uint64_t space, uint64_t pos)
 {
     if (!space)
         return NULL;
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     struct bkt_cache_entry *e = tree_floor(c, space, pos);
     if (e && e->pos == pos) {
         touch(c, e);
@@ -381,7 +374,6 @@ struct bkt_cache_entry *bkt_cache_get(struct bkt_cache *c, uint64_t space, uint6
     } else {
         e = NULL;
     }
-    (void)pthread_mutex_unlock(&c->lock);
     return e;
 }
 
@@ -390,11 +382,10 @@ uint64_t bkt_cache_before(struct bkt_cache *c, uint64_t space, uint64_t pos)
     uint64_t n = 0;
     if (!space || !pos)
         return 0;
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     const struct bkt_cache_entry *e = tree_floor(c, space, pos - 1);
     if (e && pos - 1 - e->pos < e->len)
         n = e->len;
-    (void)pthread_mutex_unlock(&c->lock);
     return n;
 }
 
@@ -436,7 +427,7 @@ struct bkt_cache_entry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uin
     struct bkt_cache_entry *out = NULL;
     if (!space || !len)
         return NULL;
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     struct bkt_cache_entry *e = tree_floor(c, space, pos);
     if (e && pos - e->pos < e->len && e->len - (pos - e->pos) >= len) {
         touch(c, e);
@@ -446,7 +437,6 @@ struct bkt_cache_entry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uin
         out    = assemble(c, space, pos, len);
         *delta = 0;
     }
-    (void)pthread_mutex_unlock(&c->lock);
     return out;
 }
 
@@ -455,8 +445,7 @@ void bkt_cache_drop(struct bkt_cache *c, uint64_t space, uint64_t from, uint64_t
     struct bkt_cache_entry *e;
     if (!space || !n)
         return;
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     while ((e = tree_floor(c, space, from + n - 1)) && e->pos >= from)
         drop(c, e);
-    (void)pthread_mutex_unlock(&c->lock);
 }

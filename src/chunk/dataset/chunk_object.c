@@ -109,8 +109,7 @@ static int blosc_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *
             level = (int)ds->filters[i].level;
     if (in.n > BLOSC_MAX_BUFFERSIZE)
         BKT_FAIL(err, BKT_EUNSUP, "a chunk of %zu bytes is more than a blosc frame can hold", in.n);
-    if (bkt_buf_resize(out, in.n + BLOSC_MAX_OVERHEAD) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(out, in.n + BLOSC_MAX_OVERHEAD));
     int n = blosc_compress_ctx(level, shuffle, size, in.n, in.p, out->ptr, in.n + BLOSC_MAX_OVERHEAD,
                                codec ? codec : "lz4", 0, 1);
     if (n <= 0)
@@ -128,8 +127,7 @@ static int zlib_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c
         if (ds->filters[i].id == BKT_FILTER_DEFLATE && ds->filters[i].has_level && ds->filters[i].level <= 9)
             level = (int)ds->filters[i].level;
     if (c->shuffle == 1 && c->elem_size > 1) {
-        if (bkt_buf_resize(&shuffled, in.n) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_buf_resize(&shuffled, in.n));
         bkt_shuffle(in.p, shuffled.ptr, in.n, c->elem_size);
         in.p = shuffled.ptr;
     }
@@ -157,8 +155,7 @@ static int hsds_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c
         bkt_buf_move(out, &bits);
         return BKT_OK;
     }
-    if (bkt_buf_resize(out, n) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(out, n));
     if (n)
         memcpy(out->ptr, src, n);
     return BKT_OK;
@@ -284,8 +281,7 @@ int bkt_chunk_object_as_hdf5(const struct bkt_dsetio *io, struct bkt_buf *b, uin
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf plain = {0};
     if (!bkt_chunk_object_is_hsds(io, b->ptr, b->len, b->len) && !may_be_plain(io, b->len))
         return BKT_OK;
-    if (bkt_buf_resize(&plain, io->chunk_bytes) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(&plain, io->chunk_bytes));
     if (!is_hsds(io, b, plain.ptr))
         return BKT_OK;
     BKT_PASS(decode_hsds(io, b->ptr, b->len, plain.ptr, err));
@@ -338,8 +334,7 @@ static int encode_nulls(const struct bkt_dsetio *io, const void *src, size_t n, 
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf     plain = {0};
     BKT_CLEANUP(bkt_nulls_fini) struct bkt_nulls nulls = {.n_empty = 0};
-    if (bkt_buf_add(&plain, src, n) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_add(&plain, src, n));
     BKT_PASS(bkt_nulls_take(io->ds->type, plain.ptr, plain.len, &nulls, err));
     BKT_PASS(bkt_nulls_append(&nulls, &plain, err));
     return hsds_encode(io->ds, &io->codec, plain.ptr, plain.len, out, err);

@@ -1,6 +1,7 @@
 #include "chunk/dataset/window.h"
 
 #include "base/num.h"
+#include "base/os/thread.h"
 
 void bkt_window_init(struct bkt_window *w, uint64_t limit)
 {
@@ -36,7 +37,7 @@ static bool help(struct bkt_window *w)
 
 void bkt_window_enter(struct bkt_window *w, uint64_t cost)
 {
-    (void)pthread_mutex_lock(&w->lock);
+    BKT_HOLD(&w->lock);
     while (bkt_window_is_full(w, cost)) {
         if (help(w))
             continue;
@@ -48,7 +49,6 @@ void bkt_window_enter(struct bkt_window *w, uint64_t cost)
     }
     if (cost)
         bkt_window_add(w, cost);
-    (void)pthread_mutex_unlock(&w->lock);
 }
 
 void bkt_window_add(struct bkt_window *w, uint64_t cost)
@@ -61,10 +61,9 @@ void bkt_window_add(struct bkt_window *w, uint64_t cost)
  * meanwhile. */
 static void leave_last(struct bkt_window *w)
 {
-    (void)pthread_mutex_lock(&w->lock);
+    BKT_HOLD(&w->lock);
     if (atomic_fetch_sub(&w->n, 1) == 1)
         (void)pthread_cond_signal(&w->wake);
-    (void)pthread_mutex_unlock(&w->lock);
 }
 
 void bkt_window_leave(struct bkt_window *w, uint64_t cost)
@@ -103,8 +102,7 @@ void bkt_window_submit(struct bkt_window *w, bool by_caller, struct bkt_job *job
         bkt_pool_submit(job);
         return;
     }
-    (void)pthread_mutex_lock(&w->lock);
+    BKT_HOLD(&w->lock);
     bkt_jobs_add(&w->mine, job);
     (void)pthread_cond_broadcast(&w->wake);
-    (void)pthread_mutex_unlock(&w->lock);
 }

@@ -74,8 +74,7 @@ static int frame_block(const unsigned char *bits, size_t n, bool zstd, int level
                        struct bkt_err *err)
 {
     size_t at = out->len, bound = zstd ? ZSTD_compressBound(n) : (size_t)LZ4_compressBound((int)n), got;
-    if (bkt_buf_resize(out, at + 4 + bound) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(out, at + 4 + bound));
     if (zstd) {
         got = ZSTD_compress(out->ptr + at + 4, bound, bits, n, level);
         got = ZSTD_isError(got) ? 0 : got;
@@ -114,8 +113,7 @@ static int encode_blocks(struct bkt_span in, size_t es, size_t block, int form, 
         done += n * es;
         left -= n;
     }
-    if (bkt_buf_add(out, in.p + done, in.n - done) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_add(out, in.p + done, in.n - done));
     return BKT_OK;
 }
 
@@ -131,8 +129,7 @@ int bkt_bitshuffle_frame(struct bkt_span in, size_t elem_size, size_t block, boo
         BKT_FAIL(err, BKT_ERANGE, "bitshuffle: block of %zu elements", block);
     bkt_put_be(head, 8, in.n);
     bkt_put_be(head + 8, 4, block * elem_size);
-    if (bkt_buf_add(out, head, sizeof head) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_add(out, head, sizeof head));
     return encode_blocks(in, elem_size, block, zstd ? FORM_ZSTD : FORM_LZ4, level, out, err);
 }
 

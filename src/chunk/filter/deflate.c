@@ -76,8 +76,7 @@ int bkt_deflate_grow(struct bkt_span in, size_t max, struct bkt_buf *out, struct
     size_t cap = in.n < max / 4 ? 4 * in.n : max;
     for (;;) {
         bkt_buf_clear(out);
-        if (bkt_buf_resize(out, cap ? cap : 1) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_buf_resize(out, cap ? cap : 1));
         struct bkt_room room = {out->ptr, cap, 0};
         int rc = bkt_deflate_decode(&none, in, &room, cap == max ? err : NULL);
         if (rc == BKT_OK) {

@@ -94,8 +94,7 @@ static int decode_wrapped(const struct bkt_hsds_codec *c, struct bkt_span s, uns
     if (bkt_blosc_head(s, &h)) {
         if (h.n_bytes > max)
             return wrong_length(h.n_bytes, n_dst, err);
-        if (bkt_buf_resize(&inner, h.n_bytes) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_buf_resize(&inner, h.n_bytes));
         struct bkt_room out = {inner.ptr, h.n_bytes, 0};
         BKT_PASS(exact(bkt_blosc_decode(&no_params, s, &out, err), &out, h.n_bytes, err));
     } else {
@@ -150,8 +149,7 @@ int bkt_hsds_decode_var(const struct bkt_hsds_codec *c, const void *in, size_t n
     if (c->compressed && bkt_blosc_head(s, &h)) {
         if (h.n_bytes > c->max_out)
             BKT_FAIL(err, BKT_EFORMAT, "chunk of %zu bytes is over the limit of %zu", h.n_bytes, c->max_out);
-        if (bkt_buf_resize(out, h.n_bytes) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_buf_resize(out, h.n_bytes));
         struct bkt_room room = {out->ptr, h.n_bytes, 0};
         return exact(bkt_blosc_decode(&no_params, s, &room, err), &room, h.n_bytes, err);
     }
@@ -159,7 +157,6 @@ int bkt_hsds_decode_var(const struct bkt_hsds_codec *c, const void *in, size_t n
         return bkt_deflate_grow(s, c->max_out, out, err);
     if (n_in > c->max_out)
         BKT_FAIL(err, BKT_EFORMAT, "chunk of %zu bytes is over the limit of %zu", n_in, c->max_out);
-    if (bkt_buf_add(out, in, n_in) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_add(out, in, n_in));
     return BKT_OK;
 }

@@ -212,8 +212,7 @@ int bkt_lzf_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_bu
             BKT_NOMEM(err);
         done = place + len;
     }
-    if (lzf_literals(in.p + done, in.n - done, out) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, lzf_literals(in.p + done, in.n - done, out));
     if (out->len - at >= in.n)
         BKT_FAIL(err, BKT_ERANGE, "lzf: %zu bytes can't be made shorter", in.n);
     return BKT_OK;
@@ -264,14 +263,12 @@ int bkt_snappy_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt
     BKT_PASS(search_init(&s, in, 65535, err));
     for (size_t v = in.n; n == 0 || v; v >>= 7)
         size[n++] = (unsigned char)((v & 127) | (v > 127 ? 128 : 0));
-    if (bkt_buf_add(out, size, n) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_add(out, size, n));
     while (next_match(&s, &place, &distance, &len)) {
         if (snappy_literals(in.p + done, place - done, out) < 0 || snappy_copy(distance, len, out) < 0)
             BKT_NOMEM(err);
         done = place + len;
     }
-    if (snappy_literals(in.p + done, in.n - done, out) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, snappy_literals(in.p + done, in.n - done, out));
     return BKT_OK;
 }

@@ -298,8 +298,7 @@ int bkt_shuffle_encode(const struct bkt_filter *f, struct bkt_span in, struct bk
                        struct bkt_err *err)
 {
     size_t es = f->n_cd && f->cd[0] ? f->cd[0] : f->elem_size, at = out->len;
-    if (bkt_buf_resize(out, at + in.n) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(out, at + in.n));
     bkt_shuffle(in.p, out->ptr + at, in.n, es);
     return BKT_OK;
 }

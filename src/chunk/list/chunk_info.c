@@ -58,15 +58,13 @@ static int look_at(const struct bkt_dsetio *io, enum bkt_op op, const uint64_t *
                    struct bkt_chunk_info *info, size_t n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
-    if (bkt_reqs_init(&reqs, n) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_reqs_init(&reqs, n));
     for (size_t i = 0; i < n; i++) {
         struct bkt_req *q = &reqs.v[i];
         *q                = (struct bkt_req){.op = op};
         if (op == BKT_GET)
             q->len = BKT_CHUNK_OBJECT_LOOK, q->may_be_short = q->small = true;
-        if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coords + i * io->rank, &reqs.keys[i]) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_chunk_key(&io->obj->id, &io->ds->layout, coords + i * io->rank, &reqs.keys[i]));
     }
     bkt_reqs_run(bkt_domain_store(io->dom), &reqs);
     for (size_t i = 0; i < n; i++) {
@@ -118,8 +116,7 @@ int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_
     *filter_mask = 0;
     if (io->where == BKT_AT_OBJECTS) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-        if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coord, &key) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_chunk_key(&io->obj->id, &io->ds->layout, coord, &key));
         BKT_PASS(bkt_chunks_flush_dataset(io->dom, &io->obj->id, err));
         BKT_TRY(err, bkt_store_get(bkt_domain_store(io->dom), bkt_buf_str(&key), 0, BKT_WHOLE, out, err),
                 "%s", bkt_chunk_label(io, coord).text);

@@ -196,8 +196,7 @@ int bkt_wpieces_add(const struct bkt_wpieces *p, uint64_t i, struct bkt_buf *out
     struct bkt_chunk_part piece;
     if (!bkt_wpieces_at(p, i, &piece))
         BKT_FAIL(err, BKT_EINVAL, "the write has no chunk %llu", (unsigned long long)i);
-    if (add_message(&p->plan, piece.chunk, i, out) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, add_message(&p->plan, piece.chunk, i, out));
     return BKT_OK;
 }
 

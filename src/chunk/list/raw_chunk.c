@@ -99,8 +99,7 @@ static int put_raw(struct bkt_dsetio *io, const struct asked *a, uint32_t mask, 
     int rc = !d           ? BKT_ENOMEM
              : io->pipe.n ? bkt_chunk_object_wrap(io, p, n, mask, &b, err)
                           : bkt_buf_add(&b, p, n);
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, rc);
     (void)pthread_mutex_lock(&d->window.lock);
     struct bkt_wset *ws = bkt_wset_of(d, io);
     rc = ws ? bkt_wchunk_reserve(ws, a->coord, &c, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
@@ -192,8 +191,7 @@ static int get_plain(struct bkt_dsetio *io, const struct asked *a, struct bkt_bu
     BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline pipe = {.n = 0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           raw  = {0};
     uint32_t left_out = 0;
-    if (bkt_buf_resize(out, a->bytes) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(out, a->bytes));
     *mask = 0;
     if (!a->same)
         return get_elements(io, a, out->ptr, err);

@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "base/num.h"
+#include "base/os/thread.h"
 #include "storage/other/concat_store.h"
 
 #define FILTER_MORE (1u << 20) /* bytes, besides four times the chunk: a limit against malicious documents */
@@ -192,12 +193,11 @@ static int replace(struct bkt_dsetio *io, struct bkt_found_chunk *v, size_t n, b
         BKT_FAIL(err, BKT_EFORMAT, "dataset %s has no chunk number %llu", io->obj->id.text,
                  (unsigned long long)bad);
     }
-    (void)pthread_mutex_lock(&io->lock);
+    BKT_HOLD(&io->lock);
     free(io->found);
     io->found        = v;
     io->n_found      = n;
     io->found_partly = partly;
-    (void)pthread_mutex_unlock(&io->lock);
     return BKT_OK;
 }
 

@@ -91,8 +91,7 @@ uint64_t bkt_target_linear(const struct bkt_target *t, uint64_t k)
 
 static int push(struct bkt_segs *s, const struct bkt_seg *x, struct bkt_err *err)
 {
-    if (bkt_list_room(&s->v, s->n, &s->cap, sizeof *s->v) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_list_room(&s->v, s->n, &s->cap, sizeof *s->v));
     s->v[s->n++] = *x;
     return BKT_OK;
 }
@@ -173,8 +172,7 @@ static int own_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, struct 
 {
     uint64_t                                 coord[BKT_MAX_RANK];
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_list_room(&s->own, s->n_own, &s->cap_own, sizeof(struct bkt_chunk_file *)) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_list_room(&s->own, s->n_own, &s->cap_own, sizeof(struct bkt_chunk_file *)));
     bkt_grid_coord(&t->grid, k, coord);
     BKT_TRY(err, bkt_chunk_key(&t->io->obj->id, &t->io->ds->layout, coord, &key), "%s",
             bkt_chunk_label(t->io, coord).text);

@@ -212,8 +212,7 @@ static int init_irregular(struct bkt_grid *g, const struct bkt_sel *sel, uint64_
         qsort(p.v, p.n, sizeof *p.v, by_chunk);
     g->piece    = p.v;
     g->n_pieces = p.n;
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, rc);
     return index_chunks(g, err);
 }
 

@@ -225,8 +225,7 @@ int bkt_chunks_adopt(struct bkt_domain *dom, const struct bkt_object *ours, cons
     bkt_chunks_forget(dom, &ours->id);
     bkt_chunks_forget(dom, &theirs->id); /* its extent may have changed */
     bkt_chunk_cache_drop(dom);
-    if (bkt_write_cache_note_refs(d, theirs) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_write_cache_note_refs(d, theirs));
     return BKT_OK;
 }
 
@@ -262,8 +261,7 @@ static int name_in_dataset(struct bkt_write_cache *d, const struct bkt_id *id, s
     bkt_object_release(o);
     if (rc == BKT_OK)
         return BKT_OK;
-    if (bkt_domain_path_of(d->dom, id, &path) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_domain_path_of(d->dom, id, &path));
     BKT_TRY(
         err, bkt_err_copy(err, rc, &why),
         "%s (object %s): its references can't be changed to the object that another writer made as well",

@@ -1,6 +1,7 @@
 /* Large requests: whole chunks go straight from the caller's memory to the store, encoded on workers, or
  * unchanged if they lie there in one piece and need no encoding.  The call waits for them.  They don't pass
  * the cache, where data that fill it several times over would only evict each other. */
+#include "base/os/thread.h"
 #include "chunk/write/plan.h"
 
 #include <stdlib.h>
@@ -114,9 +115,8 @@ static int whole(struct bkt_direct_task *t, const unsigned char **src, struct bk
 static void note_encoded(struct bkt_direct_task *t)
 {
     struct bkt_window *w = &t->call->window;
-    (void)pthread_mutex_lock(&w->lock);
+    BKT_HOLD(&w->lock);
     bkt_window_resize(w, &t->cost, bkt_max_u64(t->out.cap, MIN_COST));
-    (void)pthread_mutex_unlock(&w->lock);
 }
 
 static int prepare(struct bkt_direct_task *t, struct bkt_err *err)
@@ -194,12 +194,11 @@ void bkt_direct_wait(struct bkt_direct *r)
 static bool drop_kept(const struct bkt_write_plan *p, const uint64_t *coord)
 {
     struct bkt_write_cache *d = p->ws->dirty;
-    (void)pthread_mutex_lock(&d->window.lock);
+    BKT_HOLD(&d->window.lock);
     struct bkt_wchunk *c  = bkt_wchunk_find(p->ws, coord);
     bool               ok = !c || (!c->task && !bkt_wchunk_is_dirty(c));
     if (c && ok)
         bkt_wchunk_drop(c);
-    (void)pthread_mutex_unlock(&d->window.lock);
     return ok;
 }
 

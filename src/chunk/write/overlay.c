@@ -163,8 +163,7 @@ static int put_one(struct bkt_wchunk *c, struct bkt_wvar *o, uint64_t i, const s
                    struct bkt_err *err)
 {
     size_t at = o->bytes.len;
-    if (bkt_buf_add(&o->bytes, s->p, s->n) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_add(&o->bytes, s->p, s->n));
     if (!bkt_bits_set(o->fresh, i, 1))
         o->wasted += o->el[i].n;
     o->el[i] = (struct bkt_wvar_el){at, s->n};

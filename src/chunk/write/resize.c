@@ -13,6 +13,7 @@
  * before the dataset grows. */
 #include <string.h>
 
+#include "base/os/thread.h"
 #include "chunk/write/write_cache.h"
 #include "schema/edit/edit.h"
 #include "base/map.h"
@@ -125,13 +126,12 @@ static int cut_chunk(const struct resize *r, const uint64_t *coord, struct bkt_e
 static int cut_all(const struct resize *r, struct bkt_err *err)
 {
     int rc = BKT_OK;
-    (void)pthread_mutex_lock(&r->d->window.lock);
+    BKT_HOLD(&r->d->window.lock);
     for (size_t at = 0; rc == BKT_OK && at < r->cut.len; at += one_coord(r)) {
         uint64_t coord[BKT_MAX_RANK];
         memcpy(coord, r->cut.ptr + at, one_coord(r));
         rc = cut_chunk(r, coord, err);
     }
-    (void)pthread_mutex_unlock(&r->d->window.lock);
     return rc;
 }
 
@@ -150,14 +150,12 @@ static int ask(const struct resize *r, enum bkt_op op, const unsigned char *coor
                struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
-    if (bkt_reqs_init(&reqs, n) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_reqs_init(&reqs, n));
     for (size_t i = 0; i < n; i++) {
         uint64_t coord[BKT_MAX_RANK];
         memcpy(coord, coords + i * one_coord(r), one_coord(r));
         reqs.v[i].op = op;
-        if (bkt_chunk_key(&r->io->obj->id, &r->io->ds->layout, coord, &reqs.keys[i]) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_chunk_key(&r->io->obj->id, &r->io->ds->layout, coord, &reqs.keys[i]));
     }
     bkt_reqs_run(bkt_domain_store(r->io->dom), &reqs);
     int rc = BKT_OK;
@@ -332,12 +330,11 @@ static int shrink(struct resize *r, const uint64_t *dims, struct bkt_err *err)
     BKT_PASS(list_stored(r, err));
     BKT_PASS(set_smaller(r, r->gone.len || r->cut.len, err));
     bool cleared = clear_marked(r, ds, NULL) == BKT_OK;
-    (void)pthread_mutex_lock(&r->d->window.lock);
+    BKT_HOLD(&r->d->window.lock);
     for (unsigned d = 0; cleared && d < r->io->rank; d++)
         r->ws->known[d] = bkt_min_u64(r->ws->known[d], r->new[d]);
     r->ws->untrimmed = !cleared; /* [R1] */
     r->d->any_untrimmed |= !cleared;
-    (void)pthread_mutex_unlock(&r->d->window.lock);
     return BKT_OK;
 }
 
@@ -387,7 +384,7 @@ static struct bkt_wset *next_untrimmed(struct bkt_write_cache *d)
 {
     struct bkt_map_at at = {.pos = 0};
     struct bkt_wset *found = NULL;
-    (void)pthread_mutex_lock(&d->window.lock);
+    BKT_HOLD(&d->window.lock);
     while (!found && bkt_map_walk(d->sets, &at))
         found = ((struct bkt_wset *)at.value)->untrimmed ? at.value : NULL;
     if (found)
@@ -395,7 +392,6 @@ static struct bkt_wset *next_untrimmed(struct bkt_write_cache *d)
                                      grow tries again */
     else
         d->any_untrimmed = false;
-    (void)pthread_mutex_unlock(&d->window.lock);
     return found;
 }
 

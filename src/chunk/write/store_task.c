@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/os/thread.h"
 #include "chunk/write/write_cache.h"
 #include "base/num.h"
 #include "base/random.h"
@@ -221,13 +222,12 @@ bool bkt_store_task_shed(struct bkt_wchunk *c)
 static void note_encoded(struct bkt_store_task *t)
 {
     struct bkt_write_cache *d = t->d;
-    (void)pthread_mutex_lock(&d->window.lock);
+    BKT_HOLD(&d->window.lock);
     bkt_cache_entry_release(t->e);
     t->e       = NULL;
     t->encoded = true;
     bkt_wchunk_settle(t->c);
     bkt_window_resize(&d->window, &t->cost, bkt_max_u64(t->out.cap, MIN_COST));
-    (void)pthread_mutex_unlock(&d->window.lock);
 }
 
 static int encode(struct bkt_store_task *t, struct bkt_err *err)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/os/thread.h"
 #include "chunk/filter/bits.h"
 #include "schema/edit/edit.h"
 #include "base/os/fork.h"
@@ -88,7 +89,7 @@ static void dirty_free(void *p)
  * threads that are gone may have been working on it. */
 static void forget_parent(struct bkt_write_cache *d)
 {
-    (void)pthread_mutex_lock(&d->window.lock);
+    BKT_HOLD(&d->window.lock);
     struct bkt_map *sets = d->pid == getpid() ? NULL : bkt_map_new();
     if (sets) {
         d->sets  = sets;
@@ -100,7 +101,6 @@ static void forget_parent(struct bkt_write_cache *d)
         d->is_letting_go = false;
         d->pid     = getpid();
     }
-    (void)pthread_mutex_unlock(&d->window.lock);
 }
 
 static const struct bkt_overlay overlay = {dirty_new, dirty_free, bkt_write_cache_get,

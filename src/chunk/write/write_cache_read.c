@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/thread.h"
 #include "chunk/write/write_cache.h"
 #include "base/map.h"
 #include "chunk/read/segments.h"
@@ -159,11 +160,10 @@ void bkt_chunks_new(struct bkt_dsetio *io)
     struct bkt_write_cache *d = io->where == BKT_AT_OBJECTS ? bkt_write_cache_of(io->dom, true) : NULL;
     if (!d) /* then chunks are looked for by requests */
         return;
-    (void)pthread_mutex_lock(&d->window.lock);
+    BKT_HOLD(&d->window.lock);
     struct bkt_wset *ws = bkt_wset_of(d, io);
     if (ws)
         ws->is_new = true;
-    (void)pthread_mutex_unlock(&d->window.lock);
 }
 
 void bkt_wset_wait(struct bkt_wset *ws)
@@ -208,11 +208,10 @@ static void let_go(struct bkt_job *job)
 {
     struct bkt_write_cache *d =
         (struct bkt_write_cache *)((char *)job - offsetof(struct bkt_write_cache, letting_go));
-    (void)pthread_mutex_lock(&d->window.lock);
+    BKT_HOLD(&d->window.lock);
     drop_clean(d);
     d->is_letting_go = false;
     bkt_window_end(&d->window, 0);
-    (void)pthread_mutex_unlock(&d->window.lock);
 }
 
 /* On a worker: to free a full cache takes time, for which the program would wait at the end of H5Fclose. */

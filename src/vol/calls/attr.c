@@ -278,8 +278,7 @@ static int begin_value(struct bkt_attr *a, struct bkt_err *err)
     if (a->space.cls == BKT_S_NULL || (n && (!number || n > ZEROS_MAX / a->type->size)))
         return BKT_OK;
     size_t bytes = n ? (size_t)n * a->type->size : 0;
-    if (bkt_buf_resize(&a->value, bytes) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(&a->value, bytes));
     memset(a->value.ptr, 0, bytes);
     a->has_value = true;
     return BKT_OK;
@@ -435,8 +434,7 @@ static int tell_handles(struct bkt_vobj *owner, const char *name,
             if (!o->attr_name || strcmp(o->attr_name, name) != 0 ||
                 strcmp(o->obj->id.text, owner->obj->id.text) != 0)
                 continue;
-            if (tell(o, arg) < 0)
-                BKT_NOMEM(err);
+            BKT_PASS_MEM(err, tell(o, arg));
         }
     return BKT_OK;
 }

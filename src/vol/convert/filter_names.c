@@ -33,8 +33,7 @@ static int add_filter(struct bkt_buf *m, const struct bkt_filter_desc *f, const 
                       struct bkt_err *err)
 {
     size_t room = name[0] ? aligned(strlen(name) + 1) : 0, at = m->len;
-    if (bkt_buf_resize(m, at + FILTER_HEAD + room + aligned(f->n_cd * 4)) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(m, at + FILTER_HEAD + room + aligned(f->n_cd * 4)));
     unsigned char *p = m->ptr + at;
     memset(p, 0, m->len - at);
     bkt_put_le(p, 2, (uint64_t)f->id);
@@ -71,8 +70,7 @@ static int add_filter_of(hid_t dcpl, unsigned i, const struct bkt_filter_desc *s
 
 static int make_message(hid_t dcpl, const struct bkt_dset *d, struct message *m, struct bkt_err *err)
 {
-    if (bkt_buf_resize(&m->bytes, HEAD) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(&m->bytes, HEAD));
     memset(m->bytes.ptr, 0, HEAD);
     m->bytes.ptr[0] = 1; /* version */
     m->bytes.ptr[1] = (unsigned char)d->n_filters;
@@ -171,8 +169,7 @@ static int fill_room(struct bkt_buf *m, struct bkt_err *err)
     size_t n = m->len;
     if (n >= ROOM)
         return BKT_OK;
-    if (bkt_buf_resize(m, ROOM) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(m, ROOM));
     memset(m->ptr + n, 0, ROOM - n);
     return BKT_OK;
 }

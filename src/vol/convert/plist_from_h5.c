@@ -53,8 +53,7 @@ static int encode(hid_t id, struct bkt_object *o, struct bkt_err *err)
     bool   found;
     if (H5Pencode2(id, NULL, &n, H5P_DEFAULT) < 0)
         return bkt_h5err_capture(err, "encoding a creation property list");
-    if (bkt_buf_resize(&o->cpl, n) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(&o->cpl, n));
     if (H5Pencode2(id, o->cpl.ptr, &n, H5P_DEFAULT) < 0)
         return bkt_h5err_capture(err, "encoding a creation property list");
     o->cpl.ptr[1] = (unsigned char)class_of(o, id);

@@ -248,8 +248,7 @@ static int encode_region(hid_t space, struct bkt_regref *r, struct bkt_err *err)
     size_t n = 0;
     if (H5Sencode2(space, NULL, &n, H5P_DEFAULT) < 0)
         return bkt_h5err_capture(err, "encoding a selection");
-    if (bkt_buf_resize(&r->space, n) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(&r->space, n));
     return H5Sencode2(space, r->space.ptr, &n, H5P_DEFAULT) < 0
                ? bkt_h5err_capture(err, "encoding a selection")
                : BKT_OK;

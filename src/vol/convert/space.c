@@ -130,8 +130,7 @@ static int irregular(hid_t space, struct bkt_sel *sel, void **runs_out, struct b
             return bkt_h5err_capture(err, "iterating over a selection");
         if (n == 0 || n_elems == 0)
             BKT_FAIL(err, BKT_EHDF5, "a selection ended before its last element");
-        if (add_runs(&runs, off, len, n) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, add_runs(&runs, off, len, n));
         left -= n_elems;
     }
     sel->kind   = BKT_SEL_RUNS;

@@ -206,8 +206,7 @@ static int pack(struct run *r, const struct bkt_conv *c, const struct source *sr
 
 static int end_element(struct run *r, struct bkt_stored *out, size_t i, int rc)
 {
-    if (rc < 0)
-        BKT_NOMEM(r->err);
+    BKT_PASS_MEM(r->err, rc);
     out->end[i] = out->bytes.len;
     return BKT_OK;
 }

@@ -432,8 +432,7 @@ static int new_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
     for (size_t i = 0; i < n; i++) {
         H5R_ref_t ref  = null;
         bool      made = false;
-        if (bkt_buf_reserve(&r->refs, sizeof ref) < 0)
-            BKT_NOMEM(r->err);
+        BKT_PASS_MEM(r->err, bkt_buf_reserve(&r->refs, sizeof ref));
         BKT_PASS(one_ref(r, c, col, i, &ref, &made));
         if (made)
             (void)!bkt_buf_add(&r->refs, &ref, sizeof ref);

@@ -121,8 +121,7 @@ static int locate(struct bkt_vobj *o, struct bkt_dsetio *io, const char *words, 
                  words);
     BKT_PASS(bkt_domain_resolve_uri(o->file->dom, l->file_uri, &st, &key, err));
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
-    if (bkt_buf_addf(&name, "%s/%s", bkt_store_uri(st), key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&name, "%s/%s", bkt_store_uri(st), key));
     bkt_trace(BKT_TRACE_VOL, "chunklocator: looking for the chunks of %s in %s", path, bkt_buf_str(&name));
     int rc = list_chunks(bkt_buf_str(&name), path, bkt_domain_settings(o->file->dom), &f, err);
     if (rc < 0) {

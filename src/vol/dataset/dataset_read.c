@@ -222,8 +222,7 @@ static int run_staged(struct job *j, struct bkt_err *err)
     const uint64_t *chunk = j->o->obj->dset.layout.dims;
     bkt_pieces_init(&p, &j->sel.file, chunk, bkt_piece_elems(&j->sel.file, chunk, each, piece_bytes(j)));
     for (int more; (more = bkt_pieces_next(&p, &piece)) != 0; first += piece.n_elems) {
-        if (more < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, more);
         BKT_PASS(staged_piece(j, &piece, p.whole_chunks, first, err));
     }
     return BKT_OK;

@@ -178,8 +178,7 @@ static int run_in_pieces(struct job *j, struct bkt_err *err)
     bkt_pieces_init(&p, &j->sel.file, chunk, bkt_piece_elems(&j->sel.file, chunk, each_bytes(j), PIECE));
     for (int more; (more = bkt_pieces_next(&p, &piece)) != 0; first += piece.n_elems) {
         BKT_CLEANUP(staged_fini) struct staged s = {.packed = NULL};
-        if (more < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, more);
         BKT_PASS(stage(j, &piece, first, &s, err));
         struct bkt_write w = staged_write(j, &piece, &s);
         BKT_PASS(bkt_write_datasets(&w, 1, err));
@@ -289,8 +288,7 @@ static int parts_next(struct parts *p, struct bkt_write *w, struct staged *s, st
         return 1;
     }
     int more = bkt_pieces_next(&p->p, &p->piece);
-    if (more < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, more);
     p->done = !more;
     if (!more)
         return 0;

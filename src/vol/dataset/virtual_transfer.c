@@ -168,8 +168,7 @@ static int sources_before(struct bkt_sources *s, hid_t mem, struct bkt_err *err)
 static int sources_add(struct bkt_sources *s, hid_t *dset, hid_t *mem, hid_t *src, struct bkt_err *err)
 {
     BKT_PASS(s->n < TOGETHER ? sources_before(s, *mem, err) : sources_read(s, err));
-    if (bkt_list_room(&s->v, s->n, &s->cap, sizeof *s->v) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_list_room(&s->v, s->n, &s->cap, sizeof *s->v));
     struct bkt_pending *p = &s->v[s->n++];
     *p = (struct bkt_pending){.dset = bkt_hid_take(dset), .mem = bkt_hid_take(mem), .src = bkt_hid_take(src)};
     handle_init(&p->own, p->dset);

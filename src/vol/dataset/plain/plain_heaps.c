@@ -477,8 +477,7 @@ static int read_pieces(const struct target *t, const struct bkt_dsel *sel, struc
     bool           given;
     bkt_pieces_init(&p, &sel->file, t->s->v.obj->dset.layout.dims, PIECE / t->s->spots.size + 1);
     for (int more; (more = bkt_pieces_next(&p, &piece)) != 0; first += piece.n_elems) {
-        if (more < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, more);
         BKT_PASS(fetch(t, &piece, t->to + first * each, &given, err));
         if (!given)
             BKT_PASS(read_piece(t, &piece, first, err));

@@ -225,8 +225,7 @@ static int take_fill(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struc
     d->has_fill       = kind == H5D_FILL_VALUE_USER_DEFINED;
     if (!d->has_fill)
         return BKT_OK;
-    if (bkt_buf_resize(&d->fill, d->type->size) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(&d->fill, d->type->size));
     return H5Pget_fill_value(dcpl, s->v.file_type, d->fill.ptr) < 0
                ? bkt_h5err_capture(err, "asking for the fill value")
                : BKT_OK;
