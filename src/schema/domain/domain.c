@@ -175,7 +175,7 @@ static void linger(struct bkt_domain *d, bool only_if_late)
 }
 
 /* Whether a program has it open; a domain that only a probe keeps open is closed. */
-static bool registry_has(const char *id)
+bool bkt_registry_has(const char *id)
 {
     linger(NULL, false);
     BKT_HOLD(&registry_lock);
@@ -232,7 +232,7 @@ int bkt_domain_blank(const char *name, const struct bkt_name *n, const struct bk
 {
     BKT_CLEANUP(bkt_freep) char *id = NULL;
     BKT_PASS(registry_id(n, set, &id, err));
-    if (registry_has(id))
+    if (bkt_registry_has(id))
         BKT_FAIL(err, busy, "%s is open in this process", name);
     return blank(&id, set, out, err);
 }

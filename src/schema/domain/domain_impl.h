@@ -66,6 +66,8 @@ BKT_NODISCARD int bkt_domain_enter(struct bkt_domain *d, int rc, struct bkt_doma
 void               bkt_domain_destroy(struct bkt_domain *d);
 /** Find the domain of @p n in its store: store, path and doc are filled in. */
 BKT_NODISCARD int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err);
+/** Whether a domain of that key is open, or lingers for the next open. */
+bool bkt_registry_has(const char *id);
 /** Count domains that aren't stored yet, which can be found in the registry only. */
 void bkt_registry_count_fresh(int by);
 
