@@ -66,6 +66,17 @@ int bkt_buf_addf(struct bkt_buf *b, const char *fmt, ...)
     return BKT_OK;
 }
 
+int bkt_text(char **out, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vasprintf(out, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        *out = NULL;
+    return n < 0 ? BKT_ENOMEM : BKT_OK;
+}
+
 int bkt_buf_add_real(struct bkt_buf *b, double v)
 {
     char text[40];

@@ -31,6 +31,9 @@ BKT_NODISCARD int bkt_buf_addf(struct bkt_buf *b, const char *fmt, ...) __attrib
 /** Append the shortest of 15 to 17 digits that gives the same double again, in the thread's locale. */
 BKT_NODISCARD int bkt_buf_add_real(struct bkt_buf *b, double v);
 
+/** A formatted text in memory of its own; free().  BKT_ENOMEM: *out is NULL. */
+BKT_NODISCARD int bkt_text(char **out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /** Make the length exactly @p n; new bytes are not initialised. */
 BKT_NODISCARD int bkt_buf_resize(struct bkt_buf *b, size_t n);
 

@@ -153,7 +153,7 @@ BKT_NODISCARD int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes
 
 /** Stop all read-ahead in a domain: before it is closed, and before it is written to. */
 void bkt_ahead_stop(struct bkt_domain *dom);
-/** End the threads that read ahead; they start again on demand.  Call it before bkt_domain_shutdown(). */
+/** End the threads that read ahead; they start again on demand.  Call it before bkt_domain_forget_probe(). */
 void bkt_ahead_shutdown(void);
 
 /** Process-wide decoded-chunk and range cache: hits and misses, for tests. */

@@ -141,7 +141,7 @@ static herr_t terminate(void)
     hid_t told = bkt_h5err_hold(); /* an error about HDF5_VOL_CONNECTOR's settings, or about a file that we
                                       can't open */
     bkt_ahead_shutdown();
-    bkt_domain_shutdown();
+    bkt_domain_forget_probe();
     bkt_store_shutdown();
     bkt_pool_shutdown();
     bkt_plugin_close_all();

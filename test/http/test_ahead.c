@@ -341,7 +341,7 @@ int main(void)
     nobody_holds_what_is_closed(s);
     no_job_runs_while_it_forks(s);
     bkt_ahead_shutdown();
-    bkt_domain_shutdown();
+    bkt_domain_forget_probe();
     bkt_store_shutdown();
     bkt_pool_shutdown();
     server_stop(s);

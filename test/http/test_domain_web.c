@@ -46,7 +46,7 @@ int main(void)
         CHECK(server_count(s) == 3, "%u requests", server_count(s));
         bkt_domain_close(d);
     }
-    bkt_domain_shutdown();
+    bkt_domain_forget_probe();
     bkt_store_shutdown();
     bkt_pool_shutdown();
     bkt_settings_fini(&set);

@@ -290,7 +290,7 @@ int main(void)
     test_trust(st);
     test_fork(st);
     bkt_store_close(st);
-    bkt_domain_shutdown();
+    bkt_domain_forget_probe();
     bkt_store_shutdown();
     bkt_pool_shutdown();
     server_stop(s);

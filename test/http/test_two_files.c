@@ -115,7 +115,7 @@ int main(void)
     bkt_pool_size(2);
     all_at_once();
     bit_by_bit();
-    bkt_domain_shutdown();
+    bkt_domain_forget_probe();
     bkt_pool_shutdown();
     bkt_store_shutdown();
     server_stop(s);

@@ -271,7 +271,7 @@ int main(void)
     while_siblings_are_fetched(1);
     while_siblings_are_fetched(2);
     bkt_ahead_shutdown();
-    bkt_domain_shutdown();
+    bkt_domain_forget_probe();
     bkt_store_shutdown();
     bkt_pool_shutdown();
     server_stop(s);

@@ -53,10 +53,7 @@ void bkt_domain_destroy(struct bkt_domain *d)
 
 int bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err)
 {
-    if (asprintf(&d->name, "%s/%s", bkt_store_uri(d->store), d->path) < 0) {
-        d->name = NULL;
-        BKT_NOMEM(err);
-    }
+    BKT_PASS_MEM(err, bkt_text(&d->name, "%s/%s", bkt_store_uri(d->store), d->path));
     d->links   = bkt_links_count_new();
     d->objects = bkt_objects_new(d->store, d->set.meta_cache, bkt_settings_max_object(&d->set));
     d->edits   = bkt_edits_new();
@@ -95,19 +92,13 @@ static int real_place(const struct bkt_name *n, char **out)
     *out = NULL;
     if (strncmp(n->store_uri, "file://", 7) != 0)
         return (*out = strdup("")) ? BKT_OK : BKT_ENOMEM;
-    if (asprintf(&path, "%s/%s", n->store_uri + 7, n->path) < 0) {
-        path = NULL;
-        return BKT_ENOMEM;
-    }
+    BKT_PASS(bkt_text(&path, "%s/%s", n->store_uri + 7, n->path));
     if ((*out = realpath(path, NULL)))
         return BKT_OK;
     char *leaf = strrchr(path, '/'); /* a new domain: the folder that it will be in */
     *leaf++    = 0;
     dir        = realpath(*path ? path : "/", NULL);
-    if (asprintf(out, "%s/%s", dir ? dir : path, leaf) < 0) {
-        *out = NULL;
-        return BKT_ENOMEM;
-    }
+    BKT_PASS(bkt_text(out, "%s/%s", dir ? dir : path, leaf));
     return BKT_OK;
 }
 
@@ -398,11 +389,6 @@ void bkt_domain_close(struct bkt_domain *d)
 }
 
 void bkt_domain_forget_probe(void)
-{
-    linger(NULL, false);
-}
-
-void bkt_domain_shutdown(void)
 {
     linger(NULL, false);
 }

@@ -35,15 +35,13 @@ BKT_NODISCARD int bkt_domain_open_only(const char *name, const struct bkt_settin
  *          scheme of a store, and so can't be meant for another connector */
 int  bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err);
 /** Close the domain that a probe keeps open.  Processes that open a domain together call it first: each may
- * have asked at another time, and found another domain of that name. */
+ *  have asked at another time, and found another domain of that name.  Also before bkt_store_shutdown(). */
 void bkt_domain_forget_probe(void);
 /** Whether bkt_domain_open() of @p name needs no request, since the domain is open already. */
 bool bkt_domain_is_open(const char *name, const struct bkt_settings *set);
 struct bkt_domain *bkt_domain_retain(struct bkt_domain *d); /* one more reference; gives back @p d */
 void bkt_domain_close(struct bkt_domain *d); /* drops one reference; NULL is fine */
 static inline void bkt_domain_closep(struct bkt_domain **d) { bkt_domain_close(*d); }
-/** Close what a probe keeps open; before bkt_store_shutdown(). */
-void bkt_domain_shutdown(void);
 
 /** Parts of the domain; borrowed as long as the domain is held.  The path is the one in its bucket. */
 struct bkt_store            *bkt_domain_store(struct bkt_domain *d);

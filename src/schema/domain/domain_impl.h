@@ -10,7 +10,7 @@
 
 struct bkt_links_count; /* link_count.c */
 struct bkt_siblings;    /* prefetch_in_order.c */
-struct bkt_record;      /* session_record.c */
+struct bkt_record;      /* snapshot_serve.c */
 struct bkt_edits;       /* edit.c */
 
 struct bkt_domain {
@@ -26,7 +26,7 @@ struct bkt_domain {
     struct bkt_objects    *objects;
     struct bkt_links_count *links;
     struct bkt_siblings    *siblings; /* prefetch_in_order.c; NULL: not used yet */
-    struct bkt_record      *record;   /* session_record.c; NULL: nothing is recorded */
+    struct bkt_record *record;        /* snapshot_serve.c; NULL: nothing is recorded */
     struct bkt_edits       *edits; /* edit_impl.h; used by the one thread that changes the domain */
 
     pthread_mutex_t lock; /* guards the following members */
@@ -48,7 +48,7 @@ const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_i
 
 /** NULL is fine. */
 void bkt_siblings_free(struct bkt_siblings *s);
-/** session_record.c: a version of an object was stored; @p r may be NULL. */
+/** snapshot_serve.c: a version of an object was stored; @p r may be NULL. */
 void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *etag,
                     const struct bkt_buf *json);
 void bkt_record_free(struct bkt_record *r);

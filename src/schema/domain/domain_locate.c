@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/os/beneath.h"
 #include "schema/domain/domain_impl.h"
 #include "schema/name/bucket_dir.h"
@@ -118,42 +119,35 @@ static int find_resolved(struct bkt_domain *d, const struct bkt_name *n, const c
     return find_local(d, &as, key, err);
 }
 
+/* Components of a path, as in domain_create.c; deeper ones are cut off at the top. */
+#define MAX_FOLDERS 64
+
 /* Web servers: all ancestors are asked for the root group at once. */
 static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *up = strdup(n->path);
-    struct bkt_req
-        reqs[64]; /* components of a path, as in domain_create.c; deeper ones are cut off at the top */
-    char          *ups[BKT_COUNT(reqs)], *keys[BKT_COUNT(reqs)];
-    size_t         count = 0, at;
-    bool           fits  = up != NULL;
-    int            rc    = BKT_ENOENT;
-
-    memset(reqs, 0, sizeof reqs);
-    while (fits && count < BKT_COUNT(reqs) && bkt_name_up(up)) {
-        ups[count]  = strdup(up);
-        keys[count] = NULL;
-        fits        = ups[count] && asprintf(&keys[count], "%s%s%s", up, *up ? "/" : "", key) >= 0;
-        reqs[count] = (struct bkt_req){.op = BKT_GET, .key = keys[count], .len = BKT_WHOLE};
-        count++;
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs ups = {0};
+    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
+    int rc = BKT_ENOENT;
+    if (!up)
+        BKT_NOMEM(err);
+    while (ups.n < MAX_FOLDERS && bkt_name_up(up))
+        BKT_PASS_MEM(err, bkt_strs_add(&ups, up));
+    BKT_PASS_MEM(err, bkt_reqs_init(&reqs, ups.n));
+    for (size_t i = 0; i < ups.n; i++) {
+        reqs.v[i] = (struct bkt_req){.op = BKT_GET, .len = BKT_WHOLE};
+        BKT_PASS_MEM(err, bkt_buf_addf(&reqs.keys[i], "%s%s%s", ups.v[i], *ups.v[i] ? "/" : "", key));
     }
-    if (fits)
-        (void)bkt_store_run(d->store, reqs, count, NULL);
-    for (at = 0; fits && at < count && reqs[at].rc != BKT_OK; at++)
-        if (reqs[at].rc != BKT_ENOENT && reqs[at].rc != BKT_EACCES)
-            rc = bkt_err_copy(err, reqs[at].rc, reqs[at].err);
-    if (!fits)
-        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    else if (at < count)
-        rc = set_place(d, n, ups[at], err);
-    else if (rc == BKT_ENOENT)
-        rc =
-            BKT_ERR(err, rc, "%s/%s: no folder above it holds its root group %s", n->store_uri, n->path, key);
-    for (size_t i = 0; i < count; i++) {
-        bkt_req_fini(&reqs[i]);
-        free(ups[i]);
-        free(keys[i]);
+    bkt_reqs_run(d->store, &reqs);
+    for (size_t i = 0; i < ups.n; i++) {
+        const struct bkt_req *r = &reqs.v[i];
+        if (r->rc == BKT_OK)
+            return set_place(d, n, ups.v[i], err);
+        if (r->rc != BKT_ENOENT && r->rc != BKT_EACCES)
+            rc = bkt_err_copy(err, r->rc, r->err);
     }
+    if (rc == BKT_ENOENT)
+        BKT_FAIL(err, rc, "%s/%s: no folder above it holds its root group %s", n->store_uri, n->path, key);
     return rc;
 }
 

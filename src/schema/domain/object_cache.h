@@ -35,7 +35,7 @@ void bkt_objects_snapshot(struct bkt_objects *c, const struct bkt_id *root,
 void bkt_objects_expect(struct bkt_objects *c, uint64_t n);
 
 /** From now on the members of groups that arrive are fetched too, and those of @p start; see
- * prefetch_traversal.h. */
+ * object_load.c. */
 void bkt_objects_follow(struct bkt_objects *c, const struct bkt_object *start);
 void bkt_objects_unfollow(struct bkt_objects *c);
 

@@ -6,13 +6,23 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "schema/domain/prefetch_traversal.h"
 #include "base/os/fork.h"
 #include "base/map.h"
 #include "schema/domain/object_cache.h"
 #include "base/os/pool.h"
 #include "schema/snapshot/snapshot.h"
 #include "storage/node_reads.h"
+
+struct bkt_follow_part { /* one group's members */
+    struct bkt_follow_part *next;
+    size_t n, at;
+    struct bkt_id ids[];
+};
+struct bkt_follow {
+    struct bkt_follow_part *head, *tail;
+    /* members that the traversal has reached first, and that aren't fetched any more; NULL: none */
+    struct bkt_map *passed;
+};
 
 enum state { LOADING, READY, FAILED };
 
@@ -100,6 +110,11 @@ void bkt_load_begin(struct bkt_objects *c, struct entry *const *v, size_t n, boo
 void bkt_loads_go(struct bkt_objects *c, struct load *list, bool wanted); /* go on with held loads */
 void bkt_follow_more(
     struct bkt_objects *c); /* ask for as many objects ahead of a traversal as there is room for */
+/** The traversal has reached this object while members are queued.  If it is faster than the fetches ahead of
+ *  it, the queue would lag behind for good and fetch objects that aren't wanted any more.  False: no memory
+ *  for it, so the object may be fetched in vain.  The lock is held. */
+bool bkt_follow_pass(struct bkt_follow *f, const struct bkt_id *id);
+void bkt_follow_clear(struct bkt_follow *f); /* the lock is held */
 
 /* ---- snapshot_serve.c ---- */
 

@@ -41,6 +41,157 @@ static void load_free(struct load *l)
     free(l);
 }
 
+/* ---- members of groups that a traversal is about to reach; the lock is held ----
+ *
+ * A traversal that asks for an object when it gets there waits a round trip per group.  So during a
+ * traversal the members of each group are queued as soon as the group's JSON has come.  A bounded number of
+ * them is fetched ahead. */
+
+#define MAX_PASSED 65536 /* 10 MiB; as many objects as may be ahead (object_load.c) */
+
+static struct bkt_follow_part *part_new(size_t cap)
+{
+    struct bkt_follow_part *p =
+        cap > SIZE_MAX / sizeof(struct bkt_id) - 1 ? NULL : malloc(sizeof *p + cap * sizeof *p->ids);
+    if (p)
+        *p = (struct bkt_follow_part){0};
+    return p;
+}
+
+static struct bkt_follow_part *unless_empty(struct bkt_follow_part *p)
+{
+    if (p && p->n)
+        return p;
+    free(p);
+    return NULL;
+}
+
+/* Ids of the hard links of a group, for push(); NULL: none, or out of memory. */
+static struct bkt_follow_part *members_of(const struct bkt_object *o)
+{
+    const struct bkt_links *l = &o->group.links;
+    if (o->kind != BKT_GROUP || !l->n)
+        return NULL;
+    (void)bkt_links_settle(l);
+    struct bkt_follow_part *p = part_new(l->n);
+    for (size_t i = 0; p && i < l->n; i++)
+        if (l->v[i].cls == BKT_L_HARD)
+            p->ids[p->n++] = l->v[i].id;
+    return unless_empty(p);
+}
+
+/* Add an id to a part that grows; *p is NULL at first, *cap its room.  False: out of memory. */
+static bool add_id(struct bkt_follow_part **p, size_t *cap, const struct bkt_id *id)
+{
+    if (!*p || (*p)->n == *cap) {
+        size_t more = *cap ? 2 * *cap : 64, size = sizeof **p + more * sizeof *(*p)->ids;
+        struct bkt_follow_part *q = more > SIZE_MAX / sizeof *id / 2 ? NULL : realloc(*p, size);
+        if (!q)
+            return false;
+        if (!*p)
+            *q = (struct bkt_follow_part){0};
+        *p = q;
+        *cap = more;
+    }
+    (*p)->ids[(*p)->n++] = *id;
+    return true;
+}
+
+static const char *skip_space(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
+        p++;
+    return p;
+}
+
+/* The value behind a key, if it is a string of an id's length. */
+static const char *id_behind(const char *p, const char *end)
+{
+    p = skip_space(p, end);
+    if (p == end || *p != ':')
+        return NULL;
+    p = skip_space(p + 1, end);
+    return end - p > BKT_ID_LEN + 1 && *p == '"' && p[BKT_ID_LEN + 1] == '"' ? p + 1 : NULL;
+}
+
+/* The same out of the JSON text of a group, without parsing it.  That is much quicker for a large group, so
+ * that its members are on their way meanwhile.  Finds every "id": "<id>" but the group's own. */
+static struct bkt_follow_part *scan_members(const void *json, size_t n, const struct bkt_id *own)
+{
+    static const char key[] = "\"id\"";
+    const char *p = json, *end = p + n;
+    struct bkt_follow_part *part = part_new(n / (BKT_ID_LEN + sizeof key + 2) + 1); /* an upper bound */
+    while (part && (p = memmem(p, (size_t)(end - p), key, sizeof key - 1))) {
+        p += sizeof key - 1;
+        const char *text = id_behind(p, end);
+        char copy[BKT_ID_LEN + 1];
+        struct bkt_id id;
+        if (!text)
+            continue;
+        memcpy(copy, text, BKT_ID_LEN);
+        copy[BKT_ID_LEN] = 0;
+        if (bkt_id_set(&id, copy) && strcmp(id.text, own->text) != 0)
+            part->ids[part->n++] = id;
+        p = text + BKT_ID_LEN;
+    }
+    return unless_empty(part);
+}
+
+/* Takes the part over; NULL is fine. */
+static void push(struct bkt_follow *f, struct bkt_follow_part *p)
+{
+    if (!p)
+        return;
+    p->next = NULL;
+    if (f->tail)
+        f->tail->next = p;
+    else
+        f->head = p;
+    f->tail = p;
+}
+
+static bool take_next(struct bkt_follow *f, struct bkt_id *id)
+{
+    struct bkt_follow_part *p = f->head;
+    if (!p)
+        return false;
+    *id = p->ids[p->at++];
+    if (p->at < p->n)
+        return true;
+    if (!(f->head = p->next))
+        f->tail = NULL;
+    free(p);
+    return true;
+}
+
+static bool next_member(struct bkt_follow *f, struct bkt_id *id)
+{
+    bool is;
+    do
+        is = take_next(f, id);
+    while (is && bkt_map_del(f->passed, id->text, BKT_ID_LEN));
+    if (!f->head)
+        bkt_map_clear(&f->passed, NULL);
+    return is;
+}
+
+bool bkt_follow_pass(struct bkt_follow *f, const struct bkt_id *id)
+{
+    return !f->head || (bkt_map_count(f->passed) < MAX_PASSED &&
+                        bkt_map_set(&f->passed, id->text, BKT_ID_LEN, f, NULL) == BKT_OK);
+}
+
+void bkt_follow_clear(struct bkt_follow *f)
+{
+    while (f->head) {
+        struct bkt_follow_part *next = f->head->next;
+        free(f->head);
+        f->head = next;
+    }
+    f->tail = NULL;
+    bkt_map_clear(&f->passed, NULL);
+}
+
 /* ---- ahead of a traversal ---- */
 
 /* Entries for the next members that are worth asking for now; the lock is held.  A third of the cache may be
@@ -51,7 +202,7 @@ static size_t follow_batch(struct bkt_objects *c, struct entry **out)
     struct bkt_id id;
     size_t        n = 0;
     while (n < FOLLOW_BATCH && c->in_flight < FOLLOW_WINDOW && c->n_unused < FOLLOW_AHEAD &&
-           c->unused + c->in_flight * LIKELY_BYTES < c->limit / 3 && bkt_follow_next(&c->follow, &id)) {
+           c->unused + c->in_flight * LIKELY_BYTES < c->limit / 3 && next_member(&c->follow, &id)) {
         struct entry *e = bkt_map_get(c->entries, id.text, BKT_ID_LEN) ? NULL : bkt_entry_new(c, &id);
         if (!e)
             continue;
@@ -88,7 +239,7 @@ static void follow_part(struct bkt_objects *c, struct bkt_follow_part *p)
     if (!p)
         return;
     (void)pthread_mutex_lock(&c->lock);
-    bkt_follow_push(&c->follow, p);
+    push(&c->follow, p);
     (void)pthread_mutex_unlock(&c->lock);
     bkt_follow_more(c);
 }
@@ -110,12 +261,12 @@ static struct bkt_follow_part *missing_below(struct bkt_objects *c, const struct
     struct bkt_follow_part *out  = NULL;
     struct bkt_id           id;
     size_t                  cap = 0;
-    bkt_follow_push(&q, bkt_follow_members(start));
-    while (bkt_follow_next(&q, &id)) {
+    push(&q, members_of(start));
+    while (next_member(&q, &id)) {
         const struct bkt_object *o = bkt_map_get(seen, id.text, BKT_ID_LEN) ? NULL : loaded(c, &id);
         if (o && bkt_map_set(&seen, id.text, BKT_ID_LEN, c, NULL) == BKT_OK)
-            bkt_follow_push(&q, bkt_follow_members(o));
-        else if (!o && !bkt_map_get(seen, id.text, BKT_ID_LEN) && !bkt_follow_add(&out, &cap, &id))
+            push(&q, members_of(o));
+        else if (!o && !bkt_map_get(seen, id.text, BKT_ID_LEN) && !add_id(&out, &cap, &id))
             bkt_follow_clear(&q);
         bkt_object_release(o);
     }
@@ -143,7 +294,7 @@ static void finish(struct load *l, int rc, const struct bkt_object *object, stru
     struct entry           *e    = l->entry;
     struct bkt_follow_part *part = NULL;
     if (rc == BKT_OK && atomic_load(&c->tours) && !l->scanned)
-        part = bkt_follow_members(object);
+        part = members_of(object);
     load_free(l);
     (void)pthread_mutex_lock(&c->lock);
     e->state  = rc == BKT_OK ? READY : FAILED;
@@ -209,7 +360,7 @@ static void parse_one(struct load *l)
     if (size_of(l) >= SCAN_MIN && bkt_id_kind(&l->id) == BKT_GROUP && !l->scanned &&
         atomic_load(&l->cache->tours)) {
         l->scanned = true;
-        follow_part(l->cache, bkt_follow_scan(json_of(l), size_of(l), &l->id));
+        follow_part(l->cache, scan_members(json_of(l), size_of(l), &l->id));
     }
     int rc = parse(l, &object, &err);
     if (rc == BKT_EFORMAT && l->json) { /* possibly the snapshot's fault */

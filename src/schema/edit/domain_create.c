@@ -16,7 +16,8 @@
 /* ---- existing things, all asked at once: the domain's document, those of folders above, keys below ---- */
 
 struct above {
-    char                 *paths[MAX_FOLDERS + 1], *keys[MAX_FOLDERS + 1]; /* [0]: the domain, then outwards */
+    char *paths[MAX_FOLDERS + 1]; /* [0]: the domain, then outwards */
+    struct bkt_buf keys[MAX_FOLDERS + 1];
     struct bkt_req        reqs[MAX_FOLDERS + 1];
     struct bkt_domain_doc docs[MAX_FOLDERS + 1];
     size_t                n;
@@ -30,23 +31,18 @@ static void above_fini(struct above *a)
         bkt_req_fini(&a->reqs[i]);
         bkt_domain_doc_fini(&a->docs[i]);
         free(a->paths[i]);
-        free(a->keys[i]);
+        bkt_buf_fini(&a->keys[i]);
     }
     free(a->below);
 }
 
 static int above_add(struct above *a, const char *path, size_t len)
 {
-    struct bkt_buf key = {0};
-    size_t         i   = a->n;
-    a->paths[i]        = strndup(path, len);
-    if (!a->paths[i] || bkt_domain_doc_key(a->paths[i], &key) < 0) {
-        free(a->paths[i]);
+    size_t i = a->n++;
+    a->paths[i] = strndup(path, len);
+    if (!a->paths[i] || bkt_domain_doc_key(a->paths[i], &a->keys[i]) < 0)
         return BKT_ENOMEM;
-    }
-    a->keys[i] = bkt_buf_steal(&key);
-    a->reqs[i] = (struct bkt_req){.op = BKT_GET, .key = a->keys[i], .len = BKT_WHOLE};
-    a->n++;
+    a->reqs[i] = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&a->keys[i]), .len = BKT_WHOLE};
     return BKT_OK;
 }
 
@@ -91,7 +87,7 @@ static int look_above(struct bkt_domain *d, struct above *a, struct bkt_err *err
         if (r->rc != BKT_OK && r->rc != BKT_ENOENT && !(r->rc == BKT_EACCES && i > 0))
             return bkt_err_copy(err, r->rc, r->err);
         if (r->rc == BKT_OK)
-            BKT_TRY(err, bkt_domain_doc_parse(r->body.ptr, r->body.len, &a->docs[i], err), "%s", a->keys[i]);
+            BKT_TRY(err, bkt_domain_doc_parse(r->body.ptr, r->body.len, &a->docs[i], err), "%s", r->key);
     }
     return BKT_OK;
 }
@@ -150,16 +146,10 @@ static int judge_itself(struct bkt_domain *d, const struct above *a, bool trunca
 static int find_bucket(const struct bkt_name *n, char **uri, char **path, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *dir = NULL;
-    if (asprintf(&dir, "/%s", n->path) < 0) {
-        dir = NULL;
-        BKT_NOMEM(err);
-    }
+    BKT_PASS_MEM(err, bkt_text(&dir, "/%s", n->path));
     *strrchr(dir, '/') = 0;
     (void)bkt_bucket_find(dir);
-    if (asprintf(uri, "file://%s", *dir ? dir : "/") < 0) {
-        *uri = NULL;
-        BKT_NOMEM(err);
-    }
+    BKT_PASS_MEM(err, bkt_text(uri, "file://%s", *dir ? dir : "/"));
     *path = strdup(n->path + strlen(dir));
     return *path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
@@ -239,7 +229,7 @@ static void announce(struct bkt_domain *d)
 static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt_new_domain *how,
                 struct bkt_object **root, struct bkt_err *err)
 {
-    struct above a      = {.n = 0};
+    BKT_CLEANUP(above_fini) struct above a = {.n = 0};
     size_t       folder = 0;
     BKT_PASS(find_place(d, n, err));
     struct bkt_id_source ids = {.n = 0};
@@ -253,21 +243,13 @@ static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt
         bkt_edit_agree(d, how->agreed);
         d->edits->ids.n = ids.n;
     }
-    int rc = look_above(d, &a, err);
-    if (rc == BKT_OK)
-        rc = judge_itself(d, &a, how->truncate, err);
-    if (rc == BKT_OK)
-        rc = judge_above(d, &a, &folder, err);
-    if (rc == BKT_OK)
-        rc = bkt_store_may_put(d->store, a.keys[0], err);
-    if (rc == BKT_OK)
-        rc = bkt_domain_may_store(d, err);
-    if (rc == BKT_OK)
-        rc = fill_doc(d, folder < a.n && a.reqs[folder].rc == BKT_OK ? &a.docs[folder] : NULL, how->owner,
-                      err);
-    above_fini(&a);
-    if (rc < 0)
-        return rc;
+    BKT_PASS(look_above(d, &a, err));
+    BKT_PASS(judge_itself(d, &a, how->truncate, err));
+    BKT_PASS(judge_above(d, &a, &folder, err));
+    BKT_PASS(bkt_store_may_put(d->store, a.reqs[0].key, err));
+    BKT_PASS(bkt_domain_may_store(d, err));
+    bool in_folder = folder < a.n && a.reqs[folder].rc == BKT_OK;
+    BKT_PASS(fill_doc(d, in_folder ? &a.docs[folder] : NULL, how->owner, err));
     bkt_links_count_begin(d->links);
     d->edits->fresh   = true;
     d->edits->counted = true;

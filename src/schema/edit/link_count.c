@@ -321,8 +321,7 @@ int bkt_domain_path_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt
             return rc;
         if (!p.name)
             return bkt_buf_addf(out, "%s", id->text);
-        if (asprintf(&more, "/%s%s", p.name, path) < 0)
-            more = NULL;
+        (void)!bkt_text(&more, "/%s%s", p.name, path);
         free(p.name);
         free(path);
         path = more;

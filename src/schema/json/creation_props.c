@@ -282,11 +282,9 @@ static int parse_fill(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err
         BKT_PASS(bkt_nulls_parse(cpl, d->type, &d->fill, err));
     if (rc == BKT_ENOMEM)
         return bkt_err_copy(err, rc, &why);
-    if (rc < 0 && asprintf(&d->bad, "creationProperties.fillValue: %s",
-                           why.n ? why.frame[0].msg : bkt_err_text(rc)) < 0) {
-        d->bad = NULL;
-        BKT_NOMEM(err);
-    }
+    if (rc < 0)
+        BKT_PASS_MEM(err, bkt_text(&d->bad, "creationProperties.fillValue: %s",
+                                   why.n ? why.frame[0].msg : bkt_err_text(rc)));
     return BKT_OK;
 }
 

@@ -184,10 +184,8 @@ static int parse_value(const json_t *j, struct bkt_attr *a, struct bkt_err *err)
         return bkt_nulls_parse(j, a->type, &a->value, err);
     }
     bkt_buf_fini(&a->value);
-    if (asprintf(&a->bad, "attribute \"%s\": %s", a->name, why.n ? why.frame[0].msg : bkt_err_text(rc)) < 0) {
-        a->bad = NULL;
-        BKT_NOMEM(err);
-    }
+    BKT_PASS_MEM(
+        err, bkt_text(&a->bad, "attribute \"%s\": %s", a->name, why.n ? why.frame[0].msg : bkt_err_text(rc)));
     return BKT_OK;
 }
 

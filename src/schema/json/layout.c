@@ -174,11 +174,11 @@ static int parse_contiguous_ref(const json_t *j, struct bkt_dset *d, struct bkt_
         return BKT_OK;
     if (d->bad) /* the fill value is bad as well: one reason is enough */
         return BKT_OK;
-    if (asprintf(&d->bad, "layout.size is %" PRIu64 ", but %" PRIu64 " elements of %zu bytes take another "
-                 "size: the file that it refers to holds another type", l->size, n, d->type->size) < 0) {
-        d->bad = NULL;
-        BKT_NOMEM(err);
-    }
+    BKT_PASS_MEM(err,
+                 bkt_text(&d->bad,
+                          "layout.size is %" PRIu64 ", but %" PRIu64 " elements of %zu bytes take another "
+                          "size: the file that it refers to holds another type",
+                          l->size, n, d->type->size));
     return BKT_OK;
 }
 
@@ -274,16 +274,13 @@ static int parse_native(const json_t *top, const json_t *cpl, enum bkt_layout_cl
 static int say_bad(struct bkt_dset *d, unsigned dim, struct bkt_err *err)
 {
     const struct bkt_layout *l = &d->layout;
-    int n =
+    BKT_PASS_MEM(
+        err,
         dim < l->rank
-            ? asprintf(&d->bad,
+            ? bkt_text(&d->bad,
                        "layout.dims: chunks of %" PRIu64 " in dimension %u, which has no more than %" PRIu64,
                        l->dims[dim], dim, bkt_max_u64(d->space.maxdims[dim], d->space.dims[dim]))
-            : asprintf(&d->bad, "layout.dims: a chunk of more than 2^32 - 1 bytes, which HDF5 can't have");
-    if (n < 0) {
-        d->bad = NULL;
-        BKT_NOMEM(err);
-    }
+            : bkt_text(&d->bad, "layout.dims: a chunk of more than 2^32 - 1 bytes, which HDF5 can't have"));
     return BKT_OK;
 }
 
@@ -303,14 +300,12 @@ static bool is_too_long(const struct bkt_space *s, unsigned i, uint64_t chunk)
 /* If the dataset may grow, chunks may be longer than its extent is now, but only up to a number of bytes. */
 static int say_beyond(struct bkt_dset *d, unsigned dim, uint64_t bytes, struct bkt_err *err)
 {
-    if (asprintf(&d->bad,
-                 "layout.dims: chunks of %" PRIu64 " bytes, %" PRIu64
-                 " elements long in dimension %u, which has %" PRIu64 " now: more than %" PRIu64
-                 " MiB are accepted only for chunks that the extent fills",
-                 bytes, d->layout.dims[dim], dim, d->space.dims[dim], bkt_layout_most(d) >> 20) < 0) {
-        d->bad = NULL;
-        BKT_NOMEM(err);
-    }
+    BKT_PASS_MEM(err,
+                 bkt_text(&d->bad,
+                          "layout.dims: chunks of %" PRIu64 " bytes, %" PRIu64
+                          " elements long in dimension %u, which has %" PRIu64 " now: more than %" PRIu64
+                          " MiB are accepted only for chunks that the extent fills",
+                          bytes, d->layout.dims[dim], dim, d->space.dims[dim], bkt_layout_most(d) >> 20));
     return BKT_OK;
 }
 

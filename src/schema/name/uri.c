@@ -13,8 +13,6 @@
 #include "schema/name/uri.h"
 #include "schema/name/pointer_file.h"
 
-static int no_memory(struct bkt_err *err) { BKT_NOMEM(err); }
-
 static int set_text(char **to, struct bkt_buf *from, struct bkt_err *err)
 {
     BKT_PASS_MEM(err, bkt_buf_reserve(from, 0));
@@ -78,10 +76,7 @@ static int need_path(const char *name, const struct bkt_name *out, struct bkt_er
 
 static int set_uri(struct bkt_name *out, const char *scheme, const char *rest, size_t n, struct bkt_err *err)
 {
-    if (asprintf(&out->store_uri, "%s%.*s", scheme, (int)n, rest) < 0) {
-        out->store_uri = NULL;
-        return no_memory(err);
-    }
+    BKT_PASS_MEM(err, bkt_text(&out->store_uri, "%s%.*s", scheme, (int)n, rest));
     return BKT_OK;
 }
 
@@ -314,10 +309,7 @@ static int parse_default_dir(const char *name, const char *dir, const char *path
     BKT_PASS(out->create ? need_free(name, bkt_buf_str(&full), err)
                          : need_domain_file(name, bkt_buf_str(&full), err));
     out->local = true;
-    if (asprintf(&out->store_uri, "file:///%s", root) < 0) {
-        out->store_uri = NULL;
-        BKT_NOMEM(err);
-    }
+    BKT_PASS_MEM(err, bkt_text(&out->store_uri, "file:///%s", root));
     return BKT_OK;
 }
 

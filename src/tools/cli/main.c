@@ -41,7 +41,7 @@ static int run(const struct bkt_verb *v, int argc, char **argv)
         rc = v->run(&t);
         if (rc < 0)
             rc = bkt_tool_error(&t, t.n_args && !v->nameless ? t.args[0] : NULL, &t.err);
-        bkt_domain_shutdown();
+        bkt_domain_forget_probe();
         bkt_store_shutdown();
         bkt_pool_shutdown();
         rc = rc && interrupt_status() ? interrupt_status() : rc;

@@ -239,7 +239,7 @@ int main(void)
         CHECK(n > 100 && n < 20000, "%ld allocations", n);
         printf("%ld allocations\n", n);
     }
-    bkt_domain_shutdown();
+    bkt_domain_forget_probe();
     bkt_store_shutdown();
     bkt_pool_shutdown();
     return failures != 0;

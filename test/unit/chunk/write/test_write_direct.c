@@ -148,7 +148,7 @@ int main(void)
     in_sequence("", 10, 100);
     in_sequence(GZIP, 0, (uint64_t)CHUNK * N_CHUNKS);
     in_sequence(GZIP, 10, CHUNK);
-    bkt_domain_shutdown();
+    bkt_domain_forget_probe();
     bkt_store_shutdown();
     bkt_pool_shutdown();
     return failures != 0;

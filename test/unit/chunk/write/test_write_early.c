@@ -115,7 +115,7 @@ int main(void)
     only_what_is_stored_is_let_go();
     memory_is_bounded("test.write_cache=1M", 1u << 20, 96u << 20);
     memory_is_bounded("test.write_cache=1M;test.in_flight=1M", 1u << 20, 1u << 20);
-    bkt_domain_shutdown();
+    bkt_domain_forget_probe();
     bkt_store_shutdown();
     bkt_pool_shutdown();
     return failures != 0;

@@ -220,7 +220,7 @@ int main(int argc, char **argv)
     }
     for (uint32_t seed = 1; seed <= (argc > 1 ? strtoul(argv[1], NULL, 10) : 6); seed++) /* more of them: more thoroughly */
         mixed(seed);
-    bkt_domain_shutdown();
+    bkt_domain_forget_probe();
     bkt_store_shutdown();
     bkt_pool_shutdown();
     return failures != 0;

@@ -246,7 +246,7 @@ extern char **environ;
 /* No thread is left. */
 static void all_over(void)
 {
-    bkt_domain_shutdown();
+    bkt_domain_forget_probe();
     bkt_store_shutdown();
     bkt_pool_shutdown();
 }

@@ -312,7 +312,7 @@ int main(void)
     an_older_view_writes(false, false);
     an_older_view_writes(true, false);
     an_older_view_writes(false, true);
-    bkt_domain_shutdown();
+    bkt_domain_forget_probe();
     bkt_store_shutdown();
     bkt_pool_shutdown();
     return failures != 0;

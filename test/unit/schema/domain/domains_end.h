@@ -11,7 +11,7 @@ static struct bkt_settings set;
 /* At the end of a test: no thread is left, and nothing that a sanitizer would miss. */
 static inline void domains_end(void)
 {
-    bkt_domain_shutdown();
+    bkt_domain_forget_probe();
     bkt_store_shutdown();
     bkt_pool_shutdown();
     bkt_settings_fini(&set);
