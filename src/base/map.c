@@ -228,15 +228,3 @@ bool bkt_map_walk(const struct bkt_map *m, struct bkt_map_at *at)
     }
     return false;
 }
-
-bool bkt_map_next(const struct bkt_map *m, size_t *pos, const void **key, size_t *n, void **value)
-{
-    struct bkt_map_at at = {.pos = *pos};
-    if (!bkt_map_walk(m, &at))
-        return false;
-    *pos = at.pos;
-    *key = at.key;
-    *n = at.n;
-    *value = at.value;
-    return true;
-}

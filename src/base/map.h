@@ -41,8 +41,6 @@ BKT_NODISCARD int bkt_map_place(struct bkt_map **by, struct bkt_strs *list, cons
 void *bkt_map_del(struct bkt_map *m, const void *key, size_t n);
 size_t bkt_map_count(const struct bkt_map *m);
 
-/** Iterate: *pos starts at 0; false at the end.  The map must not change meanwhile. */
-bool bkt_map_next(const struct bkt_map *m, size_t *pos, const void **key, size_t *n, void **value);
 /** The place of a walk, zeroed at its begin.  The key has a NUL behind its n bytes. */
 struct bkt_map_at {
     size_t pos, n;

@@ -241,16 +241,13 @@ static bool needed(const struct bkt_cache *c, const struct bkt_cache_name *name)
 static void look_through(struct bkt_cache *c)
 {
     struct bkt_map *left = bkt_map_new();
-    const void     *key;
-    size_t          n;
-    void           *v;
     bool            ok = left != NULL;
-    for (size_t pos = 0; ok && bkt_map_next(c->names, &pos, &key, &n, &v);)
-        ok = !needed(c, v) || bkt_map_put(left, key, n, v, NULL) == BKT_OK;
+    for (struct bkt_map_at at = {0}; ok && bkt_map_walk(c->names, &at);)
+        ok = !needed(c, at.value) || bkt_map_put(left, at.key, at.n, at.value, NULL) == BKT_OK;
     if (ok) {
-        for (size_t pos = 0; bkt_map_next(c->names, &pos, &key, &n, &v);)
-            if (!needed(c, v))
-                free(v);
+        for (struct bkt_map_at at = {0}; bkt_map_walk(c->names, &at);)
+            if (!needed(c, at.value))
+                free(at.value);
         bkt_map_free(c->names, NULL);
         c->names = left;
     } else {

@@ -74,8 +74,9 @@ json_t           *bkt_json_new_real(double v);
 json_t           *bkt_json_new_base64(const struct bkt_buf *b);
 BKT_NODISCARD int bkt_json_set(json_t *obj, const char *key, json_t *value); /* a key of the schema's */
 BKT_NODISCARD int bkt_json_push(json_t *list, json_t *value);
-/** Set a list of numbers. */
+/** Set or push a list of numbers. */
 BKT_NODISCARD int bkt_json_set_dims(json_t *obj, const char *key, const uint64_t *dims, unsigned rank);
+BKT_NODISCARD int bkt_json_push_dims(json_t *list, const uint64_t *dims, unsigned rank);
 /** The end of making a tree (NULL: no memory): @p rc, and *out gets the tree, which is freed if @p rc is a
  *  failure. */
 BKT_NODISCARD int bkt_json_give(json_t *j, int rc, json_t **out);
@@ -86,6 +87,8 @@ BKT_NODISCARD int bkt_json_get_named(const json_t *obj, const char *name, json_t
 BKT_NODISCARD int bkt_json_del_named(json_t *obj, const char *name);
 /** Append the text of a tree, as Python's json.dumps() writes it. */
 BKT_NODISCARD int bkt_json_dump(const json_t *j, struct bkt_buf *out, struct bkt_err *err);
+/** The same without blanks. */
+BKT_NODISCARD int bkt_json_dump_compact(const json_t *j, struct bkt_buf *out, struct bkt_err *err);
 
 /** Look up a word in a table: its index, or -1. */
 struct bkt_word {

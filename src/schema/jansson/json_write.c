@@ -115,13 +115,25 @@ int bkt_json_push(json_t *list, json_t *value)
     return value && json_array_append_new(list, value) == 0 ? BKT_OK : BKT_ENOMEM;
 }
 
+static int push_all(json_t *list, const uint64_t *v, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        BKT_PASS(bkt_json_push(list, bkt_json_new_u64(v[i])));
+    return BKT_OK;
+}
+
 int bkt_json_set_dims(json_t *obj, const char *key, const uint64_t *dims, unsigned rank)
 {
     json_t *list = json_array();
     BKT_PASS(bkt_json_set(obj, key, list));
-    for (unsigned i = 0; i < rank; i++)
-        BKT_PASS(bkt_json_push(list, bkt_json_new_u64(dims[i])));
-    return BKT_OK;
+    return push_all(list, dims, rank);
+}
+
+int bkt_json_push_dims(json_t *list, const uint64_t *dims, unsigned rank)
+{
+    json_t *one = json_array();
+    BKT_PASS(bkt_json_push(list, one));
+    return push_all(one, dims, rank);
 }
 
 int bkt_json_give(json_t *j, int rc, json_t **out)
@@ -176,20 +188,25 @@ static int dump_real(double v, struct bkt_buf *out)
     return strpbrk(bkt_buf_str(out) + at, ".en") ? BKT_OK : bkt_buf_add(out, ".0", 2);
 }
 
-static int dump(const json_t *j, struct bkt_buf *out);
+/* What stands between entries, and behind a key. */
+struct style {
+    const char *comma, *colon;
+};
 
-static int dump_list(const json_t *j, struct bkt_buf *out)
+static int dump(const json_t *j, const struct style *s, struct bkt_buf *out);
+
+static int dump_list(const json_t *j, const struct style *s, struct bkt_buf *out)
 {
     BKT_PASS(bkt_buf_add_str(out, "["));
     for (size_t i = 0; i < json_array_size(j); i++) {
         if (i)
-            BKT_PASS(bkt_buf_add(out, ", ", 2));
-        BKT_PASS(dump(json_array_get(j, i), out));
+            BKT_PASS(bkt_buf_add_str(out, s->comma));
+        BKT_PASS(dump(json_array_get(j, i), s, out));
     }
     return bkt_buf_add_str(out, "]");
 }
 
-static int dump_object(const json_t *j, struct bkt_buf *out)
+static int dump_object(const json_t *j, const struct style *s, struct bkt_buf *out)
 {
     json_t *obj = (json_t *)(uintptr_t)j; /* jansson's iterators lack const */
     bool    any = false;
@@ -197,20 +214,22 @@ static int dump_object(const json_t *j, struct bkt_buf *out)
     for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
         const char *key = json_object_iter_key(it);
         if (any)
-            BKT_PASS(bkt_buf_add(out, ", ", 2));
+            BKT_PASS(bkt_buf_add_str(out, s->comma));
         any = true;
         BKT_PASS(dump_text(key, strlen(key), out));
-        BKT_PASS(bkt_buf_add(out, ": ", 2));
-        BKT_PASS(dump(json_object_iter_value(it), out));
+        BKT_PASS(bkt_buf_add_str(out, s->colon));
+        BKT_PASS(dump(json_object_iter_value(it), s, out));
     }
     return bkt_buf_add_str(out, "}");
 }
 
-static int dump(const json_t *j, struct bkt_buf *out)
+static int dump(const json_t *j, const struct style *s, struct bkt_buf *out)
 {
     switch (json_typeof(j)) {
-    case JSON_OBJECT: return dump_object(j, out);
-    case JSON_ARRAY: return dump_list(j, out);
+    case JSON_OBJECT:
+        return dump_object(j, s, out);
+    case JSON_ARRAY:
+        return dump_list(j, s, out);
     case JSON_INTEGER: return bkt_buf_addf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(j));
     case JSON_REAL: return dump_real(json_real_value(j), out);
     case JSON_TRUE: return bkt_buf_add_str(out, "true");
@@ -222,17 +241,27 @@ static int dump(const json_t *j, struct bkt_buf *out)
     }
 }
 
-int bkt_json_dump(const json_t *j, struct bkt_buf *out, struct bkt_err *err)
+static int dump_styled(const json_t *j, const struct style *s, struct bkt_buf *out, struct bkt_err *err)
 {
     locale_t numbers = bkt_c_locale();
     if (!numbers)
         BKT_NOMEM(err);
     locale_t was = uselocale(numbers); /* a program's decimal comma must not appear */
-    int      rc  = dump(j, out);
+    int rc = dump(j, s, out);
     (void)uselocale(was);
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
     if (rc < 0)
         BKT_FAIL(err, rc, "the JSON has text that is not UTF-8");
     return BKT_OK;
+}
+
+int bkt_json_dump(const json_t *j, struct bkt_buf *out, struct bkt_err *err)
+{
+    return dump_styled(j, &(struct style){", ", ": "}, out, err);
+}
+
+int bkt_json_dump_compact(const json_t *j, struct bkt_buf *out, struct bkt_err *err)
+{
+    return dump_styled(j, &(struct style){",", ":"}, out, err);
 }

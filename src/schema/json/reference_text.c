@@ -134,95 +134,58 @@ void bkt_ref_emit(const struct bkt_id *id, char out[48])
     memcpy(out, text, 48); /* exactly as long as "datatypes/" and an id */
 }
 
-static int emit_corner(const uint64_t *v, unsigned rank, struct bkt_buf *out)
+static int emit_selection(const struct bkt_regref *r, json_t *j)
 {
-    BKT_PASS(bkt_buf_add_str(out, "["));
-    for (unsigned i = 0; i < rank; i++)
-        BKT_PASS(bkt_buf_addf(out, "%s%" PRIu64, i ? "," : "", v[i]));
-    return bkt_buf_add_str(out, "]");
-}
-
-static int emit_selection(const struct bkt_regref *r, struct bkt_buf *out)
-{
-    unsigned        per = r->kind == BKT_REGION_BLOCKS ? 2 : 1;
-    const uint64_t *at  = r->coords;
-    for (size_t i = 0; i < r->n; i++, at += (size_t)per * r->rank) {
-        BKT_PASS(bkt_buf_add_str(out, i ? "," : ",\"selection\":["));
-        if (per == 2)
-            BKT_PASS(bkt_buf_add_str(out, "["));
-        BKT_PASS(emit_corner(at, r->rank, out));
-        if (per == 1)
-            continue;
-        BKT_PASS(bkt_buf_add_str(out, ","));
-        BKT_PASS(emit_corner(at + r->rank, r->rank, out));
-        BKT_PASS(bkt_buf_add_str(out, "]"));
-    }
-    return r->n ? bkt_buf_add_str(out, "]") : BKT_OK;
-}
-
-/* Text of any bytes, as a JSON string. */
-static int emit_text(const char *text, struct bkt_buf *out)
-{
-    BKT_CLEANUP(bkt_json_decrefp) json_t *j = bkt_json_new_str(text);
-    return j ? bkt_json_dump(j, out, NULL) : BKT_ENOMEM;
-}
-
-static int emit_object(const struct bkt_regref *r, struct bkt_buf *out)
-{
-    if (!r->file)
-        return bkt_buf_addf(out, "{\"id\":\"%s\"", r->dset.text);
-    BKT_PASS(bkt_buf_add_str(out, "{\"file\":"));
-    BKT_PASS(emit_text(r->file, out));
-    BKT_PASS(bkt_buf_add_str(out, ",\"name\":"));
-    return emit_text(r->name, out);
-}
-
-static int emit_attr(const struct bkt_regref *r, struct bkt_buf *out)
-{
-    BKT_PASS(emit_object(r, out));
-    BKT_PASS(bkt_buf_add_str(out, ",\"attr\":"));
-    BKT_PASS(emit_text(r->attr, out));
-    return bkt_buf_add_str(out, "}");
-}
-
-static int emit(const struct bkt_regref *r, struct bkt_buf *out)
-{
-    static const char *const kinds[] = {[BKT_REGION_NONE] = "NONE",
-                                        [BKT_REGION_ALL] = "ALL",
-                                        [BKT_REGION_POINTS] = "POINTS",
-                                        [BKT_REGION_BLOCKS] = "HYPERSLABS",
-                                        [BKT_REGION_ENCODED] = "HYPERSLABS"};
-    char                     object[49] = {0};
-    switch (r->kind) {
-    case BKT_REGION_NULL: return BKT_OK;
-    case BKT_REGION_ATTR: return emit_attr(r, out);
-    case BKT_REGION_OBJECT:
-        if (r->file) {
-            BKT_PASS(emit_object(r, out));
-            return bkt_buf_add_str(out, "}");
+    json_t *list = json_array();
+    const uint64_t *at = r->coords;
+    BKT_PASS(bkt_json_set(j, "selection", list));
+    for (size_t i = 0; i < r->n; i++, at += r->rank) {
+        json_t *pair = r->kind == BKT_REGION_BLOCKS ? json_array() : NULL;
+        if (r->kind == BKT_REGION_BLOCKS) {
+            BKT_PASS(bkt_json_push(list, pair));
+            BKT_PASS(bkt_json_push_dims(pair, at, r->rank));
+            at += r->rank;
         }
-        bkt_ref_emit(&r->dset, object);
-        return bkt_buf_add_str(out, object);
-    default: break;
+        BKT_PASS(bkt_json_push_dims(pair ? pair : list, at, r->rank));
     }
-    BKT_PASS(emit_object(r, out));
-    if (r->file) {
-        BKT_PASS(bkt_buf_add_str(out, ",\"shape\":"));
-        BKT_PASS(emit_corner(r->dims, r->n_dims, out));
-    }
-    BKT_PASS(bkt_buf_addf(out, ",\"select_type\":\"H5S_SEL_%s\"", kinds[r->kind]));
-    if (r->kind == BKT_REGION_POINTS || r->kind == BKT_REGION_BLOCKS)
-        BKT_PASS(emit_selection(r, out));
-    if (r->kind == BKT_REGION_ENCODED) {
-        BKT_PASS(bkt_buf_add_str(out, ",\"h5space\":\""));
-        BKT_PASS(bkt_base64_encode(r->space.ptr, r->space.len, out));
-        BKT_PASS(bkt_buf_add_str(out, "\""));
-    }
-    return bkt_buf_add_str(out, "}");
+    return BKT_OK;
+}
+
+static int emit(const struct bkt_regref *r, json_t *j)
+{
+    static const char *const kinds[] = {[BKT_REGION_NONE] = "H5S_SEL_NONE",
+                                        [BKT_REGION_ALL] = "H5S_SEL_ALL",
+                                        [BKT_REGION_POINTS] = "H5S_SEL_POINTS",
+                                        [BKT_REGION_BLOCKS] = "H5S_SEL_HYPERSLABS",
+                                        [BKT_REGION_ENCODED] = "H5S_SEL_HYPERSLABS"};
+    BKT_PASS(bkt_json_set(j, r->file ? "file" : "id", bkt_json_new_str(r->file ? r->file : r->dset.text)));
+    if (r->file)
+        BKT_PASS(bkt_json_set(j, "name", bkt_json_new_str(r->name)));
+    if (r->kind == BKT_REGION_ATTR)
+        return bkt_json_set(j, "attr", bkt_json_new_str(r->attr));
+    if (r->kind == BKT_REGION_OBJECT)
+        return BKT_OK;
+    if (r->file)
+        BKT_PASS(bkt_json_set_dims(j, "shape", r->dims, r->n_dims));
+    BKT_PASS(bkt_json_set(j, "select_type", json_string(kinds[r->kind])));
+    if (r->kind == BKT_REGION_ENCODED)
+        return bkt_json_set(j, "h5space", bkt_json_new_base64(&r->space));
+    bool listed = (r->kind == BKT_REGION_POINTS || r->kind == BKT_REGION_BLOCKS) && r->n;
+    return listed ? emit_selection(r, j) : BKT_OK;
 }
 
 int bkt_regref_emit(const struct bkt_regref *r, struct bkt_buf *out, struct bkt_err *err)
 {
-    BKT_PASS_MEM(err, emit(r, out));
-    return BKT_OK;
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
+    char object[49] = {0};
+    if (r->kind == BKT_REGION_NULL)
+        return BKT_OK;
+    if (r->kind == BKT_REGION_OBJECT && !r->file) {
+        bkt_ref_emit(&r->dset, object);
+        BKT_PASS_MEM(err, bkt_buf_add_str(out, object));
+        return BKT_OK;
+    }
+    j = json_object();
+    BKT_PASS_MEM(err, emit(r, j));
+    return bkt_json_dump_compact(j, out, err);
 }

@@ -111,14 +111,12 @@ static size_t snapshot(struct space *sp, const char *prefix, struct row **out)
 {
     (void)pthread_mutex_lock(&sp->lock);
     struct row *rows = calloc(bkt_map_count(sp->objects) + 1, sizeof *rows);
-    size_t      n = 0, pos = 0, len, plen = strlen(prefix);
-    const void *key;
-    void       *value;
-    while (rows && bkt_map_next(sp->objects, &pos, &key, &len, &value)) {
-        const struct object *o = value;
-        if (len < plen || (plen && memcmp(key, prefix, plen) != 0))
+    size_t n = 0, plen = strlen(prefix);
+    for (struct bkt_map_at at = {0}; rows && bkt_map_walk(sp->objects, &at);) {
+        const struct object *o = at.value;
+        if (at.n < plen || (plen && memcmp(at.key, prefix, plen) != 0))
             continue;
-        rows[n] = (struct row){.key = strndup(key, len), .size = o->data.len, .mtime = o->mtime};
+        rows[n] = (struct row){.key = strndup(at.key, at.n), .size = o->data.len, .mtime = o->mtime};
         memcpy(rows[n].etag, o->etag, sizeof o->etag);
         if (!rows[n++].key) { /* an entry without a key must not be skipped */
             while (n)

@@ -43,14 +43,11 @@ static void order_of_insertion_is_kept(void **state)
     void *old = NULL;
     assert_int_equal(bkt_map_put(m, k, key_of(k, sizeof k, 10), &values[1000], &old), BKT_OK);
     assert_ptr_equal(old, &values[10]);
-    size_t      pos = 0, n;
-    const void *key;
-    void       *v;
     int         i = 0;
-    while (bkt_map_next(m, &pos, &key, &n, &v)) {
+    for (struct bkt_map_at at = {0}; bkt_map_walk(m, &at);) {
         if (i == 50)
             i++;
-        assert_ptr_equal(v, i == 10 ? &values[1000] : &values[i]);
+        assert_ptr_equal(at.value, i == 10 ? &values[1000] : &values[i]);
         i++;
     }
     assert_int_equal(i, 100);
