@@ -22,6 +22,7 @@
 #ifndef BKT_STORE_H
 #define BKT_STORE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,7 +52,6 @@ const char *bkt_etag_bare(const char *etag, size_t *n);
 /** Whether two ETags name one version; "" never does. */
 bool bkt_etag_same(const char *a, const char *b);
 
-struct bkt_batch; /* store_impl.h */
 struct bkt_tape;  /* tape.h */
 struct bkt_store; /* opaque; see store_impl.h */
 
@@ -191,6 +191,29 @@ int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct b
  *  before the first is waited for. */
 int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),
                       void *arg, struct bkt_err *err);
+
+/** Requests that one thread waits for; see store_impl.h. */
+struct bkt_batch {
+    pthread_mutex_t lock;
+    pthread_cond_t  done;
+    size_t          n, left;
+};
+struct bkt_node_reads;
+/** One request that is begun now and waited for later, by one thread.  Zeroed: none was begun. */
+struct bkt_await {
+    struct bkt_req req; /* filled in by the caller except done and arg; its outputs are valid once bkt_await()
+                           has returned */
+    struct bkt_batch batch;
+};
+/** Begin w->req.  @p w must not move until bkt_await_fini().
+ * @param shared  answers are shared with other processes of this node: bkt_node_reads_start(); or NULL */
+void bkt_await_start(struct bkt_node_reads *shared, struct bkt_store *st, struct bkt_await *w);
+/** Whether the request has ended; does not wait. */
+bool bkt_await_arrived(struct bkt_await *w);
+/** Wait for the request.  Further calls return at once. */
+void bkt_await(struct bkt_await *w);
+/** Wait as bkt_await() does, and free the outputs. */
+void bkt_await_fini(struct bkt_await *w);
 
 /** Release the outputs; the inputs belong to the caller. */
 void bkt_req_fini(struct bkt_req *req);

@@ -7,10 +7,21 @@
 
 #include "storage/store.h"
 
+/** The lists of one call: keys below prefixes[0], in parts if there are cuts (bkt_store_list_parts()); or
+ * below each of n prefixes (bkt_store_list_each()).  The latter two only for stores with many_lists. */
+struct bkt_lists {
+    const char *const *prefixes;
+    size_t             n; /* > 0 */
+    const char        *delimiter; /* "" or "/" */
+    const char *const *cuts;
+    size_t             n_cuts;
+};
+
 struct bkt_store_ops {
     const char *name;
     bool        local;    /* no round trips */
     bool        readonly;
+    bool        many_lists; /* lists with several prefixes or with cuts are requested side by side */
     bool        decorator; /* passes requests on to another store, which counts them */
     /** Begin @p req, whose arguments are checked and whose outputs are reset.  It ends with
      *  bkt_store_finish(), on any thread, also before start() returns.  Never blocks on the network. */
@@ -19,15 +30,9 @@ struct bkt_store_ops {
      *  start().  The backend counts them.  @p reqs is borrowed for the call.  NULL: they are begun one by
      *  one. */
     void (*delete_many)(struct bkt_store *st, struct bkt_req *const *reqs, size_t n);
-    /** As bkt_store_list(); blocks.  NULL: not supported. */
-    int (*list)(struct bkt_store *st, const char *prefix, const char *delimiter, bkt_list_each_fn *each,
-                void *arg, struct bkt_err *err);
-    /** As bkt_store_list_parts(), n_cuts > 0; blocks.  NULL: one list for all. */
-    int (*list_parts)(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
-                      bkt_list_each_fn *each, void *arg, struct bkt_err *err);
-    /** As bkt_store_list_each(), n > 1; blocks.  NULL: one list after the other. */
-    int (*list_each)(struct bkt_store *st, const char *const *prefixes, size_t n, bkt_list_each_fn *each,
-                     void *arg, struct bkt_err *err);
+    /** Blocks.  NULL: not supported. */
+    int (*list)(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
+                struct bkt_err *err);
     /** As bkt_store_uploads() and bkt_store_abort(); block.  NULL: the store has no uploads. */
     int (*uploads)(struct bkt_store *st, const char *prefix,
                    int (*each)(const struct bkt_upload *upload, void *arg), void *arg, struct bkt_err *err);
@@ -65,12 +70,6 @@ struct bkt_store {
 void bkt_store_enter(struct bkt_store *st);
 void bkt_store_leave(struct bkt_store *st);
 
-/** Requests that one thread waits for: a call of bkt_store_run(), or a backend's own requests. */
-struct bkt_batch {
-    pthread_mutex_t lock;
-    pthread_cond_t  done;
-    size_t          n, left;
-};
 /** Wait for @p n requests, each of which ends with bkt_batch_end_one() on any thread.
  *  @param help_pool  run jobs of the pool meanwhile, since the caller may be one of the pool's threads */
 void bkt_batch_init(struct bkt_batch *b, size_t n);

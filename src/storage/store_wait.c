@@ -5,6 +5,7 @@
 #include "base/num.h"
 #include "base/os/pool.h"
 #include "base/trace.h"
+#include "storage/node_reads.h"
 #include "storage/spread.h"
 #include "storage/stats.h"
 #include "storage/store_impl.h"
@@ -43,6 +44,33 @@ void bkt_batch_fini(struct bkt_batch *b)
 {
     (void)pthread_cond_destroy(&b->done);
     (void)pthread_mutex_destroy(&b->lock);
+}
+
+static void arrived(struct bkt_req *req) { bkt_batch_end_one(&((struct bkt_await *)req->arg)->batch); }
+
+void bkt_await_start(struct bkt_node_reads *shared, struct bkt_store *st, struct bkt_await *w)
+{
+    bkt_batch_init(&w->batch, 1);
+    w->req.done = arrived;
+    w->req.arg  = w;
+    bkt_node_reads_start(shared, st, &w->req);
+}
+
+bool bkt_await_arrived(struct bkt_await *w)
+{
+    (void)pthread_mutex_lock(&w->batch.lock);
+    bool yes = !w->batch.left;
+    (void)pthread_mutex_unlock(&w->batch.lock);
+    return yes;
+}
+
+void bkt_await(struct bkt_await *w) { bkt_batch_wait(&w->batch, false); }
+
+void bkt_await_fini(struct bkt_await *w)
+{
+    bkt_await(w);
+    bkt_req_fini(&w->req);
+    bkt_batch_fini(&w->batch);
 }
 
 int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err)
@@ -158,38 +186,27 @@ int bkt_store_delete(struct bkt_store *st, const char *const *keys, size_t n, st
     return rc;
 }
 
-/* One of the calls that list keys. */
-struct list {
-    const char *prefix, *delimiter;
-    const char *const *cuts, *const *prefixes;
-    size_t n_cuts, n;
-};
-
-static int list_keys(struct bkt_store *st, const struct list *l, bkt_list_each_fn *each, void *arg,
+static int list_keys(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
                      struct bkt_err *err)
 {
-    bool counted = !st->ops->decorator || l->n || l->n_cuts;
-    if (counted)
-        bkt_stats_add(BKT_STAT(list), l->n ? l->n : l->n_cuts + 1);
+    size_t n = l->n + l->n_cuts;
+    if (!st->ops->decorator || n > 1)
+        bkt_stats_add(BKT_STAT(list), n);
     bkt_store_enter(st);
-    int rc = l->n        ? st->ops->list_each(st, l->prefixes, l->n, each, arg, err)
-             : l->n_cuts ? st->ops->list_parts(st, l->prefix, l->cuts, l->n_cuts, each, arg, err)
-                         : st->ops->list(st, l->prefix, l->delimiter, each, arg, err);
+    int rc = st->ops->list(st, l, each, arg, err);
     bkt_store_leave(st);
-    bkt_trace(BKT_TRACE_STORE, "%s LIST %s, requests %zu: %s", st->uri, l->prefix,
-              l->n ? l->n : l->n_cuts + 1, bkt_err_text(rc));
+    bkt_trace(BKT_TRACE_STORE, "%s LIST %s, requests %zu: %s", st->uri, l->prefixes[0], n, bkt_err_text(rc));
     return rc;
 }
 
-static int list_by(struct bkt_store *st, const struct list *l, bkt_list_each_fn *each, void *arg,
+static int list_by(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
                    struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf what = {0};
     struct bkt_tape_list taped;
     if (!bkt_tape_is_on())
         return list_keys(st, l, each, arg, err);
-    int rc =
-        bkt_buf_addf(&what, "%s%c%s%c%zu", l->prefix, 31, l->delimiter ? l->delimiter : "", 31, l->n_cuts);
+    int rc = bkt_buf_addf(&what, "%s%c%s%c%zu", l->prefixes[0], 31, l->delimiter, 31, l->n_cuts);
     for (size_t i = 1; rc == BKT_OK && i < l->n; i++)
         rc = bkt_buf_addf(&what, "%c%s", 31, l->prefixes[i]);
     if (rc < 0)
@@ -213,26 +230,25 @@ int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimit
         BKT_FAIL(err, BKT_EINVAL, "list of '%s': delimiter '%s' is not '/'", prefix, delimiter);
     if (!st->ops->list)
         BKT_FAIL(err, BKT_EUNSUP, "%s: the keys of this store can't be listed", st->uri);
-    return list_by(st, &(struct list){.prefix = prefix, .delimiter = delimiter}, each, arg, err);
+    return list_by(st, &(struct bkt_lists){&prefix, 1, delimiter, NULL, 0}, each, arg, err);
 }
 
 int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
                          bkt_list_each_fn *each, void *arg, struct bkt_err *err)
 {
-    if (!n_cuts || !st->ops->list_parts)
+    if (!n_cuts || !st->ops->many_lists)
         return bkt_store_list(st, prefix, "", each, arg, err);
-    return list_by(st, &(struct list){.prefix = prefix, .cuts = cuts, .n_cuts = n_cuts}, each, arg, err);
+    return list_by(st, &(struct bkt_lists){&prefix, 1, "", cuts, n_cuts}, each, arg, err);
 }
 
 int bkt_store_list_each(struct bkt_store *st, const char *const *prefixes, size_t n, bkt_list_each_fn *each,
                         void *arg, struct bkt_err *err)
 {
-    if (n < 2 || !st->ops->list_each) {
-        for (size_t i = 0; i < n; i++)
-            BKT_PASS(bkt_store_list(st, prefixes[i], "", each, arg, err));
-        return BKT_OK;
-    }
-    return list_by(st, &(struct list){.prefix = prefixes[0], .prefixes = prefixes, .n = n}, each, arg, err);
+    if (n > 1 && st->ops->many_lists)
+        return list_by(st, &(struct bkt_lists){prefixes, n, "", NULL, 0}, each, arg, err);
+    for (size_t i = 0; i < n; i++)
+        BKT_PASS(bkt_store_list(st, prefixes[i], "", each, arg, err));
+    return BKT_OK;
 }
 
 int bkt_store_uploads(struct bkt_store *st, const char *prefix,

@@ -187,10 +187,10 @@ static void fault_start(struct bkt_store *base, struct bkt_req *req)
         pass_on(&p->job);
 }
 
-static int fault_list(struct bkt_store *base, const char *prefix, const char *delimiter,
-                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+static int fault_list(struct bkt_store *base, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
+                      struct bkt_err *err)
 {
-    return bkt_store_list(((struct fault_store *)base)->inner, prefix, delimiter, each, arg, err);
+    return bkt_store_list(((struct fault_store *)base)->inner, l->prefixes[0], l->delimiter, each, arg, err);
 }
 
 static void fault_close(struct bkt_store *base)

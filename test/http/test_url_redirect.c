@@ -6,7 +6,7 @@
 #include "base/trace.h"
 #include "helpers/sanitizer.h"
 #include "http/helpers/url_testing.h"
-#include "storage/request_future.h"
+#include "storage/store.h"
 
 #define SIZE 50000
 #define MANY 16
@@ -222,7 +222,7 @@ static void a_forked_child_asks_itself(void)
     now.waits             = true;
     struct bkt_store *st  = open_url(url_of(first, "/f.h5"), "", &key);
     struct bkt_await  w   = {.req = {.op = BKT_GET, .key = key, .len = 100}};
-    bkt_await_start(st, &w);
+    bkt_await_start(NULL, st, &w);
     while (server_count(first) == 0)
         (void)usleep(1000);
     pid_t pid = fork();

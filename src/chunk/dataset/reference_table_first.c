@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/request_future.h"
+#include "storage/store.h"
 #include "chunk/dataset/dataset.h"
 #include "base/num.h"
 
@@ -50,7 +50,7 @@ void bkt_reference_table_first_begin(struct bkt_dsetio *io)
     f->get.req = (struct bkt_req){
         .op = BKT_GET, .key = bkt_buf_str(&f->key), .len = FIRST_BYTES, .may_be_short = true};
     f->generation = bkt_fork_generation();
-    bkt_await_start(st, &f->get);
+    bkt_await_start(NULL, st, &f->get);
     io->first = f;
 }
 

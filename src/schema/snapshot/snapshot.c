@@ -9,7 +9,7 @@
 
 #include <zlib.h>
 
-#include "storage/request_future.h"
+#include "storage/store.h"
 #include "schema/json/schema_json.h"
 
 #define MAGIC    "h5bucket snapshot 1 "
@@ -306,7 +306,7 @@ int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *root, bool trus
     struct coming c = {.root = root, .stop = stop, .err = err};
     BKT_PASS_MEM(err, bkt_snapshot_key(root, &c.key));
     c.get.req = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&c.key), .len = BKT_WHOLE};
-    bkt_await_start(st, &c.get);
+    bkt_await_start(NULL, st, &c.get);
     int rc = trust ? parse_coming(&c) : list_and_compare(st, &c, hint);
     bkt_await(&c.get);
     if (rc == BKT_OK && trust)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/list.h"
 
 #define BLANKS " \t\r\f\v"
 
@@ -54,14 +55,8 @@ struct reader {
 static struct bkt_aws_entry *add(struct reader *r)
 {
     struct bkt_aws_config *c = r->c;
-    if (c->n == c->room) {
-        size_t room = c->room ? 2 * c->room : 16;
-        struct bkt_aws_entry *v = reallocarray(c->v, room, sizeof *v); /* holds pointers, no secrets */
-        if (!v)
-            return NULL;
-        c->v = v;
-        c->room = room;
-    }
+    if (bkt_list_room(&c->v, c->n, &c->room, sizeof *c->v) < 0) /* holds pointers, no secrets */
+        return NULL;
     struct bkt_aws_entry *e = &c->v[c->n];
     *e = (struct bkt_aws_entry){
         .section = strdup(r->section), .from_credentials = r->credentials, .weak = r->weak};
@@ -236,8 +231,8 @@ static bool hides_weak(const struct bkt_aws_config *c)
     return false;
 }
 
-static const struct bkt_aws_entry *find(const struct bkt_aws_config *c, const char *kind, const char *name,
-                                        const char *key)
+const struct bkt_aws_entry *bkt_aws_config_find(const struct bkt_aws_config *c, const char *kind,
+                                                const char *name, const char *key)
 {
     bool hide = hides_weak(c);
     for (int credentials = 1; credentials >= 0; credentials--)
@@ -250,25 +245,10 @@ static const struct bkt_aws_entry *find(const struct bkt_aws_config *c, const ch
     return NULL;
 }
 
-const char *bkt_aws_config_get(const struct bkt_aws_config *c, const char *section, const char *key)
-{
-    const char *blank = strchr(section, ' ');
-    if (!blank)
-        return NULL;
-    BKT_CLEANUP(bkt_freep) char *kind = strndup(section, (size_t)(blank - section));
-    const struct bkt_aws_entry *e = kind ? find(c, kind, blank + 1, key) : NULL;
-    return e ? e->value : NULL;
-}
-
 const char *bkt_aws_config_profile(const struct bkt_aws_config *c, const char *profile, const char *key)
 {
-    const struct bkt_aws_entry *e = find(c, "profile", profile, key);
+    const struct bkt_aws_entry *e = bkt_aws_config_find(c, "profile", profile, key);
     return e ? e->value : NULL;
-}
-
-bool bkt_aws_config_has_profile(const struct bkt_aws_config *c, const char *profile)
-{
-    return find(c, "profile", profile, NULL) != NULL;
 }
 
 bool bkt_aws_config_has_prefix(const struct bkt_aws_config *c, const char *profile, const char *prefix)
@@ -280,12 +260,6 @@ bool bkt_aws_config_has_prefix(const struct bkt_aws_config *c, const char *profi
     return false;
 }
 
-bool bkt_aws_config_in_credentials(const struct bkt_aws_config *c, const char *profile, const char *key)
-{
-    const struct bkt_aws_entry *e = find(c, "profile", profile, key);
-    return e && e->from_credentials;
-}
-
 const char *bkt_aws_config_endpoint(const struct bkt_aws_config *c, const char *profile, const char *service)
 {
     const char *services = bkt_aws_config_profile(c, profile, "services");
@@ -294,7 +268,7 @@ const char *bkt_aws_config_endpoint(const struct bkt_aws_config *c, const char *
         char key[64];
         int n = snprintf(key, sizeof key, "%s.endpoint_url", service);
         const struct bkt_aws_entry *e =
-            n > 0 && (size_t)n < sizeof key ? find(c, "services", services, key) : NULL;
+            n > 0 && (size_t)n < sizeof key ? bkt_aws_config_find(c, "services", services, key) : NULL;
         url = e ? e->value : NULL;
     }
     return url ? url : bkt_aws_config_profile(c, profile, "endpoint_url");

@@ -34,18 +34,15 @@ BKT_NODISCARD int bkt_aws_config_parse(struct bkt_aws_config *c, const char *tex
 /** Wipe and free the entries, as they contain secrets. */
 void bkt_aws_config_fini(struct bkt_aws_config *c);
 
-/** A value, borrowed; NULL: absent or empty.  The credentials file comes before the config file.  In one file
- *  the last entry of a name counts. */
-const char *bkt_aws_config_get(const struct bkt_aws_config *c, const char *section, const char *key);
-
-/** A value of a profile; otherwise as bkt_aws_config_get(). */
+/** The entry of a key in the section "KIND NAME", or with @p key NULL any entry of the section; borrowed.
+ * NULL: absent or empty.  The credentials file comes before the config file.  In one file the last entry of a
+ * name counts. */
+const struct bkt_aws_entry *bkt_aws_config_find(const struct bkt_aws_config *c, const char *kind,
+                                                const char *name, const char *key);
+/** A value of a profile; otherwise as above. */
 const char *bkt_aws_config_profile(const struct bkt_aws_config *c, const char *profile, const char *key);
-bool        bkt_aws_config_has_profile(const struct bkt_aws_config *c, const char *profile);
 /** Whether any key of the profile begins with @p prefix. */
 bool bkt_aws_config_has_prefix(const struct bkt_aws_config *c, const char *profile, const char *prefix);
-/** Whether the value comes from the credentials file. */
-bool bkt_aws_config_in_credentials(const struct bkt_aws_config *c, const char *profile, const char *key);
-
 /** A service's endpoint: "endpoint_url" of @p service in the profile's services section, else the profile's
  *  endpoint_url. */
 const char *bkt_aws_config_endpoint(const struct bkt_aws_config *c, const char *profile, const char *service);

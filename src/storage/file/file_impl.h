@@ -85,8 +85,8 @@ void bkt_file_etag(const struct stat *sb, char etag[BKT_ETAG_MAX]);
 /* list.c */
 /** As bkt_store_list(), keys in binary order.  A symbolic link that is not followed is a key; files below it
  * are not keys. */
-int bkt_file_list(struct bkt_store *base, const char *prefix, const char *delimiter, bkt_list_each_fn *each,
-                  void *arg, struct bkt_err *err);
+int bkt_file_list(struct bkt_store *base, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
+                  struct bkt_err *err);
 
 /* lock.c */
 /** Wait for the lock of the request's key, [F2]; the lock ends with the process, too.  Negative: the request

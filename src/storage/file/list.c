@@ -140,10 +140,11 @@ static int walk(const struct walk *w, int at, size_t skip, const char *dir, int 
     return rc;
 }
 
-int bkt_file_list(struct bkt_store *base, const char *prefix, const char *delimiter, bkt_list_each_fn *each,
-                  void *arg, struct bkt_err *err)
+int bkt_file_list(struct bkt_store *base, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
+                  struct bkt_err *err)
 {
-    struct walk w = {(struct bkt_file_store *)base, prefix, *delimiter != 0, each, arg, err};
+    const char *prefix = l->prefixes[0];
+    struct walk w      = {(struct bkt_file_store *)base, prefix, *l->delimiter != 0, each, arg, err};
     /* begin in the directory that the prefix names, if it may be a directory */
     const char             *slash = strrchr(prefix, '/');
     BKT_CLEANUP(bkt_freep) char *dir = strndup(prefix, slash ? (size_t)(slash - prefix) + 1 : 0);

@@ -132,16 +132,17 @@ static size_t snapshot(struct space *sp, const char *prefix, struct row **out)
     return n;
 }
 
-static int mem_list(struct bkt_store *st, const char *prefix, const char *delimiter, bkt_list_each_fn *each,
-                    void *arg, struct bkt_err *err)
+static int mem_list(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
+                    struct bkt_err *err)
 {
+    const char *prefix = l->prefixes[0];
     struct row *rows;
     size_t      n  = snapshot(((struct mem *)st)->space, prefix, &rows);
     int         rc = rows ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     char       *last = NULL;
     for (size_t i = 0; rows && i < n && rc >= 0; i++) {
         struct bkt_listed e   = {rows[i].key, false, rows[i].size, rows[i].mtime, rows[i].etag};
-        char             *cut = *delimiter ? strchr(rows[i].key + strlen(prefix), '/') : NULL;
+        char             *cut = *l->delimiter ? strchr(rows[i].key + strlen(prefix), '/') : NULL;
         if (cut) {
             cut[1] = 0;
             if (last && strcmp(last, rows[i].key) == 0)

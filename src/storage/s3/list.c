@@ -17,33 +17,17 @@ struct part {
     const char         *prefix, *delimiter, *after; /* after: begin after this key; NULL: at the beginning */
     struct bkt_buf      query;
     struct bkt_s3_page  page;
-    struct bkt_s3_asked asked;
+    struct bkt_await asked;
 };
 
-void bkt_s3_ask(struct bkt_s3 *s, struct bkt_s3_asked *a, enum bkt_op op, const char *key, const char *query,
+void bkt_s3_ask(struct bkt_s3 *s, struct bkt_await *a, enum bkt_op op, const char *key, const char *query,
                 bool bucket)
 {
     struct bkt_http_call call = {.query = query, .bucket = bucket};
-    bkt_req_fini(&a->req);
+    bkt_await_fini(a);
     a->req = (struct bkt_req){.op = op, .key = key, .len = BKT_WHOLE, .size = UINT64_MAX, .batch = &a->batch};
     bkt_batch_init(&a->batch, 1);
     bkt_http_start(&s->http, &a->req, &call);
-}
-
-int bkt_s3_answer(struct bkt_s3_asked *a)
-{
-    if (a->req.batch) {
-        bkt_batch_wait(&a->batch, false);
-        bkt_batch_fini(&a->batch);
-        a->req.batch = NULL;
-    }
-    return a->req.rc;
-}
-
-void bkt_s3_asked_fini(struct bkt_s3_asked *a)
-{
-    (void)bkt_s3_answer(a);
-    bkt_req_fini(&a->req);
 }
 
 int bkt_s3_add_query(struct bkt_buf *q, const char *name, const char *value)
@@ -97,7 +81,8 @@ static int end_page(struct bkt_s3 *s, struct part *p, bkt_list_each_fn *each, vo
 {
     struct below u = {s, p->prefix, each, arg, err};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf last = {0};
-    int rc = bkt_s3_answer(&p->asked);
+    bkt_await(&p->asked);
+    int rc = p->asked.req.rc;
     if (rc < 0)
         rc = bkt_err_copy(err, rc, p->asked.req.err);
     if (rc == BKT_ENOENT) /* 404 for a list: some servers report a missing bucket in this way */
@@ -115,25 +100,10 @@ static int end_page(struct bkt_s3 *s, struct part *p, bkt_list_each_fn *each, vo
 
 static void part_fini(struct part *p)
 {
-    bkt_s3_asked_fini(&p->asked);
+    bkt_await_fini(&p->asked);
     bkt_buf_fini(&p->query);
     bkt_buf_fini(&p->page.token);
 }
-
-int bkt_s3_list(struct bkt_store *st, const char *prefix, const char *delimiter, bkt_list_each_fn *each,
-                void *arg, struct bkt_err *err)
-{
-    struct bkt_s3                     *s = (struct bkt_s3 *)st;
-    BKT_CLEANUP(part_fini) struct part p = {.prefix = prefix, .delimiter = delimiter};
-    do {
-        if (begin_page(s, &p) < 0)
-            BKT_NOMEM(err);
-        BKT_PASS(end_page(s, &p, each, arg, err));
-    } while (p.page.truncated);
-    return BKT_OK;
-}
-
-/* ---- in parts ---- */
 
 struct until { /* passes on the keys before the next part */
     const char *last; /* NULL: all */
@@ -170,43 +140,24 @@ static int run_parts(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead, s
     return BKT_OK;
 }
 
-static int run_and_free(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead, bkt_list_each_fn *each,
-                        void *arg, struct bkt_err *err)
+int bkt_s3_list(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
+                struct bkt_err *err)
 {
-    struct until u  = {.each = each, .arg = arg};
-    int          rc = run_parts(s, p, n, ahead, &u, err);
+    size_t       n = l->n + l->n_cuts;
+    struct until u = {.each = each, .arg = arg};
+    struct part *p = calloc(n, sizeof *p);
+    if (!p)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++) {
+        p[i].prefix    = l->prefixes[l->n_cuts ? 0 : i];
+        p[i].delimiter = l->delimiter;
+        p[i].after     = l->n_cuts && i ? l->cuts[i - 1] : NULL;
+    }
+    int rc = run_parts((struct bkt_s3 *)st, p, n, l->n_cuts ? PARTS_AHEAD : EACH_AHEAD, &u, err);
     for (size_t i = 0; i < n; i++)
         part_fini(&p[i]);
     free(p);
     return rc;
-}
-
-int bkt_s3_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
-                      bkt_list_each_fn *each, void *arg, struct bkt_err *err)
-{
-    size_t       n = n_cuts + 1;
-    struct part *p = calloc(n, sizeof *p);
-    if (!p)
-        BKT_NOMEM(err);
-    for (size_t i = 0; i < n; i++) {
-        p[i].prefix    = prefix;
-        p[i].delimiter = "";
-        p[i].after     = i ? cuts[i - 1] : NULL;
-    }
-    return run_and_free((struct bkt_s3 *)st, p, n, PARTS_AHEAD, each, arg, err);
-}
-
-int bkt_s3_list_each(struct bkt_store *st, const char *const *prefixes, size_t n, bkt_list_each_fn *each,
-                     void *arg, struct bkt_err *err)
-{
-    struct part *p = calloc(n, sizeof *p);
-    if (!p)
-        BKT_NOMEM(err);
-    for (size_t i = 0; i < n; i++) {
-        p[i].prefix    = prefixes[i];
-        p[i].delimiter = "";
-    }
-    return run_and_free((struct bkt_s3 *)st, p, n, EACH_AHEAD, each, arg, err);
 }
 
 /* ---- uploads in parts that were not ended ---- */
@@ -250,11 +201,12 @@ int bkt_s3_uploads(struct bkt_store *st, const char *prefix,
     BKT_CLEANUP(page_fini) struct bkt_s3_uploads_page page = {.truncated = true};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf          query = {0}, last = {0};
     while (page.truncated) {
-        BKT_CLEANUP(bkt_s3_asked_fini) struct bkt_s3_asked a = {.req = {.op = BKT_GET}};
+        BKT_CLEANUP(bkt_await_fini) struct bkt_await a = {.req = {.op = BKT_GET}};
         if (uploads_query(prefix, &page, &query) < 0)
             BKT_NOMEM(err);
         bkt_s3_ask(s, &a, BKT_GET, prefix, bkt_buf_str(&query), true);
-        int rc = bkt_s3_answer(&a);
+        bkt_await(&a);
+        int rc = a.req.rc;
         if (rc < 0) {
             rc = bkt_err_copy(err, rc == BKT_ENOENT ? BKT_EINVAL : rc, a.req.err);
             BKT_TRY(err, rc, "list of the uploads of %s/%.200s", st->uri, prefix);
@@ -271,11 +223,12 @@ int bkt_s3_uploads(struct bkt_store *st, const char *prefix,
 int bkt_s3_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           query = {0};
-    BKT_CLEANUP(bkt_s3_asked_fini) struct bkt_s3_asked a     = {.req = {.op = BKT_DELETE}};
+    BKT_CLEANUP(bkt_await_fini) struct bkt_await a     = {.req = {.op = BKT_DELETE}};
     if (bkt_s3_add_query(&query, "uploadId", id) < 0)
         BKT_NOMEM(err);
     bkt_s3_ask((struct bkt_s3 *)st, &a, BKT_DELETE, key, bkt_buf_str(&query), false);
-    int rc = bkt_s3_answer(&a);
+    bkt_await(&a);
+    int rc = a.req.rc;
     if (rc == BKT_OK || rc == BKT_ENOENT)
         return BKT_OK;
     BKT_TRY(err, bkt_err_copy(err, rc, a.req.err), "upload of %s/%.200s", st->uri, key);

@@ -28,27 +28,13 @@ struct bkt_s3 {
 
 /* ---- storage/s3/list.c ---- */
 
-/** A request of the store itself, for whose answer it waits: a page of a list, the end of an upload.  Zeroed:
- * no request is under way. */
-struct bkt_s3_asked {
-    struct bkt_req   req;
-    struct bkt_batch batch;
-};
-/** Begin GET or DELETE of @p key, or, with @p bucket, of the bucket itself.  Both texts are borrowed until
- * the answer. */
-void bkt_s3_ask(struct bkt_s3 *s, struct bkt_s3_asked *a, enum bkt_op op, const char *key, const char *query,
+/** Begin GET or DELETE of @p key, or, with @p bucket, of the bucket itself, for whose answer the store waits:
+ * a page of a list, the end of an upload.  Both texts are borrowed until the answer. */
+void bkt_s3_ask(struct bkt_s3 *s, struct bkt_await *a, enum bkt_op op, const char *key, const char *query,
                 bool bucket);
-/** Wait for the answer in a->req, and return its code. */
-int  bkt_s3_answer(struct bkt_s3_asked *a);
-void bkt_s3_asked_fini(struct bkt_s3_asked *a);
-
-/** As bkt_store_ops.list, .list_parts and .list_each. */
-int bkt_s3_list(struct bkt_store *st, const char *prefix, const char *delimiter, bkt_list_each_fn *each,
-                void *arg, struct bkt_err *err);
-int bkt_s3_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
-                      bkt_list_each_fn *each, void *arg, struct bkt_err *err);
-int bkt_s3_list_each(struct bkt_store *st, const char *const *prefixes, size_t n, bkt_list_each_fn *each,
-                     void *arg, struct bkt_err *err);
+/** As bkt_store_ops.list. */
+int bkt_s3_list(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
+                struct bkt_err *err);
 
 /** Append "&name=value", percent-encoded; the first parameter has no '&'. */
 BKT_NODISCARD int bkt_s3_add_query(struct bkt_buf *q, const char *name, const char *value);

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "base/num.h"
 #include "base/os/scratch_pool.h"
-#include "storage/request_future.h"
+#include "storage/store.h"
 
 #define SMALL   ((uint64_t)64 << 10) /* bytes whose transfer takes less than the wait for them */
 #define RUN_MAX 2048                 /* pages of one request */
@@ -184,7 +184,7 @@ static int start(struct page_cache *c, uint64_t first, unsigned n, bool guess)
                                   .cancel = &c->closing,
                                   .if_match = bkt_version_condition(c->version),
                                   .version = c->version};
-    bkt_await_start_shared(c->node, c->st, &r->get);
+    bkt_await_start(c->node, c->st, &r->get);
     return BKT_OK;
 }
 

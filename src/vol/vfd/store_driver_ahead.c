@@ -6,7 +6,7 @@
 
 #include "base/os/clock.h"
 #include "schema/name/pointer_file.h"
-#include "storage/request_future.h"
+#include "storage/store.h"
 #include "vol/vfd/store_driver.h"
 
 #define SOON 5 /* seconds: HDF5 opens a file at once after it has asked whether it is ours */
@@ -93,7 +93,7 @@ void vfd_expect(const char *name, const struct bkt_settings *set)
                                   .may_be_short = true, .cancel = &e->cancel, .version = &e->got.version};
     e->next    = list;
     list       = e;
-    bkt_await_start(e->got.st, &e->get);
+    bkt_await_start(NULL, e->got.st, &e->get);
 }
 
 /* The answer, if it can be used. */

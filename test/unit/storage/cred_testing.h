@@ -323,4 +323,39 @@ static inline struct bkt_cred *provider(const char *info)
     return p;
 }
 
+/* ---- waiting for credentials ---- */
+
+struct cred_wait {
+    pthread_mutex_t lock;
+    pthread_cond_t  wake;
+    bool            over;
+    int             rc;
+    struct bkt_err *err; /* gets the failure's */
+};
+
+static void cred_came(void *arg, int rc, const struct bkt_err *err)
+{
+    struct cred_wait *w = arg;
+    (void)pthread_mutex_lock(&w->lock);
+    w->over = true;
+    w->rc   = rc < 0 ? bkt_err_copy(w->err, rc, err) : rc;
+    (void)pthread_cond_signal(&w->wake);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+/* As bkt_cred_peek(), but waits for the credentials. */
+static inline int cred_get(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err)
+{
+    struct cred_wait w  = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER, .err = err};
+    int              rc = bkt_cred_peek(p, out, err);
+    if (rc != BKT_CRED_LATER)
+        return rc;
+    bkt_cred_want(p, cred_came, &w);
+    (void)pthread_mutex_lock(&w.lock);
+    while (!w.over)
+        (void)pthread_cond_wait(&w.wake, &w.lock);
+    (void)pthread_mutex_unlock(&w.lock);
+    return w.rc < 0 ? w.rc : bkt_cred_peek(p, out, err);
+}
+
 #endif

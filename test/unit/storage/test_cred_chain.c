@@ -17,7 +17,7 @@ static struct found look(const char *info)
     struct found            f = {0};
     struct bkt_cred        *p = provider(info);
     const struct bkt_creds *c = NULL;
-    f.rc                      = bkt_cred_get(p, &c, &f.err);
+    f.rc                      = cred_get(p, &c, &f.err);
     if (f.rc == BKT_OK) {
         (void)snprintf(f.key, sizeof f.key, "%s", c->access_key);
         (void)snprintf(f.token, sizeof f.token, "%s", c->session_token ? c->session_token : "");

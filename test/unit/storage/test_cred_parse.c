@@ -6,7 +6,6 @@
 
 #include "helpers/cmocka_includes.h"
 #include "storage/aws/cred/cred_impl.h"
-#include "storage/aws/cred/json_fields.h"
 
 /* ---- INI ---- */
 
@@ -106,14 +105,14 @@ static void ini_values(void **state)
             fail_msg("%s, %s: '%s', should be '%s'", cases[i].profile, cases[i].key, v ? v : "(absent)",
                      cases[i].value ? cases[i].value : "(absent)");
     }
-    assert_true(bkt_aws_config_has_profile(&c, "ends"));
-    assert_false(bkt_aws_config_has_profile(&c, "foo"));
-    assert_true(bkt_aws_config_in_credentials(&c, "dev", "plain"));
-    assert_false(bkt_aws_config_in_credentials(&c, "dev", "region"));
+    assert_non_null(bkt_aws_config_find(&c, "profile", "ends", NULL));
+    assert_null(bkt_aws_config_find(&c, "profile", "foo", NULL));
+    assert_true(bkt_aws_config_find(&c, "profile", "dev", "plain")->from_credentials);
+    assert_false(bkt_aws_config_find(&c, "profile", "dev", "region")->from_credentials);
     assert_true(bkt_aws_config_has_prefix(&c, "dev", "credential_"));
     assert_false(bkt_aws_config_has_prefix(&c, "dev", "sso_"));
-    assert_string_equal(bkt_aws_config_get(&c, "services s", "sts.endpoint_url"), "http://sts:9000");
-    assert_null(bkt_aws_config_get(&c, "services", "sts.endpoint_url"));
+    assert_string_equal(bkt_aws_config_find(&c, "services", "s", "sts.endpoint_url")->value, "http://sts:9000");
+    assert_null(bkt_aws_config_find(&c, "services", "", "sts.endpoint_url"));
     assert_string_equal(bkt_aws_config_endpoint(&c, "ends", "s3"), "http://s3:9000");
     assert_string_equal(bkt_aws_config_endpoint(&c, "ends", "sts"), "http://sts:9000");
     assert_string_equal(bkt_aws_config_endpoint(&c, "ends", "ec2"), "http://all");

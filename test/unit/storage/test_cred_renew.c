@@ -61,7 +61,7 @@ static const char *peeked(struct bkt_cred *p)
 static const char *got(struct bkt_cred *p)
 {
     const struct bkt_creds *c  = NULL;
-    int                     rc = bkt_cred_get(p, &c, NULL);
+    int                     rc = cred_get(p, &c, NULL);
     return key_of(rc, c);
 }
 

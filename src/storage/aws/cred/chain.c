@@ -139,7 +139,7 @@ static const char *of_profile(const struct bkt_cred_fetch *f, const char *profil
 
 /* ---- environment ---- */
 
-int bkt_cred_from_env(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err)
+static int from_env(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err)
 {
     char *const *env = f->place->env;
     const char *id = env[BKT_VAR_AWS_ACCESS_KEY_ID];
@@ -218,8 +218,9 @@ static int static_keys(struct bkt_cred_fetch *f, const char *profile, struct bkt
     const char *id = of_profile(f, profile, "aws_access_key_id"),
                *token = of_profile(f, profile, "aws_session_token");
     const char *secret = of_profile(f, profile, "aws_secret_access_key");
-    bool in_credentials = bkt_aws_config_in_credentials(&f->config, profile, "aws_access_key_id");
-    const char *path = path_text(in_credentials ? f->config.credentials_path : f->config.config_path);
+    const struct bkt_aws_entry *e = bkt_aws_config_find(&f->config, "profile", profile, "aws_access_key_id");
+    const char *path =
+        path_text(e && e->from_credentials ? f->config.credentials_path : f->config.config_path);
     char source[400];
     if (!id && !secret)
         return BKT_ENOENT;
@@ -236,7 +237,7 @@ static const struct {
     const char *name;
     int (*get)(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err);
 } credential_sources[] = {
-    {"Environment", bkt_cred_from_env},
+    {"Environment", from_env},
     {"EcsContainer", bkt_cred_from_container},
     {"Ec2InstanceMetadata", bkt_cred_from_imds},
 };
@@ -267,7 +268,7 @@ static int from_source_profile(struct bkt_cred_fetch *f, const struct hop *hop, 
             BKT_FAIL(err, BKT_EINVAL, "profile %.80s is its own source_profile but has no keys", name);
         return own;
     }
-    if (!bkt_aws_config_has_profile(&f->config, name))
+    if (!bkt_aws_config_find(&f->config, "profile", name, NULL))
         BKT_FAIL(err, BKT_EINVAL, "profile %.80s: its source_profile %.80s does not exist", hop->profile,
                  name);
     for (const struct hop *h = hop; h; h = h->from)
@@ -367,12 +368,12 @@ static int resolve(struct bkt_cred_fetch *f, const struct hop *hop, struct bkt_c
     return BKT_ENOENT;
 }
 
-int bkt_cred_from_profile(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err)
+static int from_profile(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err)
 {
     const struct bkt_aws_config *c = &f->config;
     const char *name = f->place->profile;
     struct hop hop = {name, NULL, 0};
-    if (bkt_aws_config_has_profile(c, name)) {
+    if (bkt_aws_config_find(c, "profile", name, NULL)) {
         int rc = resolve(f, &hop, out, err);
         if (rc != BKT_ENOENT)
             return rc;
@@ -396,8 +397,8 @@ static const struct source {
     bool fixed;       /* read once: asking again gives the same result */
     bool files;       /* skipped when the shared files could not be read */
 } sources[] = {
-    {bkt_cred_from_env, true, true, false},      {from_web_env, true, false, false},
-    {bkt_cred_from_profile, false, false, true}, {bkt_cred_from_container, false, false, false},
+    {from_env, true, true, false},      {from_web_env, true, false, false},
+    {from_profile, false, false, true}, {bkt_cred_from_container, false, false, false},
     {bkt_cred_from_imds, false, false, false},
 };
 

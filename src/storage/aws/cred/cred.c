@@ -17,6 +17,7 @@
 
 /* A source (a process, a web service with limits) must not run more than once a second.  This holds even if a
  * program asks repeatedly, or a server refuses everything.  Files are read on each request. */
+#define RENEW_S      300   /* before credentials expire: EC2 has new ones at least five minutes before */
 #define FAILURE_MS   1000  /* a failure is reported for this long before the source is asked again */
 #define MIN_AGE_MS   1000  /* younger credentials are not fetched again when a server refuses them */
 #define RENEW_GAP_MS 10000 /* between renewals in the background */
@@ -49,7 +50,6 @@ struct bkt_cred {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct bkt_cred *providers;
 static bool ending;
 
@@ -67,7 +67,6 @@ static void after_fork_parent(void)
 /* Threads stayed with the parent, and so did the callers that waited for them. */
 static void after_fork_child(void)
 {
-    (void)pthread_cond_init(&changed, NULL);
     ending = false;
     for (struct bkt_cred *p = providers; p; p = p->next) {
         p->joinable = p->alive = p->fetching = false;
@@ -99,6 +98,12 @@ static void store_failure(struct bkt_cred *p, int rc, const struct bkt_err *err)
 static bool is_live(const struct bkt_creds *c, int64_t now)
 {
     return c && (!c->expires || c->expires > now);
+}
+
+/* Whether the credentials end soon. */
+static bool needs_renewal(const struct bkt_creds *c, int64_t now)
+{
+    return c->expires && c->expires - now <= RENEW_S;
 }
 
 static bool is_usable(const struct bkt_cred *p)
@@ -148,7 +153,6 @@ static int publish(struct bkt_cred *p, int rc, struct bkt_creds *fresh, enum bkt
             rc = BKT_OK;
     }
     p->fetching = false;
-    (void)pthread_cond_broadcast(&changed);
     return rc;
 }
 
@@ -217,7 +221,7 @@ static int at_hand(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_
 {
     uint64_t ms = bkt_engine_now();
     if (is_usable(p)) {
-        bool due = bkt_cred_needs_renewal(p->now, bkt_cred_now()) &&
+        bool due = needs_renewal(p->now, bkt_cred_now()) &&
                    (!p->renewed_ms || ms - p->renewed_ms >= RENEW_GAP_MS);
         if (due && begin(p, NULL) == BKT_OK)
             p->renewed_ms = ms;
@@ -255,26 +259,6 @@ void bkt_cred_want(struct bkt_cred *p, void (*ready)(void *arg, int rc, const st
         return;
     free(w);
     ready(arg, rc, rc < 0 ? &err : NULL);
-}
-
-int bkt_cred_get(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err)
-{
-    (void)pthread_mutex_lock(&lock);
-    int rc = at_hand(p, out, err);
-    if (rc == BKT_CRED_LATER) {
-        uint64_t round = p->rounds;
-        rc = begin(p, err);
-        while (rc == BKT_OK && p->rounds == round && p->fetching)
-            (void)pthread_cond_wait(&changed, &lock);
-        if (rc == BKT_OK)
-            rc = at_hand(p, out, err);
-        if (rc == BKT_CRED_LATER && p->failed_ms)
-            rc = bkt_err_copy(err, p->fail, p->why);
-    }
-    if (rc == BKT_CRED_LATER) /* dropped before this thread ran */
-        rc = BKT_ERR(err, BKT_EACCES, "the credentials ended as soon as they arrived");
-    (void)pthread_mutex_unlock(&lock);
-    return rc;
 }
 
 bool bkt_cred_refused(struct bkt_cred *p, uint64_t fetch, bool sure)

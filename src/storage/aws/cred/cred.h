@@ -27,22 +27,18 @@ void              bkt_cred_close(struct bkt_cred *p); /* NULL is allowed; the pr
 
 /** Get the present credentials; never blocks, any thread.  Starts a renewal in the background if one is due.
  * @param out  on BKT_OK, a reference for the caller: bkt_creds_unref()
- * @return BKT_OK; BKT_CRED_LATER: there are none now, use bkt_cred_want() or bkt_cred_get(); negative: a
+ * @return BKT_OK; BKT_CRED_LATER: there are none now, use bkt_cred_want(); negative: a
  *     fetch failed within the last second, with its error (and all places that were looked at) in @p err */
 #define BKT_CRED_LATER 1
 BKT_NODISCARD int bkt_cred_peek(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err);
 
 /** Have credentials fetched, without waiting.  @p ready is called exactly once, on any thread (also before
  *  this returns), with BKT_OK (peek again) or the failure and its error.  It must not block.  The provider
- *  stays open until then. */
+ *  stays open until then.  Failures: BKT_EACCES: none found (the message lists all places) or refused;
+ * BKT_EINVAL: a bad profile; BKT_EUNSUP: e.g. an SSO profile; BKT_ENET, BKT_ETIME, BKT_EFORMAT, BKT_EIO,
+ * BKT_ENOMEM, BKT_ECANCEL */
 void bkt_cred_want(struct bkt_cred *p, void (*ready)(void *arg, int rc, const struct bkt_err *err),
                    void *arg);
-
-/** Get credentials; waits for files, processes and servers if needed.  Not for the I/O thread.
- * @return BKT_OK; BKT_EACCES: none found (the message lists all places) or refused; BKT_EINVAL: a bad
- *     profile; BKT_EUNSUP: e.g. an SSO profile; BKT_ENET, BKT_ETIME, BKT_EFORMAT, BKT_EIO, BKT_ENOMEM,
- *     BKT_ECANCEL */
-BKT_NODISCARD int bkt_cred_get(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err);
 
 /** Report that a server refused a request signed with the credentials of this @p fetch.  They are fetched
  *  again before the next request is signed, unless that has happened meanwhile.  A caller that gets the same
@@ -53,9 +49,6 @@ BKT_NODISCARD int bkt_cred_get(struct bkt_cred *p, const struct bkt_creds **out,
  *  @return whether a fetch can give other credentials: not from the environment, and not from a source that
  *      was asked within the last second */
 bool bkt_cred_refused(struct bkt_cred *p, uint64_t fetch, bool sure);
-
-/** Whether the credentials end within 5 minutes of @p now (Unix seconds). */
-bool bkt_cred_needs_renewal(const struct bkt_creds *c, int64_t now);
 
 /** Copy the source of the credentials in use to @p out; "": none were found yet, or @p p is NULL. */
 void bkt_cred_source(struct bkt_cred *p, char *out, size_t room);

@@ -74,14 +74,12 @@ enum bkt_cred_from {
     BKT_CRED_ASKED, /* a server or a program, which may have limits */
 };
 
-/** Walk the chain; otherwise as bkt_cred_get().  @p from is set also if the walk fails. */
+/** Walk the chain; otherwise as bkt_cred_want().  @p from is set also if the walk fails. */
 BKT_NODISCARD int bkt_cred_fetch(const struct bkt_cred_place *pl, struct bkt_creds **out,
                                  enum bkt_cred_from *from, struct bkt_err *err);
 
 /* Sources.  BKT_ENOENT: not configured here; the reason is added to f->looked, and the next source is
  * asked. */
-int bkt_cred_from_env(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err);
-int bkt_cred_from_profile(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err);
 int bkt_cred_from_container(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err);
 int bkt_cred_from_imds(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err);
 int bkt_cred_from_process(struct bkt_cred_fetch *f, const char *command, const char *profile,
@@ -107,6 +105,23 @@ int bkt_cred_looked(struct bkt_cred_fetch *f, const char *fmt, ...) __attribute_
  *  characters; BKT_EACCES: they have expired. */
 BKT_NODISCARD int bkt_creds_make(const char *id, const char *secret, const char *token, int64_t expires,
                                  const char *source, struct bkt_creds **out, struct bkt_err *err);
+
+/** A text field of one JSON object, the format of credential sources' answers.  Nested values are checked and
+ *  skipped (base/text/json_scan.h). */
+struct bkt_json_field {
+    const char    *name;
+    bool           present; /* present and not null */
+    bool           text;    /* a string; else value holds the spelling of a number or literal; nested values
+                               are not kept */
+    struct bkt_buf value;   /* UTF-8; bkt_json_fields_fini() wipes it */
+};
+
+/** Read the named fields; if a name occurs several times, the last one counts.
+ * @return BKT_OK; BKT_EFORMAT: not one well-formed object, or a string with a NUL in it; BKT_ENOMEM.  The
+ *     message never quotes the text. */
+BKT_NODISCARD int bkt_json_fields(const void *text, size_t n, struct bkt_json_field *fields, size_t n_fields,
+                                  struct bkt_err *err);
+void              bkt_json_fields_fini(struct bkt_json_field *fields, size_t n_fields);
 
 /** Parse the JSON of container endpoint, IMDS and credential_process.  @p token_name: "Token" or
  *  "SessionToken". */
@@ -143,9 +158,6 @@ struct bkt_cred_http {
  *     BKT_EINVAL; BKT_ENOMEM */
 BKT_NODISCARD int bkt_cred_http(const struct bkt_cred_place *pl, const struct bkt_cred_http *req,
                                 long *status, struct bkt_buf *body, struct bkt_err *err);
-
-/** Wait, unless or until the fetch is cancelled. */
-void bkt_cred_sleep(const struct bkt_cred_place *pl, unsigned ms);
 
 /** Split a command as a shell would, without expansions: blanks, '…', "…" and \.  *argv is one block for
  *  free(). */

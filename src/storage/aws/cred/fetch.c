@@ -149,7 +149,8 @@ static int once(const struct bkt_cred_place *pl, const struct bkt_cred_http *req
     return rc;
 }
 
-void bkt_cred_sleep(const struct bkt_cred_place *pl, unsigned ms)
+/* Wait, unless or until the fetch is cancelled. */
+static void wait_ms(const struct bkt_cred_place *pl, unsigned ms)
 {
     const struct timespec step = {0, 20000000}; /* 20 ms: the caller that closes the last store waits no
                                                    longer than that */
@@ -165,7 +166,7 @@ int bkt_cred_http(const struct bkt_cred_place *pl, const struct bkt_cred_http *r
     for (unsigned i = 0; i == 0 || i < req->tries; i++) {
         struct bkt_err last = {0};
         if (i)
-            bkt_cred_sleep(pl, 100U << (i < 5 ? i : 5)); /* ms; the usual three tries wait 0.6 s in all */
+            wait_ms(pl, 100U << (i < 5 ? i : 5)); /* ms; the usual three tries wait 0.6 s in all */
         bkt_secret_fini(body);
         rc = once(pl, req, status, body, &last);
         bool again =
