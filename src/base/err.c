@@ -11,9 +11,8 @@
 static const struct {
     int         code;
     const char *text;
-    bool        retry;
 } table[] = {
-#define X(code, text, retry) {code, text, retry},
+#define X(code, text) {code, text},
     BKT_ERRORS(X)
 #undef X
 };
@@ -64,14 +63,6 @@ const char *bkt_err_text(int code)
         if (table[i].code == code)
             return table[i].text;
     return code == BKT_OK ? "success" : "unknown error";
-}
-
-bool bkt_err_retryable(int code)
-{
-    for (size_t i = 0; i < BKT_COUNT(table); i++)
-        if (table[i].code == code)
-            return table[i].retry;
-    return false;
 }
 
 void bkt_err_clear(struct bkt_err *err)

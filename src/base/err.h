@@ -10,29 +10,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*        code           text                                   worth another try */
+/*        code           text */
 #define BKT_ERRORS(X)                                                                                        \
-    X(BKT_ENOENT, "no such object", false)                                                                   \
-    X(BKT_EACCES, "access denied", false)                                                                    \
-    X(BKT_EBUSY, "server asks to slow down", true)                                                           \
-    X(BKT_ENET, "transfer failed", true)                                                                     \
-    X(BKT_ETIME, "deadline passed", false)                                                                   \
-    X(BKT_EFORMAT, "stored data malformed", false)                                                           \
-    X(BKT_ERANGE, "range outside the object", false)                                                         \
-    X(BKT_EPRECOND, "object changed (precondition failed)", false)                                           \
-    X(BKT_ENOTMOD, "object not modified", false)                                                             \
-    X(BKT_EEXIST, "object exists already", false)                                                            \
-    X(BKT_EINVAL, "invalid argument or setting", false)                                                      \
-    X(BKT_EUNSUP, "not supported", false)                                                                    \
-    X(BKT_EIO, "local input/output failed", false)                                                           \
-    X(BKT_ECANCEL, "cancelled", false)                                                                       \
-    X(BKT_ENOMEM, "out of memory", false)                                                                    \
-    X(BKT_EHDF5, "an HDF5 call failed", false)
+    X(BKT_ENOENT, "no such object")                                                                          \
+    X(BKT_EACCES, "access denied")                                                                           \
+    X(BKT_EBUSY, "server asks to slow down")                                                                 \
+    X(BKT_ENET, "transfer failed")                                                                           \
+    X(BKT_ETIME, "deadline passed")                                                                          \
+    X(BKT_EFORMAT, "stored data malformed")                                                                  \
+    X(BKT_ERANGE, "range outside the object")                                                                \
+    X(BKT_EPRECOND, "object changed (precondition failed)")                                                  \
+    X(BKT_ENOTMOD, "object not modified")                                                                    \
+    X(BKT_EEXIST, "object exists already")                                                                   \
+    X(BKT_EINVAL, "invalid argument or setting")                                                             \
+    X(BKT_EUNSUP, "not supported")                                                                           \
+    X(BKT_EIO, "local input/output failed")                                                                  \
+    X(BKT_ECANCEL, "cancelled")                                                                              \
+    X(BKT_ENOMEM, "out of memory")                                                                           \
+    X(BKT_EHDF5, "an HDF5 call failed")
 
 enum bkt_code {
     BKT_OK       = 0,
     BKT_ERR_BASE = -100,
-#define X(code, text, retry) code,
+#define X(code, text) code,
     BKT_ERRORS(X)
 #undef X
 };
@@ -60,9 +60,6 @@ int bkt_err_push(struct bkt_err *err, int code, const char *file, const char *fu
 
 /** The code's own short text, never NULL. */
 const char *bkt_err_text(int code);
-
-/** Whether the same request may succeed when sent again. */
-bool bkt_err_retryable(int code);
 
 /** Remove all frames; NULL is allowed.  On hot paths use this to initialise: `= {0}` would clear all 5 KB. */
 void bkt_err_clear(struct bkt_err *err);

@@ -82,18 +82,6 @@ static double parse_time(const char *s) /* 2009-10-12T17:50:30.000Z */
     return end ? (double)timegm(&tm) : 0;
 }
 
-/* Copy a server's text for a one-line message. */
-static void take_text(struct parse *p, char *to, size_t room)
-{
-    const char *s = bkt_buf_str(&p->text);
-    size_t      n = strlen(s), k = 0;
-    for (size_t i = 0; i < n && k + 1 < room; i++)
-        to[k++] = (unsigned char)s[i] < ' ' || s[i] == 127 ? ' ' : s[i];
-    while (k && to[k - 1] == ' ')
-        k--;
-    to[k] = 0;
-}
-
 static void take_field(struct parse *p, const struct field *f)
 {
     const char *s  = bkt_buf_str(&p->text);
@@ -113,7 +101,7 @@ static void take_field(struct parse *p, const struct field *f)
                 memcpy(f->to, s, strlen(s) + 1);
             break;
         case LINE:
-            take_text(p, f->to, f->room);
+            bkt_one_line(f->to, f->room, s, strlen(s));
             break;
         case SECRET:
             bkt_secret_fini(f->to);

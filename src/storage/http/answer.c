@@ -263,7 +263,8 @@ static bool is_all(const struct bkt_http_op *op)
     const struct bkt_req        *req = op->req;
     const struct bkt_http_reply *r   = &op->reply;
     uint64_t                     all = op->x.status == 206 ? r->total : r->length;
-    return req->op == BKT_GET && !op->query && (req->len == BKT_WHOLE || (req->off == 0 && all <= req->len));
+    return req->op == BKT_GET && !op->call.query &&
+           (req->len == BKT_WHOLE || (req->off == 0 && all <= req->len));
 }
 
 void bkt_http_sum_begin(struct bkt_http_op *op)

@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "storage/http/engine_impl.h"
@@ -19,6 +20,57 @@
 #define ANSWER_BUFFER  (16L * 1024) /* for a request with a body: its answer is hardly more than headers */
 /* Bytes that libcurl sends at once.  Larger buffers are fresh memory, which costs more than a copy. */
 #define UPLOAD_BUFFER  (64L * 1024)
+
+/* ---- the way to a server ---- */
+
+/* By default one I/O thread for every four processors: the others have to decode the data that it receives.
+ */
+static unsigned n_threads(const struct bkt_settings *set)
+{
+    long n = set->io_threads ? (long)set->io_threads : sysconf(_SC_NPROCESSORS_ONLN) / 4;
+    return n < 1 ? 1 : n > BKT_IO_MAX ? BKT_IO_MAX : (unsigned)n;
+}
+
+int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_settings *set, struct bkt_err *err)
+{
+    struct stat sb; /* libcurl would wait for a FIFO and block the I/O thread, and would never reach the end
+                       of /dev/zero */
+    *net = (struct bkt_net){0};
+    if (set->ca_bundle && stat(set->ca_bundle, &sb) == 0 && !S_ISREG(sb.st_mode))
+        BKT_FAIL(err, BKT_EINVAL, "ca_bundle %.300s: not a file; name a file of CA certificates",
+                 set->ca_bundle);
+    const struct bkt_net from = {
+        .ca_bundle = set->ca_bundle,
+        .connections = (unsigned)bkt_max_u64(1, bkt_min_u64(set->connections, BKT_MAX_CONNECTS)),
+        .hedge = (unsigned)bkt_min_u64(set->hedge, 100),
+        .io_threads = n_threads(set),
+        .connect_ms = bkt_settings_connect_ms(set),
+        .stall_ms = bkt_settings_stall_ms(set)};
+    if (bkt_net_copy(net, &from, origin) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+int bkt_net_copy(struct bkt_net *net, const struct bkt_net *from, const char *origin)
+{
+    *net = *from;
+    net->origin = strdup(origin);
+    net->ca_bundle = from->ca_bundle ? strdup(from->ca_bundle) : NULL;
+    net->pace = calloc(1, sizeof *net->pace);
+    if (net->origin && net->pace && (net->ca_bundle || !from->ca_bundle))
+        return BKT_OK;
+    bkt_net_fini(net);
+    return BKT_ENOMEM;
+}
+
+void bkt_net_fini(struct bkt_net *net)
+{
+    free(net->origin);
+    free(net->ca_bundle);
+    free(net->pace);
+    net->origin = net->ca_bundle = NULL;
+    net->pace = NULL;
+}
 
 /* ---- whether an answer is complete ---- */
 

@@ -404,7 +404,6 @@ static void turn(struct engine *e)
 void *bkt_engine_run(void *arg)
 {
     struct engine *e = arg;
-    bkt_engine_is_current(e);
     (void)pthread_setname_np(pthread_self(), "h5bucket-io");
     for (bool stop = false; !stop;) {
         turn(e);

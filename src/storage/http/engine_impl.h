@@ -15,6 +15,9 @@
 #include "storage/http/engine.h"
 
 #define BKT_IO_MAX       16  /* threads */
+#define BKT_MAX_CONNECTS                                                                                     \
+    1024L /* the highest value of setting connections; each thread keeps at most this many                   \
+           idle connections, to all servers together */
 #define BKT_PACE_SAMPLES 256 /* recent answers that are kept */
 
 /* The recent speed of answers to one kind of request; pace.c */
@@ -111,9 +114,7 @@ void  bkt_engine_fail_all(struct bkt_xfer *x, const char *why);
 #define BKT_NO_THREAD "the I/O thread cannot be started"
 #define BKT_ENDING    "storage is shutting down"
 
-/* ---- engine_queue.c: waiting exchanges, and the choice of a thread; any thread ---- */
-/** The struct host of a server, created if needed; NULL: out of memory. */
-struct host *bkt_host_of(struct engines *all, const struct bkt_net *net);
+/* ---- engine_threads.c: waiting exchanges, and the choice of a thread; any thread ---- */
 /** Queue the exchange. */
 void bkt_host_enqueue(struct host *h, struct bkt_xfer *x);
 /** Give the exchanges that may begin to threads.
@@ -124,21 +125,11 @@ BKT_NODISCARD struct bkt_xfer *bkt_host_dispatch(struct host *h);
 void bkt_host_release(struct host *h, const struct engine *e);
 /** Remove and return the cancelled exchanges of the queue, linked by next. */
 struct bkt_xfer *bkt_host_cancelled(struct host *h);
-/** Remove and return all exchanges of the queue, linked by next.  No thread is running. */
-struct bkt_xfer *bkt_host_empty(struct host *h);
 /** Add @p x, which waits for its not_before_ms and is in no other list. */
 void bkt_delay_add(struct bkt_delay *d, struct bkt_xfer *x);
 /** Remove and return the first exchange; NULL: the heap is empty. */
 struct bkt_xfer *bkt_delay_take(struct bkt_delay *d);
 
-/* ---- engine_threads.c ---- */
-/** The engine whose thread this is; NULL: this is not an I/O thread. */
-struct engine *bkt_engine_current(void);
-/** Note the engine of this thread, at the thread's start. */
-void           bkt_engine_is_current(struct engine *e);
-/** Put an exchange into the engine's inbox, and start its thread if needed.  Any thread.  False: it cannot be
- *  started. */
-bool           bkt_engine_hand_over(struct engine *e, struct bkt_xfer *x);
 /** Note that a socket is open, or closed: a forked child closes its copies.  Any thread. */
 void           bkt_engine_track(int fd, bool open);
 

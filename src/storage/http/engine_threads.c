@@ -1,11 +1,12 @@
-/* The I/O threads of the process: how they start, get exchanges and end.  See engine.h and engine_impl.h. */
+/* The I/O threads of the process: how they start, get exchanges and end; and the exchanges that wait.  See
+ * engine.h and engine_impl.h. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,10 +14,11 @@
 #include "base/os/sanitizer.h"
 #include "base/os/thread.h"
 #include "storage/http/engine_impl.h"
+#include "storage/http/tls.h"
 
-#define MAX_CONNECTS                                                                                         \
-    1024L /* the highest value of setting connections; each thread keeps at most this many idle connections,
-             to all servers together */
+/* TLS handshakes that may be under way before there is a session to resume.  Opening a domain needs no more
+ * connections at once, and each full handshake costs both sides CPU time. */
+#define FIRST_TLS 8
 
 /* Held for reading while `engines` is used.  Held for writing while `engines` is created or removed. */
 static pthread_rwlock_t life = PTHREAD_RWLOCK_INITIALIZER;
@@ -28,15 +30,6 @@ static pthread_mutex_t socket_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the ta
 static int sockets[2048]; /* further sockets stay open in a forked child */
 static size_t n_sockets, most_sockets;
 static _Thread_local struct engine *current;
-
-struct engine *bkt_engine_current(void)
-{
-    return current;
-}
-void bkt_engine_is_current(struct engine *e)
-{
-    current = e;
-}
 
 uint64_t bkt_engine_now(void)
 {
@@ -53,58 +46,6 @@ void bkt_engine_curl_init(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, curl_start);
-}
-
-/* By default one I/O thread for every four processors: the others have to decode the
- * data that it receives. */
-static unsigned n_threads(const struct bkt_settings *set)
-{
-    long n = set->io_threads ? (long)set->io_threads : sysconf(_SC_NPROCESSORS_ONLN) / 4;
-    return n < 1 ? 1 : n > BKT_IO_MAX ? BKT_IO_MAX : (unsigned)n;
-}
-
-int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_settings *set, struct bkt_err *err)
-{
-    struct stat sb; /* libcurl would wait for a FIFO and block the I/O thread, and would never reach the end
-                       of /dev/zero */
-    *net = (struct bkt_net){0};
-    if (set->ca_bundle && stat(set->ca_bundle, &sb) == 0 && !S_ISREG(sb.st_mode))
-        BKT_FAIL(err, BKT_EINVAL, "ca_bundle %.300s: not a file; name a file of CA certificates",
-                 set->ca_bundle);
-    *net =
-        (struct bkt_net){.origin = strdup(origin),
-                         .ca_bundle = set->ca_bundle ? strdup(set->ca_bundle) : NULL,
-                         .connections = (unsigned)bkt_max_u64(1, bkt_min_u64(set->connections, MAX_CONNECTS)),
-                         .hedge = (unsigned)bkt_min_u64(set->hedge, 100),
-                         .io_threads = n_threads(set),
-                         .pace = calloc(1, sizeof *net->pace),
-                         .connect_ms = bkt_settings_connect_ms(set),
-                         .stall_ms = bkt_settings_stall_ms(set)};
-    if (net->origin && net->pace && (net->ca_bundle || !set->ca_bundle))
-        return BKT_OK;
-    bkt_net_fini(net);
-    BKT_NOMEM(err);
-}
-
-int bkt_net_copy(struct bkt_net *net, const struct bkt_net *from, const char *origin)
-{
-    *net = *from;
-    net->origin = strdup(origin);
-    net->ca_bundle = from->ca_bundle ? strdup(from->ca_bundle) : NULL;
-    net->pace = calloc(1, sizeof *net->pace);
-    if (net->origin && net->pace && (net->ca_bundle || !from->ca_bundle))
-        return BKT_OK;
-    bkt_net_fini(net);
-    return BKT_ENOMEM;
-}
-
-void bkt_net_fini(struct bkt_net *net)
-{
-    free(net->origin);
-    free(net->ca_bundle);
-    free(net->pace);
-    net->origin = net->ca_bundle = NULL;
-    net->pace = NULL;
 }
 
 void bkt_engine_track(int fd, bool open)
@@ -159,16 +100,22 @@ static bool set_up(struct engine *e)
     (void)curl_multi_setopt(e->multi, CURLMOPT_SOCKETDATA, e);
     (void)curl_multi_setopt(e->multi, CURLMOPT_TIMERFUNCTION, bkt_engine_on_timer);
     (void)curl_multi_setopt(e->multi, CURLMOPT_TIMERDATA, e);
-    (void)curl_multi_setopt(e->multi, CURLMOPT_MAXCONNECTS, MAX_CONNECTS);
+    (void)curl_multi_setopt(e->multi, CURLMOPT_MAXCONNECTS, BKT_MAX_CONNECTS);
     (void)curl_multi_setopt(e->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
     e->now = bkt_engine_now();
     e->timer_at = e->hedge_at = UINT64_MAX;
     return true;
 }
 
+static void *run(void *arg)
+{
+    current = arg;
+    return bkt_engine_run(arg);
+}
+
 static bool start(struct engine *e)
 {
-    if (set_up(e) && bkt_thread_start(&e->thread, bkt_engine_run, e) == 0)
+    if (set_up(e) && bkt_thread_start(&e->thread, run, e) == 0)
         return true;
     free_engine(e);
     return false;
@@ -181,7 +128,8 @@ static void wake(const struct engine *e)
         continue;
 }
 
-bool bkt_engine_hand_over(struct engine *e, struct bkt_xfer *x)
+/* Put an exchange into the engine's inbox, and start its thread if needed.  False: it cannot be started. */
+static bool hand_over(struct engine *e, struct bkt_xfer *x)
 {
     x->next = x->prev = NULL;
     (void)pthread_mutex_lock(&e->lock);
@@ -200,7 +148,216 @@ bool bkt_engine_hand_over(struct engine *e, struct bkt_xfer *x)
     return ok;
 }
 
-/* ---- all of them ---- */
+/* ---- exchanges that wait for a connection, and the choice of a thread ---- */
+
+/* The struct host of a server, created if needed; NULL: out of memory. */
+static struct host *host_of(struct engines *all, const struct bkt_net *net)
+{
+    for (struct host *h = atomic_load(&all->hosts); h; h = h->next)
+        if (strcmp(h->origin, net->origin) == 0)
+            return h;
+    struct host *made = calloc(1, sizeof *made), *h;
+    if (!made || !(made->origin = strdup(net->origin))) {
+        free(made);
+        return NULL;
+    }
+    made->all = all;
+    made->tls = bkt_tls_is_https(net->origin);
+    bkt_pace_init(made);
+    (void)pthread_mutex_lock(&all->lock);
+    for (h = atomic_load(&all->hosts); h && strcmp(h->origin, net->origin) != 0; h = h->next)
+        continue;
+    if (!h) {
+        made->next = atomic_load(&all->hosts);
+        atomic_store(&all->hosts, made);
+    }
+    (void)pthread_mutex_unlock(&all->lock);
+    if (!h)
+        return made;
+    (void)pthread_mutex_destroy(&made->lock); /* another thread created it first */
+    free(made->origin);
+    free(made);
+    return h;
+}
+
+void bkt_host_enqueue(struct host *h, struct bkt_xfer *x)
+{
+    x->assigned = false;
+    (void)pthread_mutex_lock(&h->lock);
+    x->next = x->first_in_line ? h->head : NULL;
+    if (!h->head)
+        h->head = h->tail = x;
+    else if (x->first_in_line)
+        h->head = x;
+    else
+        h->tail = h->tail->next = x;
+    h->n_waiting++;
+    atomic_store(&h->queued, true);
+    (void)pthread_mutex_unlock(&h->lock);
+}
+
+/* One exchange goes first until the server's name has been looked up.  Over TLS only few go until the server
+ * has answered once; then all others resume a session of theirs. */
+static bool may_begin(struct host *h, const struct bkt_xfer *x)
+{
+    bool known = atomic_load(&h->known);
+    unsigned first = !known                                                      ? 1
+                     : atomic_load(&h->answered) || !h->tls ? UINT_MAX
+                                                                                 : FIRST_TLS;
+    return h->active < first && (!known || bkt_pace_may_begin(h, x));
+}
+
+/* Prefer threads with an idle connection.  Among these, take the thread with the fewest exchanges, and this
+ * thread first. */
+static unsigned choose(const struct host *h, const struct bkt_xfer *x)
+{
+    const struct engine *self = current;
+    unsigned n = x->net->io_threads, best = 0, least = UINT_MAX;
+    for (unsigned i = 0; i < n; i++) {
+        bool idle = atomic_load(&h->at[i].kept) > h->at[i].active;
+        unsigned cost = 2 * h->at[i].active + (self && self->all == h->all && self->index == i ? 0 : 1) +
+                        (idle ? 0 : UINT_MAX / 2);
+        if (cost < least) {
+            least = cost;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Assign the first exchange to a thread, if it may begin; NULL: it may not, or none waits.  The host is
+ * locked. */
+static struct bkt_xfer *take(struct host *h)
+{
+    struct bkt_xfer *x = h->head;
+    if (!x || !may_begin(h, x))
+        return NULL;
+    if (!(h->head = x->next))
+        h->tail = NULL;
+    h->n_waiting--;
+    unsigned i = choose(h, x);
+    x->engine = &h->all->at[i];
+    x->assigned = true;
+    if (h->active == 0)
+        h->moved_ms = bkt_engine_now();
+    h->active++;
+    h->at[i].active++;
+    return x;
+}
+
+struct bkt_xfer *bkt_host_dispatch(struct host *h)
+{
+    struct bkt_xfer *given = NULL, **end = &given, *next, *left = NULL;
+    (void)pthread_mutex_lock(&h->lock);
+    for (struct bkt_xfer *x; (x = take(h)); end = &x->next)
+        *end = x;
+    *end = NULL;
+    atomic_store(&h->queued, h->head != NULL);
+    (void)pthread_mutex_unlock(&h->lock);
+    for (struct bkt_xfer *x = given; x; x = next) {
+        next = x->next;
+        if (hand_over(x->engine, x))
+            continue;
+        bkt_host_release(h, x->engine);
+        x->next = left;
+        left = x;
+    }
+    return left;
+}
+
+void bkt_host_release(struct host *h, const struct engine *e)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    h->active--;
+    h->at[e->index].active--;
+    (void)pthread_mutex_unlock(&h->lock);
+}
+
+struct bkt_xfer *bkt_host_cancelled(struct host *h)
+{
+    struct bkt_xfer *gone = NULL, **end = &gone;
+    (void)pthread_mutex_lock(&h->lock);
+    h->tail = NULL;
+    for (struct bkt_xfer **at = &h->head; *at;) {
+        struct bkt_xfer *x = *at;
+        if (!x->cancel || !atomic_load(x->cancel)) {
+            h->tail = x;
+            at = &x->next;
+            continue;
+        }
+        *at = x->next;
+        h->n_waiting--;
+        *end = x;
+        end = &x->next;
+    }
+    *end = NULL;
+    atomic_store(&h->queued, h->head != NULL);
+    (void)pthread_mutex_unlock(&h->lock);
+    return gone;
+}
+
+/* Remove and return all exchanges of the queue, linked by next.  No thread is running. */
+static struct bkt_xfer *host_empty(struct host *h)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    struct bkt_xfer *x = h->head;
+    h->head = h->tail = NULL;
+    h->n_waiting = 0;
+    atomic_store(&h->queued, false);
+    (void)pthread_mutex_unlock(&h->lock);
+    return x;
+}
+
+/* ---- exchanges that wait for their time ---- */
+
+/* One heap becomes the other's first child; if both have the same time, @p a stays above.  Neither has
+ * siblings. */
+static struct bkt_xfer *meld(struct bkt_delay *d, struct bkt_xfer *a, struct bkt_xfer *b)
+{
+    if (!a || !b)
+        return a ? a : b;
+    d->steps++;
+    struct bkt_xfer *up = b->not_before_ms < a->not_before_ms ? b : a, *down = up == a ? b : a;
+    down->next          = up->prev;
+    up->prev            = down;
+    return up;
+}
+
+void bkt_delay_add(struct bkt_delay *d, struct bkt_xfer *x)
+{
+    x->next = x->prev = NULL;
+    d->first          = meld(d, d->first, x);
+}
+
+/* Meld the children in pairs, then the pairs from the last to the first.  This order makes the cost O(log
+ * n). */
+struct bkt_xfer *bkt_delay_take(struct bkt_delay *d)
+{
+    struct bkt_xfer *x = d->first, *pairs = NULL;
+    if (!x)
+        return NULL;
+    for (struct bkt_xfer *a = x->prev, *b, *rest; a; a = rest) {
+        b    = a->next;
+        rest = b ? b->next : NULL;
+        a->next = NULL;
+        if (b)
+            b->next = NULL;
+        struct bkt_xfer *pair = meld(d, a, b);
+        pair->next            = pairs;
+        pairs                 = pair;
+    }
+    d->first = NULL;
+    while (pairs) {
+        struct bkt_xfer *pair = pairs;
+        pairs                 = pair->next;
+        pair->next            = NULL;
+        d->first              = meld(d, pair, d->first);
+    }
+    x->next = x->prev = NULL;
+    return x;
+}
+
+/* ---- all threads ---- */
 
 static void share_lock(CURL *easy, curl_lock_data what, curl_lock_access how, void *arg)
 {
@@ -251,7 +408,7 @@ static void fail_waiting(struct engines *all)
             bkt_engine_fail(x, BKT_ENDING);
     }
     for (struct host *h = atomic_load(&all->hosts); h; h = h->next)
-        bkt_engine_fail_all(bkt_host_empty(h), BKT_ENDING);
+        bkt_engine_fail_all(host_empty(h), BKT_ENDING);
 }
 
 static void free_all(struct engines *all)
@@ -291,12 +448,12 @@ void bkt_engine_submit(struct bkt_xfer *x)
     bool ok = true;
     struct bkt_xfer *left = NULL;
     enter();
-    struct host *h = engines ? bkt_host_of(engines, x->net) : NULL;
+    struct host *h = engines ? host_of(engines, x->net) : NULL;
     const char *why = h ? BKT_NO_THREAD : ending ? BKT_ENDING : "out of memory";
     x->host = h;
     x->assigned = false;
     if (h && x->not_before_ms) { /* a delayed exchange waits with a thread */
-        ok = bkt_engine_hand_over(current && current->all == engines ? current : &engines->at[0], x);
+        ok = hand_over(current && current->all == engines ? current : &engines->at[0], x);
     } else if (h) {
         bkt_host_enqueue(h, x);
         left = bkt_host_dispatch(h);

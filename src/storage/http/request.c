@@ -46,7 +46,7 @@ static int add_range(struct bkt_http_op *op)
     char                  text[64];
     if (op->doubt)
         return bkt_http_header(op, "Range", "bytes=0-0");
-    if (req->op != BKT_GET || op->query || (is_whole(op) && !op->got))
+    if (req->op != BKT_GET || op->call.query || (is_whole(op) && !op->got))
         return BKT_OK;
     if (is_whole(op))
         (void)snprintf(text, sizeof text, "bytes=%" PRIu64 "-", op->got);
@@ -276,7 +276,7 @@ static int place(struct bkt_http_op *op, const unsigned char *p, size_t n)
 static bool on_data(struct bkt_xfer *x, const void *p, size_t n)
 {
     struct bkt_http_op *op = (struct bkt_http_op *)x;
-    bool   ours = op->req->op == BKT_GET && (x->status == 200 || (x->status == 206 && !op->query));
+    bool   ours = op->req->op == BKT_GET && (x->status == 200 || (x->status == 206 && !op->call.query));
     size_t k    = bkt_min_u64(n, sizeof op->first - op->n_first);
     memcpy(op->first + op->n_first, p, k);
     op->n_first += k;
@@ -299,8 +299,8 @@ static bool can_resume(struct bkt_xfer *x)
 {
     const struct bkt_http_op *op   = (const struct bkt_http_op *)x;
     const char               *etag = op->reply.etag;
-    return op->req->op == BKT_GET && !op->query && op->body_begun && !op->refused.code && !op->complete &&
-           etag[0] == '"' && (!op->etag[0] || strcmp(op->etag, etag) == 0) &&
+    return op->req->op == BKT_GET && !op->call.query && op->body_begun && !op->refused.code &&
+           !op->complete && etag[0] == '"' && (!op->etag[0] || strcmp(op->etag, etag) == 0) &&
            (x->status == 200 || x->status == 206);
 }
 
@@ -336,7 +336,7 @@ static void keep_or_start_over(struct bkt_http_op *op)
 {
     const char *etag = op->reply.etag;
     bool        same = op->etag[0] == 0 || strcmp(op->etag, etag) == 0 || etag[0] == 0;
-    if (op->got && op->body_begun && etag[0] == '"' && same && !op->query)
+    if (op->got && op->body_begun && etag[0] == '"' && same && !op->call.query)
         memcpy(op->etag, etag, sizeof op->etag);
     else if (op->body_begun || !op->etag[0])
         bkt_http_start_over(op);
@@ -378,9 +378,9 @@ static int end_get(struct bkt_http_op *op)
         return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN
                                                   : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
     }
-    if (op->if_match && !op->query && !r->etag[0])
+    if (op->if_match && !op->call.query && !r->etag[0])
         return bkt_http_odd(op, "the answer has no ETag, but the request names one");
-    if (op->if_match && !op->query && !bkt_etag_same(op->if_match, r->etag)) {
+    if (op->if_match && !op->call.query && !bkt_etag_same(op->if_match, r->etag)) {
         if (op->http->ops->misfit && bkt_http_another(op)) /* S3 answers 412 in this case */
             return BKT_HTTP_AGAIN;
         return BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object has changed%s", op->http->base.uri,
@@ -390,7 +390,7 @@ static int end_get(struct bkt_http_op *op)
     req->mtime     = r->mtime;
     req->size      = total;
     uint64_t want  = is_whole(op) ? total : req->len;
-    if (total != UINT64_MAX && !op->query && bkt_req_span(req, total, &want) < 0)
+    if (total != UINT64_MAX && !op->call.query && bkt_req_span(req, total, &want) < 0)
         return req->rc;
     bool broken = op->x.status == 206 && op->pos <= r->last; /* fewer bytes than the answer announced */
     if (op->got < want && (total != UINT64_MAX || broken)) {
@@ -442,7 +442,7 @@ static int judge(struct bkt_http_op *op)
     const char *what = op->odd ? op->refused.text : op->refused.code ? NULL : bkt_http_misfit(op);
     bool conflict = status == 409 && wire == BKT_WIRE_OK; /* a conflict with a concurrent request: neither
                                                              done nor refused for good */
-    if ((what || conflict) && op->req->op == BKT_DELETE && !op->query)
+    if ((what || conflict) && op->req->op == BKT_DELETE && !op->call.query)
         return bkt_http_delete_judge(op, what);
     if (what)
         return bkt_http_odd(op, what);
@@ -479,8 +479,8 @@ static void on_done(struct bkt_xfer *x)
     if (rc == BKT_HTTP_AGAIN)
         return;
     op->req->rc = rc;
-    if (op->seen_id)
-        memcpy(op->seen_id, op->reply.put_id, BKT_PUT_ID);
+    if (op->call.seen_id)
+        memcpy(op->call.seen_id, op->reply.put_id, BKT_PUT_ID);
     finish(op);
 }
 
@@ -506,20 +506,14 @@ void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_ht
     op->http          = h;
     op->req           = req;
     op->own           = call != NULL;
-    op->bucket        = call && call->bucket;
-    op->seen_id       = call ? call->seen_id : NULL;
-    op->query         = call ? call->query : NULL;
-    op->md5           = call ? call->md5 : NULL;
     op->if_match      = req->if_match;
     op->if_none_match = req->if_none_match;
+    if (call)
+        op->call = *call;
     op->x = (struct bkt_xfer){.net = &h->net,
-                              .method = call && call->method ? call->method : bkt_op_name(req->op),
-                              .put = put    ? req->put
-                                     : call ? call->body
-                                            : NULL,
-                              .put_len = put    ? req->put_len
-                                         : call ? call->len
-                                                : 0,
+                              .method = op->call.method ? op->call.method : bkt_op_name(req->op),
+                              .put = put ? req->put : op->call.body,
+                              .put_len = put ? req->put_len : op->call.len,
                               .small = req->small,
                               .cancel = req->cancel,
                               .begin = on_begin,
@@ -529,10 +523,10 @@ void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_ht
                               .done = on_done};
     if (put && !op->own)
         bkt_http_put_init(op);
-    if (call && call->put_id)
-        (void)snprintf(op->put.id, sizeof op->put.id, "%s", call->put_id);
-    if (call && call->sum)
-        (void)snprintf(op->put.sum, sizeof op->put.sum, "%s", call->sum);
+    if (op->call.put_id)
+        (void)snprintf(op->put.id, sizeof op->put.id, "%s", op->call.put_id);
+    if (op->call.sum)
+        (void)snprintf(op->put.sum, sizeof op->put.sum, "%s", op->call.sum);
     if (h->ops->init)
         h->ops->init(h, op);
     bkt_engine_submit(&op->x);

@@ -61,8 +61,8 @@ struct bkt_http_op {
     struct bkt_xfer  x; /* first */
     struct bkt_http *http;
     struct bkt_req  *req;
-    const char      *query; /* a list's page, a part of an upload; NULL: an object */
-    bool             own, bucket; /* a request of the store itself, see struct bkt_http_call */
+    bool             own; /* a request of the store itself */
+    struct bkt_http_call call; /* zeroed for a request of a caller */
 
     struct bkt_retry      retry;
     struct bkt_http_reply reply;
@@ -87,8 +87,6 @@ struct bkt_http_op {
     const char           *if_match, *if_none_match; /* the conditions that are sent; the site may change those
                                                        of the request */
     bool                  bare;     /* If-Match without quotes */
-    char                 *seen_id;  /* the call's */
-    const char           *md5;      /* the call's */
     struct { /* owned by change_outcome.c; a DELETE uses `looking` and `failed` */
         char id[BKT_PUT_ID];        /* "": not sent */
         char sum[BKT_SUM_TEXT];     /* of the object's bytes; "": not sent */

@@ -109,7 +109,7 @@ static int add_headers(const struct bkt_s3 *s, struct bkt_http_op *op, char sum[
     }
     for (size_t i = 0; i < *n; i++)
         BKT_PASS(bkt_http_header(op, v[i].name, v[i].value));
-    return op->md5 ? bkt_http_header(op, "Content-MD5", op->md5) : BKT_OK;
+    return op->call.md5 ? bkt_http_header(op, "Content-MD5", op->call.md5) : BKT_OK;
 }
 
 static int prepare(struct bkt_http *h, struct bkt_http_op *op)
@@ -123,9 +123,9 @@ static int prepare(struct bkt_http *h, struct bkt_http_op *op)
     memcpy(op->region, s->region, sizeof op->region);
     bkt_state_unlock();
     if (bkt_s3_place_host(&s->place, op->region, &host) < 0 ||
-        bkt_s3_place_path(&s->place, op->bucket ? NULL : op->req->key, &path) < 0 ||
+        bkt_s3_place_path(&s->place, op->call.bucket ? NULL : op->req->key, &path) < 0 ||
         bkt_buf_addf(&op->url, "%s://%s%s%s%s", s->place.scheme, bkt_buf_str(&host), bkt_buf_str(&path),
-                     op->query ? "?" : "", op->query ? op->query : "") < 0 ||
+                     op->call.query ? "?" : "", op->call.query ? op->call.query : "") < 0 ||
         add_headers(s, op, sum, headers, &n) < 0)
         return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
     if (!s->cred)
@@ -135,7 +135,7 @@ static int prepare(struct bkt_http *h, struct bkt_http_op *op)
         (struct bkt_sign_input){.method = op->x.method,
                                 .host = bkt_buf_str(&host),
                                 .path = bkt_buf_str(&path),
-                                .query = op->query,
+                                .query = op->call.query,
                                 .headers = headers,
                                 .n_headers = n,
                                 .payload_hash = op->x.put_len ? op->payload_hash : BKT_SHA256_EMPTY,
@@ -161,8 +161,8 @@ static const char *wanted(const struct bkt_http_op *op)
     } documents[] = {{"GET", "list-type=", "ListBucketResult"},
                      {"GET", "uploads=", "ListMultipartUploadsResult"},
                      {"POST", "uploads=", "InitiateMultipartUploadResult"}};
-    for (size_t i = 0; op->query && i < BKT_COUNT(documents); i++)
-        if (strcmp(op->x.method, documents[i].method) == 0 && strstr(op->query, documents[i].query))
+    for (size_t i = 0; op->call.query && i < BKT_COUNT(documents); i++)
+        if (strcmp(op->x.method, documents[i].method) == 0 && strstr(op->call.query, documents[i].query))
             return documents[i].root;
     return NULL;
 }
@@ -186,7 +186,7 @@ static const char *misfit_success(struct bkt_s3 *s, struct bkt_http_op *op)
         return "S3 answers a DELETE with 204 and no body";
     if (root && !bkt_s3_is_document(op->req->body.ptr, op->req->body.len, root))
         return "not a document of the requested kind";
-    return bare && reads && !op->query ? "no ETag, unlike this server's other answers" : NULL;
+    return bare && reads && !op->call.query ? "no ETag, unlike this server's other answers" : NULL;
 }
 
 static bool has_code(const struct bkt_http_op *op, const char *const *codes, size_t n)
@@ -333,7 +333,7 @@ static const char *denied_hint(const struct bkt_http_op *op)
                  {"DELETE", NULL, "the policy must allow s3:DeleteObject here"}};
     for (size_t i = 0; i < BKT_COUNT(hints); i++)
         if (strcmp(op->x.method, hints[i].method) == 0 &&
-            (!hints[i].query || (op->query && strstr(op->query, hints[i].query))))
+            (!hints[i].query || (op->call.query && strstr(op->call.query, hints[i].query))))
             return hints[i].hint;
     return "without permission to list the bucket, S3 also reports missing keys as 403";
 }

@@ -25,7 +25,7 @@ herr_t bkt_h5err_init(void)
     for (size_t i = 0; i < BKT_COUNT(minor); i++)
         minor[i] = H5I_INVALID_HID;
     minor[0] = H5Ecreate_msg(cls, H5E_MINOR, "unknown error");
-#define X(code, text, retry) minor[(code)-BKT_ERR_BASE] = H5Ecreate_msg(cls, H5E_MINOR, text);
+#define X(code, text) minor[(code)-BKT_ERR_BASE] = H5Ecreate_msg(cls, H5E_MINOR, text);
     BKT_ERRORS(X)
 #undef X
     return cls < 0 || major < 0 ? -1 : 0;

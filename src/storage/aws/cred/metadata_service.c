@@ -16,15 +16,6 @@
 #define ROLES      "/latest/meta-data/iam/security-credentials/"
 #define TTL        "X-aws-ec2-metadata-token-ttl-seconds: 21600" /* the longest that EC2 grants */
 
-/* The text of a server's refusal, on one line. */
-static void first_words(const struct bkt_buf *b, char *to, size_t room)
-{
-    size_t k = 0;
-    for (size_t i = 0; i < b->len && k + 1 < room; i++)
-        to[k++] = b->ptr[i] < 0x20 || b->ptr[i] >= 0x7f ? ' ' : (char)b->ptr[i];
-    to[k] = 0;
-}
-
 static void cut_line(struct bkt_buf *b)
 {
     bkt_buf_cut(b, strcspn(bkt_buf_str(b), "\r\n"));
@@ -99,7 +90,7 @@ int bkt_cred_from_container(struct bkt_cred_fetch *f, struct bkt_creds **out, st
                           &status, &body, err),
             "no credentials from the container endpoint");
     if (status != 200) {
-        first_words(&body, said, sizeof said);
+        bkt_one_line(said, sizeof said, body.ptr, body.len);
         BKT_FAIL(err, status >= 500 ? BKT_ENET : BKT_EACCES, "%.200s: HTTP %ld %s", source, status, said);
     }
     return bkt_creds_from_json(body.ptr, body.len, "Token", source, out, err);

@@ -192,16 +192,6 @@ static int wait_for(const struct bkt_cred_place *pl, struct child *c, bool kill_
     }
 }
 
-/* The first line of the child's error output. */
-static void complaint(const struct child *c, char *to, size_t room)
-{
-    const char *s = bkt_buf_str(&c->out[1]);
-    size_t n = strcspn(s, "\r\n"), k = 0;
-    for (size_t i = 0; i < n && k + 1 < room; i++)
-        to[k++] = (unsigned char)s[i] < 0x20 ? ' ' : s[i];
-    to[k] = 0;
-}
-
 static int run(const struct bkt_cred_place *pl, struct child *c, char **argv, struct bkt_err *err)
 {
     BKT_PASS(start(c, argv, err));
@@ -216,7 +206,8 @@ static int run(const struct bkt_cred_place *pl, struct child *c, char **argv, st
             if (poll(&p, 1, 0) > 0)
                 (void)drain(c, 1, NULL);
         }
-        complaint(c, why, sizeof why);
+        const char *said = bkt_buf_str(&c->out[1]);
+        bkt_one_line(why, sizeof why, said, strcspn(said, "\r\n"));
         BKT_FAIL(err, BKT_EACCES, "%.100s ended with status %d%s%s", argv[0], status, *why ? ": " : "", why);
     }
     return BKT_OK;
