@@ -12,7 +12,7 @@ ROOT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
 # Lowest first.
 ORDER = """
 base base/text base/os
-storage storage/aws storage/http storage/web storage/aws/cred storage/file storage/s3 storage/other storage/store_open.c
+storage storage/aws storage/http storage/web storage/aws/cred storage/file storage/s3 storage/store_open.c
 schema/model schema/h5enc schema/jansson schema/json schema/name schema/snapshot schema/domain schema/edit
 chunk/filter chunk/select chunk/chunk.h chunk/dataset chunk/read chunk/write chunk/list chunk/ahead
 vol/h5bucket.h vol/core vol/parallel vol/vfd vol/plain vol/old_api vol/info.h vol/convert vol/open vol/path vol/calls vol/dataset vol/dataset/plain vol/copy vol

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,11 +28,11 @@ void bkt_stats_get(struct bkt_stats *out)
     memcpy(out, v, sizeof *out);
 }
 
-void bkt_stats_print(FILE *to)
+static void print(void)
 {
     struct bkt_stats s;
     bkt_stats_get(&s);
-    (void)fprintf(to,
+    (void)fprintf(stderr,
                   "h5bucket: GET %" PRIu64 " HEAD %" PRIu64 " PUT %" PRIu64 " DELETE %" PRIu64
                   " LIST %" PRIu64 " attempts %" PRIu64 " retries %" PRIu64 " failures %" PRIu64
                   " in %" PRIu64 " out %" PRIu64 " connections %" PRIu64 " hedges %" PRIu64 " ahead %" PRIu64
@@ -43,7 +44,7 @@ void bkt_stats_print(FILE *to)
 static void at_exit(void)
 {
     if (getpid() == owner)
-        bkt_stats_print(stderr);
+        print();
 }
 
 static void arrange(void)

@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 struct bkt_stats {
     uint64_t get, head, put, del, list;   /* requests as callers made them, cache hits not included */
@@ -24,10 +23,7 @@ void bkt_stats_add(size_t counter, uint64_t n);
 
 /** A consistent-enough copy of the process's counters; any thread. */
 void bkt_stats_get(struct bkt_stats *out);
-/** One line: `h5bucket: GET 4 HEAD 0 PUT 0 DELETE 0 LIST 0 attempts 4 retries 0 failures 0 in 12345 out 0
- *  connections 2`. */
-void bkt_stats_print(FILE *to);
-/** Arrange that the line is printed to stderr when the process exits; idempotent. */
+/** Arrange that a line with the counts is printed to stderr when the process exits; idempotent. */
 void bkt_stats_at_exit(void);
 
 #endif

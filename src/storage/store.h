@@ -4,10 +4,9 @@
  *    s3://bucket            S3 with SigV4, or anonymous
  *    file:///dir            a directory; key a/b is the file dir/a/b
  *    https://host[:port]/…  read-only, plain HTTP ranges; also http://.  One file by its address:
- * bkt_url_open() mem:name               in memory, one per name and process; used by tests Keys are UTF-8
- * without a leading '/'.  Every request is asynchronous underneath: start() hands it to the backend, done()
- * reports its end.  The blocking calls are small wrappers.  Any number of threads may use one store at once.
- * Requests and bytes are counted (stats.h) and traced (trace.h).
+ * bkt_url_open() Keys are UTF-8 without a leading '/'.  Every request is asynchronous underneath: start()
+ * hands it to the backend, done() reports its end.  The blocking calls are small wrappers.  Any number of
+ * threads may use one store at once. Requests and bytes are counted (stats.h) and traced (trace.h).
  *
  * PUT and DELETE take conditions.  A PUT that loses its race ends as BKT_EPRECOND, whatever the server's
  * answer is.  If the answer to a PUT is lost, the store looks for the object before it sends the PUT again,

@@ -78,8 +78,6 @@ void bkt_batch_wait(struct bkt_batch *b, bool help_pool);
 void bkt_batch_fini(struct bkt_batch *b);
 
 /** Backends' constructors; @p uri is normalised, @p rest is the part after the scheme. */
-int bkt_mem_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
-                 struct bkt_err *err);
 int bkt_file_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
                   struct bkt_err *err);
 int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
@@ -89,9 +87,19 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
 /** As bkt_url_open(). */
 int bkt_url_store_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
                        struct bkt_err *err);
-/** Free the contents of closed memory stores; forget everything learned about S3's buckets. */
-void bkt_mem_shutdown(void);
+/** Forget everything learned about S3's buckets. */
 void bkt_s3_shutdown(void);
+
+/** A kind of stores, by the begin of their URIs. */
+struct bkt_store_kind {
+    const char *prefix;
+    size_t      skip; /* bytes of the URI that are the scheme */
+    int (*open)(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
+                struct bkt_err *err);
+    void (*shutdown)(void); /* in bkt_store_shutdown(); may be NULL */
+};
+/** Add one kind, before the first store is opened; for tests. */
+void bkt_store_add_kind(const struct bkt_store_kind *kind);
 
 /** Fill in the common part.  On failure (out of memory) there is nothing to free. */
 BKT_NODISCARD int bkt_store_init(struct bkt_store *st, const struct bkt_store_ops *ops, const char *uri,

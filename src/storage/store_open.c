@@ -18,18 +18,21 @@
 #include "storage/http/tls.h"
 #include "base/url.h"
 
-static const struct {
-    const char *prefix;
-    size_t      skip; /* bytes of the URI that are the scheme */
-    int (*open)(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
-                struct bkt_err *err);
-} schemes[] = {
-    {"s3://", 5, bkt_s3_open},
-    {"file://", 7, bkt_file_open},
-    {"https://", 8, bkt_plain_open},
-    {"http://", 7, bkt_plain_open},
-    {"mem:", 4, bkt_mem_open},
+static const struct bkt_store_kind kinds[] = {
+    {"s3://", 5, bkt_s3_open, bkt_s3_shutdown},
+    {"file://", 7, bkt_file_open, NULL},
+    {"https://", 8, bkt_plain_open, NULL},
+    {"http://", 7, bkt_plain_open, NULL},
 };
+static const struct bkt_store_kind *added; /* NULL: none */
+
+void bkt_store_add_kind(const struct bkt_store_kind *kind) { added = kind; }
+
+/* NULL: there are no more. */
+static const struct bkt_store_kind *kind_at(size_t i)
+{
+    return i < BKT_COUNT(kinds) ? &kinds[i] : i == BKT_COUNT(kinds) ? added : NULL;
+}
 
 /* ---- forks ---- */
 
@@ -91,17 +94,18 @@ int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_s
     *out = NULL;
     if (!uri)
         BKT_FAIL(err, BKT_EINVAL, "no store URI given");
-    for (size_t i = 0; i < BKT_COUNT(schemes); i++) {
-        if (strncmp(uri, schemes[i].prefix, strlen(schemes[i].prefix)) != 0)
+    const struct bkt_store_kind *k;
+    for (size_t i = 0; (k = kind_at(i)); i++) {
+        if (strncmp(uri, k->prefix, strlen(k->prefix)) != 0)
             continue;
         BKT_CLEANUP(bkt_freep) char *norm = strdup(uri);
         if (!norm)
             BKT_NOMEM(err);
         size_t n = strlen(norm);
-        while (n > schemes[i].skip + 1 && norm[n - 1] == '/')
+        while (n > k->skip + 1 && norm[n - 1] == '/')
             norm[--n] = 0;
         begin(set);
-        return schemes[i].open(norm, norm + schemes[i].skip, set, out, err);
+        return k->open(norm, norm + k->skip, set, out, err);
     }
     BKT_FAIL(err, BKT_EINVAL, "'%.200s' is not a store; s3://bucket, file:///dir or https://host is expected",
              BKT_SHOWN(uri));
@@ -122,7 +126,8 @@ void bkt_store_shutdown(void)
     bkt_cred_shutdown();
     bkt_engine_shutdown();
     bkt_tls_shutdown();
-    bkt_s3_shutdown();
-    bkt_mem_shutdown();
+    for (size_t i = 0; kind_at(i); i++)
+        if (kind_at(i)->shutdown)
+            kind_at(i)->shutdown();
     bkt_md5_shutdown();
 }

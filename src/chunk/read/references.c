@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "base/num.h"
 #include "base/os/thread.h"
-#include "storage/other/concat_store.h"
+#include "storage/concat_store.h"
 
 #define FILTER_MORE (1u << 20) /* bytes, besides four times the chunk: a limit against malicious documents */
 

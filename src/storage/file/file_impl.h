@@ -1,5 +1,5 @@
 /* A directory as a store: key a/b is the file DIR/a/b.  file.c reads, storage/file/list.c lists,
- * storage/file/write.c writes, place.c finds the directories for all of them, lock.c has the locks.
+ * storage/file/write.c writes, place.c finds the directories for all of them, and has the locks.
  *
  * [F1] A reader sees a whole old or a whole new object: PUT writes a temporary file and renames it.
  * [F2] Read-compare-write is atomic among threads and processes: writers hold a lock file chosen by the key.
@@ -88,7 +88,6 @@ void bkt_file_etag(const struct stat *sb, char etag[BKT_ETAG_MAX]);
 int bkt_file_list(struct bkt_store *base, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
                   struct bkt_err *err);
 
-/* lock.c */
 /** Wait for the lock of the request's key, [F2]; the lock ends with the process, too.  Negative: the request
  *  has failed. */
 int  bkt_file_lock(struct bkt_file_store *st, struct bkt_req *req);

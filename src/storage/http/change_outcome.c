@@ -25,11 +25,6 @@
 #include "base/trace.h"
 #include "storage/md5.h"
 
-void bkt_http_put_init(struct bkt_http_op *op)
-{
-    (void)snprintf(op->put.id, sizeof op->put.id, "%016llx", (unsigned long long)bkt_random());
-}
-
 /* ---- looking ---- */
 
 static int look(struct bkt_http_op *op, uint64_t wait)

@@ -1,4 +1,4 @@
-/* See request.h.  Everything except bkt_http_start() and bkt_http_submit() runs on I/O threads, for one
+/* See request.h.  Everything except bkt_http_start() runs on I/O threads, for one
  * request on one thread at a time. */
 #include "storage/http/request.h"
 
@@ -486,8 +486,6 @@ static void on_done(struct bkt_xfer *x)
 
 /* ---- interface ---- */
 
-void bkt_http_submit(struct bkt_http_op *op) { bkt_engine_submit(&op->x); }
-
 void bkt_http_give_up(struct bkt_http_op *op, int code, const struct bkt_err *err)
 {
     op->req->rc = bkt_err_copy(bkt_req_err(op->req), code, err);
@@ -522,7 +520,7 @@ void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_ht
                               .can_resume = can_resume,
                               .done = on_done};
     if (put && !op->own)
-        bkt_http_put_init(op);
+        (void)snprintf(op->put.id, sizeof op->put.id, "%016llx", (unsigned long long)bkt_random());
     if (op->call.put_id)
         (void)snprintf(op->put.id, sizeof op->put.id, "%s", op->call.put_id);
     if (op->call.sum)
@@ -563,5 +561,3 @@ void bkt_http_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per
 }
 
 int64_t bkt_http_ahead(struct bkt_store *st) { return atomic_load(&((struct bkt_http *)st)->ahead); }
-
-void bkt_http_fini(struct bkt_http *h) { bkt_net_fini(&h->net); }

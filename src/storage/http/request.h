@@ -11,7 +11,7 @@
 #include "storage/store_impl.h"
 
 #define BKT_HTTP_AGAIN 1 /* from judge(): send it again at once */
-#define BKT_HTTP_LATER 2 /* from prepare(): the site keeps the op and calls bkt_http_submit() later */
+#define BKT_HTTP_LATER 2 /* from prepare(): the site keeps the op, and submits op->x later */
 
 /** A PUT stores its random id with the object, so that a writer whose answer was lost can see whether its PUT
  *  arrived. */
@@ -153,13 +153,11 @@ struct bkt_http {
     _Atomic int64_t            ahead; /* as bkt_store_ahead() */
 };
 
-/** The part that S3 and plain servers share; bkt_http_fini().  BKT_ENOMEM. */
+/** The part that S3 and plain servers share.  bkt_net_fini(&h->net) and bkt_store_close() free it.
+ * BKT_ENOMEM. */
 BKT_NODISCARD int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *ops,
                                 const struct bkt_http_ops *hops, const char *uri, const char *origin,
                                 const struct bkt_settings *set, struct bkt_err *err);
-/** Free the members that bkt_http_init() created; bkt_store_close() frees the uri. */
-void bkt_http_fini(struct bkt_http *h);
-
 /** Begin @p req.
  *  @param call  NULL: a caller's request, whose end bkt_store_finish() reports.  Else a request of the store
  *      itself; texts and bytes of @p call are borrowed until its end */
@@ -172,9 +170,8 @@ void bkt_http_facts(struct bkt_store *st, struct bkt_store_facts *out);
 int64_t bkt_http_ahead(struct bkt_store *st);
 /** As bkt_store_ops.start. */
 void bkt_http_start_object(struct bkt_store *st, struct bkt_req *req);
-/** Submit an op whose prepare() returned BKT_HTTP_LATER. */
-void bkt_http_submit(struct bkt_http_op *op);
-/** End such an op, when there is nothing to wait for any more, with @p code and the frames of @p err. */
+/** End an op whose prepare() returned BKT_HTTP_LATER, when there is nothing to wait for any more, with @p
+ * code and the frames of @p err. */
 void bkt_http_give_up(struct bkt_http_op *op, int code, const struct bkt_err *err);
 
 /** Add a header to the attempt. */
@@ -237,8 +234,7 @@ int  bkt_http_sum_check(struct bkt_http_op *op);
 
 /* ---- change_outcome.c ---- */
 
-/** Begin a PUT with an id, and judge each answer to it. */
-void bkt_http_put_init(struct bkt_http_op *op);
+/** Judge each answer to a PUT. */
 int  bkt_http_put_judge(struct bkt_http_op *op);
 /** Judge a DELETE whose answer is unclear, and the look at the object that follows.  @p what NULL: a conflict
  *  (409) */

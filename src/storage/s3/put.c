@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/crc32c.h"
 #include "base/os/pool.h"
 #include "storage/s3/s3_impl.h"
 #include "storage/aws/sigv4.h"
@@ -37,18 +36,6 @@ void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op)
         op->if_match = op->if_none_match = NULL;
 }
 
-int bkt_s3_sum(const char *text, char out[12])
-{
-    uint32_t                                 sum = 0;
-    unsigned char                            bytes[4];
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b   = {0};
-    (void)bkt_crc32c_parse(text, &sum);
-    bkt_put_be(bytes, sizeof bytes, sum);
-    BKT_PASS(bkt_base64_encode(bytes, sizeof bytes, &b));
-    (void)snprintf(out, 12, "%s", bkt_buf_str(&b));
-    return BKT_OK;
-}
-
 /* ---- hashing elsewhere ---- */
 
 struct later {
@@ -66,7 +53,7 @@ static void run_later(struct bkt_job *job)
     bkt_http_start(&l.s->http, l.req, l.own ? &l.call : NULL);
 }
 
-static void start(struct bkt_s3 *s, struct bkt_req *req, const struct bkt_http_call *call)
+void bkt_s3_call(struct bkt_s3 *s, struct bkt_req *req, const struct bkt_http_call *call)
 {
     size_t        n = req->op == BKT_PUT ? req->put_len : call ? call->len : 0;
     size_t        most = s->sign_payload ? HASH_INLINE : SUM_INLINE;
@@ -79,11 +66,6 @@ static void start(struct bkt_s3 *s, struct bkt_req *req, const struct bkt_http_c
     if (call)
         l->call = *call;
     bkt_pool_submit(&l->job);
-}
-
-void bkt_s3_call(struct bkt_s3 *s, struct bkt_req *req, const struct bkt_http_call *call)
-{
-    start(s, req, call);
 }
 
 /* ---- DELETE with a condition ---- */
@@ -132,14 +114,6 @@ static void delete_if(struct bkt_s3 *s, struct bkt_req *req)
 
 /* ---- the way of a request ---- */
 
-void bkt_s3_go_on(struct bkt_s3 *s, struct bkt_req *req)
-{
-    if (req->put_len > s->upload_part)
-        bkt_s3_multi(s, req);
-    else
-        start(s, req, NULL);
-}
-
 void bkt_s3_start(struct bkt_store *st, struct bkt_req *req)
 {
     struct bkt_s3 *s           = (struct bkt_s3 *)st;
@@ -169,6 +143,10 @@ void bkt_s3_start(struct bkt_store *st, struct bkt_req *req)
         case BKT_COND_QUOTED:
         case BKT_COND_BARE:
         default:
-            bkt_s3_go_on(s, req);
+            break;
     }
+    if (req->put_len > s->upload_part)
+        bkt_s3_multi(s, req);
+    else
+        bkt_s3_call(s, req, NULL);
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/crc32c.h"
 #include "storage/aws/xml.h"
 #include "storage/s3/s3_impl.h"
 
@@ -33,7 +34,7 @@ static void ready(void *arg, int rc, const struct bkt_err *err)
     if (rc < 0)
         bkt_http_give_up(op, rc, err);
     else
-        bkt_http_submit(op);
+        bkt_engine_submit(&op->x);
 }
 
 /* Sign with a copy of the signing key that several threads share. */
@@ -92,6 +93,19 @@ static int authorize(struct bkt_s3 *s, struct bkt_http_op *op, struct bkt_sign_i
     return rc;
 }
 
+/* BKT_SUM_HEADER's text in x-amz-checksum-crc32c's form, base64 of the four bytes. */
+static int sum_of(const char *text, char out[12])
+{
+    uint32_t                                 sum = 0;
+    unsigned char                            bytes[4];
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b   = {0};
+    (void)bkt_crc32c_parse(text, &sum);
+    bkt_put_be(bytes, sizeof bytes, sum);
+    BKT_PASS(bkt_base64_encode(bytes, sizeof bytes, &b));
+    (void)snprintf(out, 12, "%s", bkt_buf_str(&b));
+    return BKT_OK;
+}
+
 /* Add the attempt's own headers that are signed.  @p sum holds the text of one of them. */
 static int add_headers(const struct bkt_s3 *s, struct bkt_http_op *op, char sum[12], struct bkt_sign_pair *v,
                        size_t *n)
@@ -104,7 +118,7 @@ static int add_headers(const struct bkt_s3 *s, struct bkt_http_op *op, char sum[
         v[(*n)++] = (struct bkt_sign_pair){BKT_SUM_HEADER, op->put.sum};
     op->put.sum_said = strcmp(op->x.method, "PUT") == 0 && op->put.sum[0] && bkt_s3_kind_sums(s);
     if (op->put.sum_said) {
-        BKT_PASS(bkt_s3_sum(op->put.sum, sum));
+        BKT_PASS(sum_of(op->put.sum, sum));
         v[(*n)++] = (struct bkt_sign_pair){"x-amz-checksum-crc32c", sum};
     }
     for (size_t i = 0; i < *n; i++)
@@ -395,7 +409,7 @@ static void s3_free(struct bkt_s3 *s)
 
 static void s3_close(struct bkt_store *st)
 {
-    bkt_http_fini((struct bkt_http *)st);
+    bkt_net_fini(&((struct bkt_http *)st)->net);
     s3_free((struct bkt_s3 *)st);
 }
 
@@ -417,7 +431,8 @@ static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struc
     if (bkt_s3_region_known(s->place.host ? s->place.host : "", s->place.bucket, s->region))
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) char *profile = NULL;
-    if (!(set->region && *set->region) && !set->anonymous && bkt_cred_region(set, &profile, NULL) < 0)
+    if (!(set->region && *set->region) && !set->anonymous &&
+        bkt_cred_of_profile(set, BKT_CRED_REGION, &profile, NULL) < 0)
         profile = NULL; /* a bad profile is reported when credentials are wanted */
     const char *region = set->region && *set->region ? set->region : profile ? profile : DEFAULT_REGION;
     if (!bkt_s3_region_ok(region))
@@ -434,7 +449,8 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
         BKT_NOMEM(err);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf origin = {0};
     BKT_CLEANUP(bkt_freep) char *endpoint = NULL;
-    if (!(set->endpoint && *set->endpoint) && !set->anonymous && bkt_cred_endpoint(set, &endpoint, NULL) < 0)
+    if (!(set->endpoint && *set->endpoint) && !set->anonymous &&
+        bkt_cred_of_profile(set, BKT_CRED_ENDPOINT, &endpoint, NULL) < 0)
         endpoint = NULL; /* as for the region */
     int rc = bkt_s3_place_init(&s->place, rest, endpoint ? endpoint : set->endpoint, set->addressing, err);
     if (rc == BKT_OK && (bkt_buf_addf(&origin, "%s://", s->place.scheme) < 0 ||
@@ -447,7 +463,7 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
     if (rc == BKT_OK)
         rc = bkt_http_init(&s->http, &s3_ops, &s3_http_ops, uri, bkt_buf_str(&origin), set, err);
     if (rc == BKT_OK && (rc = bkt_s3_kind_open(s, set->conditional, err)) < 0)
-        bkt_http_fini(&s->http);
+        bkt_net_fini(&s->http.net);
     if (rc < 0) {
         s3_free(s);
         return rc;

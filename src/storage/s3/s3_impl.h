@@ -51,12 +51,8 @@ void bkt_s3_delete(struct bkt_store *st, struct bkt_req *const *reqs, size_t n);
 
 /* ---- put.c ---- */
 
-/** BKT_SUM_HEADER's text in x-amz-checksum-crc32c's form, base64 of the four bytes. */
-BKT_NODISCARD int bkt_s3_sum(const char *text, char out[12]);
 /** As bkt_store_ops.start. */
 void bkt_s3_start(struct bkt_store *st, struct bkt_req *req);
-/** Continue a PUT or DELETE with conditions, when the server's kind is known. */
-void bkt_s3_go_on(struct bkt_s3 *s, struct bkt_req *req);
 /** As bkt_http_ops.init: payload hash and the form of conditions. */
 void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op);
 /** Begin a request of the store itself whose body may have to be hashed.  Long hashing does not run on the
@@ -93,7 +89,7 @@ void bkt_s3_kind_no_sums(struct bkt_s3 *s);
  * behaviour. */
 enum bkt_s3_cond bkt_s3_kind(struct bkt_s3 *s, char *why);
 /** Find out the server's kind by some PUTs of scratch objects (beside @p key if necessary).  Afterwards @p
- *  req continues (bkt_s3_go_on()), or ends with the failure; NULL: no request waits yet.  Requests that
+ *  req continues (bkt_s3_start()), or ends with the failure; NULL: no request waits yet.  Requests that
  *  arrive meanwhile wait for the same answer. */
 void bkt_s3_kind_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req);
 /** As bkt_store_ops.will_write. */

@@ -216,7 +216,7 @@ static int prepare(struct bkt_http *h, struct bkt_http_op *op)
     if (op->x.net == op->route.at->net)
         return BKT_OK;
     op->x.net = op->route.at->net; /* it waited in another server's queue */
-    bkt_http_submit(op);
+    bkt_engine_submit(&op->x);
     return BKT_HTTP_LATER;
 }
 
@@ -238,7 +238,7 @@ static void go_on(struct route *r, struct bkt_http_op *waiting)
     for (struct bkt_http_op *next; waiting; waiting = next) {
         next = waiting->route.next;
         waiting->x.net = net_now(r);
-        bkt_http_submit(waiting);
+        bkt_engine_submit(&waiting->x);
     }
 }
 
@@ -466,7 +466,7 @@ static void url_close(struct bkt_store *st)
 {
     struct url_store *s = (struct url_store *)st;
     route_fini(&s->route);
-    bkt_http_fini(&s->http);
+    bkt_net_fini(&s->http.net);
     free(s);
 }
 
@@ -488,7 +488,7 @@ static int fill(struct url_store *s, struct bkt_web_url *own, const struct bkt_s
     int rc = route_init(&s->route, own, &s->http.net, set, err);
     if (rc < 0) {
         route_fini(&s->route);
-        bkt_http_fini(&s->http);
+        bkt_net_fini(&s->http.net);
         free(s->http.base.uri);
     }
     return rc;

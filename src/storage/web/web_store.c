@@ -75,7 +75,7 @@ static const struct bkt_http_ops http_ops = {.prepare = prepare, .judge = judge}
 static void plain_close(struct bkt_store *st)
 {
     struct plain *p = (struct plain *)st;
-    bkt_http_fini(&p->http);
+    bkt_net_fini(&p->http.net);
     bkt_secret_free(p->login);
     free(p);
 }

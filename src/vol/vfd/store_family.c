@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "storage/other/concat_store.h"
+#include "storage/concat_store.h"
 #include "vol/core/hid.h"
 
 #define MEMBERS_MAX 1024 /* as in store_driver.c */

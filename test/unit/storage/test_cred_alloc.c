@@ -57,7 +57,7 @@ static int sign_once(const char **what)
 static int region_once(const char **what)
 {
     char *region = NULL;
-    int   rc     = bkt_cred_region(&settings, &region, NULL);
+    int   rc     = bkt_cred_of_profile(&settings, BKT_CRED_REGION, &region, NULL);
     if (rc == BKT_OK && (!region || strcmp(region, "eu-north-1") != 0))
         *what = "no region";
     free(region);

@@ -148,21 +148,21 @@ static void region_and_endpoint(void **state)
     write_file("config", "[default]\nregion = eu-north-1\n[profile x]\nregion = r-x\nservices = s\n[services s]\n"
                          "s3 =\n  endpoint_url = http://s3\n");
     assert_int_equal(bkt_settings_init(&set, NULL, NULL), BKT_OK);
-    assert_int_equal(bkt_cred_region(&set, &text, NULL), BKT_OK);
+    assert_int_equal(bkt_cred_of_profile(&set, BKT_CRED_REGION, &text, NULL), BKT_OK);
     assert_string_equal(text, "eu-north-1");
     free(text);
-    assert_int_equal(bkt_cred_endpoint(&set, &text, NULL), BKT_OK);
+    assert_int_equal(bkt_cred_of_profile(&set, BKT_CRED_ENDPOINT, &text, NULL), BKT_OK);
     assert_null(text);
     bkt_settings_fini(&set);
     assert_int_equal(bkt_settings_init(&set, "profile=x", NULL), BKT_OK);
-    assert_int_equal(bkt_cred_region(&set, &text, NULL), BKT_OK);
+    assert_int_equal(bkt_cred_of_profile(&set, BKT_CRED_REGION, &text, NULL), BKT_OK);
     assert_string_equal(text, "r-x");
     free(text);
-    assert_int_equal(bkt_cred_endpoint(&set, &text, NULL), BKT_OK);
+    assert_int_equal(bkt_cred_of_profile(&set, BKT_CRED_ENDPOINT, &text, NULL), BKT_OK);
     assert_string_equal(text, "http://s3");
     free(text);
     (void)setenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true", 1);
-    assert_int_equal(bkt_cred_endpoint(&set, &text, NULL), BKT_OK);
+    assert_int_equal(bkt_cred_of_profile(&set, BKT_CRED_ENDPOINT, &text, NULL), BKT_OK);
     assert_null(text);
     bkt_settings_fini(&set);
 }

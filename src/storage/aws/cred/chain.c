@@ -438,16 +438,15 @@ int bkt_cred_fetch(const struct bkt_cred_place *pl, struct bkt_creds **out, enum
 
 /* ---- other settings of the profile ---- */
 
-enum what { REGION, ENDPOINT };
-
-static int from_files(const struct bkt_settings *set, enum what what, char **out, struct bkt_err *err)
+int bkt_cred_of_profile(const struct bkt_settings *set, enum bkt_cred_what what, char **out,
+                        struct bkt_err *err)
 {
     struct bkt_cred_place pl;
     BKT_PASS(bkt_cred_place_init(&pl, set, err));
     struct bkt_cred_fetch f = {.place = &pl};
     const char *value = NULL;
     int rc = load(&f, err);
-    if (rc == BKT_OK && what == REGION)
+    if (rc == BKT_OK && what == BKT_CRED_REGION)
         value = of_profile(&f, pl.profile, "region");
     else if (rc == BKT_OK && !ignores_endpoints(&pl))
         value = bkt_aws_config_endpoint(&f.config, pl.profile, "s3");
@@ -457,14 +456,4 @@ static int from_files(const struct bkt_settings *set, enum what what, char **out
     bkt_aws_config_fini(&f.config);
     bkt_cred_place_fini(&pl);
     return rc;
-}
-
-int bkt_cred_region(const struct bkt_settings *set, char **out, struct bkt_err *err)
-{
-    return from_files(set, REGION, out, err);
-}
-
-int bkt_cred_endpoint(const struct bkt_settings *set, char **out, struct bkt_err *err)
-{
-    return from_files(set, ENDPOINT, out, err);
 }

@@ -59,11 +59,12 @@ void bkt_cred_hook_fork(void);
 /** End fetches under way (they report BKT_ECANCEL), join their threads, forget all cached credentials. */
 void bkt_cred_shutdown(void);
 
-/** The region of the profile in use (AWS config file).  *out belongs to the caller; NULL: the profile has no
- *  region.  BKT_ENOMEM, BKT_EINVAL. */
-BKT_NODISCARD int bkt_cred_region(const struct bkt_settings *set, char **out, struct bkt_err *err);
-/** The S3 endpoint of the profile in use: its services section's s3 endpoint_url, or its endpoint_url; else
- *  NULL.  *out belongs to the caller.  Errors as for bkt_cred_region(). */
-BKT_NODISCARD int bkt_cred_endpoint(const struct bkt_settings *set, char **out, struct bkt_err *err);
+/** Other values of the profile in use: its region; or its S3 endpoint, that of its services section or its
+ * own endpoint_url.
+ * @param out  gets the value, the caller's; NULL: the profile has none
+ * @return BKT_OK; BKT_ENOMEM; BKT_EINVAL */
+enum bkt_cred_what { BKT_CRED_REGION, BKT_CRED_ENDPOINT };
+BKT_NODISCARD int bkt_cred_of_profile(const struct bkt_settings *set, enum bkt_cred_what what, char **out,
+                                      struct bkt_err *err);
 
 #endif

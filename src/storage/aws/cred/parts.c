@@ -193,55 +193,46 @@ int64_t bkt_cred_now(void)
     return (int64_t)time(NULL) + atomic_load(&bkt_cred_clock_shift);
 }
 
-static bool digits(const char **p, int n, int *out)
+/* Whether the text begins in the form of @p form, where 0 is any digit, and T a T or a blank. */
+static bool has_form(const char *p, const char *form)
 {
-    *out = 0;
-    for (int i = 0; i < n; i++, (*p)++) {
-        if (**p < '0' || **p > '9')
+    for (; *form; form++, p++)
+        if (*form == '0' ? *p < '0' || *p > '9' : *form == 'T' ? !*p || !strchr("Tt ", *p) : *p != *form)
             return false;
-        *out = *out * 10 + (**p - '0');
-    }
     return true;
 }
 
-static bool take(const char **p, const char *any)
-{
-    if (!**p || !strchr(any, **p))
-        return false;
-    (*p)++;
-    return true;
-}
+static int two_digits(const char *p) { return (p[0] - '0') * 10 + (p[1] - '0'); }
 
 /* "Z", "+01:00", "+0100", "+01" or nothing. */
 static bool offset(const char *p, int *seconds)
 {
-    int h, m = 0;
+    static const char *const forms[] = {"00", "0000", "00:00"};
+    size_t                   n = strlen(p), i = 0;
     *seconds = 0;
-    if (!*p || ((*p == 'Z' || *p == 'z') && !p[1]))
+    if (!n || (n == 1 && (*p == 'Z' || *p == 'z')))
         return true;
-    int sign = *p == '-' ? -1 : 1;
-    if (!take(&p, "+-") || !digits(&p, 2, &h))
+    while (i < BKT_COUNT(forms) && !(strlen(forms[i]) == n - 1 && has_form(p + 1, forms[i])))
+        i++;
+    if (i == BKT_COUNT(forms) || !strchr("+-", *p))
         return false;
-    (void)take(&p, ":");
-    if (*p && !digits(&p, 2, &m))
-        return false;
-    *seconds = sign * (h * 3600 + m * 60);
-    return !*p && h < 24 && m < 60;
+    int h = two_digits(p + 1), m = i ? two_digits(p + n - 2) : 0;
+    *seconds = (*p == '-' ? -1 : 1) * (h * 3600 + m * 60);
+    return h < 24 && m < 60;
 }
 
 bool bkt_cred_time(const char *p, int64_t *out)
 {
-    int y, mo, d, h, mi, s, off;
-    if (!digits(&p, 4, &y) || !take(&p, "-") || !digits(&p, 2, &mo) || !take(&p, "-") || !digits(&p, 2, &d) ||
-        !take(&p, "Tt ") || !digits(&p, 2, &h) || !take(&p, ":") || !digits(&p, 2, &mi) || !take(&p, ":") ||
-        !digits(&p, 2, &s))
+    struct tm tm  = {0};
+    int       off = 0;
+    if (!has_form(p, "0000-00-00T00:00:00") || !strptime(p, "%Y-%m-%d", &tm) ||
+        !strptime(p + 11, "%H:%M:%S", &tm))
         return false;
-    if (take(&p, ".,"))
-        p += strspn(p, "0123456789");
-    if (!offset(p, &off) || y < 1970 || mo < 1 || mo > 12 || d < 1 || d > 31 || h > 23 || mi > 59 || s > 60)
+    p += strlen("0000-00-00T00:00:00");
+    if (*p == '.' || *p == ',')
+        p += 1 + strspn(p + 1, "0123456789");
+    if (!offset(p, &off) || tm.tm_year < 70 || tm.tm_sec > 60)
         return false;
-    struct tm tm = {
-        .tm_year = y - 1900, .tm_mon = mo - 1, .tm_mday = d, .tm_hour = h, .tm_min = mi, .tm_sec = s};
     *out = (int64_t)timegm(&tm) - off;
     return true;
 }

@@ -195,11 +195,10 @@ static void its_type_stays(void)
     }
 }
 
-static int no_list(struct bkt_store *st, const char *prefix, const char *delimiter, int (*each)(const struct bkt_listed *e, void *arg),
-                   void *arg, struct bkt_err *e)
+static int no_list(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg, struct bkt_err *e)
 {
-    (void)st, (void)delimiter, (void)each, (void)arg;
-    return BKT_ERR(e, BKT_EACCES, "LIST %s: 403", prefix);
+    (void)st, (void)each, (void)arg;
+    return BKT_ERR(e, BKT_EACCES, "LIST %s: 403", l->prefixes[0]);
 }
 
 /* Objects that another writer may want are not deleted; that is reported once. */
@@ -209,9 +208,9 @@ static void others_cannot_be_seen(void)
     struct bkt_domain *d = sample(&a, &b, &ds), *f;
     const struct bkt_store_ops *was   = d->store->ops;
     struct bkt_store_ops        blind = *was;
-    blind.list      = no_list;
-    blind.list_each = NULL;
-    d->store->ops   = &blind;
+    blind.list       = no_list;
+    blind.many_lists = false;
+    d->store->ops    = &blind;
     unlink_it(d, &a, "data");
     set_attr(d, &b, "x", 1, ATTR_CREATE);
     FAILS(BKT_EACCES, "could not be deleted", bkt_domain_flush(d, err));

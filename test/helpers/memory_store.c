@@ -1,4 +1,5 @@
-/* Stores in memory, one per name and process: the reference for every backend's behaviour; tests use it. */
+/* Stores in memory, mem:NAME, one per name and process: the reference for every backend's behaviour.  A program
+ * that is linked with this file can open them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,7 +202,7 @@ static struct space *find_space(const char *name) /* state locked */
     return sp;
 }
 
-int bkt_mem_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
+static int mem_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
                  struct bkt_err *err)
 {
     (void)set;
@@ -227,7 +228,7 @@ int bkt_mem_open(const char *uri, const char *rest, const struct bkt_settings *s
     return BKT_OK;
 }
 
-void bkt_mem_shutdown(void)
+static void mem_shutdown(void)
 {
     bkt_state_lock();
     for (struct space **at = &spaces; *at;) {
@@ -240,4 +241,10 @@ void bkt_mem_shutdown(void)
         free_space(sp);
     }
     bkt_state_unlock();
+}
+
+__attribute__((constructor)) static void add(void)
+{
+    static const struct bkt_store_kind kind = {"mem:", 4, mem_open, mem_shutdown};
+    bkt_store_add_kind(&kind);
 }

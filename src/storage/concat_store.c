@@ -1,4 +1,4 @@
-#include "storage/other/concat_store.h"
+#include "storage/concat_store.h"
 
 #include <stdlib.h>
 #include <string.h>
