@@ -158,33 +158,20 @@ static int attr_get(struct bkt_vobj *attr, H5VL_attr_get_args_t *args, struct bk
                        what);
 }
 
-struct walk {
-    const H5VL_attr_iterate_args_t *asked;
-    hid_t shown; /* the id that the program's callback gets */
-    struct bkt_h5err_print print;
-};
-
 static herr_t call_program(hid_t obj, const char *name, const H5A_info_t *info, void *arg)
 {
-    struct walk *w = arg;
-    bkt_h5err_unmute(&w->print);
+    struct bkt_native_walk *w = arg;
+    const H5VL_attr_iterate_args_t *a = bkt_native_walk_call(w);
     (void)obj;
-    herr_t rc = w->asked->op(w->shown, name, info, w->asked->op_data);
-    bkt_h5err_mute(&w->print);
-    return rc;
+    return bkt_native_walk_back(w, a->op(w->shown, name, info, a->op_data));
 }
 
-static herr_t iterate(struct bkt_vobj *owner, const H5VL_attr_iterate_args_t *it, struct bkt_err *err)
+static herr_t iterate(struct bkt_vobj *owner, const H5VL_attr_iterate_args_t *a, struct bkt_err *err)
 {
-    struct walk w = {.asked = it, .shown = bkt_native_shown(owner)};
-    bkt_h5err_mute(&w.print);
-    herr_t rc =
-        H5Aiterate2(owner->native_id, it->idx_type, it->order, it->idx, it->op ? call_program : NULL, &w);
-    if (rc < 0)
-        rc = bkt_h5err_capture_native(err, "iterating over attributes of another file");
-    bkt_h5err_unmute(&w.print);
-    bkt_native_unshow(w.shown);
-    return rc;
+    struct bkt_native_walk w;
+    bkt_native_walk_begin(&w, owner, a);
+    herr_t rc = H5Aiterate2(owner->native_id, a->idx_type, a->order, a->idx, a->op ? call_program : NULL, &w);
+    return bkt_native_walk_end(&w, rc, "iterating over attributes of another file", err);
 }
 
 static int attr_specific(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err)

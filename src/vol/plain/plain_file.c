@@ -161,7 +161,7 @@ int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err)
     return BKT_OK;
 }
 
-hid_t bkt_native_shown(struct bkt_vobj *o)
+static hid_t shown_for(struct bkt_vobj *o)
 {
     struct bkt_vobj *same = NULL;
     hid_t held = bkt_hid_hold(o->native_id), shown = H5I_INVALID_HID;
@@ -172,11 +172,34 @@ hid_t bkt_native_shown(struct bkt_vobj *o)
     return shown >= 0 ? shown : bkt_hid_hold(o->native_id);
 }
 
-void bkt_native_unshow(hid_t shown)
+void bkt_native_walk_begin(struct bkt_native_walk *w, struct bkt_vobj *start, const void *asked)
 {
+    w->asked = asked;
+    w->shown = shown_for(start);
+    bkt_h5err_mute(&w->print);
+}
+
+const void *bkt_native_walk_call(struct bkt_native_walk *w)
+{
+    bkt_h5err_unmute(&w->print);
+    return w->asked;
+}
+
+herr_t bkt_native_walk_back(struct bkt_native_walk *w, herr_t rc)
+{
+    bkt_h5err_mute(&w->print);
+    return rc;
+}
+
+herr_t bkt_native_walk_end(struct bkt_native_walk *w, herr_t rc, const char *what, struct bkt_err *err)
+{
+    if (rc < 0) /* the handles that are closed now would take HDF5's message along */
+        rc = bkt_h5err_capture_native(err, what);
+    bkt_h5err_unmute(&w->print);
     hid_t told = bkt_h5err_hold();
-    bkt_vobj_drop_id(shown);
+    bkt_vobj_drop_id(w->shown);
     bkt_h5err_restore(told);
+    return rc;
 }
 
 /* H5Oopen() accepts only this class.  The settings for links in a group's or dataset's list are copied

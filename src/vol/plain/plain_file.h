@@ -33,11 +33,21 @@ BKT_NODISCARD int bkt_native_create(const char *name, unsigned flags, hid_t fcpl
 /** Delete one. */
 BKT_NODISCARD int bkt_native_delete(const char *name, struct bkt_err *err);
 
-/** The id of @p o for the program's callbacks.  If the file is in a store, the id is the connector's, so that
- *  objects that are opened by it are, too.  Otherwise, and if memory is short, it is HDF5's own.
- *  To be released with bkt_native_unshow(), which leaves HDF5's error stack as it is. */
-hid_t bkt_native_shown(struct bkt_vobj *o);
-void bkt_native_unshow(hid_t shown);
+/** A walk that HDF5 makes on the program's behalf.  HDF5 prints no error meanwhile, except in the program's
+ *  callbacks: each is called between bkt_native_walk_call() and bkt_native_walk_back(). */
+struct bkt_native_walk {
+    const void *asked; /* the arguments of the call, borrowed */
+    /* The id for the program's callbacks.  If the file is in a store, the id is the connector's, so that
+     * objects that are opened by it are, too.  Otherwise, and if memory is short, it is HDF5's own. */
+    hid_t shown;
+    struct bkt_h5err_print print;
+};
+void bkt_native_walk_begin(struct bkt_native_walk *w, struct bkt_vobj *start, const void *asked);
+const void *bkt_native_walk_call(struct bkt_native_walk *w);
+herr_t bkt_native_walk_back(struct bkt_native_walk *w, herr_t rc);
+/** Ends the walk and returns @p rc, HDF5's result; if it is negative, HDF5's message is captured. */
+herr_t bkt_native_walk_end(struct bkt_native_walk *w, herr_t rc, const char *what, struct bkt_err *err);
+
 /** Wrap an id; takes it over (*id becomes invalid). */
 BKT_NODISCARD int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err);
 /** Wrap the id that HDF5's @p call returns; if the call fails, like PASS_NATIVE(). */

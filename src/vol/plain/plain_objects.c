@@ -262,47 +262,22 @@ static int link_stat(struct bkt_link_place *p, H5G_stat_t *out, struct bkt_err *
     return 1;
 }
 
-/* A walk that HDF5 makes on the program's behalf. */
-struct walk {
-    H5L_iterate2_t link_op;
-    H5O_iterate2_t object_op;
-    void *op_data;
-    hid_t shown; /* the id that the program's callback gets */
-    struct bkt_h5err_print print;
-};
-
 static herr_t call_link_op(hid_t group, const char *name, const H5L_info2_t *info, void *arg)
 {
-    struct walk *w = arg;
-    bkt_h5err_unmute(&w->print);
+    struct bkt_native_walk *w = arg;
+    const H5VL_link_iterate_args_t *a = bkt_native_walk_call(w);
     (void)group;
-    herr_t rc = w->link_op(w->shown, name, info, w->op_data);
-    bkt_h5err_mute(&w->print);
-    return rc;
-}
-
-static herr_t call_object_op(hid_t obj, const char *name, const H5O_info2_t *info, void *arg)
-{
-    struct walk *w = arg;
-    bkt_h5err_unmute(&w->print);
-    (void)obj;
-    herr_t rc = w->object_op(w->shown, name, info, w->op_data);
-    bkt_h5err_mute(&w->print);
-    return rc;
+    return bkt_native_walk_back(w, a->op(w->shown, name, info, a->op_data));
 }
 
 static herr_t link_iterate(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err)
 {
-    struct walk w = {.link_op = a->op, .op_data = a->op_data, .shown = bkt_native_shown(group)};
-    bkt_h5err_mute(&w.print);
+    struct bkt_native_walk w;
+    bkt_native_walk_begin(&w, group, a);
     herr_t rc = a->recursive
                     ? H5Lvisit2(group->native_id, a->idx_type, a->order, call_link_op, &w)
                     : H5Literate2(group->native_id, a->idx_type, a->order, a->idx_p, call_link_op, &w);
-    if (rc < 0) /* the handles that are closed now would take HDF5's message along */
-        rc = bkt_h5err_capture_native(err, "iterating over links of a plain HDF5 file");
-    bkt_h5err_unmute(&w.print);
-    bkt_native_unshow(w.shown);
-    return rc;
+    return bkt_native_walk_end(&w, rc, "iterating over links of a plain HDF5 file", err);
 }
 
 /* ---- objects ---- */
@@ -446,16 +421,20 @@ static int object_exists(struct bkt_link_place *p, hid_t lapl, unsigned depth, h
     return BKT_OK;
 }
 
+static herr_t call_object_op(hid_t obj, const char *name, const H5O_info2_t *info, void *arg)
+{
+    struct bkt_native_walk *w = arg;
+    const H5VL_object_visit_args_t *a = bkt_native_walk_call(w);
+    (void)obj;
+    return bkt_native_walk_back(w, a->op(w->shown, name, info, a->op_data));
+}
+
 static herr_t object_visit(struct bkt_vobj *o, const H5VL_object_visit_args_t *a, struct bkt_err *err)
 {
-    struct walk w = {.object_op = a->op, .op_data = a->op_data, .shown = bkt_native_shown(o)};
-    bkt_h5err_mute(&w.print);
+    struct bkt_native_walk w;
+    bkt_native_walk_begin(&w, o, a);
     herr_t rc = H5Ovisit3(o->native_id, a->idx_type, a->order, call_object_op, &w, a->fields);
-    if (rc < 0)
-        rc = bkt_h5err_capture_native(err, "visiting objects of a plain HDF5 file");
-    bkt_h5err_unmute(&w.print);
-    bkt_native_unshow(w.shown);
-    return rc;
+    return bkt_native_walk_end(&w, rc, "visiting objects of a plain HDF5 file", err);
 }
 
 static int object_flush(struct bkt_vobj *o, hid_t id, struct bkt_err *err)
