@@ -183,6 +183,16 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *wanted, const st
     return rc;
 }
 
+int bkt_objects_find(struct bkt_objects *c, const struct bkt_id *id, const struct bkt_object **out,
+                     struct bkt_err *err)
+{
+    struct bkt_err why = {.n = 0};
+    int rc = bkt_objects_get(c, id, out, &why);
+    if (rc < 0)
+        *out = NULL;
+    return rc < 0 && rc != BKT_ENOENT ? bkt_err_copy(err, rc, &why) : BKT_OK;
+}
+
 void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_t n)
 {
     size_t fresh = 0;

@@ -22,6 +22,9 @@ void bkt_objects_free(struct bkt_objects *c);
  *  BKT_ENOENT: no such object; BKT_EFORMAT: it is malformed; or the store's failure. */
 BKT_NODISCARD int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id,
                                   const struct bkt_object **out, struct bkt_err *err);
+/** The same; an object that does not exist is not an error: *out is NULL. */
+BKT_NODISCARD int bkt_objects_find(struct bkt_objects *c, const struct bkt_id *id,
+                                   const struct bkt_object **out, struct bkt_err *err);
 /** Begin to fetch those of @p n objects (ids are copied) that aren't there.  Doesn't wait, and reports no
  *  failure. */
 void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_t n);

@@ -328,22 +328,17 @@ static int find_members(const struct bkt_object *o, struct found *f)
 static int find_v1_wave(struct bkt_domain *d, struct found *f, size_t first, size_t n, struct bkt_err *err)
 {
     struct bkt_id ids[V1_WAVE]; /* the list may move */
-    int rc = BKT_OK;
     memcpy(ids, f->ids.v + first, n * sizeof *ids);
     bkt_objects_prefetch(d->objects, ids, n);
-    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
-        const struct bkt_object *o = NULL;
-        struct bkt_err why = {.n = 0};
-        rc = bkt_domain_get(d, &ids[i], &o, &why);
-        if (rc == BKT_OK && find_members(o, f) < 0)
-            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-        else if (rc == BKT_ENOENT)
-            f->ids.v[first + i].text[0] = 0, rc = BKT_OK;
-        else if (rc < 0)
-            rc = bkt_err_copy(err, rc, &why);
-        bkt_object_release(o);
+    for (size_t i = 0; i < n; i++) {
+        BKT_CLEANUP(bkt_object_releasep) const struct bkt_object *o = NULL;
+        BKT_PASS(bkt_objects_find(d->objects, bkt_alias_of(d, &ids[i]), &o, err));
+        if (o)
+            BKT_PASS_MEM(err, find_members(o, f));
+        else
+            f->ids.v[first + i].text[0] = 0;
     }
-    return rc;
+    return BKT_OK;
 }
 
 /* Only a dataset's layout shows the places of its chunks; for other objects the key is enough. */
@@ -355,12 +350,11 @@ static int remove_v1_wave(struct bkt_domain *d, const struct bkt_id *ids, size_t
     if (!gone)
         BKT_NOMEM(err);
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
-        struct bkt_err why = {.n = 0};
+        bool is_dataset = ids[i].text[0] && bkt_id_kind(&ids[i]) == BKT_DATASET;
         gone[m] = (struct bkt_gone){.id = &ids[i]};
-        if (ids[i].text[0] && bkt_id_kind(&ids[i]) == BKT_DATASET)
-            rc = bkt_domain_get(d, &ids[i], &gone[m].o, &why);
-        m += rc == BKT_OK && ids[i].text[0];
-        rc = rc < 0 && rc != BKT_ENOENT ? bkt_err_copy(err, rc, &why) : BKT_OK;
+        if (is_dataset)
+            rc = bkt_objects_find(d->objects, bkt_alias_of(d, &ids[i]), &gone[m].o, err);
+        m += ids[i].text[0] && (!is_dataset || gone[m].o);
     }
     if (rc == BKT_OK)
         bkt_remove_objects(d->store, gone, m);

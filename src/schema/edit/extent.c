@@ -214,11 +214,10 @@ static int replay_trim(const struct bkt_change *c, const struct bkt_space *befor
 /* maxdims keep their spelling; if there are none, the extent so far was the largest. */
 static int set_dims(json_t *shape, const struct bkt_space *s, struct bkt_err *err)
 {
-    json_t *whole = NULL;
+    BKT_CLEANUP(bkt_json_decrefp) json_t *whole = NULL;
     if (!json_object_get(shape, "maxdims")) {
         BKT_PASS(bkt_space_emit(s, &whole, err));
         json_t *max = json_incref(json_object_get(whole, "maxdims"));
-        json_decref(whole);
         if (max)
             BKT_PASS(bkt_json_set(shape, "maxdims", max));
     }

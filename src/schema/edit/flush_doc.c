@@ -65,7 +65,7 @@ static int judge_doc(struct bkt_domain *d, const char *key, bool *ours, struct b
 /* Note the root's members, if they are few. */
 static void note_first(struct bkt_domain *d)
 {
-    const struct bkt_object *root = NULL;
+    BKT_CLEANUP(bkt_object_releasep) const struct bkt_object *root = NULL;
     d->doc.n_first                = 0;
     if (bkt_objects_get(d->objects, &d->doc.root, &root, NULL) < 0)
         return;
@@ -73,7 +73,6 @@ static void note_first(struct bkt_domain *d)
     for (size_t i = 0; root->kind == BKT_GROUP && l->n <= BKT_FIRST_MAX && i < l->n; i++)
         if (l->v[i].cls == BKT_L_HARD)
             d->doc.first[d->doc.n_first++] = l->v[i].id;
-    bkt_object_release(root);
 }
 
 static int head(struct bkt_domain *d, const char *key)

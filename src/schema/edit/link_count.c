@@ -88,19 +88,12 @@ static int count_group(struct bkt_links_count *c, const struct bkt_object *o, st
 static int walk_one(struct bkt_domain *d, struct bkt_links_count *c, const struct bkt_id *id,
                     struct bkt_ids *q, struct bkt_err *err)
 {
-    const struct bkt_object *o   = NULL;
-    struct bkt_err           why = {.n = 0};
-    int                      rc  = bkt_objects_get(d->objects, id, &o, &why);
-    if (rc == BKT_ENOENT) /* a link to a missing object: nothing to count */
+    BKT_CLEANUP(bkt_object_releasep) const struct bkt_object *o = NULL;
+    BKT_TRY(err, bkt_objects_find(d->objects, id, &o, err), "counting hard links, which reads all groups");
+    if (!o) /* a link to a missing object: nothing to count */
         return BKT_OK;
-    if (rc < 0)
-        BKT_TRY(err, bkt_err_copy(err, rc, &why), "counting hard links, which reads all groups");
-    rc = count_group(c, o, q);
-    if (rc == BKT_OK)
-        rc = set_version(c, id, number_of(o->etag));
-    bkt_object_release(o);
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, count_group(c, o, q));
+    BKT_PASS_MEM(err, set_version(c, id, number_of(o->etag)));
     return BKT_OK;
 }
 

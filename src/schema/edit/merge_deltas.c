@@ -15,31 +15,18 @@ static int member(json_t *j, const char *key, json_t **out)
     return bkt_json_set(j, key, *out);
 }
 
-/* Set @p value (taken) as @p name.  An existing entry keeps its place; one that was removed and made again
- * goes to the end. */
-static int set_entry(json_t *in, const char *name, json_t *value, const json_t *old)
-{
-    if (old && bkt_json_seconds(old, "created") != bkt_json_seconds(value, "created"))
-        if (bkt_json_del_named(in, name) < 0) {
-            json_decref(value);
-            return BKT_ENOMEM;
-        }
-    return bkt_json_set_named(in, name, value);
-}
-
 /* Whether two entries are equal, apart from their times and numbers. */
 static bool says_same(const json_t *a, const json_t *b)
 {
     static const char *const except[] = {"created", "h5order"};
-    json_t *x = json_copy((json_t *)(uintptr_t)a), *y = json_copy((json_t *)(uintptr_t)b);
+    BKT_CLEANUP(bkt_json_decrefp)
+    json_t *x = json_copy((json_t *)(uintptr_t)a),
+           *y = json_copy((json_t *)(uintptr_t)b);
     for (size_t i = 0; x && y && i < BKT_COUNT(except); i++) {
         (void)json_object_del(x, except[i]);
         (void)json_object_del(y, except[i]);
     }
-    bool same = x && y && json_equal(x, y);
-    json_decref(x);
-    json_decref(y);
-    return same;
+    return x && y && json_equal(x, y);
 }
 
 static bool numbers_links(const struct bkt_object *o) { return o->kind == BKT_GROUP && (o->track_order & 1); }
@@ -52,23 +39,20 @@ static int apply(struct bkt_change *c, json_t *in, const char *name, enum bkt_de
                  uint32_t number)
 {
     json_t *old = NULL;
-    int     rc  = bkt_json_get_named(in, name, &old);
-    if (rc < 0 || delta == BKT_DELTA_REMOVE) {
-        json_decref(value);
+    BKT_PASS(bkt_json_get_named(in, name, &old));
+    if (delta == BKT_DELTA_REMOVE) {
         c->same &= !old;
-        return rc < 0 ? rc : bkt_json_del_named(in, name);
+        return bkt_json_del_named(in, name);
     }
-    if (old && delta == BKT_DELTA_ADD) {
-        bool same = says_same(old, value);
-        json_decref(value);
-        return same ? BKT_KEPT_NOT : BKT_KEPT_CLASH;
-    }
+    if (old && delta == BKT_DELTA_ADD)
+        return says_same(old, value) ? BKT_KEPT_NOT : BKT_KEPT_CLASH;
     c->same = false;
-    if (number != BKT_UNNUMBERED && bkt_order_say(value, number) < 0) {
-        json_decref(value);
-        return BKT_ENOMEM;
-    }
-    return set_entry(in, name, value, old);
+    if (number != BKT_UNNUMBERED)
+        BKT_PASS(bkt_order_say(value, number));
+    /* an existing entry keeps its place; one that was removed and made again goes to the end */
+    if (old && bkt_json_seconds(old, "created") != bkt_json_seconds(value, "created"))
+        BKT_PASS(bkt_json_del_named(in, name));
+    return bkt_json_set_named(in, name, json_incref(value));
 }
 
 static bool is_in(const struct bkt_map *ids, const json_t *link)
@@ -179,21 +163,19 @@ static int replay_link(struct bkt_edits *e, struct bkt_change *c, const char *na
                        json_t *stored, struct bkt_err *err)
 {
     const struct bkt_link *l = bkt_links_find(&c->obj->group.links, name);
-    json_t                *value = NULL, *in = NULL;
+    BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
+    json_t *in = NULL;
     bool user = l && l->cls == BKT_L_USER, waits = false;
     if (l && delta != BKT_DELTA_REMOVE)
         BKT_PASS(bkt_link_emit(l, &value, err));
-    int rc = member(stored, user ? "h5links" : "links", &in);
-    if (rc == BKT_OK && (e->absent || e->unmoved || c->taken))
-        rc = link_waits(e, c, in, name, delta, value, &waits);
-    if (rc == BKT_OK && waits)
-        rc = BKT_KEPT_WAITS;
-    if (rc == BKT_OK)
-        rc = replay_other(c, json_object_get(stored, user ? "links" : "h5links"), name, delta);
-    if (rc != BKT_OK) {
-        json_decref(value);
+    BKT_PASS(member(stored, user ? "h5links" : "links", &in));
+    if (e->absent || e->unmoved || c->taken)
+        BKT_PASS(link_waits(e, c, in, name, delta, value, &waits));
+    if (waits)
+        return BKT_KEPT_WAITS;
+    int rc = replay_other(c, json_object_get(stored, user ? "links" : "h5links"), name, delta);
+    if (rc != BKT_OK)
         return rc;
-    }
     rc = apply(c, in, name, value ? delta : BKT_DELTA_REMOVE, value,
                l && numbers_links(c->obj) ? l->seq : BKT_UNNUMBERED);
     return rc == BKT_KEPT_CLASH && note_theirs(c, in, name) < 0 ? BKT_ENOMEM : rc;
@@ -202,12 +184,7 @@ static int replay_link(struct bkt_edits *e, struct bkt_change *c, const char *na
 static int attr_value(const struct bkt_edits *e, const struct bkt_attr *a, json_t **out, struct bkt_err *err)
 {
     BKT_PASS(bkt_attr_emit(a, out, err));
-    int rc = bkt_alias_json(e, out, err);
-    if (rc < 0) {
-        json_decref(*out);
-        *out = NULL;
-    }
-    return rc;
+    return bkt_alias_json(e, out, err);
 }
 
 /* Whether a new attribute of the object in memory can be stored by its name: @p stored has no attribute of
@@ -313,18 +290,15 @@ static int replay_attr(struct bkt_edits *e, struct bkt_change *c, const char *na
                        json_t *stored, struct bkt_err *err)
 {
     const struct bkt_attr *a     = bkt_attrs_find(&c->obj->attrs, name);
-    json_t                *value = NULL, *in = NULL;
+    BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
+    json_t *in = NULL;
     if (bkt_map_get(c->held, name, strlen(name)))
         return BKT_KEPT_WAITS;
     if (a && delta != BKT_DELTA_REMOVE)
         BKT_PASS(attr_value(e, a, &value, err));
-    int rc = member(stored, "attributes", &in);
-    if (rc == BKT_OK && value && delta == BKT_DELTA_ADD)
-        rc = note_equal(c, in, name, a, value);
-    if (rc < 0) {
-        json_decref(value);
-        return rc;
-    }
+    BKT_PASS(member(stored, "attributes", &in));
+    if (value && delta == BKT_DELTA_ADD)
+        BKT_PASS(note_equal(c, in, name, a, value));
     return apply(c, in, name, value ? delta : BKT_DELTA_REMOVE, value,
                  a && numbers_attrs(c->obj) ? a->seq : BKT_UNNUMBERED);
 }
@@ -368,7 +342,6 @@ static json_int_t take_note(json_t *notes, const char *id)
 
 static int add_note(json_t *notes, const char *id, json_int_t n)
 {
-    json_t *one = json_array();
     /* our earlier note: a writer that changes again knows the outcome of its last change */
     for (size_t i = json_array_size(notes); i-- > 0;) {
         const char *who = json_string_value(json_array_get(json_array_get(notes, i), 0));
@@ -377,11 +350,10 @@ static int add_note(json_t *notes, const char *id, json_int_t n)
     }
     while (json_array_size(notes) >= REFS_KEPT)
         (void)json_array_remove(notes, 0);
-    if (!one || bkt_json_push(one, json_string(id)) < 0 || bkt_json_push(one, json_integer(n)) < 0) {
-        json_decref(one);
-        return BKT_ENOMEM;
-    }
-    return bkt_json_push(notes, one);
+    json_t *one = json_array();
+    BKT_PASS(bkt_json_push(notes, one));
+    BKT_PASS(bkt_json_push(one, json_string(id)));
+    return bkt_json_push(one, json_integer(n));
 }
 
 /* Unlike all other changes, a change of a count must not be applied twice. */

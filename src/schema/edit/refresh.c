@@ -30,13 +30,11 @@ int bkt_domain_refresh(struct bkt_domain *d, const struct bkt_id *id, struct bkt
     struct bkt_change  clean = {.id = *id};
     if (c && (c->is_new || c->removed))
         return BKT_OK;
-    const struct bkt_object *o = NULL;
+    BKT_CLEANUP(bkt_object_releasep) const struct bkt_object *o = NULL;
     BKT_PASS(bkt_domain_get(d, id, &o, err));
     clean.obj = (struct bkt_object *)(uintptr_t)o;
-    if (bkt_id_key(id, &key) < 0) {
-        bkt_object_release(o);
-        BKT_NOMEM(err);
-    }
+    BKT_PASS_MEM(err, bkt_id_key(id, &key));
+    BKT_CLEANUP(bkt_req_fini)
     struct bkt_req r  = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE, .if_none_match = o->etag};
     int            rc = bkt_store_run(d->store, &r, 1, err);
     if (rc == BKT_ENOTMOD) {
@@ -47,8 +45,6 @@ int bkt_domain_refresh(struct bkt_domain *d, const struct bkt_id *id, struct bkt
         rc = merge_fresh(d, c ? c : &clean, &r, err);
     }
     bkt_buf_fini(&clean.text);
-    bkt_req_fini(&r);
-    bkt_object_release(o);
     return rc;
 }
 

@@ -65,25 +65,21 @@ enum fate { FATE_STAYS, FATE_HELD, FATE_GOES };
 
 static int fate_of(struct bkt_domain *d, const struct bkt_id *id, enum fate *out, struct bkt_err *err)
 {
-    const struct bkt_object *o    = NULL;
-    struct bkt_change       *c    = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
-    struct bkt_err           why  = {.n = 0};
-    uint64_t                 n;
+    BKT_CLEANUP(bkt_object_releasep) const struct bkt_object *o = NULL;
+    struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
+    uint64_t n;
     *out = FATE_STAYS;
     if (c && (c->removed || c->keep))
         return BKT_OK;
     BKT_PASS(bkt_domain_link_count(d, id, &n, err));
     if (n)
         return BKT_OK;
-    int rc = bkt_objects_get(d->objects, id, &o, &why);
-    if (rc == BKT_ENOENT)
+    BKT_PASS(bkt_objects_find(d->objects, id, &o, err));
+    if (!o)
         return BKT_OK;
-    if (rc < 0)
-        return bkt_err_copy(err, rc, &why);
     bool used = o->kind == BKT_DATATYPE && o->uses != 0; /* an unknown count may mean uses */
     if (!o->extra_refs && !used) /* references of the cache, of this function, and of a change */
         *out = bkt_object_refs(o) > (c ? 3U : 2U) ? FATE_HELD : FATE_GOES;
-    bkt_object_release(o);
     return BKT_OK;
 }
 

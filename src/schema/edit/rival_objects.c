@@ -191,17 +191,10 @@ static int find_mentions(const struct bkt_object *o, void *arg)
 static int find_in_namers(struct bkt_domain *d, struct mentions *m, struct bkt_err *err)
 {
     for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->namers, &at);) {
-        const struct bkt_object *o = NULL;
-        struct bkt_err why = {.n = 0};
-        int rc = bkt_domain_get(d, at.value, &o, &why);
-        if (rc == BKT_ENOENT)
-            continue;
-        if (rc < 0)
-            return bkt_err_copy(err, rc, &why);
-        rc = find_in_attrs(o, m);
-        bkt_object_release(o);
-        if (rc < 0)
-            BKT_NOMEM(err);
+        BKT_CLEANUP(bkt_object_releasep) const struct bkt_object *o = NULL;
+        BKT_PASS(bkt_objects_find(d->objects, bkt_alias_of(d, at.value), &o, err));
+        if (o)
+            BKT_PASS_MEM(err, find_in_attrs(o, m));
     }
     return BKT_OK;
 }

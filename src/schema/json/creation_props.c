@@ -241,13 +241,12 @@ static int parse_exact_fill(const json_t *cpl, struct bkt_dset *d)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf exact = {0}, near = {0};
     const json_t                            *j     = bkt_json_get(cpl, "h5fill");
-    json_t                                  *value = NULL;
+    BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
     if (!j)
         return BKT_OK;
     int rc = bkt_value_parse(d->type, &scalar, j, "base64", &exact, NULL);
     if (rc == BKT_OK)
         rc = near_fill(d, &exact, &value, &near);
-    json_decref(value);
     if (rc == BKT_ENOMEM)
         return rc;
     if (rc == BKT_OK && near.len == d->fill.len &&
@@ -451,13 +450,9 @@ static int emit_filters(const struct bkt_dset *d, json_t *cpl)
 static int emit_near_fill(const struct bkt_dset *d, json_t *cpl)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf near = {0};
-    json_t                                  *value = NULL;
-    int                                      rc    = near_fill(d, &d->fill, &value, &near);
-    if (rc < 0) {
-        json_decref(value);
-        return rc;
-    }
-    BKT_PASS(bkt_json_set(cpl, "fillValue", value));
+    BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
+    BKT_PASS(near_fill(d, &d->fill, &value, &near));
+    BKT_PASS(bkt_json_set(cpl, "fillValue", json_incref(value)));
     return bkt_json_set(cpl, "h5fill", bkt_json_new_base64(&d->fill));
 }
 
@@ -465,7 +460,7 @@ static int emit_near_fill(const struct bkt_dset *d, json_t *cpl)
 static int emit_fill(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_nulls_fini) struct bkt_nulls nulls = {.n_empty = 0};
-    json_t                       *value  = NULL;
+    BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
     bool                          base64 = d->type->cls == BKT_T_ARRAY || d->type->cls == BKT_T_VLEN;
     if (!d->has_fill)
         return d->null_fill ? bkt_json_set(cpl, "h5null", json_true()) : BKT_OK;
@@ -473,12 +468,10 @@ static int emit_fill(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err)
     BKT_TRY(err, bkt_value_emit(d->type, &scalar, &d->fill, &value, &base64, &nulls, err), "fill value");
     if (base64 && !is_list && !d->type->is_var) {
         int rc = emit_near_fill(d, cpl);
-        if (rc == BKT_OK)
-            json_decref(value);
         if (rc != BKT_EFORMAT)
             return rc;
     }
-    BKT_PASS(bkt_json_set(cpl, "fillValue", value));
+    BKT_PASS(bkt_json_set(cpl, "fillValue", json_incref(value)));
     BKT_PASS(bkt_nulls_emit(&nulls, cpl));
     return base64 ? bkt_json_set(cpl, "fillValue_encoding", json_string("base64")) : BKT_OK;
 }
@@ -502,18 +495,12 @@ int bkt_dcpl_emit(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err)
 {
     if (d->bad)
         BKT_FAIL(err, BKT_EFORMAT, "%s", d->bad);
-    int rc = emit_filters(d, cpl);
-    if (rc == BKT_OK)
-        rc = emit_fill(d, cpl, err);
-    if (rc == BKT_OK)
-        rc = emit_initializer(d, cpl);
-    if (rc == BKT_OK && d->fill_time >= 0)
-        rc = bkt_json_set(cpl, "fillTime",
-                          json_string(bkt_word_of(fill_times, BKT_COUNT(fill_times), d->fill_time)));
-    if (rc == BKT_OK && d->alloc_time >= 0)
-        rc = bkt_json_set(cpl, "allocTime",
-                          json_string(bkt_word_of(alloc_times, BKT_COUNT(alloc_times), d->alloc_time)));
-    if (rc == BKT_ENOMEM)
-        BKT_NOMEM(err);
-    return rc;
+    BKT_PASS_MEM(err, emit_filters(d, cpl));
+    int rc = emit_fill(d, cpl, err);
+    if (rc < 0)
+        return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : rc;
+    BKT_PASS_MEM(err, emit_initializer(d, cpl));
+    BKT_PASS_MEM(err, set_coded(cpl, "fillTime", fill_times, BKT_COUNT(fill_times), d->fill_time));
+    BKT_PASS_MEM(err, set_coded(cpl, "allocTime", alloc_times, BKT_COUNT(alloc_times), d->alloc_time));
+    return BKT_OK;
 }

@@ -396,12 +396,9 @@ static int emit_chunks(const struct bkt_layout *l, json_t *j)
     BKT_PASS(bkt_json_set(j, "chunks", map));
     for (size_t i = 0; i < l->n_chunks; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-        json_t                                  *one = json_array();
         for (unsigned k = 0; k < l->rank; k++)
-            if (bkt_buf_addf(&key, "%s%" PRIu64, k ? "_" : "", l->chunk_coords[i * l->rank + k]) < 0) {
-                json_decref(one);
-                return BKT_ENOMEM;
-            }
+            BKT_PASS(bkt_buf_addf(&key, "%s%" PRIu64, k ? "_" : "", l->chunk_coords[i * l->rank + k]));
+        json_t *one = json_array();
         BKT_PASS(bkt_json_set(map, bkt_buf_str(&key), one));
         BKT_PASS(bkt_json_push(one, bkt_json_new_u64(l->chunks[i].offset)));
         BKT_PASS(bkt_json_push(one, bkt_json_new_u64(l->chunks[i].size)));

@@ -296,12 +296,10 @@ static int emit_object(const struct bkt_object *o, json_t *j, json_t **cpl, json
 
 int bkt_object_emit(const struct bkt_object *o, struct bkt_buf *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_json_decrefp) json_t *j = json_object();
-    json_t *cpl = json_object(), *top = NULL, *user = json_object();
+    BKT_CLEANUP(bkt_json_decrefp)
+    json_t *j = json_object(),
+           *cpl = json_object(), *top = NULL, *user = json_object();
     int     rc = j && cpl && user ? emit_object(o, j, &cpl, &top, &user, err) : BKT_ENOMEM;
-    json_decref(cpl);
-    json_decref(top);
-    json_decref(user);
     BKT_TRY(err, rc, "object %s can't be put into JSON", o->id.text);
     return bkt_json_dump(j, out, err);
 }
