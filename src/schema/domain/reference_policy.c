@@ -53,31 +53,6 @@ static bool is_clean(const char *path)
     }
 }
 
-static int hex(char c)
-{
-    const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c | 32) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
-/* Decode before checking, so that %2e%2e is recognised.  False: malformed, or a NUL. */
-static bool percent_decode(char *s)
-{
-    char *to = s;
-    for (; *s; s++) {
-        if (*s != '%') {
-            *to++ = *s;
-            continue;
-        }
-        int hi = hex(s[1]), lo = hi < 0 ? -1 : hex(s[2]);
-        if (lo < 0 || !(hi | lo))
-            return false;
-        *to++ = (char)(hi * 16 + lo);
-        s += 2;
-    }
-    *to = 0;
-    return true;
-}
-
 /* prefix equals text, or ends where a component of text does. */
 static bool has_prefix(const char *text, const char *prefix, size_t n)
 {
@@ -207,7 +182,7 @@ static int tidy_web(char *rest, struct bkt_err *err)
     for (size_t i = 0; i < n; i++)
         if (rest[i] >= 'A' && rest[i] <= 'Z')
             rest[i] = (char)(rest[i] + 32);
-    if (!percent_decode(rest + n))
+    if (!bkt_name_decode(rest + n))
         BKT_FAIL(err, BKT_EACCES, "reference to a web address with a malformed %% escape: not allowed");
     return BKT_OK;
 }

@@ -59,7 +59,7 @@ void bkt_edits_free(struct bkt_domain *d)
     bkt_map_free(e->changes, NULL);
     bkt_map_free(e->loose, NULL);
     bkt_map_free(e->alias, free);
-    bkt_map_free(e->namers, free);
+    bkt_map_free(e->namers, NULL);
     bkt_alias_free_doomed(e);
     bkt_ids_fini(&e->disowned);
     bkt_absent_clear(e);

@@ -104,10 +104,8 @@ struct bkt_edits {
     void *on_adopt_arg;
     struct bkt_map
         *alias; /* ids of ours -> struct bkt_id of the objects that stand for them now; NULL: none */
-    /* objects that got attributes with references once the domain was stored: id ->
-     * struct bkt_id; NULL: none */
     struct bkt_map
-        *namers;
+        *namers; /* ids of objects that got attributes with references once the domain was stored */
     /* objects of ours that other writers' objects stand for, to be deleted once nothing stored names them */
     struct bkt_doomed
         *doomed;
@@ -191,7 +189,7 @@ BKT_NODISCARD int bkt_change_note_again(struct bkt_domain *d, const struct bkt_i
  *  collide with other writers' things, or have to wait, are named in c->kept_links and c->kept_attrs.
  *  c->same is set if nothing had to be changed.
  *  @param new_links  apply only those links of a group's change that were not there before */
-BKT_NODISCARD int bkt_replay(struct bkt_edits *e, struct bkt_change *c, json_t *stored, bool new_links,
+BKT_NODISCARD int bkt_replay(struct bkt_domain *d, struct bkt_change *c, json_t *stored, bool new_links,
                              struct bkt_err *err);
 
 /** An attribute has another name; its deltas are noted already.  BKT_ENOMEM: nothing is remembered. */
@@ -235,11 +233,8 @@ BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, si
 BKT_NODISCARD int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err);
 /** BKT_EEXIST, naming objects and paths, if other writers made other things by a name; else BKT_OK. */
 BKT_NODISCARD int bkt_rivals_tell(struct bkt_domain *d, struct bkt_err *err);
-/** Replace all ids in @p n bytes of text that other writers' objects stand for.  Returns whether there were
- *  some. */
-bool bkt_alias_bytes(const struct bkt_edits *e, void *p, size_t n);
-/** The same in a JSON value, which is replaced if it changes. */
-BKT_NODISCARD int bkt_alias_json(const struct bkt_edits *e, json_t **j, struct bkt_err *err);
+/** bkt_edit_name_theirs() for a JSON value, which is replaced if it changes. */
+BKT_NODISCARD int bkt_alias_json(const struct bkt_domain *d, json_t **j, struct bkt_err *err);
 /** An object is given an attribute.  An attribute with references may name an object that another writer's
  *  comes to stand for. */
 BKT_NODISCARD int bkt_alias_note_attr(struct bkt_edits *e, const struct bkt_id *obj, const struct bkt_attr *a,

@@ -9,10 +9,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "schema/edit/edit_impl.h"
+#include "base/os/clock.h"
 #include "base/random.h"
-#include "schema/model/object_life.h"
+#include "schema/edit/edit_impl.h"
 #include "schema/json/schema_json.h"
+#include "schema/model/object_life.h"
 
 /* Objects handed to the store at once, which keeps its connections busy with them; each wave waits for its
  * last one. */
@@ -34,7 +35,7 @@ struct wave {
     bool               gaining; /* of changes that lose links too, only the new links are written */
     /* links may move between these objects and must not be lost on the way: a failure stops the others */
     bool               ordered;
-    uint64_t           ns;      /* duration of a round */
+    double seconds; /* duration of a round */
 };
 
 static void wave_fini(struct wave *w)
@@ -86,14 +87,14 @@ static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *bas
     c->same = false;
     if (c->is_new) {
         BKT_PASS(bkt_object_emit(c->obj, &c->text, err));
-        (void)bkt_alias_bytes(w->d->edits, c->text.ptr, c->text.len);
+        (void)bkt_edit_name_theirs(w->d, c->text.ptr, c->text.len);
         c->state = BKT_PUT_READY;
         return BKT_OK;
     }
     if (!base)
         BKT_FAIL(err, BKT_EINVAL, "no stored version of %s to apply changes to", c->id.text);
     BKT_PASS(bkt_json_load(base->ptr, base->len, &j, err));
-    BKT_PASS(bkt_replay(w->d->edits, c, j, is_part(w, c), err));
+    BKT_PASS(bkt_replay(w->d, c, j, is_part(w, c), err));
     c->foreign |= c->reread;
     BKT_PASS(bkt_json_dump(j, &c->text, err));
     c->state = BKT_PUT_READY;
@@ -362,13 +363,6 @@ static int put_versions(struct wave *w, struct bkt_err *err)
     return rc;
 }
 
-static uint64_t nanoseconds(void)
-{
-    struct timespec t = {0, 0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
-}
-
 static void prune(struct bkt_map *deltas, const struct bkt_map *kept)
 {
     for (struct bkt_map_at at = {0}; bkt_map_walk(deltas, &at);)
@@ -406,8 +400,8 @@ static void through(struct bkt_domain *d, struct bkt_change *c)
  * writer must not be late. */
 static void pause_after_loss(const struct wave *w, unsigned round)
 {
-    uint64_t most = (w->ns > 1000000 ? w->ns : 1000000) << (round < 3 ? round : 3);
-    uint64_t ns   = bkt_random() % (most < 5000000000U ? most : 5000000000U);
+    double most = (w->seconds > 0.001 ? w->seconds : 0.001) * (1U << (round < 3 ? round : 3));
+    uint64_t ns = bkt_random() % (uint64_t)(1e9 * (most < 5 ? most : 5));
     struct timespec t = {(time_t)(ns / 1000000000U), (long)(ns % 1000000000U)};
     (void)nanosleep(&t, NULL);
 }
@@ -423,21 +417,21 @@ static bool goes_on(int rc)
 
 static int run_wave(struct wave *w, struct bkt_err *err)
 {
-    uint64_t       until = nanoseconds() + (w->d->set.deadline_ms + 1000) * 1000000;
+    double until = bkt_clock_now() + (double)w->d->set.deadline_ms / 1000 + 1;
     int            rc    = BKT_OK, turn = -1;
     struct bkt_err why   = {.n = 0};
     for (size_t i = 0; i < w->n && rc == BKT_OK; i++)
         if (bkt_id_key(&w->v[i]->id, &w->keys[i]) < 0)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (unsigned round = 0; rc == BKT_OK; round++) {
-        uint64_t from = nanoseconds();
+        double from = bkt_clock_now();
         if (w->n == 1 && turn < 0 && has_turns(w->v[0]))
             turn = bkt_store_turn(w->d->store, bkt_buf_str(&w->keys[0]));
         w->lost = false;
         rc      = read_versions(w, err);
         if (rc == BKT_OK || (!w->ordered && goes_on(rc)))
             bkt_err_keep_first(&rc, err, put_versions(w, &why), &why);
-        w->ns = nanoseconds() - from;
+        w->seconds = bkt_clock_now() - from;
         if (rc < 0 || !w->lost || w->n > 1) /* several: the losers are written one by one */
             break;
         if (from > until)
@@ -457,7 +451,7 @@ static void wave_begin(struct wave *w, struct bkt_domain *d, bool gaining, bool 
     w->gaining = gaining;
     w->ordered = ordered;
     w->lost = w->through = false;
-    w->ns      = 0;
+    w->seconds = 0;
 }
 
 static void wave_add(struct wave *w, struct bkt_change *c)

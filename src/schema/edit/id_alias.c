@@ -19,8 +19,9 @@ const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_i
 
 /* Ids keep their length, so text is changed in place.  Each begins with a letter and '-', whatever its kind
  * and version. */
-bool bkt_alias_bytes(const struct bkt_edits *e, void *p, size_t n)
+bool bkt_edit_name_theirs(const struct bkt_domain *d, void *p, size_t n)
 {
+    const struct bkt_edits *e = d->edits;
     char *text = p;
     bool found = false;
     for (size_t i = 1; bkt_map_count(e->alias) && i + BKT_ID_LEN <= n + 1; i++) {
@@ -32,11 +33,6 @@ bool bkt_alias_bytes(const struct bkt_edits *e, void *p, size_t n)
     return found;
 }
 
-bool bkt_edit_name_theirs(const struct bkt_domain *d, void *p, size_t n)
-{
-    return bkt_alias_bytes(d->edits, p, n);
-}
-
 void bkt_edit_stand_in(const struct bkt_domain *d, struct bkt_id *id)
 {
     const struct bkt_id *to = bkt_alias_of(d, id);
@@ -44,14 +40,14 @@ void bkt_edit_stand_in(const struct bkt_domain *d, struct bkt_id *id)
         *id = *to;
 }
 
-int bkt_alias_json(const struct bkt_edits *e, json_t **j, struct bkt_err *err)
+int bkt_alias_json(const struct bkt_domain *d, json_t **j, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     json_t *now = NULL;
-    if (!bkt_map_count(e->alias))
+    if (!bkt_map_count(d->edits->alias))
         return BKT_OK;
     BKT_PASS(bkt_json_dump(*j, &text, err));
-    if (!bkt_alias_bytes(e, text.ptr, text.len))
+    if (!bkt_edit_name_theirs(d, text.ptr, text.len))
         return BKT_OK;
     BKT_PASS(bkt_json_load(text.ptr, text.len, &now, err));
     json_decref(*j);
@@ -61,24 +57,11 @@ int bkt_alias_json(const struct bkt_edits *e, json_t **j, struct bkt_err *err)
 
 /* ---- objects with attributes that name others ---- */
 
-static int note_namer(struct bkt_edits *e, const struct bkt_id *obj)
-{
-    void *was = NULL;
-    struct bkt_id *copy = malloc(sizeof *copy);
-    if (!copy || bkt_map_set(&e->namers, obj->text, BKT_ID_LEN, copy, &was) < 0) {
-        free(copy);
-        return BKT_ENOMEM;
-    }
-    *copy = *obj;
-    free(was);
-    return BKT_OK;
-}
-
 int bkt_alias_note_attr(struct bkt_edits *e, const struct bkt_id *obj, const struct bkt_attr *a,
                         struct bkt_err *err)
 {
-    if (!e->fresh && a->type && bkt_reroot_needs(a->type) && note_namer(e, obj) < 0)
-        BKT_NOMEM(err);
+    if (!e->fresh && a->type && bkt_reroot_needs(a->type))
+        BKT_PASS_MEM(err, bkt_map_set(&e->namers, obj->text, BKT_ID_LEN, e, NULL));
     return BKT_OK;
 }
 

@@ -78,17 +78,17 @@ static bool is_target_in(const struct bkt_map *targets, const json_t *link)
 
 /* Whether a delta has to wait: it adds a link to an object that isn't stored, or it removes the only stored
  * link to a moved object.  A group that was stored with the former kind of link loses it again. */
-static int link_waits(const struct bkt_edits *e, struct bkt_change *c, json_t *in, const char *name,
+static int link_waits(const struct bkt_domain *d, struct bkt_change *c, json_t *in, const char *name,
                       enum bkt_delta delta, const json_t *value, bool *waits)
 {
     json_t *old = NULL;
     BKT_PASS(bkt_json_get_named(in, name, &old));
-    *waits = is_in(e->absent, value);
-    if (*waits && is_in(e->absent, old)) {
+    *waits = is_in(d->edits->absent, value);
+    if (*waits && is_in(d->edits->absent, old)) {
         c->same = false;
         return bkt_json_del_named(in, name);
     }
-    *waits |= delta != BKT_DELTA_ADD && (is_in(e->unmoved, old) || is_target_in(c->taken, old));
+    *waits |= delta != BKT_DELTA_ADD && (is_in(d->edits->unmoved, old) || is_target_in(c->taken, old));
     return BKT_OK;
 }
 
@@ -159,7 +159,7 @@ static int note_theirs(struct bkt_change *c, json_t *in, const char *name)
     return rc;
 }
 
-static int replay_link(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,
+static int replay_link(struct bkt_domain *d, struct bkt_change *c, const char *name, enum bkt_delta delta,
                        json_t *stored, struct bkt_err *err)
 {
     const struct bkt_link *l = bkt_links_find(&c->obj->group.links, name);
@@ -169,8 +169,8 @@ static int replay_link(struct bkt_edits *e, struct bkt_change *c, const char *na
     if (l && delta != BKT_DELTA_REMOVE)
         BKT_PASS(bkt_link_emit(l, &value, err));
     BKT_PASS(member(stored, user ? "h5links" : "links", &in));
-    if (e->absent || e->unmoved || c->taken)
-        BKT_PASS(link_waits(e, c, in, name, delta, value, &waits));
+    if (d->edits->absent || d->edits->unmoved || c->taken)
+        BKT_PASS(link_waits(d, c, in, name, delta, value, &waits));
     if (waits)
         return BKT_KEPT_WAITS;
     int rc = replay_other(c, json_object_get(stored, user ? "links" : "h5links"), name, delta);
@@ -181,15 +181,15 @@ static int replay_link(struct bkt_edits *e, struct bkt_change *c, const char *na
     return rc == BKT_KEPT_CLASH && note_theirs(c, in, name) < 0 ? BKT_ENOMEM : rc;
 }
 
-static int attr_value(const struct bkt_edits *e, const struct bkt_attr *a, json_t **out, struct bkt_err *err)
+static int attr_value(const struct bkt_domain *d, const struct bkt_attr *a, json_t **out, struct bkt_err *err)
 {
     BKT_PASS(bkt_attr_emit(a, out, err));
-    return bkt_alias_json(e, out, err);
+    return bkt_alias_json(d, out, err);
 }
 
 /* Whether a new attribute of the object in memory can be stored by its name: @p stored has no attribute of
  * that name, or an equal one.  Also true for an attribute that isn't new. */
-static int compare_new(struct bkt_edits *e, struct bkt_change *c, const char *name, const json_t *stored,
+static int compare_new(struct bkt_domain *d, struct bkt_change *c, const char *name, const json_t *stored,
                        bool *fits, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
@@ -201,7 +201,7 @@ static int compare_new(struct bkt_edits *e, struct bkt_change *c, const char *na
     BKT_PASS(bkt_json_get_named(in, name, &old));
     if (!old)
         return BKT_OK;
-    BKT_PASS(attr_value(e, a, &value, err));
+    BKT_PASS(attr_value(d, a, &value, err));
     *fits = says_same(old, value);
     return BKT_OK;
 }
@@ -246,7 +246,7 @@ void bkt_renamed_prune(struct bkt_change *c)
 
 /* Hold attributes by the old name of an attribute without a place, then those that lose their new names to
  * these, and so on. */
-static int hold_all(struct bkt_edits *e, struct bkt_change *c, const json_t *stored, struct bkt_err *err)
+static int hold_all(struct bkt_domain *d, struct bkt_change *c, const json_t *stored, struct bkt_err *err)
 {
     for (bool first = true, more = true; more; first = false) {
         more = false;
@@ -255,7 +255,7 @@ static int hold_all(struct bkt_edits *e, struct bkt_change *c, const json_t *sto
             if (bkt_map_get(c->held, at.value, strlen(at.value)))
                 continue;
             if (first && !stays)
-                BKT_PASS(compare_new(e, c, at.key, stored, &same, err));
+                BKT_PASS(compare_new(d, c, at.key, stored, &same, err));
             if (!stays && same)
                 continue;
             BKT_PASS(bkt_map_set(&c->held, at.value, strlen(at.value), c, NULL));
@@ -266,10 +266,10 @@ static int hold_all(struct bkt_edits *e, struct bkt_change *c, const json_t *sto
 }
 
 /* Fill in c->held, the attributes that have to wait. */
-static int hold_renamed(struct bkt_edits *e, struct bkt_change *c, const json_t *stored, struct bkt_err *err)
+static int hold_renamed(struct bkt_domain *d, struct bkt_change *c, const json_t *stored, struct bkt_err *err)
 {
     bkt_map_clear(&c->held, NULL);
-    return c->renamed && c->attrs ? hold_all(e, c, stored, err) : BKT_OK;
+    return c->renamed && c->attrs ? hold_all(d, c, stored, err) : BKT_OK;
 }
 
 /* ---- attributes ---- */
@@ -286,7 +286,7 @@ static int note_equal(struct bkt_change *c, json_t *in, const char *name, const 
     return bkt_map_set(&c->equal, name, strlen(name), c, NULL);
 }
 
-static int replay_attr(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,
+static int replay_attr(struct bkt_domain *d, struct bkt_change *c, const char *name, enum bkt_delta delta,
                        json_t *stored, struct bkt_err *err)
 {
     const struct bkt_attr *a     = bkt_attrs_find(&c->obj->attrs, name);
@@ -295,7 +295,7 @@ static int replay_attr(struct bkt_edits *e, struct bkt_change *c, const char *na
     if (bkt_map_get(c->held, name, strlen(name)))
         return BKT_KEPT_WAITS;
     if (a && delta != BKT_DELTA_REMOVE)
-        BKT_PASS(attr_value(e, a, &value, err));
+        BKT_PASS(attr_value(d, a, &value, err));
     BKT_PASS(member(stored, "attributes", &in));
     if (value && delta == BKT_DELTA_ADD)
         BKT_PASS(note_equal(c, in, name, a, value));
@@ -303,15 +303,15 @@ static int replay_attr(struct bkt_edits *e, struct bkt_change *c, const char *na
                  a && numbers_attrs(c->obj) ? a->seq : BKT_UNNUMBERED);
 }
 
-typedef int replay_fn(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,
+typedef int replay_fn(struct bkt_domain *d, struct bkt_change *c, const char *name, enum bkt_delta delta,
                       json_t *stored, struct bkt_err *err);
 
-static int replay_names(struct bkt_edits *e, struct bkt_change *c, struct bkt_map *deltas,
+static int replay_names(struct bkt_domain *d, struct bkt_change *c, struct bkt_map *deltas,
                         struct bkt_map **kept, replay_fn *fn, json_t *stored, struct bkt_err *err)
 {
     bkt_map_clear(kept, NULL);
     for (struct bkt_map_at at = {0}; bkt_map_walk(deltas, &at);) {
-        int rc = fn(e, c, at.key, (enum bkt_delta)(uintptr_t)at.value, stored, err);
+        int rc = fn(d, c, at.key, (enum bkt_delta)(uintptr_t)at.value, stored, err);
         if (rc > 0)
             rc = bkt_map_set_number(kept, at.key, at.n, rc);
         if (rc < 0)
@@ -434,13 +434,13 @@ static int abridge_numbers(const struct bkt_change *c, json_t *stored, const str
                : BKT_OK;
 }
 
-static int replay_new_link(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,
+static int replay_new_link(struct bkt_domain *d, struct bkt_change *c, const char *name, enum bkt_delta delta,
                            json_t *stored, struct bkt_err *err)
 {
-    return delta == BKT_DELTA_ADD ? replay_link(e, c, name, delta, stored, err) : BKT_OK;
+    return delta == BKT_DELTA_ADD ? replay_link(d, c, name, delta, stored, err) : BKT_OK;
 }
 
-static int replay_deltas(struct bkt_edits *e, struct bkt_change *c, json_t *stored, bool new_links,
+static int replay_deltas(struct bkt_domain *d, struct bkt_change *c, json_t *stored, bool new_links,
                          struct bkt_err *err)
 {
     struct numbers n;
@@ -450,12 +450,12 @@ static int replay_deltas(struct bkt_edits *e, struct bkt_change *c, json_t *stor
     if (c->obj->kind == BKT_GROUP && !new_links)
         BKT_PASS(find_taken(c, stored, err));
     if (c->obj->kind == BKT_GROUP)
-        BKT_PASS(replay_names(e, c, c->links, &c->kept_links, new_links ? replay_new_link : replay_link,
+        BKT_PASS(replay_names(d, c, c->links, &c->kept_links, new_links ? replay_new_link : replay_link,
                               stored, err));
     if (!new_links) {
         bkt_map_clear(&c->equal, NULL);
-        BKT_PASS(hold_renamed(e, c, stored, err));
-        BKT_PASS(replay_names(e, c, c->attrs, &c->kept_attrs, replay_attr, stored, err));
+        BKT_PASS(hold_renamed(d, c, stored, err));
+        BKT_PASS(replay_names(d, c, c->attrs, &c->kept_attrs, replay_attr, stored, err));
     }
     BKT_PASS(abridge_numbers(c, stored, &n));
     if (!new_links && c->extent && !c->extent->waits) {
@@ -465,11 +465,12 @@ static int replay_deltas(struct bkt_edits *e, struct bkt_change *c, json_t *stor
     return new_links ? BKT_OK : replay_own(c, stored);
 }
 
-int bkt_replay(struct bkt_edits *e, struct bkt_change *c, json_t *stored, bool new_links, struct bkt_err *err)
+int bkt_replay(struct bkt_domain *d, struct bkt_change *c, json_t *stored, bool new_links,
+               struct bkt_err *err)
 {
-    int rc = replay_deltas(e, c, stored, new_links, err);
+    int rc = replay_deltas(d, c, stored, new_links, err);
     if (rc == BKT_OK && !c->same)
-        rc = bkt_json_set(stored, "lastModified", bkt_json_new_real(bkt_edit_now(e)));
+        rc = bkt_json_set(stored, "lastModified", bkt_json_new_real(bkt_edit_now(d->edits)));
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
     return rc;

@@ -11,7 +11,7 @@ static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct 
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     c->foreign = true;
     BKT_PASS(bkt_json_load(r->body.ptr, r->body.len, &j, err));
-    BKT_PASS(bkt_replay(d->edits, c, j, false, err));
+    BKT_PASS(bkt_replay(d, c, j, false, err));
     bkt_buf_clear(&c->text);
     BKT_PASS(bkt_json_dump(j, &c->text, err));
     BKT_PASS(bkt_change_adopt(d, c, r->etag, err));

@@ -27,25 +27,20 @@
 struct rival {
     struct bkt_id group, ours, theirs;
     char *name;
-    struct bkt_buf key;
     bool settled;
 };
 struct rivals {
     struct rival *v;
-    struct bkt_req *reqs;
+    struct bkt_reqs reqs; /* for theirs */
     size_t n, cap;
 };
 
 static void rivals_fini(struct rivals *r)
 {
-    for (size_t i = 0; i < r->n; i++) {
+    for (size_t i = 0; i < r->n; i++)
         free(r->v[i].name);
-        bkt_buf_fini(&r->v[i].key);
-        if (r->reqs)
-            bkt_req_fini(&r->reqs[i]);
-    }
     free(r->v);
-    free(r->reqs);
+    bkt_reqs_fini(&r->reqs);
 }
 
 /* ---- which there are ---- */
@@ -59,7 +54,7 @@ static int add_rival(struct rivals *r, const struct bkt_change *c, const char *n
     BKT_PASS(bkt_list_room(&r->v, r->n, &r->cap, sizeof *r->v));
     struct rival *one = &r->v[r->n++];
     *one = (struct rival){.group = c->id, .ours = l->id, .theirs = *theirs, .name = strdup(name)};
-    return one->name ? bkt_id_key(theirs, &one->key) : BKT_ENOMEM;
+    return one->name ? BKT_OK : BKT_ENOMEM;
 }
 
 static int find_rivals(struct bkt_domain *d, struct rivals *r)
@@ -75,11 +70,12 @@ static int find_rivals(struct bkt_domain *d, struct rivals *r)
 
 static int fetch(struct bkt_domain *d, struct rivals *r, struct bkt_err *err)
 {
-    if (!(r->reqs = calloc(r->n, sizeof *r->reqs)))
-        BKT_NOMEM(err);
-    for (size_t i = 0; i < r->n; i++)
-        r->reqs[i] = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&r->v[i].key), .len = BKT_WHOLE};
-    (void)bkt_store_run(d->store, r->reqs, r->n, NULL);
+    BKT_PASS_MEM(err, bkt_reqs_init(&r->reqs, r->n));
+    for (size_t i = 0; i < r->n; i++) {
+        r->reqs.v[i] = (struct bkt_req){.op = BKT_GET, .len = BKT_WHOLE};
+        BKT_PASS_MEM(err, bkt_id_key(&r->v[i].theirs, &r->reqs.keys[i]));
+    }
+    bkt_reqs_run(d->store, &r->reqs);
     return BKT_OK;
 }
 
@@ -120,7 +116,7 @@ static bool are_equal(const struct bkt_domain *d, const struct bkt_object *ours,
         return false;
     if (bkt_object_emit(ours, &text, NULL) < 0)
         return false;
-    (void)bkt_alias_bytes(d->edits, text.ptr, text.len);
+    (void)bkt_edit_name_theirs(d, text.ptr, text.len);
     if (essence(text.ptr, text.len, &a, NULL) < 0 || essence(r->body.ptr, r->body.len, &b, NULL) < 0)
         return false;
     if (ours->kind == BKT_DATASET) {
@@ -192,7 +188,9 @@ static int find_in_namers(struct bkt_domain *d, struct mentions *m, struct bkt_e
 {
     for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->namers, &at);) {
         BKT_CLEANUP(bkt_object_releasep) const struct bkt_object *o = NULL;
-        BKT_PASS(bkt_objects_find(d->objects, bkt_alias_of(d, at.value), &o, err));
+        struct bkt_id id = {{0}};
+        memcpy(id.text, at.key, BKT_ID_LEN);
+        BKT_PASS(bkt_objects_find(d->objects, bkt_alias_of(d, &id), &o, err));
         if (o)
             BKT_PASS_MEM(err, find_in_attrs(o, m));
     }
@@ -216,7 +214,7 @@ static int mention_theirs(struct bkt_domain *d, const struct mentions *m, const 
         } else { /* here too, since its JSON may be base64 */
             struct bkt_attr *a = (struct bkt_attr *)(uintptr_t)bkt_attrs_find(&c->obj->attrs, x->name);
             if (a)
-                (void)bkt_alias_bytes(d->edits, a->value.ptr, a->value.len);
+                (void)bkt_edit_name_theirs(d, a->value.ptr, a->value.len);
         }
         BKT_PASS(bkt_change_note_again(d, &x->obj, x->link, x->name, err));
     }
@@ -425,7 +423,7 @@ int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err)
         for (size_t i = 0; i < r.n && first == BKT_OK; i++) {
             if (r.v[i].settled)
                 continue;
-            first = settle(d, &r.v[i], &r.reqs[i], err);
+            first = settle(d, &r.v[i], &r.reqs.v[i], err);
             more |= r.v[i].settled;
         }
         *any |= more;

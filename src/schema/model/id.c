@@ -3,7 +3,6 @@
  * Version 2: p-8-8-4-6-6 hex digits; the first 16 name the domain's root, db/<8>-<8>/ holds all its objects,
  * and a root group's other 16 digits are the first 16, each plus 8 modulo 16. Version 1: p-8-4-4-4-12 (a
  * UUID); keys are flat: <first 5 hex digits of the id's MD5>-<id>. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,11 +80,6 @@ enum bkt_kind bkt_id_kind(const struct bkt_id *id)
     return k ? k->kind : BKT_GROUP;
 }
 
-static unsigned hex_value(char c)
-{
-    return isdigit((unsigned char)c) ? (unsigned)(c - '0') : ((unsigned)c | 32) - 'a' + 10;
-}
-
 bool bkt_id_root(const struct bkt_id *id, struct bkt_id *root)
 {
     static const unsigned char from[16] = {2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18};
@@ -95,7 +89,7 @@ bool bkt_id_root(const struct bkt_id *id, struct bkt_id *root)
     struct bkt_id r = *id;
     r.text[0]       = 'g';
     for (size_t i = 0; i < BKT_COUNT(from); i++)
-        r.text[to[i]] = "0123456789abcdef"[(hex_value(id->text[from[i]]) + 8) % 16];
+        r.text[to[i]] = "0123456789abcdef"[((unsigned)bkt_hex_digit(id->text[from[i]]) + 8) % 16];
     r.text[24] = r.text[31] = '-';
     *root = r;
     return true;
@@ -284,10 +278,10 @@ int bkt_id_new_root(bool v2, struct bkt_id_source *from, struct bkt_id *out)
     memset(out, 0, sizeof *out);
     if (v2) {
         for (size_t i = 0; i < 16; i++)
-            digits[i + 16] = "0123456789abcdef"[(hex_value(digits[i]) + 8) % 16];
+            digits[i + 16] = "0123456789abcdef"[((unsigned)bkt_hex_digit(digits[i]) + 8) % 16];
     } else { /* a UUID of version 4 */
         digits[12] = '4';
-        digits[16] = "89ab"[hex_value(digits[16]) & 3];
+        digits[16] = "89ab"[bkt_hex_digit(digits[16]) & 3];
     }
     set_digits(out, 'g', v2 ? v2_shape : v1_shape, digits);
     return BKT_OK;

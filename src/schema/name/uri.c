@@ -241,40 +241,38 @@ static int parse_file(const char *name, const char *rest, const struct bkt_setti
     return parse_local(name, rest, out, err);
 }
 
-static int hex(char c)
+bool bkt_name_decode(char *s)
 {
-    const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c | 32) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
-static int percent_decode(const char *name, const char *s, struct bkt_buf *out, struct bkt_err *err)
-{
+    char *to = s;
     for (; *s; s++) {
-        char c = *s;
-        if (c == '%') {
-            int hi = hex(s[1]), lo = hi < 0 ? -1 : hex(s[2]);
-            if (lo < 0 || !(hi | lo))
-                BKT_FAIL(err, BKT_EINVAL, "%s: a %% is not followed by two hex digits", name);
-            c = (char)(hi * 16 + lo);
-            s += 2;
-        }
-        BKT_PASS_MEM(err, bkt_buf_add(out, &c, 1));
+        *to++ = *s;
+        if (*s != '%')
+            continue;
+        int hi = bkt_hex_digit(s[1]), lo = hi < 0 ? -1 : bkt_hex_digit(s[2]);
+        if (lo < 0 || !(hi | lo))
+            return false;
+        to[-1] = (char)(hi * 16 + lo);
+        s += 2;
     }
-    return BKT_OK;
+    *to = 0;
+    return true;
 }
 
 static int parse_web(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
                      struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
-    size_t                                   n    = strcspn(rest, "/");
+    size_t n = strcspn(rest, "/");
+    BKT_CLEANUP(bkt_freep) char *path = strdup(rest + n);
     (void)set;
     if (n == 0 || memchr(rest, '@', n) || strpbrk(rest, "?#"))
         BKT_FAIL(err, BKT_EINVAL,
                  "%.*s…: a web address of a domain is host and path, without user, query or fragment",
                  (int)(rest - name), name);
-    BKT_PASS(percent_decode(name, rest + n, &path, err));
-    BKT_PASS(clean_path(name, bkt_buf_str(&path), &out->path, err));
+    if (!path)
+        BKT_NOMEM(err);
+    if (!bkt_name_decode(path))
+        BKT_FAIL(err, BKT_EINVAL, "%s: a %% is not followed by two hex digits", name);
+    BKT_PASS(clean_path(name, path, &out->path, err));
     BKT_PASS(set_uri(out, strncasecmp(name, "https", 5) == 0 ? "https://" : "http://", rest, n, err));
     for (char *s = out->store_uri; *s; s++)
         if (*s >= 'A' && *s <= 'Z')

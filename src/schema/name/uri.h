@@ -46,6 +46,8 @@ BKT_NODISCARD int bkt_name_clean(const char *path, struct bkt_buf *out);
 /** Append a path of this machine, counted from the working directory; else it stays as it is written.
  *  @return BKT_OK; BKT_EIO: the working directory is unknown; BKT_ENOMEM */
 BKT_NODISCARD int bkt_name_absolute(const char *path, struct bkt_buf *out);
+/** Decode each %xx in place, so that %2e%2e is recognised later.  False: malformed, or a NUL. */
+bool bkt_name_decode(char *s);
 /** Shorten a path in a store to that of the folder above, which is "" for the bucket itself.  False: it was
  *  "". */
 bool              bkt_name_up(char *path);
