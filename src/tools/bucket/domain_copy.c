@@ -73,8 +73,7 @@ static int put_all(struct job *j, struct bkt_req *in)
         j->c->bytes += b->len;
         *(j->v[i].is_json ? &j->c->n_objects : &j->c->n_chunks) += 1;
     }
-    if (rc == BKT_OK)
-        rc = bkt_store_run(j->to, out, n, j->err);
+    rc = rc ? rc : bkt_store_run(j->to, out, n, j->err);
     for (size_t i = 0; i < BKT_TOOL_BATCH; i++) {
         bkt_req_fini(&out[i]);
         bkt_buf_fini(&changed[i]);
@@ -409,8 +408,7 @@ static int claim(struct job *j, bool *mine)
         return no_memory(j);
     BKT_PASS(bkt_store_get(j->from, bkt_buf_str(&key), 0, BKT_WHOLE, &json, j->err));
     int rc = look_first(j, bkt_buf_str(&key), &why);
-    if (rc == BKT_OK)
-        rc = bkt_store_put(j->to, bkt_buf_str(&key), json.ptr, json.len, NULL, "*", NULL, &why);
+    rc = rc ? rc : bkt_store_put(j->to, bkt_buf_str(&key), json.ptr, json.len, NULL, "*", NULL, &why);
     *mine  = rc == BKT_OK;
     return rc == BKT_OK || rc == BKT_EPRECOND ? BKT_OK : bkt_err_copy(j->err, rc, &why);
 }

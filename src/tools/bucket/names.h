@@ -73,7 +73,7 @@ BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct plain_file *plain,
  *  that the next load has to undo.  A root id without a document means that nobody owns its objects, so this
  *  file must not stay where a document was. */
 #define BKT_LOAD_JOURNAL ".h5bucket-load"
-/** Below db/<root>/: chunks that a kerchunk set had inline (tools/kerchunk/array_link.c). */
+/** Below db/<root>/: chunks that a kerchunk set had inline (tools/kerchunk/load_kerchunk.c). */
 #define BKT_KEPT_CHUNKS ".h5bucket-inline"
 
 /** Names for bkt_domain_open(): store and path; free(). */

@@ -96,8 +96,7 @@ static int take_value(hid_t attr, hid_t type, hid_t space, struct bkt_attr *a, s
         return h5_fail(err, a->name);
     BKT_CLEANUP(h5_closep) hid_t file_type = H5I_INVALID_HID;
     int rc = bkt_convert_type(a->type, &file_type, err);
-    if (rc == BKT_OK)
-        rc = bkt_convert_store(NULL, a->type, file_type, type, mem, n, H5P_DEFAULT, &a->value, err);
+    rc = rc ? rc : bkt_convert_store(NULL, a->type, file_type, type, mem, n, H5P_DEFAULT, &a->value, err);
     a->has_value = rc == BKT_OK;
     if (a->type->is_var && H5Treclaim(type, space, H5P_DEFAULT, mem) < 0)
         return h5_fail(err, "freeing an attribute's values");
@@ -127,12 +126,9 @@ static herr_t one_attr(hid_t loc, const char *name, const H5A_info_t *info, void
     BKT_CLEANUP(bkt_attr_fini) struct bkt_attr a = {.name = strdup(name)};
     BKT_CLEANUP(h5_closep) hid_t attr = H5Aopen(loc, name, H5P_DEFAULT);
     (void)info;
-    if (!a.name)
+    all->rc = attr < 0 ? h5_fail(all->err, name) : a.name ? take_attr(attr, &a, all->err) : BKT_OK;
+    if (all->rc == BKT_OK && (!a.name || bkt_attrs_add(&all->o->attrs, &a) < 0))
         all->rc = BKT_ERR(all->err, BKT_ENOMEM, "out of memory");
-    else
-        all->rc = attr < 0 ? h5_fail(all->err, name) : take_attr(attr, &a, all->err);
-    if (all->rc == BKT_OK && (all->rc = bkt_attrs_add(&all->o->attrs, &a)) < 0)
-        (void)BKT_ERR(all->err, all->rc, "out of memory");
     return all->rc < 0 ? -1 : 0;
 }
 
@@ -146,14 +142,6 @@ static int take_attrs(hid_t obj, struct bkt_object *o, struct bkt_err *err)
 }
 
 /* ---- objects ---- */
-
-static int kind_of(H5O_type_t type, enum bkt_kind *kind, struct bkt_err *err)
-{
-    if (type != H5O_TYPE_GROUP && type != H5O_TYPE_DATASET && type != H5O_TYPE_NAMED_DATATYPE)
-        BKT_FAIL(err, BKT_EUNSUP, "an object of an unknown kind (%d)", (int)type);
-    *kind = type == H5O_TYPE_GROUP ? BKT_GROUP : type == H5O_TYPE_DATASET ? BKT_DATASET : BKT_DATATYPE;
-    return BKT_OK;
-}
 
 static int take(hid_t obj, const H5O_info2_t *info, bool attrs, struct bkt_object *o, struct bkt_err *err)
 {
@@ -172,9 +160,12 @@ static int take(hid_t obj, const H5O_info2_t *info, bool attrs, struct bkt_objec
 static int object_of(hid_t obj, const H5O_info2_t *info, bool attrs, struct bkt_object **out,
                      struct bkt_err *err)
 {
-    enum bkt_kind kind;
-    BKT_PASS(kind_of(info->type, &kind, err));
-    struct bkt_object *o = bkt_object_make(kind);
+    const H5O_type_t t = info->type;
+    if (t != H5O_TYPE_GROUP && t != H5O_TYPE_DATASET && t != H5O_TYPE_NAMED_DATATYPE)
+        BKT_FAIL(err, BKT_EUNSUP, "an object of an unknown kind (%d)", (int)t);
+    struct bkt_object *o = bkt_object_make(t == H5O_TYPE_GROUP     ? BKT_GROUP
+                                           : t == H5O_TYPE_DATASET ? BKT_DATASET
+                                                                   : BKT_DATATYPE);
     if (!o)
         BKT_NOMEM(err);
     int rc = take(obj, info, attrs, o, err);
@@ -333,42 +324,21 @@ static int visit_members(struct walk *w, hid_t group, const char *path, unsigned
     return BKT_OK;
 }
 
-static int note(struct walk *w, const H5O_token_t *token, const char *path)
-{
-    char *keep = strdup(path);
-    if (keep && bkt_map_put(w->met, token, sizeof *token, keep, NULL) == BKT_OK)
-        return BKT_OK;
-    free(keep);
-    BKT_NOMEM(w->err);
-}
-
-/* Apart, so that the error's room isn't on the stack at every level. */
-static __attribute__((noinline)) int cannot(struct walk *w, const char *path, const struct bkt_link *link,
-                     struct bkt_err *why)
-{
-    struct plain_step s = {.s = {.path = path, .link = link, .why = why}, .id = H5I_INVALID_HID};
-    return w->each(&s, w->arg);
-}
-
+/* Apart, so that the error's room isn't on the stack at every level.  @p info NULL: it can't be opened */
 static __attribute__((noinline)) int show(struct walk *w, hid_t id, const H5O_info2_t *info, const char *path,
                      const struct bkt_link *link, const char *same)
 {
     struct bkt_err     why = {.n = 0};
     struct bkt_object *o   = NULL;
-    int rc = object_of(id, info, w->attrs && !same, &o, &why);
-    if (rc < 0)
-        return rc == BKT_ENOMEM ? bkt_err_copy(w->err, rc, &why) : cannot(w, path, link, &why);
+    int rc = info ? object_of(id, info, w->attrs && !same, &o, &why) : h5_fail(&why, path);
+    if (info && rc == BKT_ENOMEM)
+        return bkt_err_copy(w->err, rc, &why);
     struct plain_step s = {.s = {.path = path, .link = link, .obj = o, .same = same}, .id = id, .info = info};
+    if (rc < 0)
+        s = (struct plain_step){.s = {.path = path, .link = link, .why = &why}, .id = H5I_INVALID_HID};
     rc = w->each(&s, w->arg);
     bkt_object_release(o);
     return rc;
-}
-
-static __attribute__((noinline)) int no_object(struct walk *w, const char *path, const struct bkt_link *link)
-{
-    struct bkt_err why = {.n = 0};
-    (void)h5_fail(&why, path);
-    return cannot(w, path, link, &why);
 }
 
 static int visit(struct walk *w, hid_t loc, const char *name, const char *path, const struct bkt_link *link,
@@ -377,12 +347,12 @@ static int visit(struct walk *w, hid_t loc, const char *name, const char *path, 
     H5O_info2_t                  info;
     BKT_CLEANUP(h5_closep) hid_t id = H5Oopen(loc, name, H5P_DEFAULT);
     if (id < 0 || H5Oget_info3(id, &info, H5O_INFO_BASIC | H5O_INFO_TIME | H5O_INFO_NUM_ATTRS) < 0)
-        return no_object(w, path, link);
+        return show(w, H5I_INVALID_HID, NULL, path, link, NULL);
     const char *same = bkt_map_get(w->met, &info.token, sizeof info.token);
     BKT_PASS(show(w, id, &info, path, link, same));
     if (same)
         return BKT_OK;
-    BKT_PASS(note(w, &info.token, path));
+    BKT_PASS(bkt_walk_note(&w->met, &info.token, sizeof info.token, path, w->err));
     return info.type == H5O_TYPE_GROUP && depth < w->levels ? visit_members(w, id, path, depth) : BKT_OK;
 }
 
@@ -395,8 +365,6 @@ int plain_walk(hid_t file, const char *path, unsigned levels, bool attrs,
         (void)h5_fail(err, path);
         return BKT_ENOENT;
     }
-    if (!(w.met = bkt_map_new()))
-        BKT_NOMEM(err);
     int rc = visit(&w, file, path, path, NULL, 0);
     bkt_map_free(w.met, free);
     return rc;

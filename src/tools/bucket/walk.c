@@ -13,11 +13,11 @@
 #define AHEAD 1024
 
 /* 1: new, 0: was there, negative: memory */
-static int note(struct bkt_map *m, const struct bkt_id *id, void *value)
+static int note(struct bkt_map **m, const struct bkt_id *id)
 {
-    if (bkt_map_get(m, id->text, BKT_ID_LEN))
+    if (bkt_map_number(*m, id->text, BKT_ID_LEN))
         return 0;
-    return bkt_map_put(m, id->text, BKT_ID_LEN, value, NULL) < 0 ? BKT_ENOMEM : 1;
+    return bkt_map_set_number(m, id->text, BKT_ID_LEN, 1) < 0 ? BKT_ENOMEM : 1;
 }
 
 /* ---- fetching ahead ---- */
@@ -31,19 +31,25 @@ static void ask(struct bkt_domain *d, const struct bkt_id *v, size_t i, size_t n
         bkt_domain_prefetch(d, v + i + AHEAD, n - i - AHEAD < AHEAD ? n - i - AHEAD : AHEAD);
 }
 
-static int add_members(const struct bkt_object *o, struct bkt_map *seen, struct bkt_ids *to)
+static int add_members(const struct bkt_object *o, struct bkt_map **seen, struct bkt_ids *to)
 {
     for (size_t i = 0; o->kind == BKT_GROUP && i < o->group.links.n; i++) {
         const struct bkt_link *l = &o->group.links.v[i];
         if (l->cls != BKT_L_HARD)
             continue;
-        int rc = note(seen, &l->id, seen);
-        if (rc > 0)
-            rc = bkt_ids_add(to, &l->id);
-        if (rc < 0)
-            return rc;
+        int rc = note(seen, &l->id);
+        BKT_PASS(rc > 0 ? bkt_ids_add(to, &l->id) : rc);
     }
     return BKT_OK;
+}
+
+int bkt_walk_note(struct bkt_map **met, const void *key, size_t n, const char *path, struct bkt_err *err)
+{
+    char *keep = strdup(path);
+    if (keep && bkt_map_set(met, key, n, keep, NULL) == BKT_OK)
+        return BKT_OK;
+    free(keep);
+    BKT_NOMEM(err);
 }
 
 struct walk {
@@ -62,10 +68,9 @@ static int warm_up(struct walk *w, const struct bkt_id *start, unsigned levels)
 {
     BKT_CLEANUP(bkt_ids_fini) struct bkt_ids a = {0}, b = {0};
     uint64_t left = bkt_domain_settings(w->d)->meta_cache / 2;
-    bkt_map_free(w->warm, NULL);
-    w->warm = bkt_map_new();
-    if (!w->warm || note(w->warm, start, w) < 0 || bkt_ids_add(&a, start) < 0)
-        return BKT_ENOMEM;
+    bkt_map_clear(&w->warm, NULL);
+    BKT_PASS(note(&w->warm, start));
+    BKT_PASS(bkt_ids_add(&a, start));
     for (bool full = false; a.n && !full && levels > 0; levels--) {
         b.n = 0;
         for (size_t i = 0; i < a.n && !full; i++) {
@@ -73,13 +78,12 @@ static int warm_up(struct walk *w, const struct bkt_id *start, unsigned levels)
             ask(w->d, a.v, i, a.n);
             if (bkt_domain_get(w->d, &a.v[i], &o, NULL) < 0)
                 continue; /* reported when the walk comes to it */
-            int    rc   = add_members(o, w->warm, &b);
+            int    rc   = add_members(o, &w->warm, &b);
             size_t size = bkt_object_bytes(o);
             full        = size > left;
             left -= full ? 0 : size;
             bkt_object_release(o);
-            if (rc < 0)
-                return rc;
+            BKT_PASS(rc);
         }
         struct bkt_ids t = a;
         a                = b;
@@ -120,11 +124,7 @@ static int visit_object(struct walk *w, const struct bkt_object *o, const char *
     BKT_PASS(w->each(&s, w->arg));
     if (s.same)
         return BKT_OK;
-    char *keep = strdup(path);
-    if (!keep || bkt_map_put(w->met, o->id.text, BKT_ID_LEN, keep, NULL) < 0) {
-        free(keep);
-        return BKT_ERR(w->err, BKT_ENOMEM, "out of memory");
-    }
+    BKT_PASS(bkt_walk_note(&w->met, o->id.text, BKT_ID_LEN, path, w->err));
     if (o->kind != BKT_GROUP || depth >= w->levels)
         return BKT_OK;
     if (depth >= BKT_WALK_DEPTH)
@@ -143,7 +143,7 @@ static __attribute__((noinline)) int fetch(struct walk *w, const struct bkt_id *
     if (bkt_domain_get(w->d, id, out, &why) == BKT_OK)
         return BKT_OK;
     struct bkt_step s = {.path = path, .link = link, .why = &why};
-    *out              = NULL;
+    *out = NULL;
     return w->each(&s, w->arg);
 }
 
@@ -163,13 +163,7 @@ int bkt_walk(struct bkt_domain *d, const struct bkt_id *start, const char *path,
              int (*each)(const struct bkt_step *s, void *arg), void *arg, struct bkt_err *err)
 {
     struct walk w  = {.d = d, .levels = levels, .each = each, .arg = arg, .err = err};
-    int         rc = BKT_ENOMEM;
-    w.met          = bkt_map_new();
-    w.warm         = bkt_map_new();
-    if (!w.met || !w.warm)
-        (void)BKT_ERR(err, rc, "out of memory");
-    else
-        rc = visit(&w, start, path, NULL, 0);
+    int         rc = visit(&w, start, path, NULL, 0);
     bkt_map_free(w.met, free);
     bkt_map_free(w.warm, NULL);
     return rc;
@@ -203,7 +197,7 @@ struct reach {
 
 static int push(struct reach *r, const struct bkt_id *id, const struct bkt_id *from, const char *path)
 {
-    int rc = note(r->seen, id, r->seen);
+    int rc = note(&r->seen, id);
     if (rc <= 0)
         return rc;
     if (bkt_list_room(&r->next_by, r->next.n, &r->next_cap, sizeof *r->next_by) < 0)
@@ -287,9 +281,9 @@ static void reach_fini(struct reach *r)
 int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, void *arg), void *arg,
               struct bkt_err *err)
 {
-    BKT_CLEANUP(reach_fini) struct reach r = {.seen = bkt_map_new()};
+    BKT_CLEANUP(reach_fini) struct reach r = {.seen = NULL};
     static const struct bkt_id           nobody;
-    if (!r.seen || push(&r, bkt_domain_root(d), &nobody, "/") < 0)
+    if (push(&r, bkt_domain_root(d), &nobody, "/") < 0)
         BKT_NOMEM(err);
     while (r.next.n) {
         bkt_ids_fini(&r.now);

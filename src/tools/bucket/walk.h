@@ -2,6 +2,7 @@
 #ifndef BKT_WALK_H
 #define BKT_WALK_H
 
+#include "base/map.h"
 #include "schema/domain/domain.h"
 
 /** Groups nest as deep as the data say.  Each is entered once, and the depth is bounded, since each takes 0.3
@@ -25,6 +26,9 @@ struct bkt_step {
 BKT_NODISCARD int bkt_walk(struct bkt_domain *d, const struct bkt_id *start, const char *path,
                            unsigned levels, int (*each)(const struct bkt_step *s, void *arg), void *arg,
                            struct bkt_err *err);
+
+/** Note by which path an object was met first; free() frees the map's values.  BKT_ENOMEM */
+int bkt_walk_note(struct bkt_map **met, const void *key, size_t n, const char *path, struct bkt_err *err);
 
 /** Every reachable object, each once, level by level: by hard links, and as chunk table or committed type of
  *  a reachable object.

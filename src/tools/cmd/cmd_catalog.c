@@ -135,16 +135,21 @@ static void plain_etag(const char *etag, char out[BKT_ETAG_MAX])
     snprintf(out, BKT_ETAG_MAX, "%.*s", (int)n, s);
 }
 
-static int read_etags(struct catalog *c)
+/* Asks for each object: its bytes, for their MD5, or its head, since version 1 isn't listed. */
+static int ask(struct catalog *c, enum bkt_op op)
 {
     struct bkt_req reqs[BKT_TOOL_BATCH];
-    struct bkt_store *st = bkt_domain_store(c->d);
     memset(reqs, 0, sizeof reqs);
     for (size_t i = 0; i < c->n; i++)
-        reqs[i] = (struct bkt_req){.op = BKT_GET, .key = c->v[i].key, .len = BKT_WHOLE};
-    int rc = c->n ? bkt_store_run(st, reqs, c->n, c->err) : BKT_OK;
+        reqs[i] = (struct bkt_req){.op = op, .key = c->v[i].key, .len = op == BKT_GET ? BKT_WHOLE : 0};
+    int rc = c->n ? bkt_store_run(bkt_domain_store(c->d), reqs, c->n, c->err) : BKT_OK;
     for (size_t i = 0; i < c->n; i++) {
-        if (rc == BKT_OK && bkt_md5_hex(reqs[i].body.ptr, reqs[i].body.len, c->v[i].etag) < 0)
+        struct listed *l = &c->v[i];
+        if (op == BKT_HEAD) {
+            plain_etag(reqs[i].etag, l->etag);
+            l->size  = reqs[i].size;
+            l->mtime = reqs[i].mtime;
+        } else if (rc == BKT_OK && bkt_md5_hex(reqs[i].body.ptr, reqs[i].body.len, l->etag) < 0)
             rc = no_memory(c);
         bkt_req_fini(&reqs[i]);
     }
@@ -231,32 +236,14 @@ static int take_one(struct catalog *c, const struct listed *l)
     return BKT_OK;
 }
 
-/* Version 1 isn't listed: each object is asked for. */
-static int head_all(struct catalog *c)
-{
-    struct bkt_req reqs[BKT_TOOL_BATCH];
-    memset(reqs, 0, sizeof reqs);
-    for (size_t i = 0; i < c->n; i++)
-        reqs[i] = (struct bkt_req){.op = BKT_HEAD, .key = c->v[i].key};
-    int rc = c->n ? bkt_store_run(bkt_domain_store(c->d), reqs, c->n, c->err) : BKT_OK;
-    for (size_t i = 0; i < c->n; i++) {
-        plain_etag(reqs[i].etag, c->v[i].etag);
-        c->v[i].size  = reqs[i].size;
-        c->v[i].mtime = reqs[i].mtime;
-        bkt_req_fini(&reqs[i]);
-    }
-    return rc;
-}
-
 static int take_batch(struct catalog *c)
 {
     bool listed = bkt_id_is_v2(bkt_domain_root(c->d));
-    int  rc     = listed ? BKT_OK : head_all(c);
+    int  rc     = listed ? BKT_OK : ask(c, BKT_HEAD);
     if (rc == BKT_OK && bkt_store_is_local(bkt_domain_store(c->d)))
-        rc = read_etags(c);
+        rc = ask(c, BKT_GET);
     for (size_t i = 0; i < c->n; i++) {
-        if (rc == BKT_OK)
-            rc = take_one(c, &c->v[i]);
+        rc = rc ? rc : take_one(c, &c->v[i]);
         listed_fini(&c->v[i]);
     }
     c->n = 0;

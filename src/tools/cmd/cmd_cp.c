@@ -138,8 +138,7 @@ static int move(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *
     struct bkt_store *st = bkt_domain_store(g->src);
     BKT_PASS(copy(t, g, c, err));
     int rc = bkt_doc_delete(st, g->from.path, err);
-    if (rc == BKT_OK)
-        rc = bkt_domain_delete_objects(g->src, err);
+    rc = rc ? rc : bkt_domain_delete_objects(g->src, err);
     BKT_TRY(err, rc, "it was copied, but the original could not be deleted");
     return bkt_catalog_delete(st, g->from.path, err);
 }

@@ -128,15 +128,9 @@ int bkt_diff_shared_block(struct bkt_diff *d, size_t number, const struct bkt_bl
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
     struct line *l = &d->shared->v[number];
-    int rc = bkt_buf_add_le(&unit, 8, number);
-    rc = rc < 0 ? rc : parts_emit_text(&unit, l->path);
-    rc = rc < 0 ? rc : bkt_buf_add_le(&unit, 1, at->rank);
-    for (unsigned i = 0; i < at->rank && rc == BKT_OK; i++) {
-        rc = bkt_buf_add_le(&unit, 8, at->at[i]);
-        rc = rc < 0 ? rc : bkt_buf_add_le(&unit, 8, at->count[i]);
-    }
-    if (rc < 0)
-        BKT_NOMEM(d->err);
+    BKT_PASS(parts_say(&unit, d->err, "8t1", number, l->path, at->rank));
+    for (unsigned i = 0; i < at->rank; i++)
+        BKT_PASS(parts_say(&unit, d->err, "88", (uint64_t)at->at[i], (uint64_t)at->count[i]));
     l->left++;
     return bkt_share_put(&d->shared->s, &unit, d->err);
 }
@@ -163,10 +157,7 @@ static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct b
     d->err = was;
     if (rc < 0)
         BKT_FAIL(err, rc, "%s", path);
-    if (bkt_buf_add_le(result, 8, number) < 0 || bkt_buf_add_le(result, 8, bad) < 0 ||
-        bkt_buf_add_le(result, 8, first) < 0)
-        BKT_NOMEM(err);
-    return BKT_OK;
+    return parts_say(result, err, "888", number, bad, first);
 }
 
 static int take(void *arg, struct bkt_rd *r, struct bkt_err *err)
@@ -190,7 +181,7 @@ static int shared_begin(struct bkt_diff *d)
     if (!d->shared)
         BKT_NOMEM(d->err);
     d->shared->d = d;
-    d->shared->s = (struct bkt_share){.work = work, .take = take, .arg = d, .most = bkt_processes_size()};
+    d->shared->s = (struct bkt_share){.work = work, .take = take, .arg = d};
     return bkt_share_begin(&d->shared->s, d->err);
 }
 

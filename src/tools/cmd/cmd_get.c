@@ -276,8 +276,7 @@ static int run_get(struct get *g, const char *domain, const char *file, const ch
     int rc = copy(g, src, part, err);
     if (H5Fclose(src) < 0 && rc == BKT_OK)
         rc = h5_fail(err, domain);
-    if (rc == BKT_OK)
-        rc = interrupt_check(err);
+    rc = rc ? rc : interrupt_check(err);
     if (rc == BKT_OK && rename(part, file) < 0)
         rc = BKT_ERR(err, BKT_EIO, "%s: %s", file, strerror(errno));
     return rc;

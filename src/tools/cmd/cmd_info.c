@@ -107,10 +107,8 @@ static int info_file(struct info *in, struct plain_file *p, int rc, const struct
     struct bkt_err     err = {.n = 0};
     in->p = p;
     rc    = bkt_tool_instead(in->t, p, false, rc, why, &err);
-    if (rc == BKT_OK)
-        rc = plain_file_facts(p, &facts, &err);
-    if (rc == BKT_OK)
-        rc = plain_walk(p->file, "/", UINT32_MAX, false, on_step, in, &err);
+    rc = rc ? rc : plain_file_facts(p, &facts, &err);
+    rc = rc ? rc : plain_walk(p->file, "/", UINT32_MAX, false, on_step, in, &err);
     if (rc < 0)
         return bkt_tool_error(in->t, p->name, &err);
     print_file(in, &facts, r);
@@ -189,8 +187,7 @@ static int run_one(struct bkt_tool *t, const char *name)
         bkt_err_clear(&err); /* each dataset is asked about */
         in.uses = NULL;
     }
-    if (rc == BKT_OK)
-        rc = bkt_reach(in.d, on_object, &in, &err);
+    rc = rc ? rc : bkt_reach(in.d, on_object, &in, &err);
     if (rc < 0)
         in.rc = bkt_tool_error(t, name, &err);
     else

@@ -5,7 +5,7 @@
 
 #include "schema/edit/edit.h"
 #include "tools/kerchunk/load_kerchunk.h"
-#include "tools/load/load_one.h"
+#include "tools/load/load_domain.h"
 #include "tools/load/load_parts.h"
 #include "tools/load/load_processes.h"
 #include "tools/samples/load_column.h"
@@ -130,13 +130,20 @@ static int ended(struct bkt_tool *t, const struct load *l, int rc, const char *s
                : BKT_EXIT_OK;
 }
 
+static struct load begin(struct bkt_tool *t, const struct load_options *o, struct progress *p,
+                         const char *name, bool verbose)
+{
+    progress_init(p, name, verbose);
+    return (struct load){.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .progress = p};
+}
+
 static int one(struct bkt_tool *t, const struct load_options *o, const struct bkt_chunk_map *map,
                const char *source, const char *domain, hid_t fapl)
 {
     struct bkt_err  err = {.n = 0};
     struct progress p;
-    struct load     l = {.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .map = map, .progress = &p};
-    progress_init(&p, domain, o->verbose);
+    struct load     l = begin(t, o, &p, domain, o->verbose);
+    l.map   = map;
     p.every = o->in_crowd ? 0 : p.every;
     p.tty   = p.tty && !o->in_crowd;
     int rc  = load_one(&l, source, domain, fapl, &err);
@@ -150,9 +157,8 @@ static int made(struct bkt_tool *t, struct load_options *o, hid_t fapl)
     struct bkt_err  err    = {.n = 0};
     const char     *domain = t->args[t->n_args - 1], *column = bkt_tool_opt(t, "column");
     struct progress p;
-    struct load     l = {.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .progress = &p};
+    struct load     l = begin(t, o, &p, domain, o->verbose);
     o->link = true;
-    progress_init(&p, domain, o->verbose);
     int rc = column ? load_column(&l, t->args[0], column, domain, fapl, &err)
                     : load_kerchunk(&l, t->args[0], domain, fapl, &err);
     progress_end(&p);
@@ -165,9 +171,8 @@ static int gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
     struct bkt_err  err    = {.n = 0};
     const char     *domain = t->args[t->n_args - 1];
     struct progress p;
-    struct load     l = {.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .progress = &p};
+    struct load     l = begin(t, o, &p, domain, o->verbose);
     int             failed = 0;
-    progress_init(&p, domain, o->verbose);
     int rc = load_aggregate(&l, t->args, t->n_args - 1, domain, fapl, &failed, &err);
     if (rc >= 0 && o->link && !l.n_linked)
         progress_note(&p,
@@ -186,8 +191,7 @@ static int serve_gather(struct bkt_tool *t, const struct load_options *o, hid_t 
     struct bkt_err err = {.n = 0};
     const char *domain = t->args[t->n_args - 1];
     struct progress p;
-    struct load l = {.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .progress = &p};
-    progress_init(&p, domain, false);
+    struct load l = begin(t, o, &p, domain, false);
     int rc = agg_shared_serve(&l, t->args, t->n_args - 1, domain, fapl, &err);
     return rc < 0 ? bkt_tool_error(t, NULL, &err) : BKT_EXIT_OK;
 }
@@ -235,13 +239,11 @@ static int serve_one(struct each *e)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf domain = {0};
     struct bkt_err err = {.n = 0};
     struct progress p;
-    struct load l = {.o = e->o, .set = &e->t->set, .dst = H5I_INVALID_HID, .progress = &p};
-    progress_init(&p, e->t->args[0], false);
+    struct load l = begin(e->t, e->o, &p, e->t->args[0], false);
     if (domain_of(e->t->args[0], e->target, e->folder, &domain) < 0)
         return bkt_tool_fail(e->t, "out of memory");
     int rc = h5_start(e->info, &e->fapl, &err);
-    if (rc == BKT_OK)
-        rc = load_parts_serve(&l, e->t->args[0], bkt_buf_str(&domain), e->fapl, &err);
+    rc = rc ? rc : load_parts_serve(&l, e->t->args[0], bkt_buf_str(&domain), e->fapl, &err);
     h5_closep(&e->fapl);
     return rc < 0 ? bkt_tool_error(e->t, NULL, &err) : BKT_EXIT_OK;
 }

@@ -201,8 +201,7 @@ static void show_domain(struct ls *ls, struct bkt_domain *d, const char *path)
     struct bkt_err err = {.n = 0};
     struct bkt_id  id;
     int            rc = bkt_domain_check_acl(d, BKT_ACL_READ, &err);
-    if (rc == BKT_OK)
-        rc = bkt_walk_find(d, path, &id, &err);
+    rc = rc ? rc : bkt_walk_find(d, path, &id, &err);
     if (rc == BKT_OK && ls->verbose && ls->recursive && bkt_uses_scan(d, &s.uses, NULL) < 0)
         s.uses = NULL; /* version 1, plain web: each dataset is asked about */
     if (rc == BKT_OK)

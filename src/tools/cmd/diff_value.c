@@ -13,69 +13,88 @@
 
 /* A type in memory */
 struct mem {
-    hid_t in;
+    hid_t a, b;   /* equal, but each bound to its file */
     bool  is_var; /* memory hangs off the values */
+};
+struct values { /* of both */
+    const struct mem *m;
+    hid_t             space;
+    char             *a, *b;
 };
 
 /* Number of the @p n elements that differ, and the first of them. */
 static uint64_t count(const struct mem *m, const char *a, const char *b, size_t n, uint64_t *first)
 {
-    size_t   size = H5Tget_size(m->in);
+    size_t   size = H5Tget_size(m->a);
     uint64_t bad  = 0;
     if (!m->is_var && memcmp(a, b, n * size) == 0)
         return 0;
     for (size_t i = 0; i < n; i++)
         if ((m->is_var || memcmp(a + i * size, b + i * size, size) != 0) &&
-            !bkt_same_value(m->in, a + i * size, b + i * size)) {
+            !bkt_same_value(m->a, a + i * size, b + i * size)) {
             *first = bad ? *first : i;
             bad++;
         }
     return bad;
 }
 
-static int mem_type(const struct bkt_diff *d, hid_t stored, struct mem *m)
+static int mem_types(const struct bkt_diff *d, hid_t a, hid_t b, struct mem *m)
 {
-    m->in     = bkt_copier_memory_type(stored);
-    m->is_var = m->in >= 0 && !bkt_copier_is_plain(m->in);
-    return m->in < 0 ? h5_fail(d->err, "making a memory type") : BKT_OK;
+    m->a      = bkt_copier_memory_type(a);
+    m->b      = bkt_copier_memory_type(b);
+    m->is_var = m->a >= 0 && !bkt_copier_is_plain(m->a);
+    return m->a < 0 || m->b < 0 ? h5_fail(d->err, "making a memory type") : BKT_OK;
 }
 
-static void mem_fini(struct mem *m) { h5_closep(&m->in); }
+static void mem_fini(struct mem *m)
+{
+    h5_closep(&m->a);
+    h5_closep(&m->b);
+}
+
+static int values_make(const struct bkt_diff *d, struct values *v, const struct mem *m, hid_t space, size_t n)
+{
+    size_t size = H5Tget_size(m->a);
+    *v = (struct values){m, space, calloc(n, size), calloc(n, size)};
+    return v->a && v->b ? BKT_OK : BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
+}
+
+static void values_fini(struct values *v)
+{
+    if (v->a && v->b && v->m->is_var) {
+        (void)H5Treclaim(v->m->a, v->space, H5P_DEFAULT, v->a);
+        (void)H5Treclaim(v->m->b, v->space, H5P_DEFAULT, v->b);
+    }
+    free(v->a);
+    free(v->b);
+}
 
 /* ---- attributes ---- */
 
 int bkt_diff_attr(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name)
 {
     BKT_CLEANUP(h5_closep) hid_t type = H5Aget_type(a), other = H5Aget_type(b), space = H5Aget_space(a);
-    BKT_CLEANUP(mem_fini) struct mem m = {.in = -1}, mb = {.in = -1};
-    BKT_PASS(mem_type(d, type, &m));
-    BKT_PASS(mem_type(d, other, &mb)); /* equal, but each bound to its file */
-    hssize_t n    = H5Sget_simple_extent_npoints(space);
-    size_t   size = H5Tget_size(m.in);
+    BKT_CLEANUP(mem_fini) struct mem m = {.a = -1, .b = -1};
+    BKT_CLEANUP(values_fini) struct values v = {.a = NULL};
+    BKT_PASS(mem_types(d, type, other, &m));
+    hssize_t n = H5Sget_simple_extent_npoints(space);
     if (n <= 0 || H5Sget_simple_extent_type(space) == H5S_NULL)
         return BKT_OK;
-    char *x = calloc((size_t)n, size), *y = calloc((size_t)n, size);
-    int   rc = x && y ? BKT_OK : BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
-    if (rc == BKT_OK && (H5Aread(a, m.in, x) < 0 || H5Aread(b, mb.in, y) < 0))
-        rc = h5_fail(d->err, name);
-    uint64_t first = 0, bad = rc == BKT_OK ? count(&m, x, y, (size_t)n, &first) : 0;
+    BKT_PASS(values_make(d, &v, &m, space, (size_t)n));
+    if (H5Aread(a, m.a, v.a) < 0 || H5Aread(b, m.b, v.b) < 0)
+        return h5_fail(d->err, name);
+    uint64_t first = 0, bad = count(&m, v.a, v.b, (size_t)n, &first);
     if (bad)
         (void)bkt_diff_tell(d, path, "attribute", "attribute %s: %llu of %llu values differ", name,
                       (unsigned long long)bad, (unsigned long long)n);
-    if (m.is_var && x && y) {
-        (void)H5Treclaim(m.in, space, H5P_DEFAULT, x);
-        (void)H5Treclaim(mb.in, space, H5P_DEFAULT, y);
-    }
-    free(x);
-    free(y);
-    return rc;
+    return BKT_OK;
 }
 
 /* ---- datasets ---- */
 
 struct sides {
     hid_t             a, b;
-    struct mem   m, mb; /* equal, but each bound to its file */
+    struct mem        m;
     struct bkt_blocks at;
     uint64_t          bad, first; /* number of differences, and the first of them, row-major */
     size_t number;                /* of its line, if its blocks are shared */
@@ -96,30 +115,23 @@ static int compare_block(struct bkt_diff *d, struct sides *k)
 {
     BKT_CLEANUP(h5_closep) hid_t fa = H5Dget_space(k->a), fb = H5Dget_space(k->b), mem = -1;
     const struct bkt_blocks     *at   = &k->at;
-    const hsize_t                n    = at->n;
-    size_t                       size = H5Tget_size(k->m.in);
+    BKT_CLEANUP(values_fini) struct values v = {.a = NULL};
+    const hsize_t n = at->n;
     if (at->rank > 0 && (H5Sselect_hyperslab(fa, H5S_SELECT_SET, at->at, NULL, at->count, NULL) < 0 ||
                          H5Sselect_hyperslab(fb, H5S_SELECT_SET, at->at, NULL, at->count, NULL) < 0))
         return h5_fail(d->err, "selecting a block");
-    mem     = H5Screate_simple(1, &n, NULL);
-    char *x = calloc(at->n, size), *y = calloc(at->n, size);
-    int   rc = x && y ? BKT_OK : BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
-    if (rc == BKT_OK && (H5Dread(k->a, k->m.in, mem, fa, H5P_DEFAULT, x) < 0 ||
-                         H5Dread(k->b, k->mb.in, mem, fb, H5P_DEFAULT, y) < 0))
-        rc = h5_fail(d->err, "reading data");
-    uint64_t first = 0, bad = rc == BKT_OK ? count(&k->m, x, y, at->n, &first) : 0;
+    mem = H5Screate_simple(1, &n, NULL);
+    BKT_PASS(values_make(d, &v, &k->m, mem, at->n));
+    if (H5Dread(k->a, k->m.a, mem, fa, H5P_DEFAULT, v.a) < 0 ||
+        H5Dread(k->b, k->m.b, mem, fb, H5P_DEFAULT, v.b) < 0)
+        return h5_fail(d->err, "reading data");
+    uint64_t first = 0, bad = count(&k->m, v.a, v.b, at->n, &first);
     if (bad) {
         first    = number_of(at, first);
         k->first = k->bad ? bkt_min_u64(k->first, first) : first;
     }
     k->bad += bad;
-    if (k->m.is_var && x && y) {
-        (void)H5Treclaim(k->m.in, mem, H5P_DEFAULT, x);
-        (void)H5Treclaim(k->mb.in, mem, H5P_DEFAULT, y);
-    }
-    free(x);
-    free(y);
-    return rc;
+    return BKT_OK;
 }
 
 void bkt_diff_tell_data(struct bkt_diff *d, const char *path, const struct bkt_blocks *whole, uint64_t bad,
@@ -144,7 +156,7 @@ void bkt_diff_tell_data(struct bkt_diff *d, const char *path, const struct bkt_b
 /* One block, by this process or by another. */
 static int compare_next(struct bkt_diff *d, struct sides *k)
 {
-    if (!d->shared || k->at.n * H5Tget_size(k->m.in) < SHARED_LEAST)
+    if (!d->shared || k->at.n * H5Tget_size(k->m.a) < SHARED_LEAST)
         return compare_block(d, k);
     return bkt_diff_shared_block(d, k->number, &k->at);
 }
@@ -161,7 +173,6 @@ void bkt_diff_pair_free(struct bkt_diff *d)
     if (!p)
         return;
     mem_fini(&p->k.m);
-    mem_fini(&p->k.mb);
     h5_closep(&p->k.a);
     h5_closep(&p->k.b);
     free(p->path);
@@ -178,7 +189,7 @@ static int open_pair(struct bkt_diff *d, const char *path)
     if (!p || !(p->path = strdup(path)))
         return BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
     struct sides *k = &p->k;
-    k->m.in = k->mb.in = H5I_INVALID_HID;
+    k->m.a = k->m.b = H5I_INVALID_HID;
     k->a = H5Oopen(d->fa, path, H5P_DEFAULT), k->b = H5Oopen(d->fb, path, H5P_DEFAULT);
     BKT_CLEANUP(h5_closep)
     hid_t ta = k->a < 0 ? -1 : H5Dget_type(k->a),
@@ -188,8 +199,7 @@ static int open_pair(struct bkt_diff *d, const char *path)
     if (ta < 0 || tb < 0 || rank < 0)
         return h5_fail(d->err, path);
     k->at.rank = (unsigned)rank;
-    BKT_PASS(mem_type(d, ta, &k->m));
-    return mem_type(d, tb, &k->mb);
+    return mem_types(d, ta, tb, &k->m);
 }
 
 int bkt_diff_one_block(struct bkt_diff *d, const char *path, const struct bkt_blocks *at, uint64_t *bad,
@@ -231,17 +241,17 @@ enum holes { HOLES_SAME, HOLES_DIFFER, HOLES_TOLD, HOLES_UNKNOWN }; /* TOLD: the
 static bool same_fills(const struct sides *k)
 {
     BKT_CLEANUP(h5_closep) hid_t one = H5Screate(H5S_SCALAR);
-    size_t                       n   = H5Tget_size(k->m.in);
+    size_t                       n   = H5Tget_size(k->m.a);
     BKT_CLEANUP(bkt_freep) char *x = calloc(2, n + 1);
     char *y = x ? x + n + 1 : NULL;
     if (!x || !k->m.is_var || one < 0)
         return false;
-    bool here = bkt_same_fill_of(k->a, k->m.in, x), there = bkt_same_fill_of(k->b, k->mb.in, y);
-    bool is   = here && there && bkt_same_value(k->m.in, x, y);
+    bool here = bkt_same_fill_of(k->a, k->m.a, x), there = bkt_same_fill_of(k->b, k->m.b, y);
+    bool is   = here && there && bkt_same_value(k->m.a, x, y);
     if (here)
-        (void)H5Treclaim(k->m.in, one, H5P_DEFAULT, x);
+        (void)H5Treclaim(k->m.a, one, H5P_DEFAULT, x);
     if (there)
-        (void)H5Treclaim(k->mb.in, one, H5P_DEFAULT, y);
+        (void)H5Treclaim(k->m.b, one, H5P_DEFAULT, y);
     (void)H5Eclear2(H5E_DEFAULT);
     return is;
 }
@@ -357,7 +367,7 @@ static int compare_stored(struct bkt_diff *d, struct sides *k, uint64_t elems)
 static int compare_all(struct bkt_diff *d, struct sides *k, hid_t space, const char *path)
 {
     BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(k->a);
-    const uint64_t               elems = BKT_TOOL_BLOCK / H5Tget_size(k->m.in);
+    const uint64_t               elems = BKT_TOOL_BLOCK / H5Tget_size(k->m.a);
     hsize_t                      dims[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
     int                          rank = H5Sget_simple_extent_dims(space, dims, NULL);
     if (rank < 0 || dcpl < 0)
@@ -384,11 +394,9 @@ static int compare_all(struct bkt_diff *d, struct sides *k, hid_t space, const c
 int bkt_diff_data(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
 {
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(a), other = H5Dget_type(b), space = H5Dget_space(a);
-    struct sides k  = {.a = a, .b = b, .m = {.in = -1}, .mb = {.in = -1}};
+    struct sides k  = {.a = a, .b = b, .m = {.a = -1, .b = -1}};
     uint64_t     n  = (uint64_t)H5Sget_simple_extent_npoints(space);
-    int          rc = mem_type(d, type, &k.m);
-    if (rc == BKT_OK)
-        rc = mem_type(d, other, &k.mb);
+    int          rc = mem_types(d, type, other, &k.m);
     if (rc == BKT_OK && n > 0)
         rc = compare_all(d, &k, space, path);
     if (rc == BKT_OK && n > 0 && d->shared)
@@ -396,6 +404,5 @@ int bkt_diff_data(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
     else if (rc == BKT_OK && k.bad)
         bkt_diff_tell_data(d, path, &k.at, k.bad, k.first, n);
     mem_fini(&k.m);
-    mem_fini(&k.mb);
     return rc;
 }

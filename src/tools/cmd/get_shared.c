@@ -79,19 +79,11 @@ static int read_stored(hid_t src, const struct bkt_written *w, struct bkt_buf *o
         uint32_t mask = w->v[i].mask;
         bkt_written_offset(w, w->v[i].index, at);
         if (bkt_buf_resize(&one, (size_t)w->v[i].size) < 0 ||
-            H5Dread_chunk(src, H5P_DEFAULT, at, &mask, one.ptr) < 0 || bkt_buf_add_le(out, 4, mask) < 0 ||
-            bkt_buf_add_le(out, 8, one.len) < 0 || bkt_buf_add(out, one.ptr, one.len) < 0)
+            H5Dread_chunk(src, H5P_DEFAULT, at, &mask, one.ptr) < 0 ||
+            parts_say(out, NULL, "48", (uint64_t)mask, one.len) < 0 || bkt_buf_add(out, one.ptr, one.len) < 0)
             return -1;
     }
     return BKT_OK;
-}
-
-static int result_head(struct bkt_buf *out, unsigned kind, uint64_t number, const struct bkt_written *w)
-{
-    bkt_buf_clear(out);
-    BKT_PASS(bkt_buf_add_le(out, 1, kind));
-    BKT_PASS(bkt_buf_add_le(out, 4, number));
-    return parts_emit(w, 0, w->n, out);
 }
 
 /* Chunks that can't be read as they are stored are read as elements. */
@@ -100,12 +92,14 @@ static int read_part(hid_t src, uint64_t kind, uint64_t number, struct bkt_rd *u
 {
     BKT_CLEANUP(bkt_written_fini) struct bkt_written w = {.v = NULL};
     BKT_PASS(parts_parse(unit, &w, err));
-    if (kind == GET_STORED && result_head(out, GET_STORED, number, &w) == BKT_OK &&
-        read_stored(src, &w, out) == BKT_OK)
-        return BKT_OK;
+    if (kind == GET_STORED) {
+        BKT_PASS(parts_say(out, err, "14w", GET_STORED, number, &w, (size_t)0, w.n));
+        if (read_stored(src, &w, out) == BKT_OK)
+            return BKT_OK;
+    }
     (void)H5Eclear2(H5E_DEFAULT);
-    if (result_head(out, GET_ELEMENTS, number, &w) < 0)
-        BKT_NOMEM(err);
+    bkt_buf_clear(out);
+    BKT_PASS(parts_say(out, err, "14w", GET_ELEMENTS, number, &w, (size_t)0, w.n));
     return bkt_copier_read_chunks(src, &w, o, out, err);
 }
 
@@ -155,9 +149,7 @@ static int put_units(struct bkt_get_shared *g, const struct bkt_written *w, unsi
     for (size_t i = 0, n; i < w->n; i += n) {
         n = parts_next(w, i, bytes, parts_share(total));
         bkt_buf_clear(&unit);
-        if (bkt_buf_add_le(&unit, 1, kind) < 0 || bkt_buf_add_le(&unit, 4, number) < 0 ||
-            parts_emit_text(&unit, path) < 0 || parts_emit(w, i, n, &unit) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS(parts_say(&unit, err, "14tw", kind, number, path, w, i, n));
         g->v[number].left++;
         BKT_PASS(bkt_share_put(&g->s, &unit, err));
     }
@@ -187,16 +179,10 @@ int bkt_get_shared_begin(const struct bkt_copier_options *o, struct bkt_get_shar
 {
     struct bkt_get_shared *g = bkt_processes_several() ? calloc(1, sizeof *g) : NULL;
     *out = g;
-    if (!bkt_processes_several())
-        return BKT_OK;
     if (!g)
-        BKT_NOMEM(err);
+        return bkt_processes_several() ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
     g->o = o;
-    g->s = (struct bkt_share){.work = work_on_part,
-                              .take = take_part,
-                              .arg = g,
-                              .most = bkt_processes_size(),
-                              .check = interrupt_check};
+    g->s = (struct bkt_share){.work = work_on_part, .take = take_part, .arg = g, .check = interrupt_check};
     return bkt_share_begin(&g->s, err);
 }
 
@@ -229,20 +215,12 @@ struct range { /* of a plain file, by any process */
     bool failed; /* later blocks are kept, and not reported as progress */
 };
 
-static int emit_range(struct bkt_buf *out, uint64_t off, uint64_t n)
-{
-    BKT_PASS(bkt_buf_add_le(out, 1, GET_BYTES));
-    BKT_PASS(bkt_buf_add_le(out, 8, off));
-    return bkt_buf_add_le(out, 8, n);
-}
-
 /* The result: the range; the outcome; the number of blocks, and whether each has arrived; the bytes of these;
  * the error. */
 static int emit_arrived(const struct bkt_req *reqs, size_t k, int rc, const struct bkt_err *why,
                         struct bkt_buf *out)
 {
-    BKT_PASS(bkt_buf_add_le(out, 8, (uint64_t)(int64_t)rc));
-    BKT_PASS(bkt_buf_add_le(out, 1, k));
+    BKT_PASS(parts_say(out, NULL, "81", (uint64_t)(int64_t)rc, (unsigned)k));
     for (size_t i = 0; i < k; i++) {
         bool here = reqs[i].rc == BKT_OK && reqs[i].n == reqs[i].len;
         BKT_PASS(bkt_buf_add_le(out, 8, here ? reqs[i].len : 0));
@@ -272,8 +250,9 @@ static int fetch_range(const struct range *f, struct bkt_rd *unit, struct bkt_bu
     if (!unit->ok || !n || n > RANGE_BLOCKS * DOWNLOAD_BLOCK)
         BKT_FAIL(err, BKT_EFORMAT, "a malformed unit of work");
     BKT_CLEANUP(bkt_freep) unsigned char *bytes = malloc((size_t)n);
-    if (!bytes || emit_range(out, off, n) < 0)
+    if (!bytes)
         BKT_NOMEM(err);
+    BKT_PASS(parts_say(out, err, "188", GET_BYTES, off, n));
     for (uint64_t at = off, len; at < off + n; at += len, k++) { /* the first block may be here in part */
         len = bkt_min_u64(DOWNLOAD_BLOCK - at % DOWNLOAD_BLOCK, off + n - at);
         reqs[k] = (struct bkt_req){.op = BKT_GET,
@@ -343,10 +322,10 @@ static int put_ranges(struct bkt_share *s, const struct part_file *p, uint64_t n
         }
         uint64_t from = i ? i * p->block : n_first, to = bkt_min_u64((i + n) * p->block, p->size);
         bkt_buf_clear(&unit);
-        if (n && emit_range(&unit, from, to - from) < 0)
-            BKT_NOMEM(err);
-        if (n)
+        if (n) {
+            BKT_PASS(parts_say(&unit, err, "188", GET_BYTES, from, to - from));
             BKT_PASS(bkt_share_put(s, &unit, err));
+        }
         n = n ? n : 1;
     }
     return BKT_OK;
@@ -357,9 +336,7 @@ static int put_news(struct bkt_share *s, const char *name, const struct bkt_vers
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
     uint64_t mtime;
     memcpy(&mtime, &v->mtime, sizeof mtime);
-    if (parts_emit_text(&news, name) < 0 || parts_emit_text(&news, v->etag) < 0 ||
-        bkt_buf_add_le(&news, 8, v->size) < 0 || bkt_buf_add_le(&news, 8, mtime) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS(parts_say(&news, err, "tt88", name, v->etag, v->size, mtime));
     return bkt_share_news(s, &news, err);
 }
 
@@ -367,19 +344,12 @@ int bkt_get_shared_download(const struct download *d, const char *name, struct p
                             struct bkt_err *err)
 {
     struct range f = {.st = d->st, .key = d->key, .version = d->version, .p = p, .d = d};
-    struct bkt_share s = {.work = work_on_range,
-                          .take = take_range,
-                          .arg = &f,
-                          .most = bkt_processes_size(),
-                          .check = interrupt_check,
-                          .salvage = true};
+    struct bkt_share s = {
+        .work = work_on_range, .take = take_range, .arg = &f, .check = interrupt_check, .salvage = true};
     int rc = download_put_first(d, p, err);
-    if (rc == BKT_OK)
-        rc = bkt_share_begin(&s, err);
-    if (rc == BKT_OK)
-        rc = put_news(&s, name, d->version, err);
-    if (rc == BKT_OK)
-        rc = put_ranges(&s, p, d->n_first, err);
+    rc = rc ? rc : bkt_share_begin(&s, err);
+    rc = rc ? rc : put_news(&s, name, d->version, err);
+    rc = rc ? rc : put_ranges(&s, p, d->n_first, err);
     rc = bkt_share_finish(&s, rc, err);
     if (rc < 0)
         (void)!part_file_save(p, true, NULL); /* without the marks, less is kept */

@@ -36,10 +36,6 @@ void finding_remedy(struct findings *f, const char *fmt, ...) __attribute__((for
 void finding_failed(struct findings *f, const char *about, enum finding_state state,
                     const struct bkt_err *err);
 
-/* ---- check_program.c ---- */
-/** HDF5, the plugin that it loads, HDF5_VOL_CONNECTOR, settings.  Forks: call it before anything starts a
- * thread. */
-void check_program(struct findings *f, const struct bkt_tool *t);
 
 /* ---- check_store.c ---- */
 /** The store of @p name, the object there, latency, clock; with @p write also conditional PUTs.  Objects that

@@ -15,6 +15,7 @@ struct kc_codec_row {
     int (*parse)(const struct kc_doc *d, struct kc_codec *out); /* NULL: no settings that matter */
     int (*decode)(const struct kc_codec *c, const void *in, size_t n, void *dst, size_t room, size_t *got,
                   struct bkt_err *err);
+    unsigned level, most; /* of a compressor: the level without a setting, the highest one */
 };
 
 /* ---- settings ---- */
@@ -25,16 +26,9 @@ static uint64_t setting(const struct kc_doc *d, const char *key, uint64_t otherw
     return kc_doc_size(kc_doc_get(d, key), &v) && v <= most ? v : otherwise;
 }
 
-static int level_9(const struct kc_doc *d, struct kc_codec *out)
+static int level(const struct kc_doc *d, struct kc_codec *out)
 {
-    out->cd[0] = (unsigned)setting(d, "level", 1, 9);
-    out->n_cd = 1;
-    return BKT_OK;
-}
-
-static int level_zstd(const struct kc_doc *d, struct kc_codec *out)
-{
-    out->cd[0] = (unsigned)setting(d, "level", 3, 22);
+    out->cd[0] = (unsigned)setting(d, "level", out->row->level, out->row->most);
     out->n_cd = 1;
     return BKT_OK;
 }
@@ -108,15 +102,15 @@ static int nothing(const struct kc_codec *c, const void *in, size_t n, void *dst
 }
 
 static const struct kc_codec_row rows[] = {
-    {"zlib", BKT_FILTER_DEFLATE, true, level_9, by_filter},
-    {"zstd", BKT_FILTER_ZSTD, true, level_zstd, by_filter},
-    {"blosc", BKT_FILTER_BLOSC, true, blosc, by_filter},
-    {"bz2", BKT_FILTER_BZIP2, true, level_9, by_filter},
-    {"shuffle", BKT_FILTER_SHUFFLE, false, shuffle, by_filter},
-    {"fletcher32", BKT_FILTER_FLETCHER32, false, NULL, by_filter},
-    {"lz4", 0, true, NULL, lz4},
-    {"bitround", -1, false, NULL, nothing},  /* rounds when writing; its bytes are plain values */
-    {"vlen-utf8", -1, false, NULL, nothing}, /* strings to bytes; array_values.c takes them apart */
+    {"zlib", BKT_FILTER_DEFLATE, true, level, by_filter, 1, 9},
+    {"zstd", BKT_FILTER_ZSTD, true, level, by_filter, 3, 22},
+    {"blosc", BKT_FILTER_BLOSC, true, blosc, by_filter, 0, 0},
+    {"bz2", BKT_FILTER_BZIP2, true, level, by_filter, 1, 9},
+    {"shuffle", BKT_FILTER_SHUFFLE, false, shuffle, by_filter, 0, 0},
+    {"fletcher32", BKT_FILTER_FLETCHER32, false, NULL, by_filter, 0, 0},
+    {"lz4", 0, true, NULL, lz4, 0, 0},
+    {"bitround", -1, false, NULL, nothing, 0, 0},  /* rounds when writing; its bytes are plain values */
+    {"vlen-utf8", -1, false, NULL, nothing, 0, 0}, /* strings to bytes; array_values.c takes them apart */
 };
 
 /* Reasons to refuse other codecs. */

@@ -3,7 +3,7 @@
 #define KERCHUNK_LOAD_H
 
 #include "tools/kerchunk/zarray.h"
-#include "tools/load/load_one.h"
+#include "tools/load/load_domain.h"
 
 /** Make the domain.  l: options, settings and progress are set.
  *  @param set_name  the set's name, see kc_set_read() */
@@ -18,28 +18,18 @@ struct kc_load {
     bool set_is_remote;  /* local files aren't opened then */
     char **uris;         /* per set.urls: the name in the domain's references; NULL: not asked for yet */
     uint64_t n_chunks;   /* keys that are chunks of arrays */
-    struct bkt_buf kept; /* inline chunks of arrays whose other chunks are referred to (array_link.c) */
+    struct bkt_buf kept; /* inline chunks of arrays whose other chunks are referred to */
     uint32_t kept_url;   /* their file among set.urls, if there are any */
 };
 
-/** The URL as a name with a scheme that stores know; free().  BKT_EACCES, BKT_EUNSUP: the domain can't refer
- * to it. */
-BKT_NODISCARD int kc_uri(struct kc_load *k, uint32_t url, char **out, struct bkt_err *err);
 /** The name by which the domain's references call it; borrowed. */
 BKT_NODISCARD int kc_name(struct kc_load *k, uint32_t url, const char **out, struct bkt_err *err);
 
 /** Find the sizes of whole files among the array's references, by HEAD (array_values.c). */
 BKT_NODISCARD int kc_sizes(struct kc_load *k, const struct kc_array *a, struct bkt_err *err);
 
-/** The reason why the chunks have to be copied; NULL: references can lead to them. */
-const char *kc_must_copy(const struct kc_load *k, const struct kc_array *a);
-/** Refer to the chunks where they are (array_link.c). */
-BKT_NODISCARD int kc_link(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err);
 /** Decode the chunks and write their elements (array_values.c). */
 BKT_NODISCARD int kc_copy(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err);
-
-/** Store the file of inline chunks, if it has any bytes. */
-BKT_NODISCARD int kc_store_kept(struct kc_load *k, struct bkt_err *err);
 
 /** Store .zattrs as attributes of an object (zattrs.c).  @p type: of the dataset, negative: a group. */
 BKT_NODISCARD int kc_attrs(struct kc_load *k, hid_t object, const char *path, const struct kc_doc *zattrs,
@@ -52,7 +42,7 @@ struct kc_named {
     uint64_t dims[BKT_MAX_RANK];
 };
 void kc_named_fini(struct kc_named *v, size_t n);
-/** Make dimension scales of the names, as netCDF-4 does (scales.c). */
+/** Make dimension scales of the names, as netCDF-4 does (zattrs.c). */
 BKT_NODISCARD int kc_scales(struct kc_load *k, const struct kc_named *v, size_t n, struct bkt_err *err);
 
 #endif

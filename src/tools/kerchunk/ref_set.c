@@ -1,10 +1,17 @@
 /* A reference set: its keys, URLs and inline bytes (ref_set.h). */
 #include "tools/kerchunk/ref_set.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/num.h"
+#include "tools/kerchunk/format/json_doc.h"
+#include "tools/kerchunk/format/parquet.h"
+#include "tools/kerchunk/zarray.h"
+#include "tools/source/hdf5_source.h"
+#include "vol/vfd/store_driver.h"
 
 void kc_set_fini(struct kc_set *s)
 {
@@ -148,4 +155,199 @@ int kc_path_check(const char *path, struct bkt_err *err)
         p += n + (p[n] == '/');
     }
     return BKT_OK;
+}
+
+#define RECORDS_MAX ((uint64_t)1 << 20) /* tables of one array */
+
+enum { COL_PATH, COL_OFFSET, COL_SIZE, COL_RAW, N_COLS };
+static const char *const columns[N_COLS] = {"path", "offset", "size", "raw"};
+
+struct table {
+    struct kc_set *set;
+    const char *folder;
+    const struct bkt_settings *settings;
+    struct bkt_err *err;
+    uint64_t record_size;
+    char path[1024]; /* of the array */
+    uint64_t grid[BKT_MAX_RANK], n_chunks;
+    unsigned rank;
+    char separator;
+};
+
+/* All bytes of a file by its name with a scheme, at most KC_SET_BYTES.  BKT_ENOENT. */
+static int read_file(const char *uri, const struct bkt_settings *set, struct bkt_buf *out,
+                     struct bkt_err *err)
+{
+    struct bkt_store *st = NULL;
+    BKT_CLEANUP(bkt_freep) char *key = NULL;
+    uint64_t size = 0;
+    BKT_PASS(vfd_open_store(uri, set, &st, &key, err));
+    int rc = bkt_store_head(st, key, &size, err);
+    if (rc == BKT_OK && size > KC_SET_BYTES)
+        rc = BKT_ERR(err, BKT_EFORMAT, "a set of %llu bytes; at most %llu are read", (unsigned long long)size,
+                     (unsigned long long)KC_SET_BYTES);
+    if (rc == BKT_OK && size) /* by a range, since the size of objects that others wrote is limited */
+        rc = bkt_store_get(st, key, 0, size, out, err);
+    bkt_store_close(st);
+    return rc;
+}
+
+/* ---- one table ---- */
+
+static int key_of(const struct table *t, uint64_t index, struct bkt_buf *out)
+{
+    bkt_buf_clear(out);
+    BKT_PASS(bkt_buf_addf(out, "%s%s", t->path, *t->path ? "/" : ""));
+    return kc_chunk_key(t->grid, t->rank, t->separator, index, out);
+}
+
+static int take_row(const struct table *t, const struct pq_table *pq, uint64_t row, uint64_t index,
+                    struct bkt_buf *key)
+{
+    const struct pq_value *path = &pq->columns[COL_PATH][row];
+    const struct pq_value *raw = pq->columns[COL_RAW] ? &pq->columns[COL_RAW][row] : NULL;
+    int64_t off = pq->columns[COL_OFFSET][row].i, len = pq->columns[COL_SIZE][row].i;
+    bool inside = raw && !raw->null && raw->n, elsewhere = !path->null && path->n;
+    if (!inside && !elsewhere)
+        return BKT_OK;
+    if (key_of(t, index, key) < 0)
+        BKT_NOMEM(t->err);
+    if (inside)
+        return kc_set_add_inline(t->set, bkt_buf_str(key), key->len, raw->p, raw->n, t->err);
+    if (off < 0 || len < 0 || (len == 0 && off > 0))
+        BKT_FAIL(t->err, BKT_EFORMAT, "%s: an impossible offset or length", bkt_buf_str(key));
+    return kc_set_add_url(t->set, bkt_buf_str(key), key->len, (const char *)path->p, path->n, (uint64_t)off,
+                          len ? (uint64_t)len : KC_WHOLE, t->err);
+}
+
+static int take_table(const struct table *t, const struct bkt_buf *file, uint64_t first)
+{
+    BKT_CLEANUP(pq_table_fini) struct pq_table pq = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    BKT_PASS(pq_read(file->ptr, file->len, columns, N_COLS, &pq, t->err));
+    for (int i = 0; i < COL_RAW; i++)
+        if (!pq.columns[i])
+            BKT_FAIL(t->err, BKT_EFORMAT, "no column %s", columns[i]);
+    for (uint64_t i = 0; i < pq.n_rows && i < t->record_size && first + i < t->n_chunks; i++)
+        BKT_PASS(take_row(t, &pq, i, first + i, &key));
+    return BKT_OK;
+}
+
+static int read_tables(struct table *t)
+{
+    uint64_t n = bkt_ceil_div(t->n_chunks, t->record_size);
+    if (n > RECORDS_MAX)
+        BKT_FAIL(t->err, BKT_EUNSUP, "%s: more than %" PRIu64 " tables of references", t->path, RECORDS_MAX);
+    for (uint64_t i = 0; i < n; i++) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, file = {0};
+        if (bkt_buf_addf(&name, "%s%s%s/refs.%" PRIu64 ".parq", t->folder, *t->path ? "/" : "", t->path, i) <
+            0)
+            BKT_NOMEM(t->err);
+        int rc = read_file(bkt_buf_str(&name), t->settings, &file, t->err);
+        if (rc == BKT_ENOENT) { /* the table has no stored chunk */
+            bkt_err_clear(t->err);
+            continue;
+        }
+        rc = rc ? rc : take_table(t, &file, i * t->record_size);
+        if (rc < 0)
+            BKT_FAIL(t->err, rc, "%s", bkt_buf_str(&name));
+    }
+    return BKT_OK;
+}
+
+/* ---- .zmetadata ---- */
+
+/* The array's grid.  A malformed .zarray has no chunks here; zarray.c reports the fault. */
+static void take_grid(struct table *t, const struct kc_doc *zarray)
+{
+    uint64_t dims[BKT_MAX_RANK], chunk[BKT_MAX_RANK];
+    unsigned n;
+    const char *sep = kc_doc_text(zarray, "dimension_separator");
+    t->n_chunks = 0;
+    t->separator = sep && *sep == '/' ? '/' : '.';
+    if (kc_array_sizes(zarray, "shape", dims, &t->rank, NULL) < 0 ||
+        kc_array_sizes(zarray, "chunks", chunk, &n, NULL) < 0 || n != t->rank)
+        return;
+    uint64_t all = 1;
+    for (unsigned d = 0; d < n; d++) {
+        t->grid[d] = chunk[d] ? bkt_ceil_div(dims[d], chunk[d]) : 0;
+        if (!bkt_mul_u64(all, t->grid[d], &all))
+            return;
+    }
+    t->n_chunks = all;
+}
+
+static int take_metadata(struct table *t, const struct kc_doc *d)
+{
+    static const char zarray[] = ".zarray";
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+    size_t n = strlen(d->key), end = sizeof zarray - 1;
+    if (kc_doc_write(d, &text) < 0)
+        BKT_NOMEM(t->err);
+    BKT_PASS(kc_set_add_inline(t->set, d->key, n, text.ptr, text.len, t->err));
+    if (n < end || strcmp(d->key + n - end, zarray) != 0 || (n > end && d->key[n - end - 1] != '/'))
+        return BKT_OK;
+    n -= end + (n > end);
+    if (n >= sizeof t->path)
+        BKT_FAIL(t->err, BKT_EUNSUP, "%.200s: a path of more than %zu bytes", d->key, sizeof t->path);
+    memcpy(t->path, d->key, n);
+    t->path[n] = 0;
+    BKT_PASS(kc_path_check(t->path, t->err)); /* it becomes part of a file's name */
+    take_grid(t, d);
+    return read_tables(t);
+}
+
+/* Read the Parquet layout. @p folder: its name with a scheme, without a '/' at the end.  The set is sorted
+ * then. */
+static int read_parquet(const char *folder, const struct bkt_settings *set, struct kc_set *out,
+                        struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, json = {0};
+    BKT_CLEANUP(kc_doc_freep) struct kc_doc *doc = NULL;
+    struct table t = {.set = out, .folder = folder, .settings = set, .err = err};
+    if (bkt_buf_addf(&name, "%s/.zmetadata", folder) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(read_file(bkt_buf_str(&name), set, &json, err));
+    BKT_TRY(err, kc_doc_parse(json.ptr, json.len, &doc, err), ".zmetadata");
+    const struct kc_doc *metadata = kc_doc_get(doc, "metadata");
+    if (!metadata || metadata->kind != KC_OBJECT)
+        BKT_FAIL(err, BKT_EFORMAT, ".zmetadata: no metadata");
+    if (!kc_doc_size(kc_doc_get(doc, "record_size"), &t.record_size) || t.record_size == 0 ||
+        t.record_size > PQ_ROWS_MAX)
+        BKT_FAIL(err, BKT_EFORMAT, ".zmetadata: record_size is missing or impossible");
+    for (const struct kc_doc *d = metadata->first; d; d = d->next)
+        BKT_PASS(take_metadata(&t, d));
+    kc_set_sort(out);
+    return BKT_OK;
+}
+
+/* ---- by name ---- */
+
+/* A folder on this machine, or a name with such a folder's ending. */
+static bool is_parquet(const char *uri)
+{
+    static const char *const ends[] = {".parq", ".parquet", "/"};
+    struct stat there;
+    size_t n = strlen(uri);
+    if (strncmp(uri, "file://", 7) == 0)
+        return stat(uri + 7, &there) == 0 && S_ISDIR(there.st_mode);
+    for (size_t i = 0; i < BKT_COUNT(ends); i++)
+        if (n > strlen(ends[i]) && strcmp(uri + n - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
+int kc_set_read(const char *name, const struct bkt_settings *set, struct kc_set *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *uri = source_uri(name);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
+    if (!uri)
+        BKT_NOMEM(err);
+    if (is_parquet(uri)) {
+        for (size_t n = strlen(uri); n && uri[n - 1] == '/'; n--)
+            uri[n - 1] = 0;
+        return read_parquet(uri, set, out, err);
+    }
+    BKT_PASS(read_file(uri, set, &json, err));
+    return kc_set_parse(json.ptr, json.len, out, err);
 }

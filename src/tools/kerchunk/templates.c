@@ -21,7 +21,7 @@ struct expr {
 #define STEPS_MAX 4096 /* of one text: templates that use others twice take more and more */
 
 static int render(const struct expr *at, const char *text, const struct kc_var *vars, struct bkt_buf *out);
-static int sum(struct expr *e, struct value *out);
+static int series(struct expr *e, bool product, struct value *out);
 
 static void value_fini(struct value *v)
 {
@@ -95,7 +95,7 @@ static int format(struct expr *e, struct value *form, const struct value *arg)
 static int inner(struct expr *e, struct value *out)
 {
     e->depth++;
-    int rc = sum(e, out);
+    int rc = series(e, false, out);
     e->depth--;
     return rc;
 }
@@ -118,12 +118,11 @@ static int call(struct expr *e, const char *text, const struct kc_var *vars, str
     if (!take(e, "="))
         return bad(e, "an argument NAME=VALUE is expected");
     e->depth++;
-    int rc = sum(e, &arg);
+    int rc = series(e, false, &arg);
     if (rc == BKT_OK && !take(e, ",") && !next_is(e, ")"))
         rc = bad(e, "a comma or ) is expected");
     const struct kc_var var = {name, arg.is_text, arg.i, bkt_buf_str(&arg.text), vars};
-    if (rc == BKT_OK)
-        rc = call(e, text, &var, out);
+    rc = rc ? rc : call(e, text, &var, out);
     e->depth--;
     return rc;
 }
@@ -233,24 +232,6 @@ static int number_op(struct expr *e, char op, int64_t b, int64_t *a)
     return over ? bad(e, "a number beyond 64 bits") : BKT_OK;
 }
 
-static int product(struct expr *e, struct value *out)
-{
-    BKT_PASS(filtered(e, out));
-    for (;;) {
-        BKT_CLEANUP(value_fini) struct value b = {0};
-        char op = take(e, "//") ? '/' : take(e, "*") ? '*' : take(e, "%") ? '%' : 0;
-        if (!op)
-            return next_is(e, "/") ? bad(e, "/ makes no whole number; use //") : BKT_OK;
-        BKT_PASS(filtered(e, &b));
-        if (out->is_text && op == '%')
-            BKT_PASS(format(e, out, &b));
-        else if (out->is_text || b.is_text)
-            return bad(e, "arithmetic with a text");
-        else
-            BKT_PASS(number_op(e, op, b.i, &out->i));
-    }
-}
-
 static int join(struct expr *e, struct value *a, struct value *b)
 {
     BKT_PASS(as_text(a, e->err));
@@ -262,16 +243,23 @@ static int join(struct expr *e, struct value *a, struct value *b)
     return BKT_OK;
 }
 
-static int sum(struct expr *e, struct value *out)
+/* A product of such, or a sum of products. */
+static int series(struct expr *e, bool product, struct value *out)
 {
-    BKT_PASS(product(e, out));
+    BKT_PASS(product ? filtered(e, out) : series(e, true, out));
     for (;;) {
         BKT_CLEANUP(value_fini) struct value b = {0};
-        char op = take(e, "+") ? '+' : take(e, "-") ? '-' : take(e, "~") ? '~' : 0;
+        char op = product          ? (take(e, "//") ? '/' : take(e, "*") ? '*' : take(e, "%") ? '%' : 0)
+                  : take(e, "+")   ? '+'
+                  : take(e, "-")   ? '-'
+                  : take(e, "~")   ? '~'
+                                   : 0;
         if (!op)
-            return BKT_OK;
-        BKT_PASS(product(e, &b));
-        if (op == '~' || (op == '+' && out->is_text && b.is_text))
+            return product && next_is(e, "/") ? bad(e, "/ makes no whole number; use //") : BKT_OK;
+        BKT_PASS(product ? filtered(e, &b) : series(e, true, &b));
+        if (op == '%' && out->is_text)
+            BKT_PASS(format(e, out, &b));
+        else if (op == '~' || (op == '+' && out->is_text && b.is_text))
             BKT_PASS(join(e, out, &b));
         else if (out->is_text || b.is_text)
             return bad(e, "arithmetic with a text");
@@ -298,7 +286,7 @@ static int render(const struct expr *at, const char *text, const struct kc_var *
         if (!close)
             BKT_FAIL(err, BKT_EFORMAT, "template: {{ without }}: %.60s", open);
         struct expr e = {open + 2, close, at->templates, vars, at->depth + 1, at->steps, err};
-        BKT_PASS(sum(&e, &v));
+        BKT_PASS(series(&e, false, &v));
         (void)next_is(&e, "");
         if (e.p != e.end)
             return bad(&e, "not understood");

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/num.h"
 
 void kc_array_fini(struct kc_array *a)
@@ -140,12 +141,6 @@ static bool index_of(const struct kc_array *a, const char *p, size_t n, uint64_t
     return p == end;
 }
 
-static int by_index(const void *x, const void *y)
-{
-    const struct kc_chunk *a = x, *b = y;
-    return a->index < b->index ? -1 : a->index > b->index;
-}
-
 int kc_array_find_chunks(struct kc_array *a, const struct kc_set *set, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
@@ -168,7 +163,7 @@ int kc_array_find_chunks(struct kc_array *a, const struct kc_set *set, struct bk
         a->chunks[a->n_chunks++] = c;
     }
     if (a->n_chunks)
-        qsort(a->chunks, a->n_chunks, sizeof *a->chunks, by_index);
+        qsort(a->chunks, a->n_chunks, sizeof *a->chunks, bkt_by_number);
     return BKT_OK;
 }
 

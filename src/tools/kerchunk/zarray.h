@@ -46,4 +46,7 @@ void kc_array_fini(struct kc_array *a);
  * NULL: it can. */
 const char *kc_array_differs(const struct kc_array *a);
 
+/** Whether HDF5's dimension scales, netCDF-4 or Zarr's dimensions own the name. */
+bool kc_attr_is_reserved(const char *name);
+
 #endif

@@ -16,9 +16,7 @@ void load_flat_free(struct load_flat *f)
         return;
     source_close(f->src);
     h5_closep(&f->made);
-    for (size_t i = 0; i < f->n_names; i++)
-        free(f->names[i]);
-    free(f->names);
+    bkt_strs_fini(&f->names);
     free(f->rows);
     free(f->uris);
     free(f->file);
@@ -128,12 +126,6 @@ static int reach(struct load_flat *f, const struct bkt_mapping *m, struct bkt_er
     return BKT_OK;
 }
 
-static int by_index(const void *a, const void *b)
-{
-    const struct load_row *x = a, *y = b;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
 static int plan(struct load_flat *f, hid_t src, struct bkt_err *err)
 {
     BKT_CLEANUP(maps_fini) struct maps maps  = {0};
@@ -155,7 +147,7 @@ static int plan(struct load_flat *f, hid_t src, struct bkt_err *err)
     if (!f->known)
         BKT_FAIL(err, BKT_EUNSUP, "nothing is mapped");
     if (f->n_rows)
-        qsort(f->rows, f->n_rows, sizeof *f->rows, by_index);
+        qsort(f->rows, f->n_rows, sizeof *f->rows, bkt_by_number);
     for (size_t i = 1; i < f->n_rows; i++)
         if (f->rows[i].index == f->rows[i - 1].index)
             BKT_FAIL(err, BKT_EUNSUP, "two mappings overlap");
@@ -206,8 +198,7 @@ int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *space, h
         BKT_NOMEM(err);
     *f     = (struct load_flat){.l = l, .type = type, .dcpl = *dcpl, .made = H5I_INVALID_HID};
     int rc = plan(f, src, &why);
-    if (rc == BKT_OK)
-        rc = make_list(f, &why);
+    rc = rc ? rc : make_list(f, &why);
     if (rc == BKT_OK && H5Sset_extent_simple(*space, (int)f->rank, f->dims, f->max) < 0)
         rc = h5_fail(&why, "setting an extent");
     f->type = f->dcpl = H5I_INVALID_HID; /* they were borrowed */
@@ -234,25 +225,13 @@ static void get_row(void *arg, size_t i, struct load_row *out)
 
 static int make_table(struct load *l, struct load_flat *f, hid_t dst, struct bkt_err *err)
 {
-    struct load_rows     rows = {f->n_rows, get_row, f};
-    const struct bkt_id *self = &load_vobj(dst)->obj->id;
-    uint64_t             max[BKT_MAX_RANK];
-    struct bkt_id        id;
+    struct load_rows rows = {f->n_rows, get_row, f};
+    uint64_t         max[BKT_MAX_RANK];
     for (unsigned i = 0; i < f->rank; i++)
         max[i] = f->max[i] == H5S_UNLIMITED ? BKT_UNLIMITED : bkt_ceil_div(f->max[i], f->cdims[i]);
     if (f->n_rows == 0)
         return BKT_OK; /* no source has stored chunks: so it is here */
-    BKT_PASS(load_table(l, f->rank, f->grid, max, &rows, &id, err));
-    struct bkt_object *o = bkt_edit_new_object(l->file->dom, self);
-    if (!o)
-        BKT_FAIL(err, BKT_EINVAL, "the dataset is stored already");
-    struct bkt_layout *lay = &o->dset.layout;
-    lay->cls               = BKT_D_CHUNKED_REF_INDIRECT;
-    lay->rank              = f->rank;
-    lay->hdf5_chunks       = false;
-    lay->chunk_table       = id;
-    memcpy(lay->dims, f->cdims, sizeof lay->dims);
-    return BKT_OK;
+    return load_link_table(l, dst, f->rank, f->cdims, f->grid, max, &rows, err);
 }
 
 int load_flat_link(struct load *l, hid_t dst, const char *path, struct bkt_err *err)
@@ -260,18 +239,15 @@ int load_flat_link(struct load *l, hid_t dst, const char *path, struct bkt_err *
     struct load_flat            *f    = l->flat;
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(dst);
     const struct bkt_object     *o    = load_vobj(dst)->obj;
-    int                          rc   = BKT_OK;
-    l->flat                           = NULL;
-    if (o->dset.type->is_var || o->dset.type->size != H5Tget_size(type)) {
+    bool other = o->dset.type->is_var || o->dset.type->size != H5Tget_size(type);
+    l->flat    = NULL;
+    if (other)
         load_tell(l, path, "copied: a domain stores this type in another form");
-        load_flat_free(f);
-        return 0;
-    }
-    rc = make_table(l, f, dst, err);
-    if (rc == BKT_OK) {
+    int rc = other ? BKT_OK : make_table(l, f, dst, err);
+    if (rc == BKT_OK && !other) {
         l->n_linked++;
         progress_add(l->progress, 0, f->n_rows, 0);
     }
     load_flat_free(f);
-    return rc < 0 ? rc : 1;
+    return rc < 0 ? rc : !other;
 }

@@ -20,8 +20,7 @@ struct load_flat {
     uint64_t             cdims[BKT_MAX_RANK], grid[BKT_MAX_RANK];
     struct load_row     *rows;
     size_t               n_rows, cap;
-    char               **names;      /* memory of the rows' uri and etag */
-    size_t               n_names;
+    struct bkt_strs      names;      /* memory of the rows' uri and etag */
     hid_t                made;       /* creation list of the flattened dataset */
     /* the current source, kept for the next mapping of it */
     char                *file;       /* its name in the mapping */

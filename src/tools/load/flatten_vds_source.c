@@ -61,13 +61,9 @@ static int find_file(struct load_flat *f, const char *name, struct bkt_err *err)
 
 static int keep_name(struct load_flat *f, char *name, const char **out, struct bkt_err *err)
 {
-    char **v = name ? reallocarray(f->names, f->n_names + 1, sizeof *v) : NULL;
-    if (!v) {
-        free(name);
+    if (bkt_strs_take(&f->names, name) < 0)
         BKT_NOMEM(err);
-    }
-    f->names = v;
-    *out     = v[f->n_names++] = name;
+    *out = name;
     return BKT_OK;
 }
 
@@ -232,13 +228,8 @@ static int add_row(struct load_flat *f, const uint64_t *vcoord, const struct sur
     for (unsigned i = 0; i < f->rank; i++)
         if (!bkt_mul_u64(index, f->grid[i], &index) || !bkt_add_u64(index, vcoord[i], &index))
             BKT_FAIL(err, BKT_EFORMAT, "the chunk grid is too large");
-    if (f->n_rows == f->cap) {
-        size_t           cap = f->cap ? f->cap + f->cap / 2 : 64;
-        struct load_row *v   = reallocarray(f->rows, cap, sizeof *v);
-        if (!v)
-            BKT_NOMEM(err);
-        f->rows = v, f->cap = cap;
-    }
+    if (bkt_list_room(&f->rows, f->n_rows, &f->cap, sizeof *f->rows) < 0)
+        BKT_NOMEM(err);
     size_t k              = (size_t)(part - s->parts);
     f->rows[f->n_rows++] = (struct load_row){index,      c->addr - part->start,  c->size, c->mask,
                                              f->uris[k], f->uris[s->n_parts + k]};

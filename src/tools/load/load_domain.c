@@ -1,6 +1,4 @@
 /* One source into one domain. */
-#include "tools/load/load_one.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +8,132 @@
 #include "tools/bucket/names.h"
 #include "tools/bucket/snapshots.h"
 #include "tools/load/flatten_vds.h"
+#include "tools/load/load_domain.h"
 #include "tools/load/load_parts.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/core/filters.h"
+#include "vol/convert/rebuild.h"
 #include "vol/copy/copier.h"
 #include "vol/open/pointer_leave.h"
 #include "vol/vfd/store_driver.h"
+
+int load_map_read(const char *name, const struct bkt_settings *set, struct bkt_chunk_map *out,
+                  struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_store_closep) struct bkt_store *st = NULL;
+    BKT_CLEANUP(bkt_freep) char             *uri  = source_uri(name);
+    BKT_CLEANUP(bkt_freep) char             *key  = NULL;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
+    if (!uri)
+        BKT_NOMEM(err);
+    BKT_PASS(vfd_open_store(uri, set, &st, &key, err));
+    uint64_t size = 0;
+    BKT_TRY(err, bkt_store_head(st, key, &size, err), "%s", name);
+    if (size) /* by a range, since the size of objects that others wrote is limited */
+        BKT_TRY(err, bkt_store_get(st, key, 0, size, &json, err), "%s", name);
+    BKT_TRY(err, bkt_chunk_map_parse(json.ptr, json.len, out, err), "%s", name);
+    return BKT_OK;
+}
+
+/* ---- a dataset's survey ---- */
+
+static int take_segments(const struct bkt_map_dset *d, struct survey *s, struct bkt_err *err)
+{
+    s->segs = calloc(d->n_segs + 1, sizeof *s->segs);
+    if (!s->segs)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < d->n_segs; i++) {
+        char *uri = d->segs[i].file_uri ? source_uri(d->segs[i].file_uri) : NULL;
+        if (d->segs[i].file_uri && bkt_strs_take(&s->names, uri) < 0)
+            BKT_NOMEM(err);
+        s->segs[s->n_segs++] = (struct source_seg){uri, "", d->segs[i].offset, d->segs[i].size};
+    }
+    return BKT_OK;
+}
+
+int load_map_survey(const struct bkt_map_dset *d, struct survey *s, struct bkt_err *err)
+{
+    memset(s, 0, sizeof *s);
+    s->kind = d->kind;
+    s->rank = d->space.rank;
+    memcpy(s->dims, d->space.dims, sizeof s->dims);
+    memcpy(s->cdims, d->cdims, sizeof s->cdims);
+    memcpy(s->grid, d->grid, sizeof s->grid);
+    s->addr = d->offset, s->size = d->size;
+    if (d->kind == BKT_MAP_EXTERNAL)
+        return take_segments(d, s, err);
+    if (d->kind != BKT_MAP_CHUNKED)
+        return BKT_OK;
+    s->chunks = calloc(d->n_chunks + 1, sizeof *s->chunks);
+    if (!s->chunks)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < d->n_chunks; i++) {
+        const struct bkt_map_chunk *c = &d->chunks[i];
+        s->has_masks |= c->mask != 0;
+        s->chunks[i] = (struct survey_chunk){c->index, c->offset, c->size, c->mask};
+    }
+    s->n_chunks = d->n_chunks;
+    s->kind     = s->n_chunks ? BKT_MAP_CHUNKED : BKT_MAP_NONE;
+    return BKT_OK;
+}
+
+/* ---- a domain of the map alone ---- */
+
+static int load_map_source(const struct bkt_chunk_map *m, const struct bkt_settings *set, struct source **out,
+                    struct bkt_err *err)
+{
+    struct source *s = calloc(1, sizeof *s);
+    if (!s || !(s->name = strdup("chunk map")) || !(s->parts = calloc(m->n_files + 1, sizeof *s->parts))) {
+        source_close(s);
+        BKT_NOMEM(err);
+    }
+    s->set  = set;
+    s->file = s->fapl = H5I_INVALID_HID;
+    *out    = s;
+    for (size_t i = 0; i < m->n_files; i++) {
+        const struct bkt_map_file *f    = &m->files[i];
+        bool                       last = i + 1 == m->n_files;
+        struct source_part        *p    = &s->parts[s->n_parts++];
+        *p = (struct source_part){.uri = source_uri(f->uri), .start = f->start, .file_size = f->size,
+                                  .size = last ? UINT64_MAX - f->start : m->files[i + 1].start - f->start};
+        (void)snprintf(p->etag, sizeof p->etag, "%s", f->etag ? f->etag : "");
+        if (!p->uri)
+            BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+static int make_dataset(struct load *l, const struct bkt_map_dset *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(survey_fini) struct survey s     = {0};
+    BKT_CLEANUP(h5_closep) hid_t type = H5I_INVALID_HID, dcpl = H5I_INVALID_HID, space = H5I_INVALID_HID;
+    BKT_CLEANUP(h5_closep) hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
+    if (!d->type.len || !d->creation.len)
+        BKT_FAIL(err, BKT_EFORMAT, "the map has neither type nor creation list; name the file as well");
+    BKT_PASS(bkt_rebuild_encoded_type(&d->type, &type, err));
+    BKT_PASS(bkt_rebuild_encoded_dcpl(&d->creation, &dcpl, err));
+    if (H5Pset_create_intermediate_group(lcpl, 1) < 0)
+        return h5_fail(err, "making a link creation list");
+    BKT_PASS(bkt_convert_space(&d->space, &space, err));
+    BKT_PASS(load_map_survey(d, &s, err));
+    BKT_CLEANUP(h5_closep)
+    hid_t dst = bkt_filters_create(l->dst, d->path, type, space, lcpl, dcpl, H5I_INVALID_HID);
+    if (dst < 0)
+        return h5_fail(err, "making a dataset");
+    int rc = load_link_survey(l, &s, d->item_size, dst, d->path, err);
+    if (rc == 0)
+        load_tell(l, d->path, "no data: they can't be referred to, and no file is given to copy them from");
+    progress_add(l->progress, 0, 0, 1);
+    return rc < 0 ? rc : BKT_OK;
+}
+
+/* Make all datasets of l->map, with the groups above them. */
+static int load_map_all(struct load *l, struct bkt_err *err)
+{
+    for (size_t i = 0; i < l->map->n_dsets; i++)
+        BKT_TRY(err, make_dataset(l, &l->map->dsets[i], err), "%s", l->map->dsets[i].path);
+    return BKT_OK;
+}
 
 struct bkt_vobj *load_vobj(hid_t id) { return H5VLobject(id); }
 
@@ -91,38 +210,11 @@ static void left_out(void *arg, const char *path, const char *attr, const struct
 /* ---- what an interrupted load left ---- */
 
 /* Deletes the objects of a domain that was never completed. */
-struct sweep {
-    struct bkt_store *st;
-    struct bkt_buf    keys; /* each ended by a NUL */
-    size_t            n;
-};
-
-static int list_key(const struct bkt_listed *e, void *arg)
-{
-    struct sweep *s = arg;
-    s->n += !e->is_prefix;
-    return e->is_prefix ? BKT_OK : bkt_buf_add(&s->keys, e->key, strlen(e->key) + 1);
-}
-
 static void sweep(struct bkt_store *st, const struct bkt_id *root)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
-    struct sweep                             s      = {.st = st};
-    if (bkt_id_key(root, &prefix) < 0 || !bkt_id_is_v2(root))
-        return;
-    const char *slash = memrchr(prefix.ptr, '/', prefix.len);
-    bkt_buf_cut(&prefix, (size_t)(slash - (const char *)prefix.ptr) + 1);
-    if (bkt_store_list(st, bkt_buf_str(&prefix), "", list_key, &s, NULL) == BKT_OK) {
-        const char **keys = calloc(s.n + 1, sizeof *keys);
-        size_t       n    = 0;
-        for (size_t at = 0; keys && at < s.keys.len; at += strlen(keys[n++]) + 1)
-            keys[n] = (const char *)s.keys.ptr + at;
-        if (n && bkt_store_delete(st, keys, n, NULL) < 0)
-            bkt_trace(BKT_TRACE_STORE, "objects of an interrupted load in %s could not be deleted",
-                      bkt_buf_str(&prefix));
-        free(keys);
-    }
-    bkt_buf_fini(&s.keys);
+    if (bkt_id_is_v2(root) && bkt_remove_tree(st, root, NULL) < 0)
+        bkt_trace(BKT_TRACE_STORE, "objects of an interrupted load below %s could not be deleted",
+                  root->text);
 }
 
 /* Beside .domain.json, or where it will be: the root id of a load that has begun, or the journal of an
@@ -175,11 +267,8 @@ static int begin_new(struct load *l, struct bkt_err *err)
 static void journal_drop(struct bkt_domain *d)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (journal_key(d, &key) < 0)
-        return;
-    const char *one = bkt_buf_str(&key);
-    if (bkt_store_delete(bkt_domain_store(d), &one, 1, NULL) < 0)
-        bkt_trace(BKT_TRACE_STORE, "%s could not be deleted", one);
+    if (journal_key(d, &key) < 0 || bkt_key_delete(bkt_domain_store(d), bkt_buf_str(&key), NULL) < 0)
+        bkt_trace(BKT_TRACE_STORE, "%s could not be deleted", bkt_buf_str(&key));
 }
 
 static bool wants_snapshot(const struct load *l)
@@ -360,10 +449,8 @@ int load_made(struct load *l, const char *domain, hid_t fapl, int (*fill)(void *
     static const struct bkt_chunk_map nothing = {0};
     bool is_new = true;
     int  rc     = load_map_source(&nothing, l->set, &l->src, err);
-    if (rc == BKT_OK)
-        rc = load_target(l, domain, fapl, &is_new, err);
-    if (rc == BKT_OK)
-        rc = fill(arg, err);
+    rc = rc ? rc : load_target(l, domain, fapl, &is_new, err);
+    rc = rc ? rc : fill(arg, err);
     return load_end(l, rc, is_new, err);
 }
 
@@ -372,14 +459,10 @@ int load_one(struct load *l, const char *source, const char *domain, hid_t fapl,
     bool is_new = true;
     int rc = source ? source_open(source, l->o->driver, l->set, &l->src, err)
                     : load_map_source(l->map, l->set, &l->src, err);
-    if (rc == BKT_OK)
-        rc = load_target(l, domain, fapl, &is_new, err);
-    if (rc == BKT_OK)
-        rc = load_parts_begin(l, is_new, err);
-    if (rc == BKT_OK)
-        rc = copy_all(l, err);
-    if (rc == BKT_OK)
-        rc = load_parts_share(l, err);
+    rc = rc ? rc : load_target(l, domain, fapl, &is_new, err);
+    rc = rc ? rc : load_parts_begin(l, is_new, err);
+    rc = rc ? rc : copy_all(l, err);
+    rc = rc ? rc : load_parts_share(l, err);
     load_parts_free(l->parts);
     load_flat_free(l->flat);
     return load_end(l, rc, is_new, err);

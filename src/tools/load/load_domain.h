@@ -2,12 +2,16 @@
 #ifndef LOAD_H
 #define LOAD_H
 
+#include <string.h>
+
 #include "schema/json/chunk_locations.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/progress.h"
 #include "tools/source/hdf5_source.h"
 #include "tools/source/data_locations.h"
 #include "tools/cli/tool.h"
+#include "vol/convert/convert.h"
+#include "vol/copy/copier.h"
 #include "vol/core/vol.h"
 
 struct load_options {
@@ -47,6 +51,8 @@ void load_tell(void *load, const char *path, const char *what);
 
 /** The name of a file in references of the domain; free().  BKT_EACCES: the domain can't refer to it. */
 BKT_NODISCARD int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *err);
+/** Those of all files of the source. */
+BKT_NODISCARD int load_part_uris(struct load *l, struct bkt_strs *out, struct bkt_err *err);
 
 /** Open the file that references of the source call @p name; for struct bkt_copier_hooks. */
 BKT_NODISCARD int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *err);
@@ -78,9 +84,22 @@ struct load_rows {
 BKT_NODISCARD int load_table(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
                              const struct load_rows *rows, struct bkt_id *out, struct bkt_err *err);
 
-/** Make a new dataset without an extent to grow refer to chunks in many files, by a table that is made of @p
- * rows.
+/** Set the layout of a dataset whose chunks are in files, by a table. */
+static inline void load_set_table(struct bkt_layout *lay, unsigned rank, const uint64_t *cdims,
+                                  const struct bkt_id *table)
+{
+    lay->cls         = BKT_D_CHUNKED_REF_INDIRECT;
+    lay->rank        = rank;
+    lay->hdf5_chunks = false;
+    lay->chunk_table = *table;
+    memcpy(lay->dims, cdims, rank * sizeof *cdims);
+}
+/** Make a new dataset refer to chunks in many files, by a table that is made of @p rows.
  * @param cdims, grid  chunk shape, and chunks per dimension */
+BKT_NODISCARD int load_link_table(struct load *l, hid_t dst, unsigned rank, const uint64_t *cdims,
+                                  const uint64_t *grid, const uint64_t *maxgrid,
+                                  const struct load_rows *rows, struct bkt_err *err);
+/** The same for one without an extent to grow, counted as linked. */
 BKT_NODISCARD int load_link_rows(struct load *l, hid_t dst, unsigned rank, const uint64_t *cdims,
                                  const uint64_t *grid, const struct load_rows *rows, struct bkt_err *err);
 
@@ -91,7 +110,6 @@ BKT_NODISCARD int load_table_empty(struct load *l, unsigned rank, const uint64_t
 /** Open an object of the domain by its id. */
 BKT_NODISCARD int load_open_id(struct load *l, const struct bkt_id *id, hid_t *out, struct bkt_err *err);
 
-/* ---- load_copy.c ---- */
 /** Move the stored chunks s->chunks[at] .. +n-1.  1: done; 0: not possible, found at the first chunk of all;
  *  negative: failed. */
 BKT_NODISCARD int load_move_chunks(struct load *l, const struct survey *s, hid_t dst, size_t at, size_t n,
@@ -99,5 +117,46 @@ BKT_NODISCARD int load_move_chunks(struct load *l, const struct survey *s, hid_t
 /** Move stored chunks unchanged, many at a time.  1: done; 0: not possible; negative: failed. */
 BKT_NODISCARD int load_chunks(struct load *l, hid_t src_dset, hid_t dst_dset, const char *path,
                               struct bkt_err *err);
+
+/* ---- a chunk map: chunk-location JSON in the place of a file's own index ---- */
+/** Read and check a map; bkt_chunk_map_fini(). */
+BKT_NODISCARD int load_map_read(const char *name, const struct bkt_settings *set, struct bkt_chunk_map *out,
+                                struct bkt_err *err);
+/** The map's data of a dataset; survey_fini(). */
+BKT_NODISCARD int load_map_survey(const struct bkt_map_dset *d, struct survey *s, struct bkt_err *err);
+
+/* ---- one source, or many, into one domain ---- */
+/** Load a whole source into a new domain; @p source NULL: the content of l->map.
+ *  @p l: options, settings and progress are set.  A failure leaves no domain. */
+BKT_NODISCARD int load_one(struct load *l, const char *source, const char *domain, hid_t fapl,
+                           struct bkt_err *err);
+
+/** Load many sources into one domain, along l->o->extend.  @p failed: number of those that didn't fit; each
+ *  is reported. */
+BKT_NODISCARD int load_aggregate(struct load *l, char **sources, int n, const char *domain, hid_t fapl,
+                                 int *failed, struct bkt_err *err);
+
+/** The other processes: work until the first one ends.  @p l: options and settings are set. */
+BKT_NODISCARD int agg_shared_serve(struct load *l, char **sources, int n, const char *domain, hid_t fapl,
+                                   struct bkt_err *err);
+
+/** Load a domain without a source: @p fill makes its content.  A failure leaves no domain. */
+BKT_NODISCARD int load_made(struct load *l, const char *domain, hid_t fapl,
+                            int (*fill)(void *arg, struct bkt_err *err), void *arg, struct bkt_err *err);
+
+/* ---- steps of all ---- */
+/** Open the domain to append to, or create it from l->src.  Sets l->dst and l->file. */
+BKT_NODISCARD int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new,
+                              struct bkt_err *err);
+/** Store the domain, or after a failure drop what was made of it; close it and l->src.
+ *  @param rc  the outcome so far; returned, unless storing fails */
+BKT_NODISCARD int load_end(struct load *l, int rc, bool is_new, struct bkt_err *err);
+struct bkt_copier_options load_copier_options(struct load *l);
+
+/** The journal beside the domain's document until a load has ended: the root's id of a new domain, whose
+ *  objects the next run deletes if this one is killed, or where an append began (gather_plan.h).  Empty:
+ * there is none. */
+BKT_NODISCARD int load_journal_read(struct load *l, struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int load_journal_write(struct load *l, const char *text, struct bkt_err *err);
 
 #endif

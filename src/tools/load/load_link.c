@@ -5,7 +5,6 @@
 
 #include "base/num.h"
 #include "schema/edit/edit.h"
-#include "tools/load/chunk_map_source.h"
 #include "tools/load/load_domain.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/core/filters.h"
@@ -98,6 +97,17 @@ int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *e
     256 /* chunks that are listed in the layout itself, 8 KiB of JSON: a table costs a reader two round      \
            trips */
 
+int load_part_uris(struct load *l, struct bkt_strs *out, struct bkt_err *err)
+{
+    for (size_t k = 0; k < l->src->n_parts; k++) {
+        char *uri = NULL;
+        BKT_PASS(load_file_uri(l, l->src->parts[k].uri, &uri, err));
+        if (bkt_strs_take(out, uri) < 0)
+            BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
 /* No chunk of a new dataset is stored yet, so its layout can still change. */
 static int new_dset(const struct load *l, hid_t dst, struct bkt_dset **out, struct bkt_err *err)
 {
@@ -175,7 +185,7 @@ struct placed { /* the places of a dataset's chunks in the source's files */
     const struct source      *src;
     bool                      straddle, several;
     const struct source_part *only;
-    char                    **names; /* names of the parts in the domain, if there are several */
+    struct bkt_strs           names; /* names of the parts in the domain, if there are several */
 };
 
 static void get_row(void *arg, size_t i, struct load_row *out)
@@ -185,10 +195,12 @@ static void get_row(void *arg, size_t i, struct load_row *out)
     const struct source_part  *at = p->straddle ? NULL : source_part_of(p->src, c->addr, c->size);
     *out = (struct load_row){c->index, at ? c->addr - at->start : c->addr, c->size, c->mask, NULL, NULL};
     if (at && p->several) {
-        out->uri  = p->names[at - p->src->parts];
+        out->uri  = p->names.v[at - p->src->parts];
         out->etag = at->etag;
     }
 }
+
+static void placed_fini(struct placed *p) { bkt_strs_fini(&p->names); }
 
 static int list_chunks(struct bkt_layout *lay, struct placed *p, struct bkt_err *err)
 {
@@ -211,7 +223,6 @@ static int list_chunks(struct bkt_layout *lay, struct placed *p, struct bkt_err 
 
 static int place(const struct load *l, const struct survey *s, struct placed *p, struct bkt_err *err)
 {
-    *p = (struct placed){.s = s, .src = l->src};
     for (size_t i = 0; i < s->n_chunks; i++) {
         const struct source_part *at = source_part_of(l->src, s->chunks[i].addr, s->chunks[i].size);
         p->straddle |= !at;
@@ -229,27 +240,18 @@ static int table_of(struct load *l, struct placed *p, const struct bkt_dset *ds,
     const struct survey *s = p->s;
     struct load_rows     rows = {s->n_chunks, get_row, p};
     uint64_t             maxgrid[BKT_MAX_RANK];
-    int                  rc = BKT_OK;
     for (unsigned d = 0; d < s->rank; d++)
         maxgrid[d] = ds->space.maxdims[d] == BKT_UNLIMITED ? BKT_UNLIMITED
                                                            : bkt_ceil_div(ds->space.maxdims[d], s->cdims[d]);
-    p->names = calloc(l->src->n_parts + 1, sizeof *p->names);
-    if (!p->names)
-        BKT_NOMEM(err);
-    for (size_t k = 0; p->several && k < l->src->n_parts && rc == BKT_OK; k++)
-        rc = load_file_uri(l, l->src->parts[k].uri, &p->names[k], err);
-    if (rc == BKT_OK)
-        rc = load_table(l, s->rank, s->grid, maxgrid, &rows, id, err);
-    for (size_t k = 0; k < l->src->n_parts; k++)
-        free(p->names[k]);
-    free(p->names);
-    return rc;
+    if (p->several)
+        BKT_PASS(load_part_uris(l, &p->names, err));
+    return load_table(l, s->rank, s->grid, maxgrid, &rows, id, err);
 }
 
 static int link_chunked(struct load *l, const struct survey *s, hid_t dst, struct bkt_err *err)
 {
-    struct placed    p;
-    struct bkt_id    id;
+    BKT_CLEANUP(placed_fini) struct placed p = {.s = s, .src = l->src};
+    struct bkt_id    id = {.text = ""};
     struct bkt_dset *ds;
     BKT_PASS(new_dset(l, dst, &ds, err));
     BKT_PASS(place(l, s, &p, err));
@@ -258,36 +260,32 @@ static int link_chunked(struct load *l, const struct survey *s, hid_t dst, struc
         BKT_PASS(table_of(l, &p, ds, &id, err));
     BKT_PASS(new_dset(l, dst, &ds, err));
     struct bkt_layout *lay = &ds->layout;
-    lay->cls               = BKT_D_CHUNKED_REF_INDIRECT;
-    lay->rank              = s->rank;
-    lay->hdf5_chunks       = false;
-    for (unsigned d = 0; d < s->rank; d++)
-        lay->dims[d] = s->cdims[d];
+    load_set_table(lay, s->rank, s->cdims, &id);
     if (p.straddle) {
         BKT_PASS(link_joined(l, lay, err));
     } else if (!p.several && p.only) {
         lay->file_etag = dup_or_null(p.only->etag);
         BKT_PASS(load_file_uri(l, p.only->uri, &lay->file_uri, err));
     }
-    if (!table)
-        return list_chunks(lay, &p, err);
-    lay->chunk_table = id;
+    return table ? BKT_OK : list_chunks(lay, &p, err);
+}
+
+int load_link_table(struct load *l, hid_t dst, unsigned rank, const uint64_t *cdims, const uint64_t *grid,
+                    const uint64_t *maxgrid, const struct load_rows *rows, struct bkt_err *err)
+{
+    struct bkt_id    id;
+    struct bkt_dset *ds;
+    BKT_PASS(new_dset(l, dst, &ds, err));
+    BKT_PASS(load_table(l, rank, grid, maxgrid, rows, &id, err));
+    BKT_PASS(new_dset(l, dst, &ds, err));
+    load_set_table(&ds->layout, rank, cdims, &id);
     return BKT_OK;
 }
 
 int load_link_rows(struct load *l, hid_t dst, unsigned rank, const uint64_t *cdims, const uint64_t *grid,
                    const struct load_rows *rows, struct bkt_err *err)
 {
-    struct bkt_id    id;
-    struct bkt_dset *ds;
-    BKT_PASS(new_dset(l, dst, &ds, err));
-    BKT_PASS(load_table(l, rank, grid, grid, rows, &id, err));
-    BKT_PASS(new_dset(l, dst, &ds, err));
-    ds->layout.cls         = BKT_D_CHUNKED_REF_INDIRECT;
-    ds->layout.rank        = rank;
-    ds->layout.hdf5_chunks = false;
-    memcpy(ds->layout.dims, cdims, rank * sizeof *cdims);
-    ds->layout.chunk_table = id;
+    BKT_PASS(load_link_table(l, dst, rank, cdims, grid, grid, rows, err));
     l->n_linked++;
     progress_add(l->progress, 0, rows->n, 1);
     return BKT_OK;
@@ -345,4 +343,108 @@ int load_link(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt
         return 0;
     }
     return load_link_survey(l, &s, H5Tget_size(type), dst, path, err);
+}
+
+/* ---- by copy: stored chunks are read many at a time, and stored again as they are ---- */
+
+/* Bytes of chunks in memory at once, besides those that the connector holds: fewer take longer, more take
+ * more memory. */
+#define BATCH_BYTES ((uint64_t)64 << 20)
+
+struct batch {
+    const struct survey_chunk *chunks;
+    size_t                     n;
+    struct source_read        *reads;
+    unsigned char             *bytes;
+};
+
+static void batch_fini(struct batch *b)
+{
+    free(b->reads);
+    free(b->bytes);
+}
+
+static int read_batch(struct load *l, struct batch *b, struct bkt_err *err)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < b->n; i++)
+        if (!bkt_add_u64(total, b->chunks[i].size, &total))
+            BKT_FAIL(err, BKT_EFORMAT, "chunks of more than 2^64 bytes");
+    b->reads = calloc(b->n + 1, sizeof *b->reads);
+    b->bytes = malloc((size_t)total + 1);
+    if (!b->reads || !b->bytes)
+        BKT_NOMEM(err);
+    uint64_t at = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        b->reads[i] = (struct source_read){b->chunks[i].addr, b->chunks[i].size, b->bytes + at};
+        at += b->chunks[i].size;
+    }
+    int rc = source_read(l->src, b->reads, b->n, err);
+    return rc < 0 && rc != BKT_ENOMEM && rc != BKT_ECANCEL ? BKT_EFORMAT
+                                                           : rc; /* unreadable, whatever the reason */
+}
+
+static herr_t write_chunk(const struct survey *s, hid_t dst, const struct survey_chunk *c, const void *bytes)
+{
+    hsize_t  offset[BKT_MAX_RANK];
+    uint64_t left = c->index;
+    for (unsigned d = s->rank; d-- > 0; left /= s->grid[d])
+        offset[d] = left % s->grid[d] * s->cdims[d];
+    return H5Dwrite_chunk(dst, H5P_DEFAULT, c->mask, offset, (size_t)c->size, bytes);
+}
+
+int load_move_chunks(struct load *l, const struct survey *s, hid_t dst, size_t at, size_t n,
+                     struct bkt_err *err)
+{
+    BKT_CLEANUP(batch_fini) struct batch b = {.chunks = s->chunks + at, .n = n};
+    BKT_PASS(read_batch(l, &b, err));
+    for (size_t i = 0; i < n; i++)
+        if (write_chunk(s, dst, &b.chunks[i], b.reads[i].to) < 0) {
+            if (at + i == 0) { /* stored in another shape or form here: copied by elements */
+                (void)H5Eclear2(H5E_DEFAULT);
+                return 0;
+            }
+            return h5_fail(err, "storing a chunk");
+        }
+    return 1;
+}
+
+/* If data can't be copied because a file is missing, the copy keeps the reference to it. */
+static int load_external(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+{
+    BKT_CLEANUP(survey_fini) struct survey s = {0};
+    BKT_PASS(survey_dataset(l->src, src, &s, err));
+    if (!s.missing)
+        return 0;
+    load_tell(l, path, "not copied but linked: a file of its external data is missing");
+    return load_link(l, src, dst, path, err);
+}
+
+int load_chunks(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+{
+    BKT_CLEANUP(survey_fini) struct survey s    = {0};
+    BKT_CLEANUP(h5_closep) hid_t           type = H5Dget_type(src);
+    BKT_CLEANUP(h5_closep) hid_t           dcpl = H5Dget_create_plist(src);
+    if (type < 0 || dcpl < 0)
+        return h5_unreadable(err, "asking for a datatype");
+    if (H5Pget_external_count(dcpl) > 0)
+        return load_external(l, src, dst, path, err);
+    if (H5Pget_layout(dcpl) != H5D_CHUNKED || !bkt_copier_is_plain(type) ||
+        !bkt_filters_agree(src, dst))
+        return 0;
+    BKT_PASS(survey_dataset(l->src, src, &s, err));
+    for (size_t i = 0; i < s.n_chunks;) {
+        size_t   n     = 0;
+        uint64_t bytes = 0;
+        while (i + n < s.n_chunks && n < BKT_TOOL_BATCH &&
+               (n == 0 || bytes + s.chunks[i + n].size <= BATCH_BYTES))
+            bytes += s.chunks[i + n++].size;
+        BKT_PASS(interrupt_check(err));
+        int rc = load_move_chunks(l, &s, dst, i, n, err);
+        if (rc <= 0)
+            return rc;
+        progress_add(l->progress, bytes, n, 0);
+        i += n;
+    }
+    return 1;
 }

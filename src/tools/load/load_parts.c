@@ -1,5 +1,6 @@
 #include "tools/load/load_parts.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,12 +8,202 @@
 #include "base/num.h"
 #include "chunk/write/write.h"
 #include "schema/edit/edit.h"
-#include "tools/load/load_one.h"
+#include "tools/cli/tool.h"
+#include "tools/load/load_domain.h"
 #include "tools/load/parts.h"
 #include "tools/share/processes.h"
 #include "tools/share/share.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/core/filters.h"
+#include "vol/copy/copier.h"
+#include "vol/core/vol.h"
+#include "vol/dataset/raw_files.h"
+
+#define BLOCK                                                                                                \
+    ((uint64_t)4 << 20) /* bytes of a block of a dataset that has no chunks; as a request of download */
+
+static bool is_inside(hid_t dset)
+{
+    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dset);
+    const struct bkt_vobj *o = bkt_vobj_of_id(dset);
+    if (dcpl < 0 || H5Pget_external_count(dcpl) > 0 || (o && bkt_is_external(o)))
+        return false;
+    H5D_layout_t layout = H5Pget_layout(dcpl);
+    return layout == H5D_CHUNKED || layout == H5D_CONTIGUOUS;
+}
+
+bool parts_possible(hid_t from, hid_t to)
+{
+    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(from), space = H5Dget_space(from);
+    hssize_t n = space < 0 || H5Sget_simple_extent_ndims(space) < 1 ? 0 : H5Sget_simple_extent_npoints(space);
+    bool fits = type >= 0 && n > 0 && (uint64_t)n >= PARTS_LEAST / bkt_max_u64(H5Tget_size(type), 1) &&
+                bkt_copier_is_plain(type) && is_inside(from) && is_inside(to);
+    H5D_space_status_t status = H5D_SPACE_STATUS_PART_ALLOCATED;
+    if (fits && H5Dget_space_status(from, &status) < 0)
+        status = H5D_SPACE_STATUS_PART_ALLOCATED;
+    (void)H5Eclear2(H5E_DEFAULT);
+    return fits && status != H5D_SPACE_STATUS_NOT_ALLOCATED;
+}
+
+/* ---- the list ---- */
+
+static bool shape(hid_t dset, struct bkt_written *w)
+{
+    const struct bkt_dset *ds = &bkt_vobj_of_id(dset)->obj->dset;
+    const struct bkt_layout *lay = &ds->layout;
+    struct bkt_blocks b;
+    uint64_t all = 1;
+    hsize_t dims[H5S_MAX_RANK];
+    w->rank = ds->space.rank;
+    for (unsigned d = 0; d < w->rank; d++)
+        dims[d] = ds->space.dims[d];
+    bool chunks = lay->rank == w->rank && lay->cls != BKT_D_CONTIGUOUS_REF;
+    bkt_blocks_begin(&b, w->rank, dims, NULL, bkt_max_u64(BLOCK / bkt_max_u64(ds->type->size, 1), 1));
+    for (unsigned d = 0; d < w->rank; d++) {
+        w->cdims[d] = chunks ? lay->dims[d] : b.step[d];
+        w->grid[d] = w->cdims[d] ? bkt_ceil_div(dims[d], w->cdims[d]) : 0;
+        if (!w->grid[d] || !bkt_mul_u64(all, w->grid[d], &all))
+            return false;
+    }
+    return true;
+}
+
+int parts_list(hid_t dset, hid_t from, struct bkt_written *w, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_written_fini) struct bkt_written grid = {.v = NULL};
+    hsize_t hi[H5S_MAX_RANK] = {0}, lo[H5S_MAX_RANK] = {0};
+    if (!shape(dset, &grid))
+        BKT_FAIL(err, BKT_EFORMAT, "a dataset's chunk grid is impossible");
+    if (bkt_written_listable(from) && bkt_written_list(from, w)) {
+        if (w->no_grid) {
+            w->n = 0;
+            return BKT_OK;
+        }
+        if (bkt_written_regrid(w, &grid) == BKT_OK) {
+            (void)bkt_written_hole(w, hi); /* sorts, each once */
+            return BKT_OK;
+        }
+        bkt_written_fini(w);
+    }
+    *w = grid;
+    memset(&grid, 0, sizeof grid);
+    for (unsigned d = 0; d < w->rank; d++)
+        hi[d] = w->grid[d] - 1;
+    int rc = bkt_written_cells(w, lo, hi);
+    return rc < 0 ? BKT_ERR(err, rc, "a dataset has too many chunks for a list of them") : BKT_OK;
+}
+
+uint64_t parts_chunk_bytes(const struct bkt_written *w, size_t elem_size)
+{
+    uint64_t n = elem_size;
+    for (unsigned d = 0; d < w->rank; d++)
+        if (!bkt_mul_u64(n, w->cdims[d], &n))
+            return UINT64_MAX;
+    return n;
+}
+
+uint64_t parts_share(uint64_t total)
+{
+    return bkt_min_u64(BKT_TOOL_BLOCK, bkt_max_u64(total / (2 * bkt_processes_size()), PARTS_LEAST));
+}
+
+size_t parts_next(const struct bkt_written *w, size_t i, uint64_t bytes, uint64_t share)
+{
+    uint64_t n = bkt_max_u64(share / bkt_max_u64(bytes, 1), 1);
+    return (size_t)bkt_min_u64(w->n - i, bkt_min_u64(n, PARTS_CHUNKS));
+}
+
+/* ---- as bytes ---- */
+
+static int emit_list(const struct bkt_written *w, size_t i, size_t n, struct bkt_buf *out)
+{
+    BKT_PASS(bkt_buf_add_le(out, 1, w->rank));
+    for (unsigned d = 0; d < w->rank; d++) {
+        BKT_PASS(bkt_buf_add_le(out, 8, w->cdims[d]));
+        BKT_PASS(bkt_buf_add_le(out, 8, w->grid[d]));
+    }
+    BKT_PASS(bkt_buf_add_le(out, 4, n));
+    for (; n > 0; i++, n--) {
+        BKT_PASS(bkt_buf_add_le(out, 8, w->v[i].index));
+        BKT_PASS(bkt_buf_add_le(out, 8, w->v[i].size));
+        BKT_PASS(bkt_buf_add_le(out, 4, w->v[i].mask));
+    }
+    return BKT_OK;
+}
+
+int parts_parse(struct bkt_rd *r, struct bkt_written *w, struct bkt_err *err)
+{
+    uint64_t all = 1;
+    bool good = (w->rank = (unsigned)bkt_rd_le(r, 1)) <= H5S_MAX_RANK;
+    for (unsigned d = 0; good && d < w->rank; d++) {
+        w->cdims[d] = bkt_rd_le(r, 8);
+        w->grid[d] = bkt_rd_le(r, 8);
+        good = w->cdims[d] && w->grid[d] && bkt_mul_u64(all, w->grid[d], &all);
+    }
+    uint64_t n = good ? bkt_rd_le(r, 4) : 0;
+    good = good && r->ok && n <= bkt_rd_left(r) / 20;
+    w->v = good ? calloc((size_t)n + 1, sizeof *w->v) : NULL;
+    if (good && !w->v)
+        BKT_NOMEM(err);
+    for (; good && w->n < n; w->n++) {
+        w->v[w->n].index = bkt_rd_le(r, 8);
+        w->v[w->n].size = bkt_rd_le(r, 8);
+        w->v[w->n].mask = (uint32_t)bkt_rd_le(r, 4);
+        good = w->v[w->n].index < all;
+    }
+    return good && r->ok ? BKT_OK : BKT_ERR(err, BKT_EFORMAT, "a malformed part of a dataset");
+}
+
+static int emit(struct bkt_buf *out, const char *kinds, va_list ap)
+{
+    for (; *kinds; kinds++)
+        if (*kinds == 'w') {
+            const struct bkt_written *w = va_arg(ap, const struct bkt_written *);
+            size_t i = va_arg(ap, size_t);
+            BKT_PASS(emit_list(w, i, va_arg(ap, size_t), out));
+        } else if (*kinds == 't') {
+            const char *text = va_arg(ap, const char *);
+            size_t n = strlen(text);
+            BKT_PASS(bkt_buf_add_le(out, 4, n));
+            BKT_PASS(bkt_buf_add(out, text, n));
+        } else if (*kinds == 'i') {
+            BKT_PASS(bkt_buf_add(out, va_arg(ap, const struct bkt_id *)->text, BKT_ID_LEN));
+        } else {
+            uint64_t v = *kinds == '1' ? va_arg(ap, unsigned) : va_arg(ap, uint64_t);
+            BKT_PASS(bkt_buf_add_le(out, (unsigned)(*kinds - '0'), v));
+        }
+    return BKT_OK;
+}
+
+int parts_say(struct bkt_buf *out, struct bkt_err *err, const char *kinds, ...)
+{
+    va_list ap;
+    va_start(ap, kinds);
+    int rc = emit(out, kinds, ap);
+    va_end(ap);
+    return rc < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+}
+
+int parts_parse_text(struct bkt_rd *r, char **out, struct bkt_err *err)
+{
+    size_t n = (size_t)bkt_rd_le(r, 4);
+    const char *text = bkt_rd_take(r, n);
+    if (!text)
+        BKT_FAIL(err, BKT_EFORMAT, "a malformed text of another process");
+    *out = strndup(text, n);
+    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+int parts_parse_id(struct bkt_rd *r, struct bkt_id *out, struct bkt_err *err)
+{
+    char text[BKT_ID_LEN + 1] = "";
+    const char *id = bkt_rd_take(r, BKT_ID_LEN);
+    if (id)
+        memcpy(text, id, BKT_ID_LEN);
+    if (!bkt_id_set(out, text))
+        BKT_FAIL(err, BKT_EFORMAT, "a malformed id in a message of another process");
+    return BKT_OK;
+}
 
 enum { PART_STORED, PART_ELEMENTS }; /* of a unit: chunks as they are stored; elements */
 
@@ -95,24 +286,6 @@ int load_parts_wait(struct load *l, hid_t src, hid_t dst, const char *path, stru
 
 /* ---- units ---- */
 
-static int unit_begin(struct bkt_buf *unit, int kind, const struct waiting *w)
-{
-    bkt_buf_clear(unit);
-    BKT_PASS(bkt_buf_add_le(unit, 1, (unsigned)kind));
-    BKT_PASS(bkt_buf_add(unit, w->id.text, BKT_ID_LEN));
-    return parts_emit_text(unit, w->path);
-}
-
-/* The chunks' places go along, so that other processes need not read the source's index. */
-static int emit_stored(const struct survey *s, const struct bkt_written *w, size_t i, size_t n,
-                       struct bkt_buf *unit)
-{
-    BKT_PASS(parts_emit(w, i, n, unit));
-    for (size_t k = i; k < i + n; k++)
-        BKT_PASS(bkt_buf_add_le(unit, 8, s->chunks[k].addr));
-    return BKT_OK;
-}
-
 static int put_stored(struct load *l, struct bkt_share *sh, const struct waiting *x, hid_t src,
                       struct bkt_err *err)
 {
@@ -138,8 +311,10 @@ static int put_stored(struct load *l, struct bkt_share *sh, const struct waiting
         uint64_t bytes = w.v[i].size;
         for (n = 1; i + n < w.n && n < PARTS_CHUNKS && bytes + w.v[i + n].size <= parts_share(total); n++)
             bytes += w.v[i + n].size;
-        if (unit_begin(&unit, PART_STORED, x) < 0 || emit_stored(&s, &w, i, n, &unit) < 0)
-            BKT_NOMEM(err);
+        bkt_buf_clear(&unit);
+        BKT_PASS(parts_say(&unit, err, "1itw", PART_STORED, &x->id, x->path, &w, i, n));
+        for (size_t k = i; k < i + n; k++) /* so that other processes need not read the source's index */
+            BKT_PASS(parts_say(&unit, err, "8", s.chunks[k].addr));
         BKT_PASS(bkt_share_put(sh, &unit, err));
     }
     return BKT_OK;
@@ -156,8 +331,8 @@ static int put_elements(struct bkt_share *sh, const struct waiting *x, hid_t src
     (void)bkt_mul_u64(bytes, w.n, &total);
     for (size_t i = 0, n; i < w.n; i += n) {
         n = parts_next(&w, i, bytes, parts_share(total));
-        if (unit_begin(&unit, PART_ELEMENTS, x) < 0 || parts_emit(&w, i, n, &unit) < 0)
-            BKT_NOMEM(err);
+        bkt_buf_clear(&unit);
+        BKT_PASS(parts_say(&unit, err, "1itw", PART_ELEMENTS, &x->id, x->path, &w, i, n));
         BKT_PASS(bkt_share_put(sh, &unit, err));
     }
     return BKT_OK;
@@ -235,9 +410,7 @@ static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct b
         BKT_FAIL(err, rc, "%s", path);
     for (size_t i = 0; i < w.n; i++)
         bytes += w.v[i].size;
-    if (bkt_buf_add_le(result, 8, bytes) < 0 || bkt_buf_add_le(result, 4, w.n) < 0)
-        BKT_NOMEM(err);
-    return BKT_OK;
+    return parts_say(result, err, "84", bytes, w.n);
 }
 
 static int take(void *arg, struct bkt_rd *result, struct bkt_err *err)
@@ -256,8 +429,7 @@ static int put_all(struct load *l, struct bkt_share *s, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
     const struct load_parts *p = l->parts;
-    if (bkt_buf_add(&news, bkt_domain_root(l->file->dom)->text, BKT_ID_LEN) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS(parts_say(&news, err, "i", bkt_domain_root(l->file->dom)));
     BKT_PASS(bkt_share_news(s, &news, err));
     for (size_t i = 0; i < p->n; i++) {
         BKT_CLEANUP(h5_closep)

@@ -11,6 +11,7 @@
 
 #include "base/os/clock.h"
 #include "tools/cli/interrupt.h"
+#include "tools/load/parts.h"
 #include "tools/share/share.h"
 
 struct board { /* shared by all processes */
@@ -109,7 +110,7 @@ static int work_among(void *arg, struct bkt_rd *unit, struct bkt_buf *result, st
     bool good = a->c->one(a->c->arg, (int)i) == 0;
     if (!good)
         BKT_PASS(interrupt_check(err)); /* it was stopped: that is the reason */
-    return bkt_buf_add_le(result, 1, good) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    return parts_say(result, err, "1", good);
 }
 
 static int take_among(void *arg, struct bkt_rd *result, struct bkt_err *err)
@@ -129,12 +130,13 @@ static int take_among(void *arg, struct bkt_rd *result, struct bkt_err *err)
 int load_among(const struct load_crowd *c, int *failed, int *left, struct bkt_err *err)
 {
     struct among a = {.c = c, .shown = bkt_clock_now()};
-    struct bkt_share s = {.work = work_among, .take = take_among, .arg = &a, .check = interrupt_check};
+    struct bkt_share s = {
+        .work = work_among, .take = take_among, .arg = &a, .most = SIZE_MAX, .check = interrupt_check};
     int rc = bkt_share_begin(&s, err);
     for (int i = 0; i < c->n && rc == BKT_OK; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
-        rc = bkt_buf_add_le(&unit, 4, (uint64_t)i) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory")
-                                                       : bkt_share_put(&s, &unit, err);
+        rc = parts_say(&unit, err, "4", (uint64_t)i);
+        rc = rc ? rc : bkt_share_put(&s, &unit, err);
     }
     rc = bkt_share_finish(&s, rc, err);
     *failed = a.failed;

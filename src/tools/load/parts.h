@@ -32,16 +32,17 @@ uint64_t parts_share(uint64_t total);
 /** Bytes of a chunk in memory. */
 uint64_t parts_chunk_bytes(const struct bkt_written *w, size_t elem_size);
 
-/** Chunks @p i .. +n-1 of a list as bytes for another process, and back.
+/** Chunks of a list that parts_say() has added.
  *  @param w  all zero; bkt_written_fini(), whatever is returned.  BKT_EFORMAT */
-BKT_NODISCARD int parts_emit(const struct bkt_written *w, size_t i, size_t n, struct bkt_buf *out);
 BKT_NODISCARD int parts_parse(struct bkt_rd *r, struct bkt_written *w, struct bkt_err *err);
 
 /** Take the id of an object.  BKT_EFORMAT */
 BKT_NODISCARD int parts_parse_id(struct bkt_rd *r, struct bkt_id *out, struct bkt_err *err);
 
-/** A text for another process, and back: the caller's, free(). */
-BKT_NODISCARD int parts_emit_text(struct bkt_buf *out, const char *text);
+/** Add to a message.  @p kinds: 1 unsigned, as a byte; 4, 8 uint64_t, as so many bytes; t a text; i a struct
+ *  bkt_id *; w, size_t: chunks i .. +n-1 of a list.  BKT_ENOMEM is reported. */
+BKT_NODISCARD int parts_say(struct bkt_buf *out, struct bkt_err *err, const char *kinds, ...);
+/** A text of a message: the caller's, free(). */
 BKT_NODISCARD int parts_parse_text(struct bkt_rd *r, char **out, struct bkt_err *err);
 
 #endif

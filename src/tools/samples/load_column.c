@@ -327,12 +327,6 @@ static int add_all(struct column *c, struct bkt_err *err)
 
 /* ---- the domain ---- */
 
-static int by_index(const void *a, const void *b)
-{
-    const struct row *x = a, *y = b;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
 static void get_row(void *arg, size_t i, struct load_row *out)
 {
     const struct column *c = arg;
@@ -387,7 +381,7 @@ static int make_samples(struct column *c, bool *shapes, struct bkt_err *err)
         return h5_fail(err, "making the dataset of samples");
     if (!bkt_filters_agree(dset, c->first))
         BKT_FAIL(err, BKT_EUNSUP, "its filters get other parameters in a dataset of this shape");
-    qsort(c->rows, c->n_rows, sizeof *c->rows, by_index);
+    qsort(c->rows, c->n_rows, sizeof *c->rows, bkt_by_number);
     return load_link_rows(c->l, dset, rank, cdims, grid, &rows, err);
 }
 

@@ -2,7 +2,7 @@
 #ifndef LOAD_COLUMN_H
 #define LOAD_COLUMN_H
 
-#include "tools/load/load_one.h"
+#include "tools/load/load_domain.h"
 
 /** Make @p domain: `samples` refers to the chunks of the samples in their files, in the order of their names,
  * which are in `names`.  If all samples have the same shape, it is (n, *shape), else (n, ...) with the

@@ -84,8 +84,7 @@ int npy_head(hid_t type, int rank, const hsize_t *shape, struct bkt_buf *out, st
                           i + 1 < rank ? ", "
                           : rank == 1  ? ","
                                        : "");
-    if (rc == BKT_OK)
-        rc = bkt_buf_add_str(&dict, "), }");
+    rc = rc ? rc : bkt_buf_add_str(&dict, "), }");
     while (rc == BKT_OK && (10 + dict.len + 1) % 64)
         rc = bkt_buf_add_str(&dict, " ");
     unsigned char head[10] = "\x93NUMPY\x01";

@@ -24,27 +24,7 @@ int sample_cat(struct sample_tool *s);
 int sample_put(struct sample_tool *s);
 int sample_verify(struct sample_tool *s);
 
-/* ---- sample_files.c ---- */
-/** A file of a repository. */
-struct sample_use {
-    int      format;
-    char     uid[H5BUCKET_UID_MAX];
-    bool     stored;    /* it is in the list of the store */
-    uint64_t records;   /* distinct records that name it */
-    int      rc;        /* < 0: it can't be opened; `why` has the reason */
-    char     why[256];
-    uint64_t used, all; /* rows; all 0: unknown */
-};
-struct sample_files {
-    struct sample_use *v;
-    size_t             n, cap;
-};
-/** Find the files of a repository: by the records of its names, and by a list of the store if it can be
- * listed. */
-BKT_NODISCARD int sample_files_find(struct sample_tool *s, struct sample_files *out, struct bkt_err *err);
-void sample_files_fini(struct sample_files *f);
-
-/* ---- sample_read.c: samples read in batches, each verified ---- */
+/* ---- samples read in batches, each verified ---- */
 #define SAMPLE_BATCH 256 /* samples that are read side by side */
 
 /** Read @p n records, as many side by side as memory allows.  @p each is called for each, in order; a

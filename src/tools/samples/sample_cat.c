@@ -199,8 +199,7 @@ int sample_cat(struct sample_tool *s)
     if (!s->n_args && !bkt_tool_has(s->t, "records"))
         return bkt_tool_usage(s->t, "cat: no sample is named");
     int rc = select_all(&c, &s->t->err);
-    if (rc == BKT_OK)
-        rc = write_all(&c, bkt_tool_opt(s->t, "output"), &s->t->err);
+    rc = rc ? rc : write_all(&c, bkt_tool_opt(s->t, "output"), &s->t->err);
     selection_fini(&c.sel);
     return rc < 0 ? rc : c.n_failed ? BKT_EXIT_FAIL : BKT_EXIT_OK;
 }

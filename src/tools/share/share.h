@@ -29,7 +29,7 @@ struct bkt_share {
     bkt_share_work_fn *work;
     bkt_share_take_fn *take;
     void *arg;
-    size_t most;                       /* units that may wait; more are worked on at once.  0: any number */
+    size_t most;  /* units that may wait; more are worked on at once.  0: as many as there are processes */
     bool salvage; /* take results after a failure, too */
     int (*check)(struct bkt_err *err); /* negative: the user wants to stop */
 

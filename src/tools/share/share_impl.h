@@ -38,11 +38,7 @@ void bkt_msg_fini(struct bkt_msg *m);
 /** Another process sends its texts before they grow long. */
 int bkt_msg_send_long_text(struct bkt_err *err);
 
-/** share.c: the first process handles messages and deals units. */
-int bkt_share_hear(struct bkt_err *err);
-/** serve.c: another process looks for messages.  Negative: it is to stop. */
-int bkt_serve_look(struct bkt_err *err);
-/** serve.c: answer messages without working, until the verb has ended. */
+/** share.c: answer messages without working, until the verb has ended. */
 BKT_NODISCARD int bkt_serve_end(struct bkt_err *err);
 
 #endif

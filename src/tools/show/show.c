@@ -260,8 +260,7 @@ void bkt_jout_space(struct bkt_jout *j, const char *key, const struct bkt_space 
 void bkt_jout_layout(struct bkt_jout *j, const struct bkt_dset *ds)
 {
     const struct bkt_layout *l = &ds->layout;
-    bkt_jout_str(j, "layout", bkt_show_layout(l->cls));
-    bkt_jout_str(j, "created_as", bkt_show_layout(l->user_cls));
+    bkt_jout_members(j, "layout:s created_as:s", bkt_show_layout(l->cls), bkt_show_layout(l->user_cls));
     if (l->cls != BKT_D_NONE && l->rank)
         bkt_jout_dims(j, "chunk", l->dims, l->rank);
     bkt_jout_open(j, "filters", '[');
@@ -282,8 +281,7 @@ void bkt_jout_where(struct bkt_jout *j, const struct bkt_extent_use *u)
     bkt_jout_open(j, "storage", '{');
     bkt_jout_str(j, "where", u->linked ? "files" : "objects");
     if (u->known) {
-        bkt_jout_u64(j, "chunks", u->n);
-        bkt_jout_u64(j, "bytes", u->bytes);
+        bkt_jout_members(j, "chunks:n bytes:n", u->n, u->bytes);
     } else {
         bkt_jout_null(j, "chunks");
         bkt_jout_null(j, "bytes");
@@ -291,13 +289,8 @@ void bkt_jout_where(struct bkt_jout *j, const struct bkt_extent_use *u)
     }
     if (u->linked) {
         bkt_jout_open(j, "files", '[');
-        for (size_t i = 0; i < u->n_files; i++) {
-            bkt_jout_open(j, NULL, '{');
-            bkt_jout_url(j, "uri", u->files[i].uri);
-            bkt_jout_u64(j, "chunks", u->files[i].n);
-            bkt_jout_u64(j, "bytes", u->files[i].bytes);
-            bkt_jout_close(j);
-        }
+        for (size_t i = 0; i < u->n_files; i++)
+            bkt_jout_object(j, "uri:u chunks:n bytes:n", u->files[i].uri, u->files[i].n, u->files[i].bytes);
         bkt_jout_close(j);
         bkt_jout_bool(j, "more_files", u->more_files > 0);
     }
@@ -312,8 +305,7 @@ void bkt_jout_attrs(struct bkt_jout *j, const struct bkt_object *o)
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf type = {0};
         bkt_show_type(&type, a->type);
         bkt_jout_open(j, NULL, '{');
-        bkt_jout_str(j, "name", a->name);
-        bkt_jout_str(j, "type", bkt_buf_str(&type));
+        bkt_jout_members(j, "name:s type:s", a->name, bkt_buf_str(&type));
         bkt_jout_space(j, "shape", &a->space);
         bkt_jout_value(j, "value", a);
         bkt_jout_close(j);

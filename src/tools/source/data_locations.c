@@ -11,9 +11,7 @@
 
 void survey_fini(struct survey *s)
 {
-    for (size_t i = 0; i < s->n_names; i++)
-        free(s->names[i]);
-    free(s->names);
+    bkt_strs_fini(&s->names);
     free(s->segs);
     free(s->chunks);
     memset(s, 0, sizeof *s);
@@ -31,23 +29,11 @@ static int one_chunk(void *arg, const struct bkt_file_chunk *at)
 {
     struct collect *c = arg;
     struct survey  *s = c->s;
-    if (s->n_chunks == c->cap) {
-        size_t               cap = c->cap ? c->cap + c->cap / 2 : 64;
-        struct survey_chunk *v   = reallocarray(s->chunks, cap, sizeof *v);
-        if (!v)
-            return BKT_ENOMEM;
-        s->chunks = v, c->cap = cap;
-    }
+    BKT_PASS(bkt_list_room(&s->chunks, s->n_chunks, &c->cap, sizeof *s->chunks));
     c->in_order &= s->n_chunks == 0 || at->index > s->chunks[s->n_chunks - 1].index;
     s->chunks[s->n_chunks++] = (struct survey_chunk){at->index, at->addr, at->size, at->mask};
     s->has_masks |= at->mask != 0;
     return BKT_OK;
-}
-
-static int by_index(const void *a, const void *b)
-{
-    const struct survey_chunk *x = a, *y = b;
-    return x->index < y->index ? -1 : x->index > y->index;
 }
 
 static int survey_chunks(hid_t dset, hid_t dcpl, struct survey *s, struct bkt_err *err)
@@ -62,7 +48,7 @@ static int survey_chunks(hid_t dset, hid_t dcpl, struct survey *s, struct bkt_er
     }
     BKT_PASS(bkt_file_chunks(dset, one_chunk, &c, err));
     if (!c.in_order)
-        qsort(s->chunks, s->n_chunks, sizeof *s->chunks, by_index);
+        qsort(s->chunks, s->n_chunks, sizeof *s->chunks, bkt_by_number);
     s->kind = s->n_chunks ? BKT_MAP_CHUNKED : BKT_MAP_NONE;
     return BKT_OK;
 }
@@ -72,11 +58,9 @@ static int survey_chunks(hid_t dset, hid_t dcpl, struct survey *s, struct bkt_er
 static int add_seg(struct survey *s, const char *uri, const char *etag, uint64_t off, uint64_t size,
                    struct bkt_err *err)
 {
-    struct source_seg *v = reallocarray(s->segs, s->n_segs + 1, sizeof *v);
-    if (!v)
+    if (bkt_list_room(&s->segs, s->n_segs, &s->cap_segs, sizeof *s->segs) < 0)
         BKT_NOMEM(err);
-    s->segs          = v;
-    v[s->n_segs++] = (struct source_seg){uri, etag, off, size};
+    s->segs[s->n_segs++] = (struct source_seg){uri, etag, off, size};
     return BKT_OK;
 }
 
@@ -95,14 +79,11 @@ static int external_name(const struct source *src, const char *name, char **out,
     bool remote = vfd_takes(src->name); /* a bucket has no current folder: beside the file */
     if (*name != '/' && !vfd_takes(name) && (prefix || remote)) {
         if (!prefix || strncmp(prefix, origin, strlen(origin)) == 0) {
-            if (folder_end)
-                rc = bkt_buf_addf(&full, "%.*s", (int)(folder_end - src->name), src->name);
-            else
-                rc = bkt_buf_add_str(&full, ".");
+            rc     = folder_end ? bkt_buf_add(&full, src->name, (size_t)(folder_end - src->name))
+                                : bkt_buf_add_str(&full, ".");
             prefix = prefix ? prefix + strlen(origin) : "";
         }
-        if (rc == BKT_OK)
-            rc = bkt_buf_addf(&full, "%s/", prefix);
+        rc = rc ? rc : bkt_buf_addf(&full, "%s/", prefix);
     }
     if (rc < 0 || bkt_buf_add_str(&full, name) < 0 || !(*out = source_uri(bkt_buf_str(&full))))
         BKT_NOMEM(err);
@@ -114,17 +95,12 @@ static int external_segment(const struct source *src, const char *name, uint64_t
                             struct survey *s, struct bkt_err *err)
 {
     uint64_t size = 0;
-    char    *etag = calloc(1, BKT_ETAG_MAX);
-    char   **v    = reallocarray(s->names, s->n_names + 2, sizeof *v);
-    if (v)
-        s->names = v;
-    if (!v || !etag) {
-        free(etag);
+    char    *etag = calloc(1, BKT_ETAG_MAX), *uri = NULL;
+    if (bkt_strs_take(&s->names, etag) < 0)
         BKT_NOMEM(err);
-    }
-    s->names[s->n_names++] = etag;
-    BKT_PASS(external_name(src, name, &s->names[s->n_names], err));
-    const char *uri = s->names[s->n_names++];
+    BKT_PASS(external_name(src, name, &uri, err));
+    if (bkt_strs_take(&s->names, uri) < 0)
+        BKT_NOMEM(err);
     int rc = vfd_stat(uri, src->set, &size, etag, BKT_ETAG_MAX, err);
     if (rc == BKT_ENOENT) { /* a reader of the data will get the error */
         bkt_err_clear(err);

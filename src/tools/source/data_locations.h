@@ -2,6 +2,7 @@
 #ifndef SURVEY_H
 #define SURVEY_H
 
+#include "base/list.h"
 #include "schema/json/chunk_locations.h"
 #include "schema/model/model.h"
 #include "tools/source/hdf5_source.h"
@@ -22,9 +23,8 @@ struct survey {
     bool                 has_masks;
     struct source_seg   *segs;       /* EXTERNAL: the pieces of the data, in order, clipped to what is
                                         stored */
-    size_t               n_segs;
-    char               **names;      /* memory of the segs' uri and etag */
-    size_t               n_names;
+    size_t               n_segs, cap_segs;
+    struct bkt_strs      names;      /* memory of the segs' uri and etag */
     const char          *missing;    /* EXTERNAL: a missing file of it; NULL: none is missing */
 };
 

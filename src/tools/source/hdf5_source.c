@@ -362,8 +362,7 @@ int source_read(struct source *s, const struct source_read *reads, size_t n, str
                              (unsigned char *)reads[i].to + done, &reqs[k], &took, &stores[k], err);
             k += rc == BKT_OK;
         }
-    if (rc == BKT_OK)
-        rc = run_runs(reqs, stores, k, err);
+    rc = rc ? rc : run_runs(reqs, stores, k, err);
     for (size_t i = 0; i < k; i++)
         bkt_req_fini(&reqs[i]);
     return rc;

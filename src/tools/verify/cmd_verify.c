@@ -10,7 +10,6 @@
 #include "tools/share/processes.h"
 #include "tools/show/show.h"
 #include "tools/verify/verify.h"
-#include "tools/verify/verify_shared.h"
 #include "vol/convert/rebuild.h"
 
 #define MIN_AGE 86400 /* seconds; no PUT takes a day */
@@ -52,23 +51,30 @@ void bkt_verify_raw(struct bkt_verify *v, const char *path, const char *id, cons
     bkt_verify_say(v, "note", "raw", path, id, text ? text : fmt);
 }
 
-void bkt_verify_note(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why)
+static void say_why(struct bkt_verify *v, const char *word, const char *kind, const char *path,
+                    const char *id, const struct bkt_err *why)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     bkt_say_err(&b, why);
-    bkt_verify_say(v, "not checked", "unchecked", path, id, bkt_buf_str(&b));
+    bkt_verify_say(v, word, kind, path, id, bkt_buf_str(&b));
+}
+
+void bkt_verify_failed(struct bkt_verify *v, const char *kind, const char *path, const char *id,
+                       const struct bkt_err *why)
+{
+    v->n_problems++;
+    say_why(v, "problem", kind, path, id, why);
+}
+
+void bkt_verify_note(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why)
+{
+    say_why(v, "not checked", "unchecked", path, id, why);
 }
 
 void bkt_verify_unchecked(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why)
 {
-    if (!v->deep) {
-        bkt_verify_note(v, path, id, why);
-        return;
-    }
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    bkt_say_err(&b, why);
-    v->n_problems++;
-    bkt_verify_say(v, "problem: not checked", "unchecked", path, id, bkt_buf_str(&b));
+    v->n_problems += v->deep;
+    say_why(v, v->deep ? "problem: not checked" : "not checked", "unchecked", path, id, why);
 }
 
 /* ---- objects ---- */
@@ -101,12 +107,9 @@ static void check_links(struct bkt_verify *v, const struct bkt_reached *r)
 /* Checks data that HDF5 encoded: they are well-formed, and HDF5 makes a value of them. */
 static void check_encodings(struct bkt_verify *v, const struct bkt_reached *r)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    struct bkt_err                         why = {.n = 0};
-    if (bkt_rebuild_check(r->obj, &why) == BKT_OK)
-        return;
-    bkt_say_err(&b, &why);
-    bkt_verify_problem(v, "malformed", r->path, r->id.text, "%s", bkt_buf_str(&b));
+    struct bkt_err why = {.n = 0};
+    if (bkt_rebuild_check(r->obj, &why) < 0)
+        bkt_verify_failed(v, "malformed", r->path, r->id.text, &why);
 }
 
 /* Another writer may be at work: checks whether the object that needed this one still does. */
@@ -208,8 +211,7 @@ static int check_domain(struct bkt_verify *v, const char *name)
         bkt_tool_fail(v->t, "nothing is removed from a domain that has problems; mend them first");
     }
     int rc = bkt_verify_orphans(v);
-    if (rc == BKT_OK)
-        rc = check_uploads(v);
+    rc = rc ? rc : check_uploads(v);
     if (rc == BKT_OK && v->repair)
         rc = bkt_verify_snapshot_repair(v);
     v->repair = repair;

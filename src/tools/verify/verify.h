@@ -2,6 +2,7 @@
 #ifndef BKT_VERIFY_H
 #define BKT_VERIFY_H
 
+#include "chunk/select/selection.h"
 #include "tools/show/json_out.h"
 #include "base/map.h"
 #include "tools/bucket/names.h"
@@ -37,7 +38,7 @@ struct bkt_verify {
         size_t            n, cap;
     } strays;
     struct bkt_verify_shared
-        *shared;          /* the processes of an mpirun decode chunks (verify_shared.h); NULL: this one */
+        *shared;          /* the processes of an mpirun decode chunks ; NULL: this one */
     struct bkt_buf *told; /* reports go there as bytes; NULL: they are printed */
     const char        *snapshot; /* none, current, outdated, missing, malformed; made or removed by repair */
     struct bkt_err    *err;
@@ -46,6 +47,9 @@ struct bkt_verify {
 /** Report a problem.  @p kind: a word for programs: missing, malformed, reference, changed, chunk, … */
 void bkt_verify_problem(struct bkt_verify *v, const char *kind, const char *path, const char *id,
                         const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/** The same, with the messages of @p why. */
+void bkt_verify_failed(struct bkt_verify *v, const char *kind, const char *path, const char *id,
+                       const struct bkt_err *why);
 /** Report a raw file that differs from what the dataset expects.  It doesn't count as a problem, since HDF5
  *  makes the file when something is written. */
 void bkt_verify_raw(struct bkt_verify *v, const char *path, const char *id, const char *fmt, ...)
@@ -103,7 +107,7 @@ int bkt_verify_uploads(struct bkt_verify *v, struct bkt_store *st, const struct 
                        const struct bkt_map *used);
 
 /** Check that the domain's snapshot exists and matches the stored objects; with --deep, byte by byte
- *  (verify_snapshot.c). */
+ *  (verify_orphans.c). */
 int bkt_verify_snapshot(struct bkt_verify *v);
 int bkt_verify_snapshot_repair(struct bkt_verify *v);
 
@@ -125,5 +129,38 @@ void bkt_verify_end_orphan(struct bkt_verify *v, const struct bkt_orphan *o, con
     __attribute__((format(printf, 3, 4)));
 /** Delete a tree or an object's folder, unless something in it is younger than min_age: then *fresh. */
 int bkt_verify_delete(struct bkt_verify *v, struct bkt_store *st, const char *prefix, bool *fresh);
+
+/* ---- the processes of an mpirun: they share the chunks of one domain (--deep), or the domains that -r
+ * finds ---- */
+/** bkt_reach() of the domain @p name, by the first process.  Chunks that @p each puts are decoded by all. */
+BKT_NODISCARD int bkt_verify_shared_reach(struct bkt_verify *v, const char *name,
+                                          int (*each)(const struct bkt_reached *r, void *arg));
+/** Let chunks be decoded.  bkt_verify_shared_reach() returns failures.
+ *  @param sel    their elements
+ *  @param cdims  shape of a chunk */
+void bkt_verify_shared_put(struct bkt_verify *v, const char *path, const struct bkt_object *o,
+                           const struct bkt_sel *sel, size_t n, const uint64_t *cdims);
+/** The references of a dataset are checked.  @p changed: a changed file was reported, so its stale chunks are
+ *  not reported again */
+BKT_NODISCARD int bkt_verify_shared_refs(struct bkt_verify *v, const struct bkt_reached *r, bool changed);
+/** Append a report as bytes. */
+void bkt_verify_shared_say(struct bkt_buf *out, const char *const texts[5]);
+
+/* ---- the domains of a folder ---- */
+
+/** Check one domain: an exit code. */
+typedef int bkt_verify_name_fn(struct bkt_tool *t, const char *name, struct bkt_jout *j);
+
+struct bkt_verify_names;
+/** Begin.  NULL in *out: this process is alone. */
+BKT_NODISCARD int bkt_verify_names_begin(struct bkt_tool *t, struct bkt_jout *j, bkt_verify_name_fn *check,
+                                         struct bkt_verify_names **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_verify_names_put(struct bkt_verify_names *n, const char *name, struct bkt_err *err);
+/** Wait for all.  @p n: NULL is fine; @p exit_code: gets the code of a domain with problems */
+BKT_NODISCARD int bkt_verify_names_end(struct bkt_verify_names *n, int rc, int *exit_code,
+                                       struct bkt_err *err);
+
+/** The other processes: work until the first one ends. */
+int bkt_verify_shared_serve(struct bkt_tool *t, bkt_verify_name_fn *check);
 
 #endif

@@ -8,15 +8,8 @@
 #include "schema/json/replace_ids.h"
 #include "tools/show/show.h"
 #include "tools/verify/verify.h"
-#include "tools/verify/verify_shared.h"
 #include "vol/core/filters.h"
 #include "vol/dataset/raw_files.h"
-
-static const char *text_of(struct bkt_buf *b, const struct bkt_err *why)
-{
-    bkt_say_err(b, why);
-    return bkt_buf_str(b);
-}
 
 /* ---- files ---- */
 
@@ -76,11 +69,10 @@ struct walk {
 
 static void on_bad_place(const uint64_t *coord, const struct bkt_err *why, void *arg)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     struct walk *w = arg;
     (void)coord;
     if (w->bad++ < MOST_TOLD)
-        bkt_verify_problem(w->v, "reference", w->path, w->o->id.text, "%s", text_of(&b, why));
+        bkt_verify_failed(w->v, "reference", w->path, w->o->id.text, why);
 }
 
 static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
@@ -148,12 +140,10 @@ static void check_segments(struct bkt_verify *v, const char *path, const struct 
 static void failed(struct bkt_verify *v, const char *path, const struct bkt_object *o, int rc,
                    const struct bkt_err *why)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     if (rc == BKT_EACCES || rc == BKT_EUNSUP)
         bkt_verify_unchecked(v, path, o->id.text, why);
     else
-        bkt_verify_problem(v, rc == BKT_EPRECOND ? "changed" : "reference", path, o->id.text, "%s",
-                           text_of(&b, why));
+        bkt_verify_failed(v, rc == BKT_EPRECOND ? "changed" : "reference", path, o->id.text, why);
     v->n_changed += rc == BKT_EPRECOND;
 }
 
@@ -348,8 +338,7 @@ static int read_some(struct deep *d, const struct bkt_sel *sel, size_t n, struct
             !(r[i].dst = malloc((size_t)sel[i].n_elems * bkt_dsetio_elem_size(d->io) + 1)))
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     }
-    if (rc == BKT_OK)
-        rc = bkt_read_datasets(r, n, err);
+    rc = rc ? rc : bkt_read_datasets(r, n, err);
     const bool done = rc == BKT_OK;
     for (size_t i = 0; i < n; i++) {
         if (rc == BKT_OK && d->named && note_named(d, &r[i]) < 0)
@@ -367,7 +356,6 @@ static void check_all(struct deep *d)
     struct bkt_err err = {.n = 0};
     bool           all = d->n == 0 || read_some(d, d->sel, d->n, &err) == BKT_OK;
     for (size_t i = 0; !all && i < d->n; i++) {
-        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
         bkt_err_clear(&err);
         int rc = read_some(d, &d->sel[i], 1, &err);
         if (rc == BKT_EUNSUP || rc == BKT_EACCES) {
@@ -379,7 +367,7 @@ static void check_all(struct deep *d)
                 (void)bkt_err_copy(&d->v->stale, rc, &err);
         } else if (rc < 0 && (d->bad++ < MOST_TOLD ||
                               d->io->where == BKT_AT_OBJECTS)) { /* each of these is an object of its own */
-            bkt_verify_problem(d->v, "chunk", d->path, d->o->id.text, "%s", text_of(&b, &err));
+            bkt_verify_failed(d->v, "chunk", d->path, d->o->id.text, &err);
         }
     }
     d->v->n_checked += d->n;
@@ -407,16 +395,29 @@ static int on_deep(const uint64_t *coord, const struct bkt_chunk_info *info, voi
     return BKT_OK;
 }
 
+static void deep_freep(struct deep **d)
+{
+    if (*d)
+        bkt_dsetio_close((*d)->io);
+    free(*d);
+}
+
+static int deep_open(struct bkt_verify *v, const char *path, const struct bkt_object *o, struct deep **out,
+                     struct bkt_err *err)
+{
+    struct deep *d = *out = calloc(1, sizeof *d);
+    if (!d)
+        BKT_NOMEM(err);
+    *d = (struct deep){.v = v, .path = path, .o = o, .unchecked = v->n_unchecked};
+    return bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &d->io, err);
+}
+
 void bkt_verify_some_chunks(struct bkt_verify *v, const char *path, const struct bkt_object *o,
                             const uint64_t *coords, size_t n)
 {
-    struct deep *d = calloc(1, sizeof *d);
+    BKT_CLEANUP(deep_freep) struct deep *d = NULL;
     struct bkt_err err = {.n = 0};
-    int rc = d ? BKT_OK : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
-    if (d) {
-        *d = (struct deep){.v = v, .path = path, .o = o};
-        rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &d->io, &err);
-    }
+    int rc = deep_open(v, path, o, &d, &err);
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
         select_chunk(d, coords + i * o->dset.space.rank, &d->sel[d->n++]);
         if (d->n < MOST && i + 1 < n)
@@ -426,16 +427,14 @@ void bkt_verify_some_chunks(struct bkt_verify *v, const char *path, const struct
     }
     if (rc < 0)
         failed(v, path, o, rc, &err);
-    if (d)
-        bkt_dsetio_close(d->io);
-    free(d);
 }
 
 void bkt_verify_stale(struct bkt_verify *v, const struct bkt_reached *r, uint64_t changed)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    bkt_say_err(&b, &v->stale);
     if (v->n_stale && v->n_changed == changed)
-        bkt_verify_problem(v, "changed", r->path, r->id.text, "%s (%llu chunks)", text_of(&b, &v->stale),
+        bkt_verify_problem(v, "changed", r->path, r->id.text, "%s (%llu chunks)", bkt_buf_str(&b),
                            (unsigned long long)v->n_stale);
     v->n_stale = 0;
     bkt_err_clear(&v->stale);
@@ -448,34 +447,24 @@ static void skip_place(const uint64_t *coord, const struct bkt_err *why, void *a
 
 void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r)
 {
-    struct bkt_dsetio       *places = NULL; /* the places of chunks; impossible ones have been reported by
-                                               bkt_verify_refs() */
-    const struct bkt_object *o = r->obj;
-    struct deep   *d   = calloc(1, sizeof *d);
-    struct bkt_err err = {.n = 0};
-    int            rc  = d ? BKT_OK : BKT_ENOMEM;
-    if (o->dset.layout.cls == BKT_D_NONE) {
-        free(d);
+    /* the places of chunks; impossible ones have been reported by bkt_verify_refs() */
+    BKT_CLEANUP(bkt_dsetio_closep) struct bkt_dsetio *places = NULL;
+    BKT_CLEANUP(deep_freep) struct deep              *d      = NULL;
+    const struct bkt_object *o   = r->obj;
+    struct bkt_err           err = {.n = 0};
+    if (o->dset.layout.cls == BKT_D_NONE)
         return;
-    }
-    if (d) {
-        *d = (struct deep){.v = v, .reached = r, .path = r->path, .o = o, .unchecked = v->n_unchecked};
-        d->named = v->is_listed && bkt_reroot_needs(o->dset.type);
-        rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &d->io, &err);
-    }
-    if (rc == BKT_OK)
-        rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &places, &err);
+    int rc = deep_open(v, r->path, o, &d, &err);
+    rc = rc ? rc : bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &places, &err);
     if (rc == BKT_OK) {
+        d->reached          = r;
+        d->named            = v->is_listed && bkt_reroot_needs(o->dset.type);
         places->places_only = true;
         places->bad_place   = skip_place;
         rc                  = bkt_chunk_iter(places, on_deep, d, &err);
     }
     if (d && d->io && d->n)
         flush(d);
-    bkt_dsetio_close(places);
     if (rc < 0)
         failed(v, r->path, o, rc, &err);
-    if (d)
-        bkt_dsetio_close(d->io);
-    free(d);
 }

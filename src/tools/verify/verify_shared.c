@@ -1,4 +1,4 @@
-#include "tools/verify/verify_shared.h"
+#include "tools/verify/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,34 +27,24 @@ struct bkt_verify_shared {
 
 /* ---- a unit: chunks ---- */
 
-static int emit_chunks(struct bkt_buf *out, const char *path, const struct bkt_id *id, unsigned rank,
-                       size_t n)
-{
-    BKT_PASS(bkt_buf_add_le(out, 1, VERIFY_CHUNKS));
-    BKT_PASS(parts_emit_text(out, id->text));
-    BKT_PASS(parts_emit_text(out, path));
-    BKT_PASS(bkt_buf_add_le(out, 1, rank));
-    return bkt_buf_add_le(out, 4, n);
-}
-
 void bkt_verify_shared_put(struct bkt_verify *v, const char *path, const struct bkt_object *o,
                            const struct bkt_sel *sel, size_t n, const uint64_t *cdims)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
-    int rc = emit_chunks(&unit, path, &o->id, o->dset.space.rank, n);
+    int rc = v->shared->rc;
+    rc = rc ? rc
+            : parts_say(&unit, v->err, "1tt14", VERIFY_CHUNKS, o->id.text, path, o->dset.space.rank, n);
     for (size_t i = 0; i < n; i++)
         for (unsigned d = 0; d < o->dset.space.rank && rc == BKT_OK; d++)
-            rc = bkt_buf_add_le(&unit, 8, sel[i].rank ? sel[i].start[d] / cdims[d] : 0);
-    if (v->shared->rc == BKT_OK)
-        v->shared->rc =
-            rc < 0 ? BKT_ERR(v->err, rc, "out of memory") : bkt_share_put(&v->shared->s, &unit, v->err);
+            rc = parts_say(&unit, v->err, "8", sel[i].rank ? sel[i].start[d] / cdims[d] : (uint64_t)0);
+    v->shared->rc = rc ? rc : bkt_share_put(&v->shared->s, &unit, v->err);
 }
 
 void bkt_verify_shared_say(struct bkt_buf *out, const char *const texts[TEXTS])
 {
     size_t had = out->len;
     for (size_t i = 0; i < TEXTS; i++)
-        if (parts_emit_text(out, texts[i] ? texts[i] : "") < 0) {
+        if (parts_say(out, NULL, "t", texts[i] ? texts[i] : "") < 0) {
             bkt_buf_cut(out, had);
             return;
         }
@@ -65,13 +55,8 @@ static int emit_result(const struct bkt_verify *v, const char *id, const char *p
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf why = {0};
     BKT_PASS(bkt_err_pack(&v->stale, &why));
-    BKT_PASS(bkt_buf_add_le(out, 8, v->n_checked));
-    BKT_PASS(bkt_buf_add_le(out, 8, v->n_unchecked));
-    BKT_PASS(bkt_buf_add_le(out, 8, v->n_stale));
-    BKT_PASS(bkt_buf_add_le(out, 8, v->n_problems));
-    BKT_PASS(parts_emit_text(out, id));
-    BKT_PASS(parts_emit_text(out, path));
-    BKT_PASS(bkt_buf_add_le(out, 4, why.len));
+    BKT_PASS(parts_say(out, NULL, "8888tt4", v->n_checked, v->n_unchecked, v->n_stale, v->n_problems, id,
+                       path, why.len));
     BKT_PASS(bkt_buf_add(out, why.ptr, why.len));
     return bkt_buf_add(out, v->told->ptr, v->told->len);
 }
@@ -224,21 +209,17 @@ static int reach(struct bkt_verify *v, const char *name, int (*each)(const struc
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
     struct bkt_share *s = &v->shared->s;
-    if (parts_emit_text(&news, name) < 0)
-        BKT_NOMEM(v->err);
+    BKT_PASS(parts_say(&news, v->err, "t", name));
     int rc = bkt_share_begin(s, v->err);
-    if (rc == BKT_OK)
-        rc = bkt_share_news(s, &news, v->err);
-    if (rc == BKT_OK)
-        rc = bkt_reach(v->d, each, v, v->err);
+    rc = rc ? rc : bkt_share_news(s, &news, v->err);
+    rc = rc ? rc : bkt_reach(v->d, each, v, v->err);
     return bkt_share_finish(s, rc < 0 ? rc : v->shared->rc, v->err);
 }
 
 int bkt_verify_shared_reach(struct bkt_verify *v, const char *name,
                             int (*each)(const struct bkt_reached *r, void *arg))
 {
-    struct bkt_verify_shared x = {
-        .s = {.work = work_here, .take = take_chunks, .arg = v, .most = bkt_processes_size()}};
+    struct bkt_verify_shared x = {.s = {.work = work_here, .take = take_chunks, .arg = v}};
     v->shared = &x;
     int rc = reach(v, name, each);
     if (rc == BKT_OK)
@@ -276,7 +257,7 @@ static int check_name(struct bkt_tool *t, bkt_verify_name_fn *check, struct bkt_
     j.kind[1] = '[';
     int exit_code = check(t, name, &j);
     bool ok = !to || fclose(to) == 0;
-    if (!ok || bkt_buf_add_le(result, 1, (unsigned)exit_code) < 0 || bkt_buf_add(result, json, n) < 0)
+    if (!ok || parts_say(result, NULL, "1", exit_code) < 0 || bkt_buf_add(result, json, n) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
@@ -323,8 +304,7 @@ int bkt_verify_names_begin(struct bkt_tool *t, struct bkt_jout *j, bkt_verify_na
 int bkt_verify_names_put(struct bkt_verify_names *n, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
-    if (bkt_buf_add_le(&unit, 1, VERIFY_NAME) < 0 || parts_emit_text(&unit, name) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS(parts_say(&unit, err, "1t", VERIFY_NAME, name));
     return bkt_share_put(&n->s, &unit, err);
 }
 

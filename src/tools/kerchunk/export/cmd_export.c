@@ -42,8 +42,7 @@ static int put(struct kx *x, const char *path, const char *key, const struct bkt
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, line = {0};
     int rc = bkt_buf_addf(&name, "%s%s%s", path, *path ? "/" : "", key);
-    if (rc == BKT_OK)
-        rc = bkt_utf8_quote(&line, bkt_buf_str(&name), name.len);
+    rc = rc ? rc : bkt_utf8_quote(&line, bkt_buf_str(&name), name.len);
     if (rc == BKT_OK)
         (void)fprintf(x->out, "%s\n%s: %s", x->some ? "," : "", bkt_buf_str(&line), bkt_buf_str(value));
     x->some = true;
@@ -75,8 +74,7 @@ static int put_place(struct kx *x, const char *path, const char *key, const char
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
     int rc = bkt_buf_add_str(&value, "[");
-    if (rc == BKT_OK)
-        rc = bkt_utf8_quote(&value, url, strlen(url));
+    rc = rc ? rc : bkt_utf8_quote(&value, url, strlen(url));
     if (rc == BKT_OK)
         rc = len == BKT_WHOLE ? bkt_buf_add_str(&value, "]")
                               : bkt_buf_addf(&value, ", %" PRIu64 ", %" PRIu64 "]", off, len);
@@ -442,8 +440,7 @@ static int work(struct kx *x)
 {
     BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
     int rc = open_name(x, x->t->args[0], &fapl);
-    if (rc == BKT_OK)
-        rc = to_file(x, x->t->args[1]);
+    rc = rc ? rc : to_file(x, x->t->args[1]);
     if (!x->src)
         h5_closep(&x->file);
     source_close(x->src);

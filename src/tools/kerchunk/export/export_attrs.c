@@ -5,7 +5,7 @@
 #include "base/num.h"
 #include "base/text/utf8.h"
 #include "tools/kerchunk/export/export.h"
-#include "tools/kerchunk/zattrs.h"
+#include "tools/kerchunk/zarray.h"
 #include "tools/source/hdf5_glue.h"
 
 #define ATTR_MAX ((size_t)64 << 20) /* bytes of an attribute's values */
@@ -140,10 +140,8 @@ static int put_attr(struct attrs *a, hid_t attr, const char *name)
     } else if (rc == BKT_OK) {
         rc = a->some ? bkt_buf_add_str(a->out, ", ") : BKT_OK;
         a->some = true;
-        if (rc == BKT_OK)
-            rc = bkt_utf8_quote(a->out, name, strlen(name));
-        if (rc == BKT_OK)
-            rc = bkt_buf_add_str(a->out, ": ");
+        rc = rc ? rc : bkt_utf8_quote(a->out, name, strlen(name));
+        rc = rc ? rc : bkt_buf_add_str(a->out, ": ");
         if (rc == BKT_OK)
             rc = null   ? bkt_buf_add_str(a->out, H5Tget_class(type) == H5T_STRING ? "\"\"" : "[]")
                  : !v.n ? bkt_buf_add_str(a->out, "[]") /* its other dimensions may have any size */
@@ -244,8 +242,7 @@ static int put_dimensions(struct attrs *a, hid_t dset, int rank, const uint64_t 
                                                                      : phony(a->x, dims, d, &name, a->err);
         if (rc == BKT_OK && d)
             rc = bkt_buf_add_str(a->out, ", ");
-        if (rc == BKT_OK)
-            rc = bkt_utf8_quote(a->out, bkt_buf_str(&name), name.len);
+        rc = rc ? rc : bkt_utf8_quote(a->out, bkt_buf_str(&name), name.len);
         free(names[d]);
     }
     return rc == BKT_OK ? bkt_buf_add_str(a->out, "]") : rc;
@@ -261,7 +258,6 @@ int kx_attrs(struct kx *x, hid_t object, const char *path, int rank, const uint6
     if (H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, &at, visit, &a) < 0)
         return a.rc < 0 ? a.rc : h5_fail(err, "going through the attributes");
     int rc = rank >= 0 ? put_dimensions(&a, object, rank, dims) : BKT_OK;
-    if (rc == BKT_OK)
-        rc = bkt_buf_add_str(out, "}");
+    rc = rc ? rc : bkt_buf_add_str(out, "}");
     return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : rc;
 }

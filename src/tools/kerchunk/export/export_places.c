@@ -61,37 +61,29 @@ static unsigned value(const unsigned *cd, size_t n_cd, size_t i, unsigned otherw
 
 static bool add_codec(struct kx_places *p, int filter, const unsigned *cd, size_t n_cd, size_t elem_size)
 {
+    const struct {
+        int filter;
+        const char *id, *key;
+        unsigned otherwise;
+    } one[] = {{BKT_FILTER_DEFLATE, "zlib", "level", 6},
+               {BKT_FILTER_SHUFFLE, "shuffle", "elementsize", (unsigned)elem_size},
+               {BKT_FILTER_ZSTD, "zstd", "level", 3},
+               {BKT_FILTER_BZIP2, "bz2", "level", 9}};
     struct bkt_buf *b = &p->codecs;
-    const char *blosc = kc_blosc_name(value(cd, n_cd, 6, 0));
-    int rc = BKT_OK;
-    if (b->len)
-        rc = bkt_buf_add_str(b, ", ");
-    switch (filter) {
-    case BKT_FILTER_DEFLATE:
-        rc |= bkt_buf_addf(b, "{\"id\": \"zlib\", \"level\": %u}", value(cd, n_cd, 0, 6));
-        break;
-    case BKT_FILTER_SHUFFLE:
-        rc |= bkt_buf_addf(b, "{\"id\": \"shuffle\", \"elementsize\": %zu}",
-                           (size_t)value(cd, n_cd, 0, (unsigned)elem_size));
-        break;
-    case BKT_FILTER_FLETCHER32:
-        rc |= bkt_buf_add_str(b, "{\"id\": \"fletcher32\"}");
-        break;
-    case BKT_FILTER_ZSTD:
-        rc |= bkt_buf_addf(b, "{\"id\": \"zstd\", \"level\": %u}", value(cd, n_cd, 0, 3));
-        break;
-    case BKT_FILTER_BZIP2:
-        rc |= bkt_buf_addf(b, "{\"id\": \"bz2\", \"level\": %u}", value(cd, n_cd, 0, 9));
-        break;
-    case BKT_FILTER_BLOSC:
-        rc |= bkt_buf_addf(
-            b, "{\"id\": \"blosc\", \"cname\": \"%s\", \"clevel\": %u, \"shuffle\": %u, \"blocksize\": 0}",
-            blosc ? blosc : "lz4", value(cd, n_cd, 4, 5), value(cd, n_cd, 5, 1)); /* a frame has its own */
-        break;
-    default:
-        return false;
-    }
-    return rc == BKT_OK;
+    const char *blosc = kc_blosc_name(value(cd, n_cd, 6, 0)), *sep = b->len ? ", " : "";
+    if (filter == BKT_FILTER_FLETCHER32)
+        return bkt_buf_addf(b, "%s{\"id\": \"fletcher32\"}", sep) == BKT_OK;
+    if (filter == BKT_FILTER_BLOSC) /* a frame has its own block size */
+        return bkt_buf_addf(b,
+                            "%s{\"id\": \"blosc\", \"cname\": \"%s\", \"clevel\": %u, \"shuffle\": %u, "
+                            "\"blocksize\": 0}",
+                            sep, blosc ? blosc : "lz4", value(cd, n_cd, 4, 5),
+                            value(cd, n_cd, 5, 1)) == BKT_OK;
+    for (size_t i = 0; i < BKT_COUNT(one); i++)
+        if (one[i].filter == filter)
+            return bkt_buf_addf(b, "%s{\"id\": \"%s\", \"%s\": %u}", sep, one[i].id, one[i].key,
+                                value(cd, n_cd, 0, one[i].otherwise)) == BKT_OK;
+    return false;
 }
 
 static void refuse_filter(struct kx_places *p, int filter)

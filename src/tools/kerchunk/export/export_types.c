@@ -89,11 +89,9 @@ static int member(hid_t type, unsigned i, unsigned depth, struct bkt_buf *out, c
     if (t < 0 || !name || rank < 0)
         return h5_fail(err, "asking for a member");
     int rc = bkt_buf_addf(out, "%s[", i ? ", " : "");
-    if (rc == BKT_OK)
-        rc = bkt_utf8_quote(out, name, strlen(name));
+    rc = rc ? rc : bkt_utf8_quote(out, name, strlen(name));
     (void)H5free_memory(name);
-    if (rc == BKT_OK)
-        rc = bkt_buf_add_str(out, ", ");
+    rc = rc ? rc : bkt_buf_add_str(out, ", ");
     if (rc < 0)
         BKT_NOMEM(err);
     rc = dtype(base < 0 ? t : base, depth + 1, out, why, err);

@@ -151,8 +151,7 @@ int kc_doc_parse(const void *p, size_t n, struct kc_doc **out, struct bkt_err *e
     s.max_depth = KC_DOC_DEPTH;
     struct kc_doc *d = calloc(1, sizeof *d);
     int rc = d ? read_value(&s, d) : BKT_ENOMEM;
-    if (rc == BKT_OK)
-        rc = bkt_scan_end(&s);
+    rc = rc ? rc : bkt_scan_end(&s);
     if (rc < 0) {
         rc = bkt_scan_fail(&s, rc, err);
         kc_doc_free(d);

@@ -43,17 +43,11 @@ static void data_header(struct tc *t, struct page *p, bool second)
 {
     struct tc_field f = {TC_STOP, 0};
     while (tc_next(t, &f)) {
-        if (f.id == 1 && tc_is_int(f.type))
-            p->n = tc_int(t);
-        else if (f.id == (second ? 4 : 2) && tc_is_int(f.type))
-            p->encoding = tc_int(t);
-        else if (f.id == 3 && tc_is_int(f.type) && !second)
-            p->levels_encoding = tc_int(t);
-        else if (f.id == 5 && tc_is_int(f.type) && second)
-            p->levels = tc_int(t);
-        else if (f.id == 6 && tc_is_int(f.type) && second)
-            p->repeats = tc_int(t);
-        else if (f.id == 7 && second && (f.type == TC_TRUE || f.type == TC_FALSE))
+        if (tc_take_int(t, &f, 1, &p->n) || tc_take_int(t, &f, second ? 4 : 2, &p->encoding) ||
+            (!second && tc_take_int(t, &f, 3, &p->levels_encoding)) ||
+            (second && (tc_take_int(t, &f, 5, &p->levels) || tc_take_int(t, &f, 6, &p->repeats))))
+            continue;
+        if (f.id == 7 && second && (f.type == TC_TRUE || f.type == TC_FALSE))
             p->plain = f.type == TC_FALSE;
         else
             tc_skip(t, f.type);
@@ -66,13 +60,10 @@ static int page_header(struct pq_column *c, struct page *p, struct bkt_err *err)
     struct tc_field f = {TC_STOP, 0};
     *p = (struct page){.type = -1, .levels_encoding = ENC_RLE};
     while (tc_next(&t, &f)) {
-        if (f.id == 1 && tc_is_int(f.type))
-            p->type = tc_int(&t);
-        else if (f.id == 2 && tc_is_int(f.type))
-            p->size = tc_int(&t);
-        else if (f.id == 3 && tc_is_int(f.type))
-            p->stored = tc_int(&t);
-        else if ((f.id == 5 || f.id == 7 || f.id == 8) && f.type == TC_STRUCT)
+        if (tc_take_int(&t, &f, 1, &p->type) || tc_take_int(&t, &f, 2, &p->size) ||
+            tc_take_int(&t, &f, 3, &p->stored))
+            continue;
+        if ((f.id == 5 || f.id == 7 || f.id == 8) && f.type == TC_STRUCT)
             data_header(&t, p, f.id == 8);
         else
             tc_skip(&t, f.type);
@@ -339,13 +330,9 @@ static void read_element(struct tc *t, struct footer *f, bool root)
     struct tc_field at = {TC_STOP, 0};
     int64_t kids = 0;
     while (tc_next(t, &at)) {
-        if (at.id == 3 && tc_is_int(at.type))
-            e.repetition = tc_int(t);
-        else if (at.id == 4 && at.type == TC_BINARY)
+        if (at.id == 4 && at.type == TC_BINARY)
             read_name(t, e.name);
-        else if (at.id == 5 && tc_is_int(at.type))
-            kids = tc_int(t);
-        else
+        else if (!tc_take_int(t, &at, 3, &e.repetition) && !tc_take_int(t, &at, 5, &kids))
             tc_skip(t, at.type);
     }
     if (root)
@@ -360,10 +347,8 @@ static void read_schema(struct tc *t, struct footer *f)
     enum tc_type entry;
     uint64_t n = tc_list(t, &entry);
     for (uint64_t i = 0; i < n && t->rd.ok; i++)
-        if (entry == TC_STRUCT)
+        if (tc_is(t, entry, TC_STRUCT))
             read_element(t, f, i == 0);
-        else
-            tc_skip(t, entry);
 }
 
 /* ---- row groups ---- */
@@ -389,15 +374,11 @@ static void read_metadata(struct tc *t, struct chunk *c)
 {
     struct tc_field f = {TC_STOP, 0};
     while (tc_next(t, &f)) {
-        int64_t *to = f.id == 1 && tc_is_int(f.type)    ? &c->type
-                      : f.id == 4 && tc_is_int(f.type)  ? &c->codec
-                      : f.id == 7 && tc_is_int(f.type)  ? &c->stored
-                      : f.id == 9 && tc_is_int(f.type)  ? &c->data
-                      : f.id == 11 && tc_is_int(f.type) ? &c->dictionary
-                                                        : NULL;
-        if (to)
-            *to = tc_int(t);
-        else if (f.id == 3 && f.type == TC_LIST)
+        if (tc_take_int(t, &f, 1, &c->type) || tc_take_int(t, &f, 4, &c->codec) ||
+            tc_take_int(t, &f, 7, &c->stored) || tc_take_int(t, &f, 9, &c->data) ||
+            tc_take_int(t, &f, 11, &c->dictionary))
+            continue;
+        if (f.id == 3 && f.type == TC_LIST)
             read_path(t, c->name);
         else
             tc_skip(t, f.type);
@@ -464,25 +445,18 @@ static int take_group(struct tc *t, struct footer *f, struct bkt_err *err)
     struct tc_field at = {TC_STOP, 0};
     int64_t n_rows = -1;
     f->seen = 0;
-    while (tc_next(&ahead, &at)) {
-        if (at.id == 3 && tc_is_int(at.type))
-            n_rows = tc_int(&ahead);
-        else
+    while (tc_next(&ahead, &at))
+        if (!tc_take_int(&ahead, &at, 3, &n_rows))
             tc_skip(&ahead, at.type);
-    }
     if (!ahead.rd.ok || n_rows < 0 || (uint64_t)n_rows > (uint64_t)f->n_rows - f->done)
         BKT_FAIL(err, BKT_EFORMAT, "parquet: a row group with more rows than the file");
     for (at = (struct tc_field){TC_STOP, 0}; tc_next(t, &at);) {
         enum tc_type entry;
-        uint64_t n = at.id == 1 && at.type == TC_LIST ? tc_list(t, &entry) : 0;
-        if (!(at.id == 1 && at.type == TC_LIST))
-            tc_skip(t, at.type);
+        uint64_t n = tc_is(t, at.type, at.id == 1 ? TC_LIST : TC_STOP) ? tc_list(t, &entry) : 0;
         for (uint64_t i = 0; i < n && t->rd.ok; i++) {
             struct chunk c;
-            if (entry != TC_STRUCT) {
-                tc_skip(t, entry);
+            if (!tc_is(t, entry, TC_STRUCT))
                 continue;
-            }
             read_chunk(t, &c);
             if (t->rd.ok)
                 BKT_PASS(take_chunk(f, &c, (uint64_t)n_rows, err));
@@ -519,8 +493,8 @@ static int read_footer(struct footer *f, const unsigned char *p, size_t n, struc
     while (tc_next(&t, &at)) {
         if (at.id == 2 && at.type == TC_LIST)
             read_schema(&t, f);
-        else if (at.id == 3 && tc_is_int(at.type) && !groups) /* columns have room for these */
-            f->n_rows = tc_int(&t);
+        else if (!groups && tc_take_int(&t, &at, 3, &f->n_rows)) /* columns have room for these */
+            continue;
         else if (at.id == 4 && at.type == TC_LIST && !groups) {
             groups = true; /* fields come in ascending order */
             BKT_PASS(take_groups(&t, f, err));

@@ -20,6 +20,21 @@ int64_t tc_int(struct tc *t)
     return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
 
+bool tc_take_int(struct tc *t, const struct tc_field *f, int id, int64_t *to)
+{
+    bool is = f->id == id && (f->type == TC_I16 || f->type == TC_I32 || f->type == TC_I64);
+    if (is)
+        *to = tc_int(t);
+    return is;
+}
+
+bool tc_is(struct tc *t, enum tc_type type, enum tc_type want)
+{
+    if (type != want)
+        tc_skip(t, type);
+    return type == want;
+}
+
 bool tc_next(struct tc *t, struct tc_field *f)
 {
     unsigned b = (unsigned)bkt_rd_le(&t->rd, 1);

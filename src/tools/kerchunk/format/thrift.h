@@ -35,15 +35,12 @@ struct tc_field {
     int id;
 };
 
-/** Whether it is an integer: some writers choose the width by the value. */
-static inline bool tc_is_int(enum tc_type t)
-{
-    return t == TC_I16 || t == TC_I32 || t == TC_I64;
-}
 /** An unsigned number of 7 bits a byte. */
 uint64_t tc_varint(struct tc *t);
 /** An integer of any width. */
 int64_t tc_int(struct tc *t);
+/** Take the value if the field is integer @p id, of any width: some writers choose it by the value. */
+bool tc_take_int(struct tc *t, const struct tc_field *f, int id, int64_t *to);
 /** The next field of a struct; false: its end.  Begin with id 0.  The caller reads or skips the value. */
 bool tc_next(struct tc *t, struct tc_field *f);
 /** The header of a list: the number of its entries, each of at least a byte. */
@@ -52,5 +49,7 @@ uint64_t tc_list(struct tc *t, enum tc_type *entry);
 const void *tc_binary(struct tc *t, size_t *n);
 /** Any value. */
 void tc_skip(struct tc *t, enum tc_type type);
+/** Whether a value is of the type that is wanted; another one is skipped. */
+bool tc_is(struct tc *t, enum tc_type type, enum tc_type want);
 
 #endif

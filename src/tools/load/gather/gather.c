@@ -6,7 +6,7 @@
 #include "chunk/write/write.h"
 #include "schema/edit/edit.h"
 #include "tools/load/gather/gather_plan.h"
-#include "tools/load/load_one.h"
+#include "tools/load/load_domain.h"
 #include "tools/load/parts.h"
 #include "tools/share/processes.h"
 #include "tools/share/share.h"
@@ -32,6 +32,13 @@ static void refuse(struct load *l, const char *source, const struct bkt_err *why
     ++*failed;
 }
 
+static int open_next(struct load *l, const char *source, struct bkt_err *err)
+{
+    source_close(l->src);
+    l->src = NULL;
+    return source_open(source, l->o->driver, l->set, &l->src, err);
+}
+
 /* ---- a source's result ---- */
 
 static int emit_rows(const struct agg_dset *d, struct bkt_buf *out)
@@ -39,11 +46,9 @@ static int emit_rows(const struct agg_dset *d, struct bkt_buf *out)
     size_t bytes = d->fields.row;
     for (unsigned i = 0; i < d->rows.rank; i++)
         bytes *= (size_t)d->rows.count[i]; /* agg_rows_make() has checked it */
-    BKT_PASS(bkt_buf_add_le(out, 1, GATHER_ROWS));
-    BKT_PASS(bkt_buf_add_le(out, 8, d->rows.n_chunks));
-    BKT_PASS(bkt_buf_add_le(out, 1, d->rows.rank));
+    BKT_PASS(parts_say(out, NULL, "181", GATHER_ROWS, d->rows.n_chunks, d->rows.rank));
     for (unsigned i = 0; i < d->rows.rank; i++)
-        BKT_PASS(bkt_buf_add_le(out, 8, d->rows.count[i]));
+        BKT_PASS(parts_say(out, NULL, "8", d->rows.count[i]));
     return bkt_buf_add(out, d->rows.v, bytes);
 }
 
@@ -58,8 +63,7 @@ static int emit_values(const struct agg *a, const struct agg_dset *d, struct bkt
     if (n < 0 || !bkt_copier_is_plain(type) || !bkt_mul_u64((uint64_t)n, H5Tget_size(type), &bytes) ||
         bytes > BKT_TOOL_BLOCK)
         return 0;
-    if (bkt_buf_add_le(out, 1, GATHER_VALUES) < 0 || bkt_buf_add_le(out, 8, bytes) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS(parts_say(out, err, "18", GATHER_VALUES, bytes));
     size_t at = out->len;
     if (bkt_buf_resize(out, at + (size_t)bytes) < 0)
         BKT_NOMEM(err);
@@ -74,48 +78,32 @@ static int emit_source(struct agg *a, struct bkt_buf *out, struct bkt_err *err)
 {
     for (size_t i = 0; i < a->n_dsets; i++) {
         const struct agg_dset *d = &a->dsets[i];
-        int rc = bkt_buf_add_le(out, 8, d->n);
-        if (rc == BKT_OK && !d->grows)
-            rc = bkt_buf_add_le(out, 1, GATHER_NOTHING);
-        else if (rc == BKT_OK && d->table >= 0)
-            rc = emit_rows(d, out);
-        else if (rc == BKT_OK) {
-            int done = emit_values(a, d, out, err);
-            if (done < 0)
-                return done;
-            rc = done ? BKT_OK : bkt_buf_add_le(out, 1, GATHER_COPY);
-        }
-        if (rc < 0)
+        BKT_PASS(parts_say(out, err, "8", d->n));
+        if (d->grows && d->table >= 0 && emit_rows(d, out) < 0)
             BKT_NOMEM(err);
+        int done = !d->grows || d->table >= 0 ? d->grows : emit_values(a, d, out, err);
+        BKT_PASS(done);
+        if (!done)
+            BKT_PASS(parts_say(out, err, "1", d->grows ? GATHER_COPY : GATHER_NOTHING));
     }
     return BKT_OK;
-}
-
-static int result_head(struct bkt_buf *out, uint64_t i, bool fits)
-{
-    bkt_buf_clear(out);
-    BKT_PASS(bkt_buf_add_le(out, 4, i));
-    return bkt_buf_add_le(out, 1, fits);
 }
 
 /* A source that doesn't fit is a result, too. */
 static int look_at(struct agg *a, const char *source, uint64_t i, struct bkt_buf *out, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
-    source_close(a->l->src);
-    a->l->src = NULL;
-    int rc = source_open(source, a->l->o->driver, a->l->set, &a->l->src, &why);
-    if (rc == BKT_OK)
-        rc = agg_check(a, &why);
-    if (rc == BKT_OK)
-        rc = result_head(out, i, true) < 0 ? BKT_ENOMEM : emit_source(a, out, &why);
+    int rc = open_next(a->l, source, &why);
+    rc = rc ? rc : agg_check(a, &why);
+    rc = rc ? rc : parts_say(out, &why, "41", i, true);
+    rc = rc ? rc : emit_source(a, out, &why);
     if (rc == BKT_OK)
         return rc;
     if (rc == BKT_ENOMEM || rc == BKT_ECANCEL)
         return bkt_err_copy(err, rc, &why);
-    if (result_head(out, i, false) < 0 || bkt_err_pack(&why, out) < 0)
-        BKT_NOMEM(err);
-    return BKT_OK;
+    bkt_buf_clear(out);
+    BKT_PASS(parts_say(out, err, "41", i, false));
+    return bkt_err_pack(&why, out) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
 }
 
 /* ---- the first process ---- */
@@ -243,9 +231,7 @@ static int work_here(void *arg, struct bkt_rd *unit, struct bkt_buf *result, str
 static int put_sources(struct gather *g, struct bkt_share *s, int first, bool is_new, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
-    if (bkt_buf_add_le(&news, 1, is_new) < 0 || bkt_buf_add_le(&news, 4, (unsigned)first) < 0 ||
-        bkt_buf_add(&news, bkt_domain_root(g->a->l->file->dom)->text, BKT_ID_LEN) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS(parts_say(&news, err, "14i", is_new, (uint64_t)first, bkt_domain_root(g->a->l->file->dom)));
     BKT_PASS(bkt_share_news(s, &news, err));
     for (int i = first + 1; i < g->n; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
@@ -253,8 +239,7 @@ static int put_sources(struct gather *g, struct bkt_share *s, int first, bool is
         /* a slow source holds up the others' results, which take_result memory */
         while (i - g->next > 8 * (int)bkt_processes_size())
             BKT_PASS(bkt_share_turn(s, err));
-        if (bkt_buf_add_le(&unit, 4, (unsigned)i) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS(parts_say(&unit, err, "4", (uint64_t)i));
         BKT_PASS(bkt_share_put(s, &unit, err));
     }
     return BKT_OK;
@@ -275,14 +260,8 @@ static int add_shared(struct agg *a, char **sources, int first, int n, bool is_n
                       struct bkt_err *err)
 {
     struct load look = *a->l;
-    struct gather g = {
-        .a = a, .sources = sources, .n = n, .next = first + 1, .failed = failed};
-    struct bkt_share s = {
-        .work = work_here,
-        .take = take_result,
-        .arg = &g,
-        .most = bkt_processes_size(),
-        .check = interrupt_check};
+    struct gather g = {.a = a, .sources = sources, .n = n, .next = first + 1, .failed = failed};
+    struct bkt_share s = {.work = work_here, .take = take_result, .arg = &g, .check = interrupt_check};
     look.src = NULL;
     g.results = calloc((size_t)n, sizeof *g.results);
     if (!g.results)
@@ -291,12 +270,9 @@ static int add_shared(struct agg *a, char **sources, int first, int n, bool is_n
     int rc = bkt_chunks_flush(a->l->file->dom, err);
     if (rc == BKT_OK && is_new)
         rc = bkt_domain_flush_early(a->l->file->dom, err);
-    if (rc == BKT_OK)
-        rc = begin_look(&g, &look, sources[first], err);
-    if (rc == BKT_OK)
-        rc = bkt_share_begin(&s, err);
-    if (rc == BKT_OK)
-        rc = put_sources(&g, &s, first, is_new, err);
+    rc = rc ? rc : begin_look(&g, &look, sources[first], err);
+    rc = rc ? rc : bkt_share_begin(&s, err);
+    rc = rc ? rc : put_sources(&g, &s, first, is_new, err);
     rc = bkt_share_finish(&s, rc, err);
     agg_fini(&g.look);
     source_close(look.src);
@@ -367,11 +343,6 @@ int agg_shared_serve(struct load *l, char **sources, int n, const char *domain, 
 
 /* ---- this process alone ---- */
 
-static int shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
-{
-    return agg_shape(arg, src, path, space, dcpl, err);
-}
-
 /* Growing datasets are appended later, like any other file's; the others are copied from the first file. */
 static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
@@ -394,7 +365,7 @@ static int make(struct agg *a, struct bkt_err *err)
 {
     struct bkt_copier_options o = load_copier_options(a->l);
     o.hooks.arg           = a;
-    o.hooks.shape         = shape;
+    o.hooks.shape         = agg_shape;
     o.hooks.data          = data;
     o.hooks.tell          = tell;
     o.hooks.open_beside   = open_beside;
@@ -416,13 +387,6 @@ static int add(struct agg *a, const char *source, int *failed, struct bkt_err *e
     progress_add(a->l->progress, 0, 0, 1);
     progress_line(a->l->progress, "%s", source);
     return BKT_OK;
-}
-
-static int open_next(struct load *l, const char *source, struct bkt_err *err)
-{
-    source_close(l->src);
-    l->src = NULL;
-    return source_open(source, l->o->driver, l->set, &l->src, err);
 }
 
 /* Tries sources from *i on until one can be opened, and reports the others. */
@@ -512,12 +476,9 @@ int load_aggregate(struct load *l, char **sources, int n, const char *domain, hi
     bool                             is_new = true;
     int                              first  = 0;
     int                              rc     = open_first(l, sources, n, &first, failed, err);
-    if (rc == BKT_OK)
-        rc = load_target(l, domain, fapl, &is_new, err);
-    if (rc == BKT_OK)
-        rc = begin(&a, l, sources, n, &first, is_new, failed, err);
-    if (rc == BKT_OK)
-        rc = add_all(&a, sources, first, n, is_new, failed, err);
+    rc = rc ? rc : load_target(l, domain, fapl, &is_new, err);
+    rc = rc ? rc : begin(&a, l, sources, n, &first, is_new, failed, err);
+    rc = rc ? rc : add_all(&a, sources, first, n, is_new, failed, err);
     agg_fini(&a);
     vfd_expect_nothing();
     return load_end(l, rc, is_new, err);

@@ -6,7 +6,7 @@
 
 #include "schema/edit/edit.h"
 #include "tools/source/hdf5_glue.h"
-#include "tools/load/load_one.h"
+#include "tools/load/load_domain.h"
 #include "base/num.h"
 #include "storage/store.h"
 #include "vol/copy/copier.h"
@@ -117,8 +117,9 @@ static void widen(hid_t src, unsigned rank, unsigned dim, hsize_t *chunk)
     chunk[dim] = bkt_max_u64(chunk[dim], bkt_min_u64(MOST_STEPS, SMALL / bytes));
 }
 
-int agg_shape(struct agg *a, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
+int agg_shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
 {
+    struct agg *a = arg;
     hsize_t  dims[BKT_MAX_RANK], grown[BKT_MAX_RANK], max[BKT_MAX_RANK], chunk[BKT_MAX_RANK];
     uint64_t cdims[BKT_MAX_RANK];
     unsigned dim;
@@ -166,12 +167,7 @@ static int make_table(struct agg *a, struct agg_dset *d, struct bkt_dset *ds, st
     memset(etag.ptr, 'x', BKT_ETAG_MAX - 1); /* also for later files */
     BKT_PASS(load_table_empty(a->l, ds->space.rank, grid, max, bkt_buf_str(&wide), bkt_buf_str(&etag), &id,
                               &d->table, err));
-    struct bkt_layout *lay = &ds->layout;
-    lay->cls               = BKT_D_CHUNKED_REF_INDIRECT;
-    lay->rank              = ds->space.rank;
-    lay->hdf5_chunks       = false;
-    memcpy(lay->dims, d->cdims, sizeof lay->dims);
-    lay->chunk_table = id;
+    load_set_table(&ds->layout, ds->space.rank, d->cdims, &id);
     return agg_fields_of(d, err);
 }
 

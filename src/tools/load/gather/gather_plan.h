@@ -70,7 +70,7 @@ struct agg_visit {
 /** Look at the first file, to find the meaning of the dimension's name. */
 BKT_NODISCARD int agg_begin(struct agg *a, struct load *first, const char *name, struct bkt_err *err);
 /** Set the shapes of a dataset of the first file in the domain: for tree_hooks.shape. */
-BKT_NODISCARD int agg_shape(struct agg *a, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
+BKT_NODISCARD int agg_shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
                             struct bkt_err *err);
 /** Open the datasets of the domain, which was made from the first file's metadata (bkt_copier_tree() with
  *  agg_shape()), or exists since earlier. */
@@ -97,11 +97,9 @@ BKT_NODISCARD int agg_fit(struct agg *a, struct agg_dset *d, hid_t src, struct b
 /** The chunk shape that a dataset of a file has or would have, and whether its steps fill whole chunks. */
 bool agg_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cdims);
 
-/* ---- gather_rows.c ---- */
 /** Find the fields in d->table: d->fields. */
 BKT_NODISCARD int agg_fields_of(struct agg_dset *d, struct bkt_err *err);
 /** Make the rows that refer to a file's dataset: d->rows.  BKT_EINVAL, BKT_EUNSUP: no row can refer to it. */
-BKT_NODISCARD int agg_rows_make(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err);
 void              agg_rows_free(struct agg_dset *d);
 /** Append by reference (d->rows), by copy.  BKT_EINVAL: its values can't be read. */
 BKT_NODISCARD int agg_link(struct agg *a, struct agg_dset *d, struct bkt_err *err);
