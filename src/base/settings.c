@@ -419,61 +419,48 @@ void bkt_settings_fini(struct bkt_settings *s)
 }
 
 /* @p bare: the value may be a URL without its scheme. */
-static void print_text(FILE *to, const char *value, bool bare)
+static int add_text(struct bkt_buf *to, const char *value, bool bare)
 {
     size_t                       room  = value ? strlen(value) + 1 : 0;
     BKT_CLEANUP(bkt_freep) char *shown = room ? malloc(room) : NULL;
-    (void)fprintf(to, "%s", shown ? bkt_url_shown(shown, room, value, bare) : "");
+    if (room && !shown)
+        return BKT_ENOMEM;
+    return bkt_buf_add_str(to, shown ? bkt_url_shown(shown, room, value, bare) : "");
 }
 
 /* HOST:TOKEN, several of them: the hosts remain. */
-static void print_tokens(FILE *to, const char *value)
+static int add_tokens(struct bkt_buf *to, const char *value)
 {
     for (const char *p = value ? value : ""; *p;) {
         size_t      n     = strcspn(p, " \t,"), gap = strspn(p + n, " \t,");
         const char *colon = memrchr(p, ':', n);
-        (void)fprintf(to, "%.*s***%.*s", colon ? (int)(colon + 1 - p) : 0, p, (int)gap, p + n);
+        BKT_PASS(bkt_buf_addf(to, "%.*s***%.*s", colon ? (int)(colon + 1 - p) : 0, p, (int)gap, p + n));
         p += n + gap;
     }
+    return BKT_OK;
 }
 
-static void print_value(FILE *to, const struct setting *t, const struct bkt_settings *s)
+static int add_value(struct bkt_buf *to, const struct setting *t, const struct bkt_settings *s)
 {
     if (strcmp(t->name, "token") == 0)
-        print_tokens(to, *(char *const *)field(t, s));
-    else if (t->kind == TEXT)
-        print_text(to, *(char *const *)field(t, s), strcmp(t->name, "user") != 0);
-    else if (t->kind == BOOL)
-        (void)fprintf(to, "%s", *(const bool *)field(t, s) ? "yes" : "no");
-    else
-        (void)fprintf(to, "%llu", (unsigned long long)*(const uint64_t *)field(t, s));
-}
-
-/* The value as text, on the heap; NULL: out of memory. */
-static char *value_text(const struct setting *t, const struct bkt_settings *s)
-{
-    char  *value = NULL;
-    size_t n     = 0;
-    FILE  *to    = open_memstream(&value, &n);
-    if (!to)
-        return NULL;
-    print_value(to, t, s);
-    if (fclose(to) != 0) {
-        free(value);
-        return NULL;
-    }
-    return value;
+        return add_tokens(to, *(char *const *)field(t, s));
+    if (t->kind == TEXT)
+        return add_text(to, *(char *const *)field(t, s), strcmp(t->name, "user") != 0);
+    if (t->kind == BOOL)
+        return bkt_buf_add_str(to, *(const bool *)field(t, s) ? "yes" : "no");
+    return bkt_buf_addf(to, "%llu", (unsigned long long)*(const uint64_t *)field(t, s));
 }
 
 static int each_row(const struct setting *t, const struct bkt_settings *s,
                     const struct bkt_settings *defaults,
                     int (*each)(const struct bkt_setting_row *row, void *arg), void *arg)
 {
-    BKT_CLEANUP(bkt_freep) char *value = value_text(t, s), *usual = value_text(t, defaults);
-    if (!value || !usual)
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0}, usual = {0};
+    if (add_value(&value, t, s) < 0 || add_value(&usual, t, defaults) < 0)
         return BKT_ENOMEM;
+    const char            *v   = bkt_buf_str(&value);
     struct bkt_setting_row row = {t->name, t->env, t->def ? t->def : "",
-                                  t->help, value,  strcmp(value, usual) == 0};
+                                  t->help, v,      strcmp(v, bkt_buf_str(&usual)) == 0};
     return each(&row, arg);
 }
 
@@ -500,11 +487,8 @@ void bkt_settings_print(FILE *to, const struct bkt_settings *s, bool markdown)
             (void)fprintf(to, " | %s | %s |\n", t->def ? t->def : "", t->help);
             continue;
         }
-        (void)fprintf(to, "%s = ", t->name);
-        if (s)
-            print_value(to, t, s);
-        else
-            (void)fprintf(to, "%s", t->def ? t->def : "");
-        (void)fprintf(to, "\n    %s (%s)\n", t->help, t->env);
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
+        (void)(s ? add_value(&value, t, s) : bkt_buf_add_str(&value, t->def ? t->def : ""));
+        (void)fprintf(to, "%s = %s\n    %s (%s)\n", t->name, bkt_buf_str(&value), t->help, t->env);
     }
 }

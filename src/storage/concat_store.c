@@ -157,10 +157,9 @@ static void joined_close(struct bkt_store *base)
 }
 
 static const struct bkt_store_ops remote_ops = {
-    .name = "joined", .readonly = true, .decorator = true, .start = joined_start, .close = joined_close};
+    .readonly = true, .decorator = true, .start = joined_start, .close = joined_close};
 /* For joined stores with a local part: a waiting thread must help the pool. */
-static const struct bkt_store_ops local_ops = {.name = "joined",
-                                               .local = true,
+static const struct bkt_store_ops local_ops = {.local = true,
                                                .readonly = true,
                                                .decorator = true,
                                                .start = joined_start,

@@ -18,7 +18,6 @@ struct bkt_lists {
 };
 
 struct bkt_store_ops {
-    const char *name;
     bool        local;    /* no round trips */
     bool        readonly;
     bool        many_lists; /* lists with several prefixes or with cuts are requested side by side */

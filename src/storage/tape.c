@@ -121,14 +121,6 @@ bool bkt_tape_is_on(void)
     return atomic_load(&now.on);
 }
 
-bool bkt_tape_is_playing(void)
-{
-    (void)pthread_mutex_lock(&now.lock);
-    bool playing = now.tape && now.playing;
-    (void)pthread_mutex_unlock(&now.lock);
-    return playing;
-}
-
 /* The tape that the calling thread's request belongs to, locked; NULL: none. */
 static struct bkt_tape *tape_of(bool *playing)
 {

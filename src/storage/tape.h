@@ -27,7 +27,6 @@ void bkt_tape_play(struct bkt_tape *t);
 /** End either.  After recording, wait for requests under way that the tape is to have. */
 void bkt_tape_stop(struct bkt_tape *t);
 bool bkt_tape_is_on(void); /* a tape records or plays */
-bool bkt_tape_is_playing(void);
 
 /** Append the recorded requests and their outcomes.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_tape_emit(const struct bkt_tape *t, struct bkt_buf *out);

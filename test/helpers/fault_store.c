@@ -203,8 +203,7 @@ static void fault_close(struct bkt_store *base)
 }
 
 /* local: a delay runs in the pool, where the waiting thread must help */
-static const struct bkt_store_ops fault_ops = {.name = "fault",
-                                               .local = true,
+static const struct bkt_store_ops fault_ops = {.local = true,
                                                .decorator = true,
                                                .start = fault_start,
                                                .list = fault_list,

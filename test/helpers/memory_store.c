@@ -170,7 +170,7 @@ static void mem_close(struct bkt_store *st)
 }
 
 static const struct bkt_store_ops mem_ops = {
-    .name = "mem", .local = true, .start = mem_start, .list = mem_list, .close = mem_close};
+    .local = true, .start = mem_start, .list = mem_list, .close = mem_close};
 
 static void free_space(struct space *sp)
 {

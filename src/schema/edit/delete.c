@@ -7,7 +7,7 @@
 #include "schema/edit/edit_impl.h"
 #include "schema/name/bucket_dir.h"
 
-/* Keys deleted at once: as many as S3 lists in one answer.  storage/s3/delete_objects.c makes requests of
+/* Keys deleted at once: as many as S3 lists in one answer.  storage/s3/changes.c makes requests of
  * them. */
 #define WAVE       1000
 

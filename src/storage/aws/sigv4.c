@@ -7,161 +7,41 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
-#include "base/list.h"
-
 #define ALGORITHM  "AWS4-HMAC-SHA256"
 #define MAX_SECRET 1024U
 
-/* Names and values to be sorted; own memory.  seq keeps equal names in their order (qsort is not stable). */
-struct pair {
-    char *name, *value;
-    size_t seq;
-};
-struct pairs {
-    struct pair *v;
-    size_t n, room;
-};
-
-static void pairs_fini(struct pairs *l)
-{
-    for (size_t i = 0; i < l->n; i++) {
-        free(l->v[i].name);
-        free(l->v[i].value);
-    }
-    free(l->v);
-}
-
-/* Takes both buffers' contents. */
-static int pairs_add(struct pairs *l, struct bkt_buf *name, struct bkt_buf *value)
-{
-    BKT_PASS(bkt_list_room(&l->v, l->n, &l->room, sizeof *l->v));
-    BKT_PASS(bkt_buf_add_str(name, "")); /* allocates memory with a NUL, also for an empty text */
-    BKT_PASS(bkt_buf_add_str(value, ""));
-    l->v[l->n] = (struct pair){bkt_buf_steal(name), bkt_buf_steal(value), l->n};
-    l->n++;
-    return BKT_OK;
-}
-
-static int by_name_value(const void *a, const void *b)
-{
-    const struct pair *x = a, *y = b;
-    int c = strcmp(x->name, y->name);
-    return c ? c : strcmp(x->value, y->value);
-}
-
-static int by_name_seq(const void *a, const void *b)
-{
-    const struct pair *x = a, *y = b;
-    int c = strcmp(x->name, y->name);
-    return c ? c : (x->seq > y->seq) - (x->seq < y->seq);
-}
-
-static void sort(struct pairs *l, int (*by)(const void *, const void *))
-{
-    if (l->n > 1)
-        qsort(l->v, l->n, sizeof *l->v, by);
-}
-
-/* ---- encoding ---- */
-
-/* %2f, %2F and %7E, ~ mean the same to the server: decode, then encode in the one canonical way. */
-static int recode(const char *p, size_t n, struct bkt_buf *out)
-{
-    for (size_t i = 0; i < n; i++) {
-        int hi = p[i] == '%' && i + 2 < n ? bkt_hex_digit(p[i + 1]) : -1;
-        int lo = hi >= 0 ? bkt_hex_digit(p[i + 2]) : -1;
-        if (lo >= 0) {
-            char c = (char)(hi << 4 | lo);
-            BKT_PASS(bkt_percent_encode(out, &c, 1, ""));
-            i += 2;
-        } else {
-            BKT_PASS(bkt_percent_encode(out, p + i, 1, ""));
-        }
-    }
-    return BKT_OK;
-}
+#define MAX_HEADERS 16U
 
 /* ---- canonical request ---- */
 
-static int add_query_part(struct pairs *l, const char *p, size_t n)
+struct headers {
+    struct bkt_sign_pair v[MAX_HEADERS]; /* by name */
+    size_t n;
+};
+
+static int by_name(const void *a, const void *b)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, value = {0};
-    const char *eq = memchr(p, '=', n);
-    size_t k = eq ? (size_t)(eq - p) : n;
-    BKT_PASS(recode(p, k, &name));
-    if (eq)
-        BKT_PASS(recode(eq + 1, n - k - 1, &value));
-    return pairs_add(l, &name, &value);
+    return strcmp(((const struct bkt_sign_pair *)a)->name, ((const struct bkt_sign_pair *)b)->name);
 }
 
-static int canonical_query(const struct bkt_sign_input *in, struct bkt_buf *out)
+/* check() has checked their number. */
+static void collect_headers(const struct bkt_sign_input *in, const char *date, struct headers *h)
 {
-    BKT_CLEANUP(pairs_fini) struct pairs l = {0};
-    for (const char *p = in->query ? in->query : ""; *p;) {
-        size_t n = strcspn(p, "&");
-        if (n)
-            BKT_PASS(add_query_part(&l, p, n));
-        p += n + (p[n] == '&');
-    }
-    sort(&l, by_name_value);
-    for (size_t i = 0; i < l.n; i++)
-        BKT_PASS(bkt_buf_addf(out, "%s%s=%s", i ? "&" : "", l.v[i].name, l.v[i].value));
-    return BKT_OK;
-}
-
-/* Lower-case name; value without blanks around it and with single ones within. */
-static int add_header(struct pairs *l, const char *name, const char *value)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf low = {0}, text = {0};
-    for (const char *p = name; *p; p++) {
-        char c = (char)(*p >= 'A' && *p <= 'Z' ? *p + ('a' - 'A') : *p);
-        BKT_PASS(bkt_buf_add(&low, &c, 1));
-    }
-    for (const char *p = value + strspn(value, " \t"); *p;) {
-        size_t word = strcspn(p, " \t"), gap = strspn(p + word, " \t");
-        BKT_PASS(bkt_buf_add(&text, p, word));
-        p += word + gap;
-        if (*p)
-            BKT_PASS(bkt_buf_add(&text, " ", 1));
-    }
-    return pairs_add(l, &low, &text);
-}
-
-static int collect_headers(const struct bkt_sign_input *in, const char *date, struct pairs *l)
-{
-    BKT_PASS(add_header(l, "host", in->host));
-    BKT_PASS(add_header(l, "x-amz-date", date));
+    h->v[h->n++] = (struct bkt_sign_pair){"host", in->host};
+    h->v[h->n++] = (struct bkt_sign_pair){"x-amz-date", date};
     if (!in->no_sha256)
-        BKT_PASS(add_header(l, "x-amz-content-sha256", in->payload_hash));
+        h->v[h->n++] = (struct bkt_sign_pair){"x-amz-content-sha256", in->payload_hash};
     if (in->creds->session_token)
-        BKT_PASS(add_header(l, "x-amz-security-token", in->creds->session_token));
+        h->v[h->n++] = (struct bkt_sign_pair){"x-amz-security-token", in->creds->session_token};
     for (size_t i = 0; i < in->n_headers; i++)
-        BKT_PASS(add_header(l, in->headers[i].name, in->headers[i].value));
-    sort(l, by_name_seq);
-    return BKT_OK;
+        h->v[h->n++] = in->headers[i];
+    qsort(h->v, h->n, sizeof *h->v, by_name);
 }
 
-static bool same_as_before(const struct pairs *l, size_t i)
+static int print_names(const struct headers *h, struct bkt_buf *out)
 {
-    return i && strcmp(l->v[i - 1].name, l->v[i].name) == 0;
-}
-
-static int print_headers(const struct pairs *l, struct bkt_buf *out)
-{
-    for (size_t i = 0; i < l->n; i++) {
-        if (same_as_before(l, i))
-            BKT_PASS(bkt_buf_addf(out, ",%s", l->v[i].value));
-        else
-            BKT_PASS(bkt_buf_addf(out, "%s%s:%s", i ? "\n" : "", l->v[i].name, l->v[i].value));
-    }
-    return bkt_buf_add(out, "\n", 1);
-}
-
-static int print_names(const struct pairs *l, struct bkt_buf *out)
-{
-    for (size_t i = 0; i < l->n; i++)
-        if (!same_as_before(l, i))
-            BKT_PASS(bkt_buf_addf(out, "%s%s", i ? ";" : "", l->v[i].name));
+    for (size_t i = 0; i < h->n; i++)
+        BKT_PASS(bkt_buf_addf(out, "%s%s", i ? ";" : "", h->v[i].name));
     return BKT_OK;
 }
 
@@ -190,6 +70,9 @@ static int check(const struct bkt_sign_input *in, struct bkt_err *err)
     if (!is_clean(in->host) || !is_clean(in->region) || strpbrk(in->region, " ,/=") ||
         !is_clean(in->payload_hash))
         BKT_FAIL(err, BKT_EINVAL, "host or region has invalid characters");
+    if (in->n_headers > MAX_HEADERS - 4)
+        BKT_FAIL(err, BKT_EINVAL, "%zu headers to be signed; at most %u are possible", in->n_headers,
+                 MAX_HEADERS - 4);
     for (size_t i = 0; i < in->n_headers; i++)
         if (!is_clean(in->headers[i].name) || !is_clean(in->headers[i].value))
             BKT_FAIL(err, BKT_EINVAL, "header %zu to be signed has control characters", i);
@@ -205,24 +88,25 @@ static int amz_date(time_t now, char out[17], struct bkt_err *err)
     return BKT_OK;
 }
 
-static int print_canonical(const struct bkt_sign_input *in, const struct pairs *headers, struct bkt_buf *out)
+static int print_canonical(const struct bkt_sign_input *in, const struct headers *h, struct bkt_buf *out)
 {
-    BKT_PASS(bkt_buf_addf(out, "%s\n%s\n", in->method, *in->path ? in->path : "/"));
-    BKT_PASS(canonical_query(in, out));
+    BKT_PASS(bkt_buf_addf(out, "%s\n%s\n%s\n", in->method, *in->path ? in->path : "/",
+                          in->query ? in->query : ""));
+    for (size_t i = 0; i < h->n; i++)
+        BKT_PASS(bkt_buf_addf(out, "%s:%s\n", h->v[i].name, h->v[i].value));
     BKT_PASS(bkt_buf_add(out, "\n", 1));
-    BKT_PASS(print_headers(headers, out));
-    BKT_PASS(bkt_buf_add(out, "\n", 1));
-    BKT_PASS(print_names(headers, out));
+    BKT_PASS(print_names(h, out));
     return bkt_buf_addf(out, "\n%s", in->payload_hash);
 }
 
 int bkt_sign_canonical(const struct bkt_sign_input *in, struct bkt_buf *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(pairs_fini) struct pairs headers = {0};
+    struct headers headers = {.n = 0};
     char date[17];
     BKT_PASS(check(in, err));
     BKT_PASS(amz_date(in->now, date, err));
-    if (collect_headers(in, date, &headers) < 0 || print_canonical(in, &headers, out) < 0)
+    collect_headers(in, date, &headers);
+    if (print_canonical(in, &headers, out) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
@@ -297,8 +181,8 @@ void bkt_sign_key_wipe(struct bkt_sign_key *key)
 
 /* ---- signing ---- */
 
-static int print_authorization(const struct bkt_sign_input *in, const char *date, const struct pairs *headers,
-                               const char *signature, struct bkt_buf *out)
+static int print_authorization(const struct bkt_sign_input *in, const char *date,
+                               const struct headers *headers, const char *signature, struct bkt_buf *out)
 {
     bkt_buf_clear(out);
     BKT_PASS(bkt_buf_addf(out, ALGORITHM " Credential=%s/%.8s/%s/%s/aws4_request, SignedHeaders=",
@@ -311,7 +195,7 @@ int bkt_sign(const struct bkt_sign_input *in, struct bkt_sign_key *cache, struct
              struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf canonical = {0}, string = {0};
-    BKT_CLEANUP(pairs_fini) struct pairs headers = {0};
+    struct headers headers = {.n = 0};
     BKT_CLEANUP(bkt_sign_key_wipe) struct bkt_sign_key own = {0};
     struct bkt_sign_key *key = cache ? cache : &own;
     unsigned char mac[32];
@@ -319,7 +203,8 @@ int bkt_sign(const struct bkt_sign_input *in, struct bkt_sign_key *cache, struct
 
     BKT_PASS(check(in, err));
     BKT_PASS(amz_date(in->now, out->amz_date, err));
-    if (collect_headers(in, out->amz_date, &headers) < 0 || print_canonical(in, &headers, &canonical) < 0)
+    collect_headers(in, out->amz_date, &headers);
+    if (print_canonical(in, &headers, &canonical) < 0)
         BKT_NOMEM(err);
     BKT_PASS(bkt_sign_string(in, &canonical, &string, err));
     BKT_PASS(signing_key(in, out->amz_date, key, err));

@@ -343,8 +343,7 @@ static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err 
     }
 }
 
-static const struct bkt_store_ops file_ops = {.name = "file",
-                                              .local = true,
+static const struct bkt_store_ops file_ops = {.local = true,
                                               .start = file_start,
                                               .list = bkt_file_list,
                                               .may_put = file_may_put,
@@ -352,8 +351,7 @@ static const struct bkt_store_ops file_ops = {.name = "file",
                                               .end_turn = bkt_file_unlock,
                                               .ahead = bkt_file_ahead,
                                               .close = file_close};
-static const struct bkt_store_ops file_ops_readonly = {.name = "file",
-                                                       .local = true,
+static const struct bkt_store_ops file_ops_readonly = {.local = true,
                                                        .readonly = true,
                                                        .start = file_start,
                                                        .list = bkt_file_list,

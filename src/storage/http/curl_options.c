@@ -332,20 +332,34 @@ enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code)
     return BKT_WIRE_FATAL;
 }
 
+#define SET(option, value) ok = curl_easy_setopt(h, CURLOPT_##option, (value)) != CURLE_OUT_OF_MEMORY && ok
+
+bool bkt_engine_usual_options(void *easy, const char *url, const char *ca_bundle)
+{
+    CURL *h  = easy;
+    bool  ok = bkt_tls_options(h, ca_bundle, url);
+    SET(URL, url);
+    SET(NOSIGNAL, 1L);
+    SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    SET(PATH_AS_IS, 1L); /* S3 keys may hold // and .. */
+#if LIBCURL_VERSION_NUM >= 0x075500
+    SET(PROTOCOLS_STR, "http,https");
+#else
+    SET(PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+    return ok;
+}
+
 bool bkt_engine_options(struct engine *e, struct bkt_leg *leg)
 {
     struct bkt_xfer *x = leg->x;
     CURL            *h = leg->easy;
-    bool             ok = true; /* without its method a DELETE would be a GET */
-#define SET(option, value) ok = curl_easy_setopt(h, CURLOPT_##option, (value)) != CURLE_OUT_OF_MEMORY && ok
-    SET(URL, x->url);
+    bool             ok = bkt_engine_usual_options(h, x->url, x->net->ca_bundle);
+    /* without its method a DELETE would be a GET: each result counts */
     SET(PRIVATE, leg);
     SET(SHARE, e->all->share);
-    SET(NOSIGNAL, 1L);
     SET(ERRORBUFFER, leg == x->legs ? x->why : NULL);
     SET(HTTPHEADER, x->headers);
-    SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    SET(PATH_AS_IS, 1L); /* S3 keys may hold // and .. */
     SET(SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's */
     SET(BUFFERSIZE, x->put_len ? ANSWER_BUFFER : RECEIVE_BUFFER);
     SET(TCP_NODELAY, 1L);
@@ -363,12 +377,6 @@ bool bkt_engine_options(struct engine *e, struct bkt_leg *leg)
     SET(PREREQFUNCTION, on_connected);
     SET(PREREQDATA, leg);
 #endif
-#if LIBCURL_VERSION_NUM >= 0x075500
-    SET(PROTOCOLS_STR, "http,https");
-#else
-    SET(PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-#endif
-    ok = bkt_tls_options(h, x->net->ca_bundle, x->url) && ok;
     if (x->cookies || x->keep_cookies)
         SET(COOKIEFILE, ""); /* no file, but cookies are taken and sent */
     for (const struct curl_slist *l = x->cookies; l; l = l->next)

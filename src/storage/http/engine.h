@@ -147,6 +147,8 @@ void bkt_engine_shutdown(void);
 
 /** Initialise libcurl for the process, once; for other code that uses libcurl. */
 void bkt_engine_curl_init(void);
+/** Set the options of a handle (CURL *) that all requests share.  False: out of memory. */
+bool bkt_engine_usual_options(void *easy, const char *url, const char *ca_bundle);
 
 /** Handlers for fork(): the engine's locks are held across it.  The child begins without threads and
  *  connections. */

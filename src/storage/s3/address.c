@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "storage/http/request.h"
 #include "base/url.h"
+#include "storage/web/web_url.h"
 
 /* Bucket names are 3 to 63 of a-z 0-9 . - by AWS's present rules; older ones and other servers also have
  * capitals and '_' and up to 255 characters. */
@@ -31,37 +31,30 @@ bool bkt_s3_region_ok(const char *r)
     return n >= 1 && n < 40 && strspn(r, "abcdefghijklmnopqrstuvwxyz0123456789-") == n && r[0] != '-';
 }
 
+/* Default ports are not part of the Host header that is signed. */
 static int set_endpoint(struct bkt_s3_place *p, const char *url, struct bkt_err *err)
 {
-    static const char *const schemes[] = {"https", "http"};
-    const char              *rest      = strstr(url, "://");
-    for (size_t i = 0; rest && i < BKT_COUNT(schemes); i++)
-        if (strlen(schemes[i]) == (size_t)(rest - url) &&
-            strncasecmp(url, schemes[i], (size_t)(rest - url)) == 0)
-            p->scheme = strdup(schemes[i]);
-    rest = rest ? rest + 3 : url;
-    size_t host = strcspn(rest, "/"), n = strlen(rest);
-    if (!p->scheme && !strstr(url, "://"))
-        p->scheme = strdup("https");
-    if (!p->scheme || !host || memchr(rest, '@', host) || strpbrk(rest, "?# \\\r\n\t\""))
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf         whole = {0};
+    BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url u     = {.port = 0};
+    if (bkt_buf_addf(&whole, "%s%s", strstr(url, "://") ? "" : "https://", url) < 0)
+        BKT_NOMEM(err);
+    int rc = strpbrk(url, "?# \\\r\n\t\"") ? BKT_EINVAL : bkt_web_url_parse(bkt_buf_str(&whole), &u, NULL);
+    if (rc == BKT_EINVAL)
         BKT_FAIL(
             err, BKT_EINVAL,
             "endpoint '%.200s': https://host[:port][/path] or http://... is expected, without user or query",
             BKT_SHOWN(url));
-    while (n > host && rest[n - 1] == '/')
-        n--;
-    /* default ports are not part of the Host header that is signed */
-    const char *port = strcmp(p->scheme, "https") == 0 ? ":443" : ":80";
-    size_t      cut  = host;
-    if (cut > strlen(port) && strncmp(rest + cut - strlen(port), port, strlen(port)) == 0)
-        cut -= strlen(port);
-    p->host = strndup(rest, cut);
-    p->base = strndup(rest + host, n - host);
-    if (!p->host || !p->base)
+    if (rc < 0)
         BKT_NOMEM(err);
-    for (char *c = p->host; *c; c++)
-        if (*c >= 'A' && *c <= 'Z')
-            *c = (char)(*c + ('a' - 'A'));
+    const char *path = strchr(strstr(bkt_buf_str(&whole), "://") + 3, '/');
+    size_t      n    = path ? strlen(path) : 0;
+    while (n && path[n - 1] == '/')
+        n--;
+    p->scheme = strdup(u.https ? "https" : "http");
+    p->host   = strdup(strstr(u.origin, "://") + 3);
+    p->base   = strndup(path ? path : "", n);
+    if (!p->scheme || !p->host || !p->base)
+        BKT_NOMEM(err);
     return BKT_OK;
 }
 

@@ -11,7 +11,7 @@
  *      a missing object              404 with the document NoSuchKey; to a HEAD without a body, a mark of S3
  *      a range past the object's end 416 with the object's length, or with the document InvalidRange
  * AWS, Google's XML API, R2, MinIO, radosgw and Swift's S3 use this form.  multipart.c judges the answer to
- * the end of an upload, delete_objects.c the answer to DeleteObjects. */
+ * the end of an upload, changes.c the answer to DeleteObjects. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -413,8 +413,7 @@ static void s3_close(struct bkt_store *st)
     s3_free((struct bkt_s3 *)st);
 }
 
-static const struct bkt_store_ops s3_ops = {.name = "s3",
-                                            .will_write = bkt_s3_will_write,
+static const struct bkt_store_ops s3_ops = {.will_write = bkt_s3_will_write,
                                             .pace = bkt_http_pace,
                                             .ahead = bkt_http_ahead,
                                             .start = bkt_s3_start,

@@ -44,12 +44,10 @@ int bkt_s3_uploads(struct bkt_store *st, const char *prefix,
                    int (*each)(const struct bkt_upload *upload, void *arg), void *arg, struct bkt_err *err);
 int bkt_s3_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
 
-/* ---- delete_objects.c ---- */
-
 /** As bkt_store_ops.delete_many. */
 void bkt_s3_delete(struct bkt_store *st, struct bkt_req *const *reqs, size_t n);
 
-/* ---- put.c ---- */
+/* ---- changes.c ---- */
 
 /** As bkt_store_ops.start. */
 void bkt_s3_start(struct bkt_store *st, struct bkt_req *req);

@@ -470,8 +470,7 @@ static void url_close(struct bkt_store *st)
     free(s);
 }
 
-static const struct bkt_store_ops url_ops = {.name = "url",
-                                             .readonly = true,
+static const struct bkt_store_ops url_ops = {.readonly = true,
                                              .pace = pace,
                                              .facts = bkt_http_facts,
                                              .ahead = bkt_http_ahead,

@@ -91,7 +91,7 @@ static int take_login(struct plain *p, const struct bkt_web_url *own, const stru
 }
 
 static const struct bkt_store_ops plain_ops = {
-    .name = "http", .readonly = true, .pace = bkt_http_pace, .facts = bkt_http_facts, .ahead = bkt_http_ahead,
+    .readonly = true, .pace = bkt_http_pace, .facts = bkt_http_facts, .ahead = bkt_http_ahead,
     .start = bkt_http_start_object, .close = plain_close};
 
 int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,

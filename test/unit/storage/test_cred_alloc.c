@@ -90,7 +90,7 @@ static void runs(const char *info, int least)
 static void signing(void **state)
 {
     (void)state;
-    run_out(sign_once, 20);
+    run_out(sign_once, 4);
 }
 
 static void files_and_roles(void **state)

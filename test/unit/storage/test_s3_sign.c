@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "helpers/cmocka_includes.h"
 #include "storage/aws/sigv4.h"
@@ -193,13 +194,44 @@ static void signed_path(const struct vector *v, struct bkt_buf *out)
     bkt_buf_fini(&plain);
 }
 
+static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* The parameters in canonical form, as the store sends them. */
 static void query_of(const struct bkt_sign_pair *p, size_t n, struct bkt_buf *out)
 {
+    struct bkt_buf b[MAX_PAIRS] = {{0}};
+    const char    *v[MAX_PAIRS] = {0};
+    for (size_t i = 0; i < n; i++) {
+        assert_true(bkt_percent_encode(&b[i], p[i].name, strlen(p[i].name), "") == BKT_OK &&
+                    bkt_buf_add_str(&b[i], "\1") == BKT_OK && /* for the order by names */
+                    bkt_percent_encode(&b[i], p[i].value, strlen(p[i].value), "") == BKT_OK);
+        v[i] = bkt_buf_str(&b[i]);
+    }
+    qsort(v, n, sizeof *v, by_text);
     for (size_t i = 0; i < n; i++)
-        assert_true(bkt_buf_add_str(out, i ? "&" : "") == BKT_OK &&
-                    bkt_percent_encode(out, p[i].name, strlen(p[i].name), "") == BKT_OK &&
-                    bkt_buf_add_str(out, "=") == BKT_OK &&
-                    bkt_percent_encode(out, p[i].value, strlen(p[i].value), "") == BKT_OK);
+        assert_int_equal(bkt_buf_addf(out, "%s%.*s=%s", i ? "&" : "", (int)strcspn(v[i], "\1"), v[i], strchr(v[i], 1) + 1), BKT_OK);
+    for (size_t i = 0; i < n; i++)
+        bkt_buf_fini(&b[i]);
+}
+
+/* The headers in canonical form: names in small letters, single blanks in values, values of one name joined. */
+static size_t headers_of(const struct vector *v, struct bkt_buf *names, struct bkt_buf *values, struct bkt_sign_pair *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count(v->headers); i++) {
+        const char *text = v->headers[i].value;
+        bool        more = n && strcasecmp(v->headers[i].name, bkt_buf_str(&names[n - 1])) == 0;
+        n += !more;
+        for (const char *p = v->headers[i].name; *p && !more; p++)
+            assert_int_equal(bkt_buf_addf(&names[n - 1], "%c", *p >= 'A' && *p <= 'Z' ? *p + 32 : *p), BKT_OK);
+        if (more)
+            assert_int_equal(bkt_buf_add_str(&values[n - 1], ","), BKT_OK);
+        for (const char *p = text + strspn(text, " "); *p; p++)
+            if (*p != ' ' || (p[1] && p[1] != ' '))
+                assert_int_equal(bkt_buf_add(&values[n - 1], p, 1), BKT_OK);
+        out[n - 1] = (struct bkt_sign_pair){bkt_buf_str(&names[n - 1]), bkt_buf_str(&values[n - 1])};
+    }
+    return n;
 }
 
 static void check(const struct vector *v, struct bkt_sign_input in, struct bkt_creds *creds, struct bkt_sign_key *cache)
@@ -208,7 +240,8 @@ static void check(const struct vector *v, struct bkt_sign_input in, struct bkt_c
     struct bkt_sign_output out = {0};
     struct bkt_err         err = {0};
     assert_int_equal(bkt_sha256_hex(v->body, strlen(v->body), hash), BKT_OK);
-    struct bkt_buf   query = {0}, path = {0};
+    struct bkt_buf   query = {0}, path = {0}, names[MAX_PAIRS] = {{0}}, values[MAX_PAIRS] = {{0}};
+    struct bkt_sign_pair headers[MAX_PAIRS];
     struct bkt_creds used = *creds;
     signed_path(v, &path);
     query_of(v->params, count(v->params), &query);
@@ -217,8 +250,8 @@ static void check(const struct vector *v, struct bkt_sign_input in, struct bkt_c
     in.method       = v->method;
     in.path         = bkt_buf_str(&path);
     in.query        = bkt_buf_str(&query);
-    in.headers      = v->headers;
-    in.n_headers    = count(v->headers);
+    in.headers      = headers;
+    in.n_headers    = headers_of(v, names, values, headers);
     in.payload_hash = hash;
     in.creds        = &used;
     in.no_sha256    = v->flags & H;
@@ -230,6 +263,10 @@ static void check(const struct vector *v, struct bkt_sign_input in, struct bkt_c
         assert_int_equal(bkt_sign_canonical(&in, &canonical, NULL), BKT_OK);
         fail_msg("%s: signature %s, should be %s; canonical request:\n%s", v->name, got + 10, v->signature,
                  bkt_buf_str(&canonical));
+    }
+    for (size_t i = 0; i < MAX_PAIRS; i++) {
+        bkt_buf_fini(&names[i]);
+        bkt_buf_fini(&values[i]);
     }
     bkt_buf_fini(&path);
     bkt_buf_fini(&query);
@@ -272,7 +309,7 @@ static struct bkt_sign_input plain_input(const struct bkt_creds *creds)
 static void whole_header(void **state)
 {
     struct bkt_creds       creds = creds_of("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", NULL);
-    struct bkt_sign_pair   range = {"Range", "bytes=0-9"};
+    struct bkt_sign_pair   range = {"range", "bytes=0-9"};
     struct bkt_sign_input  in    = plain_input(&creds);
     struct bkt_sign_output out   = {0};
     struct bkt_buf         canonical = {0}, string = {0};
@@ -309,7 +346,7 @@ static void canonical_is(const struct bkt_sign_input *in, const char *want)
     bkt_buf_fini(&got);
 }
 
-/* S3 signs the path as it is sent, and the query in one canonical form however it was sent. */
+/* S3 signs the path and the query as they are sent. */
 static void paths_and_queries(void **state)
 {
     static const struct {
@@ -317,14 +354,8 @@ static void paths_and_queries(void **state)
     } cases[] = {
         {"/a//b/../c/./%20%25", "", "GET\n/a//b/../c/./%20%25\n\n"},
         {"", NULL, "GET\n/\n\n"},
-        {"/k", "prefix=a%2fb&list-type=2&delimiter=%2F", "\ndelimiter=%2F&list-type=2&prefix=a%2Fb\n"},
-        {"/k", "b&a&c=", "\na=&b=&c=\n"},
-        {"/k", "&&x=1&&", "\nx=1\n"},
-        {"/k", "a=2&a=1&a=10", "\na=1&a=10&a=2\n"},
-        {"/k", "a-b=1&a=2", "\na=2&a-b=1\n"},
-        {"/k", "t=a%3D%3d&u=x=y", "\nt=a%3D%3D&u=x%3Dy\n"},
-        {"/k", "bad=%&bad2=%4&bad3=%zz", "\nbad=%25&bad2=%254&bad3=%25zz\n"},
-        {"/k", "t=%7e%41", "\nt=~A\n"},
+        {"/k", "delimiter=%2F&list-type=2&prefix=a%2Fb", "\ndelimiter=%2F&list-type=2&prefix=a%2Fb\n"},
+        {"/k", "uploads=", "\nuploads=\n"},
     };
     struct bkt_creds      creds = creds_of("A", "S", NULL);
     struct bkt_sign_input in    = plain_input(&creds);

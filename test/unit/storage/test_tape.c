@@ -51,7 +51,7 @@ static void same_session(const struct bkt_tape *t, const char *expected)
     struct bkt_buf    out    = {0};
     uint64_t          before = requests();
     bkt_tape_play(copy);
-    CHECK(bkt_tape_is_playing(), "a tape plays");
+    CHECK(bkt_tape_is_on(), "a tape plays");
     session(st, "third", &out);
     bkt_tape_stop(copy);
     CHECK(requests() == before, "%llu requests were sent", (unsigned long long)(requests() - before));

@@ -177,21 +177,26 @@ static const char *sts_endpoint(const struct bkt_cred_fetch *f, const char *prof
     return bkt_aws_config_endpoint(&f->config, profile, "sts");
 }
 
-static const char *sts_region(const struct bkt_cred_fetch *f, const char *profile)
+/* A role with the profile's values for it. */
+static struct bkt_cred_role role_of(const struct bkt_cred_fetch *f, const char *profile, const char *arn,
+                                    const char *who)
 {
-    return f->place->region ? f->place->region : of_profile(f, profile, "region");
+    return (struct bkt_cred_role){
+        .arn = arn,
+        .session_name = of_profile(f, profile, "role_session_name"),
+        .duration = of_profile(f, profile, "duration_seconds"),
+        .region = f->place->region ? f->place->region : of_profile(f, profile, "region"),
+        .endpoint = sts_endpoint(f, profile),
+        .who = who};
 }
 
 static int from_web_env(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err)
 {
     char *const *env = f->place->env;
-    const char *name = f->place->profile;
-    struct bkt_cred_role role = {.arn = env[BKT_VAR_AWS_ROLE_ARN],
-                                 .session_name = env[BKT_VAR_AWS_ROLE_SESSION_NAME],
-                                 .token_file = env[BKT_VAR_AWS_WEB_IDENTITY_TOKEN_FILE],
-                                 .region = sts_region(f, name),
-                                 .endpoint = sts_endpoint(f, name),
-                                 .who = "environment"};
+    struct bkt_cred_role role = role_of(f, f->place->profile, env[BKT_VAR_AWS_ROLE_ARN], "environment");
+    role.session_name = env[BKT_VAR_AWS_ROLE_SESSION_NAME];
+    role.duration = NULL;
+    role.token_file = env[BKT_VAR_AWS_WEB_IDENTITY_TOKEN_FILE];
     if (!role.token_file) {
         BKT_PASS(bkt_cred_looked(f, "web identity (no AWS_WEB_IDENTITY_TOKEN_FILE)"));
         return BKT_ENOENT;
@@ -310,16 +315,10 @@ static int assume(struct bkt_cred_fetch *f, const struct hop *hop, const char *a
     rc = source ? from_credential_source(f, name, source, &by, err)
                 : from_source_profile(f, hop, source_profile, &by, err);
     BKT_PASS(rc);
-    rc = bkt_cred_assume(f,
-                         &(struct bkt_cred_role){.arn = arn,
-                                                 .session_name = of_profile(f, name, "role_session_name"),
-                                                 .external_id = of_profile(f, name, "external_id"),
-                                                 .duration = of_profile(f, name, "duration_seconds"),
-                                                 .region = sts_region(f, name),
-                                                 .endpoint = sts_endpoint(f, name),
-                                                 .who = who,
-                                                 .by = by},
-                         out, err);
+    struct bkt_cred_role role = role_of(f, name, arn, who);
+    role.external_id = of_profile(f, name, "external_id");
+    role.by = by;
+    rc = bkt_cred_assume(f, &role, out, err);
     bkt_creds_unref(by);
     return rc;
 }
@@ -333,15 +332,9 @@ static int web_identity(struct bkt_cred_fetch *f, const char *name, const char *
     BKT_PASS(expand(f->place, file, &path, err));
     if (!path)
         BKT_FAIL(err, BKT_EINVAL, "%s: web_identity_token_file begins with ~, but HOME is not set", who);
-    return bkt_cred_assume(f,
-                           &(struct bkt_cred_role){.arn = arn,
-                                                   .session_name = of_profile(f, name, "role_session_name"),
-                                                   .duration = of_profile(f, name, "duration_seconds"),
-                                                   .token_file = path,
-                                                   .region = sts_region(f, name),
-                                                   .endpoint = sts_endpoint(f, name),
-                                                   .who = who},
-                           out, err);
+    struct bkt_cred_role role = role_of(f, name, arn, who);
+    role.token_file = path;
+    return bkt_cred_assume(f, &role, out, err);
 }
 
 /* Resolve a profile.  A profile that the user names means its role; its own keys are at most the source for

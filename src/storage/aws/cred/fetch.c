@@ -12,7 +12,6 @@
 #include "storage/aws/cred/cred_impl.h"
 #include "storage/http/engine.h"
 #include "storage/stats.h"
-#include "storage/http/tls.h"
 #include "base/trace.h"
 #include "base/url.h"
 
@@ -67,11 +66,9 @@ static bool add_headers(CURL *e, const struct bkt_cred_http *req, struct curl_sl
 
 static bool set_up(CURL *e, const struct bkt_cred_http *req, struct exchange *x)
 {
-    bool ok = curl_easy_setopt(e, CURLOPT_URL, req->url) == CURLE_OK;
+    bool ok = bkt_engine_usual_options(e, req->url, x->place->ca_bundle);
     ok &= curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, req->method) == CURLE_OK;
-    ok &= curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L) == CURLE_OK;
     ok &= curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK;
-    ok &= curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L) == CURLE_OK;
     ok &= curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)req->timeout_ms) == CURLE_OK;
     ok &= curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)req->connect_ms) == CURLE_OK;
     ok &= curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK;
@@ -81,14 +78,7 @@ static bool set_up(CURL *e, const struct bkt_cred_http *req, struct exchange *x)
     ok &= curl_easy_setopt(e, CURLOPT_NOPROGRESS, 0L) == CURLE_OK;
     ok &= curl_easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress) == CURLE_OK;
     ok &= curl_easy_setopt(e, CURLOPT_XFERINFODATA, x) == CURLE_OK;
-    ok &= curl_easy_setopt(e, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) == CURLE_OK;
     ok &= curl_easy_setopt(e, CURLOPT_FORBID_REUSE, 1L) == CURLE_OK;
-#if LIBCURL_VERSION_NUM >= 0x075500
-    ok &= curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
-#else
-    ok &= curl_easy_setopt(e, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS)) == CURLE_OK;
-#endif
-    ok &= bkt_tls_options(e, x->place->ca_bundle, req->url);
     if (req->direct)
         ok &= curl_easy_setopt(e, CURLOPT_NOPROXY, "*") == CURLE_OK;
     if (req->body) {

@@ -7,11 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <curl/curl.h>
-
 #include "storage/aws/cred/cred_impl.h"
 #include "storage/aws/sigv4.h"
 #include "storage/aws/xml.h"
+#include "storage/web/web_url.h"
 #include "base/url.h"
 
 
@@ -70,25 +69,15 @@ static int default_url(const char *region, char *url, size_t room, struct bkt_er
 }
 
 /* Get host and path as libcurl will send them, since they are signed. */
-static bool take_apart(struct target *t)
+static int take_apart(struct target *t)
 {
-    char *host = NULL, *port = NULL, *path = NULL, *query = NULL;
-    CURLU *u = curl_url();
-    bool ok = u && curl_url_set(u, CURLUPART_URL, t->url, 0) == CURLUE_OK &&
-              curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
-              curl_url_get(u, CURLUPART_PATH, &path, 0) == CURLUE_OK &&
-              curl_url_get(u, CURLUPART_QUERY, &query, 0) == CURLUE_NO_QUERY;
-    if (ok && curl_url_get(u, CURLUPART_PORT, &port, CURLU_NO_DEFAULT_PORT) != CURLUE_OK)
-        port = NULL;
-    int n = ok ? snprintf(t->host, sizeof t->host, "%s%s%s", host, port ? ":" : "", port ? port : "") : -1;
-    int m = ok ? snprintf(t->path, sizeof t->path, "%s", path) : -1;
-    ok = n > 0 && (size_t)n < sizeof t->host && m > 0 && (size_t)m < sizeof t->path;
-    curl_free(host);
-    curl_free(port);
-    curl_free(path);
-    curl_free(query);
-    curl_url_cleanup(u);
-    return ok;
+    BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url u = {.port = 0};
+    BKT_PASS(bkt_web_url_parse(t->url, &u, NULL));
+    const char *path = strchr(strstr(bkt_buf_str(&u.text), "://") + 3, '/');
+    int n = snprintf(t->host, sizeof t->host, "%s", strstr(u.origin, "://") + 3);
+    int m = snprintf(t->path, sizeof t->path, "%s", path ? path : "/");
+    bool fits = (size_t)n < sizeof t->host && (size_t)m < sizeof t->path;
+    return fits && !strchr(t->path, '?') ? BKT_OK : BKT_EINVAL;
 }
 
 static int find_target(const struct bkt_cred_role *role, struct target *t, struct bkt_err *err)
@@ -98,7 +87,10 @@ static int find_target(const struct bkt_cred_role *role, struct target *t, struc
         n = snprintf(t->url, sizeof t->url, "%s", role->endpoint);
     else
         BKT_PASS(default_url(role->region, t->url, sizeof t->url, err));
-    if (n < 0 || (size_t)n >= sizeof t->url || !take_apart(t))
+    int rc = n < 0 || (size_t)n >= sizeof t->url ? BKT_EINVAL : take_apart(t);
+    if (rc == BKT_ENOMEM)
+        BKT_NOMEM(err);
+    if (rc < 0)
         BKT_FAIL(err, BKT_EINVAL, "the STS endpoint '%.200s' is not a valid URL", BKT_SHOWN(t->url));
     (void)snprintf(t->region, sizeof t->region, "%s", role->region ? role->region : "us-east-1");
     return BKT_OK;
