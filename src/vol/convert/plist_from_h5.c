@@ -51,11 +51,9 @@ static int encode(hid_t id, struct bkt_object *o, struct bkt_err *err)
     BKT_CLEANUP(bkt_h5plist_fini) struct bkt_h5plist l = {.has = 0};
     size_t n = 0;
     bool   found;
-    if (H5Pencode2(id, NULL, &n, H5P_DEFAULT) < 0)
-        return bkt_h5err_capture(err, "encoding a creation property list");
+    BKT_PASS(PASS_ON(err, H5Pencode2(id, NULL, &n, H5P_DEFAULT), "encoding a creation property list"));
     BKT_PASS_MEM(err, bkt_buf_resize(&o->cpl, n));
-    if (H5Pencode2(id, o->cpl.ptr, &n, H5P_DEFAULT) < 0)
-        return bkt_h5err_capture(err, "encoding a creation property list");
+    BKT_PASS(PASS_ON(err, H5Pencode2(id, o->cpl.ptr, &n, H5P_DEFAULT), "encoding a creation property list"));
     o->cpl.ptr[1] = (unsigned char)class_of(o, id);
     BKT_TRY(err, bkt_h5plist_of(o, &l, &found, err), "a creation property list that can't be stored");
     return BKT_OK;
@@ -258,8 +256,7 @@ static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct
     BKT_CLEANUP(bkt_hid_closep) hid_t scalar = H5Screate(H5S_SCALAR);
     if (!mem || scalar < 0)
         BKT_NOMEM(err);
-    if (H5Pget_fill_value(id, file_type, mem) < 0)
-        return bkt_h5err_capture(err, "asking for the fill value");
+    BKT_PASS(PASS_ON(err, H5Pget_fill_value(id, file_type, mem), "asking for the fill value"));
     int rc = bkt_convert_store(in_file, d->type, file_type, file_type, mem, 1, H5P_DEFAULT, &d->fill, err);
     if (has_pointers(d->type, file_type))
         (void)H5Treclaim(file_type, scalar, H5P_DEFAULT, mem);

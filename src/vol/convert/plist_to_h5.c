@@ -160,9 +160,7 @@ static int add_mapping(hid_t id, const struct bkt_h5mapping *m, struct bkt_err *
     BKT_PASS(bkt_rebuild_space(&m->source, &source, err));
     BKT_PASS(bkt_rebuild_space(&m->target, &target, err));
     BKT_PASS(fit_whole_source(target, &source, err));
-    return H5Pset_virtual(id, target, m->file, m->dset, source) < 0
-               ? bkt_h5err_capture(err, "making a stored mapping")
-               : BKT_OK;
+    return PASS_ON(err, H5Pset_virtual(id, target, m->file, m->dset, source), "making a stored mapping");
 }
 
 static int set_stored_layout(hid_t id, const struct bkt_h5plist *l, struct bkt_err *err)

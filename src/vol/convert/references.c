@@ -246,12 +246,9 @@ static int region_coords(hid_t space, struct bkt_regref *r, struct bkt_err *err)
 static int encode_region(hid_t space, struct bkt_regref *r, struct bkt_err *err)
 {
     size_t n = 0;
-    if (H5Sencode2(space, NULL, &n, H5P_DEFAULT) < 0)
-        return bkt_h5err_capture(err, "encoding a selection");
+    BKT_PASS(PASS_ON(err, H5Sencode2(space, NULL, &n, H5P_DEFAULT), "encoding a selection"));
     BKT_PASS_MEM(err, bkt_buf_resize(&r->space, n));
-    return H5Sencode2(space, r->space.ptr, &n, H5P_DEFAULT) < 0
-               ? bkt_h5err_capture(err, "encoding a selection")
-               : BKT_OK;
+    return PASS_ON(err, H5Sencode2(space, r->space.ptr, &n, H5P_DEFAULT), "encoding a selection");
 }
 
 /* If the number of blocks grows with the dataset, they can't be listed. */

@@ -234,8 +234,7 @@ static int has_no_fill(struct bkt_vobj *o, bool *out, struct bkt_err *err)
         d->layout.cls != BKT_D_CHUNKED || bkt_is_external(o))
         return BKT_OK;
     BKT_PASS(bkt_convert_dcpl(o, &dcpl, err));
-    if (H5Pfill_value_defined(dcpl, &kind) < 0)
-        return bkt_h5err_capture(err, "asking for the fill value");
+    BKT_PASS(PASS_ON(err, H5Pfill_value_defined(dcpl, &kind), "asking for the fill value"));
     *out = kind == H5D_FILL_VALUE_UNDEFINED;
     return BKT_OK;
 }

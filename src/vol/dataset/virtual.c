@@ -403,8 +403,7 @@ static int visit_endless(const struct bkt_view *v, const struct bkt_mapping *m, 
 int bkt_view_visit(const struct bkt_view *v, const struct bkt_visit *how, hid_t space, struct bkt_err *err)
 {
     hsize_t dims[H5S_MAX_RANK] = {0};
-    if (H5Sget_simple_extent_dims(space, dims, NULL) < 0)
-        return bkt_h5err_capture(err, "asking for the extent");
+    BKT_PASS(PASS_ON(err, H5Sget_simple_extent_dims(space, dims, NULL), "asking for the extent"));
     for (size_t i = 0; i < v->n; i++) {
         const struct bkt_mapping *m = &v->maps[i];
         if (m->printf_names)

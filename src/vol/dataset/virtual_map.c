@@ -180,8 +180,7 @@ static int load_one(hid_t dcpl, size_t i, struct bkt_mapping *m, struct bkt_err 
 int bkt_mappings_load(hid_t dcpl, struct bkt_mapping **out, size_t *n, struct bkt_err *err)
 {
     size_t count = 0;
-    if (H5Pget_virtual_count(dcpl, &count) < 0)
-        return bkt_h5err_capture(err, "counting the mappings of a virtual dataset");
+    BKT_PASS(PASS_ON(err, H5Pget_virtual_count(dcpl, &count), "counting the mappings of a virtual dataset"));
     struct bkt_mapping *m = calloc(count + 1, sizeof *m);
     if (!m)
         BKT_NOMEM(err);

@@ -192,9 +192,7 @@ static int grow(hid_t src, int rank, const hsize_t *dims, const hsize_t *last, h
         return BKT_OK;
     for (int d = 0; d < rank; d++)
         mapped[d] = dims[d] > mapped[d] ? dims[d] : mapped[d];
-    return H5Sset_extent_simple(src, rank, mapped, NULL) < 0
-               ? bkt_h5err_capture(err, "the extent of a source")
-               : BKT_OK;
+    return PASS_ON(err, H5Sset_extent_simple(src, rank, mapped, NULL), "the extent of a source");
 }
 
 /* A source may have become smaller than its mapped part; the elements that it lacks keep the fill value.

@@ -226,9 +226,7 @@ static int take_fill(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struc
     if (!d->has_fill)
         return BKT_OK;
     BKT_PASS_MEM(err, bkt_buf_resize(&d->fill, d->type->size));
-    return H5Pget_fill_value(dcpl, s->v.file_type, d->fill.ptr) < 0
-               ? bkt_h5err_capture(err, "asking for the fill value")
-               : BKT_OK;
+    return PASS_ON(err, H5Pget_fill_value(dcpl, s->v.file_type, d->fill.ptr), "asking for the fill value");
 }
 
 static int take_chunks(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
@@ -274,8 +272,7 @@ static int take_name(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err 
     H5O_info2_t info;
     uint64_t    at = 0;
     char        path[512];
-    if (H5Oget_info3(s->dset, &info, H5O_INFO_BASIC) < 0)
-        return bkt_h5err_capture(err, "asking for an object's address");
+    BKT_PASS(PASS_ON(err, H5Oget_info3(s->dset, &info, H5O_INFO_BASIC), "asking for an object's address"));
     memcpy(&at, &info.token, sizeof at);
     s->header = at;
     (void)snprintf(o->id.text, sizeof o->id.text, "at %" PRIu64, at);
