@@ -90,12 +90,6 @@ bool bkt_ahead_same_chunks(const struct bkt_ahead_job *a, const struct bkt_ahead
 
 /* ---- before a read ---- */
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 /* The part of an id that distinguishes it from others of its domain. */
 static uint64_t ahead_tail(const struct bkt_id *id)
 {
@@ -118,7 +112,7 @@ static bool does_it(struct bkt_ahead_job *job, const void *arg)
         return overlap(&a, &b, r->file->rank);
     }
     uint64_t tail = ahead_tail(&r->io->obj->id);
-    if (job->dom != r->io->dom || !bsearch(&tail, job->tails, job->n, sizeof tail, by_number))
+    if (job->dom != r->io->dom || !bsearch(&tail, job->tails, job->n, sizeof tail, bkt_by_u64))
         return false;
     for (size_t i = 0; i < job->n; i++)
         if (strcmp(job->ids[i].text, r->io->obj->id.text) == 0) {
@@ -380,7 +374,7 @@ static void post_siblings(struct bkt_dsetio *io, struct bkt_ahead_note *note, co
     memcpy(job->ids, ids, n * sizeof *ids);
     for (size_t i = 0; i < n; i++)
         tails[i] = ahead_tail(&ids[i]);
-    qsort(tails, n, sizeof *tails, by_number);
+    qsort(tails, n, sizeof *tails, bkt_by_u64);
     note->last = ids[n - 1];
     bkt_domain_prefetch(io->dom, ids, n); /* while the jobs before it run */
     (void)bkt_ahead_post(job);

@@ -437,6 +437,25 @@ void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find, void *arg)
 size_t bkt_dsetio_elem_size(const struct bkt_dsetio *io) { return io->elem_size; }
 bool   bkt_dsetio_is_var(const struct bkt_dsetio *io) { return io->var; }
 
+void bkt_chunk_select(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_sel *s)
+{
+    const struct bkt_space *sp = &io->ds->space;
+    *s = (struct bkt_sel){.kind = BKT_SEL_ALL, .n_elems = 1};
+    if (sp->cls != BKT_S_SIMPLE || !sp->rank)
+        return;
+    s->kind = BKT_SEL_HYPER;
+    s->rank = sp->rank;
+    for (unsigned d = 0; d < sp->rank; d++) {
+        uint64_t org = coord[d] * io->cdims[d];
+        s->dims[d] = sp->dims[d];
+        s->start[d] = org;
+        s->stride[d] = s->count[d] = 1;
+        s->block[d] = org < sp->dims[d] ? bkt_min_u64(io->cdims[d], sp->dims[d] - org) : 0;
+        s->stride[d] = bkt_max_u64(s->block[d], 1);
+        s->n_elems *= s->block[d];
+    }
+}
+
 /* The copy of a dataset that belongs to its written chunks: the domain must be free to close, and the dataset
  * to be deleted, while some chunks are kept. */
 

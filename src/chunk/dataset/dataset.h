@@ -109,6 +109,8 @@ void bkt_dsetio_follow(struct bkt_dsetio *io);
  *  for datasets stored as chunk objects. */
 BKT_NODISCARD int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dsetio **out, struct bkt_err *err);
 
+/** The part of the chunk at @p coord within the extent, as a selection; n_elems 0: it lies outside. */
+void bkt_chunk_select(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_sel *s);
 /** Replace the list of filters by that of another dataset.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_dset_copy_filters(const struct bkt_dset *from, struct bkt_dset *to);
 /** HDF5's pipeline of chunks in HDF5 files.  Missing parameters are derived from the type and the chunk. */

@@ -5,7 +5,6 @@
  * element 3 compound: size, number of members, then per member its offset and type 4 other:    size Data and
  * description come from the file, so the description is checked once, which also gives the number of bits of
  * one element; the decoding that follows needs no more checks. */
-#include <limits.h>
 
 #include "chunk/filter/filters_impl.h"
 #include "base/num.h"

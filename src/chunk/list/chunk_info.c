@@ -1,5 +1,4 @@
 /* Chunks one by one: H5Dget_chunk_info, H5Dchunk_iter, H5Dread_chunk, H5Dget_storage_size. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -58,15 +58,9 @@ int bkt_chunks_needed(struct bkt_dsetio *io, const struct bkt_sel *file, size_t 
 static struct bkt_sel inside(const struct bkt_dsetio *io, uint64_t chunk)
 {
     uint64_t coord[BKT_MAX_RANK] = {0};
-    struct bkt_sel s = {.kind = BKT_SEL_HYPER, .rank = io->rank, .n_elems = 1};
+    struct bkt_sel s;
     (void)bkt_chunk_coord(io, chunk, coord); /* the number is from bkt_chunks_needed() */
-    for (unsigned d = 0; d < io->rank; d++) {
-        s.dims[d] = io->ds->space.dims[d];
-        s.start[d] = coord[d] * io->cdims[d];
-        s.stride[d] = s.count[d] = 1;
-        s.block[d] = bkt_min_u64(io->cdims[d], s.dims[d] - s.start[d]);
-        s.n_elems *= s.block[d];
-    }
+    bkt_chunk_select(io, coord, &s);
     return s;
 }
 

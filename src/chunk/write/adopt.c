@@ -3,7 +3,6 @@
  *
  * All of our dataset is stored first.  An element that equals the fill value counts as never written.  If it
  * was written, the write counts as earlier than the other writers'. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "chunk/write/write_cache.h"
@@ -33,26 +32,6 @@ static void part_fini(struct part *p)
     bkt_buf_fini(&p->packed);
     bkt_buf_fini(&p->runs);
     bkt_buf_fini(&p->slices);
-}
-
-/* The part of the chunk within the extent. */
-static void select_chunk(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_sel *s)
-{
-    const struct bkt_space *sp = &io->ds->space;
-    *s = (struct bkt_sel){.kind = BKT_SEL_ALL, .n_elems = 1};
-    if (sp->cls != BKT_S_SIMPLE || !sp->rank)
-        return;
-    s->kind = BKT_SEL_HYPER;
-    s->rank = sp->rank;
-    for (unsigned d = 0; d < sp->rank; d++) {
-        uint64_t org = coord[d] * io->cdims[d];
-        s->dims[d] = sp->dims[d];
-        s->start[d] = org;
-        s->stride[d] = s->count[d] = 1;
-        s->block[d] = org < sp->dims[d] ? bkt_min_u64(io->cdims[d], sp->dims[d] - org) : 0;
-        s->stride[d] = bkt_max_u64(s->block[d], 1);
-        s->n_elems *= s->block[d];
-    }
 }
 
 /* The place of element @p i of the selection in the extent of @p to. */
@@ -150,7 +129,7 @@ static int write_part(const struct move *m, struct part *p, struct bkt_err *err)
 static int move_chunk(const struct move *m, const uint64_t *coord, struct bkt_err *err)
 {
     BKT_CLEANUP(part_fini) struct part p = {.some = {.n_elems = 0}};
-    select_chunk(m->from, coord, &p.sel);
+    bkt_chunk_select(m->from, coord, &p.sel);
     if (!p.sel.n_elems)
         return BKT_OK;
     BKT_PASS(read_part(m, &p, err));
@@ -193,13 +172,15 @@ static void follow_filters(struct bkt_dsetio *io, const struct bkt_dsetio *wrote
             bkt_filter_set(&io->pipe, &io->pipe.f[i], wrote->pipe.f[i].fn);
 }
 
+/* @p theirs: the dataset that gets the elements; NULL: they stay, with the names of other writers' objects */
 static int move_elements(struct bkt_write_cache *d, const struct bkt_object *ours,
                          const struct bkt_object *theirs, struct bkt_err *err)
 {
-    struct move m = {.from = NULL};
-    struct bkt_wset *ws = bkt_wset_find(d, &ours->id);
+    struct move m = {.names = !theirs};
+    const struct bkt_wset *ws = bkt_wset_find(d, &ours->id);
     int rc = bkt_dsetio_open(d->dom, ours, NULL, NULL, &m.from, err);
-    if (rc == BKT_OK)
+    m.to = m.from;
+    if (rc == BKT_OK && theirs)
         rc = bkt_dsetio_open(d->dom, theirs, NULL, NULL, &m.to, err);
     if (rc == BKT_OK) {
         follow_filters(m.from, ws ? ws->io : NULL);
@@ -207,7 +188,8 @@ static int move_elements(struct bkt_write_cache *d, const struct bkt_object *our
         rc = move_all(&m, err);
     }
     bkt_buf_fini(&m.coords);
-    bkt_dsetio_close(m.to);
+    if (m.to != m.from)
+        bkt_dsetio_close(m.to);
     bkt_dsetio_close(m.from);
     return rc;
 }
@@ -231,21 +213,6 @@ int bkt_chunks_adopt(struct bkt_domain *dom, const struct bkt_object *ours, cons
 
 /* ---- references ---- */
 
-static int name_elements(struct bkt_write_cache *d, const struct bkt_object *o, struct bkt_err *err)
-{
-    struct move m = {.names = true};
-    const struct bkt_wset *ws = bkt_wset_find(d, &o->id);
-    int rc = bkt_dsetio_open(d->dom, o, NULL, NULL, &m.from, err);
-    if (rc == BKT_OK) {
-        follow_filters(m.from, ws ? ws->io : NULL);
-        m.to = m.from;
-        rc = move_all(&m, err);
-    }
-    bkt_buf_fini(&m.coords);
-    bkt_dsetio_close(m.from);
-    return rc;
-}
-
 static int name_in_dataset(struct bkt_write_cache *d, const struct bkt_id *id, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
@@ -257,7 +224,7 @@ static int name_in_dataset(struct bkt_write_cache *d, const struct bkt_id *id, s
     if (rc == BKT_OK)
         rc = bkt_chunks_flush_dataset(d->dom, id, &why);
     if (rc == BKT_OK)
-        rc = name_elements(d, o, &why);
+        rc = move_elements(d, o, NULL, &why);
     bkt_object_release(o);
     if (rc == BKT_OK)
         return BKT_OK;

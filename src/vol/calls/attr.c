@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "vol/calls/calls.h"
 #include "vol/convert/values_to_memory.h"
 #include "vol/core/vol.h"
 #include "vol/open/permission_and_flush.h"

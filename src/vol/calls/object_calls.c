@@ -1,5 +1,4 @@
 /* H5T: committed types of domains */
-#include <stdlib.h>
 #include <string.h>
 
 #include "vol/calls/calls.h"

@@ -2,7 +2,6 @@
 #include <hdf5.h>
 
 #include <H5VLnative.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "vol/calls/calls.h"

@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/convert/convert.h"
 #include "vol/core/filters.h"
-#include "vol/plain/plain_file.h"
 
 #define FILE_NAME  "h5bucket-filter-names"
 #define DSET_NAME  "d"

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vol/convert/rebuild.h"
 #include "vol/convert/values_to_memory.h"
 #include "vol/core/filters.h"
 #include "vol/plain/plain_file.h"
-#include "vol/convert/rebuild.h"
 #include "chunk/dataset/dataset.h"
 #include "schema/json/reference_text.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "vol/convert/values_to_memory.h"
-#include "vol/plain/plain_file.h"
 #include "base/num.h"
 #include "vol/core/object_refs.h"
 #include "vol/convert/rebuild.h"

@@ -1,5 +1,4 @@
 /* Dataspaces of the model -> HDF5's, and HDF5's selections -> plain structs. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"

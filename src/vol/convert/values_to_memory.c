@@ -8,7 +8,6 @@
 #include "vol/convert/region_shadow.h"
 #include "vol/core/token.h"
 #include "vol/core/object_refs.h"
-#include "schema/json/reference_text.h"
 
 /* Elements that one H5Tconvert takes at most: bounds its buffer; larger ones are not faster. */
 #define BATCH 16384

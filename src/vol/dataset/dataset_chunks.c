@@ -13,7 +13,6 @@
 
 #include "base/map.h"
 #include "base/num.h"
-#include "base/trace.h"
 #include "chunk/write/write.h"
 #include "schema/model/hsds_view.h"
 #include "vol/dataset/dataset_calls.h"

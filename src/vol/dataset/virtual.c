@@ -8,7 +8,6 @@
 #include "vol/dataset/dataset_calls.h"
 #include "vol/open/linked_files.h"
 #include "vol/path/path.h"
-#include "vol/plain/plain_file.h"
 
 /* Whether both lists have the same fill value of @p type.  Values with pointers are not compared. */
 static bool same_fill(hid_t a, hid_t b, hid_t type)

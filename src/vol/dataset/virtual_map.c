@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/convert/convert.h"
 #include "base/num.h"
 #include "vol/dataset/virtual.h"
 
