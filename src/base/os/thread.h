@@ -21,6 +21,7 @@ static inline void bkt_unlockp(pthread_mutex_t **lock)
     (void)pthread_mutex_unlock(*lock);
 }
 /** Hold a lock from here to the end of the block, however it is left. */
-#define BKT_HOLD(lock) BKT_CLEANUP(bkt_unlockp) pthread_mutex_t *held_ = bkt_lock(lock)
+#define BKT_HOLD(lock)                                                                                       \
+    BKT_CLEANUP(bkt_unlockp) __attribute__((unused)) pthread_mutex_t *held_ = bkt_lock(lock)
 
 #endif

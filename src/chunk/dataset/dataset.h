@@ -126,7 +126,6 @@ void bkt_fill_run(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t f
 BKT_NODISCARD int bkt_fill_check(const struct bkt_dsetio *io, const uint64_t *coord, bool native,
                                  struct bkt_err *err);
 
-/* ---- chunk_keys.c ---- */
 /** @p size: bytes of the chunk object.  A negative code ends the walk, which fails with this code. */
 typedef int bkt_chunk_key_fn(const uint64_t *coord, uint64_t size, void *arg);
 /** Call @p each for the coordinates of all stored chunks, also outside of the extent, in the order of the
@@ -135,9 +134,7 @@ BKT_NODISCARD int bkt_chunk_keys_each(struct bkt_dsetio *io, bkt_chunk_key_fn *e
                                       struct bkt_err *err);
 
 void bkt_chunk_file_free(void *file); /* as a struct bkt_chunk_file */
-/* ---- reference_table_first.c: of a dataset that is found by a chunk table ---- */
-/** Put the received first chunk of the table into the cache; io->table was just opened. */
-void bkt_reference_table_first_keep(struct bkt_dsetio *io);
+/* ---- chunk/read/reference_table.c: of a dataset that is found by a chunk table ---- */
 /** Wait for the request and forget it. */
 void bkt_reference_table_first_free(struct bkt_dsetio *io);
 

@@ -179,9 +179,6 @@ void bkt_wchunk_settle(struct bkt_wchunk *c);
 BKT_NODISCARD int bkt_wchunk_open(struct bkt_wchunk *c, struct bkt_err *err);
 /** Mark elements off .. off+n-1 as written. */
 BKT_NODISCARD int bkt_wchunk_mark(struct bkt_wchunk *c, uint64_t off, uint64_t n, struct bkt_err *err);
-/** Decode the bytes that the program encoded, and keep the elements beside them.  Lock held; released while
- *  filters that aren't ours are called, so no task may be at work on the chunk. */
-BKT_NODISCARD int bkt_wchunk_decode_raw(struct bkt_wchunk *c, struct bkt_err *err);
 /** Replace the bytes that the program encoded by the elements.  Lock held; released while it waits, or while
  *  filters that aren't ours are called. */
 BKT_NODISCARD int bkt_wchunk_unraw(struct bkt_wchunk *c, struct bkt_err *err);
@@ -204,7 +201,7 @@ BKT_NODISCARD int bkt_wchunk_merge(struct bkt_wchunk *c, struct bkt_cache_entry 
 /** Variable-size elements: e becomes all elements, with the written ones.  c must be complete or whole. */
 BKT_NODISCARD int bkt_wchunk_serialise(struct bkt_wchunk *c, struct bkt_err *err);
 
-/* ---- unstored.c ---- */
+/* ---- chunks that could not be stored ---- */
 /** After a flush of one set, or (NULL) of all: extents of datasets with failed chunks have to wait, extents
  * of the others don't.  Lock held. */
 void bkt_unstored_note(struct bkt_write_cache *d, const struct bkt_wset *ws);

@@ -1,32 +1,18 @@
-/* Reads of chunks that were written; datasets made and deleted. */
+/* Reads of chunks that were written; datasets made and deleted; chunks that could not be stored. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os/thread.h"
-#include "chunk/write/write_cache.h"
 #include "base/map.h"
+#include "base/os/thread.h"
 #include "chunk/read/segments.h"
+#include "chunk/write/write_cache.h"
+#include "schema/edit/edit.h"
 
 #define LET_GO_MIN (4u << 20) /* bytes; to free less takes no noticeable time */
 
-int bkt_wchunk_unraw(struct bkt_wchunk *c, struct bkt_err *err)
-{
-    /* a task that stores the earlier content; after a lost race it takes the program's encoded bytes, too */
-    while (c->ws->io->pipe.by_caller && c->task && (c->is_raw || bkt_store_task_is_raw(c->task)))
-        bkt_store_tasks_wait(c->ws->dirty);
-    if (!c->is_raw)
-        return BKT_OK;
-    BKT_PASS(bkt_wchunk_decode_raw(c, err));
-    bkt_buf_fini(&c->raw);
-    free(c->mask);
-    c->mask    = NULL;
-    c->n_dirty = 0;
-    c->is_raw  = false;
-    c->whole   = true;
-    return BKT_OK;
-}
-
-int bkt_wchunk_decode_raw(struct bkt_wchunk *c, struct bkt_err *err)
+/* Decode the bytes that the program encoded, and keep the elements beside them.  Lock held; released while
+ *  filters that aren't ours are called, so no task may be at work on the chunk. */
+static int wchunk_decode_raw(struct bkt_wchunk *c, struct bkt_err *err)
 {
     const struct bkt_dsetio *io   = c->ws->io;
     pthread_mutex_t *lock = &c->ws->dirty->window.lock;
@@ -48,13 +34,30 @@ int bkt_wchunk_decode_raw(struct bkt_wchunk *c, struct bkt_err *err)
     return BKT_OK;
 }
 
+int bkt_wchunk_unraw(struct bkt_wchunk *c, struct bkt_err *err)
+{
+    /* a task that stores the earlier content; after a lost race it takes the program's encoded bytes, too */
+    while (c->ws->io->pipe.by_caller && c->task && (c->is_raw || bkt_store_task_is_raw(c->task)))
+        bkt_store_tasks_wait(c->ws->dirty);
+    if (!c->is_raw)
+        return BKT_OK;
+    BKT_PASS(wchunk_decode_raw(c, err));
+    bkt_buf_fini(&c->raw);
+    free(c->mask);
+    c->mask    = NULL;
+    c->n_dirty = 0;
+    c->is_raw  = false;
+    c->whole   = true;
+    return BKT_OK;
+}
+
 /* Makes the chunk readable, or begins a task that does. */
 static int start(struct bkt_wchunk *c, struct bkt_err *err)
 {
     if (c->task)
         return BKT_OK;
     if (c->is_raw && !c->complete) {
-        int rc = bkt_wchunk_decode_raw(c, err);
+        int rc = wchunk_decode_raw(c, err);
         bkt_wchunk_settle(c);
         return rc;
     }
@@ -252,4 +255,50 @@ void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset)
         (void)bkt_map_del(d->sets, dset->text, strlen(dset->text));
         bkt_wset_free(ws);
     }
+}
+
+/* ---- chunks that a flush could not store: waiting extents, and names for messages ---- */
+
+static bool is_behind(const struct bkt_wchunk *c)
+{
+    return c->rc < 0 && bkt_wchunk_is_dirty(c);
+}
+
+static bool set_is_behind(const struct bkt_wset *ws)
+{
+    struct bkt_map_at at = {.pos = 0};
+    while (bkt_map_walk(ws->chunks, &at))
+        if (is_behind(at.value))
+            return true;
+    return false;
+}
+
+void bkt_unstored_note(struct bkt_write_cache *d, const struct bkt_wset *ws)
+{
+    struct bkt_map_at at = {.pos = 0};
+    if (ws)
+        bkt_edit_extent_waits(d->dom, &ws->id, set_is_behind(ws));
+    while (!ws && bkt_map_walk(d->sets, &at))
+        bkt_unstored_note(d, at.value);
+}
+
+static int add_name(struct bkt_write_cache *d, const struct bkt_wchunk *c, struct bkt_names *out)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+    struct bkt_chunk_label label = bkt_chunk_label(c->ws->io, c->coord); /* "dataset ID chunk PLACE" */
+    const char *place = strstr(label.text, "chunk ");
+    BKT_PASS(bkt_buf_addf(&text, "%s of ", place ? place : label.text));
+    BKT_PASS(bkt_domain_path_of(d->dom, &c->ws->id, &text));
+    bkt_names_add(out, bkt_buf_str(&text));
+    return BKT_OK;
+}
+
+void bkt_unstored_names(struct bkt_domain *dom, struct bkt_names *out)
+{
+    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(dom);
+    for (unsigned l = BKT_LIST_PART; d && l < BKT_LISTS; l++)
+        for (const struct bkt_wchunk *c = d->list[l].head; c; c = c->next)
+            if (is_behind(c) &&
+                (strlen(out->text) + BKT_ID_LEN > sizeof out->text || add_name(d, c, out) < 0))
+                out->n++;
 }

@@ -155,8 +155,7 @@ static int fit_whole_source(hid_t target, hid_t *source, struct bkt_err *err)
 
 static int add_mapping(hid_t id, const struct bkt_h5mapping *m, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_hid_closep) hid_t source = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_hid_closep) hid_t target = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t source = H5I_INVALID_HID, target = H5I_INVALID_HID;
     BKT_PASS(bkt_rebuild_space(&m->source, &source, err));
     BKT_PASS(bkt_rebuild_space(&m->target, &target, err));
     BKT_PASS(fit_whole_source(target, &source, err));
@@ -246,8 +245,7 @@ int bkt_rebuild_plist(const struct bkt_h5plist *l, hid_t plist_class, hid_t *out
 static int rebuild_dcpl(const struct bkt_h5plist *l, const struct bkt_dset *d, hid_t *out,
                         struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_hid_closep) hid_t named = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID, named = H5I_INVALID_HID;
     BKT_PASS(bkt_rebuild_plist(l, H5P_DATASET_CREATE, &id, err));
     BKT_PASS(bkt_filters_named(id, d, &named, err));
     if (named < 0) {

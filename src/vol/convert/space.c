@@ -199,8 +199,7 @@ int bkt_convert_selection(hid_t space, const struct bkt_space *extent, struct bk
     if (!extent || has_extent(sel, extent))
         return selection_of(space, sel, runs_out, err);
     unsigned asked = sel->rank;
-    BKT_CLEANUP(bkt_hid_closep) hid_t there = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_hid_closep) hid_t moved = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t there = H5I_INVALID_HID, moved = H5I_INVALID_HID;
     BKT_PASS(bkt_convert_space(extent, &there, err));
     BKT_PASS(get_extent(there, sel, err));
     if (asked != sel->rank)

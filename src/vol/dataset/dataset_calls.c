@@ -91,8 +91,7 @@ static int list_chunks(const char *file, const char *path, const struct bkt_sett
                        struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
-    BKT_CLEANUP(bkt_hid_closep) hid_t h5   = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t h5 = H5I_INVALID_HID, dset = H5I_INVALID_HID;
     if (fapl < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0) /* the default may be the connector itself */
         return bkt_h5err_capture(err, "making a file access list");
     BKT_PASS(vfd_set(fapl, file, set, err));

@@ -228,9 +228,7 @@ static int blame(const struct raws *r, bool write, int rc, struct bkt_err *err)
 static int transfer_local(const struct raws *r, const struct bkt_io *io, struct bkt_err *err)
 {
     hid_t type = io->mem_types[0], mem = io->mem_spaces[0], in_file = io->file_spaces[0];
-    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_hid_closep) hid_t dxpl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5I_INVALID_HID, dset = H5I_INVALID_HID, dxpl = H5I_INVALID_HID;
     BKT_PASS(twin(io->dsets[0], r, &file, &dset, err));
     BKT_PASS(bkt_xfer_alone(io->dxpl, &dxpl, err));
     int rc =

@@ -198,8 +198,7 @@ static int open_source(const struct bkt_view *v, const char *file, const char *n
 static int source_extent(const struct bkt_view *v, const struct bkt_mapping *m, hsize_t *out,
                          struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_hid_closep) hid_t dset  = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5I_INVALID_HID, space = H5I_INVALID_HID;
     hsize_t                           dims[H5S_MAX_RANK];
     *out = 0;
     BKT_PASS(v->open(v, m->file, m->dset, &dset, err));
@@ -237,8 +236,7 @@ static int printf_blocks(const struct bkt_view *v, const struct bkt_mapping *m, 
     if (!first_missing && v->dapl != H5P_DEFAULT && H5Pget_virtual_printf_gap(v->dapl, &gap) < 0)
         return bkt_h5err_capture(err, "asking the access list for H5Pset_virtual_printf_gap");
     for (hsize_t i = 0; missing <= gap; i++) {
-        BKT_CLEANUP(bkt_freep) char *file = NULL;
-        BKT_CLEANUP(bkt_freep) char *name = NULL;
+        BKT_CLEANUP(bkt_freep) char *file = NULL, *name = NULL;
         bool                         there;
         BKT_PASS(printf_source(v, m, i, &file, &name, &there, err));
         missing = there ? 0 : missing + 1;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "vol/core/hid.h"
 #include "vol/dataset/virtual.h"
 
 /* ---- slabs ---- */

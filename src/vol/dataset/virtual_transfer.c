@@ -274,8 +274,7 @@ static int transfer_source(const struct bkt_view *v, const struct bkt_visit *how
                            struct bkt_err *err)
 {
     struct transfer *t = how->arg;
-    BKT_CLEANUP(bkt_hid_closep) hid_t all = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t all = H5I_INVALID_HID, dset = H5I_INVALID_HID;
     if (H5Sget_select_type(p->inner) == H5S_SEL_ALL) {
         BKT_CLEANUP(bkt_hid_closep)
         hid_t met = H5Sselect_project_intersection(p->outer, p->outer, t->file_space);
@@ -437,8 +436,7 @@ static int read_touched(const struct bkt_view *v, struct transfer *t, struct bkt
 static int run(const struct bkt_view *v, struct transfer *t, hid_t mem_space, hid_t file_space,
                struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_hid_closep) hid_t mem = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t mem = H5I_INVALID_HID, file = H5I_INVALID_HID;
     BKT_PASS(selections(v, mem_space, file_space, &mem, &file, err));
     if (H5Sget_select_npoints(file) == 0)
         return BKT_OK;
