@@ -83,56 +83,64 @@ static bool check(struct desc *d, unsigned depth, unsigned *size, uint64_t *bits
     }
 }
 
+/* Moves packed bits to elements; or the other way, if `to` has memory. */
+struct coder {
+    struct bkt_bits      from;
+    struct bkt_bits_sink to;
+};
+
 /* Numbers of more than 8 bytes: byte by byte from the most significant one. */
-static void take_long(struct bkt_bits *b, unsigned char *dst, unsigned size, unsigned order,
-                      unsigned precision, unsigned offset)
+static void move_long(struct coder *c, unsigned char *elem, const unsigned *cd)
 {
-    unsigned top = precision + offset; /* bit behind the most significant one */
-    while (top > offset) {
+    unsigned size = cd[1], order = cd[2], offset = cd[4], top = cd[3] + offset;
+    while (top > offset) { /* top: bit behind the most significant one */
         unsigned byte = (top - 1) / 8, low = byte * 8 > offset ? byte * 8 : offset;
-        dst[order ? size - 1 - byte : byte] =
-            (unsigned char)(bkt_bits_take(b, top - low) << (low - byte * 8));
-        top                                 = low;
+        unsigned char *p = &elem[order ? size - 1 - byte : byte];
+        if (c->to.p)
+            bkt_bits_give(&c->to, *p >> (low - byte * 8), top - low);
+        else
+            *p = (unsigned char)(bkt_bits_take(&c->from, top - low) << (low - byte * 8));
+        top = low;
     }
 }
 
-static void take_number(struct bkt_bits *b, unsigned char *dst, const unsigned *cd)
+static void move_number(struct coder *c, unsigned char *elem, const unsigned *cd)
 {
     unsigned size = cd[1], order = cd[2], precision = cd[3], offset = cd[4];
-    if (size > 8) {
-        take_long(b, dst, size, order, precision, offset);
+    if (c->to.p) {
+        bkt_bits_give(&c->to, (order ? bkt_get_be(elem, size) : bkt_get_le(elem, size)) >> offset, precision);
         return;
     }
-    uint64_t v = bkt_bits_take(b, precision) << offset;
-    if (order)
-        v = htobe64(v << (64 - 8 * size));
-    else
-        v = htole64(v);
-    memcpy(dst, &v, size);
+    uint64_t v = bkt_bits_take(&c->from, precision) << offset;
+    v = order ? htobe64(v << (64 - 8 * size)) : htole64(v);
+    memcpy(elem, &v, size);
 }
 
-/* Gives the description behind the type at cd.  dst is zeroed: padding and insignificant
- * bits are not stored. */
-static const unsigned *take(struct bkt_bits *b, unsigned char *dst, const unsigned *cd)
+/* Gives the description behind the type at cd.  Decoding, elem is zeroed: padding and insignificant bits are
+ * not stored. */
+static const unsigned *move(struct coder *c, unsigned char *elem, const unsigned *cd)
 {
     unsigned        size = cd[1];
     const unsigned *end  = cd + 2;
     switch (cd[0]) {
     case ATOMIC:
-        take_number(b, dst, cd);
+        (size > 8 ? move_long : move_number)(c, elem, cd);
         return cd + 5;
     case ARRAY:
         for (unsigned at = 0; at < size; at += cd[3]) /* cd[3]: size of the element */
-            end = take(b, dst + at, cd + 2);
+            end = move(c, elem + at, cd + 2);
         return end;
     case COMPOUND:
         end = cd + 3;
         for (unsigned i = 0; i < cd[2]; i++)
-            end = take(b, dst + end[0], end + 1);
+            end = move(c, elem + end[0], end + 1);
         return end;
     default:
         for (unsigned i = 0; i < size; i++)
-            dst[i] = (unsigned char)bkt_bits_take(b, 8);
+            if (c->to.p)
+                bkt_bits_give(&c->to, elem[i], 8);
+            else
+                elem[i] = (unsigned char)bkt_bits_take(&c->from, 8);
         return end;
     }
 }
@@ -177,64 +185,26 @@ int bkt_nbit_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_r
         BKT_FAIL(err, BKT_EFORMAT, "nbit: %zu bytes are too short for %u elements of %llu bits", in.n,
                  f->cd[CD_ELEMS], (unsigned long long)bits);
 
-    struct bkt_bits b = {in.p, in.n, 0};
+    struct coder c = {.from = {in.p, in.n, 0}};
     memset(out->p, 0, (size_t)all_bytes);
     for (unsigned i = 0; i < f->cd[CD_ELEMS]; i++)
-        take(&b, out->p + (size_t)i * size, f->cd + CD_TYPE);
+        move(&c, out->p + (size_t)i * size, f->cd + CD_TYPE);
     out->n = (size_t)all_bytes;
     return BKT_OK;
-}
-
-/* Numbers of more than 8 bytes: byte by byte from the most significant one. */
-static void give_long(struct bkt_bits_sink *s, const unsigned char *src, const unsigned *cd)
-{
-    unsigned size = cd[1], order = cd[2], offset = cd[4], top = cd[3] + offset;
-    while (top > offset) {
-        unsigned byte = (top - 1) / 8, low = byte * 8 > offset ? byte * 8 : offset;
-        bkt_bits_give(s, src[order ? size - 1 - byte : byte] >> (low - byte * 8), top - low);
-        top = low;
-    }
-}
-
-static const unsigned *give_value(struct bkt_bits_sink *s, const unsigned char *src, const unsigned *cd)
-{
-    unsigned        size = cd[1];
-    const unsigned *end  = cd + 2;
-    switch (cd[0]) {
-    case ATOMIC:
-        if (size > 8)
-            give_long(s, src, cd);
-        else
-            bkt_bits_give(s, (cd[2] ? bkt_get_be(src, size) : bkt_get_le(src, size)) >> cd[4], cd[3]);
-        return cd + 5;
-    case ARRAY:
-        for (unsigned at = 0; at < size; at += cd[3])
-            end = give_value(s, src + at, cd + 2);
-        return end;
-    case COMPOUND:
-        end = cd + 3;
-        for (unsigned i = 0; i < cd[2]; i++)
-            end = give_value(s, src + end[0], end + 1);
-        return end;
-    default:
-        for (unsigned i = 0; i < size; i++)
-            bkt_bits_give(s, src[i], 8);
-        return end;
-    }
 }
 
 int bkt_nbit_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)
 {
     size_t      size;
     uint64_t    bits, all;
-    struct bkt_bits_sink s = {NULL, 0};
+    struct coder c = {.to = {NULL, 0}};
     if (!nbit_shape(f, &size, &bits) || !bkt_mul_u64(f->cd[2], bits, &all) || in.n / size != f->cd[2] ||
         in.n % size)
         BKT_FAIL(err, BKT_ERANGE, "nbit: impossible client data (%zu values) for %zu bytes", f->n_cd, in.n);
-    if (!(s.p = bkt_buf_room(out, (size_t)(all / 8 + 1)))) /* the spare byte at the end is HDF5's */
+    if (!(c.to.p = bkt_buf_room(out, (size_t)(all / 8 + 1)))) /* the spare byte at the end is HDF5's */
         BKT_NOMEM(err);
-    memset(s.p, 0, (size_t)(all / 8 + 1));
+    memset(c.to.p, 0, (size_t)(all / 8 + 1));
     for (unsigned i = 0; i < f->cd[2]; i++)
-        give_value(&s, in.p + (size_t)i * size, f->cd + 3);
+        move(&c, (unsigned char *)(uintptr_t)in.p + (size_t)i * size, f->cd + CD_TYPE); /* reads it only */
     return BKT_OK;
 }

@@ -120,62 +120,7 @@ static void ints(const struct so *s, struct bkt_bits *b, unsigned char *dst)
     }
 }
 
-/* Computed in the type itself, dividing and then adding, so that the result is HDF5's to the last bit. */
-static void floats(const struct so *s, struct bkt_bits *b, unsigned char *dst)
-{
-    uint64_t mark  = fill_mark(s);
-    uint32_t low   = (uint32_t)s->min;
-    float    scale = powf(10.0F, (float)s->factor), min;
-    memcpy(&min, &low, 4);
-    for (unsigned i = 0; i < s->n; i++) {
-        uint64_t v = bkt_bits_take(b, s->bits);
-        float    x = (float)(int32_t)v / scale + min;
-        uint32_t raw;
-        memcpy(&raw, &x, 4);
-        store(s, dst + (size_t)i * 4, s->has_fill && v == mark ? s->fill : raw);
-    }
-}
-
-static void doubles(const struct so *s, struct bkt_bits *b, unsigned char *dst)
-{
-    uint64_t mark  = fill_mark(s);
-    double   scale = pow(10.0, s->factor), min;
-    memcpy(&min, &s->min, 8);
-    for (unsigned i = 0; i < s->n; i++) {
-        uint64_t v = bkt_bits_take(b, s->bits);
-        double   x = (double)(int64_t)v / scale + min;
-        uint64_t raw;
-        memcpy(&raw, &x, 8);
-        store(s, dst + (size_t)i * 8, s->has_fill && v == mark ? s->fill : raw);
-    }
-}
-
-int bkt_scaleoffset_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_room *out,
-                           struct bkt_err *err)
-{
-    struct so s = {0};
-    BKT_PASS(params(f, &s, err));
-    BKT_PASS(header(&s, in, err));
-    uint64_t total = (uint64_t)s.n * s.size;
-    if (total > out->cap)
-        BKT_FAIL(err, BKT_ERANGE, "scaleoffset: %llu bytes, expected %zu", (unsigned long long)total,
-                 out->cap);
-    struct bkt_bits b = {in.p + HEAD, in.n - HEAD, 0};
-    if (s.bits == 8 * s.size) { /* unchanged numbers, in the byte order of a little-endian writer */
-        for (unsigned i = 0; i < s.n; i++)
-            store(&s, out->p + (size_t)i * s.size, bkt_get_le(b.p + (size_t)i * s.size, s.size));
-    } else if (!s.is_float) {
-        ints(&s, &b, out->p);
-    } else if (s.size == 4) {
-        floats(&s, &b, out->p);
-    } else {
-        doubles(&s, &b, out->p);
-    }
-    out->n = (size_t)total;
-    return BKT_OK;
-}
-
-/* ---- encoding: the same bytes as HDF5, including the spare byte at the end ---- */
+/* ---- encoding makes the same bytes as HDF5, including the spare byte at the end ---- */
 
 static unsigned log2_up(uint64_t v)
 {
@@ -242,14 +187,27 @@ static void give_ints(const struct so *s, struct bkt_bits_sink *to)
     }
 }
 
-/* HDF5 computes in the type itself; the macro is its two cases, float and double. */
-#define DEFINE_FLOATS(type, word, bits_of, POW, FABS, ROUND, LROUND)                                         \
+/* HDF5 computes in the type itself; the macro is its two cases, float and double.  Decoding divides and then
+ * adds, so that the result is HDF5's to the last bit. */
+#define DEFINE_FLOATS(type, word, number, bits_of, POW, FABS, ROUND, LROUND)                                 \
     static type type##_of(uint64_t raw)                                                                      \
     {                                                                                                        \
         word w = (word)raw;                                                                                  \
         type v;                                                                                              \
         memcpy(&v, &w, sizeof v);                                                                            \
         return v;                                                                                            \
+    }                                                                                                        \
+    static void take_##type(const struct so *s, struct bkt_bits *b, unsigned char *dst)                      \
+    {                                                                                                        \
+        uint64_t mark = fill_mark(s);                                                                        \
+        type scale = POW((type)10, (type)s->factor), min = type##_of(s->min);                                \
+        word raw;                                                                                            \
+        for (unsigned i = 0; i < s->n; i++) {                                                                \
+            uint64_t v = bkt_bits_take(b, s->bits);                                                          \
+            type x = (type)(number)v / scale + min;                                                          \
+            memcpy(&raw, &x, sizeof raw);                                                                    \
+            store(s, dst + (size_t)i * sizeof raw, s->has_fill && v == mark ? s->fill : raw);                \
+        }                                                                                                    \
     }                                                                                                        \
     static void plan_##type(struct so *s, type *min_out)                                                     \
     {                                                                                                        \
@@ -288,8 +246,33 @@ static void give_ints(const struct so *s, struct bkt_bits_sink *to)
                           s->bits);                                                                          \
         }                                                                                                    \
     }
-DEFINE_FLOATS(float, uint32_t, 32, powf, fabsf, roundf, lroundf)
-DEFINE_FLOATS(double, uint64_t, 64, pow, fabs, round, llround)
+DEFINE_FLOATS(float, uint32_t, int32_t, 32, powf, fabsf, roundf, lroundf)
+DEFINE_FLOATS(double, uint64_t, int64_t, 64, pow, fabs, round, llround)
+
+int bkt_scaleoffset_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_room *out,
+                           struct bkt_err *err)
+{
+    struct so s = {0};
+    BKT_PASS(params(f, &s, err));
+    BKT_PASS(header(&s, in, err));
+    uint64_t total = (uint64_t)s.n * s.size;
+    if (total > out->cap)
+        BKT_FAIL(err, BKT_ERANGE, "scaleoffset: %llu bytes, expected %zu", (unsigned long long)total,
+                 out->cap);
+    struct bkt_bits b = {in.p + HEAD, in.n - HEAD, 0};
+    if (s.bits == 8 * s.size) { /* unchanged numbers, in the byte order of a little-endian writer */
+        for (unsigned i = 0; i < s.n; i++)
+            store(&s, out->p + (size_t)i * s.size, bkt_get_le(b.p + (size_t)i * s.size, s.size));
+    } else if (!s.is_float) {
+        ints(&s, &b, out->p);
+    } else if (s.size == 4) {
+        take_float(&s, &b, out->p);
+    } else {
+        take_double(&s, &b, out->p);
+    }
+    out->n = (size_t)total;
+    return BKT_OK;
+}
 
 int bkt_scaleoffset_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out,
                            struct bkt_err *err)

@@ -395,12 +395,9 @@ static int keep_gone(struct bkt_vobj *o, const void *arg)
     struct bkt_attr *g = calloc(1, sizeof *g);
     if (!g)
         return BKT_ENOMEM;
-    *g = (struct bkt_attr){.created = a->created,
-                           .seq = a->seq,
-                           .name_utf8 = a->name_utf8,
-                           .space = a->space,
-                           .has_value = a->has_value,
-                           .unwritten = a->unwritten};
+    *g = *a;
+    g->type = NULL;
+    g->value = (struct bkt_buf){0};
     g->name = strdup(a->name);
     g->bad  = a->bad ? strdup(a->bad) : NULL;
     bool ok = g->name && (!a->bad || g->bad) && bkt_type_copy(a->type, &g->type) == BKT_OK;
