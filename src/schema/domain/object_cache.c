@@ -221,31 +221,27 @@ void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_
 
 /* ---- under change ---- */
 
-int bkt_objects_add(struct bkt_objects *c, struct bkt_object *o, struct bkt_err *err)
+int bkt_objects_add(struct bkt_objects *c, const struct bkt_object *o, struct bkt_err *err)
 {
-    (void)pthread_mutex_lock(&c->lock);
+    BKT_HOLD(&c->lock);
     after_fork(c);
-    struct entry *e  = NULL;
-    int           rc = BKT_OK;
     if (bkt_map_get(c->entries, o->id.text, BKT_ID_LEN))
-        rc = BKT_ERR(err, BKT_EEXIST, "object %s exists already", o->id.text);
-    else if (!(e = bkt_entry_new(c, &o->id)))
-        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    if (e) {
-        c->in_flight--;
-        e->state  = READY;
-        e->object = o;
-        e->pins   = 1;
-    }
-    (void)pthread_mutex_unlock(&c->lock);
-    if (rc < 0)
-        bkt_object_release(o);
-    return rc;
+        BKT_FAIL(err, BKT_EEXIST, "object %s exists already", o->id.text);
+    struct entry *e = bkt_entry_new(c, &o->id);
+    if (!e)
+        BKT_NOMEM(err);
+    c->in_flight--;
+    e->state = READY;
+    e->object = bkt_object_retain(o);
+    e->pins = 1;
+    return BKT_OK;
 }
 
 static void change_pins(struct bkt_objects *c, const struct bkt_id *id, bool more)
 {
     BKT_HOLD(&c->lock);
+    if (more)
+        bkt_node_reads_stop(c->node);
     bkt_snap_spend(c, id);
     struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (e && more && e->pins++ == 0)
@@ -257,9 +253,6 @@ static void change_pins(struct bkt_objects *c, const struct bkt_id *id, bool mor
 
 void bkt_objects_pin(struct bkt_objects *c, const struct bkt_id *id)
 {
-    (void)pthread_mutex_lock(&c->lock);
-    bkt_node_reads_stop(c->node);
-    (void)pthread_mutex_unlock(&c->lock);
     change_pins(c, id, true);
 }
 void bkt_objects_unpin(struct bkt_objects *c, const struct bkt_id *id) { change_pins(c, id, false); }

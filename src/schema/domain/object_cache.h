@@ -50,9 +50,8 @@ void bkt_objects_unshare(struct bkt_objects *c, const struct bkt_id *id);
 
 /* ---- objects under change (edit.h) ---- */
 
-/** Add a new object, ready and pinned; its reference is taken, even on failure.  BKT_EEXIST: the id is
- *  known. */
-BKT_NODISCARD int bkt_objects_add(struct bkt_objects *c, struct bkt_object *o, struct bkt_err *err);
+/** Add a new object, ready and pinned.  BKT_EEXIST: the id is known. */
+BKT_NODISCARD int bkt_objects_add(struct bkt_objects *c, const struct bkt_object *o, struct bkt_err *err);
 /** Pin a ready object, so that it isn't evicted, or unpin it. */
 void bkt_objects_pin(struct bkt_objects *c, const struct bkt_id *id);
 void bkt_objects_unpin(struct bkt_objects *c, const struct bkt_id *id);

@@ -294,7 +294,6 @@ static int add_change(struct bkt_domain *d, struct bkt_object *o, struct bkt_err
         BKT_NOMEM(err);
     c->id     = o->id;
     c->is_new = true;
-    (void)bkt_object_retain(o);
     c->serial = ++d->edits->serial;
     int rc = bkt_objects_add(d->objects, o, err);
     if (rc == BKT_OK && bkt_map_set(&d->edits->changes, o->id.text, BKT_ID_LEN, c, NULL) < 0) {

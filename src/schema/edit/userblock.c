@@ -9,7 +9,11 @@
 #define INLINE_V1 (1u << 20) /* version 1 has no place for a separate object */
 #define TRIES 100
 
-bool bkt_userblock_fits(uint64_t size) { return size == 0 || (size >= 512 && (size & (size - 1)) == 0); }
+/* Whether HDF5 accepts a user block of that size: 0, or a power of two from 512 on. */
+static bool fits(uint64_t size)
+{
+    return size == 0 || (size >= 512 && (size & (size - 1)) == 0);
+}
 
 int bkt_userblock_key(const struct bkt_id *root, struct bkt_buf *out)
 {
@@ -22,7 +26,7 @@ static bool parse(const json_t *j, struct bkt_userblock *u)
 {
     const json_t *bytes = bkt_json_get(j, "bytes");
     if (!json_is_object(j) || bkt_json_u64(bkt_json_get(j, "size"), "", INT64_MAX, &u->size, NULL) < 0 ||
-        u->size == 0 || !bkt_userblock_fits(u->size))
+        u->size == 0 || !fits(u->size))
         return false;
     u->apart = json_is_true(bkt_json_get(j, "apart"));
     if (!bytes)
@@ -146,7 +150,7 @@ int bkt_userblock_store(struct bkt_domain *d, uint64_t size, const void *bytes, 
 {
     bool                 v2 = bkt_id_is_v2(&d->doc.root);
     struct bkt_userblock u  = {.size = size};
-    if (!bkt_userblock_fits(size) || n > size)
+    if (!fits(size) || n > size)
         BKT_FAIL(err, BKT_EINVAL, "a user block must have 512, 1024, 2048, ... bytes, not %llu",
                  (unsigned long long)size);
     n       = bkt_userblock_used(bytes, n);

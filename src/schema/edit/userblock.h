@@ -12,8 +12,6 @@
 #include "schema/domain/domain.h"
 #include "schema/name/pointer_file.h"
 
-/** Whether HDF5 accepts a user block of that size: 0, or a power of two from 512 on. */
-bool bkt_userblock_fits(uint64_t size);
 /** Append the key of the bytes, if they are an object of their own, of the domain with that root (version
  *  2). */
 BKT_NODISCARD int bkt_userblock_key(const struct bkt_id *root, struct bkt_buf *out);

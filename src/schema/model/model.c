@@ -183,7 +183,7 @@ struct bkt_object *bkt_object_make(enum bkt_kind kind)
     return o;
 }
 
-void bkt_dset_fini(struct bkt_dset *d)
+static void dset_fini(struct bkt_dset *d)
 {
     bkt_type_free(d->type);
     free(d->trim);
@@ -204,7 +204,7 @@ void bkt_dset_fini(struct bkt_dset *d)
     bkt_buf_fini(&d->fill);
 }
 
-void bkt_attrs_fini(struct bkt_attrs *a)
+static void attrs_fini(struct bkt_attrs *a)
 {
     for (size_t i = 0, used = bkt_named_used(&a->list); i < used; i++)
         bkt_attr_fini(&a->v[i]);
@@ -222,7 +222,7 @@ void bkt_object_free(struct bkt_object *o)
 {
     if (!o)
         return;
-    bkt_attrs_fini(&o->attrs);
+    attrs_fini(&o->attrs);
     bkt_buf_fini(&o->cpl);
     bkt_buf_fini(&o->stored);
     free(o->comment);
@@ -230,7 +230,7 @@ void bkt_object_free(struct bkt_object *o)
     if (o->kind == BKT_GROUP)
         bkt_links_fini(&o->group.links);
     else if (o->kind == BKT_DATASET)
-        bkt_dset_fini(&o->dset);
+        dset_fini(&o->dset);
     else
         bkt_type_free(o->type);
     free(o);

@@ -384,8 +384,7 @@ static inline const struct bkt_attrs *bkt_attrs_settle(const struct bkt_attrs *a
     bkt_named_settle(&a->list, sizeof *a->v);
     return a;
 }
-void                    bkt_attrs_fini(struct bkt_attrs *a); /* releases the members */
-void                    bkt_links_fini(struct bkt_links *l);
+void bkt_links_fini(struct bkt_links *l); /* releases the members */
 void                    bkt_attr_fini(struct bkt_attr *a);
 void                    bkt_link_fini(struct bkt_link *l);
 /** Append the path of a group's member.  @p group: the group's own path, "/" for the root. */

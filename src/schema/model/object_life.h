@@ -7,8 +7,6 @@
 /** A zeroed object with one reference; NULL when memory is short. */
 struct bkt_object *bkt_object_new(void);
 
-/** Release the members of a dataset's part. */
-void bkt_dset_fini(struct bkt_dset *d);
 /** The number of references. */
 unsigned bkt_object_refs(const struct bkt_object *o);
 /** Bytes of memory that one block of @p n bytes takes; see bkt_object_bytes(). */

@@ -85,32 +85,19 @@ static int set_uri(struct bkt_name *out, const char *scheme, const char *rest, s
 typedef int parse_fn(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
                      struct bkt_err *err);
 
-static int parse_bucket(const char *name, const char *rest, const char *scheme, struct bkt_name *out,
-                        struct bkt_err *err)
+static int parse_bucket(const char *name, const char *rest, const struct bkt_settings *set,
+                        struct bkt_name *out, struct bkt_err *err)
 {
     size_t n = strcspn(rest, "/");
+    (void)set;
     if (n == 0)
         BKT_FAIL(err, BKT_EINVAL, "%s: the bucket's name is missing", name);
     if (memchr(rest, '@', n)) /* the text before it may be a secret: not to be repeated */
         BKT_FAIL(err, BKT_EINVAL, "a bucket's name can't hold '@'; credentials are not part of file names");
-    BKT_PASS(set_uri(out, scheme, rest, n, err));
+    out->local = strncasecmp(name, "mem:", 4) == 0;
+    BKT_PASS(set_uri(out, out->local ? "mem:" : "s3://", rest, n, err));
     BKT_PASS(clean_path(name, rest + n, &out->path, err));
     return need_path(name, out, err);
-}
-
-static int parse_s3(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
-                    struct bkt_err *err)
-{
-    (void)set;
-    return parse_bucket(name, rest, "s3://", out, err);
-}
-
-static int parse_mem(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
-                     struct bkt_err *err)
-{
-    (void)set;
-    out->local = true;
-    return parse_bucket(name, rest, "mem:", out, err);
 }
 
 static bool is_hdf5_file(const char *path)
@@ -284,13 +271,22 @@ static int parse_web(const char *name, const char *rest, const struct bkt_settin
 static int parse_default(const char *name, const char *rest, const struct bkt_settings *set,
                          struct bkt_name *out, struct bkt_err *err);
 
-static const struct {
+static const struct scheme {
     const char *prefix;
     parse_fn   *parse;
 } schemes[] = {
-    {"s3://", parse_s3},     {"hsds+s3://", parse_s3}, {"file://", parse_file}, {"hsds+file://", parse_file},
-    {"https://", parse_web}, {"http://", parse_web},   {"mem:", parse_mem},     {"hdf5:/", parse_default},
+    {"s3://", parse_bucket},      {"hsds+s3://", parse_bucket}, {"file://", parse_file},
+    {"hsds+file://", parse_file}, {"https://", parse_web},      {"http://", parse_web},
+    {"mem:", parse_bucket},       {"hdf5:/", parse_default},
 };
+
+static const struct scheme *scheme_of(const char *name)
+{
+    for (size_t i = 0; i < BKT_COUNT(schemes); i++)
+        if (strncasecmp(name, schemes[i].prefix, strlen(schemes[i].prefix)) == 0)
+            return &schemes[i];
+    return NULL;
+}
 
 /* A directory as the default bucket: to be opened, the domain must exist already. */
 static int parse_default_dir(const char *name, const char *dir, const char *path, struct bkt_name *out,
@@ -330,33 +326,24 @@ static int parse_default(const char *name, const char *rest, const struct bkt_se
                  name);
     if (dir_of(b))
         return parse_default_dir(name, dir_of(b), rest, out, err);
-    for (size_t i = 0; i < BKT_COUNT(schemes); i++) {
-        size_t n = strlen(schemes[i].prefix);
-        if (schemes[i].parse == parse_default || strncasecmp(b, schemes[i].prefix, n) != 0)
-            continue;
-        BKT_PASS_MEM(err, bkt_buf_addf(&full, "%s/%s", b, rest));
-        return schemes[i].parse(bkt_buf_str(&full), bkt_buf_str(&full) + n, set, out, err);
-    }
+    const struct scheme *s = scheme_of(b);
     BKT_PASS_MEM(err, bkt_buf_addf(&full, "%s/%s", b, rest));
-    return parse_bucket(name, bkt_buf_str(&full), "s3://", out, err);
+    if (s && s->parse != parse_default)
+        return s->parse(bkt_buf_str(&full), bkt_buf_str(&full) + strlen(s->prefix), set, out, err);
+    return parse_bucket(name, bkt_buf_str(&full), set, out, err);
 }
 
 bool bkt_name_has_scheme(const char *name)
 {
-    for (size_t i = 0; i < BKT_COUNT(schemes); i++)
-        if (strncasecmp(name, schemes[i].prefix, strlen(schemes[i].prefix)) == 0)
-            return true;
-    return false;
+    return scheme_of(name) != NULL;
 }
 
 static int parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out,
                      struct bkt_err *err)
 {
-    for (size_t i = 0; i < BKT_COUNT(schemes); i++) {
-        size_t n = strlen(schemes[i].prefix);
-        if (strncasecmp(name, schemes[i].prefix, n) == 0)
-            return schemes[i].parse(name, name + n, set, out, err);
-    }
+    const struct scheme *s = scheme_of(name);
+    if (s)
+        return s->parse(name, name + strlen(s->prefix), set, out, err);
     const char *sep = strstr(name, "://");
     if (sep && !memchr(name, '/', (size_t)(sep - name)))
         BKT_FAIL(err, BKT_ENOENT,
