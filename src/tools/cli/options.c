@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "tools/cli/help.h"
 #include "base/url.h"
+#include "tools/cli/help.h"
 #include "tools/cli/tool.h"
 #include "tools/show/show.h"
 #include "tools/source/hdf5_glue.h"
@@ -321,4 +321,22 @@ void bkt_tool_fini(struct bkt_tool *t)
     bkt_tool_set_info(NULL);
     bkt_strs_fini(&t->words);
     free(t->given);
+}
+
+/* ---- the verbs; each row is in the file of its verb ---- */
+
+const struct bkt_verb *const bkt_verbs[] = {
+#define X(name) &bkt_verb_##name,
+    BKT_VERBS(X)
+#undef X
+};
+const size_t bkt_n_verbs =
+    sizeof bkt_verbs / sizeof(bkt_verbs[0]); /* NOLINT(bugprone-sizeof-expression): pointers */
+
+const struct bkt_verb *bkt_verb_find(const char *name)
+{
+    for (size_t i = 0; i < bkt_n_verbs; i++)
+        if (strcmp(bkt_verbs[i]->name, name) == 0)
+            return bkt_verbs[i];
+    return NULL;
 }

@@ -144,7 +144,7 @@ int bkt_tool_error(const struct bkt_tool *t, const char *what, const struct bkt_
 /** Wrong usage: text and how to get help.  @return BKT_EXIT_USAGE */
 int bkt_tool_usage(const struct bkt_tool *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- the table (verbs.c), options (options.c), texts made from it (help.c) ---- */
+/* ---- the table, options (options.c), texts made from it (help.c) ---- */
 
 extern const struct bkt_verb *const bkt_verbs[];
 extern const size_t                 bkt_n_verbs;

@@ -1,15 +1,25 @@
 /* h5bucket load SOURCE... DOMAIN|FOLDER/ */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "base/err.h"
+#include "base/os/clock.h"
 #include "schema/edit/edit.h"
+#include "tools/cli/interrupt.h"
 #include "tools/kerchunk/load_kerchunk.h"
 #include "tools/load/load_domain.h"
-#include "tools/load/load_parts.h"
-#include "tools/load/load_processes.h"
+#include "tools/load/parts.h"
 #include "tools/samples/load_column.h"
 #include "tools/share/processes.h"
+#include "tools/share/share.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/dataset/raw_files.h"
 
@@ -204,11 +214,11 @@ struct each {
     const char                 *target, *info;
     bool                        folder;
     hid_t                       fapl; /* of this process */
+    int                         n;    /* number of sources */
 };
 
-static int each_one(void *arg, int i)
+static int each_one(struct each *e, int i)
 {
-    struct each                             *e      = arg;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf domain = {0};
     struct bkt_err                           err    = {.n = 0};
     if (e->fapl < 0 && h5_start(e->info, &e->fapl, &err) < 0)
@@ -218,18 +228,167 @@ static int each_one(void *arg, int i)
     return one(e->t, e->o, e->map, e->t->args[i], bkt_buf_str(&domain), e->fapl);
 }
 
+/* ---- --jobs: HDF5 does one thing at a time in a process, so each job is its own process ---- */
+
+struct board { /* shared by all processes */
+    atomic_int next, good, bad;
+};
+
+static void work(struct each *e, struct board *b)
+{
+    for (int i; interrupt_check(NULL) == BKT_OK && (i = atomic_fetch_add(&b->next, 1)) < e->n;)
+        atomic_fetch_add(each_one(e, i) == 0 ? &b->good : &b->bad, 1);
+}
+
+static void show(struct each *e, const struct board *b, time_t began)
+{
+    int done = atomic_load(&b->good) + atomic_load(&b->bad);
+    if (isatty(STDERR_FILENO) <= 0 || done == 0)
+        return;
+    long long left = (long long)(time(NULL) - began) * (e->n - done) / done;
+    (void)fprintf(stderr, "\r\033[K%s: %d of %d files, %lld:%02lld to go", e->target, done, e->n, left / 60,
+                  left % 60);
+}
+
+/* Waits until all processes have ended; the entry of an ended process becomes -1. */
+static void watch(struct each *e, const struct board *b, pid_t *pids, int n)
+{
+    const struct timespec pause = {.tv_nsec = 100000000};
+    time_t                began = time(NULL);
+    bool                  told  = false;
+    while (n > 0) {
+        int i = 0;
+        while (pids[i] && (pids[i] < 0 || waitpid(pids[i], NULL, WNOHANG) == 0))
+            i++;
+        if (pids[i]) {
+            pids[i] = -1;
+            n--;
+            continue;
+        }
+        if (!told && interrupt_status() == 128 + SIGTERM) { /* Ctrl-C has reached them, too */
+            for (i = 0; pids[i]; i++)
+                if (pids[i] > 0)
+                    (void)kill(pids[i], SIGTERM);
+            told = true;
+        }
+        show(e, b, began);
+        (void)nanosleep(&pause, NULL);
+    }
+    if (isatty(STDERR_FILENO) > 0)
+        (void)fputs("\r\033[K", stderr);
+}
+
+/* Load all sources in up to @p jobs processes; an idle process takes the next source.  Call it before HDF5
+ * is used or threads run.
+ * @param failed  number of sources that failed, or were under way in a process that ended early
+ * @return number of sources that were never begun (not 0 only if the user has stopped it); -1: no process
+ *         could be made */
+static int load_crowd(struct each *e, unsigned jobs, int *failed)
+{
+    struct board *b    = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t        *pids = calloc(jobs + 1, sizeof *pids);
+    int           n = 0, left = -1;
+    for (; b != MAP_FAILED && pids && n < (int)jobs && n < e->n; n++) {
+        pids[n] = fork();
+        if (pids[n] == 0) {
+            free(pids);
+            work(e, b);
+            exit(0);
+        }
+        if (pids[n] < 0) {
+            pids[n] = 0;
+            break;
+        }
+    }
+    if (n > 0) {
+        watch(e, b, pids, n);
+        int begun = atomic_load(&b->next) < e->n ? atomic_load(&b->next) : e->n;
+        *failed   = begun - atomic_load(&b->good);
+        left      = e->n - begun;
+    }
+    if (b != MAP_FAILED)
+        (void)munmap(b, sizeof *b);
+    free(pids);
+    return left;
+}
+
+/* ---- among the processes of an mpirun ---- */
+
+#define EVERY 5.0 /* seconds between two lines of progress: a launcher's output is not a terminal */
+
+struct among {
+    struct each *e;
+    int done, failed;
+    double shown;
+};
+
+static int work_among(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)
+{
+    const struct among *a = arg;
+    uint64_t i = bkt_rd_le(unit, 4);
+    if (!unit->ok || i >= (uint64_t)a->e->n)
+        BKT_FAIL(err, BKT_EFORMAT, "a malformed unit of work");
+    bool good = each_one(a->e, (int)i) == 0;
+    if (!good)
+        BKT_PASS(interrupt_check(err)); /* it was stopped: that is the reason */
+    return parts_say(result, err, "1", good);
+}
+
+static int take_among(void *arg, struct bkt_rd *result, struct bkt_err *err)
+{
+    struct among *a = arg;
+    a->failed += !bkt_rd_le(result, 1);
+    a->done++;
+    if (!result->ok)
+        BKT_FAIL(err, BKT_EFORMAT, "a malformed result");
+    if (bkt_clock_now() - a->shown < EVERY)
+        return BKT_OK;
+    a->shown = bkt_clock_now();
+    (void)fprintf(stderr, "%s: %d of %d files\n", a->e->target, a->done, a->e->n);
+    return BKT_OK;
+}
+
+/* The same among the processes of an mpirun, in the first of them.
+ * @param left  number of sources that were not loaded, since the work was stopped
+ * @return BKT_OK; a failure of the processes, or a user's stop.  A source that can't be loaded
+ *          is not a failure */
+static int load_among(struct each *e, int *failed, int *left, struct bkt_err *err)
+{
+    struct among a = {.e = e, .shown = bkt_clock_now()};
+    struct bkt_share s = {
+        .work = work_among, .take = take_among, .arg = &a, .most = SIZE_MAX, .check = interrupt_check};
+    int rc = bkt_share_begin(&s, err);
+    for (int i = 0; i < e->n && rc == BKT_OK; i++) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
+        rc = parts_say(&unit, err, "4", (uint64_t)i);
+        rc = rc ? rc : bkt_share_put(&s, &unit, err);
+    }
+    rc = bkt_share_finish(&s, rc, err);
+    *failed = a.failed;
+    *left = e->n - a.done;
+    return rc;
+}
+
+/* In the others. */
+static int load_among_serve(struct each *e, struct bkt_err *err)
+{
+    struct among a = {.e = e};
+    struct bkt_share_other o = {.work = work_among, .arg = &a};
+    return bkt_share_serve(&o, err);
+}
+
 /* The processes of an mpirun share the sources. */
-static int each_among(struct each *e, const struct load_crowd *crowd)
+static int each_among(struct each *e)
 {
     struct bkt_err err = {.n = 0};
     int failed = 0, left = 0;
-    int rc = bkt_processes_first() ? load_among(crowd, &failed, &left, &err) : load_among_serve(crowd, &err);
+    int rc = bkt_processes_first() ? load_among(e, &failed, &left, &err) : load_among_serve(e, &err);
     h5_closep(&e->fapl);
     if (rc < 0 && rc != BKT_ECANCEL)
         return bkt_tool_error(e->t, NULL, &err);
     if (rc < 0)
-        return bkt_tool_fail(e->t, "stopped: %d of %d files are loaded", crowd->n - left - failed, crowd->n);
-    return failed ? bkt_tool_fail(e->t, "%d of %d files are not loaded, or only in part", failed, crowd->n)
+        return bkt_tool_fail(e->t, "stopped: %d of %d files are loaded", e->n - left - failed, e->n);
+    return failed ? bkt_tool_fail(e->t, "%d of %d files are not loaded, or only in part", failed, e->n)
                   : BKT_EXIT_OK;
 }
 
@@ -250,12 +409,12 @@ static int serve_one(struct each *e)
 
 static int each_of(struct each *e, struct load_options *o)
 {
-    int               n = e->t->n_args - 1, failed = 0, i = 0, left;
-    struct load_crowd crowd = {.what = e->target, .n = n, .one = each_one, .arg = e};
+    const int n = e->n;
+    int failed = 0, i = 0, left;
     bool among = bkt_processes_several() && n > 1;
     o->in_crowd = among || (o->jobs > 1 && n > 1);
     if (among)
-        return each_among(e, &crowd);
+        return each_among(e);
     if (!bkt_processes_first())
         return serve_one(e);
     if (!o->in_crowd) {
@@ -266,7 +425,7 @@ static int each_of(struct each *e, struct load_options *o)
                : failed ? BKT_EXIT_FAIL
                         : BKT_EXIT_OK;
     }
-    left = load_crowd(&crowd, (unsigned)o->jobs, &failed);
+    left = load_crowd(e, (unsigned)o->jobs, &failed);
     if (left < 0)
         return bkt_tool_fail(e->t, "can't start a process");
     if (left || interrupt_check(NULL) < 0)
@@ -318,7 +477,8 @@ static int run(struct bkt_tool *t)
         return bkt_tool_fail(t, "out of memory");
     interrupt_catch();
     if (t->n_args > 1 && !o.extend && !column_of && !sets) {
-        struct each e  = {t, &o, o.chunk_map ? &map : NULL, target, info, folder, H5I_INVALID_HID};
+        struct each e = {t,    &o,     o.chunk_map ? &map : NULL, target,
+                         info, folder, H5I_INVALID_HID,           t->n_args - 1};
         int rc = bkt_processes_first() ? check_names(t, t->n_args - 1, target, folder) : -1;
         return rc < 0 ? each_of(&e, &o) : rc;
     }

@@ -215,7 +215,7 @@ static int link_one(struct kc_load *k, const struct kc_array *a, hid_t dset, str
     return rc < 0 ? rc : BKT_OK;
 }
 
-/* Refer to the chunks where they are (array_link.c). */
+/* Refer to the chunks where they are. */
 static int kc_link(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err)
 {
     bool one = true;

@@ -31,43 +31,65 @@ struct maps {
 };
 static void maps_fini(struct maps *m) { bkt_mappings_free(m->v, m->n); }
 
-static int open_source(struct load_flat *f, const char *file, const char *name, hid_t *out,
+struct origin { /* a mapping's source */
+    char *file, *name;
+    hid_t dset;
+};
+
+static void origin_fini(struct origin *o)
+{
+    free(o->file);
+    free(o->name);
+    h5_closep(&o->dset);
+}
+
+/* Open source number @p i.  @p o: origin_fini(), whatever is returned. */
+static int open_source(struct load_flat *f, const struct bkt_mapping *m, hsize_t i, struct origin *o,
                        struct bkt_err *err)
 {
+    *o = (struct origin){bkt_mapping_name(m->file, i), bkt_mapping_name(m->dset, i), H5I_INVALID_HID};
+    if (!o->file || !o->name)
+        BKT_NOMEM(err);
     BKT_PASS(interrupt_check(err));
-    BKT_PASS(load_flat_open(f, file, err));
-    *out = H5Dopen2((f->src ? f->src : f->l->src)->file, name, H5P_DEFAULT);
+    BKT_PASS(load_flat_open(f, o->file, err));
+    o->dset = H5Dopen2((f->src ? f->src : f->l->src)->file, o->name, H5P_DEFAULT);
     (void)H5Eclear2(H5E_DEFAULT);
-    return *out < 0 ? BKT_ERR(err, BKT_ENOENT, "its source %s in %s does not exist", name, file) : BKT_OK;
+    if (o->dset < 0)
+        BKT_FAIL(err, BKT_ENOENT, "its source %s in %s does not exist", o->name, o->file);
+    return BKT_OK;
+}
+
+/* The places of a source without end. */
+static int endless_places(const struct bkt_mapping *m, hid_t dset, hsize_t *n, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
+    hsize_t dims[BKT_MAX_RANK];
+    if (!m->src.unlimited || space < 0 || H5Sget_simple_extent_ndims(space) != (int)m->src.rank ||
+        H5Sget_simple_extent_dims(space, dims, NULL) < 0)
+        BKT_FAIL(err, BKT_EUNSUP, "another rank than its mapping");
+    *n = bkt_slab_places(&m->src, dims[m->src.dim]);
+    return BKT_OK;
 }
 
 static int add_numbered(struct load_flat *f, const struct bkt_mapping *m, struct bkt_err *err)
 {
     hsize_t n = m->v.block[m->v.dim] ? bkt_slab_places(&m->v, f->dims[m->v.dim]) / m->v.block[m->v.dim] : 0;
     for (hsize_t i = 0; i < n; i++) {
-        BKT_CLEANUP(bkt_freep)
-        char *file = bkt_mapping_name(m->file, i),
-             *name = bkt_mapping_name(m->dset, i);
-        BKT_CLEANUP(h5_closep) hid_t block = bkt_slab_block(&m->v, i), dset = H5I_INVALID_HID;
-        if (!file || !name)
-            BKT_NOMEM(err);
+        BKT_CLEANUP(origin_fini) struct origin o = {.dset = H5I_INVALID_HID};
+        BKT_CLEANUP(h5_closep) hid_t block = bkt_slab_block(&m->v, i);
         if (block < 0)
             return h5_fail(err, "selecting a block of a virtual dataset");
-        BKT_PASS(open_source(f, file, name, &dset, err));
-        BKT_TRY(err, load_flat_add(f, block, m->srcspace, dset, err), "%s in %s", name, file);
+        BKT_PASS(open_source(f, m, i, &o, err));
+        BKT_TRY(err, load_flat_add(f, block, m->srcspace, o.dset, err), "%s in %s", o.name, o.file);
     }
     return BKT_OK;
 }
 
 static int add_endless(struct load_flat *f, const struct bkt_mapping *m, hid_t dset, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
-    hsize_t                      dims[BKT_MAX_RANK];
-    if (!m->src.unlimited || space < 0 || H5Sget_simple_extent_ndims(space) != (int)m->src.rank ||
-        H5Sget_simple_extent_dims(space, dims, NULL) < 0)
-        BKT_FAIL(err, BKT_EUNSUP, "another rank than its mapping");
-    hsize_t n =
-        bkt_min_u64(bkt_slab_places(&m->src, dims[m->src.dim]), bkt_slab_places(&m->v, f->dims[m->v.dim]));
+    hsize_t n;
+    BKT_PASS(endless_places(m, dset, &n, err));
+    n = bkt_min_u64(n, bkt_slab_places(&m->v, f->dims[m->v.dim]));
     if (n == 0)
         return BKT_OK;
     BKT_CLEANUP(h5_closep) hid_t v = bkt_slab_select(&m->v, n), s = bkt_slab_select(&m->src, n);
@@ -77,19 +99,14 @@ static int add_endless(struct load_flat *f, const struct bkt_mapping *m, hid_t d
 
 static int add_mapping(struct load_flat *f, const struct bkt_mapping *m, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t dset = H5I_INVALID_HID;
+    BKT_CLEANUP(origin_fini) struct origin o = {.dset = H5I_INVALID_HID};
     if (m->printf_names)
         return add_numbered(f, m, err);
-    BKT_CLEANUP(bkt_freep)
-    char *file = bkt_mapping_name(m->file, 0),
-         *name = bkt_mapping_name(m->dset, 0); /* %% is % */
-    if (!file || !name)
-        BKT_NOMEM(err);
-    BKT_PASS(open_source(f, file, name, &dset, err));
+    BKT_PASS(open_source(f, m, 0, &o, err)); /* %% is % */
     BKT_TRY(err,
-            m->v.unlimited ? add_endless(f, m, dset, err)
-                           : load_flat_add(f, m->vspace, m->srcspace, dset, err),
-            "%s in %s", name, file);
+            m->v.unlimited ? add_endless(f, m, o.dset, err)
+                           : load_flat_add(f, m->vspace, m->srcspace, o.dset, err),
+            "%s in %s", o.name, o.file);
     return BKT_OK;
 }
 
@@ -97,32 +114,21 @@ static int add_mapping(struct load_flat *f, const struct bkt_mapping *m, struct 
  * itself, which it can't in a store. */
 static int reach(struct load_flat *f, const struct bkt_mapping *m, struct bkt_err *err)
 {
-    hsize_t *dim = &f->dims[m->v.dim], dims[BKT_MAX_RANK], block = m->v.block[m->v.dim];
+    hsize_t *dim = &f->dims[m->v.dim], places, block = m->v.block[m->v.dim];
     for (hsize_t i = 0; m->printf_names; i++) {
-        struct bkt_err               why  = {.n = 0};
-        BKT_CLEANUP(bkt_freep)
-        char *file = bkt_mapping_name(m->file, i),
-             *name = bkt_mapping_name(m->dset, i);
-        BKT_CLEANUP(h5_closep) hid_t dset = H5I_INVALID_HID;
-        if (!file || !name)
-            BKT_NOMEM(err);
-        int rc = open_source(f, file, name, &dset, &why);
+        BKT_CLEANUP(origin_fini) struct origin o = {.dset = H5I_INVALID_HID};
+        struct bkt_err why = {.n = 0};
+        int rc = open_source(f, m, i, &o, &why);
         if (rc == BKT_ENOMEM || rc == BKT_ECANCEL)
             return bkt_err_copy(err, rc, &why);
         if (rc < 0)
             return BKT_OK;
         *dim = bkt_max_u64(*dim, m->v.start[m->v.dim] + i * m->v.stride[m->v.dim] + block);
     }
-    BKT_CLEANUP(bkt_freep) char *file = bkt_mapping_name(m->file, 0), *name = bkt_mapping_name(m->dset, 0);
-    BKT_CLEANUP(h5_closep) hid_t dset = H5I_INVALID_HID;
-    if (!file || !name)
-        BKT_NOMEM(err);
-    BKT_PASS(open_source(f, file, name, &dset, err));
-    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
-    if (!m->src.unlimited || space < 0 || H5Sget_simple_extent_ndims(space) != (int)m->src.rank ||
-        H5Sget_simple_extent_dims(space, dims, NULL) < 0)
-        BKT_FAIL(err, BKT_EUNSUP, "another rank than its mapping");
-    *dim = bkt_max_u64(*dim, bkt_slab_extent(&m->v, bkt_slab_places(&m->src, dims[m->src.dim]), false));
+    BKT_CLEANUP(origin_fini) struct origin o = {.dset = H5I_INVALID_HID};
+    BKT_PASS(open_source(f, m, 0, &o, err));
+    BKT_PASS(endless_places(m, o.dset, &places, err));
+    *dim = bkt_max_u64(*dim, bkt_slab_extent(&m->v, places, false));
     return BKT_OK;
 }
 

@@ -9,7 +9,6 @@
 #include "tools/bucket/snapshots.h"
 #include "tools/load/flatten_vds.h"
 #include "tools/load/load_domain.h"
-#include "tools/load/load_parts.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/core/filters.h"
 #include "vol/convert/rebuild.h"

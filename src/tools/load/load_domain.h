@@ -41,7 +41,8 @@ struct load {
     uint64_t                   n_left_out; /* with ignore: number of unreadable things */
     bool                       told_allow;
     bool                       journal; /* a journal is stored (load_journal_write()) */
-    struct load_parts *parts; /* data that wait for all processes of an mpirun (load_parts.h); NULL: none */
+    struct load_parts
+        *parts; /* data that wait for all processes of an mpirun (load_parts_wait()); NULL: none */
     struct load_flat          *flat; /* how the virtual dataset being made is flattened (flatten_vds.h) */
 };
 
@@ -158,5 +159,23 @@ struct bkt_copier_options load_copier_options(struct load *l);
  * there is none. */
 BKT_NODISCARD int load_journal_read(struct load *l, struct bkt_buf *out, struct bkt_err *err);
 BKT_NODISCARD int load_journal_write(struct load *l, const char *text, struct bkt_err *err);
+
+/* ---- load of one file by the processes of an mpirun ---- */
+/* The first process makes the domain and copies small datasets.  Data of large ones wait (load_parts_wait()).
+ * When all objects are stored, but not yet the document that shows the domain, all processes copy parts of
+ * those data: chunks as they are stored, or elements (load_parts_share()).  Then the first process ends the
+ * load as always. */
+/** Begin to let datasets wait, if there are several processes and the load allows it.  Sets l->parts. */
+BKT_NODISCARD int load_parts_begin(struct load *l, bool is_new, struct bkt_err *err);
+/** 1: the dataset's data wait; 0: copy them now. */
+BKT_NODISCARD int load_parts_wait(struct load *l, hid_t src, hid_t dst, const char *path,
+                                  struct bkt_err *err);
+/** Copy the data that wait. */
+BKT_NODISCARD int load_parts_share(struct load *l, struct bkt_err *err);
+void load_parts_free(struct load_parts *p);
+
+/** The other processes: copy parts until the first process ends.  @p l: options and settings are set. */
+BKT_NODISCARD int load_parts_serve(struct load *l, const char *source, const char *domain, hid_t fapl,
+                                   struct bkt_err *err);
 
 #endif

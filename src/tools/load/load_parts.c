@@ -1,5 +1,4 @@
-#include "tools/load/load_parts.h"
-
+/* A dataset in parts, and the load of one file by the processes of an mpirun. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +217,10 @@ struct load_parts {
     /* of this process: the dataset of the last unit */
     char *path;
     hid_t src, dst;
+    /* of another process than the first */
+    const char *source, *domain;
+    hid_t fapl;
+    struct bkt_domain *d;
 };
 
 static void close_last(struct load_parts *p)
@@ -467,47 +470,36 @@ int load_parts_share(struct load *l, struct bkt_err *err)
 
 /* ---- the others ---- */
 
-struct other {
-    struct load *l;
-    const char *source, *domain;
-    hid_t fapl;
-    struct bkt_domain *d;
-};
-
 static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
 {
-    struct other *o = arg;
-    struct load *l = o->l;
+    struct load *l = arg;
+    struct load_parts *p = l->parts;
     struct bkt_id root;
     BKT_PASS(parts_parse_id(news, &root, err));
-    BKT_PASS(source_open(o->source, l->o->driver, l->set, &l->src, err));
-    BKT_PASS(bkt_domain_open_unseen(o->domain, l->set, &root, &o->d, err));
-    l->dst = H5Fopen(o->domain, H5F_ACC_RDWR, o->fapl);
+    BKT_PASS(source_open(p->source, l->o->driver, l->set, &l->src, err));
+    BKT_PASS(bkt_domain_open_unseen(p->domain, l->set, &root, &p->d, err));
+    l->dst = H5Fopen(p->domain, H5F_ACC_RDWR, p->fapl);
     if (l->dst < 0)
-        return h5_fail(err, o->domain);
+        return h5_fail(err, p->domain);
     l->file = load_vobj(l->dst)->file;
     return BKT_OK;
 }
 
-static int work_for_first(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)
-{
-    return work(((struct other *)arg)->l, unit, result, err);
-}
-
 int load_parts_serve(struct load *l, const char *source, const char *domain, hid_t fapl, struct bkt_err *err)
 {
-    struct other o = {.l = l, .source = source, .domain = domain, .fapl = fapl};
-    struct bkt_share_other s = {.work = work_for_first, .news = on_news, .arg = &o};
-    l->parts = make();
-    if (!l->parts)
+    struct bkt_share_other s = {.work = work, .news = on_news, .arg = l};
+    struct load_parts *p = l->parts = make();
+    if (!p)
         BKT_NOMEM(err);
+    p->source = source, p->domain = domain, p->fapl = fapl;
     int rc = bkt_share_serve(&s, err);
-    load_parts_free(l->parts);
+    struct bkt_domain *d = p->d;
+    load_parts_free(p);
     l->parts = NULL;
-    if (o.d)
-        bkt_domain_discard(o.d); /* the first process stores what is left */
+    if (d)
+        bkt_domain_discard(d); /* the first process stores what is left */
     h5_closep(&l->dst);
     source_close(l->src);
-    bkt_domain_close(o.d);
+    bkt_domain_close(d);
     return rc;
 }

@@ -110,11 +110,16 @@ static int look_at(struct agg *a, const char *source, uint64_t i, struct bkt_buf
 
 struct gather {
     struct agg *a;
-    struct agg look; /* this process's own units: another view of the domain */
+    struct agg look; /* for this process's units; in the first one another view of the domain */
     char **sources;
     int n, next; /* next: the source to be added */
     int *failed;
     struct bkt_buf *results; /* of sources whose turn has not come */
+    /* of another process */
+    struct load *l;
+    const char *domain;
+    hid_t fapl;
+    struct bkt_domain *d;
 };
 
 static int parse_rows(struct agg_dset *d, struct bkt_rd *r, struct bkt_err *err)
@@ -221,10 +226,13 @@ static int take_result(void *arg, struct bkt_rd *result, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int work_here(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)
+static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)
 {
     struct gather *g = arg;
     uint64_t i = bkt_rd_le(unit, 4);
+    if (!unit->ok || i >= (uint64_t)g->n || !g->look.l)
+        BKT_FAIL(err, BKT_EFORMAT, "a malformed unit of work");
+    BKT_PASS(interrupt_check(err));
     return look_at(&g->look, g->sources[i], i, result, err);
 }
 
@@ -261,7 +269,7 @@ static int add_shared(struct agg *a, char **sources, int first, int n, bool is_n
 {
     struct load look = *a->l;
     struct gather g = {.a = a, .sources = sources, .n = n, .next = first + 1, .failed = failed};
-    struct bkt_share s = {.work = work_here, .take = take_result, .arg = &g, .check = interrupt_check};
+    struct bkt_share s = {.work = work, .take = take_result, .arg = &g, .check = interrupt_check};
     look.src = NULL;
     g.results = calloc((size_t)n, sizeof *g.results);
     if (!g.results)
@@ -284,60 +292,40 @@ static int add_shared(struct agg *a, char **sources, int first, int n, bool is_n
 
 /* ---- the others ---- */
 
-struct other {
-    struct agg a;
-    struct load *l;
-    char **sources;
-    int n;
-    const char *domain;
-    hid_t fapl;
-    struct bkt_domain *d;
-};
-
 static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
 {
-    struct other *o = arg;
-    struct load *l = o->l;
+    struct gather *g = arg;
+    struct load *l = g->l;
     struct bkt_id root;
     bool is_new = bkt_rd_le(news, 1);
     uint64_t first = bkt_rd_le(news, 4);
     BKT_PASS(parts_parse_id(news, &root, err));
-    if (first >= (uint64_t)o->n)
+    if (first >= (uint64_t)g->n)
         BKT_FAIL(err, BKT_EFORMAT, "malformed news of the first process");
     l->told_allow = true; /* by the first process */
-    BKT_PASS(source_open(o->sources[first], l->o->driver, l->set, &l->src, err));
+    BKT_PASS(source_open(g->sources[first], l->o->driver, l->set, &l->src, err));
     if (is_new)
-        BKT_PASS(bkt_domain_open_unseen(o->domain, l->set, &root, &o->d, err));
-    l->dst = H5Fopen(o->domain, is_new ? H5F_ACC_RDWR : H5F_ACC_RDONLY, o->fapl);
+        BKT_PASS(bkt_domain_open_unseen(g->domain, l->set, &root, &g->d, err));
+    l->dst = H5Fopen(g->domain, is_new ? H5F_ACC_RDWR : H5F_ACC_RDONLY, g->fapl);
     if (l->dst < 0)
-        return h5_fail(err, o->domain);
+        return h5_fail(err, g->domain);
     l->file = load_vobj(l->dst)->file;
-    BKT_PASS(agg_begin(&o->a, l, l->o->extend, err));
-    return agg_open(&o->a, err);
-}
-
-static int work_for_first(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)
-{
-    struct other *o = arg;
-    uint64_t i = bkt_rd_le(unit, 4);
-    if (!unit->ok || i >= (uint64_t)o->n || !o->a.l)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed unit of work");
-    BKT_PASS(interrupt_check(err));
-    return look_at(&o->a, o->sources[i], i, result, err);
+    BKT_PASS(agg_begin(&g->look, l, l->o->extend, err));
+    return agg_open(&g->look, err);
 }
 
 int agg_shared_serve(struct load *l, char **sources, int n, const char *domain, hid_t fapl,
                      struct bkt_err *err)
 {
-    struct other o = {.l = l, .sources = sources, .n = n, .domain = domain, .fapl = fapl};
-    const struct bkt_share_other s = {.work = work_for_first, .news = on_news, .arg = &o};
+    struct gather g = {.l = l, .sources = sources, .n = n, .domain = domain, .fapl = fapl};
+    const struct bkt_share_other s = {.work = work, .news = on_news, .arg = &g};
     int rc = bkt_share_serve(&s, err);
-    agg_fini(&o.a);
-    if (o.d)
-        bkt_domain_discard(o.d); /* the first process stores the domain */
+    agg_fini(&g.look);
+    if (g.d)
+        bkt_domain_discard(g.d); /* the first process stores the domain */
     h5_closep(&l->dst);
     source_close(l->src);
-    bkt_domain_close(o.d);
+    bkt_domain_close(g.d);
     return rc;
 }
 
