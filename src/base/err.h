@@ -111,6 +111,12 @@ static inline int bkt_err_given(int pushed, int code)
 
 #define BKT_NOMEM(err)   BKT_FAIL((err), BKT_ENOMEM, "out of memory")
 
+/** Return if memory ran out: @p made, a pointer or several joined by &&, is NULL. */
+#define BKT_NEED(err, made)                                                                                  \
+    do {                                                                                                     \
+        if (!(made))                                                                                         \
+            BKT_NOMEM(err);                                                                                  \
+    } while (0)
 /** Return on failure, if the callee can only run out of memory, and adds no frame. */
 #define BKT_PASS_MEM(err, call)                                                                              \
     do {                                                                                                     \

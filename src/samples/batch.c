@@ -41,8 +41,7 @@ static int call_init(struct call *c, size_t n, struct bkt_err *err)
 {
     *c =
         (struct call){.room = n, .dsets = calloc(n, 4 * sizeof(hid_t)), .buffers = calloc(n, sizeof(void *))};
-    if (!c->dsets || !c->buffers)
-        BKT_NOMEM(err);
+    BKT_NEED(err, c->dsets && c->buffers);
     c->types = c->dsets + n;
     c->in_memory = c->types + n;
     c->in_file = c->in_memory + n;

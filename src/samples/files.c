@@ -84,8 +84,7 @@ int bkt_sample_file_open(const char *name, hid_t fapl, bool local, struct bkt_sa
                          struct bkt_err *err)
 {
     struct bkt_sample_file *f = bkt_sample_file_new();
-    if (!f)
-        BKT_NOMEM(err);
+    BKT_NEED(err, f);
     f->name = strdup(name);
     int rc = f->name ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK)
@@ -160,8 +159,7 @@ int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number, struct bkt_
     if (!d) {
         bkt_err_clear(&why);
         d = calloc(1, sizeof *d);
-        if (!d)
-            BKT_NOMEM(err);
+        BKT_NEED(err, d);
         d->id = d->type = d->space = H5I_INVALID_HID;
         int rc = load(f, number, d, &why);
         d->failed = rc < 0 ? bkt_err_dup(&why) : NULL;

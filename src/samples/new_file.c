@@ -351,8 +351,7 @@ static void new_uid(char uid[H5BUCKET_UID_MAX])
 static int make_folder(const char *path, size_t n, int more, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *folder = strndup(path, n);
-    if (!folder)
-        BKT_NOMEM(err);
+    BKT_NEED(err, folder);
     const char *above = strrchr(folder, '/');
     if (mkdir(folder, 0777) == 0 || errno == EEXIST)
         return BKT_OK;

@@ -70,8 +70,7 @@ static int check_buffer(const struct bkt_batch *b, struct bkt_item *it, struct b
     BKT_PASS(check_size(s, it->out_bytes, err));
     if (it->bytes > it->out_bytes && !it->staged) {
         it->staged = malloc(it->bytes);
-        if (!it->staged)
-            BKT_NOMEM(err);
+        BKT_NEED(err, it->staged);
     }
     it->at = it->staged ? it->staged : s->buffer;
     return BKT_OK;
@@ -235,8 +234,7 @@ static int batch_init(struct bkt_batch *b, struct h5bucket_sample samples[], str
 {
     b->items = calloc(b->n ? b->n : 1, sizeof *b->items);
     b->todo = calloc(b->n ? b->n : 1, sizeof(struct bkt_item *));
-    if (!b->items || !b->todo)
-        BKT_NOMEM(err);
+    BKT_NEED(err, b->items && b->todo);
     b->type_size = b->type < 0 ? 0 : H5Tget_size(b->type);
     if (b->type >= 0 && (!b->type_size || H5Iget_type(b->type) != H5I_DATATYPE))
         BKT_FAIL(err, BKT_EINVAL, "the type of the elements in memory is not a datatype");

@@ -193,8 +193,7 @@ static int init(struct h5bucket_repository *repo, const char *name, const char *
     while (n > 1 && name[n - 1] == '/')
         n--;
     repo->name = strndup(name, n);
-    if (!repo->name)
-        BKT_NOMEM(err);
+    BKT_NEED(err, repo->name);
     BKT_PASS(take_info(repo, info ? info : "", err));
     BKT_PASS(bkt_sample_filters_register(err));
     find_data(repo);
@@ -212,8 +211,7 @@ int bkt_repository_open(const char *name, const char *info, struct h5bucket_repo
         BKT_FAIL(err, BKT_EINVAL,
                  "a repository's name is missing; give s3://bucket/name, a web address or a folder");
     struct h5bucket_repository *repo = calloc(1, sizeof *repo);
-    if (!repo)
-        BKT_NOMEM(err);
+    BKT_NEED(err, repo);
     repo->fapl = H5I_INVALID_HID;
     int rc = init(repo, name, info, err);
     if (rc < 0)

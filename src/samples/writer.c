@@ -140,8 +140,7 @@ static int open_writer(struct h5bucket_repository *repo, const struct h5bucket_s
     if (!repo || !schema)
         BKT_FAIL(err, BKT_EINVAL, "a writer of samples: the repository or the schema is missing");
     struct h5bucket_samples *w = calloc(1, sizeof *w);
-    if (!w)
-        BKT_NOMEM(err);
+    BKT_NEED(err, w);
     w->repo = repo;
     w->variable = schema->variable;
     w->file = w->dataset = w->space = H5I_INVALID_HID;

@@ -213,8 +213,7 @@ static int check_file(unsigned char *bytes, size_t n, struct bkt_err *err)
         BKT_FAIL(err, BKT_EUNSUP, "LMDB files are read on machines of 64 bits only");
     BKT_CLEANUP(bkt_freep) unsigned char *seen = calloc(n / size, 1);
     struct walk w = {.file = bytes, .n = n / size, .size = size, .seen = seen, .err = err};
-    if (!seen)
-        BKT_NOMEM(err);
+    BKT_NEED(err, seen);
     renew_metas(bytes, &w);
     return check_tree(&w, bytes);
 }
@@ -273,8 +272,7 @@ int bkt_lmdb_open(const void *bytes, size_t n, struct bkt_lmdb **out, struct bkt
     if (!n)
         BKT_FAIL(err, BKT_EFORMAT, "not an LMDB file: it is empty");
     struct bkt_lmdb *l = calloc(1, sizeof *l);
-    if (!l)
-        BKT_NOMEM(err);
+    BKT_NEED(err, l);
     int rc = l->fd = make_copy(bytes, n, &map, err);
     if (rc >= 0) {
         rc = check_file(map, n, err);

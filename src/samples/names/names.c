@@ -89,8 +89,7 @@ static int read_branches(struct bkt_names *names, struct bkt_lmdb *file, struct 
     bool known =
         rc == BKT_OK && n > strlen(begin) && memcmp(head, begin, strlen(begin)) == 0 && is_name(head, n);
     names->head = known ? strndup((const char *)head + strlen(begin), n - strlen(begin)) : strdup("");
-    if (!names->head)
-        BKT_NOMEM(err);
+    BKT_NEED(err, names->head);
     return BKT_OK;
 }
 
@@ -113,8 +112,7 @@ int bkt_names_open(const char *repository, const struct bkt_settings *set, struc
     static const char *const places[] = {"/.hangar", ""};
     struct bkt_names *names = calloc(1, sizeof *names);
     int               rc    = BKT_ENOENT;
-    if (!names)
-        BKT_NOMEM(err);
+    BKT_NEED(err, names);
     for (size_t i = 0; i < BKT_COUNT(places) && rc == BKT_ENOENT; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf folder = {0};
         bkt_err_clear(err);

@@ -57,8 +57,7 @@ int bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err)
     d->links   = bkt_links_count_new();
     d->objects = bkt_objects_new(d->store, d->set.meta_cache, bkt_settings_max_object(&d->set));
     d->edits   = bkt_edits_new();
-    if (!d->links || !d->objects || !d->edits)
-        BKT_NOMEM(err);
+    BKT_NEED(err, d->links && d->objects && d->edits);
     return BKT_OK;
 }
 
@@ -205,8 +204,7 @@ int bkt_domain_enter(struct bkt_domain *d, int rc, struct bkt_domain **out)
 static int blank(char **id, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
 {
     struct bkt_domain *d = calloc(1, sizeof *d);
-    if (!d)
-        BKT_NOMEM(err);
+    BKT_NEED(err, d);
     (void)pthread_mutex_init(&d->lock, NULL);
     d->id  = *id;
     *id    = NULL;
@@ -233,8 +231,7 @@ int bkt_domain_of_file(struct bkt_store *store, const char *key, const struct bk
 {
     struct bkt_domain *d = NULL;
     BKT_CLEANUP(bkt_freep) char *id = strdup("");
-    if (!id)
-        BKT_NOMEM(err);
+    BKT_NEED(err, id);
     BKT_PASS(blank(&id, set, &d, err));
     d->store = bkt_store_share(store);
     d->refs = 1;

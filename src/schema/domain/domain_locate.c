@@ -63,8 +63,7 @@ static int set_place(struct bkt_domain *d, const struct bkt_name *n, const char 
         BKT_NOMEM(err);
     BKT_PASS(bkt_store_open(bkt_buf_str(&uri), &d->set, &d->store, err));
     d->path = strdup(rest + (*rest == '/'));
-    if (!d->path)
-        BKT_NOMEM(err);
+    BKT_NEED(err, d->path);
     return BKT_OK;
 }
 
@@ -86,8 +85,7 @@ static int find_local(struct bkt_domain *d, const struct bkt_name *n, const char
 {
     BKT_CLEANUP(bkt_freep) char             *up   = strdup(n->path);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf file = {0};
-    if (!up)
-        BKT_NOMEM(err);
+    BKT_NEED(err, up);
     while (bkt_name_up(up)) {
         bkt_buf_clear(&file);
         BKT_PASS_MEM(err, bkt_buf_addf(&file, "/%s%s%s", up, *up ? "/" : "", key));
@@ -129,8 +127,7 @@ static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const cha
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs ups = {0};
     BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
     int rc = BKT_ENOENT;
-    if (!up)
-        BKT_NOMEM(err);
+    BKT_NEED(err, up);
     while (ups.n < MAX_FOLDERS && bkt_name_up(up))
         BKT_PASS_MEM(err, bkt_strs_add(&ups, up));
     BKT_PASS_MEM(err, bkt_reqs_init(&reqs, ups.n));

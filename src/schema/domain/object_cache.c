@@ -228,8 +228,7 @@ int bkt_objects_add(struct bkt_objects *c, const struct bkt_object *o, struct bk
     if (bkt_map_get(c->entries, o->id.text, BKT_ID_LEN))
         BKT_FAIL(err, BKT_EEXIST, "object %s exists already", o->id.text);
     struct entry *e = bkt_entry_new(c, &o->id);
-    if (!e)
-        BKT_NOMEM(err);
+    BKT_NEED(err, e);
     c->in_flight--;
     e->state = READY;
     e->object = bkt_object_retain(o);

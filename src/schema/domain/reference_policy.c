@@ -221,8 +221,7 @@ int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bk
 {
     BKT_CLEANUP(bkt_freep) char *uri = strdup(file_uri);
     *store = NULL, *key = NULL;
-    if (!uri)
-        BKT_NOMEM(err);
+    BKT_NEED(err, uri);
     if (strncasecmp(uri, "file:///", 8) == 0)
         return resolve_local(d, uri, store, key, err);
     struct target t = take_apart(uri);
@@ -267,8 +266,7 @@ int bkt_link_allowed(const struct bkt_link_from *from, const char *uri, struct b
 {
     BKT_CLEANUP(bkt_freep) char *copy = strdup(strncasecmp(uri, "hsds+s3://", 10) == 0 ? uri + 5 : uri);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf what  = {0};
-    if (!copy)
-        BKT_NOMEM(err);
+    BKT_NEED(err, copy);
     struct target t = take_apart(copy);
     if (strncasecmp(copy, "file://", 7) == 0) {
         if (from->local)

@@ -142,8 +142,7 @@ int bkt_edit_fingerprint(struct bkt_domain *d, struct bkt_buf *out, struct bkt_e
     size_t n = 0;
     BKT_CLEANUP(bkt_freep)
     struct bkt_change **all = calloc(bkt_map_count(d->edits->changes) + 1, sizeof(void *));
-    if (!all)
-        BKT_NOMEM(err);
+    BKT_NEED(err, all);
     for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);)
         if (counts(at.value))
             all[n++] = at.value;

@@ -347,8 +347,7 @@ static int remove_v1_wave(struct bkt_domain *d, const struct bkt_id *ids, size_t
     struct bkt_gone *gone = calloc(n, sizeof *gone);
     size_t m = 0;
     int rc = BKT_OK;
-    if (!gone)
-        BKT_NOMEM(err);
+    BKT_NEED(err, gone);
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
         bool is_dataset = ids[i].text[0] && bkt_id_kind(&ids[i]) == BKT_DATASET;
         gone[m] = (struct bkt_gone){.id = &ids[i]};

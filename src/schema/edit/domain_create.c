@@ -107,8 +107,7 @@ static int judge_above(struct bkt_domain *d, struct above *a, size_t *folder, st
                      d->path, a->paths[*folder], d->set.user);
     }
     d->edits->folders = calloc(a->n + 1, sizeof *d->edits->folders);
-    if (!d->edits->folders)
-        BKT_NOMEM(err);
+    BKT_NEED(err, d->edits->folders);
     for (size_t i = *folder; i-- > 1;) {
         d->edits->folders[d->edits->n_folders] = strdup(a->paths[i]);
         if (!d->edits->folders[d->edits->n_folders++])
@@ -211,8 +210,7 @@ static int add_root(struct bkt_domain *d, struct bkt_object **root, struct bkt_e
 {
     struct bkt_object *o = *root ? *root : bkt_object_make(BKT_GROUP);
     *root                = NULL;
-    if (!o)
-        BKT_NOMEM(err);
+    BKT_NEED(err, o);
     o->id = d->doc.root;
     BKT_PASS(bkt_edit_add(d, o, NULL, err));
     return bkt_edit_keep(d, &d->doc.root, err);

@@ -290,8 +290,7 @@ static int complete_object(struct bkt_domain *d, struct bkt_object *o, struct bk
 static int add_change(struct bkt_domain *d, struct bkt_object *o, struct bkt_err *err)
 {
     struct bkt_change *c = calloc(1, sizeof *c);
-    if (!c)
-        BKT_NOMEM(err);
+    BKT_NEED(err, c);
     c->id     = o->id;
     c->is_new = true;
     c->serial = ++d->edits->serial;

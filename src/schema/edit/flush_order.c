@@ -188,8 +188,7 @@ static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n,
     struct bkt_gone *gone  = calloc(n + 1, sizeof *gone);
     int              first = BKT_OK;
     size_t           k     = 0;
-    if (!gone)
-        BKT_NOMEM(err);
+    BKT_NEED(err, gone);
     for (size_t i = 0; i < n; i++)
         if (v[i]->removed) {
             v[k]      = v[i];
@@ -244,8 +243,7 @@ static int flush_list(struct flush *f, struct bkt_err *err)
     free(f->v);
     f->v = calloc(2 * most, sizeof(void *));
     f->n = 0;
-    if (!all || !f->v || !phase)
-        BKT_NOMEM(err);
+    BKT_NEED(err, all && f->v && phase);
     for (struct bkt_map_at at = {0}; bkt_map_walk(e->changes, &at);) {
         all[k] = at.value;
         phase[k] = (unsigned char)phase_of(f->d, at.value);

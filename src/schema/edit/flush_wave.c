@@ -494,8 +494,7 @@ int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, bool g
     d->edits->out_of_reach = false;
     if (!n)
         return BKT_OK;
-    if (!w)
-        BKT_NOMEM(err);
+    BKT_NEED(err, w);
     for (size_t i = 0; i < n && on;) {
         uint64_t bytes = 0;
         wave_begin(w, d, gaining, ordered);

@@ -127,8 +127,7 @@ int bkt_h5blocks_check(unsigned rank, size_t n, const uint64_t *coords, uint64_t
         BKT_FAIL(err, BKT_EFORMAT, "the stored selection has %zu blocks, more than a dataset has elements",
                  n);
     BKT_CLEANUP(bkt_freep) size_t *blocks = calloc(n + 1, sizeof *blocks);
-    if (!blocks)
-        BKT_NOMEM(err);
+    BKT_NEED(err, blocks);
     for (size_t i = 0; i < n; i++)
         blocks[i] = i;
     int rc = dimension(&s, 0, blocks, n);

@@ -103,8 +103,7 @@ static int compound(const struct bkt_h5type *h, const struct bkt_type *t, struct
         BKT_FAIL(err, BKT_EFORMAT, "the type and its encoding (h5type) disagree: %zu fields, and %zu",
                  t->n_fields, h->n_members);
     BKT_CLEANUP(bkt_freep) const struct bkt_h5member **m = calloc(h->n_members + 1, sizeof(void *));
-    if (!m)
-        BKT_NOMEM(err);
+    BKT_NEED(err, m);
     for (size_t i = 0; i < h->n_members; i++)
         m[i] = &h->members[i];
     qsort(m, h->n_members, sizeof(void *), by_offset);
@@ -141,8 +140,7 @@ static int enumeration(const struct bkt_h5type *h, const struct bkt_type *t, str
         return disagree(err, "one is an enumeration, the other is not, or has other members");
     BKT_PASS(integer(h->base, t->base, err));
     BKT_CLEANUP(bkt_freep) const struct bkt_enum_member **names = calloc(t->n_members + 1, sizeof(void *));
-    if (!names)
-        BKT_NOMEM(err);
+    BKT_NEED(err, names);
     for (size_t i = 0; i < t->n_members; i++)
         names[i] = &t->members[i];
     qsort(names, t->n_members, sizeof(void *), by_name);

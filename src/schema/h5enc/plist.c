@@ -61,8 +61,7 @@ static int take_filter(struct bkt_rd *r, struct bkt_h5filter *f, struct bkt_err 
                  "the encoded property list has a filter of number %u, flags %u, %llu parameters", f->id,
                  f->flags, (unsigned long long)n);
     f->cd = calloc((size_t)n + 1, sizeof *f->cd);
-    if (!f->cd)
-        BKT_NOMEM(err);
+    BKT_NEED(err, f->cd);
     while (f->n_cd < n)
         f->cd[f->n_cd++] = (uint32_t)bkt_rd_le(r, 4);
     return BKT_OK;
@@ -79,8 +78,7 @@ static int filters(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
         BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has %llu filters; the limit is %d",
                  (unsigned long long)n, BKT_H5_FILTERS_MAX);
     l->filters = calloc((size_t)n + 1, sizeof *l->filters);
-    if (!l->filters)
-        BKT_NOMEM(err);
+    BKT_NEED(err, l->filters);
     while (l->n_filters < n)
         BKT_PASS(take_filter(r, &l->filters[l->n_filters++], err));
     return BKT_OK;
@@ -133,8 +131,7 @@ static int take_mapping(struct bkt_rd *r, struct bkt_h5mapping *m, uint64_t *spa
     m->dset = take_text(r);
     if (!r->ok)
         return cut_off(err);
-    if (!m->file || !m->dset)
-        BKT_NOMEM(err);
+    BKT_NEED(err, m->file && m->dset);
     BKT_PASS(bkt_h5space_read(r, &m->source, spare, err));
     return bkt_h5space_read(r, &m->target, spare, err);
 }
@@ -146,8 +143,7 @@ static int mappings(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err
     if (!r->ok || n > bkt_rd_left(r) / 32)
         return cut_off(err);
     l->mappings = calloc((size_t)n + 1, sizeof *l->mappings);
-    if (!l->mappings)
-        BKT_NOMEM(err);
+    BKT_NEED(err, l->mappings);
     while (l->n_mappings < n)
         BKT_PASS(take_mapping(r, &l->mappings[l->n_mappings++], &spare, err));
     return BKT_OK;
@@ -222,8 +218,7 @@ static int take_file(struct bkt_rd *r, struct bkt_h5file *f, uint64_t *total, st
     if (n < 2 || strnlen(name, (size_t)n) != n - 1)
         BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has an external file without a name");
     f->name = strdup(name);
-    if (!f->name)
-        BKT_NOMEM(err);
+    BKT_NEED(err, f->name);
     f->offset = take_var(r);
     f->size = take_var(r);
     if (!r->ok)
@@ -245,8 +240,7 @@ static int external_files(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_er
         BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has %llu external files; the limit is %d",
                  (unsigned long long)n, BKT_H5_FILES_MAX);
     l->files = calloc((size_t)n + 1, sizeof *l->files);
-    if (!l->files)
-        BKT_NOMEM(err);
+    BKT_NEED(err, l->files);
     while (l->n_files < n)
         BKT_PASS(take_file(r, &l->files[l->n_files++], &total, err));
     return BKT_OK;

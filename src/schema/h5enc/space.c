@@ -149,8 +149,7 @@ static int take_coords(struct bkt_rd *r, const struct form *f, unsigned each, st
     if (!r->ok || !bkt_mul_u64(n, (uint64_t)each * f->bytes, &bytes) || bytes > bkt_rd_left(r))
         return cut_off(err);
     s->coords = calloc((size_t)n * each + 1, sizeof *s->coords);
-    if (!s->coords)
-        BKT_NOMEM(err);
+    BKT_NEED(err, s->coords);
     s->n = (size_t)n;
     for (size_t i = 0; i < s->n * each; i++) {
         s->coords[i] = bkt_rd_le(r, f->bytes);

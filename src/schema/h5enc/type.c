@@ -48,8 +48,7 @@ static int by_name(const void *a, const void *b)
 static int no_twins(const struct bkt_h5type *t, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) const char **names = calloc(t->n_members + 1, sizeof *names);
-    if (!names)
-        BKT_NOMEM(err);
+    BKT_NEED(err, names);
     for (size_t i = 0; i < t->n_members; i++)
         names[i] = t->members[i].name;
     qsort(names, t->n_members, sizeof *names, by_name);
@@ -210,8 +209,7 @@ static int old_array(struct bkt_h5type **type, const struct bkt_h5type *dims, st
         if (!bkt_mul_u64(bytes, dims->dims[i], &bytes) || bytes > UINT32_MAX)
             BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has an array of too many elements");
     struct bkt_h5type *a = calloc(1, sizeof *a);
-    if (!a)
-        BKT_NOMEM(err);
+    BKT_NEED(err, a);
     *a = *dims;
     a->cls = BKT_H5_ARRAY;
     a->size = (size_t)bytes;
@@ -259,8 +257,7 @@ static int by_offset(const void *a, const void *b)
 static int no_overlaps(const struct bkt_h5type *t, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) const struct bkt_h5member **m = calloc(t->n_members + 1, sizeof(void *));
-    if (!m)
-        BKT_NOMEM(err);
+    BKT_NEED(err, m);
     for (size_t i = 0; i < t->n_members; i++)
         m[i] = &t->members[i];
     qsort(m, t->n_members, sizeof(void *), by_offset);
@@ -281,8 +278,7 @@ static int make_members(struct bkt_rd *r, const struct head *h, struct bkt_h5typ
     if (n > bkt_rd_left(r))
         return cut_off(err);
     t->members = calloc(n, sizeof *t->members);
-    if (!t->members)
-        BKT_NOMEM(err);
+    BKT_NEED(err, t->members);
     t->n_members = n;
     return BKT_OK;
 }
@@ -311,8 +307,7 @@ static int enumeration(struct bkt_rd *r, const struct head *h, struct bkt_h5type
         if (!value)
             return cut_off(err);
         t->members[i].value = malloc(t->size);
-        if (!t->members[i].value)
-            BKT_NOMEM(err);
+        BKT_NEED(err, t->members[i].value);
         memcpy(t->members[i].value, value, t->size);
     }
     return BKT_OK;
@@ -374,8 +369,7 @@ static int parse(struct bkt_rd *r, unsigned depth, struct bkt_h5type **out, stru
     if (size == 0)
         BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a part of 0 bytes");
     struct bkt_h5type *t = *out = calloc(1, sizeof *t);
-    if (!t)
-        BKT_NOMEM(err);
+    BKT_NEED(err, t);
     t->cls = (enum bkt_h5_class)cls;
     t->size = size;
     return classes[cls](r, &h, t, err);

@@ -244,8 +244,7 @@ static int dump(const json_t *j, const struct style *s, struct bkt_buf *out)
 static int dump_styled(const json_t *j, const struct style *s, struct bkt_buf *out, struct bkt_err *err)
 {
     locale_t numbers = bkt_c_locale();
-    if (!numbers)
-        BKT_NOMEM(err);
+    BKT_NEED(err, numbers);
     locale_t was = uselocale(numbers); /* a program's decimal comma must not appear */
     int rc = dump(j, s, out);
     (void)uselocale(was);

@@ -56,8 +56,7 @@ static int parse_files(const json_t *list, struct bkt_chunk_map *m, struct bkt_e
     if (!n)
         BKT_FAIL(err, BKT_EFORMAT, "files: not a list, or empty");
     m->files = calloc(n, sizeof *m->files);
-    if (!m->files)
-        BKT_NOMEM(err);
+    BKT_NEED(err, m->files);
     for (size_t i = 0; i < n; i++) {
         const json_t *j = json_array_get(list, i), *start = bkt_json_get(j, "start"),
                      *etag = bkt_json_get(j, "etag");
@@ -170,8 +169,7 @@ static int parse_chunks(const struct bkt_chunk_map *m, const json_t *j, struct b
             BKT_FAIL(err, BKT_EFORMAT, "chunk: not a chunk shape");
     }
     d->chunks = calloc(json_object_size(list) + 1, sizeof *d->chunks);
-    if (!d->chunks)
-        BKT_NOMEM(err);
+    BKT_NEED(err, d->chunks);
     for (void *it = json_object_iter(list); it; it = json_object_iter_next(list, it)) {
         const json_t         *v = json_object_iter_value(it);
         struct bkt_map_chunk *c = &d->chunks[d->n_chunks++];
@@ -198,8 +196,7 @@ static int parse_segments(const json_t *list, struct bkt_map_dset *d, struct bkt
 {
     size_t n = json_array_size(list);
     d->segs  = calloc(n + 1, sizeof *d->segs);
-    if (!d->segs)
-        BKT_NOMEM(err);
+    BKT_NEED(err, d->segs);
     for (size_t i = 0; i < n; i++) {
         const json_t       *j = json_array_get(list, i);
         struct bkt_segment *s = &d->segs[d->n_segs++];
@@ -253,8 +250,7 @@ static int parse_map(json_t *j, struct bkt_chunk_map *m, struct bkt_err *err)
     if (!json_is_object(all))
         BKT_FAIL(err, BKT_EFORMAT, "datasets is missing");
     m->dsets = calloc(json_object_size(all) + 1, sizeof *m->dsets);
-    if (!m->dsets)
-        BKT_NOMEM(err);
+    BKT_NEED(err, m->dsets);
     for (void *it = json_object_iter(all); it; it = json_object_iter_next(all, it)) {
         struct bkt_map_dset *d = &m->dsets[m->n_dsets++];
         BKT_PASS(bkt_json_dup_key(json_object_iter_key(it), &d->path, err));

@@ -89,8 +89,7 @@ static int parse_parameters(const json_t *j, struct bkt_filter_desc *f, struct b
         BKT_FAIL(err, BKT_EFORMAT, "creationProperties.filters: a filter of %zu parameters",
                  json_array_size(j));
     f->cd = calloc(json_array_size(j), sizeof *f->cd);
-    if (!f->cd)
-        BKT_NOMEM(err);
+    BKT_NEED(err, f->cd);
     for (size_t i = 0; i < json_array_size(j); i++) {
         BKT_PASS(bkt_json_u64(json_array_get(j, i), "filter parameter", UINT32_MAX, &v, err));
         f->cd[f->n_cd++] = (unsigned)v;
@@ -195,8 +194,7 @@ static int parse_filters(const json_t *j, struct bkt_dset *d, struct bkt_err *er
     if (n > 32) /* HDF5's own limit */
         BKT_FAIL(err, BKT_EFORMAT, "creationProperties.filters has %zu entries", n);
     d->filters = calloc(n + 1, sizeof *d->filters);
-    if (!d->filters)
-        BKT_NOMEM(err);
+    BKT_NEED(err, d->filters);
     for (size_t i = 0; i < n; i++)
         BKT_PASS(parse_filter(json_is_array(j) ? json_array_get(j, i) : j, &d->filters[d->n_filters++], err));
     return BKT_OK;

@@ -51,8 +51,7 @@ static int parse_acls(const json_t *j, struct bkt_domain_doc *d, struct bkt_err 
     if (!json_is_object(j))
         BKT_FAIL(err, BKT_EFORMAT, "acls is not an object");
     d->acls = calloc(json_object_size(j) + 1, sizeof *d->acls);
-    if (!d->acls)
-        BKT_NOMEM(err);
+    BKT_NEED(err, d->acls);
     for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
         struct bkt_acl_entry *e = &d->acls[d->n_acls];
         BKT_PASS(bkt_json_dup_key(json_object_iter_key(it), &e->user, err));

@@ -208,8 +208,7 @@ int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err)
     if (!json_is_object(j))
         BKT_FAIL(err, BKT_EFORMAT, "attributes is not an object");
     out->v = calloc(json_object_size(j) + 1, sizeof *out->v);
-    if (!out->v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, out->v);
     for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
         struct bkt_attr *a = &out->v[out->n++];
         BKT_PASS(parse_attr(json_object_iter_key(it), json_object_iter_value(it), a, err));

@@ -146,8 +146,7 @@ static int parse_chunks(const json_t *j, struct bkt_layout *l, struct bkt_err *e
         BKT_FAIL(err, BKT_EFORMAT, "layout.chunks is %s", j ? "not an object" : "missing");
     l->chunks       = calloc(n + 1, sizeof *l->chunks);
     l->chunk_coords = calloc(n + 1, sizeof *l->chunk_coords * l->rank);
-    if (!l->chunks || !l->chunk_coords)
-        BKT_NOMEM(err);
+    BKT_NEED(err, l->chunks && l->chunk_coords);
     for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
         BKT_PASS(
             parse_coord(json_object_iter_key(it), l->rank, l->chunk_coords + l->n_chunks * l->rank, err));

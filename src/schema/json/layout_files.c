@@ -46,8 +46,7 @@ int bkt_layout_files_parse(const json_t *j, struct bkt_layout *l, struct bkt_err
     if (!json_is_array(list) || n == 0 || n > MAX_SEGMENTS)
         BKT_FAIL(err, BKT_EFORMAT, "layout.segments is not a list of file segments");
     l->segments = calloc(n, sizeof *l->segments);
-    if (!l->segments)
-        BKT_NOMEM(err);
+    BKT_NEED(err, l->segments);
     for (size_t i = 0; i < n; i++) {
         l->n_segments = i + 1;
         BKT_PASS(parse_segment(json_array_get(list, i), &l->segments[i], err));

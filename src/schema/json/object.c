@@ -125,8 +125,7 @@ static int from_json(const json_t *j, size_t bytes, const struct bkt_id *expect,
                      struct bkt_object **out, struct bkt_err *err)
 {
     struct bkt_object *o = bkt_object_new();
-    if (!o)
-        BKT_NOMEM(err);
+    BKT_NEED(err, o);
     o->json_bytes = bytes;
     int rc        = fill_object(j, expect, links, o, err);
     if (rc < 0) {

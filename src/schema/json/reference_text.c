@@ -35,8 +35,7 @@ static int parse_selection(const json_t *list, struct bkt_regref *r, struct bkt_
     if (r->rank == 0 || r->rank > BKT_MAX_RANK)
         BKT_FAIL(err, BKT_EFORMAT, "region reference: rank %u", r->rank);
     r->coords = calloc(n, sizeof *r->coords * r->rank * 2);
-    if (!r->coords)
-        BKT_NOMEM(err);
+    BKT_NEED(err, r->coords);
     for (r->n = 0; r->n < n; r->n++) {
         const json_t *one = json_array_get(list, r->n);
         if (blocks && json_array_size(one) != 2)

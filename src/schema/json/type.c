@@ -136,8 +136,7 @@ static int parse_compound(const json_t *j, unsigned depth, struct bkt_type *t, s
         BKT_FAIL(err, BKT_EFORMAT, "compound type has no list of fields");
     BKT_PASS(check_members(n, "fields", err));
     t->fields = calloc(n, sizeof *t->fields);
-    if (!t->fields)
-        BKT_NOMEM(err);
+    BKT_NEED(err, t->fields);
     t->n_fields = n;
     for (size_t i = 0; i < n; i++) {
         struct bkt_field *f = &t->fields[i];
@@ -205,8 +204,7 @@ static int parse_enum(const json_t *j, unsigned depth, struct bkt_type *t, struc
         check_members(json_is_object(map) ? json_object_size(map) : json_array_size(list), "members", err));
     t->members = calloc(json_is_object(map) ? json_object_size(map) + 1 : json_array_size(list) + 1,
                         sizeof *t->members);
-    if (!t->members)
-        BKT_NOMEM(err);
+    BKT_NEED(err, t->members);
     char *name = NULL;
     for (void *it = json_object_iter((json_t *)(uintptr_t)map); it;
          it       = json_object_iter_next((json_t *)(uintptr_t)map, it)) {
@@ -316,8 +314,7 @@ static int parse_depth(const json_t *j, unsigned depth, struct bkt_type **out, s
     if (!json_is_string(j) && !json_is_object(j))
         BKT_FAIL(err, BKT_EFORMAT, "type is %s", j ? "neither a name nor an object" : "missing");
     struct bkt_type *t = *out = calloc(1, sizeof *t);
-    if (!t)
-        BKT_NOMEM(err);
+    BKT_NEED(err, t);
     BKT_PASS(json_is_string(j) ? set_predefined(json_string_value(j), t, err)
                                : parse_object(j, depth, t, err));
     if (t->is_var)
@@ -451,8 +448,7 @@ static int emit_depth(const struct bkt_type *t, unsigned depth, json_t **out, st
     if (depth >= BKT_TYPE_DEPTH)
         BKT_FAIL(err, BKT_EUNSUP, "type nests deeper than %d levels", BKT_TYPE_DEPTH);
     json_t *j = json_object();
-    if (!j)
-        BKT_NOMEM(err);
+    BKT_NEED(err, j);
     int rc = bkt_json_give(j, emit_object(t, depth, j, err), out);
     return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : rc;
 }

@@ -185,8 +185,7 @@ static int encode_region(const struct bkt_type *t, const json_t *j, struct bkt_b
     if (!json_is_object(j))
         return encode_text(t, j, out, err);
     BKT_CLEANUP(bkt_freep) char *text = json_dumps(j, JSON_COMPACT);
-    if (!text)
-        BKT_NOMEM(err);
+    BKT_NEED(err, text);
     return put_bytes(t, text, strlen(text), out, err);
 }
 

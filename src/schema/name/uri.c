@@ -159,8 +159,7 @@ static int need_room(const char *name, const char *dir, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *parent = strdup(dir);
     struct stat                  sb;
-    if (!parent)
-        BKT_NOMEM(err);
+    BKT_NEED(err, parent);
     size_t n = strlen(parent);
     while (n > 1 && parent[n - 1] == '/')
         parent[--n] = 0;
@@ -255,8 +254,7 @@ static int parse_web(const char *name, const char *rest, const struct bkt_settin
         BKT_FAIL(err, BKT_EINVAL,
                  "%.*s…: a web address of a domain is host and path, without user, query or fragment",
                  (int)(rest - name), name);
-    if (!path)
-        BKT_NOMEM(err);
+    BKT_NEED(err, path);
     if (!bkt_name_decode(path))
         BKT_FAIL(err, BKT_EINVAL, "%s: a %% is not followed by two hex digits", name);
     BKT_PASS(clean_path(name, path, &out->path, err));

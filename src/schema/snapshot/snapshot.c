@@ -155,8 +155,7 @@ static int parse_all(struct bkt_snapshot *s, const void *p, size_t n, struct bkt
     s->v      = calloc((size_t)objects + 1, sizeof *s->v);
     s->n_cuts = (size_t)cuts;
     s->n      = (size_t)objects;
-    if (!s->cuts || !s->v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, s->cuts && s->v);
     return parse_text(s, err);
 }
 
@@ -164,8 +163,7 @@ int bkt_snapshot_parse(const void *p, size_t n, const struct bkt_id *root, struc
                        struct bkt_err *err)
 {
     struct bkt_snapshot *s = calloc(1, sizeof *s);
-    if (!s)
-        BKT_NOMEM(err);
+    BKT_NEED(err, s);
     s->root = *root;
     int rc  = parse_all(s, p, n, err);
     if (rc < 0)
