@@ -128,12 +128,11 @@ static int from_json(const json_t *j, size_t bytes, const struct bkt_id *expect,
     BKT_NEED(err, o);
     o->json_bytes = bytes;
     int rc        = fill_object(j, expect, links, o, err);
-    if (rc < 0) {
+    if (rc < 0)
         bkt_object_free(o);
-        return rc;
-    }
-    *out = o;
-    return BKT_OK;
+    else
+        *out = o;
+    return rc;
 }
 
 /* @param again  set if the links have to be read as a tree */

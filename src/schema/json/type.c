@@ -326,12 +326,11 @@ int bkt_type_parse(const json_t *j, struct bkt_type **out, struct bkt_err *err)
 {
     struct bkt_type *t  = NULL;
     int              rc = parse_depth(j, 0, &t, err);
-    if (rc < 0) {
+    if (rc < 0)
         bkt_type_free(t);
-        return rc;
-    }
-    *out = t;
-    return BKT_OK;
+    else
+        *out = t;
+    return rc;
 }
 
 /* ---- model -> JSON: always objects, which every reader takes ---- */
