@@ -59,7 +59,7 @@ static void close_holder(struct bkt_store *st)
 
 static void put_between(struct world *w)
 {
-    static const struct bkt_store_ops ops = {.name = "holder", .local = true, .start = start, .close = close_holder};
+    static const struct bkt_store_ops ops = {.local = true, .start = start, .close = close_holder};
     holder = need(sizeof *holder);
     memset(holder, 0, sizeof *holder);
     holder->inner = w->dom->store;

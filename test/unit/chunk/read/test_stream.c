@@ -123,7 +123,7 @@ static void close_player(struct bkt_store *st) { bkt_store_close(((struct player
 
 static void put_between(struct world *w)
 {
-    static const struct bkt_store_ops ops = {.name = "player", .start = play, .close = close_player};
+    static const struct bkt_store_ops ops = {.start = play, .close = close_player};
     player = need(sizeof *player);
     memset(player, 0, sizeof *player);
     player->inner = w->dom->store;

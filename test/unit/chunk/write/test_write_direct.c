@@ -112,7 +112,7 @@ static void *answer(void *arg)
 /* Never more than in_flight allows; and exactly as much, since the answering thread waits for it. */
 static void as_much_as_in_flight(size_t most)
 {
-    static const struct bkt_store_ops ops = {.name = "holder", .start = hold, .close = close_holder};
+    static const struct bkt_store_ops ops = {.start = hold, .close = close_holder};
     struct world           w;
     struct model           m;
     struct bkt_err         err  = {0};
