@@ -1,4 +1,3 @@
-/* Messages of a group, made of the adapter's few functions. */
 #include "base/comm.h"
 
 #include <stdlib.h>

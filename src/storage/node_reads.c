@@ -29,10 +29,9 @@
 
 struct node_entry {
     atomic_uint_least64_t digest;
-    atomic_uint_least32_t state; /* of enum stored */
-    uint32_t at, n;              /* valid while state is READY */
+    atomic_uint_least32_t state; /* of enum bkt_node_table_state */
+    uint32_t at, n;              /* valid while state is BKT_ENTRY_READY */
 };
-enum stored { CLAIMED, READY, NEVER };
 
 struct bkt_node_table {
     atomic_uint_least64_t used; /* bytes of data, also those that were refused */
@@ -50,10 +49,8 @@ static uint64_t digest_of(const char *key)
 
 enum bkt_node_table_state bkt_node_table_look(const struct bkt_node_table *t, uint32_t entry)
 {
-    static const enum bkt_node_table_state states[] = {
-        [CLAIMED] = BKT_ENTRY_WAIT, [READY] = BKT_ENTRY_READY, [NEVER] = BKT_ENTRY_NEVER};
     uint32_t s = atomic_load(&t->entry[entry % ENTRIES].state);
-    return s <= NEVER ? states[s] : BKT_ENTRY_NEVER;
+    return s < BKT_ENTRY_NEVER ? (enum bkt_node_table_state)s : BKT_ENTRY_NEVER;
 }
 
 enum bkt_node_table_state bkt_node_table_ask(struct bkt_node_table *t, const char *key, uint32_t *entry)
@@ -73,7 +70,7 @@ enum bkt_node_table_state bkt_node_table_ask(struct bkt_node_table *t, const cha
 
 void bkt_node_table_give_up(struct bkt_node_table *t, uint32_t entry)
 {
-    atomic_store(&t->entry[entry % ENTRIES].state, NEVER);
+    atomic_store(&t->entry[entry % ENTRIES].state, BKT_ENTRY_NEVER);
 }
 
 void bkt_node_table_publish(struct bkt_node_table *t, uint32_t entry, const char *key, const void *head,
@@ -82,7 +79,7 @@ void bkt_node_table_publish(struct bkt_node_table *t, uint32_t entry, const char
     struct node_entry *e = &t->entry[entry % ENTRIES];
     size_t k = strlen(key) + 1, all = k + n_head + n;
     uint64_t at = n <= BKT_NODE_TEXT_MAX ? atomic_fetch_add(&t->used, all) : ROOM;
-    uint_least32_t claimed = CLAIMED;
+    uint_least32_t claimed = BKT_ENTRY_WAIT;
     if (at > ROOM || all > ROOM - at) {
         bkt_node_table_give_up(t, entry);
         return;
@@ -94,7 +91,8 @@ void bkt_node_table_publish(struct bkt_node_table *t, uint32_t entry, const char
         memcpy(t->data + at + k + n_head, text, n);
     e->at = (uint32_t)at;
     e->n = (uint32_t)all;
-    (void)atomic_compare_exchange_strong(&e->state, &claimed, READY); /* unless it was forgotten meanwhile */
+    (void)atomic_compare_exchange_strong(&e->state, &claimed,
+                                         BKT_ENTRY_READY); /* unless it was forgotten meanwhile */
 }
 
 void bkt_node_table_forget(struct bkt_node_table *t, const char *key)

@@ -40,10 +40,10 @@ struct bkt_node_table;
 #define BKT_NODE_TEXT_MAX (1u << 20)
 
 enum bkt_node_table_state {
-    BKT_ENTRY_MINE,  /* the caller has claimed it, and must publish it or give it up */
-    BKT_ENTRY_WAIT,  /* another caller has claimed it */
+    BKT_ENTRY_WAIT,  /* another caller has claimed it; 0, as zeros are an empty table */
     BKT_ENTRY_READY, /* the text is there */
     BKT_ENTRY_NEVER, /* it won't be there */
+    BKT_ENTRY_MINE,  /* the caller has claimed it, and must publish it or give it up; not stored */
 };
 
 /** Find or claim the entry of @p key (a string).  @p entry gets its number, except with BKT_ENTRY_NEVER. */

@@ -1,6 +1,4 @@
-/* PUTs of one process that several processes send.
- *
- * For each batch, the first process announces it, sends the others their requests, and gets their outcomes:
+/* For each batch, the first process announces it, sends the others their requests, and gets their outcomes:
  *   length of the key, key; length of each condition, condition (0: none); length of the bytes, bytes
  * An outcome is an entry of a tape, which the first process plays for the requests that it gave away.  If it
  * lacks an outcome, it sends the request itself: a PUT that was stored already is recognised by its bytes. */

@@ -297,13 +297,13 @@ struct bkt_upload {
     const char *key, *id;
     double      begun; /* seconds since the epoch; 0: the server did not send it */
 };
+typedef int bkt_upload_each_fn(const struct bkt_upload *upload, void *arg);
 /** List the uploads of keys that begin with @p prefix.  A store without uploads lists nothing.
  * @param each  as for bkt_store_list()
  * @return BKT_OK; the negative return of @p each; BKT_EACCES, BKT_EUNSUP, BKT_EFORMAT: the server does not
  *     list them */
-BKT_NODISCARD int bkt_store_uploads(struct bkt_store *st, const char *prefix,
-                                    int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
-                                    struct bkt_err *err);
+BKT_NODISCARD int bkt_store_uploads(struct bkt_store *st, const char *prefix, bkt_upload_each_fn *each,
+                                    void *arg, struct bkt_err *err);
 /** Abort one upload.  A missing upload counts as aborted.  If its writer is still at work, that PUT fails. */
 BKT_NODISCARD int bkt_store_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
 

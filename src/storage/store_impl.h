@@ -33,8 +33,8 @@ struct bkt_store_ops {
     int (*list)(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
                 struct bkt_err *err);
     /** As bkt_store_uploads() and bkt_store_abort(); block.  NULL: the store has no uploads. */
-    int (*uploads)(struct bkt_store *st, const char *prefix,
-                   int (*each)(const struct bkt_upload *upload, void *arg), void *arg, struct bkt_err *err);
+    int (*uploads)(struct bkt_store *st, const char *prefix, bkt_upload_each_fn *each, void *arg,
+                   struct bkt_err *err);
     int (*abort)(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
     /** As bkt_store_may_put(), for a store that is not read-only; NULL: not known. */
     int (*may_put)(struct bkt_store *st, const char *key, struct bkt_err *err);
@@ -83,9 +83,8 @@ int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings 
                    struct bkt_err *err);
 int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
                 struct bkt_err *err);
-/** As bkt_url_open(). */
-int bkt_url_store_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
-                       struct bkt_err *err);
+/** Set the process up for its stores, before one is opened. */
+void bkt_store_begin(const struct bkt_settings *set);
 /** Forget everything learned about S3's buckets. */
 void bkt_s3_shutdown(void);
 
@@ -129,6 +128,8 @@ static inline const char *bkt_req_slash(const struct bkt_req *req)
 /** Compare a successful answer with a version, which the first one sets.  False: it is of another version. */
 bool bkt_version_fits(struct bkt_version *v, const struct bkt_req *req);
 
+/** Whether a component of the key is "." or "..". */
+bool bkt_key_has_dots(const char *key);
 /** The name of an operation: GET, HEAD, PUT, DELETE. */
 const char *bkt_op_name(enum bkt_op op);
 

@@ -79,8 +79,7 @@ void     bkt_state_unlock(void) { (void)pthread_mutex_unlock(&state); }
 
 /* ---- opening, and the end ---- */
 
-/* Set the process up for its stores. */
-static void begin(const struct bkt_settings *set)
+void bkt_store_begin(const struct bkt_settings *set)
 {
     (void)pthread_once(&hooked, hook);
     bkt_stdfd_take();
@@ -104,19 +103,11 @@ int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_s
         size_t n = strlen(norm);
         while (n > k->skip + 1 && norm[n - 1] == '/')
             norm[--n] = 0;
-        begin(set);
+        bkt_store_begin(set);
         return k->open(norm, norm + k->skip, set, out, err);
     }
     BKT_FAIL(err, BKT_EINVAL, "'%.200s' is not a store; s3://bucket, file:///dir or https://host is expected",
              BKT_SHOWN(uri));
-}
-
-int bkt_url_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
-                 struct bkt_err *err)
-{
-    *out = NULL;
-    begin(set);
-    return bkt_url_store_open(url, set, out, key, err);
 }
 
 void bkt_store_cancelled(void) { bkt_engine_cancelled(); }

@@ -251,8 +251,8 @@ int bkt_store_list_each(struct bkt_store *st, const char *const *prefixes, size_
     return BKT_OK;
 }
 
-int bkt_store_uploads(struct bkt_store *st, const char *prefix,
-                      int (*each)(const struct bkt_upload *upload, void *arg), void *arg, struct bkt_err *err)
+int bkt_store_uploads(struct bkt_store *st, const char *prefix, bkt_upload_each_fn *each, void *arg,
+                      struct bkt_err *err)
 {
     if (!st->ops->uploads)
         return BKT_OK;

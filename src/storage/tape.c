@@ -1,6 +1,4 @@
-/* Requests recorded by one process and played in others.
- *
- * An entry is kept as the bytes that go to the other processes:
+/* An entry is kept as the bytes that go to the other processes:
  *   length of the name, name; digest of what was put; code; n; size; mtime; etag; body; messages of the error
  * where the name has store, operation, key, range and condition.  Entries of one name follow each other. */
 #include "storage/tape.h"
@@ -61,18 +59,16 @@ struct bkt_tape *bkt_tape_new(bool every_thread)
     struct bkt_tape *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
+    (void)pthread_mutex_init(&t->lock, NULL);
+    (void)pthread_cond_init(&t->idle, NULL);
+    t->every_thread = every_thread;
+    t->owner = pthread_self();
     t->entries = bkt_map_new();
     t->put = bkt_map_new();
     if (!t->entries || !t->put) {
-        bkt_map_free(t->entries, NULL);
-        bkt_map_free(t->put, NULL);
-        free(t);
+        bkt_tape_free(t);
         return NULL;
     }
-    t->every_thread = every_thread;
-    t->owner = pthread_self();
-    (void)pthread_mutex_init(&t->lock, NULL);
-    (void)pthread_cond_init(&t->idle, NULL);
     return t;
 }
 

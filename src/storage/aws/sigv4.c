@@ -211,12 +211,6 @@ int bkt_sign(const struct bkt_sign_input *in, struct bkt_sign_key *cache, struct
     if (!hmac(key->key, sizeof key->key, string.ptr, string.len, mac))
         BKT_FAIL(err, BKT_EIO, "HMAC-SHA256 failed");
     bkt_hex(mac, sizeof mac, signature);
-    out->content_sha256[0] = 0;
-    if (!in->no_sha256) {
-        size_t n = strnlen(in->payload_hash, sizeof out->content_sha256 - 1);
-        memcpy(out->content_sha256, in->payload_hash, n);
-        out->content_sha256[n] = 0;
-    }
     if (print_authorization(in, out->amz_date, &headers, signature, &out->authorization) < 0)
         BKT_NOMEM(err);
     return BKT_OK;

@@ -52,11 +52,10 @@ struct bkt_sign_input {
     bool no_sha256; /* services other than S3: no x-amz-content-sha256 header */
 };
 
-/** Headers to be sent, besides those of the input.  The session token, if creds has one, is sent as
- *  x-amz-security-token: creds->session_token. */
+/** Headers to be sent, besides those of the input, x-amz-content-sha256: payload_hash (not with no_sha256),
+ * and x-amz-security-token: creds->session_token, if there is one. */
 struct bkt_sign_output {
     char           amz_date[17];                   /* x-amz-date */
-    char           content_sha256[BKT_SHA256_HEX]; /* x-amz-content-sha256; "" under no_sha256 */
     struct bkt_buf authorization;                  /* Authorization; bkt_sign_output_fini() */
 };
 

@@ -363,7 +363,7 @@ int bkt_s3_parse_list(const void *xml, size_t n, bkt_list_each_fn *each, void *a
 }
 
 struct uploads_parse {
-    int (*each)(const struct bkt_upload *upload, void *arg);
+    bkt_upload_each_fn *each;
     void          *arg;
     struct bkt_buf key, id;
     double         begun;
@@ -377,8 +377,8 @@ static int uploads_item(struct parse *p, const char *in)
     return is_key(&u->key) && u->id.len ? u->each(&e, u->arg) : BKT_OK;
 }
 
-int bkt_s3_parse_uploads(const void *xml, size_t n, int (*each)(const struct bkt_upload *upload, void *arg),
-                         void *arg, struct bkt_s3_uploads_page *page, struct bkt_err *err)
+int bkt_s3_parse_uploads(const void *xml, size_t n, bkt_upload_each_fn *each, void *arg,
+                         struct bkt_s3_uploads_page *page, struct bkt_err *err)
 {
     struct uploads_parse u        = {.each = each, .arg = arg};
     const struct field   fields[] = {{NULL, "IsTruncated", FLAG, &page->truncated, 0},

@@ -33,8 +33,7 @@ struct bkt_s3_uploads_page {
 };
 /** Parse a ListMultipartUploadsResult (encoding-type=url), calling @p each for every upload.  As
  *  bkt_s3_parse_list(). */
-BKT_NODISCARD int bkt_s3_parse_uploads(const void *xml, size_t n,
-                                       int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
+BKT_NODISCARD int bkt_s3_parse_uploads(const void *xml, size_t n, bkt_upload_each_fn *each, void *arg,
                                        struct bkt_s3_uploads_page *page, struct bkt_err *err);
 
 /** Parse a DeleteResult, calling @p each for every key that was not deleted, with the reason.  Otherwise as

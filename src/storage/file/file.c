@@ -28,14 +28,8 @@ bool bkt_file_key_ok(const char *key)
     size_t first = strcspn(key, "/");
     if (first == strlen(BKT_FILE_SCRATCH) && strncmp(key, BKT_FILE_SCRATCH, first) == 0)
         return false;
-    for (const char *p = key;; p++) {
-        size_t n = strcspn(p, "/");
-        if (n == 0 || (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
-            return false;
-        p += n;
-        if (!*p)
-            return true;
-    }
+    size_t n = strlen(key);
+    return n && *key != '/' && key[n - 1] != '/' && !strstr(key, "//") && !bkt_key_has_dots(key);
 }
 
 void bkt_file_closep(int *fd)
@@ -314,7 +308,7 @@ static void file_start(struct bkt_store *base, struct bkt_req *req)
 static void file_close(struct bkt_store *base)
 {
     struct bkt_file_store *st = (struct bkt_file_store *)base;
-    bkt_file_sync_fini(st);
+    bkt_file_write_fini(st);
     (void)close(st->root);
     free(st);
 }

@@ -67,8 +67,9 @@ struct bkt_file_store {
     atomic_uint_least64_t named[BKT_FILE_NAMED];
 };
 
-/** Initialise the writing part of a directory's store, once at its opening. */
+/** Initialise and release the writing part of a directory's store. */
 void bkt_file_write_init(struct bkt_file_store *st, const struct bkt_settings *set);
+void bkt_file_write_fini(struct bkt_file_store *st);
 /** As bkt_store_ahead(): the number of seconds by which the file system's clock is ahead of the local clock.
  *  0 if the directory was never written to. */
 int64_t bkt_file_ahead(struct bkt_store *st);
@@ -124,16 +125,6 @@ int bkt_file_say_link(const struct bkt_file_store *st, const char *what, const c
 /** Store the CRC-32C of the bytes with an open file whose state is @p sb.  If that is not possible, the file
  *  has no sum. */
 void bkt_file_sum_set(struct bkt_file_store *st, int fd, uint32_t sum, const struct stat *sb);
-
-/* durable.c */
-/** Initialise and release the part that synchronises directories; once at the store's opening, once at its
- *  end. */
-void bkt_file_sync_init(struct bkt_file_store *st);
-void bkt_file_sync_fini(struct bkt_file_store *st);
-/** Synchronise the directory of the request's key, and those above as far as needed.  A failure is recorded
- * in the request.
- * @param new_dirs  directories on the way were created for this request */
-int  bkt_file_sync_path(struct bkt_file_store *st, struct bkt_req *req, bool new_dirs);
 
 /** Record the failure in errno. */
 int  bkt_file_fail(const struct bkt_file_store *st, struct bkt_req *req, const char *what);

@@ -1,4 +1,3 @@
-/* See ca_file.h. */
 #include "storage/http/ca_file.h"
 
 #include <pthread.h>

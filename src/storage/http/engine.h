@@ -41,6 +41,8 @@ BKT_NODISCARD int bkt_net_init(struct bkt_net *net, const char *origin, const st
 /** The same way to another origin.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_net_copy(struct bkt_net *net, const struct bkt_net *from, const char *origin);
 void              bkt_net_fini(struct bkt_net *net);
+/** As bkt_store_pace(). */
+void bkt_net_pace(const struct bkt_net *net, double *first_byte_s, double *bytes_per_s);
 
 /** Whether an answer is complete, where libcurl does not check it.  If a connection ends in the middle of a
  * header, libcurl takes that for the end of the answer.  It does the same for an end without TLS's

@@ -16,18 +16,27 @@
 /* Statuses that S3's clients retry: timeout, too many requests, and server errors. */
 static const long statuses[] = {408, 429, 500, 502, 503, 504};
 
+static const struct {
+    const char          *what;
+    enum bkt_retry_class class;
+} wires[] = {
+    [BKT_WIRE_OK] = {"", BKT_RETRY_NO},
+    [BKT_WIRE_STOPPED] = {"stopped", BKT_RETRY_NO},
+    [BKT_WIRE_RESET] = {"connection broken", BKT_RETRY_YES},
+    [BKT_WIRE_SHORT] = {"answer cut short", BKT_RETRY_YES},
+    [BKT_WIRE_STALL] = {"transfer stalled", BKT_RETRY_YES},
+    [BKT_WIRE_SLOW] = {"transfer slow", BKT_RETRY_YES},
+    [BKT_WIRE_CANCEL] = {"cancelled", BKT_RETRY_NO},
+    [BKT_WIRE_CONNECT] = {"cannot connect", BKT_RETRY_FEW},
+    [BKT_WIRE_CROWDED] = {"cannot connect", BKT_RETRY_YES},
+    [BKT_WIRE_DEADLINE] = {"deadline passed", BKT_RETRY_NO},
+    [BKT_WIRE_FATAL] = {"transfer failed", BKT_RETRY_NO},
+};
+
 enum bkt_retry_class bkt_retry_classify(enum bkt_wire wire, long status)
 {
-    static const enum bkt_retry_class by_wire[] = {
-        [BKT_WIRE_OK] = BKT_RETRY_NO,       [BKT_WIRE_STOPPED] = BKT_RETRY_NO,
-        [BKT_WIRE_RESET] = BKT_RETRY_YES,   [BKT_WIRE_SHORT] = BKT_RETRY_YES,
-        [BKT_WIRE_STALL] = BKT_RETRY_YES,   [BKT_WIRE_CONNECT] = BKT_RETRY_FEW,
-        [BKT_WIRE_DEADLINE] = BKT_RETRY_NO, [BKT_WIRE_FATAL] = BKT_RETRY_NO,
-        [BKT_WIRE_CANCEL] = BKT_RETRY_NO,   [BKT_WIRE_SLOW] = BKT_RETRY_YES,
-        [BKT_WIRE_CROWDED] = BKT_RETRY_YES,
-    };
     if (wire != BKT_WIRE_OK && wire != BKT_WIRE_STOPPED)
-        return by_wire[wire];
+        return wires[wire].class;
     for (size_t i = 0; i < BKT_COUNT(statuses); i++)
         if (statuses[i] == status)
             return BKT_RETRY_YES;
@@ -127,19 +136,6 @@ static const char *advice(enum bkt_wire wire, bool tls, const char *uri)
 
 int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
 {
-    static const char *const what[] = {
-        [BKT_WIRE_OK] = "",
-        [BKT_WIRE_STOPPED] = "stopped",
-        [BKT_WIRE_RESET] = "connection broken",
-        [BKT_WIRE_SHORT] = "answer cut short",
-        [BKT_WIRE_STALL] = "transfer stalled",
-        [BKT_WIRE_SLOW] = "transfer slow",
-        [BKT_WIRE_CANCEL] = "cancelled",
-        [BKT_WIRE_CONNECT] = "cannot connect",
-        [BKT_WIRE_CROWDED] = "cannot connect",
-        [BKT_WIRE_DEADLINE] = "deadline passed",
-        [BKT_WIRE_FATAL] = "transfer failed",
-    };
     int         code = wire == BKT_WIRE_DEADLINE ? BKT_ETIME : BKT_ENET;
     const char *why  = op->refused.code ? op->refused.text : op->x.why;
     bool more =
@@ -153,5 +149,5 @@ int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
     server_of(op, server, sizeof server);
     return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s%s%s: %s (%.140s), after %u retries in %" PRIu64 " ms%s",
                         op->x.method, op->http->base.uri, op->req->key, *server ? " at " : "", server,
-                        what[wire], why, op->retry.tries, bkt_http_spent_ms(op), tip);
+                        wires[wire].what, why, op->retry.tries, bkt_http_spent_ms(op), tip);
 }

@@ -555,9 +555,7 @@ void bkt_http_facts(struct bkt_store *st, struct bkt_store_facts *out)
 
 void bkt_http_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s)
 {
-    const struct bkt_pace *p = ((struct bkt_http *)st)->net.pace;
-    *first_byte_s            = (double)atomic_load(&p->first_us) / 1e6;
-    *bytes_per_s             = (double)atomic_load(&p->bytes_per_s);
+    bkt_net_pace(&((struct bkt_http *)st)->net, first_byte_s, bytes_per_s);
 }
 
 int64_t bkt_http_ahead(struct bkt_store *st) { return atomic_load(&((struct bkt_http *)st)->ahead); }

@@ -1,6 +1,4 @@
-/* See tls.h.
- *
- * libcurl makes an OpenSSL context for each connection, and parses the certificates for each, too.  Its cache
+/* libcurl makes an OpenSSL context for each connection, and parses the certificates for each, too.  Its cache
  * is not used when a folder of certificates is set, as in Debian's build, and belongs to one thread.  So
  * libcurl's callback for contexts gives the context this library's store of certificates.  Sessions are kept
  * here as well: since 8.12 libcurl uses each of them once, which leaves most of 64 connections without one.
@@ -27,8 +25,7 @@
 #include "storage/http/ca_file.h"
 #include "storage/http/engine.h"
 
-#define LOOK_MS                                                                                              \
-    1000 /* between two looks at a file; a replaced file is noticed after this time */
+#define LOOK_MS 1000 /* between two looks at a file; a replaced file is noticed after this time */
 
 /* The file and folder that were parsed; all bytes count, and there are none between the members. */
 struct stamp {

@@ -267,22 +267,11 @@ static void send(struct probe *p, enum step k)
     struct scratch *x = &p->scratch[steps[k].object];
     size_t          n;
     const char     *bare = bkt_etag_bare(x->etag, &n);
+    const char *const match[] = {
+        [NEW] = "", [QUOTED] = x->etag, [WRONG] = "\"00000000000000000000000000000000\"", [BARE] = bare};
     a->p = p;
-    switch (steps[k].match) {
-        case QUOTED:
-            memcpy(a->match, x->etag, sizeof a->match);
-            break;
-        case WRONG:
-            (void)snprintf(a->match, sizeof a->match, "\"00000000000000000000000000000000\"");
-            break;
-        case BARE:
-            (void)snprintf(a->match, sizeof a->match, "%.*s", (int)n, bare);
-            break;
-        case NEW:
-        default:
-            a->match[0] = 0;
-            break;
-    }
+    (void)snprintf(a->match, sizeof a->match, "%.*s", steps[k].match == BARE ? (int)n : BKT_ETAG_MAX,
+                   match[steps[k].match]);
     struct bkt_http_call call = {.put_id = a->id};
     (void)snprintf(a->id, sizeof a->id, "%016llx", (unsigned long long)bkt_random());
     (void)snprintf(a->text, sizeof a->text, "h5bucket: a test of conditional PUT, step %u; may be deleted\n",

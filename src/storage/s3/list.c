@@ -177,7 +177,7 @@ static int uploads_query(const char *prefix, const struct bkt_s3_uploads_page *p
 
 struct ours { /* passes only keys below the prefix: callers may abort the listed uploads */
     const char *prefix;
-    int (*each)(const struct bkt_upload *upload, void *arg);
+    bkt_upload_each_fn *each;
     void *arg;
 };
 
@@ -193,8 +193,8 @@ static void page_fini(struct bkt_s3_uploads_page *p)
     bkt_buf_fini(&p->upload);
 }
 
-int bkt_s3_uploads(struct bkt_store *st, const char *prefix,
-                   int (*each)(const struct bkt_upload *upload, void *arg), void *arg, struct bkt_err *err)
+int bkt_s3_uploads(struct bkt_store *st, const char *prefix, bkt_upload_each_fn *each, void *arg,
+                   struct bkt_err *err)
 {
     struct bkt_s3                                    *s    = (struct bkt_s3 *)st;
     struct ours                                      b    = {prefix, each, arg};

@@ -59,7 +59,7 @@ static int sign_with(struct bkt_s3 *s, struct bkt_http_op *op, struct bkt_sign_i
     in.now                     = time(NULL) + atomic_load(&s->skew);
     int rc                     = sign(s, &in, &out, bkt_req_err(op->req));
     if (rc == BKT_OK && (bkt_http_header(op, "x-amz-date", out.amz_date) < 0 ||
-                         bkt_http_header(op, "x-amz-content-sha256", out.content_sha256) < 0 ||
+                         bkt_http_header(op, "x-amz-content-sha256", in.payload_hash) < 0 ||
                          bkt_http_header(op, "Authorization", bkt_buf_str(&out.authorization)) < 0 ||
                          (in.creds->session_token &&
                           bkt_http_header(op, "x-amz-security-token", in.creds->session_token) < 0)))

@@ -26,32 +26,26 @@ struct bkt_s3 {
     struct bkt_s3_kind *kind;
 };
 
-/* ---- storage/s3/list.c ---- */
+/* ---- list.c ---- */
 
 /** Begin GET or DELETE of @p key, or, with @p bucket, of the bucket itself, for whose answer the store waits:
  * a page of a list, the end of an upload.  Both texts are borrowed until the answer. */
 void bkt_s3_ask(struct bkt_s3 *s, struct bkt_await *a, enum bkt_op op, const char *key, const char *query,
                 bool bucket);
-/** As bkt_store_ops.list. */
-int bkt_s3_list(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
-                struct bkt_err *err);
-
 /** Append "&name=value", percent-encoded; the first parameter has no '&'. */
 BKT_NODISCARD int bkt_s3_add_query(struct bkt_buf *q, const char *name, const char *value);
-
-/** As bkt_store_ops.uploads and .abort. */
-int bkt_s3_uploads(struct bkt_store *st, const char *prefix,
-                   int (*each)(const struct bkt_upload *upload, void *arg), void *arg, struct bkt_err *err);
+/* As in bkt_store_ops: list, uploads, abort. */
+int bkt_s3_list(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
+                struct bkt_err *err);
+int bkt_s3_uploads(struct bkt_store *st, const char *prefix, bkt_upload_each_fn *each, void *arg,
+                   struct bkt_err *err);
 int bkt_s3_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
-
-/** As bkt_store_ops.delete_many. */
-void bkt_s3_delete(struct bkt_store *st, struct bkt_req *const *reqs, size_t n);
 
 /* ---- changes.c ---- */
 
-/** As bkt_store_ops.start. */
+/* As in bkt_store_ops: start, delete_many; as in bkt_http_ops: init. */
 void bkt_s3_start(struct bkt_store *st, struct bkt_req *req);
-/** As bkt_http_ops.init: payload hash and the form of conditions. */
+void bkt_s3_delete(struct bkt_store *st, struct bkt_req *const *reqs, size_t n);
 void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op);
 /** Begin a request of the store itself whose body may have to be hashed.  Long hashing does not run on the
  * I/O thread. */

@@ -457,9 +457,7 @@ static void start(struct bkt_store *st, struct bkt_req *req)
 
 static void pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s)
 {
-    const struct bkt_pace *p = net_now(route_of((struct bkt_http *)st))->pace;
-    *first_byte_s            = (double)atomic_load(&p->first_us) / 1e6;
-    *bytes_per_s             = (double)atomic_load(&p->bytes_per_s);
+    bkt_net_pace(net_now(route_of((struct bkt_http *)st)), first_byte_s, bytes_per_s);
 }
 
 static void url_close(struct bkt_store *st)
@@ -493,11 +491,13 @@ static int fill(struct url_store *s, struct bkt_web_url *own, const struct bkt_s
     return rc;
 }
 
-int bkt_url_store_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
-                       struct bkt_err *err)
+int bkt_url_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
+                 struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url own = {.port = 0};
     *key                                                 = NULL;
+    *out = NULL;
+    bkt_store_begin(set);
     BKT_PASS(bkt_web_url_parse(url, &own, err));
     struct url_store *s = calloc(1, sizeof *s);
     if (!s)

@@ -15,19 +15,6 @@ struct plain {
     char           *login; /* Authorization; NULL: none */
 };
 
-/* Servers resolve "." and "..", so that the key would name another object, perhaps outside of the store. */
-static bool has_dots(const char *key)
-{
-    for (const char *p = key;; p++) {
-        size_t n = strcspn(p, "/");
-        if ((n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
-            return true;
-        p += n;
-        if (!*p)
-            return false;
-    }
-}
-
 static int prepare(struct bkt_http *h, struct bkt_http_op *op)
 {
     const char *login = ((struct plain *)h)->login;
@@ -35,7 +22,9 @@ static int prepare(struct bkt_http *h, struct bkt_http_op *op)
         return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
     if (op->location)
         return BKT_OK;
-    if (has_dots(op->req->key))
+    /* servers resolve "." and "..", so that the key would name another object, perhaps outside of the store
+     */
+    if (bkt_key_has_dots(op->req->key))
         return BKT_REQ_FAIL(op->req, BKT_EINVAL, "key '%.200s' has a '.' or '..' component", op->req->key);
     if (bkt_buf_addf(&op->url, "%s/", h->base.uri) < 0 ||
         bkt_percent_encode(&op->url, op->req->key, strlen(op->req->key), "/!$&'()*+,;=:@") < 0)

@@ -25,13 +25,11 @@ void bkt_web_url_fini(struct bkt_web_url *u)
 /* Copy the address, as it can be sent. */
 static int put_text(struct bkt_web_url *u, const char *text, size_t authority)
 {
-    static const char hex[] = "0123456789ABCDEF";
-    size_t            n     = strcspn(text, "#");
+    size_t n = strcspn(text, "#");
     for (size_t i = 0; i < n; i++) {
-        unsigned char c      = (unsigned char)text[i];
-        bool          plain  = i < authority || (c > ' ' && c < 0x7f && !strchr("\"<>\\^`{|}", c));
-        char          enc[3] = {'%', hex[c >> 4], hex[c & 15]};
-        BKT_PASS(bkt_buf_add(&u->text, plain ? text + i : enc, plain ? 1 : 3));
+        unsigned char c     = (unsigned char)text[i];
+        bool          plain = i < authority || (c > ' ' && c < 0x7f && !strchr("\"<>\\^`{|}", c));
+        BKT_PASS(plain ? bkt_buf_add(&u->text, text + i, 1) : bkt_buf_addf(&u->text, "%%%02X", c));
     }
     return BKT_OK;
 }

@@ -325,7 +325,6 @@ static void whole_header(void **state)
                         "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date, "
                         "Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41");
     assert_string_equal(out.amz_date, "20130524T000000Z");
-    assert_string_equal(out.content_sha256, BKT_SHA256_EMPTY);
     assert_int_equal(bkt_sign_canonical(&in, &canonical, NULL), BKT_OK);
     assert_int_equal(bkt_sign_string(&in, &canonical, &string, NULL), BKT_OK);
     assert_string_equal(bkt_buf_str(&string),
