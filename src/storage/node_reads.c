@@ -12,6 +12,7 @@
 #include "base/os/fork.h"
 #include "base/os/shared_memory.h"
 #include "base/trace.h"
+#include "base/os/thread.h"
 #include "storage/store_impl.h"
 
 #define LOOK_EVERY 200000 /* ns; a request takes 100 times as long */
@@ -160,10 +161,9 @@ static void shared_free(struct shared *s)
     struct bkt_node_reads *n = s->n;
     bkt_buf_fini(&s->name);
     free(s);
-    (void)pthread_mutex_lock(&n->lock);
+    BKT_HOLD(&n->lock);
     if (--n->under_way == 0)
         (void)pthread_cond_broadcast(&n->change);
-    (void)pthread_mutex_unlock(&n->lock);
 }
 
 /* ---- answers of other processes ---- */
@@ -256,7 +256,7 @@ static bool wait_for_it(struct shared *s)
 {
     struct bkt_node_reads *n = s->n;
     s->until = bkt_clock_now() + PATIENCE;
-    (void)pthread_mutex_lock(&n->lock);
+    BKT_HOLD(&n->lock);
     if (!n->has_thread)
         n->has_thread = pthread_create(&n->thread, NULL, watch, n) == 0;
     bool can = n->has_thread;
@@ -265,7 +265,6 @@ static bool wait_for_it(struct shared *s)
         n->waiting = s;
         (void)pthread_cond_broadcast(&n->change);
     }
-    (void)pthread_mutex_unlock(&n->lock);
     return can;
 }
 
@@ -352,9 +351,8 @@ void bkt_node_reads_stop(struct bkt_node_reads *n)
 {
     if (!n || n->generation != bkt_fork_generation())
         return;
-    (void)pthread_mutex_lock(&n->lock);
+    BKT_HOLD(&n->lock);
     n->stop = true;
-    (void)pthread_mutex_unlock(&n->lock);
 }
 
 void bkt_node_reads_forget(struct bkt_node_reads *n, const struct bkt_store *st, const char *key)

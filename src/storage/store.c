@@ -12,6 +12,7 @@
 
 #include "base/num.h"
 #include "base/trace.h"
+#include "base/os/thread.h"
 #include "storage/stats.h"
 #include "storage/store_impl.h"
 #include "storage/tape.h"
@@ -146,17 +147,15 @@ void bkt_store_enter(struct bkt_store *st)
         }
         bkt_state_unlock();
     }
-    (void)pthread_mutex_lock(&st->lock);
+    BKT_HOLD(&st->lock);
     st->under_way++;
-    (void)pthread_mutex_unlock(&st->lock);
 }
 
 void bkt_store_leave(struct bkt_store *st)
 {
-    (void)pthread_mutex_lock(&st->lock);
+    BKT_HOLD(&st->lock);
     if (--st->under_way == 0)
         (void)pthread_cond_broadcast(&st->idle);
-    (void)pthread_mutex_unlock(&st->lock);
 }
 
 /* Reset outputs and check arguments.  False: the request has ended, and may have been freed. */

@@ -5,6 +5,7 @@
 #include "base/num.h"
 #include "base/os/pool.h"
 #include "base/trace.h"
+#include "base/os/thread.h"
 #include "storage/node_reads.h"
 #include "storage/spread.h"
 #include "storage/stats.h"
@@ -23,21 +24,19 @@ void bkt_batch_init(struct bkt_batch *b, size_t n)
 
 void bkt_batch_end_one(struct bkt_batch *b)
 {
-    (void)pthread_mutex_lock(&b->lock);
+    BKT_HOLD(&b->lock);
     if (--b->left == 0)
         (void)pthread_cond_signal(&b->done);
-    (void)pthread_mutex_unlock(&b->lock);
 }
 
 void bkt_batch_wait(struct bkt_batch *b, bool help_pool)
 {
-    (void)pthread_mutex_lock(&b->lock);
+    BKT_HOLD(&b->lock);
     while (b->left)
         if (help_pool)
             bkt_pool_wait(&b->done, &b->lock, NULL);
         else
             (void)pthread_cond_wait(&b->done, &b->lock);
-    (void)pthread_mutex_unlock(&b->lock);
 }
 
 void bkt_batch_fini(struct bkt_batch *b)
@@ -58,10 +57,8 @@ void bkt_await_start(struct bkt_node_reads *shared, struct bkt_store *st, struct
 
 bool bkt_await_arrived(struct bkt_await *w)
 {
-    (void)pthread_mutex_lock(&w->batch.lock);
-    bool yes = !w->batch.left;
-    (void)pthread_mutex_unlock(&w->batch.lock);
-    return yes;
+    BKT_HOLD(&w->batch.lock);
+    return !w->batch.left;
 }
 
 void bkt_await(struct bkt_await *w) { bkt_batch_wait(&w->batch, false); }

@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/num.h"
 #include "base/trace.h"
+#include "base/os/thread.h"
 #include "storage/store_impl.h"
 
 /* Bytes: bodies above this total aren't recorded, and each process reads them itself. */
@@ -87,11 +88,10 @@ void bkt_tape_free(struct bkt_tape *t)
 
 static void set_now(struct bkt_tape *t, bool playing)
 {
-    (void)pthread_mutex_lock(&now.lock);
+    BKT_HOLD(&now.lock);
     now.tape = t;
     now.playing = playing;
     atomic_store(&now.on, t != NULL);
-    (void)pthread_mutex_unlock(&now.lock);
 }
 
 void bkt_tape_record(struct bkt_tape *t)
@@ -106,10 +106,9 @@ void bkt_tape_play(struct bkt_tape *t)
 void bkt_tape_stop(struct bkt_tape *t)
 {
     set_now(NULL, false);
-    (void)pthread_mutex_lock(&t->lock);
+    BKT_HOLD(&t->lock);
     while (t->under_way)
         (void)pthread_cond_wait(&t->idle, &t->lock);
-    (void)pthread_mutex_unlock(&t->lock);
 }
 
 bool bkt_tape_is_on(void)
@@ -188,12 +187,11 @@ static void end(struct bkt_tape *t, const struct bkt_buf *name, const struct bkt
                 size_t len)
 {
     uint64_t digest = name->len ? digest_of(r) : 0;
-    (void)pthread_mutex_lock(&t->lock);
+    BKT_HOLD(&t->lock);
     if (name->len)
         keep(t, name, digest, r, body, len);
     if (--t->under_way == 0)
         (void)pthread_cond_broadcast(&t->idle);
-    (void)pthread_mutex_unlock(&t->lock);
 }
 
 void bkt_tape_end(struct bkt_store *st, struct bkt_req *req)
@@ -210,11 +208,10 @@ void bkt_tape_end(struct bkt_store *st, struct bkt_req *req)
 
 void bkt_tape_add(struct bkt_tape *t, const struct bkt_buf *outcomes)
 {
-    (void)pthread_mutex_lock(&t->lock);
+    BKT_HOLD(&t->lock);
     if (outcomes->len > TAPE_MAX - bkt_min_u64(TAPE_MAX, t->bytes.len) ||
         bkt_buf_add(&t->bytes, outcomes->ptr, outcomes->len) < 0)
         bkt_trace(BKT_TRACE_STORE, "%zu bytes of outcomes are left out", outcomes->len);
-    (void)pthread_mutex_unlock(&t->lock);
 }
 
 int bkt_tape_emit(const struct bkt_tape *t, struct bkt_buf *out)

@@ -1,4 +1,5 @@
 #include "base/os/fork.h"
+#include "base/os/thread.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -55,13 +56,12 @@ void bkt_fork_handle(enum bkt_fork_who who, const struct bkt_fork_handlers *h)
 static void add(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond, bool last)
 {
     (void)pthread_once(&hooked, hook);
-    (void)pthread_mutex_lock(&list_lock);
+    BKT_HOLD(&list_lock);
     struct bkt_forkguard **at = &list;
     while (last && *at)
         at = &(*at)->next;
     *g  = (struct bkt_forkguard){*at, lock, cond};
     *at = g;
-    (void)pthread_mutex_unlock(&list_lock);
 }
 
 void bkt_forkguard_add(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond)
@@ -75,11 +75,10 @@ void bkt_forkguard_add_last(struct bkt_forkguard *g, pthread_mutex_t *lock, pthr
 
 void bkt_forkguard_remove(struct bkt_forkguard *g)
 {
-    (void)pthread_mutex_lock(&list_lock);
+    BKT_HOLD(&list_lock);
     struct bkt_forkguard **at = &list;
     while (*at && *at != g)
         at = &(*at)->next;
     if (*at)
         *at = g->next;
-    (void)pthread_mutex_unlock(&list_lock);
 }

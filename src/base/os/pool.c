@@ -69,10 +69,9 @@ static struct bkt_job *jobs_take(struct bkt_jobs *l)
 static void put(struct worker *w, struct bkt_job *job)
 {
     atomic_fetch_add(&n_queued, 1);
-    (void)pthread_mutex_lock(&w->lock);
+    BKT_HOLD(&w->lock);
     bkt_jobs_add(&w->queue, job);
     atomic_fetch_add(&w->n, 1);
-    (void)pthread_mutex_unlock(&w->lock);
 }
 
 static struct bkt_job *take_from(struct worker *w)
@@ -127,10 +126,9 @@ static void wake(struct worker *w)
 {
     if (!w)
         return;
-    (void)pthread_mutex_lock(&w->lock);
+    BKT_HOLD(&w->lock);
     w->woken = true;
     (void)pthread_cond_signal(&w->wakeup);
-    (void)pthread_mutex_unlock(&w->lock);
 }
 
 static void wait_for_work(struct worker *w)
@@ -250,21 +248,19 @@ static void hook(void) /* lock held */
 
 void bkt_pool_hook_fork(void)
 {
-    (void)pthread_mutex_lock(&lock);
+    BKT_HOLD(&lock);
     hook();
-    (void)pthread_mutex_unlock(&lock);
 }
 
 /* Threads start one by one as work queues up. */
 static void start_thread(void)
 {
-    (void)pthread_mutex_lock(&lock);
+    BKT_HOLD(&lock);
     hook();
     size_t n = atomic_load(&n_threads);
     if (n < target() && !atomic_load(&stopping) &&
         bkt_thread_start(&workers[n].thread, worker, &workers[n]) == 0)
         atomic_store(&n_threads, n + 1);
-    (void)pthread_mutex_unlock(&lock);
 }
 
 void bkt_pool_size(size_t n)

@@ -348,10 +348,8 @@ static void begin_all(struct engine *e)
 
 static bool has_mail(struct engine *e)
 {
-    (void)pthread_mutex_lock(&e->lock);
-    bool has = e->in_head != NULL;
-    (void)pthread_mutex_unlock(&e->lock);
-    return has;
+    BKT_HOLD(&e->lock);
+    return e->in_head != NULL;
 }
 
 /* End the exchanges that do not move, and those that take too long. */

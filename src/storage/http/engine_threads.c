@@ -50,7 +50,7 @@ void bkt_engine_curl_init(void)
 
 void bkt_engine_track(int fd, bool open)
 {
-    (void)pthread_mutex_lock(&socket_lock);
+    BKT_HOLD(&socket_lock);
     if (open && n_sockets < BKT_COUNT(sockets))
         sockets[n_sockets++] = fd;
     for (size_t i = 0; !open && i < n_sockets; i++)
@@ -59,15 +59,13 @@ void bkt_engine_track(int fd, bool open)
             break;
         }
     most_sockets = n_sockets > most_sockets ? n_sockets : most_sockets;
-    (void)pthread_mutex_unlock(&socket_lock);
 }
 
 size_t bkt_engine_most_sockets(void)
 {
-    (void)pthread_mutex_lock(&socket_lock);
+    BKT_HOLD(&socket_lock);
     size_t most = most_sockets;
     most_sockets = n_sockets;
-    (void)pthread_mutex_unlock(&socket_lock);
     return most;
 }
 
@@ -132,7 +130,7 @@ static void wake(const struct engine *e)
 static bool hand_over(struct engine *e, struct bkt_xfer *x)
 {
     x->next = x->prev = NULL;
-    (void)pthread_mutex_lock(&e->lock);
+    BKT_HOLD(&e->lock);
     e->running = e->running || (!e->stop && start(e));
     bool ok = e->running || e->stop; /* stopped: exchanges found in the inbox then fail */
     bool first = !e->in_head;
@@ -144,7 +142,6 @@ static bool hand_over(struct engine *e, struct bkt_xfer *x)
         e->in_tail = x;
     if (ok && first && e != current && e->running)
         wake(e);
-    (void)pthread_mutex_unlock(&e->lock);
     return ok;
 }
 
@@ -183,7 +180,7 @@ static struct host *host_of(struct engines *all, const struct bkt_net *net)
 void bkt_host_enqueue(struct host *h, struct bkt_xfer *x)
 {
     x->assigned = false;
-    (void)pthread_mutex_lock(&h->lock);
+    BKT_HOLD(&h->lock);
     x->next = x->first_in_line ? h->head : NULL;
     if (!h->head)
         h->head = h->tail = x;
@@ -193,7 +190,6 @@ void bkt_host_enqueue(struct host *h, struct bkt_xfer *x)
         h->tail = h->tail->next = x;
     h->n_waiting++;
     atomic_store(&h->queued, true);
-    (void)pthread_mutex_unlock(&h->lock);
 }
 
 /* One exchange goes first until the server's name has been looked up.  Over TLS only few go until the server
@@ -267,16 +263,15 @@ struct bkt_xfer *bkt_host_dispatch(struct host *h)
 
 void bkt_host_release(struct host *h, const struct engine *e)
 {
-    (void)pthread_mutex_lock(&h->lock);
+    BKT_HOLD(&h->lock);
     h->active--;
     h->at[e->index].active--;
-    (void)pthread_mutex_unlock(&h->lock);
 }
 
 struct bkt_xfer *bkt_host_cancelled(struct host *h)
 {
     struct bkt_xfer *gone = NULL, **end = &gone;
-    (void)pthread_mutex_lock(&h->lock);
+    BKT_HOLD(&h->lock);
     h->tail = NULL;
     for (struct bkt_xfer **at = &h->head; *at;) {
         struct bkt_xfer *x = *at;
@@ -292,19 +287,17 @@ struct bkt_xfer *bkt_host_cancelled(struct host *h)
     }
     *end = NULL;
     atomic_store(&h->queued, h->head != NULL);
-    (void)pthread_mutex_unlock(&h->lock);
     return gone;
 }
 
 /* Remove and return all exchanges of the queue, linked by next.  No thread is running. */
 static struct bkt_xfer *host_empty(struct host *h)
 {
-    (void)pthread_mutex_lock(&h->lock);
+    BKT_HOLD(&h->lock);
     struct bkt_xfer *x = h->head;
     h->head = h->tail = NULL;
     h->n_waiting = 0;
     atomic_store(&h->queued, false);
-    (void)pthread_mutex_unlock(&h->lock);
     return x;
 }
 
@@ -479,11 +472,10 @@ void bkt_engine_cancelled(void)
 
 static void stop(struct engine *e)
 {
-    (void)pthread_mutex_lock(&e->lock);
+    BKT_HOLD(&e->lock);
     e->stop = true;
     if (e->running)
         wake(e);
-    (void)pthread_mutex_unlock(&e->lock);
 }
 
 void bkt_engine_shutdown(void)

@@ -36,6 +36,7 @@
 #include "base/num.h"
 #include "storage/stats.h"
 #include "base/trace.h"
+#include "base/os/thread.h"
 
 #define HANDSHAKE_US      1000.0 /* us of processor time for a TLS connection that resumes a session */
 #define USUAL_MS          30.0   /* time of a request, before the first answer */
@@ -114,11 +115,10 @@ void bkt_pace_first_byte(struct host *h, struct bkt_xfer *x)
     if (!x->waiting)
         return;
     x->waiting = false;
-    (void)pthread_mutex_lock(&h->lock);
+    BKT_HOLD(&h->lock);
     h->waiting--;
     h->gets.first_ms = smooth(h->gets.first_ms, (double)took);
     note(h->samples, &h->n_samples, took + SLACK_MS / 2, LATE_HALVES, &h->late_ms);
-    (void)pthread_mutex_unlock(&h->lock);
 }
 
 /* More connections did not help. */
@@ -201,9 +201,8 @@ static void ended(struct host *h, struct bkt_xfer *x)
 
 void bkt_pace_end(struct host *h, struct bkt_xfer *x)
 {
-    (void)pthread_mutex_lock(&h->lock);
+    BKT_HOLD(&h->lock);
     ended(h, x);
-    (void)pthread_mutex_unlock(&h->lock);
 }
 
 /* The limit of connections for such a request. */
@@ -262,13 +261,12 @@ void bkt_pace_begun(struct host *h, struct bkt_xfer *x)
     x->waiting    = !x->put_len;
     if (x->put_len)
         return;
-    (void)pthread_mutex_lock(&h->lock);
+    BKT_HOLD(&h->lock);
     h->reading++;
     h->waiting++;
     h->tokens += (double)x->net->hedge / 100;
     if (h->tokens > MAX_TOKENS)
         h->tokens = MAX_TOKENS;
-    (void)pthread_mutex_unlock(&h->lock);
 }
 
 /* The time when the first byte is late.  Connecting takes two more round trips, and
@@ -305,10 +303,8 @@ static bool is_slow(const struct host *h, const struct bkt_xfer *x, uint64_t now
 static bool holds(bool (*is)(const struct host *h, const struct bkt_xfer *x, uint64_t now),
                   const struct engine *e, const struct bkt_xfer *x)
 {
-    (void)pthread_mutex_lock(&x->host->lock);
-    bool yes = is(x->host, x, e->now);
-    (void)pthread_mutex_unlock(&x->host->lock);
-    return yes;
+    BKT_HOLD(&x->host->lock);
+    return is(x->host, x, e->now);
 }
 
 /* ---- hedging; on the exchange's I/O thread ---- */
@@ -317,21 +313,19 @@ static bool holds(bool (*is)(const struct host *h, const struct bkt_xfer *x, uin
  * untwin(), if a connection is allowed for it.  False: no hedge or connection is left. */
 static bool spend(struct host *h, const struct bkt_xfer *x, bool twin)
 {
-    (void)pthread_mutex_lock(&h->lock);
+    BKT_HOLD(&h->lock);
     bool may = h->tokens >= 1 && (!twin || h->active + h->twins < x->net->connections);
     if (may) {
         h->tokens -= 1;
         h->twins += twin;
     }
-    (void)pthread_mutex_unlock(&h->lock);
     return may;
 }
 
 static void untwin(struct host *h)
 {
-    (void)pthread_mutex_lock(&h->lock);
+    BKT_HOLD(&h->lock);
     h->twins--;
-    (void)pthread_mutex_unlock(&h->lock);
 }
 
 static void hedge(struct engine *e, struct bkt_xfer *x)

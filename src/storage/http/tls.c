@@ -24,6 +24,7 @@
 
 #include "storage/http/ca_file.h"
 #include "storage/http/engine.h"
+#include "base/os/thread.h"
 
 #define LOOK_MS 1000 /* between two looks at a file; a replaced file is noticed after this time */
 
@@ -252,13 +253,12 @@ static int on_new_session(SSL *ssl, SSL_SESSION *session)
 {
     const SSL_CTX *ctx = SSL_get_SSL_CTX(ssl);
     struct peer *p = SSL_CTX_get_ex_data(ctx, peer_at);
-    (void)pthread_mutex_lock(&lock);
+    BKT_HOLD(&lock);
     bool current = p->trust->version == version_of(ctx);
     if (current) {
         SSL_SESSION_free(p->session);
         p->session = session;
     }
-    (void)pthread_mutex_unlock(&lock);
     return current;
 }
 
@@ -374,14 +374,13 @@ void bkt_tls_failed(const char *ca_bundle, const char *url)
 {
     if (!bkt_tls_is_https(url))
         return;
-    (void)pthread_mutex_lock(&lock);
+    BKT_HOLD(&lock);
     struct trust *t = trust_of(ca_bundle && *ca_bundle ? ca_bundle : NULL);
     struct peer *p = t ? peer_of(t, url) : NULL;
     if (p) {
         SSL_SESSION_free(p->session);
         p->session = NULL;
     }
-    (void)pthread_mutex_unlock(&lock);
 }
 
 struct bkt_tls_end *bkt_tls_end_of(void *easy)

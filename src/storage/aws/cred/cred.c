@@ -236,10 +236,8 @@ static int at_hand(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_
 
 int bkt_cred_peek(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err)
 {
-    (void)pthread_mutex_lock(&lock);
-    int rc = at_hand(p, out, err);
-    (void)pthread_mutex_unlock(&lock);
-    return rc;
+    BKT_HOLD(&lock);
+    return at_hand(p, out, err);
 }
 
 void bkt_cred_want(struct bkt_cred *p, void (*ready)(void *arg, int rc, const struct bkt_err *err), void *arg)
@@ -263,7 +261,7 @@ void bkt_cred_want(struct bkt_cred *p, void (*ready)(void *arg, int rc, const st
 
 bool bkt_cred_refused(struct bkt_cred *p, uint64_t fetch, bool sure)
 {
-    (void)pthread_mutex_lock(&lock);
+    BKT_HOLD(&lock);
     bool again = true;
     if (p->now && p->now->fetch == fetch) {
         uint64_t ms    = bkt_engine_now();
@@ -277,15 +275,13 @@ bool bkt_cred_refused(struct bkt_cred *p, uint64_t fetch, bool sure)
             p->renewed_ms = 0;
         }
     }
-    (void)pthread_mutex_unlock(&lock);
     return again;
 }
 
 void bkt_cred_source(struct bkt_cred *p, char *out, size_t room)
 {
-    (void)pthread_mutex_lock(&lock);
+    BKT_HOLD(&lock);
     (void)snprintf(out, room, "%s", p && p->now ? p->now->source : "");
-    (void)pthread_mutex_unlock(&lock);
 }
 
 /* ---- providers ---- */
@@ -359,9 +355,8 @@ void bkt_cred_close(struct bkt_cred *p)
 {
     if (!p)
         return;
-    (void)pthread_mutex_lock(&lock);
+    BKT_HOLD(&lock);
     p->refs--;
-    (void)pthread_mutex_unlock(&lock);
 }
 
 /* End the provider's thread; under the lock, which is released meanwhile. */
@@ -393,7 +388,7 @@ static void forget(struct bkt_cred *p)
 
 void bkt_cred_shutdown(void)
 {
-    (void)pthread_mutex_lock(&lock);
+    BKT_HOLD(&lock);
     ending = true; /* from now on no thread starts, and providers are freed only here */
     for (struct bkt_cred *p = providers; p; p = p->next) {
         end_thread(p);
@@ -409,5 +404,4 @@ void bkt_cred_shutdown(void)
         provider_free(p);
     }
     ending = false;
-    (void)pthread_mutex_unlock(&lock);
 }
