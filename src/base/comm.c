@@ -29,9 +29,8 @@ int bkt_comm_bcast_buf(struct bkt_comm *c, unsigned root, struct bkt_buf *b, str
     /* a process without memory can't leave the others alone in the next call */
     uint64_t short_of = n > SIZE_MAX || (c->rank != root && bkt_buf_resize(b, (size_t)n) < 0);
     BKT_PASS(c->ops->allreduce(c, BKT_COMM_MAX, &short_of, 1, err));
-    if (short_of)
-        BKT_FAIL(err, BKT_ENOMEM, "no memory in one of %u processes for a message of %llu bytes", c->size,
-                 (unsigned long long)n);
+    BKT_FAIL_IF(err, short_of, BKT_ENOMEM, "no memory in one of %u processes for a message of %llu bytes",
+                c->size, (unsigned long long)n);
     return n ? c->ops->bcast(c, root, b->ptr, n, err) : BKT_OK;
 }
 
@@ -88,11 +87,10 @@ int bkt_comm_exchange(struct bkt_comm *c, const struct bkt_buf *send, const size
         fits = bkt_add_u64(total, recv_n[r], &total) && total <= INT32_MAX;
     uint64_t bad = !fits || send->len > INT32_MAX || bkt_buf_resize(recv, (size_t)total) < 0;
     BKT_PASS(c->ops->allreduce(c, BKT_COMM_MAX, &bad, 1, err));
-    if (bad)
-        BKT_FAIL(err, BKT_ENOMEM,
-                 "the messages of %u processes to one of them exceed its memory, or 2 GiB; let fewer "
-                 "processes transfer the same elements, or use smaller chunks",
-                 c->size);
+    BKT_FAIL_IF(err, bad, BKT_ENOMEM,
+                "the messages of %u processes to one of them exceed its memory, or 2 GiB; let fewer "
+                "processes transfer the same elements, or use smaller chunks",
+                c->size);
     return c->ops->alltoallv(c, send->ptr, send_n, recv->ptr, recv_n, err);
 }
 

@@ -93,6 +93,13 @@ static inline int bkt_err_given(int pushed, int code)
     bkt_err_given(bkt_err_push((err), (code), BKT_HERE, __VA_ARGS__), (code)) /* evaluates code twice */
 #define BKT_FAIL(err, code, ...) return BKT_ERR((err), (code), __VA_ARGS__)
 
+/** Fail, as BKT_FAIL(), if @p bad. */
+#define BKT_FAIL_IF(err, bad, ...)                                                                           \
+    do {                                                                                                     \
+        if (bad)                                                                                             \
+            BKT_FAIL(err, __VA_ARGS__);                                                                      \
+    } while (0)
+
 /** Return on failure, adding a frame. */
 #define BKT_TRY(err, call, ...)                                                                              \
     do {                                                                                                     \
@@ -123,6 +130,14 @@ static inline int bkt_err_given(int pushed, int code)
         if ((call) < 0)                                                                                      \
             BKT_NOMEM(err);                                                                                  \
     } while (0)
+
+/** The pointer in the variable @p p, which is NULL then: its owner changes. */
+#define BKT_TAKE(p)                                                                                          \
+    __extension__({                                                                                          \
+        __auto_type taken_ = (p);                                                                            \
+        (p) = NULL;                                                                                          \
+        taken_;                                                                                              \
+    })
 
 #define BKT_CLEANUP(fn)  __attribute__((cleanup(fn)))
 #define BKT_NODISCARD    __attribute__((warn_unused_result))

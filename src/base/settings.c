@@ -90,9 +90,8 @@ static void *field(const struct setting *t, const struct bkt_settings *s)
 static int unknown(const char *name, const char *where, struct bkt_err *err)
 {
     for (size_t i = 0; i < BKT_COUNT(removed); i++)
-        if (strcmp(removed[i].name, name) == 0)
-            BKT_FAIL(err, BKT_EINVAL, "setting '%s' in %.100s was removed: %s; remove it there", name, where,
-                     removed[i].now);
+        BKT_FAIL_IF(err, strcmp(removed[i].name, name) == 0, BKT_EINVAL,
+                    "setting '%s' in %.100s was removed: %s; remove it there", name, where, removed[i].now);
     char   list[BKT_ERR_MSG] = "";
     size_t n                 = 0;
     for (size_t i = 0; i < N_PUBLIC; i++) {
@@ -133,10 +132,10 @@ static int set_uint(const struct setting *t, uint64_t *to, const char *value, co
         v <<= shift;
         end++;
     }
-    if (!ok || *end || v < t->lo || v > t->hi)
-        BKT_FAIL(err, BKT_EINVAL, "%s in %s must be a number from %llu to %llu (K, M, G may follow), not "
-                 "'%.80s'", t->name, where,
-                 (unsigned long long)t->lo, (unsigned long long)t->hi, BKT_SHOWN(value));
+    BKT_FAIL_IF(err, !ok || *end || v < t->lo || v > t->hi, BKT_EINVAL,
+                "%s in %s must be a number from %llu to %llu (K, M, G may follow), not "
+                "'%.80s'",
+                t->name, where, (unsigned long long)t->lo, (unsigned long long)t->hi, BKT_SHOWN(value));
     *to = v;
     return BKT_OK;
 }
@@ -150,9 +149,8 @@ static int set_text(const struct setting *t, char **to, const char *value, const
         const char *const *w = choices[i].words;
         while (*w && strcmp(*w, value) != 0)
             w++;
-        if (!*w)
-            BKT_FAIL(err, BKT_EINVAL, "%s in %s can't be '%.80s': %s", t->name, where, BKT_SHOWN(value),
-                     t->help);
+        BKT_FAIL_IF(err, !*w, BKT_EINVAL, "%s in %s can't be '%.80s': %s", t->name, where, BKT_SHOWN(value),
+                    t->help);
     }
     char *copy = NULL;
     if (*value && !(copy = strdup(value)))
@@ -193,8 +191,7 @@ static int set_pair(struct bkt_settings *s, char *pair, const char *where, struc
     char *eq = strchr(pair, '=');
     if (!eq && strncmp(pair, "token", 5) == 0) /* the rest may be one */
         BKT_FAIL(err, BKT_EINVAL, "'token' in %s is not key=value", where);
-    if (!eq)
-        BKT_FAIL(err, BKT_EINVAL, "'%.80s' in %s is not key=value", BKT_SHOWN(pair), where);
+    BKT_FAIL_IF(err, !eq, BKT_EINVAL, "'%.80s' in %s is not key=value", BKT_SHOWN(pair), where);
     char *end = eq;
     while (end > pair && isspace((unsigned char)end[-1]))
         end--;
@@ -210,8 +207,7 @@ static int set_pair(struct bkt_settings *s, char *pair, const char *where, struc
 static int from_info(struct bkt_settings *s, const char *info, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *copy = strdup(info ? info : "");
-    if (!copy)
-        BKT_NOMEM(err);
+    BKT_NEED(err, copy);
     char *save = NULL;
     for (char *p = strtok_r(copy, ";", &save); p; p = strtok_r(NULL, ";", &save))
         BKT_PASS(set_pair(s, p, "the connector's info string", err));
@@ -287,24 +283,20 @@ static int from_file(struct bkt_settings *s, struct bkt_err *err)
     int         rc  = own && *own ? bkt_buf_add_str(&path, own)
                       : xdg && *xdg ? bkt_buf_addf(&path, "%s/h5bucket/config", xdg)
                                     : bkt_buf_addf(&path, "%s/.config/h5bucket/config", home ? home : "");
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, rc);
     rc = bkt_plain_file_read(bkt_buf_str(&path), MAX_FILE, &text);
-    if (rc == BKT_ENOENT && errno == EMEDIUMTYPE)
-        BKT_FAIL(err, BKT_EINVAL, "%.300s: not a file, so no settings are read from it; name a file in "
-                 "H5BUCKET_CONFIG",
-                 bkt_buf_str(&path));
-    if (rc == BKT_ENOENT && own && *own)
-        BKT_FAIL(err, BKT_EINVAL, "H5BUCKET_CONFIG=%.300s: %s", own, strerrordesc_np(errno));
+    BKT_FAIL_IF(err, rc == BKT_ENOENT && errno == EMEDIUMTYPE, BKT_EINVAL,
+                "%.300s: not a file, so no settings are read from it; name a file in "
+                "H5BUCKET_CONFIG",
+                bkt_buf_str(&path));
+    BKT_FAIL_IF(err, rc == BKT_ENOENT && own && *own, BKT_EINVAL, "H5BUCKET_CONFIG=%.300s: %s", own,
+                strerrordesc_np(errno));
     if (rc == BKT_ENOENT)
         return BKT_OK;
-    if (rc == BKT_ERANGE)
-        BKT_FAIL(err, BKT_EINVAL, "%.300s is longer than %u bytes; it is not a settings file",
-                 bkt_buf_str(&path), MAX_FILE);
-    if (rc == BKT_EIO)
-        BKT_FAIL(err, BKT_EINVAL, "%.300s: %s", bkt_buf_str(&path), strerrordesc_np(errno));
-    if (rc < 0 || bkt_buf_reserve(&text, 0) < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, rc == BKT_ERANGE, BKT_EINVAL,
+                "%.300s is longer than %u bytes; it is not a settings file", bkt_buf_str(&path), MAX_FILE);
+    BKT_FAIL_IF(err, rc == BKT_EIO, BKT_EINVAL, "%.300s: %s", bkt_buf_str(&path), strerrordesc_np(errno));
+    BKT_NEED(err, rc >= 0 && bkt_buf_reserve(&text, 0) >= 0);
     return set_lines(s, (char *)text.ptr, bkt_buf_str(&path), err);
 }
 

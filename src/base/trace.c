@@ -32,10 +32,10 @@ int bkt_trace_set(const char *categories, struct bkt_err *err)
         size_t i = 0;
         while (i < BKT_COUNT(cats) && !(strlen(cats[i].name) == n && strncmp(cats[i].name, p, n) == 0))
             i++;
-        if (n && i == BKT_COUNT(cats))
-            BKT_FAIL(err, BKT_EINVAL, "unknown trace category '%.*s'; known are vol, schema, chunk, store, "
-                     "http, cred and all",
-                     (int)n, p);
+        BKT_FAIL_IF(err, n && i == BKT_COUNT(cats), BKT_EINVAL,
+                    "unknown trace category '%.*s'; known are vol, schema, chunk, store, "
+                    "http, cred and all",
+                    (int)n, p);
         if (n)
             bits |= cats[i].bits;
         p += n + (p[n] != 0);

@@ -69,8 +69,7 @@ static int make(MPI_Comm comm, MPI_Info info, struct bkt_comm **out, struct bkt_
 {
     struct group *g = calloc(1, sizeof *g);
     int rank = 0, size = 0;
-    if (!g)
-        BKT_NOMEM(err);
+    BKT_NEED(err, g);
     g->base.ops = &ops;
     g->comm = comm;
     g->info = info;
@@ -94,12 +93,10 @@ static int group_open(void (*get_params)(void), int64_t fapl, struct bkt_comm **
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Info info = MPI_INFO_NULL;
     *out = NULL;
-    if (!alive())
-        BKT_FAIL(err, BKT_EINVAL,
-                 "the file access list names the mpio driver, but MPI is not running; call MPI_Init first");
-    if (get(fapl, &comm, &info) < 0)
-        BKT_FAIL(err, BKT_EHDF5,
-                 "H5Pget_mpi_params() failed for the file access list; is its communicator still valid?");
+    BKT_FAIL_IF(err, !alive(), BKT_EINVAL,
+                "the file access list names the mpio driver, but MPI is not running; call MPI_Init first");
+    BKT_FAIL_IF(err, get(fapl, &comm, &info) < 0, BKT_EHDF5,
+                "H5Pget_mpi_params() failed for the file access list; is its communicator still valid?");
     return comm == MPI_COMM_NULL ? BKT_OK : make(comm, info, out, err);
 }
 
@@ -109,16 +106,15 @@ static int take_out(void (*set)(void), int64_t fapl, struct bkt_err *err)
     int (*h5pset)(int64_t, const char *, const void *) = (int (*)(int64_t, const char *, const void *))set;
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Info info = MPI_INFO_NULL;
-    if (h5pset(fapl, "mpi_params_comm", &comm) < 0 || h5pset(fapl, "mpi_params_info", &info) < 0)
-        BKT_FAIL(err, BKT_EHDF5, "the communicator can't be taken out of a file access list");
+    BKT_FAIL_IF(err, h5pset(fapl, "mpi_params_comm", &comm) < 0 || h5pset(fapl, "mpi_params_info", &info) < 0,
+                BKT_EHDF5, "the communicator can't be taken out of a file access list");
     return BKT_OK;
 }
 
 static int put_in(struct bkt_comm *c, void (*set_mpio)(void), int64_t fapl, struct bkt_err *err)
 {
     int (*set)(int64_t, MPI_Comm, MPI_Info) = (int (*)(int64_t, MPI_Comm, MPI_Info))set_mpio;
-    if (set(fapl, of(c)->comm, of(c)->info) < 0)
-        BKT_FAIL(err, BKT_EHDF5, "H5Pset_fapl_mpio() failed");
+    BKT_FAIL_IF(err, set(fapl, of(c)->comm, of(c)->info) < 0, BKT_EHDF5, "H5Pset_fapl_mpio() failed");
     return BKT_OK;
 }
 
@@ -198,8 +194,7 @@ static int *counts(const size_t *n, unsigned size)
 static int allgatherv(struct bkt_comm *c, const void *p, const size_t *sizes, void *all, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) int *n = counts(sizes, c->size);
-    if (!n)
-        BKT_FAIL(err, BKT_ENOMEM, "a message to all processes is too long");
+    BKT_FAIL_IF(err, !n, BKT_ENOMEM, "a message to all processes is too long");
     return check(MPI_Allgatherv(p, n[c->rank], MPI_BYTE, all, n, n + c->size, MPI_BYTE, of(c)->comm),
                  "MPI_Allgatherv", err);
 }
@@ -209,8 +204,7 @@ static int alltoallv(struct bkt_comm *c, const void *send, const size_t *send_n,
 {
     BKT_CLEANUP(bkt_freep) int *s = counts(send_n, c->size);
     BKT_CLEANUP(bkt_freep) int *r = counts(recv_n, c->size);
-    if (!s || !r)
-        BKT_FAIL(err, BKT_ENOMEM, "messages between processes are too long");
+    BKT_FAIL_IF(err, !s || !r, BKT_ENOMEM, "messages between processes are too long");
     return check(MPI_Alltoallv(send, s, s + c->size, MPI_BYTE, recv, r, r + c->size, MPI_BYTE, of(c)->comm),
                  "MPI_Alltoallv", err);
 }
@@ -270,8 +264,7 @@ static bool idle(struct bkt_comm *c)
 static int post(struct bkt_comm *c, unsigned to, const void *bytes, size_t n, struct bkt_err *err)
 {
     struct posted *p = n <= INT32_MAX ? malloc(sizeof *p + n) : NULL;
-    if (!p)
-        BKT_FAIL(err, BKT_ENOMEM, "no memory for a message of %zu bytes to process %u", n, to);
+    BKT_FAIL_IF(err, !p, BKT_ENOMEM, "no memory for a message of %zu bytes to process %u", n, to);
     if (n)
         memcpy(p->bytes, bytes, n);
     int rc = check(MPI_Isend(p->bytes, (int)n, MPI_BYTE, (int)to, 0, of(c)->comm, &p->req), "MPI_Isend", err);
@@ -293,8 +286,8 @@ static int poll(struct bkt_comm *c, unsigned *from, struct bkt_buf *b, struct bk
     if (!here)
         return 0;
     BKT_PASS(check(MPI_Get_count(&st, MPI_BYTE, &n), "MPI_Get_count", err));
-    if (bkt_buf_resize(b, (size_t)n) < 0)
-        BKT_FAIL(err, BKT_ENOMEM, "no memory for a message of %d bytes from process %d", n, st.MPI_SOURCE);
+    BKT_FAIL_IF(err, bkt_buf_resize(b, (size_t)n) < 0, BKT_ENOMEM,
+                "no memory for a message of %d bytes from process %d", n, st.MPI_SOURCE);
     BKT_PASS(check(MPI_Recv(b->ptr, n, MPI_BYTE, st.MPI_SOURCE, 0, of(c)->comm, &st), "MPI_Recv", err));
     *from = (unsigned)st.MPI_SOURCE;
     return 1;

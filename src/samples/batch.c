@@ -69,8 +69,8 @@ static int add(struct call *c, const struct bkt_item *it, struct bkt_err *err)
     c->buffers[i] = it->at;
     c->in_file[i] = H5Scopy(it->dset->space);
     c->in_memory[i] = H5Screate_simple(1, &n, NULL);
-    if (c->in_file[i] < 0 || c->in_memory[i] < 0 || select_sample(c->in_file[i], it) < 0)
-        return bkt_h5err_capture(err, it->file->name);
+    BKT_NEED_H5(err, c->in_file[i] >= 0 && c->in_memory[i] >= 0 && select_sample(c->in_file[i], it) >= 0,
+                it->file->name);
     return BKT_OK;
 }
 

@@ -37,8 +37,7 @@ void bkt_sample_file_free(void *p)
 static int open_swmr(const char *name, hid_t fapl, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t patient = H5Pcopy(fapl);
-    if (patient < 0 || H5Pset_metadata_read_attempts(patient, ATTEMPTS) < 0)
-        return bkt_h5err_capture(err, name);
+    BKT_NEED_H5(err, patient >= 0 && H5Pset_metadata_read_attempts(patient, ATTEMPTS) >= 0, name);
     *out = H5Fopen(name, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, patient);
     return *out < 0 ? bkt_h5err_capture(err, name) : BKT_OK;
 }
@@ -120,15 +119,13 @@ static int load(const struct bkt_sample_file *f, uint32_t number, struct bkt_sam
     d->id = H5Dopen2(f->id, name, H5P_DEFAULT);
     d->type = d->id < 0 ? H5I_INVALID_HID : H5Dget_type(d->id);
     d->space = d->type < 0 ? H5I_INVALID_HID : H5Dget_space(d->id);
-    if (d->space < 0)
-        return bkt_h5err_capture(err, what);
+    BKT_NEED_H5(err, d->space >= 0, what);
     d->rank = H5Sget_simple_extent_type(d->space) == H5S_SIMPLE
                   ? H5Sget_simple_extent_dims(d->space, d->dims, NULL)
                   : 0;
     d->elem = H5Tget_size(d->type);
-    if (d->rank < 1 || !d->elem || !is_plain(d->type, 0))
-        BKT_FAIL(err, BKT_EFORMAT, "%s: dataset %u is not a collection of samples: no rows of numbers",
-                 f->name, number);
+    BKT_FAIL_IF(err, d->rank < 1 || !d->elem || !is_plain(d->type, 0), BKT_EFORMAT,
+                "%s: dataset %u is not a collection of samples: no rows of numbers", f->name, number);
     return BKT_OK;
 }
 
@@ -178,13 +175,13 @@ int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number, struct bkt_
 int bkt_sample_file_numbers(const struct bkt_sample_file *f, const char *name, int64_t *out, hssize_t n,
                             struct bkt_err *err)
 {
-    if (H5Aexists(f->id, name) <= 0)
-        BKT_FAIL(err, BKT_ENOENT, "%s: no attribute %s", f->name, name);
+    BKT_FAIL_IF(err, H5Aexists(f->id, name) <= 0, BKT_ENOENT, "%s: no attribute %s", f->name, name);
     BKT_CLEANUP(bkt_hid_closep) hid_t attr = H5Aopen(f->id, name, H5P_DEFAULT);
     BKT_CLEANUP(bkt_hid_closep) hid_t space = attr < 0 ? H5I_INVALID_HID : H5Aget_space(attr);
     BKT_CLEANUP(bkt_hid_closep) hid_t type = attr < 0 ? H5I_INVALID_HID : H5Aget_type(attr);
-    if (space < 0 || type < 0 || H5Sget_simple_extent_npoints(space) != n ||
-        H5Tget_class(type) != H5T_INTEGER)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: attribute %s does not hold %d integers", f->name, name, (int)n);
+    BKT_FAIL_IF(err,
+                space < 0 || type < 0 || H5Sget_simple_extent_npoints(space) != n ||
+                    H5Tget_class(type) != H5T_INTEGER,
+                BKT_EFORMAT, "%s: attribute %s does not hold %d integers", f->name, name, (int)n);
     return H5Aread(attr, H5T_NATIVE_INT64, out) < 0 ? bkt_h5err_capture(err, f->name) : BKT_OK;
 }

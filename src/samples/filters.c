@@ -81,8 +81,8 @@ int bkt_sample_filters_parse(const struct h5bucket_samples_schema *schema, uint6
     unsigned shuffle;
     BKT_PASS(find_complib(word, &complib, err));
     BKT_PASS(find_shuffle(schema->complib ? schema->shuffle : NULL, complib, &shuffle, err));
-    if (complibs[complib].levels && (level < 0 || level > 9))
-        BKT_FAIL(err, BKT_EINVAL, "complevel %d: %s has levels 0 to 9", level, word);
+    BKT_FAIL_IF(err, complibs[complib].levels && (level < 0 || level > 9), BKT_EINVAL,
+                "complevel %d: %s has levels 0 to 9", level, word);
     put(out, complib, (unsigned)level, shuffle);
     return BKT_OK;
 }
@@ -125,12 +125,11 @@ static int decode(const struct bkt_filter *f, const void *in, size_t n_in, void 
                   size_t *size, struct bkt_err *err)
 {
     size_t room = room_for(f, in, n_in), at = f->id == BKT_FILTER_BLOSC ? BLOSC_CHUNK : LZF_CHUNK;
-    if (!(*out = malloc(room ? room : 1)))
-        BKT_NOMEM(err);
+    BKT_NEED(err, (*out = malloc(room ? room : 1)));
     *size = room;
     BKT_PASS(bkt_filter_decode(f, in, n_in, *out, room, n, err));
-    if (f->n_cd > at && f->cd[at] && f->cd[at] != *n)
-        BKT_FAIL(err, BKT_EFORMAT, "filter %s: a chunk of %u bytes has %zu bytes", f->name, f->cd[at], *n);
+    BKT_FAIL_IF(err, f->n_cd > at && f->cd[at] && f->cd[at] != *n, BKT_EFORMAT,
+                "filter %s: a chunk of %u bytes has %zu bytes", f->name, f->cd[at], *n);
     return BKT_OK;
 }
 

@@ -129,19 +129,17 @@ int bkt_collections_init(struct bkt_collections *c, int format, int rank, const 
                          struct bkt_err *err)
 {
     int most = format == 0 ? H5S_MAX_RANK : H5S_MAX_RANK - 1;
-    if (format < 0 || (size_t)format >= BKT_COUNT(formats))
-        BKT_FAIL(err, BKT_EINVAL, "backend %d: samples are written in format 0 or 1", format);
-    if (rank < 0 || rank > most)
-        BKT_FAIL(err, BKT_EINVAL, "schema of rank %d: samples of format %02d have 0 to %d dimensions", rank,
-                 format, most);
-    if (item == 0 || item > CHUNK_MAX)
-        BKT_FAIL(err, BKT_EINVAL, "schema: elements of %zu bytes; they have 1 to %d", item, CHUNK_MAX);
+    BKT_FAIL_IF(err, format < 0 || (size_t)format >= BKT_COUNT(formats), BKT_EINVAL,
+                "backend %d: samples are written in format 0 or 1", format);
+    BKT_FAIL_IF(err, rank < 0 || rank > most, BKT_EINVAL,
+                "schema of rank %d: samples of format %02d have 0 to %d dimensions", rank, format, most);
+    BKT_FAIL_IF(err, item == 0 || item > CHUNK_MAX, BKT_EINVAL,
+                "schema: elements of %zu bytes; they have 1 to %d", item, CHUNK_MAX);
     *c = (struct bkt_collections){.format = format, .rank = rank, .item = item, .rows = formats[format].rows};
     for (int i = 0; i < rank; i++)
         c->shape[i] = shape[i];
-    if (!count_elements(c))
-        BKT_FAIL(err, BKT_EINVAL,
-                 "schema: its shape has too many elements; a sample has less than 2^47 bytes");
+    BKT_FAIL_IF(err, !count_elements(c), BKT_EINVAL,
+                "schema: its shape has too many elements; a sample has less than 2^47 bytes");
     c->extent[0] = c->rows;
     c->chunk[0] = 1;
     if (format == 0)
@@ -157,10 +155,9 @@ int bkt_collections_fits(const struct bkt_collections *c, bool variable, const h
 {
     *elements = 1;
     for (int i = 0; i < c->rank; i++) {
-        if (shape[i] > c->shape[i] || (!variable && shape[i] != c->shape[i]))
-            BKT_FAIL(err, BKT_EINVAL, "sample: dimension %d is %llu, and the schema's %s %llu", i,
-                     (unsigned long long)shape[i], variable ? "largest is" : "is",
-                     (unsigned long long)c->shape[i]);
+        BKT_FAIL_IF(err, shape[i] > c->shape[i] || (!variable && shape[i] != c->shape[i]), BKT_EINVAL,
+                    "sample: dimension %d is %llu, and the schema's %s %llu", i, (unsigned long long)shape[i],
+                    variable ? "largest is" : "is", (unsigned long long)c->shape[i]);
         *elements *= shape[i];
     }
     return BKT_OK;
@@ -204,11 +201,10 @@ static int init(struct bkt_sample_form *form, const struct h5bucket_samples_sche
     BKT_PASS(take_settings(form, repo, err));
     BKT_PASS(PASS_ON(err, form->type = H5Tcopy(schema->type), "the schema's type"));
     form->number = bkt_numpy_number(form->type);
-    if (form->number < 0)
-        BKT_FAIL(
-            err, BKT_EUNSUP,
-            "schema: numpy has no type for its elements; integers, IEEE floats, h5py's booleans and complex "
-            "numbers can be samples");
+    BKT_FAIL_IF(
+        err, form->number < 0, BKT_EUNSUP,
+        "schema: numpy has no type for its elements; integers, IEEE floats, h5py's booleans and complex "
+        "numbers can be samples");
     size_t item = H5Tget_size(form->type);
     BKT_PASS(bkt_collections_init(&form->rules, schema->backend, schema->rank, schema->shape, item, err));
     return bkt_sample_filters_parse(schema, form->rules.elements * item, &form->filters, err);
@@ -400,8 +396,8 @@ static int store(hid_t file, const struct bkt_sample_form *form, struct bkt_err 
     if (!form->plain || !form->sync)
         return BKT_OK;
     BKT_PASS(PASS_ON(err, H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "the file's descriptor"));
-    if (fsync(*(const int *)handle) < 0)
-        BKT_FAIL(err, BKT_EIO, "the file can't be stored: %s", strerror(errno));
+    BKT_FAIL_IF(err, fsync(*(const int *)handle) < 0, BKT_EIO, "the file can't be stored: %s",
+                strerror(errno));
     return BKT_OK;
 }
 
@@ -441,9 +437,9 @@ int bkt_sample_file_create(const struct h5bucket_repository *repo, const struct 
     new_uid(uid);
     BKT_PASS(bkt_repository_file_name(repo, form->rules.format, uid, &name, err));
     const char *path = path_of(bkt_buf_str(&name));
-    if (form->plain && !path)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: plain HDF5 files are written in folders only; leave out backend=file",
-                 bkt_buf_str(&name));
+    BKT_FAIL_IF(err, form->plain && !path, BKT_EUNSUP,
+                "%s: plain HDF5 files are written in folders only; leave out backend=file",
+                bkt_buf_str(&name));
     BKT_PASS(make_folders(bkt_buf_str(&name), repo, err));
     if (!form->plain)
         return create(bkt_buf_str(&name), repo->fapl, form, file, err);

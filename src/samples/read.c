@@ -45,17 +45,16 @@ static int check_place(struct bkt_item *it, struct bkt_err *err)
     else
         for (int i = 0; inside && i < r->rank; i++)
             inside = r->shape[i] <= d->dims[i + 1];
-    if (!inside)
-        BKT_FAIL(err, BKT_ERANGE, "%s: collection %" PRIu32 " has no such row or shape", it->file->name,
-                 r->dataset);
+    BKT_FAIL_IF(err, !inside, BKT_ERANGE, "%s: collection %" PRIu32 " has no such row or shape",
+                it->file->name, r->dataset);
     return BKT_OK;
 }
 
 static int check_size(const struct h5bucket_sample *s, size_t needed, struct bkt_err *err)
 {
     size_t size = s->buffer ? s->size : 0;
-    if (size < needed)
-        BKT_FAIL(err, BKT_EINVAL, "the buffer has %zu bytes; the sample needs %zu", size, needed);
+    BKT_FAIL_IF(err, size < needed, BKT_EINVAL, "the buffer has %zu bytes; the sample needs %zu", size,
+                needed);
     return BKT_OK;
 }
 
@@ -64,9 +63,11 @@ static int check_buffer(const struct bkt_batch *b, struct bkt_item *it, struct b
 {
     const struct h5bucket_sample *s = it->sample;
     it->converts = b->type >= 0 && H5Tequal(b->type, it->dset->type) <= 0;
-    if (!bkt_mul_size((size_t)it->n, it->dset->elem, &it->bytes) ||
-        !bkt_mul_size((size_t)it->n, it->converts ? b->type_size : it->dset->elem, &it->out_bytes))
-        BKT_FAIL(err, BKT_ERANGE, "the sample is too large");
+    BKT_FAIL_IF(
+        err,
+        !bkt_mul_size((size_t)it->n, it->dset->elem, &it->bytes) ||
+            !bkt_mul_size((size_t)it->n, it->converts ? b->type_size : it->dset->elem, &it->out_bytes),
+        BKT_ERANGE, "the sample is too large");
     BKT_PASS(check_size(s, it->out_bytes, err));
     if (it->bytes > it->out_bytes && !it->staged) {
         it->staged = malloc(it->bytes);
@@ -79,8 +80,8 @@ static int check_buffer(const struct bkt_batch *b, struct bkt_item *it, struct b
 static int place(const struct bkt_batch *b, struct bkt_item *it, struct bkt_err *err)
 {
     const struct h5bucket_record *r = &it->record;
-    if (!bkt_record_elements(r, &it->n) || it->n > SIZE_MAX)
-        BKT_FAIL(err, BKT_ERANGE, "the sample is too large");
+    BKT_FAIL_IF(err, !bkt_record_elements(r, &it->n) || it->n > SIZE_MAX, BKT_ERANGE,
+                "the sample is too large");
     BKT_PASS(bkt_repository_file(b->repo, r->format, r->uid, &it->file, err));
     BKT_PASS(bkt_sample_file_dset(it->file, r->dataset, &it->dset, err));
     BKT_PASS(check_place(it, err));
@@ -151,8 +152,8 @@ static int convert(const struct bkt_batch *b, struct bkt_item *it, struct bkt_er
         back = compound ? calloc(1, it->out_bytes) : NULL;
         if (compound && !back)
             BKT_NOMEM(err);
-        if (H5Tconvert(it->dset->type, b->type, (size_t)it->n, it->at, back, H5P_DEFAULT) < 0)
-            return bkt_h5err_capture(err, it->file->name);
+        BKT_NEED_H5(err, H5Tconvert(it->dset->type, b->type, (size_t)it->n, it->at, back, H5P_DEFAULT) >= 0,
+                    it->file->name);
     }
     if (it->staged)
         memcpy(it->sample->buffer, it->staged, it->out_bytes);
@@ -236,8 +237,8 @@ static int batch_init(struct bkt_batch *b, struct h5bucket_sample samples[], str
     b->todo = calloc(b->n ? b->n : 1, sizeof(struct bkt_item *));
     BKT_NEED(err, b->items && b->todo);
     b->type_size = b->type < 0 ? 0 : H5Tget_size(b->type);
-    if (b->type >= 0 && (!b->type_size || H5Iget_type(b->type) != H5I_DATATYPE))
-        BKT_FAIL(err, BKT_EINVAL, "the type of the elements in memory is not a datatype");
+    BKT_FAIL_IF(err, b->type >= 0 && (!b->type_size || H5Iget_type(b->type) != H5I_DATATYPE), BKT_EINVAL,
+                "the type of the elements in memory is not a datatype");
     return parse_all(b, samples, err);
 }
 
@@ -252,8 +253,7 @@ static int summary(const struct bkt_batch *b, struct bkt_err *err)
         }
     if (!first)
         return BKT_OK;
-    if (b->n == 1)
-        BKT_FAIL(err, first->rc, "%s", first->sample->error);
+    BKT_FAIL_IF(err, b->n == 1, first->rc, "%s", first->sample->error);
     BKT_FAIL(err, first->rc, "%zu of %zu samples can't be read; the first: %s", failed, b->n,
              first->sample->error);
 }
@@ -262,8 +262,7 @@ static int read_many(struct h5bucket_repository *repo, size_t n, struct h5bucket
                      struct bkt_err *err)
 {
     BKT_CLEANUP(batch_fini) struct bkt_batch b = {.repo = repo, .type = type, .n = n};
-    if (!repo || (n && !samples))
-        BKT_FAIL(err, BKT_EINVAL, "no repository or no samples given");
+    BKT_FAIL_IF(err, !repo || (n && !samples), BKT_EINVAL, "no repository or no samples given");
     for (size_t i = 0; i < n; i++) {
         samples[i].status = -1;
         samples[i].error[0] = 0;
@@ -305,8 +304,7 @@ static int info(struct h5bucket_repository *repo, const char *record, hid_t *typ
         *fields = r;
     if (!type)
         return BKT_OK;
-    if (!repo)
-        BKT_FAIL(err, BKT_EINVAL, "no repository given");
+    BKT_FAIL_IF(err, !repo, BKT_EINVAL, "no repository given");
     repo->calls++;
     BKT_PASS(bkt_repository_file(repo, r.format, r.uid, &f, err));
     BKT_PASS(bkt_sample_file_dset(f, r.dataset, &d, err));

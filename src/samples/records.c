@@ -180,10 +180,9 @@ int bkt_record_parse(const char *text, size_t n, struct h5bucket_record *out, st
     struct cursor c = {.text = text, .n = n};
     char shown[BKT_RECORD_SHOWN];
     memset(out, 0, sizeof *out);
-    if (!text)
-        BKT_FAIL(err, BKT_EINVAL, "no record given");
-    if (!record(&c, out))
-        BKT_FAIL(err, BKT_EINVAL, "record '%s': byte %zu: %s", bkt_record_show(text, n, shown), c.at, c.want);
+    BKT_FAIL_IF(err, !text, BKT_EINVAL, "no record given");
+    BKT_FAIL_IF(err, !record(&c, out), BKT_EINVAL, "record '%s': byte %zu: %s",
+                bkt_record_show(text, n, shown), c.at, c.want);
     return BKT_OK;
 }
 
@@ -203,16 +202,16 @@ bool bkt_record_elements(const struct h5bucket_record *r, uint64_t *out)
 static int check(const struct h5bucket_record *r, int grammar, struct bkt_err *err)
 {
     uint64_t elements;
-    if (grammar != 5 && grammar != 4 && grammar != 2)
-        BKT_FAIL(err, BKT_EINVAL, "records have no grammar %d; use 5, 4 or 2", grammar);
-    if (r->format != 0 && r->format != 1)
-        BKT_FAIL(err, BKT_EINVAL, "samples have no format %d; use 0 or 1", r->format);
-    if (!bkt_uid_ok(r->uid, strnlen(r->uid, H5BUCKET_UID_MAX)))
-        BKT_FAIL(err, BKT_EINVAL, "a record's uid has 1 to 63 letters, digits, '_' and '-'");
-    if (r->rank < 0 || r->rank > H5S_MAX_RANK || !bkt_record_elements(r, &elements))
-        BKT_FAIL(err, BKT_EINVAL, "record of %s: the shape has too many dimensions or elements", r->uid);
-    if (grammar != 2 && !r->has_digest)
-        BKT_FAIL(err, BKT_EINVAL, "record of %s: grammar %d has a digest; use grammar 2", r->uid, grammar);
+    BKT_FAIL_IF(err, grammar != 5 && grammar != 4 && grammar != 2, BKT_EINVAL,
+                "records have no grammar %d; use 5, 4 or 2", grammar);
+    BKT_FAIL_IF(err, r->format != 0 && r->format != 1, BKT_EINVAL, "samples have no format %d; use 0 or 1",
+                r->format);
+    BKT_FAIL_IF(err, !bkt_uid_ok(r->uid, strnlen(r->uid, H5BUCKET_UID_MAX)), BKT_EINVAL,
+                "a record's uid has 1 to 63 letters, digits, '_' and '-'");
+    BKT_FAIL_IF(err, r->rank < 0 || r->rank > H5S_MAX_RANK || !bkt_record_elements(r, &elements), BKT_EINVAL,
+                "record of %s: the shape has too many dimensions or elements", r->uid);
+    BKT_FAIL_IF(err, grammar != 2 && !r->has_digest, BKT_EINVAL,
+                "record of %s: grammar %d has a digest; use grammar 2", r->uid, grammar);
     return BKT_OK;
 }
 
@@ -230,11 +229,9 @@ int bkt_record_emit(const struct h5bucket_record *r, int grammar, char text[H5BU
         rc = bkt_buf_addf(&t, "$%" PRIu32 " %" PRIu32 "*", r->dataset, r->row);
     for (int i = 0; rc == BKT_OK && i < r->rank; i++)
         rc = bkt_buf_addf(&t, "%s%" PRIuHSIZE, i ? " " : "", r->shape[i]);
-    if (rc < 0)
-        BKT_NOMEM(err);
-    if (t.len >= H5BUCKET_RECORD_MAX)
-        BKT_FAIL(err, BKT_EINVAL,
-                 "record of %s: the shape's text is too long; a record has at most 255 bytes", r->uid);
+    BKT_PASS_MEM(err, rc);
+    BKT_FAIL_IF(err, t.len >= H5BUCKET_RECORD_MAX, BKT_EINVAL,
+                "record of %s: the shape's text is too long; a record has at most 255 bytes", r->uid);
     memcpy(text, t.ptr, t.len + 1);
     return BKT_OK;
 }

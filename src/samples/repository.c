@@ -165,9 +165,9 @@ void bkt_repository_trim(struct h5bucket_repository *repo)
 static int take_backend(struct h5bucket_repository *repo, const char *value, size_t n, struct bkt_err *err)
 {
     repo->plain = n == 4 && memcmp(value, "file", n) == 0;
-    if (!repo->plain && (n != 6 || memcmp(value, "domain", n) != 0))
-        BKT_FAIL(err, BKT_EINVAL, "backend=%.*s: unknown form of new files; give domain or file",
-                 (int)bkt_min_u64(n, 100), value);
+    BKT_FAIL_IF(err, !repo->plain && (n != 6 || memcmp(value, "domain", n) != 0), BKT_EINVAL,
+                "backend=%.*s: unknown form of new files; give domain or file", (int)bkt_min_u64(n, 100),
+                value);
     return BKT_OK;
 }
 
@@ -198,8 +198,8 @@ static int init(struct h5bucket_repository *repo, const char *name, const char *
     BKT_PASS(bkt_sample_filters_register(err));
     find_data(repo);
     repo->fapl = H5Pcreate(H5P_FILE_ACCESS);
-    if (repo->fapl < 0 || H5Pset_fapl_bucket(repo->fapl, repo->info) < 0)
-        return bkt_h5err_capture(err, "the bucket connector");
+    BKT_NEED_H5(err, repo->fapl >= 0 && H5Pset_fapl_bucket(repo->fapl, repo->info) >= 0,
+                "the bucket connector");
     bkt_pool_hook_fork();
     return BKT_OK;
 }
@@ -207,9 +207,8 @@ static int init(struct h5bucket_repository *repo, const char *name, const char *
 int bkt_repository_open(const char *name, const char *info, struct h5bucket_repository **out,
                         struct bkt_err *err)
 {
-    if (!name || !*name)
-        BKT_FAIL(err, BKT_EINVAL,
-                 "a repository's name is missing; give s3://bucket/name, a web address or a folder");
+    BKT_FAIL_IF(err, !name || !*name, BKT_EINVAL,
+                "a repository's name is missing; give s3://bucket/name, a web address or a folder");
     struct h5bucket_repository *repo = calloc(1, sizeof *repo);
     BKT_NEED(err, repo);
     repo->fapl = H5I_INVALID_HID;

@@ -32,13 +32,11 @@ static void close_collection(struct h5bucket_samples *w)
 
 static int flush(struct h5bucket_samples *w, struct bkt_err *err)
 {
-    if (!w)
-        BKT_FAIL(err, BKT_EINVAL, "samples: the writer is missing");
+    BKT_FAIL_IF(err, !w, BKT_EINVAL, "samples: the writer is missing");
     if (w->file < 0 || w->flushed)
         return BKT_OK;
     int rc = bkt_sample_file_flush(w->file, &w->form, w->collection, w->row, err);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "file %s of samples can't be flushed", w->uid);
+    BKT_FAIL_IF(err, rc < 0, rc, "file %s of samples can't be flushed", w->uid);
     w->flushed = true;
     return BKT_OK;
 }
@@ -117,12 +115,11 @@ static int append(struct h5bucket_samples *w, const void *sample, const hsize_t 
 {
     char own[H5BUCKET_RECORD_MAX];
     uint64_t elements;
-    if (!w)
-        BKT_FAIL(err, BKT_EINVAL, "sample: the writer is missing");
+    BKT_FAIL_IF(err, !w, BKT_EINVAL, "sample: the writer is missing");
     shape = shape ? shape : w->form.rules.shape;
     BKT_PASS(bkt_collections_fits(&w->form.rules, w->variable, shape, &elements, err));
-    if (elements && !sample)
-        BKT_FAIL(err, BKT_EINVAL, "sample: its %llu elements are missing", (unsigned long long)elements);
+    BKT_FAIL_IF(err, elements && !sample, BKT_EINVAL, "sample: its %llu elements are missing",
+                (unsigned long long)elements);
     BKT_PASS(find_place(w, err));
     BKT_PASS(emit(w, sample, shape, elements, record ? record : own, err));
     if (elements)
@@ -137,8 +134,8 @@ static int append(struct h5bucket_samples *w, const void *sample, const hsize_t 
 static int open_writer(struct h5bucket_repository *repo, const struct h5bucket_samples_schema *schema,
                        struct h5bucket_samples **out, struct bkt_err *err)
 {
-    if (!repo || !schema)
-        BKT_FAIL(err, BKT_EINVAL, "a writer of samples: the repository or the schema is missing");
+    BKT_FAIL_IF(err, !repo || !schema, BKT_EINVAL,
+                "a writer of samples: the repository or the schema is missing");
     struct h5bucket_samples *w = calloc(1, sizeof *w);
     BKT_NEED(err, w);
     w->repo = repo;

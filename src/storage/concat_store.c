@@ -174,8 +174,9 @@ static int add_parts(struct joined *j, const struct bkt_joined_part *parts, size
         *p =
             (struct part){parts[i].store, NULL, NULL, j->size, parts[i].off, parts[i].size, parts[i].version};
         j->n++;
-        if (!bkt_add_u64(j->size, p->size, &j->size) || j->size > INT64_MAX || p->off > INT64_MAX)
-            BKT_FAIL(err, BKT_EINVAL, "parts of files that are longer than 2^63 bytes");
+        BKT_FAIL_IF(err,
+                    !bkt_add_u64(j->size, p->size, &j->size) || j->size > INT64_MAX || p->off > INT64_MAX,
+                    BKT_EINVAL, "parts of files that are longer than 2^63 bytes");
         if (p->store &&
             (!(p->key = strdup(parts[i].key)) || (parts[i].etag && !(p->etag = strdup(parts[i].etag)))))
             BKT_NOMEM(err);

@@ -392,8 +392,7 @@ void bkt_stats_at_exit(void) { (void)pthread_once(&stats_once, arrange); }
 int bkt_store_init(struct bkt_store *st, const struct bkt_store_ops *o, const char *uri, struct bkt_err *err)
 {
     st->uri = strdup(uri);
-    if (!st->uri)
-        BKT_NOMEM(err);
+    BKT_NEED(err, st->uri);
     st->ops = o;
     (void)pthread_mutex_init(&st->lock, NULL);
     (void)pthread_cond_init(&st->idle, NULL);
@@ -468,7 +467,7 @@ void bkt_store_end_turn(struct bkt_store *st, int held)
 
 int bkt_store_may_put(struct bkt_store *st, const char *key, struct bkt_err *err)
 {
-    if (bkt_store_is_readonly(st))
-        BKT_FAIL(err, BKT_EACCES, "%s can't be written to: the store is read-only", bkt_store_uri(st));
+    BKT_FAIL_IF(err, bkt_store_is_readonly(st), BKT_EACCES, "%s can't be written to: the store is read-only",
+                bkt_store_uri(st));
     return st->ops->may_put ? st->ops->may_put(st, key, err) : BKT_OK;
 }

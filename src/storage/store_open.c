@@ -91,15 +91,13 @@ int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_s
                    struct bkt_err *err)
 {
     *out = NULL;
-    if (!uri)
-        BKT_FAIL(err, BKT_EINVAL, "no store URI given");
+    BKT_FAIL_IF(err, !uri, BKT_EINVAL, "no store URI given");
     const struct bkt_store_kind *k;
     for (size_t i = 0; (k = kind_at(i)); i++) {
         if (strncmp(uri, k->prefix, strlen(k->prefix)) != 0)
             continue;
         BKT_CLEANUP(bkt_freep) char *norm = strdup(uri);
-        if (!norm)
-            BKT_NOMEM(err);
+        BKT_NEED(err, norm);
         size_t n = strlen(norm);
         while (n > k->skip + 1 && norm[n - 1] == '/')
             norm[--n] = 0;

@@ -168,8 +168,7 @@ int bkt_store_delete(struct bkt_store *st, const char *const *keys, size_t n, st
     int             rc  = BKT_OK;
     size_t          cap = bkt_min_u64(n, DELETE_AT_ONCE);
     struct bkt_req *req = calloc(cap ? cap : 1, sizeof *req);
-    if (!req)
-        BKT_NOMEM(err);
+    BKT_NEED(err, req);
     for (size_t done = 0, k; done < n; done += k) {
         k = (size_t)bkt_min_u64(cap, n - done);
         for (size_t i = 0; i < k; i++)
@@ -206,8 +205,7 @@ static int list_by(struct bkt_store *st, const struct bkt_lists *l, bkt_list_eac
     int rc = bkt_buf_addf(&what, "%s%c%s%c%zu", l->prefixes[0], 31, l->delimiter, 31, l->n_cuts);
     for (size_t i = 1; rc == BKT_OK && i < l->n; i++)
         rc = bkt_buf_addf(&what, "%c%s", 31, l->prefixes[i]);
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, rc);
     if (bkt_tape_list_begin(&taped, st, bkt_buf_str(&what), each, arg, &rc, err))
         return rc;
     if (!taped.tape)
@@ -223,10 +221,9 @@ int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimit
 {
     prefix    = prefix ? prefix : "";
     delimiter = delimiter ? delimiter : "";
-    if (*delimiter && strcmp(delimiter, "/") != 0)
-        BKT_FAIL(err, BKT_EINVAL, "list of '%s': delimiter '%s' is not '/'", prefix, delimiter);
-    if (!st->ops->list)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: the keys of this store can't be listed", st->uri);
+    BKT_FAIL_IF(err, *delimiter && strcmp(delimiter, "/") != 0, BKT_EINVAL,
+                "list of '%s': delimiter '%s' is not '/'", prefix, delimiter);
+    BKT_FAIL_IF(err, !st->ops->list, BKT_EUNSUP, "%s: the keys of this store can't be listed", st->uri);
     return list_by(st, &(struct bkt_lists){&prefix, 1, delimiter, NULL, 0}, each, arg, err);
 }
 

@@ -273,13 +273,11 @@ static bool is_put(const char *name, size_t n)
 int bkt_tape_parse(struct bkt_tape *t, const struct bkt_buf *b, struct bkt_err *err)
 {
     size_t n = b->len ? count(b) : 0, name_len;
-    if (n == SIZE_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "a message of another process is malformed");
+    BKT_FAIL_IF(err, n == SIZE_MAX, BKT_EFORMAT, "a message of another process is malformed");
     if (!n)
         return BKT_OK;
     t->all = calloc(n, sizeof *t->all);
-    if (!t->all || bkt_buf_add(&t->bytes, b->ptr, b->len) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, t->all && bkt_buf_add(&t->bytes, b->ptr, b->len) >= 0);
     struct bkt_rd r = bkt_rd_of(t->bytes.ptr, t->bytes.len);
     for (; t->n < n; t->n++) {
         struct entry *e = &t->all[t->n];
@@ -376,8 +374,7 @@ static int play_list(const struct entry *e, bkt_list_each_fn *each, void *arg, s
         l.size = bkt_rd_le(&r, 8);
         uint64_t mtime = bkt_rd_le(&r, 8);
         memcpy(&l.mtime, &mtime, sizeof l.mtime);
-        if (!r.ok)
-            BKT_FAIL(err, BKT_EFORMAT, "a message of another process is malformed");
+        BKT_FAIL_IF(err, !r.ok, BKT_EFORMAT, "a message of another process is malformed");
         BKT_PASS(each(&l, arg));
     }
     bkt_err_unpack(err, e->rc, e->text, e->text_len);

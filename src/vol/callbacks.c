@@ -218,8 +218,7 @@ static int open_object(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struc
     if (o->type == H5I_DATASET && list > 0 && list != H5P_LINK_ACCESS_DEFAULT &&
         H5Pisa_class(list, H5P_DATASET_ACCESS) > 0)
         BKT_PASS(bkt_call_keep_list(o, list, err));
-    *out = o;
-    o = NULL;
+    *out = BKT_TAKE(o);
     return BKT_OK;
 }
 

@@ -153,10 +153,8 @@ int bkt_call_open(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char
         obj = at;
     }
     BKT_PASS(bkt_path_open(obj, name, list, &o, err));
-    if (o->type != type)
-        BKT_FAIL(err, BKT_EINVAL, "%s%s%s is not %s", quote, name, quote, what);
-    *out = o;
-    o = NULL;
+    BKT_FAIL_IF(err, o->type != type, BKT_EINVAL, "%s%s%s is not %s", quote, name, quote, what);
+    *out = BKT_TAKE(o);
     return BKT_OK;
 }
 
@@ -188,8 +186,7 @@ static int open_dataset(struct bkt_vobj *from, const H5VL_loc_params_t *loc, con
     BKT_PASS(bkt_call_open(from, loc, name, dapl, H5I_DATASET, "a dataset", &o, err));
     if (dapl != H5P_DEFAULT && dapl != H5P_DATASET_ACCESS_DEFAULT)
         BKT_PASS(bkt_call_keep_list(o, dapl, err));
-    *out = o;
-    o = NULL;
+    *out = BKT_TAKE(o);
     return BKT_OK;
 }
 
@@ -216,8 +213,7 @@ static int some_init(struct some *s, const struct bkt_io *io, const struct bkt_o
     *s = (struct some){.dsets = calloc(io->n, sizeof(struct bkt_vobj *)),
                        .types = calloc(io->n, 3 * sizeof(hid_t)),
                        .bufs = calloc(io->n, sizeof(void *))};
-    if (!s->dsets || !s->types || !s->bufs)
-        BKT_NOMEM(err);
+    BKT_NEED(err, s->dsets && s->types && s->bufs);
     hid_t *in_memory = s->types + io->n, *in_file = in_memory + io->n;
     size_t n = 0;
     for (size_t i = 0; i < io->n; i++)

@@ -106,8 +106,7 @@ static unsigned registrations;
 static int start(struct bkt_err *err)
 {
     struct bkt_settings set;
-    if (bkt_h5err_init() < 0)
-        BKT_FAIL(err, BKT_EHDF5, "HDF5 can't register an error class");
+    BKT_FAIL_IF(err, bkt_h5err_init() < 0, BKT_EHDF5, "HDF5 can't register an error class");
     /* A bad value in the environment is reported when a file is opened, where the user sees it. */
     if (bkt_settings_init(&set, NULL, NULL) < 0)
         return 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/os/fork.h"
+#include "base/os/thread.h"
 
 /* ---- huge pages ---- */
 
@@ -219,11 +220,10 @@ static union head *fresh(struct shelf *s, size_t n)
 void *bkt_scratch_take(size_t n)
 {
     struct shelf *s = shelf();
-    (void)pthread_mutex_lock(&s->lock);
+    BKT_HOLD(&s->lock);
     union head *h = n >= KEEP_MIN ? find(s, n) : NULL;
     if (!h)
         h = fresh(s, n);
-    (void)pthread_mutex_unlock(&s->lock);
     return h ? h + 1 : NULL;
 }
 
@@ -234,14 +234,13 @@ void bkt_scratch_give(void *p)
     union head *h = (union head *)p - 1;
     struct shelf *s = h->of;
     size_t most = n_shelves > 4 ? KEEP_BYTES / 4 : KEEP_BYTES / n_shelves;
-    (void)pthread_mutex_lock(&s->lock);
+    BKT_HOLD(&s->lock);
     if (h->size >= KEEP_MIN && s->n_kept < KEEP_N && h->size <= most - s->kept_bytes) {
         s->kept[s->n_kept++] = h;
         s->kept_bytes += h->size;
     } else {
         drop(h);
     }
-    (void)pthread_mutex_unlock(&s->lock);
 }
 
 void bkt_scratch_shutdown(void)

@@ -31,9 +31,9 @@ static int var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct 
                      struct bkt_err *err)
 {
     /* every element has a count of 4 bytes at least, so a malicious chunk shape allocates no memory */
-    if (io->chunk_elems > bytes->len / 4)
-        BKT_FAIL(err, BKT_EFORMAT, "%zu bytes are too few for the chunk's %llu elements", bytes->len,
-                 (unsigned long long)io->chunk_elems);
+    BKT_FAIL_IF(err, io->chunk_elems > bytes->len / 4, BKT_EFORMAT,
+                "%zu bytes are too few for the chunk's %llu elements", bytes->len,
+                (unsigned long long)io->chunk_elems);
     size_t             n = (size_t)io->chunk_elems;
     struct bkt_cache_entry *e = bkt_cache_entry_new(0);
     if (!e || !(e->starts = malloc((n + 1) * sizeof *e->starts))) {
@@ -107,13 +107,13 @@ static int blosc_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *
     for (size_t i = 0; !codec && i < ds->n_filters; i++)
         if ((codec = codec_of(&ds->filters[i])) && ds->filters[i].has_level && ds->filters[i].level <= 9)
             level = (int)ds->filters[i].level;
-    if (in.n > BLOSC_MAX_BUFFERSIZE)
-        BKT_FAIL(err, BKT_EUNSUP, "a chunk of %zu bytes is more than a blosc frame can hold", in.n);
+    BKT_FAIL_IF(err, in.n > BLOSC_MAX_BUFFERSIZE, BKT_EUNSUP,
+                "a chunk of %zu bytes is more than a blosc frame can hold", in.n);
     BKT_PASS_MEM(err, bkt_buf_resize(out, in.n + BLOSC_MAX_OVERHEAD));
     int n = blosc_compress_ctx(level, shuffle, size, in.n, in.p, out->ptr, in.n + BLOSC_MAX_OVERHEAD,
                                codec ? codec : "lz4", 0, 1);
-    if (n <= 0)
-        BKT_FAIL(err, BKT_EUNSUP, "the installed libblosc can't compress with %s", codec ? codec : "lz4");
+    BKT_FAIL_IF(err, n <= 0, BKT_EUNSUP, "the installed libblosc can't compress with %s",
+                codec ? codec : "lz4");
     bkt_buf_cut(out, (size_t)n);
     return BKT_OK;
 }
@@ -303,8 +303,7 @@ int bkt_chunk_object_read(const struct bkt_dsetio *io, struct bkt_buf *stored, s
         return var_index(io, &b, out, err);
     }
     struct bkt_cache_entry *e = bkt_cache_entry_new(io->chunk_bytes);
-    if (!e)
-        BKT_NOMEM(err);
+    BKT_NEED(err, e);
     int rc = bkt_chunk_object_decode(io, &io->pipe, stored->ptr, stored->len, e->data, err);
     if (rc < 0) {
         bkt_cache_entry_release(e);

@@ -244,21 +244,21 @@ static int set_grid(struct bkt_dsetio *io, struct bkt_err *err)
     const struct bkt_layout *l = &io->ds->layout;
     io->rank                   = s->cls == BKT_S_SIMPLE && s->rank ? s->rank : 1;
     io->chunk_elems            = 1;
-    if (io->where != BKT_AT_CONTIGUOUS && l->rank != io->rank)
-        BKT_FAIL(err, BKT_EFORMAT, "layout of rank %u for a dataspace of rank %u", l->rank, io->rank);
+    BKT_FAIL_IF(err, io->where != BKT_AT_CONTIGUOUS && l->rank != io->rank, BKT_EFORMAT,
+                "layout of rank %u for a dataspace of rank %u", l->rank, io->rank);
     for (unsigned d = 0; d < io->rank; d++) {
         io->cdims[d] = l->dims[d];
         if (io->where == BKT_AT_CONTIGUOUS) /* one piece, however large */
             io->cdims[d] = s->cls == BKT_S_SIMPLE && s->rank ? bkt_max_u64(s->dims[d], 1) : 1;
-        if (!io->cdims[d])
-            BKT_FAIL(err, BKT_EFORMAT, "chunk dimension %u is 0", d);
-        if (!bkt_mul_u64(io->chunk_elems, io->cdims[d], &io->chunk_elems))
-            BKT_FAIL(err, BKT_EFORMAT, "chunk has more than 2^64 elements");
+        BKT_FAIL_IF(err, !io->cdims[d], BKT_EFORMAT, "chunk dimension %u is 0", d);
+        BKT_FAIL_IF(err, !bkt_mul_u64(io->chunk_elems, io->cdims[d], &io->chunk_elems), BKT_EFORMAT,
+                    "chunk has more than 2^64 elements");
     }
     uint64_t bytes = 0;
-    if (!io->var && (!bkt_mul_u64(io->chunk_elems, io->elem_size, &bytes) || bytes > SIZE_MAX / 2))
-        BKT_FAIL(err, BKT_EFORMAT, "chunk of %llu elements of %zu bytes", (unsigned long long)io->chunk_elems,
-                 io->elem_size);
+    BKT_FAIL_IF(err,
+                !io->var && (!bkt_mul_u64(io->chunk_elems, io->elem_size, &bytes) || bytes > SIZE_MAX / 2),
+                BKT_EFORMAT, "chunk of %llu elements of %zu bytes", (unsigned long long)io->chunk_elems,
+                io->elem_size);
     io->chunk_bytes = (size_t)bytes;
     return BKT_OK;
 }
@@ -273,14 +273,13 @@ static int set_fill(struct bkt_dsetio *io, struct bkt_err *err)
             (void)bkt_nulls_put(ds->type, e.ptr, e.len, &(struct bkt_nulls){.all = true});
     } else {
         struct bkt_rd r = bkt_rd_of(ds->fill.ptr, ds->fill.len);
-        if (io->var ? bkt_value_skip(ds->type, &r, NULL) < 0 : ds->fill.len != io->elem_size)
-            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: fill value of %zu bytes does not fit the type",
-                     io->obj->id.text, ds->fill.len);
+        BKT_FAIL_IF(err, io->var ? bkt_value_skip(ds->type, &r, NULL) < 0 : ds->fill.len != io->elem_size,
+                    BKT_EFORMAT, "dataset %s: fill value of %zu bytes does not fit the type",
+                    io->obj->id.text, ds->fill.len);
         BKT_PASS(bkt_buf_add(&e, ds->fill.ptr, io->var ? (size_t)(r.p - ds->fill.ptr) : ds->fill.len));
     }
     struct bkt_cache_entry *c = bkt_cache_entry_new(e.len);
-    if (!c)
-        BKT_NOMEM(err);
+    BKT_NEED(err, c);
     io->zero_fill = true;
     for (size_t i = 0; i < e.len; i++) {
         c->data[i] = e.ptr[i];
@@ -305,8 +304,7 @@ static int set_up(struct bkt_dsetio *io, bkt_filter_find *find, void *arg, struc
 {
     if (io->where == BKT_AT_NONE)
         return BKT_OK;
-    if (io->ds->bad)
-        BKT_FAIL(err, BKT_EFORMAT, "%s", io->ds->bad);
+    BKT_FAIL_IF(err, io->ds->bad, BKT_EFORMAT, "%s", io->ds->bad);
     BKT_PASS(set_grid(io, err));
     if (io->where == BKT_AT_OBJECTS) {
         hsds_codec_of(io->ds, io->set, io->chunk_bytes, &io->codec);
@@ -315,8 +313,7 @@ static int set_up(struct bkt_dsetio *io, bkt_filter_find *find, void *arg, struc
             return bkt_pipeline_of(io->ds, io->chunk_elems, find, arg, &io->pipe, err);
         return BKT_OK;
     }
-    if (io->var)
-        BKT_FAIL(err, BKT_EUNSUP, "references into files can't hold a variable-length type");
+    BKT_FAIL_IF(err, io->var, BKT_EUNSUP, "references into files can't hold a variable-length type");
     if (io->where == BKT_AT_CONTIGUOUS)
         return BKT_OK;
     io->filtered = io->ds->n_filters > 0;
@@ -351,11 +348,9 @@ void bkt_dsetio_follow(struct bkt_dsetio *io)
 int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_filter_find *find, void *arg,
                     struct bkt_dsetio **out, struct bkt_err *err)
 {
-    if (obj->kind != BKT_DATASET)
-        BKT_FAIL(err, BKT_EINVAL, "%s is not a dataset", obj->id.text);
+    BKT_FAIL_IF(err, obj->kind != BKT_DATASET, BKT_EINVAL, "%s is not a dataset", obj->id.text);
     struct bkt_dsetio *io = calloc(1, sizeof *io);
-    if (!io)
-        BKT_NOMEM(err);
+    BKT_NEED(err, io);
     (void)pthread_mutex_init(&io->lock, NULL);
     io->dom       = bkt_domain_retain(dom);
     io->obj       = bkt_object_retain(obj);

@@ -94,10 +94,10 @@ static int arange_check(const struct bkt_dsetio *io, struct bkt_err *err)
     const struct bkt_type *t = io->ds->type;
     bool ok = (t->cls == BKT_T_INTEGER && t->size >= 1 && t->size <= 8) ||
               (t->cls == BKT_T_FLOAT && (t->size == 2 || t->size == 4 || t->size == 8));
-    if (!ok || io->rank != 1)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: initializer arange for rank %u and a type of %zu bytes, but it needs "
-                 "rank 1 and a plain number",
-                 io->obj->id.text, io->rank, t->size);
+    BKT_FAIL_IF(err, !ok || io->rank != 1, BKT_EUNSUP,
+                "%s: initializer arange for rank %u and a type of %zu bytes, but it needs "
+                "rank 1 and a plain number",
+                io->obj->id.text, io->rank, t->size);
     return BKT_OK;
 }
 
@@ -108,14 +108,12 @@ int bkt_fill_check(const struct bkt_dsetio *io, const uint64_t *coord, bool nati
     enum bkt_initializer init = native ? io->ds->init : BKT_INIT_NONE;
     if (init == BKT_INIT_ARANGE)
         return arange_check(io, err);
-    if (init == BKT_INIT_CHUNKLOCATOR)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "%s: locations unknown: this part of the chunk table isn't stored and initializer %s was "
-                 "not resolved",
-                 bkt_chunk_label(io, coord).text, io->ds->init_text ? io->ds->init_text : "chunklocator");
-    if (init == BKT_INIT_OTHER)
-        BKT_FAIL(err, BKT_EUNSUP, "%s is not stored, and initializer %s is unknown",
-                 bkt_chunk_label(io, coord).text, io->ds->init_text ? io->ds->init_text : "(unnamed)");
+    BKT_FAIL_IF(err, init == BKT_INIT_CHUNKLOCATOR, BKT_EUNSUP,
+                "%s: locations unknown: this part of the chunk table isn't stored and initializer %s was "
+                "not resolved",
+                bkt_chunk_label(io, coord).text, io->ds->init_text ? io->ds->init_text : "chunklocator");
+    BKT_FAIL_IF(err, init == BKT_INIT_OTHER, BKT_EUNSUP, "%s is not stored, and initializer %s is unknown",
+                bkt_chunk_label(io, coord).text, io->ds->init_text ? io->ds->init_text : "(unnamed)");
     return io->fill ? BKT_OK : bkt_err_copy(err, io->bad_fill.code, &io->bad_fill);
 }
 

@@ -82,8 +82,7 @@ static int frame_block(const unsigned char *bits, size_t n, bool zstd, int level
         int c = LZ4_compress_default((const char *)bits, (char *)out->ptr + at + 4, (int)n, (int)bound);
         got   = c > 0 ? (size_t)c : 0;
     }
-    if (!got)
-        BKT_FAIL(err, BKT_ERANGE, "bitshuffle: a block of %zu bytes can't be compressed", n);
+    BKT_FAIL_IF(err, !got, BKT_ERANGE, "bitshuffle: a block of %zu bytes can't be compressed", n);
     bkt_put_be(out->ptr + at, 4, got);
     bkt_buf_cut(out, at + 4 + got);
     return BKT_OK;
@@ -98,11 +97,9 @@ static int encode_blocks(struct bkt_span in, size_t es, size_t block, int form, 
     size_t                                left = in.n / es, done = 0;
     if (block > left / 8 * 8)
         block = left / 8 * 8;
-    if (block * es > INT32_MAX / 2)
-        BKT_FAIL(err, BKT_ERANGE, "bitshuffle: blocks of %zu bytes", block * es);
+    BKT_FAIL_IF(err, block * es > INT32_MAX / 2, BKT_ERANGE, "bitshuffle: blocks of %zu bytes", block * es);
     mem = calloc(2 * block * es + 8, 1);
-    if (!mem)
-        BKT_NOMEM(err);
+    BKT_NEED(err, mem);
     while (left >= 8) {
         size_t n = left < block ? left / 8 * 8 : block;
         bitshuffle_block(in.p + done, mem, n, es, mem + block * es);
@@ -121,12 +118,12 @@ int bkt_bitshuffle_frame(struct bkt_span in, size_t elem_size, size_t block, boo
                          struct bkt_buf *out, struct bkt_err *err)
 {
     unsigned char head[12];
-    if (elem_size == 0 || elem_size > SIZE_MAX / 256)
-        BKT_FAIL(err, BKT_ERANGE, "bitshuffle: element of %zu bytes", elem_size);
+    BKT_FAIL_IF(err, elem_size == 0 || elem_size > SIZE_MAX / 256, BKT_ERANGE,
+                "bitshuffle: element of %zu bytes", elem_size);
     if (!block)
         block = default_block(elem_size);
-    if (block % 8 || block > UINT32_MAX / elem_size)
-        BKT_FAIL(err, BKT_ERANGE, "bitshuffle: block of %zu elements", block);
+    BKT_FAIL_IF(err, block % 8 || block > UINT32_MAX / elem_size, BKT_ERANGE,
+                "bitshuffle: block of %zu elements", block);
     bkt_put_be(head, 8, in.n);
     bkt_put_be(head + 8, 4, block * elem_size);
     BKT_PASS_MEM(err, bkt_buf_add(out, head, sizeof head));
@@ -145,14 +142,13 @@ static int block_unpack(struct job *j, size_t n_bytes, const unsigned char **bit
 {
     if (j->codec == CODEC_NONE) {
         *bits = bkt_rd_take(&j->in, n_bytes);
-        if (!*bits)
-            BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: data end within the block at byte %zu", j->done);
+        BKT_FAIL_IF(err, !*bits, BKT_EFORMAT, "bitshuffle: data end within the block at byte %zu", j->done);
         return BKT_OK;
     }
     size_t      n_c = (size_t)bkt_rd_be(&j->in, 4);
     const char *c   = j->in.ok ? bkt_rd_take(&j->in, n_c) : NULL;
-    if (!c || n_c > INT32_MAX || n_bytes > INT32_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: data end within the block at byte %zu", j->done);
+    BKT_FAIL_IF(err, !c || n_c > INT32_MAX || n_bytes > INT32_MAX, BKT_EFORMAT,
+                "bitshuffle: data end within the block at byte %zu", j->done);
     bool ok;
     if (j->codec == CODEC_LZ4) {
         int got = LZ4_decompress_safe(c, (char *)j->packed, (int)n_c, (int)n_bytes);
@@ -161,9 +157,8 @@ static int block_unpack(struct job *j, size_t n_bytes, const unsigned char **bit
         size_t got = ZSTD_decompress(j->packed, n_bytes, c, n_c);
         ok         = !ZSTD_isError(got) && got == n_bytes;
     }
-    if (!ok)
-        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: corrupt %s block at byte %zu",
-                 j->codec == CODEC_LZ4 ? "LZ4" : "zstd", j->done);
+    BKT_FAIL_IF(err, !ok, BKT_EFORMAT, "bitshuffle: corrupt %s block at byte %zu",
+                j->codec == CODEC_LZ4 ? "LZ4" : "zstd", j->done);
     *bits = j->packed;
     return BKT_OK;
 }
@@ -181,8 +176,7 @@ static int blocks_decode(struct job *j, unsigned char *out, size_t total, struct
     }
     size_t      n_tail = total - j->done;
     const void *tail   = bkt_rd_take(&j->in, n_tail);
-    if (n_tail && !tail)
-        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: the last %zu bytes are missing", n_tail);
+    BKT_FAIL_IF(err, n_tail && !tail, BKT_EFORMAT, "bitshuffle: the last %zu bytes are missing", n_tail);
     if (n_tail)
         memcpy(out + j->done, tail, n_tail);
     return BKT_OK;
@@ -190,15 +184,13 @@ static int blocks_decode(struct job *j, unsigned char *out, size_t total, struct
 
 static int decode(struct job *j, struct bkt_room *out, size_t total, struct bkt_err *err)
 {
-    if (j->block == 0 || j->block % 8)
-        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: block of %zu elements is not a multiple of 8", j->block);
-    if (total > out->cap)
-        BKT_FAIL(err, BKT_ERANGE, "bitshuffle: %zu bytes, expected %zu", total, out->cap);
+    BKT_FAIL_IF(err, j->block == 0 || j->block % 8, BKT_EFORMAT,
+                "bitshuffle: block of %zu elements is not a multiple of 8", j->block);
+    BKT_FAIL_IF(err, total > out->cap, BKT_ERANGE, "bitshuffle: %zu bytes, expected %zu", total, out->cap);
     if (j->block > total / j->es / 8 * 8) /* an oversized block is but the last one, and bounds the memory */
         j->block = total / j->es / 8 * 8;
     BKT_CLEANUP(bkt_freep) unsigned char *mem = calloc(2 * j->block * j->es + 8, 1);
-    if (!mem)
-        BKT_NOMEM(err);
+    BKT_NEED(err, mem);
     j->packed = mem;
     j->tmp    = mem + j->block * j->es;
     BKT_PASS(blocks_decode(j, out->p, total, err));
@@ -210,14 +202,12 @@ int bkt_bitshuffle_framed(struct bkt_span in, size_t elem_size, bool zstd, struc
                           struct bkt_err *err)
 {
     struct job j = {.in = bkt_rd_of(in.p, in.n), .es = elem_size, .codec = zstd ? CODEC_ZSTD : CODEC_LZ4};
-    if (elem_size == 0 || elem_size > SIZE_MAX / 256)
-        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: element of %zu bytes", elem_size);
+    BKT_FAIL_IF(err, elem_size == 0 || elem_size > SIZE_MAX / 256, BKT_EFORMAT,
+                "bitshuffle: element of %zu bytes", elem_size);
     uint64_t total = bkt_rd_be(&j.in, 8);
     size_t   block = (size_t)bkt_rd_be(&j.in, 4);
-    if (!j.in.ok)
-        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: %zu bytes are too short for its header", in.n);
-    if (total > SIZE_MAX)
-        BKT_FAIL(err, BKT_ERANGE, "bitshuffle: size out of range");
+    BKT_FAIL_IF(err, !j.in.ok, BKT_EFORMAT, "bitshuffle: %zu bytes are too short for its header", in.n);
+    BKT_FAIL_IF(err, total > SIZE_MAX, BKT_ERANGE, "bitshuffle: size out of range");
     j.block = block / elem_size;
     return decode(&j, out, (size_t)total, err);
 }
@@ -236,8 +226,7 @@ int bkt_bitshuffle_decode(const struct bkt_filter *f, struct bkt_span in, struct
     size_t es = f->n_cd > CD_ELEM && f->cd[CD_ELEM] ? f->cd[CD_ELEM] : f->elem_size;
     if (bkt_bitshuffle_compresses(f))
         return bkt_bitshuffle_framed(in, es, codec_of(f) == CODEC_ZSTD, out, err);
-    if (es == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: element size is not known");
+    BKT_FAIL_IF(err, es == 0, BKT_EFORMAT, "bitshuffle: element size is not known");
     struct job j = {.in = bkt_rd_of(in.p, in.n), .es = es, .codec = CODEC_NONE};
     j.block      = f->n_cd > CD_BLOCK && f->cd[CD_BLOCK] ? f->cd[CD_BLOCK] : default_block(es);
     return decode(&j, out, in.n, err);
@@ -252,7 +241,7 @@ int bkt_bitshuffle_encode(const struct bkt_filter *f, struct bkt_span in, struct
         int level = f->n_cd > CD_LEVEL && f->cd[CD_LEVEL] ? (int)f->cd[CD_LEVEL] : 3;
         return bkt_bitshuffle_frame(in, es, block, codec_of(f) == CODEC_ZSTD, level, out, err);
     }
-    if (!es || block % 8)
-        BKT_FAIL(err, BKT_ERANGE, "bitshuffle: element of %zu bytes, block of %zu elements", es, block);
+    BKT_FAIL_IF(err, !es || block % 8, BKT_ERANGE, "bitshuffle: element of %zu bytes, block of %zu elements",
+                es, block);
     return encode_blocks(in, es, block ? block : default_block(es), FORM_PLAIN, 0, out, err);
 }

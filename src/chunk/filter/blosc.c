@@ -143,10 +143,10 @@ int bkt_blosc_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_
     (void)f;
     struct bkt_blosc_head h;
     size_t                n;
-    if (!bkt_blosc_head(in, &h) || blosc_cbuffer_validate(in.p, h.c_bytes, &n) < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "blosc: %zu bytes are not a blosc 1.x frame", in.n);
-    if (h.n_bytes > out->cap)
-        BKT_FAIL(err, BKT_ERANGE, "blosc: frame holds %zu bytes, expected %zu", h.n_bytes, out->cap);
+    BKT_FAIL_IF(err, !bkt_blosc_head(in, &h) || blosc_cbuffer_validate(in.p, h.c_bytes, &n) < 0, BKT_EFORMAT,
+                "blosc: %zu bytes are not a blosc 1.x frame", in.n);
+    BKT_FAIL_IF(err, h.n_bytes > out->cap, BKT_ERANGE, "blosc: frame holds %zu bytes, expected %zu",
+                h.n_bytes, out->cap);
     if (h.n_bytes && bkt_blosc_zlib(in, &h, out->p)) {
         out->n = h.n_bytes;
         return BKT_OK;
@@ -154,9 +154,8 @@ int bkt_blosc_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_
     int got = h.n_bytes ? blosc_decompress_ctx(in.p, out->p, out->cap, 1) : 0;
     if (got < 0 || (size_t)got != h.n_bytes) {
         const char *codec = missing_codec(in.p);
-        if (codec)
-            BKT_FAIL(err, BKT_EUNSUP, "blosc: the installed libblosc lacks the codec of this frame (%s)",
-                     codec);
+        BKT_FAIL_IF(err, codec, BKT_EUNSUP,
+                    "blosc: the installed libblosc lacks the codec of this frame (%s)", codec);
         BKT_FAIL(err, BKT_EFORMAT, "blosc: corrupt frame of %zu bytes (code %d)", in.n, got);
     }
     out->n = h.n_bytes;
@@ -171,12 +170,11 @@ int bkt_blosc_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_
     size_t   size  = f->n_cd > 2 && f->cd[2] ? f->cd[2] : f->elem_size, at = out->len;
     unsigned level = f->n_cd > 4 ? f->cd[4] : 5, shuffle = f->n_cd > 5 ? f->cd[5] : 1,
              codec = f->n_cd > 6 ? f->cd[6] : 0;
-    if (level > 9 || shuffle > 2 || codec >= BKT_COUNT(codecs) || in.n > BLOSC_MAX_BUFFERSIZE)
-        BKT_FAIL(err, BKT_ERANGE, "blosc: level %u, shuffle %u, codec %u for %zu bytes", level, shuffle,
-                 codec, in.n);
+    BKT_FAIL_IF(err, level > 9 || shuffle > 2 || codec >= BKT_COUNT(codecs) || in.n > BLOSC_MAX_BUFFERSIZE,
+                BKT_ERANGE, "blosc: level %u, shuffle %u, codec %u for %zu bytes", level, shuffle, codec,
+                in.n);
     unsigned char *p = bkt_buf_room(out, in.n);
-    if (!p)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p);
     int got = blosc_compress_ctx((int)level, (int)shuffle, size && size <= BLOSC_MAX_TYPESIZE ? size : 1,
                                  in.n, in.p, p, in.n, codecs[codec], 0, 1);
     if (got <= 0) /* it doesn't get shorter, or this libblosc lacks the codec */

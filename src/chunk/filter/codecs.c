@@ -15,15 +15,13 @@ static int block_decode(struct bkt_rd *rd, unsigned char *dst, size_t n, size_t 
 {
     size_t      n_c = (size_t)bkt_rd_be(rd, 4);
     const void *c   = rd->ok ? bkt_rd_take(rd, n_c) : NULL;
-    if (!c)
-        BKT_FAIL(err, BKT_EFORMAT, "lz4: data end within the block at byte %zu", at);
+    BKT_FAIL_IF(err, !c, BKT_EFORMAT, "lz4: data end within the block at byte %zu", at);
     if (n_c == n) {
         memcpy(dst, c, n);
         return BKT_OK;
     }
     int got = n <= INT_MAX && n_c <= INT_MAX ? LZ4_decompress_safe(c, (char *)dst, (int)n_c, (int)n) : -1;
-    if (got < 0 || (size_t)got != n)
-        BKT_FAIL(err, BKT_EFORMAT, "lz4: corrupt block at byte %zu", at);
+    BKT_FAIL_IF(err, got < 0 || (size_t)got != n, BKT_EFORMAT, "lz4: corrupt block at byte %zu", at);
     return BKT_OK;
 }
 
@@ -33,12 +31,10 @@ int bkt_lz4_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_ro
     struct bkt_rd rd    = bkt_rd_of(in.p, in.n);
     uint64_t      total = bkt_rd_be(&rd, 8);
     size_t        block = (size_t)bkt_rd_be(&rd, 4);
-    if (!rd.ok)
-        BKT_FAIL(err, BKT_EFORMAT, "lz4: %zu bytes are too short for its header", in.n);
-    if (total > out->cap)
-        BKT_FAIL(err, BKT_ERANGE, "lz4: %llu bytes, expected %zu", (unsigned long long)total, out->cap);
-    if (total && block == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "lz4: block size is 0");
+    BKT_FAIL_IF(err, !rd.ok, BKT_EFORMAT, "lz4: %zu bytes are too short for its header", in.n);
+    BKT_FAIL_IF(err, total > out->cap, BKT_ERANGE, "lz4: %llu bytes, expected %zu", (unsigned long long)total,
+                out->cap);
+    BKT_FAIL_IF(err, total && block == 0, BKT_EFORMAT, "lz4: block size is 0");
     for (size_t at = 0; at < total;) {
         size_t n = total - at < block ? (size_t)total - at : block;
         BKT_PASS(block_decode(&rd, out->p + at, n, at, err));
@@ -51,8 +47,7 @@ int bkt_lz4_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_ro
 int bkt_lz4_block(const void *in, size_t n_in, void *dst, size_t n, struct bkt_err *err)
 {
     int got = n <= INT_MAX && n_in <= INT_MAX ? LZ4_decompress_safe(in, dst, (int)n_in, (int)n) : -1;
-    if (got < 0 || (size_t)got != n)
-        BKT_FAIL(err, BKT_EFORMAT, "lz4: a corrupt block of %zu bytes", n_in);
+    BKT_FAIL_IF(err, got < 0 || (size_t)got != n, BKT_EFORMAT, "lz4: a corrupt block of %zu bytes", n_in);
     return BKT_OK;
 }
 
@@ -61,17 +56,14 @@ int bkt_lz4_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_bu
     size_t         block = f->n_cd && f->cd[0] ? f->cd[0] : 1u << 30;
     unsigned char *p     = bkt_buf_room(out, 12);
     block = block < in.n ? block : in.n;
-    if (!p)
-        BKT_NOMEM(err);
-    if (block > LZ4_MAX_INPUT_SIZE)
-        BKT_FAIL(err, BKT_ERANGE, "lz4: block of %zu bytes", block);
+    BKT_NEED(err, p);
+    BKT_FAIL_IF(err, block > LZ4_MAX_INPUT_SIZE, BKT_ERANGE, "lz4: block of %zu bytes", block);
     bkt_put_be(p, 8, in.n);
     bkt_put_be(p + 8, 4, block);
     for (size_t at = 0; at < in.n; at += block) {
         size_t n = in.n - at < block ? in.n - at : block, base = out->len,
                bound = (size_t)LZ4_compressBound((int)n);
-        if (!(p = bkt_buf_room(out, 4 + bound)))
-            BKT_NOMEM(err);
+        BKT_NEED(err, (p = bkt_buf_room(out, 4 + bound)));
         int got = LZ4_compress_default((const char *)in.p + at, (char *)p + 4, (int)n, (int)bound);
         if (got <= 0 || (size_t)got >= n) { /* the block uncompressed */
             memcpy(p + 4, in.p + at, n);
@@ -115,12 +107,10 @@ int bkt_zstd_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_b
     int            level = f->n_cd && f->cd[0] ? (int)f->cd[0] : ZSTD_CLEVEL_DEFAULT;
     size_t         at = out->len, bound = ZSTD_compressBound(in.n);
     unsigned char *p  = bkt_buf_room(out, bound);
-    if (!p)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p);
     level = level > ZSTD_maxCLevel() ? ZSTD_maxCLevel() : level < ZSTD_minCLevel() ? ZSTD_minCLevel() : level;
     size_t got = ZSTD_compress(p, bound, in.p, in.n, level);
-    if (ZSTD_isError(got))
-        BKT_FAIL(err, BKT_ERANGE, "zstd: %s", ZSTD_getErrorName(got));
+    BKT_FAIL_IF(err, ZSTD_isError(got), BKT_ERANGE, "zstd: %s", ZSTD_getErrorName(got));
     bkt_buf_cut(out, at + got);
     return BKT_OK;
 }
@@ -136,10 +126,8 @@ int bkt_bzip2_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_
     int      rc   = BZ2_bzBuffToBuffDecompress((char *)out->p, &n_out, (char *)(uintptr_t)in.p, n_in, 0, 0);
     if (rc == BZ_MEM_ERROR)
         BKT_NOMEM(err);
-    if (rc == BZ_OUTBUFF_FULL)
-        BKT_FAIL(err, BKT_ERANGE, "bzip2: more than the %zu bytes expected", out->cap);
-    if (rc != BZ_OK)
-        BKT_FAIL(err, BKT_EFORMAT, "bzip2: corrupt stream of %zu bytes (code %d)", in.n, rc);
+    BKT_FAIL_IF(err, rc == BZ_OUTBUFF_FULL, BKT_ERANGE, "bzip2: more than the %zu bytes expected", out->cap);
+    BKT_FAIL_IF(err, rc != BZ_OK, BKT_EFORMAT, "bzip2: corrupt stream of %zu bytes (code %d)", in.n, rc);
     out->n = n_out;
     return BKT_OK;
 }
@@ -150,10 +138,11 @@ int bkt_bzip2_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_
     size_t         at = out->len, bound = in.n + in.n / 100 + 600;
     unsigned char *p = bound <= UINT_MAX ? bkt_buf_room(out, bound) : NULL;
     unsigned       n = (unsigned)bound;
-    if (!p)
-        BKT_NOMEM(err);
-    if (BZ2_bzBuffToBuffCompress((char *)p, &n, (char *)(uintptr_t)in.p, (unsigned)in.n, size, 0, 0) != BZ_OK)
-        BKT_FAIL(err, BKT_ERANGE, "bzip2: %zu bytes can't be compressed", in.n);
+    BKT_NEED(err, p);
+    BKT_FAIL_IF(
+        err,
+        BZ2_bzBuffToBuffCompress((char *)p, &n, (char *)(uintptr_t)in.p, (unsigned)in.n, size, 0, 0) != BZ_OK,
+        BKT_ERANGE, "bzip2: %zu bytes can't be compressed", in.n);
     bkt_buf_cut(out, at + n);
     return BKT_OK;
 }

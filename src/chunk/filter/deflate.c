@@ -17,16 +17,15 @@ int bkt_deflate_decode(const struct bkt_filter *f, struct bkt_span in, struct bk
 {
     (void)f;
     struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
-    if (!d)
-        BKT_NOMEM(err);
+    BKT_NEED(err, d);
     size_t                 used;
     enum libdeflate_result rc =
         libdeflate_zlib_decompress_ex(d, in.p, in.n, out->p, out->cap, &used, &out->n);
     libdeflate_free_decompressor(d);
-    if (rc == LIBDEFLATE_INSUFFICIENT_SPACE)
-        BKT_FAIL(err, BKT_ERANGE, "deflate: more than the %zu bytes expected", out->cap);
-    if (rc != LIBDEFLATE_SUCCESS)
-        BKT_FAIL(err, BKT_EFORMAT, "deflate: corrupt zlib stream of %zu bytes", in.n);
+    BKT_FAIL_IF(err, rc == LIBDEFLATE_INSUFFICIENT_SPACE, BKT_ERANGE,
+                "deflate: more than the %zu bytes expected", out->cap);
+    BKT_FAIL_IF(err, rc != LIBDEFLATE_SUCCESS, BKT_EFORMAT, "deflate: corrupt zlib stream of %zu bytes",
+                in.n);
     return BKT_OK;
 }
 
@@ -61,8 +60,7 @@ int bkt_deflate_decode(const struct bkt_filter *f, struct bkt_span in, struct bk
             made += n_out - z.avail_out;
     } while (rc == Z_OK);
     inflateEnd(&z);
-    if (rc != Z_STREAM_END)
-        BKT_FAIL(err, BKT_EFORMAT, "deflate: corrupt zlib stream of %zu bytes", in.n);
+    BKT_FAIL_IF(err, rc != Z_STREAM_END, BKT_EFORMAT, "deflate: corrupt zlib stream of %zu bytes", in.n);
     out->n = made;
     return BKT_OK;
 }
@@ -85,8 +83,7 @@ int bkt_deflate_grow(struct bkt_span in, size_t max, struct bkt_buf *out, struct
         }
         if (cap == max && rc == BKT_ERANGE)
             return BKT_EFORMAT;
-        if (rc != BKT_ERANGE)
-            BKT_FAIL(err, rc, "deflate: corrupt zlib stream of %zu bytes", in.n);
+        BKT_FAIL_IF(err, rc != BKT_ERANGE, rc, "deflate: corrupt zlib stream of %zu bytes", in.n);
         size_t more = cap < max / 4 ? 4 * cap + 64 : max;
         cap         = more < max ? more : max;
     }
@@ -108,15 +105,13 @@ static int encode(struct bkt_span in, int level, struct bkt_buf *out, struct bkt
 {
     /* not all versions of libdeflate have a level for "stored"; its levels 1 to 9 compress about as zlib's */
     struct libdeflate_compressor *c = libdeflate_alloc_compressor(level < 0 ? 6 : level);
-    if (!c)
-        BKT_NOMEM(err);
+    BKT_NEED(err, c);
     size_t         room = libdeflate_zlib_compress_bound(c, in.n), n = 0;
     unsigned char *to   = bkt_scratch_take(room);
     if (to)
         n = libdeflate_zlib_compress(c, in.p, in.n, to, room);
     libdeflate_free_compressor(c);
-    if (!to)
-        BKT_NOMEM(err);
+    BKT_NEED(err, to);
     return shrink(to, n, out, err);
 }
 
@@ -126,8 +121,7 @@ static int encode(struct bkt_span in, int level, struct bkt_buf *out, struct bkt
 {
     uLongf         room = compressBound(in.n);
     unsigned char *to   = bkt_scratch_take(room);
-    if (!to)
-        BKT_NOMEM(err);
+    BKT_NEED(err, to);
     int rc = compress2(to, &room, in.p, in.n, level);
     if (rc == Z_OK)
         return shrink(to, room, out, err);

@@ -41,16 +41,15 @@ uint32_t bkt_fletcher32_sum(const void *data, size_t n)
 
 int bkt_fletcher32_check(struct bkt_span in, struct bkt_err *err)
 {
-    if (in.n < 4)
-        BKT_FAIL(err, BKT_EFORMAT, "fletcher32: %zu bytes are too short for the checksum", in.n);
+    BKT_FAIL_IF(err, in.n < 4, BKT_EFORMAT, "fletcher32: %zu bytes are too short for the checksum", in.n);
     uint32_t want = (uint32_t)bkt_get_le(in.p + in.n - 4, 4);
     uint32_t got  = bkt_fletcher32_sum(in.p, in.n - 4);
     /* HDF5 before 1.6.3 stored the bytes of each half exchanged on little-endian machines; HDF5 still accepts
      * that. */
     uint32_t old = (got & 0x00FF00FFu) << 8 | (got >> 8 & 0x00FF00FFu);
-    if (want != got && want != old)
-        BKT_FAIL(err, BKT_EFORMAT, "fletcher32: checksum is %08x, stored %08x: the data are corrupt",
-                 (unsigned)got, (unsigned)want);
+    BKT_FAIL_IF(err, want != got && want != old, BKT_EFORMAT,
+                "fletcher32: checksum is %08x, stored %08x: the data are corrupt", (unsigned)got,
+                (unsigned)want);
     return BKT_OK;
 }
 
@@ -59,8 +58,8 @@ int bkt_fletcher32_decode(const struct bkt_filter *f, struct bkt_span in, struct
 {
     (void)f;
     BKT_PASS(bkt_fletcher32_check(in, err));
-    if (in.n - 4 > out->cap)
-        BKT_FAIL(err, BKT_ERANGE, "fletcher32: %zu bytes, expected %zu", in.n - 4, out->cap);
+    BKT_FAIL_IF(err, in.n - 4 > out->cap, BKT_ERANGE, "fletcher32: %zu bytes, expected %zu", in.n - 4,
+                out->cap);
     memcpy(out->p, in.p, in.n - 4);
     out->n = in.n - 4;
     return BKT_OK;
@@ -72,8 +71,7 @@ int bkt_fletcher32_encode(const struct bkt_filter *f, struct bkt_span in, struct
     unsigned char sum[4];
     (void)f;
     bkt_put_le(sum, 4, bkt_fletcher32_sum(in.p, in.n));
-    if (bkt_buf_reserve(out, in.n + sizeof sum) < 0 || bkt_buf_add(out, in.p, in.n) < 0 ||
-        bkt_buf_add(out, sum, sizeof sum) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_buf_reserve(out, in.n + sizeof sum) >= 0 && bkt_buf_add(out, in.p, in.n) >= 0 &&
+                      bkt_buf_add(out, sum, sizeof sum) >= 0);
     return BKT_OK;
 }

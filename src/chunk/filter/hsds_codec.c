@@ -121,10 +121,10 @@ static int decode_compressed(const struct bkt_hsds_codec *c, struct bkt_span s, 
     }
     if (bits && is_bitshuffled(s, n_dst))
         return decode_bitshuffle(c, s, dst, n_dst, err);
-    if (!is_raw(s, n_dst))
-        BKT_FAIL(err, BKT_EFORMAT, "chunk object of %zu bytes is neither a blosc frame%s nor the plain %zu "
-                 "bytes", s.n,
-                 c->zlib ? " nor a zlib stream" : "", n_dst);
+    BKT_FAIL_IF(err, !is_raw(s, n_dst), BKT_EFORMAT,
+                "chunk object of %zu bytes is neither a blosc frame%s nor the plain %zu "
+                "bytes",
+                s.n, c->zlib ? " nor a zlib stream" : "", n_dst);
     return copy_raw(s, dst, n_dst, err);
 }
 
@@ -146,16 +146,16 @@ int bkt_hsds_decode_var(const struct bkt_hsds_codec *c, const void *in, size_t n
     struct bkt_blosc_head h;
     bkt_buf_clear(out);
     if (c->compressed && bkt_blosc_head(s, &h)) {
-        if (h.n_bytes > c->max_out)
-            BKT_FAIL(err, BKT_EFORMAT, "chunk of %zu bytes is over the limit of %zu", h.n_bytes, c->max_out);
+        BKT_FAIL_IF(err, h.n_bytes > c->max_out, BKT_EFORMAT, "chunk of %zu bytes is over the limit of %zu",
+                    h.n_bytes, c->max_out);
         BKT_PASS_MEM(err, bkt_buf_resize(out, h.n_bytes));
         struct bkt_room room = {out->ptr, h.n_bytes, 0};
         return exact(bkt_blosc_decode(&no_params, s, &room, err), &room, h.n_bytes, err);
     }
     if (c->compressed && c->zlib && is_zlib(s))
         return bkt_deflate_grow(s, c->max_out, out, err);
-    if (n_in > c->max_out)
-        BKT_FAIL(err, BKT_EFORMAT, "chunk of %zu bytes is over the limit of %zu", n_in, c->max_out);
+    BKT_FAIL_IF(err, n_in > c->max_out, BKT_EFORMAT, "chunk of %zu bytes is over the limit of %zu", n_in,
+                c->max_out);
     BKT_PASS_MEM(err, bkt_buf_add(out, in, n_in));
     return BKT_OK;
 }

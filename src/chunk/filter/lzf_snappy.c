@@ -36,10 +36,9 @@ int bkt_lzf_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_ro
             distance = ((size_t)(c & 31) << 8) + (size_t)bkt_rd_le(&rd, 1) + 1;
             n += 2;
         }
-        if (!rd.ok || distance > at)
-            BKT_FAIL(err, BKT_EFORMAT, "lzf: corrupt stream at byte %zu of %zu", (size_t)(rd.p - in.p), in.n);
-        if (n > out->cap - at)
-            BKT_FAIL(err, BKT_ERANGE, "lzf: more than the %zu bytes expected", out->cap);
+        BKT_FAIL_IF(err, !rd.ok || distance > at, BKT_EFORMAT, "lzf: corrupt stream at byte %zu of %zu",
+                    (size_t)(rd.p - in.p), in.n);
+        BKT_FAIL_IF(err, n > out->cap - at, BKT_ERANGE, "lzf: more than the %zu bytes expected", out->cap);
         if (lit)
             memcpy(out->p + at, lit, n);
         else
@@ -91,16 +90,14 @@ int bkt_snappy_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt
     (void)f;
     struct bkt_rd rd = bkt_rd_of(in.p, in.n);
     uint64_t      total;
-    if (!varint(&rd, &total))
-        BKT_FAIL(err, BKT_EFORMAT, "snappy: no size at the beginning");
-    if (total > out->cap)
-        BKT_FAIL(err, BKT_ERANGE, "snappy: %llu bytes, expected %zu", (unsigned long long)total, out->cap);
+    BKT_FAIL_IF(err, !varint(&rd, &total), BKT_EFORMAT, "snappy: no size at the beginning");
+    BKT_FAIL_IF(err, total > out->cap, BKT_ERANGE, "snappy: %llu bytes, expected %zu",
+                (unsigned long long)total, out->cap);
     for (size_t at = 0; at < total;) {
         size_t      distance, n = element(&rd, &distance);
         const void *lit = rd.ok && !distance ? bkt_rd_take(&rd, n) : NULL;
-        if (!rd.ok || distance > at || n > total - at)
-            BKT_FAIL(err, BKT_EFORMAT, "snappy: corrupt stream at byte %zu of %zu", (size_t)(rd.p - in.p),
-                     in.n);
+        BKT_FAIL_IF(err, !rd.ok || distance > at || n > total - at, BKT_EFORMAT,
+                    "snappy: corrupt stream at byte %zu of %zu", (size_t)(rd.p - in.p), in.n);
         for (size_t i = 0; !lit && i < n; i++) /* overlapping copies repeat */
             out->p[at + i] = out->p[at + i - distance];
         if (lit)
@@ -161,10 +158,8 @@ static bool next_match(struct search *s, size_t *place, size_t *distance, size_t
 static int search_init(struct search *s, struct bkt_span in, size_t window, struct bkt_err *err)
 {
     *s = (struct search){.p = in.p, .n = in.n, .window = window};
-    if (in.n >= UINT32_MAX)
-        BKT_FAIL(err, BKT_ERANGE, "%zu bytes are too many", in.n);
-    if (!(s->last = calloc((size_t)1 << HASH_BITS, sizeof *s->last)))
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, in.n >= UINT32_MAX, BKT_ERANGE, "%zu bytes are too many", in.n);
+    BKT_NEED(err, (s->last = calloc((size_t)1 << HASH_BITS, sizeof *s->last)));
     return BKT_OK;
 }
 
@@ -208,13 +203,11 @@ int bkt_lzf_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_bu
     (void)f;
     BKT_PASS(search_init(&s, in, 8192, err));
     while (next_match(&s, &place, &distance, &len)) {
-        if (lzf_literals(in.p + done, place - done, out) < 0 || lzf_copy(distance, len, out) < 0)
-            BKT_NOMEM(err);
+        BKT_NEED(err, lzf_literals(in.p + done, place - done, out) >= 0 && lzf_copy(distance, len, out) >= 0);
         done = place + len;
     }
     BKT_PASS_MEM(err, lzf_literals(in.p + done, in.n - done, out));
-    if (out->len - at >= in.n)
-        BKT_FAIL(err, BKT_ERANGE, "lzf: %zu bytes can't be made shorter", in.n);
+    BKT_FAIL_IF(err, out->len - at >= in.n, BKT_ERANGE, "lzf: %zu bytes can't be made shorter", in.n);
     return BKT_OK;
 }
 
@@ -265,8 +258,8 @@ int bkt_snappy_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt
         size[n++] = (unsigned char)((v & 127) | (v > 127 ? 128 : 0));
     BKT_PASS_MEM(err, bkt_buf_add(out, size, n));
     while (next_match(&s, &place, &distance, &len)) {
-        if (snappy_literals(in.p + done, place - done, out) < 0 || snappy_copy(distance, len, out) < 0)
-            BKT_NOMEM(err);
+        BKT_NEED(err, snappy_literals(in.p + done, place - done, out) >= 0 &&
+                          snappy_copy(distance, len, out) >= 0);
         done = place + len;
     }
     BKT_PASS_MEM(err, snappy_literals(in.p + done, in.n - done, out));

@@ -175,15 +175,17 @@ int bkt_nbit_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_r
 {
     size_t   size;
     uint64_t bits, all_bits, all_bytes;
-    if (!nbit_shape(f, &size, &bits))
-        BKT_FAIL(err, BKT_EFORMAT, "nbit: impossible client data (%zu values)", f->n_cd);
-    if (!bkt_mul_u64(f->cd[CD_ELEMS], size, &all_bytes) || !bkt_mul_u64(f->cd[CD_ELEMS], bits, &all_bits))
-        BKT_FAIL(err, BKT_EFORMAT, "nbit: %u elements of %zu bytes", f->cd[CD_ELEMS], size);
-    if (all_bytes > out->cap)
-        BKT_FAIL(err, BKT_ERANGE, "nbit: %llu bytes, expected %zu", (unsigned long long)all_bytes, out->cap);
-    if (bkt_ceil_div(all_bits, 8) > in.n)
-        BKT_FAIL(err, BKT_EFORMAT, "nbit: %zu bytes are too short for %u elements of %llu bits", in.n,
-                 f->cd[CD_ELEMS], (unsigned long long)bits);
+    BKT_FAIL_IF(err, !nbit_shape(f, &size, &bits), BKT_EFORMAT, "nbit: impossible client data (%zu values)",
+                f->n_cd);
+    BKT_FAIL_IF(err,
+                !bkt_mul_u64(f->cd[CD_ELEMS], size, &all_bytes) ||
+                    !bkt_mul_u64(f->cd[CD_ELEMS], bits, &all_bits),
+                BKT_EFORMAT, "nbit: %u elements of %zu bytes", f->cd[CD_ELEMS], size);
+    BKT_FAIL_IF(err, all_bytes > out->cap, BKT_ERANGE, "nbit: %llu bytes, expected %zu",
+                (unsigned long long)all_bytes, out->cap);
+    BKT_FAIL_IF(err, bkt_ceil_div(all_bits, 8) > in.n, BKT_EFORMAT,
+                "nbit: %zu bytes are too short for %u elements of %llu bits", in.n, f->cd[CD_ELEMS],
+                (unsigned long long)bits);
 
     struct coder c = {.from = {in.p, in.n, 0}};
     memset(out->p, 0, (size_t)all_bytes);
@@ -198,9 +200,10 @@ int bkt_nbit_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_b
     size_t      size;
     uint64_t    bits, all;
     struct coder c = {.to = {NULL, 0}};
-    if (!nbit_shape(f, &size, &bits) || !bkt_mul_u64(f->cd[2], bits, &all) || in.n / size != f->cd[2] ||
-        in.n % size)
-        BKT_FAIL(err, BKT_ERANGE, "nbit: impossible client data (%zu values) for %zu bytes", f->n_cd, in.n);
+    BKT_FAIL_IF(err,
+                !nbit_shape(f, &size, &bits) || !bkt_mul_u64(f->cd[2], bits, &all) ||
+                    in.n / size != f->cd[2] || in.n % size,
+                BKT_ERANGE, "nbit: impossible client data (%zu values) for %zu bytes", f->n_cd, in.n);
     if (!(c.to.p = bkt_buf_room(out, (size_t)(all / 8 + 1)))) /* the spare byte at the end is HDF5's */
         BKT_NOMEM(err);
     memset(c.to.p, 0, (size_t)(all / 8 + 1));

@@ -120,8 +120,7 @@ int bkt_filter_decode(const struct bkt_filter *f, const void *in, size_t n_in, v
 {
     const struct row *row = find(f->id);
     struct bkt_room   out = {dst, room, 0};
-    if (!row)
-        BKT_FAIL(err, BKT_EUNSUP, "filter %d has no decoder in this build", f->id);
+    BKT_FAIL_IF(err, !row, BKT_EUNSUP, "filter %d has no decoder in this build", f->id);
     BKT_PASS(row->decode(f, (struct bkt_span){in, n_in}, &out, err));
     *n = out.n;
     return BKT_OK;
@@ -145,14 +144,12 @@ void bkt_pipeline_fini(struct bkt_pipeline *p)
 int bkt_pipeline_add(struct bkt_pipeline *p, int id, unsigned flags, const unsigned *cd, size_t n_cd,
                      const char *name, struct bkt_err *err)
 {
-    if (p->n == BKT_PIPELINE_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "more than %d filters", BKT_PIPELINE_MAX);
+    BKT_FAIL_IF(err, p->n == BKT_PIPELINE_MAX, BKT_EFORMAT, "more than %d filters", BKT_PIPELINE_MAX);
     struct bkt_filter *f = &p->f[p->n];
     *f = (struct bkt_filter){.id = id, .flags = flags, .n_cd = n_cd, .elem_size = p->elem_size};
     if (n_cd) {
         f->cd = calloc(n_cd, sizeof *cd);
-        if (!f->cd)
-            BKT_NOMEM(err);
+        BKT_NEED(err, f->cd);
         memcpy(f->cd, cd, n_cd * sizeof *cd);
     }
     if (!name)
@@ -174,8 +171,7 @@ static int filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_sp
 {
     size_t size = in.n;
     *out        = malloc(in.n ? in.n : 1);
-    if (!*out)
-        BKT_NOMEM(err);
+    BKT_NEED(err, *out);
     if (in.n)
         memcpy(*out, in.p, in.n);
     *n = f->fn(flags, f->n_cd, f->cd, in.n, &size, out);
@@ -194,11 +190,10 @@ static int plugin_decode(const struct bkt_filter *f, struct bkt_span in, struct 
         out->n = n;
     }
     free(buf);
-    if (n == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "filter %d (%s): its plugin could not decode %zu bytes", f->id, f->name,
-                 in.n);
-    if (!fits)
-        BKT_FAIL(err, BKT_ERANGE, "filter %d (%s): %zu bytes, expected %zu", f->id, f->name, n, out->cap);
+    BKT_FAIL_IF(err, n == 0, BKT_EFORMAT, "filter %d (%s): its plugin could not decode %zu bytes", f->id,
+                f->name, in.n);
+    BKT_FAIL_IF(err, !fits, BKT_ERANGE, "filter %d (%s): %zu bytes, expected %zu", f->id, f->name, n,
+                out->cap);
     return BKT_OK;
 }
 
@@ -226,11 +221,10 @@ struct decoding {
 static int add_stage(struct decoding *r, const struct bkt_filter *f, struct bkt_err *err)
 {
     const struct row *row = find(f->id);
-    if (!row && !f->fn)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "filter %d (%s) has no decoder here: install HDF5's plugin for it and add its folder to "
-                 "HDF5_PLUGIN_PATH, or have the program register it (H5Zregister)",
-                 f->id, f->name);
+    BKT_FAIL_IF(err, !row && !f->fn, BKT_EUNSUP,
+                "filter %d (%s) has no decoder here: install HDF5's plugin for it and add its folder to "
+                "HDF5_PLUGIN_PATH, or have the program register it (H5Zregister)",
+                f->id, f->name);
     if (is_noop(row, f))
         return BKT_OK;
     struct stage *s = &r->s[r->n++];
@@ -255,8 +249,7 @@ static int decode_into(const struct decoding *r, const struct stage *s, struct b
                        struct bkt_err *err)
 {
     int rc = s->decode(s->f, r->now, out, err);
-    if (rc < 0 && rc != BKT_ERANGE)
-        BKT_FAIL(err, rc, "filter %s of the chunk", s->f->name);
+    BKT_FAIL_IF(err, rc < 0 && rc != BKT_ERANGE, rc, "filter %s of the chunk", s->f->name);
     return rc;
 }
 
@@ -264,8 +257,7 @@ static int decode_into(const struct decoding *r, const struct stage *s, struct b
 static int to_memory(struct decoding *r, const struct stage *s, size_t cap, struct bkt_err *err)
 {
     struct bkt_room out = {bkt_scratch_take(cap ? cap : 1), cap, 0};
-    if (!out.p)
-        BKT_NOMEM(err);
+    BKT_NEED(err, out.p);
     int rc = decode_into(r, s, &out, err);
     if (rc < 0) {
         bkt_scratch_give(out.p);
@@ -301,8 +293,8 @@ static int decode_stage(struct decoding *r, const struct stage *s, unsigned char
             BKT_PASS(to_memory(r, s, s->want + (r->checksum ? 0 : 4), err));
         trim_checksum(r, &r->now, s->want);
     }
-    if (s->want && r->now.n != s->want)
-        BKT_FAIL(err, BKT_EFORMAT, "filter %s: %zu bytes instead of %zu", s->f->name, r->now.n, s->want);
+    BKT_FAIL_IF(err, s->want && r->now.n != s->want, BKT_EFORMAT, "filter %s: %zu bytes instead of %zu",
+                s->f->name, r->now.n, s->want);
     return BKT_OK;
 }
 
@@ -331,8 +323,7 @@ static int run_pipeline(const struct bkt_pipeline *p, uint32_t mask, const void 
     for (unsigned i = 0; i < p->n; i++)
         if (!(mask >> i & 1))
             BKT_PASS(add_stage(&r, &p->f[i], err));
-    if (r.n && n_in == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "the stored chunk is empty");
+    BKT_FAIL_IF(err, r.n && n_in == 0, BKT_EFORMAT, "the stored chunk is empty");
 
     r.last = planes && r.n > 1 && ends_in_planes(&r, n_dst);
     if (planes)
@@ -340,8 +331,7 @@ static int run_pipeline(const struct bkt_pipeline *p, uint32_t mask, const void 
     trim_checksum(&r, &r.now, r.stored);
     for (unsigned i = r.n; i-- > r.last;)
         BKT_PASS(decode_stage(&r, &r.s[i], dst, n_dst, err));
-    if (r.now.n != n_dst)
-        BKT_FAIL(err, BKT_EFORMAT, "the chunk has %zu bytes instead of %zu", r.now.n, n_dst);
+    BKT_FAIL_IF(err, r.now.n != n_dst, BKT_EFORMAT, "the chunk has %zu bytes instead of %zu", r.now.n, n_dst);
     if (n_dst && r.now.p != dst)
         memcpy(dst, r.now.p, n_dst);
     return BKT_OK;

@@ -44,8 +44,8 @@ bool bkt_scaleoffset_is_noop(const struct bkt_filter *f)
 
 static int params(const struct bkt_filter *f, struct so *s, struct bkt_err *err)
 {
-    if (f->n_cd < CD_COUNT)
-        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: %zu client data values instead of 20", f->n_cd);
+    BKT_FAIL_IF(err, f->n_cd < CD_COUNT, BKT_EFORMAT, "scaleoffset: %zu client data values instead of 20",
+                f->n_cd);
     const unsigned *cd = f->cd;
     *s = (struct so){
         .size     = cd[CD_SIZE],
@@ -57,33 +57,30 @@ static int params(const struct bkt_filter *f, struct so *s, struct bkt_err *err)
         .factor   = (int)cd[CD_FACTOR],
         .fill     = cd[CD_FILL] | (uint64_t)cd[CD_FILL + 1] << 32,
     };
-    if (s->is_float && cd[CD_SCALE] == SCALE_EXPONENT)
-        BKT_FAIL(err, BKT_EUNSUP, "scaleoffset: exponent scaling, which no HDF5 release implements");
-    if (cd[CD_CLASS] > CLASS_FLOAT || cd[CD_ORDER] > 1 ||
-        cd[CD_SCALE] != (s->is_float ? SCALE_DECIMAL : SCALE_INT))
-        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: impossible client data: class %u, order %u, scale type %u",
-                 cd[CD_CLASS], cd[CD_ORDER], cd[CD_SCALE]);
+    BKT_FAIL_IF(err, s->is_float && cd[CD_SCALE] == SCALE_EXPONENT, BKT_EUNSUP,
+                "scaleoffset: exponent scaling, which no HDF5 release implements");
+    BKT_FAIL_IF(err,
+                cd[CD_CLASS] > CLASS_FLOAT || cd[CD_ORDER] > 1 ||
+                    cd[CD_SCALE] != (s->is_float ? SCALE_DECIMAL : SCALE_INT),
+                BKT_EFORMAT, "scaleoffset: impossible client data: class %u, order %u, scale type %u",
+                cd[CD_CLASS], cd[CD_ORDER], cd[CD_SCALE]);
     bool size_ok = s->size == 4 || s->size == 8 || (!s->is_float && (s->size == 1 || s->size == 2));
-    if (!size_ok)
-        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: number of %u bytes", s->size);
+    BKT_FAIL_IF(err, !size_ok, BKT_EFORMAT, "scaleoffset: number of %u bytes", s->size);
     return BKT_OK;
 }
 
 static int header(struct so *s, struct bkt_span in, struct bkt_err *err)
 {
-    if (in.n < HEAD)
-        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: %zu bytes are too short for the header", in.n);
+    BKT_FAIL_IF(err, in.n < HEAD, BKT_EFORMAT, "scaleoffset: %zu bytes are too short for the header", in.n);
     uint64_t bits = bkt_get_le(in.p, 4);
     unsigned n_min = in.p[4] < 8 ? in.p[4] : 8;
     s->min        = bkt_get_le(in.p + 5, n_min);
-    if (bits > 8 * s->size)
-        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: %llu bits for a number of %u bytes",
-                 (unsigned long long)bits, s->size);
+    BKT_FAIL_IF(err, bits > 8 * s->size, BKT_EFORMAT, "scaleoffset: %llu bits for a number of %u bytes",
+                (unsigned long long)bits, s->size);
     s->bits = (unsigned)bits;
     /* n and size are 32-bit, so this cannot overflow */
-    if (bkt_ceil_div((uint64_t)s->n * s->bits, 8) > in.n - HEAD)
-        BKT_FAIL(err, BKT_EFORMAT, "scaleoffset: %zu bytes are too short for %u numbers of %u bits", in.n,
-                 s->n, s->bits);
+    BKT_FAIL_IF(err, bkt_ceil_div((uint64_t)s->n * s->bits, 8) > in.n - HEAD, BKT_EFORMAT,
+                "scaleoffset: %zu bytes are too short for %u numbers of %u bits", in.n, s->n, s->bits);
     return BKT_OK;
 }
 
@@ -256,9 +253,8 @@ int bkt_scaleoffset_decode(const struct bkt_filter *f, struct bkt_span in, struc
     BKT_PASS(params(f, &s, err));
     BKT_PASS(header(&s, in, err));
     uint64_t total = (uint64_t)s.n * s.size;
-    if (total > out->cap)
-        BKT_FAIL(err, BKT_ERANGE, "scaleoffset: %llu bytes, expected %zu", (unsigned long long)total,
-                 out->cap);
+    BKT_FAIL_IF(err, total > out->cap, BKT_ERANGE, "scaleoffset: %llu bytes, expected %zu",
+                (unsigned long long)total, out->cap);
     struct bkt_bits b = {in.p + HEAD, in.n - HEAD, 0};
     if (s.bits == 8 * s.size) { /* unchanged numbers, in the byte order of a little-endian writer */
         for (unsigned i = 0; i < s.n; i++)
@@ -283,8 +279,8 @@ int bkt_scaleoffset_encode(const struct bkt_filter *f, struct bkt_span in, struc
     double         dmin = 0;
     if (params(f, &s, err) < 0)
         return BKT_ERANGE;
-    if ((uint64_t)s.n * s.size != in.n || (!s.is_float && s.factor > (int)(8 * s.size)))
-        BKT_FAIL(err, BKT_ERANGE, "scaleoffset: client data that don't fit a chunk of %zu bytes", in.n);
+    BKT_FAIL_IF(err, (uint64_t)s.n * s.size != in.n || (!s.is_float && s.factor > (int)(8 * s.size)),
+                BKT_ERANGE, "scaleoffset: client data that don't fit a chunk of %zu bytes", in.n);
     s.p = in.p;
     if (!s.is_float)
         plan_ints(&s, s.factor > 0 ? (unsigned)s.factor : 0);
@@ -299,8 +295,7 @@ int bkt_scaleoffset_encode(const struct bkt_filter *f, struct bkt_span in, struc
         s.bits = 8 * s.size;
     }
     size_t n = s.full ? in.n : (size_t)((uint64_t)s.n * s.bits / 8) + 1;
-    if (!(p = bkt_buf_room(out, HEAD + n)))
-        BKT_NOMEM(err);
+    BKT_NEED(err, (p = bkt_buf_room(out, HEAD + n)));
     memset(p, 0, HEAD + n);
     bkt_put_le(p, 4, s.bits);
     p[4] = 8;

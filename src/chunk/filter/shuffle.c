@@ -287,8 +287,7 @@ int bkt_shuffle_decode(const struct bkt_filter *f, struct bkt_span in, struct bk
                        struct bkt_err *err)
 {
     size_t es = f->n_cd && f->cd[0] ? f->cd[0] : f->elem_size;
-    if (in.n > out->cap)
-        BKT_FAIL(err, BKT_ERANGE, "shuffle: %zu bytes, expected %zu", in.n, out->cap);
+    BKT_FAIL_IF(err, in.n > out->cap, BKT_ERANGE, "shuffle: %zu bytes, expected %zu", in.n, out->cap);
     bkt_unshuffle(in.p, out->p, in.n, es);
     out->n = in.n;
     return BKT_OK;

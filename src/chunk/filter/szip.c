@@ -23,17 +23,17 @@ struct szip {
 
 static int params(const struct bkt_filter *f, struct szip *z, struct bkt_err *err)
 {
-    if (f->n_cd < CD_COUNT)
-        BKT_FAIL(err, BKT_EFORMAT, "szip: %zu client data values instead of 4", f->n_cd);
+    BKT_FAIL_IF(err, f->n_cd < CD_COUNT, BKT_EFORMAT, "szip: %zu client data values instead of 4", f->n_cd);
     z->mask  = f->cd[CD_MASK];
     z->block = f->cd[CD_BLOCK];
     z->bits  = f->cd[CD_BITS];
     z->line  = f->cd[CD_LINE];
     /* libsz's limits: 32 pixels per block, 128 blocks per scanline */
-    if (z->block < 2 || z->block > 32 || z->block % 2 || z->line < z->block || z->line > 32 * 128 ||
-        z->bits == 0 || (z->bits > 32 && z->bits != 64))
-        BKT_FAIL(err, BKT_EFORMAT, "szip: impossible client data: block %u, bits %u, scanline %u", z->block,
-                 z->bits, z->line);
+    BKT_FAIL_IF(err,
+                z->block < 2 || z->block > 32 || z->block % 2 || z->line < z->block || z->line > 32 * 128 ||
+                    z->bits == 0 || (z->bits > 32 && z->bits != 64),
+                BKT_EFORMAT, "szip: impossible client data: block %u, bits %u, scanline %u", z->block,
+                z->bits, z->line);
     z->planes     = z->bits == 32 || z->bits == 64;
     z->unit       = z->planes || z->bits <= 8 ? 1 : z->bits <= 16 ? 2 : 4;
     z->line_coded = (z->line + z->block - 1) / z->block * z->block;
@@ -62,9 +62,9 @@ static int szip_decode(const struct szip *z, struct bkt_span in, unsigned char *
     int rc = aec_buffer_decode(&s);
     if (rc == AEC_MEM_ERROR)
         BKT_NOMEM(err);
-    if (rc != AEC_OK || s.total_out != n_out)
-        BKT_FAIL(err, BKT_EFORMAT, "szip: corrupt stream of %zu bytes (code %d, %zu of %zu bytes decoded)",
-                 in.n, rc, s.total_out, n_out);
+    BKT_FAIL_IF(err, rc != AEC_OK || s.total_out != n_out, BKT_EFORMAT,
+                "szip: corrupt stream of %zu bytes (code %d, %zu of %zu bytes decoded)", in.n, rc,
+                s.total_out, n_out);
     return BKT_OK;
 }
 
@@ -81,13 +81,11 @@ int bkt_szip_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_r
 {
     struct szip z = {0};
     BKT_PASS(params(f, &z, err));
-    if (in.n < 4)
-        BKT_FAIL(err, BKT_EFORMAT, "szip: %zu bytes are too short for the size", in.n);
+    BKT_FAIL_IF(err, in.n < 4, BKT_EFORMAT, "szip: %zu bytes are too short for the size", in.n);
     z.n = (size_t)bkt_get_le(in.p, 4);
-    if (z.n > out->cap)
-        BKT_FAIL(err, BKT_ERANGE, "szip: %zu bytes, expected %zu", z.n, out->cap);
-    if (z.n % (z.planes ? z.bits / 8 : z.unit))
-        BKT_FAIL(err, BKT_EFORMAT, "szip: %zu bytes are not a whole number of %u-bit pixels", z.n, z.bits);
+    BKT_FAIL_IF(err, z.n > out->cap, BKT_ERANGE, "szip: %zu bytes, expected %zu", z.n, out->cap);
+    BKT_FAIL_IF(err, z.n % (z.planes ? z.bits / 8 : z.unit), BKT_EFORMAT,
+                "szip: %zu bytes are not a whole number of %u-bit pixels", z.n, z.bits);
     out->n = z.n;
     if (z.n == 0)
         return BKT_OK;
@@ -99,8 +97,7 @@ int bkt_szip_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_r
     if (!padded && !z.planes)
         return szip_decode(&z, body, out->p, z.n, err);
     BKT_CLEANUP(bkt_freep) unsigned char *tmp = malloc(n_coded);
-    if (!tmp)
-        BKT_NOMEM(err);
+    BKT_NEED(err, tmp);
     BKT_PASS(szip_decode(&z, body, tmp, n_coded, err));
     remove_padding(&z, tmp, n_lines);
     if (z.planes)
@@ -141,11 +138,10 @@ static int szip_encode(const struct szip *z, struct bkt_span in, struct bkt_buf 
     size_t at = out->len;
     unsigned char *p = bkt_buf_room(out, limit + 1);
     struct aec_stream s = stream_of(z, in, p, limit);
-    if (!p)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p);
     int rc = aec_buffer_encode(&s);
-    if (rc != AEC_OK || s.avail_in)
-        BKT_FAIL(err, BKT_ERANGE, "szip: %zu bytes can't be made shorter (code %d)", in.n, rc);
+    BKT_FAIL_IF(err, rc != AEC_OK || s.avail_in, BKT_ERANGE,
+                "szip: %zu bytes can't be made shorter (code %d)", in.n, rc);
     bkt_buf_cut(out, at + s.total_out);
     return BKT_OK;
 }
@@ -159,21 +155,18 @@ int bkt_szip_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_b
     size_t line = z.line * z.unit, coded = z.line_coded * z.unit, n = in.n;
     unsigned bits = z.planes ? 8 : z.bits;
     unsigned char *head = bkt_buf_room(out, 4);
-    if (!head)
-        BKT_NOMEM(err);
+    BKT_NEED(err, head);
     bkt_put_le(head, 4, in.n);
-    if (!in.n || in.n % (z.planes ? z.bits / 8 : z.unit))
-        BKT_FAIL(err, BKT_ERANGE, "szip: %zu bytes are not a whole number of %u-bit pixels", in.n, z.bits);
+    BKT_FAIL_IF(err, !in.n || in.n % (z.planes ? z.bits / 8 : z.unit), BKT_ERANGE,
+                "szip: %zu bytes are not a whole number of %u-bit pixels", in.n, z.bits);
     if (z.planes) {
-        if (!(planes = malloc(in.n)))
-            BKT_NOMEM(err);
+        BKT_NEED(err, (planes = malloc(in.n)));
         bkt_shuffle(in.p, planes, in.n, z.bits / 8);
         in.p = planes;
     }
     if (line != coded || in.n % line || bits < 8 * z.unit) {
         size_t n_lines = (size_t)bkt_ceil_div(in.n, line);
-        if (!(lines = malloc(n_lines * coded)))
-            BKT_NOMEM(err);
+        BKT_NEED(err, (lines = malloc(n_lines * coded)));
         fill_lines(lines, in, line, coded, z.unit, z.mask & OPT_NN);
         in = (struct bkt_span){lines, n_lines * coded};
         clear_spare(lines, in.n, (unsigned)z.unit, bits, z.mask & OPT_MSB);

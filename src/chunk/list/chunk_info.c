@@ -39,8 +39,7 @@ static int check_coord(const struct bkt_dsetio *io, const uint64_t *coord, struc
     bool ok = grid_of(io, grid);
     for (unsigned d = 0; ok && d < io->rank; d++)
         ok = coord[d] < grid[d];
-    if (!ok)
-        BKT_FAIL(err, BKT_EINVAL, "%s is outside the extent", bkt_chunk_label(io, coord).text);
+    BKT_FAIL_IF(err, !ok, BKT_EINVAL, "%s is outside the extent", bkt_chunk_label(io, coord).text);
     return BKT_OK;
 }
 
@@ -127,8 +126,7 @@ int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_
         return head ? BKT_OK : bkt_chunk_object_as_hdf5(io, out, filter_mask, err);
     }
     BKT_PASS(locate_one(io, coord, &loc, err));
-    if (!loc.file)
-        BKT_FAIL(err, BKT_ENOENT, "%s is not allocated", bkt_chunk_label(io, coord).text);
+    BKT_FAIL_IF(err, !loc.file, BKT_ENOENT, "%s is not allocated", bkt_chunk_label(io, coord).text);
     *filter_mask = loc.mask;
     BKT_TRY(err, bkt_store_get(loc.file->store, loc.file->key, loc.off, loc.size, out, err), "%s",
             bkt_chunk_label(io, coord).text);
@@ -205,8 +203,7 @@ static int head_some(struct listing *l, uint64_t *at, uint64_t first, size_t n, 
 {
     BKT_CLEANUP(bkt_freep) uint64_t *coords = malloc(n * bkt_max_u64(l->io->rank, 1) * sizeof *coords);
     BKT_CLEANUP(bkt_freep) struct bkt_chunk_info *infos  = calloc(n, sizeof *infos);
-    if (!coords || !infos)
-        BKT_NOMEM(err);
+    BKT_NEED(err, coords && infos);
     for (size_t i = 0; i < n; i++) {
         memcpy(coords + i * l->io->rank, at, l->io->rank * sizeof *at);
         infos[i].exists = true;
@@ -223,10 +220,10 @@ static int head_some(struct listing *l, uint64_t *at, uint64_t first, size_t n, 
 static int head_chunks(struct listing *l, struct bkt_err *err)
 {
     uint64_t at[BKT_MAX_RANK] = {0}, n = 1;
-    if (bkt_v1_are_many(l->grid, l->io->rank))
-        BKT_FAIL(err, BKT_EUNSUP, "dataset %s: its chunk objects can't be listed, and are too many for "
-                 "single requests",
-                 l->io->obj->id.text);
+    BKT_FAIL_IF(err, bkt_v1_are_many(l->grid, l->io->rank), BKT_EUNSUP,
+                "dataset %s: its chunk objects can't be listed, and are too many for "
+                "single requests",
+                l->io->obj->id.text);
     for (unsigned d = 0; d < l->io->rank; d++)
         n *= l->grid[d];
     for (uint64_t i = 0; i < n; i += MAX_HEADS)
@@ -425,12 +422,11 @@ static int stored_boxes(struct bkt_dsetio *io, struct walk *w, struct bkt_err *e
     uint64_t           grid[BKT_MAX_RANK];
     if (t->bad.code)
         return bkt_err_copy(err, t->bad.code, &t->bad);
-    if (!t->zero_fill)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "dataset %s: chunk table %s has rows that aren't stored, with a fill value, and too many of "
-                 "them to be "
-                 "listed",
-                 io->obj->id.text, t->obj->id.text);
+    BKT_FAIL_IF(err, !t->zero_fill, BKT_EUNSUP,
+                "dataset %s: chunk table %s has rows that aren't stored, with a fill value, and too many of "
+                "them to be "
+                "listed",
+                io->obj->id.text, t->obj->id.text);
     BKT_PASS(bkt_chunks_flush_dataset(t->dom, &t->obj->id, err));
     for (unsigned d = 0; d < w->rank; d++) {
         w->shape[d] = t->cdims[d];
@@ -475,8 +471,7 @@ static int walk_all(struct bkt_dsetio *io, struct walk *w, bkt_chunk_fn *each, v
     BKT_CLEANUP(bkt_freep) uint64_t *coords = malloc(TABLE_BATCH * bkt_max_u64(io->rank, 1) * sizeof *coords);
     BKT_CLEANUP(bkt_freep) struct bkt_reference *locs   = malloc(TABLE_BATCH * sizeof *locs);
     size_t                                 n      = 1;
-    if (!coords || !locs)
-        BKT_NOMEM(err);
+    BKT_NEED(err, coords && locs);
     while (n)
         BKT_PASS(each_located(io, w, coords, locs, &n, each, arg, err));
     return BKT_OK;

@@ -81,8 +81,7 @@ int bkt_chunks_fetch(struct bkt_dsetio *io, const uint64_t *chunks, size_t n, st
     size_t bytes = bkt_chunk_handed_bytes(io), all;
     BKT_CLEANUP(bkt_freep) struct bkt_sel *sels = calloc(2 * n + 1, sizeof *sels);
     BKT_CLEANUP(bkt_freep) struct bkt_read *reads = calloc(n + 1, sizeof *reads);
-    if (!sels || !reads || !bkt_mul_size(n, bytes, &all) || bkt_buf_resize(out, all) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, sels && reads && bkt_mul_size(n, bytes, &all) && bkt_buf_resize(out, all) >= 0);
     if (all)
         memset(out->ptr, 0, all);
     for (size_t i = 0; i < n; i++) {
@@ -112,8 +111,7 @@ struct bkt_wpieces {
 int bkt_wpieces_new(const struct bkt_write *w, struct bkt_wpieces **out, struct bkt_err *err)
 {
     struct bkt_wpieces *p = calloc(1, sizeof *p);
-    if (!p)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p);
     int rc = w ? bkt_write_plan_init(&p->plan, w, err) : BKT_OK;
     p->any = w && p->plan.grid.n_elems;
     if (rc < 0)
@@ -188,8 +186,8 @@ static int add_message(const struct bkt_write_plan *p, uint64_t number, uint64_t
 int bkt_wpieces_add(const struct bkt_wpieces *p, uint64_t i, struct bkt_buf *out, struct bkt_err *err)
 {
     struct bkt_chunk_part piece;
-    if (!bkt_wpieces_at(p, i, &piece))
-        BKT_FAIL(err, BKT_EINVAL, "the write has no chunk %llu", (unsigned long long)i);
+    BKT_FAIL_IF(err, !bkt_wpieces_at(p, i, &piece), BKT_EINVAL, "the write has no chunk %llu",
+                (unsigned long long)i);
     BKT_PASS_MEM(err, add_message(&p->plan, piece.chunk, i, out));
     return BKT_OK;
 }
@@ -270,8 +268,7 @@ static int put_chunk(struct bkt_wset *ws, const struct bkt_dsetio *io, uint64_t 
     bkt_wchunk_check_whole(c);
     bkt_wchunk_note(c, BKT_OK, NULL);
     bkt_wchunk_settle(c);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "%s", bkt_chunk_label(ws->io, coord).text);
+    BKT_FAIL_IF(err, rc < 0, rc, "%s", bkt_chunk_label(ws->io, coord).text);
     bkt_store_tasks_push(ws->dirty);
     return BKT_OK;
 }
@@ -289,8 +286,7 @@ int bkt_wpieces_put(struct bkt_dsetio *io, const struct bkt_slice *msgs, size_t 
     struct bkt_write_cache *d = bkt_write_cache_of(io->dom, true);
     BKT_CLEANUP(bkt_freep) struct source *s = calloc(n + 1, sizeof *s);
     int rc = BKT_OK;
-    if (!d || !s)
-        BKT_NOMEM(err);
+    BKT_NEED(err, d && s);
     for (size_t i = 0; i < n; i++) {
         s[i].rd = bkt_rd_of(msgs[i].p, msgs[i].n);
         advance(&s[i]);

@@ -39,21 +39,21 @@ static int asked_chunk(const struct bkt_dsetio *io, const uint64_t *offset, stru
     const struct bkt_layout *l = &io->ds->layout;
     const struct bkt_space  *s = &io->ds->space;
     memset(a, 0, sizeof *a);
-    if (l->user_cls != BKT_D_CHUNKED || io->where != BKT_AT_OBJECTS || s->cls != BKT_S_SIMPLE ||
-        l->user_rank != io->rank)
-        BKT_FAIL(err, BKT_EINVAL, "dataset %s is not chunked", io->obj->id.text);
-    if (io->var)
-        BKT_FAIL(err, BKT_EUNSUP, "dataset %s: whole chunks can't be written for a variable-length type",
-                 io->obj->id.text);
+    BKT_FAIL_IF(err,
+                l->user_cls != BKT_D_CHUNKED || io->where != BKT_AT_OBJECTS || s->cls != BKT_S_SIMPLE ||
+                    l->user_rank != io->rank,
+                BKT_EINVAL, "dataset %s is not chunked", io->obj->id.text);
+    BKT_FAIL_IF(err, io->var, BKT_EUNSUP,
+                "dataset %s: whole chunks can't be written for a variable-length type", io->obj->id.text);
     a->box   = (struct bkt_sel){.kind = BKT_SEL_HYPER, .rank = io->rank, .n_elems = 1};
     a->elems = 1;
     a->same  = io->hdf5 || !io->ds->n_filters;
     a->mem   = a->box;
     for (unsigned d = 0; d < io->rank; d++) {
         uint64_t dim = l->user_dims[d], n;
-        if (offset[d] % dim || offset[d] >= s->dims[d])
-            BKT_FAIL(err, BKT_EINVAL, "dataset %s: no chunk begins at %llu in dimension %u", io->obj->id.text,
-                     (unsigned long long)offset[d], d);
+        BKT_FAIL_IF(err, offset[d] % dim || offset[d] >= s->dims[d], BKT_EINVAL,
+                    "dataset %s: no chunk begins at %llu in dimension %u", io->obj->id.text,
+                    (unsigned long long)offset[d], d);
         n               = bkt_min_u64(dim, s->dims[d] - offset[d]);
         a->same         = a->same && dim == io->cdims[d];
         a->coord[d]     = offset[d] / io->cdims[d];
@@ -63,15 +63,14 @@ static int asked_chunk(const struct bkt_dsetio *io, const uint64_t *offset, stru
         a->box.stride[d] = a->mem.stride[d] = a->box.count[d] = a->mem.count[d] = 1;
         a->box.block[d] = a->mem.block[d] = n;
         a->box.n_elems *= n;
-        if (!bkt_mul_u64(a->elems, dim, &a->elems))
-            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: chunk of more than 2^64 elements", io->obj->id.text);
+        BKT_FAIL_IF(err, !bkt_mul_u64(a->elems, dim, &a->elems), BKT_EFORMAT,
+                    "dataset %s: chunk of more than 2^64 elements", io->obj->id.text);
     }
     a->mem.n_elems = a->box.n_elems;
     a->plain       = bkt_chunk_is_plain(io->ds, offset);
     uint64_t bytes;
-    if (!bkt_mul_u64(a->elems, io->elem_size, &bytes) || bytes > SIZE_MAX / 2)
-        BKT_FAIL(err, BKT_EFORMAT, "dataset %s: chunk of %llu elements", io->obj->id.text,
-                 (unsigned long long)a->elems);
+    BKT_FAIL_IF(err, !bkt_mul_u64(a->elems, io->elem_size, &bytes) || bytes > SIZE_MAX / 2, BKT_EFORMAT,
+                "dataset %s: chunk of %llu elements", io->obj->id.text, (unsigned long long)a->elems);
     a->bytes = (size_t)bytes;
     return BKT_OK;
 }
@@ -94,8 +93,8 @@ static int put_raw(struct bkt_dsetio *io, const struct asked *a, uint32_t mask, 
     struct bkt_write_cache  *d = bkt_write_cache_of(io->dom, true);
     struct bkt_buf     b = {0};
     struct bkt_wchunk *c;
-    if (!io->pipe.n && n != io->chunk_bytes)
-        BKT_FAIL(err, BKT_EINVAL, "%zu bytes for a chunk of %zu without filters", n, io->chunk_bytes);
+    BKT_FAIL_IF(err, !io->pipe.n && n != io->chunk_bytes, BKT_EINVAL,
+                "%zu bytes for a chunk of %zu without filters", n, io->chunk_bytes);
     int rc = !d           ? BKT_ENOMEM
              : io->pipe.n ? bkt_chunk_object_wrap(io, p, n, mask, &b, err)
                           : bkt_buf_add(&b, p, n);
@@ -121,8 +120,7 @@ static int put_decoded(struct bkt_dsetio *io, const struct asked *a, uint32_t ma
 {
     BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline pipe = {.n = 0};
     BKT_CLEANUP(bkt_freep) unsigned char              *all  = malloc(a->bytes + 1);
-    if (!all)
-        BKT_NOMEM(err);
+    BKT_NEED(err, all);
     BKT_PASS(asked_pipeline(io, a, &pipe, err));
     BKT_PASS(bkt_pipeline_decode(&pipe, mask, p, n, all, a->bytes, err));
     struct bkt_write w = {.io = io, .file = &a->box, .mem = &a->mem, .src = all};
@@ -136,10 +134,9 @@ static int put_plain(struct bkt_dsetio *io, const struct asked *a, const void *p
     BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline pipe = {.n = 0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           enc  = {0};
     uint32_t mask = 0;
-    if (n != a->bytes)
-        BKT_FAIL(err, BKT_EINVAL,
-                 "%zu bytes for a partial chunk of %zu, which has no filters (H5Pset_chunk_opts)", n,
-                 a->bytes);
+    BKT_FAIL_IF(err, n != a->bytes, BKT_EINVAL,
+                "%zu bytes for a partial chunk of %zu, which has no filters (H5Pset_chunk_opts)", n,
+                a->bytes);
     if (!a->same)
         return put_decoded(io, a, UINT32_MAX, p, n, err);
     BKT_PASS(asked_pipeline(io, a, &pipe, err));
@@ -178,8 +175,7 @@ static int get_encoded(struct bkt_dsetio *io, const struct asked *a, struct bkt_
 {
     BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline pipe = {.n = 0};
     BKT_CLEANUP(bkt_freep) unsigned char              *all  = malloc(a->bytes + 1);
-    if (!all)
-        BKT_NOMEM(err);
+    BKT_NEED(err, all);
     BKT_PASS(get_elements(io, a, all, err));
     BKT_PASS(asked_pipeline(io, a, &pipe, err));
     return bkt_pipeline_encode(&pipe, all, a->bytes, out, mask, err);

@@ -254,8 +254,7 @@ int bkt_decode_chunk(struct bkt_read_call *call, const struct bkt_seg *s, const 
     bool               planes = false;
     struct bkt_cache_entry *e = call->lim.keep ? bkt_cache_entry_new(t->io->chunk_bytes)
                                                : bkt_cache_entry_scratch(t->io->chunk_bytes);
-    if (!e)
-        BKT_NOMEM(err);
+    BKT_NEED(err, e);
     int rc = decode(s, in, n, e->data, call->lim.keep || t->rd->recast ? NULL : &planes, err);
     if (rc == BKT_OK && planes) {
         scatter_planes(t, s->k, e->data);

@@ -77,9 +77,8 @@ static int too_short(const struct bkt_fetch_task *k, const struct bkt_req *q, st
              last = bkt_min_u64(q->off + q->len, k->range.need_end) - 1;
     if (k->range.segs->file->object)
         return BKT_OK; /* check_object() has compared its size */
-    if (q->size == UINT64_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "the file ends before byte %llu that the reference needs",
-                 (unsigned long long)(last + 1));
+    BKT_FAIL_IF(err, q->size == UINT64_MAX, BKT_EFORMAT,
+                "the file ends before byte %llu that the reference needs", (unsigned long long)(last + 1));
     BKT_FAIL(err, BKT_EFORMAT, "the file has %llu bytes, the reference needs %llu..%llu",
              (unsigned long long)q->size, (unsigned long long)off, (unsigned long long)last);
 }
@@ -92,14 +91,15 @@ static int check_object(struct bkt_fetch_task *k, const struct bkt_req *q, struc
     k->missing |= q->rc == BKT_ENOENT;
     if (k->missing || (q->rc < 0 && q->rc != BKT_ERANGE))
         return BKT_OK;
-    if (q->rc == BKT_ERANGE && is_whole(k))
-        BKT_FAIL(err, BKT_EFORMAT, "chunk object is empty instead of %llu bytes", (unsigned long long)want);
+    BKT_FAIL_IF(err, q->rc == BKT_ERANGE && is_whole(k), BKT_EFORMAT,
+                "chunk object is empty instead of %llu bytes", (unsigned long long)want);
     if (k->way->encoded)
         return BKT_OK;
-    if (q->rc == BKT_ERANGE || q->n < bkt_min_u64(q->len, end - bkt_min_u64(q->off, end)) ||
-        (q->size != UINT64_MAX && q->size != want && q->size != want + 4))
-        BKT_FAIL(err, BKT_EFORMAT, "chunk object has %llu bytes instead of %llu",
-                 (unsigned long long)(q->size == UINT64_MAX ? q->n : q->size), (unsigned long long)want);
+    BKT_FAIL_IF(err,
+                q->rc == BKT_ERANGE || q->n < bkt_min_u64(q->len, end - bkt_min_u64(q->off, end)) ||
+                    (q->size != UINT64_MAX && q->size != want && q->size != want + 4),
+                BKT_EFORMAT, "chunk object has %llu bytes instead of %llu",
+                (unsigned long long)(q->size == UINT64_MAX ? q->n : q->size), (unsigned long long)want);
     return BKT_OK;
 }
 
@@ -263,8 +263,7 @@ int bkt_fetch_task_object(struct bkt_read_call *call, struct bkt_target *t, uint
     if (bkt_chunk_object_is_plain(t->io))
         place = place_of(call, &r, bkt_scatter_whole(t, n));
     struct bkt_fetch_task *k = task_new(call, &r, &place, BKT_WHOLE);
-    if (!k)
-        BKT_FAIL(err, BKT_ENOMEM, "%s", bkt_chunk_label(t->io, coord).text);
+    BKT_FAIL_IF(err, !k, BKT_ENOMEM, "%s", bkt_chunk_label(t->io, coord).text);
     k->key = bkt_buf_steal(&key);
     if (t->io->var)
         k->cost = VAR_COST;
@@ -300,8 +299,7 @@ int bkt_fetch_task_range(struct bkt_read_call *call, const struct bkt_range *ran
     uint64_t              need  = r.need_end - s->off;
     if (!(place.found = find(call, &r, &place.delta)))
         place = place_of(call, &r, r.len == need ? bkt_scatter_direct(s, r.n_segs) : NULL);
-    if (!(*out = task_new(call, &r, &place, call->lim.part)))
-        BKT_FAIL(err, BKT_ENOMEM, "out of memory for %llu bytes of %s", (unsigned long long)need,
-                 s->file->key);
+    BKT_FAIL_IF(err, !(*out = task_new(call, &r, &place, call->lim.part)), BKT_ENOMEM,
+                "out of memory for %llu bytes of %s", (unsigned long long)need, s->file->key);
     return BKT_OK;
 }

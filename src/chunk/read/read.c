@@ -222,8 +222,7 @@ static int want(struct bkt_read_call *call, struct bkt_target *t, struct bkt_ref
         bkt_grid_coord(&t->grid, k, coords + q->n * rank);
         q->k[q->n++] = k;
     }
-    if (!(q->out = calloc(q->n + 1, sizeof *q->out)))
-        BKT_NOMEM(err);
+    BKT_NEED(err, (q->out = calloc(q->n + 1, sizeof *q->out)));
     return BKT_OK;
 }
 
@@ -418,8 +417,7 @@ int bkt_read_now(struct bkt_read *reads, size_t n, struct bkt_err *err)
     call.t = n > SIZE_MAX / sizeof *call.t
                  ? NULL
                  : malloc(n * sizeof *call.t); /* bkt_target_init() sets all members that are used */
-    if (!call.t)
-        BKT_NOMEM(err);
+    BKT_NEED(err, call.t);
     call.cancel = reads[0].cancel ? reads[0].cancel : &call.own_cancel;
     call.lim.blind  = bkt_read_is_blind(reads);
     bkt_window_init(&call.window, 0);

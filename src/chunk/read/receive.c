@@ -303,12 +303,10 @@ void bkt_receive_chunks_sink(void *task, uint64_t at, const void *data, size_t n
 static int check(const struct bkt_fetch_task *k, struct bkt_err *err)
 {
     const struct bkt_receive_chunks_task *c = (const struct bkt_receive_chunks_task *)k;
-    if (c->no_memory)
-        BKT_FAIL(err, BKT_ENOMEM, "out of memory for a chunk's stored bytes");
+    BKT_FAIL_IF(err, c->no_memory, BKT_ENOMEM, "out of memory for a chunk's stored bytes");
     for (size_t i = 0; i < k->range.n_segs; i++)
-        if (!c->pieces[i].given || c->lost)
-            BKT_FAIL(err, BKT_EFORMAT, "the answer lacks bytes %llu+%llu",
-                     (unsigned long long)k->range.segs[i].off, (unsigned long long)k->range.segs[i].len);
+        BKT_FAIL_IF(err, !c->pieces[i].given || c->lost, BKT_EFORMAT, "the answer lacks bytes %llu+%llu",
+                    (unsigned long long)k->range.segs[i].off, (unsigned long long)k->range.segs[i].len);
     return BKT_OK;
 }
 

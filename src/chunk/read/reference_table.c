@@ -143,24 +143,24 @@ static void rows_fini(struct rows *r)
 
 static int check_table(const struct bkt_object *o, struct bkt_err *err)
 {
-    if (o->kind != BKT_DATASET)
-        BKT_FAIL(err, BKT_EFORMAT, "chunk table %s is not a dataset", o->id.text);
+    BKT_FAIL_IF(err, o->kind != BKT_DATASET, BKT_EFORMAT, "chunk table %s is not a dataset", o->id.text);
     const struct bkt_type *t = o->dset.type;
-    if (o->dset.layout.cls == BKT_D_CHUNKED_REF_INDIRECT)
-        BKT_FAIL(err, BKT_EFORMAT, "chunk table %s has a chunk table itself", o->id.text);
-    if (t->cls != BKT_T_COMPOUND || t->n_fields < 2)
-        BKT_FAIL(err, BKT_EFORMAT, "chunk table %s: elements are not {offset, size[, file_uri]}", o->id.text);
+    BKT_FAIL_IF(err, o->dset.layout.cls == BKT_D_CHUNKED_REF_INDIRECT, BKT_EFORMAT,
+                "chunk table %s has a chunk table itself", o->id.text);
+    BKT_FAIL_IF(err, t->cls != BKT_T_COMPOUND || t->n_fields < 2, BKT_EFORMAT,
+                "chunk table %s: elements are not {offset, size[, file_uri]}", o->id.text);
     for (size_t i = 0; i < 2; i++)
-        if (t->fields[i].type->cls != BKT_T_INTEGER || !t->fields[i].type->size ||
-            t->fields[i].type->size > 8)
-            BKT_FAIL(err, BKT_EFORMAT, "chunk table %s: field %s is not an integer", o->id.text,
-                     t->fields[i].name);
+        BKT_FAIL_IF(err,
+                    t->fields[i].type->cls != BKT_T_INTEGER || !t->fields[i].type->size ||
+                        t->fields[i].type->size > 8,
+                    BKT_EFORMAT, "chunk table %s: field %s is not an integer", o->id.text, t->fields[i].name);
     for (size_t i = 2; i < t->n_fields; i++) {
         bool mask = strcmp(t->fields[i].name, FIELD_MASK) == 0;
-        if (mask ? t->fields[i].type->cls != BKT_T_INTEGER || t->fields[i].type->size != 4
-                 : t->fields[i].type->cls != BKT_T_STRING)
-            BKT_FAIL(err, BKT_EFORMAT, "chunk table %s: field %s is not %s", o->id.text, t->fields[i].name,
-                     mask ? "an integer of 4 bytes" : "a string");
+        BKT_FAIL_IF(err,
+                    mask ? t->fields[i].type->cls != BKT_T_INTEGER || t->fields[i].type->size != 4
+                         : t->fields[i].type->cls != BKT_T_STRING,
+                    BKT_EFORMAT, "chunk table %s: field %s is not %s", o->id.text, t->fields[i].name,
+                    mask ? "an integer of 4 bytes" : "a string");
     }
     return BKT_OK;
 }
@@ -181,11 +181,10 @@ static int open_table(struct bkt_dsetio *io, struct bkt_err *err)
         bkt_object_release(o);
     }
     (void)pthread_mutex_unlock(&io->lock);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "chunk table of dataset %s", io->obj->id.text);
-    if (io->table->rank != io->rank || io->table->ds->space.cls != BKT_S_SIMPLE)
-        BKT_FAIL(err, BKT_EFORMAT, "chunk table %s has rank %u, dataset %s has %u", io->table->obj->id.text,
-                 io->table->rank, io->obj->id.text, io->rank);
+    BKT_FAIL_IF(err, rc < 0, rc, "chunk table of dataset %s", io->obj->id.text);
+    BKT_FAIL_IF(err, io->table->rank != io->rank || io->table->ds->space.cls != BKT_S_SIMPLE, BKT_EFORMAT,
+                "chunk table %s has rank %u, dataset %s has %u", io->table->obj->id.text, io->table->rank,
+                io->obj->id.text, io->rank);
     return BKT_OK;
 }
 
@@ -236,8 +235,7 @@ static int choose_runs(struct rows *r, size_t n_in, struct bkt_err *err)
 {
     const struct bkt_references_find *q = r->q;
     r->runs                    = malloc(n_in * sizeof *r->runs);
-    if (!r->runs)
-        BKT_NOMEM(err);
+    BKT_NEED(err, r->runs);
     r->sel.kind = BKT_SEL_RUNS;
     r->sel.runs = r->runs;
     for (size_t i = 0; i < q->n; i++) {
@@ -263,8 +261,7 @@ static int plan_rows(struct rows *r, struct bkt_err *err)
     r->sel.rank                  = s->rank;
     memcpy(r->sel.dims, s->dims, sizeof r->sel.dims);
     r->where = malloc(q->n * sizeof *r->where);
-    if (!r->where)
-        BKT_NOMEM(err);
+    BKT_NEED(err, r->where);
     for (size_t i = 0; i < q->n; i++) {
         r->where[i] = 0;
         for (unsigned d = 0; d < s->rank; d++)
@@ -346,19 +343,19 @@ static int parse_row(const struct bkt_references_find *q, size_t i, const void *
     struct bkt_reference          *out   = &q->out[i];
     struct row_text          x     = {NULL, NULL, 0, 0};
     const uint64_t          *coord = q->coords + i * q->io->rank;
-    if (take_int(&r, t->fields[0].type, &out->off) < 0 || take_int(&r, t->fields[1].type, &out->size) < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s has a negative offset or size",
-                 bkt_chunk_label(q->io, coord).text, table->obj->id.text);
+    BKT_FAIL_IF(err,
+                take_int(&r, t->fields[0].type, &out->off) < 0 ||
+                    take_int(&r, t->fields[1].type, &out->size) < 0,
+                BKT_EFORMAT, "%s: chunk table %s has a negative offset or size",
+                bkt_chunk_label(q->io, coord).text, table->obj->id.text);
     if (!out->size)
         return BKT_OK;
-    if (take_fields(&r, t, out, &x) < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s: row is cut off", bkt_chunk_label(q->io, coord).text,
-                 table->obj->id.text);
+    BKT_FAIL_IF(err, take_fields(&r, t, out, &x) < 0, BKT_EFORMAT, "%s: chunk table %s: row is cut off",
+                bkt_chunk_label(q->io, coord).text, table->obj->id.text);
     if (!x.n_uri && (q->io->ds->layout.file_uri || q->io->ds->layout.n_segments))
         return bkt_reference_layout_file(q->io, &out->file, err);
-    if (!x.n_uri)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: neither layout nor chunk table %s names a file",
-                 bkt_chunk_label(q->io, coord).text, table->obj->id.text);
+    BKT_FAIL_IF(err, !x.n_uri, BKT_EFORMAT, "%s: neither layout nor chunk table %s names a file",
+                bkt_chunk_label(q->io, coord).text, table->obj->id.text);
     char etag[BKT_ETAG_MAX] = "";
     if (x.n_etag >= sizeof etag) /* without the ETag, bytes of another version would be accepted */
         BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s: an ETag of %zu bytes",

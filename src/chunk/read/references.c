@@ -141,8 +141,7 @@ int bkt_reference_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, con
     if (!*out)
         rc = file_new(io, bkt_buf_str(&name), etag, &key, out, err);
     (void)pthread_mutex_unlock(&io->lock);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "dataset %s: a file that it refers to can't be used", io->obj->id.text);
+    BKT_FAIL_IF(err, rc < 0, rc, "dataset %s: a file that it refers to can't be used", io->obj->id.text);
     return BKT_OK;
 }
 
@@ -152,8 +151,7 @@ int bkt_reference_layout_file(struct bkt_dsetio *io, struct bkt_chunk_file **out
     *out = io->given;
     if (io->given)
         return BKT_OK;
-    if (!uri || !*uri)
-        BKT_FAIL(err, BKT_EFORMAT, "dataset %s: layout has no file_uri", io->obj->id.text);
+    BKT_FAIL_IF(err, !uri || !*uri, BKT_EFORMAT, "dataset %s: layout has no file_uri", io->obj->id.text);
     return bkt_reference_file(io, uri, strlen(uri), io->ds->layout.file_etag, out, err);
 }
 
@@ -210,8 +208,7 @@ int bkt_dsetio_add_found(struct bkt_dsetio *io, const struct bkt_found_chunk *ch
                          struct bkt_err *err)
 {
     struct bkt_found_chunk *v = reallocarray(NULL, io->n_found + n + 1, sizeof *v);
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     if (io->n_found)
         memcpy(v, io->found, io->n_found * sizeof *v);
     if (n)
@@ -233,8 +230,8 @@ static int found_place(const struct bkt_dsetio *io, const uint64_t *coord, struc
                        struct bkt_err *err)
 {
     const struct bkt_found_chunk *c = find(io, coord);
-    if (!c && io->found_partly)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: its place in the file is unknown", bkt_chunk_label(io, coord).text);
+    BKT_FAIL_IF(err, !c && io->found_partly, BKT_EFORMAT, "%s: its place in the file is unknown",
+                bkt_chunk_label(io, coord).text);
     if (c)
         *out = (struct bkt_reference){NULL, c->offset, c->size, c->mask};
     return BKT_OK;
@@ -244,8 +241,7 @@ static int touch(const struct bkt_dsetio *io, const struct bkt_grid *g, size_t m
                  struct bkt_err *err)
 {
     uint64_t coord[BKT_MAX_RANK];
-    if (!(out->coords = calloc(most + 1, io->rank * sizeof *out->coords)))
-        BKT_NOMEM(err);
+    BKT_NEED(err, (out->coords = calloc(most + 1, io->rank * sizeof *out->coords)));
     for (uint64_t k = 0; k < g->n_chunks; k++) {
         bkt_grid_coord(g, k, coord);
         const struct bkt_found_chunk *c = find(io, coord);
@@ -283,8 +279,7 @@ int bkt_dsetio_set_file(struct bkt_dsetio *io, struct bkt_store *store, const ch
                         struct bkt_version *version, struct bkt_err *err)
 {
     struct bkt_chunk_file *f = calloc(1, sizeof *f);
-    if (!f)
-        BKT_NOMEM(err);
+    BKT_NEED(err, f);
     f->store = store;
     f->key   = strdup(key);
     f->uri   = strdup(key);
@@ -329,13 +324,12 @@ static int locate_contiguous(struct bkt_references_find *q, struct bkt_err *err)
         uint64_t end;
         /* if the size differs, the file's type is padded or of another size, so no element lies where it
          * seems to */
-        if (l->size != q->io->chunk_bytes)
-            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: a reference of %llu bytes, but the data take %zu",
-                     q->io->obj->id.text,
-                     (unsigned long long)l->size, q->io->chunk_bytes);
-        if (!bkt_add_u64(l->offset, l->size, &end))
-            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: a reference to the impossible offset %llu",
-                     q->io->obj->id.text, (unsigned long long)l->offset);
+        BKT_FAIL_IF(err, l->size != q->io->chunk_bytes, BKT_EFORMAT,
+                    "dataset %s: a reference of %llu bytes, but the data take %zu", q->io->obj->id.text,
+                    (unsigned long long)l->size, q->io->chunk_bytes);
+        BKT_FAIL_IF(err, !bkt_add_u64(l->offset, l->size, &end), BKT_EFORMAT,
+                    "dataset %s: a reference to the impossible offset %llu", q->io->obj->id.text,
+                    (unsigned long long)l->offset);
         BKT_PASS(bkt_reference_layout_file(q->io, &q->out[i].file, err));
         q->out[i].off  = l->offset;
         q->out[i].size = l->size;
@@ -390,17 +384,17 @@ int bkt_reference_check(const struct bkt_dsetio *io, const uint64_t *coord, uint
                         struct bkt_err *err)
 {
     uint64_t end;
-    if (!bkt_add_u64(off, size, &end) || end > INT64_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: a reference to the impossible offset %llu, %llu bytes",
-                 bkt_chunk_label(io, coord).text, (unsigned long long)off, (unsigned long long)size);
+    BKT_FAIL_IF(err, !bkt_add_u64(off, size, &end) || end > INT64_MAX, BKT_EFORMAT,
+                "%s: a reference to the impossible offset %llu, %llu bytes", bkt_chunk_label(io, coord).text,
+                (unsigned long long)off, (unsigned long long)size);
     /* no filter makes a chunk much longer: reserve no memory for impossible sizes */
-    if (io->filtered && size / 4 > io->chunk_bytes + FILTER_MORE)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: a reference of %llu bytes to a chunk of %zu",
-                 bkt_chunk_label(io, coord).text, (unsigned long long)size, io->chunk_bytes);
+    BKT_FAIL_IF(err, io->filtered && size / 4 > io->chunk_bytes + FILTER_MORE, BKT_EFORMAT,
+                "%s: a reference of %llu bytes to a chunk of %zu", bkt_chunk_label(io, coord).text,
+                (unsigned long long)size, io->chunk_bytes);
     /* hsload leaves fletcher32 out of the filter list: its 4 bytes behind the chunk are still there */
-    if (!io->filtered && size != io->chunk_bytes && (io->given || size - 4 != io->chunk_bytes))
-        BKT_FAIL(err, BKT_EFORMAT, "%s: a reference of %llu bytes to an unfiltered chunk of %zu",
-                 bkt_chunk_label(io, coord).text, (unsigned long long)size, io->chunk_bytes);
+    BKT_FAIL_IF(err, !io->filtered && size != io->chunk_bytes && (io->given || size - 4 != io->chunk_bytes),
+                BKT_EFORMAT, "%s: a reference of %llu bytes to an unfiltered chunk of %zu",
+                bkt_chunk_label(io, coord).text, (unsigned long long)size, io->chunk_bytes);
     return BKT_OK;
 }
 

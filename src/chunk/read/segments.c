@@ -16,9 +16,8 @@ static int check_extent(const struct bkt_target *t, struct bkt_err *err)
     bool                    ok  = s->cls == BKT_S_SIMPLE ? sel->rank == s->rank : sel->rank == 0;
     for (unsigned d = 0; ok && d < sel->rank; d++)
         ok = sel->dims[d] == s->dims[d];
-    if (!ok)
-        BKT_FAIL(err, BKT_EINVAL, "dataset %s: the selection's extent differs from the dataset's",
-                 t->io->obj->id.text);
+    BKT_FAIL_IF(err, !ok, BKT_EINVAL, "dataset %s: the selection's extent differs from the dataset's",
+                t->io->obj->id.text);
     return BKT_OK;
 }
 
@@ -29,8 +28,7 @@ static int make_slices(struct bkt_target *t, struct bkt_err *err)
         BKT_NOMEM(err);
     t->slices = calloc((size_t)n, sizeof *t->slices);
     t->held   = calloc((size_t)t->grid.n_chunks, sizeof(struct bkt_cache_entry *));
-    if (!t->slices || !t->held)
-        BKT_NOMEM(err);
+    BKT_NEED(err, t->slices && t->held);
     return BKT_OK;
 }
 
@@ -177,8 +175,7 @@ static int own_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, struct 
     BKT_TRY(err, bkt_chunk_key(&t->io->obj->id, &t->io->ds->layout, coord, &key), "%s",
             bkt_chunk_label(t->io, coord).text);
     struct bkt_chunk_file *f = calloc(1, sizeof *f);
-    if (!f)
-        BKT_NOMEM(err);
+    BKT_NEED(err, f);
     f->key    = bkt_buf_steal(&key);
     f->store  = bkt_domain_store(t->io->dom);
     f->space  = t->io->slice_space;

@@ -27,11 +27,11 @@ static int dim_of(const struct bkt_sel *s, unsigned d, struct dimsel *out, struc
     }
     if (count == 1)
         stride = block;
-    if (stride < block)
-        BKT_FAIL(err, BKT_EINVAL, "selection: blocks of dimension %u overlap", d);
-    if (!bkt_mul_u64(count - 1, stride, &last) || !bkt_add_u64(last, start, &last) ||
-        !bkt_add_u64(last, block, &end) || end > dim)
-        BKT_FAIL(err, BKT_EINVAL, "selection leaves the extent in dimension %u", d);
+    BKT_FAIL_IF(err, stride < block, BKT_EINVAL, "selection: blocks of dimension %u overlap", d);
+    BKT_FAIL_IF(err,
+                !bkt_mul_u64(count - 1, stride, &last) || !bkt_add_u64(last, start, &last) ||
+                    !bkt_add_u64(last, block, &end) || end > dim,
+                BKT_EINVAL, "selection leaves the extent in dimension %u", d);
     *out = (struct dimsel){start, stride, block, count * block};
     if (stride == block)
         out->stride = out->block = out->n;
@@ -63,8 +63,7 @@ static int spans_of(struct bkt_grid *g, unsigned d, const struct dimsel *s, stru
     if (n_alloc > SIZE_MAX / sizeof *g->span[d])
         BKT_NOMEM(err);
     struct bkt_grid_span *v = malloc((size_t)n_alloc * sizeof *v);
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     g->span[d] = v;
     for (uint64_t ord = 0; ord < s->n; g->n_span[d]++) {
         uint64_t c  = coord_of(s->start, s->stride, s->block, ord) / cd;
@@ -178,8 +177,7 @@ static int index_chunks(struct bkt_grid *g, struct bkt_err *err)
     for (size_t i = 0; i < g->n_pieces; i++)
         g->n_chunks += i == 0 || g->piece[i].chunk != g->piece[i - 1].chunk;
     g->first = malloc(((size_t)g->n_chunks + 1) * sizeof *g->first);
-    if (!g->first)
-        BKT_NOMEM(err);
+    BKT_NEED(err, g->first);
     size_t k = 0;
     for (size_t i = 0; i < g->n_pieces; i++)
         if (i == 0 || g->piece[i].chunk != g->piece[i - 1].chunk)
@@ -235,8 +233,7 @@ int bkt_grid_init(struct bkt_grid *g, const struct bkt_sel *sel, const uint64_t 
     uint64_t total = 1;
     bool     fits = true, empty = false;
     bkt_grid_none(g);
-    if (sel->rank > BKT_MAX_RANK)
-        BKT_FAIL(err, BKT_EINVAL, "selection of rank %u", sel->rank);
+    BKT_FAIL_IF(err, sel->rank > BKT_MAX_RANK, BKT_EINVAL, "selection of rank %u", sel->rank);
     g->rank        = sel->rank ? sel->rank : 1;
     g->chunk_elems = 1;
     for (unsigned d = 0; d < g->rank; d++) {
@@ -246,19 +243,17 @@ int bkt_grid_init(struct bkt_grid *g, const struct bkt_sel *sel, const uint64_t 
     for (unsigned d = g->rank; d-- > 0;) {
         g->dims[d]  = sel->rank ? sel->dims[d] : 1;
         g->cdims[d] = cdims[d];
-        if (!cdims[d])
-            BKT_FAIL(err, BKT_EFORMAT, "chunk dimension %u is 0", d);
+        BKT_FAIL_IF(err, !cdims[d], BKT_EFORMAT, "chunk dimension %u is 0", d);
         g->cstride[d] = g->chunk_elems;
         g->n_grid[d]  = bkt_ceil_div(g->dims[d], cdims[d]);
         fits  = fits && bkt_mul_u64(total, g->dims[d], &total);
         empty = empty || !g->dims[d];
-        if (!bkt_mul_u64(g->chunk_elems, cdims[d], &g->chunk_elems))
-            BKT_FAIL(err, BKT_EFORMAT, "chunk has more than 2^64 elements");
+        BKT_FAIL_IF(err, !bkt_mul_u64(g->chunk_elems, cdims[d], &g->chunk_elems), BKT_EFORMAT,
+                    "chunk has more than 2^64 elements");
     }
     if (sel->kind == BKT_SEL_NONE || empty)
         return BKT_OK;
-    if (!fits)
-        BKT_FAIL(err, BKT_EFORMAT, "extent has more than 2^64 elements");
+    BKT_FAIL_IF(err, !fits, BKT_EFORMAT, "extent has more than 2^64 elements");
     int rc = sel->kind == BKT_SEL_RUNS ? init_irregular(g, sel, total, err) : init_regular(g, sel, err);
     if (rc < 0)
         bkt_grid_fini(g);
@@ -419,11 +414,10 @@ static int init_runs(struct bkt_mem_layout *m, const struct bkt_sel *sel, struct
     m->runs   = sel->runs;
     m->n_runs = sel->n_runs;
     m->before = calloc(sel->n_runs + 1, sizeof *m->before);
-    if (!m->before)
-        BKT_NOMEM(err);
+    BKT_NEED(err, m->before);
     for (size_t i = 0; i < sel->n_runs; i++)
-        if (!bkt_add_u64(m->before[i], sel->runs[i].len, &m->before[i + 1]))
-            BKT_FAIL(err, BKT_EINVAL, "memory selection: more than 2^64 elements");
+        BKT_FAIL_IF(err, !bkt_add_u64(m->before[i], sel->runs[i].len, &m->before[i + 1]), BKT_EINVAL,
+                    "memory selection: more than 2^64 elements");
     m->n_elems = m->before[sel->n_runs];
     return BKT_OK;
 }
@@ -439,9 +433,10 @@ static int add_dim(struct bkt_mem_layout *m, const struct bkt_sel *s, unsigned d
         m->n_elems = 0;
         return BKT_OK;
     }
-    if (stride < block || !bkt_mul_u64(count - 1, stride, &end) || !bkt_add_u64(end, start, &end) ||
-        !bkt_add_u64(end, block, &end) || end > s->dims[d])
-        BKT_FAIL(err, BKT_EINVAL, "memory selection leaves the extent in dimension %u", d);
+    BKT_FAIL_IF(err,
+                stride < block || !bkt_mul_u64(count - 1, stride, &end) || !bkt_add_u64(end, start, &end) ||
+                    !bkt_add_u64(end, block, &end) || end > s->dims[d],
+                BKT_EINVAL, "memory selection leaves the extent in dimension %u", d);
     uint64_t n = count * block;
     if (stride == block)
         stride = block = n;
@@ -484,8 +479,8 @@ int bkt_mem_layout_init(struct bkt_mem_layout *m, const struct bkt_sel *sel, str
     for (unsigned d = sel->rank; d-- > 0;) {
         if (sel->kind == BKT_SEL_HYPER)
             BKT_PASS(add_dim(m, sel, d, mstride, err));
-        if (!bkt_mul_u64(mstride, sel->dims[d], &mstride))
-            BKT_FAIL(err, BKT_EINVAL, "memory extent has more than 2^64 elements");
+        BKT_FAIL_IF(err, !bkt_mul_u64(mstride, sel->dims[d], &mstride), BKT_EINVAL,
+                    "memory extent has more than 2^64 elements");
     }
     if (sel->kind == BKT_SEL_ALL)
         m->n_elems = mstride;
@@ -498,9 +493,8 @@ int bkt_mem_layout_for(struct bkt_mem_layout *m, const struct bkt_sel *sel, cons
                        struct bkt_err *err)
 {
     BKT_PASS(bkt_mem_layout_init(m, sel, err));
-    if (sel && m->n_elems != g->n_elems)
-        BKT_FAIL(err, BKT_EINVAL, "%llu elements selected, memory for %llu", (unsigned long long)g->n_elems,
-                 (unsigned long long)m->n_elems);
+    BKT_FAIL_IF(err, sel && m->n_elems != g->n_elems, BKT_EINVAL, "%llu elements selected, memory for %llu",
+                (unsigned long long)g->n_elems, (unsigned long long)m->n_elems);
     return BKT_OK;
 }
 

@@ -50,9 +50,8 @@ static int read_part(const struct move *m, struct part *p, struct bkt_err *err)
     uint64_t bytes = 0;
     p->read = (struct bkt_read){.io = m->from, .file = &p->sel};
     if (!m->from->var) {
-        if (!bkt_mul_u64(p->sel.n_elems, m->from->elem_size, &bytes) ||
-            bkt_buf_resize(&p->elems, (size_t)bytes) < 0)
-            BKT_NOMEM(err);
+        BKT_NEED(err, bkt_mul_u64(p->sel.n_elems, m->from->elem_size, &bytes) &&
+                          bkt_buf_resize(&p->elems, (size_t)bytes) >= 0);
         p->read.dst = p->elems.ptr;
     }
     return bkt_read_now(&p->read, 1, err);

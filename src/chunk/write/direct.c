@@ -100,8 +100,7 @@ static int whole(struct bkt_direct_task *t, const unsigned char **src, struct bk
     const struct bkt_dsetio *io = t->p->io;
     if ((*src = bkt_write_plan_whole(t->p, t->k)))
         return BKT_OK;
-    if (!(t->tmp = malloc(io->chunk_bytes)))
-        BKT_NOMEM(err);
+    BKT_NEED(err, (t->tmp = malloc(io->chunk_bytes)));
     if (bkt_chunk_reach(io, t->coord) < io->chunk_elems) {
         BKT_PASS(bkt_fill_check(io, t->coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
         bkt_fill_run(io, t->coord, 0, io->chunk_elems, t->tmp);
@@ -123,8 +122,7 @@ static int prepare(struct bkt_direct_task *t, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = t->p->io;
     const unsigned char     *src;
-    if (atomic_load(&t->call->cancel))
-        BKT_FAIL(err, BKT_ECANCEL, "cancelled");
+    BKT_FAIL_IF(err, atomic_load(&t->call->cancel), BKT_ECANCEL, "cancelled");
     BKT_PASS(bkt_chunk_key(&io->obj->id, &io->ds->layout, t->coord, &t->key));
     BKT_PASS(whole(t, &src, err));
     t->req = (struct bkt_req){.op = BKT_PUT,
@@ -210,8 +208,7 @@ int bkt_direct_start(struct bkt_direct *r, const struct bkt_write_plan *p, uint6
     if (!*started)
         return BKT_OK;
     struct bkt_direct_task *t = calloc(1, sizeof *t);
-    if (!t)
-        BKT_NOMEM(err);
+    BKT_NEED(err, t);
     t->call = r, t->p = p, t->k = k;
     t->job.run = task_job;
     t->cost    = bkt_max_u64((uint64_t)io->chunk_bytes * (bkt_chunk_object_is_plain(io) ? 1 : 2), MIN_COST);

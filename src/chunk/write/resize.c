@@ -53,13 +53,11 @@ static size_t one_coord(const struct resize *r) { return r->io->rank * sizeof(ui
 static int begin(struct resize *r, struct bkt_dsetio *io, struct bkt_err *err)
 {
     *r = (struct resize){.io = io, .d = bkt_write_cache_of(io->dom, true)};
-    if (!r->d)
-        BKT_NOMEM(err);
+    BKT_NEED(err, r->d);
     (void)pthread_mutex_lock(&r->d->window.lock);
     r->ws = bkt_wset_of(r->d, io);
     (void)pthread_mutex_unlock(&r->d->window.lock);
-    if (!r->ws)
-        BKT_NOMEM(err);
+    BKT_NEED(err, r->ws);
     return BKT_OK;
 }
 
@@ -117,8 +115,7 @@ static int cut_chunk(const struct resize *r, const uint64_t *coord, struct bkt_e
         c->base = BKT_BASE_UNKNOWN;
     int rc = cut_off(r, c, err);
     bkt_wchunk_settle(c);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "%s", bkt_chunk_label(r->io, coord).text);
+    BKT_FAIL_IF(err, rc < 0, rc, "%s", bkt_chunk_label(r->io, coord).text);
     bkt_store_tasks_push(r->d);
     return BKT_OK;
 }
@@ -315,8 +312,8 @@ static int set_smaller(const struct resize *r, bool store_first, struct bkt_err 
         BKT_PASS(bkt_chunks_flush_dataset(dom, id, err));
     BKT_PASS(bkt_edit_extent(dom, id, r->new, err));
     int rc = store_first ? bkt_domain_flush_object(dom, id, err) : BKT_OK;
-    if (rc < 0 && bkt_edit_extent_undo(dom, id, dims, marked ? trim : NULL, NULL) < 0)
-        BKT_FAIL(err, rc, "dataset %s: out of memory", id->text);
+    BKT_FAIL_IF(err, rc < 0 && bkt_edit_extent_undo(dom, id, dims, marked ? trim : NULL, NULL) < 0, rc,
+                "dataset %s: out of memory", id->text);
     return rc;
 }
 
@@ -361,8 +358,8 @@ int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *dims, struct bkt_er
     if (io->where != BKT_AT_OBJECTS || s->cls != BKT_S_SIMPLE)
         return bkt_edit_extent(io->dom, &io->obj->id, dims, err);
     int rc = shrinks(dims, s->dims, io->rank) ? clear_before(io, err) : BKT_OK;
-    if (rc < 0 || (rc = begin(&r, io, err)) < 0)
-        BKT_FAIL(err, rc, "dataset %s keeps its extent", io->obj->id.text);
+    BKT_FAIL_IF(err, rc < 0 || (rc = begin(&r, io, err)) < 0, rc, "dataset %s keeps its extent",
+                io->obj->id.text);
     bool smaller = shrinks(s->dims, dims, io->rank);
     (void)pthread_mutex_lock(&r.d->window.lock);
     for (unsigned d = 0; d < io->rank; d++)
@@ -373,8 +370,7 @@ int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *dims, struct bkt_er
     bkt_wset_respace(r.ws); /* places in the grid have changed */
     (void)pthread_mutex_unlock(&r.d->window.lock);
     end(&r);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "dataset %s keeps its extent", io->obj->id.text);
+    BKT_FAIL_IF(err, rc < 0, rc, "dataset %s keeps its extent", io->obj->id.text);
     return BKT_OK;
 }
 
@@ -403,9 +399,8 @@ static int clear_one(struct bkt_write_cache *d, struct bkt_wset *ws, struct bkt_
     int rc = o->dset.trim ? clear_marked(&r, &o->dset, err) : BKT_OK;
     end(&r);
     bkt_object_release(o);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "dataset %s: the elements outside the smaller extent stay in the store",
-                 ws->id.text);
+    BKT_FAIL_IF(err, rc < 0, rc, "dataset %s: the elements outside the smaller extent stay in the store",
+                ws->id.text);
     return BKT_OK;
 }
 

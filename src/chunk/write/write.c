@@ -18,9 +18,8 @@ static int check_extent(const struct bkt_write *w, struct bkt_err *err)
     bool                    ok  = s->cls == BKT_S_SIMPLE ? sel->rank == s->rank : sel->rank == 0;
     for (unsigned d = 0; ok && d < sel->rank; d++)
         ok = sel->dims[d] == s->dims[d];
-    if (!ok)
-        BKT_FAIL(err, BKT_EINVAL, "dataset %s: the selection's extent differs from the dataset's",
-                 w->io->obj->id.text);
+    BKT_FAIL_IF(err, !ok, BKT_EINVAL, "dataset %s: the selection's extent differs from the dataset's",
+                w->io->obj->id.text);
     return BKT_OK;
 }
 
@@ -35,15 +34,14 @@ int bkt_write_check(const struct bkt_dsetio *io, struct bkt_err *err)
     enum bkt_layout_class cls = io->ds->layout.cls;
     if (io->bad.code)
         return bkt_err_copy(err, io->bad.code, &io->bad);
-    if (io->where != BKT_AT_OBJECTS)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "%s can't be written: its data are in other files (%s); copy it (h5repack, "
-                 "h5copy) to change it",
-                 bkt_dsetio_label(io).text,
-                 (size_t)cls < BKT_COUNT(ref_names) && ref_names[cls] ? ref_names[cls] : "by reference");
-    if (bkt_store_is_readonly(bkt_domain_store(io->dom)))
-        BKT_FAIL(err, BKT_EUNSUP, "%s can't be written: %s is read-only", bkt_dsetio_label(io).text,
-                 bkt_store_uri(bkt_domain_store(io->dom)));
+    BKT_FAIL_IF(err, io->where != BKT_AT_OBJECTS, BKT_EUNSUP,
+                "%s can't be written: its data are in other files (%s); copy it (h5repack, "
+                "h5copy) to change it",
+                bkt_dsetio_label(io).text,
+                (size_t)cls < BKT_COUNT(ref_names) && ref_names[cls] ? ref_names[cls] : "by reference");
+    BKT_FAIL_IF(err, bkt_store_is_readonly(bkt_domain_store(io->dom)), BKT_EUNSUP,
+                "%s can't be written: %s is read-only", bkt_dsetio_label(io).text,
+                bkt_store_uri(bkt_domain_store(io->dom)));
     return BKT_OK;
 }
 
@@ -158,8 +156,7 @@ static int make_whole(const struct bkt_write_plan *p, uint64_t k, const uint64_t
     if (!full) /* check before the earlier content is freed */
         BKT_PASS(bkt_fill_check(io, coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
     struct bkt_cache_entry *e = bkt_cache_entry_scratch(io->chunk_bytes);
-    if (!e)
-        BKT_NOMEM(err);
+    BKT_NEED(err, e);
     if (!full)
         bkt_fill_run(io, coord, 0, io->chunk_elems, e->data);
     bkt_write_plan_gather(p, k, e->data);
@@ -226,8 +223,7 @@ static int put_chunk(struct bkt_write_plan *p, uint64_t k, const uint64_t *coord
         rc = p->io->var ? bkt_wchunk_put_var(c, p, k, err) : put_part(c, p, k, err);
     bkt_wchunk_note(c, BKT_OK, NULL);
     bkt_wchunk_settle(c);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "%s", bkt_chunk_label(p->io, coord).text);
+    BKT_FAIL_IF(err, rc < 0, rc, "%s", bkt_chunk_label(p->io, coord).text);
     bkt_store_tasks_push(c->ws->dirty);
     return BKT_OK;
 }
@@ -303,8 +299,7 @@ static int write_one(struct bkt_write_cache *d, struct bkt_write_plan *p, struct
     if (p->ws)
         p->ws->users++;
     (void)pthread_mutex_unlock(&d->window.lock);
-    if (!p->ws)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p->ws);
     drop_cached(p);
     for (uint64_t k = 0; rc == BKT_OK && k < p->grid.n_chunks && !atomic_load(&direct->cancel); k++) {
         bool started = false;

@@ -430,8 +430,7 @@ int bkt_wchunk_open(struct bkt_wchunk *c, struct bkt_err *err)
     if (c->e && atomic_load(&c->e->refs) == 1)
         return BKT_OK;
     struct bkt_cache_entry *e = bkt_cache_entry_scratch(n);
-    if (!e)
-        BKT_NOMEM(err);
+    BKT_NEED(err, e);
     if (c->e)
         memcpy(e->data, c->e->data, n);
     bkt_cache_entry_release(c->e);

@@ -17,8 +17,7 @@ static int wchunk_decode_raw(struct bkt_wchunk *c, struct bkt_err *err)
     const struct bkt_dsetio *io   = c->ws->io;
     pthread_mutex_t *lock = &c->ws->dirty->window.lock;
     struct bkt_cache_entry       *e    = bkt_cache_entry_new(io->chunk_bytes);
-    if (!e)
-        BKT_NOMEM(err);
+    BKT_NEED(err, e);
     if (io->pipe.by_caller) /* a filter may call HDF5, which may call this connector */
         (void)pthread_mutex_unlock(lock);
     int rc = bkt_chunk_object_decode(io, &io->pipe, c->raw.ptr, c->raw.len, e->data, err);

@@ -17,8 +17,8 @@ static int inflate(const void *blosc, size_t n, struct bkt_buf *out, struct bkt_
     struct bkt_blosc_head head;
     if (!n)
         return BKT_OK;
-    if (!bkt_blosc_head(in, &head) || head.n_bytes > LIST_MAX_BYTES)
-        BKT_FAIL(err, BKT_EFORMAT, "its list of %zu bytes is not a blosc frame, or is too large", n);
+    BKT_FAIL_IF(err, !bkt_blosc_head(in, &head) || head.n_bytes > LIST_MAX_BYTES, BKT_EFORMAT,
+                "its list of %zu bytes is not a blosc frame, or is too large", n);
     BKT_PASS_MEM(err, bkt_buf_resize(out, head.n_bytes));
     struct bkt_room room = {out->ptr, head.n_bytes, 0};
     return head.n_bytes ? bkt_blosc_decode(NULL, in, &room, err) : BKT_OK;
@@ -116,16 +116,15 @@ static int assign(struct bkt_commit *c, struct bkt_err *err)
     size_t at = 0;
     for (size_t i = 0; i < c->n_columns; i++) {
         struct bkt_column *column = &c->columns[i];
-        if (i && strcmp(column->name, column[-1].name) == 0)
-            BKT_FAIL(err, BKT_EFORMAT, "column %s is listed twice", column->name);
+        BKT_FAIL_IF(err, i && strcmp(column->name, column[-1].name) == 0, BKT_EFORMAT,
+                    "column %s is listed twice", column->name);
         column->first = at;
         while (at < c->n_samples && strcmp(c->samples[at].column, column->name) == 0)
             at++;
         column->n = at - column->first;
     }
-    if (at < c->n_samples)
-        BKT_FAIL(err, BKT_EFORMAT, "sample %s belongs to column %s, which is not listed",
-                 c->samples[at].sample, c->samples[at].column);
+    BKT_FAIL_IF(err, at < c->n_samples, BKT_EFORMAT, "sample %s belongs to column %s, which is not listed",
+                c->samples[at].sample, c->samples[at].column);
     return BKT_OK;
 }
 
@@ -140,11 +139,10 @@ int bkt_commit_parse(const void *blosc, size_t n, struct bkt_commit *out, struct
         stop = stop ? stop : end;
         *stop = 0; /* or the buffer's own end */
         int rc = stop == p ? BKT_OK : add_piece(out, caps, p, (size_t)(stop - p));
-        if (rc < 0)
-            BKT_FAIL(err, rc,
-                     rc == BKT_ENOMEM ? "out of memory"
-                                      : "byte %zu of its list is neither a column nor a sample",
-                     (size_t)(p - (char *)out->text.ptr));
+        BKT_FAIL_IF(err, rc < 0, rc,
+                    rc == BKT_ENOMEM ? "out of memory"
+                                     : "byte %zu of its list is neither a column nor a sample",
+                    (size_t)(p - (char *)out->text.ptr));
         p = stop + 1;
     }
     if (out->n_columns)

@@ -86,8 +86,8 @@ int bkt_literal_check(struct bkt_literal text, struct bkt_err *err)
     skip_blanks(&t);
     bool ok = t.p < t.end && *t.p == '{' && skip_value(&t, 0);
     skip_blanks(&t);
-    if (!ok || t.p != t.end)
-        BKT_FAIL(err, BKT_EFORMAT, "not a dict of Python's literals: byte %zu", (size_t)(t.p - text.p));
+    BKT_FAIL_IF(err, !ok || t.p != t.end, BKT_EFORMAT, "not a dict of Python's literals: byte %zu",
+                (size_t)(t.p - text.p));
     return BKT_OK;
 }
 

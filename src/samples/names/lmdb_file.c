@@ -153,12 +153,12 @@ static int check_tree(struct walk *w, const unsigned char *meta)
     const unsigned char *db = meta + MAIN_DB;
     uint64_t root = bkt_get_le(db + DB_ROOT, 8);
     w->depth = (unsigned)bkt_get_le(db + DB_DEPTH, 2);
-    if (bkt_get_le(db + DB_FLAGS, 2))
-        BKT_FAIL(w->err, BKT_EUNSUP, "LMDB: the main database has an unknown order");
+    BKT_FAIL_IF(w->err, bkt_get_le(db + DB_FLAGS, 2), BKT_EUNSUP,
+                "LMDB: the main database has an unknown order");
     if (root == NONE)
         return BKT_OK;
-    if (!w->depth || w->depth > DEPTH_MAX)
-        BKT_FAIL(w->err, BKT_EFORMAT, "LMDB: a tree of %u levels", w->depth);
+    BKT_FAIL_IF(w->err, !w->depth || w->depth > DEPTH_MAX, BKT_EFORMAT, "LMDB: a tree of %u levels",
+                w->depth);
     return check_page(w, root, 1);
 }
 
@@ -207,10 +207,8 @@ static void renew_metas(unsigned char *file, const struct walk *w)
 static int check_file(unsigned char *bytes, size_t n, struct bkt_err *err)
 {
     size_t size = page_size(bytes, n);
-    if (!size)
-        BKT_FAIL(err, BKT_EFORMAT, "not an LMDB file of version 1, or it is cut: %zu bytes", n);
-    if (sizeof(size_t) != 8)
-        BKT_FAIL(err, BKT_EUNSUP, "LMDB files are read on machines of 64 bits only");
+    BKT_FAIL_IF(err, !size, BKT_EFORMAT, "not an LMDB file of version 1, or it is cut: %zu bytes", n);
+    BKT_FAIL_IF(err, sizeof(size_t) != 8, BKT_EUNSUP, "LMDB files are read on machines of 64 bits only");
     BKT_CLEANUP(bkt_freep) unsigned char *seen = calloc(n / size, 1);
     struct walk w = {.file = bytes, .n = n / size, .size = size, .seen = seen, .err = err};
     BKT_NEED(err, seen);
@@ -269,8 +267,7 @@ static int open_env(struct bkt_lmdb *l, size_t n, struct bkt_err *err)
 int bkt_lmdb_open(const void *bytes, size_t n, struct bkt_lmdb **out, struct bkt_err *err)
 {
     unsigned char *map;
-    if (!n)
-        BKT_FAIL(err, BKT_EFORMAT, "not an LMDB file: it is empty");
+    BKT_FAIL_IF(err, !n, BKT_EFORMAT, "not an LMDB file: it is empty");
     struct bkt_lmdb *l = calloc(1, sizeof *l);
     BKT_NEED(err, l);
     int rc = l->fd = make_copy(bytes, n, &map, err);

@@ -44,8 +44,8 @@ static int folder_of(const char *repository, const char *below, struct bkt_buf *
     size_t      n    = strlen(name);
     while (n > 1 && name[n - 1] == '/')
         n--;
-    if (bkt_buf_addf(out, "%s%.*s%s", strstr(name, "://") ? "" : "file://", (int)n, name, below) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err,
+                 bkt_buf_addf(out, "%s%.*s%s", strstr(name, "://") ? "" : "file://", (int)n, name, below));
     return BKT_OK;
 }
 
@@ -157,21 +157,18 @@ int bkt_names_commit(struct bkt_names *names, const char *branch, struct bkt_com
     branch = branch ? branch : names->head;
     for (size_t i = 0; i < names->n_branches; i++)
         b = strcmp(names->branches[i].name, branch) == 0 ? &names->branches[i] : b;
-    if (!b && !*branch)
-        BKT_FAIL(err, BKT_ENOENT, "the repository: its head names no branch; name one as BRANCH:COLUMN");
-    if (!b)
-        BKT_FAIL(err, BKT_ENOENT,
-                 "branch %s: the repository lacks it; `h5bucket sample ls` prints its branches", branch);
+    BKT_FAIL_IF(err, !b && !*branch, BKT_ENOENT,
+                "the repository: its head names no branch; name one as BRANCH:COLUMN");
+    BKT_FAIL_IF(err, !b, BKT_ENOENT,
+                "branch %s: the repository lacks it; `h5bucket sample ls` prints its branches", branch);
     if (!*b->commit)
         return BKT_OK;
     BKT_PASS_MEM(err, bkt_buf_addf(&key, "%s:ref", b->commit));
     int rc = bkt_lmdb_get(names->ref, key.ptr, key.len, &value, &n, err);
-    if (rc == BKT_ENOENT)
-        BKT_FAIL(err, BKT_EFORMAT, "branch %s: its commit %s is missing", branch, b->commit);
+    BKT_FAIL_IF(err, rc == BKT_ENOENT, BKT_EFORMAT, "branch %s: its commit %s is missing", branch, b->commit);
     if (rc == BKT_OK)
         rc = bkt_commit_parse(value, n, out, err);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "branch %s: commit %s", branch, b->commit);
+    BKT_FAIL_IF(err, rc < 0, rc, "branch %s: commit %s", branch, b->commit);
     return BKT_OK;
 }
 
@@ -223,8 +220,7 @@ static int get_hash(struct bkt_names *names, char kind, const char *digest, cons
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     BKT_PASS_MEM(err, bkt_buf_addf(&key, "%c:%s", kind, digest));
     int rc = bkt_lmdb_get(names->hash, key.ptr, key.len, value, n, err);
-    if (rc == BKT_ENOENT)
-        BKT_FAIL(err, BKT_EFORMAT, "hash.lmdb has no entry of digest %s", digest);
+    BKT_FAIL_IF(err, rc == BKT_ENOENT, BKT_EFORMAT, "hash.lmdb has no entry of digest %s", digest);
     return rc;
 }
 
@@ -234,8 +230,8 @@ int bkt_names_record(struct bkt_names *names, const char *digest, char record[H5
     const void *value;
     size_t      n;
     BKT_PASS(get_hash(names, 'h', digest, &value, &n, err));
-    if (n >= H5BUCKET_RECORD_MAX || memchr(value, 0, n))
-        BKT_FAIL(err, BKT_EFORMAT, "hash.lmdb: the record of digest %s is too long, or not text", digest);
+    BKT_FAIL_IF(err, n >= H5BUCKET_RECORD_MAX || memchr(value, 0, n), BKT_EFORMAT,
+                "hash.lmdb: the record of digest %s is too long, or not text", digest);
     memcpy(record, value, n);
     record[n] = 0;
     return BKT_OK;

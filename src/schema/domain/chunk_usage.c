@@ -103,9 +103,10 @@ static int by_heads(struct bkt_domain *d, const struct bkt_object *o, struct bkt
         if (grid[i] == 0)
             return BKT_OK;
     }
-    if (!fits || n > MAX_HEADS)
-        BKT_FAIL(err, BKT_EUNSUP, "dataset %s: its chunk objects can't be listed, and up to %" PRIu64
-                 " are too many for single requests", o->id.text, fits ? n : UINT64_MAX);
+    BKT_FAIL_IF(err, !fits || n > MAX_HEADS, BKT_EUNSUP,
+                "dataset %s: its chunk objects can't be listed, and up to %" PRIu64
+                " are too many for single requests",
+                o->id.text, fits ? n : UINT64_MAX);
     return head_all(d, o, grid, (size_t)n, out, err);
 }
 
@@ -114,8 +115,7 @@ int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_object *dset, 
 {
     struct bkt_usage  use = {0, 0};
     struct bkt_usage *kept;
-    if (dset->kind != BKT_DATASET)
-        BKT_FAIL(err, BKT_EINVAL, "%s is not a dataset", dset->id.text);
+    BKT_FAIL_IF(err, dset->kind != BKT_DATASET, BKT_EINVAL, "%s is not a dataset", dset->id.text);
     (void)pthread_mutex_lock(&d->lock);
     kept = bkt_map_get(d->usage, dset->id.text, BKT_ID_LEN);
     if (kept)

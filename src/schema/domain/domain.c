@@ -121,8 +121,7 @@ static int registry_id(const struct bkt_name *n, const struct bkt_settings *s, c
 #define X(kind, field, file, def, lo, hi, help) ADD_##file(kind, field)
     BKT_TEST_SETTINGS(X)
 #undef X
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, rc);
     *out = bkt_buf_steal(&b);
     return BKT_OK;
 }
@@ -221,8 +220,7 @@ int bkt_domain_blank(const char *name, const struct bkt_name *n, const struct bk
 {
     BKT_CLEANUP(bkt_freep) char *id = NULL;
     BKT_PASS(registry_id(n, set, &id, err));
-    if (bkt_registry_has(id))
-        BKT_FAIL(err, busy, "%s is open in this process", name);
+    BKT_FAIL_IF(err, bkt_registry_has(id), busy, "%s is open in this process", name);
     return blank(&id, set, out, err);
 }
 

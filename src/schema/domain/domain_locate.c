@@ -16,12 +16,13 @@ static int no_domain(struct bkt_store *st, const char *path, const char *key, bo
 {
     const size_t                             n    = sizeof BKT_HDF5_SIGNATURE - 1;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf head = {0};
-    if (look && err && *path && bkt_store_get(st, path, 0, n, &head, NULL) == BKT_OK && head.len == n &&
-        memcmp(head.ptr, BKT_HDF5_SIGNATURE, n) == 0)
-        BKT_FAIL(err, BKT_ENOENT,
-                 "%s/%s is a plain HDF5 file in a store, not a domain; `h5bucket load --link` makes a domain "
-                 "that refers to it",
-                 bkt_store_uri(st), path);
+    BKT_FAIL_IF(err,
+                look && err && *path && bkt_store_get(st, path, 0, n, &head, NULL) == BKT_OK &&
+                    head.len == n && memcmp(head.ptr, BKT_HDF5_SIGNATURE, n) == 0,
+                BKT_ENOENT,
+                "%s/%s is a plain HDF5 file in a store, not a domain; `h5bucket load --link` makes a domain "
+                "that refers to it",
+                bkt_store_uri(st), path);
     BKT_FAIL(err, BKT_ENOENT, "no domain%s %s in %s (no object %s)", look ? "" : " or HDF5 file", path,
              bkt_store_uri(st), key);
 }
@@ -58,9 +59,8 @@ static int set_place(struct bkt_domain *d, const struct bkt_name *n, const char 
     const char *rest = n->path + strlen(up);
     bkt_store_close(d->store);
     d->store = NULL;
-    if (bkt_buf_addf(&uri, "%s%s%s", n->store_uri,
-                     *up && n->store_uri[strlen(n->store_uri) - 1] != '/' ? "/" : "", up) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&uri, "%s%s%s", n->store_uri,
+                                   *up && n->store_uri[strlen(n->store_uri) - 1] != '/' ? "/" : "", up));
     BKT_PASS(bkt_store_open(bkt_buf_str(&uri), &d->set, &d->store, err));
     d->path = strdup(rest + (*rest == '/'));
     BKT_NEED(err, d->path);
@@ -110,9 +110,10 @@ static int find_resolved(struct bkt_domain *d, const struct bkt_name *n, const c
         return rc < 0 ? bkt_err_copy(err, rc, &quiet) : rc;
     size_t strange =
         d->set.links && strcmp(d->set.links, "follow") == 0 ? 0 : bkt_bucket_link(bkt_buf_str(&path), true);
-    if (strange)
-        BKT_FAIL(err, BKT_EACCES, "%s: %.*s is a symbolic link of another user; to follow such links, set "
-                 "links=follow (H5BUCKET_LINKS)", bkt_buf_str(&path), (int)strange, bkt_buf_str(&path));
+    BKT_FAIL_IF(err, strange, BKT_EACCES,
+                "%s: %.*s is a symbolic link of another user; to follow such links, set "
+                "links=follow (H5BUCKET_LINKS)",
+                bkt_buf_str(&path), (int)strange, bkt_buf_str(&path));
     as.path = real + 1;
     return find_local(d, &as, key, err);
 }
@@ -143,8 +144,8 @@ static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const cha
         if (r->rc != BKT_ENOENT && r->rc != BKT_EACCES)
             rc = bkt_err_copy(err, r->rc, r->err);
     }
-    if (rc == BKT_ENOENT)
-        BKT_FAIL(err, rc, "%s/%s: no folder above it holds its root group %s", n->store_uri, n->path, key);
+    BKT_FAIL_IF(err, rc == BKT_ENOENT, rc, "%s/%s: no folder above it holds its root group %s", n->store_uri,
+                n->path, key);
     return rc;
 }
 
@@ -156,9 +157,9 @@ int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt
     BKT_PASS_MEM(err, bkt_buf_addf(&uri, "%s%s", n->store_uri, own_dir ? n->path : ""));
     BKT_PASS(bkt_store_open(bkt_buf_str(&uri), &d->set, &d->store, err));
     BKT_PASS(load_doc(d->store, own_dir ? "" : n->path, !n->probe, &d->doc, err));
-    if (!d->doc.root.text[0])
-        BKT_FAIL(err, BKT_EUNSUP, "%s/%s is a folder, not a domain; `h5bucket ls` lists what is in it",
-                 own_dir ? "" : n->store_uri, n->path);
+    BKT_FAIL_IF(err, !d->doc.root.text[0], BKT_EUNSUP,
+                "%s/%s is a folder, not a domain; `h5bucket ls` lists what is in it",
+                own_dir ? "" : n->store_uri, n->path);
     if (!n->search) {
         d->path = strdup(n->path);
         return d->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");

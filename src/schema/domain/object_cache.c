@@ -136,8 +136,7 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *wanted, const st
                     struct bkt_err *err)
 {
     struct bkt_id own = *wanted, *id = &own; /* it may lie in an object that is released here */
-    if (!bkt_id_valid(id->text, NULL))
-        BKT_FAIL(err, BKT_EFORMAT, "\"%.40s\" is not an object id", id->text);
+    BKT_FAIL_IF(err, !bkt_id_valid(id->text, NULL), BKT_EFORMAT, "\"%.40s\" is not an object id", id->text);
     (void)pthread_mutex_lock(&c->lock);
     after_fork(c);
     bkt_snap_age(c);
@@ -225,8 +224,8 @@ int bkt_objects_add(struct bkt_objects *c, const struct bkt_object *o, struct bk
 {
     BKT_HOLD(&c->lock);
     after_fork(c);
-    if (bkt_map_get(c->entries, o->id.text, BKT_ID_LEN))
-        BKT_FAIL(err, BKT_EEXIST, "object %s exists already", o->id.text);
+    BKT_FAIL_IF(err, bkt_map_get(c->entries, o->id.text, BKT_ID_LEN), BKT_EEXIST, "object %s exists already",
+                o->id.text);
     struct entry *e = bkt_entry_new(c, &o->id);
     BKT_NEED(err, e);
     c->in_flight--;

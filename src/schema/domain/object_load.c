@@ -337,9 +337,8 @@ static int parse(struct load *l, struct bkt_object **out, struct bkt_err *err)
     size_t         n     = size_of(l);
     struct bkt_err why   = {.n = 0};
     bool           whole = false;
-    if (n > l->cache->max_object)
-        BKT_FAIL(err, BKT_EFORMAT, "%s has %zu bytes, more than 256 MiB and than 4 times meta_cache",
-                 key_of(l), n);
+    BKT_FAIL_IF(err, n > l->cache->max_object, BKT_EFORMAT,
+                "%s has %zu bytes, more than 256 MiB and than 4 times meta_cache", key_of(l), n);
     int rc = bkt_object_load(json_of(l), n, &l->id, out, &whole, &why);
     if (rc == BKT_EFORMAT && !whole && !l->json && bkt_objects_pause(l->cache->store, l->tries))
         return BKT_OK;

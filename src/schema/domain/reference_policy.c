@@ -162,8 +162,7 @@ static int resolve(struct bkt_domain *d, const char *uri, struct target *t, stru
         return refuse(d->name, uri, base ? base : full, err);
     }
     *key = strdup(full + store_n + 1);
-    if (!*key || bkt_buf_resize(&what, store_n) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, *key && bkt_buf_resize(&what, store_n) >= 0);
     int rc = other_store(d, bkt_buf_str(&what), store, err);
     if (rc < 0) {
         free(*key);
@@ -177,13 +176,13 @@ static int resolve(struct bkt_domain *d, const char *uri, struct target *t, stru
 static int tidy_web(char *rest, struct bkt_err *err)
 {
     size_t n = strcspn(rest, "/");
-    if (memchr(rest, '@', n) || strpbrk(rest, "?#"))
-        BKT_FAIL(err, BKT_EACCES, "reference to a web address with user, query or fragment: not allowed");
+    BKT_FAIL_IF(err, memchr(rest, '@', n) || strpbrk(rest, "?#"), BKT_EACCES,
+                "reference to a web address with user, query or fragment: not allowed");
     for (size_t i = 0; i < n; i++)
         if (rest[i] >= 'A' && rest[i] <= 'Z')
             rest[i] = (char)(rest[i] + 32);
-    if (!bkt_name_decode(rest + n))
-        BKT_FAIL(err, BKT_EACCES, "reference to a web address with a malformed %% escape: not allowed");
+    BKT_FAIL_IF(err, !bkt_name_decode(rest + n), BKT_EACCES,
+                "reference to a web address with a malformed %% escape: not allowed");
     return BKT_OK;
 }
 
@@ -193,16 +192,13 @@ static int resolve_local(struct bkt_domain *d, const char *uri, struct bkt_store
                          struct bkt_err *err)
 {
     const char *own = bkt_store_uri(d->store), *path = uri + 7, *slash = strrchr(path, '/');
-    if (strncmp(own, "file:", 5) != 0)
-        BKT_FAIL(err, BKT_EACCES, "reference to %s: only a domain on this machine may refer to files on it",
-                 uri);
-    if (!is_clean(path + 1))
-        BKT_FAIL(err, BKT_EACCES, "reference to \"%.200s\": empty, \".\" or \"..\" components",
-                 BKT_SHOWN(uri));
+    BKT_FAIL_IF(err, strncmp(own, "file:", 5) != 0, BKT_EACCES,
+                "reference to %s: only a domain on this machine may refer to files on it", uri);
+    BKT_FAIL_IF(err, !is_clean(path + 1), BKT_EACCES,
+                "reference to \"%.200s\": empty, \".\" or \"..\" components", BKT_SHOWN(uri));
     BKT_CLEANUP(bkt_freep) char *dir = strndup(uri, (size_t)(slash - uri) + (slash == path));
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
-    if (!dir || bkt_buf_addf(&full, "file://%s", path) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, dir && bkt_buf_addf(&full, "file://%s", path) >= 0);
     if (has_prefix(bkt_buf_str(&full), own, strlen(own))) {
         const char *in_own = bkt_buf_str(&full) + strlen(own);
         *store             = d->store;
@@ -227,9 +223,10 @@ int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bk
     struct target t = take_apart(uri);
     if (t.place == PLACE_WEB)
         BKT_PASS(tidy_web(uri + (t.rest - uri), err)); /* the path as in the server's keys */
-    if (!strchr(t.rest, '/') || !is_clean(t.rest))
-        BKT_FAIL(err, BKT_EACCES, "reference to \"%.200s\": not of the form bucket/key, s3://bucket/key or "
-                 "https://host/path, or with empty, \".\" or \"..\" components", file_uri);
+    BKT_FAIL_IF(err, !strchr(t.rest, '/') || !is_clean(t.rest), BKT_EACCES,
+                "reference to \"%.200s\": not of the form bucket/key, s3://bucket/key or "
+                "https://host/path, or with empty, \".\" or \"..\" components",
+                file_uri);
     return resolve(d, file_uri, &t, store, key, err);
 }
 
@@ -240,10 +237,9 @@ int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, cons
                        const char *stamp, struct bkt_version **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
-    if (bkt_buf_addf(&name, "%c%s", stamp ? STAMPED : ANY, stamp ? stamp : "") < 0 ||
-        bkt_buf_add(&name, "", 1) < 0 || bkt_buf_add_str(&name, bkt_store_uri(store)) < 0 ||
-        bkt_buf_add(&name, "", 1) < 0 || bkt_buf_add_str(&name, key) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_buf_addf(&name, "%c%s", stamp ? STAMPED : ANY, stamp ? stamp : "") >= 0 &&
+                      bkt_buf_add(&name, "", 1) >= 0 && bkt_buf_add_str(&name, bkt_store_uri(store)) >= 0 &&
+                      bkt_buf_add(&name, "", 1) >= 0 && bkt_buf_add_str(&name, key) >= 0);
     BKT_HOLD(&d->lock);
     *out = bkt_map_get(d->versions, name.ptr, name.len);
     if (!*out && (*out = calloc(1, sizeof **out)) &&
@@ -275,15 +271,14 @@ int bkt_link_allowed(const struct bkt_link_from *from, const char *uri, struct b
                  "link to \"%.200s\": only a domain on this machine may refer to files on it",
                  BKT_SHOWN(uri));
     }
-    if (t.place == PLACE_NAMED)
-        BKT_FAIL(err, BKT_ENOENT, "link to \"%.200s\": unknown scheme", BKT_SHOWN(uri));
+    BKT_FAIL_IF(err, t.place == PLACE_NAMED, BKT_ENOENT, "link to \"%.200s\": unknown scheme",
+                BKT_SHOWN(uri));
     if (t.place == PLACE_WEB)
         BKT_PASS(tidy_web(copy + (t.rest - copy), err));
-    if (!strchr(t.rest, '/') || !is_clean(t.rest))
-        BKT_FAIL(err, BKT_EACCES,
-                 "link to \"%.200s\": not of the form s3://bucket/path or https://host/path, or with empty, "
-                 "\".\" or \"..\" components",
-                 BKT_SHOWN(uri));
+    BKT_FAIL_IF(err, !strchr(t.rest, '/') || !is_clean(t.rest), BKT_EACCES,
+                "link to \"%.200s\": not of the form s3://bucket/path or https://host/path, or with empty, "
+                "\".\" or \"..\" components",
+                BKT_SHOWN(uri));
     BKT_PASS_MEM(err, bkt_buf_addf(&what, "%s%s", t.scheme, t.rest));
     const char *full = bkt_buf_str(&what), *own = from->store_uri;
     if (has_prefix(full, own, strlen(own)) || is_allowed(from->allow, full, false))

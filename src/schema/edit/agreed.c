@@ -131,9 +131,8 @@ static int add_record(struct bkt_domain *d, const struct bkt_change *c, struct b
     uint64_t h = c->is_new ? 0 : digest_deltas(c);
     if (c->is_new)
         BKT_PASS(digest_new(c, &h, err));
-    if (bkt_buf_add(out, c->id.text, BKT_ID_LEN) < 0 || bkt_buf_add(out, &h, sizeof h) < 0 ||
-        describe(d, c, out) < 0 || bkt_buf_add(out, "", 1) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_buf_add(out, c->id.text, BKT_ID_LEN) >= 0 && bkt_buf_add(out, &h, sizeof h) >= 0 &&
+                      describe(d, c, out) >= 0 && bkt_buf_add(out, "", 1) >= 0);
     return BKT_OK;
 }
 

@@ -43,8 +43,7 @@ static int delete_prefix(struct bkt_store *st, const char *prefix, struct bkt_er
 int bkt_remove_tree(struct bkt_store *st, const struct bkt_id *root, struct bkt_err *err)
 {
     char prefix[64];
-    if (!bkt_id_is_v2(root))
-        BKT_FAIL(err, BKT_EINVAL, "objects of version 1 have no tree");
+    BKT_FAIL_IF(err, !bkt_id_is_v2(root), BKT_EINVAL, "objects of version 1 have no tree");
     (void)snprintf(prefix, sizeof prefix, "db/%.17s/", root->text + 2);
     return delete_prefix(st, prefix, err);
 }
@@ -92,8 +91,7 @@ static int delete_v1_chunks(struct bkt_store *st, const struct bkt_object *o, st
         return delete_v1_listed(st, &o->id, err);
     for (unsigned i = 0; i < l->rank;) {
         bkt_buf_clear(&key);
-        if (bkt_chunk_key(&o->id, l, at, &key) < 0 || bkt_strs_add(&k, bkt_buf_str(&key)) < 0)
-            BKT_NOMEM(err);
+        BKT_NEED(err, bkt_chunk_key(&o->id, l, at, &key) >= 0 && bkt_strs_add(&k, bkt_buf_str(&key)) >= 0);
         if (k.n == WAVE) {
             BKT_PASS(delete_keys(st, &k, err));
             bkt_strs_fini(&k);
@@ -240,8 +238,7 @@ static int collect_object(struct many *m, size_t i, struct bkt_err *err)
     if (g->o && g->o->kind == BKT_DATASET && !bkt_id_is_v2(g->id)) /* its chunks have no list */
         BKT_PASS(delete_v1_chunks(m->st, g->o, err));
     if (!has_prefix(g)) {
-        if (bkt_id_key(g->id, &key) < 0 || collect(m, i, bkt_buf_str(&key)) < 0)
-            BKT_NOMEM(err);
+        BKT_NEED(err, bkt_id_key(g->id, &key) >= 0 && collect(m, i, bkt_buf_str(&key)) >= 0);
         return BKT_OK;
     }
     BKT_PASS(list_dataset(m, i, &k, err));
@@ -437,8 +434,8 @@ static int keep_doc(struct bkt_domain *d, bool keep, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, mark = {0}, json = {0};
     const char *s = *d->path ? "/" : "";
-    if (bkt_domain_doc_key(d->path, &key) < 0 || bkt_buf_addf(&mark, "%s%s" BKT_DELETE_MARK, d->path, s) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_domain_doc_key(d->path, &key) >= 0 &&
+                      bkt_buf_addf(&mark, "%s%s" BKT_DELETE_MARK, d->path, s) >= 0);
     const char *one = bkt_buf_str(&mark);
     if (!keep)
         return bkt_store_delete(d->store, &one, 1, err);
@@ -468,11 +465,10 @@ static int refuse_link(const struct bkt_name *n, struct bkt_err *err)
         return BKT_OK; /* the store refuses it */
     BKT_PASS_MEM(err, bkt_buf_addf(&path, "/%s", n->path));
     size_t link = bkt_bucket_link(bkt_buf_str(&path), false);
-    if (link)
-        BKT_FAIL(err, BKT_EACCES,
-                 "%s: %.*s is a symbolic link, and nothing is deleted through one; name its "
-                 "target",
-                 bkt_buf_str(&path), (int)link, bkt_buf_str(&path));
+    BKT_FAIL_IF(err, link, BKT_EACCES,
+                "%s: %.*s is a symbolic link, and nothing is deleted through one; name its "
+                "target",
+                bkt_buf_str(&path), (int)link, bkt_buf_str(&path));
     return BKT_OK;
 }
 

@@ -75,8 +75,7 @@ static int look_above(struct bkt_domain *d, struct above *a, struct bkt_err *err
 {
     size_t len = strlen(d->path);
     while (len) {
-        if (a->n > MAX_FOLDERS)
-            BKT_FAIL(err, BKT_EINVAL, "%s: more than %d folders", d->path, MAX_FOLDERS);
+        BKT_FAIL_IF(err, a->n > MAX_FOLDERS, BKT_EINVAL, "%s: more than %d folders", d->path, MAX_FOLDERS);
         BKT_PASS_MEM(err, above_add(a, d->path, len));
         while (len && d->path[--len] != '/') {}
     }
@@ -98,20 +97,17 @@ static int judge_above(struct bkt_domain *d, struct above *a, size_t *folder, st
 {
     for (*folder = 1; *folder < a->n && a->reqs[*folder].rc == BKT_ENOENT; ++*folder) {}
     if (*folder < a->n && a->reqs[*folder].rc == BKT_OK) {
-        if (a->docs[*folder].root.text[0])
-            BKT_FAIL(err, BKT_EINVAL, "%s can't be made: %s is a domain, not a folder", d->path,
-                     a->paths[*folder]);
-        if (!bkt_domain_doc_lets(&a->docs[*folder], d->set.user, BKT_ACL_CREATE))
-            BKT_FAIL(err, BKT_EACCES,
-                     "%s can't be made: the ACL of folder %s does not let user %s create (setting user)",
-                     d->path, a->paths[*folder], d->set.user);
+        BKT_FAIL_IF(err, a->docs[*folder].root.text[0], BKT_EINVAL,
+                    "%s can't be made: %s is a domain, not a folder", d->path, a->paths[*folder]);
+        BKT_FAIL_IF(err, !bkt_domain_doc_lets(&a->docs[*folder], d->set.user, BKT_ACL_CREATE), BKT_EACCES,
+                    "%s can't be made: the ACL of folder %s does not let user %s create (setting user)",
+                    d->path, a->paths[*folder], d->set.user);
     }
     d->edits->folders = calloc(a->n + 1, sizeof *d->edits->folders);
     BKT_NEED(err, d->edits->folders);
     for (size_t i = *folder; i-- > 1;) {
         d->edits->folders[d->edits->n_folders] = strdup(a->paths[i]);
-        if (!d->edits->folders[d->edits->n_folders++])
-            BKT_NOMEM(err);
+        BKT_NEED(err, d->edits->folders[d->edits->n_folders++]);
     }
     return BKT_OK;
 }
@@ -120,19 +116,15 @@ static int judge_itself(struct bkt_domain *d, const struct above *a, bool trunca
 {
     struct bkt_edits *e = d->edits;
     e->replace          = truncate;
-    if (a->reqs[0].rc == BKT_ENOENT && a->below)
-        BKT_FAIL(err, BKT_EEXIST, "%s: a folder with this name exists, and it is not empty (%s is in it)",
-                 d->path, a->below);
+    BKT_FAIL_IF(err, a->reqs[0].rc == BKT_ENOENT && a->below, BKT_EEXIST,
+                "%s: a folder with this name exists, and it is not empty (%s is in it)", d->path, a->below);
     if (a->reqs[0].rc == BKT_ENOENT)
         return BKT_OK;
-    if (!a->docs[0].root.text[0])
-        BKT_FAIL(err, BKT_EEXIST, "%s: a folder with this name exists", d->path);
-    if (!truncate)
-        BKT_FAIL(err, BKT_EEXIST, "domain %s exists", d->path);
-    if (!bkt_domain_doc_lets(&a->docs[0], d->set.user, BKT_ACL_DELETE))
-        BKT_FAIL(err, BKT_EACCES,
-                 "%s can't be replaced: its ACL does not let user %s delete it (setting user)", d->path,
-                 d->set.user);
+    BKT_FAIL_IF(err, !a->docs[0].root.text[0], BKT_EEXIST, "%s: a folder with this name exists", d->path);
+    BKT_FAIL_IF(err, !truncate, BKT_EEXIST, "domain %s exists", d->path);
+    BKT_FAIL_IF(err, !bkt_domain_doc_lets(&a->docs[0], d->set.user, BKT_ACL_DELETE), BKT_EACCES,
+                "%s can't be replaced: its ACL does not let user %s delete it (setting user)", d->path,
+                d->set.user);
     e->old_root = a->docs[0].root;
     e->old_etag = strdup(a->reqs[0].etag);
     return e->old_etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
@@ -157,18 +149,17 @@ static int find_bucket(const struct bkt_name *n, char **uri, char **path, struct
 static int find_place(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *uri = NULL;
-    if (n->search && !n->local)
-        BKT_FAIL(err, BKT_EACCES, "%s/%s: a web server can't be written to", n->store_uri, n->path);
+    BKT_FAIL_IF(err, n->search && !n->local, BKT_EACCES, "%s/%s: a web server can't be written to",
+                n->store_uri, n->path);
     if (n->search) {
         BKT_PASS(find_bucket(n, &uri, &d->path, err));
     } else if (!(d->path = strdup(n->path))) {
         BKT_NOMEM(err);
     }
-    if (!*d->path)
-        BKT_FAIL(err, BKT_EINVAL, "%s is not the name of a domain", n->store_uri);
+    BKT_FAIL_IF(err, !*d->path, BKT_EINVAL, "%s is not the name of a domain", n->store_uri);
     BKT_PASS(bkt_store_open(uri ? uri : n->store_uri, &d->set, &d->store, err));
-    if (bkt_store_is_readonly(d->store))
-        BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(d->store));
+    BKT_FAIL_IF(err, bkt_store_is_readonly(d->store), BKT_EACCES, "%s can't be written to",
+                bkt_store_uri(d->store));
     return BKT_OK;
 }
 
@@ -195,8 +186,7 @@ static int fill_doc(struct bkt_domain *d, const struct bkt_domain_doc *folder, c
         owner = d->set.user && *d->set.user ? d->set.user : folder && folder->owner ? folder->owner : "admin";
     doc->owner   = strdup(owner);
     doc->created = doc->modified = bkt_edit_now(d->edits);
-    if (!doc->owner || add_acl(doc, owner, BKT_ACL_ALL) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, doc->owner && add_acl(doc, owner, BKT_ACL_ALL) >= 0);
     for (size_t i = 0; folder && i < folder->n_acls; i++) {
         const struct bkt_acl_entry *a = &folder->acls[i];
         if (!a->allow || strcmp(a->user, "default") == 0 || strcmp(a->user, owner) == 0)
@@ -233,9 +223,10 @@ static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt
     struct bkt_id_source ids = {.n = 0};
     if (how->agreed)
         memcpy(ids.seed, how->agreed->seed, sizeof ids.seed);
-    if (bkt_id_new_root(!(d->set.schema && strcmp(d->set.schema, "v1") == 0), how->agreed ? &ids : NULL,
-                        &d->doc.root) < 0)
-        BKT_FAIL(err, BKT_EIO, "no random numbers for an id");
+    BKT_FAIL_IF(err,
+                bkt_id_new_root(!(d->set.schema && strcmp(d->set.schema, "v1") == 0),
+                                how->agreed ? &ids : NULL, &d->doc.root) < 0,
+                BKT_EIO, "no random numbers for an id");
     BKT_PASS(bkt_domain_equip(d, err));
     if (how->agreed) {
         bkt_edit_agree(d, how->agreed);
@@ -320,8 +311,8 @@ int bkt_domain_may_store(const struct bkt_domain *d, struct bkt_err *err)
 
 int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, struct bkt_err *err)
 {
-    if (bkt_store_is_readonly(d->store))
-        BKT_FAIL(err, BKT_EACCES, "%s can't be changed: the store is read-only", d->name);
+    BKT_FAIL_IF(err, bkt_store_is_readonly(d->store), BKT_EACCES,
+                "%s can't be changed: the store is read-only", d->name);
     BKT_PASS(bkt_edits_own(d, err));
     return acl_need ? bkt_domain_check_acl(d, acl_need, err) : BKT_OK;
 }

@@ -134,8 +134,7 @@ int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_chan
     BKT_PASS(bkt_domain_may_write(d, 0, err));
     id = bkt_alias_of(d, id);
     *out = change_there(d, id);
-    if (*out && (*out)->removed)
-        BKT_FAIL(err, BKT_ENOENT, "object %s has been removed", id->text);
+    BKT_FAIL_IF(err, *out && (*out)->removed, BKT_ENOENT, "object %s has been removed", id->text);
     if (!*out)
         BKT_PASS(begin(d, id, out, err));
     (*out)->serial = ++d->edits->serial;
@@ -174,8 +173,8 @@ static int sign_counts(struct bkt_domain *d, struct bkt_change *c, struct bkt_er
     struct bkt_edits *e = d->edits;
     if (c->refs_id[0])
         return BKT_OK;
-    if (!e->writer && !bkt_random_bytes(&e->writer, sizeof e->writer))
-        BKT_FAIL(err, BKT_EIO, "no random numbers");
+    BKT_FAIL_IF(err, !e->writer && !bkt_random_bytes(&e->writer, sizeof e->writer), BKT_EIO,
+                "no random numbers");
     (void)snprintf(c->refs_id, sizeof c->refs_id, "%0*llx%06llx", BKT_REFS_WHO,
                    (unsigned long long)(e->writer & 0xffffffffff),
                    (unsigned long long)(++e->n_counts & 0xffffff));
@@ -276,8 +275,10 @@ static int complete_object(struct bkt_domain *d, struct bkt_object *o, struct bk
 {
     const struct bkt_id *root = &d->doc.root;
     BKT_PASS(bkt_domain_may_write(d, 0, err));
-    if (!o->id.text[0] && bkt_id_new(root, o->kind, d->edits->agreed ? &d->edits->ids : NULL, &o->id) < 0)
-        BKT_FAIL(err, BKT_EIO, "no random numbers for an object's id");
+    BKT_FAIL_IF(err,
+                !o->id.text[0] &&
+                    bkt_id_new(root, o->kind, d->edits->agreed ? &d->edits->ids : NULL, &o->id) < 0,
+                BKT_EIO, "no random numbers for an object's id");
     o->root     = *root;
     o->created  = o->created > 0 ? o->created : bkt_edit_now(d->edits);
     o->modified = o->modified > 0 ? o->modified : o->created;
@@ -355,8 +356,8 @@ static int group_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_ch
                     struct bkt_err *err)
 {
     BKT_PASS(bkt_change_of(d, id, out, err));
-    if ((*out)->obj->kind != BKT_GROUP)
-        BKT_FAIL(err, BKT_EINVAL, "%s is not a group, so it has no links", id->text);
+    BKT_FAIL_IF(err, (*out)->obj->kind != BKT_GROUP, BKT_EINVAL, "%s is not a group, so it has no links",
+                id->text);
     return BKT_OK;
 }
 
@@ -366,12 +367,12 @@ int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group, struct bkt_l
     struct bkt_id      target = l->id;
     bool               hard   = l->cls == BKT_L_HARD;
     BKT_PASS(group_of(d, group, &c, err));
-    if (!l->name || !*l->name || strchr(l->name, '/'))
-        BKT_FAIL(err, BKT_EINVAL, "'%s' is not a valid link name", l->name ? l->name : "");
-    if (hard && !bkt_id_valid(target.text, NULL))
-        BKT_FAIL(err, BKT_EINVAL, "link '%s' does not lead to an object", l->name);
-    if (bkt_links_find(&c->obj->group.links, l->name))
-        BKT_FAIL(err, BKT_EEXIST, "link '%s' exists already", l->name);
+    BKT_FAIL_IF(err, !l->name || !*l->name || strchr(l->name, '/'), BKT_EINVAL,
+                "'%s' is not a valid link name", l->name ? l->name : "");
+    BKT_FAIL_IF(err, hard && !bkt_id_valid(target.text, NULL), BKT_EINVAL,
+                "link '%s' does not lead to an object", l->name);
+    BKT_FAIL_IF(err, bkt_links_find(&c->obj->group.links, l->name), BKT_EEXIST, "link '%s' exists already",
+                l->name);
     if (l->created <= 0)
         l->created = bkt_edit_now(d->edits);
     count_bytes(d, c, 3 * sizeof *l + 2 * strlen(l->name));
@@ -396,8 +397,7 @@ int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char
     uint64_t           n;
     BKT_PASS(group_of(d, group, &c, err));
     const struct bkt_link *l = bkt_links_find(&c->obj->group.links, name);
-    if (!l)
-        BKT_FAIL(err, BKT_ENOENT, "no link '%s'", name);
+    BKT_FAIL_IF(err, !l, BKT_ENOENT, "no link '%s'", name);
     struct bkt_id target = l->id;
     bool          hard   = l->cls == BKT_L_HARD;
     c->numbers |= c->obj->track_order & 1;
@@ -437,8 +437,8 @@ int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *obj, int by, st
 
 static int add_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_attr *a, struct bkt_err *err)
 {
-    if (bkt_attrs_find(&c->obj->attrs, a->name))
-        BKT_FAIL(err, BKT_EEXIST, "attribute '%s' exists already", a->name);
+    BKT_FAIL_IF(err, bkt_attrs_find(&c->obj->attrs, a->name), BKT_EEXIST, "attribute '%s' exists already",
+                a->name);
     if (a->created <= 0)
         a->created = bkt_edit_now(d->edits);
     BKT_PASS(bkt_edit_use(d, &a->type->committed, 1, err));
@@ -455,9 +455,8 @@ static int check_size(const struct bkt_attr *a, uint64_t bytes, struct bkt_err *
 {
     uint64_t n = 0;
     BKT_PASS(bkt_space_count(&a->space, &n, err));
-    if ((!a->type->is_var && !bkt_mul_u64(n, a->type->size, &bytes)) || bytes > BKT_VALUE_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "attribute '%s': larger than the limit of %u MiB",
-                 a->name, BKT_VALUE_MAX >> 20);
+    BKT_FAIL_IF(err, (!a->type->is_var && !bkt_mul_u64(n, a->type->size, &bytes)) || bytes > BKT_VALUE_MAX,
+                BKT_EUNSUP, "attribute '%s': larger than the limit of %u MiB", a->name, BKT_VALUE_MAX >> 20);
     return BKT_OK;
 }
 
@@ -468,8 +467,7 @@ int bkt_edit_attr_value(struct bkt_domain *d, const struct bkt_id *obj, const ch
     bkt_edit_spill(d);
     BKT_PASS(bkt_change_of(d, obj, &c, err));
     struct bkt_attr *a = (struct bkt_attr *)(uintptr_t)bkt_attrs_find(&c->obj->attrs, name);
-    if (!a)
-        BKT_FAIL(err, BKT_ENOENT, "no attribute '%s'", name);
+    BKT_FAIL_IF(err, !a, BKT_ENOENT, "no attribute '%s'", name);
     BKT_PASS(check_size(a, value->len, err));
     BKT_PASS(bkt_alias_note_attr(d->edits, &c->id, a, err));
     count_bytes(d, c, 512 + value->len);
@@ -485,8 +483,7 @@ int bkt_edit_attr_value(struct bkt_domain *d, const struct bkt_id *obj, const ch
 int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_attr *a, struct bkt_err *err)
 {
     struct bkt_change *c;
-    if (!a->name || !a->type)
-        BKT_FAIL(err, BKT_EINVAL, "an attribute without name or type");
+    BKT_FAIL_IF(err, !a->name || !a->type, BKT_EINVAL, "an attribute without name or type");
     BKT_PASS(check_size(a, a->value.len, err));
     bkt_edit_spill(d); /* before a change is held, since this call forgets some */
     BKT_PASS(bkt_change_of(d, obj, &c, err));
@@ -501,8 +498,7 @@ int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const c
     struct bkt_change *c;
     struct bkt_attr    out = {0};
     BKT_PASS(bkt_change_of(d, obj, &c, err));
-    if (!bkt_attrs_find(&c->obj->attrs, name))
-        BKT_FAIL(err, BKT_ENOENT, "no attribute '%s'", name);
+    BKT_FAIL_IF(err, !bkt_attrs_find(&c->obj->attrs, name), BKT_ENOENT, "no attribute '%s'", name);
     enum bkt_delta was = noted(c->attrs, name);
     BKT_PASS_MEM(err, note(c, &c->attrs, name, BKT_DELTA_REMOVE));
     if (bkt_attrs_remove(&c->obj->attrs, name, &out) < 0) {
@@ -525,10 +521,8 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
     if (strcmp(from, to) == 0)
         return bkt_attrs_find(&c->obj->attrs, from) ? BKT_OK
                                                     : BKT_ERR(err, BKT_ENOENT, "no attribute '%s'", from);
-    if (bkt_attrs_find(&c->obj->attrs, to))
-        BKT_FAIL(err, BKT_EEXIST, "attribute '%s' exists already", to);
-    if (!bkt_attrs_find(&c->obj->attrs, from))
-        BKT_FAIL(err, BKT_ENOENT, "no attribute '%s'", from);
+    BKT_FAIL_IF(err, bkt_attrs_find(&c->obj->attrs, to), BKT_EEXIST, "attribute '%s' exists already", to);
+    BKT_FAIL_IF(err, !bkt_attrs_find(&c->obj->attrs, from), BKT_ENOENT, "no attribute '%s'", from);
     char          *name = strdup(to), *old_name = NULL;
     enum bkt_delta was_to = noted(c->attrs, to), was_from = noted(c->attrs, from);
     if (!name || note(c, &c->attrs, to, BKT_DELTA_ADD) < 0 ||

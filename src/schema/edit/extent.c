@@ -22,8 +22,7 @@ int bkt_trim_parse(const json_t *j, struct bkt_dset *d, struct bkt_err *err)
     if (!list)
         return BKT_OK;
     BKT_PASS(bkt_json_u64_list(list, "h5trim", INT64_MAX, BKT_MAX_RANK, dims, &n, err));
-    if (n != d->space.rank)
-        BKT_FAIL(err, BKT_EFORMAT, "h5trim has %u entries for %u dims", n, d->space.rank);
+    BKT_FAIL_IF(err, n != d->space.rank, BKT_EFORMAT, "h5trim has %u entries for %u dims", n, d->space.rank);
     if (n && !(d->trim = malloc(n * sizeof *dims)))
         BKT_NOMEM(err);
     if (n)
@@ -51,8 +50,8 @@ static int dset_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_cha
                    struct bkt_err *err)
 {
     BKT_PASS(bkt_change_of(d, id, out, err));
-    if ((*out)->obj->kind != BKT_DATASET || (*out)->obj->dset.space.cls != BKT_S_SIMPLE)
-        BKT_FAIL(err, BKT_EINVAL, "%s has no extent that can change", id->text);
+    BKT_FAIL_IF(err, (*out)->obj->kind != BKT_DATASET || (*out)->obj->dset.space.cls != BKT_S_SIMPLE,
+                BKT_EINVAL, "%s has no extent that can change", id->text);
     return BKT_OK;
 }
 
@@ -71,9 +70,9 @@ static int check_dims(const struct bkt_space *was, const uint64_t *dims, struct 
 {
     *s = *was;
     for (unsigned i = 0; i < s->rank; i++) {
-        if (dims[i] > s->maxdims[i])
-            BKT_FAIL(err, BKT_EINVAL, "the extent of dimension %u can't be more than %llu", i,
-                     (unsigned long long)s->maxdims[i]);
+        BKT_FAIL_IF(err, dims[i] > s->maxdims[i], BKT_EINVAL,
+                    "the extent of dimension %u can't be more than %llu", i,
+                    (unsigned long long)s->maxdims[i]);
         s->dims[i] = dims[i];
     }
     return bkt_space_check(s, err);
@@ -230,8 +229,7 @@ int bkt_replay_extent(const struct bkt_change *c, json_t *stored, struct bkt_err
     struct bkt_space        before, now;
     json_t                 *shape = json_object_get(stored, "shape");
     BKT_PASS(bkt_space_parse(shape, &before, err));
-    if (before.rank != ours->rank)
-        BKT_FAIL(err, BKT_EFORMAT, "the dataset's rank has changed");
+    BKT_FAIL_IF(err, before.rank != ours->rank, BKT_EFORMAT, "the dataset's rank has changed");
     now = before;
     if (c->extent->resized)
         resize(c->extent, ours->dims, &now);

@@ -22,8 +22,7 @@ static int write_folders(struct bkt_domain *d, struct bkt_err *err)
          * too */
         BKT_PASS(bkt_folder_emit(d->doc.owner, &d->doc, d->doc.created, &text, err));
         int rc = bkt_store_put(d->store, bkt_buf_str(&key), text.ptr, text.len, NULL, "*", NULL, err);
-        if (rc < 0 && rc != BKT_EPRECOND)
-            BKT_FAIL(err, rc, "folder %s can't be made", e->folders[i]);
+        BKT_FAIL_IF(err, rc < 0 && rc != BKT_EPRECOND, rc, "folder %s can't be made", e->folders[i]);
         if (rc < 0)
             bkt_err_clear(err);
     }
@@ -113,8 +112,7 @@ int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err)
             BKT_PASS(judge_doc(d, bkt_buf_str(&key), &ours, err));
         }
     }
-    if (rc < 0 && !ours)
-        BKT_FAIL(err, rc, "%s can't be written", bkt_buf_str(&key));
+    BKT_FAIL_IF(err, rc < 0 && !ours, rc, "%s can't be written", bkt_buf_str(&key));
     e->fresh = false;
     if (e->counted)
         bkt_registry_count_fresh(-1);
@@ -166,9 +164,8 @@ static int find(struct bkt_domain *d, struct bkt_strs *keys, bool *seen, struct 
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
     BKT_PASS_MEM(err, bkt_id_key(&d->doc.root, &prefix));
     const char *slash = memrchr(prefix.ptr, '/', prefix.len);
-    if (!slash || bkt_buf_resize(&prefix, (size_t)(slash - (const char *)prefix.ptr) + 1) < 0 ||
-        bkt_buf_add_str(&prefix, ".") < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, slash && bkt_buf_resize(&prefix, (size_t)(slash - (const char *)prefix.ptr) + 1) >= 0 &&
+                      bkt_buf_add_str(&prefix, ".") >= 0);
     int rc = bkt_store_list(d->store, bkt_buf_str(&prefix), "", on_key, keys, err);
     *seen = rc != BKT_EACCES && rc != BKT_EUNSUP &&
             rc != BKT_EINVAL; /* EINVAL: the server takes a list for a key */
@@ -177,9 +174,9 @@ static int find(struct bkt_domain *d, struct bkt_strs *keys, bool *seen, struct 
     bkt_err_clear(err); /* without the right to list, they are deleted unseen */
     for (size_t i = 0; i < 2; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-        if (bkt_buf_addf(&key, "%s%s", bkt_buf_str(&prefix), i ? "summary.json" : "info.json") < 0 ||
-            bkt_strs_add(keys, bkt_buf_str(&key)) < 0)
-            BKT_NOMEM(err);
+        BKT_NEED(err,
+                 bkt_buf_addf(&key, "%s%s", bkt_buf_str(&prefix), i ? "summary.json" : "info.json") >= 0 &&
+                     bkt_strs_add(keys, bkt_buf_str(&key)) >= 0);
     }
     return BKT_OK;
 }

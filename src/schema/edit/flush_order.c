@@ -171,8 +171,7 @@ static int note_unmoved(struct bkt_domain *d, struct bkt_err *err)
             continue;
         rc = !c->is_new ? note_gains(d->edits, c) : d->edits->absent ? note_new_group(d->edits, c) : BKT_OK;
     }
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, rc);
     return BKT_OK;
 }
 
@@ -205,12 +204,12 @@ static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n,
         bkt_change_forget(d, v[i]);
     }
     bkt_gone_fini(gone, k);
-    if (bkt_edit_refused(first))
-        BKT_FAIL(err, first, "%s: all changes are stored, but removed objects could not be deleted and stay "
-                 "in the store without a link to them: `h5bucket verify` finds them", d->name);
-    if (first < 0)
-        BKT_FAIL(err, first, "%s: all changes are stored, but not all removed objects are deleted yet",
-                 d->name);
+    BKT_FAIL_IF(err, bkt_edit_refused(first), first,
+                "%s: all changes are stored, but removed objects could not be deleted and stay "
+                "in the store without a link to them: `h5bucket verify` finds them",
+                d->name);
+    BKT_FAIL_IF(err, first < 0, first,
+                "%s: all changes are stored, but not all removed objects are deleted yet", d->name);
     return BKT_OK;
 }
 

@@ -121,12 +121,11 @@ bool bkt_edits_foreign(const struct bkt_domain *d)
 int bkt_edits_own(struct bkt_domain *d, struct bkt_err *err)
 {
     struct bkt_edits *e = d->edits;
-    if (bkt_edits_foreign(d))
-        BKT_FAIL(err, BKT_EACCES,
-                 "%s can't be changed here: process %ld, which this one was forked from, had changes that "
-                 "were not "
-                 "flushed; flush before fork(), or open the file in the new process",
-                 d->name, (long)e->pid);
+    BKT_FAIL_IF(err, bkt_edits_foreign(d), BKT_EACCES,
+                "%s can't be changed here: process %ld, which this one was forked from, had changes that "
+                "were not "
+                "flushed; flush before fork(), or open the file in the new process",
+                d->name, (long)e->pid);
     e->pid = getpid();
     return BKT_OK;
 }

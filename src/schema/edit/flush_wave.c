@@ -91,8 +91,7 @@ static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *bas
         c->state = BKT_PUT_READY;
         return BKT_OK;
     }
-    if (!base)
-        BKT_FAIL(err, BKT_EINVAL, "no stored version of %s to apply changes to", c->id.text);
+    BKT_FAIL_IF(err, !base, BKT_EINVAL, "no stored version of %s to apply changes to", c->id.text);
     BKT_PASS(bkt_json_load(base->ptr, base->len, &j, err));
     BKT_PASS(bkt_replay(w->d, c, j, is_part(w, c), err));
     c->foreign |= c->reread;
@@ -119,8 +118,7 @@ static int judge_new(struct wave *w, struct bkt_change *c, const struct bkt_req 
     BKT_PASS(bkt_object_parse(r->body.ptr, r->body.len, &c->id, &o, err));
     bool ours = o->created == c->obj->created;
     bkt_object_release(o);
-    if (!ours)
-        BKT_FAIL(err, BKT_EEXIST, "object %s exists already", c->id.text);
+    BKT_FAIL_IF(err, !ours, BKT_EEXIST, "object %s exists already", c->id.text);
     BKT_PASS_MEM(err, set_etag(c, r->etag));
     return build(w, c, NULL, err); /* an earlier attempt of ours: the present state replaces it */
 }

@@ -17,9 +17,8 @@ static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct 
     BKT_PASS(bkt_change_adopt(d, c, r->etag, err));
     bkt_buf_fini(&c->text);
     bkt_buf_fini(&c->obj->stored);
-    if (bkt_object_set_etag(c->obj, r->etag) < 0 ||
-        bkt_buf_add(&c->obj->stored, r->body.ptr, r->body.len) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_object_set_etag(c->obj, r->etag) >= 0 &&
+                      bkt_buf_add(&c->obj->stored, r->body.ptr, r->body.len) >= 0);
     return BKT_OK;
 }
 

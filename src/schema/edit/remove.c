@@ -291,8 +291,7 @@ static int look_at(struct spare *s, const struct bkt_id *id, const struct bkt_re
     BKT_PASS(bkt_object_parse(r->body.ptr, r->body.len, id, &o, err));
     int rc = fn(s, o);
     bkt_object_release(o);
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, rc);
     return BKT_OK;
 }
 

@@ -208,9 +208,8 @@ static int mention_theirs(struct bkt_domain *d, const struct mentions *m, const 
         if (x->link) {
             struct bkt_link *l = (struct bkt_link *)(uintptr_t)bkt_links_find(&c->obj->group.links, x->name);
             l->id = *theirs;
-            if (bkt_links_count_change(d->links, m->of, -1) < 0 ||
-                bkt_links_count_change(d->links, theirs, 1) < 0)
-                BKT_NOMEM(err);
+            BKT_NEED(err, bkt_links_count_change(d->links, m->of, -1) >= 0 &&
+                              bkt_links_count_change(d->links, theirs, 1) >= 0);
         } else { /* here too, since its JSON may be base64 */
             struct bkt_attr *a = (struct bkt_attr *)(uintptr_t)bkt_attrs_find(&c->obj->attrs, x->name);
             if (a)
@@ -243,8 +242,7 @@ static int move_attrs(struct bkt_domain *d, struct bkt_change *c, struct bkt_att
     while (from->n) {
         struct bkt_attr one = {0}, theirs = {0};
         BKT_CLEANUP(bkt_freep) char *name = strdup(bkt_attrs_settle(from)->v[0].name);
-        if (!name || bkt_attrs_remove(from, name, &one) < 0)
-            BKT_NOMEM(err);
+        BKT_NEED(err, name && bkt_attrs_remove(from, name, &one) >= 0);
         if (bkt_attrs_find(&c->obj->attrs, name) && bkt_attrs_remove(&c->obj->attrs, name, &theirs) < 0) {
             bkt_attr_fini(&one);
             BKT_NOMEM(err);
@@ -262,8 +260,7 @@ static int move_links(struct bkt_domain *d, struct bkt_change *c, struct bkt_lin
     while (bkt_links_settle(from)->n) {
         struct bkt_link one = {0}, theirs = {0};
         BKT_CLEANUP(bkt_freep) char *name = strdup(from->v[0].name);
-        if (!name || bkt_links_remove(from, name, &one) < 0)
-            BKT_NOMEM(err);
+        BKT_NEED(err, name && bkt_links_remove(from, name, &one) >= 0);
         if (bkt_links_find(&c->obj->group.links, name) &&
             bkt_links_remove(&c->obj->group.links, name, &theirs) < 0) {
             bkt_link_fini(&one);
@@ -313,10 +310,9 @@ static int take_place(struct bkt_domain *d, const struct rival *r, struct bkt_ob
                       struct bkt_object *o, struct bkt_err *err)
 {
     int rc = bkt_objects_rename(d->objects, &r->ours, &r->theirs);
-    if (rc == BKT_EBUSY)
-        BKT_FAIL(err, rc, "another writer's object %s is open as well; close it", r->theirs.text);
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, rc == BKT_EBUSY, rc, "another writer's object %s is open as well; close it",
+                r->theirs.text);
+    BKT_PASS_MEM(err, rc);
     struct bkt_change *c = bkt_map_del(d->edits->changes, r->ours.text, BKT_ID_LEN);
     struct bkt_links none = {.n = 0};
     if (c) { /* everything that ours has becomes a change of theirs */
@@ -338,9 +334,8 @@ static int settle_link(struct bkt_domain *d, const struct rival *r, struct bkt_e
     struct bkt_link *l = (struct bkt_link *)(uintptr_t)bkt_links_find(&c->obj->group.links, r->name);
     size_t n = strlen(r->name);
     l->id = r->theirs;
-    if (bkt_links_count_change(d->links, &r->ours, -1) < 0 ||
-        bkt_links_count_change(d->links, &r->theirs, 1) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_links_count_change(d->links, &r->ours, -1) >= 0 &&
+                      bkt_links_count_change(d->links, &r->theirs, 1) >= 0);
     (void)bkt_map_del(c->links, r->name, n);
     (void)bkt_map_del(c->kept_links, r->name, n);
     c->reread = true; /* its time and number are theirs */
@@ -363,8 +358,8 @@ static int adopt(struct bkt_domain *d, const struct rival *r, const struct bkt_r
     }
     BKT_PASS(take_place(d, r, mine, theirs, err));
     BKT_PASS(bkt_edit_use_all(d, theirs, -1, err)); /* the uses of ours */
-    if (bkt_object_set_etag(mine, q->etag) < 0 || bkt_buf_add(&mine->stored, q->body.ptr, q->body.len) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_object_set_etag(mine, q->etag) >= 0 &&
+                      bkt_buf_add(&mine->stored, q->body.ptr, q->body.len) >= 0);
     mine->json_bytes = q->body.len;
     BKT_PASS(settle_link(d, r, err));
     BKT_PASS(mention_theirs(d, m, &r->theirs, err));

@@ -67,18 +67,18 @@ static int load_apart(struct bkt_domain *d, const struct bkt_userblock *u, struc
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     uint64_t                                 n   = 0;
-    if (!bkt_id_is_v2(&d->doc.root))
-        BKT_FAIL(err, BKT_EFORMAT, "%s: .domain.json refers to a user block object, which version 1 doesn't "
-                 "have", d->name);
+    BKT_FAIL_IF(err, !bkt_id_is_v2(&d->doc.root), BKT_EFORMAT,
+                "%s: .domain.json refers to a user block object, which version 1 doesn't "
+                "have",
+                d->name);
     BKT_PASS_MEM(err, bkt_userblock_key(&d->doc.root, &key));
     int rc = bkt_store_head(d->store, bkt_buf_str(&key), &n, err);
-    if (rc == BKT_ENOENT)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: the user block is missing: no object %s", d->name, bkt_buf_str(&key));
+    BKT_FAIL_IF(err, rc == BKT_ENOENT, BKT_EFORMAT, "%s: the user block is missing: no object %s", d->name,
+                bkt_buf_str(&key));
     BKT_PASS(rc);
-    if (n == 0 || n > u->size || n > BKT_USERBLOCK_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: the user block has %llu bytes, but %s has %llu", d->name,
-                 (unsigned long long)u->size,
-                 bkt_buf_str(&key), (unsigned long long)n);
+    BKT_FAIL_IF(err, n == 0 || n > u->size || n > BKT_USERBLOCK_MAX, BKT_EFORMAT,
+                "%s: the user block has %llu bytes, but %s has %llu", d->name, (unsigned long long)u->size,
+                bkt_buf_str(&key), (unsigned long long)n);
     return bkt_store_get(d->store, bkt_buf_str(&key), 0, n, bytes, err);
 }
 
@@ -86,8 +86,7 @@ int bkt_userblock_load(struct bkt_domain *d, uint64_t *size, struct bkt_buf *byt
 {
     const struct bkt_userblock *u = &d->doc.user;
     *size                         = u->size;
-    if (u->bad)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: h5userblock in its .domain.json is malformed", d->name);
+    BKT_FAIL_IF(err, u->bad, BKT_EFORMAT, "%s: h5userblock in its .domain.json is malformed", d->name);
     if (u->apart)
         return load_apart(d, u, bytes, err);
     return bkt_buf_add(bytes, bkt_buf_str(&u->bytes), u->bytes.len) < 0
@@ -104,8 +103,8 @@ static int change(const struct bkt_domain *d, const struct bkt_buf *was, const s
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     BKT_PASS(bkt_json_load(was->ptr, was->len, &j, err));
     const char *root = bkt_json_word(j, "root");
-    if (!root || strcmp(root, d->doc.root.text) != 0)
-        BKT_FAIL(err, BKT_EEXIST, "%s: another writer has replaced the domain", d->name);
+    BKT_FAIL_IF(err, !root || strcmp(root, d->doc.root.text) != 0, BKT_EEXIST,
+                "%s: another writer has replaced the domain", d->name);
     (void)json_object_del(j, "h5userblock");
     if (u->size && bkt_userblock_emit(u, j) < 0)
         BKT_NOMEM(err);
@@ -150,15 +149,13 @@ int bkt_userblock_store(struct bkt_domain *d, uint64_t size, const void *bytes, 
 {
     bool                 v2 = bkt_id_is_v2(&d->doc.root);
     struct bkt_userblock u  = {.size = size};
-    if (!fits(size) || n > size)
-        BKT_FAIL(err, BKT_EINVAL, "a user block must have 512, 1024, 2048, ... bytes, not %llu",
-                 (unsigned long long)size);
+    BKT_FAIL_IF(err, !fits(size) || n > size, BKT_EINVAL,
+                "a user block must have 512, 1024, 2048, ... bytes, not %llu", (unsigned long long)size);
     n       = bkt_userblock_used(bytes, n);
     u.apart = n > (v2 ? INLINE : INLINE_V1);
-    if (u.apart && (!v2 || n > BKT_USERBLOCK_MAX))
-        BKT_FAIL(err, BKT_EUNSUP, "%s: a user block of %zu bytes; %s holds at most %u", d->name, n,
-                 v2 ? "a domain" : "version 1",
-                 v2 ? BKT_USERBLOCK_MAX : INLINE_V1);
+    BKT_FAIL_IF(err, u.apart && (!v2 || n > BKT_USERBLOCK_MAX), BKT_EUNSUP,
+                "%s: a user block of %zu bytes; %s holds at most %u", d->name, n,
+                v2 ? "a domain" : "version 1", v2 ? BKT_USERBLOCK_MAX : INLINE_V1);
     if (!u.apart && n && bkt_buf_add(&u.bytes, bytes, n) < 0)
         BKT_NOMEM(err);
     int rc = store(d, &u, bytes, n, err);

@@ -110,10 +110,9 @@ static int look_at_corners(unsigned rank, size_t n, const uint64_t *coords, stru
     for (size_t i = 0; i < n; i++)
         for (unsigned d = 0; d < rank; d++) {
             uint64_t first = coords[i * 2 * rank + d], last = coords[(i * 2 + 1) * rank + d];
-            if (last < first || last >= INT64_MAX)
-                BKT_FAIL(err, BKT_EFORMAT,
-                         "the stored selection has a block from %llu to %llu in dimension %u",
-                         (unsigned long long)first, (unsigned long long)last, d);
+            BKT_FAIL_IF(err, last < first || last >= INT64_MAX, BKT_EFORMAT,
+                        "the stored selection has a block from %llu to %llu in dimension %u",
+                        (unsigned long long)first, (unsigned long long)last, d);
         }
     return BKT_OK;
 }
@@ -123,9 +122,8 @@ int bkt_h5blocks_check(unsigned rank, size_t n, const uint64_t *coords, uint64_t
     struct sweep s = {.rank = rank, .coords = coords};
     uint64_t     fair;
     BKT_PASS(look_at_corners(rank, n, coords, err));
-    if (!bkt_mul_u64(n, 2 * (uint64_t)rank, &fair) || !bkt_add_u64(fair, *spare, &s.left))
-        BKT_FAIL(err, BKT_EFORMAT, "the stored selection has %zu blocks, more than a dataset has elements",
-                 n);
+    BKT_FAIL_IF(err, !bkt_mul_u64(n, 2 * (uint64_t)rank, &fair) || !bkt_add_u64(fair, *spare, &s.left),
+                BKT_EFORMAT, "the stored selection has %zu blocks, more than a dataset has elements", n);
     BKT_CLEANUP(bkt_freep) size_t *blocks = calloc(n + 1, sizeof *blocks);
     BKT_NEED(err, blocks);
     for (size_t i = 0; i < n; i++)
@@ -134,9 +132,9 @@ int bkt_h5blocks_check(unsigned rank, size_t n, const uint64_t *coords, uint64_t
     *spare = s.left < *spare ? s.left : *spare;
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
-    if (rc < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "the stored selection has %zu blocks that cross each other too often; "
-                 "store blocks that do not overlap",
-                 n);
+    BKT_FAIL_IF(err, rc < 0, BKT_EFORMAT,
+                "the stored selection has %zu blocks that cross each other too often; "
+                "store blocks that do not overlap",
+                n);
     return BKT_OK;
 }

@@ -99,9 +99,9 @@ static int compound(const struct bkt_h5type *h, const struct bkt_type *t, struct
 {
     if (h->cls != BKT_H5_COMPOUND)
         return disagree(err, "one is a compound, the other has another class");
-    if (h->n_members != t->n_fields)
-        BKT_FAIL(err, BKT_EFORMAT, "the type and its encoding (h5type) disagree: %zu fields, and %zu",
-                 t->n_fields, h->n_members);
+    BKT_FAIL_IF(err, h->n_members != t->n_fields, BKT_EFORMAT,
+                "the type and its encoding (h5type) disagree: %zu fields, and %zu", t->n_fields,
+                h->n_members);
     BKT_CLEANUP(bkt_freep) const struct bkt_h5member **m = calloc(h->n_members + 1, sizeof(void *));
     BKT_NEED(err, m);
     for (size_t i = 0; i < h->n_members; i++)
@@ -109,10 +109,9 @@ static int compound(const struct bkt_h5type *h, const struct bkt_type *t, struct
     qsort(m, h->n_members, sizeof(void *), by_offset);
     for (size_t i = 0; i < t->n_fields; i++) {
         const struct bkt_field *f = &t->fields[i];
-        if (strcmp(m[i]->name, f->name) != 0)
-            BKT_FAIL(err, BKT_EFORMAT,
-                     "the type and its encoding (h5type) disagree: field %zu is \"%.60s\", and \"%.60s\"", i,
-                     f->name, m[i]->name);
+        BKT_FAIL_IF(err, strcmp(m[i]->name, f->name) != 0, BKT_EFORMAT,
+                    "the type and its encoding (h5type) disagree: field %zu is \"%.60s\", and \"%.60s\"", i,
+                    f->name, m[i]->name);
         BKT_TRY(err, bkt_h5type_match(m[i]->type, f->type, err), "field \"%.60s\"", f->name);
     }
     return BKT_OK;
@@ -147,9 +146,8 @@ static int enumeration(const struct bkt_h5type *h, const struct bkt_type *t, str
     for (size_t i = 0; i < h->n_members; i++) {
         struct bkt_enum_member key = {.name = h->members[i].name}, *wanted = &key;
         const struct bkt_enum_member **m = bsearch(&wanted, names, t->n_members, sizeof(void *), by_name);
-        if (!m || !same_value(h->base, h->members[i].value, (*m)->value))
-            BKT_FAIL(err, BKT_EFORMAT,
-                     "the type and its encoding (h5type) disagree: enumeration member \"%.60s\"", key.name);
+        BKT_FAIL_IF(err, !m || !same_value(h->base, h->members[i].value, (*m)->value), BKT_EFORMAT,
+                    "the type and its encoding (h5type) disagree: enumeration member \"%.60s\"", key.name);
     }
     return BKT_OK;
 }

@@ -56,10 +56,9 @@ static int take_filter(struct bkt_rd *r, struct bkt_h5filter *f, struct bkt_err 
     uint64_t n = take_var(r);
     if (!r->ok || n > bkt_rd_left(r) / 4)
         return cut_off(err);
-    if (f->id > 65535 || f->flags > 255 || n > BKT_H5_CD_MAX)
-        BKT_FAIL(err, BKT_EFORMAT,
-                 "the encoded property list has a filter of number %u, flags %u, %llu parameters", f->id,
-                 f->flags, (unsigned long long)n);
+    BKT_FAIL_IF(err, f->id > 65535 || f->flags > 255 || n > BKT_H5_CD_MAX, BKT_EFORMAT,
+                "the encoded property list has a filter of number %u, flags %u, %llu parameters", f->id,
+                f->flags, (unsigned long long)n);
     f->cd = calloc((size_t)n + 1, sizeof *f->cd);
     BKT_NEED(err, f->cd);
     while (f->n_cd < n)
@@ -74,9 +73,9 @@ static int filters(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
     uint64_t n = take_var(r);
     if (!r->ok)
         return cut_off(err);
-    if (n > BKT_H5_FILTERS_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has %llu filters; the limit is %d",
-                 (unsigned long long)n, BKT_H5_FILTERS_MAX);
+    BKT_FAIL_IF(err, n > BKT_H5_FILTERS_MAX, BKT_EFORMAT,
+                "the encoded property list has %llu filters; the limit is %d", (unsigned long long)n,
+                BKT_H5_FILTERS_MAX);
     l->filters = calloc((size_t)n + 1, sizeof *l->filters);
     BKT_NEED(err, l->filters);
     while (l->n_filters < n)
@@ -95,12 +94,11 @@ static int group_info(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *e
     l->est_entries = (unsigned)bkt_rd_le(r, 2);
     l->est_name = (unsigned)bkt_rd_le(r, 2);
     uint64_t bytes = (uint64_t)l->est_entries * l->est_name;
-    if (l->heap_hint > BKT_H5_GROUP_MAX || bytes > BKT_H5_GROUP_MAX)
-        BKT_FAIL(
-            err, BKT_EFORMAT,
-            "the encoded property list has a group of %u links with names of %u bytes, and %u bytes ahead; "
-            "the limit is %u bytes",
-            l->est_entries, l->est_name, l->heap_hint, BKT_H5_GROUP_MAX);
+    BKT_FAIL_IF(
+        err, l->heap_hint > BKT_H5_GROUP_MAX || bytes > BKT_H5_GROUP_MAX, BKT_EFORMAT,
+        "the encoded property list has a group of %u links with names of %u bytes, and %u bytes ahead; "
+        "the limit is %u bytes",
+        l->est_entries, l->est_name, l->heap_hint, BKT_H5_GROUP_MAX);
     return BKT_OK;
 }
 
@@ -119,9 +117,9 @@ static int chunk_shape(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *
     if (!r->ok)
         return cut_off(err);
     for (unsigned i = 0; i < l->rank; i++)
-        if (l->dims[i] == 0 || !bkt_mul_u64(elements, l->dims[i], &elements) || elements > UINT32_MAX)
-            BKT_FAIL(err, BKT_EFORMAT,
-                     "the encoded property list has chunks of 0, or of more than 2^32 - 1, elements");
+        BKT_FAIL_IF(
+            err, l->dims[i] == 0 || !bkt_mul_u64(elements, l->dims[i], &elements) || elements > UINT32_MAX,
+            BKT_EFORMAT, "the encoded property list has chunks of 0, or of more than 2^32 - 1, elements");
     return BKT_OK;
 }
 
@@ -156,9 +154,8 @@ static int layout(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
     uint64_t cls = bkt_rd_le(r, 1);
     if (!r->ok)
         return cut_off(err);
-    if (cls >= BKT_COUNT(classes))
-        BKT_FAIL(err, BKT_EUNSUP, "the encoded property list has layout %llu, which is unknown here",
-                 (unsigned long long)cls);
+    BKT_FAIL_IF(err, cls >= BKT_COUNT(classes), BKT_EUNSUP,
+                "the encoded property list has layout %llu, which is unknown here", (unsigned long long)cls);
     l->layout = classes[cls];
     return l->layout == BKT_D_CHUNKED   ? chunk_shape(r, l, err)
            : l->layout == BKT_D_VIRTUAL ? mappings(r, l, err)
@@ -173,10 +170,9 @@ static int take_fill_type(struct bkt_rd *r, struct bkt_h5fill *f, struct bkt_err
     if (!p)
         return cut_off(err);
     BKT_TRY(err, bkt_h5type_parse(p, (size_t)n, &f->type, err), "fill value of the encoded property list");
-    if (bkt_h5type_has_pointers(f->type) || f->type->size != f->value.len)
-        BKT_FAIL(err, BKT_EFORMAT,
-                 "the encoded property list has a fill value of %zu bytes that its type does not fit",
-                 f->value.len);
+    BKT_FAIL_IF(err, bkt_h5type_has_pointers(f->type) || f->type->size != f->value.len, BKT_EFORMAT,
+                "the encoded property list has a fill value of %zu bytes that its type does not fit",
+                f->value.len);
     return BKT_OK;
 }
 
@@ -188,10 +184,9 @@ static int fill(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
     int64_t size = (int64_t)bkt_rd_le(r, 8);
     if (!r->ok)
         return cut_off(err);
-    if (f->alloc_time > 3 || f->fill_time > 2 || size < -1)
-        BKT_FAIL(err, BKT_EFORMAT,
-                 "the encoded property list has a fill value of %lld bytes, times %u and %u", (long long)size,
-                 f->alloc_time, f->fill_time);
+    BKT_FAIL_IF(err, f->alloc_time > 3 || f->fill_time > 2 || size < -1, BKT_EFORMAT,
+                "the encoded property list has a fill value of %lld bytes, times %u and %u", (long long)size,
+                f->alloc_time, f->fill_time);
     f->undefined = size == -1;
     if (size <= 0)
         return BKT_OK;
@@ -215,17 +210,18 @@ static int take_file(struct bkt_rd *r, struct bkt_h5file *f, uint64_t *total, st
     const char *name = r->ok && n <= bkt_rd_left(r) ? bkt_rd_take(r, (size_t)n) : NULL;
     if (!name)
         return cut_off(err);
-    if (n < 2 || strnlen(name, (size_t)n) != n - 1)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has an external file without a name");
+    BKT_FAIL_IF(err, n < 2 || strnlen(name, (size_t)n) != n - 1, BKT_EFORMAT,
+                "the encoded property list has an external file without a name");
     f->name = strdup(name);
     BKT_NEED(err, f->name);
     f->offset = take_var(r);
     f->size = take_var(r);
     if (!r->ok)
         return cut_off(err);
-    if (f->offset > INT64_MAX || *total == BKT_UNLIMITED ||
-        (f->size != BKT_UNLIMITED && !bkt_add_u64(*total, f->size, total)))
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has external files that are too large");
+    BKT_FAIL_IF(err,
+                f->offset > INT64_MAX || *total == BKT_UNLIMITED ||
+                    (f->size != BKT_UNLIMITED && !bkt_add_u64(*total, f->size, total)),
+                BKT_EFORMAT, "the encoded property list has external files that are too large");
     if (f->size == BKT_UNLIMITED)
         *total = BKT_UNLIMITED;
     return BKT_OK;
@@ -252,9 +248,9 @@ static int external_files(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_er
 static int leaf(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 {
     l->leaf = take_u32(r);
-    if (l->leaf > BKT_H5_LEAF_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has leaves of %u links; the limit is %d",
-                 l->leaf, BKT_H5_LEAF_MAX);
+    BKT_FAIL_IF(err, l->leaf > BKT_H5_LEAF_MAX, BKT_EFORMAT,
+                "the encoded property list has leaves of %u links; the limit is %d", l->leaf,
+                BKT_H5_LEAF_MAX);
     return BKT_OK;
 }
 
@@ -262,17 +258,17 @@ static int ranks(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 {
     l->ranks[0] = take_u32(r);
     l->ranks[1] = (uint32_t)bkt_rd_le(r, 4);
-    if (l->ranks[0] > BKT_H5_BTREE_MAX || l->ranks[1] > BKT_H5_BTREE_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has trees of rank %u and %u; the limit is %d",
-                 l->ranks[0], l->ranks[1], BKT_H5_BTREE_MAX);
+    BKT_FAIL_IF(err, l->ranks[0] > BKT_H5_BTREE_MAX || l->ranks[1] > BKT_H5_BTREE_MAX, BKT_EFORMAT,
+                "the encoded property list has trees of rank %u and %u; the limit is %d", l->ranks[0],
+                l->ranks[1], BKT_H5_BTREE_MAX);
     return BKT_OK;
 }
 
 static int indexes(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 {
     l->indexes = take_u32(r);
-    if (l->indexes > BKT_H5_INDEXES_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has %u indexes of shared messages", l->indexes);
+    BKT_FAIL_IF(err, l->indexes > BKT_H5_INDEXES_MAX, BKT_EFORMAT,
+                "the encoded property list has %u indexes of shared messages", l->indexes);
     return BKT_OK;
 }
 
@@ -365,14 +361,11 @@ static int take_property(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err
         return cut_off(err);
     const char *name = bkt_rd_take(r, (size_t)(end - r->p) + 1);
     const struct property *p = find(name, l->cls);
-    if (!p)
-        BKT_FAIL(err, BKT_EUNSUP, "the encoded property list has \"%.60s\", which is unknown here", name);
-    if (l->has & p->bit)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has \"%s\" twice", p->name);
+    BKT_FAIL_IF(err, !p, BKT_EUNSUP, "the encoded property list has \"%.60s\", which is unknown here", name);
+    BKT_FAIL_IF(err, l->has & p->bit, BKT_EFORMAT, "the encoded property list has \"%s\" twice", p->name);
     l->has |= p->bit;
     BKT_PASS(p->take ? p->take(r, l, err) : take_plain(r, l, p));
-    if (!r->ok)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list is cut off in \"%s\"", p->name);
+    BKT_FAIL_IF(err, !r->ok, BKT_EFORMAT, "the encoded property list is cut off in \"%s\"", p->name);
     return BKT_OK;
 }
 
@@ -383,9 +376,8 @@ int bkt_h5plist_parse(const void *p, size_t n, struct bkt_h5plist *out, struct b
     memset(out, 0, sizeof *out);
     if (!r.ok)
         return cut_off(err);
-    if (version != 0 || cls > BKT_H5_DATATYPE_LIST || !(OBJECTS & OF(cls)))
-        BKT_FAIL(err, BKT_EUNSUP, "the encoded property list has version %u, class %u, which is unknown here",
-                 version, cls);
+    BKT_FAIL_IF(err, version != 0 || cls > BKT_H5_DATATYPE_LIST || !(OBJECTS & OF(cls)), BKT_EUNSUP,
+                "the encoded property list has version %u, class %u, which is unknown here", version, cls);
     out->cls = (enum bkt_h5_list)cls;
     for (;;) {
         if (bkt_rd_left(&r) == 0)
@@ -420,14 +412,12 @@ void bkt_h5plist_fini(struct bkt_h5plist *l)
 
 static int fits_shape(const struct bkt_space *s, const struct bkt_h5plist *l, struct bkt_err *err)
 {
-    if (l->layout == BKT_D_CHUNKED && l->rank != s->rank)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has chunks of rank %u, the dataset has rank %u",
-                 l->rank, s->rank);
+    BKT_FAIL_IF(err, l->layout == BKT_D_CHUNKED && l->rank != s->rank, BKT_EFORMAT,
+                "the encoded property list has chunks of rank %u, the dataset has rank %u", l->rank, s->rank);
     for (size_t i = 0; i < l->n_mappings; i++)
-        if (l->mappings[i].target.extent.rank != s->rank)
-            BKT_FAIL(err, BKT_EFORMAT,
-                     "the encoded property list has a mapping to rank %u, the dataset has rank %u",
-                     l->mappings[i].target.extent.rank, s->rank);
+        BKT_FAIL_IF(err, l->mappings[i].target.extent.rank != s->rank, BKT_EFORMAT,
+                    "the encoded property list has a mapping to rank %u, the dataset has rank %u",
+                    l->mappings[i].target.extent.rank, s->rank);
     return BKT_OK;
 }
 
@@ -435,10 +425,8 @@ static int fits_object(const struct bkt_object *o, const struct bkt_h5plist *l, 
 {
     static const unsigned lists[] = {
         [BKT_GROUP] = GROUPS, [BKT_DATASET] = DSETS, [BKT_DATATYPE] = OF(BKT_H5_DATATYPE_LIST)};
-    if (!(lists[o->kind] & OF(l->cls)))
-        BKT_FAIL(err, BKT_EFORMAT,
-                 "the encoded property list is of class %d, which is for another kind of object",
-                 (int)l->cls);
+    BKT_FAIL_IF(err, !(lists[o->kind] & OF(l->cls)), BKT_EFORMAT,
+                "the encoded property list is of class %d, which is for another kind of object", (int)l->cls);
     return o->kind == BKT_DATASET ? fits_shape(&o->dset.space, l, err) : BKT_OK;
 }
 

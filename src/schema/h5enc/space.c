@@ -29,8 +29,8 @@ static int take_dims(struct bkt_rd *r, unsigned flags, struct bkt_space *s, stru
     if (!r->ok)
         return cut_off(err);
     for (unsigned i = 0; i < s->rank; i++)
-        if (s->dims[i] > s->maxdims[i])
-            BKT_FAIL(err, BKT_EFORMAT, "the encoded dataspace is larger than its maximum");
+        BKT_FAIL_IF(err, s->dims[i] > s->maxdims[i], BKT_EFORMAT,
+                    "the encoded dataspace is larger than its maximum");
     return bkt_space_check(s, err);
 }
 
@@ -45,9 +45,9 @@ static int take_extent(struct bkt_rd *r, struct bkt_space *s, struct bkt_err *er
     }
     if (!r->ok)
         return cut_off(err);
-    if (version < 1 || version > 2 || cls > 2 || rank > BKT_MAX_RANK || (cls != 1) != (rank == 0))
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded dataspace has version %u, class %u, rank %u", version, cls,
-                 rank);
+    BKT_FAIL_IF(err,
+                version < 1 || version > 2 || cls > 2 || rank > BKT_MAX_RANK || (cls != 1) != (rank == 0),
+                BKT_EFORMAT, "the encoded dataspace has version %u, class %u, rank %u", version, cls, rank);
     s->cls = cls == 2 ? BKT_S_NULL : rank ? BKT_S_SIMPLE : BKT_S_SCALAR;
     s->rank = rank;
     return take_dims(r, flags, s, err);
@@ -65,8 +65,8 @@ struct form {
 static int take_form(struct bkt_rd *r, bool points, struct form *f, struct bkt_err *err)
 {
     f->version = (unsigned)bkt_rd_le(r, 4);
-    if (r->ok && (f->version < 1 || f->version > (points ? 2u : 3u)))
-        BKT_FAIL(err, BKT_EUNSUP, "the encoded selection has version %u, which is unknown here", f->version);
+    BKT_FAIL_IF(err, r->ok && (f->version < 1 || f->version > (points ? 2u : 3u)), BKT_EUNSUP,
+                "the encoded selection has version %u, which is unknown here", f->version);
     f->bytes = f->version == 1 ? 4 : 8;
     if (!points && f->version >= 2)
         f->flags = (unsigned)bkt_rd_le(r, 1);
@@ -76,9 +76,8 @@ static int take_form(struct bkt_rd *r, bool points, struct form *f, struct bkt_e
         (void)bkt_rd_take(r, f->version == 1 ? 8 : 4);
     if (!r->ok)
         return cut_off(err);
-    if ((f->bytes != 2 && f->bytes != 4 && f->bytes != 8) || (f->flags & ~IS_REGULAR))
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded selection has numbers of %u bytes, flags %u", f->bytes,
-                 f->flags);
+    BKT_FAIL_IF(err, (f->bytes != 2 && f->bytes != 4 && f->bytes != 8) || (f->flags & ~IS_REGULAR),
+                BKT_EFORMAT, "the encoded selection has numbers of %u bytes, flags %u", f->bytes, f->flags);
     return BKT_OK;
 }
 
@@ -87,9 +86,9 @@ static int take_rank(struct bkt_rd *r, const struct bkt_h5space *s, struct bkt_e
     uint64_t rank = bkt_rd_le(r, 4);
     if (!r->ok)
         return cut_off(err);
-    if (rank != s->extent.rank || rank == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded selection has rank %llu in a dataspace of rank %u",
-                 (unsigned long long)rank, s->extent.rank);
+    BKT_FAIL_IF(err, rank != s->extent.rank || rank == 0, BKT_EFORMAT,
+                "the encoded selection has rank %llu in a dataspace of rank %u", (unsigned long long)rank,
+                s->extent.rank);
     return BKT_OK;
 }
 
@@ -119,13 +118,13 @@ static int check_slab(const struct bkt_h5space *s, struct bkt_err *err)
         uint64_t block = s->block[i], count = s->count[i], stride = s->stride[i];
         bool open = count == BKT_UNLIMITED || block == BKT_UNLIMITED;
         endless += open;
-        if (!fits(s->start[i], stride, count, block) || stride == 0 || (count > 1 && stride < block) ||
-            (block == BKT_UNLIMITED && count != 1))
-            BKT_FAIL(err, BKT_EFORMAT,
-                     "the encoded selection has blocks that overlap or have no place in dimension %u", i);
+        BKT_FAIL_IF(err,
+                    !fits(s->start[i], stride, count, block) || stride == 0 ||
+                        (count > 1 && stride < block) || (block == BKT_UNLIMITED && count != 1),
+                    BKT_EFORMAT,
+                    "the encoded selection has blocks that overlap or have no place in dimension %u", i);
     }
-    if (endless > 1)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded selection has no end in %u dimensions", endless);
+    BKT_FAIL_IF(err, endless > 1, BKT_EFORMAT, "the encoded selection has no end in %u dimensions", endless);
     return BKT_OK;
 }
 
@@ -153,8 +152,8 @@ static int take_coords(struct bkt_rd *r, const struct form *f, unsigned each, st
     s->n = (size_t)n;
     for (size_t i = 0; i < s->n * each; i++) {
         s->coords[i] = bkt_rd_le(r, f->bytes);
-        if (s->coords[i] >= COORD_MAX)
-            BKT_FAIL(err, BKT_EFORMAT, "the encoded selection has a coordinate that no dataset has");
+        BKT_FAIL_IF(err, s->coords[i] >= COORD_MAX, BKT_EFORMAT,
+                    "the encoded selection has a coordinate that no dataset has");
     }
     return BKT_OK;
 }
@@ -189,9 +188,8 @@ static int take_selection(struct bkt_rd *r, struct bkt_h5space *s, uint64_t *spa
         return take_points(r, s, err);
     if (kind == SEL_HYPERSLABS)
         return take_hyperslabs(r, s, spare, err);
-    if ((kind != SEL_NONE && kind != SEL_ALL) || bkt_rd_le(r, 4) != 1)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded selection is of kind %llu, which is unknown here",
-                 (unsigned long long)kind);
+    BKT_FAIL_IF(err, (kind != SEL_NONE && kind != SEL_ALL) || bkt_rd_le(r, 4) != 1, BKT_EFORMAT,
+                "the encoded selection is of kind %llu, which is unknown here", (unsigned long long)kind);
     s->select = kind == SEL_NONE ? BKT_H5_SEL_NONE : BKT_H5_SEL_ALL;
     return bkt_rd_take(r, 8) ? BKT_OK : cut_off(err);
 }
@@ -199,8 +197,8 @@ static int take_selection(struct bkt_rd *r, struct bkt_h5space *s, uint64_t *spa
 int bkt_h5space_read(struct bkt_rd *r, struct bkt_h5space *out, uint64_t *spare, struct bkt_err *err)
 {
     memset(out, 0, sizeof *out);
-    if (bkt_rd_le(r, 1) != MESSAGE || bkt_rd_le(r, 1) != 0 || bkt_rd_le(r, 1) != 8 || !r->ok)
-        BKT_FAIL(err, BKT_EFORMAT, "the bytes are not a dataspace as HDF5 encodes it");
+    BKT_FAIL_IF(err, bkt_rd_le(r, 1) != MESSAGE || bkt_rd_le(r, 1) != 0 || bkt_rd_le(r, 1) != 8 || !r->ok,
+                BKT_EFORMAT, "the bytes are not a dataspace as HDF5 encodes it");
     size_t n = (size_t)bkt_rd_le(r, 4);
     const void *p = bkt_rd_take(r, n);
     if (!p)

@@ -30,8 +30,7 @@ static int take_name(struct bkt_rd *r, const struct head *h, char **out, struct 
     if (!end)
         return cut_off(err);
     size_t n = (size_t)(end - r->p), room = h->version >= 3 ? n + 1 : (n + 8) / 8 * 8;
-    if (n == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a member without a name");
+    BKT_FAIL_IF(err, n == 0, BKT_EFORMAT, "the encoded datatype has a member without a name");
     const char *name = bkt_rd_take(r, room);
     if (!name)
         return cut_off(err);
@@ -53,8 +52,8 @@ static int no_twins(const struct bkt_h5type *t, struct bkt_err *err)
         names[i] = t->members[i].name;
     qsort(names, t->n_members, sizeof *names, by_name);
     for (size_t i = 1; i < t->n_members; i++)
-        if (strcmp(names[i - 1], names[i]) == 0)
-            BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has two members \"%.60s\"", names[i]);
+        BKT_FAIL_IF(err, strcmp(names[i - 1], names[i]) == 0, BKT_EFORMAT,
+                    "the encoded datatype has two members \"%.60s\"", names[i]);
     return BKT_OK;
 }
 
@@ -69,12 +68,12 @@ static int take_bits(struct bkt_rd *r, const struct head *h, struct bkt_h5type *
     t->prec = (unsigned)bkt_rd_le(r, 2);
     if (!r->ok)
         return cut_off(err);
-    if (t->size > BKT_H5_NUMBER_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "the encoded datatype has a number of %zu bytes; the limit is %d", t->size,
-                 BKT_H5_NUMBER_MAX);
-    if (t->prec == 0 || t->offset + t->prec > t->size * 8)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a number of %u bits from bit %u on in %zu bytes",
-                 t->prec, t->offset, t->size);
+    BKT_FAIL_IF(err, t->size > BKT_H5_NUMBER_MAX, BKT_EUNSUP,
+                "the encoded datatype has a number of %zu bytes; the limit is %d", t->size,
+                BKT_H5_NUMBER_MAX);
+    BKT_FAIL_IF(err, t->prec == 0 || t->offset + t->prec > t->size * 8, BKT_EFORMAT,
+                "the encoded datatype has a number of %u bits from bit %u on in %zu bytes", t->prec,
+                t->offset, t->size);
     return BKT_OK;
 }
 
@@ -93,12 +92,13 @@ static bool overlap(unsigned a, unsigned na, unsigned b, unsigned nb)
 static int check_fields(const struct bkt_h5type *t, struct bkt_err *err)
 {
     unsigned end = t->offset + t->prec;
-    if (t->esize == 0 || t->msize == 0 || t->esize > 64 || t->spos >= end || t->epos + t->esize > end ||
-        t->mpos + t->msize > end || overlap(t->spos, 1, t->epos, t->esize) ||
-        overlap(t->spos, 1, t->mpos, t->msize) || overlap(t->epos, t->esize, t->mpos, t->msize))
-        BKT_FAIL(
-            err, BKT_EFORMAT,
-            "the encoded datatype has a floating-point number whose fields overlap or lie outside of it");
+    BKT_FAIL_IF(err,
+                t->esize == 0 || t->msize == 0 || t->esize > 64 || t->spos >= end ||
+                    t->epos + t->esize > end || t->mpos + t->msize > end ||
+                    overlap(t->spos, 1, t->epos, t->esize) || overlap(t->spos, 1, t->mpos, t->msize) ||
+                    overlap(t->epos, t->esize, t->mpos, t->msize),
+                BKT_EFORMAT,
+                "the encoded datatype has a floating-point number whose fields overlap or lie outside of it");
     return BKT_OK;
 }
 
@@ -130,9 +130,8 @@ static int time_value(struct bkt_rd *r, const struct head *h, struct bkt_h5type 
     t->prec = (unsigned)bkt_rd_le(r, 2);
     if (!r->ok)
         return cut_off(err);
-    if (t->size > BKT_H5_NUMBER_MAX || t->prec == 0 || t->prec > t->size * 8)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a time of %u bits in %zu bytes", t->prec,
-                 t->size);
+    BKT_FAIL_IF(err, t->size > BKT_H5_NUMBER_MAX || t->prec == 0 || t->prec > t->size * 8, BKT_EFORMAT,
+                "the encoded datatype has a time of %u bits in %zu bytes", t->prec, t->size);
     return BKT_OK;
 }
 
@@ -140,9 +139,8 @@ static int time_value(struct bkt_rd *r, const struct head *h, struct bkt_h5type 
 
 static int text_form(unsigned pad, unsigned cset, struct bkt_h5type *t, struct bkt_err *err)
 {
-    if (pad > BKT_STR_SPACEPAD || cset > BKT_CSET_UTF8)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a string of padding %u and character set %u",
-                 pad, cset);
+    BKT_FAIL_IF(err, pad > BKT_STR_SPACEPAD || cset > BKT_CSET_UTF8, BKT_EFORMAT,
+                "the encoded datatype has a string of padding %u and character set %u", pad, cset);
     t->strpad = (enum bkt_strpad)pad;
     t->cset = (enum bkt_cset)cset;
     return BKT_OK;
@@ -169,9 +167,8 @@ static int reference(struct bkt_rd *r, const struct head *h, struct bkt_h5type *
 {
     unsigned kind = h->flags & 0xf, version = h->flags >> 4 & 0xf;
     (void)r;
-    if (kind > BKT_H5_REF_ATTR || (kind >= BKT_H5_REF_OBJECT && version != 1))
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a reference of kind %u, version %u", kind,
-                 version);
+    BKT_FAIL_IF(err, kind > BKT_H5_REF_ATTR || (kind >= BKT_H5_REF_OBJECT && version != 1), BKT_EFORMAT,
+                "the encoded datatype has a reference of kind %u, version %u", kind, version);
     t->ref = (enum bkt_h5_ref)kind;
     return BKT_OK;
 }
@@ -191,13 +188,11 @@ static int check_array(const struct bkt_h5type *t, struct bkt_err *err)
 {
     uint64_t bytes = t->base->size;
     for (unsigned i = 0; i < t->rank; i++)
-        if (t->dims[i] == 0 || !bkt_mul_u64(bytes, t->dims[i], &bytes))
-            BKT_FAIL(err, BKT_EFORMAT,
-                     "the encoded datatype has an array with a dimension of 0, or too many elements");
-    if (t->rank == 0 || t->rank > BKT_MAX_RANK || bytes != t->size)
-        BKT_FAIL(err, BKT_EFORMAT,
-                 "the encoded datatype has an array of %u dimensions whose size is not that of its elements",
-                 t->rank);
+        BKT_FAIL_IF(err, t->dims[i] == 0 || !bkt_mul_u64(bytes, t->dims[i], &bytes), BKT_EFORMAT,
+                    "the encoded datatype has an array with a dimension of 0, or too many elements");
+    BKT_FAIL_IF(err, t->rank == 0 || t->rank > BKT_MAX_RANK || bytes != t->size, BKT_EFORMAT,
+                "the encoded datatype has an array of %u dimensions whose size is not that of its elements",
+                t->rank);
     return BKT_OK;
 }
 
@@ -206,8 +201,8 @@ static int old_array(struct bkt_h5type **type, const struct bkt_h5type *dims, st
 {
     uint64_t bytes = (*type)->size;
     for (unsigned i = 0; i < dims->rank; i++)
-        if (!bkt_mul_u64(bytes, dims->dims[i], &bytes) || bytes > UINT32_MAX)
-            BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has an array of too many elements");
+        BKT_FAIL_IF(err, !bkt_mul_u64(bytes, dims->dims[i], &bytes) || bytes > UINT32_MAX, BKT_EFORMAT,
+                    "the encoded datatype has an array of too many elements");
     struct bkt_h5type *a = calloc(1, sizeof *a);
     BKT_NEED(err, a);
     *a = *dims;
@@ -226,8 +221,8 @@ static int take_old_dims(struct bkt_rd *r, struct bkt_h5type *dims, struct bkt_e
         dims->dims[i] = (uint32_t)bkt_rd_le(r, 4);
     if (!r->ok)
         return cut_off(err);
-    if (dims->rank > 4)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a member of %u dimensions", dims->rank);
+    BKT_FAIL_IF(err, dims->rank > 4, BKT_EFORMAT, "the encoded datatype has a member of %u dimensions",
+                dims->rank);
     return BKT_OK;
 }
 
@@ -242,9 +237,8 @@ static int member(struct bkt_rd *r, const struct head *h, const struct bkt_h5typ
     BKT_PASS(parse(r, h->depth + 1, &m->type, err));
     if (dims.rank)
         BKT_PASS(old_array(&m->type, &dims, err));
-    if (m->offset > t->size || m->type->size > t->size - m->offset)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a member \"%.60s\" that lies outside of it",
-                 m->name);
+    BKT_FAIL_IF(err, m->offset > t->size || m->type->size > t->size - m->offset, BKT_EFORMAT,
+                "the encoded datatype has a member \"%.60s\" that lies outside of it", m->name);
     return BKT_OK;
 }
 
@@ -262,10 +256,9 @@ static int no_overlaps(const struct bkt_h5type *t, struct bkt_err *err)
         m[i] = &t->members[i];
     qsort(m, t->n_members, sizeof(void *), by_offset);
     for (size_t i = 1; i < t->n_members; i++)
-        if (m[i]->offset < m[i - 1]->offset + m[i - 1]->type->size)
-            BKT_FAIL(err, BKT_EFORMAT,
-                     "the encoded datatype has members \"%.60s\" and \"%.60s\" that overlap", m[i - 1]->name,
-                     m[i]->name);
+        BKT_FAIL_IF(err, m[i]->offset < m[i - 1]->offset + m[i - 1]->type->size, BKT_EFORMAT,
+                    "the encoded datatype has members \"%.60s\" and \"%.60s\" that overlap", m[i - 1]->name,
+                    m[i]->name);
     return BKT_OK;
 }
 
@@ -273,8 +266,8 @@ static int no_overlaps(const struct bkt_h5type *t, struct bkt_err *err)
 static int make_members(struct bkt_rd *r, const struct head *h, struct bkt_h5type *t, struct bkt_err *err)
 {
     size_t n = h->flags & 0xffff;
-    if (n == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a compound or an enumeration without members");
+    BKT_FAIL_IF(err, n == 0, BKT_EFORMAT,
+                "the encoded datatype has a compound or an enumeration without members");
     if (n > bkt_rd_left(r))
         return cut_off(err);
     t->members = calloc(n, sizeof *t->members);
@@ -295,9 +288,8 @@ static int compound(struct bkt_rd *r, const struct head *h, struct bkt_h5type *t
 static int enumeration(struct bkt_rd *r, const struct head *h, struct bkt_h5type *t, struct bkt_err *err)
 {
     BKT_PASS(parse(r, h->depth + 1, &t->base, err));
-    if (t->base->cls != BKT_H5_INTEGER || t->base->size != t->size)
-        BKT_FAIL(err, BKT_EFORMAT,
-                 "the encoded datatype has an enumeration of another size than its integers");
+    BKT_FAIL_IF(err, t->base->cls != BKT_H5_INTEGER || t->base->size != t->size, BKT_EFORMAT,
+                "the encoded datatype has an enumeration of another size than its integers");
     BKT_PASS(make_members(r, h, t, err));
     for (size_t i = 0; i < t->n_members; i++)
         BKT_PASS(take_name(r, h, &t->members[i].name, err));
@@ -316,23 +308,21 @@ static int enumeration(struct bkt_rd *r, const struct head *h, struct bkt_h5type
 static int vlen(struct bkt_rd *r, const struct head *h, struct bkt_h5type *t, struct bkt_err *err)
 {
     unsigned kind = h->flags & 0xf;
-    if (kind > 1)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a sequence of kind %u", kind);
+    BKT_FAIL_IF(err, kind > 1, BKT_EFORMAT, "the encoded datatype has a sequence of kind %u", kind);
     t->var_string = kind == 1;
     if (t->var_string)
         BKT_PASS(text_form(h->flags >> 4 & 0xf, h->flags >> 8 & 0xf, t, err));
     BKT_PASS(parse(r, h->depth + 1, &t->base, err));
-    if (t->var_string && t->base->size != 1)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a string of characters of %zu bytes",
-                 t->base->size);
+    BKT_FAIL_IF(err, t->var_string && t->base->size != 1, BKT_EFORMAT,
+                "the encoded datatype has a string of characters of %zu bytes", t->base->size);
     return BKT_OK;
 }
 
 static int array(struct bkt_rd *r, const struct head *h, struct bkt_h5type *t, struct bkt_err *err)
 {
     t->rank = (unsigned)bkt_rd_le(r, 1);
-    if (r->ok && t->rank > BKT_MAX_RANK)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has an array of %u dimensions", t->rank);
+    BKT_FAIL_IF(err, r->ok && t->rank > BKT_MAX_RANK, BKT_EFORMAT,
+                "the encoded datatype has an array of %u dimensions", t->rank);
     if (h->version < 3)
         (void)bkt_rd_take(r, 3);
     for (unsigned i = 0; r->ok && i < t->rank; i++)
@@ -354,20 +344,18 @@ static int parse(struct bkt_rd *r, unsigned depth, struct bkt_h5type **out, stru
         [BKT_H5_STRING] = string,     [BKT_H5_BITFIELD] = take_bits,  [BKT_H5_OPAQUE] = opaque,
         [BKT_H5_COMPOUND] = compound, [BKT_H5_REFERENCE] = reference, [BKT_H5_ENUM] = enumeration,
         [BKT_H5_VLEN] = vlen,         [BKT_H5_ARRAY] = array};
-    if (depth >= BKT_TYPE_DEPTH)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype nests deeper than %d levels", BKT_TYPE_DEPTH);
+    BKT_FAIL_IF(err, depth >= BKT_TYPE_DEPTH, BKT_EFORMAT, "the encoded datatype nests deeper than %d levels",
+                BKT_TYPE_DEPTH);
     uint32_t word = (uint32_t)bkt_rd_le(r, 4);
     size_t size = (size_t)bkt_rd_le(r, 4);
     struct head h = {word >> 4 & 0xf, word >> 8, depth};
     unsigned cls = word & 0xf;
     if (!r->ok)
         return cut_off(err);
-    if (h.version < 1 || h.version > 4 || cls >= BKT_COUNT(classes))
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "the encoded datatype has a part of class %u, version %u, which is unknown here", cls,
-                 h.version);
-    if (size == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a part of 0 bytes");
+    BKT_FAIL_IF(err, h.version < 1 || h.version > 4 || cls >= BKT_COUNT(classes), BKT_EUNSUP,
+                "the encoded datatype has a part of class %u, version %u, which is unknown here", cls,
+                h.version);
+    BKT_FAIL_IF(err, size == 0, BKT_EFORMAT, "the encoded datatype has a part of 0 bytes");
     struct bkt_h5type *t = *out = calloc(1, sizeof *t);
     BKT_NEED(err, t);
     t->cls = (enum bkt_h5_class)cls;
@@ -379,8 +367,8 @@ int bkt_h5type_parse(const void *p, size_t n, struct bkt_h5type **out, struct bk
 {
     struct bkt_rd r = bkt_rd_of(p, n);
     *out = NULL;
-    if (bkt_rd_le(&r, 1) != MESSAGE || bkt_rd_le(&r, 1) != 0 || !r.ok)
-        BKT_FAIL(err, BKT_EFORMAT, "the bytes are not a datatype as HDF5 encodes it");
+    BKT_FAIL_IF(err, bkt_rd_le(&r, 1) != MESSAGE || bkt_rd_le(&r, 1) != 0 || !r.ok, BKT_EFORMAT,
+                "the bytes are not a datatype as HDF5 encodes it");
     return parse(&r, 0, out, err);
 }
 

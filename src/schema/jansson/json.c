@@ -51,12 +51,12 @@ bool bkt_json_num(const json_t *j, struct bkt_num *out)
 int bkt_json_u64(const json_t *j, const char *what, uint64_t max, uint64_t *out, struct bkt_err *err)
 {
     struct bkt_num v;
-    if (!j || !bkt_json_num(j, &v))
-        BKT_FAIL(err, BKT_EFORMAT, "%s is %s", what, j ? "not a number" : "missing");
+    BKT_FAIL_IF(err, !j || !bkt_json_num(j, &v), BKT_EFORMAT, "%s is %s", what,
+                j ? "not a number" : "missing");
     if (v.kind == BKT_NUM_REAL && v.real >= 0 && v.real < 9007199254740992.0 && v.real == floor(v.real))
         v = (struct bkt_num){.kind = BKT_NUM_INT, .mag = (uint64_t)v.real};
-    if (v.kind != BKT_NUM_INT || (v.neg && v.mag) || v.huge || v.mag > max)
-        BKT_FAIL(err, BKT_EFORMAT, "%s is not an integer in 0..%" PRIu64, what, max);
+    BKT_FAIL_IF(err, v.kind != BKT_NUM_INT || (v.neg && v.mag) || v.huge || v.mag > max, BKT_EFORMAT,
+                "%s is not an integer in 0..%" PRIu64, what, max);
     *out = v.mag;
     return BKT_OK;
 }
@@ -69,8 +69,7 @@ int bkt_json_u64_list(const json_t *j, const char *what, uint64_t max, unsigned 
         return bkt_json_u64(j, what, max, v, err);
     }
     size_t count = json_array_size(j);
-    if (count > max_n)
-        BKT_FAIL(err, BKT_EFORMAT, "%s has %zu entries, more than %u", what, count, max_n);
+    BKT_FAIL_IF(err, count > max_n, BKT_EFORMAT, "%s has %zu entries, more than %u", what, count, max_n);
     for (size_t i = 0; i < count; i++)
         BKT_PASS(bkt_json_u64(json_array_get(j, i), what, max, &v[i], err));
     *n = (unsigned)count;
@@ -115,12 +114,10 @@ int bkt_json_text(const json_t *j, struct bkt_buf *out)
 int bkt_json_dup(const json_t *j, const char *what, char **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
-    if (!j || !bkt_json_is_text(j))
-        BKT_FAIL(err, BKT_EFORMAT, "%s is %s", what, j ? "not a string" : "missing");
-    if (bkt_buf_reserve(&text, json_string_length(j)) < 0 || bkt_json_text(j, &text) < 0)
-        BKT_NOMEM(err);
-    if (memchr(text.ptr, 0, text.len))
-        BKT_FAIL(err, BKT_EFORMAT, "%s has a NUL character", what);
+    BKT_FAIL_IF(err, !j || !bkt_json_is_text(j), BKT_EFORMAT, "%s is %s", what,
+                j ? "not a string" : "missing");
+    BKT_NEED(err, bkt_buf_reserve(&text, json_string_length(j)) >= 0 && bkt_json_text(j, &text) >= 0);
+    BKT_FAIL_IF(err, memchr(text.ptr, 0, text.len), BKT_EFORMAT, "%s has a NUL character", what);
     *out = bkt_buf_steal(&text);
     return BKT_OK;
 }
@@ -128,8 +125,7 @@ int bkt_json_dup(const json_t *j, const char *what, char **out, struct bkt_err *
 int bkt_json_dup_key(const char *key, char **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
-    if (bkt_buf_reserve(&text, strlen(key)) < 0 || add_text(key, strlen(key), &text) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_buf_reserve(&text, strlen(key)) >= 0 && add_text(key, strlen(key), &text) >= 0);
     *out = bkt_buf_steal(&text);
     return BKT_OK;
 }
@@ -140,8 +136,7 @@ int bkt_json_base64(const json_t *j, const char *what, struct bkt_buf *out, stru
              : !json_is_string(j) || !bkt_json_is_text(j)
                  ? BKT_EFORMAT
                  : bkt_base64_decode(json_string_value(j), json_string_length(j), out);
-    if (rc < 0)
-        BKT_FAIL(err, rc == BKT_ENOMEM ? rc : BKT_EFORMAT, "%s is not base64", what);
+    BKT_FAIL_IF(err, rc < 0, rc == BKT_ENOMEM ? rc : BKT_EFORMAT, "%s is not base64", what);
     return BKT_OK;
 }
 

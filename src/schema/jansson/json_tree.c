@@ -115,8 +115,7 @@ int bkt_json_document(const void *p, size_t n, struct bkt_aside *aside, json_t *
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     struct bkt_scan                       s;
-    if (n == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "the object is empty");
+    BKT_FAIL_IF(err, n == 0, BKT_EFORMAT, "the object is empty");
     bkt_scan_init(&s, p, n);
     int rc = document(&s, aside, &j);
     bkt_buf_fini(&s.text);
@@ -124,8 +123,7 @@ int bkt_json_document(const void *p, size_t n, struct bkt_aside *aside, json_t *
         return rc;
     if (rc < 0)
         return bkt_scan_fail(&s, rc, err);
-    if (!j)
-        BKT_FAIL(err, BKT_EFORMAT, "not a JSON object");
+    BKT_FAIL_IF(err, !j, BKT_EFORMAT, "not a JSON object");
     *out = j;
     j    = NULL;
     return BKT_OK;

@@ -250,8 +250,7 @@ static int dump_styled(const json_t *j, const struct style *s, struct bkt_buf *o
     (void)uselocale(was);
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "the JSON has text that is not UTF-8");
+    BKT_FAIL_IF(err, rc < 0, rc, "the JSON has text that is not UTF-8");
     return BKT_OK;
 }
 

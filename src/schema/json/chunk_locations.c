@@ -53,8 +53,7 @@ static int by_start(const void *a, const void *b)
 static int parse_files(const json_t *list, struct bkt_chunk_map *m, struct bkt_err *err)
 {
     size_t n = json_array_size(list);
-    if (!n)
-        BKT_FAIL(err, BKT_EFORMAT, "files: not a list, or empty");
+    BKT_FAIL_IF(err, !n, BKT_EFORMAT, "files: not a list, or empty");
     m->files = calloc(n, sizeof *m->files);
     BKT_NEED(err, m->files);
     for (size_t i = 0; i < n; i++) {
@@ -117,16 +116,15 @@ static int parse_shape(const json_t *j, struct bkt_map_dset *d, struct bkt_err *
     s->cls = BKT_S_SIMPLE;
     BKT_PASS(bkt_json_u64_list(dims, "shape", INT64_MAX, BKT_MAX_RANK, s->dims, &s->rank, err));
     memcpy(s->maxdims, s->dims, sizeof s->dims);
-    if (max && json_array_size(max) != s->rank)
-        BKT_FAIL(err, BKT_EFORMAT, "maxshape and shape differ in their number of entries");
+    BKT_FAIL_IF(err, max && json_array_size(max) != s->rank, BKT_EFORMAT,
+                "maxshape and shape differ in their number of entries");
     for (unsigned i = 0; max && i < s->rank; i++) {
         const json_t *v = json_array_get(max, i);
         if (json_is_string(v) && strcmp(json_string_value(v), "unlimited") == 0)
             s->maxdims[i] = BKT_UNLIMITED;
         else
             BKT_PASS(bkt_json_u64(v, "maxshape", INT64_MAX, &s->maxdims[i], err));
-        if (s->dims[i] > s->maxdims[i])
-            BKT_FAIL(err, BKT_EFORMAT, "maxshape is less than shape");
+        BKT_FAIL_IF(err, s->dims[i] > s->maxdims[i], BKT_EFORMAT, "maxshape is less than shape");
     }
     return bkt_space_check(s, err);
 }
@@ -140,8 +138,8 @@ static int chunk_index(const struct bkt_map_dset *d, const char *key, uint64_t *
         bool     ok = *s >= '0' && *s <= '9';
         for (; ok && *s >= '0' && *s <= '9'; s++)
             ok = bkt_mul_u64(v, 10, &v) && bkt_add_u64(v, (uint64_t)(*s - '0'), &v);
-        if (!ok || v >= d->grid[i] || *s++ != (i + 1 < d->space.rank ? '_' : 0))
-            BKT_FAIL(err, BKT_EFORMAT, "chunks: the dataset has no chunk \"%.60s\"", key);
+        BKT_FAIL_IF(err, !ok || v >= d->grid[i] || *s++ != (i + 1 < d->space.rank ? '_' : 0), BKT_EFORMAT,
+                    "chunks: the dataset has no chunk \"%.60s\"", key);
         *out = *out * d->grid[i] + v;
     }
     return BKT_OK;
@@ -161,12 +159,12 @@ static int parse_chunks(const struct bkt_chunk_map *m, const json_t *j, struct b
     uint64_t n = 1, mask;
     BKT_PASS(
         bkt_json_u64_list(bkt_json_get(j, "chunk"), "chunk", UINT32_MAX, BKT_MAX_RANK, d->cdims, &rank, err));
-    if (rank != d->space.rank || !json_is_object(list))
-        BKT_FAIL(err, BKT_EFORMAT, "chunked without chunks, or with another rank than the shape");
+    BKT_FAIL_IF(err, rank != d->space.rank || !json_is_object(list), BKT_EFORMAT,
+                "chunked without chunks, or with another rank than the shape");
     for (unsigned i = 0; i < rank; i++) {
         d->grid[i] = d->cdims[i] ? bkt_ceil_div(d->space.dims[i], d->cdims[i]) : 0;
-        if (!d->cdims[i] || (d->grid[i] && !bkt_mul_u64(n, d->grid[i], &n)))
-            BKT_FAIL(err, BKT_EFORMAT, "chunk: not a chunk shape");
+        BKT_FAIL_IF(err, !d->cdims[i] || (d->grid[i] && !bkt_mul_u64(n, d->grid[i], &n)), BKT_EFORMAT,
+                    "chunk: not a chunk shape");
     }
     d->chunks = calloc(json_object_size(list) + 1, sizeof *d->chunks);
     BKT_NEED(err, d->chunks);
@@ -180,9 +178,9 @@ static int parse_chunks(const struct bkt_chunk_map *m, const json_t *j, struct b
         if (json_array_size(v) > 2)
             BKT_PASS(bkt_json_u64(json_array_get(v, 2), "chunks: filter mask", UINT32_MAX, &mask, err));
         c->mask = (uint32_t)mask;
-        if (!is_inside(m, c->offset, c->size))
-            BKT_FAIL(err, BKT_EFORMAT, "chunk %s: %" PRIu64 " bytes at %" PRIu64 " are not in the file",
-                     json_object_iter_key(it), c->size, c->offset);
+        BKT_FAIL_IF(err, !is_inside(m, c->offset, c->size), BKT_EFORMAT,
+                    "chunk %s: %" PRIu64 " bytes at %" PRIu64 " are not in the file",
+                    json_object_iter_key(it), c->size, c->offset);
     }
     if (d->n_chunks)
         qsort(d->chunks, d->n_chunks, sizeof *d->chunks, by_index);
@@ -204,8 +202,8 @@ static int parse_segments(const json_t *list, struct bkt_map_dset *d, struct bkt
             BKT_PASS(bkt_json_dup(json_array_get(j, 0), "segments: file", &s->file_uri, err));
         BKT_PASS(bkt_json_u64(json_array_get(j, 1), "segments: offset", INT64_MAX, &s->offset, err));
         BKT_PASS(bkt_json_u64(json_array_get(j, 2), "segments: size", INT64_MAX, &s->size, err));
-        if (!bkt_add_u64(d->size, s->size, &d->size))
-            BKT_FAIL(err, BKT_EFORMAT, "segments: longer than 2^64 bytes");
+        BKT_FAIL_IF(err, !bkt_add_u64(d->size, s->size, &d->size), BKT_EFORMAT,
+                    "segments: longer than 2^64 bytes");
     }
     return BKT_OK;
 }
@@ -214,8 +212,7 @@ static int parse_dset(const struct bkt_chunk_map *m, const json_t *j, struct bkt
                       struct bkt_err *err)
 {
     int kind = bkt_word_find(kinds, BKT_COUNT(kinds), bkt_json_word(j, "layout"), -1);
-    if (kind < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "layout is missing or unknown");
+    BKT_FAIL_IF(err, kind < 0, BKT_EFORMAT, "layout is missing or unknown");
     d->kind = (enum bkt_map_kind)kind;
     BKT_PASS(parse_shape(j, d, err));
     BKT_PASS(bkt_json_u64(bkt_json_get(j, "item_size"), "item_size", UINT32_MAX, &d->item_size, err));
@@ -229,9 +226,8 @@ static int parse_dset(const struct bkt_chunk_map *m, const json_t *j, struct bkt
         return BKT_OK;
     BKT_PASS(bkt_json_u64(bkt_json_get(j, "offset"), "offset", UINT64_MAX - 1, &d->offset, err));
     BKT_PASS(bkt_json_u64(bkt_json_get(j, "size"), "size", INT64_MAX, &d->size, err));
-    if (!is_inside(m, d->offset, d->size))
-        BKT_FAIL(err, BKT_EFORMAT, "%" PRIu64 " bytes at %" PRIu64 " are not in the file", d->size,
-                 d->offset);
+    BKT_FAIL_IF(err, !is_inside(m, d->offset, d->size), BKT_EFORMAT,
+                "%" PRIu64 " bytes at %" PRIu64 " are not in the file", d->size, d->offset);
     return BKT_OK;
 }
 
@@ -239,16 +235,15 @@ static int parse_map(json_t *j, struct bkt_chunk_map *m, struct bkt_err *err)
 {
     const char *format  = bkt_json_word(j, "format");
     uint64_t    version = 0;
-    if (!format || strcmp(format, BKT_CHUNK_MAP_FORMAT) != 0)
-        BKT_FAIL(err, BKT_EFORMAT, "no chunk locations: \"format\" is not \"" BKT_CHUNK_MAP_FORMAT "\"");
+    BKT_FAIL_IF(err, !format || strcmp(format, BKT_CHUNK_MAP_FORMAT) != 0, BKT_EFORMAT,
+                "no chunk locations: \"format\" is not \"" BKT_CHUNK_MAP_FORMAT "\"");
     BKT_PASS(bkt_json_u64(bkt_json_get(j, "version"), "version", UINT32_MAX, &version, err));
-    if (version != BKT_CHUNK_MAP_VERSION)
-        BKT_FAIL(err, BKT_EUNSUP, "chunk locations of version %" PRIu64 ": only version %d is known", version,
-                 BKT_CHUNK_MAP_VERSION);
+    BKT_FAIL_IF(err, version != BKT_CHUNK_MAP_VERSION, BKT_EUNSUP,
+                "chunk locations of version %" PRIu64 ": only version %d is known", version,
+                BKT_CHUNK_MAP_VERSION);
     BKT_PASS(parse_files(bkt_json_get(j, "files"), m, err));
     json_t *all = (json_t *)(uintptr_t)bkt_json_get(j, "datasets");
-    if (!json_is_object(all))
-        BKT_FAIL(err, BKT_EFORMAT, "datasets is missing");
+    BKT_FAIL_IF(err, !json_is_object(all), BKT_EFORMAT, "datasets is missing");
     m->dsets = calloc(json_object_size(all) + 1, sizeof *m->dsets);
     BKT_NEED(err, m->dsets);
     for (void *it = json_object_iter(all); it; it = json_object_iter_next(all, it)) {

@@ -85,9 +85,8 @@ static int parse_parameters(const json_t *j, struct bkt_filter_desc *f, struct b
     uint64_t v = 0;
     if (!json_is_array(j) || json_array_size(j) == 0)
         return BKT_OK;
-    if (json_array_size(j) > BKT_H5_CD_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "creationProperties.filters: a filter of %zu parameters",
-                 json_array_size(j));
+    BKT_FAIL_IF(err, json_array_size(j) > BKT_H5_CD_MAX, BKT_EFORMAT,
+                "creationProperties.filters: a filter of %zu parameters", json_array_size(j));
     f->cd = calloc(json_array_size(j), sizeof *f->cd);
     BKT_NEED(err, f->cd);
     for (size_t i = 0; i < json_array_size(j); i++) {
@@ -177,8 +176,8 @@ static int parse_filter(const json_t *j, struct bkt_filter_desc *f, struct bkt_e
         f->id = (int)small_int(j);
         row   = f->id >= 0 ? find_filter(f->id, NULL) : NULL;
     }
-    if (!row && f->id < 0 && !f->name[0])
-        BKT_FAIL(err, BKT_EFORMAT, "creationProperties.filters: an entry is neither object, number nor name");
+    BKT_FAIL_IF(err, !row && f->id < 0 && !f->name[0], BKT_EFORMAT,
+                "creationProperties.filters: an entry is neither object, number nor name");
     if (row) {
         f->id = row->id;
         set_name(f, row->names[0]);
@@ -213,8 +212,8 @@ static const struct bkt_space scalar = {.cls = BKT_S_SCALAR};
 /* One number for all elements of an array type. */
 static int spread_fill(const struct bkt_type *t, const json_t *j, struct bkt_buf *out, struct bkt_err *err)
 {
-    if (t->size > BKT_VALUE_MAX || t->is_var)
-        BKT_FAIL(err, BKT_EFORMAT, "an element of the array type is too large for a fill value");
+    BKT_FAIL_IF(err, t->size > BKT_VALUE_MAX || t->is_var, BKT_EFORMAT,
+                "an element of the array type is too large for a fill value");
     BKT_PASS(bkt_value_parse(t->base, &scalar, j, NULL, out, err));
     size_t done = out->len; /* not parsed for each: the type may have hundreds of millions of elements */
     BKT_PASS_MEM(err, bkt_buf_resize(out, t->size));
@@ -491,8 +490,7 @@ static int emit_initializer(const struct bkt_dset *d, json_t *cpl)
 
 int bkt_dcpl_emit(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err)
 {
-    if (d->bad)
-        BKT_FAIL(err, BKT_EFORMAT, "%s", d->bad);
+    BKT_FAIL_IF(err, d->bad, BKT_EFORMAT, "%s", d->bad);
     BKT_PASS_MEM(err, emit_filters(d, cpl));
     int rc = emit_fill(d, cpl, err);
     if (rc < 0)

@@ -48,8 +48,7 @@ static int parse_acls(const json_t *j, struct bkt_domain_doc *d, struct bkt_err 
     json_t *obj = (json_t *)(uintptr_t)j; /* jansson's iterators lack const */
     if (!j)
         return BKT_OK;
-    if (!json_is_object(j))
-        BKT_FAIL(err, BKT_EFORMAT, "acls is not an object");
+    BKT_FAIL_IF(err, !json_is_object(j), BKT_EFORMAT, "acls is not an object");
     d->acls = calloc(json_object_size(j) + 1, sizeof *d->acls);
     BKT_NEED(err, d->acls);
     for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
@@ -116,9 +115,10 @@ int bkt_snapshot_hint_emit(const struct bkt_snapshot_hint *h, json_t *j)
 static int fill_doc(const json_t *j, struct bkt_domain_doc *d, struct bkt_err *err)
 {
     const json_t *root = bkt_json_get(j, "root"), *owner = bkt_json_get(j, "owner");
-    if (root && (!json_is_string(root) || !bkt_id_set(&d->root, json_string_value(root)) ||
-                 bkt_id_kind(&d->root) != BKT_GROUP))
-        BKT_FAIL(err, BKT_EFORMAT, "root is not a group id");
+    BKT_FAIL_IF(err,
+                root && (!json_is_string(root) || !bkt_id_set(&d->root, json_string_value(root)) ||
+                         bkt_id_kind(&d->root) != BKT_GROUP),
+                BKT_EFORMAT, "root is not a group id");
     if (owner)
         BKT_PASS(bkt_json_dup(owner, "owner", &d->owner, err));
     d->created  = bkt_json_seconds(j, "created");
@@ -188,8 +188,7 @@ static int emit_doc(const struct bkt_domain_doc *d, json_t *j)
 int bkt_domain_doc_emit(const struct bkt_domain_doc *d, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = json_object();
-    if (!j || emit_doc(d, j) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, j && emit_doc(d, j) >= 0);
     return bkt_json_dump(j, out, err);
 }
 
@@ -200,15 +199,13 @@ static int change_one(json_t *acls, const struct bkt_acl_change *c, struct bkt_e
     json_t *entry = NULL;
     BKT_PASS_MEM(err, bkt_json_get_named(acls, c->user, &entry));
     if (c->remove) {
-        if (!entry)
-            BKT_FAIL(err, BKT_ENOENT, "the access list has no entry for %s", c->user);
+        BKT_FAIL_IF(err, !entry, BKT_ENOENT, "the access list has no entry for %s", c->user);
         return bkt_json_del_named(acls, c->user);
     }
     if (!json_is_object(entry)) {
         json_t *fresh = NULL;
-        if (emit_acl(0, &fresh) < 0 || bkt_json_set_named(acls, c->user, fresh) < 0 ||
-            bkt_json_get_named(acls, c->user, &entry) < 0)
-            BKT_NOMEM(err);
+        BKT_NEED(err, emit_acl(0, &fresh) >= 0 && bkt_json_set_named(acls, c->user, fresh) >= 0 &&
+                          bkt_json_get_named(acls, c->user, &entry) >= 0);
     }
     for (size_t i = 0; i < BKT_ACL_N; i++) {
         unsigned bit = bkt_acl_names[i].bit;

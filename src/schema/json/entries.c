@@ -205,8 +205,7 @@ int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err)
         out->next = 0;
     if (!j || json_is_null(j))
         return BKT_OK;
-    if (!json_is_object(j))
-        BKT_FAIL(err, BKT_EFORMAT, "attributes is not an object");
+    BKT_FAIL_IF(err, !json_is_object(j), BKT_EFORMAT, "attributes is not an object");
     out->v = calloc(json_object_size(j) + 1, sizeof *out->v);
     BKT_NEED(err, out->v);
     for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
@@ -223,8 +222,7 @@ static int emit_attr(const struct bkt_attr *a, json_t *j, struct bkt_err *err)
     BKT_CLEANUP(bkt_nulls_fini) struct bkt_nulls nulls = {.n_empty = 0};
     json_t *part = NULL;
     bool base64 = false;
-    if (a->bad)
-        BKT_FAIL(err, BKT_EFORMAT, "%s", a->bad);
+    BKT_FAIL_IF(err, a->bad, BKT_EFORMAT, "%s", a->bad);
     BKT_PASS(bkt_type_emit(a->type, &part, err));
     BKT_PASS(bkt_json_set(j, "type", part));
     BKT_PASS(bkt_space_emit(&a->space, &part, err));
@@ -383,8 +381,7 @@ static bool has_twins(const struct bkt_links *l)
 int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out, struct bkt_err *err)
 {
     bool scanned = out->n > 0;
-    if (j && !json_is_object(j) && !json_is_null(j))
-        BKT_FAIL(err, BKT_EFORMAT, "links is not an object");
+    BKT_FAIL_IF(err, j && !json_is_object(j) && !json_is_null(j), BKT_EFORMAT, "links is not an object");
     if (!scanned && !json_object_size(j) && !json_object_size(user)) {
         out->next = 0;
         return BKT_OK;
@@ -417,8 +414,7 @@ static int emit_target(const struct bkt_link *l, json_t *j)
 int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err)
 {
     json_t *j;
-    if (l->cls == BKT_L_OTHER)
-        BKT_FAIL(err, BKT_EUNSUP, "link \"%s\" has an unknown class", l->name);
+    BKT_FAIL_IF(err, l->cls == BKT_L_OTHER, BKT_EUNSUP, "link \"%s\" has an unknown class", l->name);
     j = json_object();
     int rc = j ? emit_target(l, j) : BKT_ENOMEM;
     if (rc == BKT_OK)

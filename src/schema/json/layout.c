@@ -29,10 +29,8 @@ static int class_of(const json_t *j, enum bkt_layout_class *out, struct bkt_err 
     *out             = BKT_D_NONE;
     if (!j)
         return BKT_OK;
-    if (!name)
-        BKT_FAIL(err, BKT_EFORMAT, "layout has no class");
-    if (cls < 0)
-        BKT_FAIL(err, BKT_EUNSUP, "layout class \"%.60s\" is unknown", name);
+    BKT_FAIL_IF(err, !name, BKT_EFORMAT, "layout has no class");
+    BKT_FAIL_IF(err, cls < 0, BKT_EUNSUP, "layout class \"%.60s\" is unknown", name);
     *out = (enum bkt_layout_class)cls;
     return BKT_OK;
 }
@@ -47,8 +45,7 @@ static int parse_dims(const json_t *j, const char *what, unsigned rank, uint64_t
 {
     unsigned n;
     BKT_PASS(bkt_json_u64_list(j, what, INT64_MAX, BKT_MAX_RANK, dims, &n, err));
-    if (n != rank)
-        BKT_FAIL(err, BKT_EFORMAT, "%s has %u entries, the dataset has rank %u", what, n, rank);
+    BKT_FAIL_IF(err, n != rank, BKT_EFORMAT, "%s has %u entries, the dataset has rank %u", what, n, rank);
     for (unsigned i = 0; i < n; i++)
         dims[i] = dims[i] ? dims[i] : 1;
     return BKT_OK;
@@ -95,8 +92,8 @@ static int parse_coord(const char *key, unsigned rank, uint64_t *out, struct bkt
         bool     ok = *s >= '0' && *s <= '9';
         for (; ok && *s >= '0' && *s <= '9'; s++)
             ok = bkt_mul_u64(v, 10, &v) && bkt_add_u64(v, (uint64_t)(*s - '0'), &v);
-        if (!ok || *s++ != (i + 1 < rank ? '_' : 0))
-            BKT_FAIL(err, BKT_EFORMAT, "layout.chunks: \"%.60s\" is not a chunk index of rank %u", key, rank);
+        BKT_FAIL_IF(err, !ok || *s++ != (i + 1 < rank ? '_' : 0), BKT_EFORMAT,
+                    "layout.chunks: \"%.60s\" is not a chunk index of rank %u", key, rank);
         out[i] = v;
     }
     return BKT_OK;
@@ -105,8 +102,8 @@ static int parse_coord(const char *key, unsigned rank, uint64_t *out, struct bkt
 static int parse_chunk_entry(const json_t *v, struct bkt_chunk_ref *c, struct bkt_err *err)
 {
     uint64_t mask = 0;
-    if (json_array_size(v) != 2 && json_array_size(v) != 3)
-        BKT_FAIL(err, BKT_EFORMAT, "layout.chunks: an entry is not a pair of offset and size");
+    BKT_FAIL_IF(err, json_array_size(v) != 2 && json_array_size(v) != 3, BKT_EFORMAT,
+                "layout.chunks: an entry is not a pair of offset and size");
     if (json_array_size(v) == 3) /* a third number is ours */
         BKT_PASS(bkt_json_u64(json_array_get(v, 2), "filter mask", UINT32_MAX, &mask, err));
     c->mask = (uint32_t)mask;
@@ -142,8 +139,7 @@ static int parse_chunks(const json_t *j, struct bkt_layout *l, struct bkt_err *e
 {
     json_t *obj = (json_t *)(uintptr_t)j; /* jansson's iterators lack const */
     size_t  n   = json_object_size(j);
-    if (!json_is_object(j))
-        BKT_FAIL(err, BKT_EFORMAT, "layout.chunks is %s", j ? "not an object" : "missing");
+    BKT_FAIL_IF(err, !json_is_object(j), BKT_EFORMAT, "layout.chunks is %s", j ? "not an object" : "missing");
     l->chunks       = calloc(n + 1, sizeof *l->chunks);
     l->chunk_coords = calloc(n + 1, sizeof *l->chunk_coords * l->rank);
     BKT_NEED(err, l->chunks && l->chunk_coords);
@@ -188,8 +184,8 @@ static int parse_ref(const json_t *j, const json_t *top, struct bkt_dset *d, str
     if (uri)
         BKT_PASS(bkt_json_dup(uri, "layout.file_uri", &l->file_uri, err));
     BKT_PASS(bkt_layout_files_parse(j, l, err));
-    if (!uri && !l->n_segments && l->cls != BKT_D_CHUNKED_REF_INDIRECT)
-        BKT_FAIL(err, BKT_EFORMAT, "layout.file_uri is missing");
+    BKT_FAIL_IF(err, !uri && !l->n_segments && l->cls != BKT_D_CHUNKED_REF_INDIRECT, BKT_EFORMAT,
+                "layout.file_uri is missing");
     if (l->cls == BKT_D_CONTIGUOUS_REF)
         return parse_contiguous_ref(j, d, err);
 
@@ -207,9 +203,10 @@ static int parse_ref(const json_t *j, const json_t *top, struct bkt_dset *d, str
         return parse_chunks(bkt_json_get(j, "chunks"), l, err);
 
     const char *id = bkt_json_word(j, "chunk_table");
-    if (!id || bkt_ref_parse(id, strlen(id), &l->chunk_table, NULL) < 0 ||
-        bkt_id_kind(&l->chunk_table) != BKT_DATASET || !l->chunk_table.text[0])
-        BKT_FAIL(err, BKT_EFORMAT, "layout.chunk_table is not a dataset id");
+    BKT_FAIL_IF(err,
+                !id || bkt_ref_parse(id, strlen(id), &l->chunk_table, NULL) < 0 ||
+                    bkt_id_kind(&l->chunk_table) != BKT_DATASET || !l->chunk_table.text[0],
+                BKT_EFORMAT, "layout.chunk_table is not a dataset id");
     return BKT_OK;
 }
 
@@ -263,8 +260,8 @@ static int parse_native(const json_t *top, const json_t *cpl, enum bkt_layout_cl
     l->partition_count   = (uint32_t)parts;
     const char *encoding = bkt_json_word(top, "chunk_encoding");
     l->hdf5_chunks       = encoding && strcmp(encoding, "hdf5") == 0;
-    if (encoding && !l->hdf5_chunks)
-        BKT_FAIL(err, BKT_EUNSUP, "layout.chunk_encoding \"%.40s\" is unknown", encoding);
+    BKT_FAIL_IF(err, encoding && !l->hdf5_chunks, BKT_EUNSUP, "layout.chunk_encoding \"%.40s\" is unknown",
+                encoding);
     return BKT_OK;
 }
 

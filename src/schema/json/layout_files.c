@@ -27,8 +27,8 @@ static int parse_etag(const json_t *j, char **out, struct bkt_err *err)
 static int parse_segment(const json_t *j, struct bkt_segment *s, struct bkt_err *err)
 {
     const json_t *uri = json_array_get(j, 0);
-    if (json_array_size(j) < 3 || (!json_is_null(uri) && !json_is_string(uri)))
-        BKT_FAIL(err, BKT_EFORMAT, "layout.segments: an entry is not [file_uri, offset, size]");
+    BKT_FAIL_IF(err, json_array_size(j) < 3 || (!json_is_null(uri) && !json_is_string(uri)), BKT_EFORMAT,
+                "layout.segments: an entry is not [file_uri, offset, size]");
     if (json_is_string(uri))
         BKT_PASS(bkt_json_dup(uri, "layout.segments", &s->file_uri, err));
     BKT_PASS(bkt_json_u64(json_array_get(j, 1), "segment offset", INT64_MAX, &s->offset, err));
@@ -43,8 +43,8 @@ int bkt_layout_files_parse(const json_t *j, struct bkt_layout *l, struct bkt_err
     BKT_PASS(parse_etag(bkt_json_get(j, "file_etag"), &l->file_etag, err));
     if (!list)
         return BKT_OK;
-    if (!json_is_array(list) || n == 0 || n > MAX_SEGMENTS)
-        BKT_FAIL(err, BKT_EFORMAT, "layout.segments is not a list of file segments");
+    BKT_FAIL_IF(err, !json_is_array(list) || n == 0 || n > MAX_SEGMENTS, BKT_EFORMAT,
+                "layout.segments is not a list of file segments");
     l->segments = calloc(n, sizeof *l->segments);
     BKT_NEED(err, l->segments);
     for (size_t i = 0; i < n; i++) {

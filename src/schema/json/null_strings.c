@@ -166,14 +166,13 @@ int bkt_nulls_read(const struct bkt_type *t, void *p, size_t n, size_t elements,
     x.n_empty = bkt_get_le(tail + sizeof magic, 4);
     x.all     = x.n_empty == UINT32_MAX;
     x.bits    = (struct bkt_buf){.ptr = tail + HEAD, .len = n - elements - HEAD}; /* borrowed */
-    if (!x.all && bkt_ceil_div(x.n_empty, 8) != x.bits.len)
-        BKT_FAIL(err, BKT_EFORMAT, "%zu bytes describe %llu empty strings behind a chunk", x.bits.len,
-                 (unsigned long long)x.n_empty);
+    BKT_FAIL_IF(err, !x.all && bkt_ceil_div(x.n_empty, 8) != x.bits.len, BKT_EFORMAT,
+                "%zu bytes describe %llu empty strings behind a chunk", x.bits.len,
+                (unsigned long long)x.n_empty);
     uint64_t met = bkt_nulls_put(t, p, elements, &x);
-    if (!x.all && met != x.n_empty)
-        BKT_FAIL(err, BKT_EFORMAT, "a chunk has %llu empty strings, but %llu are described behind it",
-                 (unsigned long long)met,
-                 (unsigned long long)x.n_empty);
+    BKT_FAIL_IF(err, !x.all && met != x.n_empty, BKT_EFORMAT,
+                "a chunk has %llu empty strings, but %llu are described behind it", (unsigned long long)met,
+                (unsigned long long)x.n_empty);
     return BKT_OK;
 }
 

@@ -19,8 +19,8 @@ static int parse_cpl(const json_t *j, struct bkt_object *o, struct bkt_err *err)
 {
     if (json_is_string(j))
         return bkt_json_base64(j, "creationProperties is a string that", &o->cpl, err);
-    if (j && !json_is_object(j))
-        BKT_FAIL(err, BKT_EFORMAT, "creationProperties is neither an object nor a string");
+    BKT_FAIL_IF(err, j && !json_is_object(j), BKT_EFORMAT,
+                "creationProperties is neither an object nor a string");
 
     BKT_PASS(bkt_json_base64(bkt_json_word(j, "h5plist") ? bkt_json_get(j, "h5plist") : NULL,
                              "creationProperties.h5plist", &o->cpl, err));
@@ -77,10 +77,9 @@ static int parse_body(const json_t *j, struct bkt_links *links, struct bkt_objec
 static int parse_ids(const json_t *j, const struct bkt_id *expect, struct bkt_object *o, struct bkt_err *err)
 {
     const char *id = bkt_json_word(j, "id"), *root = bkt_json_word(j, "root");
-    if (!id || !bkt_id_set(&o->id, id))
-        BKT_FAIL(err, BKT_EFORMAT, "id is %s", id ? "malformed" : "missing");
-    if (expect && strcmp(expect->text, o->id.text) != 0)
-        BKT_FAIL(err, BKT_EFORMAT, "id is %s, but %s was expected", o->id.text, expect->text);
+    BKT_FAIL_IF(err, !id || !bkt_id_set(&o->id, id), BKT_EFORMAT, "id is %s", id ? "malformed" : "missing");
+    BKT_FAIL_IF(err, expect && strcmp(expect->text, o->id.text) != 0, BKT_EFORMAT,
+                "id is %s, but %s was expected", o->id.text, expect->text);
     if (!root || !bkt_id_set(&o->root, root))
         (void)bkt_id_root(&o->id, &o->root);
     o->kind = bkt_id_kind(&o->id);

@@ -15,8 +15,8 @@ static int take_corner(const json_t *j, struct bkt_regref *r, size_t *at, struct
     uint64_t v[BKT_MAX_RANK];
     unsigned n;
     BKT_PASS(bkt_json_u64_list(j, "region coordinate", INT64_MAX, BKT_MAX_RANK, v, &n, err));
-    if (n != r->rank)
-        BKT_FAIL(err, BKT_EFORMAT, "region reference: coordinates of rank %u and of rank %u", n, r->rank);
+    BKT_FAIL_IF(err, n != r->rank, BKT_EFORMAT, "region reference: coordinates of rank %u and of rank %u", n,
+                r->rank);
     memcpy(r->coords + *at, v, n * sizeof *v);
     *at += n;
     return BKT_OK;
@@ -28,18 +28,17 @@ static int parse_selection(const json_t *list, struct bkt_regref *r, struct bkt_
     const json_t *first  = json_array_get(list, 0);
     size_t        n      = json_array_size(list), at = 0;
     uint64_t      spare  = BKT_H5_BLOCKS_SPARE;
-    if (n == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "region reference: the selection is not a list");
+    BKT_FAIL_IF(err, n == 0, BKT_EFORMAT, "region reference: the selection is not a list");
     const json_t *corner = blocks ? json_array_get(first, 0) : first;
     r->rank              = json_is_array(corner) ? (unsigned)json_array_size(corner) : 1;
-    if (r->rank == 0 || r->rank > BKT_MAX_RANK)
-        BKT_FAIL(err, BKT_EFORMAT, "region reference: rank %u", r->rank);
+    BKT_FAIL_IF(err, r->rank == 0 || r->rank > BKT_MAX_RANK, BKT_EFORMAT, "region reference: rank %u",
+                r->rank);
     r->coords = calloc(n, sizeof *r->coords * r->rank * 2);
     BKT_NEED(err, r->coords);
     for (r->n = 0; r->n < n; r->n++) {
         const json_t *one = json_array_get(list, r->n);
-        if (blocks && json_array_size(one) != 2)
-            BKT_FAIL(err, BKT_EFORMAT, "region reference: a block is not two corners");
+        BKT_FAIL_IF(err, blocks && json_array_size(one) != 2, BKT_EFORMAT,
+                    "region reference: a block is not two corners");
         BKT_PASS(take_corner(blocks ? json_array_get(one, 0) : one, r, &at, err));
         if (blocks)
             BKT_PASS(take_corner(json_array_get(one, 1), r, &at, err));
@@ -78,8 +77,8 @@ static int parse_region(const json_t *j, struct bkt_regref *r, struct bkt_err *e
         return BKT_OK;
     }
     const json_t *space = bkt_json_get(j, "h5space");
-    if ((!r->file && (!r->dset.text[0] || bkt_id_kind(&r->dset) != BKT_DATASET)) || kind < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "region reference without dataset id or select_type");
+    BKT_FAIL_IF(err, (!r->file && (!r->dset.text[0] || bkt_id_kind(&r->dset) != BKT_DATASET)) || kind < 0,
+                BKT_EFORMAT, "region reference without dataset id or select_type");
     if (r->file)
         BKT_PASS(bkt_json_u64_list(bkt_json_get(j, "shape"), "shape of a region's dataset", INT64_MAX,
                                    BKT_MAX_RANK, r->dims, &r->n_dims, err));

@@ -13,8 +13,7 @@ static int parse_maxdim(const json_t *j, uint64_t dim, uint64_t *out, struct bkt
     else if (strcmp(json_string_value(j), "H5S_UNLIMITED") != 0)
         BKT_FAIL(err, BKT_EFORMAT, "shape.maxdims: \"%.60s\"", json_string_value(j));
     *out = v ? v : BKT_UNLIMITED;
-    if (*out < dim)
-        BKT_FAIL(err, BKT_EFORMAT, "shape.maxdims is less than shape.dims");
+    BKT_FAIL_IF(err, *out < dim, BKT_EFORMAT, "shape.maxdims is less than shape.dims");
     return BKT_OK;
 }
 
@@ -25,9 +24,8 @@ static int parse_simple(const json_t *j, struct bkt_space *s, struct bkt_err *er
     BKT_PASS(bkt_json_u64_list(bkt_json_get(j, "dims"), "shape.dims", INT64_MAX, BKT_MAX_RANK, s->dims,
                                &s->rank, err));
     s->cls = s->rank ? BKT_S_SIMPLE : BKT_S_SCALAR;
-    if (max && json_is_array(max) && json_array_size(max) != s->rank)
-        BKT_FAIL(err, BKT_EFORMAT, "shape.maxdims has %zu entries for %u dims", json_array_size(max),
-                 s->rank);
+    BKT_FAIL_IF(err, max && json_is_array(max) && json_array_size(max) != s->rank, BKT_EFORMAT,
+                "shape.maxdims has %zu entries for %u dims", json_array_size(max), s->rank);
     for (unsigned i = 0; i < s->rank; i++) {
         const json_t *one = json_is_array(max) ? json_array_get(max, i) : max;
         s->maxdims[i]     = s->dims[i];
@@ -45,10 +43,9 @@ int bkt_space_parse(const json_t *j, struct bkt_space *out, struct bkt_err *err)
     const char *cls  = bkt_json_word(j, "class");
     int         kind = bkt_word_find(classes, BKT_COUNT(classes), cls, -1);
     memset(out, 0, sizeof *out);
-    if (!json_is_object(j))
-        BKT_FAIL(err, BKT_EFORMAT, "shape is %s", j ? "not an object" : "missing");
-    if (kind < 0 && (cls || !bkt_json_get(j, "dims")))
-        BKT_FAIL(err, BKT_EFORMAT, "shape.class is %s%.40s", cls ? "unknown: " : "missing", cls ? cls : "");
+    BKT_FAIL_IF(err, !json_is_object(j), BKT_EFORMAT, "shape is %s", j ? "not an object" : "missing");
+    BKT_FAIL_IF(err, kind < 0 && (cls || !bkt_json_get(j, "dims")), BKT_EFORMAT, "shape.class is %s%.40s",
+                cls ? "unknown: " : "missing", cls ? cls : "");
     if (kind < 0 || kind == BKT_S_SIMPLE)
         return parse_simple(j, out, err);
     out->cls = (enum bkt_space_class)kind;

@@ -80,11 +80,11 @@ static int parse_number(const json_t *j, unsigned depth, struct bkt_type *t, str
     enum bkt_type_class want = t->cls;
     const json_t       *base = bkt_json_get(j, "base");
     (void)depth;
-    if (!json_is_string(base))
-        BKT_FAIL(err, BKT_EFORMAT, "type.base is %s", base ? "not a string" : "missing");
+    BKT_FAIL_IF(err, !json_is_string(base), BKT_EFORMAT, "type.base is %s",
+                base ? "not a string" : "missing");
     BKT_PASS(set_predefined(json_string_value(base), t, err));
-    if (t->cls != want)
-        BKT_FAIL(err, BKT_EFORMAT, "type.base \"%.60s\" does not fit its class", json_string_value(base));
+    BKT_FAIL_IF(err, t->cls != want, BKT_EFORMAT, "type.base \"%.60s\" does not fit its class",
+                json_string_value(base));
     return BKT_OK;
 }
 
@@ -96,8 +96,7 @@ static int parse_string(const json_t *j, unsigned depth, struct bkt_type *t, str
     t->var_string = t->is_var = var && strcmp(var, "H5T_VARIABLE") == 0;
     if (!t->is_var)
         BKT_PASS(bkt_json_u64(bkt_json_get(j, "length"), "string length", UINT32_MAX, &n, err));
-    if (!t->is_var && n == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "string length is 0");
+    BKT_FAIL_IF(err, !t->is_var && n == 0, BKT_EFORMAT, "string length is 0");
     t->size   = (size_t)n;
     t->strpad = (enum bkt_strpad)bkt_word_find(pads, BKT_COUNT(pads), bkt_json_word(j, "strPad"),
                                                t->is_var ? BKT_STR_NULLTERM : BKT_STR_NULLPAD);
@@ -123,8 +122,7 @@ static int parse_field(const json_t *j, unsigned depth, struct bkt_field *f, str
 
 static int check_members(size_t n, const char *what, struct bkt_err *err)
 {
-    if (n > MEMBERS_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "type of %zu %s; the limit is %d", n, what, MEMBERS_MAX);
+    BKT_FAIL_IF(err, n > MEMBERS_MAX, BKT_EFORMAT, "type of %zu %s; the limit is %d", n, what, MEMBERS_MAX);
     return BKT_OK;
 }
 
@@ -132,8 +130,7 @@ static int parse_compound(const json_t *j, unsigned depth, struct bkt_type *t, s
 {
     const json_t *fields = bkt_json_get(j, "fields");
     size_t        n      = json_array_size(fields);
-    if (n == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "compound type has no list of fields");
+    BKT_FAIL_IF(err, n == 0, BKT_EFORMAT, "compound type has no list of fields");
     BKT_PASS(check_members(n, "fields", err));
     t->fields = calloc(n, sizeof *t->fields);
     BKT_NEED(err, t->fields);
@@ -143,8 +140,8 @@ static int parse_compound(const json_t *j, unsigned depth, struct bkt_type *t, s
         BKT_PASS(parse_field(json_array_get(fields, i), depth, f, err));
         f->offset = t->size;
         t->is_var |= f->type->is_var;
-        if (__builtin_add_overflow(t->size, f->type->size, &t->size))
-            BKT_FAIL(err, BKT_EFORMAT, "compound type is too large");
+        BKT_FAIL_IF(err, __builtin_add_overflow(t->size, f->type->size, &t->size), BKT_EFORMAT,
+                    "compound type is too large");
     }
     return BKT_OK;
 }
@@ -157,10 +154,10 @@ static int parse_array(const json_t *j, unsigned depth, struct bkt_type *t, stru
     t->is_var  = t->base->is_var;
     t->n_elems = 1;
     for (unsigned i = 0; i < t->rank; i++)
-        if (t->dims[i] == 0 || !bkt_mul_u64(t->n_elems, t->dims[i], &t->n_elems))
-            BKT_FAIL(err, BKT_EFORMAT, "array type dims: 0, or too large");
-    if (t->rank == 0 || !bkt_mul_size(t->n_elems, t->base->size, &t->size))
-        BKT_FAIL(err, BKT_EFORMAT, "array type dims: none, or too large");
+        BKT_FAIL_IF(err, t->dims[i] == 0 || !bkt_mul_u64(t->n_elems, t->dims[i], &t->n_elems), BKT_EFORMAT,
+                    "array type dims: 0, or too large");
+    BKT_FAIL_IF(err, t->rank == 0 || !bkt_mul_size(t->n_elems, t->base->size, &t->size), BKT_EFORMAT,
+                "array type dims: none, or too large");
     return BKT_OK;
 }
 
@@ -184,8 +181,8 @@ static int add_member(struct bkt_type *t, char *name, const json_t *value, struc
 {
     struct bkt_enum_member *m = &t->members[t->n_members++];
     m->name                   = name;
-    if (enum_value(value, t->base, &m->value) < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "enum member \"%s\": the value is not a number of the base type", name);
+    BKT_FAIL_IF(err, enum_value(value, t->base, &m->value) < 0, BKT_EFORMAT,
+                "enum member \"%s\": the value is not a number of the base type", name);
     return BKT_OK;
 }
 
@@ -193,13 +190,13 @@ static int parse_enum(const json_t *j, unsigned depth, struct bkt_type *t, struc
 {
     const json_t *map = bkt_json_get(j, "mapping"), *list = bkt_json_get(j, "members");
     BKT_PASS(parse_depth(json_object_get(j, "base"), depth + 1, &t->base, err));
-    if (t->base->cls != BKT_T_INTEGER)
-        BKT_FAIL(err, BKT_EFORMAT, "enum type: the base is not an integer type");
+    BKT_FAIL_IF(err, t->base->cls != BKT_T_INTEGER, BKT_EFORMAT,
+                "enum type: the base is not an integer type");
     t->size = t->base->size, t->is_signed = t->base->is_signed, t->big_endian = t->base->big_endian;
     if (!json_is_object(map) && json_is_object(list))
         map = list;
-    if (!json_is_object(map) && !json_is_array(list))
-        BKT_FAIL(err, BKT_EFORMAT, "enum type has neither mapping nor members");
+    BKT_FAIL_IF(err, !json_is_object(map) && !json_is_array(list), BKT_EFORMAT,
+                "enum type has neither mapping nor members");
     BKT_PASS(
         check_members(json_is_object(map) ? json_object_size(map) : json_array_size(list), "members", err));
     t->members = calloc(json_is_object(map) ? json_object_size(map) + 1 : json_array_size(list) + 1,
@@ -224,13 +221,11 @@ static int parse_opaque(const json_t *j, unsigned depth, struct bkt_type *t, str
     uint64_t n = 0;
     (void)depth;
     BKT_PASS(bkt_json_u64(bkt_json_get(j, "size"), "opaque size", UINT32_MAX, &n, err));
-    if (n == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "opaque size is 0");
+    BKT_FAIL_IF(err, n == 0, BKT_EFORMAT, "opaque size is 0");
     t->size = (size_t)n;
     if (bkt_json_get(j, "tag"))
         return bkt_json_dup(bkt_json_get(j, "tag"), "opaque tag", &t->tag, err);
-    if (!(t->tag = strdup("")))
-        BKT_NOMEM(err);
+    BKT_NEED(err, (t->tag = strdup("")));
     return BKT_OK;
 }
 
@@ -240,8 +235,8 @@ static int parse_reference(const json_t *j, unsigned depth, struct bkt_type *t, 
     uint64_t    n    = 0;
     (void)depth;
     BKT_PASS(set_predefined(base ? base : "H5T_STD_REF_OBJ", t, err));
-    if (t->cls != BKT_T_OBJREF && t->cls != BKT_T_REGREF)
-        BKT_FAIL(err, BKT_EFORMAT, "reference type: the base \"%.60s\" is not a reference", base);
+    BKT_FAIL_IF(err, t->cls != BKT_T_OBJREF && t->cls != BKT_T_REGREF, BKT_EFORMAT,
+                "reference type: the base \"%.60s\" is not a reference", base);
     /* Some writers add charSet, length and strPad; of these only the length concerns the stored bytes. */
     if (json_is_number(bkt_json_get(j, "length")))
         BKT_PASS(bkt_json_u64(bkt_json_get(j, "length"), "reference length", 65536, &n, err));
@@ -295,8 +290,7 @@ static int parse_encoded(const json_t *j, struct bkt_type *t, struct bkt_err *er
 static int parse_object(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
     const char *cls = bkt_json_word(j, "class");
-    if (!cls)
-        BKT_FAIL(err, BKT_EFORMAT, "type.class is missing");
+    BKT_FAIL_IF(err, !cls, BKT_EFORMAT, "type.class is missing");
     for (size_t i = 0; i < BKT_COUNT(classes); i++)
         if (strcmp(classes[i].name, cls) == 0) {
             t->cls = classes[i].cls;
@@ -309,10 +303,10 @@ static int parse_object(const json_t *j, unsigned depth, struct bkt_type *t, str
 
 static int parse_depth(const json_t *j, unsigned depth, struct bkt_type **out, struct bkt_err *err)
 {
-    if (depth >= BKT_TYPE_DEPTH)
-        BKT_FAIL(err, BKT_EFORMAT, "type nests deeper than %d levels", BKT_TYPE_DEPTH);
-    if (!json_is_string(j) && !json_is_object(j))
-        BKT_FAIL(err, BKT_EFORMAT, "type is %s", j ? "neither a name nor an object" : "missing");
+    BKT_FAIL_IF(err, depth >= BKT_TYPE_DEPTH, BKT_EFORMAT, "type nests deeper than %d levels",
+                BKT_TYPE_DEPTH);
+    BKT_FAIL_IF(err, !json_is_string(j) && !json_is_object(j), BKT_EFORMAT, "type is %s",
+                j ? "neither a name nor an object" : "missing");
     struct bkt_type *t = *out = calloc(1, sizeof *t);
     BKT_NEED(err, t);
     BKT_PASS(json_is_string(j) ? set_predefined(json_string_value(j), t, err)
@@ -444,8 +438,7 @@ static int emit_object(const struct bkt_type *t, unsigned depth, json_t *j, stru
 
 static int emit_depth(const struct bkt_type *t, unsigned depth, json_t **out, struct bkt_err *err)
 {
-    if (depth >= BKT_TYPE_DEPTH)
-        BKT_FAIL(err, BKT_EUNSUP, "type nests deeper than %d levels", BKT_TYPE_DEPTH);
+    BKT_FAIL_IF(err, depth >= BKT_TYPE_DEPTH, BKT_EUNSUP, "type nests deeper than %d levels", BKT_TYPE_DEPTH);
     json_t *j = json_object();
     BKT_NEED(err, j);
     int rc = bkt_json_give(j, emit_object(t, depth, j, err), out);

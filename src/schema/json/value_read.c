@@ -18,8 +18,8 @@ static encode_fn encode;
 static int grow(struct bkt_buf *out, size_t n, unsigned char **at, struct bkt_err *err)
 {
     size_t was = out->len;
-    if (n > BKT_VALUE_MAX || was > BKT_VALUE_MAX - n)
-        BKT_FAIL(err, BKT_EFORMAT, "the value has more than %u MiB", BKT_VALUE_MAX >> 20);
+    BKT_FAIL_IF(err, n > BKT_VALUE_MAX || was > BKT_VALUE_MAX - n, BKT_EFORMAT,
+                "the value has more than %u MiB", BKT_VALUE_MAX >> 20);
     BKT_PASS_MEM(err, bkt_buf_resize(out, was + n));
     *at = out->ptr + was;
     return BKT_OK;
@@ -44,16 +44,16 @@ static int encode_integer(const struct bkt_type *t, const json_t *j, struct bkt_
     else if (!bkt_json_num(j, &v))
         BKT_FAIL(err, BKT_EFORMAT, "a value of integer type is not a number");
     if (v.kind == BKT_NUM_REAL) {
-        if (!(fabs(v.real) < 18446744073709551616.0) || v.real != trunc(v.real))
-            BKT_FAIL(err, BKT_EFORMAT, "%g is not a value of an integer type", v.real);
+        BKT_FAIL_IF(err, !(fabs(v.real) < 18446744073709551616.0) || v.real != trunc(v.real), BKT_EFORMAT,
+                    "%g is not a value of an integer type", v.real);
         v.neg = v.real < 0;
         v.mag = (uint64_t)fabs(v.real);
     }
     unsigned bits = (unsigned)t->size * 8 - t->is_signed;
     uint64_t max  = UINT64_MAX >> (64 - bits);
-    if (v.huge || (v.neg && v.mag ? !t->is_signed || v.mag - 1 > max : v.mag > max))
-        BKT_FAIL(err, BKT_EFORMAT, "%s%" PRIu64 "%s does not fit a%s integer of %zu bytes", v.neg ? "-" : "",
-                 v.mag, v.huge ? " or more" : "", t->is_signed ? " signed" : "n unsigned", t->size);
+    BKT_FAIL_IF(err, v.huge || (v.neg && v.mag ? !t->is_signed || v.mag - 1 > max : v.mag > max), BKT_EFORMAT,
+                "%s%" PRIu64 "%s does not fit a%s integer of %zu bytes", v.neg ? "-" : "", v.mag,
+                v.huge ? " or more" : "", t->is_signed ? " signed" : "n unsigned", t->size);
     BKT_PASS(grow(out, t->size, &at, err));
     put_number(t, at, v.neg ? -v.mag : v.mag);
     return BKT_OK;
@@ -97,8 +97,7 @@ static int encode_float(const struct bkt_type *t, const json_t *j, struct bkt_bu
     uint32_t       bits32;
     uint64_t       bits;
     unsigned char *at;
-    if (!float_of(j, &d))
-        BKT_FAIL(err, BKT_EFORMAT, "a value of float type is not a number");
+    BKT_FAIL_IF(err, !float_of(j, &d), BKT_EFORMAT, "a value of float type is not a number");
     BKT_PASS(grow(out, t->size, &at, err));
     switch (t->size) {
     case 2: bits = half_of(d); break;
@@ -128,8 +127,7 @@ static int begin_var(struct bkt_buf *out, size_t *count_at, struct bkt_err *err)
 static int end_var(struct bkt_buf *out, size_t count_at, struct bkt_err *err)
 {
     size_t n = out->len - count_at - 4;
-    if (n > INT32_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "a variable-length element takes %zu bytes", n);
+    BKT_FAIL_IF(err, n > INT32_MAX, BKT_EFORMAT, "a variable-length element takes %zu bytes", n);
     bkt_put_le(out->ptr + count_at, 4, n);
     return BKT_OK;
 }
@@ -154,8 +152,7 @@ static int put_bytes(const struct bkt_type *t, const void *p, size_t n, struct b
         BKT_PASS(add_checked(out, p, n, err));
         return end_var(out, count_at, err);
     }
-    if (n > t->size)
-        BKT_FAIL(err, BKT_EFORMAT, "%zu bytes of text do not fit %zu", n, t->size);
+    BKT_FAIL_IF(err, n > t->size, BKT_EFORMAT, "%zu bytes of text do not fit %zu", n, t->size);
     BKT_PASS(grow(out, t->size, &at, err));
     if (n)
         memcpy(at, p, n);
@@ -169,9 +166,10 @@ static int encode_text(const struct bkt_type *t, const json_t *j, struct bkt_buf
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     struct bkt_id id;
     if (!is_zero(j) && !json_is_null(j)) {
-        if (!bkt_json_is_text(j))
-            BKT_FAIL(err, BKT_EFORMAT, "a value of %s type is not a string",
-                     t->cls == BKT_T_STRING ? "string" : t->cls == BKT_T_OPAQUE ? "opaque" : "reference");
+        BKT_FAIL_IF(err, !bkt_json_is_text(j), BKT_EFORMAT, "a value of %s type is not a string",
+                    t->cls == BKT_T_STRING   ? "string"
+                    : t->cls == BKT_T_OPAQUE ? "opaque"
+                                             : "reference");
         BKT_PASS_MEM(err, bkt_json_text(j, &text));
     }
     if (t->cls == BKT_T_OBJREF)
@@ -211,8 +209,8 @@ static int encode_vlen(const struct bkt_type *t, const json_t *j, struct bkt_buf
 {
     size_t count_at;
     BKT_PASS(begin_var(out, &count_at, err));
-    if (!json_is_array(j) && !is_zero(j) && !json_is_null(j))
-        BKT_FAIL(err, BKT_EFORMAT, "a value of variable-length type is not a list");
+    BKT_FAIL_IF(err, !json_is_array(j) && !is_zero(j) && !json_is_null(j), BKT_EFORMAT,
+                "a value of variable-length type is not a list");
     for (size_t i = 0; i < json_array_size(j); i++)
         BKT_PASS(encode(t->base, json_array_get(j, i), out, err));
     return end_var(out, count_at, err);
@@ -221,14 +219,13 @@ static int encode_vlen(const struct bkt_type *t, const json_t *j, struct bkt_buf
 static int encode_compound(const struct bkt_type *t, const json_t *j, struct bkt_buf *out,
                            struct bkt_err *err)
 {
-    if (!json_is_object(j) && json_array_size(j) != t->n_fields)
-        BKT_FAIL(err, BKT_EFORMAT, "a compound of %zu fields is stored as %s (%zu entries)", t->n_fields,
-                 json_is_array(j) ? "a list" : "another JSON value", json_array_size(j));
+    BKT_FAIL_IF(err, !json_is_object(j) && json_array_size(j) != t->n_fields, BKT_EFORMAT,
+                "a compound of %zu fields is stored as %s (%zu entries)", t->n_fields,
+                json_is_array(j) ? "a list" : "another JSON value", json_array_size(j));
     for (size_t i = 0; i < t->n_fields; i++) {
         const struct bkt_field *f = &t->fields[i];
         const json_t           *v = json_is_object(j) ? json_object_get(j, f->name) : json_array_get(j, i);
-        if (!v)
-            BKT_FAIL(err, BKT_EFORMAT, "compound field \"%s\" has no value", f->name);
+        BKT_FAIL_IF(err, !v, BKT_EFORMAT, "compound field \"%s\" has no value", f->name);
         BKT_TRY(err, encode(f->type, v, out, err), "compound field \"%s\"", f->name);
     }
     return BKT_OK;
@@ -240,9 +237,9 @@ static int encode_nested(const struct bkt_type *t, const uint64_t *dims, unsigne
 {
     if (rank == 0)
         return encode(t, j, out, err);
-    if (!json_is_array(j) || json_array_size(j) != dims[0])
-        BKT_FAIL(err, BKT_EFORMAT, "%s (%zu entries) instead of a list of %" PRIu64 " values",
-                 json_is_array(j) ? "a list" : "another JSON value", json_array_size(j), dims[0]);
+    BKT_FAIL_IF(err, !json_is_array(j) || json_array_size(j) != dims[0], BKT_EFORMAT,
+                "%s (%zu entries) instead of a list of %" PRIu64 " values",
+                json_is_array(j) ? "a list" : "another JSON value", json_array_size(j), dims[0]);
     for (size_t i = 0; i < json_array_size(j); i++)
         BKT_PASS(encode_nested(t, dims + 1, rank - 1, json_array_get(j, i), out, err));
     return BKT_OK;
@@ -277,8 +274,7 @@ static int encode(const struct bkt_type *t, const json_t *j, struct bkt_buf *out
         [BKT_T_REGREF] = encode_region,
     };
     encode_fn *fn = (size_t)t->cls < BKT_COUNT(by_class) ? by_class[t->cls] : NULL;
-    if (!fn)
-        BKT_FAIL(err, BKT_EUNSUP, "values of this type have no JSON form");
+    BKT_FAIL_IF(err, !fn, BKT_EUNSUP, "values of this type have no JSON form");
     return fn(t, j, out, err);
 }
 
@@ -304,13 +300,13 @@ static int decode_base64(const struct bkt_type *t, uint64_t n, const json_t *j, 
                          struct bkt_err *err)
 {
     size_t was = out->len;
-    if (!json_is_string(j) || !bkt_json_is_text(j))
-        BKT_FAIL(err, BKT_EFORMAT, "encoding is base64, but the value is not a string");
+    BKT_FAIL_IF(err, !json_is_string(j) || !bkt_json_is_text(j), BKT_EFORMAT,
+                "encoding is base64, but the value is not a string");
     BKT_PASS(bkt_json_base64(j, "the value", out, err));
     struct bkt_rd r = bkt_rd_of(out->ptr + was, out->len - was);
-    if (!t->is_var && (t->size == 0 || n > bkt_rd_left(&r) / t->size))
-        BKT_FAIL(err, BKT_EFORMAT, "the value has %zu bytes, too few for %" PRIu64 " elements of %zu bytes",
-                 bkt_rd_left(&r), n, t->size);
+    BKT_FAIL_IF(err, !t->is_var && (t->size == 0 || n > bkt_rd_left(&r) / t->size), BKT_EFORMAT,
+                "the value has %zu bytes, too few for %" PRIu64 " elements of %zu bytes", bkt_rd_left(&r), n,
+                t->size);
     if (!t->is_var)
         return bkt_buf_resize(out, was + (size_t)n * t->size);
     for (uint64_t i = 0; i < n; i++)

@@ -181,9 +181,8 @@ static int emit(const struct bkt_type *type, const struct bkt_space *space, cons
     BKT_PASS(bkt_space_count(space, &n, err));
     for (uint64_t i = 0; i < n; i++)
         BKT_PASS(bkt_value_skip(type, &walk, err));
-    if (bkt_rd_left(&walk))
-        BKT_FAIL(err, BKT_EINVAL, "a value has %zu bytes more than its type and shape take",
-                 bkt_rd_left(&walk));
+    BKT_FAIL_IF(err, bkt_rd_left(&walk), BKT_EINVAL,
+                "a value has %zu bytes more than its type and shape take", bkt_rd_left(&walk));
     int rc = *base64 ? BKT_EFORMAT
              : n     ? decode_nested(type, space->dims, space->rank, &r, &j)
                      : decode_nothing(type, space, &r, &j);
@@ -196,8 +195,7 @@ static int emit(const struct bkt_type *type, const struct bkt_space *space, cons
         j  = bkt_json_new_base64(value);
         rc = j ? BKT_OK : BKT_ENOMEM;
     }
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, rc);
     *out = j;
     return BKT_OK;
 }

@@ -139,12 +139,11 @@ static int divide(struct bkt_dset *ds, struct bkt_err *err)
     uint64_t bytes = held_bytes(ds);
     if (bytes <= MOST_MADE || !may_be_beyond(ds))
         return BKT_OK;
-    if (shape_matters(ds) && bytes > MOST_FILTERED)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "a chunk of %llu bytes in a dataset that may grow, with a filter that depends on its shape: "
-                 "choose "
-                 "chunks of at most 1 GiB",
-                 (unsigned long long)bytes);
+    BKT_FAIL_IF(err, shape_matters(ds) && bytes > MOST_FILTERED, BKT_EUNSUP,
+                "a chunk of %llu bytes in a dataset that may grow, with a filter that depends on its shape: "
+                "choose "
+                "chunks of at most 1 GiB",
+                (unsigned long long)bytes);
     for (unsigned d = 0; d < l->rank && !shape_matters(ds); d++)
         while (held_bytes(ds) > PART_MAX && l->dims[d] > 1)
             l->dims[d] = bkt_ceil_div(l->dims[d], 2);
@@ -155,20 +154,18 @@ static int choose_chunked(struct bkt_dset *ds, struct bkt_err *err)
 {
     struct bkt_layout *l = &ds->layout;
     uint64_t           bytes;
-    if (l->user_rank != ds->space.rank)
-        BKT_FAIL(err, BKT_EINVAL, "chunk shape of rank %u for a dataspace of rank %u", l->user_rank,
-                 ds->space.rank);
+    BKT_FAIL_IF(err, l->user_rank != ds->space.rank, BKT_EINVAL,
+                "chunk shape of rank %u for a dataspace of rank %u", l->user_rank, ds->space.rank);
     memcpy(l->dims, l->user_dims, sizeof l->dims);
     for (unsigned d = 0; d < l->rank; d++)
-        if (!l->dims[d])
-            BKT_FAIL(err, BKT_EINVAL, "chunk dimension %u is 0", d);
-    if (!chunk_bytes(ds, l->dims, l->rank, &bytes) || bytes > CHUNK_MAX)
-        BKT_FAIL(err, BKT_EINVAL, "a chunk of more than 4 GiB");
+        BKT_FAIL_IF(err, !l->dims[d], BKT_EINVAL, "chunk dimension %u is 0", d);
+    BKT_FAIL_IF(err, !chunk_bytes(ds, l->dims, l->rank, &bytes) || bytes > CHUNK_MAX, BKT_EINVAL,
+                "a chunk of more than 4 GiB");
     if (bytes >= SMALL || shape_matters(ds))
         return divide(ds, err);
     grow(&ds->space, l, bytes, false, TOGETHER);
-    if (!chunk_bytes(ds, l->dims, l->rank, &bytes))
-        BKT_FAIL(err, BKT_EINVAL, "a chunk of more than 2^64 bytes");
+    BKT_FAIL_IF(err, !chunk_bytes(ds, l->dims, l->rank, &bytes), BKT_EINVAL,
+                "a chunk of more than 2^64 bytes");
     grow(&ds->space, l, bytes, true, APPENDED);
     return BKT_OK;
 }

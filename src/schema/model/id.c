@@ -224,18 +224,17 @@ int bkt_ref_parse(const void *p, size_t n, struct bkt_id *out, struct bkt_err *e
     memset(out, 0, sizeof *out);
     if (len == 0)
         return BKT_OK;
-    if (len >= sizeof text)
-        BKT_FAIL(err, BKT_EFORMAT, "object reference of %zu bytes is longer than any id", len);
+    BKT_FAIL_IF(err, len >= sizeof text, BKT_EFORMAT, "object reference of %zu bytes is longer than any id",
+                len);
     memcpy(text, p, len);
     const char *id = text;
     for (size_t i = 0; i < BKT_COUNT(kinds); i++)
         if (strncmp(text, kinds[i].collection, strlen(kinds[i].collection)) == 0)
             id = text + strlen(kinds[i].collection);
-    if (!bkt_id_set(out, id))
-        BKT_FAIL(err, BKT_EFORMAT, "object reference \"%s\" has no id%s", text,
-                 strlen(id) + 1 == BKT_ID_LEN
-                     ? " (the REST VOL cuts references to committed types by one digit)"
-                     : "");
+    BKT_FAIL_IF(err, !bkt_id_set(out, id), BKT_EFORMAT, "object reference \"%s\" has no id%s", text,
+                strlen(id) + 1 == BKT_ID_LEN
+                    ? " (the REST VOL cuts references to committed types by one digit)"
+                    : "");
     return BKT_OK;
 }
 

@@ -105,8 +105,7 @@ int bkt_space_count(const struct bkt_space *s, uint64_t *out, struct bkt_err *er
         empty |= s->dims[i] == 0;
         fits = fits && bkt_mul_u64(n, s->dims[i], &n);
     }
-    if (!fits && !empty)
-        BKT_FAIL(err, BKT_EFORMAT, "shape.dims: the number of elements does not fit 64 bits");
+    BKT_FAIL_IF(err, !fits && !empty, BKT_EFORMAT, "shape.dims: the number of elements does not fit 64 bits");
     *out = empty ? 0 : n;
     return BKT_OK;
 }
@@ -115,11 +114,10 @@ int bkt_space_check(const struct bkt_space *s, struct bkt_err *err)
 {
     uint64_t n;
     for (unsigned i = 0; i < s->rank; i++)
-        if (s->dims[i] > INT64_MAX)
-            BKT_FAIL(err, BKT_EUNSUP, "dimension %u of %llu: the limit is 2^63 - 1", i,
-                     (unsigned long long)s->dims[i]);
-    if (bkt_space_count(s, &n, NULL) < 0)
-        BKT_FAIL(err, BKT_EUNSUP, "an extent of more than 2^64 elements can't be stored");
+        BKT_FAIL_IF(err, s->dims[i] > INT64_MAX, BKT_EUNSUP, "dimension %u of %llu: the limit is 2^63 - 1", i,
+                    (unsigned long long)s->dims[i]);
+    BKT_FAIL_IF(err, bkt_space_count(s, &n, NULL) < 0, BKT_EUNSUP,
+                "an extent of more than 2^64 elements can't be stored");
     return BKT_OK;
 }
 
@@ -140,8 +138,7 @@ static int skip(const struct bkt_type *t, struct bkt_rd *r, uint64_t null, struc
             n = 0;
         ok = r->ok && n <= INT32_MAX && bkt_rd_take(r, (size_t)n) != NULL;
     }
-    if (!ok)
-        BKT_FAIL(err, BKT_EFORMAT, "an element passes the end of the stored data");
+    BKT_FAIL_IF(err, !ok, BKT_EFORMAT, "an element passes the end of the stored data");
     return BKT_OK;
 }
 

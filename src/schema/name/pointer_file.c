@@ -37,9 +37,8 @@ static bool has_control(const char *s, size_t n)
 
 static int check(const char *target, size_t n, struct bkt_err *err)
 {
-    if (n == 0 || n > LONGEST - HEAD - 1 || has_control(target, n))
-        BKT_FAIL(err, BKT_EFORMAT, "a pointer file must name one domain, on one line of at most %zu bytes",
-                 LONGEST - HEAD - 1);
+    BKT_FAIL_IF(err, n == 0 || n > LONGEST - HEAD - 1 || has_control(target, n), BKT_EFORMAT,
+                "a pointer file must name one domain, on one line of at most %zu bytes", LONGEST - HEAD - 1);
     return BKT_OK;
 }
 
@@ -85,11 +84,10 @@ int bkt_pointer_read(const char *path, struct bkt_buf *target, struct bkt_err *e
     while (n && (name[n - 1] == '\n' || name[n - 1] == '\r'))
         name[--n] = 0;
     BKT_TRY(err, too_long ? BKT_EFORMAT : check(name, n, err), "%s: bad pointer file", path);
-    if (!is_allowed(name))
-        BKT_FAIL(err, BKT_EFORMAT,
-                 "%s: a pointer file may name s3://, hsds+s3://, hdf5:/ or file:// domains or a plain path, "
-                 "not %s",
-                 path, name);
+    BKT_FAIL_IF(err, !is_allowed(name), BKT_EFORMAT,
+                "%s: a pointer file may name s3://, hsds+s3://, hdf5:/ or file:// domains or a plain path, "
+                "not %s",
+                path, name);
     return bkt_buf_add(target, name, n) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : 1;
 }
 
@@ -125,15 +123,13 @@ static bool has_user(const char *target)
 int bkt_pointer_emit(const char *target, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_PASS(check(target, strlen(target), err));
-    if (has_user(target))
-        BKT_FAIL(err, BKT_EINVAL, "%s: a pointer file can't hold a user or password; leave them out", target);
-    if (!is_allowed(target))
-        BKT_FAIL(
-            err, BKT_EINVAL,
-            "a pointer file may name s3://, hsds+s3://, hdf5:/ or file:// domains or a plain path, not %s",
-            target);
-    if (bkt_buf_add(out, head, HEAD) < 0 || bkt_buf_addf(out, "%s\n", target) < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, has_user(target), BKT_EINVAL,
+                "%s: a pointer file can't hold a user or password; leave them out", target);
+    BKT_FAIL_IF(
+        err, !is_allowed(target), BKT_EINVAL,
+        "a pointer file may name s3://, hsds+s3://, hdf5:/ or file:// domains or a plain path, not %s",
+        target);
+    BKT_NEED(err, bkt_buf_add(out, head, HEAD) >= 0 && bkt_buf_addf(out, "%s\n", target) >= 0);
     return BKT_OK;
 }
 
@@ -170,10 +166,9 @@ int bkt_pointer_userblock_read(const char *path, uint64_t *size, struct bkt_buf 
     *size = bkt_pointer_userblock(path);
     if (*size == 0)
         return BKT_OK;
-    if (*size > BKT_USERBLOCK_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: a user block of %llu bytes; a domain holds at most %u", path,
-                 (unsigned long long)*size,
-                 BKT_USERBLOCK_MAX);
+    BKT_FAIL_IF(err, *size > BKT_USERBLOCK_MAX, BKT_EUNSUP,
+                "%s: a user block of %llu bytes; a domain holds at most %u", path, (unsigned long long)*size,
+                BKT_USERBLOCK_MAX);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     int rc = fd < 0 ? BKT_EIO : read_block(fd, (size_t)*size, bytes);
     if (fd >= 0)

@@ -42,10 +42,8 @@ static int clean_path(const char *name, const char *path, char **out, struct bkt
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     int rc = bkt_name_clean(path, &b);
-    if (rc == BKT_EINVAL)
-        BKT_FAIL(err, rc, "%s: \"..\" leads out of the bucket", name);
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, rc == BKT_EINVAL, rc, "%s: \"..\" leads out of the bucket", name);
+    BKT_PASS_MEM(err, rc);
     return set_text(out, &b, err);
 }
 
@@ -60,17 +58,15 @@ int bkt_name_absolute(const char *path, struct bkt_buf *out)
 static int add_absolute(const char *name, const char *path, struct bkt_buf *out, struct bkt_err *err)
 {
     int rc = bkt_name_absolute(path, out);
-    if (rc == BKT_EIO)
-        BKT_FAIL(err, rc, "%s: the working directory is unknown", name);
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, rc == BKT_EIO, rc, "%s: the working directory is unknown", name);
+    BKT_PASS_MEM(err, rc);
     return BKT_OK;
 }
 
 static int need_path(const char *name, const struct bkt_name *out, struct bkt_err *err)
 {
-    if (!*out->path && !out->any)
-        BKT_FAIL(err, BKT_EINVAL, "%s names a bucket; a domain's path must follow", name);
+    BKT_FAIL_IF(err, !*out->path && !out->any, BKT_EINVAL, "%s names a bucket; a domain's path must follow",
+                name);
     return BKT_OK;
 }
 
@@ -90,8 +86,7 @@ static int parse_bucket(const char *name, const char *rest, const struct bkt_set
 {
     size_t n = strcspn(rest, "/");
     (void)set;
-    if (n == 0)
-        BKT_FAIL(err, BKT_EINVAL, "%s: the bucket's name is missing", name);
+    BKT_FAIL_IF(err, n == 0, BKT_EINVAL, "%s: the bucket's name is missing", name);
     if (memchr(rest, '@', n)) /* the text before it may be a secret: not to be repeated */
         BKT_FAIL(err, BKT_EINVAL, "a bucket's name can't hold '@'; credentials are not part of file names");
     out->local = strncasecmp(name, "mem:", 4) == 0;
@@ -119,11 +114,10 @@ static int need_domain_file(const char *name, const char *dir, struct bkt_err *e
     BKT_PASS_MEM(err, bkt_buf_addf(&file, "%s/.domain.json", dir));
     if (access(bkt_buf_str(&file), F_OK) == 0)
         return BKT_OK;
-    if (errno == EACCES)
-        BKT_FAIL(err, BKT_EACCES, "%s: no permission to look for %s", name, bkt_buf_str(&file));
-    if (is_hdf5_file(dir))
-        BKT_FAIL(err, BKT_ENOENT, "%s is an HDF5 file, not a domain; `h5bucket load` makes a domain of it",
-                 name);
+    BKT_FAIL_IF(err, errno == EACCES, BKT_EACCES, "%s: no permission to look for %s", name,
+                bkt_buf_str(&file));
+    BKT_FAIL_IF(err, is_hdf5_file(dir), BKT_ENOENT,
+                "%s is an HDF5 file, not a domain; `h5bucket load` makes a domain of it", name);
     BKT_FAIL(err, BKT_ENOENT, "%s is not a domain: no file %s, and no default bucket is set (bucket=, "
              "H5BUCKET_BUCKET or HS_BUCKET)",
              name, bkt_buf_str(&file));
@@ -135,8 +129,8 @@ static int need_free(const char *name, const char *dir, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *held = NULL;
     for (const char *s = dir; *s; s += strcspn(s, "/"), s += *s == '/')
-        if (strcspn(s, "/") > NAME_MAX)
-            BKT_FAIL(err, BKT_EINVAL, "%s: a component of the name is longer than %d bytes", name, NAME_MAX);
+        BKT_FAIL_IF(err, strcspn(s, "/") > NAME_MAX, BKT_EINVAL,
+                    "%s: a component of the name is longer than %d bytes", name, NAME_MAX);
     DIR           *d  = opendir(dir);
     struct dirent *e;
     bool           is = false; /* domain or folder of the schema: its document decides */
@@ -148,9 +142,8 @@ static int need_free(const char *name, const char *dir, struct bkt_err *err)
     }
     if (d)
         (void)closedir(d);
-    if (held && !is)
-        BKT_FAIL(err, BKT_EEXIST, "%s: a folder with this name exists, and it is not empty (%s is in it)",
-                 name, held);
+    BKT_FAIL_IF(err, held && !is, BKT_EEXIST,
+                "%s: a folder with this name exists, and it is not empty (%s is in it)", name, held);
     return BKT_OK;
 }
 
@@ -164,13 +157,13 @@ static int need_room(const char *name, const char *dir, struct bkt_err *err)
     while (n > 1 && parent[n - 1] == '/')
         parent[--n] = 0;
     char *cut = strrchr(parent, '/');
-    if (stat(dir, &sb) == 0 && !S_ISDIR(sb.st_mode))
-        BKT_FAIL(err, BKT_EEXIST, "%s: a file with this name exists, and it is not a domain", name);
+    BKT_FAIL_IF(err, stat(dir, &sb) == 0 && !S_ISDIR(sb.st_mode), BKT_EEXIST,
+                "%s: a file with this name exists, and it is not a domain", name);
     BKT_PASS(need_free(name, dir, err));
     if (cut)
         cut[cut == parent] = 0;
-    if (stat(cut ? parent : ".", &sb) < 0 || !S_ISDIR(sb.st_mode))
-        BKT_FAIL(err, BKT_ENOENT, "%s: no directory %s", name, cut ? parent : ".");
+    BKT_FAIL_IF(err, stat(cut ? parent : ".", &sb) < 0 || !S_ISDIR(sb.st_mode), BKT_ENOENT,
+                "%s: no directory %s", name, cut ? parent : ".");
     return BKT_OK;
 }
 
@@ -210,8 +203,8 @@ static int parse_local(const char *name, const char *path, struct bkt_name *out,
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf abs  = {0};
     BKT_CLEANUP(bkt_freep) char             *real = NULL;
     BKT_PASS(add_absolute(name, path, &abs, err));
-    if (has_dotdot(bkt_buf_str(&abs)) && !(real = real_of(bkt_buf_str(&abs), out->create)))
-        BKT_FAIL(err, BKT_ENOENT, "%s: no such file or directory", name);
+    BKT_FAIL_IF(err, has_dotdot(bkt_buf_str(&abs)) && !(real = real_of(bkt_buf_str(&abs), out->create)),
+                BKT_ENOENT, "%s: no such file or directory", name);
     BKT_PASS(need_local(out, name, real ? real : bkt_buf_str(&abs), err));
     BKT_PASS(clean_path(name, real ? real : bkt_buf_str(&abs), &out->path, err));
     out->search = out->local = true;
@@ -222,8 +215,7 @@ static int parse_file(const char *name, const char *rest, const struct bkt_setti
                       struct bkt_name *out, struct bkt_err *err)
 {
     (void)set;
-    if (*rest != '/')
-        BKT_FAIL(err, BKT_EINVAL, "%s: an absolute path must follow file://", name);
+    BKT_FAIL_IF(err, *rest != '/', BKT_EINVAL, "%s: an absolute path must follow file://", name);
     return parse_local(name, rest, out, err);
 }
 
@@ -250,13 +242,11 @@ static int parse_web(const char *name, const char *rest, const struct bkt_settin
     size_t n = strcspn(rest, "/");
     BKT_CLEANUP(bkt_freep) char *path = strdup(rest + n);
     (void)set;
-    if (n == 0 || memchr(rest, '@', n) || strpbrk(rest, "?#"))
-        BKT_FAIL(err, BKT_EINVAL,
-                 "%.*s…: a web address of a domain is host and path, without user, query or fragment",
-                 (int)(rest - name), name);
+    BKT_FAIL_IF(err, n == 0 || memchr(rest, '@', n) || strpbrk(rest, "?#"), BKT_EINVAL,
+                "%.*s…: a web address of a domain is host and path, without user, query or fragment",
+                (int)(rest - name), name);
     BKT_NEED(err, path);
-    if (!bkt_name_decode(path))
-        BKT_FAIL(err, BKT_EINVAL, "%s: a %% is not followed by two hex digits", name);
+    BKT_FAIL_IF(err, !bkt_name_decode(path), BKT_EINVAL, "%s: a %% is not followed by two hex digits", name);
     BKT_PASS(clean_path(name, path, &out->path, err));
     BKT_PASS(set_uri(out, strncasecmp(name, "https", 5) == 0 ? "https://" : "http://", rest, n, err));
     for (char *s = out->store_uri; *s; s++)
@@ -319,9 +309,8 @@ static int parse_default(const char *name, const char *rest, const struct bkt_se
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
     const char                              *b    = set->bucket;
-    if (!b || !*b)
-        BKT_FAIL(err, BKT_EINVAL, "%s: no default bucket is set (bucket=, H5BUCKET_BUCKET or HS_BUCKET)",
-                 name);
+    BKT_FAIL_IF(err, !b || !*b, BKT_EINVAL,
+                "%s: no default bucket is set (bucket=, H5BUCKET_BUCKET or HS_BUCKET)", name);
     if (dir_of(b))
         return parse_default_dir(name, dir_of(b), rest, out, err);
     const struct scheme *s = scheme_of(b);
@@ -343,12 +332,10 @@ static int parse_any(const char *name, const struct bkt_settings *set, struct bk
     if (s)
         return s->parse(name, name + strlen(s->prefix), set, out, err);
     const char *sep = strstr(name, "://");
-    if (sep && !memchr(name, '/', (size_t)(sep - name)))
-        BKT_FAIL(err, BKT_ENOENT,
-                 "%s: names of stores begin with s3://, hsds+s3://, https://, http://, file:// or hdf5://",
-                 name);
-    if (!*name)
-        BKT_FAIL(err, BKT_ENOENT, "the file name is empty");
+    BKT_FAIL_IF(err, sep && !memchr(name, '/', (size_t)(sep - name)), BKT_ENOENT,
+                "%s: names of stores begin with s3://, hsds+s3://, https://, http://, file:// or hdf5://",
+                name);
+    BKT_FAIL_IF(err, !*name, BKT_ENOENT, "the file name is empty");
     return set->bucket && *set->bucket ? parse_default(name, name, set, out, err)
                                        : parse_local(name, name, out, err);
 }

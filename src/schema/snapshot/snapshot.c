@@ -337,9 +337,8 @@ int bkt_snapshot_add(struct bkt_snapshot_out *o, const struct bkt_id *id, const 
         BKT_SNAPSHOT_MAX - (1u << 20)) /* room for the cuts: a key of 100 bytes for each 900 objects */
         BKT_FAIL(err, BKT_EUNSUP, "the objects have more JSON than a snapshot can hold (%u MiB)",
                  BKT_SNAPSHOT_MAX >> 20);
-    if (bkt_buf_addf(&o->objects, "%s %zu %s\n", id->text, n, etag) < 0 ||
-        bkt_buf_add(&o->objects, json, n) < 0 || bkt_buf_add(&o->objects, "\n", 1) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_buf_addf(&o->objects, "%s %zu %s\n", id->text, n, etag) >= 0 &&
+                      bkt_buf_add(&o->objects, json, n) >= 0 && bkt_buf_add(&o->objects, "\n", 1) >= 0);
     o->n_objects++;
     return BKT_OK;
 }
@@ -347,13 +346,12 @@ int bkt_snapshot_add(struct bkt_snapshot_out *o, const struct bkt_id *id, const 
 int bkt_snapshot_emit(const struct bkt_snapshot_out *o, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
-    if (bkt_buf_add(&text, bkt_buf_str(&o->cuts), o->cuts.len) < 0 ||
-        bkt_buf_add(&text, bkt_buf_str(&o->objects), o->objects.len) < 0 ||
-        bkt_buf_addf(out, MAGIC "%" PRIu64 " %" PRIu64 " %zu %" PRIu64 "\n", o->n_objects, o->n_keys,
-                     text.len, o->n_cuts) < 0)
-        BKT_NOMEM(err);
-    if (text.len > BKT_SNAPSHOT_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "the domain has more keys than a snapshot can hold");
+    BKT_NEED(err, bkt_buf_add(&text, bkt_buf_str(&o->cuts), o->cuts.len) >= 0 &&
+                      bkt_buf_add(&text, bkt_buf_str(&o->objects), o->objects.len) >= 0 &&
+                      bkt_buf_addf(out, MAGIC "%" PRIu64 " %" PRIu64 " %zu %" PRIu64 "\n", o->n_objects,
+                                   o->n_keys, text.len, o->n_cuts) >= 0);
+    BKT_FAIL_IF(err, text.len > BKT_SNAPSHOT_MAX, BKT_EUNSUP,
+                "the domain has more keys than a snapshot can hold");
     uLongf n = compressBound(text.len);
     if (!text.len)
         return BKT_OK;

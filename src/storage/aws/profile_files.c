@@ -198,8 +198,7 @@ int bkt_aws_config_parse(struct bkt_aws_config *c, const char *text, size_t n, b
     }
     free(r.section);
     free(r.parent);
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, rc);
     return BKT_OK;
 }
 

@@ -57,34 +57,33 @@ static bool is_clean(const char *s)
 static int check(const struct bkt_sign_input *in, struct bkt_err *err)
 {
     const struct bkt_creds *c = in->creds;
-    if (!c || !c->access_key || !c->secret_key || !*c->access_key || !*c->secret_key)
-        BKT_FAIL(err, BKT_EINVAL, "no access key to sign with");
-    if (strlen(c->secret_key) > MAX_SECRET)
-        BKT_FAIL(err, BKT_EINVAL, "the secret key of %.40s is longer than %u characters", c->access_key,
-                 MAX_SECRET);
-    if (!is_clean(c->access_key) || strpbrk(c->access_key, " ,/="))
-        BKT_FAIL(err, BKT_EINVAL, "the access key from %.100s has invalid characters",
-                 c->source ? c->source : "?");
-    if (c->session_token && !is_clean(c->session_token))
-        BKT_FAIL(err, BKT_EINVAL, "the session token of %.40s has control characters", c->access_key);
-    if (!is_clean(in->host) || !is_clean(in->region) || strpbrk(in->region, " ,/=") ||
-        !is_clean(in->payload_hash))
-        BKT_FAIL(err, BKT_EINVAL, "host or region has invalid characters");
-    if (in->n_headers > MAX_HEADERS - 4)
-        BKT_FAIL(err, BKT_EINVAL, "%zu headers to be signed; at most %u are possible", in->n_headers,
-                 MAX_HEADERS - 4);
+    BKT_FAIL_IF(err, !c || !c->access_key || !c->secret_key || !*c->access_key || !*c->secret_key, BKT_EINVAL,
+                "no access key to sign with");
+    BKT_FAIL_IF(err, strlen(c->secret_key) > MAX_SECRET, BKT_EINVAL,
+                "the secret key of %.40s is longer than %u characters", c->access_key, MAX_SECRET);
+    BKT_FAIL_IF(err, !is_clean(c->access_key) || strpbrk(c->access_key, " ,/="), BKT_EINVAL,
+                "the access key from %.100s has invalid characters", c->source ? c->source : "?");
+    BKT_FAIL_IF(err, c->session_token && !is_clean(c->session_token), BKT_EINVAL,
+                "the session token of %.40s has control characters", c->access_key);
+    BKT_FAIL_IF(err,
+                !is_clean(in->host) || !is_clean(in->region) || strpbrk(in->region, " ,/=") ||
+                    !is_clean(in->payload_hash),
+                BKT_EINVAL, "host or region has invalid characters");
+    BKT_FAIL_IF(err, in->n_headers > MAX_HEADERS - 4, BKT_EINVAL,
+                "%zu headers to be signed; at most %u are possible", in->n_headers, MAX_HEADERS - 4);
     for (size_t i = 0; i < in->n_headers; i++)
-        if (!is_clean(in->headers[i].name) || !is_clean(in->headers[i].value))
-            BKT_FAIL(err, BKT_EINVAL, "header %zu to be signed has control characters", i);
+        BKT_FAIL_IF(err, !is_clean(in->headers[i].name) || !is_clean(in->headers[i].value), BKT_EINVAL,
+                    "header %zu to be signed has control characters", i);
     return BKT_OK;
 }
 
 static int amz_date(time_t now, char out[17], struct bkt_err *err)
 {
     struct tm tm;
-    if (!gmtime_r(&now, &tm) || tm.tm_year < 70 || tm.tm_year > 8099 ||
-        strftime(out, 17, "%Y%m%dT%H%M%SZ", &tm) != 16)
-        BKT_FAIL(err, BKT_EINVAL, "the clock cannot be used for signing");
+    BKT_FAIL_IF(err,
+                !gmtime_r(&now, &tm) || tm.tm_year < 70 || tm.tm_year > 8099 ||
+                    strftime(out, 17, "%Y%m%dT%H%M%SZ", &tm) != 16,
+                BKT_EINVAL, "the clock cannot be used for signing");
     return BKT_OK;
 }
 
@@ -106,8 +105,7 @@ int bkt_sign_canonical(const struct bkt_sign_input *in, struct bkt_buf *out, str
     BKT_PASS(check(in, err));
     BKT_PASS(amz_date(in->now, date, err));
     collect_headers(in, date, &headers);
-    if (print_canonical(in, &headers, out) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, print_canonical(in, &headers, out));
     return BKT_OK;
 }
 
@@ -138,9 +136,8 @@ int bkt_sign_string(const struct bkt_sign_input *in, const struct bkt_buf *canon
     char date[17], hash[BKT_SHA256_HEX];
     BKT_PASS(amz_date(in->now, date, err));
     BKT_TRY(err, bkt_sha256_hex(canonical->ptr, canonical->len, hash), "SHA-256 failed");
-    if (bkt_buf_addf(out, ALGORITHM "\n%s\n%.8s/%s/%s/aws4_request\n%s", date, date, in->region, in->service,
-                     hash) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(out, ALGORITHM "\n%s\n%.8s/%s/%s/aws4_request\n%s", date, date, in->region,
+                                   in->service, hash));
     return BKT_OK;
 }
 
@@ -161,15 +158,14 @@ static int signing_key(const struct bkt_sign_input *in, const char *date, struct
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf of = {0};
     unsigned char id[32];
-    if (bkt_buf_addf(&of, "%.8s\n%s\n%s\n%s", date, in->region, in->service, in->creds->secret_key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err,
+                 bkt_buf_addf(&of, "%.8s\n%s\n%s\n%s", date, in->region, in->service, in->creds->secret_key));
     bool ok = sha256(of.ptr, of.len, id);
     explicit_bzero(of.ptr, of.len);
     if (ok && key->set && memcmp(id, key->of, sizeof id) == 0)
         return BKT_OK;
     key->set = ok && derive(in->creds->secret_key, date, in->region, in->service, key->key);
-    if (!key->set)
-        BKT_FAIL(err, BKT_EIO, "HMAC-SHA256 failed");
+    BKT_FAIL_IF(err, !key->set, BKT_EIO, "HMAC-SHA256 failed");
     memcpy(key->of, id, sizeof id);
     return BKT_OK;
 }
@@ -204,15 +200,13 @@ int bkt_sign(const struct bkt_sign_input *in, struct bkt_sign_key *cache, struct
     BKT_PASS(check(in, err));
     BKT_PASS(amz_date(in->now, out->amz_date, err));
     collect_headers(in, out->amz_date, &headers);
-    if (print_canonical(in, &headers, &canonical) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, print_canonical(in, &headers, &canonical));
     BKT_PASS(bkt_sign_string(in, &canonical, &string, err));
     BKT_PASS(signing_key(in, out->amz_date, key, err));
-    if (!hmac(key->key, sizeof key->key, string.ptr, string.len, mac))
-        BKT_FAIL(err, BKT_EIO, "HMAC-SHA256 failed");
+    BKT_FAIL_IF(err, !hmac(key->key, sizeof key->key, string.ptr, string.len, mac), BKT_EIO,
+                "HMAC-SHA256 failed");
     bkt_hex(mac, sizeof mac, signature);
-    if (print_authorization(in, out->amz_date, &headers, signature, &out->authorization) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, print_authorization(in, out->amz_date, &headers, signature, &out->authorization));
     return BKT_OK;
 }
 

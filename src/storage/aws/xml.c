@@ -224,11 +224,9 @@ static struct text skip_blanks(struct text t)
 static int parse(struct parse *p, const void *xml, size_t n, struct bkt_err *err)
 {
     struct text t = skip_blanks((struct text){xml, n});
-    if (n > INT_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "S3's answer of %zu bytes is too long", n);
+    BKT_FAIL_IF(err, n > INT_MAX, BKT_EFORMAT, "S3's answer of %zu bytes is too long", n);
     p->parser = XML_ParserCreate(NULL);
-    if (!p->parser)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p->parser);
     XML_SetUserData(p->parser, p);
     XML_SetElementHandler(p->parser, on_start, on_end);
     XML_SetCharacterDataHandler(p->parser, on_text);
@@ -239,8 +237,8 @@ static int parse(struct parse *p, const void *xml, size_t n, struct bkt_err *err
     bkt_secret_fini(&p->text);
     if (p->rc < 0 && !p->too)
         return p->rc; /* the callback's result */
-    if (p->rc < 0 || ok != XML_STATUS_OK)
-        BKT_FAIL(err, p->rc < 0 ? p->rc : BKT_EFORMAT, "S3's answer is not valid XML (%s)", why ? why : "?");
+    BKT_FAIL_IF(err, p->rc < 0 || ok != XML_STATUS_OK, p->rc < 0 ? p->rc : BKT_EFORMAT,
+                "S3's answer is not valid XML (%s)", why ? why : "?");
     return BKT_OK;
 }
 
@@ -442,8 +440,7 @@ int bkt_s3_parse_upload(const void *xml, size_t n, struct bkt_buf *id, struct bk
     struct parse       p     = {.fields = &field, .n_fields = 1, .want = "InitiateMultipartUploadResult"};
     bkt_buf_clear(id);
     BKT_PASS(parse(&p, xml, n, err));
-    if (!id->len)
-        BKT_FAIL(err, BKT_EFORMAT, "S3's answer has no UploadId");
+    BKT_FAIL_IF(err, !id->len, BKT_EFORMAT, "S3's answer has no UploadId");
     return BKT_OK;
 }
 

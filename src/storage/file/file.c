@@ -318,8 +318,7 @@ static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err 
 {
     struct bkt_file_store       *st  = (struct bkt_file_store *)base;
     BKT_CLEANUP(bkt_freep) char *dir = strdup(key);
-    if (!dir)
-        BKT_NOMEM(err);
+    BKT_NEED(err, dir);
     BKT_PASS(bkt_file_check_scratch(st, err));
     BKT_PASS(bkt_file_check_db(st, key, err));
     for (char *slash = strrchr(dir, '/');; slash = strrchr(dir, '/')) {
@@ -329,9 +328,9 @@ static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err 
             return BKT_OK;
         if (errno == ELOOP && !st->follow)
             return bkt_file_say_link(st, "PUT", key, err);
-        if (errno == EACCES || errno == EPERM || errno == EROFS)
-            BKT_FAIL(err, BKT_EACCES, "%s%s%s can't be written to: %s", base->uri, slash ? "/" : "", dir,
-                     strerrordesc_np(errno));
+        BKT_FAIL_IF(err, errno == EACCES || errno == EPERM || errno == EROFS, BKT_EACCES,
+                    "%s%s%s can't be written to: %s", base->uri, slash ? "/" : "", dir,
+                    strerrordesc_np(errno));
         if (errno != ENOENT || !slash)
             return BKT_OK; /* a PUT reports the cause */
     }
@@ -363,16 +362,13 @@ static bool may_write(int root)
 int bkt_file_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
                   struct bkt_err *err)
 {
-    if (rest[0] != '/')
-        BKT_FAIL(err, BKT_EINVAL, "%s: an absolute path is expected, as in file:///dir", uri);
+    BKT_FAIL_IF(err, rest[0] != '/', BKT_EINVAL, "%s: an absolute path is expected, as in file:///dir", uri);
     BKT_CLEANUP(bkt_file_closep) int root = open(rest, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0 && (errno == ENOENT || errno == ENOTDIR))
-        BKT_FAIL(err, BKT_ENOENT, "%s: no such directory", uri);
-    if (root < 0)
-        BKT_FAIL(err, errno == EACCES ? BKT_EACCES : BKT_EIO, "%s: %s", uri, strerrordesc_np(errno));
+    BKT_FAIL_IF(err, root < 0 && (errno == ENOENT || errno == ENOTDIR), BKT_ENOENT, "%s: no such directory",
+                uri);
+    BKT_FAIL_IF(err, root < 0, errno == EACCES ? BKT_EACCES : BKT_EIO, "%s: %s", uri, strerrordesc_np(errno));
     struct bkt_file_store *st = calloc(1, sizeof *st);
-    if (!st)
-        BKT_NOMEM(err);
+    BKT_NEED(err, st);
     int rc = bkt_store_init(&st->base, may_write(root) ? &file_ops : &file_ops_readonly, uri, err);
     if (rc < 0) {
         free(st);

@@ -90,8 +90,7 @@ static int read_names(const struct walk *w, int fd, const char *dir, struct bkt_
             rc = names_add(out, dir, e->d_name, is_dir(w, fd, e));
     }
     (void)closedir(d);
-    if (rc < 0)
-        BKT_NOMEM(w->err);
+    BKT_PASS_MEM(w->err, rc);
     bkt_strs_sort(out);
     return BKT_OK;
 }
@@ -116,8 +115,8 @@ static int walk(const struct walk *w, int at, size_t skip, const char *dir, int 
     int                                        rc;
     BKT_CLEANUP(bkt_file_closep) int           fd    = -1;
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs names = {0};
-    if (depth > MAX_DEPTH)
-        BKT_FAIL(w->err, BKT_EIO, "list of %.200s: more than %d directories deep", dir, MAX_DEPTH);
+    BKT_FAIL_IF(w->err, depth > MAX_DEPTH, BKT_EIO, "list of %.200s: more than %d directories deep", dir,
+                MAX_DEPTH);
     if (!open_dir(w, at, skip, dir, &fd, &rc))
         return rc;
     BKT_PASS(read_names(w, fd, dir, &names));
@@ -148,8 +147,7 @@ int bkt_file_list(struct bkt_store *base, const struct bkt_lists *l, bkt_list_ea
     /* begin in the directory that the prefix names, if it may be a directory */
     const char             *slash = strrchr(prefix, '/');
     BKT_CLEANUP(bkt_freep) char *dir = strndup(prefix, slash ? (size_t)(slash - prefix) + 1 : 0);
-    if (!dir)
-        BKT_NOMEM(err);
+    BKT_NEED(err, dir);
     if (slash) {
         dir[slash - prefix] = 0;
         bool ok             = bkt_file_key_ok(dir);

@@ -36,9 +36,8 @@ int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_setti
     struct stat sb; /* libcurl would wait for a FIFO and block the I/O thread, and would never reach the end
                        of /dev/zero */
     *net = (struct bkt_net){0};
-    if (set->ca_bundle && stat(set->ca_bundle, &sb) == 0 && !S_ISREG(sb.st_mode))
-        BKT_FAIL(err, BKT_EINVAL, "ca_bundle %.300s: not a file; name a file of CA certificates",
-                 set->ca_bundle);
+    BKT_FAIL_IF(err, set->ca_bundle && stat(set->ca_bundle, &sb) == 0 && !S_ISREG(sb.st_mode), BKT_EINVAL,
+                "ca_bundle %.300s: not a file; name a file of CA certificates", set->ca_bundle);
     const struct bkt_net from = {
         .ca_bundle = set->ca_bundle,
         .connections = (unsigned)bkt_max_u64(1, bkt_min_u64(set->connections, BKT_MAX_CONNECTS)),
@@ -46,8 +45,7 @@ int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_setti
         .io_threads = n_threads(set),
         .connect_ms = bkt_settings_connect_ms(set),
         .stall_ms = bkt_settings_stall_ms(set)};
-    if (bkt_net_copy(net, &from, origin) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_net_copy(net, &from, origin));
     return BKT_OK;
 }
 

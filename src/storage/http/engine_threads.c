@@ -481,8 +481,7 @@ static void stop(struct engine *e)
 void bkt_engine_shutdown(void)
 {
     (void)pthread_rwlock_wrlock(&life);
-    struct engines *all = engines;
-    engines = NULL;
+    struct engines *all = BKT_TAKE(engines);
     ending = all != NULL;
     (void)pthread_rwlock_unlock(&life);
     if (!all)

@@ -417,8 +417,7 @@ void bkt_tls_count(struct bkt_tls_counts *out)
 void bkt_tls_shutdown(void)
 {
     (void)pthread_mutex_lock(&lock);
-    struct trust *t = trusts;
-    trusts = NULL;
+    struct trust *t = BKT_TAKE(trusts);
     (void)pthread_mutex_unlock(&lock);
     for (struct trust *next; t; t = next) {
         next = t->next;
@@ -437,6 +436,5 @@ void bkt_tls_shutdown(void)
 void bkt_tls_after_fork_child(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    abandoned = trusts;
-    trusts = NULL;
+    abandoned = BKT_TAKE(trusts);
 }

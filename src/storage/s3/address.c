@@ -36,16 +36,13 @@ static int set_endpoint(struct bkt_s3_place *p, const char *url, struct bkt_err 
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf         whole = {0};
     BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url u     = {.port = 0};
-    if (bkt_buf_addf(&whole, "%s%s", strstr(url, "://") ? "" : "https://", url) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&whole, "%s%s", strstr(url, "://") ? "" : "https://", url));
     int rc = strpbrk(url, "?# \\\r\n\t\"") ? BKT_EINVAL : bkt_web_url_parse(bkt_buf_str(&whole), &u, NULL);
-    if (rc == BKT_EINVAL)
-        BKT_FAIL(
-            err, BKT_EINVAL,
-            "endpoint '%.200s': https://host[:port][/path] or http://... is expected, without user or query",
-            BKT_SHOWN(url));
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(
+        err, rc == BKT_EINVAL, BKT_EINVAL,
+        "endpoint '%.200s': https://host[:port][/path] or http://... is expected, without user or query",
+        BKT_SHOWN(url));
+    BKT_PASS_MEM(err, rc);
     const char *path = strchr(strstr(bkt_buf_str(&whole), "://") + 3, '/');
     size_t      n    = path ? strlen(path) : 0;
     while (n && path[n - 1] == '/')
@@ -53,8 +50,7 @@ static int set_endpoint(struct bkt_s3_place *p, const char *url, struct bkt_err 
     p->scheme = strdup(u.https ? "https" : "http");
     p->host   = strdup(strstr(u.origin, "://") + 3);
     p->base   = strndup(path ? path : "", n);
-    if (!p->scheme || !p->host || !p->base)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p->scheme && p->host && p->base);
     return BKT_OK;
 }
 
@@ -62,9 +58,7 @@ int bkt_s3_place_init(struct bkt_s3_place *p, const char *bucket, const char *en
                       const char *addressing, struct bkt_err *err)
 {
     *p = (struct bkt_s3_place){0};
-    if (!bucket_ok(bucket))
-        BKT_FAIL(err, BKT_EINVAL, "'%.200s' is not a bucket name",
-                 BKT_SHOWN(bucket));
+    BKT_FAIL_IF(err, !bucket_ok(bucket), BKT_EINVAL, "'%.200s' is not a bucket name", BKT_SHOWN(bucket));
     int rc = BKT_OK;
     if (endpoint && *endpoint)
         rc = set_endpoint(p, endpoint, err);

@@ -110,9 +110,8 @@ int bkt_s3_kind_open(struct bkt_s3 *s, const char *setting, struct bkt_err *err)
     } fixed[] = {{"quoted", BKT_COND_QUOTED}, {"bare", BKT_COND_BARE}};
     const struct bkt_s3_place               *p     = &s->place;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf where = {0};
-    if (bkt_buf_addf(&where, "%s %s %s %s %s", setting ? setting : "auto", p->scheme, p->host ? p->host : "",
-                     p->host ? p->base : "", p->bucket) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&where, "%s %s %s %s %s", setting ? setting : "auto", p->scheme,
+                                   p->host ? p->host : "", p->host ? p->base : "", p->bucket));
     bkt_state_lock();
     s->kind = find(bkt_buf_str(&where));
     if (s->kind && !p->host)
@@ -121,8 +120,7 @@ int bkt_s3_kind_open(struct bkt_s3 *s, const char *setting, struct bkt_err *err)
         if (strcmp(setting, fixed[i].setting) == 0)
             s->kind->is = fixed[i].is;
     bkt_state_unlock();
-    if (!s->kind)
-        BKT_NOMEM(err);
+    BKT_NEED(err, s->kind);
     return BKT_OK;
 }
 

@@ -69,10 +69,9 @@ struct below { /* passes only keys below the prefix: callers delete by lists */
 static int each_below(const struct bkt_listed *e, void *arg)
 {
     const struct below *u = arg;
-    if (strncmp(e->key, u->prefix, strlen(u->prefix)) != 0)
-        BKT_FAIL(u->err, BKT_EFORMAT,
-                 "list of %s/%.150s: the server also lists '%.150s', which is outside it",
-                 u->s->http.base.uri, u->prefix, e->key);
+    BKT_FAIL_IF(u->err, strncmp(e->key, u->prefix, strlen(u->prefix)) != 0, BKT_EFORMAT,
+                "list of %s/%.150s: the server also lists '%.150s', which is outside it", u->s->http.base.uri,
+                u->prefix, e->key);
     return u->each(e, u->arg);
 }
 
@@ -90,11 +89,11 @@ static int end_page(struct bkt_s3 *s, struct part *p, bkt_list_each_fn *each, vo
     BKT_TRY(err, rc, "list of %s/%.200s", s->http.base.uri, p->prefix);
     bkt_buf_move(&last, &p->page.token);
     BKT_PASS(bkt_s3_parse_list(p->asked.req.body.ptr, p->asked.req.body.len, each_below, &u, &p->page, err));
-    if (p->page.truncated &&
-        (!p->page.token.len || strcmp(bkt_buf_str(&p->page.token), bkt_buf_str(&last)) == 0))
-        BKT_FAIL(err, BKT_EFORMAT,
-                 "list of %s/%.200s: the server reports more keys, but not where they begin",
-                 s->http.base.uri, p->prefix);
+    BKT_FAIL_IF(err,
+                p->page.truncated &&
+                    (!p->page.token.len || strcmp(bkt_buf_str(&p->page.token), bkt_buf_str(&last)) == 0),
+                BKT_EFORMAT, "list of %s/%.200s: the server reports more keys, but not where they begin",
+                s->http.base.uri, p->prefix);
     return BKT_OK;
 }
 
@@ -125,8 +124,7 @@ static int run_parts(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead, s
     size_t begun = 0;
     for (size_t i = 0; i < n; i++) {
         for (; begun < n && begun < i + ahead; begun++)
-            if (begin_page(s, &p[begun]) < 0)
-                BKT_NOMEM(err);
+            BKT_PASS_MEM(err, begin_page(s, &p[begun]));
         u->last = i + 1 < n ? p[i + 1].after : NULL;
         u->past = false;
         for (bool more = true; more;) {
@@ -146,8 +144,7 @@ int bkt_s3_list(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_f
     size_t       n = l->n + l->n_cuts;
     struct until u = {.each = each, .arg = arg};
     struct part *p = calloc(n, sizeof *p);
-    if (!p)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p);
     for (size_t i = 0; i < n; i++) {
         p[i].prefix    = l->prefixes[l->n_cuts ? 0 : i];
         p[i].delimiter = l->delimiter;
@@ -202,8 +199,7 @@ int bkt_s3_uploads(struct bkt_store *st, const char *prefix, bkt_upload_each_fn 
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf          query = {0}, last = {0};
     while (page.truncated) {
         BKT_CLEANUP(bkt_await_fini) struct bkt_await a = {.req = {.op = BKT_GET}};
-        if (uploads_query(prefix, &page, &query) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, uploads_query(prefix, &page, &query));
         bkt_s3_ask(s, &a, BKT_GET, prefix, bkt_buf_str(&query), true);
         bkt_await(&a);
         int rc = a.req.rc;
@@ -212,9 +208,12 @@ int bkt_s3_uploads(struct bkt_store *st, const char *prefix, bkt_upload_each_fn 
             BKT_TRY(err, rc, "list of the uploads of %s/%.200s", st->uri, prefix);
         }
         BKT_PASS(bkt_s3_parse_uploads(a.req.body.ptr, a.req.body.len, each_ours, &b, &page, err));
-        if (page.truncated && (!page.key.len || strcmp(bkt_buf_str(&last), bkt_buf_str(&query)) == 0))
-            BKT_FAIL(err, BKT_EFORMAT, "list of the uploads of %s/%.200s: the server reports more uploads, "
-                     "but not where they begin", st->uri, prefix);
+        BKT_FAIL_IF(err,
+                    page.truncated && (!page.key.len || strcmp(bkt_buf_str(&last), bkt_buf_str(&query)) == 0),
+                    BKT_EFORMAT,
+                    "list of the uploads of %s/%.200s: the server reports more uploads, "
+                    "but not where they begin",
+                    st->uri, prefix);
         bkt_buf_move(&last, &query);
     }
     return BKT_OK;
@@ -224,8 +223,7 @@ int bkt_s3_abort(struct bkt_store *st, const char *key, const char *id, struct b
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           query = {0};
     BKT_CLEANUP(bkt_await_fini) struct bkt_await a     = {.req = {.op = BKT_DELETE}};
-    if (bkt_s3_add_query(&query, "uploadId", id) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_s3_add_query(&query, "uploadId", id));
     bkt_s3_ask((struct bkt_s3 *)st, &a, BKT_DELETE, key, bkt_buf_str(&query), false);
     bkt_await(&a);
     int rc = a.req.rc;

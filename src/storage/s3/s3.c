@@ -434,8 +434,7 @@ static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struc
         bkt_cred_of_profile(set, BKT_CRED_REGION, &profile, NULL) < 0)
         profile = NULL; /* a bad profile is reported when credentials are wanted */
     const char *region = set->region && *set->region ? set->region : profile ? profile : DEFAULT_REGION;
-    if (!bkt_s3_region_ok(region))
-        BKT_FAIL(err, BKT_EINVAL, "region '%.100s' is not a region name", region);
+    BKT_FAIL_IF(err, !bkt_s3_region_ok(region), BKT_EINVAL, "region '%.100s' is not a region name", region);
     memcpy(s->region, region, strlen(region) + 1);
     return BKT_OK;
 }
@@ -444,8 +443,7 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
                 struct bkt_err *err)
 {
     struct bkt_s3 *s = calloc(1, sizeof *s);
-    if (!s)
-        BKT_NOMEM(err);
+    BKT_NEED(err, s);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf origin = {0};
     BKT_CLEANUP(bkt_freep) char *endpoint = NULL;
     if (!(set->endpoint && *set->endpoint) && !set->anonymous &&

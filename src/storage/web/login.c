@@ -48,8 +48,7 @@ static int take_token(struct bkt_login *l, const char *setting, struct bkt_err *
                      "setting token: HOST:TOKEN is expected, several separated by spaces or commas");
         if (l->token || !is_for(l, p, (size_t)(token - 1 - p)))
             continue;
-        if (!(l->token = strndup(token, (size_t)(p + n - token))))
-            BKT_NOMEM(err);
+        BKT_NEED(err, (l->token = strndup(token, (size_t)(p + n - token))));
     }
     return BKT_OK;
 }
@@ -75,8 +74,7 @@ int bkt_login_init(struct bkt_login *l, const struct bkt_web_url *own, const str
     (void)snprintf(l->origin, sizeof l->origin, "%s", own->origin);
     (void)snprintf(l->host, sizeof l->host, "%s", own->host);
     BKT_PASS(set->token ? take_token(l, set->token, err) : BKT_OK);
-    if (read_netrc(l) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, read_netrc(l));
     return BKT_OK;
 }
 

@@ -111,8 +111,7 @@ static int route_init(struct route *r, struct bkt_web_url *own, const struct bkt
     BKT_PASS(bkt_login_init(&r->login, own, set, err));
     r->own        = place_new(&r->login, own, net);
     r->generation = bkt_fork_generation();
-    if (!r->own)
-        BKT_NOMEM(err);
+    BKT_NEED(err, r->own);
     return BKT_OK;
 }
 
@@ -500,8 +499,7 @@ int bkt_url_open(const char *url, const struct bkt_settings *set, struct bkt_sto
     bkt_store_begin(set);
     BKT_PASS(bkt_web_url_parse(url, &own, err));
     struct url_store *s = calloc(1, sizeof *s);
-    if (!s)
-        BKT_NOMEM(err);
+    BKT_NEED(err, s);
     int rc = fill(s, &own, set, key, err);
     if (rc == BKT_OK) {
         *out = &s->http.base;

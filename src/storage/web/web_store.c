@@ -74,8 +74,7 @@ static int take_login(struct plain *p, const struct bkt_web_url *own, const stru
 {
     BKT_CLEANUP(bkt_login_fini) struct bkt_login login = {.token = NULL};
     BKT_PASS(bkt_login_init(&login, own, set, err));
-    if (bkt_login_for(&login, own, &p->login) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_login_for(&login, own, &p->login));
     return BKT_OK;
 }
 
@@ -87,15 +86,13 @@ int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings 
                    struct bkt_err *err)
 {
     size_t host = strcspn(rest, "/");
-    if (!host || strpbrk(rest, "?#\\ \r\n\t") || memchr(rest, '@', host))
-        BKT_FAIL(err, BKT_EINVAL,
-                 "'%.200s': https://host[:port][/path] is expected, without user, query or fragment",
-                 BKT_SHOWN(uri));
+    BKT_FAIL_IF(err, !host || strpbrk(rest, "?#\\ \r\n\t") || memchr(rest, '@', host), BKT_EINVAL,
+                "'%.200s': https://host[:port][/path] is expected, without user, query or fragment",
+                BKT_SHOWN(uri));
     BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url own = {.port = 0};
     BKT_PASS(bkt_web_url_parse(uri, &own, err));
     struct plain *p = calloc(1, sizeof *p);
-    if (!p)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p);
     int rc = take_login(p, &own, set, err);
     if (rc == BKT_OK)
         rc = bkt_http_init(&p->http, &plain_ops, &http_ops, uri, own.origin, set, err);

@@ -73,16 +73,14 @@ static int parse(struct bkt_web_url *u, const char *text, CURLU *h, struct bkt_e
     size_t scheme = strncasecmp(text, "https://", 8) == 0 ? 8 : strncasecmp(text, "http://", 7) == 0 ? 7 : 0;
     size_t host   = scheme + strcspn(text + scheme, AUTHORITY_ENDS);
     u->https      = scheme == 8;
-    if (!scheme || host == scheme || strpbrk(text, "\r\n"))
-        BKT_FAIL(err, BKT_EINVAL, "'%.200s': " EXPECTED, BKT_SHOWN(text));
-    if (!h || put_text(u, text, host) < 0)
-        BKT_NOMEM(err);
-    if (curl_url_set(h, CURLUPART_URL, bkt_buf_str(&u->text), CURLU_PATH_AS_IS) != CURLUE_OK)
-        BKT_FAIL(err, BKT_EINVAL, "'%.200s': " EXPECTED, BKT_SHOWN(text));
-    if (has_part(h, CURLUPART_USER) || has_part(h, CURLUPART_PASSWORD))
-        BKT_FAIL(err, BKT_EINVAL, "'%.200s': " EXPECTED "; they belong in ~/.netrc", BKT_SHOWN(text));
-    if (put_parts(u, h) < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, !scheme || host == scheme || strpbrk(text, "\r\n"), BKT_EINVAL, "'%.200s': " EXPECTED,
+                BKT_SHOWN(text));
+    BKT_NEED(err, h && put_text(u, text, host) >= 0);
+    BKT_FAIL_IF(err, curl_url_set(h, CURLUPART_URL, bkt_buf_str(&u->text), CURLU_PATH_AS_IS) != CURLUE_OK,
+                BKT_EINVAL, "'%.200s': " EXPECTED, BKT_SHOWN(text));
+    BKT_FAIL_IF(err, has_part(h, CURLUPART_USER) || has_part(h, CURLUPART_PASSWORD), BKT_EINVAL,
+                "'%.200s': " EXPECTED "; they belong in ~/.netrc", BKT_SHOWN(text));
+    BKT_PASS_MEM(err, put_parts(u, h));
     return BKT_OK;
 }
 
@@ -108,8 +106,7 @@ int bkt_web_url_name(const struct bkt_web_url *u, char **folder, char **file, st
         cut--;
     while (cut > 0 && path[cut - 1] != '/')
         cut--;
-    if (cut == n && !query)
-        BKT_FAIL(err, BKT_EINVAL, "%.200s: the file's name is missing", BKT_SHOWN(text));
+    BKT_FAIL_IF(err, cut == n && !query, BKT_EINVAL, "%.200s: the file's name is missing", BKT_SHOWN(text));
     struct bkt_buf name = {0};
     *folder = strndup(text, (size_t)(path - text) + (cut ? cut - 1 : 0));
     if (!*folder || bkt_buf_addf(&name, "%.*s%s", (int)(n - cut), path + cut, query ? "?***" : "") < 0) {

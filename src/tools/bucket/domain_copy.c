@@ -328,8 +328,7 @@ static int rewrite_one(const struct job *j, struct bkt_domain *dst, const struct
 static int make_doc(const struct job *j, struct bkt_buf *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0}, from = {0};
-    if (bkt_domain_doc_key(bkt_domain_path(j->src), &from) < 0)
-        BKT_NOMEM(j->err);
+    BKT_PASS_MEM(j->err, bkt_domain_doc_key(bkt_domain_path(j->src), &from));
     BKT_PASS(bkt_store_get(j->from, bkt_buf_str(&from), 0, BKT_WHOLE, &json, j->err));
     if (bkt_domain_doc(j->src)->snapshot.objects) { /* its snapshot is of other objects, under other ETags */
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf with = {0};
@@ -444,8 +443,7 @@ static int copy_all(struct job *j)
 int bkt_clone(struct bkt_domain *src, const struct bkt_place *to, struct bkt_clone *c, struct bkt_err *err)
 {
     struct job *j = calloc(1, sizeof *j);
-    if (!j)
-        BKT_NOMEM(err);
+    BKT_NEED(err, j);
     *j = (struct job){
         .src = src, .from = bkt_domain_store(src), .to = to->store, .place = to, .c = c, .err = err};
     int rc = copy_all(j);

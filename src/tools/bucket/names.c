@@ -81,21 +81,19 @@ static int refuse_link(const char *path, bool of_others, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf abs = {0};
     BKT_CLEANUP(bkt_freep) char             *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
-    if (bkt_buf_addf(&abs, "%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&abs, "%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path));
     BKT_CLEANUP(bkt_freep) char *tidied = strdup(bkt_buf_str(&abs));
-    if (!tidied)
-        BKT_NOMEM(err);
+    BKT_NEED(err, tidied);
     strip(tidied);
     size_t n = bkt_bucket_link(tidied, of_others);
-    if (n && of_others)
-        BKT_FAIL(err, BKT_EACCES,
-                 "%.*s is a symbolic link of another user; to follow such links, set links=follow "
-                 "(H5BUCKET_LINKS)",
-                 (int)n, tidied);
-    if (n)
-        BKT_FAIL(err, BKT_EACCES, "%.*s is a symbolic link, and nothing is deleted through one; name its "
-                 "target", (int)n, tidied);
+    BKT_FAIL_IF(err, n && of_others, BKT_EACCES,
+                "%.*s is a symbolic link of another user; to follow such links, set links=follow "
+                "(H5BUCKET_LINKS)",
+                (int)n, tidied);
+    BKT_FAIL_IF(err, n, BKT_EACCES,
+                "%.*s is a symbolic link, and nothing is deleted through one; name its "
+                "target",
+                (int)n, tidied);
     return BKT_OK;
 }
 
@@ -111,18 +109,15 @@ static int open_local(const char *name, const char *path, const struct bkt_setti
     BKT_CLEANUP(bkt_freep) char             *copy = strdup(*path ? path : "."), *abs = NULL, *bucket = NULL;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri  = {0};
     const char                              *rest = "";
-    if (!copy)
-        BKT_NOMEM(err);
+    BKT_NEED(err, copy);
     strip(copy);
     if (!follows_links(set))
         BKT_PASS(refuse_link(copy, true, err));
     abs = resolve(copy, &rest);
-    if (!abs || has_dots(rest))
-        BKT_FAIL(err, BKT_ENOENT, "%s: no such file or directory", name);
-    if (!is_dir(abs))
-        BKT_FAIL(err, BKT_ENOENT, "%s is a plain file, neither a folder nor a domain", *rest ? abs : name);
-    if (!(bucket = strdup(strcmp(abs, "/") == 0 ? "" : abs)))
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, !abs || has_dots(rest), BKT_ENOENT, "%s: no such file or directory", name);
+    BKT_FAIL_IF(err, !is_dir(abs), BKT_ENOENT, "%s is a plain file, neither a folder nor a domain",
+                *rest ? abs : name);
+    BKT_NEED(err, (bucket = strdup(strcmp(abs, "/") == 0 ? "" : abs)));
     (void)bkt_bucket_find(bucket);
     const char *dir = *bucket ? bucket : "/", *in = abs + strlen(bucket);
     in += *in == '/';
@@ -146,13 +141,10 @@ static int open_in_dir(const char *name, const char *dir, const char *path, cons
 {
     BKT_CLEANUP(bkt_freep) char             *abs = realpath(dir, NULL);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0};
-    if (!abs)
-        BKT_FAIL(err, BKT_ENOENT, "%s: no such directory (the default bucket)", dir);
-    if (has_dots(path))
-        BKT_FAIL(err, BKT_EINVAL, "%s: \"..\" leads out of the bucket", name);
+    BKT_FAIL_IF(err, !abs, BKT_ENOENT, "%s: no such directory (the default bucket)", dir);
+    BKT_FAIL_IF(err, has_dots(path), BKT_EINVAL, "%s: \"..\" leads out of the bucket", name);
     out->path = strdup(path);
-    if (!out->path || bkt_buf_addf(&uri, "file://%s", abs) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, out->path && bkt_buf_addf(&uri, "file://%s", abs) >= 0);
     tidy(out->path);
     return bkt_store_open(bkt_buf_str(&uri), set, &out->store, err);
 }
@@ -243,8 +235,7 @@ int bkt_place_absent(const struct bkt_place *p, const char *name, const char *wh
                  "%s is a plain HDF5 file in a store, not a domain; `h5bucket load --link` makes a domain "
                  "that refers to it",
                  name);
-    if (!full || strcmp(full, name) == 0)
-        BKT_FAIL(err, BKT_ENOENT, "%s: %s", name, what);
+    BKT_FAIL_IF(err, !full || strcmp(full, name) == 0, BKT_ENOENT, "%s: %s", name, what);
     BKT_FAIL(err, BKT_ENOENT, "%s (%s): %s", name, full, what);
 }
 
@@ -296,8 +287,7 @@ int bkt_doc_put(struct bkt_store *st, const char *path, const struct bkt_buf *js
                 struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_domain_doc_key(path, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_domain_doc_key(path, &key));
     return bkt_store_put(st, bkt_buf_str(&key), json->ptr, json->len, etag && *etag ? etag : NULL,
                          etag ? NULL : "*", NULL, err);
 }
@@ -310,8 +300,7 @@ int bkt_key_delete(struct bkt_store *st, const char *key, struct bkt_err *err)
 int bkt_doc_delete(struct bkt_store *st, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_domain_doc_key(path, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_domain_doc_key(path, &key));
     return bkt_key_delete(st, bkt_buf_str(&key), err);
 }
 
@@ -342,8 +331,7 @@ int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, str
         return bkt_err_copy(err, out->rc, &out->why);
     if (out->what != BKT_IS_ABSENT)
         return BKT_OK;
-    if (bkt_buf_addf(&prefix, "%s%s", path, *path ? "/" : "") < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&prefix, "%s%s", path, *path ? "/" : ""));
     int rc = bkt_store_list(st, bkt_buf_str(&prefix), "/", on_key, &some, err);
     if (some || !*path) {
         bkt_err_clear(err);
@@ -357,8 +345,7 @@ int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, str
 static int find_above(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *up = strdup(p->path);
-    if (!up)
-        BKT_NOMEM(err);
+    BKT_NEED(err, up);
     while (doc->what == BKT_IS_ABSENT && bkt_name_up(up) && *up) {
         struct bkt_doc above;
         bkt_docs_get(p->store, &up, 1, &above);
@@ -369,8 +356,7 @@ static int find_above(struct bkt_place *p, struct bkt_doc *doc, char **inner, st
         bkt_doc_fini(doc);
         *doc   = above;
         *inner = strdup(p->path + strlen(up));
-        if (!*inner)
-            BKT_NOMEM(err);
+        BKT_NEED(err, *inner);
         p->path[strlen(up)] = 0;
     }
     return BKT_OK;
@@ -428,16 +414,15 @@ int bkt_place_list(struct bkt_store *st, const char *path, int (*each)(const cha
                    void *arg, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
-    if (bkt_buf_addf(&prefix, "%s%s", path, *path ? "/" : "") < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&prefix, "%s%s", path, *path ? "/" : ""));
     struct listing l  = {.prefix = bkt_buf_str(&prefix), .each = each, .arg = arg};
     int            rc = bkt_store_list(st, l.prefix, "/", on_listed, &l, err);
-    if (rc == BKT_EUNSUP && l.flat > MAX_FLAT)
-        BKT_FAIL(err, rc, "%s holds too many objects of schema version 1 at its top level to be listed; name "
-                 "a folder in it",
-                 bkt_store_uri(st));
-    if (rc == BKT_EUNSUP)
-        BKT_FAIL(err, rc, "a folder on a plain web server can't be listed; name a domain in it");
+    BKT_FAIL_IF(err, rc == BKT_EUNSUP && l.flat > MAX_FLAT, rc,
+                "%s holds too many objects of schema version 1 at its top level to be listed; name "
+                "a folder in it",
+                bkt_store_uri(st));
+    BKT_FAIL_IF(err, rc == BKT_EUNSUP, rc,
+                "a folder on a plain web server can't be listed; name a domain in it");
     return rc;
 }
 
@@ -448,8 +433,7 @@ int bkt_folder_above(struct bkt_store *st, const char *path, struct bkt_doc *out
 {
     BKT_CLEANUP(bkt_freep) char *at = strdup(path);
     *out = (struct bkt_doc){.what = BKT_IS_ABSENT};
-    if (!at)
-        BKT_NOMEM(err);
+    BKT_NEED(err, at);
     for (char *cut; out->what == BKT_IS_ABSENT && (cut = strrchr(at, '/')) != NULL;) {
         *cut = 0;
         bkt_docs_get(st, &at, 1, out);
@@ -469,8 +453,7 @@ int bkt_folder_may_create(struct bkt_store *st, const char *path, const struct b
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc above = {0};
     BKT_CLEANUP(bkt_freep) char             *up    = NULL;
     BKT_PASS(bkt_folder_above(st, path, &above, &up, err));
-    if (above.what == BKT_IS_DOMAIN)
-        BKT_FAIL(err, BKT_EEXIST, "%s is a domain, not a folder", up);
+    BKT_FAIL_IF(err, above.what == BKT_IS_DOMAIN, BKT_EEXIST, "%s is a domain, not a folder", up);
     return above.what == BKT_IS_FOLDER ? bkt_doc_may(&above.doc, up, set, BKT_ACL_CREATE, err) : BKT_OK;
 }
 
@@ -499,8 +482,7 @@ int bkt_folder_make(struct bkt_store *st, const char *path, const char *owner, c
     bkt_docs_get(st, &one, 1, &own);
     if (own.rc < 0)
         return bkt_err_copy(err, own.rc, &own.why);
-    if (own.what == BKT_IS_DOMAIN)
-        BKT_FAIL(err, BKT_EEXIST, "%s is a domain", path);
+    BKT_FAIL_IF(err, own.what == BKT_IS_DOMAIN, BKT_EEXIST, "%s is a domain", path);
     if (own.what == BKT_IS_FOLDER || !*path)
         return BKT_OK;
     BKT_PASS(bkt_folder_may_create(st, path, set, err));
@@ -509,8 +491,7 @@ int bkt_folder_make(struct bkt_store *st, const char *path, const char *owner, c
     for (const char *end = path + (up && above.what == BKT_IS_FOLDER ? strlen(up) + 1 : 0); end;) {
         end                             = strchr(end, '/');
         BKT_CLEANUP(bkt_freep) char *at = end ? strndup(path, (size_t)(end - path)) : strdup(path);
-        if (!at)
-            BKT_NOMEM(err);
+        BKT_NEED(err, at);
         BKT_PASS(make_one(st, at, owner, set, err));
         end = end ? end + 1 : NULL;
     }

@@ -22,8 +22,7 @@ static int take_filters(hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
     int n = H5Pget_nfilters(dcpl);
     if (n < 0)
         return h5_fail(err, "asking for filters");
-    if (!(d->filters = calloc((size_t)n + 1, sizeof *d->filters)))
-        BKT_NOMEM(err);
+    BKT_NEED(err, (d->filters = calloc((size_t)n + 1, sizeof *d->filters)));
     while (d->n_filters < (size_t)n) {
         unsigned i = (unsigned)d->n_filters++;
         BKT_PASS(bkt_convert_from_filter(dcpl, i, &d->filters[i], err));
@@ -87,11 +86,10 @@ static int take_value(hid_t attr, hid_t type, hid_t space, struct bkt_attr *a, s
     BKT_PASS(bkt_space_count(&a->space, &n, err));
     if (has_references(a->type) || a->space.cls == BKT_S_NULL)
         return BKT_OK;
-    if (!bkt_mul_u64(n, H5Tget_size(type), &bytes) || bytes > MOST_VALUE)
-        BKT_FAIL(err, BKT_EFORMAT, "attribute %s: its value is too large", a->name);
+    BKT_FAIL_IF(err, !bkt_mul_u64(n, H5Tget_size(type), &bytes) || bytes > MOST_VALUE, BKT_EFORMAT,
+                "attribute %s: its value is too large", a->name);
     BKT_CLEANUP(bkt_freep) void *mem = calloc(1, bytes ? bytes : 1);
-    if (!mem)
-        BKT_NOMEM(err);
+    BKT_NEED(err, mem);
     if (H5Aread(attr, type, mem) < 0)
         return h5_fail(err, a->name);
     BKT_CLEANUP(h5_closep) hid_t file_type = H5I_INVALID_HID;
@@ -161,13 +159,12 @@ static int object_of(hid_t obj, const H5O_info2_t *info, bool attrs, struct bkt_
                      struct bkt_err *err)
 {
     const H5O_type_t t = info->type;
-    if (t != H5O_TYPE_GROUP && t != H5O_TYPE_DATASET && t != H5O_TYPE_NAMED_DATATYPE)
-        BKT_FAIL(err, BKT_EUNSUP, "an object of an unknown kind (%d)", (int)t);
+    BKT_FAIL_IF(err, t != H5O_TYPE_GROUP && t != H5O_TYPE_DATASET && t != H5O_TYPE_NAMED_DATATYPE, BKT_EUNSUP,
+                "an object of an unknown kind (%d)", (int)t);
     struct bkt_object *o = bkt_object_make(t == H5O_TYPE_GROUP     ? BKT_GROUP
                                            : t == H5O_TYPE_DATASET ? BKT_DATASET
                                                                    : BKT_DATATYPE);
-    if (!o)
-        BKT_NOMEM(err);
+    BKT_NEED(err, o);
     int rc = take(obj, info, attrs, o, err);
     if (rc < 0)
         bkt_object_release(o);
@@ -210,8 +207,8 @@ static int name_file(hid_t dcpl, const char *uri, struct bkt_extent_use *out, st
         name[sizeof name - 1] = 0;
         out->more_files       = (size_t)n - 1;
     }
-    if (!(out->files = calloc(1, sizeof *out->files)) || !(out->files[0].uri = strdup(n > 0 ? name : uri)))
-        BKT_NOMEM(err);
+    BKT_NEED(err, (out->files = calloc(1, sizeof *out->files)) &&
+                      (out->files[0].uri = strdup(n > 0 ? name : uri)));
     out->files[0].n     = out->n;
     out->files[0].bytes = out->bytes;
     out->n_files        = 1;
@@ -303,8 +300,7 @@ static int visit_member(struct walk *w, hid_t group, const char *path, const str
                         unsigned depth)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf sub = {0};
-    if (bkt_link_path(path, l->name, &sub) < 0)
-        BKT_NOMEM(w->err);
+    BKT_PASS_MEM(w->err, bkt_link_path(path, l->name, &sub));
     if (l->cls == BKT_L_HARD)
         return visit(w, group, l->name, bkt_buf_str(&sub), l, depth + 1);
     struct plain_step s = {.s = {.path = bkt_buf_str(&sub), .link = l}, .id = H5I_INVALID_HID};
@@ -315,8 +311,8 @@ static int visit_members(struct walk *w, hid_t group, const char *path, unsigned
 {
     BKT_CLEANUP(members_fini) struct members m = {0};
     hsize_t                                  at = 0;
-    if (depth >= BKT_WALK_DEPTH)
-        BKT_FAIL(w->err, BKT_EUNSUP, "groups are nested deeper than %d: %s", BKT_WALK_DEPTH, path);
+    BKT_FAIL_IF(w->err, depth >= BKT_WALK_DEPTH, BKT_EUNSUP, "groups are nested deeper than %d: %s",
+                BKT_WALK_DEPTH, path);
     if (H5Literate2(group, H5_INDEX_NAME, H5_ITER_INC, &at, one_link, &m) < 0)
         return h5_fail(w->err, path);
     for (size_t i = 0; i < m.n; i++)

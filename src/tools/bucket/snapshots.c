@@ -79,8 +79,7 @@ static int note(struct bkt_store *st, const char *path, const struct bkt_id *roo
                 const struct bkt_snapshot_out *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_domain_doc_key(path, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_domain_doc_key(path, &key));
     for (unsigned tries = 1;; tries++) {
         BKT_CLEANUP(bkt_req_fini)
         struct bkt_req req = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE};
@@ -90,8 +89,7 @@ static int note(struct bkt_store *st, const char *path, const struct bkt_id *roo
         BKT_TRY(err, bkt_domain_doc_parse(req.body.ptr, req.body.len, &doc, err), "%s", bkt_buf_str(&key));
         bool same = strcmp(doc.root.text, root->text) == 0, none = !o && !doc.snapshot.objects;
         bkt_domain_doc_fini(&doc);
-        if (!same)
-            BKT_FAIL(err, BKT_EEXIST, "%s: another writer has replaced the domain", path);
+        BKT_FAIL_IF(err, !same, BKT_EEXIST, "%s: another writer has replaced the domain", path);
         if (none)
             return BKT_OK;
         BKT_PASS(bkt_snapshot_note(req.body.ptr, req.body.len, o, &json, err));
@@ -109,8 +107,7 @@ static int make(struct gather *g, const char *path, const struct bkt_id *root, b
                 struct snapshot_told *told, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0}, old = {0};
-    if (bkt_snapshot_key(root, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_snapshot_key(root, &key));
     /* an unreadable one is made anew */
     if (use_old && bkt_store_get(g->st, bkt_buf_str(&key), 0, BKT_WHOLE, &old, NULL) == BKT_OK &&
         bkt_snapshot_parse(old.ptr, old.len, root, &g->old, NULL) < 0)
@@ -131,8 +128,7 @@ int snapshot_make(struct bkt_store *st, const char *path, const struct bkt_id *r
                   struct bkt_err *err)
 {
     struct gather *g = calloc(1, sizeof *g);
-    if (!g)
-        BKT_NOMEM(err);
+    BKT_NEED(err, g);
     g->st       = st;
     g->known    = known;
     g->pays_for = pays_for;
@@ -149,8 +145,7 @@ int snapshot_make(struct bkt_store *st, const char *path, const struct bkt_id *r
 int snapshot_drop(struct bkt_store *st, const char *path, const struct bkt_id *root, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_snapshot_key(root, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_snapshot_key(root, &key));
     BKT_PASS(note(st, path, root, NULL, err));
     return bkt_key_delete(st, bkt_buf_str(&key), err);
 }

@@ -20,8 +20,7 @@ static int into(struct bkt_ends *g, const char *to, struct bkt_err *err)
     if (doc.what != BKT_IS_FOLDER && doc.what != BKT_IS_PREFIX && !(n && to[n - 1] == '/'))
         return BKT_OK;
     last = last ? last + 1 : g->from.path;
-    if (asprintf(&path, "%s%s%s", g->to.path, *g->to.path ? "/" : "", last) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, asprintf(&path, "%s%s%s", g->to.path, *g->to.path ? "/" : "", last));
     free(g->to.path);
     g->to.path = path;
     return BKT_OK;
@@ -33,16 +32,14 @@ static int look_there(const struct bkt_tool *t, struct bkt_ends *g, bool replace
     const struct bkt_place      *p    = &g->to;
     struct bkt_doc              *doc  = &g->in_the_way;
     BKT_CLEANUP(bkt_freep) char *name = bkt_place_name(p->store, p->path);
-    if (!name)
-        BKT_NOMEM(err);
-    if (strcmp(p->path, "db") == 0 || strncmp(p->path, "db/", 3) == 0 || !*p->path)
-        BKT_FAIL(err, BKT_EINVAL, "%s can't be a domain", name);
+    BKT_NEED(err, name);
+    BKT_FAIL_IF(err, strcmp(p->path, "db") == 0 || strncmp(p->path, "db/", 3) == 0 || !*p->path, BKT_EINVAL,
+                "%s can't be a domain", name);
     BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
     if (doc->what == BKT_IS_ABSENT)
         return BKT_OK;
-    if (doc->what != BKT_IS_DOMAIN || !replace)
-        BKT_FAIL(err, BKT_EEXIST, "%s exists%s", name,
-                 doc->what == BKT_IS_DOMAIN ? " (--force replaces it)" : " and is a folder");
+    BKT_FAIL_IF(err, doc->what != BKT_IS_DOMAIN || !replace, BKT_EEXIST, "%s exists%s", name,
+                doc->what == BKT_IS_DOMAIN ? " (--force replaces it)" : " and is a folder");
     BKT_PASS(bkt_doc_may(&doc->doc, p->path, &t->set, BKT_ACL_DELETE, err));
     return bkt_domain_open(name, &t->set, &g->old, err);
 }
@@ -52,8 +49,7 @@ int bkt_ends_put(const struct bkt_tool *t, struct bkt_ends *g, const struct bkt_
 {
     BKT_CLEANUP(bkt_freep) char *up  = strdup(g->to.path);
     char                        *cut = up ? strrchr(up, '/') : NULL;
-    if (!up)
-        BKT_NOMEM(err);
+    BKT_NEED(err, up);
     if (cut) {
         *cut = 0;
         BKT_PASS(bkt_folder_make(g->to.store, up, NULL, &t->set, err));
@@ -80,8 +76,7 @@ static int open_source(const struct bkt_tool *t, const char *from, struct bkt_en
     /* the open domain knows better than a web address where the bucket begins */
     free(g->from.path);
     g->from.path = strdup(bkt_domain_path(g->src));
-    if (!g->from.path)
-        BKT_NOMEM(err);
+    BKT_NEED(err, g->from.path);
     BKT_PASS(bkt_doc_get(bkt_domain_store(g->src), g->from.path, &g->doc, err));
     return bkt_domain_check_acl(g->src, BKT_ACL_READ, err);
 }
@@ -92,12 +87,13 @@ int bkt_ends_open(const struct bkt_tool *t, const char *from, const char *to, bo
     *out = (struct bkt_ends){.src = NULL};
     BKT_PASS(open_source(t, from, out, err));
     BKT_PASS(bkt_place_open(to, &t->set, &out->to, err));
-    if (bkt_store_is_readonly(out->to.store))
-        BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(out->to.store));
+    BKT_FAIL_IF(err, bkt_store_is_readonly(out->to.store), BKT_EACCES, "%s can't be written to",
+                bkt_store_uri(out->to.store));
     BKT_PASS(into(out, to, err));
-    if (strcmp(bkt_store_uri(out->to.store), bkt_store_uri(bkt_domain_store(out->src))) == 0 &&
-        strcmp(out->from.path, out->to.path) == 0)
-        BKT_FAIL(err, BKT_EINVAL, "%s and %s are the same", from, to);
+    BKT_FAIL_IF(err,
+                strcmp(bkt_store_uri(out->to.store), bkt_store_uri(bkt_domain_store(out->src))) == 0 &&
+                    strcmp(out->from.path, out->to.path) == 0,
+                BKT_EINVAL, "%s and %s are the same", from, to);
     BKT_PASS(bkt_folder_may_create(out->to.store, out->to.path, &t->set, err));
     return look_there(t, out, replace, err);
 }

@@ -104,8 +104,7 @@ static int visit_members(struct walk *w, const struct bkt_object *o, const char 
     for (size_t i = 0; i < links->n; i++) {
         const struct bkt_link                   *l   = &links->v[i];
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf sub = {0};
-        if (bkt_link_path(path, l->name, &sub) < 0)
-            BKT_NOMEM(w->err);
+        BKT_PASS_MEM(w->err, bkt_link_path(path, l->name, &sub));
         if (l->cls == BKT_L_HARD) {
             BKT_PASS(visit(w, &l->id, bkt_buf_str(&sub), l, depth + 1));
             continue;
@@ -283,8 +282,7 @@ int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, voi
 {
     BKT_CLEANUP(reach_fini) struct reach r = {.seen = NULL};
     static const struct bkt_id           nobody;
-    if (push(&r, bkt_domain_root(d), &nobody, "/") < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, push(&r, bkt_domain_root(d), &nobody, "/"));
     while (r.next.n) {
         bkt_ids_fini(&r.now);
         free(r.now_by);
@@ -311,9 +309,8 @@ static int no_link(struct bkt_domain *d, const char *name, bool is_group, const 
         n--;
     const char *in = n ? path : "/";
     int         k  = n ? (int)n : 1;
-    if (!is_group)
-        BKT_FAIL(err, BKT_ENOENT, "%s: %.*s is not a group, so \"%s\" is not in it", bkt_domain_name(d), k,
-                 in, name);
+    BKT_FAIL_IF(err, !is_group, BKT_ENOENT, "%s: %.*s is not a group, so \"%s\" is not in it",
+                bkt_domain_name(d), k, in, name);
     BKT_FAIL(err, BKT_ENOENT, "%s: no link \"%s\" in group %.*s", bkt_domain_name(d), name, k, in);
 }
 
@@ -324,8 +321,7 @@ static int follow(struct bkt_domain *d, struct bkt_id *at, char **path, const ch
     const struct bkt_object    *o;
     size_t                      n    = strcspn(*rest, "/");
     BKT_CLEANUP(bkt_freep) char *name = strndup(*rest, n);
-    if (!name)
-        BKT_NOMEM(err);
+    BKT_NEED(err, name);
     BKT_PASS(bkt_domain_get(d, at, &o, err));
     const struct bkt_link *l = o->kind == BKT_GROUP ? bkt_links_find(&o->group.links, name) : NULL;
     int                    rc = BKT_OK;
@@ -357,8 +353,7 @@ int bkt_walk_find(struct bkt_domain *d, const char *path, struct bkt_id *out, st
     BKT_CLEANUP(bkt_freep) char *copy = strdup(path);
     const char                  *rest = copy;
     unsigned                     soft = 0;
-    if (!copy)
-        BKT_NOMEM(err);
+    BKT_NEED(err, copy);
     if (bkt_id_set(out, path))
         return BKT_OK;
     *out = *bkt_domain_root(d);

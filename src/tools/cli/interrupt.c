@@ -35,8 +35,7 @@ void interrupt_ignore(void)
 
 int interrupt_check(struct bkt_err *err)
 {
-    if (caught)
-        BKT_FAIL(err, BKT_ECANCEL, "stopped by %s", caught == SIGTERM ? "SIGTERM" : "Ctrl-C");
+    BKT_FAIL_IF(err, caught, BKT_ECANCEL, "stopped by %s", caught == SIGTERM ? "SIGTERM" : "Ctrl-C");
     return also ? also(err) : BKT_OK;
 }
 

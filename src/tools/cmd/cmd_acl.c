@@ -29,10 +29,9 @@ static bool bits_of(const struct bkt_tool *t, const char *text, unsigned *out)
 static int get_doc(const struct bkt_place *p, const char *name, struct bkt_doc *doc, struct bkt_err *err)
 {
     BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
-    if (doc->what == BKT_IS_PREFIX)
-        BKT_FAIL(err, BKT_ENOENT,
-                 "%s is a folder without a document, so it has no access list (h5bucket touch makes one)",
-                 name);
+    BKT_FAIL_IF(err, doc->what == BKT_IS_PREFIX, BKT_ENOENT,
+                "%s is a folder without a document, so it has no access list (h5bucket touch makes one)",
+                name);
     if (doc->what == BKT_IS_ABSENT)
         return bkt_place_absent(p, name, "no such domain or folder", err);
     return BKT_OK;
@@ -93,13 +92,12 @@ static int show(struct bkt_tool *t, const struct bkt_place *p, int first, unsign
     BKT_PASS(get_doc(p, t->args[0], &doc, err));
     BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, need, err));
     for (int i = first; need && i < t->n_args; i++)
-        if (!has_entry(&doc.doc, t->args[i]))
-            BKT_FAIL(err, BKT_ENOENT, "the access list has no entry for %s", t->args[i]);
+        BKT_FAIL_IF(err, !has_entry(&doc.doc, t->args[i]), BKT_ENOENT, "the access list has no entry for %s",
+                    t->args[i]);
     BKT_CLEANUP(bkt_freep)
     struct bkt_acl_entry *some = calloc(doc.doc.n_acls + 1, sizeof *some); /* those requested */
     size_t n = 0;
-    if (!some)
-        BKT_NOMEM(err);
+    BKT_NEED(err, some);
     for (size_t i = 0; i < doc.doc.n_acls; i++)
         if (wanted(t, first, doc.doc.acls[i].user))
             some[n++] = doc.doc.acls[i];
@@ -156,14 +154,13 @@ static int run(struct bkt_tool *t)
         return show(t, &p, first, right_to_see(t, first), &t->err);
     size_t                                        n = (size_t)(t->n_args - first);
     BKT_CLEANUP(bkt_freep) struct bkt_acl_change *v = calloc(n + 1, sizeof *v);
-    if (!v)
-        BKT_NOMEM(&t->err);
+    BKT_NEED(&t->err, v);
     for (size_t i = 0; i < n; i++) {
         v[i]      = c;
         v[i].user = t->args[first + (int)i];
     }
-    if (bkt_store_is_readonly(p.store))
-        BKT_FAIL(&t->err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p.store));
+    BKT_FAIL_IF(&t->err, bkt_store_is_readonly(p.store), BKT_EACCES, "%s can't be written to",
+                bkt_store_uri(p.store));
     BKT_PASS(bkt_doc_change(change_once, &(struct changes){t, &p, v, n}, &t->err));
     return t->json ? show(t, &p, first, 0, &t->err) : BKT_EXIT_OK;
 }

@@ -34,8 +34,7 @@ static int write_local(const struct outbox *o, size_t i)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     const char                              *name = strrchr(bkt_buf_str(&o->key[i]), '/');
-    if (bkt_buf_addf(&path, "%s/%s", o->folder, name ? name + 1 : bkt_buf_str(&o->key[i])) < 0)
-        BKT_NOMEM(o->err);
+    BKT_PASS_MEM(o->err, bkt_buf_addf(&path, "%s/%s", o->folder, name ? name + 1 : bkt_buf_str(&o->key[i])));
     FILE *f   = fopen(bkt_buf_str(&path), "we");
     bool  bad = !f || fwrite(bkt_buf_str(&o->text[i]), 1, o->text[i].len, f) != o->text[i].len;
     if (f && fclose(f) != 0)
@@ -70,8 +69,7 @@ static int send(struct outbox *o)
 /* @p text is taken. */
 static int post(struct outbox *o, const char *path, const char *name, struct bkt_buf *text)
 {
-    if (bkt_buf_addf(&o->key[o->n], "%s%s%s", path, *path ? "/" : "", name) < 0)
-        BKT_NOMEM(o->err);
+    BKT_PASS_MEM(o->err, bkt_buf_addf(&o->key[o->n], "%s%s%s", path, *path ? "/" : "", name));
     bkt_buf_move(&o->text[o->n], text);
     return ++o->n == BKT_TOOL_BATCH ? send(o) : BKT_OK;
 }
@@ -451,12 +449,11 @@ static int run(struct bkt_tool *t)
     const char *to = bkt_tool_opt(t, "output");
     BKT_PASS(bkt_domain_open(t->args[0], &t->set, &d, &t->err));
     BKT_PASS(bkt_domain_check_acl(d, to ? BKT_ACL_READ : BKT_ACL_READ | BKT_ACL_UPDATE, &t->err));
-    if (!to && bkt_store_is_readonly(bkt_domain_store(d)))
-        BKT_FAIL(&t->err, BKT_EACCES, "%s can't be written to; --output writes into a local folder",
-                 bkt_store_uri(bkt_domain_store(d)));
+    BKT_FAIL_IF(&t->err, !to && bkt_store_is_readonly(bkt_domain_store(d)), BKT_EACCES,
+                "%s can't be written to; --output writes into a local folder",
+                bkt_store_uri(bkt_domain_store(d)));
     BKT_CLEANUP(catalog_freep) struct catalog *c = calloc(1, sizeof *c);
-    if (!c)
-        BKT_NOMEM(&t->err);
+    BKT_NEED(&t->err, c);
     c->d     = d;
     c->path  = bkt_domain_path(d);
     c->begun = bkt_time_of_day();
@@ -492,8 +489,7 @@ static int on_beside(const struct bkt_listed *e, void *arg)
 int bkt_catalog_delete(struct bkt_store *st, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
-    if (bkt_buf_addf(&prefix, "%s/", path) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&prefix, "%s/", path));
     struct found f  = {st, prefix.len};
     int          rc = bkt_store_list(st, bkt_buf_str(&prefix), "/", on_beside, &f, err);
     return rc == BKT_ENOENT ? (bkt_err_clear(err), BKT_OK) : rc;

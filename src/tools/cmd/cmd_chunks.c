@@ -59,13 +59,12 @@ static int write_table(struct fill *f, hid_t dset, const struct bkt_dset *ds, st
                      .cdims = ds->layout.dims};
     hssize_t    n    = H5Sget_simple_extent_npoints(space);
     int         rank = H5Sget_simple_extent_dims(space, r.grid, NULL);
-    if (rank <= 0 || n < 0 || H5Tget_size(first) != 8 || H5Tget_nmembers(type) != 2)
-        BKT_FAIL(err, BKT_EUNSUP, "the chunk table doesn't have hsload's form");
+    BKT_FAIL_IF(err, rank <= 0 || n < 0 || H5Tget_size(first) != 8 || H5Tget_nmembers(type) != 2, BKT_EUNSUP,
+                "the chunk table doesn't have hsload's form");
     r.rank                                 = (unsigned)rank;
     BKT_CLEANUP(bkt_freep) unsigned char *v = calloc((size_t)n + 1, r.row);
     r.v                                    = v;
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     if (H5Dchunk_iter(dset, H5P_DEFAULT, put_row, &r) < 0)
         return h5_fail(err, "looking for the chunks");
     return H5Dwrite(table, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0

@@ -112,9 +112,8 @@ static int take_journal(const struct bkt_ends *g, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf from = {0}, to = {0}, text = {0};
     struct bkt_store                        *st   = bkt_domain_store(g->src);
-    if (bkt_buf_addf(&from, "%s/" BKT_LOAD_JOURNAL, g->from.path) < 0 ||
-        bkt_buf_addf(&to, "%s/" BKT_LOAD_JOURNAL, g->to.path) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_buf_addf(&from, "%s/" BKT_LOAD_JOURNAL, g->from.path) >= 0 &&
+                      bkt_buf_addf(&to, "%s/" BKT_LOAD_JOURNAL, g->to.path) >= 0);
     int rc = bkt_store_get(st, bkt_buf_str(&from), 0, BKT_WHOLE, &text, err);
     if (rc == BKT_ENOENT)
         return bkt_err_clear(err), BKT_OK;

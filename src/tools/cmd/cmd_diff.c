@@ -149,14 +149,12 @@ static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct b
         at.count[i] = bkt_rd_le(unit, 8);
         good = bkt_mul_u64(at.n, at.count[i], &at.n);
     }
-    if (!good || !unit->ok)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed unit of work");
+    BKT_FAIL_IF(err, !good || !unit->ok, BKT_EFORMAT, "a malformed unit of work");
     struct bkt_err *was = d->err;
     d->err = err;
     int rc = bkt_diff_one_block(d, path, &at, &bad, &first);
     d->err = was;
-    if (rc < 0)
-        BKT_FAIL(err, rc, "%s", path);
+    BKT_FAIL_IF(err, rc < 0, rc, "%s", path);
     return parts_say(result, err, "888", number, bad, first);
 }
 
@@ -165,8 +163,8 @@ static int take(void *arg, struct bkt_rd *r, struct bkt_err *err)
     struct bkt_diff *d = arg;
     struct bkt_diff_shared *x = d->shared;
     uint64_t number = bkt_rd_le(r, 8), bad = bkt_rd_le(r, 8), first = bkt_rd_le(r, 8);
-    if (!r->ok || number >= x->n || x->v[number].what || !x->v[number].left)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed result");
+    BKT_FAIL_IF(err, !r->ok || number >= x->n || x->v[number].what || !x->v[number].left, BKT_EFORMAT,
+                "a malformed result");
     found(&x->v[number], bad, first);
     print_done(x);
     return BKT_OK;
@@ -178,8 +176,7 @@ static int shared_begin(struct bkt_diff *d)
     if (!bkt_processes_several())
         return BKT_OK;
     d->shared = calloc(1, sizeof *d->shared);
-    if (!d->shared)
-        BKT_NOMEM(d->err);
+    BKT_NEED(d->err, d->shared);
     d->shared->d = d;
     d->shared->s = (struct bkt_share){.work = work, .take = take, .arg = d};
     return bkt_share_begin(&d->shared->s, d->err);
@@ -355,8 +352,7 @@ static int both_links(struct bkt_diff *d, hid_t a, hid_t b, const char *path, co
     BKT_CLEANUP(h5_closep) hid_t oa = H5Oopen(a, name, H5P_DEFAULT), ob = H5Oopen(b, name, H5P_DEFAULT);
     if (oa < 0 || ob < 0)
         return h5_fail(d->err, name);
-    if (bkt_link_path(path, name, &sub) < 0)
-        BKT_NOMEM(d->err);
+    BKT_PASS_MEM(d->err, bkt_link_path(path, name, &sub));
     return objects(d, oa, ob, bkt_buf_str(&sub));
 }
 
@@ -382,8 +378,7 @@ static int datasets(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
         (void)bkt_diff_tell(d, path, "maxdims", "dataset of another maximum shape");
     if (d->no_data || H5Sget_simple_extent_type(sa) == H5S_NULL)
         return BKT_OK;
-    if (bkt_diff_data(d, a, b, path) < 0)
-        BKT_FAIL(d->err, BKT_EHDF5, "%s", path);
+    BKT_FAIL_IF(d->err, bkt_diff_data(d, a, b, path) < 0, BKT_EHDF5, "%s", path);
     return BKT_OK;
 }
 
@@ -405,8 +400,7 @@ static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
     unsigned depth = 0;
     for (const char *s = path; *s; s++)
         depth += *s == '/';
-    if (depth > MAX_DEPTH)
-        BKT_FAIL(d->err, BKT_EUNSUP, "groups are nested deeper than %d", MAX_DEPTH);
+    BKT_FAIL_IF(d->err, depth > MAX_DEPTH, BKT_EUNSUP, "groups are nested deeper than %d", MAX_DEPTH);
     BKT_PASS(attributes(d, a, b, path));
     if (x.type == H5O_TYPE_GROUP)
         return groups(d, a, b, path);

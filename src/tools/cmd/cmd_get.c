@@ -51,8 +51,7 @@ static int download_ended(const struct part_file *part, int rc, const struct bkt
     (void)bkt_err_copy(err, rc, why);
     if (other || !done)
         part_file_remove(part);
-    if (other)
-        BKT_FAIL(err, rc, "the file was replaced while it was read; run h5bucket get again");
+    BKT_FAIL_IF(err, other, rc, "the file was replaced while it was read; run h5bucket get again");
     if (!done)
         return rc;
     BKT_FAIL(err, rc, "%llu of %llu bytes are kept in %s; the same command goes on with them", done, size,
@@ -67,8 +66,7 @@ static int fetch(struct bkt_tool *t, const char *full, const char *file, struct 
     BKT_CLEANUP(part_file_fini) struct part_file part = {.fd = -1};
     struct bkt_err  why = {.n = 0};
     struct progress progress;
-    if (!name || bkt_buf_addf(&path, "%s.h5bucket-part", file) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, name && bkt_buf_addf(&path, "%s.h5bucket-part", file) >= 0);
     x->version.size = x->size;
     BKT_PASS(part_file_open(bkt_buf_str(&path), name, DOWNLOAD_BLOCK, &x->version, &part, err));
     progress_init(&progress, full, bkt_tool_has(t, "verbose") > 0);
@@ -102,8 +100,7 @@ static int get_file(struct bkt_tool *t, struct plain_file *p, const char *file, 
     struct vfd_expected x;
     int rc = vfd_take_expected(p->r.full, &x, err);
     p->r.asked = false;
-    if (rc == 0)
-        BKT_FAIL(err, BKT_ENOENT, "%s: no such file", p->name);
+    BKT_FAIL_IF(err, rc == 0, BKT_ENOENT, "%s: no such file", p->name);
     if (rc < 0)
         return rc;
     rc = fetch(t, p->r.full, file, &x, out, err);
@@ -187,9 +184,8 @@ static int open_beside(void *arg, const char *name, hid_t *out, struct bkt_err *
     BKT_CLEANUP(h5_closep) hid_t fapl   = h5_native_list();
     if (fapl < 0)
         return h5_fail(err, "making an access list");
-    if (asprintf(&beside, "%.*s%s", slash && *name != '/' ? (int)(slash - g->file) + 1 : 0, g->file, name) <
-        0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, asprintf(&beside, "%.*s%s", slash && *name != '/' ? (int)(slash - g->file) + 1 : 0,
+                               g->file, name));
     if (h5_open_native(beside, fapl, out, NULL) == BKT_OK)
         return BKT_OK;
     return h5_open_native(name, fapl, out, err);
@@ -286,8 +282,7 @@ static int run_get(struct get *g, const char *domain, const char *file, const ch
 static int get_content(struct get *g, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf part = {0};
-    if (bkt_buf_addf(&part, "%s.part-%ld", g->file, (long)getpid()) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&part, "%s.part-%ld", g->file, (long)getpid()));
     int rc = run_get(g, name, g->file, bkt_buf_str(&part), err);
     if (rc < 0)
         (void)unlink(bkt_buf_str(&part));

@@ -18,8 +18,7 @@ static int whole_name(const struct bkt_tool *t, struct bkt_buf *out, struct bkt_
     bool local =
         *name && !bkt_name_has_scheme(name) && !strstr(name, "://") && !(t->set.bucket && *t->set.bucket);
     BKT_CLEANUP(bkt_freep) char *cwd   = local && *name != '/' ? getcwd(NULL, 0) : NULL;
-    if (local && *name != '/' && !cwd)
-        BKT_FAIL(err, BKT_EIO, "the working folder is unknown");
+    BKT_FAIL_IF(err, local && *name != '/' && !cwd, BKT_EIO, "the working folder is unknown");
     bool ok = !local || bkt_buf_add_str(out, "file://") == BKT_OK;
     ok      = ok && (!cwd || bkt_buf_addf(out, "%s/", cwd) == BKT_OK);
     return ok && bkt_buf_add_str(out, name) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");

@@ -54,8 +54,7 @@ static void told(struct rm *r, const char *what, const char *path, const struct 
 static int delete_mark(struct bkt_store *st, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_buf_addf(&key, "%s/" BKT_DELETE_MARK, path) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&key, "%s/" BKT_DELETE_MARK, path));
     return bkt_key_delete(st, bkt_buf_str(&key), err);
 }
 
@@ -63,8 +62,7 @@ static int delete_mark(struct bkt_store *st, const char *path, struct bkt_err *e
 static int remove_domain(const struct rm *r, const char *path, const struct bkt_doc *doc, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *name = bkt_place_name(r->st, path);
-    if (!name)
-        BKT_NOMEM(err);
+    BKT_NEED(err, name);
     BKT_PASS(interrupt_check(err));
     BKT_PASS(bkt_doc_may(&doc->doc, path, &r->t->set, BKT_ACL_DELETE, err));
     if (r->dry_run)
@@ -157,28 +155,26 @@ static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *d
 {
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs in = {0};
     BKT_PASS(interrupt_check(err));
-    if (!*path)
-        BKT_FAIL(err, BKT_EINVAL, "a whole bucket can't be removed");
-    if (depth > BKT_TOOL_FOLDERS)
-        BKT_FAIL(err, BKT_EUNSUP, "folders are nested deeper than %d", BKT_TOOL_FOLDERS);
+    BKT_FAIL_IF(err, !*path, BKT_EINVAL, "a whole bucket can't be removed");
+    BKT_FAIL_IF(err, depth > BKT_TOOL_FOLDERS, BKT_EUNSUP, "folders are nested deeper than %d",
+                BKT_TOOL_FOLDERS);
     if (doc->what == BKT_IS_FOLDER)
         BKT_PASS(bkt_doc_may(&doc->doc, path, &r->t->set, BKT_ACL_DELETE, err));
     BKT_PASS(bkt_place_list(r->st, path, on_name, &in, err));
-    if (in.n && !r->recursive)
-        BKT_FAIL(err, BKT_EEXIST, "not empty; -r removes all its contents");
-    if (!in.n && doc->what == BKT_IS_PREFIX && depth == 0)
-        BKT_FAIL(err, BKT_ENOENT, "no document and no domain in it");
-    if (in.n && depth == 0 && !confirmed(r, path, in.n))
-        BKT_FAIL(err, BKT_ECANCEL, "it holds %zu folders or domains; -r needs --yes too, -n lists what would "
-                 "be removed", in.n);
+    BKT_FAIL_IF(err, in.n && !r->recursive, BKT_EEXIST, "not empty; -r removes all its contents");
+    BKT_FAIL_IF(err, !in.n && doc->what == BKT_IS_PREFIX && depth == 0, BKT_ENOENT,
+                "no document and no domain in it");
+    BKT_FAIL_IF(err, in.n && depth == 0 && !confirmed(r, path, in.n), BKT_ECANCEL,
+                "it holds %zu folders or domains; -r needs --yes too, -n lists what would "
+                "be removed",
+                in.n);
     unsigned before = r->n_failed;
     for (size_t i = 0; i < in.n; i += BKT_TOOL_BATCH) {
         BKT_PASS(interrupt_check(err));
         remove_batch(r, in.v + i, in.n - i < BKT_TOOL_BATCH ? in.n - i : BKT_TOOL_BATCH, depth);
     }
     BKT_PASS(interrupt_check(err));
-    if (r->n_failed > before)
-        BKT_FAIL(err, BKT_EEXIST, "kept, since not everything in it was removed");
+    BKT_FAIL_IF(err, r->n_failed > before, BKT_EEXIST, "kept, since not everything in it was removed");
     return doc->what == BKT_IS_FOLDER && !r->dry_run ? bkt_doc_delete(r->st, path, err) : BKT_OK;
 }
 
@@ -189,8 +185,7 @@ static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *d
 static int take_up(const struct rm *r, const char *path, struct bkt_doc *doc, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf mark = {0}, json = {0};
-    if (bkt_buf_addf(&mark, "%s/" BKT_DELETE_MARK, path) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&mark, "%s/" BKT_DELETE_MARK, path));
     int rc = bkt_store_get(r->st, bkt_buf_str(&mark), 0, BKT_WHOLE, &json, NULL);
     if (rc < 0 || r->dry_run)
         return rc == BKT_ENOENT || rc == BKT_OK ? BKT_OK
@@ -203,16 +198,15 @@ static int take_up(const struct rm *r, const char *path, struct bkt_doc *doc, st
 static int no_place(const struct rm *r, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_place_fini) struct bkt_place p = {bkt_store_share(r->st), strdup(path)};
-    if (!p.path)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p.path);
     return bkt_place_absent(&p, path, "no such domain or folder", err);
 }
 
 static int remove_any(struct rm *r, const char *path, struct bkt_doc *doc, unsigned depth,
                       struct bkt_err *err)
 {
-    if (strcmp(path, "db") == 0 || strncmp(path, "db/", 3) == 0)
-        BKT_FAIL(err, BKT_EINVAL, "the folder db holds the objects of all domains");
+    BKT_FAIL_IF(err, strcmp(path, "db") == 0 || strncmp(path, "db/", 3) == 0, BKT_EINVAL,
+                "the folder db holds the objects of all domains");
     if (doc->rc == BKT_EFORMAT && r->force)
         return r->dry_run ? BKT_OK : bkt_doc_delete(r->st, path, err);
     if (doc->rc == BKT_EFORMAT)
@@ -247,8 +241,8 @@ static int remove_name(struct rm *r, const char *name, struct bkt_err *err)
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc = {0};
     BKT_PASS(bkt_place_may_delete(name, &r->t->set, err));
     BKT_PASS(bkt_place_open(name, &r->t->set, &p, err));
-    if (bkt_store_is_readonly(p.store))
-        BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p.store));
+    BKT_FAIL_IF(err, bkt_store_is_readonly(p.store), BKT_EACCES, "%s can't be written to",
+                bkt_store_uri(p.store));
     int rc = bkt_doc_get(p.store, p.path, &doc, NULL);
     if (rc < 0 && doc.rc == BKT_OK)
         return BKT_ERR(err, rc, "%s can't be listed", name);

@@ -16,22 +16,21 @@ static int run(struct bkt_tool *t)
     struct snapshot_told                         told = {0};
     BKT_PASS(bkt_place_open(t->args[0], &t->set, &p, err));
     BKT_PASS(bkt_doc_get(p.store, p.path, &doc, err));
-    if (doc.what == BKT_IS_FOLDER)
-        BKT_FAIL(err, BKT_EUNSUP, "%s is a folder, not a domain", t->args[0]);
+    BKT_FAIL_IF(err, doc.what == BKT_IS_FOLDER, BKT_EUNSUP, "%s is a folder, not a domain", t->args[0]);
     if (doc.what != BKT_IS_DOMAIN)
         return bkt_place_absent(&p, t->args[0], "no such domain", err);
     BKT_PASS(bkt_doc_may(&doc.doc, p.path, &t->set, BKT_ACL_UPDATE, err));
-    if (!bkt_id_is_v2(&doc.doc.root))
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "%s: objects of schema version 1 can't be listed, so a snapshot of them can't be checked",
-                 t->args[0]);
-    if (bkt_store_is_readonly(p.store))
-        BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p.store));
+    BKT_FAIL_IF(err, !bkt_id_is_v2(&doc.doc.root), BKT_EUNSUP,
+                "%s: objects of schema version 1 can't be listed, so a snapshot of them can't be checked",
+                t->args[0]);
+    BKT_FAIL_IF(err, bkt_store_is_readonly(p.store), BKT_EACCES, "%s can't be written to",
+                bkt_store_uri(p.store));
     if (bkt_tool_has(t, "remove"))
         return snapshot_drop(p.store, p.path, &doc.doc.root, err);
-    if (bkt_store_is_local(p.store))
-        BKT_FAIL(err, BKT_EUNSUP, "%s: a folder needs no snapshot, since its objects are read without round "
-                 "trips", t->args[0]);
+    BKT_FAIL_IF(err, bkt_store_is_local(p.store), BKT_EUNSUP,
+                "%s: a folder needs no snapshot, since its objects are read without round "
+                "trips",
+                t->args[0]);
     BKT_PASS(snapshot_make(p.store, p.path, &doc.doc.root, NULL, false, 0, &told, err));
     if (bkt_tool_has(t, "verbose"))
         printf("%" PRIu64 " objects, %" PRIu64 " keys, %" PRIu64 " bytes\n", told.n_objects, told.n_keys,

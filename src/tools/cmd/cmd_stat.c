@@ -92,8 +92,7 @@ static int gather(struct bkt_tool *t, struct bkt_domain *d, const char *path, st
     BKT_PASS(bkt_domain_check_acl(d, BKT_ACL_READ, err));
     BKT_PASS(bkt_walk_find(d, path, &id, err));
     BKT_PASS(bkt_domain_get(d, &id, &s->o, err));
-    if (bkt_id_key(&id, &s->key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_id_key(&id, &s->key));
     s->members = s->o->kind == BKT_GROUP ? s->o->group.links.n : 0;
     if (bkt_tool_has(t, "links")) {
         BKT_PASS(bkt_domain_link_count(d, &id, &s->n_links, err));
@@ -110,12 +109,9 @@ static int stat_place(struct bkt_tool *t, struct plain_file *plain, struct bkt_d
     BKT_CLEANUP(bkt_freep) char                 *inner = NULL, *name = NULL;
     BKT_PASS(bkt_place_open(t->args[0], &t->set, &p, err));
     BKT_PASS(bkt_place_find(&p, plain, &t->set, &doc, &inner, err));
-    if (doc.what == BKT_IS_ABSENT)
-        BKT_FAIL(err, BKT_ENOENT, "no such domain");
-    if (doc.what != BKT_IS_DOMAIN)
-        BKT_FAIL(err, BKT_ENOENT, "a folder, not a domain; see h5bucket acl");
-    if (!(name = bkt_place_name(p.store, p.path)))
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, doc.what == BKT_IS_ABSENT, BKT_ENOENT, "no such domain");
+    BKT_FAIL_IF(err, doc.what != BKT_IS_DOMAIN, BKT_ENOENT, "a folder, not a domain; see h5bucket acl");
+    BKT_NEED(err, (name = bkt_place_name(p.store, p.path)));
     BKT_PASS(bkt_domain_open(name, &t->set, d, err));
     return gather(t, *d, t->n_args > 1 ? t->args[1] : inner, s, err);
 }

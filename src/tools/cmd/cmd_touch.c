@@ -21,8 +21,7 @@ static int refresh_once(void *arg, struct bkt_err *err)
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
     BKT_PASS(bkt_doc_get(p->store, p->path, &doc, err));
-    if (doc.what != BKT_IS_FOLDER)
-        BKT_FAIL(err, BKT_ENOENT, "%s is not a folder any more", p->path);
+    BKT_FAIL_IF(err, doc.what != BKT_IS_FOLDER, BKT_ENOENT, "%s is not a folder any more", p->path);
     BKT_PASS(bkt_doc_may(&doc.doc, p->path, &to->t->set, BKT_ACL_UPDATE, err));
     BKT_PASS(bkt_acl_edit(doc.json.ptr, doc.json.len, NULL, 0, bkt_time_of_day(), &json, err));
     return bkt_doc_put(p->store, p->path, &json, doc.etag, err);
@@ -34,14 +33,13 @@ static int has_parent(const struct bkt_place *p, struct bkt_err *err)
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
     BKT_CLEANUP(bkt_freep) char             *up  = strdup(p->path);
     char                                    *cut = up ? strrchr(up, '/') : NULL;
-    if (!up)
-        BKT_NOMEM(err);
+    BKT_NEED(err, up);
     if (!cut)
         return BKT_OK;
     *cut = 0;
     BKT_PASS(bkt_doc_get(p->store, up, &doc, err));
-    if (doc.what == BKT_IS_ABSENT || doc.what == BKT_IS_DOMAIN)
-        BKT_FAIL(err, BKT_ENOENT, "%s is not a folder (-p makes the folders above too)", up);
+    BKT_FAIL_IF(err, doc.what == BKT_IS_ABSENT || doc.what == BKT_IS_DOMAIN, BKT_ENOENT,
+                "%s is not a folder (-p makes the folders above too)", up);
     return BKT_OK;
 }
 
@@ -49,14 +47,12 @@ static int has_parent(const struct bkt_place *p, struct bkt_err *err)
 static int no_file_there(const struct bkt_tool *t, const struct bkt_place *p, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *at = strdup(p->path);
-    if (!at)
-        BKT_NOMEM(err);
+    BKT_NEED(err, at);
     for (char *cut = at; cut; cut = strrchr(at, '/')) {
         if (cut != at)
             *cut = 0;
-        if (bkt_place_is_hdf5(p->store, at))
-            BKT_FAIL(err, BKT_EEXIST,
-                     "%s is a plain HDF5 file in a store, not a folder; a folder needs another name", at);
+        BKT_FAIL_IF(err, bkt_place_is_hdf5(p->store, at), BKT_EEXIST,
+                    "%s is a plain HDF5 file in a store, not a folder; a folder needs another name", at);
         if (!bkt_tool_has(t, "parents"))
             break;
     }
@@ -68,18 +64,16 @@ static int touch(const struct bkt_tool *t, const struct bkt_place *p, bool *made
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
     *made = false;
-    if (strcmp(p->path, "db") == 0 || strncmp(p->path, "db/", 3) == 0)
-        BKT_FAIL(err, BKT_EINVAL, "the folder db holds the objects of all domains");
-    if (!*p->path)
-        BKT_FAIL(
-            err, BKT_EINVAL,
-            "a whole bucket is not a folder: make it with its owner's tools (`aws s3 mb s3://NAME`); "
-            "it needs no more before programs write s3://NAME/FILE; `h5bucket doctor s3://NAME` checks it");
-    if (bkt_store_is_readonly(p->store))
-        BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p->store));
+    BKT_FAIL_IF(err, strcmp(p->path, "db") == 0 || strncmp(p->path, "db/", 3) == 0, BKT_EINVAL,
+                "the folder db holds the objects of all domains");
+    BKT_FAIL_IF(
+        err, !*p->path, BKT_EINVAL,
+        "a whole bucket is not a folder: make it with its owner's tools (`aws s3 mb s3://NAME`); "
+        "it needs no more before programs write s3://NAME/FILE; `h5bucket doctor s3://NAME` checks it");
+    BKT_FAIL_IF(err, bkt_store_is_readonly(p->store), BKT_EACCES, "%s can't be written to",
+                bkt_store_uri(p->store));
     BKT_PASS(bkt_doc_get(p->store, p->path, &doc, err));
-    if (doc.what == BKT_IS_DOMAIN)
-        BKT_FAIL(err, BKT_EEXIST, "%s is a domain", p->path);
+    BKT_FAIL_IF(err, doc.what == BKT_IS_DOMAIN, BKT_EEXIST, "%s is a domain", p->path);
     if (doc.what == BKT_IS_FOLDER)
         return bkt_doc_change(refresh_once, &(struct touched){t, p}, err);
     BKT_PASS(no_file_there(t, p, err));

@@ -45,8 +45,7 @@ static int write_stored(hid_t dst, const struct bkt_written *w, struct bkt_rd *r
         uint32_t mask = (uint32_t)bkt_rd_le(r, 4);
         size_t n = (size_t)bkt_rd_le(r, 8);
         const void *bytes = bkt_rd_take(r, n);
-        if (!bytes)
-            BKT_FAIL(err, BKT_EFORMAT, "a chunk of a part is missing");
+        BKT_FAIL_IF(err, !bytes, BKT_EFORMAT, "a chunk of a part is missing");
         bkt_written_offset(w, w->v[i].index, at);
         if (H5Dwrite_chunk(dst, H5P_DEFAULT, mask, at, n, bytes) < 0)
             return h5_fail(err, "writing a chunk");
@@ -59,8 +58,7 @@ static int take_part(void *arg, struct bkt_rd *r, struct bkt_err *err)
     struct bkt_get_shared *g = arg;
     BKT_CLEANUP(bkt_written_fini) struct bkt_written w = {.v = NULL};
     uint64_t kind = bkt_rd_le(r, 1), number = bkt_rd_le(r, 4);
-    if (!r->ok || number >= g->n || g->v[number].dst < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed result");
+    BKT_FAIL_IF(err, !r->ok || number >= g->n || g->v[number].dst < 0, BKT_EFORMAT, "a malformed result");
     BKT_PASS(parts_parse(r, &w, err));
     hid_t dst = g->v[number].dst;
     BKT_PASS(kind == GET_STORED ? write_stored(dst, &w, r, err)
@@ -131,8 +129,7 @@ static bool chunks_agree(hid_t src, hid_t dst)
 
 static int add_target(struct bkt_get_shared *g, hid_t src, hid_t dst, struct bkt_err *err)
 {
-    if (bkt_list_room(&g->v, g->n, &g->cap, sizeof *g->v) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_list_room(&g->v, g->n, &g->cap, sizeof *g->v));
     if (H5Iinc_ref(src) < 0 || H5Iinc_ref(dst) < 0)
         return h5_fail(err, "keeping a dataset open");
     g->v[g->n++] = (struct target){src, dst, 1};
@@ -247,11 +244,10 @@ static int fetch_range(const struct range *f, struct bkt_rd *unit, struct bkt_bu
     struct bkt_req reqs[RANGE_BLOCKS];
     struct bkt_err why = {.n = 0};
     uint64_t off = bkt_rd_le(unit, 8), n = bkt_rd_le(unit, 8), k = 0;
-    if (!unit->ok || !n || n > RANGE_BLOCKS * DOWNLOAD_BLOCK)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed unit of work");
+    BKT_FAIL_IF(err, !unit->ok || !n || n > RANGE_BLOCKS * DOWNLOAD_BLOCK, BKT_EFORMAT,
+                "a malformed unit of work");
     BKT_CLEANUP(bkt_freep) unsigned char *bytes = malloc((size_t)n);
-    if (!bytes)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bytes);
     BKT_PASS(parts_say(out, err, "188", GET_BYTES, off, n));
     for (uint64_t at = off, len; at < off + n; at += len, k++) { /* the first block may be here in part */
         len = bkt_min_u64(DOWNLOAD_BLOCK - at % DOWNLOAD_BLOCK, off + n - at);
@@ -272,8 +268,7 @@ static int fetch_range(const struct range *f, struct bkt_rd *unit, struct bkt_bu
 
 static int work_on_range(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)
 {
-    if (bkt_rd_le(unit, 1) != GET_BYTES)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed unit of work");
+    BKT_FAIL_IF(err, bkt_rd_le(unit, 1) != GET_BYTES, BKT_EFORMAT, "a malformed unit of work");
     return fetch_range(arg, unit, result, err);
 }
 
@@ -282,8 +277,10 @@ static int take_block(const struct range *f, struct bkt_rd *r, uint64_t at, stru
 {
     uint64_t n = bkt_rd_le(r, 8);
     const void *bytes = bkt_rd_take(r, (size_t)n);
-    if (!bytes || at > f->p->size || (n && n != bkt_min_u64(f->p->block - at % f->p->block, f->p->size - at)))
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed result");
+    BKT_FAIL_IF(err,
+                !bytes || at > f->p->size ||
+                    (n && n != bkt_min_u64(f->p->block - at % f->p->block, f->p->size - at)),
+                BKT_EFORMAT, "a malformed result");
     if (!n)
         return BKT_OK;
     BKT_PASS(part_file_write(f->p, at, bytes, n, err));
@@ -298,8 +295,7 @@ static int take_range(void *arg, struct bkt_rd *r, struct bkt_err *err)
     (void)bkt_rd_le(r, 8); /* the range's length */
     int rc = (int)(int64_t)bkt_rd_le(r, 8);
     uint64_t k = bkt_rd_le(r, 1);
-    if (!r->ok || kind != GET_BYTES)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed result");
+    BKT_FAIL_IF(err, !r->ok || kind != GET_BYTES, BKT_EFORMAT, "a malformed result");
     f->failed |= rc < 0;
     for (uint64_t at = off; k > 0; k--, at += f->p->block - at % f->p->block)
         BKT_PASS(take_block(f, r, at, err));
@@ -375,8 +371,8 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     BKT_PASS(parts_parse_text(news, &name, err));
     BKT_PASS(parts_parse_text(news, &etag, err));
     uint64_t size = bkt_rd_le(news, 8), mtime = bkt_rd_le(news, 8);
-    if (!news->ok || strlen(etag) >= sizeof o->version.etag)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed version of a file");
+    BKT_FAIL_IF(err, !news->ok || strlen(etag) >= sizeof o->version.etag, BKT_EFORMAT,
+                "a malformed version of a file");
     o->version = (struct bkt_version){.known = true, .size = size};
     memcpy(&o->version.mtime, &mtime, sizeof mtime);
     memcpy(o->version.etag, etag, strlen(etag));
@@ -390,8 +386,7 @@ static int open_domain(struct other *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(o->t);
     BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
-    if (!info)
-        BKT_NOMEM(err);
+    BKT_NEED(err, info);
     BKT_PASS(h5_start(info, &fapl, err));
     return h5_open_native(o->t->args[0], fapl, &o->file, err);
 }
@@ -418,8 +413,7 @@ static int work_of_other(void *arg, struct bkt_rd *unit, struct bkt_buf *result,
     BKT_CLEANUP(bkt_freep) char *path = NULL;
     uint64_t kind = bkt_rd_le(unit, 1), number;
     BKT_PASS(interrupt_check(err));
-    if (kind == GET_BYTES && !o->range.st)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed unit of work");
+    BKT_FAIL_IF(err, kind == GET_BYTES && !o->range.st, BKT_EFORMAT, "a malformed unit of work");
     if (kind == GET_BYTES)
         return fetch_range(&o->range, unit, result, err);
     number = bkt_rd_le(unit, 4);

@@ -55,8 +55,7 @@ static int each(struct kc_load *k, const struct kc_chunk *c, size_t n, bool (*wa
     for (size_t at = 0; at < n;) {
         BKT_CLEANUP(batch_fini) struct batch b = {.of = calloc(BKT_TOOL_BATCH, sizeof *b.of)};
         size_t m = 0;
-        if (!b.of || bkt_reqs_init(&b.reqs, BKT_TOOL_BATCH) < 0)
-            BKT_NOMEM(err);
+        BKT_NEED(err, b.of && bkt_reqs_init(&b.reqs, BKT_TOOL_BATCH) >= 0);
         for (; at < n && m < BKT_TOOL_BATCH; at++) {
             const struct kc_ref *r = &k->set.refs[c[at].ref];
             struct bkt_store *store = NULL;
@@ -67,8 +66,7 @@ static int each(struct kc_load *k, const struct kc_chunk *c, size_t n, bool (*wa
             if (m && store != b.store)
                 break;
             b.store = store;
-            if (bkt_buf_add_str(&b.reqs.keys[m], key) < 0)
-                BKT_NOMEM(err);
+            BKT_PASS_MEM(err, bkt_buf_add_str(&b.reqs.keys[m], key));
             fill(&b.reqs.v[m], r);
             b.of[m++] = at;
         }
@@ -99,9 +97,8 @@ static int take_size(struct kc_load *k, const struct kc_chunk *c, size_t i, stru
                      struct bkt_err *err)
 {
     (void)arg;
-    if (q->size > INT64_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: its server doesn't send its size",
-                 k->set.urls.v[k->set.refs[c[i].ref].url]);
+    BKT_FAIL_IF(err, q->size > INT64_MAX, BKT_EUNSUP, "%s: its server doesn't send its size",
+                k->set.urls.v[k->set.refs[c[i].ref].url]);
     k->set.refs[c[i].ref].len = q->size;
     return BKT_OK;
 }
@@ -129,8 +126,8 @@ static int take_bytes(struct kc_load *k, const struct kc_chunk *c, size_t i, str
                       struct bkt_err *err)
 {
     struct bkt_buf *out = arg;
-    if (q->body.len != k->set.refs[c[i].ref].len)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: it ends within a chunk", k->set.urls.v[k->set.refs[c[i].ref].url]);
+    BKT_FAIL_IF(err, q->body.len != k->set.refs[c[i].ref].len, BKT_EFORMAT, "%s: it ends within a chunk",
+                k->set.urls.v[k->set.refs[c[i].ref].url]);
     bkt_buf_move(&out[i], &q->body);
     return BKT_OK;
 }
@@ -140,9 +137,9 @@ static int fetch(struct kc_load *k, const struct kc_chunk *c, size_t n, struct b
 {
     for (size_t i = 0; i < n; i++) {
         const struct kc_ref *r = &k->set.refs[c[i].ref];
-        if (r->len > STORED_MAX)
-            BKT_FAIL(err, BKT_EFORMAT, "a chunk of %llu stored bytes; at most %llu can be copied",
-                     (unsigned long long)r->len, (unsigned long long)STORED_MAX);
+        BKT_FAIL_IF(err, r->len > STORED_MAX, BKT_EFORMAT,
+                    "a chunk of %llu stored bytes; at most %llu can be copied", (unsigned long long)r->len,
+                    (unsigned long long)STORED_MAX);
         if (r->url == KC_INLINE && bkt_buf_add(&out[i], k->set.bytes.ptr + r->off, (size_t)r->len) < 0)
             BKT_NOMEM(err);
     }
@@ -223,13 +220,12 @@ static void exchange(struct bkt_buf *a, struct bkt_buf *b)
 static int reorder(struct values *v, struct bkt_buf *bytes, struct bkt_err *err)
 {
     const struct kc_array *a = v->a;
-    if (bytes->len != a->chunk_elements * a->type.size)
-        BKT_FAIL(err, BKT_EFORMAT, "%zu bytes for a chunk of %llu", bytes->len,
-                 (unsigned long long)(a->chunk_elements * a->type.size));
+    BKT_FAIL_IF(err, bytes->len != a->chunk_elements * a->type.size, BKT_EFORMAT,
+                "%zu bytes for a chunk of %llu", bytes->len,
+                (unsigned long long)(a->chunk_elements * a->type.size));
     if (!a->column_order)
         return BKT_OK;
-    if (bkt_buf_resize(&v->other, bytes->len) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(&v->other, bytes->len));
     to_rows(a, bytes->ptr, v->other.ptr);
     exchange(bytes, &v->other);
     return BKT_OK;
@@ -238,14 +234,13 @@ static int reorder(struct values *v, struct bkt_buf *bytes, struct bkt_err *err)
 static int to_utf8(struct values *v, struct bkt_buf *bytes, struct bkt_err *err)
 {
     const size_t size = v->a->type.size;
-    if (bkt_buf_resize(&v->other, bytes->len) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(&v->other, bytes->len));
     for (size_t at = 0; at < bytes->len; at += size) {
         size_t n = size / 4; /* numpy: zeros at the end are not part of the text */
         while (n && bkt_get_le(bytes->ptr + at + 4 * (n - 1), 4) == 0)
             n--;
-        if (!kc_utf32(bytes->ptr + at, n, v->a->type.swap, (char *)v->other.ptr + at, size))
-            BKT_FAIL(err, BKT_EFORMAT, "text that is not Unicode");
+        BKT_FAIL_IF(err, !kc_utf32(bytes->ptr + at, n, v->a->type.swap, (char *)v->other.ptr + at, size),
+                    BKT_EFORMAT, "text that is not Unicode");
     }
     exchange(bytes, &v->other);
     return BKT_OK;
@@ -258,8 +253,8 @@ static int to_strings(struct values *v, const struct bkt_buf *bytes, struct bkt_
     struct bkt_rd rd = bkt_rd_of(bytes->ptr, bytes->len);
     const uint64_t n = v->a->chunk_elements;
     size_t at = 0;
-    if (bytes->len < 4 || bkt_rd_le(&rd, 4) != n || bkt_rd_left(&rd) / 4 < n)
-        BKT_FAIL(err, BKT_EFORMAT, "vlen-utf8: not a chunk of %llu strings", (unsigned long long)n);
+    BKT_FAIL_IF(err, bytes->len < 4 || bkt_rd_le(&rd, 4) != n || bkt_rd_left(&rd) / 4 < n, BKT_EFORMAT,
+                "vlen-utf8: not a chunk of %llu strings", (unsigned long long)n);
     if (bkt_buf_resize(&v->other, bytes->len) < 0) /* a length of 4 bytes makes way for a NUL */
         BKT_NOMEM(err);
     if (!v->strings && !(v->strings = calloc((size_t)n, sizeof *v->strings)))
@@ -267,9 +262,9 @@ static int to_strings(struct values *v, const struct bkt_buf *bytes, struct bkt_
     for (uint64_t i = 0; i < n; i++) {
         size_t len = (size_t)bkt_rd_le(&rd, 4);
         const void *text = rd.ok ? bkt_rd_take(&rd, len) : NULL;
-        if (!text || memchr(text, 0, len))
-            BKT_FAIL(err, BKT_EFORMAT, "vlen-utf8: string %llu %s", (unsigned long long)i,
-                     text ? "has a NUL, which HDF5's strings can't have" : "ends behind the chunk");
+        BKT_FAIL_IF(err, !text || memchr(text, 0, len), BKT_EFORMAT, "vlen-utf8: string %llu %s",
+                    (unsigned long long)i,
+                    text ? "has a NUL, which HDF5's strings can't have" : "ends behind the chunk");
         v->strings[i] = (char *)v->other.ptr + at;
         memcpy(v->strings[i], text, len);
         v->strings[i][len] = 0;
@@ -323,9 +318,9 @@ int kc_copy(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_
     struct values v = {.a = a, .dset = dset, .file = H5I_INVALID_HID, .mem = H5I_INVALID_HID};
     if (!a->n_chunks)
         return BKT_OK;
-    if (a->chunk_elements > KC_CHUNK_MAX / (a->type.size ? a->type.size : sizeof(char *)))
-        BKT_FAIL(err, BKT_EUNSUP, "a chunk of more than %llu bytes can't be copied",
-                 (unsigned long long)KC_CHUNK_MAX);
+    BKT_FAIL_IF(err, a->chunk_elements > KC_CHUNK_MAX / (a->type.size ? a->type.size : sizeof(char *)),
+                BKT_EUNSUP, "a chunk of more than %llu bytes can't be copied",
+                (unsigned long long)KC_CHUNK_MAX);
     BKT_PASS(begin(&v, err));
     BKT_PASS(kc_sizes(k, a, err));
     for (size_t i = 0, n; i < a->n_chunks; i += n) {

@@ -80,11 +80,9 @@ static int lz4(const struct kc_codec *c, const void *in, size_t n, void *dst, si
 {
     (void)c;
     uint64_t size = n >= 4 ? bkt_get_le(in, 4) : 0;
-    if (n < 4)
-        BKT_FAIL(err, BKT_EFORMAT, "lz4: %zu bytes are too short for its header", n);
-    if (size > room)
-        BKT_FAIL(err, BKT_ERANGE, "lz4: %llu bytes, at most %zu are expected", (unsigned long long)size,
-                 room);
+    BKT_FAIL_IF(err, n < 4, BKT_EFORMAT, "lz4: %zu bytes are too short for its header", n);
+    BKT_FAIL_IF(err, size > room, BKT_ERANGE, "lz4: %llu bytes, at most %zu are expected",
+                (unsigned long long)size, room);
     *got = (size_t)size;
     return bkt_lz4_block((const unsigned char *)in + 4, n - 4, dst, (size_t)size, err);
 }
@@ -93,8 +91,7 @@ static int nothing(const struct kc_codec *c, const void *in, size_t n, void *dst
                    struct bkt_err *err)
 {
     (void)c;
-    if (n > room)
-        BKT_FAIL(err, BKT_ERANGE, "%zu bytes, at most %zu are expected", n, room);
+    BKT_FAIL_IF(err, n > room, BKT_ERANGE, "%zu bytes, at most %zu are expected", n, room);
     if (n)
         memcpy(dst, in, n);
     *got = n;
@@ -147,10 +144,8 @@ static int add(const struct kc_doc *d, struct kc_codecs *out, struct bkt_err *er
 {
     const char *id = kc_doc_text(d, "id");
     size_t k = 0;
-    if (!id)
-        BKT_FAIL(err, BKT_EFORMAT, "a codec without an id");
-    if (out->n == KC_CODECS_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "more than %d codecs", KC_CODECS_MAX);
+    BKT_FAIL_IF(err, !id, BKT_EFORMAT, "a codec without an id");
+    BKT_FAIL_IF(err, out->n == KC_CODECS_MAX, BKT_EUNSUP, "more than %d codecs", KC_CODECS_MAX);
     while (k < BKT_COUNT(rows) && strcmp(rows[k].id, id) != 0)
         k++;
     if (k == BKT_COUNT(rows))
@@ -158,11 +153,10 @@ static int add(const struct kc_doc *d, struct kc_codecs *out, struct bkt_err *er
     struct kc_codec *c = &out->v[out->n];
     *c = (struct kc_codec){.row = &rows[k]};
     int rc = c->row->parse ? c->row->parse(d, c) : BKT_OK;
-    if (rc < 0)
-        BKT_FAIL(err, rc, "codec %.60s: settings that are not understood", id);
+    BKT_FAIL_IF(err, rc < 0, rc, "codec %.60s: settings that are not understood", id);
     bool strings = strcmp(id, "vlen-utf8") == 0;
-    if (strings && out->n)
-        BKT_FAIL(err, BKT_EUNSUP, "codec vlen-utf8: behind another codec; only strings become bytes");
+    BKT_FAIL_IF(err, strings && out->n, BKT_EUNSUP,
+                "codec vlen-utf8: behind another codec; only strings become bytes");
     out->vlen_utf8 |= strings;
     out->compresses |= c->row->compresses;
     out->n++;
@@ -173,8 +167,8 @@ int kc_codecs_parse(const struct kc_doc *filters, const struct kc_doc *compresso
                     struct bkt_err *err)
 {
     *out = (struct kc_codecs){.n = 0};
-    if (filters && filters->kind != KC_NULL && filters->kind != KC_LIST)
-        BKT_FAIL(err, BKT_EFORMAT, "filters: not a list");
+    BKT_FAIL_IF(err, filters && filters->kind != KC_NULL && filters->kind != KC_LIST, BKT_EFORMAT,
+                "filters: not a list");
     for (const struct kc_doc *d = filters && filters->kind == KC_LIST ? filters->first : NULL; d; d = d->next)
         BKT_PASS(add(d, out, err));
     return compressor && compressor->kind != KC_NULL ? add(compressor, out, err) : BKT_OK;
@@ -217,8 +211,7 @@ static int undo(const struct kc_codec *c, const struct bkt_buf *in, uint64_t mos
     size_t room = (size_t)bkt_min_u64(most, bkt_max_u64(4 * (uint64_t)in->len, 65536));
     for (;;) {
         size_t got = 0;
-        if (bkt_buf_resize(out, room ? room : 1) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_buf_resize(out, room ? room : 1));
         struct bkt_err why = {.n = 0};
         int rc = c->row->decode(c, in->ptr, in->len, out->ptr, room, &got, &why);
         if (rc == BKT_OK) {
@@ -235,8 +228,7 @@ int kc_codecs_decode(const struct kc_codecs *c, const void *in, size_t n, uint64
                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
-    if (bkt_buf_add(&a, in, n) < 0 || bkt_buf_reserve(&a, 1) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_buf_add(&a, in, n) >= 0 && bkt_buf_reserve(&a, 1) >= 0);
     most = bkt_min_u64(most, SIZE_MAX / 4) + 64; /* checksums of codecs that are applied first */
     const uint64_t between = most + most / 64 + 1024; /* a compressor adds to bytes that can't be packed */
     for (unsigned i = c->n; i-- > 0;) {

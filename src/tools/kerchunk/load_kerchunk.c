@@ -44,24 +44,23 @@ static int kc_uri(struct kc_load *k, uint32_t url, char **out, struct bkt_err *e
     for (size_t i = 0; i < BKT_COUNT(schemes); i++)
         if (strncasecmp(u, schemes[i].scheme, strlen(schemes[i].scheme)) == 0) {
             u += strlen(schemes[i].scheme);
-            if (strncmp(schemes[i].ours, "http", 4) == 0 && strpbrk(u, "?#@"))
-                BKT_FAIL(err, BKT_EUNSUP,
-                         "%.200s: a web address with user, query or fragment; references need a plain one",
-                         BKT_SHOWN(k->set.urls.v[url]));
+            BKT_FAIL_IF(err, strncmp(schemes[i].ours, "http", 4) == 0 && strpbrk(u, "?#@"), BKT_EUNSUP,
+                        "%.200s: a web address with user, query or fragment; references need a plain one",
+                        BKT_SHOWN(k->set.urls.v[url]));
             if (asprintf(out, "%s%s", schemes[i].ours, u) < 0)
                 *out = NULL;
             break;
         }
-    if (!*out && scheme &&
-        strspn(u, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.:") ==
-            (size_t)(scheme - u) + 1)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "%.200s: no store of ours; s3://, https://, http://, file:/// and paths are known",
-                 BKT_SHOWN(u));
+    BKT_FAIL_IF(err,
+                !*out && scheme &&
+                    strspn(u, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.:") ==
+                        (size_t)(scheme - u) + 1,
+                BKT_EUNSUP,
+                "%.200s: no store of ours; s3://, https://, http://, file:/// and paths are known",
+                BKT_SHOWN(u));
     if (!*out)
         *out = source_uri(u);
-    if (!*out)
-        BKT_NOMEM(err);
+    BKT_NEED(err, *out);
     if (k->set_is_remote && strncmp(*out, "file:", 5) == 0) {
         free(*out);
         *out = NULL;
@@ -95,11 +94,10 @@ static int key_of(const struct kc_load *k, struct bkt_buf *out)
 static int begin_kept(struct kc_load *k, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0}, key = {0};
-    if (key_of(k, &key) < 0 ||
-        bkt_buf_addf(&uri, "%s/%s", bkt_store_uri(bkt_domain_store(k->l->file->dom)), bkt_buf_str(&key)) <
-            0 ||
-        bkt_strs_add(&k->set.urls, bkt_buf_str(&uri)) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, key_of(k, &key) >= 0 &&
+                      bkt_buf_addf(&uri, "%s/%s", bkt_store_uri(bkt_domain_store(k->l->file->dom)),
+                                   bkt_buf_str(&key)) >= 0 &&
+                      bkt_strs_add(&k->set.urls, bkt_buf_str(&uri)) >= 0);
     k->kept_url = (uint32_t)(k->set.urls.n - 1);
     return load_file_uri(k->l, bkt_buf_str(&uri), &k->uris[k->kept_url], err);
 }
@@ -113,8 +111,7 @@ static int keep(struct kc_load *k, const struct kc_array *a, struct bkt_err *err
         if (!k->kept.len)
             BKT_PASS(begin_kept(k, err));
         size_t at = k->kept.len;
-        if (bkt_buf_add(&k->kept, k->set.bytes.ptr + r->off, (size_t)r->len) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_buf_add(&k->kept, k->set.bytes.ptr + r->off, (size_t)r->len));
         r->url = k->kept_url;
         r->off = at;
     }
@@ -127,8 +124,7 @@ static int kc_store_kept(struct kc_load *k, struct bkt_err *err)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     if (!k->kept.len)
         return BKT_OK;
-    if (key_of(k, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, key_of(k, &key));
     return bkt_store_put(bkt_domain_store(k->l->file->dom), bkt_buf_str(&key), k->kept.ptr, k->kept.len, NULL,
                          NULL, NULL, err);
 }
@@ -154,10 +150,9 @@ static int check_sizes(const struct kc_load *k, const struct kc_array *a, struct
     const uint64_t full = a->chunk_elements * a->type.size;
     for (size_t i = 0; i < a->n_chunks; i++) {
         const struct kc_ref *r = &k->set.refs[a->chunks[i].ref];
-        if (r->len == 0 || (a->codecs.n == 0 && r->len != full))
-            BKT_FAIL(err, BKT_EFORMAT, "%.*s: %llu bytes for a chunk of %llu",
-                     (int)bkt_min_u64(r->key_n, 200), kc_ref_key(&k->set, r), (unsigned long long)r->len,
-                     (unsigned long long)full);
+        BKT_FAIL_IF(err, r->len == 0 || (a->codecs.n == 0 && r->len != full), BKT_EFORMAT,
+                    "%.*s: %llu bytes for a chunk of %llu", (int)bkt_min_u64(r->key_n, 200),
+                    kc_ref_key(&k->set, r), (unsigned long long)r->len, (unsigned long long)full);
     }
     return BKT_OK;
 }
@@ -210,8 +205,7 @@ static int link_one(struct kc_load *k, const struct kc_array *a, hid_t dset, str
     k->l->src = &src;
     int rc = load_link_survey(k->l, &s, H5Tget_size(a->type.h5), dset, a->path, err);
     k->l->src = old;
-    if (rc == 0)
-        BKT_FAIL(err, BKT_EUNSUP, "references can't lead to its chunks");
+    BKT_FAIL_IF(err, rc == 0, BKT_EUNSUP, "references can't lead to its chunks");
     return rc < 0 ? rc : BKT_OK;
 }
 
@@ -255,12 +249,10 @@ static int metadata(struct kc_load *k, const char *path, const char *name, const
                     struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_buf_addf(&key, "%s%s%s", path, *path ? "/" : "", name) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&key, "%s%s%s", path, *path ? "/" : "", name));
     const struct kc_ref *r = kc_set_find(&k->set, bkt_buf_str(&key), key.len);
     *n = 0;
-    if (r && r->url != KC_INLINE)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: metadata outside of the set", name);
+    BKT_FAIL_IF(err, r && r->url != KC_INLINE, BKT_EUNSUP, "%s: metadata outside of the set", name);
     if (r) {
         *p = k->set.bytes.ptr + r->off;
         *n = (size_t)r->len;
@@ -351,8 +343,7 @@ static int take_names(const struct kc_array *a, const struct kc_doc *zattrs, str
         BKT_NOMEM(err);
     unsigned i = 0;
     for (const struct kc_doc *v = good ? d->first : NULL; v; v = v->next, i++)
-        if (!(out->names[i] = strdup(v->text)))
-            BKT_NOMEM(err);
+        BKT_NEED(err, (out->names[i] = strdup(v->text)));
     return BKT_OK;
 }
 
@@ -370,8 +361,7 @@ static int one_array(struct kc_load *k, const char *path, struct kc_named *named
     k->n_chunks += a.n_chunks;
     if (!*path) { /* the set is one array */
         free(a.path);
-        if (!(a.path = strdup(ALONE)))
-            BKT_NOMEM(err);
+        BKT_NEED(err, (a.path = strdup(ALONE)));
     }
     BKT_PASS(make_array(k, &a, zattrs, err));
     return take_names(&a, zattrs, named, err);
@@ -420,8 +410,7 @@ static int make_groups(struct kc_load *k, struct bkt_err *err)
         size_t n = 0;
         if (p != PART_GROUP)
             continue;
-        if (!path)
-            BKT_NOMEM(err);
+        BKT_NEED(err, path);
         BKT_PASS(metadata(k, path, ".zarray", &array, &n, err));
         if (!n)
             BKT_TRY(err, one_group(k, path, err), "%s", *path ? path : "/");
@@ -437,8 +426,7 @@ static int make_arrays(struct kc_load *k, struct kc_named *named, size_t *n, str
         struct bkt_err why = {.n = 0};
         if (part_of(&k->set, &k->set.refs[i], &path) != PART_ARRAY)
             continue;
-        if (!path)
-            BKT_NOMEM(err);
+        BKT_NEED(err, path);
         int rc = one_array(k, path, &named[*n], &why);
         if (rc < 0) {
             BKT_PASS(left_out(k, path, rc, &why, err));
@@ -475,10 +463,8 @@ static int fill(void *load, struct bkt_err *err)
         n_arrays += part_of(&k->set, r, &path) == PART_ARRAY;
         v3 += r->key_n >= 9 && memcmp(kc_ref_key(&k->set, r) + r->key_n - 9, "zarr.json", 9) == 0;
     }
-    if (v3)
-        BKT_FAIL(err, BKT_EUNSUP, "zarr.json: metadata of Zarr version 3; reference sets have version 2");
-    if (!n_arrays)
-        BKT_FAIL(err, BKT_EFORMAT, "no arrays: no key ends in .zarray");
+    BKT_FAIL_IF(err, v3, BKT_EUNSUP, "zarr.json: metadata of Zarr version 3; reference sets have version 2");
+    BKT_FAIL_IF(err, !n_arrays, BKT_EFORMAT, "no arrays: no key ends in .zarray");
     k->uris = calloc(k->set.urls.n + 1, sizeof *k->uris);
     struct kc_named *named = calloc(n_arrays + 1, sizeof *named);
     int rc = k->uris && named ? make_groups(k, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");

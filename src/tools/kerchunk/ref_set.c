@@ -25,22 +25,18 @@ void kc_set_fini(struct kc_set *s)
 static int add_bytes(struct kc_set *s, const void *p, size_t n, size_t *at, struct bkt_err *err)
 {
     *at = s->bytes.len;
-    if (n > KC_SET_BYTES - bkt_min_u64(s->bytes.len, KC_SET_BYTES))
-        BKT_FAIL(err, BKT_EFORMAT, "its keys and inline data are more than %llu bytes",
-                 (unsigned long long)KC_SET_BYTES);
-    if (bkt_buf_add(&s->bytes, p, n) < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, n > KC_SET_BYTES - bkt_min_u64(s->bytes.len, KC_SET_BYTES), BKT_EFORMAT,
+                "its keys and inline data are more than %llu bytes", (unsigned long long)KC_SET_BYTES);
+    BKT_PASS_MEM(err, bkt_buf_add(&s->bytes, p, n));
     return BKT_OK;
 }
 
 static int add(struct kc_set *s, const char *key, size_t key_n, struct kc_ref r, struct bkt_err *err)
 {
-    if (key_n == 0 || key_n > UINT16_MAX || memchr(key, 0, key_n))
-        BKT_FAIL(err, BKT_EFORMAT, "a key that is empty, has a NUL or more than %d bytes", UINT16_MAX);
-    if (s->n >= KC_SET_REFS)
-        BKT_FAIL(err, BKT_EFORMAT, "more than %zu references", KC_SET_REFS);
-    if (bkt_list_room(&s->refs, s->n, &s->cap, sizeof *s->refs) < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, key_n == 0 || key_n > UINT16_MAX || memchr(key, 0, key_n), BKT_EFORMAT,
+                "a key that is empty, has a NUL or more than %d bytes", UINT16_MAX);
+    BKT_FAIL_IF(err, s->n >= KC_SET_REFS, BKT_EFORMAT, "more than %zu references", KC_SET_REFS);
+    BKT_PASS_MEM(err, bkt_list_room(&s->refs, s->n, &s->cap, sizeof *s->refs));
     r.key_n = (uint32_t)key_n;
     r.order = s->n;
     BKT_PASS(add_bytes(s, key, key_n, &r.key, err));
@@ -51,11 +47,10 @@ static int add(struct kc_set *s, const char *key, size_t key_n, struct kc_ref r,
 /* The index of a URL, which is kept once. */
 static int url_index(struct kc_set *s, const char *url, size_t n, uint32_t *out, struct bkt_err *err)
 {
-    if (n == 0 || n > UINT16_MAX || memchr(url, 0, n) || s->urls.n >= KC_INLINE - 1)
-        BKT_FAIL(err, BKT_EFORMAT, "a URL that is empty, has a NUL or more than %d bytes", UINT16_MAX);
+    BKT_FAIL_IF(err, n == 0 || n > UINT16_MAX || memchr(url, 0, n) || s->urls.n >= KC_INLINE - 1, BKT_EFORMAT,
+                "a URL that is empty, has a NUL or more than %d bytes", UINT16_MAX);
     size_t place;
-    if (bkt_map_place(&s->by_url, &s->urls, url, n, &place) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_map_place(&s->by_url, &s->urls, url, n, &place));
     *out = (uint32_t)place;
     return BKT_OK;
 }
@@ -64,8 +59,8 @@ int kc_set_add_url(struct kc_set *s, const char *key, size_t key_n, const char *
                    uint64_t off, uint64_t len, struct bkt_err *err)
 {
     struct kc_ref r = {.off = off, .len = len};
-    if (off > INT64_MAX || (len == KC_WHOLE ? off != 0 : len > INT64_MAX - off || len == 0))
-        BKT_FAIL(err, BKT_EFORMAT, "%.*s: an impossible offset or length", (int)bkt_min_u64(key_n, 200), key);
+    BKT_FAIL_IF(err, off > INT64_MAX || (len == KC_WHOLE ? off != 0 : len > INT64_MAX - off || len == 0),
+                BKT_EFORMAT, "%.*s: an impossible offset or length", (int)bkt_min_u64(key_n, 200), key);
     BKT_PASS(url_index(s, url, url_n, &r.url, err));
     return add(s, key, key_n, r, err);
 }
@@ -90,8 +85,8 @@ int kc_set_add_data(struct kc_set *s, const char *key, size_t key_n, const char 
     int rc = bkt_base64_decode(text + sizeof mark - 1, n - (sizeof mark - 1), &bytes);
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
-    if (rc < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "%.*s: its inline data are not base64", (int)bkt_min_u64(key_n, 200), key);
+    BKT_FAIL_IF(err, rc < 0, BKT_EFORMAT, "%.*s: its inline data are not base64",
+                (int)bkt_min_u64(key_n, 200), key);
     return kc_set_add_inline(s, key, key_n, bytes.ptr, bytes.len, err);
 }
 
@@ -148,10 +143,11 @@ int kc_path_check(const char *path, struct bkt_err *err)
     unsigned depth = 0;
     for (const char *p = path; *p; depth++) {
         size_t n = strcspn(p, "/");
-        if (n == 0 || (n <= 2 && strncmp(p, "..", n) == 0) || depth >= KC_PATH_DEPTH || (p[n] && !p[n + 1]))
-            BKT_FAIL(err, BKT_EFORMAT,
-                     "\"%.200s\": a path with empty, \".\" or \"..\" components, or more than %d", path,
-                     KC_PATH_DEPTH);
+        BKT_FAIL_IF(err,
+                    n == 0 || (n <= 2 && strncmp(p, "..", n) == 0) || depth >= KC_PATH_DEPTH ||
+                        (p[n] && !p[n + 1]),
+                    BKT_EFORMAT, "\"%.200s\": a path with empty, \".\" or \"..\" components, or more than %d",
+                    path, KC_PATH_DEPTH);
         p += n + (p[n] == '/');
     }
     return BKT_OK;
@@ -210,12 +206,11 @@ static int take_row(const struct table *t, const struct pq_table *pq, uint64_t r
     bool inside = raw && !raw->null && raw->n, elsewhere = !path->null && path->n;
     if (!inside && !elsewhere)
         return BKT_OK;
-    if (key_of(t, index, key) < 0)
-        BKT_NOMEM(t->err);
+    BKT_PASS_MEM(t->err, key_of(t, index, key));
     if (inside)
         return kc_set_add_inline(t->set, bkt_buf_str(key), key->len, raw->p, raw->n, t->err);
-    if (off < 0 || len < 0 || (len == 0 && off > 0))
-        BKT_FAIL(t->err, BKT_EFORMAT, "%s: an impossible offset or length", bkt_buf_str(key));
+    BKT_FAIL_IF(t->err, off < 0 || len < 0 || (len == 0 && off > 0), BKT_EFORMAT,
+                "%s: an impossible offset or length", bkt_buf_str(key));
     return kc_set_add_url(t->set, bkt_buf_str(key), key->len, (const char *)path->p, path->n, (uint64_t)off,
                           len ? (uint64_t)len : KC_WHOLE, t->err);
 }
@@ -226,8 +221,7 @@ static int take_table(const struct table *t, const struct bkt_buf *file, uint64_
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     BKT_PASS(pq_read(file->ptr, file->len, columns, N_COLS, &pq, t->err));
     for (int i = 0; i < COL_RAW; i++)
-        if (!pq.columns[i])
-            BKT_FAIL(t->err, BKT_EFORMAT, "no column %s", columns[i]);
+        BKT_FAIL_IF(t->err, !pq.columns[i], BKT_EFORMAT, "no column %s", columns[i]);
     for (uint64_t i = 0; i < pq.n_rows && i < t->record_size && first + i < t->n_chunks; i++)
         BKT_PASS(take_row(t, &pq, i, first + i, &key));
     return BKT_OK;
@@ -236,21 +230,19 @@ static int take_table(const struct table *t, const struct bkt_buf *file, uint64_
 static int read_tables(struct table *t)
 {
     uint64_t n = bkt_ceil_div(t->n_chunks, t->record_size);
-    if (n > RECORDS_MAX)
-        BKT_FAIL(t->err, BKT_EUNSUP, "%s: more than %" PRIu64 " tables of references", t->path, RECORDS_MAX);
+    BKT_FAIL_IF(t->err, n > RECORDS_MAX, BKT_EUNSUP, "%s: more than %" PRIu64 " tables of references",
+                t->path, RECORDS_MAX);
     for (uint64_t i = 0; i < n; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, file = {0};
-        if (bkt_buf_addf(&name, "%s%s%s/refs.%" PRIu64 ".parq", t->folder, *t->path ? "/" : "", t->path, i) <
-            0)
-            BKT_NOMEM(t->err);
+        BKT_PASS_MEM(t->err, bkt_buf_addf(&name, "%s%s%s/refs.%" PRIu64 ".parq", t->folder,
+                                          *t->path ? "/" : "", t->path, i));
         int rc = read_file(bkt_buf_str(&name), t->settings, &file, t->err);
         if (rc == BKT_ENOENT) { /* the table has no stored chunk */
             bkt_err_clear(t->err);
             continue;
         }
         rc = rc ? rc : take_table(t, &file, i * t->record_size);
-        if (rc < 0)
-            BKT_FAIL(t->err, rc, "%s", bkt_buf_str(&name));
+        BKT_FAIL_IF(t->err, rc < 0, rc, "%s", bkt_buf_str(&name));
     }
     return BKT_OK;
 }
@@ -282,14 +274,13 @@ static int take_metadata(struct table *t, const struct kc_doc *d)
     static const char zarray[] = ".zarray";
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     size_t n = strlen(d->key), end = sizeof zarray - 1;
-    if (kc_doc_write(d, &text) < 0)
-        BKT_NOMEM(t->err);
+    BKT_PASS_MEM(t->err, kc_doc_write(d, &text));
     BKT_PASS(kc_set_add_inline(t->set, d->key, n, text.ptr, text.len, t->err));
     if (n < end || strcmp(d->key + n - end, zarray) != 0 || (n > end && d->key[n - end - 1] != '/'))
         return BKT_OK;
     n -= end + (n > end);
-    if (n >= sizeof t->path)
-        BKT_FAIL(t->err, BKT_EUNSUP, "%.200s: a path of more than %zu bytes", d->key, sizeof t->path);
+    BKT_FAIL_IF(t->err, n >= sizeof t->path, BKT_EUNSUP, "%.200s: a path of more than %zu bytes", d->key,
+                sizeof t->path);
     memcpy(t->path, d->key, n);
     t->path[n] = 0;
     BKT_PASS(kc_path_check(t->path, t->err)); /* it becomes part of a file's name */
@@ -305,16 +296,15 @@ static int read_parquet(const char *folder, const struct bkt_settings *set, stru
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, json = {0};
     BKT_CLEANUP(kc_doc_freep) struct kc_doc *doc = NULL;
     struct table t = {.set = out, .folder = folder, .settings = set, .err = err};
-    if (bkt_buf_addf(&name, "%s/.zmetadata", folder) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&name, "%s/.zmetadata", folder));
     BKT_PASS(read_file(bkt_buf_str(&name), set, &json, err));
     BKT_TRY(err, kc_doc_parse(json.ptr, json.len, &doc, err), ".zmetadata");
     const struct kc_doc *metadata = kc_doc_get(doc, "metadata");
-    if (!metadata || metadata->kind != KC_OBJECT)
-        BKT_FAIL(err, BKT_EFORMAT, ".zmetadata: no metadata");
-    if (!kc_doc_size(kc_doc_get(doc, "record_size"), &t.record_size) || t.record_size == 0 ||
-        t.record_size > PQ_ROWS_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, ".zmetadata: record_size is missing or impossible");
+    BKT_FAIL_IF(err, !metadata || metadata->kind != KC_OBJECT, BKT_EFORMAT, ".zmetadata: no metadata");
+    BKT_FAIL_IF(err,
+                !kc_doc_size(kc_doc_get(doc, "record_size"), &t.record_size) || t.record_size == 0 ||
+                    t.record_size > PQ_ROWS_MAX,
+                BKT_EFORMAT, ".zmetadata: record_size is missing or impossible");
     for (const struct kc_doc *d = metadata->first; d; d = d->next)
         BKT_PASS(take_metadata(&t, d));
     kc_set_sort(out);
@@ -341,8 +331,7 @@ int kc_set_read(const char *name, const struct bkt_settings *set, struct kc_set 
 {
     BKT_CLEANUP(bkt_freep) char *uri = source_uri(name);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
-    if (!uri)
-        BKT_NOMEM(err);
+    BKT_NEED(err, uri);
     if (is_parquet(uri)) {
         for (size_t n = strlen(uri); n && uri[n - 1] == '/'; n--)
             uri[n - 1] = 0;

@@ -47,11 +47,10 @@ static int unmark(struct reader *r, const struct bkt_scan_text *t, struct bkt_bu
     for (size_t i = !t->ready && t->n && t->p[0] == 1; i < t->n;) {
         const char *at = t->ready ? NULL : memmem(t->p + i, t->n - i, mark, n_mark);
         size_t part = at ? (size_t)(at - (t->p + i)) + n_mark : t->n - i;
-        if (bkt_buf_add(out, t->p + i, part) < 0)
-            BKT_NOMEM(r->err);
+        BKT_PASS_MEM(r->err, bkt_buf_add(out, t->p + i, part));
         i += part;
-        if (at && (t->n - i < n_mark || memcmp(t->p + i, mark, n_mark) != 0))
-            BKT_FAIL(r->err, BKT_EFORMAT, "half a surrogate pair in a string");
+        BKT_FAIL_IF(r->err, at && (t->n - i < n_mark || memcmp(t->p + i, mark, n_mark) != 0), BKT_EFORMAT,
+                    "half a surrogate pair in a string");
         i += at ? n_mark : 0;
     }
     return bkt_buf_reserve(out, 0) < 0 ? BKT_ERR(r->err, BKT_ENOMEM, "out of memory") : BKT_OK;
@@ -89,8 +88,7 @@ static int add_url(struct reader *r, const char *key, size_t key_n, const char *
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf made = {0};
     if (!memmem(url, url_n, "{{", 2) || (!r->templates && !vars))
         return kc_set_add_url(r->set, key, key_n, url, url_n, off, len, r->err);
-    if (strlen(url) != url_n)
-        BKT_FAIL(r->err, BKT_EFORMAT, "%.200s: a NUL in its URL", key);
+    BKT_FAIL_IF(r->err, strlen(url) != url_n, BKT_EFORMAT, "%.200s: a NUL in its URL", key);
     BKT_TRY(r->err, kc_template(url, r->templates, vars, &made, r->err), "%.200s", key);
     return kc_set_add_url(r->set, key, key_n, bkt_buf_str(&made), made.len, off, len, r->err);
 }
@@ -101,13 +99,13 @@ static int gen_number(struct reader *r, const struct kc_doc *d, const struct kc_
     BKT_CLEANUP(kc_doc_freep) struct kc_doc *v = NULL;
     if (kc_doc_size(d, out))
         return BKT_OK;
-    if (!d || d->kind != KC_TEXT)
-        BKT_FAIL(r->err, BKT_EFORMAT, "gen: an offset or length that is neither a number nor a template");
+    BKT_FAIL_IF(r->err, !d || d->kind != KC_TEXT, BKT_EFORMAT,
+                "gen: an offset or length that is neither a number nor a template");
     BKT_PASS(kc_template(d->text, r->templates, vars, &made, r->err));
     if (bkt_buf_add_str(&made, " ") < 0) /* the scanner wants something behind a number */
         BKT_NOMEM(r->err);
-    if (kc_doc_parse(made.ptr, made.len, &v, NULL) < 0 || !kc_doc_size(v, out))
-        BKT_FAIL(r->err, BKT_EFORMAT, "gen: %.100s gives no offset or length", d->text);
+    BKT_FAIL_IF(r->err, kc_doc_parse(made.ptr, made.len, &v, NULL) < 0 || !kc_doc_size(v, out), BKT_EFORMAT,
+                "gen: %.100s gives no offset or length", d->text);
     return BKT_OK;
 }
 
@@ -115,10 +113,9 @@ static int gen_one(struct reader *r, const struct kc_doc *g, const struct kc_var
 {
     const char *key = kc_doc_text(g, "key"), *url = kc_doc_text(g, "url");
     uint64_t off = 0, len = KC_WHOLE;
-    if (!key || !url)
-        BKT_FAIL(r->err, BKT_EFORMAT, "gen: an entry without key or url");
-    if (++r->n_gen > GEN_REFS)
-        BKT_FAIL(r->err, BKT_EFORMAT, "gen: more than %llu references", (unsigned long long)GEN_REFS);
+    BKT_FAIL_IF(r->err, !key || !url, BKT_EFORMAT, "gen: an entry without key or url");
+    BKT_FAIL_IF(r->err, ++r->n_gen > GEN_REFS, BKT_EFORMAT, "gen: more than %llu references",
+                (unsigned long long)GEN_REFS);
     if (kc_doc_get(g, "offset"))
         BKT_PASS(gen_number(r, kc_doc_get(g, "offset"), vars, &off));
     if (kc_doc_get(g, "length"))
@@ -146,20 +143,19 @@ static int gen_dims(struct reader *r, const struct kc_doc *g, const struct kc_do
     int64_t start = 0, stop = 0, step = 1;
     if (!d)
         return gen_one(r, g, outer);
-    if (depth >= KC_TEMPLATE_DEPTH)
-        BKT_FAIL(r->err, BKT_EFORMAT, "gen: more than %d dimensions", KC_TEMPLATE_DEPTH);
+    BKT_FAIL_IF(r->err, depth >= KC_TEMPLATE_DEPTH, BKT_EFORMAT, "gen: more than %d dimensions",
+                KC_TEMPLATE_DEPTH);
     if (d->kind == KC_LIST) {
         for (const struct kc_doc *v = d->first; v; v = v->next) {
             const struct kc_var var = {d->key, v->kind == KC_TEXT, v->i, v->text, outer};
-            if (v->kind != KC_TEXT && v->kind != KC_INT)
-                BKT_FAIL(r->err, BKT_EFORMAT,
-                         "gen: dimension %.100s has a value that is neither number nor text", d->key);
+            BKT_FAIL_IF(r->err, v->kind != KC_TEXT && v->kind != KC_INT, BKT_EFORMAT,
+                        "gen: dimension %.100s has a value that is neither number nor text", d->key);
             BKT_PASS(gen_dims(r, g, d->next, &var, depth + 1));
         }
         return BKT_OK;
     }
-    if (gen_range(d, &start, &stop, &step) < 0)
-        BKT_FAIL(r->err, BKT_EFORMAT, "gen: dimension %.100s is neither a list nor a range", d->key);
+    BKT_FAIL_IF(r->err, gen_range(d, &start, &stop, &step) < 0, BKT_EFORMAT,
+                "gen: dimension %.100s is neither a list nor a range", d->key);
     for (int64_t i = start; step > 0 ? i < stop : i > stop;) {
         const struct kc_var var = {d->key, false, i, NULL, outer};
         BKT_PASS(gen_dims(r, g, d->next, &var, depth + 1));
@@ -174,8 +170,8 @@ static int gen_all(struct reader *r)
 {
     for (const struct kc_doc *g = r->gen ? r->gen->first : NULL; g; g = g->next) {
         const struct kc_doc *dims = kc_doc_get(g, "dimensions");
-        if (g->kind != KC_OBJECT || (dims && dims->kind != KC_OBJECT))
-            BKT_FAIL(r->err, BKT_EFORMAT, "gen: an entry is malformed");
+        BKT_FAIL_IF(r->err, g->kind != KC_OBJECT || (dims && dims->kind != KC_OBJECT), BKT_EFORMAT,
+                    "gen: an entry is malformed");
         BKT_PASS(gen_dims(r, g, dims ? dims->first : NULL, NULL, 0));
     }
     return BKT_OK;
@@ -187,8 +183,8 @@ static int scan_size(struct reader *r, uint64_t *out)
 {
     struct bkt_scan_number n;
     BKT_PASS(scanned(r, bkt_scan_number(&r->scan, &n)));
-    if (n.kind != BKT_SCAN_INT || n.i < 0)
-        BKT_FAIL(r->err, BKT_EFORMAT, "%.200s: an impossible offset or length", bkt_buf_str(&r->key));
+    BKT_FAIL_IF(r->err, n.kind != BKT_SCAN_INT || n.i < 0, BKT_EFORMAT,
+                "%.200s: an impossible offset or length", bkt_buf_str(&r->key));
     *out = (uint64_t)n.i;
     return BKT_OK;
 }
@@ -204,18 +200,16 @@ static int read_place(struct reader *r)
         BKT_PASS(scanned(r, bkt_scan_entry(&r->scan, n == 0, &more)));
         if (!more)
             break;
-        if (n == 0 ? bkt_scan_peek(&r->scan) != '"' : n > 2)
-            BKT_FAIL(r->err, BKT_EFORMAT, "%.200s: not of the form [url] or [url, offset, length]",
-                     bkt_buf_str(&r->key));
+        BKT_FAIL_IF(r->err, n == 0 ? bkt_scan_peek(&r->scan) != '"' : n > 2, BKT_EFORMAT,
+                    "%.200s: not of the form [url] or [url, offset, length]", bkt_buf_str(&r->key));
         if (n == 0 || bkt_scan_peek(&r->scan) != 'n')
             BKT_PASS(n == 0 ? scan_text(r, &r->url) : scan_size(r, &v[n - 1]));
         else
             BKT_PASS(scanned(r, bkt_scan_word(&r->scan, "null")));
     }
     bkt_scan_leave(&r->scan);
-    if (n == 0 || n == 2)
-        BKT_FAIL(r->err, BKT_EFORMAT, "%.200s: not of the form [url] or [url, offset, length]",
-                 bkt_buf_str(&r->key));
+    BKT_FAIL_IF(r->err, n == 0 || n == 2, BKT_EFORMAT,
+                "%.200s: not of the form [url] or [url, offset, length]", bkt_buf_str(&r->key));
     return add_url(r, bkt_buf_str(&r->key), r->key.len, bkt_buf_str(&r->url), r->url.len, NULL, v[0], v[1]);
 }
 
@@ -230,8 +224,7 @@ static int read_ref(struct reader *r)
         return kc_set_add_inline(r->set, bkt_buf_str(&r->key), r->key.len, from, (size_t)(r->scan.p - from),
                                  r->err);
     }
-    if (c != '"')
-        BKT_FAIL(r->err, BKT_EFORMAT, "%.200s: neither data nor a reference", bkt_buf_str(&r->key));
+    BKT_FAIL_IF(r->err, c != '"', BKT_EFORMAT, "%.200s: neither data nor a reference", bkt_buf_str(&r->key));
     BKT_PASS(scan_text(r, &r->url));
     return kc_set_add_data(r->set, bkt_buf_str(&r->key), r->key.len, bkt_buf_str(&r->url), r->url.len,
                            r->err);
@@ -285,20 +278,19 @@ static int find_spans(struct reader *r, const void *p, size_t n, struct span par
 
 static int read_version_1(struct reader *r, const struct span parts[N_PARTS])
 {
-    if (parts[VERSION].n != 1 || *parts[VERSION].p != '1')
-        BKT_FAIL(r->err, BKT_EUNSUP, "a reference set of version %.*s; versions 0 and 1 are known",
-                 (int)bkt_min_u64(parts[VERSION].n, 20), (const char *)parts[VERSION].p);
+    BKT_FAIL_IF(r->err, parts[VERSION].n != 1 || *parts[VERSION].p != '1', BKT_EUNSUP,
+                "a reference set of version %.*s; versions 0 and 1 are known",
+                (int)bkt_min_u64(parts[VERSION].n, 20), (const char *)parts[VERSION].p);
     if (parts[TEMPLATES].p)
         BKT_TRY(r->err, kc_doc_parse(parts[TEMPLATES].p, parts[TEMPLATES].n, &r->templates, r->err),
                 "templates");
-    if (r->templates && r->templates->kind != KC_OBJECT)
-        BKT_FAIL(r->err, BKT_EFORMAT, "templates: not an object");
+    BKT_FAIL_IF(r->err, r->templates && r->templates->kind != KC_OBJECT, BKT_EFORMAT,
+                "templates: not an object");
     if (parts[GEN].p)
         BKT_TRY(r->err, kc_doc_parse(parts[GEN].p, parts[GEN].n, &r->gen, r->err), "gen");
-    if (r->gen && r->gen->kind != KC_LIST)
-        BKT_FAIL(r->err, BKT_EFORMAT, "gen: not a list");
-    if (!parts[REFS].p && !parts[GEN].p)
-        BKT_FAIL(r->err, BKT_EFORMAT, "not a reference set: it has neither refs nor gen");
+    BKT_FAIL_IF(r->err, r->gen && r->gen->kind != KC_LIST, BKT_EFORMAT, "gen: not a list");
+    BKT_FAIL_IF(r->err, !parts[REFS].p && !parts[GEN].p, BKT_EFORMAT,
+                "not a reference set: it has neither refs nor gen");
     if (parts[REFS].p)
         BKT_PASS(read_refs(r, parts[REFS].p, parts[REFS].n));
     return gen_all(r);

@@ -85,8 +85,7 @@ static int format(struct expr *e, struct value *form, const struct value *arg)
              : zero
                  ? bkt_buf_addf(&out, "%.*s%0*lld%s", (int)(at - f), f, (int)width, (long long)arg->i, p + 1)
                  : bkt_buf_addf(&out, "%.*s%*lld%s", (int)(at - f), f, (int)width, (long long)arg->i, p + 1);
-    if (rc < 0)
-        BKT_NOMEM(e->err);
+    BKT_PASS_MEM(e->err, rc);
     bkt_buf_move(&form->text, &out);
     return BKT_OK;
 }
@@ -112,8 +111,7 @@ static int call(struct expr *e, const char *text, const struct kc_var *vars, str
     if (!n || e->depth >= KC_TEMPLATE_DEPTH)
         return bad(e, n ? "calls are nested too deep" : "an argument NAME=VALUE is expected");
     BKT_CLEANUP(bkt_freep) char *name = strndup(e->p, n);
-    if (!name)
-        BKT_NOMEM(e->err);
+    BKT_NEED(e->err, name);
     e->p += n;
     if (!take(e, "="))
         return bad(e, "an argument NAME=VALUE is expected");
@@ -130,8 +128,7 @@ static int call(struct expr *e, const char *text, const struct kc_var *vars, str
 static int named(struct expr *e, size_t n, struct value *out)
 {
     BKT_CLEANUP(bkt_freep) char *name = strndup(e->p, n);
-    if (!name)
-        BKT_NOMEM(e->err);
+    BKT_NEED(e->err, name);
     e->p += n;
     const char *text = kc_doc_text(e->templates, name);
     if (take(e, "("))
@@ -143,8 +140,7 @@ static int named(struct expr *e, size_t n, struct value *out)
                        ? BKT_ERR(e->err, BKT_ENOMEM, "out of memory")
                        : BKT_OK;
         }
-    if (!text)
-        BKT_FAIL(e->err, BKT_EFORMAT, "template: nothing has the name %.100s", name);
+    BKT_FAIL_IF(e->err, !text, BKT_EFORMAT, "template: nothing has the name %.100s", name);
     out->is_text = true;
     return render(e, text, e->vars, &out->text);
 }
@@ -156,8 +152,7 @@ static int quoted(struct expr *e, struct value *out)
     if (!close || memchr(e->p, '\\', (size_t)(close - e->p)))
         return bad(e, close ? "a backslash in a text" : "a text without its closing quote");
     out->is_text = true;
-    if (bkt_buf_add(&out->text, e->p, (size_t)(close - e->p)) < 0)
-        BKT_NOMEM(e->err);
+    BKT_PASS_MEM(e->err, bkt_buf_add(&out->text, e->p, (size_t)(close - e->p)));
     e->p = close + 1;
     return BKT_OK;
 }
@@ -238,8 +233,7 @@ static int join(struct expr *e, struct value *a, struct value *b)
     BKT_PASS(as_text(b, e->err));
     if (a->text.len + b->text.len > KC_TEMPLATE_BYTES)
         return bad(e, "a text that is too long");
-    if (bkt_buf_add(&a->text, b->text.ptr, b->text.len) < 0)
-        BKT_NOMEM(e->err);
+    BKT_PASS_MEM(e->err, bkt_buf_add(&a->text, b->text.ptr, b->text.len));
     return BKT_OK;
 }
 
@@ -276,23 +270,19 @@ static int render(const struct expr *at, const char *text, const struct kc_var *
         BKT_CLEANUP(value_fini) struct value v = {0};
         const char *open = strstr(text, "{{"), *close = open ? strstr(open, "}}") : NULL;
         size_t n = open ? (size_t)(open - text) : strlen(text);
-        if (out->len + n > KC_TEMPLATE_BYTES || ++*at->steps > STEPS_MAX)
-            BKT_FAIL(err, BKT_EFORMAT, "template: more than %d bytes or %d parts of text", KC_TEMPLATE_BYTES,
-                     STEPS_MAX);
-        if (bkt_buf_add(out, text, n) < 0)
-            BKT_NOMEM(err);
+        BKT_FAIL_IF(err, out->len + n > KC_TEMPLATE_BYTES || ++*at->steps > STEPS_MAX, BKT_EFORMAT,
+                    "template: more than %d bytes or %d parts of text", KC_TEMPLATE_BYTES, STEPS_MAX);
+        BKT_PASS_MEM(err, bkt_buf_add(out, text, n));
         if (!open)
             return BKT_OK;
-        if (!close)
-            BKT_FAIL(err, BKT_EFORMAT, "template: {{ without }}: %.60s", open);
+        BKT_FAIL_IF(err, !close, BKT_EFORMAT, "template: {{ without }}: %.60s", open);
         struct expr e = {open + 2, close, at->templates, vars, at->depth + 1, at->steps, err};
         BKT_PASS(series(&e, false, &v));
         (void)next_is(&e, "");
         if (e.p != e.end)
             return bad(&e, "not understood");
         BKT_PASS(as_text(&v, err));
-        if (bkt_buf_add(out, v.text.ptr, v.text.len) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_buf_add(out, v.text.ptr, v.text.len));
         text = close + 2;
     }
 }

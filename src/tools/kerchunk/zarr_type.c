@@ -167,8 +167,7 @@ static int parse_text(const char *text, struct kc_type *out, struct bkt_err *err
             if (kinds[i].kind == l.kind && (kinds[i].units || !*l.rest))
                 out->h5 = kinds[i].make(&l, out);
     (void)H5Eclear2(H5E_DEFAULT);
-    if (out->h5 < 0)
-        BKT_FAIL(err, BKT_EUNSUP, "dtype %.60s has no type in HDF5; " REMEDY, text);
+    BKT_FAIL_IF(err, out->h5 < 0, BKT_EUNSUP, "dtype %.60s has no type in HDF5; " REMEDY, text);
     out->size = out->form == KC_UTF32       ? (size_t)(4 * l.n)
                 : out->form == KC_VLEN_UTF8 ? 0
                                             : H5Tget_size(out->h5);
@@ -185,16 +184,16 @@ static int member_type(const struct kc_doc *m, unsigned depth, hid_t *out, struc
     hsize_t dims[H5S_MAX_RANK];
     unsigned n = 0;
     BKT_PASS(parse(m->first->next, depth + 1, &t, err));
-    if (t.form != KC_AS_IS)
-        BKT_FAIL(err, BKT_EUNSUP, "dtype: member %.60s is text of another form in HDF5; " REMEDY,
-                 m->first->text);
+    BKT_FAIL_IF(err, t.form != KC_AS_IS, BKT_EUNSUP,
+                "dtype: member %.60s is text of another form in HDF5; " REMEDY, m->first->text);
     for (const struct kc_doc *d = sub ? sub->first : NULL; d; d = d->next, n++)
-        if (n >= H5S_MAX_RANK || !kc_doc_size(d, &dims[n]) || dims[n] == 0 || dims[n] > KC_TYPE_MAX)
-            BKT_FAIL(err, BKT_EFORMAT, "dtype: member %.60s has an impossible shape", m->first->text);
+        BKT_FAIL_IF(err,
+                    n >= H5S_MAX_RANK || !kc_doc_size(d, &dims[n]) || dims[n] == 0 || dims[n] > KC_TYPE_MAX,
+                    BKT_EFORMAT, "dtype: member %.60s has an impossible shape", m->first->text);
     uint64_t size = t.size;
     for (unsigned i = 0; i < n; i++)
-        if (!bkt_mul_u64(size, dims[i], &size) || size > KC_TYPE_MAX)
-            BKT_FAIL(err, BKT_EUNSUP, "dtype: more than %zu bytes in an element", KC_TYPE_MAX);
+        BKT_FAIL_IF(err, !bkt_mul_u64(size, dims[i], &size) || size > KC_TYPE_MAX, BKT_EUNSUP,
+                    "dtype: more than %zu bytes in an element", KC_TYPE_MAX);
     *out = n ? H5Tarray_create2(t.h5, n, dims) : H5Tcopy(t.h5);
     return *out < 0 ? h5_fail(err, "making a type") : BKT_OK;
 }
@@ -203,13 +202,14 @@ static int add_member(const struct kc_doc *m, unsigned depth, hid_t compound, si
                       struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t t = H5I_INVALID_HID;
-    if (m->kind != KC_LIST || m->n < 2 || m->n > 3 || m->first->kind != KC_TEXT || !*m->first->text ||
-        (m->n == 3 && m->first->next->next->kind != KC_LIST))
-        BKT_FAIL(err, BKT_EFORMAT, "dtype: a member that is not [name, dtype] or [name, dtype, shape]");
+    BKT_FAIL_IF(err,
+                m->kind != KC_LIST || m->n < 2 || m->n > 3 || m->first->kind != KC_TEXT || !*m->first->text ||
+                    (m->n == 3 && m->first->next->next->kind != KC_LIST),
+                BKT_EFORMAT, "dtype: a member that is not [name, dtype] or [name, dtype, shape]");
     BKT_PASS(member_type(m, depth, &t, err));
     *size = H5Tget_size(t);
-    if (at + *size > KC_TYPE_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "dtype: more than %zu bytes in an element", KC_TYPE_MAX);
+    BKT_FAIL_IF(err, at + *size > KC_TYPE_MAX, BKT_EUNSUP, "dtype: more than %zu bytes in an element",
+                KC_TYPE_MAX);
     if (compound >= 0 && H5Tinsert(compound, m->first->text, at, t) < 0)
         return h5_fail(err, "making a compound type");
     return BKT_OK;
@@ -222,8 +222,7 @@ static int parse_members(const struct kc_doc *d, unsigned depth, struct kc_type 
         BKT_FAIL(err, BKT_EUNSUP, "dtype: more than %d members; " REMEDY, UINT16_MAX);
     for (const struct kc_doc *m = d->first; m; m = m->next, total += size)
         BKT_PASS(add_member(m, depth, H5I_INVALID_HID, total, &size, err));
-    if (!total)
-        BKT_FAIL(err, BKT_EFORMAT, "dtype: no members");
+    BKT_FAIL_IF(err, !total, BKT_EFORMAT, "dtype: no members");
     out->h5 = H5Tcreate(H5T_COMPOUND, total);
     out->size = total;
     if (out->h5 < 0)
@@ -331,14 +330,14 @@ static int fill_bytes(const struct kc_type *t, const struct kc_doc *fill, struct
                       struct bkt_err *err)
 {
     size_t size = H5Tget_size(t->h5);
-    if (t->form == KC_UTF32 ? bkt_buf_add_str(out, fill->text) < 0
-                            : bkt_base64_decode(fill->text, strlen(fill->text), out) < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "fill_value: not base64");
-    if (out->len > size || (out->len < size && H5Tget_class(t->h5) != H5T_STRING))
-        BKT_FAIL(err, BKT_EFORMAT, "fill_value: %zu bytes for an element of %zu", out->len, size);
+    BKT_FAIL_IF(err,
+                t->form == KC_UTF32 ? bkt_buf_add_str(out, fill->text) < 0
+                                    : bkt_base64_decode(fill->text, strlen(fill->text), out) < 0,
+                BKT_EFORMAT, "fill_value: not base64");
+    BKT_FAIL_IF(err, out->len > size || (out->len < size && H5Tget_class(t->h5) != H5T_STRING), BKT_EFORMAT,
+                "fill_value: %zu bytes for an element of %zu", out->len, size);
     size_t had = out->len;
-    if (bkt_buf_resize(out, size) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(out, size));
     memset(out->ptr + had, 0, size - had);
     return BKT_OK;
 }
@@ -350,8 +349,7 @@ static int fill_numbers(const struct kc_type *t, const struct kc_doc *fill, stru
     BKT_CLEANUP(h5_closep) hid_t part = H5I_INVALID_HID;
     size_t size = H5Tget_size(t->h5);
     H5T_class_t cls = H5Tget_class(t->h5);
-    if (bkt_buf_resize(out, size) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(out, size));
     memset(out->ptr, 0, size);
     if (cls == H5T_INTEGER || cls == H5T_FLOAT) {
         if (kc_type_number(t->h5, fill, out->ptr))
@@ -380,10 +378,9 @@ int kc_type_fill(const struct kc_type *t, const struct kc_doc *fill, struct bkt_
     if (!fill || fill->kind == KC_NULL)
         return BKT_OK;
     if (t->form == KC_VLEN_UTF8) {
-        if (fill->kind == KC_TEXT ? *fill->text != 0 : fill->kind != KC_INT || fill->i != 0)
-            BKT_FAIL(
-                err, BKT_EUNSUP,
-                "fill_value of strings of variable length; write the array with fill_value \"\" or null");
+        BKT_FAIL_IF(err, fill->kind == KC_TEXT ? *fill->text != 0 : fill->kind != KC_INT || fill->i != 0,
+                    BKT_EUNSUP,
+                    "fill_value of strings of variable length; write the array with fill_value \"\" or null");
         return BKT_OK;
     }
     bool bytes = fill->kind == KC_TEXT && cls != H5T_INTEGER && cls != H5T_FLOAT && cls != H5T_ENUM;

@@ -24,13 +24,12 @@ int kc_array_sizes(const struct kc_doc *zarray, const char *what, uint64_t out[B
 {
     const struct kc_doc *d = kc_doc_get(zarray, what);
     *n = 0;
-    if (!d || d->kind != KC_LIST)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: missing, or not a list", what);
-    if (d->n > BKT_MAX_RANK)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: %zu dimensions; HDF5 has at most %d", what, d->n, BKT_MAX_RANK);
+    BKT_FAIL_IF(err, !d || d->kind != KC_LIST, BKT_EFORMAT, "%s: missing, or not a list", what);
+    BKT_FAIL_IF(err, d->n > BKT_MAX_RANK, BKT_EUNSUP, "%s: %zu dimensions; HDF5 has at most %d", what, d->n,
+                BKT_MAX_RANK);
     for (const struct kc_doc *v = d->first; v; v = v->next, (*n)++)
-        if (!kc_doc_size(v, &out[*n]) || out[*n] > INT64_MAX)
-            BKT_FAIL(err, BKT_EFORMAT, "%s: a size that is not a whole number", what);
+        BKT_FAIL_IF(err, !kc_doc_size(v, &out[*n]) || out[*n] > INT64_MAX, BKT_EFORMAT,
+                    "%s: a size that is not a whole number", what);
     return BKT_OK;
 }
 
@@ -40,18 +39,17 @@ static int parse_shape(struct kc_array *a, const struct kc_doc *d, struct bkt_er
     uint64_t all = 1;
     BKT_PASS(kc_array_sizes(d, "shape", a->dims, &a->rank, err));
     BKT_PASS(kc_array_sizes(d, "chunks", a->chunk, &n, err));
-    if (n != a->rank)
-        BKT_FAIL(err, BKT_EFORMAT, "chunks: %u dimensions, shape has %u", n, a->rank);
+    BKT_FAIL_IF(err, n != a->rank, BKT_EFORMAT, "chunks: %u dimensions, shape has %u", n, a->rank);
     a->chunk_elements = 1;
     for (unsigned i = 0; i < n; i++) {
         if (a->chunk[i] == 0 && a->dims[i] == 0)
             a->chunk[i] = 1;
-        if (a->chunk[i] == 0)
-            BKT_FAIL(err, BKT_EFORMAT, "chunks: a size of 0");
+        BKT_FAIL_IF(err, a->chunk[i] == 0, BKT_EFORMAT, "chunks: a size of 0");
         a->grid[i] = bkt_ceil_div(a->dims[i], a->chunk[i]);
-        if (!bkt_mul_u64(all, a->grid[i] ? a->grid[i] : 1, &all) || all > INT64_MAX ||
-            !bkt_mul_u64(a->chunk_elements, a->chunk[i], &a->chunk_elements))
-            BKT_FAIL(err, BKT_EFORMAT, "shape and chunks: more than 2^63 chunks or elements");
+        BKT_FAIL_IF(err,
+                    !bkt_mul_u64(all, a->grid[i] ? a->grid[i] : 1, &all) || all > INT64_MAX ||
+                        !bkt_mul_u64(a->chunk_elements, a->chunk[i], &a->chunk_elements),
+                    BKT_EFORMAT, "shape and chunks: more than 2^63 chunks or elements");
     }
     return BKT_OK;
 }
@@ -60,10 +58,10 @@ static int parse_order(struct kc_array *a, const struct kc_doc *d, struct bkt_er
 {
     const char *order = kc_doc_text(d, "order"), *sep = kc_doc_text(d, "dimension_separator");
     unsigned wide = 0;
-    if (!order || (strcmp(order, "C") != 0 && strcmp(order, "F") != 0))
-        BKT_FAIL(err, BKT_EFORMAT, "order: neither C nor F");
-    if (sep && strcmp(sep, ".") != 0 && strcmp(sep, "/") != 0)
-        BKT_FAIL(err, BKT_EFORMAT, "dimension_separator: neither . nor /");
+    BKT_FAIL_IF(err, !order || (strcmp(order, "C") != 0 && strcmp(order, "F") != 0), BKT_EFORMAT,
+                "order: neither C nor F");
+    BKT_FAIL_IF(err, sep && strcmp(sep, ".") != 0 && strcmp(sep, "/") != 0, BKT_EFORMAT,
+                "dimension_separator: neither . nor /");
     a->separator = sep ? *sep : '.';
     for (unsigned i = 0; i < a->rank; i++)
         wide += a->chunk[i] > 1;
@@ -74,23 +72,23 @@ static int parse_order(struct kc_array *a, const struct kc_doc *d, struct bkt_er
 static int parse_all(struct kc_array *a, const struct kc_doc *d, struct bkt_err *err)
 {
     uint64_t format, bytes;
-    if (d->kind != KC_OBJECT || !kc_doc_size(kc_doc_get(d, "zarr_format"), &format))
-        BKT_FAIL(err, BKT_EFORMAT, "zarr_format: missing");
-    if (format != 2)
-        BKT_FAIL(err, BKT_EUNSUP, "zarr_format %llu; reference sets have version 2",
-                 (unsigned long long)format);
+    BKT_FAIL_IF(err, d->kind != KC_OBJECT || !kc_doc_size(kc_doc_get(d, "zarr_format"), &format), BKT_EFORMAT,
+                "zarr_format: missing");
+    BKT_FAIL_IF(err, format != 2, BKT_EUNSUP, "zarr_format %llu; reference sets have version 2",
+                (unsigned long long)format);
     BKT_PASS(parse_shape(a, d, err));
     BKT_PASS(parse_order(a, d, err));
     BKT_PASS(kc_type_parse(kc_doc_get(d, "dtype"), &a->type, err));
     BKT_PASS(kc_codecs_parse(kc_doc_get(d, "filters"), kc_doc_get(d, "compressor"), &a->codecs, err));
-    if (a->codecs.vlen_utf8 != (a->type.form == KC_VLEN_UTF8))
-        BKT_FAIL(err, BKT_EUNSUP, "dtype |O needs the codec vlen-utf8, and no other dtype has it");
+    BKT_FAIL_IF(err, a->codecs.vlen_utf8 != (a->type.form == KC_VLEN_UTF8), BKT_EUNSUP,
+                "dtype |O needs the codec vlen-utf8, and no other dtype has it");
     a->whole = a->codecs.n == 0;
     for (unsigned i = 0; i < a->rank; i++)
         a->whole = a->whole && a->chunk[i] == a->dims[i];
-    if (!bkt_mul_u64(a->chunk_elements, bkt_max_u64(a->type.size, 4), &bytes) ||
-        (bytes > UINT32_MAX && !a->whole))
-        BKT_FAIL(err, BKT_EUNSUP, "chunks: a chunk of more than 4 GiB, which HDF5 doesn't have");
+    BKT_FAIL_IF(err,
+                !bkt_mul_u64(a->chunk_elements, bkt_max_u64(a->type.size, 4), &bytes) ||
+                    (bytes > UINT32_MAX && !a->whole),
+                BKT_EUNSUP, "chunks: a chunk of more than 4 GiB, which HDF5 doesn't have");
     return kc_type_fill(&a->type, kc_doc_get(d, "fill_value"), &a->fill, err);
 }
 
@@ -99,8 +97,7 @@ int kc_array_parse(const char *path, const void *json, size_t n, struct kc_array
     BKT_CLEANUP(kc_doc_freep) struct kc_doc *d = NULL;
     *out = (struct kc_array){.type.h5 = H5I_INVALID_HID};
     out->path = strdup(path);
-    if (!out->path)
-        BKT_NOMEM(err);
+    BKT_NEED(err, out->path);
     BKT_TRY(err, kc_doc_parse(json, n, &d, err), ".zarray");
     BKT_PASS(parse_all(out, d, err));
     return BKT_OK;
@@ -145,8 +142,7 @@ int kc_array_find_chunks(struct kc_array *a, const struct kc_set *set, struct bk
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
     size_t cap = 0;
-    if (bkt_buf_addf(&prefix, "%s%s", a->path, *a->path ? "/" : "") < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&prefix, "%s%s", a->path, *a->path ? "/" : ""));
     for (size_t i = kc_set_lower(set, bkt_buf_str(&prefix), prefix.len); i < set->n; i++) {
         const struct kc_ref *r = &set->refs[i];
         const char *key = kc_ref_key(set, r);
@@ -155,11 +151,9 @@ int kc_array_find_chunks(struct kc_array *a, const struct kc_set *set, struct bk
             break;
         if (r->key_n > prefix.len && key[prefix.len] == '.')
             continue; /* .zarray, .zattrs */
-        if (!index_of(a, key + prefix.len, r->key_n - prefix.len, &c.index))
-            BKT_FAIL(err, BKT_EFORMAT, "%.*s is not a chunk of its grid", (int)bkt_min_u64(r->key_n, 200),
-                     key);
-        if (bkt_list_room(&a->chunks, a->n_chunks, &cap, sizeof *a->chunks) < 0)
-            BKT_NOMEM(err);
+        BKT_FAIL_IF(err, !index_of(a, key + prefix.len, r->key_n - prefix.len, &c.index), BKT_EFORMAT,
+                    "%.*s is not a chunk of its grid", (int)bkt_min_u64(r->key_n, 200), key);
+        BKT_PASS_MEM(err, bkt_list_room(&a->chunks, a->n_chunks, &cap, sizeof *a->chunks));
         a->chunks[a->n_chunks++] = c;
     }
     if (a->n_chunks)

@@ -68,8 +68,7 @@ static int put_texts(hid_t object, const char *name, const struct kc_doc *list, 
     BKT_CLEANUP(h5_closep) hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &n, NULL);
     BKT_CLEANUP(bkt_freep) const char **v = calloc(list->n + 1, sizeof *v);
     size_t i = 0;
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     for (const struct kc_doc *d = list->first; d; d = d->next)
         v[i++] = d->text;
     if (H5Tset_size(type, H5T_VARIABLE) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0)
@@ -102,8 +101,7 @@ static int put_numbers(hid_t object, const char *name, const struct kc_doc *d, h
     BKT_CLEANUP(h5_closep)
     hid_t space = d->kind == KC_LIST ? H5Screate_simple(1, &n, NULL) : H5Screate(H5S_SCALAR);
     bool real = false, flag = true;
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     for (const struct kc_doc *m = first; m != end; m = m->next)
         real |= m->kind == KC_REAL, flag &= m->kind == KC_BOOL;
     const hid_t types[] = {own, flag ? H5T_STD_I8LE : H5I_INVALID_HID, real ? H5I_INVALID_HID : H5T_STD_I64LE,
@@ -117,8 +115,7 @@ static int put_numbers(hid_t object, const char *name, const struct kc_doc *d, h
 static int put_json(hid_t object, const char *name, const struct kc_doc *d, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
-    if (kc_doc_write(d, &text) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, kc_doc_write(d, &text));
     return put_text(object, name, bkt_buf_str(&text), err);
 }
 
@@ -172,8 +169,7 @@ static int put_time(struct kc_load *k, hid_t object, const char *path, const str
 int kc_attrs(struct kc_load *k, hid_t object, const char *path, const struct kc_doc *zattrs,
              const struct kc_type *type, struct bkt_err *err)
 {
-    if (zattrs && zattrs->kind != KC_OBJECT)
-        BKT_FAIL(err, BKT_EFORMAT, ".zattrs: not an object");
+    BKT_FAIL_IF(err, zattrs && zattrs->kind != KC_OBJECT, BKT_EFORMAT, ".zattrs: not an object");
     for (const struct kc_doc *d = zattrs ? zattrs->first : NULL; d; d = d->next) {
         if (kc_attr_is_reserved(d->key) || kc_doc_get(zattrs, d->key) != d)
             continue;
@@ -239,8 +235,7 @@ static void scales_fini(struct scales *s)
 
 static int add_scale(struct scales *s, const char *path, uint64_t size, bool usable, struct bkt_err *err)
 {
-    if (bkt_list_room(&s->s, s->n, &s->cap, sizeof *s->s) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_list_room(&s->s, s->n, &s->cap, sizeof *s->s));
     s->s[s->n] = (struct scale){strdup(path), size, usable, false};
     if (!s->s[s->n++].path || bkt_map_set_number(&s->by_path, path, strlen(path), (intptr_t)s->n) < 0)
         BKT_NOMEM(err);
@@ -302,8 +297,7 @@ static int settle(struct scales *s, size_t array, unsigned d, struct bkt_err *er
     size_t i = find(s, a->path, name, a->dims[d], &at);
     if (i == SIZE_MAX) {
         bkt_buf_clear(&at);
-        if (bkt_buf_addf(&at, "%.*s%s", slash ? (int)(slash - a->path) + 1 : 0, a->path, name) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_buf_addf(&at, "%.*s%s", slash ? (int)(slash - a->path) + 1 : 0, a->path, name));
         bool sound = *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
         if (!sound || H5Lexists(s->k->l->dst, bkt_buf_str(&at), H5P_DEFAULT) != 0) {
             (void)H5Eclear2(H5E_DEFAULT);
@@ -317,8 +311,7 @@ static int settle(struct scales *s, size_t array, unsigned d, struct bkt_err *er
     s->s[i].used = true;
     if (i == array) /* an array is its own scale */
         return BKT_OK;
-    if (bkt_list_room(&s->users, s->n_users, &s->cap_users, sizeof *s->users) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_list_room(&s->users, s->n_users, &s->cap_users, sizeof *s->users));
     s->users[s->n_users++] = (struct user){i, array, d};
     return BKT_OK;
 }
@@ -365,8 +358,7 @@ static int put_users(struct scales *s, hid_t dset, const struct user *u, size_t 
     BKT_CLEANUP(h5_closep) hid_t file = H5I_INVALID_HID, mem = H5I_INVALID_HID;
     const hsize_t count = n;
     BKT_CLEANUP(h5_closep) hid_t space = H5Screate_simple(1, &count, NULL);
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     for (size_t i = 0; i < n; i++) {
         v[i].dim = (int32_t)u[i].dim;
         BKT_PASS(ref_to(s, s->v[u[i].array].path, &v[i].ref, err));

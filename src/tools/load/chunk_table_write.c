@@ -139,8 +139,7 @@ static int fill_block(const struct table *t, const struct bkt_blocks *b, const s
     BKT_CLEANUP(h5_closep) hid_t          space = H5Dget_space(t->dset);
     const hsize_t                         all   = b->n;
     BKT_CLEANUP(h5_closep) hid_t          mem   = H5Screate_simple(1, &all, NULL);
-    if (!buf)
-        BKT_NOMEM(err);
+    BKT_NEED(err, buf);
     for (size_t i = 0; i < n; i++) {
         struct load_row r;
         hsize_t         at[BKT_MAX_RANK];
@@ -168,14 +167,13 @@ static int fill(const struct table *t, const uint64_t *grid, const struct load_r
     for (unsigned d = 0; d < t->rank; d++) {
         dims[d]  = grid[d];
         chunk[d] = t->chunk[d];
-        if (!bkt_mul_u64(all, grid[d], &all))
-            BKT_FAIL(err, BKT_EINVAL, "a chunk table of more than 2^64 rows");
+        BKT_FAIL_IF(err, !bkt_mul_u64(all, grid[d], &all), BKT_EINVAL,
+                    "a chunk table of more than 2^64 rows");
     }
     if (!rows->n)
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) struct placed_row *p = calloc(rows->n, sizeof *p);
-    if (!p)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p);
     bkt_blocks_begin(&b, t->rank, dims, chunk, SLAB_ROWS);
     bool in_order = true;
     for (size_t i = 0; i < rows->n; i++) {

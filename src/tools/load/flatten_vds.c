@@ -48,14 +48,12 @@ static int open_source(struct load_flat *f, const struct bkt_mapping *m, hsize_t
                        struct bkt_err *err)
 {
     *o = (struct origin){bkt_mapping_name(m->file, i), bkt_mapping_name(m->dset, i), H5I_INVALID_HID};
-    if (!o->file || !o->name)
-        BKT_NOMEM(err);
+    BKT_NEED(err, o->file && o->name);
     BKT_PASS(interrupt_check(err));
     BKT_PASS(load_flat_open(f, o->file, err));
     o->dset = H5Dopen2((f->src ? f->src : f->l->src)->file, o->name, H5P_DEFAULT);
     (void)H5Eclear2(H5E_DEFAULT);
-    if (o->dset < 0)
-        BKT_FAIL(err, BKT_ENOENT, "its source %s in %s does not exist", o->name, o->file);
+    BKT_FAIL_IF(err, o->dset < 0, BKT_ENOENT, "its source %s in %s does not exist", o->name, o->file);
     return BKT_OK;
 }
 
@@ -64,9 +62,10 @@ static int endless_places(const struct bkt_mapping *m, hid_t dset, hsize_t *n, s
 {
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
     hsize_t dims[BKT_MAX_RANK];
-    if (!m->src.unlimited || space < 0 || H5Sget_simple_extent_ndims(space) != (int)m->src.rank ||
-        H5Sget_simple_extent_dims(space, dims, NULL) < 0)
-        BKT_FAIL(err, BKT_EUNSUP, "another rank than its mapping");
+    BKT_FAIL_IF(err,
+                !m->src.unlimited || space < 0 || H5Sget_simple_extent_ndims(space) != (int)m->src.rank ||
+                    H5Sget_simple_extent_dims(space, dims, NULL) < 0,
+                BKT_EUNSUP, "another rank than its mapping");
     *n = bkt_slab_places(&m->src, dims[m->src.dim]);
     return BKT_OK;
 }
@@ -140,23 +139,19 @@ static int plan(struct load_flat *f, hid_t src, struct bkt_err *err)
     if (rank < 0)
         return h5_fail(err, "asking for an extent");
     f->rank = (unsigned)rank;
-    if (rank == 0)
-        BKT_FAIL(err, BKT_EUNSUP, "it has no dimension");
-    if (!bkt_copier_is_plain(f->type))
-        BKT_FAIL(err, BKT_EUNSUP, "its values can't be referred to");
+    BKT_FAIL_IF(err, rank == 0, BKT_EUNSUP, "it has no dimension");
+    BKT_FAIL_IF(err, !bkt_copier_is_plain(f->type), BKT_EUNSUP, "its values can't be referred to");
     BKT_PASS(bkt_mappings_load(f->dcpl, &maps.v, &maps.n, err));
     for (size_t i = 0; i < maps.n; i++)
         if (maps.v[i].v.unlimited && maps.v[i].v.dim < f->rank)
             BKT_PASS(reach(f, &maps.v[i], err));
     for (size_t i = 0; i < maps.n; i++)
         BKT_PASS(add_mapping(f, &maps.v[i], err));
-    if (!f->known)
-        BKT_FAIL(err, BKT_EUNSUP, "nothing is mapped");
+    BKT_FAIL_IF(err, !f->known, BKT_EUNSUP, "nothing is mapped");
     if (f->n_rows)
         qsort(f->rows, f->n_rows, sizeof *f->rows, bkt_by_number);
     for (size_t i = 1; i < f->n_rows; i++)
-        if (f->rows[i].index == f->rows[i - 1].index)
-            BKT_FAIL(err, BKT_EUNSUP, "two mappings overlap");
+        BKT_FAIL_IF(err, f->rows[i].index == f->rows[i - 1].index, BKT_EUNSUP, "two mappings overlap");
     return BKT_OK;
 }
 
@@ -168,8 +163,7 @@ static int make_list(struct load_flat *f, struct bkt_err *err)
     hbool_t                      times;
     H5D_fill_value_t             kind;
     BKT_CLEANUP(bkt_freep) void *fill = calloc(1, H5Tget_size(f->type));
-    if (!fill)
-        BKT_NOMEM(err);
+    BKT_NEED(err, fill);
     for (unsigned i = 0; i < f->rank; i++)
         chunk[i] = f->cdims[i];
     if (H5Pset_chunk(f->made, (int)f->rank, chunk) < 0 || H5Pset_chunk_opts(f->made, 0) < 0 ||
@@ -200,8 +194,7 @@ int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *space, h
     if (H5Pget_layout(*dcpl) != H5D_VIRTUAL)
         return BKT_OK;
     struct load_flat *f = calloc(1, sizeof *f);
-    if (!f)
-        BKT_NOMEM(err);
+    BKT_NEED(err, f);
     *f     = (struct load_flat){.l = l, .type = type, .dcpl = *dcpl, .made = H5I_INVALID_HID};
     int rc = plan(f, src, &why);
     rc = rc ? rc : make_list(f, &why);

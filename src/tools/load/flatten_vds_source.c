@@ -14,8 +14,8 @@
 static int try_open(struct load_flat *f, const char *folder, size_t n, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
-    if (bkt_buf_addf(&full, "%.*s%s%s", (int)n, folder, n && folder[n - 1] != '/' ? "/" : "", name) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err,
+                 bkt_buf_addf(&full, "%.*s%s%s", (int)n, folder, n && folder[n - 1] != '/' ? "/" : "", name));
     bkt_err_clear(err);
     return source_open(bkt_buf_str(&full), NULL, f->l->set, &f->src, err);
 }
@@ -31,9 +31,8 @@ static int try_prefixes(struct load_flat *f, const char *own, size_t own_n, cons
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf folder = {0};
         size_t n = strcspn(at, ":"),
                skip = strncmp(at, origin, sizeof origin - 1) == 0 ? sizeof origin - 1 : 0;
-        if (bkt_buf_addf(&folder, "%.*s%.*s", skip ? (int)own_n : 0, own, (int)(n - bkt_min_u64(n, skip)),
-                         at + skip) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_buf_addf(&folder, "%.*s%.*s", skip ? (int)own_n : 0, own,
+                                       (int)(n - bkt_min_u64(n, skip)), at + skip));
         if (folder.len)
             rc = try_open(f, bkt_buf_str(&folder), folder.len, name, err);
         at += n;
@@ -61,8 +60,7 @@ static int find_file(struct load_flat *f, const char *name, struct bkt_err *err)
 
 static int keep_name(struct load_flat *f, char *name, const char **out, struct bkt_err *err)
 {
-    if (bkt_strs_take(&f->names, name) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_strs_take(&f->names, name));
     *out = name;
     return BKT_OK;
 }
@@ -81,8 +79,7 @@ int load_flat_open(struct load_flat *f, const char *file, struct bkt_err *err)
         BKT_TRY(err, find_file(f, file, err), "source file %s", file);
     const struct source *s = f->src ? f->src : f->l->src;
     f->uris                = calloc(2 * s->n_parts + 1, sizeof *f->uris);
-    if (!f->uris)
-        BKT_NOMEM(err);
+    BKT_NEED(err, f->uris);
     for (size_t i = 0; i < s->n_parts; i++) {
         char *uri = NULL;
         BKT_PASS(load_file_uri(f->l, s->parts[i].uri, &uri, err));
@@ -123,11 +120,11 @@ static int one_box(hid_t space, struct slab *b, struct bkt_err *err)
     for (unsigned d = 0; d < b->rank; d++) {
         b->count[d] = 1;
         b->block[d] = b->stride[d] = end[d] - b->start[d] + 1;
-        if (!bkt_mul_u64(n, b->block[d], &n))
-            BKT_FAIL(err, BKT_EFORMAT, "a mapping of more than 2^64 elements");
+        BKT_FAIL_IF(err, !bkt_mul_u64(n, b->block[d], &n), BKT_EFORMAT,
+                    "a mapping of more than 2^64 elements");
     }
-    if (n != (uint64_t)H5Sget_select_npoints(space))
-        BKT_FAIL(err, BKT_EUNSUP, "a mapping selects neither a box nor a regular pattern of boxes");
+    BKT_FAIL_IF(err, n != (uint64_t)H5Sget_select_npoints(space), BKT_EUNSUP,
+                "a mapping selects neither a box nor a regular pattern of boxes");
     return BKT_OK;
 }
 
@@ -183,13 +180,11 @@ static int chunk_shape(struct pair *p, struct bkt_err *err)
     for (unsigned d = 0; d < s->rank; d++) {
         bool inside = p->s.start[d] + p->s.count[d] <= s->dims[d];
         bool whole  = p->s.start[d] == 0 && p->s.count[d] == s->dims[d];
-        if (!inside)
-            BKT_FAIL(err, BKT_EUNSUP, "a mapping reaches beyond its source's extent");
-        if (s->kind == BKT_MAP_CONTIGUOUS && d > 0 && !whole)
-            BKT_FAIL(err, BKT_EUNSUP, "the mapped part of a contiguous source is not contiguous");
+        BKT_FAIL_IF(err, !inside, BKT_EUNSUP, "a mapping reaches beyond its source's extent");
+        BKT_FAIL_IF(err, s->kind == BKT_MAP_CONTIGUOUS && d > 0 && !whole, BKT_EUNSUP,
+                    "the mapped part of a contiguous source is not contiguous");
         p->cdims[d] = s->kind == BKT_MAP_CONTIGUOUS ? p->s.count[d] : s->cdims[d];
-        if (p->cdims[d] == 0)
-            BKT_FAIL(err, BKT_EUNSUP, "nothing is stored in a source without chunks");
+        BKT_FAIL_IF(err, p->cdims[d] == 0, BKT_EUNSUP, "nothing is stored in a source without chunks");
     }
     return BKT_OK;
 }
@@ -204,12 +199,11 @@ static int aligned(struct load_flat *f, const struct pair *p, struct bkt_err *er
         bool     from = j >= 0 && p->at->kind != BKT_MAP_CONTIGUOUS && p->s.start[j] % c != 0;
         if (!f->known)
             f->cdims[i] = c;
-        if (f->cdims[i] != c)
-            BKT_FAIL(err, BKT_EUNSUP, "its sources have chunks of different shapes");
-        if (f->max[i] != H5S_UNLIMITED && c > f->max[i])
-            BKT_FAIL(err, BKT_EUNSUP, "a source's chunks are larger than the virtual dataset's maximum");
-        if (p->v.start[i] % c != 0 || from || (p->v.count[i] % c != 0 && !last))
-            BKT_FAIL(err, BKT_EUNSUP, "a mapping doesn't begin and end at chunk borders in dimension %u", i);
+        BKT_FAIL_IF(err, f->cdims[i] != c, BKT_EUNSUP, "its sources have chunks of different shapes");
+        BKT_FAIL_IF(err, f->max[i] != H5S_UNLIMITED && c > f->max[i], BKT_EUNSUP,
+                    "a source's chunks are larger than the virtual dataset's maximum");
+        BKT_FAIL_IF(err, p->v.start[i] % c != 0 || from || (p->v.count[i] % c != 0 && !last), BKT_EUNSUP,
+                    "a mapping doesn't begin and end at chunk borders in dimension %u", i);
         f->grid[i] = bkt_ceil_div(f->dims[i], c);
     }
     return BKT_OK;
@@ -223,13 +217,11 @@ static int add_row(struct load_flat *f, const uint64_t *vcoord, const struct sur
     const struct source      *s    = f->src ? f->src : f->l->src;
     const struct source_part *part = source_part_of(s, c->addr, c->size);
     uint64_t                  index = 0;
-    if (!part)
-        BKT_FAIL(err, BKT_EUNSUP, "a source's chunk lies in two files");
+    BKT_FAIL_IF(err, !part, BKT_EUNSUP, "a source's chunk lies in two files");
     for (unsigned i = 0; i < f->rank; i++)
-        if (!bkt_mul_u64(index, f->grid[i], &index) || !bkt_add_u64(index, vcoord[i], &index))
-            BKT_FAIL(err, BKT_EFORMAT, "the chunk grid is too large");
-    if (bkt_list_room(&f->rows, f->n_rows, &f->cap, sizeof *f->rows) < 0)
-        BKT_NOMEM(err);
+        BKT_FAIL_IF(err, !bkt_mul_u64(index, f->grid[i], &index) || !bkt_add_u64(index, vcoord[i], &index),
+                    BKT_EFORMAT, "the chunk grid is too large");
+    BKT_PASS_MEM(err, bkt_list_room(&f->rows, f->n_rows, &f->cap, sizeof *f->rows));
     size_t k              = (size_t)(part - s->parts);
     f->rows[f->n_rows++] = (struct load_row){index,      c->addr - part->start,  c->size, c->mask,
                                              f->uris[k], f->uris[s->n_parts + k]};
@@ -314,8 +306,8 @@ static int add_rows(struct load_flat *f, struct pair *p, hid_t dcpl, struct bkt_
         BKT_PASS(add_contiguous(f, p, H5Tget_size(f->type), &n, err));
     for (size_t i = 0; i < p->at->n_chunks; i++)
         BKT_PASS(add_chunk(f, p, &p->at->chunks[i], &n, err));
-    if (n != want && !same_fill(f->dcpl, dcpl, f->type))
-        BKT_FAIL(err, BKT_EUNSUP, "a source has another fill value, and chunks that aren't stored");
+    BKT_FAIL_IF(err, n != want && !same_fill(f->dcpl, dcpl, f->type), BKT_EUNSUP,
+                "a source has another fill value, and chunks that aren't stored");
     return BKT_OK;
 }
 
@@ -324,8 +316,8 @@ static int add_box(struct load_flat *f, struct pair *p, hid_t dcpl, struct bkt_e
 {
     BKT_PASS(chunk_shape(p, err));
     BKT_PASS(aligned(f, p, err));
-    if (f->known && !same_filters(f->made, dcpl))
-        BKT_FAIL(err, BKT_EUNSUP, "its sources have different filters");
+    BKT_FAIL_IF(err, f->known && !same_filters(f->made, dcpl), BKT_EUNSUP,
+                "its sources have different filters");
     if (!f->known)
         f->made = H5Pcopy(dcpl);
     f->known = true;
@@ -364,20 +356,18 @@ int load_flat_add(struct load_flat *f, hid_t vspace, hid_t srcspace, hid_t dset,
     struct pair                            p    = {.at = &s};
     if (type < 0 || dcpl < 0)
         return h5_fail(err, "asking for a source's type");
-    if (H5Tequal(type, f->type) <= 0)
-        BKT_FAIL(err, BKT_EUNSUP, "a source has another datatype");
+    BKT_FAIL_IF(err, H5Tequal(type, f->type) <= 0, BKT_EUNSUP, "a source has another datatype");
     BKT_PASS(survey_dataset(f->src ? f->src : f->l->src, dset, &s, err));
-    if (s.kind != BKT_MAP_CHUNKED && s.kind != BKT_MAP_CONTIGUOUS && s.kind != BKT_MAP_NONE)
-        BKT_FAIL(err, BKT_EUNSUP, "a source is %s",
-                 s.kind == BKT_MAP_VIRTUAL   ? "virtual itself"
-                 : s.kind == BKT_MAP_COMPACT ? "compact"
+    BKT_FAIL_IF(err, s.kind != BKT_MAP_CHUNKED && s.kind != BKT_MAP_CONTIGUOUS && s.kind != BKT_MAP_NONE,
+                BKT_EUNSUP, "a source is %s",
+                s.kind == BKT_MAP_VIRTUAL   ? "virtual itself"
+                : s.kind == BKT_MAP_COMPACT ? "compact"
                                             : "in external files");
     BKT_PASS(slab_of(vspace, NULL, &p.vs, err));
     BKT_PASS(slab_of(srcspace, &s, &p.ss, err));
-    if (p.vs.rank != f->rank)
-        BKT_FAIL(err, BKT_EFORMAT, "a mapping has another rank than the dataset");
-    if (s.rank != p.ss.rank)
-        BKT_FAIL(err, BKT_EUNSUP, "a source has %u dimensions, its mapping %u", s.rank, p.ss.rank);
+    BKT_FAIL_IF(err, p.vs.rank != f->rank, BKT_EFORMAT, "a mapping has another rank than the dataset");
+    BKT_FAIL_IF(err, s.rank != p.ss.rank, BKT_EUNSUP, "a source has %u dimensions, its mapping %u", s.rank,
+                p.ss.rank);
     BKT_PASS(match(&p, err));
     p.v.rank = p.vs.rank, p.s.rank = p.ss.rank;
     for (unsigned d = 0; d < p.s.rank; d++)

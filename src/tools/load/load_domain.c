@@ -23,8 +23,7 @@ int load_map_read(const char *name, const struct bkt_settings *set, struct bkt_c
     BKT_CLEANUP(bkt_freep) char             *uri  = source_uri(name);
     BKT_CLEANUP(bkt_freep) char             *key  = NULL;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
-    if (!uri)
-        BKT_NOMEM(err);
+    BKT_NEED(err, uri);
     BKT_PASS(vfd_open_store(uri, set, &st, &key, err));
     uint64_t size = 0;
     BKT_TRY(err, bkt_store_head(st, key, &size, err), "%s", name);
@@ -39,8 +38,7 @@ int load_map_read(const char *name, const struct bkt_settings *set, struct bkt_c
 static int take_segments(const struct bkt_map_dset *d, struct survey *s, struct bkt_err *err)
 {
     s->segs = calloc(d->n_segs + 1, sizeof *s->segs);
-    if (!s->segs)
-        BKT_NOMEM(err);
+    BKT_NEED(err, s->segs);
     for (size_t i = 0; i < d->n_segs; i++) {
         char *uri = d->segs[i].file_uri ? source_uri(d->segs[i].file_uri) : NULL;
         if (d->segs[i].file_uri && bkt_strs_take(&s->names, uri) < 0)
@@ -64,8 +62,7 @@ int load_map_survey(const struct bkt_map_dset *d, struct survey *s, struct bkt_e
     if (d->kind != BKT_MAP_CHUNKED)
         return BKT_OK;
     s->chunks = calloc(d->n_chunks + 1, sizeof *s->chunks);
-    if (!s->chunks)
-        BKT_NOMEM(err);
+    BKT_NEED(err, s->chunks);
     for (size_t i = 0; i < d->n_chunks; i++) {
         const struct bkt_map_chunk *c = &d->chunks[i];
         s->has_masks |= c->mask != 0;
@@ -96,8 +93,7 @@ static int load_map_source(const struct bkt_chunk_map *m, const struct bkt_setti
         *p = (struct source_part){.uri = source_uri(f->uri), .start = f->start, .file_size = f->size,
                                   .size = last ? UINT64_MAX - f->start : m->files[i + 1].start - f->start};
         (void)snprintf(p->etag, sizeof p->etag, "%s", f->etag ? f->etag : "");
-        if (!p->uri)
-            BKT_NOMEM(err);
+        BKT_NEED(err, p->uri);
     }
     return BKT_OK;
 }
@@ -107,8 +103,8 @@ static int make_dataset(struct load *l, const struct bkt_map_dset *d, struct bkt
     BKT_CLEANUP(survey_fini) struct survey s     = {0};
     BKT_CLEANUP(h5_closep) hid_t type = H5I_INVALID_HID, dcpl = H5I_INVALID_HID, space = H5I_INVALID_HID;
     BKT_CLEANUP(h5_closep) hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
-    if (!d->type.len || !d->creation.len)
-        BKT_FAIL(err, BKT_EFORMAT, "the map has neither type nor creation list; name the file as well");
+    BKT_FAIL_IF(err, !d->type.len || !d->creation.len, BKT_EFORMAT,
+                "the map has neither type nor creation list; name the file as well");
     BKT_PASS(bkt_rebuild_encoded_type(&d->type, &type, err));
     BKT_PASS(bkt_rebuild_encoded_dcpl(&d->creation, &dcpl, err));
     if (H5Pset_create_intermediate_group(lcpl, 1) < 0)
@@ -226,8 +222,7 @@ static int journal_key(struct bkt_domain *d, struct bkt_buf *key)
 int load_journal_read(struct load *l, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (journal_key(l->file->dom, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, journal_key(l->file->dom, &key));
     int rc = bkt_store_get(bkt_domain_store(l->file->dom), bkt_buf_str(&key), 0, BKT_WHOLE, out, NULL);
     return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : BKT_OK; /* usually there is none */
 }
@@ -235,8 +230,7 @@ int load_journal_read(struct load *l, struct bkt_buf *out, struct bkt_err *err)
 int load_journal_write(struct load *l, const char *text, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (journal_key(l->file->dom, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, journal_key(l->file->dom, &key));
     l->journal = true;
     return bkt_store_put(bkt_domain_store(l->file->dom), bkt_buf_str(&key), text, strlen(text), NULL, NULL,
                          NULL, err);
@@ -310,12 +304,10 @@ static int copy_user_block(struct load *l, struct bkt_err *err)
         return h5_fail(err, "asking for the size of the user block");
     if (size == 0)
         return BKT_OK;
-    if (size > BKT_USERBLOCK_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: a user block of %llu bytes; a domain holds at most %u", l->src->name,
-                 (unsigned long long)size,
-                 BKT_USERBLOCK_MAX);
-    if (bkt_buf_resize(&bytes, (size_t)size) < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, size > BKT_USERBLOCK_MAX, BKT_EUNSUP,
+                "%s: a user block of %llu bytes; a domain holds at most %u", l->src->name,
+                (unsigned long long)size, BKT_USERBLOCK_MAX);
+    BKT_PASS_MEM(err, bkt_buf_resize(&bytes, (size_t)size));
     struct source_read all = {0, size, bytes.ptr};
     BKT_TRY(err, source_read(l->src, &all, 1, err), "%s: its user block can't be read", l->src->name);
     return bkt_file_user_block_set(l->file->name, l->file->dom, size, &bytes, err);

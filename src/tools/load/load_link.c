@@ -47,13 +47,11 @@ int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *e
         strcmp(uri, l->src->parts[0].uri) == 0) /* not for files that the source refers to */
         uri = l->o->link_path;
     int rc = in_own(own, uri, out);
-    if (rc < 0)
-        BKT_NOMEM(err);
-    if (strncasecmp(uri, "file:///", 8) == 0 && strncmp(own, "file:", 5) != 0)
-        BKT_FAIL(err, BKT_EACCES,
-                 "%s: a domain in %s can't refer to a local file; put the file into a bucket first, "
-                 "give its future name by --linkpath, or load without --link",
-                 uri, own);
+    BKT_PASS_MEM(err, rc);
+    BKT_FAIL_IF(err, strncasecmp(uri, "file:///", 8) == 0 && strncmp(own, "file:", 5) != 0, BKT_EACCES,
+                "%s: a domain in %s can't refer to a local file; put the file into a bucket first, "
+                "give its future name by --linkpath, or load without --link",
+                uri, own);
     if (rc == 0 && !(*out = strdup(uri)))
         BKT_NOMEM(err);
     tell_allow(l, *out);
@@ -78,14 +76,13 @@ int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *e
     const char  *from  = strncmp(l->src->name, "file:///", 8) == 0 ? l->src->name + 7 : l->src->name;
     bool         local = !vfd_takes(from);
     const char  *slash = strrchr(from, '/');
-    if (vfd_takes(name) || (*name == '/' && !local))
-        BKT_FAIL(err, BKT_EACCES, "%s isn't opened for what %s refers to", name, from);
+    BKT_FAIL_IF(err, vfd_takes(name) || (*name == '/' && !local), BKT_EACCES,
+                "%s isn't opened for what %s refers to", name, from);
     if (*name == '/')
         return open_as(l, name, out, err);
     BKT_CLEANUP(bkt_freep) char *beside = NULL;
     struct bkt_err               first  = {.n = 0};
-    if (asprintf(&beside, "%.*s%s", slash ? (int)(slash - from) + 1 : 0, from, name) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, asprintf(&beside, "%.*s%s", slash ? (int)(slash - from) + 1 : 0, from, name));
     int rc = open_as(l, beside, out, &first);
     return rc == BKT_OK || (local && open_as(l, name, out, NULL) == BKT_OK) ? BKT_OK
                                                                             : bkt_err_copy(err, rc, &first);
@@ -102,8 +99,7 @@ int load_part_uris(struct load *l, struct bkt_strs *out, struct bkt_err *err)
     for (size_t k = 0; k < l->src->n_parts; k++) {
         char *uri = NULL;
         BKT_PASS(load_file_uri(l, l->src->parts[k].uri, &uri, err));
-        if (bkt_strs_take(out, uri) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_strs_take(out, uri));
     }
     return BKT_OK;
 }
@@ -112,8 +108,7 @@ int load_part_uris(struct load *l, struct bkt_strs *out, struct bkt_err *err)
 static int new_dset(const struct load *l, hid_t dst, struct bkt_dset **out, struct bkt_err *err)
 {
     struct bkt_object *o = bkt_edit_new_object(l->file->dom, &load_vobj(dst)->obj->id);
-    if (!o || o->kind != BKT_DATASET)
-        BKT_FAIL(err, BKT_EINVAL, "the dataset is stored already");
+    BKT_FAIL_IF(err, !o || o->kind != BKT_DATASET, BKT_EINVAL, "the dataset is stored already");
     *out = &o->dset;
     return BKT_OK;
 }
@@ -124,8 +119,7 @@ static int set_segments(struct load *l, struct bkt_layout *lay, const struct sou
                         struct bkt_err *err)
 {
     lay->segments = calloc(n + 1, sizeof *lay->segments);
-    if (!lay->segments)
-        BKT_NOMEM(err);
+    BKT_NEED(err, lay->segments);
     for (size_t i = 0; i < n; i++) {
         struct bkt_segment *s = &lay->segments[lay->n_segments++];
         s->offset = segs[i].off, s->size = segs[i].size;
@@ -167,8 +161,7 @@ static int link_joined(struct load *l, struct bkt_layout *lay, struct bkt_err *e
 {
     BKT_CLEANUP(bkt_freep) struct source_seg *segs = calloc(2 * l->src->n_parts + 1, sizeof *segs);
     size_t                                    n    = 0;
-    if (!segs)
-        BKT_NOMEM(err);
+    BKT_NEED(err, segs);
     for (size_t i = 0; i < l->src->n_parts; i++) {
         const struct source_part *p    = &l->src->parts[i];
         bool                      last = i + 1 == l->src->n_parts;
@@ -208,8 +201,7 @@ static int list_chunks(struct bkt_layout *lay, struct placed *p, struct bkt_err 
     lay->cls               = BKT_D_CHUNKED_REF;
     lay->chunks            = calloc(s->n_chunks + 1, sizeof *lay->chunks);
     lay->chunk_coords      = calloc(s->n_chunks * s->rank + 1, sizeof *lay->chunk_coords);
-    if (!lay->chunks || !lay->chunk_coords)
-        BKT_NOMEM(err);
+    BKT_NEED(err, lay->chunks && lay->chunk_coords);
     for (size_t i = 0; i < s->n_chunks; i++) {
         struct load_row r;
         get_row(p, i, &r);
@@ -229,8 +221,8 @@ static int place(const struct load *l, const struct survey *s, struct placed *p,
         p->several |= at && p->only && at != p->only;
         p->only = at ? at : p->only;
     }
-    if (p->straddle && l->src->parts[0].start != 0)
-        BKT_FAIL(err, BKT_EUNSUP, "a chunk lies in two files that don't follow each other");
+    BKT_FAIL_IF(err, p->straddle && l->src->parts[0].start != 0, BKT_EUNSUP,
+                "a chunk lies in two files that don't follow each other");
     return BKT_OK;
 }
 
@@ -368,12 +360,11 @@ static int read_batch(struct load *l, struct batch *b, struct bkt_err *err)
 {
     uint64_t total = 0;
     for (size_t i = 0; i < b->n; i++)
-        if (!bkt_add_u64(total, b->chunks[i].size, &total))
-            BKT_FAIL(err, BKT_EFORMAT, "chunks of more than 2^64 bytes");
+        BKT_FAIL_IF(err, !bkt_add_u64(total, b->chunks[i].size, &total), BKT_EFORMAT,
+                    "chunks of more than 2^64 bytes");
     b->reads = calloc(b->n + 1, sizeof *b->reads);
     b->bytes = malloc((size_t)total + 1);
-    if (!b->reads || !b->bytes)
-        BKT_NOMEM(err);
+    BKT_NEED(err, b->reads && b->bytes);
     uint64_t at = 0;
     for (size_t i = 0; i < b->n; i++) {
         b->reads[i] = (struct source_read){b->chunks[i].addr, b->chunks[i].size, b->bytes + at};

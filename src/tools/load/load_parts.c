@@ -71,8 +71,7 @@ int parts_list(hid_t dset, hid_t from, struct bkt_written *w, struct bkt_err *er
 {
     BKT_CLEANUP(bkt_written_fini) struct bkt_written grid = {.v = NULL};
     hsize_t hi[H5S_MAX_RANK] = {0}, lo[H5S_MAX_RANK] = {0};
-    if (!shape(dset, &grid))
-        BKT_FAIL(err, BKT_EFORMAT, "a dataset's chunk grid is impossible");
+    BKT_FAIL_IF(err, !shape(dset, &grid), BKT_EFORMAT, "a dataset's chunk grid is impossible");
     if (bkt_written_listable(from) && bkt_written_list(from, w)) {
         if (w->no_grid) {
             w->n = 0;
@@ -187,8 +186,7 @@ int parts_parse_text(struct bkt_rd *r, char **out, struct bkt_err *err)
 {
     size_t n = (size_t)bkt_rd_le(r, 4);
     const char *text = bkt_rd_take(r, n);
-    if (!text)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed text of another process");
+    BKT_FAIL_IF(err, !text, BKT_EFORMAT, "a malformed text of another process");
     *out = strndup(text, n);
     return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
@@ -199,8 +197,7 @@ int parts_parse_id(struct bkt_rd *r, struct bkt_id *out, struct bkt_err *err)
     const char *id = bkt_rd_take(r, BKT_ID_LEN);
     if (id)
         memcpy(text, id, BKT_ID_LEN);
-    if (!bkt_id_set(out, text))
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed id in a message of another process");
+    BKT_FAIL_IF(err, !bkt_id_set(out, text), BKT_EFORMAT, "a malformed id in a message of another process");
     return BKT_OK;
 }
 
@@ -307,8 +304,7 @@ static int put_stored(struct load *l, struct bkt_share *sh, const struct waiting
     for (; w.n < s.n_chunks; w.n++) {
         const struct survey_chunk *c = &s.chunks[w.n];
         w.v[w.n] = (struct bkt_written_chunk){.index = c->index, .size = c->size, .mask = c->mask};
-        if (!bkt_add_u64(total, c->size, &total))
-            BKT_FAIL(err, BKT_EFORMAT, "chunks of more than 2^64 bytes");
+        BKT_FAIL_IF(err, !bkt_add_u64(total, c->size, &total), BKT_EFORMAT, "chunks of more than 2^64 bytes");
     }
     for (size_t i = 0, n; i < w.n; i += n) {
         uint64_t bytes = w.v[i].size;
@@ -351,8 +347,7 @@ static int open_both(struct load *l, const char *path, const char *id_text, stru
     if (p->path && strcmp(p->path, path) == 0)
         return BKT_OK;
     close_last(p);
-    if (!bkt_id_set(&id, id_text))
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed part of a dataset");
+    BKT_FAIL_IF(err, !bkt_id_set(&id, id_text), BKT_EFORMAT, "a malformed part of a dataset");
     p->src = H5Dopen2(l->src->file, path, H5P_DEFAULT);
     if (p->src < 0)
         return h5_unreadable(err, path);
@@ -379,8 +374,7 @@ static int copy_stored(struct load *l, const struct bkt_written *w, struct bkt_r
     }
     for (size_t i = 0; i < w->n; i++)
         chunks[i] = (struct survey_chunk){w->v[i].index, bkt_rd_le(unit, 8), w->v[i].size, w->v[i].mask};
-    if (!unit->ok)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed part of a dataset");
+    BKT_FAIL_IF(err, !unit->ok, BKT_EFORMAT, "a malformed part of a dataset");
     s.chunks = chunks;
     int rc = load_move_chunks(l, &s, l->parts->dst, 0, s.n_chunks, err);
     return rc == 0 ? copy_elements(l, w, err) : rc;
@@ -409,8 +403,7 @@ static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct b
     BKT_TRY(err, open_both(l, path, id, err), "%s", path);
     int rc = kind == PART_STORED ? copy_stored(l, &w, unit, err) : copy_elements(l, &w, err);
     rc = store_chunks(l, rc, err);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "%s", path);
+    BKT_FAIL_IF(err, rc < 0, rc, "%s", path);
     for (size_t i = 0; i < w.n; i++)
         bytes += w.v[i].size;
     return parts_say(result, err, "84", bytes, w.n);
@@ -420,8 +413,7 @@ static int take(void *arg, struct bkt_rd *result, struct bkt_err *err)
 {
     struct load *l = arg;
     uint64_t bytes = bkt_rd_le(result, 8), chunks = bkt_rd_le(result, 4);
-    if (!result->ok)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed result");
+    BKT_FAIL_IF(err, !result->ok, BKT_EFORMAT, "a malformed result");
     progress_add(l->progress, bytes, chunks, 0);
     return BKT_OK;
 }
@@ -489,8 +481,7 @@ int load_parts_serve(struct load *l, const char *source, const char *domain, hid
 {
     struct bkt_share_other s = {.work = work, .news = on_news, .arg = l};
     struct load_parts *p = l->parts = make();
-    if (!p)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p);
     p->source = source, p->domain = domain, p->fapl = fapl;
     int rc = bkt_share_serve(&s, err);
     struct bkt_domain *d = p->d;

@@ -15,12 +15,10 @@ void user_block_fini(struct user_block *u) { bkt_buf_fini(&u->bytes); }
 static int read_file(const char *name, struct user_block *out, struct bkt_err *err)
 {
     int fd = open(name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        BKT_FAIL(err, BKT_EIO, "%s: %s", name, strerror(errno));
+    BKT_FAIL_IF(err, fd < 0, BKT_EIO, "%s: %s", name, strerror(errno));
     bool ok = bkt_read_at(fd, out->bytes.ptr, out->bytes.len, 0);
     (void)close(fd);
-    if (!ok)
-        BKT_FAIL(err, BKT_EIO, "%s: its user block can't be read", name);
+    BKT_FAIL_IF(err, !ok, BKT_EIO, "%s: its user block can't be read", name);
     bkt_buf_cut(&out->bytes, bkt_userblock_used(out->bytes.ptr, out->bytes.len));
     return BKT_OK;
 }
@@ -36,11 +34,10 @@ static int of_plain(hid_t file, struct user_block *out, struct bkt_err *err)
     out->size = size;
     if (size == 0)
         return BKT_OK;
-    if (size > BKT_USERBLOCK_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "a user block of %llu bytes; the limit is %u", (unsigned long long)size,
-                 BKT_USERBLOCK_MAX);
-    if (bkt_buf_resize(&name, (size_t)n + 1) < 0 || bkt_buf_resize(&out->bytes, (size_t)size) < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, size > BKT_USERBLOCK_MAX, BKT_EUNSUP, "a user block of %llu bytes; the limit is %u",
+                (unsigned long long)size, BKT_USERBLOCK_MAX);
+    BKT_NEED(err,
+             bkt_buf_resize(&name, (size_t)n + 1) >= 0 && bkt_buf_resize(&out->bytes, (size_t)size) >= 0);
     if (H5Fget_name(file, (char *)name.ptr, (size_t)n + 1) < 0)
         return h5_fail(err, "asking for the file's name");
     return read_file(bkt_buf_str(&name), out, err);

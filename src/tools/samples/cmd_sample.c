@@ -22,13 +22,11 @@ static int measure(struct sample_tool *s, const char *record, size_t *bytes, str
     BKT_PASS(bkt_repository_file(s->repo, r.format, r.uid, &f, err));
     BKT_PASS(bkt_sample_file_dset(f, r.dataset, &d, err));
     for (int i = 1; i < d->rank; i++)
-        if (!bkt_mul_u64(room, d->dims[i], &room))
-            BKT_FAIL(err, BKT_EFORMAT, "%s: collection %u has an impossible extent", f->name, r.dataset);
-    if (!bkt_record_elements(&r, &n) || n > room || !bkt_mul_u64(n, d->elem, &size))
-        BKT_FAIL(err, BKT_ERANGE, "record '%s': %s: collection %u has no such row or shape", record, f->name,
-                 r.dataset);
-    if (size > SAMPLE_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "record '%s': more than 4 GiB", record);
+        BKT_FAIL_IF(err, !bkt_mul_u64(room, d->dims[i], &room), BKT_EFORMAT,
+                    "%s: collection %u has an impossible extent", f->name, r.dataset);
+    BKT_FAIL_IF(err, !bkt_record_elements(&r, &n) || n > room || !bkt_mul_u64(n, d->elem, &size), BKT_ERANGE,
+                "record '%s': %s: collection %u has no such row or shape", record, f->name, r.dataset);
+    BKT_FAIL_IF(err, size > SAMPLE_MAX, BKT_EUNSUP, "record '%s': more than 4 GiB", record);
     *bytes = (size_t)size;
     return BKT_OK;
 }
@@ -102,8 +100,7 @@ int sample_read_each(struct sample_tool *s, char *const *records, size_t n,
     BKT_CLEANUP(bkt_freep) struct batch *b = calloc(1, sizeof *b);
     struct bkt_err why = {.n = 0};
     int            rc  = BKT_OK;
-    if (!b)
-        BKT_NOMEM(err);
+    BKT_NEED(err, b);
     for (size_t i = 0; i < n && rc >= 0;) {
         size_t first = i, bytes = 0;
         for (; i < n && b->n < SAMPLE_BATCH && bytes < BATCH_BYTES; i++)

@@ -87,21 +87,20 @@ static int parse_all(struct column *c, struct bkt_err *err)
     uint64_t elements;
     c->n     = c->sel.records.n;
     c->items = calloc(c->n + 1, sizeof *c->items);
-    if (!c->items)
-        BKT_NOMEM(err);
+    BKT_NEED(err, c->items);
     for (size_t i = 0; i < c->n; i++) {
         struct item *it   = &c->items[i];
         const char  *text = c->sel.records.v[i];
         it->at = i;
-        if (bkt_record_parse(text, strlen(text), &it->r, NULL) < 0 || !bkt_record_elements(&it->r, &elements))
-            BKT_FAIL(err, BKT_EUNSUP, "sample %s lies in no HDF5 file; its record is %s", c->sel.names.v[i],
-                     text);
+        BKT_FAIL_IF(err,
+                    bkt_record_parse(text, strlen(text), &it->r, NULL) < 0 ||
+                        !bkt_record_elements(&it->r, &elements),
+                    BKT_EUNSUP, "sample %s lies in no HDF5 file; its record is %s", c->sel.names.v[i], text);
         it->empty = elements == 0;
         if (!it->empty && !c->n_stored++)
             c->lead = it->r;
     }
-    if (!c->n_stored)
-        BKT_FAIL(err, BKT_EUNSUP, "none of its samples has elements");
+    BKT_FAIL_IF(err, !c->n_stored, BKT_EUNSUP, "none of its samples has elements");
     return BKT_OK;
 }
 
@@ -111,8 +110,8 @@ static int check_all(struct column *c, struct bkt_err *err)
     c->sample_rank = c->lead.rank;
     for (size_t i = 0; i < c->n; i++) {
         const struct item *it = &c->items[i];
-        if (it->r.rank != c->lead.rank || (!it->empty && it->r.format != c->lead.format))
-            BKT_FAIL(err, BKT_EUNSUP, "sample %s has another rank or backend than others", c->sel.names.v[i]);
+        BKT_FAIL_IF(err, it->r.rank != c->lead.rank || (!it->empty && it->r.format != c->lead.format),
+                    BKT_EUNSUP, "sample %s has another rank or backend than others", c->sel.names.v[i]);
         c->fixed = c->fixed && memcmp(it->r.shape, c->lead.shape, (size_t)it->r.rank * sizeof(hsize_t)) == 0;
     }
     qsort(c->items, c->n, sizeof *c->items, by_place);
@@ -124,16 +123,14 @@ static int find_samples(struct column *c, struct bkt_err *err)
     struct bkt_names *names = NULL;
     const char       *rest  = strchr(c->name, ':');
     int rc = bkt_names_open(c->repository, c->l->set, &names, err);
-    if (rc == BKT_ENOENT)
-        BKT_FAIL(err, rc, "%s has no LMDB files with names of columns", c->repository);
+    BKT_FAIL_IF(err, rc == BKT_ENOENT, rc, "%s has no LMDB files with names of columns", c->repository);
     BKT_PASS(rc);
     rc = strchr(rest ? rest : c->name, '/')
              ? BKT_ERR(err, BKT_EINVAL, "%s: a whole column is loaded; name it alone", c->name)
              : selection_add(&c->sel, names, c->name, err);
     bkt_names_close(names);
     BKT_PASS(rc);
-    if (!c->sel.records.n)
-        BKT_FAIL(err, BKT_EUNSUP, "it has no samples");
+    BKT_FAIL_IF(err, !c->sel.records.n, BKT_EUNSUP, "it has no samples");
     BKT_PASS(parse_all(c, err));
     return check_all(c, err);
 }
@@ -152,8 +149,8 @@ static int take_first(struct column *c, hid_t dset, const struct survey *s, stru
     memcpy(c->cdims, s->cdims, sizeof c->cdims);
     for (unsigned d = 0; d < s->rank; d++) {
         c->grid[d] = bkt_ceil_div(s->dims[d], s->cdims[d]);
-        if (d && !bkt_mul_u64(c->per_sample, c->grid[d], &c->per_sample))
-            BKT_FAIL(err, BKT_EFORMAT, "a collection of more than 2^64 chunks");
+        BKT_FAIL_IF(err, d && !bkt_mul_u64(c->per_sample, c->grid[d], &c->per_sample), BKT_EFORMAT,
+                    "a collection of more than 2^64 chunks");
     }
     return BKT_OK;
 }
@@ -165,16 +162,14 @@ static int compare(struct column *c, hid_t dset, const struct survey *s, struct 
     bool same = s->rank == c->rank && H5Tequal(type, c->type) > 0 && bkt_filters_agree(dset, c->first);
     for (unsigned d = 0; same && d < s->rank; d++)
         same = s->cdims[d] == c->cdims[d] && (d == 0 || s->dims[d] == c->dims[d]);
-    if (!same)
-        BKT_FAIL(err, BKT_EUNSUP, "its collections differ in type, filters, chunks or dimensions");
+    BKT_FAIL_IF(err, !same, BKT_EUNSUP, "its collections differ in type, filters, chunks or dimensions");
     return BKT_OK;
 }
 
 static int add_row(struct column *c, const struct item *it, const struct survey_chunk *k,
                    const struct source_part *part, struct bkt_err *err)
 {
-    if (bkt_list_room(&c->rows, c->n_rows, &c->cap_rows, sizeof *c->rows) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_list_room(&c->rows, c->n_rows, &c->cap_rows, sizeof *c->rows));
     c->rows[c->n_rows++] = (struct row){it->at * c->per_sample + k->index % c->per_sample,
                                         k->addr - part->start, k->size, k->mask, c->n_files - 1};
     return BKT_OK;
@@ -214,14 +209,12 @@ static int add_samples(struct column *c, struct source *src, const struct survey
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t begin = from[i].r.row * c->per_sample, end = begin + c->per_sample;
-        if (!is_inside(c, &from[i].r, s->dims[0]))
-            BKT_FAIL(err, BKT_EFORMAT, "sample %s: its collection has no such row or shape",
-                     c->sel.names.v[from[i].at]);
+        BKT_FAIL_IF(err, !is_inside(c, &from[i].r, s->dims[0]), BKT_EFORMAT,
+                    "sample %s: its collection has no such row or shape", c->sel.names.v[from[i].at]);
         for (size_t k = first_chunk(s, begin); k < s->n_chunks && s->chunks[k].index < end; k++) {
             const struct source_part *part = source_part_of(src, s->chunks[k].addr, s->chunks[k].size);
-            if (!part)
-                BKT_FAIL(err, BKT_EFORMAT, "sample %s: a chunk lies outside the file",
-                         c->sel.names.v[from[i].at]);
+            BKT_FAIL_IF(err, !part, BKT_EFORMAT, "sample %s: a chunk lies outside the file",
+                        c->sel.names.v[from[i].at]);
             BKT_PASS(add_row(c, &from[i], &s->chunks[k], part, err));
         }
     }
@@ -242,8 +235,8 @@ static int add_collection(struct column *c, struct source *src, const struct ite
     BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dset);
     hsize_t chunk[BKT_MAX_RANK];
     int rank = dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED ? -1 : H5Pget_chunk(dcpl, BKT_MAX_RANK, chunk);
-    if (rank < 1 || (unsigned)rank != s.rank || chunk[0] != 1)
-        BKT_FAIL(err, BKT_EUNSUP, "collection %u is not chunked by samples", from->r.dataset);
+    BKT_FAIL_IF(err, rank < 1 || (unsigned)rank != s.rank || chunk[0] != 1, BKT_EUNSUP,
+                "collection %u is not chunked by samples", from->r.dataset);
     for (int d = 0; d < rank; d++) /* also without a stored chunk */
         s.cdims[d] = chunk[d];
     if (c->rank == 0)
@@ -258,10 +251,8 @@ static int add_collection(struct column *c, struct source *src, const struct ite
 static int add_file(struct column *c, struct source *src, const struct item *from, size_t n,
                     struct bkt_err *err)
 {
-    if (src->n_parts != 1)
-        BKT_FAIL(err, BKT_EUNSUP, "it is more than one file");
-    if (bkt_list_room(&c->files, c->n_files, &c->cap_files, sizeof *c->files) < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, src->n_parts != 1, BKT_EUNSUP, "it is more than one file");
+    BKT_PASS_MEM(err, bkt_list_room(&c->files, c->n_files, &c->cap_files, sizeof *c->files));
     struct file *f = &c->files[c->n_files++];
     *f = (struct file){.uri = NULL};
     memcpy(f->etag, src->parts[0].etag, sizeof f->etag);
@@ -287,20 +278,18 @@ static int open_source(const struct column *c, const struct h5bucket_record *r, 
         if (*data && *data != bkt_sample_places[i])
             continue;
         bkt_err_clear(err);
-        if (bkt_buf_addf(&name, "%.*s/%s/0%d/%s.hdf5", (int)n, c->repository, bkt_sample_places[i], r->format,
-                         r->uid) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_buf_addf(&name, "%.*s/%s/0%d/%s.hdf5", (int)n, c->repository,
+                                       bkt_sample_places[i], r->format, r->uid));
         rc = source_open(bkt_buf_str(&name), "sec2", c->l->set, out, err);
         if (rc == BKT_OK) {
             *data = bkt_sample_places[i];
             return rc;
         }
-        if (H5Fis_accessible(bkt_buf_str(&name), c->fapl) > 0)
-            BKT_FAIL(err, BKT_EUNSUP,
-                     "%s is a domain, whose chunk objects hold several samples each; get the domains as "
-                     "plain files "
-                     "(h5bucket get) to load a column of them",
-                     bkt_buf_str(&name));
+        BKT_FAIL_IF(err, H5Fis_accessible(bkt_buf_str(&name), c->fapl) > 0, BKT_EUNSUP,
+                    "%s is a domain, whose chunk objects hold several samples each; get the domains as "
+                    "plain files "
+                    "(h5bucket get) to load a column of them",
+                    bkt_buf_str(&name));
     }
     return rc;
 }
@@ -319,8 +308,7 @@ static int add_all(struct column *c, struct bkt_err *err)
             c->first_src = src;
         else
             source_close(src);
-        if (rc < 0)
-            BKT_FAIL(err, rc, "file 0%d/%s", r->format, r->uid);
+        BKT_FAIL_IF(err, rc < 0, rc, "file 0%d/%s", r->format, r->uid);
     }
     return BKT_OK;
 }
@@ -379,8 +367,8 @@ static int make_samples(struct column *c, bool *shapes, struct bkt_err *err)
     hid_t dset = bkt_filters_create(c->l->dst, "samples", c->type, space, H5P_DEFAULT, dcpl, c->first);
     if (dset < 0)
         return h5_fail(err, "making the dataset of samples");
-    if (!bkt_filters_agree(dset, c->first))
-        BKT_FAIL(err, BKT_EUNSUP, "its filters get other parameters in a dataset of this shape");
+    BKT_FAIL_IF(err, !bkt_filters_agree(dset, c->first), BKT_EUNSUP,
+                "its filters get other parameters in a dataset of this shape");
     qsort(c->rows, c->n_rows, sizeof *c->rows, bkt_by_number);
     return load_link_rows(c->l, dset, rank, cdims, grid, &rows, err);
 }
@@ -391,8 +379,7 @@ static int make_shapes(const struct column *c, struct bkt_err *err)
     size_t                          width   = (size_t)c->sample_rank;
     BKT_CLEANUP(bkt_freep) int64_t *v       = calloc(c->n * width + 1, sizeof *v);
     BKT_CLEANUP(h5_closep) hid_t    space   = H5Screate_simple(2, dims, NULL);
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     for (size_t i = 0; i < c->n; i++)
         for (size_t d = 0; d < width; d++)
             v[c->items[i].at * width + d] = (int64_t)c->items[i].r.shape[d];
@@ -415,8 +402,7 @@ static int make_names(const struct column *c, struct bkt_err *err)
         size = len > size ? len : size;
     }
     v = calloc(c->n ? c->n : 1, size);
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     for (size_t i = 0; i < c->n; i++) {
         const char *name = strchr(c->sel.names.v[i], '/') + 1;
         memcpy(v + i * size, name, strlen(name));

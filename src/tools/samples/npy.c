@@ -76,8 +76,7 @@ int npy_head(hid_t type, int rank, const hsize_t *shape, struct bkt_buf *out, st
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf dict = {0};
     char descr[16];
-    if (!descr_of(type, descr))
-        BKT_FAIL(err, BKT_EUNSUP, "numpy has no letters for the type; use raw");
+    BKT_FAIL_IF(err, !descr_of(type, descr), BKT_EUNSUP, "numpy has no letters for the type; use raw");
     int rc = bkt_buf_addf(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
     for (int i = 0; i < rank && rc == BKT_OK; i++)
         rc = bkt_buf_addf(&dict, "%llu%s", (unsigned long long)shape[i],
@@ -89,9 +88,8 @@ int npy_head(hid_t type, int rank, const hsize_t *shape, struct bkt_buf *out, st
         rc = bkt_buf_add_str(&dict, " ");
     unsigned char head[10] = "\x93NUMPY\x01";
     bkt_put_le(head + 8, 2, dict.len + 1);
-    if (rc < 0 || bkt_buf_add(out, head, sizeof head) < 0 || bkt_buf_add(out, dict.ptr, dict.len) < 0 ||
-        bkt_buf_add_str(out, "\n") < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, rc >= 0 && bkt_buf_add(out, head, sizeof head) >= 0 &&
+                      bkt_buf_add(out, dict.ptr, dict.len) >= 0 && bkt_buf_add_str(out, "\n") >= 0);
     return BKT_OK;
 }
 
@@ -99,10 +97,9 @@ static int measure(struct npy *n, size_t file_size, struct bkt_err *err)
 {
     size_t all = n->elem;
     for (int i = 0; i < n->rank; i++)
-        if (!bkt_mul_size(all, n->shape[i], &all))
-            BKT_FAIL(err, BKT_EFORMAT, "its shape is impossible");
-    if (all > file_size - n->at)
-        BKT_FAIL(err, BKT_EFORMAT, "it is cut: %zu bytes of elements of %zu", file_size - n->at, all);
+        BKT_FAIL_IF(err, !bkt_mul_size(all, n->shape[i], &all), BKT_EFORMAT, "its shape is impossible");
+    BKT_FAIL_IF(err, all > file_size - n->at, BKT_EFORMAT, "it is cut: %zu bytes of elements of %zu",
+                file_size - n->at, all);
     n->bytes = all;
     return BKT_OK;
 }
@@ -113,24 +110,25 @@ int npy_parse(const struct bkt_buf *file, struct npy *out, struct bkt_err *err)
     char letters[16] = "";
     memset(out, 0, sizeof *out);
     out->type = H5I_INVALID_HID;
-    if (file->len < 12 || memcmp(file->ptr, "\x93NUMPY", 6) != 0)
-        BKT_FAIL(err, BKT_EFORMAT, "not an .npy file; raw bytes need --type and --shape");
+    BKT_FAIL_IF(err, file->len < 12 || memcmp(file->ptr, "\x93NUMPY", 6) != 0, BKT_EFORMAT,
+                "not an .npy file; raw bytes need --type and --shape");
     unsigned wide = file->ptr[6] > 1 ? 4 : 2;
     size_t   n    = (size_t)bkt_get_le(file->ptr + 8, wide);
     out->at = 8 + wide + n;
-    if (out->at < n || out->at > file->len)
-        BKT_FAIL(err, BKT_EFORMAT, "its header is cut");
+    BKT_FAIL_IF(err, out->at < n || out->at > file->len, BKT_EFORMAT, "its header is cut");
     struct bkt_literal dict = {(const char *)file->ptr + 8 + wide, n};
     BKT_PASS(bkt_literal_check(dict, err));
-    if (!bkt_literal_find(dict, "descr", &descr) || !bkt_literal_find(dict, "fortran_order", &order) ||
-        !bkt_literal_find(dict, "shape", &shape) || !bkt_literal_shape(shape, &out->rank, out->shape))
-        BKT_FAIL(err, BKT_EFORMAT, "its header lacks a type, an order or a shape");
-    if (strncmp(order.p, "False", 5) != 0 && out->rank > 1)
-        BKT_FAIL(err, BKT_EUNSUP, "it is in Fortran order; samples are in C order");
+    BKT_FAIL_IF(
+        err,
+        !bkt_literal_find(dict, "descr", &descr) || !bkt_literal_find(dict, "fortran_order", &order) ||
+            !bkt_literal_find(dict, "shape", &shape) || !bkt_literal_shape(shape, &out->rank, out->shape),
+        BKT_EFORMAT, "its header lacks a type, an order or a shape");
+    BKT_FAIL_IF(err, strncmp(order.p, "False", 5) != 0 && out->rank > 1, BKT_EUNSUP,
+                "it is in Fortran order; samples are in C order");
     (void)bkt_literal_text(descr, letters, sizeof letters);
     hid_t type = npy_type(letters);
-    if (type < 0)
-        BKT_FAIL(err, BKT_EUNSUP, "samples can't have its type %s", *letters ? letters : "(a compound)");
+    BKT_FAIL_IF(err, type < 0, BKT_EUNSUP, "samples can't have its type %s",
+                *letters ? letters : "(a compound)");
     out->elem = H5Tget_size(type);
     int rc = measure(out, file->len, err);
     if (rc < 0)

@@ -92,11 +92,9 @@ static int print_text(struct cat *c, const struct h5bucket_sample *sample, hid_t
     enum form form;
     hid_t     as   = printed_as(base, &form);
     size_t from = H5Tget_size(base), size = as < 0 ? 0 : H5Tget_size(as), n = from ? sample->size / from : 0;
-    if (as < 0)
-        BKT_FAIL(err, BKT_EUNSUP, "elements of its type can't be printed as text; use --format=raw");
+    BKT_FAIL_IF(err, as < 0, BKT_EUNSUP, "elements of its type can't be printed as text; use --format=raw");
     p = calloc(n + 1, bkt_max_u64(size > from ? size : from, 1));
-    if (!p)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p);
     memcpy(p, sample->buffer, n * from);
     if (n && H5Tconvert(base, as, n, p, NULL, H5P_DEFAULT) < 0)
         return h5_fail(err, "converting elements to text");
@@ -178,8 +176,7 @@ static int select_all(struct cat *c, struct bkt_err *err)
 static int write_all(struct cat *c, const char *output, struct bkt_err *err)
 {
     c->to = output ? fopen(output, "wbe") : stdout;
-    if (!c->to)
-        BKT_FAIL(err, BKT_EIO, "%s: can't be written: %s", output, strerror(errno));
+    BKT_FAIL_IF(err, !c->to, BKT_EIO, "%s: can't be written: %s", output, strerror(errno));
     int rc = sample_read_each(c->s, c->sel.records.v, c->sel.records.n, each, c, err);
     if (fflush(c->to) != 0 || ferror(c->to))
         rc = BKT_ERR(err, BKT_EIO, "%s: writing failed: %s", output ? output : "standard output",

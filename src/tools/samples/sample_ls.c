@@ -97,8 +97,7 @@ static int list_folder(struct sample_tool *s, struct finder *f, const char *data
     BKT_CLEANUP(bkt_freep) char             *key  = NULL;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     struct bkt_store *st = NULL;
-    if (!uri || bkt_buf_addf(&name, "%s/%s/0%d/x", uri, data, f->format) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, uri && bkt_buf_addf(&name, "%s/%s/0%d/x", uri, data, f->format) >= 0);
     int rc = vfd_open_store(bkt_buf_str(&name), &s->t->set, &st, &key, err);
     if (rc == BKT_ENOENT) /* no such folder */
         return BKT_OK;
@@ -289,8 +288,7 @@ static int files(struct sample_tool *s, struct bkt_jout *j, size_t *bad, struct 
         *bad += f.v[i].rc < 0;
     }
     bkt_jout_close(j);
-    if (!f.n && !s->names)
-        BKT_FAIL(err, BKT_ENOENT, "neither LMDB files nor files of samples are there");
+    BKT_FAIL_IF(err, !f.n && !s->names, BKT_ENOENT, "neither LMDB files nor files of samples are there");
     return BKT_OK;
 }
 

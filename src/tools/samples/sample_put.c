@@ -83,13 +83,11 @@ static int take_raw(const struct put *p, struct input *in, struct bkt_err *err)
 {
     size_t size = H5Tget_size(p->raw);
     for (int i = 0; i < p->rank; i++)
-        if (!bkt_mul_size(size, p->shape[i], &size))
-            BKT_FAIL(err, BKT_EINVAL, "the shape is too large");
+        BKT_FAIL_IF(err, !bkt_mul_size(size, p->shape[i], &size), BKT_EINVAL, "the shape is too large");
     in->n    = p->rows && size ? in->bytes.len / size : 1;
     in->size = size;
-    if (in->n * size != in->bytes.len)
-        BKT_FAIL(err, BKT_EINVAL, "%zu bytes; %s of the shape has %zu", in->bytes.len,
-                 p->rows ? "each row" : "a sample", size);
+    BKT_FAIL_IF(err, in->n * size != in->bytes.len, BKT_EINVAL, "%zu bytes; %s of the shape has %zu",
+                in->bytes.len, p->rows ? "each row" : "a sample", size);
     in->a.type = H5Tcopy(p->raw);
     in->rank   = p->rank;
     in->shape  = p->shape;
@@ -100,14 +98,13 @@ static int take_npy(const struct put *p, struct input *in, struct bkt_err *err)
 {
     int skip = p->rows ? 1 : 0;
     BKT_PASS(npy_parse(&in->bytes, &in->a, err));
-    if (in->a.rank < skip)
-        BKT_FAIL(err, BKT_EINVAL, "a scalar has no rows");
+    BKT_FAIL_IF(err, in->a.rank < skip, BKT_EINVAL, "a scalar has no rows");
     in->rank  = in->a.rank - skip;
     in->shape = in->a.shape + skip;
     in->size  = in->a.elem;
     for (int i = 0; i < in->rank; i++)
-        if (!bkt_mul_size(in->size, in->shape[i], &in->size))
-            BKT_FAIL(err, BKT_EINVAL, "the shape is too large");
+        BKT_FAIL_IF(err, !bkt_mul_size(in->size, in->shape[i], &in->size), BKT_EINVAL,
+                    "the shape is too large");
     in->n = skip ? in->a.shape[0] : 1;
     return BKT_OK;
 }
@@ -145,17 +142,17 @@ static int add_to_schema(struct put *p, const struct input *in, struct bkt_err *
 {
     if (p->schema.type < 0)
         BKT_PASS(first_type(p, in, err));
-    if (bkt_numpy_number(in->a.type) != bkt_numpy_number(p->schema.type))
-        BKT_FAIL(err, BKT_EINVAL, "its elements have another type than those of the first file");
+    BKT_FAIL_IF(err, bkt_numpy_number(in->a.type) != bkt_numpy_number(p->schema.type), BKT_EINVAL,
+                "its elements have another type than those of the first file");
     bool fits = in->rank == p->schema.rank;
     for (int i = 0; fits && i < in->rank; i++) {
         if (p->schema.variable && !p->has_shape)
             p->schema.shape[i] = bkt_max_u64(p->schema.shape[i], in->shape[i]);
         fits = p->schema.variable ? in->shape[i] <= p->schema.shape[i] : in->shape[i] == p->schema.shape[i];
     }
-    if (!fits)
-        BKT_FAIL(err, BKT_EINVAL, "its samples have another shape than %s; --variable allows smaller ones",
-                 p->has_shape ? "--shape" : "those of the first file");
+    BKT_FAIL_IF(err, !fits, BKT_EINVAL,
+                "its samples have another shape than %s; --variable allows smaller ones",
+                p->has_shape ? "--shape" : "those of the first file");
     return BKT_OK;
 }
 
@@ -190,8 +187,7 @@ static int put_file(struct put *p, const char *name, struct bkt_err *err)
     BKT_PASS(load(p, name, &in, err));
     BKT_PASS(to_native(&in, p->schema.type, err));
     BKT_CLEANUP(bkt_freep) char(*records)[H5BUCKET_RECORD_MAX] = calloc(in.n + 1, sizeof *records);
-    if (!records)
-        BKT_NOMEM(err);
+    BKT_NEED(err, records);
     BKT_TRY(err, append(p, &in, records, err), "%s", name);
     for (size_t i = 0; i < in.n; i++)
         printf("%s\n", records[i]);

@@ -43,8 +43,8 @@ static int collect(struct verify *v, struct bkt_err *err)
                            : BKT_OK;
     if (rc < 0)
         return err->n ? rc : BKT_ERR(err, rc, "hash.lmdb can't be listed");
-    if (!file && !v->s->names)
-        BKT_FAIL(err, BKT_EINVAL, "it has no LMDB files that lead to records; give records by --records");
+    BKT_FAIL_IF(err, !file && !v->s->names, BKT_EINVAL,
+                "it has no LMDB files that lead to records; give records by --records");
     return BKT_OK;
 }
 

@@ -35,8 +35,7 @@ static int branch_of(const char *arg, struct bkt_buf *branch, const char **colum
 
 static int add_record(struct selection *s, const char *record, const char *name, struct bkt_err *err)
 {
-    if (bkt_strs_add(&s->records, record) < 0 || bkt_strs_add(&s->names, name) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_strs_add(&s->records, record) >= 0 && bkt_strs_add(&s->names, name) >= 0);
     return BKT_OK;
 }
 
@@ -45,8 +44,7 @@ static int add_sample(struct selection *s, struct bkt_names *names, const struct
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     char record[H5BUCKET_RECORD_MAX];
-    if (selection_name(sample, &name) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, selection_name(sample, &name));
     BKT_TRY(err, bkt_names_record(names, sample->digest, record, err), "%s", bkt_buf_str(&name));
     return add_record(s, record, bkt_buf_str(&name), err);
 }
@@ -84,10 +82,9 @@ static int add_name(struct selection *s, struct bkt_names *names, const char *ar
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf branch = {0}, column = {0};
     BKT_CLEANUP(bkt_commit_fini) struct bkt_commit c = {0};
     const char *rest;
-    if (branch_of(arg, &branch, &rest) < 0 || bkt_buf_add_str(&column, rest) < 0)
-        BKT_NOMEM(err);
-    if (!column.len)
-        BKT_FAIL(err, BKT_EINVAL, "%s: no column is named; give [BRANCH:]COLUMN[/SAMPLE[/SUBSAMPLE]]", arg);
+    BKT_NEED(err, branch_of(arg, &branch, &rest) >= 0 && bkt_buf_add_str(&column, rest) >= 0);
+    BKT_FAIL_IF(err, !column.len, BKT_EINVAL,
+                "%s: no column is named; give [BRANCH:]COLUMN[/SAMPLE[/SUBSAMPLE]]", arg);
     char *name = (char *)column.ptr, *slash = strchr(name, '/');
     struct path p = {slash ? slash + 1 : NULL, slash ? strchr(slash + 1, '/') : NULL};
     if (slash)
@@ -96,13 +93,11 @@ static int add_name(struct selection *s, struct bkt_names *names, const char *ar
         *p.sub++ = 0;
     BKT_PASS(bkt_names_commit(names, branch.len ? bkt_buf_str(&branch) : NULL, &c, err));
     const struct bkt_column *found = bkt_commit_column(&c, name);
-    if (!found)
-        BKT_FAIL(err, BKT_ENOENT, "%s: branch %s has no column %s", arg,
-                 branch.len ? bkt_buf_str(&branch) : names->head, name);
+    BKT_FAIL_IF(err, !found, BKT_ENOENT, "%s: branch %s has no column %s", arg,
+                branch.len ? bkt_buf_str(&branch) : names->head, name);
     int rc = add_path(s, names, &c, found, &p, err);
-    if (rc == BKT_ENOENT)
-        BKT_FAIL(err, rc, "%s: column %s, which is %s, has no such sample", arg, name,
-                 found->nested ? "nested" : "flat");
+    BKT_FAIL_IF(err, rc == BKT_ENOENT, rc, "%s: column %s, which is %s, has no such sample", arg, name,
+                found->nested ? "nested" : "flat");
     return rc;
 }
 
@@ -110,8 +105,8 @@ int selection_add(struct selection *s, struct bkt_names *names, const char *arg,
 {
     if (selection_is_record(arg))
         return add_record(s, arg, arg, err);
-    if (!names)
-        BKT_FAIL(err, BKT_EINVAL, "%s: not a record, and the repository has no LMDB files with names", arg);
+    BKT_FAIL_IF(err, !names, BKT_EINVAL, "%s: not a record, and the repository has no LMDB files with names",
+                arg);
     return add_name(s, names, arg, err);
 }
 
@@ -124,8 +119,7 @@ static int end(FILE *f, const char *name, int rc, struct bkt_err *err)
     int code = ferror(f) ? errno : 0;
     if (f != stdin)
         (void)fclose(f);
-    if (rc == BKT_OK && code)
-        BKT_FAIL(err, BKT_EIO, "%s: can't be read: %s", name, strerror(code));
+    BKT_FAIL_IF(err, rc == BKT_OK && code, BKT_EIO, "%s: can't be read: %s", name, strerror(code));
     return rc;
 }
 
@@ -136,8 +130,7 @@ int sample_lines(const char *name, struct bkt_strs *out, struct bkt_err *err)
     size_t  cap  = 0;
     ssize_t n;
     int     rc   = BKT_OK;
-    if (!f)
-        BKT_FAIL(err, BKT_ENOENT, "%s: can't be opened: %s", name, strerror(errno));
+    BKT_FAIL_IF(err, !f, BKT_ENOENT, "%s: can't be opened: %s", name, strerror(errno));
     while (rc == BKT_OK && (n = getline(&line, &cap, f)) >= 0) {
         while (n && strchr("\r\n", line[n - 1]))
             line[--n] = 0;
@@ -152,8 +145,7 @@ int sample_file(const char *name, struct bkt_buf *out, struct bkt_err *err)
 {
     FILE *f  = open_it(name);
     int   rc = BKT_OK;
-    if (!f)
-        BKT_FAIL(err, BKT_ENOENT, "%s: can't be opened: %s", name, strerror(errno));
+    BKT_FAIL_IF(err, !f, BKT_ENOENT, "%s: can't be opened: %s", name, strerror(errno));
     for (size_t got = 1; rc == BKT_OK && got;) {
         rc = bkt_buf_reserve(out, (size_t)1 << 20);
         if (rc < 0)

@@ -95,11 +95,10 @@ static const char *full_name(const char *name)
 static int check_program(const char *name, struct bkt_err *err)
 {
     const char *has = bkt_group_program_mpi();
-    if (has && strcmp(has, name) != 0)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "the HDF5 of this h5bucket was built with %s, so h5bucket can't run under %s; use the other "
-                 "mpirun, or an h5bucket with an HDF5 without MPI",
-                 full_name(has), full_name(name));
+    BKT_FAIL_IF(err, has && strcmp(has, name) != 0, BKT_EUNSUP,
+                "the HDF5 of this h5bucket was built with %s, so h5bucket can't run under %s; use the other "
+                "mpirun, or an h5bucket with an HDF5 without MPI",
+                full_name(has), full_name(name));
     return BKT_OK;
 }
 
@@ -150,15 +149,14 @@ static int join_launcher(struct bkt_comm **out, struct bkt_err *err)
     *out = NULL;
     if (choice && strcmp(choice, "no") == 0)
         return BKT_OK;
-    if (choice && !full_name(choice))
-        BKT_FAIL(err, BKT_EINVAL, CHOICE "=%s: one of openmpi, mpich, no is expected", choice);
+    BKT_FAIL_IF(err, choice && !full_name(choice), BKT_EINVAL,
+                CHOICE "=%s: one of openmpi, mpich, no is expected", choice);
     const struct launcher *l = find_launcher(&size);
     if (!l)
         return BKT_OK;
     int rc = choice ? load_mpi(&choice, 1, &ops, err) : load_mpi(l->mpis, BKT_COUNT(l->mpis), &ops, err);
-    if (rc < 0 || !ops)
-        BKT_FAIL(err, rc, "%lu processes were started, which need the adapter to share the work; " REMEDY,
-                 size);
+    BKT_FAIL_IF(err, rc < 0 || !ops, rc,
+                "%lu processes were started, which need the adapter to share the work; " REMEDY, size);
     return begin_mpi(ops, size, out, err);
 }
 
@@ -290,11 +288,10 @@ int bkt_msg_send(unsigned to, enum bkt_msg_kind kind, int64_t code, const void *
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf out = {0}, errors = {0}, all = {0};
     if (!bkt_processes_first())
         take_texts(&out, &errors);
-    if (bkt_buf_add_le(&all, 1, (unsigned)kind) < 0 || bkt_buf_add_le(&all, 8, (uint64_t)code) < 0 ||
-        bkt_buf_add_le(&all, 8, out.len) < 0 || bkt_buf_add_le(&all, 8, errors.len) < 0 ||
-        bkt_buf_add(&all, out.ptr, out.len) < 0 || bkt_buf_add(&all, errors.ptr, errors.len) < 0 ||
-        bkt_buf_add(&all, body, n) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_buf_add_le(&all, 1, (unsigned)kind) >= 0 &&
+                      bkt_buf_add_le(&all, 8, (uint64_t)code) >= 0 && bkt_buf_add_le(&all, 8, out.len) >= 0 &&
+                      bkt_buf_add_le(&all, 8, errors.len) >= 0 && bkt_buf_add(&all, out.ptr, out.len) >= 0 &&
+                      bkt_buf_add(&all, errors.ptr, errors.len) >= 0 && bkt_buf_add(&all, body, n) >= 0);
     return comm->ops->post(comm, to, all.ptr, all.len, err);
 }
 
@@ -316,9 +313,8 @@ static int parse(struct bkt_msg *m, struct bkt_err *err)
     uint64_t n_out = bkt_rd_le(&m->body, 8), n_errors = bkt_rd_le(&m->body, 8);
     print(stdout, &m->body, n_out);
     print(stderr, &m->body, n_errors);
-    if (!m->body.ok || m->kind == BKT_MSG_KINDS)
-        BKT_FAIL(err, BKT_EFORMAT, "process %u sent a malformed message; all must be of one version",
-                 m->from);
+    BKT_FAIL_IF(err, !m->body.ok || m->kind == BKT_MSG_KINDS, BKT_EFORMAT,
+                "process %u sent a malformed message; all must be of one version", m->from);
     return BKT_OK;
 }
 

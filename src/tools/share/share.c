@@ -173,8 +173,7 @@ int bkt_share_begin(struct bkt_share *s, struct bkt_err *err)
 {
     s->under_way = calloc(bkt_processes_size(), sizeof *s->under_way);
     done = done ? done : calloc(bkt_processes_size(), sizeof *done);
-    if (!s->under_way || !done)
-        BKT_NOMEM(err);
+    BKT_NEED(err, s->under_way && done);
     s->most = s->most ? s->most : bkt_processes_size();
     now = s;
     return BKT_OK;
@@ -308,8 +307,7 @@ static int serve_look(struct bkt_err *err)
         BKT_PASS(keep(&m, err));
     }
     BKT_PASS(rc);
-    if (stopped)
-        BKT_FAIL(err, BKT_ECANCEL, "stopped, since another process has failed");
+    BKT_FAIL_IF(err, stopped, BKT_ECANCEL, "stopped, since another process has failed");
     return BKT_OK;
 }
 

@@ -58,8 +58,7 @@ static int survey_chunks(hid_t dset, hid_t dcpl, struct survey *s, struct bkt_er
 static int add_seg(struct survey *s, const char *uri, const char *etag, uint64_t off, uint64_t size,
                    struct bkt_err *err)
 {
-    if (bkt_list_room(&s->segs, s->n_segs, &s->cap_segs, sizeof *s->segs) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_list_room(&s->segs, s->n_segs, &s->cap_segs, sizeof *s->segs));
     s->segs[s->n_segs++] = (struct source_seg){uri, etag, off, size};
     return BKT_OK;
 }
@@ -85,8 +84,7 @@ static int external_name(const struct source *src, const char *name, char **out,
         }
         rc = rc ? rc : bkt_buf_addf(&full, "%s/", prefix);
     }
-    if (rc < 0 || bkt_buf_add_str(&full, name) < 0 || !(*out = source_uri(bkt_buf_str(&full))))
-        BKT_NOMEM(err);
+    BKT_NEED(err, rc >= 0 && bkt_buf_add_str(&full, name) >= 0 && (*out = source_uri(bkt_buf_str(&full))));
     return BKT_OK;
 }
 
@@ -96,19 +94,16 @@ static int external_segment(const struct source *src, const char *name, uint64_t
 {
     uint64_t size = 0;
     char    *etag = calloc(1, BKT_ETAG_MAX), *uri = NULL;
-    if (bkt_strs_take(&s->names, etag) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_strs_take(&s->names, etag));
     BKT_PASS(external_name(src, name, &uri, err));
-    if (bkt_strs_take(&s->names, uri) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_strs_take(&s->names, uri));
     int rc = vfd_stat(uri, src->set, &size, etag, BKT_ETAG_MAX, err);
     if (rc == BKT_ENOENT) { /* a reader of the data will get the error */
         bkt_err_clear(err);
         s->missing = uri;
         return add_seg(s, uri, NULL, off, want, err);
     }
-    if (rc < 0)
-        BKT_FAIL(err, rc, "external file %s", name);
+    BKT_FAIL_IF(err, rc < 0, rc, "external file %s", name);
     uint64_t there = size > off ? bkt_min_u64(size - off, want) : 0;
     if (there)
         BKT_PASS(add_seg(s, uri, etag, off, there, err));
@@ -122,8 +117,8 @@ static int survey_external(const struct source *src, hid_t dset, hid_t dcpl, str
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(dset);
     uint64_t                     left = H5Tget_size(type);
     for (unsigned d = 0; d < s->rank; d++)
-        if (!bkt_mul_u64(left, s->dims[d], &left))
-            BKT_FAIL(err, BKT_EFORMAT, "the dataset's size does not fit 64 bits");
+        BKT_FAIL_IF(err, !bkt_mul_u64(left, s->dims[d], &left), BKT_EFORMAT,
+                    "the dataset's size does not fit 64 bits");
     s->size = left;
     for (int i = 0; i < n && left; i++) {
         char    name[4096];

@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/files.h"
 #include "base/num.h"
 #include "base/os/clock.h"
-#include "base/files.h"
+#include "base/os/thread.h"
 
 /* ---- the file ---- */
 
@@ -42,8 +43,7 @@ static int head_of(const char *name, const struct part_file *p, const struct bkt
     memset(head, 0, HEAD);
     int n = snprintf(head, HEAD, "h5bucket-get 1\n%llu\n%llu\n%.17g\n%s\n%s\n", (unsigned long long)p->size,
                      (unsigned long long)p->block, v->mtime, v->etag, name);
-    if (n < 0 || n >= HEAD)
-        BKT_FAIL(err, BKT_EINVAL, "%s: the name is too long", name);
+    BKT_FAIL_IF(err, n < 0 || n >= HEAD, BKT_EINVAL, "%s: the name is too long", name);
     return BKT_OK;
 }
 
@@ -95,8 +95,8 @@ int part_file_open(const char *path, const char *name, uint64_t block, const str
 {
     *out = (struct part_file){.fd = -1, .size = version->size, .block = block, .saved = bkt_clock_now()};
     out->n_blocks = bkt_ceil_div(out->size, block);
-    if (out->size > (uint64_t)INT64_MAX / 2)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: the server does not report a possible size", name);
+    BKT_FAIL_IF(err, out->size > (uint64_t)INT64_MAX / 2, BKT_EUNSUP,
+                "%s: the server does not report a possible size", name);
     out->path  = strdup(path);
     out->marks = calloc(out->n_blocks + 1, 1);
     int rc = out->path && out->marks ? open_at(out, name, version, err)
@@ -119,8 +119,7 @@ void part_file_fini(struct part_file *p)
 
 int part_file_write(struct part_file *p, uint64_t off, const void *bytes, uint64_t n, struct bkt_err *err)
 {
-    if (off > p->size || n > p->size - off)
-        BKT_FAIL(err, BKT_EINVAL, "%s: bytes behind its end", p->path);
+    BKT_FAIL_IF(err, off > p->size || n > p->size - off, BKT_EINVAL, "%s: bytes behind its end", p->path);
     return write_all(p, off, bytes, n, err);
 }
 
@@ -160,14 +159,11 @@ static void sync_folder(const char *path)
 int part_file_finish(struct part_file *p, const char *to, struct bkt_err *err)
 {
     struct stat sb;
-    if (part_file_done(p) != p->size)
-        BKT_FAIL(err, BKT_EIO, "%s: it is not complete", p->path);
+    BKT_FAIL_IF(err, part_file_done(p) != p->size, BKT_EIO, "%s: it is not complete", p->path);
     if (ftruncate(p->fd, (off_t)p->size) < 0 || fsync(p->fd) < 0 || fstat(p->fd, &sb) < 0)
         return failed(p, err);
-    if ((uint64_t)sb.st_size != p->size)
-        BKT_FAIL(err, BKT_EIO, "%s: its size is wrong", p->path);
-    if (rename(p->path, to) < 0)
-        BKT_FAIL(err, BKT_EIO, "%s: %s", to, strerror(errno));
+    BKT_FAIL_IF(err, (uint64_t)sb.st_size != p->size, BKT_EIO, "%s: its size is wrong", p->path);
+    BKT_FAIL_IF(err, rename(p->path, to) < 0, BKT_EIO, "%s: %s", to, strerror(errno));
     sync_folder(to);
     return BKT_OK;
 }
@@ -202,11 +198,10 @@ struct run {
 static void on_done(struct bkt_req *req)
 {
     struct slot *s = req->arg;
-    (void)pthread_mutex_lock(&s->run->lock);
+    BKT_HOLD(&s->run->lock);
     s->next       = s->run->ended;
     s->run->ended = s;
     (void)pthread_cond_signal(&s->run->ended_some);
-    (void)pthread_mutex_unlock(&s->run->lock);
 }
 
 static bool take_block(struct run *r, uint64_t *block)
@@ -276,9 +271,8 @@ static int keep(struct run *r, struct slot *s, struct bkt_err *err)
     const struct bkt_req *q = &s->req;
     if (q->rc < 0)
         return bkt_err_copy(err, q->rc, q->err);
-    if (q->n != q->len)
-        BKT_FAIL(err, BKT_ENET, "%s: %llu bytes of a range of %llu arrived", q->key, (unsigned long long)q->n,
-                 (unsigned long long)q->len);
+    BKT_FAIL_IF(err, q->n != q->len, BKT_ENET, "%s: %llu bytes of a range of %llu arrived", q->key,
+                (unsigned long long)q->n, (unsigned long long)q->len);
     BKT_PASS(part_file_write(r->p, q->off, s->bytes, q->n, err));
     r->p->marks[s->block] = 1;
     BKT_PASS(part_file_save(r->p, false, err));
@@ -325,8 +319,7 @@ int download_put_first(const struct download *d, struct part_file *p, struct bkt
 int download_run(const struct download *d, struct part_file *p, struct bkt_err *err)
 {
     struct run *r = calloc(1, sizeof *r);
-    if (!r)
-        BKT_NOMEM(err);
+    BKT_NEED(err, r);
     r->d = d;
     r->p = p;
     (void)pthread_mutex_init(&r->lock, NULL);
@@ -357,22 +350,19 @@ struct group {
 static void on_one_of_group(struct bkt_req *req)
 {
     struct group *g = req->arg;
-    (void)pthread_mutex_lock(&g->lock);
+    BKT_HOLD(&g->lock);
     g->left--;
     (void)pthread_cond_signal(&g->ended_some);
-    (void)pthread_mutex_unlock(&g->lock);
 }
 
 /* Whether all have ended; waits up to LOOK_S. */
 static bool group_ended(struct group *g)
 {
     struct timespec until = soon();
-    (void)pthread_mutex_lock(&g->lock);
+    BKT_HOLD(&g->lock);
     while (g->left && pthread_cond_timedwait(&g->ended_some, &g->lock, &until) == 0)
         ;
-    bool ended = !g->left;
-    (void)pthread_mutex_unlock(&g->lock);
-    return ended;
+    return !g->left;
 }
 
 int download_requests(struct bkt_store *st, struct bkt_req *reqs, size_t n, int (*check)(struct bkt_err *err),

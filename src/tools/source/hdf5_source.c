@@ -30,13 +30,11 @@ char *source_uri(const char *name)
 static int add_part(struct source *s, const char *name, uint64_t start, uint64_t size, struct bkt_err *err)
 {
     struct source_part *p = reallocarray(s->parts, s->n_parts + 1, sizeof *p);
-    if (!p)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p);
     s->parts = p;
     p += s->n_parts;
     *p = (struct source_part){.uri = source_uri(name), .start = start, .size = size};
-    if (!p->uri)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p->uri);
     s->n_parts++;
     return vfd_stat(p->uri, s->set, &p->file_size, p->etag, sizeof p->etag, err);
 }
@@ -115,8 +113,8 @@ static int open_family(struct source *s, hid_t member, struct bkt_err *err)
         return h5_fail(err, "asking for a family's member size");
     for (unsigned i = 0;; i++) {
         BKT_CLEANUP(bkt_freep) char *name = NULL;
-        if (!family_member(plain(s->name), i, &name))
-            BKT_FAIL(err, BKT_EINVAL, "%s: a family's name must have one %%d", s->name);
+        BKT_FAIL_IF(err, !family_member(plain(s->name), i, &name), BKT_EINVAL,
+                    "%s: a family's name must have one %%d", s->name);
         if (!exists(name, s->set))
             return BKT_OK;
         BKT_PASS(add_part(s, name, i * size, size, err));
@@ -299,13 +297,11 @@ int source_map(const struct source *s, uint64_t addr, uint64_t size, struct sour
 {
     while (size) {
         const struct source_part *p = part_at(s, addr);
-        if (!p)
-            BKT_FAIL(err, BKT_EFORMAT, "%s: address %llu is outside its files", s->name,
-                     (unsigned long long)addr);
+        BKT_FAIL_IF(err, !p, BKT_EFORMAT, "%s: address %llu is outside its files", s->name,
+                    (unsigned long long)addr);
         uint64_t           off = addr - p->start, m = bkt_min_u64(size, p->size - off);
         struct source_seg *v   = reallocarray(*segs, *n + 1, sizeof *v);
-        if (!v)
-            BKT_NOMEM(err);
+        BKT_NEED(err, v);
         *segs     = v;
         v[(*n)++] = (struct source_seg){p->uri, p->etag, off, m};
         addr += m, size -= m;
@@ -319,9 +315,8 @@ static int add_request(struct source *s, uint64_t addr, uint64_t size, unsigned 
                        uint64_t *taken, struct bkt_store **store, struct bkt_err *err)
 {
     const struct source_part *found = part_at(s, addr);
-    if (!found)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: address %llu is outside its files", s->name,
-                 (unsigned long long)addr);
+    BKT_FAIL_IF(err, !found, BKT_EFORMAT, "%s: address %llu is outside its files", s->name,
+                (unsigned long long)addr);
     struct source_part *p = &s->parts[found - s->parts];
     if (!p->store)
         BKT_PASS(vfd_open_store(p->uri, s->set, &p->store, &p->key, err));

@@ -56,11 +56,10 @@ int bkt_scan(struct bkt_store *st, const struct bkt_id *root,
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     struct scan                              sc  = {.root = *root, .each = each, .arg = arg};
-    if (!bkt_id_is_v2(root))
-        BKT_FAIL(err, BKT_EUNSUP, "objects of schema version 1 lie beside those of other domains, and can't "
-                 "be listed separately");
-    if (bkt_id_key(root, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, !bkt_id_is_v2(root), BKT_EUNSUP,
+                "objects of schema version 1 lie beside those of other domains, and can't "
+                "be listed separately");
+    BKT_PASS_MEM(err, bkt_id_key(root, &key));
     BKT_PASS(bkt_buf_resize(&key, key.len - strlen(".group.json")));
     sc.prefix = key.len;
     return bkt_store_list(st, bkt_buf_str(&key), "", on_listed, &sc, err);
@@ -89,8 +88,7 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
 int bkt_uses_scan(struct bkt_domain *d, struct bkt_uses **out, struct bkt_err *err)
 {
     struct bkt_uses *u = calloc(1, sizeof *u);
-    if (!u)
-        BKT_NOMEM(err);
+    BKT_NEED(err, u);
     int rc = bkt_scan(bkt_domain_store(d), bkt_domain_root(d), on_scanned, u, err);
     if (rc < 0) {
         bkt_uses_free(u);
@@ -162,8 +160,7 @@ static int count_linked(struct bkt_domain *d, const struct bkt_object *o, struct
     BKT_CLEANUP(counting_fini) struct counting        c  = {.u = out};
     const struct bkt_layout *l = &o->dset.layout;
     out->files = calloc(MAX_FILES, sizeof *out->files);
-    if (!out->files)
-        BKT_NOMEM(err);
+    BKT_NEED(err, out->files);
     if (l->cls == BKT_D_CONTIGUOUS_REF && l->file_uri) { /* known without checking the file */
         struct bkt_chunk_info one = {true, l->offset, l->size, 0, l->file_uri};
         return l->size ? on_chunk(NULL, &one, &c) : BKT_OK;

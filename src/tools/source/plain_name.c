@@ -78,8 +78,7 @@ static int open_above(struct plain_file *p, const struct bkt_settings *set, stru
 {
     BKT_CLEANUP(bkt_freep) char *up    = strdup(p->name);
     size_t                       least = root_of(p->name);
-    if (!up)
-        BKT_NOMEM(err);
+    BKT_NEED(err, up);
     for (char *cut = strrchr(up, '/'); !strchr(up, '?') && cut && (size_t)(cut - up) > least;
          cut = strrchr(up, '/')) {
         struct plain_file at;

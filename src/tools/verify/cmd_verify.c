@@ -194,8 +194,8 @@ static int check_user_block(struct bkt_verify *v)
 static int check_domain(struct bkt_verify *v, const char *name)
 {
     BKT_PASS(bkt_domain_check_acl(v->d, v->repair ? BKT_ACL_READ | BKT_ACL_DELETE : BKT_ACL_READ, v->err));
-    if (v->repair && bkt_store_is_readonly(bkt_domain_store(v->d)))
-        BKT_FAIL(v->err, BKT_EACCES, "%s can't be written to", bkt_store_uri(bkt_domain_store(v->d)));
+    BKT_FAIL_IF(v->err, v->repair && bkt_store_is_readonly(bkt_domain_store(v->d)), BKT_EACCES,
+                "%s can't be written to", bkt_store_uri(bkt_domain_store(v->d)));
     BKT_PASS(bkt_verify_list(v));
     BKT_PASS(v->deep && v->alone ? bkt_verify_shared_reach(v, name, on_object)
                                  : bkt_reach(v->d, on_object, v, v->err));
@@ -264,8 +264,7 @@ static int check_place(struct bkt_verify *v, const char *name)
         bkt_doc_get(p.store, p.path, &doc, NULL) < 0 || doc.what == BKT_IS_DOMAIN ||
         doc.what == BKT_IS_ABSENT)
         return bkt_err_copy(v->err, rc, &why);
-    if (*p.path)
-        BKT_FAIL(v->err, BKT_EUNSUP, "%s is a folder (-r checks the domains in it)", name);
+    BKT_FAIL_IF(v->err, *p.path, BKT_EUNSUP, "%s is a folder (-r checks the domains in it)", name);
     bkt_jout_close(&v->j);
     bkt_jout_open(&v->j, "orphans", '[');
     return bkt_verify_bucket(v, &p);

@@ -302,8 +302,7 @@ static int compare_all(struct bkt_verify *v, struct bkt_snapshot *s, size_t *n_w
     BKT_CLEANUP(bkt_freep) struct compare *c   = calloc(1, sizeof *c);
     struct bkt_map_at                      at  = {0};
     int                                    rc  = BKT_OK;
-    if (!c)
-        BKT_NOMEM(v->err);
+    BKT_NEED(v->err, c);
     c->v = v;
     while (rc == BKT_OK && bkt_map_walk(v->reached, &at)) {
         struct bkt_id one = {.text = ""};

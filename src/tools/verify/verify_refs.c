@@ -406,8 +406,7 @@ static int deep_open(struct bkt_verify *v, const char *path, const struct bkt_ob
                      struct bkt_err *err)
 {
     struct deep *d = *out = calloc(1, sizeof *d);
-    if (!d)
-        BKT_NOMEM(err);
+    BKT_NEED(err, d);
     *d = (struct deep){.v = v, .path = path, .o = o, .unchecked = v->n_unchecked};
     return bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &d->io, err);
 }

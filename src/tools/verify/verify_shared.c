@@ -69,10 +69,8 @@ static int check_chunks(struct bkt_verify *v, const char *id_text, const char *p
     uint64_t rank = bkt_rd_le(unit, 1), n = bkt_rd_le(unit, 4);
     BKT_CLEANUP(bkt_freep)
     uint64_t *coords = unit->ok ? calloc((size_t)n + 1, (size_t)(rank + 1) * sizeof *coords) : NULL;
-    if (!unit->ok || !bkt_id_set(&id, id_text))
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed unit of work");
-    if (!coords)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, !unit->ok || !bkt_id_set(&id, id_text), BKT_EFORMAT, "a malformed unit of work");
+    BKT_NEED(err, coords);
     for (size_t i = 0; i < n * rank; i++)
         coords[i] = bkt_rd_le(unit, 8);
     BKT_PASS(bkt_domain_get(v->d, &id, &o, err));
@@ -81,8 +79,8 @@ static int check_chunks(struct bkt_verify *v, const char *id_text, const char *p
     if (same)
         bkt_verify_some_chunks(v, path, o, coords, (size_t)n);
     bkt_object_release(o);
-    if (!same)
-        BKT_FAIL(err, BKT_EINVAL, "%s: another writer changes the dataset; run h5bucket verify again", path);
+    BKT_FAIL_IF(err, !same, BKT_EINVAL, "%s: another writer changes the dataset; run h5bucket verify again",
+                path);
     return emit_result(v, id_text, path, result) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
 }
 
@@ -171,10 +169,8 @@ static int take_chunks(void *arg, struct bkt_rd *r, struct bkt_err *err)
     (void)bkt_rd_le(r, 8); /* problems are counted as they are printed */
     BKT_PASS(parts_parse_text(r, &id, err));
     BKT_PASS(parts_parse_text(r, &path, err));
-    if (note_stale(v->shared, id, path, n_stale, r) < 0)
-        BKT_NOMEM(err);
-    if (!r->ok)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed result");
+    BKT_PASS_MEM(err, note_stale(v->shared, id, path, n_stale, r));
+    BKT_FAIL_IF(err, !r->ok, BKT_EFORMAT, "a malformed result");
     return take_reports(v, r, err);
 }
 
@@ -257,8 +253,7 @@ static int check_name(struct bkt_tool *t, bkt_verify_name_fn *check, struct bkt_
     j.kind[1] = '[';
     int exit_code = check(t, name, &j);
     bool ok = !to || fclose(to) == 0;
-    if (!ok || parts_say(result, NULL, "1", exit_code) < 0 || bkt_buf_add(result, json, n) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, ok && parts_say(result, NULL, "1", exit_code) >= 0 && bkt_buf_add(result, json, n) >= 0);
     return BKT_OK;
 }
 
@@ -276,8 +271,7 @@ static int take_name(void *arg, struct bkt_rd *r, struct bkt_err *err)
     size_t n = bkt_rd_left(r);
     const char *p = bkt_rd_take(r, n);
     BKT_CLEANUP(bkt_freep) char *text = p ? strndup(p, n) : NULL;
-    if (!text)
-        BKT_NOMEM(err);
+    BKT_NEED(err, text);
     x->exit_code = code ? code : x->exit_code;
     bkt_jout_raw(x->j, text);
     return BKT_OK;
@@ -290,8 +284,7 @@ int bkt_verify_names_begin(struct bkt_tool *t, struct bkt_jout *j, bkt_verify_na
     if (!bkt_processes_several())
         return BKT_OK;
     struct bkt_verify_names *n = calloc(1, sizeof *n);
-    if (!n)
-        BKT_NOMEM(err);
+    BKT_NEED(err, n);
     *n = (struct bkt_verify_names){
         .s = {.work = work_on_name, .take = take_name, .arg = n, .most = 2 * (size_t)bkt_processes_size()},
         .t = t,
@@ -345,8 +338,7 @@ static int work_of_other(void *arg, struct bkt_rd *unit, struct bkt_buf *result,
     uint64_t kind = bkt_rd_le(unit, 1);
     if (kind == VERIFY_NAME)
         return check_name(o->t, o->check, unit, result, err);
-    if (!o->d)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed unit of work");
+    BKT_FAIL_IF(err, !o->d, BKT_EFORMAT, "a malformed unit of work");
     return work_on_chunks(o->t, o->d, unit, result, err);
 }
 

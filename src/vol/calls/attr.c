@@ -27,10 +27,8 @@ static int attr_at(const struct bkt_vobj *owner, const H5VL_loc_by_idx_t *at, co
                    struct bkt_err *err)
 {
     *out = nth(&owner->obj->attrs, at->idx_type, at->order, at->n);
-    if (!*out)
-        BKT_FAIL(err, BKT_ENOENT, "attribute number %llu of %s: it has only %zu", (unsigned long long)at->n,
-                 bkt_vobj_place(owner),
-                 owner->obj->attrs.n);
+    BKT_FAIL_IF(err, !*out, BKT_ENOENT, "attribute number %llu of %s: it has only %zu",
+                (unsigned long long)at->n, bkt_vobj_place(owner), owner->obj->attrs.n);
     return BKT_OK;
 }
 
@@ -39,8 +37,7 @@ static int attr_named(const struct bkt_vobj *owner, const char *name, const stru
                       struct bkt_err *err)
 {
     *out = bkt_attrs_find(&owner->obj->attrs, name);
-    if (!*out)
-        BKT_FAIL(err, BKT_ENOENT, "%s has no attribute '%s'", bkt_vobj_place(owner), name);
+    BKT_FAIL_IF(err, !*out, BKT_ENOENT, "%s has no attribute '%s'", bkt_vobj_place(owner), name);
     return BKT_OK;
 }
 
@@ -155,8 +152,7 @@ static int read_nothing(struct bkt_vobj *o, const struct bkt_attr *a, size_t n, 
         return BKT_OK;
     }
     zeros = calloc(n, a->type->size ? a->type->size : 1);
-    if (!zeros)
-        BKT_NOMEM(err);
+    BKT_NEED(err, zeros);
     return bkt_convert_packed(o, a->type, file_type, zeros, n, mem_type, buf, dxpl, err);
 }
 
@@ -171,8 +167,7 @@ static int read_value(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl,
     BKT_PASS(bkt_space_count(&a->space, &n, err));
     if (n == 0)
         return BKT_OK;
-    if (a->bad)
-        BKT_FAIL(err, BKT_EFORMAT, "%s", a->bad);
+    BKT_FAIL_IF(err, a->bad, BKT_EFORMAT, "%s", a->bad);
     if (a->unwritten) { /* HDF5 reads zeros, whatever the type, until the file is opened again */
         memset(buf, 0, (size_t)n * H5Tget_size(mem_type));
         return BKT_OK;
@@ -184,9 +179,9 @@ static int read_value(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl,
         BKT_PASS(attr_split(a, (size_t)n, &slices, err));
         return bkt_convert_values(o, a->type, file_type, slices, (size_t)n, mem_type, buf, dxpl, err);
     }
-    if (a->type->size == 0 || a->value.len / a->type->size < n)
-        BKT_FAIL(err, BKT_EFORMAT, "%zu bytes stored for %llu elements of %zu", a->value.len,
-                 (unsigned long long)n, a->type->size);
+    BKT_FAIL_IF(err, a->type->size == 0 || a->value.len / a->type->size < n, BKT_EFORMAT,
+                "%zu bytes stored for %llu elements of %zu", a->value.len, (unsigned long long)n,
+                a->type->size);
     return bkt_convert_packed(o, a->type, file_type, a->value.ptr, (size_t)n, mem_type, buf, dxpl, err);
 }
 
@@ -214,8 +209,8 @@ static int get_info(struct bkt_vobj *o, const struct bkt_attr *a, H5VL_attr_get_
 static int get_acpl(const struct bkt_attr *a, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(H5P_ATTRIBUTE_CREATE);
-    if (id < 0 || H5Pset_char_encoding(id, name_cset(a)) < 0)
-        return bkt_h5err_capture(err, "making an attribute creation property list");
+    BKT_NEED_H5(err, id >= 0 && H5Pset_char_encoding(id, name_cset(a)) >= 0,
+                "making an attribute creation property list");
     return bkt_hid_give(&id, out);
 }
 
@@ -259,8 +254,7 @@ static int describe_new(struct bkt_vobj *owner, const char *name, hid_t type, hi
         return bkt_h5err_capture(err, "asking about the creation property list of an attribute");
     a->name_utf8 = set == H5T_CSET_UTF8;
     a->name      = strdup(name);
-    if (!a->name)
-        BKT_NOMEM(err);
+    BKT_NEED(err, a->name);
     BKT_PASS(bkt_convert_from_type(owner, type, &a->type, err));
     return bkt_convert_from_space(space, &a->space, err);
 }
@@ -288,8 +282,8 @@ static int attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid
 {
     BKT_CLEANUP(bkt_attr_fini) struct bkt_attr a = {.name = NULL};
     BKT_PASS(bkt_change_begin(owner->file, BKT_ACL_CREATE, "creating an attribute", err));
-    if (bkt_attrs_find(&owner->obj->attrs, name))
-        BKT_FAIL(err, BKT_EEXIST, "%s has an attribute '%s' already", bkt_vobj_place(owner), name);
+    BKT_FAIL_IF(err, bkt_attrs_find(&owner->obj->attrs, name), BKT_EEXIST, "%s has an attribute '%s' already",
+                bkt_vobj_place(owner), name);
     BKT_TRY(err, describe_new(owner, name, type, space, acpl, &a, err), "attribute '%s' of %s", name,
             bkt_vobj_place(owner));
     BKT_PASS(begin_value(&a, err));
@@ -342,14 +336,13 @@ static int write_value(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_
     uint64_t               n = 0;
     BKT_PASS(bkt_change_begin(o->file, BKT_ACL_UPDATE, "writing an attribute", err));
     BKT_PASS(bkt_vobj_attr(o, &a, err));
-    if (o->attr_gone)
-        BKT_FAIL(err, BKT_ENOENT, "attribute '%s' of %s has been deleted: it can be read, but not be written",
-                 a->name, bkt_vobj_place(o));
+    BKT_FAIL_IF(err, o->attr_gone, BKT_ENOENT,
+                "attribute '%s' of %s has been deleted: it can be read, but not be written", a->name,
+                bkt_vobj_place(o));
     BKT_PASS(bkt_space_count(&a->space, &n, err));
     if (n == 0)
         return BKT_OK;
-    if (!buf)
-        BKT_FAIL(err, BKT_EINVAL, "no buffer given");
+    BKT_FAIL_IF(err, !buf, BKT_EINVAL, "no buffer given");
     BKT_PASS(store_value(o, a, mem_type, buf, (size_t)n, dxpl, &value, err));
     BKT_PASS(bkt_vobj_attr(o, &a,
                            err)); /* references were followed: the attribute may have been read anew since */
@@ -441,8 +434,8 @@ static int rename_attr(struct bkt_vobj *owner, const char *from, const char *to,
     if (strcmp(from, to) == 0)
         return BKT_OK;
     BKT_PASS(attr_named(owner, from, &a, err));
-    if (bkt_attrs_find(&owner->obj->attrs, to))
-        BKT_FAIL(err, BKT_EEXIST, "%s has an attribute '%s' already", bkt_vobj_place(owner), to);
+    BKT_FAIL_IF(err, bkt_attrs_find(&owner->obj->attrs, to), BKT_EEXIST, "%s has an attribute '%s' already",
+                bkt_vobj_place(owner), to);
     BKT_PASS(bkt_edit_attr_rename(owner->file->dom, &owner->obj->id, from, to, err));
     return tell_handles(owner, from, follow_name, to, err);
 }
@@ -487,8 +480,7 @@ static int attr_change(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, 
 static int owner_id(const struct bkt_vobj *owner, hid_t *out, struct bkt_err *err)
 {
     struct bkt_vobj *v = bkt_vobj_new(owner->file, owner->type, bkt_object_retain(owner->obj), owner->path);
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     *out = bkt_vobj_register(v, err);
     return *out < 0 ? BKT_EHDF5 : BKT_OK;
 }
@@ -500,25 +492,22 @@ static int iterate(struct bkt_vobj *owner, H5VL_attr_iterate_args_t *it, struct 
     hsize_t i  = it->idx ? *it->idx : 0;
     int     rc = 0;
 
-    if (i > 0 && i >= obj->attrs.n)
-        BKT_FAIL(err, BKT_EINVAL, "iteration from attribute %llu of %s: it has only %zu",
-                 (unsigned long long)i, bkt_vobj_place(owner),
-                 obj->attrs.n);
+    BKT_FAIL_IF(err, i > 0 && i >= obj->attrs.n, BKT_EINVAL,
+                "iteration from attribute %llu of %s: it has only %zu", (unsigned long long)i,
+                bkt_vobj_place(owner), obj->attrs.n);
     if (obj->attrs.n > 0)
         BKT_PASS(owner_id(owner, &id, err));
     for (const struct bkt_attr *a; rc == 0 && (a = nth(&obj->attrs, it->idx_type, it->order, i)) != NULL;
          i++) {
         H5A_info_t                   info;
         BKT_CLEANUP(bkt_freep) char *name = strdup(a->name); /* the program may delete it */
-        if (!name)
-            BKT_NOMEM(err);
+        BKT_NEED(err, name);
         BKT_PASS(fill_info(obj, a, &info, err));
         rc = it->op(id, name, &info, it->op_data);
     }
     if (it->idx)
         *it->idx = i;
-    if (rc < 0)
-        BKT_FAIL(err, BKT_ECANCEL, "the program's callback failed");
+    BKT_FAIL_IF(err, rc < 0, BKT_ECANCEL, "the program's callback failed");
     return rc;
 }
 

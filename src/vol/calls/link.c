@@ -17,8 +17,7 @@
 static int new_group(hid_t gcpl, struct bkt_object **out, struct bkt_err *err)
 {
     *out = bkt_object_make(BKT_GROUP);
-    if (!*out)
-        BKT_NOMEM(err);
+    BKT_NEED(err, *out);
     int rc = bkt_convert_from_ocpl(gcpl, *out, err);
     if (rc < 0)
         bkt_object_free(*out);
@@ -49,8 +48,7 @@ static int get_gcpl(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 
 static int get_info(struct bkt_vobj *g, H5G_info_t *out, struct bkt_err *err)
 {
-    if (g->obj->kind != BKT_GROUP)
-        BKT_FAIL(err, BKT_EINVAL, "%s is not a group", g->obj->id.text);
+    BKT_FAIL_IF(err, g->obj->kind != BKT_GROUP, BKT_EINVAL, "%s is not a group", g->obj->id.text);
     out->storage_type = H5G_STORAGE_TYPE_COMPACT; /* links lie in the group's own object */
     out->nlinks       = g->obj->group.links.n;
     out->max_corder   = (g->obj->track_order & 1) ? (int64_t)g->obj->group.links.next : 0;
@@ -64,10 +62,10 @@ int bkt_group_mount(struct bkt_vobj *o, const char *name, struct bkt_vobj *child
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *at = NULL;
     BKT_PASS(bkt_path_open(o, name, H5P_DEFAULT, &at, err));
-    if (!at->file || !child || !child->file)
-        BKT_FAIL(err, BKT_EUNSUP, "'%s': only domains can be mounted, and only on groups of domains", name);
-    if (at->type != H5I_GROUP)
-        BKT_FAIL(err, BKT_EINVAL, "'%s' is not a group: nothing can be mounted there", name);
+    BKT_FAIL_IF(err, !at->file || !child || !child->file, BKT_EUNSUP,
+                "'%s': only domains can be mounted, and only on groups of domains", name);
+    BKT_FAIL_IF(err, at->type != H5I_GROUP, BKT_EINVAL, "'%s' is not a group: nothing can be mounted there",
+                name);
     return bkt_file_mount(at, child->file, err);
 }
 
@@ -116,8 +114,7 @@ int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bk
     if (loc->type == H5VL_OBJECT_BY_NAME)
         return bkt_link_place_at(obj, loc->loc_data.loc_by_name.name, loc->loc_data.loc_by_name.lapl_id, p,
                                  err);
-    if (loc->type != H5VL_OBJECT_BY_IDX)
-        BKT_FAIL(err, BKT_EINVAL, "a link must be given by name or by index");
+    BKT_FAIL_IF(err, loc->type != H5VL_OBJECT_BY_IDX, BKT_EINVAL, "a link must be given by name or by index");
     p->idx = &loc->loc_data.loc_by_idx;
     BKT_PASS(bkt_path_open(obj, p->idx->name, p->idx->lapl_id, &p->group, err));
     return p->group->ops->link->find(p, err);
@@ -138,9 +135,8 @@ static int link_find(struct bkt_link_place *p, struct bkt_err *err)
 
 static int link_check(struct bkt_link_place *p, const char *removing, struct bkt_err *err)
 {
-    if (!p->link)
-        BKT_FAIL(err, BKT_ENOENT, "%s: no link '%s' in group %s", p->group->file->name,
-                 p->name ? p->name : "", p->group->path ? p->group->path : p->group->obj->id.text);
+    BKT_FAIL_IF(err, !p->link, BKT_ENOENT, "%s: no link '%s' in group %s", p->group->file->name,
+                p->name ? p->name : "", p->group->path ? p->group->path : p->group->obj->id.text);
     if (!removing)
         return BKT_OK;
     BKT_PASS(bkt_change_begin(p->group->file, BKT_ACL_DELETE, removing, err));
@@ -154,8 +150,7 @@ static int get_val(const struct bkt_link *l, void *buf, size_t size, struct bkt_
 {
     const char *file = l->file ? l->file : "", *path = l->path ? l->path : "";
     char       *to   = buf;
-    if (l->cls == BKT_L_HARD)
-        BKT_FAIL(err, BKT_EINVAL, "'%s' is a hard link: it has no value", l->name);
+    BKT_FAIL_IF(err, l->cls == BKT_L_HARD, BKT_EINVAL, "'%s' is a hard link: it has no value", l->name);
     if (!buf || !size)
         return BKT_OK;
     if (l->cls == BKT_L_USER) {
@@ -205,9 +200,8 @@ static int link_get(struct bkt_link_place *p, H5VL_link_get_args_t *args, struct
 static int link_exists(struct bkt_link_place *p, hbool_t *exists, struct bkt_err *err)
 {
     bool itself = !p->name[0] || strcmp(p->name, ".") == 0;
-    if (p->group->obj->kind != BKT_GROUP && !itself)
-        BKT_FAIL(err, BKT_EINVAL, "%s: '%s' can't be looked up: its parent is not a group",
-                 p->group->file->name, p->name);
+    BKT_FAIL_IF(err, p->group->obj->kind != BKT_GROUP && !itself, BKT_EINVAL,
+                "%s: '%s' can't be looked up: its parent is not a group", p->group->file->name, p->name);
     *exists = p->link || (p->path && strcmp(p->path, "/") == 0); /* as in HDF5, "//" and "." are not links */
     return BKT_OK;
 }
@@ -297,8 +291,8 @@ int bkt_link_make(H5VL_link_create_args_t *args, struct bkt_vobj *obj, const H5V
     bool is_hard = args->op_type == H5VL_LINK_CREATE_HARD;
     if (!obj && is_hard) /* the caller may leave the location to the linked object */
         obj = args->args.hard.curr_obj;
-    if (!obj || loc->type != H5VL_OBJECT_BY_NAME)
-        BKT_FAIL(err, BKT_EINVAL, "a new link needs a place and a name");
+    BKT_FAIL_IF(err, !obj || loc->type != H5VL_OBJECT_BY_NAME, BKT_EINVAL,
+                "a new link needs a place and a name");
     const char *name = loc->loc_data.loc_by_name.name;
     bkt_trace(BKT_TRACE_VOL, "link create %s", name);
     return is_hard ? make_hard(args, obj, name, lcpl, lapl, err)
@@ -383,8 +377,7 @@ static int read_link(struct bkt_link_place *p, struct bkt_link *to, struct bkt_e
         (from->file && !(to->file = strdup(from->file))) ||
         (from->ud.len && bkt_buf_add(&to->ud, from->ud.ptr, from->ud.len) < 0))
         BKT_NOMEM(err);
-    if (to->cls == BKT_L_OTHER)
-        BKT_FAIL(err, BKT_EUNSUP, "link '%s' has an unknown class", from->name);
+    BKT_FAIL_IF(err, to->cls == BKT_L_OTHER, BKT_EUNSUP, "link '%s' has an unknown class", from->name);
     return BKT_OK;
 }
 
@@ -425,8 +418,7 @@ int bkt_link_transfer(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, struc
     const struct bkt_ops *ops = p.group->ops;
     if (move)
         BKT_PASS(ops->link->check(&p, "moving a link", err));
-    if (dloc->type != H5VL_OBJECT_BY_NAME)
-        BKT_FAIL(err, BKT_EINVAL, "a new link needs a name");
+    BKT_FAIL_IF(err, dloc->type != H5VL_OBJECT_BY_NAME, BKT_EINVAL, "a new link needs a name");
     BKT_PASS(ops->link->check(&p, NULL, err));
     BKT_PASS(bkt_spot_find(dst, name->name, lcpl, name->lapl_id, H5P_DEFAULT, "copying a link", &to, err));
     BKT_PASS(to.group->ops == ops ? ops->link->copy(&p, &to, lcpl, err) : copy_abroad(&p, &to, lcpl, err));

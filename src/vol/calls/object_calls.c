@@ -15,8 +15,7 @@
 static int new_type(hid_t type, hid_t tcpl, struct bkt_object **out, struct bkt_err *err)
 {
     struct bkt_object *o = *out = bkt_object_make(BKT_DATATYPE);
-    if (!o)
-        BKT_NOMEM(err);
+    BKT_NEED(err, o);
     int rc = bkt_convert_from_type(NULL, type, &o->type, err);
     if (rc == BKT_OK && tcpl != H5P_DEFAULT && tcpl != H5P_DATATYPE_CREATE_DEFAULT)
         rc = bkt_convert_from_ocpl(tcpl, o, err);
@@ -232,9 +231,8 @@ static int exists(struct bkt_link_place *p, hid_t lapl, unsigned depth, hbool_t 
     BKT_PASS(bkt_path_check_lapl(lapl, &most, err));
     if (!p->link)
         return depth ? BKT_OK : BKT_ERR(err, BKT_ENOENT, "%s: no link '%s'", file, p->path);
-    if (p->link->cls == BKT_L_SOFT && p->link->path && depth >= most)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: more than %zu soft links on the way to '%s' (see H5Pset_nlinks)",
-                 file, most, p->path);
+    BKT_FAIL_IF(err, p->link->cls == BKT_L_SOFT && p->link->path && depth >= most, BKT_EFORMAT,
+                "%s: more than %zu soft links on the way to '%s' (see H5Pset_nlinks)", file, most, p->path);
     if (p->link->cls == BKT_L_SOFT && p->link->path)
         return bkt_object_exists_at(p->group, p->link->path, lapl, depth + 1, out, err);
     bool external = p->link->cls == BKT_L_EXTERNAL;

@@ -131,8 +131,8 @@ static herr_t call_old_attr(hid_t obj, const char *name, const H5A_info_t *info,
 herr_t bkt_old_attr_call(H5VL_optional_args_t *args, struct bkt_err *err)
 {
     H5VL_native_attr_optional_args_t *a = args->args;
-    if (args->op_type != H5VL_NATIVE_ATTR_ITERATE_OLD)
-        BKT_FAIL(err, BKT_EUNSUP, "native attribute operation %d has no meaning in a bucket", args->op_type);
+    BKT_FAIL_IF(err, args->op_type != H5VL_NATIVE_ATTR_ITERATE_OLD, BKT_EUNSUP,
+                "native attribute operation %d has no meaning in a bucket", args->op_type);
     H5VL_native_attr_iterate_old_t *q   = &a->iterate_old;
     struct old_attr_op              old = {.asked = q};
     hsize_t                         idx = q->attr_num ? *q->attr_num : 0;

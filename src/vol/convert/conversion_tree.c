@@ -92,8 +92,7 @@ static int no_path(const struct bkt_conv *c, hid_t mem, struct bkt_err *err)
     int         cls = (int)H5Tget_class(mem);
     const char *in  = (size_t)c->t->cls < BKT_COUNT(stored) ? stored[c->t->cls] : "unknown";
     const char *out = cls >= 0 && (size_t)cls < BKT_COUNT(asked) ? asked[cls] : "unknown";
-    if (c->store)
-        BKT_FAIL(err, BKT_EINVAL, "%s values of the program do not convert to stored %s", out, in);
+    BKT_FAIL_IF(err, c->store, BKT_EINVAL, "%s values of the program do not convert to stored %s", out, in);
     BKT_FAIL(err, BKT_EINVAL, "stored %s values do not convert to the requested %s type", in, out);
 }
 
@@ -103,8 +102,7 @@ static int match(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, 
 static int make_children(struct bkt_conv *c, size_t n, struct bkt_err *err)
 {
     c->child = calloc(n ? n : 1, sizeof *c->child);
-    if (!c->child)
-        BKT_NOMEM(err);
+    BKT_NEED(err, c->child);
     for (size_t i = 0; i < n; i++)
         c->child[i].file = c->child[i].mem = H5I_INVALID_HID;
     c->n_child = n;
@@ -140,13 +138,11 @@ static bool is_leaf_class(hid_t file)
 
 static int match_leaf(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
-    if (!is_leaf_class(file) || c->src != H5Tget_size(file))
-        BKT_FAIL(err, BKT_EFORMAT,
-                 "HDF5's encoding of the stored type does not fit the schema's description of it");
+    BKT_FAIL_IF(err, !is_leaf_class(file) || c->src != H5Tget_size(file), BKT_EFORMAT,
+                "HDF5's encoding of the stored type does not fit the schema's description of it");
     c->tails = c->store && bkt_has_tails(c->t);
     htri_t same = H5Tequal(file, mem);
-    if (same < 0)
-        return bkt_h5err_capture(err, "comparing datatypes");
+    BKT_NEED_H5(err, same >= 0, "comparing datatypes");
     if (same && c->src == c->dst) {
         c->kind = BKT_CONV_COPY;
         return BKT_OK;
@@ -166,9 +162,9 @@ static int match_string(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_er
 {
     if (H5Tget_class(mem) != H5T_STRING || H5Tis_variable_str(mem) <= 0)
         return no_path(c, mem, err);
-    if (H5Tget_cset(file) != H5Tget_cset(mem))
-        BKT_FAIL(err, BKT_EINVAL, "HDF5 doesn't convert between ASCII and UTF-8 strings; request the stored "
-                 "character set");
+    BKT_FAIL_IF(err, H5Tget_cset(file) != H5Tget_cset(mem), BKT_EINVAL,
+                "HDF5 doesn't convert between ASCII and UTF-8 strings; request the stored "
+                "character set");
     c->kind = BKT_CONV_STRING;
     return BKT_OK;
 }
@@ -178,8 +174,7 @@ static int match_base(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err 
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t fbase = H5Tget_super(file);
     BKT_CLEANUP(bkt_hid_closep) hid_t mbase = H5Tget_super(mem);
-    if (fbase < 0 || mbase < 0)
-        return bkt_h5err_capture(err, "asking for a base type");
+    BKT_NEED_H5(err, fbase >= 0 && mbase >= 0, "asking for a base type");
     BKT_PASS(make_children(c, 1, err));
     BKT_PASS(match(&c->child[0], c->t->base, fbase, mbase, c->store, err));
     c->tails = c->child[0].tails;
@@ -203,8 +198,7 @@ static int match_array(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err
     bool same = rank == (int)c->t->rank && H5Tget_array_dims2(mem, dims) >= 0;
     for (int i = 0; same && i < rank; i++)
         same = dims[i] == c->t->dims[i];
-    if (!same)
-        BKT_FAIL(err, BKT_EINVAL, "stored and requested arrays have different dimensions");
+    BKT_FAIL_IF(err, !same, BKT_EINVAL, "stored and requested arrays have different dimensions");
     c->kind = BKT_CONV_ARRAY;
     BKT_PASS(match_base(c, file, mem, err));
     c->partial = c->child[0].partial;
@@ -219,12 +213,10 @@ static int match_field(struct bkt_conv *c, size_t i, hid_t file, hid_t mem, unsi
     struct bkt_conv        *child = &c->child[i];
     int fi = field_index(
         file, field->name); /* stored in order of offset, which may differ from the order of members */
-    if (fi < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "field '%s' is not in HDF5's encoding of the type", field->name);
+    BKT_FAIL_IF(err, fi < 0, BKT_EFORMAT, "field '%s' is not in HDF5's encoding of the type", field->name);
     BKT_CLEANUP(bkt_hid_closep) hid_t ftype = H5Tget_member_type(file, (unsigned)fi);
     BKT_CLEANUP(bkt_hid_closep) hid_t mtype = H5Tget_member_type(mem, mi);
-    if (ftype < 0 || mtype < 0)
-        return bkt_h5err_capture(err, "asking for a field's type");
+    BKT_NEED_H5(err, ftype >= 0 && mtype >= 0, "asking for a field's type");
     BKT_TRY(err, match(child, field->type, ftype, mtype, c->store, err), "field '%s'", field->name);
     child->offset = H5Tget_member_offset(mem, mi);
     return BKT_OK;
@@ -281,9 +273,8 @@ static bool is_ref(hid_t type, size_t size)
 static int match_ref(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
     bool same = is_ref(mem, H5Tget_size(file));
-    if ((c->t->cls == BKT_T_OBJREF) != is_ref(file, H5R_OBJ_REF_BUF_SIZE))
-        BKT_FAIL(err, BKT_EFORMAT,
-                 "HDF5's encoding of the stored type does not fit the schema's description of it");
+    BKT_FAIL_IF(err, (c->t->cls == BKT_T_OBJREF) != is_ref(file, H5R_OBJ_REF_BUF_SIZE), BKT_EFORMAT,
+                "HDF5's encoding of the stored type does not fit the schema's description of it");
     if (is_ref(mem, sizeof(H5R_ref_t)))
         c->kind = BKT_CONV_NEW_REF;
     else if (same && c->t->cls == BKT_T_OBJREF)
@@ -310,8 +301,7 @@ static int match(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, 
     c->dst   = H5Tget_size(mem_type);
     if (c->dst == 0)
         return bkt_h5err_capture(err, "asking for a datatype's size");
-    if (c->src == 0 && !t->is_var)
-        BKT_FAIL(err, BKT_EFORMAT, "a stored type of 0 bytes");
+    BKT_FAIL_IF(err, c->src == 0 && !t->is_var, BKT_EFORMAT, "a stored type of 0 bytes");
     if (H5Tget_class(file_type) == H5T_REFERENCE)
         return match_ref(c, file_type, mem_type, err);
     if (t->cls == BKT_T_STRING && t->var_string)
@@ -337,14 +327,12 @@ int bkt_conv_init_whole(struct bkt_conv *c, const struct bkt_type *t, hid_t file
                            .file = H5I_INVALID_HID,
                            .mem = H5I_INVALID_HID};
     htri_t same = H5Tequal(file_type, mem_type);
-    if (same < 0 || !c->dst)
-        return bkt_h5err_capture(err, "comparing datatypes");
+    BKT_NEED_H5(err, same >= 0 && c->dst, "comparing datatypes");
     c->kind = same ? BKT_CONV_COPY : BKT_CONV_LEAF;
     if (same)
         return BKT_OK;
     H5T_conv_t fn = find_path(c, file_type, mem_type);
-    if (!fn)
-        BKT_FAIL(err, BKT_EINVAL, "the stored type does not convert to the requested type");
+    BKT_FAIL_IF(err, !fn, BKT_EINVAL, "the stored type does not convert to the requested type");
     c->partial    = H5Tdetect_class(mem_type, H5T_COMPOUND) > 0;
     c->has_number = bkt_conv_number(file_type, mem_type, fn, &c->number);
     c->file       = H5Tcopy(file_type);

@@ -203,8 +203,7 @@ static int as_created(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t sp
         return BKT_OK;
     }
     BKT_CLEANUP(bkt_hid_closep) hid_t file = bkt_native_in_memory(4096);
-    if (file < 0)
-        return bkt_h5err_capture(err, "making a file in memory");
+    BKT_NEED_H5(err, file >= 0, "making a file in memory");
     return create_and_ask(file, t, type, space, dcpl, kept, out, err);
 }
 
@@ -254,8 +253,7 @@ static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) void *mem          = calloc(1, H5Tget_size(file_type));
     BKT_CLEANUP(bkt_hid_closep) hid_t scalar = H5Screate(H5S_SCALAR);
-    if (!mem || scalar < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, mem && scalar >= 0);
     BKT_PASS(PASS_ON(err, H5Pget_fill_value(id, file_type, mem), "asking for the fill value"));
     int rc = bkt_convert_store(in_file, d->type, file_type, file_type, mem, 1, H5P_DEFAULT, &d->fill, err);
     if (has_pointers(d->type, file_type))

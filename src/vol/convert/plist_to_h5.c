@@ -145,8 +145,7 @@ static int fit_whole_source(hid_t target, hid_t *source, struct bkt_err *err)
     if (H5Sget_select_type(*source) != H5S_SEL_ALL || H5Sget_select_npoints(target) == 0)
         return BKT_OK;
     id = extent_like(target);
-    if (id < 0)
-        return bkt_h5err_capture(err, "making the extent of a stored mapping's source");
+    BKT_NEED_H5(err, id >= 0, "making the extent of a stored mapping's source");
     if (H5Sget_select_npoints(*source) == H5Sget_select_npoints(id))
         return BKT_OK;
     bkt_hid_closep(source);
@@ -171,8 +170,9 @@ static int set_stored_layout(hid_t id, const struct bkt_h5plist *l, struct bkt_e
     hsize_t dims[BKT_MAX_RANK];
     for (unsigned i = 0; i < l->rank; i++)
         dims[i] = l->dims[i];
-    if ((l->rank ? H5Pset_chunk(id, (int)l->rank, dims) : H5Pset_layout(id, layouts[l->layout])) < 0)
-        return bkt_h5err_capture(err, "making a stored layout");
+    BKT_NEED_H5(err,
+                (l->rank ? H5Pset_chunk(id, (int)l->rank, dims) : H5Pset_layout(id, layouts[l->layout])) >= 0,
+                "making a stored layout");
     for (size_t i = 0; i < l->n_mappings; i++)
         BKT_TRY(err, add_mapping(id, &l->mappings[i], err), "mapping %zu", i);
     return BKT_OK;
@@ -193,10 +193,9 @@ static int set_fill(hid_t id, const struct bkt_h5plist *l, struct bkt_err *err)
     BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID;
     if (l->fill.type) {
         BKT_PASS(bkt_rebuild_type(l->fill.type, &type, err));
-        if (H5Tget_size(type) != l->fill.value.len)
-            BKT_FAIL(err, BKT_EFORMAT,
-                     "the encoded property list has a fill value of %zu bytes that its type does not fit",
-                     l->fill.value.len);
+        BKT_FAIL_IF(err, H5Tget_size(type) != l->fill.value.len, BKT_EFORMAT,
+                    "the encoded property list has a fill value of %zu bytes that its type does not fit",
+                    l->fill.value.len);
     }
     if ((l->fill.type && H5Pset_fill_value(id, type, l->fill.value.ptr) < 0) ||
         (l->fill.undefined && H5Pset_fill_value(id, H5T_NATIVE_CHAR, NULL) < 0) || set_times(id, l) < 0)
@@ -210,9 +209,11 @@ static int set_dataset(hid_t id, const struct bkt_h5plist *l, struct bkt_err *er
         BKT_PASS(set_stored_layout(id, l, err));
     BKT_PASS(set_fill(id, l, err));
     for (size_t i = 0; i < l->n_files; i++)
-        if (H5Pset_external(id, l->files[i].name, (off_t)l->files[i].offset,
-                            l->files[i].size == BKT_UNLIMITED ? H5F_UNLIMITED : l->files[i].size) < 0)
-            return bkt_h5err_capture(err, "making a stored list of external files");
+        BKT_NEED_H5(err,
+                    H5Pset_external(id, l->files[i].name, (off_t)l->files[i].offset,
+                                    l->files[i].size == BKT_UNLIMITED ? H5F_UNLIMITED : l->files[i].size) >=
+                        0,
+                    "making a stored list of external files");
     return !has(l, BKT_H5_HAS_MINIMIZE) || H5Pset_dset_no_attrs_hint(id, l->minimize) >= 0
                ? BKT_OK
                : bkt_h5err_capture(err, "making a stored creation property list");
@@ -235,8 +236,7 @@ static int set_properties(hid_t id, hid_t plist_class, const struct bkt_h5plist 
 int bkt_rebuild_plist(const struct bkt_h5plist *l, hid_t plist_class, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(plist_class);
-    if (id < 0)
-        return bkt_h5err_capture(err, "making a creation property list");
+    BKT_NEED_H5(err, id >= 0, "making a creation property list");
     BKT_PASS(set_properties(id, plist_class, l, err));
     return bkt_hid_give(&id, out);
 }
@@ -261,8 +261,8 @@ int bkt_rebuild_encoded_dcpl(const struct bkt_buf *b, hid_t *out, struct bkt_err
 {
     BKT_CLEANUP(bkt_h5plist_fini) struct bkt_h5plist l = {.has = 0};
     BKT_PASS(bkt_h5plist_parse(b->ptr, b->len, &l, err));
-    if (l.cls != BKT_H5_DATASET_LIST)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list is not a dataset's creation list");
+    BKT_FAIL_IF(err, l.cls != BKT_H5_DATASET_LIST, BKT_EFORMAT,
+                "the encoded property list is not a dataset's creation list");
     return bkt_rebuild_plist(&l, H5P_DATASET_CREATE, out, err);
 }
 
@@ -339,8 +339,7 @@ int bkt_convert_object_ocpl(const struct bkt_object *obj, hid_t plist_class, hid
         return bkt_hid_give(&id, out);
     }
     id = H5Pcreate(plist_class);
-    if (id < 0 || set_object_properties(id, obj) < 0)
-        return bkt_h5err_capture(err, "making a creation property list");
+    BKT_NEED_H5(err, id >= 0 && set_object_properties(id, obj) >= 0, "making a creation property list");
     if (obj->kind == BKT_GROUP && obj->track_order > 0 &&
         H5Pset_link_creation_order(id, (unsigned)obj->track_order) < 0)
         return bkt_h5err_capture(err, "setting the order of links");
@@ -449,8 +448,7 @@ int bkt_convert_set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_ds
     BKT_CLEANUP(bkt_hid_closep) hid_t scalar = H5Screate(H5S_SCALAR);
     BKT_CLEANUP(bkt_freep) void *mem = calloc(1, H5Tget_size(file_type));
 
-    if (scalar < 0 || !mem)
-        BKT_NOMEM(err);
+    BKT_NEED(err, scalar >= 0 && mem);
     BKT_TRY(err, bkt_convert_values(in_file, d->type, file_type, &value, 1, file_type, mem, H5P_DEFAULT, err),
             "fill value");
     herr_t rc = H5Pset_fill_value(id, file_type, mem);
@@ -464,9 +462,10 @@ static int make_dcpl(const struct bkt_object *obj, hid_t file_type, hid_t *out, 
 {
     const struct bkt_dset *d = &obj->dset;
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(H5P_DATASET_CREATE);
-    if (id < 0 || set_object_properties(id, obj) < 0 || set_layout(id, d) < 0 ||
-        set_filters(id, d, file_type) < 0)
-        return bkt_h5err_capture(err, "making a dataset creation property list");
+    BKT_NEED_H5(err,
+                id >= 0 && set_object_properties(id, obj) >= 0 && set_layout(id, d) >= 0 &&
+                    set_filters(id, d, file_type) >= 0,
+                "making a dataset creation property list");
     /* With the default fill value, HDF5 turns "if set" into "on allocation" when it creates variable-length
      * data. */
     int fill_time = d->fill_time;

@@ -56,9 +56,8 @@ static int open_outside_region(const struct bkt_regref *r, hid_t *out, struct bk
     for (unsigned d = 0; d < r->n_dims; d++)
         dims[d] = r->dims[d];
     BKT_CLEANUP(bkt_hid_closep) hid_t space = make_space(r->n_dims, dims);
-    if (space < 0 || select_region(space, r) < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "the region of a reference to %s of %s does not fit its shape", r->name,
-                 r->file);
+    BKT_FAIL_IF(err, space < 0 || select_region(space, r) < 0, BKT_EFORMAT,
+                "the region of a reference to %s of %s does not fit its shape", r->name, r->file);
     return bkt_hid_give(&space, out);
 }
 
@@ -75,8 +74,8 @@ static int open_lost_region(const struct bkt_regref *r, hid_t *out, struct bkt_e
         if (dims[i % r->rank] <= r->coords[i])
             dims[i % r->rank] = r->coords[i] < UINT64_MAX - 1 ? r->coords[i] + 1 : r->coords[i];
     BKT_CLEANUP(bkt_hid_closep) hid_t space = make_space(rank, dims);
-    if (space < 0 || (r->kind != BKT_REGION_ENCODED && select_region(space, r) < 0))
-        BKT_FAIL(err, BKT_EFORMAT, "the region of a reference to %s can't be selected", r->dset.text);
+    BKT_FAIL_IF(err, space < 0 || (r->kind != BKT_REGION_ENCODED && select_region(space, r) < 0), BKT_EFORMAT,
+                "the region of a reference to %s can't be selected", r->dset.text);
     return bkt_hid_give(&space, out);
 }
 
@@ -101,8 +100,8 @@ static int open_region(struct bkt_vobj *in_file, const struct bkt_regref *r, hid
     bkt_object_release(dset);
     if (rc < 0)
         return rc;
-    if (select_region(space, r) < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "the region of a reference to %s does not fit the dataset", r->dset.text);
+    BKT_FAIL_IF(err, select_region(space, r) < 0, BKT_EFORMAT,
+                "the region of a reference to %s does not fit the dataset", r->dset.text);
     return bkt_hid_give(&space, out);
 }
 
@@ -205,9 +204,10 @@ static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id 
         return bkt_err_copy(err, rc, &why);
     BKT_PASS(bkt_object_identify(obj, &fileno, &token, err));
     /* The numbers of plain files and of our files are counted separately. */
-    if (fileno == in_file->file->fileno && bkt_vobj_is_in_file_of(in_file, H5VLobject(obj)) &&
-        !bkt_token_id(in_file->file->dom, &token, id))
-        BKT_FAIL(err, BKT_EINVAL, "a reference leads to no object of the domain");
+    BKT_FAIL_IF(err,
+                fileno == in_file->file->fileno && bkt_vobj_is_in_file_of(in_file, H5VLobject(obj)) &&
+                    !bkt_token_id(in_file->file->dom, &token, id),
+                BKT_EINVAL, "a reference leads to no object of the domain");
     return BKT_OK;
 }
 
@@ -228,13 +228,11 @@ static int region_coords(hid_t space, struct bkt_regref *r, struct bkt_err *err)
     bool     blocks = r->kind == BKT_REGION_BLOCKS;
     hssize_t n      = blocks ? H5Sget_select_hyper_nblocks(space) : H5Sget_select_elem_npoints(space);
     size_t   values;
-    if (n < 0)
-        return bkt_h5err_capture(err, "asking for the selection of a region reference");
+    BKT_NEED_H5(err, n >= 0, "asking for the selection of a region reference");
     _Static_assert(sizeof(hsize_t) == sizeof *r->coords, "coordinates of the same kind");
     r->coords =
         bkt_mul_size((size_t)n, 2 * (size_t)r->rank, &values) ? calloc(values + 1, sizeof *r->coords) : NULL;
-    if (!r->coords)
-        BKT_NOMEM(err);
+    BKT_NEED(err, r->coords);
     r->n      = (size_t)n;
     herr_t rc = n == 0   ? 0
                 : blocks ? H5Sget_select_hyper_blocklist(space, 0, (hsize_t)n, (hsize_t *)r->coords)
@@ -267,8 +265,7 @@ static bool is_unlimited(hid_t space)
 int bkt_convert_from_region(hid_t space, struct bkt_regref *r, struct bkt_err *err)
 {
     int rank = H5Sget_simple_extent_ndims(space);
-    if (rank < 0)
-        return bkt_h5err_capture(err, "asking for the extent of a region reference");
+    BKT_NEED_H5(err, rank >= 0, "asking for the extent of a region reference");
     r->rank = (unsigned)rank;
     switch (H5Sget_select_type(space)) {
         case H5S_SEL_NONE:
@@ -329,8 +326,7 @@ static int describe(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_r
     if (kind != H5R_DATASET_REGION2)
         return BKT_OK;
     space = H5Ropen_region((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT);
-    if (space < 0)
-        return bkt_h5err_capture(err, "opening the region of a reference");
+    BKT_NEED_H5(err, space >= 0, "opening the region of a reference");
     if (r->file)
         BKT_PASS(shape_of(space, r, err));
     return bkt_convert_from_region(space, r, err);

@@ -183,8 +183,8 @@ static int follow(struct bkt_vobj *in_file, const unsigned char *handle, struct 
     BKT_PASS(PASS_ON(err, space = H5Rget_region(loc, H5R_DATASET_REGION, handle),
                      "opening the region of a reference"));
     BKT_PASS(bkt_object_identify(obj, &fileno, &token, err));
-    if (!bkt_token_id(in_file->file->dom, &token, &r->dset))
-        BKT_FAIL(err, BKT_EINVAL, "a region reference leads to no dataset of the domain");
+    BKT_FAIL_IF(err, !bkt_token_id(in_file->file->dom, &token, &r->dset), BKT_EINVAL,
+                "a region reference leads to no dataset of the domain");
     return bkt_convert_from_region(space, r, err);
 }
 
@@ -197,9 +197,8 @@ int bkt_shadow_text(struct bkt_vobj *in_file, const unsigned char handle[H5R_DSE
         return bkt_buf_add_str(out, known) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
     if (is_null(handle))
         return BKT_OK;
-    if (!bkt_face_file())
-        BKT_FAIL(err, BKT_EINVAL,
-                 "an unknown region reference (old calls are not served with this version of HDF5)");
+    BKT_FAIL_IF(err, !bkt_face_file(), BKT_EINVAL,
+                "an unknown region reference (old calls are not served with this version of HDF5)");
     int rc = follow(in_file, handle, &r, err);
     if (rc == BKT_OK)
         rc = bkt_regref_emit(&r, out, err);

@@ -46,8 +46,7 @@ static int get_extent(hid_t space, struct bkt_sel *sel, struct bkt_err *err)
 {
     hsize_t dims[H5S_MAX_RANK];
     int     rank = H5Sget_simple_extent_dims(space, dims, NULL);
-    if (rank < 0)
-        return bkt_h5err_capture(err, "asking for a dataspace's extent");
+    BKT_NEED_H5(err, rank >= 0, "asking for a dataspace's extent");
     sel->rank = (unsigned)rank;
     for (int i = 0; i < rank; i++)
         sel->dims[i] = dims[i];
@@ -64,8 +63,7 @@ static int onto_extent(hid_t space, hid_t extent, hid_t *out, struct bkt_err *er
         rc = H5Sget_select_type(space) == H5S_SEL_ALL
                  ? H5Sselect_hyperslab(id, H5S_SELECT_SET, start, NULL, dims, NULL)
                  : H5Sselect_copy(id, space);
-    if (rc < 0)
-        return bkt_h5err_capture(err, "moving a selection to the dataset's extent");
+    BKT_NEED_H5(err, rc >= 0, "moving a selection to the dataset's extent");
     return bkt_hid_give(&id, out);
 }
 
@@ -76,9 +74,10 @@ static int regular(hid_t space, struct bkt_sel *sel, struct bkt_err *err)
     hsize_t lo[H5S_MAX_RANK], hi[H5S_MAX_RANK];
     bool    whole = true;
 
-    if (H5Sget_regular_hyperslab(space, start, stride, count, block) < 0 ||
-        H5Sget_select_bounds(space, lo, hi) < 0)
-        return bkt_h5err_capture(err, "asking for a hyperslab");
+    BKT_NEED_H5(err,
+                H5Sget_regular_hyperslab(space, start, stride, count, block) >= 0 &&
+                    H5Sget_select_bounds(space, lo, hi) >= 0,
+                "asking for a hyperslab");
     for (unsigned i = 0; i < sel->rank; i++) {
         sel->start[i]  = lo[i];
         sel->stride[i] = stride[i];
@@ -121,14 +120,13 @@ static int irregular(hid_t space, struct bkt_sel *sel, void **runs_out, struct b
     size_t   len[1024], n, n_elems;
     uint64_t left = sel->n_elems;
 
-    if (iter < 0)
-        return bkt_h5err_capture(err, "iterating over a selection");
+    BKT_NEED_H5(err, iter >= 0, "iterating over a selection");
     while (left > 0) {
-        if (H5Ssel_iter_get_seq_list(iter, BKT_COUNT(len), (size_t)bkt_min_u64(left, SIZE_MAX), &n, &n_elems,
-                                     off, len) < 0)
-            return bkt_h5err_capture(err, "iterating over a selection");
-        if (n == 0 || n_elems == 0)
-            BKT_FAIL(err, BKT_EHDF5, "a selection ended before its last element");
+        BKT_NEED_H5(err,
+                    H5Ssel_iter_get_seq_list(iter, BKT_COUNT(len), (size_t)bkt_min_u64(left, SIZE_MAX), &n,
+                                             &n_elems, off, len) >= 0,
+                    "iterating over a selection");
+        BKT_FAIL_IF(err, n == 0 || n_elems == 0, BKT_EHDF5, "a selection ended before its last element");
         BKT_PASS_MEM(err, add_runs(&runs, off, len, n));
         left -= n_elems;
     }
@@ -145,10 +143,8 @@ static int selection_of(hid_t space, struct bkt_sel *sel, void **runs_out, struc
     hssize_t  n     = H5Sget_select_npoints(space);
     H5S_class_t cls = H5Sget_simple_extent_type(space);
 
-    if (valid < 0 || n < 0)
-        return bkt_h5err_capture(err, "asking for a selection");
-    if (!valid)
-        BKT_FAIL(err, BKT_EINVAL, "the selection reaches outside the dataspace's extent");
+    BKT_NEED_H5(err, valid >= 0 && n >= 0, "asking for a selection");
+    BKT_FAIL_IF(err, !valid, BKT_EINVAL, "the selection reaches outside the dataspace's extent");
     sel->n_elems = cls == H5S_NULL ? 0 : (uint64_t)n;
     if (sel->n_elems == 0) {
         sel->kind = BKT_SEL_NONE;
@@ -180,8 +176,8 @@ static int all_of(const struct bkt_space *s, struct bkt_sel *sel, struct bkt_err
     sel->n_elems = s->cls != BKT_S_NULL;
     for (unsigned d = 0; d < sel->rank; d++) {
         sel->dims[d] = s->dims[d];
-        if (!bkt_mul_u64(sel->n_elems, s->dims[d], &sel->n_elems))
-            BKT_FAIL(err, BKT_EFORMAT, "an extent of more than 2^64 elements");
+        BKT_FAIL_IF(err, !bkt_mul_u64(sel->n_elems, s->dims[d], &sel->n_elems), BKT_EFORMAT,
+                    "an extent of more than 2^64 elements");
     }
     sel->kind = sel->n_elems ? BKT_SEL_ALL : BKT_SEL_NONE;
     return BKT_OK;
@@ -202,8 +198,8 @@ int bkt_convert_selection(hid_t space, const struct bkt_space *extent, struct bk
     BKT_CLEANUP(bkt_hid_closep) hid_t there = H5I_INVALID_HID, moved = H5I_INVALID_HID;
     BKT_PASS(bkt_convert_space(extent, &there, err));
     BKT_PASS(get_extent(there, sel, err));
-    if (asked != sel->rank)
-        BKT_FAIL(err, BKT_EINVAL, "the file dataspace has %u dimensions, the dataset %u", asked, sel->rank);
+    BKT_FAIL_IF(err, asked != sel->rank, BKT_EINVAL, "the file dataspace has %u dimensions, the dataset %u",
+                asked, sel->rank);
     BKT_PASS(onto_extent(space, there, &moved, err));
     return selection_of(moved, sel, runs_out, err);
 }

@@ -31,8 +31,7 @@ static int as_bytes(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_e
     (void)depth;
     t->cls = BKT_T_OPAQUE;
     t->tag = strdup("");
-    if (!t->tag)
-        BKT_NOMEM(err);
+    BKT_NEED(err, t->tag);
     return set_size(t, type, err);
 }
 
@@ -101,8 +100,7 @@ static int from_opaque(hid_t type, unsigned depth, struct bkt_type *t, struct bk
     t->cls = BKT_T_OPAQUE;
     t->tag = strdup(tag);
     (void)H5free_memory(tag);
-    if (!t->tag)
-        BKT_NOMEM(err);
+    BKT_NEED(err, t->tag);
     return set_size(t, type, err);
 }
 
@@ -135,8 +133,7 @@ static int add_member(hid_t type, unsigned i, struct bkt_type *t, struct bkt_err
         return failed(err);
     m->name = strdup(name);
     (void)H5free_memory(name);
-    if (!m->name)
-        BKT_NOMEM(err);
+    BKT_NEED(err, m->name);
     t->n_members++;
     if (H5Tget_member_value(type, i, value) < 0)
         return failed(err);
@@ -152,8 +149,7 @@ static int from_enum(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_
     int n = H5Tget_nmembers(type);
     if (base < 0 || n < 0)
         return failed(err);
-    if (n == 0)
-        BKT_FAIL(err, BKT_EINVAL, "an enumeration without members");
+    BKT_FAIL_IF(err, n == 0, BKT_EINVAL, "an enumeration without members");
     BKT_PASS(from_depth(base, depth + 1, &t->base, err));
     if (t->base->cls != BKT_T_INTEGER) {
         bkt_type_free(t->base);
@@ -163,8 +159,7 @@ static int from_enum(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_
     t->cls  = BKT_T_ENUM;
     t->size = t->base->size, t->is_signed = t->base->is_signed, t->big_endian = t->base->big_endian;
     t->members = calloc((size_t)n, sizeof *t->members);
-    if (!t->members)
-        BKT_NOMEM(err);
+    BKT_NEED(err, t->members);
     for (int i = 0; i < n; i++)
         BKT_PASS(add_member(type, (unsigned)i, t, err));
     return BKT_OK;
@@ -194,11 +189,11 @@ static int from_array(hid_t type, unsigned depth, struct bkt_type *t, struct bkt
     t->is_var = t->base->is_var;
     for (int i = 0; i < rank; i++) {
         t->dims[i] = dims[i];
-        if (!bkt_mul_u64(t->n_elems, dims[i], &t->n_elems))
-            BKT_FAIL(err, BKT_EINVAL, "an array type of too many elements");
+        BKT_FAIL_IF(err, !bkt_mul_u64(t->n_elems, dims[i], &t->n_elems), BKT_EINVAL,
+                    "an array type of too many elements");
     }
-    if (!t->is_var && !bkt_mul_size((size_t)t->n_elems, t->base->size, &t->size))
-        BKT_FAIL(err, BKT_EINVAL, "an array type that is too large");
+    BKT_FAIL_IF(err, !t->is_var && !bkt_mul_size((size_t)t->n_elems, t->base->size, &t->size), BKT_EINVAL,
+                "an array type that is too large");
     return BKT_OK;
 }
 
@@ -224,8 +219,7 @@ static int add_field(hid_t type, unsigned i, unsigned depth, struct bkt_type *t,
     }
     f->name = strdup(name);
     (void)H5free_memory(name);
-    if (!f->name)
-        BKT_NOMEM(err);
+    BKT_NEED(err, f->name);
     t->n_fields++;
     BKT_TRY(err, from_depth(member, depth + 1, &f->type, err), "field '%s'", f->name);
     f->offset = t->size;
@@ -240,13 +234,11 @@ static int from_compound(hid_t type, unsigned depth, struct bkt_type *t, struct 
     int n = H5Tget_nmembers(type);
     if (n < 0)
         return failed(err);
-    if (n == 0)
-        BKT_FAIL(err, BKT_EINVAL, "a compound type without fields");
+    BKT_FAIL_IF(err, n == 0, BKT_EINVAL, "a compound type without fields");
     t->cls    = BKT_T_COMPOUND;
     t->fields = calloc((size_t)n, sizeof *t->fields);
     BKT_CLEANUP(bkt_freep) struct member *order = calloc((size_t)n, sizeof *order);
-    if (!t->fields || !order)
-        BKT_NOMEM(err);
+    BKT_NEED(err, t->fields && order);
     for (int i = 0; i < n; i++)
         order[i] = (struct member){H5Tget_member_offset(type, (unsigned)i), (unsigned)i};
     qsort(order, (size_t)n, sizeof *order, by_offset);
@@ -267,13 +259,11 @@ static int from_depth(hid_t type, unsigned depth, struct bkt_type **out, struct 
     int cls = (int)H5Tget_class(type);
     if (cls < 0)
         return failed(err);
-    if ((size_t)cls >= BKT_COUNT(from) || !from[cls])
-        BKT_FAIL(err, BKT_EUNSUP, "datatypes of class %d", cls);
-    if (depth >= MAX_DEPTH)
-        BKT_FAIL(err, BKT_EUNSUP, "a datatype that nests deeper than %d levels", MAX_DEPTH);
+    BKT_FAIL_IF(err, (size_t)cls >= BKT_COUNT(from) || !from[cls], BKT_EUNSUP, "datatypes of class %d", cls);
+    BKT_FAIL_IF(err, depth >= MAX_DEPTH, BKT_EUNSUP, "a datatype that nests deeper than %d levels",
+                MAX_DEPTH);
     struct bkt_type *t = *out = calloc(1, sizeof *t); /* the caller's, also when this fails */
-    if (!t)
-        BKT_NOMEM(err);
+    BKT_NEED(err, t);
     BKT_PASS(from[cls](type, depth, t, err));
     if (t->is_var)
         t->size = 0;
@@ -339,8 +329,7 @@ static int encode(hid_t type, struct bkt_type *t, struct bkt_err *err)
     size_t n = 0;
     BKT_CLEANUP(bkt_hid_closep) hid_t plain = H5Tcopy(type); /* a committed type's encoding would be marked
                                                                 as committed */
-    if (plain < 0 || H5Tencode(plain, NULL, &n) < 0)
-        return bkt_h5err_capture(err, "encoding a datatype");
+    BKT_NEED_H5(err, plain >= 0 && H5Tencode(plain, NULL, &n) >= 0, "encoding a datatype");
     BKT_PASS_MEM(err, bkt_buf_resize(&t->encoded, n));
     BKT_PASS(PASS_ON(err, H5Tencode(plain, t->encoded.ptr, &n), "encoding a datatype"));
     BKT_TRY(err, check_encoded(t, err), "a datatype that can't be stored");
@@ -351,8 +340,7 @@ static int from_type(hid_t type, struct bkt_type **out, struct bkt_err *err)
 {
     bool enough = false;
     BKT_PASS(from_depth(type, 0, out, err));
-    if (!*out)
-        BKT_NOMEM(err);
+    BKT_NEED(err, *out);
     BKT_PASS(says_it_all(*out, type, &enough, err));
     return enough ? BKT_OK : encode(type, *out, err);
 }
@@ -367,8 +355,8 @@ static int committed_id(struct bkt_vobj *in_file, hid_t type, struct bkt_id *id,
     BKT_PASS(bkt_object_identify(type, &fileno, &token, err));
     if (fileno != in_file->file->fileno)
         return BKT_OK;
-    if (!bkt_token_id(in_file->file->dom, &token, id))
-        BKT_FAIL(err, BKT_ENOENT, "the committed datatype is not in the domain any more");
+    BKT_FAIL_IF(err, !bkt_token_id(in_file->file->dom, &token, id), BKT_ENOENT,
+                "the committed datatype is not in the domain any more");
     return bkt_edit_keep(in_file->file->dom, id, err); /* its users need it, with or without a link to it */
 }
 

@@ -92,9 +92,10 @@ static int text(size_t size, unsigned strpad, bool utf8, hid_t *out, struct bkt_
                                      [BKT_STR_NULLPAD] = H5T_STR_NULLPAD,
                                      [BKT_STR_SPACEPAD] = H5T_STR_SPACEPAD};
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcopy(H5T_C_S1);
-    if (id < 0 || H5Tset_size(id, size) < 0 || H5Tset_strpad(id, pads[strpad]) < 0 ||
-        H5Tset_cset(id, utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII) < 0)
-        return bkt_h5err_capture(err, "making a string type");
+    BKT_NEED_H5(err,
+                id >= 0 && H5Tset_size(id, size) >= 0 && H5Tset_strpad(id, pads[strpad]) >= 0 &&
+                    H5Tset_cset(id, utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII) >= 0,
+                "making a string type");
     return bkt_hid_give(&id, out);
 }
 
@@ -106,8 +107,7 @@ static int string(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
 static int bytes_of(size_t size, const char *tag, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcreate(H5T_OPAQUE, size);
-    if (id < 0 || H5Tset_tag(id, tag) < 0)
-        return bkt_h5err_capture(err, "making an opaque type");
+    BKT_NEED_H5(err, id >= 0 && H5Tset_tag(id, tag) >= 0, "making an opaque type");
     return bkt_hid_give(&id, out);
 }
 
@@ -118,8 +118,8 @@ static int opaque(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
 
 static int reference(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
 {
-    if (t->ref == BKT_H5_REF_REGION || t->ref == BKT_H5_REF_ATTR)
-        BKT_FAIL(err, BKT_EUNSUP, "the encoded datatype has references without an HDF5 type");
+    BKT_FAIL_IF(err, t->ref == BKT_H5_REF_REGION || t->ref == BKT_H5_REF_ATTR, BKT_EUNSUP,
+                "the encoded datatype has references without an HDF5 type");
     *out = H5Tcopy(t->ref == BKT_H5_REF_OLD_OBJECT   ? H5T_STD_REF_OBJ
                    : t->ref == BKT_H5_REF_OLD_REGION ? H5T_STD_REF_DSETREG
                                                      : H5T_STD_REF);
@@ -136,8 +136,8 @@ static int enumeration(const struct bkt_h5type *t, hid_t *out, struct bkt_err *e
     if (id < 0)
         return failed(err);
     for (size_t i = 0; i < t->n_members; i++)
-        if (H5Tenum_insert(id, t->members[i].name, t->members[i].value) < 0)
-            return bkt_h5err_capture(err, t->members[i].name);
+        BKT_NEED_H5(err, H5Tenum_insert(id, t->members[i].name, t->members[i].value) >= 0,
+                    t->members[i].name);
     return bkt_hid_give(&id, out);
 }
 
@@ -156,8 +156,8 @@ static int array_of(hid_t base, unsigned rank, const hsize_t *dims, hid_t *out, 
 {
     size_t bytes = H5Tget_size(base);
     for (unsigned i = 0; i < rank; i++)
-        if (!bkt_mul_size(bytes, dims[i], &bytes) || bytes > UINT32_MAX)
-            BKT_FAIL(err, BKT_EFORMAT, "array type of more than 4 GiB");
+        BKT_FAIL_IF(err, !bkt_mul_size(bytes, dims[i], &bytes) || bytes > UINT32_MAX, BKT_EFORMAT,
+                    "array type of more than 4 GiB");
     *out = H5Tarray_create2(base, rank, dims);
     return *out < 0 ? bkt_h5err_capture(err, "making an array type") : BKT_OK;
 }
@@ -212,8 +212,8 @@ static int place_fields(const struct bkt_h5type *t, struct fields *f, size_t *si
         more += H5Tget_size(f->type[f->place[i]]) - m->type->size;
     }
     *size = t->size + more;
-    if (*size == 0 || *size > UINT32_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a compound that is too large");
+    BKT_FAIL_IF(err, *size == 0 || *size > UINT32_MAX, BKT_EFORMAT,
+                "the encoded datatype has a compound that is too large");
     return BKT_OK;
 }
 
@@ -229,11 +229,9 @@ static int fields_init(struct fields *f, size_t n, struct bkt_err *err)
 static int insert_fields(const struct fields *f, size_t size, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcreate(H5T_COMPOUND, size);
-    if (id < 0)
-        return bkt_h5err_capture(err, "making a compound type");
+    BKT_NEED_H5(err, id >= 0, "making a compound type");
     for (size_t i = 0; i < f->n; i++)
-        if (H5Tinsert(id, f->name[i], f->offset[i], f->type[i]) < 0)
-            return bkt_h5err_capture(err, f->name[i]);
+        BKT_NEED_H5(err, H5Tinsert(id, f->name[i], f->offset[i], f->type[i]) >= 0, f->name[i]);
     return bkt_hid_give(&id, out);
 }
 
@@ -271,8 +269,7 @@ int bkt_rebuild_encoded_type(const struct bkt_buf *b, hid_t *out, struct bkt_err
 
 static int done(hid_t id, const char *what, hid_t *out, struct bkt_err *err)
 {
-    if (id < 0)
-        return bkt_h5err_capture(err, what);
+    BKT_NEED_H5(err, id >= 0, what);
     *out = id;
     return BKT_OK;
 }
@@ -299,8 +296,7 @@ static hid_t integer_type(const struct bkt_type *t)
 static int make_integer(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
     hid_t std = integer_type(t);
-    if (std < 0)
-        BKT_FAIL(err, BKT_EUNSUP, "integer type of %zu bytes", t->size);
+    BKT_FAIL_IF(err, std < 0, BKT_EUNSUP, "integer type of %zu bytes", t->size);
     return done(H5Tcopy(std), "copying an integer type", out, err);
 }
 
@@ -309,9 +305,10 @@ static int make_integer(const struct bkt_type *t, hid_t *out, struct bkt_err *er
 static int make_half(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcopy(t->big_endian ? H5T_IEEE_F32BE : H5T_IEEE_F32LE);
-    if (id < 0 || H5Tset_fields(id, 15, 10, 5, 0, 10) < 0 || H5Tset_precision(id, 16) < 0 ||
-        H5Tset_size(id, 2) < 0 || H5Tset_ebias(id, 15) < 0)
-        return bkt_h5err_capture(err, "making a half-precision type");
+    BKT_NEED_H5(err,
+                id >= 0 && H5Tset_fields(id, 15, 10, 5, 0, 10) >= 0 && H5Tset_precision(id, 16) >= 0 &&
+                    H5Tset_size(id, 2) >= 0 && H5Tset_ebias(id, 15) >= 0,
+                "making a half-precision type");
     return bkt_hid_give(&id, out);
 }
 
@@ -333,8 +330,7 @@ static int make_float(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 
 static int make_string(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
-    if (!t->var_string && t->size == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "string type of 0 bytes");
+    BKT_FAIL_IF(err, !t->var_string && t->size == 0, BKT_EFORMAT, "string type of 0 bytes");
     return text(t->var_string ? H5T_VARIABLE : t->size, t->strpad, t->cset == BKT_CSET_UTF8, out, err);
 }
 
@@ -356,17 +352,15 @@ static int make_enum(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t base = H5I_INVALID_HID;
     unsigned char value[8];
-    if (t->base->cls != BKT_T_INTEGER)
-        BKT_FAIL(err, BKT_EFORMAT, "enumeration whose base type is not an integer");
+    BKT_FAIL_IF(err, t->base->cls != BKT_T_INTEGER, BKT_EFORMAT,
+                "enumeration whose base type is not an integer");
     BKT_PASS(bkt_convert_type(t->base, &base, err));
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tenum_create(base);
-    if (id < 0)
-        return bkt_h5err_capture(err, "making an enumeration type");
+    BKT_NEED_H5(err, id >= 0, "making an enumeration type");
     for (size_t i = 0; i < t->n_members; i++) {
         (t->base->big_endian ? bkt_put_be : bkt_put_le)(value, (unsigned)t->base->size,
                                                         (uint64_t)t->members[i].value);
-        if (H5Tenum_insert(id, t->members[i].name, value) < 0)
-            return bkt_h5err_capture(err, t->members[i].name);
+        BKT_NEED_H5(err, H5Tenum_insert(id, t->members[i].name, value) >= 0, t->members[i].name);
     }
     return bkt_hid_give(&id, out);
 }
@@ -383,8 +377,7 @@ static int make_compound(const struct bkt_type *t, hid_t *out, struct bkt_err *e
         BKT_TRY(err, bkt_convert_type(t->fields[f.n].type, &f.type[f.n], err), "field '%s'", f.name[f.n]);
         total += H5Tget_size(f.type[f.n]);
     }
-    if (total > UINT32_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "compound type of more than 4 GiB");
+    BKT_FAIL_IF(err, total > UINT32_MAX, BKT_EFORMAT, "compound type of more than 4 GiB");
     return insert_fields(&f, total, out, err);
 }
 
@@ -408,12 +401,10 @@ int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
         [BKT_T_VLEN] = make_vlen,       [BKT_T_COMPOUND] = make_compound, [BKT_T_ARRAY] = make_array,
         [BKT_T_ENUM] = make_enum,       [BKT_T_OPAQUE] = make_opaque,     [BKT_T_OBJREF] = make_ref,
         [BKT_T_REGREF] = make_ref};
-    if (t->bad)
-        BKT_FAIL(err, BKT_EFORMAT, "%s", t->bad);
+    BKT_FAIL_IF(err, t->bad, BKT_EFORMAT, "%s", t->bad);
     if (t->encoded.len)
         return bkt_rebuild_encoded_type(&t->encoded, out, err);
-    if ((size_t)t->cls >= BKT_COUNT(makers))
-        BKT_FAIL(err, BKT_EUNSUP, "datatype class %d", (int)t->cls);
+    BKT_FAIL_IF(err, (size_t)t->cls >= BKT_COUNT(makers), BKT_EUNSUP, "datatype class %d", (int)t->cls);
     return makers[t->cls](t, out, err);
 }
 
@@ -429,8 +420,7 @@ static int stored_type(const struct bkt_vobj *o, const struct bkt_type **out, st
            : o->obj->kind == BKT_DATASET  ? o->obj->dset.type
            : o->obj->kind == BKT_DATATYPE ? o->obj->type
                                           : NULL;
-    if (!*out)
-        BKT_FAIL(err, BKT_EINVAL, "an object without a datatype");
+    BKT_FAIL_IF(err, !*out, BKT_EINVAL, "an object without a datatype");
     return BKT_OK;
 }
 
@@ -479,8 +469,7 @@ int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
     if (!named)
         return done(H5Tcopy(file_type), "copying a datatype", out, err);
     struct bkt_vobj *v = bkt_vobj_new(o->file, H5I_DATATYPE, named, NULL);
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     *out = bkt_vobj_register(v, err);
     return *out < 0 ? BKT_EHDF5 : BKT_OK;
 }

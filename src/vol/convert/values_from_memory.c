@@ -79,8 +79,7 @@ static int leaf(struct run *r, const struct bkt_conv *c, const struct source *sr
         size_t         k  = n - i < batch ? n - i : batch;
         unsigned char *to = there ? dst + i * dstride : tmp;
         bkt_column_gather(&col, i, k, c->dst, to);
-        if (H5Tconvert(c->mem, c->file, k, to, NULL, r->dxpl) < 0)
-            return bkt_h5err_capture(r->err, "converting values");
+        BKT_NEED_H5(r->err, H5Tconvert(c->mem, c->file, k, to, NULL, r->dxpl) >= 0, "converting values");
         if (!there)
             bkt_column_spread(tmp, k, c->src, dst + i * dstride, dstride);
     }
@@ -119,8 +118,8 @@ static int side_by_side(struct run *r, const struct bkt_conv *c, const struct so
 
 static int array_total(struct run *r, const struct bkt_conv *c, size_t n, size_t *out)
 {
-    if (!bkt_mul_size(n, (size_t)c->t->n_elems, out))
-        BKT_FAIL(r->err, BKT_EINVAL, "an array type of too many elements");
+    BKT_FAIL_IF(r->err, !bkt_mul_size(n, (size_t)c->t->n_elems, out), BKT_EINVAL,
+                "an array type of too many elements");
     return BKT_OK;
 }
 
@@ -147,8 +146,7 @@ static int put_id(struct run *r, const struct bkt_conv *c, const struct bkt_id *
 {
     char text[48];
     bkt_ref_emit(id, text);
-    if (c->src < sizeof text)
-        BKT_FAIL(r->err, BKT_EUNSUP, "references stored in %zu bytes", c->src);
+    BKT_FAIL_IF(r->err, c->src < sizeof text, BKT_EUNSUP, "references stored in %zu bytes", c->src);
     memcpy(dst, text, sizeof text);
     memset(dst + sizeof text, 0, c->src - sizeof text);
     return BKT_OK;
@@ -161,9 +159,10 @@ static int obj_ref(struct run *r, const struct bkt_conv *c, const struct source 
         struct bkt_id id    = {""};
         H5O_token_t   token = {{0}};
         memcpy(token.__data, src->base + i * src->stride, H5R_OBJ_REF_BUF_SIZE);
-        if (bkt_get_le(token.__data, H5R_OBJ_REF_BUF_SIZE) &&
-            !bkt_token_id(r->in_file->file->dom, &token, &id))
-            BKT_FAIL(r->err, BKT_EINVAL, "a reference leads to no object of the domain");
+        BKT_FAIL_IF(r->err,
+                    bkt_get_le(token.__data, H5R_OBJ_REF_BUF_SIZE) &&
+                        !bkt_token_id(r->in_file->file->dom, &token, &id),
+                    BKT_EINVAL, "a reference leads to no object of the domain");
         BKT_PASS(put_id(r, c, &id, dst + i * dstride));
     }
     return BKT_OK;
@@ -197,8 +196,8 @@ static int pack(struct run *r, const struct bkt_conv *c, const struct source *sr
         [BKT_CONV_ARRAY] = array, [BKT_CONV_OBJ_REF] = obj_ref, [BKT_CONV_NEW_REF] = new_ref};
     if (n == 0)
         return BKT_OK;
-    if ((size_t)c->kind >= BKT_COUNT(by_kind) || !by_kind[c->kind])
-        BKT_FAIL(r->err, BKT_EUNSUP, "values of this type can't be written");
+    BKT_FAIL_IF(r->err, (size_t)c->kind >= BKT_COUNT(by_kind) || !by_kind[c->kind], BKT_EUNSUP,
+                "values of this type can't be written");
     return by_kind[c->kind](r, c, src, n, dst, dstride);
 }
 
@@ -215,11 +214,9 @@ static int end_element(struct run *r, struct bkt_stored *out, size_t i, int rc)
 static int put_counted(struct run *r, struct bkt_buf *out, const void *p, size_t n)
 {
     unsigned char count[4];
-    if (n > INT32_MAX)
-        BKT_FAIL(r->err, BKT_EUNSUP, "a variable-length value of %zu bytes", n);
+    BKT_FAIL_IF(r->err, n > INT32_MAX, BKT_EUNSUP, "a variable-length value of %zu bytes", n);
     bkt_put_le(count, 4, n);
-    if (bkt_buf_add(out, count, 4) < 0 || bkt_buf_add(out, p, n) < 0)
-        BKT_NOMEM(r->err);
+    BKT_NEED(r->err, bkt_buf_add(out, count, 4) >= 0 && bkt_buf_add(out, p, n) >= 0);
     return BKT_OK;
 }
 
@@ -266,10 +263,9 @@ static int join(struct run *r, const struct bkt_conv *base, const struct source 
     *total = 0;
     for (size_t i = 0; i < n; i++) {
         memcpy(&v, src->base + i * src->stride, sizeof v);
-        if (v.len && !v.p)
-            BKT_FAIL(r->err, BKT_EINVAL, "a sequence of %zu elements at no address", v.len);
-        if (__builtin_add_overflow(*total, v.len, total))
-            BKT_FAIL(r->err, BKT_EINVAL, "too many elements in sequences");
+        BKT_FAIL_IF(r->err, v.len && !v.p, BKT_EINVAL, "a sequence of %zu elements at no address", v.len);
+        BKT_FAIL_IF(r->err, __builtin_add_overflow(*total, v.len, total), BKT_EINVAL,
+                    "too many elements in sequences");
     }
     *out = bkt_conv_room(*total, base->dst, r->err);
     if (!*out)
@@ -391,8 +387,8 @@ static int put_together(struct run *r, const struct bkt_stored *fields, size_t n
     for (size_t i = 0; i < n; i++) {
         for (size_t f = 0; f < n_fields; f++) {
             size_t from = i ? fields[f].end[i - 1] : 0;
-            if (bkt_buf_add(&out->bytes, fields[f].bytes.ptr + from, fields[f].end[i] - from) < 0)
-                BKT_NOMEM(r->err);
+            BKT_PASS_MEM(r->err,
+                         bkt_buf_add(&out->bytes, fields[f].bytes.ptr + from, fields[f].end[i] - from));
         }
         out->end[i] = out->bytes.len;
     }
@@ -419,8 +415,7 @@ static int store_fixed(struct run *r, const struct bkt_conv *c, const struct sou
                        const struct bkt_slice *old, struct bkt_stored *out)
 {
     size_t bytes;
-    if (!bkt_mul_size(n, c->src, &bytes) || bkt_buf_resize(&out->bytes, bytes) < 0)
-        BKT_NOMEM(r->err);
+    BKT_NEED(r->err, bkt_mul_size(n, c->src, &bytes) && bkt_buf_resize(&out->bytes, bytes) >= 0);
     if (c->partial && bytes)
         memset(out->bytes.ptr, 0, bytes);
     if (c->partial && old)
@@ -446,8 +441,8 @@ static int store(struct run *r, const struct bkt_conv *c, const struct source *s
         return BKT_OK;
     if (c->src)
         return store_fixed(r, c, src, n, old, out);
-    if ((size_t)c->kind >= BKT_COUNT(by_kind) || !by_kind[c->kind])
-        BKT_FAIL(r->err, BKT_EUNSUP, "values of this type can't be written");
+    BKT_FAIL_IF(r->err, (size_t)c->kind >= BKT_COUNT(by_kind) || !by_kind[c->kind], BKT_EUNSUP,
+                "values of this type can't be written");
     return by_kind[c->kind](r, c, src, n, old, out);
 }
 
@@ -480,7 +475,6 @@ int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t 
         bkt_buf_move(out, &made.bytes);
         return BKT_OK;
     }
-    if (!bkt_mul_size(n, c.src, &bytes) || bkt_buf_resize(out, bytes) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_mul_size(n, c.src, &bytes) && bkt_buf_resize(out, bytes) >= 0);
     return bkt_conv_store(&c, in_file, src, n, NULL, out->ptr, NULL, dxpl, err);
 }

@@ -138,8 +138,7 @@ static int leaf(struct run *r, const struct bkt_conv *c, const struct bkt_column
                               c->dst, bkg);
         if (!here)
             bkt_column_gather(col, i, k, c->src, to);
-        if (H5Tconvert(c->file, c->mem, k, to, bkg, r->dxpl) < 0)
-            return bkt_h5err_capture(r->err, "converting values");
+        BKT_NEED_H5(r->err, H5Tconvert(c->file, c->mem, k, to, bkg, r->dxpl) >= 0, "converting values");
         if (!there)
             bkt_column_spread(to, k, c->dst, dst + i * dstride, dstride);
     }
@@ -154,8 +153,8 @@ static int payload(struct run *r, const struct bkt_column *col, size_t i, struct
         *out = (struct bkt_slice){NULL, 0};
         return BKT_OK;
     }
-    if (s->n < 4 || bkt_get_le(s->p, 4) > s->n - 4)
-        BKT_FAIL(r->err, BKT_EFORMAT, "a variable-length value is cut off (%zu bytes stored)", s->n);
+    BKT_FAIL_IF(r->err, s->n < 4 || bkt_get_le(s->p, 4) > s->n - 4, BKT_EFORMAT,
+                "a variable-length value is cut off (%zu bytes stored)", s->n);
     out->p = s->p + 4;
     out->n = (size_t)bkt_get_le(s->p, 4);
     return BKT_OK;
@@ -198,9 +197,8 @@ static void sequences_fini(struct sequences *q)
 static int count_elements(struct run *r, const struct bkt_conv *base, const struct bkt_slice *s, size_t *out)
 {
     if (base->src) {
-        if (s->n % base->src)
-            BKT_FAIL(r->err, BKT_EFORMAT, "a sequence of %zu bytes of elements of %zu bytes", s->n,
-                     base->src);
+        BKT_FAIL_IF(r->err, s->n % base->src, BKT_EFORMAT, "a sequence of %zu bytes of elements of %zu bytes",
+                    s->n, base->src);
         *out = s->n / base->src;
         return BKT_OK;
     }
@@ -208,8 +206,7 @@ static int count_elements(struct run *r, const struct bkt_conv *base, const stru
     for (*out = 0; bkt_rd_left(&rd) > 0; ++*out) {
         size_t before = bkt_rd_left(&rd);
         BKT_PASS(bkt_value_skip(base->t, &rd, r->err));
-        if (bkt_rd_left(&rd) == before)
-            BKT_FAIL(r->err, BKT_EFORMAT, "a sequence of elements of 0 bytes");
+        BKT_FAIL_IF(r->err, bkt_rd_left(&rd) == before, BKT_EFORMAT, "a sequence of elements of 0 bytes");
     }
     return BKT_OK;
 }
@@ -336,8 +333,8 @@ static int array(struct run *r, const struct bkt_conv *c, const struct bkt_colum
     struct bkt_column all;
     size_t            each = (size_t)c->t->n_elems, total;
 
-    if (!bkt_mul_size(n, each, &total) || each > SIZE_MAX / sizeof(struct bkt_slice))
-        BKT_FAIL(r->err, BKT_EFORMAT, "an array type of %zu elements", each);
+    BKT_FAIL_IF(r->err, !bkt_mul_size(n, each, &total) || each > SIZE_MAX / sizeof(struct bkt_slice),
+                BKT_EFORMAT, "an array type of %zu elements", each);
     BKT_PASS(array_elements(r, c, col, n, each, &all, &owned));
     if (dstride == c->dst)
         return convert(r, base, &all, total, dst, base->dst);
@@ -465,16 +462,16 @@ static int convert(struct run *r, const struct bkt_conv *c, const struct bkt_col
         [BKT_CONV_OBJ_REF] = obj_ref, [BKT_CONV_NEW_REF] = new_ref, [BKT_CONV_REG_REF] = reg_ref};
     if (n == 0)
         return BKT_OK;
-    if (!col->slices && c->t->is_var)
-        BKT_FAIL(r->err, BKT_EFORMAT, "variable-length values without their lengths");
+    BKT_FAIL_IF(r->err, !col->slices && c->t->is_var, BKT_EFORMAT,
+                "variable-length values without their lengths");
     return converters[c->kind](r, c, col, n, dst, dstride);
 }
 
 static int check_slices(const struct bkt_conv *c, const struct bkt_column *col, size_t n, struct bkt_err *err)
 {
     for (size_t i = 0; col->slices && c->src && i < n; i++)
-        if (col->slices[i].n < c->src)
-            BKT_FAIL(err, BKT_EFORMAT, "%zu bytes stored for a value of %zu", col->slices[i].n, c->src);
+        BKT_FAIL_IF(err, col->slices[i].n < c->src, BKT_EFORMAT, "%zu bytes stored for a value of %zu",
+                    col->slices[i].n, c->src);
     return BKT_OK;
 }
 

@@ -172,8 +172,7 @@ static int push_group(struct bkt_copier *c, hid_t from, hid_t to, size_t path_ab
     if ((g->to = bkt_hid_hold(to)) < 0)
         return bkt_copy_failed(c, "holding a group");
     BKT_PASS(begin_group(c, g));
-    c->top = g;
-    g = NULL;
+    c->top = BKT_TAKE(g);
     return BKT_OK;
 }
 
@@ -229,8 +228,7 @@ static int copy_group(struct bkt_copier *c, hid_t from, hid_t dst, const char *n
     if (!name)
         return fill_nameless(c, &g);
     BKT_PASS(begin_group(c, g));
-    c->top = g;
-    g = NULL;
+    c->top = BKT_TAKE(g);
     return BKT_OK;
 }
 
@@ -483,8 +481,7 @@ int bkt_copier_tree(hid_t src, hid_t dst, const struct bkt_copier_options *o, st
                            .ours = H5I_INVALID_HID};
     BKT_CLEANUP(bkt_hid_closep)
     hid_t root = H5Gopen2(src, H5Iget_type(src) == H5I_FILE ? "/" : ".", H5P_DEFAULT);
-    if (!c.places || bkt_buf_add_str(&c.path, "/") < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, c.places && bkt_buf_add_str(&c.path, "/") >= 0);
     if (root < 0)
         return bkt_copy_failed(&c, "opening the root group");
     BKT_PASS(bkt_copy_remember(&c, root, H5I_INVALID_HID));

@@ -91,8 +91,7 @@ static int take_read(struct data *d)
 {
     size_t n = d->v.n * H5Tget_size(d->v.in);
     const void *p = bkt_rd_take(d->wrote, n);
-    if (!p)
-        BKT_FAIL(d->c->err, BKT_EFORMAT, "elements of a part are missing");
+    BKT_FAIL_IF(d->c->err, !p, BKT_EFORMAT, "elements of a part are missing");
     memcpy(d->v.from, p, n);
     return BKT_OK;
 }

@@ -74,8 +74,8 @@ static int attribute_or_not(struct bkt_copier *c, hid_t from, hid_t to, const ch
     int rc = one_attribute(c, from, to, name, named);
     if (rc == BKT_OK)
         return rc;
-    if (!bkt_copy_leaves_out(c, named ? bkt_buf_str(&c->path) : "", name, rc))
-        BKT_FAIL(c->err, rc, "attribute %s", name);
+    BKT_FAIL_IF(c->err, !bkt_copy_leaves_out(c, named ? bkt_buf_str(&c->path) : "", name, rc), rc,
+                "attribute %s", name);
     return H5Aexists(to, name) > 0 && H5Adelete(to, name) < 0 ? bkt_copy_failed(c, name) : BKT_OK;
 }
 

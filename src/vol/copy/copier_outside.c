@@ -17,12 +17,10 @@ static int find(struct bkt_copier *c, const char *name, hid_t *out, struct bkt_e
             *out = c->outside[i].file;
             return *out >= 0 ? BKT_OK : BKT_ERR(err, BKT_ENOENT, "%s can't be opened", name);
         }
-    if (bkt_list_room(&c->outside, c->n_outside, &c->cap_outside, sizeof *c->outside) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_list_room(&c->outside, c->n_outside, &c->cap_outside, sizeof *c->outside));
     struct bkt_copy_outside *v = &c->outside[c->n_outside];
     *v = (struct bkt_copy_outside){.name = strdup(name), .file = H5I_INVALID_HID};
-    if (!v->name)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v->name);
     c->n_outside++;
     int rc = c->o->hooks.open_beside ? c->o->hooks.open_beside(c->o->hooks.arg, name, &v->file, err)
                                      : BKT_ERR(err, BKT_EUNSUP, "%s isn't opened", name);
@@ -74,8 +72,7 @@ static int from_domain(struct bkt_copier *c, const H5R_ref_t *from, const char *
     BKT_CLEANUP(bkt_freep) char *name = n < 0 ? NULL : calloc(1, (size_t)n + 1);
     if (n < 0)
         return c->o->hooks.fail(err, "asking for the object of a reference");
-    if (!name)
-        BKT_NOMEM(err);
+    BKT_NEED(err, name);
     if (H5Rget_obj_name(ref, H5P_DEFAULT, name, (size_t)n + 1) < 0)
         return c->o->hooks.fail(err, "asking for the object of a reference");
     bkt_file_opener = &opener;

@@ -126,8 +126,7 @@ static int id_of(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
     }
     H5I_type_t type = o->type == H5I_FILE ? H5I_GROUP : o->type;
     struct bkt_vobj *mine = bkt_vobj_new(o->file, type, bkt_object_retain(o->obj), o->path);
-    if (!mine)
-        BKT_NOMEM(err);
+    BKT_NEED(err, mine);
     *out = bkt_vobj_register(mine, err);
     return *out < 0 ? BKT_EHDF5 : BKT_OK;
 }
@@ -157,8 +156,7 @@ int bkt_copy(struct bkt_vobj *src, struct bkt_vobj *dst, const char *name, hid_t
     bool same = src->file && dst->file && src->file->dom == dst->file->dom;
     struct bkt_copier_options o = {
         .refs = same ? BKT_REFS_KEPT : BKT_REFS_NULL, .sparse = true, .same_files = true};
-    if (!name || !*name)
-        BKT_FAIL(err, BKT_EINVAL, "no name for the copy");
+    BKT_FAIL_IF(err, !name || !*name, BKT_EINVAL, "no name for the copy");
     if (ocpypl != H5P_DEFAULT && H5Pget_copy_object(ocpypl, &o.flags) < 0)
         return bkt_h5err_capture(err, "H5Pget_copy_object");
     BKT_PASS(may_have_name(dst, name, lcpl, err));

@@ -192,15 +192,13 @@ int bkt_convert_from_filter(hid_t id, unsigned i, struct bkt_filter_desc *f, str
 {
     unsigned flags = 0, none;
     size_t   n     = 0;
-    if (H5Pget_filter2(id, i, &flags, &n, &none, 0, NULL, NULL) < 0)
-        return bkt_h5err_capture(err, "asking about a creation property list");
+    BKT_NEED_H5(err, H5Pget_filter2(id, i, &flags, &n, &none, 0, NULL, NULL) >= 0,
+                "asking about a creation property list");
     f->cd = calloc(n + 1, sizeof *f->cd);
-    if (!f->cd)
-        BKT_NOMEM(err);
+    BKT_NEED(err, f->cd);
     f->n_cd = n;
     f->id   = (int)H5Pget_filter2(id, i, &flags, &n, f->cd, sizeof f->h5name, f->h5name, NULL);
-    if (f->id < 0)
-        return bkt_h5err_capture(err, "asking about a creation property list");
+    BKT_NEED_H5(err, f->id >= 0, "asking about a creation property list");
     memcpy(f->name, f->h5name, sizeof f->name - 1);
     f->flags    = (int64_t)flags;
     f->optional = (flags & H5Z_FLAG_OPTIONAL) != 0;
@@ -211,11 +209,9 @@ int bkt_convert_from_filter(hid_t id, unsigned i, struct bkt_filter_desc *f, str
 int bkt_convert_from_filters(hid_t dcpl, struct bkt_filter_desc **out, size_t *n, struct bkt_err *err)
 {
     int count = H5Pget_nfilters(dcpl);
-    if (count < 0)
-        return bkt_h5err_capture(err, "asking about a creation property list");
+    BKT_NEED_H5(err, count >= 0, "asking about a creation property list");
     *n = 0;
-    if (!(*out = calloc((size_t)count + 1, sizeof **out)))
-        BKT_NOMEM(err);
+    BKT_NEED(err, (*out = calloc((size_t)count + 1, sizeof **out)));
     while (*n < (size_t)count) {
         unsigned i = (unsigned)(*n)++;
         BKT_PASS(bkt_convert_from_filter(dcpl, i, &(*out)[i], err));

@@ -139,8 +139,7 @@ int bkt_h5err_capture_native(struct bkt_err *err, const char *what)
 {
     char msg[BKT_ERR_MSG];
     bkt_h5err_innermost(msg);
-    if (!msg[0])
-        BKT_FAIL(err, BKT_EHDF5, "%s", what);
+    BKT_FAIL_IF(err, !msg[0], BKT_EHDF5, "%s", what);
     (void)BKT_ERR(err, BKT_EHDF5, "%s", msg);
     BKT_FAIL(err, BKT_EHDF5, "%s", what);
 }

@@ -41,6 +41,13 @@ int bkt_h5err_capture_native(struct bkt_err *err, const char *what);
         pass_rc_;                                                                                            \
     })
 
+/** Fail with HDF5's message unless @p ok, the outcome of HDF5's calls. */
+#define BKT_NEED_H5(err, ok, what)                                                                           \
+    do {                                                                                                     \
+        if (!(ok))                                                                                           \
+            return bkt_h5err_capture(err, what);                                                             \
+    } while (0)
+
 /** The innermost message of HDF5's stack, which is cleared; "" if it has no message. */
 void bkt_h5err_innermost(char msg[BKT_ERR_MSG]);
 

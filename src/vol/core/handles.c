@@ -214,14 +214,13 @@ struct bkt_vobj *bkt_vobj_new_plain(const struct bkt_ops *ops, H5I_type_t type)
 /* Searched by name each time: an object's attributes move in memory when one of them changes. */
 int bkt_vobj_attr(const struct bkt_vobj *o, const struct bkt_attr **out, struct bkt_err *err)
 {
-    if (!o->attr_name)
-        BKT_FAIL(err, BKT_EINVAL, "not an attribute");
+    BKT_FAIL_IF(err, !o->attr_name, BKT_EINVAL, "not an attribute");
     *out = o->attr_gone;
     if (*out)
         return BKT_OK;
     *out = bkt_attrs_find(&o->obj->attrs, o->attr_name);
-    if (!*out || (*out)->created != o->attr_created)
-        BKT_FAIL(err, BKT_ENOENT, "attribute '%s' of %s has been deleted", o->attr_name, bkt_vobj_place(o));
+    BKT_FAIL_IF(err, !*out || (*out)->created != o->attr_created, BKT_ENOENT,
+                "attribute '%s' of %s has been deleted", o->attr_name, bkt_vobj_place(o));
     return BKT_OK;
 }
 

@@ -181,8 +181,7 @@ int bkt_outside_text(ssize_t (*ask)(const H5R_ref_t *ref, char *buf, size_t size
     ssize_t n = 0;
     BKT_PASS(PASS_ON(err, n = ask(ref, NULL, 0), what));
     *out = calloc(1, (size_t)n + 1);
-    if (!*out)
-        BKT_NOMEM(err);
+    BKT_NEED(err, *out);
     return PASS_ON(err, ask(ref, *out, (size_t)n + 1), what);
 }
 
@@ -195,8 +194,8 @@ int bkt_outside_describe(const H5R_ref_t *ref, struct bkt_regref *r, struct bkt_
 {
     BKT_PASS(bkt_outside_text(H5Rget_file_name, ref, "asking for the file of a reference", &r->file, err));
     BKT_PASS(bkt_outside_text(object_name, ref, "asking for the object of a reference", &r->name, err));
-    if (!*r->name)
-        BKT_FAIL(err, BKT_EUNSUP, "a reference to an object in %s that has no name in that file", r->file);
+    BKT_FAIL_IF(err, !*r->name, BKT_EUNSUP, "a reference to an object in %s that has no name in that file",
+                r->file);
     return BKT_OK;
 }
 
@@ -246,8 +245,8 @@ int bkt_link_user(struct bkt_link *l, int type, const void *value, size_t n, str
 {
     if (type == H5L_TYPE_EXTERNAL && is_external_value(value, n))
         return external_value(l, value, n, err);
-    if (type < H5L_TYPE_UD_MIN || H5Lis_registered((H5L_type_t)type) <= 0)
-        BKT_FAIL(err, BKT_EINVAL, "links of class %d: the class is not registered with HDF5", type);
+    BKT_FAIL_IF(err, type < H5L_TYPE_UD_MIN || H5Lis_registered((H5L_type_t)type) <= 0, BKT_EINVAL,
+                "links of class %d: the class is not registered with HDF5", type);
     l->cls = BKT_L_USER;
     l->ud_type = type;
     return bkt_buf_add(&l->ud, value, n) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;

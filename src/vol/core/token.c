@@ -156,8 +156,7 @@ static int from_str(struct bkt_vobj *o, const char *text, H5O_token_t *out, stru
 {
     struct bkt_id id;
     (void)o;
-    if (!bkt_id_set(&id, text))
-        BKT_FAIL(err, BKT_EINVAL, "'%.60s' is not an object id", text);
+    BKT_FAIL_IF(err, !bkt_id_set(&id, text), BKT_EINVAL, "'%.60s' is not an object id", text);
     bkt_token_of(&id, out);
     return BKT_OK;
 }

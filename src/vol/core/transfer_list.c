@@ -27,8 +27,7 @@ int bkt_xfer_alone(hid_t dxpl, hid_t *out, struct bkt_err *err)
         return *out < 0 ? bkt_h5err_capture(err, "holding the transfer list") : BKT_OK;
     }
     BKT_CLEANUP(bkt_hid_closep) hid_t copy = H5Pcopy(dxpl);
-    if (copy < 0 || H5Pset(copy, MODE, &mode) < 0)
-        return bkt_h5err_capture(err, "copying the transfer list");
+    BKT_NEED_H5(err, copy >= 0 && H5Pset(copy, MODE, &mode) >= 0, "copying the transfer list");
     return bkt_hid_give(&copy, out);
 }
 

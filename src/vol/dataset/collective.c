@@ -121,8 +121,7 @@ static int distribute(struct hand *h, struct bkt_err *err)
     unsigned n, owner = UINT32_MAX;
     uint64_t chunk, bytes = bkt_chunk_handed_bytes(h->io) + sizeof chunk;
     size_t all = 0;
-    if (!end || !want)
-        BKT_NOMEM(err);
+    BKT_NEED(err, end && want);
     rewind_lists(h, end);
     while (all < h->most && next_handed(h, end, want, &n) != UINT64_MAX)
         all++;
@@ -380,8 +379,7 @@ static int take_pieces(const struct together *t, const struct bkt_buf *got, cons
 {
     BKT_CLEANUP(bkt_freep) struct bkt_slice *msgs = calloc(t->c->size, sizeof *msgs);
     size_t at = 0;
-    if (!msgs)
-        BKT_NOMEM(err);
+    BKT_NEED(err, msgs);
     for (unsigned r = 0; r < t->c->size; at += got_n[r++])
         msgs[r] = (struct bkt_slice){got->len ? got->ptr + at : (const unsigned char *)"", got_n[r]};
     return bkt_wpieces_put(t->io, msgs, t->c->size, err);
@@ -415,10 +413,9 @@ static int check_extent(struct bkt_comm *c, const struct bkt_dsetio *io, struct 
     const struct bkt_space *s = &io->ds->space;
     uint64_t shape = bkt_digest(s->dims, s->rank * sizeof *s->dims, 0), v[] = {shape, ~shape};
     BKT_PASS(bkt_comm_reduce(c, BKT_COMM_MAX, v, BKT_COUNT(v), err));
-    if (v[0] != ~v[1])
-        BKT_FAIL(err, BKT_EINVAL,
-                 "dataset %s: the processes see different extents of it; call H5Drefresh in all of them",
-                 io->obj->id.text);
+    BKT_FAIL_IF(err, v[0] != ~v[1], BKT_EINVAL,
+                "dataset %s: the processes see different extents of it; call H5Drefresh in all of them",
+                io->obj->id.text);
     return BKT_OK;
 }
 

@@ -41,8 +41,8 @@ static int is_stored(struct bkt_domain *dom, const struct bkt_object *table, boo
     const struct bkt_dset *d    = &table->dset;
     uint64_t               want = 1, n = 0;
     for (unsigned i = 0; i < d->space.rank; i++)
-        if (!bkt_mul_u64(want, bkt_ceil_div(d->space.dims[i], d->layout.dims[i]), &want))
-            BKT_FAIL(err, BKT_EFORMAT, "chunk table %s is too large", table->id.text);
+        BKT_FAIL_IF(err, !bkt_mul_u64(want, bkt_ceil_div(d->space.dims[i], d->layout.dims[i]), &want),
+                    BKT_EFORMAT, "chunk table %s is too large", table->id.text);
     struct bkt_err why = {.n = 0};
     int            rc  = bkt_domain_chunk_usage(dom, table, NULL, &n, &why);
     if (rc < 0 && rc != BKT_EUNSUP)
@@ -74,16 +74,14 @@ static int check_shape(hid_t dset, const struct bkt_object *o, const char *name,
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(dset);
     hsize_t                           chunk[H5S_MAX_RANK], dims[H5S_MAX_RANK];
     unsigned                          rank = o->dset.space.rank;
-    if (dcpl < 0 || space < 0)
-        return bkt_h5err_capture(err, "looking at a linked dataset");
+    BKT_NEED_H5(err, dcpl >= 0 && space >= 0, "looking at a linked dataset");
     bool same = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Sget_simple_extent_ndims(space) == (int)rank &&
                 H5Sget_simple_extent_dims(space, dims, NULL) >= 0 &&
                 H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) == (int)rank;
     for (unsigned i = 0; same && i < rank; i++)
         same = chunk[i] == o->dset.layout.dims[i] && dims[i] == o->dset.space.dims[i];
-    if (!same)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: shape or chunks differ from dataset %s; link it again", name,
-                 o->id.text);
+    BKT_FAIL_IF(err, !same, BKT_EFORMAT, "%s: shape or chunks differ from dataset %s; link it again", name,
+                o->id.text);
     return BKT_OK;
 }
 
@@ -102,8 +100,7 @@ static int list_chunks(const char *file, const char *path, const struct bkt_sett
             dset = H5Dopen2(h5, path, H5P_DEFAULT);
     }
     H5E_END_TRY
-    if (dset < 0)
-        return bkt_h5err_capture(err, h5 < 0 ? file : path);
+    BKT_NEED_H5(err, dset >= 0, h5 < 0 ? file : path);
     BKT_PASS(check_shape(dset, f->dset, path, err));
     return bkt_file_chunks(dset, add_chunk, f, err);
 }
@@ -115,9 +112,8 @@ static int locate(struct bkt_vobj *o, struct bkt_dsetio *io, const char *words, 
     BKT_CLEANUP(bkt_freep) char *key  = NULL;
     struct bkt_store            *st   = NULL;
     struct found                 f    = {.dset = o->obj};
-    if (!path || !l->file_uri)
-        BKT_FAIL(err, BKT_EFORMAT, "no %s in layout and initializer \"%s\"", path ? "file_uri" : "--h5path",
-                 words);
+    BKT_FAIL_IF(err, !path || !l->file_uri, BKT_EFORMAT, "no %s in layout and initializer \"%s\"",
+                path ? "file_uri" : "--h5path", words);
     BKT_PASS(bkt_domain_resolve_uri(o->file->dom, l->file_uri, &st, &key, err));
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     BKT_PASS_MEM(err, bkt_buf_addf(&name, "%s/%s", bkt_store_uri(st), key));
@@ -154,8 +150,8 @@ static int chunk_locator_run(struct bkt_vobj *o, struct bkt_dsetio *io, struct b
             rc = locate(o, io, table->dset.init_text, err);
     }
     bkt_object_release(table);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "chunk table %s of dataset %s is not stored", l->chunk_table.text, o->obj->id.text);
+    BKT_FAIL_IF(err, rc < 0, rc, "chunk table %s of dataset %s is not stored", l->chunk_table.text,
+                o->obj->id.text);
     return BKT_OK;
 }
 
@@ -205,8 +201,8 @@ static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, s
 static int check_spaces(const struct bkt_io *io, struct bkt_err *err)
 {
     for (size_t i = 0; i < io->n; i++)
-        if (io->file_spaces[i] == H5S_PLIST)
-            BKT_FAIL(err, BKT_EUNSUP, "H5S_PLIST: give the selection as a dataspace");
+        BKT_FAIL_IF(err, io->file_spaces[i] == H5S_PLIST, BKT_EUNSUP,
+                    "H5S_PLIST: give the selection as a dataspace");
     return BKT_OK;
 }
 
@@ -267,9 +263,9 @@ static int check_written(struct bkt_vobj *o, hid_t file_space, struct bkt_err *e
     BKT_PASS(has_no_fill(o, &none, err));
     if (none)
         BKT_PASS(find_space_status(o, &status, err));
-    if (status == H5D_SPACE_STATUS_NOT_ALLOCATED)
-        BKT_FAIL(err, BKT_ENOENT, "it was never written, and it has no fill value; write it, or set one "
-                 "(H5Pset_fill_value)");
+    BKT_FAIL_IF(err, status == H5D_SPACE_STATUS_NOT_ALLOCATED, BKT_ENOENT,
+                "it was never written, and it has no fill value; write it, or set one "
+                "(H5Pset_fill_value)");
     o->fill_checked = true;
     return BKT_OK;
 }

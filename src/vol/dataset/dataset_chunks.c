@@ -24,8 +24,8 @@ typedef int op_fn(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, st
 static int chunked_io(struct bkt_vobj *o, struct bkt_dsetio **io, struct bkt_err *err)
 {
     enum bkt_layout_class cls = o->obj->dset.layout.user_cls;
-    if (cls != BKT_D_CHUNKED && cls != BKT_D_CHUNKED_REF && cls != BKT_D_CHUNKED_REF_INDIRECT)
-        BKT_FAIL(err, BKT_EINVAL, "not a chunked dataset");
+    BKT_FAIL_IF(err, cls != BKT_D_CHUNKED && cls != BKT_D_CHUNKED_REF && cls != BKT_D_CHUNKED_REF_INDIRECT,
+                BKT_EINVAL, "not a chunked dataset");
     return bkt_dataset_io(o, io, err);
 }
 
@@ -232,8 +232,8 @@ static int info_by_idx(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
     struct chunk c;
     size_t       n = 0;
     BKT_PASS(list_chunks(o, &n, err));
-    if (q->chk_index >= n)
-        BKT_FAIL(err, BKT_EINVAL, "chunk number %llu of %zu", (unsigned long long)q->chk_index, n);
+    BKT_FAIL_IF(err, q->chk_index >= n, BKT_EINVAL, "chunk number %llu of %zu",
+                (unsigned long long)q->chk_index, n);
     BKT_PASS(chunk_at(o, (size_t)q->chk_index, &c, err));
     BKT_PASS(tell(o, c.coord, c.info.size, err));
     if (q->offset)
@@ -261,8 +261,7 @@ static int iterate(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, s
         rc = a->chunk_iter.op(offset, c.info.filter_mask, address_of(&c.info), c.info.size,
                               a->chunk_iter.op_data);
     }
-    if (rc < 0)
-        BKT_FAIL(err, BKT_ECANCEL, "the program's callback failed");
+    BKT_FAIL_IF(err, rc < 0, BKT_ECANCEL, "the program's callback failed");
     return rc;
 }
 
@@ -272,9 +271,8 @@ static int coord_of(const struct bkt_vobj *o, const hsize_t *offset, uint64_t *c
 {
     const struct bkt_dset *d = &o->obj->dset;
     for (unsigned i = 0; i < d->layout.rank; i++) {
-        if (offset[i] >= d->space.dims[i])
-            BKT_FAIL(err, BKT_EINVAL, "offset %llu in dimension %u of %llu", (unsigned long long)offset[i], i,
-                     (unsigned long long)d->space.dims[i]);
+        BKT_FAIL_IF(err, offset[i] >= d->space.dims[i], BKT_EINVAL, "offset %llu in dimension %u of %llu",
+                    (unsigned long long)offset[i], i, (unsigned long long)d->space.dims[i]);
         coord[i] = offset[i] / bkt_dataset_chunk_shown(o)[i];
     }
     return BKT_OK;
@@ -336,12 +334,15 @@ static int check_direct(const struct bkt_vobj *o, struct bkt_err *err)
     const struct bkt_layout *l = &d->layout;
     if (is_split(o) || only_shuffled(o))
         return BKT_OK;
-    if (l->cls == BKT_D_CHUNKED && !l->hdf5_chunks && (d->n_filters > 0 || d->type->is_var))
-        BKT_FAIL(err, BKT_EUNSUP, "direct chunk reading: chunks are stored in HSDS's form, not as the "
-                 "filters' output");
-    if (l->user_rank != l->rank || memcmp(l->user_dims, l->dims, l->rank * sizeof l->dims[0]) != 0)
-        BKT_FAIL(err, BKT_EUNSUP, "direct chunk reading: the shape of stored chunks differs from the "
-                 "creation list's");
+    BKT_FAIL_IF(err, l->cls == BKT_D_CHUNKED && !l->hdf5_chunks && (d->n_filters > 0 || d->type->is_var),
+                BKT_EUNSUP,
+                "direct chunk reading: chunks are stored in HSDS's form, not as the "
+                "filters' output");
+    BKT_FAIL_IF(err,
+                l->user_rank != l->rank || memcmp(l->user_dims, l->dims, l->rank * sizeof l->dims[0]) != 0,
+                BKT_EUNSUP,
+                "direct chunk reading: the shape of stored chunks differs from the "
+                "creation list's");
     return BKT_OK;
 }
 
@@ -351,9 +352,10 @@ static int check_elements(struct bkt_vobj *o, struct bkt_err *err)
 {
     hid_t type;
     BKT_PASS(bkt_convert_file_type(o, &type, err));
-    if (o->obj->dset.type->is_var || H5Tget_size(type) != o->obj->dset.type->size)
-        BKT_FAIL(err, BKT_EUNSUP, "chunks of dataset %s can't be moved as they are: its stored elements "
-                 "differ from HDF5's; read and write elements", o->obj->id.text);
+    BKT_FAIL_IF(err, o->obj->dset.type->is_var || H5Tget_size(type) != o->obj->dset.type->size, BKT_EUNSUP,
+                "chunks of dataset %s can't be moved as they are: its stored elements "
+                "differ from HDF5's; read and write elements",
+                o->obj->id.text);
     return BKT_OK;
 }
 
@@ -434,8 +436,9 @@ static int vlen_buf_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t
     hsize_t  sum = 0, dim;
     size_t   bytes;
 
-    if (n < 0 || counting < 0 || H5Pset_vlen_mem_manager(counting, count_alloc, &sum, NULL, NULL) < 0)
-        return bkt_h5err_capture(err, "counting variable-length data");
+    BKT_NEED_H5(
+        err, n >= 0 && counting >= 0 && H5Pset_vlen_mem_manager(counting, count_alloc, &sum, NULL, NULL) >= 0,
+        "counting variable-length data");
     *q->size = 0;
     if (n == 0)
         return BKT_OK;
@@ -443,8 +446,7 @@ static int vlen_buf_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t
     mem = H5Screate_simple(1, &dim, NULL);
     BKT_CLEANUP(bkt_freep)
     void *buf = bkt_mul_size((size_t)n, H5Tget_size(q->type_id), &bytes) ? calloc(1, bytes) : NULL;
-    if (mem < 0 || !buf)
-        BKT_NOMEM(err);
+    BKT_NEED(err, mem >= 0 && buf);
     block = mem;
     BKT_PASS(bkt_dataset_read(
         &(struct bkt_io){1, false, &o, &q->type_id, &block, &q->space_id, counting, &buf, false}, err));
@@ -466,8 +468,7 @@ int bkt_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t d
                                  [H5VL_NATIVE_DATASET_CHUNK_ITER]              = iterate};
     size_t op = (size_t)args->op_type;
     (void)dxpl;
-    if (args->op_type < 0 || op >= BKT_COUNT(ops) || !ops[op])
-        BKT_FAIL(err, BKT_EUNSUP, "dataset operation %d (H5VLnative.h) has no meaning in a bucket",
-                 args->op_type);
+    BKT_FAIL_IF(err, args->op_type < 0 || op >= BKT_COUNT(ops) || !ops[op], BKT_EUNSUP,
+                "dataset operation %d (H5VLnative.h) has no meaning in a bucket", args->op_type);
     return ops[op](o, args->args, err);
 }

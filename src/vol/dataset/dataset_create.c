@@ -30,8 +30,7 @@ static int new_dataset(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t 
                        struct bkt_object **out, struct bkt_err *err)
 {
     *out = bkt_object_make(BKT_DATASET);
-    if (!*out)
-        BKT_NOMEM(err);
+    BKT_NEED(err, *out);
     int rc = describe(in_file, type, space, dcpl, dapl, *out, err);
     if (rc < 0)
         bkt_object_free(*out);
@@ -108,8 +107,8 @@ static int may_change(struct bkt_vobj *o, struct bkt_err *err)
     if (o->obj->dset.layout.user_cls == BKT_D_CHUNKED)
         return BKT_OK;
     BKT_PASS(bkt_convert_dcpl(o, &dcpl, err));
-    if (H5Pget_external_count(dcpl) <= 0)
-        BKT_FAIL(err, BKT_EINVAL, "only a chunked dataset, or one with external files, can be extended");
+    BKT_FAIL_IF(err, H5Pget_external_count(dcpl) <= 0, BKT_EINVAL,
+                "only a chunked dataset, or one with external files, can be extended");
     return BKT_OK;
 }
 
@@ -136,14 +135,14 @@ static int prepare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_dsetio **
                    struct bkt_err *err)
 {
     const struct bkt_dset *d = &o->obj->dset;
-    if (d->space.cls != BKT_S_SIMPLE)
-        BKT_FAIL(err, BKT_EINVAL, "a dataset without dimensions can't be extended");
+    BKT_FAIL_IF(err, d->space.cls != BKT_S_SIMPLE, BKT_EINVAL,
+                "a dataset without dimensions can't be extended");
     BKT_PASS(bkt_change_begin(o->file, BKT_ACL_UPDATE, "changing a dataset's extent", err));
     *same = is_same(&d->space, dims);
     if (*same) /* even then HDF5 refuses the call for a dataset that can't change */
         return bkt_is_virtual(o) ? BKT_OK : may_change(o, err);
-    if (d->layout.cls != BKT_D_CHUNKED)
-        BKT_FAIL(err, BKT_EUNSUP, "the extent of a dataset whose data are in other files can't be changed");
+    BKT_FAIL_IF(err, d->layout.cls != BKT_D_CHUNKED, BKT_EUNSUP,
+                "the extent of a dataset whose data are in other files can't be changed");
     BKT_PASS(may_change(o, err));
     BKT_PASS(bkt_dataset_io(o, io, err));
     return is_smaller(&d->space, dims) ? bkt_dataset_note_written(o, err) : BKT_OK;
@@ -161,11 +160,10 @@ static int compare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
         v[HALF + i] = ~v[i];
     BKT_PASS(bkt_comm_reduce(o->file->comm, BKT_COMM_MAX, v, BKT_COUNT(v), err)); /* largest and smallest */
     for (unsigned i = 0; i < HALF; i++)
-        if (v[i] != ~v[HALF + i])
-            BKT_FAIL(err, BKT_EINVAL,
-                     "%s: processes ask for different extents; let all processes of the communicator "
-                     "call H5Dset_extent for one dataset, with the same dimensions",
-                     o->file->name);
+        BKT_FAIL_IF(err, v[i] != ~v[HALF + i], BKT_EINVAL,
+                    "%s: processes ask for different extents; let all processes of the communicator "
+                    "call H5Dset_extent for one dataset, with the same dimensions",
+                    o->file->name);
     return BKT_OK;
 }
 

@@ -67,8 +67,7 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
                                 : bkt_conv_init(&j->conv, t, file_type, j->mem_type, err));
     if (j->sel.file.n_elems == 0) /* even then the types have to fit */
         return BKT_OK;
-    if (!j->buf)
-        BKT_FAIL(err, BKT_EINVAL, "no buffer given");
+    BKT_FAIL_IF(err, !j->buf, BKT_EINVAL, "no buffer given");
     BKT_PASS(bkt_dataset_io(j->o, &io, err));
     j->way = STAGED;
     if (j->transform)
@@ -122,8 +121,7 @@ static int see_unwritten(struct job *j, const unsigned char *raw, size_t n, stru
         !is_zero(raw, n))
         return BKT_OK;
     one = calloc(2, j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst);
-    if (!one)
-        BKT_NOMEM(err);
+    BKT_NEED(err, one);
     unsigned char    *to  = one + (j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst);
     struct bkt_column col = {.base = one, .stride = j->conv.src, .scratch = true};
     BKT_PASS(bkt_conv_run(&j->conv, j->o, &col, 1, to, j->dxpl, err));
@@ -162,11 +160,9 @@ static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, 
         return j->transform ? bkt_dsel_transform(j->dxpl, j->mem_type, to, n, err) : BKT_OK;
     }
     size_t batch = !j->transform && !gives(&j->conv) && n > BATCH ? BATCH : n, bytes;
-    if (!bkt_mul_size(batch, j->conv.dst, &bytes))
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_mul_size(batch, j->conv.dst, &bytes));
     BKT_CLEANUP(bkt_freep) unsigned char *packed = calloc(1, bytes);
-    if (!packed)
-        BKT_NOMEM(err);
+    BKT_NEED(err, packed);
     BKT_PASS(open_iters(j, err));
     for (size_t i = 0; i < n; i += batch) {
         size_t            k    = n - i < batch ? n - i : batch;
@@ -191,8 +187,7 @@ static int staged_piece(struct job *j, const struct bkt_sel *piece, bool whole_c
 
     if (j->conv.src) {
         tmp = bkt_mul_size(n, j->conv.src, &bytes) ? bkt_scratch_take(bytes) : NULL;
-        if (!tmp)
-            BKT_FAIL(err, BKT_ENOMEM, "no memory for %zu elements to convert", n);
+        BKT_FAIL_IF(err, !tmp, BKT_ENOMEM, "no memory for %zu elements to convert", n);
         read.dst = tmp;
     }
     int rc = bkt_read_datasets(&read, 1, err);
@@ -252,8 +247,7 @@ static int add_read(struct job *j, struct bkt_read *read, struct bkt_err *err)
     if (j->conv.src) {
         read->dst =
             bkt_mul_size((size_t)j->sel.file.n_elems, j->conv.src, &bytes) ? bkt_scratch_take(bytes) : NULL;
-        if (!read->dst)
-            BKT_NOMEM(err);
+        BKT_NEED(err, read->dst);
     }
     return BKT_OK;
 }

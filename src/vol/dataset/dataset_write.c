@@ -72,13 +72,11 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
         return BKT_OK;
     BKT_PASS(bkt_convert_file_type(j->o, &j->file_type, err));
     j->mem_size = H5Tget_size(j->mem_type);
-    if (!j->mem_size)
-        return bkt_h5err_capture(err, "asking for a type's size");
+    BKT_NEED_H5(err, j->mem_size, "asking for a type's size");
     BKT_PASS(bkt_conv_init_store(&j->conv, j->o->obj->dset.type, j->file_type, j->mem_type, err));
     if (j->sel.file.n_elems == 0) /* even then the types have to fit */
         return BKT_OK;
-    if (!j->buf)
-        BKT_FAIL(err, BKT_EINVAL, "no buffer given");
+    BKT_FAIL_IF(err, !j->buf, BKT_EINVAL, "no buffer given");
     j->straight =
         !j->transform && j->conv.kind == BKT_CONV_COPY && !j->o->obj->dset.type->is_var && !has_tails(j);
     return BKT_OK;
@@ -100,8 +98,7 @@ static int gather(struct job *j, uint64_t first, size_t n, const unsigned char *
     if (j->iter < 0 && !j->sel.flat)
         return bkt_h5err_capture(err, "iterating over the memory selection");
     *ours = bkt_mul_size(n, j->mem_size, &bytes) ? malloc(bytes) : NULL;
-    if (!*ours)
-        BKT_FAIL(err, BKT_ENOMEM, "no memory for %zu elements to convert", n);
+    BKT_FAIL_IF(err, !*ours, BKT_ENOMEM, "no memory for %zu elements to convert", n);
     if (j->sel.flat)
         memcpy(*ours, *out, bytes);
     else
@@ -114,8 +111,7 @@ static int gather(struct job *j, uint64_t first, size_t n, const unsigned char *
 static int slice(size_t n, struct staged *s, struct bkt_err *err)
 {
     s->slices = calloc(n, sizeof *s->slices);
-    if (!s->slices)
-        BKT_NOMEM(err);
+    BKT_NEED(err, s->slices);
     for (size_t i = 0, from = 0; i < n; from = s->stored.end[i++])
         s->slices[i] = (struct bkt_slice){s->stored.bytes.ptr + from, s->stored.end[i] - from};
     return BKT_OK;
@@ -128,8 +124,7 @@ static int with_old(struct job *j, const struct bkt_sel *file, const unsigned ch
     size_t size = j->o->obj->dset.type->size, n = (size_t)file->n_elems;
     BKT_CLEANUP(bkt_freep) unsigned char *now = size ? calloc(n, size) : NULL;
     struct bkt_read read = {.io = j->o->io, .file = file, .dst = now};
-    if (size && !now)
-        BKT_FAIL(err, BKT_ENOMEM, "no memory for %zu elements to convert", n);
+    BKT_FAIL_IF(err, size && !now, BKT_ENOMEM, "no memory for %zu elements to convert", n);
     BKT_PASS(bkt_read_datasets(&read, 1, err));
     struct bkt_column old = {.slices = size ? NULL : read.slices, .base = now, .stride = size};
     int rc = bkt_conv_store(&j->conv, j->o, from, n, &old, s->packed, &s->stored, j->dxpl, err);
@@ -146,8 +141,9 @@ static int stage(struct job *j, const struct bkt_sel *file, uint64_t first, stru
     size_t                 n = (size_t)file->n_elems, bytes;
     const unsigned char   *from;
     unsigned char         *ours = NULL;
-    if (!t->is_var && !(s->packed = bkt_mul_size(n, t->size, &bytes) ? malloc(bytes ? bytes : 1) : NULL))
-        BKT_FAIL(err, BKT_ENOMEM, "no memory for %zu elements to convert", n);
+    BKT_FAIL_IF(
+        err, !t->is_var && !(s->packed = bkt_mul_size(n, t->size, &bytes) ? malloc(bytes ? bytes : 1) : NULL),
+        BKT_ENOMEM, "no memory for %zu elements to convert", n);
     int rc = gather(j, first, n, &from, &ours, err);
     if (rc == BKT_OK)
         rc = j->conv.partial

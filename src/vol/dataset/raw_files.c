@@ -160,18 +160,16 @@ static int list(struct bkt_domain *dom, hid_t dapl, hid_t dcpl, struct raws *r, 
     int  n   = H5Pget_external_count(dcpl);
     r->v     = calloc(n > 0 ? (size_t)n : 1, sizeof *r->v);
     r->local = strncmp(bkt_store_uri(bkt_domain_store(dom)), "file:", 5) == 0;
-    if (n <= 0)
-        BKT_FAIL(err, BKT_EFORMAT, "its layout refers to external files, but its creation list has none");
-    if (!r->v)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, n <= 0, BKT_EFORMAT,
+                "its layout refers to external files, but its creation list has none");
+    BKT_NEED(err, r->v);
     prefix_of(dapl, prefix, sizeof prefix);
     for (; r->n < (size_t)n; r->n++) {
         struct raw *one = &r->v[r->n];
-        if (H5Pget_external(dcpl, (unsigned)r->n, sizeof name, name, &one->off, &one->size) < 0)
-            return bkt_h5err_capture(err, "asking for an external file");
+        BKT_NEED_H5(err, H5Pget_external(dcpl, (unsigned)r->n, sizeof name, name, &one->off, &one->size) >= 0,
+                    "asking for an external file");
         name[sizeof name - 1] = '\0';
-        if (!(one->name = strdup(name)))
-            BKT_NOMEM(err);
+        BKT_NEED(err, (one->name = strdup(name)));
         bool uri = has_scheme(name) ? strncmp(name, "file://", 7) != 0 : *name != '/' && has_scheme(prefix);
         r->local = r->local && !uri;
     }
@@ -179,11 +177,9 @@ static int list(struct bkt_domain *dom, hid_t dapl, hid_t dcpl, struct raws *r, 
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
         int rc = r->local ? local_name(dom, prefix, r->v[i].name, &full)
                           : remote_name(dom, prefix, r->v[i].name, &full);
-        if (rc < 0)
-            BKT_FAIL(err, rc, "external file %s: its name can't be resolved", r->v[i].name);
+        BKT_FAIL_IF(err, rc < 0, rc, "external file %s: its name can't be resolved", r->v[i].name);
         free(r->v[i].name);
-        if (!(r->v[i].name = strdup(bkt_buf_str(&full))))
-            BKT_NOMEM(err);
+        BKT_NEED(err, (r->v[i].name = strdup(bkt_buf_str(&full))));
     }
     return BKT_OK;
 }
@@ -205,13 +201,11 @@ static int twin(struct bkt_vobj *o, const struct raws *r, hid_t *file, hid_t *ds
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl  = twin_list(r);
     hid_t                             type  = H5I_INVALID_HID;
-    if (dcpl < 0)
-        return bkt_h5err_capture(err, "naming external files");
+    BKT_NEED_H5(err, dcpl >= 0, "naming external files");
     BKT_PASS(bkt_convert_file_type(o, &type, err));
     BKT_PASS(bkt_convert_space(&o->obj->dset.space, &space, err));
     *file = bkt_native_in_memory(4096);
-    if (*file < 0)
-        return bkt_h5err_capture(err, "making a file in memory");
+    BKT_NEED_H5(err, *file >= 0, "making a file in memory");
     return PASS_ON(err, *dset = H5Dcreate2(*file, "raw", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT),
                    "opening external files");
 }
@@ -318,8 +312,7 @@ static int ask_store(struct at *a, size_t n, struct bkt_err *err)
     const struct bkt_store                *st   = a->st;
     BKT_CLEANUP(bkt_freep) struct bkt_req *reqs = calloc(n, sizeof *reqs);
     size_t                                 m    = 0;
-    if (!reqs)
-        BKT_NOMEM(err);
+    BKT_NEED(err, reqs);
     for (size_t i = 0; i < n; i++)
         if (a[i].ask && a[i].st == st)
             reqs[m++] = a[i].req;
@@ -358,8 +351,7 @@ static int set_segments(const struct bkt_vobj *o, const struct raws *r, bool ane
         left -= want;
     }
     ats_fini(a, a ? r->n : 0);
-    if (rc == BKT_OK && left)
-        BKT_FAIL(err, BKT_EFORMAT, "its external files are shorter than the dataset");
+    BKT_FAIL_IF(err, rc == BKT_OK && left, BKT_EFORMAT, "its external files are shorter than the dataset");
     return rc;
 }
 
@@ -379,8 +371,8 @@ static int refer(const struct bkt_vobj *o, const struct raws *r, bool anew, stru
     l->dims[0]     = 1;
     for (unsigned i = 0; i < d->space.rank; i++)
         l->dims[i] = bkt_max_u64(d->space.dims[i], 1);
-    if (!bkt_mul_u64(n, d->type->size, &l->size))
-        BKT_FAIL(err, BKT_EFORMAT, "the dataset's size does not fit 64 bits");
+    BKT_FAIL_IF(err, !bkt_mul_u64(n, d->type->size, &l->size), BKT_EFORMAT,
+                "the dataset's size does not fit 64 bits");
     return set_segments(o, r, anew, l, err);
 }
 
@@ -411,8 +403,8 @@ static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, stru
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
     hid_t                                    type = H5I_INVALID_HID;
     BKT_PASS(bkt_convert_file_type(o, &type, err));
-    if (o->obj->dset.type->size != H5Tget_size(type))
-        BKT_FAIL(err, BKT_EUNSUP, "remote external files can't be read for a type with gaps");
+    BKT_FAIL_IF(err, o->obj->dset.type->size != H5Tget_size(type), BKT_EUNSUP,
+                "remote external files can't be read for a type with gaps");
     if (o->whole_values) {
         BKT_PASS(same_shadow(o->obj, &p->obj, err));
     } else {
@@ -454,12 +446,11 @@ static int read_pieces(const struct raws *r, bool anew, const struct bkt_io *io,
 static int transfer_elsewhere(const struct raws *r, const struct bkt_io *io, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
-    if (io->write)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "its data are in external raw files (H5Pset_external), %s: they can be written only if the "
-                 "domain and all these files are in local folders; without H5Pset_external the elements are "
-                 "stored in the domain",
-                 r->v[0].name);
+    BKT_FAIL_IF(err, io->write, BKT_EUNSUP,
+                "its data are in external raw files (H5Pset_external), %s: they can be written only if the "
+                "domain and all these files are in local folders; without H5Pset_external the elements are "
+                "stored in the domain",
+                r->v[0].name);
     int rc = read_pieces(r, false, io, &why);
     if (rc == BKT_EPRECOND || rc == BKT_ENOENT)
         return read_pieces(r, true, io, err);
@@ -491,8 +482,8 @@ int bkt_external_each(struct bkt_domain *dom, const struct bkt_object *obj, bkt_
     BKT_CLEANUP(raws_fini) struct raws r   = {.v = NULL};
     uint64_t                           left;
     BKT_PASS(bkt_space_count(&obj->dset.space, &left, err));
-    if (!bkt_mul_u64(left, obj->dset.type->size, &left))
-        BKT_FAIL(err, BKT_EFORMAT, "the dataset's size does not fit 64 bits");
+    BKT_FAIL_IF(err, !bkt_mul_u64(left, obj->dset.type->size, &left), BKT_EFORMAT,
+                "the dataset's size does not fit 64 bits");
     BKT_PASS(bkt_convert_object_ocpl(obj, H5P_DATASET_CREATE, &dcpl, err));
     BKT_PASS(list(dom, H5I_INVALID_HID, dcpl, &r, err));
     for (size_t i = 0; i < r.n; i++) {
@@ -531,8 +522,7 @@ int bkt_external_read_shadow(struct bkt_vobj *shadow, hid_t dset, const struct b
     BKT_CLEANUP(bkt_hid_closep) hid_t dapl = H5Dget_access_plist(dset);
     BKT_CLEANUP(raws_fini) struct raws r   = {.v = NULL};
     struct bkt_io                      one = *io;
-    if (dcpl < 0 || dapl < 0)
-        return bkt_h5err_capture(err, "asking for external files");
+    BKT_NEED_H5(err, dcpl >= 0 && dapl >= 0, "asking for external files");
     one.dsets = &shadow;
     BKT_PASS(list(shadow->file->dom, dapl, dcpl, &r, err));
     return transfer_elsewhere(&r, &one, err);
@@ -548,8 +538,8 @@ int bkt_external_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct b
     }
     BKT_PASS(bkt_convert_file_type(o, &type, err));
     BKT_PASS(bkt_space_count(&o->obj->dset.space, &n, err));
-    if (!bkt_mul_u64(n, H5Tget_size(type), &n))
-        BKT_FAIL(err, BKT_EFORMAT, "the dataset's size does not fit 64 bits");
+    BKT_FAIL_IF(err, !bkt_mul_u64(n, H5Tget_size(type), &n), BKT_EFORMAT,
+                "the dataset's size does not fit 64 bits");
     *args->args.get_storage_size.storage_size = n;
     return BKT_OK;
 }

@@ -56,14 +56,14 @@ static int memory_selection(struct bkt_dsel *s, hid_t mem_space, hid_t file_spac
 int bkt_dsel_init(struct bkt_dsel *s, const struct bkt_vobj *dset, hid_t mem_space, hid_t file_space,
                   struct bkt_err *err)
 {
-    if (file_space == H5S_PLIST)
-        BKT_FAIL(err, BKT_EUNSUP, "a selection from the transfer property list (H5S_PLIST)");
+    BKT_FAIL_IF(err, file_space == H5S_PLIST, BKT_EUNSUP,
+                "a selection from the transfer property list (H5S_PLIST)");
     BKT_TRY(err, bkt_convert_selection(file_space, &dset->obj->dset.space, &s->file, &s->file_runs, err),
             "file selection");
     BKT_PASS(memory_selection(s, mem_space, file_space, err));
-    if (s->mem.n_elems != s->file.n_elems)
-        BKT_FAIL(err, BKT_EINVAL, "%llu elements selected in the file, %llu in memory",
-                 (unsigned long long)s->file.n_elems, (unsigned long long)s->mem.n_elems);
+    BKT_FAIL_IF(err, s->mem.n_elems != s->file.n_elems, BKT_EINVAL,
+                "%llu elements selected in the file, %llu in memory", (unsigned long long)s->file.n_elems,
+                (unsigned long long)s->mem.n_elems);
     return BKT_OK;
 }
 
@@ -73,10 +73,9 @@ int bkt_dsel_move(hid_t iter, unsigned char *buf, unsigned char *packed, size_t 
     hsize_t off[512];
     size_t  len[512], n_seq, n_elems;
     while (n > 0) {
-        if (H5Ssel_iter_get_seq_list(iter, BKT_COUNT(len), n, &n_seq, &n_elems, off, len) < 0)
-            return bkt_h5err_capture(err, "iterating over the memory selection");
-        if (n_elems == 0)
-            BKT_FAIL(err, BKT_EHDF5, "the memory selection ended before its last element");
+        BKT_NEED_H5(err, H5Ssel_iter_get_seq_list(iter, BKT_COUNT(len), n, &n_seq, &n_elems, off, len) >= 0,
+                    "iterating over the memory selection");
+        BKT_FAIL_IF(err, n_elems == 0, BKT_EHDF5, "the memory selection ended before its last element");
         for (size_t i = 0; i < n_seq; i++) {
             memcpy(out ? buf + off[i] : packed, out ? packed : buf + off[i], len[i]);
             packed += len[i];
@@ -109,9 +108,10 @@ int bkt_dsel_transform(hid_t dxpl, hid_t mem_type, void *elems, size_t n, struct
     BKT_PASS(bkt_xfer_alone(dxpl, &list, err));
     BKT_CLEANUP(bkt_hid_closep) hid_t file = bkt_native_in_memory(1 << 20);
     BKT_CLEANUP(bkt_hid_closep) hid_t dset = file < 0 ? file : dataset_in_memory(file, mem_type, n);
-    if (dset < 0 || H5Dwrite(dset, mem_type, H5S_ALL, H5S_ALL, list, elems) < 0 ||
-        H5Dread(dset, mem_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elems) < 0)
-        return bkt_h5err_capture(err, "the data transform");
+    BKT_NEED_H5(err,
+                dset >= 0 && H5Dwrite(dset, mem_type, H5S_ALL, H5S_ALL, list, elems) >= 0 &&
+                    H5Dread(dset, mem_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elems) >= 0,
+                "the data transform");
     return BKT_OK;
 }
 

@@ -97,9 +97,8 @@ int bkt_view_init(struct bkt_view *v, struct bkt_vobj *o, struct bkt_err *err)
     *v = (struct bkt_view){
         .o = o, .dcpl = H5I_INVALID_HID, .open = open_source, .dapl = o->dapl >= 0 ? o->dapl : H5P_DEFAULT};
     BKT_PASS(bkt_convert_dcpl(o, &v->dcpl, err));
-    if (H5Pget_layout(v->dcpl) != H5D_VIRTUAL)
-        BKT_FAIL(err, BKT_EFORMAT, "dataset %s has a virtual layout, but its creation list has no mappings",
-                 o->obj->id.text);
+    BKT_FAIL_IF(err, H5Pget_layout(v->dcpl) != H5D_VIRTUAL, BKT_EFORMAT,
+                "dataset %s has a virtual layout, but its creation list has no mappings", o->obj->id.text);
     return bkt_mappings_load(v->dcpl, &v->maps, &v->n, err);
 }
 
@@ -206,9 +205,10 @@ static int source_extent(const struct bkt_view *v, const struct bkt_mapping *m, 
         return BKT_OK;
     BKT_PASS(
         PASS_ON(err, space = H5Dget_space(dset), "asking the source of a virtual dataset for its extent"));
-    if (H5Sget_simple_extent_ndims(space) != (int)m->src.rank ||
-        H5Sget_simple_extent_dims(space, dims, NULL) < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "source %s in %s has another rank than its mapping", m->dset, m->file);
+    BKT_FAIL_IF(err,
+                H5Sget_simple_extent_ndims(space) != (int)m->src.rank ||
+                    H5Sget_simple_extent_dims(space, dims, NULL) < 0,
+                BKT_EFORMAT, "source %s in %s has another rank than its mapping", m->dset, m->file);
     *out = dims[m->src.dim];
     return BKT_OK;
 }
@@ -219,8 +219,7 @@ static int printf_source(const struct bkt_view *v, const struct bkt_mapping *m, 
     BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5I_INVALID_HID;
     *file                                  = bkt_mapping_name(m->file, i);
     *name                                  = bkt_mapping_name(m->dset, i);
-    if (!*file || !*name)
-        BKT_NOMEM(err);
+    BKT_NEED(err, *file && *name);
     BKT_PASS(v->open(v, *file, *name, &dset, err));
     *there = dset >= 0;
     return BKT_OK;
@@ -263,8 +262,7 @@ static int mapping_extent(const struct bkt_view *v, const struct bkt_mapping *m,
     hsize_t n = 0;
     if (m->printf_names) {
         BKT_PASS(printf_blocks(v, m, first_missing, &n, err));
-        if (m->v.block[m->v.dim] == 0)
-            BKT_FAIL(err, BKT_EFORMAT, "a mapping with empty blocks");
+        BKT_FAIL_IF(err, m->v.block[m->v.dim] == 0, BKT_EFORMAT, "a mapping with empty blocks");
         *out = bkt_slab_extent(&m->v, n * m->v.block[m->v.dim], first_missing);
         return BKT_OK;
     }
@@ -281,8 +279,7 @@ static int fixed_bounds(const struct bkt_view *v, unsigned rank, hsize_t *least,
         const struct bkt_mapping *m = &v->maps[i];
         if (m->v.unlimited || H5Sget_select_npoints(m->vspace) <= 0)
             continue;
-        if (H5Sget_select_bounds(m->vspace, start, end) < 0)
-            return bkt_h5err_capture(err, "asking a mapping for its bounds");
+        BKT_NEED_H5(err, H5Sget_select_bounds(m->vspace, start, end) >= 0, "asking a mapping for its bounds");
         for (unsigned d = 0; d < rank; d++)
             if (least[d] < end[d] + 1)
                 least[d] = end[d] + 1;
@@ -300,9 +297,8 @@ static int current_dims(const struct bkt_view *v, unsigned rank, hsize_t *dims, 
         hsize_t                   extent = 0;
         if (!m->v.unlimited)
             continue;
-        if (m->v.rank != rank)
-            BKT_FAIL(err, BKT_EFORMAT, "mapping %zu has %u dimensions, the virtual dataset %u", i, m->v.rank,
-                     rank);
+        BKT_FAIL_IF(err, m->v.rank != rank, BKT_EFORMAT,
+                    "mapping %zu has %u dimensions, the virtual dataset %u", i, m->v.rank, rank);
         BKT_PASS(mapping_extent(v, m, first_missing, &extent, err));
         unsigned d = m->v.dim;
         if (!known[d] || (first_missing ? extent < found[d] : extent > found[d]))
@@ -326,11 +322,10 @@ int bkt_view_space(const struct bkt_view *v, hid_t *out, struct bkt_err *err)
         endless = endless || v->maps[i].v.unlimited;
     if (endless) {
         int rank = H5Sget_simple_extent_dims(space, dims, max);
-        if (rank < 0)
-            return bkt_h5err_capture(err, "asking for the extent");
+        BKT_NEED_H5(err, rank >= 0, "asking for the extent");
         BKT_PASS(current_dims(v, (unsigned)rank, dims, err));
-        if (H5Sset_extent_simple(space, rank, dims, max) < 0)
-            return bkt_h5err_capture(err, "setting the extent of a virtual dataset");
+        BKT_NEED_H5(err, H5Sset_extent_simple(space, rank, dims, max) >= 0,
+                    "setting the extent of a virtual dataset");
     }
     return bkt_hid_give(&space, out);
 }
@@ -342,9 +337,8 @@ void bkt_view_leave(void)
 
 int bkt_view_enter(struct bkt_err *err)
 {
-    if (depth >= MAX_DEPTH)
-        BKT_FAIL(err, BKT_EFORMAT, "virtual datasets are nested more than %d deep; is there a cycle?",
-                 MAX_DEPTH);
+    BKT_FAIL_IF(err, depth >= MAX_DEPTH, BKT_EFORMAT,
+                "virtual datasets are nested more than %d deep; is there a cycle?", MAX_DEPTH);
     depth++;
     return BKT_OK;
 }
@@ -371,10 +365,8 @@ static int visit_printf(const struct bkt_view *v, const struct bkt_mapping *m, c
         BKT_CLEANUP(bkt_freep) char      *file  = bkt_mapping_name(m->file, i);
         BKT_CLEANUP(bkt_freep) char      *name  = bkt_mapping_name(m->dset, i);
         BKT_CLEANUP(bkt_hid_closep) hid_t block = bkt_slab_block(&m->v, i);
-        if (!file || !name)
-            BKT_NOMEM(err);
-        if (block < 0)
-            return bkt_h5err_capture(err, "selecting a block of a virtual dataset");
+        BKT_NEED(err, file && name);
+        BKT_NEED_H5(err, block >= 0, "selecting a block of a virtual dataset");
         BKT_PASS(how->source(v, how, &(struct bkt_part){block, m->srcspace, file, name}, err));
     }
     return BKT_OK;
@@ -392,8 +384,7 @@ static int visit_endless(const struct bkt_view *v, const struct bkt_mapping *m, 
         return BKT_OK;
     BKT_CLEANUP(bkt_hid_closep) hid_t vspace = bkt_slab_select(&m->v, n);
     BKT_CLEANUP(bkt_hid_closep) hid_t src    = bkt_slab_select(&m->src, n);
-    if (vspace < 0 || src < 0)
-        return bkt_h5err_capture(err, "selecting a part of a virtual dataset");
+    BKT_NEED_H5(err, vspace >= 0 && src >= 0, "selecting a part of a virtual dataset");
     return how->source(v, how, &(struct bkt_part){vspace, src, m->file, m->dset}, err);
 }
 

@@ -163,17 +163,20 @@ static int load_one(hid_t dcpl, size_t i, struct bkt_mapping *m, struct bkt_err 
     m->srcspace             = H5Pget_virtual_srcspace(dcpl, i);
     m->file                 = text_of(H5Pget_virtual_filename, dcpl, i);
     m->dset                 = text_of(H5Pget_virtual_dsetname, dcpl, i);
-    if (m->vspace < 0 || m->srcspace < 0 || !m->file || !m->dset || slab_of(m->vspace, &m->v) < 0 ||
-        slab_of(m->srcspace, &m->src) < 0)
-        return bkt_h5err_capture(err, "reading a mapping of a virtual dataset");
+    BKT_NEED_H5(err,
+                m->vspace >= 0 && m->srcspace >= 0 && m->file && m->dset && slab_of(m->vspace, &m->v) >= 0 &&
+                    slab_of(m->srcspace, &m->src) >= 0,
+                "reading a mapping of a virtual dataset");
     m->printf_names = has_number(m->file) || has_number(m->dset);
-    if (m->printf_names &&
-        !(m->v.unlimited && endless(m->v.count[m->v.dim]) && !endless(m->v.block[m->v.dim])))
-        BKT_FAIL(err, BKT_EFORMAT, "mapping %zu of a virtual dataset has a numbered source, but no unlimited "
-                 "selection", i);
-    if (m->src.unlimited && !m->v.unlimited)
-        BKT_FAIL(err, BKT_EFORMAT,
-                 "mapping %zu of a virtual dataset has an unlimited source in a limited selection", i);
+    BKT_FAIL_IF(err,
+                m->printf_names &&
+                    !(m->v.unlimited && endless(m->v.count[m->v.dim]) && !endless(m->v.block[m->v.dim])),
+                BKT_EFORMAT,
+                "mapping %zu of a virtual dataset has a numbered source, but no unlimited "
+                "selection",
+                i);
+    BKT_FAIL_IF(err, m->src.unlimited && !m->v.unlimited, BKT_EFORMAT,
+                "mapping %zu of a virtual dataset has an unlimited source in a limited selection", i);
     return BKT_OK;
 }
 
@@ -182,8 +185,7 @@ int bkt_mappings_load(hid_t dcpl, struct bkt_mapping **out, size_t *n, struct bk
     size_t count = 0;
     BKT_PASS(PASS_ON(err, H5Pget_virtual_count(dcpl, &count), "counting the mappings of a virtual dataset"));
     struct bkt_mapping *m = calloc(count + 1, sizeof *m);
-    if (!m)
-        BKT_NOMEM(err);
+    BKT_NEED(err, m);
     for (size_t i = 0; i < count; i++) {
         int rc = load_one(dcpl, i, &m[i], err);
         if (rc < 0) {

@@ -133,8 +133,7 @@ static int sources_read(struct bkt_sources *s, struct bkt_err *err)
     BKT_CLEANUP(bkt_freep) struct bkt_vobj **dsets = calloc(s->n + 1, sizeof(struct bkt_vobj *));
     BKT_CLEANUP(bkt_freep) void **bufs = calloc(s->n + 1, sizeof *bufs);
     BKT_CLEANUP(bkt_freep) hid_t *ids = calloc(s->n + 1, 3 * sizeof *ids);
-    if (!dsets || !bufs || !ids)
-        BKT_NOMEM(err);
+    BKT_NEED(err, dsets && bufs && ids);
     struct bkt_io io = {.n = s->n,
                         .dsets = dsets,
                         .mem_types = ids,
@@ -205,8 +204,8 @@ static int virtual_clip(hid_t dset, hid_t *src, hid_t *mem, struct bkt_err *err)
     bool    beyond = false;
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(dset);
     int     rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);
-    if (rank < 0 || H5Sget_select_bounds(*src, first, last) < 0)
-        return bkt_h5err_capture(err, "asking a source for its extent");
+    BKT_NEED_H5(err, rank >= 0 && H5Sget_select_bounds(*src, first, last) >= 0,
+                "asking a source for its extent");
     if (rank == 0 || rank != H5Sget_simple_extent_dims(*src, mapped, NULL))
         return BKT_OK; /* HDF5 reports the error */
     BKT_PASS(grow(*src, rank, dims, last, mapped, err));
@@ -217,8 +216,8 @@ static int virtual_clip(hid_t dset, hid_t *src, hid_t *mem, struct bkt_err *err)
     if (!beyond)
         return BKT_OK;
     BKT_CLEANUP(bkt_hid_closep) hid_t there = H5Scopy(*src);
-    if (there < 0 || H5Sselect_hyperslab(there, H5S_SELECT_SET, zero, NULL, dims, NULL) < 0)
-        return bkt_h5err_capture(err, "selecting what a source has");
+    BKT_NEED_H5(err, there >= 0 && H5Sselect_hyperslab(there, H5S_SELECT_SET, zero, NULL, dims, NULL) >= 0,
+                "selecting what a source has");
     hid_t part_mem = H5Sselect_project_intersection(*src, *mem, there), part_src = H5Scopy(*src);
     /* not by H5Scombine_select(): HDF5 1.14 crashes in it if the two are disjoint */
     herr_t cut = part_src < 0 ? -1 : H5Sselect_hyperslab(part_src, H5S_SELECT_AND, zero, NULL, dims, NULL);
@@ -256,17 +255,15 @@ static int whole_source(const struct bkt_view *v, const struct bkt_part *p, hid_
     if (*dset < 0)
         return BKT_OK;
     *all = H5Dget_space(*dset);
-    if (*all < 0)
-        return bkt_h5err_capture(err, "asking a source for its extent");
+    BKT_NEED_H5(err, *all >= 0, "asking a source for its extent");
     if (H5Sget_select_npoints(*all) == H5Sget_select_npoints(p->outer))
         return BKT_OK;
     bkt_hid_closep(
         all); /* the source has grown or shrunk since: use the mapped extent, if the mapping has one */
-    if (H5Sget_select_npoints(p->inner) != H5Sget_select_npoints(p->outer))
-        BKT_FAIL(err, BKT_EFORMAT,
-                 "source %s in %s of a virtual dataset has another number of elements than "
-                 "its mapping",
-                 p->name, p->file);
+    BKT_FAIL_IF(err, H5Sget_select_npoints(p->inner) != H5Sget_select_npoints(p->outer), BKT_EFORMAT,
+                "source %s in %s of a virtual dataset has another number of elements than "
+                "its mapping",
+                p->name, p->file);
     return BKT_OK;
 }
 
@@ -286,19 +283,16 @@ static int transfer_source(const struct bkt_view *v, const struct bkt_visit *how
     }
     BKT_CLEANUP(bkt_hid_closep)
     hid_t src = H5Sselect_project_intersection(p->outer, all >= 0 ? all : p->inner, t->file_space);
-    if (src < 0)
-        return bkt_h5err_capture(err, "the selection of a virtual dataset's source");
+    BKT_NEED_H5(err, src >= 0, "the selection of a virtual dataset's source");
     if (H5Sget_select_npoints(src) == 0)
         return BKT_OK;
     BKT_CLEANUP(bkt_hid_closep)
     hid_t mem = H5Sselect_project_intersection(t->file_space, t->mem_space, p->outer);
-    if (mem < 0)
-        return bkt_h5err_capture(err, "the selection in memory for a virtual dataset's source");
+    BKT_NEED_H5(err, mem >= 0, "the selection in memory for a virtual dataset's source");
     if (dset < 0)
         BKT_PASS(v->open(v, p->file, p->name, &dset, err));
-    if (dset < 0 && t->write)
-        BKT_FAIL(err, BKT_ENOENT, "source %s in %s of a virtual dataset does not exist: it can't be written",
-                 p->name, p->file);
+    BKT_FAIL_IF(err, dset < 0 && t->write, BKT_ENOENT,
+                "source %s in %s of a virtual dataset does not exist: it can't be written", p->name, p->file);
     if (dset >= 0 && !t->write)
         BKT_PASS(virtual_clip(dset, &src, &mem, err));
     return dset < 0 || H5Sget_select_npoints(src) == 0 ? BKT_OK : move_part(t, &dset, &mem, &src, err);
@@ -316,8 +310,7 @@ static int count_part(const struct bkt_view *v, const struct bkt_visit *how, con
     BKT_CLEANUP(bkt_hid_closep)
     hid_t part = H5Sselect_project_intersection(p->outer, p->outer, c->file_space);
     (void)v;
-    if (part < 0)
-        return bkt_h5err_capture(err, "the selection of a virtual dataset's source");
+    BKT_NEED_H5(err, part >= 0, "the selection of a virtual dataset's source");
     c->n += H5Sget_select_npoints(part);
     return BKT_OK;
 }
@@ -327,9 +320,8 @@ static int check_covered(const struct bkt_view *v, hid_t file_space, struct bkt_
 {
     struct covered c = {file_space, 0};
     BKT_PASS(bkt_view_visit(v, &(struct bkt_visit){count_part, &c}, file_space, err));
-    if (c.n != H5Sget_select_npoints(file_space))
-        BKT_FAIL(err, BKT_EINVAL,
-                 "not every element to be written has exactly one source in the virtual dataset");
+    BKT_FAIL_IF(err, c.n != H5Sget_select_npoints(file_space), BKT_EINVAL,
+                "not every element to be written has exactly one source in the virtual dataset");
     return BKT_OK;
 }
 
@@ -343,11 +335,11 @@ static int fill(const struct bkt_view *v, const struct transfer *t, struct bkt_e
     if (kind == H5D_FILL_VALUE_UNDEFINED)
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) void *value = calloc(1, size);
-    if (!value)
-        BKT_NOMEM(err);
-    if (H5Pget_fill_value(v->dcpl, t->mem_type, value) < 0 ||
-        H5Dfill(value, t->mem_type, t->buf, t->mem_type, t->mem_space) < 0)
-        return bkt_h5err_capture(err, "filling what no source of a virtual dataset covers");
+    BKT_NEED(err, value);
+    BKT_NEED_H5(err,
+                H5Pget_fill_value(v->dcpl, t->mem_type, value) >= 0 &&
+                    H5Dfill(value, t->mem_type, t->buf, t->mem_type, t->mem_space) >= 0,
+                "filling what no source of a virtual dataset covers");
     return BKT_OK;
 }
 
@@ -366,11 +358,9 @@ static int selections(const struct bkt_view *v, hid_t mem, hid_t file, hid_t *me
         *mem_out = H5Screate_simple(1, &(hsize_t){(hsize_t)n}, NULL);
     else
         *mem_out = H5Scopy(mem);
-    if (n < 0 || *mem_out < 0)
-        return bkt_h5err_capture(err, "the selections of a transfer");
-    if (H5Sget_select_npoints(*mem_out) != n)
-        BKT_FAIL(err, BKT_EINVAL,
-                 "the selections in memory and in the file differ in their number of elements");
+    BKT_NEED_H5(err, n >= 0 && *mem_out >= 0, "the selections of a transfer");
+    BKT_FAIL_IF(err, H5Sget_select_npoints(*mem_out) != n, BKT_EINVAL,
+                "the selections in memory and in the file differ in their number of elements");
     return BKT_OK;
 }
 
@@ -402,14 +392,12 @@ static int touch(const struct bkt_view *v, const struct bkt_visit *how, const st
     struct touched *t = how->arg;
     BKT_CLEANUP(bkt_hid_closep) hid_t met = H5Sselect_project_intersection(p->outer, p->outer, t->file_space);
     (void)v;
-    if (met < 0)
-        return bkt_h5err_capture(err, "the selection of a virtual dataset's source");
+    BKT_NEED_H5(err, met >= 0, "the selection of a virtual dataset's source");
     if (H5Sget_select_npoints(met) == 0)
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) char *file = strdup(p->file);
     BKT_CLEANUP(bkt_freep) char *name = strdup(p->name);
-    if (!file || !name || bkt_list_room(&t->v, t->n, &t->cap, sizeof *t->v) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, file && name && bkt_list_room(&t->v, t->n, &t->cap, sizeof *t->v) >= 0);
     (void)H5Iinc_ref(p->outer);
     (void)H5Iinc_ref(p->inner);
     t->v[t->n++] = (struct bkt_part){p->outer, p->inner, file, name};

@@ -128,8 +128,7 @@ static int beside(const struct search *s, const char *name, struct bkt_buf *out)
 static int try_beside(const struct search *s, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    if (beside(s, name, &b) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, beside(s, name, &b));
     return try_name(s, bkt_buf_str(&b), err);
 }
 
@@ -141,8 +140,7 @@ static int try_prefix(const struct search *s, const char *prefix, size_t n, cons
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf both = {0}, as = {0};
     if (n == 0)
         return BKT_ENOENT;
-    if (bkt_buf_addf(&both, "%.*s%s%s", (int)n, prefix, prefix[n - 1] == '/' ? "" : "/", name) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&both, "%.*s%s%s", (int)n, prefix, prefix[n - 1] == '/' ? "" : "/", name));
     const char *path = bkt_buf_str(&both);
     if (has_scheme(path)) {
         BKT_PASS(bkt_domain_may_link(s->f->dom, path, err));
@@ -178,8 +176,7 @@ static int try_resolved(const struct search *s, const char *name, struct bkt_err
     const char                              *slash = real ? strrchr(real, '/') : NULL;
     if (!slash || strcmp(real, at) == 0)
         return BKT_ENOENT;
-    if (bkt_buf_addf(&as, "file://%.*s/%s", (int)(slash - real), real, name) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&as, "file://%.*s/%s", (int)(slash - real), real, name));
     return try_name(s, bkt_buf_str(&as), err);
 }
 
@@ -187,8 +184,7 @@ static int try_resolved(const struct search *s, const char *name, struct bkt_err
 static int try_absolute(const struct search *s, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
-    if (in_bucket(s, name, &a) < 0 || bkt_buf_addf(&b, "file://%s", name) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, in_bucket(s, name, &a) >= 0 && bkt_buf_addf(&b, "file://%s", name) >= 0);
     int rc = try_name(s, bkt_buf_str(&a), err);
     if (rc == BKT_ENOENT && s->local && strcmp(bkt_buf_str(&a), bkt_buf_str(&b)) != 0)
         rc = try_name(s, bkt_buf_str(&b), err);
@@ -243,20 +239,16 @@ static int ask_program(struct bkt_file *f, const struct bkt_ext_link *l, hid_t l
     H5L_elink_traverse_t fn    = NULL;
     void                *arg   = NULL;
     unsigned             flags = how->flags;
-    if (H5Pget_elink_cb(lapl, &fn, &arg) < 0)
-        return bkt_h5err_capture(err, "H5Pget_elink_cb");
+    BKT_NEED_H5(err, H5Pget_elink_cb(lapl, &fn, &arg) >= 0, "H5Pget_elink_cb");
     if (!fn)
         return BKT_OK;
     if (how->fapl < 0)
         how->fapl = H5Pcopy(f->fapl);
-    if (how->fapl < 0)
-        return bkt_h5err_capture(err, "copying the file access list");
-    if (fn(f->name, l->group, l->file, l->object, &flags, how->fapl, arg) < 0)
-        BKT_FAIL(err, BKT_ECANCEL,
-                 "external link to '%s': the program's callback (H5Pset_elink_cb) refused it", l->file);
-    if (flags & (H5F_ACC_TRUNC | H5F_ACC_EXCL))
-        BKT_FAIL(err, BKT_EINVAL,
-                 "external link to '%s': the program's callback asks for a file to be created", l->file);
+    BKT_NEED_H5(err, how->fapl >= 0, "copying the file access list");
+    BKT_FAIL_IF(err, fn(f->name, l->group, l->file, l->object, &flags, how->fapl, arg) < 0, BKT_ECANCEL,
+                "external link to '%s': the program's callback (H5Pset_elink_cb) refused it", l->file);
+    BKT_FAIL_IF(err, flags & (H5F_ACC_TRUNC | H5F_ACC_EXCL), BKT_EINVAL,
+                "external link to '%s': the program's callback asks for a file to be created", l->file);
     how->flags_said = how->flags_said || flags != how->flags;
     how->flags      = flags & H5F_ACC_RDWR;
     return BKT_OK;
@@ -271,9 +263,10 @@ int bkt_ext_how(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, st
     hid_t    listed = H5P_DEFAULT;
     if (!is_link_list(lapl))
         return BKT_OK;
-    if (H5Pget_elink_prefix(lapl, how->prefix, sizeof how->prefix) < 0 ||
-        H5Pget_elink_acc_flags(lapl, &said) < 0 || (listed = H5Pget_elink_fapl(lapl)) < 0)
-        return bkt_h5err_capture(err, "reading the link access list");
+    BKT_NEED_H5(err,
+                H5Pget_elink_prefix(lapl, how->prefix, sizeof how->prefix) >= 0 &&
+                    H5Pget_elink_acc_flags(lapl, &said) >= 0 && (listed = H5Pget_elink_fapl(lapl)) >= 0,
+                "reading the link access list");
     if (listed != H5P_DEFAULT)
         how->fapl = listed;
     if (said != H5F_ACC_DEFAULT) {

@@ -46,8 +46,7 @@ static int may_write(struct bkt_domain *dom, const char *name, struct bkt_err *e
 {
     int rc = may_change_something(dom, err);
     rc     = rc == BKT_OK ? bkt_domain_may_store(dom, err) : rc;
-    if (rc < 0)
-        BKT_FAIL(err, rc, "%s can't be opened for writing", name);
+    BKT_FAIL_IF(err, rc < 0, rc, "%s can't be opened for writing", name);
     return BKT_OK;
 }
 
@@ -218,8 +217,8 @@ static int new_domain(const char *name, unsigned flags, const struct bkt_setting
 static int creation_list(hid_t fcpl, struct bkt_object *root, hsize_t *user_block, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t list = fcpl == H5P_DEFAULT ? H5Pcreate(H5P_FILE_CREATE) : H5Pcopy(fcpl);
-    if (list < 0 || H5Pget_userblock(list, user_block) < 0 || H5Pset_userblock(list, 0) < 0)
-        return bkt_h5err_capture(err, "the file creation list");
+    BKT_NEED_H5(err, list >= 0 && H5Pget_userblock(list, user_block) >= 0 && H5Pset_userblock(list, 0) >= 0,
+                "the file creation list");
     return bkt_convert_from_ocpl(list, root, err);
 }
 
@@ -232,8 +231,7 @@ static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fap
     hsize_t               user = 0;
     struct bkt_new_domain how = {
         .truncate = (flags & H5F_ACC_TRUNC) != 0, .root = bkt_object_make(BKT_GROUP), .agreed = agreed};
-    if (!how.root)
-        BKT_NOMEM(err);
+    BKT_NEED(err, how.root);
     int rc = creation_list(fcpl, how.root, &user, err);
     rc = rc < 0 ? rc : file_settings(fapl, c, &set, err);
     if (rc < 0) {
@@ -279,8 +277,7 @@ static int get_cont_info(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct 
 static int get_fapl(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcopy(o->file->fapl);
-    if (id < 0)
-        return bkt_h5err_capture(err, "copying the file access list");
+    BKT_NEED_H5(err, id >= 0, "copying the file access list");
     if (o->file->comm)
         BKT_PASS(bkt_group_put_in(o->file->comm, id, err));
     args->args.get_fapl.fapl_id = bkt_hid_take(&id);
@@ -332,8 +329,8 @@ static file_get_fn *const file_get_ops[] = {
 static int get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
 {
     size_t op = (size_t)args->op_type;
-    if (op >= BKT_COUNT(file_get_ops) || !file_get_ops[op])
-        BKT_FAIL(err, BKT_EUNSUP, "file get operation %zu", op);
+    BKT_FAIL_IF(err, op >= BKT_COUNT(file_get_ops) || !file_get_ops[op], BKT_EUNSUP, "file get operation %zu",
+                op);
     return file_get_ops[op](o, args, err);
 }
 

@@ -54,17 +54,15 @@ static void list_ids(struct listing *l, unsigned types)
 int bkt_file_settle_degree(struct bkt_file *f, struct bkt_err *err)
 {
     H5F_close_degree_t want = H5F_CLOSE_DEFAULT, has = H5F_CLOSE_DEFAULT;
-    if (H5Pget_fclose_degree(f->fapl, &want) < 0)
-        return bkt_h5err_capture(err, "asking for the file close degree");
+    BKT_NEED_H5(err, H5Pget_fclose_degree(f->fapl, &want) >= 0, "asking for the file close degree");
     if (want == H5F_CLOSE_DEFAULT)
         want = H5F_CLOSE_WEAK;
     for (const struct bkt_file *other = bkt_file_next(NULL); other; other = bkt_file_next(other)) {
         if (other == f || other->dom != f->dom || !other->asked_for)
             continue;
-        if (H5Pget_fclose_degree(other->fapl, &has) < 0)
-            return bkt_h5err_capture(err, "asking for the file close degree");
-        if (has != want)
-            BKT_FAIL(err, BKT_EINVAL, "%s is open already, with another file close degree", f->name);
+        BKT_NEED_H5(err, H5Pget_fclose_degree(other->fapl, &has) >= 0, "asking for the file close degree");
+        BKT_FAIL_IF(err, has != want, BKT_EINVAL, "%s is open already, with another file close degree",
+                    f->name);
     }
     return PASS_ON(err, H5Pset_fclose_degree(f->fapl, want), "H5Pset_fclose_degree");
 }
@@ -83,11 +81,10 @@ int bkt_file_close_others(struct bkt_vobj *o, struct bkt_err *err)
     list_ids(&l, types);
     if (l.n == 0)
         return BKT_OK;
-    if (degree == H5F_CLOSE_SEMI)
-        BKT_FAIL(err, BKT_EINVAL, "%s: %zu objects of the file are still open", o->file->name, l.n);
+    BKT_FAIL_IF(err, degree == H5F_CLOSE_SEMI, BKT_EINVAL, "%s: %zu objects of the file are still open",
+                o->file->name, l.n);
     BKT_CLEANUP(bkt_freep) hid_t *ids = calloc(l.n, sizeof *ids);
-    if (!ids)
-        BKT_NOMEM(err);
+    BKT_NEED(err, ids);
     l = (struct listing){o, true, ids, l.n, 0};
     list_ids(&l, types);
     for (size_t i = 0; i < l.n; i++)

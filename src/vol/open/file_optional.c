@@ -33,8 +33,8 @@ static int set_libver_bounds(const struct bkt_file *f, const H5VL_native_file_se
  * earlier data. */
 static int start_swmr(struct bkt_file *f, struct bkt_err *err)
 {
-    if (!(f->flags & H5F_ACC_RDWR) || f->flags & H5F_ACC_SWMR_WRITE)
-        BKT_FAIL(err, BKT_EINVAL, "%s: opened read-only, or SWMR writing has begun already", f->name);
+    BKT_FAIL_IF(err, !(f->flags & H5F_ACC_RDWR) || f->flags & H5F_ACC_SWMR_WRITE, BKT_EINVAL,
+                "%s: opened read-only, or SWMR writing has begun already", f->name);
     BKT_TRY(err, bkt_change_flush(f, err), "%s: SWMR writing has not begun", f->name);
     f->flags |= H5F_ACC_SWMR_WRITE;
     return BKT_OK;
@@ -79,10 +79,9 @@ static int mpi_optional(struct bkt_file *f, int op, void *args, struct bkt_err *
     union atomicity *a = args;
     if (op != GET_MPI_ATOMICITY && op != SET_MPI_ATOMICITY)
         return 1;
-    if (!f->comm && !bkt_group_is_wanted(f->fapl))
-        BKT_FAIL(err, BKT_EINVAL,
-                 "%s: it was opened without the mpio driver; call H5Pset_fapl_mpio for its access list",
-                 f->name);
+    BKT_FAIL_IF(err, !f->comm && !bkt_group_is_wanted(f->fapl), BKT_EINVAL,
+                "%s: it was opened without the mpio driver; call H5Pset_fapl_mpio for its access list",
+                f->name);
     if (op == GET_MPI_ATOMICITY)
         *a->get.flag = f->atomic;
     else

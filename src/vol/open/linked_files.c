@@ -180,8 +180,7 @@ static int find(struct bkt_file *f, const char *name, struct bkt_ext_how *how, s
     struct bkt_ext      *e     = f->exts;
     char                *where = NULL;
     struct bkt_ext_found found;
-    if (asprintf(&where, "%s\n%s", how->env ? how->env : "", how->prefix) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, asprintf(&where, "%s\n%s", how->env ? how->env : "", how->prefix));
     while (e && !is_same(e, name, where, how))
         e = e->next;
     if (e) { /* move it to the front: the list begins with the last one used */
@@ -199,8 +198,8 @@ static int find(struct bkt_file *f, const char *name, struct bkt_ext_how *how, s
     if (rc == BKT_OK)
         return ext_add(f, name, where, how, &found, err);
     free(where);
-    if (rc == BKT_ENOENT)
-        BKT_FAIL(err, BKT_ENOENT, "external link to '%s': no such domain or file beside %s", name, f->name);
+    BKT_FAIL_IF(err, rc == BKT_ENOENT, BKT_ENOENT, "external link to '%s': no such domain or file beside %s",
+                name, f->name);
     return rc;
 }
 
@@ -260,12 +259,11 @@ int bkt_file_mount(const struct bkt_vobj *group, struct bkt_file *child, struct 
     const struct bkt_id *at = &group->obj->id;
     assert(f && child);
     for (const struct bkt_file *p = f; p; p = bkt_file_parent(p))
-        if (p == child || p->dom == child->dom)
-            BKT_FAIL(err, BKT_EINVAL, "mounting %s would make a cycle", child->name);
-    if (bkt_file_mounted(f, at))
-        BKT_FAIL(err, BKT_EEXIST, "%s: a file is already mounted on this group", f->name);
-    if (bkt_file_parent(child))
-        BKT_FAIL(err, BKT_EEXIST, "%s is mounted already", child->name);
+        BKT_FAIL_IF(err, p == child || p->dom == child->dom, BKT_EINVAL, "mounting %s would make a cycle",
+                    child->name);
+    BKT_FAIL_IF(err, bkt_file_mounted(f, at), BKT_EEXIST, "%s: a file is already mounted on this group",
+                f->name);
+    BKT_FAIL_IF(err, bkt_file_parent(child), BKT_EEXIST, "%s is mounted already", child->name);
     struct bkt_mount *m    = calloc(1, sizeof *m);
     char             *path = group->path ? strdup(group->path) : NULL;
     if (!m || (group->path && !path)) {

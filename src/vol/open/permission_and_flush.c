@@ -15,8 +15,8 @@
 
 int bkt_change_may(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err)
 {
-    if (!(f->flags & H5F_ACC_RDWR))
-        BKT_FAIL(err, BKT_EACCES, "%s: %s: the file was opened read-only", f->name, what);
+    BKT_FAIL_IF(err, !(f->flags & H5F_ACC_RDWR), BKT_EACCES, "%s: %s: the file was opened read-only", f->name,
+                what);
     BKT_TRY(err, bkt_domain_may_write(f->dom, need, err), "%s: %s", f->name, what);
     return BKT_OK;
 }

@@ -16,8 +16,9 @@ static bool is_wanted(const char *name, const struct bkt_settings *set)
 int bkt_file_pointer_may(const char *name, unsigned flags, const struct bkt_settings *set,
                          struct bkt_err *err)
 {
-    if (is_wanted(name, set) && flags & H5F_ACC_EXCL && access(name, F_OK) == 0 && !bkt_pointer_is(name))
-        BKT_FAIL(err, BKT_EEXIST, "%s: a file with this name exists", name);
+    BKT_FAIL_IF(
+        err, is_wanted(name, set) && flags & H5F_ACC_EXCL && access(name, F_OK) == 0 && !bkt_pointer_is(name),
+        BKT_EEXIST, "%s: a file with this name exists", name);
     return BKT_OK;
 }
 

@@ -45,15 +45,14 @@ static int from_address(const char *name, struct bkt_settings *set, struct bkt_b
     const char *host = strstr(name, "://") + 3;
     size_t n = strcspn(host, "/"), bucket = bucket_of_host(host, n);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf endpoint = {0};
-    if (!host[n] || !host[n + 1])
-        BKT_FAIL(err, BKT_EINVAL, "%s: an address of S3 needs a bucket and a key; use s3://bucket/key", name);
+    BKT_FAIL_IF(err, !host[n] || !host[n + 1], BKT_EINVAL,
+                "%s: an address of S3 needs a bucket and a key; use s3://bucket/key", name);
     if (bucket ? bkt_buf_addf(as, "s3://%.*s%s", (int)bucket, host, host + n) < 0
                : bkt_buf_addf(as, "s3:/%s", host + n) < 0)
         BKT_NOMEM(err);
     if (is_aws(host, n))
         return BKT_OK;
-    if (bkt_buf_addf(&endpoint, "%.*s", (int)(host + n - name), name) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&endpoint, "%.*s", (int)(host + n - name), name));
     return give(set, "endpoint", bkt_buf_str(&endpoint), err);
 }
 
@@ -64,8 +63,7 @@ static int take_keys(hid_t fapl, const H5FD_ros3_fapl_t *list, struct bkt_settin
     if (!H5Pget_fapl_ros3_token ||
         PASS_ON(NULL, H5Pget_fapl_ros3_token(fapl, sizeof token, token), "H5Pget_fapl_ros3_token") < 0)
         token[0] = 0; /* the list has no token */
-    if (bkt_buf_addf(&keys, "%s\n%s\n%s", list->secret_id, list->secret_key, token) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&keys, "%s\n%s\n%s", list->secret_id, list->secret_key, token));
     BKT_PASS(give(set, "anonymous", "no", err));
     return give(set, "test.keys", bkt_buf_str(&keys), err);
 }

@@ -54,24 +54,21 @@ int bkt_adapter_load(const struct bkt_adapter *a, const struct bkt_comm_ops **ou
     bkt_comm_adapter_fn *entry;
     char why[300] = "";
     void *lib = find(a, why, sizeof why);
-    if (!lib && *why)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "the adapter for %s can't be loaded: %s; build the connector where mpicc is this MPI's, and "
-                 "install it",
-                 a->mpi, why);
-    if (!lib)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "the program runs under %s, but h5bucket/h5bucket_mpi-%s.so is not beside the plugin; build "
-                 "the connector "
-                 "where mpicc is this MPI's, and install it",
-                 a->mpi, a->name);
+    BKT_FAIL_IF(err, !lib && *why, BKT_EUNSUP,
+                "the adapter for %s can't be loaded: %s; build the connector where mpicc is this MPI's, and "
+                "install it",
+                a->mpi, why);
+    BKT_FAIL_IF(err, !lib, BKT_EUNSUP,
+                "the program runs under %s, but h5bucket/h5bucket_mpi-%s.so is not beside the plugin; build "
+                "the connector "
+                "where mpicc is this MPI's, and install it",
+                a->mpi, a->name);
     void *p = dlsym(lib, BKT_COMM_ENTRY);
     memcpy(&entry, &p, sizeof entry);
     const struct bkt_comm_ops *ops = p ? entry() : NULL;
-    if (!ops || ops->version != BKT_COMM_VERSION)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "h5bucket_mpi-%s.so is of another version of the connector; install both from one build",
-                 a->name);
+    BKT_FAIL_IF(err, !ops || ops->version != BKT_COMM_VERSION, BKT_EUNSUP,
+                "h5bucket_mpi-%s.so is of another version of the connector; install both from one build",
+                a->name);
     bkt_trace(BKT_TRACE_VOL, "adapter for %s is loaded", ops->library);
     *out = ops;
     return BKT_OK;

@@ -122,10 +122,9 @@ static int load_adapter(const struct bkt_comm_ops **out, struct bkt_err *err)
     if ((*out = loaded))
         return BKT_OK;
     const struct mpi *m = which_mpi(mpi, sizeof mpi);
-    if (!m)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "the program runs under %s, for which the connector has no adapter; use Open MPI or MPICH",
-                 mpi);
+    BKT_FAIL_IF(err, !m, BKT_EUNSUP,
+                "the program runs under %s, for which the connector has no adapter; use Open MPI or MPICH",
+                mpi);
     struct bkt_adapter a = {.name = m->name, .mpi = mpi};
     BKT_PASS(bkt_adapter_load(&a, &loaded, err));
     *out = loaded;
@@ -141,9 +140,8 @@ int bkt_group_open(hid_t fapl, struct bkt_comm **out, struct bkt_err *err)
     if (!bkt_group_is_wanted(fapl))
         return BKT_OK;
     BKT_PASS(load_adapter(&ops, err));
-    if (!(p = symbol("H5Pget_mpi_params")))
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "HDF5 has no H5Pget_mpi_params(); 1.12 or newer is needed for the mpio driver");
+    BKT_FAIL_IF(err, !(p = symbol("H5Pget_mpi_params")), BKT_EUNSUP,
+                "HDF5 has no H5Pget_mpi_params(); 1.12 or newer is needed for the mpio driver");
     memcpy(&params, &p, sizeof params);
     return ops->open(params, fapl, out, err);
 }
@@ -154,8 +152,7 @@ int bkt_group_take_out(hid_t fapl, const struct bkt_comm *c, hid_t *out, struct 
     herr_t (*h5pset)(hid_t, const char *, const void *) = H5Pset;
     void (*set)(void);
     memcpy(&set, &h5pset, sizeof set);
-    if (copy < 0 || H5Pset_fapl_sec2(copy) < 0)
-        return bkt_h5err_capture(err, "copying the file access list");
+    BKT_NEED_H5(err, copy >= 0 && H5Pset_fapl_sec2(copy) >= 0, "copying the file access list");
     BKT_PASS(c->ops->take_out(set, copy, err));
     return bkt_hid_give(&copy, out);
 }
@@ -164,8 +161,7 @@ int bkt_group_put_in(struct bkt_comm *c, hid_t fapl, struct bkt_err *err)
 {
     void (*set)(void);
     void *p = symbol("H5Pset_fapl_mpio");
-    if (!p)
-        BKT_FAIL(err, BKT_EUNSUP, "HDF5 has no H5Pset_fapl_mpio(); use one that was built with MPI");
+    BKT_FAIL_IF(err, !p, BKT_EUNSUP, "HDF5 has no H5Pset_fapl_mpio(); use one that was built with MPI");
     memcpy(&set, &p, sizeof set);
     return c->ops->put_in(c, set, fapl, err);
 }

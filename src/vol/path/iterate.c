@@ -27,12 +27,11 @@ size_t bkt_iterate_place(const uint32_t *by_creation, size_t n, H5_index_t idx, 
 int bkt_iterate_nth_link(const struct bkt_vobj *group, H5_index_t idx, H5_iter_order_t order, hsize_t n,
                          const struct bkt_link **out, struct bkt_err *err)
 {
-    if (group->type != H5I_GROUP && group->type != H5I_FILE)
-        BKT_FAIL(err, BKT_EINVAL, "%s: not a group, it has no links",
-                 group->path ? group->path : group->obj->id.text);
+    BKT_FAIL_IF(err, group->type != H5I_GROUP && group->type != H5I_FILE, BKT_EINVAL,
+                "%s: not a group, it has no links", group->path ? group->path : group->obj->id.text);
     const struct bkt_links *l = bkt_links_settle(&group->obj->group.links);
-    if (n >= l->n)
-        BKT_FAIL(err, BKT_ERANGE, "link number %llu of a group with %zu links", (unsigned long long)n, l->n);
+    BKT_FAIL_IF(err, n >= l->n, BKT_ERANGE, "link number %llu of a group with %zu links",
+                (unsigned long long)n, l->n);
     *out = &l->v[bkt_iterate_place(l->order, l->n, idx, order, (size_t)n)];
     return BKT_OK;
 }
@@ -277,12 +276,11 @@ herr_t bkt_iterate_links(struct bkt_vobj *group, const H5VL_link_iterate_args_t 
                      .link_op = a->op,
                      .op_data = a->op_data,
                      .err = err};
-    if (group->obj->kind != BKT_GROUP)
-        BKT_FAIL(err, BKT_EINVAL, "%s: not a group, it has no links",
-                 group->path ? group->path : group->obj->id.text);
-    if (a->idx_p && *a->idx_p > 0 && *a->idx_p >= group->obj->group.links.n)
-        BKT_FAIL(err, BKT_ERANGE, "iteration starts at link %llu of %zu", (unsigned long long)*a->idx_p,
-                 group->obj->group.links.n);
+    BKT_FAIL_IF(err, group->obj->kind != BKT_GROUP, BKT_EINVAL, "%s: not a group, it has no links",
+                group->path ? group->path : group->obj->id.text);
+    BKT_FAIL_IF(err, a->idx_p && *a->idx_p > 0 && *a->idx_p >= group->obj->group.links.n, BKT_ERANGE,
+                "iteration starts at link %llu of %zu", (unsigned long long)*a->idx_p,
+                group->obj->group.links.n);
     return tour_run(&t, group, a->recursive ? NULL : a->idx_p);
 }
 

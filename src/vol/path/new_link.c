@@ -22,10 +22,11 @@ static int spot_at(struct bkt_vobj *from, const char *path, hid_t lapl, struct b
 
 int bkt_spot_is_free(const struct bkt_spot *s, const char *path, struct bkt_err *err)
 {
-    if (s->group->obj->kind != BKT_GROUP)
-        BKT_FAIL(err, BKT_EINVAL, "%s: '%s': parent is not a group", s->group->file->name, path);
-    if (!s->name[0] || strcmp(s->name, ".") == 0 || bkt_links_find(&s->group->obj->group.links, s->name))
-        BKT_FAIL(err, BKT_EEXIST, "%s: '%s' exists already", s->group->file->name, path);
+    BKT_FAIL_IF(err, s->group->obj->kind != BKT_GROUP, BKT_EINVAL, "%s: '%s': parent is not a group",
+                s->group->file->name, path);
+    BKT_FAIL_IF(
+        err, !s->name[0] || strcmp(s->name, ".") == 0 || bkt_links_find(&s->group->obj->group.links, s->name),
+        BKT_EEXIST, "%s: '%s' exists already", s->group->file->name, path);
     return BKT_OK;
 }
 
@@ -45,11 +46,13 @@ static int like_object(hid_t ocpl, hid_t gcpl, struct bkt_err *err)
     hbool_t  times = true;
     if (ocpl == H5P_DEFAULT)
         return BKT_OK;
-    if (H5Pget_attr_creation_order(ocpl, &order) < 0 || H5Pset_attr_creation_order(gcpl, order) < 0 ||
-        H5Pget_attr_phase_change(ocpl, &compact, &dense) < 0 ||
-        H5Pset_attr_phase_change(gcpl, compact, dense) < 0 || H5Pget_obj_track_times(ocpl, &times) < 0 ||
-        H5Pset_obj_track_times(gcpl, times) < 0)
-        return bkt_h5err_capture(err, "making a creation property list");
+    BKT_NEED_H5(err,
+                H5Pget_attr_creation_order(ocpl, &order) >= 0 &&
+                    H5Pset_attr_creation_order(gcpl, order) >= 0 &&
+                    H5Pget_attr_phase_change(ocpl, &compact, &dense) >= 0 &&
+                    H5Pset_attr_phase_change(gcpl, compact, dense) >= 0 &&
+                    H5Pget_obj_track_times(ocpl, &times) >= 0 && H5Pset_obj_track_times(gcpl, times) >= 0,
+                "making a creation property list");
     return BKT_OK;
 }
 
@@ -59,12 +62,16 @@ static int new_gcpl(hid_t from, hid_t ocpl, hid_t *out, struct bkt_err *err)
     BKT_CLEANUP(bkt_hid_closep) hid_t to = H5Pcreate(H5P_GROUP_CREATE);
     unsigned order = 0, compact = 0, dense = 0, entries = 0, length = 0;
     size_t   heap  = 0;
-    if (to < 0 || H5Pget_link_creation_order(from, &order) < 0 || H5Pset_link_creation_order(to, order) < 0 ||
-        H5Pget_link_phase_change(from, &compact, &dense) < 0 ||
-        H5Pset_link_phase_change(to, compact, dense) < 0 ||
-        H5Pget_est_link_info(from, &entries, &length) < 0 || H5Pset_est_link_info(to, entries, length) < 0 ||
-        H5Pget_local_heap_size_hint(from, &heap) < 0 || H5Pset_local_heap_size_hint(to, heap) < 0)
-        return bkt_h5err_capture(err, "making a creation property list");
+    BKT_NEED_H5(err,
+                to >= 0 && H5Pget_link_creation_order(from, &order) >= 0 &&
+                    H5Pset_link_creation_order(to, order) >= 0 &&
+                    H5Pget_link_phase_change(from, &compact, &dense) >= 0 &&
+                    H5Pset_link_phase_change(to, compact, dense) >= 0 &&
+                    H5Pget_est_link_info(from, &entries, &length) >= 0 &&
+                    H5Pset_est_link_info(to, entries, length) >= 0 &&
+                    H5Pget_local_heap_size_hint(from, &heap) >= 0 &&
+                    H5Pset_local_heap_size_hint(to, heap) >= 0,
+                "making a creation property list");
     BKT_PASS(like_object(ocpl, to, err));
     return bkt_hid_give(&to, out);
 }
@@ -97,8 +104,7 @@ static int make_groups(struct bkt_vobj *from, const char *path, const struct mak
         struct bkt_err   quiet = {.n = 0};
         i += strcspn(path + i, "/");
         BKT_CLEANUP(bkt_freep) char *head = strndup(path, i);
-        if (!head)
-            BKT_NOMEM(err);
+        BKT_NEED(err, head);
         int rc = bkt_path_open(from, head, how->lapl, &o, &quiet);
         bkt_vobj_free(o);
         if (is_missing(rc))
@@ -200,8 +206,7 @@ int bkt_spot_put(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out
     BKT_PASS(bkt_spot_make(s, o, &made, err)); /* holds the object until it is linked */
     int rc = bkt_spot_show(s, made, err);
     if (rc == BKT_OK && out) {
-        *out = made;
-        made = NULL;
+        *out = BKT_TAKE(made);
     }
     bkt_vobj_free(made);
     return rc;

@@ -90,8 +90,7 @@ static int follow_external(struct walk *w, const struct bkt_link *l, size_t in, 
                           : w->path_known ? "/"
                                           : "",
                           in ? in : 1);
-    if (!group)
-        BKT_NOMEM(err);
+    BKT_NEED(err, group);
     struct bkt_ext_link what = {l->file ? l->file : "", l->path && *l->path ? l->path : "/", group};
     BKT_TRY(err, bkt_file_follow(w->f, &what, w->lapl, &child, &native, err), "%s: external link '%s'",
             w->f->name, l->name);
@@ -113,8 +112,8 @@ static int follow_soft(struct walk *w, const struct bkt_link *l, struct bkt_err 
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf keep  = {0};
     bool                                     known = w->path_known;
     struct bkt_file                         *f     = w->f;
-    if (!l->path || !*l->path)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: soft link '%s' has no target", w->f->name, l->name);
+    BKT_FAIL_IF(err, !l->path || !*l->path, BKT_EFORMAT, "%s: soft link '%s' has no target", w->f->name,
+                l->name);
     bkt_buf_move(&keep, &w->path);
     int rc = walk_path(w, l->path, err);
     if (w->f == f) {
@@ -127,8 +126,7 @@ static int follow_soft(struct walk *w, const struct bkt_link *l, struct bkt_err 
 static int step(struct walk *w, const char *name, size_t n, struct bkt_err *err)
 {
     char *copy = strndup(name, n);
-    if (!copy)
-        BKT_NOMEM(err);
+    BKT_NEED(err, copy);
     int rc = BKT_OK;
     const struct bkt_object *holder = w->obj; /* the object that contains the link */
     if (holder->kind != BKT_GROUP) {
@@ -235,8 +233,7 @@ static int walk_end(struct walk *w, struct bkt_vobj **out, struct bkt_err *err)
         return BKT_OK;
     *out   = bkt_vobj_new(w->f, bkt_vobj_type_of(w->obj), w->obj, w->path_known ? path : NULL);
     w->obj = NULL;
-    if (!*out)
-        BKT_NOMEM(err);
+    BKT_NEED(err, *out);
     (*out)->by_mount = w->by_mount;
     return BKT_OK;
 }
@@ -295,8 +292,8 @@ static int find_file(struct bkt_file *f, const char *name, struct bkt_file **dom
 {
     struct bkt_err quiet = {.n = 0};
     int            rc    = bkt_file_external(f, name, domain, native, &quiet);
-    if (rc == BKT_ENOENT)
-        BKT_FAIL(err, rc, "a reference into '%s': no such domain or file beside %s", name, f->name);
+    BKT_FAIL_IF(err, rc == BKT_ENOENT, rc, "a reference into '%s': no such domain or file beside %s", name,
+                f->name);
     return rc < 0 ? bkt_err_copy(err, rc, &quiet) : BKT_OK;
 }
 
@@ -321,8 +318,8 @@ static int by_token(struct bkt_vobj *obj, const H5O_token_t *token, struct bkt_v
     const struct bkt_object *found = NULL;
     if (obj->outside)
         return outside_open(obj, out, err);
-    if (!bkt_token_id(obj->file->dom, token, &id))
-        BKT_FAIL(err, BKT_EINVAL, "%s: not a token of this file", obj->file->name);
+    BKT_FAIL_IF(err, !bkt_token_id(obj->file->dom, token, &id), BKT_EINVAL, "%s: not a token of this file",
+                obj->file->name);
     BKT_PASS(bkt_domain_get(obj->file->dom, &id, &found, err));
     const char *path = strcmp(id.text, bkt_domain_root(obj->file->dom)->text) == 0 ? "/" : NULL;
     *out             = bkt_vobj_new(obj->file, bkt_vobj_type_of(found), found, path);
@@ -333,8 +330,7 @@ static int by_token(struct bkt_vobj *obj, const H5O_token_t *token, struct bkt_v
 static int by_self(struct bkt_vobj *obj, struct bkt_vobj **out, struct bkt_err *err)
 {
     *out = bkt_vobj_new(obj->file, bkt_vobj_type_of(obj->obj), bkt_object_retain(obj->obj), obj->path);
-    if (!*out)
-        BKT_NOMEM(err);
+    BKT_NEED(err, *out);
     (*out)->by_mount = obj->by_mount;
     (*out)->hidden   = obj->hidden;
     return BKT_OK;
@@ -361,8 +357,7 @@ int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct 
         cut--;
     BKT_CLEANUP(bkt_freep) char *head = strndup(path, cut ? cut : *path == '/');
     BKT_CLEANUP(bkt_freep) char *last = strndup(path + cut, n - cut);
-    if (!head || !last)
-        BKT_NOMEM(err);
+    BKT_NEED(err, head && last);
     BKT_PASS(bkt_path_open(from, head, lapl, group, err));
     *name = last;
     last  = NULL;

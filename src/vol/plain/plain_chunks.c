@@ -133,8 +133,8 @@ static int learn(hid_t dset, struct listing *l, struct bkt_err *err)
     for (unsigned d = 0; d < l->rank; d++) {
         l->grid[d]     = bkt_ceil_div(l->dims[d], l->cdims[d]);
         l->max_grid[d] = l->max[d] == H5S_UNLIMITED ? UINT64_MAX : bkt_ceil_div(l->max[d], l->cdims[d]);
-        if (l->grid[d] && !bkt_mul_u64(chunks, l->grid[d], &chunks))
-            BKT_FAIL(err, BKT_EFORMAT, "the chunk grid is too large");
+        BKT_FAIL_IF(err, l->grid[d] && !bkt_mul_u64(chunks, l->grid[d], &chunks), BKT_EFORMAT,
+                    "the chunk grid is too large");
         if (type == H5D_CHUNK_IDX_EARRAY && l->max[d] == H5S_UNLIMITED)
             l->unlimited = d;
     }

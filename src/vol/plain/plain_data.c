@@ -24,8 +24,7 @@ static int dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid
                           hid_t dcpl, hid_t dapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     hid_t t = plain_type(type);
-    if (t < 0)
-        return bkt_h5err_capture(err, "H5Tcopy");
+    BKT_NEED_H5(err, t >= 0, "H5Tcopy");
     hid_t id = H5I_INVALID_HID;
     const struct bkt_dset *source;
     struct bkt_filters_held *held = bkt_filters_marked(dcpl, type, &source) ? bkt_filters_hold(dcpl) : NULL;
@@ -114,8 +113,7 @@ static int attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid
                        struct bkt_vobj **out, struct bkt_err *err)
 {
     hid_t t = plain_type(type);
-    if (t < 0)
-        return bkt_h5err_capture(err, "H5Tcopy");
+    BKT_NEED_H5(err, t >= 0, "H5Tcopy");
     hid_t id = H5I_INVALID_HID;
     int rc =
         PASS_NATIVE(err, id = H5Acreate2(owner->native_id, name, t, space, acpl, H5P_DEFAULT), "H5Acreate");

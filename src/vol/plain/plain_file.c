@@ -72,8 +72,7 @@ int bkt_native_file(const char *name, unsigned flags, hid_t like, hid_t *out, st
     if (!said && bkt_pointer_is(path))
         return BKT_ENOENT;
     if (!may_be_file(path, like)) {
-        if (said)
-            BKT_FAIL(err, BKT_EINVAL, "%s: no such file", path);
+        BKT_FAIL_IF(err, said, BKT_EINVAL, "%s: no such file", path);
         return BKT_ENOENT;
     }
     hid_t fapl = bkt_native_fapl(like);

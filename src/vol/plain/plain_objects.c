@@ -40,8 +40,7 @@ static int open_by_token(struct bkt_vobj *o, const H5O_token_t *token, struct bk
 static int open_self(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err)
 {
     hid_t id = bkt_hid_hold(o->native_id);
-    if (id < 0)
-        return bkt_h5err_capture(err, "holding an id");
+    BKT_NEED_H5(err, id >= 0, "holding an id");
     return bkt_native_wrap(&id, out, err);
 }
 
@@ -185,8 +184,7 @@ static int link_read(struct bkt_link_place *p, struct bkt_link *l, struct bkt_er
     if (info.type == H5L_TYPE_HARD)
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) char *value = calloc(1, info.u.val_size + 1);
-    if (!value)
-        BKT_NOMEM(err);
+    BKT_NEED(err, value);
     BKT_PASS(PASS_NATIVE(err, H5Lget_val(p->group->native_id, p->name, value, info.u.val_size, H5P_DEFAULT),
                          "H5Lget_val"));
     return info.type == H5L_TYPE_SOFT ? bkt_link_soft(l, value, err)

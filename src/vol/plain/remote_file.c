@@ -94,8 +94,7 @@ static int set_family(hid_t fapl, const char *full, bool given, const struct bkt
     if (was > 0)
         bkt_vobj_drop_id(was);
     BKT_CLEANUP(bkt_hid_closep) hid_t member = H5Pcreate(H5P_FILE_ACCESS);
-    if (member < 0)
-        return bkt_h5err_capture(err, "the list of a family's members");
+    BKT_NEED_H5(err, member >= 0, "the list of a family's members");
     BKT_PASS(vfd_set(member, full, set, err));
     return H5Pset_fapl_family(fapl, size, member) < 0 ? bkt_h5err_capture(err, "H5Pset_fapl_family") : BKT_OK;
 }
@@ -108,8 +107,8 @@ static int set_multi(hid_t fapl, const char *full, const struct bkt_settings *se
     char *names[H5FD_MEM_NTYPES];
     haddr_t addrs[H5FD_MEM_NTYPES];
     hbool_t relax;
-    if (H5Pget_fapl_multi(fapl, map, was, names, addrs, &relax) < 0)
-        return bkt_h5err_capture(err, "the list of a split file");
+    BKT_NEED_H5(err, H5Pget_fapl_multi(fapl, map, was, names, addrs, &relax) >= 0,
+                "the list of a split file");
     BKT_CLEANUP(bkt_hid_closep) hid_t member = H5Pcreate(H5P_FILE_ACCESS);
     int rc =
         member < 0 ? bkt_h5err_capture(err, "the list of a split file") : vfd_set(member, full, set, err);
@@ -172,8 +171,8 @@ static int wait_for_first(struct bkt_remote *r, struct bkt_err *err)
 static int with_list(struct bkt_remote *r, hid_t like, const struct bkt_settings *set, hid_t *fapl,
                      struct bkt_err *err)
 {
-    if ((*fapl = bkt_native_fapl(like == H5P_DEFAULT ? H5I_INVALID_HID : like)) < 0)
-        return bkt_h5err_capture(err, "H5Pset_vol");
+    BKT_NEED_H5(err, (*fapl = bkt_native_fapl(like == H5P_DEFAULT ? H5I_INVALID_HID : like)) >= 0,
+                "H5Pset_vol");
     return set_driver(*fapl, r, like, set, err);
 }
 
@@ -222,10 +221,8 @@ static int refuse_writing(struct bkt_remote *r, hid_t like, const struct bkt_set
     ask(r, like, set);
     if (!bkt_remote_is_hdf5(r, like, set))
         return BKT_ENOENT;
-    if (r->through)
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "%s: hsds+file:// opens files for reading only; to write, give the path without it",
-                 r->full);
+    BKT_FAIL_IF(err, r->through, BKT_EUNSUP,
+                "%s: hsds+file:// opens files for reading only; to write, give the path without it", r->full);
     BKT_FAIL(err, BKT_EUNSUP,
              "%s is a plain HDF5 file in a store, which can't be opened for writing; `h5bucket load` makes a "
              "domain of it",

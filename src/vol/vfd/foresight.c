@@ -496,8 +496,7 @@ int foresight_begin(struct foresight *f, struct fore_range *r, size_t n, struct 
         for (j = i + 1; j < n && r[j].off <= end + GAP; j++)
             end = bkt_max_u64(end, r[j].off + r[j].len);
         for (uint64_t at = r[i].off; at < end; at += SHARE)
-            if (page_cache_fetch(f->cache, at, bkt_min_u64(SHARE, end - at), false) < 0)
-                BKT_NOMEM(err);
+            BKT_PASS_MEM(err, page_cache_fetch(f->cache, at, bkt_min_u64(SHARE, end - at), false));
     }
     return BKT_OK;
 }

@@ -117,8 +117,7 @@ int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_
         return bkt_url_open(full, set, st, key, err);
     rest              = rest ? rest + 3 : strchr(full, ':') ? strchr(full, ':') + 1 : full;
     const char *cut   = local ? strrchr(rest, '/') : strchr(rest, '/');
-    if (!cut || !cut[1])
-        BKT_FAIL(err, BKT_EINVAL, "%s: the file's name is missing", name);
+    BKT_FAIL_IF(err, !cut || !cut[1], BKT_EINVAL, "%s: the file's name is missing", name);
     BKT_CLEANUP(bkt_freep) char *uri = strndup(full, (size_t)(cut - full) + (local && cut == rest));
     *key                             = strdup(cut + 1);
     int rc = uri && *key ? bkt_store_open(uri, set, st, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
@@ -166,8 +165,7 @@ static int read_long(struct vfd_file *f, uint64_t off, uint64_t len, unsigned ch
 {
     size_t                                 n    = (size_t)bkt_ceil_div(len, f->part);
     BKT_CLEANUP(bkt_freep) struct bkt_req *reqs = calloc(n, sizeof *reqs);
-    if (!reqs)
-        BKT_NOMEM(err);
+    BKT_NEED(err, reqs);
     for (size_t i = 0; i < n; i++)
         reqs[i] = range(f, off + i * f->part, bkt_min_u64(f->part, len - i * f->part), to + i * f->part);
     int rc = bkt_store_run(f->st, reqs, n, err);
@@ -183,8 +181,7 @@ static int begin(struct vfd_file *f, const unsigned char *first, uint64_t n, str
 {
     f->pages = page_cache_new(f->st, f->key, &f->version, f->size, KEEP);
     f->fore  = f->pages ? foresight_new(f->pages, f->size) : NULL;
-    if (!f->fore || page_cache_put_first(f->pages, first, n) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, f->fore && page_cache_put_first(f->pages, first, n) >= 0);
     return BKT_OK;
 }
 
@@ -227,8 +224,7 @@ static int start(struct vfd_file *f, const struct bkt_settings *set, struct bkt_
     if (taken)
         return taken < 0 ? taken : start_expected(f, &e, err);
     BKT_PASS(vfd_open_store(f->name, set, &f->st, &f->key, err));
-    if (!(first = malloc(VFD_FIRST)))
-        BKT_NOMEM(err);
+    BKT_NEED(err, (first = malloc(VFD_FIRST)));
     struct bkt_req req = range(f, 0, VFD_FIRST, first);
     req.may_be_short   = true;
     int rc             = bkt_store_run(f->st, &req, 1, err);
@@ -237,8 +233,7 @@ static int start(struct vfd_file *f, const struct bkt_settings *set, struct bkt_
     bkt_req_fini(&req);
     if (rc < 0)
         return rc;
-    if (f->size == UINT64_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: the server does not report its length", f->name);
+    BKT_FAIL_IF(err, f->size == UINT64_MAX, BKT_EUNSUP, "%s: the server does not report its length", f->name);
     return begin(f, first, n, err);
 }
 
@@ -279,23 +274,20 @@ static int check_members(const struct vfd_file *f, const char *name, struct bkt_
     unsigned n = 0;
     for (const struct vfd_file *o = all_open; o; o = o->other)
         n += o->shared == f->shared;
-    if (n >= MEMBERS)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: more than %u files of a family", name, MEMBERS);
+    BKT_FAIL_IF(err, n >= MEMBERS, BKT_EUNSUP, "%s: more than %u files of a family", name, MEMBERS);
     return BKT_OK;
 }
 
 static int open_named(struct vfd_file *f, const char *name, unsigned flags, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
-    if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT))
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "%s: an HDF5 file in a store is opened read-only; `h5bucket load` makes a domain "
-                 "of it, which can be written",
-                 name);
+    BKT_FAIL_IF(err, flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT), BKT_EUNSUP,
+                "%s: an HDF5 file in a store is opened read-only; `h5bucket load` makes a domain "
+                "of it, which can be written",
+                name);
     BKT_PASS(check_members(f, name, err));
     BKT_PASS(store_name_of(f->shared->base, &f->shared->set, name, &full, err));
-    if (!(f->name = strdup(bkt_buf_str(&full))))
-        BKT_NOMEM(err);
+    BKT_NEED(err, (f->name = strdup(bkt_buf_str(&full))));
     return start(f, &f->shared->set, err);
 }
 
@@ -480,8 +472,7 @@ int vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct
 {
     struct vfd_info info  = {shared_new(name, set)};
     size_t          which = strncasecmp(name, "file:///", 8) == 0;
-    if (!info.own)
-        BKT_NOMEM(err);
+    BKT_NEED(err, info.own);
     if (drivers[which] < 0 || H5Iis_valid(drivers[which]) <= 0)
         drivers[which] = H5FDregister(&classes[which]);
     bool set_up = drivers[which] >= 0 && H5Pset_driver(fapl, drivers[which], &info) >= 0;

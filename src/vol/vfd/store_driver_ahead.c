@@ -103,8 +103,7 @@ static int outcome(struct expected *e, struct bkt_err *err)
     bkt_await(&e->get);
     if (r->rc < 0)
         return bkt_err_copy(err, r->rc, r->err);
-    if (r->size == UINT64_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: the server does not report its length", e->name);
+    BKT_FAIL_IF(err, r->size == UINT64_MAX, BKT_EUNSUP, "%s: the server does not report its length", e->name);
     e->got.n = r->n;
     e->got.size = r->size;
     return BKT_OK;

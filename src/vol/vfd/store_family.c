@@ -52,8 +52,7 @@ static int join(struct vfd_file *first, const char *format, uint64_t each, struc
 {
     BKT_CLEANUP(bkt_freep) struct bkt_joined_part *v = calloc(2 * MEMBERS_MAX + 2, sizeof *v);
     size_t n = 0;
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     struct vfd_file *f = member(first, format, 0);
     if (f != first)
         return BKT_EUNSUP;

@@ -84,7 +84,6 @@ int store_name_of(const char *base, const struct bkt_settings *set, const char *
         rc = elsewhere(base, set, full, out, err);
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
-    if (rc == BKT_ENOENT && err && !err->n)
-        BKT_FAIL(err, rc, "%s: not a name in the store of %s", name, base);
+    BKT_FAIL_IF(err, rc == BKT_ENOENT && err && !err->n, rc, "%s: not a name in the store of %s", name, base);
     return rc;
 }

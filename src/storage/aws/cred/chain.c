@@ -99,8 +99,7 @@ static int expand(const struct bkt_cred_place *pl, const char *path, char **out,
     if (tilde && !home)
         return BKT_OK;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    if (bkt_buf_addf(&b, "%s%s", tilde ? home : "", tilde ? path + 1 : path) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&b, "%s%s", tilde ? home : "", tilde ? path + 1 : path));
     *out = bkt_buf_steal(&b);
     return BKT_OK;
 }
@@ -149,10 +148,9 @@ static int from_env(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt
         BKT_PASS(bkt_cred_looked(f, "environment (no AWS_ACCESS_KEY_ID)"));
         return BKT_ENOENT;
     }
-    if (!id || !secret)
-        BKT_FAIL(err, BKT_EINVAL, "environment variable %s is set, but %s is not",
-                 id ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY",
-                 id ? "AWS_SECRET_ACCESS_KEY" : "AWS_ACCESS_KEY_ID");
+    BKT_FAIL_IF(err, !id || !secret, BKT_EINVAL, "environment variable %s is set, but %s is not",
+                id ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY",
+                id ? "AWS_SECRET_ACCESS_KEY" : "AWS_ACCESS_KEY_ID");
     return bkt_creds_make(id, secret, token ? token : env[BKT_VAR_AWS_SECURITY_TOKEN], 0,
                           "environment variables", out, err);
 }
@@ -201,8 +199,7 @@ static int from_web_env(struct bkt_cred_fetch *f, struct bkt_creds **out, struct
         BKT_PASS(bkt_cred_looked(f, "web identity (no AWS_WEB_IDENTITY_TOKEN_FILE)"));
         return BKT_ENOENT;
     }
-    if (!role.arn)
-        BKT_FAIL(err, BKT_EINVAL, "AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not");
+    BKT_FAIL_IF(err, !role.arn, BKT_EINVAL, "AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not");
     return bkt_cred_assume(f, &role, out, err);
 }
 
@@ -229,10 +226,9 @@ static int static_keys(struct bkt_cred_fetch *f, const char *profile, struct bkt
     char source[400];
     if (!id && !secret)
         return BKT_ENOENT;
-    if (!id || !secret)
-        BKT_FAIL(err, BKT_EINVAL, "profile %.80s has %s without %s", profile,
-                 id ? "aws_access_key_id" : "aws_secret_access_key",
-                 id ? "aws_secret_access_key" : "aws_access_key_id");
+    BKT_FAIL_IF(err, !id || !secret, BKT_EINVAL, "profile %.80s has %s without %s", profile,
+                id ? "aws_access_key_id" : "aws_secret_access_key",
+                id ? "aws_secret_access_key" : "aws_access_key_id");
     (void)snprintf(source, sizeof source, "profile %.80s in %.250s", profile, path);
     return bkt_creds_make(id, secret, token ? token : of_profile(f, profile, "aws_security_token"), 0, source,
                           out, err);
@@ -253,9 +249,9 @@ static int from_credential_source(struct bkt_cred_fetch *f, const char *profile,
     for (size_t i = 0; i < BKT_COUNT(credential_sources); i++)
         if (strcasecmp(kind, credential_sources[i].name) == 0) {
             int rc = credential_sources[i].get(f, out, err);
-            if (rc == BKT_ENOENT)
-                BKT_FAIL(err, BKT_EACCES, "profile %.80s: credential_source %s has no credentials: %.200s",
-                         profile, credential_sources[i].name, bkt_buf_str(&f->looked));
+            BKT_FAIL_IF(err, rc == BKT_ENOENT, BKT_EACCES,
+                        "profile %.80s: credential_source %s has no credentials: %.200s", profile,
+                        credential_sources[i].name, bkt_buf_str(&f->looked));
             return rc;
         }
     BKT_FAIL(err, BKT_EINVAL,
@@ -269,24 +265,21 @@ static int from_source_profile(struct bkt_cred_fetch *f, const struct hop *hop, 
 {
     if (strcmp(name, hop->profile) == 0) { /* a profile may be its own source if it has keys */
         int own = static_keys(f, name, out, err);
-        if (own == BKT_ENOENT)
-            BKT_FAIL(err, BKT_EINVAL, "profile %.80s is its own source_profile but has no keys", name);
+        BKT_FAIL_IF(err, own == BKT_ENOENT, BKT_EINVAL,
+                    "profile %.80s is its own source_profile but has no keys", name);
         return own;
     }
-    if (!bkt_aws_config_find(&f->config, "profile", name, NULL))
-        BKT_FAIL(err, BKT_EINVAL, "profile %.80s: its source_profile %.80s does not exist", hop->profile,
-                 name);
+    BKT_FAIL_IF(err, !bkt_aws_config_find(&f->config, "profile", name, NULL), BKT_EINVAL,
+                "profile %.80s: its source_profile %.80s does not exist", hop->profile, name);
     for (const struct hop *h = hop; h; h = h->from)
-        if (strcmp(h->profile, name) == 0)
-            BKT_FAIL(err, BKT_EINVAL, "profiles %.80s and %.80s refer to each other as source_profile",
-                     hop->profile, name);
-    if (hop->depth >= MAX_HOPS)
-        BKT_FAIL(err, BKT_EINVAL, "profile %.80s: more than %d profiles in a row", hop->profile, MAX_HOPS);
+        BKT_FAIL_IF(err, strcmp(h->profile, name) == 0, BKT_EINVAL,
+                    "profiles %.80s and %.80s refer to each other as source_profile", hop->profile, name);
+    BKT_FAIL_IF(err, hop->depth >= MAX_HOPS, BKT_EINVAL, "profile %.80s: more than %d profiles in a row",
+                hop->profile, MAX_HOPS);
     struct hop next = {name, hop, hop->depth + 1};
     int rc = resolve(f, &next, out, err);
-    if (rc == BKT_ENOENT)
-        BKT_FAIL(err, BKT_EINVAL, "profile %.80s: its source_profile %.80s has no credentials", hop->profile,
-                 name);
+    BKT_FAIL_IF(err, rc == BKT_ENOENT, BKT_EINVAL,
+                "profile %.80s: its source_profile %.80s has no credentials", hop->profile, name);
     return rc;
 }
 
@@ -300,18 +293,16 @@ static int assume(struct bkt_cred_fetch *f, const struct hop *hop, const char *a
     char who[100];
     int rc;
     (void)snprintf(who, sizeof who, "profile %.80s", name);
-    if (of_profile(f, name, "mfa_serial"))
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "profile %.80s needs an MFA code, which can't be entered here; use \"aws configure "
-                 "export-credentials --profile %.80s --format process\" as credential_process",
-                 name, name);
-    if (source_profile && source)
-        BKT_FAIL(err, BKT_EINVAL, "profile %.80s has both source_profile and credential_source", name);
-    if (!source_profile && !source)
-        BKT_FAIL(err, BKT_EINVAL,
-                 "profile %.80s has role_arn without source_profile, credential_source or "
-                 "web_identity_token_file",
-                 name);
+    BKT_FAIL_IF(err, of_profile(f, name, "mfa_serial"), BKT_EUNSUP,
+                "profile %.80s needs an MFA code, which can't be entered here; use \"aws configure "
+                "export-credentials --profile %.80s --format process\" as credential_process",
+                name, name);
+    BKT_FAIL_IF(err, source_profile && source, BKT_EINVAL,
+                "profile %.80s has both source_profile and credential_source", name);
+    BKT_FAIL_IF(err, !source_profile && !source, BKT_EINVAL,
+                "profile %.80s has role_arn without source_profile, credential_source or "
+                "web_identity_token_file",
+                name);
     rc = source ? from_credential_source(f, name, source, &by, err)
                 : from_source_profile(f, hop, source_profile, &by, err);
     BKT_PASS(rc);
@@ -330,8 +321,8 @@ static int web_identity(struct bkt_cred_fetch *f, const char *name, const char *
     char who[100];
     (void)snprintf(who, sizeof who, "profile %.80s", name);
     BKT_PASS(expand(f->place, file, &path, err));
-    if (!path)
-        BKT_FAIL(err, BKT_EINVAL, "%s: web_identity_token_file begins with ~, but HOME is not set", who);
+    BKT_FAIL_IF(err, !path, BKT_EINVAL, "%s: web_identity_token_file begins with ~, but HOME is not set",
+                who);
     struct bkt_cred_role role = role_of(f, name, arn, who);
     role.token_file = path;
     return bkt_cred_assume(f, &role, out, err);
@@ -352,12 +343,13 @@ static int resolve(struct bkt_cred_fetch *f, const struct hop *hop, struct bkt_c
         return file ? web_identity(f, name, arn, file, out, err) : assume(f, hop, arn, out, err);
     if (command)
         return bkt_cred_from_process(f, command, name, out, err);
-    if (bkt_aws_config_has_prefix(&f->config, name, "sso_") || of_profile(f, name, "login_session"))
-        BKT_FAIL(err, BKT_EUNSUP,
-                 "profile %.60s signs in through the browser (SSO), which is not supported here; give a "
-                 "profile this line: credential_process = aws configure export-credentials --profile %.60s "
-                 "--format process",
-                 name, name);
+    BKT_FAIL_IF(err,
+                bkt_aws_config_has_prefix(&f->config, name, "sso_") || of_profile(f, name, "login_session"),
+                BKT_EUNSUP,
+                "profile %.60s signs in through the browser (SSO), which is not supported here; give a "
+                "profile this line: credential_process = aws configure export-credentials --profile %.60s "
+                "--format process",
+                name, name);
     return BKT_ENOENT;
 }
 
@@ -374,9 +366,9 @@ static int from_profile(struct bkt_cred_fetch *f, struct bkt_creds **out, struct
                                  path_text(c->credentials_path), path_text(c->config_path)));
         return BKT_ENOENT;
     }
-    if (f->place->profile_named)
-        BKT_FAIL(err, BKT_EINVAL, "profile %.60s is neither in %.110s nor, as [profile %.60s], in %.110s",
-                 name, path_text(c->credentials_path), name, path_text(c->config_path));
+    BKT_FAIL_IF(err, f->place->profile_named, BKT_EINVAL,
+                "profile %.60s is neither in %.110s nor, as [profile %.60s], in %.110s", name,
+                path_text(c->credentials_path), name, path_text(c->config_path));
     BKT_PASS(bkt_cred_looked(f, "profile default (not in %.90s or %.90s)", path_text(c->credentials_path),
                              path_text(c->config_path)));
     return BKT_ENOENT;
@@ -410,8 +402,8 @@ static int walk(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err
             f->fixed = s->fixed;
             return rc;
         }
-        if (atomic_load(&f->place->cancel))
-            BKT_FAIL(err, BKT_ECANCEL, "the search for credentials was cancelled");
+        BKT_FAIL_IF(err, atomic_load(&f->place->cancel), BKT_ECANCEL,
+                    "the search for credentials was cancelled");
     }
     BKT_FAIL(err, BKT_EACCES,
              "no AWS credentials found (for a public bucket set AWS_NO_SIGN_REQUEST=1); looked at: %s",

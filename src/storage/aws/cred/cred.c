@@ -199,8 +199,7 @@ static int begin(struct bkt_cred *p, struct bkt_err *err)
 {
     if (p->fetching)
         return BKT_OK;
-    if (ending)
-        BKT_FAIL(err, BKT_ECANCEL, "credentials are not fetched any more: the library is closing");
+    BKT_FAIL_IF(err, ending, BKT_ECANCEL, "credentials are not fetched any more: the library is closing");
     if (!p->alive) {
         if (p->joinable)
             (void)pthread_join(p->thread, NULL); /* the thread does not use the lock any more */
@@ -302,8 +301,7 @@ static int identify(struct bkt_cred *p, struct bkt_err *err)
     }
     if (rc == BKT_OK)
         rc = bkt_sha256_hex(b.ptr, b.len, p->id);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "cannot set up credentials");
+    BKT_FAIL_IF(err, rc < 0, rc, "cannot set up credentials");
     return BKT_OK;
 }
 
@@ -333,8 +331,7 @@ int bkt_cred_open(const struct bkt_settings *set, struct bkt_cred **out, struct 
 {
     bkt_cred_hook_fork();
     struct bkt_cred *p = calloc(1, sizeof *p);
-    if (!p)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p);
     int rc = bkt_cred_place_init(&p->place, set, err);
     if (rc == BKT_OK)
         rc = identify(p, err);

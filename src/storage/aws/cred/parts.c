@@ -45,16 +45,15 @@ int bkt_creds_make(const char *id, const char *secret, const char *token, int64_
 {
     if (token && !*token)
         token = NULL;
-    if (!id || !secret || !*id || !*secret)
-        BKT_FAIL(err, BKT_EFORMAT, "%.200s: access key or secret key is missing", source);
-    if (!is_printable(id) || !is_printable(secret) || (token && !is_printable(token)))
-        BKT_FAIL(err, BKT_EFORMAT, "%.200s: blanks or invalid characters in a key or token", source);
-    if (expires && expires <= bkt_cred_now())
-        BKT_FAIL(err, BKT_EACCES, "%.200s: the credentials ended %lld s ago; renew them (or set the clock)",
-                 source, (long long)(bkt_cred_now() - expires));
+    BKT_FAIL_IF(err, !id || !secret || !*id || !*secret, BKT_EFORMAT,
+                "%.200s: access key or secret key is missing", source);
+    BKT_FAIL_IF(err, !is_printable(id) || !is_printable(secret) || (token && !is_printable(token)),
+                BKT_EFORMAT, "%.200s: blanks or invalid characters in a key or token", source);
+    BKT_FAIL_IF(err, expires && expires <= bkt_cred_now(), BKT_EACCES,
+                "%.200s: the credentials ended %lld s ago; renew them (or set the clock)", source,
+                (long long)(bkt_cred_now() - expires));
     struct bkt_creds *c = calloc(1, sizeof *c);
-    if (!c)
-        BKT_NOMEM(err);
+    BKT_NEED(err, c);
     atomic_init(&c->refs, 1);
     c->access_key = strdup(id);
     c->secret_key = strdup(secret);
@@ -157,14 +156,16 @@ static int from_fields(const struct bkt_json_field *f, bool process, const char 
                        struct bkt_creds **out, struct bkt_err *err)
 {
     int64_t expires = 0;
-    if (process && (!f[VERSION].present || strcmp(bkt_buf_str(&f[VERSION].value), "1") != 0))
-        BKT_FAIL(err, BKT_EFORMAT, "%.200s: \"Version\" is not 1", source);
+    BKT_FAIL_IF(err, process && (!f[VERSION].present || strcmp(bkt_buf_str(&f[VERSION].value), "1") != 0),
+                BKT_EFORMAT, "%.200s: \"Version\" is not 1", source);
     if (f[CODE].text && strcasecmp(bkt_buf_str(&f[CODE].value), "Success") != 0)
         return refused(f, source, err);
-    if (!f[ID].text || !f[SECRET].text)
-        BKT_FAIL(err, BKT_EFORMAT, "%.200s: the answer lacks \"AccessKeyId\" or \"SecretAccessKey\"", source);
-    if (f[EXPIRES].present && (!f[EXPIRES].text || !bkt_cred_time(bkt_buf_str(&f[EXPIRES].value), &expires)))
-        BKT_FAIL(err, BKT_EFORMAT, "%.200s: \"Expiration\" is not an ISO 8601 time", source);
+    BKT_FAIL_IF(err, !f[ID].text || !f[SECRET].text, BKT_EFORMAT,
+                "%.200s: the answer lacks \"AccessKeyId\" or \"SecretAccessKey\"", source);
+    BKT_FAIL_IF(err,
+                f[EXPIRES].present &&
+                    (!f[EXPIRES].text || !bkt_cred_time(bkt_buf_str(&f[EXPIRES].value), &expires)),
+                BKT_EFORMAT, "%.200s: \"Expiration\" is not an ISO 8601 time", source);
     return bkt_creds_make(bkt_buf_str(&f[ID].value), bkt_buf_str(&f[SECRET].value),
                           f[TOKEN].text ? bkt_buf_str(&f[TOKEN].value) : NULL, expires, source, out, err);
 }
@@ -245,8 +246,8 @@ static int open_error(const char *path, struct bkt_err *err)
     int code = e == ENOENT || e == ENOTDIR ? BKT_ENOENT : e == EACCES || e == EPERM ? BKT_EACCES : BKT_EIO;
     if (code == BKT_ENOENT)
         return code;
-    if (e == EMEDIUMTYPE)
-        BKT_FAIL(err, code, "%.300s: not a file, so nothing is read from it; name a file", path);
+    BKT_FAIL_IF(err, e == EMEDIUMTYPE, code, "%.300s: not a file, so nothing is read from it; name a file",
+                path);
     BKT_FAIL(err, code, "%.300s: %s", path, strerrordesc_np(e));
 }
 
@@ -255,11 +256,9 @@ int bkt_cred_read_file(const char *path, struct bkt_buf *out, struct bkt_err *er
     int rc = bkt_plain_file_read(path, MAX_FILE, out);
     if (rc == BKT_ENOENT)
         return open_error(path, err);
-    if (rc == BKT_ERANGE)
-        BKT_FAIL(err, BKT_EFORMAT, "%.300s is longer than %u bytes", path, MAX_FILE);
+    BKT_FAIL_IF(err, rc == BKT_ERANGE, BKT_EFORMAT, "%.300s is longer than %u bytes", path, MAX_FILE);
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "%.300s: %s", path, strerrordesc_np(errno));
+    BKT_FAIL_IF(err, rc < 0, rc, "%.300s: %s", path, strerrordesc_np(errno));
     return BKT_OK;
 }

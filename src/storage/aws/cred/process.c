@@ -48,8 +48,7 @@ int bkt_cred_split(const char *command, char ***argv, struct bkt_err *err)
     size_t n = strlen(command);
     size_t most = n / 2 + 2; /* words, plus the NULL */
     char **v = malloc(most * sizeof *v + 2 * n + 2);
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     char *out = (char *)(v + most);
     size_t words = 0;
     const char *p = command + strspn(command, " \t\r\n");
@@ -120,8 +119,7 @@ static int spawn_with(struct child *c, char **argv, int out, int errors)
 static int start(struct child *c, char **argv, struct bkt_err *err)
 {
     int out[2], errors[2];
-    if (pipe2(out, O_CLOEXEC) < 0)
-        BKT_FAIL(err, BKT_EIO, "no pipe: %s", strerrordesc_np(errno));
+    BKT_FAIL_IF(err, pipe2(out, O_CLOEXEC) < 0, BKT_EIO, "no pipe: %s", strerrordesc_np(errno));
     if (pipe2(errors, O_CLOEXEC) < 0) {
         (void)close(out[0]);
         (void)close(out[1]);
@@ -132,8 +130,7 @@ static int start(struct child *c, char **argv, struct bkt_err *err)
     (void)close(errors[1]);
     c->fd[0] = out[0];
     c->fd[1] = errors[0];
-    if (e)
-        BKT_FAIL(err, BKT_EIO, "cannot run %.200s: %s", argv[0], strerrordesc_np(e));
+    BKT_FAIL_IF(err, e, BKT_EIO, "cannot run %.200s: %s", argv[0], strerrordesc_np(e));
     return BKT_OK;
 }
 
@@ -161,10 +158,8 @@ static int collect(const struct bkt_cred_place *pl, struct child *c, struct bkt_
     uint64_t until = bkt_engine_now() + TIMEOUT_MS;
     while (c->fd[0] >= 0) {
         struct pollfd p[2] = {{c->fd[0], POLLIN, 0}, {c->fd[1], POLLIN, 0}};
-        if (atomic_load(&pl->cancel))
-            BKT_FAIL(err, BKT_ECANCEL, "cancelled");
-        if (bkt_engine_now() >= until)
-            BKT_FAIL(err, BKT_ETIME, "no answer within %u s", TIMEOUT_MS / 1000);
+        BKT_FAIL_IF(err, atomic_load(&pl->cancel), BKT_ECANCEL, "cancelled");
+        BKT_FAIL_IF(err, bkt_engine_now() >= until, BKT_ETIME, "no answer within %u s", TIMEOUT_MS / 1000);
         if (poll(p, 2, 50) < 0 && errno != EINTR) /* 50 ms: the longest delay before `cancel` is seen */
             BKT_FAIL(err, BKT_EIO, "poll: %s", strerrordesc_np(errno));
         for (int i = 0; i < 2; i++)

@@ -97,11 +97,9 @@ static int judge(CURLcode cc, const struct exchange *x, const struct bkt_cred_ht
         why = missing;
     else if (cc == CURLE_OK)
         return BKT_OK;
-    if (atomic_load(&x->place->cancel))
-        BKT_FAIL(err, BKT_ECANCEL, "%s %.200s: cancelled", req->method, url);
-    if (x->rc == BKT_EFORMAT)
-        BKT_FAIL(err, BKT_EFORMAT, "%s %.200s: the answer is longer than %u bytes", req->method, url,
-                 MAX_ANSWER);
+    BKT_FAIL_IF(err, atomic_load(&x->place->cancel), BKT_ECANCEL, "%s %.200s: cancelled", req->method, url);
+    BKT_FAIL_IF(err, x->rc == BKT_EFORMAT, BKT_EFORMAT, "%s %.200s: the answer is longer than %u bytes",
+                req->method, url, MAX_ANSWER);
     if (x->rc == BKT_ENOMEM || cc == CURLE_OUT_OF_MEMORY)
         BKT_NOMEM(err);
     int code = cc == CURLE_OPERATION_TIMEDOUT                                  ? BKT_ETIME
@@ -118,8 +116,7 @@ static int once(const struct bkt_cred_place *pl, const struct bkt_cred_http *req
     char why[CURL_ERROR_SIZE];
     CURL *e = x.easy = curl_easy_init();
     why[0] = 0;
-    if (!e)
-        BKT_NOMEM(err);
+    BKT_NEED(err, e);
     (void)curl_easy_setopt(e, CURLOPT_ERRORBUFFER, why);
     CURLcode cc = CURLE_OUT_OF_MEMORY;
     if (set_up(e, req, &x) && add_headers(e, req, &headers)) {
@@ -238,12 +235,10 @@ static int container_url(struct bkt_cred_fetch *f, struct bkt_buf *url, struct b
     }
     if (relative && relative[0] != '/') /* "http://169.254.170.2" + "@evil" would be another host */
         BKT_FAIL(err, BKT_EINVAL, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not begin with '/'");
-    if (!relative && !bkt_cred_full_uri_ok(full))
-        BKT_FAIL(err, BKT_EINVAL,
-                 "AWS_CONTAINER_CREDENTIALS_FULL_URI: only https, or http to a loopback or container host "
-                 "address");
-    if (bkt_buf_addf(url, "%s%s", relative ? ECS_HOST : "", relative ? relative : full) < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, !relative && !bkt_cred_full_uri_ok(full), BKT_EINVAL,
+                "AWS_CONTAINER_CREDENTIALS_FULL_URI: only https, or http to a loopback or container host "
+                "address");
+    BKT_PASS_MEM(err, bkt_buf_addf(url, "%s%s", relative ? ECS_HOST : "", relative ? relative : full));
     return BKT_OK;
 }
 
@@ -255,8 +250,8 @@ static int container_token(struct bkt_cred_fetch *f, struct bkt_buf *header, str
     const char *token = f->place->env[BKT_VAR_AWS_CONTAINER_AUTHORIZATION_TOKEN];
     if (file) {
         int rc = bkt_cred_read_file(file, &text, err);
-        if (rc == BKT_ENOENT)
-            BKT_FAIL(err, BKT_EACCES, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: no file %.200s", file);
+        BKT_FAIL_IF(err, rc == BKT_ENOENT, BKT_EACCES,
+                    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: no file %.200s", file);
         BKT_PASS(rc);
         while (text.len && strchr("\r\n", text.ptr[text.len - 1]))
             bkt_buf_cut(&text, text.len - 1);
@@ -264,10 +259,9 @@ static int container_token(struct bkt_cred_fetch *f, struct bkt_buf *header, str
     }
     if (!token || !*token)
         return BKT_OK;
-    if (strpbrk(token, "\r\n"))
-        BKT_FAIL(err, BKT_EINVAL, "the container authorization token has line breaks in it");
-    if (bkt_secret_addf(header, "Authorization: %s", token) < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, strpbrk(token, "\r\n"), BKT_EINVAL,
+                "the container authorization token has line breaks in it");
+    BKT_PASS_MEM(err, bkt_secret_addf(header, "Authorization: %s", token));
     return BKT_OK;
 }
 
@@ -342,8 +336,7 @@ static int imds_init(struct imds *m, struct bkt_err *err)
     size_t n = strlen(url);
     while (n && url[n - 1] == '/')
         n--;
-    if (bkt_buf_add(&m->base, url, n) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_add(&m->base, url, n));
     return BKT_OK;
 }
 
@@ -352,8 +345,7 @@ static int imds_ask(struct imds *m, const char *method, const char *path, const 
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf url = {0};
     const char *const headers[] = {header, NULL};
-    if (bkt_buf_addf(&url, "%s%s", bkt_buf_str(&m->base), path) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&url, "%s%s", bkt_buf_str(&m->base), path));
     return bkt_cred_http(m->f->place,
                          &(struct bkt_cred_http){.method = method,
                                                  .url = bkt_buf_str(&url),
@@ -383,11 +375,10 @@ static int imds_token(struct imds *m, struct bkt_err *err)
     }
     if (rc < 0)
         return bkt_err_copy(err, rc, &own);
-    if (!body.len || body.len > 4096 || strcspn(bkt_buf_str(&body), "\r\n") != body.len)
-        BKT_FAIL(err, BKT_EFORMAT, "EC2 instance metadata at %.100s: the token is empty or malformed",
-                 BKT_SHOWN(bkt_buf_str(&m->base)));
-    if (bkt_secret_addf(&m->token, "X-aws-ec2-metadata-token: %s", bkt_buf_str(&body)) < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, !body.len || body.len > 4096 || strcspn(bkt_buf_str(&body), "\r\n") != body.len,
+                BKT_EFORMAT, "EC2 instance metadata at %.100s: the token is empty or malformed",
+                BKT_SHOWN(bkt_buf_str(&m->base)));
+    BKT_PASS_MEM(err, bkt_secret_addf(&m->token, "X-aws-ec2-metadata-token: %s", bkt_buf_str(&body)));
     return BKT_OK;
 }
 
@@ -415,9 +406,9 @@ static int imds_role(struct imds *m, struct bkt_buf *role, struct bkt_err *err)
         BKT_PASS(bkt_cred_looked(m->f, "EC2 metadata (no role is attached)"));
         return BKT_ENOENT;
     }
-    if (!is_role_name(bkt_buf_str(role)))
-        BKT_FAIL(err, BKT_EFORMAT, "EC2 instance metadata at %.100s: the answer is not a role name",
-                 BKT_SHOWN(bkt_buf_str(&m->base)));
+    BKT_FAIL_IF(err, !is_role_name(bkt_buf_str(role)), BKT_EFORMAT,
+                "EC2 instance metadata at %.100s: the answer is not a role name",
+                BKT_SHOWN(bkt_buf_str(&m->base)));
     return BKT_OK;
 }
 
@@ -437,11 +428,9 @@ int bkt_cred_from_imds(struct bkt_cred_fetch *f, struct bkt_creds **out, struct 
     BKT_PASS(imds_init(&m, err));
     BKT_PASS(imds_token(&m, err));
     BKT_PASS(imds_role(&m, &role, err));
-    if (bkt_buf_addf(&path, ROLES "%s", bkt_buf_str(&role)) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_addf(&path, ROLES "%s", bkt_buf_str(&role)));
     (void)snprintf(source, sizeof source, "EC2 instance metadata (IMDSv2), role %.130s", bkt_buf_str(&role));
     BKT_PASS(imds_get(&m, bkt_buf_str(&path), &status, &body, err));
-    if (status != 200)
-        BKT_FAIL(err, BKT_EACCES, "%s: HTTP %ld", source, status);
+    BKT_FAIL_IF(err, status != 200, BKT_EACCES, "%s: HTTP %ld", source, status);
     return bkt_creds_from_json(body.ptr, body.len, "Token", source, out, err);
 }

@@ -32,12 +32,11 @@ int bkt_creds_from_sts(const void *xml, size_t n, const char *source, struct bkt
     int rc = bkt_sts_parse(xml, n, &a);
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
-    if (rc < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "%.250s: the answer is not valid XML", source);
-    if (!a.id.len || !a.secret.len || !a.token.len)
-        BKT_FAIL(err, BKT_EFORMAT, "%.250s: the answer has no credentials", source);
-    if (!bkt_cred_time(bkt_buf_str(&a.expiration), &expires))
-        BKT_FAIL(err, BKT_EFORMAT, "%.250s: the answer's Expiration is not an ISO 8601 time", source);
+    BKT_FAIL_IF(err, rc < 0, BKT_EFORMAT, "%.250s: the answer is not valid XML", source);
+    BKT_FAIL_IF(err, !a.id.len || !a.secret.len || !a.token.len, BKT_EFORMAT,
+                "%.250s: the answer has no credentials", source);
+    BKT_FAIL_IF(err, !bkt_cred_time(bkt_buf_str(&a.expiration), &expires), BKT_EFORMAT,
+                "%.250s: the answer's Expiration is not an ISO 8601 time", source);
     return bkt_creds_make(bkt_buf_str(&a.id), bkt_buf_str(&a.secret), bkt_buf_str(&a.token), expires, source,
                           out, err);
 }
@@ -90,8 +89,7 @@ static int find_target(const struct bkt_cred_role *role, struct target *t, struc
     int rc = n < 0 || (size_t)n >= sizeof t->url ? BKT_EINVAL : take_apart(t);
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
-    if (rc < 0)
-        BKT_FAIL(err, BKT_EINVAL, "the STS endpoint '%.200s' is not a valid URL", BKT_SHOWN(t->url));
+    BKT_FAIL_IF(err, rc < 0, BKT_EINVAL, "the STS endpoint '%.200s' is not a valid URL", BKT_SHOWN(t->url));
     (void)snprintf(t->region, sizeof t->region, "%s", role->region ? role->region : "us-east-1");
     return BKT_OK;
 }
@@ -101,13 +99,12 @@ static int find_target(const struct bkt_cred_role *role, struct target *t, struc
 static int read_token(const char *path, struct bkt_buf *out, struct bkt_err *err)
 {
     int rc = bkt_cred_read_file(path, out, err);
-    if (rc == BKT_ENOENT)
-        BKT_FAIL(err, BKT_EACCES, "the web identity token file %.250s does not exist", path);
+    BKT_FAIL_IF(err, rc == BKT_ENOENT, BKT_EACCES, "the web identity token file %.250s does not exist", path);
     BKT_PASS(rc);
     while (out->len && strchr(" \t\r\n", out->ptr[out->len - 1]))
         bkt_buf_cut(out, out->len - 1);
-    if (!out->len || strlen(bkt_buf_str(out)) != out->len)
-        BKT_FAIL(err, BKT_EFORMAT, "the web identity token file %.250s is empty or not text", path);
+    BKT_FAIL_IF(err, !out->len || strlen(bkt_buf_str(out)) != out->len, BKT_EFORMAT,
+                "the web identity token file %.250s is empty or not text", path);
     return BKT_OK;
 }
 
@@ -147,8 +144,7 @@ static int question(const struct bkt_cred_role *role, struct bkt_buf *body, stru
     (void)snprintf(session, sizeof session, "vol-bucket-%lld-%ld", (long long)time(NULL), (long)getpid());
     if (role->token_file)
         BKT_PASS(read_token(role->token_file, &token, err));
-    if (print_form(role, session, &token, body) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, print_form(role, session, &token, body));
     return BKT_OK;
 }
 

@@ -31,8 +31,7 @@ void kx_left_out(struct kx *x, const char *path, const char *attr, const char *w
 
 static int written(const struct kx *x, int rc, struct bkt_err *err)
 {
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, rc);
     return ferror(x->out) ? BKT_ERR(err, BKT_EIO, "%s can't be written", x->t->args[1]) : BKT_OK;
 }
 
@@ -53,8 +52,7 @@ static int put_text(struct kx *x, const char *path, const char *key, const struc
                     struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
-    if (bkt_utf8_quote(&value, bkt_buf_str(text), text->len) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_utf8_quote(&value, bkt_buf_str(text), text->len));
     return put(x, path, key, &value, err);
 }
 
@@ -62,9 +60,8 @@ static int put_bytes(struct kx *x, const char *path, const char *key, const void
                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
-    if (bkt_buf_add_str(&value, "\"base64:") < 0 || bkt_base64_encode(p, n, &value) < 0 ||
-        bkt_buf_add_str(&value, "\"") < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_buf_add_str(&value, "\"base64:") >= 0 && bkt_base64_encode(p, n, &value) >= 0 &&
+                      bkt_buf_add_str(&value, "\"") >= 0);
     return put(x, path, key, &value, err);
 }
 
@@ -78,8 +75,7 @@ static int put_place(struct kx *x, const char *path, const char *key, const char
     if (rc == BKT_OK)
         rc = len == BKT_WHOLE ? bkt_buf_add_str(&value, "]")
                               : bkt_buf_addf(&value, ", %" PRIu64 ", %" PRIu64 "]", off, len);
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, rc);
     return put(x, path, key, &value, err);
 }
 
@@ -153,8 +149,7 @@ static int put_chunks(struct array *a, struct bkt_err *err)
     for (size_t i = 0; i < a->p.n; i++) {
         const struct kx_chunk *c = &a->p.v[i];
         bkt_buf_clear(&key);
-        if (kc_chunk_key(a->p.grid, a->p.rank, '.', c->index, &key) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, kc_chunk_key(a->p.grid, a->p.rank, '.', c->index, &key));
         BKT_PASS(put_place(a->x, a->path, bkt_buf_str(&key), a->x->urls.v[c->url], c->off, c->len, err));
     }
     a->x->n_chunks += a->p.n;
@@ -184,8 +179,7 @@ static int read_strings(const struct array *a, struct bkt_buf *out, bool *fits, 
 {
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(a->dset);
     BKT_CLEANUP(bkt_freep) char **v = calloc((size_t)a->elements + 1, sizeof *v);
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     if (H5Dread(a->dset, a->mem, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0)
         return h5_fail(err, "reading its elements");
     int rc = join_strings(v, a->elements, out, fits);
@@ -200,8 +194,7 @@ static int put_inline(struct array *a, struct bkt_err *err)
     bool fits = true;
     if (a->elements > INLINE_MAX / a->size)
         return 0;
-    if (bkt_buf_resize(&bytes, a->var ? 0 : (size_t)a->elements * a->size) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(&bytes, a->var ? 0 : (size_t)a->elements * a->size));
     if (a->var)
         BKT_PASS(read_strings(a, &bytes, &fits, err));
     else if (a->elements && H5Dread(a->dset, a->mem, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.ptr) < 0)
@@ -220,8 +213,7 @@ static int put_inline(struct array *a, struct bkt_err *err)
     a->x->n_inline++;
     if (!a->elements)
         return 1;
-    if (kc_chunk_key(a->p.grid, a->p.rank, '.', 0, &key) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, kc_chunk_key(a->p.grid, a->p.rank, '.', 0, &key));
     BKT_PASS(put_bytes(a->x, a->path, bkt_buf_str(&key), bytes.ptr, bytes.len, err));
     return 1;
 }
@@ -248,8 +240,8 @@ static int describe(struct array *a, const char **why, struct bkt_err *err)
     a->elements = 1;
     for (int d = 0; d < rank; d++) {
         a->p.dims[d] = dims[d];
-        if (!bkt_mul_u64(a->elements, dims[d], &a->elements))
-            BKT_FAIL(err, BKT_EFORMAT, "more than 2^64 elements");
+        BKT_FAIL_IF(err, !bkt_mul_u64(a->elements, dims[d], &a->elements), BKT_EFORMAT,
+                    "more than 2^64 elements");
     }
     return 1;
 }
@@ -306,8 +298,7 @@ static int put_dataset(struct kx *x, hid_t dset, const char *path, struct bkt_er
 static int put_group(struct kx *x, hid_t group, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf format = {0}, zattrs = {0};
-    if (bkt_buf_add_str(&format, "{\"zarr_format\": 2}") < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_add_str(&format, "{\"zarr_format\": 2}"));
     BKT_PASS(put_text(x, path, ".zgroup", &format, err));
     BKT_PASS(kx_attrs(x, group, path, -1, NULL, &zattrs, err));
     return put_text(x, path, ".zattrs", &zattrs, err);
@@ -404,11 +395,9 @@ static int write_set(struct kx *x)
 static int to_file(struct kx *x, const char *name)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf part = {0};
-    if (bkt_buf_addf(&part, "%s.part-%ld", name, (long)getpid()) < 0)
-        BKT_NOMEM(x->err);
+    BKT_PASS_MEM(x->err, bkt_buf_addf(&part, "%s.part-%ld", name, (long)getpid()));
     x->out = fopen(bkt_buf_str(&part), "wxe");
-    if (!x->out)
-        BKT_FAIL(x->err, BKT_EIO, "%s: %s", name, strerror(errno));
+    BKT_FAIL_IF(x->err, !x->out, BKT_EIO, "%s: %s", name, strerror(errno));
     int rc = write_set(x);
     if ((ferror(x->out) | fclose(x->out)) && rc == BKT_OK)
         rc = BKT_ERR(x->err, BKT_EIO, "%s can't be written", name);

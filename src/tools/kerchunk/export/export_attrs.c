@@ -107,11 +107,10 @@ static int read_value(hid_t attr, struct value *v, hid_t space, struct bkt_err *
     v->n = n < 0 ? 0 : (size_t)n;
     if (n < 0)
         return h5_fail(err, "asking for an attribute");
-    if (!bkt_mul_size(v->n, v->size, &bytes) || bytes > ATTR_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "an attribute of more than %zu bytes", ATTR_MAX);
+    BKT_FAIL_IF(err, !bkt_mul_size(v->n, v->size, &bytes) || bytes > ATTR_MAX, BKT_EUNSUP,
+                "an attribute of more than %zu bytes", ATTR_MAX);
     v->v = calloc(1, bytes + 16);
-    if (!v->v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v->v);
     return v->n && H5Aread(attr, v->type, v->v) < 0 ? h5_fail(err, "reading an attribute") : BKT_OK;
 }
 
@@ -219,8 +218,7 @@ static int phony(struct kx *x, const uint64_t *dims, int d, struct bkt_buf *out,
     intptr_t n = bkt_map_number(x->phony, key, sizeof key);
     if (!n) {
         n = (intptr_t)bkt_map_count(x->phony) + 1;
-        if (bkt_map_set_number(&x->phony, key, sizeof key, n) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_map_set_number(&x->phony, key, sizeof key, n));
     }
     return bkt_buf_addf(out, "phony_dim_%llu", (unsigned long long)(n - 1)) < 0
                ? BKT_ERR(err, BKT_ENOMEM, "out of memory")
@@ -253,8 +251,7 @@ int kx_attrs(struct kx *x, hid_t object, const char *path, int rank, const uint6
 {
     struct attrs a = {x, path, out, err, BKT_OK, false};
     hsize_t at = 0;
-    if (bkt_buf_add_str(out, "{") < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_add_str(out, "{"));
     if (H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, &at, visit, &a) < 0)
         return a.rc < 0 ? a.rc : h5_fail(err, "going through the attributes");
     int rc = rank >= 0 ? put_dimensions(&a, object, rank, dims) : BKT_OK;

@@ -42,12 +42,9 @@ static int add(struct kx *x, struct kx_places *p, uint64_t index, const char *ur
                struct bkt_err *err)
 {
     struct kx_chunk c = {.index = index, .off = off, .len = len};
-    if (p->n >= KX_CHUNKS_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "more than %zu chunks", KX_CHUNKS_MAX);
-    if (bkt_map_place(&x->by_url, &x->urls, url, strlen(url), &c.url) < 0)
-        BKT_NOMEM(err);
-    if (bkt_list_room(&p->v, p->n, &p->cap, sizeof *p->v) < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, p->n >= KX_CHUNKS_MAX, BKT_EUNSUP, "more than %zu chunks", KX_CHUNKS_MAX);
+    BKT_PASS_MEM(err, bkt_map_place(&x->by_url, &x->urls, url, strlen(url), &c.url));
+    BKT_PASS_MEM(err, bkt_list_room(&p->v, p->n, &p->cap, sizeof *p->v));
     p->v[p->n++] = c;
     return BKT_OK;
 }
@@ -139,8 +136,7 @@ static int on_reference(const uint64_t *coord, const struct bkt_chunk_info *c, v
         refuse(w->p, "its bytes lie in pieces of several files");
     if (w->p->why[0] || !c->uri)
         return BKT_OK;
-    if (url_of(w, c->uri, &url) < 0)
-        BKT_NOMEM(w->err);
+    BKT_PASS_MEM(w->err, url_of(w, c->uri, &url));
     return add(w->x, w->p, index, bkt_buf_str(&url), c->offset, c->size, w->err);
 }
 
@@ -152,9 +148,8 @@ static int on_object(const uint64_t *coord, uint64_t size, void *arg)
     uint64_t index;
     if (!index_of(w->p, coord, &index))
         return BKT_OK;
-    if (bkt_chunk_key(&w->io->obj->id, &w->io->ds->layout, coord, &key) < 0 ||
-        bkt_buf_addf(&url, "%s/%s", w->own, bkt_buf_str(&key)) < 0)
-        BKT_NOMEM(w->err);
+    BKT_NEED(w->err, bkt_chunk_key(&w->io->obj->id, &w->io->ds->layout, coord, &key) >= 0 &&
+                         bkt_buf_addf(&url, "%s/%s", w->own, bkt_buf_str(&key)) >= 0);
     return add(w->x, w->p, index, bkt_buf_str(&url), 0, size, w->err);
 }
 
@@ -182,13 +177,12 @@ static enum form form_of(const struct bkt_dsetio *io, const struct bkt_req *q, u
 static int look(struct walk *w, size_t at, size_t n, enum form *all)
 {
     BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
-    if (bkt_reqs_init(&reqs, n) < 0)
-        BKT_NOMEM(w->err);
+    BKT_PASS_MEM(w->err, bkt_reqs_init(&reqs, n));
     for (size_t i = 0; i < n; i++) {
         reqs.v[i] = (struct bkt_req){
             .op = BKT_GET, .len = BKT_CHUNK_OBJECT_LOOK, .may_be_short = true, .small = true};
-        if (bkt_buf_add_str(&reqs.keys[i], w->x->urls.v[w->p->v[at + i].url] + strlen(w->own) + 1) < 0)
-            BKT_NOMEM(w->err);
+        BKT_PASS_MEM(w->err,
+                     bkt_buf_add_str(&reqs.keys[i], w->x->urls.v[w->p->v[at + i].url] + strlen(w->own) + 1));
     }
     bkt_reqs_run(bkt_domain_store(w->io->dom), &reqs);
     for (size_t i = 0; i < n; i++) {

@@ -92,12 +92,10 @@ static int member(hid_t type, unsigned i, unsigned depth, struct bkt_buf *out, c
     rc = rc ? rc : bkt_utf8_quote(out, name, strlen(name));
     (void)H5free_memory(name);
     rc = rc ? rc : bkt_buf_add_str(out, ", ");
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, rc);
     rc = dtype(base < 0 ? t : base, depth + 1, out, why, err);
     for (int d = 0; d < rank && rc > 0; d++)
-        if (bkt_buf_addf(out, "%s%llu", d ? ", " : ", [", (unsigned long long)dims[d]) < 0)
-            BKT_NOMEM(err);
+        BKT_PASS_MEM(err, bkt_buf_addf(out, "%s%llu", d ? ", " : ", [", (unsigned long long)dims[d]));
     return rc > 0 && bkt_buf_add_str(out, rank ? "]]" : "]") < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory")
                                                                  : rc;
 }
@@ -116,8 +114,7 @@ static int compound(hid_t type, unsigned depth, struct bkt_buf *out, const char 
         *why = "compounds that are nested too deep";
         return 0;
     }
-    if (bkt_buf_add_str(out, "[") < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_add_str(out, "["));
     for (int i = 0; i < n && rc > 0; i++) {
         size_t at = H5Tget_member_offset(type, (unsigned)i);
         if (at < end) {
@@ -210,8 +207,7 @@ int kx_number(hid_t type, const void *p, bool quoted, struct bkt_buf *out, struc
     bool real = H5Tget_class(type) == H5T_FLOAT, sign = H5Tget_sign(type) != H5T_SGN_NONE;
     double d;
     uint64_t u;
-    if (n > 16)
-        BKT_FAIL(err, BKT_EUNSUP, "a number of %zu bytes", n);
+    BKT_FAIL_IF(err, n > 16, BKT_EUNSUP, "a number of %zu bytes", n);
     memcpy(buf, p, n);
     if (H5Tconvert(type,
                    real   ? H5T_NATIVE_DOUBLE
@@ -261,8 +257,7 @@ int kx_fill(hid_t dcpl, hid_t mem, struct bkt_buf *out, struct bkt_err *err)
     H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
     size_t n = H5Tget_size(mem);
     BKT_CLEANUP(bkt_freep) unsigned char *v = calloc(1, n + 1);
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     if (H5Tis_variable_str(mem) > 0) {
         BKT_CLEANUP(bkt_freep) char *text = NULL;
         if (H5Pfill_value_defined(dcpl, &defined) >= 0 && defined == H5D_FILL_VALUE_USER_DEFINED &&

@@ -144,8 +144,8 @@ static int read_value(struct bkt_scan *s, struct kc_doc *d)
 int kc_doc_parse(const void *p, size_t n, struct kc_doc **out, struct bkt_err *err)
 {
     struct bkt_scan s;
-    if (n > KC_DOC_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "a document of %zu bytes; at most %zu are read", n, KC_DOC_MAX);
+    BKT_FAIL_IF(err, n > KC_DOC_MAX, BKT_EFORMAT, "a document of %zu bytes; at most %zu are read", n,
+                KC_DOC_MAX);
     bkt_scan_init(&s, p, n);
     s.plain = true;
     s.max_depth = KC_DOC_DEPTH;

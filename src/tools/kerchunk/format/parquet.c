@@ -69,10 +69,11 @@ static int page_header(struct pq_column *c, struct page *p, struct bkt_err *err)
             tc_skip(&t, f.type);
     }
     c->at = c->end - bkt_rd_left(&t.rd);
-    if (!t.rd.ok || p->size < 0 || p->size > (int64_t)PQ_PAGE_MAX || p->stored < 0 ||
-        (uint64_t)p->stored > c->end - c->at || p->n < 0 || p->levels < 0 || p->repeats != 0 ||
-        p->levels > p->stored || p->levels > p->size)
-        BKT_FAIL(err, BKT_EFORMAT, "parquet: a malformed page header");
+    BKT_FAIL_IF(err,
+                !t.rd.ok || p->size < 0 || p->size > (int64_t)PQ_PAGE_MAX || p->stored < 0 ||
+                    (uint64_t)p->stored > c->end - c->at || p->n < 0 || p->levels < 0 || p->repeats != 0 ||
+                    p->levels > p->stored || p->levels > p->size,
+                BKT_EFORMAT, "parquet: a malformed page header");
     return BKT_OK;
 }
 
@@ -98,19 +99,16 @@ static int page_bytes(struct pq_column *c, const struct page *p, struct bkt_rd *
     size_t front = (size_t)p->levels, n = (size_t)p->stored, size = (size_t)p->size;
     c->at += n;
     if (c->codec == PQ_PLAIN_BYTES || p->plain) {
-        if (n != size)
-            BKT_FAIL(err, BKT_EFORMAT, "parquet: a plain page of %zu bytes, not %zu", n, size);
+        BKT_FAIL_IF(err, n != size, BKT_EFORMAT, "parquet: a plain page of %zu bytes, not %zu", n, size);
         *out = bkt_rd_of(in, n);
         return BKT_OK;
     }
-    if (t->bytes + size > PQ_BYTES_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "parquet: pages of more than %llu bytes", (unsigned long long)PQ_BYTES_MAX);
-    if (bkt_list_room(&t->pages, t->n_pages, &t->cap_pages, sizeof *t->pages) < 0)
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, t->bytes + size > PQ_BYTES_MAX, BKT_EUNSUP, "parquet: pages of more than %llu bytes",
+                (unsigned long long)PQ_BYTES_MAX);
+    BKT_PASS_MEM(err, bkt_list_room(&t->pages, t->n_pages, &t->cap_pages, sizeof *t->pages));
     struct bkt_buf *page = &t->pages[t->n_pages++];
     *page = (struct bkt_buf){0};
-    if (bkt_buf_resize(page, size) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(page, size));
     t->bytes += size;
     if (front)
         memcpy(page->ptr, in, front);
@@ -179,13 +177,12 @@ static void plain_value(const struct pq_column *c, struct bkt_rd *rd, struct pq_
 
 static int take_dictionary(struct pq_column *c, const struct page *p, struct bkt_rd *rd, struct bkt_err *err)
 {
-    if (c->dict || (p->encoding != ENC_PLAIN && p->encoding != ENC_PLAIN_DICTIONARY))
-        BKT_FAIL(err, BKT_EUNSUP, "parquet: a second dictionary, or one that is not plain");
+    BKT_FAIL_IF(err, c->dict || (p->encoding != ENC_PLAIN && p->encoding != ENC_PLAIN_DICTIONARY), BKT_EUNSUP,
+                "parquet: a second dictionary, or one that is not plain");
     if ((uint64_t)p->n > bkt_rd_left(rd) || (uint64_t)p->n > PQ_ROWS_MAX) /* a value takes 4 bytes or more */
         BKT_FAIL(err, BKT_EFORMAT, "parquet: a dictionary of %lld values", (long long)p->n);
     c->dict = calloc((size_t)p->n + 1, sizeof *c->dict);
-    if (!c->dict)
-        BKT_NOMEM(err);
+    BKT_NEED(err, c->dict);
     for (c->n_dict = 0; c->n_dict < (uint64_t)p->n && rd->ok; c->n_dict++)
         plain_value(c, rd, &c->dict[c->n_dict]);
     return rd->ok ? BKT_OK : BKT_ERR(err, BKT_EFORMAT, "parquet: the dictionary ends within a value");
@@ -198,11 +195,10 @@ static int take_levels(const struct pq_column *c, const struct page *p, struct b
     struct runs r = {.width = 1};
     if (!c->optional)
         return p->levels ? BKT_ERR(err, BKT_EFORMAT, "parquet: levels of a column without nulls") : BKT_OK;
-    if (p->levels_encoding != ENC_RLE)
-        BKT_FAIL(err, BKT_EUNSUP, "parquet: levels of another encoding than RLE");
+    BKT_FAIL_IF(err, p->levels_encoding != ENC_RLE, BKT_EUNSUP,
+                "parquet: levels of another encoding than RLE");
     size_t n = p->type == PAGE_DATA_2 ? (size_t)p->levels : (size_t)bkt_rd_le(rd, 4);
-    if (!rd->ok || n > bkt_rd_left(rd))
-        BKT_FAIL(err, BKT_EFORMAT, "parquet: levels behind the page's end");
+    BKT_FAIL_IF(err, !rd->ok || n > bkt_rd_left(rd), BKT_EFORMAT, "parquet: levels behind the page's end");
     r.rd = bkt_rd_of(bkt_rd_take(rd, n), n);
     for (int64_t i = 0; i < p->n && r.rd.ok; i++)
         out[i].null = next_value(&r) == 0;
@@ -214,14 +210,12 @@ static int take_values(struct pq_column *c, const struct page *p, struct bkt_rd 
 {
     const bool dict = p->encoding == ENC_PLAIN_DICTIONARY || p->encoding == ENC_RLE_DICTIONARY;
     struct runs r = {.left = 0};
-    if (!dict && p->encoding != ENC_PLAIN)
-        BKT_FAIL(err, BKT_EUNSUP, "parquet: encoding %lld; plain and dictionaries are known",
-                 (long long)p->encoding);
+    BKT_FAIL_IF(err, !dict && p->encoding != ENC_PLAIN, BKT_EUNSUP,
+                "parquet: encoding %lld; plain and dictionaries are known", (long long)p->encoding);
     if (dict) {
         r.width = bkt_rd_left(rd) ? (unsigned)bkt_rd_le(rd, 1) : 0;
         r.rd = *rd;
-        if (r.width > 32)
-            BKT_FAIL(err, BKT_EFORMAT, "parquet: places of %u bits", r.width);
+        BKT_FAIL_IF(err, r.width > 32, BKT_EFORMAT, "parquet: places of %u bits", r.width);
     }
     for (int64_t i = 0; i < p->n && rd->ok; i++) {
         if (out[i].null)
@@ -231,8 +225,8 @@ static int take_values(struct pq_column *c, const struct page *p, struct bkt_rd 
             continue;
         }
         uint64_t k = next_value(&r);
-        if (!r.rd.ok || k >= c->n_dict)
-            BKT_FAIL(err, BKT_EFORMAT, "parquet: a place outside of the dictionary");
+        BKT_FAIL_IF(err, !r.rd.ok || k >= c->n_dict, BKT_EFORMAT,
+                    "parquet: a place outside of the dictionary");
         out[i] = c->dict[k];
     }
     return rd->ok ? BKT_OK : BKT_ERR(err, BKT_EFORMAT, "parquet: a page ends within a value");
@@ -251,8 +245,7 @@ static int take_page(struct pq_column *c, struct bkt_err *err)
     BKT_PASS(page_bytes(c, &p, &rd, err));
     if (!data)
         return take_dictionary(c, &p, &rd, err);
-    if ((uint64_t)p.n > c->n_rows - c->done)
-        BKT_FAIL(err, BKT_EFORMAT, "parquet: more values than rows");
+    BKT_FAIL_IF(err, (uint64_t)p.n > c->n_rows - c->done, BKT_EFORMAT, "parquet: more values than rows");
     struct pq_value *out = c->out + c->done;
     c->done += (uint64_t)p.n;
     BKT_PASS(take_levels(c, &p, &rd, out, err));
@@ -264,13 +257,14 @@ static int column_read(struct pq_column *c, struct bkt_err *err)
 {
     int rc = BKT_OK;
     c->dict = NULL, c->n_dict = c->done = 0;
-    if ((c->type != PQ_INT32 && c->type != PQ_INT64 && c->type != PQ_BYTE_ARRAY) ||
-        (c->codec != PQ_PLAIN_BYTES && c->codec != PQ_SNAPPY && c->codec != PQ_ZSTD &&
-         c->codec != PQ_LZ4_RAW))
-        BKT_FAIL(
-            err, BKT_EUNSUP,
-            "parquet: type %lld or codec %lld; INT32, INT64, BYTE_ARRAY and zstd, snappy, LZ4_RAW are known",
-            (long long)c->type, (long long)c->codec);
+    BKT_FAIL_IF(
+        err,
+        (c->type != PQ_INT32 && c->type != PQ_INT64 && c->type != PQ_BYTE_ARRAY) ||
+            (c->codec != PQ_PLAIN_BYTES && c->codec != PQ_SNAPPY && c->codec != PQ_ZSTD &&
+             c->codec != PQ_LZ4_RAW),
+        BKT_EUNSUP,
+        "parquet: type %lld or codec %lld; INT32, INT64, BYTE_ARRAY and zstd, snappy, LZ4_RAW are known",
+        (long long)c->type, (long long)c->codec);
     while (c->done < c->n_rows && rc == BKT_OK)
         rc =
             c->at < c->end ? take_page(c, err) : BKT_ERR(err, BKT_EFORMAT, "parquet: fewer values than rows");
@@ -414,13 +408,15 @@ static int take_chunk(struct footer *f, const struct chunk *c, uint64_t n_rows, 
         k++;
     if (k == f->n_names)
         return BKT_OK;
-    if (f->seen >> k & 1)
-        BKT_FAIL(err, BKT_EFORMAT, "parquet: column %s is there twice in a row group", c->name);
+    BKT_FAIL_IF(err, f->seen >> k & 1, BKT_EFORMAT, "parquet: column %s is there twice in a row group",
+                c->name);
     f->seen |= (uint64_t)1 << k;
     uint64_t begin =
         c->dictionary > 0 && c->dictionary < c->data ? (uint64_t)c->dictionary : (uint64_t)c->data;
-    if (c->elsewhere || c->data < 4 || c->stored < 0 || begin > f->n || (uint64_t)c->stored > f->n - begin)
-        BKT_FAIL(err, BKT_EFORMAT, "parquet: column %s lies outside of the file", c->name);
+    BKT_FAIL_IF(err,
+                c->elsewhere || c->data < 4 || c->stored < 0 || begin > f->n ||
+                    (uint64_t)c->stored > f->n - begin,
+                BKT_EFORMAT, "parquet: column %s lies outside of the file", c->name);
     if (!f->table->columns[k] &&
         !(f->table->columns[k] = calloc((size_t)f->n_rows + 1, sizeof(struct pq_value))))
         BKT_NOMEM(err);
@@ -448,8 +444,8 @@ static int take_group(struct tc *t, struct footer *f, struct bkt_err *err)
     while (tc_next(&ahead, &at))
         if (!tc_take_int(&ahead, &at, 3, &n_rows))
             tc_skip(&ahead, at.type);
-    if (!ahead.rd.ok || n_rows < 0 || (uint64_t)n_rows > (uint64_t)f->n_rows - f->done)
-        BKT_FAIL(err, BKT_EFORMAT, "parquet: a row group with more rows than the file");
+    BKT_FAIL_IF(err, !ahead.rd.ok || n_rows < 0 || (uint64_t)n_rows > (uint64_t)f->n_rows - f->done,
+                BKT_EFORMAT, "parquet: a row group with more rows than the file");
     for (at = (struct tc_field){TC_STOP, 0}; tc_next(t, &at);) {
         enum tc_type entry;
         uint64_t n = tc_is(t, at.type, at.id == 1 ? TC_LIST : TC_STOP) ? tc_list(t, &entry) : 0;
@@ -470,15 +466,15 @@ static int take_groups(struct tc *t, struct footer *f, struct bkt_err *err)
 {
     enum tc_type entry;
     uint64_t n = tc_list(t, &entry);
-    if (f->n_rows < 0 || (uint64_t)f->n_rows > PQ_ROWS_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "parquet: %lld rows; at most %llu are read", (long long)f->n_rows,
-                 (unsigned long long)PQ_ROWS_MAX);
-    if (f->nested || entry != TC_STRUCT)
-        BKT_FAIL(err, BKT_EUNSUP, "parquet: columns in columns, repeated ones, or more than %d", COLUMNS_MAX);
+    BKT_FAIL_IF(err, f->n_rows < 0 || (uint64_t)f->n_rows > PQ_ROWS_MAX, BKT_EFORMAT,
+                "parquet: %lld rows; at most %llu are read", (long long)f->n_rows,
+                (unsigned long long)PQ_ROWS_MAX);
+    BKT_FAIL_IF(err, f->nested || entry != TC_STRUCT, BKT_EUNSUP,
+                "parquet: columns in columns, repeated ones, or more than %d", COLUMNS_MAX);
     for (uint64_t i = 0; i < n && t->rd.ok; i++)
         BKT_PASS(take_group(t, f, err));
-    if (f->done != (uint64_t)f->n_rows)
-        BKT_FAIL(err, BKT_EFORMAT, "parquet: row groups with fewer rows than the file");
+    BKT_FAIL_IF(err, f->done != (uint64_t)f->n_rows, BKT_EFORMAT,
+                "parquet: row groups with fewer rows than the file");
     return BKT_OK;
 }
 
@@ -512,10 +508,9 @@ int pq_read(const void *p, size_t n, const char *const *names, size_t n_names, s
     *out = (struct pq_table){.n_columns = n_names};
     out->columns =
         calloc(n_names + 1, sizeof *out->columns); /* NOLINT(bugprone-sizeof-expression): pointers */
-    if (!out->columns)
-        BKT_NOMEM(err);
-    if (n < 12 || memcmp(b, "PAR1", 4) != 0 || memcmp(b + n - 4, "PAR1", 4) != 0 || len > n - 12)
-        BKT_FAIL(err, BKT_EFORMAT, "not a Parquet file");
+    BKT_NEED(err, out->columns);
+    BKT_FAIL_IF(err, n < 12 || memcmp(b, "PAR1", 4) != 0 || memcmp(b + n - 4, "PAR1", 4) != 0 || len > n - 12,
+                BKT_EFORMAT, "not a Parquet file");
     struct footer f = {.table = out, .names = names, .n_names = n_names, .file = b, .n = n - 8 - (size_t)len};
     BKT_PASS(read_footer(&f, b + f.n, (size_t)len, err));
     out->n_rows = (uint64_t)f.n_rows;

@@ -65,8 +65,7 @@ static int emit_values(const struct agg *a, const struct agg_dset *d, struct bkt
         return 0;
     BKT_PASS(parts_say(out, err, "18", GATHER_VALUES, bytes));
     size_t at = out->len;
-    if (bkt_buf_resize(out, at + (size_t)bytes) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_resize(out, at + (size_t)bytes));
     if (n && H5Dread(src, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out->ptr + at) < 0) {
         (void)h5_fail(err, "its values can't be read");
         BKT_FAIL(err, BKT_EINVAL, "%s", d->path);
@@ -135,10 +134,8 @@ static int parse_rows(struct agg_dset *d, struct bkt_rd *r, struct bkt_err *err)
         fits = fits && bkt_mul_u64(n, d->rows.count[i], &n);
     }
     const void *p = fits && n <= bkt_rd_left(r) ? bkt_rd_take(r, (size_t)n) : NULL;
-    if (!p)
-        BKT_FAIL(err, BKT_EFORMAT, "malformed rows of another process");
-    if (!(d->rows.v = malloc((size_t)n + 1)))
-        BKT_NOMEM(err);
+    BKT_FAIL_IF(err, !p, BKT_EFORMAT, "malformed rows of another process");
+    BKT_NEED(err, (d->rows.v = malloc((size_t)n + 1)));
     memcpy(d->rows.v, p, (size_t)n);
     return BKT_OK;
 }
@@ -158,8 +155,9 @@ static int parse_source(struct agg *a, struct bkt_rd *r, bool *copies, struct bk
             d->values = bkt_rd_take(r, d->n_values);
         }
         *copies |= kind == GATHER_COPY;
-        if (!r->ok || d->grows != (kind != GATHER_NOTHING) || (d->table >= 0) != (kind == GATHER_ROWS))
-            BKT_FAIL(err, BKT_EFORMAT, "a malformed result of another process");
+        BKT_FAIL_IF(
+            err, !r->ok || d->grows != (kind != GATHER_NOTHING) || (d->table >= 0) != (kind == GATHER_ROWS),
+            BKT_EFORMAT, "a malformed result of another process");
     }
     return BKT_OK;
 }
@@ -210,11 +208,10 @@ static int take_result(void *arg, struct bkt_rd *result, struct bkt_err *err)
     struct gather *g = arg;
     struct bkt_rd head = *result;
     uint64_t i = bkt_rd_le(&head, 4);
-    if (!head.ok || i >= (uint64_t)g->n || i < (uint64_t)g->next || g->results[i].len)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed result of another process");
+    BKT_FAIL_IF(err, !head.ok || i >= (uint64_t)g->n || i < (uint64_t)g->next || g->results[i].len,
+                BKT_EFORMAT, "a malformed result of another process");
     size_t n = bkt_rd_left(result);
-    if (bkt_buf_add(&g->results[i], bkt_rd_take(result, n), n) < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_buf_add(&g->results[i], bkt_rd_take(result, n), n));
     while (g->next < g->n && g->results[g->next].len) {
         struct bkt_buf *b = &g->results[g->next];
         struct bkt_rd r = bkt_rd_of(b->ptr, b->len);
@@ -230,8 +227,7 @@ static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct b
 {
     struct gather *g = arg;
     uint64_t i = bkt_rd_le(unit, 4);
-    if (!unit->ok || i >= (uint64_t)g->n || !g->look.l)
-        BKT_FAIL(err, BKT_EFORMAT, "a malformed unit of work");
+    BKT_FAIL_IF(err, !unit->ok || i >= (uint64_t)g->n || !g->look.l, BKT_EFORMAT, "a malformed unit of work");
     BKT_PASS(interrupt_check(err));
     return look_at(&g->look, g->sources[i], i, result, err);
 }
@@ -272,8 +268,7 @@ static int add_shared(struct agg *a, char **sources, int first, int n, bool is_n
     struct bkt_share s = {.work = work, .take = take_result, .arg = &g, .check = interrupt_check};
     look.src = NULL;
     g.results = calloc((size_t)n, sizeof *g.results);
-    if (!g.results)
-        BKT_NOMEM(err);
+    BKT_NEED(err, g.results);
     /* other processes find the datasets in the store */
     int rc = bkt_chunks_flush(a->l->file->dom, err);
     if (rc == BKT_OK && is_new)
@@ -300,8 +295,7 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     bool is_new = bkt_rd_le(news, 1);
     uint64_t first = bkt_rd_le(news, 4);
     BKT_PASS(parts_parse_id(news, &root, err));
-    if (first >= (uint64_t)g->n)
-        BKT_FAIL(err, BKT_EFORMAT, "malformed news of the first process");
+    BKT_FAIL_IF(err, first >= (uint64_t)g->n, BKT_EFORMAT, "malformed news of the first process");
     l->told_allow = true; /* by the first process */
     BKT_PASS(source_open(g->sources[first], l->o->driver, l->set, &l->src, err));
     if (is_new)
@@ -415,8 +409,8 @@ static int add_all(struct agg *a, char **sources, int first, int n, bool is_new,
             continue;
         }
         BKT_PASS(add(a, sources[i], failed, err));
-        if (i == first && *failed > before && is_new)
-            BKT_FAIL(err, BKT_EUNSUP, "the first file can't be appended to its own domain; nothing is made");
+        BKT_FAIL_IF(err, i == first && *failed > before && is_new, BKT_EUNSUP,
+                    "the first file can't be appended to its own domain; nothing is made");
     }
     if (shared)
         BKT_PASS(add_shared(a, sources, first, n, is_new, failed, err));
@@ -427,8 +421,7 @@ static int measure_names(struct agg *a, char **sources, int n, struct bkt_err *e
 {
     for (int i = 0; i < n; i++) {
         BKT_CLEANUP(bkt_freep) char *uri = source_uri(sources[i]);
-        if (!uri)
-            BKT_NOMEM(err);
+        BKT_NEED(err, uri);
         a->longest = bkt_max_u64(a->longest, strlen(uri));
     }
     return BKT_OK;

@@ -21,8 +21,7 @@ int agg_fields_of(struct agg_dset *d, struct bkt_err *err)
     int u = H5Tget_member_index(type, "file_uri"), e = H5Tget_member_index(type, "file_etag"),
         m = H5Tget_member_index(type, "filter_mask");
     (void)H5Eclear2(H5E_DEFAULT);
-    if (u < 0)
-        BKT_FAIL(err, BKT_EUNSUP, "the chunk table has no files' names, so it can't grow");
+    BKT_FAIL_IF(err, u < 0, BKT_EUNSUP, "the chunk table has no files' names, so it can't grow");
     BKT_CLEANUP(h5_closep)
     hid_t ut = H5Tget_member_type(type, (unsigned)u),
           et = e < 0 ? -1 : H5Tget_member_type(type, (unsigned)e);
@@ -59,18 +58,19 @@ static int put(const struct maker *m, const struct survey_chunk *c, struct bkt_e
 {
     const struct agg_fields  *f = &m->d->fields;
     const struct source_part *p = source_part_of(m->src, c->addr, c->size);
-    if (!p)
-        BKT_FAIL(err, BKT_EINVAL, "a chunk lies in two files, but a row of a chunk table can name only one");
+    BKT_FAIL_IF(err, !p, BKT_EINVAL,
+                "a chunk lies in two files, but a row of a chunk table can name only one");
     const char    *uri = m->uris.v[p - m->src->parts];
     unsigned char *to  = m->d->rows.v + c->index * f->row;
     size_t         n   = strlen(uri);
-    if (n > f->uri_n)
-        BKT_FAIL(err, BKT_EINVAL, "its name is longer than the %zu bytes that the chunk table has for it; "
-                 "gather the files again", f->uri_n);
-    if (c->size > (f->size_n > 4 ? INT64_MAX : INT32_MAX))
-        BKT_FAIL(err, BKT_EINVAL, "a chunk has more bytes than the chunk table can record");
-    if (c->mask && !f->has_mask)
-        BKT_FAIL(err, BKT_EINVAL, "a chunk skips a filter, but the chunk table has no filter masks");
+    BKT_FAIL_IF(err, n > f->uri_n, BKT_EINVAL,
+                "its name is longer than the %zu bytes that the chunk table has for it; "
+                "gather the files again",
+                f->uri_n);
+    BKT_FAIL_IF(err, c->size > (f->size_n > 4 ? INT64_MAX : INT32_MAX), BKT_EINVAL,
+                "a chunk has more bytes than the chunk table can record");
+    BKT_FAIL_IF(err, c->mask && !f->has_mask, BKT_EINVAL,
+                "a chunk skips a filter, but the chunk table has no filter masks");
     bkt_put_le(to + f->off, 8, c->addr - p->start);
     bkt_put_le(to + f->size, (unsigned)f->size_n, c->size);
     memcpy(to + f->uri, uri, n); /* NOLINT(bugprone-not-null-terminated-result): padded by zeros */
@@ -111,14 +111,13 @@ static int agg_rows_make(struct agg *a, struct agg_dset *d, hid_t src, struct bk
     uint64_t                               n = 1;
     size_t                                 bytes;
     BKT_PASS(survey_dataset(a->l->src, src, &s, err));
-    if ((size_t)s.kind < BKT_COUNT(cannot) && cannot[s.kind])
-        BKT_FAIL(err, BKT_EINVAL, "%s", cannot[s.kind]);
+    BKT_FAIL_IF(err, (size_t)s.kind < BKT_COUNT(cannot) && cannot[s.kind], BKT_EINVAL, "%s", cannot[s.kind]);
     agg_rows_free(d);
     r->rank = s.rank + d->leading;
     for (unsigned i = 0; i < r->rank; i++) {
         r->count[i] = d->leading && i == 0 ? 1 : bkt_ceil_div(s.dims[i - d->leading], d->cdims[i]);
-        if (!bkt_mul_u64(n, r->count[i], &n))
-            BKT_FAIL(err, BKT_EINVAL, "a chunk grid of more than 2^64 chunks");
+        BKT_FAIL_IF(err, !bkt_mul_u64(n, r->count[i], &n), BKT_EINVAL,
+                    "a chunk grid of more than 2^64 chunks");
     }
     if (n > SIZE_MAX || !bkt_mul_size((size_t)n, d->fields.row, &bytes) || !(r->v = calloc(bytes + 1, 1)))
         BKT_NOMEM(err);
@@ -214,8 +213,7 @@ int agg_copy(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
     if (n == 0 || row == 0)
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) void *buf = calloc((size_t)step, (size_t)row);
-    if (!buf)
-        BKT_NOMEM(err);
+    BKT_NEED(err, buf);
     for (hsize_t at = 0; at < n; at += step) {
         BKT_PASS(interrupt_check(err));
         BKT_PASS(copy_block(&c, at, bkt_min_u64(step, n - at), buf, err));
@@ -235,10 +233,8 @@ int agg_copy_values(struct agg *a, struct agg_dset *d, struct bkt_err *err)
     start[d->dim] = d->at;
     size[d->dim] = d->n;
     for (int i = 0; i < rank; i++)
-        if (!bkt_mul_u64(bytes, size[i], &bytes))
-            BKT_FAIL(err, BKT_EFORMAT, "values of more than 2^64 bytes");
-    if (bytes != d->n_values)
-        BKT_FAIL(err, BKT_EFORMAT, "values of another process have another size");
+        BKT_FAIL_IF(err, !bkt_mul_u64(bytes, size[i], &bytes), BKT_EFORMAT, "values of more than 2^64 bytes");
+    BKT_FAIL_IF(err, bytes != d->n_values, BKT_EFORMAT, "values of another process have another size");
     mem = H5Screate_simple(rank, size, NULL);
     if (bytes && (H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, size, NULL) < 0 ||
                   H5Dwrite(d->dst, type, mem, to, H5P_DEFAULT, d->values) < 0))
@@ -257,8 +253,7 @@ static int append_text(hid_t attr, hid_t type, hid_t space, size_t n, struct bkt
 {
     BKT_CLEANUP(bkt_freep) char **v  = calloc(n + 1, sizeof *v);
     int                           rc = BKT_OK;
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     if (n && H5Aread(attr, type, v) < 0)
         return h5_fail(err, "reading an attribute");
     for (size_t i = 0; i < n && rc == BKT_OK; i++)
@@ -271,8 +266,7 @@ static int append_fixed(hid_t attr, hid_t type, size_t n, bool text, struct bkt_
 {
     size_t                       size = H5Tget_size(type);
     BKT_CLEANUP(bkt_freep) char *v    = calloc(n + 1, size + 1);
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     if (n && H5Aread(attr, type, v) < 0)
         return h5_fail(err, "reading an attribute");
     for (size_t i = 0; i < n; i++) {
@@ -313,15 +307,14 @@ static int attrs_fit(hid_t src, hid_t dst, struct bkt_err *err)
         htri_t has = H5Aexists(src, meaning[i]), had = H5Aexists(dst, meaning[i]);
         if (has < 0 || had < 0)
             return h5_fail(err, "looking for an attribute");
-        if (has != had)
-            BKT_FAIL(err, BKT_EINVAL, "attribute %s is %s", meaning[i],
-                     has ? "not in the domain" : "in the domain only");
+        BKT_FAIL_IF(err, has != had, BKT_EINVAL, "attribute %s is %s", meaning[i],
+                    has ? "not in the domain" : "in the domain only");
         if (!has)
             continue;
         BKT_PASS(value_of(src, meaning[i], &as, &a, err));
         BKT_PASS(value_of(dst, meaning[i], &as, &b, err));
-        if (a.len != b.len || (a.len && memcmp(a.ptr, b.ptr, a.len) != 0))
-            BKT_FAIL(err, BKT_EINVAL, "attribute %s differs from the domain's", meaning[i]);
+        BKT_FAIL_IF(err, a.len != b.len || (a.len && memcmp(a.ptr, b.ptr, a.len) != 0), BKT_EINVAL,
+                    "attribute %s differs from the domain's", meaning[i]);
     }
     return BKT_OK;
 }
@@ -399,30 +392,28 @@ static int fit_linked(struct agg *a, struct agg_dset *d, hid_t src, unsigned ran
 {
     uint64_t                     cdims[BKT_MAX_RANK];
     bool chunked = agg_chunk_shape(src, rank, dims, cdims);
-    if (!chunked && !d->leading && cdims[d->dim] != d->cdims[d->dim])
-        BKT_FAIL(err, BKT_EINVAL,
-                 "the chunk shape differs from the domain's: its %llu steps are one piece, the domain refers "
-                 "to pieces of %llu",
-                 (unsigned long long)cdims[d->dim], (unsigned long long)d->cdims[d->dim]);
+    BKT_FAIL_IF(err, !chunked && !d->leading && cdims[d->dim] != d->cdims[d->dim], BKT_EINVAL,
+                "the chunk shape differs from the domain's: its %llu steps are one piece, the domain refers "
+                "to pieces of %llu",
+                (unsigned long long)cdims[d->dim], (unsigned long long)d->cdims[d->dim]);
     for (unsigned i = 0; i < rank; i++)
-        if (cdims[i] != d->cdims[i + d->leading])
-            BKT_FAIL(err, BKT_EINVAL, "the chunk shape differs from the domain's");
-    if (d->at % d->cdims[d->dim] != 0)
-        BKT_FAIL(err, BKT_EINVAL, "step %llu is not the first of a chunk of %llu", (unsigned long long)d->at,
-                 (unsigned long long)d->cdims[d->dim]);
-    if (!d->leading && dims[d->dim] % cdims[d->dim] != 0)
-        BKT_FAIL(err, BKT_EINVAL, "its %llu steps don't fill chunks of %llu",
-                 (unsigned long long)dims[d->dim], (unsigned long long)cdims[d->dim]);
-    if (!bkt_filters_agree(src, d->dst))
-        BKT_FAIL(err, BKT_EINVAL, "filters or their parameters differ from the domain's");
+        BKT_FAIL_IF(err, cdims[i] != d->cdims[i + d->leading], BKT_EINVAL,
+                    "the chunk shape differs from the domain's");
+    BKT_FAIL_IF(err, d->at % d->cdims[d->dim] != 0, BKT_EINVAL,
+                "step %llu is not the first of a chunk of %llu", (unsigned long long)d->at,
+                (unsigned long long)d->cdims[d->dim]);
+    BKT_FAIL_IF(err, !d->leading && dims[d->dim] % cdims[d->dim] != 0, BKT_EINVAL,
+                "its %llu steps don't fill chunks of %llu", (unsigned long long)dims[d->dim],
+                (unsigned long long)cdims[d->dim]);
+    BKT_FAIL_IF(err, !bkt_filters_agree(src, d->dst), BKT_EINVAL,
+                "filters or their parameters differ from the domain's");
     return agg_rows_make(a, d, src, err);
 }
 
 static int read_all(hid_t dset, hid_t type, size_t n, struct bkt_buf *out, struct bkt_err *err)
 {
     size_t bytes;
-    if (!bkt_mul_size(n, H5Tget_size(type), &bytes) || bkt_buf_resize(out, bytes) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_mul_size(n, H5Tget_size(type), &bytes) && bkt_buf_resize(out, bytes) >= 0);
     return n && H5Dread(dset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out->ptr) < 0
                ? h5_fail(err, "reading values")
                : BKT_OK;
@@ -439,9 +430,10 @@ static int same_values(const struct agg_dset *d, hid_t src, hid_t type, hid_t sp
     BKT_PASS(read_all(d->dst, type, (size_t)n, &b, err));
     size_t size = H5Tget_size(type);
     for (size_t i = 0; i < (size_t)n; i++)
-        if (memcmp(a.ptr + i * size, b.ptr + i * size, size) != 0 &&
-            !bkt_same_value(type, a.ptr + i * size, b.ptr + i * size))
-            BKT_FAIL(err, BKT_EINVAL, "values differ from the domain's, in a dataset that doesn't grow");
+        BKT_FAIL_IF(err,
+                    memcmp(a.ptr + i * size, b.ptr + i * size, size) != 0 &&
+                        !bkt_same_value(type, a.ptr + i * size, b.ptr + i * size),
+                    BKT_EINVAL, "values differ from the domain's, in a dataset that doesn't grow");
     return BKT_OK;
 }
 
@@ -453,14 +445,13 @@ int agg_fit(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
     int rank = H5Sget_simple_extent_dims(space, dims, NULL), r = H5Sget_simple_extent_dims(grown, have, NULL);
     if (rank < 0 || r < 0)
         return h5_fail(err, "asking for extents");
-    if (H5Tequal(type, theirs) <= 0)
-        BKT_FAIL(err, BKT_EINVAL, "the type differs from the domain's");
-    if (r != rank + (d->leading ? 1 : 0))
-        BKT_FAIL(err, BKT_EINVAL, "%d dimensions, the domain has %d", rank, r);
+    BKT_FAIL_IF(err, H5Tequal(type, theirs) <= 0, BKT_EINVAL, "the type differs from the domain's");
+    BKT_FAIL_IF(err, r != rank + (d->leading ? 1 : 0), BKT_EINVAL, "%d dimensions, the domain has %d", rank,
+                r);
     for (unsigned i = 0; i < (unsigned)rank; i++)
-        if ((d->leading || !d->grows || i != d->dim) && dims[i] != have[i + d->leading])
-            BKT_FAIL(err, BKT_EINVAL, "dimension %u is %llu, the domain has %llu", i,
-                     (unsigned long long)dims[i], (unsigned long long)have[i + d->leading]);
+        BKT_FAIL_IF(err, (d->leading || !d->grows || i != d->dim) && dims[i] != have[i + d->leading],
+                    BKT_EINVAL, "dimension %u is %llu, the domain has %llu", i, (unsigned long long)dims[i],
+                    (unsigned long long)have[i + d->leading]);
     BKT_PASS(attrs_fit(src, d->dst, err));
     if (!d->grows)
         return same_values(d, src, type, space, err);

@@ -126,8 +126,7 @@ int agg_shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
     int      rank = H5Sget_simple_extent_dims(*space, dims, NULL);
     if (rank < 0 || !agg_grows(a, src, path, &dim))
         return rank < 0 ? h5_fail(err, "asking for an extent") : BKT_OK;
-    if (rank + a->leading > BKT_MAX_RANK)
-        BKT_FAIL(err, BKT_EINVAL, "%s: no room for another dimension", path);
+    BKT_FAIL_IF(err, rank + a->leading > BKT_MAX_RANK, BKT_EINVAL, "%s: no room for another dimension", path);
     unsigned r = (unsigned)rank + a->leading;
     (void)agg_chunk_shape(src, (unsigned)rank, dims, cdims);
     bool link = to_link(a, src, (unsigned)rank, dims, dim, cdims);
@@ -161,8 +160,7 @@ static int make_table(struct agg *a, struct agg_dset *d, struct bkt_dset *ds, st
     BKT_PASS(load_file_uri(a->l, a->l->src->parts[0].uri, &uri, err));
     size_t                                   n = bkt_max_u64(strlen(uri), a->longest) + NAME_ROOM;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf wide = {0}, etag = {0};
-    if (bkt_buf_resize(&wide, n) < 0 || bkt_buf_resize(&etag, BKT_ETAG_MAX - 1) < 0)
-        BKT_NOMEM(err);
+    BKT_NEED(err, bkt_buf_resize(&wide, n) >= 0 && bkt_buf_resize(&etag, BKT_ETAG_MAX - 1) >= 0);
     memset(wide.ptr, 'x', n);
     memset(etag.ptr, 'x', BKT_ETAG_MAX - 1); /* also for later files */
     BKT_PASS(load_table_empty(a->l, ds->space.rank, grid, max, bkt_buf_str(&wide), bkt_buf_str(&etag), &id,
@@ -187,8 +185,7 @@ static int open_dset(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_er
 {
     hsize_t dims[BKT_MAX_RANK], have[BKT_MAX_RANK];
     d->dst = H5Dopen2(a->l->dst, d->path, H5P_DEFAULT);
-    if (d->dst < 0)
-        BKT_FAIL(err, BKT_EINVAL, "not in the domain");
+    BKT_FAIL_IF(err, d->dst < 0, BKT_EINVAL, "not in the domain");
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(src), grown = H5Dget_space(d->dst);
     int rank = H5Sget_simple_extent_dims(space, dims, NULL), r = H5Sget_simple_extent_dims(grown, have, NULL);
     if (rank < 0 || r < 0)
@@ -272,9 +269,9 @@ static int check_number(const struct agg *a, const struct counted *c, struct bkt
 {
     if (c->n == a->n_dsets)
         return BKT_OK;
-    if (c->other > 1)
-        BKT_FAIL(err, BKT_EINVAL, "%s and %zu more datasets are not in the domain, which has %zu", c->first,
-                 c->other - 1, a->n_dsets);
+    BKT_FAIL_IF(err, c->other > 1, BKT_EINVAL,
+                "%s and %zu more datasets are not in the domain, which has %zu", c->first, c->other - 1,
+                a->n_dsets);
     BKT_FAIL(err, BKT_EINVAL, "%s is not in the domain, which has %zu datasets",
              c->other ? c->first : "one of its datasets", a->n_dsets);
 }
@@ -289,12 +286,11 @@ static int check(struct agg *a, struct bkt_err *err)
         struct agg_dset             *d   = &a->dsets[i];
         BKT_CLEANUP(h5_closep) hid_t src = H5Dopen2(a->l->src->file, d->path, H5P_DEFAULT);
         (void)H5Eclear2(H5E_DEFAULT);
-        if (src < 0)
-            BKT_FAIL(err, BKT_EINVAL, "%s is not in the file", d->path);
+        BKT_FAIL_IF(err, src < 0, BKT_EINVAL, "%s is not in the file", d->path);
         BKT_TRY(err, agg_fit(a, d, src, err), "%s", d->path);
-        if (d->grows && steps && d->n != steps)
-            BKT_FAIL(err, BKT_EINVAL, "%s has %llu steps, other datasets have %llu", d->path,
-                     (unsigned long long)d->n, (unsigned long long)steps);
+        BKT_FAIL_IF(err, d->grows && steps && d->n != steps, BKT_EINVAL,
+                    "%s has %llu steps, other datasets have %llu", d->path, (unsigned long long)d->n,
+                    (unsigned long long)steps);
         steps = d->grows ? d->n : steps;
     }
     return check_number(a, &c, err);
@@ -415,8 +411,7 @@ int agg_begin_append(struct agg *a, struct bkt_err *err)
         if (d->grows)
             rc = bkt_buf_addf(&new, "%llu %s\n", (unsigned long long)o->dset.space.dims[d->dim], o->id.text);
     }
-    if (rc < 0)
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, rc);
     return load_journal_write(a->l, bkt_buf_str(&new), err);
 }
 

@@ -203,8 +203,7 @@ static const unsigned char *elements(const struct addresses *a, const struct bkt
     if (!raw && (!copy || vfd_peek(a->s->file, r->off, r->len, copy) < r->len))
         return NULL;
     if (!io->filtered) {
-        *own = copy;
-        copy = NULL;
+        *own = BKT_TAKE(copy);
         return raw ? raw : *own;
     }
     *own = malloc(io->chunk_bytes + 1);
@@ -253,8 +252,7 @@ static int begin_new(struct addresses *a, uint64_t *early, struct bkt_err *err)
 {
     size_t n = bkt_min_u64(a->n - a->begun, *early / BKT_HEAP_SMALLEST);
     BKT_CLEANUP(bkt_freep) struct fore_range *r = calloc(n + 1, sizeof *r);
-    if (!r)
-        BKT_NOMEM(err);
+    BKT_NEED(err, r);
     for (size_t i = 0; i < n; i++)
         r[i] = (struct fore_range){a->v[a->begun + i], BKT_HEAP_SMALLEST};
     *early -= n * BKT_HEAP_SMALLEST;
@@ -329,8 +327,7 @@ static int fetch_collections(const struct addresses *a, uint64_t *left, struct b
 {
     BKT_CLEANUP(bkt_freep) struct fore_range *r = calloc(a->n + 1, sizeof *r);
     size_t n = 0;
-    if (!r)
-        BKT_NOMEM(err);
+    BKT_NEED(err, r);
     for (; n < a->n && *left >= BKT_HEAP_SMALLEST; n++, *left -= BKT_HEAP_SMALLEST)
         r[n] = (struct fore_range){a->v[n], BKT_HEAP_SMALLEST};
     BKT_PASS(vfd_fetch(a->s->file, r, n, err));
@@ -422,8 +419,8 @@ static int piece_space(const struct bkt_sel *p, hid_t *out, struct bkt_err *err)
     for (unsigned d = 0; d < p->rank; d++)
         dims[d] = p->dims[d];
     *out = H5Screate_simple((int)p->rank, dims, NULL);
-    if (*out < 0 || H5Sselect_hyperslab(*out, H5S_SELECT_SET, v[0], v[1], v[2], v[3]) < 0)
-        return bkt_h5err_capture(err, "selecting a piece");
+    BKT_NEED_H5(err, *out >= 0 && H5Sselect_hyperslab(*out, H5S_SELECT_SET, v[0], v[1], v[2], v[3]) >= 0,
+                "selecting a piece");
     return BKT_OK;
 }
 
@@ -490,8 +487,7 @@ static int spread(const struct target *t, const struct bkt_dsel *sel, unsigned c
                   struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t iter = H5Ssel_iter_create(sel->mem_space, H5Tget_size(t->mem_type), 0);
-    if (iter < 0)
-        return bkt_h5err_capture(err, "iterating over the memory selection");
+    BKT_NEED_H5(err, iter >= 0, "iterating over the memory selection");
     return bkt_dsel_move(iter, t->to, packed, (size_t)sel->file.n_elems, true, err);
 }
 

@@ -84,8 +84,7 @@ static int stored_size(struct bkt_shadow *s, const hsize_t *at, hsize_t *size, s
     H5E_END_TRY
     if (rc >= 0 && *size == 0)
         s->native = true; /* nothing was ever written */
-    if (rc < 0 && !missing)
-        BKT_FAIL(err, BKT_EHDF5, "HDF5 can't find a chunk");
+    BKT_FAIL_IF(err, rc < 0 && !missing, BKT_EHDF5, "HDF5 can't find a chunk");
     *size = missing ? 0 : *size;
     return BKT_OK;
 }
@@ -109,8 +108,7 @@ static int look_up(struct bkt_shadow *s, const uint64_t *coord, struct bkt_found
         return BKT_OK;
     BKT_PASS(bkt_reference_check(s->v.io, coord, 0, size, err));
     BKT_CLEANUP(bkt_freep) void *unused = malloc(size);
-    if (!unused)
-        BKT_NOMEM(err);
+    BKT_NEED(err, unused);
     vfd_record(s->file, &seen);
     int rc = PASS_ON(err, H5Dread_chunk(s->dset, H5P_DEFAULT, at, &out->mask, unused), "H5Dread_chunk");
     vfd_record(s->file, NULL);
@@ -127,8 +125,7 @@ static int look_up_all(struct bkt_shadow *s, const struct bkt_touched *t, struct
 {
     unsigned rank = s->v.obj->dset.space.rank;
     BKT_CLEANUP(bkt_freep) struct bkt_found_chunk *v = calloc(t->n_coords + 1, sizeof *v);
-    if (!v)
-        BKT_NOMEM(err);
+    BKT_NEED(err, v);
     int rc = BKT_OK;
     vfd_index(s->file, t->n_coords > 1 ? FORE_INDEX_UNKNOWN : FORE_INDEX_PATH);
     for (size_t i = 0; rc == BKT_OK && i < t->n_coords; i++)
@@ -146,8 +143,7 @@ static int touched_by(struct bkt_shadow *s, hid_t file_space, struct bkt_touched
     struct bkt_sel sel;
     BKT_CLEANUP(bkt_freep) void *runs = NULL;
     memset(&sel, 0, sizeof sel);
-    if (file_space == H5S_PLIST)
-        BKT_FAIL(err, BKT_EUNSUP, "a selection from the transfer list");
+    BKT_FAIL_IF(err, file_space == H5S_PLIST, BKT_EUNSUP, "a selection from the transfer list");
     BKT_PASS(bkt_convert_selection(file_space, &s->v.obj->dset.space, &sel, &runs, err));
     return bkt_dsetio_touched(s->v.io, &sel, LOOK_UP_MAX, out, err);
 }

@@ -309,8 +309,7 @@ int bkt_sequences_new(const struct bkt_shadow *s, size_t n, hid_t dxpl, unsigned
                       struct bkt_sequences **out, struct bkt_err *err)
 {
     struct bkt_sequences *q = *out = calloc(1, sizeof *q);
-    if (!q)
-        BKT_NOMEM(err);
+    BKT_NEED(err, q);
     q->h.s = s;
     q->n = n;
     q->to = to;

@@ -169,8 +169,9 @@ static int take_spots(struct bkt_shadow *s, struct bkt_err *err)
     hsize_t block = 0;
     BKT_CLEANUP(bkt_hid_closep) hid_t file = H5Iget_file_id(s->dset);
     BKT_CLEANUP(bkt_hid_closep) hid_t fcpl = file < 0 ? file : H5Fget_create_plist(file);
-    if (fcpl < 0 || H5Pget_sizes(fcpl, &addr, &size) < 0 || H5Pget_userblock(fcpl, &block) < 0)
-        return bkt_h5err_capture(err, "asking for the sizes of addresses");
+    BKT_NEED_H5(err,
+                fcpl >= 0 && H5Pget_sizes(fcpl, &addr, &size) >= 0 && H5Pget_userblock(fcpl, &block) >= 0,
+                "asking for the sizes of addresses");
     s->addr_bytes = (unsigned)addr;
     s->size_bytes = (unsigned)size;
     s->user_block = block;
@@ -219,8 +220,8 @@ static int take_fill(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struc
 {
     H5D_fill_value_t kind;
     H5D_fill_time_t  when;
-    if (H5Pfill_value_defined(dcpl, &kind) < 0 || H5Pget_fill_time(dcpl, &when) < 0)
-        return bkt_h5err_capture(err, "asking for the fill value");
+    BKT_NEED_H5(err, H5Pfill_value_defined(dcpl, &kind) >= 0 && H5Pget_fill_time(dcpl, &when) >= 0,
+                "asking for the fill value");
     s->leaves_missing = when == H5D_FILL_TIME_NEVER || kind == H5D_FILL_VALUE_UNDEFINED;
     d->has_fill       = kind == H5D_FILL_VALUE_USER_DEFINED;
     if (!d->has_fill)
@@ -296,14 +297,12 @@ static int take_all(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err *
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(s->dset);
     struct bkt_dset *d = &o->dset;
     s->v.file_type     = H5Dget_type(s->dset);
-    if (dcpl < 0 || space < 0 || s->v.file_type < 0)
-        return bkt_h5err_capture(err, "asking about a dataset");
+    BKT_NEED_H5(err, dcpl >= 0 && space >= 0 && s->v.file_type >= 0, "asking about a dataset");
     H5D_layout_t layout = H5Pget_layout(dcpl);
     BKT_PASS(bkt_convert_from_space(space, &d->space, err));
     if (has_pointers(s->v.file_type))
         BKT_PASS(take_spots(s, err));
-    if (!(d->type = opaque(s->heaps ? s->spots.size : H5Tget_size(s->v.file_type))))
-        BKT_NOMEM(err);
+    BKT_NEED(err, (d->type = opaque(s->heaps ? s->spots.size : H5Tget_size(s->v.file_type))));
     s->native = s->native || d->space.cls == BKT_S_NULL || !d->type->size ||
                 (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS && layout != H5D_VIRTUAL);
     s->is_virtual = !s->native && layout == H5D_VIRTUAL;
@@ -367,8 +366,7 @@ static void shadow_free(struct bkt_vobj *v)
 static int make(struct bkt_shadow *s, struct bkt_err *err)
 {
     struct bkt_object *o = bkt_object_make(BKT_DATASET);
-    if (!o)
-        BKT_NOMEM(err);
+    BKT_NEED(err, o);
     s->v.obj = o;
     BKT_PASS(take_all(s, o, err));
     return s->native || s->external || s->is_virtual ? BKT_OK : open_io(s, err);

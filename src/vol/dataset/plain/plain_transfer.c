@@ -43,8 +43,7 @@ static int open_named(struct bkt_shadow *s, const char *name, hid_t *out, struct
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
     BKT_CLEANUP(bkt_hid_closep) hid_t own = H5Iget_file_id(s->dset);
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = own < 0 ? own : H5Fget_access_plist(own);
-    if (fapl < 0)
-        return bkt_h5err_capture(err, "asking for the access list of a virtual dataset's file");
+    BKT_NEED_H5(err, fapl >= 0, "asking for the access list of a virtual dataset's file");
     BKT_PASS(vfd_linked_name(s->file, name, &full, err));
     vfd_expect_linked(s->file, bkt_buf_str(&full));
     BKT_PASS(vfd_expected_wait(bkt_buf_str(&full), err));
@@ -118,8 +117,7 @@ static int read_view(struct bkt_shadow *s, struct bkt_view *v, const struct bkt_
     struct bkt_io one = bkt_io_one(io, i);
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(s->dset);
     v->dcpl = H5Dget_create_plist(s->dset);
-    if (space < 0 || v->dcpl < 0)
-        return bkt_h5err_capture(err, "asking about a virtual dataset");
+    BKT_NEED_H5(err, space >= 0 && v->dcpl >= 0, "asking about a virtual dataset");
     BKT_PASS(bkt_mappings_load(v->dcpl, &v->maps, &v->n, err));
     if (io->file_spaces[i] == H5S_ALL)
         one.file_spaces = &space;
@@ -151,8 +149,7 @@ struct bkt_plain_counts bkt_plain_counts;
 
 static int report(int rc, struct bkt_err *err)
 {
-    if (rc == BKT_EPRECOND)
-        BKT_FAIL(err, rc, "the file was replaced while it was open; open it again");
+    BKT_FAIL_IF(err, rc == BKT_EPRECOND, rc, "the file was replaced while it was open; open it again");
     return rc;
 }
 
@@ -172,10 +169,9 @@ static int check_raw_files(hid_t dset, struct bkt_err *err)
     if (!f || vfd_facts(f).is_local)
         return BKT_OK;
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
-    if (dcpl < 0)
-        return bkt_h5err_capture(err, "asking for external files");
-    if (H5Pget_external_count(dcpl) > 0)
-        BKT_FAIL(err, BKT_EUNSUP, "its external raw files can't be read for such a type or extent");
+    BKT_NEED_H5(err, dcpl >= 0, "asking for external files");
+    BKT_FAIL_IF(err, H5Pget_external_count(dcpl) > 0, BKT_EUNSUP,
+                "its external raw files can't be read for such a type or extent");
     return BKT_OK;
 }
 
@@ -225,8 +221,7 @@ static int planned_init(struct planned *p, const struct bkt_io *io, struct bkt_e
                           .bufs      = calloc(io->n, sizeof(void *)),
                           .whose     = calloc(io->n, sizeof *p->whose),
                           .alone     = calloc(io->n, sizeof(struct bkt_shadow *))};
-    if (!p->dsets || !p->mem_types || !p->bufs || !p->whose || !p->alone)
-        BKT_NOMEM(err);
+    BKT_NEED(err, p->dsets && p->mem_types && p->bufs && p->whose && p->alone);
     p->mem_spaces  = p->mem_types + io->n;
     p->file_spaces = p->mem_spaces + io->n;
     p->io = (struct bkt_io){.dsets = p->dsets, .mem_types = p->mem_types, .mem_spaces = p->mem_spaces,
