@@ -2,8 +2,7 @@
  *
  * A zeroed `struct bkt_buf` is an empty buffer.  ptr[len] is NUL whenever ptr is not NULL, so that a
  * text can be used as a C string; len does not count it. */
-#ifndef BKT_BUF_H
-#define BKT_BUF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,5 +97,3 @@ void              bkt_secret_free(char *text); /* NULL is allowed */
 
 /** For BKT_CLEANUP on a malloc'ed pointer of any type. */
 void bkt_freep(void *pp);
-
-#endif

@@ -7,8 +7,7 @@
  * (post, poll) are for the tool alone.
  *
  * A NULL group stands for one process alone; the functions below then do nothing, with success. */
-#ifndef BKT_COMM_H
-#define BKT_COMM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -112,5 +111,3 @@ BKT_NODISCARD int bkt_comm_exchange(struct bkt_comm *c, const struct bkt_buf *se
  *  @param rc   this process's outcome; if it is negative, @p err has its frames
  *  @return the common outcome */
 BKT_NODISCARD int bkt_comm_agree(struct bkt_comm *c, int rc, struct bkt_err *err);
-
-#endif

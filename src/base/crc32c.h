@@ -1,7 +1,6 @@
 /* CRC-32C (Castagnoli), as in iSCSI, ext4 and S3: by the processor's instructions if it has them, else by
  * tables. */
-#ifndef BKT_CRC32C_H
-#define BKT_CRC32C_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ bool bkt_crc32c_is_fast(void);
 
 /** Parse eight hexadecimal digits into @p sum.  False: @p text is anything else. */
 bool bkt_crc32c_parse(const char *text, uint32_t *sum);
-
-#endif

@@ -4,8 +4,7 @@
  * as its last argument, which may be NULL.  The root cause is frame[0].  A caller adds a frame only if it
  * knows something that lower code cannot know (which dataset, which chunk).  Nothing here allocates, so
  * errors can be reported when memory is short, and from any thread. */
-#ifndef BKT_ERR_H
-#define BKT_ERR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -150,5 +149,3 @@ struct bkt_buf; /* bytes.h */
 BKT_NODISCARD int bkt_err_pack(const struct bkt_err *err, struct bkt_buf *out);
 /** Add a frame to @p err (may be NULL) for each message in @p n bytes, the last of which must be a NUL. */
 void bkt_err_unpack(struct bkt_err *err, int code, const char *text, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* Files, and the descriptors of this process. */
-#ifndef BKT_FILES_H
-#define BKT_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ BKT_NODISCARD int bkt_plain_file_read(const char *path, size_t most, struct bkt_
  * library could get such a number, and the program would print to it or read from it.  Reading from and
  * writing to these descriptors fail as before.  Programs started from this one find them closed. */
 void bkt_stdfd_take(void);
-
-#endif

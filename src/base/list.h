@@ -1,6 +1,5 @@
 /* Growing arrays, and the most common of them: a list of strings. */
-#ifndef BKT_LIST_H
-#define BKT_LIST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ BKT_NODISCARD int bkt_strs_add(struct bkt_strs *l, const char *text); /* adds a 
 BKT_NODISCARD int bkt_strs_take(struct bkt_strs *l, char *text);
 void              bkt_strs_sort(struct bkt_strs *l); /* sorts by bytes */
 void              bkt_strs_fini(struct bkt_strs *l); /* the list is empty afterwards */
-
-#endif

@@ -1,8 +1,7 @@
 /* Hash map from byte-string keys to pointers; insertion order is kept for iteration.
  * The map copies keys and borrows values.  Not locked: the owner guards it.
  * NULL is an empty map for all functions that don't add to it. */
-#ifndef BKT_MAP_H
-#define BKT_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ struct bkt_map_at {
 };
 /** Walk on; false at the end.  Values may be replaced, and keys deleted, meanwhile. */
 bool bkt_map_walk(const struct bkt_map *m, struct bkt_map_at *at);
-
-#endif

@@ -1,6 +1,5 @@
 /* Arithmetic on sizes that come from files of others: every product and sum is checked. */
-#ifndef BKT_NUM_H
-#define BKT_NUM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ static inline int bkt_by_u64(const void *a, const void *b)
     memcpy(&y, b, sizeof y);
     return x < y ? -1 : x > y;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Random bytes of the system, for ids, names, jitter and seeds. */
-#ifndef BKT_RANDOM_H
-#define BKT_RANDOM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@ bool bkt_random_bytes(void *p, size_t n);
 /** 64 random bits.  If the system has no random bytes, they come from the clock.  So they serve for names and
  *  pauses, and not for ids that must be unique. */
 uint64_t bkt_random(void);
-
-#endif

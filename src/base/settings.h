@@ -1,8 +1,7 @@
 /* All settings.  The parser, `h5bucket settings` and the table of docs/settings.md are made from the table
  * below.  Precedence: connector info string, environment, config file, default.  The name of a setting that
  * was removed is an error, whose message describes the replacement. */
-#ifndef BKT_SETTINGS_H
-#define BKT_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -159,5 +158,3 @@ int bkt_settings_each(const struct bkt_settings *s, int (*each)(const struct bkt
 /** Print the table as Markdown (docs/settings.md) or plain text (`h5bucket settings`), with current values if
  * @p s is not NULL. */
 void bkt_settings_print(FILE *to, const struct bkt_settings *s, bool markdown);
-
-#endif

@@ -1,8 +1,7 @@
 /* Traces, switched on by H5BUCKET_TRACE=category,…: one line to stderr for each event, with the seconds since
  * start and the thread.  Traces have no secrets: callers pass keys and status codes, not headers or signed
  * URLs. */
-#ifndef BKT_TRACE_H
-#define BKT_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ enum bkt_trace_cat {
 BKT_NODISCARD int bkt_trace_set(const char *categories, struct bkt_err *err);
 bool              bkt_trace_on(enum bkt_trace_cat cat);
 void bkt_trace(enum bkt_trace_cat cat, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

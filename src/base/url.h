@@ -4,8 +4,7 @@
  * makes URLs printable.  Whole errors (err.c) and traces (trace.c) pass through it.  Code that cuts a URL or
  * a setting's value (%.80s), or prints one without an error, calls it first.  In a URL that was cut before
  * its '@' the user cannot be recognised any more. */
-#ifndef BKT_URL_H
-#define BKT_URL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ char *bkt_url_shown(char *to, size_t room, const char *text, bool bare);
 /** A printable copy of one URL or a setting's value, for a format that cuts it; valid in the enclosing
  * block. */
 #define BKT_SHOWN(text) bkt_url_shown((char[BKT_URL_SHOWN]){0}, BKT_URL_SHOWN, (text), true)
-
-#endif

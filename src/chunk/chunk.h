@@ -7,8 +7,7 @@
  *   scatter into the caller's buffer, straight where it can be
  *
  * No HDF5 in here: vol hands selections and filter plugins down as plain structs. */
-#ifndef BKT_CHUNK_H
-#define BKT_CHUNK_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -159,5 +158,3 @@ void bkt_ahead_shutdown(void);
 /** Process-wide decoded-chunk and range cache: hits and misses, for tests. */
 void bkt_chunk_cache_drop(struct bkt_domain *dom); /* forgets all cached data of one domain (called when it
                                                       closes) */
-
-#endif

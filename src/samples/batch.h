@@ -1,6 +1,5 @@
 /* A batch of samples on its way: resolved records, their places, and the bytes that were read. */
-#ifndef BKT_SAMPLES_BATCH_H
-#define BKT_SAMPLES_BATCH_H
+#pragma once
 
 #include "samples/repository.h"
 
@@ -47,5 +46,3 @@ void bkt_batch_verify(struct bkt_batch *b);
 /** The digest of a sample: xxh64 with seed 0 of its @p n bytes, as they are stored.  @p p may be NULL if n is
  * 0. */
 uint64_t bkt_sample_digest(const void *p, size_t n);
-
-#endif

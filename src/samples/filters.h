@@ -1,6 +1,5 @@
 /* The filters of collections: of new ones, from the words of Hangar's options, and in HDF5's table. */
-#ifndef BKT_SAMPLES_FILTERS_H
-#define BKT_SAMPLES_FILTERS_H
+#pragma once
 
 #include <hdf5.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ BKT_NODISCARD int bkt_sample_filters_set(const struct bkt_sample_filters *f, hid
 /** Register this build's LZF and blosc for files that HDF5 itself reads and writes, if HDF5 has neither them
  * nor a plugin for them.  They stay registered, since open files may need them. */
 BKT_NODISCARD int bkt_sample_filters_register(struct bkt_err *err);
-
-#endif

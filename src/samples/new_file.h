@@ -1,6 +1,5 @@
 /* New files of a repository: their collections and attributes, by the rules of the format. */
-#ifndef BKT_SAMPLES_NEW_FILE_H
-#define BKT_SAMPLES_NEW_FILE_H
+#pragma once
 
 #include "samples/filters.h"
 #include "samples/h5bucket_samples.h"
@@ -74,5 +73,3 @@ BKT_NODISCARD int bkt_sample_file_create(const struct h5bucket_repository *repo,
 /** Write the place of the next sample into the file's attributes, and store the file. */
 BKT_NODISCARD int bkt_sample_file_flush(hid_t file, const struct bkt_sample_form *form, unsigned collection,
                                         unsigned row, struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* numpy's numbers of types (`dtype.num`), as Hangar's attribute `schema_dtype_num` has them. */
-#ifndef BKT_SAMPLES_NUMPY_TYPE_H
-#define BKT_SAMPLES_NUMPY_TYPE_H
+#pragma once
 
 #include <hdf5.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ int bkt_numpy_number(hid_t type);
 
 /** h5py's type of booleans. */
 hid_t bkt_numpy_bool(void);
-
-#endif

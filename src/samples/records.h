@@ -2,8 +2,7 @@
  *
  * Records come from outside.  After parsing, these things hold: the uid is a plain file name, each dimension
  * and the number of elements are less than 2^63. */
-#ifndef BKT_SAMPLES_RECORDS_H
-#define BKT_SAMPLES_RECORDS_H
+#pragma once
 
 #include "base/err.h"
 #include "samples/h5bucket_samples.h"
@@ -22,5 +21,3 @@ bool bkt_record_elements(const struct h5bucket_record *r, uint64_t *out);
 #define BKT_RECORD_SHOWN 128
 /** A record's bytes for messages: cut, and without control characters. */
 const char *bkt_record_show(const char *text, size_t n, char out[BKT_RECORD_SHOWN]);
-
-#endif

@@ -3,8 +3,7 @@
  * A file lies at `<name>/data/<00 or 01>/<uid>.hdf5`, or below `<name>/.hangar`.  It is a plain HDF5 file or
  * a domain; the connector finds out.  A folder of this machine is looked at once.  Elsewhere, the first file
  * that can be opened decides between the two places. */
-#ifndef BKT_SAMPLES_REPOSITORY_H
-#define BKT_SAMPLES_REPOSITORY_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/map.h"
@@ -97,5 +96,3 @@ herr_t bkt_samples_done(int rc, const struct bkt_err *err);
         bkt_h5err_unmute(&print_);                                                                           \
         bkt_samples_done(call_rc_, &err);                                                                    \
     })
-
-#endif

@@ -1,6 +1,5 @@
 /* Parts of objects, one after the other, as one object: a dataset whose bytes lie in several files. */
-#ifndef BKT_JOINED_H
-#define BKT_JOINED_H
+#pragma once
 
 #include "storage/store.h"
 
@@ -15,5 +14,3 @@ struct bkt_joined_part {
  * @return BKT_OK; BKT_EINVAL: longer than 2^63 bytes; BKT_ENOMEM */
 BKT_NODISCARD int bkt_joined_open(const struct bkt_joined_part *parts, size_t n, struct bkt_store **out,
                                   struct bkt_err *err);
-
-#endif

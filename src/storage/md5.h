@@ -1,7 +1,6 @@
 /* MD5, for keys of version 1 ids, ETags of S3 and Content-MD5.  Security doesn't depend on it, so it is
  * computed also where OpenSSL is restricted to FIPS algorithms. */
-#ifndef BKT_MD5_H
-#define BKT_MD5_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ BKT_NODISCARD int bkt_md5(const void *p, size_t n, unsigned char digest[BKT_MD5_
 BKT_NODISCARD int bkt_md5_hex(const void *p, size_t n, char hex[2 * BKT_MD5_BYTES + 1]);
 /** Free the state of bkt_md5().  No thread may compute a digest meanwhile. */
 void bkt_md5_shutdown(void);
-
-#endif

@@ -3,8 +3,7 @@
  * Processes that act together (base/comm.h) often read the same object at the same time.  The first one asks
  * the store, and puts the answer into a table in shared memory; the others find it there,
  * or wait for it.  Objects must not change meanwhile: the answer may be as old as the table. */
-#ifndef BKT_NODE_READS_H
-#define BKT_NODE_READS_H
+#pragma once
 
 #include "base/bytes.h"
 #include "storage/store.h"
@@ -62,5 +61,3 @@ void bkt_node_table_forget(struct bkt_node_table *t, const char *key);
  * short. */
 bool bkt_node_table_copy(const struct bkt_node_table *t, uint32_t entry, const char *key, void *head,
                          size_t n_head, struct bkt_buf *out);
-
-#endif

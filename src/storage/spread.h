@@ -3,8 +3,7 @@
  * A flush is run by the first process of a group, whose outcomes the others get (tape.h).  If a flush has
  * many objects, the connections of that process would be the bottleneck for all.  So large batches of PUTs
  * are spread: each process sends those whose keys belong to it. */
-#ifndef BKT_SPREAD_H
-#define BKT_SPREAD_H
+#pragma once
 
 #include "base/comm.h"
 #include "storage/store.h"
@@ -32,5 +31,3 @@ BKT_NODISCARD int bkt_spread_serve(struct bkt_spread *s, struct bkt_err *err);
 /** Run a batch of bkt_store_run() in several processes.  False: the batch isn't to be spread, and no request
  * has begun. */
 bool bkt_spread_run(struct bkt_store *st, struct bkt_req *reqs, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* Requests and bytes, counted per method in every build.  H5BUCKET_STATS=1 prints them at exit. */
-#ifndef BKT_STATS_H
-#define BKT_STATS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void bkt_stats_add(size_t counter, uint64_t n);
 void bkt_stats_get(struct bkt_stats *out);
 /** Arrange that a line with the counts is printed to stderr when the process exits; idempotent. */
 void bkt_stats_at_exit(void);
-
-#endif

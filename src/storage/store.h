@@ -18,8 +18,7 @@
  *
  * Retries (408/429/500/502/503/504, resets, short bodies, stalls) happen below this interface, with jittered
  * back-off and within the deadline.  A failure that arrives here is final. */
-#ifndef BKT_STORE_H
-#define BKT_STORE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -319,5 +318,3 @@ void bkt_store_hook_fork(void);
 /** End the process-wide parts (I/O threads, connections, cached credentials).  The connector's terminate
  *  calls it; they start again on demand.  No request may be under way. */
 void bkt_store_shutdown(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* The parts of a backend or a decorator; for src/storage and tests only. */
-#ifndef BKT_STORE_IMPL_H
-#define BKT_STORE_IMPL_H
+#pragma once
 
 #include <pthread.h>
 #include <string.h>
@@ -149,5 +148,3 @@ int bkt_req_condition(struct bkt_req *req, const char *etag);
  *  state whole. */
 void bkt_state_lock(void);
 void bkt_state_unlock(void);
-
-#endif

@@ -8,8 +8,7 @@
  * A request that isn't on the tape is sent.  So a process whose state differs stays correct: it costs
  * requests.  For the same reason a PUT of other bytes than the recorded PUT of its key ends as BKT_EPRECOND,
  * as if another writer had been first: the object is read again, and what is stored already needs no PUT. */
-#ifndef BKT_TAPE_H
-#define BKT_TAPE_H
+#pragma once
 
 #include "base/bytes.h"
 #include "storage/store.h"
@@ -57,5 +56,3 @@ bool bkt_tape_list_begin(struct bkt_tape_list *l, struct bkt_store *st, const ch
 int bkt_tape_list_each(const struct bkt_listed *entry, void *list); /* instead of the caller's each */
 void bkt_tape_list_end(struct bkt_tape_list *l, struct bkt_store *st, const char *what, int rc,
                        const struct bkt_err *err);
-
-#endif

@@ -6,8 +6,7 @@
  * HDF5 closes, or NULL.  Nothing is asynchronous: the last argument stays as it was.
  *
  * Attributes, datasets and types are in callbacks_data.c, all others in callbacks.c. */
-#ifndef BKT_CALLBACKS_H
-#define BKT_CALLBACKS_H
+#pragma once
 
 #include "vol/core/vol.h"
 
@@ -80,5 +79,3 @@ extern const H5VL_group_class_t bkt_group_class;
 extern const H5VL_link_class_t bkt_link_class;
 extern const H5VL_object_class_t bkt_object_class;
 extern const H5VL_token_class_t bkt_token_class;
-
-#endif

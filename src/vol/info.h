@@ -1,6 +1,5 @@
 /* The connector's info: the string after its name, checked when it is parsed, read when a file is opened. */
-#ifndef BKT_VOL_INFO_H
-#define BKT_VOL_INFO_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -12,5 +11,3 @@ herr_t bkt_info_cmp(int *cmp, const void *a, const void *b);
 herr_t bkt_info_free(void *info);
 herr_t bkt_info_to_str(const void *info, char **str);
 herr_t bkt_info_from_str(const char *str, void **info);
-
-#endif

@@ -4,8 +4,7 @@
  * openat2() does this in one call.  If the kernel or a sandbox does not offer it, each part of the path is
  * opened by itself, with O_NOFOLLOW.  The caller ensures that paths have no leading '/' and no component "",
  * "." or "..".  If a part of a path is a link, errno is ELOOP. */
-#ifndef BKT_BENEATH_H
-#define BKT_BENEATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -32,5 +31,3 @@ size_t bkt_beneath_link(int root, const char *path);
 
 /** For tests: use openat2() or not, from now on. */
 void bkt_beneath_stepwise(bool on);
-
-#endif

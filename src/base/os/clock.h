@@ -1,6 +1,5 @@
 /* Clocks: one that only goes forward, and the time of day. */
-#ifndef BKT_CLOCK_H
-#define BKT_CLOCK_H
+#pragma once
 
 #include <time.h>
 
@@ -27,5 +26,3 @@ static inline double bkt_time_of_day(void)
     (void)clock_gettime(CLOCK_REALTIME, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * at the moment of fork(), and it does not exist in the child.  So a guarded lock is taken around fork(). Its
  * holder must not wait for another guarded lock, except for one added by bkt_forkguard_add_last().  It must
  * not wait for a lock of the pool or of storage either.  Other modules have handlers of their own. */
-#ifndef BKT_FORKGUARD_H
-#define BKT_FORKGUARD_H
+#pragma once
 
 #include <pthread.h>
 
@@ -34,5 +33,3 @@ void bkt_forkguard_add(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_c
 void bkt_forkguard_add_last(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond);
 /** Stop guarding, before the lock is destroyed.  The caller does not hold the lock. */
 void bkt_forkguard_remove(struct bkt_forkguard *g);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * One pool, started on first use, ended by bkt_pool_shutdown() (the connector's terminate).  A forked child
  * has no pool until it uses one.  Jobs never call HDF5, and never wait for other jobs. */
-#ifndef BKT_POOL_H
-#define BKT_POOL_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -56,5 +55,3 @@ void bkt_pool_hook_fork(void);
 
 /** Finish the queued jobs, join the threads, and return the scratch memory to the system. */
 void bkt_pool_shutdown(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* The sanitizer of this build: gcc defines macros, clang has __has_feature. */
-#ifndef BKT_SANITIZER_H
-#define BKT_SANITIZER_H
+#pragma once
 
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
@@ -22,6 +21,4 @@
 #endif
 #ifndef BKT_ASAN
 #define BKT_ASAN 0
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  * every decoding costs page faults, a considerable part of the time that decoding takes.
  *
  * One pool per process, not per thread (the library may be unloaded while threads live on); any thread. */
-#ifndef BKT_SCRATCH_H
-#define BKT_SCRATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ bool bkt_huge_take(void *at);
  * @param at  behind memory for which bkt_huge_take() returned true
  * @param n   bytes; if huge pages were expensive in this process, nothing happens */
 void bkt_huge_want(void *at, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* Memory that several processes of this machine have in common, by a name (POSIX shared memory). */
-#ifndef BKT_SHARED_MEMORY_H
-#define BKT_SHARED_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ void *bkt_shared_memory_find(const char *name, size_t bytes);
 /** Nobody finds the memory any more.  It lasts until the last process has freed it.  "" is fine. */
 void bkt_shared_memory_hide(const char *name);
 void bkt_shared_memory_free(void *memory, size_t bytes); /* NULL is fine */
-
-#endif

@@ -1,6 +1,5 @@
 /* Threads of this library. */
-#ifndef BKT_THREAD_H
-#define BKT_THREAD_H
+#pragma once
 
 #include <pthread.h>
 
@@ -23,5 +22,3 @@ static inline void bkt_unlockp(pthread_mutex_t **lock)
 /** Hold a lock from here to the end of the block, however it is left. */
 #define BKT_HOLD(lock)                                                                                       \
     BKT_CLEANUP(bkt_unlockp) __attribute__((unused)) pthread_mutex_t *held_ = bkt_lock(lock)
-
-#endif

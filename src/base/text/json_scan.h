@@ -3,8 +3,7 @@
  *
  * Python's json module, and so HSDS, writes some things that JSON lacks: NaN, Infinity, -Infinity and lone
  * surrogates.  They are accepted. */
-#ifndef BKT_JSON_SCAN_H
-#define BKT_JSON_SCAN_H
+#pragma once
 
 #include <locale.h>
 #include <stdbool.h>
@@ -75,5 +74,3 @@ bool bkt_json_strtod(const char *text, double *out);
 /** Append a character, or a lone surrogate, with marks. */
 BKT_NODISCARD int bkt_json_add_unit(struct bkt_buf *out, uint32_t unit);
 #define BKT_JSON_RAW_MARK "\xf4\x8f\xbf\xbf" /* U+10FFFF */
-
-#endif

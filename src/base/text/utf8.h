@@ -1,6 +1,5 @@
 /* UTF-8, and text in JSON's spelling. */
-#ifndef BKT_UTF8_H
-#define BKT_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ void bkt_utf8_escape(uint32_t cp, char out[BKT_UTF8_ESCAPED]);
 /** Append any @p n bytes as a JSON string in ASCII.  A byte that is not UTF-8 becomes the lone surrogate
  *  \udc80..\udcff, as in Python's surrogateescape and HSDS. */
 BKT_NODISCARD int bkt_utf8_quote(struct bkt_buf *out, const void *text, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* The threads that read ahead, and their jobs: between predict.c and jobs.c. */
-#ifndef BKT_AHEAD_JOBS_H
-#define BKT_AHEAD_JOBS_H
+#pragma once
 
 #include "chunk/dataset/dataset.h"
 
@@ -41,4 +40,3 @@ bool bkt_ahead_any(void);
 /** Called under the lock; may change a waiting job. */
 typedef bool bkt_ahead_match(struct bkt_ahead_job *job, const void *arg);
 size_t bkt_ahead_settle(bkt_ahead_match *match, const void *arg, bool cancel, bool *waited);
-#endif

@@ -5,8 +5,7 @@
  *   decoded chunks    pos = row-major place in the chunk grid; found exactly
  *   ranges of files   pos = offset in the file; found by coverage
  * Entries are immutable once put, shared and refcounted: a reader's entry stays valid when it is evicted. */
-#ifndef BKT_CACHE_H
-#define BKT_CACHE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -92,5 +91,3 @@ uint64_t           bkt_cache_before(struct bkt_cache *c, uint64_t space, uint64_
 /** Drop the entries of the space that begin at one of from .. from+n-1: their source has changed. */
 void               bkt_cache_drop(struct bkt_cache *c, uint64_t space, uint64_t from, uint64_t n);
 void               bkt_cache_clear(struct bkt_cache *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* One dataset opened for input, as reading and writing share it. */
-#ifndef BKT_DATASET_H
-#define BKT_DATASET_H
+#pragma once
 
 #include <pthread.h>
 
@@ -167,5 +166,3 @@ BKT_NODISCARD int bkt_chunk_object_as_hdf5(const struct bkt_dsetio *io, struct b
                                            struct bkt_err *err);
 /** The filter mask that means "no filter was applied". */
 uint32_t bkt_chunk_object_no_filter(const struct bkt_dsetio *io);
-
-#endif

@@ -1,7 +1,6 @@
 /* Tasks under way: their number, their bytes, and the threads that wait for them.  A read, a write of whole
  * chunks and the cache of written chunks have one each. */
-#ifndef BKT_WINDOW_H
-#define BKT_WINDOW_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void bkt_window_end(struct bkt_window *w, uint64_t cost);
 void bkt_window_resize(struct bkt_window *w, uint64_t *cost, uint64_t now);
 /** Run a job on a worker; or, if @p by_caller, on a thread that waits. */
 void bkt_window_submit(struct bkt_window *w, bool by_caller, struct bkt_job *job);
-
-#endif

@@ -1,6 +1,5 @@
 /* Sets of small numbers as bits in 64-bit words, such as the written elements of a chunk. */
-#ifndef BKT_BITS_H
-#define BKT_BITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ static inline bool bkt_bits_run(const uint64_t *m, uint64_t at, uint64_t end, ui
     *n = (i < end ? i : end) - at;
     return set;
 }
-
-#endif

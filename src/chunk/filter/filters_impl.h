@@ -2,8 +2,7 @@
  *
  * A decoder turns `in` into `out`.  It trusts neither the bytes, nor the client data values, nor the sizes in
  * them.  It writes at most out->cap bytes, and allocates no more than a small multiple of them. */
-#ifndef BKT_FILTER_IMPL_H
-#define BKT_FILTER_IMPL_H
+#pragma once
 
 #include <endian.h>
 #include <string.h>
@@ -152,5 +151,3 @@ static inline void bkt_bits_give(struct bkt_bits_sink *s, uint64_t v, unsigned n
         n_bits -= n;
     }
 }
-
-#endif

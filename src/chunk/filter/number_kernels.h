@@ -3,8 +3,7 @@
  *
  * HDF5 converts on the calling thread, under HDF5's lock, one step after all data have arrived.  A recast is
  * a plain struct that workers run on each chunk as it comes, straight to where the selection has it. */
-#ifndef BKT_RECAST_H
-#define BKT_RECAST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ void bkt_recast_step(const struct bkt_recast_step *s, const unsigned char *src, 
                      unsigned char *dst, size_t dstride, size_t n);
 /** Run all steps on @p n elements, packed on both sides.  Bytes of dst that no step fills stay unchanged. */
 void bkt_recast_run(const struct bkt_recast *r, const unsigned char *src, unsigned char *dst, size_t n);
-
-#endif

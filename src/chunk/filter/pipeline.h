@@ -1,7 +1,6 @@
 /* Decoding a stored chunk: by HDF5's own filter pipeline for chunks in HDF5 files, by HSDS's fixed compressor
  * + shuffle for native chunk objects (hsds_codec.c).  Pure: bytes in, bytes out, any thread, no HDF5. */
-#ifndef BKT_FILTER_H
-#define BKT_FILTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -151,5 +150,3 @@ bool bkt_unshuffle_past(const void *in, size_t n, void *out, size_t count, size_
 void bkt_unshuffle_fence(void);
 /** HDF5's byte shuffle: the inverse of bkt_unshuffle(). */
 void bkt_shuffle(const void *in, void *out, size_t n_bytes, size_t es);
-
-#endif

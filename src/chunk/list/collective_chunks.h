@@ -7,8 +7,7 @@
  * write to it, and stores it once.  The message about a chunk holds its number (row-major in the grid of all
  * chunks), the number of its runs, then for each run its first element in the chunk and its length, then the
  * elements.  An element of variable size has its length before it.  All numbers have 8 bytes. */
-#ifndef BKT_COLLECTIVE_CHUNKS_H
-#define BKT_COLLECTIVE_CHUNKS_H
+#pragma once
 
 #include "chunk/chunk.h"
 #include "chunk/write/write.h"
@@ -54,5 +53,3 @@ BKT_NODISCARD int bkt_wpieces_add(const struct bkt_wpieces *p, uint64_t i, struc
  *  @return BKT_OK; BKT_EFORMAT: a message is malformed; … */
 BKT_NODISCARD int bkt_wpieces_put(struct bkt_dsetio *io, const struct bkt_slice *msgs, size_t n,
                                   struct bkt_err *err);
-
-#endif

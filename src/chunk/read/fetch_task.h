@@ -10,8 +10,7 @@
  *   straight  uncompressed bytes straight to one place of the caller's            (receive.c)
  *   runs      uncompressed bytes, run by run to their places                      (receive.c)
  *   chunks    filtered chunks, each decoded as soon as it has arrived             (receive.c) */
-#ifndef BKT_TASK_H
-#define BKT_TASK_H
+#pragma once
 
 #include "chunk/dataset/window.h"
 #include "chunk/read/segments.h"
@@ -156,5 +155,3 @@ void bkt_decode_found(struct bkt_read_call *call, struct bkt_target *t, uint64_t
                       struct bkt_cache_entry *e);
 /** Fill in the fill value of a missing chunk. */
 BKT_NODISCARD int bkt_decode_missing(struct bkt_target *t, uint64_t k, bool native, struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads as one plan, without read-ahead.  Programs' reads come by bkt_read_datasets() (chunk.h). */
-#ifndef BKT_READ_H
-#define BKT_READ_H
+#pragma once
 
 #include "chunk/dataset/dataset.h"
 
@@ -11,5 +10,3 @@ static inline bool bkt_read_is_blind(const struct bkt_read *r)
 {
     return !r->dst && !bkt_dsetio_is_var(r->io);
 }
-
-#endif

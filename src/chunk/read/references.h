@@ -1,6 +1,5 @@
 /* Places of chunks that are references into files: references.c and reference_table.c. */
-#ifndef BKT_REFERENCES_H
-#define BKT_REFERENCES_H
+#pragma once
 
 #include "chunk/dataset/dataset.h"
 
@@ -41,5 +40,3 @@ BKT_NODISCARD int bkt_reference_table_clip(struct bkt_dsetio *io, uint64_t *grid
                                            struct bkt_err *err);
 /** The rows of chunk tables; called by bkt_references_find(). */
 BKT_NODISCARD int bkt_reference_table_rows(struct bkt_references_find *q, size_t n, struct bkt_err *err);
-
-#endif

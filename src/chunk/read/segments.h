@@ -1,7 +1,6 @@
 /* The parts of one bkt_read_now(): targets (the datasets that are read), segments (bytes of files that serve
  * them), and the copying between chunks and the caller's memory. */
-#ifndef BKT_PLAN_H
-#define BKT_PLAN_H
+#pragma once
 
 #include "chunk/read/references.h"
 #include "chunk/select/grid.h"
@@ -99,5 +98,3 @@ void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src);
 void bkt_scatter_var(struct bkt_target *t, uint64_t k, struct bkt_cache_entry *e);
 /** Memory of the whole chunk k if all of it is selected and goes to one place; else NULL. */
 unsigned char *bkt_scatter_whole(const struct bkt_target *t, uint64_t k);
-
-#endif

@@ -7,8 +7,7 @@
  * Runs of a chunk are numbered, in ascending off, so that a part of them can be named by two numbers. Regular
  * selections are never expanded: the n-th chunk and its r-th run are computed.  Irregular ones are cut at
  * chunk borders and sorted by chunk once.  Pure arithmetic: any thread, nothing fetched. */
-#ifndef BKT_GRID_H
-#define BKT_GRID_H
+#pragma once
 
 #include <string.h>
 
@@ -113,5 +112,3 @@ static inline void bkt_copy_run(unsigned char *to, const unsigned char *from, si
     default: memcpy(to, from, n);
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Selections, as vol hands them down. */
-#ifndef BKT_CHUNK_SEL_H
-#define BKT_CHUNK_SEL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct bkt_sel {
     size_t            n_runs;
     uint64_t          n_elems;             /* number of selected elements */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* One dataset's part of a bkt_write_datasets(). */
-#ifndef BKT_CHUNK_WRITE_PLAN_H
-#define BKT_CHUNK_WRITE_PLAN_H
+#pragma once
 
 #include "chunk/write/write_cache.h"
 
@@ -59,5 +58,3 @@ BKT_NODISCARD int bkt_direct_start(struct bkt_direct *r, const struct bkt_write_
 void bkt_direct_wait(struct bkt_direct *r); /* waits for all tasks under way */
 /** Wait for all tasks, and give the first failure.  Frees what bkt_direct_init() made. */
 BKT_NODISCARD int bkt_direct_finish(struct bkt_direct *r, struct bkt_err *err);
-
-#endif

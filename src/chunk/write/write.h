@@ -15,8 +15,7 @@
  * elements of one chunk all succeed.  A chunk all of whose elements were written is stored without condition.
  *
  * Calls for one domain come from one thread at a time (HDF5's lock guarantees that). */
-#ifndef BKT_WRITE_H
-#define BKT_WRITE_H
+#pragma once
 
 #include "chunk/chunk.h"
 
@@ -93,5 +92,3 @@ void bkt_chunks_let_go_end(struct bkt_domain *dom);
 void bkt_chunks_new(struct bkt_dsetio *io);
 /** Drop all chunks of a dataset that is being deleted, written or not.  Waits for tasks under way. */
 void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * One task at a time works on a chunk: it loads the base, encodes and stores (store_task.c).  The lock guards
  * everything here, also the elements while they are changed.  Encoding and transfers run without the lock. */
-#ifndef BKT_WRITE_CACHE_H
-#define BKT_WRITE_CACHE_H
+#pragma once
 
 #include "chunk/dataset/dataset.h"
 #include "chunk/dataset/window.h"
@@ -231,5 +230,3 @@ void bkt_store_tasks_push(struct bkt_write_cache *d);
 BKT_NODISCARD int bkt_store_tasks_wait_room(struct bkt_write_cache *d, uint64_t need, struct bkt_err *err);
 /** Help the workers and wait until a task has ended.  Lock held. */
 void bkt_store_tasks_wait(struct bkt_write_cache *d);
-
-#endif

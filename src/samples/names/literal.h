@@ -1,7 +1,6 @@
 /* Python's literals as repr() writes them: dicts, tuples, lists, strings, numbers, True, False, None.  A
  * repository keeps the schemas of its columns in this form. */
-#ifndef BKT_SAMPLES_LITERAL_H
-#define BKT_SAMPLES_LITERAL_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -21,5 +20,3 @@ bool bkt_literal_find(struct bkt_literal dict, const char *key, struct bkt_liter
 bool bkt_literal_text(struct bkt_literal value, char *out, size_t size);
 /** A tuple or list of numbers from 0 to 2^63.  False: it is another value, or has more than H5S_MAX_RANK. */
 bool bkt_literal_shape(struct bkt_literal value, int *rank, hsize_t shape[H5S_MAX_RANK]);
-
-#endif

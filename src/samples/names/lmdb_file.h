@@ -1,7 +1,6 @@
 /* LMDB files, read-only.  Their bytes come from anywhere; liblmdb reads a checked copy in memory that only
  * this process has. */
-#ifndef BKT_SAMPLES_LMDB_FILE_H
-#define BKT_SAMPLES_LMDB_FILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ BKT_NODISCARD int bkt_lmdb_each(struct bkt_lmdb *l, const char *prefix,
                                 int (*each)(void *arg, const char *key, size_t n, const void *value,
                                             size_t n_value),
                                 void *arg, struct bkt_err *err);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The files are fetched whole.  A branch leads to a commit, a commit lists columns and samples with their
  * digests, and a digest leads to a record or a column's schema. */
-#ifndef BKT_SAMPLES_NAMES_H
-#define BKT_SAMPLES_NAMES_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/list.h"
@@ -76,5 +75,3 @@ bool bkt_record_in_hdf5(const char *record);
 
 /** Read a commit's list, as it is stored: for tests.  @p out as of bkt_names_commit(). */
 BKT_NODISCARD int bkt_commit_parse(const void *blosc, size_t n, struct bkt_commit *out, struct bkt_err *err);
-
-#endif

@@ -5,8 +5,7 @@
  * In folders, two names that lead to one domain through symbolic links share it, too.  It is refcounted.
  * Objects are refcounted, too: a cached object stays valid while it is referenced, even if the cache (bounded
  * by setting meta_cache) drops it.  All functions may be called from any thread. */
-#ifndef BKT_DOMAIN_H
-#define BKT_DOMAIN_H
+#pragma once
 
 #include "schema/model/model.h"
 #include "schema/name/uri.h"
@@ -135,5 +134,3 @@ void *bkt_domain_attached(struct bkt_domain *d); /* NULL: none yet */
 
 /** Advisory ACL check for setting `user`; BKT_OK when no user is set.  @p need: BKT_ACL_… bits. */
 BKT_NODISCARD int bkt_domain_check_acl(struct bkt_domain *d, unsigned need, struct bkt_err *err);
-
-#endif

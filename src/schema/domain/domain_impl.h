@@ -1,6 +1,5 @@
 /* The members of an open domain; inside src/schema. */
-#ifndef BKT_DOMAIN_IMPL_H
-#define BKT_DOMAIN_IMPL_H
+#pragma once
 
 #include <pthread.h>
 
@@ -102,5 +101,3 @@ uint64_t bkt_links_count_known(struct bkt_links_count *c, const struct bkt_id *i
 size_t bkt_links_count_groups(struct bkt_links_count *c);
 /** Forget all counts. */
 void bkt_links_count_forget(struct bkt_links_count *c);
-
-#endif

@@ -5,8 +5,7 @@
  * Each id has one entry at most: loading, ready, or failed.  All callers that want a loading object wait for
  * the same request.  A failure is reported once, to all waiting callers or to the next caller, and then
  * forgotten: the next call tries again. */
-#ifndef BKT_OBJECTS_H
-#define BKT_OBJECTS_H
+#pragma once
 
 #include "schema/model/model.h"
 #include "storage/node_reads.h"
@@ -75,5 +74,3 @@ BKT_NODISCARD int bkt_objects_rename(struct bkt_objects *c, const struct bkt_id 
  *  server sends is whole.
  *  @param tries  reads so far (1, 2, …) */
 bool bkt_objects_pause(const struct bkt_store *st, unsigned tries);
-
-#endif

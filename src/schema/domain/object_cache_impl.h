@@ -1,6 +1,5 @@
 /* The parts of the object cache; for object_cache.c, object_load.c and snapshot_serve.c only. */
-#ifndef BKT_OBJECTS_IMPL_H
-#define BKT_OBJECTS_IMPL_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -129,5 +128,3 @@ void bkt_snap_age(struct bkt_objects *c);
 void bkt_snap_after_fork(struct bkt_objects *c);
 /** Call when nothing is in flight any more. */
 void bkt_snap_fini(struct bkt_objects *c);
-
-#endif

@@ -4,8 +4,7 @@
  * follow from a seed, so they are equal in all processes without a message.  A flush is made by one process
  * and repeated by the others with its outcomes (storage/tape.h); before that, they compare their changes.
  * vol/parallel does both: nothing here knows how processes exchange messages. */
-#ifndef BKT_AGREED_H
-#define BKT_AGREED_H
+#pragma once
 
 #include "schema/edit/edit.h"
 
@@ -35,5 +34,3 @@ BKT_NODISCARD int bkt_edit_fingerprint(struct bkt_domain *d, struct bkt_buf *out
  * equal.  @p mine, @p theirs: names for the two processes */
 BKT_NODISCARD int bkt_edit_compare(const struct bkt_buf *a, const char *mine, const struct bkt_buf *b,
                                    const char *theirs, struct bkt_buf *out);
-
-#endif

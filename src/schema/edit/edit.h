@@ -25,8 +25,7 @@
  * stored groups that link them, a new domain's .domain.json last.  Removed objects are deleted after their
  * last link.  Chunks are the caller's: written before a flush that lets an extent grow, deleted after a flush
  * that lets it shrink. */
-#ifndef BKT_EDIT_H
-#define BKT_EDIT_H
+#pragma once
 
 #include "schema/domain/domain.h"
 
@@ -238,5 +237,3 @@ BKT_NODISCARD int bkt_edit_comment(struct bkt_domain *d, const struct bkt_id *ob
 
 /** Note that elements of the domain were written: the next flush counts as one that changes something. */
 void bkt_domain_touched(struct bkt_domain *d);
-
-#endif

@@ -5,8 +5,7 @@
  * [E2] A new object is written whole.  A stored object is written as the version in the store with the
  *      deltas put on top.  A delta names what changed; its value is taken from the object when it is written.
  * [E3] A change is forgotten after it is written; failed changes stay. */
-#ifndef BKT_EDIT_IMPL_H
-#define BKT_EDIT_IMPL_H
+#pragma once
 
 #include <jansson.h>
 #include <sys/types.h>
@@ -286,5 +285,3 @@ struct bkt_gone {
  *  failure. */
 void bkt_remove_objects(struct bkt_store *st, struct bkt_gone *v, size_t n);
 void bkt_gone_fini(struct bkt_gone *v, size_t n);
-
-#endif

@@ -6,8 +6,7 @@
  * and, if they are few, the bytes ("h5userblock").  More bytes are an object of their own,
  * db/<root>/.h5bucket-userblock, a key that HSDS ignores and deletes with the domain.  Zeros at the end are
  * not stored. */
-#ifndef BKT_USERBLOCK_H
-#define BKT_USERBLOCK_H
+#pragma once
 
 #include "schema/domain/domain.h"
 #include "schema/name/pointer_file.h"
@@ -31,5 +30,3 @@ BKT_NODISCARD int bkt_userblock_store(struct bkt_domain *d, uint64_t size, const
                                       struct bkt_err *err);
 /** Whether the domain has a user block, and all of its bytes are zeros. */
 bool bkt_userblock_is_blank(struct bkt_domain *d);
-
-#endif

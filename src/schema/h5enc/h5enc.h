@@ -6,8 +6,7 @@
  * makes HDF5's values of the result, by the calls that a program has.  Parsers are pure.  A result is the
  * caller's, also after a failure; the _fini() and _free() functions accept a partly filled one.  BKT_EFORMAT:
  * the message names the problem; BKT_EUNSUP: a version, class or property that is unknown here. */
-#ifndef BKT_H5ENC_H
-#define BKT_H5ENC_H
+#pragma once
 
 #include "schema/model/model.h"
 
@@ -214,5 +213,3 @@ void bkt_h5plist_fini(struct bkt_h5plist *l); /* a zeroed one is fine */
  *  rank.  Zeroed if there is none.  @p found: whether there is one. */
 BKT_NODISCARD int bkt_h5plist_of(const struct bkt_object *o, struct bkt_h5plist *out, bool *found,
                                  struct bkt_err *err);
-
-#endif

@@ -10,8 +10,7 @@
  *   other lone surrogates -> the three bytes that encode them (as in CESU-8), each as a raw byte.
  * So text that may hold user data must be read by bkt_json_text() or bkt_json_dup(), never by
  * json_string_value() alone.  The last of duplicate keys wins, as in Python. */
-#ifndef BKT_JSON_H
-#define BKT_JSON_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -99,5 +98,3 @@ struct bkt_word {
 int bkt_word_find(const struct bkt_word *table, size_t n, const char *text, int missing);
 /** The first with that value; NULL. */
 const char *bkt_word_of(const struct bkt_word *table, size_t n, int value);
-
-#endif

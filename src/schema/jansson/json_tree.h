@@ -1,6 +1,5 @@
 /* Texts to jansson's trees (base/text/json_scan.h reads them).  Inside src/schema. */
-#ifndef BKT_JSON_TREE_H
-#define BKT_JSON_TREE_H
+#pragma once
 
 #include "schema/jansson/json.h"
 
@@ -20,5 +19,3 @@ BKT_NODISCARD int bkt_json_document(const void *p, size_t n, struct bkt_aside *a
                                     struct bkt_err *err);
 /** Any value, to a tree.  BKT_OK, or the scanner's BKT_EFORMAT or BKT_ENOMEM. */
 BKT_NODISCARD int bkt_json_value(struct bkt_scan *s, json_t **out);
-
-#endif

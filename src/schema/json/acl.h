@@ -1,7 +1,6 @@
 /* Access lists of domains and folders.  They are advisory: anybody with the bucket's keys can read its
  * data. */
-#ifndef BKT_ACL_H
-#define BKT_ACL_H
+#pragma once
 
 #include "schema/model/model.h"
 
@@ -35,5 +34,3 @@ BKT_NODISCARD int bkt_acl_edit(const void *json, size_t n, const struct bkt_acl_
  *  in @p parent (may be NULL) that grants anything keep that entry. */
 BKT_NODISCARD int bkt_folder_emit(const char *owner, const struct bkt_domain_doc *parent, double now,
                                   struct bkt_buf *out, struct bkt_err *err);
-
-#endif

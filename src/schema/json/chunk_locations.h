@@ -15,8 +15,7 @@
  * HDF5's addresses, and each file holds those from its "start" on.  A chunk's third number is its filter
  * mask.  "type" is H5Tencode's bytes, "creation" H5Pencode2's of the creation list.  Unknown keys are
  * ignored; another version is refused. */
-#ifndef BKT_CHUNK_MAP_H
-#define BKT_CHUNK_MAP_H
+#pragma once
 
 #include "schema/model/model.h"
 
@@ -71,5 +70,3 @@ BKT_NODISCARD int bkt_chunk_map_parse(const void *json, size_t n, struct bkt_chu
 void              bkt_chunk_map_fini(struct bkt_chunk_map *m);
 /** The dataset of that path; NULL: not in the map. */
 const struct bkt_map_dset *bkt_chunk_map_find(const struct bkt_chunk_map *m, const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* Stored values that have a structure of their own. */
-#ifndef BKT_VALUE_H
-#define BKT_VALUE_H
+#pragma once
 
 #include "schema/model/model.h"
 
@@ -67,5 +66,3 @@ BKT_NODISCARD int bkt_nulls_append(const struct bkt_nulls *x, struct bkt_buf *ou
  *  BKT_EFORMAT. */
 BKT_NODISCARD int bkt_nulls_read(const struct bkt_type *t, void *p, size_t n, size_t elements,
                                  struct bkt_err *err);
-
-#endif

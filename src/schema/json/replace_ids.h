@@ -2,8 +2,7 @@
  *
  * Ids keep their length, so text and stored values are changed in place.  Ids of other domains stay as they
  * are.  Objects of version 1 get ids of version 2. */
-#ifndef BKT_REROOT_H
-#define BKT_REROOT_H
+#pragma once
 
 #include "schema/model/model.h"
 
@@ -20,5 +19,3 @@ bool bkt_reroot_needs(const struct bkt_type *t);
 /** Replace the ids in an object's JSON, or in a domain's document; unknown keys are kept as they are. */
 BKT_NODISCARD int bkt_reroot_json(const struct bkt_reroot *r, const void *json, size_t n, struct bkt_buf *out,
                                   struct bkt_err *err);
-
-#endif

@@ -31,8 +31,7 @@
  *   h5name         a filter's name in HDF5's files, if `name` is HSDS's or missing
  *   parameters, flags, optional   a filter's exact parameters (as the REST VOL spells them) and HDF5's flag
  * word linkCreationOrder             beside the REST VOL's attributeCreationOrder */
-#ifndef BKT_PARSE_H
-#define BKT_PARSE_H
+#pragma once
 
 #include "schema/jansson/json.h"
 #include "schema/model/model.h"
@@ -138,5 +137,3 @@ BKT_NODISCARD int bkt_order_abridge(json_t *const *lists, size_t n_lists, json_t
 /** Whether a name is UTF-8: as "charSet" states (@p n bytes; NULL: it is absent), else
  * as its bytes suggest. */
 bool bkt_name_is_utf8(const char *name, const char *set, size_t n);
-
-#endif

@@ -12,8 +12,7 @@
  *   scalar      One chunk of one element.  A null space and a virtual dataset have no chunks.
  *
  * Objects are always full chunks, so a chunk never reaches far beyond a dataset that can't grow. */
-#ifndef BKT_LAYOUT_CHOOSE_H
-#define BKT_LAYOUT_CHOOSE_H
+#pragma once
 
 #include "schema/model/model.h"
 
@@ -30,5 +29,3 @@ BKT_NODISCARD int bkt_layout_choose(struct bkt_dset *ds, struct bkt_err *err);
 uint64_t bkt_layout_most(const struct bkt_dset *ds);
 /** Whether the dimension may grow, and is so much shorter than chunks of @p chunk elements. */
 bool bkt_layout_is_beyond(const struct bkt_space *s, unsigned d, uint64_t chunk);
-
-#endif

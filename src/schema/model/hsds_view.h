@@ -3,8 +3,7 @@
  * HSDS 0.9 knows the filters by class and name.  To change a chunk it decodes the chunk, and stores it in its
  * own form: a blosc frame if it knows the compressor, else the plain elements.  If the list has a shuffle, it
  * unshuffles plain elements on reading, although it doesn't shuffle them. */
-#ifndef BKT_SCHEMA_HSDS_VIEW_H
-#define BKT_SCHEMA_HSDS_VIEW_H
+#pragma once
 
 #include "schema/model/model.h"
 
@@ -20,5 +19,3 @@ enum bkt_hsds_view bkt_hsds_view(const struct bkt_filter_desc *f, size_t n);
 bool bkt_only_shuffled(const struct bkt_dset *d);
 /** The name of the compressor inside HDF5's blosc filter, which is one of HSDS's. */
 const char *bkt_blosc_codec(const struct bkt_filter_desc *f);
-
-#endif

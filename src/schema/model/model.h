@@ -8,8 +8,7 @@
  * values, fill values and variable-length chunks all have this form; for types without variable parts it is
  * simply the packed array.  In memory a string that is NULL has count BKT_VAR_NULL and no bytes.  HSDS knows
  * count 0 for it, so count 0 is stored, with a mark beside (null_strings.c). */
-#ifndef BKT_MODEL_H
-#define BKT_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -446,5 +445,3 @@ BKT_NODISCARD int bkt_ref_parse(const void *p, size_t n, struct bkt_id *out, str
 /** "size-mtime" of a file, with microseconds; @p out has room for BKT_ETAG_MAX bytes. */
 void bkt_stamp(uint64_t size, double mtime, char *out);
 bool bkt_is_stamp(const char *etag);
-
-#endif

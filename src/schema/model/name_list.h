@@ -1,6 +1,5 @@
 /* Lists of named things (links, attributes) with fast lookup; name_list.c describes them. */
-#ifndef BKT_NAMED_H
-#define BKT_NAMED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ size_t bkt_named_used(const struct bkt_named_list *l); /* entries of v, holes in
 size_t bkt_named_edit_bytes(const struct bkt_named_list *l, size_t size);
 /** Free the list, whose elements are released, and clear it. */
 void bkt_named_fini(struct bkt_named_list *l);
-
-#endif

@@ -1,6 +1,5 @@
 /* The life of parsed objects, inside src/schema. */
-#ifndef BKT_OBJECT_H
-#define BKT_OBJECT_H
+#pragma once
 
 #include "schema/model/model.h"
 
@@ -15,5 +14,3 @@ size_t bkt_block_bytes(size_t n);
 void bkt_object_swap(struct bkt_object *a, struct bkt_object *b);
 /** Set the ETag.  "" and NULL: unknown. */
 BKT_NODISCARD int bkt_object_set_etag(struct bkt_object *o, const char *etag);
-
-#endif

@@ -1,6 +1,5 @@
 /* Folders: the bucket folder of a new domain, or of a name on the command line. */
-#ifndef BKT_BUCKET_DIR_H
-#define BKT_BUCKET_DIR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ bool bkt_bucket_find(char *dir);
  *  @param path       absolute, without '/' at its end
  *  @param of_others  only links in a bucket that neither this user nor root has made */
 size_t bkt_bucket_link(const char *path, bool of_others);
-
-#endif

@@ -12,8 +12,7 @@
  * Like an HDF5 file it may have a user block: then the pointer begins at byte 512, 1024, 2048, ...  Programs
  * that write into the user block without HDF5 (h5repack, h5jam, libmatio for MATLAB) leave the pointer as it
  * is. */
-#ifndef BKT_POINTER_H
-#define BKT_POINTER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -68,5 +67,3 @@ BKT_NODISCARD int bkt_pointer_emit(const char *target, struct bkt_buf *out, stru
 #define BKT_USERBLOCK_MAX (256u << 20) /* bytes; a longer block of a file is refused */
 /** The length of @p n bytes without the zeros at their end. */
 size_t bkt_userblock_used(const void *bytes, size_t n);
-
-#endif

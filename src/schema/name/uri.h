@@ -1,6 +1,5 @@
 /* Names of domains and buckets, as programs give them to HDF5 or the tool: a store, and a path in it. */
-#ifndef BKT_NAME_H
-#define BKT_NAME_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -56,5 +55,3 @@ void              bkt_name_fini(struct bkt_name *n);
 /** Whether @p name begins with the scheme of a store, so that it can't be meant for another driver or
  *  connector.  No network. */
 bool              bkt_name_has_scheme(const char *name);
-
-#endif

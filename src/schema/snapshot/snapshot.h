@@ -9,8 +9,7 @@
  *     h5bucket snapshot 1 OBJECTS KEYS BYTES CUTS
  * and BYTES bytes as a zlib stream: CUTS keys, a line each, between which the domain's keys are listed in
  * parts; then OBJECTS times a line "ID LENGTH ETAG" and LENGTH bytes of JSON and a line's end. */
-#ifndef BKT_SNAPSHOT_H
-#define BKT_SNAPSHOT_H
+#pragma once
 
 #include "schema/model/model.h"
 #include "base/settings.h"
@@ -86,5 +85,3 @@ void              bkt_snapshot_out_fini(struct bkt_snapshot_out *o);
  *  hint).  All other keys stay. */
 BKT_NODISCARD int bkt_snapshot_note(const void *json, size_t n, const struct bkt_snapshot_out *o,
                                     struct bkt_buf *out, struct bkt_err *err);
-
-#endif

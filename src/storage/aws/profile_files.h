@@ -5,8 +5,7 @@
  * After "key = value" it continues the value.  Names of keys ignore case.  Odd lines are skipped, as they may
  * be meant for newer tools.  Source: "Configuration and credential file settings" and "Shared config and
  * credentials files" in AWS's SDK guide. */
-#ifndef BKT_AWS_CONFIG_H
-#define BKT_AWS_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ bool bkt_aws_config_has_prefix(const struct bkt_aws_config *c, const char *profi
 /** A service's endpoint: "endpoint_url" of @p service in the profile's services section, else the profile's
  *  endpoint_url. */
 const char *bkt_aws_config_endpoint(const struct bkt_aws_config *c, const char *profile, const char *service);
-
-#endif

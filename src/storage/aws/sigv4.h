@@ -5,8 +5,7 @@
  * Model: canonical request → string to sign → HMAC with a key derived from secret, day, region and service.
  * Source: "AWS Signature Version 4 for API requests" and "Authenticating Requests: Using the Authorization
  * Header (S3)". */
-#ifndef BKT_S3_SIGN_H
-#define BKT_S3_SIGN_H
+#pragma once
 
 #include <stdatomic.h>
 #include <time.h>
@@ -84,5 +83,3 @@ BKT_NODISCARD int bkt_sign_string(const struct bkt_sign_input *in, const struct 
 
 /** SHA-256 as 64 lower-case hex digits.  BKT_EIO: libcrypto failed. */
 BKT_NODISCARD int bkt_sha256_hex(const void *p, size_t n, char out[BKT_SHA256_HEX]);
-
-#endif

@@ -1,7 +1,6 @@
 /* XML answers of S3 and STS; pure, safe on hostile input: no document type, so no entities; bounded depth and
  * text. */
-#ifndef BKT_S3_XML_H
-#define BKT_S3_XML_H
+#pragma once
 
 #include "base/bytes.h"
 #include "storage/store.h"
@@ -58,5 +57,3 @@ BKT_NODISCARD int bkt_sts_parse(const void *xml, size_t n, struct bkt_sts_answer
 /** Whether begin and end are those of a whole document with this root element; the name may have a
  *  namespace's prefix.  The part in between is not parsed. */
 bool bkt_s3_is_document(const void *xml, size_t n, const char *root);
-
-#endif

@@ -17,8 +17,7 @@
  * DIR/db and the scratch directories must belong to this user or to DIR's owner: another user may have put
  * them there to get the data.  If only some users may, they share the bucket. Scratch files live in
  * DIR/.h5bucket, which no key can name and no list shows. */
-#ifndef BKT_FILE_IMPL_H
-#define BKT_FILE_IMPL_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -132,5 +131,3 @@ int  bkt_file_fail(const struct bkt_file_store *st, struct bkt_req *req, const c
 void bkt_file_describe(struct bkt_req *req, const struct stat *sb);
 /** For BKT_CLEANUP. */
 void bkt_file_closep(int *fd);
-
-#endif

@@ -3,8 +3,7 @@
  * A system's bundle has about 140 certificates, and OpenSSL parses all of them when the file is loaded.  A
  * server's chain needs one.  So only the subjects are read here, and OpenSSL asks by subject
  * (X509_LOOKUP_METHOD, as it does with a folder of certificates). */
-#ifndef BKT_CA_FILE_H
-#define BKT_CA_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ uint64_t bkt_ca_file_parsed(void);
 
 /** Release the state that all files share.  No store that was passed to bkt_ca_file_add() may be in use. */
 void bkt_ca_file_shutdown(void);
-
-#endif

@@ -6,8 +6,7 @@
  * net->connections exchanges are under way on all threads; the others queue here, first in first out.  An
  * exchange goes to a thread with an idle connection, else to the thread with the fewest exchanges.  A thread
  * starts with its first exchange. */
-#ifndef BKT_ENGINE_H
-#define BKT_ENGINE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -157,5 +156,3 @@ bool bkt_engine_usual_options(void *easy, const char *url, const char *ca_bundle
 void bkt_engine_before_fork(void);
 void bkt_engine_after_fork_parent(void);
 void bkt_engine_after_fork_child(void);
-
-#endif

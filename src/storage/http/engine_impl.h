@@ -4,8 +4,7 @@
  * it, with the exceptions noted in comments.  A struct host is the knowledge that all threads share about a
  * server: waiting exchanges, requests under way, the speed of its answers.  Its lock is held for a moment
  * only, never while code of a caller runs. */
-#ifndef BKT_ENGINE_IMPL_H
-#define BKT_ENGINE_IMPL_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -159,5 +158,3 @@ void  bkt_hedge_late(struct engine *e);
 void  bkt_hedge_give_up(struct engine *e, struct bkt_xfer *x);
 /** Note that libcurl has finished one leg.  True: the exchange is over, too. */
 bool  bkt_hedge_leg_over(struct engine *e, struct bkt_leg *leg);
-
-#endif

@@ -3,8 +3,7 @@
  * A struct bkt_http_op is one request with all its attempts.  It is sent, its answer is checked and put into
  * the caller's place, and it is sent again as retry_policy.h requires.  If the object has a strong ETag, a
  * body that broke off continues where it broke (If-Match guards it).  Otherwise it starts over. */
-#ifndef BKT_HTTP_H
-#define BKT_HTTP_H
+#pragma once
 
 #include "storage/http/engine.h"
 #include "storage/http/retry_policy.h"
@@ -239,5 +238,3 @@ int  bkt_http_put_judge(struct bkt_http_op *op);
 /** Judge a DELETE whose answer is unclear, and the look at the object that follows.  @p what NULL: a conflict
  *  (409) */
 int bkt_http_delete_judge(struct bkt_http_op *op, const char *what);
-
-#endif

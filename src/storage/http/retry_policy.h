@@ -1,6 +1,5 @@
 /* Whether a request is repeated, and how long it waits before: pure policy, without clock and I/O. */
-#ifndef BKT_RETRY_H
-#define BKT_RETRY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ uint64_t bkt_retry_time(const struct bkt_retry_policy *p, const struct bkt_retry
  * @param wait_ms         gets the wait from now; less than the time left until the deadline */
 bool bkt_retry_next(const struct bkt_retry_policy *p, struct bkt_retry *r, enum bkt_retry_class class,
                     uint64_t retry_after_ms, uint64_t now_ms, uint64_t rnd, uint64_t *wait_ms);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * All this requires that libcurl and this library use the same OpenSSL.  Otherwise libcurl parses, remembers
  * and judges ends by itself; the trusted certificates are the same. */
-#ifndef BKT_TLS_H
-#define BKT_TLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ void bkt_tls_shutdown(void);
 
 /** In a forked child: start again, and do not touch the data that the parent's threads may have locked. */
 void bkt_tls_after_fork_child(void);
-
-#endif

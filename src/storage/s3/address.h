@@ -1,6 +1,5 @@
 /* The addresses of a bucket and its keys, by pure functions; and the regions that servers named. */
-#ifndef BKT_S3_URL_H
-#define BKT_S3_URL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ bool bkt_s3_region_ok(const char *region);
 bool bkt_s3_region_known(const char *endpoint, const char *bucket, char region[40]);
 void bkt_s3_region_learn(const char *endpoint, const char *bucket, const char *region);
 void bkt_s3_region_forget(void);
-
-#endif

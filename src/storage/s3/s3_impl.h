@@ -1,6 +1,5 @@
 /* The S3 store's parts; for s3*.c only. */
-#ifndef BKT_S3_IMPL_H
-#define BKT_S3_IMPL_H
+#pragma once
 
 #include "storage/aws/cred/cred.h"
 #include "storage/aws/sigv4.h"
@@ -87,5 +86,3 @@ void bkt_s3_kind_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req);
 /** As bkt_store_ops.will_write. */
 void bkt_s3_will_write(struct bkt_store *st, const char *key);
 void bkt_s3_kind_forget(void);
-
-#endif

@@ -4,8 +4,7 @@
  * that it redirects to.  User and password of ~/.netrc go to the host of their entry, with the first request,
  * as curl sends them.  They go over https only, unless the user's own address is one of
  * http on that server. */
-#ifndef BKT_LOGIN_H
-#define BKT_LOGIN_H
+#pragma once
 
 #include "base/settings.h"
 #include "storage/web/web_url.h"
@@ -43,5 +42,3 @@ BKT_NODISCARD int bkt_netrc_find(const char *text, const char *host, struct bkt_
  * @param out  gets the value, to be freed with bkt_secret_free(); NULL: it is not to be sent
  * @return BKT_OK; BKT_ENOMEM */
 BKT_NODISCARD int bkt_login_for(const struct bkt_login *l, const struct bkt_web_url *to, char **out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Addresses of files on web servers: http(s)://host[:port]/path[?query].  libcurl parses them, so that it
  * connects to the server that was checked here. */
-#ifndef BKT_WEB_URL_H
-#define BKT_WEB_URL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ void              bkt_web_url_fini(struct bkt_web_url *u);
  * @return BKT_OK; BKT_EINVAL: the address has neither path nor query; BKT_ENOMEM */
 BKT_NODISCARD int bkt_web_url_name(const struct bkt_web_url *u, char **folder, char **file,
                                    struct bkt_err *err);
-
-#endif

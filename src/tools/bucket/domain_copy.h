@@ -1,6 +1,5 @@
 /* Copies a domain's objects and chunks, within a store or into another. */
-#ifndef BKT_CLONE_H
-#define BKT_CLONE_H
+#pragma once
 
 #include "tools/bucket/names.h"
 
@@ -21,5 +20,3 @@ struct bkt_clone {
  *  @return BKT_OK; BKT_ECANCEL; BKT_EUNSUP: too many chunks in a store that can't be listed; … */
 BKT_NODISCARD int bkt_clone(struct bkt_domain *src, const struct bkt_place *to, struct bkt_clone *c,
                             struct bkt_err *err);
-
-#endif

@@ -3,8 +3,7 @@
  * A folder is a .domain.json without a root group, or a common prefix of keys without any document.  In
  * directories the bucket is the nearest directory above that has an object tree, or that folders' documents
  * show (bucket_dir.h).  If there is none, the directory itself is the bucket. */
-#ifndef BKT_PLACE_H
-#define BKT_PLACE_H
+#pragma once
 
 #include "schema/name/bucket_dir.h"
 #include "schema/domain/domain.h"
@@ -106,5 +105,3 @@ BKT_NODISCARD int bkt_folder_may_create(struct bkt_store *st, const char *path,
  *  @return BKT_OK; BKT_EACCES; BKT_EEXIST: there is a domain; … */
 BKT_NODISCARD int bkt_folder_make(struct bkt_store *st, const char *path, const char *owner,
                                   const struct bkt_settings *set, struct bkt_err *err);
-
-#endif

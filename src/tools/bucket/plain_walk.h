@@ -1,6 +1,5 @@
 /* Walking a plain HDF5 file as walk.h walks a domain: every link once, every object once. */
-#ifndef PLAIN_WALK_H
-#define PLAIN_WALK_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -30,5 +29,3 @@ BKT_NODISCARD int plain_walk(hid_t file, const char *path, unsigned levels, bool
  * @param uri  the name of the file that has it
  * @param out  bkt_where_fini() */
 BKT_NODISCARD int plain_where(hid_t dset, const char *uri, struct bkt_extent_use *out, struct bkt_err *err);
-
-#endif

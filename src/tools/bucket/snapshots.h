@@ -1,6 +1,5 @@
 /* Snapshots of domains (schema/snapshot/snapshot.h), made, kept up and removed by the tool. */
-#ifndef SNAPSHOTS_H
-#define SNAPSHOTS_H
+#pragma once
 
 #include "schema/domain/domain.h"
 #include "schema/snapshot/snapshot.h"
@@ -24,5 +23,3 @@ BKT_NODISCARD int snapshot_make(struct bkt_store *st, const char *path, const st
 /** Remove the snapshot, and the note of it. */
 BKT_NODISCARD int snapshot_drop(struct bkt_store *st, const char *path, const struct bkt_id *root,
                                 struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The target of cp and mv: DST, or a name in it if it is a folder. */
-#ifndef BKT_TARGET_H
-#define BKT_TARGET_H
+#pragma once
 
 #include "tools/bucket/names.h"
 #include "tools/cli/tool.h"
@@ -29,5 +28,3 @@ BKT_NODISCARD int bkt_ends_put(const struct bkt_tool *t, struct bkt_ends *g, con
 /** Delete the files beside the document of the domain at @p path (catalogs, a load's journal), so that its
  *  folder disappears. */
 BKT_NODISCARD int bkt_catalog_delete(struct bkt_store *st, const char *path, struct bkt_err *err);
-
-#endif

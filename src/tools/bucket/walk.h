@@ -1,6 +1,5 @@
 /* Walking a domain: every link once, every object once, many fetches at a time. */
-#ifndef BKT_WALK_H
-#define BKT_WALK_H
+#pragma once
 
 #include "base/map.h"
 #include "schema/domain/domain.h"
@@ -51,5 +50,3 @@ BKT_NODISCARD int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_r
  *  names the missing part; BKT_EUNSUP: an external link on the way. */
 BKT_NODISCARD int bkt_walk_find(struct bkt_domain *d, const char *path, struct bkt_id *out,
                                 struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Texts made from the table of verbs: --help, man pages, bash's completion, the list of docs/tool.md. */
-#ifndef BKT_HELP_H
-#define BKT_HELP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -16,5 +15,3 @@ void bkt_help_markdown(FILE *to);
 void bkt_help_man(FILE *to, const struct bkt_verb *v);
 /** A completion script for bash. */
 void bkt_help_completion(FILE *to);
-
-#endif

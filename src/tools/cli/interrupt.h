@@ -1,7 +1,6 @@
 /* Ctrl-C (SIGINT) and SIGTERM in verbs that store something.  The first signal makes them stop at the next
  * step, and take back unfinished work.  The second one ends the program at once. */
-#ifndef INTERRUPT_H
-#define INTERRUPT_H
+#pragma once
 
 #include "base/err.h"
 
@@ -15,5 +14,3 @@ BKT_NODISCARD int interrupt_check(struct bkt_err *err);
 void interrupt_ignore(void);
 /** The exit status of a program that was stopped (128 + signal); 0: it wasn't. */
 int interrupt_status(void);
-
-#endif

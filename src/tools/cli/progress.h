@@ -1,7 +1,6 @@
 /* Progress of a long command.  On a terminal: one line that is written over, with rate and time to go.
  * Elsewhere: a plain line now and then, so that the log of a quick command has none. */
-#ifndef PROGRESS_H
-#define PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void progress_line(struct progress *p, const char *fmt, ...) __attribute__((form
 void progress_note(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** Clear the line. */
 void progress_end(struct progress *p);
-
-#endif

@@ -3,8 +3,7 @@
  * A verb is one `const struct bkt_verb bkt_verb_NAME` in cmd_NAME.c and one line X(NAME) in BKT_VERBS below.
  * From these rows come dispatch, option parsing, `h5bucket VERB --help`, the man pages, bash's completion and
  * the list of docs/tool.md. */
-#ifndef BKT_TOOL_H
-#define BKT_TOOL_H
+#pragma once
 
 #include <hdf5.h>
 #include <stdbool.h>
@@ -164,5 +163,3 @@ void bkt_tool_fini(struct bkt_tool *t);
 #define X(name) extern const struct bkt_verb bkt_verb_##name;
 BKT_VERBS(X)
 #undef X
-
-#endif

@@ -1,7 +1,6 @@
 /* The two halves of h5bucket diff: objects, and blocks that processes share (cmd_diff.c); values
  * (diff_value.c). */
-#ifndef BKT_DIFF_H
-#define BKT_DIFF_H
+#pragma once
 
 #include <hdf5.h>
 #include <stdbool.h>
@@ -53,5 +52,3 @@ BKT_NODISCARD int bkt_diff_shared_dataset(struct bkt_diff *d, const char *path,
 BKT_NODISCARD int bkt_diff_shared_block(struct bkt_diff *d, size_t number, const struct bkt_blocks *at);
 /** All its blocks are put.  @p bad, @p first: differences that were found without them */
 void bkt_diff_shared_done(struct bkt_diff *d, size_t number, uint64_t bad, uint64_t first);
-
-#endif

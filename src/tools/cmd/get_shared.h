@@ -1,7 +1,6 @@
 /* h5bucket get by the processes of an mpirun: all of them fetch and decode, the first one writes the file. So
  * the file may lie on a disk that only that process's node has. */
-#ifndef BKT_GET_SHARED_H
-#define BKT_GET_SHARED_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -26,5 +25,3 @@ BKT_NODISCARD int bkt_get_shared_download(const struct download *d, const char *
 
 /** The other processes: fetch until the first one ends. */
 int bkt_get_shared_serve(struct bkt_tool *t);
-
-#endif

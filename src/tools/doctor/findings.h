@@ -1,6 +1,5 @@
 /* Findings of `h5bucket doctor`. */
-#ifndef FINDINGS_H
-#define FINDINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ void finding_failed(struct findings *f, const char *about, enum finding_state st
 /** The store of @p name, the object there, latency, clock; with @p write also conditional PUTs.  Objects that
  * are made for the check are deleted. */
 void check_store(struct findings *f, const struct bkt_tool *t, const char *name, bool write);
-
-#endif

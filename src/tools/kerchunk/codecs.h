@@ -1,6 +1,5 @@
 /* numcodecs' codecs: HDF5's filters of the same bytes, and decoding without HDF5. */
-#ifndef KERCHUNK_CODECS_H
-#define KERCHUNK_CODECS_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -41,5 +40,3 @@ const char *kc_blosc_name(unsigned code);
  * @param out   replaced */
 BKT_NODISCARD int kc_codecs_decode(const struct kc_codecs *c, const void *in, size_t n, uint64_t most,
                                    struct bkt_buf *out, struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* h5bucket load --kerchunk: a domain of a kerchunk reference set. */
-#ifndef KERCHUNK_LOAD_H
-#define KERCHUNK_LOAD_H
+#pragma once
 
 #include "tools/kerchunk/zarray.h"
 #include "tools/load/load_domain.h"
@@ -44,5 +43,3 @@ struct kc_named {
 void kc_named_fini(struct kc_named *v, size_t n);
 /** Make dimension scales of the names, as netCDF-4 does (zattrs.c). */
 BKT_NODISCARD int kc_scales(struct kc_load *k, const struct kc_named *v, size_t n, struct bkt_err *err);
-
-#endif

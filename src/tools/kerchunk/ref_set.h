@@ -2,8 +2,7 @@
  *
  * https://fsspec.github.io/kerchunk/spec.html.  All of a set is foreign input: sizes, counts and nesting are
  * checked, and no file but the set itself is opened here. */
-#ifndef KERCHUNK_REF_SET_H
-#define KERCHUNK_REF_SET_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/list.h"
@@ -65,5 +64,3 @@ BKT_NODISCARD int kc_path_check(const char *path, struct bkt_err *err);
 const struct kc_ref *kc_set_find(const struct kc_set *s, const char *key, size_t n);
 /** The first reference whose key is not less than @p key; s->n: none. */
 size_t kc_set_lower(const struct kc_set *s, const char *key, size_t n);
-
-#endif

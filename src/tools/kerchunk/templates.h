@@ -3,8 +3,7 @@
  * An expression is a small part of Jinja's: whole numbers, texts in quotes, names, + - * // % and
  * parentheses, ~ and + to join texts, '%03d' % i, '%03d'|format(i), and calls NAME(a=…, b=…) of another
  * template.  Anything else is refused and named. */
-#ifndef KERCHUNK_TEMPLATES_H
-#define KERCHUNK_TEMPLATES_H
+#pragma once
 
 #include "tools/kerchunk/format/json_doc.h"
 
@@ -25,5 +24,3 @@ struct kc_var {
  * @return BKT_OK; BKT_EFORMAT: a fault, or a name that is not there; BKT_EUNSUP: beyond this subset */
 BKT_NODISCARD int kc_template(const char *text, const struct kc_doc *templates, const struct kc_var *vars,
                               struct bkt_buf *out, struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Zarr's dtypes (numpy's) as HDF5's types, and fill values. */
-#ifndef KERCHUNK_ZARR_TYPE_H
-#define KERCHUNK_ZARR_TYPE_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -40,5 +39,3 @@ bool kc_type_number(hid_t type, const struct kc_doc *d, void *out);
 /** Convert @p n code points of 4 bytes to UTF-8, at most @p room bytes, filled up with zeros.  False: not
  * Unicode. */
 bool kc_utf32(const unsigned char *p, size_t n, bool swap, char *out, size_t room);
-
-#endif

@@ -1,6 +1,5 @@
 /* An array of a reference set: its .zarray of Zarr version 2, and the references of its chunks. */
-#ifndef KERCHUNK_ZARRAY_H
-#define KERCHUNK_ZARRAY_H
+#pragma once
 
 #include "schema/model/model.h"
 #include "tools/kerchunk/codecs.h"
@@ -48,5 +47,3 @@ const char *kc_array_differs(const struct kc_array *a);
 
 /** Whether HDF5's dimension scales, netCDF-4 or Zarr's dimensions own the name. */
 bool kc_attr_is_reserved(const char *name);
-
-#endif

@@ -6,8 +6,7 @@
  * at the same place in the virtual dataset's grid.  All sources must have one type, one chunk shape and the
  * same filters.  A contiguous source counts as one chunk.  Dimensions of one step may be on either side
  * alone: 2-D frames in a 3-D stack. */
-#ifndef LOAD_FLAT_H
-#define LOAD_FLAT_H
+#pragma once
 
 #include "tools/load/load_domain.h"
 
@@ -44,5 +43,3 @@ BKT_NODISCARD int load_flat_open(struct load_flat *f, const char *file, struct b
 /** Add rows for the selection of one mapping in one dataset of f's source. */
 BKT_NODISCARD int load_flat_add(struct load_flat *f, hid_t vspace, hid_t srcspace, hid_t dset,
                                 struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by the files of `h5bucket load`. */
-#ifndef LOAD_H
-#define LOAD_H
+#pragma once
 
 #include <string.h>
 
@@ -177,5 +176,3 @@ void load_parts_free(struct load_parts *p);
 /** The other processes: copy parts until the first process ends.  @p l: options and settings are set. */
 BKT_NODISCARD int load_parts_serve(struct load *l, const char *source, const char *domain, hid_t fapl,
                                    struct bkt_err *err);
-
-#endif

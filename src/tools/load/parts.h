@@ -1,6 +1,5 @@
 /* A dataset in parts, which several processes copy: chunks of the grid in which a domain stores it. */
-#ifndef LOAD_PARTS_H
-#define LOAD_PARTS_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -44,5 +43,3 @@ BKT_NODISCARD int parts_parse_id(struct bkt_rd *r, struct bkt_id *out, struct bk
 BKT_NODISCARD int parts_say(struct bkt_buf *out, struct bkt_err *err, const char *kinds, ...);
 /** A text of a message: the caller's, free(). */
 BKT_NODISCARD int parts_parse_text(struct bkt_rd *r, char **out, struct bkt_err *err);
-
-#endif

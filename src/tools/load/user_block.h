@@ -1,7 +1,6 @@
 /* The user block of a file that the tool has open through the connector: a domain's, or that of a plain HDF5
  * file. */
-#ifndef USER_BLOCK_H
-#define USER_BLOCK_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -16,5 +15,3 @@ void user_block_fini(struct user_block *u);
 /** @p file: an id of the connector.  @p out: zeroed; owned by the caller also after a failure.  BKT_EFORMAT:
  *  a domain's user block is malformed; BKT_EIO: the file can't be read; ... */
 BKT_NODISCARD int user_block_of(hid_t file, struct user_block *out, struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* `h5bucket load --column`: a domain with one dataset of all samples of a column. */
-#ifndef LOAD_COLUMN_H
-#define LOAD_COLUMN_H
+#pragma once
 
 #include "tools/load/load_domain.h"
 
@@ -13,5 +12,3 @@
  *  @return BKT_OK; BKT_EUNSUP, BKT_EINVAL: the column can't be expressed, with the reason; ... */
 BKT_NODISCARD int load_column(struct load *l, const char *repository, const char *column, const char *domain,
                               hid_t fapl, struct bkt_err *err);
-
-#endif

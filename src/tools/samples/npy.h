@@ -1,6 +1,5 @@
 /* numpy's .npy files, version 1.0 to 3.0: one array, with its type and shape. */
-#ifndef NPY_H
-#define NPY_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -24,5 +23,3 @@ BKT_NODISCARD int npy_parse(const struct bkt_buf *file, struct npy *out, struct 
 hid_t npy_type(const char *descr);
 /** numpy's name of a type ("float32"); "?" if it has none. */
 void npy_name(hid_t type, char out[16]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by the words of `h5bucket sample`. */
-#ifndef SAMPLE_H
-#define SAMPLE_H
+#pragma once
 
 #include "samples/names/names.h"
 #include "samples/repository.h"
@@ -34,5 +33,3 @@ int sample_verify(struct sample_tool *s);
 BKT_NODISCARD int sample_read_each(struct sample_tool *s, char *const *records, size_t n,
                                    int (*each)(void *arg, size_t i, const struct h5bucket_sample *sample),
                                    void *arg, struct bkt_err *err);
-
-#endif

@@ -3,8 +3,7 @@
  *   00:uid:digest:dataset:row:shape      a record, of any grammar
  *   [BRANCH:]COLUMN                      all samples of a column
  *   [BRANCH:]COLUMN/SAMPLE[/SUBSAMPLE]   one sample; of a nested column, all or one of its subsamples */
-#ifndef SELECTION_H
-#define SELECTION_H
+#pragma once
 
 #include "base/list.h"
 #include "samples/names/names.h"
@@ -32,5 +31,3 @@ BKT_NODISCARD int selection_name(const struct bkt_named_sample *s, struct bkt_bu
 BKT_NODISCARD int sample_lines(const char *name, struct bkt_strs *out, struct bkt_err *err);
 /** Append a whole file. */
 BKT_NODISCARD int sample_file(const char *name, struct bkt_buf *out, struct bkt_err *err);
-
-#endif

@@ -5,8 +5,7 @@
  * work for it (share.h).  Texts of the others go to the first one.  At the end all have one exit code.
  *
  * One thread of the program makes all calls. */
-#ifndef BKT_PROCESSES_H
-#define BKT_PROCESSES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ unsigned bkt_processes_size(void);
  *  @param rc  this process's exit code
  *  @return the common one: that of the first process, or if it is 0, one of another */
 int bkt_processes_leave(int rc);
-
-#endif

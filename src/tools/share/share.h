@@ -11,8 +11,7 @@
  *
  * Messages are handled in these calls, and at each step of the work (bkt_share_step()).  If a unit fails, all
  * processes stop at their next step, and bkt_share_finish() returns that failure. */
-#ifndef BKT_SHARE_H
-#define BKT_SHARE_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/err.h"
@@ -67,5 +66,3 @@ BKT_NODISCARD int bkt_share_serve(const struct bkt_share_other *o, struct bkt_er
 /** Handle messages, between steps of the work: for interrupt_also().  Negative: another process has failed.
  */
 int bkt_share_step(struct bkt_err *err);
-
-#endif

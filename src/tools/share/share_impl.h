@@ -1,6 +1,5 @@
 /* Messages between the processes; inside tools/share. */
-#ifndef BKT_SHARE_IMPL_H
-#define BKT_SHARE_IMPL_H
+#pragma once
 
 #include "base/comm.h"
 #include "tools/share/share.h"
@@ -40,5 +39,3 @@ int bkt_msg_send_long_text(struct bkt_err *err);
 
 /** share.c: answer messages without working, until the verb has ended. */
 BKT_NODISCARD int bkt_serve_end(struct bkt_err *err);
-
-#endif

@@ -3,8 +3,7 @@
  * Text is written as ASCII.  A byte that isn't UTF-8 becomes the lone surrogate \udc80..\udcff, as in
  * Python's surrogateescape and in HSDS.  Numbers that JSON lacks (NaN, infinities) become the strings "NaN",
  * "Infinity", "-Infinity". */
-#ifndef BKT_JOUT_H
-#define BKT_JOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void bkt_jout_object(struct bkt_jout *j, const char *what, ...);
 void bkt_jout_raw(struct bkt_jout *j, const char *text);
 /** An array of numbers on one line; UINT64_MAX is written as "unlimited". */
 void bkt_jout_dims(struct bkt_jout *j, const char *key, const uint64_t *v, unsigned n);
-
-#endif

@@ -1,6 +1,5 @@
 /* Objects, types, layouts, times and sizes as text and as JSON, alike in all verbs. */
-#ifndef BKT_SHOW_H
-#define BKT_SHOW_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -73,5 +72,3 @@ void bkt_record_type(const struct bkt_record *r, const char *key, const char *na
 void bkt_record_where(const struct bkt_record *r, const struct bkt_extent_use *where);
 /** A row of text alone; @p b is empty afterwards. */
 void bkt_record_row(const struct bkt_record *r, const char *name, struct bkt_buf *b);
-
-#endif

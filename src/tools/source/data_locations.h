@@ -1,6 +1,5 @@
 /* The places of a dataset's data in its file, as plain structs that need no HDF5. */
-#ifndef SURVEY_H
-#define SURVEY_H
+#pragma once
 
 #include "base/list.h"
 #include "schema/json/chunk_locations.h"
@@ -33,5 +32,3 @@ struct survey {
 BKT_NODISCARD int survey_dataset(const struct source *src, hid_t dset, struct survey *out,
                                  struct bkt_err *err);
 void              survey_fini(struct survey *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* Download of a file in a store, byte for byte: ranges side by side, all of one version. */
-#ifndef DOWNLOAD_H
-#define DOWNLOAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ BKT_NODISCARD int download_run(const struct download *d, struct part_file *p, st
  * @param reqs  bkt_req_fini(), whatever is returned */
 BKT_NODISCARD int download_requests(struct bkt_store *st, struct bkt_req *reqs, size_t n,
                                     int (*check)(struct bkt_err *err), struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Small helpers around HDF5's ids and errors that the commands share. */
-#ifndef H5_H
-#define H5_H
+#pragma once
 
 #include <hdf5.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ void h5_scales_fini(struct h5_scales *s);
  *  Gives a file access list that leads to it (H5Pclose).  @p info: the connector's info string, NULL or ""
  *  for none. */
 BKT_NODISCARD int h5_start(const char *info, hid_t *fapl, struct bkt_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* An HDF5 file as `load` and `chunks` take it: one file, a family, a split or a multi file; on disk, in S3,
  * behind HTTP.  HDF5 sees one range of addresses in all of them.  A source knows the file of each address. */
-#ifndef SOURCE_H
-#define SOURCE_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -61,5 +60,3 @@ const struct source_part *source_part_of(const struct source *s, uint64_t addr, 
 /** An absolute name with a scheme: `file:///…`, `s3://…` and `https://…` stay unchanged; a path gets a
  *  scheme.  free(). */
 char *source_uri(const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* The keys of a domain of version 2 in the store: one LIST shows all objects and chunks. */
-#ifndef BKT_SCAN_H
-#define BKT_SCAN_H
+#pragma once
 
 #include "schema/domain/domain.h"
 
@@ -51,5 +50,3 @@ void              bkt_where_fini(struct bkt_extent_use *u);
 
 /** Bytes of the dataset's elements, decoded; 0 for types of variable size. */
 uint64_t bkt_dset_logical(const struct bkt_dset *ds);
-
-#endif

@@ -1,6 +1,5 @@
 /* Names on the command line that may be those of plain HDF5 files, in a store or on this machine. */
-#ifndef PLAIN_NAME_H
-#define PLAIN_NAME_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -41,5 +40,3 @@ BKT_NODISCARD int plain_file_instead(struct plain_file *p, const struct bkt_sett
 BKT_NODISCARD int plain_file_facts(const struct plain_file *p, struct plain_facts *out, struct bkt_err *err);
 /** Close the file; cancels a request for it. */
 void plain_file_fini(struct plain_file *p);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by the parts of h5bucket verify. */
-#ifndef BKT_VERIFY_H
-#define BKT_VERIFY_H
+#pragma once
 
 #include "chunk/select/selection.h"
 #include "tools/show/json_out.h"
@@ -162,5 +161,3 @@ BKT_NODISCARD int bkt_verify_names_end(struct bkt_verify_names *n, int rc, int *
 
 /** The other processes: work until the first one ends. */
 int bkt_verify_shared_serve(struct bkt_tool *t, bkt_verify_name_fn *check);
-
-#endif

@@ -1,7 +1,6 @@
 /* Attributes, links, groups and objects: the calls that begin in any kind of file, and entries of the tables
  * of domains (ops.h). */
-#ifndef BKT_CALLS_H
-#define BKT_CALLS_H
+#pragma once
 
 #include "vol/convert/convert.h"
 #include "vol/core/vol.h"
@@ -46,5 +45,3 @@ herr_t bkt_old_attr_call(H5VL_optional_args_t *args, struct bkt_err *err);
 /** Entries of bkt_domain_ops (see ops.h). */
 int bkt_object_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err);
 int bkt_link_stat(struct bkt_link_place *p, H5G_stat_t *out, struct bkt_err *err);
-
-#endif

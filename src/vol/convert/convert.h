@@ -1,6 +1,5 @@
 /* Conversion of types, dataspaces, values and property lists between the model and HDF5. */
-#ifndef BKT_CONVERT_H
-#define BKT_CONVERT_H
+#pragma once
 
 #include "vol/core/hid.h"
 #include "vol/core/vol.h"
@@ -90,5 +89,3 @@ struct bkt_stored {
     size_t        *end;
 };
 void bkt_stored_fini(struct bkt_stored *s);
-
-#endif

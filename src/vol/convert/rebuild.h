@@ -1,8 +1,7 @@
 /* HDF5's values rebuilt from parsed encodings (schema/h5enc/h5enc.h), by the public calls that a program has:
  * HDF5's decoders trust their input, so stored bytes never reach them.  Ids are new ones; BKT_EHDF5: HDF5
  * itself refuses a value. */
-#ifndef BKT_REBUILD_H
-#define BKT_REBUILD_H
+#pragma once
 
 #include "vol/convert/convert.h"
 #include "schema/h5enc/h5enc.h"
@@ -33,5 +32,3 @@ BKT_NODISCARD int bkt_rebuild_check(const struct bkt_object *o, struct bkt_err *
  *  @p d. *out stays as it is in three cases: HDF5 shows these names for @p dcpl anyway, @p d has other
  *  filters, or a file has no room for them. */
 BKT_NODISCARD int bkt_filters_named(hid_t dcpl, const struct bkt_dset *d, hid_t *out, struct bkt_err *err);
-
-#endif

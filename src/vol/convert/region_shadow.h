@@ -4,8 +4,7 @@
  * H5Rget_region() reads the dataset's extent at that address.  With native_header.h the file is one in
  * memory.  So a dataset that is referred to gets a shadow there, an empty dataset of the same extent.  The
  * shadow's address stands for the dataset in old references (token.c). */
-#ifndef BKT_SHADOW_H
-#define BKT_SHADOW_H
+#pragma once
 
 #include "vol/core/vol.h"
 
@@ -25,5 +24,3 @@ BKT_NODISCARD int bkt_shadow_handle(struct bkt_vobj *in_file, const struct bkt_s
 BKT_NODISCARD int bkt_shadow_text(struct bkt_vobj *in_file,
                                   const unsigned char handle[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_buf *out,
                                   struct bkt_err *err);
-
-#endif

@@ -6,8 +6,7 @@
  * bytes of a compound that no field fills stay as they are.  Memory for sequences comes from the right
  * allocator at once.  References become the kind that the program asked for; HDF5 converts references of
  * native files only. */
-#ifndef BKT_CONVERT_VALUE_H
-#define BKT_CONVERT_VALUE_H
+#pragma once
 
 #include "vol/convert/convert.h"
 #include "chunk/filter/number_kernels.h"
@@ -131,5 +130,3 @@ BKT_NODISCARD int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_r
  * its dataset was deleted. */
 BKT_NODISCARD int bkt_convert_old_region(struct bkt_vobj *in_file, const struct bkt_slice *text,
                                          unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err);
-
-#endif

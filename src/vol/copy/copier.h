@@ -4,8 +4,7 @@
  * Groups, datasets, committed types (also those without links), links of every kind in their order,
  * attributes, comments and creation lists are made again.  An object with several links is made once.  Data
  * are handled by the `data` hook, or moved as stored chunks, or read and written in blocks. */
-#ifndef BKT_COPIER_H
-#define BKT_COPIER_H
+#pragma once
 
 #include <hdf5.h>
 #include <stdbool.h>
@@ -85,5 +84,3 @@ BKT_NODISCARD int bkt_copier_write_chunks(hid_t to, const struct bkt_written *w,
  *  can't be read. */
 BKT_NODISCARD int bkt_copier_tree(hid_t src, hid_t dst, const struct bkt_copier_options *o,
                                   struct bkt_err *err);
-
-#endif

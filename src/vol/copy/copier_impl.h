@@ -1,6 +1,5 @@
 /* Shared by the files of the copier and H5Ocopy. */
-#ifndef BKT_COPIER_IMPL_H
-#define BKT_COPIER_IMPL_H
+#pragma once
 
 #include "base/map.h"
 #include "vol/copy/copier.h"
@@ -145,5 +144,3 @@ bool bkt_copy_is_outside(hid_t dset, hid_t dcpl);
 /** A committed type of the destination that can stand for @p type; negative: there is no such type.  The
  *  caller's. */
 BKT_NODISCARD int bkt_copy_merged(struct bkt_copier *c, hid_t type, hid_t *out);
-
-#endif

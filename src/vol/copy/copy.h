@@ -1,5 +1,4 @@
-#ifndef BKT_VOL_COPY_H
-#define BKT_VOL_COPY_H
+#pragma once
 
 #include "vol/core/vol.h"
 
@@ -8,5 +7,3 @@
  *  another file they become null references, as in HDF5. */
 BKT_NODISCARD int bkt_copy(struct bkt_vobj *src, struct bkt_vobj *dst, const char *name, hid_t ocpypl,
                            hid_t lcpl, struct bkt_err *err);
-
-#endif

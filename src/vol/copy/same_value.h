@@ -1,6 +1,5 @@
 /* Equality of values in memory, in two files. */
-#ifndef BKT_SAME_VALUE_H
-#define BKT_SAME_VALUE_H
+#pragma once
 
 #include <hdf5.h>
 #include <stdbool.h>
@@ -12,5 +11,3 @@ bool bkt_same_value(hid_t type, const void *a, const void *b);
  *  reading only.
  *  @param out  a value of @p type, for H5Treclaim(); false: there is no such value */
 bool bkt_same_fill_of(hid_t dset, hid_t type, void *out);
-
-#endif

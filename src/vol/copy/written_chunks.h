@@ -1,6 +1,5 @@
 /* The chunks of a dataset that hold data, and so the blocks that are worth a copy or a comparison. */
-#ifndef BKT_WRITTEN_CHUNKS_H
-#define BKT_WRITTEN_CHUNKS_H
+#pragma once
 
 #include <hdf5.h>
 #include <stdbool.h>
@@ -62,5 +61,3 @@ struct bkt_vobj;
  *  @p dcpl: its creation list.  @p o: NULL for a plain file's dataset.
  *  @return false: unknown, or there are too many */
 BKT_NODISCARD bool bkt_written_parts(hid_t dset, struct bkt_vobj *o, hid_t dcpl, struct bkt_written *c);
-
-#endif

@@ -4,8 +4,7 @@
  * When HDF5 makes a dataset, it asks the filters of the creation list for their parameters (set_local).
  * Some filters (bitshuffle) insert their parameters before those in the list, and so change a list that
  * came from a dataset. */
-#ifndef BKT_FILTERS_H
-#define BKT_FILTERS_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -62,5 +61,3 @@ hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, h
 /** Whether stored chunks mean the same in both datasets: the same filters, in the same order, with the same
  *  parameters. */
 bool bkt_filters_agree(hid_t a, hid_t b);
-
-#endif

@@ -1,6 +1,5 @@
 /* The bridge between struct bkt_err and HDF5's error stack: the only file that pushes. */
-#ifndef BKT_H5ERR_H
-#define BKT_H5ERR_H
+#pragma once
 
 #include <hdf5.h>
 #include <stdbool.h>
@@ -73,5 +72,3 @@ void bkt_h5err_unmute(const struct bkt_h5err_print *p);
 /** Class and message ids, made when the connector starts, released when it ends. */
 herr_t bkt_h5err_init(void);
 void   bkt_h5err_term(void);
-
-#endif

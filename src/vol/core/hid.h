@@ -1,6 +1,5 @@
 /* HDF5 ids in local variables. */
-#ifndef BKT_VOL_HID_H
-#define BKT_VOL_HID_H
+#pragma once
 
 #include <hdf5.h>
 #include <stdbool.h>
@@ -27,5 +26,3 @@ static inline int bkt_hid_give(hid_t *id, hid_t *out)
     *out = bkt_hid_take(id);
     return BKT_OK;
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * This is done for HDF5 versions where it is known to work, see bkt_face_is_wanted().  Elsewhere the old
  * calls fail with HDF5's own clear message. */
-#ifndef BKT_FACE_H
-#define BKT_FACE_H
+#pragma once
 
 #include <hdf5.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@ void bkt_face_copy(unsigned char face[BKT_FACE_BYTES], H5I_type_t type, const vo
 const H5VL_class_t *bkt_face_class(void);
 /** Forget all shadows of datasets: they vanished with their file (convert/region_shadow.c). */
 void bkt_shadow_forget_all(void);
-
-#endif

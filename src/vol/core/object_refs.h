@@ -1,6 +1,5 @@
 /* Objects of domains as HDF5 sees them: their identity, and references to them. */
-#ifndef BKT_OBJECT_REFS_H
-#define BKT_OBJECT_REFS_H
+#pragma once
 
 #include "schema/json/reference_text.h"
 #include "vol/core/vol.h"
@@ -57,5 +56,3 @@ BKT_NODISCARD int bkt_link_soft(struct bkt_link *l, const char *target, struct b
  * know the class. */
 BKT_NODISCARD int bkt_link_user(struct bkt_link *l, int type, const void *value, size_t n,
                                 struct bkt_err *err);
-
-#endif

@@ -11,8 +11,7 @@
  * An entry returns a bkt code and fills @p err, except where its comment has another rule.  The arguments are
  * HDF5's (H5VLconnector.h).  A new object is the caller's.  `o` is the object itself: names and indices of
  * H5VL_loc_params_t have been followed already. */
-#ifndef BKT_VOL_OPS_H
-#define BKT_VOL_OPS_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -212,5 +211,3 @@ extern const struct bkt_group_ops bkt_domain_group_ops;
 extern const struct bkt_link_ops bkt_domain_link_ops;
 extern const struct bkt_object_ops bkt_domain_object_ops;
 extern const struct bkt_token_ops bkt_domain_token_ops;
-
-#endif

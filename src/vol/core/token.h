@@ -1,6 +1,5 @@
 /* Object ids <-> HDF5's tokens, addresses and references of 8 bytes. */
-#ifndef BKT_TOKEN_H
-#define BKT_TOKEN_H
+#pragma once
 
 #include "vol/core/vol.h"
 
@@ -18,5 +17,3 @@ void bkt_token_unalias(const unsigned char address[8]);
 void bkt_token_forget_all(void);
 
 #define BKT_TOKEN_ADDRESS 8 /* the bytes of a token that always arrive */
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A program that uses MPI may ask for collective access (H5Pset_dxpl_mpio).  HDF5 refuses such a list for
  * every file that wasn't opened by an MPI driver, and our own files never are. */
-#ifndef BKT_XFER_H
-#define BKT_XFER_H
+#pragma once
 
 #include "base/err.h"
 #include "vol/core/hid.h"
@@ -18,5 +17,3 @@ bool bkt_xfer_is_collective(hid_t dxpl);
 /** The list for @p dset, an id of HDF5's native connector: @p dxpl as it is if an MPI driver opened the file,
  *  else as bkt_xfer_alone(). */
 BKT_NODISCARD int bkt_xfer_for(hid_t dset, hid_t dxpl, hid_t *out, struct bkt_err *err);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Errors: helpers fill a struct bkt_err.  The outermost callback publishes it after every cleanup has run
  * (h5err.h), because any HDF5 call in between would wipe it. */
-#ifndef BKT_VOL_H
-#define BKT_VOL_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -132,5 +131,3 @@ struct bkt_file *bkt_file_next(const struct bkt_file *f);
 /** The root group of @p f as a new object of type @p type (H5I_FILE or H5I_GROUP). */
 BKT_NODISCARD int bkt_file_root(struct bkt_file *f, H5I_type_t type, struct bkt_vobj **out,
                                 struct bkt_err *err);
-
-#endif

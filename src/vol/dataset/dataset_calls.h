@@ -1,6 +1,5 @@
 /* Shared by the dataset files of this folder. */
-#ifndef BKT_VOL_DATASET_H
-#define BKT_VOL_DATASET_H
+#pragma once
 
 #include "vol/convert/convert.h"
 
@@ -75,5 +74,3 @@ void bkt_pieces_init(struct bkt_pieces *p, const struct bkt_sel *sel, const uint
 /** 1: *piece is set, its runs are p's and valid until the next call; 0: the end; BKT_ENOMEM. */
 int  bkt_pieces_next(struct bkt_pieces *p, struct bkt_sel *piece);
 void bkt_pieces_fini(struct bkt_pieces *p);
-
-#endif

@@ -1,6 +1,5 @@
 /* An extent in blocks of bounded size, for callers that move its elements through memory. */
-#ifndef BKT_BLOCKS_H
-#define BKT_BLOCKS_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -30,5 +29,3 @@ uint64_t bkt_blocks_number(const struct bkt_blocks *b, const hsize_t *at);
 uint64_t bkt_blocks_all(const struct bkt_blocks *b);
 /** Go to the block of that number, < bkt_blocks_all(). */
 void bkt_blocks_goto(struct bkt_blocks *b, uint64_t number);
-
-#endif

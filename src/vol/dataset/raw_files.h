@@ -9,8 +9,7 @@
  * URIs.  The rules of references hold (bkt_domain_resolve_uri(), setting `allow`).  Ranges are fetched,
  * and nothing can be written.  If none of its files exists when such a dataset is created, the dataset
  * holds its elements itself. */
-#ifndef BKT_VOL_EXTERNAL_H
-#define BKT_VOL_EXTERNAL_H
+#pragma once
 
 #include "vol/core/vol.h"
 
@@ -51,5 +50,3 @@ BKT_NODISCARD int bkt_external_each(struct bkt_domain *dom, const struct bkt_obj
                                     bkt_external_fn *each, void *arg, struct bkt_err *err);
 /** HDF5's answers about the space that such a dataset takes. */
 BKT_NODISCARD int bkt_external_get(struct bkt_vobj *dset, H5VL_dataset_get_args_t *args, struct bkt_err *err);
-
-#endif

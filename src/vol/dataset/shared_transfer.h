@@ -2,8 +2,7 @@
  *
  * As in HDF5's own files, elements are stored when H5Dwrite returns, and each H5Dread finds what other
  * processes have stored before: no process keeps elements in memory. */
-#ifndef BKT_SHARED_TRANSFER_H
-#define BKT_SHARED_TRANSFER_H
+#pragma once
 
 #include "base/comm.h"
 #include "chunk/chunk.h"
@@ -57,5 +56,3 @@ BKT_NODISCARD int bkt_collective_read(struct bkt_comm *c, struct bkt_dsetio *io,
  *  @return the common result: BKT_OK; the first process's failure, or that of the exchange */
 BKT_NODISCARD int bkt_collective_write(struct bkt_comm *c, struct bkt_dsetio *io, const struct bkt_write *w,
                                        struct bkt_err *err);
-
-#endif

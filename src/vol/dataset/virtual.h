@@ -5,8 +5,7 @@
  * another domain, or of a plain HDF5 file; the rule of external links decides which files may be opened
  * (bkt_file_external()).  As in HDF5, elements without a source, or with a missing source, have the fill
  * value.  If a source can't be read, the call fails. */
-#ifndef BKT_VIRTUAL_H
-#define BKT_VIRTUAL_H
+#pragma once
 
 #include "vol/core/vol.h"
 
@@ -130,5 +129,3 @@ BKT_NODISCARD int bkt_view_visit(const struct bkt_view *v, const struct bkt_visi
  *  @param kept  sources that stay open, or NULL */
 BKT_NODISCARD int bkt_view_transfer(const struct bkt_view *v, const struct bkt_io *io,
                                     struct bkt_kept_sources *kept, struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The file behind an external link: how the program wants it opened, and its place. */
-#ifndef BKT_VOL_FILE_SEARCH_H
-#define BKT_VOL_FILE_SEARCH_H
+#pragma once
 
 #include "vol/open/linked_files.h"
 
@@ -33,5 +32,3 @@ void              bkt_ext_how_fini(struct bkt_ext_how *how);
  *  must not be followed [I2] */
 BKT_NODISCARD int bkt_ext_search(struct bkt_file *f, const char *name, const struct bkt_ext_how *how,
                                  struct bkt_ext_found *found, struct bkt_err *err);
-
-#endif

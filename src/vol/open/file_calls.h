@@ -1,7 +1,6 @@
 /* Opening and creating files of any kind, and what callbacks ask about a domain (file_calls.c,
  * file_optional.c); open objects of a file (file_ids.c). */
-#ifndef BKT_VOL_FILE_H
-#define BKT_VOL_FILE_H
+#pragma once
 
 #include "base/comm.h"
 #include "schema/edit/agreed.h"
@@ -55,5 +54,3 @@ BKT_NODISCARD int bkt_file_delete_alone(const char *name, hid_t fapl, struct bkt
 /** Entries of bkt_domain_ops (see ops.h). */
 bool bkt_file_is_same(const struct bkt_vobj *a, const struct bkt_vobj *b, bool local);
 int  bkt_file_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Files that an open file keeps open: behind its external links, and mounted on it. */
-#ifndef BKT_LINKED_FILES_H
-#define BKT_LINKED_FILES_H
+#pragma once
 
 #include "vol/core/vol.h"
 
@@ -49,5 +48,3 @@ BKT_NODISCARD int bkt_file_mount(const struct bkt_vobj *group, struct bkt_file *
 BKT_NODISCARD int bkt_file_unmount(struct bkt_file *f, const struct bkt_id *at, struct bkt_err *err);
 /** The file that @p child is mounted in; NULL: it isn't mounted. */
 struct bkt_file *bkt_file_parent(const struct bkt_file *child);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by all callbacks that change something: whether the change is allowed, and when it is stored. */
-#ifndef BKT_VOL_CHANGE_H
-#define BKT_VOL_CHANGE_H
+#pragma once
 
 #include "schema/edit/edit.h"
 #include "vol/core/vol.h"
@@ -37,5 +36,3 @@ void bkt_change_watch(void);
  *  program can close it again.  While the library ends no second try is possible: a failure is printed on
  *  stderr, and 0 returned. */
 herr_t bkt_change_close(struct bkt_vobj *o);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Many programs look for the file that they have just made, or write to another name and rename.  With the
  * pointer they find a file, and a renamed pointer leads to the same domain. */
-#ifndef BKT_FILE_POINTER_H
-#define BKT_FILE_POINTER_H
+#pragma once
 
 #include "schema/edit/userblock.h"
 
@@ -38,5 +37,3 @@ BKT_NODISCARD int bkt_file_user_block_set(const char *name, struct bkt_domain *d
 
 /** Call after the domain behind @p name was deleted. */
 void bkt_file_pointer_remove(const char *name, const struct bkt_settings *set);
-
-#endif

@@ -1,7 +1,6 @@
 /* File access lists of HDF5's ros3 driver (H5Pset_fapl_ros3, h5py's driver="ros3", --vfd-name ros3).  The
  * connector serves the file itself, with the region, keys and token of the list. */
-#ifndef BKT_ROS3_LIST_H
-#define BKT_ROS3_LIST_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -16,5 +15,3 @@
  * @return BKT_OK, also for other lists; BKT_EINVAL: the address lacks a bucket; BKT_ENOMEM */
 BKT_NODISCARD int bkt_ros3_take(hid_t fapl, const char *name, struct bkt_settings *set, struct bkt_buf *as,
                                 struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The adapter's library (src/mpi): its place, and loading it. */
-#ifndef BKT_VOL_ADAPTER_FILE_H
-#define BKT_VOL_ADAPTER_FILE_H
+#pragma once
 
 #include "base/comm.h"
 
@@ -17,5 +16,3 @@ struct bkt_adapter {
  *          remedy */
 BKT_NODISCARD int bkt_adapter_load(const struct bkt_adapter *a, const struct bkt_comm_ops **out,
                                    struct bkt_err *err);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The plugin itself needs no MPI.  The adapter for the program's MPI (src/mpi) is loaded at the first such
  * list. */
-#ifndef BKT_VOL_GROUP_H
-#define BKT_VOL_GROUP_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -33,5 +32,3 @@ const char *bkt_group_program_mpi(void);
 
 /** Apply the hints h5bucket_NAME of the group's MPI_Info to setting NAME.  NULL is fine. */
 BKT_NODISCARD int bkt_group_hints(struct bkt_comm *c, struct bkt_settings *set, struct bkt_err *err);
-
-#endif

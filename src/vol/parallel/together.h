@@ -3,8 +3,7 @@
  * Every process runs the same function.  The first one records its requests (storage/tape.h), the others play
  * the record.  So their state is the same afterwards, and the store is asked once.  At the end all return the
  * same result, with the same message. */
-#ifndef BKT_VOL_TOGETHER_H
-#define BKT_VOL_TOGETHER_H
+#pragma once
 
 #include "base/comm.h"
 #include "storage/store.h"
@@ -25,5 +24,3 @@ BKT_NODISCARD int bkt_together_put(struct bkt_comm *c, struct bkt_store *st, bkt
 
 /** Run @p fn in the first process only; the others wait for its result. */
 BKT_NODISCARD int bkt_by_first(struct bkt_comm *c, bkt_together_fn *fn, void *arg, struct bkt_err *err);
-
-#endif

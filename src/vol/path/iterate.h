@@ -1,6 +1,5 @@
 /* Order of links: from HDF5's index to the model's arrays.  Also the walks over whole subtrees. */
-#ifndef BKT_ITERATE_H
-#define BKT_ITERATE_H
+#pragma once
 
 #include "vol/core/vol.h"
 
@@ -21,5 +20,3 @@ herr_t bkt_iterate_links(struct bkt_vobj *group, const H5VL_link_iterate_args_t 
 
 /** H5Ovisit from one of our objects. */
 herr_t bkt_iterate_objects(struct bkt_vobj *start, const H5VL_object_visit_args_t *a, struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The place of a new link: the group, and the name in it. */
-#ifndef BKT_VOL_SPOT_H
-#define BKT_VOL_SPOT_H
+#pragma once
 
 #include "vol/open/permission_and_flush.h"
 
@@ -36,5 +35,3 @@ BKT_NODISCARD int bkt_spot_put_anonymous(struct bkt_file *f, struct bkt_object *
 
 /** An entry of bkt_domain_link_ops. */
 int bkt_spot_is_free(const struct bkt_spot *s, const char *path, struct bkt_err *err);
-
-#endif

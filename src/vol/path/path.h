@@ -1,6 +1,5 @@
 /* From a location and a name to an object of any kind of file. */
-#ifndef BKT_PATH_H
-#define BKT_PATH_H
+#pragma once
 
 #include "vol/core/vol.h"
 
@@ -25,5 +24,3 @@ BKT_NODISCARD int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t
  *  list
  *  @return BKT_OK; BKT_EINVAL */
 BKT_NODISCARD int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Places of the chunks of a dataset in an HDF5 file, as HDF5's own connector reports them, corrected. */
-#ifndef BKT_FILE_CHUNKS_H
-#define BKT_FILE_CHUNKS_H
+#pragma once
 
 #include <hdf5.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ struct bkt_file_chunk {
  * @return BKT_OK; BKT_EHDF5; BKT_EFORMAT: a grid of more than 2^64 chunks */
 BKT_NODISCARD int bkt_file_chunks(hid_t dset, int (*each)(void *arg, const struct bkt_file_chunk *c),
                                   void *arg, struct bkt_err *err);
-
-#endif

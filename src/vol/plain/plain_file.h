@@ -1,7 +1,6 @@
 /* Plain HDF5 files that the program opened or an external link led to.  Our objects only pass calls on to
  * an id of HDF5's native connector. */
-#ifndef BKT_NATIVE_H
-#define BKT_NATIVE_H
+#pragma once
 
 #include "vol/core/vol.h"
 
@@ -58,5 +57,3 @@ BKT_NODISCARD int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_e
         made_ < 0 ? made_ : bkt_native_wrap(&new_id_, out, err);                                             \
     })
 BKT_NODISCARD int bkt_native_open(hid_t loc, const char *path, hid_t lapl, hid_t *out, struct bkt_err *err);
-
-#endif

@@ -3,8 +3,7 @@
  * A name may be a domain's or a plain file's.  Both are asked for at once: while the domain's document is
  * fetched, the first bytes of the file come, too.  If the domain does not exist, HDF5's native connector
  * opens the file through our file driver (vol/vfd). */
-#ifndef BKT_REMOTE_FILE_H
-#define BKT_REMOTE_FILE_H
+#pragma once
 
 #include "base/bytes.h"
 #include "vol/core/vol.h"
@@ -54,5 +53,3 @@ hid_t bkt_remote_native(const char *name, unsigned flags, hid_t fapl);
  *          refuses it; … */
 BKT_NODISCARD int bkt_remote_open(struct bkt_remote *r, unsigned flags, hid_t like,
                                   const struct bkt_settings *set, hid_t *out, struct bkt_err *err);
-
-#endif

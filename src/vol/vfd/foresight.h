@@ -5,8 +5,7 @@
  * index, ...) has a budget of guesses.  The budget grows when guesses are asked for, and shrinks when guesses
  * are dropped unasked.  If a program opens one object by its path, the path is fetched.  If a program walks
  * over two neighbours, the others are fetched, too. */
-#ifndef FORESIGHT_H
-#define FORESIGHT_H
+#pragma once
 
 #include "vol/vfd/format_scan.h"
 #include "vol/vfd/page_cache.h"
@@ -54,5 +53,3 @@ struct fore_counts {
     uint64_t round_trips, requests, bytes; /* of the files that were closed; page_cache.h */
 };
 struct fore_counts foresight_counts(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by the files of the scanner (format_scan.h): checked reading of bytes, checked reports of finds. */
-#ifndef FORMAT_LOOK_H
-#define FORMAT_LOOK_H
+#pragma once
 
 #include <string.h>
 
@@ -104,5 +103,3 @@ uint64_t tree_size(const struct scan_file *f, uint64_t dims);
 look_fn look_heap_block;
 /** One link message; afterwards @p in is behind it. */
 void look_link(struct look *l, struct bkt_rd *in);
-
-#endif

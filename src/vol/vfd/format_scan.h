@@ -5,8 +5,7 @@
  * file's size.  The bytes of a structure bound the number of its finds.
  *
  * Source: HDF5 File Format Specification, version 3.0. */
-#ifndef FORMAT_SCAN_H
-#define FORMAT_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ uint64_t scan_look(struct scan_file *f, const struct scan_find *what, const unsi
 /** A guess, by its first bytes, for a structure that HDF5 asks for and whose address was not seen before.
  * @p is_header: HDF5 asks for an object header. */
 enum scan_kind scan_kind_of(const unsigned char *p, uint64_t n, bool is_header);
-
-#endif

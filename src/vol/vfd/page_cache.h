@@ -1,6 +1,5 @@
 /* Pages of one file in a store, in memory or on their way.  One thread uses a cache at a time. */
-#ifndef PAGE_CACHE_H
-#define PAGE_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ const void *page_cache_view(const struct page_cache *c, uint64_t off, uint64_t l
 
 /** The number of pages of this MiB of the file that the program has asked for. */
 unsigned page_cache_density(const struct page_cache *c, uint64_t off);
-
-#endif

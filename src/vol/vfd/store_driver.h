@@ -6,8 +6,7 @@
  *
  * A file of this machine is locked as by HDF5's own drivers (H5Pset_file_locking(),
  * HDF5_USE_FILE_LOCKING).  HDF5 refuses any file whose superblock is marked as open for writing. */
-#ifndef VFD_H
-#define VFD_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -97,5 +96,3 @@ BKT_NODISCARD int vfd_open_store(const char *name, const struct bkt_settings *se
 /** Size and ETag ("": unknown; a local file's stamp) of a file, as the store reports them.  BKT_ENOENT. */
 BKT_NODISCARD int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, char *etag,
                            size_t n_etag, struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The first bytes of files that will be opened soon, fetched meanwhile (store_driver.c). */
-#ifndef VFD_AHEAD_H
-#define VFD_AHEAD_H
+#pragma once
 
 #include "base/settings.h"
 #include "storage/store.h"
@@ -40,5 +39,3 @@ void vfd_expect_not(const char *name);
 
 /** Drop the bytes of files that were never opened. */
 void vfd_expect_nothing(void);
-
-#endif

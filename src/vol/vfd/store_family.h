@@ -1,6 +1,5 @@
 /* A family of files that our driver reads: one file in parts of equal length, each a file of a store. */
-#ifndef STORE_FAMILY_H
-#define STORE_FAMILY_H
+#pragma once
 
 #include "vol/vfd/store_driver.h"
 
@@ -10,5 +9,3 @@
  *  @param size   of all, in bytes */
 BKT_NODISCARD int vfd_family_of(hid_t object, struct vfd_file **first, struct bkt_store **st, uint64_t *size,
                                 struct bkt_err *err);
-
-#endif

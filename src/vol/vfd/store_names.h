@@ -1,6 +1,5 @@
 /* Names of files that libhdf5 opens through the driver: the program's, and those that links in it name. */
-#ifndef STORE_NAMES_H
-#define STORE_NAMES_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/err.h"
@@ -16,5 +15,3 @@
  *         not name */
 BKT_NODISCARD int store_name_of(const char *base, const struct bkt_settings *set, const char *name,
                                 struct bkt_buf *out, struct bkt_err *err);
-
-#endif

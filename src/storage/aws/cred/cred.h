@@ -7,8 +7,7 @@
  * endpoint, EC2 instance metadata (IMDSv2).  A thread renews credentials within 5 minutes of their end, while
  * callers still get the old ones.  After their end, callers wait.  At most one fetch per provider is under
  * way, and all callers share its result.  Secrets are zeroed when freed and never traced. */
-#ifndef BKT_CRED_H
-#define BKT_CRED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ void bkt_cred_shutdown(void);
 enum bkt_cred_what { BKT_CRED_REGION, BKT_CRED_ENDPOINT };
 BKT_NODISCARD int bkt_cred_of_profile(const struct bkt_settings *set, enum bkt_cred_what what, char **out,
                                       struct bkt_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Parts of the credential chain; for cred*.c and their tests only. */
-#ifndef BKT_CRED_IMPL_H
-#define BKT_CRED_IMPL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -166,5 +165,3 @@ BKT_NODISCARD int bkt_cred_split(const char *command, char ***argv, struct bkt_e
 /** Whether credentials may be requested from this URL: https, or http to this machine and the container
  *  hosts' addresses. */
 bool bkt_cred_full_uri_ok(const char *url);
-
-#endif

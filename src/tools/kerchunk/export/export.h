@@ -1,6 +1,5 @@
 /* h5bucket export --kerchunk: a reference set of a domain or HDF5 file. */
-#ifndef KERCHUNK_EXPORT_H
-#define KERCHUNK_EXPORT_H
+#pragma once
 
 #include <hdf5.h>
 #include <stdio.h>
@@ -66,5 +65,3 @@ void kx_places_fini(struct kx_places *p);
 /** Find the chunks of an open dataset, of @p elem_size packed bytes an element. */
 BKT_NODISCARD int kx_places(struct kx *x, hid_t dset, size_t elem_size, struct kx_places *out,
                             struct bkt_err *err);
-
-#endif

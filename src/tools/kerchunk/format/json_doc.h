@@ -1,6 +1,5 @@
 /* A small JSON document as a tree: Zarr's metadata, templates and gen entries of a reference set. */
-#ifndef KERCHUNK_JSON_DOC_H
-#define KERCHUNK_JSON_DOC_H
+#pragma once
 
 #include "base/text/json_scan.h"
 
@@ -37,5 +36,3 @@ bool kc_doc_size(const struct kc_doc *d, uint64_t *out);
 
 /** Append the value as JSON. */
 BKT_NODISCARD int kc_doc_write(const struct kc_doc *d, struct bkt_buf *out);
-
-#endif

@@ -3,8 +3,7 @@
  * It takes flat tables with columns of INT32, INT64 and BYTE_ARRAY, plain or by a dictionary, in pages of
  * version 1 and 2, uncompressed or by zstd, snappy or raw LZ4.  All else is refused.
  * https://parquet.apache.org/docs/file-format/ */
-#ifndef KERCHUNK_PARQUET_H
-#define KERCHUNK_PARQUET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ struct pq_table {
 BKT_NODISCARD int pq_read(const void *p, size_t n, const char *const *names, size_t n_names,
                           struct pq_table *out, struct bkt_err *err);
 void pq_table_fini(struct pq_table *t);
-
-#endif

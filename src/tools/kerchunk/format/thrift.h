@@ -1,7 +1,6 @@
 /* Thrift's compact protocol, as Parquet's metadata use it.
  * https://github.com/apache/thrift/blob/master/doc/specs/ */
-#ifndef KERCHUNK_THRIFT_H
-#define KERCHUNK_THRIFT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ const void *tc_binary(struct tc *t, size_t *n);
 void tc_skip(struct tc *t, enum tc_type type);
 /** Whether a value is of the type that is wanted; another one is skipped. */
 bool tc_is(struct tc *t, enum tc_type type, enum tc_type want);
-
-#endif

@@ -17,8 +17,7 @@
  * An append that is killed can leave some extents grown and others not.  So the earlier extents are in a
  * journal beside the domain's document (load_journal()) until all is stored.  The next append restores them
  * first. */
-#ifndef AGG_H
-#define AGG_H
+#pragma once
 
 #include "tools/load/load_domain.h"
 
@@ -106,5 +105,3 @@ BKT_NODISCARD int agg_link(struct agg *a, struct agg_dset *d, struct bkt_err *er
 BKT_NODISCARD int agg_copy(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err);
 /** The same with d->values. */
 BKT_NODISCARD int agg_copy_values(struct agg *a, struct agg_dset *d, struct bkt_err *err);
-
-#endif

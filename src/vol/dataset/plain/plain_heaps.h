@@ -1,8 +1,7 @@
 /* Elements with variable-length parts, or with region references, hold addresses of global heap collections
  * (HDF5 File Format Specification, III.E).  HDF5 reads one collection after the other.  Here all collections
  * that a selection names are fetched side by side, before HDF5 reads. */
-#ifndef BKT_PLAIN_HEAPS_H
-#define BKT_PLAIN_HEAPS_H
+#pragma once
 
 #include "vol/dataset/plain/plain_read.h"
 
@@ -40,5 +39,3 @@ void bkt_sequences_free(struct bkt_sequences *q);
 /** Read dataset @p i of the call by the native connector, in pieces whose bytes are fetched first. */
 BKT_NODISCARD int bkt_heaps_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i,
                                  struct bkt_err *err);
-
-#endif

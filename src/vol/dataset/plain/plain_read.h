@@ -6,8 +6,7 @@
  * read as HDF5 itself reads it.
  *
  * If chunk can't read a dataset exactly as HDF5 does, the native connector reads it through the driver. */
-#ifndef BKT_PLAIN_READ_H
-#define BKT_PLAIN_READ_H
+#pragma once
 
 #include "vol/dataset/dataset_calls.h"
 #include "vol/dataset/virtual.h"
@@ -70,5 +69,3 @@ struct bkt_plain_counts {
     uint64_t listed, looked_up;   /* indexes listed whole; chunks looked up */
 };
 extern struct bkt_plain_counts bkt_plain_counts; /* under HDF5's lock */
-
-#endif
