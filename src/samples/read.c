@@ -15,7 +15,6 @@
 #include "base/num.h"
 #include "samples/batch.h"
 #include "samples/records.h"
-#include "vol/core/hid.h"
 
 void bkt_item_fail(struct bkt_item *it, int rc, const struct bkt_err *err)
 {

@@ -8,7 +8,6 @@
 #include "base/num.h"
 #include "base/os/pool.h"
 #include "samples/filters.h"
-#include "samples/records.h"
 #include "vol/core/hid.h"
 #include "vol/h5bucket.h"
 

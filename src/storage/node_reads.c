@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "base/os/clock.h"
-#include "base/os/fork.h"
 #include "base/os/shared_memory.h"
 #include "base/trace.h"
 #include "base/os/thread.h"

@@ -8,7 +8,6 @@
 #include "storage/aws/cred/cred.h"
 #include "base/os/fork.h"
 #include "storage/http/engine.h"
-#include "storage/file/file_impl.h"
 #include "base/os/pool.h"
 #include "storage/stats.h"
 #include "base/files.h"

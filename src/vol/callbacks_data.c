@@ -1,6 +1,5 @@
 /* Callbacks for attributes, datasets and committed types. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/trace.h"
 #include "vol/callbacks.h"

@@ -10,8 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/err.h"
-
 /* Linux's numbers, which headers older than the kernel lack. */
 #ifndef SYS_openat2
 #define SYS_openat2 437

@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* Each worker has a queue with its own lock, and takes jobs from other queues when its own is empty.  A

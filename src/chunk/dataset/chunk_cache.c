@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/os/thread.h"
-#include "chunk/chunk.h"
 #include "base/os/fork.h"
 #include "base/map.h"
 #include "base/os/scratch_pool.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "chunk/dataset/dataset.h"
-#include "base/num.h"
 
 #define ZERO_MAX (256u << 20) /* stored bytes of one element of zeros; only a malicious type needs more */
 

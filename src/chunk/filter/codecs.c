@@ -5,7 +5,6 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "base/num.h"
 #include "chunk/filter/filters_impl.h"
 
 /* LZ4 in HDF5's plugin framing (filter 32004, https://support.hdfgroup.org/services/filters/HDF5_LZ4.pdf):

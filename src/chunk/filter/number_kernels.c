@@ -7,8 +7,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/num.h"
-
 /* Values as they lie in files and in programs' structs: anywhere. */
 #define ANYWHERE __attribute__((aligned(1), may_alias))
 typedef int8_t   i8 ANYWHERE;

@@ -2,7 +2,6 @@
 #include "chunk/read/fetch_task.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/num.h"
 #include "chunk/dataset/dataset.h"

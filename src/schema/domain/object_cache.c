@@ -1,10 +1,8 @@
 #include "schema/domain/object_cache.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/os/thread.h"
-#include "schema/domain/domain.h"
 #include "schema/domain/object_cache_impl.h"
 #include "schema/model/object_life.h"
 

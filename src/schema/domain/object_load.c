@@ -5,7 +5,6 @@
 
 #include "base/os/thread.h"
 #include "base/trace.h"
-#include "schema/domain/domain.h"
 #include "schema/domain/object_cache_impl.h"
 #include "schema/json/schema_json.h"
 #include "schema/model/object_life.h"

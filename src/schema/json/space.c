@@ -1,7 +1,6 @@
 /* Dataspaces: JSON <-> model. */
 #include <string.h>
 
-#include "base/num.h"
 #include "schema/json/schema_json.h"
 
 /* Unlimited is 0 in HSDS 0.9 and the word H5S_UNLIMITED in the specification and 1.0. */

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/num.h"
 #include "schema/json/schema_json.h"
 
 typedef int encode_fn(const struct bkt_type *t, const json_t *j, struct bkt_buf *out, struct bkt_err *err);

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "base/text/utf8.h"
 #include "schema/json/reference_text.h"
 #include "schema/json/schema_json.h"

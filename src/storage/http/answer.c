@@ -21,7 +21,6 @@
 #include <curl/curl.h>
 
 #include "base/crc32c.h"
-#include "base/num.h"
 #include "base/random.h"
 #include "base/trace.h"
 #include "storage/http/request.h"

@@ -2,7 +2,6 @@
  * engine.h and engine_impl.h. */
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -10,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/num.h"
 #include "base/os/sanitizer.h"
 #include "base/os/thread.h"
 #include "storage/http/engine_impl.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "base/os/pool.h"
 #include "base/text/utf8.h"
 #include "storage/s3/s3_impl.h"

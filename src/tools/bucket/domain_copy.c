@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/dataset/dataset.h"
 #include "schema/edit/edit.h"
 #include "tools/cli/interrupt.h"
 #include "vol/core/filters.h"

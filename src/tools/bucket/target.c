@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/json/acl.h"
 #include "schema/edit/edit.h"
 #include "tools/bucket/names.h"
 

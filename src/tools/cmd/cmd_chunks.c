@@ -1,10 +1,8 @@
 /* h5bucket chunks FILE [DATASET...]: chunk-location JSON (schema/json/chunk_locations.h) on stdout. */
 #include <hdf5.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
-#include "base/num.h"
 #include "schema/json/chunk_locations.h"
 #include "tools/cli/tool.h"
 #include "tools/load/load_domain.h"

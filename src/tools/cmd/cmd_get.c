@@ -14,7 +14,6 @@
 
 #include "base/bytes.h"
 #include "base/files.h"
-#include "base/url.h"
 #include "schema/domain/domain.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/progress.h"

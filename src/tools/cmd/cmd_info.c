@@ -1,8 +1,6 @@
 /* h5bucket info: a domain or a plain HDF5 file as a whole, counted. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "tools/bucket/names.h"
 #include "tools/bucket/plain_walk.h"
 #include "tools/bucket/walk.h"
 #include "tools/cli/tool.h"

@@ -12,7 +12,6 @@
 
 #include "base/err.h"
 #include "base/os/clock.h"
-#include "schema/edit/edit.h"
 #include "tools/cli/interrupt.h"
 #include "tools/kerchunk/load_kerchunk.h"
 #include "tools/load/load_domain.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "schema/json/acl.h"
 #include "schema/edit/edit.h"
 #include "tools/cli/interrupt.h"
 #include "base/list.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "tools/bucket/names.h"
-#include "tools/show/show.h"
 #include "tools/bucket/snapshots.h"
 #include "tools/cli/tool.h"
 

@@ -1,6 +1,5 @@
 /* h5bucket stat: all that is known of one object. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "tools/bucket/names.h"
 #include "tools/bucket/plain_walk.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/num.h"
 #include "tools/kerchunk/load_kerchunk.h"
 #include "tools/kerchunk/zarray.h"
 #include "tools/source/hdf5_glue.h"

@@ -2,9 +2,7 @@
 #include "tools/load/flatten_vds.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "schema/edit/edit.h"
 #include "tools/source/hdf5_glue.h"
 #include "base/num.h"
 #include "vol/copy/copier.h"

@@ -6,7 +6,6 @@
 
 #include "base/num.h"
 #include "base/bytes.h"
-#include "samples/records.h"
 #include "tools/samples/npy.h"
 #include "tools/samples/sample.h"
 #include "tools/samples/selection.h"

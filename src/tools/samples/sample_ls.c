@@ -7,7 +7,6 @@
 #include "samples/records.h"
 #include "tools/samples/sample.h"
 #include "tools/show/show.h"
-#include "tools/source/hdf5_glue.h"
 #include "tools/source/hdf5_source.h"
 #include "vol/vfd/store_driver.h"
 

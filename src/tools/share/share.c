@@ -1,7 +1,6 @@
 #include "tools/share/share.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/trace.h"
 #include "tools/share/processes.h"

@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
 #include "base/files.h"
 #include "base/num.h"
 #include "base/os/clock.h"

@@ -1,6 +1,5 @@
 /* Creation property lists: from an encoding to HDF5's, property by property. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/num.h"
 #include "base/trace.h"

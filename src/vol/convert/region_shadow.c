@@ -7,7 +7,6 @@
 
 #include "vol/convert/values_to_memory.h"
 #include "base/map.h"
-#include "base/num.h"
 #include "vol/core/object_refs.h"
 #include "vol/core/token.h"
 #include "schema/json/reference_text.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/list.h"
 #include "vol/copy/copier_impl.h"
 #include "vol/open/file_calls.h"

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "vol/core/object_refs.h"
 #include "vol/copy/copier_impl.h"
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/core/hid.h"
 #include "vol/dataset/dataset_calls.h"
 #include "vol/dataset/raw_files.h"
 #include "vol/plain/plain_chunks.h"

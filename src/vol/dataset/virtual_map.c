@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "vol/core/hid.h"
 #include "vol/dataset/virtual.h"
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/edit/edit.h"
 #include "schema/name/uri.h"
 #include "vol/open/file_calls.h"
 #include "vol/plain/plain_file.h"

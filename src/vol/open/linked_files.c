@@ -5,7 +5,6 @@
 
 #include "vol/open/external_search.h"
 #include "schema/edit/edit.h"
-#include "vol/plain/plain_file.h"
 #include "chunk/write/write.h"
 
 struct bkt_ext {

@@ -3,7 +3,6 @@
 #include <H5FDdevelop.h>
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -1,7 +1,6 @@
 #include "vol/vfd/foresight.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/list.h"
 #include "base/map.h"

@@ -1,6 +1,5 @@
 /* Small parts that the credential sources share: files, times, and the JSON of answers. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

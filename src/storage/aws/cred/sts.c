@@ -1,7 +1,6 @@
 /* AssumeRole and AssumeRoleWithWebIdentity of AWS's security token service, or one like it (MinIO, Ceph).
  * Source: AWS STS API reference, version 2011-06-15. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -12,7 +11,6 @@
 #include "storage/aws/xml.h"
 #include "storage/web/web_url.h"
 #include "base/url.h"
-
 
 /* ---- the answer ---- */
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "base/bytes.h"
 #include "base/text/utf8.h"
 #include "tools/kerchunk/export/export.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/list.h"
-#include "base/num.h"
 #include "chunk/filter/pipeline.h"
 #include "tools/kerchunk/format/thrift.h"
 

@@ -5,7 +5,6 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
-#include "schema/edit/edit.h"
 #include "tools/cli/interrupt.h"
 #include "tools/load/gather/gather_plan.h"
 #include "tools/source/hdf5_glue.h"
