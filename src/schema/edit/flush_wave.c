@@ -399,7 +399,8 @@ static void through(struct bkt_domain *d, struct bkt_change *c)
 static void pause_after_loss(const struct wave *w, unsigned round)
 {
     double most = (w->seconds > 0.001 ? w->seconds : 0.001) * (1U << (round < 3 ? round : 3));
-    uint64_t ns = bkt_random() % (uint64_t)(1e9 * (most < 5 ? most : 5));
+    uint64_t longest = (uint64_t)(1e9 * (most < 5 ? most : 5));
+    uint64_t ns = longest ? bkt_random() % longest : 0;
     struct timespec t = {(time_t)(ns / 1000000000U), (long)(ns % 1000000000U)};
     (void)nanosleep(&t, NULL);
 }

@@ -362,7 +362,7 @@ static int imds_token(struct imds *m, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_secret_fini) struct bkt_buf body = {0};
     struct bkt_err own = {0};
-    long status;
+    long status = 0;
     int rc = imds_ask(m, "PUT", "/latest/api/token", TTL, &status, &body, &own);
     if (rc == BKT_ENET || rc == BKT_ETIME || (rc == BKT_OK && status != 200)) {
         if (rc == BKT_OK)
