@@ -255,17 +255,6 @@ int bkt_base64_encode(const void *p, size_t n, struct bkt_buf *out)
     return BKT_OK;
 }
 
-void bkt_one_line(char *to, size_t room, const void *p, size_t n)
-{
-    const unsigned char *s = p;
-    size_t k = 0;
-    for (size_t i = 0; i < n && k + 1 < room; i++)
-        to[k++] = (char)(s[i] < ' ' || s[i] == 127 ? ' ' : s[i]);
-    while (k && to[k - 1] == ' ')
-        k--;
-    to[k] = 0;
-}
-
 int bkt_hex_digit(char c)
 {
     if (c >= '0' && c <= '9')

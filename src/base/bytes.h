@@ -75,8 +75,6 @@ void     bkt_put_be(void *p, unsigned bytes, uint64_t v);
 BKT_NODISCARD int bkt_base64_decode(const char *text, size_t n, struct bkt_buf *out);
 BKT_NODISCARD int bkt_base64_encode(const void *p, size_t n, struct bkt_buf *out);
 
-/** Copy a text of @p n bytes from elsewhere for a one-line message: without control characters, and cut. */
-void bkt_one_line(char *to, size_t room, const void *p, size_t n);
 /** The value of a hexadecimal digit; -1: not a digit.  Print @p n bytes as small digits, with a NUL. */
 int  bkt_hex_digit(char c);
 void bkt_hex(const void *p, size_t n, char *out);

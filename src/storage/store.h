@@ -4,7 +4,9 @@
  *    s3://bucket            S3 with SigV4, or anonymous
  *    file:///dir            a directory; key a/b is the file dir/a/b
  *    https://host[:port]/…  read-only, plain HTTP ranges; also http://.  One file by its address:
- * bkt_url_open() Keys are UTF-8 without a leading '/'.  Every request is asynchronous underneath: start()
+ * bkt_url_open()
+ *
+ * Keys are UTF-8 without a leading '/'.  Every request is asynchronous underneath: start()
  * hands it to the backend, done() reports its end.  The blocking calls are small wrappers.  Any number of
  * threads may use one store at once. Requests and bytes are counted (stats.h) and traced (trace.h).
  *

@@ -65,9 +65,12 @@ void bkt_await(struct bkt_await *w) { bkt_batch_wait(&w->batch, false); }
 
 void bkt_await_fini(struct bkt_await *w)
 {
+    if (!w->batch.n)
+        return;
     bkt_await(w);
     bkt_req_fini(&w->req);
     bkt_batch_fini(&w->batch);
+    w->batch.n = 0;
 }
 
 int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err)

@@ -78,3 +78,22 @@ int bkt_utf8_quote(struct bkt_buf *out, const void *text, size_t n)
     }
     return bkt_buf_add(out, "\"", 1);
 }
+
+void bkt_one_line(char *to, size_t room, const void *p, size_t n)
+{
+    const unsigned char *s = p;
+    size_t k = 0;
+    for (size_t i = 0, len; i < n; i += len) {
+        uint32_t c = 0;
+        len = bkt_utf8_at(s + i, n - i, &c);
+        bool shown = len && c >= ' ' && (c < 0x7f || c > 0x9f);
+        len = len ? len : 1;
+        if (k + len >= room)
+            break;
+        memcpy(to + k, shown ? (const char *)s + i : "    ", shown ? len : 1);
+        k += shown ? len : 1;
+    }
+    while (k && to[k - 1] == ' ')
+        k--;
+    to[k] = 0;
+}

@@ -21,3 +21,5 @@ void bkt_utf8_escape(uint32_t cp, char out[BKT_UTF8_ESCAPED]);
 /** Append any @p n bytes as a JSON string in ASCII.  A byte that is not UTF-8 becomes the lone surrogate
  *  \udc80..\udcff, as in Python's surrogateescape and HSDS. */
 BKT_NODISCARD int bkt_utf8_quote(struct bkt_buf *out, const void *text, size_t n);
+/** Copy a text of @p n bytes from elsewhere for a one-line message: without control characters, and cut. */
+void bkt_one_line(char *to, size_t room, const void *p, size_t n);

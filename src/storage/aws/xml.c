@@ -11,6 +11,7 @@
 #include <expat.h>
 
 #include "base/bytes.h"
+#include "base/text/utf8.h"
 
 #define MAX_DEPTH 16 /* levels; S3's and STS's documents nest 4 deep */
 /* Bytes of one element; keys are at most 1024 bytes, three times that when encoded. */
@@ -167,7 +168,7 @@ static void XMLCALL on_start(void *arg, const char *name, const char **atts)
                        p->want);
         if (p->want && strcmp(name, p->want) != 0)
             stop(p, BKT_EFORMAT, p->note);
-    } else if (!p->in) {
+    } else if (!p->in && (p->depth == 2 || !p->want)) { /* STS's items lie deeper */
         begin_item(p, name);
     }
 }

@@ -118,7 +118,7 @@ void bkt_http_reply_header(struct bkt_http_reply *r, const char *name, const cha
     for (size_t i = 0; i < BKT_COUNT(headers); i++) {
         if (strcasecmp(headers[i].name, name) != 0)
             continue;
-        r->is_s3 |= headers[i].s3 && *value;
+        r->is_s3 |= headers[i].s3 && (*value || headers[i].room); /* a request id may be empty */
         if (headers[i].set)
             headers[i].set(r, value);
         else if (strlen(value) < headers[i].room)

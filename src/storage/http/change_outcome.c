@@ -45,8 +45,10 @@ static int change_again(struct bkt_http_op *op)
     op->put.looking = op->put.refused = op->doubt =
         false; /* in doubt, it would be sent without its condition */
     op->x.method    = bkt_op_name(op->req->op);
-    op->x.put       = op->req->put;
-    op->x.put_len   = op->req->put_len;
+    if (op->req->op == BKT_PUT) {
+        op->x.put = op->req->put;
+        op->x.put_len = op->req->put_len;
+    }
     return bkt_http_send_again(op, 0);
 }
 
@@ -121,10 +123,10 @@ static int looked(struct bkt_http_op *op)
         return seen(op, true);
     if (wire == BKT_WIRE_OK && status == 404 && !what)
         return seen(op, false);
-    if (!what && bkt_http_retry(op, wire))
+    if (what && op->req->op == BKT_DELETE ? bkt_http_another(op) : !what && bkt_http_retry(op, wire))
         return BKT_HTTP_AGAIN;
     if (what && !op->put.failed)
-        return bkt_http_odd(op, what);
+        return op->req->op == BKT_DELETE ? bkt_http_say_odd(op, what) : bkt_http_odd(op, what);
     if (op->put.failed)
         return op->put.failed;
     if (wire != BKT_WIRE_OK)

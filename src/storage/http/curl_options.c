@@ -347,11 +347,10 @@ bool bkt_engine_usual_options(void *easy, const char *url, const char *ca_bundle
     SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(PATH_AS_IS, 1L); /* S3 keys may hold // and .. */
 #if LIBCURL_VERSION_NUM >= 0x075500
-    SET(PROTOCOLS_STR, "http,https");
+    return curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK && ok;
 #else
-    SET(PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+    return curl_easy_setopt(h, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS)) == CURLE_OK && ok;
 #endif
-    return ok;
 }
 
 bool bkt_engine_options(struct engine *e, struct bkt_leg *leg)

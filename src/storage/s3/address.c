@@ -48,7 +48,10 @@ static int set_endpoint(struct bkt_s3_place *p, const char *url, struct bkt_err 
     while (n && path[n - 1] == '/')
         n--;
     p->scheme = strdup(u.https ? "https" : "http");
-    p->host   = strdup(strstr(u.origin, "://") + 3);
+    const char *host =
+        strchr(u.origin, '[') && strchr(url, '%') ? bkt_buf_str(&whole) : u.origin; /* a zone's name */
+    host = strstr(host, "://") + 3;
+    p->host = strndup(host, strcspn(host, "/"));
     p->base   = strndup(path ? path : "", n);
     BKT_NEED(err, p->scheme && p->host && p->base);
     return BKT_OK;

@@ -12,10 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text/utf8.h"
+#include "base/trace.h"
 #include "storage/aws/cred/cred_impl.h"
 #include "storage/http/engine.h"
 #include "storage/stats.h"
-#include "base/trace.h"
 
 #define TIMEOUT_MS 60000U /* the program may ask its user for a code.  botocore waits for ever, which a
                              background program must not do */

@@ -9,11 +9,12 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 
+#include "base/text/utf8.h"
+#include "base/trace.h"
+#include "base/url.h"
 #include "storage/aws/cred/cred_impl.h"
 #include "storage/http/engine.h"
 #include "storage/stats.h"
-#include "base/trace.h"
-#include "base/url.h"
 
 #define MAX_ANSWER (1U << 20) /* bytes; credentials take a few KiB */
 

@@ -65,16 +65,19 @@ static int default_url(const char *region, char *url, size_t room, struct bkt_er
     return BKT_OK;
 }
 
-/* Get host and path as libcurl will send them, since they are signed. */
+/* Host and path are signed.  So the request goes to them, and not to another spelling of the host. */
 static int take_apart(struct target *t)
 {
     BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url u = {.port = 0};
+    if (strpbrk(t->url, "?#"))
+        return BKT_EINVAL;
     BKT_PASS(bkt_web_url_parse(t->url, &u, NULL));
     const char *path = strchr(strstr(bkt_buf_str(&u.text), "://") + 3, '/');
     int n = snprintf(t->host, sizeof t->host, "%s", strstr(u.origin, "://") + 3);
     int m = snprintf(t->path, sizeof t->path, "%s", path ? path : "/");
-    bool fits = (size_t)n < sizeof t->host && (size_t)m < sizeof t->path;
-    return fits && !strchr(t->path, '?') ? BKT_OK : BKT_EINVAL;
+    int all = snprintf(t->url, sizeof t->url, "%s%s", u.origin, t->path);
+    bool fits = (size_t)n < sizeof t->host && (size_t)m < sizeof t->path && (size_t)all < sizeof t->url;
+    return fits ? BKT_OK : BKT_EINVAL;
 }
 
 static int find_target(const struct bkt_cred_role *role, struct target *t, struct bkt_err *err)
