@@ -68,8 +68,8 @@ static struct bkt_follow_part *unless_empty(struct bkt_follow_part *p)
 /* Ids of the hard links of a group, for push(); NULL: none, or out of memory. */
 static struct bkt_follow_part *members_of(const struct bkt_object *o)
 {
-    const struct bkt_links *l = &o->group.links;
-    if (o->kind != BKT_GROUP || !l->n)
+    const struct bkt_links *l = o && o->kind == BKT_GROUP ? &o->group.links : NULL;
+    if (!l || !l->n)
         return NULL;
     (void)bkt_links_settle(l);
     struct bkt_follow_part *p = part_new(l->n);

@@ -381,8 +381,8 @@ int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path, const struct
 {
     if (bkt_domain_doc_lets(doc, set->user, need))
         return BKT_OK;
-    BKT_FAIL(err, BKT_EACCES, "%s: its access list denies this to user %s (setting user)", *path ? path : "/",
-             set->user);
+    BKT_FAIL(err, BKT_EACCES, "%s: its access list denies this to user %s (setting user)",
+             path && *path ? path : "/", set->user);
 }
 
 /* ---- lists ---- */

@@ -101,7 +101,7 @@ static void print_file(const struct info *in, const struct plain_facts *f, const
 static int info_file(struct info *in, struct plain_file *p, int rc, const struct bkt_err *why,
                      const struct bkt_record *r)
 {
-    struct plain_facts facts;
+    struct plain_facts facts = {0};
     struct bkt_err     err = {.n = 0};
     in->p = p;
     rc    = bkt_tool_instead(in->t, p, false, rc, why, &err);

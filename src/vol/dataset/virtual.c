@@ -66,7 +66,7 @@ static bool virtual_is_blank_object(struct bkt_vobj *o, hid_t dcpl, hid_t type)
     struct bkt_dsetio *io;
     BKT_CLEANUP(bkt_hid_closep) hid_t own = H5I_INVALID_HID;
     bool any = false;
-    if (o->type != H5I_DATASET)
+    if (!o || o->type != H5I_DATASET)
         return false;
     if (!o->file)
         return is_blank_abroad(o, dcpl, type);
