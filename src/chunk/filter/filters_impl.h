@@ -20,8 +20,7 @@ struct bkt_room {
     size_t         n; /* bytes written; set by the decoder on success */
 };
 
-/** The type of all decoders.
- * @param elem_size  bytes of one element, for filters whose client data lacks it
+/** The type of all decoders.  Filters whose client data lack an element's size use f->elem_size.
  * @return BKT_OK with out->n set (it may be less than cap); BKT_EFORMAT: not a valid stream; BKT_ERANGE:
  *         valid so far, but longer than out->cap; BKT_EUNSUP: a variant that cannot be decoded; BKT_ENOMEM */
 typedef int bkt_decode_fn(const struct bkt_filter *f, struct bkt_span in, struct bkt_room *out,

@@ -46,7 +46,7 @@ struct bkt_filter {
 struct bkt_pipeline {
     struct bkt_filter f[BKT_PIPELINE_MAX]; /* in the order in which they are applied when writing */
     unsigned          n;
-    size_t elem_size; /* bytes of one stored element; shuffle's fallback when cd is absent */
+    size_t elem_size; /* bytes of one stored element, set before filters are added; 0: not known */
     /* One of its filters is a plugin's or the program's (fn).  Such a filter need not be thread-safe, and may
      * call HDF5: to allocate, or to report an error.  A thread-safe HDF5 would then wait for its lock, which
      * the program's thread holds while it waits for this connector.  So only the program's thread calls such
@@ -90,7 +90,7 @@ bool bkt_pipeline_may_give(const struct bkt_pipeline *p, const void *head, size_
 BKT_NODISCARD int bkt_pipeline_decode(const struct bkt_pipeline *p, uint32_t mask, const void *in,
                                       size_t n_in, void *dst, size_t n_dst, struct bkt_err *err);
 
-/** Undo one filter that this build has code for.
+/** Undo one filter that this build has code for.  Its elem_size counts if its client data lack that.
  * @param dst   has room for @p room bytes; its first *n are set
  * @return BKT_OK; BKT_EFORMAT: corrupt; BKT_ERANGE: more than @p room bytes; BKT_EUNSUP: no code for the
  * filter; BKT_ENOMEM */

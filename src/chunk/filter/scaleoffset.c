@@ -209,7 +209,7 @@ static void give_ints(const struct so *s, struct bkt_bits_sink *to)
     static void plan_##type(struct so *s, type *min_out)                                                     \
     {                                                                                                        \
         type min = 0, max = 0, fill = type##_of(s->fill), up = POW((type)10, (type)s->factor);               \
-        double near = pow(10.0, -s->factor);                                                                 \
+        double near = pow(10.0, -(double)s->factor);                                                         \
         bool any = false;                                                                                    \
         word w;                                                                                              \
         for (unsigned i = 0; i < s->n; i++) {                                                                \
@@ -235,7 +235,7 @@ static void give_ints(const struct so *s, struct bkt_bits_sink *to)
     static void give_##type(const struct so *s, struct bkt_bits_sink *to, type min)                          \
     {                                                                                                        \
         type fill = type##_of(s->fill), up = POW((type)10, (type)s->factor),                                 \
-             near = POW((type)10, (type)-s->factor);                                                         \
+             near = POW((type)10, -(type)s->factor);                                                         \
         for (unsigned i = 0; i < s->n; i++) {                                                                \
             type v = type##_of(raw_at(s, i));                                                                \
             bool mark = s->has_fill && FABS(v - fill) < near;                                                \
@@ -273,13 +273,13 @@ int bkt_scaleoffset_decode(const struct bkt_filter *f, struct bkt_span in, struc
 int bkt_scaleoffset_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out,
                            struct bkt_err *err)
 {
-    struct so      s;
+    struct so s = {0};
     unsigned char *p;
     float          fmin = 0;
     double         dmin = 0;
-    if (params(f, &s, err) < 0)
-        return BKT_ERANGE;
-    BKT_FAIL_IF(err, (uint64_t)s.n * s.size != in.n || (!s.is_float && s.factor > (int)(8 * s.size)),
+    BKT_FAIL_IF(err,
+                params(f, &s, NULL) < 0 || (uint64_t)s.n * s.size != in.n ||
+                    (!s.is_float && s.factor > (int)(8 * s.size)),
                 BKT_ERANGE, "scaleoffset: client data that don't fit a chunk of %zu bytes", in.n);
     s.p = in.p;
     if (!s.is_float)

@@ -150,8 +150,8 @@ int bkt_szip_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_b
 {
     BKT_CLEANUP(bkt_freep) unsigned char *planes = NULL, *lines = NULL;
     struct szip z = {0};
-    if (params(f, &z, err) < 0 || in.n > UINT32_MAX)
-        return BKT_ERANGE;
+    BKT_FAIL_IF(err, params(f, &z, NULL) < 0 || in.n > UINT32_MAX, BKT_ERANGE,
+                "szip: impossible client data");
     size_t line = z.line * z.unit, coded = z.line_coded * z.unit, n = in.n;
     unsigned bits = z.planes ? 8 : z.bits;
     unsigned char *head = bkt_buf_room(out, 4);

@@ -91,8 +91,8 @@ BKT_NODISCARD int bkt_ranges_plan(struct bkt_ranges *out, struct bkt_segs *segs,
 unsigned char *bkt_scatter_direct(const struct bkt_seg *segs, size_t n);
 
 /* ---- decode_task.c ---- */
-/** The same for a chunk whose bytes are still shuffled: planes of its elements' first bytes, second bytes,
- *  ... */
+/** Copy or convert a segment's elements to their places in memory.  @p src: the object's bytes from s->off on
+ */
 void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src);
 /** Make slices into @p e, which the target holds from now on (takes the reference over). */
 void bkt_scatter_var(struct bkt_target *t, uint64_t k, struct bkt_cache_entry *e);

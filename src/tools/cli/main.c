@@ -40,7 +40,7 @@ static int run(const struct bkt_verb *v, int argc, char **argv)
         bkt_pool_size(t.set.workers);
         rc = v->run(&t);
         if (rc < 0)
-            rc = bkt_tool_error(&t, t.n_args && !v->nameless ? t.args[0] : NULL, &t.err);
+            rc = bkt_tool_error(&t, t.n_args ? t.args[0] : NULL, &t.err);
         bkt_domain_forget_probe();
         bkt_store_shutdown();
         bkt_pool_shutdown();

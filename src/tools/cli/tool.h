@@ -77,7 +77,6 @@ struct bkt_verb {
     size_t                n_opts;
     bool                  json;     /* --json is one of its options */
     bool shared;                    /* processes that mpirun started share the work (tools/share) */
-    bool nameless; /* a failure's message does not begin with the first argument */
     char *(*reword)(const char *word); /* another word for one that isn't an option's argument, on the heap;
                                           NULL: it stays. May itself be NULL */
     int (*run)(struct bkt_tool *t); /* an exit code; negative: it failed, and t->err has the reason */

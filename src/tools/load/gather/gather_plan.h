@@ -98,7 +98,7 @@ bool agg_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cd
 
 /** Find the fields in d->table: d->fields. */
 BKT_NODISCARD int agg_fields_of(struct agg_dset *d, struct bkt_err *err);
-/** Make the rows that refer to a file's dataset: d->rows.  BKT_EINVAL, BKT_EUNSUP: no row can refer to it. */
+/** Free the rows that refer to a file's dataset. */
 void              agg_rows_free(struct agg_dset *d);
 /** Append by reference (d->rows), by copy.  BKT_EINVAL: its values can't be read. */
 BKT_NODISCARD int agg_link(struct agg *a, struct agg_dset *d, struct bkt_err *err);

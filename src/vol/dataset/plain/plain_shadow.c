@@ -13,8 +13,6 @@
 #include "vol/vfd/store_driver_ahead.h"
 #include "vol/vfd/store_family.h"
 
-/* @param addr  bytes of an address in the file
- *  @return false: the form of such elements in the file isn't known */
 static void heap_spots_fini(struct bkt_heap_spots *s)
 {
     for (size_t i = 0; i < s->n_inner; i++)
@@ -132,6 +130,8 @@ static bool stored(struct walk *w, hid_t type, size_t at, size_t *size)
     return H5Tequal(type, H5T_STD_REF_DSETREG) > 0 && note(w, at);
 }
 
+/* @param addr  bytes of an address in the file
+ * @return false: the form of such elements in the file isn't known */
 static bool heap_spots_of(hid_t type, unsigned addr, struct bkt_heap_spots *out)
 {
     struct walk w = {addr, out, 1};
