@@ -61,7 +61,7 @@ struct bkt_rd  bkt_rd_of(const void *p, size_t n);
 size_t         bkt_rd_left(const struct bkt_rd *r);
 const void    *bkt_rd_take(struct bkt_rd *r, size_t n); /* NULL past the end */
 uint64_t       bkt_rd_le(struct bkt_rd *r, unsigned bytes);
-/** What bkt_buf_add_sized() added.  @p n gets the length.  Past the end: "", of no bytes. */
+/** The bytes that bkt_buf_add_sized() added.  @p n gets the length.  Past the end: "", of no bytes. */
 const void *bkt_rd_take_sized(struct bkt_rd *r, size_t *n);
 uint64_t       bkt_rd_be(struct bkt_rd *r, unsigned bytes);
 

@@ -27,7 +27,7 @@ static const struct bkt_store_kind *added; /* NULL: none */
 
 void bkt_store_add_kind(const struct bkt_store_kind *kind) { added = kind; }
 
-/* NULL: there are no more. */
+/* NULL at the end. */
 static const struct bkt_store_kind *kind_at(size_t i)
 {
     return i < BKT_COUNT(kinds) ? &kinds[i] : i == BKT_COUNT(kinds) ? added : NULL;

@@ -5,8 +5,8 @@
  *   siblings   small datasets of a group opened and read in order: the next ones, all together
  *
  * A job is one bkt_read_now() without a destination.  A read that needs the data of a running job waits for
- * the job.  Jobs that have not begun are left to the read.  There is no read-ahead in local stores, nor in a
- * domain that was written to. */
+ * the job.  Jobs that have not begun are left to the read.  Local stores, and domains that were
+ * written to, have no read-ahead. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -132,8 +132,8 @@ struct search {
     uint32_t            *last;
 };
 
-/* Finds the next match at or behind s->at: its place, distance and length.  False: there are no more
- * matches. */
+/* Finds the next match at or behind s->at: its place, distance and length.  False: no match
+ * follows. */
 static bool next_match(struct search *s, size_t *place, size_t *distance, size_t *len)
 {
     for (; s->n >= 4 && s->at <= s->n - 4; s->at++) {

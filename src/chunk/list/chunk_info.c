@@ -449,7 +449,7 @@ static int begin(struct bkt_dsetio *io, struct walk *w, struct bkt_err *err)
     return bkt_buf_add(&w->boxes, zero, w->rank * sizeof *zero);
 }
 
-/* Locates a batch of chunks; *n: their number, 0: there are no more. */
+/* Locates a batch of chunks; *n: their number; 0 at the end. */
 static int each_located(struct bkt_dsetio *io, struct walk *w, uint64_t *coords, struct bkt_reference *locs,
                         size_t *n, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
 {

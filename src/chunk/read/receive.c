@@ -62,7 +62,7 @@ static void open_seg(struct runs *c, size_t i)
     }
 }
 
-/* Finds the next run of the segment, as bytes of the file.  False: there are no more runs. */
+/* Finds the next run of the segment, as bytes of the file.  False: no run follows. */
 static bool next_run(struct runs *c)
 {
     const struct bkt_seg *s  = &c->range->segs[c->at_seg];

@@ -164,8 +164,8 @@ void bkt_edit_let_go(struct bkt_domain *d, const struct bkt_id *id)
  *
  * This program may have read a group's links hours ago.  One LIST of the domain's groups shows, by their
  * ETags, which groups have changed since they were counted (link_count.c).  These are read.  An object that
- * one of them links is no longer removed, and neither are objects that only it leads to.  Links made between
- * this check and the end of the flush are not seen. */
+ * one of them links stays, and so do objects that only it leads to.  Links made between this check and the
+ * end of the flush are not seen. */
 
 #define READ_AT_ONCE 256  /* groups, as many as there are connections */
 #define A_PAGE       1000 /* keys in an answer of S3: more groups are listed in parts, side by side */

@@ -187,7 +187,7 @@ static int dump_real(double v, struct bkt_buf *out)
     return strpbrk(bkt_buf_str(out) + at, ".en") ? BKT_OK : bkt_buf_add(out, ".0", 2);
 }
 
-/* What stands between entries, and behind a key. */
+/* The characters between entries, and behind a key. */
 struct style {
     const char *comma, *colon;
 };

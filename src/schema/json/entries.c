@@ -216,7 +216,7 @@ int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* All keys are there, as HSDS needs them: "value" is null if there is none. */
+/* HSDS needs all keys; "value" is null for an attribute without a value. */
 static int emit_attr(const struct bkt_attr *a, json_t *j, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_nulls_fini) struct bkt_nulls nulls = {.n_empty = 0};

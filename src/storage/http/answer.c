@@ -1,5 +1,5 @@
-/* An answer: what its headers say, whether it has the form that the request requires, and whether the bytes
- * of an object are those that were stored.
+/* Checks of an answer: the facts in its headers, the form that the request requires, and the object's bytes
+ * against the sums of the stored ones.
  *
  * Answers without that form come from a gateway, a proxy or a cache in between, or from a server of another
  * kind. Such an answer is never used as data.  It does not prove either that an object is missing, or that a

@@ -28,7 +28,7 @@
 
 #define LOOK_MS 1000 /* between two looks at a file; a replaced file is noticed after this time */
 
-/* The file and folder that were parsed; all bytes count, and there are none between the members. */
+/* The file and folder that were parsed; all bytes count, and the members have no bytes between them. */
 struct stamp {
     struct {
         dev_t dev;

@@ -221,8 +221,8 @@ static const char *misfit(struct bkt_http *h, struct bkt_http_op *op)
     if (status == 410 ||
         (status == 404 && !(head ? op->reply.is_s3 : has_code(op, absent, BKT_COUNT(absent)))))
         return "S3 answers NoSuchKey if the object does not exist";
-    bool tells = op->reply.has_range && !op->reply.bad_range;
-    if (status == 416 && !head && !tells && !has_code(op, past, BKT_COUNT(past)))
+    bool has_size = op->reply.has_range && !op->reply.bad_range;
+    if (status == 416 && !head && !has_size && !has_code(op, past, BKT_COUNT(past)))
         return "S3 answers InvalidRange if the object is shorter";
     return NULL;
 }
@@ -290,7 +290,7 @@ static bool is_late(struct bkt_s3 *s, struct bkt_http_op *op, const char *code)
     return true;
 }
 
-/* Whether the request is sent again, as there may be other credentials.  If there are none, authorize() ends
+/* Whether the request is sent again, as the credentials may have changed.  If they have not, authorize() ends
  * it with @p rc, the meaning of the refusal.  Some servers send only AccessDenied for credentials that have
  * expired or were replaced, and for a HEAD no code. */
 static bool is_stale(struct bkt_s3 *s, struct bkt_http_op *op, const char *code, int rc)

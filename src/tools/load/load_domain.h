@@ -155,7 +155,7 @@ struct bkt_copier_options load_copier_options(struct load *l);
 
 /** The journal beside the domain's document until a load has ended: the root's id of a new domain, whose
  *  objects the next run deletes if this one is killed, or where an append began (gather_plan.h).  Empty:
- * there is none. */
+ *  the domain has no journal. */
 BKT_NODISCARD int load_journal_read(struct load *l, struct bkt_buf *out, struct bkt_err *err);
 BKT_NODISCARD int load_journal_write(struct load *l, const char *text, struct bkt_err *err);
 

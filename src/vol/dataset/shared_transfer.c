@@ -83,8 +83,8 @@ int bkt_shared_end(const struct bkt_io *io, int rc, struct bkt_err *err)
     return bkt_comm_agree(bkt_shared_group(io), rc, err);
 }
 
-/* What H5Pget_mpio_actual_io_mode() and the calls like it return: HDF5 keeps it as properties of the transfer
- * list.
+/* The answers of H5Pget_mpio_actual_io_mode() and the calls like it.  HDF5 keeps them as properties of the
+ * transfer list.
  *
  * Type conversion, transforms and filters don't prevent collective access.  But a program that turns
  * selection I/O off (H5Pset_selection_io) asks for HDF5's older way, in which they do: then each process

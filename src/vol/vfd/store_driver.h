@@ -31,7 +31,7 @@ struct bkt_domain;
 struct vfd_file *vfd_behind(hid_t object);
 /** The same for a file whose driver reads several files of ours, as a family's does: the first of them. */
 struct vfd_file *vfd_first_behind(hid_t object);
-/** A file of that full name that is open for the same program's file; NULL: there is none. */
+/** A file of that full name that is open for the same program's file; NULL: no such file is open. */
 struct vfd_file *vfd_open_link(struct vfd_file *f, const char *full);
 struct vfd_facts {
     struct bkt_store *st; /* all members are borrowed */

@@ -24,7 +24,7 @@ static int member_name(const char *format, unsigned number, struct bkt_buf *out)
     return bkt_buf_addf(out, "%.*s%0*u%s", (int)(at - format), format, width, number, at + digits + 2);
 }
 
-/* The open file of a member; NULL: there is none. */
+/* The open file of a member; NULL: it is not open. */
 static struct vfd_file *member(struct vfd_file *first, const char *format, unsigned number)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, full = {0};

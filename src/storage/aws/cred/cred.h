@@ -26,7 +26,7 @@ void              bkt_cred_close(struct bkt_cred *p); /* NULL is allowed; the pr
 
 /** Get the present credentials; never blocks, any thread.  Starts a renewal in the background if one is due.
  * @param out  on BKT_OK, a reference for the caller: bkt_creds_unref()
- * @return BKT_OK; BKT_CRED_LATER: there are none now, use bkt_cred_want(); negative: a
+ * @return BKT_OK; BKT_CRED_LATER: no credentials are known yet, use bkt_cred_want(); negative: a
  *     fetch failed within the last second, with its error (and all places that were looked at) in @p err */
 #define BKT_CRED_LATER 1
 BKT_NODISCARD int bkt_cred_peek(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err);

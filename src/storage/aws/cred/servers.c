@@ -154,7 +154,7 @@ int bkt_cred_http(const struct bkt_cred_place *pl, const struct bkt_cred_http *r
     for (unsigned i = 0; i == 0 || i < req->tries; i++) {
         struct bkt_err last = {0};
         if (i)
-            wait_ms(pl, 100U << (i < 5 ? i : 5)); /* ms; the usual three tries wait 0.6 s in all */
+            wait_ms(pl, 100U << (i < 5 ? i : 5)); /* ms, doubled each time: a service that starts gets time */
         bkt_secret_fini(body);
         rc = once(pl, req, status, body, &last);
         bool again =
