@@ -11,7 +11,6 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/num.h"
-#include "schema/json/replace_ids.h"
 #include "base/trace.h"
 
 /* Bits: one for each hash of a stored chunk, 64 KiB.  With fewer bits, more chunks that were never stored
@@ -194,7 +193,7 @@ void bkt_wset_follow(struct bkt_wset *ws, const struct bkt_dsetio *io)
 
 int bkt_write_cache_note_refs(struct bkt_write_cache *d, const struct bkt_object *o)
 {
-    if (!o->dset.type || !bkt_reroot_needs(o->dset.type))
+    if (!o->dset.type || !bkt_type_has_refs(o->dset.type))
         return BKT_OK;
     if (!d->refs && !(d->refs = bkt_map_new()))
         return BKT_ENOMEM;

@@ -51,8 +51,16 @@ void bkt_domain_destroy(struct bkt_domain *d)
     free(d);
 }
 
+void bkt_domain_note_rights(struct bkt_domain *d)
+{
+    const char *user = d->set.user;
+    d->readonly = bkt_store_is_readonly(d->store);
+    d->granted = user && *user ? bkt_domain_doc_allows(&d->doc, user) : BKT_ACL_ALL;
+}
+
 int bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err)
 {
+    bkt_domain_note_rights(d);
     BKT_PASS_MEM(err, bkt_text(&d->name, "%s/%s", bkt_store_uri(d->store), d->path));
     d->links   = bkt_links_count_new();
     d->objects = bkt_objects_new(d->store, d->set.meta_cache, bkt_settings_max_object(&d->set));
@@ -445,10 +453,9 @@ void *bkt_domain_attach(struct bkt_domain *d, void *(*make)(struct bkt_domain *d
 
 int bkt_domain_check_acl(struct bkt_domain *d, unsigned need, struct bkt_err *err)
 {
-    if (bkt_domain_doc_lets(&d->doc, d->set.user, need))
-        return BKT_OK;
-    BKT_FAIL(err, BKT_EACCES, "%s: its ACL does not give user %s this permission (setting user)", d->name,
-             d->set.user);
+    BKT_FAIL_IF(err, need & ~d->granted, BKT_EACCES,
+                "%s: its ACL does not give user %s this permission (setting user)", d->name, d->set.user);
+    return BKT_OK;
 }
 
 void bkt_domain_share(struct bkt_domain *d, struct bkt_node_reads *n)

@@ -22,6 +22,8 @@ struct bkt_domain {
     struct bkt_store      *store;
     bool                   of_file; /* bkt_domain_of_file(): the store may have this one file only */
     struct bkt_domain_doc  doc;
+    bool readonly;    /* the store is */
+    unsigned granted; /* BKT_ACL_… bits that the document gives setting user */
     struct bkt_objects    *objects;
     struct bkt_links_count *links;
     struct bkt_siblings    *siblings; /* prefetch_in_order.c; NULL: not used yet */
@@ -47,7 +49,7 @@ const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_i
 
 /** NULL is fine. */
 void bkt_siblings_free(struct bkt_siblings *s);
-/** snapshot_serve.c: a version of an object was stored; @p r may be NULL. */
+/** snapshot_serve.c: a version of an object was stored. */
 void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *etag,
                     const struct bkt_buf *json);
 void bkt_record_free(struct bkt_record *r);
@@ -57,6 +59,8 @@ void bkt_record_free(struct bkt_record *r);
  *  @param busy  the code if a program has it open */
 BKT_NODISCARD int bkt_domain_blank(const char *name, const struct bkt_name *n, const struct bkt_settings *set,
                                    int busy, struct bkt_domain **out, struct bkt_err *err);
+/** Note what store and document allow; call again after the access list in doc has changed. */
+void bkt_domain_note_rights(struct bkt_domain *d);
 /** Fill in all members of an open domain besides store, path and doc. */
 BKT_NODISCARD int  bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err);
 /** Put a domain into the registry; if it is there already, @p out is the registered one.

@@ -134,16 +134,18 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *wanted, const st
                     struct bkt_err *err)
 {
     struct bkt_id own = *wanted, *id = &own; /* it may lie in an object that is released here */
-    BKT_FAIL_IF(err, !bkt_id_valid(id->text, NULL), BKT_EFORMAT, "\"%.40s\" is not an object id", id->text);
     (void)pthread_mutex_lock(&c->lock);
     after_fork(c);
-    bkt_snap_age(c);
+    if (c->snap_state == SNAP_READY)
+        bkt_snap_age(c);
     bkt_objects_evict(c); /* objects may have been released meanwhile */
     struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (!e) {
-        e = bkt_entry_new(c, id);
+        bool valid = bkt_id_valid(id->text, NULL); /* as the ids of all entries are */
+        e = valid ? bkt_entry_new(c, id) : NULL;
         if (!e) {
             (void)pthread_mutex_unlock(&c->lock);
+            BKT_FAIL_IF(err, !valid, BKT_EFORMAT, "\"%.40s\" is not an object id", id->text);
             BKT_NOMEM(err);
         }
         e->waiters++; /* so that it isn't evicted before this thread looks at it */
@@ -233,12 +235,21 @@ int bkt_objects_add(struct bkt_objects *c, const struct bkt_object *o, struct bk
     return BKT_OK;
 }
 
+/* The object is not taken from the snapshot any more, which won't be read for the rest alone. */
+static void spend(struct bkt_objects *c, const struct bkt_id *id)
+{
+    if (c->snap_state == SNAP_NONE)
+        c->snap_state = SNAP_OVER;
+    else if (c->snap_state != SNAP_OVER)
+        bkt_snap_spend(c, id);
+}
+
 static void change_pins(struct bkt_objects *c, const struct bkt_id *id, bool more)
 {
     BKT_HOLD(&c->lock);
-    if (more)
+    if (more && c->node)
         bkt_node_reads_stop(c->node);
-    bkt_snap_spend(c, id);
+    spend(c, id);
     struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (e && more && e->pins++ == 0)
         unsettle(c, e);
@@ -257,7 +268,7 @@ void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone)
 {
     BKT_HOLD(&c->lock);
     struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
-    bkt_snap_spend(c, id);
+    spend(c, id);
     if (e)
         wait_for(c, e);
     if (e && gone) {
@@ -300,7 +311,7 @@ static int rename_entry(struct bkt_objects *c, const struct bkt_id *from, const 
 {
     struct entry *e = bkt_map_get(c->entries, from->text, BKT_ID_LEN),
                  *other = bkt_map_get(c->entries, to->text, BKT_ID_LEN);
-    bkt_snap_spend(c, to);
+    spend(c, to);
     if (other)
         wait_for(c, other);
     if (!e || e->state != READY)

@@ -146,15 +146,13 @@ void bkt_snap_spend(struct bkt_objects *c, const struct bkt_id *id)
     size_t      n;
     if (c->snap_state == SNAP_READY)
         (void)bkt_snapshot_take(c->snap, id, &json, &n, &etag);
-    else if (c->snap_state == SNAP_NONE)
-        c->snap_state = SNAP_OVER;
     else
         atomic_store(&c->snap_stop, true); /* the list may be older than the change */
 }
 
 void bkt_snap_age(struct bkt_objects *c)
 {
-    if (c->snap_state != SNAP_READY || c->in_flight || bkt_clock_now() < c->snap_until)
+    if (c->in_flight || bkt_clock_now() < c->snap_until)
         return;
     bkt_snapshot_free(c->snap);
     c->snap       = NULL;
@@ -214,8 +212,6 @@ static void forget(struct bkt_record *r, const struct bkt_id *id)
 void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *etag,
                     const struct bkt_buf *json)
 {
-    if (!r)
-        return;
     forget(r, id);
     if (strlen(etag) >= BKT_ETAG_MAX || json->len > BKT_SNAPSHOT_MAX - r->bytes)
         return;

@@ -193,6 +193,7 @@ static int fill_doc(struct bkt_domain *d, const struct bkt_domain_doc *folder, c
             continue;
         BKT_PASS_MEM(err, add_acl(doc, a->user, a->allow));
     }
+    bkt_domain_note_rights(d);
     return BKT_OK;
 }
 
@@ -307,12 +308,4 @@ int bkt_domain_may_store(const struct bkt_domain *d, struct bkt_err *err)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     BKT_PASS(bkt_id_key(&d->doc.root, &key) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK);
     return bkt_store_may_put(d->store, bkt_buf_str(&key), err);
-}
-
-int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, struct bkt_err *err)
-{
-    BKT_FAIL_IF(err, bkt_store_is_readonly(d->store), BKT_EACCES,
-                "%s can't be changed: the store is read-only", d->name);
-    BKT_PASS(bkt_edits_own(d, err));
-    return acl_need ? bkt_domain_check_acl(d, acl_need, err) : BKT_OK;
 }

@@ -1,16 +1,54 @@
 /* Changes of objects: made in the object at once, and noted for the next flush. */
 #include "schema/edit/edit.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/num.h"
 #include "base/os/clock.h"
-#include "base/random.h"
 #include "base/trace.h"
 #include "schema/edit/edit_impl.h"
 #include "schema/json/schema_json.h"
+
+/* ---- whether the domain may be changed, and room for that ---- */
+
+bool bkt_edits_foreign(const struct bkt_domain *d)
+{
+    const struct bkt_edits *e = d->edits;
+    return e && e->pid && e->pid != getpid() &&
+           (e->fresh || e->old_root.text[0] || e->gone.n || e->unnamed || e->n_doomed ||
+            bkt_map_count(e->changes) > 0);
+}
+
+int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, struct bkt_err *err)
+{
+    BKT_FAIL_IF(err, d->readonly, BKT_EACCES, "%s can't be changed: the store is read-only", d->name);
+    BKT_FAIL_IF(err, bkt_edits_foreign(d), BKT_EACCES,
+                "%s can't be changed here: process %ld, which this one was forked from, had changes that "
+                "were not flushed; flush before fork(), or open the file in the new process",
+                d->name, (long)d->edits->pid);
+    d->edits->pid = getpid();
+    return acl_need & ~d->granted ? bkt_domain_check_acl(d, acl_need, err) : BKT_OK;
+}
+
+static bool exceeds_limit(const struct bkt_domain *d)
+{
+    return d->edits->dirty_bytes > bkt_edits_limit(d);
+}
+
+/* Call before a change is held, since changes that are stored are forgotten. */
+static void make_room(struct bkt_domain *d)
+{
+    if (exceeds_limit(d))
+        bkt_edit_spill(d);
+}
+
+bool bkt_domain_is_full(struct bkt_domain *d)
+{
+    make_room(d);
+    return d->edits->ordered && exceeds_limit(d) && !bkt_edits_foreign(d);
+}
 
 /* ---- keeping track ---- */
 
@@ -105,7 +143,7 @@ static int begin(struct bkt_domain *d, const struct bkt_id *id, struct bkt_chang
 {
     const struct bkt_object *o = NULL;
     struct bkt_change       *c = calloc(1, sizeof *c);
-    int rc = c ? bkt_domain_get(d, id, &o, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = c ? bkt_objects_get(d->objects, id, &o, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK && bkt_map_set(&d->edits->changes, id->text, BKT_ID_LEN, c, NULL) < 0)
         rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc < 0) {
@@ -132,7 +170,7 @@ static struct bkt_change *change_there(const struct bkt_domain *d, const struct 
 int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err)
 {
     BKT_PASS(bkt_domain_may_write(d, 0, err));
-    id = bkt_alias_of(d, id);
+    id = d->edits->alias ? bkt_alias_of(d, id) : id;
     *out = change_there(d, id);
     BKT_FAIL_IF(err, *out && (*out)->removed, BKT_ENOENT, "object %s has been removed", id->text);
     if (!*out)
@@ -159,26 +197,14 @@ static int note(struct bkt_change *c, struct bkt_map **deltas, const char *name,
     if ((was == BKT_DELTA_REMOVE && what == BKT_DELTA_ADD) ||
         (was == BKT_DELTA_ADD && what == BKT_DELTA_REPLACE))
         what = was == BKT_DELTA_ADD ? was : BKT_DELTA_REPLACE;
+    if (what == BKT_DELTA_VALUE && was != BKT_DELTA_NONE)
+        what = was;
     return bkt_map_set_number(deltas, name, n, what);
 }
 
 static enum bkt_delta noted(struct bkt_map *deltas, const char *name)
 {
     return (enum bkt_delta)bkt_map_number(deltas, name, strlen(name));
-}
-
-/* An id distinguishes a change of a count from other writers' changes. */
-static int sign_counts(struct bkt_domain *d, struct bkt_change *c, struct bkt_err *err)
-{
-    struct bkt_edits *e = d->edits;
-    if (c->refs_id[0])
-        return BKT_OK;
-    BKT_FAIL_IF(err, !e->writer && !bkt_random_bytes(&e->writer, sizeof e->writer), BKT_EIO,
-                "no random numbers");
-    (void)snprintf(c->refs_id, sizeof c->refs_id, "%0*llx%06llx", BKT_REFS_WHO,
-                   (unsigned long long)(e->writer & 0xffffffffff),
-                   (unsigned long long)(++e->n_counts & 0xffffff));
-    return BKT_OK;
 }
 
 int bkt_change_note_link(struct bkt_domain *d, const struct bkt_id *group, const char *name,
@@ -195,67 +221,6 @@ int bkt_change_note_again(struct bkt_domain *d, const struct bkt_id *obj, bool l
     struct bkt_change *c;
     BKT_PASS(bkt_change_of(d, obj, &c, err));
     return note(c, link ? &c->links : &c->attrs, name, BKT_DELTA_REPLACE);
-}
-
-/* ---- committed types count their uses ---- */
-
-static int count_use(struct bkt_domain *d, const struct bkt_id *type, int by, bool *changed,
-                     struct bkt_err *err)
-{
-    struct bkt_change *c;
-    struct bkt_err     why = {.n = 0};
-    *changed = false;
-    if (!type->text[0])
-        return BKT_OK;
-    int rc = bkt_change_of(d, type, &c, &why);
-    if (rc == BKT_ENOENT) /* the type is gone; its users hold a copy */
-        return BKT_OK;
-    if (rc < 0)
-        return bkt_err_copy(err, rc, &why);
-    if (c->obj->kind != BKT_DATATYPE || c->obj->uses < 0 || c->obj->uses + by < 0)
-        return BKT_OK;
-    BKT_PASS(sign_counts(d, c, err));
-    c->obj->uses += by;
-    c->uses += by;
-    *changed = true;
-    return BKT_OK;
-}
-
-int bkt_edit_use(struct bkt_domain *d, const struct bkt_id *type, int by, struct bkt_err *err)
-{
-    bool changed;
-    BKT_PASS(count_use(d, type, by, &changed, err));
-    return changed && by < 0 ? bkt_edit_loosen(d, bkt_alias_of(d, type), err) : BKT_OK;
-}
-
-void bkt_edit_equal(struct bkt_domain *d, const struct bkt_change *c)
-{
-    for (struct bkt_map_at at = {0}; bkt_map_walk(c->equal, &at);) {
-        const struct bkt_attr *a = bkt_attrs_find(&c->obj->attrs, at.key);
-        if (a && bkt_ids_add(&d->edits->disowned, &a->type->committed) < 0)
-            bkt_trace(BKT_TRACE_SCHEMA, "out of memory: type %s counts one too many",
-                      a->type->committed.text);
-    }
-}
-
-/* The other writer's attribute is of the type, so the object keeps using it. */
-int bkt_edit_disown(struct bkt_domain *d, bool *any, struct bkt_err *err)
-{
-    struct bkt_ids *l = &d->edits->disowned;
-    for (bool changed; l->n; l->n--) {
-        BKT_PASS(count_use(d, &l->v[l->n - 1], -1, &changed, err));
-        *any |= changed;
-    }
-    return BKT_OK;
-}
-
-int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, struct bkt_err *err)
-{
-    const struct bkt_id *type;
-    size_t               pos = 0;
-    while ((type = bkt_object_next_type(o, &pos)))
-        BKT_PASS(bkt_edit_use(d, type, by, err));
-    return BKT_OK;
 }
 
 /* Undo note(), since the change itself could not be made.  A delta without a change would store something
@@ -287,6 +252,16 @@ static int complete_object(struct bkt_domain *d, struct bkt_object *o, struct bk
     return BKT_OK;
 }
 
+/* An object is given an attribute.  One with references may name an object that another writer's comes to
+ * stand for. */
+static int note_namer(struct bkt_edits *e, const struct bkt_id *obj, const struct bkt_attr *a,
+                      struct bkt_err *err)
+{
+    if (!e->fresh && a->type && bkt_type_has_refs(a->type))
+        BKT_PASS_MEM(err, bkt_map_set(&e->namers, obj->text, BKT_ID_LEN, e, NULL));
+    return BKT_OK;
+}
+
 /* Takes the reference over only on success. */
 static int add_change(struct bkt_domain *d, struct bkt_object *o, struct bkt_err *err)
 {
@@ -312,7 +287,7 @@ static int add_change(struct bkt_domain *d, struct bkt_object *o, struct bkt_err
 int bkt_edit_add(struct bkt_domain *d, struct bkt_object *o, struct bkt_id *id, struct bkt_err *err)
 {
     int rc = complete_object(d, o, err);
-    bkt_edit_spill(d);
+    make_room(d);
     if (rc == BKT_OK)
         rc = add_change(d, o, err);
     if (rc < 0) {
@@ -322,11 +297,18 @@ int bkt_edit_add(struct bkt_domain *d, struct bkt_object *o, struct bkt_id *id, 
     if (id)
         *id = o->id;
     for (size_t i = 0; i < bkt_attrs_settle(&o->attrs)->n; i++)
-        BKT_PASS(bkt_alias_note_attr(d->edits, &o->id, &o->attrs.v[i], err));
+        BKT_PASS(note_namer(d->edits, &o->id, &o->attrs.v[i], err));
     if (bkt_links_count_add(d->links, o) < 0 ||
         (!d->edits->fresh && bkt_links_count_own(d->links, &o->id) < 0))
         BKT_NOMEM(err);
     return bkt_edit_use_all(d, o, 1, err);
+}
+
+void bkt_edit_on_remove(struct bkt_domain *d,
+                        void (*fn)(struct bkt_domain *d, const struct bkt_id *id, void *arg), void *arg)
+{
+    d->edits->on_remove = fn;
+    d->edits->on_remove_arg = arg;
 }
 
 void bkt_edit_on_adopt(struct bkt_domain *d, bkt_adopt_fn *adopt, bkt_alias_fn *alias, void *arg)
@@ -417,22 +399,6 @@ int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char
     return bkt_edit_sweep(d, err);
 }
 
-int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *obj, int by, struct bkt_err *err)
-{
-    struct bkt_change *c;
-    BKT_PASS(bkt_change_of(d, obj, &c, err));
-    int64_t refs = (int64_t)c->obj->extra_refs + by;
-    if (refs < 0) { /* H5Odecr_refcount() can't take away links */
-        BKT_FAIL(err, BKT_EINVAL, "object %s has only %u references beside its links", obj->text,
-                 c->obj->extra_refs);
-    }
-    BKT_PASS(sign_counts(d, c, err));
-    c->obj->extra_refs = (uint32_t)refs;
-    c->refs += by;
-    BKT_PASS(bkt_edit_loosen(d, obj, err));
-    return bkt_edit_sweep(d, err);
-}
-
 /* ---- attributes ---- */
 
 static int add_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_attr *a, struct bkt_err *err)
@@ -464,14 +430,14 @@ int bkt_edit_attr_value(struct bkt_domain *d, const struct bkt_id *obj, const ch
                         struct bkt_buf *value, struct bkt_err *err)
 {
     struct bkt_change *c;
-    bkt_edit_spill(d);
+    make_room(d);
     BKT_PASS(bkt_change_of(d, obj, &c, err));
     struct bkt_attr *a = (struct bkt_attr *)(uintptr_t)bkt_attrs_find(&c->obj->attrs, name);
     BKT_FAIL_IF(err, !a, BKT_ENOENT, "no attribute '%s'", name);
     BKT_PASS(check_size(a, value->len, err));
-    BKT_PASS(bkt_alias_note_attr(d->edits, &c->id, a, err));
+    BKT_PASS(note_namer(d->edits, &c->id, a, err));
     count_bytes(d, c, 512 + value->len);
-    BKT_PASS_MEM(err, note(c, &c->attrs, name, BKT_DELTA_REPLACE));
+    BKT_PASS_MEM(err, note(c, &c->attrs, name, BKT_DELTA_VALUE));
     bkt_buf_move(&a->value, value);
     free(a->bad);
     a->bad       = NULL;
@@ -485,9 +451,9 @@ int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_att
     struct bkt_change *c;
     BKT_FAIL_IF(err, !a->name || !a->type, BKT_EINVAL, "an attribute without name or type");
     BKT_PASS(check_size(a, a->value.len, err));
-    bkt_edit_spill(d); /* before a change is held, since this call forgets some */
+    make_room(d);
     BKT_PASS(bkt_change_of(d, obj, &c, err));
-    BKT_PASS(bkt_alias_note_attr(d->edits, &c->id, a, err));
+    BKT_PASS(note_namer(d->edits, &c->id, a, err));
     count_bytes(d, c, 512 + a->value.len);
     return add_attr(d, c, a, err);
 }
@@ -567,4 +533,9 @@ int bkt_edit_comment(struct bkt_domain *d, const struct bkt_id *obj, const char 
     c->obj->comment = copy;
     c->comment      = true;
     return BKT_OK;
+}
+
+void bkt_domain_touched(struct bkt_domain *d)
+{
+    d->edits->touched = true;
 }

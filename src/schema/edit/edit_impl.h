@@ -11,15 +11,17 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "base/num.h"
 #include "schema/domain/domain_impl.h"
 #include "schema/edit/edit.h"
 
 /** Change of a name since the object was written last. */
 enum bkt_delta {
     BKT_DELTA_NONE,
-    BKT_DELTA_ADD,     /* it was not there */
+    BKT_DELTA_ADD, /* it was not there */
     /* the name was there and has another value now, which replaces whatever is stored */
     BKT_DELTA_REPLACE,
+    BKT_DELTA_VALUE, /* the attribute is the same one, with another value */
     BKT_DELTA_REMOVE
 };
 
@@ -205,12 +207,15 @@ BKT_NODISCARD int bkt_replay_extent(const struct bkt_change *c, json_t *stored, 
 
 /* ---- flush_pressure.c ---- */
 
-/** If changes exceed setting meta_cache: store new objects that nobody holds, and those changes of other
+/** Bytes that changes may take up before they are stored: with less than 1 MiB, each would be a PUT. */
+static inline uint64_t bkt_edits_limit(const struct bkt_domain *d)
+{
+    return bkt_max_u64(d->set.meta_cache, 1u << 20);
+}
+/** Changes exceed that limit: store new objects that nobody holds, and those changes of other
  *  objects that may be stored in any order, so that they can be released.  Changes that can't be stored stay;
  *  the next flush reports them. */
 void bkt_edit_spill(struct bkt_domain *d);
-/** BKT_EACCES, with an explanation, if there are such changes. */
-BKT_NODISCARD int bkt_edits_own(struct bkt_domain *d, struct bkt_err *err);
 
 /* ---- flush_order.c, flush_wave.c, flush_doc.c ---- */
 
@@ -232,12 +237,8 @@ BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, si
 BKT_NODISCARD int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err);
 /** BKT_EEXIST, naming objects and paths, if other writers made other things by a name; else BKT_OK. */
 BKT_NODISCARD int bkt_rivals_tell(struct bkt_domain *d, struct bkt_err *err);
-/** bkt_edit_name_theirs() for a JSON value, which is replaced if it changes. */
+/** bkt_edit_name_theirs() for a JSON value, which is replaced if it changes; only if there are aliases. */
 BKT_NODISCARD int bkt_alias_json(const struct bkt_domain *d, json_t **j, struct bkt_err *err);
-/** An object is given an attribute.  An attribute with references may name an object that another writer's
- *  comes to stand for. */
-BKT_NODISCARD int bkt_alias_note_attr(struct bkt_edits *e, const struct bkt_id *obj, const struct bkt_attr *a,
-                                      struct bkt_err *err);
 /** Another writer's object stands for ours, which was @p was: bkt_alias_settle() shall delete it. */
 void bkt_alias_doom(struct bkt_domain *d, const struct bkt_id *ours, const struct bkt_object *was);
 void bkt_alias_free_doomed(struct bkt_edits *e); /* the objects stay in the store */

@@ -181,11 +181,6 @@ static int find(struct bkt_domain *d, struct bkt_strs *keys, bool *seen, struct 
     return BKT_OK;
 }
 
-void bkt_domain_touched(struct bkt_domain *d)
-{
-    d->edits->touched = true;
-}
-
 int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs keys = {0};

@@ -13,16 +13,10 @@
  * Held objects stay in memory, as do groups with all their links, which are one object each. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "schema/edit/edit_impl.h"
-#include "base/num.h"
-#include "schema/model/object_life.h"
 #include "base/trace.h"
-
-#define LIMIT_MIN (1u << 20) /* with less, each change would be a PUT */
-
-static uint64_t limit_of(const struct bkt_domain *d) { return bkt_max_u64(d->set.meta_cache, LIMIT_MIN); }
+#include "schema/edit/edit_impl.h"
+#include "schema/model/object_life.h"
 
 /* Whether it has references besides those of the cache and the change, or is to be removed. */
 static bool is_held(const struct bkt_change *c) { return c->removed || bkt_object_refs(c->obj) > 2; }
@@ -79,9 +73,9 @@ static struct bkt_change **spillable(struct bkt_domain *d, size_t *n, uint64_t *
 void bkt_edit_spill(struct bkt_domain *d)
 {
     struct bkt_edits *e       = d->edits;
-    uint64_t          limit   = limit_of(d), ordered = 0;
+    uint64_t limit = bkt_edits_limit(d), ordered = 0;
     size_t            n       = 0;
-    if (e->agreed || e->dirty_bytes <= limit || e->dirty_bytes < e->spill_at || bkt_edits_foreign(d))
+    if (e->agreed || e->dirty_bytes < e->spill_at || bkt_edits_foreign(d))
         return;
     BKT_CLEANUP(bkt_freep) struct bkt_change **v = spillable(d, &n, &ordered);
     if (v && n) {
@@ -100,32 +94,4 @@ void bkt_edit_spill(struct bkt_domain *d)
     /* below half the limit, the next spills still make room by themselves; above, each would find less than
      * it leaves */
     e->ordered  = ordered >= limit / 2;
-}
-
-bool bkt_domain_is_full(struct bkt_domain *d)
-{
-    bkt_edit_spill(d);
-    return d->edits->ordered && d->edits->dirty_bytes > limit_of(d) && !bkt_edits_foreign(d);
-}
-
-/* ---- after a fork ---- */
-
-bool bkt_edits_foreign(const struct bkt_domain *d)
-{
-    const struct bkt_edits *e = d->edits;
-    return e && e->pid && e->pid != getpid() &&
-           (e->fresh || e->old_root.text[0] || e->gone.n || e->unnamed || e->n_doomed ||
-            bkt_map_count(e->changes) > 0);
-}
-
-int bkt_edits_own(struct bkt_domain *d, struct bkt_err *err)
-{
-    struct bkt_edits *e = d->edits;
-    BKT_FAIL_IF(err, bkt_edits_foreign(d), BKT_EACCES,
-                "%s can't be changed here: process %ld, which this one was forked from, had changes that "
-                "were not "
-                "flushed; flush before fork(), or open the file in the new process",
-                d->name, (long)e->pid);
-    e->pid = getpid();
-    return BKT_OK;
 }

@@ -87,7 +87,8 @@ static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *bas
     c->same = false;
     if (c->is_new) {
         BKT_PASS(bkt_object_emit(c->obj, &c->text, err));
-        (void)bkt_edit_name_theirs(w->d, c->text.ptr, c->text.len);
+        if (w->d->edits->alias)
+            (void)bkt_edit_name_theirs(w->d, c->text.ptr, c->text.len);
         c->state = BKT_PUT_READY;
         return BKT_OK;
     }
@@ -261,7 +262,8 @@ int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, const char *eta
         bkt_object_release(o);
         BKT_NOMEM(err);
     }
-    bkt_links_count_moved(d->links, &c->id, c->obj->etag, etag);
+    if (o->kind == BKT_GROUP)
+        bkt_links_count_moved(d->links, &c->id, c->obj->etag, etag);
     bkt_object_swap(c->obj, o);
     bkt_object_release(o);
     return BKT_OK;
@@ -289,11 +291,12 @@ static void written(struct bkt_domain *d, struct bkt_change *c, const char *etag
     c->state = BKT_PUT_DONE;
     if (c->foreign)
         etag = bkt_change_adopt(d, c, etag, NULL) < 0 ? "" : etag;
-    else if (c->is_new)
+    else if (c->obj->kind == BKT_GROUP && c->is_new)
         bkt_links_count_version(d->links, &c->id, etag);
-    else
+    else if (c->obj->kind == BKT_GROUP)
         bkt_links_count_moved(d->links, &c->id, c->obj->etag, etag);
-    bkt_record_add(d->record, &c->id, etag, &c->text);
+    if (d->record)
+        bkt_record_add(d->record, &c->id, etag, &c->text);
     bkt_buf_fini(&c->obj->stored);
     if (!c->foreign)
         c->obj->json_bytes = d->edits->spilling && c->bytes > c->text.len
@@ -372,7 +375,8 @@ static void prune(struct bkt_map *deltas, const struct bkt_map *kept)
 static void through(struct bkt_domain *d, struct bkt_change *c)
 {
     bool waits = c->extent && c->extent->waits;
-    bkt_edit_equal(d, c);
+    if (c->equal)
+        bkt_edit_equal(d, c);
     if (!waits && !c->kept_links && !c->kept_attrs) {
         bkt_change_forget(d, c);
         return;

@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/edit/edit_impl.h"
 #include "base/list.h"
-#include "schema/json/schema_json.h"
-#include "schema/json/replace_ids.h"
 #include "base/trace.h"
+#include "schema/edit/edit_impl.h"
+#include "schema/json/schema_json.h"
 
 const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_id *id)
 {
@@ -44,24 +43,12 @@ int bkt_alias_json(const struct bkt_domain *d, json_t **j, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     json_t *now = NULL;
-    if (!bkt_map_count(d->edits->alias))
-        return BKT_OK;
     BKT_PASS(bkt_json_dump(*j, &text, err));
     if (!bkt_edit_name_theirs(d, text.ptr, text.len))
         return BKT_OK;
     BKT_PASS(bkt_json_load(text.ptr, text.len, &now, err));
     json_decref(*j);
     *j = now;
-    return BKT_OK;
-}
-
-/* ---- objects with attributes that name others ---- */
-
-int bkt_alias_note_attr(struct bkt_edits *e, const struct bkt_id *obj, const struct bkt_attr *a,
-                        struct bkt_err *err)
-{
-    if (!e->fresh && a->type && bkt_reroot_needs(a->type))
-        BKT_PASS_MEM(err, bkt_map_set(&e->namers, obj->text, BKT_ID_LEN, e, NULL));
     return BKT_OK;
 }
 

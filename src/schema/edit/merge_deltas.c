@@ -181,10 +181,12 @@ static int replay_link(struct bkt_domain *d, struct bkt_change *c, const char *n
     return rc == BKT_KEPT_CLASH && note_theirs(c, in, name) < 0 ? BKT_ENOMEM : rc;
 }
 
-static int attr_value(const struct bkt_domain *d, const struct bkt_attr *a, json_t **out, struct bkt_err *err)
+/* @param all  the whole entry; else only its keys about the value */
+static int attr_value(const struct bkt_domain *d, const struct bkt_attr *a, bool all, json_t **out,
+                      struct bkt_err *err)
 {
-    BKT_PASS(bkt_attr_emit(a, out, err));
-    return bkt_alias_json(d, out, err);
+    BKT_PASS(bkt_attr_emit(a, all, out, err));
+    return d->edits->alias ? bkt_alias_json(d, out, err) : BKT_OK;
 }
 
 /* Whether a new attribute of the object in memory can be stored by its name: @p stored has no attribute of
@@ -201,7 +203,7 @@ static int compare_new(struct bkt_domain *d, struct bkt_change *c, const char *n
     BKT_PASS(bkt_json_get_named(in, name, &old));
     if (!old)
         return BKT_OK;
-    BKT_PASS(attr_value(d, a, &value, err));
+    BKT_PASS(attr_value(d, a, true, &value, err));
     *fits = says_same(old, value);
     return BKT_OK;
 }
@@ -286,16 +288,45 @@ static int note_equal(struct bkt_change *c, json_t *in, const char *name, const 
     return bkt_map_set(&c->equal, name, strlen(name), c, NULL);
 }
 
+/* The stored attribute if it is still the one whose value was set: it has the same time. */
+static int same_attr(const json_t *stored, const struct bkt_attr *a, json_t **out)
+{
+    const json_t *in = json_object_get(stored, "attributes");
+    *out = NULL;
+    if (!a || a->created <= 0 || !in)
+        return BKT_OK;
+    BKT_PASS(bkt_json_get_named(in, a->name, out));
+    if (*out && bkt_json_seconds(*out, "created") != a->created)
+        *out = NULL;
+    return BKT_OK;
+}
+
+/* Replace the value alone: type, shape and unknown keys stay. */
+static int replay_value(struct bkt_domain *d, struct bkt_change *c, const struct bkt_attr *a, json_t *entry,
+                        struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
+    BKT_PASS(attr_value(d, a, false, &value, err));
+    (void)json_object_del(entry, "encoding");
+    (void)json_object_del(entry, "h5null");
+    c->same = false;
+    return json_object_update(entry, value) == 0 ? BKT_OK : BKT_ENOMEM;
+}
+
 static int replay_attr(struct bkt_domain *d, struct bkt_change *c, const char *name, enum bkt_delta delta,
                        json_t *stored, struct bkt_err *err)
 {
     const struct bkt_attr *a     = bkt_attrs_find(&c->obj->attrs, name);
     BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
-    json_t *in = NULL;
+    json_t *in = NULL, *same = NULL;
     if (bkt_map_get(c->held, name, strlen(name)))
         return BKT_KEPT_WAITS;
+    if (delta == BKT_DELTA_VALUE)
+        BKT_PASS(same_attr(stored, a, &same));
+    if (same)
+        return replay_value(d, c, a, same, err);
     if (a && delta != BKT_DELTA_REMOVE)
-        BKT_PASS(attr_value(d, a, &value, err));
+        BKT_PASS(attr_value(d, a, true, &value, err));
     BKT_PASS(member(stored, "attributes", &in));
     if (value && delta == BKT_DELTA_ADD)
         BKT_PASS(note_equal(c, in, name, a, value));

@@ -17,13 +17,6 @@ int bkt_edit_loosen(struct bkt_domain *d, const struct bkt_id *id, struct bkt_er
     return BKT_OK;
 }
 
-void bkt_edit_on_remove(struct bkt_domain *d,
-                        void (*fn)(struct bkt_domain *d, const struct bkt_id *id, void *arg), void *arg)
-{
-    d->edits->on_remove     = fn;
-    d->edits->on_remove_arg = arg;
-}
-
 /* The members of a removed group lose a link each. */
 static int loosen_members(struct bkt_domain *d, const struct bkt_object *o, struct bkt_err *err)
 {

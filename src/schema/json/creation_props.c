@@ -469,7 +469,8 @@ static int emit_fill(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err)
             return rc;
     }
     BKT_PASS(bkt_json_set(cpl, "fillValue", json_incref(value)));
-    BKT_PASS(bkt_nulls_emit(&nulls, cpl));
+    if (nulls.n_null)
+        BKT_PASS(bkt_nulls_emit(&nulls, cpl));
     return base64 ? bkt_json_set(cpl, "fillValue_encoding", json_string("base64")) : BKT_OK;
 }
 

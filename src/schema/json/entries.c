@@ -216,31 +216,39 @@ int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* HSDS needs all keys; "value" is null for an attribute without a value. */
-static int emit_attr(const struct bkt_attr *a, json_t *j, struct bkt_err *err)
+static int emit_value(const struct bkt_attr *a, json_t *j, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_nulls_fini) struct bkt_nulls nulls = {.n_empty = 0};
-    json_t *part = NULL;
+    json_t *value = json_null();
     bool base64 = false;
+    if (a->has_value && a->space.cls != BKT_S_NULL)
+        BKT_PASS(bkt_value_emit(a->type, &a->space, &a->value, &value, &base64, &nulls, err));
+    BKT_PASS(bkt_json_set(j, "value", value));
+    if (nulls.n_null)
+        BKT_PASS(bkt_nulls_emit(&nulls, j));
+    return base64 ? bkt_json_set(j, "encoding", json_string("base64")) : BKT_OK;
+}
+
+/* HSDS needs all keys; "value" is null for an attribute without a value. */
+static int emit_attr(const struct bkt_attr *a, bool all, json_t *j, struct bkt_err *err)
+{
+    json_t *part = NULL;
     BKT_FAIL_IF(err, a->bad, BKT_EFORMAT, "%s", a->bad);
+    if (!all)
+        return emit_value(a, j, err);
     BKT_PASS(bkt_type_emit(a->type, &part, err));
     BKT_PASS(bkt_json_set(j, "type", part));
     BKT_PASS(bkt_space_emit(&a->space, &part, err));
     BKT_PASS(bkt_json_set(j, "shape", part));
-    part = json_null();
-    if (a->has_value && a->space.cls != BKT_S_NULL)
-        BKT_PASS(bkt_value_emit(a->type, &a->space, &a->value, &part, &base64, &nulls, err));
-    BKT_PASS(bkt_json_set(j, "value", part));
-    BKT_PASS(bkt_nulls_emit(&nulls, j));
-    if (base64)
-        BKT_PASS(bkt_json_set(j, "encoding", json_string("base64")));
+    BKT_PASS(emit_value(a, j, err));
     return say_entry(j, (const struct bkt_named *)a);
 }
 
-int bkt_attr_emit(const struct bkt_attr *a, json_t **out, struct bkt_err *err)
+int bkt_attr_emit(const struct bkt_attr *a, bool all, json_t **out, struct bkt_err *err)
 {
     json_t *j = json_object();
-    BKT_TRY(err, bkt_json_give(j, j ? emit_attr(a, j, err) : BKT_ENOMEM, out), "attribute \"%s\"", a->name);
+    BKT_TRY(err, bkt_json_give(j, j ? emit_attr(a, all, j, err) : BKT_ENOMEM, out), "attribute \"%s\"",
+            a->name);
     return BKT_OK;
 }
 
@@ -251,7 +259,7 @@ int bkt_attrs_emit(const struct bkt_attrs *a, bool numbered, json_t *j, struct b
     for (size_t i = 0; i < a->n; i++) {
         const struct bkt_attr *one = &a->v[a->order[i]];
         json_t *part = NULL;
-        BKT_PASS(bkt_attr_emit(one, &part, err));
+        BKT_PASS(bkt_attr_emit(one, true, &part, err));
         BKT_PASS(put_entry(j, (const struct bkt_named *)one, part, numbered ? &number : NULL, err));
     }
     return BKT_OK;

@@ -142,8 +142,6 @@ uint64_t bkt_nulls_put(const struct bkt_type *t, void *p, size_t n, const struct
     return w.i;
 }
 
-void bkt_nulls_fini(struct bkt_nulls *x) { bkt_buf_fini(&x->bits); }
-
 /* ---- behind a chunk ---- */
 
 int bkt_nulls_append(const struct bkt_nulls *x, struct bkt_buf *out, struct bkt_err *err)
@@ -180,8 +178,6 @@ int bkt_nulls_read(const struct bkt_type *t, void *p, size_t n, size_t elements,
 
 int bkt_nulls_emit(const struct bkt_nulls *x, json_t *beside)
 {
-    if (!x->n_null)
-        return BKT_OK;
     if (x->n_null == x->n_empty)
         return bkt_json_set(beside, "h5null", json_true());
     json_t *list = json_array();

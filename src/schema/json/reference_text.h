@@ -59,7 +59,10 @@ BKT_NODISCARD int bkt_nulls_take(const struct bkt_type *t, void *p, size_t n, st
                                  struct bkt_err *err);
 /** The reverse.  Returns the number of empty strings. */
 uint64_t          bkt_nulls_put(const struct bkt_type *t, void *p, size_t n, const struct bkt_nulls *nulls);
-void              bkt_nulls_fini(struct bkt_nulls *x);
+static inline void bkt_nulls_fini(struct bkt_nulls *x)
+{
+    bkt_buf_fini(&x->bits);
+}
 /** Append the bytes that follow a chunk's elements. */
 BKT_NODISCARD int bkt_nulls_append(const struct bkt_nulls *x, struct bkt_buf *out, struct bkt_err *err);
 /** Give the elements of a chunk their NULLs: its first @p elements of @p n bytes are elements.

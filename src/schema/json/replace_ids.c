@@ -42,19 +42,6 @@ int bkt_reroot_bytes(const struct bkt_reroot *r, void *p, size_t n)
     return BKT_OK;
 }
 
-bool bkt_reroot_needs(const struct bkt_type *t)
-{
-    if (!t)
-        return false;
-    /* a text with HDF5's type beside it may be a reference that the schema has no class for */
-    if (t->cls == BKT_T_OBJREF || t->cls == BKT_T_REGREF || (t->cls == BKT_T_STRING && t->encoded.len))
-        return true;
-    for (size_t i = 0; i < t->n_fields; i++)
-        if (bkt_reroot_needs(t->fields[i].type))
-            return true;
-    return bkt_reroot_needs(t->base);
-}
-
 /* ---- JSON ---- */
 
 static int change_text(const struct bkt_reroot *r, json_t *s)

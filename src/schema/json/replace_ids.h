@@ -14,8 +14,6 @@ struct bkt_reroot {
 BKT_NODISCARD int bkt_reroot_id(const struct bkt_reroot *r, struct bkt_id *id);
 /** Replace all ids in @p n bytes. */
 BKT_NODISCARD int bkt_reroot_bytes(const struct bkt_reroot *r, void *p, size_t n);
-/** Whether values of a type name objects. */
-bool bkt_reroot_needs(const struct bkt_type *t);
 /** Replace the ids in an object's JSON, or in a domain's document; unknown keys are kept as they are. */
 BKT_NODISCARD int bkt_reroot_json(const struct bkt_reroot *r, const void *json, size_t n, struct bkt_buf *out,
                                   struct bkt_err *err);

@@ -103,7 +103,9 @@ BKT_NODISCARD int bkt_value_emit_near(const struct bkt_type *type, const struct 
 BKT_NODISCARD int bkt_nulls_emit(const struct bkt_nulls *x, json_t *beside);
 BKT_NODISCARD int bkt_nulls_parse(const json_t *beside, const struct bkt_type *t, struct bkt_buf *value,
                                   struct bkt_err *err);
-BKT_NODISCARD int bkt_attr_emit(const struct bkt_attr *a, json_t **out, struct bkt_err *err);
+/** An attribute's entry.
+ *  @param all  else only its keys about the value: value, h5null, encoding */
+BKT_NODISCARD int bkt_attr_emit(const struct bkt_attr *a, bool all, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err);
 /** Put all links into the object @p j, in the order of creation, if @p numbered with numbers.  User-defined
  * links go into @p user. */

@@ -1,8 +1,8 @@
 /* Values: stored form (model.h) -> JSON, as HSDS writes them in attributes.
  *
  * JSON can't express everything: bytes that aren't UTF-8, a NaN's payload, garbage behind a string's
- * terminator.  So the JSON is parsed again.  If that doesn't give the very same bytes, the value is stored as
- * base64 of them. */
+ * terminator.  So the JSON of anything but integers is parsed again.  If that doesn't give the very same
+ * bytes, the value is stored as base64 of them. */
 #include <math.h>
 #include <string.h>
 
@@ -185,7 +185,8 @@ static int emit(const struct bkt_type *type, const struct bkt_space *space, cons
     int rc = *base64 ? BKT_EFORMAT
              : n     ? decode_nested(type, space->dims, space->rank, &r, &j)
                      : decode_nothing(type, space, &r, &j);
-    if (rc == BKT_OK && n && !gives_same(type, space, j, value)) {
+    bool exact = type->cls == BKT_T_INTEGER || type->cls == BKT_T_ENUM; /* JSON has each integer of 64 bits */
+    if (rc == BKT_OK && n && !exact && !gives_same(type, space, j, value)) {
         json_decref(j);
         rc = BKT_EFORMAT;
     }
@@ -203,7 +204,7 @@ int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space, c
                    json_t **out, bool *base64, struct bkt_nulls *nulls, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf plain = {0};
-    if (!bkt_value_has_null(type, value->ptr, value->len))
+    if (!type->is_var || !bkt_value_has_null(type, value->ptr, value->len))
         return emit(type, space, value, out, base64, err);
     BKT_PASS_MEM(err, bkt_buf_add(&plain, value->ptr, value->len));
     BKT_PASS(bkt_nulls_take(type, plain.ptr, plain.len, nulls, err));

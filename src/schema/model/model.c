@@ -95,6 +95,19 @@ int bkt_type_copy(const struct bkt_type *t, struct bkt_type **out)
     return BKT_OK;
 }
 
+bool bkt_type_has_refs(const struct bkt_type *t)
+{
+    if (!t)
+        return false;
+    /* a text with HDF5's type beside it may be a reference that the schema has no class for */
+    if (t->cls == BKT_T_OBJREF || t->cls == BKT_T_REGREF || (t->cls == BKT_T_STRING && t->encoded.len))
+        return true;
+    for (size_t i = 0; i < t->n_fields; i++)
+        if (bkt_type_has_refs(t->fields[i].type))
+            return true;
+    return bkt_type_has_refs(t->base);
+}
+
 /* ---- dataspaces and values ---- */
 
 int bkt_space_count(const struct bkt_space *s, uint64_t *out, struct bkt_err *err)

@@ -329,6 +329,8 @@ BKT_NODISCARD int bkt_domain_doc_parse(const void *json, size_t n, struct bkt_do
 void              bkt_domain_doc_fini(struct bkt_domain_doc *d);
 void              bkt_type_free(struct bkt_type *t);
 BKT_NODISCARD int bkt_type_copy(const struct bkt_type *t, struct bkt_type **out);
+/** Whether values of a type name objects; not if it is NULL. */
+bool bkt_type_has_refs(const struct bkt_type *t);
 /* ---- pure emitting: model -> bytes, as HSDS 0.9 reads them; parsing them gives the same model ---- */
 /** Appended to @p out. */
 BKT_NODISCARD int bkt_object_emit(const struct bkt_object *o, struct bkt_buf *out, struct bkt_err *err);
@@ -375,12 +377,14 @@ static inline void       bkt_object_releasep(const struct bkt_object **o) { bkt_
 /** Bring v and order up to date.  Returns the same pointer, for use in place. */
 static inline const struct bkt_links *bkt_links_settle(const struct bkt_links *l)
 {
-    bkt_named_settle(&l->list, sizeof *l->v);
+    if (l->edit)
+        bkt_named_settle(&l->list, sizeof *l->v);
     return l;
 }
 static inline const struct bkt_attrs *bkt_attrs_settle(const struct bkt_attrs *a)
 {
-    bkt_named_settle(&a->list, sizeof *a->v);
+    if (a->edit)
+        bkt_named_settle(&a->list, sizeof *a->v);
     return a;
 }
 void bkt_links_fini(struct bkt_links *l); /* releases the members */

@@ -147,9 +147,7 @@ void bkt_named_settle(const struct bkt_named_list *list, size_t size)
 {
     struct bkt_named_list *l  = (struct bkt_named_list *)(uintptr_t)list;
     struct bkt_named_edit *e  = l->edit;
-    size_t                 to = 0;
-    if (!e)
-        return;
+    size_t to = 0;
     e->removals = 0;
     if (!e->index)
         return;

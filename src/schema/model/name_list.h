@@ -56,7 +56,8 @@ BKT_NODISCARD int bkt_named_rename(struct bkt_named_list *l, size_t size, const 
                                    char **was);
 /** Move one thing out of the list into @p out.  BKT_ENOENT, BKT_ENOMEM. */
 BKT_NODISCARD int bkt_named_remove(struct bkt_named_list *l, size_t size, const char *name, void *out);
-/** Sort v and update order; numbers stay.  The contents stay the same, so it is constant for readers. */
+/** Sort v and update order of a list that was changed; numbers stay.  The contents stay the same, so it is
+ *  constant for readers. */
 void   bkt_named_settle(const struct bkt_named_list *l, size_t size);
 size_t bkt_named_used(const struct bkt_named_list *l); /* entries of v, holes included */
 /* bytes of memory that a list under change takes besides the list */

@@ -163,7 +163,7 @@ static int look(const struct bkt_reached *r, void *arg)
     j->c->n_refs += bkt_layout_is_linked(l);
     j->c->n_raw += l->external;
     if (j->rerooted && !bkt_layout_is_linked(l) && l->cls != BKT_D_NONE &&
-        bkt_reroot_needs(r->obj->dset.type) && bkt_ids_add(&j->refs, &r->id) < 0)
+        bkt_type_has_refs(r->obj->dset.type) && bkt_ids_add(&j->refs, &r->id) < 0)
         return no_memory(j);
     return BKT_OK;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "schema/edit/userblock.h"
-#include "schema/json/replace_ids.h"
 #include "tools/bucket/walk.h"
 #include "tools/share/processes.h"
 #include "tools/show/show.h"
@@ -85,7 +84,7 @@ static int check_attrs(struct bkt_verify *v, const struct bkt_reached *r)
         const struct bkt_attr *a = &r->obj->attrs.v[i];
         if (a->bad)
             bkt_verify_problem(v, "malformed", r->path, r->id.text, "attribute %s: %s", a->name, a->bad);
-        else if (v->is_listed && bkt_reroot_needs(a->type))
+        else if (v->is_listed && bkt_type_has_refs(a->type))
             BKT_PASS(bkt_verify_named(v, r, a->value.ptr, a->value.len));
     }
     return BKT_OK;
@@ -154,7 +153,7 @@ static int on_object(const struct bkt_reached *r, void *arg)
         return BKT_OK;
     if (r->obj->dset.bad)
         bkt_verify_problem(v, "malformed", r->path, r->id.text, "%s", r->obj->dset.bad);
-    else if (!r->obj->dset.type->bad && (v->deep || (v->is_listed && bkt_reroot_needs(r->obj->dset.type))))
+    else if (!r->obj->dset.type->bad && (v->deep || (v->is_listed && bkt_type_has_refs(r->obj->dset.type))))
         bkt_verify_chunks(v, r);
     uint64_t changed = v->n_changed;
     bkt_verify_refs(v, r->path, r->obj);

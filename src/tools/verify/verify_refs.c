@@ -5,7 +5,6 @@
 
 #include "base/num.h"
 #include "chunk/read/references.h"
-#include "schema/json/replace_ids.h"
 #include "tools/show/show.h"
 #include "tools/verify/verify.h"
 #include "vol/core/filters.h"
@@ -457,7 +456,7 @@ void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r)
     rc = rc ? rc : bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &places, &err);
     if (rc == BKT_OK) {
         d->reached          = r;
-        d->named            = v->is_listed && bkt_reroot_needs(o->dset.type);
+        d->named = v->is_listed && bkt_type_has_refs(o->dset.type);
         places->places_only = true;
         places->bad_place   = skip_place;
         rc                  = bkt_chunk_iter(places, on_deep, d, &err);

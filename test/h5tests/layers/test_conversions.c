@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "vol/convert/values_to_memory.h"
-#include "schema/json/replace_ids.h"
 #include "h5tests/helpers/type_zoo.h"
 
 #define N 37
@@ -49,7 +48,8 @@ static void types(void **state)
             fail_msg("%s comes back different", zoo[i].name);
         if ((t->encoded.len == 0) != zoo[i].exact)
             fail_msg("%s: %zu bytes of HDF5's encoding", zoo[i].name, t->encoded.len);
-        if (bkt_reroot_needs(t) != (H5Tdetect_class(type, H5T_REFERENCE) > 0)) /* also where one lies in a list */
+        if (bkt_type_has_refs(t) !=
+            (H5Tdetect_class(type, H5T_REFERENCE) > 0)) /* also where one lies in a list */
             fail_msg("%s: references are not told from text", zoo[i].name);
         H5Tclose(back);
         H5Tclose(type);

@@ -384,6 +384,54 @@ static void what_nobody_knows_stays(void)
     close_all(d, NULL, f);
 }
 
+static void stored_text(struct bkt_domain *d, const struct bkt_id *id, const struct bkt_buf *put, struct bkt_buf *out)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    CHECK(bkt_id_key(id, &key) == BKT_OK, "no key");
+    if (put)
+        OK(bkt_store_put(d->store, bkt_buf_str(&key), put->ptr, put->len, NULL, NULL, NULL, err));
+    bkt_buf_clear(out);
+    OK(bkt_store_get(d->store, bkt_buf_str(&key), 0, BKT_WHOLE, out, err));
+}
+
+/* A value that is set replaces the stored value alone, whatever its form, as long as the attribute is the
+ * same one.  One that another writer made anew, of another type, is replaced as a whole. */
+static void a_value_is_replaced_alone(void)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0}, other = {0};
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e, *f;
+    set_attr(d, &b, "v", 1, ATTR_CREATE);
+    OK(bkt_domain_flush(d, err));
+    stored_text(d, &b, NULL, &text);
+    const char *at = strstr(bkt_buf_str(&text), "\"value\": 1");
+    CHECK(at, "%s", bkt_buf_str(&text));
+    if (!at || bkt_buf_addf(&other, "%.*s\"value\": \"BwAAAAAAAAA=\", \"encoding\": \"base64\", \"note\": \"kept\"%s",
+                            (int)(at - bkt_buf_str(&text)), bkt_buf_str(&text), at + 10) < 0)
+        abort();
+    stored_text(d, &b, &other, &text);
+    e = open_other(name);
+    CHECK(attr_value(get(e, &b), "v") == 7, "as it was changed: %d", (int)attr_value(get(e, &b), "v"));
+    set_attr(e, &b, "v", 8, ATTR_REPLACE);
+    OK(bkt_domain_flush(e, err));
+    stored_text(e, &b, NULL, &text);
+    CHECK(strstr(bkt_buf_str(&text), "\"value\": 8, \"note\": \"kept\""), "%s", bkt_buf_str(&text));
+    CHECK(!strstr(bkt_buf_str(&text), "base64"), "%s", bkt_buf_str(&text));
+
+    f = open_other(name);
+    struct bkt_attr small = int_attr("v", 5);
+    small.type->size = 4;
+    OK(bkt_edit_attr_delete(f, &b, "v", err));
+    CHECK(bkt_buf_resize(&small.value, 4) == BKT_OK, "no memory");
+    OK(bkt_edit_attr(f, &b, &small, err));
+    OK(bkt_domain_flush(f, err));
+    set_attr(e, &b, "v", 9, ATTR_REPLACE);
+    OK(bkt_domain_flush(e, err));
+    bkt_domain_close(f);
+    CHECK(attr_value(fresh_look(&b, &f), "v") == 9, "type and value are ours again");
+    close_all(d, e, f);
+}
+
 int main(void)
 {
     OK(bkt_settings_init(&set, "", err));
@@ -400,6 +448,7 @@ int main(void)
     nothing_is_there_for_a_while();
     replaced_and_removed();
     what_nobody_knows_stays();
+    a_value_is_replaced_alone();
     domains_end();
     return failures ? 1 : 0;
 }
