@@ -14,7 +14,7 @@
 #include "schema/domain/domain.h"
 #include "chunk/filter/pipeline.h"
 #include "schema/model/model.h"
-#include "chunk/filter/number_kernels.h"
+#include "base/number_kernels.h"
 #include "chunk/select/selection.h"
 
 /* ---- datasets opened for input ---- */

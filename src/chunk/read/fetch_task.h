@@ -12,7 +12,7 @@
  *   chunks    filtered chunks, each decoded as soon as it has arrived             (receive.c) */
 #pragma once
 
-#include "chunk/dataset/window.h"
+#include "base/os/window.h"
 #include "chunk/read/segments.h"
 
 /** Memory that is made present (read.c), from `at` on. */

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "chunk/dataset/dataset.h"
-#include "chunk/dataset/window.h"
+#include "base/os/window.h"
 #include "chunk/write/write.h"
 
 struct bkt_store_task;

@@ -8,8 +8,8 @@
  * native files only. */
 #pragma once
 
+#include "base/number_kernels.h"
 #include "vol/convert/convert.h"
-#include "chunk/filter/number_kernels.h"
 
 enum bkt_conv_kind {
     BKT_CONV_SKIP,     /* a stored field that the program does not ask for */

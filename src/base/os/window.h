@@ -10,7 +10,7 @@
 struct bkt_window {
     pthread_mutex_t lock; /* guards `mine`, and the waiting for `wake`; the owner may guard more by it */
     pthread_cond_t wake;  /* signalled: a task has ended or needs less memory, or there is a job in `mine` */
-    struct bkt_jobs mine; /* jobs that a waiting thread has to run itself (struct bkt_pipeline, by_caller) */
+    struct bkt_jobs mine; /* jobs that a waiting thread has to run itself */
     uint64_t limit;       /* of in_flight; a single task may be larger */
     _Atomic uint64_t in_flight;         /* bytes */
     _Atomic size_t n;                   /* tasks */

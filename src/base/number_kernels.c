@@ -1,6 +1,6 @@
 /* Kernels: loops without branches, which compilers turn into vector instructions (this file is built for
  * that). */
-#include "chunk/filter/number_kernels.h"
+#include "base/number_kernels.h"
 
 #include <float.h>
 #include <math.h>

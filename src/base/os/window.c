@@ -1,4 +1,4 @@
-#include "chunk/dataset/window.h"
+#include "base/os/window.h"
 
 #include "base/num.h"
 #include "base/os/thread.h"
