@@ -76,6 +76,12 @@ struct bkt_overlay {
 void *bkt_cache_layer(struct bkt_cache *c, const struct bkt_overlay *made, struct bkt_domain *dom);
 /** The table of the existing layer; NULL: there is no layer, or @p c is NULL. */
 const struct bkt_overlay *bkt_cache_overlay(struct bkt_cache *c);
+/** Whether any dataset of the domain was ever written to by this process, so that chunks may wait. */
+static inline bool bkt_chunks_written(struct bkt_domain *dom)
+{
+    struct bkt_cache *c = bkt_domain_attached(dom);
+    return c && bkt_cache_overlay(c);
+}
 
 /** Keep @p e under (space, pos).  The caller keeps its own reference.  Does nothing if @p e is larger than
  *  the cache. */

@@ -263,12 +263,45 @@ static int set_grid(struct bkt_dsetio *io, struct bkt_err *err)
     return BKT_OK;
 }
 
+#define ZERO_MAX (256u << 20) /* stored bytes of one element of zeros; only a malicious type needs more */
+
+static int zeros(struct bkt_buf *out, uint64_t n)
+{
+    if (n > ZERO_MAX - out->len)
+        return BKT_EFORMAT;
+    size_t at = out->len;
+    BKT_PASS(bkt_buf_resize(out, at + (size_t)n));
+    if (n)
+        memset(out->ptr + at, 0, (size_t)n);
+    return BKT_OK;
+}
+
+/* One element of zeros in stored form. */
+static int zero_element(const struct bkt_type *t, struct bkt_buf *out)
+{
+    if (out->len > ZERO_MAX)
+        return BKT_EFORMAT;
+    if (!t->is_var)
+        return zeros(out, t->size);
+    if (t->cls == BKT_T_COMPOUND) {
+        for (size_t i = 0; i < t->n_fields; i++)
+            BKT_PASS(zero_element(t->fields[i].type, out));
+        return BKT_OK;
+    }
+    if (t->cls == BKT_T_ARRAY && t->base) {
+        for (uint64_t i = 0; i < t->n_elems; i++)
+            BKT_PASS(zero_element(t->base, out));
+        return BKT_OK;
+    }
+    return zeros(out, 4); /* a count of 0 bytes */
+}
+
 static int set_fill(struct bkt_dsetio *io, struct bkt_err *err)
 {
     const struct bkt_dset              *ds    = io->ds;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf e = {0};
     if (!ds->has_fill) {
-        BKT_TRY(err, bkt_fill_zero_element(ds->type, &e), "an element of zeros");
+        BKT_TRY(err, zero_element(ds->type, &e), "an element of zeros");
         if (ds->null_fill)
             (void)bkt_nulls_put(ds->type, e.ptr, e.len, &(struct bkt_nulls){.all = true});
     } else {

@@ -116,8 +116,6 @@ BKT_NODISCARD int bkt_dset_copy_filters(const struct bkt_dset *from, struct bkt_
 BKT_NODISCARD int bkt_pipeline_of(const struct bkt_dset *ds, uint64_t chunk_elems, bkt_filter_find *find,
                                   void *arg, struct bkt_pipeline *out, struct bkt_err *err);
 /* ---- fill.c ---- */
-/** One element of zeros in stored form. */
-BKT_NODISCARD int bkt_fill_zero_element(const struct bkt_type *t, struct bkt_buf *out);
 /** The values of elements @p first .. +n-1 of the chunk at @p coord if the chunk isn't stored. */
 void bkt_fill_run(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t first, uint64_t n,
                   unsigned char *dst);

@@ -4,38 +4,6 @@
 
 #include "chunk/dataset/dataset.h"
 
-#define ZERO_MAX (256u << 20) /* stored bytes of one element of zeros; only a malicious type needs more */
-
-static int zeros(struct bkt_buf *out, uint64_t n)
-{
-    if (n > ZERO_MAX - out->len)
-        return BKT_EFORMAT;
-    size_t at = out->len;
-    BKT_PASS(bkt_buf_resize(out, at + (size_t)n));
-    if (n)
-        memset(out->ptr + at, 0, (size_t)n);
-    return BKT_OK;
-}
-
-int bkt_fill_zero_element(const struct bkt_type *t, struct bkt_buf *out)
-{
-    if (out->len > ZERO_MAX)
-        return BKT_EFORMAT;
-    if (!t->is_var)
-        return zeros(out, t->size);
-    if (t->cls == BKT_T_COMPOUND) {
-        for (size_t i = 0; i < t->n_fields; i++)
-            BKT_PASS(bkt_fill_zero_element(t->fields[i].type, out));
-        return BKT_OK;
-    }
-    if (t->cls == BKT_T_ARRAY && t->base) {
-        for (uint64_t i = 0; i < t->n_elems; i++)
-            BKT_PASS(bkt_fill_zero_element(t->base, out));
-        return BKT_OK;
-    }
-    return zeros(out, 4); /* a count of 0 bytes */
-}
-
 /* ---- arange: value = start + index * step, in the dataset's own type ---- */
 
 /* IEEE half precision, rounded to nearest even. */

@@ -340,26 +340,13 @@ const struct bkt_way bkt_way_body = {
 /* ---- way `memory`: a range in memory of the task ---- */
 
 struct memory_task {
-    struct bkt_fetch_task    task;
-    struct bkt_cache_entry *e; /* has the bytes */
+    struct bkt_fetch_task task;
     struct piece { /* one filtered chunk's decoding */
         struct bkt_job   job;
         struct bkt_fetch_task *task;
         struct bkt_seg  *seg;
     } pieces[];
 };
-
-static int begin_memory(struct bkt_fetch_task *k, const struct bkt_place *place)
-{
-    struct memory_task *m   = (struct memory_task *)k;
-    size_t              len = (size_t)k->range.len;
-    m->e = place->found    ? place->found
-           : k->range.keep ? bkt_cache_entry_new(len)
-                           : bkt_cache_entry_scratch(len);
-    if (m->e)
-        k->bytes = m->e->data + place->delta;
-    return m->e ? BKT_OK : BKT_ENOMEM;
-}
 
 static const unsigned char *bytes_of(const struct bkt_fetch_task *k, const struct bkt_seg *s)
 {
@@ -380,16 +367,15 @@ static void piece_job(struct bkt_job *job)
     bkt_fetch_task_leave(k);
 }
 
-static void put_range(struct memory_task *m)
+static void put_range(const struct bkt_fetch_task *k)
 {
-    const struct bkt_seg *s = m->task.range.segs;
-    if (m->task.range.keep && s->t->io->cache)
-        bkt_cache_put(s->t->io->cache, s->file->space, s->file->base + m->task.range.off, m->e);
+    const struct bkt_seg *s = k->range.segs;
+    if (k->range.keep && s->t->io->cache)
+        bkt_cache_put(s->t->io->cache, s->file->space, s->file->base + k->range.off, k->e);
 }
 
 static void arrived_memory(struct bkt_fetch_task *k, bool ok)
 {
-    struct memory_task     *m    = (struct memory_task *)k;
     const struct bkt_range *r    = &k->range;
     bool                    rest = r->n_filtered < r->n_segs;
     if (!ok) {
@@ -397,11 +383,11 @@ static void arrived_memory(struct bkt_fetch_task *k, bool ok)
         return;
     }
     if (k->n_reqs == 1 && !k->missing) /* widened beyond the end of the file */
-        m->e->len = (size_t)k->reqs->n;
+        k->e->len = (size_t)k->reqs->n;
     if (!rest) /* for the chunks around */
-        put_range(m);
+        put_range(k);
     atomic_store(&k->users, r->n_filtered + rest + 1);
-    struct piece *p = m->pieces;
+    struct piece *p = ((struct memory_task *)k)->pieces;
     for (size_t i = 0; i < r->n_segs; i++)
         if (r->segs[i].filtered) {
             *p = (struct piece){.job = {.run = piece_job}, .task = k, .seg = &r->segs[i]};
@@ -420,19 +406,16 @@ static int use_memory(struct bkt_fetch_task *k, struct bkt_err *err)
     for (size_t i = 0; i < k->range.n_segs; i++)
         if (!k->range.segs[i].filtered)
             bkt_scatter_seg(&k->range.segs[i], bytes_of(k, &k->range.segs[i]));
-    put_range((struct memory_task *)k);
+    put_range(k);
     return BKT_OK;
 }
 
-static void fini_memory(struct bkt_fetch_task *k) { bkt_cache_entry_release(((struct memory_task *)k)->e); }
-
 const struct bkt_way bkt_way_memory = {.ours = true,
+                                       .in_entry = true,
                                        .size = sizeof(struct memory_task),
                                        .per_chunk = sizeof(struct piece),
-                                       .begin = begin_memory,
                                        .arrived = arrived_memory,
-                                       .use = use_memory,
-                                       .fini = fini_memory};
+                                       .use = use_memory};
 
 /* ---- chunks that were found ---- */
 

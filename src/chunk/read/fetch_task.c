@@ -28,8 +28,7 @@ void bkt_fetch_fail(struct bkt_read_call *call, int rc, const struct bkt_err *er
 
 static void task_free(struct bkt_fetch_task *k)
 {
-    if (k->way->fini)
-        k->way->fini(k);
+    bkt_cache_entry_release(k->e);
     for (size_t i = 0; i < k->n_reqs; i++)
         bkt_req_fini(&k->reqs[i]);
     free(k->reqs);
@@ -219,11 +218,17 @@ static struct bkt_fetch_task *task_new(struct bkt_read_call *call, const struct 
         k->whole.file = &k->object;
         k->range.segs = &k->whole;
     }
-    bool ok = !k->way->begin || k->way->begin(k, place) == BKT_OK;
-    if (!ok || (n && !(k->reqs = calloc(n, sizeof *k->reqs)))) {
+    k->e = place->found;
+    if (k->way->in_entry && !k->e)
+        k->e = r->keep ? bkt_cache_entry_new((size_t)r->len) : bkt_cache_entry_scratch((size_t)r->len);
+    if (k->e)
+        k->bytes = k->e->data + place->delta;
+    if ((k->way->in_entry && !k->e) || (n && !(k->reqs = calloc(n, sizeof *k->reqs)))) {
         task_free(k);
         return NULL;
     }
+    if (k->way->begin)
+        k->way->begin(k);
     add_reqs(k, n, part);
     return k;
 }

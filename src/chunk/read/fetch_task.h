@@ -48,13 +48,14 @@ struct bkt_place {
 };
 /** A way to receive bytes. */
 struct bkt_way {
-    bool   ours;    /* the bytes take memory of the task */
+    bool ours;      /* the bytes take memory of the task ... */
+    bool in_entry;  /* ... which is a cache entry */
     bool   encoded; /* the whole object is requested, of unknown length, into the request's own memory */
     size_t size;    /* bytes of its struct, which begins with a struct bkt_fetch_task ... */
     size_t per_request,
         per_chunk; /* ... and of the array behind it: for each request, for each filtered chunk */
-    /** Prepare the struct, zeros so far.  BKT_ENOMEM.  NULL: nothing to do. */
-    int (*begin)(struct bkt_fetch_task *k, const struct bkt_place *place);
+    /** Prepare the struct, zeros behind the common part.  NULL: nothing to do. */
+    void (*begin)(struct bkt_fetch_task *k);
     /** Set the destination of a request's body.  NULL: the body goes to its place in `bytes` of the task. */
     void (*aim)(struct bkt_fetch_task *k, struct bkt_req *q);
     /** Check more than the answers' lengths, once all answers have arrived; on the store's thread, as
@@ -65,7 +66,6 @@ struct bkt_way {
     void (*arrived)(struct bkt_fetch_task *k, bool ok);
     /** On a worker: use the bytes, except those that another job uses. */
     int (*use)(struct bkt_fetch_task *k, struct bkt_err *err);
-    void (*fini)(struct bkt_fetch_task *k); /* NULL: nothing to do */
 };
 extern const struct bkt_way bkt_way_body, bkt_way_memory, bkt_way_straight, bkt_way_runs, bkt_way_chunks;
 
@@ -80,6 +80,7 @@ struct bkt_fetch_task {
     atomic_size_t          parts; /* requests under way */
     atomic_size_t          users; /* jobs that still need the bytes */
     uint64_t               cost;  /* its share of in_flight */
+    struct bkt_cache_entry *e;    /* memory: has the bytes */
     unsigned char         *bytes; /* straight, memory: where the range's bytes are, or will be */
     bool                   missing; /* chunk object that isn't stored */
     struct bkt_seg         whole; /* its only segment, if it is a whole chunk object */

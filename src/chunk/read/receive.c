@@ -178,10 +178,9 @@ bool bkt_receive_chunks_fit(const struct bkt_seg *segs, size_t n)
     return n > 1;
 }
 
-static int begin(struct bkt_fetch_task *k, const struct bkt_place *place)
+static void begin(struct bkt_fetch_task *k)
 {
     struct bkt_receive_chunks_task *c = (struct bkt_receive_chunks_task *)k;
-    (void)place;
     c->at = k->range.off;
     for (size_t i = 0; i < k->range.n_segs; i++) {
         c->pieces[i].task = c;
@@ -189,7 +188,6 @@ static int begin(struct bkt_fetch_task *k, const struct bkt_place *place)
         atomic_store(&c->pieces[i].users, 2);
     }
     atomic_store(&k->users, k->range.n_segs + 1);
-    return BKT_OK;
 }
 
 static void aim(struct bkt_fetch_task *k, struct bkt_req *q)
