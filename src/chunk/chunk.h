@@ -11,11 +11,11 @@
 
 #include <stdatomic.h>
 
-#include "schema/domain/domain.h"
-#include "chunk/filter/pipeline.h"
-#include "schema/model/model.h"
 #include "base/number_kernels.h"
+#include "chunk/filter/pipeline.h"
 #include "chunk/select/selection.h"
+#include "schema/domain/domain.h"
+#include "schema/model/model.h"
 
 /* ---- datasets opened for input ---- */
 struct bkt_dsetio; /* one dataset's pipeline, chunk locations and cache keys; refcounted */
@@ -150,8 +150,20 @@ BKT_NODISCARD int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coor
 BKT_NODISCARD int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_chunks,
                                           struct bkt_err *err);
 
+/** Jobs of read-ahead, waiting or under way.  Read without their lock, to be cheap (chunk/ahead/jobs.c). */
+extern atomic_size_t bkt_ahead_jobs;
+static inline bool bkt_ahead_any(void)
+{
+    return atomic_load(&bkt_ahead_jobs) != 0;
+}
+/** Cancel the jobs of a domain, and wait for their end. */
+void bkt_ahead_cancel(struct bkt_domain *dom);
 /** Stop all read-ahead in a domain: before it is closed, and before it is written to. */
-void bkt_ahead_stop(struct bkt_domain *dom);
+static inline void bkt_ahead_stop(struct bkt_domain *dom)
+{
+    if (bkt_ahead_any())
+        bkt_ahead_cancel(dom);
+}
 /** End the threads that read ahead; they start again on demand.  Call it before bkt_domain_forget_probe(). */
 void bkt_ahead_shutdown(void);
 

@@ -166,7 +166,7 @@ static pid_t                 owner;
 static pthread_t             threads[MAX_THREADS];
 static size_t                n_threads, n_idle;
 static bool                  forking;
-static atomic_size_t         n_jobs;
+atomic_size_t bkt_ahead_jobs;
 static pthread_once_t        hooked = PTHREAD_ONCE_INIT;
 static _Thread_local bool    is_ahead; /* set in these threads */
 
@@ -180,7 +180,7 @@ static void after_fork(void)
     n_threads = n_idle = 0;
     head      = NULL;
     tail      = &head;
-    atomic_store(&n_jobs, 0);
+    atomic_store(&bkt_ahead_jobs, 0);
 }
 
 /* ---- fork() ---- */
@@ -264,18 +264,6 @@ static void run_slab(struct bkt_ahead_job *job)
     bkt_read_fini(&r);
 }
 
-uint64_t bkt_ahead_size(const struct bkt_dsetio *io)
-{
-    uint64_t n    = io->elem_size;
-    bool     fits = true;
-    for (unsigned d = 0; d < io->ds->space.rank; d++)
-        fits = fits && bkt_mul_u64(n, io->ds->space.dims[d], &n);
-    if (io->bad.code || io->where == BKT_AT_NONE || io->var || io->ds->space.cls != BKT_S_SIMPLE || !fits ||
-        !n || !bkt_pipeline_builtin(&io->pipe))
-        return UINT64_MAX;
-    return bkt_max_u64(n, io->chunk_bytes);
-}
-
 static bool open_small(struct bkt_ahead_job *job, size_t i, struct bkt_read *r, struct bkt_sel *sel)
 {
     const struct bkt_object *o = NULL;
@@ -328,7 +316,7 @@ static void take_out(struct bkt_ahead_job *job)
         at = &(*at)->next;
     if (!(*at = job->next))
         tail = at;
-    (void)atomic_fetch_sub(&n_jobs, 1);
+    (void)atomic_fetch_sub(&bkt_ahead_jobs, 1);
 }
 
 /* Whether the job has to wait for a running one. */
@@ -404,7 +392,7 @@ bool bkt_ahead_post(struct bkt_ahead_job *job)
         job->next = NULL;
         *tail     = job;
         tail      = &job->next;
-        (void)atomic_fetch_add(&n_jobs, 1);
+        (void)atomic_fetch_add(&bkt_ahead_jobs, 1);
         (void)pthread_cond_broadcast(&wake);
     }
     (void)pthread_mutex_unlock(&lock);
@@ -412,8 +400,6 @@ bool bkt_ahead_post(struct bkt_ahead_job *job)
         job_free(job);
     return ok;
 }
-
-bool bkt_ahead_any(void) { return atomic_load(&n_jobs) != 0; }
 
 static bool one_runs(bkt_ahead_match *match, const void *arg)
 {

@@ -147,10 +147,9 @@ static void forget(struct bkt_dsetio *io)
         (void)bkt_ahead_settle(of_io, io, true, NULL);
 }
 
-void bkt_ahead_stop(struct bkt_domain *dom)
+void bkt_ahead_cancel(struct bkt_domain *dom)
 {
-    if (bkt_ahead_any())
-        (void)bkt_ahead_settle(of_dom, dom, true, NULL);
+    (void)bkt_ahead_settle(of_dom, dom, true, NULL);
 }
 
 /* The step between two selections of the same size; false: there is no step. */
@@ -350,6 +349,18 @@ static void slab_read(struct bkt_dsetio *io, const struct bkt_sel *now)
 
 /* ---- siblings ---- */
 
+uint64_t bkt_ahead_size(const struct bkt_dsetio *io)
+{
+    uint64_t n = io->elem_size;
+    bool fits = true;
+    for (unsigned d = 0; d < io->ds->space.rank; d++)
+        fits = fits && bkt_mul_u64(n, io->ds->space.dims[d], &n);
+    if (io->bad.code || io->where == BKT_AT_NONE || io->var || io->ds->space.cls != BKT_S_SIMPLE || !fits ||
+        !n || !bkt_pipeline_builtin(&io->pipe))
+        return UINT64_MAX;
+    return bkt_max_u64(n, io->chunk_bytes);
+}
+
 /* How far to read ahead of a read, and in jobs of which size. */
 struct reach {
     uint64_t each, room; /* bytes: of a dataset, of all of them */
@@ -422,7 +433,7 @@ static void ahead_after(struct bkt_read *reads, size_t n)
     struct bkt_dsetio *io = reads[0].io;
     if (n != 1 || !io->set->read_ahead || !io->cache || io->bad.code || io->where == BKT_AT_NONE ||
         io->found_partly || !bkt_pipeline_builtin(&io->pipe) ||
-        bkt_store_is_local(bkt_domain_store(io->dom)) || bkt_write_cache_of(io->dom, false))
+        bkt_store_is_local(bkt_domain_store(io->dom)) || bkt_chunks_written(io->dom))
         return;
     struct bkt_ahead_note *note = bkt_cache_ahead(io->cache);
     if (atomic_flag_test_and_set(&note->busy))

@@ -280,10 +280,10 @@ static void drop_cached(const struct bkt_write_plan *p)
 
 /* Whether the request would fill the cache.  If so, its whole chunks don't pass the cache, which saves
  * memory; the data are stored in the same time either way. */
-static bool is_large(const struct bkt_write_cache *d, const struct bkt_write_plan *p)
+static bool is_large(const struct bkt_write_plan *p)
 {
-    uint64_t bytes;
-    return !p->io->var && (!bkt_mul_u64(p->grid.n_elems, p->io->elem_size, &bytes) || bytes > d->limit / 2);
+    uint64_t bytes, limit = bkt_settings_write_cache(p->io->set);
+    return !p->io->var && (!bkt_mul_u64(p->grid.n_elems, p->io->elem_size, &bytes) || bytes > limit / 2);
 }
 
 static int write_one(struct bkt_write_cache *d, struct bkt_write_plan *p, struct bkt_direct *direct,
@@ -291,7 +291,7 @@ static int write_one(struct bkt_write_cache *d, struct bkt_write_plan *p, struct
 {
     uint64_t coord[BKT_MAX_RANK];
     int      rc    = BKT_OK;
-    bool     large = is_large(d, p);
+    bool large = direct && is_large(p);
     if (!p->grid.n_chunks)
         return BKT_OK;
     (void)pthread_mutex_lock(&d->window.lock);
@@ -301,8 +301,10 @@ static int write_one(struct bkt_write_cache *d, struct bkt_write_plan *p, struct
     (void)pthread_mutex_unlock(&d->window.lock);
     BKT_NEED(err, p->ws);
     drop_cached(p);
-    for (uint64_t k = 0; rc == BKT_OK && k < p->grid.n_chunks && !atomic_load(&direct->cancel); k++) {
+    for (uint64_t k = 0; rc == BKT_OK && k < p->grid.n_chunks; k++) {
         bool started = false;
+        if (direct && atomic_load(&direct->cancel))
+            break;
         bkt_grid_coord(&p->grid, k, coord);
         bool all = !p->io->var && bkt_write_plan_covers(p, k, coord);
         if (large && all)
@@ -324,25 +326,27 @@ static bool is_again(const struct bkt_write *writes, size_t i)
 
 int bkt_write_datasets(const struct bkt_write *writes, size_t n, struct bkt_err *err)
 {
-    struct bkt_direct direct;
+    struct bkt_direct direct, *large = NULL; /* NULL: no request is large */
     struct bkt_write_plan *plans = calloc(n + 1, sizeof *plans);
     int               rc    = plans ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    size_t            n_plans = 0;
-    bkt_direct_init(&direct, n ? bkt_settings_in_flight(writes[0].io->set) : 0);
+    size_t n_plans = 0;
     while (rc == BKT_OK && n_plans < n) { /* nothing is written unless all writes are valid */
         rc = bkt_write_plan_init(&plans[n_plans], &writes[n_plans], err);
-        n_plans++;
+        if (is_large(&plans[n_plans++]))
+            large = &direct;
     }
+    if (large)
+        bkt_direct_init(large, bkt_settings_in_flight(writes[0].io->set));
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
         struct bkt_write_cache *d = bkt_write_cache_of(writes[i].io->dom, true);
-        if (bkt_window_is_full(&direct.window, 0) && is_again(writes, i))
-            bkt_direct_wait(&direct);
-        rc = d ? write_one(d, &plans[i], &direct, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        if (large && bkt_window_is_full(&large->window, 0) && is_again(writes, i))
+            bkt_direct_wait(large);
+        rc = d ? write_one(d, &plans[i], large, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
         bkt_trace(BKT_TRACE_CHUNK, "dataset %s: %llu elements of %llu chunks: %s", writes[i].io->obj->id.text,
                   (unsigned long long)plans[i].grid.n_elems, (unsigned long long)plans[i].grid.n_chunks,
                   rc < 0 ? bkt_err_text(rc) : "written");
     }
-    int rc_direct = bkt_direct_finish(&direct, rc == BKT_OK ? err : NULL);
+    int rc_direct = large ? bkt_direct_finish(large, rc == BKT_OK ? err : NULL) : BKT_OK;
     for (size_t i = 0; i < n_plans; i++)
         bkt_write_plan_fini(&plans[i]);
     free(plans);

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "chunk/chunk.h"
+#include "chunk/dataset/chunk_cache.h"
 
 struct bkt_names; /* edit.h */
 

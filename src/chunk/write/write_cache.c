@@ -228,6 +228,22 @@ struct bkt_wset *bkt_wset_of(struct bkt_write_cache *d, const struct bkt_dsetio 
     return ws;
 }
 
+bool bkt_write_cache_space(struct bkt_dsetio *io)
+{
+    const struct bkt_space *s = &io->ds->space;
+    bkt_dsetio_follow(io);
+    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(io->dom);
+    struct bkt_wset *ws = d ? bkt_wset_find(d, &io->obj->id) : NULL;
+    if (!ws)
+        return false;
+    if (memcmp(ws->space_dims, s->dims, s->rank * sizeof *s->dims) != 0) { /* another writer let it grow */
+        memcpy(ws->space_dims, s->dims, s->rank * sizeof *s->dims);
+        bkt_wset_respace(ws);
+    }
+    io->space = ws->space, io->slice_space = ws->slice_space;
+    return true;
+}
+
 /* ---- lists ---- */
 
 static void list_del(struct bkt_wlist *l, struct bkt_wchunk *c)

@@ -14,8 +14,8 @@
  * everything here, also the elements while they are changed.  Encoding and transfers run without the lock. */
 #pragma once
 
-#include "chunk/dataset/dataset.h"
 #include "base/os/window.h"
+#include "chunk/dataset/dataset.h"
 #include "chunk/write/write.h"
 
 struct bkt_store_task;

@@ -139,22 +139,6 @@ bool bkt_write_cache_knows(const struct bkt_dsetio *io)
     return d && bkt_wset_find(d, &io->obj->id);
 }
 
-bool bkt_write_cache_space(struct bkt_dsetio *io)
-{
-    const struct bkt_space *s = &io->ds->space;
-    bkt_dsetio_follow(io);
-    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(io->dom);
-    struct bkt_wset *ws = d ? bkt_wset_find(d, &io->obj->id) : NULL;
-    if (!ws)
-        return false;
-    if (memcmp(ws->space_dims, s->dims, s->rank * sizeof *s->dims) != 0) { /* another writer let it grow */
-        memcpy(ws->space_dims, s->dims, s->rank * sizeof *s->dims);
-        bkt_wset_respace(ws);
-    }
-    io->space = ws->space, io->slice_space = ws->slice_space;
-    return true;
-}
-
 /* ---- datasets made and deleted ---- */
 
 void bkt_chunks_new(struct bkt_dsetio *io)

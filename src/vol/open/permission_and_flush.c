@@ -27,7 +27,11 @@ static int flush_chunks(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err also = {.n = 0};
     int            rc   = BKT_OK;
-    bool           any  = bkt_chunks_dirty(f->dom);
+    if (!bkt_chunks_written(f->dom)) {
+        bkt_edit_doubt(f->dom, false);
+        return BKT_OK;
+    }
+    bool any = bkt_chunks_dirty(f->dom);
     bkt_chunks_flush_begin(f->dom);
     if (any)
         rc = bkt_domain_flush_new(f->dom, err);
@@ -62,7 +66,7 @@ static int flush_one(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
     struct bkt_names names = {.n = 0};
-    int rc = bkt_chunks_trim(f->dom, err); /* nothing waits for that */
+    int rc = bkt_chunks_written(f->dom) ? bkt_chunks_trim(f->dom, err) : BKT_OK; /* nothing waits for it */
     if (bkt_domain_is_dirty(f->dom)) /* objects that other writers changed as well are read anew, in place:
                                         reading ahead must stop */
         bkt_ahead_stop(f->dom);
