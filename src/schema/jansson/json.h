@@ -27,6 +27,23 @@
 BKT_NODISCARD int bkt_json_load(const void *p, size_t n, json_t **out, struct bkt_err *err);
 void              bkt_json_decrefp(json_t **j); /* for BKT_CLEANUP */
 
+/** A member of the document that isn't wanted as a tree: the tree has an empty object in its place. */
+struct bkt_aside {
+    const char *key;
+    /* its value, white space before it skipped.  BKT_OK, BKT_EFORMAT or BKT_ENOMEM as the scanner's;
+     * BKT_EUNSUP: it can be read as a tree only.  A second member of the name gives BKT_EUNSUP, too: the last
+     * member counts */
+    int (*scan)(struct bkt_scan *s, void *arg);
+    void *arg;
+    bool found;
+};
+
+/** bkt_json_load() with @p aside, which may be NULL.  BKT_EUNSUP (no message): the aside's. */
+BKT_NODISCARD int bkt_json_document(const void *p, size_t n, struct bkt_aside *aside, json_t **out,
+                                    struct bkt_err *err);
+/** Any value, to a tree.  BKT_OK, or the scanner's BKT_EFORMAT or BKT_ENOMEM. */
+BKT_NODISCARD int bkt_json_value(struct bkt_scan *s, json_t **out);
+
 /** Number of any size. */
 enum bkt_num_kind { BKT_NUM_INT, BKT_NUM_REAL };
 struct bkt_num {

@@ -1,4 +1,4 @@
-/* JSON trees made and written: the inverse of base/text/json_scan.c and json_tree.c, in the form of Python's
+/* JSON trees made and written: the inverse of base/text/json_scan.c and json_read.c, in the form of Python's
  * json.dumps(). */
 #include <inttypes.h>
 #include <locale.h>

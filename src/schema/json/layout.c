@@ -61,6 +61,49 @@ static void whole_extent(const struct bkt_dset *d, unsigned rank, uint64_t *dims
 
 static int check_shape(struct bkt_dset *d, struct bkt_err *err);
 
+/* ---- the files of references, in keys of ours: their ETags, and pieces of several files that make up the
+ * data
+ *
+ * HSDS looks for file_uri and fails without it.  That is right, since it could not read such a dataset. ----
+ */
+
+#define MAX_SEGMENTS 1000000u /* 32 MB of pieces: a limit against malicious documents */
+
+static int parse_etag(const json_t *j, char **out, struct bkt_err *err)
+{
+    return json_is_string(j) ? bkt_json_dup(j, "file_etag", out, err) : BKT_OK;
+}
+
+static int parse_segment(const json_t *j, struct bkt_segment *s, struct bkt_err *err)
+{
+    const json_t *uri = json_array_get(j, 0);
+    BKT_FAIL_IF(err, json_array_size(j) < 3 || (!json_is_null(uri) && !json_is_string(uri)), BKT_EFORMAT,
+                "layout.segments: an entry is not [file_uri, offset, size]");
+    if (json_is_string(uri))
+        BKT_PASS(bkt_json_dup(uri, "layout.segments", &s->file_uri, err));
+    BKT_PASS(bkt_json_u64(json_array_get(j, 1), "segment offset", INT64_MAX, &s->offset, err));
+    BKT_PASS(bkt_json_u64(json_array_get(j, 2), "segment size", INT64_MAX, &s->size, err));
+    return parse_etag(json_array_get(j, 3), &s->etag, err);
+}
+
+static int parse_files(const json_t *j, struct bkt_layout *l, struct bkt_err *err)
+{
+    const json_t *list = bkt_json_get(j, "segments");
+    size_t n = json_array_size(list);
+    BKT_PASS(parse_etag(bkt_json_get(j, "file_etag"), &l->file_etag, err));
+    if (!list)
+        return BKT_OK;
+    BKT_FAIL_IF(err, !json_is_array(list) || n == 0 || n > MAX_SEGMENTS, BKT_EFORMAT,
+                "layout.segments is not a list of file segments");
+    l->segments = calloc(n, sizeof *l->segments);
+    BKT_NEED(err, l->segments);
+    for (size_t i = 0; i < n; i++) {
+        l->n_segments = i + 1;
+        BKT_PASS(parse_segment(json_array_get(list, i), &l->segments[i], err));
+    }
+    return BKT_OK;
+}
+
 /* ---- references ---- */
 
 struct located {
@@ -69,18 +112,10 @@ struct located {
     size_t          place;
 };
 
-static int compare_coords(const uint64_t *a, const uint64_t *b, unsigned rank)
-{
-    for (unsigned i = 0; i < rank; i++)
-        if (a[i] != b[i])
-            return a[i] < b[i] ? -1 : 1;
-    return 0;
-}
-
 static int by_coord(const void *a, const void *b)
 {
     const struct located *x = a, *y = b;
-    return compare_coords(x->coord, y->coord, x->rank);
+    return bkt_coords_compare(x->coord, y->coord, x->rank);
 }
 
 /* "i_j_k" */
@@ -183,7 +218,7 @@ static int parse_ref(const json_t *j, const json_t *top, struct bkt_dset *d, str
     const json_t      *uri = bkt_json_get(j, "file_uri");
     if (uri)
         BKT_PASS(bkt_json_dup(uri, "layout.file_uri", &l->file_uri, err));
-    BKT_PASS(bkt_layout_files_parse(j, l, err));
+    BKT_PASS(parse_files(j, l, err));
     BKT_FAIL_IF(err, !uri && !l->n_segments && l->cls != BKT_D_CHUNKED_REF_INDIRECT, BKT_EFORMAT,
                 "layout.file_uri is missing");
     if (l->cls == BKT_D_CONTIGUOUS_REF)
@@ -360,23 +395,30 @@ int bkt_layout_parse(const json_t *top, const json_t *cprops, struct bkt_dset *d
     return parse_user_layout(cpl, user, d->n_filters > 0, d, err);
 }
 
-const struct bkt_chunk_ref *bkt_layout_find_chunk(const struct bkt_layout *l, const uint64_t *coord)
+/* ---- model -> JSON ---- */
+
+static int emit_segment(const struct bkt_segment *s, json_t *list)
 {
-    size_t lo = 0, hi = l->n_chunks;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        int    cmp = compare_coords(coord, l->chunk_coords + mid * l->rank, l->rank);
-        if (cmp == 0)
-            return &l->chunks[mid];
-        if (cmp < 0)
-            hi = mid;
-        else
-            lo = mid + 1;
-    }
-    return NULL;
+    json_t *one = json_array();
+    BKT_PASS(bkt_json_push(list, one));
+    BKT_PASS(bkt_json_push(one, s->file_uri ? bkt_json_new_str(s->file_uri) : json_null()));
+    BKT_PASS(bkt_json_push(one, bkt_json_new_u64(s->offset)));
+    BKT_PASS(bkt_json_push(one, bkt_json_new_u64(s->size)));
+    return s->etag ? bkt_json_push(one, bkt_json_new_str(s->etag)) : BKT_OK;
 }
 
-/* ---- model -> JSON ---- */
+static int emit_files(const struct bkt_layout *l, json_t *j)
+{
+    if (l->file_etag)
+        BKT_PASS(bkt_json_set(j, "file_etag", bkt_json_new_str(l->file_etag)));
+    if (!l->n_segments)
+        return BKT_OK;
+    json_t *list = json_array();
+    BKT_PASS(bkt_json_set(j, "segments", list));
+    for (size_t i = 0; i < l->n_segments; i++)
+        BKT_PASS(emit_segment(&l->segments[i], list));
+    return BKT_OK;
+}
 
 static int emit_class(enum bkt_layout_class cls, json_t **out)
 {
@@ -453,7 +495,7 @@ static int emit_ref(const struct bkt_dset *d, uint64_t *top_dims, json_t *j)
     const struct bkt_layout *l = &d->layout;
     if (l->file_uri)
         BKT_PASS(bkt_json_set(j, "file_uri", bkt_json_new_str(l->file_uri)));
-    BKT_PASS(bkt_layout_files_emit(l, j));
+    BKT_PASS(emit_files(l, j));
     if (l->cls == BKT_D_CONTIGUOUS_REF) {
         contiguous_chunk(d, top_dims);
         BKT_PASS(bkt_json_set(j, "offset", bkt_json_new_u64(l->offset)));

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/jansson/json_tree.h"
+#include "schema/jansson/json.h"
 #include "schema/json/schema_json.h"
 
 enum { ID, CLASS, PATH, FILE_1, FILE_2, FILE_3, CHARSET, N_TEXTS, CREATED = N_TEXTS, ORDER, N_KEYS };

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/jansson/json_tree.h"
+#include "schema/jansson/json.h"
 #include "schema/json/schema_json.h"
 #include "schema/model/object_life.h"
 

@@ -23,7 +23,7 @@
  *   chunk_encoding a top-level layout: "hdf5" if chunk objects hold the output of HDF5's own filters
  *   h5chunkopts    creationProperties.layout: H5Pset_chunk_opts(), which is in no encoded list
  *   h5external     creationProperties.layout: the data are in raw files named by the creation list (h5plist)
- *   file_etag      a reference layout: the file's ETag (layout_files.c); a local file's size and change time
+ *   file_etag      a reference layout: the file's ETag (layout.c); a local file's size and change time
  *   segments       a reference layout without file_uri: [[file_uri or null, offset, size, ETag?], ...], the
  *                  pieces of files in whose joined bytes offsets count
  *   chunks         of a reference layout: a third number is the chunk's filter mask
@@ -66,9 +66,6 @@ BKT_NODISCARD int bkt_links_scan(struct bkt_scan *s, void *links);
 /** Layout and chunk grid of a dataset from its two layout objects.  @p d must have its type and space. */
 BKT_NODISCARD int bkt_layout_parse(const json_t *top, const json_t *cpl, struct bkt_dset *d,
                                    struct bkt_err *err);
-/** The files of a reference layout, in keys of ours. */
-BKT_NODISCARD int bkt_layout_files_parse(const json_t *j, struct bkt_layout *l, struct bkt_err *err);
-BKT_NODISCARD int bkt_layout_files_emit(const struct bkt_layout *l, json_t *j);
 /** Fill value, filters, initializer, times: the keys of creationProperties. */
 BKT_NODISCARD int bkt_dcpl_parse(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err);
 /** Keys h5trim and h5written of a dataset whose space is known (extent.c). */

@@ -1,7 +1,8 @@
-/* The model's own operations: free, copy, count, walk. */
+/* The model's own operations: free, copy, count, find, walk. */
 #include "schema/model/model.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -292,4 +293,139 @@ int bkt_object_set_etag(struct bkt_object *o, const char *etag)
     free(o->etag);
     o->etag = copy;
     return copy || !etag || !*etag ? BKT_OK : BKT_ENOMEM;
+}
+
+/* ---- the memory that an object takes: every block that hangs off it, as the allocator rounds it ----
+ *
+ * Its JSON's length says little, since shapes have room for 32 dimensions. */
+
+size_t bkt_block_bytes(size_t n)
+{
+    /* glibc, on 64 bits: one word before the block, multiples of two words, at least four */
+    size_t all = (n + sizeof(size_t) + 15) & ~(size_t)15;
+    return all < 32 ? 32 : all;
+}
+
+static size_t text_bytes(const char *s)
+{
+    return s ? bkt_block_bytes(strlen(s) + 1) : 0;
+}
+static size_t buf_bytes(const struct bkt_buf *b)
+{
+    return b->ptr ? bkt_block_bytes(b->cap) : 0;
+}
+static size_t list_bytes(const void *v, size_t n, size_t size)
+{
+    return v ? bkt_block_bytes(n * size) : 0;
+}
+
+static size_t type_bytes(const struct bkt_type *t)
+{
+    if (!t)
+        return 0;
+    size_t n = bkt_block_bytes(sizeof *t) + type_bytes(t->base) + text_bytes(t->tag) + text_bytes(t->bad) +
+               buf_bytes(&t->encoded);
+    n += list_bytes(t->fields, t->n_fields + 1, sizeof *t->fields) +
+         list_bytes(t->members, t->n_members + 1, sizeof *t->members);
+    for (size_t i = 0; i < t->n_fields; i++)
+        n += text_bytes(t->fields[i].name) + type_bytes(t->fields[i].type);
+    for (size_t i = 0; i < t->n_members; i++)
+        n += text_bytes(t->members[i].name);
+    return n;
+}
+
+/* The elements alone, without the memory that they point to. */
+static size_t named_bytes(const struct bkt_named_list *l, size_t size)
+{
+    size_t used = bkt_named_used(l);
+    return list_bytes(l->v, used + 1, size) + list_bytes(l->order, used + 1, sizeof *l->order) +
+           bkt_named_edit_bytes(l, size);
+}
+
+static size_t attrs_bytes(const struct bkt_attrs *a)
+{
+    size_t used = bkt_named_used(&a->list), n = named_bytes(&a->list, sizeof *a->v);
+    for (size_t i = 0; i < used; i++)
+        n += text_bytes(a->v[i].name) + type_bytes(a->v[i].type) + text_bytes(a->v[i].bad) +
+             buf_bytes(&a->v[i].value);
+    return n;
+}
+
+static size_t links_bytes(const struct bkt_links *l)
+{
+    size_t used = bkt_named_used(&l->list), n = named_bytes(&l->list, sizeof *l->v);
+    for (size_t i = 0; i < used; i++)
+        n += text_bytes(l->v[i].name) + text_bytes(l->v[i].path) + text_bytes(l->v[i].file) +
+             buf_bytes(&l->v[i].ud);
+    return n;
+}
+
+static size_t layout_bytes(const struct bkt_layout *l)
+{
+    size_t n = text_bytes(l->file_uri) + text_bytes(l->file_etag) +
+               list_bytes(l->segments, l->n_segments, sizeof *l->segments) +
+               list_bytes(l->chunks, l->n_chunks, sizeof *l->chunks) +
+               list_bytes(l->chunk_coords, l->n_chunks * l->rank, sizeof *l->chunk_coords);
+    for (size_t i = 0; i < l->n_segments; i++)
+        n += text_bytes(l->segments[i].file_uri) + text_bytes(l->segments[i].etag);
+    return n;
+}
+
+static size_t dset_bytes(const struct bkt_dset *d)
+{
+    size_t n = type_bytes(d->type) + layout_bytes(&d->layout) +
+               list_bytes(d->trim, d->space.rank, sizeof *d->trim) +
+               list_bytes(d->filters, d->n_filters, sizeof *d->filters) + buf_bytes(&d->fill) +
+               text_bytes(d->init_text) + text_bytes(d->bad);
+    for (size_t i = 0; i < d->n_filters; i++)
+        n += list_bytes(d->filters[i].cd, d->filters[i].n_cd, sizeof *d->filters[i].cd);
+    return n;
+}
+
+size_t bkt_object_bytes(const struct bkt_object *o)
+{
+    size_t n = bkt_block_bytes(sizeof *o + 2 * sizeof(unsigned)) + attrs_bytes(&o->attrs) +
+               buf_bytes(&o->cpl) + buf_bytes(&o->stored) + text_bytes(o->comment) + text_bytes(o->etag);
+    if (o->kind == BKT_GROUP)
+        return n + links_bytes(&o->group.links);
+    return n + (o->kind == BKT_DATASET ? dset_bytes(&o->dset) : type_bytes(o->type));
+}
+
+/* ---- layouts ---- */
+
+int bkt_coords_compare(const uint64_t *a, const uint64_t *b, unsigned rank)
+{
+    for (unsigned i = 0; i < rank; i++)
+        if (a[i] != b[i])
+            return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
+const struct bkt_chunk_ref *bkt_layout_find_chunk(const struct bkt_layout *l, const uint64_t *coord)
+{
+    size_t lo = 0, hi = l->n_chunks;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int cmp = bkt_coords_compare(coord, l->chunk_coords + mid * l->rank, l->rank);
+        if (cmp == 0)
+            return &l->chunks[mid];
+        if (cmp < 0)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return NULL;
+}
+
+#define STAMP     "stamp:"
+#define STAMP_MAX 96 /* BKT_ETAG_MAX */
+
+void bkt_stamp(uint64_t size, double mtime, char *out)
+{
+    (void)snprintf(out, STAMP_MAX, STAMP "%llu-%.6f", (unsigned long long)size, mtime);
+}
+
+bool bkt_is_stamp(const char *etag)
+{
+    return strncmp(etag, STAMP, strlen(STAMP)) == 0;
 }

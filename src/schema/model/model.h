@@ -317,8 +317,7 @@ BKT_NODISCARD int bkt_object_parse(const void *json, size_t n, const struct bkt_
 /** An empty object of that kind for bkt_edit_add(), with everything "not given"; NULL if memory is short. */
 struct bkt_object *bkt_object_make(enum bkt_kind kind);
 void              bkt_object_free(struct bkt_object *o);
-/** Bytes of memory that the object takes, as the allocator rounds them (footprint.c): its
- * cost in the cache. */
+/** Bytes of memory that the object takes, as the allocator rounds them: its cost in the cache. */
 size_t            bkt_object_bytes(const struct bkt_object *o);
 /** The committed types of a dataset and of the attributes of an object, one after the other, each as often as
  *  it is used; borrowed.  NULL: no more.
@@ -342,6 +341,8 @@ BKT_NODISCARD int bkt_space_count(const struct bkt_space *s, uint64_t *out, stru
 /** Whether an extent can be stored and read again; BKT_EUNSUP: a dimension of 2^63 or more, or more than 2^64
  *  elements. */
 BKT_NODISCARD int bkt_space_check(const struct bkt_space *s, struct bkt_err *err);
+/** As memcmp(): grid indices of a chunk, slowest first. */
+int bkt_coords_compare(const uint64_t *a, const uint64_t *b, unsigned rank);
 /** CHUNKED_REF: the entry of the chunk at grid index @p coord (rank entries); NULL: unallocated. */
 const struct bkt_chunk_ref *bkt_layout_find_chunk(const struct bkt_layout *l, const uint64_t *coord);
 static inline const struct bkt_link *bkt_links_find(const struct bkt_links *l, const char *name)

@@ -1,5 +1,5 @@
-/* The counted sizes of objects in memory (footprint.c) against the allocator's; many objects, read one after the
- * other, keep within meta_cache. */
+/* The counted sizes of objects in memory (bkt_object_bytes()) against the allocator's; many objects, read one
+ * after the other, keep within meta_cache. */
 #include "unit/schema/domain/domain_testing.h"
 #include "helpers/sanitizer.h"
 

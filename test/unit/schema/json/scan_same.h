@@ -3,7 +3,7 @@
 #ifndef BKT_SCAN_SAME_H
 #define BKT_SCAN_SAME_H
 
-#include "schema/jansson/json_tree.h"
+#include "schema/jansson/json.h"
 #include "schema/json/schema_json.h"
 #include "unit/schema/json/jansson_load.h"
 #include "unit/schema/json/model_equal.h"
