@@ -50,36 +50,80 @@ static int locate_one(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_r
     return bkt_references_find(&q, 1, err);
 }
 
-/* Finds which of n chunk objects exist, and their sizes.  If @p op is BKT_GET, the headers that they may
- * begin with (chunk_object.c) are read, too. */
-static int look_at(const struct bkt_dsetio *io, enum bkt_op op, const uint64_t *coords,
-                   struct bkt_chunk_info *info, size_t n, struct bkt_err *err)
+/* A list of chunks: struct one, one behind the other. */
+struct chunks {
+    unsigned rank;
+    struct bkt_buf v;
+};
+struct one {
+    struct bkt_chunk_info info;
+    uint64_t coord[];
+};
+
+static size_t size_of_one(const struct chunks *c)
+{
+    return sizeof(struct one) + c->rank * sizeof(uint64_t);
+}
+
+static size_t count(const struct chunks *c)
+{
+    return c->v.len / size_of_one(c);
+}
+
+static struct one *one_at(const struct chunks *c, size_t i)
+{
+    return (struct one *)(void *)(c->v.ptr + i * size_of_one(c));
+}
+
+/* As bkt_chunk_fn, with a struct chunks. */
+static int keep(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct chunks *c = arg;
+    BKT_PASS(bkt_buf_add(&c->v, info, sizeof *info));
+    return bkt_buf_add(&c->v, coord, c->rank * sizeof *coord);
+}
+
+static int hand_on(const struct chunks *c, bkt_chunk_fn *each, void *arg)
+{
+    for (size_t i = 0; i < count(c); i++)
+        if (one_at(c, i)->info.exists)
+            BKT_PASS(each(one_at(c, i)->coord, &one_at(c, i)->info, arg));
+    return BKT_OK;
+}
+
+/* Finds which of the chunk objects from number @p first on exist, at most MAX_HEADS of them, and their sizes.
+ * If @p op is BKT_GET, the headers that they may begin with (chunk_object.c) are read, too. */
+static int look_at(const struct bkt_dsetio *io, enum bkt_op op, struct chunks *c, size_t first,
+                   struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
+    size_t n = bkt_min_u64(count(c) - first, MAX_HEADS);
     BKT_PASS_MEM(err, bkt_reqs_init(&reqs, n));
     for (size_t i = 0; i < n; i++) {
         struct bkt_req *q = &reqs.v[i];
         *q                = (struct bkt_req){.op = op};
         if (op == BKT_GET)
             q->len = BKT_CHUNK_OBJECT_LOOK, q->may_be_short = q->small = true;
-        BKT_PASS_MEM(err, bkt_chunk_key(&io->obj->id, &io->ds->layout, coords + i * io->rank, &reqs.keys[i]));
+        BKT_PASS_MEM(
+            err, bkt_chunk_key(&io->obj->id, &io->ds->layout, one_at(c, first + i)->coord, &reqs.keys[i]));
     }
     bkt_reqs_run(bkt_domain_store(io->dom), &reqs);
     for (size_t i = 0; i < n; i++) {
         const struct bkt_req *q = &reqs.v[i];
+        struct one *one = one_at(c, first + i);
+        struct bkt_chunk_info *info = &one->info;
         if (q->rc < 0 && q->rc != BKT_ENOENT && q->rc != BKT_ERANGE)
-            BKT_TRY(err, bkt_err_copy(err, q->rc, q->err), "%s",
-                    bkt_chunk_label(io, coords + i * io->rank).text);
-        info[i].exists = info[i].exists && q->rc != BKT_ENOENT;
+            BKT_TRY(err, bkt_err_copy(err, q->rc, q->err), "%s", bkt_chunk_label(io, one->coord).text);
+        info->exists = info->exists && q->rc != BKT_ENOENT;
         if (q->size != UINT64_MAX)
-            info[i].size = q->size;
-        if (bkt_chunk_object_is_hsds(io, q->body.ptr, q->body.len, (size_t)info[i].size)) {
-            info[i].size        = io->chunk_bytes;
-            info[i].filter_mask = bkt_chunk_object_no_filter(io);
+            info->size = q->size;
+        if (bkt_chunk_object_is_hsds(io, q->body.ptr, q->body.len, (size_t)info->size)) {
+            info->size = io->chunk_bytes;
+            info->filter_mask = bkt_chunk_object_no_filter(io);
             continue;
         }
-        info[i].size -=
-            bkt_min_u64(info[i].size, bkt_chunk_object_head(q->body.ptr, q->body.len, &info[i].filter_mask));
+        info->size -=
+            bkt_min_u64(info->size, bkt_chunk_object_head(q->body.ptr, q->body.len, &info->filter_mask));
     }
     return BKT_OK;
 }
@@ -98,11 +142,14 @@ int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_ch
             *out = (struct bkt_chunk_info){true, loc.off, loc.size, loc.mask, loc.file->uri};
         return BKT_OK;
     }
-    struct bkt_chunk_info there = {.exists = true, .offset = BKT_WHOLE};
-    BKT_PASS(look_at(io, op_of(io), coord, &there, 1, err));
-    if (there.exists)
-        *out = there;
-    return BKT_OK;
+    struct chunks one = {.rank = io->rank};
+    int rc = keep(coord, &(struct bkt_chunk_info){.exists = true, .offset = BKT_WHOLE}, &one);
+    if (rc == BKT_OK)
+        rc = look_at(io, op_of(io), &one, 0, err);
+    if (rc == BKT_OK && one_at(&one, 0)->info.exists)
+        *out = one_at(&one, 0)->info;
+    bkt_buf_fini(&one.v);
+    return rc;
 }
 
 int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_buf *out,
@@ -169,14 +216,6 @@ struct listing {
     size_t             n, cap;
 };
 
-static int add_found(struct listing *l, uint64_t linear, uint64_t size)
-{
-    if (bkt_list_room(&l->v, l->n, &l->cap, sizeof *l->v) < 0)
-        return BKT_ENOMEM;
-    l->v[l->n++] = (struct found){linear, size};
-    return BKT_OK;
-}
-
 static int on_listed(const uint64_t *coord, uint64_t size, void *arg)
 {
     struct listing *l      = arg;
@@ -186,7 +225,10 @@ static int on_listed(const uint64_t *coord, uint64_t size, void *arg)
             return BKT_OK;
         linear = linear * l->grid[d] + coord[d];
     }
-    return add_found(l, linear, size);
+    if (bkt_list_room(&l->v, l->n, &l->cap, sizeof *l->v) < 0)
+        return BKT_ENOMEM;
+    l->v[l->n++] = (struct found){linear, size};
+    return BKT_OK;
 }
 
 static bool step(const struct bkt_dsetio *io, const uint64_t *grid, uint64_t *coord)
@@ -197,38 +239,37 @@ static bool step(const struct bkt_dsetio *io, const uint64_t *grid, uint64_t *co
     return false;
 }
 
-/* Asks for n chunks from number `first` on.  @p at is the coordinate of the first, and afterwards of the next
- * one. */
-static int head_some(struct listing *l, uint64_t *at, uint64_t first, size_t n, struct bkt_err *err)
+int bkt_chunks_head(struct bkt_dsetio *io, const uint64_t *grid,
+                    bool (*wanted)(const uint64_t *coord, void *arg), bkt_chunk_key_fn *each, void *arg,
+                    struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) uint64_t *coords = malloc(n * bkt_max_u64(l->io->rank, 1) * sizeof *coords);
-    BKT_CLEANUP(bkt_freep) struct bkt_chunk_info *infos  = calloc(n, sizeof *infos);
-    BKT_NEED(err, coords && infos);
-    for (size_t i = 0; i < n; i++) {
-        memcpy(coords + i * l->io->rank, at, l->io->rank * sizeof *at);
-        infos[i].exists = true;
-        (void)step(l->io, l->grid, at);
+    struct chunks some = {.rank = io->rank};
+    uint64_t coord[BKT_MAX_RANK] = {0};
+    bool more = true;
+    int rc = BKT_OK;
+    while (rc == BKT_OK && more) {
+        bkt_buf_clear(&some.v);
+        for (; rc == BKT_OK && more && count(&some) < MAX_HEADS; more = step(io, grid, coord))
+            if (!wanted || wanted(coord, arg))
+                rc = keep(coord, &(struct bkt_chunk_info){.exists = true}, &some);
+        if (rc == BKT_OK)
+            rc = look_at(io, BKT_HEAD, &some, 0, err);
+        for (size_t i = 0; rc == BKT_OK && i < count(&some); i++)
+            if (one_at(&some, i)->info.exists)
+                rc = each(one_at(&some, i)->coord, one_at(&some, i)->info.size, arg);
     }
-    BKT_PASS(look_at(l->io, BKT_HEAD, coords, infos, n, err));
-    for (size_t i = 0; i < n; i++)
-        if (infos[i].exists && add_found(l, first + i, infos[i].size) < 0)
-            BKT_NOMEM(err);
-    return BKT_OK;
+    bkt_buf_fini(&some.v);
+    return rc;
 }
 
 /* Asks for each chunk: version 1 keys begin with a hash, and a plain web server has no lists. */
 static int head_chunks(struct listing *l, struct bkt_err *err)
 {
-    uint64_t at[BKT_MAX_RANK] = {0}, n = 1;
     BKT_FAIL_IF(err, bkt_v1_are_many(l->grid, l->io->rank), BKT_EUNSUP,
                 "dataset %s: its chunk objects can't be listed, and are too many for "
                 "single requests",
                 l->io->obj->id.text);
-    for (unsigned d = 0; d < l->io->rank; d++)
-        n *= l->grid[d];
-    for (uint64_t i = 0; i < n; i += MAX_HEADS)
-        BKT_PASS(head_some(l, at, i, (size_t)bkt_min_u64(n - i, MAX_HEADS), err));
-    return BKT_OK;
+    return bkt_chunks_head(l->io, l->grid, NULL, on_listed, l, err);
 }
 
 /* Call @p each for all stored chunk objects within @p grid, in grid order. */
@@ -255,34 +296,16 @@ static int chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn 
     return rc;
 }
 
-struct masked {
-    const struct bkt_dsetio *io;
-    struct bkt_buf           coords, infos;
-};
-
-static int keep_one(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
-{
-    struct masked *m = arg;
-    BKT_PASS(bkt_buf_add(&m->coords, coord, m->io->rank * sizeof *coord));
-    return bkt_buf_add(&m->infos, info, sizeof *info);
-}
-
 static int iter_masked(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg,
                        struct bkt_err *err)
 {
-    struct masked m  = {.io = io};
-    int rc = chunk_list(io, grid, keep_one, &m, err);
-    size_t        n  = m.infos.len / sizeof(struct bkt_chunk_info);
-    uint64_t     *coords = (uint64_t *)(void *)m.coords.ptr;
-    struct bkt_chunk_info *infos = (struct bkt_chunk_info *)(void *)m.infos.ptr;
-    for (size_t i = 0; rc == BKT_OK && i < n; i += MAX_HEADS)
-        rc = look_at(io, BKT_GET, coords + i * io->rank, infos + i, n - i < MAX_HEADS ? n - i : MAX_HEADS,
-                     err);
-    for (size_t i = 0; rc == BKT_OK && i < n; i++)
-        if (infos[i].exists)
-            rc = each(coords + i * io->rank, &infos[i], arg);
-    bkt_buf_fini(&m.coords);
-    bkt_buf_fini(&m.infos);
+    struct chunks c = {.rank = io->rank};
+    int rc = chunk_list(io, grid, keep, &c, err);
+    for (size_t i = 0; rc == BKT_OK && i < count(&c); i += MAX_HEADS)
+        rc = look_at(io, BKT_GET, &c, i, err);
+    if (rc == BKT_OK)
+        rc = hand_on(&c, each, arg);
+    bkt_buf_fini(&c.v);
     return rc;
 }
 
@@ -479,42 +502,25 @@ static int walk_all(struct bkt_dsetio *io, struct walk *w, bkt_chunk_fn *each, v
 
 /* ---- put into grid order ---- */
 
-struct kept {
-    unsigned       rank;
-    struct bkt_buf v; /* coordinates and struct bkt_chunk_info, one after the other */
-};
-
-static int keep(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
-{
-    struct kept *k = arg;
-    BKT_PASS(bkt_buf_add(&k->v, coord, k->rank * sizeof *coord));
-    return bkt_buf_add(&k->v, info, sizeof *info);
-}
-
 static int by_coord(const void *a, const void *b, void *rank)
 {
-    const uint64_t *x = a, *y = b;
+    const struct one *x = a, *y = b;
     for (unsigned d = 0; d < *(const unsigned *)rank; d++)
-        if (x[d] != y[d])
-            return x[d] < y[d] ? -1 : 1;
+        if (x->coord[d] != y->coord[d])
+            return x->coord[d] < y->coord[d] ? -1 : 1;
     return 0;
 }
 
 static int walk_sorted(struct bkt_dsetio *io, struct walk *w, bkt_chunk_fn *each, void *arg,
                        struct bkt_err *err)
 {
-    struct kept  k    = {.rank = io->rank};
-    const size_t size = io->rank * sizeof(uint64_t) + sizeof(struct bkt_chunk_info);
-    int          rc   = walk_all(io, w, keep, &k, err);
-    size_t       n    = k.v.len / size;
-    if (rc == BKT_OK && n)
-        qsort_r(k.v.ptr, n, size, by_coord, &k.rank);
-    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
-        const unsigned char *p = k.v.ptr + i * size;
-        rc = each((const uint64_t *)(const void *)p,
-                  (const struct bkt_chunk_info *)(const void *)(p + io->rank * sizeof(uint64_t)), arg);
-    }
-    bkt_buf_fini(&k.v);
+    struct chunks c = {.rank = io->rank};
+    int rc = walk_all(io, w, keep, &c, err);
+    if (rc == BKT_OK && c.v.len)
+        qsort_r(c.v.ptr, count(&c), size_of_one(&c), by_coord, &c.rank);
+    if (rc == BKT_OK)
+        rc = hand_on(&c, each, arg);
+    bkt_buf_fini(&c.v);
     return rc;
 }
 

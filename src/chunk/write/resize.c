@@ -20,7 +20,7 @@
 #include "base/num.h"
 #include "chunk/write/plan.h"
 
-/* Requests under way at once; bounds their memory. */
+/* Deletions under way at once; bounds their memory. */
 #define BATCH 4096
 
 struct resize {
@@ -142,71 +142,23 @@ static int add_stored(const uint64_t *coord, uint64_t size, void *arg)
     return w == INSIDE ? BKT_OK : bkt_buf_add(w == OUTSIDE ? &r->gone : &r->cut, coord, one_coord(r));
 }
 
-/* Sends requests for the chunks at the given coordinates, all at once. */
-static int ask(const struct resize *r, enum bkt_op op, const unsigned char *coords, size_t n, bool *there,
-               struct bkt_err *err)
+static bool is_affected(const uint64_t *coord, void *arg)
 {
-    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
-    BKT_PASS_MEM(err, bkt_reqs_init(&reqs, n));
-    for (size_t i = 0; i < n; i++) {
-        uint64_t coord[BKT_MAX_RANK];
-        memcpy(coord, coords + i * one_coord(r), one_coord(r));
-        reqs.v[i].op = op;
-        BKT_PASS_MEM(err, bkt_chunk_key(&r->io->obj->id, &r->io->ds->layout, coord, &reqs.keys[i]));
-    }
-    bkt_reqs_run(bkt_domain_store(r->io->dom), &reqs);
-    int rc = BKT_OK;
-    for (size_t i = 0; i < n; i++) {
-        const struct bkt_req *q = &reqs.v[i];
-        if (rc == BKT_OK && q->rc < 0 && q->rc != BKT_ENOENT)
-            rc = bkt_err_copy(err, q->rc, q->err);
-        if (there)
-            there[i] = q->rc == BKT_OK;
-    }
-    return rc;
+    return where_is(arg, coord) != INSIDE;
 }
 
-/* Asks for every chunk that there may be, since the keys of one version 1 dataset can't be listed. */
-static int look_for(struct resize *r, struct bkt_buf *some, struct bkt_err *err)
-{
-    bool   there[BATCH];
-    size_t n = r->io->rank ? some->len / one_coord(r) : 0;
-    BKT_PASS(ask(r, BKT_HEAD, some->ptr, n, there, err));
-    for (size_t i = 0; i < n; i++) {
-        uint64_t coord[BKT_MAX_RANK];
-        memcpy(coord, some->ptr + i * one_coord(r), one_coord(r));
-        if (there[i] && add_stored(coord, 0, r) < 0)
-            BKT_NOMEM(err);
-    }
-    bkt_buf_clear(some);
-    return BKT_OK;
-}
-
-static int look_for_all(struct resize *r, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf some                = {0};
-    uint64_t                                 coord[BKT_MAX_RANK] = {0};
-    unsigned                                 d                   = 0;
-    for (unsigned i = 0; i < r->io->rank; i++)
-        if (!r->old[i])
-            return BKT_OK;
-    while (d < r->io->rank) {
-        if (where_is(r, coord) != INSIDE && bkt_buf_add(&some, coord, one_coord(r)) < 0)
-            BKT_NOMEM(err);
-        if (some.len == BATCH * one_coord(r))
-            BKT_PASS(look_for(r, &some, err));
-        for (d = 0; d < r->io->rank && (++coord[d]) * r->io->cdims[d] >= r->old[d]; d++)
-            coord[d] = 0;
-    }
-    return look_for(r, &some, err);
-}
-
-static bool can_list(const struct resize *r)
+/* Asks for every chunk that there may be if the keys of a version 1 dataset can't be listed. */
+static int find_stored(struct resize *r, struct bkt_err *err)
 {
     uint64_t grid[BKT_MAX_RANK];
-    for (unsigned d = 0; d < r->io->rank; d++)
+    bool none = false;
+    for (unsigned d = 0; d < r->io->rank; d++) {
         grid[d] = bkt_ceil_div(r->old[d], r->io->cdims[d]);
-    return bkt_id_is_v2(&r->io->obj->id) || bkt_v1_are_many(grid, r->io->rank);
+        none |= !grid[d];
+    }
+    if (bkt_id_is_v2(&r->io->obj->id) || bkt_v1_are_many(grid, r->io->rank))
+        return bkt_chunk_keys_each(r->io, add_stored, r, err);
+    return none ? BKT_OK : bkt_chunks_head(r->io, grid, is_affected, add_stored, r, err);
 }
 
 /* Waits for chunks under way to the store first, so that none is missed. */
@@ -218,7 +170,7 @@ static int list_stored(struct resize *r, struct bkt_err *err)
     stored |= bkt_wset_any_stored(r->ws);
     (void)pthread_mutex_unlock(&r->d->window.lock);
     if (stored)
-        BKT_PASS(can_list(r) ? bkt_chunk_keys_each(r->io, add_stored, r, err) : look_for_all(r, err));
+        BKT_PASS(find_stored(r, err));
     r->listed = true;
     return BKT_OK;
 }
@@ -243,11 +195,27 @@ static int clear_kept(struct resize *r, struct bkt_err *err)
     return BKT_OK;
 }
 
+static int delete_some(const struct resize *r, const unsigned char *coords, size_t n, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
+    BKT_PASS_MEM(err, bkt_reqs_init(&reqs, n));
+    for (size_t i = 0; i < n; i++) {
+        uint64_t coord[BKT_MAX_RANK];
+        memcpy(coord, coords + i * one_coord(r), one_coord(r));
+        reqs.v[i].op = BKT_DELETE;
+        BKT_PASS_MEM(err, bkt_chunk_key(&r->io->obj->id, &r->io->ds->layout, coord, &reqs.keys[i]));
+    }
+    bkt_reqs_run(bkt_domain_store(r->io->dom), &reqs);
+    for (size_t i = 0; i < n; i++)
+        if (reqs.v[i].rc < 0 && reqs.v[i].rc != BKT_ENOENT)
+            return bkt_err_copy(err, reqs.v[i].rc, reqs.v[i].err);
+    return BKT_OK;
+}
+
 static int delete_gone(const struct resize *r, struct bkt_err *err)
 {
     for (size_t at = 0, n = r->io->rank ? r->gone.len / one_coord(r) : 0; at < n; at += BATCH)
-        BKT_PASS(
-            ask(r, BKT_DELETE, r->gone.ptr + at * one_coord(r), n - at < BATCH ? n - at : BATCH, NULL, err));
+        BKT_PASS(delete_some(r, r->gone.ptr + at * one_coord(r), bkt_min_u64(n - at, BATCH), err));
     return BKT_OK;
 }
 
