@@ -45,16 +45,8 @@ hid_t bkt_numpy_bool(void)
 
 static hid_t integer_of(size_t size, bool is_signed)
 {
-    switch (size) {
-    case 1:
-        return H5Tcopy(is_signed ? H5T_NATIVE_INT8 : H5T_NATIVE_UINT8);
-    case 2:
-        return H5Tcopy(is_signed ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16);
-    case 4:
-        return H5Tcopy(is_signed ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32);
-    default:
-        return H5Tcopy(is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64);
-    }
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Tcopy(is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64);
+    return type < 0 || H5Tset_size(type, size) < 0 ? H5I_INVALID_HID : bkt_hid_take(&type);
 }
 
 /* IEEE 754's half precision: sign, 5 bits of exponent, 10 of mantissa. */

@@ -185,11 +185,18 @@ static void after_fork(void)
 
 /* ---- fork() ---- */
 
-static bool any_runs(bool cancel) /* lock held */
+static bool all(struct bkt_ahead_job *job, const void *arg)
+{
+    (void)job, (void)arg;
+    return true;
+}
+
+/* Whether a job runs that @p match accepts; lock held.  @p cancel: cancels all of them. */
+static bool any_runs(bkt_ahead_match *match, const void *arg, bool cancel)
 {
     bool any = false;
     for (struct bkt_ahead_job *job = head; job; job = job->next)
-        if (job->running) {
+        if (job->running && match(job, arg)) {
             any = true;
             if (cancel)
                 atomic_store(&job->cancel, true);
@@ -205,12 +212,12 @@ static void before_fork(void)
         return;
     (void)pthread_mutex_lock(&lock);
     forking = true;
-    if (any_runs(true)) {
+    if (any_runs(all, NULL, true)) {
         (void)pthread_mutex_unlock(&lock);
         bkt_store_cancelled();
         (void)pthread_mutex_lock(&lock);
     }
-    while (any_runs(false))
+    while (any_runs(all, NULL, false))
         (void)pthread_cond_wait(&wake, &lock);
 }
 
@@ -401,19 +408,10 @@ bool bkt_ahead_post(struct bkt_ahead_job *job)
     return ok;
 }
 
-static bool one_runs(bkt_ahead_match *match, const void *arg)
-{
-    for (struct bkt_ahead_job *job = head; job; job = job->next)
-        if (job->running && match(job, arg))
-            return true;
-    return false;
-}
-
 size_t bkt_ahead_settle(bkt_ahead_match *match, const void *arg, bool cancel, bool *waited)
 {
     struct bkt_ahead_job *gone = NULL;
-    size_t                n    = 0;
-    bool                  stop = false;
+    size_t n = 0;
     if (is_ahead) /* the thread closes datasets that its own job had opened */
         return 0;
     (void)pthread_mutex_lock(&lock);
@@ -423,22 +421,18 @@ size_t bkt_ahead_settle(bkt_ahead_match *match, const void *arg, bool cancel, bo
         if (!match(job, arg))
             continue;
         n++;
-        if (job->running) {
-            stop |= cancel;
-            if (cancel)
-                atomic_store(&job->cancel, true);
+        if (job->running)
             continue;
-        }
         take_out(job);
         job->next = gone;
         gone      = job;
     }
-    if (stop) { /* storage has locks of its own */
+    if (cancel && any_runs(match, arg, true)) { /* storage has locks of its own */
         (void)pthread_mutex_unlock(&lock);
         bkt_store_cancelled();
         (void)pthread_mutex_lock(&lock);
     }
-    while (one_runs(match, arg)) {
+    while (any_runs(match, arg, false)) {
         if (waited)
             *waited = true;
         (void)pthread_cond_wait(&wake, &lock);
@@ -450,12 +444,6 @@ size_t bkt_ahead_settle(bkt_ahead_match *match, const void *arg, bool cancel, bo
         gone = next;
     }
     return n;
-}
-
-static bool all(struct bkt_ahead_job *job, const void *arg)
-{
-    (void)job, (void)arg;
-    return true;
 }
 
 void bkt_ahead_shutdown(void)

@@ -465,6 +465,17 @@ void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find, void *arg)
 size_t bkt_dsetio_elem_size(const struct bkt_dsetio *io) { return io->elem_size; }
 bool   bkt_dsetio_is_var(const struct bkt_dsetio *io) { return io->var; }
 
+int bkt_dsetio_check_extent(const struct bkt_dsetio *io, const struct bkt_sel *sel, struct bkt_err *err)
+{
+    const struct bkt_space *s = &io->ds->space;
+    bool ok = s->cls == BKT_S_SIMPLE ? sel->rank == s->rank : sel->rank == 0;
+    for (unsigned d = 0; ok && d < sel->rank; d++)
+        ok = sel->dims[d] == s->dims[d];
+    BKT_FAIL_IF(err, !ok, BKT_EINVAL, "dataset %s: the selection's extent differs from the dataset's",
+                io->obj->id.text);
+    return BKT_OK;
+}
+
 void bkt_chunk_select(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_sel *s)
 {
     const struct bkt_space *sp = &io->ds->space;

@@ -108,6 +108,9 @@ void bkt_dsetio_follow(struct bkt_dsetio *io);
  *  for datasets stored as chunk objects. */
 BKT_NODISCARD int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dsetio **out, struct bkt_err *err);
 
+/** Check that a selection is of the dataset's present extent; BKT_EINVAL: it isn't. */
+BKT_NODISCARD int bkt_dsetio_check_extent(const struct bkt_dsetio *io, const struct bkt_sel *sel,
+                                          struct bkt_err *err);
 /** The part of the chunk at @p coord within the extent, as a selection; n_elems 0: it lies outside. */
 void bkt_chunk_select(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_sel *s);
 /** Replace the list of filters by that of another dataset.  BKT_ENOMEM. */

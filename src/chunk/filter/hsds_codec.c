@@ -47,6 +47,12 @@ static int exact(int rc, const struct bkt_room *out, size_t n_dst, struct bkt_er
     return rc;
 }
 
+static int blosc_exact(struct bkt_span s, unsigned char *dst, size_t n, struct bkt_err *err)
+{
+    struct bkt_room out = {dst, n, 0};
+    return exact(bkt_blosc_decode(&no_params, s, &out, err), &out, n, err);
+}
+
 static void givep(unsigned char **p) { bkt_scratch_give(*p); }
 
 /* zlib, then the byte shuffle: data from before 2020, and from other programs. */
@@ -94,8 +100,7 @@ static int decode_wrapped(const struct bkt_hsds_codec *c, struct bkt_span s, uns
         if (h.n_bytes > max)
             return wrong_length(h.n_bytes, n_dst, err);
         BKT_PASS_MEM(err, bkt_buf_resize(&inner, h.n_bytes));
-        struct bkt_room out = {inner.ptr, h.n_bytes, 0};
-        BKT_PASS(exact(bkt_blosc_decode(&no_params, s, &out, err), &out, h.n_bytes, err));
+        BKT_PASS(blosc_exact(s, inner.ptr, h.n_bytes, err));
     } else {
         BKT_PASS(bkt_deflate_grow(s, max, &inner, err));
     }
@@ -107,12 +112,8 @@ static int decode_compressed(const struct bkt_hsds_codec *c, struct bkt_span s, 
 {
     bool bits = c->shuffle == 2 && c->elem_size > 0;
     int  rc;
-    if (is_blosc(s, n_dst)) {
-        if (bits)
-            return decode_wrapped(c, s, dst, n_dst, err);
-        struct bkt_room out = {dst, n_dst, 0};
-        return exact(bkt_blosc_decode(&no_params, s, &out, err), &out, n_dst, err);
-    }
+    if (is_blosc(s, n_dst))
+        return bits ? decode_wrapped(c, s, dst, n_dst, err) : blosc_exact(s, dst, n_dst, err);
     if (c->zlib && is_zlib(s)) {
         rc = bits ? decode_wrapped(c, s, dst, n_dst, err) : decode_zlib(c, s, dst, n_dst, err);
         if (rc != BKT_EFORMAT || s.n != n_dst)
@@ -149,8 +150,7 @@ int bkt_hsds_decode_var(const struct bkt_hsds_codec *c, const void *in, size_t n
         BKT_FAIL_IF(err, h.n_bytes > c->max_out, BKT_EFORMAT, "chunk of %zu bytes is over the limit of %zu",
                     h.n_bytes, c->max_out);
         BKT_PASS_MEM(err, bkt_buf_resize(out, h.n_bytes));
-        struct bkt_room room = {out->ptr, h.n_bytes, 0};
-        return exact(bkt_blosc_decode(&no_params, s, &room, err), &room, h.n_bytes, err);
+        return blosc_exact(s, out->ptr, h.n_bytes, err);
     }
     if (c->compressed && c->zlib && is_zlib(s))
         return bkt_deflate_grow(s, c->max_out, out, err);

@@ -308,8 +308,8 @@ static bool ends_in_planes(const struct decoding *r, size_t n_dst)
     return f->id == BKT_FILTER_SHUFFLE && es == r->elem_size && es > 1 && n_dst % es == 0 && n_dst / es > 1;
 }
 
-static int run_pipeline(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in, void *dst,
-                        size_t n_dst, bool *planes, struct bkt_err *err)
+int bkt_pipeline_decode_planes(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in,
+                               void *dst, size_t n_dst, bool *planes, struct bkt_err *err)
 {
     BKT_CLEANUP(decoding_fini) struct decoding r;
     r.n         = 0;
@@ -340,13 +340,7 @@ static int run_pipeline(const struct bkt_pipeline *p, uint32_t mask, const void 
 int bkt_pipeline_decode(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in, void *dst,
                         size_t n_dst, struct bkt_err *err)
 {
-    return run_pipeline(p, mask, in, n_in, dst, n_dst, NULL, err);
-}
-
-int bkt_pipeline_decode_planes(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in,
-                               void *dst, size_t n_dst, bool *planes, struct bkt_err *err)
-{
-    return run_pipeline(p, mask, in, n_in, dst, n_dst, planes, err);
+    return bkt_pipeline_decode_planes(p, mask, in, n_in, dst, n_dst, NULL, err);
 }
 
 static int plugin_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out,

@@ -104,7 +104,7 @@ BKT_NODISCARD int bkt_lz4_block(const void *in, size_t n_in, void *dst, size_t n
 /** As bkt_pipeline_decode(), but if the last step would be to undo the byte shuffle of elements of
  *  p->elem_size bytes, that step is left to the caller (bkt_unshuffle_part()), which can write straight to
  *  the elements' places.
- *  @param planes  set to whether that is so */
+ *  @param planes  set to whether that is so; NULL: that step is done, too */
 BKT_NODISCARD int bkt_pipeline_decode_planes(const struct bkt_pipeline *p, uint32_t mask, const void *in,
                                              size_t n_in, void *dst, size_t n_dst, bool *planes,
                                              struct bkt_err *err);

@@ -253,34 +253,31 @@ void bkt_unshuffle_fence(void) {}
 
 #endif
 
+/* Copies the bytes behind the last element, all bytes if there is nothing to shuffle.  Gives the number of
+ * elements to shuffle. */
+static size_t copy_rest(const unsigned char *in, unsigned char *out, size_t n_bytes, size_t es)
+{
+    size_t n = es > 1 && n_bytes / es > 1 ? n_bytes / es : 0, done = n * es;
+    if (n_bytes > done)
+        memcpy(out + done, in + done, n_bytes - done);
+    return n;
+}
+
 void bkt_unshuffle(const void *in, void *out, size_t n_bytes, size_t es)
 {
-    const unsigned char *p = in;
-    unsigned char       *q = out;
-    size_t               n = es > 1 ? n_bytes / es : 0;
-    if (n < 2) {
-        if (n_bytes)
-            memcpy(q, p, n_bytes);
-        return;
-    }
-    bkt_unshuffle_part(p, n, q, n, es);
-    memcpy(q + n * es, p + n * es, n_bytes - n * es);
+    size_t n = copy_rest(in, out, n_bytes, es);
+    if (n)
+        bkt_unshuffle_part(in, n, out, n, es);
 }
 
 void bkt_shuffle(const void *in, void *out, size_t n_bytes, size_t es)
 {
     const unsigned char *p = in;
     unsigned char       *q = out;
-    size_t               n = es > 1 ? n_bytes / es : 0;
-    if (n < 2) {
-        if (n_bytes)
-            memcpy(q, p, n_bytes);
-        return;
-    }
-    for (size_t i = split_all(p, q, n, es); i < n; i++)
+    size_t n = copy_rest(p, q, n_bytes, es);
+    for (size_t i = n ? split_all(p, q, n, es) : 0; i < n; i++)
         for (size_t k = 0; k < es; k++)
             q[k * n + i] = p[i * es + k];
-    memcpy(q + n * es, p + n * es, n_bytes - n * es);
 }
 
 int bkt_shuffle_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt_room *out,

@@ -25,17 +25,6 @@ static void copy_run(const struct bkt_target *t, const struct bkt_grid_run *run,
     }
 }
 
-/* Copy runs of a decoded chunk.  src: the bytes at byte @p src_off of the chunk. */
-static void scatter(struct bkt_target *t, uint64_t k, const unsigned char *src)
-{
-    struct bkt_grid_iter it;
-    struct bkt_grid_run  run;
-    size_t               hint = 0;
-    bkt_grid_iter(&it, &t->grid, k, 0, UINT64_MAX);
-    while (bkt_grid_next(&it, &run))
-        copy_run(t, &run, src + (size_t)run.off * t->io->elem_size, &hint);
-}
-
 /* Bytes: the result of a larger read has left the processor's cache before the program looks at it.  So its
  * cache lines needn't be fetched before they are overwritten. */
 #define PAST_CACHE (64u << 20)
@@ -75,6 +64,13 @@ void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src)
             run = (struct bkt_grid_run){run.off + s->skip, run.seq + s->skip, s->take};
         copy_run(s->t, &run, src + (s->chunk_off + run.off * s->t->io->elem_size - s->off), &hint);
     }
+}
+
+/* The bytes of a whole decoded chunk. */
+static void scatter(struct bkt_target *t, uint64_t k, const unsigned char *src)
+{
+    struct bkt_seg all = {.t = t, .k = k, .n_runs = UINT64_MAX};
+    bkt_scatter_seg(&all, src);
 }
 
 static void fill_slices(struct bkt_target *t, const struct bkt_grid_run *run)
@@ -155,12 +151,8 @@ static unsigned char *one_place(const struct bkt_target *t, const struct bkt_gri
 
 unsigned char *bkt_scatter_whole(const struct bkt_target *t, uint64_t k)
 {
-    struct bkt_grid_iter it;
-    struct bkt_grid_run  run;
-    bkt_grid_iter(&it, &t->grid, k, 0, UINT64_MAX);
-    if (it.end != 1) /* points may be selected twice */
-        return NULL;
-    return bkt_grid_next(&it, &run) && run.len == t->io->chunk_elems ? one_place(t, &run) : NULL;
+    struct bkt_grid_run run;
+    return bkt_grid_is_whole(&t->grid, k, &run) ? one_place(t, &run) : NULL;
 }
 
 unsigned char *bkt_scatter_direct(const struct bkt_seg *segs, size_t n)
@@ -235,9 +227,8 @@ static int decode(const struct bkt_seg *s, const unsigned char *in, size_t n, un
     const struct bkt_pipeline *pipe = pipe_of(s->t, &own);
     if (s->file->object)
         return bkt_chunk_object_decode(io, pipe, in, n, dst, err);
-    if (planes && io->elem_size == pipe->elem_size)
-        return bkt_pipeline_decode_planes(pipe, s->mask, in, n, dst, io->chunk_bytes, planes, err);
-    return bkt_pipeline_decode(pipe, s->mask, in, n, dst, io->chunk_bytes, err);
+    return bkt_pipeline_decode_planes(pipe, s->mask, in, n, dst, io->chunk_bytes,
+                                      io->elem_size == pipe->elem_size ? planes : NULL, err);
 }
 
 int bkt_decode_chunk(struct bkt_read_call *call, const struct bkt_seg *s, const unsigned char *in, size_t n,

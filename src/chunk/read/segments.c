@@ -9,18 +9,6 @@
 
 /* ---- targets ---- */
 
-static int check_extent(const struct bkt_target *t, struct bkt_err *err)
-{
-    const struct bkt_space *s   = &t->io->ds->space;
-    const struct bkt_sel   *sel = t->rd->file;
-    bool                    ok  = s->cls == BKT_S_SIMPLE ? sel->rank == s->rank : sel->rank == 0;
-    for (unsigned d = 0; ok && d < sel->rank; d++)
-        ok = sel->dims[d] == s->dims[d];
-    BKT_FAIL_IF(err, !ok, BKT_EINVAL, "dataset %s: the selection's extent differs from the dataset's",
-                t->io->obj->id.text);
-    return BKT_OK;
-}
-
 static int make_slices(struct bkt_target *t, struct bkt_err *err)
 {
     uint64_t n = t->grid.n_elems;
@@ -46,7 +34,7 @@ int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *e
     t->out_size = rd->recast ? rd->recast->dst : t->io->elem_size;
     if (rd->file->kind == BKT_SEL_NONE || t->io->where == BKT_AT_NONE)
         return BKT_OK;
-    BKT_PASS(check_extent(t, err));
+    BKT_PASS(bkt_dsetio_check_extent(t->io, rd->file, err));
     /* the domain's cache, not that of `io`: it may have failed to be made when the dataset was opened */
     t->over = bkt_cache_overlay(bkt_domain_attached(t->io->dom));
     if (!t->over)

@@ -395,6 +395,14 @@ bool bkt_grid_next(struct bkt_grid_iter *it, struct bkt_grid_run *run)
     return true;
 }
 
+bool bkt_grid_is_whole(const struct bkt_grid *g, uint64_t k, struct bkt_grid_run *run)
+{
+    struct bkt_grid_iter it;
+    bkt_grid_iter(&it, g, k, 0, UINT64_MAX);
+    return it.end == 1 && bkt_grid_next(&it, run) && run->len == g->chunk_elems; /* points may be selected
+                                                                                    twice */
+}
+
 uint64_t bkt_grid_n_elems(const struct bkt_grid *g, uint64_t k)
 {
     struct bkt_grid_iter it;

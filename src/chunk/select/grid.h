@@ -75,6 +75,8 @@ struct bkt_grid_iter {
 void bkt_grid_iter(struct bkt_grid_iter *it, const struct bkt_grid *g, uint64_t k, uint64_t first,
                    uint64_t n);
 bool bkt_grid_next(struct bkt_grid_iter *it, struct bkt_grid_run *run);
+/** Whether all elements of chunk k are selected, as one run. */
+bool bkt_grid_is_whole(const struct bkt_grid *g, uint64_t k, struct bkt_grid_run *run);
 
 /* ---- the other side: selection order -> place in memory ---- */
 struct bkt_mem_layout {

@@ -11,18 +11,6 @@
 
 /* ---- checks of a request ---- */
 
-static int check_extent(const struct bkt_write *w, struct bkt_err *err)
-{
-    const struct bkt_space *s   = &w->io->ds->space;
-    const struct bkt_sel   *sel = w->file;
-    bool                    ok  = s->cls == BKT_S_SIMPLE ? sel->rank == s->rank : sel->rank == 0;
-    for (unsigned d = 0; ok && d < sel->rank; d++)
-        ok = sel->dims[d] == s->dims[d];
-    BKT_FAIL_IF(err, !ok, BKT_EINVAL, "dataset %s: the selection's extent differs from the dataset's",
-                w->io->obj->id.text);
-    return BKT_OK;
-}
-
 static const char *const ref_names[] = {
     [BKT_D_CONTIGUOUS_REF]       = "H5D_CONTIGUOUS_REF",
     [BKT_D_CHUNKED_REF]          = "H5D_CHUNKED_REF",
@@ -70,7 +58,7 @@ int bkt_write_plan_init(struct bkt_write_plan *p, const struct bkt_write *w, str
     p->io = w->io;
     if (w->file->kind == BKT_SEL_NONE || (w->io->where == BKT_AT_NONE && !w->file->n_elems))
         return BKT_OK;
-    BKT_PASS(check_extent(w, err));
+    BKT_PASS(bkt_dsetio_check_extent(w->io, w->file, err));
     BKT_PASS(bkt_write_check(w->io, err));
     BKT_TRY(err, bkt_grid_init(&p->grid, w->file, w->io->cdims, err), "dataset %s", w->io->obj->id.text);
     order_pieces(&p->grid);
@@ -134,13 +122,10 @@ void bkt_write_plan_gather(const struct bkt_write_plan *p, uint64_t k, unsigned 
 
 const unsigned char *bkt_write_plan_whole(const struct bkt_write_plan *p, uint64_t k)
 {
-    struct bkt_grid_iter it;
-    struct bkt_grid_run  run;
-    size_t               hint = 0;
-    uint64_t             off;
-    bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
-    if (it.end != 1 || !bkt_grid_next(&it, &run) || run.len != p->io->chunk_elems ||
-        bkt_mem_layout_at(&p->mem, run.seq, &off, &hint) < run.len)
+    struct bkt_grid_run run;
+    size_t hint = 0;
+    uint64_t off;
+    if (!bkt_grid_is_whole(&p->grid, k, &run) || bkt_mem_layout_at(&p->mem, run.seq, &off, &hint) < run.len)
         return NULL;
     return (const unsigned char *)p->w->src + (size_t)off * p->io->elem_size;
 }
