@@ -224,7 +224,7 @@ static int some_init(struct some *s, const struct bkt_io *io, const struct bkt_o
             s->bufs[n++] = io->bufs[i];
         }
     s->io =
-        (struct bkt_io){n, io->write, s->dsets, s->types, in_memory, in_file, io->dxpl, s->bufs, io->alone};
+        (struct bkt_io){n, io->write, s->dsets, s->types, in_memory, in_file, io->dxpl, s->bufs, io->group};
     return BKT_OK;
 }
 
@@ -282,7 +282,7 @@ static herr_t dataset_read(size_t n, void *obj[], hid_t mem_type[], hid_t mem_sp
 {
     (void)req;
     return transfer_all(&(struct bkt_io){n, false, (struct bkt_vobj **)obj, mem_type, mem_space, file_space,
-                                         dxpl, buf, false});
+                                         dxpl, buf, NULL});
 }
 
 static herr_t dataset_write(size_t n, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[],
@@ -290,7 +290,7 @@ static herr_t dataset_write(size_t n, void *obj[], hid_t mem_type[], hid_t mem_s
 {
     (void)req;
     return transfer_all(&(struct bkt_io){n, true, (struct bkt_vobj **)obj, mem_type, mem_space, file_space,
-                                         dxpl, (void **)buf, false});
+                                         dxpl, (void **)buf, NULL});
 }
 
 static herr_t dataset_get(void *obj, H5VL_dataset_get_args_t *args, hid_t dxpl, void **req)

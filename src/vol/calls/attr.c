@@ -10,6 +10,19 @@
 
 /* ---- which attribute ---- */
 
+/* Searched by name each time: an object's attributes move in memory when one of them changes. */
+int bkt_vobj_attr(const struct bkt_vobj *o, const struct bkt_attr **out, struct bkt_err *err)
+{
+    BKT_FAIL_IF(err, !o->attr_name, BKT_EINVAL, "not an attribute");
+    *out = o->attr_gone;
+    if (*out)
+        return BKT_OK;
+    *out = bkt_attrs_find(&o->obj->attrs, o->attr_name);
+    BKT_FAIL_IF(err, !*out || (*out)->created != o->attr_created, BKT_ENOENT,
+                "attribute '%s' of %s has been deleted", o->attr_name, bkt_vobj_place(o));
+    return BKT_OK;
+}
+
 /* The i-th attribute in an order; NULL past the end */
 static const struct bkt_attr *nth(const struct bkt_attrs *all, H5_index_t by, H5_iter_order_t order,
                                   hsize_t i)

@@ -8,12 +8,6 @@
 #include "vol/core/hid.h"
 #include "vol/core/vol.h"
 
-void bkt_hid_closep(const hid_t *id)
-{
-    if (*id >= 0)
-        (void)H5Idec_ref(*id);
-}
-
 hid_t bkt_hid_hold(hid_t id) { return H5Iinc_ref(id) < 0 ? H5I_INVALID_HID : id; }
 
 bool bkt_hid_is_ours(hid_t id)
@@ -161,11 +155,6 @@ bool bkt_vobj_is_in_file_of(const struct bkt_vobj *o, const void *obj)
            o->ops->is_same_file(o, other, false);
 }
 
-const char *bkt_vobj_place(const struct bkt_vobj *o)
-{
-    return o->path ? o->path : o->obj ? o->obj->id.text : "(in another file)";
-}
-
 static struct bkt_vobj *make(const struct bkt_ops *ops, H5I_type_t type, bool old_calls,
                              struct bkt_vobj **list)
 {
@@ -209,19 +198,6 @@ struct bkt_vobj *bkt_vobj_new_plain(const struct bkt_ops *ops, H5I_type_t type)
     if (!o)
         bkt_face_release();
     return o;
-}
-
-/* Searched by name each time: an object's attributes move in memory when one of them changes. */
-int bkt_vobj_attr(const struct bkt_vobj *o, const struct bkt_attr **out, struct bkt_err *err)
-{
-    BKT_FAIL_IF(err, !o->attr_name, BKT_EINVAL, "not an attribute");
-    *out = o->attr_gone;
-    if (*out)
-        return BKT_OK;
-    *out = bkt_attrs_find(&o->obj->attrs, o->attr_name);
-    BKT_FAIL_IF(err, !*out || (*out)->created != o->attr_created, BKT_ENOENT,
-                "attribute '%s' of %s has been deleted", o->attr_name, bkt_vobj_place(o));
-    return BKT_OK;
 }
 
 void bkt_vobj_drop_id(hid_t id)

@@ -7,7 +7,11 @@
 #include "base/err.h"
 
 /** For BKT_CLEANUP on an id of any kind; negative ones are left alone. */
-void bkt_hid_closep(const hid_t *id);
+static inline void bkt_hid_closep(const hid_t *id)
+{
+    if (*id >= 0)
+        (void)H5Idec_ref(*id);
+}
 /** One more reference to @p id, for bkt_hid_closep(); H5I_INVALID_HID: HDF5 refuses, the reason is on its
  *  stack. */
 hid_t bkt_hid_hold(hid_t id);

@@ -19,6 +19,7 @@
 
 #include "base/err.h"
 
+struct bkt_comm;
 struct bkt_vobj;
 struct bkt_link;
 
@@ -47,14 +48,15 @@ struct bkt_io {
     const hid_t *mem_types, *mem_spaces, *file_spaces;
     hid_t dxpl;
     void *const *bufs;
-    bool alone; /* each process moves its elements for itself, though the list asks for collective access */
+    struct bkt_comm *group; /* the processes that make the call together; NULL: each for itself, or not known
+                               yet (dataset/shared_transfer.h) */
 };
 /** The call for one of its datasets. */
 static inline struct bkt_io bkt_io_one(const struct bkt_io *io, size_t i)
 {
     return (struct bkt_io){
         1,        io->write,    io->dsets + i, io->mem_types + i, io->mem_spaces + i, io->file_spaces + i,
-        io->dxpl, io->bufs + i, io->alone};
+        io->dxpl, io->bufs + i, io->group};
 }
 
 /** H5Oopen and the like, from @p o; an attribute stands for its owner, a file for its root group. */

@@ -303,10 +303,11 @@ int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct bkt_err *err)
 static int transfer_together(const struct bkt_io *io, struct bkt_err *err)
 {
     int rc = check_spaces(io, err);
-    BKT_PASS(bkt_comm_agree(bkt_shared_group(io), rc, err));
+    BKT_PASS(bkt_comm_agree(io->group, rc, err));
     if (io->write)
         return bkt_dataset_write_all(io, err);
-    BKT_PASS(bkt_shared_hand_on(io, err));
+    if (io->group)
+        BKT_PASS(bkt_shared_hand_on(io, err));
     for (size_t i = 0; i < io->n; i++)
         BKT_PASS(check_written(io->dsets[i], io->file_spaces[i], err));
     return bkt_dataset_read(io, err);
@@ -334,27 +335,14 @@ static int transfer_here(const struct bkt_io *io, struct bkt_err *err)
         return transfer_together(io, err);
     for (size_t i = 0; i < io->n; i++) {
         const struct bkt_io one = bkt_io_one(io, i);
-        BKT_PASS(bkt_comm_agree(bkt_shared_group(io), transfer_one(&one, err), err));
+        BKT_PASS(bkt_comm_agree(io->group, transfer_one(&one, err), err));
     }
     return BKT_OK;
 }
 
-/* Several processes may have opened the file together. */
 static int transfer(const struct bkt_io *io, struct bkt_err *err)
 {
-    struct bkt_io own = *io;
-    struct bkt_causes causes = {0};
-    bool shared = bkt_shared_transfer(io);
-    BKT_PASS(bkt_shared_causes(io, &causes, err));
-    own.alone = causes.anywhere & (H5D_MPIO_DATATYPE_CONVERSION | H5D_MPIO_DATA_TRANSFORMS);
-    if (shared)
-        bkt_shared_forget(&own);
-    int rc = transfer_here(&own, err);
-    if (shared)
-        rc = bkt_shared_end(&own, rc, err);
-    if (rc == BKT_OK)
-        bkt_shared_report(&own, &causes);
-    return rc;
+    return bkt_shared_concerns(io) ? bkt_shared_transfer(io, transfer_here, err) : transfer_here(io, err);
 }
 
 /* ---- queries ---- */

@@ -19,6 +19,8 @@ BKT_NODISCARD int bkt_dataset_note_written(struct bkt_vobj *o, struct bkt_err *e
 
 /** Chunks of a dataset were written or removed: earlier lists of chunks become invalid. */
 void bkt_dataset_chunks_changed(void);
+/** The number of such calls in this process. */
+unsigned long bkt_dataset_chunk_changes(void);
 
 /** The shape of the chunks that H5Dchunk_iter() shows of a chunked dataset.  Its creation list may have
  *  smaller ones. */

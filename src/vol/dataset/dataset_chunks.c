@@ -176,10 +176,6 @@ static int by_coord(const void *a, const void *b, void *rank)
     return 0;
 }
 
-static unsigned long changes; /* of any dataset's chunks, in this process */
-
-void bkt_dataset_chunks_changed(void) { changes++; }
-
 /* Chunks are listed once per open dataset, until a write: H5Dget_chunk_info() is called for each index in
  * turn. */
 static int list_chunks(struct bkt_vobj *o, size_t *n, struct bkt_err *err)
@@ -187,14 +183,14 @@ static int list_chunks(struct bkt_vobj *o, size_t *n, struct bkt_err *err)
     struct bkt_dsetio *io;
     unsigned           rank = o->obj->dset.layout.rank;
     BKT_PASS(chunked_io(o, &io, err));
-    if (!o->has_chunks || o->chunks_as_of != changes || bkt_shared_is(o)) {
+    if (!o->has_chunks || o->chunks_as_of != bkt_dataset_chunk_changes() || bkt_shared_is(o)) {
         BKT_PASS(bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, err));
         bkt_buf_clear(&o->chunks);
         BKT_PASS(bkt_chunk_iter(io, is_split(o) ? keep_parts : keep, o, err));
         if (is_split(o) && o->chunks.len)
             qsort_r(o->chunks.ptr, o->chunks.len / record(o), record(o), by_coord, &rank);
         o->has_chunks   = true;
-        o->chunks_as_of = changes;
+        o->chunks_as_of = bkt_dataset_chunk_changes();
     }
     *n = o->chunks.len / record(o);
     return BKT_OK;
@@ -449,7 +445,7 @@ static int vlen_buf_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t
     BKT_NEED(err, mem >= 0 && buf);
     block = mem;
     BKT_PASS(bkt_dataset_read(
-        &(struct bkt_io){1, false, &o, &q->type_id, &block, &q->space_id, counting, &buf, false}, err));
+        &(struct bkt_io){1, false, &o, &q->type_id, &block, &q->space_id, counting, &buf, NULL}, err));
     BKT_PASS(PASS_ON(err, H5Treclaim(q->type_id, mem, H5P_DEFAULT, buf), "freeing variable-length data"));
     *q->size = sum;
     return BKT_OK;

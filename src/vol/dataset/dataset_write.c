@@ -327,6 +327,18 @@ static int run_collective(struct bkt_comm *c, struct job *jobs, size_t n, int rc
     return BKT_OK;
 }
 
+static unsigned long changes; /* of any dataset's chunks, in this process */
+
+void bkt_dataset_chunks_changed(void)
+{
+    changes++;
+}
+
+unsigned long bkt_dataset_chunk_changes(void)
+{
+    return changes;
+}
+
 int bkt_dataset_write_all(const struct bkt_io *io, struct bkt_err *err)
 {
     bool transform = bkt_dsel_has_transform(io->dxpl);
@@ -342,9 +354,8 @@ int bkt_dataset_write_all(const struct bkt_io *io, struct bkt_err *err)
         rc = job_init(&jobs[n], io->mem_spaces[n], io->file_spaces[n], err);
     }
     bkt_dataset_chunks_changed();
-    struct bkt_comm *c = bkt_shared_group(io);
-    if (c)
-        rc = run_collective(c, jobs, n, rc, err);
+    if (io->group)
+        rc = run_collective(io->group, jobs, n, rc, err);
     else if (rc == BKT_OK && n > 0)
         rc = run_jobs(jobs, n, err);
     for (size_t i = 0; i < n; i++)

@@ -13,18 +13,11 @@ bool bkt_shared_is(const struct bkt_vobj *o)
     return o->file && o->file->comm && o->file->flags & H5F_ACC_RDWR;
 }
 
-bool bkt_shared_transfer(const struct bkt_io *io)
-{
-    for (size_t i = 0; i < io->n; i++)
-        if (bkt_shared_is(io->dsets[i]))
-            return true;
-    return false;
-}
-
-struct bkt_comm *bkt_shared_group(const struct bkt_io *io)
+/* The processes that make a call together, by a collective transfer list. */
+static struct bkt_comm *group_of(const struct bkt_io *io)
 {
     struct bkt_comm *c = io->n && io->dsets[0]->file ? io->dsets[0]->file->comm : NULL;
-    if (!c || io->alone || !bkt_xfer_is_collective(io->dxpl) || (io->write && !bkt_shared_is(io->dsets[0])))
+    if (!c || !bkt_xfer_is_collective(io->dxpl) || (io->write && !bkt_shared_is(io->dsets[0])))
         return NULL;
     for (size_t i = 1; i < io->n; i++)
         if (!io->dsets[i]->file || io->dsets[i]->file->comm != c)
@@ -32,7 +25,8 @@ struct bkt_comm *bkt_shared_group(const struct bkt_io *io)
     return c;
 }
 
-void bkt_shared_forget(const struct bkt_io *io)
+/* Other processes may have replaced elements. */
+static void forget(const struct bkt_io *io)
 {
     for (size_t i = 0; i < io->n; i++)
         if (bkt_shared_is(io->dsets[i]) && (i == 0 || io->dsets[i]->file->dom != io->dsets[i - 1]->file->dom))
@@ -63,24 +57,22 @@ int bkt_shared_hand_on_one(struct bkt_comm *c, const struct bkt_io *io, size_t i
 
 int bkt_shared_hand_on(const struct bkt_io *io, struct bkt_err *err)
 {
-    struct bkt_comm *c = bkt_shared_group(io);
-    for (size_t i = 0; c && i < io->n; i++)
-        BKT_PASS(bkt_shared_hand_on_one(c, io, i, err));
+    for (size_t i = 0; i < io->n; i++)
+        BKT_PASS(bkt_shared_hand_on_one(io->group, io, i, err));
     return BKT_OK;
 }
 
-int bkt_shared_end(const struct bkt_io *io, int rc, struct bkt_err *err)
+/* After a write with result @p rc: store its elements. */
+static int store_all(const struct bkt_io *io, int rc, struct bkt_err *err)
 {
-    if (!io->write)
-        return rc;
     for (size_t i = 0; i < io->n; i++) {
         struct bkt_vobj *o = io->dsets[i];
         struct bkt_err why = {.n = 0};
         if (bkt_shared_is(o) && o->obj)
             bkt_err_keep_first(&rc, err, bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, &why), &why);
     }
-    bkt_shared_forget(io);
-    return bkt_comm_agree(bkt_shared_group(io), rc, err);
+    forget(io);
+    return bkt_comm_agree(io->group, rc, err);
 }
 
 /* The answers of H5Pget_mpio_actual_io_mode() and the calls like it.  HDF5 keeps them as properties of the
@@ -102,6 +94,11 @@ enum {
     VECTOR_IO = 2,
     SELECTION_IO = 4,
     CAUSES = 9, /* bits of H5D_mpio_no_collective_cause_t */
+};
+
+/* Why a call with a collective list is not collective: bits of H5D_mpio_no_collective_cause_t. */
+struct causes {
+    uint32_t here, anywhere; /* in this process, in any */
 };
 
 /* HDF5's default list must stay as it is.  Programs without MPI end before the question to their list. */
@@ -155,16 +152,17 @@ static uint32_t causes_here(const struct bkt_io *io)
     return v;
 }
 
-int bkt_shared_causes(const struct bkt_io *io, struct bkt_causes *out, struct bkt_err *err)
+/* Collective if io->group is set. */
+static int find_causes(const struct bkt_io *io, struct causes *out, struct bkt_err *err)
 {
     uint64_t bits[CAUSES] = {0};
-    *out = (struct bkt_causes){0};
+    *out = (struct causes){0};
     if (!is_reported(io))
         return BKT_OK;
     out->here = out->anywhere = bkt_xfer_is_collective(io->dxpl) ? causes_here(io) : H5D_MPIO_SET_INDEPENDENT;
     for (unsigned i = 0; i < CAUSES; i++)
         bits[i] = out->here >> i & 1;
-    BKT_PASS(bkt_comm_reduce(bkt_shared_group(io), BKT_COMM_MAX, bits, CAUSES, err));
+    BKT_PASS(bkt_comm_reduce(io->group, BKT_COMM_MAX, bits, CAUSES, err));
     for (unsigned i = 0; i < CAUSES; i++)
         out->anywhere |= (uint32_t)(bits[i] << i);
     return BKT_OK;
@@ -207,7 +205,7 @@ static void report_selection(const struct bkt_io *io, bool all)
     (void)H5Pset(io->dxpl, "no_selection_io_cause", &cause);
 }
 
-void bkt_shared_report(const struct bkt_io *io, const struct bkt_causes *causes)
+static void report(const struct bkt_io *io, const struct causes *causes)
 {
     if (!is_reported(io))
         return;
@@ -230,4 +228,26 @@ void bkt_shared_report(const struct bkt_io *io, const struct bkt_causes *causes)
         report_selection(io, all);
     }
     H5E_END_TRY
+}
+
+int bkt_shared_transfer(const struct bkt_io *io,
+                        int (*transfer)(const struct bkt_io *io, struct bkt_err *err), struct bkt_err *err)
+{
+    struct bkt_io own = *io;
+    struct causes causes;
+    bool shared = false;
+    own.group = group_of(io);
+    for (size_t i = 0; i < io->n; i++)
+        shared = shared || bkt_shared_is(io->dsets[i]);
+    BKT_PASS(find_causes(&own, &causes, err));
+    if (causes.anywhere & (H5D_MPIO_DATATYPE_CONVERSION | H5D_MPIO_DATA_TRANSFORMS))
+        own.group = NULL;
+    if (shared)
+        forget(&own);
+    int rc = transfer(&own, err);
+    if (shared && io->write)
+        rc = store_all(&own, rc, err);
+    if (rc == BKT_OK)
+        report(&own, &causes);
+    return rc;
 }

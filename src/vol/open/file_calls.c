@@ -418,16 +418,6 @@ static int reopen(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err
     return hand_out(f, out, err);
 }
 
-/* With scope H5F_SCOPE_GLOBAL, flush all files that are mounted together. */
-static int flush(struct bkt_vobj *o, H5F_scope_t scope, struct bkt_err *err)
-{
-    struct bkt_file *f = o->file;
-    for (struct bkt_file *up = scope == H5F_SCOPE_GLOBAL ? bkt_file_parent(f) : NULL; up;
-         up = bkt_file_parent(up))
-        f = up;
-    return bkt_change_flush(f, err);
-}
-
 int bkt_file_delete_alone(const char *name, hid_t fapl, struct bkt_err *err)
 {
     struct bkt_settings set;
@@ -444,4 +434,4 @@ int bkt_file_delete_alone(const char *name, hid_t fapl, struct bkt_err *err)
 }
 
 const struct bkt_file_ops bkt_domain_file_ops = {
-    .get = get, .flush = flush, .reopen = reopen, .optional = bkt_file_optional};
+    .get = get, .flush = bkt_change_flush_file, .reopen = reopen, .optional = bkt_file_optional};

@@ -83,7 +83,8 @@ static int flush_alone(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
     int rc = flush_one(f, err);
-    bkt_err_keep_first(&rc, err, bkt_file_each_inner(f, bkt_change_flush, &why), &why);
+    if (f->mounts || f->exts)
+        bkt_err_keep_first(&rc, err, bkt_file_each_inner(f, bkt_change_flush, &why), &why);
     return rc;
 }
 
@@ -153,6 +154,15 @@ static bool exiting;
 int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
 {
     return f->comm && !exiting && bkt_comm_alive(f->comm) ? flush_together(f, err) : flush_alone(f, err);
+}
+
+int bkt_change_flush_file(struct bkt_vobj *o, H5F_scope_t scope, struct bkt_err *err)
+{
+    struct bkt_file *f = o->file;
+    for (struct bkt_file *up = scope == H5F_SCOPE_GLOBAL ? bkt_file_parent(f) : NULL; up;
+         up = bkt_file_parent(up))
+        f = up;
+    return bkt_change_flush(f, err);
 }
 
 /* If changes take up too much memory, they are stored early, in the order of a flush.  Changes that can't be

@@ -20,6 +20,8 @@ BKT_NODISCARD int bkt_change_flush(struct bkt_file *f, struct bkt_err *err);
 
 /** Entries of bkt_domain_ops (see ops.h).  BKT_ACL_CREATE. */
 BKT_NODISCARD int bkt_change_may_create(struct bkt_vobj *o, const char *what, struct bkt_err *err);
+/** H5Fflush.  With scope H5F_SCOPE_GLOBAL, all files that are mounted together are stored. */
+BKT_NODISCARD int bkt_change_flush_file(struct bkt_vobj *o, H5F_scope_t scope, struct bkt_err *err);
 /** H5Dflush and the like.  The whole file is stored: an object stored alone would have no
  *  link.  @p id  the program's, for its callback (H5Pset_object_flush_cb) */
 BKT_NODISCARD int bkt_change_flush_object(struct bkt_vobj *o, hid_t id, struct bkt_err *err);
