@@ -1,74 +1,210 @@
-/* Tails: bytes behind the first NUL of fixed strings that end with one (H5T_STR_NULLTERM).
+/* Pairing a stored type with the program's: which field goes where, and how each leaf converts.
  *
- * They are not part of the value.  HSDS has no strings that end with a NUL: it serves all bytes, and JSON
- * shows them.  So tails are stored as zeros.  Strings padded with NULs or spaces keep their bytes, as in
- * HDF5: in these a NUL may be text. */
+ * Most leaves are numbers that need no H5Tconvert().  For each pair of types a trial compared one of our
+ * kernels (number_kernels.h) with HDF5's function for the two types.  On every value with a special case both
+ * gave the same result. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "vol/convert/values_to_memory.h"
 
-/* One string; false: the walk ends. */
-typedef bool tail_fn(unsigned char *s, size_t size);
+/* A kind of number, and its byte order */
+struct number {
+    enum bkt_num kind;
+    bool         swapped;
+};
 
-static bool clear(unsigned char *s, size_t size)
+static bool is_integer(hid_t type, struct number *out)
 {
-    unsigned char *end = memchr(s, 0, size);
-    if (end)
-        memset(end, 0, size - (size_t)(end - s));
+    static const enum bkt_num kinds[9][2] = {
+        [1] = {BKT_U8, BKT_I8}, [2] = {BKT_U16, BKT_I16}, [4] = {BKT_U32, BKT_I32}, [8] = {BKT_U64, BKT_I64}};
+    size_t      size  = H5Tget_size(type);
+    H5T_order_t order = H5Tget_order(type);
+    if (size >= BKT_COUNT(kinds) || kinds[size][0] == kinds[size][1] || H5Tget_precision(type) != 8 * size ||
+        H5Tget_offset(type) != 0 || (order != H5T_ORDER_LE && order != H5T_ORDER_BE))
+        return false;
+    *out = (struct number){kinds[size][H5Tget_sign(type) == H5T_SGN_2],
+                           size > 1 && order != H5Tget_order(H5T_NATIVE_INT)};
     return true;
 }
 
-static bool is_zero(unsigned char *s, size_t size)
+static bool is_float(hid_t type, struct number *out)
 {
-    unsigned char *end = memchr(s, 0, size);
-    return !end || memcmp(end, end + 1, size - (size_t)(end - s) - 1) == 0;
+    const hid_t known[2][2] = {{H5T_IEEE_F32LE, H5T_IEEE_F32BE}, {H5T_IEEE_F64LE, H5T_IEEE_F64BE}};
+    size_t      size        = H5Tget_size(type);
+    if (size != 4 && size != 8)
+        return false;
+    for (int big = 0; big < 2; big++)
+        if (H5Tequal(type, known[size == 8][big]) > 0) {
+            *out = (struct number){size == 8 ? BKT_F64 : BKT_F32,
+                                   (H5Tget_order(H5T_NATIVE_INT) == H5T_ORDER_BE) != big};
+            return true;
+        }
+    return false;
 }
 
-static bool has_tail(const struct bkt_type *t)
+static bool is_number(hid_t type, struct number *out)
 {
-    return t->cls == BKT_T_STRING && !t->is_var && t->strpad == BKT_STR_NULLTERM;
+    H5T_class_t cls = H5Tget_class(type);
+    return cls == H5T_INTEGER ? is_integer(type, out) : cls == H5T_FLOAT && is_float(type, out);
 }
 
-bool bkt_has_tails(const struct bkt_type *t)
+/* If a byte order is not the machine's, HDF5 converts bit by bit.  It rounds in ways of its own: away from
+ * zero, and wrong after a denormal number.  So only conversions without rounding agree. */
+static bool is_exact(enum bkt_num from, enum bkt_num to)
 {
-    bool any = has_tail(t);
-    if (t->cls == BKT_T_ARRAY || t->cls == BKT_T_VLEN)
-        return bkt_has_tails(t->base);
-    for (size_t f = 0; !any && t->cls == BKT_T_COMPOUND && f < t->n_fields; f++)
-        any = bkt_has_tails(t->fields[f].type);
-    return any;
+    if (from < BKT_F32)
+        return to < BKT_F32 || from <= (to == BKT_F64 ? BKT_U32 : BKT_U16);
+    return to == BKT_F64 || from == to;
 }
 
-/* Types of fixed size only */
-static bool walk(const struct bkt_type *t, unsigned char *p, size_t stride, size_t n, tail_fn *fn)
+/* ---- values with special cases ---- */
+
+#define WIDE 8    /* bytes of the widest number */
+#define MOST 4096 /* values of one kind; float64 has 2,811, the most */
+
+struct values {
+    unsigned char v[WIDE * MOST];
+    size_t        size, n;
+};
+
+static void add(struct values *a, uint64_t bits)
 {
-    bool go = true;
-    if (t->cls == BKT_T_ARRAY && stride == t->size)
-        return walk(t->base, p, t->base->size, n * (size_t)t->n_elems, fn);
-    if (t->cls == BKT_T_ARRAY)
-        for (size_t i = 0; go && i < n; i++)
-            go = walk(t->base, p + i * stride, t->base->size, (size_t)t->n_elems, fn);
-    else if (t->cls == BKT_T_COMPOUND)
-        for (size_t f = 0; go && f < t->n_fields; f++)
-            go = walk(t->fields[f].type, p + t->fields[f].offset, stride, n, fn);
-    else if (has_tail(t))
-        for (size_t i = 0; go && i < n; i++)
-            go = fn(p + i * stride, t->size);
-    return go;
+    unsigned char *at = a->v + a->n * a->size;
+    if (a->n == MOST)
+        return;
+    a->n++;
+    if (a->size == 1)
+        *at = (unsigned char)bits;
+    else if (a->size == 2)
+        memcpy(at, &(uint16_t){(uint16_t)bits}, 2);
+    else if (a->size == 4)
+        memcpy(at, &(uint32_t){(uint32_t)bits}, 4);
+    else
+        memcpy(at, &bits, WIDE);
 }
 
-void bkt_tails_clear(const struct bkt_type *t, unsigned char *p, size_t stride, size_t n)
+static uint64_t float_bits(enum bkt_num kind, double v)
 {
-    (void)walk(t, p, stride, n, clear);
+    uint64_t bits;
+    uint32_t half;
+    float    f = (float)v;
+    memcpy(&bits, &v, sizeof bits);
+    memcpy(&half, &f, sizeof half);
+    return kind == BKT_F64 ? bits : half;
 }
 
-bool bkt_tails_are_zero(const struct bkt_type *t, const unsigned char *p, size_t n)
+/* Around each power of two, both signs: the limits of integers, and values that are rounded up, down and
+ * to even. */
+static void around(struct values *a, enum bkt_num kind, unsigned bit)
 {
-    return walk(t, (unsigned char *)p, t->size, n, is_zero); /* reads it only */
+    uint64_t p = UINT64_C(1) << bit;
+    if (kind < BKT_F32) {
+        for (uint64_t d = 0; d < 4; d++)
+            add(a, p + d), add(a, p - d), add(a, ~(p + d)), add(a, ~(p - d));
+        return;
+    }
+    for (int d = -2; d <= 2; d++) {
+        uint64_t whole = float_bits(kind, (double)p), above = float_bits(kind, (double)p + 0.5);
+        uint64_t sign  = UINT64_C(1) << (8 * a->size - 1);
+        add(a, whole + (uint64_t)(int64_t)d), add(a, (whole + (uint64_t)(int64_t)d) | sign);
+        add(a, above + (uint64_t)(int64_t)d), add(a, (above + (uint64_t)(int64_t)d) | sign);
+    }
 }
 
-/* Pairing a stored type with the program's: which field goes where, and how each leaf converts. */
+/* Every exponent, with mantissas on both sides of the cut of a shorter one.  Zeros, denormals, infinities
+ * and NaNs are among them. */
+static void floats(struct values *a, enum bkt_num kind)
+{
+    unsigned mantissa = kind == BKT_F64 ? 52 : 23, cut = kind == BKT_F64 ? 29 : 10;
+    uint64_t step = kind == BKT_F64 ? 7 : 1, last = kind == BKT_F64 ? 2047 : 255;
+    for (uint64_t e = 0; e <= last; e = e < last && e + step > last ? last : e + step) {
+        uint64_t base = e << mantissa, half = UINT64_C(1) << (cut - 1);
+        add(a, base), add(a, base + half), add(a, base + 3 * half);
+        add(a, (base + half + 1) | UINT64_C(1) << (8 * a->size - 1));
+        add(a, base + (UINT64_C(1) << mantissa) - 1);
+        if (e == last)
+            break;
+    }
+    const uint64_t edges[] = {896, 897, 1022, 1023, 1024, 1149, 1150, 1151, 2046};
+    for (size_t i = 0; kind == BKT_F64 && i < BKT_COUNT(edges); i++)
+        for (int d = -2; d < 3; d++)
+            add(a, (edges[i] << mantissa) - (UINT64_C(1) << (cut - 1)) + (uint64_t)(int64_t)d);
+}
+
+static void collect(struct values *a, enum bkt_num kind, size_t size)
+{
+    memset(a, 0, sizeof *a);
+    a->size = size;
+    for (uint64_t i = 0; i < 8; i++)
+        add(a, i), add(a, 0 - i);
+    for (unsigned bit = 0; bit < (kind < BKT_F32 ? 8 * size : 64); bit++)
+        around(a, kind, bit);
+    if (kind >= BKT_F32)
+        floats(a, kind);
+}
+
+static void turn_round(struct values *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        for (size_t b = 0; b < a->size / 2; b++) {
+            unsigned char *x = &a->v[i * a->size + b], *y = &a->v[(i + 1) * a->size - 1 - b], was = *x;
+            *x = *y;
+            *y = was;
+        }
+}
+
+struct trial {
+    struct values in;
+    unsigned char ours[WIDE * MOST], theirs[WIDE * MOST];
+};
+
+/* The program may have registered its own function, and another HDF5 may convert differently: so the
+ * result is compared. */
+static bool same_as_hdf5(const struct bkt_recast_step *s, struct number from, hid_t file, hid_t mem)
+{
+    BKT_CLEANUP(bkt_freep) struct trial *t = malloc(sizeof *t);
+    herr_t                               rc;
+    if (!t)
+        return false;
+    collect(&t->in, from.kind, s->from_size);
+    if (from.swapped)
+        turn_round(&t->in);
+    memcpy(t->theirs, t->in.v, t->in.n * s->from_size);
+    bkt_recast_step(s, t->in.v, s->from_size, t->ours, s->to_size, t->in.n);
+    H5E_BEGIN_TRY
+    {
+        rc = H5Tconvert(file, mem, t->in.n, t->theirs, NULL, H5P_DEFAULT);
+    }
+    H5E_END_TRY
+    return rc >= 0 && memcmp(t->ours, t->theirs, t->in.n * s->to_size) == 0;
+}
+
+bool bkt_conv_number(hid_t from_type, hid_t to_type, H5T_conv_t fn, struct bkt_recast_step *out)
+{
+    /* The result of the trial of each pair, and HDF5's function in it; HDF5's lock guards it. */
+    static struct {
+        H5T_conv_t fn;
+        bool       same;
+    } tried[2 * BKT_N_NUMS][2 * BKT_N_NUMS];
+    struct number from, to;
+    if (!fn || !is_number(from_type, &from) || !is_number(to_type, &to))
+        return false;
+    bool swaps = from.swapped || to.swapped;
+    if (swaps && !is_exact(from.kind, to.kind))
+        return false;
+    /* If sizes are equal and orders are not, HDF5 only swaps the bytes, whatever the sign. */
+    bool turns = from.swapped != to.swapped && from.kind / 2 == to.kind / 2 && to.kind < BKT_F32;
+    bkt_recast_number(from.kind, from.swapped, turns ? from.kind : to.kind, to.swapped, swaps, out);
+    size_t i = 2 * (size_t)from.kind + from.swapped, j = 2 * (size_t)to.kind + to.swapped;
+    if (tried[i][j].fn != fn) {
+        tried[i][j].same = same_as_hdf5(out, from, from_type, to_type);
+        tried[i][j].fn   = fn;
+    }
+    return tried[i][j].same;
+}
+
+/* ---- the tree ---- */
 
 void bkt_conv_fini(struct bkt_conv *c)
 {
@@ -344,4 +480,69 @@ int bkt_conv_init_store(struct bkt_conv *c, const struct bkt_type *t, hid_t file
                         struct bkt_err *err)
 {
     return match(c, t, file_type, mem_type, true, err);
+}
+
+/* ---- whole elements in one step ---- */
+
+static bool add_step(struct bkt_recast *r, struct bkt_recast_step s)
+{
+    struct bkt_recast_step *last = r->n ? &r->step[r->n - 1] : NULL;
+    bool plain = !s.fn && s.from_swapped == s.to_swapped;
+    if (plain && last && !last->fn && last->from_swapped == last->to_swapped &&
+        last->src + last->from_size == s.src &&
+        last->dst + last->to_size == s.dst) { /* fields that stay neighbours */
+        last->from_size = last->to_size += s.from_size;
+        return true;
+    }
+    if (r->n == BKT_RECAST_STEPS)
+        return false;
+    r->step[r->n++] = s;
+    return true;
+}
+
+static bool add_conv(struct bkt_recast *r, const struct bkt_conv *c, size_t src, size_t dst, size_t count)
+{
+    struct bkt_recast_step s = c->number;
+    if (c->kind == BKT_CONV_COPY)
+        s = (struct bkt_recast_step){.from_size = c->src * count, .to_size = c->src * count, .count = 1};
+    else if (c->kind == BKT_CONV_LEAF && c->has_number)
+        s.count = count;
+    else if (c->kind == BKT_CONV_ARRAY && count == 1)
+        return c->child[0].kind <= BKT_CONV_LEAF &&
+               add_conv(r, &c->child[0], src, dst, (size_t)c->t->n_elems);
+    else if (c->kind == BKT_CONV_COMPOUND && count == 1) {
+        for (size_t i = 0; i < c->n_child; i++)
+            if (c->child[i].kind != BKT_CONV_SKIP &&
+                !add_conv(r, &c->child[i], src + c->t->fields[i].offset, dst + c->child[i].offset, 1))
+                return false;
+        return true;
+    }
+    else
+        return false;
+    s.src = src, s.dst = dst;
+    return add_step(r, s);
+}
+
+bool bkt_conv_recast(const struct bkt_conv *c, struct bkt_recast **out)
+{
+    bool fits = c->src && c->src <= BKT_RECAST_ELEM && c->dst <= BKT_RECAST_ELEM && !c->store;
+    *out      = fits ? calloc(1, sizeof **out) : NULL;
+    if (!*out)
+        return false;
+    (*out)->src = c->src;
+    (*out)->dst = c->dst;
+    if (add_conv(*out, c, 0, 0, 1))
+        return true;
+    free(*out);
+    *out = NULL;
+    return false;
+}
+
+bool bkt_conv_asks(hid_t dxpl)
+{
+    H5T_conv_except_func_t fn   = NULL;
+    void                  *data = NULL;
+    if (dxpl == H5P_DEFAULT || dxpl == H5P_DATASET_XFER_DEFAULT)
+        return false;
+    return H5Pget_type_conv_cb(dxpl, &fn, &data) < 0 || fn != NULL;
 }

@@ -16,12 +16,6 @@ BKT_NODISCARD int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct 
 /** HDF5's dataspace; @p out: a new id. */
 BKT_NODISCARD int bkt_convert_space(const struct bkt_space *s, hid_t *out, struct bkt_err *err);
 
-/** A selection of @p extent as a plain struct.  @p space may be H5S_ALL (all of it), or made of another
- *  extent.  @p extent NULL: the extent of @p space.  @p runs_out gets the memory that sel->runs points to
- *  (free()), or NULL. */
-BKT_NODISCARD int bkt_convert_selection(hid_t space, const struct bkt_space *extent, struct bkt_sel *sel,
-                                        void **runs_out, struct bkt_err *err);
-
 /** Creation property lists as created; new ids. */
 BKT_NODISCARD int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err);
 BKT_NODISCARD int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out,

@@ -93,7 +93,7 @@ BKT_NODISCARD int bkt_column_cut_arrays(const struct bkt_type *t, const struct b
 BKT_NODISCARD int bkt_column_cut_field(const struct bkt_type *t, size_t n, struct bkt_slice *rest,
                                        struct bkt_slice *field, struct bkt_err *err);
 
-/* ---- conversion_tree.c: bytes behind the NUL of strings that end with one ---- */
+/* ---- values_from_memory.c: bytes behind the NUL of strings that end with one ---- */
 /** Whether values of @p t contain such strings of fixed size. */
 bool bkt_has_tails(const struct bkt_type *t);
 /** Write zeros behind the NULs in @p n stored elements of fixed size, @p stride bytes apart. */
@@ -101,7 +101,7 @@ void bkt_tails_clear(const struct bkt_type *t, unsigned char *p, size_t stride, 
 /** Whether bkt_tails_clear() would change nothing in @p n packed elements. */
 bool bkt_tails_are_zero(const struct bkt_type *t, const unsigned char *p, size_t n);
 
-/* ---- number_conversions.c ---- */
+/* ---- conversion_tree.c ---- */
 /** The step by which numbers of type @p from become numbers of type @p to.  It does exactly the same as @p
  *  fn, HDF5's function for the two (H5Tfind).  False: we have no such step, and HDF5 converts. */
 bool bkt_conv_number(hid_t from, hid_t to, H5T_conv_t fn, struct bkt_recast_step *out);

@@ -8,6 +8,172 @@
 #include "vol/dataset/dataset_calls.h"
 #include "vol/plain/plain_file.h"
 
+/* ---- HDF5's selections as plain structs ---- */
+
+static int get_extent(hid_t space, struct bkt_sel *sel, struct bkt_err *err)
+{
+    hsize_t dims[H5S_MAX_RANK];
+    int     rank = H5Sget_simple_extent_dims(space, dims, NULL);
+    BKT_NEED_H5(err, rank >= 0, "asking for a dataspace's extent");
+    sel->rank = (unsigned)rank;
+    for (int i = 0; i < rank; i++)
+        sel->dims[i] = dims[i];
+    return BKT_OK;
+}
+
+/* Turn a selection that was made on an older extent of the dataset into one of the current extent. */
+static int onto_extent(hid_t space, hid_t extent, hid_t *out, struct bkt_err *err)
+{
+    hsize_t start[H5S_MAX_RANK] = {0}, dims[H5S_MAX_RANK];
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Scopy(extent);
+    herr_t rc = id < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL) < 0 ? -1 : 0;
+    if (rc >= 0)
+        rc = H5Sget_select_type(space) == H5S_SEL_ALL
+                 ? H5Sselect_hyperslab(id, H5S_SELECT_SET, start, NULL, dims, NULL)
+                 : H5Sselect_copy(id, space);
+    BKT_NEED_H5(err, rc >= 0, "moving a selection to the dataset's extent");
+    return bkt_hid_give(&id, out);
+}
+
+/* H5Sget_regular_hyperslab() leaves out the selection's offset (H5Soffset_simple); the bounds include it. */
+static int regular(hid_t space, struct bkt_sel *sel, struct bkt_err *err)
+{
+    hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
+    hsize_t lo[H5S_MAX_RANK], hi[H5S_MAX_RANK];
+    bool    whole = true;
+
+    BKT_NEED_H5(err,
+                H5Sget_regular_hyperslab(space, start, stride, count, block) >= 0 &&
+                    H5Sget_select_bounds(space, lo, hi) >= 0,
+                "asking for a hyperslab");
+    for (unsigned i = 0; i < sel->rank; i++) {
+        sel->start[i]  = lo[i];
+        sel->stride[i] = stride[i];
+        sel->count[i]  = count[i];
+        sel->block[i]  = block[i];
+        if (stride[i] == block[i]) {
+            sel->block[i] = sel->stride[i] = 1;
+            sel->count[i] = count[i] * block[i];
+        }
+        else if (count[i] == 1) {
+            sel->stride[i] = sel->block[i] = 1;
+            sel->count[i]  = block[i];
+        }
+        whole = whole && lo[i] == 0 && sel->stride[i] == 1 && sel->count[i] == sel->dims[i];
+    }
+    sel->kind = whole ? BKT_SEL_ALL : BKT_SEL_HYPER;
+    return BKT_OK;
+}
+
+static int add_runs(struct bkt_buf *runs, const hsize_t *off, const size_t *len, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_run *last = runs->len ? (struct bkt_run *)(void *)(runs->ptr + runs->len) - 1 : NULL;
+        if (last && last->off + last->len == off[i]) {
+            last->len += len[i];
+            continue;
+        }
+        struct bkt_run run = {off[i], len[i]};
+        BKT_PASS(bkt_buf_add(runs, &run, sizeof run));
+    }
+    return BKT_OK;
+}
+
+/* With element size 1, HDF5's byte sequences become sequences of elements. */
+static int irregular(hid_t space, struct bkt_sel *sel, void **runs_out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf runs = {0};
+    BKT_CLEANUP(bkt_hid_closep) hid_t iter = H5Ssel_iter_create(space, 1, 0);
+    hsize_t  off[1024];
+    size_t   len[1024], n, n_elems;
+    uint64_t left = sel->n_elems;
+
+    BKT_NEED_H5(err, iter >= 0, "iterating over a selection");
+    while (left > 0) {
+        BKT_NEED_H5(err,
+                    H5Ssel_iter_get_seq_list(iter, BKT_COUNT(len), (size_t)bkt_min_u64(left, SIZE_MAX), &n,
+                                             &n_elems, off, len) >= 0,
+                    "iterating over a selection");
+        BKT_FAIL_IF(err, n == 0 || n_elems == 0, BKT_EHDF5, "a selection ended before its last element");
+        BKT_PASS_MEM(err, add_runs(&runs, off, len, n));
+        left -= n_elems;
+    }
+    sel->kind   = BKT_SEL_RUNS;
+    sel->n_runs = runs.len / sizeof(struct bkt_run);
+    sel->runs   = bkt_buf_steal(&runs);
+    *runs_out   = sel->runs;
+    return BKT_OK;
+}
+
+static int selection_of(hid_t space, struct bkt_sel *sel, void **runs_out, struct bkt_err *err)
+{
+    htri_t    valid = H5Sselect_valid(space);
+    hssize_t  n     = H5Sget_select_npoints(space);
+    H5S_class_t cls = H5Sget_simple_extent_type(space);
+
+    BKT_NEED_H5(err, valid >= 0 && n >= 0, "asking for a selection");
+    BKT_FAIL_IF(err, !valid, BKT_EINVAL, "the selection reaches outside the dataspace's extent");
+    sel->n_elems = cls == H5S_NULL ? 0 : (uint64_t)n;
+    if (sel->n_elems == 0) {
+        sel->kind = BKT_SEL_NONE;
+        return BKT_OK;
+    }
+    switch (H5Sget_select_type(space)) {
+        case H5S_SEL_ALL:
+            sel->kind = BKT_SEL_ALL;
+            return BKT_OK;
+        case H5S_SEL_HYPERSLABS:
+            if (H5Sis_regular_hyperslab(space) > 0)
+                return regular(space, sel, err);
+            return irregular(space, sel, runs_out, err);
+        default:
+            return irregular(space, sel, runs_out, err);
+    }
+}
+
+static bool has_extent(const struct bkt_sel *sel, const struct bkt_space *s)
+{
+    unsigned rank = s->cls == BKT_S_SIMPLE ? s->rank : 0;
+    return sel->rank == rank && memcmp(sel->dims, s->dims, rank * sizeof *s->dims) == 0;
+}
+
+/* All of an extent: HDF5 needn't be asked. */
+static int all_of(const struct bkt_space *s, struct bkt_sel *sel, struct bkt_err *err)
+{
+    sel->rank    = s->cls == BKT_S_SIMPLE ? s->rank : 0;
+    sel->n_elems = s->cls != BKT_S_NULL;
+    for (unsigned d = 0; d < sel->rank; d++) {
+        sel->dims[d] = s->dims[d];
+        BKT_FAIL_IF(err, !bkt_mul_u64(sel->n_elems, s->dims[d], &sel->n_elems), BKT_EFORMAT,
+                    "an extent of more than 2^64 elements");
+    }
+    sel->kind = sel->n_elems ? BKT_SEL_ALL : BKT_SEL_NONE;
+    return BKT_OK;
+}
+
+int bkt_dsel_convert(hid_t space, const struct bkt_space *extent, struct bkt_sel *sel, void **runs_out,
+                     struct bkt_err *err)
+{
+    *runs_out   = NULL;
+    sel->runs   = NULL; /* the arrays' 1 KB shows where a box of some elements is read */
+    sel->n_runs = 0;
+    if (space == H5S_ALL && extent)
+        return all_of(extent, sel, err);
+    BKT_PASS(get_extent(space, sel, err));
+    if (!extent || has_extent(sel, extent))
+        return selection_of(space, sel, runs_out, err);
+    unsigned asked = sel->rank;
+    BKT_CLEANUP(bkt_hid_closep) hid_t there = H5I_INVALID_HID, moved = H5I_INVALID_HID;
+    BKT_PASS(bkt_convert_space(extent, &there, err));
+    BKT_PASS(get_extent(there, sel, err));
+    BKT_FAIL_IF(err, asked != sel->rank, BKT_EINVAL, "the file dataspace has %u dimensions, the dataset %u",
+                asked, sel->rank);
+    BKT_PASS(onto_extent(space, there, &moved, err));
+    return selection_of(moved, sel, runs_out, err);
+}
+
+/* ---- the selections of a call ---- */
+
 void bkt_dsel_fini(struct bkt_dsel *s)
 {
     free(s->file_runs);
@@ -48,7 +214,7 @@ static int memory_selection(struct bkt_dsel *s, hid_t mem_space, hid_t file_spac
         s->mem.n_elems = s->file.n_elems;
         return BKT_OK;
     }
-    BKT_TRY(err, bkt_convert_selection(mem_space, NULL, &s->mem, &s->mem_runs, err), "memory selection");
+    BKT_TRY(err, bkt_dsel_convert(mem_space, NULL, &s->mem, &s->mem_runs, err), "memory selection");
     s->flat = s->mem.n_elems > 0 && is_flat(&s->mem, &s->flat_at);
     return BKT_OK;
 }
@@ -58,7 +224,7 @@ int bkt_dsel_init(struct bkt_dsel *s, const struct bkt_vobj *dset, hid_t mem_spa
 {
     BKT_FAIL_IF(err, file_space == H5S_PLIST, BKT_EUNSUP,
                 "a selection from the transfer property list (H5S_PLIST)");
-    BKT_TRY(err, bkt_convert_selection(file_space, &dset->obj->dset.space, &s->file, &s->file_runs, err),
+    BKT_TRY(err, bkt_dsel_convert(file_space, &dset->obj->dset.space, &s->file, &s->file_runs, err),
             "file selection");
     BKT_PASS(memory_selection(s, mem_space, file_space, err));
     BKT_FAIL_IF(err, s->mem.n_elems != s->file.n_elems, BKT_EINVAL,
@@ -115,7 +281,7 @@ int bkt_dsel_transform(hid_t dxpl, hid_t mem_type, void *elems, size_t n, struct
     return BKT_OK;
 }
 
-/* Cutting a selection into pieces that follow one another in selection order. */
+/* ---- pieces that follow one another in selection order ---- */
 
 /* Bytes of our own memory that a dataset's conversion takes, about: as much as scratch_pool.h keeps for the
  * next piece. */

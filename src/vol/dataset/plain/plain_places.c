@@ -144,7 +144,7 @@ static int touched_by(struct bkt_shadow *s, hid_t file_space, struct bkt_touched
     BKT_CLEANUP(bkt_freep) void *runs = NULL;
     memset(&sel, 0, sizeof sel);
     BKT_FAIL_IF(err, file_space == H5S_PLIST, BKT_EUNSUP, "a selection from the transfer list");
-    BKT_PASS(bkt_convert_selection(file_space, &s->v.obj->dset.space, &sel, &runs, err));
+    BKT_PASS(bkt_dsel_convert(file_space, &s->v.obj->dset.space, &sel, &runs, err));
     return bkt_dsetio_touched(s->v.io, &sel, LOOK_UP_MAX, out, err);
 }
 
