@@ -411,7 +411,9 @@ static struct reach reach_of(const struct bkt_dsetio *io, const struct bkt_sel *
 static void sibling_read(struct bkt_dsetio *io, struct bkt_ahead_note *note, const struct bkt_sel *now)
 {
     BKT_CLEANUP(bkt_freep) struct bkt_id *ids = NULL;
-    const struct reach                    r   = reach_of(io, now);
+    if (!bkt_domain_is_walked(io->dom))
+        return;
+    const struct reach r = reach_of(io, now);
     if (io->chunk_bytes > r.each || (note->skip && note->skip--))
         return;
     ids      = malloc(N_SIBLINGS * sizeof *ids);

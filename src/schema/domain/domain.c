@@ -434,6 +434,11 @@ void bkt_domain_unfollow(struct bkt_domain *d)
         bkt_objects_unfollow(d->objects);
 }
 
+bool bkt_domain_is_walked(const struct bkt_domain *d)
+{
+    return d->siblings != NULL;
+}
+
 void *bkt_domain_attached(struct bkt_domain *d)
 {
     BKT_HOLD(&d->lock);

@@ -72,6 +72,8 @@ void bkt_domain_share(struct bkt_domain *d, struct bkt_node_reads *n);
 /** A program opens the member of @p group that @p link, one of its links, leads to.  If members are opened in
  *  order, the next ones are fetched.  The calls of one domain must not overlap (HDF5's lock sees to that). */
 void bkt_domain_walked(struct bkt_domain *d, const struct bkt_object *group, const struct bkt_link *link);
+/** Whether members were opened since, so that bkt_domain_siblings() may find some. */
+bool bkt_domain_is_walked(const struct bkt_domain *d);
 /** The datasets that such a walk, which is at @p id, reaches next.  Returns their number, at most @p max. */
 size_t bkt_domain_siblings(struct bkt_domain *d, const struct bkt_id *id, struct bkt_id *out, size_t max);
 
