@@ -9,9 +9,10 @@
 #include <time.h>
 
 #include "base/os/clock.h"
+#include "base/os/fork.h"
 #include "base/os/shared_memory.h"
-#include "base/trace.h"
 #include "base/os/thread.h"
+#include "base/trace.h"
 #include "storage/store_impl.h"
 
 #define LOOK_EVERY 200000 /* ns; a request takes 100 times as long */

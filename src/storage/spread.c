@@ -25,9 +25,6 @@ struct bkt_spread {
     size_t *send_n, *recv_n; /* bytes for and from each process */
 };
 
-static struct bkt_spread
-    *now; /* NULL: nothing is spread; guarded by HDF5's lock, and read by its thread only */
-
 struct bkt_spread *bkt_spread_new(struct bkt_comm *c, struct bkt_store *st)
 {
     struct bkt_spread *s = calloc(1, sizeof *s);
@@ -52,13 +49,13 @@ void bkt_spread_free(struct bkt_spread *s)
 void bkt_spread_begin(struct bkt_spread *s, struct bkt_tape *tape)
 {
     s->tape = tape;
-    now = s;
+    s->store->spread = s;
 }
 
 int bkt_spread_end(struct bkt_spread *s, struct bkt_err *err)
 {
     uint64_t what = NO_MORE;
-    now = NULL;
+    s->store->spread = NULL;
     return bkt_comm_bcast(s->comm, &what, sizeof what, err);
 }
 
@@ -160,10 +157,9 @@ static void use_outcomes(struct bkt_spread *s, struct bkt_req *reqs, size_t n, c
     bkt_tape_free(t);
 }
 
-static bool is_spread(const struct bkt_spread *s, const struct bkt_store *st, const struct bkt_req *reqs,
-                      size_t n)
+static bool is_spread(const struct bkt_spread *s, const struct bkt_req *reqs, size_t n)
 {
-    if (st != s->store || n / SPREAD_MIN < s->comm->size || !pthread_equal(s->thread, pthread_self()))
+    if (n / SPREAD_MIN < s->comm->size || !pthread_equal(s->thread, pthread_self()))
         return false;
     for (size_t i = 0; i < n; i++)
         if (reqs[i].op != BKT_PUT || !reqs[i].key || reqs[i].cancel)
@@ -171,12 +167,11 @@ static bool is_spread(const struct bkt_spread *s, const struct bkt_store *st, co
     return true;
 }
 
-bool bkt_spread_run(struct bkt_store *st, struct bkt_req *reqs, size_t n)
+bool bkt_spread_run(struct bkt_spread *s, struct bkt_req *reqs, size_t n)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf send = {0}, recv = {0};
-    struct bkt_spread *s = now;
     uint64_t what = A_BATCH;
-    if (!s || !is_spread(s, st, reqs, n))
+    if (!is_spread(s, reqs, n))
         return false;
     BKT_CLEANUP(bkt_freep) unsigned *owner = calloc(n, sizeof *owner);
     if (!owner || make_messages(s, reqs, n, owner, &send) < 0 ||
@@ -187,7 +182,7 @@ bool bkt_spread_run(struct bkt_store *st, struct bkt_req *reqs, size_t n)
               bkt_err_text(rc));
     if (rc < 0)
         return false;
-    run_some(st, reqs, n, owner, false);
+    run_some(s->store, reqs, n, owner, false);
     memset(s->send_n, 0, s->comm->size * sizeof *s->send_n);
     bkt_buf_clear(&send);
     if (exchange(s, &send, &recv, NULL) < 0)

@@ -30,4 +30,4 @@ BKT_NODISCARD int bkt_spread_serve(struct bkt_spread *s, struct bkt_err *err);
 
 /** Run a batch of bkt_store_run() in several processes.  False: the batch isn't to be spread, and no request
  * has begun. */
-bool bkt_spread_run(struct bkt_store *st, struct bkt_req *reqs, size_t n);
+bool bkt_spread_run(struct bkt_spread *s, struct bkt_req *reqs, size_t n);

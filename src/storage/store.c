@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 #include "base/num.h"
-#include "base/trace.h"
+#include "base/os/fork.h"
 #include "base/os/thread.h"
+#include "base/trace.h"
 #include "storage/stats.h"
 #include "storage/store_impl.h"
 #include "storage/tape.h"
@@ -26,6 +27,17 @@ static const struct {
     [BKT_PUT]    = {"PUT", BKT_STAT(put)},
     [BKT_DELETE] = {"DELETE", BKT_STAT(del)},
 };
+
+static pthread_mutex_t state = PTHREAD_MUTEX_INITIALIZER;
+
+void bkt_state_lock(void)
+{
+    (void)pthread_mutex_lock(&state);
+}
+void bkt_state_unlock(void)
+{
+    (void)pthread_mutex_unlock(&state);
+}
 
 const char *bkt_op_name(enum bkt_op op) { return (size_t)op < BKT_COUNT(ops) ? ops[op].name : "?"; }
 
@@ -174,7 +186,7 @@ static bool begin(struct bkt_store *st, struct bkt_req *req)
     req->impl    = NULL;
     req->next    = NULL;
     req->tape = NULL;
-    if (check(st, req) == BKT_OK && !bkt_tape_begin(st, req))
+    if (check(st, req) == BKT_OK && !(bkt_tape_is_on() && bkt_tape_begin(st, req)))
         return true;
     bkt_store_finish(st, req);
     return false;
@@ -191,7 +203,8 @@ void bkt_store_start(struct bkt_store *st, struct bkt_req *req)
         bkt_store_finish(st, req);
         return;
     }
-    st->ops->start(st, req);
+    bool change = req->op == BKT_PUT || req->op == BKT_DELETE;
+    (change && st->ops->change ? st->ops->change : st->ops->start)(st, req);
 }
 
 static bool plain_deletes(const struct bkt_req *reqs, size_t n)
@@ -399,6 +412,7 @@ int bkt_store_init(struct bkt_store *st, const struct bkt_store_ops *o, const ch
     st->under_way  = 0;
     st->generation = bkt_fork_generation();
     atomic_init(&st->holders, 0);
+    st->spread = NULL;
     return BKT_OK;
 }
 

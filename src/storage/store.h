@@ -308,10 +308,6 @@ BKT_NODISCARD int bkt_store_uploads(struct bkt_store *st, const char *prefix, bk
 /** Abort one upload.  A missing upload counts as aborted.  If its writer is still at work, that PUT fails. */
 BKT_NODISCARD int bkt_store_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
 
-/** A number that changes in every forked child: state of threads that stayed with the parent is void there.
- *  (getpid() asks the kernel each time.) */
-unsigned bkt_fork_generation(void);
-
 /** Install all handlers for fork() of storage and of the pool.  Code with a handler that waits for requests
  *  registers it after this call.  Then its handler runs before those of storage, which hold the locks that
  *  requests need. */

@@ -24,6 +24,8 @@ struct bkt_store_ops {
     /** Begin @p req, whose arguments are checked and whose outputs are reset.  It ends with
      *  bkt_store_finish(), on any thread, also before start() returns.  Never blocks on the network. */
     void (*start)(struct bkt_store *st, struct bkt_req *req);
+    /** As start(), for PUT and DELETE.  NULL: start() begins them, too. */
+    void (*change)(struct bkt_store *st, struct bkt_req *req);
     /** Begin DELETEs without conditions that belong together, at least two.  Each ends by itself, as under
      *  start().  The backend counts them.  @p reqs is borrowed for the call.  NULL: they are begun one by
      *  one. */
@@ -61,6 +63,8 @@ struct bkt_store {
     size_t                      under_way;
     atomic_uint                 generation; /* of the process, see bkt_fork_generation() */
     atomic_uint                 holders;    /* besides the one who opened it */
+    struct bkt_spread *spread;              /* spreads batches over processes; NULL: none; guarded by HDF5's
+                                               lock, and used by its thread only */
 };
 
 /** Begin and end of a backend's own work, for which bkt_store_close() waits.  The store may be freed after

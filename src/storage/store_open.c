@@ -35,26 +35,23 @@ static const struct bkt_store_kind *kind_at(size_t i)
 
 /* ---- forks ---- */
 
-static pthread_mutex_t state  = PTHREAD_MUTEX_INITIALIZER;
-static atomic_uint     forks;
-static pthread_once_t  hooked = PTHREAD_ONCE_INIT;
+static pthread_once_t hooked = PTHREAD_ONCE_INIT;
 
 static void before_fork(void)
 {
-    (void)pthread_mutex_lock(&state);
+    bkt_state_lock();
     bkt_engine_before_fork();
 }
 static void after_fork_parent(void)
 {
     bkt_engine_after_fork_parent();
-    (void)pthread_mutex_unlock(&state);
+    bkt_state_unlock();
 }
 static void after_fork_child(void)
 {
-    atomic_fetch_add(&forks, 1);
     bkt_engine_after_fork_child();
     bkt_tls_after_fork_child();
-    (void)pthread_mutex_unlock(&state);
+    bkt_state_unlock();
 }
 static void hook(void)
 {
@@ -71,10 +68,6 @@ void bkt_store_hook_fork(void)
     bkt_cred_hook_fork();
     bkt_pool_hook_fork();
 }
-
-unsigned bkt_fork_generation(void) { return atomic_load(&forks); }
-void     bkt_state_lock(void) { (void)pthread_mutex_lock(&state); }
-void     bkt_state_unlock(void) { (void)pthread_mutex_unlock(&state); }
 
 /* ---- opening, and the end ---- */
 

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,11 +45,9 @@ struct bkt_tape {
     size_t n;
 };
 
-/* Without a tape, a request reads only `on` and takes no lock.  A lock that some thread holds at fork() would
- * stay locked in the child. */
+atomic_bool bkt_tape_on;
 static struct {
     pthread_mutex_t lock;
-    atomic_bool on;
     struct bkt_tape *tape;
     bool playing;
 } now = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -91,7 +88,7 @@ static void set_now(struct bkt_tape *t, bool playing)
     BKT_HOLD(&now.lock);
     now.tape = t;
     now.playing = playing;
-    atomic_store(&now.on, t != NULL);
+    atomic_store(&bkt_tape_on, t != NULL);
 }
 
 void bkt_tape_record(struct bkt_tape *t)
@@ -111,16 +108,11 @@ void bkt_tape_stop(struct bkt_tape *t)
         (void)pthread_cond_wait(&t->idle, &t->lock);
 }
 
-bool bkt_tape_is_on(void)
-{
-    return atomic_load(&now.on);
-}
-
 /* The tape that the calling thread's request belongs to, locked; NULL: none. */
 static struct bkt_tape *tape_of(bool *playing)
 {
     *playing = false;
-    if (!atomic_load(&now.on))
+    if (!bkt_tape_is_on())
         return NULL;
     (void)pthread_mutex_lock(&now.lock);
     struct bkt_tape *t = now.tape;

@@ -10,6 +10,9 @@
  * as if another writer had been first: the object is read again, and what is stored already needs no PUT. */
 #pragma once
 
+#include <stdatomic.h>
+#include <stdbool.h>
+
 #include "base/bytes.h"
 #include "storage/store.h"
 
@@ -25,7 +28,13 @@ void bkt_tape_record(struct bkt_tape *t);
 void bkt_tape_play(struct bkt_tape *t);
 /** End either.  After recording, wait for requests under way that the tape is to have. */
 void bkt_tape_stop(struct bkt_tape *t);
-bool bkt_tape_is_on(void); /* a tape records or plays */
+/** A tape records or plays; written by tape.c only.  Without a tape, a request reads only this and takes no
+ *  lock.  A lock that some thread holds at fork() would stay locked in the child. */
+extern atomic_bool bkt_tape_on;
+static inline bool bkt_tape_is_on(void)
+{
+    return atomic_load(&bkt_tape_on);
+}
 
 /** Append the recorded requests and their outcomes.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_tape_emit(const struct bkt_tape *t, struct bkt_buf *out);
@@ -37,7 +46,8 @@ BKT_NODISCARD int bkt_tape_parse(struct bkt_tape *t, const struct bkt_buf *b, st
 
 /* ---- for storage/store.c and store_wait.c ---- */
 
-/** A request begins.  True: it has ended with a recorded outcome, which the caller delivers. */
+/** A request begins while bkt_tape_is_on().  True: it has ended with a recorded outcome, which the caller
+ * delivers. */
 bool bkt_tape_begin(struct bkt_store *st, struct bkt_req *req);
 /** A request of bkt_req.tape ends. */
 void bkt_tape_end(struct bkt_store *st, struct bkt_req *req);

@@ -8,6 +8,7 @@
 static pthread_mutex_t       list_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t        hooked    = PTHREAD_ONCE_INIT;
 static struct bkt_forkguard *list;
+static atomic_uint forks;
 
 typedef const struct bkt_fork_handlers *handlers;
 static _Atomic(handlers) handled[BKT_FORK_ALL];
@@ -44,8 +45,17 @@ static void after_fork(bool child)
 }
 
 static void after_fork_parent(void) { after_fork(false); }
-static void after_fork_child(void) { after_fork(true); }
+static void after_fork_child(void)
+{
+    atomic_fetch_add(&forks, 1);
+    after_fork(true);
+}
 static void hook(void) { (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child); }
+
+unsigned bkt_fork_generation(void)
+{
+    return atomic_load(&forks);
+}
 
 void bkt_fork_handle(enum bkt_fork_who who, const struct bkt_fork_handlers *h)
 {

@@ -18,6 +18,10 @@ struct bkt_fork_handlers {
 /** Call the handlers around each fork() from now on; @p h is static.  Repeated calls are free. */
 void bkt_fork_handle(enum bkt_fork_who who, const struct bkt_fork_handlers *h);
 
+/** A number that changes in every forked child: state of threads that stayed with the parent is void there.
+ *  (getpid() asks the kernel each time.)  It counts from the first registration of this header on. */
+unsigned bkt_fork_generation(void);
+
 /** One guarded lock; embedded beside the lock. */
 struct bkt_forkguard {
     struct bkt_forkguard *next;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/os/fork.h"
 #include "chunk/dataset/dataset.h"
 #include "chunk/read/read.h"
 #include "chunk/read/references.h"

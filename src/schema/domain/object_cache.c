@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/os/fork.h"
 #include "base/os/thread.h"
 #include "schema/domain/object_cache_impl.h"
 #include "schema/model/object_life.h"

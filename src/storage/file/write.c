@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "base/os/fork.h"
 #include "base/random.h"
 #include "storage/file/file_impl.h"
 #include "storage/stats.h"

@@ -70,12 +70,6 @@ void bkt_net_fini(struct bkt_net *net)
     net->pace = NULL;
 }
 
-void bkt_net_pace(const struct bkt_net *net, double *first_byte_s, double *bytes_per_s)
-{
-    *first_byte_s = (double)atomic_load(&net->pace->first_us) / 1e6;
-    *bytes_per_s = (double)atomic_load(&net->pace->bytes_per_s);
-}
-
 /* ---- whether an answer is complete ---- */
 
 static void status_line(struct bkt_whole *w, const char *line, size_t n)

@@ -41,7 +41,11 @@ BKT_NODISCARD int bkt_net_init(struct bkt_net *net, const char *origin, const st
 BKT_NODISCARD int bkt_net_copy(struct bkt_net *net, const struct bkt_net *from, const char *origin);
 void              bkt_net_fini(struct bkt_net *net);
 /** As bkt_store_pace(). */
-void bkt_net_pace(const struct bkt_net *net, double *first_byte_s, double *bytes_per_s);
+static inline void bkt_net_pace(const struct bkt_net *net, double *first_byte_s, double *bytes_per_s)
+{
+    *first_byte_s = (double)atomic_load(&net->pace->first_us) / 1e6;
+    *bytes_per_s = (double)atomic_load(&net->pace->bytes_per_s);
+}
 
 /** Whether an answer is complete, where libcurl does not check it.  If a connection ends in the middle of a
  * header, libcurl takes that for the end of the answer.  It does the same for an end without TLS's

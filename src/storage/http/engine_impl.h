@@ -6,6 +6,7 @@
  * only, never while code of a caller runs. */
 #pragma once
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -18,6 +19,9 @@
     1024L /* the highest value of setting connections; each thread keeps at most this many                   \
            idle connections, to all servers together */
 #define BKT_PACE_SAMPLES 256 /* recent answers that are kept */
+#define BKT_PACE_MORE    2u  /* times the connections for small requests and chunks, from the start */
+#define BKT_PACE_SHORT   (256u << 10)   /* shorter bodies do not show the throughput */
+#define BKT_PACE_MOST    (UINT_MAX / 2) /* connections: no limit is known */
 
 /* The recent speed of answers to one kind of request; pace.c */
 struct lane {
@@ -100,7 +104,7 @@ struct engines {
     pthread_mutex_t        share_locks[CURL_LOCK_DATA_LAST];
 };
 
-/* ---- engine.c: one thread's exchanges and its loop ---- */
+/* ---- engine.c: one thread's exchanges, those that wait for their time, and its loop ---- */
 /** The thread's function; @p arg is its engine.  All exchanges have ended when it returns. */
 void *bkt_engine_run(void *arg);
 /** End an exchange. */
@@ -110,12 +114,18 @@ void  bkt_engine_fail(struct bkt_xfer *x, const char *why);
 /** As bkt_engine_fail(), for all exchanges of a list, linked by next.  done() may submit, so the caller must
  *  not hold a lock. */
 void  bkt_engine_fail_all(struct bkt_xfer *x, const char *why);
+/** Add @p x, which waits for its not_before_ms and is in no other list. */
+void bkt_delay_add(struct bkt_delay *d, struct bkt_xfer *x);
+/** Remove and return the first exchange; NULL: the heap is empty. */
+struct bkt_xfer *bkt_delay_take(struct bkt_delay *d);
 #define BKT_NO_THREAD "the I/O thread cannot be started"
 #define BKT_ENDING    "storage is shutting down"
 
 /* ---- engine_threads.c: waiting exchanges, and the choice of a thread; any thread ---- */
 /** Queue the exchange. */
 void bkt_host_enqueue(struct host *h, struct bkt_xfer *x);
+/** Whether there is a connection for the exchange now, or may be a new one.  The host is locked. */
+bool bkt_host_has_room(struct host *h, const struct bkt_xfer *x);
 /** Give the exchanges that may begin to threads.
  * @return exchanges for which no thread could be started, linked by next; the caller has to fail them.  NULL:
  *     none */
@@ -124,11 +134,6 @@ BKT_NODISCARD struct bkt_xfer *bkt_host_dispatch(struct host *h);
 void bkt_host_release(struct host *h, const struct engine *e);
 /** Remove and return the cancelled exchanges of the queue, linked by next. */
 struct bkt_xfer *bkt_host_cancelled(struct host *h);
-/** Add @p x, which waits for its not_before_ms and is in no other list. */
-void bkt_delay_add(struct bkt_delay *d, struct bkt_xfer *x);
-/** Remove and return the first exchange; NULL: the heap is empty. */
-struct bkt_xfer *bkt_delay_take(struct bkt_delay *d);
-
 /** Note that a socket is open, or closed: a forked child closes its copies.  Any thread. */
 void           bkt_engine_track(int fd, bool open);
 
@@ -146,8 +151,14 @@ int bkt_engine_on_timer(CURLM *multi, long ms, void *arg);
 /** Functions about one server and an exchange with it; any thread.  Initially nothing is known of the
  *  server. */
 void     bkt_pace_init(struct host *h);
-/** Whether there is a connection for the exchange now, or may be a new one.  The host is locked. */
-bool     bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x);
+/** The limit of connections for small requests and chunks, which is higher until more are seen not to help.
+ */
+static inline uint64_t bkt_pace_highest(const struct host *h)
+{
+    return h->most >= BKT_PACE_MOST ? BKT_PACE_MORE * (uint64_t)h->limit : h->limit;
+}
+/** Double the limit of connections if more would help.  False: it stays.  The host is locked. */
+bool bkt_pace_double(struct host *h, const struct bkt_xfer *x);
 /** Record an event of the exchange; its times are the source of all estimates. */
 void     bkt_pace_begun(struct host *h, struct bkt_xfer *x);
 void     bkt_pace_first_byte(struct host *h, struct bkt_xfer *x);

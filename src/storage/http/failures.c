@@ -69,11 +69,6 @@ bool bkt_retry_next(const struct bkt_retry_policy *p, struct bkt_retry *r, enum 
 
 /* ---- messages ---- */
 
-uint64_t bkt_http_spent_ms(const struct bkt_http_op *op)
-{
-    return op->retry.started_ms ? bkt_engine_now() - op->retry.started_ms : 0;
-}
-
 /* The server of the attempt, if the store's name does not contain it; else "". */
 static void server_of(const struct bkt_http_op *op, char *to, size_t room)
 {

@@ -88,6 +88,11 @@ static void drop_headers(struct bkt_http_op *op)
     op->x.headers = NULL;
 }
 
+uint64_t bkt_http_spent_ms(const struct bkt_http_op *op)
+{
+    return op->retry.started_ms ? bkt_engine_now() - op->retry.started_ms : 0;
+}
+
 static void report(struct bkt_http *h, struct bkt_req *req, bool own)
 {
     if (!own)
@@ -527,6 +532,8 @@ void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_ht
         (void)snprintf(op->put.sum, sizeof op->put.sum, "%s", op->call.sum);
     if (h->ops->init)
         h->ops->init(h, op);
+    if (h->ops->init_change && (op->call.method || (req->op != BKT_GET && req->op != BKT_HEAD)))
+        h->ops->init_change(h, op);
     bkt_engine_submit(&op->x);
 }
 

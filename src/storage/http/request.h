@@ -123,6 +123,8 @@ struct bkt_http_op {
 struct bkt_http_ops {
     /** Work that needs no connection.  Runs on the thread that starts the request.  May be NULL. */
     void (*init)(struct bkt_http *h, struct bkt_http_op *op);
+    /** As init(), which comes first, for requests other than GET and HEAD. */
+    void (*init_change)(struct bkt_http *h, struct bkt_http_op *op);
     /** Fill in op->url and op->x.headers (bkt_http_header()).  Returns BKT_OK, BKT_HTTP_LATER, or a failure
      *  recorded in the request. */
     int (*prepare)(struct bkt_http *h, struct bkt_http_op *op);

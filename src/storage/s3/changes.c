@@ -20,7 +20,7 @@
 /* Bytes that any thread may sum (CRC-32C) at once; summing is faster than hashing. */
 #define SUM_INLINE (1024U * 1024)
 
-void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op)
+void bkt_s3_change_init(struct bkt_http *h, struct bkt_http_op *op)
 {
     struct bkt_s3 *s = (struct bkt_s3 *)h;
     bool           sign = s->sign_payload && op->x.put_len;
@@ -118,7 +118,7 @@ static void delete_if(struct bkt_s3 *s, struct bkt_req *req)
 
 /* ---- the way of a request ---- */
 
-void bkt_s3_start(struct bkt_store *st, struct bkt_req *req)
+void bkt_s3_change(struct bkt_store *st, struct bkt_req *req)
 {
     struct bkt_s3 *s           = (struct bkt_s3 *)st;
     bool           conditional = (req->if_match || req->if_none_match) && !s->one_writer;
@@ -127,7 +127,7 @@ void bkt_s3_start(struct bkt_store *st, struct bkt_req *req)
         delete_if(s, req);
         return;
     }
-    if (req->op != BKT_PUT) {
+    if (req->op == BKT_DELETE) {
         bkt_http_start(&s->http, req, NULL);
         return;
     }

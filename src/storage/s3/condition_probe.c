@@ -10,9 +10,10 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/os/fork.h"
 #include "base/random.h"
-#include "storage/s3/s3_impl.h"
 #include "base/trace.h"
+#include "storage/s3/s3_impl.h"
 
 struct bkt_s3_kind {
     struct bkt_s3_kind *next;
@@ -192,7 +193,7 @@ static void conclude(struct probe *p, enum bkt_s3_cond is, const char *why, int 
             w->rc = bkt_err_copy(bkt_req_err(w), rc, err);
             bkt_store_finish(&s->http.base, w);
         } else {
-            bkt_s3_start(&s->http.base, w);
+            bkt_s3_change(&s->http.base, w);
         }
     }
     remove_scratch(p);
@@ -340,7 +341,7 @@ void bkt_s3_kind_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req)
         (void)BKT_REQ_FAIL(req, BKT_ENOMEM, "PUT %s: out of memory", req->key);
         bkt_store_finish(&s->http.base, req);
     } else if (req) {
-        bkt_s3_start(&s->http.base, req); /* the kind became known meanwhile */
+        bkt_s3_change(&s->http.base, req); /* the kind became known meanwhile */
     }
 }
 

@@ -383,7 +383,7 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
 }
 
 static const struct bkt_http_ops s3_http_ops = {
-    .init = bkt_s3_put_init, .prepare = prepare, .judge = judge, .misfit = misfit};
+    .init_change = bkt_s3_change_init, .prepare = prepare, .judge = judge, .misfit = misfit};
 
 /* ---- the store ---- */
 
@@ -416,7 +416,8 @@ static void s3_close(struct bkt_store *st)
 static const struct bkt_store_ops s3_ops = {.will_write = bkt_s3_will_write,
                                             .pace = bkt_http_pace,
                                             .ahead = bkt_http_ahead,
-                                            .start = bkt_s3_start,
+                                            .start = bkt_http_start_object,
+                                            .change = bkt_s3_change,
                                             .delete_many = bkt_s3_delete,
                                             .list = bkt_s3_list,
                                             .many_lists = true,

@@ -42,10 +42,10 @@ int bkt_s3_abort(struct bkt_store *st, const char *key, const char *id, struct b
 
 /* ---- changes.c ---- */
 
-/* As in bkt_store_ops: start, delete_many; as in bkt_http_ops: init. */
-void bkt_s3_start(struct bkt_store *st, struct bkt_req *req);
+/* As in bkt_store_ops: change, delete_many; as in bkt_http_ops: init_change. */
+void bkt_s3_change(struct bkt_store *st, struct bkt_req *req);
 void bkt_s3_delete(struct bkt_store *st, struct bkt_req *const *reqs, size_t n);
-void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op);
+void bkt_s3_change_init(struct bkt_http *h, struct bkt_http_op *op);
 /** Begin a request of the store itself whose body may have to be hashed.  Long hashing does not run on the
  * I/O thread. */
 void bkt_s3_call(struct bkt_s3 *s, struct bkt_req *req, const struct bkt_http_call *call);
@@ -80,7 +80,7 @@ void bkt_s3_kind_no_sums(struct bkt_s3 *s);
  * behaviour. */
 enum bkt_s3_cond bkt_s3_kind(struct bkt_s3 *s, char *why);
 /** Find out the server's kind by some PUTs of scratch objects (beside @p key if necessary).  Afterwards @p
- *  req continues (bkt_s3_start()), or ends with the failure; NULL: no request waits yet.  Requests that
+ *  req continues (bkt_s3_change()), or ends with the failure; NULL: no request waits yet.  Requests that
  *  arrive meanwhile wait for the same answer. */
 void bkt_s3_kind_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req);
 /** As bkt_store_ops.will_write. */

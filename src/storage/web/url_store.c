@@ -12,8 +12,9 @@
 
 #include <curl/curl.h>
 
-#include "base/trace.h"
 #include "base/bytes.h"
+#include "base/os/fork.h"
+#include "base/trace.h"
 #include "storage/aws/xml.h"
 #include "storage/http/request.h"
 #include "storage/web/login.h"

@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "base/num.h"
+#include "base/os/fork.h"
 #include "base/os/scratch_pool.h"
 #include "storage/store.h"
 
