@@ -545,11 +545,9 @@ static int copy_object(const struct bkt_object *from, struct bkt_object *to)
 
 static int copy_pipeline(const struct bkt_pipeline *from, struct bkt_pipeline *to, struct bkt_err *err)
 {
-    for (unsigned i = 0; i < from->n; i++) {
-        const struct bkt_filter *f = &from->f[i];
+    for (const struct bkt_filter *f = from->f; f < from->f + from->n; f++)
         BKT_PASS(bkt_pipeline_add(to, f->id, f->flags, f->cd, f->n_cd, f->name, err));
-        bkt_filter_set(to, &to->f[i], f->fn);
-    }
+    bkt_pipeline_follow(to, from);
     return BKT_OK;
 }
 

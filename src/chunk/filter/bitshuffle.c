@@ -88,9 +88,7 @@ static int frame_block(const unsigned char *bits, size_t n, bool zstd, int level
     return BKT_OK;
 }
 
-enum { FORM_PLAIN, FORM_LZ4, FORM_ZSTD };
-
-static int encode_blocks(struct bkt_span in, size_t es, size_t block, int form, int level,
+static int encode_blocks(struct bkt_span in, size_t es, size_t block, int codec, int level,
                          struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) unsigned char *mem = NULL;
@@ -103,10 +101,10 @@ static int encode_blocks(struct bkt_span in, size_t es, size_t block, int form, 
     while (left >= 8) {
         size_t n = left < block ? left / 8 * 8 : block;
         bitshuffle_block(in.p + done, mem, n, es, mem + block * es);
-        if (form == FORM_PLAIN ? bkt_buf_add(out, mem, n * es) < 0 : false)
-            BKT_NOMEM(err);
-        if (form != FORM_PLAIN)
-            BKT_PASS(frame_block(mem, n * es, form == FORM_ZSTD, level, out, err));
+        if (codec == CODEC_NONE)
+            BKT_PASS_MEM(err, bkt_buf_add(out, mem, n * es));
+        else
+            BKT_PASS(frame_block(mem, n * es, codec == CODEC_ZSTD, level, out, err));
         done += n * es;
         left -= n;
     }
@@ -127,7 +125,7 @@ int bkt_bitshuffle_frame(struct bkt_span in, size_t elem_size, size_t block, boo
     bkt_put_be(head, 8, in.n);
     bkt_put_be(head + 8, 4, block * elem_size);
     BKT_PASS_MEM(err, bkt_buf_add(out, head, sizeof head));
-    return encode_blocks(in, elem_size, block, zstd ? FORM_ZSTD : FORM_LZ4, level, out, err);
+    return encode_blocks(in, elem_size, block, zstd ? CODEC_ZSTD : CODEC_LZ4, level, out, err);
 }
 
 struct job {
@@ -149,14 +147,8 @@ static int block_unpack(struct job *j, size_t n_bytes, const unsigned char **bit
     const char *c   = j->in.ok ? bkt_rd_take(&j->in, n_c) : NULL;
     BKT_FAIL_IF(err, !c || n_c > INT32_MAX || n_bytes > INT32_MAX, BKT_EFORMAT,
                 "bitshuffle: data end within the block at byte %zu", j->done);
-    bool ok;
-    if (j->codec == CODEC_LZ4) {
-        int got = LZ4_decompress_safe(c, (char *)j->packed, (int)n_c, (int)n_bytes);
-        ok      = got >= 0 && (size_t)got == n_bytes;
-    } else {
-        size_t got = ZSTD_decompress(j->packed, n_bytes, c, n_c);
-        ok         = !ZSTD_isError(got) && got == n_bytes;
-    }
+    bool ok = j->codec == CODEC_LZ4 ? bkt_lz4_block(c, n_c, j->packed, n_bytes, NULL) == BKT_OK
+                                    : ZSTD_decompress(j->packed, n_bytes, c, n_c) == n_bytes;
     BKT_FAIL_IF(err, !ok, BKT_EFORMAT, "bitshuffle: corrupt %s block at byte %zu",
                 j->codec == CODEC_LZ4 ? "LZ4" : "zstd", j->done);
     *bits = j->packed;
@@ -243,5 +235,5 @@ int bkt_bitshuffle_encode(const struct bkt_filter *f, struct bkt_span in, struct
     }
     BKT_FAIL_IF(err, !es || block % 8, BKT_ERANGE, "bitshuffle: element of %zu bytes, block of %zu elements",
                 es, block);
-    return encode_blocks(in, es, block ? block : default_block(es), FORM_PLAIN, 0, out, err);
+    return encode_blocks(in, es, block ? block : default_block(es), CODEC_NONE, 0, out, err);
 }

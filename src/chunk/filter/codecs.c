@@ -19,8 +19,8 @@ static int block_decode(struct bkt_rd *rd, unsigned char *dst, size_t n, size_t 
         memcpy(dst, c, n);
         return BKT_OK;
     }
-    int got = n <= INT_MAX && n_c <= INT_MAX ? LZ4_decompress_safe(c, (char *)dst, (int)n_c, (int)n) : -1;
-    BKT_FAIL_IF(err, got < 0 || (size_t)got != n, BKT_EFORMAT, "lz4: corrupt block at byte %zu", at);
+    BKT_FAIL_IF(err, bkt_lz4_block(c, n_c, dst, n, NULL) < 0, BKT_EFORMAT, "lz4: corrupt block at byte %zu",
+                at);
     return BKT_OK;
 }
 

@@ -169,20 +169,16 @@ static int encode_fast(struct bkt_span in, struct bkt_buf *out, struct bkt_err *
     return shrink(to, rc == COMP_OK ? z.total_out : 0, out, err);
 }
 
-int bkt_zlib_encode(struct bkt_span in, int level, struct bkt_buf *out, struct bkt_err *err)
-{
-    return level == 1 && in.n && in.n <= UINT32_MAX / 2 ? encode_fast(in, out, err)
-                                                        : encode(in, level, out, err);
-}
-
-#else
+#endif
 
 int bkt_zlib_encode(struct bkt_span in, int level, struct bkt_buf *out, struct bkt_err *err)
 {
+#if BKT_HAVE_ISAL
+    if (level == 1 && in.n && in.n <= UINT32_MAX / 2)
+        return encode_fast(in, out, err);
+#endif
     return encode(in, level, out, err);
 }
-
-#endif
 
 int bkt_deflate_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out,
                        struct bkt_err *err)

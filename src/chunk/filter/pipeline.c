@@ -165,6 +165,12 @@ void bkt_filter_set(struct bkt_pipeline *p, struct bkt_filter *f, bkt_filter_fn 
     p->by_caller |= fn != NULL;
 }
 
+void bkt_pipeline_follow(struct bkt_pipeline *to, const struct bkt_pipeline *from)
+{
+    for (unsigned i = 0; i < to->n && i < from->n; i++)
+        bkt_filter_set(to, &to->f[i], from->f[i].fn);
+}
+
 /* The filter takes over a malloc'ed buffer and may replace it. */
 static int filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span in, void **out, size_t *n,
                        struct bkt_err *err)

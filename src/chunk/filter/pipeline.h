@@ -58,6 +58,8 @@ struct bkt_pipeline {
 
 /** Set the function of a filter of the pipeline; NULL: it has none. */
 void bkt_filter_set(struct bkt_pipeline *p, struct bkt_filter *f, bkt_filter_fn *fn);
+/** Take the functions of another pipeline with the same filters. */
+void bkt_pipeline_follow(struct bkt_pipeline *to, const struct bkt_pipeline *from);
 
 /** Free the filters' data.  The pipeline is empty then. */
 void bkt_pipeline_fini(struct bkt_pipeline *p);

@@ -98,10 +98,7 @@ bool bkt_scaleoffset_fits(const struct bkt_filter *f, struct bkt_span head, size
 
 static void store(const struct so *s, unsigned char *dst, uint64_t v)
 {
-    if (s->big)
-        bkt_put_be(dst, s->size, v);
-    else
-        bkt_put_le(dst, s->size, v);
+    (s->big ? bkt_put_be : bkt_put_le)(dst, s->size, v);
 }
 
 /* The packed number that means the fill value; HDF5 uses it with 0 bits as well. */

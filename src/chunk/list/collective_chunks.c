@@ -104,8 +104,7 @@ void bkt_chunk_take(struct bkt_dsetio *io, uint64_t chunk, const unsigned char *
 }
 
 struct bkt_wpieces {
-    struct bkt_write_plan plan;
-    bool any; /* the plan has a grid */
+    struct bkt_write_plan plan; /* zeros, if nothing is written */
 };
 
 int bkt_wpieces_new(const struct bkt_write *w, struct bkt_wpieces **out, struct bkt_err *err)
@@ -113,7 +112,6 @@ int bkt_wpieces_new(const struct bkt_write *w, struct bkt_wpieces **out, struct 
     struct bkt_wpieces *p = calloc(1, sizeof *p);
     BKT_NEED(err, p);
     int rc = w ? bkt_write_plan_init(&p->plan, w, err) : BKT_OK;
-    p->any = w && p->plan.grid.n_elems;
     if (rc < 0)
         bkt_wpieces_free(p);
     else
@@ -131,7 +129,7 @@ void bkt_wpieces_free(struct bkt_wpieces *p)
 bool bkt_wpieces_at(const struct bkt_wpieces *p, uint64_t i, struct bkt_chunk_part *out)
 {
     uint64_t coord[BKT_MAX_RANK];
-    if (!p->any || i >= p->plan.grid.n_chunks)
+    if (!p->plan.grid.n_elems || i >= p->plan.grid.n_chunks)
         return false;
     bkt_grid_coord(&p->plan.grid, i, coord);
     *out = (struct bkt_chunk_part){.chunk = bkt_grid_linear(&p->plan.grid, coord),

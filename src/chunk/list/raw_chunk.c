@@ -80,8 +80,7 @@ static int asked_pipeline(const struct bkt_dsetio *io, const struct asked *a, st
                           struct bkt_err *err)
 {
     BKT_PASS(bkt_pipeline_of(io->ds, a->elems, NULL, NULL, p, err));
-    for (unsigned i = 0; i < p->n && i < io->pipe.n; i++)
-        bkt_filter_set(p, &p->f[i], io->pipe.f[i].fn);
+    bkt_pipeline_follow(p, &io->pipe);
     return BKT_OK;
 }
 

@@ -163,14 +163,6 @@ static int move_all(struct move *m, struct bkt_err *err)
     return bkt_chunks_flush_dataset(m->to->dom, &m->to->obj->id, err);
 }
 
-/* Uses the program's own filter functions, with which it wrote. */
-static void follow_filters(struct bkt_dsetio *io, const struct bkt_dsetio *wrote)
-{
-    for (unsigned i = 0; wrote && i < io->pipe.n && i < wrote->pipe.n; i++)
-        if (io->pipe.f[i].fn != wrote->pipe.f[i].fn)
-            bkt_filter_set(&io->pipe, &io->pipe.f[i], wrote->pipe.f[i].fn);
-}
-
 /* @p theirs: the dataset that gets the elements; NULL: they stay, with the names of other writers' objects */
 static int move_elements(struct bkt_write_cache *d, const struct bkt_object *ours,
                          const struct bkt_object *theirs, struct bkt_err *err)
@@ -181,11 +173,12 @@ static int move_elements(struct bkt_write_cache *d, const struct bkt_object *our
     m.to = m.from;
     if (rc == BKT_OK && theirs)
         rc = bkt_dsetio_open(d->dom, theirs, NULL, NULL, &m.to, err);
-    if (rc == BKT_OK) {
-        follow_filters(m.from, ws ? ws->io : NULL);
-        follow_filters(m.to, ws ? ws->io : NULL);
-        rc = move_all(&m, err);
+    if (rc == BKT_OK && ws) { /* the program's own filter functions, with which it wrote */
+        bkt_pipeline_follow(&m.from->pipe, &ws->io->pipe);
+        bkt_pipeline_follow(&m.to->pipe, &ws->io->pipe);
     }
+    if (rc == BKT_OK)
+        rc = move_all(&m, err);
     bkt_buf_fini(&m.coords);
     if (m.to != m.from)
         bkt_dsetio_close(m.to);

@@ -17,8 +17,6 @@ BKT_NODISCARD int bkt_write_plan_init(struct bkt_write_plan *p, const struct bkt
 void bkt_write_plan_fini(struct bkt_write_plan *p);
 /** Check that the dataset can be written; BKT_EUNSUP gives the reason. */
 BKT_NODISCARD int bkt_write_check(const struct bkt_dsetio *io, struct bkt_err *err);
-/** Whether all elements of touched chunk k that can be inside the dataset are selected. */
-bool bkt_write_plan_covers(const struct bkt_write_plan *p, uint64_t k, const uint64_t *coord);
 /** Copy the selected elements of touched chunk k to their places in dst, a whole chunk. */
 void bkt_write_plan_gather(const struct bkt_write_plan *p, uint64_t k, unsigned char *dst);
 /** The whole chunk in the caller's memory; NULL: it doesn't lie there in one piece. */

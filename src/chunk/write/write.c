@@ -85,7 +85,8 @@ void bkt_write_plan_fini(struct bkt_write_plan *p)
     bkt_mem_layout_fini(&p->mem);
 }
 
-bool bkt_write_plan_covers(const struct bkt_write_plan *p, uint64_t k, const uint64_t *coord)
+/* Whether all elements of touched chunk k that can be inside the dataset are selected. */
+static bool covers(const struct bkt_write_plan *p, uint64_t k, const uint64_t *coord)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run  run;
@@ -291,7 +292,7 @@ static int write_one(struct bkt_write_cache *d, struct bkt_write_plan *p, struct
         if (direct && atomic_load(&direct->cancel))
             break;
         bkt_grid_coord(&p->grid, k, coord);
-        bool all = !p->io->var && bkt_write_plan_covers(p, k, coord);
+        bool all = !p->io->var && covers(p, k, coord);
         if (large && all)
             rc = bkt_direct_start(direct, p, k, coord, &started, err);
         if (rc == BKT_OK && !started)

@@ -4,14 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/os/thread.h"
-#include "chunk/filter/bits.h"
-#include "schema/edit/edit.h"
-#include "base/os/fork.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "base/num.h"
+#include "base/os/thread.h"
 #include "base/trace.h"
+#include "chunk/filter/bits.h"
+#include "schema/edit/edit.h"
 
 /* Bits: one for each hash of a stored chunk, 64 KiB.  With fewer bits, more chunks that were never stored
  * would cost a GET. */
@@ -20,11 +19,6 @@
  * datasets would take much memory. */
 #define FEW_MAX     2048
 #define OWN_SPACE (UINT64_C(1) << 63) /* the cache's own numbers are small */
-
-struct dirty { /* attached to the cache */
-    struct bkt_write_cache     d;
-    struct bkt_forkguard guard;
-};
 
 /* ---- a domain's ---- */
 
@@ -38,19 +32,19 @@ static void on_remove(struct bkt_domain *dom, const struct bkt_id *id, void *arg
 
 static void *dirty_new(struct bkt_domain *dom)
 {
-    struct dirty *x = calloc(1, sizeof *x);
-    if (!x || !(x->d.sets = bkt_map_new())) {
+    struct bkt_write_cache *x = calloc(1, sizeof *x);
+    if (!x || !(x->sets = bkt_map_new())) {
         free(x);
         return NULL;
     }
-    bkt_window_init(&x->d.window, bkt_settings_in_flight(bkt_domain_settings(dom)));
-    bkt_forkguard_add(&x->guard, &x->d.window.lock, &x->d.window.wake);
-    x->d.dom   = dom;
-    x->d.limit = bkt_settings_write_cache(bkt_domain_settings(dom));
-    x->d.pid   = getpid();
+    bkt_window_init(&x->window, bkt_settings_in_flight(bkt_domain_settings(dom)));
+    bkt_forkguard_add(&x->guard, &x->window.lock, &x->window.wake);
+    x->dom = dom;
+    x->limit = bkt_settings_write_cache(bkt_domain_settings(dom));
+    x->pid = getpid();
     bkt_edit_on_remove(dom, on_remove, NULL);
     bkt_edit_on_adopt(dom, bkt_chunks_adopt, bkt_chunks_name_theirs, NULL);
-    return &x->d;
+    return x;
 }
 
 static void chunk_free(struct bkt_wchunk *c);
@@ -72,8 +66,7 @@ void bkt_wset_free(void *set)
 static void dirty_free(void *p)
 {
     struct bkt_write_cache *d = p;
-    struct dirty     *x = (struct dirty *)((char *)d - offsetof(struct dirty, d));
-    bkt_forkguard_remove(&x->guard);
+    bkt_forkguard_remove(&d->guard);
     if (d->pid == getpid())
         bkt_window_enter(&d->window, 0);
     if (d->n_dirty)
@@ -81,7 +74,7 @@ static void dirty_free(void *p)
     bkt_map_free(d->sets, bkt_wset_free);
     bkt_map_free(d->refs, NULL);
     bkt_window_fini(&d->window);
-    free(x);
+    free(d);
 }
 
 /* Chunks that are dirty at fork() are stored by the parent.  The child leaves their memory alone, since

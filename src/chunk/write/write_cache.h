@@ -14,6 +14,7 @@
  * everything here, also the elements while they are changed.  Encoding and transfers run without the lock. */
 #pragma once
 
+#include "base/os/fork.h"
 #include "base/os/window.h"
 #include "chunk/dataset/dataset.h"
 #include "chunk/write/write.h"
@@ -94,6 +95,7 @@ struct bkt_wlist { /* written longest ago first */
 };
 struct bkt_write_cache {
     struct bkt_window  window;   /* chunks under way; its lock guards everything here */
+    struct bkt_forkguard guard;  /* of that lock */
     struct bkt_domain *dom;      /* not retained: it outlives this struct */
     struct bkt_cache  *cache;
     struct bkt_map    *sets;     /* dataset id -> struct bkt_wset */
