@@ -146,13 +146,6 @@ static int attr_open(struct bkt_vobj *owner, const char *name, const H5VL_loc_by
 
 /* ---- read ---- */
 
-static int attr_split(const struct bkt_attr *a, size_t n, struct bkt_slice **out, struct bkt_err *err)
-{
-    struct bkt_rd rd = bkt_rd_of(a->value.ptr, a->value.len);
-    *out = calloc(n, sizeof **out);
-    return *out ? bkt_column_cut(a->type, &rd, n, *out, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-}
-
 /* For a missing value, zero bytes are converted. */
 static int read_nothing(struct bkt_vobj *o, const struct bkt_attr *a, size_t n, hid_t file_type,
                         hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
@@ -166,13 +159,13 @@ static int read_nothing(struct bkt_vobj *o, const struct bkt_attr *a, size_t n, 
     }
     zeros = calloc(n, a->type->size ? a->type->size : 1);
     BKT_NEED(err, zeros);
-    return bkt_convert_packed(o, a->type, file_type, zeros, n, mem_type, buf, dxpl, err);
+    return bkt_convert_values(o, a->type, file_type, &(struct bkt_slice){zeros, n * a->type->size}, n,
+                              mem_type, buf, dxpl, err);
 }
 
 static int read_value(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
 {
     const struct bkt_attr *a;
-    BKT_CLEANUP(bkt_freep) struct bkt_slice *slices = NULL;
     uint64_t n = 0;
     hid_t    file_type;
 
@@ -188,14 +181,8 @@ static int read_value(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl,
     BKT_PASS(bkt_convert_file_type(o, &file_type, err));
     if (!a->has_value)
         return read_nothing(o, a, (size_t)n, file_type, mem_type, buf, dxpl, err);
-    if (a->type->is_var) {
-        BKT_PASS(attr_split(a, (size_t)n, &slices, err));
-        return bkt_convert_values(o, a->type, file_type, slices, (size_t)n, mem_type, buf, dxpl, err);
-    }
-    BKT_FAIL_IF(err, a->type->size == 0 || a->value.len / a->type->size < n, BKT_EFORMAT,
-                "%zu bytes stored for %llu elements of %zu", a->value.len, (unsigned long long)n,
-                a->type->size);
-    return bkt_convert_packed(o, a->type, file_type, a->value.ptr, (size_t)n, mem_type, buf, dxpl, err);
+    return bkt_convert_values(o, a->type, file_type, &(struct bkt_slice){a->value.ptr, a->value.len},
+                              (size_t)n, mem_type, buf, dxpl, err);
 }
 
 static int attr_read(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
@@ -310,43 +297,12 @@ static int attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid
 
 /* ---- write ---- */
 
-/* The stored value, for the fields of a compound that the program doesn't write. */
-static int old_value(const struct bkt_attr *a, size_t n, struct bkt_column *old, struct bkt_slice **slices,
-                     struct bkt_err *err)
-{
-    if (a->type->is_var)
-        BKT_PASS(attr_split(a, n, slices, err));
-    *old = (struct bkt_column){.slices = *slices, .base = a->value.ptr, .stride = a->type->size};
-    return BKT_OK;
-}
-
-static int store_value(struct bkt_vobj *o, const struct bkt_attr *a, hid_t mem_type, const void *buf,
-                       size_t n, hid_t dxpl, struct bkt_buf *out, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_conv_fini) struct bkt_conv       c    = {.file = H5I_INVALID_HID, .mem = H5I_INVALID_HID};
-    BKT_CLEANUP(bkt_stored_fini) struct bkt_stored   made = {.end = NULL};
-    BKT_CLEANUP(bkt_freep) struct bkt_slice         *slices = NULL;
-    struct bkt_column old;
-    hid_t             file_type;
-    size_t            bytes;
-    BKT_PASS(bkt_convert_file_type(o, &file_type, err));
-    BKT_PASS(bkt_conv_init_store(&c, a->type, file_type, mem_type, err));
-    bool keep = c.partial && a->has_value && !a->bad;
-    if (keep)
-        BKT_PASS(old_value(a, n, &old, &slices, err));
-    if (c.src && (!bkt_mul_size(n, c.src, &bytes) || bkt_buf_resize(out, bytes) < 0))
-        BKT_NOMEM(err);
-    BKT_PASS(bkt_conv_store(&c, o, buf, n, keep ? &old : NULL, out->ptr, &made, dxpl, err));
-    if (!c.src)
-        bkt_buf_move(out, &made.bytes);
-    return BKT_OK;
-}
-
 static int write_value(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
     const struct bkt_attr *a;
     uint64_t               n = 0;
+    hid_t file_type;
     BKT_PASS(bkt_change_begin(o->file, BKT_ACL_UPDATE, "writing an attribute", err));
     BKT_PASS(bkt_vobj_attr(o, &a, err));
     BKT_FAIL_IF(err, o->attr_gone, BKT_ENOENT,
@@ -356,7 +312,9 @@ static int write_value(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_
     if (n == 0)
         return BKT_OK;
     BKT_FAIL_IF(err, !buf, BKT_EINVAL, "no buffer given");
-    BKT_PASS(store_value(o, a, mem_type, buf, (size_t)n, dxpl, &value, err));
+    BKT_PASS(bkt_convert_file_type(o, &file_type, err));
+    BKT_PASS(bkt_convert_store(o, a->type, file_type, mem_type, buf, (size_t)n,
+                               a->has_value && !a->bad ? &a->value : NULL, dxpl, &value, err));
     BKT_PASS(bkt_vobj_attr(o, &a,
                            err)); /* references were followed: the attribute may have been read anew since */
     return bkt_edit_attr_value(o->file->dom, &o->obj->id, o->attr_name, &value, err);

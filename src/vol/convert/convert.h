@@ -32,16 +32,12 @@ BKT_NODISCARD int bkt_convert_object_ocpl(const struct bkt_object *o, hid_t plis
 /** Stored elements -> the program's buffer.
  * @param in_file  for references
  * @param t        the stored type;  @p file_type: the result of bkt_convert_type() for it
- * @param elems    n slices in stored form (each one element)
+ * @param stored   n elements in stored form, one after the other
  * @param mem_type, buf  the program's: element i goes to buf + i * size(mem_type)
  * Variable-length memory comes from the transfer list's manager, so that H5Treclaim works. */
 BKT_NODISCARD int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
-                                     const struct bkt_slice *elems, size_t n, hid_t mem_type, void *buf,
+                                     const struct bkt_slice *stored, size_t n, hid_t mem_type, void *buf,
                                      hid_t dxpl, struct bkt_err *err);
-/** The same for a packed array of fixed-size stored elements. */
-BKT_NODISCARD int bkt_convert_packed(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
-                                     const void *packed, size_t n, hid_t mem_type, void *buf, hid_t dxpl,
-                                     struct bkt_err *err);
 /* ---- HDF5's -> the model's ---- */
 
 /** The form in which values of an HDF5 type are stored; the caller's, bkt_type_free().  `encoded` is set
@@ -69,12 +65,13 @@ BKT_NODISCARD int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hi
 /** The same for groups (also the root group, from the file's creation list) and committed datatypes. */
 BKT_NODISCARD int bkt_convert_from_ocpl(hid_t ocpl, struct bkt_object *o, struct bkt_err *err);
 
-/** The program's elements -> stored form; types of fixed size are packed.  Fields that @p mem_type lacks
- *  become zeros.  See values_to_memory.h for large numbers of elements, and for writes that keep the stored
- *  values of such fields. */
+/** The program's elements -> stored form; types of fixed size are packed.  See values_to_memory.h for large
+ *  numbers of elements.
+ *  @param old  the elements as they are stored now: fields that @p mem_type lacks keep their values.  NULL:
+ *              such fields become zeros */
 BKT_NODISCARD int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
-                                    hid_t mem_type, const void *src, size_t n, hid_t dxpl,
-                                    struct bkt_buf *out, struct bkt_err *err);
+                                    hid_t mem_type, const void *src, size_t n, const struct bkt_buf *old,
+                                    hid_t dxpl, struct bkt_buf *out, struct bkt_err *err);
 
 /** Elements in stored form with variable parts: element i ends at bytes.ptr + end[i], where the next one
  *  begins. */

@@ -528,17 +528,22 @@ int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const voi
 }
 
 int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
-                      const void *src, size_t n, hid_t dxpl, struct bkt_buf *out, struct bkt_err *err)
+                      const void *src, size_t n, const struct bkt_buf *old, hid_t dxpl, struct bkt_buf *out,
+                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_conv_fini) struct bkt_conv c;
     BKT_CLEANUP(bkt_stored_fini) struct bkt_stored made = {0};
+    BKT_CLEANUP(bkt_freep) struct bkt_slice *elems = NULL;
+    struct bkt_column col;
     size_t bytes;
     BKT_PASS(bkt_conv_init_store(&c, t, file_type, mem_type, err));
-    if (!c.src) {
-        BKT_PASS(bkt_conv_store(&c, in_file, src, n, NULL, NULL, &made, dxpl, err));
+    bool keep = c.partial && old;
+    if (keep)
+        BKT_PASS(bkt_column_of(t, &(struct bkt_slice){old->ptr, old->len}, n, &col, &elems, err));
+    if (c.src && (!bkt_mul_size(n, c.src, &bytes) || bkt_buf_resize(out, bytes) < 0))
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_conv_store(&c, in_file, src, n, keep ? &col : NULL, out->ptr, &made, dxpl, err));
+    if (!c.src)
         bkt_buf_move(out, &made.bytes);
-        return BKT_OK;
-    }
-    BKT_NEED(err, bkt_mul_size(n, c.src, &bytes) && bkt_buf_resize(out, bytes) >= 0);
-    return bkt_conv_store(&c, in_file, src, n, NULL, out->ptr, NULL, dxpl, err);
+    return BKT_OK;
 }

@@ -490,27 +490,27 @@ int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struc
     return rc;
 }
 
-static int convert_all(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
-                       const struct bkt_column *col, size_t n, hid_t mem_type, void *buf, hid_t dxpl,
-                       struct bkt_err *err)
+int bkt_column_of(const struct bkt_type *t, const struct bkt_slice *stored, size_t n, struct bkt_column *out,
+                  struct bkt_slice **elems, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_conv_fini) struct bkt_conv c;
-    BKT_PASS(bkt_conv_init(&c, t, file_type, mem_type, err));
-    return bkt_conv_run(&c, in_file, col, n, buf, dxpl, err);
+    struct bkt_rd rd = bkt_rd_of(stored->p, stored->n);
+    *out = (struct bkt_column){.base = stored->p, .stride = t->size};
+    BKT_FAIL_IF(err, !t->is_var && (t->size == 0 || stored->n / t->size < n), BKT_EFORMAT,
+                "%zu bytes stored for %zu elements of %zu", stored->n, n, t->size);
+    if (!t->is_var)
+        return BKT_OK;
+    out->slices = *elems = bkt_conv_room(n, sizeof **elems, err);
+    return *elems ? bkt_column_cut(t, &rd, n, *elems, err) : BKT_ENOMEM;
 }
 
 int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
-                       const struct bkt_slice *elems, size_t n, hid_t mem_type, void *buf, hid_t dxpl,
+                       const struct bkt_slice *stored, size_t n, hid_t mem_type, void *buf, hid_t dxpl,
                        struct bkt_err *err)
 {
-    return convert_all(in_file, t, file_type, &(struct bkt_column){.slices = elems}, n, mem_type, buf, dxpl,
-                       err);
-}
-
-int bkt_convert_packed(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
-                       const void *packed, size_t n, hid_t mem_type, void *buf, hid_t dxpl,
-                       struct bkt_err *err)
-{
-    return convert_all(in_file, t, file_type, &(struct bkt_column){.base = packed, .stride = t->size}, n,
-                       mem_type, buf, dxpl, err);
+    BKT_CLEANUP(bkt_conv_fini) struct bkt_conv c;
+    BKT_CLEANUP(bkt_freep) struct bkt_slice *elems = NULL;
+    struct bkt_column col;
+    BKT_PASS(bkt_conv_init(&c, t, file_type, mem_type, err));
+    BKT_PASS(bkt_column_of(t, stored, n, &col, &elems, err));
+    return bkt_conv_run(&c, in_file, &col, n, buf, dxpl, err);
 }

@@ -83,6 +83,11 @@ void *bkt_conv_room(size_t n, size_t size, struct bkt_err *err);
 /* Copy between a column and packed elements of @p size bytes. */
 void bkt_column_gather(const struct bkt_column *col, size_t first, size_t n, size_t size, unsigned char *to);
 void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigned char *dst, size_t dstride);
+/** The column of @p n elements that are stored one after the other.
+ *  @param elems  NULL before; the slices of a variable type, the caller's (free()), also after a failure
+ *  @return BKT_OK; BKT_EFORMAT: there are fewer bytes */
+BKT_NODISCARD int bkt_column_of(const struct bkt_type *t, const struct bkt_slice *stored, size_t n,
+                                struct bkt_column *out, struct bkt_slice **elems, struct bkt_err *err);
 /** Cut @p count elements of type @p t off @p rd. */
 BKT_NODISCARD int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count,
                                  struct bkt_slice *out, struct bkt_err *err);
