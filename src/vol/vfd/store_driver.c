@@ -1,6 +1,5 @@
-#include "vol/vfd/store_driver.h"
+#include "vol/vfd/store_driver_impl.h"
 
-#include <H5FDdevelop.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,44 +11,13 @@
 #include "vol/core/h5err.h"
 #include "schema/domain/domain.h"
 #include "base/num.h"
-#include "storage/store.h"
-#include "vol/vfd/foresight.h"
-#include "vol/vfd/page_cache.h"
 #include "vol/vfd/store_driver_ahead.h"
 #include "vol/vfd/store_names.h"
 
 #define LONG_READ ((uint64_t)512 << 10) /* a longer read goes past the pages, unless they have it */
 #define KEEP      ((uint64_t)64 << 20)  /* bytes of pages that are kept of a file */
-#define MEMBERS   1024u                 /* of a family, at most: as many as a process may open on disk */
 #define DRIVER_ID  ((H5FD_class_value_t)0x1b5) /* and the number behind it */
 
-struct vfd_file {
-    H5FD_t            pub; /* must be first for HDF5 */
-    struct bkt_store *st;
-    char             *name, *key;
-    uint64_t          size, part; /* part: knob part_size */
-    struct bkt_version version; /* of all answers */
-    haddr_t           eoa;
-    struct page_cache *pages;
-    struct foresight  *fore;
-    struct vfd_shared *shared;
-    int               lock;         /* descriptor that holds the lock; -1: none */
-    bool              may_not_lock; /* true: a file system without locks is accepted */
-    struct vfd_file  *other;        /* list of all open files */
-    struct bkt_domain *dom;         /* vfd_domain(); NULL: not needed yet */
-    struct bkt_comm *group;         /* NULL: this process alone */
-    struct bkt_node_reads *reads;   /* shared by processes of this node; NULL: none */
-    struct vfd_recorded *record;    /* NULL: raw data are read */
-    int failed;                     /* code of the last read that failed since vfd_failure(), or BKT_OK */
-};
-static struct vfd_file *all_open; /* under HDF5's lock */
-
-/* Shared by access lists and files: the file that the program opened, and how. */
-struct vfd_shared {
-    unsigned            refs; /* under HDF5's lock */
-    struct bkt_settings set;
-    char               *base; /* links in other files of the list are resolved from it (store_names.h) */
-};
 /* The driver's part of an access list. */
 struct vfd_info {
     struct vfd_shared *own;
@@ -91,68 +59,6 @@ static void *info_of(struct vfd_shared *s)
 
 static hid_t drivers[2] = {H5I_INVALID_HID, H5I_INVALID_HID}; /* for stores elsewhere, on this machine */
 
-static const char *const schemes[] = {"s3://", "hsds+s3://", "file:///", "https://", "http://", "mem:"};
-
-bool vfd_takes(const char *name)
-{
-    for (size_t i = 0; i < BKT_COUNT(schemes); i++)
-        if (strncasecmp(name, schemes[i], strlen(schemes[i])) == 0)
-            return true;
-    return false;
-}
-
-static bool is_folder(const struct bkt_store *st)
-{
-    return strncmp(bkt_store_uri(st), "file:", 5) == 0;
-}
-
-/* A bucket or directory is the store, and the rest is the key.  A web address is a store of its own. */
-int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st, char **key,
-                   struct bkt_err *err)
-{
-    const char *full  = strncasecmp(name, "hsds+s3://", 10) == 0 ? name + 5 : name;
-    const char *rest  = strstr(full, "://");
-    bool        local = strncasecmp(full, "file:", 5) == 0;
-    if (strncasecmp(full, "http", 4) == 0)
-        return bkt_url_open(full, set, st, key, err);
-    rest              = rest ? rest + 3 : strchr(full, ':') ? strchr(full, ':') + 1 : full;
-    const char *cut   = local ? strrchr(rest, '/') : strchr(rest, '/');
-    BKT_FAIL_IF(err, !cut || !cut[1], BKT_EINVAL, "%s: the file's name is missing", name);
-    BKT_CLEANUP(bkt_freep) char *uri = strndup(full, (size_t)(cut - full) + (local && cut == rest));
-    *key                             = strdup(cut + 1);
-    int rc = uri && *key ? bkt_store_open(uri, set, st, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    if (rc < 0) {
-        free(*key);
-        *key = NULL;
-    }
-    return rc;
-}
-
-int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, char *etag, size_t n_etag,
-             struct bkt_err *err)
-{
-    struct bkt_store            *st  = NULL;
-    BKT_CLEANUP(bkt_freep) char *key = NULL;
-    for (const struct vfd_file *f = all_open; f; f = f->other)
-        if (strcmp(f->name, name) == 0 && !bkt_store_is_local(f->st)) { /* known from its first answer */
-            *size = f->size;
-            (void)snprintf(etag, n_etag, "%s", f->version.etag);
-            return BKT_OK;
-        }
-    BKT_PASS(vfd_open_store(name, set, &st, &key, err));
-    struct bkt_req req = {.op = BKT_HEAD, .key = key};
-    int            rc  = bkt_store_run(st, &req, 1, err);
-    if (rc == BKT_OK) {
-        *size = req.size;
-        if (is_folder(st))
-            bkt_stamp(req.size, req.mtime, req.etag);
-        (void)snprintf(etag, n_etag, "%s", req.etag);
-    }
-    bkt_req_fini(&req);
-    bkt_store_close(st);
-    return rc;
-}
-
 /* ---- reading ---- */
 
 static struct bkt_req range(struct vfd_file *f, uint64_t off, uint64_t len, void *dst)
@@ -193,15 +99,6 @@ static int start_expected(struct vfd_file *f, struct vfd_expected *e, struct bkt
     return rc;
 }
 
-/* The file, if it is open for links of the same program's file. */
-static struct vfd_file *open_twin(const struct vfd_shared *shared, const char *name)
-{
-    struct vfd_file *f = all_open;
-    while (f && (f->shared != shared || !f->pages || strcmp(f->name, name) != 0))
-        f = f->other;
-    return f;
-}
-
 /* HDF5 opens a file once more to find out that it is open: no request is needed. */
 static int start_twin(struct vfd_file *f, const struct vfd_file *twin, struct bkt_err *err)
 {
@@ -217,7 +114,7 @@ static int start(struct vfd_file *f, const struct bkt_settings *set, struct bkt_
     struct vfd_expected                   e;
     BKT_CLEANUP(bkt_freep) unsigned char *first = NULL;
     f->part                                     = set->part_size;
-    const struct vfd_file *twin = open_twin(f->shared, f->name);
+    const struct vfd_file *twin = vfd_open_twin(f->shared, f->name);
     if (twin && !bkt_store_is_local(twin->st))
         return start_twin(f, twin, err);
     int taken = vfd_take_expected(f->name, &e, err);
@@ -272,9 +169,9 @@ static bool takes_no_lock(hid_t fapl)
 static int check_members(const struct vfd_file *f, const char *name, struct bkt_err *err)
 {
     unsigned n = 0;
-    for (const struct vfd_file *o = all_open; o; o = o->other)
+    for (const struct vfd_file *o = vfd_all_open; o; o = o->other)
         n += o->shared == f->shared;
-    BKT_FAIL_IF(err, n >= MEMBERS, BKT_EUNSUP, "%s: more than %u files of a family", name, MEMBERS);
+    BKT_FAIL_IF(err, n >= VFD_MEMBERS, BKT_EUNSUP, "%s: more than %u files of a family", name, VFD_MEMBERS);
     return BKT_OK;
 }
 
@@ -306,8 +203,8 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
         rc = open_named(f, name, flags, &err);
     }
     if (rc == BKT_OK) {
-        f->other = all_open;
-        all_open = f;
+        f->other = vfd_all_open;
+        vfd_all_open = f;
         return &f->pub;
     }
     file_free(f);
@@ -329,7 +226,7 @@ static herr_t fapl_free(void *info)
 
 static herr_t vfd_close(H5FD_t *file)
 {
-    struct vfd_file **at = &all_open;
+    struct vfd_file **at = &vfd_all_open;
     while (*at && *at != (struct vfd_file *)file)
         at = &(*at)->other;
     if (*at)
@@ -480,136 +377,10 @@ int vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct
     return set_up ? BKT_OK : BKT_ERR(err, BKT_EHDF5, "HDF5 refuses the file driver for stores");
 }
 
-/* ---- the file behind an object ---- */
-
-/* Whether HDF5 reads a file by our driver itself, and not by one that joins files of ours (a family). */
-static bool is_ours(hid_t file)
+bool vfd_is_driver(hid_t driver)
 {
-    hid_t fapl = H5Fget_access_plist(file), driver = fapl < 0 ? fapl : H5Pget_driver(fapl);
-    if (fapl >= 0)
-        (void)H5Pclose(fapl);
     return driver >= 0 && (driver == drivers[0] || driver == drivers[1]);
 }
-
-/* Only the address is compared: another driver's handle is something else. */
-static struct vfd_file *behind(hid_t object, bool alone)
-{
-    void            *handle = NULL;
-    hid_t            file   = all_open ? H5Iget_file_id(object) : H5I_INVALID_HID;
-    struct vfd_file *f      = file < 0 ? NULL : all_open;
-    hid_t list = f && !alone ? H5Fget_access_plist(file) : H5P_DEFAULT; /* a family needs one */
-    if (file >= 0 && PASS_ON(NULL, H5Fget_vfd_handle(file, list, &handle), "H5Fget_vfd_handle") < 0)
-        f = NULL;
-    if (list > 0)
-        (void)H5Pclose(list);
-    while (f && f != handle)
-        f = f->other;
-    if (f && alone && !is_ours(file))
-        f = NULL;
-    if (file >= 0)
-        (void)H5Idec_ref(file);
-    return f;
-}
-
-struct vfd_file *vfd_behind(hid_t object)
-{
-    return behind(object, true);
-}
-
-struct vfd_file *vfd_first_behind(hid_t object)
-{
-    return behind(object, false);
-}
-
-struct vfd_file *vfd_open_link(struct vfd_file *f, const char *full)
-{
-    return open_twin(f->shared, full);
-}
-
-struct vfd_facts vfd_facts(struct vfd_file *f)
-{
-    return (struct vfd_facts){f->st, f->key, &f->version, f->size, is_folder(f->st)};
-}
-
-int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err)
-{
-    if (!f->dom)
-        BKT_PASS(bkt_domain_of_file(f->st, f->key, &f->shared->set, &f->dom, err));
-    *out = f->dom;
-    return BKT_OK;
-}
-
-int vfd_fetch(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err)
-{
-    return foresight_fetch(f->fore, r, n, err);
-}
-
-int vfd_begin(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err)
-{
-    return foresight_begin(f->fore, r, n, err);
-}
-
-void vfd_begin_index(struct vfd_file *f, uint64_t header)
-{
-    foresight_begin_index(f->fore, header);
-}
-
-void vfd_index(struct vfd_file *f, int index)
-{
-    foresight_index(f->fore, (enum fore_index)index);
-}
-
-bool vfd_is_under_way(struct vfd_file *f, uint64_t off, uint64_t len)
-{
-    return page_cache_state(f->pages, off, len) != PAGE_ABSENT;
-}
-
-uint64_t vfd_peek(struct vfd_file *f, uint64_t off, uint64_t len, void *to)
-{
-    return page_cache_copy(f->pages, off, len, to);
-}
-
-const void *vfd_view(struct vfd_file *f, uint64_t off, uint64_t len)
-{
-    return page_cache_view(f->pages, off, len);
-}
-
-int vfd_linked_name(struct vfd_file *f, const char *name, struct bkt_buf *full, struct bkt_err *err)
-{
-    return store_name_of(f->shared->base, &f->shared->set, name, full, err);
-}
-
-void vfd_expect_linked(struct vfd_file *f, const char *full)
-{
-    if (!open_twin(f->shared, full))
-        vfd_expect(full, &f->shared->set);
-}
-
-void vfd_set_group(struct vfd_file *f, struct bkt_comm *c, struct bkt_node_reads *reads)
-{
-    f->group = c;
-    f->reads = reads;
-    page_cache_share(f->pages, reads);
-}
-
-struct bkt_comm *vfd_group(const struct vfd_file *f)
-{
-    return f->group;
-}
-
-/* A family's files share the list, and so do files behind links, which the call may have read, too. */
-int vfd_failure(struct vfd_file *file)
-{
-    int rc = BKT_OK;
-    for (struct vfd_file *f = all_open; f; f = f->other)
-        if (f->shared == file->shared) {
-            rc = rc < 0 ? rc : f->failed;
-            f->failed = BKT_OK;
-        }
-    return rc;
-}
-
-void vfd_record(struct vfd_file *f, struct vfd_recorded *to) { f->record = to; }
 
 void vfd_term(void)
 {

@@ -31,8 +31,12 @@ struct bkt_domain;
 struct vfd_file *vfd_behind(hid_t object);
 /** The same for a file whose driver reads several files of ours, as a family's does: the first of them. */
 struct vfd_file *vfd_first_behind(hid_t object);
-/** A file of that full name that is open for the same program's file; NULL: no such file is open. */
-struct vfd_file *vfd_open_link(struct vfd_file *f, const char *full);
+/** The family behind an object: one file in parts of equal length, each a file of a store.
+ *  @param first  its first file; NULL: the object's file is no such family, or its members aren't known
+ *  @param st     all files as one object, whatever the key; bkt_store_close(), before HDF5 closes the file
+ *  @param size   of all, in bytes */
+BKT_NODISCARD int vfd_family_of(hid_t object, struct vfd_file **first, struct bkt_store **st, uint64_t *size,
+                                struct bkt_err *err);
 struct vfd_facts {
     struct bkt_store *st; /* all members are borrowed */
     const char *key;

@@ -1,11 +1,45 @@
 #include "vol/vfd/store_names.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "schema/domain/domain.h"
 #include "schema/name/uri.h"
+#include "storage/store.h"
 #include "vol/vfd/store_driver.h"
+
+static const char *const schemes[] = {"s3://", "hsds+s3://", "file:///", "https://", "http://", "mem:"};
+
+bool vfd_takes(const char *name)
+{
+    for (size_t i = 0; i < BKT_COUNT(schemes); i++)
+        if (strncasecmp(name, schemes[i], strlen(schemes[i])) == 0)
+            return true;
+    return false;
+}
+
+/* A bucket or directory is the store, and the rest is the key.  A web address is a store of its own. */
+int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st, char **key,
+                   struct bkt_err *err)
+{
+    const char *full  = strncasecmp(name, "hsds+s3://", 10) == 0 ? name + 5 : name;
+    const char *rest  = strstr(full, "://");
+    bool        local = strncasecmp(full, "file:", 5) == 0;
+    if (strncasecmp(full, "http", 4) == 0)
+        return bkt_url_open(full, set, st, key, err);
+    rest              = rest ? rest + 3 : strchr(full, ':') ? strchr(full, ':') + 1 : full;
+    const char *cut   = local ? strrchr(rest, '/') : strchr(rest, '/');
+    BKT_FAIL_IF(err, !cut || !cut[1], BKT_EINVAL, "%s: the file's name is missing", name);
+    BKT_CLEANUP(bkt_freep) char *uri = strndup(full, (size_t)(cut - full) + (local && cut == rest));
+    *key                             = strdup(cut + 1);
+    int rc = uri && *key ? bkt_store_open(uri, set, st, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc < 0) {
+        free(*key);
+        *key = NULL;
+    }
+    return rc;
+}
 
 /* The length of the store's part of a full name: "s3://bucket", "https://host", "file://". */
 static size_t store_length(const char *full)

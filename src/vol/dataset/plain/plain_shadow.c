@@ -10,8 +10,8 @@
 #include "base/num.h"
 #include "vol/core/filters.h"
 #include "vol/dataset/plain/plain_heaps.h"
+#include "vol/vfd/store_driver.h"
 #include "vol/vfd/store_driver_ahead.h"
-#include "vol/vfd/store_family.h"
 
 static void heap_spots_fini(struct bkt_heap_spots *s)
 {

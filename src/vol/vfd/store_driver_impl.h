@@ -1,0 +1,43 @@
+/* Shared by store_driver.c and store_file.c: the files that HDF5 has open through the driver. */
+#pragma once
+
+#include <H5FDdevelop.h>
+
+#include "vol/vfd/foresight.h"
+#include "vol/vfd/page_cache.h"
+#include "vol/vfd/store_driver.h"
+
+#define VFD_MEMBERS 1024u /* of a family, at most: as many as a process may open on disk */
+
+/* Shared by access lists and files: the file that the program opened, and how. */
+struct vfd_shared {
+    unsigned            refs; /* under HDF5's lock */
+    struct bkt_settings set;
+    char               *base; /* links in other files of the list are resolved from it (store_names.h) */
+};
+
+struct vfd_file {
+    H5FD_t            pub; /* must be first for HDF5 */
+    struct bkt_store *st;
+    char             *name, *key;
+    uint64_t          size, part; /* part: knob part_size */
+    struct bkt_version version; /* of all answers */
+    haddr_t           eoa;
+    struct page_cache *pages;
+    struct foresight  *fore;
+    struct vfd_shared *shared;
+    int               lock;         /* descriptor that holds the lock; -1: none */
+    bool              may_not_lock; /* true: a file system without locks is accepted */
+    struct vfd_file  *other;        /* list of all open files */
+    struct bkt_domain *dom;         /* vfd_domain(); NULL: not needed yet */
+    struct bkt_comm *group;         /* NULL: this process alone */
+    struct bkt_node_reads *reads;   /* shared by processes of this node; NULL: none */
+    struct vfd_recorded *record;    /* NULL: raw data are read */
+    int failed;                     /* code of the last read that failed since vfd_failure(), or BKT_OK */
+};
+extern struct vfd_file *vfd_all_open; /* under HDF5's lock */
+
+/** The file, if it is open for links of the same program's file. */
+struct vfd_file *vfd_open_twin(const struct vfd_shared *shared, const char *name);
+/** Whether a driver's id is one of ours; it joins no files, as a family's does. */
+bool vfd_is_driver(hid_t driver);

@@ -1,0 +1,269 @@
+/* The files that HDF5 has open through the driver: the one behind an object, or the family, and its facts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "schema/domain/domain.h"
+#include "storage/concat_store.h"
+#include "vol/core/h5err.h"
+#include "vol/core/hid.h"
+#include "vol/vfd/store_driver_ahead.h"
+#include "vol/vfd/store_driver_impl.h"
+#include "vol/vfd/store_names.h"
+
+struct vfd_file *vfd_all_open;
+
+struct vfd_file *vfd_open_twin(const struct vfd_shared *shared, const char *name)
+{
+    struct vfd_file *f = vfd_all_open;
+    while (f && (f->shared != shared || !f->pages || strcmp(f->name, name) != 0))
+        f = f->other;
+    return f;
+}
+
+static bool is_folder(const struct bkt_store *st)
+{
+    return strncmp(bkt_store_uri(st), "file:", 5) == 0;
+}
+
+int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, char *etag, size_t n_etag,
+             struct bkt_err *err)
+{
+    struct bkt_store            *st  = NULL;
+    BKT_CLEANUP(bkt_freep) char *key = NULL;
+    for (const struct vfd_file *f = vfd_all_open; f; f = f->other)
+        if (strcmp(f->name, name) == 0 && !bkt_store_is_local(f->st)) { /* known from its first answer */
+            *size = f->size;
+            (void)snprintf(etag, n_etag, "%s", f->version.etag);
+            return BKT_OK;
+        }
+    BKT_PASS(vfd_open_store(name, set, &st, &key, err));
+    struct bkt_req req = {.op = BKT_HEAD, .key = key};
+    int            rc  = bkt_store_run(st, &req, 1, err);
+    if (rc == BKT_OK) {
+        *size = req.size;
+        if (is_folder(st))
+            bkt_stamp(req.size, req.mtime, req.etag);
+        (void)snprintf(etag, n_etag, "%s", req.etag);
+    }
+    bkt_req_fini(&req);
+    bkt_store_close(st);
+    return rc;
+}
+
+/* ---- the file behind an object ---- */
+
+/* Whether HDF5 reads a file by our driver itself, and not by one that joins files of ours (a family). */
+static bool is_ours(hid_t file)
+{
+    hid_t fapl = H5Fget_access_plist(file), driver = fapl < 0 ? fapl : H5Pget_driver(fapl);
+    if (fapl >= 0)
+        (void)H5Pclose(fapl);
+    return vfd_is_driver(driver);
+}
+
+/* Only the address is compared: another driver's handle is something else. */
+static struct vfd_file *behind(hid_t object, bool alone)
+{
+    void            *handle = NULL;
+    hid_t            file   = vfd_all_open ? H5Iget_file_id(object) : H5I_INVALID_HID;
+    struct vfd_file *f      = file < 0 ? NULL : vfd_all_open;
+    hid_t list = f && !alone ? H5Fget_access_plist(file) : H5P_DEFAULT; /* a family needs one */
+    if (file >= 0 && PASS_ON(NULL, H5Fget_vfd_handle(file, list, &handle), "H5Fget_vfd_handle") < 0)
+        f = NULL;
+    if (list > 0)
+        (void)H5Pclose(list);
+    while (f && f != handle)
+        f = f->other;
+    if (f && alone && !is_ours(file))
+        f = NULL;
+    if (file >= 0)
+        (void)H5Idec_ref(file);
+    return f;
+}
+
+struct vfd_file *vfd_behind(hid_t object)
+{
+    return behind(object, true);
+}
+
+struct vfd_file *vfd_first_behind(hid_t object)
+{
+    return behind(object, false);
+}
+
+struct vfd_facts vfd_facts(struct vfd_file *f)
+{
+    return (struct vfd_facts){f->st, f->key, &f->version, f->size, is_folder(f->st)};
+}
+
+int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err)
+{
+    if (!f->dom)
+        BKT_PASS(bkt_domain_of_file(f->st, f->key, &f->shared->set, &f->dom, err));
+    *out = f->dom;
+    return BKT_OK;
+}
+
+int vfd_fetch(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err)
+{
+    return foresight_fetch(f->fore, r, n, err);
+}
+
+int vfd_begin(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err)
+{
+    return foresight_begin(f->fore, r, n, err);
+}
+
+void vfd_begin_index(struct vfd_file *f, uint64_t header)
+{
+    foresight_begin_index(f->fore, header);
+}
+
+void vfd_index(struct vfd_file *f, int index)
+{
+    foresight_index(f->fore, (enum fore_index)index);
+}
+
+bool vfd_is_under_way(struct vfd_file *f, uint64_t off, uint64_t len)
+{
+    return page_cache_state(f->pages, off, len) != PAGE_ABSENT;
+}
+
+uint64_t vfd_peek(struct vfd_file *f, uint64_t off, uint64_t len, void *to)
+{
+    return page_cache_copy(f->pages, off, len, to);
+}
+
+const void *vfd_view(struct vfd_file *f, uint64_t off, uint64_t len)
+{
+    return page_cache_view(f->pages, off, len);
+}
+
+int vfd_linked_name(struct vfd_file *f, const char *name, struct bkt_buf *full, struct bkt_err *err)
+{
+    return store_name_of(f->shared->base, &f->shared->set, name, full, err);
+}
+
+void vfd_expect_linked(struct vfd_file *f, const char *full)
+{
+    if (!vfd_open_twin(f->shared, full))
+        vfd_expect(full, &f->shared->set);
+}
+
+void vfd_set_group(struct vfd_file *f, struct bkt_comm *c, struct bkt_node_reads *reads)
+{
+    f->group = c;
+    f->reads = reads;
+    page_cache_share(f->pages, reads);
+}
+
+struct bkt_comm *vfd_group(const struct vfd_file *f)
+{
+    return f->group;
+}
+
+/* A family's files share the list, and so do files behind links, which the call may have read, too. */
+int vfd_failure(struct vfd_file *file)
+{
+    int rc = BKT_OK;
+    for (struct vfd_file *f = vfd_all_open; f; f = f->other)
+        if (f->shared == file->shared) {
+            rc = rc < 0 ? rc : f->failed;
+            f->failed = BKT_OK;
+        }
+    return rc;
+}
+
+void vfd_record(struct vfd_file *f, struct vfd_recorded *to) { f->record = to; }
+
+/* ---- a family ---- */
+
+/* HDF5 takes a family's name as a format of printf(), with the member's number.  Only the usual forms are
+ * known here. */
+static int member_name(const char *format, unsigned number, struct bkt_buf *out)
+{
+    const char *at = strchr(format, '%');
+    if (!at || strchr(at + 1, '%'))
+        return BKT_EUNSUP;
+    size_t digits = strspn(at + 1, "0123456789");
+    int width = digits <= 2 ? (int)strtol(at + 1, NULL, 10) : -1;
+    char end = at[1 + digits];
+    if (width < 0 || (end != 'd' && end != 'u') || (digits && at[1] != '0'))
+        return BKT_EUNSUP;
+    return bkt_buf_addf(out, "%.*s%0*u%s", (int)(at - format), format, width, number, at + digits + 2);
+}
+
+/* The open file of a member; NULL: it is not open. */
+static struct vfd_file *member(struct vfd_file *first, const char *format, unsigned number)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, full = {0};
+    if (member_name(format, number, &name) < 0 || vfd_linked_name(first, bkt_buf_str(&name), &full, NULL) < 0)
+        return NULL;
+    return vfd_open_twin(first->shared, bkt_buf_str(&full));
+}
+
+/* A member is a part of @p each bytes, of which the file may have fewer. */
+static size_t add_parts(struct bkt_joined_part *v, struct vfd_file *f, uint64_t each, bool is_last)
+{
+    struct vfd_facts facts = vfd_facts(f);
+    uint64_t has = bkt_min_u64(facts.size, each);
+    size_t n = 0;
+    if (has)
+        v[n++] = (struct bkt_joined_part){facts.st, facts.key, bkt_version_condition(facts.version),
+                                          0,        has,       facts.version};
+    if (!is_last && has < each)
+        v[n++] = (struct bkt_joined_part){.size = each - has};
+    return n;
+}
+
+static int join(struct vfd_file *first, const char *format, uint64_t each, struct bkt_store **st,
+                uint64_t *size, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) struct bkt_joined_part *v = calloc(2 * VFD_MEMBERS + 2, sizeof *v);
+    size_t n = 0;
+    BKT_NEED(err, v);
+    struct vfd_file *f = member(first, format, 0);
+    if (f != first)
+        return BKT_EUNSUP;
+    for (unsigned i = 0; f && i < VFD_MEMBERS; i++) {
+        struct vfd_file *next = member(first, format, i + 1);
+        n += add_parts(v + n, f, each, !next);
+        f = next;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!bkt_add_u64(*size, v[i].size, size))
+            return BKT_EUNSUP;
+    return f ? BKT_EUNSUP : bkt_joined_open(v, n, st, err);
+}
+
+static bool is_family(hid_t file, uint64_t *each)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Fget_access_plist(file);
+    BKT_CLEANUP(bkt_hid_closep) hid_t inner = H5I_INVALID_HID;
+    hsize_t size = 0;
+    if (fapl < 0 || H5Pget_driver(fapl) != H5FD_FAMILY || H5Pget_fapl_family(fapl, &size, &inner) < 0)
+        return false;
+    *each = size;
+    return size > 0;
+}
+
+int vfd_family_of(hid_t object, struct vfd_file **first, struct bkt_store **st, uint64_t *size,
+                  struct bkt_err *err)
+{
+    uint64_t each = 0;
+    char format[4096];
+    struct vfd_file *f = vfd_first_behind(object);
+    *first = NULL;
+    *size = 0;
+    if (!f)
+        return BKT_OK;
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5Iget_file_id(object);
+    ssize_t n = file < 0 ? -1 : H5Fget_name(file, format, sizeof format);
+    if (n <= 0 || (size_t)n >= sizeof format || !is_family(file, &each))
+        return BKT_OK;
+    int rc = join(f, format, each, st, size, err);
+    if (rc == BKT_OK)
+        *first = f;
+    return rc == BKT_EUNSUP ? BKT_OK : rc;
+}
