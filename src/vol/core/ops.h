@@ -4,9 +4,9 @@
  * link may lead to an object in another kind of file.  A further kind of file needs
  *   - handles: bkt_vobj_new_plain() with its table, and private members in struct bkt_vobj where necessary;
  *   - code that opens or creates such a file (open/file_calls.c), and code that follows external links into
- *     it (open/external_search.c, path/path.c);
+ *     it (open/linked_files.c, path/path.c);
  *   - all entries below.  An entry may be NULL only if its comment permits NULL.
- * Table of domains: domain_ops.c; of plain HDF5 files: plain/plain_objects.c.
+ * Table of domains: connector.c; of plain HDF5 files: plain/plain_objects.c.
  *
  * An entry returns a bkt code and fills @p err, except where its comment has another rule.  The arguments are
  * HDF5's (H5VLconnector.h).  A new object is the caller's.  `o` is the object itself: names and indices of
