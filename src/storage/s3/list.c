@@ -20,7 +20,9 @@ struct part {
     struct bkt_await asked;
 };
 
-void bkt_s3_ask(struct bkt_s3 *s, struct bkt_await *a, enum bkt_op op, const char *key, const char *query,
+/* Begin GET or DELETE of @p key, or, with @p bucket, of the bucket itself, for whose answer the store waits.
+ * Both texts are borrowed until the answer. */
+static void ask(struct bkt_s3 *s, struct bkt_await *a, enum bkt_op op, const char *key, const char *query,
                 bool bucket)
 {
     struct bkt_http_call call = {.query = query, .bucket = bucket};
@@ -30,7 +32,8 @@ void bkt_s3_ask(struct bkt_s3 *s, struct bkt_await *a, enum bkt_op op, const cha
     bkt_http_start(&s->http, &a->req, &call);
 }
 
-int bkt_s3_add_query(struct bkt_buf *q, const char *name, const char *value)
+/* Append "&name=value", percent-encoded; the first parameter has no '&'. */
+static int add_query(struct bkt_buf *q, const char *name, const char *value)
 {
     BKT_PASS(bkt_buf_addf(q, "%s%s=", q->len ? "&" : "", name));
     return bkt_percent_encode(q, value, strlen(value), "");
@@ -41,20 +44,20 @@ static int page_query(struct part *p)
     struct bkt_buf *q = &p->query;
     bkt_buf_clear(q); /* parameters in the order that signing requires */
     if (p->page.token.len)
-        BKT_PASS(bkt_s3_add_query(q, "continuation-token", bkt_buf_str(&p->page.token)));
+        BKT_PASS(add_query(q, "continuation-token", bkt_buf_str(&p->page.token)));
     if (*p->delimiter)
-        BKT_PASS(bkt_s3_add_query(q, "delimiter", p->delimiter));
-    BKT_PASS(bkt_s3_add_query(q, "encoding-type", "url"));
-    BKT_PASS(bkt_s3_add_query(q, "list-type", "2"));
+        BKT_PASS(add_query(q, "delimiter", p->delimiter));
+    BKT_PASS(add_query(q, "encoding-type", "url"));
+    BKT_PASS(add_query(q, "list-type", "2"));
     if (*p->prefix)
-        BKT_PASS(bkt_s3_add_query(q, "prefix", p->prefix));
-    return p->after && !p->page.token.len ? bkt_s3_add_query(q, "start-after", p->after) : BKT_OK;
+        BKT_PASS(add_query(q, "prefix", p->prefix));
+    return p->after && !p->page.token.len ? add_query(q, "start-after", p->after) : BKT_OK;
 }
 
 static int begin_page(struct bkt_s3 *s, struct part *p)
 {
     BKT_PASS(page_query(p));
-    bkt_s3_ask(s, &p->asked, BKT_GET, p->prefix, bkt_buf_str(&p->query), true);
+    ask(s, &p->asked, BKT_GET, p->prefix, bkt_buf_str(&p->query), true);
     return BKT_OK;
 }
 
@@ -162,14 +165,14 @@ int bkt_s3_list(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_f
 static int uploads_query(const char *prefix, const struct bkt_s3_uploads_page *page, struct bkt_buf *q)
 {
     bkt_buf_clear(q); /* parameters in the order that signing requires */
-    BKT_PASS(bkt_s3_add_query(q, "encoding-type", "url"));
+    BKT_PASS(add_query(q, "encoding-type", "url"));
     if (page->key.len)
-        BKT_PASS(bkt_s3_add_query(q, "key-marker", bkt_buf_str(&page->key)));
+        BKT_PASS(add_query(q, "key-marker", bkt_buf_str(&page->key)));
     if (*prefix)
-        BKT_PASS(bkt_s3_add_query(q, "prefix", prefix));
+        BKT_PASS(add_query(q, "prefix", prefix));
     if (page->upload.len)
-        BKT_PASS(bkt_s3_add_query(q, "upload-id-marker", bkt_buf_str(&page->upload)));
-    return bkt_s3_add_query(q, "uploads", "");
+        BKT_PASS(add_query(q, "upload-id-marker", bkt_buf_str(&page->upload)));
+    return add_query(q, "uploads", "");
 }
 
 struct ours { /* passes only keys below the prefix: callers may abort the listed uploads */
@@ -200,7 +203,7 @@ int bkt_s3_uploads(struct bkt_store *st, const char *prefix, bkt_upload_each_fn 
     while (page.truncated) {
         BKT_CLEANUP(bkt_await_fini) struct bkt_await a = {.req = {.op = BKT_GET}};
         BKT_PASS_MEM(err, uploads_query(prefix, &page, &query));
-        bkt_s3_ask(s, &a, BKT_GET, prefix, bkt_buf_str(&query), true);
+        ask(s, &a, BKT_GET, prefix, bkt_buf_str(&query), true);
         bkt_await(&a);
         int rc = a.req.rc;
         if (rc < 0) {
@@ -223,8 +226,8 @@ int bkt_s3_abort(struct bkt_store *st, const char *key, const char *id, struct b
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           query = {0};
     BKT_CLEANUP(bkt_await_fini) struct bkt_await a     = {.req = {.op = BKT_DELETE}};
-    BKT_PASS_MEM(err, bkt_s3_add_query(&query, "uploadId", id));
-    bkt_s3_ask((struct bkt_s3 *)st, &a, BKT_DELETE, key, bkt_buf_str(&query), false);
+    BKT_PASS_MEM(err, add_query(&query, "uploadId", id));
+    ask((struct bkt_s3 *)st, &a, BKT_DELETE, key, bkt_buf_str(&query), false);
     bkt_await(&a);
     int rc = a.req.rc;
     if (rc == BKT_OK || rc == BKT_ENOENT)

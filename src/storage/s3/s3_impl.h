@@ -27,12 +27,6 @@ struct bkt_s3 {
 
 /* ---- list.c ---- */
 
-/** Begin GET or DELETE of @p key, or, with @p bucket, of the bucket itself, for whose answer the store waits:
- * a page of a list, the end of an upload.  Both texts are borrowed until the answer. */
-void bkt_s3_ask(struct bkt_s3 *s, struct bkt_await *a, enum bkt_op op, const char *key, const char *query,
-                bool bucket);
-/** Append "&name=value", percent-encoded; the first parameter has no '&'. */
-BKT_NODISCARD int bkt_s3_add_query(struct bkt_buf *q, const char *name, const char *value);
 /* As in bkt_store_ops: list, uploads, abort. */
 int bkt_s3_list(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
                 struct bkt_err *err);

@@ -204,6 +204,13 @@ int bkt_place_may_delete(const char *name, const struct bkt_settings *set, struc
     return refuse_link(name + (scheme ? 7 : 0), false, err);
 }
 
+int bkt_place_writable(const struct bkt_place *p, struct bkt_err *err)
+{
+    BKT_FAIL_IF(err, bkt_store_is_readonly(p->store), BKT_EACCES, "%s can't be written to",
+                bkt_store_uri(p->store));
+    return BKT_OK;
+}
+
 void bkt_place_fini(struct bkt_place *p)
 {
     bkt_store_close(p->store);
@@ -428,8 +435,10 @@ int bkt_place_list(struct bkt_store *st, const char *path, int (*each)(const cha
 
 /* ---- folders ---- */
 
-int bkt_folder_above(struct bkt_store *st, const char *path, struct bkt_doc *out, char **up,
-                     struct bkt_err *err)
+/* The nearest folder above @p path that has a document: out->what is FOLDER (or DOMAIN, which the caller has
+ *  to judge); ABSENT: no folder has one.  @p up: its path (free()), may be NULL. */
+static int folder_above(struct bkt_store *st, const char *path, struct bkt_doc *out, char **up,
+                        struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *at = strdup(path);
     *out = (struct bkt_doc){.what = BKT_IS_ABSENT};
@@ -452,7 +461,7 @@ int bkt_folder_may_create(struct bkt_store *st, const char *path, const struct b
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc above = {0};
     BKT_CLEANUP(bkt_freep) char             *up    = NULL;
-    BKT_PASS(bkt_folder_above(st, path, &above, &up, err));
+    BKT_PASS(folder_above(st, path, &above, &up, err));
     BKT_FAIL_IF(err, above.what == BKT_IS_DOMAIN, BKT_EEXIST, "%s is a domain, not a folder", up);
     return above.what == BKT_IS_FOLDER ? bkt_doc_may(&above.doc, up, set, BKT_ACL_CREATE, err) : BKT_OK;
 }
@@ -462,7 +471,7 @@ static int make_one(struct bkt_store *st, const char *path, const char *owner, c
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc above = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json  = {0};
-    BKT_PASS(bkt_folder_above(st, path, &above, NULL, err));
+    BKT_PASS(folder_above(st, path, &above, NULL, err));
     const struct bkt_domain_doc *parent = above.what == BKT_IS_FOLDER ? &above.doc : NULL;
     if (!owner)
         owner = set->user && *set->user ? set->user : parent && parent->owner ? parent->owner : "admin";
@@ -486,7 +495,7 @@ int bkt_folder_make(struct bkt_store *st, const char *path, const char *owner, c
     if (own.what == BKT_IS_FOLDER || !*path)
         return BKT_OK;
     BKT_PASS(bkt_folder_may_create(st, path, set, err));
-    BKT_PASS(bkt_folder_above(st, path, &above, &up, err));
+    BKT_PASS(folder_above(st, path, &above, &up, err));
     /* from the topmost without a document down to the last */
     for (const char *end = path + (up && above.what == BKT_IS_FOLDER ? strlen(up) + 1 : 0); end;) {
         end                             = strchr(end, '/');

@@ -16,6 +16,8 @@ struct bkt_place {
  *  it), … */
 BKT_NODISCARD int bkt_place_open(const char *name, const struct bkt_settings *set, struct bkt_place *out,
                                  struct bkt_err *err);
+/** BKT_EACCES: the store is read-only. */
+BKT_NODISCARD int bkt_place_writable(const struct bkt_place *p, struct bkt_err *err);
 void              bkt_place_fini(struct bkt_place *p);
 /** Call before the object at @p name is deleted or moved.  BKT_EACCES: the name leads through a symbolic link
  *  in a bucket, or is one. */
@@ -89,11 +91,6 @@ BKT_NODISCARD int bkt_place_list(struct bkt_store *st, const char *path,
                                  int (*each)(const char *path, void *arg), void *arg, struct bkt_err *err);
 
 /* ---- folders: documents without a root group, which hold an owner and an access list ---- */
-/** The nearest folder above @p path that has a document: out->what is FOLDER (or DOMAIN, which the caller has
- *  to judge); ABSENT: no folder has one.  @p up: its path (free()), may be NULL. */
-BKT_NODISCARD int bkt_folder_above(struct bkt_store *st, const char *path, struct bkt_doc *out, char **up,
-                                   struct bkt_err *err);
-
 /** Check that setting user may create something at @p path, by the document of the nearest folder above that
  *  has one.  BKT_EACCES; BKT_EEXIST: a domain lies there instead of a folder. */
 BKT_NODISCARD int bkt_folder_may_create(struct bkt_store *st, const char *path,

@@ -86,8 +86,7 @@ int bkt_ends_open(const struct bkt_tool *t, const char *from, const char *to, bo
     *out = (struct bkt_ends){.src = NULL};
     BKT_PASS(open_source(t, from, out, err));
     BKT_PASS(bkt_place_open(to, &t->set, &out->to, err));
-    BKT_FAIL_IF(err, bkt_store_is_readonly(out->to.store), BKT_EACCES, "%s can't be written to",
-                bkt_store_uri(out->to.store));
+    BKT_PASS(bkt_place_writable(&out->to, err));
     BKT_PASS(into(out, to, err));
     BKT_FAIL_IF(err,
                 strcmp(bkt_store_uri(out->to.store), bkt_store_uri(bkt_domain_store(out->src))) == 0 &&

@@ -41,7 +41,8 @@ unsigned bkt_tool_has(const struct bkt_tool *t, const char *name)
     return n;
 }
 
-const char *bkt_tool_opt_at(const struct bkt_tool *t, const char *name, unsigned at)
+/* The value of the one given as number @p at, from 0, or NULL. */
+static const char *opt_at(const struct bkt_tool *t, const char *name, unsigned at)
 {
     for (size_t i = 0; i < t->n_given; i++)
         if (t->given[i].opt && strcmp(t->given[i].opt->name, name) == 0 && at-- == 0)
@@ -52,7 +53,7 @@ const char *bkt_tool_opt_at(const struct bkt_tool *t, const char *name, unsigned
 const char *bkt_tool_opt(const struct bkt_tool *t, const char *name)
 {
     unsigned n = bkt_tool_has(t, name);
-    return n ? bkt_tool_opt_at(t, name, n - 1) : NULL;
+    return n ? opt_at(t, name, n - 1) : NULL;
 }
 
 bool bkt_tool_number(const struct bkt_tool *t, const char *name, uint64_t lo, uint64_t hi, uint64_t *out)
@@ -157,8 +158,8 @@ char *bkt_tool_info(const struct bkt_tool *t)
     for (size_t i = 0; rc == BKT_OK && i < BKT_COUNT(named); i++)
         if (bkt_tool_opt(t, named[i]))
             rc = bkt_buf_addf(&out, "%s=%s;", named[i], bkt_tool_opt(t, named[i]));
-    for (unsigned i = 0; rc == BKT_OK && bkt_tool_opt_at(t, "set", i); i++)
-        rc = bkt_buf_addf(&out, "%s;", bkt_tool_opt_at(t, "set", i));
+    for (unsigned i = 0; rc == BKT_OK && opt_at(t, "set", i); i++)
+        rc = bkt_buf_addf(&out, "%s;", opt_at(t, "set", i));
     return rc == BKT_OK ? strdup(bkt_buf_str(&out)) : NULL;
 }
 
@@ -189,8 +190,8 @@ static int take_settings(struct bkt_tool *t)
     for (size_t i = 0; rc == BKT_OK && i < BKT_COUNT(named); i++)
         if (bkt_tool_opt(t, named[i]))
             rc = bkt_settings_set(&t->set, named[i], bkt_tool_opt(t, named[i]), "the command line", &t->err);
-    for (unsigned i = 0; rc == BKT_OK && bkt_tool_opt_at(t, "set", i); i++) {
-        const char *text = bkt_tool_opt_at(t, "set", i), *eq = strchr(text, '=');
+    for (unsigned i = 0; rc == BKT_OK && opt_at(t, "set", i); i++) {
+        const char *text = opt_at(t, "set", i), *eq = strchr(text, '=');
         if (!eq)
             return bkt_tool_usage(t, "--set=%s: NAME=VALUE is expected", text);
         char *name = strndup(text, (size_t)(eq - text));

@@ -108,8 +108,6 @@ struct bkt_tool {
 unsigned bkt_tool_has(const struct bkt_tool *t, const char *name);
 /** The value of the last one given, or NULL. */
 const char *bkt_tool_opt(const struct bkt_tool *t, const char *name);
-/** The value of the @p i-th one given (from 0), or NULL. */
-const char *bkt_tool_opt_at(const struct bkt_tool *t, const char *name, unsigned i);
 /** Get a whole number in @p lo .. @p hi.  *out stays unchanged if the option isn't given.  False: not such a
  *  number; reported on stderr. */
 bool bkt_tool_number(const struct bkt_tool *t, const char *name, uint64_t lo, uint64_t hi, uint64_t *out);

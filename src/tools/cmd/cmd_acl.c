@@ -159,8 +159,7 @@ static int run(struct bkt_tool *t)
         v[i]      = c;
         v[i].user = t->args[first + (int)i];
     }
-    BKT_FAIL_IF(&t->err, bkt_store_is_readonly(p.store), BKT_EACCES, "%s can't be written to",
-                bkt_store_uri(p.store));
+    BKT_PASS(bkt_place_writable(&p, &t->err));
     BKT_PASS(bkt_doc_change(change_once, &(struct changes){t, &p, v, n}, &t->err));
     return t->json ? show(t, &p, first, 0, &t->err) : BKT_EXIT_OK;
 }

@@ -240,8 +240,7 @@ static int remove_name(struct rm *r, const char *name, struct bkt_err *err)
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc = {0};
     BKT_PASS(bkt_place_may_delete(name, &r->t->set, err));
     BKT_PASS(bkt_place_open(name, &r->t->set, &p, err));
-    BKT_FAIL_IF(err, bkt_store_is_readonly(p.store), BKT_EACCES, "%s can't be written to",
-                bkt_store_uri(p.store));
+    BKT_PASS(bkt_place_writable(&p, err));
     int rc = bkt_doc_get(p.store, p.path, &doc, NULL);
     if (rc < 0 && doc.rc == BKT_OK)
         return BKT_ERR(err, rc, "%s can't be listed", name);

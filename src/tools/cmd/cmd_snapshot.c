@@ -22,8 +22,7 @@ static int run(struct bkt_tool *t)
     BKT_FAIL_IF(err, !bkt_id_is_v2(&doc.doc.root), BKT_EUNSUP,
                 "%s: objects of schema version 1 can't be listed, so a snapshot of them can't be checked",
                 t->args[0]);
-    BKT_FAIL_IF(err, bkt_store_is_readonly(p.store), BKT_EACCES, "%s can't be written to",
-                bkt_store_uri(p.store));
+    BKT_PASS(bkt_place_writable(&p, err));
     if (bkt_tool_has(t, "remove"))
         return snapshot_drop(p.store, p.path, &doc.doc.root, err);
     BKT_FAIL_IF(err, bkt_store_is_local(p.store), BKT_EUNSUP,

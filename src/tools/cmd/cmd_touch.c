@@ -70,8 +70,7 @@ static int touch(const struct bkt_tool *t, const struct bkt_place *p, bool *made
         err, !*p->path, BKT_EINVAL,
         "a whole bucket is not a folder: make it with its owner's tools (`aws s3 mb s3://NAME`); "
         "it needs no more before programs write s3://NAME/FILE; `h5bucket doctor s3://NAME` checks it");
-    BKT_FAIL_IF(err, bkt_store_is_readonly(p->store), BKT_EACCES, "%s can't be written to",
-                bkt_store_uri(p->store));
+    BKT_PASS(bkt_place_writable(p, err));
     BKT_PASS(bkt_doc_get(p->store, p->path, &doc, err));
     BKT_FAIL_IF(err, doc.what == BKT_IS_DOMAIN, BKT_EEXIST, "%s is a domain", p->path);
     if (doc.what == BKT_IS_FOLDER)

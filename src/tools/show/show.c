@@ -216,7 +216,8 @@ void bkt_show_url(struct bkt_buf *b, const char *text)
     bkt_show_name(b, shown ? bkt_url_shown(shown, strlen(text) + 1, text, false) : "");
 }
 
-void bkt_show_where(struct bkt_buf *b, const struct bkt_extent_use *u, bool human)
+/* The places of a dataset's data, counted: "12 chunk objects, 3.4M" or "12 chunks, 3.4M in s3://…". */
+static void show_where(struct bkt_buf *b, const struct bkt_extent_use *u, bool human)
 {
     if (!u->known) {
         bkt_say(b, "chunk%s, not counted: ", u->linked ? "s in files" : " objects");
@@ -405,7 +406,7 @@ void bkt_record_type(const struct bkt_record *r, const char *key, const char *na
 void bkt_record_where(const struct bkt_record *r, const struct bkt_extent_use *where)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    bkt_show_where(&b, where, r->human);
+    show_where(&b, where, r->human);
     bkt_record_row(r, "storage", &b);
     for (size_t i = 0; where->n_files > 1 && i < where->n_files; i++) {
         bkt_say(&b, "%llu in ", (unsigned long long)where->files[i].n);

@@ -32,9 +32,6 @@ const char *bkt_show_kind(enum bkt_kind k);                 /* group, dataset, d
 const char *bkt_show_layout(enum bkt_layout_class c);       /* as the schema spells it: H5D_CHUNKED, … */
 const char *bkt_show_link(enum bkt_link_class c);           /* hard, soft, external, other */
 
-/** The places of a dataset's data, counted: "12 chunk objects, 3.4M" or "12 chunks, 3.4M in s3://…". */
-void bkt_show_where(struct bkt_buf *b, const struct bkt_extent_use *u, bool human);
-
 /* Members of an object of JSON. */
 void bkt_jout_space(struct bkt_jout *j, const char *key, const struct bkt_space *s);
 void bkt_jout_layout(struct bkt_jout *j, const struct bkt_dset *ds);    /* layout, chunk, filters, … */
@@ -46,9 +43,7 @@ void bkt_show_acls(struct bkt_jout *j, const struct bkt_acl_entry *v, size_t n, 
 void bkt_jout_time(struct bkt_jout *j, const char *key, double seconds); /* seconds; null for 0 */
 
 /* ---- values (value_text.c) ---- */
-/** An attribute's value as text, at most @p most bytes and then "…". */
-void bkt_show_value(struct bkt_buf *b, const struct bkt_attr *a, size_t most);
-/** An attribute in a line: name: type space = value. */
+/** An attribute in a line: name: type space = value, of which at most @p most bytes, and then "…". */
 void bkt_show_attr(struct bkt_buf *b, const struct bkt_attr *a, size_t most);
 void bkt_jout_value(struct bkt_jout *j, const char *key, const struct bkt_attr *a);
 

@@ -221,12 +221,6 @@ static void put_value(struct sink *s, const struct bkt_attr *a)
         put_many(s, a->type, n, &r, 0); /* flat, in C order: the shape is printed beside */
 }
 
-void bkt_show_value(struct bkt_buf *b, const struct bkt_attr *a, size_t most)
-{
-    struct sink s = {.b = b, .most = b->len + most};
-    put_value(&s, a);
-}
-
 void bkt_show_attr(struct bkt_buf *b, const struct bkt_attr *a, size_t most)
 {
     bkt_show_name(b, a->name);
@@ -235,7 +229,8 @@ void bkt_show_attr(struct bkt_buf *b, const struct bkt_attr *a, size_t most)
     bkt_say_str(b, " ");
     bkt_show_space(b, &a->space);
     bkt_say_str(b, " = ");
-    bkt_show_value(b, a, most);
+    struct sink s = {.b = b, .most = b->len + most};
+    put_value(&s, a);
 }
 
 void bkt_jout_value(struct bkt_jout *j, const char *key, const struct bkt_attr *a)

@@ -126,8 +126,6 @@ int bkt_verify_orphan(struct bkt_verify *v, struct bkt_orphan *o, const char *pr
 /** Count it, and end the report; @p fmt: as text. */
 void bkt_verify_end_orphan(struct bkt_verify *v, const struct bkt_orphan *o, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/** Delete a tree or an object's folder, unless something in it is younger than min_age: then *fresh. */
-int bkt_verify_delete(struct bkt_verify *v, struct bkt_store *st, const char *prefix, bool *fresh);
 
 /* ---- the processes of an mpirun: they share the chunks of one domain (--deep), or the domains that -r
  * finds ---- */

@@ -116,7 +116,8 @@ static int on_listed(const struct bkt_listed *e, void *arg)
 
 static void removal_fini(struct removal *r) { bkt_strs_fini(&r->keys); }
 
-int bkt_verify_delete(struct bkt_verify *v, struct bkt_store *st, const char *prefix, bool *fresh)
+/* Delete a tree or an object's folder, unless something in it is younger than min_age: then *fresh. */
+static int delete_old(struct bkt_verify *v, struct bkt_store *st, const char *prefix, bool *fresh)
 {
     BKT_CLEANUP(removal_fini) struct removal r = {.v = v, .st = st};
     int rc = bkt_store_list(st, prefix, "", on_listed, &r, v->err);
@@ -135,7 +136,7 @@ int bkt_verify_orphan(struct bkt_verify *v, struct bkt_orphan *o, const char *pr
     o->fresh   = bkt_verify_is_fresh(v, o->st, o->modified);
     o->removed = v->repair && !o->fresh;
     if (o->removed && prefix) {
-        BKT_PASS(bkt_verify_delete(v, o->st, prefix, &o->fresh));
+        BKT_PASS(delete_old(v, o->st, prefix, &o->fresh));
         o->removed = !o->fresh;
     }
     if (o->removed && key)
