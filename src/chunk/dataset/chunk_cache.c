@@ -58,6 +58,17 @@ static struct bkt_cache_entry *centry_make(size_t len, bool pooled)
 struct bkt_cache_entry *bkt_cache_entry_new(size_t len) { return centry_make(len, len >= POOL_MIN); }
 struct bkt_cache_entry *bkt_cache_entry_scratch(size_t len) { return centry_make(len, true); }
 
+struct bkt_cache_entry *bkt_cache_entry_indexed(size_t n)
+{
+    struct bkt_cache_entry *e = n < SIZE_MAX / sizeof *e->starts ? bkt_cache_entry_new(0) : NULL;
+    if (!e || !(e->starts = malloc((n + 1) * sizeof *e->starts))) {
+        bkt_cache_entry_release(e);
+        return NULL;
+    }
+    e->n_starts = n;
+    return e;
+}
+
 struct bkt_cache_entry *bkt_cache_entry_retain(struct bkt_cache_entry *e)
 {
     (void)atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);

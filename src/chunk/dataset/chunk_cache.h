@@ -34,6 +34,19 @@ struct bkt_cache_entry *bkt_cache_entry_new(size_t len);
 struct bkt_cache_entry *bkt_cache_entry_scratch(size_t len);
 struct bkt_cache_entry *bkt_cache_entry_retain(struct bkt_cache_entry *e);
 void               bkt_cache_entry_release(struct bkt_cache_entry *e); /* NULL is fine */
+/** A new entry for @p n elements of variable size: with room in `starts`, without data. */
+struct bkt_cache_entry *bkt_cache_entry_indexed(size_t n);
+static inline void bkt_cache_entry_releasep(struct bkt_cache_entry **e)
+{
+    bkt_cache_entry_release(*e);
+}
+/** Hand an entry on; *e becomes NULL. */
+static inline struct bkt_cache_entry *bkt_cache_entry_take(struct bkt_cache_entry **e)
+{
+    struct bkt_cache_entry *taken = *e;
+    *e = NULL;
+    return taken;
+}
 
 /** The domain's cache, made on first use; NULL: out of memory.  Freed with the domain. */
 struct bkt_cache *bkt_cache_of(struct bkt_domain *dom);

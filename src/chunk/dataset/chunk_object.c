@@ -34,35 +34,19 @@ static int var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct 
     BKT_FAIL_IF(err, io->chunk_elems > bytes->len / 4, BKT_EFORMAT,
                 "%zu bytes are too few for the chunk's %llu elements", bytes->len,
                 (unsigned long long)io->chunk_elems);
-    size_t             n = (size_t)io->chunk_elems;
-    struct bkt_cache_entry *e = bkt_cache_entry_new(0);
-    if (!e || !(e->starts = malloc((n + 1) * sizeof *e->starts))) {
-        bkt_cache_entry_release(e);
-        BKT_NOMEM(err);
-    }
+    size_t n = (size_t)io->chunk_elems;
     struct bkt_rd r = bkt_rd_of(bytes->ptr, bytes->len);
-    int           rc = BKT_OK;
-    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
+    BKT_CLEANUP(bkt_cache_entry_releasep) struct bkt_cache_entry *e = bkt_cache_entry_indexed(n);
+    BKT_NEED(err, e);
+    for (size_t i = 0; i < n; i++) {
         e->starts[i] = (size_t)(r.p - bytes->ptr);
-        rc           = bkt_value_skip_stored(io->ds->type, &r, err);
-        if (rc < 0)
-            (void)BKT_ERR(err, rc, "element %zu of %zu", i, n);
+        BKT_TRY(err, bkt_value_skip_stored(io->ds->type, &r, err), "element %zu of %zu", i, n);
     }
-    if (rc < 0) {
-        bkt_cache_entry_release(e);
-        return rc;
-    }
-    e->starts[n] = (size_t)(r.p - bytes->ptr); /* behind the last element: leftover bytes of HSDS, or our list
-                                                  of NULL strings (null_strings.c) */
-    rc           = bkt_nulls_read(io->ds->type, bytes->ptr, bytes->len, e->starts[n], err);
-    if (rc < 0) {
-        bkt_cache_entry_release(e);
-        return rc;
-    }
-    e->n_starts  = n;
-    e->len       = e->starts[n];
-    e->data      = bkt_buf_steal(bytes);
-    *out         = e;
+    e->len = e->starts[n] = (size_t)(r.p - bytes->ptr); /* behind the last element: leftover bytes of HSDS, or
+                                                           our list of NULL strings (null_strings.c) */
+    BKT_PASS(bkt_nulls_read(io->ds->type, bytes->ptr, bytes->len, e->len, err));
+    e->data = bkt_buf_steal(bytes);
+    *out = bkt_cache_entry_take(&e);
     return BKT_OK;
 }
 
@@ -302,14 +286,10 @@ int bkt_chunk_object_read(const struct bkt_dsetio *io, struct bkt_buf *stored, s
             bkt_buf_move(&b, stored);
         return var_index(io, &b, out, err);
     }
-    struct bkt_cache_entry *e = bkt_cache_entry_new(io->chunk_bytes);
+    BKT_CLEANUP(bkt_cache_entry_releasep) struct bkt_cache_entry *e = bkt_cache_entry_new(io->chunk_bytes);
     BKT_NEED(err, e);
-    int rc = bkt_chunk_object_decode(io, &io->pipe, stored->ptr, stored->len, e->data, err);
-    if (rc < 0) {
-        bkt_cache_entry_release(e);
-        return rc;
-    }
-    *out = e;
+    BKT_PASS(bkt_chunk_object_decode(io, &io->pipe, stored->ptr, stored->len, e->data, err));
+    *out = bkt_cache_entry_take(&e);
     return BKT_OK;
 }
 

@@ -57,24 +57,17 @@ static int build(struct bkt_wchunk *c, const struct bkt_cache_entry *base, struc
 {
     uint64_t                                 n   = c->ws->io->chunk_elems;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf all = {0};
-    struct bkt_cache_entry                       *e   = bkt_cache_entry_new(0);
-    if (!e || !(e->starts = malloc(((size_t)n + 1) * sizeof *e->starts))) {
-        bkt_cache_entry_release(e);
-        BKT_NOMEM(err);
-    }
+    BKT_CLEANUP(bkt_cache_entry_releasep) struct bkt_cache_entry *e = bkt_cache_entry_indexed((size_t)n);
+    BKT_NEED(err, e);
     for (uint64_t i = 0; i < n; i++) {
         struct bkt_slice s = element(c, base, i);
         e->starts[i]       = all.len;
-        if (bkt_buf_add(&all, s.p, s.n) < 0) {
-            bkt_cache_entry_release(e);
-            BKT_NOMEM(err);
-        }
+        BKT_PASS_MEM(err, bkt_buf_add(&all, s.p, s.n));
     }
     e->starts[n] = e->len = all.len;
-    e->n_starts           = (size_t)n;
     e->data               = bkt_buf_steal(&all);
     bkt_cache_entry_release(c->e);
-    c->e = e;
+    c->e = bkt_cache_entry_take(&e);
     bkt_wvar_free(c->over);
     c->over = NULL;
     return BKT_OK;

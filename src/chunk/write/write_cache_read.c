@@ -16,19 +16,16 @@ static int wchunk_decode_raw(struct bkt_wchunk *c, struct bkt_err *err)
 {
     const struct bkt_dsetio *io   = c->ws->io;
     pthread_mutex_t *lock = &c->ws->dirty->window.lock;
-    struct bkt_cache_entry       *e    = bkt_cache_entry_new(io->chunk_bytes);
+    BKT_CLEANUP(bkt_cache_entry_releasep) struct bkt_cache_entry *e = bkt_cache_entry_new(io->chunk_bytes);
     BKT_NEED(err, e);
     if (io->pipe.by_caller) /* a filter may call HDF5, which may call this connector */
         (void)pthread_mutex_unlock(lock);
     int rc = bkt_chunk_object_decode(io, &io->pipe, c->raw.ptr, c->raw.len, e->data, err);
     if (io->pipe.by_caller)
         (void)pthread_mutex_lock(lock);
-    if (rc < 0) {
-        bkt_cache_entry_release(e);
-        return rc;
-    }
+    BKT_PASS(rc);
     bkt_cache_entry_release(c->e);
-    c->e        = e;
+    c->e = bkt_cache_entry_take(&e);
     c->complete = true;
     return BKT_OK;
 }
