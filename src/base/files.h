@@ -5,7 +5,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <string.h>
+
 #include "base/bytes.h"
+
+/** The last component of a path or key, borrowed: what follows the last '/', or all of it. */
+static inline const char *bkt_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
 
 /** Write @p n bytes at @p at, however many calls the kernel needs.  False: errno has the reason. */
 bool bkt_write_at(int fd, const void *from, size_t n, uint64_t at);

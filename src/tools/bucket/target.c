@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "schema/edit/edit.h"
 #include "tools/bucket/names.h"
 
@@ -12,14 +13,13 @@
 static int into(struct bkt_ends *g, const char *to, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
-    const char                              *last = strrchr(g->from.path, '/');
     size_t                                   n    = strlen(to);
     char                                    *path = NULL;
     BKT_PASS(bkt_doc_get(g->to.store, g->to.path, &doc, err));
     if (doc.what != BKT_IS_FOLDER && doc.what != BKT_IS_PREFIX && !(n && to[n - 1] == '/'))
         return BKT_OK;
-    last = last ? last + 1 : g->from.path;
-    BKT_PASS_MEM(err, asprintf(&path, "%s%s%s", g->to.path, *g->to.path ? "/" : "", last));
+    BKT_PASS_MEM(err,
+                 asprintf(&path, "%s%s%s", g->to.path, *g->to.path ? "/" : "", bkt_base_name(g->from.path)));
     free(g->to.path);
     g->to.path = path;
     return BKT_OK;

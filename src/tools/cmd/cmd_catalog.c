@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/list.h"
 #include "base/os/clock.h"
 #include "base/text/utf8.h"
@@ -33,8 +34,7 @@ struct outbox {
 static int write_local(const struct outbox *o, size_t i)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
-    const char                              *name = strrchr(bkt_buf_str(&o->key[i]), '/');
-    BKT_PASS_MEM(o->err, bkt_buf_addf(&path, "%s/%s", o->folder, name ? name + 1 : bkt_buf_str(&o->key[i])));
+    BKT_PASS_MEM(o->err, bkt_buf_addf(&path, "%s/%s", o->folder, bkt_base_name(bkt_buf_str(&o->key[i]))));
     FILE *f   = fopen(bkt_buf_str(&path), "we");
     bool  bad = !f || fwrite(bkt_buf_str(&o->text[i]), 1, o->text[i].len, f) != o->text[i].len;
     if (f && fclose(f) != 0)
@@ -374,7 +374,7 @@ static int dset_info(struct bkt_buf *b, const struct dset *d, bool first)
 
 static int info(struct catalog *c, struct bkt_buf *b)
 {
-    const char *uri = bkt_store_uri(bkt_domain_store(c->d)), *bucket = strrchr(uri, '/');
+    const char *bucket = bkt_base_name(bkt_store_uri(bkt_domain_store(c->d)));
     uint64_t    logical = 0, linked = 0, n_linked = 0;
     char        sum[BKT_ETAG_MAX];
     BKT_PASS(md5_sum(c, sum));
@@ -395,7 +395,6 @@ static int info(struct catalog *c, struct bkt_buf *b)
                           ", \"linked_bytes\": %" PRIu64 ", \"logical_bytes\": %" PRIu64,
                           c->n_chunks, c->allocated, c->metadata, n_linked, linked, logical);
     rc     = rc < 0 ? rc : bkt_buf_add_str(b, ", \"bucket\": ");
-    bucket = bucket ? bucket + 1 : uri;
     rc     = rc < 0 ? rc : bkt_utf8_quote(b, bucket, strlen(bucket)); /* a folder may have any name */
     if (rc == BKT_OK)
         rc = bkt_buf_addf(b, ", \"scan_start\": %.17g, \"md5_sum\": \"%s\", \"scan_complete\": %.17g}",

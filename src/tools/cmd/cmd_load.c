@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/files.h"
 #include "base/os/clock.h"
 #include "tools/cli/interrupt.h"
 #include "tools/kerchunk/load_kerchunk.h"
@@ -81,9 +82,8 @@ static bool read_options(struct bkt_tool *t, struct load_options *o)
 /* FOLDER/ and the file's own name. */
 static int domain_of(const char *source, const char *target, bool folder, struct bkt_buf *out)
 {
-    const char *base = strrchr(source, '/');
     return folder ? bkt_buf_addf(out, "%s%s%s", target, target[strlen(target) - 1] == '/' ? "" : "/",
-                                 base ? base + 1 : source)
+                                 bkt_base_name(source))
                   : bkt_buf_add_str(out, target);
 }
 

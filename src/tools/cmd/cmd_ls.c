@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/list.h"
 #include "tools/bucket/names.h"
 #include "tools/bucket/plain_walk.h"
@@ -32,8 +33,7 @@ struct plain_file; /* plain_name.h */
 /* Whether a path's last component matches the pattern. */
 static bool wanted(const struct ls *ls, const char *path)
 {
-    const char *last = strrchr(path, '/');
-    return !ls->pattern || fnmatch(ls->pattern, last ? last + 1 : path, 0) == 0;
+    return !ls->pattern || fnmatch(ls->pattern, bkt_base_name(path), 0) == 0;
 }
 
 /* Layout, chunk shape and filters, in one line. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/map.h"
 #include "tools/kerchunk/load_kerchunk.h"
 #include "tools/kerchunk/zarray.h"
@@ -241,17 +242,11 @@ static int add_scale(struct scales *s, const char *path, uint64_t size, bool usa
     return BKT_OK;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static int take_arrays(struct scales *s, struct bkt_err *err)
 {
     for (size_t i = 0; i < s->n_arrays; i++) {
         const struct kc_named *a = &s->v[i];
-        bool usable = a->rank == 1 && a->names && strcmp(a->names[0], base_name(a->path)) == 0;
+        bool usable = a->rank == 1 && a->names && strcmp(a->names[0], bkt_base_name(a->path)) == 0;
         BKT_PASS(add_scale(s, a->path, a->rank ? a->dims[0] : 0, usable, err));
     }
     return BKT_OK;
@@ -377,7 +372,7 @@ static int put_scale(struct scales *s, size_t i, int id, const struct user *u, s
     if (dset < 0)
         return h5_fail(err, "opening a dimension");
     BKT_PASS(put_name(dset, "CLASS", "DIMENSION_SCALE", err));
-    BKT_PASS(put_name(dset, "NAME", i < s->n_arrays ? base_name(c->path) : name, err));
+    BKT_PASS(put_name(dset, "NAME", i < s->n_arrays ? bkt_base_name(c->path) : name, err));
     BKT_PASS(put_as(dset, "_Netcdf4Dimid", H5T_STD_I32LE, H5T_NATIVE_INT, one, &id, MAKING, err));
     return n ? put_users(s, dset, u, n, err) : BKT_OK;
 }

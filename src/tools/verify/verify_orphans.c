@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/list.h"
 #include "base/num.h"
 #include "base/os/clock.h"
@@ -242,7 +243,7 @@ int bkt_verify_sizes(struct bkt_verify *v)
 
 static int tell_stray(struct bkt_verify *v, const struct bkt_stray *s)
 {
-    const char       *slash = strrchr(s->key, '/'), *chunk = slash ? slash + 1 : s->key;
+    const char *chunk = bkt_base_name(s->key);
     struct bkt_orphan o     = {.st = bkt_domain_store(v->d), .modified = s->mtime};
     BKT_PASS(bkt_verify_orphan(v, &o, NULL, s->key));
     bkt_jout_members(&v->j, "id:s chunk:s bytes:n", s->id.text, chunk, s->size);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/num.h"
 #include "base/text/utf8.h"
 #include "tools/kerchunk/export/export.h"
@@ -192,8 +193,7 @@ static char *name_of(hid_t object)
 {
     char name[1024];
     ssize_t n = H5Iget_name(object, name, sizeof name);
-    return n > 0 && (size_t)n < sizeof name ? strdup(strrchr(name, '/') ? strrchr(name, '/') + 1 : name)
-                                            : NULL;
+    return n > 0 && (size_t)n < sizeof name ? strdup(bkt_base_name(name)) : NULL;
 }
 
 /* The names of attached scales; those without one stay NULL. */

@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/files.h"
 #include "base/num.h"
 #include "tools/cli/interrupt.h"
 #include "tools/load/gather/gather_plan.h"
 #include "tools/source/hdf5_glue.h"
-#include "vol/core/filters.h"
 #include "vol/copy/copier.h"
 #include "vol/copy/same_value.h"
+#include "vol/core/filters.h"
 
 /* ---- by reference: making the rows ---- */
 
@@ -361,7 +362,6 @@ bool agg_grows(const struct agg *a, hid_t src, const char *path, unsigned *dim)
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(src);
     hsize_t                      dims[BKT_MAX_RANK];
     int                          rank  = H5Sget_simple_extent_dims(space, dims, NULL);
-    const char                  *last  = strrchr(path, '/');
     *dim                               = 0;
     if (a->leading)
         return H5Sget_simple_extent_type(space) != H5S_NULL;
@@ -371,7 +371,7 @@ bool agg_grows(const struct agg *a, hid_t src, const char *path, unsigned *dim)
         *dim = a->number;
         return (unsigned)rank > a->number && dims[a->number] == a->steps;
     }
-    return strcmp(last ? last + 1 : path, a->name) == 0 || scale_dim(a, src, (unsigned)rank, dim);
+    return strcmp(bkt_base_name(path), a->name) == 0 || scale_dim(a, src, (unsigned)rank, dim);
 }
 
 bool agg_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cdims)
