@@ -131,8 +131,6 @@ BKT_NODISCARD int bkt_domain_flush_early(struct bkt_domain *d, struct bkt_err *e
 bool bkt_domain_is_new(const struct bkt_domain *d);
 /** Whether there are changes that no flush has written yet. */
 bool bkt_domain_is_dirty(struct bkt_domain *d);
-/** Bytes that the changes take up, roughly; a caller may flush when they are many. */
-uint64_t bkt_domain_dirty_bytes(struct bkt_domain *d);
 /** Forget all changes that aren't written, e.g. of a new domain whose creation failed half way.  Objects are
  *  read again when they are asked for; ids of new objects become invalid. */
 void bkt_domain_discard(struct bkt_domain *d);

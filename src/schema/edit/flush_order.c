@@ -481,5 +481,3 @@ bool bkt_domain_is_dirty(struct bkt_domain *d)
                d->edits->n_doomed || bkt_map_count(d->edits->changes) > 0;
     return any && !bkt_edits_foreign(d);
 }
-
-uint64_t bkt_domain_dirty_bytes(struct bkt_domain *d) { return d->edits->dirty_bytes; }

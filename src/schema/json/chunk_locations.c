@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/map.h"
 #include "base/num.h"
 #include "schema/json/schema_json.h"
@@ -131,24 +132,15 @@ static int parse_shape(const json_t *j, struct bkt_map_dset *d, struct bkt_err *
 
 static int chunk_index(const struct bkt_map_dset *d, const char *key, uint64_t *out, struct bkt_err *err)
 {
-    const char *s = key;
-    *out          = 0;
-    for (unsigned i = 0; i < d->space.rank; i++) {
-        uint64_t v = 0;
-        bool     ok = *s >= '0' && *s <= '9';
-        for (; ok && *s >= '0' && *s <= '9'; s++)
-            ok = bkt_mul_u64(v, 10, &v) && bkt_add_u64(v, (uint64_t)(*s - '0'), &v);
-        BKT_FAIL_IF(err, !ok || v >= d->grid[i] || *s++ != (i + 1 < d->space.rank ? '_' : 0), BKT_EFORMAT,
-                    "chunks: the dataset has no chunk \"%.60s\"", key);
-        *out = *out * d->grid[i] + v;
+    uint64_t at[BKT_MAX_RANK];
+    bool ok = bkt_coord_parse(key, d->space.rank, at);
+    *out = 0;
+    for (unsigned i = 0; ok && i < d->space.rank; i++) {
+        ok = at[i] < d->grid[i];
+        *out = *out * d->grid[i] + at[i];
     }
+    BKT_FAIL_IF(err, !ok, BKT_EFORMAT, "chunks: the dataset has no chunk \"%.60s\"", key);
     return BKT_OK;
-}
-
-static int by_index(const void *a, const void *b)
-{
-    const struct bkt_map_chunk *x = a, *y = b;
-    return x->index < y->index ? -1 : x->index > y->index;
 }
 
 static int parse_chunks(const struct bkt_chunk_map *m, const json_t *j, struct bkt_map_dset *d,
@@ -183,7 +175,7 @@ static int parse_chunks(const struct bkt_chunk_map *m, const json_t *j, struct b
                     json_object_iter_key(it), c->size, c->offset);
     }
     if (d->n_chunks)
-        qsort(d->chunks, d->n_chunks, sizeof *d->chunks, by_index);
+        qsort(d->chunks, d->n_chunks, sizeof *d->chunks, bkt_by_number);
     for (size_t i = 1; i < d->n_chunks; i++)
         if (d->chunks[i].index == d->chunks[i - 1].index) /* keys such as 1 and 01 */
             BKT_FAIL(err, BKT_EFORMAT, "chunks: an index occurs twice");

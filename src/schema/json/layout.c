@@ -118,20 +118,18 @@ static int by_coord(const void *a, const void *b)
     return bkt_coords_compare(x->coord, y->coord, x->rank);
 }
 
-/* "i_j_k" */
-static int parse_coord(const char *key, unsigned rank, uint64_t *out, struct bkt_err *err)
+bool bkt_coord_parse(const char *key, unsigned rank, uint64_t *out)
 {
-    const char *s = key;
-    for (unsigned i = 0; i < rank; i++) {
+    bool ok = true;
+    for (unsigned i = 0; ok && i < rank; i++) {
         uint64_t v = 0;
-        bool     ok = *s >= '0' && *s <= '9';
-        for (; ok && *s >= '0' && *s <= '9'; s++)
-            ok = bkt_mul_u64(v, 10, &v) && bkt_add_u64(v, (uint64_t)(*s - '0'), &v);
-        BKT_FAIL_IF(err, !ok || *s++ != (i + 1 < rank ? '_' : 0), BKT_EFORMAT,
-                    "layout.chunks: \"%.60s\" is not a chunk index of rank %u", key, rank);
+        ok = *key >= '0' && *key <= '9';
+        for (; ok && *key >= '0' && *key <= '9'; key++)
+            ok = bkt_mul_u64(v, 10, &v) && bkt_add_u64(v, (uint64_t)(*key - '0'), &v);
+        ok = ok && *key++ == (i + 1 < rank ? '_' : 0);
         out[i] = v;
     }
-    return BKT_OK;
+    return ok;
 }
 
 static int parse_chunk_entry(const json_t *v, struct bkt_chunk_ref *c, struct bkt_err *err)
@@ -179,8 +177,9 @@ static int parse_chunks(const json_t *j, struct bkt_layout *l, struct bkt_err *e
     l->chunk_coords = calloc(n + 1, sizeof *l->chunk_coords * l->rank);
     BKT_NEED(err, l->chunks && l->chunk_coords);
     for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
-        BKT_PASS(
-            parse_coord(json_object_iter_key(it), l->rank, l->chunk_coords + l->n_chunks * l->rank, err));
+        const char *key = json_object_iter_key(it);
+        BKT_FAIL_IF(err, !bkt_coord_parse(key, l->rank, l->chunk_coords + l->n_chunks * l->rank), BKT_EFORMAT,
+                    "layout.chunks: \"%.60s\" is not a chunk index of rank %u", key, l->rank);
         BKT_PASS(parse_chunk_entry(json_object_iter_value(it), &l->chunks[l->n_chunks], err));
         l->n_chunks++;
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "schema/jansson/json.h"
 #include "schema/json/schema_json.h"
 
@@ -137,19 +138,6 @@ static int scan_link(struct bkt_scan *s, struct bkt_link *l)
     return tree_entry(s, l);
 }
 
-static int grow(struct bkt_links *l, size_t *cap)
-{
-    size_t more = *cap ? *cap * 2 : 16;
-    if (l->n < *cap)
-        return BKT_OK;
-    void *v = more > SIZE_MAX / sizeof *l->v ? NULL : realloc(l->v, more * sizeof *l->v);
-    if (!v)
-        return BKT_ENOMEM;
-    l->v = v;
-    *cap = more;
-    return BKT_OK;
-}
-
 static int scan_name(const struct bkt_scan_text *key, char **out)
 {
     return key->ready ? copy(key, out) : bkt_json_dup_key(key->p, out, NULL);
@@ -168,7 +156,7 @@ int bkt_links_scan(struct bkt_scan *s, void *arg)
         BKT_PASS(bkt_scan_member(s, !out->n, &key, &more));
         if (!more)
             return bkt_scan_leave(s), BKT_OK;
-        BKT_PASS(grow(out, &cap));
+        BKT_PASS(bkt_list_room(&out->v, out->n, &cap, sizeof *out->v));
         struct bkt_link *l = &out->v[out->n++];
         memset(l, 0, sizeof *l);
         BKT_PASS(scan_name(&key, &l->name));

@@ -66,6 +66,8 @@ BKT_NODISCARD int bkt_links_scan(struct bkt_scan *s, void *links);
 /** Layout and chunk grid of a dataset from its two layout objects.  @p d must have its type and space. */
 BKT_NODISCARD int bkt_layout_parse(const json_t *top, const json_t *cpl, struct bkt_dset *d,
                                    struct bkt_err *err);
+/** A chunk's key among others, "i_j_k", to @p rank grid indices.  False: another text. */
+bool bkt_coord_parse(const char *key, unsigned rank, uint64_t *out);
 /** Fill value, filters, initializer, times: the keys of creationProperties. */
 BKT_NODISCARD int bkt_dcpl_parse(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err);
 /** Keys h5trim and h5written of a dataset whose space is known (extent.c). */

@@ -36,7 +36,7 @@ static void many(const char *name, bool fresh)
             (void)snprintf(n, sizeof n, "m%d", i);
             link_it(d, &parent, n, &last);
             set_attr(d, &last, "i", p * EACH + i, ATTR_CREATE);
-            most = bkt_domain_dirty_bytes(d) > most ? bkt_domain_dirty_bytes(d) : most;
+            most = d->edits->dirty_bytes > most ? d->edits->dirty_bytes : most;
         }
     }
     CHECK(most < 2 * set.meta_cache, "%" PRIu64 " bytes of changes", most);
@@ -52,7 +52,7 @@ static void many(const char *name, bool fresh)
         bkt_domain_close(f);
     }
     OK(bkt_domain_flush(d, err));
-    CHECK(bkt_domain_dirty_bytes(d) == 0 && !bkt_domain_is_dirty(d), "%" PRIu64 " bytes are left", bkt_domain_dirty_bytes(d));
+    CHECK(d->edits->dirty_bytes == 0 && !bkt_domain_is_dirty(d), "%" PRIu64 " bytes are left", d->edits->dirty_bytes);
     uint64_t sent = puts_sent() - before;
     CHECK(sent < PARENTS * (EACH + 1) * 11 / 10, "%" PRIu64 " PUTs for %d objects", sent, PARENTS * (EACH + 1));
     f = open_other(name);
@@ -127,7 +127,7 @@ static void store_away(const char *name, bool carry_out)
     OK(bkt_fault_open(d->store, &away, 1, &st, err));
     d->store = st;
     fill(d, &g, 0, 2000);
-    CHECK(bkt_fault_hits(st, 0) > 0 && bkt_domain_dirty_bytes(d) > 2 * set.meta_cache, "kept: %" PRIu64, bkt_domain_dirty_bytes(d));
+    CHECK(bkt_fault_hits(st, 0) > 0 && d->edits->dirty_bytes > 2 * set.meta_cache, "kept: %" PRIu64, d->edits->dirty_bytes);
     while (told < 100 && bkt_domain_flush(d, NULL) == BKT_ENET)
         told++;
     CHECK(told > 0 && told < 100 && bkt_fault_hits(st, 0) == 4000, "%u flushes fail", told);
@@ -137,7 +137,7 @@ static void store_away(const char *name, bool carry_out)
     uint64_t before = puts_sent(), most = 0;
     for (int i = 2500; i < 6000; i++) {
         fill(d, &g, i, i + 1);
-        most = bkt_domain_dirty_bytes(d) > most ? bkt_domain_dirty_bytes(d) : most;
+        most = d->edits->dirty_bytes > most ? d->edits->dirty_bytes : most;
     }
     CHECK(most < 2 * set.meta_cache && puts_sent() - before > 1000, "within bounds again: %" PRIu64, most);
     OK(bkt_domain_flush(d, err));
@@ -211,7 +211,7 @@ static void attributes_of_stored(const char *name, const struct bkt_id *ids)
             set_attr(d, &ids[i], "i", i, ATTR_REPLACE);
         else
             set_attr(d, &ids[i], "new", i, ATTR_CREATE);
-        most  = bkt_domain_dirty_bytes(d) > most ? bkt_domain_dirty_bytes(d) : most;
+        most  = d->edits->dirty_bytes > most ? d->edits->dirty_bytes : most;
         grown = i % 64 ? grown : resident() > start + grown ? resident() - start : grown;
     }
     CHECK(most < 2 * set.meta_cache, "%" PRIu64 " bytes of changes", most);
@@ -240,7 +240,7 @@ static void links_of_stored(const char *name, const struct bkt_id *ids)
         link_it(d, &ids[i], "leaf", &leaf);
         link_it(d, &ids[i], "made", &m);
         set_attr(d, &m, "i", i, ATTR_CREATE);
-        most = bkt_domain_dirty_bytes(d) > most ? bkt_domain_dirty_bytes(d) : most;
+        most = d->edits->dirty_bytes > most ? d->edits->dirty_bytes : most;
         if (bkt_domain_is_full(d)) {
             early++;
             OK(bkt_domain_flush_early(d, err));
