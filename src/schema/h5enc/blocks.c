@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/h5enc/h5enc.h"
+#include "base/list.h"
 #include "base/num.h"
+#include "schema/h5enc/h5enc.h"
 
 struct sweep {
     unsigned        rank;
@@ -32,12 +33,6 @@ static bool spend(struct sweep *s, uint64_t steps)
     return enough;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 struct order {
     const struct sweep *s;
     unsigned            dim;
@@ -58,7 +53,7 @@ static size_t cut(const struct sweep *s, unsigned dim, const size_t *blocks, siz
         cuts[2 * i]     = first_of(s, blocks[i], dim);
         cuts[2 * i + 1] = last_of(s, blocks[i], dim) + 1;
     }
-    qsort(cuts, 2 * n, sizeof *cuts, by_value);
+    qsort(cuts, 2 * n, sizeof *cuts, bkt_by_number);
     for (size_t i = 0; i < 2 * n; i++)
         if (k == 0 || cuts[k - 1] != cuts[i])
             cuts[k++] = cuts[i];

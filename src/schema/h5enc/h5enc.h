@@ -77,6 +77,8 @@ static inline void bkt_h5type_freep(struct bkt_h5type **t)
 /** Whether elements hold pointers in memory: references, sequences or strings of variable length anywhere in
  *  the type. */
 bool bkt_h5type_has_pointers(const struct bkt_h5type *t);
+/** The members of a compound in the order of their offsets; the caller's, free().  NULL: out of memory. */
+const struct bkt_h5member **bkt_h5members_by_offset(const struct bkt_h5type *t);
 /** Whether a value of the schema's type @p t can be of an encoded type: the same members in the same order,
  *  sizes, byte orders, lengths.  BKT_EFORMAT: the message names the difference. */
 BKT_NODISCARD int bkt_h5type_match(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt_err *err);

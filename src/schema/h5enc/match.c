@@ -89,12 +89,6 @@ static int array(const struct bkt_h5type *h, const struct bkt_type *t, struct bk
 
 /* ---- compounds: stored in the order of offsets ---- */
 
-static int by_offset(const void *a, const void *b)
-{
-    const struct bkt_h5member *const *x = a, *const *y = b;
-    return (*x)->offset < (*y)->offset ? -1 : (*x)->offset > (*y)->offset;
-}
-
 static int compound(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt_err *err)
 {
     if (h->cls != BKT_H5_COMPOUND)
@@ -102,11 +96,8 @@ static int compound(const struct bkt_h5type *h, const struct bkt_type *t, struct
     BKT_FAIL_IF(err, h->n_members != t->n_fields, BKT_EFORMAT,
                 "the type and its encoding (h5type) disagree: %zu fields, and %zu", t->n_fields,
                 h->n_members);
-    BKT_CLEANUP(bkt_freep) const struct bkt_h5member **m = calloc(h->n_members + 1, sizeof(void *));
+    BKT_CLEANUP(bkt_freep) const struct bkt_h5member **m = bkt_h5members_by_offset(h);
     BKT_NEED(err, m);
-    for (size_t i = 0; i < h->n_members; i++)
-        m[i] = &h->members[i];
-    qsort(m, h->n_members, sizeof(void *), by_offset);
     for (size_t i = 0; i < t->n_fields; i++) {
         const struct bkt_field *f = &t->fields[i];
         BKT_FAIL_IF(err, strcmp(m[i]->name, f->name) != 0, BKT_EFORMAT,

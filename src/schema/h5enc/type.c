@@ -248,13 +248,20 @@ static int by_offset(const void *a, const void *b)
     return (*x)->offset < (*y)->offset ? -1 : (*x)->offset > (*y)->offset;
 }
 
+const struct bkt_h5member **bkt_h5members_by_offset(const struct bkt_h5type *t)
+{
+    const struct bkt_h5member **m = calloc(t->n_members + 1, sizeof(void *));
+    for (size_t i = 0; m && i < t->n_members; i++)
+        m[i] = &t->members[i];
+    if (m)
+        qsort(m, t->n_members, sizeof(void *), by_offset);
+    return m;
+}
+
 static int no_overlaps(const struct bkt_h5type *t, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) const struct bkt_h5member **m = calloc(t->n_members + 1, sizeof(void *));
+    BKT_CLEANUP(bkt_freep) const struct bkt_h5member **m = bkt_h5members_by_offset(t);
     BKT_NEED(err, m);
-    for (size_t i = 0; i < t->n_members; i++)
-        m[i] = &t->members[i];
-    qsort(m, t->n_members, sizeof(void *), by_offset);
     for (size_t i = 1; i < t->n_members; i++)
         BKT_FAIL_IF(err, m[i]->offset < m[i - 1]->offset + m[i - 1]->type->size, BKT_EFORMAT,
                     "the encoded datatype has members \"%.60s\" and \"%.60s\" that overlap", m[i - 1]->name,
