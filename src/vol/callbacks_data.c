@@ -35,25 +35,19 @@ static int owner_of(struct bkt_vobj *o, const H5VL_loc_params_t *loc, struct bkt
 }
 
 static int create_attr(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, hid_t type,
-                       hid_t space, hid_t acpl, struct bkt_vobj **out, struct bkt_err *err)
+                       hid_t space, hid_t acpl, hid_t aapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *found = NULL;
     struct bkt_vobj *owner;
+    bkt_trace(BKT_TRACE_VOL, "attr_create %s", name);
+    BKT_PASS(check_list(aapl, H5P_ATTRIBUTE_ACCESS, "an attribute", err));
     BKT_PASS(owner_of(o, loc, &owner, &found, err));
     return owner->ops->attr->create(owner, name, type, space, acpl, out, err);
 }
 
-static void *attr_create(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t type, hid_t space,
-                         hid_t acpl, hid_t aapl, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    struct bkt_vobj *out = NULL;
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_create %s", name);
-    int rc = check_list(aapl, H5P_ATTRIBUTE_ACCESS, "an attribute", &err);
-    rc = rc < 0 ? rc : create_attr(obj, loc, name, type, space, acpl, &out, &err);
-    return bkt_call_made(rc, &out, &err);
-}
+BKT_CALLBACK_MADE(attr_create, create_attr(obj, loc, name, type, space, acpl, aapl, &o, &err), void *obj,
+                  const H5VL_loc_params_t *loc, const char *name, hid_t type, hid_t space, hid_t acpl,
+                  hid_t aapl)
 
 static int open_attr(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name,
                      struct bkt_vobj **out, struct bkt_err *err)
@@ -338,24 +332,18 @@ static herr_t dataset_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl
 
 /* ---- H5T ---- */
 
-static int commit_at(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name, hid_t type,
-                     hid_t lcpl, hid_t tcpl, struct bkt_vobj **out, struct bkt_err *err)
+static int commit(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name, hid_t type,
+                  hid_t lcpl, hid_t tcpl, hid_t tapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *at = NULL;
+    BKT_PASS(check_list(tapl, H5P_DATATYPE_ACCESS, "a datatype", err));
     BKT_PASS(bkt_path_locate(obj, loc, &at, err));
     return at->ops->datatype->commit(at, name, type, lcpl, tcpl, out, err);
 }
 
-static void *datatype_commit(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t type,
-                             hid_t lcpl, hid_t tcpl, hid_t tapl, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    struct bkt_vobj *o = NULL;
-    (void)dxpl, (void)req;
-    int rc = check_list(tapl, H5P_DATATYPE_ACCESS, "a datatype", &err);
-    rc = rc < 0 ? rc : commit_at(obj, loc, name, type, lcpl, tcpl, &o, &err);
-    return bkt_call_made(rc, &o, &err);
-}
+BKT_CALLBACK_MADE(datatype_commit, commit(obj, loc, name, type, lcpl, tcpl, tapl, &o, &err), void *obj,
+                  const H5VL_loc_params_t *loc, const char *name, hid_t type, hid_t lcpl, hid_t tcpl,
+                  hid_t tapl)
 
 static void *datatype_open(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t tapl, hid_t dxpl,
                            void **req)

@@ -272,6 +272,16 @@ static bool is_leaf_class(hid_t file)
            cls != H5T_ARRAY && H5Tis_variable_str(file) <= 0;
 }
 
+static int make_leaf(struct bkt_conv *c, hid_t file, hid_t mem, H5T_conv_t fn, struct bkt_err *err)
+{
+    c->kind = BKT_CONV_LEAF;
+    c->has_number =
+        c->store ? bkt_conv_number(mem, file, fn, &c->number) : bkt_conv_number(file, mem, fn, &c->number);
+    c->file = H5Tcopy(file);
+    c->mem = H5Tcopy(mem);
+    return c->file < 0 || c->mem < 0 ? bkt_h5err_capture(err, "copying datatypes") : BKT_OK;
+}
+
 static int match_leaf(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
     BKT_FAIL_IF(err, !is_leaf_class(file) || c->src != H5Tget_size(file), BKT_EFORMAT,
@@ -284,14 +294,7 @@ static int match_leaf(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err 
         return BKT_OK;
     }
     H5T_conv_t fn = find_path(c, file, mem);
-    if (!fn)
-        return no_path(c, mem, err);
-    c->kind       = BKT_CONV_LEAF;
-    c->has_number =
-        c->store ? bkt_conv_number(mem, file, fn, &c->number) : bkt_conv_number(file, mem, fn, &c->number);
-    c->file = H5Tcopy(file);
-    c->mem  = H5Tcopy(mem);
-    return c->file < 0 || c->mem < 0 ? bkt_h5err_capture(err, "copying datatypes") : BKT_OK;
+    return fn ? make_leaf(c, file, mem, fn, err) : no_path(c, mem, err);
 }
 
 static int match_string(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
@@ -464,16 +467,13 @@ int bkt_conv_init_whole(struct bkt_conv *c, const struct bkt_type *t, hid_t file
                            .mem = H5I_INVALID_HID};
     htri_t same = H5Tequal(file_type, mem_type);
     BKT_NEED_H5(err, same >= 0 && c->dst, "comparing datatypes");
-    c->kind = same ? BKT_CONV_COPY : BKT_CONV_LEAF;
+    c->kind = BKT_CONV_COPY;
     if (same)
         return BKT_OK;
     H5T_conv_t fn = find_path(c, file_type, mem_type);
     BKT_FAIL_IF(err, !fn, BKT_EINVAL, "the stored type does not convert to the requested type");
-    c->partial    = H5Tdetect_class(mem_type, H5T_COMPOUND) > 0;
-    c->has_number = bkt_conv_number(file_type, mem_type, fn, &c->number);
-    c->file       = H5Tcopy(file_type);
-    c->mem        = H5Tcopy(mem_type);
-    return c->file < 0 || c->mem < 0 ? bkt_h5err_capture(err, "copying datatypes") : BKT_OK;
+    c->partial = H5Tdetect_class(mem_type, H5T_COMPOUND) > 0;
+    return make_leaf(c, file_type, mem_type, fn, err);
 }
 
 int bkt_conv_init_store(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,

@@ -173,38 +173,69 @@ static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, 
     return BKT_OK;
 }
 
-static void givep(unsigned char **p) { bkt_scratch_give(*p); }
+static size_t piece_bytes(const struct job *j)
+{
+    return bkt_store_is_local(bkt_domain_store(j->o->io->dom)) ? PIECE_LOCAL : PIECE;
+}
+
+/* ---- the plan ---- */
+
+static bool fits_one_piece(const struct job *j)
+{
+    uint64_t each = j->conv.src ? j->conv.src + j->conv.dst : VAR_GUESS;
+    return j->sel.file.n_elems <= piece_bytes(j) / each;
+}
+
+static int add_read(struct job *j, const struct bkt_sel *file, struct bkt_read *read, struct bkt_err *err)
+{
+    size_t n = (size_t)file->n_elems, bytes;
+    *read = (struct bkt_read){.io = j->o->io, .file = file, .unchecked = j->unchecked};
+    if (j->way != STAGED) {
+        read->mem = j->sel.flat ? NULL : &j->sel.mem;
+        read->dst = j->buf + (j->sel.flat ? j->sel.flat_at * j->conv.dst : 0);
+        read->recast = j->recast;
+    } else if (j->conv.src) {
+        read->dst = bkt_mul_size(n, j->conv.src, &bytes) ? bkt_scratch_take(bytes) : NULL;
+        BKT_FAIL_IF(err, !read->dst, BKT_ENOMEM, "no memory for %zu elements to convert", n);
+    }
+    return BKT_OK;
+}
+
+/* Called after the bytes have arrived.  @p first: the number of the first element in the job's selection */
+static int finish(struct job *j, struct bkt_read *read, uint64_t first, struct bkt_err *err)
+{
+    size_t n = (size_t)read->file->n_elems;
+    if (j->way == STRAIGHT)
+        return BKT_OK;
+    BKT_PASS(see_unwritten(j, read->dst, n * j->conv.src, err));
+    if (j->way == IN_PLACE && !j->unwritten)
+        return H5Tconvert(j->conv.file, j->conv.mem, n, read->dst, NULL, j->dxpl) < 0
+                   ? bkt_h5err_capture(err, "converting values")
+                   : BKT_OK;
+    struct bkt_column col = {.slices = j->conv.src ? NULL : read->slices,
+                             .base = read->dst,
+                             .stride = j->conv.src,
+                             .scratch = true};
+    return deliver(j, &col, first, n, err);
+}
+
+static void end_read(const struct job *j, struct bkt_read *read)
+{
+    if (j->way == STAGED)
+        bkt_scratch_give(read->dst);
+    bkt_read_fini(read);
+}
 
 static int staged_piece(struct job *j, const struct bkt_sel *piece, bool whole_chunks, uint64_t first,
                         struct bkt_err *err)
 {
-    struct bkt_read read = {.io = j->o->io,
-                            .unchecked = j->unchecked,
-                            .file = piece,
-                            .of = whole_chunks ? j->sel.file.n_elems : 0};
-    size_t          n = (size_t)piece->n_elems, bytes = 0;
-    BKT_CLEANUP(givep) unsigned char *tmp = NULL;
-
-    if (j->conv.src) {
-        tmp = bkt_mul_size(n, j->conv.src, &bytes) ? bkt_scratch_take(bytes) : NULL;
-        BKT_FAIL_IF(err, !tmp, BKT_ENOMEM, "no memory for %zu elements to convert", n);
-        read.dst = tmp;
-    }
-    int rc = bkt_read_datasets(&read, 1, err);
-    if (rc == BKT_OK)
-        rc = see_unwritten(j, tmp, bytes, err);
-    if (rc == BKT_OK) {
-        struct bkt_column col = {
-            .slices = j->conv.src ? NULL : read.slices, .base = tmp, .stride = j->conv.src, .scratch = true};
-        rc = deliver(j, &col, first, n, err);
-    }
-    bkt_read_fini(&read);
+    struct bkt_read read;
+    int rc = add_read(j, piece, &read, err);
+    read.of = whole_chunks ? j->sel.file.n_elems : 0;
+    rc = rc < 0 ? rc : bkt_read_datasets(&read, 1, err);
+    rc = rc < 0 ? rc : finish(j, &read, first, err);
+    end_read(j, &read);
     return rc;
-}
-
-static size_t piece_bytes(const struct job *j)
-{
-    return bkt_store_is_local(bkt_domain_store(j->o->io->dom)) ? PIECE_LOCAL : PIECE;
 }
 
 static int run_staged(struct job *j, struct bkt_err *err)
@@ -223,53 +254,6 @@ static int run_staged(struct job *j, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* ---- the plan ---- */
-
-static bool fits_one_piece(const struct job *j)
-{
-    uint64_t each = j->conv.src ? j->conv.src + j->conv.dst : VAR_GUESS;
-    return j->sel.file.n_elems <= piece_bytes(j) / each;
-}
-
-static int add_read(struct job *j, struct bkt_read *read, struct bkt_err *err)
-{
-    size_t bytes;
-    memset(read, 0, sizeof *read);
-    read->io   = j->o->io;
-    read->file = &j->sel.file;
-    read->unchecked = j->unchecked;
-    if (j->way != STAGED) {
-        read->mem = j->sel.flat ? NULL : &j->sel.mem;
-        read->dst = j->buf + (j->sel.flat ? j->sel.flat_at * j->conv.dst : 0);
-        read->recast = j->recast;
-        return BKT_OK;
-    }
-    if (j->conv.src) {
-        read->dst =
-            bkt_mul_size((size_t)j->sel.file.n_elems, j->conv.src, &bytes) ? bkt_scratch_take(bytes) : NULL;
-        BKT_NEED(err, read->dst);
-    }
-    return BKT_OK;
-}
-
-/* Called after the bytes have arrived. */
-static int finish(struct job *j, struct bkt_read *read, struct bkt_err *err)
-{
-    if (j->way == STRAIGHT)
-        return BKT_OK;
-    BKT_PASS(see_unwritten(j, read->dst, (size_t)j->sel.file.n_elems * j->conv.src, err));
-    if (j->way == IN_PLACE && !j->unwritten)
-        return H5Tconvert(j->conv.file, j->conv.mem, (size_t)j->sel.file.n_elems, read->dst, NULL, j->dxpl) <
-                       0
-                   ? bkt_h5err_capture(err, "converting values")
-                   : BKT_OK;
-    struct bkt_column col = {.slices = j->conv.src ? NULL : read->slices,
-                             .base = read->dst,
-                             .stride = j->conv.src,
-                             .scratch = true};
-    return deliver(j, &col, 0, (size_t)j->sel.file.n_elems, err);
-}
-
 static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) struct bkt_read *reads = calloc(n, sizeof *reads);
@@ -280,18 +264,15 @@ static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
         if (jobs[i].sel.file.n_elems == 0 || (jobs[i].way == STAGED && !fits_one_piece(&jobs[i])))
             continue;
-        rc       = add_read(&jobs[i], &reads[m], err);
+        rc       = add_read(&jobs[i], &jobs[i].sel.file, &reads[m], err);
         whose[m++] = &jobs[i];
     }
     if (rc == BKT_OK && m > 0)
         rc = bkt_read_datasets(reads, m, err);
     for (size_t i = 0; rc == BKT_OK && i < m; i++)
-        rc = finish(whose[i], &reads[i], err);
-    for (size_t i = 0; i < m; i++) {
-        if (whose[i]->way == STAGED)
-            bkt_scratch_give(reads[i].dst);
-        bkt_read_fini(&reads[i]);
-    }
+        rc = finish(whose[i], &reads[i], 0, err);
+    for (size_t i = 0; i < m; i++)
+        end_read(whose[i], &reads[i]);
     for (size_t i = 0; rc == BKT_OK && i < n; i++)
         if (jobs[i].sel.file.n_elems > 0 && jobs[i].way == STAGED && !fits_one_piece(&jobs[i]))
             rc = run_staged(&jobs[i], err);
