@@ -10,8 +10,6 @@
 #include "vol/core/vol.h"
 #include "vol/open/linked_files.h"
 #include "vol/open/permission_and_flush.h"
-#include "vol/path/iterate.h"
-#include "vol/path/new_link.h"
 #include "vol/path/path.h"
 
 static int new_group(hid_t gcpl, struct bkt_object **out, struct bkt_err *err)

@@ -8,8 +8,6 @@
 #include "vol/core/token.h"
 #include "vol/core/vol.h"
 #include "vol/open/permission_and_flush.h"
-#include "vol/path/iterate.h"
-#include "vol/path/new_link.h"
 #include "vol/path/path.h"
 
 static int new_type(hid_t type, hid_t tcpl, struct bkt_object **out, struct bkt_err *err)

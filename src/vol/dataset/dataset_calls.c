@@ -306,8 +306,8 @@ static int transfer_together(const struct bkt_io *io, struct bkt_err *err)
     BKT_PASS(bkt_comm_agree(io->group, rc, err));
     if (io->write)
         return bkt_dataset_write_all(io, err);
-    if (io->group)
-        BKT_PASS(bkt_shared_hand_on(io, err));
+    for (size_t i = 0; io->group && i < io->n; i++)
+        BKT_PASS(bkt_shared_hand_on(io->group, io, i, err));
     for (size_t i = 0; i < io->n; i++)
         BKT_PASS(check_written(io->dsets[i], io->file_spaces[i], err));
     return bkt_dataset_read(io, err);

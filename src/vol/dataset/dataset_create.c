@@ -10,7 +10,8 @@
 #include "vol/dataset/raw_files.h"
 #include "vol/dataset/virtual.h"
 #include "vol/parallel/together.h"
-#include "vol/path/new_link.h"
+#include "vol/open/permission_and_flush.h"
+#include "vol/path/path.h"
 
 /* Translate the program's request to the model's terms.  HDF5 itself judges whether it is valid
  * (plist_from_h5.c). */

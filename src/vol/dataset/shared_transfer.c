@@ -41,7 +41,7 @@ int bkt_shared_store(struct bkt_vobj *o, struct bkt_err *err)
 }
 
 /* The selections were checked; a process whose selection can't be used takes part without one. */
-int bkt_shared_hand_on_one(struct bkt_comm *c, const struct bkt_io *io, size_t i, struct bkt_err *err)
+int bkt_shared_hand_on(struct bkt_comm *c, const struct bkt_io *io, size_t i, struct bkt_err *err)
 {
     struct bkt_dsel sel = {.flat = false};
     struct bkt_dsetio *d = NULL;
@@ -53,13 +53,6 @@ int bkt_shared_hand_on_one(struct bkt_comm *c, const struct bkt_io *io, size_t i
     }
     bkt_dsel_fini(&sel);
     return rc;
-}
-
-int bkt_shared_hand_on(const struct bkt_io *io, struct bkt_err *err)
-{
-    for (size_t i = 0; i < io->n; i++)
-        BKT_PASS(bkt_shared_hand_on_one(io->group, io, i, err));
-    return BKT_OK;
 }
 
 /* After a write with result @p rc: store its elements. */

@@ -29,12 +29,10 @@ static inline bool bkt_shared_concerns(const struct bkt_io *io)
 BKT_NODISCARD int bkt_shared_transfer(const struct bkt_io *io,
                                       int (*transfer)(const struct bkt_io *io, struct bkt_err *err),
                                       struct bkt_err *err);
-/** A collective read by io->group: chunks that several processes need are fetched by one of them.
- * Collective. */
-BKT_NODISCARD int bkt_shared_hand_on(const struct bkt_io *io, struct bkt_err *err);
-/** The same for dataset @p i of the call, by the processes of @p c. */
-BKT_NODISCARD int bkt_shared_hand_on_one(struct bkt_comm *c, const struct bkt_io *io, size_t i,
-                                         struct bkt_err *err);
+/** A collective read of dataset @p i of the call by the processes of @p c: chunks that several of them need
+ *  are fetched by one.  Collective. */
+BKT_NODISCARD int bkt_shared_hand_on(struct bkt_comm *c, const struct bkt_io *io, size_t i,
+                                     struct bkt_err *err);
 
 /** Before a read: fill the caches of the processes.  Collective.  Chunks that can't be handed on are left to
  * the read, which also reports their failures.

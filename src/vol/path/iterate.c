@@ -2,22 +2,21 @@
  * So everything that is used across a call is held by a reference.
  *
  * Members are fetched ahead in batches, so that a traversal waits once per batch and not once per object. */
-#include "vol/path/iterate.h"
+#include "vol/path/path.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
-#include "vol/core/vol.h"
 #include "vol/core/object_refs.h"
 #include "vol/core/token.h"
-#include "vol/path/path.h"
+#include "vol/core/vol.h"
 
 /* Members fetched together.  Two batches are under way at a time; larger batches gain little. */
 #define PREFETCH 512
 
-size_t bkt_iterate_place(const uint32_t *by_creation, size_t n, H5_index_t idx, H5_iter_order_t order,
-                         size_t k)
+/* Place of the @p k-th of @p n named things in an index order; H5_ITER_NATIVE is increasing. */
+static size_t place_of(const uint32_t *by_creation, size_t n, H5_index_t idx, H5_iter_order_t order, size_t k)
 {
     if (order == H5_ITER_DEC)
         k = n - 1 - k;
@@ -32,7 +31,7 @@ int bkt_iterate_nth_link(const struct bkt_vobj *group, H5_index_t idx, H5_iter_o
     const struct bkt_links *l = bkt_links_settle(&group->obj->group.links);
     BKT_FAIL_IF(err, n >= l->n, BKT_ERANGE, "link number %llu of a group with %zu links",
                 (unsigned long long)n, l->n);
-    *out = &l->v[bkt_iterate_place(l->order, l->n, idx, order, (size_t)n)];
+    *out = &l->v[place_of(l->order, l->n, idx, order, (size_t)n)];
     return BKT_OK;
 }
 
@@ -76,7 +75,7 @@ static void prefetch(struct bkt_vobj *group, H5_index_t idx, H5_iter_order_t ord
     struct bkt_id *ids = malloc(n * sizeof *ids);
     size_t         m   = 0;
     for (size_t i = 0; ids && i < n; i++) {
-        const struct bkt_link *x = &l->v[bkt_iterate_place(l->order, l->n, idx, order, from + i)];
+        const struct bkt_link *x = &l->v[place_of(l->order, l->n, idx, order, from + i)];
         if (x->cls == BKT_L_HARD)
             ids[m++] = x->id;
     }
@@ -177,7 +176,7 @@ static int names_now(const struct tour *t, const struct bkt_vobj *group, struct 
 {
     const struct bkt_links *l = bkt_links_settle(&group->obj->group.links);
     for (size_t i = 0; i < l->n; i++) {
-        const char *name = l->v[bkt_iterate_place(l->order, l->n, t->idx, t->order, i)].name;
+        const char *name = l->v[place_of(l->order, l->n, t->idx, t->order, i)].name;
         BKT_PASS(bkt_buf_add(out, name, strlen(name) + 1));
     }
     return BKT_OK;
@@ -207,8 +206,8 @@ static herr_t tour_links(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p,
                          n) /* H5Orefresh(), or opened for writing, in the program's callback */
             break;
         prefetch_at(group, t->idx, t->order, first, i);
-        const struct bkt_link *l = fixed ? &links->v[bkt_iterate_place(links->order, n, t->idx, t->order, i)]
-                                         : bkt_links_find(links, name);
+        const struct bkt_link *l =
+            fixed ? &links->v[place_of(links->order, n, t->idx, t->order, i)] : bkt_links_find(links, name);
         ret = l ? tour_link(t, group, l) : 0;
         if (idx_p)
             *idx_p = i + 1;

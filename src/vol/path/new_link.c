@@ -1,10 +1,10 @@
-#include "vol/path/new_link.h"
+#include "vol/open/permission_and_flush.h"
+#include "vol/path/path.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "vol/convert/convert.h"
-#include "vol/path/path.h"
 
 void bkt_spot_fini(struct bkt_spot *s)
 {

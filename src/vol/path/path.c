@@ -9,7 +9,6 @@
 #include "vol/core/token.h"
 #include "vol/open/linked_files.h"
 #include "vol/parallel/together.h"
-#include "vol/path/iterate.h"
 #include "vol/path/path.h"
 #include "vol/plain/plain_file.h"
 

@@ -1,4 +1,5 @@
-/* From a location and a name to an object of any kind of file. */
+/* From a location and a name to an object of any kind of file, to the place of a new link, and through all
+ * links of a group. */
 #pragma once
 
 #include "vol/core/vol.h"
@@ -24,3 +25,54 @@ BKT_NODISCARD int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t
  *  list
  *  @return BKT_OK; BKT_EINVAL */
 BKT_NODISCARD int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_err *err);
+
+/* ---- new_link.c: the place of a new link, a group and the name in it ---- */
+
+/** The group that is to hold the last component of @p path.
+ * @param lcpl  link creation list: missing groups on the way are created if it says so; H5P_DEFAULT: none
+ * @param ocpl  creation list of the new object; created groups get its settings for attributes;
+ * H5P_DEFAULT: none
+ * @param what  for bkt_change_may(), which is asked for BKT_ACL_CREATE
+ * @return BKT_OK: bkt_spot_fini(); BKT_EEXIST: a link of that name exists, or no link can have that name;
+ * BKT_ENOENT: a group on the way is missing; BKT_EACCES */
+BKT_NODISCARD int bkt_spot_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl, hid_t ocpl,
+                                const char *what, struct bkt_spot *out, struct bkt_err *err);
+void              bkt_spot_fini(struct bkt_spot *s);
+
+/** Add a link there.  @p l: class and target are set; its memory is taken over, even on failure. */
+BKT_NODISCARD int bkt_spot_link(struct bkt_spot *s, struct bkt_link *l, struct bkt_err *err);
+
+/** Add a new object there.
+ * @param o    from bkt_object_make(); taken over, even on failure
+ * @param out  an object for HDF5; NULL: not wanted */
+BKT_NODISCARD int bkt_spot_put(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out,
+                               struct bkt_err *err);
+/** The same in two steps, for an object that has to be completed before other writers see it: a new object
+ *  that knows its future path, and the link to it.  If it is closed before it gets the link, it is
+ *  deleted. */
+BKT_NODISCARD int bkt_spot_make(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out,
+                                struct bkt_err *err);
+BKT_NODISCARD int bkt_spot_show(struct bkt_spot *s, const struct bkt_vobj *made, struct bkt_err *err);
+/** A new object without a link (H5Dcreate_anon and the like).  If it is closed before it gets one, it is
+ *  deleted. */
+BKT_NODISCARD int bkt_spot_put_anonymous(struct bkt_file *f, struct bkt_object *o, struct bkt_vobj **out,
+                                         struct bkt_err *err);
+
+/** An entry of bkt_domain_link_ops. */
+int bkt_spot_is_free(const struct bkt_spot *s, const char *path, struct bkt_err *err);
+
+/* ---- iterate.c: from HDF5's index of links to the model's arrays, and walks over whole subtrees ---- */
+
+/** The n-th link of a group; BKT_ERANGE past the end. */
+BKT_NODISCARD int bkt_iterate_nth_link(const struct bkt_vobj *group, H5_index_t idx, H5_iter_order_t order,
+                                       hsize_t n, const struct bkt_link **out, struct bkt_err *err);
+
+/** H5Lget_info.  Moves links (model.h, bkt_links_settle) where their order was tracked. */
+void bkt_iterate_link_info(const struct bkt_object *group, const struct bkt_link *l, H5L_info2_t *out);
+
+/** H5Literate and H5Lvisit on one of our groups; returns the value of the program's callback, or a
+ *  negative code. */
+herr_t bkt_iterate_links(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err);
+
+/** H5Ovisit from one of our objects. */
+herr_t bkt_iterate_objects(struct bkt_vobj *start, const H5VL_object_visit_args_t *a, struct bkt_err *err);

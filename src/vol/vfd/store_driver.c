@@ -12,7 +12,6 @@
 #include "schema/domain/domain.h"
 #include "base/num.h"
 #include "vol/vfd/store_driver_ahead.h"
-#include "vol/vfd/store_names.h"
 
 #define LONG_READ ((uint64_t)512 << 10) /* a longer read goes past the pages, unless they have it */
 #define KEEP      ((uint64_t)64 << 20)  /* bytes of pages that are kept of a file */

@@ -18,7 +18,7 @@
 
 /** Make a file access list open a file through the driver, with HDF5's native connector.  Names are
  *  s3://bucket/key, hsds+s3://…, file:///path or http(s)://host/path.  Other files that HDF5 opens with the
- *  list are links in that file (store_names.h).
+ *  list are links in that file (store_names.c).
  *  @param name  the file that will be opened
  *  @param set   copied */
 BKT_NODISCARD int vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct bkt_err *err);

@@ -13,7 +13,7 @@
 struct vfd_shared {
     unsigned            refs; /* under HDF5's lock */
     struct bkt_settings set;
-    char               *base; /* links in other files of the list are resolved from it (store_names.h) */
+    char               *base; /* links in other files of the list are resolved from it (store_names.c) */
 };
 
 struct vfd_file {
@@ -41,3 +41,14 @@ extern struct vfd_file *vfd_all_open; /* under HDF5's lock */
 struct vfd_file *vfd_open_twin(const struct vfd_shared *shared, const char *name);
 /** Whether a driver's id is one of ours; it joins no files, as a family's does. */
 bool vfd_is_driver(hid_t driver);
+
+/** Find the file that libhdf5 means by @p name when it follows a link (external, virtual or raw data) in the
+ *  file @p base.  libhdf5 puts folders, and its working folder, before a link's text; that is undone.
+ *  A relative name counts from base's folder, and a name with a leading '/' from its bucket or host.
+ * @param base  the full name of the file that the program opened
+ * @param set   setting `allow` names the stores besides base's own that links may lead to
+ * @param out   the full name is appended
+ * @return BKT_OK; BKT_ENOENT: the name leads to no place in a store; BKT_EACCES: to a store that links must
+ *         not name */
+BKT_NODISCARD int store_name_of(const char *base, const struct bkt_settings *set, const char *name,
+                                struct bkt_buf *out, struct bkt_err *err);

@@ -9,7 +9,6 @@
 #include "vol/core/hid.h"
 #include "vol/vfd/store_driver_ahead.h"
 #include "vol/vfd/store_driver_impl.h"
-#include "vol/vfd/store_names.h"
 
 struct vfd_file *vfd_all_open;
 

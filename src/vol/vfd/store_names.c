@@ -1,5 +1,4 @@
-#include "vol/vfd/store_names.h"
-
+/* Names of files that libhdf5 opens through the driver: the program's, and those that links in it name. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -7,7 +6,7 @@
 #include "schema/domain/domain.h"
 #include "schema/name/uri.h"
 #include "storage/store.h"
-#include "vol/vfd/store_driver.h"
+#include "vol/vfd/store_driver_impl.h"
 
 static const char *const schemes[] = {"s3://", "hsds+s3://", "file:///", "https://", "http://", "mem:"};
 

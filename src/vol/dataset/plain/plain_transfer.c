@@ -366,7 +366,7 @@ static int hand_on(struct bkt_comm *c, size_t n, const struct planned *p, struct
     BKT_PASS(bkt_comm_reduce(c, BKT_COMM_MIN, can, n, err));
     for (size_t k = 0; k < p->io.n; k++)
         if (can[p->whose[k]])
-            BKT_PASS(bkt_shared_hand_on_one(c, &p->io, k, err));
+            BKT_PASS(bkt_shared_hand_on(c, &p->io, k, err));
     return BKT_OK;
 }
 
