@@ -281,10 +281,10 @@ void bkt_version_forget(struct bkt_version *v)
  * these. */
 static bool same_version(const struct bkt_version *v, const struct bkt_req *req)
 {
-    bool told = v->size != UINT64_MAX && req->size != UINT64_MAX && v->mtime != 0 && req->mtime != 0;
+    bool reported = v->size != UINT64_MAX && req->size != UINT64_MAX && v->mtime != 0 && req->mtime != 0;
     if (v->etag[0] && req->etag[0])
         return bkt_etag_same(v->etag, req->etag);
-    if (v->etag[0] && !told) /* this answer lacks the ETag that others have */
+    if (v->etag[0] && !reported) /* this answer lacks the ETag that others have */
         return false;
     return (v->size == req->size || v->size == UINT64_MAX || req->size == UINT64_MAX) &&
            (v->mtime == req->mtime || v->mtime == 0 || req->mtime == 0);

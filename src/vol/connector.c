@@ -138,9 +138,9 @@ static herr_t initialize(hid_t vipl)
     struct bkt_err err = {.n = 0};
     (void)vipl;
     if (registrations == 0) {
-        hid_t told = bkt_h5err_hold(); /* the reason why HDF5 itself could not open the file */
+        hid_t reported = bkt_h5err_hold(); /* the reason why HDF5 itself could not open the file */
         int   rc   = start(&err);
-        bkt_h5err_restore(told);
+        bkt_h5err_restore(reported);
         if (rc < 0)
             return bkt_h5err_publish(&err);
     }
@@ -152,8 +152,8 @@ static herr_t terminate(void)
 {
     if (registrations == 0 || --registrations > 0)
         return 0;
-    hid_t told = bkt_h5err_hold(); /* an error about HDF5_VOL_CONNECTOR's settings, or about a file that we
-                                      can't open */
+    hid_t reported = bkt_h5err_hold(); /* an error about HDF5_VOL_CONNECTOR's settings, or about a file that
+                                      we can't open */
     bkt_ahead_shutdown();
     bkt_domain_forget_probe();
     bkt_store_shutdown();
@@ -162,7 +162,7 @@ static herr_t terminate(void)
     bkt_token_forget_all();
     vfd_term();
     bkt_h5err_term();
-    bkt_h5err_restore(told);
+    bkt_h5err_restore(reported);
     return 0;
 }
 

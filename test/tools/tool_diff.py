@@ -19,7 +19,7 @@ def test_diff_finds_sample_domains_equal_to_their_twins(b):
 
 
 @dir_only
-def test_diff_tells_what_differs(b):
+def test_diff_prints_what_differs(b):
     a, d = b.fx("groups.h5"), b.copy("groups.h5")
     assert b.json("diff", a, d) == [], b.json("diff", a, d)
     key = b.object_of(d, "/a")

@@ -42,7 +42,7 @@ def test_ls_of_an_object_in_a_domain(b):
     fails(b.run("ls", b.fx("groups.h5") + "/a/nothing"), "nothing")
 
 
-def test_ls_tells_where_chunks_lie(b):
+def test_ls_prints_where_chunks_lie(b):
     by = {o["path"]: o for o in b.json("ls", "-rv", b.fx("linked.h5"))[0]["objects"]}
     few, small = by["/few_chunks"], by["/small"]
     assert few["layout"] == "H5D_CHUNKED_REF" and few["chunk"] == [30, 40]

@@ -59,10 +59,11 @@ void bkt_fetch_task_fail(struct bkt_fetch_task *k, const struct bkt_seg *s, int 
     const char                              *store = bkt_store_uri(s->file->store), *key = s->file->key;
     bkt_grid_coord(&s->t->grid, s->k, coord);
     const struct bkt_chunk_label chunk = bkt_chunk_label(s->t->io, coord);
-    int told = is_whole(k) ? bkt_buf_addf(&b, "%s, object %s/%s", chunk.text, store, key)
-                           : bkt_buf_addf(&b, "%s, bytes %llu+%llu of %s/%s", chunk.text,
-                                          (unsigned long long)s->off, (unsigned long long)s->len, store, key);
-    bkt_err_name(err, rc, told < 0 ? chunk.text : bkt_buf_str(&b));
+    int reported = is_whole(k)
+                       ? bkt_buf_addf(&b, "%s, object %s/%s", chunk.text, store, key)
+                       : bkt_buf_addf(&b, "%s, bytes %llu+%llu of %s/%s", chunk.text,
+                                      (unsigned long long)s->off, (unsigned long long)s->len, store, key);
+    bkt_err_name(err, rc, reported < 0 ? chunk.text : bkt_buf_str(&b));
     bkt_fetch_fail(k->call, rc, err);
 }
 

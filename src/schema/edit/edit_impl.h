@@ -236,7 +236,7 @@ BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, si
  *  @param any  set if there were some: what they have besides is to be stored now */
 BKT_NODISCARD int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err);
 /** BKT_EEXIST, naming objects and paths, if other writers made other things by a name; else BKT_OK. */
-BKT_NODISCARD int bkt_rivals_tell(struct bkt_domain *d, struct bkt_err *err);
+BKT_NODISCARD int bkt_rivals_report(struct bkt_domain *d, struct bkt_err *err);
 /** bkt_edit_name_theirs() for a JSON value, which is replaced if it changes; only if there are aliases. */
 BKT_NODISCARD int bkt_alias_json(const struct bkt_domain *d, json_t **j, struct bkt_err *err);
 /** Another writer's object stands for ours, which was @p was: bkt_alias_settle() shall delete it. */

@@ -344,7 +344,7 @@ static int flush_and_adopt(struct bkt_domain *d, struct bkt_err *err)
     return first;
 }
 
-static int tell_gone(const struct bkt_domain *d, const struct bkt_names *gone, struct bkt_err *err)
+static int report_gone(const struct bkt_domain *d, const struct bkt_names *gone, struct bkt_err *err)
 {
     if (!gone->n)
         return BKT_OK;
@@ -444,8 +444,8 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
     struct bkt_names gone = d->edits->gone;
     memset(&d->edits->gone, 0, sizeof d->edits->gone);
     bool left = bkt_map_count(d->edits->changes) > 0;
-    int first = left ? bkt_rivals_tell(d, err) : BKT_OK;
-    bkt_err_keep_first(&first, err, tell_gone(d, &gone, &why), &why);
+    int first = left ? bkt_rivals_report(d, err) : BKT_OK;
+    bkt_err_keep_first(&first, err, report_gone(d, &gone, &why), &why);
     bkt_err_keep_first(&first, err, bkt_doc_remove_old(d, &why), &why);
     if (left)
         BKT_PASS(take_removed(d, &f, first < 0 ? NULL : err));

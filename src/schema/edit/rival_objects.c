@@ -453,7 +453,7 @@ static int name_clashes(struct bkt_domain *d, const struct bkt_change *c, bool l
     return BKT_OK;
 }
 
-int bkt_rivals_tell(struct bkt_domain *d, struct bkt_err *err)
+int bkt_rivals_report(struct bkt_domain *d, struct bkt_err *err)
 {
     struct bkt_names names = {.n = 0};
     for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);) {

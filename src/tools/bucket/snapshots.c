@@ -104,7 +104,7 @@ static int note(struct bkt_store *st, const char *path, const struct bkt_id *roo
 }
 
 static int make(struct gather *g, const char *path, const struct bkt_id *root, bool use_old,
-                struct snapshot_told *told, struct bkt_err *err)
+                struct snapshot_report *reported, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0}, old = {0};
     BKT_PASS_MEM(err, bkt_snapshot_key(root, &key));
@@ -118,14 +118,14 @@ static int make(struct gather *g, const char *path, const struct bkt_id *root, b
         return BKT_ECANCEL;
     BKT_PASS(bkt_snapshot_emit(&g->out, &text, err));
     BKT_PASS(bkt_store_put(g->st, bkt_buf_str(&key), text.ptr, text.len, NULL, NULL, NULL, err));
-    if (told)
-        *told = (struct snapshot_told){g->out.n_objects, g->out.n_keys, text.len, g->n_read};
+    if (reported)
+        *reported = (struct snapshot_report){g->out.n_objects, g->out.n_keys, text.len, g->n_read};
     return note(g->st, path, root, &g->out, err);
 }
 
 int snapshot_make(struct bkt_store *st, const char *path, const struct bkt_id *root,
-                  const struct bkt_domain *known, bool old, uint64_t pays_for, struct snapshot_told *told,
-                  struct bkt_err *err)
+                  const struct bkt_domain *known, bool old, uint64_t pays_for,
+                  struct snapshot_report *reported, struct bkt_err *err)
 {
     struct gather *g = calloc(1, sizeof *g);
     BKT_NEED(err, g);
@@ -133,7 +133,7 @@ int snapshot_make(struct bkt_store *st, const char *path, const struct bkt_id *r
     g->known    = known;
     g->pays_for = pays_for;
     g->err      = err;
-    int rc      = make(g, path, root, old, told, err);
+    int rc = make(g, path, root, old, reported, err);
     for (size_t i = 0; i < g->n; i++)
         free(g->key[i]);
     bkt_snapshot_out_fini(&g->out);

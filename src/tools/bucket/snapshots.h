@@ -4,7 +4,7 @@
 #include "schema/domain/domain.h"
 #include "schema/snapshot/snapshot.h"
 
-struct snapshot_told {
+struct snapshot_report {
     uint64_t n_objects, n_keys, bytes, n_read; /* n_read: objects that had to be read */
 };
 
@@ -19,7 +19,7 @@ struct snapshot_told {
  *                   objects; 0: make it anyhow */
 BKT_NODISCARD int snapshot_make(struct bkt_store *st, const char *path, const struct bkt_id *root,
                                 const struct bkt_domain *known, bool old, uint64_t pays_for,
-                                struct snapshot_told *told, struct bkt_err *err);
+                                struct snapshot_report *reported, struct bkt_err *err);
 /** Remove the snapshot, and the note of it. */
 BKT_NODISCARD int snapshot_drop(struct bkt_store *st, const char *path, const struct bkt_id *root,
                                 struct bkt_err *err);

@@ -47,9 +47,9 @@ static void line_fini(struct line *l)
 static void print_line(struct bkt_diff *d, struct line *l)
 {
     if (l->what)
-        (void)bkt_diff_tell(d, l->path, l->what, "%s", l->text);
+        (void)bkt_diff_report(d, l->path, l->what, "%s", l->text);
     else if (l->bad)
-        bkt_diff_tell_data(d, l->path, l->whole, l->bad, l->first, l->elems);
+        bkt_diff_report_data(d, l->path, l->whole, l->bad, l->first, l->elems);
     line_fini(l);
 }
 
@@ -229,7 +229,7 @@ static int shared_serve(struct bkt_diff *d, int (*open)(struct bkt_diff *d))
 
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 }; /* exit codes, as diff and h5diff have them */
 
-int bkt_diff_tell(struct bkt_diff *d, const char *path, const char *what, const char *fmt, ...)
+int bkt_diff_report(struct bkt_diff *d, const char *path, const char *what, const char *fmt, ...)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     va_list                                  ap;
@@ -277,8 +277,8 @@ static int merge(struct bkt_diff *d, const char *path, const char *what, struct 
         if (c == 0)
             BKT_PASS(both(d, ha, hb, path, a->v[i]));
         else
-            (void)bkt_diff_tell(d, path, what, "%s %s only in the %s", what, c < 0 ? a->v[i] : b->v[k],
-                          c < 0 ? "first" : "second");
+            (void)bkt_diff_report(d, path, what, "%s %s only in the %s", what, c < 0 ? a->v[i] : b->v[k],
+                                  c < 0 ? "first" : "second");
         i += c <= 0;
         k += c >= 0;
     }
@@ -305,9 +305,9 @@ static int both_attrs(struct bkt_diff *d, hid_t a, hid_t b, const char *path, co
     hid_t tx = H5Aget_type(x),
           ty = H5Aget_type(y), sx = H5Aget_space(x), sy = H5Aget_space(y);
     if (H5Tequal(tx, ty) <= 0)
-        return bkt_diff_tell(d, path, "attribute", "attribute %s has another type", name);
+        return bkt_diff_report(d, path, "attribute", "attribute %s has another type", name);
     if (!same_space(sx, sy))
-        return bkt_diff_tell(d, path, "attribute", "attribute %s has another shape", name);
+        return bkt_diff_report(d, path, "attribute", "attribute %s has another shape", name);
     return bkt_diff_attr(d, x, y, path, name);
 }
 
@@ -334,7 +334,7 @@ static int soft(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const ch
         (H5Lget_val(a, name, p, n, H5P_DEFAULT) < 0 || H5Lget_val(b, name, q, n, H5P_DEFAULT) < 0))
         rc = h5_fail(d->err, name);
     if (rc == BKT_OK && memcmp(p, q, n) != 0)
-        (void)bkt_diff_tell(d, path, "link", "link %s leads elsewhere", name);
+        (void)bkt_diff_report(d, path, "link", "link %s leads elsewhere", name);
     free(p);
     return rc;
 }
@@ -346,7 +346,7 @@ static int both_links(struct bkt_diff *d, hid_t a, hid_t b, const char *path, co
     if (H5Lget_info2(a, name, &x, H5P_DEFAULT) < 0 || H5Lget_info2(b, name, &y, H5P_DEFAULT) < 0)
         return h5_fail(d->err, name);
     if (x.type != y.type)
-        return bkt_diff_tell(d, path, "link", "link %s is of another kind", name);
+        return bkt_diff_report(d, path, "link", "link %s is of another kind", name);
     if (x.type != H5L_TYPE_HARD)
         return soft(d, a, b, path, name, &x, &y);
     BKT_CLEANUP(h5_closep) hid_t oa = H5Oopen(a, name, H5P_DEFAULT), ob = H5Oopen(b, name, H5P_DEFAULT);
@@ -371,11 +371,11 @@ static int datasets(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
     hid_t ta = H5Dget_type(a),
           tb = H5Dget_type(b), sa = H5Dget_space(a), sb = H5Dget_space(b);
     if (H5Tequal(ta, tb) <= 0)
-        return bkt_diff_tell(d, path, "type", "dataset of another type");
+        return bkt_diff_report(d, path, "type", "dataset of another type");
     if (!same_space(sa, sb))
-        return bkt_diff_tell(d, path, "shape", "dataset of another shape");
+        return bkt_diff_report(d, path, "shape", "dataset of another shape");
     if (H5Sextent_equal(sa, sb) <= 0)
-        (void)bkt_diff_tell(d, path, "maxdims", "dataset of another maximum shape");
+        (void)bkt_diff_report(d, path, "maxdims", "dataset of another maximum shape");
     if (d->no_data || H5Sget_simple_extent_type(sa) == H5S_NULL)
         return BKT_OK;
     BKT_FAIL_IF(d->err, bkt_diff_data(d, a, b, path) < 0, BKT_EHDF5, "%s", path);
@@ -390,7 +390,7 @@ static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
     if (H5Oget_info3(a, &x, H5O_INFO_BASIC) < 0 || H5Oget_info3(b, &y, H5O_INFO_BASIC) < 0)
         return h5_fail(d->err, path);
     if (x.type != y.type)
-        return bkt_diff_tell(d, path, "kind", "objects of different kinds");
+        return bkt_diff_report(d, path, "kind", "objects of different kinds");
     H5O_token_t both[2] = {x.token,
                            y.token}; /* an object of many names in one file may be several in the other */
     if (bkt_map_get(d->seen, both, sizeof both))
@@ -407,7 +407,7 @@ static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
     if (x.type == H5O_TYPE_DATASET)
         return datasets(d, a, b, path);
     if (x.type == H5O_TYPE_NAMED_DATATYPE && H5Tequal(a, b) <= 0)
-        return bkt_diff_tell(d, path, "type", "committed types differ");
+        return bkt_diff_report(d, path, "type", "committed types differ");
     return BKT_OK;
 }
 
@@ -419,11 +419,11 @@ static int user_blocks(struct bkt_diff *d, hid_t a, hid_t b)
     BKT_PASS(user_block_of(a, &x, d->err));
     BKT_PASS(user_block_of(b, &y, d->err));
     if (x.size != y.size)
-        (void)bkt_diff_tell(d, "/", "userblock", "user block of %llu and of %llu bytes",
-                            (unsigned long long)x.size, (unsigned long long)y.size);
+        (void)bkt_diff_report(d, "/", "userblock", "user block of %llu and of %llu bytes",
+                              (unsigned long long)x.size, (unsigned long long)y.size);
     else if (x.bytes.len != y.bytes.len ||
              (x.bytes.len && memcmp(x.bytes.ptr, y.bytes.ptr, x.bytes.len) != 0))
-        (void)bkt_diff_tell(d, "/", "userblock", "user block with other bytes");
+        (void)bkt_diff_report(d, "/", "userblock", "user block with other bytes");
     return BKT_OK;
 }
 

@@ -168,7 +168,7 @@ static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_er
     return bkt_get_shared_dataset(g->shared, src, dst, path, err);
 }
 
-static void tell(void *arg, const char *path, const char *what)
+static void print_note(void *arg, const char *path, const char *what)
 {
     const struct get *g = arg;
     (void)bkt_tool_fail(g->t, "%s: %s", path, what);
@@ -236,7 +236,7 @@ static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
                                              .check = interrupt_check,
                                              .shape = drop_external,
                                              .data = data,
-                                             .tell = tell,
+                                             .report = print_note,
                                              .open_beside = open_beside,
                                              .connector = h5_start,
                                              .done = done},

@@ -254,7 +254,7 @@ static void watch(struct each *e, const struct board *b, pid_t *pids, int n)
 {
     const struct timespec pause = {.tv_nsec = 100000000};
     time_t                began = time(NULL);
-    bool                  told  = false;
+    bool reported = false;
     while (n > 0) {
         int i = 0;
         while (pids[i] && (pids[i] < 0 || waitpid(pids[i], NULL, WNOHANG) == 0))
@@ -264,11 +264,11 @@ static void watch(struct each *e, const struct board *b, pid_t *pids, int n)
             n--;
             continue;
         }
-        if (!told && interrupt_status() == 128 + SIGTERM) { /* Ctrl-C has reached them, too */
+        if (!reported && interrupt_status() == 128 + SIGTERM) { /* Ctrl-C has reached them, too */
             for (i = 0; pids[i]; i++)
                 if (pids[i] > 0)
                     (void)kill(pids[i], SIGTERM);
-            told = true;
+            reported = true;
         }
         show(e, b, began);
         (void)nanosleep(&pause, NULL);

@@ -25,10 +25,10 @@ struct rm {
     unsigned          n_failed;
 };
 
-/* ---- telling ---- */
+/* ---- reports ---- */
 
 /* @p why: NULL: it was removed (or would be) */
-static void told(struct rm *r, const char *what, const char *path, const struct bkt_err *why)
+static void report_removal(struct rm *r, const char *what, const char *path, const struct bkt_err *why)
 {
     BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(r->st, path);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
@@ -119,7 +119,7 @@ static void remove_batch(struct rm *r, char **paths, size_t n, unsigned depth)
 {
     struct bkt_doc *docs = calloc(n, sizeof *docs);
     if (!docs) {
-        told(r, "folder", paths[0], &(struct bkt_err){.code = BKT_ENOMEM});
+        report_removal(r, "folder", paths[0], &(struct bkt_err){.code = BKT_ENOMEM});
         return;
     }
     bkt_docs_get(r->st, paths, n, docs);
@@ -231,7 +231,7 @@ static void remove_path(struct rm *r, const char *path, struct bkt_doc *doc, uns
     if (rc == BKT_ENOENT && r->force && depth == 0)
         return;
     err.code = rc;
-    told(r, doc->what == BKT_IS_DOMAIN ? "domain" : "folder", path, rc < 0 ? &err : NULL);
+    report_removal(r, doc->what == BKT_IS_DOMAIN ? "domain" : "folder", path, rc < 0 ? &err : NULL);
 }
 
 static int remove_name(struct rm *r, const char *name, struct bkt_err *err)

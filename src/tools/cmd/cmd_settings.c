@@ -39,7 +39,7 @@ static int look_for(const struct bkt_setting_row *row, void *arg)
 
 /* Not an error, since another version of the connector may know the variable.  But a user who wonders why a
  * setting has no effect looks here. */
-static void tell_unknown(const struct bkt_tool *t)
+static void report_unknown(const struct bkt_tool *t)
 {
     static const char *const others[] = {"H5BUCKET_CONFIG", "H5BUCKET_TEST"};
     for (char **e = environ; e && *e; e++) {
@@ -55,7 +55,7 @@ static void tell_unknown(const struct bkt_tool *t)
 
 static int run(struct bkt_tool *t)
 {
-    tell_unknown(t);
+    report_unknown(t);
     if (t->json)
         return print_json(t);
     bool markdown = bkt_tool_has(t, "markdown") > 0; /* for the README: defaults, not the user's values */

@@ -12,7 +12,7 @@ static int run(struct bkt_tool *t)
     struct bkt_err                              *err  = &t->err;
     BKT_CLEANUP(bkt_place_fini) struct bkt_place p    = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc  = {0};
-    struct snapshot_told                         told = {0};
+    struct snapshot_report reported = {0};
     BKT_PASS(bkt_place_open(t->args[0], &t->set, &p, err));
     BKT_PASS(bkt_doc_get(p.store, p.path, &doc, err));
     BKT_FAIL_IF(err, doc.what == BKT_IS_FOLDER, BKT_EUNSUP, "%s is a folder, not a domain", t->args[0]);
@@ -29,10 +29,10 @@ static int run(struct bkt_tool *t)
                 "%s: a folder needs no snapshot, since its objects are read without round "
                 "trips",
                 t->args[0]);
-    BKT_PASS(snapshot_make(p.store, p.path, &doc.doc.root, NULL, false, 0, &told, err));
+    BKT_PASS(snapshot_make(p.store, p.path, &doc.doc.root, NULL, false, 0, &reported, err));
     if (bkt_tool_has(t, "verbose"))
-        printf("%" PRIu64 " objects, %" PRIu64 " keys, %" PRIu64 " bytes\n", told.n_objects, told.n_keys,
-               told.bytes);
+        printf("%" PRIu64 " objects, %" PRIu64 " keys, %" PRIu64 " bytes\n", reported.n_objects,
+               reported.n_keys, reported.bytes);
     return BKT_OK;
 }
 

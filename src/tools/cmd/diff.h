@@ -22,15 +22,15 @@ struct bkt_diff {
 };
 
 /** Report a difference.  @p what: a word for programs.  Gives BKT_OK. */
-int bkt_diff_tell(struct bkt_diff *d, const char *path, const char *what, const char *fmt, ...)
+int bkt_diff_report(struct bkt_diff *d, const char *path, const char *what, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
 /** Report different elements of a dataset.
  *  @param whole  its extent
  *  @param bad    number of different elements, of @p n
  *  @param first  the first of them, row-major */
-void bkt_diff_tell_data(struct bkt_diff *d, const char *path, const struct bkt_blocks *whole, uint64_t bad,
-                        uint64_t first, uint64_t n);
+void bkt_diff_report_data(struct bkt_diff *d, const char *path, const struct bkt_blocks *whole, uint64_t bad,
+                          uint64_t first, uint64_t n);
 
 /** Compare one block of the dataset @p path in both files.
  *  @param at     at, count and n are set

@@ -85,8 +85,8 @@ int bkt_diff_attr(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const 
         return h5_fail(d->err, name);
     uint64_t first = 0, bad = count(&m, v.a, v.b, (size_t)n, &first);
     if (bad)
-        (void)bkt_diff_tell(d, path, "attribute", "attribute %s: %llu of %llu values differ", name,
-                      (unsigned long long)bad, (unsigned long long)n);
+        (void)bkt_diff_report(d, path, "attribute", "attribute %s: %llu of %llu values differ", name,
+                              (unsigned long long)bad, (unsigned long long)n);
     return BKT_OK;
 }
 
@@ -134,8 +134,8 @@ static int compare_block(struct bkt_diff *d, struct sides *k)
     return BKT_OK;
 }
 
-void bkt_diff_tell_data(struct bkt_diff *d, const char *path, const struct bkt_blocks *whole, uint64_t bad,
-                        uint64_t first, uint64_t n)
+void bkt_diff_report_data(struct bkt_diff *d, const char *path, const struct bkt_blocks *whole, uint64_t bad,
+                          uint64_t first, uint64_t n)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
     const unsigned rank = whole->rank;
@@ -145,8 +145,8 @@ void bkt_diff_tell_data(struct bkt_diff *d, const char *path, const struct bkt_b
     for (unsigned i = 0; i < rank; i++)
         if (bkt_buf_addf(&b, "%s%llu", i ? ", " : " first at (", (unsigned long long)at[i]) < 0)
             break;
-    (void)bkt_diff_tell(d, path, "data", "%llu of %llu elements differ%s%s%s", (unsigned long long)bad,
-                  (unsigned long long)n, rank ? "," : "", bkt_buf_str(&b), rank ? ")" : "");
+    (void)bkt_diff_report(d, path, "data", "%llu of %llu elements differ%s%s%s", (unsigned long long)bad,
+                          (unsigned long long)n, rank ? "," : "", bkt_buf_str(&b), rank ? ")" : "");
 }
 
 /* ---- blocks that several processes share ---- */
@@ -402,7 +402,7 @@ int bkt_diff_data(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
     if (rc == BKT_OK && n > 0 && d->shared)
         bkt_diff_shared_done(d, k.number, k.bad, k.first);
     else if (rc == BKT_OK && k.bad)
-        bkt_diff_tell_data(d, path, &k.at, k.bad, k.first, n);
+        bkt_diff_report_data(d, path, &k.at, k.bad, k.first, n);
     mem_fini(&k.m);
     return rc;
 }

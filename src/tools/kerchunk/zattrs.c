@@ -154,7 +154,7 @@ static int put_time(struct kc_load *k, hid_t object, const char *path, const str
 {
     char text[64];
     if (!type->units) {
-        load_tell(k->l, path, "numbers of a unit of time that CF lacks");
+        load_report(k->l, path, "numbers of a unit of time that CF lacks");
         return BKT_OK;
     }
     if (kc_doc_get(zattrs, "units"))

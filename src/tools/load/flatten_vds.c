@@ -178,7 +178,7 @@ static int make_list(struct load_flat *f, struct bkt_err *err)
     return BKT_OK;
 }
 
-static void tell_why(struct load *l, const char *path, const struct bkt_err *why)
+static void report_why(struct load *l, const char *path, const struct bkt_err *why)
 {
     progress_note(l->progress, "%s: stays virtual: %s%s%s", path, why->n > 1 ? why->frame[1].msg : "",
                   why->n > 1 ? ": " : "", why->n ? why->frame[0].msg : "unknown");
@@ -209,7 +209,7 @@ int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *space, h
     load_flat_free(f);
     if (rc == BKT_ENOMEM || rc == BKT_ECANCEL)
         return bkt_err_copy(err, rc, &why);
-    tell_why(l, path, &why);
+    report_why(l, path, &why);
     return BKT_OK;
 }
 
@@ -239,7 +239,7 @@ int load_flat_link(struct load *l, hid_t dst, const char *path, struct bkt_err *
     bool other = o->dset.type->is_var || o->dset.type->size != H5Tget_size(type);
     l->flat    = NULL;
     if (other)
-        load_tell(l, path, "copied: a domain stores this type in another form");
+        load_report(l, path, "copied: a domain stores this type in another form");
     int rc = other ? BKT_OK : make_table(l, f, dst, err);
     if (rc == BKT_OK && !other) {
         l->n_linked++;

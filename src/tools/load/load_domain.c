@@ -117,7 +117,7 @@ static int make_dataset(struct load *l, const struct bkt_map_dset *d, struct bkt
         return h5_fail(err, "making a dataset");
     int rc = load_link_survey(l, &s, d->item_size, dst, d->path, err);
     if (rc == 0)
-        load_tell(l, d->path, "no data: they can't be referred to, and no file is given to copy them from");
+        load_report(l, d->path, "no data: they can't be referred to, and no file is given to copy them from");
     progress_add(l->progress, 0, 0, 1);
     return rc < 0 ? rc : BKT_OK;
 }
@@ -132,7 +132,7 @@ static int load_map_all(struct load *l, struct bkt_err *err)
 
 struct bkt_vobj *load_vobj(hid_t id) { return H5VLobject(id); }
 
-void load_tell(void *arg, const char *path, const char *what)
+void load_report(void *arg, const char *path, const char *what)
 {
     struct load *l = arg;
     progress_note(l->progress, "%s: %s", path, what);
@@ -353,7 +353,7 @@ struct bkt_copier_options load_copier_options(struct load *l)
                                                  .check = interrupt_check,
                                                  .shape = shape,
                                                  .data = data,
-                                                 .tell = load_tell,
+                                                 .report = load_report,
                                                  .open_beside = load_open_beside,
                                                  .connector = h5_start,
                                                  .done = done,
@@ -393,15 +393,15 @@ static void take_snapshot(struct load *l, bool is_new)
 {
     struct bkt_domain   *d   = l->file->dom;
     struct bkt_err       err = {.n = 0};
-    struct snapshot_told told;
+    struct snapshot_report reported;
     size_t               n = bkt_domain_n_recorded(d);
     if (is_new ? !bkt_snapshot_pays(n, 0) : !bkt_domain_doc(d)->snapshot.objects)
         return;
     int rc = snapshot_make(bkt_domain_store(d), bkt_domain_path(d), bkt_domain_root(d), d, !is_new,
-                           is_new ? n : 0, &told, &err);
+                           is_new ? n : 0, &reported, &err);
     if (rc == BKT_OK)
         bkt_trace(BKT_TRACE_STORE, "snapshot of %llu objects, %llu of them read again",
-                  (unsigned long long)told.n_objects, (unsigned long long)told.n_read);
+                  (unsigned long long)reported.n_objects, (unsigned long long)reported.n_read);
     else if (rc != BKT_ECANCEL && rc != BKT_EUNSUP) /* no warning if it doesn't pay or would be too large */
         progress_note(l->progress, "h5bucket: %s: loaded, but without a snapshot: %s", bkt_domain_path(d),
                       err.n ? err.frame[0].msg : bkt_err_text(rc));

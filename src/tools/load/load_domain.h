@@ -47,7 +47,7 @@ struct load {
 
 /** The connector's object behind an id of it. */
 struct bkt_vobj *load_vobj(hid_t id);
-void load_tell(void *load, const char *path, const char *what);
+void load_report(void *load, const char *path, const char *what);
 
 /** The name of a file in references of the domain; free().  BKT_EACCES: the domain can't refer to it. */
 BKT_NODISCARD int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *err);

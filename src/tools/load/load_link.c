@@ -25,7 +25,7 @@ static int in_own(const char *own, const char *uri, char **out)
 }
 
 /* If a reader with these settings may not follow the reference, prints once how to allow it. */
-static void tell_allow(struct load *l, const char *uri)
+static void report_allow(struct load *l, const char *uri)
 {
     struct bkt_err               err   = {.n = 0};
     struct bkt_store            *store = NULL;
@@ -54,7 +54,7 @@ int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *e
                 uri, own);
     if (rc == 0 && !(*out = strdup(uri)))
         BKT_NOMEM(err);
-    tell_allow(l, *out);
+    report_allow(l, *out);
     return BKT_OK;
 }
 
@@ -294,7 +294,7 @@ int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, h
         return 0;
     BKT_PASS(new_dset(l, dst, &ds, err));
     if (ds->type->is_var || ds->type->size != elem_size) {
-        load_tell(l, path, "copied: a domain stores this type in another form");
+        load_report(l, path, "copied: a domain stores this type in another form");
         return 0;
     }
     uint64_t n;
@@ -302,7 +302,7 @@ int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, h
     if (s->kind == BKT_MAP_CHUNKED)
         rc = link_chunked(l, s, dst, err);
     else if (s->size != n * elem_size)
-        return load_tell(l, path, "copied: its storage and its elements differ in size"), 0;
+        return load_report(l, path, "copied: its storage and its elements differ in size"), 0;
     else if (s->kind == BKT_MAP_EXTERNAL)
         rc = link_pieces(l, s->segs, s->n_segs, s->size, dst, err);
     else
@@ -321,17 +321,17 @@ int load_link(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt
     if (type < 0)
         return h5_unreadable(err, "asking for a datatype");
     if (!bkt_filters_agree(src, dst)) {
-        load_tell(l, path, "copied: HDF5 sets other filter parameters in the copy");
+        load_report(l, path, "copied: HDF5 sets other filter parameters in the copy");
         return 0;
     }
     const struct bkt_map_dset *mapped = l->map ? bkt_chunk_map_find(l->map, path) : NULL;
     BKT_PASS(mapped ? load_map_survey(mapped, &s, err) : survey_dataset(l->src, src, &s, err));
     if (s.kind != BKT_MAP_NONE && s.kind != BKT_MAP_VIRTUAL && s.kind != BKT_MAP_COMPACT &&
         !bkt_copier_is_plain(type)) {
-        load_tell(l, path,
-                  bkt_copier_is_var(type) ? "copied: variable-length values are in the file's heaps, and "
-                                            "can't be referred to"
-                                          : "copied: references to objects have another form in a domain");
+        load_report(l, path,
+                    bkt_copier_is_var(type) ? "copied: variable-length values are in the file's heaps, and "
+                                              "can't be referred to"
+                                            : "copied: references to objects have another form in a domain");
         return 0;
     }
     return load_link_survey(l, &s, H5Tget_size(type), dst, path, err);
@@ -407,7 +407,7 @@ static int load_external(struct load *l, hid_t src, hid_t dst, const char *path,
     BKT_PASS(survey_dataset(l->src, src, &s, err));
     if (!s.missing)
         return 0;
-    load_tell(l, path, "not copied but linked: a file of its external data is missing");
+    load_report(l, path, "not copied but linked: a file of its external data is missing");
     return load_link(l, src, dst, path, err);
 }
 

@@ -17,8 +17,8 @@ void bkt_verify_say(struct bkt_verify *v, const char *word, const char *kind, co
                     const char *id, const char *text)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    if (v->told) {
-        bkt_verify_shared_say(v->told, (const char *const[]){word, kind, path, id, text});
+    if (v->reported) {
+        bkt_verify_shared_say(v->reported, (const char *const[]){word, kind, path, id, text});
         return;
     }
     bkt_jout_object(&v->j, "kind:s path:s id:s message:u", kind, path, id, text);

@@ -38,7 +38,7 @@ struct bkt_verify {
     } strays;
     struct bkt_verify_shared
         *shared;          /* the processes of an mpirun decode chunks ; NULL: this one */
-    struct bkt_buf *told; /* reports go there as bytes; NULL: they are printed */
+    struct bkt_buf *reported;    /* reports go there as bytes; NULL: they are printed */
     const char        *snapshot; /* none, current, outdated, missing, malformed; made or removed by repair */
     struct bkt_err    *err;
 };
@@ -59,7 +59,7 @@ void bkt_verify_note(struct bkt_verify *v, const char *path, const char *id, con
  *  a problem. */
 void bkt_verify_unchecked(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why);
 
-/** Print a report, or append it to v->told.  @p word: "problem", … */
+/** Print a report, or append it to v->reported.  @p word: "problem", … */
 void bkt_verify_say(struct bkt_verify *v, const char *word, const char *kind, const char *path,
                     const char *id, const char *text);
 /** Check a dataset's references: each lies inside its file, and the file is unchanged (verify_refs.c). */

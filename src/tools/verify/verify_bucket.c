@@ -38,7 +38,7 @@ int bkt_verify_uploads_list(struct bkt_verify *v, struct bkt_store *st, const ch
     return BKT_OK;
 }
 
-static int tell_upload(struct bkt_verify *v, struct bkt_store *st, const struct bkt_verify_upload *u)
+static int report_upload(struct bkt_verify *v, struct bkt_store *st, const struct bkt_verify_upload *u)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     struct bkt_orphan o = {.modified = u->begun};
@@ -65,7 +65,7 @@ int bkt_verify_uploads(struct bkt_verify *v, struct bkt_store *st, const struct 
 {
     for (size_t i = 0; i < u->n; i++)
         if (!used || is_lost(u->v[i].key, used))
-            BKT_PASS(tell_upload(v, st, &u->v[i]));
+            BKT_PASS(report_upload(v, st, &u->v[i]));
     return BKT_OK;
 }
 
@@ -123,7 +123,7 @@ static int on_object(const struct bkt_listed *e, void *arg)
     return BKT_OK;
 }
 
-static int tell(struct roots *r, const char *digits)
+static int report(struct roots *r, const char *digits)
 {
     struct bkt_verify *v = r->v;
     struct age         a = {0};
@@ -149,7 +149,7 @@ static int run(struct roots *r)
     while (bkt_map_walk(r->trees, &at)) {
         r->v->n_objects++;
         if (!bkt_map_get(r->used, at.key, BKT_TREE))
-            BKT_PASS(tell(r, at.key));
+            BKT_PASS(report(r, at.key));
     }
     return bkt_verify_uploads(r->v, r->st, &r->uploads, r->used);
 }

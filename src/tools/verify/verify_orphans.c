@@ -161,7 +161,7 @@ void bkt_verify_end_orphan(struct bkt_verify *v, const struct bkt_orphan *o, con
         printf("%s: %s%s\n", o->fresh ? "fresh" : "orphan", text ? text : "", o->removed ? ": removed" : "");
 }
 
-static int tell(struct bkt_verify *v, const struct bkt_id *id, const struct listed *l)
+static int report(struct bkt_verify *v, const struct bkt_id *id, const struct listed *l)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     struct bkt_orphan o = {.st = bkt_domain_store(v->d), .modified = l->newest};
@@ -241,7 +241,7 @@ int bkt_verify_sizes(struct bkt_verify *v)
     return rc == BKT_ENOMEM ? BKT_ERR(v->err, rc, "out of memory") : rc;
 }
 
-static int tell_stray(struct bkt_verify *v, const struct bkt_stray *s)
+static int report_stray(struct bkt_verify *v, const struct bkt_stray *s)
 {
     const char *chunk = bkt_base_name(s->key);
     struct bkt_orphan o     = {.st = bkt_domain_store(v->d), .modified = s->mtime};
@@ -258,10 +258,10 @@ int bkt_verify_orphans(struct bkt_verify *v)
         struct bkt_id id = {{0}};
         memcpy(id.text, at.key, BKT_ID_LEN);
         if (!bkt_map_get(v->reached, id.text, BKT_ID_LEN))
-            BKT_PASS(tell(v, &id, at.value));
+            BKT_PASS(report(v, &id, at.value));
     }
     for (size_t i = 0; i < v->strays.n; i++)
-        BKT_PASS(tell_stray(v, &v->strays.v[i]));
+        BKT_PASS(report_stray(v, &v->strays.v[i]));
     return BKT_OK;
 }
 

@@ -58,7 +58,7 @@ static int emit_result(const struct bkt_verify *v, const char *id, const char *p
     BKT_PASS(parts_say(out, NULL, "8888tt4", v->n_checked, v->n_unchecked, v->n_stale, v->n_problems, id,
                        path, why.len));
     BKT_PASS(bkt_buf_add(out, why.ptr, why.len));
-    return bkt_buf_add(out, v->told->ptr, v->told->len);
+    return bkt_buf_add(out, v->reported->ptr, v->reported->len);
 }
 
 static int check_chunks(struct bkt_verify *v, const char *id_text, const char *path, struct bkt_rd *unit,
@@ -88,9 +88,10 @@ static int check_chunks(struct bkt_verify *v, const char *id_text, const char *p
 static int work_on_chunks(struct bkt_tool *t, struct bkt_domain *d, struct bkt_rd *unit,
                           struct bkt_buf *result, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf told = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf reported = {0};
     BKT_CLEANUP(bkt_freep) char *id = NULL, *path = NULL;
-    struct bkt_verify v = {.t = t, .d = d, .deep = bkt_tool_has(t, "deep") > 0, .told = &told, .err = err};
+    struct bkt_verify v = {
+        .t = t, .d = d, .deep = bkt_tool_has(t, "deep") > 0, .reported = &reported, .err = err};
     BKT_PASS(parts_parse_text(unit, &id, err));
     BKT_PASS(parts_parse_text(unit, &path, err));
     int rc = check_chunks(&v, id, path, unit, result, err);

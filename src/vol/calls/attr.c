@@ -384,17 +384,17 @@ static int take_back(struct bkt_vobj *o, const void *arg)
     return BKT_OK;
 }
 
-/* Call @p tell for the objects that are open on an attribute, through any handle of the domain. */
-static int tell_handles(struct bkt_vobj *owner, const char *name,
-                        int (*tell)(struct bkt_vobj *o, const void *arg), const void *arg,
-                        struct bkt_err *err)
+/* Call @p report for the objects that are open on an attribute, through any handle of the domain. */
+static int report_handles(struct bkt_vobj *owner, const char *name,
+                          int (*report)(struct bkt_vobj *o, const void *arg), const void *arg,
+                          struct bkt_err *err)
 {
     for (struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
         for (struct bkt_vobj *o = f->dom == owner->file->dom ? f->objects : NULL; o; o = o->next) {
             if (!o->attr_name || strcmp(o->attr_name, name) != 0 ||
                 strcmp(o->obj->id.text, owner->obj->id.text) != 0)
                 continue;
-            BKT_PASS_MEM(err, tell(o, arg));
+            BKT_PASS_MEM(err, report(o, arg));
         }
     return BKT_OK;
 }
@@ -408,18 +408,18 @@ static int rename_attr(struct bkt_vobj *owner, const char *from, const char *to,
     BKT_FAIL_IF(err, bkt_attrs_find(&owner->obj->attrs, to), BKT_EEXIST, "%s has an attribute '%s' already",
                 bkt_vobj_place(owner), to);
     BKT_PASS(bkt_edit_attr_rename(owner->file->dom, &owner->obj->id, from, to, err));
-    return tell_handles(owner, from, follow_name, to, err);
+    return report_handles(owner, from, follow_name, to, err);
 }
 
 static int delete_attr(struct bkt_vobj *owner, const char *name, struct bkt_err *err)
 {
     const struct bkt_attr *a;
     BKT_PASS(attr_named(owner, name, &a, err));
-    int rc = tell_handles(owner, name, keep_gone, a, err);
+    int rc = report_handles(owner, name, keep_gone, a, err);
     rc     = rc < 0 ? rc : bkt_edit_attr_delete(owner->file->dom, &owner->obj->id, name, err);
     a      = bkt_attrs_find(&owner->obj->attrs, name);
     if (rc < 0 && a)
-        (void)tell_handles(owner, name, take_back, a, NULL);
+        (void)report_handles(owner, name, take_back, a, NULL);
     return rc;
 }
 

@@ -54,16 +54,16 @@ int bkt_copy_check(const struct bkt_copier *c, struct bkt_err *err)
     return c->o->hooks.check ? c->o->hooks.check(err) : BKT_OK;
 }
 
-void bkt_copy_tell(const struct bkt_copier *c, const char *path, const char *fmt, ...)
+void bkt_copy_report(const struct bkt_copier *c, const char *path, const char *fmt, ...)
 {
     char text[512];
     va_list ap;
-    if (!c->o->hooks.tell)
+    if (!c->o->hooks.report)
         return;
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    c->o->hooks.tell(c->o->hooks.arg, path, text);
+    c->o->hooks.report(c->o->hooks.arg, path, text);
 }
 
 bool bkt_copy_leaves_out(const struct bkt_copier *c, const char *path, const char *attr, int rc)
@@ -358,7 +358,7 @@ static int merge(struct bkt_copier *c, const struct bkt_copy_group *g, const str
     hid_t loc;
     const char *path = NULL;
     if (!groups)
-        bkt_copy_tell(c, bkt_buf_str(&c->path), "is in the domain already and stays as it is");
+        bkt_copy_report(c, bkt_buf_str(&c->path), "is in the domain already and stays as it is");
     if (b >= 0)
         BKT_PASS(bkt_copy_find(c, a, &loc, &path));
     if (b < 0 || path)

@@ -25,7 +25,7 @@ struct bkt_copier_hooks {
      *  read).  May be NULL. */
     int (*data)(void *arg, hid_t src_dset, hid_t dst_dset, const char *path, struct bkt_err *err);
     /** Called for a part that could not be kept; @p what is a sentence without a full stop.  May be NULL. */
-    void (*tell)(void *arg, const char *path, const char *what);
+    void (*report)(void *arg, const char *path, const char *what);
     /** Open a file that references lead into, by its name in them, with HDF5's native connector: *out is the
      *  caller's.  If that is refused or fails, the references become null references.  May be NULL. */
     int (*open_beside)(void *arg, const char *name, hid_t *out, struct bkt_err *err);

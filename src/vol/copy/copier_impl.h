@@ -51,7 +51,7 @@ int bkt_copy_no_memory(const struct bkt_copier *c);
 /** Whether the copy goes on: call between steps.  Negative: it ends. */
 BKT_NODISCARD int bkt_copy_check(const struct bkt_copier *c, struct bkt_err *err);
 /** Report a message about the object at @p path. */
-void bkt_copy_tell(const struct bkt_copier *c, const char *path, const char *fmt, ...)
+void bkt_copy_report(const struct bkt_copier *c, const char *path, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /** After a failure with @p rc: whether something can't be read, and is left out.  If so, that has been
  *  reported, and the error is clear. */

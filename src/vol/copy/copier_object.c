@@ -64,7 +64,7 @@ static int one_attribute(struct bkt_copier *c, hid_t from_obj, hid_t to_obj, con
         return copy_value(c, from, to, bkt_buf_str(&c->path));
     if (named)
         return postpone(c, name);
-    bkt_copy_tell(c, name, "references of a committed type that no link leads to are left out");
+    bkt_copy_report(c, name, "references of a committed type that no link leads to are left out");
     return BKT_OK;
 }
 
@@ -84,7 +84,7 @@ static void copy_comment(const struct bkt_copier *c, hid_t from, hid_t to, const
     ssize_t n = H5Oget_comment(from, NULL, 0);
     BKT_CLEANUP(bkt_freep) char *text = n > 0 ? calloc(1, (size_t)n + 1) : NULL;
     if (n > 0 && (!text || H5Oget_comment(from, text, (size_t)n + 1) < 0 || H5Oset_comment(to, text) < 0))
-        bkt_copy_tell(c, path, "its comment is left out");
+        bkt_copy_report(c, path, "its comment is left out");
     (void)H5Eclear2(H5E_DEFAULT);
 }
 

@@ -274,8 +274,8 @@ static void translate_outside(struct bkt_copier *c, const char *path, const char
     if (bkt_copy_outside(c, from, file, &made, &why) == BKT_OK)
         memcpy(to, &made, sizeof made);
     else
-        bkt_copy_tell(c, path, "a reference into %s becomes a null reference: %s", file,
-                      why.n ? why.frame[0].msg : bkt_err_text(why.code));
+        bkt_copy_report(c, path, "a reference into %s becomes a null reference: %s", file,
+                        why.n ? why.frame[0].msg : bkt_err_text(why.code));
     (void)H5Eclear2(H5E_DEFAULT);
 }
 
@@ -304,7 +304,7 @@ static int translate_ref(struct bkt_copier *c, hid_t out, const char *path, cons
         memcpy(to, &made, sizeof made);
     (void)H5Eclear2(H5E_DEFAULT);
     if (rc < 0)
-        bkt_copy_tell(c, path, "a reference to an object outside the file becomes a null reference");
+        bkt_copy_report(c, path, "a reference to an object outside the file becomes a null reference");
     return BKT_OK;
 }
 

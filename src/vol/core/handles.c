@@ -218,7 +218,7 @@ void bkt_vobj_free(struct bkt_vobj *o)
         o->shadow_free(o->shadow);
     bkt_dsetio_close(o->io);
     bkt_buf_fini(&o->chunks);
-    bkt_map_free(o->told, NULL);
+    bkt_map_free(o->reported, NULL);
     bkt_vobj_drop_id(o->dapl);
     bkt_vobj_drop_id(o->file_type);
     bkt_vobj_drop_id(o->native_id);

@@ -64,7 +64,7 @@ struct bkt_vobj {
     struct bkt_buf     chunks;     /* dataset_chunks.c: existing chunks, listed once */
     bool               has_chunks;
     unsigned long      chunks_as_of; /* the state of the chunks when they were listed */
-    struct bkt_map    *told;       /* the size that the program got for each chunk it asked for; NULL: none */
+    struct bkt_map *reported; /* the size that the program got for each chunk it asked for; NULL: none */
     /* DATASET, DATATYPE, ATTR: made on first use, see convert.h */
     hid_t              file_type;
     /* ATTR */

@@ -90,11 +90,11 @@ static int measure(struct bkt_vobj *o, struct chunk *c, struct bkt_err *err)
 /* Remember a reported size.  H5Dread_chunk() has no argument for the size of the buffer, so the program
  * relies on the reported size.  By the time of the read, the store or another writer may have another
  * chunk. */
-static int tell(struct bkt_vobj *o, const uint64_t *coord, uint64_t size, struct bkt_err *err)
+static int report(struct bkt_vobj *o, const uint64_t *coord, uint64_t size, struct bkt_err *err)
 {
     intptr_t n = size < INTPTR_MAX ? (intptr_t)size + 1 : INTPTR_MAX; /* never 0 */
-    if ((!o->told && !(o->told = bkt_map_new())) ||
-        bkt_map_put_number(o->told, coord, o->obj->dset.layout.rank * sizeof *coord, n) < 0)
+    if ((!o->reported && !(o->reported = bkt_map_new())) ||
+        bkt_map_put_number(o->reported, coord, o->obj->dset.layout.rank * sizeof *coord, n) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
@@ -113,14 +113,15 @@ static uint64_t room_unasked(const struct bkt_vobj *o)
 
 static int check_room(const struct bkt_vobj *o, const uint64_t *coord, size_t n, struct bkt_err *err)
 {
-    intptr_t told = o->told ? bkt_map_number(o->told, coord, o->obj->dset.layout.rank * sizeof *coord) : 0;
-    uint64_t room = told ? (uint64_t)told - 1 : room_unasked(o);
+    intptr_t reported =
+        o->reported ? bkt_map_number(o->reported, coord, o->obj->dset.layout.rank * sizeof *coord) : 0;
+    uint64_t room = reported ? (uint64_t)reported - 1 : room_unasked(o);
     if (n <= room)
         return BKT_OK;
     BKT_FAIL(err, BKT_EPRECOND,
              "a chunk of dataset %s has %zu bytes, %s %llu; ask for its size (H5Dget_chunk_storage_size) %s",
-             o->obj->id.text, n, told ? "and had" : "without filters", (unsigned long long)room,
-             told ? "again, and read it then" : "before it is read");
+             o->obj->id.text, n, reported ? "and had" : "without filters", (unsigned long long)room,
+             reported ? "again, and read it then" : "before it is read");
 }
 
 /* ---- all chunks ---- */
@@ -231,7 +232,7 @@ static int info_by_idx(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
     BKT_FAIL_IF(err, q->chk_index >= n, BKT_EINVAL, "chunk number %llu of %zu",
                 (unsigned long long)q->chk_index, n);
     BKT_PASS(chunk_at(o, (size_t)q->chk_index, &c, err));
-    BKT_PASS(tell(o, c.coord, c.info.size, err));
+    BKT_PASS(report(o, c.coord, c.info.size, err));
     if (q->offset)
         offset_of(o, c.coord, q->offset);
     if (q->filter_mask)
@@ -252,7 +253,7 @@ static int iterate(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, s
     for (size_t i = 0; rc == 0 && i < n && i < o->chunks.len / record(o); i++) { /* the callback may write */
         hsize_t offset[BKT_MAX_RANK];
         BKT_PASS(chunk_at(o, i, &c, err));
-        BKT_PASS(tell(o, c.coord, c.info.size, err));
+        BKT_PASS(report(o, c.coord, c.info.size, err));
         offset_of(o, c.coord, offset);
         rc = a->chunk_iter.op(offset, c.info.filter_mask, address_of(&c.info), c.info.size,
                               a->chunk_iter.op_data);
@@ -289,7 +290,7 @@ static int locate(struct bkt_vobj *o, const hsize_t *offset, struct bkt_chunk_in
     if (c.info.exists)
         BKT_PASS(measure(o, &c, err));
     *info = c.info;
-    return tell(o, c.coord, c.info.exists ? c.info.size : 0, err);
+    return report(o, c.coord, c.info.exists ? c.info.size : 0, err);
 }
 
 static int info_by_coord(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, struct bkt_err *err)
@@ -402,7 +403,7 @@ static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
         return BKT_OK;
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
         offset[i] /= bkt_dataset_chunk_shown(o)[i];
-    return tell(o, offset, w->size, err); /* the program knows it */
+    return report(o, offset, w->size, err); /* the program knows it */
 }
 
 /* ---- other queries ---- */

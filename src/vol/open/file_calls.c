@@ -381,7 +381,7 @@ static int ask_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf as = {0};
     int rc = bkt_ros3_take(fapl, name, &set, &as, err);
     rc     = rc < 0 ? rc : ask_store(as.len ? bkt_buf_str(&as) : name, fapl, &set, err);
-    bkt_trace(BKT_TRACE_VOL, "is %s ours? %s", name, rc == 1 ? "yes" : rc == 0 ? "no" : "can't tell");
+    bkt_trace(BKT_TRACE_VOL, "is %s ours? %s", name, rc == 1 ? "yes" : rc == 0 ? "no" : "can't say");
     bkt_settings_fini(&set);
     if (rc < 0)
         return rc;
@@ -393,9 +393,9 @@ static int ask_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
  * For an s3:// name that error is "no such file", whatever the server answered.  So our reason is added. */
 int bkt_file_accessible_alone(H5VL_file_specific_args_t *args, struct bkt_err *err)
 {
-    hid_t told = bkt_h5err_hold();
+    hid_t reported = bkt_h5err_hold();
     int   rc   = ask_accessible(args, err);
-    bkt_h5err_restore(told);
+    bkt_h5err_restore(reported);
     if (rc == BKT_OK && err->n && !*args->args.is_accessible.accessible)
         (void)bkt_h5err_publish(err);
     return rc;

@@ -196,9 +196,9 @@ int bkt_file_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
     struct bkt_comm *c = NULL;
     hid_t fapl = args->args.is_accessible.fapl_id;
     bool *yes = args->args.is_accessible.accessible;
-    hid_t told = bkt_h5err_hold(); /* the reason why HDF5 itself could not open the file */
+    hid_t reported = bkt_h5err_hold(); /* the reason why HDF5 itself could not open the file */
     int rc = is_for_all(args->args.is_accessible.filename, fapl) ? bkt_group_open(fapl, &c, err) : BKT_OK;
-    bkt_h5err_restore(told);
+    bkt_h5err_restore(reported);
     BKT_PASS(rc);
     if (!c)
         return bkt_file_accessible_alone(args, err);

@@ -194,19 +194,19 @@ int bkt_change_may_create(struct bkt_vobj *o, const char *what, struct bkt_err *
 }
 
 /* H5Pset_object_flush_cb(): call the program's callback. */
-static int tell_program(const struct bkt_file *f, hid_t id, struct bkt_err *err)
+static int report_program(const struct bkt_file *f, hid_t id, struct bkt_err *err)
 {
-    H5F_flush_cb_t told = NULL;
+    H5F_flush_cb_t reported = NULL;
     void          *arg  = NULL;
-    if (id < 0 || f->fapl < 0 || H5Pget_object_flush_cb(f->fapl, &told, &arg) < 0 || !told)
+    if (id < 0 || f->fapl < 0 || H5Pget_object_flush_cb(f->fapl, &reported, &arg) < 0 || !reported)
         return BKT_OK;
-    return told(id, arg) < 0 ? BKT_ERR(err, BKT_ECANCEL, "the program's flush callback failed") : BKT_OK;
+    return reported(id, arg) < 0 ? BKT_ERR(err, BKT_ECANCEL, "the program's flush callback failed") : BKT_OK;
 }
 
 int bkt_change_flush_object(struct bkt_vobj *o, hid_t id, struct bkt_err *err)
 {
     BKT_PASS(bkt_change_flush(o->file, err));
-    return tell_program(o->file, id, err);
+    return report_program(o->file, id, err);
 }
 
 int bkt_change_refresh(struct bkt_vobj *o, struct bkt_err *err)

@@ -195,9 +195,9 @@ herr_t bkt_native_walk_end(struct bkt_native_walk *w, herr_t rc, const char *wha
     if (rc < 0) /* the handles that are closed now would take HDF5's message along */
         rc = bkt_h5err_capture_native(err, what);
     bkt_h5err_unmute(&w->print);
-    hid_t told = bkt_h5err_hold();
+    hid_t reported = bkt_h5err_hold();
     bkt_vobj_drop_id(w->shown);
-    bkt_h5err_restore(told);
+    bkt_h5err_restore(reported);
     return rc;
 }
 

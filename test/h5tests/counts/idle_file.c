@@ -74,7 +74,7 @@ static void look(struct sample *s)
 }
 
 /* How many threads ran, began or ended in between. */
-static size_t awake(const struct sample *a, const struct sample *b, int tell)
+static size_t awake(const struct sample *a, const struct sample *b, int report)
 {
     size_t n = a->n > b->n ? a->n - b->n : 0;
     for (size_t i = 0, k; i < b->n; i++) {
@@ -82,7 +82,7 @@ static size_t awake(const struct sample *a, const struct sample *b, int tell)
             ;
         long more = b->thread[i].switches - (k < a->n ? a->thread[k].switches : 0);
         n += more != 0 || k == a->n;
-        if (tell && (more || k == a->n))
+        if (report && (more || k == a->n))
             (void)printf("%s woke up %ld times\n", b->thread[i].name, more);
     }
     return n;

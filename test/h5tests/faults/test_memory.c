@@ -83,7 +83,7 @@ static herr_t first_line(unsigned n, const H5E_error2_t *e, void *arg)
 static char why[500]; /* the last call failed that did */
 
 /* A call's result as it is; one that fails must have left something on HDF5's stack. */
-static int64_t tell(int64_t rc, const char *call)
+static int64_t report(int64_t rc, const char *call)
 {
     if (rc >= 0)
         return rc;
@@ -95,7 +95,7 @@ static int64_t tell(int64_t rc, const char *call)
     (void)H5Eclear2(H5E_DEFAULT);
     return rc;
 }
-#define SAY(call) tell((int64_t)(call), #call)
+#define SAY(call) report((int64_t)(call), #call)
 
 static const char *name_of(const char *leaf)
 {

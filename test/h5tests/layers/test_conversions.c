@@ -50,7 +50,7 @@ static void types(void **state)
             fail_msg("%s: %zu bytes of HDF5's encoding", zoo[i].name, t->encoded.len);
         if (bkt_type_has_refs(t) !=
             (H5Tdetect_class(type, H5T_REFERENCE) > 0)) /* also where one lies in a list */
-            fail_msg("%s: references are not told from text", zoo[i].name);
+            fail_msg("%s: references are not distinguished from text", zoo[i].name);
         H5Tclose(back);
         H5Tclose(type);
         bkt_type_free(t);

@@ -48,7 +48,8 @@ static void run(const struct form *f)
         most = product(f->rank, f->chunk);
     most = most ? most : 1;
     bkt_blocks_begin(&b, f->rank, f->dims, chunked ? f->chunk : NULL, f->elems);
-    CHECK(bkt_blocks_all(&b) == f->blocks, "%llu blocks are told", (unsigned long long)bkt_blocks_all(&b));
+    CHECK(bkt_blocks_all(&b) == f->blocks, "%llu blocks are reported",
+          (unsigned long long)bkt_blocks_all(&b));
     do {
         struct bkt_blocks same = b;
         hsize_t           last[4];

@@ -213,7 +213,7 @@ static void asked(hid_t f, struct out *o)
 static const struct write_case cases[] = {
     {"every type is written and read as every other", made, as_others},
     {"fields are converted where the program has them", records, read_records},
-    {"a program that asked for it is told what doesn't fit", asked, NULL},
+    {"a program that asks gets a report of what doesn't fit", asked, NULL},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }

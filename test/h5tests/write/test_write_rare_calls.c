@@ -339,7 +339,8 @@ static void flush_callbacks(hid_t f, struct out *o)
     for (size_t i = 0; i < COUNT(who); i++) {
         hid_t fapl = new_fapl(o);
         say_result(o, "H5Pset_object_flush_cb", H5Pset_object_flush_cb(fapl, who[i], o));
-        hid_t file = H5Fcreate(new_name(o, "told.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl), d = put_int(file, "d", 1);
+        hid_t file = H5Fcreate(new_name(o, "reported.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl),
+              d = put_int(file, "d", 1);
         hid_t g    = H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), t = H5Tcopy(H5T_STD_I8LE);
         H5Tcommit2(file, "t", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
         say_result(o, "H5Dflush", H5Dflush(d));
@@ -350,7 +351,7 @@ static void flush_callbacks(hid_t f, struct out *o)
         H5Gclose(g);
         H5Tclose(t);
         say_result(o, "H5Fclose", H5Fclose(file));
-        H5Fdelete(new_name(o, "told.h5"), fapl);
+        H5Fdelete(new_name(o, "reported.h5"), fapl);
         H5Pclose(fapl);
     }
     H5Eclear2(H5E_DEFAULT);
@@ -549,7 +550,7 @@ static const struct write_case cases[] = {
     {"scattered, gathered, filled and reclaimed", memory, NULL},
     {"selections made of others", combined, NULL},
     {"as many soft links as the program allows", many_links, NULL},
-    {"a program is told about flushes", flush_callbacks, NULL},
+    {"a program hears about flushes", flush_callbacks, NULL},
     {"zeros that are no value, or look different", zeros, zeros_again},
 };
 

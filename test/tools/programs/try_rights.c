@@ -16,7 +16,7 @@ static herr_t keep(unsigned n, const H5E_error2_t *e, void *arg)
     return 0;
 }
 
-static void tell(const char *what, long long result)
+static void report(const char *what, long long result)
 {
     char why[1024] = "";
     (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep, why);
@@ -35,24 +35,25 @@ static void change(hid_t f)
     const hsize_t more[] = {6};
     int           v[4]   = {5, 6, 7, 8};
     hid_t         s = H5Screate(H5S_SCALAR), d = H5Dopen2(f, "d", H5P_DEFAULT), id;
-    tell("make-group", id = H5Gcreate2(f, "new-group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    report("make-group", id = H5Gcreate2(f, "new-group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     close_any(id);
-    tell("make-dataset", id = H5Dcreate2(f, "new-dataset", H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    report("make-dataset",
+           id = H5Dcreate2(f, "new-dataset", H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     close_any(id);
-    tell("make-attribute", id = H5Acreate2(f, "new-attribute", H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT));
+    report("make-attribute", id = H5Acreate2(f, "new-attribute", H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT));
     close_any(id);
-    tell("make-link", H5Lcreate_hard(f, "d", f, "new-link", H5P_DEFAULT, H5P_DEFAULT));
-    tell("copy", H5Ocopy(f, "g", f, "new-copy", H5P_DEFAULT, H5P_DEFAULT));
-    tell("write", H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
-    tell("resize", H5Dset_extent(d, more));
+    report("make-link", H5Lcreate_hard(f, "d", f, "new-link", H5P_DEFAULT, H5P_DEFAULT));
+    report("copy", H5Ocopy(f, "g", f, "new-copy", H5P_DEFAULT, H5P_DEFAULT));
+    report("write", H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    report("resize", H5Dset_extent(d, more));
     id = H5Aopen(f, "a", H5P_DEFAULT);
-    tell("write-attribute", H5Awrite(id, H5T_NATIVE_INT, v));
+    report("write-attribute", H5Awrite(id, H5T_NATIVE_INT, v));
     close_any(id);
-    tell("comment", H5Oset_comment(f, "said"));
-    tell("rename-attribute", H5Arename(f, "a", "b"));
-    tell("rename-link", H5Lmove(f, "g", f, "renamed", H5P_DEFAULT, H5P_DEFAULT));
-    tell("delete-attribute", H5Adelete_by_idx(f, "/", H5_INDEX_NAME, H5_ITER_INC, 0, H5P_DEFAULT));
-    tell("delete-link", H5Ldelete_by_idx(f, "/", H5_INDEX_NAME, H5_ITER_DEC, 0, H5P_DEFAULT));
+    report("comment", H5Oset_comment(f, "said"));
+    report("rename-attribute", H5Arename(f, "a", "b"));
+    report("rename-link", H5Lmove(f, "g", f, "renamed", H5P_DEFAULT, H5P_DEFAULT));
+    report("delete-attribute", H5Adelete_by_idx(f, "/", H5_INDEX_NAME, H5_ITER_INC, 0, H5P_DEFAULT));
+    report("delete-link", H5Ldelete_by_idx(f, "/", H5_INDEX_NAME, H5_ITER_DEC, 0, H5P_DEFAULT));
     close_any(d);
     H5Sclose(s);
 }
@@ -86,19 +87,19 @@ int main(int argc, char **argv)
         return make_domain(argv[2]);
     if (argc != 2)
         return 2;
-    tell("open", f = H5Fopen(argv[1], H5F_ACC_RDONLY, H5P_DEFAULT));
+    report("open", f = H5Fopen(argv[1], H5F_ACC_RDONLY, H5P_DEFAULT));
     d = f < 0 ? H5I_INVALID_HID : H5Dopen2(f, "d", H5P_DEFAULT);
-    tell("read", f < 0 ? -1 : H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    report("read", f < 0 ? -1 : H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
     close_any(d);
     close_any(f);
-    tell("open-to-write", f = H5Fopen(argv[1], H5F_ACC_RDWR, H5P_DEFAULT));
+    report("open-to-write", f = H5Fopen(argv[1], H5F_ACC_RDWR, H5P_DEFAULT));
     if (f >= 0) {
         change(f);
-        tell("flush", H5Fflush(f, H5F_SCOPE_GLOBAL));
+        report("flush", H5Fflush(f, H5F_SCOPE_GLOBAL));
         close_any(f);
     }
-    tell("replace", f = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    report("replace", f = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
     close_any(f);
-    tell("remove", H5Fdelete(argv[1], H5P_DEFAULT));
+    report("remove", H5Fdelete(argv[1], H5P_DEFAULT));
     return 0;
 }

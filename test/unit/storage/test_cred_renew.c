@@ -210,7 +210,7 @@ static void one_fetch_for_all(void **state)
 
 /* ---- callbacks ---- */
 
-struct told {
+struct reported {
     pthread_mutex_t  lock;
     pthread_cond_t   cond;
     struct bkt_cred *again; /* not NULL: want() once more from within */
@@ -220,7 +220,7 @@ struct told {
 
 static void on_ready(void *arg, int rc, const struct bkt_err *err)
 {
-    struct told *t = arg;
+    struct reported *t = arg;
     (void)pthread_mutex_lock(&t->lock);
     struct bkt_cred *again = t->again;
     t->again               = NULL;
@@ -234,7 +234,7 @@ static void on_ready(void *arg, int rc, const struct bkt_err *err)
         bkt_cred_want(again, on_ready, t);
 }
 
-static void wait_told(struct told *t, int calls)
+static void wait_told(struct reported *t, int calls)
 {
     struct timespec until;
     (void)clock_gettime(CLOCK_REALTIME, &until);
@@ -251,7 +251,7 @@ static void wait_told(struct told *t, int calls)
 
 static void want(void **state)
 {
-    struct told t = TOLD;
+    struct reported t = TOLD;
     (void)state;
     struct bkt_cred *p = container_provider();
     atomic_store(&world_holds, true);
@@ -272,7 +272,7 @@ static void want(void **state)
 
 static void want_fails(void **state)
 {
-    struct told t = TOLD;
+    struct reported t = TOLD;
     (void)state;
     struct bkt_cred *p = container_provider();
     world.status       = 403;
@@ -420,7 +420,7 @@ static void outlives_close(void **state)
 /* It doesn't wait for an answer, which comes only afterwards here. */
 static void shutdown_under_way(void **state)
 {
-    struct told t = TOLD;
+    struct reported t = TOLD;
     (void)state;
     struct bkt_cred *p = container_provider();
     atomic_store(&world_holds, true);
@@ -437,7 +437,7 @@ static void shutdown_under_way(void **state)
 
 static void shutdown_ends_process(void **state)
 {
-    struct told t = TOLD;
+    struct reported t = TOLD;
     (void)state;
     write_file("config", "[default]\ncredential_process = sleep 3000\n");
     struct bkt_cred *p = provider(NULL);
@@ -454,7 +454,7 @@ static void shutdown_ends_process(void **state)
 /* A child has no thread of its parent's: it fetches for itself. */
 static void forked_while_fetching(void **state)
 {
-    struct told t = TOLD;
+    struct reported t = TOLD;
     char        tool[128], text[400];
     int         status;
     (void)state;

@@ -252,7 +252,7 @@ static void a_directory_without_permission_is_read_only(void)
 }
 
 /* The permission for a PUT is known before one is made: the nearest directory on the way to the key shows it. */
-static void permissions_tell_what_can_be_put(void)
+static void permissions_show_what_can_be_put(void)
 {
     static const struct {
         const char *key;
@@ -507,7 +507,7 @@ int main(void)
         return 1;
     (void)snprintf(uri, sizeof uri, "file://%s", dir);
     a_directory_without_permission_is_read_only();
-    permissions_tell_what_can_be_put();
+    permissions_show_what_can_be_put();
     no_file_is_standard_input();
     for (int way = 0; way < 3; way++)
         a_deleted_folder_is_named(way);

@@ -333,9 +333,9 @@ static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_er
     return agg_grows(arg, src, path, &dim);
 }
 
-static void tell(void *arg, const char *path, const char *what)
+static void report(void *arg, const char *path, const char *what)
 {
-    load_tell(((struct agg *)arg)->l, path, what);
+    load_report(((struct agg *)arg)->l, path, what);
 }
 
 static int open_beside(void *arg, const char *name, hid_t *out, struct bkt_err *err)
@@ -349,7 +349,7 @@ static int make(struct agg *a, struct bkt_err *err)
     o.hooks.arg           = a;
     o.hooks.shape         = agg_shape;
     o.hooks.data          = data;
-    o.hooks.tell          = tell;
+    o.hooks.report = report;
     o.hooks.open_beside   = open_beside;
     o.hooks.done          = NULL;
     return bkt_copier_tree(a->l->src->file, a->l->dst, &o, err);

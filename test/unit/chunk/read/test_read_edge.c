@@ -20,7 +20,7 @@ static bool says(const struct bkt_err *err, const char *what)
     return false;
 }
 
-static void tell(const struct bkt_err *err)
+static void report(const struct bkt_err *err)
 {
     for (unsigned i = 0; i < err->n; i++)
         fprintf(stderr, "    %s\n", err->frame[i].msg);
@@ -152,7 +152,7 @@ static void test_wrong(struct world *w)
         CHECK(rc == wrong[i].want && says(&err, wrong[i].msg), "%s: gave %d (%s), without \"%s\"", wrong[i].what, rc,
               bkt_err_text(rc), wrong[i].msg);
         if (rc != wrong[i].want || !says(&err, wrong[i].msg))
-            tell(&err);
+            report(&err);
         bkt_read_fini(&r);
         none.kind = BKT_SEL_NONE, none.n_elems = 0;
         r.file    = &none;

@@ -180,7 +180,7 @@ static void nothing_can_be_deleted(void)
     struct bkt_store  *in  = w.dom->store;
     (void)with_faults(&w, &(struct bkt_fault){.op = BKT_DELETE, .code = BKT_EACCES}, 1);
     CHECK(bkt_chunks_resize(io, less, &err) == BKT_OK && has(io, less), "%s", story(&err));
-    CHECK(flush(w.dom, &err) == BKT_EACCES, "told");
+    CHECK(flush(w.dom, &err) == BKT_EACCES, "reported");
     bkt_err_clear(&err);
     CHECK(flush(w.dom, &err) == BKT_OK, "once: %s", story(&err));
     CHECK(bkt_chunks_resize(io, whole, &err) == BKT_EACCES && has(io, less), "it must not grow: %s", story(&err));

@@ -282,7 +282,7 @@ static void deleted_by_another(void)
     g = add_group(d);
     link_it(d, &root, "g", &g);
     FAILS(BKT_ENOENT, "deleted by another writer", bkt_domain_flush(d, err));
-    CHECK(!bkt_domain_is_dirty(d), "told once");
+    CHECK(!bkt_domain_is_dirty(d), "reported once");
     OK(bkt_domain_flush(d, err));
     CHECK(bkt_links_find(&fresh_look(&root, &f)->group.links, "g"), "the others are stored");
     CHECK(get(f, &g)->kind == BKT_GROUP && attr_value(get(f, &b), "y") == 2, "all of them");

@@ -119,7 +119,7 @@ static void store_away(const char *name, bool carry_out)
 {
     struct bkt_domain *d    = create(name, false);
     struct bkt_store  *st   = NULL;
-    unsigned           told = 0;
+    unsigned reported = 0;
     struct bkt_id      root = *bkt_domain_root(d), g = add_group(d);
     link_it(d, &root, "g", &g);
     OK(bkt_domain_flush(d, err));
@@ -128,9 +128,9 @@ static void store_away(const char *name, bool carry_out)
     d->store = st;
     fill(d, &g, 0, 2000);
     CHECK(bkt_fault_hits(st, 0) > 0 && d->edits->dirty_bytes > 2 * set.meta_cache, "kept: %" PRIu64, d->edits->dirty_bytes);
-    while (told < 100 && bkt_domain_flush(d, NULL) == BKT_ENET)
-        told++;
-    CHECK(told > 0 && told < 100 && bkt_fault_hits(st, 0) == 4000, "%u flushes fail", told);
+    while (reported < 100 && bkt_domain_flush(d, NULL) == BKT_ENET)
+        reported++;
+    CHECK(reported > 0 && reported < 100 && bkt_fault_hits(st, 0) == 4000, "%u flushes fail", reported);
     fill(d, &g, 2000, 2500);
     OK(bkt_domain_flush(d, err));
     all_there(name, &g, 2500);

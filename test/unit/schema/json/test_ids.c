@@ -101,7 +101,7 @@ static const struct {
     {"dbs" DB "d/56e5-25125a-89ba79/.dataset.json", NULL, NULL, false},
 };
 
-static void a_key_tells_whose_it_is(void)
+static void a_key_shows_whose_it_is(void)
 {
     struct bkt_id root;
     CHECK(bkt_id_set(&root, ROOT_ID), "root");
@@ -182,7 +182,7 @@ int main(void)
     keys_are_hsds_own();
     chunk_keys_are_hsds_own();
     huge_coordinates_do_not_overflow_the_partition();
-    a_key_tells_whose_it_is();
+    a_key_shows_whose_it_is();
     what_is_no_id_is_refused();
     a_root_follows_from_any_version_2_id();
     references_become_ids();

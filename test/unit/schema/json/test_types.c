@@ -1,7 +1,7 @@
 /* Every form of a type and of a dataspace, described in one line. */
 #include "unit/schema/json/json_testing.h"
 
-static void tell(const struct bkt_type *t, struct bkt_buf *out)
+static void report(const struct bkt_type *t, struct bkt_buf *out)
 {
     int rc = BKT_OK;
     switch (t->cls) {
@@ -26,16 +26,16 @@ static void tell(const struct bkt_type *t, struct bkt_buf *out)
         break;
     case BKT_T_VLEN:
         rc = bkt_buf_addf(out, "v(");
-        tell(t->base, out);
+        report(t->base, out);
         rc = bkt_buf_addf(out, ")");
         break;
     case BKT_T_ARRAY:
         for (unsigned i = 0; i < t->rank; i++)
             rc = bkt_buf_addf(out, "[%" PRIu64 "]", t->dims[i]);
-        tell(t->base, out);
+        report(t->base, out);
         break;
     case BKT_T_ENUM:
-        tell(t->base, out);
+        report(t->base, out);
         for (size_t i = 0; i < t->n_members; i++)
             rc = bkt_buf_addf(out, "%s%s=%" PRId64, i ? "," : "{", t->members[i].name, t->members[i].value);
         rc = bkt_buf_addf(out, "}");
@@ -44,7 +44,7 @@ static void tell(const struct bkt_type *t, struct bkt_buf *out)
         rc = bkt_buf_addf(out, "c%zu%s{", t->size, t->is_var ? "v" : "");
         for (size_t i = 0; i < t->n_fields; i++) {
             rc = bkt_buf_addf(out, "%s%s@%zu:", i ? "," : "", t->fields[i].name, t->fields[i].offset);
-            tell(t->fields[i].type, out);
+            report(t->fields[i].type, out);
         }
         rc = bkt_buf_addf(out, "}");
         break;
@@ -121,7 +121,7 @@ static void every_form_of_a_type_is_read(void)
             struct bkt_type *copy = NULL;
             CHECK(bkt_type_copy(o->type, &copy) == BKT_OK, "copy");
             CHECK(strcmp(copy->committed.text, TYPE_ID) == 0, "a committed type knows what it is");
-            tell(copy, &got);
+            report(copy, &got);
             CHECK(strcmp(bkt_buf_str(&got), types[i].want) == 0, "%s: gave %s, want %s", types[i].json,
                   bkt_buf_str(&got), types[i].want);
             bkt_type_free(copy);
