@@ -96,7 +96,8 @@ static void run_here(struct bkt_store *st, struct bkt_req *reqs, size_t n, void 
 int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),
                       void *arg, struct bkt_err *err)
 {
-    if (meanwhile || !(st->spread && bkt_spread_run(st->spread, reqs, n)))
+    struct bkt_spread *spread = meanwhile ? NULL : st->spread;
+    if (!spread || !bkt_spread_run(spread, reqs, n))
         run_here(st, reqs, n, meanwhile, arg);
     for (size_t i = 0; i < n; i++)
         reqs[i].batch = NULL;

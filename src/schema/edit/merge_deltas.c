@@ -288,6 +288,16 @@ static int note_equal(struct bkt_change *c, json_t *in, const char *name, const 
     return bkt_map_set(&c->equal, name, strlen(name), c, NULL);
 }
 
+/* Values that were set replace whole attributes, from now on.  In a version that the object wasn't read from,
+ * an attribute of the same name and time may have another type: HSDS keeps the time when it replaces one. */
+static int replace_whole(struct bkt_change *c)
+{
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->attrs, &at);)
+        if ((enum bkt_delta)(uintptr_t)at.value == BKT_DELTA_VALUE)
+            BKT_PASS(bkt_map_put_number(c->attrs, at.key, at.n, BKT_DELTA_REPLACE));
+    return BKT_OK;
+}
+
 /* The stored attribute if it is still the one whose value was set: it has the same time. */
 static int same_attr(const json_t *stored, const struct bkt_attr *a, json_t **out)
 {
@@ -499,7 +509,9 @@ static int replay_deltas(struct bkt_domain *d, struct bkt_change *c, json_t *sto
 int bkt_replay(struct bkt_domain *d, struct bkt_change *c, json_t *stored, bool new_links,
                struct bkt_err *err)
 {
-    int rc = replay_deltas(d, c, stored, new_links, err);
+    int rc = c->foreign ? replace_whole(c) : BKT_OK;
+    if (rc == BKT_OK)
+        rc = replay_deltas(d, c, stored, new_links, err);
     if (rc == BKT_OK && !c->same)
         rc = bkt_json_set(stored, "lastModified", bkt_json_new_real(bkt_edit_now(d->edits)));
     if (rc == BKT_ENOMEM)

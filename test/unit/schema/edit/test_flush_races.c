@@ -432,6 +432,45 @@ static void a_value_is_replaced_alone(void)
     close_all(d, e, f);
 }
 
+/* Another writer may replace an attribute's type and keep its time: HSDS does so if it is asked to replace.
+ */
+static void narrow_type(struct bkt_domain *d, const struct bkt_id *id)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0}, other = {0};
+    stored_text(d, id, NULL, &text);
+    char *v = strstr(bkt_buf_str(&text), "\"v\"");
+    char *type = v ? strstr(v, "H5T_STD_I64LE") : NULL;
+    CHECK(type, "%s", bkt_buf_str(&text));
+    if (!type || bkt_buf_addf(&other, "%.*sH5T_STD_I32LE%s", (int)(type - bkt_buf_str(&text)),
+                              bkt_buf_str(&text), type + 13) < 0)
+        abort();
+    stored_text(d, id, &other, &text);
+}
+
+static void a_value_for_another_type(void)
+{
+    struct bkt_id a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e, *f;
+    set_attr(d, &b, "v", 1, ATTR_CREATE);
+    OK(bkt_domain_flush(d, err));
+    for (int again = 0; again < 2; again++) {
+        e = open_other(name);
+        CHECK(attr_value(get(e, &b), "v") == (again ? 1LL << 40 : 1), "it is there");
+        narrow_type(d, &b);
+        set_attr(e, &b, "v", 1LL << 40, ATTR_REPLACE);
+        if (again)
+            OK(bkt_domain_refresh(e, &b, err));
+        CHECK(attr_value(get(e, &b), "v") == 1LL << 40, "ours is seen");
+        OK(bkt_domain_flush(e, err));
+        const struct bkt_attr *v = bkt_attrs_find(&fresh_look(&b, &f)->attrs, "v");
+        CHECK(v && !v->bad && v->type->size == 8 && attr_value(get(f, &b), "v") == 1LL << 40,
+              "%s: type and value are ours", again ? "refreshed" : "flushed");
+        bkt_domain_close(f);
+        bkt_domain_close(e);
+    }
+    bkt_domain_close(d);
+}
+
 int main(void)
 {
     OK(bkt_settings_init(&set, "", err));
@@ -449,6 +488,7 @@ int main(void)
     replaced_and_removed();
     what_nobody_knows_stays();
     a_value_is_replaced_alone();
+    a_value_for_another_type();
     domains_end();
     return failures ? 1 : 0;
 }
