@@ -149,6 +149,8 @@ int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_ch
     if (rc == BKT_OK && one_at(&one, 0)->info.exists)
         *out = one_at(&one, 0)->info;
     bkt_buf_fini(&one.v);
+    if (rc == BKT_ENOMEM)
+        BKT_NOMEM(err);
     return rc;
 }
 
@@ -259,6 +261,8 @@ int bkt_chunks_head(struct bkt_dsetio *io, const uint64_t *grid,
                 rc = each(one_at(&some, i)->coord, one_at(&some, i)->info.size, arg);
     }
     bkt_buf_fini(&some.v);
+    if (rc == BKT_ENOMEM)
+        BKT_NOMEM(err);
     return rc;
 }
 

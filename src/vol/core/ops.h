@@ -49,7 +49,8 @@ struct bkt_io {
     hid_t dxpl;
     void *const *bufs;
     struct bkt_comm *group; /* the processes that make the call together; NULL: each for itself, or not known
-                               yet (dataset/shared_transfer.h) */
+                               yet (dataset/shared_transfer.h).  Datasets of several groups have none: a
+                               process that fails at the first must not make the others wait at the second. */
 };
 /** The call for one of its datasets. */
 static inline struct bkt_io bkt_io_one(const struct bkt_io *io, size_t i)
