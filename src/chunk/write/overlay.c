@@ -98,6 +98,8 @@ int bkt_wchunk_merge(struct bkt_wchunk *c, struct bkt_cache_entry *base, struct 
 
 int bkt_wchunk_serialise(struct bkt_wchunk *c, struct bkt_err *err)
 {
+    if (!c->over)
+        return BKT_OK;
     if (!c->ws->io->fill)
         return bkt_err_copy(err, c->ws->io->bad_fill.code, &c->ws->io->bad_fill);
     BKT_PASS(build(c, NULL, err));

@@ -342,9 +342,25 @@ int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *dims, struct bkt_er
     return BKT_OK;
 }
 
-int bkt_wset_clear_outside(struct bkt_wset *ws, struct bkt_err *err)
+/* ---- at a flush ---- */
+
+static struct bkt_wset *next_untrimmed(struct bkt_write_cache *d)
 {
-    struct bkt_write_cache *d = ws->dirty;
+    struct bkt_map_at at = {.pos = 0};
+    struct bkt_wset *found = NULL;
+    BKT_HOLD(&d->window.lock);
+    while (!found && bkt_map_walk(d->sets, &at))
+        found = ((struct bkt_wset *)at.value)->untrimmed ? at.value : NULL;
+    if (found)
+        found->untrimmed = false; /* reported once: the mark stays, and the next writer that lets the dataset
+                                     grow tries again */
+    else
+        d->any_untrimmed = false;
+    return found;
+}
+
+static int clear_one(struct bkt_write_cache *d, struct bkt_wset *ws, struct bkt_err *err)
+{
     const struct bkt_object *o = NULL;
     struct resize            r = {.io = ws->io, .d = d, .ws = ws};
     BKT_PASS(bkt_domain_get(d->dom, &ws->id, &o, err));
@@ -354,4 +370,16 @@ int bkt_wset_clear_outside(struct bkt_wset *ws, struct bkt_err *err)
     BKT_FAIL_IF(err, rc < 0, rc, "dataset %s: the elements outside the smaller extent stay in the store",
                 ws->id.text);
     return BKT_OK;
+}
+
+int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err)
+{
+    struct bkt_write_cache *d  = bkt_write_cache_of(dom, false);
+    struct bkt_wset  *ws;
+    int               rc = BKT_OK;
+    while (d && d->any_untrimmed && (ws = next_untrimmed(d))) {
+        int one = clear_one(d, ws, rc < 0 ? NULL : err);
+        rc      = rc < 0 ? rc : one;
+    }
+    return rc;
 }

@@ -186,8 +186,7 @@ static int snapshot(struct bkt_store_task *t, struct bkt_err *err)
     }
     if (!c->complete) /* fills the part of a whole chunk outside of the dataset */
         BKT_PASS(bkt_wchunk_merge(c, NULL, err));
-    if (c->over)
-        BKT_PASS(bkt_wchunk_serialise(c, err));
+    BKT_PASS(bkt_wchunk_serialise(c, err));
     t->e       = bkt_cache_entry_retain(c->e);
     t->mask    = c->mask;
     t->n_dirty = c->n_dirty;

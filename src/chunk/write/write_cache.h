@@ -199,18 +199,13 @@ void bkt_wchunk_note(struct bkt_wchunk *c, int rc, const struct bkt_err *err);
 /* ---- overlay.c ---- */
 /** Put base's elements (NULL: the fill value) where the masks have no bit.  Then c is complete. */
 BKT_NODISCARD int bkt_wchunk_merge(struct bkt_wchunk *c, struct bkt_cache_entry *base, struct bkt_err *err);
-/** Variable-size elements of a chunk with `over`: e becomes all elements, with the written ones.  c must be
- *  complete or whole. */
+/** Variable-size elements: e becomes all elements, with the written ones.  c must be complete or whole. */
 BKT_NODISCARD int bkt_wchunk_serialise(struct bkt_wchunk *c, struct bkt_err *err);
 
 /* ---- chunks that could not be stored ---- */
 /** After a flush of one set, or (NULL) of all: extents of datasets with failed chunks have to wait, extents
  * of the others don't.  Lock held. */
 void bkt_unstored_note(struct bkt_write_cache *d, const struct bkt_wset *ws);
-
-/* ---- resize.c ---- */
-/** Delete the chunks outside of the dataset's extent that an earlier shrink has left. */
-BKT_NODISCARD int bkt_wset_clear_outside(struct bkt_wset *ws, struct bkt_err *err);
 
 /* ---- adopt.c ---- */
 /** As bkt_adopt_fn (edit.h): elements written to @p ours are stored in @p theirs. */

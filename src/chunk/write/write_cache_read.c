@@ -1,4 +1,4 @@
-/* Reads of chunks that were written; datasets made and deleted; what a flush could not store or delete. */
+/* Reads of chunks that were written; datasets made and deleted; chunks that could not be stored. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,35 +235,6 @@ void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset)
         (void)bkt_map_del(d->sets, dset->text, strlen(dset->text));
         bkt_wset_free(ws);
     }
-}
-
-/* ---- elements outside of smaller extents (resize.c) ---- */
-
-static struct bkt_wset *next_untrimmed(struct bkt_write_cache *d)
-{
-    struct bkt_map_at at = {.pos = 0};
-    struct bkt_wset *found = NULL;
-    BKT_HOLD(&d->window.lock);
-    while (!found && bkt_map_walk(d->sets, &at))
-        found = ((struct bkt_wset *)at.value)->untrimmed ? at.value : NULL;
-    if (found)
-        found->untrimmed = false; /* reported once: the mark stays, and the next writer that lets the dataset
-                                     grow tries again */
-    else
-        d->any_untrimmed = false;
-    return found;
-}
-
-int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err)
-{
-    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
-    struct bkt_wset *ws;
-    int rc = BKT_OK;
-    while (d && d->any_untrimmed && (ws = next_untrimmed(d))) {
-        int one = bkt_wset_clear_outside(ws, rc < 0 ? NULL : err);
-        rc = rc < 0 ? rc : one;
-    }
-    return rc;
 }
 
 /* ---- chunks that a flush could not store: waiting extents, and names for messages ---- */
