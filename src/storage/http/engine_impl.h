@@ -6,7 +6,6 @@
  * only, never while code of a caller runs. */
 #pragma once
 
-#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -19,9 +18,6 @@
     1024L /* the highest value of setting connections; each thread keeps at most this many                   \
            idle connections, to all servers together */
 #define BKT_PACE_SAMPLES 256 /* recent answers that are kept */
-#define BKT_PACE_MORE    2u  /* times the connections for small requests and chunks, from the start */
-#define BKT_PACE_SHORT   (256u << 10)   /* shorter bodies do not show the throughput */
-#define BKT_PACE_MOST    (UINT_MAX / 2) /* connections: no limit is known */
 
 /* The recent speed of answers to one kind of request; pace.c */
 struct lane {
@@ -124,8 +120,6 @@ struct bkt_xfer *bkt_delay_take(struct bkt_delay *d);
 /* ---- engine_threads.c: waiting exchanges, and the choice of a thread; any thread ---- */
 /** Queue the exchange. */
 void bkt_host_enqueue(struct host *h, struct bkt_xfer *x);
-/** Whether there is a connection for the exchange now, or may be a new one.  The host is locked. */
-bool bkt_host_has_room(struct host *h, const struct bkt_xfer *x);
 /** Give the exchanges that may begin to threads.
  * @return exchanges for which no thread could be started, linked by next; the caller has to fail them.  NULL:
  *     none */
@@ -151,14 +145,8 @@ int bkt_engine_on_timer(CURLM *multi, long ms, void *arg);
 /** Functions about one server and an exchange with it; any thread.  Initially nothing is known of the
  *  server. */
 void     bkt_pace_init(struct host *h);
-/** The limit of connections for small requests and chunks, which is higher until more are seen not to help.
- */
-static inline uint64_t bkt_pace_highest(const struct host *h)
-{
-    return h->most >= BKT_PACE_MOST ? BKT_PACE_MORE * (uint64_t)h->limit : h->limit;
-}
-/** Double the limit of connections if more would help.  False: it stays.  The host is locked. */
-bool bkt_pace_double(struct host *h, const struct bkt_xfer *x);
+/** Whether there is a connection for the exchange now, or may be a new one.  The host is locked. */
+bool     bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x);
 /** Record an event of the exchange; its times are the source of all estimates. */
 void     bkt_pace_begun(struct host *h, struct bkt_xfer *x);
 void     bkt_pace_first_byte(struct host *h, struct bkt_xfer *x);

@@ -1,6 +1,5 @@
 /* The I/O threads of the process: how they start, get exchanges and end; and the exchanges that wait for a
- * connection.  Over https a connection is opened only if it saves more time than its handshake takes of this
- * processor.  See engine.h and engine_impl.h. */
+ * connection.  See engine.h and engine_impl.h. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -10,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/num.h"
 #include "base/os/sanitizer.h"
 #include "base/os/thread.h"
 #include "storage/http/engine_impl.h"
@@ -18,9 +16,7 @@
 
 /* TLS handshakes that may be under way before there is a session to resume.  Opening a domain needs no more
  * connections at once, and each full handshake costs both sides CPU time. */
-#define FIRST_TLS    8
-#define HANDSHAKE_US 1000.0 /* us of processor time for a TLS connection that resumes a session */
-#define USUAL_MS     30.0   /* time of a request, before the first answer */
+#define FIRST_TLS 8
 
 /* Held for reading while `engines` is used.  Held for writing while `engines` is created or removed. */
 static pthread_rwlock_t life = PTHREAD_RWLOCK_INITIALIZER;
@@ -194,46 +190,6 @@ void bkt_host_enqueue(struct host *h, struct bkt_xfer *x)
     atomic_store(&h->queued, true);
 }
 
-/* The limit of connections for such a request. */
-static unsigned limit_of(const struct host *h, const struct bkt_xfer *x)
-{
-    bool more = x->small || x->put_len >= BKT_PACE_SHORT;
-    return (unsigned)bkt_min_u64(more ? bkt_pace_highest(h) : h->limit, x->net->connections);
-}
-
-static bool has_idle(const struct host *h)
-{
-    unsigned kept = 0;
-    for (size_t i = 0; i < BKT_COUNT(h->at); i++)
-        kept += atomic_load(&h->at[i].kept);
-    return kept > h->active + h->twins;
-}
-
-/* With a connections, n requests of time T take n * T / a.  One more connection saves n * T / (a * (a + 1)),
- * and costs a handshake.  If no request has ended for longer than T, the server has become slower. */
-static bool saves_its_handshake(const struct host *h, const struct bkt_xfer *x)
-{
-    const struct lane *l = x->put_len ? &h->puts : &h->gets;
-    double took = l->first_ms > 0 ? l->first_ms + l->body_ms : USUAL_MS;
-    double a = h->active + h->twins, n = h->active + h->n_waiting;
-    uint64_t now = bkt_engine_now();
-    double still = (double)(now - bkt_min_u64(h->moved_ms, now));
-    took = still > took ? still : took;
-    return a * (a + 1) * HANDSHAKE_US <= n * took * 1000;
-}
-
-bool bkt_host_has_room(struct host *h, const struct bkt_xfer *x)
-{
-    if (h->tls && !has_idle(h) && !saves_its_handshake(h, x))
-        return false;
-    unsigned active = h->active + h->twins;
-    if (h->window > 0 && active >= (unsigned)h->window)
-        return false;
-    if (active < limit_of(h, x))
-        return true;
-    return bkt_pace_double(h, x) && active < limit_of(h, x);
-}
-
 /* One exchange goes first until the server's name has been looked up.  Over TLS only few go until the server
  * has answered once; then all others resume a session of theirs. */
 static bool may_begin(struct host *h, const struct bkt_xfer *x)
@@ -242,7 +198,7 @@ static bool may_begin(struct host *h, const struct bkt_xfer *x)
     unsigned first = !known                                                      ? 1
                      : atomic_load(&h->answered) || !h->tls ? UINT_MAX
                                                                                  : FIRST_TLS;
-    return h->active < first && (!known || bkt_host_has_room(h, x));
+    return h->active < first && (!known || bkt_pace_may_begin(h, x));
 }
 
 /* Prefer threads with an idle connection.  Among these, take the thread with the fewest exchanges, and this

@@ -14,6 +14,8 @@
  * connections from the start: their bodies are sent while the server delays its first answers.  Setting
  * in_flight bounds their bytes.
  *
+ * Over https a connection is opened only if it saves more time than its handshake takes of this processor.
+ *
  * A server that answers 503 or 429 (S3: SlowDown) gets no more requests at once than it was answering then.
  * The limit rises by one request after every two rounds of answers.  The same happens if the process may open
  * no more files.
@@ -36,7 +38,10 @@
 #include "base/trace.h"
 #include "base/os/thread.h"
 
+#define HANDSHAKE_US      1000.0 /* us of processor time for a TLS connection that resumes a session */
+#define USUAL_MS          30.0   /* time of a request, before the first answer */
 #define START_CONNECTIONS 64u
+#define MORE_TIMES        2u
 #define OPENING           4u /* connections are being opened while one answer in four has a new one */
 /* Limits of hedging.  Their exact values matter little. */
 #define MIN_SAMPLES       16
@@ -46,12 +51,13 @@
 /* Limits for slow bodies. */
 #define SLOW_HALVES       4   /* a body is slow after this many halves of the 95th percentile */
 #define SLOW_MIN_MS       200 /* a body that ends within this time is never slow */
+#define SHORT_BODY        (256u << 10) /* shorter bodies do not show the throughput */
 
 void bkt_pace_init(struct host *h)
 {
     (void)pthread_mutex_init(&h->lock, NULL);
     h->limit = START_CONNECTIONS;
-    h->most = BKT_PACE_MOST;
+    h->most  = UINT_MAX / 2;
 }
 
 /* The server can take the other requests under way, or even fewer: their refusals count too.  Nothing
@@ -63,11 +69,17 @@ static void slow_down(struct host *h)
         h->window = others;
 }
 
+/* The limit of connections for small requests and chunks. */
+static uint64_t highest(const struct host *h)
+{
+    return h->most >= UINT_MAX / 2 ? MORE_TIMES * (uint64_t)h->limit : h->limit;
+}
+
 static void speed_up(struct host *h)
 {
     if (h->window > 0)
         h->window += 0.5 / h->window;
-    if (h->window >= (double)bkt_pace_highest(h))
+    if (h->window >= (double)highest(h))
         h->window = 0;
 }
 
@@ -149,10 +161,7 @@ static void sent(struct host *h, const struct bkt_xfer *x)
     adapt(h, &h->puts);
 }
 
-static uint64_t units(uint64_t bytes)
-{
-    return bkt_max_u64(1, bytes / BKT_PACE_SHORT);
-}
+static uint64_t units(uint64_t bytes) { return bkt_max_u64(1, bytes / SHORT_BODY); }
 
 static void received(struct host *h, const struct bkt_xfer *x)
 {
@@ -163,7 +172,7 @@ static void received(struct host *h, const struct bkt_xfer *x)
          &h->slow_us);
     h->gets.body_ms = smooth(h->gets.body_ms, (double)took);
     h->gets.opened += x->opened;
-    if (x->body_bytes >= BKT_PACE_SHORT)
+    if (x->body_bytes >= SHORT_BODY)
         h->rate = smooth(h->rate, (double)x->body_bytes / ((double)took / 1000 + 0.0005));
     if (x->net->pace) {
         atomic_store(&x->net->pace->first_us, (uint64_t)(h->gets.first_ms * 1000));
@@ -196,15 +205,50 @@ void bkt_pace_end(struct host *h, struct bkt_xfer *x)
     ended(h, x);
 }
 
-bool bkt_pace_double(struct host *h, const struct bkt_xfer *x)
+/* The limit of connections for such a request. */
+static unsigned limit_of(const struct host *h, const struct bkt_xfer *x)
 {
+    bool more = x->small || x->put_len >= SHORT_BODY;
+    return (unsigned)bkt_min_u64(more ? highest(h) : h->limit, x->net->connections);
+}
+
+static bool has_idle(const struct host *h)
+{
+    unsigned kept = 0;
+    for (size_t i = 0; i < BKT_COUNT(h->at); i++)
+        kept += atomic_load(&h->at[i].kept);
+    return kept > h->active + h->twins;
+}
+
+/* With a connections, n requests of time T take n * T / a.  One more connection saves n * T / (a * (a + 1)),
+ * and costs a handshake.  If no request has ended for longer than T, the server has become slower. */
+static bool saves_its_handshake(const struct host *h, const struct bkt_xfer *x)
+{
+    const struct lane *l    = x->put_len ? &h->puts : &h->gets;
+    double             took = l->first_ms > 0 ? l->first_ms + l->body_ms : USUAL_MS;
+    double             a = h->active + h->twins, n = h->active + h->n_waiting;
+    uint64_t           now = bkt_engine_now();
+    double             still = (double)(now - bkt_min_u64(h->moved_ms, now));
+    took                     = still > took ? still : took;
+    return a * (a + 1) * HANDSHAKE_US <= n * took * 1000;
+}
+
+bool bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x)
+{
+    if (h->tls && !has_idle(h) && !saves_its_handshake(h, x))
+        return false;
+    unsigned active = h->active + h->twins;
+    if (h->window > 0 && active >= (unsigned)h->window)
+        return false;
+    if (active < limit_of(h, x))
+        return true;
     if (!h->wanted || h->limit >= x->net->connections)
         return false;
     h->wanted      = false;
     h->gets.before = cost(h, &h->gets);
     h->puts.before = cost(h, &h->puts);
     h->limit       = (unsigned)bkt_min_u64(2 * (uint64_t)h->limit, h->most);
-    return true;
+    return active < limit_of(h, x);
 }
 
 void bkt_pace_begun(struct host *h, struct bkt_xfer *x)

@@ -13,7 +13,7 @@ static unsigned begin_all(struct host *h)
 {
     unsigned        n = 0;
     struct bkt_xfer x = {.net = &net, .method = "PUT", .put_len = CHUNK};
-    for (; n < 1000 && bkt_host_has_room(h, &x); n++) {
+    for (; n < 1000 && bkt_pace_may_begin(h, &x); n++) {
         h->active++;
         bkt_pace_begun(h, &x);
     }
@@ -82,7 +82,7 @@ static unsigned opened_for(unsigned waiting, uint64_t ms)
     bkt_pace_init(&h);
     h.gets.first_ms   = (double)ms;
     struct bkt_xfer x = {.net = &net, .method = "GET", .small = true};
-    for (h.n_waiting = waiting; h.n_waiting && bkt_host_has_room(&h, &x); h.n_waiting--) {
+    for (h.n_waiting = waiting; h.n_waiting && bkt_pace_may_begin(&h, &x); h.n_waiting--) {
         h.active++;
         atomic_fetch_add(&h.at[0].kept, 1);
         bkt_pace_begun(&h, &x);
@@ -90,7 +90,7 @@ static unsigned opened_for(unsigned waiting, uint64_t ms)
     unsigned opened = h.active;
     for (unsigned kept = 200; atomic_load(&h.at[0].kept) < kept;) /* those that are open cost nothing */
         atomic_fetch_add(&h.at[0].kept, 1);
-    for (; h.n_waiting && bkt_host_has_room(&h, &x); h.n_waiting--)
+    for (; h.n_waiting && bkt_pace_may_begin(&h, &x); h.n_waiting--)
         h.active++;
     CHECK(h.n_waiting == 0 || h.active == 128, "%u wait beside idle connections", h.n_waiting);
     return opened;
@@ -109,7 +109,7 @@ static void connections_follow_from_what_they_save(void)
     struct bkt_xfer x = {.net = &net, .method = "GET", .small = true};
     bkt_pace_init(&h);
     h.gets.first_ms = 1;
-    CHECK(bkt_host_has_room(&h, &x), "none of 20 has ended for a second");
+    CHECK(bkt_pace_may_begin(&h, &x), "none of 20 has ended for a second");
 }
 
 /* GETs of small objects are answered after @p ms; over a new connection: @p more later. */
@@ -137,7 +137,7 @@ static void connecting_says_nothing_about_the_server(void)
     answer_gets(&h, 100, true, 30, 500);
     CHECK(h.gets.first_ms < 40 && h.late_ms < 100, "a first byte after %.0f ms, late after %d", h.gets.first_ms, (int)h.late_ms);
     h.active = 128;
-    CHECK(bkt_host_has_room(&h, &x) && h.limit == 128, "twice as many: %u", h.limit);
+    CHECK(bkt_pace_may_begin(&h, &x) && h.limit == 128, "twice as many: %u", h.limit);
     h.active = 0;
     answer_gets(&h, 200, true, 300, 300); /* by a processor that is busy with handshakes */
     CHECK(h.limit == 128, "while connections are opened: %u", h.limit);
@@ -156,7 +156,7 @@ static void a_few_new_connections_hide_nothing(void)
     struct bkt_xfer x = {.net = &net, .method = "GET", .small = true};
     answer_gets(&h, 100, false, 30, 0);
     h.active = 128;
-    (void)bkt_host_has_room(&h, &x);
+    (void)bkt_pace_may_begin(&h, &x);
     h.active = 0;
     CHECK(h.limit == 128, "%u", h.limit);
     for (int i = 0; i < 20; i++) {
