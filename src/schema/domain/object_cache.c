@@ -236,21 +236,12 @@ int bkt_objects_add(struct bkt_objects *c, const struct bkt_object *o, struct bk
     return BKT_OK;
 }
 
-/* The object is not taken from the snapshot any more, which won't be read for the rest alone. */
-static void spend(struct bkt_objects *c, const struct bkt_id *id)
-{
-    if (c->snap_state == SNAP_NONE)
-        c->snap_state = SNAP_OVER;
-    else if (c->snap_state != SNAP_OVER)
-        bkt_snap_spend(c, id);
-}
-
 static void change_pins(struct bkt_objects *c, const struct bkt_id *id, bool more)
 {
     BKT_HOLD(&c->lock);
     if (more && c->node)
         bkt_node_reads_stop(c->node);
-    spend(c, id);
+    bkt_snap_spend(c, id);
     struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (e && more && e->pins++ == 0)
         unsettle(c, e);
@@ -269,7 +260,7 @@ void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone)
 {
     BKT_HOLD(&c->lock);
     struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
-    spend(c, id);
+    bkt_snap_spend(c, id);
     if (e)
         wait_for(c, e);
     if (e && gone) {
@@ -312,7 +303,7 @@ static int rename_entry(struct bkt_objects *c, const struct bkt_id *from, const 
 {
     struct entry *e = bkt_map_get(c->entries, from->text, BKT_ID_LEN),
                  *other = bkt_map_get(c->entries, to->text, BKT_ID_LEN);
-    spend(c, to);
+    bkt_snap_spend(c, to);
     if (other)
         wait_for(c, other);
     if (!e || e->state != READY)

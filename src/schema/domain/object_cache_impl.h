@@ -120,7 +120,7 @@ void bkt_follow_clear(struct bkt_follow *f); /* the lock is held */
 /** Before loads are sent: take those out of the list that wait for the snapshot, and those that are in it,
  *  which are parsed.  Not under the lock. */
 struct load *bkt_snap_serve(struct bkt_objects *c, struct load **list, bool wanted);
-/** Don't take this object from the snapshot any more, which is there or coming.  The lock is held. */
+/** Don't take this object from the snapshot any more.  The lock is held. */
 void bkt_snap_spend(struct bkt_objects *c, const struct bkt_id *id);
 /** Drop the snapshot, which is there, when it is too old.  The lock is held. */
 void bkt_snap_age(struct bkt_objects *c);

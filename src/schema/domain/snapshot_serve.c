@@ -146,6 +146,8 @@ void bkt_snap_spend(struct bkt_objects *c, const struct bkt_id *id)
     size_t      n;
     if (c->snap_state == SNAP_READY)
         (void)bkt_snapshot_take(c->snap, id, &json, &n, &etag);
+    else if (c->snap_state == SNAP_NONE)
+        c->snap_state = SNAP_OVER;
     else
         atomic_store(&c->snap_stop, true); /* the list may be older than the change */
 }

@@ -29,7 +29,7 @@ int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, struct bkt_err
                 "were not flushed; flush before fork(), or open the file in the new process",
                 d->name, (long)d->edits->pid);
     d->edits->pid = getpid();
-    return (acl_need & ~d->granted) ? bkt_domain_check_acl(d, acl_need, err) : BKT_OK;
+    return bkt_domain_check_acl(d, acl_need, err);
 }
 
 static bool exceeds_limit(const struct bkt_domain *d)

@@ -333,7 +333,7 @@ static int flush_and_adopt(struct bkt_domain *d, struct bkt_err *err)
         BKT_PASS(flush_list(&f, err));
         int rc = flush_all(&f, &why);
         bkt_err_keep_first(&first, err, rc, &why);
-        if (!d->edits->out_of_reach && bkt_map_count(d->edits->changes))
+        if (!d->edits->out_of_reach)
             bkt_err_keep_first(&first, err, bkt_rivals_adopt(d, &any, &why), &why);
         if (d->edits->disowned.n)
             bkt_err_keep_first(&first, err, bkt_edit_disown(d, &any, &why), &why);
@@ -417,14 +417,6 @@ static int take_removed(struct bkt_domain *d, struct flush *f, struct bkt_err *e
     return BKT_OK;
 }
 
-static bool has_removed(const struct bkt_edits *e)
-{
-    for (struct bkt_map_at at = {0}; bkt_map_walk(e->changes, &at);)
-        if (((const struct bkt_change *)at.value)->removed)
-            return true;
-    return false;
-}
-
 int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_CLEANUP(flush_fini) struct flush f = {.d = d};
@@ -436,21 +428,18 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
         return stale < 0 ? bkt_err_copy(err, stale, &stale_why) : BKT_OK;
     BKT_PASS(sweep(d, err));
     struct bkt_err blind_why = {.n = 0}, why = {.n = 0};
-    int blind = has_removed(d->edits) ? bkt_edit_spare(d, &blind_why) : BKT_OK;
+    int            blind     = bkt_edit_spare(d, &blind_why);
     int            rc        = flush_and_adopt(d, err);
     d->edits->doubt = false;
     BKT_TRY(err, rc, "%s: not everything is written; the rest is kept", d->name);
     d->edits->spill_at = 0;
     struct bkt_names gone = d->edits->gone;
     memset(&d->edits->gone, 0, sizeof d->edits->gone);
-    bool left = bkt_map_count(d->edits->changes) > 0;
-    int first = left ? bkt_rivals_report(d, err) : BKT_OK;
+    int first = bkt_rivals_report(d, err);
     bkt_err_keep_first(&first, err, report_gone(d, &gone, &why), &why);
     bkt_err_keep_first(&first, err, bkt_doc_remove_old(d, &why), &why);
-    if (left)
-        BKT_PASS(take_removed(d, &f, first < 0 ? NULL : err));
-    if (left)
-        bkt_err_keep_first(&first, err, remove_objects(d, f.v, f.n, blind, &blind_why, &why), &why);
+    BKT_PASS(take_removed(d, &f, first < 0 ? NULL : err));
+    bkt_err_keep_first(&first, err, remove_objects(d, f.v, f.n, blind, &blind_why, &why), &why);
     bkt_err_keep_first(&first, err, stale, &stale_why);
     return first;
 }
