@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 
-/** The last component of a path or key, borrowed: what follows the last '/', or all of it. */
+/** @return the last component of a path or key: the text after the last '/', or all of it; borrowed */
 static inline const char *bkt_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -247,8 +247,10 @@ int bkt_chunks_head(struct bkt_dsetio *io, const uint64_t *grid,
 {
     struct chunks some = {.rank = io->rank};
     uint64_t coord[BKT_MAX_RANK] = {0};
-    bool more = true;
+    bool more = true; /* false: the grid is empty, or its end is reached */
     int rc = BKT_OK;
+    for (unsigned d = 0; d < io->rank; d++)
+        more = more && grid[d] > 0;
     while (rc == BKT_OK && more) {
         bkt_buf_clear(&some.v);
         for (; rc == BKT_OK && more && count(&some) < MAX_HEADS; more = step(io, grid, coord))

@@ -151,14 +151,11 @@ static bool is_affected(const uint64_t *coord, void *arg)
 static int find_stored(struct resize *r, struct bkt_err *err)
 {
     uint64_t grid[BKT_MAX_RANK];
-    bool none = false;
-    for (unsigned d = 0; d < r->io->rank; d++) {
+    for (unsigned d = 0; d < r->io->rank; d++)
         grid[d] = bkt_ceil_div(r->old[d], r->io->cdims[d]);
-        none |= !grid[d];
-    }
     if (bkt_id_is_v2(&r->io->obj->id) || bkt_v1_are_many(grid, r->io->rank))
         return bkt_chunk_keys_each(r->io, add_stored, r, err);
-    return none ? BKT_OK : bkt_chunks_head(r->io, grid, is_affected, add_stored, r, err);
+    return bkt_chunks_head(r->io, grid, is_affected, add_stored, r, err);
 }
 
 /* Waits for chunks under way to the store first, so that none is missed. */

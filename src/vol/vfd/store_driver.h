@@ -32,7 +32,7 @@ struct vfd_file *vfd_behind(hid_t object);
 /** The same for a file whose driver reads several files of ours, as a family's does: the first of them. */
 struct vfd_file *vfd_first_behind(hid_t object);
 /** The family behind an object: one file in parts of equal length, each a file of a store.
- *  @param first  its first file; NULL: the object's file is no such family, or its members aren't known
+ *  @param first  its first file; NULL: the object's file is not a family, or its members aren't known
  *  @param st     all files as one object, whatever the key; bkt_store_close(), before HDF5 closes the file
  *  @param size   of all, in bytes */
 BKT_NODISCARD int vfd_family_of(hid_t object, struct vfd_file **first, struct bkt_store **st, uint64_t *size,
