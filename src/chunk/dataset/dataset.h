@@ -133,7 +133,7 @@ typedef int bkt_chunk_key_fn(const uint64_t *coord, uint64_t size, void *arg);
 BKT_NODISCARD int bkt_chunk_keys_each(struct bkt_dsetio *io, bkt_chunk_key_fn *each, void *arg,
                                       struct bkt_err *err);
 
-/** Request a HEAD for each chunk of @p grid (chunks per dimension, none 0) that @p wanted accepts (NULL:
+/** Request a HEAD for each chunk of @p grid (chunks per dimension) that @p wanted accepts (NULL:
  * all), and call @p each for those that exist, in grid order. */
 BKT_NODISCARD int bkt_chunks_head(struct bkt_dsetio *io, const uint64_t *grid,
                                   bool (*wanted)(const uint64_t *coord, void *arg), bkt_chunk_key_fn *each,
