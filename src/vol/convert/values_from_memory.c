@@ -18,6 +18,7 @@ struct run {
     struct bkt_vobj *in_file;
     hid_t            dxpl;
     struct bkt_err  *err;
+    bool             asks; /* H5Pset_type_conv_cb */
 };
 
 /* A column of the program's elements */
@@ -128,7 +129,7 @@ static int copy(struct run *r, const struct bkt_conv *c, const struct source *sr
 static int leaf(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
                 unsigned char *dst, size_t dstride)
 {
-    if (c->has_number && !bkt_conv_asks(r->dxpl)) {
+    if (c->has_number && !r->asks) {
         bkt_recast_step(&c->number, src->base, src->stride, dst, dstride, n);
         return BKT_OK;
     }
@@ -516,7 +517,7 @@ int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const voi
                    const struct bkt_column *old, void *packed, struct bkt_stored *out, hid_t dxpl,
                    struct bkt_err *err)
 {
-    struct run    r    = {in_file, dxpl, err};
+    struct run    r    = {in_file, dxpl, err, bkt_conv_asks(dxpl)};
     struct source from = {src, c->dst};
     if (!c->src)
         return store(&r, c, &from, n, old ? old->slices : NULL, out);

@@ -21,6 +21,7 @@ struct run {
     struct bkt_buf   blocks; /* void *: the memory given to the program's sequences so far */
     struct bkt_buf   refs;   /* H5R_ref_t: the references made so far */
     struct bkt_err  *err;
+    bool             asks; /* H5Pset_type_conv_cb */
 };
 
 static int convert(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
@@ -114,7 +115,7 @@ static void numbers(const struct bkt_conv *c, const struct bkt_column *col, size
 static int leaf(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
                 unsigned char *dst, size_t dstride)
 {
-    if (c->has_number && !bkt_conv_asks(r->dxpl)) {
+    if (c->has_number && !r->asks) {
         numbers(c, col, n, dst, dstride);
         return BKT_OK;
     }
@@ -477,7 +478,7 @@ static int check_slices(const struct bkt_conv *c, const struct bkt_column *col, 
 int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struct bkt_column *col, size_t n,
                  void *dst, hid_t dxpl, struct bkt_err *err)
 {
-    struct run r = {.in_file = in_file, .dxpl = dxpl, .err = err};
+    struct run r = {.in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_conv_asks(dxpl)};
     BKT_PASS(check_slices(c, col, n, err));
     if (dxpl != H5P_DEFAULT &&
         H5Pget_vlen_mem_manager(dxpl, &r.alloc, &r.alloc_info, &r.release, &r.release_info) < 0)
