@@ -39,7 +39,7 @@ out=$prefix.part
 include="-I$src/src -I$src/src/H5FDsubfiling -I$src/test -I$src/tools/lib -I$src/hl/src -I$src/fortran/src -I$hdf5/include"
 link="-L$hdf5/lib -lhdf5_tools -lhdf5_test -lhdf5 -lm -Wl,-rpath,$hdf5/lib"
 
-# What no part of the cases below depends on may fail to be generated (a generator can want a filter that isn't built in), so
+# Files that none of the cases below needs may fail to be generated (a generator can want a filter that isn't built in), so
 # each generator is on its own; a tool without a single file fails at the end.
 generate() {
     for gen in h5dump/h5dumpgentest h5diff/h5diffgentest h5repack/h5repackgentest h5copy/h5copygentest h5stat/h5stat_gentest \

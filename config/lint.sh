@@ -1,6 +1,6 @@
 #!/bin/sh
 # lint.sh SOURCE BUILD RUN_CLANG_TIDY CPPCHECK: both over src, with all findings; used by the target `lint`.
-# Where ./check sets BKT_SAMPLE, clang's analyzer (nearly all of the time) takes one file in eight.  All other checks take all.
+# If ./check sets BKT_SAMPLE, clang's analyzer (nearly all of the time) takes one file in eight.  All other checks take all.
 set -u
 src=$1 build=$2 tidy=$3 cppcheck=$4
 bad=0

@@ -19,7 +19,7 @@ need_packages() {
     done
     [ -n "$missing" ] || return 0
     by_hand="apt-get install --no-install-recommends$missing"
-    command -v apt-get >/dev/null || die "this is no Debian system: install what provides$missing, and build with cmake (README.md)"
+    command -v apt-get >/dev/null || die "this is not a Debian system: install what provides$missing, and build with cmake (README.md)"
     [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || die "packages are missing, and there is no sudo; as root: $by_hand"
     say "installing:$missing"
     guard=/usr/sbin/policy-rc.d

@@ -28,8 +28,8 @@ for f in $(find src test bench -name '*.h' 2>/dev/null); do
 done
 # A comment above a group of declarations, or beside one, documents each of them; a heading doesn't.
 rule "a function in a header without a word" "$(awk '
-    FNR == 1 || /^$/ || /^\/\* ----/ { told = 0 }
-    (/\*\// && !/^\/\* ----/) || /^}/ { told = 1 }
-    /^[A-Za-z].* .*\(/ && !/^(static|typedef|extern "C")/ && !told { print FILENAME ":" FNR ":" $0 }' $(find src -name '*.h'))"
+    FNR == 1 || /^$/ || /^\/\* ----/ { documented = 0 }
+    (/\*\// && !/^\/\* ----/) || /^}/ { documented = 1 }
+    /^[A-Za-z].* .*\(/ && !/^(static|typedef|extern "C")/ && !documented { print FILENAME ":" FNR ":" $0 }' $(find src -name '*.h'))"
 [ $bad = 0 ] && echo "habits kept"
 exit $bad

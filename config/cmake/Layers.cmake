@@ -5,11 +5,11 @@
 #          [FIXTURES name...] [ENVIRONMENT A=b...] [SERIAL])
 #   One CTest entry; exit code 77 is a skip.  SOURCES makes a program linked with bkt_LAYER and cmocka; COMMAND runs
 #   something else (target names inside generator expressions).  FIXTURES are set up before and cleaned after: `fixtures` (unpacked sample buckets), `radosgw`.
-#   What needs `radosgw` is there twice: NAME over http and NAME_tls, the same command with BKT_S3_TLS=yes in its environment, over
-#   https.  Label `tls`; and `tls_rest` where NAME isn't in BKT_TLS_SAMPLE (test/CMakeLists.txt): those run by ./check --all only.
-#   Who has the label already is there once.
+#   A test with `radosgw` exists twice: NAME over http, and NAME_tls over https.  The second is the same command with BKT_S3_TLS=yes
+#   in its environment, and label `tls`.  Tests that aren't in BKT_TLS_SAMPLE (test/CMakeLists.txt) have label `tls_rest`: ./check
+#   --all alone runs these.  A test that names the label `tls` itself exists once.
 #   TIMEOUT is what it may take on a machine that has other work; a hang ends after four times that, or 30 minutes, since no test
-#   may fail for lack of time.  What has the longest starts first.  Label `quick` is added if it is 60 or less, so that
+#   may fail for lack of time.  The test with the longest time starts first.  Label `quick` is added if it is 60 or less, so that
 #   `ctest -L quick` is worth its name.
 function(bkt_layer name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;LIBS")

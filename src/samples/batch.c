@@ -212,8 +212,8 @@ static void compute(struct bkt_batch *b)
 
 /* ---- the cast ---- */
 
-/* Hangar computes a digest before the elements are stored.  Where the dataset has another type than the
- * schema, the digest is that of the elements in the schema's type. */
+/* Hangar computes a digest before the elements are stored.  If the dataset's type is not the
+ * schema's, the digest is that of the elements in the schema's type. */
 static bool matches_cast(const struct bkt_item *it)
 {
     int64_t num = -1;

@@ -26,7 +26,7 @@ static void config(const void *p, size_t n, bool credentials)
     bkt_aws_config_fini(&c);
 }
 
-/* Whatever comes, a result is whole and can go into a header, a failure has its story. */
+/* For any input, a result is whole and can go into a header, and a failure has a message. */
 static void is_sound(int rc, const struct bkt_creds *c, const struct bkt_err *err)
 {
     must((rc == BKT_OK) == (c != NULL) && (rc == BKT_OK || err->n > 0));

@@ -151,7 +151,8 @@ static void nobody_there(void)
     struct bkt_store *st  = open_store("s3://buck", set);
     struct bkt_err    err = {0};
     for (int i = 0; i < 2; i++)
-        CHECK(put(st, "one", NULL, "*", NULL, &err) == BKT_ENET, "a dead server is no verdict: %s", first_line(&err));
+        CHECK(put(st, "one", NULL, "*", NULL, &err) == BKT_ENET, "a dead server is not a verdict: %s",
+              first_line(&err));
     bkt_store_close(st);
     bkt_store_shutdown();
     (void)close(fd);

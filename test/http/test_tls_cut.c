@@ -271,7 +271,7 @@ static void always(struct scene *s, const char *settings, enum what what)
 {
     struct bkt_err err = {0};
     int rc = run_with(s, settings, what, UINT_MAX, &err);
-    bool known = what == PUT || what == DELETE || what == END; /* a look tells */
+    bool known = what == PUT || what == DELETE || what == END; /* a look shows it */
     CHECK(rc < 0 || (known && s->place != HANDSHAKE), "%s: it succeeded", s->name);
     CHECK((rc == BKT_OK) == !*first_line(&err), "%s: %s (%s)", s->name, bkt_err_text(rc), first_line(&err));
     CHECK(rc == BKT_OK || rc == BKT_ENET || rc == BKT_EFORMAT, "%s: %s (%s)", s->name, bkt_err_text(rc),

@@ -101,7 +101,7 @@ static void what_moves_is_left_alone(void)
     double           t0  = seconds();
     int              rc  = put_slowly(200000, 5000, 30, "test.stall_ms=1200;deadline_ms=1200;retries=0", &d, &err);
     CHECK(rc == BKT_OK && d.attempts == 1, "%s, %lu attempts", first_line(&err), (unsigned long)d.attempts);
-    CHECK(seconds() - t0 > 2, "it took %.2f s only, which tells nothing", seconds() - t0);
+    CHECK(seconds() - t0 > 2, "it took %.2f s only, which shows nothing", seconds() - t0);
 }
 
 static void what_stops_is_not(void)

@@ -108,12 +108,12 @@ DAMAGES = [
     ("the JSON of two datasets swapped", "groups.h5", lambda v: swap(v, "/a/b/ds2", "/a/ds1"), "malformed", ["id"], False),
     ("a group's JSON in a dataset's place", "groups.h5", lambda v: shutil.copy(v.key("/a"), v.key("/a/b/ds2")), "malformed",
      ["/a/b/ds2"], False),
-    ("a link to an id that is none", "groups.h5", lambda v: v.link("/a/b", id="g-nonsense"), "malformed", ["/a"], False),
+    ("a link to an id that is malformed", "groups.h5", lambda v: v.link("/a/b", id="g-nonsense"), "malformed", ["/a"], False),
     ("a link to an object that never was", "groups.h5", lambda v: v.link("/a/b", id=v.id("/a/b")[:-6] + "ffffff"), "missing",
      ["/a/b"], False),
     ("a link to another domain's object", "groups.h5", lambda v: v.link("/a/b", id=OTHER_ROOT), "missing", ["/a/b"], False),
     ("a link of no class", "groups.h5", lambda v: v.link("/a/b", **{"class": "H5L_TYPE_NONE", "id": None}), "malformed", ["/a"], False),
-    ("a shape that is no list", "groups.h5", lambda v: v.object("/a/b/ds2", shape={"class": "H5S_SIMPLE", "dims": 3}), "malformed",
+    ("a shape that is not a list", "groups.h5", lambda v: v.object("/a/b/ds2", shape={"class": "H5S_SIMPLE", "dims": 3}), "malformed",
      ["/a/b/ds2"], False),
     ("a negative extent", "groups.h5", lambda v: v.object("/a/b/ds2", shape={"class": "H5S_SIMPLE", "dims": [-2, 3]}), "malformed",
      ["/a/b/ds2"], False),
@@ -175,7 +175,7 @@ def test_each_damage_is_found_and_named(b):
 
 
 @dir_only
-def test_what_is_no_damage_is_none(b):
+def test_odd_but_sound_domains_pass(b):
     """Circles of links, links to nothing, external links to nothing, objects with many names."""
     v = Victim(b, "groups.h5")
     links = {"round": {"class": "H5L_TYPE_HARD", "id": v.id("/"), "created": 1},

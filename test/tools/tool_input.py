@@ -10,7 +10,7 @@ def test_sources_of_the_same_name_are_both_named(b):
               "would both become", "under another name", rc=2)
 
 
-def test_what_is_asked_of_the_wrong_kind_of_thing_is_told(b):
+def test_a_request_for_the_wrong_kind_of_object_is_reported(b):
     d, plain = b.fx("groups.h5"), os.path.join(b.fixtures, "native", "groups.h5")
     fails(b.run("stat", d, "/a/nothing"), 'no link "nothing" in group /a')
     fails(b.run("stat", d, "nothing"), 'no link "nothing" in group /')
@@ -168,7 +168,7 @@ def test_the_connectors_own_variables_do_no_harm(b):
 
 
 @dir_only
-def test_no_name_and_a_full_disk_are_told(b):
+def test_a_missing_name_and_a_full_disk_are_reported(b):
     fails(b.run("load", b.fx("acl.h5"), ""), "the target's name is empty", rc=2)
     for argv in (["--help"], ["--version"], ["help"], ["settings"]):
         with open("/dev/full", "w") as full:

@@ -178,7 +178,7 @@ def test_names_within_files_move_no_cursor(b):
         assert "\x1b" not in out and "\\x1b[31m\\x0a/ds1" in out, (argv, out)
 
 
-def test_load_retries_as_often_as_it_is_told(b):
+def test_load_retries_as_often_as_retries_says(b):
     file = os.path.join(b.fixtures, "native", "groups.h5")
     for retries in ("0", "1"):
         r = b.run("load", "--retries", retries, "-e", "http://127.0.0.1:1", file, "s3://bucket/x.h5", env={"AWS_NO_SIGN_REQUEST": "1"})
@@ -186,7 +186,7 @@ def test_load_retries_as_often_as_it_is_told(b):
     fails(b.run("load", "--retries=x", file, b.new()), "retries", rc=2)
 
 
-def test_a_dead_server_is_told(b):
+def test_a_dead_server_is_reported(b):
     """How soon: http_engine, by made time."""
     for url in ("http://127.0.0.1:1", "http://no-such-host.invalid"):
         r = b.run("ls", "-e", url, "--set", "retries=1", "--set", "deadline_ms=5000", "s3://bucket/x",

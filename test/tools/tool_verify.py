@@ -117,7 +117,7 @@ def test_verify_finds_chunks_outside_and_trees_without_domain(b):
     assert b.json("verify", "--min-age=0", b.bucket)[0]["n_orphans"] == 0 and os.path.exists(others)
 
 
-def test_verify_takes_no_age_that_is_none(b):
+def test_verify_refuses_a_malformed_age(b):
     for age in ("yesterday", "-1", "1.5", "", "1h", "99999999999999999999"):
         for where in ((b.bucket,), ("-r", b.bucket), ("-r", b.mine), ("-r", b.fx("groups.h5")), (b.fx("groups.h5"), "--json")):
             r = b.run("verify", f"--min-age={age}", *where)

@@ -149,7 +149,7 @@ static bool is_idle(const struct bkt_wset *ws)
 
 /* Bounds the memory of a program that writes a great many datasets.  Sets of datasets that it hasn't written
  * to for long are freed once all sets may take a quarter of the cache, and again whenever a quarter more have
- * come; so the search costs each set a few steps.  What readers have cached of these datasets lies under
+ * come; so the search costs each set a few steps.  The readers' cached chunks of these datasets lie under
  * numbers that only the set knows to be outdated, so the cache is emptied. */
 static void trim_sets(struct bkt_write_cache *d, uint64_t each)
 {

@@ -47,7 +47,7 @@ bool bkt_type_has_strings(const struct bkt_type *t); /* of variable length, anyw
 /** Whether one of the elements in these @p n bytes has a NULL. */
 bool bkt_value_has_null(const struct bkt_type *t, const void *p, size_t n);
 
-/** Which of the empty strings of some elements are NULL. */
+/** A mark for each empty string of some elements: is it NULL? */
 struct bkt_nulls {
     struct bkt_buf bits;            /* one for each empty string, as they are stored, lowest first */
     uint64_t       n_empty, n_null; /* n_empty: NULL or "" */

@@ -38,7 +38,7 @@ struct load {
     uint64_t                   n_linked, n_copied;
     uint64_t                   due; /* progress->bytes at the end of the current dataset */
     uint64_t                   n_left_out; /* with ignore: number of unreadable things */
-    bool                       told_allow;
+    bool reported_allow;
     bool                       journal; /* a journal is stored (load_journal_write()) */
     struct load_parts
         *parts; /* data that wait for all processes of an mpirun (load_parts_wait()); NULL: none */

@@ -30,14 +30,14 @@ static void report_allow(struct load *l, const char *uri)
     struct bkt_err               err   = {.n = 0};
     struct bkt_store            *store = NULL;
     BKT_CLEANUP(bkt_freep) char *key   = NULL;
-    if (l->told_allow || bkt_domain_resolve_uri(l->file->dom, uri, &store, &key, &err) != BKT_EACCES)
+    if (l->reported_allow || bkt_domain_resolve_uri(l->file->dom, uri, &store, &key, &err) != BKT_EACCES)
         return;
     const char *slash = strrchr(uri, '/'), *bucket = strstr(uri, "://");
     bucket            = bucket ? strchr(bucket + 3, '/') : NULL;
     size_t n = strncmp(uri, "file:", 5) == 0 || !bucket ? (size_t)(slash - uri) : (size_t)(bucket - uri);
     progress_note(l->progress, "note: the domain refers to %s; its readers must set H5BUCKET_ALLOW=%.*s", uri,
                   (int)n, uri);
-    l->told_allow = true;
+    l->reported_allow = true;
 }
 
 int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *err)

@@ -256,7 +256,7 @@ static const struct test_case cases[] = {
     {"recursive visit", "groups.h5", visit},
     {"visit ends in a cycle", "hsload/tloop.h5", cycle},
     {"visit of a deep tree", "tree.h5", cycle},
-    {"absent links are no error", "groups.h5", absent},
+    {"absent links are not an error", "groups.h5", absent},
     {"dangling external links fail", "groups.h5", external},
 };
 

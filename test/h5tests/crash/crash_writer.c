@@ -118,7 +118,7 @@ static herr_t read_attr(hid_t at, const char *name, const H5A_info_t *info, void
     return get_attr(at, name) < 0 ? -1 : 0;
 }
 
-/* Whatever is linked is there, and can be read to the last byte. */
+/* Each linked object exists, and can be read to the last byte. */
 static herr_t read_object(hid_t root, const char *name, const H5O_info2_t *info, void *arg)
 {
     ++*(int *)arg;

@@ -46,7 +46,7 @@ static void make_domain(void)
     TRY(H5Fclose(f));
 }
 
-/* Whatever comes of it, no value may be wrong.  Gives back whether all could be read. */
+/* No value that is read may be wrong.  @return whether all could be read */
 static bool reads(const char *what)
 {
     static int v[N];

@@ -82,7 +82,7 @@ def names(tmp):
     read("a file that isn't there", f"{tmp}/x.h5", BY_PATH, "No such file or directory", without=["vol-bucket"])
     with open(f"{tmp}/text.h5", "w") as f:
         f.write("no HDF5")
-    read("a file that is none of HDF5's", f"{tmp}/text.h5", BY_PATH, "file signature not found", without=["vol-bucket"])
+    read("a file that is not an HDF5 file", f"{tmp}/text.h5", BY_PATH, "file signature not found", without=["vol-bucket"])
     with open(f"{tmp}/plain.h5", "wb") as f:
         f.write(HDF5)
     fails("the tool and an HDF5 file", [args.tool, "info", f"{tmp}/plain.h5"], {}, "plain.h5", "HDF5 reports")
@@ -90,7 +90,7 @@ def names(tmp):
     for name, word in (("x.h5", "unable to open file: No such file or directory"), ("text.h5", "not an HDF5 file")):
         fails(f"load of {name}", [args.tool, "load", f"{tmp}/{name}", f"{tmp}/out.h5"], {}, name, word, without=["errno"])
     fails("get into a folder that isn't there", [args.tool, "get", f"{tmp}/x.h5", f"{tmp}/none/x.h5"], {}, "x.h5", "no file")
-    fails("a scheme that is none", [args.tool, "ls", "s4://buck/x.h5"], {}, "s4://buck/x.h5: names of stores begin with s3://")
+    fails("a scheme that does not exist", [args.tool, "ls", "s4://buck/x.h5"], {}, "s4://buck/x.h5: names of stores begin with s3://")
     for name in ("x.h5", "./x.h5", ".//x.h5"):
         fails(f"the default bucket, {name}", [args.tool, "ls", name], {"HS_BUCKET": tmp}, f"{name} (file://{tmp}/x.h5): no such domain or folder")
     fails("load of what isn't in S3", [args.tool, "load", "s3://buck/x.h5", f"{tmp}/out.h5"], S3, "s3://buck/x.h5", "NoSuchKey")

@@ -299,7 +299,7 @@ int compare_write_main(const struct write_case *cases, size_t n)
     char command[4200];
     const char *to = getenv("BKT_H5_WRITE");
     if (getenv("BKT_H5_KEEP") && to && strstr(to, "://")) {
-        printf("BKT_H5_KEEP keeps what is written to a folder, and BKT_H5_WRITE=%s is none\n", to);
+        printf("BKT_H5_KEEP keeps what is written to a folder, and BKT_H5_WRITE=%s is not a folder\n", to);
         return 2;
     }
     make_folders();

@@ -342,7 +342,7 @@ static struct cost cost_since(const struct fore_counts *from)
                          (double)(VFD_FIRST + now.bytes - from->bytes) / 1048576};
 }
 
-/* Objects, attributes and values are the same, and nearly all structures were foretold. */
+/* Objects, attributes and values are the same, and nearly all structures were foreseen. */
 static void test_forms(struct server *s, const struct bkt_settings *set)
 {
     char url[200];
@@ -359,7 +359,7 @@ static void test_forms(struct server *s, const struct bkt_settings *set)
               forms[i].name, (unsigned long long)ours.objects, (unsigned long long)native.objects);
         unsigned known = (unsigned)(after.known - before.known),
                  unknown = (unsigned)(after.unknown - before.unknown);
-        CHECK(known > 300 && unknown * 50 <= known, "%s: %u structures were foretold, %u were not",
+        CHECK(known > 300 && unknown * 50 <= known, "%s: %u structures were foreseen, %u were not",
               forms[i].name, known, unknown);
     }
 }

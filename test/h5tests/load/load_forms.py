@@ -46,9 +46,9 @@ def places(b):
         for mode in ((), ("--link",)):
             target = f"place{'-link' if mode else ''}-{source.replace('%', '')}"
             rc, _, err = b.load(*mode, source, b.domain(target))
-            told = sorted(re.findall(r"/(\S+): copied: ", err))
-            check(f"load {' '.join(mode)} {source}: what can't be linked is told", rc == 0 and
-                  told == (["lists", "pairs", "refs", "words"] if mode and source == "values.h5" else []), err)
+            reported = sorted(re.findall(r"/(\S+): copied: ", err))
+            check(f"load {' '.join(mode)} {source}: what can't be linked is reported", rc == 0 and
+                  reported == (["lists", "pairs", "refs", "words"] if mode and source == "values.h5" else []), err)
             want, got = b.dump(source, *driver)[1], b.dump_domain(target)[1]
             check(f"{target} dumps alike", want.replace(source, "FILE") == got.replace(b.domain(target), "FILE"))
             rc, out, err = b.verify(target, "--deep")
@@ -82,7 +82,7 @@ def prefixes(b):
             check(f"{mode} with the prefix '{prefix}'", rc == 0 and not err, err)
             check(f"{mode} with the prefix '{prefix}' dumps alike", b.dump_domain(target)[1] == want)
     rc, _, err = b.run(b.o.tool, "load", "--link", os.path.join(b.files, "sub", "external.h5"), b.domain("prefix.h5"), cwd=b.root)
-    check("without it the files aren't found, which reading tells", rc == 0 and b.dump_domain("prefix.h5")[0] != 0, err)
+    check("without it the files aren't found, and a read reports it", rc == 0 and b.dump_domain("prefix.h5")[0] != 0, err)
 
 
 def layouts(b):
@@ -185,7 +185,7 @@ def virtual(b):
     """Flattened where boxes align: chunk tables that name each file; the same values."""
     rc, _, err = b.load("--link", "--flatten-vds", "virtual.h5", b.domain("flat.h5"))
     check("load --link --flatten-vds", rc == 0, err)
-    check("only what isn't aligned stays virtual, and is told why",
+    check("only what isn't aligned stays virtual, and is reported why",
           sorted(re.findall(r"(\S+): stays virtual: .*border", err)) == ["/combed", "/shifted"] and err.count("stays virtual") == 2, err)
     rc, _, err = b.load("--link", *(f"step{k}.h5" for k in range(4)), b.domain(""))
     check("the sources of what stays virtual are loaded beside it", rc == 0, err)
@@ -240,7 +240,7 @@ def trouble(b):
     with open(os.path.join(b.files, "changed.h5"), "ab") as f:
         f.write(b"x")
     rc, out, err = b.dump_domain("changed.h5", "--enable-error-stack", "-d", "/many")
-    check("a file that changed since is told", rc != 0 and "changed since it was linked" in out + err, out + err)
+    check("a file that changed since is reported", rc != 0 and "changed since it was linked" in out + err, out + err)
     rc, _, err = b.load("nothing.h5", b.domain("nothing.h5"))
     check("a missing file is an error, and no domain", rc == 1 and not os.path.exists(b.domain("nothing.h5")), err)
     for wait in (0.02, 0.01, 0.005, 0.002, 0):  # a quick machine has loaded the file before the first signal
@@ -271,7 +271,7 @@ def flags(b):
     got = b.dump_domain("flags.h5")[1]
     check("-a adds what isn't there", rc == 0 and all(f'DATASET "{d}"' in got for d in ("one", "three", "short", "many")), err)
     rc, _, err = b.load("-a", "latest.h5", name)
-    check("-a: what is there stays, and is told", rc == 0 and "/many" in err and b.dump_domain("flags.h5")[1] == got, err)
+    check("-a: what is there stays, and is reported", rc == 0 and "/many" in err and b.dump_domain("flags.h5")[1] == got, err)
     rc, _, err = b.load("--nodata", "plain.h5", b.domain("nodata.h5"))
     heads = b.dump("plain.h5", "-H")[1], b.dump_domain("nodata.h5", "-H")[1]
     rc2, out, _ = b.run(b.o.tool, "info", "--json", b.domain("nodata.h5"))
@@ -279,7 +279,7 @@ def flags(b):
     rc, _, err = b.load("--link", "--linkpath", "s3://elsewhere/k/plain.h5", "plain.h5", b.domain("linkpath.h5"))
     rc2, out, _ = b.run(b.o.tool, "stat", "--json", b.domain("linkpath.h5"), "/contiguous")
     check("--linkpath is what references call the file", rc == rc2 == 0 and "s3://elsewhere/k/plain.h5" in out, err + out)
-    check("and who reads it is told what to allow", "H5BUCKET_ALLOW=s3://elsewhere" in err, err)
+    check("and who reads it is reported what to allow", "H5BUCKET_ALLOW=s3://elsewhere" in err, err)
 
 
 def jobs(b):
@@ -293,7 +293,7 @@ def jobs(b):
         folder = b.domain(f"jobs{j}/")
         os.mkdir(folder)
         rc, _, err = b.load("--jobs", j, *names, folder)
-        check(f"--jobs {j}: one of seven fails, which is told", rc == 1 and "job3.h5" in err, err)
+        check(f"--jobs {j}: one of seven fails, which is reported", rc == 1 and "job3.h5" in err, err)
         made = sorted(n for n in os.listdir(folder) if n.endswith(".h5"))
         check(f"--jobs {j}: the others are there", made == [n for n in names if n != "job3.h5"], made)
         for n in ("job0.h5", "job6.h5"):

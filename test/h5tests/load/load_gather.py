@@ -95,7 +95,7 @@ def long_etags(b):
     check("and read", b.values("etags.h5", "/v", "-s", "0,3", "-c", "4,2", domain=True) == want)
     Web.version = 2
     rc, _, err = b.dump_domain("etags.h5", "-d", "/v")
-    check("other versions of them are told", rc != 0, err)
+    check("other versions of them are reported", rc != 0, err)
     b.env.pop("H5BUCKET_ALLOW")
     server.shutdown()
 
@@ -172,7 +172,7 @@ def grown(b):
                 in_order(b, f"{name}, the source has grown", name, [f"{form}0.h5"])
             else:
                 err = b.dump_domain(name, "--enable-error-stack", "-d", "/temp", *cut("/temp", 4))[2]
-                check(f"{name}: the file has changed, and that is told", "grows.h5 changed since it was linked" in err, err)
+                check(f"{name}: the file has changed, and that is reported", "grows.h5 changed since it was linked" in err, err)
             rc, _, err = b.load(*flags, "-a", "--extend", "time", "--extend-offset", "0", "grows.h5", b.domain(name))
             if linked and form == "contiguous":
                 check(f"{name}: what is one piece can't be linked in others", rc == 1 and "are one piece" in err, err)
@@ -211,7 +211,7 @@ def misfits(b):
     rc, _, err = b.load("--extend", "time", "garbage.h5", "absent.h5", b.domain("none.h5"))
     check("nothing fits: no domain", rc == 1 and not os.path.exists(b.domain("none.h5")), err)
     rc, _, err = b.load("--extend", "time", "broken.h5", "run0.h5", b.domain("none.h5"))
-    check("the first doesn't fit itself: no domain, told", rc == 1 and "nothing is made" in err and not os.path.exists(b.domain("none.h5")), err)
+    check("the first doesn't fit itself: no domain, and a report", rc == 1 and "nothing is made" in err and not os.path.exists(b.domain("none.h5")), err)
     rc, _, err = b.load("--extend", "7", "run0.h5", "run1.h5", b.domain("none.h5"))
     check("no such dimension", rc == 1 and "no dataset has a dimension 7" in err and not os.path.exists(b.domain("none.h5")), err)
 

@@ -134,8 +134,8 @@ def verified(b, domain, writers):
 
     def verify(name, state, good, *args):
         rc, out, err = b.run(b.o.tool, "verify", "--json", *args, name, env=writers)
-        told = json.loads(out)[0] if out else {}
-        check(f"verify {' '.join(args)}: snapshot {state}", told.get("snapshot") == state and (rc == 0) == good, out[-600:] + err)
+        shown = json.loads(out)[0] if out else {}
+        check(f"verify {' '.join(args)}: snapshot {state}", shown.get("snapshot") == state and (rc == 0) == good, out[-600:] + err)
 
     half = json.loads(objects["snap.h5/.domain.json"])["root"][2:19]
     key, groups = f"db/{half}/.h5bucket-snapshot", [k for k in objects if k.startswith(f"db/{half}/g/")]
@@ -209,7 +209,7 @@ def progress(b):
     rc, _, err = b.remote.load("--nodata", "s3://bucket/data/late-old.h5", b.domain("slow.h5"), delay=0.8)
     lines = re.findall(r"^.*slow\.h5: \d+ objects, \d+ chunks, [\d.]+ MB, [\d.]+ MB/s$", b.said, re.M)
     good = rc == 0 and not err and len(lines) >= 1 and "\r" not in b.said and "\033" not in b.said
-    check("a slow load tells now and then how far it is", good, b.said)
+    check("a slow load reports now and then how far it is", good, b.said)
 
 
 def https(b):
@@ -230,7 +230,7 @@ def https(b):
                 check(f"{' '.join(mode)} https://…/{source}", rc == 0, err)
                 b.same(f"{target} dumps alike", source, target, *driver)
         rc, _, err = b.load("--link", f"{url}/files/nothing.h5", b.domain("https-nothing.h5"))
-        check("what isn't there is told", rc == 1 and "nothing.h5" in err and not os.path.exists(b.domain("https-nothing.h5")), err)
+        check("a file that isn't there is reported", rc == 1 and "nothing.h5" in err and not os.path.exists(b.domain("https-nothing.h5")), err)
         plain = env["BKT_PROXY"]
         b.env["H5BUCKET_ALLOW"] = plain
         for retries, good in (("0", False), ("4", True)):

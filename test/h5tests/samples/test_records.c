@@ -1,4 +1,4 @@
-/* Records of samples: the three grammars, and everything that is none. */
+/* Records of samples: the three grammars, and texts that are not a record. */
 #include <h5bucket_samples.h>
 #include <inttypes.h>
 #include <string.h>

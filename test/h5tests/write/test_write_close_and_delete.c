@@ -540,7 +540,7 @@ static void write_vast(hid_t f, struct out *o)
 static const struct write_case cases[] = {
     {"references to what was deleted", write_refs, say_refs},
     {"datasets without a fill value", write_unfilled, NULL},
-    {"what a file tells of itself", write_asking, NULL},
+    {"what a file reports of itself", write_asking, NULL},
     {"close degrees, with ids left open", write_degrees, NULL},
     {"lists that tune HDF5's own files", write_tuned, NULL},
     {"SWMR's flags, and refreshing", write_swmr, NULL},

@@ -475,7 +475,7 @@ static void frames(hid_t f, struct out *o)
     free(y);
 }
 
-/* What test_random_data.c found. */
+/* Faults that test_random_data.c found. */
 static void where_nothing_is_selected(hid_t f, struct out *o)
 {
     const hsize_t dims[] = {6}, max[] = {H5S_UNLIMITED}, four[] = {4};

@@ -34,7 +34,7 @@ static void drop_target(const struct out *o, const char *name)
     H5Pclose(fapl);
 }
 
-/* Which file a link leads to, and whether it may be written. */
+/* The file that a link leads to, and whether it may be written. */
 static void follow(hid_t at, struct out *o, const char *link, hid_t lapl)
 {
     char  mark[32] = "nothing";

@@ -405,7 +405,7 @@ static void ending(const struct out *o)
     }
 }
 
-/* Where a domain and a file of HDF5's differ (DESIGN.md, "A write"): writing beside an open handle that
+/* A domain and a file of HDF5's differ here (DESIGN.md, "A write"): writing beside an open handle that
  * reads, deleting an open file.  Checks native HDF5, too: if it ever changes, our behaviour can be
  * reconsidered. */
 static void open_twice(const struct out *o, bool ours)

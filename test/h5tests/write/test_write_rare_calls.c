@@ -551,7 +551,7 @@ static const struct write_case cases[] = {
     {"selections made of others", combined, NULL},
     {"as many soft links as the program allows", many_links, NULL},
     {"a program hears about flushes", flush_callbacks, NULL},
-    {"zeros that are no value, or look different", zeros, zeros_again},
+    {"zeros that are not a value, or look different", zeros, zeros_again},
 };
 
 int main(void)

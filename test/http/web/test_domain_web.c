@@ -41,7 +41,7 @@ int main(void)
     CHECK(bkt_domain_open(name, &set, &d, NULL) == BKT_OK, "open");
     if (d) {
         const struct bkt_object *o = NULL;
-        CHECK(bkt_domain_get(d, bkt_domain_root(d), &o, NULL) == BKT_EFORMAT, "the root is no JSON");
+        CHECK(bkt_domain_get(d, bkt_domain_root(d), &o, NULL) == BKT_EFORMAT, "the root is not JSON");
         /* the document, the root in the one folder above, and the root again as an object */
         CHECK(server_count(s) == 3, "%u requests", server_count(s));
         bkt_domain_close(d);

@@ -56,7 +56,7 @@ static void set_netrc(const char *text)
         exit(1);
 }
 
-/* Of the user "u" with the passwords pw1 and pw2, and of "v" with "p w". */
+/* Logins of the user "u" with the passwords pw1 and pw2, and of "v" with "p w". */
 #define BASIC1 "Basic dTpwdzE="
 #define BASIC2 "Basic dTpwdzI="
 #define BASIC3 "Basic djpwIHc="

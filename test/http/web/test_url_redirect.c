@@ -240,7 +240,7 @@ static void a_forked_child_asks_itself(void)
     free(key);
 }
 
-static void a_replaced_file_is_no_mixture(void)
+static void a_replaced_file_is_not_mixed(void)
 {
     static const char *const etags[] = {"\"two\"", "W/\"two\"", NULL};
     for (size_t i = 0; i < BKT_COUNT(etags); i++) {
@@ -341,7 +341,7 @@ int main(void)
         (void)printf("skipped: ThreadSanitizer starts no threads in a forked child\n");
     else
         a_forked_child_asks_itself();
-    a_replaced_file_is_no_mixture();
+    a_replaced_file_is_not_mixed();
     cookies_go_where_they_belong();
     some_redirects_are_refused();
     messages_name_the_server();

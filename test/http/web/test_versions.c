@@ -223,7 +223,7 @@ static void while_siblings_are_fetched(unsigned after)
 {
     struct bkt_settings      set;
     const struct bkt_object *root = NULL;
-    unsigned                 got = 0, failed = 0, wrong = 0, untold = 0;
+    unsigned got = 0, failed = 0, wrong = 0, unexplained = 0;
     now.version   = 1;
     now.gets      = 0;
     now.change_at = after;
@@ -239,11 +239,12 @@ static void while_siblings_are_fetched(unsigned after)
         got += is == 1;
         failed += is == 0;
         wrong += is != 0 && is != 1;
-        untold += is == 0 && (err.code != BKT_EPRECOND || !says(&err, "data.h5"));
+        unexplained += is == 0 && (err.code != BKT_EPRECOND || !says(&err, "data.h5"));
         bkt_dsetio_close(io);
     }
-    CHECK(!wrong && !untold, "changed after %u requests: %u read the other version or both, %u failed without a reason", after, wrong,
-          untold);
+    CHECK(!wrong && !unexplained,
+          "changed after %u requests: %u read the other version or both, %u failed without a reason", after,
+          wrong, unexplained);
     CHECK(got > 0 && (failed > 0) == (now.version == 2), "changed after %u requests: %u read, %u failed, version %d", after, got, failed,
           now.version);
     CHECK(after || now.gets < N_SETS / 4, "%u requests for %d datasets: they are fetched together", now.gets, N_SETS);

@@ -3,7 +3,7 @@
 #include "base/text/utf8.h"
 #include "helpers/cmocka_includes.h"
 
-static void sequences_are_told_from_what_only_looks_like_them(void **state)
+static void sequences_and_their_imitations_are_distinguished(void **state)
 {
     static const struct {
         const char *bytes;
@@ -62,7 +62,7 @@ static void any_bytes_become_a_json_string_in_ascii(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sequences_are_told_from_what_only_looks_like_them),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sequences_and_their_imitations_are_distinguished),
                                        cmocka_unit_test(any_bytes_become_a_json_string_in_ascii)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -234,7 +234,7 @@ static void on_ready(void *arg, int rc, const struct bkt_err *err)
         bkt_cred_want(again, on_ready, t);
 }
 
-static void wait_told(struct reported *t, int calls)
+static void wait_reported(struct reported *t, int calls)
 {
     struct timespec until;
     (void)clock_gettime(CLOCK_REALTIME, &until);
@@ -261,7 +261,7 @@ static void want(void **state)
     assert_string_equal(peeked(p), "");
     assert_int_equal(t.calls, 0);
     atomic_store(&world_holds, false);
-    wait_told(&t, 50);
+    wait_reported(&t, 50);
     assert_int_equal(t.rc, BKT_OK);
     assert_string_equal(peeked(p), "ECS1");
     assert_int_equal(server_count(world.server), 1);
@@ -279,7 +279,7 @@ static void want_fails(void **state)
     world.body         = "{}";
     t.again            = p; /* and asks again from within the callback */
     bkt_cred_want(p, on_ready, &t);
-    wait_told(&t, 2);
+    wait_reported(&t, 2);
     assert_int_equal(t.rc, BKT_EACCES);
     assert_non_null(strstr(t.why, "HTTP 403"));
     bkt_cred_close(p);
@@ -477,7 +477,7 @@ static void forked_while_fetching(void **state)
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    wait_told(&t, 1);
+    wait_reported(&t, 1);
     assert_string_equal(peeked(p), "P");
     bkt_cred_close(p);
 }

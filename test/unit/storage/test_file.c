@@ -117,7 +117,7 @@ static void processes_lose_no_update(struct bkt_store *st)
     CHECK(counted(st) == N * EACH, "counted to %d", counted(st));
 }
 
-/* Whatever it was doing: the object is whole, and no lock is left. */
+/* At any moment of the kill, the object is whole, and no lock is left. */
 static void killed_writers_do_not_matter(struct bkt_store *st)
 {
     for (int i = 0; i < 20; i++) {
@@ -411,7 +411,7 @@ static void *puts_one(void *arg)
 
 /* A process that is stopped with a key's lock may go on any time, and others can't go past it: they get an
  * error, and can try again. */
-static void stopped_writers_are_told(void)
+static void stopped_writers_are_reported(void)
 {
     struct bkt_store *st = open_store(uri, "deadline_ms=3000");
     pthread_t         t;
@@ -520,7 +520,7 @@ int main(void)
     turns_come(st);
     bytes_are_compared_with_their_sum(st);
     a_sum_goes_with_the_file_s_time(st);
-    stopped_writers_are_told();
+    stopped_writers_are_reported();
     writing_and_deleting_at_once(st);
     bkt_store_close(st);
     st = open_store(uri, "fsync=no");

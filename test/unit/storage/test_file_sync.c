@@ -246,7 +246,7 @@ static int scratch_files(void)
 }
 
 /* It reports that, the old object is whole, and nothing is left over. */
-static void failures_are_told(struct bkt_store *st)
+static void failures_are_reported(struct bkt_store *st)
 {
     static const struct {
         const char *what;
@@ -328,7 +328,7 @@ int main(void)
     what_is_deleted_stays_away(st);
     fork_amid(st, "dir", false);
     fork_amid(st, "name", true);
-    failures_are_told(st);
+    failures_are_reported(st);
     what_came_meanwhile_stays(st);
     bkt_store_close(st);
     without_the_setting();

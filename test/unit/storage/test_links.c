@@ -166,7 +166,7 @@ static void links_are_followed_if_wanted(void)
 }
 
 /* Scratch files and locks: never behind a link, also with links=follow; a sweep takes nothing that isn't ours. */
-static void scratch_is_no_link(const char *settings)
+static void a_scratch_file_is_not_a_link(const char *settings)
 {
     static const char *const make[] = {
         "ln -s ../out b/.h5bucket",
@@ -417,8 +417,8 @@ int main(void)
         bkt_beneath_stepwise(way == 1);
         links_are_not_followed();
         links_are_followed_if_wanted();
-        scratch_is_no_link("fsync=no");
-        scratch_is_no_link("links=follow;fsync=no");
+        a_scratch_file_is_not_a_link("fsync=no");
+        a_scratch_file_is_not_a_link("links=follow;fsync=no");
         locks_are_files();
         a_sweep_takes_what_is_ours();
         swapped_folders_lead_nowhere();

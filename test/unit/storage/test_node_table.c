@@ -42,7 +42,7 @@ static void check_text(const struct bkt_node_table *t, uint32_t entry, unsigned 
     bkt_buf_fini(&got);
 }
 
-/* What a process does: claim and publish, or wait.  @return how many it has claimed */
+/* One process: it claims and publishes, or waits.  @return how many it has claimed */
 static unsigned work(struct bkt_node_table *t)
 {
     char key[32], text[64];

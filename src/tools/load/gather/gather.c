@@ -296,7 +296,7 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     uint64_t first = bkt_rd_le(news, 4);
     BKT_PASS(parts_parse_id(news, &root, err));
     BKT_FAIL_IF(err, first >= (uint64_t)g->n, BKT_EFORMAT, "malformed news of the first process");
-    l->told_allow = true; /* by the first process */
+    l->reported_allow = true; /* by the first process */
     BKT_PASS(source_open(g->sources[first], l->o->driver, l->set, &l->src, err));
     if (is_new)
         BKT_PASS(bkt_domain_open_unseen(g->domain, l->set, &root, &g->d, err));

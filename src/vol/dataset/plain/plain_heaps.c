@@ -108,7 +108,7 @@ static uint64_t gaps_join(const struct bkt_shadow *s, struct fore_range *r, size
 
 /* Bytes that are fetched before a piece is read.  The driver keeps somewhat more. */
 #define BUDGET     ((uint64_t)60 << 20)
-/* Of them, bytes of collections that are fetched while chunks still arrive. */
+/* The share of it for collections that are fetched while chunks still arrive, in bytes. */
 #define EARLY ((uint64_t)24 << 20)
 #define PIECE      ((uint64_t)16 << 20) /* bytes of stored elements in a piece; their heaps are larger */
 
@@ -515,8 +515,8 @@ int bkt_heaps_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i, stru
     struct target t = {s, io->mem_types[i], list, io->bufs[i], false};
     t.simple = s->simple && H5Tequal(s->v.file_type, t.mem_type) > 0 && !bkt_dsel_has_transform(list);
     int rc = bkt_dsel_init(&sel, &s->v, io->mem_spaces[i], io->file_spaces[i], err);
-    /* Only regular selections into one stretch of memory are cut.  Of others only a
-     * budget's bytes are fetched. */
+    /* Only regular selections into one stretch of memory are cut.  Other selections
+     * fetch one budget's bytes. */
     if (rc == BKT_OK && (t.to && sel.flat && sel.file.rank &&
                          (sel.file.kind == BKT_SEL_ALL || sel.file.kind == BKT_SEL_HYPER) &&
                          sel.file.n_elems > PIECE / s->spots.size + 1))

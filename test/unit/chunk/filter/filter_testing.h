@@ -56,7 +56,7 @@ static inline int decode_copy(const struct bkt_pipeline *p, uint32_t mask, const
     return rc;
 }
 
-/* Whatever happens to the bytes, decoding ends, stays inside, and gives the reason of a failure. */
+/* For any damage of the bytes, decoding ends, stays inside, and gives the reason of a failure. */
 static inline void torture(const char *what, const struct bkt_pipeline *p, const unsigned char *in, size_t n_in,
                            size_t n_dst, int rounds)
 {

@@ -1,4 +1,4 @@
-/* Filtered chunks that are decoded as they arrive.  Whatever a request delivers, and delivers again, the read
+/* Filtered chunks that are decoded as they arrive.  However often a request delivers its bytes, the read
  * has the bytes that the request ended with, or fails.  A store of the test's own plays the requests. */
 #include <sched.h>
 

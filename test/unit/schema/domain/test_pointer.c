@@ -224,7 +224,7 @@ static void a_user_block_is_changed_at_once(void **state)
 }
 
 /* A pointer counts only at the places where HDF5 looks, and not behind an HDF5 file's signature. */
-static void elsewhere_it_is_no_pointer(void **state)
+static void elsewhere_it_is_not_a_pointer(void **state)
 {
     (void)state;
     static const size_t places[] = {1, 511, 1536, 2047};
@@ -243,8 +243,10 @@ static void elsewhere_it_is_no_pointer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_user_block_lies_before_it),
-                                       cmocka_unit_test(a_user_block_is_changed_at_once), cmocka_unit_test(elsewhere_it_is_no_pointer),
-                                       cmocka_unit_test(what_is_written_is_read), cmocka_unit_test(a_name_is_parsed_through_it),
+                                       cmocka_unit_test(a_user_block_is_changed_at_once),
+                                       cmocka_unit_test(elsewhere_it_is_not_a_pointer),
+                                       cmocka_unit_test(what_is_written_is_read),
+                                       cmocka_unit_test(a_name_is_parsed_through_it),
                                        cmocka_unit_test(a_relative_path_counts_from_its_folder),
                                        cmocka_unit_test(other_files_and_bad_ones)};
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -272,7 +272,7 @@ static void a_bucket_ends_with_its_file_system(void)
 }
 
 /* Files that another user has put into a folder like /tmp don't make it a bucket for everybody. */
-static void a_folder_for_everybody_is_no_bucket(void)
+static void a_folder_for_everybody_is_not_a_bucket(void)
 {
     CHECK(mkdir(in_dir("all"), 0777) == 0 && chmod(in_dir("all"), 01777) == 0 && mkdir(in_dir("all/db"), 0777) == 0 &&
               mkdir(in_dir("all/db/01234567-89abcdef"), 0777) == 0 && mkdir(in_dir("all/mine"), 0777) == 0,
@@ -391,7 +391,7 @@ int main(void)
     CHECK(mkdtemp(dir) != NULL, "%s", dir);
     a_directory_becomes_a_bucket();
     a_bucket_ends_with_its_file_system();
-    a_folder_for_everybody_is_no_bucket();
+    a_folder_for_everybody_is_not_a_bucket();
     documents_show_the_bucket();
     links_in_names();
     replacing();

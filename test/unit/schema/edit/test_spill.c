@@ -265,7 +265,7 @@ static void links_of_stored(const char *name, const struct bkt_id *ids)
 }
 
 /* Names that collide are reported by the next flush, though they were found before. */
-static void clash_is_told(const char *name, const struct bkt_id *ids)
+static void a_clash_is_reported(const char *name, const struct bkt_id *ids)
 {
     struct bkt_domain *d = open_it(name), *f = open_other(name);
     set_attr(d, &ids[9], "mine", 1, ATTR_CREATE);
@@ -290,7 +290,7 @@ static void stored_ones(void)
     store_members("mem:spill6/x.h5", ids);
     attributes_of_stored("mem:spill6/x.h5", ids);
     links_of_stored("mem:spill6/x.h5", ids);
-    clash_is_told("mem:spill6/x.h5", ids);
+    a_clash_is_reported("mem:spill6/x.h5", ids);
     free(ids);
 }
 

@@ -132,7 +132,7 @@ static const char *const not_ids[] = {
     "g-b03b24eg-69f244b6-38b3-ac67e1-7acc3e",
 };
 
-static void what_is_no_id_is_refused(void)
+static void malformed_ids_are_refused(void)
 {
     for (size_t i = 0; i < BKT_COUNT(not_ids); i++) {
         struct bkt_id id;
@@ -183,7 +183,7 @@ int main(void)
     chunk_keys_are_hsds_own();
     huge_coordinates_do_not_overflow_the_partition();
     a_key_shows_whose_it_is();
-    what_is_no_id_is_refused();
+    malformed_ids_are_refused();
     a_root_follows_from_any_version_2_id();
     references_become_ids();
     return failures != 0;

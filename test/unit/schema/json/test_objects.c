@@ -173,7 +173,7 @@ static void depth_is_bounded(void)
     free(deep);
 }
 
-static void domains_are_read_and_folders_told_apart(void)
+static void domains_and_folders_are_distinguished(void)
 {
     struct bkt_domain_doc d;
     static const char text[] =
@@ -307,7 +307,7 @@ int main(void)
     creation_properties_come_in_two_shapes();
     broken_documents_are_errors();
     depth_is_bounded();
-    domains_are_read_and_folders_told_apart();
+    domains_and_folders_are_distinguished();
     stored_elements_are_walked_within_bounds();
     regions_are_read();
     return failures != 0;

@@ -171,7 +171,7 @@ static const struct {
     {"reference to a number", "{'class': 'H5T_REFERENCE', 'base': 'H5T_STD_I8LE'}", BKT_EFORMAT},
 };
 
-static void what_is_no_type_is_an_error(void)
+static void malformed_types_are_errors(void)
 {
     for (size_t i = 0; i < BKT_COUNT(bad_types); i++) {
         char *body = NULL;
@@ -290,7 +290,7 @@ static void every_form_of_a_dataspace_is_read(void)
 int main(void)
 {
     every_form_of_a_type_is_read();
-    what_is_no_type_is_an_error();
+    malformed_types_are_errors();
     types_nest_so_deep_and_no_deeper();
     types_have_so_many_members_and_no_more();
     every_form_of_a_dataspace_is_read();
