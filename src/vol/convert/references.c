@@ -105,41 +105,14 @@ static int open_region(struct bkt_vobj *in_file, const struct bkt_regref *r, hid
     return bkt_hid_give(&space, out);
 }
 
-static int make_region(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out,
-                       struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
-    BKT_PASS(open_region(in_file, r, &space, err));
-    return bkt_object_make_ref(in_file, &r->dset, space, NULL, out, err);
-}
-
-static int make_outside(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out,
-                        struct bkt_err *err)
+static int make_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
     if (r->kind != BKT_REGION_OBJECT && r->kind != BKT_REGION_ATTR)
         BKT_PASS(open_region(in_file, r, &space, err));
-    return bkt_outside_ref(in_file, r, space, out, err);
-}
-
-static int make_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out, struct bkt_err *err)
-{
-    if (r->file)
-        return make_outside(in_file, r, out, err);
-    switch (r->kind) {
-        case BKT_REGION_OBJECT:
-        case BKT_REGION_ATTR:
-            return bkt_object_make_ref(in_file, &r->dset, H5I_INVALID_HID,
-                                       r->kind == BKT_REGION_ATTR ? r->attr : NULL, out, err);
-        case BKT_REGION_NULL:
-        case BKT_REGION_NONE:
-        case BKT_REGION_ALL:
-        case BKT_REGION_POINTS:
-        case BKT_REGION_BLOCKS:
-        case BKT_REGION_ENCODED:
-        default:
-            return make_region(in_file, r, out, err);
-    }
+    const char *attr = r->kind == BKT_REGION_ATTR ? r->attr : NULL;
+    return r->file ? bkt_outside_ref(in_file, r, space, out, err)
+                   : bkt_object_make_ref(in_file, &r->dset, space, attr, out, err);
 }
 
 int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H5R_ref_t *out, bool *made,
@@ -178,15 +151,6 @@ int bkt_convert_old_region(struct bkt_vobj *in_file, const struct bkt_slice *tex
 
 /* ---- H5R_ref_t -> text ---- */
 
-static bool is_null(const H5R_ref_t *ref)
-{
-    const unsigned char *p = (const unsigned char *)ref;
-    for (size_t i = 0; i < sizeof *ref; i++)
-        if (p[i])
-            return false;
-    return true;
-}
-
 /* The object that a reference leads to, and its id in the domain of @p in_file.  *id stays "" if the
  * object lies in another file. */
 static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *id, struct bkt_err *err)
@@ -215,7 +179,7 @@ int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, str
                              struct bkt_err *err)
 {
     memset(out, 0, sizeof *out);
-    if (is_null(ref))
+    if (bkt_ref_is_null(ref))
         return BKT_OK;
     BKT_PASS(target(in_file, ref, out, err));
     return out->text[0] ? BKT_OK : BKT_ERR(err, BKT_EUNSUP, "a reference of the old kind (H5T_STD_REF_OBJ) "
@@ -336,7 +300,7 @@ int bkt_convert_from_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct 
                          struct bkt_err *err)
 {
     struct bkt_regref r = {.kind = BKT_REGION_NULL};
-    if (is_null(ref))
+    if (bkt_ref_is_null(ref))
         return BKT_OK;
     int rc = describe(in_file, ref, &r, err);
     if (rc == BKT_OK)

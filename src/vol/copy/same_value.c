@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "vol/core/hid.h"
+#include "vol/core/object_refs.h"
 
 static bool same(hid_t type, const char *a, const char *b);
 
@@ -130,11 +131,10 @@ static bool same_part(const H5R_ref_t *a, const H5R_ref_t *b)
 /* References: the same kind to a place of the same name, and the same part of it. */
 static bool same_reference(const char *a, const char *b)
 {
-    static const char none[sizeof(H5R_ref_t)]; /* a null reference is all zeros */
     H5R_ref_t ra, rb;
     memcpy(&ra, a, sizeof ra);
     memcpy(&rb, b, sizeof rb);
-    bool za = memcmp(a, none, sizeof none) == 0, zb = memcmp(b, none, sizeof none) == 0;
+    bool za = bkt_ref_is_null(&ra), zb = bkt_ref_is_null(&rb);
     if (za || zb)
         return za == zb;
     if (H5Rget_type(&ra) != H5Rget_type(&rb))

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "vol/core/hid.h"
 #include "vol/core/token.h"
 #include "vol/core/vol.h"
 
@@ -104,31 +105,38 @@ int bkt_object_root_id(struct bkt_vobj *in_file, hid_t *out, struct bkt_err *err
     return *out < 0 ? BKT_EHDF5 : BKT_OK;
 }
 
+bool bkt_ref_is_null(const H5R_ref_t *ref)
+{
+    static const H5R_ref_t null;
+    return memcmp(ref, &null, sizeof null) == 0;
+}
+
+static herr_t create(hid_t loc, hid_t region, const char *attr, H5R_ref_t *out)
+{
+    return attr         ? H5Rcreate_attr(loc, ".", attr, H5P_DEFAULT, out)
+           : region < 0 ? H5Rcreate_object(loc, ".", H5P_DEFAULT, out)
+                        : H5Rcreate_region(loc, ".", region, H5P_DEFAULT, out);
+}
+
 int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, const char *attr,
                         H5R_ref_t *out, struct bkt_err *err)
 {
-    hid_t loc = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t loc = H5I_INVALID_HID;
     BKT_PASS(bkt_object_root_id(in_file, &loc, err));
     lookup_answer = id;
-    int rc = PASS_ON(err,
-                     attr         ? H5Rcreate_attr(loc, ".", attr, H5P_DEFAULT, out)
-                     : region < 0 ? H5Rcreate_object(loc, ".", H5P_DEFAULT, out)
-                                  : H5Rcreate_region(loc, ".", region, H5P_DEFAULT, out),
-                     "making a reference");
+    int rc = PASS_ON(err, create(loc, region, attr, out), "making a reference");
     lookup_answer = NULL;
-    (void)H5Idec_ref(loc);
     return rc;
 }
 
 int bkt_object_make_old_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region,
                                unsigned char *out, struct bkt_err *err)
 {
-    hid_t loc = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t loc = H5I_INVALID_HID;
     BKT_PASS(bkt_object_root_id(in_file, &loc, err));
     lookup_answer = id;
     int rc = PASS_ON(err, H5Rcreate(out, loc, ".", H5R_DATASET_REGION, region), "making a region reference");
     lookup_answer = NULL;
-    (void)H5Idec_ref(loc);
     return rc;
 }
 
@@ -152,17 +160,10 @@ static int stand_in(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t 
 int bkt_outside_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t region, H5R_ref_t *out,
                     struct bkt_err *err)
 {
-    hid_t  loc = H5I_INVALID_HID;
-    herr_t rc;
+    BKT_CLEANUP(bkt_hid_closep) hid_t loc = H5I_INVALID_HID; /* the reference holds it */
     BKT_PASS(stand_in(in_file, r, &loc, err));
-    if (r->kind == BKT_REGION_ATTR)
-        rc = H5Rcreate_attr(loc, ".", r->attr, H5P_DEFAULT, out);
-    else
-        rc = region < 0 ? H5Rcreate_object(loc, ".", H5P_DEFAULT, out)
-                        : H5Rcreate_region(loc, ".", region, H5P_DEFAULT, out);
-    int code = rc < 0 ? bkt_h5err_capture(err, "making a reference into another file") : BKT_OK;
-    (void)H5Idec_ref(loc); /* the reference holds it */
-    return code;
+    return PASS_ON(err, create(loc, region, r->kind == BKT_REGION_ATTR ? r->attr : NULL, out),
+                   "making a reference into another file");
 }
 
 void bkt_outside_token(const struct bkt_vobj *o, H5O_token_t *out)

@@ -21,6 +21,8 @@ BKT_NODISCARD int bkt_object_of_ref(const H5R_ref_t *ref, struct bkt_vobj *in_fi
 BKT_NODISCARD int bkt_object_make_old_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region,
                                              unsigned char *out, struct bkt_err *err);
 
+/** Whether a reference is null: all zeros. */
+bool bkt_ref_is_null(const H5R_ref_t *ref);
 /** A reference value for reading into H5T_STD_REF memory, by id.
  *  @param region  H5Rcreate_region(): the dataset's dataspace with its selection; negative: none
  *  @param attr    H5Rcreate_attr(); NULL: H5Rcreate_object(), unless @p region is given */
