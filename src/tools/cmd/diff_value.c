@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "tools/cmd/diff.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/convert/convert.h"
 #include "vol/copy/copier.h"
 #include "vol/copy/same_value.h"
 #include "vol/copy/written_chunks.h"
@@ -42,7 +43,7 @@ static int mem_types(const struct bkt_diff *d, hid_t a, hid_t b, struct mem *m)
 {
     m->a      = bkt_copier_memory_type(a);
     m->b      = bkt_copier_memory_type(b);
-    m->is_var = m->a >= 0 && !bkt_copier_is_plain(m->a);
+    m->is_var = m->a >= 0 && !bkt_convert_is_plain(m->a);
     return m->a < 0 || m->b < 0 ? h5_fail(d->err, "making a memory type") : BKT_OK;
 }
 

@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
-#include "tools/source/hdf5_glue.h"
 #include "base/num.h"
+#include "tools/source/hdf5_glue.h"
+#include "vol/convert/convert.h"
 #include "vol/copy/copier.h"
 #include "vol/dataset/virtual.h"
 
@@ -138,7 +139,7 @@ static int plan(struct load_flat *f, hid_t src, struct bkt_err *err)
         return h5_fail(err, "asking for an extent");
     f->rank = (unsigned)rank;
     BKT_FAIL_IF(err, rank == 0, BKT_EUNSUP, "it has no dimension");
-    BKT_FAIL_IF(err, !bkt_copier_is_plain(f->type), BKT_EUNSUP, "its values can't be referred to");
+    BKT_FAIL_IF(err, !bkt_convert_is_plain(f->type), BKT_EUNSUP, "its values can't be referred to");
     BKT_PASS(bkt_mappings_load(f->dcpl, &maps.v, &maps.n, err));
     for (size_t i = 0; i < maps.n; i++)
         if (maps.v[i].v.unlimited && maps.v[i].v.dim < f->rank)

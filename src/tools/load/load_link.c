@@ -7,8 +7,9 @@
 #include "schema/edit/edit.h"
 #include "tools/load/load_domain.h"
 #include "tools/source/hdf5_glue.h"
-#include "vol/core/filters.h"
+#include "vol/convert/convert.h"
 #include "vol/copy/copier.h"
+#include "vol/core/filters.h"
 #include "vol/vfd/store_driver.h"
 
 /* ---- names of files, in a domain's references and in HDF5's own ---- */
@@ -327,11 +328,11 @@ int load_link(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt
     const struct bkt_map_dset *mapped = l->map ? bkt_chunk_map_find(l->map, path) : NULL;
     BKT_PASS(mapped ? load_map_survey(mapped, &s, err) : survey_dataset(l->src, src, &s, err));
     if (s.kind != BKT_MAP_NONE && s.kind != BKT_MAP_VIRTUAL && s.kind != BKT_MAP_COMPACT &&
-        !bkt_copier_is_plain(type)) {
+        !bkt_convert_is_plain(type)) {
         load_report(l, path,
-                    bkt_copier_is_var(type) ? "copied: variable-length values are in the file's heaps, and "
-                                              "can't be referred to"
-                                            : "copied: references to objects have another form in a domain");
+                    bkt_convert_is_var(type) ? "copied: variable-length values are in the file's heaps, and "
+                                               "can't be referred to"
+                                             : "copied: references to objects have another form in a domain");
         return 0;
     }
     return load_link_survey(l, &s, H5Tget_size(type), dst, path, err);
@@ -420,8 +421,7 @@ int load_chunks(struct load *l, hid_t src, hid_t dst, const char *path, struct b
         return h5_unreadable(err, "asking for a datatype");
     if (H5Pget_external_count(dcpl) > 0)
         return load_external(l, src, dst, path, err);
-    if (H5Pget_layout(dcpl) != H5D_CHUNKED || !bkt_copier_is_plain(type) ||
-        !bkt_filters_agree(src, dst))
+    if (H5Pget_layout(dcpl) != H5D_CHUNKED || !bkt_convert_is_plain(type) || !bkt_filters_agree(src, dst))
         return 0;
     BKT_PASS(survey_dataset(l->src, src, &s, err));
     for (size_t i = 0; i < s.n_chunks;) {

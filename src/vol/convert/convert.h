@@ -48,6 +48,19 @@ BKT_NODISCARD int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_
  * class */
 BKT_NODISCARD int bkt_convert_from_type(struct bkt_vobj *in_file, hid_t type, struct bkt_type **out,
                                         struct bkt_err *err);
+/** A compound's members in the order of their offsets; the caller's (free()).  NULL: out of memory.
+ *  @param n  H5Tget_nmembers() */
+struct bkt_member {
+    size_t offset;
+    unsigned index;
+};
+struct bkt_member *bkt_convert_members(hid_t type, size_t n);
+/** Whether the type has variable-length lists or strings anywhere.  Variable-length strings inside others
+ *  aren't what H5Tdetect_class() calls variable-length.  True also for an invalid id. */
+bool bkt_convert_is_var(hid_t type);
+/** Whether stored bytes of the type mean the same in any file: neither references nor heap addresses are in
+ *  them. */
+bool bkt_convert_is_plain(hid_t type);
 BKT_NODISCARD int bkt_convert_from_space(hid_t space, struct bkt_space *out, struct bkt_err *err);
 
 /** Copy a dataset creation property list into @p o, a dataset whose type and space are set: filters, fill

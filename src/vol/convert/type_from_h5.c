@@ -197,15 +197,20 @@ static int from_array(hid_t type, unsigned depth, struct bkt_type *t, struct bkt
     return BKT_OK;
 }
 
-struct member {
-    size_t   offset;
-    unsigned index;
-};
-
 static int by_offset(const void *a, const void *b)
 {
-    const struct member *x = a, *y = b;
+    const struct bkt_member *x = a, *y = b;
     return x->offset < y->offset ? -1 : x->offset > y->offset ? 1 : x->index < y->index ? -1 : 1;
+}
+
+struct bkt_member *bkt_convert_members(hid_t type, size_t n)
+{
+    struct bkt_member *m = calloc(n + 1, sizeof *m);
+    for (unsigned i = 0; m && i < n; i++)
+        m[i] = (struct bkt_member){H5Tget_member_offset(type, i), i};
+    if (m)
+        qsort(m, n, sizeof *m, by_offset);
+    return m;
 }
 
 static int add_field(hid_t type, unsigned i, unsigned depth, struct bkt_type *t, struct bkt_err *err)
@@ -237,11 +242,8 @@ static int from_compound(hid_t type, unsigned depth, struct bkt_type *t, struct 
     BKT_FAIL_IF(err, n == 0, BKT_EINVAL, "a compound type without fields");
     t->cls    = BKT_T_COMPOUND;
     t->fields = calloc((size_t)n, sizeof *t->fields);
-    BKT_CLEANUP(bkt_freep) struct member *order = calloc((size_t)n, sizeof *order);
+    BKT_CLEANUP(bkt_freep) struct bkt_member *order = bkt_convert_members(type, (size_t)n);
     BKT_NEED(err, t->fields && order);
-    for (int i = 0; i < n; i++)
-        order[i] = (struct member){H5Tget_member_offset(type, (unsigned)i), (unsigned)i};
-    qsort(order, (size_t)n, sizeof *order, by_offset);
     for (int i = 0; i < n; i++)
         BKT_PASS(add_field(type, order[i].index, depth, t, err));
     return BKT_OK;
@@ -268,6 +270,30 @@ static int from_depth(hid_t type, unsigned depth, struct bkt_type **out, struct 
     if (t->is_var)
         t->size = 0;
     return BKT_OK;
+}
+
+/* ---- types without pointers ---- */
+
+bool bkt_convert_is_var(hid_t type)
+{
+    H5T_class_t cls = H5Tget_class(type);
+    if (cls == H5T_VLEN || H5Tis_variable_str(type) > 0)
+        return true;
+    if (cls == H5T_ARRAY) {
+        BKT_CLEANUP(bkt_hid_closep) hid_t base = H5Tget_super(type);
+        return bkt_convert_is_var(base);
+    }
+    for (int i = 0; cls == H5T_COMPOUND && i < H5Tget_nmembers(type); i++) {
+        BKT_CLEANUP(bkt_hid_closep) hid_t m = H5Tget_member_type(type, (unsigned)i);
+        if (bkt_convert_is_var(m))
+            return true;
+    }
+    return cls == H5T_NO_CLASS;
+}
+
+bool bkt_convert_is_plain(hid_t type)
+{
+    return H5Tdetect_class(type, H5T_REFERENCE) <= 0 && !bkt_convert_is_var(type);
 }
 
 /* ---- whether the model's type holds everything ---- */

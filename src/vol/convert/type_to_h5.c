@@ -177,7 +177,7 @@ static int array(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
 struct fields {
     const char **name; /* borrowed */
     hid_t *type;
-    size_t *offset, *place; /* place: in the order of offsets */
+    size_t *offset;
     size_t n;
 };
 
@@ -188,14 +188,6 @@ static void fields_fini(struct fields *f)
     free(f->name);
     free(f->type);
     free(f->offset);
-    free(f->place);
-}
-
-static int by_offset(const void *a, const void *b, void *members)
-{
-    const struct bkt_h5member *m = members;
-    size_t x = m[*(const size_t *)a].offset, y = m[*(const size_t *)b].offset;
-    return x < y ? -1 : x > y;
 }
 
 /* Strings, sequences and references have other sizes in memory than in a file's type.  As in HDF5, the
@@ -203,13 +195,12 @@ static int by_offset(const void *a, const void *b, void *members)
 static int place_fields(const struct bkt_h5type *t, struct fields *f, size_t *size, struct bkt_err *err)
 {
     size_t more = 0; /* modulo 2^64, since the size may shrink */
-    for (size_t i = 0; i < t->n_members; i++)
-        f->place[i] = i;
-    qsort_r(f->place, t->n_members, sizeof *f->place, by_offset, t->members);
+    BKT_CLEANUP(bkt_freep) const struct bkt_h5member **m = bkt_h5members_by_offset(t);
+    BKT_NEED(err, m);
     for (size_t i = 0; i < t->n_members; i++) {
-        const struct bkt_h5member *m = &t->members[f->place[i]];
-        f->offset[f->place[i]] = m->offset + more;
-        more += H5Tget_size(f->type[f->place[i]]) - m->type->size;
+        size_t k = (size_t)(m[i] - t->members);
+        f->offset[k] = m[i]->offset + more;
+        more += H5Tget_size(f->type[k]) - m[i]->type->size;
     }
     *size = t->size + more;
     BKT_FAIL_IF(err, *size == 0 || *size > UINT32_MAX, BKT_EFORMAT,
@@ -222,8 +213,7 @@ static int fields_init(struct fields *f, size_t n, struct bkt_err *err)
     f->name = calloc(n + 1, sizeof(char *));
     f->type = calloc(n + 1, sizeof *f->type);
     f->offset = calloc(n + 1, sizeof *f->offset);
-    f->place = calloc(n + 1, sizeof *f->place);
-    return f->name && f->type && f->offset && f->place ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return f->name && f->type && f->offset ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
 static int insert_fields(const struct fields *f, size_t size, hid_t *out, struct bkt_err *err)

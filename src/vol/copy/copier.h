@@ -53,19 +53,13 @@ struct bkt_copier_options {
     bool                    same_files; /* a copy has its source's external files, if it can reach them */
 };
 
-/** Whether the type has variable-length lists or strings anywhere. */
-bool bkt_copier_is_var(hid_t type);
-/** Whether stored bytes of the type mean the same in any file: neither references nor heap addresses are in
- *  them. */
-bool bkt_copier_is_plain(hid_t type);
-
 /** A type for reading: @p stored with H5R_ref_t for every reference.  The caller's; negative:
  *  HDF5 refuses. */
 hid_t bkt_copier_memory_type(hid_t stored);
 
 struct bkt_written;
 /** Copy the elements of some chunks of a dataset that is made already; for parts of a copy that another
- *  process makes.  The type must be plain (bkt_copier_is_plain()), and both extents equal.
+ *  process makes.  The type must be plain (bkt_convert_is_plain()), and both extents equal.
  *  @param w  by index, each once; no element of the dataset outside of them is touched */
 BKT_NODISCARD int bkt_copier_chunks(hid_t from, hid_t to, const struct bkt_written *w,
                                     const struct bkt_copier_options *o, struct bkt_err *err);

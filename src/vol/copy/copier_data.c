@@ -4,10 +4,11 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
-#include "vol/core/filters.h"
+#include "vol/convert/convert.h"
 #include "vol/copy/copier_impl.h"
 #include "vol/copy/same_value.h"
 #include "vol/copy/written_chunks.h"
+#include "vol/core/filters.h"
 #include "vol/dataset/raw_files.h"
 
 /* Bytes of a dataset in memory at a time: bounds memory; more is not faster to a bucket. */
@@ -52,7 +53,7 @@ static bool chunks_agree(const struct data *d)
     const bool domains = bkt_vobj_of_id(d->from) && bkt_vobj_of_id(d->to);
     unsigned opts = 0;
     /* with chunk options HDF5 would take our chunks at the edge, which are filtered, for unfiltered ones */
-    return d->chunked && (!d->c->o->sparse || H5Pget_nfilters(d->dcpl) > 0) && bkt_copier_is_plain(type) &&
+    return d->chunked && (!d->c->o->sparse || H5Pget_nfilters(d->dcpl) > 0) && bkt_convert_is_plain(type) &&
            H5Pget_chunk_opts(d->dcpl, &opts) >= 0 && (opts == 0 || domains) &&
            bkt_filters_agree(d->from, d->to);
 }

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/core/object_refs.h"
+#include "vol/convert/convert.h"
 #include "vol/copy/copier_impl.h"
+#include "vol/core/object_refs.h"
 
 /* ---- memory types ---- */
 
@@ -88,29 +89,6 @@ static hid_t leaf_stored(hid_t type)
     return H5Tcopy(is_old(type) ? type : H5T_STD_REF);
 }
 
-/* Variable-length strings inside others aren't what H5Tdetect_class() calls variable-length. */
-bool bkt_copier_is_var(hid_t type)
-{
-    H5T_class_t cls = H5Tget_class(type);
-    if (cls == H5T_VLEN || H5Tis_variable_str(type) > 0)
-        return true;
-    if (cls == H5T_ARRAY) {
-        BKT_CLEANUP(bkt_hid_closep) hid_t base = H5Tget_super(type);
-        return bkt_copier_is_var(base);
-    }
-    for (int i = 0; cls == H5T_COMPOUND && i < H5Tget_nmembers(type); i++) {
-        BKT_CLEANUP(bkt_hid_closep) hid_t m = H5Tget_member_type(type, (unsigned)i);
-        if (bkt_copier_is_var(m))
-            return true;
-    }
-    return false;
-}
-
-bool bkt_copier_is_plain(hid_t type)
-{
-    return H5Tdetect_class(type, H5T_REFERENCE) <= 0 && !bkt_copier_is_var(type);
-}
-
 hid_t bkt_copier_memory_type(hid_t stored)
 {
     return rebuilt(stored, leaf_new);
@@ -169,7 +147,7 @@ int bkt_copy_values_of(const struct bkt_copier *c, hid_t stored, struct bkt_copy
         v->in = c->o->refs == BKT_REFS_NULL ? without_references(stored) : H5Tcopy(stored);
         v->out = v->in < 0 ? v->in : H5Tcopy(v->in);
     }
-    v->has_pointers = v->in >= 0 && !bkt_copier_is_plain(v->in);
+    v->has_pointers = v->in >= 0 && !bkt_convert_is_plain(v->in);
     return (v->in < 0 && c->o->refs != BKT_REFS_NULL) || (v->in >= 0 && v->out < 0)
                ? bkt_copy_failed(c, "making a memory type")
                : BKT_OK;
@@ -188,14 +166,6 @@ int bkt_copy_values_room(const struct bkt_copier *c, struct bkt_copy_values *v, 
 /* ---- one reference ---- */
 
 static const H5R_ref_t no_reference;
-
-static bool is_null(const H5R_ref_t *ref)
-{
-    for (size_t i = 0; i < sizeof ref->u; i++)
-        if (ref->u.__data[i])
-            return false;
-    return true;
-}
 
 /* Finds the copy of the object that @p ref leads to: a location, and the name from there.  *name NULL: the
  * object has no copy. */
@@ -289,7 +259,7 @@ static int translate_ref(struct bkt_copier *c, hid_t out, const char *path, cons
     herr_t rc = -1;
     memcpy(&ref, from, sizeof ref);
     memset(to, 0, H5Tget_size(out));
-    if (is_null(&ref))
+    if (bkt_ref_is_null(&ref))
         return BKT_OK;
     if (!old && !expand && is_elsewhere(c, &ref, file, sizeof file)) {
         translate_outside(c, path, file, &ref, to);
@@ -376,7 +346,7 @@ static void reclaim_made(hid_t type, char *p)
         if (is_old(type))
             return;
         memcpy(&ref, p, sizeof ref);
-        if (!is_null(&ref))
+        if (!bkt_ref_is_null(&ref))
             (void)H5Rdestroy(&ref);
         return;
     }

@@ -11,6 +11,7 @@
 #include "tools/share/processes.h"
 #include "tools/share/share.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/convert/convert.h"
 #include "vol/copy/copier.h"
 #include "vol/vfd/store_driver_ahead.h"
 
@@ -60,7 +61,7 @@ static int emit_values(const struct agg *a, const struct agg_dset *d, struct bkt
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src), space = H5Dget_space(src);
     hssize_t n = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
     uint64_t bytes = 0;
-    if (n < 0 || !bkt_copier_is_plain(type) || !bkt_mul_u64((uint64_t)n, H5Tget_size(type), &bytes) ||
+    if (n < 0 || !bkt_convert_is_plain(type) || !bkt_mul_u64((uint64_t)n, H5Tget_size(type), &bytes) ||
         bytes > BKT_TOOL_BLOCK)
         return 0;
     BKT_PASS(parts_say(out, err, "18", GATHER_VALUES, bytes));

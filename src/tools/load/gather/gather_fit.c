@@ -9,6 +9,7 @@
 #include "tools/cli/interrupt.h"
 #include "tools/load/gather/gather_plan.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/convert/convert.h"
 #include "vol/copy/copier.h"
 #include "vol/copy/same_value.h"
 #include "vol/core/filters.h"
@@ -190,7 +191,7 @@ static int copy_block(const struct copy *c, hsize_t at, hsize_t m, void *buf, st
     if (H5Sselect_hyperslab(c->to, H5S_SELECT_SET, to, NULL, size, NULL) < 0 ||
         H5Dwrite(c->d->dst, c->type, mem, c->to, H5P_DEFAULT, buf) < 0)
         rc = h5_fail(err, "appending values");
-    if (bkt_copier_is_var(c->type))
+    if (bkt_convert_is_var(c->type))
         (void)H5Treclaim(c->type, mem, H5P_DEFAULT, buf);
     return rc;
 }
@@ -423,7 +424,7 @@ static int same_values(const struct agg_dset *d, hid_t src, hid_t type, hid_t sp
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
     hssize_t                                 n = H5Sget_simple_extent_npoints(space);
-    if (n <= 0 || !bkt_copier_is_plain(type))
+    if (n <= 0 || !bkt_convert_is_plain(type))
         return BKT_OK; /* not compared */
     BKT_PASS(read_all(src, type, (size_t)n, &a, err));
     BKT_PASS(read_all(d->dst, type, (size_t)n, &b, err));

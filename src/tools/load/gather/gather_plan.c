@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/edit/edit.h"
-#include "tools/source/hdf5_glue.h"
-#include "tools/load/load_domain.h"
 #include "base/num.h"
+#include "schema/edit/edit.h"
 #include "storage/store.h"
+#include "tools/load/load_domain.h"
+#include "tools/source/hdf5_glue.h"
+#include "vol/convert/convert.h"
 #include "vol/copy/copier.h"
 
 /* SMALL: bytes; smaller datasets in a file are copied, so that readers fetch objects of that size instead of
@@ -89,7 +90,7 @@ static bool to_link(const struct agg *a, hid_t src, unsigned rank, const hsize_t
     H5D_layout_t                 lay   = H5Pget_layout(dcpl);
     for (unsigned i = 0; i < rank; i++)
         bytes *= dims[i];
-    if (!a->l->o->link || !bkt_copier_is_plain(type) || lay == H5D_COMPACT || lay == H5D_VIRTUAL ||
+    if (!a->l->o->link || !bkt_convert_is_plain(type) || lay == H5D_COMPACT || lay == H5D_VIRTUAL ||
         H5Pget_external_count(dcpl) > 0 || bytes <= SMALL)
         return false;
     return a->leading || (cdims[dim] && dims[dim] % cdims[dim] == 0);

@@ -79,29 +79,15 @@ static bool array(struct walk *w, hid_t type, size_t at, size_t *size)
     return true;
 }
 
-struct member {
-    size_t   offset;
-    unsigned number;
-};
-
-static int by_offset(const void *a, const void *b)
-{
-    const struct member *x = a, *y = b;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
 static bool compound(struct walk *w, hid_t type, size_t at, size_t *size)
 {
     int n = H5Tget_nmembers(type);
-    BKT_CLEANUP(bkt_freep) struct member *m = n < 0 ? NULL : calloc((size_t)n + 1, sizeof *m);
+    BKT_CLEANUP(bkt_freep) struct bkt_member *m = n < 0 ? NULL : bkt_convert_members(type, (size_t)n);
     size_t shrunk = 0, one = 0;
-    for (unsigned i = 0; m && i < (unsigned)n; i++)
-        m[i] = (struct member){H5Tget_member_offset(type, i), i};
     if (!m)
         return false;
-    qsort(m, (size_t)n, sizeof *m, by_offset);
     for (int i = 0; i < n; i++) {
-        BKT_CLEANUP(bkt_hid_closep) hid_t t = H5Tget_member_type(type, m[i].number);
+        BKT_CLEANUP(bkt_hid_closep) hid_t t = H5Tget_member_type(type, m[i].index);
         if (t < 0 || !stored(w, t, at + m[i].offset - shrunk, &one))
             return false;
         shrunk += H5Tget_size(t) - one; /* modulo 2^64: strings grow */
@@ -144,24 +130,6 @@ static bool heap_spots_of(hid_t type, unsigned addr, struct bkt_heap_spots *out)
 
 /* Shadows: made of HDF5's facts about a dataset. */
 
-/* Whether elements hold addresses in the file: only HDF5 follows them. */
-static bool has_pointers(hid_t type)
-{
-    H5T_class_t cls = H5Tget_class(type);
-    if (cls == H5T_VLEN || cls == H5T_REFERENCE || cls == H5T_NO_CLASS || H5Tis_variable_str(type) > 0)
-        return true;
-    if (cls == H5T_ARRAY) {
-        BKT_CLEANUP(bkt_hid_closep) hid_t base = H5Tget_super(type);
-        return has_pointers(base);
-    }
-    for (int i = 0; cls == H5T_COMPOUND && i < H5Tget_nmembers(type); i++) {
-        BKT_CLEANUP(bkt_hid_closep) hid_t member = H5Tget_member_type(type, (unsigned)i);
-        if (has_pointers(member))
-            return true;
-    }
-    return false;
-}
-
 /* Find the facts that lead to heap addresses in stored elements.  If a fact is missing, HDF5 reads alone. */
 static int take_spots(struct bkt_shadow *s, struct bkt_err *err)
 {
@@ -180,7 +148,7 @@ static int take_spots(struct bkt_shadow *s, struct bkt_err *err)
     s->base       = s->text ? 1 : 0;
     if (H5Tget_class(s->v.file_type) == H5T_VLEN) {
         BKT_CLEANUP(bkt_hid_closep) hid_t base = H5Tget_super(s->v.file_type);
-        s->base = has_pointers(base) ? 0 : H5Tget_size(base);
+        s->base = bkt_convert_is_plain(base) ? H5Tget_size(base) : 0;
     }
     s->simple     = s->base > 0;
     s->native = addr > 8 || size > 8 || !heap_spots_of(s->v.file_type, s->addr_bytes, &s->spots);
@@ -300,7 +268,7 @@ static int take_all(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err *
     BKT_NEED_H5(err, dcpl >= 0 && space >= 0 && s->v.file_type >= 0, "asking about a dataset");
     H5D_layout_t layout = H5Pget_layout(dcpl);
     BKT_PASS(bkt_convert_from_space(space, &d->space, err));
-    if (has_pointers(s->v.file_type))
+    if (!bkt_convert_is_plain(s->v.file_type)) /* elements hold addresses, which only HDF5 follows */
         BKT_PASS(take_spots(s, err));
     BKT_NEED(err, (d->type = opaque(s->heaps ? s->spots.size : H5Tget_size(s->v.file_type))));
     s->native = s->native || d->space.cls == BKT_S_NULL || !d->type->size ||
