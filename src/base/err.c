@@ -65,6 +65,11 @@ const char *bkt_err_text(int code)
     return code == BKT_OK ? "success" : "unknown error";
 }
 
+const char *bkt_err_reason(const struct bkt_err *err, int code)
+{
+    return err && err->n ? err->frame[0].msg : bkt_err_text(code);
+}
+
 void bkt_err_clear(struct bkt_err *err)
 {
     if (err) {

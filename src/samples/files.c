@@ -34,12 +34,12 @@ void bkt_sample_file_free(void *p)
 /* HDF5 waits twice as long before each attempt, from a nanosecond on; by default it would try 100 times. */
 #define ATTEMPTS 28
 
-static int open_swmr(const char *name, hid_t fapl, hid_t *out, struct bkt_err *err)
+static hid_t open_swmr(const char *name, hid_t fapl)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t patient = H5Pcopy(fapl);
-    BKT_NEED_H5(err, patient >= 0 && H5Pset_metadata_read_attempts(patient, ATTEMPTS) >= 0, name);
-    *out = H5Fopen(name, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, patient);
-    return *out < 0 ? bkt_h5err_capture(err, name) : BKT_OK;
+    if (patient < 0 || H5Pset_metadata_read_attempts(patient, ATTEMPTS) < 0)
+        return H5I_INVALID_HID;
+    return H5Fopen(name, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, patient);
 }
 
 /* A complete plain file of this machine is read like one in a store: by one plan,
@@ -66,9 +66,8 @@ static int open_any(const char *name, hid_t fapl, bool local, hid_t *out, struct
     if (*out >= 0)
         return BKT_OK;
     int rc = bkt_h5err_capture(&why, name);
-    if (local && strstr(why.frame[0].msg, "already open for"))
-        return open_swmr(name, fapl, out, err);
-    return bkt_err_copy(err, rc, &why);
+    *out = local ? open_swmr(name, fapl) : H5I_INVALID_HID;
+    return *out < 0 ? bkt_err_copy(err, rc, &why) : BKT_OK;
 }
 
 struct bkt_sample_file *bkt_sample_file_new(void)

@@ -20,7 +20,7 @@ void bkt_item_fail(struct bkt_item *it, int rc, const struct bkt_err *err)
 {
     struct h5bucket_sample *s = it->sample;
     char shown[BKT_RECORD_SHOWN];
-    const char *why = err->n ? err->frame[0].msg : bkt_err_text(rc), *text = s->record ? s->record : "";
+    const char *why = bkt_err_reason(err, rc), *text = s->record ? s->record : "";
     it->rc = rc;
     s->status = -1;
     if (strncmp(why, "record", 6) == 0)

@@ -249,6 +249,6 @@ int bkt_spread_serve(struct bkt_spread *s, struct bkt_err *err)
         struct bkt_err why = {.n = 0};
         if (serve_batch(s, &why) < 0)
             bkt_trace(BKT_TRACE_STORE, "a part of a batch is left to the first process: %s",
-                      why.n ? why.frame[0].msg : "");
+                      bkt_err_reason(&why, why.code));
     }
 }

@@ -235,7 +235,8 @@ static void flush_objects(struct bkt_direct *r)
     (void)pthread_mutex_unlock(&r->window.lock);
     struct bkt_err err = {.n = 0};
     if (dom && bkt_domain_is_new(dom) && !bkt_edit_is_agreed(dom) && bkt_domain_flush_new(dom, &err) < 0)
-        bkt_trace(BKT_TRACE_CHUNK, "objects not written beside their chunks: %s", err.frame[0].msg);
+        bkt_trace(BKT_TRACE_CHUNK, "objects not written beside their chunks: %s",
+                  bkt_err_reason(&err, err.code));
 }
 
 int bkt_direct_finish(struct bkt_direct *r, struct bkt_err *err)

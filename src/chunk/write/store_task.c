@@ -103,7 +103,8 @@ static void end(struct bkt_store_task *t, int rc, const struct bkt_err *why)
         (void)bkt_err_copy(&err, rc, why);
         (void)BKT_ERR(&err, rc, "%s: %s", bkt_chunk_label(c->ws->io, c->coord).text,
                       t->store ? "not stored, kept for another try" : "could not be read");
-        bkt_trace(BKT_TRACE_CHUNK, "%s: %s", bkt_chunk_label(c->ws->io, c->coord).text, err.frame[0].msg);
+        bkt_trace(BKT_TRACE_CHUNK, "%s: %s", bkt_chunk_label(c->ws->io, c->coord).text,
+                  bkt_err_reason(&err, rc));
     }
     (void)pthread_mutex_lock(&d->window.lock);
     if (rc < 0)

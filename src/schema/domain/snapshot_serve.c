@@ -54,7 +54,7 @@ static void *run(void *arg)
                   current);
     } else if (rc < 0) { /* harmless: all objects are requested */
         bkt_trace(BKT_TRACE_SCHEMA, "snapshot of %s can't be used: %s", c->root.text,
-                  err.n ? err.frame[0].msg : bkt_err_text(rc));
+                  bkt_err_reason(&err, rc));
     }
     publish(c, rc == BKT_OK ? s : NULL);
     return NULL;

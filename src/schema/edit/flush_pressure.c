@@ -85,7 +85,7 @@ void bkt_edit_spill(struct bkt_domain *d)
         e->spilling = true;
         if (bkt_flush_some(d, v, n, false, &err) < 0)
             bkt_trace(BKT_TRACE_SCHEMA, "%s: changes can't be stored yet: %s", d->name,
-                      err.n ? err.frame[0].msg : "");
+                      bkt_err_reason(&err, err.code));
         e->spilling = false;
     }
     bkt_trace(BKT_TRACE_SCHEMA, "%s: %zu objects are stored early", d->name, n);

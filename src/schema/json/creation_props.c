@@ -279,8 +279,7 @@ static int parse_fill(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err
     if (rc == BKT_ENOMEM)
         return bkt_err_copy(err, rc, &why);
     if (rc < 0)
-        BKT_PASS_MEM(err, bkt_text(&d->bad, "creationProperties.fillValue: %s",
-                                   why.n ? why.frame[0].msg : bkt_err_text(rc)));
+        BKT_PASS_MEM(err, bkt_text(&d->bad, "creationProperties.fillValue: %s", bkt_err_reason(&why, rc)));
     return BKT_OK;
 }
 

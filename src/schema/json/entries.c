@@ -184,8 +184,7 @@ static int parse_value(const json_t *j, struct bkt_attr *a, struct bkt_err *err)
         return bkt_nulls_parse(j, a->type, &a->value, err);
     }
     bkt_buf_fini(&a->value);
-    BKT_PASS_MEM(
-        err, bkt_text(&a->bad, "attribute \"%s\": %s", a->name, why.n ? why.frame[0].msg : bkt_err_text(rc)));
+    BKT_PASS_MEM(err, bkt_text(&a->bad, "attribute \"%s\": %s", a->name, bkt_err_reason(&why, rc)));
     return BKT_OK;
 }
 

@@ -282,7 +282,7 @@ static int parse_encoded(const json_t *j, struct bkt_type *t, struct bkt_err *er
         return BKT_OK;
     bkt_err_clear(&why);
     int rc = check_encoded(t, &why);
-    if (rc == BKT_ENOMEM || (rc < 0 && !(t->bad = strdup(why.n ? why.frame[0].msg : bkt_err_text(rc)))))
+    if (rc == BKT_ENOMEM || (rc < 0 && !(t->bad = strdup(bkt_err_reason(&why, rc)))))
         BKT_NOMEM(err);
     return BKT_OK;
 }

@@ -53,8 +53,7 @@ static void keep_snapshot(const struct bkt_tool *t, const struct bkt_ends *g, co
         return;
     int rc = snapshot_make(g->to.store, g->to.path, &c->root, NULL, false, 0, NULL, &err);
     if (rc < 0)
-        (void)bkt_tool_fail(t, "%s: no snapshot: %s", g->to.path,
-                            err.n ? err.frame[0].msg : bkt_err_text(rc));
+        (void)bkt_tool_fail(t, "%s: no snapshot: %s", g->to.path, bkt_err_reason(&err, rc));
 }
 
 static int copy(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *c, struct bkt_err *err)

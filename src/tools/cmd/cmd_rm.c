@@ -40,7 +40,7 @@ static void report_removal(struct rm *r, const char *what, const char *path, con
     bkt_jout_open(&r->t->j, NULL, '{');
     bkt_jout_members(&r->t->j, "kind:s name:u removed:b", what, name, !why && !r->dry_run);
     if (why)
-        bkt_jout_str(&r->t->j, "error", why->n ? why->frame[0].msg : bkt_err_text(why->code));
+        bkt_jout_str(&r->t->j, "error", bkt_err_reason(why, why->code));
     bkt_jout_close(&r->t->j);
     if (!r->t->json && !why && (r->verbose || r->dry_run)) {
         bkt_show_url(&b, name ? name : path);

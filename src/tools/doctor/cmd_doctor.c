@@ -213,7 +213,7 @@ void finding_remedy(struct findings *f, const char *fmt, ...)
 void finding_failed(struct findings *f, const char *about, enum finding_state state,
                     const struct bkt_err *err)
 {
-    finding_add(f, about, state, "%s", err->n ? err->frame[0].msg : bkt_err_text(err->code));
+    finding_add(f, about, state, "%s", bkt_err_reason(err, err->code));
 }
 
 /* ---- the verb ---- */

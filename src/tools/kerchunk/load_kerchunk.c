@@ -393,8 +393,7 @@ static int left_out(struct kc_load *k, const char *path, int rc, struct bkt_err 
 {
     if (!k->l->o->ignore || rc == BKT_ENOMEM || rc == BKT_ECANCEL)
         return bkt_err_copy(err, rc, why) < 0 ? BKT_ERR(err, rc, "%s", *path ? path : "/") : BKT_OK;
-    progress_note(k->l->progress, "%s: left out: %s", *path ? path : "/",
-                  why->n ? why->frame[0].msg : bkt_err_text(rc));
+    progress_note(k->l->progress, "%s: left out: %s", *path ? path : "/", bkt_err_reason(why, rc));
     k->l->n_left_out++;
     if (H5Ldelete(k->l->dst, *path ? path : ALONE, H5P_DEFAULT) < 0) /* what was made of it */
         (void)H5Eclear2(H5E_DEFAULT);

@@ -404,7 +404,7 @@ static void take_snapshot(struct load *l, bool is_new)
                   (unsigned long long)reported.n_objects, (unsigned long long)reported.n_read);
     else if (rc != BKT_ECANCEL && rc != BKT_EUNSUP) /* no warning if it doesn't pay or would be too large */
         progress_note(l->progress, "h5bucket: %s: loaded, but without a snapshot: %s", bkt_domain_path(d),
-                      err.n ? err.frame[0].msg : bkt_err_text(rc));
+                      bkt_err_reason(&err, rc));
 }
 
 static int finish(struct load *l, bool is_new, struct bkt_err *err)

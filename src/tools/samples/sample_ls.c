@@ -126,7 +126,7 @@ static void look(struct sample_tool *s, struct sample_use *u)
     int64_t                 next[2], rows, count;
     u->rc = bkt_repository_file(s->repo, u->format, u->uid, &f, &err);
     if (u->rc < 0) {
-        (void)snprintf(u->why, sizeof u->why, "%.255s", err.n ? err.frame[0].msg : bkt_err_text(u->rc));
+        (void)snprintf(u->why, sizeof u->why, "%.255s", bkt_err_reason(&err, u->rc));
         return;
     }
     bool known = bkt_sample_file_numbers(f, "next_location", next, 2, NULL) == BKT_OK &&

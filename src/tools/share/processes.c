@@ -404,8 +404,7 @@ int bkt_processes_leave(int rc)
     if (comm->rank)
         release_texts();
     if (failed < 0) { /* the launcher ends the others, which may wait for this one */
-        (void)fprintf(stderr, "h5bucket: process %u: %s\n", comm->rank,
-                      err.n ? err.frame[0].msg : bkt_err_text(failed));
+        (void)fprintf(stderr, "h5bucket: process %u: %s\n", comm->rank, bkt_err_reason(&err, failed));
         return rc ? rc : 1;
     }
     for (unsigned tries = 0; !comm->ops->idle(comm); tries++)

@@ -178,7 +178,7 @@ static int uncounted(struct bkt_extent_use *out, int rc, struct bkt_err *err, co
     bkt_where_fini(out);
     out->linked = true;
     out->known  = false;
-    out->why    = strdup(why->n ? why->frame[0].msg : bkt_err_text(rc));
+    out->why = strdup(bkt_err_reason(why, rc));
     return BKT_OK;
 }
 

@@ -186,7 +186,7 @@ static int check_user_block(struct bkt_verify *v)
     uint64_t                                 size;
     int                                      rc = bkt_userblock_load(v->d, &size, &bytes, &why);
     if (rc == BKT_EFORMAT)
-        bkt_verify_problem(v, "userblock", "/", bkt_domain_root(v->d)->text, "%s", why.frame[0].msg);
+        bkt_verify_problem(v, "userblock", "/", bkt_domain_root(v->d)->text, "%s", bkt_err_reason(&why, rc));
     return rc < 0 && rc != BKT_EFORMAT ? bkt_err_copy(v->err, rc, &why) : BKT_OK;
 }
 
@@ -292,7 +292,7 @@ static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j, boo
     if (rc == BKT_OK)
         summary(&v, name);
     else
-        bkt_jout_url(&v.j, "error", err.n ? err.frame[0].msg : bkt_err_text(rc));
+        bkt_jout_url(&v.j, "error", bkt_err_reason(&err, rc));
     bkt_jout_close(&v.j);
     *j = v.j;
     bkt_map_free(v.files, free);

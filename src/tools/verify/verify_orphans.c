@@ -337,7 +337,7 @@ static int look(struct bkt_verify *v, char *why, size_t room, bool *harmless)
     }
     if (rc == BKT_EFORMAT) {
         v->snapshot = "malformed";
-        (void)snprintf(why, room, "%s", err.n ? err.frame[0].msg : bkt_err_text(rc));
+        (void)snprintf(why, room, "%s", bkt_err_reason(&err, rc));
         return BKT_OK;
     }
     if (rc < 0)

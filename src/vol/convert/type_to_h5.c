@@ -448,7 +448,7 @@ int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
         struct bkt_err why = {0};
         if (bkt_domain_get(o->file->dom, &t->committed, &named, &why) < 0)
             bkt_trace(BKT_TRACE_VOL, "committed type %s: %s", t->committed.text,
-                      why.n ? why.frame[0].msg : "?");
+                      bkt_err_reason(&why, why.code));
         else if (!is_same_type(named, file_type)) {
             bkt_trace(BKT_TRACE_VOL, "committed type %s differs from the copies in its users",
                       t->committed.text);

@@ -245,7 +245,7 @@ static void translate_outside(struct bkt_copier *c, const char *path, const char
         memcpy(to, &made, sizeof made);
     else
         bkt_copy_report(c, path, "a reference into %s becomes a null reference: %s", file,
-                        why.n ? why.frame[0].msg : bkt_err_text(why.code));
+                        bkt_err_reason(&why, why.code));
     (void)H5Eclear2(H5E_DEFAULT);
 }
 

@@ -72,7 +72,7 @@ static herr_t publish(const struct bkt_err *err, int number)
 {
     keep_first();
     /* HDF5's tools clear its stack before they report that a file can't be opened */
-    bkt_trace(BKT_TRACE_VOL, "error: %s", err->n ? err->frame[0].msg : bkt_err_text(err->code));
+    bkt_trace(BKT_TRACE_VOL, "error: %s", bkt_err_reason(err, err->code));
     if (err->n == 0)
         (void)H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, cls, major, minor_of(err->code), "%s",
                        bkt_err_text(err->code));

@@ -127,7 +127,8 @@ static int resize(void *arg, struct bkt_err *err)
     struct bkt_err why = {.n = 0};
     BKT_PASS(bkt_chunks_resize(r->io, r->dims, err));
     if (r->o->file->comm && bkt_chunks_flush_dataset(r->o->file->dom, &r->o->obj->id, &why) < 0)
-        bkt_trace(BKT_TRACE_VOL, "chunks at the new border aren't stored yet: %s", why.frame[0].msg);
+        bkt_trace(BKT_TRACE_VOL, "chunks at the new border aren't stored yet: %s",
+                  bkt_err_reason(&why, why.code));
     return BKT_OK;
 }
 

@@ -177,8 +177,7 @@ static void relieve(struct bkt_file *f)
     if (rc == BKT_OK || !bkt_domain_out_of_reach(f->dom))
         bkt_err_keep_first(&rc, NULL, bkt_domain_flush_early(f->dom, NULL), &why);
     if (rc < 0)
-        bkt_trace(BKT_TRACE_VOL, "%s: changes can't be stored yet: %s", f->name,
-                  why.n ? why.frame[0].msg : bkt_err_text(rc));
+        bkt_trace(BKT_TRACE_VOL, "%s: changes can't be stored yet: %s", f->name, bkt_err_reason(&why, rc));
 }
 
 int bkt_change_begin(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err)
@@ -229,7 +228,7 @@ static void lost(struct bkt_file *f, int code, const struct bkt_err *err)
     struct bkt_names names = {.n = 0};
     name_unstored(f, &names);
     (void)fprintf(stderr, "h5bucket: %s: changes are lost (%s): %s\n", f->name, names.text,
-                  err->n ? err->frame[0].msg : bkt_err_text(code));
+                  bkt_err_reason(err, code));
 }
 
 /* If a program leaves files open, HDF5 closes them when the process ends.  That is too late for a request:

@@ -64,8 +64,7 @@ void bkt_file_pointer_take(const char *name, struct bkt_domain *dom)
     if (rc == BKT_OK && bytes.len)
         rc = bkt_userblock_store(dom, size, bytes.ptr, bytes.len, &err);
     if (rc < 0)
-        bkt_trace(BKT_TRACE_VOL, "the user block of %s isn't stored: %s", name,
-                  err.n ? err.frame[0].msg : bkt_err_text(rc));
+        bkt_trace(BKT_TRACE_VOL, "the user block of %s isn't stored: %s", name, bkt_err_reason(&err, rc));
 }
 
 int bkt_file_user_block_set(const char *name, struct bkt_domain *dom, uint64_t size,

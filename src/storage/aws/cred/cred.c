@@ -166,7 +166,7 @@ static void one_round(struct bkt_cred *p)
         bkt_trace(BKT_TRACE_CRED, "credentials from %s, %lld s to live", fresh->source,
                   fresh->expires ? (long long)(fresh->expires - bkt_cred_now()) : -1LL);
     else
-        bkt_trace(BKT_TRACE_CRED, "no credentials: %s", err.n ? err.frame[0].msg : bkt_err_text(rc));
+        bkt_trace(BKT_TRACE_CRED, "no credentials: %s", bkt_err_reason(&err, rc));
     (void)pthread_mutex_lock(&lock);
     rc = publish(p, rc, fresh, from, &err);
     struct waiter *ws = p->waiters;

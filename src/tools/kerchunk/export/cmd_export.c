@@ -324,7 +324,7 @@ static int one(struct kx *x, hid_t object, const char *path)
         return BKT_OK;
     if (rc == BKT_EIO || rc == BKT_ENOMEM || rc == BKT_ECANCEL)
         return bkt_err_copy(x->err, rc, &err);
-    kx_left_out(x, path, NULL, err.n ? err.frame[0].msg : bkt_err_text(rc));
+    kx_left_out(x, path, NULL, bkt_err_reason(&err, rc));
     return BKT_OK;
 }
 
