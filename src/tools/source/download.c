@@ -169,14 +169,56 @@ int part_file_finish(struct part_file *p, const char *to, struct bkt_err *err)
 
 void part_file_remove(const struct part_file *p) { (void)unlink(p->path); }
 
-/* ---- requests ---- */
+/* ---- requests that have ended ---- */
 
 #define LOOK_S 0.2 /* seconds after which the caller is asked whether to go on, though nothing arrived */
 
+struct ended {
+    pthread_mutex_t lock;
+    pthread_cond_t some;
+    struct bkt_req *v[DOWNLOAD_SLOTS]; /* under the lock */
+    size_t n;
+};
+
+static void ended_init(struct ended *e)
+{
+    e->n = 0;
+    (void)pthread_mutex_init(&e->lock, NULL);
+    (void)pthread_cond_init(&e->some, NULL);
+}
+
+static void ended_fini(struct ended *e)
+{
+    (void)pthread_cond_destroy(&e->some);
+    (void)pthread_mutex_destroy(&e->lock);
+}
+
+static void on_done(struct bkt_req *req)
+{
+    struct ended *e = req->arg;
+    BKT_HOLD(&e->lock);
+    e->v[e->n++] = req;
+    (void)pthread_cond_signal(&e->some);
+}
+
+/* Wait for an ended request.  NULL: none has ended in LOOK_S. */
+static struct bkt_req *take_ended(struct ended *e)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)(LOOK_S * 1e9);
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    BKT_HOLD(&e->lock);
+    while (!e->n && pthread_cond_timedwait(&e->some, &e->lock, &until) == 0)
+        ;
+    return e->n ? e->v[--e->n] : NULL;
+}
+
+/* ---- blocks ---- */
+
 struct slot {
-    struct bkt_req req;
-    struct run    *run;
-    struct slot   *next;   /* among the ended ones */
+    struct bkt_req req; /* first: an ended request leads to its slot */
     uint64_t       block;
     unsigned char *bytes;
 };
@@ -184,24 +226,11 @@ struct run {
     const struct download *d;
     struct part_file      *p;
     struct slot            slots[DOWNLOAD_SLOTS];
-    pthread_mutex_t        lock;
-    pthread_cond_t         ended_some;
-    struct slot           *ended; /* under the lock */
+    struct ended ended;
     unsigned               busy;
     uint64_t               next;  /* the block to begin with */
     atomic_bool            stop;
 };
-
-/* ---- requests ---- */
-
-static void on_done(struct bkt_req *req)
-{
-    struct slot *s = req->arg;
-    BKT_HOLD(&s->run->lock);
-    s->next       = s->run->ended;
-    s->run->ended = s;
-    (void)pthread_cond_signal(&s->run->ended_some);
-}
 
 static bool take_block(struct run *r, uint64_t *block)
 {
@@ -221,7 +250,6 @@ static int start(struct run *r, struct slot *s, struct bkt_err *err)
         BKT_NOMEM(err);
     uint64_t off  = i * r->p->block;
     uint64_t skip = i == 0 ? bkt_min_u64(r->d->n_first, r->p->block) : 0;
-    s->run        = r;
     s->block      = i;
     s->req = (struct bkt_req){.op = BKT_GET,
                               .key = r->d->key,
@@ -232,7 +260,7 @@ static int start(struct run *r, struct slot *s, struct bkt_err *err)
                               .version = r->d->version,
                               .cancel = &r->stop,
                               .done = on_done,
-                              .arg = s};
+                              .arg = &r->ended};
     r->busy++;
     bkt_store_start(r->d->st, &s->req);
     return BKT_OK;
@@ -240,27 +268,10 @@ static int start(struct run *r, struct slot *s, struct bkt_err *err)
 
 /* ---- answers ---- */
 
-static struct timespec soon(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_REALTIME, &t);
-    t.tv_nsec += (long)(LOOK_S * 1e9);
-    t.tv_sec += t.tv_nsec / 1000000000;
-    t.tv_nsec %= 1000000000;
-    return t;
-}
-
-/* Wait for an ended slot.  NULL: no slot has ended in LOOK_S. */
+/* NULL: no slot has ended in LOOK_S. */
 static struct slot *wait_one(struct run *r)
 {
-    struct timespec until = soon();
-    (void)pthread_mutex_lock(&r->lock);
-    while (!r->ended && pthread_cond_timedwait(&r->ended_some, &r->lock, &until) == 0)
-        ;
-    struct slot *s = r->ended;
-    if (s)
-        r->ended = s->next;
-    (void)pthread_mutex_unlock(&r->lock);
+    struct slot *s = (struct slot *)take_ended(&r->ended);
     r->busy -= s != NULL;
     return s;
 }
@@ -321,8 +332,7 @@ int download_run(const struct download *d, struct part_file *p, struct bkt_err *
     BKT_NEED(err, r);
     r->d = d;
     r->p = p;
-    (void)pthread_mutex_init(&r->lock, NULL);
-    (void)pthread_cond_init(&r->ended_some, NULL);
+    ended_init(&r->ended);
     int rc = download_put_first(d, p, err);
     for (size_t i = 0; i < DOWNLOAD_SLOTS && rc == BKT_OK; i++)
         rc = start(r, &r->slots[i], err);
@@ -332,59 +342,34 @@ int download_run(const struct download *d, struct part_file *p, struct bkt_err *
         end_all(r);
     for (size_t i = 0; i < DOWNLOAD_SLOTS; i++)
         free(r->slots[i].bytes);
-    (void)pthread_cond_destroy(&r->ended_some);
-    (void)pthread_mutex_destroy(&r->lock);
+    ended_fini(&r->ended);
     free(r);
     return rc;
 }
 
 /* ---- a few requests ---- */
 
-struct group {
-    pthread_mutex_t lock;
-    pthread_cond_t ended_some;
-    size_t left; /* under the lock */
-};
-
-static void on_one_of_group(struct bkt_req *req)
-{
-    struct group *g = req->arg;
-    BKT_HOLD(&g->lock);
-    g->left--;
-    (void)pthread_cond_signal(&g->ended_some);
-}
-
-/* Whether all have ended; waits up to LOOK_S. */
-static bool group_ended(struct group *g)
-{
-    struct timespec until = soon();
-    BKT_HOLD(&g->lock);
-    while (g->left && pthread_cond_timedwait(&g->ended_some, &g->lock, &until) == 0)
-        ;
-    return !g->left;
-}
-
 int download_requests(struct bkt_store *st, struct bkt_req *reqs, size_t n, int (*check)(struct bkt_err *err),
                       struct bkt_err *err)
 {
-    struct group g = {.left = n};
+    struct ended ended;
     atomic_bool stop = false;
     int rc = BKT_OK;
-    (void)pthread_mutex_init(&g.lock, NULL);
-    (void)pthread_cond_init(&g.ended_some, NULL);
+    ended_init(&ended);
     for (size_t i = 0; i < n; i++) {
         reqs[i].cancel = &stop;
-        reqs[i].done = on_one_of_group;
-        reqs[i].arg = &g;
+        reqs[i].done = on_done;
+        reqs[i].arg = &ended;
         bkt_store_start(st, &reqs[i]);
     }
-    while (!group_ended(&g))
-        if (rc == BKT_OK && (rc = check(err)) < 0) {
+    for (size_t left = n; left;)
+        if (take_ended(&ended)) {
+            left--;
+        } else if (rc == BKT_OK && (rc = check(err)) < 0) {
             atomic_store(&stop, true);
             bkt_store_cancelled();
         }
-    (void)pthread_cond_destroy(&g.ended_some);
-    (void)pthread_mutex_destroy(&g.lock);
+    ended_fini(&ended);
     for (size_t i = 0; i < n && rc == BKT_OK; i++)
         if (reqs[i].rc < 0)
             rc = bkt_err_copy(err, reqs[i].rc, reqs[i].err);

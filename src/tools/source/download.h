@@ -66,6 +66,6 @@ BKT_NODISCARD int download_run(const struct download *d, struct part_file *p, st
 
 /** As bkt_store_run(), but @p check is called now and then.  If it returns a failure, the requests are
  * cancelled, and that failure is returned.
- * @param reqs  bkt_req_fini(), whatever is returned */
+ * @param reqs  at most DOWNLOAD_SLOTS; bkt_req_fini(), whatever is returned */
 BKT_NODISCARD int download_requests(struct bkt_store *st, struct bkt_req *reqs, size_t n,
                                     int (*check)(struct bkt_err *err), struct bkt_err *err);
