@@ -114,18 +114,6 @@ static int flush(struct job *j)
     return rc;
 }
 
-static int add_item(struct job *j, char *from, struct bkt_buf *to, bool is_json, uint64_t size)
-{
-    struct item *it = &j->v[j->n++];
-    *it             = (struct item){from, bkt_buf_steal(to), is_json};
-    if (!it->from || !it->to)
-        return no_memory(j);
-    j->bytes += size;
-    return j->n == BKT_TOOL_BATCH || j->bytes >= bkt_settings_in_flight(bkt_domain_settings(j->src))
-               ? flush(j)
-               : BKT_OK;
-}
-
 /* @p tail: for a chunk, the part of the key behind the object's own folder; NULL: the object's JSON */
 static int add(struct job *j, const struct bkt_id *id, const char *from, const char *tail, uint64_t size)
 {
@@ -138,18 +126,17 @@ static int add(struct job *j, const struct bkt_id *id, const char *from, const c
         if (bkt_buf_add_str(&to, tail) < 0)
             return no_memory(j);
     }
-    return add_item(j, strdup(from), &to, tail == NULL, size);
+    struct item *it = &j->v[j->n++];
+    *it = (struct item){strdup(from), bkt_buf_steal(&to), tail == NULL};
+    if (!it->from || !it->to)
+        return no_memory(j);
+    j->bytes += size;
+    return j->n == BKT_TOOL_BATCH || j->bytes >= bkt_settings_in_flight(bkt_domain_settings(j->src))
+               ? flush(j)
+               : BKT_OK;
 }
 
 /* ---- which objects ---- */
-
-static bool is_refs(const struct job *j, const struct bkt_id *id)
-{
-    for (size_t i = 0; i < j->refs.n; i++)
-        if (strcmp(j->refs.v[i].text, id->text) == 0)
-            return true;
-    return false;
-}
 
 /* Walks all reachable objects, to find the datasets that need care. */
 static int look(const struct bkt_reached *r, void *arg)
@@ -168,7 +155,6 @@ static int look(const struct bkt_reached *r, void *arg)
     return BKT_OK;
 }
 
-/* Version 2, listed: in the order of keys. */
 static int on_scanned(const struct bkt_scanned *s, void *arg)
 {
     struct job *j = arg;
@@ -178,54 +164,11 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
                  s->entry->key); /* not BKT_EUNSUP, which means a store without lists */
     if (s->what == BKT_SCAN_OTHER)
         return BKT_OK; /* statistics of the old tree */
-    if (s->what == BKT_SCAN_CHUNK && is_refs(j, &s->id))
+    if (s->what == BKT_SCAN_CHUNK && bkt_ids_have(&j->refs, &s->id))
         return BKT_OK;
     if (s->what == BKT_SCAN_OBJECT && bkt_id_kind(&s->id) == BKT_GROUP)
         return bkt_ids_add(&j->last, &s->id) < 0 ? no_memory(j) : BKT_OK;
     return add(j, &s->id, s->entry->key, s->what == BKT_SCAN_CHUNK ? s->tail : NULL, s->entry->size);
-}
-
-/* Version 1 and stores without lists: object by object. */
-struct chunks_of {
-    struct job              *j;
-    const struct bkt_object *o;
-};
-
-static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
-{
-    struct chunks_of                        *of   = arg;
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf from = {0}, to = {0};
-    struct bkt_id                            id   = of->o->id, any = of->o->id;
-    if (of->j->rerooted && bkt_reroot_id(&of->j->map, &id) < 0)
-        return no_memory(of->j);
-    if (bkt_chunk_key(&any, &of->o->dset.layout, coord, &from) < 0 ||
-        bkt_chunk_key(&id, &of->o->dset.layout, coord, &to) < 0)
-        return no_memory(of->j);
-    return add_item(of->j, bkt_buf_steal(&from), &to, false, info->size);
-}
-
-static int copy_chunks(struct job *j, const struct bkt_object *o)
-{
-    BKT_CLEANUP(bkt_dsetio_closep) struct bkt_dsetio *io = NULL;
-    struct chunks_of of = {j, o};
-    if (o->dset.layout.cls != BKT_D_CHUNKED || is_refs(j, &o->id))
-        return BKT_OK;
-    BKT_PASS(bkt_dsetio_open(j->src, o, NULL, NULL, &io, j->err));
-    return bkt_chunk_iter(io, on_chunk, &of, j->err);
-}
-
-static int on_reached(const struct bkt_reached *r, void *arg)
-{
-    struct job                              *j   = arg;
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (!r->obj)
-        return bkt_err_copy(j->err, r->why->code, r->why);
-    if (r->obj->kind == BKT_GROUP)
-        return bkt_ids_add(&j->last, &r->id) < 0 ? no_memory(j) : BKT_OK;
-    if (bkt_id_key(&r->id, &key) < 0)
-        return no_memory(j);
-    BKT_PASS(add(j, &r->id, bkt_buf_str(&key), NULL, r->obj->json_bytes));
-    return r->obj->kind == BKT_DATASET ? copy_chunks(j, r->obj) : BKT_OK;
 }
 
 /* Copies groups; the root comes last, whatever the order in which they were found. */
@@ -426,8 +369,8 @@ static int copy_all(struct job *j)
     BKT_PASS(bkt_reach(j->src, look, j, j->err));
     struct bkt_err why = {.n = 0};
     int            rc  = bkt_scan(j->from, bkt_domain_root(j->src), on_scanned, j, &why);
-    if (rc == BKT_EUNSUP)
-        rc = bkt_reach(j->src, on_reached, j, j->err);
+    if (rc == BKT_EUNSUP) /* version 1, and stores without lists */
+        rc = bkt_reach_keys(j->src, &j->refs, on_scanned, j, j->err);
     else if (rc < 0 && !(j->err && j->err->n))
         (void)bkt_err_copy(j->err, rc, &why);
     BKT_PASS(rc);

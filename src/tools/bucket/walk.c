@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "chunk/dataset/dataset.h"
 
 /* Objects requested at once, two batches at a time.  More than a prefetch takes
  * (schema/domain/object_cache.c) would be fetched one by one. */
@@ -296,6 +298,72 @@ int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, voi
         }
     }
     return BKT_OK;
+}
+
+/* ---- keys, object by object ---- */
+
+struct keys {
+    struct bkt_domain *d;
+    const struct bkt_ids *without;
+    int (*each)(const struct bkt_scanned *s, void *arg);
+    void *arg;
+    const struct bkt_object *o; /* the current one */
+    struct bkt_err *err;
+};
+
+static int pass_key(const struct keys *k, struct bkt_scanned *s, const struct bkt_buf *key, uint64_t size)
+{
+    const struct bkt_listed entry = {.key = bkt_buf_str(key), .size = size, .etag = ""};
+    s->id = k->o->id;
+    s->entry = &entry;
+    return k->each(s, k->arg);
+}
+
+static int pass_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    /* the tail is version 2's, whose folder of a dataset has a name of one length */
+    static const struct bkt_id any = {"d-00000000-00000000-0000-000000-000000"};
+    static const size_t folder = sizeof "db/00000000-00000000/d/0000-000000-000000/" - 1;
+    struct keys *k = arg;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, v2 = {0};
+    BKT_NEED(k->err, bkt_chunk_key(&k->o->id, &k->o->dset.layout, coord, &key) >= 0 &&
+                         bkt_chunk_key(&any, &k->o->dset.layout, coord, &v2) >= 0);
+    const char *tail = bkt_buf_str(&v2) + folder;
+    struct bkt_scanned s = {.what = BKT_SCAN_CHUNK, .chunk = bkt_base_name(tail), .tail = tail};
+    return pass_key(k, &s, &key, info->size);
+}
+
+static int pass_object(const struct bkt_reached *r, void *arg)
+{
+    struct keys *k = arg;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    BKT_CLEANUP(bkt_dsetio_closep) struct bkt_dsetio *io = NULL;
+    struct bkt_scanned s = {.what = BKT_SCAN_OBJECT};
+    if (!r->obj)
+        return bkt_err_copy(k->err, r->why->code, r->why);
+    k->o = r->obj;
+    BKT_PASS_MEM(k->err, bkt_id_key(&r->id, &key));
+    BKT_PASS(pass_key(k, &s, &key, r->obj->json_bytes));
+    if (r->obj->kind != BKT_DATASET || r->obj->dset.layout.cls != BKT_D_CHUNKED ||
+        bkt_ids_have(k->without, &r->id))
+        return BKT_OK;
+    BKT_PASS(bkt_dsetio_open(k->d, r->obj, NULL, NULL, &io, k->err));
+    return bkt_chunk_iter(io, pass_chunk, k, k->err);
+}
+
+int bkt_reach_keys(struct bkt_domain *d, const struct bkt_ids *without,
+                   int (*each)(const struct bkt_scanned *s, void *arg), void *arg, struct bkt_err *err)
+{
+    struct keys k = {.d = d, .without = without, .each = each, .arg = arg, .err = err};
+    return bkt_reach(d, pass_object, &k, err);
+}
+
+bool bkt_ids_have(const struct bkt_ids *l, const struct bkt_id *id)
+{
+    for (size_t i = 0; l && i < l->n; i++)
+        if (strcmp(l->v[i].text, id->text) == 0)
+            return true;
+    return false;
 }
 
 /* ---- a path ---- */

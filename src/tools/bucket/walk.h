@@ -3,6 +3,7 @@
 
 #include "base/map.h"
 #include "schema/domain/domain.h"
+#include "tools/source/key_list.h"
 
 /** Groups nest as deep as the data say.  Each is entered once, and the depth is bounded, since each takes 0.3
  *  KiB of stack. */
@@ -45,6 +46,15 @@ struct bkt_reached {
 BKT_NODISCARD int bkt_reach_also(const struct bkt_reached *r, const struct bkt_id *id);
 BKT_NODISCARD int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, void *arg),
                             void *arg, struct bkt_err *err);
+
+/** As bkt_scan() of a domain whose keys can't be listed: those of every reachable object, and of the chunk
+ *  objects of a dataset after it.  They have no time and no ETag, and objects the size of their JSON.
+ *  @param without  datasets whose chunks are left out; NULL: none */
+BKT_NODISCARD int bkt_reach_keys(struct bkt_domain *d, const struct bkt_ids *without,
+                                 int (*each)(const struct bkt_scanned *s, void *arg), void *arg,
+                                 struct bkt_err *err);
+/** Whether the list (may be NULL) has the id. */
+bool bkt_ids_have(const struct bkt_ids *l, const struct bkt_id *id);
 
 /** The object at a path, or with an id ("g-…").  Soft links are followed within the domain.  BKT_ENOENT:
  *  names the missing part; BKT_EUNSUP: an external link on the way. */

@@ -9,7 +9,6 @@
 #include "base/list.h"
 #include "base/os/clock.h"
 #include "base/text/utf8.h"
-#include "chunk/dataset/dataset.h"
 #include "storage/md5.h"
 #include "tools/bucket/names.h"
 #include "tools/bucket/target.h"
@@ -248,67 +247,23 @@ static int take_batch(struct catalog *c)
     return rc;
 }
 
-/* @p chunk, @p tail: NULL: an object */
-static int add_listed(struct catalog *c, const struct listed *at, enum bkt_scan_what what,
-                      const struct bkt_id *id, const char *key, const char *chunk, const char *tail)
-{
-    struct listed *l = &c->v[c->n++];
-    *l       = *at;
-    l->what  = what;
-    l->id    = *id;
-    l->key   = strdup(key);
-    l->chunk = chunk ? strdup(chunk) : NULL;
-    l->tail  = chunk ? strdup(tail) : NULL;
-    if (!l->key || (chunk && (!l->chunk || !l->tail)))
-        return no_memory(c);
-    return c->n == BKT_TOOL_BATCH ? take_batch(c) : BKT_OK;
-}
-
 static int on_scanned(const struct bkt_scanned *s, void *arg)
 {
     struct catalog *c = arg;
     if (s->what == BKT_SCAN_OTHER)
         return BKT_OK;
-    struct listed l = {.size = s->entry->size, .mtime = s->entry->mtime};
-    plain_etag(s->entry->etag, l.etag);
-    return add_listed(c, &l, s->what, &s->id, s->entry->key, s->chunk, s->tail);
-}
-
-struct chunks_of {
-    struct catalog          *c;
-    const struct bkt_object *o;
-};
-
-static int on_v1_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
-{
-    const struct chunks_of                  *of  = arg;
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, name = {0};
-    (void)info;
-    if (bkt_chunk_key(&of->o->id, &of->o->dset.layout, coord, &key) < 0)
-        return no_memory(of->c);
-    for (unsigned i = 0; i < of->o->dset.layout.rank; i++)
-        if (bkt_buf_addf(&name, "%s%" PRIu64, i ? "_" : "", coord[i]) < 0)
-            return no_memory(of->c);
-    return add_listed(of->c, &(struct listed){.size = 0}, BKT_SCAN_CHUNK, &of->o->id, bkt_buf_str(&key),
-                      bkt_buf_str(&name), bkt_buf_str(&name));
-}
-
-static int on_v1_object(const struct bkt_reached *r, void *arg)
-{
-    struct catalog                          *c   = arg;
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    BKT_CLEANUP(bkt_dsetio_closep) struct bkt_dsetio *io = NULL;
-    struct chunks_of                         of  = {c, r->obj};
-    if (!r->obj)
-        return bkt_err_copy(c->err, r->why->code, r->why);
-    if (bkt_id_key(&r->id, &key) < 0)
+    struct listed *l = &c->v[c->n++];
+    *l = (struct listed){.what = s->what,
+                         .id = s->id,
+                         .key = strdup(s->entry->key),
+                         .chunk = s->chunk ? strdup(s->chunk) : NULL,
+                         .tail = s->chunk ? strdup(s->tail) : NULL,
+                         .size = s->entry->size,
+                         .mtime = s->entry->mtime};
+    plain_etag(s->entry->etag, l->etag);
+    if (!l->key || (s->chunk && (!l->chunk || !l->tail)))
         return no_memory(c);
-    BKT_PASS(
-        add_listed(c, &(struct listed){.size = 0}, BKT_SCAN_OBJECT, &r->id, bkt_buf_str(&key), NULL, NULL));
-    if (r->obj->kind != BKT_DATASET || r->obj->dset.layout.cls != BKT_D_CHUNKED)
-        return BKT_OK;
-    BKT_PASS(bkt_dsetio_open(c->d, r->obj, NULL, NULL, &io, c->err));
-    return bkt_chunk_iter(io, on_v1_chunk, &of, c->err);
+    return c->n == BKT_TOOL_BATCH ? take_batch(c) : BKT_OK;
 }
 
 /* ---- datasets ---- */
@@ -408,7 +363,7 @@ static int write_all(struct catalog *c)
     char                                     tree[40];
     const bool v2 = bkt_id_is_v2(bkt_domain_root(c->d));
     BKT_PASS(v2 ? bkt_scan(bkt_domain_store(c->d), bkt_domain_root(c->d), on_scanned, c, c->err)
-                : bkt_reach(c->d, on_v1_object, c, c->err));
+                : bkt_reach_keys(c->d, NULL, on_scanned, c, c->err));
     BKT_PASS(take_batch(c));
     BKT_PASS(end_dset(c));
     BKT_PASS(measure_all(c));
