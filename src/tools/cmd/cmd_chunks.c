@@ -20,7 +20,7 @@ struct fill {
 };
 struct rows {
     unsigned char  *v;
-    size_t          row, off, size, size_n;
+    struct load_fields f;
     unsigned        rank;
     const uint64_t *cdims;
     hsize_t         grid[BKT_MAX_RANK];
@@ -37,10 +37,9 @@ static int put_row(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t s
             return H5_ITER_CONT;
         index = index * r->grid[d] + at;
     }
-    if (r->size_n < 8 && size > INT32_MAX)
+    if (r->f.size_n < 8 && size > INT32_MAX)
         return H5_ITER_ERROR;
-    bkt_put_le(r->v + index * r->row + r->off, 8, addr);
-    bkt_put_le(r->v + index * r->row + r->size, (unsigned)r->size_n, size);
+    load_put_row(&r->f, &(struct load_row){.off = addr, .size = size}, r->v + index * r->f.row);
     return H5_ITER_CONT;
 }
 
@@ -49,18 +48,13 @@ static int write_table(struct fill *f, hid_t dset, const struct bkt_dset *ds, st
     BKT_CLEANUP(h5_closep) hid_t table = H5I_INVALID_HID;
     BKT_PASS(load_open_id(&f->l, &ds->layout.chunk_table, &table, err));
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(table), space = H5Dget_space(table);
-    BKT_CLEANUP(h5_closep) hid_t first = H5Tget_member_type(type, 0), second = H5Tget_member_type(type, 1);
-    struct rows r = {.row = H5Tget_size(type),
-                     .off = H5Tget_member_offset(type, 0),
-                     .size = H5Tget_member_offset(type, 1),
-                     .size_n = H5Tget_size(second),
-                     .cdims = ds->layout.dims};
+    struct rows r = {.cdims = ds->layout.dims};
     hssize_t    n    = H5Sget_simple_extent_npoints(space);
     int         rank = H5Sget_simple_extent_dims(space, r.grid, NULL);
-    BKT_FAIL_IF(err, rank <= 0 || n < 0 || H5Tget_size(first) != 8 || H5Tget_nmembers(type) != 2, BKT_EUNSUP,
-                "the chunk table doesn't have hsload's form");
+    BKT_FAIL_IF(err, rank <= 0 || n < 0 || !load_fields_of(type, &r.f) || H5Tget_nmembers(type) != 2,
+                BKT_EUNSUP, "the chunk table doesn't have hsload's form");
     r.rank                                 = (unsigned)rank;
-    BKT_CLEANUP(bkt_freep) unsigned char *v = calloc((size_t)n + 1, r.row);
+    BKT_CLEANUP(bkt_freep) unsigned char *v = calloc((size_t)n + 1, r.f.row);
     r.v                                    = v;
     BKT_NEED(err, v);
     if (H5Dchunk_iter(dset, H5P_DEFAULT, put_row, &r) < 0)
@@ -72,7 +66,7 @@ static int write_table(struct fill *f, hid_t dset, const struct bkt_dset *ds, st
 
 static int fill_one(struct fill *f, hid_t dset, struct bkt_err *err)
 {
-    const struct bkt_vobj   *o     = load_vobj(dset);
+    const struct bkt_vobj *o = bkt_vobj_of_id(dset);
     const struct bkt_dset   *ds    = &o->obj->dset;
     const struct bkt_object *table = NULL;
     if (ds->layout.cls != BKT_D_CHUNKED_REF_INDIRECT)
@@ -111,7 +105,7 @@ static int fill_tables(const char *domain, hid_t fapl, unsigned *n, struct bkt_e
     f.l.dst       = H5Fopen(domain, H5F_ACC_RDWR, fapl);
     if (f.l.dst < 0)
         return h5_fail(err, domain);
-    f.l.file = load_vobj(f.l.dst)->file;
+    f.l.file = bkt_vobj_of_id(f.l.dst)->file;
     if (H5Ovisit3(f.l.dst, H5_INDEX_NAME, H5_ITER_INC, fill_at, &f, H5O_INFO_BASIC) < 0 && f.rc >= 0)
         f.rc = h5_fail(err, "going through the domain");
     if (f.rc >= 0 && H5Fflush(f.l.dst, H5F_SCOPE_GLOBAL) < 0)

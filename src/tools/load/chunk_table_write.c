@@ -18,11 +18,8 @@
 #define ROWS_PER_CHUNK 16384u
 
 struct table {
-    size_t   uri_size, etag_size; /* 0: no such field */
-    bool     long_size, has_mask;
-    size_t   row;                 /* bytes of a row */
-    size_t   at_uri, at_etag, at_mask;
-    hid_t    type, dset;
+    struct load_fields f;
+    hid_t type, dset;
     unsigned rank;
     uint64_t chunk[BKT_MAX_RANK];
 };
@@ -33,16 +30,16 @@ static void table_fini(struct table *t)
     h5_closep(&t->type);
 }
 
-static void measure(struct table *t, const struct load_rows *rows)
+static void measure(struct load_fields *f, const struct load_rows *rows)
 {
+    f->size_n = 4;
     for (size_t i = 0; i < rows->n; i++) {
         struct load_row r;
         rows->get(rows->arg, i, &r);
-        size_t u = r.uri ? strlen(r.uri) : 0, e = r.etag ? strlen(r.etag) : 0;
-        t->uri_size  = u > t->uri_size ? u : t->uri_size;
-        t->etag_size = e > t->etag_size ? e : t->etag_size;
-        t->long_size |= r.size > INT32_MAX;
-        t->has_mask |= r.mask != 0;
+        f->uri_n = bkt_max_u64(f->uri_n, r.uri ? strlen(r.uri) : 0);
+        f->etag_n = bkt_max_u64(f->etag_n, r.etag ? strlen(r.etag) : 0);
+        f->size_n = r.size > INT32_MAX ? 8 : f->size_n;
+        f->mask_n = r.mask ? 4 : f->mask_n;
     }
 }
 
@@ -56,25 +53,51 @@ static herr_t insert_text(hid_t type, const char *name, size_t at, size_t size)
 
 static int make_type(struct table *t, struct bkt_err *err)
 {
-    size_t at  = 8 + (t->long_size ? 8 : 4);
-    t->at_uri  = at, at += t->uri_size;
-    t->at_etag = at, at += t->etag_size;
-    t->at_mask = at, at += t->has_mask ? 4 : 0;
-    t->row     = at;
-    t->type    = H5Tcreate(H5T_COMPOUND, at);
+    struct load_fields *f = &t->f;
+    f->size = 8;
+    f->uri = f->size + f->size_n;
+    f->etag = f->uri + f->uri_n;
+    f->mask = f->etag + f->etag_n;
+    f->row = f->mask + f->mask_n;
+    t->type = H5Tcreate(H5T_COMPOUND, f->row);
     if (t->type < 0 || H5Tinsert(t->type, "offset", 0, H5T_STD_I64LE) < 0 ||
-        H5Tinsert(t->type, "size", 8, t->long_size ? H5T_STD_I64LE : H5T_STD_I32LE) < 0 ||
-        (t->uri_size && insert_text(t->type, "file_uri", t->at_uri, t->uri_size) < 0) ||
-        (t->etag_size && insert_text(t->type, "file_etag", t->at_etag, t->etag_size) < 0) ||
-        (t->has_mask && H5Tinsert(t->type, "filter_mask", t->at_mask, H5T_STD_U32LE) < 0))
+        H5Tinsert(t->type, "size", f->size, f->size_n == 8 ? H5T_STD_I64LE : H5T_STD_I32LE) < 0 ||
+        (f->uri_n && insert_text(t->type, "file_uri", f->uri, f->uri_n) < 0) ||
+        (f->etag_n && insert_text(t->type, "file_etag", f->etag, f->etag_n) < 0) ||
+        (f->mask_n && H5Tinsert(t->type, "filter_mask", f->mask, H5T_STD_U32LE) < 0))
         return h5_fail(err, "making a chunk table's type");
     return BKT_OK;
+}
+
+/* 0: the type has no such member. */
+static size_t find_field(hid_t type, const char *name, size_t *at)
+{
+    int i = H5Tget_member_index(type, name);
+    BKT_CLEANUP(h5_closep) hid_t member = i < 0 ? H5I_INVALID_HID : H5Tget_member_type(type, (unsigned)i);
+    *at = i < 0 ? 0 : H5Tget_member_offset(type, (unsigned)i);
+    return i < 0 ? 0 : H5Tget_size(member);
+}
+
+bool load_fields_of(hid_t type, struct load_fields *out)
+{
+    BKT_CLEANUP(h5_closep) hid_t first = H5Tget_member_type(type, 0), second = H5Tget_member_type(type, 1);
+    *out = (struct load_fields){.off = H5Tget_member_offset(type, 0),
+                                .size = H5Tget_member_offset(type, 1),
+                                .size_n = second < 0 ? 0 : H5Tget_size(second),
+                                .row = H5Tget_size(type)};
+    out->uri_n = find_field(type, "file_uri", &out->uri);
+    out->etag_n = find_field(type, "file_etag", &out->etag);
+    out->mask_n = find_field(type, "filter_mask", &out->mask);
+    bool good = first >= 0 && H5Tget_size(first) == 8 && (out->size_n == 4 || out->size_n == 8) &&
+                (out->mask_n == 0 || out->mask_n == 4);
+    (void)H5Eclear2(H5E_DEFAULT);
+    return good;
 }
 
 /* The last dimensions whole, as far as they fit. */
 static void choose_chunk(struct table *t, const uint64_t *grid, const uint64_t *maxgrid)
 {
-    uint64_t left = bkt_max_u64(bkt_min_u64(ROWS_PER_CHUNK, CHUNK_BYTES / t->row), 1);
+    uint64_t left = bkt_max_u64(bkt_min_u64(ROWS_PER_CHUNK, CHUNK_BYTES / t->f.row), 1);
     for (unsigned d = t->rank; d-- > 0;) {
         t->chunk[d] = bkt_max_u64(maxgrid[d] == BKT_UNLIMITED ? left : bkt_min_u64(grid[d], left), 1);
         left        = bkt_max_u64(left / t->chunk[d], 1);
@@ -101,16 +124,16 @@ static int create(struct load *l, struct table *t, const uint64_t *grid, const u
     return t->dset < 0 ? h5_fail(err, "making a chunk table") : BKT_OK;
 }
 
-static void put_row(const struct table *t, const struct load_row *r, unsigned char *to)
+void load_put_row(const struct load_fields *f, const struct load_row *r, unsigned char *to)
 {
-    bkt_put_le(to, 8, r->off);
-    bkt_put_le(to + 8, t->long_size ? 8 : 4, r->size);
-    if (t->uri_size && r->uri)
-        memcpy(to + t->at_uri, r->uri, strlen(r->uri));
-    if (t->etag_size && r->etag)
-        memcpy(to + t->at_etag, r->etag, strlen(r->etag));
-    if (t->has_mask)
-        bkt_put_le(to + t->at_mask, 4, r->mask);
+    bkt_put_le(to + f->off, 8, r->off);
+    bkt_put_le(to + f->size, (unsigned)f->size_n, r->size);
+    if (f->uri_n && r->uri)
+        memcpy(to + f->uri, r->uri, strlen(r->uri));
+    if (f->etag_n && r->etag)
+        memcpy(to + f->etag, r->etag, strlen(r->etag));
+    if (f->mask_n)
+        bkt_put_le(to + f->mask, 4, r->mask);
 }
 
 /* Rows in the order of the blocks they lie in; 16 bytes for each. */
@@ -135,7 +158,7 @@ static void place_of(const struct bkt_blocks *b, uint64_t index, hsize_t *at)
 static int fill_block(const struct table *t, const struct bkt_blocks *b, const struct load_rows *rows,
                       const struct placed_row *p, size_t n, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) unsigned char *buf   = calloc((size_t)b->n, t->row);
+    BKT_CLEANUP(bkt_freep) unsigned char *buf = calloc((size_t)b->n, t->f.row);
     BKT_CLEANUP(h5_closep) hid_t          space = H5Dget_space(t->dset);
     const hsize_t                         all   = b->n;
     BKT_CLEANUP(h5_closep) hid_t          mem   = H5Screate_simple(1, &all, NULL);
@@ -148,7 +171,7 @@ static int fill_block(const struct table *t, const struct bkt_blocks *b, const s
         place_of(b, r.index, at);
         for (unsigned d = 0; d < b->rank; d++)
             to = to * b->count[d] + (at[d] - b->at[d]);
-        put_row(t, &r, buf + to * t->row);
+        load_put_row(&t->f, &r, buf + to * t->f.row);
     }
     if (H5Sselect_hyperslab(space, H5S_SELECT_SET, b->at, NULL, b->count, NULL) < 0 ||
         H5Dwrite(t->dset, t->type, mem, space, H5P_DEFAULT, buf) < 0)
@@ -197,11 +220,11 @@ static int fill(const struct table *t, const uint64_t *grid, const struct load_r
 static int begin(struct load *l, struct table *t, const uint64_t *grid, const uint64_t *maxgrid,
                  const struct load_rows *rows, struct bkt_id *out, struct bkt_err *err)
 {
-    measure(t, rows);
+    measure(&t->f, rows);
     BKT_PASS(make_type(t, err));
     choose_chunk(t, grid, maxgrid);
     BKT_PASS(create(l, t, grid, maxgrid, err));
-    *out = load_vobj(t->dset)->obj->id;
+    *out = bkt_vobj_of_id(t->dset)->obj->id;
     return bkt_edit_keep(l->file->dom, out, err);
 }
 
@@ -213,10 +236,9 @@ int load_table(struct load *l, unsigned rank, const uint64_t *grid, const uint64
     return fill(&t, grid, rows, err);
 }
 
-static void get_widest(void *arg, size_t i, struct load_row *out)
+void load_row_at(void *rows, size_t i, struct load_row *out)
 {
-    (void)i;
-    *out = *(const struct load_row *)arg;
+    *out = ((const struct load_row *)rows)[i];
 }
 
 int load_table_empty(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
@@ -224,7 +246,7 @@ int load_table_empty(struct load *l, unsigned rank, const uint64_t *grid, const 
 {
     BKT_CLEANUP(table_fini) struct table t      = {.type = -1, .dset = -1, .rank = rank};
     struct load_row                      widest = {.mask = 1, .uri = uri, .etag = etag};
-    struct load_rows                     rows   = {1, get_widest, &widest};
+    struct load_rows rows = {1, load_row_at, &widest};
     BKT_PASS(begin(l, &t, grid, maxgrid, &rows, out, err));
     *dset  = t.dset;
     t.dset = H5I_INVALID_HID;

@@ -17,7 +17,6 @@ void load_flat_free(struct load_flat *f)
     h5_closep(&f->made);
     bkt_strs_fini(&f->names);
     free(f->rows);
-    free(f->uris);
     free(f->file);
     free(f);
 }
@@ -216,14 +215,9 @@ int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *space, h
 
 /* ---- the table ---- */
 
-static void get_row(void *arg, size_t i, struct load_row *out)
-{
-    *out = ((const struct load_flat *)arg)->rows[i];
-}
-
 static int make_table(struct load *l, struct load_flat *f, hid_t dst, struct bkt_err *err)
 {
-    struct load_rows rows = {f->n_rows, get_row, f};
+    struct load_rows rows = {f->n_rows, load_row_at, f->rows};
     uint64_t         max[BKT_MAX_RANK];
     for (unsigned i = 0; i < f->rank; i++)
         max[i] = f->max[i] == H5S_UNLIMITED ? BKT_UNLIMITED : bkt_ceil_div(f->max[i], f->cdims[i]);
@@ -236,7 +230,7 @@ int load_flat_link(struct load *l, hid_t dst, const char *path, struct bkt_err *
 {
     struct load_flat            *f    = l->flat;
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(dst);
-    const struct bkt_object     *o    = load_vobj(dst)->obj;
+    const struct bkt_object *o = bkt_vobj_of_id(dst)->obj;
     bool other = o->dset.type->is_var || o->dset.type->size != H5Tget_size(type);
     l->flat    = NULL;
     if (other)

@@ -24,7 +24,7 @@ struct load_flat {
     /* the current source, kept for the next mapping of it */
     char                *file;       /* its name in the mapping */
     struct source       *src;        /* NULL: the loaded file itself */
-    const char         **uris;       /* names of its parts in the domain; then their ETags */
+    size_t first;                    /* in `names`: those of its parts in the domain, then their ETags */
 };
 
 void load_flat_free(struct load_flat *f); /* NULL is fine */
@@ -38,7 +38,7 @@ BKT_NODISCARD int load_flat_shape(struct load *l, hid_t src, const char *path, h
 BKT_NODISCARD int load_flat_link(struct load *l, hid_t dst, const char *path, struct bkt_err *err);
 
 /* ---- flatten_vds_source.c ---- */
-/** Open the file of a mapping by HDF5's rules; sets f->src and f->uris. */
+/** Open the file of a mapping by HDF5's rules; sets f->src and f->first. */
 BKT_NODISCARD int load_flat_open(struct load_flat *f, const char *file, struct bkt_err *err);
 /** Add rows for the selection of one mapping in one dataset of f's source. */
 BKT_NODISCARD int load_flat_add(struct load_flat *f, hid_t vspace, hid_t srcspace, hid_t dset,

@@ -58,34 +58,21 @@ static int find_file(struct load_flat *f, const char *name, struct bkt_err *err)
     return rc < 0 && n && !absolute && rc != BKT_ENOMEM ? try_open(f, "", 0, name, err) : rc;
 }
 
-static int keep_name(struct load_flat *f, char *name, const char **out, struct bkt_err *err)
-{
-    BKT_PASS_MEM(err, bkt_strs_take(&f->names, name));
-    *out = name;
-    return BKT_OK;
-}
-
 int load_flat_open(struct load_flat *f, const char *file, struct bkt_err *err)
 {
     if (f->file && strcmp(f->file, file) == 0)
         return BKT_OK;
     source_close(f->src);
     free(f->file);
-    free(f->uris);
-    f->src  = NULL;
-    f->uris = NULL;
+    f->src = NULL;
     f->file = NULL;
     if (strcmp(file, ".") != 0)
         BKT_TRY(err, find_file(f, file, err), "source file %s", file);
     const struct source *s = f->src ? f->src : f->l->src;
-    f->uris                = calloc(2 * s->n_parts + 1, sizeof *f->uris);
-    BKT_NEED(err, f->uris);
-    for (size_t i = 0; i < s->n_parts; i++) {
-        char *uri = NULL;
-        BKT_PASS(load_file_uri(f->l, s->parts[i].uri, &uri, err));
-        BKT_PASS(keep_name(f, uri, &f->uris[i], err));
-        BKT_PASS(keep_name(f, strdup(s->parts[i].etag), &f->uris[s->n_parts + i], err));
-    }
+    f->first = f->names.n;
+    BKT_PASS(load_part_uris(f->l, s, &f->names, err));
+    for (size_t i = 0; i < s->n_parts; i++)
+        BKT_PASS_MEM(err, bkt_strs_add(&f->names, s->parts[i].etag));
     f->file = strdup(file);
     return f->file ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
@@ -222,9 +209,9 @@ static int add_row(struct load_flat *f, const uint64_t *vcoord, const struct sur
         BKT_FAIL_IF(err, !bkt_mul_u64(index, f->grid[i], &index) || !bkt_add_u64(index, vcoord[i], &index),
                     BKT_EFORMAT, "the chunk grid is too large");
     BKT_PASS_MEM(err, bkt_list_room(&f->rows, f->n_rows, &f->cap, sizeof *f->rows));
-    size_t k              = (size_t)(part - s->parts);
-    f->rows[f->n_rows++] = (struct load_row){index,      c->addr - part->start,  c->size, c->mask,
-                                             f->uris[k], f->uris[s->n_parts + k]};
+    char *const *name = f->names.v + f->first + (part - s->parts);
+    f->rows[f->n_rows++] =
+        (struct load_row){index, c->addr - part->start, c->size, c->mask, *name, name[s->n_parts]};
     return BKT_OK;
 }
 

@@ -130,8 +130,6 @@ static int load_map_all(struct load *l, struct bkt_err *err)
     return BKT_OK;
 }
 
-struct bkt_vobj *load_vobj(hid_t id) { return H5VLobject(id); }
-
 void load_report(void *arg, const char *path, const char *what)
 {
     struct load *l = arg;
@@ -337,7 +335,7 @@ int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, st
     *is_new = l->dst < 0;
     if (*is_new)
         BKT_PASS(create(l, domain, fapl, err));
-    l->file = load_vobj(l->dst)->file;
+    l->file = bkt_vobj_of_id(l->dst)->file;
     if (wants_snapshot(l) && bkt_domain_record(l->file->dom) < 0)
         BKT_NOMEM(err);
     if (!*is_new)

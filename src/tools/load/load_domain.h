@@ -45,14 +45,14 @@ struct load {
     struct load_flat          *flat; /* how the virtual dataset being made is flattened (flatten_vds.h) */
 };
 
-/** The connector's object behind an id of it. */
-struct bkt_vobj *load_vobj(hid_t id);
+/** Print what happens to an object, for struct bkt_copier_hooks. */
 void load_report(void *load, const char *path, const char *what);
 
 /** The name of a file in references of the domain; free().  BKT_EACCES: the domain can't refer to it. */
 BKT_NODISCARD int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *err);
-/** Those of all files of the source. */
-BKT_NODISCARD int load_part_uris(struct load *l, struct bkt_strs *out, struct bkt_err *err);
+/** Append those of all files of a source. */
+BKT_NODISCARD int load_part_uris(struct load *l, const struct source *s, struct bkt_strs *out,
+                                 struct bkt_err *err);
 
 /** Open the file that references of the source call @p name; for struct bkt_copier_hooks. */
 BKT_NODISCARD int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *err);
@@ -79,6 +79,18 @@ struct load_rows {
     void (*get)(void *arg, size_t i, struct load_row *out); /* by index, ascending */
     void  *arg;
 };
+/** `get` of rows in memory.  @p rows: struct load_row of each */
+void load_row_at(void *rows, size_t i, struct load_row *out);
+
+/** Fields of a table's row: offsets and lengths in bytes.  A length of 0: no such field. */
+struct load_fields {
+    size_t off, size, uri, etag, mask, size_n, uri_n, etag_n, mask_n, row;
+};
+/** Find them.  False: offset or size is not a number of HSDS's form. */
+bool load_fields_of(hid_t type, struct load_fields *out);
+/** Write a row, whose texts and numbers fit.  @p to: zeroed */
+void load_put_row(const struct load_fields *f, const struct load_row *r, unsigned char *to);
+
 /** Make the chunk table of a dataset, filled with @p rows, and give its id.
  * @param maxgrid  chunks that there can ever be per dimension (BKT_UNLIMITED) */
 BKT_NODISCARD int load_table(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,

@@ -95,11 +95,11 @@ int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *e
     256 /* chunks that are listed in the layout itself, 8 KiB of JSON: a table costs a reader two round      \
            trips */
 
-int load_part_uris(struct load *l, struct bkt_strs *out, struct bkt_err *err)
+int load_part_uris(struct load *l, const struct source *s, struct bkt_strs *out, struct bkt_err *err)
 {
-    for (size_t k = 0; k < l->src->n_parts; k++) {
+    for (size_t k = 0; k < s->n_parts; k++) {
         char *uri = NULL;
-        BKT_PASS(load_file_uri(l, l->src->parts[k].uri, &uri, err));
+        BKT_PASS(load_file_uri(l, s->parts[k].uri, &uri, err));
         BKT_PASS_MEM(err, bkt_strs_take(out, uri));
     }
     return BKT_OK;
@@ -108,7 +108,7 @@ int load_part_uris(struct load *l, struct bkt_strs *out, struct bkt_err *err)
 /* No chunk of a new dataset is stored yet, so its layout can still change. */
 static int new_dset(const struct load *l, hid_t dst, struct bkt_dset **out, struct bkt_err *err)
 {
-    struct bkt_object *o = bkt_edit_new_object(l->file->dom, &load_vobj(dst)->obj->id);
+    struct bkt_object *o = bkt_edit_new_object(l->file->dom, &bkt_vobj_of_id(dst)->obj->id);
     BKT_FAIL_IF(err, !o || o->kind != BKT_DATASET, BKT_EINVAL, "the dataset is stored already");
     *out = &o->dset;
     return BKT_OK;
@@ -237,7 +237,7 @@ static int table_of(struct load *l, struct placed *p, const struct bkt_dset *ds,
         maxgrid[d] = ds->space.maxdims[d] == BKT_UNLIMITED ? BKT_UNLIMITED
                                                            : bkt_ceil_div(ds->space.maxdims[d], s->cdims[d]);
     if (p->several)
-        BKT_PASS(load_part_uris(l, &p->names, err));
+        BKT_PASS(load_part_uris(l, l->src, &p->names, err));
     return load_table(l, s->rank, s->grid, maxgrid, &rows, id, err);
 }
 

@@ -262,7 +262,7 @@ int load_parts_begin(struct load *l, bool is_new, struct bkt_err *err)
 static bool chunks_agree(hid_t src, hid_t dst)
 {
     BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(src);
-    const struct bkt_layout *lay = &load_vobj(dst)->obj->dset.layout;
+    const struct bkt_layout *lay = &bkt_vobj_of_id(dst)->obj->dset.layout;
     hsize_t chunk[H5S_MAX_RANK];
     int rank = dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED ? -1 : H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk);
     bool same = rank > 0 && (unsigned)rank == lay->rank && bkt_filters_agree(src, dst);
@@ -281,7 +281,7 @@ int load_parts_wait(struct load *l, hid_t src, hid_t dst, const char *path, stru
         free(copy);
         BKT_NOMEM(err);
     }
-    p->v[p->n++] = (struct waiting){copy, load_vobj(dst)->obj->id, chunks_agree(src, dst)};
+    p->v[p->n++] = (struct waiting){copy, bkt_vobj_of_id(dst)->obj->id, chunks_agree(src, dst)};
     return 1;
 }
 
@@ -385,7 +385,7 @@ static int copy_stored(struct load *l, const struct bkt_written *w, struct bkt_r
 static int store_chunks(struct load *l, int rc, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
-    int stored = bkt_chunks_flush_dataset(l->file->dom, &load_vobj(l->parts->dst)->obj->id, &why);
+    int stored = bkt_chunks_flush_dataset(l->file->dom, &bkt_vobj_of_id(l->parts->dst)->obj->id, &why);
     return rc >= 0 && stored < 0 ? bkt_err_copy(err, stored, &why) : rc;
 }
 
@@ -474,7 +474,7 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     l->dst = H5Fopen(p->domain, H5F_ACC_RDWR, p->fapl);
     if (l->dst < 0)
         return h5_fail(err, p->domain);
-    l->file = load_vobj(l->dst)->file;
+    l->file = bkt_vobj_of_id(l->dst)->file;
     return BKT_OK;
 }
 

@@ -23,14 +23,6 @@ struct item {
     uint64_t               at;    /* row of the domain's dataset */
     bool                   empty; /* it has no elements, and so no chunks */
 };
-struct row {
-    uint64_t index, off, size;
-    uint32_t mask;
-    size_t   file;
-};
-struct file {
-    char *uri, etag[96];
-};
 struct column {
     struct load     *l;
     const char      *repository, *name;
@@ -39,9 +31,8 @@ struct column {
     struct item     *items;      /* by place, those without elements last */
     size_t           n, n_stored;
     struct h5bucket_record lead; /* of the first sample that has elements */
-    struct file     *files;
-    size_t           n_files, cap_files;
-    struct row      *rows;
+    struct bkt_strs names;       /* of files: name and ETag of each */
+    struct load_row *rows;
     size_t           n_rows, cap_rows;
     hid_t            type, dcpl; /* of the first collection */
     hid_t            first;      /* that collection, which stays open as the others are compared with it */
@@ -55,9 +46,7 @@ struct column {
 
 static void fini(struct column *c)
 {
-    for (size_t i = 0; i < c->n_files; i++)
-        free(c->files[i].uri);
-    free(c->files);
+    bkt_strs_fini(&c->names);
     free(c->rows);
     free(c->items);
     h5_closep(&c->type);
@@ -170,8 +159,13 @@ static int add_row(struct column *c, const struct item *it, const struct survey_
                    const struct source_part *part, struct bkt_err *err)
 {
     BKT_PASS_MEM(err, bkt_list_room(&c->rows, c->n_rows, &c->cap_rows, sizeof *c->rows));
-    c->rows[c->n_rows++] = (struct row){it->at * c->per_sample + k->index % c->per_sample,
-                                        k->addr - part->start, k->size, k->mask, c->n_files - 1};
+    char *const *name = c->names.v + c->names.n - 2;
+    c->rows[c->n_rows++] = (struct load_row){it->at * c->per_sample + k->index % c->per_sample,
+                                             k->addr - part->start,
+                                             k->size,
+                                             k->mask,
+                                             name[0],
+                                             name[1]};
     return BKT_OK;
 }
 
@@ -252,11 +246,8 @@ static int add_file(struct column *c, struct source *src, const struct item *fro
                     struct bkt_err *err)
 {
     BKT_FAIL_IF(err, src->n_parts != 1, BKT_EUNSUP, "it is more than one file");
-    BKT_PASS_MEM(err, bkt_list_room(&c->files, c->n_files, &c->cap_files, sizeof *c->files));
-    struct file *f = &c->files[c->n_files++];
-    *f = (struct file){.uri = NULL};
-    memcpy(f->etag, src->parts[0].etag, sizeof f->etag);
-    BKT_PASS(load_file_uri(c->l, src->parts[0].uri, &f->uri, err));
+    BKT_PASS(load_part_uris(c->l, src, &c->names, err));
+    BKT_PASS_MEM(err, bkt_strs_add(&c->names, src->parts[0].etag));
     for (size_t i = 0, k; i < n; i += k) {
         for (k = 1; i + k < n && from[i + k].r.dataset == from[i].r.dataset;)
             k++;
@@ -315,14 +306,6 @@ static int add_all(struct column *c, struct bkt_err *err)
 
 /* ---- the domain ---- */
 
-static void get_row(void *arg, size_t i, struct load_row *out)
-{
-    const struct column *c = arg;
-    const struct row    *r = &c->rows[i];
-    *out =
-        (struct load_row){r->index, r->off, r->size, r->mask, c->files[r->file].uri, c->files[r->file].etag};
-}
-
 /* The shape of the dataset and of its chunks. */
 static unsigned shape_of(const struct column *c, hsize_t dims[BKT_MAX_RANK], uint64_t cdims[BKT_MAX_RANK])
 {
@@ -358,7 +341,7 @@ static int make_samples(struct column *c, bool *shapes, struct bkt_err *err)
         grid[d]  = bkt_ceil_div(dims[d], cdims[d]);
         *shapes |= d > 0 && d <= (unsigned)c->sample_rank && (!c->fixed || dims[d] != c->lead.shape[d - 1]);
     }
-    struct load_rows             rows  = {c->n_rows, get_row, c};
+    struct load_rows rows = {c->n_rows, load_row_at, c->rows};
     BKT_CLEANUP(h5_closep) hid_t space = H5Screate_simple((int)rank, dims, NULL);
     BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Pcopy(c->dcpl);
     if (space < 0 || dcpl < 0 || H5Pset_chunk(dcpl, (int)rank, chunk) < 0)

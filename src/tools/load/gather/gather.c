@@ -304,7 +304,7 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     l->dst = H5Fopen(g->domain, is_new ? H5F_ACC_RDWR : H5F_ACC_RDONLY, g->fapl);
     if (l->dst < 0)
         return h5_fail(err, g->domain);
-    l->file = load_vobj(l->dst)->file;
+    l->file = bkt_vobj_of_id(l->dst)->file;
     BKT_PASS(agg_begin(&g->look, l, l->o->extend, err));
     return agg_open(&g->look, err);
 }

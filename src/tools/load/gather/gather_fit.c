@@ -16,85 +16,48 @@
 
 /* ---- by reference: making the rows ---- */
 
-int agg_fields_of(struct agg_dset *d, struct bkt_err *err)
-{
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(d->table);
-    int u = H5Tget_member_index(type, "file_uri"), e = H5Tget_member_index(type, "file_etag"),
-        m = H5Tget_member_index(type, "filter_mask");
-    (void)H5Eclear2(H5E_DEFAULT);
-    BKT_FAIL_IF(err, u < 0, BKT_EUNSUP, "the chunk table has no files' names, so it can't grow");
-    BKT_CLEANUP(h5_closep)
-    hid_t ut = H5Tget_member_type(type, (unsigned)u),
-          et = e < 0 ? -1 : H5Tget_member_type(type, (unsigned)e);
-    BKT_CLEANUP(h5_closep) hid_t st = H5Tget_member_type(type, 1);
-    d->fields = (struct agg_fields){.off      = H5Tget_member_offset(type, 0),
-                                    .size     = H5Tget_member_offset(type, 1),
-                                    .size_n   = H5Tget_size(st),
-                                    .uri      = H5Tget_member_offset(type, (unsigned)u),
-                                    .uri_n    = H5Tget_size(ut),
-                                    .etag     = e < 0 ? 0 : H5Tget_member_offset(type, (unsigned)e),
-                                    .etag_n   = e < 0 ? 0 : H5Tget_size(et),
-                                    .mask     = m < 0 ? 0 : H5Tget_member_offset(type, (unsigned)m),
-                                    .row      = H5Tget_size(type),
-                                    .has_etag = e >= 0,
-                                    .has_mask = m >= 0};
-    return BKT_OK;
-}
-
 void agg_rows_free(struct agg_dset *d)
 {
     free(d->rows.v);
     d->rows = (struct agg_rows){.v = NULL};
 }
 
-struct maker {
-    const struct agg_dset *d;
-    const struct source   *src;
-    struct bkt_strs        uris; /* names of the source's parts in the domain */
-};
-
-static void maker_fini(struct maker *m) { bkt_strs_fini(&m->uris); }
-
-static int put(const struct maker *m, const struct survey_chunk *c, struct bkt_err *err)
+/* @p uris: names of the source's parts in the domain */
+static int put(const struct agg_dset *d, const struct source *src, const struct bkt_strs *uris,
+               const struct survey_chunk *c, struct bkt_err *err)
 {
-    const struct agg_fields  *f = &m->d->fields;
-    const struct source_part *p = source_part_of(m->src, c->addr, c->size);
+    const struct load_fields *f = &d->fields;
+    const struct source_part *p = source_part_of(src, c->addr, c->size);
     BKT_FAIL_IF(err, !p, BKT_EINVAL,
                 "a chunk lies in two files, but a row of a chunk table can name only one");
-    const char    *uri = m->uris.v[p - m->src->parts];
-    unsigned char *to  = m->d->rows.v + c->index * f->row;
-    size_t         n   = strlen(uri);
-    BKT_FAIL_IF(err, n > f->uri_n, BKT_EINVAL,
+    const char *uri = uris->v[p - src->parts];
+    BKT_FAIL_IF(err, strlen(uri) > f->uri_n, BKT_EINVAL,
                 "its name is longer than the %zu bytes that the chunk table has for it; "
                 "gather the files again",
                 f->uri_n);
     BKT_FAIL_IF(err, c->size > (f->size_n > 4 ? INT64_MAX : INT32_MAX), BKT_EINVAL,
                 "a chunk has more bytes than the chunk table can record");
-    BKT_FAIL_IF(err, c->mask && !f->has_mask, BKT_EINVAL,
+    BKT_FAIL_IF(err, c->mask && !f->mask_n, BKT_EINVAL,
                 "a chunk skips a filter, but the chunk table has no filter masks");
-    bkt_put_le(to + f->off, 8, c->addr - p->start);
-    bkt_put_le(to + f->size, (unsigned)f->size_n, c->size);
-    memcpy(to + f->uri, uri, n); /* NOLINT(bugprone-not-null-terminated-result): padded by zeros */
-    n = strlen(p->etag);
-    if (f->has_etag && n > f->etag_n) /* without the ETag, bytes of another version would be accepted */
+    if (f->etag_n && strlen(p->etag) > f->etag_n) /* without the ETag, bytes of another version would be
+                                                     accepted */
         BKT_FAIL(err, BKT_EINVAL, "its ETag is longer than the %zu bytes that the chunk table has for it; "
                  "gather the files again",
                  f->etag_n);
-    if (f->has_etag)
-        memcpy(to + f->etag, p->etag, n);
-    if (f->has_mask)
-        bkt_put_le(to + f->mask, 4, c->mask);
+    load_put_row(f, &(struct load_row){0, c->addr - p->start, c->size, c->mask, uri, p->etag},
+                 d->rows.v + c->index * f->row);
     return BKT_OK;
 }
 
 static int put_all(struct agg *a, struct agg_dset *d, const struct survey *s, struct bkt_err *err)
 {
-    BKT_CLEANUP(maker_fini) struct maker m = {.d = d, .src = a->l->src};
-    BKT_PASS(load_part_uris(a->l, &m.uris, err));
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs uris = {0};
+    const struct source *src = a->l->src;
+    BKT_PASS(load_part_uris(a->l, src, &uris, err));
     if (s->kind == BKT_MAP_CONTIGUOUS)
-        BKT_PASS(put(&m, &(struct survey_chunk){.addr = s->addr, .size = s->size}, err));
+        BKT_PASS(put(d, src, &uris, &(struct survey_chunk){.addr = s->addr, .size = s->size}, err));
     for (size_t i = 0; i < s->n_chunks; i++)
-        BKT_PASS(put(&m, &s->chunks[i], err));
+        BKT_PASS(put(d, src, &uris, &s->chunks[i], err));
     return BKT_OK;
 }
 

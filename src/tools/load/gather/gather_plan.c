@@ -148,6 +148,15 @@ int agg_shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
 
 /* ---- opening existing objects ---- */
 
+static int find_fields(struct agg_dset *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(d->table);
+    BKT_FAIL_IF(err, !load_fields_of(type, &d->fields), BKT_EUNSUP,
+                "the chunk table's offsets, sizes or masks have another form than HSDS's, so it can't grow");
+    BKT_FAIL_IF(err, !d->fields.uri_n, BKT_EUNSUP, "the chunk table has no files' names, so it can't grow");
+    return BKT_OK;
+}
+
 /* A new dataset to be linked gets its table now, without rows, but with room for names. */
 static int make_table(struct agg *a, struct agg_dset *d, struct bkt_dset *ds, struct bkt_err *err)
 {
@@ -167,7 +176,7 @@ static int make_table(struct agg *a, struct agg_dset *d, struct bkt_dset *ds, st
     BKT_PASS(load_table_empty(a->l, ds->space.rank, grid, max, bkt_buf_str(&wide), bkt_buf_str(&etag), &id,
                               &d->table, err));
     load_set_table(&ds->layout, ds->space.rank, d->cdims, &id);
-    return agg_fields_of(d, err);
+    return find_fields(d, err);
 }
 
 static int open_table(struct agg *a, struct agg_dset *d, const struct bkt_dset *ds, struct bkt_err *err)
@@ -179,7 +188,7 @@ static int open_table(struct agg *a, struct agg_dset *d, const struct bkt_dset *
         return h5_fail(err, "asking for the chunk table's extent");
     d->room = dims[d->dim];
     memcpy(d->cdims, ds->layout.dims, sizeof d->cdims);
-    return agg_fields_of(d, err);
+    return find_fields(d, err);
 }
 
 static int open_dset(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
@@ -196,7 +205,7 @@ static int open_dset(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_er
     if (!d->grows)
         return BKT_OK;
     d->at = a->l->o->has_offset ? a->l->o->extend_offset : d->dim < (unsigned)r ? have[d->dim] : 0;
-    const struct bkt_vobj   *o    = load_vobj(d->dst);
+    const struct bkt_vobj *o = bkt_vobj_of_id(d->dst);
     const struct bkt_dset   *ds   = &o->obj->dset;
     struct bkt_object       *new  = bkt_edit_new_object(a->l->file->dom, &o->obj->id);
     uint64_t                 cdims[BKT_MAX_RANK];
@@ -300,7 +309,7 @@ static int check(struct agg *a, struct bkt_err *err)
 /* Sets the length of the domain's dataset to @p steps along the growing dimension. */
 static int set_extent(struct agg *a, const struct agg_dset *d, uint64_t steps, struct bkt_err *err)
 {
-    const struct bkt_vobj *o = load_vobj(d->dst);
+    const struct bkt_vobj *o = bkt_vobj_of_id(d->dst);
     uint64_t               dims[BKT_MAX_RANK];
     hsize_t                h[BKT_MAX_RANK];
     memcpy(dims, o->obj->dset.space.dims, sizeof dims);
@@ -358,7 +367,7 @@ int agg_store(struct agg *a, struct bkt_err *err)
 {
     for (size_t i = 0; i < a->n_dsets; i++) {
         struct agg_dset *d = &a->dsets[i];
-        d->before          = d->grows ? load_vobj(d->dst)->obj->dset.space.dims[d->dim] : 0;
+        d->before = d->grows ? bkt_vobj_of_id(d->dst)->obj->dset.space.dims[d->dim] : 0;
     }
     int rc = add_all(a, err);
     if (rc == BKT_EINVAL) {
@@ -383,7 +392,7 @@ static int go_back(struct agg *a, const char *journal, struct bkt_err *err)
         unsigned long long steps = strtoull(at, &end, 10);
         for (size_t i = 0; i < a->n_dsets && *end == ' '; i++) {
             struct agg_dset       *d = &a->dsets[i];
-            const struct bkt_vobj *o = load_vobj(d->dst);
+            const struct bkt_vobj *o = bkt_vobj_of_id(d->dst);
             size_t                 n = strlen(o->obj->id.text);
             if (!d->grows || strncmp(end + 1, o->obj->id.text, n) != 0 || end[1 + n] != '\n' ||
                 o->obj->dset.space.dims[d->dim] == steps)
@@ -408,7 +417,7 @@ int agg_begin_append(struct agg *a, struct bkt_err *err)
     int rc = bkt_buf_add_str(&new, JOURNAL);
     for (size_t i = 0; i < a->n_dsets && rc == BKT_OK; i++) {
         const struct agg_dset *d = &a->dsets[i];
-        const struct bkt_object *o = load_vobj(d->dst)->obj;
+        const struct bkt_object *o = bkt_vobj_of_id(d->dst)->obj;
         if (d->grows)
             rc = bkt_buf_addf(&new, "%llu %s\n", (unsigned long long)o->dset.space.dims[d->dim], o->id.text);
     }
@@ -422,7 +431,7 @@ int agg_end(struct agg *a, struct bkt_err *err)
         struct agg_dset             *d = &a->dsets[i];
         hsize_t                      dims[BKT_MAX_RANK];
         BKT_CLEANUP(h5_closep) hid_t space = d->table < 0 ? -1 : H5Dget_space(d->table);
-        const struct bkt_vobj       *o     = d->table < 0 ? NULL : load_vobj(d->dst);
+        const struct bkt_vobj *o = d->table < 0 ? NULL : bkt_vobj_of_id(d->dst);
         if (!o)
             continue;
         if (H5Sget_simple_extent_dims(space, dims, NULL) < 0)

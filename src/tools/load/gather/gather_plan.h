@@ -21,10 +21,6 @@
 
 #include "tools/load/load_domain.h"
 
-struct agg_fields { /* fields of a chunk table's row: offsets and lengths */
-    size_t off, size, uri, etag, mask, uri_n, etag_n, size_n, row;
-    bool   has_etag, has_mask;
-};
 struct agg_rows { /* rows of a chunk table for one file; may be empty */
     unsigned       rank;
     hsize_t        count[BKT_MAX_RANK]; /* the block that they fill */
@@ -40,7 +36,7 @@ struct agg_dset { /* one dataset of the domain */
     uint64_t          before;         /* extent along it before the current file */
     uint64_t          cdims[BKT_MAX_RANK]; /* linked: chunk shape in the domain */
     uint64_t          room;           /* rows that the table has along dim */
-    struct agg_fields fields;         /* linked */
+    struct load_fields fields;        /* linked */
     /* the current file, if it fits */
     uint64_t          n;              /* number of steps it adds */
     struct agg_rows   rows;           /* linked */
@@ -96,8 +92,6 @@ BKT_NODISCARD int agg_fit(struct agg *a, struct agg_dset *d, hid_t src, struct b
 /** The chunk shape that a dataset of a file has or would have, and whether its steps fill whole chunks. */
 bool agg_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cdims);
 
-/** Find the fields in d->table: d->fields. */
-BKT_NODISCARD int agg_fields_of(struct agg_dset *d, struct bkt_err *err);
 /** Free the rows that refer to a file's dataset. */
 void              agg_rows_free(struct agg_dset *d);
 /** Append by reference (d->rows), by copy.  BKT_EINVAL: its values can't be read. */
