@@ -162,14 +162,14 @@ static int chunk_locator_run(struct bkt_vobj *o, struct bkt_dsetio *io, struct b
  * by one. */
 struct elsewhere {
     int (*transfer)(const struct bkt_io *io, struct bkt_err *err);
-    int (*get)(struct bkt_vobj *o, H5VL_dataset_get_args_t *args,
-               struct bkt_err *err); /* storage size, space status */
+    /** Bytes; NULL: 0, as in HDF5, since the sources have the storage. */
+    int (*size)(struct bkt_vobj *o, uint64_t *out, struct bkt_err *err);
 };
 
 static const struct elsewhere *elsewhere_of(const struct bkt_vobj *o)
 {
-    static const struct elsewhere in_datasets = {bkt_virtual_transfer, bkt_virtual_get};
-    static const struct elsewhere in_files    = {bkt_external_transfer, bkt_external_get};
+    static const struct elsewhere in_datasets = {bkt_virtual_transfer, NULL};
+    static const struct elsewhere in_files = {bkt_external_transfer, bkt_external_size};
     return bkt_is_virtual(o) ? &in_datasets : bkt_is_external(o) ? &in_files : NULL;
 }
 
@@ -192,7 +192,31 @@ int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *
     return BKT_OK;
 }
 
-static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err);
+/* The bytes and the number of stored chunks, so the dataset is stored first. */
+static int stored_size(struct bkt_vobj *o, uint64_t *bytes, uint64_t *n, struct bkt_err *err)
+{
+    struct bkt_dsetio *io;
+    BKT_PASS(bkt_dataset_io(o, &io, err));
+    BKT_PASS(bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, err));
+    return bkt_dsetio_storage_size(io, bytes, n, err);
+}
+
+static int space_status(struct bkt_vobj *o, H5D_space_status_t *out, struct bkt_err *err)
+{
+    const struct bkt_dset *d = &o->obj->dset;
+    uint64_t bytes = 0, n = 0, all = d->space.cls == BKT_S_NULL ? 0 : 1;
+    *out = H5D_SPACE_STATUS_ALLOCATED;
+    if (elsewhere_of(o)) /* mappings count as allocated, and so do files, whatever they contain */
+        return BKT_OK;
+    BKT_PASS(stored_size(o, &bytes, &n, err));
+    for (unsigned i = 0; i < d->space.rank; i++)
+        if (!bkt_mul_u64(all, bkt_ceil_div(d->space.dims[i], d->layout.dims[i]), &all))
+            all = UINT64_MAX;
+    *out = n == 0    ? H5D_SPACE_STATUS_NOT_ALLOCATED
+           : n < all ? H5D_SPACE_STATUS_PART_ALLOCATED
+                     : H5D_SPACE_STATUS_ALLOCATED;
+    return BKT_OK;
+}
 
 /* ---- reading and writing ---- */
 
@@ -236,20 +260,11 @@ static int has_no_fill(struct bkt_vobj *o, bool *out, struct bkt_err *err)
 
 /* As HDF5 reports it in parallel programs: space that was to be allocated when the dataset was made is
  * allocated, though nothing is stored yet. */
-static int shown_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+static int shown_space_status(struct bkt_vobj *o, H5D_space_status_t *out, struct bkt_err *err)
 {
-    const struct bkt_dset *d = &o->obj->dset;
-    if (elsewhere_of(o) || !o->file->comm || d->alloc_time != H5D_ALLOC_TIME_EARLY)
-        return get_space_status(o, args, err);
-    *args->args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED;
-    return BKT_OK;
-}
-
-static int find_space_status(struct bkt_vobj *o, H5D_space_status_t *out, struct bkt_err *err)
-{
-    H5VL_dataset_get_args_t get = {.op_type = H5VL_DATASET_GET_SPACE_STATUS,
-                                   .args.get_space_status.status = out};
-    return get_space_status(o, &get, err);
+    *out = H5D_SPACE_STATUS_ALLOCATED;
+    return o->file->comm && o->obj->dset.alloc_time == H5D_ALLOC_TIME_EARLY ? BKT_OK
+                                                                            : space_status(o, out, err);
 }
 
 /* As in HDF5, elements that were never written can't be read if their fill value is undefined, unless the
@@ -262,7 +277,7 @@ static int check_written(struct bkt_vobj *o, hid_t file_space, struct bkt_err *e
         return BKT_OK;
     BKT_PASS(has_no_fill(o, &none, err));
     if (none)
-        BKT_PASS(find_space_status(o, &status, err));
+        BKT_PASS(space_status(o, &status, err));
     BKT_FAIL_IF(err, status == H5D_SPACE_STATUS_NOT_ALLOCATED, BKT_ENOENT,
                 "it was never written, and it has no fill value; write it, or set one "
                 "(H5Pset_fill_value)");
@@ -278,7 +293,7 @@ int bkt_dataset_note_written(struct bkt_vobj *o, struct bkt_err *err)
         return BKT_OK;
     BKT_PASS(has_no_fill(o, &none, err));
     struct bkt_err why = {.n = 0};
-    int            rc  = none ? find_space_status(o, &status, &why) : BKT_OK;
+    int rc = none ? space_status(o, &status, &why) : BKT_OK;
     if (rc == BKT_EACCES ||
         rc == BKT_EUNSUP) /* the question was refused: the dataset may have been written */
         status = H5D_SPACE_STATUS_ALLOCATED;
@@ -294,7 +309,7 @@ int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct bkt_err *err)
     const struct bkt_dset *d      = &o->obj->dset;
     bool early = d->alloc_time == H5D_ALLOC_TIME_EARLY || d->layout.user_cls == BKT_D_COMPACT;
     if (!o->was_written && !early && d->layout.cls == BKT_D_CHUNKED)
-        BKT_PASS(find_space_status(o, &status, err));
+        BKT_PASS(space_status(o, &status, err));
     o->was_written = status != H5D_SPACE_STATUS_NOT_ALLOCATED;
     *out           = o->was_written;
     return BKT_OK;
@@ -374,43 +389,16 @@ static int get_dapl(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bk
     return BKT_OK;
 }
 
-/* The bytes and the number of stored chunks, so the dataset is stored first. */
-static int stored_size(struct bkt_vobj *o, uint64_t *bytes, uint64_t *n, struct bkt_err *err)
-{
-    struct bkt_dsetio *io;
-    BKT_PASS(bkt_dataset_io(o, &io, err));
-    BKT_PASS(bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, err));
-    return bkt_dsetio_storage_size(io, bytes, n, err);
-}
-
-static int get_storage_size(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+static int storage_size(struct bkt_vobj *o, hsize_t *out, struct bkt_err *err)
 {
     const struct elsewhere *at = elsewhere_of(o);
-    uint64_t                bytes = 0, n = 0;
-    *args->args.get_storage_size.storage_size = 0;
-    if (at)
-        return at->get(o, args, err);
-    BKT_PASS(stored_size(o, &bytes, &n, err));
-    *args->args.get_storage_size.storage_size = bytes;
-    return BKT_OK;
-}
-
-static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
-{
-    const struct elsewhere *at = elsewhere_of(o);
-    const struct bkt_dset  *d  = &o->obj->dset;
-    uint64_t                bytes = 0, n = 0, all = d->space.cls == BKT_S_NULL ? 0 : 1;
-
-    *args->args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED;
-    if (at)
-        return at->get(o, args, err);
-    BKT_PASS(stored_size(o, &bytes, &n, err));
-    for (unsigned i = 0; i < d->space.rank; i++)
-        if (!bkt_mul_u64(all, bkt_ceil_div(d->space.dims[i], d->layout.dims[i]), &all))
-            all = UINT64_MAX;
-    *args->args.get_space_status.status = n == 0    ? H5D_SPACE_STATUS_NOT_ALLOCATED
-                                          : n < all ? H5D_SPACE_STATUS_PART_ALLOCATED
-                                                    : H5D_SPACE_STATUS_ALLOCATED;
+    uint64_t bytes = 0, n = 0;
+    *out = 0;
+    if (!at)
+        BKT_PASS(stored_size(o, &bytes, &n, err));
+    else if (at->size)
+        BKT_PASS(at->size(o, &bytes, err));
+    *out = bytes;
     return BKT_OK;
 }
 
@@ -428,9 +416,9 @@ static int get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err
             return bkt_is_virtual(o) ? bkt_virtual_space(o, space, err)
                                      : bkt_convert_space(&o->obj->dset.space, space, err);
         case H5VL_DATASET_GET_SPACE_STATUS:
-            return shown_space_status(o, args, err);
+            return shown_space_status(o, args->args.get_space_status.status, err);
         case H5VL_DATASET_GET_STORAGE_SIZE:
-            return get_storage_size(o, args, err);
+            return storage_size(o, args->args.get_storage_size.storage_size, err);
         case H5VL_DATASET_GET_TYPE:
             return bkt_convert_shown_type(o, &args->args.get_type.type_id, err);
         default:

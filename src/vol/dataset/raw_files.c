@@ -528,18 +528,12 @@ int bkt_external_read_shadow(struct bkt_vobj *shadow, hid_t dset, const struct b
     return transfer_elsewhere(&r, &one, err);
 }
 
-int bkt_external_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+int bkt_external_size(struct bkt_vobj *o, uint64_t *out, struct bkt_err *err)
 {
-    hid_t    type = H5I_INVALID_HID;
-    uint64_t n    = 0;
-    if (args->op_type == H5VL_DATASET_GET_SPACE_STATUS) { /* whatever the files contain */
-        *args->args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED;
-        return BKT_OK;
-    }
+    hid_t type = H5I_INVALID_HID;
     BKT_PASS(bkt_convert_file_type(o, &type, err));
-    BKT_PASS(bkt_space_count(&o->obj->dset.space, &n, err));
-    BKT_FAIL_IF(err, !bkt_mul_u64(n, H5Tget_size(type), &n), BKT_EFORMAT,
+    BKT_PASS(bkt_space_count(&o->obj->dset.space, out, err));
+    BKT_FAIL_IF(err, !bkt_mul_u64(*out, H5Tget_size(type), out), BKT_EFORMAT,
                 "the dataset's size does not fit 64 bits");
-    *args->args.get_storage_size.storage_size = n;
     return BKT_OK;
 }

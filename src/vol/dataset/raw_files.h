@@ -48,5 +48,5 @@ typedef int bkt_external_fn(const struct bkt_external_file *f, void *arg);
  *  @return BKT_OK; BKT_EFORMAT: it names none; what @p each returns, if that is negative */
 BKT_NODISCARD int bkt_external_each(struct bkt_domain *dom, const struct bkt_object *obj,
                                     bkt_external_fn *each, void *arg, struct bkt_err *err);
-/** HDF5's answers about the space that such a dataset takes. */
-BKT_NODISCARD int bkt_external_get(struct bkt_vobj *dset, H5VL_dataset_get_args_t *args, struct bkt_err *err);
+/** The bytes that the elements of such a dataset take. */
+BKT_NODISCARD int bkt_external_size(struct bkt_vobj *dset, uint64_t *out, struct bkt_err *err);

@@ -26,31 +26,13 @@ static bool same_fill(hid_t a, hid_t b, hid_t type)
            H5Pget_fill_value(a, type, x) >= 0 && H5Pget_fill_value(b, type, y) >= 0 && memcmp(x, y, n) == 0;
 }
 
-static bool lies_inside(hid_t own)
-{
-    return own >= 0 && H5Pget_layout(own) != H5D_VIRTUAL && H5Pget_external_count(own) == 0;
-}
-
 bool bkt_virtual_is_blank(hid_t source, hid_t dcpl, hid_t type)
 {
     H5D_space_status_t status;
     BKT_CLEANUP(bkt_hid_closep) hid_t own = H5Dget_create_plist(source);
-    return lies_inside(own) && H5Dget_space_status(source, &status) >= 0 &&
-           status == H5D_SPACE_STATUS_NOT_ALLOCATED && same_fill(own, dcpl, type);
-}
-
-/* The same for an object outside of domains, which may have no id. */
-static bool is_blank_abroad(struct bkt_vobj *o, hid_t dcpl, hid_t type)
-{
-    H5D_space_status_t      status   = H5D_SPACE_STATUS_ALLOCATED;
-    H5VL_dataset_get_args_t get_list = {.op_type = H5VL_DATASET_GET_DCPL};
-    H5VL_dataset_get_args_t get = {.op_type = H5VL_DATASET_GET_SPACE_STATUS,
-                                   .args.get_space_status.status = &status};
-    if (o->ops->dataset->get(o, &get_list, NULL) < 0)
-        return false;
-    BKT_CLEANUP(bkt_hid_closep) hid_t own = get_list.args.get_dcpl.dcpl_id;
-    return lies_inside(own) && o->ops->dataset->get(o, &get, NULL) == BKT_OK &&
-           status == H5D_SPACE_STATUS_NOT_ALLOCATED && same_fill(own, dcpl, type);
+    return own >= 0 && H5Pget_layout(own) != H5D_VIRTUAL && H5Pget_external_count(own) == 0 &&
+           H5Dget_space_status(source, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED &&
+           same_fill(own, dcpl, type);
 }
 
 static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
@@ -69,7 +51,7 @@ static bool virtual_is_blank_object(struct bkt_vobj *o, hid_t dcpl, hid_t type)
     if (!o || o->type != H5I_DATASET)
         return false;
     if (!o->file)
-        return is_blank_abroad(o, dcpl, type);
+        return bkt_virtual_is_blank(o->native_id, dcpl, type);
     if (o->obj->dset.layout.cls != BKT_D_CHUNKED || bkt_is_virtual(o) || o->obj->dset.layout.external ||
         !bkt_id_is_v2(&o->obj->id) || bkt_convert_dcpl(o, &own, NULL) < 0 || !same_fill(own, dcpl, type) ||
         bkt_dataset_io(o, &io, NULL) < 0)
@@ -90,6 +72,7 @@ void bkt_view_fini(struct bkt_view *v)
 {
     bkt_mappings_free(v->maps, v->n);
     bkt_hid_closep(&v->dcpl);
+    depth--;
 }
 
 int bkt_view_init(struct bkt_view *v, struct bkt_vobj *o, struct bkt_err *err)
@@ -330,11 +313,6 @@ int bkt_view_space(const struct bkt_view *v, hid_t *out, struct bkt_err *err)
     return bkt_hid_give(&space, out);
 }
 
-void bkt_view_leave(void)
-{
-    depth--;
-}
-
 int bkt_view_enter(struct bkt_err *err)
 {
     BKT_FAIL_IF(err, depth >= MAX_DEPTH, BKT_EFORMAT,
@@ -345,14 +323,10 @@ int bkt_view_enter(struct bkt_err *err)
 
 int bkt_virtual_space(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
-    struct bkt_view v;
     BKT_PASS(bkt_view_enter(err));
-    int rc = bkt_view_init(&v, o, err);
-    if (rc == BKT_OK)
-        rc = bkt_view_space(&v, out, err);
-    bkt_view_fini(&v);
-    bkt_view_leave();
-    return rc;
+    BKT_CLEANUP(bkt_view_fini) struct bkt_view v;
+    BKT_PASS(bkt_view_init(&v, o, err));
+    return bkt_view_space(&v, out, err);
 }
 
 /* ---- visiting the sources ---- */
@@ -404,19 +378,6 @@ int bkt_view_visit(const struct bkt_view *v, const struct bkt_visit *how, hid_t 
     return BKT_OK;
 }
 
-/* ---- facts ---- */
-
-/* As in HDF5, the size is 0, since the sources have the storage.  The mappings count as allocated space. */
-int bkt_virtual_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
-{
-    (void)o, (void)err;
-    if (args->op_type == H5VL_DATASET_GET_SPACE_STATUS)
-        *args->args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED;
-    else
-        *args->args.get_storage_size.storage_size = 0;
-    return BKT_OK;
-}
-
 /* ---- existing sources ---- */
 
 struct each {
@@ -457,17 +418,11 @@ static int if_there(const struct bkt_view *v, const struct bkt_visit *how, const
 int bkt_virtual_each(struct bkt_vobj *o, bkt_virtual_fn *each, void *arg, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID, type = H5I_INVALID_HID;
-    struct bkt_view v;
     BKT_PASS(bkt_view_enter(err));
-    int rc = bkt_view_init(&v, o, err);
-    if (rc == BKT_OK)
-        rc = bkt_view_space(&v, &space, err);
-    if (rc == BKT_OK)
-        rc = bkt_convert_type(o->obj->dset.type, &type, err);
+    BKT_CLEANUP(bkt_view_fini) struct bkt_view v;
+    BKT_PASS(bkt_view_init(&v, o, err));
+    BKT_PASS(bkt_view_space(&v, &space, err));
+    BKT_PASS(bkt_convert_type(o->obj->dset.type, &type, err));
     struct each e = {each, arg, type};
-    if (rc == BKT_OK)
-        rc = bkt_view_visit(&v, &(struct bkt_visit){if_there, &e}, space, err);
-    bkt_view_fini(&v);
-    bkt_view_leave();
-    return rc;
+    return bkt_view_visit(&v, &(struct bkt_visit){if_there, &e}, space, err);
 }

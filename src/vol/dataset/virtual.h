@@ -20,8 +20,6 @@ BKT_NODISCARD int bkt_virtual_space(struct bkt_vobj *dset, hid_t *out, struct bk
 
 /** H5Dread() or H5Dwrite() on one virtual dataset. */
 BKT_NODISCARD int bkt_virtual_transfer(const struct bkt_io *io, struct bkt_err *err);
-/** HDF5's answers about the space that it takes. */
-BKT_NODISCARD int bkt_virtual_get(struct bkt_vobj *dset, H5VL_dataset_get_args_t *args, struct bkt_err *err);
 
 /** Call @p each for each existing source of a virtual dataset, with the selection that it fills; @p part
  * is borrowed.
@@ -113,12 +111,12 @@ struct bkt_visit {
     void *arg;
 };
 
-/** The view of a domain's virtual dataset. */
-BKT_NODISCARD int bkt_view_init(struct bkt_view *v, struct bkt_vobj *o, struct bkt_err *err);
-void bkt_view_fini(struct bkt_view *v);
-/** A source may be virtual itself: BKT_EFORMAT if too many calls are nested.  Afterwards bkt_view_leave(). */
+/** Call before a view is made.  A source may be virtual itself: BKT_EFORMAT if too many calls are nested. */
 BKT_NODISCARD int bkt_view_enter(struct bkt_err *err);
-void bkt_view_leave(void);
+/** The view of a domain's virtual dataset.  bkt_view_fini(), also after a failure. */
+BKT_NODISCARD int bkt_view_init(struct bkt_view *v, struct bkt_vobj *o, struct bkt_err *err);
+/** Frees the view, and ends what bkt_view_enter() began. */
+void bkt_view_fini(struct bkt_view *v);
 /** The dataspace as it is now; a new id. */
 BKT_NODISCARD int bkt_view_space(const struct bkt_view *v, hid_t *out, struct bkt_err *err);
 /** Call the action for each source that a mapping leads to, for an extent of @p space. */

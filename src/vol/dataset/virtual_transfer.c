@@ -267,16 +267,12 @@ static int whole_source(const struct bkt_view *v, const struct bkt_part *p, hid_
     return BKT_OK;
 }
 
-static int transfer_source(const struct bkt_view *v, const struct bkt_visit *how, const struct bkt_part *p,
+/* @p p: a part that the selection touches */
+static int transfer_source(const struct bkt_view *v, struct transfer *t, const struct bkt_part *p,
                            struct bkt_err *err)
 {
-    struct transfer *t = how->arg;
     BKT_CLEANUP(bkt_hid_closep) hid_t all = H5I_INVALID_HID, dset = H5I_INVALID_HID;
     if (H5Sget_select_type(p->inner) == H5S_SEL_ALL) {
-        BKT_CLEANUP(bkt_hid_closep)
-        hid_t met = H5Sselect_project_intersection(p->outer, p->outer, t->file_space);
-        if (met >= 0 && H5Sget_select_npoints(met) == 0)
-            return BKT_OK;
         BKT_PASS(whole_source(v, p, &dset, &all, err));
         if (dset < 0 && !t->write)
             return BKT_OK; /* the source is missing */
@@ -296,33 +292,6 @@ static int transfer_source(const struct bkt_view *v, const struct bkt_visit *how
     if (dset >= 0 && !t->write)
         BKT_PASS(virtual_clip(dset, &src, &mem, err));
     return dset < 0 || H5Sget_select_npoints(src) == 0 ? BKT_OK : move_part(t, &dset, &mem, &src, err);
-}
-
-struct covered {
-    hid_t file_space;
-    hssize_t n;
-};
-
-static int count_part(const struct bkt_view *v, const struct bkt_visit *how, const struct bkt_part *p,
-                      struct bkt_err *err)
-{
-    struct covered *c = how->arg;
-    BKT_CLEANUP(bkt_hid_closep)
-    hid_t part = H5Sselect_project_intersection(p->outer, p->outer, c->file_space);
-    (void)v;
-    BKT_NEED_H5(err, part >= 0, "the selection of a virtual dataset's source");
-    c->n += H5Sget_select_npoints(part);
-    return BKT_OK;
-}
-
-/* Elements without a source can't be stored: as in HDF5, no element is written then. */
-static int check_covered(const struct bkt_view *v, hid_t file_space, struct bkt_err *err)
-{
-    struct covered c = {file_space, 0};
-    BKT_PASS(bkt_view_visit(v, &(struct bkt_visit){count_part, &c}, file_space, err));
-    BKT_FAIL_IF(err, c.n != H5Sget_select_npoints(file_space), BKT_EINVAL,
-                "not every element to be written has exactly one source in the virtual dataset");
-    return BKT_OK;
 }
 
 /* Write the fill value to the elements that no source covers. */
@@ -373,6 +342,7 @@ struct touched {
     hid_t file_space;
     struct bkt_part *v; /* with ids and names of their own */
     size_t n, cap;
+    hssize_t n_elems; /* of the selection, in all parts */
 };
 
 static void touched_fini(struct touched *t)
@@ -393,7 +363,8 @@ static int touch(const struct bkt_view *v, const struct bkt_visit *how, const st
     BKT_CLEANUP(bkt_hid_closep) hid_t met = H5Sselect_project_intersection(p->outer, p->outer, t->file_space);
     (void)v;
     BKT_NEED_H5(err, met >= 0, "the selection of a virtual dataset's source");
-    if (H5Sget_select_npoints(met) == 0)
+    hssize_t n = H5Sget_select_npoints(met);
+    if (n == 0)
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) char *file = strdup(p->file);
     BKT_CLEANUP(bkt_freep) char *name = strdup(p->name);
@@ -401,24 +372,24 @@ static int touch(const struct bkt_view *v, const struct bkt_visit *how, const st
     (void)H5Iinc_ref(p->outer);
     (void)H5Iinc_ref(p->inner);
     t->v[t->n++] = (struct bkt_part){p->outer, p->inner, file, name};
+    t->n_elems += n;
     file = name = NULL;
     return BKT_OK;
 }
 
-/* All parts that are touched, batch by batch: a batch's files are opened side by side, and read together. */
-static int read_touched(const struct bkt_view *v, struct transfer *t, struct bkt_err *err)
+/* Where files can be begun, the parts go batch by batch: a batch's files are opened side by side, and read
+ * together. */
+static int transfer_parts(const struct bkt_view *v, struct transfer *t, const struct touched *all,
+                          struct bkt_err *err)
 {
-    BKT_CLEANUP(touched_fini) struct touched all = {.file_space = t->file_space};
-    const struct bkt_visit how = {transfer_source, t};
-    BKT_PASS(bkt_view_visit(v, &(struct bkt_visit){touch, &all}, t->file_space, err));
-    for (size_t i = 0; i < all.n; i++) {
-        for (size_t k = i; i % BATCH == 0 && k < i + BATCH && k < all.n; k++)
-            v->expect(v, all.v[k].file);
-        BKT_PASS(transfer_source(v, &how, &all.v[i], err));
-        if (i % BATCH == BATCH - 1)
+    for (size_t i = 0; i < all->n; i++) {
+        for (size_t k = i; v->expect && i % BATCH == 0 && k < i + BATCH && k < all->n; k++)
+            v->expect(v, all->v[k].file);
+        BKT_PASS(transfer_source(v, t, &all->v[i], err));
+        if (v->expect && i % BATCH == BATCH - 1)
             BKT_PASS(sources_read(&t->later, err));
     }
-    return BKT_OK;
+    return sources_read(&t->later, err);
 }
 
 static int run(const struct bkt_view *v, struct transfer *t, hid_t mem_space, hid_t file_space,
@@ -430,12 +401,14 @@ static int run(const struct bkt_view *v, struct transfer *t, hid_t mem_space, hi
         return BKT_OK;
     t->mem_space = mem;
     t->file_space = file;
-    BKT_PASS(t->write ? check_covered(v, file, err) : fill(v, t, err));
-    if (v->expect)
-        BKT_PASS(read_touched(v, t, err));
-    else
-        BKT_PASS(bkt_view_visit(v, &(struct bkt_visit){transfer_source, t}, file, err));
-    return sources_read(&t->later, err);
+    BKT_CLEANUP(touched_fini) struct touched all = {.file_space = file};
+    if (!t->write)
+        BKT_PASS(fill(v, t, err));
+    BKT_PASS(bkt_view_visit(v, &(struct bkt_visit){touch, &all}, file, err));
+    /* elements without a source can't be stored: as in HDF5, no element is written then */
+    BKT_FAIL_IF(err, t->write && all.n_elems != H5Sget_select_npoints(file), BKT_EINVAL,
+                "not every element to be written has exactly one source in the virtual dataset");
+    return transfer_parts(v, t, &all, err);
 }
 
 int bkt_view_transfer(const struct bkt_view *v, const struct bkt_io *io, struct bkt_kept_sources *kept,
@@ -456,12 +429,8 @@ int bkt_view_transfer(const struct bkt_view *v, const struct bkt_io *io, struct 
 
 int bkt_virtual_transfer(const struct bkt_io *io, struct bkt_err *err)
 {
-    struct bkt_view v;
     BKT_PASS(bkt_view_enter(err));
-    int rc = bkt_view_init(&v, io->dsets[0], err);
-    if (rc == BKT_OK)
-        rc = bkt_view_transfer(&v, io, NULL, err);
-    bkt_view_fini(&v);
-    bkt_view_leave();
-    return rc;
+    BKT_CLEANUP(bkt_view_fini) struct bkt_view v;
+    BKT_PASS(bkt_view_init(&v, io->dsets[0], err));
+    return bkt_view_transfer(&v, io, NULL, err);
 }

@@ -137,7 +137,6 @@ static int plain_virtual_read(struct bkt_shadow *s, const struct bkt_io *io, siz
     BKT_PASS(bkt_view_enter(err));
     int rc = read_view(s, &v, io, i, err);
     bkt_view_fini(&v);
-    bkt_view_leave();
     if (s->sources.n > KEPT)
         bkt_kept_close(&s->sources);
     return rc;
