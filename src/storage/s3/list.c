@@ -61,42 +61,51 @@ static int begin_page(struct bkt_s3 *s, struct part *p)
     return BKT_OK;
 }
 
-struct below { /* passes only keys below the prefix: callers delete by lists */
+/* Wait for the answer to a list.  A 404: some servers report a missing bucket in this way. */
+static int receive(struct bkt_await *a, const char *what, const char *uri, const char *prefix,
+                   struct bkt_err *err)
+{
+    bkt_await(a);
+    int rc = a->req.rc < 0 ? bkt_err_copy(err, a->req.rc, a->req.err) : BKT_OK;
+    BKT_TRY(err, rc == BKT_ENOENT ? BKT_EINVAL : rc, "%s %s/%.200s", what, uri, prefix);
+    return BKT_OK;
+}
+
+/* The entries of a part that the caller gets: those before the next part. */
+struct wanted {
     struct bkt_s3 *s;
-    const char    *prefix;
+    const char *prefix, *last; /* last: NULL: all */
+    bool past;
     bkt_list_each_fn *each;
-    void           *arg;
+    void *arg;
     struct bkt_err *err;
 };
 
-static int each_below(const struct bkt_listed *e, void *arg)
+/* A key outside of the prefix is a failure: callers delete by lists. */
+static int each_wanted(const struct bkt_listed *e, void *arg)
 {
-    const struct below *u = arg;
-    BKT_FAIL_IF(u->err, strncmp(e->key, u->prefix, strlen(u->prefix)) != 0, BKT_EFORMAT,
-                "list of %s/%.150s: the server also lists '%.150s', which is outside it", u->s->http.base.uri,
-                u->prefix, e->key);
-    return u->each(e, u->arg);
+    struct wanted *w = arg;
+    BKT_FAIL_IF(w->err, strncmp(e->key, w->prefix, strlen(w->prefix)) != 0, BKT_EFORMAT,
+                "list of %s/%.150s: the server also lists '%.150s', which is outside it", w->s->http.base.uri,
+                w->prefix, e->key);
+    w->past = w->past || (w->last && strcmp(e->key, w->last) > 0);
+    return w->past ? BKT_OK : w->each(e, w->arg);
 }
 
 /* Receive the page that is under way. */
-static int end_page(struct bkt_s3 *s, struct part *p, bkt_list_each_fn *each, void *arg, struct bkt_err *err)
+static int end_page(struct wanted *w, struct part *p)
 {
-    struct below u = {s, p->prefix, each, arg, err};
+    const char *uri = w->s->http.base.uri;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf last = {0};
-    bkt_await(&p->asked);
-    int rc = p->asked.req.rc;
-    if (rc < 0)
-        rc = bkt_err_copy(err, rc, p->asked.req.err);
-    if (rc == BKT_ENOENT) /* 404 for a list: some servers report a missing bucket in this way */
-        rc = BKT_EINVAL;
-    BKT_TRY(err, rc, "list of %s/%.200s", s->http.base.uri, p->prefix);
+    BKT_PASS(receive(&p->asked, "list of", uri, p->prefix, w->err));
     bkt_buf_move(&last, &p->page.token);
-    BKT_PASS(bkt_s3_parse_list(p->asked.req.body.ptr, p->asked.req.body.len, each_below, &u, &p->page, err));
-    BKT_FAIL_IF(err,
+    BKT_PASS(
+        bkt_s3_parse_list(p->asked.req.body.ptr, p->asked.req.body.len, each_wanted, w, &p->page, w->err));
+    BKT_FAIL_IF(w->err,
                 p->page.truncated &&
                     (!p->page.token.len || strcmp(bkt_buf_str(&p->page.token), bkt_buf_str(&last)) == 0),
-                BKT_EFORMAT, "list of %s/%.200s: the server reports more keys, but not where they begin",
-                s->http.base.uri, p->prefix);
+                BKT_EFORMAT, "list of %s/%.200s: the server reports more keys, but not where they begin", uri,
+                p->prefix);
     return BKT_OK;
 }
 
@@ -107,34 +116,20 @@ static void part_fini(struct part *p)
     bkt_buf_fini(&p->page.token);
 }
 
-struct until { /* passes on the keys before the next part */
-    const char *last; /* NULL: all */
-    bool        past;
-    bkt_list_each_fn *each;
-    void *arg;
-};
-
-static int each_until(const struct bkt_listed *e, void *arg)
-{
-    struct until *u = arg;
-    u->past         = u->past || (u->last && strcmp(e->key, u->last) > 0);
-    return u->past ? BKT_OK : u->each(e, u->arg);
-}
-
-static int run_parts(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead, struct until *u,
-                     struct bkt_err *err)
+static int run_parts(struct wanted *w, struct part *p, size_t n, size_t ahead)
 {
     size_t begun = 0;
     for (size_t i = 0; i < n; i++) {
         for (; begun < n && begun < i + ahead; begun++)
-            BKT_PASS_MEM(err, begin_page(s, &p[begun]));
-        u->last = i + 1 < n ? p[i + 1].after : NULL;
-        u->past = false;
+            BKT_PASS_MEM(w->err, begin_page(w->s, &p[begun]));
+        w->prefix = p[i].prefix;
+        w->last = i + 1 < n ? p[i + 1].after : NULL;
+        w->past = false;
         for (bool more = true; more;) {
-            BKT_PASS(end_page(s, &p[i], each_until, u, err));
-            more = p[i].page.truncated && !u->past;
-            if (more && begin_page(s, &p[i]) < 0)
-                BKT_NOMEM(err);
+            BKT_PASS(end_page(w, &p[i]));
+            more = p[i].page.truncated && !w->past;
+            if (more && begin_page(w->s, &p[i]) < 0)
+                BKT_NOMEM(w->err);
         }
         bkt_buf_fini(&p[i].asked.req.body);
     }
@@ -144,8 +139,8 @@ static int run_parts(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead, s
 int bkt_s3_list(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
                 struct bkt_err *err)
 {
-    size_t       n = l->n + l->n_cuts;
-    struct until u = {.each = each, .arg = arg};
+    size_t n = l->n + l->n_cuts;
+    struct wanted w = {.s = (struct bkt_s3 *)st, .each = each, .arg = arg, .err = err};
     struct part *p = calloc(n, sizeof *p);
     BKT_NEED(err, p);
     for (size_t i = 0; i < n; i++) {
@@ -153,7 +148,7 @@ int bkt_s3_list(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_f
         p[i].delimiter = l->delimiter;
         p[i].after     = l->n_cuts && i ? l->cuts[i - 1] : NULL;
     }
-    int rc = run_parts((struct bkt_s3 *)st, p, n, l->n_cuts ? PARTS_AHEAD : EACH_AHEAD, &u, err);
+    int rc = run_parts(&w, p, n, l->n_cuts ? PARTS_AHEAD : EACH_AHEAD);
     for (size_t i = 0; i < n; i++)
         part_fini(&p[i]);
     free(p);
@@ -204,12 +199,7 @@ int bkt_s3_uploads(struct bkt_store *st, const char *prefix, bkt_upload_each_fn 
         BKT_CLEANUP(bkt_await_fini) struct bkt_await a = {.req = {.op = BKT_GET}};
         BKT_PASS_MEM(err, uploads_query(prefix, &page, &query));
         ask(s, &a, BKT_GET, prefix, bkt_buf_str(&query), true);
-        bkt_await(&a);
-        int rc = a.req.rc;
-        if (rc < 0) {
-            rc = bkt_err_copy(err, rc == BKT_ENOENT ? BKT_EINVAL : rc, a.req.err);
-            BKT_TRY(err, rc, "list of the uploads of %s/%.200s", st->uri, prefix);
-        }
+        BKT_PASS(receive(&a, "list of the uploads of", st->uri, prefix, err));
         BKT_PASS(bkt_s3_parse_uploads(a.req.body.ptr, a.req.body.len, each_ours, &b, &page, err));
         BKT_FAIL_IF(err,
                     page.truncated && (!page.key.len || strcmp(bkt_buf_str(&last), bkt_buf_str(&query)) == 0),
