@@ -1,4 +1,4 @@
-/* The addresses of a bucket and its keys, by pure functions; and the regions that servers named. */
+/* The addresses of a bucket and its keys, by pure functions. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,8 +29,3 @@ BKT_NODISCARD int bkt_s3_place_path(const struct bkt_s3_place *p, const char *ke
 /** Whether a text has the form of a region's name.  Servers send regions, and they become part of host
  * names. */
 bool bkt_s3_region_ok(const char *region);
-
-/** Regions learned in this process for a bucket at an endpoint ("" for AWS); any thread. */
-bool bkt_s3_region_known(const char *endpoint, const char *bucket, char region[40]);
-void bkt_s3_region_learn(const char *endpoint, const char *bucket, const char *region);
-void bkt_s3_region_forget(void);

@@ -1,4 +1,5 @@
-/* A server's behaviour with conditional PUTs, tested once for a server and bucket in a process.
+/* What a process knows of a server and bucket: the region that the server named, and its behaviour with
+ * conditional PUTs, tested once.
  *
  * AWS takes them as in HTTP.  Other servers require the ETag without quotes, answer 501, or ignore the
  * condition and overwrite; some know If-None-Match only.  So two scratch objects are put, put again, and
@@ -20,6 +21,7 @@ struct bkt_s3_kind {
     char               *where; /* endpoint and bucket */
     enum bkt_s3_cond    is;
     char                why[160];
+    char region[40];             /* "": the server has named none */
     atomic_bool         no_sums; /* the server refuses x-amz-checksum-crc32c */
     struct bkt_req     *waiting; /* by next; impl is the store */
     unsigned            generation;
@@ -88,6 +90,10 @@ enum bkt_s3_cond bkt_s3_kind(struct bkt_s3 *s, char *why)
 
 bool bkt_s3_kind_sums(const struct bkt_s3 *s) { return !atomic_load(&s->kind->no_sums); }
 void bkt_s3_kind_no_sums(struct bkt_s3 *s) { atomic_store(&s->kind->no_sums, true); }
+char *bkt_s3_kind_region(struct bkt_s3 *s)
+{
+    return s->kind->region;
+}
 
 static struct bkt_s3_kind *find(const char *where) /* state locked */
 {
@@ -125,12 +131,15 @@ int bkt_s3_kind_open(struct bkt_s3 *s, const char *setting, struct bkt_err *err)
     return BKT_OK;
 }
 
-void bkt_s3_kind_forget(void)
+/* The entries stay: open stores still use them. */
+void bkt_s3_shutdown(void)
 {
     bkt_state_lock();
-    for (struct bkt_s3_kind *k = kinds; k; k = k->next)
+    for (struct bkt_s3_kind *k = kinds; k; k = k->next) {
+        k->region[0] = 0;
         if (k->is != BKT_COND_ASKING && strncmp(k->where, "auto ", 5) == 0)
-            k->is = BKT_COND_UNKNOWN; /* the entries stay: open stores still use them */
+            k->is = BKT_COND_UNKNOWN;
+    }
     bkt_state_unlock();
 }
 

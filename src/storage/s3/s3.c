@@ -239,8 +239,8 @@ static bool new_region(struct bkt_s3 *s, struct bkt_http_op *op, const struct bk
     op->detours++;
     bkt_state_lock();
     memcpy(s->region, region, strlen(region) + 1);
+    memcpy(bkt_s3_kind_region(s), region, strlen(region) + 1);
     bkt_state_unlock();
-    bkt_s3_region_learn(s->place.host ? s->place.host : "", s->place.bucket, region);
     return true;
 }
 
@@ -428,7 +428,10 @@ static const struct bkt_store_ops s3_ops = {.will_write = bkt_s3_will_write,
 
 static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struct bkt_err *err)
 {
-    if (bkt_s3_region_known(s->place.host ? s->place.host : "", s->place.bucket, s->region))
+    bkt_state_lock();
+    memcpy(s->region, bkt_s3_kind_region(s), sizeof s->region);
+    bkt_state_unlock();
+    if (s->region[0])
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) char *profile = NULL;
     if (!(set->region && *set->region) && !set->anonymous &&
@@ -455,13 +458,13 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
                          bkt_s3_place_host(&s->place, "*", &origin) < 0))
         rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK)
+        rc = bkt_s3_kind_open(s, set->conditional, err);
+    if (rc == BKT_OK)
         rc = choose_region(s, set, err);
     if (rc == BKT_OK && !set->anonymous)
         rc = bkt_cred_open(set, &s->cred, err);
     if (rc == BKT_OK)
         rc = bkt_http_init(&s->http, &s3_ops, &s3_http_ops, uri, bkt_buf_str(&origin), set, err);
-    if (rc == BKT_OK && (rc = bkt_s3_kind_open(s, set->conditional, err)) < 0)
-        bkt_net_fini(&s->http.net);
     if (rc < 0) {
         s3_free(s);
         return rc;
@@ -473,10 +476,4 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
     s->upload_part    = set->upload_part;
     *out              = &s->http.base;
     return BKT_OK;
-}
-
-void bkt_s3_shutdown(void)
-{
-    bkt_s3_region_forget();
-    bkt_s3_kind_forget();
 }

@@ -79,4 +79,5 @@ enum bkt_s3_cond bkt_s3_kind(struct bkt_s3 *s, char *why);
 void bkt_s3_kind_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req);
 /** As bkt_store_ops.will_write. */
 void bkt_s3_will_write(struct bkt_store *st, const char *key);
-void bkt_s3_kind_forget(void);
+/** The region that the server named, 40 bytes; "": none.  Under bkt_state_lock(). */
+char *bkt_s3_kind_region(struct bkt_s3 *s);
