@@ -19,8 +19,9 @@
 #define TAPE_MAX (256u << 20)
 
 struct entry {
-    struct entry *next; /* of the same name, or of the same key */
+    struct entry *next; /* of the same name */
     bool used;
+    bool met;        /* the first one of a PUT's name: other bytes were put */
     uint64_t digest; /* of a PUT's bytes */
     int rc;
     uint64_t n, size;
@@ -40,7 +41,6 @@ struct bkt_tape {
     size_t under_way;
     struct bkt_buf bytes;
     struct bkt_map *entries; /* name -> struct entry, the first one; playing */
-    struct bkt_map *put;     /* store and key of each recorded PUT; playing */
     struct entry *all;
     size_t n;
 };
@@ -61,9 +61,7 @@ struct bkt_tape *bkt_tape_new(bool every_thread)
     (void)pthread_cond_init(&t->idle, NULL);
     t->every_thread = every_thread;
     t->owner = pthread_self();
-    t->entries = bkt_map_new();
-    t->put = bkt_map_new();
-    if (!t->entries || !t->put) {
+    if (!(t->entries = bkt_map_new())) {
         bkt_tape_free(t);
         return NULL;
     }
@@ -75,7 +73,6 @@ void bkt_tape_free(struct bkt_tape *t)
     if (!t)
         return;
     bkt_map_free(t->entries, NULL);
-    bkt_map_free(t->put, NULL);
     free(t->all);
     bkt_buf_fini(&t->bytes);
     (void)pthread_cond_destroy(&t->idle);
@@ -255,13 +252,6 @@ static size_t count(const struct bkt_buf *b)
     return r.ok ? n : SIZE_MAX;
 }
 
-/* A PUT's name up to its key. */
-static bool is_put(const char *name, size_t n)
-{
-    const char *op = memchr(name, 31, n);
-    return op && (size_t)(op - name) + 2 < n && op[1] == '0' + BKT_PUT && op[2] == ' ';
-}
-
 int bkt_tape_parse(struct bkt_tape *t, const struct bkt_buf *b, struct bkt_err *err)
 {
     size_t n = b->len ? count(b) : 0, name_len;
@@ -273,10 +263,8 @@ int bkt_tape_parse(struct bkt_tape *t, const struct bkt_buf *b, struct bkt_err *
     struct bkt_rd r = bkt_rd_of(t->bytes.ptr, t->bytes.len);
     for (; t->n < n; t->n++) {
         struct entry *e = &t->all[t->n];
-        const char *name = read_entry(&r, e, &name_len);
-        if (add_to_list(t->entries, name, name_len, e) < 0 ||
-            (is_put(name, name_len) && bkt_map_put(t->put, name, name_len, e, NULL) < 0))
-            BKT_NOMEM(err);
+        const void *name = read_entry(&r, e, &name_len);
+        BKT_PASS_MEM(err, add_to_list(t->entries, name, name_len, e));
     }
     return BKT_OK;
 }
@@ -323,10 +311,11 @@ static bool play(struct bkt_tape *t, struct bkt_store *st, struct bkt_req *req)
     struct entry *e = find(t, &name, digest_of(req));
     if (e)
         return give(req, e);
-    if (req->op != BKT_PUT || !bkt_map_get(t->put, name.ptr, name.len))
+    e = req->op == BKT_PUT ? bkt_map_get(t->entries, name.ptr, name.len) : NULL;
+    if (!e || e->met)
         return false;
     bkt_trace(BKT_TRACE_STORE, "%s PUT %s: another process has put other bytes", st->uri, req->key);
-    (void)bkt_map_del(t->put, name.ptr, name.len); /* the next try is sent */
+    e->met = true; /* the next try is sent */
     (void)BKT_REQ_FAIL(req, BKT_EPRECOND, "PUT " BKT_REQ_NAME ": another process was first",
                        BKT_REQ_NAMED(req));
     return true;
