@@ -21,7 +21,6 @@
 #include <curl/curl.h>
 
 #include "base/crc32c.h"
-#include "base/random.h"
 #include "base/trace.h"
 #include "storage/http/request.h"
 
@@ -198,8 +197,7 @@ static void ask_as_before(struct bkt_http_op *op)
 static bool again(struct bkt_http_op *op, enum bkt_retry_class class)
 {
     uint64_t wait = 0;
-    if (!bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(),
-                        bkt_random(), &wait))
+    if (!bkt_http_may_retry(op, class, &wait))
         return false;
     bkt_http_start_over(op);
     ask_as_before(op);

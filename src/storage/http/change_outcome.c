@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/random.h"
 #include "base/trace.h"
 #include "storage/md5.h"
 
@@ -152,8 +151,7 @@ static int unclear(struct bkt_http_op *op, enum bkt_retry_class class, const cha
     uint64_t wait  = 0;
     op->put.unsure = true;
     op->put.bare = op->x.wire == BKT_WIRE_OK && op->x.status == 200 && !op->trouble.len && !op->reply.etag[0];
-    if (!bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(),
-                        bkt_random(), &wait)) {
+    if (!bkt_http_may_retry(op, class, &wait)) {
         int rc = failure(op, what);
         if (rc == BKT_HTTP_AGAIN || rc == BKT_ETIME)
             return rc == BKT_HTTP_AGAIN ? bkt_http_send_again(op, 0) : rc;
@@ -205,8 +203,7 @@ int bkt_http_delete_judge(struct bkt_http_op *op, const char *what)
         return looked(op);
     bkt_trace(BKT_TRACE_HTTP, "DELETE %s: HTTP %ld: %s", op->req->key, op->x.status,
               what ? what : "a conflict");
-    if (!bkt_retry_next(&op->http->policy, &op->retry, BKT_RETRY_YES, op->x.retry_after_ms, bkt_engine_now(),
-                        bkt_random(), &wait))
+    if (!bkt_http_may_retry(op, BKT_RETRY_YES, &wait))
         op->put.failed = what ? bkt_http_say_odd(op, what) : op->http->ops->judge(op->http, op);
     return look(op, wait);
 }

@@ -355,13 +355,17 @@ int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait)
     return BKT_HTTP_AGAIN;
 }
 
+bool bkt_http_may_retry(struct bkt_http_op *op, enum bkt_retry_class class, uint64_t *wait)
+{
+    return bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(),
+                          bkt_random(), wait);
+}
+
 int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire)
 {
-    uint64_t             wait;
-    enum bkt_retry_class class = bkt_retry_classify(wire, op->x.status);
+    uint64_t wait;
     keep_or_start_over(op);
-    if (!bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(),
-                        bkt_random(), &wait))
+    if (!bkt_http_may_retry(op, bkt_retry_classify(wire, op->x.status), &wait))
         return BKT_OK;
     bkt_trace(BKT_TRACE_HTTP, "%s %s: again in %" PRIu64 " ms, %" PRIu64 " bytes kept", op->x.method,
               op->req->key, wait, op->got);

@@ -192,6 +192,8 @@ int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const 
 
 /** Parts of judging an answer.  BKT_HTTP_AGAIN: the request has been sent again. */
 int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait_ms);
+/** As bkt_retry_next(), for this request now. */
+bool bkt_http_may_retry(struct bkt_http_op *op, enum bkt_retry_class class, uint64_t *wait);
 int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire); /* BKT_OK: retrying is over */
 int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire);
 /** Time since the request first began; 0: it never began. */
