@@ -23,12 +23,6 @@ int bkt_list_room(void *vp, size_t n, size_t *cap, size_t size)
     return BKT_OK;
 }
 
-int bkt_by_number(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 int bkt_strs_take(struct bkt_strs *l, char *text)
 {
     if (!text || bkt_list_room(&l->v, l->n, &l->cap, sizeof(char *)) < 0) {

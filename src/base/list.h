@@ -13,9 +13,6 @@
  * @return BKT_OK; BKT_ENOMEM: the array is as it was */
 BKT_NODISCARD int bkt_list_room(void *vp, size_t n, size_t *cap, size_t size);
 
-/** For qsort(): by the uint64_t at the begin of each element. */
-int bkt_by_number(const void *a, const void *b);
-
 /** A list that owns its strings.  A zeroed list is empty. */
 struct bkt_strs {
     char **v;

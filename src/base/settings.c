@@ -106,14 +106,11 @@ static int unknown(const char *name, const char *where, struct bkt_err *err)
 static int set_bool(const struct setting *t, bool *to, const char *value, const char *where,
                     struct bkt_err *err)
 {
-    static const char *const yes[] = {"1", "yes", "true", "on"}, *const no[] = {"0", "no", "false", "off",
-                                                                                ""};
-    for (size_t i = 0; i < BKT_COUNT(yes); i++)
-        if (strcasecmp(value, yes[i]) == 0)
-            return *to = true, BKT_OK;
-    for (size_t i = 0; i < BKT_COUNT(no); i++)
-        if (strcasecmp(value, no[i]) == 0)
-            return *to = false, BKT_OK;
+    /* in turns no and yes */
+    static const char *const words[] = {"0", "1", "no", "yes", "false", "true", "off", "on", ""};
+    for (size_t i = 0; i < BKT_COUNT(words); i++)
+        if (strcasecmp(value, words[i]) == 0)
+            return *to = i % 2, BKT_OK;
     BKT_FAIL(err, BKT_EINVAL, "%s in %s must be yes or no, not '%.80s'", t->name, where, BKT_SHOWN(value));
 }
 

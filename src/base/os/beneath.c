@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/files.h"
+
 /* Linux's numbers, which headers older than the kernel lack. */
 #ifndef SYS_openat2
 #define SYS_openat2 437
@@ -74,15 +76,9 @@ static int walk(int root, const char *path, size_t len, bool *made)
     return at;
 }
 
-static const char *leaf_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static int open_stepwise(int root, const char *path, int flags, mode_t mode)
 {
-    const char *leaf = leaf_of(path);
+    const char *leaf = bkt_base_name(path);
     if (leaf == path)
         return open_one(root, path, flags, mode);
     int dir = walk(root, path, (size_t)(leaf - path) - 1, NULL);
@@ -112,7 +108,7 @@ int bkt_beneath_open(int root, const char *path, int flags, mode_t mode)
 int bkt_beneath_parent(int root, const char *path, const char **leaf)
 {
     char        dir[PATH_MAX];
-    const char *last = *leaf = leaf_of(path);
+    const char *last = *leaf = bkt_base_name(path);
     size_t      n            = last == path ? 0 : (size_t)(last - path) - 1;
     if (n >= sizeof dir) {
         errno = ENAMETOOLONG;
@@ -126,7 +122,7 @@ int bkt_beneath_parent(int root, const char *path, const char **leaf)
 
 int bkt_beneath_make_parent(int root, const char *path, const char **leaf, bool *made)
 {
-    *leaf = leaf_of(path);
+    *leaf = bkt_base_name(path);
     return walk(root, path, *leaf == path ? 0 : (size_t)(*leaf - path) - 1, made);
 }
 

@@ -53,7 +53,7 @@ static size_t cut(const struct sweep *s, unsigned dim, const size_t *blocks, siz
         cuts[2 * i]     = first_of(s, blocks[i], dim);
         cuts[2 * i + 1] = last_of(s, blocks[i], dim) + 1;
     }
-    qsort(cuts, 2 * n, sizeof *cuts, bkt_by_number);
+    qsort(cuts, 2 * n, sizeof *cuts, bkt_by_u64);
     for (size_t i = 0; i < 2 * n; i++)
         if (k == 0 || cuts[k - 1] != cuts[i])
             cuts[k++] = cuts[i];

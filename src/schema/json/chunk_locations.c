@@ -175,7 +175,7 @@ static int parse_chunks(const struct bkt_chunk_map *m, const json_t *j, struct b
                     json_object_iter_key(it), c->size, c->offset);
     }
     if (d->n_chunks)
-        qsort(d->chunks, d->n_chunks, sizeof *d->chunks, bkt_by_number);
+        qsort(d->chunks, d->n_chunks, sizeof *d->chunks, bkt_by_u64);
     for (size_t i = 1; i < d->n_chunks; i++)
         if (d->chunks[i].index == d->chunks[i - 1].index) /* keys such as 1 and 01 */
             BKT_FAIL(err, BKT_EFORMAT, "chunks: an index occurs twice");

@@ -38,7 +38,7 @@ struct bkt_map_file {
     uint64_t start, size;
 };
 struct bkt_map_chunk {
-    uint64_t index; /* row-major in the grid; first, for bkt_by_number() */
+    uint64_t index; /* row-major in the grid; first, for bkt_by_u64() */
     uint64_t offset, size;
     uint32_t mask;
 };

@@ -157,7 +157,7 @@ int kc_array_find_chunks(struct kc_array *a, const struct kc_set *set, struct bk
         a->chunks[a->n_chunks++] = c;
     }
     if (a->n_chunks)
-        qsort(a->chunks, a->n_chunks, sizeof *a->chunks, bkt_by_number);
+        qsort(a->chunks, a->n_chunks, sizeof *a->chunks, bkt_by_u64);
     return BKT_OK;
 }
 

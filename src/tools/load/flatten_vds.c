@@ -147,7 +147,7 @@ static int plan(struct load_flat *f, hid_t src, struct bkt_err *err)
         BKT_PASS(add_mapping(f, &maps.v[i], err));
     BKT_FAIL_IF(err, !f->known, BKT_EUNSUP, "nothing is mapped");
     if (f->n_rows)
-        qsort(f->rows, f->n_rows, sizeof *f->rows, bkt_by_number);
+        qsort(f->rows, f->n_rows, sizeof *f->rows, bkt_by_u64);
     for (size_t i = 1; i < f->n_rows; i++)
         BKT_FAIL_IF(err, f->rows[i].index == f->rows[i - 1].index, BKT_EUNSUP, "two mappings overlap");
     return BKT_OK;

@@ -352,7 +352,7 @@ static int make_samples(struct column *c, bool *shapes, struct bkt_err *err)
         return h5_fail(err, "making the dataset of samples");
     BKT_FAIL_IF(err, !bkt_filters_agree(dset, c->first), BKT_EUNSUP,
                 "its filters get other parameters in a dataset of this shape");
-    qsort(c->rows, c->n_rows, sizeof *c->rows, bkt_by_number);
+    qsort(c->rows, c->n_rows, sizeof *c->rows, bkt_by_u64);
     return load_link_rows(c->l, dset, rank, cdims, grid, &rows, err);
 }
 

@@ -48,7 +48,7 @@ static int survey_chunks(hid_t dset, hid_t dcpl, struct survey *s, struct bkt_er
     }
     BKT_PASS(bkt_file_chunks(dset, one_chunk, &c, err));
     if (!c.in_order)
-        qsort(s->chunks, s->n_chunks, sizeof *s->chunks, bkt_by_number);
+        qsort(s->chunks, s->n_chunks, sizeof *s->chunks, bkt_by_u64);
     s->kind = s->n_chunks ? BKT_MAP_CHUNKED : BKT_MAP_NONE;
     return BKT_OK;
 }
