@@ -195,8 +195,8 @@ static void test_once(struct bkt_store *st)
     bkt_objects_drop(c, &id, false);
     CHECK(strcmp(get(c, 7), "requested") == 0 && requests() == 1, "a refreshed object is asked for");
     id_of(260, &id); /* not held by any caller yet */
-    bkt_objects_pin(c, &id);
-    bkt_objects_unpin(c, &id);
+    bkt_objects_pin(c, &id, true);
+    bkt_objects_pin(c, &id, false);
     CHECK(strcmp(get(c, 260), "requested") == 0 && requests() == 2, "a changed object is asked for");
     CHECK(strcmp(get(c, 261), "in_snapshot") == 0, "its neighbour isn't");
     bkt_objects_free(c);
@@ -211,8 +211,8 @@ static void test_change_meanwhile(struct bkt_store *st)
     struct bkt_objects *c = begin(st, false);
     bkt_objects_expect(c, N);
     id_of(3, &id);
-    bkt_objects_pin(c, &id);
-    bkt_objects_unpin(c, &id);
+    bkt_objects_pin(c, &id, true);
+    bkt_objects_pin(c, &id, false);
     held = false;
     for (unsigned i = 0; i < 10; i++)
         CHECK(strcmp(get(c, i), "requested") == 0, "%u", i);

@@ -187,10 +187,9 @@ static int move_elements(struct bkt_write_cache *d, const struct bkt_object *our
 }
 
 int bkt_chunks_adopt(struct bkt_domain *dom, const struct bkt_object *ours, const struct bkt_object *theirs,
-                     void *arg, struct bkt_err *err)
+                     struct bkt_err *err)
 {
     struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
-    (void)arg;
     if (!d)
         return BKT_OK;
     BKT_PASS(bkt_chunks_flush_dataset(dom, &ours->id, err));
@@ -228,13 +227,12 @@ static int name_in_dataset(struct bkt_write_cache *d, const struct bkt_id *id, s
     return BKT_OK;
 }
 
-int bkt_chunks_name_theirs(struct bkt_domain *dom, void *arg, struct bkt_err *err)
+int bkt_chunks_name_theirs(struct bkt_domain *dom, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs ids = {0};
     struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
     int first = BKT_OK;
     struct bkt_map_at at = {.pos = 0};
-    (void)arg;
     while (d && d->refs && bkt_map_walk(d->refs, &at))
         if (bkt_strs_take(&ids, strndup(at.key, at.n)) < 0) /* writing may change the map */
             BKT_NOMEM(err);

@@ -23,15 +23,15 @@
 /* ---- a domain's ---- */
 
 /* No more chunks of a deleted dataset are stored. */
-static void on_remove(struct bkt_domain *dom, const struct bkt_id *id, void *arg)
+static void on_remove(struct bkt_domain *dom, const struct bkt_id *id)
 {
-    (void)arg;
     if (bkt_id_kind(id) == BKT_DATASET)
         bkt_chunks_forget(dom, id);
 }
 
 static void *dirty_new(struct bkt_domain *dom)
 {
+    static const struct bkt_edit_hooks hooks = {on_remove, bkt_chunks_adopt, bkt_chunks_name_theirs};
     struct bkt_write_cache *x = calloc(1, sizeof *x);
     if (!x || !(x->sets = bkt_map_new())) {
         free(x);
@@ -42,8 +42,7 @@ static void *dirty_new(struct bkt_domain *dom)
     x->dom = dom;
     x->limit = bkt_settings_write_cache(bkt_domain_settings(dom));
     x->pid = getpid();
-    bkt_edit_on_remove(dom, on_remove, NULL);
-    bkt_edit_on_adopt(dom, bkt_chunks_adopt, bkt_chunks_name_theirs, NULL);
+    bkt_edit_hook(dom, &hooks);
     return x;
 }
 

@@ -208,11 +208,11 @@ BKT_NODISCARD int bkt_wchunk_serialise(struct bkt_wchunk *c, struct bkt_err *err
 void bkt_unstored_note(struct bkt_write_cache *d, const struct bkt_wset *ws);
 
 /* ---- adopt.c ---- */
-/** As bkt_adopt_fn (edit.h): elements written to @p ours are stored in @p theirs. */
+/** Hook adopt (edit.h): elements written to @p ours are stored in @p theirs. */
 BKT_NODISCARD int bkt_chunks_adopt(struct bkt_domain *dom, const struct bkt_object *ours,
-                                   const struct bkt_object *theirs, void *arg, struct bkt_err *err);
-/** As bkt_alias_fn (edit.h): written references name the other writers' objects that replace ours. */
-BKT_NODISCARD int bkt_chunks_name_theirs(struct bkt_domain *dom, void *arg, struct bkt_err *err);
+                                   const struct bkt_object *theirs, struct bkt_err *err);
+/** Hook alias (edit.h): written references name the other writers' objects that replace ours. */
+BKT_NODISCARD int bkt_chunks_name_theirs(struct bkt_domain *dom, struct bkt_err *err);
 
 /* ---- store_task.c ---- */
 /** Begin to load a chunk, and to store it if @p store.  Called with the lock held, which is released

@@ -79,10 +79,9 @@ struct bkt_links_count *bkt_links_count_new(void);
 void                    bkt_links_count_free(struct bkt_links_count *c);
 /** For a new domain: all objects are made from now on, so every count is known. */
 void bkt_links_count_begin(struct bkt_links_count *c);
-/** For a new object: its count begins at 0, and is known from now on.  A group's links are counted. */
-BKT_NODISCARD int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o);
-/** Note that an object was made here and its count is right; _is_own() returns whether it was. */
-BKT_NODISCARD int bkt_links_count_own(struct bkt_links_count *c, const struct bkt_id *id);
+/** For a new object: its count begins at 0, and is known from now on.  A group's links are counted.
+ *  @param own  note that it was made here, for _is_own() */
+BKT_NODISCARD int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o, bool own);
 bool bkt_links_count_is_own(struct bkt_links_count *c, const struct bkt_id *id);
 /** One link to @p id more or less. */
 BKT_NODISCARD int bkt_links_count_change(struct bkt_links_count *c, const struct bkt_id *id, int by);

@@ -236,7 +236,7 @@ int bkt_objects_add(struct bkt_objects *c, const struct bkt_object *o, struct bk
     return BKT_OK;
 }
 
-static void change_pins(struct bkt_objects *c, const struct bkt_id *id, bool more)
+void bkt_objects_pin(struct bkt_objects *c, const struct bkt_id *id, bool more)
 {
     BKT_HOLD(&c->lock);
     if (more && c->node)
@@ -249,12 +249,6 @@ static void change_pins(struct bkt_objects *c, const struct bkt_id *id, bool mor
         bkt_entry_settle(c, e);
     bkt_objects_evict(c);
 }
-
-void bkt_objects_pin(struct bkt_objects *c, const struct bkt_id *id)
-{
-    change_pins(c, id, true);
-}
-void bkt_objects_unpin(struct bkt_objects *c, const struct bkt_id *id) { change_pins(c, id, false); }
 
 void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone)
 {
@@ -298,9 +292,9 @@ int bkt_objects_each(struct bkt_objects *c, int (*fn)(const struct bkt_object *o
     return rc;
 }
 
-/* The lock is held. */
-static int rename_entry(struct bkt_objects *c, const struct bkt_id *from, const struct bkt_id *to)
+int bkt_objects_rename(struct bkt_objects *c, const struct bkt_id *from, const struct bkt_id *to)
 {
+    BKT_HOLD(&c->lock);
     struct entry *e = bkt_map_get(c->entries, from->text, BKT_ID_LEN),
                  *other = bkt_map_get(c->entries, to->text, BKT_ID_LEN);
     bkt_snap_spend(c, to);
@@ -316,12 +310,6 @@ static int rename_entry(struct bkt_objects *c, const struct bkt_id *from, const 
     (void)bkt_map_del(c->entries, from->text, BKT_ID_LEN);
     e->id = *to;
     return BKT_OK;
-}
-
-int bkt_objects_rename(struct bkt_objects *c, const struct bkt_id *from, const struct bkt_id *to)
-{
-    BKT_HOLD(&c->lock);
-    return rename_entry(c, from, to);
 }
 
 /* ---- processes of one node ---- */

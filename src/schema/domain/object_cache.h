@@ -51,9 +51,8 @@ void bkt_objects_unshare(struct bkt_objects *c, const struct bkt_id *id);
 
 /** Add a new object, ready and pinned.  BKT_EEXIST: the id is known. */
 BKT_NODISCARD int bkt_objects_add(struct bkt_objects *c, const struct bkt_object *o, struct bkt_err *err);
-/** Pin a ready object, so that it isn't evicted, or unpin it. */
-void bkt_objects_pin(struct bkt_objects *c, const struct bkt_id *id);
-void bkt_objects_unpin(struct bkt_objects *c, const struct bkt_id *id);
+/** Pin a ready object once @p more, so that it isn't evicted; else take one pin away. */
+void bkt_objects_pin(struct bkt_objects *c, const struct bkt_id *id, bool more);
 /** Forget an object, pinned or not; the cache's reference is given up.
  *  @param gone  from now on the object counts as missing (BKT_ENOENT), until it is dropped again without
  *               @p gone */

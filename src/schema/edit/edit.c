@@ -61,7 +61,7 @@ static void change_free(struct bkt_domain *d, struct bkt_change *c)
 {
     d->edits->dirty_bytes -= bkt_min_u64(d->edits->dirty_bytes, c->bytes);
     if (c->obj) {
-        bkt_objects_unpin(d->objects, &c->id);
+        bkt_objects_pin(d->objects, &c->id, false);
         bkt_object_release(c->obj);
     }
     bkt_map_free(c->links, NULL);
@@ -153,7 +153,7 @@ static int begin(struct bkt_domain *d, const struct bkt_id *id, struct bkt_chang
     }
     c->id  = *id;
     c->obj = (struct bkt_object *)(uintptr_t)o; /* constant for all other code */
-    bkt_objects_pin(d->objects, id);
+    bkt_objects_pin(d->objects, id, true);
     follow_clock(d->edits, o);
     count_bytes(d, c,
                 sizeof *c + sizeof *o + o->json_bytes + o->stored.len +
@@ -298,24 +298,13 @@ int bkt_edit_add(struct bkt_domain *d, struct bkt_object *o, struct bkt_id *id, 
         *id = o->id;
     for (size_t i = 0; i < bkt_attrs_settle(&o->attrs)->n; i++)
         BKT_PASS(note_namer(d->edits, &o->id, &o->attrs.v[i], err));
-    if (bkt_links_count_add(d->links, o) < 0 ||
-        (!d->edits->fresh && bkt_links_count_own(d->links, &o->id) < 0))
-        BKT_NOMEM(err);
+    BKT_PASS_MEM(err, bkt_links_count_add(d->links, o, !d->edits->fresh));
     return bkt_edit_use_all(d, o, 1, err);
 }
 
-void bkt_edit_on_remove(struct bkt_domain *d,
-                        void (*fn)(struct bkt_domain *d, const struct bkt_id *id, void *arg), void *arg)
+void bkt_edit_hook(struct bkt_domain *d, const struct bkt_edit_hooks *hooks)
 {
-    d->edits->on_remove = fn;
-    d->edits->on_remove_arg = arg;
-}
-
-void bkt_edit_on_adopt(struct bkt_domain *d, bkt_adopt_fn *adopt, bkt_alias_fn *alias, void *arg)
-{
-    d->edits->on_adopt = adopt;
-    d->edits->on_alias = alias;
-    d->edits->on_adopt_arg = arg;
+    d->edits->hooks = hooks;
 }
 
 struct bkt_object *bkt_edit_new_object(struct bkt_domain *d, const struct bkt_id *id)

@@ -157,22 +157,24 @@ BKT_NODISCARD int bkt_edit_keep(struct bkt_domain *d, const struct bkt_id *obj, 
 /** A holder has released the object (H5Oclose).  If no link leads to it, it is removed now rather than by the
  *  next flush, so that links to its members are counted correctly. */
 void bkt_edit_let_go(struct bkt_domain *d, const struct bkt_id *obj);
-/** Set the function that is called with each removed object, whichever call removed it; one per domain.  For
- *  a layer that keeps something about objects (their chunks). */
-void bkt_edit_on_remove(struct bkt_domain *d,
-                        void (*fn)(struct bkt_domain *d, const struct bkt_id *id, void *arg), void *arg);
-
-/** Called when another writer's equal dataset comes to stand for ours; for the layer that keeps elements of
- *  datasets.  The function puts the elements of @p ours into @p theirs, and stores them, before it returns.
- *  A failure leaves everything as it is, for the next flush.  One per domain.
- *  @param theirs  as it is stored, in no cache, with an extent that has room for ours */
-typedef int bkt_adopt_fn(struct bkt_domain *d, const struct bkt_object *ours, const struct bkt_object *theirs,
-                         void *arg, struct bkt_err *err);
-/** Called after bkt_adopt_fn, when everything else that can be stored is stored.  The function replaces ids
- *  among the written elements by those of the objects that stand for them now (bkt_edit_name_theirs()), and
- *  stores the elements, before it returns.  As long as it fails, the objects that these ids name stay. */
-typedef int bkt_alias_fn(struct bkt_domain *d, void *arg, struct bkt_err *err);
-void bkt_edit_on_adopt(struct bkt_domain *d, bkt_adopt_fn *adopt, bkt_alias_fn *alias, void *arg);
+/** The functions of the layer that keeps elements of datasets. */
+struct bkt_edit_hooks {
+    /** An object was removed, whichever call removed it. */
+    void (*removed)(struct bkt_domain *d, const struct bkt_id *id);
+    /** Another writer's equal dataset comes to stand for ours.  The function puts the elements of @p ours
+     *  into @p theirs, and stores them, before it returns.  A failure leaves everything as it is, for the
+     *  next flush.
+     *  @param theirs  as it is stored, in no cache, with an extent that has room for ours */
+    int (*adopt)(struct bkt_domain *d, const struct bkt_object *ours, const struct bkt_object *theirs,
+                 struct bkt_err *err);
+    /** Called after `adopt`, when everything else that can be stored is stored.  The function replaces ids
+     *  among the written elements by those of the objects that stand for them now (bkt_edit_name_theirs()),
+     *  and stores the elements, before it returns.  As long as it fails, the objects that these ids name
+     *  stay. */
+    int (*alias)(struct bkt_domain *d, struct bkt_err *err);
+};
+/** @param hooks  static, with all functions; one struct per domain */
+void bkt_edit_hook(struct bkt_domain *d, const struct bkt_edit_hooks *hooks);
 /** In stored elements (or any text), replace ids that other writers' objects stand for by theirs, in place.
  *  Returns whether there were some. */
 bool bkt_edit_name_theirs(const struct bkt_domain *d, void *p, size_t n);

@@ -87,29 +87,20 @@ struct bkt_change {
     enum bkt_put_state state;
 };
 
-struct bkt_doomed {
-    struct bkt_id id;
-    const struct bkt_object *o; /* as it was; a reference */
-};
-
 struct bkt_edits {
     struct bkt_id_source ids; /* where ids of new objects come from, if `agreed` */
     bool agreed;              /* agreed.h */
     struct bkt_map *changes; /* id -> struct bkt_change */
     struct bkt_map *loose;   /* objects that lost their last link while they were held */
     double          clock;   /* the latest time stamp given out */
-    void (*on_remove)(struct bkt_domain *d, const struct bkt_id *id, void *arg);
-    void *on_remove_arg;
-    bkt_adopt_fn *on_adopt;
-    bkt_alias_fn *on_alias;
-    void *on_adopt_arg;
+    const struct bkt_edit_hooks *hooks; /* NULL: none */
     struct bkt_map
         *alias; /* ids of ours -> struct bkt_id of the objects that stand for them now; NULL: none */
     struct bkt_map
         *namers; /* ids of objects that got attributes with references once the domain was stored */
-    /* objects of ours that other writers' objects stand for, to be deleted once nothing stored names them */
-    struct bkt_doomed
-        *doomed;
+    /* objects of ours that other writers' objects stand for, to be deleted once nothing stored names them;
+     * with a reference to each, as it was */
+    struct bkt_gone *doomed;
     size_t n_doomed, doomed_cap;
     struct bkt_ids disowned; /* types that count one use too many, once for each use */
     /* stored elements may name an object of ours that another writer's object has come to stand for */
@@ -240,11 +231,11 @@ BKT_NODISCARD int bkt_rivals_report(struct bkt_domain *d, struct bkt_err *err);
 /** bkt_edit_name_theirs() for a JSON value, which is replaced if it changes; only if there are aliases. */
 BKT_NODISCARD int bkt_alias_json(const struct bkt_domain *d, json_t **j, struct bkt_err *err);
 /** Another writer's object stands for ours, which was @p was: bkt_alias_settle() shall delete it. */
-void bkt_alias_doom(struct bkt_domain *d, const struct bkt_id *ours, const struct bkt_object *was);
+void bkt_alias_doom(struct bkt_domain *d, const struct bkt_object *was);
 void bkt_alias_free_doomed(struct bkt_edits *e); /* the objects stay in the store */
-/** The end of a flush: elements get the other writers' ids (bkt_alias_fn), then our objects are deleted.
+/** The end of a flush: elements get the other writers' ids (hook alias), then our objects are deleted.
  *  @param stored  everything that names the other objects is stored; else ours stay for another flush
- *  @return BKT_OK; the failure of on_alias, after which ours stay as well */
+ *  @return BKT_OK; the failure of that hook, after which ours stay as well */
 BKT_NODISCARD int bkt_alias_settle(struct bkt_domain *d, bool stored, struct bkt_err *err);
 
 /** Links no longer wait for objects that could not be stored: every object is tried again. */

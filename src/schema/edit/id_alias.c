@@ -34,9 +34,7 @@ bool bkt_edit_name_theirs(const struct bkt_domain *d, void *p, size_t n)
 
 void bkt_edit_stand_in(const struct bkt_domain *d, struct bkt_id *id)
 {
-    const struct bkt_id *to = bkt_alias_of(d, id);
-    if (to != id)
-        *id = *to;
+    *id = *bkt_alias_of(d, id);
 }
 
 int bkt_alias_json(const struct bkt_domain *d, json_t **j, struct bkt_err *err)
@@ -54,51 +52,47 @@ int bkt_alias_json(const struct bkt_domain *d, json_t **j, struct bkt_err *err)
 
 /* ---- our objects are deleted last ---- */
 
-void bkt_alias_doom(struct bkt_domain *d, const struct bkt_id *ours, const struct bkt_object *was)
+/* Nothing leads to the object, so it does no harm. */
+static void note_stays(const struct bkt_domain *d, const struct bkt_id *id)
+{
+    bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays in the store without a link to it", d->name, id->text);
+}
+
+void bkt_alias_doom(struct bkt_domain *d, const struct bkt_object *was)
 {
     struct bkt_edits *e = d->edits;
     if (was->kind == BKT_DATATYPE) /* stored things may be of the type */
         return;
-    if (bkt_list_room(&e->doomed, e->n_doomed, &e->doomed_cap, sizeof *e->doomed) < 0) {
-        bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays in the store without a link to it", d->name,
-                  ours->text);
-        return;
-    }
-    e->doomed[e->n_doomed++] = (struct bkt_doomed){.id = *ours, .o = bkt_object_retain(was)};
+    if (bkt_list_room(&e->doomed, e->n_doomed, &e->doomed_cap, sizeof *e->doomed) < 0)
+        note_stays(d, &was->id);
+    else
+        e->doomed[e->n_doomed++] = (struct bkt_gone){.id = &was->id, .o = bkt_object_retain(was)};
 }
 
 void bkt_alias_free_doomed(struct bkt_edits *e)
 {
     for (size_t i = 0; i < e->n_doomed; i++)
         bkt_object_release(e->doomed[i].o);
-    free(e->doomed);
+    bkt_gone_fini(e->doomed, e->n_doomed);
     e->doomed = NULL;
     e->n_doomed = e->doomed_cap = 0;
 }
 
-/* Nothing leads to these objects, so they do no harm if they stay. */
 static void delete_doomed(struct bkt_domain *d)
 {
     struct bkt_edits *e = d->edits;
-    struct bkt_gone *gone = calloc(e->n_doomed, sizeof *gone);
-    for (size_t i = 0; gone && i < e->n_doomed; i++)
-        gone[i] = (struct bkt_gone){.id = &e->doomed[i].id, .o = e->doomed[i].o};
-    if (gone)
-        bkt_remove_objects(d->store, gone, e->n_doomed);
+    bkt_remove_objects(d->store, e->doomed, e->n_doomed);
     for (size_t i = 0; i < e->n_doomed; i++)
-        if (!gone || gone[i].rc < 0)
-            bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays in the store without a link to it", d->name,
-                      e->doomed[i].id.text);
-    if (gone)
-        bkt_gone_fini(gone, e->n_doomed);
+        if (e->doomed[i].rc < 0)
+            note_stays(d, e->doomed[i].id);
     bkt_alias_free_doomed(e);
 }
 
 int bkt_alias_settle(struct bkt_domain *d, bool stored, struct bkt_err *err)
 {
     struct bkt_edits *e = d->edits;
-    if (e->unnamed && e->on_alias)
-        BKT_PASS(e->on_alias(d, e->on_adopt_arg, err));
+    if (e->unnamed && e->hooks)
+        BKT_PASS(e->hooks->alias(d, err));
     e->unnamed = false;
     if (stored && e->n_doomed)
         delete_doomed(d);

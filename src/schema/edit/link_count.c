@@ -181,22 +181,16 @@ int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_
 
 void bkt_links_count_begin(struct bkt_links_count *c) { c->complete = c->once = true; }
 
-int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o)
+int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o, bool own)
 {
     bool first;
     BKT_HOLD(&c->lock);
-    if (!c->complete)
+    if (own || !c->complete)
         BKT_PASS(bkt_map_set(&c->own, o->id.text, BKT_ID_LEN, c, NULL));
     if (o->kind != BKT_GROUP)
         return BKT_OK;
     BKT_PASS(see(c, &o->id, &first));
     return count_group(c, o, NULL);
-}
-
-int bkt_links_count_own(struct bkt_links_count *c, const struct bkt_id *id)
-{
-    BKT_HOLD(&c->lock);
-    return bkt_map_set(&c->own, id->text, BKT_ID_LEN, c, NULL);
 }
 
 bool bkt_links_count_is_own(struct bkt_links_count *c, const struct bkt_id *id)

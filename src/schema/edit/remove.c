@@ -38,8 +38,8 @@ static int remove_now(struct bkt_domain *d, const struct bkt_id *id, struct bkt_
     BKT_PASS(bkt_change_of(d, id, &c, err));
     BKT_PASS(loosen_members(d, c->obj, err));
     BKT_PASS(bkt_edit_use_all(d, c->obj, -1, err));
-    if (d->edits->on_remove)
-        d->edits->on_remove(d, id, d->edits->on_remove_arg);
+    if (d->edits->hooks)
+        d->edits->hooks->removed(d, id);
     bool stored = !c->is_new || c->tried ||
                   c->obj->kind == BKT_DATASET; /* chunks may be written before their dataset is */
     bkt_objects_drop(d->objects, id, stored);

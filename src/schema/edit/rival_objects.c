@@ -5,7 +5,7 @@
  * a larger extent).  Then the earlier object stands for the later one:
  *
  *   elements                     are put into the earlier object, as by any writer of a part of them
- *                                (bkt_adopt_fn)
+ *                                (struct bkt_edit_hooks)
  *   attributes, links, a larger extent
  *                                become changes of the earlier object, which may collide there in turn
  *   holders of the later object  hold the earlier one: its struct gets another id
@@ -348,11 +348,11 @@ static int adopt(struct bkt_domain *d, const struct rival *r, const struct bkt_r
 {
     struct bkt_edits *e = d->edits;
     struct bkt_space stored;
-    if (mine->kind == BKT_DATASET && e->on_adopt) {
+    if (mine->kind == BKT_DATASET && e->hooks) {
         stored = theirs->dset.space;
         for (unsigned i = 0; stored.cls == BKT_S_SIMPLE && i < stored.rank; i++)
             theirs->dset.space.dims[i] = bkt_max_u64(stored.dims[i], mine->dset.space.dims[i]);
-        int rc = e->on_adopt(d, mine, theirs, e->on_adopt_arg, err);
+        int rc = e->hooks->adopt(d, mine, theirs, err);
         theirs->dset.space = stored;
         BKT_PASS(rc);
     }
@@ -365,7 +365,7 @@ static int adopt(struct bkt_domain *d, const struct rival *r, const struct bkt_r
     BKT_PASS(mention_theirs(d, m, &r->theirs, err));
     BKT_PASS(add_ours(d, &r->theirs, theirs, err));
     e->unnamed = true;
-    bkt_alias_doom(d, &r->ours, theirs);
+    bkt_alias_doom(d, theirs);
     bkt_trace(BKT_TRACE_SCHEMA, "%s: %s was made by another writer as well: %s replaces %s", d->name,
               r->name, r->theirs.text, r->ours.text);
     return BKT_OK;
