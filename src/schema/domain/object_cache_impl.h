@@ -14,8 +14,8 @@
 
 struct bkt_follow_part { /* one group's members */
     struct bkt_follow_part *next;
-    size_t n, at;
-    struct bkt_id ids[];
+    struct bkt_ids ids; /* not empty */
+    size_t at;
 };
 struct bkt_follow {
     struct bkt_follow_part *head, *tail;

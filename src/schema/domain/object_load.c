@@ -48,52 +48,15 @@ static void load_free(struct load *l)
 
 #define MAX_PASSED 65536 /* 10 MiB; as many objects as may be ahead (object_load.c) */
 
-static struct bkt_follow_part *part_new(size_t cap)
+/* Ids of the hard links of a group, for push().  Out of memory: fewer of them. */
+static struct bkt_ids members_of(const struct bkt_object *o)
 {
-    struct bkt_follow_part *p =
-        cap > SIZE_MAX / sizeof(struct bkt_id) - 1 ? NULL : malloc(sizeof *p + cap * sizeof *p->ids);
-    if (p)
-        *p = (struct bkt_follow_part){0};
-    return p;
-}
-
-static struct bkt_follow_part *unless_empty(struct bkt_follow_part *p)
-{
-    if (p && p->n)
-        return p;
-    free(p);
-    return NULL;
-}
-
-/* Ids of the hard links of a group, for push(); NULL: none, or out of memory. */
-static struct bkt_follow_part *members_of(const struct bkt_object *o)
-{
-    const struct bkt_links *l = o && o->kind == BKT_GROUP ? &o->group.links : NULL;
-    if (!l || !l->n)
-        return NULL;
-    (void)bkt_links_settle(l);
-    struct bkt_follow_part *p = part_new(l->n);
-    for (size_t i = 0; p && i < l->n; i++)
-        if (l->v[i].cls == BKT_L_HARD)
-            p->ids[p->n++] = l->v[i].id;
-    return unless_empty(p);
-}
-
-/* Add an id to a part that grows; *p is NULL at first, *cap its room.  False: out of memory. */
-static bool add_id(struct bkt_follow_part **p, size_t *cap, const struct bkt_id *id)
-{
-    if (!*p || (*p)->n == *cap) {
-        size_t more = *cap ? 2 * *cap : 64, size = sizeof **p + more * sizeof *(*p)->ids;
-        struct bkt_follow_part *q = more > SIZE_MAX / sizeof *id / 2 ? NULL : realloc(*p, size);
-        if (!q)
-            return false;
-        if (!*p)
-            *q = (struct bkt_follow_part){0};
-        *p = q;
-        *cap = more;
-    }
-    (*p)->ids[(*p)->n++] = *id;
-    return true;
+    const struct bkt_links *l = o && o->kind == BKT_GROUP ? bkt_links_settle(&o->group.links) : NULL;
+    struct bkt_ids out = {0};
+    for (size_t i = 0; l && i < l->n; i++)
+        if (l->v[i].cls == BKT_L_HARD && bkt_ids_add(&out, &l->v[i].id) < 0)
+            break;
+    return out;
 }
 
 static const char *skip_space(const char *p, const char *end)
@@ -115,12 +78,12 @@ static const char *id_behind(const char *p, const char *end)
 
 /* The same out of the JSON text of a group, without parsing it.  That is much quicker for a large group, so
  * that its members are on their way meanwhile.  Finds every "id": "<id>" but the group's own. */
-static struct bkt_follow_part *scan_members(const void *json, size_t n, const struct bkt_id *own)
+static struct bkt_ids scan_members(const void *json, size_t n, const struct bkt_id *own)
 {
     static const char key[] = "\"id\"";
     const char *p = json, *end = p + n;
-    struct bkt_follow_part *part = part_new(n / (BKT_ID_LEN + sizeof key + 2) + 1); /* an upper bound */
-    while (part && (p = memmem(p, (size_t)(end - p), key, sizeof key - 1))) {
+    struct bkt_ids out = {0};
+    while ((p = memmem(p, (size_t)(end - p), key, sizeof key - 1))) {
         p += sizeof key - 1;
         const char *text = id_behind(p, end);
         char copy[BKT_ID_LEN + 1];
@@ -129,19 +92,24 @@ static struct bkt_follow_part *scan_members(const void *json, size_t n, const st
             continue;
         memcpy(copy, text, BKT_ID_LEN);
         copy[BKT_ID_LEN] = 0;
-        if (bkt_id_set(&id, copy) && strcmp(id.text, own->text) != 0)
-            part->ids[part->n++] = id;
+        if (bkt_id_set(&id, copy) && strcmp(id.text, own->text) != 0 && bkt_ids_add(&out, &id) < 0)
+            break;
         p = text + BKT_ID_LEN;
     }
-    return unless_empty(part);
+    return out;
 }
 
-/* Takes the part over; NULL is fine. */
-static void push(struct bkt_follow *f, struct bkt_follow_part *p)
+/* Takes the ids over.  Out of memory: they are dropped. */
+static void push(struct bkt_follow *f, struct bkt_ids *ids)
 {
-    if (!p)
+    struct bkt_follow_part *p = ids->n ? malloc(sizeof *p) : NULL;
+    struct bkt_id *v = p ? realloc(ids->v, ids->n * sizeof *v) : NULL; /* most groups need less than it has */
+    if (!v) {
+        free(p);
+        bkt_ids_fini(ids);
         return;
-    p->next = NULL;
+    }
+    *p = (struct bkt_follow_part){.ids = {v, ids->n, ids->n}};
     if (f->tail)
         f->tail->next = p;
     else
@@ -149,17 +117,23 @@ static void push(struct bkt_follow *f, struct bkt_follow_part *p)
     f->tail = p;
 }
 
+static void drop_first(struct bkt_follow *f)
+{
+    struct bkt_follow_part *p = f->head;
+    if (!(f->head = p->next))
+        f->tail = NULL;
+    bkt_ids_fini(&p->ids);
+    free(p);
+}
+
 static bool take_next(struct bkt_follow *f, struct bkt_id *id)
 {
     struct bkt_follow_part *p = f->head;
     if (!p)
         return false;
-    *id = p->ids[p->at++];
-    if (p->at < p->n)
-        return true;
-    if (!(f->head = p->next))
-        f->tail = NULL;
-    free(p);
+    *id = p->ids.v[p->at++];
+    if (p->at == p->ids.n)
+        drop_first(f);
     return true;
 }
 
@@ -182,12 +156,8 @@ bool bkt_follow_pass(struct bkt_follow *f, const struct bkt_id *id)
 
 void bkt_follow_clear(struct bkt_follow *f)
 {
-    while (f->head) {
-        struct bkt_follow_part *next = f->head->next;
-        free(f->head);
-        f->head = next;
-    }
-    f->tail = NULL;
+    while (f->head)
+        drop_first(f);
     bkt_map_clear(&f->passed, NULL);
 }
 
@@ -233,12 +203,13 @@ void bkt_follow_more(struct bkt_objects *c)
     (void)pthread_mutex_unlock(&c->lock);
 }
 
-static void follow_part(struct bkt_objects *c, struct bkt_follow_part *p)
+/* Takes the ids over. */
+static void follow_ids(struct bkt_objects *c, struct bkt_ids ids)
 {
-    if (!p)
+    if (!ids.n)
         return;
     (void)pthread_mutex_lock(&c->lock);
-    push(&c->follow, p);
+    push(&c->follow, &ids);
     (void)pthread_mutex_unlock(&c->lock);
     bkt_follow_more(c);
 }
@@ -252,20 +223,20 @@ static const struct bkt_object *loaded(struct bkt_objects *c, const struct bkt_i
 }
 
 /* Objects below @p start that aren't loaded yet: loaded groups have not queued their members.  Out of memory:
- * fewer of them, or NULL. */
-static struct bkt_follow_part *missing_below(struct bkt_objects *c, const struct bkt_object *start)
+ * fewer of them. */
+static struct bkt_ids missing_below(struct bkt_objects *c, const struct bkt_object *start)
 {
     struct bkt_follow       q    = {0};
     struct bkt_map *seen = NULL;
-    struct bkt_follow_part *out  = NULL;
+    struct bkt_ids members = members_of(start), out = {0};
     struct bkt_id           id;
-    size_t                  cap = 0;
-    push(&q, members_of(start));
+    push(&q, &members);
     while (next_member(&q, &id)) {
         const struct bkt_object *o = bkt_map_get(seen, id.text, BKT_ID_LEN) ? NULL : loaded(c, &id);
-        if (o && bkt_map_set(&seen, id.text, BKT_ID_LEN, c, NULL) == BKT_OK)
-            push(&q, members_of(o));
-        else if (!o && !bkt_map_get(seen, id.text, BKT_ID_LEN) && !add_id(&out, &cap, &id))
+        if (o && bkt_map_set(&seen, id.text, BKT_ID_LEN, c, NULL) == BKT_OK) {
+            members = members_of(o);
+            push(&q, &members);
+        } else if (!o && !bkt_map_get(seen, id.text, BKT_ID_LEN) && bkt_ids_add(&out, &id) < 0)
             bkt_follow_clear(&q);
         bkt_object_release(o);
     }
@@ -276,7 +247,7 @@ static struct bkt_follow_part *missing_below(struct bkt_objects *c, const struct
 void bkt_objects_follow(struct bkt_objects *c, const struct bkt_object *start)
 {
     (void)atomic_fetch_add(&c->tours, 1);
-    follow_part(c, missing_below(c, start));
+    follow_ids(c, missing_below(c, start));
 }
 
 void bkt_objects_unfollow(struct bkt_objects *c)
@@ -291,9 +262,9 @@ static void finish(struct load *l, int rc, const struct bkt_object *object, stru
 {
     struct bkt_objects     *c    = l->cache;
     struct entry           *e    = l->entry;
-    struct bkt_follow_part *part = NULL;
+    struct bkt_ids members = {0};
     if (rc == BKT_OK && atomic_load(&c->tours) && !l->scanned)
-        part = members_of(object);
+        members = members_of(object);
     load_free(l);
     (void)pthread_mutex_lock(&c->lock);
     e->state  = rc == BKT_OK ? READY : FAILED;
@@ -304,10 +275,10 @@ static void finish(struct load *l, int rc, const struct bkt_object *object, stru
         (void)pthread_cond_broadcast(&c->change);
     bkt_entry_settle(c, e);
     bkt_objects_evict(c);
-    if (part || c->follow.head) { /* counts as in flight until then: the cache must not be freed */
+    if (members.n || c->follow.head) { /* counts as in flight until then: the cache must not be freed */
         (void)pthread_mutex_unlock(&c->lock);
-        if (part)
-            follow_part(c, part);
+        if (members.n)
+            follow_ids(c, members);
         else
             bkt_follow_more(c);
         (void)pthread_mutex_lock(&c->lock);
@@ -358,7 +329,7 @@ static void parse_one(struct load *l)
     if (size_of(l) >= SCAN_MIN && bkt_id_kind(&l->id) == BKT_GROUP && !l->scanned &&
         atomic_load(&l->cache->tours)) {
         l->scanned = true;
-        follow_part(l->cache, scan_members(json_of(l), size_of(l), &l->id));
+        follow_ids(l->cache, scan_members(json_of(l), size_of(l), &l->id));
     }
     int rc = parse(l, &object, &err);
     if (rc == BKT_EFORMAT && l->json) { /* possibly the snapshot's fault */
