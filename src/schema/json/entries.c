@@ -168,6 +168,28 @@ static int put_entry(json_t *list, const struct bkt_named *one, json_t *entry, u
     return BKT_OK;
 }
 
+/* Parse what an entry has besides the common members, which are there. */
+typedef int parse_entry_fn(const json_t *j, void *one, struct bkt_err *err);
+
+/* Add the entries of @p j, an object or nothing, to a list whose elements have @p size bytes. */
+static int parse_entries(const json_t *j, parse_entry_fn *parse, struct bkt_named_list *l, size_t size,
+                         struct bkt_err *err)
+{
+    json_t *obj = (json_t *)(uintptr_t)j; /* jansson's iterators lack const */
+    size_t more = json_object_size(j) + 1;
+    char *v = realloc(l->v, (l->n + more) * size);
+    BKT_NEED(err, v);
+    memset(v + l->n * size, 0, more * size);
+    l->v = v;
+    for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
+        struct bkt_named *one = (struct bkt_named *)(void *)(v + l->n++ * size);
+        BKT_PASS(bkt_json_dup_key(json_object_iter_key(it), &one->name, err));
+        read_entry(json_object_iter_value(it), one);
+        BKT_PASS(parse(json_object_iter_value(it), one, err));
+    }
+    return BKT_OK;
+}
+
 /* ---- attributes ---- */
 
 static int parse_value(const json_t *j, struct bkt_attr *a, struct bkt_err *err)
@@ -188,10 +210,9 @@ static int parse_value(const json_t *j, struct bkt_attr *a, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int parse_attr(const char *key, const json_t *j, struct bkt_attr *a, struct bkt_err *err)
+static int parse_attr(const json_t *j, void *one, struct bkt_err *err)
 {
-    BKT_PASS(bkt_json_dup_key(key, &a->name, err));
-    read_entry(j, (struct bkt_named *)a);
+    struct bkt_attr *a = one;
     BKT_TRY(err, bkt_type_parse(json_object_get(j, "type"), &a->type, err), "attribute \"%s\"", a->name);
     BKT_TRY(err, bkt_space_parse(json_object_get(j, "shape"), &a->space, err), "attribute \"%s\"", a->name);
     return parse_value(j, a, err);
@@ -199,18 +220,12 @@ static int parse_attr(const char *key, const json_t *j, struct bkt_attr *a, stru
 
 int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err)
 {
-    json_t *obj = (json_t *)(uintptr_t)j; /* jansson's iterators lack const */
     if (!json_object_size(j))
         out->next = 0;
     if (!j || json_is_null(j))
         return BKT_OK;
     BKT_FAIL_IF(err, !json_is_object(j), BKT_EFORMAT, "attributes is not an object");
-    out->v = calloc(json_object_size(j) + 1, sizeof *out->v);
-    BKT_NEED(err, out->v);
-    for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
-        struct bkt_attr *a = &out->v[out->n++];
-        BKT_PASS(parse_attr(json_object_iter_key(it), json_object_iter_value(it), a, err));
-    }
+    BKT_PASS(parse_entries(j, parse_attr, &out->list, sizeof *out->v, err));
     BKT_PASS_MEM(err, bkt_named_sort(&out->list, sizeof *out->v));
     return BKT_OK;
 }
@@ -277,10 +292,11 @@ void bkt_attr_fini(struct bkt_attr *a)
 
 static const char *const file_keys[] = {"file", "h5domain", "domain"}; /* 1.0, 0.9, the specification */
 
+static const struct bkt_word classes[] = {
+    {"H5L_TYPE_HARD", BKT_L_HARD}, {"H5L_TYPE_SOFT", BKT_L_SOFT}, {"H5L_TYPE_EXTERNAL", BKT_L_EXTERNAL}};
+
 static enum bkt_link_class class_of(const json_t *j)
 {
-    static const struct bkt_word classes[] = {
-        {"H5L_TYPE_HARD", BKT_L_HARD}, {"H5L_TYPE_SOFT", BKT_L_SOFT}, {"H5L_TYPE_EXTERNAL", BKT_L_EXTERNAL}};
     const char *cls = bkt_json_word(j, "class");
     if (cls)
         return (enum bkt_link_class)bkt_word_find(classes, BKT_COUNT(classes), cls, BKT_L_OTHER);
@@ -312,35 +328,33 @@ static int parse_target(const json_t *j, struct bkt_link *l)
     return bkt_json_dup(file, "file", &l->file, NULL);
 }
 
-int bkt_link_parse(const json_t *j, struct bkt_link *l)
+static int parse_link(const json_t *j, void *one, struct bkt_err *err)
 {
-    read_entry(j, (struct bkt_named *)l);
+    struct bkt_link *l = one;
     l->cls = class_of(j);
     int rc = parse_target(j, l);
     if (rc == BKT_ENOMEM)
-        return rc;
+        BKT_NOMEM(err);
     if (rc < 0)
         l->cls = BKT_L_OTHER;
     return BKT_OK;
 }
 
-static int parse_link(const char *key, const json_t *j, struct bkt_link *l, struct bkt_err *err)
+int bkt_link_parse(const json_t *j, struct bkt_link *l)
 {
-    BKT_PASS(bkt_json_dup_key(key, &l->name, err));
-    BKT_PASS_MEM(err, bkt_link_parse(j, l));
-    return BKT_OK;
+    read_entry(j, (struct bkt_named *)l);
+    return parse_link(j, l, NULL);
 }
 
 /* H5L_TYPE_UD_MIN: numbers below are HDF5's own kinds, whose values programs read as text. */
 #define USER_TYPE_MIN 64
 
 /* User-defined links: HSDS has no such class, so they have a list of their own. */
-static int parse_user(const char *key, const json_t *j, struct bkt_link *l, struct bkt_err *err)
+static int parse_user(const json_t *j, void *one, struct bkt_err *err)
 {
+    struct bkt_link *l = one;
     const char *data = bkt_json_word(j, "data");
     uint64_t type = 0;
-    BKT_PASS(bkt_json_dup_key(key, &l->name, err));
-    read_entry(j, (struct bkt_named *)l);
     l->cls = BKT_L_OTHER;
     if (bkt_json_u64(bkt_json_get(j, "type"), "type", 255, &type, NULL) < 0 || type < USER_TYPE_MIN)
         return BKT_OK;
@@ -351,28 +365,6 @@ static int parse_user(const char *key, const json_t *j, struct bkt_link *l, stru
         l->cls = BKT_L_USER;
         l->ud_type = (int)type;
     }
-    return BKT_OK;
-}
-
-typedef int parse_link_fn(const char *key, const json_t *j, struct bkt_link *l, struct bkt_err *err);
-static int parse_all(const json_t *j, parse_link_fn *parse, struct bkt_links *out, struct bkt_err *err)
-{
-    json_t *obj = (json_t *)(uintptr_t)j; /* jansson's iterators lack const */
-    for (void *it = j ? json_object_iter(obj) : NULL; it; it = json_object_iter_next(obj, it)) {
-        struct bkt_link *l = &out->v[out->n++];
-        BKT_PASS(parse(json_object_iter_key(it), json_object_iter_value(it), l, err));
-    }
-    return BKT_OK;
-}
-
-/* Make room behind the links that were read from the text. */
-static int make_room(struct bkt_links *l, size_t more)
-{
-    struct bkt_link *v = realloc(l->v, (l->n + more + 1) * sizeof *v);
-    if (!v)
-        return BKT_ENOMEM;
-    memset(v + l->n, 0, (more + 1) * sizeof *v);
-    l->v = v;
     return BKT_OK;
 }
 
@@ -393,18 +385,14 @@ int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out, 
         out->next = 0;
         return BKT_OK;
     }
-    BKT_PASS_MEM(err, make_room(out, json_object_size(j) + json_object_size(user)));
-    BKT_PASS(parse_all(j, parse_link, out, err));
-    BKT_PASS(parse_all(user, parse_user, out, err));
+    BKT_PASS(parse_entries(j, parse_link, &out->list, sizeof *out->v, err));
+    BKT_PASS(parse_entries(user, parse_user, &out->list, sizeof *out->v, err));
     BKT_PASS_MEM(err, bkt_named_sort(&out->list, sizeof *out->v));
     return scanned && has_twins(out) ? BKT_EEXIST : BKT_OK;
 }
 
 static int emit_target(const struct bkt_link *l, json_t *j)
 {
-    static const char *const names[] = {[BKT_L_HARD] = "H5L_TYPE_HARD",
-                                        [BKT_L_SOFT] = "H5L_TYPE_SOFT",
-                                        [BKT_L_EXTERNAL] = "H5L_TYPE_EXTERNAL"};
     if (l->cls == BKT_L_USER) {
         BKT_PASS(bkt_json_set(j, "type", json_integer(l->ud_type)));
         return bkt_json_set(j, "data", bkt_json_new_base64(&l->ud));
@@ -415,7 +403,7 @@ static int emit_target(const struct bkt_link *l, json_t *j)
         BKT_PASS(bkt_json_set(j, "h5path", bkt_json_new_str(l->path)));
     for (size_t i = 0; l->cls == BKT_L_EXTERNAL && i < 2; i++)
         BKT_PASS(bkt_json_set(j, file_keys[i], bkt_json_new_str(l->file)));
-    return bkt_json_set(j, "class", json_string(names[l->cls]));
+    return bkt_json_set(j, "class", json_string(bkt_word_of(classes, BKT_COUNT(classes), l->cls)));
 }
 
 int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err)

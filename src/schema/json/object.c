@@ -60,10 +60,8 @@ static int parse_body(const json_t *j, struct bkt_links *links, struct bkt_objec
 {
     switch (o->kind) {
     case BKT_GROUP:
-        if (links) {
-            o->group.links = *links;
-            memset(links, 0, sizeof *links);
-        }
+        o->group.links = *links;
+        memset(links, 0, sizeof *links);
         o->group.links.next = bkt_order_next(j, "h5nextlink");
         return bkt_links_parse(json_object_get(j, "links"), bkt_json_get(j, "h5links"), &o->group.links, err);
     case BKT_DATASET: return parse_dataset(j, &o->dset, err);
@@ -119,7 +117,8 @@ static int fill_object(const json_t *j, const struct bkt_id *expect, struct bkt_
     return parse_body(j, links, o, err);
 }
 
-/* @param links  those of a group that aren't in the tree; taken.  BKT_EEXIST: they must be in the tree */
+/* @param links  those of a group that aren't in the tree, else none; taken.  BKT_EEXIST: they must be in the
+ * tree */
 static int from_json(const json_t *j, size_t bytes, const struct bkt_id *expect, struct bkt_links *links,
                      struct bkt_object **out, struct bkt_err *err)
 {
@@ -134,38 +133,30 @@ static int from_json(const json_t *j, size_t bytes, const struct bkt_id *expect,
     return rc;
 }
 
-/* @param again  set if the links have to be read as a tree */
-static int parse_fast(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
-                      bool *whole, bool *again, struct bkt_err *err)
+/* @param fast   the links of a group are read from the text
+ * @param again  set if they have to be read as a tree */
+static int parse(const void *json, size_t n, const struct bkt_id *expect, bool fast, struct bkt_object **out,
+                 bool *whole, bool *again, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_json_decrefp) json_t          *j     = NULL;
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     BKT_CLEANUP(bkt_links_fini) struct bkt_links links = {.n = 0};
     struct bkt_aside aside = {"links", bkt_links_scan, &links, false};
-    int              rc    = bkt_json_document(json, n, &aside, &j, err);
-    *again                 = rc == BKT_EUNSUP;
+    int rc = bkt_json_document(json, n, fast ? &aside : NULL, &j, err);
+    *again = fast && rc == BKT_EUNSUP;
     *whole                 = rc == BKT_OK;
     if (rc < 0)
         return rc;
     rc     = from_json(j, n, expect, &links, out, err);
-    *again = rc == BKT_EEXIST;
+    *again = fast && rc == BKT_EEXIST;
     return rc;
-}
-
-static int parse_tree(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
-                      bool *whole, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
-    int rc = bkt_json_load(json, n, &j, err);
-    *whole = rc == BKT_OK;
-    return rc < 0 ? rc : from_json(j, n, expect, NULL, out, err);
 }
 
 int bkt_object_load(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
                     bool *whole, struct bkt_err *err)
 {
     bool again;
-    int  rc = parse_fast(json, n, expect, out, whole, &again, err);
-    return again ? parse_tree(json, n, expect, out, whole, err) : rc;
+    int rc = parse(json, n, expect, true, out, whole, &again, err);
+    return again ? parse(json, n, expect, false, out, whole, &again, err) : rc;
 }
 
 int bkt_object_parse(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
@@ -178,8 +169,8 @@ int bkt_object_parse(const void *json, size_t n, const struct bkt_id *expect, st
 int bkt_object_parse_tree(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
                           struct bkt_err *err)
 {
-    bool whole;
-    return parse_tree(json, n, expect, out, &whole, err);
+    bool whole, again;
+    return parse(json, n, expect, false, out, &whole, &again, err);
 }
 
 /* ---- model -> JSON; the keys in HSDS's own order ---- */

@@ -1,7 +1,6 @@
 #include "schema/json/reference_text.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,12 +58,14 @@ static int parse_object(const json_t *j, struct bkt_regref *r, struct bkt_err *e
     return bkt_json_dup(bkt_json_get(j, "name"), "name in the file of a reference", &r->name, err);
 }
 
+static const struct bkt_word kinds[] = {{"H5S_SEL_NONE", BKT_REGION_NONE},
+                                        {"H5S_SEL_ALL", BKT_REGION_ALL},
+                                        {"H5S_SEL_POINTS", BKT_REGION_POINTS},
+                                        {"H5S_SEL_HYPERSLABS", BKT_REGION_BLOCKS},
+                                        {"H5S_SEL_HYPERSLABS", BKT_REGION_ENCODED}};
+
 static int parse_region(const json_t *j, struct bkt_regref *r, struct bkt_err *err)
 {
-    static const struct bkt_word kinds[] = {{"H5S_SEL_NONE", BKT_REGION_NONE},
-                                            {"H5S_SEL_ALL", BKT_REGION_ALL},
-                                            {"H5S_SEL_POINTS", BKT_REGION_POINTS},
-                                            {"H5S_SEL_HYPERSLABS", BKT_REGION_BLOCKS}};
     const json_t *attr = bkt_json_get(j, "attr");
     int           kind = bkt_word_find(kinds, BKT_COUNT(kinds), bkt_json_word(j, "select_type"), -1);
     BKT_PASS(parse_object(j, r, err));
@@ -122,16 +123,6 @@ void bkt_regref_fini(struct bkt_regref *r)
 
 /* ---- model -> text ---- */
 
-void bkt_ref_emit(const struct bkt_id *id, char out[48])
-{
-    static const char *const folders[] = {
-        [BKT_GROUP] = "groups", [BKT_DATASET] = "datasets", [BKT_DATATYPE] = "datatypes"};
-    char text[64] = {0};
-    if (id->text[0])
-        (void)snprintf(text, sizeof text, "%s/%s", folders[bkt_id_kind(id)], id->text);
-    memcpy(out, text, 48); /* exactly as long as "datatypes/" and an id */
-}
-
 static int emit_selection(const struct bkt_regref *r, json_t *j)
 {
     json_t *list = json_array();
@@ -151,11 +142,6 @@ static int emit_selection(const struct bkt_regref *r, json_t *j)
 
 static int emit(const struct bkt_regref *r, json_t *j)
 {
-    static const char *const kinds[] = {[BKT_REGION_NONE] = "H5S_SEL_NONE",
-                                        [BKT_REGION_ALL] = "H5S_SEL_ALL",
-                                        [BKT_REGION_POINTS] = "H5S_SEL_POINTS",
-                                        [BKT_REGION_BLOCKS] = "H5S_SEL_HYPERSLABS",
-                                        [BKT_REGION_ENCODED] = "H5S_SEL_HYPERSLABS"};
     BKT_PASS(bkt_json_set(j, r->file ? "file" : "id", bkt_json_new_str(r->file ? r->file : r->dset.text)));
     if (r->file)
         BKT_PASS(bkt_json_set(j, "name", bkt_json_new_str(r->name)));
@@ -165,7 +151,7 @@ static int emit(const struct bkt_regref *r, json_t *j)
         return BKT_OK;
     if (r->file)
         BKT_PASS(bkt_json_set_dims(j, "shape", r->dims, r->n_dims));
-    BKT_PASS(bkt_json_set(j, "select_type", json_string(kinds[r->kind])));
+    BKT_PASS(bkt_json_set(j, "select_type", json_string(bkt_word_of(kinds, BKT_COUNT(kinds), (int)r->kind))));
     if (r->kind == BKT_REGION_ENCODED)
         return bkt_json_set(j, "h5space", bkt_json_new_base64(&r->space));
     bool listed = (r->kind == BKT_REGION_POINTS || r->kind == BKT_REGION_BLOCKS) && r->n;

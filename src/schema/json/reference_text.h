@@ -39,8 +39,6 @@ BKT_NODISCARD int bkt_regref_parse(const void *p, size_t n, struct bkt_regref *o
 void              bkt_regref_fini(struct bkt_regref *r);
 /** The text of one, appended; nothing for a null reference. */
 BKT_NODISCARD int bkt_regref_emit(const struct bkt_regref *r, struct bkt_buf *out, struct bkt_err *err);
-/** The stored form of an object reference, "datasets/d-…", NUL padded; zeros for id "". */
-void bkt_ref_emit(const struct bkt_id *id, char out[48]);
 
 /* ---- strings that are NULL (model.h) ---- */
 bool bkt_type_has_strings(const struct bkt_type *t); /* of variable length, anywhere in it */

@@ -238,6 +238,14 @@ int bkt_ref_parse(const void *p, size_t n, struct bkt_id *out, struct bkt_err *e
     return BKT_OK;
 }
 
+void bkt_ref_emit(const struct bkt_id *id, char out[48])
+{
+    char text[64] = {0};
+    if (id->text[0])
+        (void)snprintf(text, sizeof text, "%s%s", kinds[bkt_id_kind(id)].collection, id->text);
+    memcpy(out, text, 48); /* exactly as long as "datatypes/" and an id */
+}
+
 /* ---- new ones ---- */
 
 static void draw(struct bkt_id_source *from, unsigned char *bytes, size_t n)

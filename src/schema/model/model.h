@@ -445,6 +445,8 @@ BKT_NODISCARD int bkt_chunk_key(const struct bkt_id *dset, const struct bkt_layo
                                 struct bkt_buf *out);
 /** The 48-byte stored reference ("datasets/d-…", or bare id) -> id; "" for null.  BKT_EFORMAT. */
 BKT_NODISCARD int bkt_ref_parse(const void *p, size_t n, struct bkt_id *out, struct bkt_err *err);
+/** The reverse, NUL padded; zeros for id "". */
+void bkt_ref_emit(const struct bkt_id *id, char out[48]);
 
 /* ---- a local file's stamp: stands for an ETag in references to it, since copies of a folder keep it ---- */
 /** "size-mtime" of a file, with microseconds; @p out has room for BKT_ETAG_MAX bytes. */
