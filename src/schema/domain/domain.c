@@ -95,17 +95,14 @@ static int add_setting(struct bkt_buf *b, const char *text, uint64_t number)
  * names is one.  "": elsewhere. */
 static int real_place(const struct bkt_name *n, char **out)
 {
-    BKT_CLEANUP(bkt_freep) char *path = NULL, *dir = NULL;
+    BKT_CLEANUP(bkt_freep) char *path = NULL;
     *out = NULL;
     if (strncmp(n->store_uri, "file://", 7) != 0)
         return (*out = strdup("")) ? BKT_OK : BKT_ENOMEM;
     BKT_PASS(bkt_text(&path, "%s/%s", n->store_uri + 7, n->path));
-    if ((*out = realpath(path, NULL)))
-        return BKT_OK;
-    char *leaf = strrchr(path, '/'); /* a new domain: the folder that it will be in */
-    *leaf++    = 0;
-    dir        = realpath(*path ? path : "/", NULL);
-    BKT_PASS(bkt_text(out, "%s/%s", dir ? dir : path, leaf));
+    *out = bkt_name_real(path); /* of a new domain: by the folder that it will be in */
+    if (!*out)
+        *out = BKT_TAKE(path);
     return BKT_OK;
 }
 
@@ -251,15 +248,12 @@ int bkt_domain_of_file(struct bkt_store *store, const char *key, const struct bk
     return rc;
 }
 
-typedef int parse_fn(const char *name, const struct bkt_settings *set, struct bkt_name *out,
-                     struct bkt_err *err);
-
 /* The open domain of a name, with a reference; NULL: no domain of that name is open. */
-static struct bkt_domain *find_named(parse_fn *parse, const char *name, const struct bkt_settings *set)
+static struct bkt_domain *find_named(const char *name, const struct bkt_settings *set, enum bkt_name_use use)
 {
     BKT_CLEANUP(bkt_name_fini) struct bkt_name n = {0};
     BKT_CLEANUP(bkt_freep) char            *id = NULL;
-    if (parse(name, set, &n, NULL) < 0 || registry_id(&n, set, &id, NULL) < 0)
+    if (bkt_name_parse(name, set, use, &n, NULL) < 0 || registry_id(&n, set, &id, NULL) < 0)
         return NULL;
     BKT_HOLD(&registry_lock);
     return find(id);
@@ -271,7 +265,7 @@ static struct bkt_domain *find_fresh(const char *name, const struct bkt_settings
     (void)pthread_mutex_lock(&registry_lock);
     bool any = n_fresh > 0;
     (void)pthread_mutex_unlock(&registry_lock);
-    return any ? find_named(bkt_name_parse_new, name, set) : NULL;
+    return any ? find_named(name, set, BKT_NAME_CREATE) : NULL;
 }
 
 static int open_name(const struct bkt_name *n, const struct bkt_settings *set, struct bkt_domain **out,
@@ -304,7 +298,7 @@ static int open_any(const char *name, bool only, const struct bkt_settings *set,
     *out = find_fresh(name, set);
     if (*out)
         return BKT_OK;
-    BKT_PASS(bkt_name_parse(name, set, &n, err));
+    BKT_PASS(bkt_name_parse(name, set, BKT_NAME_OPEN, &n, err));
     n.probe = only;
     BKT_PASS(open_name(&n, set, out, err));
     (void)pthread_mutex_lock(&registry_lock);
@@ -331,7 +325,7 @@ bool bkt_domain_is_open(const char *name, const struct bkt_settings *set)
 {
     struct bkt_domain *d = find_fresh(name, set);
     if (!d)
-        d = find_named(bkt_name_parse, name, set);
+        d = find_named(name, set, BKT_NAME_OPEN);
     bkt_domain_close(d);
     return d != NULL;
 }
@@ -350,7 +344,7 @@ int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bk
      * domain. */
     if (stat(name, &sb) == 0 && S_ISREG(sb.st_mode) && !bkt_pointer_is(name))
         return 0;
-    int  rc     = bkt_name_parse(name, set, &n, &why);
+    int rc = bkt_name_parse(name, set, BKT_NAME_OPEN, &n, &why);
     bool parsed = rc == BKT_OK;
     n.probe     = true;
     if (parsed)

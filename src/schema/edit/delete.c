@@ -476,7 +476,7 @@ int bkt_domain_delete(const char *name, const struct bkt_settings *set, bool kee
 {
     BKT_CLEANUP(bkt_name_fini) struct bkt_name n = {0};
     struct bkt_domain *d = NULL;
-    BKT_PASS(bkt_name_parse(name, set, &n, err));
+    BKT_PASS(bkt_name_parse(name, set, BKT_NAME_OPEN, &n, err));
     BKT_PASS(refuse_link(&n, err));
     BKT_PASS(bkt_domain_blank(name, &n, set, BKT_EBUSY, &d, err));
     int rc = delete_domain(d, &n, keep_data, err);

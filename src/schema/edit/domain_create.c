@@ -165,34 +165,14 @@ static int find_place(struct bkt_domain *d, const struct bkt_name *n, struct bkt
 
 /* ---- the new domain ---- */
 
-static int add_acl(struct bkt_domain_doc *doc, const char *user, unsigned allow)
-{
-    struct bkt_acl_entry *v = realloc(doc->acls, (doc->n_acls + 1) * sizeof *v);
-    if (!v)
-        return BKT_ENOMEM;
-    doc->acls             = v;
-    v[doc->n_acls].user   = strdup(user);
-    v[doc->n_acls].allow  = allow;
-    return v[doc->n_acls].user ? (doc->n_acls++, BKT_OK) : BKT_ENOMEM;
-}
-
-/* The owner may do all, and users who have rights in the folder keep them; otherwise HSDS makes new domains
- * private. */
+/* Users who have rights in the folder keep them; otherwise HSDS makes new domains private. */
 static int fill_doc(struct bkt_domain *d, const struct bkt_domain_doc *folder, const char *owner,
                     struct bkt_err *err)
 {
-    struct bkt_domain_doc *doc = &d->doc;
     if (!owner)
         owner = d->set.user && *d->set.user ? d->set.user : folder && folder->owner ? folder->owner : "admin";
-    doc->owner   = strdup(owner);
-    doc->created = doc->modified = bkt_edit_now(d->edits);
-    BKT_NEED(err, doc->owner && add_acl(doc, owner, BKT_ACL_ALL) >= 0);
-    for (size_t i = 0; folder && i < folder->n_acls; i++) {
-        const struct bkt_acl_entry *a = &folder->acls[i];
-        if (!a->allow || strcmp(a->user, "default") == 0 || strcmp(a->user, owner) == 0)
-            continue;
-        BKT_PASS_MEM(err, add_acl(doc, a->user, a->allow));
-    }
+    d->doc.created = d->doc.modified = bkt_edit_now(d->edits);
+    BKT_PASS_MEM(err, bkt_acl_inherit(&d->doc, owner, folder));
     bkt_domain_note_rights(d);
     return BKT_OK;
 }
@@ -253,7 +233,7 @@ static int create(const char *name, const struct bkt_settings *set, const struct
 {
     BKT_CLEANUP(bkt_name_fini) struct bkt_name n = {0};
     struct bkt_domain *d = NULL;
-    BKT_PASS(bkt_name_parse_new(name, set, &n, err));
+    BKT_PASS(bkt_name_parse(name, set, BKT_NAME_CREATE, &n, err));
     BKT_PASS(bkt_domain_blank(name, &n, set, how->truncate ? BKT_EBUSY : BKT_EEXIST, &d, err));
     return bkt_domain_enter(d, fill(d, &n, how, root, err), out);
 }
@@ -273,7 +253,7 @@ int bkt_domain_create(const char *name, const struct bkt_settings *set, const st
 static int admit(struct bkt_domain *d, struct bkt_err *err)
 {
     const char *user = d->set.user;
-    return user && *user && add_acl(&d->doc, user, BKT_ACL_ALL) < 0
+    return user && *user && bkt_acl_add(&d->doc, user, BKT_ACL_ALL) < 0
                ? BKT_ERR(err, BKT_ENOMEM, "out of memory")
                : BKT_OK;
 }
@@ -296,7 +276,7 @@ int bkt_domain_open_unseen(const char *name, const struct bkt_settings *set, con
 {
     BKT_CLEANUP(bkt_name_fini) struct bkt_name n = {0};
     struct bkt_domain *d = NULL;
-    BKT_PASS(bkt_name_parse_new(name, set, &n, err));
+    BKT_PASS(bkt_name_parse(name, set, BKT_NAME_CREATE, &n, err));
     BKT_PASS(bkt_domain_blank(name, &n, set, BKT_EBUSY, &d, err));
     return bkt_domain_enter(d, fill_unseen(d, &n, root, err), out);
 }

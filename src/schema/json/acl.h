@@ -30,7 +30,12 @@ struct bkt_acl_change {
 BKT_NODISCARD int bkt_acl_edit(const void *json, size_t n, const struct bkt_acl_change *c, size_t n_changes,
                                double now, struct bkt_buf *out, struct bkt_err *err);
 
-/** A new folder's document (HSDS's rules): its owner may do all, and everybody may read.  Users with an entry
- *  in @p parent (may be NULL) that grants anything keep that entry. */
+/** Add an entry.  BKT_ENOMEM */
+BKT_NODISCARD int bkt_acl_add(struct bkt_domain_doc *doc, const char *user, unsigned allow);
+/** The owner and the access list of a new document: the owner may do all, and users with an entry in @p
+ * folder (may be NULL) that grants anything keep that entry, except "default".  BKT_ENOMEM */
+BKT_NODISCARD int bkt_acl_inherit(struct bkt_domain_doc *doc, const char *owner,
+                                  const struct bkt_domain_doc *folder);
+/** A new folder's document (HSDS's rules): as bkt_acl_inherit() from @p parent, and everybody may read. */
 BKT_NODISCARD int bkt_folder_emit(const char *owner, const struct bkt_domain_doc *parent, double now,
                                   struct bkt_buf *out, struct bkt_err *err);

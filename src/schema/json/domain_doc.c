@@ -232,26 +232,37 @@ int bkt_acl_edit(const void *json, size_t n, const struct bkt_acl_change *c, siz
     return bkt_json_dump(j, out, err);
 }
 
+int bkt_acl_add(struct bkt_domain_doc *doc, const char *user, unsigned allow)
+{
+    struct bkt_acl_entry *v = realloc(doc->acls, (doc->n_acls + 1) * sizeof *v);
+    if (!v)
+        return BKT_ENOMEM;
+    doc->acls = v;
+    v[doc->n_acls] = (struct bkt_acl_entry){strdup(user), allow};
+    return v[doc->n_acls].user ? (doc->n_acls++, BKT_OK) : BKT_ENOMEM;
+}
+
+int bkt_acl_inherit(struct bkt_domain_doc *doc, const char *owner, const struct bkt_domain_doc *folder)
+{
+    doc->owner = strdup(owner);
+    BKT_PASS(doc->owner ? bkt_acl_add(doc, owner, BKT_ACL_ALL) : BKT_ENOMEM);
+    for (size_t i = 0; folder && i < folder->n_acls; i++) {
+        const struct bkt_acl_entry *a = &folder->acls[i];
+        if (a->allow && strcmp(a->user, "default") != 0 && strcmp(a->user, owner) != 0)
+            BKT_PASS(bkt_acl_add(doc, a->user, a->allow));
+    }
+    return BKT_OK;
+}
+
 int bkt_folder_emit(const char *owner, const struct bkt_domain_doc *parent, double now, struct bkt_buf *out,
                     struct bkt_err *err)
 {
-    const size_t most = (parent ? parent->n_acls : 0) + 2;
-    struct bkt_acl_entry *v = calloc(most, sizeof *v);
-    char *name = strdup(owner), *others = strdup("default");
-    int rc = BKT_ENOMEM;
-    struct bkt_domain_doc doc = {.owner = name, .created = now, .modified = now, .acls = v};
-    if (v && name && others) {
-        v[doc.n_acls++] = (struct bkt_acl_entry){name, BKT_ACL_ALL};
-        for (size_t i = 0; parent && i < parent->n_acls; i++)
-            if (parent->acls[i].allow && strcmp(parent->acls[i].user, owner) != 0 &&
-                strcmp(parent->acls[i].user, "default") != 0)
-                v[doc.n_acls++] = parent->acls[i];
-        if (strcmp(owner, "default") != 0)
-            v[doc.n_acls++] = (struct bkt_acl_entry){others, BKT_ACL_READ};
+    struct bkt_domain_doc doc = {.created = now, .modified = now};
+    int rc = bkt_acl_inherit(&doc, owner, parent);
+    if (rc == BKT_OK && strcmp(owner, "default") != 0)
+        rc = bkt_acl_add(&doc, "default", BKT_ACL_READ);
+    if (rc == BKT_OK)
         rc = bkt_domain_doc_emit(&doc, out, err);
-    }
-    free(v);
-    free(name);
-    free(others);
+    bkt_domain_doc_fini(&doc);
     return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : rc;
 }

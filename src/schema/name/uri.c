@@ -65,8 +65,8 @@ static int add_absolute(const char *name, const char *path, struct bkt_buf *out,
 
 static int need_path(const char *name, const struct bkt_name *out, struct bkt_err *err)
 {
-    BKT_FAIL_IF(err, !*out->path && !out->any, BKT_EINVAL, "%s names a bucket; a domain's path must follow",
-                name);
+    BKT_FAIL_IF(err, !*out->path && out->use != BKT_NAME_BUCKET, BKT_EINVAL,
+                "%s names a bucket; a domain's path must follow", name);
     return BKT_OK;
 }
 
@@ -169,7 +169,7 @@ static int need_room(const char *name, const char *dir, struct bkt_err *err)
 
 static int need_local(const struct bkt_name *out, const char *name, const char *dir, struct bkt_err *err)
 {
-    return out->create ? need_room(name, dir, err) : need_domain_file(name, dir, err);
+    return out->use == BKT_NAME_CREATE ? need_room(name, dir, err) : need_domain_file(name, dir, err);
 }
 
 static bool has_dotdot(const char *path)
@@ -180,11 +180,10 @@ static bool has_dotdot(const char *path)
     return false;
 }
 
-/* realpath() of a path that may be absent itself. */
-static char *real_of(const char *path, bool create)
+char *bkt_name_real(const char *path)
 {
     char *real = realpath(path, NULL);
-    if (real || !create)
+    if (real)
         return real;
     BKT_CLEANUP(bkt_freep) char *parent = strdup(path);
     char                        *cut    = parent ? strrchr(parent, '/') : NULL;
@@ -203,8 +202,11 @@ static int parse_local(const char *name, const char *path, struct bkt_name *out,
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf abs  = {0};
     BKT_CLEANUP(bkt_freep) char             *real = NULL;
     BKT_PASS(add_absolute(name, path, &abs, err));
-    BKT_FAIL_IF(err, has_dotdot(bkt_buf_str(&abs)) && !(real = real_of(bkt_buf_str(&abs), out->create)),
-                BKT_ENOENT, "%s: no such file or directory", name);
+    if (has_dotdot(bkt_buf_str(&abs))) {
+        real = out->use == BKT_NAME_CREATE ? bkt_name_real(bkt_buf_str(&abs))
+                                           : realpath(bkt_buf_str(&abs), NULL);
+        BKT_FAIL_IF(err, !real, BKT_ENOENT, "%s: no such file or directory", name);
+    }
     BKT_PASS(need_local(out, name, real ? real : bkt_buf_str(&abs), err));
     BKT_PASS(clean_path(name, real ? real : bkt_buf_str(&abs), &out->path, err));
     out->search = out->local = true;
@@ -288,8 +290,8 @@ static int parse_default_dir(const char *name, const char *dir, const char *path
     bkt_buf_clear(&full);
     BKT_PASS_MEM(err, bkt_buf_addf(&full, "/%s/%s", root, out->path));
     BKT_PASS(need_path(name, out, err));
-    BKT_PASS(out->create ? need_free(name, bkt_buf_str(&full), err)
-                         : need_domain_file(name, bkt_buf_str(&full), err));
+    BKT_PASS(out->use == BKT_NAME_CREATE ? need_free(name, bkt_buf_str(&full), err)
+                                         : need_domain_file(name, bkt_buf_str(&full), err));
     out->local = true;
     BKT_PASS_MEM(err, bkt_text(&out->store_uri, "file:///%s", root));
     return BKT_OK;
@@ -340,10 +342,10 @@ static int parse_any(const char *name, const struct bkt_settings *set, struct bk
                                        : parse_local(name, name, out, err);
 }
 
-/* @p out has the caller's wishes already (create, any). */
-static int parse_name(const char *name, const struct bkt_settings *set, struct bkt_name *out,
-                      struct bkt_err *err)
+int bkt_name_parse(const char *name, const struct bkt_settings *set, enum bkt_name_use use,
+                   struct bkt_name *out, struct bkt_err *err)
 {
+    *out = (struct bkt_name){.use = use};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
     int rc = bkt_pointer_follow(name, set, &target, err); /* one step: its target isn't followed again */
     if (rc >= 0)
@@ -351,27 +353,6 @@ static int parse_name(const char *name, const struct bkt_settings *set, struct b
     if (rc < 0)
         bkt_name_fini(out);
     return rc;
-}
-
-int bkt_name_parse(const char *name, const struct bkt_settings *set, struct bkt_name *out,
-                   struct bkt_err *err)
-{
-    *out = (struct bkt_name){.store_uri = NULL};
-    return parse_name(name, set, out, err);
-}
-
-int bkt_name_parse_new(const char *name, const struct bkt_settings *set, struct bkt_name *out,
-                       struct bkt_err *err)
-{
-    *out = (struct bkt_name){.create = true};
-    return parse_name(name, set, out, err);
-}
-
-int bkt_name_parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out,
-                       struct bkt_err *err)
-{
-    *out = (struct bkt_name){.any = true};
-    return parse_name(name, set, out, err);
 }
 
 /* ---- plain HDF5 files ---- */

@@ -7,14 +7,20 @@
 #include "base/err.h"
 #include "base/settings.h"
 
+enum bkt_name_use {
+    BKT_NAME_OPEN,
+    /* a domain that doesn't have to exist yet: for a plain path, the directory that would hold the domain
+     * must exist (BKT_ENOENT), and no other file may be in the domain's place (BKT_EEXIST) */
+    BKT_NAME_CREATE,
+    BKT_NAME_BUCKET /* of a domain or of a bucket, whose path is "" */
+};
 struct bkt_name {
     char *store_uri;   /* "s3://bucket", "file:///dir", "https://host"; the store to open */
     char *path;        /* domain path inside it, no leading or trailing '/': "home/b.h5" */
     bool  search;      /* directories and https: store_uri is where the name starts; the bucket is the nearest
                           ancestor that holds the root group (path is then relative to the ancestor found) */
     bool  local;       /* no other machine is touched */
-    bool  create;      /* of bkt_name_parse_new(): the domain may be absent */
-    bool  any;         /* of bkt_name_parse_any(): a bucket alone is enough */
+    enum bkt_name_use use;
     /* only whether there is a domain is asked: no request is made to find out what is there instead */
     bool  probe;
 };
@@ -22,16 +28,8 @@ struct bkt_name {
  *  @return BKT_OK; BKT_ENOENT: local evidence shows that the name isn't ours, and no network was touched
  *          (e.g. a plain path that isn't a directory with .domain.json, without a default bucket);
  *          BKT_EINVAL: it is ours but malformed */
-BKT_NODISCARD int bkt_name_parse(const char *name, const struct bkt_settings *set, struct bkt_name *out,
-                                 struct bkt_err *err);
-/** As bkt_name_parse(), for the name of a domain or of a bucket, whose path is "". */
-BKT_NODISCARD int bkt_name_parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out,
-                                     struct bkt_err *err);
-/** As bkt_name_parse(), for a domain that doesn't have to exist yet.  For a plain path, the directory that
- *  would hold the domain must exist (BKT_ENOENT), and no other file may be in the domain's place
- *  (BKT_EEXIST). */
-BKT_NODISCARD int bkt_name_parse_new(const char *name, const struct bkt_settings *set, struct bkt_name *out,
-                                     struct bkt_err *err);
+BKT_NODISCARD int bkt_name_parse(const char *name, const struct bkt_settings *set, enum bkt_name_use use,
+                                 struct bkt_name *out, struct bkt_err *err);
 /** The full name of the plain HDF5 file that @p name may mean instead of a domain: "s3://bucket/key" or
  *  "https://host/path" as the program wrote it, or "file:///path".  Pointer files and the default bucket are
  *  followed.  Appended to @p out.  No network.
@@ -45,6 +43,8 @@ BKT_NODISCARD int bkt_name_clean(const char *path, struct bkt_buf *out);
 /** Append a path of this machine, counted from the working directory; else it stays as it is written.
  *  @return BKT_OK; BKT_EIO: the working directory is unknown; BKT_ENOMEM */
 BKT_NODISCARD int bkt_name_absolute(const char *path, struct bkt_buf *out);
+/** realpath() of a path whose last component may be absent; free().  NULL: it has none. */
+char *bkt_name_real(const char *path);
 /** Decode each %xx in place, so that %2e%2e is recognised later.  False: malformed, or a NUL. */
 bool bkt_name_decode(char *s);
 /** Shorten a path in a store to that of the folder above, which is "" for the bucket itself.  False: it was

@@ -154,7 +154,7 @@ static int open_named(const char *name, const struct bkt_settings *set, struct b
                       struct bkt_err *err)
 {
     struct bkt_name n = {0};
-    BKT_PASS(bkt_name_parse_any(name, set, &n, err));
+    BKT_PASS(bkt_name_parse(name, set, BKT_NAME_BUCKET, &n, err));
     int rc = bkt_store_open(n.store_uri, set, &out->store, err);
     if (rc == BKT_OK) {
         out->path = n.path;

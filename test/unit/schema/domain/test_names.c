@@ -89,7 +89,7 @@ static void check_case(size_t i)
     expand(cases[i].uri, uri, sizeof uri);
     expand(cases[i].path, path, sizeof path);
     set.bucket = cases[i].bucket ? bucket : NULL;
-    int rc = bkt_name_parse(name, &set, &n, &err);
+    int rc = bkt_name_parse(name, &set, BKT_NAME_OPEN, &n, &err);
     CHECK(rc == cases[i].want, "%s: %d %s", cases[i].what, rc, err.n ? err.frame[0].msg : "");
     CHECK((rc == BKT_OK) == (err.n == 0), "%s: says why it fails", cases[i].what);
     CHECK(!strstr(err.frame[0].msg, "me:pw"), "%s: a password in a message", cases[i].what);
@@ -110,8 +110,9 @@ static void hidden(void)
         struct bkt_settings set;
         struct bkt_name     n;
         memset(&set, 0, sizeof set);
-        _exit(chmod("home/b.h5", 0) == 0 && (geteuid() != 0 || (chmod(".", 0755) == 0 && setuid(65534) == 0)) &&
-                      bkt_name_parse("home/b.h5", &set, &n, NULL) == BKT_EACCES
+        _exit(chmod("home/b.h5", 0) == 0 &&
+                      (geteuid() != 0 || (chmod(".", 0755) == 0 && setuid(65534) == 0)) &&
+                      bkt_name_parse("home/b.h5", &set, BKT_NAME_OPEN, &n, NULL) == BKT_EACCES
                   ? 0
                   : 1);
     }

@@ -68,7 +68,7 @@ static void a_name_is_parsed_through_it(void **state)
     assert_int_equal(bkt_pointer_emit("s3://bucket/home/x.h5", &text, NULL), BKT_OK);
     write_file(text.ptr, text.len);
     bkt_buf_fini(&text);
-    assert_int_equal(bkt_name_parse(path, &set, &n, NULL), BKT_OK);
+    assert_int_equal(bkt_name_parse(path, &set, BKT_NAME_OPEN, &n, NULL), BKT_OK);
     assert_string_equal(n.store_uri, "s3://bucket");
     assert_string_equal(n.path, "home/x.h5");
     bkt_name_fini(&n);
@@ -76,7 +76,7 @@ static void a_name_is_parsed_through_it(void **state)
     assert_int_equal(bkt_pointer_emit(path, &text, NULL), BKT_OK);
     write_file(text.ptr, text.len);
     bkt_buf_fini(&text);
-    assert_int_equal(bkt_name_parse(path, &set, &n, NULL), BKT_ENOENT);
+    assert_int_equal(bkt_name_parse(path, &set, BKT_NAME_OPEN, &n, NULL), BKT_ENOENT);
 }
 
 static void a_relative_path_counts_from_its_folder(void **state)
