@@ -279,15 +279,6 @@ int bkt_attrs_emit(const struct bkt_attrs *a, bool numbered, json_t *j, struct b
     return BKT_OK;
 }
 
-void bkt_attr_fini(struct bkt_attr *a)
-{
-    free(a->name);
-    free(a->bad);
-    bkt_type_free(a->type);
-    bkt_buf_fini(&a->value);
-    memset(a, 0, sizeof *a);
-}
-
 /* ---- links ---- */
 
 static const char *const file_keys[] = {"file", "h5domain", "domain"}; /* 1.0, 0.9, the specification */
@@ -430,15 +421,6 @@ int bkt_links_emit(const struct bkt_links *l, bool numbered, json_t *j, json_t *
                            numbered ? &number : NULL, err));
     }
     return BKT_OK;
-}
-
-void bkt_link_fini(struct bkt_link *l)
-{
-    free(l->name);
-    free(l->path);
-    free(l->file);
-    bkt_buf_fini(&l->ud);
-    memset(l, 0, sizeof *l);
 }
 
 int bkt_link_path(const char *group, const char *name, struct bkt_buf *out)

@@ -4,7 +4,6 @@
 
 #include "schema/jansson/json.h"
 #include "schema/json/schema_json.h"
-#include "schema/model/object_life.h"
 
 /* "H5P_CRT_ORDER_TRACKED", "H5P_CRT_ORDER_INDEXED", or both; indexed implies tracked in HDF5. */
 static int order_bits(const char *words)
@@ -105,8 +104,6 @@ static int parse_own(const json_t *j, struct bkt_object *o, struct bkt_err *err)
 static int fill_object(const json_t *j, const struct bkt_id *expect, struct bkt_links *links,
                        struct bkt_object *o, struct bkt_err *err)
 {
-    o->attr_max_compact = o->attr_min_dense = o->track_times = -1;
-    o->uses             = -1;
     BKT_PASS(parse_ids(j, expect, o, err));
     o->created  = bkt_json_seconds(j, "created");
     o->modified = bkt_json_seconds(j, "lastModified");
@@ -122,7 +119,7 @@ static int fill_object(const json_t *j, const struct bkt_id *expect, struct bkt_
 static int from_json(const json_t *j, size_t bytes, const struct bkt_id *expect, struct bkt_links *links,
                      struct bkt_object **out, struct bkt_err *err)
 {
-    struct bkt_object *o = bkt_object_new();
+    struct bkt_object *o = bkt_object_make(BKT_GROUP); /* the id shows the kind */
     BKT_NEED(err, o);
     o->json_bytes = bytes;
     int rc        = fill_object(j, expect, links, o, err);

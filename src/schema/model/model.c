@@ -12,25 +12,6 @@
 
 /* ---- types ---- */
 
-void bkt_type_free(struct bkt_type *t)
-{
-    if (!t)
-        return;
-    bkt_type_free(t->base);
-    for (size_t i = 0; i < t->n_fields; i++) {
-        free(t->fields[i].name);
-        bkt_type_free(t->fields[i].type);
-    }
-    for (size_t i = 0; i < t->n_members; i++)
-        free(t->members[i].name);
-    free(t->fields);
-    free(t->members);
-    free(t->tag);
-    free(t->bad);
-    bkt_buf_fini(&t->encoded);
-    free(t);
-}
-
 static int copy_fields(const struct bkt_type *t, struct bkt_type *c)
 {
     c->fields = calloc(t->n_fields + 1, sizeof *c->fields);
@@ -172,79 +153,19 @@ struct counted {
     atomic_uint       refs;
 };
 
-struct bkt_object *bkt_object_new(void)
+struct bkt_object *bkt_object_make(enum bkt_kind kind)
 {
     struct counted *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
+    struct bkt_object *o = &c->object;
     atomic_init(&c->refs, 1);
-    return &c->object;
-}
-
-struct bkt_object *bkt_object_make(enum bkt_kind kind)
-{
-    struct bkt_object *o = bkt_object_new();
-    if (!o)
-        return NULL;
     o->kind             = kind;
     o->attr_max_compact = o->attr_min_dense = o->track_times = -1;
     o->uses             = kind == BKT_DATATYPE ? 0 : -1;
     if (kind == BKT_DATASET)
         o->dset.fill_time = o->dset.alloc_time = -1;
     return o;
-}
-
-static void dset_fini(struct bkt_dset *d)
-{
-    bkt_type_free(d->type);
-    free(d->trim);
-    for (size_t i = 0; i < d->n_filters; i++)
-        free(d->filters[i].cd);
-    free(d->filters);
-    free(d->layout.file_uri);
-    free(d->layout.file_etag);
-    for (size_t i = 0; i < d->layout.n_segments; i++) {
-        free(d->layout.segments[i].file_uri);
-        free(d->layout.segments[i].etag);
-    }
-    free(d->layout.segments);
-    free(d->layout.chunks);
-    free(d->layout.chunk_coords);
-    free(d->init_text);
-    free(d->bad);
-    bkt_buf_fini(&d->fill);
-}
-
-static void attrs_fini(struct bkt_attrs *a)
-{
-    for (size_t i = 0, used = bkt_named_used(&a->list); i < used; i++)
-        bkt_attr_fini(&a->v[i]);
-    bkt_named_fini(&a->list);
-}
-
-void bkt_links_fini(struct bkt_links *l)
-{
-    for (size_t i = 0, used = bkt_named_used(&l->list); i < used; i++)
-        bkt_link_fini(&l->v[i]);
-    bkt_named_fini(&l->list);
-}
-
-void bkt_object_free(struct bkt_object *o)
-{
-    if (!o)
-        return;
-    attrs_fini(&o->attrs);
-    bkt_buf_fini(&o->cpl);
-    bkt_buf_fini(&o->stored);
-    free(o->comment);
-    free(o->etag);
-    if (o->kind == BKT_GROUP)
-        bkt_links_fini(&o->group.links);
-    else if (o->kind == BKT_DATASET)
-        dset_fini(&o->dset);
-    else
-        bkt_type_free(o->type);
-    free(o);
 }
 
 const struct bkt_id *bkt_object_next_type(const struct bkt_object *o, size_t *pos)
@@ -295,7 +216,8 @@ int bkt_object_set_etag(struct bkt_object *o, const char *etag)
     return copy || !etag || !*etag ? BKT_OK : BKT_ENOMEM;
 }
 
-/* ---- the memory that an object takes: every block that hangs off it, as the allocator rounds it ----
+/* ---- the blocks of memory that hang off an object: all are freed, or counted as the allocator rounds them
+ * ----
  *
  * Its JSON's length says little, since shapes have room for 32 dimensions. */
 
@@ -306,89 +228,151 @@ size_t bkt_block_bytes(size_t n)
     return all < 32 ? 32 : all;
 }
 
-static size_t text_bytes(const char *s)
+struct blocks {
+    bool count; /* else they are freed */
+    size_t bytes;
+};
+
+static void block(struct blocks *b, void *p, size_t n)
 {
-    return s ? bkt_block_bytes(strlen(s) + 1) : 0;
-}
-static size_t buf_bytes(const struct bkt_buf *b)
-{
-    return b->ptr ? bkt_block_bytes(b->cap) : 0;
-}
-static size_t list_bytes(const void *v, size_t n, size_t size)
-{
-    return v ? bkt_block_bytes(n * size) : 0;
+    if (!b->count)
+        free(p);
+    else if (p)
+        b->bytes += bkt_block_bytes(n);
 }
 
-static size_t type_bytes(const struct bkt_type *t)
+static void text_block(struct blocks *b, char *s)
+{
+    block(b, s, b->count && s ? strlen(s) + 1 : 0);
+}
+
+static void type_blocks(struct blocks *b, struct bkt_type *t)
 {
     if (!t)
-        return 0;
-    size_t n = bkt_block_bytes(sizeof *t) + type_bytes(t->base) + text_bytes(t->tag) + text_bytes(t->bad) +
-               buf_bytes(&t->encoded);
-    n += list_bytes(t->fields, t->n_fields + 1, sizeof *t->fields) +
-         list_bytes(t->members, t->n_members + 1, sizeof *t->members);
-    for (size_t i = 0; i < t->n_fields; i++)
-        n += text_bytes(t->fields[i].name) + type_bytes(t->fields[i].type);
+        return;
+    type_blocks(b, t->base);
+    for (size_t i = 0; i < t->n_fields; i++) {
+        text_block(b, t->fields[i].name);
+        type_blocks(b, t->fields[i].type);
+    }
     for (size_t i = 0; i < t->n_members; i++)
-        n += text_bytes(t->members[i].name);
-    return n;
+        text_block(b, t->members[i].name);
+    block(b, t->fields, (t->n_fields + 1) * sizeof *t->fields);
+    block(b, t->members, (t->n_members + 1) * sizeof *t->members);
+    text_block(b, t->tag);
+    text_block(b, t->bad);
+    block(b, t->encoded.ptr, t->encoded.cap);
+    block(b, t, sizeof *t);
 }
 
-/* The elements alone, without the memory that they point to. */
-static size_t named_bytes(const struct bkt_named_list *l, size_t size)
+static void attr_blocks(struct blocks *b, void *one)
+{
+    struct bkt_attr *a = one;
+    text_block(b, a->name);
+    text_block(b, a->bad);
+    type_blocks(b, a->type);
+    block(b, a->value.ptr, a->value.cap);
+}
+
+static void link_blocks(struct blocks *b, void *one)
+{
+    struct bkt_link *l = one;
+    text_block(b, l->name);
+    text_block(b, l->path);
+    text_block(b, l->file);
+    block(b, l->ud.ptr, l->ud.cap);
+}
+
+static void list_blocks(struct blocks *b, struct bkt_named_list *l, size_t size,
+                        void (*each)(struct blocks *b, void *one))
 {
     size_t used = bkt_named_used(l);
-    return list_bytes(l->v, used + 1, size) + list_bytes(l->order, used + 1, sizeof *l->order) +
-           bkt_named_edit_bytes(l, size);
-}
-
-static size_t attrs_bytes(const struct bkt_attrs *a)
-{
-    size_t used = bkt_named_used(&a->list), n = named_bytes(&a->list, sizeof *a->v);
     for (size_t i = 0; i < used; i++)
-        n += text_bytes(a->v[i].name) + type_bytes(a->v[i].type) + text_bytes(a->v[i].bad) +
-             buf_bytes(&a->v[i].value);
-    return n;
+        each(b, (char *)l->v + i * size);
+    if (!b->count) {
+        bkt_named_fini(l);
+        return;
+    }
+    block(b, l->v, (used + 1) * size);
+    block(b, l->order, (used + 1) * sizeof *l->order);
+    b->bytes += bkt_named_edit_bytes(l, size);
 }
 
-static size_t links_bytes(const struct bkt_links *l)
+static void layout_blocks(struct blocks *b, struct bkt_layout *l)
 {
-    size_t used = bkt_named_used(&l->list), n = named_bytes(&l->list, sizeof *l->v);
-    for (size_t i = 0; i < used; i++)
-        n += text_bytes(l->v[i].name) + text_bytes(l->v[i].path) + text_bytes(l->v[i].file) +
-             buf_bytes(&l->v[i].ud);
-    return n;
+    text_block(b, l->file_uri);
+    text_block(b, l->file_etag);
+    for (size_t i = 0; i < l->n_segments; i++) {
+        text_block(b, l->segments[i].file_uri);
+        text_block(b, l->segments[i].etag);
+    }
+    block(b, l->segments, l->n_segments * sizeof *l->segments);
+    block(b, l->chunks, l->n_chunks * sizeof *l->chunks);
+    block(b, l->chunk_coords, l->n_chunks * l->rank * sizeof *l->chunk_coords);
 }
 
-static size_t layout_bytes(const struct bkt_layout *l)
+static void dset_blocks(struct blocks *b, struct bkt_dset *d)
 {
-    size_t n = text_bytes(l->file_uri) + text_bytes(l->file_etag) +
-               list_bytes(l->segments, l->n_segments, sizeof *l->segments) +
-               list_bytes(l->chunks, l->n_chunks, sizeof *l->chunks) +
-               list_bytes(l->chunk_coords, l->n_chunks * l->rank, sizeof *l->chunk_coords);
-    for (size_t i = 0; i < l->n_segments; i++)
-        n += text_bytes(l->segments[i].file_uri) + text_bytes(l->segments[i].etag);
-    return n;
-}
-
-static size_t dset_bytes(const struct bkt_dset *d)
-{
-    size_t n = type_bytes(d->type) + layout_bytes(&d->layout) +
-               list_bytes(d->trim, d->space.rank, sizeof *d->trim) +
-               list_bytes(d->filters, d->n_filters, sizeof *d->filters) + buf_bytes(&d->fill) +
-               text_bytes(d->init_text) + text_bytes(d->bad);
+    type_blocks(b, d->type);
+    layout_blocks(b, &d->layout);
+    block(b, d->trim, d->space.rank * sizeof *d->trim);
     for (size_t i = 0; i < d->n_filters; i++)
-        n += list_bytes(d->filters[i].cd, d->filters[i].n_cd, sizeof *d->filters[i].cd);
-    return n;
+        block(b, d->filters[i].cd, d->filters[i].n_cd * sizeof *d->filters[i].cd);
+    block(b, d->filters, d->n_filters * sizeof *d->filters);
+    block(b, d->fill.ptr, d->fill.cap);
+    text_block(b, d->init_text);
+    text_block(b, d->bad);
+}
+
+static void object_blocks(struct blocks *b, struct bkt_object *o)
+{
+    list_blocks(b, &o->attrs.list, sizeof *o->attrs.v, attr_blocks);
+    block(b, o->cpl.ptr, o->cpl.cap);
+    block(b, o->stored.ptr, o->stored.cap);
+    text_block(b, o->comment);
+    text_block(b, o->etag);
+    if (o->kind == BKT_GROUP)
+        list_blocks(b, &o->group.links.list, sizeof *o->group.links.v, link_blocks);
+    else if (o->kind == BKT_DATASET)
+        dset_blocks(b, &o->dset);
+    else
+        type_blocks(b, o->type);
+    block(b, o, sizeof(struct counted));
+}
+
+void bkt_type_free(struct bkt_type *t)
+{
+    type_blocks(&(struct blocks){.bytes = 0}, t);
+}
+
+void bkt_attr_fini(struct bkt_attr *a)
+{
+    attr_blocks(&(struct blocks){.bytes = 0}, a);
+    memset(a, 0, sizeof *a);
+}
+
+void bkt_link_fini(struct bkt_link *l)
+{
+    link_blocks(&(struct blocks){.bytes = 0}, l);
+    memset(l, 0, sizeof *l);
+}
+
+void bkt_links_fini(struct bkt_links *l)
+{
+    list_blocks(&(struct blocks){.bytes = 0}, &l->list, sizeof *l->v, link_blocks);
+}
+
+void bkt_object_free(struct bkt_object *o)
+{
+    if (o)
+        object_blocks(&(struct blocks){.bytes = 0}, o);
 }
 
 size_t bkt_object_bytes(const struct bkt_object *o)
 {
-    size_t n = bkt_block_bytes(sizeof *o + 2 * sizeof(unsigned)) + attrs_bytes(&o->attrs) +
-               buf_bytes(&o->cpl) + buf_bytes(&o->stored) + text_bytes(o->comment) + text_bytes(o->etag);
-    if (o->kind == BKT_GROUP)
-        return n + links_bytes(&o->group.links);
-    return n + (o->kind == BKT_DATASET ? dset_bytes(&o->dset) : type_bytes(o->type));
+    struct blocks b = {.count = true};
+    object_blocks(&b, (struct bkt_object *)(uintptr_t)o);
+    return b.bytes;
 }
 
 /* ---- layouts ---- */

@@ -3,9 +3,6 @@
 
 #include "schema/model/model.h"
 
-/** A zeroed object with one reference; NULL when memory is short. */
-struct bkt_object *bkt_object_new(void);
-
 /** The number of references. */
 unsigned bkt_object_refs(const struct bkt_object *o);
 /** Bytes of memory that one block of @p n bytes takes; see bkt_object_bytes(). */
