@@ -11,25 +11,7 @@
 #include "vol/core/token.h"
 #include "schema/json/reference_text.h"
 
-/* Elements that one H5Tconvert takes at most: bounds its buffer; larger ones are not faster. */
-#define BATCH 16384
-
-struct run {
-    struct bkt_vobj *in_file;
-    hid_t            dxpl;
-    struct bkt_err  *err;
-    bool             asks; /* H5Pset_type_conv_cb */
-};
-
-/* A column of the program's elements */
-struct source {
-    const unsigned char *base;
-    size_t               stride;
-};
-
-static int pack(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                unsigned char *dst, size_t dstride);
-static int store(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+static int store(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src, size_t n,
                  const struct bkt_slice *old, struct bkt_stored *out);
 
 void bkt_stored_fini(struct bkt_stored *s)
@@ -37,11 +19,6 @@ void bkt_stored_fini(struct bkt_stored *s)
     bkt_buf_fini(&s->bytes);
     free(s->end);
     s->end = NULL;
-}
-
-static struct bkt_column column_of(const struct source *s)
-{
-    return (struct bkt_column){.base = s->base, .stride = s->stride};
 }
 
 /* ---- tails: bytes behind the first NUL of fixed strings that end with one (H5T_STR_NULLTERM) ----
@@ -112,102 +89,8 @@ bool bkt_tails_are_zero(const struct bkt_type *t, const unsigned char *p, size_t
 
 /* ---- fixed size ---- */
 
-static int copy(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                unsigned char *dst, size_t dstride)
-{
-    (void)r;
-    if (dstride == c->src && src->stride == c->src)
-        memcpy(dst, src->base, n * c->src);
-    else
-        for (size_t i = 0; i < n; i++)
-            memcpy(dst + i * dstride, src->base + i * src->stride, c->src);
-    if (c->tails)
-        bkt_tails_clear(c->t, dst, dstride, n);
-    return BKT_OK;
-}
-
-static int leaf(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                unsigned char *dst, size_t dstride)
-{
-    if (c->has_number && !r->asks) {
-        bkt_recast_step(&c->number, src->base, src->stride, dst, dstride, n);
-        return BKT_OK;
-    }
-    size_t                               wide  = c->src > c->dst ? c->src : c->dst;
-    size_t                               batch = n < BATCH ? n : BATCH;
-    struct bkt_column                    col   = column_of(src);
-    bool there = dstride == c->src && c->src == wide; /* convert where the result belongs */
-    BKT_CLEANUP(bkt_freep) unsigned char *tmp  = there ? NULL : bkt_conv_room(batch, wide, r->err);
-    if (!there && !tmp)
-        return BKT_ENOMEM;
-    for (size_t i = 0; i < n; i += batch) {
-        size_t         k  = n - i < batch ? n - i : batch;
-        unsigned char *to = there ? dst + i * dstride : tmp;
-        bkt_column_gather(&col, i, k, c->dst, to);
-        BKT_NEED_H5(r->err, H5Tconvert(c->mem, c->file, k, to, NULL, r->dxpl) >= 0, "converting values");
-        if (!there)
-            bkt_column_spread(tmp, k, c->src, dst + i * dstride, dstride);
-    }
-    if (c->tails)
-        bkt_tails_clear(c->t, dst, dstride, n);
-    return BKT_OK;
-}
-
-static int compound(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                    unsigned char *dst, size_t dstride)
-{
-    for (size_t i = 0; i < c->n_child; i++) {
-        struct source field = {src->base + c->child[i].offset, src->stride};
-        if (c->child[i].kind != BKT_CONV_SKIP)
-            BKT_PASS(pack(r, &c->child[i], &field, n, dst + c->t->fields[i].offset, dstride));
-    }
-    return BKT_OK;
-}
-
-/* A column of arrays is a longer column of their elements, when they lie side by side. */
-static int side_by_side(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                        struct source *out, void **owned)
-{
-    struct bkt_column col = column_of(src);
-    *out                  = (struct source){src->base, c->child[0].dst};
-    *owned                = NULL;
-    if (src->stride == c->dst)
-        return BKT_OK;
-    unsigned char *packed = bkt_conv_room(n, c->dst, r->err);
-    if (!packed)
-        return BKT_ENOMEM;
-    bkt_column_gather(&col, 0, n, c->dst, packed);
-    out->base = *owned = packed;
-    return BKT_OK;
-}
-
-static int array_total(struct run *r, const struct bkt_conv *c, size_t n, size_t *out)
-{
-    BKT_FAIL_IF(r->err, !bkt_mul_size(n, (size_t)c->t->n_elems, out), BKT_EINVAL,
-                "an array type of too many elements");
-    return BKT_OK;
-}
-
-static int array(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                 unsigned char *dst, size_t dstride)
-{
-    BKT_CLEANUP(bkt_freep) void *owned = NULL;
-    struct source elems;
-    size_t        total;
-    BKT_PASS(array_total(r, c, n, &total));
-    BKT_PASS(side_by_side(r, c, src, n, &elems, &owned));
-    if (dstride == c->src)
-        return pack(r, &c->child[0], &elems, total, dst, c->child[0].src);
-    BKT_CLEANUP(bkt_freep) unsigned char *tmp = bkt_conv_room(n, c->src, r->err);
-    if (!tmp)
-        return BKT_ENOMEM;
-    bkt_column_gather(&(struct bkt_column){.base = dst, .stride = dstride}, 0, n, c->src, tmp);
-    BKT_PASS(pack(r, &c->child[0], &elems, total, tmp, c->child[0].src));
-    bkt_column_spread(tmp, n, c->src, dst, dstride);
-    return BKT_OK;
-}
-
-static int put_id(struct run *r, const struct bkt_conv *c, const struct bkt_id *id, unsigned char *dst)
+static int put_id(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_id *id,
+                  unsigned char *dst)
 {
     char text[48];
     bkt_ref_emit(id, text);
@@ -217,8 +100,8 @@ static int put_id(struct run *r, const struct bkt_conv *c, const struct bkt_id *
     return BKT_OK;
 }
 
-static int obj_ref(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                   unsigned char *dst, size_t dstride)
+int bkt_conv_put_obj_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
+                         size_t n, unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_id id    = {""};
@@ -233,13 +116,13 @@ static int obj_ref(struct run *r, const struct bkt_conv *c, const struct source 
     return BKT_OK;
 }
 
-static const H5R_ref_t *new_ref_at(const struct source *src, size_t i, H5R_ref_t *copy)
+static const H5R_ref_t *new_ref_at(const struct bkt_column *src, size_t i, H5R_ref_t *copy)
 {
     return memcpy(copy, src->base + i * src->stride, sizeof *copy); /* the program's value may be unaligned */
 }
 
-static int new_ref(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                   unsigned char *dst, size_t dstride)
+int bkt_conv_put_new_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
+                         size_t n, unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_id id = {""};
@@ -250,25 +133,9 @@ static int new_ref(struct run *r, const struct bkt_conv *c, const struct source 
     return BKT_OK;
 }
 
-typedef int pack_fn(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                    unsigned char *dst, size_t dstride);
-
-static int pack(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                unsigned char *dst, size_t dstride)
-{
-    static pack_fn *const by_kind[] = {
-        [BKT_CONV_COPY] = copy,   [BKT_CONV_LEAF] = leaf,       [BKT_CONV_COMPOUND] = compound,
-        [BKT_CONV_ARRAY] = array, [BKT_CONV_OBJ_REF] = obj_ref, [BKT_CONV_NEW_REF] = new_ref};
-    if (n == 0)
-        return BKT_OK;
-    BKT_FAIL_IF(r->err, (size_t)c->kind >= BKT_COUNT(by_kind) || !by_kind[c->kind], BKT_EUNSUP,
-                "values of this type can't be written");
-    return by_kind[c->kind](r, c, src, n, dst, dstride);
-}
-
 /* ---- with variable parts ---- */
 
-static int end_element(struct run *r, struct bkt_stored *out, size_t i, int rc)
+static int end_element(struct bkt_conv_run *r, struct bkt_stored *out, size_t i, int rc)
 {
     BKT_PASS_MEM(r->err, rc);
     out->end[i] = out->bytes.len;
@@ -276,7 +143,7 @@ static int end_element(struct run *r, struct bkt_stored *out, size_t i, int rc)
 }
 
 /* A count of bytes, then the bytes */
-static int put_counted(struct run *r, struct bkt_buf *out, const void *p, size_t n)
+static int put_counted(struct bkt_conv_run *r, struct bkt_buf *out, const void *p, size_t n)
 {
     unsigned char count[4];
     BKT_FAIL_IF(r->err, n > INT32_MAX, BKT_EUNSUP, "a variable-length value of %zu bytes", n);
@@ -285,8 +152,8 @@ static int put_counted(struct run *r, struct bkt_buf *out, const void *p, size_t
     return BKT_OK;
 }
 
-static int store_strings(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                         const struct bkt_slice *old, struct bkt_stored *out)
+static int store_strings(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
+                         size_t n, const struct bkt_slice *old, struct bkt_stored *out)
 {
     (void)c, (void)old;
     for (size_t i = 0; i < n; i++) {
@@ -302,8 +169,8 @@ static int store_strings(struct run *r, const struct bkt_conv *c, const struct s
     return BKT_OK;
 }
 
-static int store_text_refs(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                           const struct bkt_slice *old, struct bkt_stored *out)
+static int store_text_refs(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
+                           size_t n, const struct bkt_slice *old, struct bkt_stored *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     (void)old;
@@ -321,7 +188,7 @@ static int store_text_refs(struct run *r, const struct bkt_conv *c, const struct
 }
 
 /* The contents of all sequences, side by side */
-static int join(struct run *r, const struct bkt_conv *base, const struct source *src, size_t n,
+static int join(struct bkt_conv_run *r, const struct bkt_conv *base, const struct bkt_column *src, size_t n,
                 unsigned char **out, size_t *total)
 {
     hvl_t v;
@@ -343,8 +210,8 @@ static int join(struct run *r, const struct bkt_conv *base, const struct source 
     return BKT_OK;
 }
 
-static int store_sequences(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                           const struct bkt_slice *old, struct bkt_stored *out)
+static int store_sequences(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
+                           size_t n, const struct bkt_slice *old, struct bkt_stored *out)
 {
     const struct bkt_conv *base = &c->child[0];
     BKT_CLEANUP(bkt_freep) unsigned char *elems = NULL;
@@ -353,7 +220,7 @@ static int store_sequences(struct run *r, const struct bkt_conv *c, const struct
     hvl_t  v;
     (void)old;
     BKT_PASS(join(r, base, src, n, &elems, &total));
-    BKT_PASS(store(r, base, &(struct source){elems, base->dst}, total, NULL, &made));
+    BKT_PASS(store(r, base, &(struct bkt_column){.base = elems, .stride = base->dst}, total, NULL, &made));
     for (size_t i = 0; i < n; i++) {
         memcpy(&v, src->base + i * src->stride, sizeof v);
         at += v.len;
@@ -365,16 +232,15 @@ static int store_sequences(struct run *r, const struct bkt_conv *c, const struct
     return BKT_OK;
 }
 
-static int store_arrays(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                        const struct bkt_slice *old, struct bkt_stored *out)
+static int store_arrays(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
+                        size_t n, const struct bkt_slice *old, struct bkt_stored *out)
 {
     BKT_CLEANUP(bkt_freep) void             *owned = NULL;
     BKT_CLEANUP(bkt_freep) struct bkt_slice *parts = NULL;
     BKT_CLEANUP(bkt_stored_fini) struct bkt_stored made = {0};
-    struct source elems;
-    size_t        total, each = (size_t)c->t->n_elems;
-    BKT_PASS(array_total(r, c, n, &total));
-    BKT_PASS(side_by_side(r, c, src, n, &elems, &owned));
+    struct bkt_column elems;
+    size_t total, each = (size_t)c->t->n_elems;
+    BKT_PASS(bkt_conv_array_elements(r, c, src, n, &elems, &total, &owned));
     if (old && !(parts = bkt_conv_room(n, each * sizeof *parts, r->err)))
         return BKT_ENOMEM;
     if (old)
@@ -403,7 +269,7 @@ static int zero_element(const struct bkt_type *t, struct bkt_buf *out)
 }
 
 /* The content of a field that the program doesn't write */
-static int keep_field(struct run *r, const struct bkt_type *t, size_t n, const struct bkt_slice *old,
+static int keep_field(struct bkt_conv_run *r, const struct bkt_type *t, size_t n, const struct bkt_slice *old,
                       struct bkt_stored *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf zero = {0};
@@ -415,14 +281,14 @@ static int keep_field(struct run *r, const struct bkt_type *t, size_t n, const s
     return BKT_OK;
 }
 
-static int stored_room(struct run *r, size_t n, struct bkt_stored *out)
+static int stored_room(struct bkt_conv_run *r, size_t n, struct bkt_stored *out)
 {
     out->end = bkt_conv_room(n, sizeof *out->end, r->err);
     return out->end ? BKT_OK : BKT_ENOMEM;
 }
 
-static int store_fields(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                        const struct bkt_slice *old, struct bkt_stored *fields)
+static int store_fields(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
+                        size_t n, const struct bkt_slice *old, struct bkt_stored *fields)
 {
     BKT_CLEANUP(bkt_freep) struct bkt_slice *rest = NULL, *field = NULL;
     if (old) {
@@ -433,7 +299,7 @@ static int store_fields(struct run *r, const struct bkt_conv *c, const struct so
         memcpy(rest, old, n * sizeof *rest);
     }
     for (size_t f = 0; f < c->n_child; f++) {
-        struct source from = {src->base + c->child[f].offset, src->stride};
+        struct bkt_column from = {.base = src->base + c->child[f].offset, .stride = src->stride};
         if (old)
             BKT_PASS(bkt_column_cut_field(c->t->fields[f].type, n, rest, field, r->err));
         if (c->child[f].kind != BKT_CONV_SKIP) {
@@ -446,7 +312,7 @@ static int store_fields(struct run *r, const struct bkt_conv *c, const struct so
     return BKT_OK;
 }
 
-static int put_together(struct run *r, const struct bkt_stored *fields, size_t n_fields, size_t n,
+static int put_together(struct bkt_conv_run *r, const struct bkt_stored *fields, size_t n_fields, size_t n,
                         struct bkt_stored *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -460,8 +326,8 @@ static int put_together(struct run *r, const struct bkt_stored *fields, size_t n
     return BKT_OK;
 }
 
-static int store_compounds(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                           const struct bkt_slice *old, struct bkt_stored *out)
+static int store_compounds(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
+                           size_t n, const struct bkt_slice *old, struct bkt_stored *out)
 {
     struct bkt_stored *fields = bkt_conv_room(c->n_child, sizeof *fields, r->err);
     if (!fields)
@@ -476,25 +342,25 @@ static int store_compounds(struct run *r, const struct bkt_conv *c, const struct
 }
 
 /* Elements of fixed size, stored beside variable ones */
-static int store_fixed(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
-                       const struct bkt_slice *old, struct bkt_stored *out)
+static int store_fixed(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
+                       size_t n, const struct bkt_slice *old, struct bkt_stored *out)
 {
     size_t bytes;
     BKT_NEED(r->err, bkt_mul_size(n, c->src, &bytes) && bkt_buf_resize(&out->bytes, bytes) >= 0);
     if (c->partial && bytes)
         memset(out->bytes.ptr, 0, bytes);
     if (c->partial && old)
-        bkt_column_gather(&(struct bkt_column){.slices = old}, 0, n, c->src, out->bytes.ptr);
+        bkt_column_copy(&(struct bkt_column){.slices = old}, 0, n, c->src, out->bytes.ptr, c->src);
     for (size_t i = 0; i < n; i++)
         out->end[i] = (i + 1) * c->src;
-    return pack(r, c, src, n, out->bytes.ptr, c->src);
+    return bkt_conv_column(r, c, src, n, out->bytes.ptr, c->src);
 }
 
-typedef int store_fn(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+typedef int store_fn(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src, size_t n,
                      const struct bkt_slice *old, struct bkt_stored *out);
 
 /* Store n elements into an empty @p out. */
-static int store(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n,
+static int store(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src, size_t n,
                  const struct bkt_slice *old, struct bkt_stored *out)
 {
     static store_fn *const by_kind[] = {
@@ -517,15 +383,15 @@ int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const voi
                    const struct bkt_column *old, void *packed, struct bkt_stored *out, hid_t dxpl,
                    struct bkt_err *err)
 {
-    struct run    r    = {in_file, dxpl, err, bkt_conv_asks(dxpl)};
-    struct source from = {src, c->dst};
+    struct bkt_conv_run r = {.in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_conv_asks(dxpl)};
+    struct bkt_column from = {.base = src, .stride = c->dst};
     if (!c->src)
         return store(&r, c, &from, n, old ? old->slices : NULL, out);
     if (c->partial && old)
-        bkt_column_gather(old, 0, n, c->src, packed);
+        bkt_column_copy(old, 0, n, c->src, packed, c->src);
     else if (c->partial)
         memset(packed, 0, n * c->src);
-    return pack(&r, c, &from, n, packed, c->src);
+    return bkt_conv_column(&r, c, &from, n, packed, c->src);
 }
 
 int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, hid_t mem_type,

@@ -12,21 +12,6 @@
 /* Elements that one H5Tconvert takes at most: bounds its buffer; larger ones are not faster. */
 #define BATCH 16384
 
-struct run {
-    struct bkt_vobj *in_file;
-    hid_t            dxpl;
-    H5MM_allocate_t  alloc;
-    H5MM_free_t      release;
-    void            *alloc_info, *release_info;
-    struct bkt_buf   blocks; /* void *: the memory given to the program's sequences so far */
-    struct bkt_buf   refs;   /* H5R_ref_t: the references made so far */
-    struct bkt_err  *err;
-    bool             asks; /* H5Pset_type_conv_cb */
-};
-
-static int convert(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
-                   unsigned char *dst, size_t dstride);
-
 static const unsigned char *element(const struct bkt_column *col, size_t i)
 {
     return col->slices ? col->slices[i].p : col->base + i * col->stride;
@@ -42,7 +27,7 @@ void *bkt_conv_room(size_t n, size_t size, struct bkt_err *err)
 }
 
 /* Allocate memory that the program will own. */
-static void *give(struct run *r, size_t bytes)
+static void *give(struct bkt_conv_run *r, size_t bytes)
 {
     if (bkt_buf_reserve(&r->blocks, sizeof(void *)) < 0) {
         (void)BKT_ERR(r->err, BKT_ENOMEM, "out of memory");
@@ -56,7 +41,7 @@ static void *give(struct run *r, size_t bytes)
     return p;
 }
 
-static void take_back(struct run *r)
+static void take_back(struct bkt_conv_run *r)
 {
     void *p;
     for (size_t at = 0; at < r->blocks.len; at += sizeof p) {
@@ -70,35 +55,35 @@ static void take_back(struct run *r)
         (void)H5Rdestroy((H5R_ref_t *)(void *)(r->refs.ptr + at));
 }
 
-void bkt_column_gather(const struct bkt_column *col, size_t first, size_t n, size_t size, unsigned char *to)
+void bkt_column_copy(const struct bkt_column *col, size_t first, size_t n, size_t size, unsigned char *dst,
+                     size_t dstride)
 {
-    if (!col->slices && col->stride == size) {
-        memcpy(to, col->base + first * size, n * size);
+    if (!col->slices && col->stride == size && dstride == size) {
+        memcpy(dst, col->base + first * size, n * size);
         return;
     }
     for (size_t i = 0; i < n; i++)
-        memcpy(to + i * size, element(col, first + i), size);
+        memcpy(dst + i * dstride, element(col, first + i), size);
 }
 
-void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigned char *dst, size_t dstride)
+/* Bytes of an element before the conversion and afterwards; 0: variable. */
+static size_t size_in(const struct bkt_conv *c)
 {
-    if (dstride == size) {
-        memcpy(dst, from, n * size);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        memcpy(dst + i * dstride, from + i * size, size);
+    return c->store ? c->dst : c->src;
 }
 
-static int copy(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+static size_t size_out(const struct bkt_conv *c)
+{
+    return c->store ? c->src : c->dst;
+}
+
+static int copy(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
                 unsigned char *dst, size_t dstride)
 {
     (void)r;
-    if (dstride == c->src)
-        bkt_column_gather(col, 0, n, c->src, dst);
-    else
-        for (size_t i = 0; i < n; i++)
-            memcpy(dst + i * dstride, element(col, i), c->src);
+    bkt_column_copy(col, 0, n, c->src, dst, dstride);
+    if (c->tails)
+        bkt_tails_clear(c->t, dst, dstride, n);
     return BKT_OK;
 }
 
@@ -112,41 +97,43 @@ static void numbers(const struct bkt_conv *c, const struct bkt_column *col, size
         bkt_recast_step(&c->number, col->slices[i].p, c->src, dst + i * dstride, c->dst, 1);
 }
 
-static int leaf(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+static int leaf(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
                 unsigned char *dst, size_t dstride)
 {
     if (c->has_number && !r->asks) {
         numbers(c, col, n, dst, dstride);
         return BKT_OK;
     }
-    size_t         wide  = c->src > c->dst ? c->src : c->dst;
-    bool           there = dstride == c->dst && c->dst == wide; /* convert in the program's own memory,
-                                                                   which holds no other data */
-    size_t         batch = n < BATCH ? n : BATCH;
-    bool here =
-        !there && col->scratch && col->stride == c->src && c->src == wide && !col->slices; /* or in place */
+    size_t in = size_in(c), out = size_out(c), wide = in > out ? in : out, batch = n < BATCH ? n : BATCH;
+    const hid_t from = c->store ? c->mem : c->file, to_type = c->store ? c->file : c->mem;
+    bool there = dstride == out && out == wide; /* convert where the result belongs, which holds no other
+                                                   data */
+    bool here = !there && col->scratch && col->stride == in && in == wide && !col->slices; /* or in place */
     BKT_CLEANUP(bkt_freep) unsigned char *tmp = there || here ? NULL : bkt_conv_room(batch, wide, r->err);
-    BKT_CLEANUP(bkt_freep) unsigned char *bkg = c->partial ? bkt_conv_room(batch, c->dst, r->err) : NULL;
+    BKT_CLEANUP(bkt_freep) unsigned char *bkg = c->partial ? bkt_conv_room(batch, out, r->err) : NULL;
 
     if ((!there && !here && !tmp) || (c->partial && !bkg))
         return BKT_ENOMEM;
     for (size_t i = 0; i < n; i += batch) {
-        size_t         k  = n - i < batch ? n - i : batch;
+        size_t k = n - i < batch ? n - i : batch;
         unsigned char *to = there ? dst + i * dstride : here ? (unsigned char *)col->base + i * wide : tmp;
+        const struct bkt_column old = {.base = dst + i * dstride, .stride = dstride};
         if (bkg)
-            bkt_column_gather(&(struct bkt_column){.base = dst + i * dstride, .stride = dstride}, 0, k,
-                              c->dst, bkg);
+            bkt_column_copy(&old, 0, k, out, bkg, out);
         if (!here)
-            bkt_column_gather(col, i, k, c->src, to);
-        BKT_NEED_H5(r->err, H5Tconvert(c->file, c->mem, k, to, bkg, r->dxpl) >= 0, "converting values");
+            bkt_column_copy(col, i, k, in, to, in);
+        BKT_NEED_H5(r->err, H5Tconvert(from, to_type, k, to, bkg, r->dxpl) >= 0, "converting values");
         if (!there)
-            bkt_column_spread(to, k, c->dst, dst + i * dstride, dstride);
+            bkt_column_copy(&(struct bkt_column){.base = to, .stride = out}, 0, k, out, dst + i * dstride,
+                            dstride);
     }
+    if (c->tails)
+        bkt_tails_clear(c->t, dst, dstride, n);
     return BKT_OK;
 }
 
 /* The bytes behind a stored value's length word */
-static int payload(struct run *r, const struct bkt_column *col, size_t i, struct bkt_slice *out)
+static int payload(struct bkt_conv_run *r, const struct bkt_column *col, size_t i, struct bkt_slice *out)
 {
     const struct bkt_slice *s = &col->slices[i];
     if (s->n == 4 && bkt_get_le(s->p, 4) == BKT_VAR_NULL) { /* a string */
@@ -160,7 +147,7 @@ static int payload(struct run *r, const struct bkt_column *col, size_t i, struct
     return BKT_OK;
 }
 
-static int string(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+static int string(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
                   unsigned char *dst, size_t dstride)
 {
     (void)c;
@@ -194,7 +181,8 @@ static void sequences_fini(struct sequences *q)
     free(q->packed);
 }
 
-static int count_elements(struct run *r, const struct bkt_conv *base, const struct bkt_slice *s, size_t *out)
+static int count_elements(struct bkt_conv_run *r, const struct bkt_conv *base, const struct bkt_slice *s,
+                          size_t *out)
 {
     if (base->src) {
         BKT_FAIL_IF(r->err, s->n % base->src, BKT_EFORMAT, "a sequence of %zu bytes of elements of %zu bytes",
@@ -244,8 +232,8 @@ int bkt_column_cut_field(const struct bkt_type *t, size_t n, struct bkt_slice *r
     return BKT_OK;
 }
 
-static int flatten(struct run *r, const struct bkt_conv *base, const struct bkt_column *col, size_t n,
-                   struct sequences *q)
+static int flatten(struct bkt_conv_run *r, const struct bkt_conv *base, const struct bkt_column *col,
+                   size_t n, struct sequences *q)
 {
     struct bkt_slice s;
     q->len = bkt_conv_room(n, sizeof *q->len, r->err);
@@ -273,7 +261,7 @@ static int flatten(struct run *r, const struct bkt_conv *base, const struct bkt_
     return BKT_OK;
 }
 
-static int vlen(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+static int vlen(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
                 unsigned char *dst, size_t dstride)
 {
     const struct bkt_conv *base = &c->child[0];
@@ -283,7 +271,7 @@ static int vlen(struct run *r, const struct bkt_conv *c, const struct bkt_column
     if (!elems)
         return BKT_ENOMEM;
     struct bkt_column all = {.slices = q.slices, .base = q.packed, .stride = base->src};
-    BKT_PASS(convert(r, base, &all, q.total, elems, base->dst));
+    BKT_PASS(bkt_conv_column(r, base, &all, q.total, elems, base->dst));
     for (size_t i = 0, at = 0; i < n; at += q.len[i++]) {
         hvl_t  v     = {.len = q.len[i], .p = NULL};
         size_t bytes = v.len * base->dst;
@@ -298,22 +286,25 @@ static int vlen(struct run *r, const struct bkt_conv *c, const struct bkt_column
     return BKT_OK;
 }
 
-/* A column of arrays is a longer column of their elements. */
-static int array_elements(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
-                          size_t each, struct bkt_column *out, void **owned)
+int bkt_conv_array_elements(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col,
+                            size_t n, struct bkt_column *out, size_t *total, void **owned)
 {
+    size_t each = (size_t)c->t->n_elems, in = size_in(c);
+    bool fits = bkt_mul_size(n, each, total) && each <= SIZE_MAX / sizeof(struct bkt_slice);
+    BKT_FAIL_IF(r->err, !fits && c->store, BKT_EINVAL, "an array type of too many elements");
+    BKT_FAIL_IF(r->err, !fits, BKT_EFORMAT, "an array type of %zu elements", each);
     *out = *col;
-    if (c->src && !col->slices && col->stride == c->src) {
-        out->stride = c->child[0].src;
+    if (in && !col->slices && col->stride == in) {
+        out->stride = size_in(&c->child[0]);
         return BKT_OK;
     }
-    if (c->src) {
-        unsigned char *packed = bkt_conv_room(n, c->src, r->err);
+    if (in) {
+        unsigned char *packed = bkt_conv_room(n, in, r->err);
         if (!packed)
             return BKT_ENOMEM;
-        bkt_column_gather(col, 0, n, c->src, packed);
+        bkt_column_copy(col, 0, n, in, packed, in);
         *owned = packed;
-        *out   = (struct bkt_column){.base = packed, .stride = c->child[0].src};
+        *out = (struct bkt_column){.base = packed, .stride = size_in(&c->child[0])};
         return BKT_OK;
     }
     struct bkt_slice *slices = bkt_conv_room(n, each * sizeof *slices, r->err);
@@ -324,31 +315,30 @@ static int array_elements(struct run *r, const struct bkt_conv *c, const struct 
     return bkt_column_cut_arrays(c->t, col->slices, n, slices, r->err);
 }
 
-static int array(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+static int array(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
                  unsigned char *dst, size_t dstride)
 {
     const struct bkt_conv *base = &c->child[0];
-    BKT_CLEANUP(bkt_freep) void          *owned = NULL;
-    BKT_CLEANUP(bkt_freep) unsigned char *tmp   = NULL;
+    const struct bkt_column old = {.base = dst, .stride = dstride};
+    BKT_CLEANUP(bkt_freep) void *owned = NULL;
+    BKT_CLEANUP(bkt_freep) unsigned char *tmp = NULL;
     struct bkt_column all;
-    size_t            each = (size_t)c->t->n_elems, total;
+    size_t total, out = size_out(c);
 
-    BKT_FAIL_IF(r->err, !bkt_mul_size(n, each, &total) || each > SIZE_MAX / sizeof(struct bkt_slice),
-                BKT_EFORMAT, "an array type of %zu elements", each);
-    BKT_PASS(array_elements(r, c, col, n, each, &all, &owned));
-    if (dstride == c->dst)
-        return convert(r, base, &all, total, dst, base->dst);
-    tmp = bkt_conv_room(n, c->dst, r->err);
+    BKT_PASS(bkt_conv_array_elements(r, c, col, n, &all, &total, &owned));
+    if (dstride == out)
+        return bkt_conv_column(r, base, &all, total, dst, size_out(base));
+    tmp = bkt_conv_room(n, out, r->err);
     if (!tmp)
         return BKT_ENOMEM;
-    bkt_column_gather(&(struct bkt_column){.base = dst, .stride = dstride}, 0, n, c->dst, tmp);
-    BKT_PASS(convert(r, base, &all, total, tmp, base->dst));
-    bkt_column_spread(tmp, n, c->dst, dst, dstride);
+    bkt_column_copy(&old, 0, n, out, tmp, out);
+    BKT_PASS(bkt_conv_column(r, base, &all, total, tmp, size_out(base)));
+    bkt_column_copy(&(struct bkt_column){.base = tmp, .stride = out}, 0, n, out, dst, dstride);
     return BKT_OK;
 }
 
-static int fixed_fields(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
-                        unsigned char *dst, size_t dstride)
+static int fixed_fields(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col,
+                        size_t n, unsigned char *dst, size_t dstride)
 {
     BKT_CLEANUP(bkt_freep) unsigned char *packed = NULL;
     struct bkt_column from = *col;
@@ -356,19 +346,20 @@ static int fixed_fields(struct run *r, const struct bkt_conv *c, const struct bk
         packed = bkt_conv_room(n, c->src, r->err);
         if (!packed)
             return BKT_ENOMEM;
-        bkt_column_gather(col, 0, n, c->src, packed);
+        bkt_column_copy(col, 0, n, c->src, packed, c->src);
         from = (struct bkt_column){.base = packed, .stride = c->src};
     }
     for (size_t i = 0; i < c->n_child; i++) {
-        struct bkt_column field = {.base = from.base + c->t->fields[i].offset, .stride = from.stride};
+        size_t stored = c->t->fields[i].offset, mem = c->child[i].offset;
+        struct bkt_column field = {.base = from.base + (c->store ? mem : stored), .stride = from.stride};
         if (c->child[i].kind != BKT_CONV_SKIP)
-            BKT_PASS(convert(r, &c->child[i], &field, n, dst + c->child[i].offset, dstride));
+            BKT_PASS(bkt_conv_column(r, &c->child[i], &field, n, dst + (c->store ? stored : mem), dstride));
     }
     return BKT_OK;
 }
 
 /* The beginning of a field depends on the fields before it, so fields are cut off in sequence. */
-static int compound(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+static int compound(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
                     unsigned char *dst, size_t dstride)
 {
     if (c->src)
@@ -381,13 +372,13 @@ static int compound(struct run *r, const struct bkt_conv *c, const struct bkt_co
     for (size_t f = 0; f < c->n_child; f++) {
         BKT_PASS(bkt_column_cut_field(c->t->fields[f].type, n, rest, field, r->err));
         if (c->child[f].kind != BKT_CONV_SKIP)
-            BKT_PASS(convert(r, &c->child[f], &(struct bkt_column){.slices = field}, n,
-                             dst + c->child[f].offset, dstride));
+            BKT_PASS(bkt_conv_column(r, &c->child[f], &(struct bkt_column){.slices = field}, n,
+                                     dst + c->child[f].offset, dstride));
     }
     return BKT_OK;
 }
 
-static int obj_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+static int obj_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
                    unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
@@ -398,8 +389,8 @@ static int obj_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
     return BKT_OK;
 }
 
-static int region_text(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t i,
-                       struct bkt_slice *out)
+static int region_text(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col,
+                       size_t i, struct bkt_slice *out)
 {
     if (c->src == 0)
         return payload(r, col, i, out);
@@ -407,7 +398,7 @@ static int region_text(struct run *r, const struct bkt_conv *c, const struct bkt
     return BKT_OK;
 }
 
-static int one_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t i,
+static int one_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t i,
                    H5R_ref_t *out, bool *made)
 {
     struct bkt_slice text;
@@ -421,7 +412,7 @@ static int one_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
     return *made ? bkt_object_make_ref(r->in_file, &id, H5I_INVALID_HID, NULL, out, r->err) : BKT_OK;
 }
 
-static int new_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+static int new_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
                    unsigned char *dst, size_t dstride)
 {
     static const H5R_ref_t null;
@@ -437,7 +428,7 @@ static int new_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
     return BKT_OK;
 }
 
-static int reg_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+static int reg_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
                    unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
@@ -450,21 +441,32 @@ static int reg_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
     return BKT_OK;
 }
 
-typedef int convert_fn(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
-                       unsigned char *dst, size_t dstride);
-
-static int convert(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
-                   unsigned char *dst, size_t dstride)
+int bkt_conv_column(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
+                    unsigned char *dst, size_t dstride)
 {
-    static convert_fn *const converters[] = {
-        [BKT_CONV_COPY] = copy,       [BKT_CONV_LEAF] = leaf,       [BKT_CONV_STRING] = string,
-        [BKT_CONV_VLEN] = vlen,       [BKT_CONV_ARRAY] = array,     [BKT_CONV_COMPOUND] = compound,
-        [BKT_CONV_OBJ_REF] = obj_ref, [BKT_CONV_NEW_REF] = new_ref, [BKT_CONV_REG_REF] = reg_ref};
+    static bkt_conv_fn *const converters[2][BKT_CONV_REG_REF + 1] = {
+        {[BKT_CONV_COPY] = copy,
+         [BKT_CONV_LEAF] = leaf,
+         [BKT_CONV_STRING] = string,
+         [BKT_CONV_VLEN] = vlen,
+         [BKT_CONV_ARRAY] = array,
+         [BKT_CONV_COMPOUND] = compound,
+         [BKT_CONV_OBJ_REF] = obj_ref,
+         [BKT_CONV_NEW_REF] = new_ref,
+         [BKT_CONV_REG_REF] = reg_ref},
+        {[BKT_CONV_COPY] = copy,
+         [BKT_CONV_LEAF] = leaf,
+         [BKT_CONV_ARRAY] = array,
+         [BKT_CONV_COMPOUND] = compound,
+         [BKT_CONV_OBJ_REF] = bkt_conv_put_obj_ref,
+         [BKT_CONV_NEW_REF] = bkt_conv_put_new_ref}};
+    bkt_conv_fn *fn = converters[c->store][c->kind];
     if (n == 0)
         return BKT_OK;
+    BKT_FAIL_IF(r->err, !fn, BKT_EUNSUP, "values of this type can't be written");
     BKT_FAIL_IF(r->err, !col->slices && c->t->is_var, BKT_EFORMAT,
                 "variable-length values without their lengths");
-    return converters[c->kind](r, c, col, n, dst, dstride);
+    return fn(r, c, col, n, dst, dstride);
 }
 
 static int check_slices(const struct bkt_conv *c, const struct bkt_column *col, size_t n, struct bkt_err *err)
@@ -478,12 +480,12 @@ static int check_slices(const struct bkt_conv *c, const struct bkt_column *col, 
 int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struct bkt_column *col, size_t n,
                  void *dst, hid_t dxpl, struct bkt_err *err)
 {
-    struct run r = {.in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_conv_asks(dxpl)};
+    struct bkt_conv_run r = {.in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_conv_asks(dxpl)};
     BKT_PASS(check_slices(c, col, n, err));
     if (dxpl != H5P_DEFAULT &&
         H5Pget_vlen_mem_manager(dxpl, &r.alloc, &r.alloc_info, &r.release, &r.release_info) < 0)
         return bkt_h5err_capture(err, "asking for the memory manager of variable-length data");
-    int rc = convert(&r, c, col, n, dst, c->dst);
+    int rc = bkt_conv_column(&r, c, col, n, dst, c->dst);
     if (rc < 0)
         take_back(&r);
     bkt_buf_fini(&r.blocks);

@@ -80,9 +80,9 @@ BKT_NODISCARD int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_f
 /** Memory for @p n elements of @p size bytes, zeros, the caller's (free()); NULL: out of memory, in @p
  *  err. */
 void *bkt_conv_room(size_t n, size_t size, struct bkt_err *err);
-/* Copy between a column and packed elements of @p size bytes. */
-void bkt_column_gather(const struct bkt_column *col, size_t first, size_t n, size_t size, unsigned char *to);
-void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigned char *dst, size_t dstride);
+/** Copy @p n elements of @p size bytes from number @p first on to places that are @p dstride bytes apart. */
+void bkt_column_copy(const struct bkt_column *col, size_t first, size_t n, size_t size, unsigned char *dst,
+                     size_t dstride);
 /** The column of @p n elements that are stored one after the other.
  *  @param elems  NULL before; the slices of a variable type, the caller's (free()), also after a failure
  *  @return BKT_OK; BKT_EFORMAT: there are fewer bytes */
@@ -97,6 +97,34 @@ BKT_NODISCARD int bkt_column_cut_arrays(const struct bkt_type *t, const struct b
 /** Cut a field of type @p t off each of @p n elements, of which @p rest is left. */
 BKT_NODISCARD int bkt_column_cut_field(const struct bkt_type *t, size_t n, struct bkt_slice *rest,
                                        struct bkt_slice *field, struct bkt_err *err);
+
+/** A tree's run over columns of elements, shared by values_to_memory.c and values_from_memory.c. */
+struct bkt_conv_run {
+    struct bkt_vobj *in_file;
+    hid_t dxpl;
+    struct bkt_err *err;
+    bool asks; /* H5Pset_type_conv_cb */
+    /* to memory */
+    H5MM_allocate_t alloc;
+    H5MM_free_t release;
+    void *alloc_info, *release_info;
+    struct bkt_buf blocks; /* void *: the memory given to the program's sequences so far */
+    struct bkt_buf refs;   /* H5R_ref_t: the references made so far */
+};
+/** Convert a column of elements, in the direction of the tree, to places that are @p dstride bytes apart.
+ * Stored elements that are made here have a fixed size; those with variable parts are put together in
+ * values_from_memory.c. */
+typedef int bkt_conv_fn(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col,
+                        size_t n, unsigned char *dst, size_t dstride);
+bkt_conv_fn bkt_conv_column;
+/** The elements of @p n arrays, side by side in a column.
+ *  @param total  gets their number
+ *  @param owned  NULL before; memory for the column, the caller's (free()), also after a failure */
+BKT_NODISCARD int bkt_conv_array_elements(struct bkt_conv_run *r, const struct bkt_conv *c,
+                                          const struct bkt_column *col, size_t n, struct bkt_column *out,
+                                          size_t *total, void **owned);
+/** The program's references -> stored ids (values_from_memory.c). */
+bkt_conv_fn bkt_conv_put_obj_ref, bkt_conv_put_new_ref;
 
 /* ---- values_from_memory.c: bytes behind the NUL of strings that end with one ---- */
 /** Whether values of @p t contain such strings of fixed size. */
