@@ -15,7 +15,7 @@
 
 #define LONG_READ ((uint64_t)512 << 10) /* a longer read goes past the pages, unless they have it */
 #define KEEP      ((uint64_t)64 << 20)  /* bytes of pages that are kept of a file */
-#define DRIVER_ID  ((H5FD_class_value_t)0x1b5) /* and the number behind it */
+#define DRIVER_ID ((H5FD_class_value_t)0x1b5)
 
 /* The driver's part of an access list. */
 struct vfd_info {
@@ -56,7 +56,7 @@ static void *info_of(struct vfd_shared *s)
     return info;
 }
 
-static hid_t drivers[2] = {H5I_INVALID_HID, H5I_INVALID_HID}; /* for stores elsewhere, on this machine */
+static hid_t driver = H5I_INVALID_HID;
 
 /* ---- reading ---- */
 
@@ -315,12 +315,15 @@ static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
     return -1;
 }
 
-/* HDF5 calls this unless locking is off.  The lock is shared, while a writer's is exclusive. */
+/* HDF5 calls this unless locking is off.  The lock is shared, while a writer's is exclusive.  Files elsewhere
+ * have no locks, but HDF5 obeys a superblock's mark "open for writing" only if a driver has them. */
 static herr_t vfd_lock(H5FD_t *file, hbool_t rw)
 {
     struct vfd_file *f   = (struct vfd_file *)file;
     struct bkt_err   err = {.n = 0};
     (void)rw; /* the file is never opened for writing */
+    if (strncasecmp(f->name, "file:///", 8) != 0)
+        return 0;
     f->lock = open(f->name + strlen("file://"), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (f->lock >= 0 && (flock(f->lock, LOCK_SH | LOCK_NB) == 0 || (errno == ENOSYS && f->may_not_lock)))
         return 0;
@@ -338,56 +341,52 @@ static herr_t vfd_unlock(H5FD_t *file)
     return 0;
 }
 
-#define VFD_CLASS                                                                                            \
-    .version = H5FD_CLASS_VERSION, .maxaddr = (((haddr_t)1) << (8 * sizeof(int64_t) - 1)) - 1,               \
-    .fc_degree = H5F_CLOSE_WEAK, .fapl_size = sizeof(struct vfd_info), .fapl_get = fapl_get,                 \
-    .fapl_copy = fapl_copy, .fapl_free = fapl_free, .open = vfd_open, .close = vfd_close, .cmp = vfd_cmp,    \
-    .query = vfd_query, .get_eoa = vfd_get_eoa, .set_eoa = vfd_set_eoa, .get_eof = vfd_get_eof,              \
-    .get_handle = vfd_get_handle, .read = vfd_read, .write = vfd_write, .fl_map = H5FD_FLMAP_DICHOTOMY
-
-/* Remote stores have no locks, but HDF5 obeys a superblock's mark "open for writing" only if a driver has
- * them. */
-static herr_t no_lock(H5FD_t *file, hbool_t rw)
-{
-    (void)file, (void)rw;
-    return 0;
-}
-
-static herr_t no_unlock(H5FD_t *file)
-{
-    (void)file;
-    return 0;
-}
-
-static const H5FD_class_t classes[2] = {
-    {VFD_CLASS, .value = DRIVER_ID, .name = "h5bucket_store", .lock = no_lock, .unlock = no_unlock},
-    {VFD_CLASS, .value = DRIVER_ID + 1, .name = "h5bucket_local", .lock = vfd_lock, .unlock = vfd_unlock},
+static const H5FD_class_t class = {
+    .version = H5FD_CLASS_VERSION,
+    .value = DRIVER_ID,
+    .name = "h5bucket_store",
+    .maxaddr = (((haddr_t)1) << (8 * sizeof(int64_t) - 1)) - 1,
+    .fc_degree = H5F_CLOSE_WEAK,
+    .fapl_size = sizeof(struct vfd_info),
+    .fapl_get = fapl_get,
+    .fapl_copy = fapl_copy,
+    .fapl_free = fapl_free,
+    .open = vfd_open,
+    .close = vfd_close,
+    .cmp = vfd_cmp,
+    .query = vfd_query,
+    .get_eoa = vfd_get_eoa,
+    .set_eoa = vfd_set_eoa,
+    .get_eof = vfd_get_eof,
+    .get_handle = vfd_get_handle,
+    .read = vfd_read,
+    .write = vfd_write,
+    .lock = vfd_lock,
+    .unlock = vfd_unlock,
+    .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
 int vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct bkt_err *err)
 {
-    struct vfd_info info  = {shared_new(name, set)};
-    size_t          which = strncasecmp(name, "file:///", 8) == 0;
+    struct vfd_info info = {shared_new(name, set)};
     BKT_NEED(err, info.own);
-    if (drivers[which] < 0 || H5Iis_valid(drivers[which]) <= 0)
-        drivers[which] = H5FDregister(&classes[which]);
-    bool set_up = drivers[which] >= 0 && H5Pset_driver(fapl, drivers[which], &info) >= 0;
+    if (driver < 0 || H5Iis_valid(driver) <= 0)
+        driver = H5FDregister(&class);
+    bool set_up = driver >= 0 && H5Pset_driver(fapl, driver, &info) >= 0;
     shared_release(info.own);
     return set_up ? BKT_OK : BKT_ERR(err, BKT_EHDF5, "HDF5 refuses the file driver for stores");
 }
 
-bool vfd_is_driver(hid_t driver)
+bool vfd_is_driver(hid_t id)
 {
-    return driver >= 0 && (driver == drivers[0] || driver == drivers[1]);
+    return id >= 0 && id == driver;
 }
 
 void vfd_term(void)
 {
     hbool_t ending = false;
     vfd_expect_nothing();
-    for (size_t i = 0; i < BKT_COUNT(drivers); i++) {
-        if (drivers[i] >= 0 && H5is_library_terminating(&ending) >= 0 && !ending)
-            (void)H5FDunregister(drivers[i]); /* when HDF5 ends, it releases the driver itself */
-        drivers[i] = H5I_INVALID_HID;
-    }
+    if (driver >= 0 && H5is_library_terminating(&ending) >= 0 && !ending)
+        (void)H5FDunregister(driver); /* when HDF5 ends, it releases the driver itself */
+    driver = H5I_INVALID_HID;
 }

@@ -108,6 +108,22 @@ class Names:
         self.refused("hsds+file:// for writing", [os.path.join(args.bin, "h5clear"), "-s", "hsds+file://" + self.tall],
                      {**BY_NAME, "H5BUCKET_TRACE": "vol"}, "for reading only")
 
+    def locked(self):
+        """A file of this machine is locked when it opens.  A file in a store, to which its link leads, has no locks."""
+        where = os.path.join(self.files, "h5copy")
+        old, begin = b"h5copy_extlinks_trg.h5", f"s3://{self.bucket}/"
+        key = "t" * (len(old) - len(begin))
+        with open(os.path.join(where, "h5copy_extlinks_src.h5"), "rb") as f:
+            content = f.read().replace(old, (begin + key).encode())
+        path = os.path.join(self.work, "linking.h5")
+        with open(path, "wb") as f:
+            f.write(content)
+        self.put(key, os.path.join(where, old.decode()))
+        env = {**OURS, **BY_NAME, "H5BUCKET_ALLOW": begin[:-1], "HDF5_USE_FILE_LOCKING": "TRUE"}
+        want = dump("h5copy_extlinks_src.h5", BASE, where, "-d", "/group_ext/extlink_dset")
+        rc, out, err = dump("hsds+file://" + path, env, self.empty, "-d", "/group_ext/extlink_dset")
+        check("a locked file that links to a store: the same as the local one", rc == want[0] == 0 and out == want[1], err + out)
+
     def pointer(self):
         pointer = os.path.join(self.work, "x.nc")
         rc, _, err = run([args.tool, "pointer", f"s3://{self.bucket}/h5dump/tall.h5", pointer], OURS, self.work)
@@ -177,7 +193,7 @@ class Names:
 
     def main(self):
         self.upload()
-        for part in (self.schemes, self.through, self.pointer, self.forms, self.links, self.both, self.ros3, self.refusals):
+        for part in (self.schemes, self.through, self.locked, self.pointer, self.forms, self.links, self.both, self.ros3, self.refusals):
             part()
 
 
