@@ -9,13 +9,38 @@
 
 #define DEEPEST 8 /* levels of a compound type */
 
+int bkt_kept_get(struct bkt_map **in, const void *key, size_t n, uint64_t call,
+                 const struct bkt_kept_kind *kind, const void *arg, void **out, struct bkt_err *err)
+{
+    struct bkt_kept *k = bkt_map_get(*in, key, n);
+    if (k && k->failed && k->call != call) {
+        kind->free(bkt_map_del(*in, key, n));
+        k = NULL;
+    }
+    if (!k) {
+        struct bkt_err why;
+        bkt_err_clear(&why);
+        k = calloc(1, kind->size);
+        BKT_NEED(err, k);
+        k->call = call;
+        int rc = kind->open(k, arg, &why);
+        k->failed = rc < 0 ? bkt_err_dup(&why) : NULL;
+        if ((rc < 0 && !k->failed) || bkt_map_set(in, key, n, k, NULL) < 0) {
+            kind->free(k);
+            BKT_NOMEM(err);
+        }
+    }
+    *out = k;
+    return k->failed ? bkt_err_copy(err, k->failed->code, k->failed) : BKT_OK;
+}
+
 static void dset_free(void *p)
 {
     struct bkt_sample_dset *d = p;
     bkt_hid_closep(&d->type);
     bkt_hid_closep(&d->space);
     bkt_hid_closep(&d->id);
-    free(d->failed);
+    free(d->kept.failed);
     free(d);
 }
 
@@ -26,7 +51,7 @@ void bkt_sample_file_free(void *p)
         return;
     bkt_map_free(f->dsets, dset_free);
     bkt_hid_closep(&f->id);
-    free(f->failed);
+    free(f->kept.failed);
     free(f->name);
     free(f);
 }
@@ -70,28 +95,13 @@ static int open_any(const char *name, hid_t fapl, bool local, hid_t *out, struct
     return *out < 0 ? bkt_err_copy(err, rc, &why) : BKT_OK;
 }
 
-struct bkt_sample_file *bkt_sample_file_new(void)
-{
-    struct bkt_sample_file *f = calloc(1, sizeof *f);
-    if (f)
-        f->id = H5I_INVALID_HID;
-    return f;
-}
-
-int bkt_sample_file_open(const char *name, hid_t fapl, bool local, struct bkt_sample_file **out,
+int bkt_sample_file_open(struct bkt_sample_file *f, const char *name, hid_t fapl, bool local,
                          struct bkt_err *err)
 {
-    struct bkt_sample_file *f = bkt_sample_file_new();
-    BKT_NEED(err, f);
+    free(f->name);
     f->name = strdup(name);
-    int rc = f->name ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    if (rc == BKT_OK)
-        rc = open_any(name, fapl, local, &f->id, err);
-    if (rc < 0)
-        bkt_sample_file_free(f);
-    else
-        *out = f;
-    return rc;
+    BKT_NEED(err, f->name);
+    return open_any(name, fapl, local, &f->id, err);
 }
 
 /* Whether elements are plain bytes: a hostile file must not make HDF5 deliver pointers. */
@@ -109,12 +119,19 @@ static bool is_plain(hid_t type, int level)
     return n > 0;
 }
 
-static int load(const struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset *d,
-                struct bkt_err *err)
+struct place {
+    const struct bkt_sample_file *file;
+    uint32_t number;
+};
+
+static int dset_open(void *thing, const void *arg, struct bkt_err *err)
 {
+    struct bkt_sample_dset *d = thing;
+    const struct place *at = arg;
+    const struct bkt_sample_file *f = at->file;
     char name[16], what[BKT_ERR_MSG / 2];
-    (void)snprintf(name, sizeof name, "/%u", number);
-    (void)snprintf(what, sizeof what, "%.200s: collection %u", f->name, number);
+    (void)snprintf(name, sizeof name, "/%u", at->number);
+    (void)snprintf(what, sizeof what, "%.200s: collection %u", f->name, at->number);
     d->id = H5Dopen2(f->id, name, H5P_DEFAULT);
     d->type = d->id < 0 ? H5I_INVALID_HID : H5Dget_type(d->id);
     d->space = d->type < 0 ? H5I_INVALID_HID : H5Dget_space(d->id);
@@ -124,51 +141,20 @@ static int load(const struct bkt_sample_file *f, uint32_t number, struct bkt_sam
                   : 0;
     d->elem = H5Tget_size(d->type);
     BKT_FAIL_IF(err, d->rank < 1 || !d->elem || !is_plain(d->type, 0), BKT_EFORMAT,
-                "%s: dataset %u is not a collection of samples: no rows of numbers", f->name, number);
+                "%s: dataset %u is not a collection of samples: no rows of numbers", f->name, at->number);
     return BKT_OK;
-}
-
-/* The present call's result, good or bad. */
-static struct bkt_sample_dset *known(const struct bkt_sample_file *f, uint32_t number)
-{
-    struct bkt_sample_dset *d = bkt_map_get(f->dsets, &number, sizeof number);
-    if (!d || !d->failed || d->call == f->used)
-        return d;
-    dset_free(bkt_map_del(f->dsets, &number, sizeof number));
-    return NULL;
-}
-
-static int keep(struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset *d, struct bkt_err *err)
-{
-    d->call = f->used;
-    if (bkt_map_set(&f->dsets, &number, sizeof number, d, NULL) == BKT_OK)
-        return BKT_OK;
-    dset_free(d);
-    BKT_NOMEM(err);
 }
 
 int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset **out,
                          struct bkt_err *err)
 {
-    struct bkt_err why;
-    struct bkt_sample_dset *d = known(f, number);
-    if (!d) {
-        bkt_err_clear(&why);
-        d = calloc(1, sizeof *d);
-        BKT_NEED(err, d);
-        d->id = d->type = d->space = H5I_INVALID_HID;
-        int rc = load(f, number, d, &why);
-        d->failed = rc < 0 ? bkt_err_dup(&why) : NULL;
-        if (rc < 0 && !d->failed) {
-            dset_free(d);
-            BKT_NOMEM(err);
-        }
-        BKT_PASS(keep(f, number, d, err));
-    }
-    if (d->failed)
-        return bkt_err_copy(err, d->failed->code, d->failed);
-    *out = d;
-    return BKT_OK;
+    static const struct bkt_kept_kind kind = {sizeof **out, dset_open, dset_free};
+    void *d = NULL;
+    int rc =
+        bkt_kept_get(&f->dsets, &number, sizeof number, f->used, &kind, &(struct place){f, number}, &d, err);
+    if (rc == BKT_OK)
+        *out = d;
+    return rc;
 }
 
 int bkt_sample_file_numbers(const struct bkt_sample_file *f, const char *name, int64_t *out, hssize_t n,

@@ -191,6 +191,7 @@ static int take_settings(struct bkt_sample_form *form, const struct h5bucket_rep
     BKT_PASS(bkt_settings_init(&set, repo->info, err));
     form->plain = repo->plain;
     form->sync = set.fsync;
+    form->in_bucket = set.bucket && *set.bucket;
     bkt_settings_fini(&set);
     return BKT_OK;
 }
@@ -368,14 +369,12 @@ static const char *path_of(const char *name)
 }
 
 /* The folders of a new file; a bucket makes its own. */
-static int make_folders(const char *name, const struct h5bucket_repository *repo, struct bkt_err *err)
+static int make_folders(const char *name, const struct bkt_sample_form *form, struct bkt_err *err)
 {
-    struct bkt_settings set;
     const char *path = path_of(name), *last = path ? strrchr(path, '/') : NULL;
-    BKT_PASS(bkt_settings_init(&set, repo->info, err));
-    bool in_bucket = path == name && set.bucket && *set.bucket;
-    bkt_settings_fini(&set);
-    return last && !in_bucket ? make_folder(path, (size_t)(last - path), FOLDERS - 1, err) : BKT_OK;
+    return last && !(path == name && form->in_bucket)
+               ? make_folder(path, (size_t)(last - path), FOLDERS - 1, err)
+               : BKT_OK;
 }
 
 /* ---- files ---- */
@@ -440,7 +439,7 @@ int bkt_sample_file_create(const struct h5bucket_repository *repo, const struct 
     BKT_FAIL_IF(err, form->plain && !path, BKT_EUNSUP,
                 "%s: plain HDF5 files are written in folders only; leave out backend=file",
                 bkt_buf_str(&name));
-    BKT_PASS(make_folders(bkt_buf_str(&name), repo, err));
+    BKT_PASS(make_folders(bkt_buf_str(&name), form, err));
     if (!form->plain)
         return create(bkt_buf_str(&name), repo->fapl, form, file, err);
     BKT_PASS(plain_list(&plain, err));

@@ -51,6 +51,7 @@ struct bkt_sample_form {
     int number; /* numpy's, of that type */
     bool plain; /* plain HDF5 files with SWMR, else domains */
     bool sync;  /* a flush of a plain file reaches the disk */
+    bool in_bucket; /* names without a scheme are in the default bucket */
 };
 
 /** The form that a schema and the repository's settings ask for.

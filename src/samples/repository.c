@@ -50,25 +50,33 @@ int bkt_repository_file_name(const struct h5bucket_repository *repo, int format,
 
 /* ---- open files ---- */
 
-static int open_at(const struct h5bucket_repository *repo, const char *data, int format, const char *uid,
-                   struct bkt_sample_file **out, struct bkt_err *err)
+struct file_name {
+    struct h5bucket_repository *repo;
+    int format;
+    const char *uid;
+};
+
+static int open_at(const struct file_name *n, const char *data, struct bkt_sample_file *f,
+                   struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
-    BKT_PASS(add_name(repo, data, format, uid, &name, err));
-    return bkt_sample_file_open(bkt_buf_str(&name), repo->fapl, repo->local, out, err);
+    BKT_PASS(add_name(n->repo, data, n->format, n->uid, &name, err));
+    return bkt_sample_file_open(f, bkt_buf_str(&name), n->repo->fapl, n->repo->local, err);
 }
 
-static int open_either(struct h5bucket_repository *repo, int format, const char *uid,
-                       struct bkt_sample_file **out, struct bkt_err *err)
+static int file_open(void *thing, const void *arg, struct bkt_err *err)
 {
+    const struct file_name *n = arg;
+    struct bkt_sample_file *f = thing;
     struct bkt_err why = {.n = 0};
     int first = BKT_OK; /* the outcome at the first place, with its reason */
-    if (repo->data)
-        return open_at(repo, repo->data, format, uid, out, err);
+    f->id = H5I_INVALID_HID;
+    if (n->repo->data)
+        return open_at(n, n->repo->data, f, err);
     for (size_t i = 0; i < BKT_SAMPLE_PLACES; i++) {
-        int rc = open_at(repo, bkt_sample_places[i], format, uid, out, i ? NULL : &why);
+        int rc = open_at(n, bkt_sample_places[i], f, i ? NULL : &why);
         if (rc == BKT_OK) {
-            repo->data = bkt_sample_places[i];
+            n->repo->data = bkt_sample_places[i];
             return BKT_OK;
         }
         first = i ? first : rc;
@@ -81,52 +89,20 @@ static size_t key_of(int format, const char *uid, char key[H5BUCKET_UID_MAX + 4]
     return (size_t)snprintf(key, H5BUCKET_UID_MAX + 4, "0%d/%s", format, uid);
 }
 
-/* The file, or the present call's failure to open it. */
-static struct bkt_sample_file *known(struct h5bucket_repository *repo, const char *key, size_t n)
-{
-    struct bkt_sample_file *f = bkt_map_get(repo->files, key, n);
-    if (!f || !f->failed || f->opened == repo->calls)
-        return f;
-    bkt_sample_file_free(bkt_map_del(repo->files, key, n));
-    return NULL;
-}
-
-static struct bkt_sample_file *failed(const struct bkt_err *why)
-{
-    struct bkt_sample_file *f = bkt_sample_file_new();
-    if (!f)
-        return NULL;
-    f->failed = bkt_err_dup(why);
-    if (!f->failed) {
-        bkt_sample_file_free(f);
-        return NULL;
-    }
-    return f;
-}
-
 int bkt_repository_file(struct h5bucket_repository *repo, int format, const char *uid,
                         struct bkt_sample_file **out, struct bkt_err *err)
 {
+    static const struct bkt_kept_kind kind = {sizeof **out, file_open, bkt_sample_file_free};
     char key[H5BUCKET_UID_MAX + 4];
-    size_t n = key_of(format, uid, key);
-    struct bkt_sample_file *f = known(repo, key, n);
-    if (!f) {
-        struct bkt_err why;
-        bkt_err_clear(&why);
-        if (open_either(repo, format, uid, &f, &why) < 0)
-            f = failed(&why);
-        if (f)
-            f->opened = repo->calls;
-        if (!f || bkt_map_set(&repo->files, key, n, f, NULL) < 0) {
-            bkt_sample_file_free(f);
-            BKT_NOMEM(err);
-        }
-    }
-    f->used = repo->calls;
-    if (f->failed)
-        return bkt_err_copy(err, f->failed->code, f->failed);
-    *out = f;
-    return BKT_OK;
+    struct bkt_sample_file *f;
+    void *kept = NULL;
+    int rc = bkt_kept_get(&repo->files, key, key_of(format, uid, key), repo->calls, &kind,
+                          &(struct file_name){repo, format, uid}, &kept, err);
+    if ((f = kept))
+        f->used = repo->calls;
+    if (rc == BKT_OK)
+        *out = f;
+    return rc;
 }
 
 void bkt_repository_forget(struct h5bucket_repository *repo, int format, const char *uid)

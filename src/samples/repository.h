@@ -14,10 +14,25 @@
 #define BKT_SAMPLE_PLACES 2
 extern const char *const bkt_sample_places[BKT_SAMPLE_PLACES];
 
+/** The begin of a thing that a call opens.  It stays open for later calls; a failure stays for this call. */
+struct bkt_kept {
+    struct bkt_err *failed; /* NULL: it is open */
+    uint64_t call;          /* that opened it: contents may be older than later records */
+};
+/** A kind of such things: zeroed memory of @p size bytes is opened, and freed also after a failure. */
+struct bkt_kept_kind {
+    size_t size;
+    int (*open)(void *thing, const void *arg, struct bkt_err *err);
+    void (*free)(void *thing);
+};
+/** The thing of a key in @p in, opened with @p arg if call @p call has not tried that; borrowed. */
+BKT_NODISCARD int bkt_kept_get(struct bkt_map **in, const void *key, size_t n, uint64_t call,
+                               const struct bkt_kept_kind *kind, const void *arg, void **out,
+                               struct bkt_err *err);
+
 /** A collection that is open for reading, or that could not be opened. */
 struct bkt_sample_dset {
-    struct bkt_err *failed;       /* NULL: it is open */
-    uint64_t call;                /* that opened it */
+    struct bkt_kept kept;
     hid_t    id, type, space;
     size_t   elem;                /* bytes of a stored element */
     int      rank;                /* 1 to H5S_MAX_RANK */
@@ -26,12 +41,11 @@ struct bkt_sample_dset {
 
 /** A file that is open for reading, or that could not be opened. */
 struct bkt_sample_file {
-    struct bkt_err *failed;    /* NULL: it is open.  Another call tries again */
+    struct bkt_kept kept;
     char           *name;
     hid_t           id;
     struct bkt_map *dsets;     /* struct bkt_sample_dset by uint32_t */
-    uint64_t        used;      /* the call that used it last */
-    uint64_t        opened;    /* the call that opened it: contents may be older than later records */
+    uint64_t used;             /* the call that used it last */
 };
 
 struct h5bucket_repository {
@@ -73,10 +87,8 @@ BKT_NODISCARD int bkt_sample_file_numbers(const struct bkt_sample_file *f, const
                                           hssize_t n, struct bkt_err *err);
 /** Close a file.  NULL is allowed. */
 void bkt_sample_file_free(void *f);
-/** A file that is not open; NULL: out of memory. */
-struct bkt_sample_file *bkt_sample_file_new(void);
-/** Open a file; @p name is copied. */
-BKT_NODISCARD int bkt_sample_file_open(const char *name, hid_t fapl, bool local, struct bkt_sample_file **out,
+/** Open a file that is not open, whatever its name was; @p name is copied. */
+BKT_NODISCARD int bkt_sample_file_open(struct bkt_sample_file *f, const char *name, hid_t fapl, bool local,
                                        struct bkt_err *err);
 
 /* ---- public calls: their errors go to HDF5's stack once, after all cleanup ---- */
