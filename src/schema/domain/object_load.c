@@ -51,10 +51,10 @@ static void load_free(struct load *l)
 /* Ids of the hard links of a group, for push().  Out of memory: fewer of them. */
 static struct bkt_ids members_of(const struct bkt_object *o)
 {
-    const struct bkt_links *l = o && o->kind == BKT_GROUP ? bkt_links_settle(&o->group.links) : NULL;
+    const struct bkt_link *l;
     struct bkt_ids out = {0};
-    for (size_t i = 0; l && i < l->n; i++)
-        if (l->v[i].cls == BKT_L_HARD && bkt_ids_add(&out, &l->v[i].id) < 0)
+    for (size_t i = 0; (l = bkt_object_next_hard(o, &i));)
+        if (bkt_ids_add(&out, &l->id) < 0)
             break;
     return out;
 }

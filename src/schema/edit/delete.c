@@ -303,12 +303,11 @@ static int find_one(struct found *f, const struct bkt_id *id)
 /* The objects that an object of version 1 leads to. */
 static int find_members(const struct bkt_object *o, struct found *f)
 {
-    const struct bkt_links *l = o->kind == BKT_GROUP ? bkt_links_settle(&o->group.links) : NULL;
+    const struct bkt_link *l;
     const struct bkt_id *type;
     size_t pos = 0;
-    for (size_t i = 0; l && i < l->n; i++)
-        if (l->v[i].cls == BKT_L_HARD)
-            BKT_PASS(find_one(f, &l->v[i].id));
+    for (size_t i = 0; (l = bkt_object_next_hard(o, &i));)
+        BKT_PASS(find_one(f, &l->id));
     while ((type = bkt_object_next_type(o, &pos)))
         BKT_PASS(find_one(f, type));
     return o->kind == BKT_DATASET && o->dset.layout.chunk_table.text[0]

@@ -13,12 +13,21 @@
 
 /* ---- whether the domain may be changed, and room for that ---- */
 
+static bool has_changes(const struct bkt_edits *e)
+{
+    return e->fresh || e->old_root.text[0] || e->gone.n || e->unnamed || e->n_doomed ||
+           bkt_map_count(e->changes) > 0;
+}
+
 bool bkt_edits_foreign(const struct bkt_domain *d)
 {
     const struct bkt_edits *e = d->edits;
-    return e && e->pid && e->pid != getpid() &&
-           (e->fresh || e->old_root.text[0] || e->gone.n || e->unnamed || e->n_doomed ||
-            bkt_map_count(e->changes) > 0);
+    return e && e->pid && e->pid != getpid() && has_changes(e);
+}
+
+bool bkt_domain_is_dirty(struct bkt_domain *d)
+{
+    return has_changes(d->edits) && !bkt_edits_foreign(d);
 }
 
 int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, struct bkt_err *err)

@@ -68,10 +68,9 @@ static void note_first(struct bkt_domain *d)
     d->doc.n_first                = 0;
     if (bkt_objects_get(d->objects, &d->doc.root, &root, NULL) < 0)
         return;
-    const struct bkt_links *l = bkt_links_settle(&root->group.links);
-    for (size_t i = 0; root->kind == BKT_GROUP && l->n <= BKT_FIRST_MAX && i < l->n; i++)
-        if (l->v[i].cls == BKT_L_HARD)
-            d->doc.first[d->doc.n_first++] = l->v[i].id;
+    const struct bkt_link *l;
+    for (size_t i = 0; root->group.links.n <= BKT_FIRST_MAX && (l = bkt_object_next_hard(root, &i));)
+        d->doc.first[d->doc.n_first++] = l->id;
 }
 
 static int head(struct bkt_domain *d, const char *key)

@@ -106,12 +106,12 @@ static void dangles_fini(struct dangles *x)
 static int find_dangling(const struct bkt_object *o, void *arg)
 {
     struct dangles *x = arg;
-    const struct bkt_links *l = o->kind == BKT_GROUP ? bkt_links_settle(&o->group.links) : NULL;
-    for (size_t i = 0; l && i < l->n; i++) {
-        if (l->v[i].cls != BKT_L_HARD || !bkt_map_get(x->absent, l->v[i].id.text, BKT_ID_LEN))
+    const struct bkt_link *l;
+    for (size_t i = 0; (l = bkt_object_next_hard(o, &i));) {
+        if (!bkt_map_get(x->absent, l->id.text, BKT_ID_LEN))
             continue;
         BKT_PASS(bkt_list_room(&x->v, x->n, &x->cap, sizeof *x->v));
-        x->v[x->n] = (struct dangling){o->id, strdup(l->v[i].name)};
+        x->v[x->n] = (struct dangling){o->id, strdup(l->name)};
         if (!x->v[x->n++].name)
             return BKT_ENOMEM;
     }
@@ -141,10 +141,9 @@ static int note_absent(struct bkt_domain *d, struct bkt_err *err)
 
 static int note_new_group(struct bkt_edits *e, const struct bkt_change *c)
 {
-    const struct bkt_links *l = bkt_links_settle(&c->obj->group.links);
-    for (size_t i = 0; i < l->n; i++)
-        if (l->v[i].cls == BKT_L_HARD)
-            BKT_PASS(add_id(&e->unmoved, &l->v[i].id));
+    const struct bkt_link *l;
+    for (size_t i = 0; (l = bkt_object_next_hard(c->obj, &i));)
+        BKT_PASS(add_id(&e->unmoved, &l->id));
     return BKT_OK;
 }
 
@@ -462,11 +461,7 @@ bool bkt_domain_out_of_reach(const struct bkt_domain *d)
     return d->edits->out_of_reach;
 }
 
-bool bkt_domain_is_new(const struct bkt_domain *d) { return d->edits->fresh; }
-
-bool bkt_domain_is_dirty(struct bkt_domain *d)
+bool bkt_domain_is_new(const struct bkt_domain *d)
 {
-    bool any = d->edits->fresh || d->edits->old_root.text[0] || d->edits->gone.n || d->edits->unnamed ||
-               d->edits->n_doomed || bkt_map_count(d->edits->changes) > 0;
-    return any && !bkt_edits_foreign(d);
+    return d->edits->fresh;
 }

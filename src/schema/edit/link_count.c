@@ -62,28 +62,23 @@ static int set_version(struct bkt_links_count *c, const struct bkt_id *id, uintp
     return bkt_map_set_number(&c->seen, id->text, BKT_ID_LEN, (intptr_t)number);
 }
 
-/* Note a group; @p first: whether it is new. */
-static int see(struct bkt_links_count *c, const struct bkt_id *id, bool *first)
+/* Note an object if it is a new group, and queue it in @p q (NULL: no queue). */
+static int see(struct bkt_links_count *c, const struct bkt_id *id, struct bkt_ids *q)
 {
-    *first = !bkt_map_get(c->seen, id->text, BKT_ID_LEN);
-    return *first ? set_version(c, id, UNKNOWN) : BKT_OK;
+    if (bkt_id_kind(id) != BKT_GROUP || bkt_map_get(c->seen, id->text, BKT_ID_LEN))
+        return BKT_OK;
+    BKT_PASS(set_version(c, id, UNKNOWN));
+    return q ? bkt_ids_add(q, id) : BKT_OK;
 }
 
-/* Count the links of one group; new groups are queued. */
+/* Count the links of one object; new groups are queued, unless @p q is NULL. */
 static int count_group(struct bkt_links_count *c, const struct bkt_object *o, struct bkt_ids *q)
 {
-    (void)bkt_links_settle(&o->group.links);
-    for (size_t i = 0; i < o->group.links.n; i++) {
-        const struct bkt_link *l = &o->group.links.v[i];
-        bool                   first;
-        if (l->cls != BKT_L_HARD)
-            continue;
+    const struct bkt_link *l;
+    for (size_t i = 0; (l = bkt_object_next_hard(o, &i));) {
         BKT_PASS(add_some(c, &l->id, 1));
-        if (!q || bkt_id_kind(&l->id) != BKT_GROUP)
-            continue;
-        BKT_PASS(see(c, &l->id, &first));
-        if (first)
-            BKT_PASS(bkt_ids_add(q, &l->id));
+        if (q)
+            BKT_PASS(see(c, &l->id, q));
     }
     return BKT_OK;
 }
@@ -106,14 +101,8 @@ static int push_held(const struct bkt_domain *d, struct bkt_links_count *c, stru
     BKT_CLEANUP(bkt_ids_fini) struct bkt_ids held = {0};
     BKT_PASS(bkt_ids_add_keys(&held, d->edits->changes));
     BKT_PASS(bkt_ids_add_keys(&held, d->edits->loose));
-    for (size_t i = 0; i < held.n; i++) {
-        bool first;
-        if (bkt_id_kind(&held.v[i]) != BKT_GROUP)
-            continue;
-        BKT_PASS(see(c, &held.v[i], &first));
-        if (first)
-            BKT_PASS(bkt_ids_add(q, &held.v[i]));
-    }
+    for (size_t i = 0; i < held.n; i++)
+        BKT_PASS(see(c, &held.v[i], q));
     return BKT_OK;
 }
 
@@ -122,9 +111,9 @@ static int walk(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err 
 {
     struct bkt_ids q     = {0};
     size_t         ahead = 0;
-    bool           first;
-    int rc = see(c, &d->doc.root, &first) < 0 || bkt_ids_add(&q, &d->doc.root) < 0 ? BKT_ENOMEM
-                                                                                   : push_held(d, c, &q);
+    int rc = see(c, &d->doc.root, &q);
+    if (rc == BKT_OK)
+        rc = push_held(d, c, &q);
     for (size_t i = 0; rc == BKT_OK && i < q.n; i++) {
         size_t until = q.n < i + WAVE ? q.n : i + WAVE;
         if (ahead < until) {
@@ -183,13 +172,10 @@ void bkt_links_count_begin(struct bkt_links_count *c) { c->complete = c->once = 
 
 int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o, bool own)
 {
-    bool first;
     BKT_HOLD(&c->lock);
     if (own || !c->complete)
         BKT_PASS(bkt_map_set(&c->own, o->id.text, BKT_ID_LEN, c, NULL));
-    if (o->kind != BKT_GROUP)
-        return BKT_OK;
-    BKT_PASS(see(c, &o->id, &first));
+    BKT_PASS(see(c, &o->id, NULL));
     return count_group(c, o, NULL);
 }
 
@@ -379,11 +365,11 @@ struct parent {
 static int is_parent(const struct bkt_object *o, void *arg)
 {
     struct parent *p = arg;
-    const struct bkt_links *l = o->kind == BKT_GROUP ? bkt_links_settle(&o->group.links) : NULL;
-    for (size_t i = 0; l && i < l->n; i++)
-        if (l->v[i].cls == BKT_L_HARD && strcmp(l->v[i].id.text, p->of->text) == 0) {
+    const struct bkt_link *l;
+    for (size_t i = 0; (l = bkt_object_next_hard(o, &i));)
+        if (strcmp(l->id.text, p->of->text) == 0) {
             p->group = o->id;
-            p->name = strdup(l->v[i].name);
+            p->name = strdup(l->name);
             return p->name ? BKT_ECANCEL : BKT_ENOMEM;
         }
     return BKT_OK;

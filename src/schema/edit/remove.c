@@ -20,14 +20,10 @@ int bkt_edit_loosen(struct bkt_domain *d, const struct bkt_id *id, struct bkt_er
 /* The members of a removed group lose a link each. */
 static int loosen_members(struct bkt_domain *d, const struct bkt_object *o, struct bkt_err *err)
 {
-    if (o->kind != BKT_GROUP)
-        return BKT_OK;
-    const struct bkt_links *l = bkt_links_settle(&o->group.links);
-    for (size_t i = 0; i < l->n; i++) {
-        if (l->v[i].cls != BKT_L_HARD)
-            continue;
-        BKT_PASS_MEM(err, bkt_links_count_change(d->links, &l->v[i].id, -1));
-        BKT_PASS(bkt_edit_loosen(d, &l->v[i].id, err));
+    const struct bkt_link *l;
+    for (size_t i = 0; (l = bkt_object_next_hard(o, &i));) {
+        BKT_PASS_MEM(err, bkt_links_count_change(d->links, &l->id, -1));
+        BKT_PASS(bkt_edit_loosen(d, &l->id, err));
     }
     return BKT_OK;
 }
@@ -248,14 +244,14 @@ static int spare_counted(struct spare *s)
     return BKT_OK;
 }
 
-/* Keep targets of hard links of a stored group, unless this flush takes the links away. */
+/* Keep targets of hard links of a stored object, unless this flush takes the links away. */
 static int spare_members(struct spare *s, const struct bkt_object *o)
 {
     const struct bkt_change *c = bkt_map_get(s->d->edits->changes, o->id.text, BKT_ID_LEN);
-    const struct bkt_links *l = bkt_links_settle(&o->group.links);
-    for (size_t i = 0; i < l->n; i++)
-        if (l->v[i].cls == BKT_L_HARD && !loses(c, l->v[i].name))
-            BKT_PASS(spare_one(s, &l->v[i].id));
+    const struct bkt_link *l;
+    for (size_t i = 0; (l = bkt_object_next_hard(o, &i));)
+        if (!loses(c, l->name))
+            BKT_PASS(spare_one(s, &l->id));
     return BKT_OK;
 }
 
@@ -268,7 +264,7 @@ static int keep_what_it_needs(struct spare *s, const struct bkt_object *o)
         BKT_PASS(spare_one(s, type));
         BKT_PASS(bkt_ids_add(&s->uses, type));
     }
-    return o->kind == BKT_GROUP ? spare_members(s, o) : BKT_OK;
+    return spare_members(s, o);
 }
 
 typedef int on_object(struct spare *s, const struct bkt_object *o);

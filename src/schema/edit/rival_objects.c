@@ -173,13 +173,12 @@ static int find_in_attrs(const struct bkt_object *o, struct mentions *m)
 static int find_mentions(const struct bkt_object *o, void *arg)
 {
     struct mentions *m = arg;
-    const struct bkt_links *l = o->kind == BKT_GROUP ? bkt_links_settle(&o->group.links) : NULL;
+    const struct bkt_link *l;
     bool same = strcmp(o->id.text, m->group->text) == 0;
     m->fixed |= o->kind == BKT_DATASET && mentions_id(&o->dset.fill, m->of);
-    for (size_t i = 0; l && i < l->n; i++)
-        if (l->v[i].cls == BKT_L_HARD && strcmp(l->v[i].id.text, m->of->text) == 0 &&
-            !(same && strcmp(l->v[i].name, m->except) == 0))
-            BKT_PASS(add_mention(m, o, true, l->v[i].name));
+    for (size_t i = 0; (l = bkt_object_next_hard(o, &i));)
+        if (strcmp(l->id.text, m->of->text) == 0 && !(same && strcmp(l->name, m->except) == 0))
+            BKT_PASS(add_mention(m, o, true, l->name));
     return find_in_attrs(o, m);
 }
 

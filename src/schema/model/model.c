@@ -180,6 +180,15 @@ const struct bkt_id *bkt_object_next_type(const struct bkt_object *o, size_t *po
     return NULL;
 }
 
+const struct bkt_link *bkt_object_next_hard(const struct bkt_object *o, size_t *pos)
+{
+    const struct bkt_links *l = o->kind == BKT_GROUP ? bkt_links_settle(&o->group.links) : NULL;
+    while (l && *pos < l->n)
+        if (l->v[(*pos)++].cls == BKT_L_HARD)
+            return &l->v[*pos - 1];
+    return NULL;
+}
+
 /* Objects are constant for all other code, which doesn't see the count. */
 static struct counted *counted_of(const struct bkt_object *o) { return (struct counted *)(uintptr_t)o; }
 

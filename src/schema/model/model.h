@@ -323,6 +323,8 @@ size_t            bkt_object_bytes(const struct bkt_object *o);
  *  it is used; borrowed.  NULL: no more.
  *  @param pos  0 at the beginning */
 const struct bkt_id *bkt_object_next_type(const struct bkt_object *o, size_t *pos);
+/** The hard links of an object, if it is a group, in the same way. */
+const struct bkt_link *bkt_object_next_hard(const struct bkt_object *o, size_t *pos);
 BKT_NODISCARD int bkt_domain_doc_parse(const void *json, size_t n, struct bkt_domain_doc *out,
                                        struct bkt_err *err);
 void              bkt_domain_doc_fini(struct bkt_domain_doc *d);
