@@ -116,6 +116,8 @@ int bkt_err_pack(const struct bkt_err *err, struct bkt_buf *out)
 
 void bkt_err_unpack(struct bkt_err *err, int code, const char *text, size_t n)
 {
+    if (!text || !n || text[n - 1])
+        return;
     for (size_t at = 0; at < n; at += strlen(text + at) + 1)
         (void)BKT_ERR(err, code, "%s", text + at);
 }

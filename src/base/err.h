@@ -151,5 +151,6 @@ static inline int bkt_err_given(int pushed, int code)
 struct bkt_buf; /* bytes.h */
 /** Append the messages of @p err (may be NULL).  BKT_ENOMEM */
 BKT_NODISCARD int bkt_err_pack(const struct bkt_err *err, struct bkt_buf *out);
-/** Add a frame to @p err (may be NULL) for each message in @p n bytes, the last of which must be a NUL. */
+/** Add a frame to @p err (may be NULL) for each message in @p n bytes.  None, if @p text is NULL or the last
+ *  byte is not a NUL. */
 void bkt_err_unpack(struct bkt_err *err, int code, const char *text, size_t n);

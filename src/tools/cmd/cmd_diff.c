@@ -138,10 +138,9 @@ int bkt_diff_shared_block(struct bkt_diff *d, size_t number, const struct bkt_bl
 static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)
 {
     struct bkt_diff *d = arg;
-    BKT_CLEANUP(bkt_freep) char *path = NULL;
     struct bkt_blocks at = {.n = 1};
     uint64_t number = bkt_rd_le(unit, 8), bad = 0, first = 0;
-    BKT_PASS(parts_parse_text(unit, &path, err));
+    const char *path = parts_take_text(unit);
     at.rank = (unsigned)bkt_rd_le(unit, 1);
     bool good = at.rank <= H5S_MAX_RANK;
     for (unsigned i = 0; good && i < at.rank; i++) {

@@ -104,9 +104,8 @@ static int read_part(hid_t src, uint64_t kind, uint64_t number, struct bkt_rd *u
 static int work_on_part(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)
 {
     const struct bkt_get_shared *g = arg;
-    BKT_CLEANUP(bkt_freep) char *path = NULL;
     uint64_t kind = bkt_rd_le(unit, 1), number = bkt_rd_le(unit, 4);
-    BKT_PASS(parts_parse_text(unit, &path, err));
+    (void)parts_take_text(unit); /* the path */
     return read_part(g->v[number].src, kind, number, unit, g->o, result, err);
 }
 
@@ -116,15 +115,9 @@ static int work_on_part(void *arg, struct bkt_rd *unit, struct bkt_buf *result, 
 static bool chunks_agree(hid_t src, hid_t dst)
 {
     BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dst);
-    const struct bkt_layout *lay = &bkt_vobj_of_id(src)->obj->dset.layout;
-    hsize_t chunk[H5S_MAX_RANK];
     unsigned opts = 0;
-    int rank = dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED ? -1 : H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk);
-    bool same = rank > 0 && (unsigned)rank == lay->rank && H5Pget_nfilters(dcpl) > 0 &&
-                H5Pget_chunk_opts(dcpl, &opts) >= 0 && opts == 0 && bkt_filters_agree(src, dst);
-    for (int d = 0; same && d < rank; d++)
-        same = chunk[d] == lay->dims[d];
-    return same;
+    return parts_same_chunks(dst, src) && H5Pget_nfilters(dcpl) > 0 && H5Pget_chunk_opts(dcpl, &opts) >= 0 &&
+           opts == 0;
 }
 
 static int add_target(struct bkt_get_shared *g, hid_t src, hid_t dst, struct bkt_err *err)
@@ -302,7 +295,7 @@ static int take_range(void *arg, struct bkt_rd *r, struct bkt_err *err)
     BKT_PASS(part_file_save(f->p, false, err));
     size_t n = bkt_rd_left(r);
     const char *text = bkt_rd_take(r, n);
-    if (rc < 0 && n && text && !text[n - 1])
+    if (rc < 0)
         bkt_err_unpack(err, rc, text, n);
     return rc < 0 ? rc : BKT_OK;
 }
@@ -367,9 +360,7 @@ struct other {
 static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
 {
     struct other *o = arg;
-    BKT_CLEANUP(bkt_freep) char *name = NULL, *etag = NULL;
-    BKT_PASS(parts_parse_text(news, &name, err));
-    BKT_PASS(parts_parse_text(news, &etag, err));
+    const char *name = parts_take_text(news), *etag = parts_take_text(news);
     uint64_t size = bkt_rd_le(news, 8), mtime = bkt_rd_le(news, 8);
     BKT_FAIL_IF(err, !news->ok || strlen(etag) >= sizeof o->version.etag, BKT_EFORMAT,
                 "a malformed version of a file");
@@ -382,19 +373,10 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int open_domain(struct other *o, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(o->t);
-    BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
-    BKT_NEED(err, info);
-    BKT_PASS(h5_start(info, &fapl, err));
-    return h5_open_native(o->t->args[0], fapl, &o->file, err);
-}
-
 static int open_dataset(struct other *o, const char *path, struct bkt_err *err)
 {
     if (o->file < 0)
-        BKT_PASS(open_domain(o, err));
+        BKT_PASS(bkt_tool_open(o->t, o->t->args[0], &o->file, err));
     if (o->path && strcmp(o->path, path) == 0)
         return BKT_OK;
     h5_closep(&o->src);
@@ -410,14 +392,14 @@ static int open_dataset(struct other *o, const char *path, struct bkt_err *err)
 static int work_of_other(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)
 {
     struct other *o = arg;
-    BKT_CLEANUP(bkt_freep) char *path = NULL;
-    uint64_t kind = bkt_rd_le(unit, 1), number;
+    uint64_t kind = bkt_rd_le(unit, 1);
     BKT_PASS(interrupt_check(err));
     BKT_FAIL_IF(err, kind == GET_BYTES && !o->range.st, BKT_EFORMAT, "a malformed unit of work");
     if (kind == GET_BYTES)
         return fetch_range(&o->range, unit, result, err);
-    number = bkt_rd_le(unit, 4);
-    BKT_PASS(parts_parse_text(unit, &path, err));
+    uint64_t number = bkt_rd_le(unit, 4);
+    const char *path = parts_take_text(unit);
+    BKT_FAIL_IF(err, !unit->ok, BKT_EFORMAT, "a malformed text of another process");
     BKT_PASS(open_dataset(o, path, err));
     BKT_TRY(err, read_part(o->src, kind, number, unit, &o->o, result, err), "%s", path);
     return BKT_OK;

@@ -45,6 +45,16 @@ bool parts_possible(hid_t from, hid_t to)
     return fits && status != H5D_SPACE_STATUS_NOT_ALLOCATED;
 }
 
+bool parts_same_chunks(hid_t file, hid_t domain)
+{
+    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(file);
+    const struct bkt_layout *lay = &bkt_vobj_of_id(domain)->obj->dset.layout;
+    hsize_t chunk[H5S_MAX_RANK];
+    int rank = dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED ? -1 : H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk);
+    return rank > 0 && (unsigned)rank == lay->rank && bkt_filters_agree(file, domain) &&
+           memcmp(chunk, lay->dims, (size_t)rank * sizeof *chunk) == 0;
+}
+
 /* ---- the list ---- */
 
 static bool shape(hid_t dset, struct bkt_written *w)
@@ -162,7 +172,7 @@ static int emit(struct bkt_buf *out, const char *kinds, va_list ap)
             BKT_PASS(emit_list(w, i, va_arg(ap, size_t), out));
         } else if (*kinds == 't') {
             const char *text = va_arg(ap, const char *);
-            size_t n = strlen(text);
+            size_t n = strlen(text) + 1;
             BKT_PASS(bkt_buf_add_le(out, 4, n));
             BKT_PASS(bkt_buf_add(out, text, n));
         } else if (*kinds == 'i') {
@@ -183,13 +193,12 @@ int parts_say(struct bkt_buf *out, struct bkt_err *err, const char *kinds, ...)
     return rc < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
 }
 
-int parts_parse_text(struct bkt_rd *r, char **out, struct bkt_err *err)
+const char *parts_take_text(struct bkt_rd *r)
 {
     size_t n = (size_t)bkt_rd_le(r, 4);
     const char *text = bkt_rd_take(r, n);
-    BKT_FAIL_IF(err, !text, BKT_EFORMAT, "a malformed text of another process");
-    *out = strndup(text, n);
-    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    r->ok = text && n && !text[n - 1];
+    return r->ok ? text : "";
 }
 
 int parts_parse_id(struct bkt_rd *r, struct bkt_id *out, struct bkt_err *err)
@@ -258,19 +267,6 @@ int load_parts_begin(struct load *l, bool is_new, struct bkt_err *err)
     return l->parts ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
-/* Whether a stored chunk of the source is a chunk object of the domain. */
-static bool chunks_agree(hid_t src, hid_t dst)
-{
-    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(src);
-    const struct bkt_layout *lay = &bkt_vobj_of_id(dst)->obj->dset.layout;
-    hsize_t chunk[H5S_MAX_RANK];
-    int rank = dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED ? -1 : H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk);
-    bool same = rank > 0 && (unsigned)rank == lay->rank && bkt_filters_agree(src, dst);
-    for (int d = 0; same && d < rank; d++)
-        same = chunk[d] == lay->dims[d];
-    return same;
-}
-
 int load_parts_wait(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
     struct load_parts *p = l->parts;
@@ -281,7 +277,7 @@ int load_parts_wait(struct load *l, hid_t src, hid_t dst, const char *path, stru
         free(copy);
         BKT_NOMEM(err);
     }
-    p->v[p->n++] = (struct waiting){copy, bkt_vobj_of_id(dst)->obj->id, chunks_agree(src, dst)};
+    p->v[p->n++] = (struct waiting){copy, bkt_vobj_of_id(dst)->obj->id, parts_same_chunks(src, dst)};
     return 1;
 }
 
@@ -341,18 +337,16 @@ static int put_elements(struct bkt_share *sh, const struct waiting *x, hid_t src
 /* ---- work ---- */
 
 /* Open the datasets of a unit, unless the last unit had the same. */
-static int open_both(struct load *l, const char *path, const char *id_text, struct bkt_err *err)
+static int open_both(struct load *l, const char *path, const struct bkt_id *id, struct bkt_err *err)
 {
     struct load_parts *p = l->parts;
-    struct bkt_id id;
     if (p->path && strcmp(p->path, path) == 0)
         return BKT_OK;
     close_last(p);
-    BKT_FAIL_IF(err, !bkt_id_set(&id, id_text), BKT_EFORMAT, "a malformed part of a dataset");
     p->src = H5Dopen2(l->src->file, path, H5P_DEFAULT);
     if (p->src < 0)
         return h5_unreadable(err, path);
-    BKT_PASS(load_open_id(l, &id, &p->dst, err));
+    BKT_PASS(load_open_id(l, id, &p->dst, err));
     p->path = strdup(path);
     return p->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
@@ -393,15 +387,13 @@ static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct b
 {
     struct load *l = arg;
     BKT_CLEANUP(bkt_written_fini) struct bkt_written w = {.v = NULL};
-    BKT_CLEANUP(bkt_freep) char *path = NULL;
-    char id[BKT_ID_LEN + 1] = "";
+    struct bkt_id id;
     uint64_t kind = bkt_rd_le(unit, 1), bytes = 0;
-    const char *text = bkt_rd_take(unit, BKT_ID_LEN);
     BKT_PASS(interrupt_check(err));
-    BKT_PASS(parts_parse_text(unit, &path, err));
+    BKT_PASS(parts_parse_id(unit, &id, err));
+    const char *path = parts_take_text(unit);
     BKT_PASS(parts_parse(unit, &w, err));
-    memcpy(id, text ? text : "", text ? BKT_ID_LEN : 0);
-    BKT_TRY(err, open_both(l, path, id, err), "%s", path);
+    BKT_TRY(err, open_both(l, path, &id, err), "%s", path);
     int rc = kind == PART_STORED ? copy_stored(l, &w, unit, err) : copy_elements(l, &w, err);
     rc = store_chunks(l, rc, err);
     BKT_FAIL_IF(err, rc < 0, rc, "%s", path);

@@ -17,6 +17,10 @@
  *  PARTS_LEAST bytes of them or more. */
 bool parts_possible(hid_t from, hid_t to);
 
+/** Whether a stored chunk of a plain file's dataset has the shape and filters of a chunk object of a
+ *  domain's. */
+bool parts_same_chunks(hid_t file, hid_t domain);
+
 /** List the chunks to be copied, by index, in the grid of @p dset, which is a domain's: its chunk objects, or
  *  blocks of a few MiB if it has no chunks of its own.
  *  @param from  the dataset to be copied, the same or another: chunks without stored elements are left out
@@ -41,5 +45,5 @@ BKT_NODISCARD int parts_parse_id(struct bkt_rd *r, struct bkt_id *out, struct bk
 /** Add to a message.  @p kinds: 1 unsigned, as a byte; 4, 8 uint64_t, as so many bytes; t a text; i a struct
  *  bkt_id *; w, size_t: chunks i .. +n-1 of a list.  BKT_ENOMEM is reported. */
 BKT_NODISCARD int parts_say(struct bkt_buf *out, struct bkt_err *err, const char *kinds, ...);
-/** A text of a message: the caller's, free(). */
-BKT_NODISCARD int parts_parse_text(struct bkt_rd *r, char **out, struct bkt_err *err);
+/** Take a text of a message, borrowed from it.  A malformed one is "", and r->ok is false. */
+const char *parts_take_text(struct bkt_rd *r);

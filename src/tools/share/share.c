@@ -9,48 +9,42 @@
 /* Units that another process has at once: the next one is there when it has done the first. */
 #define AHEAD 2
 
-struct bkt_share_unit {
-    struct bkt_share_unit *next;
-    struct bkt_buf bytes;
+struct bkt_share_queued {
+    struct bkt_share_queued *next;
+    struct bkt_msg m;
 };
 
 static struct bkt_share *now; /* the sharing that is open */
 static uint64_t *done;        /* units that each process has done, in all sharings */
 
-/* ---- the list ---- */
+/* ---- the queue ---- */
 
-static void unit_free(struct bkt_share_unit *u)
+/* @p m is taken over, also on failure. */
+static int push(struct bkt_share_queue *q, struct bkt_msg *m, struct bkt_err *err)
 {
-    if (u)
-        bkt_buf_fini(&u->bytes);
-    free(u);
-}
-
-static struct bkt_share_unit *pop(struct bkt_share *s)
-{
-    struct bkt_share_unit *u = s->head;
-    if (u) {
-        s->head = u->next;
-        s->last = s->head ? s->last : NULL;
-        s->n_waiting--;
-    }
-    return u;
-}
-
-static int push(struct bkt_share *s, const struct bkt_buf *unit, struct bkt_err *err)
-{
-    struct bkt_share_unit *u = calloc(1, sizeof *u);
-    if (!u || bkt_buf_add(&u->bytes, unit->ptr, unit->len) < 0) {
-        unit_free(u);
+    struct bkt_share_queued *x = calloc(1, sizeof *x);
+    if (!x) {
+        bkt_msg_fini(m);
         BKT_NOMEM(err);
     }
-    if (s->last)
-        s->last->next = u;
-    else
-        s->head = u;
-    s->last = u;
-    s->n_waiting++;
+    x->m = *m; /* body points to the bytes, which stay */
+    *(q->last ? &q->last->next : &q->head) = x;
+    q->last = x;
+    q->n++;
     return BKT_OK;
+}
+
+static bool pop(struct bkt_share_queue *q, struct bkt_msg *m)
+{
+    struct bkt_share_queued *x = q->head;
+    if (!x)
+        return false;
+    *m = x->m;
+    q->head = x->next;
+    q->last = q->head ? q->last : NULL;
+    q->n--;
+    free(x);
+    return true;
 }
 
 /* ---- failures ---- */
@@ -65,8 +59,8 @@ static void fail(struct bkt_share *s, int rc, const struct bkt_err *why)
     for (unsigned r = 1; r < bkt_processes_size(); r++)
         if (bkt_msg_send(r, BKT_MSG_STOP, 0, NULL, 0, NULL) < 0)
             bkt_trace(BKT_TRACE_VOL, "process %u can't be stopped", r);
-    while (s->head)
-        unit_free(pop(s));
+    for (struct bkt_msg unit; pop(&s->waiting, &unit);)
+        bkt_msg_fini(&unit);
 }
 
 /* ---- messages ---- */
@@ -81,8 +75,7 @@ static void on_result(struct bkt_share *s, struct bkt_msg *m)
     if (m->code < 0) {
         size_t n = bkt_rd_left(&m->body);
         const char *text = bkt_rd_take(&m->body, n);
-        if (n && text && !text[n - 1])
-            bkt_err_unpack(&why, (int)m->code, text, n);
+        bkt_err_unpack(&why, (int)m->code, text, n);
         (void)BKT_ERR(&why, (int)m->code, "reported by process %u", m->from);
         fail(s, (int)m->code, &why);
         return;
@@ -99,12 +92,13 @@ static int deal(struct bkt_share *s, struct bkt_err *err)
 {
     const unsigned size = bkt_processes_size();
     for (unsigned had = 0; had < AHEAD; had++)
-        for (unsigned r = 1; r < size && s->n_waiting > (had ? size : 0); r++) {
+        for (unsigned r = 1; r < size && s->waiting.n > (had ? size : 0); r++) {
             if (s->under_way[r] != had)
                 continue;
-            struct bkt_share_unit *u = pop(s);
-            int rc = bkt_msg_send(r, BKT_MSG_UNIT, 0, u->bytes.ptr, u->bytes.len, err);
-            unit_free(u);
+            struct bkt_msg u = {.kind = BKT_MSG_UNIT};
+            (void)pop(&s->waiting, &u);
+            int rc = bkt_msg_send(r, BKT_MSG_UNIT, 0, u.bytes.ptr, u.bytes.len, err);
+            bkt_msg_fini(&u);
             if (rc < 0)
                 return rc;
             s->under_way[r]++;
@@ -155,15 +149,16 @@ static void work_on_one(struct bkt_share *s)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf result = {0};
     struct bkt_err why = {.n = 0};
-    struct bkt_share_unit *u = pop(s);
-    struct bkt_rd r = bkt_rd_of(u->bytes.ptr, u->bytes.len);
+    struct bkt_msg u = {.kind = BKT_MSG_UNIT};
+    (void)pop(&s->waiting, &u);
+    struct bkt_rd r = bkt_rd_of(u.bytes.ptr, u.bytes.len);
     int rc = s->work(s->arg, &r, &result, &why);
     if (rc >= 0) {
         done[0]++;
         r = bkt_rd_of(result.ptr, result.len);
         rc = s->rc < 0 && !s->salvage ? BKT_OK : s->take(s->arg, &r, &why);
     }
-    unit_free(u);
+    bkt_msg_fini(&u);
     if (rc < 0)
         fail(s, rc, &why);
 }
@@ -189,13 +184,16 @@ int bkt_share_news(struct bkt_share *s, const struct bkt_buf *news, struct bkt_e
 int bkt_share_put(struct bkt_share *s, const struct bkt_buf *unit, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
-    if (s->rc == BKT_OK)
-        BKT_PASS(push(s, unit, err));
+    struct bkt_msg m = {.kind = BKT_MSG_UNIT};
+    if (s->rc == BKT_OK) {
+        BKT_PASS_MEM(err, bkt_buf_add(&m.bytes, unit->ptr, unit->len));
+        BKT_PASS(push(&s->waiting, &m, err));
+    }
     (void)hear_once(s);
     int rc = s->rc < 0 || !bkt_processes_several() ? BKT_OK : deal(s, &why);
     if (rc < 0)
         fail(s, rc, &why);
-    while (s->rc == BKT_OK && s->n_waiting > s->most) {
+    while (s->rc == BKT_OK && s->waiting.n > s->most) {
         work_on_one(s);
         (void)hear_once(s);
     }
@@ -205,7 +203,7 @@ int bkt_share_put(struct bkt_share *s, const struct bkt_buf *unit, struct bkt_er
 int bkt_share_turn(struct bkt_share *s, struct bkt_err *err)
 {
     int rc = hear_once(s);
-    if (s->rc == BKT_OK && s->n_waiting)
+    if (s->rc == BKT_OK && s->waiting.n)
         work_on_one(s);
     else if (!rc)
         bkt_msg_rest(0);
@@ -214,13 +212,13 @@ int bkt_share_turn(struct bkt_share *s, struct bkt_err *err)
 
 static void wait_for_all(struct bkt_share *s)
 {
-    for (unsigned tries = 0; s->n_waiting || s->n_under_way;) {
+    for (unsigned tries = 0; s->waiting.n || s->n_under_way;) {
         struct bkt_err why = {.n = 0};
         int rc = hear_once(s);
         if (rc < 0) /* MPI fails: nobody answers any more */
             return;
         tries = rc > 0 ? 0 : tries + 1;
-        if (s->n_waiting)
+        if (s->waiting.n)
             work_on_one(s);
         else if (s->n_under_way && !rc)
             bkt_msg_rest(tries);
@@ -260,41 +258,9 @@ int bkt_share_finish(struct bkt_share *s, int rc, struct bkt_err *err)
 
 /* ---- the other processes: they work on units until the first one has ended its verb ---- */
 
-/* Messages that came in the middle of a unit. */
-static struct waiting {
-    struct waiting *next;
-    struct bkt_msg m;
-} * head, *last;
+static struct bkt_share_queue kept; /* messages that came in the middle of a unit */
 static bool stopped; /* a unit of some process has failed */
 static bool over;
-
-static int keep(struct bkt_msg *m, struct bkt_err *err)
-{
-    struct waiting *w = calloc(1, sizeof *w);
-    if (!w) {
-        bkt_msg_fini(m);
-        BKT_NOMEM(err);
-    }
-    w->m = *m; /* body points to the bytes, which stay */
-    if (last)
-        last->next = w;
-    else
-        head = w;
-    last = w;
-    return BKT_OK;
-}
-
-static bool take_kept(struct bkt_msg *m)
-{
-    struct waiting *w = head;
-    if (!w)
-        return false;
-    *m = w->m;
-    head = w->next;
-    last = head ? last : NULL;
-    free(w);
-    return true;
-}
 
 static int serve_look(struct bkt_err *err)
 {
@@ -303,7 +269,7 @@ static int serve_look(struct bkt_err *err)
     BKT_PASS(bkt_msg_send_long_text(err));
     while ((rc = bkt_msg_poll(&m, err)) > 0) {
         stopped |= m.kind == BKT_MSG_STOP;
-        BKT_PASS(keep(&m, err));
+        BKT_PASS(push(&kept, &m, err));
     }
     BKT_PASS(rc);
     BKT_FAIL_IF(err, stopped, BKT_ECANCEL, "stopped, since another process has failed");
@@ -374,7 +340,7 @@ static int serve(const struct bkt_share_other *o, struct bkt_err *err)
     struct serving s = {.o = o};
     while (!over) {
         struct bkt_msg m;
-        if (!take_kept(&m))
+        if (!pop(&kept, &m))
             BKT_PASS(bkt_msg_wait(&m, err));
         int rc = handle(&s, &m, err);
         bkt_msg_fini(&m);

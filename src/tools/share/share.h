@@ -23,6 +23,12 @@ typedef int bkt_share_take_fn(void *arg, struct bkt_rd *result, struct bkt_err *
 /** Get news that units need, in the other processes. */
 typedef int bkt_share_news_fn(void *arg, struct bkt_rd *news, struct bkt_err *err);
 
+/** Messages, or units that wait, in the order in which they came. */
+struct bkt_share_queue {
+    struct bkt_share_queued *head, *last;
+    size_t n;
+};
+
 /** The side of the first process. */
 struct bkt_share {
     bkt_share_work_fn *work;
@@ -33,8 +39,7 @@ struct bkt_share {
     int (*check)(struct bkt_err *err); /* negative: the user wants to stop */
 
     /* inside */
-    struct bkt_share_unit *head, *last;
-    size_t n_waiting;
+    struct bkt_share_queue waiting;   /* units */
     unsigned *under_way, n_under_way; /* units that another process has, by rank */
     int rc;
     struct bkt_err err;

@@ -89,11 +89,9 @@ static int work_on_chunks(struct bkt_tool *t, struct bkt_domain *d, struct bkt_r
                           struct bkt_buf *result, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf reported = {0};
-    BKT_CLEANUP(bkt_freep) char *id = NULL, *path = NULL;
+    const char *id = parts_take_text(unit), *path = parts_take_text(unit);
     struct bkt_verify v = {
         .t = t, .d = d, .deep = bkt_tool_has(t, "deep") > 0, .reported = &reported, .err = err};
-    BKT_PASS(parts_parse_text(unit, &id, err));
-    BKT_PASS(parts_parse_text(unit, &path, err));
     int rc = check_chunks(&v, id, path, unit, result, err);
     bkt_map_free(v.files, free);
     return rc;
@@ -123,15 +121,14 @@ static int note_stale(struct bkt_verify_shared *x, const char *id, const char *p
                 stale_free(s);
             return BKT_ENOMEM;
         }
-        if (text && len && !text[len - 1])
-            bkt_err_unpack(&s->err, BKT_EPRECOND, text, len);
+        bkt_err_unpack(&s->err, BKT_EPRECOND, text, len);
     }
     s->n += n;
     return BKT_OK;
 }
 
 /* Each dataset is reported once as not checked. */
-static int say_again(struct bkt_verify *v, char *const t[TEXTS])
+static int say_again(struct bkt_verify *v, const char *const t[TEXTS])
 {
     if (strcmp(t[1], "unchecked") == 0) {
         if (bkt_map_get(v->shared->unchecked, t[3], strlen(t[3])))
@@ -147,15 +144,11 @@ static int say_again(struct bkt_verify *v, char *const t[TEXTS])
 static int take_reports(struct bkt_verify *v, struct bkt_rd *r, struct bkt_err *err)
 {
     while (bkt_rd_left(r)) {
-        char *t[TEXTS] = {NULL};
-        int rc = BKT_OK;
-        for (size_t i = 0; i < TEXTS && rc == BKT_OK; i++)
-            rc = parts_parse_text(r, &t[i], err);
-        if (rc == BKT_OK && say_again(v, t) < 0)
-            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        const char *t[TEXTS];
         for (size_t i = 0; i < TEXTS; i++)
-            free(t[i]);
-        BKT_PASS(rc);
+            t[i] = parts_take_text(r);
+        BKT_FAIL_IF(err, !r->ok, BKT_EFORMAT, "a malformed text of another process");
+        BKT_PASS_MEM(err, say_again(v, t));
     }
     return BKT_OK;
 }
@@ -163,13 +156,11 @@ static int take_reports(struct bkt_verify *v, struct bkt_rd *r, struct bkt_err *
 static int take_chunks(void *arg, struct bkt_rd *r, struct bkt_err *err)
 {
     struct bkt_verify *v = arg;
-    BKT_CLEANUP(bkt_freep) char *id = NULL, *path = NULL;
     v->n_checked += bkt_rd_le(r, 8);
     v->n_unchecked += bkt_rd_le(r, 8);
     uint64_t n_stale = bkt_rd_le(r, 8);
     (void)bkt_rd_le(r, 8); /* problems are counted as they are printed */
-    BKT_PASS(parts_parse_text(r, &id, err));
-    BKT_PASS(parts_parse_text(r, &path, err));
+    const char *id = parts_take_text(r), *path = parts_take_text(r);
     BKT_PASS_MEM(err, note_stale(v->shared, id, path, n_stale, r));
     BKT_FAIL_IF(err, !r->ok, BKT_EFORMAT, "a malformed result");
     return take_reports(v, r, err);
@@ -242,10 +233,11 @@ struct bkt_verify_names {
 static int check_name(struct bkt_tool *t, bkt_verify_name_fn *check, struct bkt_rd *unit,
                       struct bkt_buf *result, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) char *name = NULL, *json = NULL;
+    BKT_CLEANUP(bkt_freep) char *json = NULL;
+    const char *name = parts_take_text(unit);
     size_t n = 0;
     struct bkt_jout j;
-    BKT_PASS(parts_parse_text(unit, &name, err));
+    BKT_FAIL_IF(err, !unit->ok, BKT_EFORMAT, "a malformed text of another process");
     FILE *to = t->json ? open_memstream(&json, &n) : NULL;
     if (t->json && !to)
         BKT_NOMEM(err);
@@ -323,13 +315,13 @@ struct other {
 static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
 {
     struct other *o = arg;
-    BKT_CLEANUP(bkt_freep) char *name = NULL;
+    const char *name = parts_take_text(news);
     struct bkt_settings set = o->t->set;
     char no[] = "no";
     set.snapshot = no; /* as in the first process */
     bkt_domain_close(o->d);
     o->d = NULL;
-    BKT_PASS(parts_parse_text(news, &name, err));
+    BKT_FAIL_IF(err, !news->ok, BKT_EFORMAT, "a malformed text of another process");
     return bkt_domain_open(name, &set, &o->d, err);
 }
 

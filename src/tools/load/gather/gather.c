@@ -187,8 +187,7 @@ static int add_next(struct gather *g, struct bkt_rd *r, struct bkt_err *err)
     } else {
         size_t n = bkt_rd_left(r);
         const char *text = bkt_rd_take(r, n);
-        if (n && text && !text[n - 1])
-            bkt_err_unpack(&why, rc, text, n);
+        bkt_err_unpack(&why, rc, text, n);
     }
     for (size_t i = 0; i < g->a->n_dsets; i++)
         g->a->dsets[i].values = NULL;
