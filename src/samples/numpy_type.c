@@ -1,7 +1,5 @@
 #include "samples/numpy_type.h"
 
-#include <stdbool.h>
-
 #include "base/err.h"
 #include "vol/core/hid.h"
 
@@ -103,10 +101,44 @@ static bool is_type(hid_t type, size_t i, H5T_order_t order)
     return made >= 0 && H5Tequal(made, type) > 0;
 }
 
+/* BKT_COUNT(types): numpy has none. */
+static size_t find(hid_t type)
+{
+    size_t i = 0;
+    while (i < BKT_COUNT(types) && !is_type(type, i, H5T_ORDER_LE) && !is_type(type, i, H5T_ORDER_BE))
+        i++;
+    return i;
+}
+
 int bkt_numpy_number(hid_t type)
 {
-    for (size_t i = 0; i < BKT_COUNT(types); i++)
-        if (is_type(type, i, H5T_ORDER_LE) || is_type(type, i, H5T_ORDER_BE))
-            return types[i].number;
-    return -1;
+    size_t i = find(type);
+    return i < BKT_COUNT(types) ? types[i].number : -1;
+}
+
+static void letter_of(size_t i, char *letter, size_t *size)
+{
+    static const char letters[] = {[INTEGER] = 'u', [FLOAT] = 'f', [COMPLEX] = 'c', [BOOLEAN] = 'b'};
+    *letter = types[i].kind == INTEGER && types[i].is_signed ? 'i' : letters[types[i].kind];
+    *size = types[i].kind == COMPLEX ? 2 * types[i].size : types[i].size;
+}
+
+hid_t bkt_numpy_of_letter(char letter, size_t size, H5T_order_t order)
+{
+    for (size_t i = 0; i < BKT_COUNT(types); i++) {
+        char has;
+        size_t bytes;
+        letter_of(i, &has, &bytes);
+        if (has == letter && bytes == size)
+            return make(i, order);
+    }
+    return H5I_INVALID_HID;
+}
+
+bool bkt_numpy_letter(hid_t type, char *letter, size_t *size)
+{
+    size_t i = find(type);
+    if (i < BKT_COUNT(types))
+        letter_of(i, letter, size);
+    return i < BKT_COUNT(types);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "samples/numpy_type.h"
 #include "tools/source/hdf5_glue.h"
 
 #define REMEDY "write the array with another dtype, and make the references anew"
@@ -27,59 +28,12 @@ struct letter { /* of a dtype's text, taken apart */
 
 /* ---- the types of one letter ---- */
 
-static hid_t with_order(hid_t type, bool big)
-{
-    if (type >= 0 && H5Tset_order(type, big ? H5T_ORDER_BE : H5T_ORDER_LE) < 0)
-        h5_closep(&type);
-    return type;
-}
-
-static hid_t make_whole(const struct letter *l, struct kc_type *out)
-{
-    bool sign = l->kind != 'u';
-    (void)out;
-    hid_t base = l->n == 1   ? (sign ? H5T_STD_I8LE : H5T_STD_U8LE)
-                 : l->n == 2 ? (sign ? H5T_STD_I16LE : H5T_STD_U16LE)
-                 : l->n == 4 ? (sign ? H5T_STD_I32LE : H5T_STD_U32LE)
-                 : l->n == 8 ? (sign ? H5T_STD_I64LE : H5T_STD_U64LE)
-                             : H5I_INVALID_HID;
-    return base < 0 ? base : with_order(H5Tcopy(base), l->big);
-}
-
-static hid_t real(uint64_t n, bool big)
-{
-    hid_t t = n == 2 || n == 4 ? H5Tcopy(H5T_IEEE_F32LE) : n == 8 ? H5Tcopy(H5T_IEEE_F64LE) : H5I_INVALID_HID;
-    if (n == 2 &&
-        (H5Tset_fields(t, 15, 10, 5, 0, 10) < 0 || H5Tset_ebias(t, 15) < 0 || H5Tset_size(t, 2) < 0))
-        h5_closep(&t);
-    return t < 0 ? t : with_order(t, big);
-}
-
-static hid_t make_real(const struct letter *l, struct kc_type *out)
+static hid_t make_number(const struct letter *l, struct kc_type *out)
 {
     (void)out;
-    return real(l->n, l->big);
-}
-
-/* As h5py stores them. */
-static hid_t make_bool(const struct letter *l, struct kc_type *out)
-{
-    const signed char no = 0, yes = 1;
-    (void)out;
-    hid_t t = l->n == 1 ? H5Tenum_create(H5T_STD_I8LE) : H5I_INVALID_HID;
-    if (t >= 0 && (H5Tenum_insert(t, "FALSE", &no) < 0 || H5Tenum_insert(t, "TRUE", &yes) < 0))
-        h5_closep(&t);
-    return t;
-}
-
-static hid_t make_complex(const struct letter *l, struct kc_type *out)
-{
-    (void)out;
-    BKT_CLEANUP(h5_closep) hid_t part = l->n == 8 || l->n == 16 ? real(l->n / 2, l->big) : H5I_INVALID_HID;
-    hid_t t = part < 0 ? part : H5Tcreate(H5T_COMPOUND, l->n);
-    if (t >= 0 && (H5Tinsert(t, "r", 0, part) < 0 || H5Tinsert(t, "i", l->n / 2, part) < 0))
-        h5_closep(&t);
-    return t;
+    return l->n > (l->kind == 'c' ? 16 : 8)
+               ? H5I_INVALID_HID
+               : bkt_numpy_of_letter(l->kind, l->n, l->big ? H5T_ORDER_BE : H5T_ORDER_LE);
 }
 
 static hid_t text_type(uint64_t n, H5T_cset_t set)
@@ -131,7 +85,7 @@ static hid_t make_time(const struct letter *l, struct kc_type *out)
     for (size_t i = 0; i < BKT_COUNT(units); i++)
         if (strcmp(units[i].numpy, l->rest) == 0)
             out->units = units[i].cf;
-    return l->n == 8 ? make_whole(l, out) : H5I_INVALID_HID;
+    return l->n == 8 ? bkt_numpy_of_letter('i', 8, l->big ? H5T_ORDER_BE : H5T_ORDER_LE) : H5I_INVALID_HID;
 }
 
 static const struct {
@@ -139,9 +93,9 @@ static const struct {
     hid_t (*make)(const struct letter *l, struct kc_type *out); /* negative: no such type */
     bool units;                                                 /* text may follow */
 } kinds[] = {
-    {'b', make_bool, false},    {'i', make_whole, false},   {'u', make_whole, false},
-    {'f', make_real, false},    {'c', make_complex, false}, {'S', make_bytes, false},
-    {'U', make_unicode, false}, {'V', make_opaque, false},  {'O', make_object, false},
+    {'b', make_number, false},  {'i', make_number, false}, {'u', make_number, false},
+    {'f', make_number, false},  {'c', make_number, false}, {'S', make_bytes, false},
+    {'U', make_unicode, false}, {'V', make_opaque, false}, {'O', make_object, false},
     {'M', make_time, true},     {'m', make_time, true},
 };
 

@@ -9,51 +9,28 @@
 #include "samples/numpy_type.h"
 #include "tools/source/hdf5_glue.h"
 
-static const struct {
-    char        letter;
-    size_t      size;
-    int         number; /* numpy's */
-    const char *name;
-} types[] = {
-    {'b', 1, 0, "bool"},
-    {'i', 1, 1, "int8"},
-    {'u', 1, 2, "uint8"},
-    {'i', 2, 3, "int16"},
-    {'u', 2, 4, "uint16"},
-    {'i', 4, 5, "int32"},
-    {'u', 4, 6, "uint32"},
-    {'i', 8, 7, "int64"},
-    {'u', 8, 8, "uint64"},
-    {'f', 2, 23, "float16"},
-    {'f', 4, 11, "float32"},
-    {'f', 8, 12, "float64"},
-    {'f', sizeof(long double), 13, "float128"},
-};
-
-static size_t find(hid_t type)
-{
-    int number = bkt_numpy_number(type);
-    for (size_t i = 0; i < BKT_COUNT(types); i++)
-        if (types[i].number == number)
-            return i;
-    return BKT_COUNT(types);
-}
-
-/* numpy's letters for a type ("<f4", "|b1"); false: it has none. */
+/* numpy's letters for a type ("<f4", "|b1"); false: it has none, or no sample can have it. */
 static bool descr_of(hid_t type, char out[16])
 {
-    size_t i = find(type);
-    if (i == BKT_COUNT(types))
+    char letter;
+    size_t size;
+    if (!bkt_numpy_letter(type, &letter, &size) || letter == 'c')
         return false;
-    char order = types[i].size == 1 ? '|' : H5Tget_order(type) == H5T_ORDER_BE ? '>' : '<';
-    (void)snprintf(out, 16, "%c%c%zu", order, types[i].letter, types[i].size);
+    char order = size == 1 ? '|' : H5Tget_order(type) == H5T_ORDER_BE ? '>' : '<';
+    (void)snprintf(out, 16, "%c%c%zu", order, letter, size);
     return true;
 }
 
 void npy_name(hid_t type, char out[16])
 {
-    size_t i = find(type);
-    (void)snprintf(out, 16, "%s", i < BKT_COUNT(types) ? types[i].name : "?");
+    static const char *const words[] = {['i'] = "int", ['u'] = "uint", ['f'] = "float"};
+    char letter;
+    size_t size;
+    bool known = bkt_numpy_letter(type, &letter, &size) && letter != 'c';
+    if (known && letter != 'b')
+        (void)snprintf(out, 16, "%s%zu", words[(unsigned char)letter], 8 * size);
+    else
+        (void)snprintf(out, 16, "%s", known ? "bool" : "?");
 }
 
 hid_t npy_type(const char *descr)
@@ -61,15 +38,12 @@ hid_t npy_type(const char *descr)
     const char *p    = descr + (*descr && strchr("<>|=", *descr) != NULL);
     char       *end  = NULL;
     size_t      size = *p ? strtoul(p + 1, &end, 10) : 0;
-    hid_t       type = H5I_INVALID_HID;
+    bool big = *descr == '>' && size > 1;
     if (strcmp(p, "?") == 0)
-        return bkt_numpy_type(0);
-    for (size_t i = 0; size && !*end && type < 0 && i < BKT_COUNT(types); i++)
-        if (types[i].letter == *p && types[i].size == size)
-            type = bkt_numpy_type(types[i].number);
-    if (type >= 0 && *descr == '>' && size > 1 && H5Tset_order(type, H5T_ORDER_BE) < 0)
-        h5_closep(&type);
-    return type;
+        return bkt_numpy_bool();
+    return !size || *end || *p == 'c'
+               ? H5I_INVALID_HID
+               : bkt_numpy_of_letter(*p, size, big ? H5T_ORDER_BE : H5Tget_order(H5T_NATIVE_INT));
 }
 
 int npy_head(hid_t type, int rank, const hsize_t *shape, struct bkt_buf *out, struct bkt_err *err)
