@@ -43,16 +43,14 @@ static enum bkt_layout_class layout_of(hid_t dcpl)
 /* Only chunked data have a chunk shape. */
 static int take_layout(hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
 {
-    hsize_t            chunk[H5S_MAX_RANK];
     struct bkt_layout *l = &d->layout;
     l->cls = l->user_cls = layout_of(dcpl);
     if (l->cls == BKT_D_CHUNKED) {
-        int rank = H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk);
-        if (rank < 0 || rank > BKT_MAX_RANK)
+        int rank = H5Pget_chunk(dcpl, BKT_MAX_RANK, l->dims);
+        if (rank < 0)
             return h5_fail(err, "asking for the chunks' shape");
         l->rank = l->user_rank = (unsigned)rank;
-        for (unsigned i = 0; i < l->rank; i++)
-            l->dims[i] = l->user_dims[i] = chunk[i];
+        memcpy(l->user_dims, l->dims, sizeof l->user_dims);
     }
     return take_filters(dcpl, d, err);
 }

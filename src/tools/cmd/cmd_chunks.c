@@ -1,6 +1,7 @@
 /* h5bucket chunks FILE [DATASET...]: chunk-location JSON (schema/json/chunk_locations.h) on stdout. */
 #include <hdf5.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "schema/json/chunk_locations.h"
@@ -179,19 +180,13 @@ static int write_encoded(struct bkt_jout *j, const char *key, hid_t id, bool is_
 
 static void write_space(struct bkt_jout *j, hid_t space)
 {
-    hsize_t  dims[H5S_MAX_RANK], max[H5S_MAX_RANK];
-    uint64_t v[H5S_MAX_RANK], m[H5S_MAX_RANK];
-    int      rank = H5Sget_simple_extent_dims(space, dims, max);
-    bool     fixed = true;
+    hsize_t dims[H5S_MAX_RANK], max[H5S_MAX_RANK];
+    int rank = H5Sget_simple_extent_dims(space, dims, max);
     if (H5Sget_simple_extent_type(space) == H5S_NULL || rank < 0)
         return;
-    for (int d = 0; d < rank; d++) {
-        v[d] = dims[d], m[d] = max[d];
-        fixed &= v[d] == m[d];
-    }
-    bkt_jout_dims(j, "shape", v, (unsigned)rank);
-    if (!fixed)
-        bkt_jout_dims(j, "maxshape", m, (unsigned)rank);
+    bkt_jout_dims(j, "shape", dims, (unsigned)rank);
+    if (memcmp(dims, max, (size_t)rank * sizeof *dims) != 0)
+        bkt_jout_dims(j, "maxshape", max, (unsigned)rank);
 }
 
 static int write_dataset(struct job *job, const char *path, struct bkt_err *err)

@@ -167,11 +167,8 @@ static void values_fini(struct values *v)
 
 static int begin(struct values *v, struct bkt_err *err)
 {
-    hsize_t dims[BKT_MAX_RANK];
-    for (unsigned d = 0; d < v->a->rank; d++)
-        dims[d] = v->a->chunk[d];
     v->file = H5Dget_space(v->dset);
-    v->mem = v->a->rank ? H5Screate_simple((int)v->a->rank, dims, NULL) : H5Screate(H5S_SCALAR);
+    v->mem = v->a->rank ? H5Screate_simple((int)v->a->rank, v->a->chunk, NULL) : H5Screate(H5S_SCALAR);
     if (v->file < 0 || v->mem < 0)
         return h5_fail(err, "making a dataspace");
     return BKT_OK;

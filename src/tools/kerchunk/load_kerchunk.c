@@ -274,15 +274,12 @@ static int read_attrs(struct kc_load *k, const char *path, struct kc_doc **out, 
 
 static int creation_list(const struct kc_array *a, bool copied, hid_t *out, struct bkt_err *err)
 {
-    hsize_t chunk[BKT_MAX_RANK];
     *out = H5Pcreate(H5P_DATASET_CREATE);
     if (*out < 0 || (a->fill.len && H5Pset_fill_value(*out, a->type.h5, a->fill.ptr) < 0))
         return h5_fail(err, "making a creation list");
-    for (unsigned d = 0; d < a->rank; d++)
-        chunk[d] = a->chunk[d];
     if (a->rank == 0 || a->whole)
         return BKT_OK;
-    if (H5Pset_chunk(*out, (int)a->rank, chunk) < 0)
+    if (H5Pset_chunk(*out, (int)a->rank, a->chunk) < 0)
         return h5_fail(err, "setting the chunk shape");
     if (!copied)
         return kc_codecs_filters(&a->codecs, *out, a->type.size, (size_t)(a->chunk_elements * a->type.size),
@@ -296,12 +293,10 @@ static int creation_list(const struct kc_array *a, bool copied, hid_t *out, stru
 /* HDF5 takes chunks that are larger than the array only where it may grow up to them. */
 static hid_t space_of(const struct kc_array *a)
 {
-    hsize_t dims[BKT_MAX_RANK], most[BKT_MAX_RANK];
-    for (unsigned d = 0; d < a->rank; d++) {
-        dims[d] = a->dims[d];
+    hsize_t most[BKT_MAX_RANK];
+    for (unsigned d = 0; d < a->rank; d++)
         most[d] = a->whole ? a->dims[d] : bkt_max_u64(a->dims[d], a->chunk[d]);
-    }
-    return a->rank ? H5Screate_simple((int)a->rank, dims, most) : H5Screate(H5S_SCALAR);
+    return a->rank ? H5Screate_simple((int)a->rank, a->dims, most) : H5Screate(H5S_SCALAR);
 }
 
 static int make_array(struct kc_load *k, struct kc_array *a, const struct kc_doc *zattrs, struct bkt_err *err)

@@ -107,17 +107,9 @@ static void choose_chunk(struct table *t, const uint64_t *grid, const uint64_t *
 static int create(struct load *l, struct table *t, const uint64_t *grid, const uint64_t *maxgrid,
                   struct bkt_err *err)
 {
-    hsize_t dims[BKT_MAX_RANK], max[BKT_MAX_RANK], chunk[BKT_MAX_RANK];
-    for (unsigned d = 0; d < t->rank; d++) {
-        dims[d]  = grid[d];
-        max[d]   = maxgrid[d] == BKT_UNLIMITED ? H5S_UNLIMITED : maxgrid[d];
-        chunk[d] = t->chunk[d];
-        if (max[d] != H5S_UNLIMITED && max[d] < chunk[d])
-            chunk[d] = max[d] ? max[d] : 1;
-    }
-    BKT_CLEANUP(h5_closep) hid_t space = H5Screate_simple((int)t->rank, dims, max);
+    BKT_CLEANUP(h5_closep) hid_t space = H5Screate_simple((int)t->rank, grid, maxgrid);
     BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Pcreate(H5P_DATASET_CREATE);
-    if (space < 0 || dcpl < 0 || H5Pset_chunk(dcpl, (int)t->rank, chunk) < 0 || H5Pset_shuffle(dcpl) < 0 ||
+    if (space < 0 || dcpl < 0 || H5Pset_chunk(dcpl, (int)t->rank, t->chunk) < 0 || H5Pset_shuffle(dcpl) < 0 ||
         H5Pset_deflate(dcpl, 4) < 0)
         return h5_fail(err, "making a chunk table");
     t->dset = H5Dcreate_anon(l->dst, t->type, space, dcpl, H5P_DEFAULT);
@@ -185,19 +177,16 @@ static int fill(const struct table *t, const uint64_t *grid, const struct load_r
                 struct bkt_err *err)
 {
     struct bkt_blocks b;
-    hsize_t           dims[BKT_MAX_RANK], chunk[BKT_MAX_RANK], at[BKT_MAX_RANK];
+    hsize_t at[BKT_MAX_RANK];
     uint64_t          all = 1;
-    for (unsigned d = 0; d < t->rank; d++) {
-        dims[d]  = grid[d];
-        chunk[d] = t->chunk[d];
+    for (unsigned d = 0; d < t->rank; d++)
         BKT_FAIL_IF(err, !bkt_mul_u64(all, grid[d], &all), BKT_EINVAL,
                     "a chunk table of more than 2^64 rows");
-    }
     if (!rows->n)
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) struct placed_row *p = calloc(rows->n, sizeof *p);
     BKT_NEED(err, p);
-    bkt_blocks_begin(&b, t->rank, dims, chunk, SLAB_ROWS);
+    bkt_blocks_begin(&b, t->rank, grid, t->chunk, SLAB_ROWS);
     bool in_order = true;
     for (size_t i = 0; i < rows->n; i++) {
         struct load_row r;

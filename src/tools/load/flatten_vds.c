@@ -156,15 +156,12 @@ static int plan(struct load_flat *f, hid_t src, struct bkt_err *err)
 /* Takes chunks and filters from the sources, all else from the virtual dataset. */
 static int make_list(struct load_flat *f, struct bkt_err *err)
 {
-    hsize_t                      chunk[BKT_MAX_RANK];
     unsigned                     order, most, least;
     hbool_t                      times;
     H5D_fill_value_t             kind;
     BKT_CLEANUP(bkt_freep) void *fill = calloc(1, H5Tget_size(f->type));
     BKT_NEED(err, fill);
-    for (unsigned i = 0; i < f->rank; i++)
-        chunk[i] = f->cdims[i];
-    if (H5Pset_chunk(f->made, (int)f->rank, chunk) < 0 || H5Pset_chunk_opts(f->made, 0) < 0 ||
+    if (H5Pset_chunk(f->made, (int)f->rank, f->cdims) < 0 || H5Pset_chunk_opts(f->made, 0) < 0 ||
         H5Pget_attr_creation_order(f->dcpl, &order) < 0 || H5Pset_attr_creation_order(f->made, order) < 0 ||
         H5Pget_attr_phase_change(f->dcpl, &most, &least) < 0 ||
         H5Pset_attr_phase_change(f->made, most, least) < 0 || H5Pget_obj_track_times(f->dcpl, &times) < 0 ||

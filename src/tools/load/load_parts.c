@@ -63,15 +63,13 @@ static bool shape(hid_t dset, struct bkt_written *w)
     const struct bkt_layout *lay = &ds->layout;
     struct bkt_blocks b;
     uint64_t all = 1;
-    hsize_t dims[H5S_MAX_RANK];
     w->rank = ds->space.rank;
-    for (unsigned d = 0; d < w->rank; d++)
-        dims[d] = ds->space.dims[d];
     bool chunks = lay->rank == w->rank && lay->cls != BKT_D_CONTIGUOUS_REF;
-    bkt_blocks_begin(&b, w->rank, dims, NULL, bkt_max_u64(BLOCK / bkt_max_u64(ds->type->size, 1), 1));
+    bkt_blocks_begin(&b, w->rank, ds->space.dims, NULL,
+                     bkt_max_u64(BLOCK / bkt_max_u64(ds->type->size, 1), 1));
     for (unsigned d = 0; d < w->rank; d++) {
         w->cdims[d] = chunks ? lay->dims[d] : b.step[d];
-        w->grid[d] = w->cdims[d] ? bkt_ceil_div(dims[d], w->cdims[d]) : 0;
+        w->grid[d] = w->cdims[d] ? bkt_ceil_div(ds->space.dims[d], w->cdims[d]) : 0;
         if (!w->grid[d] || !bkt_mul_u64(all, w->grid[d], &all))
             return false;
     }
@@ -294,10 +292,8 @@ static int put_stored(struct load *l, struct bkt_share *sh, const struct waiting
     w.rank = s.rank;
     if (s.n_chunks && !(w.v = calloc(s.n_chunks, sizeof *w.v)))
         BKT_NOMEM(err);
-    for (unsigned d = 0; d < s.rank; d++) {
-        w.cdims[d] = s.cdims[d];
-        w.grid[d] = s.grid[d];
-    }
+    memcpy(w.cdims, s.cdims, sizeof w.cdims);
+    memcpy(w.grid, s.grid, sizeof w.grid);
     for (; w.n < s.n_chunks; w.n++) {
         const struct survey_chunk *c = &s.chunks[w.n];
         w.v[w.n] = (struct bkt_written_chunk){.index = c->index, .size = c->size, .mask = c->mask};
@@ -361,12 +357,9 @@ static int copy_stored(struct load *l, const struct bkt_written *w, struct bkt_r
 {
     struct survey s = {.kind = BKT_MAP_CHUNKED, .rank = w->rank, .n_chunks = w->n};
     BKT_CLEANUP(bkt_freep) struct survey_chunk *chunks = calloc(w->n + 1, sizeof *chunks);
-    if (!chunks || w->rank > BKT_MAX_RANK)
-        BKT_NOMEM(err);
-    for (unsigned d = 0; d < w->rank; d++) {
-        s.cdims[d] = w->cdims[d];
-        s.grid[d] = w->grid[d];
-    }
+    BKT_NEED(err, chunks);
+    memcpy(s.cdims, w->cdims, sizeof s.cdims);
+    memcpy(s.grid, w->grid, sizeof s.grid);
     for (size_t i = 0; i < w->n; i++)
         chunks[i] = (struct survey_chunk){w->v[i].index, bkt_rd_le(unit, 8), w->v[i].size, w->v[i].mask};
     BKT_FAIL_IF(err, !unit->ok, BKT_EFORMAT, "a malformed part of a dataset");

@@ -227,12 +227,11 @@ static int add_collection(struct column *c, struct source *src, const struct ite
         return h5_unreadable(err, "opening a collection");
     BKT_PASS(survey_dataset(src, dset, &s, err));
     BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dset);
-    hsize_t chunk[BKT_MAX_RANK];
-    int rank = dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED ? -1 : H5Pget_chunk(dcpl, BKT_MAX_RANK, chunk);
-    BKT_FAIL_IF(err, rank < 1 || (unsigned)rank != s.rank || chunk[0] != 1, BKT_EUNSUP,
+    /* also without a stored chunk */
+    int rank =
+        dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED ? -1 : H5Pget_chunk(dcpl, BKT_MAX_RANK, s.cdims);
+    BKT_FAIL_IF(err, rank < 1 || (unsigned)rank != s.rank || s.cdims[0] != 1, BKT_EUNSUP,
                 "collection %u is not chunked by samples", from->r.dataset);
-    for (int d = 0; d < rank; d++) /* also without a stored chunk */
-        s.cdims[d] = chunk[d];
     if (c->rank == 0)
         BKT_PASS(take_first(c, dset, &s, err));
     if (c->first < 0)
@@ -332,19 +331,18 @@ static unsigned shape_of(const struct column *c, hsize_t dims[BKT_MAX_RANK], uin
 
 static int make_samples(struct column *c, bool *shapes, struct bkt_err *err)
 {
-    hsize_t  dims[BKT_MAX_RANK], chunk[BKT_MAX_RANK];
+    hsize_t dims[BKT_MAX_RANK];
     uint64_t cdims[BKT_MAX_RANK], grid[BKT_MAX_RANK];
     unsigned rank = shape_of(c, dims, cdims);
     *shapes = rank != (unsigned)c->sample_rank + 1;
     for (unsigned d = 0; d < rank; d++) {
-        chunk[d] = cdims[d];
-        grid[d]  = bkt_ceil_div(dims[d], cdims[d]);
+        grid[d] = bkt_ceil_div(dims[d], cdims[d]);
         *shapes |= d > 0 && d <= (unsigned)c->sample_rank && (!c->fixed || dims[d] != c->lead.shape[d - 1]);
     }
     struct load_rows rows = {c->n_rows, load_row_at, c->rows};
     BKT_CLEANUP(h5_closep) hid_t space = H5Screate_simple((int)rank, dims, NULL);
     BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Pcopy(c->dcpl);
-    if (space < 0 || dcpl < 0 || H5Pset_chunk(dcpl, (int)rank, chunk) < 0)
+    if (space < 0 || dcpl < 0 || H5Pset_chunk(dcpl, (int)rank, cdims) < 0)
         return h5_fail(err, "making the dataset of samples");
     BKT_CLEANUP(h5_closep)
     hid_t dset = bkt_filters_create(c->l->dst, "samples", c->type, space, H5P_DEFAULT, dcpl, c->first);

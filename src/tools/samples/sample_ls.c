@@ -189,12 +189,8 @@ static void column_json(struct bkt_jout *j, const struct bkt_column *c, const st
     bkt_jout_members(j, "name:s nested:b samples:n type:s backend:s variable:b", c->name, c->nested,
                      (uint64_t)c->n, s->type[0] ? s->type : NULL, s->backend[0] ? s->backend : NULL,
                      s->variable);
-    if (s->has_shape) {
-        uint64_t dims[H5S_MAX_RANK];
-        for (int i = 0; i < s->rank; i++)
-            dims[i] = s->shape[i];
-        bkt_jout_dims(j, "shape", dims, (unsigned)s->rank);
-    }
+    if (s->has_shape)
+        bkt_jout_dims(j, "shape", s->shape, (unsigned)s->rank);
     bkt_jout_close(j);
 }
 

@@ -38,14 +38,11 @@ static int one_chunk(void *arg, const struct bkt_file_chunk *at)
 
 static int survey_chunks(hid_t dset, hid_t dcpl, struct survey *s, struct bkt_err *err)
 {
-    hsize_t        cdims[BKT_MAX_RANK];
     struct collect c = {.s = s, .in_order = true};
-    if (H5Pget_chunk(dcpl, BKT_MAX_RANK, cdims) != (int)s->rank)
+    if (H5Pget_chunk(dcpl, BKT_MAX_RANK, s->cdims) != (int)s->rank)
         return h5_fail(err, "asking for the chunk shape");
-    for (unsigned d = 0; d < s->rank; d++) {
-        s->cdims[d] = cdims[d];
-        s->grid[d]  = bkt_ceil_div(s->dims[d], cdims[d]);
-    }
+    for (unsigned d = 0; d < s->rank; d++)
+        s->grid[d] = bkt_ceil_div(s->dims[d], s->cdims[d]);
     BKT_PASS(bkt_file_chunks(dset, one_chunk, &c, err));
     if (!c.in_order)
         qsort(s->chunks, s->n_chunks, sizeof *s->chunks, bkt_by_u64);
@@ -151,14 +148,11 @@ int survey_dataset(const struct source *src, hid_t dset, struct survey *out, str
 {
     BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(dset);
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
-    hsize_t                      dims[BKT_MAX_RANK];
     memset(out, 0, sizeof *out);
-    int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);
+    int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, out->dims, NULL);
     if (dcpl < 0 || rank < 0)
         return h5_unreadable(err, "looking at a dataset");
     out->rank = (unsigned)rank;
-    for (int d = 0; d < rank; d++)
-        out->dims[d] = dims[d];
     H5D_layout_t layout = H5Pget_layout(dcpl);
     if (layout == H5D_VIRTUAL)
         out->kind = BKT_MAP_VIRTUAL;

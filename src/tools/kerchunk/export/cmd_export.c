@@ -223,8 +223,7 @@ static int put_inline(struct array *a, struct bkt_err *err)
 static int describe(struct array *a, const char **why, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(a->dset), space = H5Dget_space(a->dset);
-    hsize_t dims[H5S_MAX_RANK];
-    int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);
+    int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, a->p.dims, NULL);
     if (type < 0 || rank < 0)
         return h5_fail(err, "asking for its type and dataspace");
     if (H5Sget_simple_extent_type(space) == H5S_NULL) {
@@ -238,11 +237,9 @@ static int describe(struct array *a, const char **why, struct bkt_err *err)
     a->size = a->var ? sizeof(char *) : H5Tget_size(a->mem);
     a->p.rank = (unsigned)rank;
     a->elements = 1;
-    for (int d = 0; d < rank; d++) {
-        a->p.dims[d] = dims[d];
-        BKT_FAIL_IF(err, !bkt_mul_u64(a->elements, dims[d], &a->elements), BKT_EFORMAT,
+    for (int d = 0; d < rank; d++)
+        BKT_FAIL_IF(err, !bkt_mul_u64(a->elements, a->p.dims[d], &a->elements), BKT_EFORMAT,
                     "more than 2^64 elements");
-    }
     return 1;
 }
 

@@ -340,11 +340,10 @@ bool agg_grows(const struct agg *a, hid_t src, const char *path, unsigned *dim)
 
 bool agg_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cdims)
 {
-    hsize_t                      chunk[BKT_MAX_RANK];
     BKT_CLEANUP(h5_closep) hid_t dcpl    = H5Dget_create_plist(src);
-    bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, BKT_MAX_RANK, chunk) == (int)rank;
-    for (unsigned i = 0; i < rank; i++)
-        cdims[i] = chunked ? chunk[i] : bkt_max_u64(dims[i], 1);
+    bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, BKT_MAX_RANK, cdims) == (int)rank;
+    for (unsigned i = 0; i < rank && !chunked; i++)
+        cdims[i] = bkt_max_u64(dims[i], 1);
     return chunked;
 }
 

@@ -310,15 +310,12 @@ static int check(struct agg *a, struct bkt_err *err)
 static int set_extent(struct agg *a, const struct agg_dset *d, uint64_t steps, struct bkt_err *err)
 {
     const struct bkt_vobj *o = bkt_vobj_of_id(d->dst);
-    uint64_t               dims[BKT_MAX_RANK];
-    hsize_t                h[BKT_MAX_RANK];
+    uint64_t dims[BKT_MAX_RANK];
     memcpy(dims, o->obj->dset.space.dims, sizeof dims);
     dims[d->dim] = steps;
     if (d->table >= 0) /* it has no own chunks that would have to change */
         return bkt_edit_extent(a->l->file->dom, &o->obj->id, dims, err);
-    for (unsigned i = 0; i < o->obj->dset.space.rank; i++)
-        h[i] = dims[i];
-    return H5Dset_extent(d->dst, h) < 0 ? h5_fail(err, "changing a dataset's extent") : BKT_OK;
+    return H5Dset_extent(d->dst, dims) < 0 ? h5_fail(err, "changing a dataset's extent") : BKT_OK;
 }
 
 static int add_one(struct agg *a, struct agg_dset *d, struct bkt_err *err)
