@@ -53,29 +53,17 @@ void bkt_huge_want(void *at, size_t n)
 
 /* ---- blocks ---- */
 
-/* Blocks that are worth keeping, and how fresh memory is divided; measurements: bench/tuning.md. */
+/* Blocks that are worth keeping; measurements: bench/tuning.md. */
 #define KEEP_MIN (32u << 10) /* smaller blocks are left to malloc() */
 /* Bytes kept; more is not faster, and raises the memory of a program that reads in steps. */
 #define KEEP_BYTES (16u << 20)
 #define KEEP_N  64 /* blocks that one search looks at */
 #define SHELVES 16
-#define HEAD    64 /* keeps the caller's part aligned to a cache line */
-#define PAGE    ((size_t)4096)
-#define CUT_MIN (256u << 10) /* blocks from this size up to a huge page are cut from a region */
-#define REGION  ((size_t)8 << 20)
-
-/* Several blocks in one piece of memory, so that blocks of 1 MiB have huge pages too.  The region is freed
- * with its last block. */
-struct region {
-    size_t size, used; /* bytes */
-    size_t refs;       /* its blocks, plus one while it is the shelf's open region */
-    char *data;
-};
+#define HEAD       64 /* keeps the caller's part aligned to a cache line */
 
 union head {
     struct {
-        size_t size;       /* of the caller's part */
-        struct region *in; /* NULL: not cut from a region */
+        size_t size; /* of the caller's part */
         struct shelf
             *of; /* the shelf that gets it back; a decoding thread may release a block that another thread
                     took */
@@ -87,7 +75,6 @@ union head {
  * shelves, threads that decode side by side would wait for each other's locks. */
 static struct shelf {
     pthread_mutex_t lock; /* guards the members below */
-    struct region *open_region;
     union head *kept[KEEP_N];
     size_t n_kept, kept_bytes;
     struct bkt_forkguard guard;
@@ -145,70 +132,10 @@ static void *map(size_t n)
     return p;
 }
 
-static void region_leave(struct region *r)
-{
-    if (!r || --r->refs)
-        return;
-    free(r->data);
-    free(r);
-}
-
-/* A region for several blocks of @p total bytes; about REGION bytes. */
-static struct region *region_new(size_t total)
-{
-    struct region *r = malloc(sizeof *r);
-    size_t n = (REGION + total / 2) / total * total;
-    char *p = r ? map(n) : NULL;
-    if (!p) {
-        free(r);
-        return NULL;
-    }
-    *r = (struct region){.size = n, .refs = 1, .data = p};
-    return r;
-}
-
-static union head *cut(struct shelf *s, size_t total) /* lock held */
-{
-    struct region *r = s->open_region;
-    if (!r || r->size - r->used < total) {
-        if (!(r = region_new(total)))
-            return NULL;
-        region_leave(s->open_region);
-        s->open_region = r;
-    }
-    union head *h = (union head *)(void *)(r->data + r->used);
-    r->used += total;
-    r->refs++;
-    h->in = r;
-    return h;
-}
-
-/* Free a block.  If its region stays, because it has other blocks, the block's pages are returned to the
- * system. */
-static void drop(union head *h) /* lock held */
-{
-    struct region *r = h->in;
-    char *from = (char *)h;
-    size_t n = sizeof *h + h->size, skip = (PAGE - (uintptr_t)from % PAGE) % PAGE;
-    if (!r) {
-        free(h);
-        return;
-    }
-    if (r->refs > 1)
-        (void)madvise(from + skip, (n - skip) / PAGE * PAGE, MADV_DONTNEED);
-    region_leave(r);
-}
-
-/* A block of memory fresh from the system; lock held. */
+/* A block of memory fresh from the system. */
 static union head *fresh(struct shelf *s, size_t n)
 {
-    if (n > SIZE_MAX / 2)
-        return NULL;
-    size_t total = (sizeof(union head) + n + HEAD - 1) / HEAD * HEAD;
-    bool some = n >= CUT_MIN && total < BKT_HUGE_PAGE;
-    union head *h = some ? cut(s, total) : map(total);
-    if (h && !some)
-        h->in = NULL;
+    union head *h = n <= SIZE_MAX / 2 ? map(sizeof *h + n) : NULL;
     if (h) {
         h->size = n;
         h->of = s;
@@ -238,7 +165,7 @@ void bkt_scratch_give(void *p)
         s->kept[s->n_kept++] = h;
         s->kept_bytes += h->size;
     } else {
-        drop(h);
+        free(h);
     }
 }
 
@@ -248,10 +175,8 @@ void bkt_scratch_shutdown(void)
     for (struct shelf *s = shelves; s < shelves + n_shelves; s++) {
         (void)pthread_mutex_lock(&s->lock);
         while (s->n_kept)
-            drop(s->kept[--s->n_kept]);
+            free(s->kept[--s->n_kept]);
         s->kept_bytes = 0;
-        region_leave(s->open_region);
-        s->open_region = NULL;
         (void)pthread_mutex_unlock(&s->lock);
     }
 }
