@@ -13,13 +13,10 @@
 #include "schema/edit/edit.h"
 
 #define MIN_COST (64u << 10) /* bytes that a chunk counts for at least: bounds their number */
-/* Chunks that are made ready ahead of their turn; only bounds their number. */
-#define NEXT 32
 
 struct bkt_direct_task {
     struct bkt_job          job;
-    struct bkt_req          req;
-    struct bkt_direct_task *next;
+    struct bkt_req req;
     struct bkt_direct      *call;
     const struct bkt_write_plan *p;
     uint64_t                k, cost;
@@ -33,32 +30,6 @@ void bkt_direct_init(struct bkt_direct *r, uint64_t limit)
     memset(r, 0, sizeof *r);
     bkt_window_init(&r->window, limit);
     atomic_init(&r->cancel, false);
-}
-
-/* Takes the tasks for which there is room now, and counts them as under way; lock held. */
-static struct bkt_direct_task *take_next(struct bkt_direct *r)
-{
-    struct bkt_direct_task *first = r->next, *last = NULL;
-    while (r->next &&
-           (!atomic_load(&r->window.in_flight) || !bkt_window_is_full(&r->window, r->next->cost))) {
-        last = r->next;
-        atomic_fetch_add(&r->window.in_flight, last->cost);
-        r->n_next--;
-        r->next = last->next;
-    }
-    if (!last)
-        return NULL;
-    last->next = NULL;
-    return first;
-}
-
-/* Begins each task.  A task may be freed once it is begun, and @c call once the last one is. */
-static void begin(struct bkt_direct_task *t)
-{
-    for (struct bkt_direct_task *next; t; t = next) {
-        next = t->next;
-        bkt_store_start(bkt_domain_store(t->p->io->dom), &t->req);
-    }
 }
 
 static void end(struct bkt_direct_task *t, int rc, const struct bkt_err *why)
@@ -87,9 +58,7 @@ static void end(struct bkt_direct_task *t, int rc, const struct bkt_err *why)
         atomic_store(&r->cancel, true);
     }
     bkt_window_end(&r->window, cost);
-    struct bkt_direct_task *next = take_next(r);
     (void)pthread_mutex_unlock(&r->window.lock);
-    begin(next);
 }
 
 static void stored(struct bkt_req *q) { end(q->arg, q->rc, q->err); }
@@ -155,32 +124,6 @@ static void task_job(struct bkt_job *job)
         bkt_store_start(bkt_domain_store(t->p->io->dom), &t->req);
 }
 
-/* Tasks that need neither memory nor a worker are made ready ahead of their turn.  The thread that notices
- * the end of a task begins the next one, which needn't wait until the program's thread gets a processor. */
-static void start_or_queue(struct bkt_direct *r, struct bkt_direct_task *t)
-{
-    struct bkt_err err = {0};
-    int            rc  = prepare(t, &err);
-    (void)pthread_mutex_lock(&r->window.lock);
-    while (rc == BKT_OK && r->n_next >= NEXT)
-        bkt_pool_wait(&r->window.wake, &r->window.lock, NULL);
-    bkt_window_add(&r->window, rc < 0 ? t->cost : 0);
-    if (rc < 0) {
-        (void)pthread_mutex_unlock(&r->window.lock);
-        end(t, rc, &err);
-        return;
-    }
-    if (r->next)
-        r->last->next = t;
-    else
-        r->next = t;
-    r->last = t;
-    r->n_next++;
-    struct bkt_direct_task *next = take_next(r);
-    (void)pthread_mutex_unlock(&r->window.lock);
-    begin(next);
-}
-
 void bkt_direct_wait(struct bkt_direct *r)
 {
     bkt_window_enter(&r->window, 0);
@@ -214,12 +157,9 @@ int bkt_direct_start(struct bkt_direct *r, const struct bkt_write_plan *p, uint6
     t->cost    = bkt_max_u64((uint64_t)io->chunk_bytes * (bkt_chunk_object_is_plain(io) ? 1 : 2), MIN_COST);
     memcpy(t->coord, coord, io->rank * sizeof *coord);
     r->dom = io->dom;
-    if (bkt_chunk_object_is_plain(io) && bkt_write_plan_whole(p, k)) {
-        start_or_queue(r, t);
-        return BKT_OK;
-    }
+    bool ready = bkt_chunk_object_is_plain(io) && bkt_write_plan_whole(p, k); /* a worker has nothing to do */
     bkt_window_enter(&r->window, t->cost);
-    if (io->pipe.by_caller)
+    if (ready || io->pipe.by_caller)
         task_job(&t->job);
     else
         bkt_pool_submit(&t->job);

@@ -33,14 +33,9 @@ BKT_NODISCARD int bkt_wchunk_put_element(struct bkt_wchunk *c, uint64_t off, con
 BKT_NODISCARD int bkt_wchunk_put_var(struct bkt_wchunk *c, const struct bkt_write_plan *p, uint64_t k,
                                      struct bkt_err *err);
 
-struct bkt_direct_task;
-
 /** The direct writes of one bkt_write_datasets(). */
 struct bkt_direct {
-    struct bkt_window window;            /* tasks under way or ready; its lock guards the members below */
-    struct bkt_direct_task *next, *last; /* ready tasks: begun as soon as there is room, by the thread that
-                                            makes it.  Their bytes are not yet counted */
-    size_t n_next;
+    struct bkt_window window; /* tasks under way; its lock guards the members below */
     int             rc; /* of the first failure */
     struct bkt_err  err;
     atomic_bool     cancel;
