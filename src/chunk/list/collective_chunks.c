@@ -142,14 +142,9 @@ bool bkt_wpieces_at(const struct bkt_wpieces *p, uint64_t i, struct bkt_chunk_pa
 static int add_fixed(const struct bkt_write_plan *p, struct bkt_grid_run run, size_t *hint,
                      struct bkt_buf *out)
 {
-    size_t es = p->io->elem_size, at = out->len;
-    BKT_PASS(bkt_buf_resize(out, at + (size_t)run.len * es));
-    while (run.len) {
-        uint64_t off, n = bkt_min_u64(bkt_mem_layout_at(&p->mem, run.seq, &off, hint), run.len);
-        bkt_copy_run(out->ptr + at, (const unsigned char *)p->w->src + (size_t)off * es, (size_t)n * es);
-        at += (size_t)n * es;
-        run.seq += n, run.len -= n;
-    }
+    size_t at = out->len;
+    BKT_PASS(bkt_buf_resize(out, at + (size_t)run.len * p->io->elem_size));
+    bkt_write_plan_copy(p, run, hint, out->ptr + at);
     return BKT_OK;
 }
 

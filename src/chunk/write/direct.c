@@ -70,13 +70,8 @@ static int whole(struct bkt_direct_task *t, const unsigned char **src, struct bk
     if ((*src = bkt_write_plan_whole(t->p, t->k)))
         return BKT_OK;
     BKT_NEED(err, (t->tmp = malloc(io->chunk_bytes)));
-    if (bkt_chunk_reach(io, t->coord) < io->chunk_elems) {
-        BKT_PASS(bkt_fill_check(io, t->coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
-        bkt_fill_run(io, t->coord, 0, io->chunk_elems, t->tmp);
-    }
-    bkt_write_plan_gather(t->p, t->k, t->tmp);
     *src = t->tmp;
-    return BKT_OK;
+    return bkt_write_plan_gather(t->p, t->k, t->coord, t->tmp, err);
 }
 
 /* From now on only the encoded bytes count as under way, so there is room for more. */

@@ -17,8 +17,13 @@ BKT_NODISCARD int bkt_write_plan_init(struct bkt_write_plan *p, const struct bkt
 void bkt_write_plan_fini(struct bkt_write_plan *p);
 /** Check that the dataset can be written; BKT_EUNSUP gives the reason. */
 BKT_NODISCARD int bkt_write_check(const struct bkt_dsetio *io, struct bkt_err *err);
-/** Copy the selected elements of touched chunk k to their places in dst, a whole chunk. */
-void bkt_write_plan_gather(const struct bkt_write_plan *p, uint64_t k, unsigned char *dst);
+/** Make touched chunk k, at @p coord, in @p dst: the selected elements, and the fill value where no element
+ * can ever be inside the dataset.  All others must be selected. */
+BKT_NODISCARD int bkt_write_plan_gather(const struct bkt_write_plan *p, uint64_t k, const uint64_t *coord,
+                                        unsigned char *dst, struct bkt_err *err);
+/** Copy a run of elements from the caller's memory.  @p hint: as in bkt_mem_layout_at() */
+void bkt_write_plan_copy(const struct bkt_write_plan *p, struct bkt_grid_run run, size_t *hint,
+                         unsigned char *to);
 /** The whole chunk in the caller's memory; NULL: it doesn't lie there in one piece. */
 const unsigned char *bkt_write_plan_whole(const struct bkt_write_plan *p, uint64_t k);
 /** Drop readers' cached copies of a chunk, since they are outdated. */

@@ -103,22 +103,39 @@ static bool covers(const struct bkt_write_plan *p, uint64_t k, const uint64_t *c
 
 /* ---- fixed-size elements into a chunk ---- */
 
-void bkt_write_plan_gather(const struct bkt_write_plan *p, uint64_t k, unsigned char *dst)
+void bkt_write_plan_copy(const struct bkt_write_plan *p, struct bkt_grid_run run, size_t *hint,
+                         unsigned char *to)
+{
+    size_t es = p->io->elem_size;
+    while (run.len) {
+        uint64_t off, n = bkt_min_u64(bkt_mem_layout_at(&p->mem, run.seq, &off, hint), run.len);
+        bkt_copy_run(to, (const unsigned char *)p->w->src + (size_t)off * es, (size_t)n * es);
+        to += (size_t)n * es;
+        run.seq += n, run.len -= n;
+    }
+}
+
+/* Copies the selected elements of touched chunk k to their places in @p dst, a whole chunk. */
+static void gather(const struct bkt_write_plan *p, uint64_t k, unsigned char *dst)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run  run;
-    size_t               es = p->io->elem_size, hint = 0;
-    const unsigned char *src = p->w->src;
+    size_t hint = 0;
     bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
-    while (bkt_grid_next(&it, &run)) {
-        unsigned char *to = dst + (size_t)run.off * es;
-        while (run.len) {
-            uint64_t off, n = bkt_min_u64(bkt_mem_layout_at(&p->mem, run.seq, &off, &hint), run.len);
-            bkt_copy_run(to, src + (size_t)off * es, (size_t)n * es);
-            to += (size_t)n * es;
-            run.seq += n, run.len -= n;
-        }
+    while (bkt_grid_next(&it, &run))
+        bkt_write_plan_copy(p, run, &hint, dst + (size_t)run.off * p->io->elem_size);
+}
+
+int bkt_write_plan_gather(const struct bkt_write_plan *p, uint64_t k, const uint64_t *coord,
+                          unsigned char *dst, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io = p->io;
+    if (bkt_chunk_reach(io, coord) < io->chunk_elems) {
+        BKT_PASS(bkt_fill_check(io, coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
+        bkt_fill_run(io, coord, 0, io->chunk_elems, dst);
     }
+    gather(p, k, dst);
+    return BKT_OK;
 }
 
 const unsigned char *bkt_write_plan_whole(const struct bkt_write_plan *p, uint64_t k)
@@ -137,16 +154,11 @@ const unsigned char *bkt_write_plan_whole(const struct bkt_write_plan *p, uint64
 static int make_whole(const struct bkt_write_plan *p, uint64_t k, const uint64_t *coord,
                       struct bkt_cache_entry **out, struct bkt_err *err)
 {
-    const struct bkt_dsetio *io   = p->io;
-    bool                     full = bkt_chunk_reach(io, coord) == io->chunk_elems;
-    if (!full) /* check before the earlier content is freed */
-        BKT_PASS(bkt_fill_check(io, coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
-    struct bkt_cache_entry *e = bkt_cache_entry_scratch(io->chunk_bytes);
+    BKT_CLEANUP(bkt_cache_entry_releasep)
+    struct bkt_cache_entry *e = bkt_cache_entry_scratch(p->io->chunk_bytes);
     BKT_NEED(err, e);
-    if (!full)
-        bkt_fill_run(io, coord, 0, io->chunk_elems, e->data);
-    bkt_write_plan_gather(p, k, e->data);
-    *out = e;
+    BKT_PASS(bkt_write_plan_gather(p, k, coord, e->data, err));
+    *out = bkt_cache_entry_take(&e);
     return BKT_OK;
 }
 
@@ -173,7 +185,7 @@ static int put_part(struct bkt_wchunk *c, struct bkt_write_plan *p, uint64_t k, 
     bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
     while (bkt_grid_next(&it, &run))
         BKT_PASS(bkt_wchunk_mark(c, run.off, run.len, err));
-    bkt_write_plan_gather(p, k, c->e->data);
+    gather(p, k, c->e->data);
     bkt_wchunk_check_whole(c);
     return BKT_OK;
 }
