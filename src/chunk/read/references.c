@@ -27,17 +27,17 @@ static int check_stamp(struct bkt_store *st, const char *uri, const char *key, s
     BKT_FAIL(err, BKT_EPRECOND, "%s changed since it was linked; link it again", uri);
 }
 
-static int set_etag(struct bkt_dsetio *io, struct bkt_chunk_file *f, const char *etag, struct bkt_err *err)
+/* Set the version that all bytes of a part must have: that of the recorded @p etag, which may be a stamp.
+ * Without one it is the version of the first answer, unless the file @p may_change. */
+static int pin(struct bkt_dsetio *io, const char *uri, const char *etag, bool may_change,
+               struct bkt_joined_part *p, struct bkt_err *err)
 {
     bool recorded = etag && *etag, stamp = recorded && bkt_is_stamp(etag);
-    if (!recorded || stamp)
-        BKT_PASS(bkt_domain_version(io->dom, f->store, f->key, stamp ? etag : NULL, &f->version, err));
-    if (!recorded)
+    p->etag = recorded && !stamp ? etag : NULL;
+    if (p->etag || (!recorded && may_change))
         return BKT_OK;
-    if (stamp)
-        return check_stamp(f->store, f->uri, f->key, f->version, etag, err);
-    f->etag = strdup(etag);
-    return f->etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    BKT_PASS(bkt_domain_version(io->dom, p->store, p->key, stamp ? etag : NULL, &p->version, err));
+    return stamp ? check_stamp(p->store, uri, p->key, p->version, etag, err) : BKT_OK;
 }
 
 /* Joins the pieces of files that the layout names to one file. */
@@ -53,16 +53,9 @@ static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err 
         if (!s->file_uri)
             continue;
         rc = bkt_domain_resolve_uri(io->dom, s->file_uri, &parts[i].store, &keys[i], err);
-        const char *etag  = s->etag && *s->etag ? s->etag : NULL;
-        bool        stamp = etag && bkt_is_stamp(etag);
-        if (rc == BKT_OK && (stamp || (!etag && !l->may_change)))
-            rc = bkt_domain_version(io->dom, parts[i].store, keys[i], stamp ? etag : NULL, &parts[i].version,
-                                    err);
-        if (rc == BKT_OK && stamp)
-            rc = check_stamp(parts[i].store, s->file_uri, keys[i], parts[i].version, etag, err);
-        if (!stamp)
-            parts[i].etag = etag;
         parts[i].key = keys[i];
+        if (rc == BKT_OK)
+            rc = pin(io, s->file_uri, s->etag, l->may_change, &parts[i], err);
     }
     if (rc == BKT_OK)
         rc = bkt_joined_open(parts, l->n_segments, &f->store, err);
@@ -90,7 +83,35 @@ static void reference_file_space(const struct bkt_dsetio *io, struct bkt_chunk_f
     f->cache = io->cache;
 }
 
-static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, const struct bkt_slice *name,
+/* Put a file among the dataset's, unless @p rc has failed already.  Takes @p f over. */
+static int keep_file(struct bkt_dsetio *io, struct bkt_chunk_file *f, const char *etag, struct bkt_slice name,
+                     int rc, struct bkt_err *err)
+{
+    if (rc == BKT_OK && io->cache && f->store)
+        reference_file_space(io, f, etag);
+    if (rc == BKT_OK && bkt_map_put(io->files, name.p, name.n, f, NULL) < 0)
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc < 0)
+        bkt_chunk_file_free(f);
+    return rc;
+}
+
+static int open_file(struct bkt_dsetio *io, struct bkt_chunk_file *f, const char *etag, struct bkt_err *err)
+{
+    struct bkt_joined_part all = {.etag = etag};
+    if (!io->places_only) {
+        if (io->ds->layout.n_segments)
+            return join(io, f, err);
+        BKT_PASS(bkt_domain_resolve_uri(io->dom, f->uri, &f->store, &f->key, err));
+        all = (struct bkt_joined_part){.store = f->store, .key = f->key};
+        BKT_PASS(pin(io, f->uri, etag, false, &all, err));
+        f->version = all.version;
+    }
+    BKT_NEED(err, !all.etag || (f->etag = strdup(all.etag)));
+    return BKT_OK;
+}
+
+static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, struct bkt_slice name,
                     struct bkt_chunk_file **out, struct bkt_err *err)
 {
     struct bkt_chunk_file *f = calloc(1, sizeof *f);
@@ -98,28 +119,7 @@ static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, co
         free(f);
         BKT_NOMEM(err);
     }
-    bool joined = io->ds->layout.n_segments > 0;
-    if (io->places_only) {
-        int bad = etag && !(f->etag = strdup(etag)) ? BKT_ENOMEM
-                                                    : bkt_map_put(io->files, name->p, name->n, f, NULL);
-        if (bad < 0) {
-            bkt_chunk_file_free(f);
-            BKT_NOMEM(err);
-        }
-        *out = f;
-        return BKT_OK;
-    }
-    int  rc     = joined ? join(io, f, err) : bkt_domain_resolve_uri(io->dom, uri, &f->store, &f->key, err);
-    if (rc == BKT_OK && !joined)
-        rc = set_etag(io, f, etag, err);
-    if (rc == BKT_OK && io->cache)
-        reference_file_space(io, f, etag);
-    if (rc == BKT_OK)
-        rc = bkt_map_put(io->files, name->p, name->n, f, NULL);
-    if (rc < 0) {
-        bkt_chunk_file_free(f);
-        return rc;
-    }
+    BKT_PASS(keep_file(io, f, etag, name, open_file(io, f, etag, err), err));
     *out = f;
     return BKT_OK;
 }
@@ -135,11 +135,10 @@ int bkt_reference_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, con
     if (bkt_buf_add(&name, uri, n_uri) < 0 || bkt_buf_add(&name, "", 1) < 0 ||
         (etag && bkt_buf_add_str(&name, etag) < 0))
         BKT_NOMEM(err);
-    struct bkt_slice key = {name.ptr, name.len};
     (void)pthread_mutex_lock(&io->lock);
-    *out = bkt_map_get(io->files, key.p, key.n);
+    *out = bkt_map_get(io->files, name.ptr, name.len);
     if (!*out)
-        rc = file_new(io, bkt_buf_str(&name), etag, &key, out, err);
+        rc = file_new(io, bkt_buf_str(&name), etag, (struct bkt_slice){name.ptr, name.len}, out, err);
     (void)pthread_mutex_unlock(&io->lock);
     BKT_FAIL_IF(err, rc < 0, rc, "dataset %s: a file that it refers to can't be used", io->obj->id.text);
     return BKT_OK;
@@ -288,15 +287,9 @@ int bkt_dsetio_set_file(struct bkt_dsetio *io, struct bkt_store *store, const ch
     if (etag)
         f->etag = strdup(etag);
     int rc = f->key && f->uri && (!etag || f->etag) ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    if (rc == BKT_OK && io->cache)
-        reference_file_space(io, f, etag);
-    if (rc == BKT_OK && bkt_map_put(io->files, "", 1, f, NULL) < 0)
-        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    if (rc < 0)
-        bkt_chunk_file_free(f);
-    else
-        io->given = f;
-    return rc;
+    BKT_PASS(keep_file(io, f, etag, (struct bkt_slice){(const void *)"", 1}, rc, err));
+    io->given = f;
+    return BKT_OK;
 }
 
 void bkt_dsetio_know_first(struct bkt_dsetio *io, size_t n, uint64_t (*read)(void *arg, size_t n, void *to),
