@@ -150,22 +150,23 @@ static struct bkt_cache_entry *cached(const struct bkt_read_call *call, const st
 static bool take_slice(struct bkt_target *t, uint64_t k)
 {
     struct bkt_grid_iter it;
-    struct bkt_grid_run  first, last;
+    struct bkt_grid_run first, run;
     struct bkt_seg       s = {.t = t, .k = k, .n_runs = bkt_grid_n_runs(&t->grid, k)};
-    uint64_t             es = t->io->elem_size, base;
+    uint64_t es = t->io->elem_size, base, end = 0;
     size_t               delta;
-    if (t->grid.irregular || !t->io->cache || !t->io->slice_space ||
+    if (!t->io->cache || !t->io->slice_space ||
         !bkt_mul_u64(bkt_target_linear(t, k), t->io->chunk_bytes, &base) ||
         base > UINT64_MAX - t->io->chunk_bytes)
         return false;
     bkt_grid_iter(&it, &t->grid, k, 0, 1);
     if (!bkt_grid_next(&it, &first))
         return false;
-    bkt_grid_iter(&it, &t->grid, k, s.n_runs - 1, 1);
-    if (!bkt_grid_next(&it, &last))
-        return false;
+    /* runs ascend; if points are selected twice, the last one isn't always the last to end */
+    bkt_grid_iter(&it, &t->grid, k, t->grid.irregular ? 0 : s.n_runs - 1, UINT64_MAX);
+    while (bkt_grid_next(&it, &run))
+        end = bkt_max_u64(end, run.off + run.len);
     s.off                = first.off * es;
-    s.len                = (last.off + last.len) * es - s.off; /* runs ascend */
+    s.len = end * es - s.off;
     struct bkt_cache_entry *e = s.len > TAKE_MAX ? NULL
                                                  : bkt_cache_cover(t->io->cache, t->io->slice_space,
                                                                    base + s.off, (size_t)s.len, &delta);

@@ -122,10 +122,6 @@ void bkt_reference_table_first_free(struct bkt_dsetio *io)
 #define FIELD_MASK "filter_mask"
 #define FIELD_ETAG "file_etag"
 
-/* Rows (mostly 16 bytes each) that a bounding box may hold for each wanted row before the rows are picked one
- * by one: a few more bytes cost less than another range. */
-#define BOX_WASTE 4
-
 struct rows {
     struct bkt_references_find *q;
     struct bkt_sel     sel;
@@ -200,39 +196,8 @@ int bkt_reference_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some, 
     return BKT_OK;
 }
 
-/* Chooses the box around the wanted rows, if it doesn't hold mostly other rows. */
-static bool choose_box(struct rows *r, size_t n_in)
-{
-    const struct bkt_references_find *q    = r->q;
-    unsigned                 rank = q->io->rank;
-    uint64_t                 lo[BKT_MAX_RANK], hi[BKT_MAX_RANK], volume = 1;
-    for (unsigned d = 0; d < rank; d++)
-        lo[d] = UINT64_MAX, hi[d] = 0;
-    for (size_t i = 0; i < q->n; i++)
-        for (unsigned d = 0; r->where[i] != SIZE_MAX && d < rank; d++) {
-            lo[d] = bkt_min_u64(lo[d], q->coords[i * rank + d]);
-            hi[d] = bkt_max_u64(hi[d], q->coords[i * rank + d]);
-        }
-    for (unsigned d = 0; d < rank; d++)
-        if (!bkt_mul_u64(volume, hi[d] - lo[d] + 1, &volume))
-            return false;
-    if (volume / BOX_WASTE > n_in)
-        return false;
-    r->sel.kind    = BKT_SEL_HYPER;
-    r->sel.n_elems = volume;
-    for (unsigned d = 0; d < rank; d++)
-        r->sel.start[d] = lo[d], r->sel.stride[d] = r->sel.count[d] = 1, r->sel.block[d] = hi[d] - lo[d] + 1;
-    for (size_t i = 0; i < q->n; i++) {
-        uint64_t at = 0;
-        for (unsigned d = 0; r->where[i] != SIZE_MAX && d < rank; d++)
-            at = at * r->sel.block[d] + (q->coords[i * rank + d] - lo[d]);
-        if (r->where[i] != SIZE_MAX)
-            r->where[i] = (size_t)at;
-    }
-    return true;
-}
-
-static int choose_runs(struct rows *r, size_t n_in, struct bkt_err *err)
+/* Selects the wanted rows, of which there are @p n_in: a run for each stretch of neighbours. */
+static int select_rows(struct rows *r, size_t n_in, struct bkt_err *err)
 {
     const struct bkt_references_find *q = r->q;
     r->runs                    = malloc(n_in * sizeof *r->runs);
@@ -245,10 +210,13 @@ static int choose_runs(struct rows *r, size_t n_in, struct bkt_err *err)
             continue;
         for (unsigned d = 0; d < q->io->rank; d++)
             at = at * r->sel.dims[d] + q->coords[i * q->io->rank + d];
-        r->where[i]                   = r->sel.n_runs;
-        r->runs[r->sel.n_runs++] = (struct bkt_run){at, 1};
+        struct bkt_run *last = r->sel.n_runs ? &r->runs[r->sel.n_runs - 1] : NULL;
+        if (last && last->off + last->len == at)
+            last->len++;
+        else
+            r->runs[r->sel.n_runs++] = (struct bkt_run){at, 1};
+        r->where[i] = r->sel.n_elems++;
     }
-    r->sel.n_elems = r->sel.n_runs;
     return BKT_OK;
 }
 
@@ -274,8 +242,7 @@ static int plan_rows(struct rows *r, struct bkt_err *err)
         r->sel.kind = BKT_SEL_NONE;
         return BKT_OK;
     }
-    if (!choose_box(r, n_in))
-        BKT_PASS(choose_runs(r, n_in, err));
+    BKT_PASS(select_rows(r, n_in, err));
     size_t es = q->io->table->elem_size;
     if (!q->io->table->var) {
         if (r->sel.n_elems > SIZE_MAX / es || !(r->fixed = malloc((size_t)r->sel.n_elems * es)))
