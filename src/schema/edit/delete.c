@@ -114,10 +114,15 @@ struct many {
     struct bkt_store *st;
     struct bkt_gone *v;
     size_t n;
-    /* keys of datasets, listed before their turn: of v[listed_from] and later ones */
-    struct bkt_strs listed[LISTS];
-    size_t listed_from, n_listed;
-    bool one_by_one;
+    /* datasets that are listed side by side: their prefixes and places in v; at: the one that is being listed
+     */
+    char prefix[LISTS][64];
+    const char *prefixes[LISTS];
+    size_t dset[LISTS], n_dsets, at;
+    /* their keys, one dataset's behind the other's; next: of the next dataset up to v[until - 1] */
+    struct bkt_strs listed;
+    size_t next, until;
+    bool full, one_by_one;
     struct bkt_strs keys;
     size_t of[WAVE]; /* the object of each key */
     struct bkt_req reqs[WAVE];
@@ -157,24 +162,14 @@ static int collect(struct many *m, size_t i, const char *key)
     return BKT_OK;
 }
 
-/* Running lists for v[from] and later ones. */
-struct lists {
-    struct many *m;
-    size_t from, n, at, n_keys;
-    size_t of[LISTS]; /* the dataset of each prefix */
-    char prefix[LISTS][64];
-    const char *prefixes[LISTS];
-    bool full;
-};
-
 static int on_listed(const struct bkt_listed *e, void *arg)
 {
-    struct lists *l = arg;
-    for (; strncmp(e->key, l->prefix[l->at], strlen(l->prefix[l->at])) != 0; l->at++)
-        if (l->at + 1 == l->n)
+    struct many *m = arg;
+    for (; strncmp(e->key, m->prefix[m->at], strlen(m->prefix[m->at])) != 0; m->at++)
+        if (m->at + 1 == m->n_dsets)
             return BKT_EFORMAT;
-    l->full = l->n_keys++ == LISTED_MAX;
-    return l->full ? BKT_ERANGE : bkt_strs_add(&l->m->listed[l->of[l->at] - l->from], e->key);
+    m->full = m->listed.n == LISTED_MAX;
+    return m->full ? BKT_ERANGE : bkt_strs_add(&m->listed, e->key);
 }
 
 static bool has_prefix(const struct bkt_gone *g)
@@ -185,68 +180,55 @@ static bool has_prefix(const struct bkt_gone *g)
 /* List datasets side by side.  Those whose lists fail, or have very many keys, are left to their turn. */
 static void list_ahead(struct many *m, size_t from)
 {
-    struct lists *l = malloc(sizeof *l);
-    if (!l)
-        return;
-    for (size_t i = 0; i < m->n_listed; i++)
-        bkt_strs_fini(&m->listed[i]);
-    l->m = m;
-    l->from = from;
-    l->n = l->at = l->n_keys = 0;
-    l->full = false;
     size_t until = from;
+    bkt_strs_fini(&m->listed);
+    m->n_dsets = m->at = m->next = 0;
+    m->until = from;
+    m->full = false;
     for (; until < m->n && until < from + LISTS; until++)
         if (has_prefix(&m->v[until])) {
-            dataset_prefix(m->v[until].id, l->prefix[l->n], sizeof l->prefix[0]);
-            l->prefixes[l->n] = l->prefix[l->n];
-            l->of[l->n++] = until;
+            dataset_prefix(m->v[until].id, m->prefix[m->n_dsets], sizeof m->prefix[0]);
+            m->prefixes[m->n_dsets] = m->prefix[m->n_dsets];
+            m->dset[m->n_dsets++] = until;
         }
-    m->n_listed = 0;
-    if (l->n < 2) {
-        free(l);
+    if (m->n_dsets < 2)
         return;
-    }
-    int rc = bkt_store_list_each(m->st, l->prefixes, l->n, on_listed, l, NULL);
-    m->one_by_one = rc < 0 && !l->full;
-    m->listed_from = from;
-    m->n_listed = (rc < 0 ? l->of[l->at] : until) - from;
-    for (size_t i = m->n_listed; i < until - from; i++)
-        bkt_strs_fini(&m->listed[i]);
-    free(l);
+    int rc = bkt_store_list_each(m->st, m->prefixes, m->n_dsets, on_listed, m, NULL);
+    m->one_by_one = rc < 0 && !m->full;
+    m->until = rc < 0 ? m->dset[m->at] : until;
 }
 
-static int list_dataset(struct many *m, size_t i, struct bkt_strs *keys, struct bkt_err *err)
+static int collect_dataset(struct many *m, size_t i, struct bkt_err *err)
 {
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs own = {0};
+    const struct bkt_strs *keys = &m->listed;
+    size_t first = 0, *at = &m->next;
     char prefix[64];
-    if (!m->one_by_one && i >= m->listed_from + m->n_listed)
-        list_ahead(m, i);
-    if (i < m->listed_from + m->n_listed) {
-        struct bkt_strs *listed = &m->listed[i - m->listed_from];
-        *keys = *listed;
-        *listed = (struct bkt_strs){0};
-        return BKT_OK;
-    }
     dataset_prefix(m->v[i].id, prefix, sizeof prefix);
-    return bkt_store_list(m->st, prefix, "", collect_key, keys, err);
+    if (!m->one_by_one && i >= m->until)
+        list_ahead(m, i);
+    if (i >= m->until) {
+        BKT_PASS(bkt_store_list(m->st, prefix, "", collect_key, &own, err));
+        keys = &own;
+        at = &first;
+    }
+    for (; *at < keys->n && strncmp(keys->v[*at], prefix, strlen(prefix)) == 0; ++*at) {
+        if (m->failed) /* not everything is tried */
+            return bkt_err_copy(err, m->failed->rc, m->failed->err);
+        BKT_PASS_MEM(err, collect(m, i, keys->v[*at]));
+    }
+    return BKT_OK;
 }
 
 static int collect_object(struct many *m, size_t i, struct bkt_err *err)
 {
     const struct bkt_gone *g = &m->v[i];
-    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs k = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (g->o && g->o->kind == BKT_DATASET && !bkt_id_is_v2(g->id)) /* its chunks have no list */
+    if (has_prefix(g))
+        return collect_dataset(m, i, err);
+    if (g->o && g->o->kind == BKT_DATASET) /* of version 1: its chunks have no list */
         BKT_PASS(delete_v1_chunks(m->st, g->o, err));
-    if (!has_prefix(g)) {
-        BKT_NEED(err, bkt_id_key(g->id, &key) >= 0 && collect(m, i, bkt_buf_str(&key)) >= 0);
-        return BKT_OK;
-    }
-    BKT_PASS(list_dataset(m, i, &k, err));
-    for (size_t at = 0; at < k.n; at++) {
-        if (m->failed) /* not everything is tried */
-            return bkt_err_copy(err, m->failed->rc, m->failed->err);
-        BKT_PASS_MEM(err, collect(m, i, k.v[at]));
-    }
+    BKT_NEED(err, bkt_id_key(g->id, &key) >= 0 && collect(m, i, bkt_buf_str(&key)) >= 0);
     return BKT_OK;
 }
 
@@ -266,8 +248,7 @@ void bkt_remove_objects(struct bkt_store *st, struct bkt_gone *v, size_t n)
                 note_failure(m, &v[i], rc, &err);
         }
         delete_collected(m);
-        for (size_t k = 0; k < m->n_listed; k++)
-            bkt_strs_fini(&m->listed[k]);
+        bkt_strs_fini(&m->listed);
     }
     const struct bkt_gone *bad = m ? m->failed : NULL;
     for (; i < n; i++) { /* objects that weren't tried */
