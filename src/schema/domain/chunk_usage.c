@@ -1,6 +1,5 @@
 /* The number of a dataset's chunk objects, and their bytes. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "schema/domain/domain_impl.h"
@@ -128,16 +127,11 @@ int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_object *dset, 
             rc = by_heads(d, dset, &use, err);
         }
         BKT_PASS(rc);
-        kept = malloc(sizeof *kept);
-        if (kept) { /* only a cache: not required */
-            void *old = NULL;
-            *kept     = use;
-            (void)pthread_mutex_lock(&d->lock);
-            if (bkt_map_set(&d->usage, dset->id.text, BKT_ID_LEN, kept, &old) < 0)
-                old = kept;
-            (void)pthread_mutex_unlock(&d->lock);
-            free(old);
-        }
+        (void)pthread_mutex_lock(&d->lock);
+        kept = bkt_map_make(&d->usage, dset->id.text, BKT_ID_LEN, sizeof *kept);
+        if (kept) /* only a cache: not required */
+            *kept = use;
+        (void)pthread_mutex_unlock(&d->lock);
     }
     if (bytes)
         *bytes = use.bytes;

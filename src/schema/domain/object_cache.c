@@ -56,11 +56,9 @@ void bkt_entry_settle(struct bkt_objects *c, struct entry *e)
 
 struct entry *bkt_entry_new(struct bkt_objects *c, const struct bkt_id *id)
 {
-    struct entry *e = calloc(1, sizeof *e);
-    if (!e || bkt_map_set(&c->entries, id->text, BKT_ID_LEN, e, NULL) < 0) {
-        free(e);
+    struct entry *e = bkt_map_make(&c->entries, id->text, BKT_ID_LEN, sizeof *e);
+    if (!e)
         return NULL;
-    }
     e->id    = *id;
     e->state = LOADING;
     c->in_flight++;

@@ -241,12 +241,7 @@ int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, cons
                       bkt_buf_add(&name, "", 1) >= 0 && bkt_buf_add_str(&name, bkt_store_uri(store)) >= 0 &&
                       bkt_buf_add(&name, "", 1) >= 0 && bkt_buf_add_str(&name, key) >= 0);
     BKT_HOLD(&d->lock);
-    *out = bkt_map_get(d->versions, name.ptr, name.len);
-    if (!*out && (*out = calloc(1, sizeof **out)) &&
-        bkt_map_set(&d->versions, name.ptr, name.len, *out, NULL) < 0) {
-        free(*out);
-        *out = NULL;
-    }
+    *out = bkt_map_make(&d->versions, name.ptr, name.len, sizeof **out);
     return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 

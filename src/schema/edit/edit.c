@@ -151,14 +151,11 @@ static void count_bytes(struct bkt_domain *d, struct bkt_change *c, uint64_t n)
 static int begin(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err)
 {
     const struct bkt_object *o = NULL;
-    struct bkt_change       *c = calloc(1, sizeof *c);
-    int rc = c ? bkt_objects_get(d->objects, id, &o, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    if (rc == BKT_OK && bkt_map_set(&d->edits->changes, id->text, BKT_ID_LEN, c, NULL) < 0)
-        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    if (rc < 0) {
+    BKT_PASS(bkt_objects_get(d->objects, id, &o, err));
+    struct bkt_change *c = bkt_map_make(&d->edits->changes, id->text, BKT_ID_LEN, sizeof *c);
+    if (!c) {
         bkt_object_release(o);
-        free(c);
-        return rc;
+        BKT_NOMEM(err);
     }
     c->id  = *id;
     c->obj = (struct bkt_object *)(uintptr_t)o; /* constant for all other code */
@@ -274,20 +271,15 @@ static int note_namer(struct bkt_edits *e, const struct bkt_id *obj, const struc
 /* Takes the reference over only on success. */
 static int add_change(struct bkt_domain *d, struct bkt_object *o, struct bkt_err *err)
 {
-    struct bkt_change *c = calloc(1, sizeof *c);
-    BKT_NEED(err, c);
+    BKT_PASS(bkt_objects_add(d->objects, o, err));
+    struct bkt_change *c = bkt_map_make(&d->edits->changes, o->id.text, BKT_ID_LEN, sizeof *c);
+    if (!c) {
+        bkt_objects_drop(d->objects, &o->id, false);
+        BKT_NOMEM(err);
+    }
     c->id     = o->id;
     c->is_new = true;
     c->serial = ++d->edits->serial;
-    int rc = bkt_objects_add(d->objects, o, err);
-    if (rc == BKT_OK && bkt_map_set(&d->edits->changes, o->id.text, BKT_ID_LEN, c, NULL) < 0) {
-        bkt_objects_drop(d->objects, &c->id, false);
-        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    }
-    if (rc < 0) {
-        free(c);
-        return rc;
-    }
     c->obj = o;
     count_bytes(d, c, sizeof *c + sizeof *o + 1024);
     return BKT_OK;

@@ -73,20 +73,13 @@ static void note_first(struct bkt_domain *d)
         d->doc.first[d->doc.n_first++] = l->id;
 }
 
-static int head(struct bkt_domain *d, const char *key)
-{
-    struct bkt_req r  = {.op = BKT_HEAD, .key = key};
-    int            rc = bkt_store_run(d->store, &r, 1, NULL);
-    bkt_req_fini(&r);
-    return rc;
-}
-
 /* In this order: if the store comes back between the two requests, the object isn't taken for missing. */
 bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf doc = {0}, object = {0};
     return bkt_domain_doc_key(d->path, &doc) == BKT_OK && bkt_id_key(id, &object) == BKT_OK &&
-           head(d, bkt_buf_str(&doc)) == BKT_OK && head(d, bkt_buf_str(&object)) == BKT_ENOENT;
+           bkt_store_head(d->store, bkt_buf_str(&doc), NULL, NULL) == BKT_OK &&
+           bkt_store_head(d->store, bkt_buf_str(&object), NULL, NULL) == BKT_ENOENT;
 }
 
 int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err)

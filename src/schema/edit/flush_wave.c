@@ -61,17 +61,14 @@ static struct bkt_req *add_req(struct wave *w, size_t i, enum bkt_op op)
     return r;
 }
 
-static int keep_error(struct bkt_domain *d, struct bkt_err *err, int *rc, const struct bkt_req *r,
-                      const struct bkt_change *c)
+static int failed(struct bkt_domain *d, const struct bkt_req *r, const struct bkt_change *c,
+                  struct bkt_err *err)
 {
-    if (*rc == BKT_OK) {
-        *rc = bkt_err_copy(err, r->rc, r->err);
-        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
-        bool known = bkt_domain_path_of(d, &c->id, &path) == BKT_OK;
-        (void)BKT_ERR(err, r->rc, "%s (object %s) can't be written", known ? bkt_buf_str(&path) : "an object",
-                      c->id.text);
-    }
-    return *rc;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    bool known = bkt_domain_path_of(d, &c->id, &path) == BKT_OK;
+    (void)bkt_err_copy(err, r->rc, r->err);
+    BKT_FAIL(err, r->rc, "%s (object %s) can't be written", known ? bkt_buf_str(&path) : "an object",
+             c->id.text);
 }
 
 static bool is_part(const struct wave *w, const struct bkt_change *c)
@@ -151,11 +148,10 @@ static bool may_be_dropped(struct bkt_domain *d, const struct bkt_change *c)
 
 static int take_missing(struct wave *w, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
 {
-    int rc = BKT_OK;
     if (c->is_new) /* so the previous attempt failed */
         return build(w, c, NULL, err);
     if (!may_be_dropped(w->d, c))
-        return keep_error(w->d, err, &rc, r, c);
+        return failed(w->d, r, c, err);
     bkt_names_add(&w->d->edits->gone, c->id.text);
     bkt_objects_drop(w->d->objects, &c->id, false);
     c->state = BKT_PUT_DONE;
@@ -166,10 +162,9 @@ static int take_missing(struct wave *w, struct bkt_change *c, const struct bkt_r
 
 static int take_answer(struct wave *w, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
 {
-    int rc = BKT_OK;
     if (r->rc == BKT_ENOENT)
         return take_missing(w, c, r, err);
-    return r->rc < 0 ? keep_error(w->d, err, &rc, r, c) : take_version(w, c, r, err);
+    return r->rc < 0 ? failed(w->d, r, c, err) : take_version(w, c, r, err);
 }
 
 /* Read the objects to be changed, unless they are known.  An object that can't be read doesn't stop the
@@ -356,8 +351,8 @@ static int put_versions(struct wave *w, struct bkt_err *err)
                         (r->rc == BKT_ENOENT && !c->is_new); /* S3's answer where that version was deleted */
             c->state  = lost ? BKT_PUT_LOST : BKT_PUT_WAITS;
             w->lost |= lost;
-            if (!lost)
-                (void)keep_error(w->d, err, &rc, r, c);
+            if (!lost && rc == BKT_OK)
+                rc = failed(w->d, r, c, err);
         }
     }
     reqs_clear(w);

@@ -147,16 +147,15 @@ static int replay_other(struct bkt_change *c, json_t *other, const char *name, e
 static int note_theirs(struct bkt_change *c, json_t *in, const char *name)
 {
     json_t *old = NULL;
-    struct bkt_id *id = malloc(sizeof *id);
-    void *was = NULL;
-    int rc = id ? bkt_json_get_named(in, name, &old) : BKT_ENOMEM;
-    const char *to = rc == BKT_OK ? json_string_value(json_object_get(old, "id")) : NULL;
-    if (rc == BKT_OK && to && bkt_id_set(id, to)) {
-        rc = bkt_map_set(&c->theirs, name, strlen(name), id, &was);
-        id = rc == BKT_OK ? was : id;
-    }
-    free(id);
-    return rc;
+    struct bkt_id id;
+    BKT_PASS(bkt_json_get_named(in, name, &old));
+    const char *to = json_string_value(json_object_get(old, "id"));
+    if (!to || !bkt_id_set(&id, to))
+        return BKT_OK;
+    struct bkt_id *theirs = bkt_map_make(&c->theirs, name, strlen(name), sizeof id);
+    if (theirs)
+        *theirs = id;
+    return theirs ? BKT_OK : BKT_ENOMEM;
 }
 
 static int replay_link(struct bkt_domain *d, struct bkt_change *c, const char *name, enum bkt_delta delta,

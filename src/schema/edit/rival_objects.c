@@ -221,19 +221,6 @@ static int mention_theirs(struct bkt_domain *d, const struct mentions *m, const 
 
 /* ---- theirs stands for ours ---- */
 
-static int add_alias(struct bkt_edits *e, const struct bkt_id *ours, const struct bkt_id *theirs)
-{
-    struct bkt_id *to = malloc(sizeof *to);
-    void *was = NULL;
-    if (!to || bkt_map_set(&e->alias, ours->text, BKT_ID_LEN, to, &was) < 0) {
-        free(to);
-        return BKT_ENOMEM;
-    }
-    *to = *theirs;
-    free(was);
-    return BKT_OK;
-}
-
 /* Attributes and links of ours become changes of the other writer's object. */
 static int move_attrs(struct bkt_domain *d, struct bkt_change *c, struct bkt_attrs *from, struct bkt_err *err)
 {
@@ -318,7 +305,9 @@ static int take_place(struct bkt_domain *d, const struct rival *r, struct bkt_ob
         c->id = r->theirs;
         bkt_change_forget(d, c);
     }
-    BKT_PASS_MEM(err, add_alias(d->edits, &r->ours, &r->theirs));
+    struct bkt_id *alias = bkt_map_make(&d->edits->alias, r->ours.text, BKT_ID_LEN, sizeof *alias);
+    BKT_NEED(err, alias);
+    *alias = r->theirs;
     bkt_object_swap(mine, o);
     (void)bkt_map_del(d->edits->loose, r->ours.text, BKT_ID_LEN);
     if (mine->kind == BKT_GROUP && bkt_links_count_merge(d->links, &none, &mine->group.links) < 0)

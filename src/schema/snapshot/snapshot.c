@@ -177,9 +177,8 @@ int bkt_snapshot_parse(const void *p, size_t n, const struct bkt_id *root, struc
 
 size_t bkt_snapshot_count(const struct bkt_snapshot *s, size_t *n_current)
 {
-    if (n_current)
-        *n_current = 0;
-    for (size_t i = 0; n_current && i < s->n; i++)
+    *n_current = 0;
+    for (size_t i = 0; i < s->n; i++)
         *n_current += s->v[i].current;
     return s->n;
 }

@@ -31,7 +31,7 @@ BKT_NODISCARD int bkt_snapshot_parse(const void *p, size_t n, const struct bkt_i
                                      struct bkt_snapshot **out, struct bkt_err *err);
 void              bkt_snapshot_free(struct bkt_snapshot *s);
 
-/** Its objects; n_current may be NULL. */
+/** The number of its objects, and of those that are current. */
 size_t bkt_snapshot_count(const struct bkt_snapshot *s, size_t *n_current);
 /** Keys that cut the domain's keys into parts of about BKT_SNAPSHOT_PAGE; borrowed. */
 const char *const *bkt_snapshot_cuts(const struct bkt_snapshot *s, size_t *n);
