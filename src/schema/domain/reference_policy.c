@@ -97,17 +97,16 @@ static int refuse(const char *whose, const char *uri, const char *what, struct b
 /* The store that @p uri names, opened once per domain. */
 static int other_store(struct bkt_domain *d, const char *uri, struct bkt_store **out, struct bkt_err *err)
 {
-    int rc = BKT_OK;
     BKT_HOLD(&d->lock);
     *out = bkt_map_get(d->stores, uri, strlen(uri));
-    if (!*out) {
-        rc = bkt_store_open(uri, &d->set, out, err);
-        if (rc == BKT_OK && bkt_map_set(&d->stores, uri, strlen(uri), *out, NULL) < 0) {
-            bkt_store_close(*out);
-            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-        }
+    if (*out)
+        return BKT_OK;
+    BKT_PASS(bkt_store_open(uri, &d->set, out, err));
+    if (bkt_map_set(&d->stores, uri, strlen(uri), *out, NULL) < 0) {
+        bkt_store_close(*out);
+        BKT_NOMEM(err);
     }
-    return rc;
+    return BKT_OK;
 }
 
 /* Append the target's URI; its first store_n bytes are the store's. */

@@ -273,6 +273,12 @@ struct found {
     struct bkt_ids ids;
 };
 
+static void found_fini(struct found *f)
+{
+    bkt_map_free(f->seen, NULL);
+    bkt_ids_fini(&f->ids);
+}
+
 static int find_one(struct found *f, const struct bkt_id *id)
 {
     if (bkt_map_get(f->seen, id->text, BKT_ID_LEN))
@@ -372,22 +378,18 @@ static int remove_v1_level(struct bkt_domain *d, const struct found *f, size_t f
  * deleted first.  So if the deletion is cut off, the remaining objects can be found from there again. */
 static int remove_v1(struct bkt_domain *d, const struct bkt_id *root, struct bkt_err *err)
 {
-    struct found f = {.seen = NULL};
-    size_t *levels = NULL, n = 0, cap = 0, at = 0; /* the first object of each distance from the root group */
-    int rc = find_one(&f, root) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    while (rc == BKT_OK && at < f.ids.n) {
-        if (bkt_list_room(&levels, n, &cap, sizeof *levels) < 0)
-            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-        else
-            levels[n++] = at;
-        rc = rc < 0 ? rc : find_v1_level(d, &f, &at, err);
+    BKT_CLEANUP(found_fini) struct found f = {.seen = NULL};
+    BKT_CLEANUP(bkt_freep) size_t *levels = NULL; /* the first object of each distance from the root group */
+    size_t n = 0, cap = 0, at = 0;
+    BKT_PASS_MEM(err, find_one(&f, root));
+    while (at < f.ids.n) {
+        BKT_PASS_MEM(err, bkt_list_room(&levels, n, &cap, sizeof *levels));
+        levels[n++] = at;
+        BKT_PASS(find_v1_level(d, &f, &at, err));
     }
-    for (size_t to = f.ids.n; rc == BKT_OK && n-- > 0; to = levels[n])
-        rc = remove_v1_level(d, &f, levels[n], to, err);
-    bkt_map_free(f.seen, NULL);
-    bkt_ids_fini(&f.ids);
-    free(levels);
-    return rc;
+    for (size_t to = f.ids.n; n-- > 0; to = levels[n])
+        BKT_PASS(remove_v1_level(d, &f, levels[n], to, err));
+    return BKT_OK;
 }
 
 int bkt_remove_below(struct bkt_domain *d, const struct bkt_id *root, struct bkt_err *err)

@@ -365,8 +365,8 @@ int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group, struct bkt_l
 int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char *name, struct bkt_err *err)
 {
     struct bkt_change *c;
-    struct bkt_link    out = {0};
-    uint64_t           n;
+    BKT_CLEANUP(bkt_link_fini) struct bkt_link out = {0};
+    uint64_t n;
     BKT_PASS(group_of(d, group, &c, err));
     const struct bkt_link *l = bkt_links_find(&c->obj->group.links, name);
     BKT_FAIL_IF(err, !l, BKT_ENOENT, "no link '%s'", name);
@@ -382,7 +382,6 @@ int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char
         note_back(c->links, name, was);
         BKT_NOMEM(err);
     }
-    bkt_link_fini(&out);
     if (!hard)
         return BKT_OK;
     BKT_PASS(bkt_edit_loosen(d, &target, err));
@@ -452,7 +451,7 @@ int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const c
                          struct bkt_err *err)
 {
     struct bkt_change *c;
-    struct bkt_attr    out = {0};
+    BKT_CLEANUP(bkt_attr_fini) struct bkt_attr out = {0};
     BKT_PASS(bkt_change_of(d, obj, &c, err));
     BKT_FAIL_IF(err, !bkt_attrs_find(&c->obj->attrs, name), BKT_ENOENT, "no attribute '%s'", name);
     enum bkt_delta was = noted(c->attrs, name);
@@ -463,9 +462,7 @@ int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const c
     }
     bkt_renamed_forget(c, name);
     c->numbers |= c->obj->attr_track_order & 1;
-    int rc = bkt_edit_use(d, &out.type->committed, -1, err);
-    bkt_attr_fini(&out);
-    BKT_PASS(rc);
+    BKT_PASS(bkt_edit_use(d, &out.type->committed, -1, err));
     return bkt_edit_sweep(d, err);
 }
 
@@ -511,16 +508,11 @@ int bkt_edit_number(struct bkt_domain *d, const struct bkt_id *obj, bool links, 
 int bkt_edit_comment(struct bkt_domain *d, const struct bkt_id *obj, const char *text, struct bkt_err *err)
 {
     struct bkt_change *c;
-    char              *copy = text && *text ? strdup(text) : NULL;
-    int                rc   = text && *text && !copy ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
-    if (rc == BKT_OK)
-        rc = bkt_change_of(d, obj, &c, err);
-    if (rc < 0) {
-        free(copy);
-        return rc;
-    }
+    BKT_CLEANUP(bkt_freep) char *copy = text && *text ? strdup(text) : NULL;
+    BKT_NEED(err, copy || !text || !*text);
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
     free(c->obj->comment);
-    c->obj->comment = copy;
+    c->obj->comment = BKT_TAKE(copy);
     c->comment      = true;
     return BKT_OK;
 }

@@ -191,23 +191,21 @@ static int replay_trim(const struct bkt_change *c, const struct bkt_space *befor
     const uint64_t                 *ours = c->obj->dset.trim;
     struct bkt_dset                 ds   = {.space = *before};
     int                             rc   = bkt_trim_parse(stored, &ds, err);
-    uint64_t                       *left = ds.trim;
-    if (rc == BKT_OK && left && x->trimmed && is_within(left, x->from, before->rank) &&
+    BKT_CLEANUP(bkt_freep) uint64_t *left = ds.trim;
+    BKT_PASS(rc);
+    if (left && x->trimmed && is_within(left, x->from, before->rank) &&
         is_within(x->to, before->dims, before->rank)) {
         free(left);
         left = NULL;
     }
-    if (rc == BKT_OK && ours && !left && !(left = calloc(before->rank, sizeof *left)))
-        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    for (unsigned i = 0; rc == BKT_OK && ours && i < before->rank; i++) {
+    if (ours && !left && !(left = calloc(before->rank, sizeof *left)))
+        BKT_NOMEM(err);
+    for (unsigned i = 0; ours && i < before->rank; i++) {
         left[i] = bkt_max_u64(left[i], ours[i]);
         if (now->dims[i] < before->dims[i])
             left[i] = bkt_max_u64(left[i], before->dims[i]);
     }
-    if (rc == BKT_OK)
-        rc = bkt_trim_emit(left, before->rank, stored);
-    free(left);
-    return rc;
+    return bkt_trim_emit(left, before->rank, stored);
 }
 
 /* maxdims keep their spelling; if there are none, the extent so far was the largest. */

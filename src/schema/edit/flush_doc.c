@@ -34,31 +34,27 @@ static int write_folders(struct bkt_domain *d, struct bkt_err *err)
 static int judge_doc(struct bkt_domain *d, const char *key, bool *ours, struct bkt_err *err)
 {
     struct bkt_edits     *e   = d->edits;
-    struct bkt_req        r   = {.op = BKT_GET, .key = key, .len = BKT_WHOLE};
-    struct bkt_domain_doc doc = {.n_acls = 0};
+    BKT_CLEANUP(bkt_req_fini) struct bkt_req r = {.op = BKT_GET, .key = key, .len = BKT_WHOLE};
+    BKT_CLEANUP(bkt_domain_doc_fini) struct bkt_domain_doc doc = {.n_acls = 0};
     int rc = bkt_store_run(d->store, &r, 1, err);
     *ours  = false;
     if (rc == BKT_ENOENT) { /* deleted meanwhile */
         bkt_err_clear(err);
-        rc = BKT_OK;
         free(e->old_etag);
         e->old_etag = NULL;
-    } else if (rc == BKT_OK && (rc = bkt_domain_doc_parse(r.body.ptr, r.body.len, &doc, err)) == BKT_OK) {
-        *ours = strcmp(doc.root.text, d->doc.root.text) == 0;
-        if (*ours) {
-            rc = BKT_OK;
-        } else if (!e->replace || !doc.root.text[0]) {
-            rc = BKT_ERR(err, BKT_EEXIST, "%s: another writer has made it meanwhile", d->name);
-        } else {
-            free(e->old_etag);
-            e->old_etag = strdup(r.etag);
-            e->old_root = doc.root; /* never our own, since its objects would be deleted */
-            rc          = e->old_etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-        }
-        bkt_domain_doc_fini(&doc);
+        return BKT_OK;
     }
-    bkt_req_fini(&r);
-    return rc;
+    BKT_PASS(rc);
+    BKT_PASS(bkt_domain_doc_parse(r.body.ptr, r.body.len, &doc, err));
+    *ours = strcmp(doc.root.text, d->doc.root.text) == 0;
+    if (*ours)
+        return BKT_OK;
+    BKT_FAIL_IF(err, !e->replace || !doc.root.text[0], BKT_EEXIST, "%s: another writer has made it meanwhile",
+                d->name);
+    free(e->old_etag);
+    e->old_etag = strdup(r.etag);
+    e->old_root = doc.root; /* never our own, since its objects would be deleted */
+    return e->old_etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
 /* Note the root's members, if they are few. */

@@ -200,14 +200,12 @@ static int read_versions(struct wave *w, struct bkt_err *err)
 /* In an object that was just read: replace the stored link by ours. */
 static int overlay_link(struct bkt_domain *d, struct bkt_links *from, struct bkt_links *to, const char *name)
 {
-    struct bkt_link ours = {0}, theirs = {0};
-    if (bkt_links_find(to, name)) {
-        const struct bkt_link *l = bkt_links_find(to, name);
-        if (l->cls == BKT_L_HARD)
-            BKT_PASS(bkt_links_count_change(d->links, &l->id, -1));
+    BKT_CLEANUP(bkt_link_fini) struct bkt_link ours = {0}, theirs = {0};
+    const struct bkt_link *l = bkt_links_find(to, name);
+    if (l && l->cls == BKT_L_HARD)
+        BKT_PASS(bkt_links_count_change(d->links, &l->id, -1));
+    if (l)
         BKT_PASS(bkt_links_remove(to, name, &theirs));
-        bkt_link_fini(&theirs);
-    }
     if (!bkt_links_find(from, name))
         return BKT_OK;
     BKT_PASS(bkt_links_remove(from, name, &ours));
@@ -216,11 +214,9 @@ static int overlay_link(struct bkt_domain *d, struct bkt_links *from, struct bkt
 
 static int overlay_attr(struct bkt_attrs *from, struct bkt_attrs *to, const char *name)
 {
-    struct bkt_attr ours = {0}, theirs = {0};
-    if (bkt_attrs_find(to, name)) {
+    BKT_CLEANUP(bkt_attr_fini) struct bkt_attr ours = {0}, theirs = {0};
+    if (bkt_attrs_find(to, name))
         BKT_PASS(bkt_attrs_remove(to, name, &theirs));
-        bkt_attr_fini(&theirs);
-    }
     if (!bkt_attrs_find(from, name))
         return BKT_OK;
     BKT_PASS(bkt_attrs_remove(from, name, &ours));

@@ -109,22 +109,20 @@ static int push_held(const struct bkt_domain *d, struct bkt_links_count *c, stru
 /* Breadth first from the root; the next WAVE groups of the queue are always under way. */
 static int walk(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err *err)
 {
-    struct bkt_ids q     = {0};
-    size_t         ahead = 0;
-    int rc = see(c, &d->doc.root, &q);
-    if (rc == BKT_OK)
-        rc = push_held(d, c, &q);
-    for (size_t i = 0; rc == BKT_OK && i < q.n; i++) {
+    BKT_CLEANUP(bkt_ids_fini) struct bkt_ids q = {0};
+    size_t ahead = 0;
+    BKT_PASS(see(c, &d->doc.root, &q));
+    BKT_PASS(push_held(d, c, &q));
+    for (size_t i = 0; i < q.n; i++) {
         size_t until = q.n < i + WAVE ? q.n : i + WAVE;
         if (ahead < until) {
             bkt_objects_prefetch(d->objects, q.v + ahead, until - ahead);
             ahead = until;
         }
         struct bkt_id id = q.v[i]; /* the queue may move */
-        rc               = walk_one(d, c, &id, &q, err);
+        BKT_PASS(walk_one(d, c, &id, &q, err));
     }
-    bkt_ids_fini(&q);
-    return rc;
+    return BKT_OK;
 }
 
 /* Count anew; after a failure everything is as before. */

@@ -38,11 +38,11 @@ int bkt_domain_refresh(struct bkt_domain *d, const struct bkt_id *id, struct bkt
     int            rc = bkt_store_run(d->store, &r, 1, err);
     if (rc == BKT_ENOTMOD) {
         bkt_err_clear(err);
-        rc = BKT_OK;
-    } else if (rc == BKT_OK) {
-        bkt_objects_unshare(d->objects, id);
-        rc = merge_fresh(d, c ? c : &clean, &r, err);
+        return BKT_OK;
     }
+    BKT_PASS(rc);
+    bkt_objects_unshare(d->objects, id);
+    rc = merge_fresh(d, c ? c : &clean, &r, err);
     bkt_buf_fini(&clean.text);
     return rc;
 }

@@ -224,19 +224,13 @@ static int mention_theirs(struct bkt_domain *d, const struct mentions *m, const 
 /* Attributes and links of ours become changes of the other writer's object. */
 static int move_attrs(struct bkt_domain *d, struct bkt_change *c, struct bkt_attrs *from, struct bkt_err *err)
 {
-    (void)bkt_attrs_settle(from);
-    while (from->n) {
-        struct bkt_attr one = {0}, theirs = {0};
-        BKT_CLEANUP(bkt_freep) char *name = strdup(bkt_attrs_settle(from)->v[0].name);
+    while (bkt_attrs_settle(from)->n) {
+        BKT_CLEANUP(bkt_attr_fini) struct bkt_attr one = {0}, theirs = {0};
+        BKT_CLEANUP(bkt_freep) char *name = strdup(from->v[0].name);
         BKT_NEED(err, name && bkt_attrs_remove(from, name, &one) >= 0);
-        if (bkt_attrs_find(&c->obj->attrs, name) && bkt_attrs_remove(&c->obj->attrs, name, &theirs) < 0) {
-            bkt_attr_fini(&one);
-            BKT_NOMEM(err);
-        }
-        bkt_attr_fini(&theirs);
-        int rc = bkt_edit_attr(d, &c->id, &one, err);
-        bkt_attr_fini(&one);
-        BKT_PASS(rc);
+        if (bkt_attrs_find(&c->obj->attrs, name))
+            BKT_PASS_MEM(err, bkt_attrs_remove(&c->obj->attrs, name, &theirs));
+        BKT_PASS(bkt_edit_attr(d, &c->id, &one, err));
     }
     return BKT_OK;
 }
@@ -244,23 +238,16 @@ static int move_attrs(struct bkt_domain *d, struct bkt_change *c, struct bkt_att
 static int move_links(struct bkt_domain *d, struct bkt_change *c, struct bkt_links *from, struct bkt_err *err)
 {
     while (bkt_links_settle(from)->n) {
-        struct bkt_link one = {0}, theirs = {0};
+        BKT_CLEANUP(bkt_link_fini) struct bkt_link one = {0}, theirs = {0};
         BKT_CLEANUP(bkt_freep) char *name = strdup(from->v[0].name);
         BKT_NEED(err, name && bkt_links_remove(from, name, &one) >= 0);
-        if (bkt_links_find(&c->obj->group.links, name) &&
-            bkt_links_remove(&c->obj->group.links, name, &theirs) < 0) {
-            bkt_link_fini(&one);
-            BKT_NOMEM(err);
-        }
-        if (theirs.cls == BKT_L_HARD && theirs.id.text[0] &&
-            bkt_links_count_change(d->links, &theirs.id, -1) < 0)
-            BKT_NOMEM(err);
-        bkt_link_fini(&theirs);
-        if (one.cls == BKT_L_HARD && bkt_links_count_change(d->links, &one.id, -1) < 0) /* ours led there */
-            BKT_NOMEM(err);
-        int rc = bkt_edit_link(d, &c->id, &one, err);
-        bkt_link_fini(&one);
-        BKT_PASS(rc);
+        if (bkt_links_find(&c->obj->group.links, name))
+            BKT_PASS_MEM(err, bkt_links_remove(&c->obj->group.links, name, &theirs));
+        if (theirs.cls == BKT_L_HARD && theirs.id.text[0])
+            BKT_PASS_MEM(err, bkt_links_count_change(d->links, &theirs.id, -1));
+        if (one.cls == BKT_L_HARD) /* ours led there */
+            BKT_PASS_MEM(err, bkt_links_count_change(d->links, &one.id, -1));
+        BKT_PASS(bkt_edit_link(d, &c->id, &one, err));
     }
     return BKT_OK;
 }
@@ -370,8 +357,7 @@ static bool may_go(struct bkt_domain *d, const struct rival *r, const struct men
 static int settle(struct bkt_domain *d, struct rival *r, const struct bkt_req *q, struct bkt_err *err)
 {
     BKT_CLEANUP(mentions_fini) struct mentions m = {.of = &r->ours, .group = &r->group, .except = r->name};
-    struct bkt_object *theirs = NULL;
-    const struct bkt_object *ours = NULL;
+    struct bkt_object *parsed = NULL;
     if (q->rc == BKT_ENOENT) /* it is being deleted */
         return BKT_OK;
     if (q->rc < 0)
@@ -380,16 +366,14 @@ static int settle(struct bkt_domain *d, struct rival *r, const struct bkt_req *q
     if (!may_go(d, r, &m))
         return BKT_OK;
     BKT_PASS(find_in_namers(d, &m, err));
-    int rc = bkt_object_parse(q->body.ptr, q->body.len, &r->theirs, &theirs, err);
-    if (rc == BKT_OK)
-        rc = bkt_domain_get(d, &r->ours, &ours, err);
-    if (rc == BKT_OK && are_equal(d, ours, theirs, q)) {
-        rc = adopt(d, r, q, (struct bkt_object *)(uintptr_t)ours, theirs, &m, err);
-        r->settled = rc == BKT_OK;
-    }
-    bkt_object_release(ours);
-    bkt_object_release(theirs);
-    return rc;
+    BKT_PASS(bkt_object_parse(q->body.ptr, q->body.len, &r->theirs, &parsed, err));
+    BKT_CLEANUP(bkt_object_releasep) const struct bkt_object *theirs = parsed, *ours = NULL;
+    BKT_PASS(bkt_domain_get(d, &r->ours, &ours, err));
+    if (!are_equal(d, ours, theirs, q))
+        return BKT_OK;
+    BKT_PASS(adopt(d, r, q, (struct bkt_object *)(uintptr_t)ours, parsed, &m, err));
+    r->settled = true;
+    return BKT_OK;
 }
 
 int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err)

@@ -46,15 +46,11 @@ int bkt_reroot_bytes(const struct bkt_reroot *r, void *p, size_t n)
 
 static int change_text(const struct bkt_reroot *r, json_t *s)
 {
-    char *text = strndup(json_string_value(s), json_string_length(s));
-    int   rc   = BKT_ENOMEM;
-    if (text) {
-        rc = bkt_reroot_bytes(r, text, json_string_length(s));
-        if (rc == BKT_OK && json_string_set(s, text) != 0)
-            rc = BKT_ENOMEM;
-    }
-    free(text);
-    return rc;
+    BKT_CLEANUP(bkt_freep) char *text = strndup(json_string_value(s), json_string_length(s));
+    if (!text)
+        return BKT_ENOMEM;
+    BKT_PASS(bkt_reroot_bytes(r, text, json_string_length(s)));
+    return json_string_set(s, text) == 0 ? BKT_OK : BKT_ENOMEM;
 }
 
 static int change_member(const struct bkt_reroot *r, json_t *obj, const char *key)
