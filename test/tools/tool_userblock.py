@@ -1,6 +1,8 @@
 """Claims about user blocks: bytes in a file before HDF5's own first byte (MATLAB's header).  Run by tool.py."""
-import os, random, shutil
+import os, random, shutil, sys
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "h5tests", "helpers"))
+from web_folder import WebFolder
 from sandbox import dir_only, fails, ok
 
 MATLAB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases", "matlab73.mat")
@@ -92,6 +94,19 @@ def test_a_domain_of_version_1_keeps_it_too(b):
         same(b, d, path)
         ok(b.run("cp", d, to := b.new(".h5")))
         same(b, to, path)
+
+
+@dir_only
+def test_of_a_plain_file_in_a_store(b):
+    path, other = with_block(b, noise(70000)), with_block(b, noise(70001))
+    with WebFolder(b.tmp) as web:
+        url = f"{web.url}/{os.path.relpath(path, b.tmp)}"
+        assert b.json("diff", url, path) == []
+        assert [t["what"] for t in b.json("diff", url, other, rc=1)] == ["userblock"]
+        for copied in "--latest", "--nodata":  # object by object
+            back = local(b, "back.h5")
+            ok(b.run("get", copied, url, back))
+            assert block_of(back) == block_of(path)
 
 
 @dir_only

@@ -415,8 +415,8 @@ static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
 static int user_blocks(struct bkt_diff *d, hid_t a, hid_t b)
 {
     BKT_CLEANUP(user_block_fini) struct user_block x = {0}, y = {0};
-    BKT_PASS(user_block_of(a, &x, d->err));
-    BKT_PASS(user_block_of(b, &y, d->err));
+    BKT_PASS(user_block_of(a, &d->t->set, &x, d->err));
+    BKT_PASS(user_block_of(b, &d->t->set, &y, d->err));
     if (x.size != y.size)
         (void)bkt_diff_report(d, "/", "userblock", "user block of %llu and of %llu bytes",
                               (unsigned long long)x.size, (unsigned long long)y.size);

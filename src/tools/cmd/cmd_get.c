@@ -222,7 +222,7 @@ static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
     BKT_CLEANUP(user_block_fini) struct user_block u = {0};
     BKT_CLEANUP(h5_closep) hid_t fcpl = H5Fget_create_plist(src);
     BKT_CLEANUP(h5_closep) hid_t fapl = h5_native_list();
-    BKT_PASS(user_block_of(src, &u, err));
+    BKT_PASS(user_block_of(src, &g->t->set, &u, err));
     /* attributes over 64 KiB and creation orders need the format of HDF5 1.8 */
     H5F_libver_t oldest = bkt_tool_has(g->t, "latest") ? H5F_LIBVER_LATEST : H5F_LIBVER_V18;
     if (fcpl < 0 || fapl < 0 || H5Pset_libver_bounds(fapl, oldest, H5F_LIBVER_LATEST) < 0 ||

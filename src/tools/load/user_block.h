@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/settings.h"
 
 struct user_block {
     uint64_t       size;  /* 0: there is none */
@@ -13,5 +14,6 @@ struct user_block {
 };
 void user_block_fini(struct user_block *u);
 /** @p file: an id of the connector.  @p out: zeroed; owned by the caller also after a failure.  BKT_EFORMAT:
- *  a domain's user block is malformed; BKT_EIO: the file can't be read; ... */
-BKT_NODISCARD int user_block_of(hid_t file, struct user_block *out, struct bkt_err *err);
+ *  a domain's user block is malformed; BKT_ENOENT, BKT_ERANGE: the file is gone or cut meanwhile; ... */
+BKT_NODISCARD int user_block_of(hid_t file, const struct bkt_settings *set, struct user_block *out,
+                                struct bkt_err *err);
