@@ -1,6 +1,7 @@
 #include "base/bytes.h"
 
 #include <endian.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,6 +209,20 @@ void bkt_put_be(void *p, unsigned bytes, uint64_t v)
     unsigned char *b = p;
     for (unsigned i = bytes; i-- > 0; v >>= 8)
         b[i] = (unsigned char)v;
+}
+
+bool bkt_real_of(uint64_t bits, size_t bytes, double *out)
+{
+    const int e = (int)(bits >> 10) & 0x1f, frac = (int)bits & 0x3ff; /* of 2 bytes */
+    const uint32_t low = (uint32_t)bits;
+    double half = e == 0x1f ? (frac ? NAN : INFINITY) : ldexp(e ? 1024 + frac : frac, e ? e - 25 : -24);
+    float f;
+    memcpy(&f, &low, sizeof f);
+    if (bytes == sizeof *out)
+        memcpy(out, &bits, sizeof *out);
+    else
+        *out = bytes == sizeof f ? (double)f : bits & 0x8000 ? -half : half;
+    return bytes == 2 || bytes == 4 || bytes == 8;
 }
 
 static const char b64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

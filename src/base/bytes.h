@@ -71,6 +71,9 @@ uint64_t bkt_get_be(const void *p, unsigned bytes);
 void     bkt_put_le(void *p, unsigned bytes, uint64_t v);
 void     bkt_put_be(void *p, unsigned bytes, uint64_t v);
 
+/** The value of an IEEE 754 number of 2, 4 or 8 bytes.  False: another size. */
+bool bkt_real_of(uint64_t bits, size_t bytes, double *out);
+
 /** Base64 (RFC 4648 section 4; white space is skipped, padding may be absent).  Appends to @p out. */
 BKT_NODISCARD int bkt_base64_decode(const char *text, size_t n, struct bkt_buf *out);
 BKT_NODISCARD int bkt_base64_encode(const void *p, size_t n, struct bkt_buf *out);

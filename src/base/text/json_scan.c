@@ -94,14 +94,8 @@ static int add_lone(struct bkt_buf *out, unsigned unit)
 
 static int add_utf8(struct bkt_buf *out, uint32_t unit)
 {
-    unsigned char c[4] = {(unsigned char)unit};
-    if (unit < 0x80)
-        return bkt_buf_add(out, c, 1);
-    size_t n = unit < 0x800 ? 2 : unit < 0x10000 ? 3 : 4;
-    for (size_t i = n; --i > 0; unit >>= 6)
-        c[i] = (unsigned char)(0x80 | (unit & 0x3f));
-    c[0] = (unsigned char)((0xf00 >> n & 0xff) | unit);
-    return bkt_buf_add(out, c, n);
+    unsigned char c[4];
+    return bkt_buf_add(out, c, bkt_utf8_put(unit, c));
 }
 
 int bkt_json_add_unit(struct bkt_buf *out, uint32_t unit)

@@ -26,6 +26,15 @@ size_t bkt_utf8_at(const unsigned char *p, size_t n, uint32_t *cp)
     return 0;
 }
 
+size_t bkt_utf8_put(uint32_t cp, unsigned char out[4])
+{
+    size_t n = cp < 0x80 ? 1 : cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4;
+    for (size_t i = n; --i > 0; cp >>= 6)
+        out[i] = (unsigned char)(0x80 | (cp & 0x3f));
+    out[0] = (unsigned char)(n > 1 ? (0xf00 >> n & 0xff) | cp : cp);
+    return n;
+}
+
 bool bkt_utf8_is(const void *text, size_t n)
 {
     const unsigned char *p = text;

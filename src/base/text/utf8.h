@@ -12,6 +12,8 @@
 /** The length of the UTF-8 sequence at @p p, of at most @p n bytes; @p cp gets its code point.  0: not
  *  UTF-8. */
 size_t bkt_utf8_at(const unsigned char *p, size_t n, uint32_t *cp);
+/** Write the sequence of a code point; a surrogate's is not UTF-8.  @return its length */
+size_t bkt_utf8_put(uint32_t cp, unsigned char out[4]);
 /** Whether @p n bytes are UTF-8; NULs are allowed. */
 bool bkt_utf8_is(const void *text, size_t n);
 /** The number of bytes, from the first one on, that a JSON string contains unchanged. */

@@ -3,7 +3,6 @@
  * JSON can't express everything: bytes that aren't UTF-8, a NaN's payload, garbage behind a string's
  * terminator.  So the JSON of anything but integers is parsed again.  If that doesn't give the very same
  * bytes, the value is stored as base64 of them. */
-#include <math.h>
 #include <string.h>
 
 #include "base/text/utf8.h"
@@ -28,31 +27,11 @@ static int decode_integer(const struct bkt_type *t, struct bkt_rd *r, json_t **o
     return bkt_json_give(json_integer((json_int_t)((int64_t)(v << spare) >> spare)), BKT_OK, out);
 }
 
-static double double_of_half(uint64_t bits)
-{
-    double   sign = bits & 0x8000 ? -1 : 1;
-    unsigned e    = (unsigned)(bits >> 10) & 0x1f, frac = (unsigned)bits & 0x3ff;
-    if (e == 0x1f)
-        return frac ? NAN : sign * INFINITY;
-    return sign * (e ? ldexp(1024 + frac, (int)e - 25) : ldexp(frac, -24));
-}
-
 static int decode_float(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
 {
-    uint64_t bits = take_bits(t, r);
-    uint32_t low  = (uint32_t)bits;
-    double   d;
-    float    f;
-    switch (t->size) {
-    case 2: d = double_of_half(bits); break;
-    case 4:
-        memcpy(&f, &low, 4);
-        d = f;
-        break;
-    case 8: memcpy(&d, &bits, 8); break;
-    default: return BKT_EFORMAT;
-    }
-    return bkt_json_give(bkt_json_new_real(d), BKT_OK, out);
+    double d;
+    return bkt_real_of(take_bits(t, r), t->size, &d) ? bkt_json_give(bkt_json_new_real(d), BKT_OK, out)
+                                                     : BKT_EFORMAT;
 }
 
 /* ---- text and bytes ---- */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/text/utf8.h"
 #include "samples/numpy_type.h"
 #include "tools/source/hdf5_glue.h"
 
@@ -208,15 +209,12 @@ bool kc_utf32(const unsigned char *p, size_t n, bool swap, char *out, size_t roo
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
         uint64_t c = swap ? bkt_get_be(p + 4 * i, 4) : bkt_get_le(p + 4 * i, 4);
-        size_t k = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
         unsigned char u[4];
-        if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) || at + k > room)
+        if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
             return false;
-        u[0] = (unsigned char)c;
-        for (size_t j = k; k > 1 && --j > 0; c >>= 6)
-            u[j] = (unsigned char)(0x80 | (c & 0x3f));
-        if (k > 1)
-            u[0] = (unsigned char)((0xf00 >> k & 0xff) | c);
+        size_t k = bkt_utf8_put((uint32_t)c, u);
+        if (at + k > room)
+            return false;
         memcpy(out + at, u, k);
         at += k;
     }

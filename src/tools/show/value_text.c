@@ -64,30 +64,10 @@ static void put_text(struct sink *s, const unsigned char *p, size_t n)
     bkt_say_str(s->b, "\"");
 }
 
-static double half(uint64_t bits)
-{
-    int      e = (int)(bits >> 10) & 31;
-    double m = (double)(bits & 1023), v = e == 31 ? (m != 0 ? __builtin_nan("") : __builtin_inf())
-                                          : e     ? m + 1024
-                                                  : m;
-    for (int i = e ? e - 25 : -24; e != 31 && i != 0; i += i < 0 ? 1 : -1)
-        v = i < 0 ? v / 2 : v * 2;
-    return bits & 0x8000 ? -v : v;
-}
-
 static void put_float(struct sink *s, uint64_t bits, size_t size)
 {
     double v = 0;
-    float  f;
-    if (size == 8) {
-        memcpy(&v, &bits, 8);
-    } else if (size == 4) {
-        uint32_t b32 = (uint32_t)bits;
-        memcpy(&f, &b32, 4);
-        v = (double)f;
-    } else {
-        v = half(bits);
-    }
+    (void)bkt_real_of(bits, size, &v);
     if (s->j)
         bkt_jout_real(s->j, take_key(s), v);
     else
