@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/files.h"
+#include "base/map.h"
 #include "base/os/clock.h"
 #include "tools/cli/interrupt.h"
 #include "tools/kerchunk/load_kerchunk.h"
@@ -87,39 +88,24 @@ static int domain_of(const char *source, const char *target, bool folder, struct
                   : bkt_buf_add_str(out, target);
 }
 
-struct pair {
-    char       *domain;
-    const char *source;
-};
-
-static int by_domain(const void *a, const void *b)
-{
-    return strcmp(((const struct pair *)a)->domain, ((const struct pair *)b)->domain);
-}
-
 /* Refuses sources with equal targets: one would replace the other, or be added to it by accident. */
 static int check_names(struct bkt_tool *t, int n, const char *target, bool folder)
 {
-    int          rc = -1;
-    struct pair *v  = calloc((size_t)n + 1, sizeof *v);
-    if (!v)
-        return bkt_tool_fail(t, "out of memory");
+    struct bkt_map *sources = NULL; /* by domain */
+    int rc = -1;
     for (int i = 0; i < n && rc < 0; i++) {
-        struct bkt_buf domain = {0};
-        if (domain_of(t->args[i], target, folder, &domain) < 0)
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf domain = {0};
+        void *other = NULL;
+        if (domain_of(t->args[i], target, folder, &domain) < 0 ||
+            bkt_map_set(&sources, domain.ptr, domain.len, t->args[i], &other) < 0)
             rc = bkt_tool_fail(t, "out of memory");
-        v[i] = (struct pair){bkt_buf_steal(&domain), t->args[i]};
-    }
-    if (rc < 0)
-        qsort(v, (size_t)n, sizeof *v, by_domain);
-    for (int i = 1; i < n && rc < 0; i++)
-        if (strcmp(v[i].domain, v[i - 1].domain) == 0)
-            rc = bkt_tool_usage(t, "%s and %s would both become %s; load one of them separately, under "
+        else if (other)
+            rc = bkt_tool_usage(t,
+                                "%s and %s would both become %s; load one of them separately, under "
                                 "another name or with --append",
-                                v[i - 1].source, v[i].source, v[i].domain);
-    for (int i = 0; i < n; i++)
-        free(v[i].domain);
-    free(v);
+                                (const char *)other, t->args[i], bkt_buf_str(&domain));
+    }
+    bkt_map_free(sources, NULL);
     return rc;
 }
 
@@ -210,7 +196,7 @@ struct each {
     struct bkt_tool            *t;
     const struct load_options  *o;
     const struct bkt_chunk_map *map;
-    const char                 *target, *info;
+    const char *target;
     bool                        folder;
     hid_t                       fapl; /* of this process */
     int                         n;    /* number of sources */
@@ -220,7 +206,7 @@ static int each_one(struct each *e, int i)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf domain = {0};
     struct bkt_err                           err    = {.n = 0};
-    if (e->fapl < 0 && h5_start(e->info, &e->fapl, &err) < 0)
+    if (e->fapl < 0 && bkt_tool_start(e->t, &e->fapl, &err) < 0)
         return bkt_tool_error(e->t, NULL, &err);
     if (domain_of(e->t->args[i], e->target, e->folder, &domain) < 0)
         return bkt_tool_fail(e->t, "out of memory");
@@ -346,47 +332,42 @@ static int take_among(void *arg, struct bkt_rd *result, struct bkt_err *err)
 }
 
 /* The same among the processes of an mpirun, in the first of them.
- * @param left  number of sources that were not loaded, since the work was stopped
  * @return BKT_OK; a failure of the processes, or a user's stop.  A source that can't be loaded
  *          is not a failure */
-static int load_among(struct each *e, int *failed, int *left, struct bkt_err *err)
+static int load_among(struct among *a, struct bkt_err *err)
 {
-    struct among a = {.e = e, .shown = bkt_clock_now()};
     struct bkt_share s = {
-        .work = work_among, .take = take_among, .arg = &a, .most = SIZE_MAX, .check = interrupt_check};
+        .work = work_among, .take = take_among, .arg = a, .most = SIZE_MAX, .check = interrupt_check};
     int rc = bkt_share_begin(&s, err);
-    for (int i = 0; i < e->n && rc == BKT_OK; i++) {
+    for (int i = 0; i < a->e->n && rc == BKT_OK; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
         rc = parts_say(&unit, err, "4", (uint64_t)i);
         rc = rc ? rc : bkt_share_put(&s, &unit, err);
     }
-    rc = bkt_share_finish(&s, rc, err);
-    *failed = a.failed;
-    *left = e->n - a.done;
-    return rc;
+    return bkt_share_finish(&s, rc, err);
 }
 
-/* In the others. */
-static int load_among_serve(struct each *e, struct bkt_err *err)
+/* Report the end of all.  @p left: number of sources that were not loaded, if the work was stopped */
+static int all_ended(const struct each *e, int failed, int left, bool stopped)
 {
-    struct among a = {.e = e};
-    struct bkt_share_other o = {.work = work_among, .arg = &a};
-    return bkt_share_serve(&o, err);
+    if (stopped)
+        return bkt_tool_fail(e->t, "stopped: %d of %d files are loaded", e->n - left - failed, e->n);
+    return failed ? bkt_tool_fail(e->t, "%d of %d files are not loaded, or only in part", failed, e->n)
+                  : BKT_EXIT_OK;
 }
 
 /* The processes of an mpirun share the sources. */
 static int each_among(struct each *e)
 {
     struct bkt_err err = {.n = 0};
-    int failed = 0, left = 0;
-    int rc = bkt_processes_first() ? load_among(e, &failed, &left, &err) : load_among_serve(e, &err);
+    struct among a = {.e = e, .shown = bkt_clock_now()};
+    const struct bkt_share_other other = {.work = work_among, .arg = &a};
+    const bool first = bkt_processes_first();
+    int rc = first ? load_among(&a, &err) : bkt_share_serve(&other, &err);
     h5_closep(&e->fapl);
     if (rc < 0 && rc != BKT_ECANCEL)
         return bkt_tool_error(e->t, NULL, &err);
-    if (rc < 0)
-        return bkt_tool_fail(e->t, "stopped: %d of %d files are loaded", e->n - left - failed, e->n);
-    return failed ? bkt_tool_fail(e->t, "%d of %d files are not loaded, or only in part", failed, e->n)
-                  : BKT_EXIT_OK;
+    return all_ended(e, a.failed, first ? e->n - a.done : 0, rc < 0);
 }
 
 /* One source: the first process loads it, the others copy parts of it. */
@@ -398,7 +379,7 @@ static int serve_one(struct each *e)
     struct load l = begin(e->t, e->o, &p, e->t->args[0], false);
     if (domain_of(e->t->args[0], e->target, e->folder, &domain) < 0)
         return bkt_tool_fail(e->t, "out of memory");
-    int rc = h5_start(e->info, &e->fapl, &err);
+    int rc = bkt_tool_start(e->t, &e->fapl, &err);
     rc = rc ? rc : load_parts_serve(&l, e->t->args[0], bkt_buf_str(&domain), e->fapl, &err);
     h5_closep(&e->fapl);
     return rc < 0 ? bkt_tool_error(e->t, NULL, &err) : BKT_EXIT_OK;
@@ -425,18 +406,14 @@ static int each_of(struct each *e, struct load_options *o)
     left = load_crowd(e, (unsigned)o->jobs, &failed);
     if (left < 0)
         return bkt_tool_fail(e->t, "can't start a process");
-    if (left || interrupt_check(NULL) < 0)
-        return bkt_tool_fail(e->t, "stopped: %d of %d files are loaded", n - left - failed, n);
-    return failed ? bkt_tool_fail(e->t, "%d of %d files are not loaded, or only in part", failed, n)
-                  : BKT_EXIT_OK;
+    return all_ended(e, failed, left, left || interrupt_check(NULL) < 0);
 }
 
 static int run(struct bkt_tool *t)
 {
     struct load_options          o      = {.link = false};
     struct bkt_err               err    = {.n = 0};
-    BKT_CLEANUP(h5_closep) hid_t fapl   = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_freep) char *info   = bkt_tool_info(t);
+    BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_chunk_map_fini) struct bkt_chunk_map map = {0};
     const char                  *target = t->args[t->n_args - 1], *column_of = bkt_tool_opt(t, "column");
     size_t                       n      = strlen(target);
@@ -470,18 +447,15 @@ static int run(struct bkt_tool *t)
         return bkt_tool_usage(t, "--kerchunk takes one reference set and one new domain; of the other "
                                  "options, only --force, --nodata, "
                                  "--ignore-errors and --no-snapshot go with it");
-    if (!info)
-        return bkt_tool_fail(t, "out of memory");
     interrupt_catch();
     if (t->n_args > 1 && !o.extend && !column_of && !sets) {
-        struct each e = {t,    &o,     o.chunk_map ? &map : NULL, target,
-                         info, folder, H5I_INVALID_HID,           t->n_args - 1};
+        struct each e = {t, &o, o.chunk_map ? &map : NULL, target, folder, H5I_INVALID_HID, t->n_args - 1};
         int rc = bkt_processes_first() ? check_names(t, t->n_args - 1, target, folder) : -1;
         return rc < 0 ? each_of(&e, &o) : rc;
     }
     if (!bkt_processes_first() && !o.extend)
         return BKT_EXIT_OK; /* the first process does all of it */
-    if (h5_start(info, &fapl, &err) < 0)
+    if (bkt_tool_start(t, &fapl, &err) < 0)
         return bkt_tool_error(t, NULL, &err);
     if (!bkt_processes_first())
         return serve_gather(t, &o, fapl);
