@@ -25,23 +25,6 @@ static bool is_dir(const char *path)
     return stat(path, &sb) == 0 && S_ISDIR(sb.st_mode);
 }
 
-/* a//./b/ -> a/b */
-static void tidy(char *path)
-{
-    char *to = path;
-    for (const char *s = path; *s; s += *s == '/') {
-        size_t n = strcspn(s, "/");
-        if (n && !(n == 1 && *s == '.')) {
-            if (to != path)
-                *to++ = '/';
-            memmove(to, s, n);
-            to += n;
-        }
-        s += n;
-    }
-    *to = 0;
-}
-
 static void strip(char *path)
 {
     for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
@@ -80,8 +63,8 @@ static bool has_dots(const char *path)
 static int refuse_link(const char *path, bool of_others, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf abs = {0};
-    BKT_CLEANUP(bkt_freep) char             *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
-    BKT_PASS_MEM(err, bkt_buf_addf(&abs, "%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path));
+    int rc = bkt_name_absolute(path, &abs);
+    BKT_PASS_MEM(err, rc == BKT_EIO ? bkt_buf_add_str(&abs, path) : rc);
     BKT_CLEANUP(bkt_freep) char *tidied = strdup(bkt_buf_str(&abs));
     BKT_NEED(err, tidied);
     strip(tidied);
@@ -140,12 +123,11 @@ static int open_in_dir(const char *name, const char *dir, const char *path, cons
                        struct bkt_place *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char             *abs = realpath(dir, NULL);
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0}, clean = {0};
     BKT_FAIL_IF(err, !abs, BKT_ENOENT, "%s: no such directory (the default bucket)", dir);
     BKT_FAIL_IF(err, has_dots(path), BKT_EINVAL, "%s: \"..\" leads out of the bucket", name);
-    out->path = strdup(path);
-    BKT_NEED(err, out->path && bkt_buf_addf(&uri, "file://%s", abs) >= 0);
-    tidy(out->path);
+    BKT_NEED(err, bkt_name_clean(path, &clean) >= 0 && bkt_buf_addf(&uri, "file://%s", abs) >= 0 &&
+                      (out->path = strdup(bkt_buf_str(&clean))));
     return bkt_store_open(bkt_buf_str(&uri), set, &out->store, err);
 }
 
@@ -395,8 +377,7 @@ int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path, const struct
 /* ---- lists ---- */
 
 struct listing {
-    const char *prefix;
-    size_t      flat;
+    size_t flat;
     int (*each)(const char *path, void *arg);
     void       *arg;
 };
@@ -422,8 +403,8 @@ int bkt_place_list(struct bkt_store *st, const char *path, int (*each)(const cha
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
     BKT_PASS_MEM(err, bkt_buf_addf(&prefix, "%s%s", path, *path ? "/" : ""));
-    struct listing l  = {.prefix = bkt_buf_str(&prefix), .each = each, .arg = arg};
-    int            rc = bkt_store_list(st, l.prefix, "/", on_listed, &l, err);
+    struct listing l = {.each = each, .arg = arg};
+    int rc = bkt_store_list(st, bkt_buf_str(&prefix), "/", on_listed, &l, err);
     BKT_FAIL_IF(err, rc == BKT_EUNSUP && l.flat > MAX_FLAT, rc,
                 "%s holds too many objects of schema version 1 at its top level to be listed; name "
                 "a folder in it",

@@ -17,19 +17,6 @@
 
 /* ---- datasets ---- */
 
-static int take_filters(hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
-{
-    int n = H5Pget_nfilters(dcpl);
-    if (n < 0)
-        return h5_fail(err, "asking for filters");
-    BKT_NEED(err, (d->filters = calloc((size_t)n + 1, sizeof *d->filters)));
-    while (d->n_filters < (size_t)n) {
-        unsigned i = (unsigned)d->n_filters++;
-        BKT_PASS(bkt_convert_from_filter(dcpl, i, &d->filters[i], err));
-    }
-    return BKT_OK;
-}
-
 static enum bkt_layout_class layout_of(hid_t dcpl)
 {
     switch (H5Pget_layout(dcpl)) {
@@ -52,7 +39,7 @@ static int take_layout(hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
         l->rank = l->user_rank = (unsigned)rank;
         memcpy(l->user_dims, l->dims, sizeof l->user_dims);
     }
-    return take_filters(dcpl, d, err);
+    return bkt_convert_from_filters(dcpl, &d->filters, &d->n_filters, err);
 }
 
 static int take_dset(hid_t dset, struct bkt_dset *d, struct bkt_err *err)

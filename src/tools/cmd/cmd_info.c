@@ -14,7 +14,7 @@ struct info {
     struct bkt_tool         *t;
     struct bkt_domain       *d;    /* NULL: a file */
     const struct plain_file *p;
-    struct bkt_uses         *uses; /* NULL: version 1, or no lists */
+    struct bkt_map *uses; /* NULL: version 1, or no lists */
     uint64_t kinds[3], attrs, links, chunks, bytes, linked_chunks, linked_bytes, logical, metadata;
     uint64_t uncounted; /* datasets whose chunks can't be counted */
     double   modified;
@@ -181,16 +181,14 @@ static int run_one(struct bkt_tool *t, const char *name)
     if (rc < 0)
         return info_file(&in, &plain, rc, &err, &r);
     rc = bkt_domain_check_acl(in.d, BKT_ACL_READ, &err);
-    if (rc == BKT_OK && bkt_uses_scan(in.d, &in.uses, &err) < 0) {
-        bkt_err_clear(&err); /* each dataset is asked about */
-        in.uses = NULL;
-    }
+    if (rc == BKT_OK)
+        (void)!bkt_uses_scan(in.d, &in.uses, NULL); /* without a list each dataset is asked about */
     rc = rc ? rc : bkt_reach(in.d, on_object, &in, &err);
     if (rc < 0)
         in.rc = bkt_tool_error(t, name, &err);
     else
         print_domain(&in, &r);
-    bkt_uses_free(in.uses);
+    bkt_map_free(in.uses, free);
     bkt_domain_close(in.d);
     return in.rc;
 }

@@ -175,7 +175,7 @@ static void show_step(struct ls *ls, const struct bkt_step *st, const struct whe
 struct in_domain {
     struct ls     *ls;
     struct bkt_domain *d;
-    struct bkt_uses
+    struct bkt_map
         *uses; /* chunk objects of all datasets, when many are listed; NULL: asked for one by one */
 };
 
@@ -202,11 +202,11 @@ static void show_domain(struct ls *ls, struct bkt_domain *d, const char *path)
     struct bkt_id  id;
     int            rc = bkt_domain_check_acl(d, BKT_ACL_READ, &err);
     rc = rc ? rc : bkt_walk_find(d, path, &id, &err);
-    if (rc == BKT_OK && ls->verbose && ls->recursive && bkt_uses_scan(d, &s.uses, NULL) < 0)
-        s.uses = NULL; /* version 1, plain web: each dataset is asked about */
+    if (rc == BKT_OK && ls->verbose && ls->recursive)
+        (void)!bkt_uses_scan(d, &s.uses, NULL); /* version 1, plain web: each dataset is asked about */
     if (rc == BKT_OK)
         rc = bkt_walk(d, &id, path, ls->recursive ? UINT32_MAX : 1, on_domain_step, &s, &err);
-    bkt_uses_free(s.uses);
+    bkt_map_free(s.uses, free);
     if (rc < 0)
         ls->rc = bkt_tool_error(ls->t, bkt_domain_name(d), &err);
 }

@@ -17,11 +17,11 @@ static int whole_name(const struct bkt_tool *t, struct bkt_buf *out, struct bkt_
     const char                  *name  = t->args[0];
     bool local =
         *name && !bkt_name_has_scheme(name) && !strstr(name, "://") && !(t->set.bucket && *t->set.bucket);
-    BKT_CLEANUP(bkt_freep) char *cwd   = local && *name != '/' ? getcwd(NULL, 0) : NULL;
-    BKT_FAIL_IF(err, local && *name != '/' && !cwd, BKT_EIO, "the working folder is unknown");
-    bool ok = !local || bkt_buf_add_str(out, "file://") == BKT_OK;
-    ok      = ok && (!cwd || bkt_buf_addf(out, "%s/", cwd) == BKT_OK);
-    return ok && bkt_buf_add_str(out, name) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = local ? bkt_buf_add_str(out, "file://") : bkt_buf_add_str(out, name);
+    rc = rc < 0 || !local ? rc : bkt_name_absolute(name, out);
+    BKT_FAIL_IF(err, rc == BKT_EIO, rc, "the working folder is unknown");
+    BKT_PASS_MEM(err, rc);
+    return BKT_OK;
 }
 
 static int read_user_block(const struct bkt_tool *t, struct bkt_pointer_block *block, struct bkt_buf *bytes,

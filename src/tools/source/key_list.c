@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/dataset/dataset.h"
-#include "base/map.h"
 #include "base/num.h"
+#include "chunk/dataset/dataset.h"
 
 /* ---- keys ---- */
 
@@ -67,16 +66,12 @@ int bkt_scan(struct bkt_store *st, const struct bkt_id *root,
 
 /* ---- chunk objects of each dataset ---- */
 
-struct bkt_uses {
-    struct bkt_map *of;
-};
-
 static int on_scanned(const struct bkt_scanned *s, void *arg)
 {
-    struct bkt_uses *u = arg;
+    struct bkt_map **uses = arg;
     if (s->what != BKT_SCAN_CHUNK)
         return BKT_OK;
-    struct bkt_use *one = bkt_map_make(&u->of, s->id.text, BKT_ID_LEN, sizeof *one);
+    struct bkt_use *one = bkt_map_make(uses, s->id.text, BKT_ID_LEN, sizeof *one);
     if (!one)
         return BKT_ENOMEM;
     one->n++;
@@ -85,31 +80,19 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
     return BKT_OK;
 }
 
-int bkt_uses_scan(struct bkt_domain *d, struct bkt_uses **out, struct bkt_err *err)
+int bkt_uses_scan(struct bkt_domain *d, struct bkt_map **out, struct bkt_err *err)
 {
-    struct bkt_uses *u = calloc(1, sizeof *u);
-    BKT_NEED(err, u);
-    int rc = bkt_scan(bkt_domain_store(d), bkt_domain_root(d), on_scanned, u, err);
-    if (rc < 0) {
-        bkt_uses_free(u);
-        return rc;
-    }
-    *out = u;
-    return BKT_OK;
+    BKT_NEED(err, (*out = bkt_map_new()));
+    int rc = bkt_scan(bkt_domain_store(d), bkt_domain_root(d), on_scanned, out, err);
+    if (rc < 0)
+        bkt_map_clear(out, free);
+    return rc;
 }
 
-struct bkt_use bkt_uses_get(const struct bkt_uses *u, const struct bkt_id *dset)
+struct bkt_use bkt_uses_get(const struct bkt_map *uses, const struct bkt_id *dset)
 {
-    const struct bkt_use *one = bkt_map_get(u->of, dset->text, BKT_ID_LEN);
+    const struct bkt_use *one = bkt_map_get(uses, dset->text, BKT_ID_LEN);
     return one ? *one : (struct bkt_use){0, 0, 0};
-}
-
-void bkt_uses_free(struct bkt_uses *u)
-{
-    if (!u)
-        return;
-    bkt_map_free(u->of, free);
-    free(u);
 }
 
 /* ---- where the data lie ---- */
@@ -182,7 +165,7 @@ static int uncounted(struct bkt_extent_use *out, int rc, struct bkt_err *err, co
     return BKT_OK;
 }
 
-int bkt_where_count(struct bkt_domain *d, const struct bkt_object *o, const struct bkt_uses *uses,
+int bkt_where_count(struct bkt_domain *d, const struct bkt_object *o, const struct bkt_map *uses,
                     struct bkt_extent_use *out, struct bkt_err *err)
 {
     *out        = (struct bkt_extent_use){.known = true};

@@ -1,6 +1,7 @@
 /* The keys of a domain of version 2 in the store: one LIST shows all objects and chunks. */
 #pragma once
 
+#include "base/map.h"
 #include "schema/domain/domain.h"
 
 enum bkt_scan_what { BKT_SCAN_OBJECT, BKT_SCAN_CHUNK, BKT_SCAN_OTHER };
@@ -22,11 +23,10 @@ struct bkt_use {
     uint64_t n, bytes;
     double   mtime;
 };
-struct bkt_uses; /* id -> struct bkt_use */
-/** @p out: bkt_uses_free().  All is 0 for a dataset without chunk objects. */
-BKT_NODISCARD int bkt_uses_scan(struct bkt_domain *d, struct bkt_uses **out, struct bkt_err *err);
-struct bkt_use    bkt_uses_get(const struct bkt_uses *u, const struct bkt_id *dset);
-void              bkt_uses_free(struct bkt_uses *u);
+/** @p out: id -> struct bkt_use; NULL after a failure; bkt_map_clear() by free(). */
+BKT_NODISCARD int bkt_uses_scan(struct bkt_domain *d, struct bkt_map **out, struct bkt_err *err);
+/** All is 0 for a dataset without chunk objects. */
+struct bkt_use bkt_uses_get(const struct bkt_map *uses, const struct bkt_id *dset);
 
 /** The places of a dataset's data. */
 struct bkt_where_file {
@@ -44,7 +44,7 @@ struct bkt_extent_use {
 /** Count chunks and bytes.  @p uses: from a scan; NULL: the store is asked.  BKT_OK also if the numbers are
  *  unknown. */
 BKT_NODISCARD int bkt_where_count(struct bkt_domain *d, const struct bkt_object *dset,
-                                  const struct bkt_uses *uses, struct bkt_extent_use *out,
+                                  const struct bkt_map *uses, struct bkt_extent_use *out,
                                   struct bkt_err *err);
 void              bkt_where_fini(struct bkt_extent_use *u);
 

@@ -27,21 +27,10 @@ void kc_doc_freep(struct kc_doc **d)
     kc_doc_free(*d);
 }
 
-static char *copy(const struct bkt_scan_text *t)
+/* No text has a NUL (scan.plain). */
+static int copy(const struct bkt_scan_text *t, char **out)
 {
-    char *s = malloc(t->n + 1);
-    if (s) {
-        memcpy(s, t->p, t->n);
-        s[t->n] = 0;
-    }
-    return s;
-}
-
-static int read_text(struct bkt_scan *s, char **out)
-{
-    struct bkt_scan_text t;
-    BKT_PASS(bkt_scan_string(s, &t));
-    *out = copy(&t);
+    *out = strndup(t->p, t->n);
     return *out ? BKT_OK : BKT_ENOMEM;
 }
 
@@ -55,8 +44,8 @@ static int read_member(struct bkt_scan *s, struct kc_doc *d, struct kc_doc ***en
     **end = m;
     *end = &m->next;
     d->n++;
-    if (key && !(m->key = copy(key)))
-        return BKT_ENOMEM;
+    if (key)
+        BKT_PASS(copy(key, &m->key));
     return read_value(s, m);
 }
 
@@ -119,6 +108,7 @@ static int read_number(struct bkt_scan *s, struct kc_doc *d)
 
 static int read_value(struct bkt_scan *s, struct kc_doc *d)
 {
+    struct bkt_scan_text text;
     switch (bkt_scan_peek(s)) {
     case '{':
         return read_members(s, d, true);
@@ -126,7 +116,8 @@ static int read_value(struct bkt_scan *s, struct kc_doc *d)
         return read_members(s, d, false);
     case '"':
         d->kind = KC_TEXT;
-        return read_text(s, &d->text);
+        BKT_PASS(bkt_scan_string(s, &text));
+        return copy(&text, &d->text);
     case 't':
         d->kind = KC_BOOL, d->i = 1;
         return bkt_scan_word(s, "true");
