@@ -271,12 +271,6 @@ struct guess {
     uint32_t item;
 };
 
-static int by_offset(const void *a, const void *b)
-{
-    const struct guess *x = a, *y = b;
-    return x->off < y->off ? -1 : x->off > y->off;
-}
-
 /* Take items off the queue as far as the budget goes. */
 static size_t take(struct foresight *f, unsigned rel, struct guess *out, size_t most)
 {
@@ -301,7 +295,7 @@ static size_t take(struct foresight *f, unsigned rel, struct guess *out, size_t 
 /* Fetch guesses.  Guesses that lie together share a request. */
 static void fetch(struct foresight *f, struct guess *g, size_t n, unsigned rel)
 {
-    qsort(g, n, sizeof *g, by_offset);
+    qsort(g, n, sizeof *g, bkt_by_u64);
     for (size_t i = 0, j; i < n; i = j) {
         uint64_t end = g[i].end;
         for (j = i + 1; j < n && g[j].off <= end + GAP; j++)
@@ -479,17 +473,11 @@ void foresight_index(struct foresight *f, enum fore_index index)
     f->index = index;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct fore_range *x = a, *y = b;
-    return x->off < y->off ? -1 : x->off > y->off;
-}
-
 /* Ranges that lie together share a request, up to a length: a connection's speed is limited. */
 int foresight_begin(struct foresight *f, struct fore_range *r, size_t n, struct bkt_err *err)
 {
     if (n)
-        qsort(r, n, sizeof *r, by_place);
+        qsort(r, n, sizeof *r, bkt_by_u64);
     for (size_t i = 0, j; i < n; i = j) {
         uint64_t end = r[i].off + r[i].len;
         for (j = i + 1; j < n && r[j].off <= end + GAP; j++)

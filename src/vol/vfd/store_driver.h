@@ -26,6 +26,8 @@ BKT_NODISCARD int vfd_set(hid_t fapl, const char *name, const struct bkt_setting
 /* ---- the file behind an object that HDF5's native connector opened through the driver ---- */
 struct vfd_file;
 struct bkt_domain;
+struct foresight;
+struct page_cache;
 /** @param object  any open object of the native connector
  *  @return the file, which lives as long as HDF5 has it open; NULL: another driver reads it */
 struct vfd_file *vfd_behind(hid_t object);
@@ -43,6 +45,8 @@ struct vfd_facts {
     struct bkt_version *version; /* of all answers */
     uint64_t size; /* bytes */
     bool is_local; /* a file of this machine */
+    struct foresight *fore;   /* fetches bytes that HDF5 will read (foresight.h) */
+    struct page_cache *pages; /* bytes that are here, or on their way (page_cache.h) */
 };
 struct vfd_facts vfd_facts(struct vfd_file *f);
 /** The domain that stands for the file (bkt_domain_of_file()), made on first use; borrowed. */
@@ -61,22 +65,6 @@ struct bkt_comm *vfd_group(const struct vfd_file *f); /* borrowed; NULL: this pr
 
 /** The code of the last read of HDF5's that failed since the last call, or BKT_OK. */
 int vfd_failure(struct vfd_file *f);
-
-struct fore_range;
-/** Fetch bytes that HDF5 will read, as foresight_fetch() does; or only begin, as foresight_begin() does. */
-BKT_NODISCARD int vfd_fetch(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err);
-BKT_NODISCARD int vfd_begin(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err);
-/** As foresight_begin_index(). */
-void vfd_begin_index(struct vfd_file *f, uint64_t header);
-/** As foresight_index(). */
-void vfd_index(struct vfd_file *f, int index);
-/** Whether the bytes are here, or on their way; of a long range its first missing page counts. */
-bool vfd_is_under_way(struct vfd_file *f, uint64_t off, uint64_t len);
-/** Copy bytes that are here without a gap, from @p off on, at most @p len.  Returns their number. */
-uint64_t vfd_peek(struct vfd_file *f, uint64_t off, uint64_t len, void *to);
-/** The same bytes in place, until the file is read again or bytes are fetched.  NULL: they
- * have to be copied. */
-const void *vfd_view(struct vfd_file *f, uint64_t off, uint64_t len);
 
 /** Reads of raw data that HDF5 made while vfd_record() was on. */
 struct vfd_recorded {

@@ -93,7 +93,7 @@ struct vfd_file *vfd_first_behind(hid_t object)
 
 struct vfd_facts vfd_facts(struct vfd_file *f)
 {
-    return (struct vfd_facts){f->st, f->key, &f->version, f->size, is_folder(f->st)};
+    return (struct vfd_facts){f->st, f->key, &f->version, f->size, is_folder(f->st), f->fore, f->pages};
 }
 
 int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err)
@@ -102,41 +102,6 @@ int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err)
         BKT_PASS(bkt_domain_of_file(f->st, f->key, &f->shared->set, &f->dom, err));
     *out = f->dom;
     return BKT_OK;
-}
-
-int vfd_fetch(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err)
-{
-    return foresight_fetch(f->fore, r, n, err);
-}
-
-int vfd_begin(struct vfd_file *f, struct fore_range *r, size_t n, struct bkt_err *err)
-{
-    return foresight_begin(f->fore, r, n, err);
-}
-
-void vfd_begin_index(struct vfd_file *f, uint64_t header)
-{
-    foresight_begin_index(f->fore, header);
-}
-
-void vfd_index(struct vfd_file *f, int index)
-{
-    foresight_index(f->fore, (enum fore_index)index);
-}
-
-bool vfd_is_under_way(struct vfd_file *f, uint64_t off, uint64_t len)
-{
-    return page_cache_state(f->pages, off, len) != PAGE_ABSENT;
-}
-
-uint64_t vfd_peek(struct vfd_file *f, uint64_t off, uint64_t len, void *to)
-{
-    return page_cache_copy(f->pages, off, len, to);
-}
-
-const void *vfd_view(struct vfd_file *f, uint64_t off, uint64_t len)
-{
-    return page_cache_view(f->pages, off, len);
 }
 
 int vfd_linked_name(struct vfd_file *f, const char *name, struct bkt_buf *full, struct bkt_err *err)

@@ -51,7 +51,7 @@ static bool has_objects(const struct bkt_shadow *s, const unsigned char *p, uint
 static bool is_of_collection(const struct bkt_shadow *s, uint64_t page)
 {
     unsigned char p[4096 + 4]; /* a signature may lie across two pages */
-    uint64_t n = vfd_peek(s->file, page * 4096, sizeof p, p);
+    uint64_t n = page_cache_copy(s->pages, page * 4096, sizeof p, p);
     return n && (memmem(p, n, "GCOL\1", 5) || has_objects(s, p, n));
 }
 
@@ -135,7 +135,7 @@ static int add_address(struct addresses *a, const unsigned char *p)
     if (bkt_list_room(&a->v, a->n, &a->cap, sizeof *a->v) < 0)
         return BKT_ENOMEM;
     a->last     = at;
-    a->n_near += a->joined && vfd_is_under_way(a->s->file, full, BKT_HEAP_HEAD);
+    a->n_near += a->joined && page_cache_state(a->s->pages, full, BKT_HEAP_HEAD) != PAGE_ABSENT;
     a->v[a->n++] = full;
     return BKT_OK;
 }
@@ -198,9 +198,9 @@ static const unsigned char *elements(const struct addresses *a, const struct bkt
                                      const struct fore_range *r, unsigned char **own)
 {
     const struct bkt_dsetio *io = a->s->v.io;
-    const unsigned char *raw = a->q && !io->filtered ? NULL : vfd_view(a->s->file, r->off, r->len);
+    const unsigned char *raw = a->q && !io->filtered ? NULL : page_cache_view(a->s->pages, r->off, r->len);
     BKT_CLEANUP(bkt_freep) unsigned char *copy = raw ? NULL : malloc(r->len + 1);
-    if (!raw && (!copy || vfd_peek(a->s->file, r->off, r->len, copy) < r->len))
+    if (!raw && (!copy || page_cache_copy(a->s->pages, r->off, r->len, copy) < r->len))
         return NULL;
     if (!io->filtered) {
         *own = BKT_TAKE(copy);
@@ -257,7 +257,7 @@ static int begin_new(struct addresses *a, uint64_t *early, struct bkt_err *err)
         r[i] = (struct fore_range){a->v[a->begun + i], BKT_HEAP_SMALLEST};
     *early -= n * BKT_HEAP_SMALLEST;
     a->begun = a->n;
-    return vfd_begin(a->s->file, r, n, err);
+    return foresight_begin(a->s->fore, r, n, err);
 }
 
 /* Chunks are looked at as they arrive. */
@@ -271,11 +271,11 @@ static int look_at_all(struct addresses *a, const struct bkt_grid *g, const stru
             sorted[m++] = r[k];
     a->joined = m ? gaps_join(a->s, sorted, m, *left) : 0;
     uint64_t early = bkt_min_u64(EARLY, *left - a->joined);
-    int rc = r ? vfd_begin(a->s->file, sorted, m, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = r ? foresight_begin(a->s->fore, sorted, m, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (size_t k = 0; rc == BKT_OK && k < n; k++) {
         if (!r[k].len)
             continue;
-        rc = vfd_fetch(a->s->file, &r[k], 1, err);
+        rc = foresight_fetch(a->s->fore, &r[k], 1, err);
         if (rc == BKT_OK)
             rc = look(a, g, k, &q->out[k], &r[k], err);
         if (rc == BKT_OK)
@@ -316,10 +316,10 @@ static int look_at_elements(struct addresses *a, const struct bkt_sel *sel, uint
 uint64_t bkt_heap_size(const struct bkt_shadow *s, uint64_t at)
 {
     unsigned char head[BKT_HEAP_HEAD];
-    if (vfd_peek(s->file, at, sizeof head, head) < sizeof head || memcmp(head, "GCOL\1", 5) != 0)
+    if (page_cache_copy(s->pages, at, sizeof head, head) < sizeof head || memcmp(head, "GCOL\1", 5) != 0)
         return 0;
     uint64_t size = bkt_get_le(head + 8, s->size_bytes);
-    return size <= BKT_HEAP_LARGEST && size <= vfd_facts(s->file).size - at ? size : 0;
+    return size <= BKT_HEAP_LARGEST && size <= s->size - at ? size : 0;
 }
 
 /* First the usual length of all, then the rest of longer ones. */
@@ -330,7 +330,7 @@ static int fetch_collections(const struct addresses *a, uint64_t *left, struct b
     BKT_NEED(err, r);
     for (; n < a->n && *left >= BKT_HEAP_SMALLEST; n++, *left -= BKT_HEAP_SMALLEST)
         r[n] = (struct fore_range){a->v[n], BKT_HEAP_SMALLEST};
-    BKT_PASS(vfd_fetch(a->s->file, r, n, err));
+    BKT_PASS(foresight_fetch(a->s->fore, r, n, err));
     size_t longer = 0;
     for (size_t i = 0; i < n; i++) {
         uint64_t size = bkt_heap_size(a->s, a->v[i]);
@@ -339,7 +339,7 @@ static int fetch_collections(const struct addresses *a, uint64_t *left, struct b
         *left -= size - BKT_HEAP_SMALLEST;
         r[longer++] = (struct fore_range){a->v[i] + BKT_HEAP_SMALLEST, size - BKT_HEAP_SMALLEST};
     }
-    return vfd_fetch(a->s->file, r, longer, err);
+    return foresight_fetch(a->s->fore, r, longer, err);
 }
 
 /* Look through the objects of a collection for further addresses. */
@@ -369,7 +369,7 @@ static int fetch_inner(const struct addresses *outer, const struct bkt_heap_spot
     for (size_t i = 0; rc == BKT_OK && i < outer->n; i++) {
         uint64_t size = bkt_heap_size(outer->s, outer->v[i]);
         BKT_CLEANUP(bkt_freep) unsigned char *p = size ? malloc(size) : NULL;
-        if (p && vfd_peek(outer->s->file, outer->v[i], size, p) == size)
+        if (p && page_cache_copy(outer->s->pages, outer->v[i], size, p) == size)
             rc = look_inside(&a, inner, p, size);
     }
     if (rc == BKT_OK)
@@ -395,7 +395,7 @@ static int fetch_level(const struct addresses *found, const struct bkt_heap_spot
 static int heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_sequences *q,
                        struct bkt_err *err)
 {
-    struct addresses a = {.s = s, .size = vfd_facts(s->file).size, .q = q};
+    struct addresses a = {.s = s, .size = s->size, .q = q};
     uint64_t left = BUDGET;
     if (sel->kind == BKT_SEL_NONE)
         return BKT_OK;

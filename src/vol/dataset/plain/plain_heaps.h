@@ -14,8 +14,6 @@
  *  is too large, or reaches beyond the file's end. */
 uint64_t bkt_heap_size(const struct bkt_shadow *s, uint64_t at);
 
-struct fore_range;
-
 struct bkt_sequences;
 
 /** Make the program's values of stored elements of a simple shadow.

@@ -42,9 +42,9 @@ static int list_all(struct bkt_shadow *s, struct bkt_err *err)
     struct collect c = {.v = calloc(1, sizeof *c.v),
                         .cap = 1,
                         .most = (size_t)(s->size / bkt_max_u64(bkt_min_u64(s->v.io->chunk_bytes, 8), 1) + 1)};
-    vfd_index(s->file, FORE_INDEX_WHOLE);
+    foresight_index(s->fore, FORE_INDEX_WHOLE);
     int rc = c.v ? bkt_file_chunks(s->dset, collect_one, &c, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    vfd_index(s->file, FORE_INDEX_UNKNOWN);
+    foresight_index(s->fore, FORE_INDEX_UNKNOWN);
     if (rc < 0) {
         free(c.v);
         return rc;
@@ -127,10 +127,10 @@ static int look_up_all(struct bkt_shadow *s, const struct bkt_touched *t, struct
     BKT_CLEANUP(bkt_freep) struct bkt_found_chunk *v = calloc(t->n_coords + 1, sizeof *v);
     BKT_NEED(err, v);
     int rc = BKT_OK;
-    vfd_index(s->file, t->n_coords > 1 ? FORE_INDEX_UNKNOWN : FORE_INDEX_PATH);
+    foresight_index(s->fore, t->n_coords > 1 ? FORE_INDEX_UNKNOWN : FORE_INDEX_PATH);
     for (size_t i = 0; rc == BKT_OK && i < t->n_coords; i++)
         rc = look_up(s, t->coords + i * rank, &v[i], err);
-    vfd_index(s->file, FORE_INDEX_UNKNOWN);
+    foresight_index(s->fore, FORE_INDEX_UNKNOWN);
     BKT_PASS(rc);
     s->n_asked += t->n_coords;
     return bkt_dsetio_add_found(s->v.io, v, t->n_coords, err);

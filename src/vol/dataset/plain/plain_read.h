@@ -10,6 +10,7 @@
 
 #include "vol/dataset/dataset_calls.h"
 #include "vol/dataset/virtual.h"
+#include "vol/vfd/foresight.h"
 #include "vol/vfd/store_driver.h"
 
 /** The addresses in elements of one type, as they are stored. */
@@ -24,6 +25,8 @@ struct bkt_shadow {
     struct bkt_vobj  v;       /* first member */
     hid_t            dset;    /* of the native connector; borrowed */
     struct vfd_file *file;    /* borrowed: the dataset keeps it open */
+    struct foresight *fore;   /* the file's, as are its pages */
+    struct page_cache *pages;
     struct bkt_store *family; /* NULL, or the files of which `file` is the first */
     uint64_t size;            /* bytes of the file, or of the family */
     bool             native;  /* only the native connector can read it */

@@ -300,7 +300,10 @@ static bool may_look_up(hid_t dset)
     return fapl >= 0 && H5Pget_page_buffer_size(fapl, &bytes, &meta, &raw) >= 0 && bytes == 0;
 }
 
-static uint64_t first_bytes(void *arg, size_t n, void *to) { return vfd_peek(arg, 0, n, to); }
+static uint64_t first_bytes(void *arg, size_t n, void *to)
+{
+    return page_cache_copy(arg, 0, n, to);
+}
 
 static int open_io(struct bkt_shadow *s, struct bkt_err *err)
 {
@@ -313,7 +316,7 @@ static int open_io(struct bkt_shadow *s, struct bkt_err *err)
         BKT_PASS(bkt_dsetio_set_file(s->v.io, s->family, f.key, NULL, err));
     else {
         BKT_PASS(bkt_dsetio_set_file(s->v.io, f.st, f.key, f.version, err));
-        bkt_dsetio_know_first(s->v.io, bkt_min_u64(VFD_FIRST, f.size), first_bytes, s->file);
+        bkt_dsetio_know_first(s->v.io, bkt_min_u64(VFD_FIRST, f.size), first_bytes, s->pages);
         s->looks_up = s->chunked && may_look_up(s->dset);
     }
     return s->chunked ? bkt_dsetio_add_found(s->v.io, NULL, 0, err) : BKT_OK;
@@ -345,11 +348,12 @@ int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out, struct bkt_er
     *out = (struct bkt_shadow *)plain->shadow;
     struct vfd_file *file = *out ? NULL : vfd_behind(plain->native_id);
     struct bkt_store *family = NULL;
-    uint64_t size = file ? vfd_facts(file).size : 0;
+    uint64_t size = 0;
     if (!*out && !file)
         BKT_PASS(vfd_family_of(plain->native_id, &file, &family, &size, err));
     if (!file)
         return BKT_OK;
+    struct vfd_facts facts = vfd_facts(file);
     struct bkt_shadow *s = calloc(1, sizeof *s);
     if (!s) {
         bkt_store_close(family);
@@ -357,7 +361,9 @@ int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out, struct bkt_er
     }
     s->file = file;
     s->family = family;
-    s->size = size;
+    s->size = family ? size : facts.size;
+    s->fore = facts.fore;
+    s->pages = facts.pages;
     s->dset = plain->native_id;
     s->v.file_type    = s->v.native_id = s->v.dapl = H5I_INVALID_HID;
     s->v.type         = H5I_DATASET;

@@ -316,7 +316,7 @@ static void begin_indexes(const struct bkt_io *io)
         if (rc < 0 || !s || !s->chunked || s->native || s->complete)
             continue;
         if (first && s->file != first)
-            vfd_begin_index(s->file, s->header);
+            foresight_begin_index(s->fore, s->header);
         first = first ? first : s->file;
     }
 }
