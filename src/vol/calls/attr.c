@@ -447,15 +447,6 @@ static int attr_change(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, 
 
 /* ---- specific ---- */
 
-/* The program's callback gets an id of the object that owns the attributes. */
-static int owner_id(const struct bkt_vobj *owner, hid_t *out, struct bkt_err *err)
-{
-    struct bkt_vobj *v = bkt_vobj_new(owner->file, owner->type, bkt_object_retain(owner->obj), owner->path);
-    BKT_NEED(err, v);
-    *out = bkt_vobj_register(v, err);
-    return *out < 0 ? BKT_EHDF5 : BKT_OK;
-}
-
 static int iterate(struct bkt_vobj *owner, H5VL_attr_iterate_args_t *it, struct bkt_err *err)
 {
     const struct bkt_object *obj = owner->obj;
@@ -466,8 +457,9 @@ static int iterate(struct bkt_vobj *owner, H5VL_attr_iterate_args_t *it, struct 
     BKT_FAIL_IF(err, i > 0 && i >= obj->attrs.n, BKT_EINVAL,
                 "iteration from attribute %llu of %s: it has only %zu", (unsigned long long)i,
                 bkt_vobj_place(owner), obj->attrs.n);
-    if (obj->attrs.n > 0)
-        BKT_PASS(owner_id(owner, &id, err));
+    if (obj->attrs.n > 0) /* the program's callback gets an id of the object that owns the attributes */
+        BKT_PASS(bkt_vobj_register(
+            bkt_vobj_new(owner->file, owner->type, bkt_object_retain(obj), owner->path), &id, err));
     for (const struct bkt_attr *a; rc == 0 && (a = nth(&obj->attrs, it->idx_type, it->order, i)) != NULL;
          i++) {
         H5A_info_t                   info;

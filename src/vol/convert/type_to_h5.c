@@ -458,8 +458,5 @@ int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
     }
     if (!named)
         return done(H5Tcopy(file_type), "copying a datatype", out, err);
-    struct bkt_vobj *v = bkt_vobj_new(o->file, H5I_DATATYPE, named, NULL);
-    BKT_NEED(err, v);
-    *out = bkt_vobj_register(v, err);
-    return *out < 0 ? BKT_EHDF5 : BKT_OK;
+    return bkt_vobj_register(bkt_vobj_new(o->file, H5I_DATATYPE, named, NULL), out, err);
 }

@@ -125,10 +125,7 @@ static int id_of(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
         return *out < 0 ? bkt_h5err_capture(err, "H5Iinc_ref") : BKT_OK;
     }
     H5I_type_t type = o->type == H5I_FILE ? H5I_GROUP : o->type;
-    struct bkt_vobj *mine = bkt_vobj_new(o->file, type, bkt_object_retain(o->obj), o->path);
-    BKT_NEED(err, mine);
-    *out = bkt_vobj_register(mine, err);
-    return *out < 0 ? BKT_EHDF5 : BKT_OK;
+    return bkt_vobj_register(bkt_vobj_new(o->file, type, bkt_object_retain(o->obj), o->path), out, err);
 }
 
 /* HDF5 checks the name first.  Missing groups on the way are made afterwards: they are not part of the

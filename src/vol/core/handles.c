@@ -260,12 +260,13 @@ bool bkt_vobj_has_no_number(const struct bkt_domain *dom, const struct bkt_objec
     return false;
 }
 
-hid_t bkt_vobj_register(struct bkt_vobj *o, struct bkt_err *err)
+int bkt_vobj_register(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
-    hid_t id = H5VLwrap_register(o, o->type);
-    if (id < 0) {
-        (void)bkt_h5err_capture(err, "making an id");
-        bkt_vobj_free(o);
-    }
-    return id;
+    BKT_NEED(err, o);
+    *out = H5VLwrap_register(o, o->type);
+    if (*out >= 0)
+        return BKT_OK;
+    int rc = bkt_h5err_capture(err, "making an id");
+    bkt_vobj_free(o);
+    return rc;
 }

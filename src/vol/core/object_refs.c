@@ -101,8 +101,7 @@ int bkt_object_root_id(struct bkt_vobj *in_file, hid_t *out, struct bkt_err *err
 {
     struct bkt_vobj *root = NULL;
     BKT_PASS(bkt_file_root(in_file->file, H5I_GROUP, &root, err));
-    *out = bkt_vobj_register(root, err);
-    return *out < 0 ? BKT_EHDF5 : BKT_OK;
+    return bkt_vobj_register(root, out, err);
 }
 
 bool bkt_ref_is_null(const H5R_ref_t *ref)
@@ -153,8 +152,7 @@ static int stand_in(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t 
         bkt_vobj_free(o);
         BKT_NOMEM(err);
     }
-    *out = bkt_vobj_register(o, err);
-    return *out < 0 ? BKT_EHDF5 : BKT_OK;
+    return bkt_vobj_register(o, out, err);
 }
 
 int bkt_outside_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t region, H5R_ref_t *out,

@@ -107,9 +107,9 @@ bool bkt_vobj_has_no_number(const struct bkt_domain *dom, const struct bkt_objec
 /** Give up an id that we hold; negative is fine.  If the program ends with objects open, HDF5 closes every
  *  id by itself, ours before or while our callbacks run: no id may be closed twice then. */
 void bkt_vobj_drop_id(hid_t id);
-/** An id for one of our objects, for handing to the program's callbacks; takes over @p o, also on failure
- *  (negative). */
-hid_t bkt_vobj_register(struct bkt_vobj *o, struct bkt_err *err);
+/** An id for one of our objects, for handing to the program's callbacks; takes over @p o, also on failure.
+ *  @p o NULL is reported as BKT_ENOMEM. */
+BKT_NODISCARD int bkt_vobj_register(struct bkt_vobj *o, hid_t *out, struct bkt_err *err);
 /** The object of a domain behind an id; borrowed.  NULL: HDF5's connector answers, for @p id as it is
  *  afterwards. */
 struct bkt_vobj *bkt_vobj_behind(hid_t *id);

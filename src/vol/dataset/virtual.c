@@ -109,8 +109,7 @@ static int open_in_domain(struct bkt_file *f, const char *name, hid_t *out, stru
         BKT_FAIL(err, BKT_EINVAL, "%s in %s is the source of a virtual dataset, but not a dataset", name,
                  f->name);
     }
-    *out = bkt_vobj_register(o, err);
-    return *out < 0 ? BKT_EHDF5 : BKT_OK;
+    return bkt_vobj_register(o, out, err);
 }
 
 static int open_in_native(hid_t file, const char *name, hid_t *out, struct bkt_err *err)

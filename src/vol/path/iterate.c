@@ -231,11 +231,7 @@ static herr_t tour_run(struct tour *t, struct bkt_vobj *start, hsize_t *idx_p)
 {
     struct bkt_vobj *mine =
         bkt_vobj_new(start->file, bkt_vobj_type_of(start->obj), bkt_object_retain(start->obj), start->path);
-    if (!mine)
-        return BKT_ERR(t->err, BKT_ENOMEM, "out of memory");
-    t->start_id = bkt_vobj_register(mine, t->err);
-    if (t->start_id < 0)
-        return -1;
+    BKT_PASS(bkt_vobj_register(mine, &t->start_id, t->err));
     herr_t ret  = -1;
     t->entered  = bkt_map_new();
     t->reported = bkt_map_new();

@@ -49,11 +49,9 @@ bool bkt_native_is_plain(const char *name)
 {
     bool        said;
     const char *path = plain_path(name, &said);
-    hid_t       fapl = said || !bkt_pointer_is(path) ? bkt_native_fapl(H5I_INVALID_HID) : H5I_INVALID_HID;
-    bool        yes  = fapl >= 0 && is_hdf5(path, fapl);
-    if (fapl >= 0)
-        (void)H5Pclose(fapl);
-    return yes;
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t fapl = said || !bkt_pointer_is(path) ? bkt_native_fapl(H5I_INVALID_HID) : H5I_INVALID_HID;
+    return fapl >= 0 && is_hdf5(path, fapl);
 }
 
 /* A driver that the program chose may use other files than the one of that name: only HDF5 can try. */
@@ -75,18 +73,12 @@ int bkt_native_file(const char *name, unsigned flags, hid_t like, hid_t *out, st
         BKT_FAIL_IF(err, said, BKT_EINVAL, "%s: no such file", path);
         return BKT_ENOENT;
     }
-    hid_t fapl = bkt_native_fapl(like);
-    int   rc   = BKT_OK;
-    *out       = H5I_INVALID_HID;
-    if (fapl < 0)
-        rc = bkt_h5err_capture(err, "H5Pset_vol");
-    else if (!said && !has_image(like) && !is_hdf5(path, fapl))
-        rc = BKT_ENOENT;
-    else
-        rc = PASS_ON(err, *out = H5Fopen(path, flags, fapl), "opening a plain HDF5 file");
-    if (fapl >= 0)
-        (void)H5Pclose(fapl);
-    return rc;
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = bkt_native_fapl(like);
+    *out = H5I_INVALID_HID;
+    BKT_NEED_H5(err, fapl >= 0, "H5Pset_vol");
+    if (!said && !has_image(like) && !is_hdf5(path, fapl))
+        return BKT_ENOENT;
+    return PASS_ON(err, *out = H5Fopen(path, flags, fapl), "opening a plain HDF5 file");
 }
 
 /* Whether the file is not meant to be stored under its name: it is in memory only, or its driver comes
@@ -118,30 +110,25 @@ int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t like, 
     H5F_libver_t low = H5F_LIBVER_EARLIEST, high = H5F_LIBVER_LATEST;
     if (!said && !is_programs_own(name, like))
         return BKT_ENOENT;
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t fapl = bkt_native_fapl(like == H5P_DEFAULT ? H5I_INVALID_HID : like);
+    *out = H5I_INVALID_HID;
+    BKT_NEED_H5(err, fapl >= 0, "H5Pset_vol");
     /* attributes of more than 64 KiB need HDF5 1.8's object headers; domains accept such attributes */
-    if (said && fapl >= 0 && H5Pget_libver_bounds(fapl, &low, &high) >= 0 && low < H5F_LIBVER_V18)
+    if (said && H5Pget_libver_bounds(fapl, &low, &high) >= 0 && low < H5F_LIBVER_V18)
         (void)H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, high);
     /* a connector gets more flags than H5Fcreate() accepts */
     flags &= H5F_ACC_TRUNC | H5F_ACC_EXCL;
-    *out   = H5I_INVALID_HID;
-    int rc = fapl < 0 ? bkt_h5err_capture(err, "H5Pset_vol")
-                      : PASS_ON(err, *out = H5Fcreate(path, flags, fcpl, fapl), "creating a plain HDF5 file");
-    if (fapl >= 0)
-        (void)H5Pclose(fapl);
-    return rc;
+    return PASS_ON(err, *out = H5Fcreate(path, flags, fcpl, fapl), "creating a plain HDF5 file");
 }
 
 int bkt_native_delete(const char *name, struct bkt_err *err)
 {
     bool        said;
     const char *path = plain_path(name, &said);
-    hid_t       fapl = bkt_native_fapl(H5I_INVALID_HID);
-    int rc = fapl < 0 ? bkt_h5err_capture(err, "H5Pset_vol")
-                      : PASS_ON(err, H5Fdelete(path, fapl), "deleting a plain HDF5 file");
-    if (fapl >= 0)
-        (void)H5Pclose(fapl);
-    return rc;
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = bkt_native_fapl(H5I_INVALID_HID);
+    BKT_NEED_H5(err, fapl >= 0, "H5Pset_vol");
+    return PASS_ON(err, H5Fdelete(path, fapl), "deleting a plain HDF5 file");
 }
 
 int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err)
@@ -166,9 +153,9 @@ static hid_t shown_for(struct bkt_vobj *o)
     hid_t held = bkt_hid_hold(o->native_id), shown = H5I_INVALID_HID;
     if (held < 0 || !vfd_behind(o->native_id))
         return held;
-    if (bkt_native_wrap(&held, &same, NULL) == BKT_OK)
-        shown = bkt_vobj_register(same, NULL);
-    return shown >= 0 ? shown : bkt_hid_hold(o->native_id);
+    return bkt_native_wrap(&held, &same, NULL) == BKT_OK && bkt_vobj_register(same, &shown, NULL) == BKT_OK
+               ? shown
+               : bkt_hid_hold(o->native_id);
 }
 
 void bkt_native_walk_begin(struct bkt_native_walk *w, struct bkt_vobj *start, const void *asked)
@@ -210,7 +197,8 @@ static hid_t link_list(hid_t lapl)
     unsigned             flags        = H5F_ACC_DEFAULT;
     H5L_elink_traverse_t fn           = NULL;
     void                *arg          = NULL;
-    hid_t                out          = H5Pcreate(H5P_LINK_ACCESS), fapl = H5Pget_elink_fapl(lapl);
+    BKT_CLEANUP(bkt_hid_closep) hid_t out = H5Pcreate(H5P_LINK_ACCESS);
+    hid_t fapl = H5Pget_elink_fapl(lapl);
     bool ok = out >= 0 && fapl >= 0 && H5Pget_nlinks(lapl, &nlinks) >= 0 && H5Pset_nlinks(out, nlinks) >= 0 &&
               H5Pget_elink_prefix(lapl, where, sizeof where) >= 0 &&
               (!*where || H5Pset_elink_prefix(out, where) >= 0) &&
@@ -219,19 +207,14 @@ static hid_t link_list(hid_t lapl)
               (fapl == H5P_DEFAULT || H5Pset_elink_fapl(out, fapl) >= 0);
     if (fapl > 0)
         (void)H5Pclose(fapl);
-    if (ok || out < 0)
-        return out;
-    (void)H5Pclose(out);
-    return H5I_INVALID_HID;
+    return ok ? bkt_hid_take(&out) : H5I_INVALID_HID;
 }
 
 int bkt_native_open(hid_t loc, const char *path, hid_t lapl, hid_t *out, struct bkt_err *err)
 {
-    hid_t links = H5P_DEFAULT;
+    BKT_CLEANUP(bkt_hid_closep) hid_t links = H5I_INVALID_HID;
     if (lapl != H5P_DEFAULT && lapl >= 0 && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0)
         BKT_PASS(PASS_ON(err, links = link_list(lapl), "copying a link access list"));
-    int rc = PASS_NATIVE(err, *out = H5Oopen(loc, path, links), "opening an object of a plain HDF5 file");
-    if (links != H5P_DEFAULT)
-        (void)H5Pclose(links);
-    return rc;
+    return PASS_NATIVE(err, *out = H5Oopen(loc, path, links < 0 ? H5P_DEFAULT : links),
+                       "opening an object of a plain HDF5 file");
 }

@@ -55,30 +55,24 @@ int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, c
 /* Whether HDF5 reads a file by our driver itself, and not by one that joins files of ours (a family). */
 static bool is_ours(hid_t file)
 {
-    hid_t fapl = H5Fget_access_plist(file), driver = fapl < 0 ? fapl : H5Pget_driver(fapl);
-    if (fapl >= 0)
-        (void)H5Pclose(fapl);
-    return vfd_is_driver(driver);
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Fget_access_plist(file);
+    return vfd_is_driver(fapl < 0 ? fapl : H5Pget_driver(fapl));
 }
 
 /* Only the address is compared: another driver's handle is something else. */
 static struct vfd_file *behind(hid_t object, bool alone)
 {
-    void            *handle = NULL;
-    hid_t            file   = vfd_all_open ? H5Iget_file_id(object) : H5I_INVALID_HID;
-    struct vfd_file *f      = file < 0 ? NULL : vfd_all_open;
-    hid_t list = f && !alone ? H5Fget_access_plist(file) : H5P_DEFAULT; /* a family needs one */
-    if (file >= 0 && PASS_ON(NULL, H5Fget_vfd_handle(file, list, &handle), "H5Fget_vfd_handle") < 0)
-        f = NULL;
-    if (list > 0)
-        (void)H5Pclose(list);
+    void *handle = NULL;
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = vfd_all_open ? H5Iget_file_id(object) : H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t list = file < 0 || alone ? H5I_INVALID_HID : H5Fget_access_plist(file); /* a family needs one */
+    if (file < 0 ||
+        PASS_ON(NULL, H5Fget_vfd_handle(file, alone ? H5P_DEFAULT : list, &handle), "H5Fget_vfd_handle") < 0)
+        return NULL;
+    struct vfd_file *f = vfd_all_open;
     while (f && f != handle)
         f = f->other;
-    if (f && alone && !is_ours(file))
-        f = NULL;
-    if (file >= 0)
-        (void)H5Idec_ref(file);
-    return f;
+    return f && alone && !is_ours(file) ? NULL : f;
 }
 
 struct vfd_file *vfd_behind(hid_t object)
