@@ -26,22 +26,17 @@ static int group_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t
                         struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
-    struct bkt_object                         *o = NULL;
-    if (!name) {
-        BKT_PASS(bkt_change_begin(at->file, BKT_ACL_CREATE, "creating a group", err));
-        BKT_PASS(new_group(gcpl, &o, err));
-        return bkt_spot_put_anonymous(at->file, o, out, err);
-    }
+    struct bkt_object *o = NULL;
     BKT_PASS(bkt_spot_find(at, name, lcpl, gapl, gcpl, "creating a group", &s, err));
-    if (s.group->ops != at->ops)
+    if (s.group && s.group->ops != at->ops)
         return s.group->ops->group->create(s.group, s.name, lcpl, gcpl, gapl, out, err);
     BKT_PASS(new_group(gcpl, &o, err));
-    return bkt_spot_put(&s, o, out, err);
+    return bkt_spot_put(&s, at, o, out, err);
 }
 
 static int get_gcpl(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
-    return bkt_convert_gcpl(o, H5P_GROUP_CREATE, out, err);
+    return bkt_convert_object_ocpl(o->obj, H5P_GROUP_CREATE, out, err);
 }
 
 static int get_info(struct bkt_vobj *g, H5G_info_t *out, struct bkt_err *err)

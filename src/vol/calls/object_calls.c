@@ -25,17 +25,13 @@ static int new_type(hid_t type, hid_t tcpl, struct bkt_object **out, struct bkt_
 static int commit(struct bkt_vobj *at, const char *name, hid_t type, hid_t lcpl, hid_t tcpl,
                   struct bkt_vobj **out, struct bkt_err *err)
 {
-    static const char what[] = "committing a datatype";
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
     struct bkt_object                         *o = NULL;
-    if (name)
-        BKT_PASS(bkt_spot_find(at, name, lcpl, H5P_DEFAULT, H5P_DEFAULT, what, &s, err));
-    else
-        BKT_PASS(bkt_change_begin(at->file, BKT_ACL_CREATE, what, err));
-    if (name && s.group->ops != at->ops)
+    BKT_PASS(bkt_spot_find(at, name, lcpl, H5P_DEFAULT, H5P_DEFAULT, "committing a datatype", &s, err));
+    if (s.group && s.group->ops != at->ops)
         return s.group->ops->datatype->commit(s.group, s.name, type, lcpl, tcpl, out, err);
     BKT_PASS(new_type(type, tcpl, &o, err));
-    return name ? bkt_spot_put(&s, o, out, err) : bkt_spot_put_anonymous(at->file, o, out, err);
+    return bkt_spot_put(&s, at, o, out, err);
 }
 
 static int copy_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
@@ -45,7 +41,7 @@ static int copy_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 
 static int get_tcpl(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
-    return bkt_convert_gcpl(o, H5P_DATATYPE_CREATE, out, err);
+    return bkt_convert_object_ocpl(o->obj, H5P_DATATYPE_CREATE, out, err);
 }
 
 const struct bkt_datatype_ops bkt_domain_datatype_ops = {

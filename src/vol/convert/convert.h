@@ -18,8 +18,6 @@ BKT_NODISCARD int bkt_convert_space(const struct bkt_space *s, hid_t *out, struc
 
 /** Creation property lists as created; new ids. */
 BKT_NODISCARD int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err);
-BKT_NODISCARD int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out,
-                                   struct bkt_err *err);
 /** Set the fill value of @p d in the list @p id. */
 BKT_NODISCARD int bkt_convert_set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_dset *d,
                                        hid_t file_type, struct bkt_err *err);

@@ -345,11 +345,6 @@ int bkt_convert_object_ocpl(const struct bkt_object *obj, hid_t plist_class, hid
     return bkt_hid_give(&id, out);
 }
 
-int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out, struct bkt_err *err)
-{
-    return bkt_convert_object_ocpl(group->obj, plist_class, out, err);
-}
-
 /* Chunk options, which no encoded list contains */
 static herr_t set_chunk_opts(hid_t id, const struct bkt_layout *l)
 {

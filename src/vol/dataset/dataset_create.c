@@ -51,36 +51,21 @@ static int begin(struct bkt_vobj *o, hid_t dapl, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl,
-                  hid_t dapl, struct bkt_vobj **out, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
-    struct bkt_object                         *o = NULL;
-    if (!name) {
-        BKT_PASS(bkt_change_begin(at->file, BKT_ACL_CREATE, "creating a dataset", err));
-        BKT_PASS(new_dataset(at, type, space, dcpl, dapl, &o, err));
-        BKT_PASS(bkt_spot_put_anonymous(at->file, o, out, err));
-        return begin(*out, dapl, err);
-    }
-    BKT_PASS(bkt_spot_find(at, name, lcpl, dapl, dcpl, "creating a dataset", &s, err));
-    if (s.group->ops != at->ops)
-        return s.group->ops->dataset->create(s.group, s.name, lcpl, type, space, dcpl, dapl, out, err);
-    BKT_PASS(new_dataset(s.group, type, space, dcpl, dapl, &o, err));
-    BKT_PASS(bkt_spot_make(&s, o, out, err));
-    BKT_PASS(begin(*out, dapl, err));
-    return bkt_spot_show(&s, *out, err);
-}
-
 int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl,
                        hid_t dapl, struct bkt_vobj **out, struct bkt_err *err)
 {
-    struct bkt_vobj *made = NULL;
-    int rc = create(at, name, lcpl, type, space, dcpl, dapl, &made, err);
-    if (rc < 0)
-        bkt_vobj_free(made);
-    else
-        *out = made;
-    return rc;
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *made = NULL;
+    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
+    struct bkt_object *o = NULL;
+    BKT_PASS(bkt_spot_find(at, name, lcpl, dapl, dcpl, "creating a dataset", &s, err));
+    if (s.group && s.group->ops != at->ops)
+        return s.group->ops->dataset->create(s.group, s.name, lcpl, type, space, dcpl, dapl, out, err);
+    BKT_PASS(new_dataset(s.group ? s.group : at, type, space, dcpl, dapl, &o, err));
+    BKT_PASS(bkt_spot_make(&s, at, o, &made, err));
+    BKT_PASS(begin(made, dapl, err));
+    BKT_PASS(bkt_spot_show(&s, made, err));
+    *out = BKT_TAKE(made);
+    return BKT_OK;
 }
 
 /* ---- extent ---- */

@@ -165,23 +165,6 @@ static size_t each_bytes(const struct job *j)
     return each ? each : 1;
 }
 
-static int run_in_pieces(struct job *j, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_pieces_fini) struct bkt_pieces p;
-    struct bkt_sel                                 piece;
-    uint64_t                                       first = 0;
-    const uint64_t                                *chunk = j->o->obj->dset.layout.dims;
-    bkt_pieces_init(&p, &j->sel.file, chunk, bkt_piece_elems(&j->sel.file, chunk, each_bytes(j), PIECE));
-    for (int more; (more = bkt_pieces_next(&p, &piece)) != 0; first += piece.n_elems) {
-        BKT_CLEANUP(staged_fini) struct staged s = {.packed = NULL};
-        BKT_PASS_MEM(err, more);
-        BKT_PASS(stage(j, &piece, first, &s, err));
-        struct bkt_write w = staged_write(j, &piece, &s);
-        BKT_PASS(bkt_write_datasets(&w, 1, err));
-    }
-    return BKT_OK;
-}
-
 /* ---- the plan ---- */
 
 static bool in_pieces(const struct job *j)
@@ -200,6 +183,66 @@ static int add(struct job *j, struct bkt_write *w, struct staged *s, struct bkt_
     }
     BKT_PASS(stage(j, &j->sel.file, 0, s, err));
     *w = staged_write(j, &j->sel.file, s);
+    return BKT_OK;
+}
+
+/* The parts of a job, one after the other: each is written by itself. */
+struct parts {
+    struct job *job;
+    bool pieces, done;
+    struct bkt_pieces p;
+    struct bkt_sel piece;
+    uint64_t first; /* element of the selection that the next piece begins with */
+};
+
+static void parts_init(struct parts *p, struct job *j)
+{
+    const uint64_t *chunk = j->o->obj->dset.layout.dims;
+    *p = (struct parts){
+        .job = j, .done = j->sel.file.n_elems == 0, .pieces = j->sel.file.n_elems > 0 && in_pieces(j)};
+    if (p->pieces)
+        bkt_pieces_init(&p->p, &j->sel.file, chunk,
+                        bkt_piece_elems(&j->sel.file, chunk, each_bytes(j), PIECE));
+}
+
+static void parts_fini(struct parts *p)
+{
+    if (p->pieces)
+        bkt_pieces_fini(&p->p);
+}
+
+/* 1: @p w is the next part; 0: the job has no further part; else a failure */
+static int parts_next(struct parts *p, struct bkt_write *w, struct staged *s, struct bkt_err *err)
+{
+    if (p->done)
+        return 0;
+    if (!p->pieces) {
+        p->done = true;
+        BKT_PASS(add(p->job, w, s, err));
+        return 1;
+    }
+    int more = bkt_pieces_next(&p->p, &p->piece);
+    BKT_PASS_MEM(err, more);
+    p->done = !more;
+    if (!more)
+        return 0;
+    BKT_PASS(stage(p->job, &p->piece, p->first, s, err));
+    *w = staged_write(p->job, &p->piece, s);
+    p->first += p->piece.n_elems;
+    return 1;
+}
+
+static int run_in_pieces(struct job *j, struct bkt_err *err)
+{
+    BKT_CLEANUP(parts_fini) struct parts parts;
+    parts_init(&parts, j);
+    for (int more = 1; more;) {
+        BKT_CLEANUP(staged_fini) struct staged s = {.packed = NULL};
+        struct bkt_write w;
+        BKT_PASS(more = parts_next(&parts, &w, &s, err));
+        if (more)
+            BKT_PASS(bkt_write_datasets(&w, 1, err));
+    }
     return BKT_OK;
 }
 
@@ -254,50 +297,10 @@ static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
 
 /* ---- several processes ---- */
 
-/* The parts of a job, one after the other: what one call of bkt_collective_write() gets. */
-struct parts {
-    struct job *job;
-    bool pieces, done;
-    struct bkt_pieces p;
-    struct bkt_sel piece;
-    uint64_t first; /* element of the selection that the next piece begins with */
-};
-
-static void parts_init(struct parts *p, struct job *j)
-{
-    const uint64_t *chunk = j->o->obj->dset.layout.dims;
-    *p = (struct parts){
-        .job = j, .done = j->sel.file.n_elems == 0, .pieces = j->sel.file.n_elems > 0 && in_pieces(j)};
-    if (p->pieces)
-        bkt_pieces_init(&p->p, &j->sel.file, chunk,
-                        bkt_piece_elems(&j->sel.file, chunk, each_bytes(j), PIECE));
-}
-
-/* 1: @p w is the next part; 0: the job has no further part; else a failure */
-static int parts_next(struct parts *p, struct bkt_write *w, struct staged *s, struct bkt_err *err)
-{
-    if (p->done)
-        return 0;
-    if (!p->pieces) {
-        p->done = true;
-        BKT_PASS(add(p->job, w, s, err));
-        return 1;
-    }
-    int more = bkt_pieces_next(&p->p, &p->piece);
-    BKT_PASS_MEM(err, more);
-    p->done = !more;
-    if (!more)
-        return 0;
-    BKT_PASS(stage(p->job, &p->piece, p->first, s, err));
-    *w = staged_write(p->job, &p->piece, s);
-    p->first += p->piece.n_elems;
-    return 1;
-}
-
 /* A process that fails goes on without elements, so that the others end. */
 static int run_one_collective(struct bkt_comm *c, struct job *j, struct bkt_err *err)
 {
-    struct parts parts;
+    BKT_CLEANUP(parts_fini) struct parts parts;
     uint64_t any = 1;
     int rc = BKT_OK;
     parts_init(&parts, j);
@@ -314,8 +317,6 @@ static int run_one_collective(struct bkt_comm *c, struct job *j, struct bkt_err 
         any = got == BKT_OK && any;
         bkt_err_keep_first(&rc, err, got, &why);
     }
-    if (parts.pieces)
-        bkt_pieces_fini(&parts.p);
     return rc;
 }
 

@@ -287,7 +287,7 @@ static int get_fapl(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_e
 static int get_fcpl(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
 {
     hid_t *list = &args->args.get_fcpl.fcpl_id;
-    BKT_PASS(bkt_convert_gcpl(o, H5P_FILE_CREATE, list, err));
+    BKT_PASS(bkt_convert_object_ocpl(o->obj, H5P_FILE_CREATE, list, err));
     if (H5Pset_userblock(*list, o->file->user_block) >= 0)
         return BKT_OK;
     (void)bkt_h5err_capture(err, "the file creation list");

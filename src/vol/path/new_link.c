@@ -153,7 +153,8 @@ int bkt_spot_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lap
 {
     struct making how = {lapl, ocpl, what};
     *out              = (struct bkt_spot){NULL, NULL, false};
-    int rc            = find(from, path, lcpl, &how, out, err);
+    int rc = path ? find(from, path, lcpl, &how, out, err)
+                  : bkt_change_begin(from->file, BKT_ACL_CREATE, what, err);
     if (rc < 0)
         bkt_spot_fini(out);
     return rc;
@@ -172,48 +173,36 @@ int bkt_spot_link(struct bkt_spot *s, struct bkt_link *l, struct bkt_err *err)
     return rc;
 }
 
-static int add(struct bkt_file *f, struct bkt_object *o, const char *path, struct bkt_vobj **out,
-               struct bkt_err *err)
-{
-    const struct bkt_object *in_domain = NULL;
-    struct bkt_id            id;
-    BKT_PASS(bkt_edit_add(f->dom, o, &id, err));
-    BKT_PASS(bkt_domain_get(f->dom, &id, &in_domain, err));
-    *out = bkt_vobj_new(f, bkt_vobj_type_of(in_domain), in_domain, path);
-    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-}
-
-int bkt_spot_make(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err)
+int bkt_spot_make(const struct bkt_spot *s, const struct bkt_vobj *at, struct bkt_object *o,
+                  struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
-    const char                              *base = s->group->path;
+    const struct bkt_object *in_domain = NULL;
+    struct bkt_id id;
+    const char *base = s->group ? s->group->path : NULL;
+    struct bkt_file *f = s->group ? s->group->file : at->file;
     if (base && bkt_link_path(base, s->name, &path) < 0) {
         bkt_object_free(o);
         BKT_NOMEM(err);
     }
-    return add(s->group->file, o, base ? bkt_buf_str(&path) : NULL, out, err);
+    BKT_PASS(bkt_edit_add(f->dom, o, &id, err));
+    BKT_PASS(bkt_domain_get(f->dom, &id, &in_domain, err));
+    *out = bkt_vobj_new(f, bkt_vobj_type_of(in_domain), in_domain, base ? bkt_buf_str(&path) : NULL);
+    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
 int bkt_spot_show(struct bkt_spot *s, const struct bkt_vobj *made, struct bkt_err *err)
 {
     struct bkt_link l = {.cls = BKT_L_HARD, .id = made->obj->id};
-    return bkt_spot_link(s, &l, err);
+    return s->group ? bkt_spot_link(s, &l, err) : BKT_OK;
 }
 
-int bkt_spot_put(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err)
+int bkt_spot_put(struct bkt_spot *s, const struct bkt_vobj *at, struct bkt_object *o, struct bkt_vobj **out,
+                 struct bkt_err *err)
 {
-    struct bkt_vobj *made = NULL;
-    BKT_PASS(bkt_spot_make(s, o, &made, err)); /* holds the object until it is linked */
-    int rc = bkt_spot_show(s, made, err);
-    if (rc == BKT_OK && out) {
-        *out = BKT_TAKE(made);
-    }
-    bkt_vobj_free(made);
-    return rc;
-}
-
-int bkt_spot_put_anonymous(struct bkt_file *f, struct bkt_object *o, struct bkt_vobj **out,
-                           struct bkt_err *err)
-{
-    return add(f, o, NULL, out, err);
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *made = NULL;
+    BKT_PASS(bkt_spot_make(s, at, o, &made, err)); /* holds the object until it is linked */
+    BKT_PASS(bkt_spot_show(s, made, err));
+    *out = BKT_TAKE(made);
+    return BKT_OK;
 }
