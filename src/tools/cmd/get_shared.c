@@ -62,7 +62,7 @@ static int take_part(void *arg, struct bkt_rd *r, struct bkt_err *err)
     BKT_PASS(parts_parse(r, &w, err));
     hid_t dst = g->v[number].dst;
     BKT_PASS(kind == GET_STORED ? write_stored(dst, &w, r, err)
-                                : bkt_copier_write_chunks(dst, &w, g->o, r, err));
+                                : bkt_copier_chunks(H5I_INVALID_HID, dst, &w, g->o, NULL, r, err));
     target_done(&g->v[number]);
     return BKT_OK;
 }
@@ -98,7 +98,7 @@ static int read_part(hid_t src, uint64_t kind, uint64_t number, struct bkt_rd *u
     (void)H5Eclear2(H5E_DEFAULT);
     bkt_buf_clear(out);
     BKT_PASS(parts_say(out, err, "14w", GET_ELEMENTS, number, &w, (size_t)0, w.n));
-    return bkt_copier_read_chunks(src, &w, o, out, err);
+    return bkt_copier_chunks(src, H5I_INVALID_HID, &w, o, out, NULL, err);
 }
 
 static int work_on_part(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)

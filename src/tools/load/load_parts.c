@@ -350,7 +350,7 @@ static int open_both(struct load *l, const char *path, const struct bkt_id *id, 
 static int copy_elements(struct load *l, const struct bkt_written *w, struct bkt_err *err)
 {
     struct bkt_copier_options o = load_copier_options(l);
-    return bkt_copier_chunks(l->parts->src, l->parts->dst, w, &o, err);
+    return bkt_copier_chunks(l->parts->src, l->parts->dst, w, &o, NULL, NULL, err);
 }
 
 static int copy_stored(struct load *l, const struct bkt_written *w, struct bkt_rd *unit, struct bkt_err *err)

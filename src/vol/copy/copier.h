@@ -59,20 +59,15 @@ hid_t bkt_copier_memory_type(hid_t stored);
 
 struct bkt_written;
 /** Copy the elements of some chunks of a dataset that is made already; for parts of a copy that another
- *  process makes.  The type must be plain (bkt_convert_is_plain()), and both extents equal.
- *  @param w  by index, each once; no element of the dataset outside of them is touched */
+ *  process makes.  The type must be plain (bkt_convert_is_plain()), and both extents equal.  In two processes
+ *  the elements go to memory, and from there to the copy.  Both have the same @p w.
+ *  @param w      by index, each once; no element of the dataset outside of them is touched
+ *  @param read   if @p to is H5I_INVALID_HID: the elements are appended; else NULL
+ *  @param wrote  if @p from is H5I_INVALID_HID: they are read from the place where it is; else NULL
+ *  @return BKT_OK; BKT_EFORMAT: too few bytes; ... */
 BKT_NODISCARD int bkt_copier_chunks(hid_t from, hid_t to, const struct bkt_written *w,
-                                    const struct bkt_copier_options *o, struct bkt_err *err);
-
-/** The same in two processes: the elements go to memory, and from there to the copy.  Both have the same @p
- * w.
- *  @param bytes  appended; read from the place where it is.  BKT_EFORMAT: too few bytes */
-BKT_NODISCARD int bkt_copier_read_chunks(hid_t from, const struct bkt_written *w,
-                                         const struct bkt_copier_options *o, struct bkt_buf *bytes,
-                                         struct bkt_err *err);
-BKT_NODISCARD int bkt_copier_write_chunks(hid_t to, const struct bkt_written *w,
-                                          const struct bkt_copier_options *o, struct bkt_rd *bytes,
-                                          struct bkt_err *err);
+                                    const struct bkt_copier_options *o, struct bkt_buf *read,
+                                    struct bkt_rd *wrote, struct bkt_err *err);
 
 /** Copy everything in @p src below @p dst (both open files or groups).  BKT_EFORMAT: something of the source
  *  can't be read. */

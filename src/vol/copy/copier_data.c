@@ -313,42 +313,26 @@ int bkt_copy_data(struct bkt_copier *c, hid_t from, hid_t to, const char *path)
     return d.v.in < 0 ? BKT_OK : move_elements(&d);
 }
 
-/* @p d: the sides are set, and the copier */
-static int move_part(struct data *d, const struct bkt_written *w)
-{
-    const hid_t shown = d->from < 0 ? d->to : d->from;
-    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(shown);
-    d->path = "";
-    d->v.in = d->v.out = d->dcpl = H5I_INVALID_HID;
-    d->space = H5Dget_space(shown);
-    int rank = d->space < 0 ? -1 : H5Sget_simple_extent_dims(d->space, d->dims, NULL);
-    if (type < 0 || rank < 0 || (unsigned)rank != w->rank)
-        return bkt_copy_unreadable(d->c, "opening a dataset");
-    d->rank = (unsigned)rank;
-    BKT_PASS(bkt_copy_values_of(d->c, type, &d->v));
-    return d->v.in < 0 ? BKT_OK : move_listed(d, w, most_elements(d));
-}
-
 int bkt_copier_chunks(hid_t from, hid_t to, const struct bkt_written *w, const struct bkt_copier_options *o,
-                      struct bkt_err *err)
+                      struct bkt_buf *read, struct bkt_rd *wrote, struct bkt_err *err)
 {
-    struct bkt_copier c = {.o = o, .err = err, .root = to};
-    BKT_CLEANUP(data_fini) struct data d = {.c = &c, .from = from, .to = to};
-    return move_part(&d, w);
-}
-
-int bkt_copier_read_chunks(hid_t from, const struct bkt_written *w, const struct bkt_copier_options *o,
-                           struct bkt_buf *bytes, struct bkt_err *err)
-{
-    struct bkt_copier c = {.o = o, .err = err, .root = from};
-    BKT_CLEANUP(data_fini) struct data d = {.c = &c, .from = from, .to = H5I_INVALID_HID, .read = bytes};
-    return move_part(&d, w);
-}
-
-int bkt_copier_write_chunks(hid_t to, const struct bkt_written *w, const struct bkt_copier_options *o,
-                            struct bkt_rd *bytes, struct bkt_err *err)
-{
-    struct bkt_copier c = {.o = o, .err = err, .root = to};
-    BKT_CLEANUP(data_fini) struct data d = {.c = &c, .from = H5I_INVALID_HID, .to = to, .wrote = bytes};
-    return move_part(&d, w);
+    const hid_t shown = from < 0 ? to : from;
+    struct bkt_copier c = {.o = o, .err = err, .root = to < 0 ? from : to};
+    BKT_CLEANUP(data_fini)
+    struct data d = {.c = &c,
+                     .from = from,
+                     .to = to,
+                     .path = "",
+                     .v = {.in = H5I_INVALID_HID, .out = H5I_INVALID_HID},
+                     .space = H5Dget_space(shown),
+                     .dcpl = H5I_INVALID_HID,
+                     .read = read,
+                     .wrote = wrote};
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(shown);
+    int rank = d.space < 0 ? -1 : H5Sget_simple_extent_dims(d.space, d.dims, NULL);
+    if (type < 0 || rank < 0 || (unsigned)rank != w->rank)
+        return bkt_copy_unreadable(&c, "opening a dataset");
+    d.rank = (unsigned)rank;
+    BKT_PASS(bkt_copy_values_of(&c, type, &d.v));
+    return d.v.in < 0 ? BKT_OK : move_listed(&d, w, most_elements(&d));
 }

@@ -17,12 +17,6 @@
 #include "vol/plain/plain_chunks.h"
 #include "vol/vfd/store_driver.h"
 
-struct found {
-    const struct bkt_object *dset;
-    struct bkt_found_chunk  *v;
-    size_t                   n, cap;
-};
-
 /* The text behind @p option in "chunklocator --h5path=/d --filepath=x/f.h5 --bucket=b"; values may contain
  * blanks. */
 static char *option_of(const char *words, const char *option)
@@ -51,22 +45,6 @@ static int is_stored(struct bkt_domain *dom, const struct bkt_object *table, boo
     return BKT_OK;
 }
 
-static int add_chunk(void *arg, const struct bkt_file_chunk *c)
-{
-    struct found *f = arg;
-    if (f->n == f->cap) {
-        size_t                  cap = f->cap ? f->cap * 2 : 64;
-        struct bkt_found_chunk *v   = reallocarray(f->v, cap, sizeof *v);
-        if (!v)
-            return BKT_ENOMEM;
-        f->v   = v;
-        f->cap = cap;
-    }
-    f->v[f->n++] =
-        (struct bkt_found_chunk){.index = c->index, .offset = c->addr, .size = c->size, .mask = c->mask};
-    return BKT_OK;
-}
-
 /* The file's dataset must be cut as the layout says, or every location would belong to another chunk. */
 static int check_shape(hid_t dset, const struct bkt_object *o, const char *name, struct bkt_err *err)
 {
@@ -85,7 +63,9 @@ static int check_shape(hid_t dset, const struct bkt_object *o, const char *name,
     return BKT_OK;
 }
 
-static int list_chunks(const char *file, const char *path, const struct bkt_settings *set, struct found *f,
+/* @p v: @p n of the chunks of @p o, the caller's */
+static int list_chunks(const struct bkt_object *o, const char *file, const char *path,
+                       const struct bkt_settings *set, struct bkt_found_chunk **v, size_t *n,
                        struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
@@ -101,8 +81,8 @@ static int list_chunks(const char *file, const char *path, const struct bkt_sett
     }
     H5E_END_TRY
     BKT_NEED_H5(err, dset >= 0, h5 < 0 ? file : path);
-    BKT_PASS(check_shape(dset, f->dset, path, err));
-    return bkt_file_chunks(dset, add_chunk, f, err);
+    BKT_PASS(check_shape(dset, o, path, err));
+    return bkt_file_chunks_found(dset, SIZE_MAX, v, n, err);
 }
 
 static int locate(struct bkt_vobj *o, struct bkt_dsetio *io, const char *words, struct bkt_err *err)
@@ -111,21 +91,18 @@ static int locate(struct bkt_vobj *o, struct bkt_dsetio *io, const char *words, 
     BKT_CLEANUP(bkt_freep) char *path = option_of(words, "--h5path=");
     BKT_CLEANUP(bkt_freep) char *key  = NULL;
     struct bkt_store            *st   = NULL;
-    struct found                 f    = {.dset = o->obj};
+    struct bkt_found_chunk *v = NULL;
+    size_t n = 0;
     BKT_FAIL_IF(err, !path || !l->file_uri, BKT_EFORMAT, "no %s in layout and initializer \"%s\"",
                 path ? "file_uri" : "--h5path", words);
     BKT_PASS(bkt_domain_resolve_uri(o->file->dom, l->file_uri, &st, &key, err));
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     BKT_PASS_MEM(err, bkt_buf_addf(&name, "%s/%s", bkt_store_uri(st), key));
     bkt_trace(BKT_TRACE_VOL, "chunklocator: looking for the chunks of %s in %s", path, bkt_buf_str(&name));
-    int rc = list_chunks(bkt_buf_str(&name), path, bkt_domain_settings(o->file->dom), &f, err);
-    if (rc < 0) {
-        free(f.v);
-        BKT_FAIL(err, rc, "chunk locations in %s", bkt_buf_str(&name));
-    }
-    if (!f.v && !(f.v = calloc(1, sizeof *f.v))) /* a dataset without chunks is a valid answer */
-        BKT_NOMEM(err);
-    return bkt_dsetio_set_found(io, f.v, f.n, err);
+    BKT_TRY(err,
+            list_chunks(o->obj, bkt_buf_str(&name), path, bkt_domain_settings(o->file->dom), &v, &n, err),
+            "chunk locations in %s", bkt_buf_str(&name));
+    return bkt_dsetio_set_found(io, v, n, err);
 }
 
 /* If the chunk table of dataset @p o isn't stored and chunklocator is to make it: open the HDF5 file in

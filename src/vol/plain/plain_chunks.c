@@ -1,10 +1,12 @@
 #include "vol/plain/plain_chunks.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 
+#include "base/list.h"
+#include "base/num.h"
 #include "vol/core/h5err.h"
 #include "vol/core/hid.h"
-#include "base/num.h"
 
 struct listing {
     unsigned rank;
@@ -155,4 +157,33 @@ int bkt_file_chunks(hid_t dset, int (*each)(void *arg, const struct bkt_file_chu
         return bkt_h5err_capture(err, "listing the chunks");
     (void)H5Eclear2(H5E_DEFAULT);
     return l.rc == BKT_ENOMEM ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : l.rc;
+}
+
+struct found {
+    struct bkt_found_chunk *v;
+    size_t n, cap, most;
+};
+
+static int add_found(void *arg, const struct bkt_file_chunk *c)
+{
+    struct found *f = arg;
+    if (f->n == f->most)
+        return BKT_EFORMAT;
+    BKT_PASS(bkt_list_room(&f->v, f->n, &f->cap, sizeof *f->v));
+    f->v[f->n++] = (struct bkt_found_chunk){c->index, c->addr, c->size, c->mask};
+    return BKT_OK;
+}
+
+int bkt_file_chunks_found(hid_t dset, size_t most, struct bkt_found_chunk **out, size_t *n,
+                          struct bkt_err *err)
+{
+    struct found f = {.v = calloc(1, sizeof *f.v), .cap = 1, .most = most};
+    int rc = f.v ? bkt_file_chunks(dset, add_found, &f, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc < 0) {
+        free(f.v);
+        return rc;
+    }
+    *out = f.v;
+    *n = f.n;
+    return BKT_OK;
 }

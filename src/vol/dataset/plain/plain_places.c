@@ -19,40 +19,20 @@
 
 /* ---- the whole index ---- */
 
-struct collect {
-    struct bkt_found_chunk *v;
-    size_t n, cap, most;
-};
-
-static int collect_one(void *arg, const struct bkt_file_chunk *at)
-{
-    struct collect *c = arg;
-    if (c->n == c->most)
-        return BKT_EFORMAT;
-    if (bkt_list_room(&c->v, c->n, &c->cap, sizeof *c->v) < 0)
-        return BKT_ENOMEM;
-    c->v[c->n++] = (struct bkt_found_chunk){at->index, at->addr, at->size, at->mask};
-    return BKT_OK;
-}
-
 static int list_all(struct bkt_shadow *s, struct bkt_err *err)
 {
     /* The number of chunks that the file has room for: each has an entry of 8 bytes, or lies in a row with
      * the others. */
-    struct collect c = {.v = calloc(1, sizeof *c.v),
-                        .cap = 1,
-                        .most = (size_t)(s->size / bkt_max_u64(bkt_min_u64(s->v.io->chunk_bytes, 8), 1) + 1)};
+    size_t n, most = (size_t)(s->size / bkt_max_u64(bkt_min_u64(s->v.io->chunk_bytes, 8), 1) + 1);
+    struct bkt_found_chunk *v;
     foresight_index(s->fore, FORE_INDEX_WHOLE);
-    int rc = c.v ? bkt_file_chunks(s->dset, collect_one, &c, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = bkt_file_chunks_found(s->dset, most, &v, &n, err);
     foresight_index(s->fore, FORE_INDEX_UNKNOWN);
-    if (rc < 0) {
-        free(c.v);
-        return rc;
-    }
+    BKT_PASS(rc);
     bkt_plain_counts.listed++;
-    BKT_PASS(bkt_dsetio_set_found(s->v.io, c.v, c.n, err));
+    BKT_PASS(bkt_dsetio_set_found(s->v.io, v, n, err));
     s->complete = true;
-    s->native   = c.n == 0; /* nothing was ever written, which has rules of its own */
+    s->native = n == 0; /* nothing was ever written, which has rules of its own */
     return BKT_OK;
 }
 
