@@ -214,7 +214,7 @@ herr_t bkt_samples_done(int rc, const struct bkt_err *err)
         return 0;
     (void)bkt_h5err_init();
     (void)H5Eclear2(H5E_DEFAULT); /* errors of an earlier call */
-    return bkt_h5err_publish(err);
+    return bkt_h5err_publish(err, rc);
 }
 
 h5bucket_repository *h5bucket_repository_open(const char *name, const char *info)

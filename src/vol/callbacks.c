@@ -17,9 +17,10 @@ static void *file_open(const char *name, unsigned flags, hid_t fapl, hid_t dxpl,
     struct bkt_err err = {.n = 0};
     struct bkt_vobj *o = NULL;
     (void)dxpl, (void)req;
-    if (bkt_file_open_any(name, flags, fapl, &o, &err) >= 0)
+    int rc = bkt_file_open_any(name, flags, fapl, &o, &err);
+    if (rc >= 0)
         return o;
-    (void)bkt_h5err_publish_file(&err);
+    (void)bkt_h5err_publish_file(&err, rc);
     return NULL;
 }
 
@@ -29,9 +30,10 @@ static void *file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fap
     struct bkt_vobj *o = NULL;
     (void)dxpl, (void)req;
     bkt_trace(BKT_TRACE_VOL, "file create %s flags %#x", name, flags);
-    if (bkt_file_create_any(name, flags, fcpl, fapl, &o, &err) >= 0)
+    int rc = bkt_file_create_any(name, flags, fcpl, fapl, &o, &err);
+    if (rc >= 0)
         return o;
-    (void)bkt_h5err_publish_file(&err);
+    (void)bkt_h5err_publish_file(&err, rc);
     return NULL;
 }
 
@@ -70,8 +72,9 @@ static herr_t file_close(void *obj, hid_t dxpl, void **req)
 {
     struct bkt_vobj *o = obj;
     struct bkt_err err = {.n = 0};
-    if (o->file && o->file->handle == o && bkt_file_close_others(o, &err) < 0)
-        return bkt_h5err_publish(&err);
+    int rc = o->file && o->file->handle == o ? bkt_file_close_others(o, &err) : BKT_OK;
+    if (rc < 0)
+        return bkt_h5err_publish(&err, rc);
     return bkt_call_close(obj, dxpl, req);
 }
 

@@ -14,13 +14,14 @@
 
 static inline herr_t bkt_call_done(int rc, const struct bkt_err *err)
 {
-    return rc < 0 ? bkt_h5err_publish(err) : 0;
+    return rc < 0 ? bkt_h5err_publish(err, rc) : 0;
 }
 
-/** > 0: the return value of the program's callback.  If that failed, it has left its own message. */
+/** > 0: the return value of the program's callback; -1 without a message in @p err: that has failed, and left
+ * its own message. */
 static inline herr_t bkt_call_answer(herr_t rc, const struct bkt_err *err)
 {
-    return rc >= 0 ? rc : err->n ? bkt_h5err_publish(err) : -1;
+    return rc >= 0 || (rc == -1 && !err->n) ? rc : bkt_h5err_publish(err, rc);
 }
 
 /** @p o: by address, since the call that sets it may be another argument */
@@ -28,7 +29,7 @@ static inline void *bkt_call_made(int rc, struct bkt_vobj *const *o, const struc
 {
     if (rc >= 0)
         return *o;
-    (void)bkt_h5err_publish(err);
+    (void)bkt_h5err_publish(err, rc);
     return NULL;
 }
 

@@ -107,8 +107,7 @@ static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void *
 {
     struct bkt_err err = {.n = 0};
     (void)obj, (void)dxpl, (void)req;
-    BKT_ERR(&err, BKT_EUNSUP, "unknown optional operation %d", args->op_type);
-    return bkt_h5err_publish(&err);
+    return bkt_h5err_publish(&err, BKT_ERR(&err, BKT_EUNSUP, "unknown optional operation %d", args->op_type));
 }
 
 /* ---- life ---- */
@@ -142,7 +141,7 @@ static herr_t initialize(hid_t vipl)
         int   rc   = start(&err);
         bkt_h5err_restore(reported);
         if (rc < 0)
-            return bkt_h5err_publish(&err);
+            return bkt_h5err_publish(&err, rc);
     }
     registrations++;
     return 0;

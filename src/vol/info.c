@@ -76,7 +76,7 @@ herr_t bkt_info_from_str(const char *str, void **info)
         str++;
     int rc = bkt_settings_init(&set, str, &err);
     if (rc < 0)
-        return bkt_h5err_publish(&err);
+        return bkt_h5err_publish(&err, rc);
     bkt_settings_fini(&set);
     *info = bkt_info_copy(str);
     return *info ? 0 : -1;

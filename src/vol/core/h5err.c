@@ -68,28 +68,30 @@ static void keep_first(void)
         (void)H5Epop(H5E_DEFAULT, (size_t)n - OTHERS);
 }
 
-static herr_t publish(const struct bkt_err *err, int number)
+static herr_t publish(const struct bkt_err *err, int rc, int number)
 {
+    const int code = err->n ? err->code : rc;
     keep_first();
     /* HDF5's tools clear its stack before they report that a file can't be opened */
-    bkt_trace(BKT_TRACE_VOL, "error: %s", bkt_err_reason(err, err->code));
+    bkt_trace(BKT_TRACE_VOL, "error: %s", bkt_err_reason(err, code));
     if (err->n == 0)
-        (void)H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, cls, major, minor_of(err->code), "%s",
-                       bkt_err_text(err->code));
+        (void)H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, cls, major, minor_of(code), "%s",
+                       bkt_err_text(code));
     for (unsigned i = 0; i < err->n; i++)
-        push(&err->frame[i], err->code, i == 0 ? number : 0); /* programs look at the innermost entry */
+        push(&err->frame[i], code, i == 0 ? number : 0); /* programs look at the innermost entry */
     return -1;
 }
 
-herr_t bkt_h5err_publish(const struct bkt_err *err) { return publish(err, 0); }
-
-herr_t bkt_h5err_publish_file(const struct bkt_err *err)
+herr_t bkt_h5err_publish(const struct bkt_err *err, int rc)
 {
-    int number = err->code == BKT_ENOENT   ? ENOENT
-                 : err->code == BKT_EEXIST ? EEXIST
-                 : err->code == BKT_EACCES ? EACCES
-                                           : 0;
-    return publish(err, err->n && strstr(err->frame[0].msg, "errno = ") ? 0 : number);
+    return publish(err, rc, 0);
+}
+
+herr_t bkt_h5err_publish_file(const struct bkt_err *err, int rc)
+{
+    const int code = err->n ? err->code : rc;
+    int number = code == BKT_ENOENT ? ENOENT : code == BKT_EEXIST ? EEXIST : code == BKT_EACCES ? EACCES : 0;
+    return publish(err, rc, err->n && strstr(err->frame[0].msg, "errno = ") ? 0 : number);
 }
 
 hid_t bkt_h5err_hold(void) { return H5Eget_current_stack(); }

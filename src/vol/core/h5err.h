@@ -7,13 +7,14 @@
 #include "base/err.h"
 
 /** Put @p err on HDF5's default stack, root cause first, so that it is the innermost entry; always -1, for
- *  `return`.  Call it last: the next public HDF5 call wipes the stack. */
-herr_t bkt_h5err_publish(const struct bkt_err *err);
+ *  `return`.  Call it last: the next public HDF5 call wipes the stack.
+ *  @param rc  the code of the failed call, which is all that is reported if @p err has no message */
+herr_t bkt_h5err_publish(const struct bkt_err *err, int rc);
 
 /** The same for a file that could not be opened or created.  If the reason has an errno, it is reported in
  *  the form of HDF5's own file drivers; from that form h5py makes FileNotFoundError, FileExistsError and
  *  PermissionError. */
-herr_t bkt_h5err_publish_file(const struct bkt_err *err);
+herr_t bkt_h5err_publish_file(const struct bkt_err *err, int rc);
 
 /** Call after one of our HDF5 calls failed: copy its innermost message into @p err, clear the stack,
  *  return BKT_EHDF5.  @p what: the attempted action. */

@@ -125,7 +125,8 @@ struct bkt_link_ops {
     int (*check)(struct bkt_link_place *p, const char *removing, struct bkt_err *err);
     int (*get)(struct bkt_link_place *p, H5VL_link_get_args_t *args, struct bkt_err *err);
     int (*exists)(struct bkt_link_place *p, hbool_t *exists, struct bkt_err *err);
-    /** The value of the program's callback, or a negative code; without a message if the callback failed. */
+    /** The value of the program's callback, or a negative code; -1 without a message if the callback failed.
+     */
     herr_t (*iterate)(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err);
     /** @p to: the link was moved there; NULL: deleted */
     int (*remove)(struct bkt_link_place *p, const struct bkt_spot *to, struct bkt_err *err);

@@ -397,7 +397,7 @@ int bkt_file_accessible_alone(H5VL_file_specific_args_t *args, struct bkt_err *e
     int   rc   = ask_accessible(args, err);
     bkt_h5err_restore(reported);
     if (rc == BKT_OK && err->n && !*args->args.is_accessible.accessible)
-        (void)bkt_h5err_publish(err);
+        (void)bkt_h5err_publish(err, rc);
     return rc;
 }
 

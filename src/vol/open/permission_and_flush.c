@@ -281,9 +281,10 @@ herr_t bkt_change_close(struct bkt_vobj *o)
     bool is_file = o->type == H5I_FILE && !o->outside;
     if (o->file)
         o->file->closing = o->file->refs == 1;
-    if (o->file && (is_file || o->file->closing) && !is_idle(o) && flush_last(o->file, &err) < 0) {
+    int rc = o->file && (is_file || o->file->closing) && !is_idle(o) ? flush_last(o->file, &err) : BKT_OK;
+    if (rc < 0) {
         o->file->closing = false;
-        return bkt_h5err_publish(&err);
+        return bkt_h5err_publish(&err, rc);
     }
     struct bkt_file *f =
         o->file && o->obj && !is_file && !o->file->closing && o->file->flags & H5F_ACC_RDWR ? o->file : NULL;

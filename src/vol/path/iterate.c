@@ -119,11 +119,17 @@ static bool first_time(struct bkt_map *seen, const struct bkt_id *id)
     return bkt_map_put(seen, id->text, BKT_ID_LEN, &yes, NULL) == BKT_OK;
 }
 
+/* The program's callback has failed with any negative value; ours are codes. */
+static herr_t answer_of(herr_t program)
+{
+    return program < 0 ? -1 : program;
+}
+
 static herr_t report_object(struct tour *t, struct bkt_vobj *o, const char *path)
 {
     H5O_info2_t info;
     int         rc = bkt_object_info(o, t->fields, &info, t->err);
-    return rc < 0 ? rc : t->object_op(t->start_id, path, &info, t->op_data);
+    return rc < 0 ? rc : answer_of(t->object_op(t->start_id, path, &info, t->op_data));
 }
 
 static herr_t tour_group(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p);
@@ -161,7 +167,7 @@ static herr_t tour_link(struct tour *t, struct bkt_vobj *group, const struct bkt
     if (t->link_op) {
         H5L_info2_t info;
         bkt_iterate_link_info(group->obj, l, &info);
-        ret = t->link_op(t->start_id, bkt_buf_str(&t->path), &info, t->op_data);
+        ret = answer_of(t->link_op(t->start_id, bkt_buf_str(&t->path), &info, t->op_data));
     }
     if (ret == 0 && t->recursive && hard &&
         bkt_links_find(&group->obj->group.links, bkt_buf_str(&t->path) + at))

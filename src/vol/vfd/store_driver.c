@@ -207,8 +207,7 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
         return &f->pub;
     }
     file_free(f);
-    err.code = rc;
-    (void)bkt_h5err_publish(&err);
+    (void)bkt_h5err_publish(&err, rc);
     return NULL;
 }
 
@@ -303,10 +302,10 @@ static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, 
         rc = read_long(f, addr, n, buf, &err);
     else if (n)
         rc = foresight_read(f->fore, type_of(type), addr, n, buf, &err);
-    err.code = rc;
-    if (rc < 0)
-        f->failed = rc;
-    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+    if (rc == BKT_OK)
+        return 0;
+    f->failed = rc;
+    return bkt_h5err_publish(&err, rc);
 }
 
 static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size, const void *buf)
@@ -327,9 +326,9 @@ static herr_t vfd_lock(H5FD_t *file, hbool_t rw)
     f->lock = open(f->name + strlen("file://"), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (f->lock >= 0 && (flock(f->lock, LOCK_SH | LOCK_NB) == 0 || (errno == ENOSYS && f->may_not_lock)))
         return 0;
-    err.code = BKT_ERR(&err, BKT_EIO, "unable to lock file, errno = %d, error message = '%s'", errno,
-                       strerror(errno));
-    return bkt_h5err_publish(&err);
+    return bkt_h5err_publish(&err,
+                             BKT_ERR(&err, BKT_EIO, "unable to lock file, errno = %d, error message = '%s'",
+                                     errno, strerror(errno)));
 }
 
 static herr_t vfd_unlock(H5FD_t *file)
