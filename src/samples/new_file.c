@@ -434,7 +434,7 @@ int bkt_sample_file_create(const struct h5bucket_repository *repo, const struct 
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     BKT_CLEANUP(bkt_hid_closep) hid_t plain = H5I_INVALID_HID;
     new_uid(uid);
-    BKT_PASS(bkt_repository_file_name(repo, form->rules.format, uid, &name, err));
+    BKT_PASS(bkt_repository_file_name(repo, NULL, form->rules.format, uid, &name, err));
     const char *path = path_of(bkt_buf_str(&name));
     BKT_FAIL_IF(err, form->plain && !path, BKT_EUNSUP,
                 "%s: plain HDF5 files are written in folders only; leave out backend=file",

@@ -35,17 +35,12 @@ static void find_data(struct h5bucket_repository *repo)
     repo->data = bkt_sample_places[checkout];
 }
 
-static int add_name(const struct h5bucket_repository *repo, const char *data, int format, const char *uid,
-                    struct bkt_buf *out, struct bkt_err *err)
+int bkt_repository_file_name(const struct h5bucket_repository *repo, const char *data, int format,
+                             const char *uid, struct bkt_buf *out, struct bkt_err *err)
 {
+    data = data ? data : repo->data ? repo->data : bkt_sample_places[0];
     BKT_PASS_MEM(err, bkt_buf_addf(out, "%s/%s/0%d/%s.hdf5", repo->name, data, format, uid));
     return BKT_OK;
-}
-
-int bkt_repository_file_name(const struct h5bucket_repository *repo, int format, const char *uid,
-                             struct bkt_buf *out, struct bkt_err *err)
-{
-    return add_name(repo, repo->data ? repo->data : bkt_sample_places[0], format, uid, out, err);
 }
 
 /* ---- open files ---- */
@@ -60,7 +55,7 @@ static int open_at(const struct file_name *n, const char *data, struct bkt_sampl
                    struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
-    BKT_PASS(add_name(n->repo, data, n->format, n->uid, &name, err));
+    BKT_PASS(bkt_repository_file_name(n->repo, data, n->format, n->uid, &name, err));
     return bkt_sample_file_open(f, bkt_buf_str(&name), n->repo->fapl, n->repo->local, err);
 }
 

@@ -64,10 +64,12 @@ int bkt_repository_open(const char *name, const char *info, struct h5bucket_repo
                         struct bkt_err *err);
 void bkt_repository_close(struct h5bucket_repository *repo);
 
-/** The name of a new file, appended to @p out.
- * @param uid  as bkt_uid_ok() wants it */
-BKT_NODISCARD int bkt_repository_file_name(const struct h5bucket_repository *repo, int format,
-                                           const char *uid, struct bkt_buf *out, struct bkt_err *err);
+/** The name of a file, appended to @p out.
+ * @param data  one of bkt_sample_places; NULL: the place of new files
+ * @param uid   as bkt_uid_ok() wants it */
+BKT_NODISCARD int bkt_repository_file_name(const struct h5bucket_repository *repo, const char *data,
+                                           int format, const char *uid, struct bkt_buf *out,
+                                           struct bkt_err *err);
 
 /** The open file of a record, opened on first use; borrowed until bkt_repository_trim(). */
 BKT_NODISCARD int bkt_repository_file(struct h5bucket_repository *repo, int format, const char *uid,

@@ -14,7 +14,7 @@ static void walk_value(const struct bkt_attr *a)
     if (!a->has_value || bkt_space_count(&a->space, &n, NULL) < 0)
         return;
     for (uint64_t i = 0; i < n; i++)
-        if (bkt_value_skip(a->type, &r, NULL) < 0)
+        if (bkt_value_skip(a->type, &r, BKT_VAR_NULL, NULL) < 0)
             abort(); /* a reader walks through the parser's result */
     if (bkt_rd_left(&r))
         abort();

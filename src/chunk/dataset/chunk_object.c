@@ -40,7 +40,7 @@ static int var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct 
     BKT_NEED(err, e);
     for (size_t i = 0; i < n; i++) {
         e->starts[i] = (size_t)(r.p - bytes->ptr);
-        BKT_TRY(err, bkt_value_skip_stored(io->ds->type, &r, err), "element %zu of %zu", i, n);
+        BKT_TRY(err, bkt_value_skip(io->ds->type, &r, 0, err), "element %zu of %zu", i, n);
     }
     e->len = e->starts[n] = (size_t)(r.p - bytes->ptr); /* behind the last element: leftover bytes of HSDS, or
                                                            our list of NULL strings (null_strings.c) */

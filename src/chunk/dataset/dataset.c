@@ -306,7 +306,9 @@ static int set_fill(struct bkt_dsetio *io, struct bkt_err *err)
             (void)bkt_nulls_put(ds->type, e.ptr, e.len, &(struct bkt_nulls){.all = true});
     } else {
         struct bkt_rd r = bkt_rd_of(ds->fill.ptr, ds->fill.len);
-        BKT_FAIL_IF(err, io->var ? bkt_value_skip(ds->type, &r, NULL) < 0 : ds->fill.len != io->elem_size,
+        BKT_FAIL_IF(err,
+                    io->var ? bkt_value_skip(ds->type, &r, BKT_VAR_NULL, NULL) < 0
+                            : ds->fill.len != io->elem_size,
                     BKT_EFORMAT, "dataset %s: fill value of %zu bytes does not fit the type",
                     io->obj->id.text, ds->fill.len);
         BKT_PASS(bkt_buf_add(&e, ds->fill.ptr, io->var ? (size_t)(r.p - ds->fill.ptr) : ds->fill.len));

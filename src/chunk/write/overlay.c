@@ -168,7 +168,7 @@ static int check_slice(const struct bkt_dsetio *io, const struct bkt_slice *s, u
                        struct bkt_err *err)
 {
     struct bkt_rd r = bkt_rd_of(s->p, s->n);
-    BKT_FAIL_IF(err, bkt_value_skip(io->ds->type, &r, NULL) < 0 || bkt_rd_left(&r), BKT_EINVAL,
+    BKT_FAIL_IF(err, bkt_value_skip(io->ds->type, &r, BKT_VAR_NULL, NULL) < 0 || bkt_rd_left(&r), BKT_EINVAL,
                 "element %llu of the selection is malformed (%zu bytes)", (unsigned long long)seq, s->n);
     return BKT_OK;
 }

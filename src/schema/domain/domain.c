@@ -298,8 +298,7 @@ static int open_any(const char *name, bool only, const struct bkt_settings *set,
     *out = find_fresh(name, set);
     if (*out)
         return BKT_OK;
-    BKT_PASS(bkt_name_parse(name, set, BKT_NAME_OPEN, &n, err));
-    n.probe = only;
+    BKT_PASS(bkt_name_parse(name, set, only ? BKT_NAME_PROBE : BKT_NAME_OPEN, &n, err));
     BKT_PASS(open_name(&n, set, out, err));
     (void)pthread_mutex_lock(&registry_lock);
     bool taken = lingering == *out;
@@ -344,9 +343,8 @@ int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bk
      * domain. */
     if (stat(name, &sb) == 0 && S_ISREG(sb.st_mode) && !bkt_pointer_is(name))
         return 0;
-    int rc = bkt_name_parse(name, set, BKT_NAME_OPEN, &n, &why);
+    int rc = bkt_name_parse(name, set, BKT_NAME_PROBE, &n, &why);
     bool parsed = rc == BKT_OK;
-    n.probe     = true;
     if (parsed)
         rc = open_name(&n, set, &d, &why);
     else if (rc != BKT_ENOMEM)

@@ -156,7 +156,7 @@ int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt
     bool own_dir = n->search && n->local; /* a store of its own: the bucket's directory isn't known yet */
     BKT_PASS_MEM(err, bkt_buf_addf(&uri, "%s%s", n->store_uri, own_dir ? n->path : ""));
     BKT_PASS(bkt_store_open(bkt_buf_str(&uri), &d->set, &d->store, err));
-    BKT_PASS(load_doc(d->store, own_dir ? "" : n->path, !n->probe, &d->doc, err));
+    BKT_PASS(load_doc(d->store, own_dir ? "" : n->path, n->use != BKT_NAME_PROBE, &d->doc, err));
     BKT_FAIL_IF(err, !d->doc.root.text[0], BKT_EUNSUP,
                 "%s/%s is a folder, not a domain; `h5bucket ls` lists what is in it",
                 own_dir ? "" : n->store_uri, n->path);

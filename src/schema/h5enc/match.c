@@ -155,18 +155,13 @@ static int opaque(const struct bkt_h5type *h, const struct bkt_type *t, struct b
     return BKT_OK;
 }
 
-static int object_ref(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt_err *err)
+static int reference(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt_err *err)
 {
-    (void)t;
-    bool same = h->cls == BKT_H5_REFERENCE && h->ref == BKT_H5_REF_OLD_OBJECT;
-    return same ? BKT_OK : disagree(err, "one is an object reference, the other is not");
-}
-
-static int region_ref(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt_err *err)
-{
-    (void)t;
-    bool same = h->cls == BKT_H5_REFERENCE && h->ref != BKT_H5_REF_OLD_OBJECT;
-    return same ? BKT_OK : disagree(err, "one is a region reference, the other is not");
+    bool object = t->cls == BKT_T_OBJREF;
+    if (h->cls == BKT_H5_REFERENCE && (h->ref == BKT_H5_REF_OLD_OBJECT) == object)
+        return BKT_OK;
+    return disagree(err, object ? "one is an object reference, the other is not"
+                                : "one is a region reference, the other is not");
 }
 
 int bkt_h5type_match(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt_err *err)
@@ -175,8 +170,8 @@ int bkt_h5type_match(const struct bkt_h5type *h, const struct bkt_type *t, struc
                                    struct bkt_err *err) = {
         [BKT_T_INTEGER] = integer,  [BKT_T_FLOAT] = real,        [BKT_T_STRING] = string,
         [BKT_T_VLEN] = vlen,        [BKT_T_COMPOUND] = compound, [BKT_T_ARRAY] = array,
-        [BKT_T_ENUM] = enumeration, [BKT_T_OPAQUE] = opaque,     [BKT_T_OBJREF] = object_ref,
-        [BKT_T_REGREF] = region_ref};
+        [BKT_T_ENUM] = enumeration, [BKT_T_OPAQUE] = opaque,     [BKT_T_OBJREF] = reference,
+        [BKT_T_REGREF] = reference};
     if ((size_t)t->cls >= BKT_COUNT(by_class))
         return disagree(err, "the type has no class");
     return by_class[t->cls](h, t, err);

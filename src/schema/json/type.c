@@ -197,10 +197,9 @@ static int parse_enum(const json_t *j, unsigned depth, struct bkt_type *t, struc
         map = list;
     BKT_FAIL_IF(err, !json_is_object(map) && !json_is_array(list), BKT_EFORMAT,
                 "enum type has neither mapping nor members");
-    BKT_PASS(
-        check_members(json_is_object(map) ? json_object_size(map) : json_array_size(list), "members", err));
-    t->members = calloc(json_is_object(map) ? json_object_size(map) + 1 : json_array_size(list) + 1,
-                        sizeof *t->members);
+    size_t n = json_is_object(map) ? json_object_size(map) : json_array_size(list);
+    BKT_PASS(check_members(n, "members", err));
+    t->members = calloc(n + 1, sizeof *t->members);
     BKT_NEED(err, t->members);
     char *name = NULL;
     for (void *it = json_object_iter((json_t *)(uintptr_t)map); it;
@@ -208,7 +207,7 @@ static int parse_enum(const json_t *j, unsigned depth, struct bkt_type *t, struc
         BKT_PASS(bkt_json_dup_key(json_object_iter_key(it), &name, err));
         BKT_PASS(add_member(t, name, json_object_iter_value(it), err));
     }
-    for (size_t i = 0; !json_is_object(map) && i < json_array_size(list); i++) {
+    for (size_t i = 0; !json_is_object(map) && i < n; i++) {
         const json_t *m = json_array_get(list, i);
         BKT_PASS(bkt_json_dup(bkt_json_get(m, "name"), "enum member name", &name, err));
         BKT_PASS(add_member(t, name, json_object_get(m, "value"), err));

@@ -309,7 +309,7 @@ static int decode_base64(const struct bkt_type *t, uint64_t n, const json_t *j, 
     if (!t->is_var)
         return bkt_buf_resize(out, was + (size_t)n * t->size);
     for (uint64_t i = 0; i < n; i++)
-        BKT_PASS(bkt_value_skip_stored(t, &r, err));
+        BKT_PASS(bkt_value_skip(t, &r, 0, err));
     /* HSDS leaves zeros behind arrays of variable-length strings */
     return bkt_buf_resize(out, out->len - bkt_rd_left(&r));
 }

@@ -76,15 +76,13 @@ static int decode_nested(const struct bkt_type *t, const uint64_t *dims, unsigne
 {
     if (rank == 0)
         return decode(t, r, out);
-    json_t *list = json_array(), *one;
-    int     rc   = list ? BKT_OK : BKT_ENOMEM;
-    for (uint64_t i = 0; rc == BKT_OK && i < dims[0] && (dims[0] != UINT64_MAX || bkt_rd_left(r)); i++) {
-        one = NULL;
-        rc  = decode_nested(t, dims + 1, rank - 1, r, &one);
-        if (rc == BKT_OK)
-            rc = bkt_json_push(list, one);
+    BKT_CLEANUP(bkt_json_decrefp) json_t *list = json_array();
+    for (uint64_t i = 0; i < dims[0] && (dims[0] != UINT64_MAX || bkt_rd_left(r)); i++) {
+        json_t *one = NULL;
+        BKT_PASS(decode_nested(t, dims + 1, rank - 1, r, &one));
+        BKT_PASS(bkt_json_push(list, one));
     }
-    return bkt_json_give(list, rc, out);
+    return bkt_json_give(BKT_TAKE(list), BKT_OK, out);
 }
 
 static int decode_vlen(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
@@ -99,15 +97,13 @@ static int decode_vlen(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
 
 static int decode_compound(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
 {
-    json_t *list = json_array(), *one;
-    int     rc   = list ? BKT_OK : BKT_ENOMEM;
-    for (size_t i = 0; rc == BKT_OK && i < t->n_fields; i++) {
-        one = NULL;
-        rc  = decode(t->fields[i].type, r, &one);
-        if (rc == BKT_OK)
-            rc = bkt_json_push(list, one);
+    BKT_CLEANUP(bkt_json_decrefp) json_t *list = json_array();
+    for (size_t i = 0; i < t->n_fields; i++) {
+        json_t *one = NULL;
+        BKT_PASS(decode(t->fields[i].type, r, &one));
+        BKT_PASS(bkt_json_push(list, one));
     }
-    return bkt_json_give(list, rc, out);
+    return bkt_json_give(BKT_TAKE(list), BKT_OK, out);
 }
 
 static int decode_array(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
@@ -158,7 +154,7 @@ static int emit(const struct bkt_type *type, const struct bkt_space *space, cons
     json_t       *j = NULL;
     BKT_PASS(bkt_space_count(space, &n, err));
     for (uint64_t i = 0; i < n; i++)
-        BKT_PASS(bkt_value_skip(type, &walk, err));
+        BKT_PASS(bkt_value_skip(type, &walk, BKT_VAR_NULL, err));
     BKT_FAIL_IF(err, bkt_rd_left(&walk), BKT_EINVAL,
                 "a value has %zu bytes more than its type and shape take", bkt_rd_left(&walk));
     int rc = *base64 ? BKT_EFORMAT

@@ -116,17 +116,17 @@ int bkt_space_check(const struct bkt_space *s, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int skip(const struct bkt_type *t, struct bkt_rd *r, uint64_t null, struct bkt_err *err)
+int bkt_value_skip(const struct bkt_type *t, struct bkt_rd *r, uint64_t null, struct bkt_err *err)
 {
     bool ok = true;
     if (!t->is_var) {
         ok = bkt_rd_take(r, t->size) != NULL;
     } else if (t->cls == BKT_T_COMPOUND) {
         for (size_t i = 0; i < t->n_fields; i++)
-            BKT_PASS(skip(t->fields[i].type, r, null, err));
+            BKT_PASS(bkt_value_skip(t->fields[i].type, r, null, err));
     } else if (t->cls == BKT_T_ARRAY) {
         for (uint64_t i = 0; i < t->n_elems; i++)
-            BKT_PASS(skip(t->base, r, null, err));
+            BKT_PASS(bkt_value_skip(t->base, r, null, err));
     } else {
         uint64_t n = bkt_rd_le(r, 4);
         if (n == null && t->cls == BKT_T_STRING)
@@ -135,15 +135,6 @@ static int skip(const struct bkt_type *t, struct bkt_rd *r, uint64_t null, struc
     }
     BKT_FAIL_IF(err, !ok, BKT_EFORMAT, "an element passes the end of the stored data");
     return BKT_OK;
-}
-
-int bkt_value_skip(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err)
-{
-    return skip(t, r, BKT_VAR_NULL, err);
-}
-int bkt_value_skip_stored(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err)
-{
-    return skip(t, r, 0, err);
 }
 
 /* ---- objects ---- */

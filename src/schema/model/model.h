@@ -397,10 +397,10 @@ void                    bkt_link_fini(struct bkt_link *l);
 BKT_NODISCARD int bkt_link_path(const char *group, const char *name, struct bkt_buf *out);
 
 /** Consume one element in stored form at @p r, and return its length in bytes; for walking variable-length
- *  buffers.  BKT_EFORMAT if it would pass the end. */
-BKT_NODISCARD int bkt_value_skip(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err);
-/** The same for an element as it is in the store, without NULLs. */
-BKT_NODISCARD int bkt_value_skip_stored(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err);
+ *  buffers.  BKT_EFORMAT if it would pass the end.
+ *  @param null  the count of a string that is NULL: BKT_VAR_NULL; 0 as it is in the store, without NULLs */
+BKT_NODISCARD int bkt_value_skip(const struct bkt_type *t, struct bkt_rd *r, uint64_t null,
+                                 struct bkt_err *err);
 
 /* ---- ids and keys (id.c) ---- */
 bool bkt_id_valid(const char *text, enum bkt_kind *kind);  /* either schema version; kind may be NULL */

@@ -9,6 +9,7 @@
 
 enum bkt_name_use {
     BKT_NAME_OPEN,
+    BKT_NAME_PROBE, /* whether there is a domain: no request is made to find out what is there instead */
     /* a domain that doesn't have to exist yet: for a plain path, the directory that would hold the domain
      * must exist (BKT_ENOENT), and no other file may be in the domain's place (BKT_EEXIST) */
     BKT_NAME_CREATE,
@@ -21,8 +22,6 @@ struct bkt_name {
                           ancestor that holds the root group (path is then relative to the ancestor found) */
     bool  local;       /* no other machine is touched */
     enum bkt_name_use use;
-    /* only whether there is a domain is asked: no request is made to find out what is there instead */
-    bool  probe;
 };
 /** Take apart a name as given to H5Fopen.
  *  @return BKT_OK; BKT_ENOENT: local evidence shows that the name isn't ours, and no network was touched

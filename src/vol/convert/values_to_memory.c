@@ -193,7 +193,7 @@ static int count_elements(struct bkt_conv_run *r, const struct bkt_conv *base, c
     struct bkt_rd rd = bkt_rd_of(s->p, s->n);
     for (*out = 0; bkt_rd_left(&rd) > 0; ++*out) {
         size_t before = bkt_rd_left(&rd);
-        BKT_PASS(bkt_value_skip(base->t, &rd, r->err));
+        BKT_PASS(bkt_value_skip(base->t, &rd, BKT_VAR_NULL, r->err));
         BKT_FAIL_IF(r->err, bkt_rd_left(&rd) == before, BKT_EFORMAT, "a sequence of elements of 0 bytes");
     }
     return BKT_OK;
@@ -204,7 +204,7 @@ int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, st
 {
     for (size_t i = 0; i < count; i++) {
         out[i].p = rd->p;
-        BKT_PASS(bkt_value_skip(t, rd, err));
+        BKT_PASS(bkt_value_skip(t, rd, BKT_VAR_NULL, err));
         out[i].n = (size_t)(rd->p - out[i].p);
     }
     return BKT_OK;

@@ -72,8 +72,8 @@ static void check_object(const char *path, const char *rel, const char *p, size_
         CHECK(!a->bad, "%s: %s", path, a->bad);
         CHECK(bkt_space_count(&a->space, &count, NULL) == BKT_OK, "%s", path);
         for (uint64_t k = 0; a->has_value && k < count; k++)
-            CHECK(bkt_value_skip(a->type, &r, NULL) == BKT_OK, "%s: attribute %s, element %" PRIu64, path,
-                  a->name, k);
+            CHECK(bkt_value_skip(a->type, &r, BKT_VAR_NULL, NULL) == BKT_OK,
+                  "%s: attribute %s, element %" PRIu64, path, a->name, k);
         CHECK(bkt_rd_left(&r) == 0, "%s: attribute %s: %zu bytes too many", path, a->name, bkt_rd_left(&r));
     }
     if (o->kind == BKT_DATASET)

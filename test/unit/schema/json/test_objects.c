@@ -208,12 +208,12 @@ static void stored_elements_are_walked_within_bounds(void)
     static const unsigned char data[] = {2, 0, 0, 0, 'a', 'b', 0, 0, 0, 0, 9, 0, 0, 0, 'x'};
     struct bkt_type str = {.cls = BKT_T_STRING, .is_var = true, .var_string = true};
     struct bkt_rd r = bkt_rd_of(data, sizeof data);
-    CHECK(bkt_value_skip(&str, &r, NULL) == BKT_OK && bkt_rd_left(&r) == 9, "ab");
-    CHECK(bkt_value_skip(&str, &r, NULL) == BKT_OK && bkt_rd_left(&r) == 5, "empty");
-    CHECK(bkt_value_skip(&str, &r, NULL) == BKT_EFORMAT, "nine bytes are not there");
+    CHECK(bkt_value_skip(&str, &r, BKT_VAR_NULL, NULL) == BKT_OK && bkt_rd_left(&r) == 9, "ab");
+    CHECK(bkt_value_skip(&str, &r, BKT_VAR_NULL, NULL) == BKT_OK && bkt_rd_left(&r) == 5, "empty");
+    CHECK(bkt_value_skip(&str, &r, BKT_VAR_NULL, NULL) == BKT_EFORMAT, "nine bytes are not there");
     struct bkt_type huge = {.cls = BKT_T_ARRAY, .is_var = true, .base = &str, .n_elems = UINT64_MAX};
     r = bkt_rd_of(data, sizeof data);
-    CHECK(bkt_value_skip(&huge, &r, NULL) == BKT_EFORMAT, "an array without end");
+    CHECK(bkt_value_skip(&huge, &r, BKT_VAR_NULL, NULL) == BKT_EFORMAT, "an array without end");
 }
 
 static const struct {
