@@ -33,19 +33,14 @@ static int collect_key(const struct bkt_listed *e, void *arg)
     return bkt_strs_add(arg, e->key);
 }
 
-static int delete_prefix(struct bkt_store *st, const char *prefix, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs k = {0};
-    BKT_PASS(bkt_store_list(st, prefix, "", collect_key, &k, err));
-    return delete_keys(st, &k, err);
-}
-
 int bkt_remove_tree(struct bkt_store *st, const struct bkt_id *root, struct bkt_err *err)
 {
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs k = {0};
     char prefix[64];
     BKT_FAIL_IF(err, !bkt_id_is_v2(root), BKT_EINVAL, "objects of version 1 have no tree");
     (void)snprintf(prefix, sizeof prefix, "db/%.17s/", root->text + 2);
-    return delete_prefix(st, prefix, err);
+    BKT_PASS(bkt_store_list(st, prefix, "", collect_key, &k, err));
+    return delete_keys(st, &k, err);
 }
 
 struct v1_chunks {

@@ -249,21 +249,14 @@ int bkt_domain_create(const char *name, const struct bkt_settings *set, const st
 
 /* ---- a domain that another process makes ---- */
 
-/* The other process was allowed to make the domain, and so is this one. */
-static int admit(struct bkt_domain *d, struct bkt_err *err)
-{
-    const char *user = d->set.user;
-    return user && *user && bkt_acl_add(&d->doc, user, BKT_ACL_ALL) < 0
-               ? BKT_ERR(err, BKT_ENOMEM, "out of memory")
-               : BKT_OK;
-}
-
 static int fill_unseen(struct bkt_domain *d, const struct bkt_name *n, const struct bkt_id *root,
                        struct bkt_err *err)
 {
     BKT_PASS(find_place(d, n, err));
     d->doc.root = *root;
-    BKT_PASS(admit(d, err));
+    if (d->set.user &&
+        *d->set.user) /* the other process was allowed to make the domain, and so is this one */
+        BKT_PASS_MEM(err, bkt_acl_add(&d->doc, d->set.user, BKT_ACL_ALL));
     BKT_PASS(bkt_domain_equip(d, err));
     bkt_registry_count_fresh(1); /* it is found by its name alone */
     d->edits->counted = true;

@@ -256,13 +256,6 @@ static int flush_list(struct flush *f, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Go on after a failure: only changes that depend on the failed objects wait. */
-static int go_on_without(struct flush *f, struct bkt_err *err)
-{
-    BKT_PASS(note_absent(f->d, err));
-    return flush_list(f, err);
-}
-
 /* Write new objects, and with them changes that may be stored in any order; for a new domain, everything.  If
  * some fail, links to them wait. */
 static int flush_first(struct flush *f, enum phase p, int *first, struct bkt_err *err)
@@ -273,7 +266,8 @@ static int flush_first(struct flush *f, enum phase p, int *first, struct bkt_err
     if (rc == BKT_OK || f->d->edits->out_of_reach)
         return rc;
     bkt_edit_doubt(f->d, true);
-    BKT_PASS(go_on_without(f, err));
+    BKT_PASS(note_absent(f->d, err)); /* only changes that depend on the failed objects wait */
+    BKT_PASS(flush_list(f, err));
     if (p == PHASE_NOTHING) /* groups of a new domain that link the failed objects are stored by now */
         rc = bkt_flush_some(f->d, f->v + f->starts[PHASE_LEAVES],
                             f->starts[PHASE_NOTHING] - f->starts[PHASE_LEAVES], false, &why);

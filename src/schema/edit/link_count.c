@@ -142,15 +142,10 @@ static int count_all(struct bkt_domain *d, struct bkt_links_count *c, struct bkt
     return rc;
 }
 
-static bool is_known(const struct bkt_links_count *c, const struct bkt_id *id)
-{
-    return c->complete || bkt_map_get(c->own, id->text, BKT_ID_LEN);
-}
-
-static uint64_t count_of(const struct bkt_domain *d, const struct bkt_links_count *c, const struct bkt_id *id)
+static uint64_t known(const struct bkt_links_count *c, const struct bkt_id *id)
 {
     intptr_t n = bkt_map_number(c->counts, id->text, BKT_ID_LEN);
-    return (uint64_t)(n > 0 ? n : 0) + (strcmp(id->text, d->doc.root.text) == 0);
+    return (uint64_t)(n > 0 ? n : 0);
 }
 
 int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_t *out, struct bkt_err *err)
@@ -158,9 +153,9 @@ int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_
     struct bkt_links_count *c  = d->links;
     int                     rc = BKT_OK;
     BKT_HOLD(&c->lock);
-    if (!is_known(c, id))
+    if (!c->complete && !bkt_map_get(c->own, id->text, BKT_ID_LEN))
         rc = count_all(d, c, err);
-    *out = count_of(d, c, id);
+    *out = known(c, id) + (strcmp(id->text, d->doc.root.text) == 0);
     return rc;
 }
 
@@ -235,8 +230,7 @@ bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *gr
 uint64_t bkt_links_count_known(struct bkt_links_count *c, const struct bkt_id *id)
 {
     BKT_HOLD(&c->lock);
-    intptr_t n = bkt_map_number(c->counts, id->text, BKT_ID_LEN);
-    return (uint64_t)(n > 0 ? n : 0);
+    return known(c, id);
 }
 
 size_t bkt_links_count_groups(struct bkt_links_count *c)

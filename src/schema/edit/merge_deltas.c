@@ -245,11 +245,12 @@ void bkt_renamed_prune(struct bkt_change *c)
             free(bkt_map_del(c->renamed, at.key, at.n));
 }
 
-/* Hold attributes by the old name of an attribute without a place, then those that lose their new names to
- * these, and so on. */
-static int hold_all(struct bkt_domain *d, struct bkt_change *c, const json_t *stored, struct bkt_err *err)
+/* Fill in c->held, the attributes that have to wait: those by the old name of an attribute without a place,
+ * then those that lose their new names to these, and so on. */
+static int hold_renamed(struct bkt_domain *d, struct bkt_change *c, const json_t *stored, struct bkt_err *err)
 {
-    for (bool first = true, more = true; more; first = false) {
+    bkt_map_clear(&c->held, NULL);
+    for (bool first = true, more = c->renamed && c->attrs; more; first = false) {
         more = false;
         for (struct bkt_map_at at = {0}; bkt_map_walk(c->renamed, &at);) {
             bool stays = bkt_map_get(c->held, at.key, at.n) != NULL, same = true;
@@ -264,13 +265,6 @@ static int hold_all(struct bkt_domain *d, struct bkt_change *c, const json_t *st
         }
     }
     return BKT_OK;
-}
-
-/* Fill in c->held, the attributes that have to wait. */
-static int hold_renamed(struct bkt_domain *d, struct bkt_change *c, const json_t *stored, struct bkt_err *err)
-{
-    bkt_map_clear(&c->held, NULL);
-    return c->renamed && c->attrs ? hold_all(d, c, stored, err) : BKT_OK;
 }
 
 /* ---- attributes ---- */

@@ -45,12 +45,6 @@ const struct bkt_map_dset *bkt_chunk_map_find(const struct bkt_chunk_map *m, con
 
 /* ---- files ---- */
 
-static int by_start(const void *a, const void *b)
-{
-    const struct bkt_map_file *x = a, *y = b;
-    return x->start < y->start ? -1 : x->start > y->start;
-}
-
 static int parse_files(const json_t *list, struct bkt_chunk_map *m, struct bkt_err *err)
 {
     size_t n = json_array_size(list);
@@ -68,7 +62,7 @@ static int parse_files(const json_t *list, struct bkt_chunk_map *m, struct bkt_e
         if (etag)
             BKT_PASS(bkt_json_dup(etag, "files: etag", &f->etag, err));
     }
-    qsort(m->files, n, sizeof *m->files, by_start);
+    qsort(m->files, n, sizeof *m->files, bkt_by_u64);
     return BKT_OK;
 }
 

@@ -34,8 +34,8 @@ enum bkt_map_kind {
 const char *bkt_map_kind_name(enum bkt_map_kind k);
 
 struct bkt_map_file {
-    char    *uri, *etag; /* etag NULL: unknown */
-    uint64_t start, size;
+    uint64_t start, size; /* start: first, for bkt_by_u64() */
+    char *uri, *etag;     /* etag NULL: unknown */
 };
 struct bkt_map_chunk {
     uint64_t index; /* row-major in the grid; first, for bkt_by_u64() */

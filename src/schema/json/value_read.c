@@ -131,15 +131,6 @@ static int end_var(struct bkt_buf *out, size_t count_at, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int add_checked(struct bkt_buf *out, const void *p, size_t n, struct bkt_err *err)
-{
-    unsigned char *at;
-    BKT_PASS(grow(out, n, &at, err));
-    if (n)
-        memcpy(at, p, n);
-    return BKT_OK;
-}
-
 /* n bytes as one element: of fixed size with padding, or with their count. */
 static int put_bytes(const struct bkt_type *t, const void *p, size_t n, struct bkt_buf *out,
                      struct bkt_err *err)
@@ -148,7 +139,9 @@ static int put_bytes(const struct bkt_type *t, const void *p, size_t n, struct b
     size_t         count_at;
     if (t->is_var) {
         BKT_PASS(begin_var(out, &count_at, err));
-        BKT_PASS(add_checked(out, p, n, err));
+        BKT_PASS(grow(out, n, &at, err));
+        if (n)
+            memcpy(at, p, n);
         return end_var(out, count_at, err);
     }
     BKT_FAIL_IF(err, n > t->size, BKT_EFORMAT, "%zu bytes of text do not fit %zu", n, t->size);

@@ -13,13 +13,6 @@
 #include "schema/name/uri.h"
 #include "schema/name/pointer_file.h"
 
-static int set_text(char **to, struct bkt_buf *from, struct bkt_err *err)
-{
-    BKT_PASS_MEM(err, bkt_buf_reserve(from, 0));
-    *to = bkt_buf_steal(from);
-    return BKT_OK;
-}
-
 int bkt_name_clean(const char *path, struct bkt_buf *out)
 {
     for (const char *s = path; *s;) {
@@ -44,7 +37,9 @@ static int clean_path(const char *name, const char *path, char **out, struct bkt
     int rc = bkt_name_clean(path, &b);
     BKT_FAIL_IF(err, rc == BKT_EINVAL, rc, "%s: \"..\" leads out of the bucket", name);
     BKT_PASS_MEM(err, rc);
-    return set_text(out, &b, err);
+    BKT_PASS_MEM(err, bkt_buf_reserve(&b, 0));
+    *out = bkt_buf_steal(&b);
+    return BKT_OK;
 }
 
 int bkt_name_absolute(const char *path, struct bkt_buf *out)
