@@ -211,20 +211,17 @@ static int as_created(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t sp
 
 static int from_layout(hid_t id, struct bkt_layout *l, struct bkt_err *err)
 {
-    hsize_t dims[H5S_MAX_RANK];
-    int     rank;
+    int rank;
     switch (H5Pget_layout(id)) {
         case H5D_COMPACT:
             l->user_cls = BKT_D_COMPACT;
             return BKT_OK;
         case H5D_CHUNKED:
             l->user_cls = BKT_D_CHUNKED;
-            rank        = H5Pget_chunk(id, H5S_MAX_RANK, dims);
+            rank = H5Pget_chunk(id, BKT_MAX_RANK, l->user_dims);
             if (rank < 0 || H5Pget_chunk_opts(id, &l->chunk_opts) < 0)
                 return failed(err);
             l->user_rank = (unsigned)rank;
-            for (int i = 0; i < rank; i++)
-                l->user_dims[i] = dims[i];
             return BKT_OK;
         case H5D_VIRTUAL: /* the mappings are in the encoded list */
             l->user_cls = BKT_D_VIRTUAL;

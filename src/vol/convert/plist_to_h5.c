@@ -166,12 +166,9 @@ static int set_stored_layout(hid_t id, const struct bkt_h5plist *l, struct bkt_e
                                            [BKT_D_CONTIGUOUS] = H5D_CONTIGUOUS,
                                            [BKT_D_CHUNKED] = H5D_CHUNKED,
                                            [BKT_D_VIRTUAL] = H5D_VIRTUAL};
-    hsize_t dims[BKT_MAX_RANK];
-    for (unsigned i = 0; i < l->rank; i++)
-        dims[i] = l->dims[i];
-    BKT_NEED_H5(err,
-                (l->rank ? H5Pset_chunk(id, (int)l->rank, dims) : H5Pset_layout(id, layouts[l->layout])) >= 0,
-                "making a stored layout");
+    BKT_NEED_H5(
+        err, (l->rank ? H5Pset_chunk(id, (int)l->rank, l->dims) : H5Pset_layout(id, layouts[l->layout])) >= 0,
+        "making a stored layout");
     for (size_t i = 0; i < l->n_mappings; i++)
         BKT_TRY(err, add_mapping(id, &l->mappings[i], err), "mapping %zu", i);
     return BKT_OK;
@@ -355,8 +352,6 @@ static herr_t set_chunk_opts(hid_t id, const struct bkt_layout *l)
 static herr_t set_layout(hid_t id, const struct bkt_dset *d)
 {
     const struct bkt_layout *l = &d->layout;
-    hsize_t dims[BKT_MAX_RANK];
-
     switch (l->user_cls) {
         case BKT_D_COMPACT:
             return H5Pset_layout(id, H5D_COMPACT);
@@ -365,9 +360,7 @@ static herr_t set_layout(hid_t id, const struct bkt_dset *d)
         case BKT_D_CHUNKED_REF_INDIRECT:
             if (d->space.cls != BKT_S_SIMPLE || l->user_rank == 0)
                 return 0;
-            for (unsigned i = 0; i < l->user_rank; i++)
-                dims[i] = l->user_dims[i];
-            return H5Pset_chunk(id, (int)l->user_rank, dims) < 0 ? -1 : set_chunk_opts(id, l);
+            return H5Pset_chunk(id, (int)l->user_rank, l->user_dims) < 0 ? -1 : set_chunk_opts(id, l);
         default:
             return H5Pset_layout(id, H5D_CONTIGUOUS);
     }

@@ -52,10 +52,7 @@ static hid_t make_space(unsigned rank, const hsize_t *dims)
  * opens the dataset. */
 static int open_outside_region(const struct bkt_regref *r, hid_t *out, struct bkt_err *err)
 {
-    hsize_t dims[BKT_MAX_RANK] = {0};
-    for (unsigned d = 0; d < r->n_dims; d++)
-        dims[d] = r->dims[d];
-    BKT_CLEANUP(bkt_hid_closep) hid_t space = make_space(r->n_dims, dims);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = make_space(r->n_dims, r->dims);
     BKT_FAIL_IF(err, space < 0 || select_region(space, r) < 0, BKT_EFORMAT,
                 "the region of a reference to %s of %s does not fit its shape", r->name, r->file);
     return bkt_hid_give(&space, out);
@@ -266,13 +263,9 @@ static int leads_to(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_r
 
 static int shape_of(hid_t space, struct bkt_regref *r, struct bkt_err *err)
 {
-    hsize_t dims[H5S_MAX_RANK] = {0};
-    int     rank               = H5Sget_simple_extent_dims(space, dims, NULL);
-    if (rank < 0 || rank > BKT_MAX_RANK)
-        return bkt_h5err_capture(err, "asking for the extent of a region reference");
+    int rank = H5Sget_simple_extent_dims(space, r->dims, NULL);
+    BKT_NEED_H5(err, rank >= 0, "asking for the extent of a region reference");
     r->n_dims = (unsigned)rank;
-    for (int d = 0; d < rank; d++)
-        r->dims[d] = dims[d];
     return BKT_OK;
 }
 

@@ -5,61 +5,32 @@
 #include "vol/convert/convert.h"
 #include "vol/convert/rebuild.h"
 
+_Static_assert(BKT_UNLIMITED == H5S_UNLIMITED && BKT_MAX_RANK >= H5S_MAX_RANK, "extents are HDF5's");
+
 int bkt_convert_space(const struct bkt_space *s, hid_t *out, struct bkt_err *err)
 {
-    hsize_t dims[BKT_MAX_RANK], maxdims[BKT_MAX_RANK];
-
-    if (s->cls != BKT_S_SIMPLE || s->rank == 0) {
-        *out = H5Screate(s->cls == BKT_S_NULL ? H5S_NULL : H5S_SCALAR);
-        return *out < 0 ? bkt_h5err_capture(err, "making a dataspace") : BKT_OK;
-    }
-    for (unsigned i = 0; i < s->rank; i++) {
-        dims[i]    = s->dims[i];
-        maxdims[i] = s->maxdims[i] == BKT_UNLIMITED ? H5S_UNLIMITED : s->maxdims[i];
-    }
-    *out = H5Screate_simple((int)s->rank, dims, maxdims);
+    *out = s->cls != BKT_S_SIMPLE || s->rank == 0 ? H5Screate(s->cls == BKT_S_NULL ? H5S_NULL : H5S_SCALAR)
+                                                  : H5Screate_simple((int)s->rank, s->dims, s->maxdims);
     return *out < 0 ? bkt_h5err_capture(err, "making a dataspace") : BKT_OK;
 }
 
 int bkt_convert_from_space(hid_t space, struct bkt_space *out, struct bkt_err *err)
 {
-    hsize_t     dims[H5S_MAX_RANK], maxdims[H5S_MAX_RANK];
     H5S_class_t cls = H5Sget_simple_extent_type(space);
     memset(out, 0, sizeof *out);
     if (cls == H5S_NULL || cls == H5S_SCALAR) {
         out->cls = cls == H5S_NULL ? BKT_S_NULL : BKT_S_SCALAR;
         return BKT_OK;
     }
-    int rank = H5Sget_simple_extent_dims(space, dims, maxdims);
+    int rank = H5Sget_simple_extent_dims(space, out->dims, out->maxdims);
     if (cls != H5S_SIMPLE || rank < 0)
         return bkt_h5err_capture(err, "asking about a dataspace");
     out->cls  = rank ? BKT_S_SIMPLE : BKT_S_SCALAR;
     out->rank = (unsigned)rank;
-    for (int i = 0; i < rank; i++) {
-        out->dims[i]    = dims[i];
-        out->maxdims[i] = maxdims[i] == H5S_UNLIMITED ? BKT_UNLIMITED : maxdims[i];
-    }
     return bkt_space_check(out, err);
 }
 
 /* Dataspaces with a selection: from an encoding to HDF5's. */
-
-static hsize_t count_of(uint64_t n)
-{
-    return n == BKT_UNLIMITED ? H5S_UNLIMITED : n;
-}
-
-static herr_t select_slab(hid_t id, const struct bkt_h5space *s)
-{
-    hsize_t start[BKT_MAX_RANK], stride[BKT_MAX_RANK], count[BKT_MAX_RANK], block[BKT_MAX_RANK];
-    for (unsigned i = 0; i < s->extent.rank; i++) {
-        start[i] = s->start[i];
-        stride[i] = s->stride[i];
-        count[i] = count_of(s->count[i]);
-        block[i] = count_of(s->block[i]);
-    }
-    return H5Sselect_hyperslab(id, H5S_SELECT_SET, start, stride, count, block);
-}
 
 #define AT_ONCE 16 /* for each added block HDF5 goes through the whole selection */
 
@@ -116,7 +87,7 @@ static herr_t select_it(hid_t id, const struct bkt_h5space *s)
     case BKT_H5_SEL_BLOCKS:
         return bkt_rebuild_blocks(id, s->n, s->coords);
     case BKT_H5_SEL_SLAB:
-        return select_slab(id, s);
+        return H5Sselect_hyperslab(id, H5S_SELECT_SET, s->start, s->stride, s->count, s->block);
     case BKT_H5_SEL_ALL:
     default:
         return H5Sselect_all(id);

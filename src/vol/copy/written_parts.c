@@ -21,15 +21,13 @@
 static bool make_grid(hid_t dset, size_t size, struct bkt_written *c)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(dset);
-    hsize_t                      dims[H5S_MAX_RANK];
-    int                          rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);
+    int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, c->dims, NULL);
     uint64_t                     left = size ? BLOCK / size : 0, all = 1;
-    c->rank                           = rank > 0 ? (unsigned)rank : 0;
-    memcpy(c->dims, dims, c->rank * sizeof *dims);
+    c->rank = rank > 0 ? (unsigned)rank : 0;
     for (unsigned d = c->rank; d-- > 0;) {
-        c->cdims[d] = bkt_min_u64(dims[d], left ? left : 1);
-        c->grid[d]  = c->cdims[d] ? bkt_ceil_div(dims[d], c->cdims[d]) : 0;
-        left        = c->cdims[d] < dims[d] ? 1 : left / (c->cdims[d] ? c->cdims[d] : 1);
+        c->cdims[d] = bkt_min_u64(c->dims[d], left ? left : 1);
+        c->grid[d] = c->cdims[d] ? bkt_ceil_div(c->dims[d], c->cdims[d]) : 0;
+        left = c->cdims[d] < c->dims[d] ? 1 : left / (c->cdims[d] ? c->cdims[d] : 1);
         if (!c->grid[d] || !bkt_mul_u64(all, c->grid[d], &all))
             return false;
     }

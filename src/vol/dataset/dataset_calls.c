@@ -56,8 +56,8 @@ static int check_shape(hid_t dset, const struct bkt_object *o, const char *name,
     bool same = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Sget_simple_extent_ndims(space) == (int)rank &&
                 H5Sget_simple_extent_dims(space, dims, NULL) >= 0 &&
                 H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) == (int)rank;
-    for (unsigned i = 0; same && i < rank; i++)
-        same = chunk[i] == o->dset.layout.dims[i] && dims[i] == o->dset.space.dims[i];
+    same = same && memcmp(chunk, o->dset.layout.dims, rank * sizeof *chunk) == 0 &&
+           memcmp(dims, o->dset.space.dims, rank * sizeof *dims) == 0;
     BKT_FAIL_IF(err, !same, BKT_EFORMAT, "%s: shape or chunks differ from dataset %s; link it again", name,
                 o->id.text);
     return BKT_OK;

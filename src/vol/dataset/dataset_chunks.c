@@ -360,14 +360,13 @@ static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf raw = {0};
     struct bkt_dsetio *io;
-    uint64_t           coord[BKT_MAX_RANK], offset[BKT_MAX_RANK];
+    uint64_t coord[BKT_MAX_RANK];
+    const hsize_t *offset = a->chunk_read.offset;
     BKT_PASS(chunked_io(o, &io, err));
     BKT_PASS(check_elements(o, err));
     BKT_PASS(check_direct(o, err));
-    BKT_PASS(coord_of(o, a->chunk_read.offset, coord, err));
+    BKT_PASS(coord_of(o, offset, coord, err));
     BKT_PASS(bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, err));
-    for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
-        offset[i] = a->chunk_read.offset[i];
     if (is_split(o) || only_shuffled(o) || bkt_chunk_is_plain(&o->obj->dset, offset))
         BKT_PASS(bkt_raw_chunk_read(io, offset, &raw, &a->chunk_read.filters, err));
     else
@@ -390,20 +389,18 @@ static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
 {
     const H5VL_native_dataset_chunk_write_t *w = &a->chunk_write;
     struct bkt_dsetio *io;
-    uint64_t           offset[BKT_MAX_RANK] = {0};
+    uint64_t coord[BKT_MAX_RANK];
     BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing a chunk", err));
     BKT_PASS(chunked_io(o, &io, err));
     BKT_PASS(check_elements(o, err));
-    for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
-        offset[i] = w->offset[i];
     bkt_dataset_chunks_changed();
-    BKT_PASS(bkt_raw_chunk_write(io, offset, w->filters, w->buf, w->size, err));
+    BKT_PASS(bkt_raw_chunk_write(io, w->offset, w->filters, w->buf, w->size, err));
     BKT_PASS(bkt_shared_is(o) ? bkt_shared_store(o, err) : BKT_OK);
     if (is_split(o) || only_shuffled(o)) /* encoded anew: the size may differ */
         return BKT_OK;
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
-        offset[i] /= bkt_dataset_chunk_shown(o)[i];
-    return report(o, offset, w->size, err); /* the program knows it */
+        coord[i] = w->offset[i] / bkt_dataset_chunk_shown(o)[i];
+    return report(o, coord, w->size, err); /* the program knows it */
 }
 
 /* ---- other queries ---- */

@@ -70,14 +70,6 @@ int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t 
 
 /* ---- extent ---- */
 
-static bool is_same(const struct bkt_space *s, const hsize_t *dims)
-{
-    for (unsigned i = 0; i < s->rank; i++)
-        if (s->dims[i] != dims[i])
-            return false;
-    return true;
-}
-
 static bool is_smaller(const struct bkt_space *s, const hsize_t *dims)
 {
     for (unsigned i = 0; i < s->rank; i++)
@@ -125,7 +117,7 @@ static int prepare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_dsetio **
     BKT_FAIL_IF(err, d->space.cls != BKT_S_SIMPLE, BKT_EINVAL,
                 "a dataset without dimensions can't be extended");
     BKT_PASS(bkt_change_begin(o->file, BKT_ACL_UPDATE, "changing a dataset's extent", err));
-    *same = is_same(&d->space, dims);
+    *same = memcmp(d->space.dims, dims, d->space.rank * sizeof *dims) == 0;
     if (*same) /* even then HDF5 refuses the call for a dataset that can't change */
         return bkt_is_virtual(o) ? BKT_OK : may_change(o, err);
     BKT_FAIL_IF(err, d->layout.cls != BKT_D_CHUNKED, BKT_EUNSUP,
@@ -156,15 +148,12 @@ static int compare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
 
 int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
 {
-    uint64_t new[BKT_MAX_RANK];
-    struct resize r = {.o = o, .dims = new};
+    struct resize r = {.o = o, .dims = dims};
     bool same = false;
     BKT_PASS(bkt_comm_agree(o->file->comm, prepare(o, dims, &r.io, &same, err), err));
     BKT_PASS(compare(o, dims, err));
     if (same)
         return BKT_OK;
-    for (unsigned i = 0; i < o->obj->dset.space.rank; i++)
-        new[i] = dims[i];
     bkt_dataset_chunks_changed();
     return bkt_together(o->file->comm, resize, &r, NULL, err);
 }

@@ -12,12 +12,9 @@
 
 static int get_extent(hid_t space, struct bkt_sel *sel, struct bkt_err *err)
 {
-    hsize_t dims[H5S_MAX_RANK];
-    int     rank = H5Sget_simple_extent_dims(space, dims, NULL);
+    int rank = H5Sget_simple_extent_dims(space, sel->dims, NULL);
     BKT_NEED_H5(err, rank >= 0, "asking for a dataspace's extent");
     sel->rank = (unsigned)rank;
-    for (int i = 0; i < rank; i++)
-        sel->dims[i] = dims[i];
     return BKT_OK;
 }
 
@@ -38,28 +35,19 @@ static int onto_extent(hid_t space, hid_t extent, hid_t *out, struct bkt_err *er
 /* H5Sget_regular_hyperslab() leaves out the selection's offset (H5Soffset_simple); the bounds include it. */
 static int regular(hid_t space, struct bkt_sel *sel, struct bkt_err *err)
 {
-    hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
-    hsize_t lo[H5S_MAX_RANK], hi[H5S_MAX_RANK];
+    hsize_t hi[H5S_MAX_RANK];
     bool    whole = true;
 
     BKT_NEED_H5(err,
-                H5Sget_regular_hyperslab(space, start, stride, count, block) >= 0 &&
-                    H5Sget_select_bounds(space, lo, hi) >= 0,
+                H5Sget_regular_hyperslab(space, sel->start, sel->stride, sel->count, sel->block) >= 0 &&
+                    H5Sget_select_bounds(space, sel->start, hi) >= 0,
                 "asking for a hyperslab");
     for (unsigned i = 0; i < sel->rank; i++) {
-        sel->start[i]  = lo[i];
-        sel->stride[i] = stride[i];
-        sel->count[i]  = count[i];
-        sel->block[i]  = block[i];
-        if (stride[i] == block[i]) {
-            sel->block[i] = sel->stride[i] = 1;
-            sel->count[i] = count[i] * block[i];
-        }
-        else if (count[i] == 1) {
+        if (sel->stride[i] == sel->block[i] || sel->count[i] == 1) {
+            sel->count[i] *= sel->block[i];
             sel->stride[i] = sel->block[i] = 1;
-            sel->count[i]  = block[i];
         }
-        whole = whole && lo[i] == 0 && sel->stride[i] == 1 && sel->count[i] == sel->dims[i];
+        whole = whole && sel->start[i] == 0 && sel->stride[i] == 1 && sel->count[i] == sel->dims[i];
     }
     sel->kind = whole ? BKT_SEL_ALL : BKT_SEL_HYPER;
     return BKT_OK;

@@ -412,14 +412,10 @@ static int heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct b
 /* The selection of a piece, in the dataset. */
 static int piece_space(const struct bkt_sel *p, hid_t *out, struct bkt_err *err)
 {
-    hsize_t v[4][BKT_MAX_RANK];
-    for (unsigned d = 0; d < p->rank; d++)
-        v[0][d] = p->start[d], v[1][d] = p->stride[d], v[2][d] = p->count[d], v[3][d] = p->block[d];
-    hsize_t dims[BKT_MAX_RANK];
-    for (unsigned d = 0; d < p->rank; d++)
-        dims[d] = p->dims[d];
-    *out = H5Screate_simple((int)p->rank, dims, NULL);
-    BKT_NEED_H5(err, *out >= 0 && H5Sselect_hyperslab(*out, H5S_SELECT_SET, v[0], v[1], v[2], v[3]) >= 0,
+    *out = H5Screate_simple((int)p->rank, p->dims, NULL);
+    BKT_NEED_H5(err,
+                *out >= 0 &&
+                    H5Sselect_hyperslab(*out, H5S_SELECT_SET, p->start, p->stride, p->count, p->block) >= 0,
                 "selecting a piece");
     return BKT_OK;
 }

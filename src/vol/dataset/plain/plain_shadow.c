@@ -200,19 +200,18 @@ static int take_fill(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struc
 
 static int take_chunks(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
 {
-    hsize_t  cdims[H5S_MAX_RANK];
+    const uint64_t *cdims = d->layout.dims;
     unsigned opts = 0;
-    if (H5Pget_chunk(dcpl, H5S_MAX_RANK, cdims) != (int)d->space.rank || H5Pget_chunk_opts(dcpl, &opts) < 0)
+    if (H5Pget_chunk(dcpl, BKT_MAX_RANK, d->layout.dims) != (int)d->space.rank ||
+        H5Pget_chunk_opts(dcpl, &opts) < 0)
         return bkt_h5err_capture(err, "asking for the chunks' shape");
     s->chunked          = true;
     s->plain_edges      = opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
     s->n_grid           = 1;
     d->layout.cls       = BKT_D_CHUNKED_REF_INDIRECT;
-    for (unsigned i = 0; i < d->space.rank; i++) {
-        d->layout.dims[i] = cdims[i];
+    for (unsigned i = 0; i < d->space.rank; i++)
         if (!cdims[i] || !bkt_mul_u64(s->n_grid, bkt_ceil_div(d->space.dims[i], cdims[i]), &s->n_grid))
             s->native = true;
-    }
     return take_filters(s, dcpl, d, err);
 }
 
