@@ -322,14 +322,19 @@ bool bkt_name_has_scheme(const char *name)
     return scheme_of(name) != NULL;
 }
 
+bool bkt_name_is_uri(const char *name)
+{
+    const char *sep = strstr(name, "://");
+    return sep && !memchr(name, '/', (size_t)(sep - name));
+}
+
 static int parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out,
                      struct bkt_err *err)
 {
     const struct scheme *s = scheme_of(name);
     if (s)
         return s->parse(name, name + strlen(s->prefix), set, out, err);
-    const char *sep = strstr(name, "://");
-    BKT_FAIL_IF(err, sep && !memchr(name, '/', (size_t)(sep - name)), BKT_ENOENT,
+    BKT_FAIL_IF(err, bkt_name_is_uri(name), BKT_ENOENT,
                 "%s: names of stores begin with s3://, hsds+s3://, https://, http://, file:// or hdf5://",
                 name);
     BKT_FAIL_IF(err, !*name, BKT_ENOENT, "the file name is empty");

@@ -54,3 +54,5 @@ void              bkt_name_fini(struct bkt_name *n);
 /** Whether @p name begins with the scheme of a store, so that it can't be meant for another driver or
  *  connector.  No network. */
 bool              bkt_name_has_scheme(const char *name);
+/** Whether it begins with any scheme: "://" comes before the first slash. */
+bool bkt_name_is_uri(const char *name);

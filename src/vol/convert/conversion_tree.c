@@ -164,7 +164,6 @@ struct trial {
 static bool same_as_hdf5(const struct bkt_recast_step *s, struct number from, hid_t file, hid_t mem)
 {
     BKT_CLEANUP(bkt_freep) struct trial *t = malloc(sizeof *t);
-    herr_t                               rc;
     if (!t)
         return false;
     collect(&t->in, from.kind, s->from_size);
@@ -172,12 +171,8 @@ static bool same_as_hdf5(const struct bkt_recast_step *s, struct number from, hi
         turn_round(&t->in);
     memcpy(t->theirs, t->in.v, t->in.n * s->from_size);
     bkt_recast_step(s, t->in.v, s->from_size, t->ours, s->to_size, t->in.n);
-    H5E_BEGIN_TRY
-    {
-        rc = H5Tconvert(file, mem, t->in.n, t->theirs, NULL, H5P_DEFAULT);
-    }
-    H5E_END_TRY
-    return rc >= 0 && memcmp(t->ours, t->theirs, t->in.n * s->to_size) == 0;
+    return PASS_ON(NULL, H5Tconvert(file, mem, t->in.n, t->theirs, NULL, H5P_DEFAULT), "H5Tconvert") >= 0 &&
+           memcmp(t->ours, t->theirs, t->in.n * s->to_size) == 0;
 }
 
 bool bkt_conv_number(hid_t from_type, hid_t to_type, H5T_conv_t fn, struct bkt_recast_step *out)
@@ -248,12 +243,9 @@ static int make_children(struct bkt_conv *c, size_t n, struct bkt_err *err)
 static H5T_conv_t find_path(const struct bkt_conv *c, hid_t file, hid_t mem)
 {
     H5T_cdata_t *cdata = NULL;
-    H5T_conv_t   fn;
-    H5E_BEGIN_TRY
-    {
-        fn = c->store ? H5Tfind(mem, file, &cdata) : H5Tfind(file, mem, &cdata);
-    }
-    H5E_END_TRY
+    H5T_conv_t fn = NULL;
+    (void)PASS_ON(NULL, (fn = H5Tfind(c->store ? mem : file, c->store ? file : mem, &cdata)) ? 0 : -1,
+                  "H5Tfind");
     return fn;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/trace.h"
+#include "vol/core/hid.h"
 
 /* The number of bytes of each kind of native object that hold the place of its file; never more than the
  * object has. */
@@ -33,14 +34,11 @@ static struct {
 
 static void *make_file(void)
 {
-    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
-    void *f    = NULL;
-    if (fapl >= 0 && H5Pset_fapl_core(fapl, 4096, 0) >= 0 && H5Pset_vol(fapl, H5VL_NATIVE, NULL) >= 0)
-        f = H5VLfile_create("h5bucket-in-memory", H5F_ACC_TRUNC, H5P_FILE_CREATE_DEFAULT, fapl,
-                            H5P_DATASET_XFER_DEFAULT, NULL);
-    if (fapl >= 0)
-        (void)H5Pclose(fapl);
-    return f;
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+    if (fapl < 0 || H5Pset_fapl_core(fapl, 4096, 0) < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0)
+        return NULL;
+    return H5VLfile_create("h5bucket-in-memory", H5F_ACC_TRUNC, H5P_FILE_CREATE_DEFAULT, fapl,
+                           H5P_DATASET_XFER_DEFAULT, NULL);
 }
 
 /* One anonymous object of each kind */
@@ -49,7 +47,7 @@ static bool make_objects(void **o)
     H5VL_loc_params_t in_file  = {.obj_type = H5I_FILE, .type = H5VL_OBJECT_BY_SELF};
     H5VL_loc_params_t in_group = {.obj_type = H5I_GROUP, .type = H5VL_OBJECT_BY_SELF};
     hid_t             dx = H5P_DATASET_XFER_DEFAULT, lc = H5P_LINK_CREATE_DEFAULT;
-    hid_t             space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_NATIVE_INT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_NATIVE_INT);
     if (space >= 0 && type >= 0) {
         o[1] = H5VLgroup_create(o[0], &in_file, H5VL_NATIVE, NULL, lc, H5P_GROUP_CREATE_DEFAULT,
                                 H5P_GROUP_ACCESS_DEFAULT, dx, NULL);
@@ -61,10 +59,6 @@ static bool make_objects(void **o)
             o[4] = H5VLattr_create(o[1], &in_group, H5VL_NATIVE, "a", type, space,
                                    H5P_ATTRIBUTE_CREATE_DEFAULT, H5P_ATTRIBUTE_ACCESS_DEFAULT, dx, NULL);
     }
-    if (space >= 0)
-        (void)H5Sclose(space);
-    if (type >= 0)
-        (void)H5Tclose(type);
     return o[1] && o[2] && o[3] && o[4];
 }
 

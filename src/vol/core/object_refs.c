@@ -69,11 +69,8 @@ int bkt_object_of_ref(const H5R_ref_t *ref, struct bkt_vobj *in_file, struct bkt
 {
     struct asked a = {NULL, {{0}}};
     asked = &a;
-    H5E_BEGIN_TRY
-    {
-        (void)H5Rget_obj_name((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, NULL, 0);
-    }
-    H5E_END_TRY
+    (void)PASS_ON(NULL, H5Rget_obj_name((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, NULL, 0),
+                  "H5Rget_obj_name");
     asked = NULL;
     return a.in && bkt_vobj_is_in_file_of(in_file, a.in) && bkt_token_id(in_file->file->dom, &a.token, out)
                ? BKT_OK

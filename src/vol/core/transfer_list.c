@@ -34,15 +34,10 @@ int bkt_xfer_alone(hid_t dxpl, hid_t *out, struct bkt_err *err)
 static bool has_mpi(hid_t dset)
 {
     unsigned long can = 0;
-    hid_t fapl = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5Iget_file_id(dset);
-    H5E_BEGIN_TRY /* HDF5 can't make the list of every parallel driver */
-    {
-        fapl = file < 0 ? file : H5Fget_access_plist(file);
-    }
-    H5E_END_TRY
-    BKT_CLEANUP(bkt_hid_closep) hid_t held = fapl;
-    hid_t driver = held < 0 ? held : H5Pget_driver(held);
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5Iget_file_id(dset), fapl = H5I_INVALID_HID;
+    /* HDF5 can't make the list of every parallel driver */
+    (void)PASS_ON(NULL, fapl = file < 0 ? file : H5Fget_access_plist(file), "H5Fget_access_plist");
+    hid_t driver = fapl < 0 ? fapl : H5Pget_driver(fapl);
     return driver >= 0 && H5FDdriver_query(driver, &can) >= 0 && can & H5FD_FEAT_HAS_MPI;
 }
 

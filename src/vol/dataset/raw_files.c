@@ -50,12 +50,6 @@ static void raws_fini(struct raws *r)
 
 /* ---- names ---- */
 
-static bool has_scheme(const char *name)
-{
-    const char *at = strstr(name, "://");
-    return at && !memchr(name, '/', (size_t)(at - name));
-}
-
 /* The domain's folder, with a trailing slash: a path if it is on this machine, else a URI. */
 static int folder_of(struct bkt_domain *dom, bool local, struct bkt_buf *out)
 {
@@ -128,13 +122,13 @@ static void tidy(char *path)
 static int remote_name(struct bkt_domain *dom, const char *prefix, const char *name, struct bkt_buf *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
-    if (!has_scheme(name)) {
+    if (!bkt_name_is_uri(name)) {
         if (*name != '/' && *prefix)
             BKT_PASS(add_prefix(dom, false, prefix, &path));
         BKT_PASS(bkt_buf_add_str(&path, name));
         name = bkt_buf_str(&path);
     }
-    if (!has_scheme(name)) {
+    if (!bkt_name_is_uri(name)) {
         if (*name == '/')
             BKT_PASS(bkt_buf_addf(out, "%s", bkt_store_uri(bkt_domain_store(dom))));
         else
@@ -170,7 +164,8 @@ static int list(struct bkt_domain *dom, hid_t dapl, hid_t dcpl, struct raws *r, 
                     "asking for an external file");
         name[sizeof name - 1] = '\0';
         BKT_NEED(err, (one->name = strdup(name)));
-        bool uri = has_scheme(name) ? strncmp(name, "file://", 7) != 0 : *name != '/' && has_scheme(prefix);
+        bool uri = bkt_name_is_uri(name) ? strncmp(name, "file://", 7) != 0
+                                         : *name != '/' && bkt_name_is_uri(prefix);
         r->local = r->local && !uri;
     }
     for (size_t i = 0; i < r->n; i++) {

@@ -64,13 +64,7 @@ static int call_together(struct call *c, struct bkt_err *err)
 static bool reads_together(hid_t fapl)
 {
     int value = 0; /* H5P_coll_md_read_flag_t */
-    herr_t rc;
-    H5E_BEGIN_TRY
-    {
-        rc = H5Pget(fapl, "collective_metadata_read", &value);
-    }
-    H5E_END_TRY
-    return rc >= 0 && value > 0;
+    return PASS_ON(NULL, H5Pget(fapl, "collective_metadata_read", &value), "H5Pget") >= 0 && value > 0;
 }
 
 /* Memory of zeros that the processes of @p node have in common; NULL: the system has none.  It isn't a window

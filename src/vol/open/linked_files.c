@@ -112,12 +112,6 @@ struct search {
     bool local;
 };
 
-static bool has_scheme(const char *name)
-{
-    const char *at = strstr(name, "://");
-    return at && !memchr(name, '/', (size_t)(at - name));
-}
-
 /* ---- one name ---- */
 
 /* The settings of a file: those of the program's list (H5Pset_elink_fapl) if it is one for this connector,
@@ -235,7 +229,7 @@ static int try_prefix(const struct search *s, const char *prefix, size_t n, cons
         return BKT_ENOENT;
     BKT_PASS_MEM(err, bkt_buf_addf(&both, "%.*s%s%s", (int)n, prefix, prefix[n - 1] == '/' ? "" : "/", name));
     const char *path = bkt_buf_str(&both);
-    if (has_scheme(path)) {
+    if (bkt_name_is_uri(path)) {
         BKT_PASS(bkt_domain_may_link(s->f->dom, path, err));
         return try_name(s, path, err);
     }
@@ -310,7 +304,7 @@ static int search_file(struct bkt_file *f, const char *name, const struct how *h
         name += 6;
     else if (strncmp(name, "hdf5:/", 6) == 0)
         name += 5;
-    if (has_scheme(name)) { /* the text of a domain's author decides nothing about other stores [I2] */
+    if (bkt_name_is_uri(name)) { /* the text of a domain's author decides nothing about other stores [I2] */
         BKT_PASS(bkt_domain_may_link(f->dom, name, err));
         return try_name(&s, name, err);
     }
@@ -480,19 +474,18 @@ static void close_plain(struct bkt_file *f, const char *name)
     }
 }
 
+/* The file is the first of the list afterwards, which begins with the last one used. */
 static int find(struct bkt_file *f, const char *name, struct how *how, struct bkt_err *err)
 {
-    struct bkt_ext      *e     = f->exts;
-    char                *where = NULL;
+    struct bkt_ext **p = &f->exts;
+    char *where = NULL;
     struct found found;
     BKT_PASS_MEM(err, asprintf(&where, "%s\n%s", how->env ? how->env : "", how->prefix));
-    while (e && !is_same(e, name, where, how))
-        e = e->next;
-    if (e) { /* move it to the front: the list begins with the last one used */
-        struct bkt_ext **p = &f->exts;
-        while (*p != e)
-            p = &(*p)->next;
-        *p      = e->next;
+    while (*p && !is_same(*p, name, where, how))
+        p = &(*p)->next;
+    struct bkt_ext *e = *p;
+    if (e) {
+        *p = e->next;
         e->next = f->exts;
         f->exts = e;
         free(where);
@@ -508,13 +501,12 @@ static int find(struct bkt_file *f, const char *name, struct how *how, struct bk
     return rc;
 }
 
-int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_file **domain,
-                    hid_t *native, struct bkt_err *err)
+/* The same, and the file itself; @p how is used up. */
+static int find_file(struct bkt_file *f, const char *name, struct how *how, struct bkt_file **domain,
+                     hid_t *native, struct bkt_err *err)
 {
-    struct how how;
-    BKT_PASS(take_list(f, l, lapl, &how, err));
-    int rc = find(f, l->file, &how, err);
-    how_fini(&how);
+    int rc = find(f, name, how, err);
+    how_fini(how);
     BKT_PASS(rc);
     assert(f->exts);
     *domain = f->exts->domain;
@@ -522,15 +514,20 @@ int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl
     return BKT_OK;
 }
 
+int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_file **domain,
+                    hid_t *native, struct bkt_err *err)
+{
+    struct how how;
+    BKT_PASS(take_list(f, l, lapl, &how, err));
+    return find_file(f, l->file, &how, domain, native, err);
+}
+
 int bkt_file_source(struct bkt_file *f, const char *name, const char *env, const char *prefix,
                     struct bkt_file **domain, hid_t *native, struct bkt_err *err)
 {
     struct how how = {.fapl = H5I_INVALID_HID, .flags = f->flags & H5F_ACC_RDWR, .env = env};
     (void)snprintf(how.prefix, sizeof how.prefix, "%s", prefix);
-    BKT_PASS(find(f, name, &how, err));
-    *domain = f->exts->domain;
-    *native = f->exts->native;
-    return BKT_OK;
+    return find_file(f, name, &how, domain, native, err);
 }
 
 int bkt_file_external(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native,

@@ -200,14 +200,10 @@ static int walk_path(struct walk *w, const char *path, struct bkt_err *err)
 
 int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_err *err)
 {
-    herr_t rc = 0;
     if (lapl == H5P_DEFAULT || lapl == H5P_LINK_ACCESS_DEFAULT)
         return BKT_OK;
-    H5E_BEGIN_TRY
-    {
-        rc = H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0 ? H5Pget_nlinks(lapl, n_links) : -1;
-    }
-    H5E_END_TRY
+    int rc = PASS_ON(NULL, H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0 ? H5Pget_nlinks(lapl, n_links) : -1,
+                     "H5Pget_nlinks");
     return rc < 0 ? BKT_ERR(err, BKT_EINVAL, "not an access property list") : BKT_OK;
 }
 
