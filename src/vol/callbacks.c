@@ -145,21 +145,13 @@ BKT_CALLBACK(group_optional, answer, bkt_old_group_call(obj, args, &err), void *
 BKT_CALLBACK(link_create, done, bkt_link_make(args, obj, loc, lcpl, lapl, &err),
              H5VL_link_create_args_t *args, void *obj, const H5VL_loc_params_t *loc, hid_t lcpl, hid_t lapl)
 
-static herr_t link_copy(void *src, const H5VL_loc_params_t *sloc, void *dst, const H5VL_loc_params_t *dloc,
-                        hid_t lcpl, hid_t lapl, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)lapl, (void)dxpl, (void)req;
-    return bkt_call_done(bkt_link_transfer(src, sloc, dst, dloc, lcpl, false, &err), &err);
-}
+BKT_CALLBACK(link_copy, done, ((void)lapl, bkt_link_transfer(src, sloc, dst, dloc, lcpl, false, &err)),
+             void *src, const H5VL_loc_params_t *sloc, void *dst, const H5VL_loc_params_t *dloc, hid_t lcpl,
+             hid_t lapl)
 
-static herr_t link_move(void *src, const H5VL_loc_params_t *sloc, void *dst, const H5VL_loc_params_t *dloc,
-                        hid_t lcpl, hid_t lapl, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)lapl, (void)dxpl, (void)req;
-    return bkt_call_done(bkt_link_transfer(src, sloc, dst, dloc, lcpl, true, &err), &err);
-}
+BKT_CALLBACK(link_move, done, ((void)lapl, bkt_link_transfer(src, sloc, dst, dloc, lcpl, true, &err)),
+             void *src, const H5VL_loc_params_t *sloc, void *dst, const H5VL_loc_params_t *dloc, hid_t lcpl,
+             hid_t lapl)
 
 static int get_of_link(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_link_get_args_t *args,
                        struct bkt_err *err)

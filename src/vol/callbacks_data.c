@@ -120,12 +120,8 @@ static int specific_of_attr(struct bkt_vobj *o, const H5VL_loc_params_t *loc, H5
 BKT_CALLBACK(attr_specific, answer, specific_of_attr(obj, loc, args, &err), void *obj,
              const H5VL_loc_params_t *loc, H5VL_attr_specific_args_t *args)
 
-static herr_t attr_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)obj, (void)dxpl, (void)req;
-    return bkt_call_answer(bkt_old_attr_call(args, &err), &err);
-}
+BKT_CALLBACK(attr_optional, answer, ((void)obj, bkt_old_attr_call(args, &err)), void *obj,
+             H5VL_optional_args_t *args)
 
 herr_t bkt_call_close(void *obj, hid_t dxpl, void **req)
 {

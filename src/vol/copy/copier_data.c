@@ -64,25 +64,21 @@ static bool move_chunks(const struct data *d)
     BKT_CLEANUP(bkt_written_fini) struct bkt_written w = {.v = NULL};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf buf = {0};
     hsize_t at[H5S_MAX_RANK];
-    herr_t rc = 0;
+    int rc = BKT_OK;
     if (!chunks_agree(d) || !bkt_written_list(d->from, &w) || (w.other_shape && !bkt_vobj_of_id(d->to)))
         return false;
-    for (size_t i = 0; rc >= 0 && i < w.n; i++) {
+    for (size_t i = 0; rc == BKT_OK && i < w.n; i++) {
         uint32_t mask = w.v[i].mask;
         if (bkt_copy_check(d->c, NULL) < 0 || bkt_buf_resize(&buf, (size_t)w.v[i].size) < 0)
             return false; /* move_elements() reports it */
         bkt_written_offset(&w, w.v[i].index, at);
-        H5E_BEGIN_TRY
-        {
-            rc = H5Dread_chunk(d->from, H5P_DEFAULT, at, &mask, buf.ptr);
-            if (rc >= 0)
-                rc = H5Dwrite_chunk(d->to, H5P_DEFAULT, mask, at, (size_t)w.v[i].size, buf.ptr);
-        }
-        H5E_END_TRY
+        /* it fails with a filter that one side lacks, or an unsuitable index */
+        rc = PASS_ON(NULL, H5Dread_chunk(d->from, H5P_DEFAULT, at, &mask, buf.ptr), "H5Dread_chunk");
+        if (rc == BKT_OK)
+            rc = PASS_ON(NULL, H5Dwrite_chunk(d->to, H5P_DEFAULT, mask, at, (size_t)w.v[i].size, buf.ptr),
+                         "H5Dwrite_chunk");
     }
-    if (rc < 0) /* a filter that one side lacks, an unsuitable index */
-        (void)H5Eclear2(H5E_DEFAULT);
-    return rc >= 0;
+    return rc == BKT_OK;
 }
 
 /* ---- elements ---- */

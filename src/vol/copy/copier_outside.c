@@ -6,6 +6,7 @@
 
 #include "base/list.h"
 #include "vol/copy/copier_impl.h"
+#include "vol/core/object_refs.h"
 #include "vol/open/file_calls.h"
 
 /* Looks for each file once, also for a missing one. */
@@ -66,13 +67,12 @@ static int from_domain(struct bkt_copier *c, const H5R_ref_t *from, const char *
                        struct bkt_err *err)
 {
     const struct bkt_file_opener opener = {open_known, c};
-    H5R_ref_t *ref = (H5R_ref_t *)(uintptr_t)from;
-    ssize_t n = H5Rget_obj_name(ref, H5P_DEFAULT, NULL, 0);
+    ssize_t n = bkt_ref_object_name(from, NULL, 0);
     BKT_CLEANUP(bkt_freep) char *name = n < 0 ? NULL : calloc(1, (size_t)n + 1);
     if (n < 0)
         return c->o->hooks.fail(err, "asking for the object of a reference");
     BKT_NEED(err, name);
-    if (H5Rget_obj_name(ref, H5P_DEFAULT, name, (size_t)n + 1) < 0)
+    if (bkt_ref_object_name(from, name, (size_t)n + 1) < 0)
         return c->o->hooks.fail(err, "asking for the object of a reference");
     bkt_file_opener = &opener;
     BKT_CLEANUP(bkt_hid_closep) hid_t loc = H5Fopen(file, H5F_ACC_RDONLY, c->ours);

@@ -66,14 +66,10 @@ static int among_suggested(struct bkt_copier *c, hid_t top, struct search *s)
     const char *p = memmem(text.ptr, n, name, sizeof name), *end = (const char *)text.ptr + n;
     for (p = p ? p + sizeof name : end; p < end && *p && s->found < 0;
          p += strnlen(p, (size_t)(end - p)) + 1) {
-        H5O_info2_t info;
-        H5E_BEGIN_TRY
-        {
-            if (H5Oget_info_by_name3(top, p, &info, H5O_INFO_BASIC, H5P_DEFAULT) >=
-                0) /* a missing path is ignored */
-                (void)of_object(top, p, &info, s);
-        }
-        H5E_END_TRY
+        H5O_info2_t info; /* a missing path is ignored */
+        if (PASS_ON(NULL, H5Oget_info_by_name3(top, p, &info, H5O_INFO_BASIC, H5P_DEFAULT), "H5Oget_info") >=
+            0)
+            (void)PASS_ON(NULL, of_object(top, p, &info, s), "looking at a suggested datatype");
     }
     return BKT_OK;
 }

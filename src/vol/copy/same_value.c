@@ -89,11 +89,6 @@ static bool same_region(const H5R_ref_t *a, const H5R_ref_t *b)
 
 typedef ssize_t name_getter(const H5R_ref_t *ref, char *buf, size_t size);
 
-static ssize_t object_name(const H5R_ref_t *ref, char *buf, size_t size)
-{
-    return H5Rget_obj_name((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, buf, size);
-}
-
 /* A name of any length, for free(); "" if HDF5 reports no name.  HDF5 may search the file for a name, so a
  * second call is made only if the name is long. */
 static char *name_of(const H5R_ref_t *ref, name_getter *get)
@@ -139,7 +134,8 @@ static bool same_reference(const char *a, const char *b)
         return za == zb;
     if (H5Rget_type(&ra) != H5Rget_type(&rb))
         return false;
-    BKT_CLEANUP(bkt_freep) char *na = name_of(&ra, object_name), *nb = name_of(&rb, object_name);
+    BKT_CLEANUP(bkt_freep) char *na = name_of(&ra, bkt_ref_object_name);
+    BKT_CLEANUP(bkt_freep) char *nb = name_of(&rb, bkt_ref_object_name);
     bool is =
         na && nb && (strcmp(na, nb) == 0 || is_named(&rb, na) || is_named(&ra, nb)) && same_part(&ra, &rb);
     (void)H5Eclear2(H5E_DEFAULT);

@@ -181,7 +181,7 @@ int bkt_outside_text(ssize_t (*ask)(const H5R_ref_t *ref, char *buf, size_t size
     return PASS_ON(err, ask(ref, *out, (size_t)n + 1), what);
 }
 
-static ssize_t object_name(const H5R_ref_t *ref, char *buf, size_t size)
+ssize_t bkt_ref_object_name(const H5R_ref_t *ref, char *buf, size_t size)
 {
     return H5Rget_obj_name((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, buf, size);
 }
@@ -189,7 +189,8 @@ static ssize_t object_name(const H5R_ref_t *ref, char *buf, size_t size)
 int bkt_outside_describe(const H5R_ref_t *ref, struct bkt_regref *r, struct bkt_err *err)
 {
     BKT_PASS(bkt_outside_text(H5Rget_file_name, ref, "asking for the file of a reference", &r->file, err));
-    BKT_PASS(bkt_outside_text(object_name, ref, "asking for the object of a reference", &r->name, err));
+    BKT_PASS(
+        bkt_outside_text(bkt_ref_object_name, ref, "asking for the object of a reference", &r->name, err));
     BKT_FAIL_IF(err, !*r->name, BKT_EUNSUP, "a reference to an object in %s that has no name in that file",
                 r->file);
     return BKT_OK;

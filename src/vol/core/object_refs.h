@@ -23,6 +23,8 @@ BKT_NODISCARD int bkt_object_make_old_region(struct bkt_vobj *in_file, const str
 
 /** Whether a reference is null: all zeros. */
 bool bkt_ref_is_null(const H5R_ref_t *ref);
+/** H5Rget_obj_name(), whose reference stays as it is. */
+ssize_t bkt_ref_object_name(const H5R_ref_t *ref, char *buf, size_t size);
 /** A reference value for reading into H5T_STD_REF memory, by id.
  *  @param region  H5Rcreate_region(): the dataset's dataspace with its selection; negative: none
  *  @param attr    H5Rcreate_attr(); NULL: H5Rcreate_object(), unless @p region is given */

@@ -73,14 +73,8 @@ static int list_chunks(const struct bkt_object *o, const char *file, const char 
     if (fapl < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0) /* the default may be the connector itself */
         return bkt_h5err_capture(err, "making a file access list");
     BKT_PASS(vfd_set(fapl, file, set, err));
-    H5E_BEGIN_TRY
-    {
-        h5 = H5Fopen(file, H5F_ACC_RDONLY, fapl);
-        if (h5 >= 0)
-            dset = H5Dopen2(h5, path, H5P_DEFAULT);
-    }
-    H5E_END_TRY
-    BKT_NEED_H5(err, dset >= 0, h5 < 0 ? file : path);
+    BKT_PASS(PASS_ON(err, h5 = H5Fopen(file, H5F_ACC_RDONLY, fapl), file));
+    BKT_PASS(PASS_ON(err, dset = H5Dopen2(h5, path, H5P_DEFAULT), path));
     BKT_PASS(check_shape(dset, o, path, err));
     return bkt_file_chunks_found(dset, SIZE_MAX, v, n, err);
 }
