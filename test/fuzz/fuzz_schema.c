@@ -60,8 +60,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     case 'R':
         if (bkt_regref_parse(data + 1, size - 1, &region, NULL) == BKT_OK)
             bkt_regref_fini(&region);
-        if (bkt_ref_parse(data + 1, size - 1, &id, NULL) == BKT_OK && id.text[0] &&
-            !bkt_id_valid(id.text, NULL))
+        if (bkt_ref_parse(data + 1, size - 1, &id, NULL) == BKT_OK && id.text[0] && !bkt_id_valid(id.text))
             abort();
         break;
     default:

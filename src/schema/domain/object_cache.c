@@ -140,7 +140,7 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *wanted, const st
     bkt_objects_evict(c); /* objects may have been released meanwhile */
     struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (!e) {
-        bool valid = bkt_id_valid(id->text, NULL); /* as the ids of all entries are */
+        bool valid = bkt_id_valid(id->text); /* as the ids of all entries are */
         e = valid ? bkt_entry_new(c, id) : NULL;
         if (!e) {
             (void)pthread_mutex_unlock(&c->lock);
@@ -206,7 +206,7 @@ void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_
         (void)pthread_mutex_lock(&c->lock);
         after_fork(c);
         for (; n && n_batch < PREFETCH_BATCH; ids++, n--) {
-            if (!bkt_id_valid(ids->text, NULL) || c->in_flight >= MAX_IN_FLIGHT ||
+            if (!bkt_id_valid(ids->text) || c->in_flight >= MAX_IN_FLIGHT ||
                 bkt_map_get(c->entries, ids->text, BKT_ID_LEN))
                 continue;
             batch[n_batch] = bkt_entry_new(c, ids);

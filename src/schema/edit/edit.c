@@ -341,8 +341,8 @@ int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group, struct bkt_l
     BKT_PASS(group_of(d, group, &c, err));
     BKT_FAIL_IF(err, !l->name || !*l->name || strchr(l->name, '/'), BKT_EINVAL,
                 "'%s' is not a valid link name", l->name ? l->name : "");
-    BKT_FAIL_IF(err, hard && !bkt_id_valid(target.text, NULL), BKT_EINVAL,
-                "link '%s' does not lead to an object", l->name);
+    BKT_FAIL_IF(err, hard && !bkt_id_valid(target.text), BKT_EINVAL, "link '%s' does not lead to an object",
+                l->name);
     BKT_FAIL_IF(err, bkt_links_find(&c->obj->group.links, l->name), BKT_EEXIST, "link '%s' exists already",
                 l->name);
     if (l->created <= 0)

@@ -86,21 +86,16 @@ static int add_id(struct bkt_map **set, const struct bkt_id *id)
 
 /* ---- [B1] ---- */
 
-struct dangling {
-    struct bkt_id group;
-    char *name;
-};
 struct dangles {
     const struct bkt_map *absent;
-    struct dangling *v;
-    size_t n, cap;
+    struct bkt_strs names; /* of links */
+    struct bkt_ids groups; /* that have them */
 };
 
 static void dangles_fini(struct dangles *x)
 {
-    for (size_t i = 0; i < x->n; i++)
-        free(x->v[i].name);
-    free(x->v);
+    bkt_strs_fini(&x->names);
+    bkt_ids_fini(&x->groups);
 }
 
 static int find_dangling(const struct bkt_object *o, void *arg)
@@ -110,10 +105,8 @@ static int find_dangling(const struct bkt_object *o, void *arg)
     for (size_t i = 0; (l = bkt_object_next_hard(o, &i));) {
         if (!bkt_map_get(x->absent, l->id.text, BKT_ID_LEN))
             continue;
-        BKT_PASS(bkt_list_room(&x->v, x->n, &x->cap, sizeof *x->v));
-        x->v[x->n] = (struct dangling){o->id, strdup(l->name)};
-        if (!x->v[x->n++].name)
-            return BKT_ENOMEM;
+        BKT_PASS(bkt_strs_add(&x->names, l->name));
+        BKT_PASS(bkt_ids_add(&x->groups, &o->id));
     }
     return BKT_OK;
 }
@@ -121,7 +114,7 @@ static int find_dangling(const struct bkt_object *o, void *arg)
 /* New objects that are left after all were tried: links to them wait, also links that were just stored. */
 static int note_absent(struct bkt_domain *d, struct bkt_err *err)
 {
-    BKT_CLEANUP(dangles_fini) struct dangles x = {.n = 0};
+    BKT_CLEANUP(dangles_fini) struct dangles x = {.absent = NULL};
     struct bkt_edits *e = d->edits;
     for (struct bkt_map_at at = {0}; bkt_map_walk(e->changes, &at);) {
         const struct bkt_change *c = at.value;
@@ -132,8 +125,8 @@ static int note_absent(struct bkt_domain *d, struct bkt_err *err)
         return BKT_OK;
     x.absent = e->absent;
     BKT_PASS_MEM(err, bkt_objects_each(d->objects, find_dangling, &x));
-    for (size_t i = 0; i < x.n; i++)
-        BKT_PASS(bkt_change_note_link(d, &x.v[i].group, x.v[i].name, err));
+    for (size_t i = 0; i < x.groups.n; i++)
+        BKT_PASS(bkt_change_note_link(d, &x.groups.v[i], x.names.v[i], err));
     return BKT_OK;
 }
 

@@ -203,9 +203,8 @@ static int change_one(json_t *acls, const struct bkt_acl_change *c, struct bkt_e
         return bkt_json_del_named(acls, c->user);
     }
     if (!json_is_object(entry)) {
-        json_t *fresh = NULL;
-        BKT_NEED(err, emit_acl(0, &fresh) >= 0 && bkt_json_set_named(acls, c->user, fresh) >= 0 &&
-                          bkt_json_get_named(acls, c->user, &entry) >= 0);
+        BKT_PASS_MEM(err, emit_acl(0, &entry));
+        BKT_PASS_MEM(err, bkt_json_set_named(acls, c->user, entry));
     }
     for (size_t i = 0; i < BKT_ACL_N; i++) {
         unsigned bit = bkt_acl_names[i].bit;
@@ -222,10 +221,8 @@ int bkt_acl_edit(const void *json, size_t n, const struct bkt_acl_change *c, siz
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     BKT_PASS(bkt_json_load(json, n, &j, err));
     json_t *acls = json_object_get(j, "acls");
-    if (!json_is_object(acls)) {
-        BKT_PASS_MEM(err, bkt_json_set(j, "acls", json_object()));
-        acls = json_object_get(j, "acls");
-    }
+    if (!json_is_object(acls))
+        BKT_PASS_MEM(err, bkt_json_set(j, "acls", acls = json_object()));
     for (size_t i = 0; i < n_changes; i++)
         BKT_PASS(change_one(acls, &c[i], err));
     BKT_PASS_MEM(err, bkt_json_set(j, "lastModified", bkt_json_new_real(now)));

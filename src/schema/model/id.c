@@ -53,14 +53,10 @@ static bool has_shape(const char *text, const char *pattern)
 static const char v1_shape[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
 static const char v2_shape[] = "xxxxxxxx-xxxxxxxx-xxxx-xxxxxx-xxxxxx";
 
-bool bkt_id_valid(const char *text, enum bkt_kind *kind)
+bool bkt_id_valid(const char *text)
 {
-    const struct kind_names *k = kind_of_prefix(text[0]);
-    if (!k || text[1] != '-' || !(has_shape(text + 2, v2_shape) || has_shape(text + 2, v1_shape)))
-        return false;
-    if (kind)
-        *kind = k->kind;
-    return true;
+    return kind_of_prefix(text[0]) && text[1] == '-' &&
+           (has_shape(text + 2, v2_shape) || has_shape(text + 2, v1_shape));
 }
 
 bool bkt_id_is_v2(const struct bkt_id *id) { return id->text[0] && has_shape(id->text + 2, v2_shape); }
@@ -68,7 +64,7 @@ bool bkt_id_is_v2(const struct bkt_id *id) { return id->text[0] && has_shape(id-
 bool bkt_id_set(struct bkt_id *id, const char *text)
 {
     memset(id, 0, sizeof *id);
-    if (!bkt_id_valid(text, NULL))
+    if (!bkt_id_valid(text))
         return false;
     memcpy(id->text, text, BKT_ID_LEN);
     return true;

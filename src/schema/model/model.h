@@ -403,7 +403,7 @@ BKT_NODISCARD int bkt_value_skip(const struct bkt_type *t, struct bkt_rd *r, uin
                                  struct bkt_err *err);
 
 /* ---- ids and keys (id.c) ---- */
-bool bkt_id_valid(const char *text, enum bkt_kind *kind);  /* either schema version; kind may be NULL */
+bool bkt_id_valid(const char *text); /* in either schema version */
 /** Whether version 2 of the schema made a valid id. */
 bool bkt_id_is_v2(const struct bkt_id *id);
 bool bkt_id_set(struct bkt_id *id, const char *text);      /* false, id = "", when not valid */

@@ -117,7 +117,7 @@ static int take_journal(const struct bkt_ends *g, struct bkt_err *err)
     if (rc == BKT_ENOENT)
         return bkt_err_clear(err), BKT_OK;
     BKT_PASS(rc);
-    if (!bkt_id_valid(bkt_buf_str(&text), NULL))
+    if (!bkt_id_valid(bkt_buf_str(&text)))
         BKT_PASS(bkt_store_put(st, bkt_buf_str(&to), text.ptr, text.len, NULL, NULL, NULL, err));
     return bkt_key_delete(st, bkt_buf_str(&from), err);
 }

@@ -163,7 +163,8 @@ static void version_1(void)
     set.schema = strdup("v1");
     struct bkt_domain *d    = create("mem:c4/old.h5", false);
     struct bkt_id      root = *bkt_domain_root(d), g = add_group(d), ds = add_dset(d, 25);
-    CHECK(!bkt_id_is_v2(&root) && !bkt_id_is_v2(&g) && bkt_id_valid(g.text, NULL) && bkt_id_valid(ds.text, NULL), "%s", g.text);
+    CHECK(!bkt_id_is_v2(&root) && !bkt_id_is_v2(&g) && bkt_id_valid(g.text) && bkt_id_valid(ds.text), "%s",
+          g.text);
     link_it(d, &root, "g", &g);
     link_it(d, &g, "ds", &ds);
     link_it(d, &g, "up", &root);
