@@ -33,7 +33,7 @@ void bkt_domain_destroy(struct bkt_domain *d)
     if (d->attached)
         d->detach(d->attached);
     bkt_edits_free(d);
-    bkt_record_free(d->record);
+    bkt_map_free(d->recorded, free);
     bkt_objects_free(d->objects);
     for (struct bkt_map_at at = {0}; bkt_map_walk(d->stores, &at);)
         bkt_store_close(at.value);

@@ -9,7 +9,6 @@
 
 struct bkt_links_count; /* link_count.c */
 struct bkt_siblings;    /* prefetch_in_order.c */
-struct bkt_record;      /* snapshot_serve.c */
 struct bkt_edits;       /* edit.c */
 
 struct bkt_domain {
@@ -27,7 +26,9 @@ struct bkt_domain {
     struct bkt_objects    *objects;
     struct bkt_links_count *links;
     struct bkt_siblings    *siblings; /* prefetch_in_order.c; NULL: not used yet */
-    struct bkt_record *record;        /* snapshot_serve.c; NULL: nothing is recorded */
+    bool recording;                   /* snapshot_serve.c: stored objects are recorded */
+    struct bkt_map *recorded;         /* id -> the version stored last */
+    uint64_t recorded_bytes;
     struct bkt_edits       *edits; /* edit_impl.h; used by the one thread that changes the domain */
 
     pthread_mutex_t lock; /* guards the following members */
@@ -49,10 +50,9 @@ const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_i
 
 /** NULL is fine. */
 void bkt_siblings_free(struct bkt_siblings *s);
-/** snapshot_serve.c: a version of an object was stored. */
-void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *etag,
-                    const struct bkt_buf *json);
-void bkt_record_free(struct bkt_record *r);
+/** snapshot_serve.c: a version of an object was stored.  For a domain that records. */
+void bkt_domain_record_one(struct bkt_domain *d, const struct bkt_id *id, const char *etag,
+                           const struct bkt_buf *json);
 /** domain.c: the parts of opening that making and deleting share. */
 /** An empty domain of that name, which must not be open; settings are copied.  A domain that only a probe
  * keeps open is closed.  bkt_domain_destroy().

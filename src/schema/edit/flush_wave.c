@@ -286,8 +286,8 @@ static void written(struct bkt_domain *d, struct bkt_change *c, const char *etag
         bkt_links_count_version(d->links, &c->id, etag);
     else if (c->obj->kind == BKT_GROUP)
         bkt_links_count_moved(d->links, &c->id, c->obj->etag, etag);
-    if (d->record)
-        bkt_record_add(d->record, &c->id, etag, &c->text);
+    if (d->recording)
+        bkt_domain_record_one(d, &c->id, etag, &c->text);
     bkt_buf_fini(&c->obj->stored);
     if (!c->foreign)
         c->obj->json_bytes = d->edits->spilling && c->bytes > c->text.len

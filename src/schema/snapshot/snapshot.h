@@ -62,8 +62,8 @@ BKT_NODISCARD int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *r
 /* ---- making one ---- */
 
 /** From now on remember the JSON of objects that are stored in the domain, BKT_SNAPSHOT_MAX of it at most. */
-BKT_NODISCARD int bkt_domain_record(struct bkt_domain *d);
-size_t            bkt_domain_n_recorded(const struct bkt_domain *d);
+void bkt_domain_record(struct bkt_domain *d);
+size_t bkt_domain_n_recorded(const struct bkt_domain *d);
 /** The version stored last, borrowed; false: unknown. */
 bool bkt_domain_recorded(const struct bkt_domain *d, const struct bkt_id *id, const char **etag,
                          const void **json, size_t *n);

@@ -336,8 +336,8 @@ int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, st
     if (*is_new)
         BKT_PASS(create(l, domain, fapl, err));
     l->file = bkt_vobj_of_id(l->dst)->file;
-    if (wants_snapshot(l) && bkt_domain_record(l->file->dom) < 0)
-        BKT_NOMEM(err);
+    if (wants_snapshot(l))
+        bkt_domain_record(l->file->dom);
     if (!*is_new)
         return BKT_OK;
     BKT_PASS(begin_new(l, err));
