@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/list.h"
 #include "base/num.h"
 #include "chunk/dataset/dataset.h"
 #include "chunk/read/references.h"
@@ -207,30 +206,35 @@ static int iter_listed(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn
     return BKT_OK;
 }
 
-/* Native chunk objects found by LIST, put into grid order. */
-struct found {
-    uint64_t linear, size;
-};
+/* Native chunk objects found by LIST. */
 struct listing {
-    struct bkt_dsetio *io;
-    const uint64_t    *grid;
-    struct found      *v;
-    size_t             n, cap;
+    struct chunks c;
+    const uint64_t *grid;
 };
 
 static int on_listed(const uint64_t *coord, uint64_t size, void *arg)
 {
-    struct listing *l      = arg;
-    uint64_t        linear = 0;
-    for (unsigned d = 0; d < l->io->rank; d++) {
+    struct listing *l = arg;
+    for (unsigned d = 0; d < l->c.rank; d++)
         if (coord[d] >= l->grid[d]) /* outside the extent */
             return BKT_OK;
-        linear = linear * l->grid[d] + coord[d];
-    }
-    if (bkt_list_room(&l->v, l->n, &l->cap, sizeof *l->v) < 0)
-        return BKT_ENOMEM;
-    l->v[l->n++] = (struct found){linear, size};
-    return BKT_OK;
+    return keep(coord, &(struct bkt_chunk_info){true, BKT_WHOLE, size, 0, NULL}, &l->c);
+}
+
+static int by_coord(const void *a, const void *b, void *rank)
+{
+    const struct one *x = a, *y = b;
+    for (unsigned d = 0; d < *(const unsigned *)rank; d++)
+        if (x->coord[d] != y->coord[d])
+            return x->coord[d] < y->coord[d] ? -1 : 1;
+    return 0;
+}
+
+/* Put the chunks into grid order. */
+static void sort(struct chunks *c)
+{
+    if (c->v.len)
+        qsort_r(c->v.ptr, count(c), size_of_one(c), by_coord, &c->rank);
 }
 
 static bool step(const struct bkt_dsetio *io, const uint64_t *grid, uint64_t *coord)
@@ -269,49 +273,33 @@ int bkt_chunks_head(struct bkt_dsetio *io, const uint64_t *grid,
 }
 
 /* Asks for each chunk: version 1 keys begin with a hash, and a plain web server has no lists. */
-static int head_chunks(struct listing *l, struct bkt_err *err)
+static int head_chunks(struct bkt_dsetio *io, struct listing *l, struct bkt_err *err)
 {
-    BKT_FAIL_IF(err, bkt_v1_are_many(l->grid, l->io->rank), BKT_EUNSUP,
+    BKT_FAIL_IF(err, bkt_v1_are_many(l->grid, io->rank), BKT_EUNSUP,
                 "dataset %s: its chunk objects can't be listed, and are too many for "
                 "single requests",
-                l->io->obj->id.text);
-    return bkt_chunks_head(l->io, l->grid, NULL, on_listed, l, err);
+                io->obj->id.text);
+    return bkt_chunks_head(io, l->grid, NULL, on_listed, l, err);
 }
 
-/* Call @p each for all stored chunk objects within @p grid, in grid order. */
-static int chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg,
+/* Call @p each for all stored chunk objects within @p grid, in grid order.  @p masks: with their filter
+ * masks, if they have any */
+static int chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bool masks, bkt_chunk_fn *each, void *arg,
                       struct bkt_err *err)
 {
-    struct listing l    = {.io = io, .grid = grid};
+    struct listing l = {{.rank = io->rank}, grid};
     bool           list = bkt_id_is_v2(&io->obj->id) || bkt_v1_are_many(grid, io->rank);
     int            rc   = list ? bkt_chunk_keys_each(io, on_listed, &l, err) : BKT_EUNSUP;
     if (rc == BKT_EUNSUP) {
         bkt_err_clear(err);
-        rc = head_chunks(&l, err);
+        rc = head_chunks(io, &l, err);
     }
-    if (rc == BKT_OK && l.n)
-        qsort(l.v, l.n, sizeof *l.v, bkt_by_u64);
-    for (size_t i = 0; rc == BKT_OK && i < l.n; i++) {
-        struct bkt_chunk_info info = {true, BKT_WHOLE, l.v[i].size, 0, NULL};
-        uint64_t              coord[BKT_MAX_RANK], rest = l.v[i].linear;
-        for (unsigned d = io->rank; d-- > 0; rest /= grid[d])
-            coord[d] = rest % grid[d];
-        rc = each(coord, &info, arg);
-    }
-    free(l.v);
-    return rc;
-}
-
-static int iter_masked(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg,
-                       struct bkt_err *err)
-{
-    struct chunks c = {.rank = io->rank};
-    int rc = chunk_list(io, grid, keep, &c, err);
-    for (size_t i = 0; rc == BKT_OK && i < count(&c); i += MAX_HEADS)
-        rc = look_at(io, BKT_GET, &c, i, err);
+    sort(&l.c);
+    for (size_t i = 0; rc == BKT_OK && masks && op_of(io) == BKT_GET && i < count(&l.c); i += MAX_HEADS)
+        rc = look_at(io, BKT_GET, &l.c, i, err);
     if (rc == BKT_OK)
-        rc = hand_on(&c, each, arg);
-    bkt_buf_fini(&c.v);
+        rc = hand_on(&l.c, each, arg);
+    bkt_buf_fini(&l.c.v);
     return rc;
 }
 
@@ -324,8 +312,7 @@ int bkt_chunk_iter(struct bkt_dsetio *io, bkt_chunk_fn *each, void *arg, struct 
     switch (io->where) {
     case BKT_AT_NONE: return BKT_OK;
     case BKT_AT_OBJECTS:
-        return op_of(io) == BKT_GET ? iter_masked(io, grid, each, arg, err)
-                                    : chunk_list(io, grid, each, arg, err);
+        return chunk_list(io, grid, true, each, arg, err);
     case BKT_AT_CHUNKS: return iter_listed(io, grid, each, arg);
     case BKT_AT_CONTIGUOUS:
     case BKT_AT_TABLE: break;
@@ -355,14 +342,14 @@ int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_
         bkt_write_cache_knows(io)) { /* earlier lists are outdated by the writes */
         BKT_PASS(bkt_chunks_flush_dataset(io->dom, &io->obj->id, err));
         if (grid_of(io, grid))
-            BKT_PASS(chunk_list(io, grid, add_usage, &u, err));
+            BKT_PASS(chunk_list(io, grid, false, add_usage, &u, err));
     } else if (io->where == BKT_AT_OBJECTS) {
         struct bkt_err why = {.n = 0};
         int            rc  = bkt_domain_chunk_usage(io->dom, io->obj, bytes, n_chunks, &why);
         if (rc != BKT_EUNSUP || !grid_of(io, grid)) /* bkt_domain_chunk_usage() gives up early, as it only
                                                        counts */
             return rc < 0 ? bkt_err_copy(err, rc, &why) : BKT_OK;
-        BKT_PASS(chunk_list(io, grid, add_usage, &u, err));
+        BKT_PASS(chunk_list(io, grid, false, add_usage, &u, err));
     } else {
         BKT_PASS(bkt_chunk_iter(io, add_usage, &u, err));
     }
@@ -461,7 +448,7 @@ static int stored_boxes(struct bkt_dsetio *io, struct walk *w, struct bkt_err *e
         w->shape[d] = t->cdims[d];
         grid[d]     = bkt_ceil_div(w->grid[d], t->cdims[d]);
     }
-    return t->where == BKT_AT_OBJECTS ? chunk_list(t, grid, keep_box, w, err)
+    return t->where == BKT_AT_OBJECTS ? chunk_list(t, grid, false, keep_box, w, err)
                                       : bkt_chunk_iter(t, keep_box, w, err);
 }
 
@@ -506,24 +493,12 @@ static int walk_all(struct bkt_dsetio *io, struct walk *w, bkt_chunk_fn *each, v
     return BKT_OK;
 }
 
-/* ---- put into grid order ---- */
-
-static int by_coord(const void *a, const void *b, void *rank)
-{
-    const struct one *x = a, *y = b;
-    for (unsigned d = 0; d < *(const unsigned *)rank; d++)
-        if (x->coord[d] != y->coord[d])
-            return x->coord[d] < y->coord[d] ? -1 : 1;
-    return 0;
-}
-
 static int walk_sorted(struct bkt_dsetio *io, struct walk *w, bkt_chunk_fn *each, void *arg,
                        struct bkt_err *err)
 {
     struct chunks c = {.rank = io->rank};
     int rc = walk_all(io, w, keep, &c, err);
-    if (rc == BKT_OK && c.v.len)
-        qsort_r(c.v.ptr, count(&c), size_of_one(&c), by_coord, &c.rank);
+    sort(&c);
     if (rc == BKT_OK)
         rc = hand_on(&c, each, arg);
     bkt_buf_fini(&c.v);
