@@ -246,23 +246,12 @@ static bool needed(const struct bkt_cache *c, const struct bkt_cache_name *name)
     return name->holders || tree_floor(c, name->space, UINT64_MAX);
 }
 
-/* Drops unused names, by copying the others to a new map, since a map doesn't shrink.  Out of memory: the
- * next call tries again. */
+/* Drops unused names. */
 static void look_through(struct bkt_cache *c)
 {
-    struct bkt_map *left = bkt_map_new();
-    bool            ok = left != NULL;
-    for (struct bkt_map_at at = {0}; ok && bkt_map_walk(c->names, &at);)
-        ok = !needed(c, at.value) || bkt_map_put(left, at.key, at.n, at.value, NULL) == BKT_OK;
-    if (ok) {
-        for (struct bkt_map_at at = {0}; bkt_map_walk(c->names, &at);)
-            if (!needed(c, at.value))
-                free(at.value);
-        bkt_map_free(c->names, NULL);
-        c->names = left;
-    } else {
-        bkt_map_free(left, NULL);
-    }
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->names, &at);)
+        if (!needed(c, at.value))
+            free(bkt_map_del(c->names, at.key, at.n));
     c->look_at = 2 * bkt_map_count(c->names);
     c->look_at = c->look_at < NAMES_MIN ? NAMES_MIN : c->look_at;
 }
