@@ -145,7 +145,7 @@ static int failure(struct bkt_http_op *op, const char *what)
     return op->http->ops->judge(op->http, op);
 }
 
-/* The PUT may have been carried out: look after the usual wait, even if no further try is allowed. */
+/* The change may have been made: look after the usual wait, even if no further try is allowed. */
 static int unclear(struct bkt_http_op *op, enum bkt_retry_class class, const char *what)
 {
     uint64_t wait  = 0;
@@ -198,12 +198,9 @@ int bkt_http_put_judge(struct bkt_http_op *op)
 
 int bkt_http_delete_judge(struct bkt_http_op *op, const char *what)
 {
-    uint64_t wait = 0;
     if (op->put.looking)
         return looked(op);
     bkt_trace(BKT_TRACE_HTTP, "DELETE %s: HTTP %ld: %s", op->req->key, op->x.status,
               what ? what : "a conflict");
-    if (!bkt_http_may_retry(op, BKT_RETRY_YES, &wait))
-        op->put.failed = what ? bkt_http_say_odd(op, what) : op->http->ops->judge(op->http, op);
-    return look(op, wait);
+    return unclear(op, BKT_RETRY_YES, what);
 }
