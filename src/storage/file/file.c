@@ -140,37 +140,26 @@ static bool read_span(const struct bkt_file_store *st, struct bkt_req *req, int 
     return true;
 }
 
-/* Read all bytes in pieces that are still in the processor's cache when they are summed. */
-static bool read_summed(const struct bkt_file_store *st, struct bkt_req *req, int fd, unsigned char *to,
+/* Read all bytes in pieces that are still in the processor's cache when they are summed (unless @p sum is
+ * NULL) and, without @p to, passed on. */
+static void read_pieces(const struct bkt_file_store *st, struct bkt_req *req, int fd, unsigned char *to,
                         uint64_t len, uint32_t *sum)
 {
-    while (req->n < len) {
-        uint64_t k = bkt_min_u64(len - req->n, POUR_PIECE);
-        if (!read_span(st, req, fd, to + req->n, k))
-            return false;
-        *sum = bkt_crc32c(*sum, to + req->n, (size_t)k);
-        req->n += k;
-    }
-    return true;
-}
-
-/* Pass the bytes on in pieces that stay in the processor's cache between the two copies.  @p sum may be
- * NULL. */
-static void pour_span(const struct bkt_file_store *st, struct bkt_req *req, int fd, uint64_t len,
-                      uint32_t *sum)
-{
-    BKT_CLEANUP(bkt_freep) unsigned char *piece = malloc((size_t)bkt_min_u64(len, POUR_PIECE) + 1);
-    if (!piece) {
+    BKT_CLEANUP(bkt_freep)
+    unsigned char *piece = to ? NULL : malloc((size_t)bkt_min_u64(len, POUR_PIECE) + 1);
+    if (!to && !piece) {
         (void)BKT_REQ_FAIL(req, BKT_ENOMEM, "GET %s: out of memory", req->key);
         return;
     }
     while (req->n < len) {
         uint64_t k = bkt_min_u64(len - req->n, POUR_PIECE);
-        if (!read_span(st, req, fd, piece, k))
+        unsigned char *at = to ? to + req->n : piece;
+        if (!read_span(st, req, fd, at, k))
             return;
         if (sum)
-            *sum = bkt_crc32c(*sum, piece, (size_t)k);
-        req->sink(req->sink_arg, req->n, piece, (size_t)k);
+            *sum = bkt_crc32c(*sum, at, (size_t)k);
+        if (!to)
+            req->sink(req->sink_arg, req->n, at, (size_t)k);
         req->n += k;
     }
 }
@@ -181,13 +170,11 @@ static bool receive(struct bkt_file_store *st, struct bkt_req *req, int fd, cons
 {
     bool sums = req->off == 0 && len == req->size && sum_get(st, fd, sb, want);
     *have     = 0;
-    if (req->sink) {
-        pour_span(st, req, fd, len, sums ? have : NULL);
-    } else {
-        unsigned char *to = bkt_req_room(req, len);
-        if (to && (sums ? read_summed(st, req, fd, to, len, have) : read_span(st, req, fd, to, len)))
-            req->n = len;
-    }
+    unsigned char *to = req->sink ? NULL : bkt_req_room(req, len);
+    if (req->sink || (to && sums))
+        read_pieces(st, req, fd, to, len, sums ? have : NULL);
+    else if (to && read_span(st, req, fd, to, len))
+        req->n = len;
     return req->rc < 0 || !sums || *have == *want;
 }
 
