@@ -195,17 +195,12 @@ int bkt_joined_open(const struct bkt_joined_part *parts, size_t n, struct bkt_st
         free(j);
         BKT_NOMEM(err);
     }
-    int rc = bkt_store_init(&j->base, local ? &local_ops : &remote_ops, "joined:", err);
-    if (rc < 0) {
-        free(j->parts);
-        free(j);
-        return rc;
-    }
-    rc = add_parts(j, parts, n, err);
-    if (rc < 0) {
-        bkt_store_close(&j->base);
-        return rc;
-    }
-    *out = &j->base;
-    return BKT_OK;
+    int rc = add_parts(j, parts, n, err);
+    if (rc == BKT_OK)
+        rc = bkt_store_init(&j->base, local ? &local_ops : &remote_ops, "joined:", err);
+    if (rc < 0)
+        joined_close(&j->base);
+    else
+        *out = &j->base;
+    return rc;
 }

@@ -124,7 +124,6 @@ static size_t split_all(const unsigned char *in, unsigned char *out, size_t n, s
 SWEEP(2)
 SWEEP(4)
 SWEEP(8)
-SWEEP(16)
 
 #ifdef BKT_PAST_CACHE
 /* The same past the cache, to memory at a multiple of 16. */
@@ -183,9 +182,6 @@ static size_t sweep(const unsigned char *in, unsigned char *out, size_t n, size_
         break;
     case 8:
         sweep8(in, out, n, count);
-        break;
-    case 16:
-        sweep16(in, out, n, count);
         break;
     default:
         sweep_any(in, out, n, count, es);

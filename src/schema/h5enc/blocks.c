@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/list.h"
 #include "base/num.h"
 #include "schema/h5enc/h5enc.h"
 

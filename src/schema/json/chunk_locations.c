@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/list.h"
 #include "base/map.h"
 #include "base/num.h"
 #include "schema/json/schema_json.h"
