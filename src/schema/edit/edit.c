@@ -77,6 +77,8 @@ static void change_free(struct bkt_domain *d, struct bkt_change *c)
     bkt_map_free(c->attrs, NULL);
     bkt_map_free(c->kept_links, NULL);
     bkt_map_free(c->kept_attrs, NULL);
+    bkt_map_free(c->old_links, free);
+    bkt_map_free(c->old_attrs, free);
     bkt_map_free(c->theirs, free);
     bkt_map_free(c->taken, NULL);
     bkt_map_free(c->renamed, free);
@@ -211,6 +213,23 @@ static int note(struct bkt_change *c, struct bkt_map **deltas, const char *name,
 static enum bkt_delta noted(struct bkt_map *deltas, const char *name)
 {
     return (enum bkt_delta)bkt_map_number(deltas, name, strlen(name));
+}
+
+/* The entry was made at @p created.  Unless it is one of ours that isn't stored, another writer's entry of
+ * that name is distinguished from it by that time. */
+static int note_removal(struct bkt_change *c, struct bkt_map **deltas, const char *name, double created)
+{
+    struct bkt_map **olds = deltas == &c->links ? &c->old_links : &c->old_attrs;
+    enum bkt_delta was = noted(*deltas, name);
+    size_t n = strlen(name);
+    bool is_stored = !c->is_new && was != BKT_DELTA_ADD && created > 0;
+    if (is_stored && !(was == BKT_DELTA_REPLACE && bkt_map_get(*olds, name, n))) {
+        struct bkt_old_entry *old = bkt_map_make(olds, name, n, sizeof *old);
+        if (!old)
+            return BKT_ENOMEM;
+        *old = (struct bkt_old_entry){.created = created};
+    }
+    return note(c, deltas, name, BKT_DELTA_REMOVE);
 }
 
 int bkt_change_note_link(struct bkt_domain *d, const struct bkt_id *group, const char *name,
@@ -362,26 +381,44 @@ int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group, struct bkt_l
     BKT_NOMEM(err);
 }
 
-int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char *name, struct bkt_err *err)
+/* A link that exists is taken out of its group.  Its target may be without a link then. */
+static int take_link(struct bkt_domain *d, struct bkt_change *c, const char *name, struct bkt_err *err)
 {
-    struct bkt_change *c;
     BKT_CLEANUP(bkt_link_fini) struct bkt_link out = {0};
-    uint64_t n;
-    BKT_PASS(group_of(d, group, &c, err));
     const struct bkt_link *l = bkt_links_find(&c->obj->group.links, name);
-    BKT_FAIL_IF(err, !l, BKT_ENOENT, "no link '%s'", name);
     struct bkt_id target = l->id;
-    bool          hard   = l->cls == BKT_L_HARD;
-    c->numbers |= c->obj->track_order & 1;
-    if (hard) /* may have to read other groups: before anything is changed */
-        BKT_PASS(bkt_domain_link_count(d, &target, &n, err));
+    bool hard = l->cls == BKT_L_HARD;
     enum bkt_delta was = noted(c->links, name);
-    BKT_PASS_MEM(err, note(c, &c->links, name, BKT_DELTA_REMOVE));
+    c->numbers |= c->obj->track_order & 1;
+    BKT_PASS_MEM(err, note_removal(c, &c->links, name, l->created));
     if ((hard && bkt_links_count_change(d->links, &target, -1) < 0) ||
         bkt_links_remove(&c->obj->group.links, name, &out) < 0) {
         note_back(c->links, name, was);
         BKT_NOMEM(err);
     }
+    return BKT_OK;
+}
+
+int bkt_edit_drop_link(struct bkt_domain *d, const struct bkt_id *group, const char *name,
+                       struct bkt_err *err)
+{
+    struct bkt_change *c;
+    BKT_PASS(group_of(d, group, &c, err));
+    return bkt_links_find(&c->obj->group.links, name) ? take_link(d, c, name, err) : BKT_OK;
+}
+
+int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char *name, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    uint64_t n;
+    BKT_PASS(group_of(d, group, &c, err));
+    const struct bkt_link *l = bkt_links_find(&c->obj->group.links, name);
+    BKT_FAIL_IF(err, !l, BKT_ENOENT, "no link '%s'", name);
+    struct bkt_id target = l->id;
+    bool hard = l->cls == BKT_L_HARD;
+    if (hard) /* may have to read other groups: before anything is changed */
+        BKT_PASS(bkt_domain_link_count(d, &target, &n, err));
+    BKT_PASS(take_link(d, c, name, err));
     if (!hard)
         return BKT_OK;
     BKT_PASS(bkt_edit_loosen(d, &target, err));
@@ -453,9 +490,10 @@ int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const c
     struct bkt_change *c;
     BKT_CLEANUP(bkt_attr_fini) struct bkt_attr out = {0};
     BKT_PASS(bkt_change_of(d, obj, &c, err));
-    BKT_FAIL_IF(err, !bkt_attrs_find(&c->obj->attrs, name), BKT_ENOENT, "no attribute '%s'", name);
+    const struct bkt_attr *a = bkt_attrs_find(&c->obj->attrs, name);
+    BKT_FAIL_IF(err, !a, BKT_ENOENT, "no attribute '%s'", name);
     enum bkt_delta was = noted(c->attrs, name);
-    BKT_PASS_MEM(err, note(c, &c->attrs, name, BKT_DELTA_REMOVE));
+    BKT_PASS_MEM(err, note_removal(c, &c->attrs, name, a->created));
     if (bkt_attrs_remove(&c->obj->attrs, name, &out) < 0) {
         note_back(c->attrs, name, was);
         BKT_NOMEM(err);
@@ -475,11 +513,12 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
         return bkt_attrs_find(&c->obj->attrs, from) ? BKT_OK
                                                     : BKT_ERR(err, BKT_ENOENT, "no attribute '%s'", from);
     BKT_FAIL_IF(err, bkt_attrs_find(&c->obj->attrs, to), BKT_EEXIST, "attribute '%s' exists already", to);
-    BKT_FAIL_IF(err, !bkt_attrs_find(&c->obj->attrs, from), BKT_ENOENT, "no attribute '%s'", from);
+    const struct bkt_attr *a = bkt_attrs_find(&c->obj->attrs, from);
+    BKT_FAIL_IF(err, !a, BKT_ENOENT, "no attribute '%s'", from);
     char          *name = strdup(to), *old_name = NULL;
     enum bkt_delta was_to = noted(c->attrs, to), was_from = noted(c->attrs, from);
     if (!name || note(c, &c->attrs, to, BKT_DELTA_ADD) < 0 ||
-        note(c, &c->attrs, from, BKT_DELTA_REMOVE) < 0 ||
+        note_removal(c, &c->attrs, from, a->created) < 0 ||
         bkt_named_rename(&c->obj->attrs.list, sizeof *c->obj->attrs.v, from, name, &old_name) < 0) {
         note_back(c->attrs, to, was_to);
         note_back(c->attrs, from, was_from);

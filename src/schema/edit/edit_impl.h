@@ -25,6 +25,12 @@ enum bkt_delta {
     BKT_DELTA_REMOVE
 };
 
+/** The stored link or attribute of a name that the program removed, or removed and made again. */
+struct bkt_old_entry {
+    double created; /* its time, by which it is recognised */
+    double tried;   /* of the entry that a failed PUT may have stored in its place; 0: none */
+};
+
 /** Change of a dataset's extent. */
 struct bkt_extent_change {
     /* it was `old`; after PUTs whose answers were lost, anything from `low` to `high` may be stored */
@@ -67,6 +73,7 @@ struct bkt_change {
     char               refs_id[17];
     int64_t            uses;    /* change of uses */
     struct bkt_map    *links, *attrs; /* name -> enum bkt_delta; NULL: none */
+    struct bkt_map *old_links, *old_attrs; /* name -> struct bkt_old_entry; NULL: none */
     struct bkt_extent_change *extent; /* NULL: unchanged */
     struct bkt_map *kept_links, *kept_attrs; /* name -> enum bkt_kept, as of the last attempt; NULL: none */
     struct bkt_map
@@ -166,6 +173,20 @@ BKT_NODISCARD int bkt_edit_disown(struct bkt_domain *d, bool *any, struct bkt_er
  *  @return BKT_OK; else that can't be seen, and this flush must not delete anything */
 BKT_NODISCARD int bkt_edit_spare(struct bkt_domain *d, struct bkt_err *err);
 
+/* ---- link_targets.c ---- */
+
+/** Before a flush: links that are to be stored, and whose targets another writer has deleted, are removed.
+ *  The flush reports the targets.  A HEAD for each link to an object that wasn't made here, and one for the
+ *  domain; none if no other writer exists (setting writers). */
+BKT_NODISCARD int bkt_edit_check_targets(struct bkt_domain *d, struct bkt_err *err);
+/** Whether the store reports that the domain exists and the object doesn't; false if it reports neither. */
+bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id);
+
+/* ---- edit.c ---- */
+
+/** Remove a link whose target does not exist: the target is not removed in turn. */
+BKT_NODISCARD int bkt_edit_drop_link(struct bkt_domain *d, const struct bkt_id *group, const char *name,
+                                     struct bkt_err *err);
 /** A link of the object in memory isn't stored: note it as added. */
 BKT_NODISCARD int bkt_change_note_link(struct bkt_domain *d, const struct bkt_id *group, const char *name,
                                        struct bkt_err *err);
@@ -183,6 +204,9 @@ BKT_NODISCARD int bkt_change_note_again(struct bkt_domain *d, const struct bkt_i
  *  @param new_links  apply only those links of a group's change that were not there before */
 BKT_NODISCARD int bkt_replay(struct bkt_domain *d, struct bkt_change *c, json_t *stored, bool new_links,
                              struct bkt_err *err);
+
+/** The PUT of a change has failed, or its answer was lost: its entries may be stored. */
+void bkt_replay_tried(const struct bkt_change *c);
 
 /** An attribute has another name; its deltas are noted already.  BKT_ENOMEM: nothing is remembered. */
 BKT_NODISCARD int bkt_renamed_note(struct bkt_change *c, const char *from, const char *to);
@@ -245,8 +269,6 @@ void bkt_absent_clear(struct bkt_edits *e);
  *  changes of other writers.  The caller sets the object's own ETag. */
 BKT_NODISCARD int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, const char *etag,
                                    struct bkt_err *err);
-/** Whether the store reports that the domain exists and the object doesn't; false if it reports neither. */
-bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id);
 /** Write the folders and the document of a new domain. */
 BKT_NODISCARD int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err);
 /** Delete the objects of the domain that this new one has replaced. */

@@ -69,15 +69,6 @@ static void note_first(struct bkt_domain *d)
         d->doc.first[d->doc.n_first++] = l->id;
 }
 
-/* In this order: if the store comes back between the two requests, the object isn't taken for missing. */
-bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf doc = {0}, object = {0};
-    return bkt_domain_doc_key(d->path, &doc) == BKT_OK && bkt_id_key(id, &object) == BKT_OK &&
-           bkt_store_head(d->store, bkt_buf_str(&doc), NULL, NULL) == BKT_OK &&
-           bkt_store_head(d->store, bkt_buf_str(&object), NULL, NULL) == BKT_ENOENT;
-}
-
 int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};

@@ -413,6 +413,7 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
     if (!bkt_domain_is_dirty(d) && bkt_map_count(d->edits->loose) == 0)
         return stale < 0 ? bkt_err_copy(err, stale, &stale_why) : BKT_OK;
     BKT_PASS(sweep(d, err));
+    BKT_PASS(bkt_edit_check_targets(d, err));
     struct bkt_err blind_why = {.n = 0}, why = {.n = 0};
     int            blind     = bkt_edit_spare(d, &blind_why);
     int            rc        = flush_and_adopt(d, err);

@@ -341,6 +341,7 @@ static int put_versions(struct wave *w, struct bkt_err *err)
             c->etag  = NULL;
             c->tried = true;
             bkt_extent_tried(c);
+            bkt_replay_tried(c);
             bkt_buf_fini(&c->obj->stored); /* another version is stored now */
             c->obj->contended |= r->rc == BKT_EPRECOND;
             bool lost = r->rc == BKT_EPRECOND ||
@@ -355,11 +356,13 @@ static int put_versions(struct wave *w, struct bkt_err *err)
     return rc;
 }
 
-static void prune(struct bkt_map *deltas, const struct bkt_map *kept)
+static void prune(struct bkt_map *deltas, struct bkt_map *olds, const struct bkt_map *kept)
 {
     for (struct bkt_map_at at = {0}; bkt_map_walk(deltas, &at);)
-        if (!bkt_map_get(kept, at.key, at.n))
+        if (!bkt_map_get(kept, at.key, at.n)) {
             (void)bkt_map_del(deltas, at.key, at.n);
+            free(bkt_map_del(olds, at.key, at.n));
+        }
 }
 
 /* Forget the stored part of the change; all of it, unless something was kept. */
@@ -372,8 +375,8 @@ static void through(struct bkt_domain *d, struct bkt_change *c)
         bkt_change_forget(d, c);
         return;
     }
-    prune(c->links, c->kept_links);
-    prune(c->attrs, c->kept_attrs);
+    prune(c->links, c->old_links, c->kept_links);
+    prune(c->attrs, c->old_attrs, c->kept_attrs);
     bkt_renamed_prune(c);
     bkt_map_clear(&c->equal, NULL);
     if (!waits) {

@@ -29,17 +29,59 @@ static bool says_same(const json_t *a, const json_t *b)
     return x && y && json_equal(x, y);
 }
 
+/* ---- entries that were removed here, and perhaps made again ----
+ *
+ * [R2] A removal concerns the entry that was there.  An entry of that name that another writer has made since
+ *      stays.  It collides with an entry that was made again here. */
+
+static const struct bkt_old_entry *old_entry(const struct bkt_map *olds, const char *name)
+{
+    return bkt_map_get(olds, name, strlen(name));
+}
+
+/* @param value  the entry to be stored; NULL: none */
+static bool is_theirs(const json_t *stored, const json_t *value, const struct bkt_old_entry *old)
+{
+    double t = stored && old ? bkt_json_seconds(stored, "created") : 0;
+    return t > 0 && t != old->created && t != old->tried &&
+           (!value || (t != bkt_json_seconds(value, "created") && !says_same(stored, value)));
+}
+
+/* The delta meets another writer's entry.  An entry that was removed here comes back in memory. */
+static enum bkt_kept meet_theirs(struct bkt_change *c, enum bkt_delta delta)
+{
+    c->reread |= delta == BKT_DELTA_REMOVE;
+    return delta == BKT_DELTA_REMOVE ? BKT_KEPT_NOT : BKT_KEPT_CLASH;
+}
+
+void bkt_replay_tried(const struct bkt_change *c)
+{
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->old_links, &at);) {
+        struct bkt_old_entry *old = at.value;
+        const struct bkt_link *l = bkt_links_find(&c->obj->group.links, at.key);
+        old->tried = l ? l->created : old->tried;
+    }
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->old_attrs, &at);) {
+        struct bkt_old_entry *old = at.value;
+        const struct bkt_attr *a = bkt_attrs_find(&c->obj->attrs, at.key);
+        old->tried = a ? a->created : old->tried;
+    }
+}
+
 static bool numbers_links(const struct bkt_object *o) { return o->kind == BKT_GROUP && (o->track_order & 1); }
 static bool numbers_attrs(const struct bkt_object *o) { return o->attr_track_order & 1; }
 
 /* Apply one delta.  An entry to be added may be there already and equal, from a PUT whose answer was lost or
  * from another writer: that is as good.  Returns a failure, or enum bkt_kept.
- * @param number  its number here; BKT_UNNUMBERED: no order is tracked */
+ * @param number  its number here; BKT_UNNUMBERED: no order is tracked
+ * @param was     the entry that was removed here; NULL: none */
 static int apply(struct bkt_change *c, json_t *in, const char *name, enum bkt_delta delta, json_t *value,
-                 uint32_t number)
+                 uint32_t number, const struct bkt_old_entry *was)
 {
     json_t *old = NULL;
     BKT_PASS(bkt_json_get_named(in, name, &old));
+    if (is_theirs(old, value, was))
+        return (int)meet_theirs(c, delta);
     if (delta == BKT_DELTA_REMOVE) {
         c->same &= !old;
         return bkt_json_del_named(in, name);
@@ -92,52 +134,57 @@ static int link_waits(const struct bkt_domain *d, struct bkt_change *c, json_t *
     return BKT_OK;
 }
 
-/* Whether @p name is another writer's in the stored object: neither free, nor a link to the same target
- * already. */
-static bool is_taken(json_t *links, json_t *user, const char *name, const char *to)
+/* Whether the name of a link is another writer's in the stored object: of a link that isn't equal. */
+static bool is_taken(const struct bkt_change *c, const json_t *stored, const struct bkt_link *l,
+                     enum bkt_delta delta, const json_t *value, const struct bkt_buf *to)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf theirs = {0};
-    json_t *old = NULL;
-    if (user && bkt_json_get_named(user, name, &old) == BKT_OK && old)
-        return true;
-    if (!links || bkt_json_get_named(links, name, &old) < 0 || !old)
-        return false;
-    return target_of(old, &theirs) < 0 || strcmp(bkt_buf_str(&theirs), to) != 0;
+    static const char *const lists[] = {"h5links", "links"};
+    for (size_t i = 0; i < BKT_COUNT(lists); i++) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf theirs = {0};
+        json_t *in = json_object_get(stored, lists[i]), *old = NULL;
+        if (!in || bkt_json_get_named(in, l->name, &old) < 0 || !old)
+            continue;
+        if (delta == BKT_DELTA_REPLACE)
+            return is_theirs(old, value, old_entry(c->old_links, l->name));
+        return i == 0 || target_of(old, &theirs) < 0 || strcmp(bkt_buf_str(&theirs), bkt_buf_str(to)) != 0;
+    }
+    return false;
 }
 
-static int note_taken(struct bkt_change *c, json_t *links, json_t *user, const struct bkt_link *l,
-                      struct bkt_err *err)
+static int note_taken(struct bkt_change *c, const json_t *stored, const struct bkt_link *l,
+                      enum bkt_delta delta, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf to = {0};
     BKT_PASS(bkt_link_emit(l, &value, err));
     BKT_PASS(target_of(value, &to));
-    if (!is_taken(links, user, l->name, bkt_buf_str(&to)))
-        return BKT_OK;
-    return bkt_map_set(&c->taken, to.ptr, to.len, c, NULL);
+    return is_taken(c, stored, l, delta, value, &to) ? bkt_map_set(&c->taken, to.ptr, to.len, c, NULL)
+                                                     : BKT_OK;
 }
 
 /* A link that was renamed within a group, and can't have its new name, keeps its old one. */
 static int find_taken(struct bkt_change *c, const json_t *stored, struct bkt_err *err)
 {
-    json_t *links = json_object_get(stored, "links"), *user = json_object_get(stored, "h5links");
     bkt_map_clear(&c->taken, NULL);
     if (!bkt_change_loses_links(c))
         return BKT_OK;
     for (struct bkt_map_at at = {0}; bkt_map_walk(c->links, &at);) {
         const struct bkt_link *l = bkt_links_find(&c->obj->group.links, at.key);
-        if ((enum bkt_delta)(uintptr_t)at.value == BKT_DELTA_ADD && l && l->cls <= BKT_L_EXTERNAL)
-            BKT_PASS(note_taken(c, links, user, l, err));
+        if (l && l->cls <= BKT_L_EXTERNAL)
+            BKT_PASS(note_taken(c, stored, l, (enum bkt_delta)(uintptr_t)at.value, err));
     }
     return BKT_OK;
 }
 
 /* The name may be in the other of the two lists of links. */
-static int replay_other(struct bkt_change *c, json_t *other, const char *name, enum bkt_delta delta)
+static int replay_other(struct bkt_change *c, json_t *other, const char *name, enum bkt_delta delta,
+                        const struct bkt_old_entry *was)
 {
     json_t *there = NULL;
     if (!other || bkt_json_get_named(other, name, &there) < 0 || !there)
         return BKT_KEPT_NOT;
+    if (is_theirs(there, NULL, was))
+        return (int)meet_theirs(c, delta);
     if (delta == BKT_DELTA_ADD)
         return BKT_KEPT_CLASH;
     c->same = false;
@@ -172,11 +219,12 @@ static int replay_link(struct bkt_domain *d, struct bkt_change *c, const char *n
         BKT_PASS(link_waits(d, c, in, name, delta, value, &waits));
     if (waits)
         return BKT_KEPT_WAITS;
-    int rc = replay_other(c, json_object_get(stored, user ? "links" : "h5links"), name, delta);
+    const struct bkt_old_entry *was = old_entry(c->old_links, name);
+    int rc = replay_other(c, json_object_get(stored, user ? "links" : "h5links"), name, delta, was);
     if (rc != BKT_OK)
         return rc;
     rc = apply(c, in, name, value ? delta : BKT_DELTA_REMOVE, value,
-               l && numbers_links(c->obj) ? l->seq : BKT_UNNUMBERED);
+               l && numbers_links(c->obj) ? l->seq : BKT_UNNUMBERED, was);
     return rc == BKT_KEPT_CLASH && note_theirs(c, in, name) < 0 ? BKT_ENOMEM : rc;
 }
 
@@ -334,7 +382,7 @@ static int replay_attr(struct bkt_domain *d, struct bkt_change *c, const char *n
     if (value && delta == BKT_DELTA_ADD)
         BKT_PASS(note_equal(c, in, name, a, value));
     return apply(c, in, name, value ? delta : BKT_DELTA_REMOVE, value,
-                 a && numbers_attrs(c->obj) ? a->seq : BKT_UNNUMBERED);
+                 a && numbers_attrs(c->obj) ? a->seq : BKT_UNNUMBERED, old_entry(c->old_attrs, name));
 }
 
 typedef int replay_fn(struct bkt_domain *d, struct bkt_change *c, const char *name, enum bkt_delta delta,

@@ -313,6 +313,7 @@ static int settle_link(struct bkt_domain *d, const struct rival *r, struct bkt_e
                       bkt_links_count_change(d->links, &r->theirs, 1) >= 0);
     (void)bkt_map_del(c->links, r->name, n);
     (void)bkt_map_del(c->kept_links, r->name, n);
+    free(bkt_map_del(c->old_links, r->name, n));
     c->reread = true; /* its time and number are theirs */
     return BKT_OK;
 }

@@ -1,0 +1,114 @@
+/* Objects that other writers delete while links to them are made here.
+ *
+ * [L1] No link is stored to an object that another writer has deleted before the flush: the link is dropped,
+ *      and the flush reports the object.  An object that is deleted during the flush isn't noticed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/trace.h"
+#include "schema/edit/edit_impl.h"
+
+static bool has_document(struct bkt_domain *d)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    return bkt_domain_doc_key(d->path, &key) == BKT_OK &&
+           bkt_store_head(d->store, bkt_buf_str(&key), NULL, NULL) == BKT_OK;
+}
+
+/* In this order: if the store comes back between the two requests, the object isn't taken for missing. */
+bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    return has_document(d) && bkt_id_key(id, &key) == BKT_OK &&
+           bkt_store_head(d->store, bkt_buf_str(&key), NULL, NULL) == BKT_ENOENT;
+}
+
+/* A hard link to be stored, and the request for its target. */
+struct new_link {
+    struct bkt_id group, target;
+    char *name;
+};
+
+struct new_links {
+    struct new_link *v;
+    size_t n, cap;
+    struct bkt_reqs reqs;
+};
+
+static void new_links_fini(struct new_links *x)
+{
+    for (size_t i = 0; i < x->n; i++)
+        free(x->v[i].name);
+    free(x->v);
+    bkt_reqs_fini(&x->reqs);
+}
+
+/* Such an object is left out: no other writer has it, or hardly any. */
+static bool is_ours(struct bkt_domain *d, const struct bkt_id *id)
+{
+    const struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
+    return (c && c->is_new) || bkt_links_count_is_own(d->links, id);
+}
+
+static int add(struct bkt_domain *d, const struct bkt_id *group, const struct bkt_link *l,
+               struct new_links *x)
+{
+    if (!l || l->cls != BKT_L_HARD || is_ours(d, &l->id))
+        return BKT_OK;
+    BKT_PASS(bkt_list_room(&x->v, x->n, &x->cap, sizeof *x->v));
+    x->v[x->n] = (struct new_link){*group, l->id, strdup(l->name)};
+    return x->v[x->n++].name ? BKT_OK : BKT_ENOMEM;
+}
+
+static int collect(struct bkt_domain *d, const struct bkt_change *c, struct new_links *x)
+{
+    const struct bkt_link *l;
+    for (size_t i = 0; c->is_new && (l = bkt_object_next_hard(c->obj, &i));)
+        BKT_PASS(add(d, &c->id, l, x));
+    for (struct bkt_map_at at = {0}; !c->is_new && bkt_map_walk(c->links, &at);)
+        BKT_PASS(add(d, &c->id, bkt_links_find(&c->obj->group.links, at.key), x));
+    return BKT_OK;
+}
+
+static int look(struct bkt_domain *d, struct new_links *x)
+{
+    BKT_PASS(bkt_reqs_init(&x->reqs, x->n));
+    for (size_t i = 0; i < x->n; i++) {
+        x->reqs.v[i] = (struct bkt_req){.op = BKT_HEAD};
+        BKT_PASS(bkt_id_key(&x->v[i].target, &x->reqs.keys[i]));
+    }
+    bkt_reqs_run(d->store, &x->reqs);
+    return BKT_OK;
+}
+
+static int drop(struct bkt_domain *d, const struct new_link *l, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    bool is_known = bkt_domain_path_of(d, &l->group, &path) == BKT_OK;
+    BKT_PASS(bkt_edit_drop_link(d, &l->group, l->name, err));
+    bkt_objects_drop(d->objects, &l->target, false);
+    bkt_trace(BKT_TRACE_SCHEMA, "%s: link %s of %s: another writer has deleted %s", d->name, l->name,
+              is_known ? bkt_buf_str(&path) : l->group.text, l->target.text);
+    bkt_names_add(&d->edits->gone, l->target.text);
+    return BKT_OK;
+}
+
+int bkt_edit_check_targets(struct bkt_domain *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(new_links_fini) struct new_links x = {.n = 0};
+    if (d->edits->fresh || strcmp(d->set.writers, "one") == 0)
+        return BKT_OK;
+    for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);) {
+        const struct bkt_change *c = at.value;
+        if (!c->removed && c->obj->kind == BKT_GROUP)
+            BKT_PASS_MEM(err, collect(d, c, &x));
+    }
+    if (!x.n || !has_document(d))
+        return BKT_OK;
+    BKT_PASS_MEM(err, look(d, &x));
+    for (size_t i = 0; i < x.n; i++)
+        if (x.reqs.v[i].rc == BKT_ENOENT)
+            BKT_PASS(drop(d, &x.v[i], err));
+    return BKT_OK;
+}

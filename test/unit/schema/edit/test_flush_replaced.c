@@ -1,0 +1,201 @@
+/* Two writers of one domain: one replaces or deletes what the other replaces, deletes or links. */
+#include "unit/schema/edit/flush_testing.h"
+
+static const char *target(struct bkt_domain *d, const struct bkt_id *group, const char *of)
+{
+    const struct bkt_link *l = bkt_links_find(&get(d, group)->group.links, of);
+    return l ? l->id.text : "";
+}
+
+/* The link /b/n and the attribute v of /b are stored.  Both writers replace them by other things. */
+static struct bkt_domain *with_entries(struct bkt_id *a, struct bkt_id *b, struct bkt_id *ds, struct bkt_domain **other)
+{
+    struct bkt_domain *d = sample(a, b, ds);
+    link_it(d, b, "n", ds);
+    set_attr(d, b, "v", 1, ATTR_CREATE);
+    OK(bkt_domain_flush(d, err));
+    *other = open_other(name);
+    (void)get(*other, b);
+    return d;
+}
+
+static void replace(struct bkt_domain *d, const struct bkt_id *b, const struct bkt_id *to, int64_t v)
+{
+    unlink_it(d, b, "n");
+    link_it(d, b, "n", to);
+    OK(bkt_edit_attr_delete(d, b, "v", err));
+    set_attr(d, b, "v", v, ATTR_CREATE);
+}
+
+static void two_replacements_have_one_winner(void)
+{
+    struct bkt_id      a, b, ds, mine;
+    struct bkt_domain *e, *d = with_entries(&a, &b, &ds, &e), *f;
+    replace(d, &b, &a, 2);
+    mine = add_dset(e, 10);
+    replace(e, &b, &mine, 3);
+    OK(bkt_domain_flush(d, err));
+    for (int i = 0; i < 3; i++)
+        FAILS(BKT_EEXIST, "'/b/n', 'attribute v of /b'", bkt_domain_flush(e, err));
+    (void)fresh_look(&b, &f);
+    CHECK(strcmp(target(f, &b, "n"), a.text) == 0 && attr_value(get(f, &b), "v") == 2, "theirs stays");
+    CHECK(strcmp(target(e, &b, "n"), mine.text) == 0 && attr_value(get(e, &b), "v") == 3, "ours is kept");
+    unlink_it(e, &b, "n");
+    OK(bkt_edit_attr_delete(e, &b, "v", err));
+    OK(bkt_domain_flush(e, err));
+    CHECK(strcmp(target(e, &b, "n"), a.text) == 0 && attr_value(get(e, &b), "v") == 2, "now theirs is seen");
+    unlink_it(e, &b, "n");
+    OK(bkt_edit_attr_delete(e, &b, "v", err));
+    OK(bkt_domain_flush(e, err));
+    bkt_domain_close(f);
+    (void)fresh_look(&b, &f);
+    CHECK(!*target(f, &b, "n") && attr_value(get(f, &b), "v") == -1, "and can be removed");
+    close_all(d, e, f);
+}
+
+static void equal_replacements_are_one(void)
+{
+    struct bkt_id      a, b, ds, m[2];
+    struct bkt_domain *d[2] = {with_entries(&a, &b, &ds, &d[1])}, *f;
+    for (int i = 0; i < 2; i++) {
+        m[i] = add_dset(d[i], 10 + (uint64_t)i * 7);
+        replace(d[i], &b, &m[i], 5);
+    }
+    OK(bkt_domain_flush(d[0], err));
+    OK(bkt_domain_flush(d[1], err));
+    (void)fresh_look(&b, &f);
+    CHECK(strcmp(target(f, &b, "n"), m[0].text) == 0 && strcmp(target(d[1], &b, "n"), m[0].text) == 0, "theirs");
+    CHECK(get(f, &m[0])->dset.space.dims[0] == 17 && attr_value(get(f, &b), "v") == 5, "with what ours has");
+    CHECK(!is_in_store(f, &m[1]), "ours is deleted");
+    close_all(d[0], d[1], f);
+}
+
+/* The second writer knows nothing of what it would delete. */
+static void a_removal_leaves_a_replacement(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *e, *d = with_entries(&a, &b, &ds, &e), *f;
+    replace(d, &b, &a, 2);
+    unlink_it(e, &b, "n");
+    OK(bkt_edit_attr_delete(e, &b, "v", err));
+    OK(bkt_domain_flush(d, err));
+    OK(bkt_domain_flush(e, err));
+    CHECK(!bkt_domain_is_dirty(e), "all is stored");
+    (void)fresh_look(&b, &f);
+    CHECK(strcmp(target(f, &b, "n"), a.text) == 0 && attr_value(get(f, &b), "v") == 2, "theirs stays");
+    CHECK(strcmp(target(e, &b, "n"), a.text) == 0 && attr_value(get(e, &b), "v") == 2, "and is seen");
+    CHECK(count(e, &a) == 2 && count(e, &ds) == 1, "counts: %d, %d", (int)count(e, &a), (int)count(e, &ds));
+    close_all(d, e, f);
+}
+
+/* What a PUT without an answer has stored is ours, also when it is replaced once more. */
+static void a_lost_answer_is_not_a_rival(void)
+{
+    for (int again = 0; again < 2; again++) {
+        struct bkt_id          a, b, ds;
+        struct bkt_domain     *e, *d = with_entries(&a, &b, &ds, &e), *f;
+        const struct bkt_fault lost  = {.op = BKT_PUT, .times = 1, .code = BKT_ETIME, .carry_out = true};
+        with_faults(d, &lost, 1);
+        replace(d, &b, &a, 2);
+        FAILS(BKT_ETIME, "", bkt_domain_flush(d, err));
+        if (again)
+            replace(d, &b, &ds, 3);
+        OK(bkt_domain_flush(d, err));
+        (void)fresh_look(&b, &f);
+        CHECK(strcmp(target(f, &b, "n"), again ? ds.text : a.text) == 0 && attr_value(get(f, &b), "v") == 2 + again,
+              "the last change");
+        close_all(d, e, f);
+    }
+}
+
+/* A link that is moved within a group onto a name that the other writer has replaced keeps its old name. */
+static void moved_onto_a_replaced_name(void)
+{
+    struct bkt_id      a, b, ds, m;
+    struct bkt_domain *e, *d = with_entries(&a, &b, &ds, &e), *f;
+    m = add_group(d);
+    link_it(d, &b, "m", &m);
+    OK(bkt_domain_flush(d, err));
+    OK(bkt_domain_refresh(e, &b, err));
+    unlink_it(d, &b, "n");
+    link_it(d, &b, "n", &a);
+    OK(bkt_domain_flush(d, err));
+    unlink_it(e, &b, "n");
+    link_it(e, &b, "n", &m);
+    unlink_it(e, &b, "m");
+    FAILS(BKT_EEXIST, "/b/n", bkt_domain_flush(e, err));
+    (void)fresh_look(&b, &f);
+    CHECK(strcmp(target(f, &b, "n"), a.text) == 0 && strcmp(target(f, &b, "m"), m.text) == 0, "in reach by its old name");
+    close_all(d, e, f);
+}
+
+/* ---- links to objects that the other writer has deleted ---- */
+
+enum how { WITHIN_A_GROUP, TO_ANOTHER_GROUP, TO_A_NEW_GROUP, ONE_MORE_LINK, HOWS };
+
+static void no_link_leads_to_a_deleted_object(void)
+{
+    for (enum how how = 0; how < HOWS; how++) {
+        struct bkt_id      a, b, ds, x, group;
+        struct bkt_domain *d = sample(&a, &b, &ds), *e, *f;
+        x = add_group(d);
+        link_it(d, &b, "x", &x);
+        OK(bkt_domain_flush(d, err));
+        e = open_other(name);
+        (void)get(e, &x);
+        group = how == WITHIN_A_GROUP ? b : how == TO_A_NEW_GROUP ? add_group(e) : a;
+        if (how == TO_A_NEW_GROUP)
+            link_it(e, &b, "new", &group);
+        link_it(e, &group, "there", &x);
+        if (how != ONE_MORE_LINK)
+            unlink_it(e, &b, "x");
+        set_attr(e, &a, "v", 1, ATTR_CREATE);
+        let_go();
+        unlink_it(d, &b, "x");
+        OK(bkt_domain_flush(d, err));
+        CHECK(!is_in_store(d, &x), "deleted");
+        FAILS(BKT_ENOENT, x.text, bkt_domain_flush(e, err));
+        OK(bkt_domain_flush(e, err));
+        CHECK(!bkt_domain_is_dirty(e) && !*target(e, &group, "there"), "%d: the link is dropped", how);
+        (void)fresh_look(&group, &f);
+        CHECK(!*target(f, &group, "there") && attr_value(get(f, &a), "v") == 1, "%d: all else is stored", how);
+        close_all(d, e, f);
+    }
+}
+
+/* With one writer nobody else can have deleted anything, and a store that can't say isn't taken for an empty one. */
+static void targets_are_asked_for_only_when_needed(void)
+{
+    for (int one = 0; one < 2; one++) {
+        struct bkt_id          a, b, ds;
+        struct bkt_domain     *d     = sample(&a, &b, &ds), *e, *f;
+        const struct bkt_fault count_them = {.op = BKT_HEAD, .code = BKT_EACCES};
+        bkt_domain_close(d);
+        free(set.writers);
+        set.writers = strdup(one ? "one" : "many");
+        e           = open_other(name);
+        with_faults(e, &count_them, 1);
+        link_it(e, &b, "more", &ds);
+        OK(bkt_domain_flush(e, err));
+        CHECK(bkt_fault_hits(e->store, 0) == (one ? 0 : 1), "%u requests", bkt_fault_hits(e->store, 0));
+        (void)fresh_look(&b, &f);
+        CHECK(strcmp(target(f, &b, "more"), ds.text) == 0, "stored");
+        close_all(NULL, e, f);
+    }
+    free(set.writers);
+    set.writers = strdup("many");
+}
+
+int main(void)
+{
+    OK(bkt_settings_init(&set, "", err));
+    two_replacements_have_one_winner();
+    equal_replacements_are_one();
+    a_removal_leaves_a_replacement();
+    a_lost_answer_is_not_a_rival();
+    moved_onto_a_replaced_name();
+    no_link_leads_to_a_deleted_object();
+    targets_are_asked_for_only_when_needed();
+    domains_end();
+    return failures ? 1 : 0;
+}
