@@ -81,12 +81,6 @@ struct bkt_read {
 BKT_NODISCARD int bkt_read_datasets(struct bkt_read *reads, size_t n, struct bkt_err *err);
 void              bkt_read_fini(struct bkt_read *r);
 
-/** The place of a chunk, as found by another folder than this one. */
-struct bkt_found_chunk {
-    uint64_t index; /* row-major in the chunk grid */
-    uint64_t offset, size;
-    uint32_t mask;
-};
 /** Request the first chunk of the dataset's chunk table, while the caller gets the table's JSON.  That saves
  *  a round trip if the table has one chunk.  Does nothing if there is no table, in a folder, or with
  *  read_ahead=0. */
@@ -96,13 +90,13 @@ void bkt_reference_table_first_begin(struct bkt_dsetio *io);
  *  chunklocator, hsload --fastlink).  From now on these are its chunks, in the file that the layout names.
  *  @param chunks  n of them, in any order; taken over (free()), also on failure
  *  @return BKT_OK; BKT_EFORMAT: an index outside of the grid, or twice */
-BKT_NODISCARD int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_found_chunk *chunks, size_t n,
+BKT_NODISCARD int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_file_chunk *chunks, size_t n,
                                        struct bkt_err *err);
 /** Add chunks to those that are known.  From now on the places of all other chunks are unknown, so the caller
  *  adds those of all chunks that a read touches.  Nothing is read ahead, until bkt_dsetio_set_found() has
  * been called.
  *  @param chunks  n of them, in any order, borrowed; size 0: the chunk doesn't exist */
-BKT_NODISCARD int bkt_dsetio_add_found(struct bkt_dsetio *io, const struct bkt_found_chunk *chunks, size_t n,
+BKT_NODISCARD int bkt_dsetio_add_found(struct bkt_dsetio *io, const struct bkt_file_chunk *chunks, size_t n,
                                        struct bkt_err *err);
 /** The chunks that a selection touches, as far as they are known. */
 struct bkt_touched {

@@ -167,7 +167,7 @@ static uint64_t grid_total(const struct bkt_dsetio *io)
 }
 
 /* Check sorted chunks.  False: @p bad is the number of a chunk that the dataset can't have. */
-static bool are_in_grid(const struct bkt_dsetio *io, const struct bkt_found_chunk *v, size_t n, uint64_t *bad)
+static bool are_in_grid(const struct bkt_dsetio *io, const struct bkt_file_chunk *v, size_t n, uint64_t *bad)
 {
     uint64_t total = grid_total(io);
     for (size_t i = 0; i < n; i++)
@@ -179,7 +179,7 @@ static bool are_in_grid(const struct bkt_dsetio *io, const struct bkt_found_chun
 }
 
 /* Takes @p v over. */
-static int replace(struct bkt_dsetio *io, struct bkt_found_chunk *v, size_t n, bool partly,
+static int replace(struct bkt_dsetio *io, struct bkt_file_chunk *v, size_t n, bool partly,
                    struct bkt_err *err)
 {
     uint64_t bad;
@@ -198,15 +198,15 @@ static int replace(struct bkt_dsetio *io, struct bkt_found_chunk *v, size_t n, b
     return BKT_OK;
 }
 
-int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_found_chunk *chunks, size_t n, struct bkt_err *err)
+int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_file_chunk *chunks, size_t n, struct bkt_err *err)
 {
     return replace(io, chunks, n, false, err);
 }
 
-int bkt_dsetio_add_found(struct bkt_dsetio *io, const struct bkt_found_chunk *chunks, size_t n,
+int bkt_dsetio_add_found(struct bkt_dsetio *io, const struct bkt_file_chunk *chunks, size_t n,
                          struct bkt_err *err)
 {
-    struct bkt_found_chunk *v = reallocarray(NULL, io->n_found + n + 1, sizeof *v);
+    struct bkt_file_chunk *v = reallocarray(NULL, io->n_found + n + 1, sizeof *v);
     BKT_NEED(err, v);
     if (io->n_found)
         memcpy(v, io->found, io->n_found * sizeof *v);
@@ -215,9 +215,9 @@ int bkt_dsetio_add_found(struct bkt_dsetio *io, const struct bkt_found_chunk *ch
     return replace(io, v, io->n_found + n, true, err);
 }
 
-static const struct bkt_found_chunk *find(const struct bkt_dsetio *io, const uint64_t *coord)
+static const struct bkt_file_chunk *find(const struct bkt_dsetio *io, const uint64_t *coord)
 {
-    struct bkt_found_chunk want = {.index = 0};
+    struct bkt_file_chunk want = {.index = 0};
     for (unsigned d = 0; d < io->rank; d++)
         want.index = want.index * bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]) + coord[d];
     return io->n_found ? bsearch(&want, io->found, io->n_found, sizeof want, bkt_by_u64) : NULL;
@@ -228,7 +228,7 @@ static const struct bkt_found_chunk *find(const struct bkt_dsetio *io, const uin
 static int found_place(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_reference *out,
                        struct bkt_err *err)
 {
-    const struct bkt_found_chunk *c = find(io, coord);
+    const struct bkt_file_chunk *c = find(io, coord);
     BKT_FAIL_IF(err, !c && io->found_partly, BKT_EFORMAT, "%s: its place in the file is unknown",
                 bkt_chunk_label(io, coord).text);
     if (c)
@@ -243,7 +243,7 @@ static int touch(const struct bkt_dsetio *io, const struct bkt_grid *g, size_t m
     BKT_NEED(err, (out->coords = calloc(most + 1, io->rank * sizeof *out->coords)));
     for (uint64_t k = 0; k < g->n_chunks; k++) {
         bkt_grid_coord(g, k, coord);
-        const struct bkt_found_chunk *c = find(io, coord);
+        const struct bkt_file_chunk *c = find(io, coord);
         bool unknown = !c && io->found_partly;
         out->missing += !unknown && (!c || !c->size);
         out->n_unknown += unknown;

@@ -11,22 +11,16 @@
 
 /* ---- checks of a request ---- */
 
-static const char *const ref_names[] = {
-    [BKT_D_CONTIGUOUS_REF]       = "H5D_CONTIGUOUS_REF",
-    [BKT_D_CHUNKED_REF]          = "H5D_CHUNKED_REF",
-    [BKT_D_CHUNKED_REF_INDIRECT] = "H5D_CHUNKED_REF_INDIRECT",
-};
-
 int bkt_write_check(const struct bkt_dsetio *io, struct bkt_err *err)
 {
-    enum bkt_layout_class cls = io->ds->layout.cls;
+    const struct bkt_layout *l = &io->ds->layout;
     if (io->bad.code)
         return bkt_err_copy(err, io->bad.code, &io->bad);
     BKT_FAIL_IF(err, io->where != BKT_AT_OBJECTS, BKT_EUNSUP,
                 "%s can't be written: its data are in other files (%s); copy it (h5repack, "
                 "h5copy) to change it",
                 bkt_dsetio_label(io).text,
-                (size_t)cls < BKT_COUNT(ref_names) && ref_names[cls] ? ref_names[cls] : "by reference");
+                bkt_layout_is_linked(l) ? bkt_layout_name(l->cls) : "by reference");
     BKT_FAIL_IF(err, bkt_store_is_readonly(bkt_domain_store(io->dom)), BKT_EUNSUP,
                 "%s can't be written: %s is read-only", bkt_dsetio_label(io).text,
                 bkt_store_uri(bkt_domain_store(io->dom)));

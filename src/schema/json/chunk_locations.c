@@ -155,7 +155,7 @@ static int parse_chunks(const struct bkt_chunk_map *m, const json_t *j, struct b
     BKT_NEED(err, d->chunks);
     for (void *it = json_object_iter(list); it; it = json_object_iter_next(list, it)) {
         const json_t         *v = json_object_iter_value(it);
-        struct bkt_map_chunk *c = &d->chunks[d->n_chunks++];
+        struct bkt_file_chunk *c = &d->chunks[d->n_chunks++];
         mask                    = 0;
         BKT_PASS(chunk_index(d, json_object_iter_key(it), &c->index, err));
         BKT_PASS(bkt_json_u64(json_array_get(v, 0), "chunks: offset", UINT64_MAX - 1, &c->offset, err));

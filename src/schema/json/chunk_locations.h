@@ -37,11 +37,6 @@ struct bkt_map_file {
     uint64_t start, size; /* start: first, for bkt_by_u64() */
     char *uri, *etag;     /* etag NULL: unknown */
 };
-struct bkt_map_chunk {
-    uint64_t index; /* row-major in the grid; first, for bkt_by_u64() */
-    uint64_t offset, size;
-    uint32_t mask;
-};
 struct bkt_map_dset {
     char                 *path;
     enum bkt_map_kind     kind;
@@ -50,7 +45,7 @@ struct bkt_map_dset {
     uint64_t              item_size;
     struct bkt_buf        type, creation;
     uint64_t              offset, size; /* CONTIGUOUS */
-    struct bkt_map_chunk *chunks;       /* by index */
+    struct bkt_file_chunk *chunks;      /* by index */
     size_t                n_chunks;
     struct bkt_segment   *segs;         /* EXTERNAL */
     size_t                n_segs;

@@ -22,6 +22,11 @@ static const struct bkt_word layout_classes[] = {
     {"H5D_VIRTUAL", BKT_D_VIRTUAL},
 };
 
+const char *bkt_layout_name(enum bkt_layout_class c)
+{
+    return bkt_word_of(layout_classes, BKT_COUNT(layout_classes), (int)c);
+}
+
 static int class_of(const json_t *j, enum bkt_layout_class *out, struct bkt_err *err)
 {
     const char *name = bkt_json_word(j, "class");
@@ -422,9 +427,7 @@ static int emit_files(const struct bkt_layout *l, json_t *j)
 static int emit_class(enum bkt_layout_class cls, json_t **out)
 {
     json_t *j = json_object();
-    return bkt_json_give(
-        j, bkt_json_set(j, "class", json_string(bkt_word_of(layout_classes, BKT_COUNT(layout_classes), cls))),
-        out);
+    return bkt_json_give(j, bkt_json_set(j, "class", json_string(bkt_layout_name(cls))), out);
 }
 
 static int emit_chunks(const struct bkt_layout *l, json_t *j)

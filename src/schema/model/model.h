@@ -166,6 +166,12 @@ struct bkt_chunk_ref {
     uint64_t offset, size;
     uint32_t mask; /* HDF5's filter mask: bit i set, filter i was left out */
 };
+/** The place of a chunk in a file. */
+struct bkt_file_chunk {
+    uint64_t index; /* row-major in the grid of the extent's chunks; first, for bkt_by_u64() */
+    uint64_t offset, size;
+    uint32_t mask; /* HDF5's filter mask */
+};
 /** A piece of a file.  Offsets of references count in such pieces if their bytes are spread over several
  *  (keys of ours). */
 struct bkt_segment {
@@ -335,6 +341,8 @@ bool bkt_type_has_refs(const struct bkt_type *t);
 /* ---- pure emitting: model -> bytes, as HSDS 0.9 reads them; parsing them gives the same model ---- */
 /** Appended to @p out. */
 BKT_NODISCARD int bkt_object_emit(const struct bkt_object *o, struct bkt_buf *out, struct bkt_err *err);
+/** As the schema spells it: H5D_CHUNKED, …; NULL for BKT_D_NONE. */
+const char *bkt_layout_name(enum bkt_layout_class c);
 BKT_NODISCARD int bkt_domain_doc_emit(const struct bkt_domain_doc *d, struct bkt_buf *out,
                                       struct bkt_err *err);
 

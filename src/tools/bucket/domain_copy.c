@@ -110,7 +110,7 @@ static int flush(struct job *j)
         bkt_req_fini(&in[i]);
     items_clear(j);
     if (rc == BKT_OK && j->c->progress)
-        j->c->progress(j->c, j->c->arg);
+        j->c->progress(j->c);
     return rc;
 }
 

@@ -9,8 +9,7 @@ struct bkt_clone {
     uint64_t       n_raw;  /* datasets whose data stay in the raw files of H5Pset_external() */
     struct bkt_id  root;   /* out: of the copy */
     struct bkt_buf doc;    /* out: the copy's document, to be stored last; bkt_buf_fini() */
-    void (*progress)(const struct bkt_clone *c, void *arg); /* called now and then; may be NULL */
-    void *arg;
+    void (*progress)(const struct bkt_clone *c); /* called now and then; may be NULL */
 };
 
 /** Copy all objects of @p src to @p to's store.  c->doc is the document that makes a domain of them, with the

@@ -140,8 +140,8 @@ static void write_chunks(struct bkt_jout *j, const struct survey *s)
     bkt_jout_open(j, "chunks", '{');
     for (size_t i = 0; i < s->n_chunks; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-        const struct survey_chunk *c = &s->chunks[i];
-        uint64_t                   coord[BKT_MAX_RANK], left = c->index, v[3] = {c->addr, c->size, c->mask};
+        const struct bkt_file_chunk *c = &s->chunks[i];
+        uint64_t coord[BKT_MAX_RANK], left = c->index, v[3] = {c->offset, c->size, c->mask};
         for (unsigned d = s->rank; d-- > 0; left /= s->grid[d])
             coord[d] = left % s->grid[d];
         for (unsigned d = 0; d < s->rank; d++)

@@ -12,10 +12,9 @@
 #include "tools/cli/tool.h"
 
 /* Shows the progress on a terminal. */
-static void progress(const struct bkt_clone *c, void *arg)
+static void progress(const struct bkt_clone *c)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    (void)arg;
     bkt_show_bytes(&b, c->bytes, true);
     fprintf(stderr, "\r%llu objects, %llu chunks, %s   ", (unsigned long long)c->n_objects,
             (unsigned long long)c->n_chunks, bkt_buf_str(&b));

@@ -310,15 +310,6 @@ static int both_attrs(struct bkt_diff *d, hid_t a, hid_t b, const char *path, co
     return bkt_diff_attr(d, x, y, path, name);
 }
 
-static int attributes(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
-{
-    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs x = {0}, y = {0};
-    if (H5Aiterate2(a, H5_INDEX_NAME, H5_ITER_INC, NULL, on_attr, &x) < 0 ||
-        H5Aiterate2(b, H5_INDEX_NAME, H5_ITER_INC, NULL, on_attr, &y) < 0)
-        return h5_fail(d->err, path);
-    return merge(d, path, "attribute", &x, &y, both_attrs, a, b);
-}
-
 /* ---- objects ---- */
 
 static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path);
@@ -355,13 +346,18 @@ static int both_links(struct bkt_diff *d, hid_t a, hid_t b, const char *path, co
     return objects(d, oa, ob, bkt_buf_str(&sub));
 }
 
-static int groups(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
+static herr_t names_of(hid_t o, bool links, struct bkt_strs *out)
+{
+    return links ? H5Literate2(o, H5_INDEX_NAME, H5_ITER_INC, NULL, on_link, out)
+                 : H5Aiterate2(o, H5_INDEX_NAME, H5_ITER_INC, NULL, on_attr, out);
+}
+
+static int members(struct bkt_diff *d, hid_t a, hid_t b, const char *path, bool links)
 {
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs x = {0}, y = {0};
-    if (H5Literate2(a, H5_INDEX_NAME, H5_ITER_INC, NULL, on_link, &x) < 0 ||
-        H5Literate2(b, H5_INDEX_NAME, H5_ITER_INC, NULL, on_link, &y) < 0)
+    if (names_of(a, links, &x) < 0 || names_of(b, links, &y) < 0)
         return h5_fail(d->err, path);
-    return merge(d, path, "link", &x, &y, both_links, a, b);
+    return merge(d, path, links ? "link" : "attribute", &x, &y, links ? both_links : both_attrs, a, b);
 }
 
 static int datasets(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
@@ -400,9 +396,9 @@ static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
     for (const char *s = path; *s; s++)
         depth += *s == '/';
     BKT_FAIL_IF(d->err, depth > MAX_DEPTH, BKT_EUNSUP, "groups are nested deeper than %d", MAX_DEPTH);
-    BKT_PASS(attributes(d, a, b, path));
+    BKT_PASS(members(d, a, b, path, false));
     if (x.type == H5O_TYPE_GROUP)
-        return groups(d, a, b, path);
+        return members(d, a, b, path, true);
     if (x.type == H5O_TYPE_DATASET)
         return datasets(d, a, b, path);
     if (x.type == H5O_TYPE_NAMED_DATATYPE && H5Tequal(a, b) <= 0)

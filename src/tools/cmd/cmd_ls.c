@@ -26,7 +26,6 @@ struct where {
     void       *arg;
     const char *id; /* the meaning of an object's id, for its row */
 };
-struct plain_file; /* plain_name.h */
 
 /* ---- objects of a domain: one line each, more with -v ---- */
 

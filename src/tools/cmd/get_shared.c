@@ -320,13 +320,13 @@ static int put_ranges(struct bkt_share *s, const struct part_file *p, uint64_t n
     return BKT_OK;
 }
 
-static int put_news(struct bkt_share *s, const char *name, const struct bkt_version *v, struct bkt_err *err)
+static int put_news(const char *name, const struct bkt_version *v, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
     uint64_t mtime;
     memcpy(&mtime, &v->mtime, sizeof mtime);
     BKT_PASS(parts_say(&news, err, "tt88", name, v->etag, v->size, mtime));
-    return bkt_share_news(s, &news, err);
+    return bkt_share_news(&news, err);
 }
 
 int bkt_get_shared_download(const struct download *d, const char *name, struct part_file *p,
@@ -337,7 +337,7 @@ int bkt_get_shared_download(const struct download *d, const char *name, struct p
         .work = work_on_range, .take = take_range, .arg = &f, .check = interrupt_check, .salvage = true};
     int rc = download_put_first(d, p, err);
     rc = rc ? rc : bkt_share_begin(&s, err);
-    rc = rc ? rc : put_news(&s, name, d->version, err);
+    rc = rc ? rc : put_news(name, d->version, err);
     rc = rc ? rc : put_ranges(&s, p, d->n_first, err);
     rc = bkt_share_finish(&s, rc, err);
     if (rc < 0)

@@ -200,7 +200,7 @@ static int link_one(struct kc_load *k, const struct kc_array *a, hid_t dset, str
         BKT_NOMEM(err);
     for (size_t i = 0; !a->whole && i < a->n_chunks; i++, s.n_chunks++) {
         r = &k->set.refs[a->chunks[i].ref];
-        s.chunks[i] = (struct survey_chunk){a->chunks[i].index, r->off, r->len, 0};
+        s.chunks[i] = (struct bkt_file_chunk){a->chunks[i].index, r->off, r->len, 0};
     }
     k->l->src = &src;
     int rc = load_link_survey(k->l, &s, H5Tget_size(a->type.h5), dset, a->path, err);

@@ -198,11 +198,11 @@ static int aligned(struct load_flat *f, const struct pair *p, struct bkt_err *er
 
 /* ---- rows ---- */
 
-static int add_row(struct load_flat *f, const uint64_t *vcoord, const struct survey_chunk *c,
+static int add_row(struct load_flat *f, const uint64_t *vcoord, const struct bkt_file_chunk *c,
                    struct bkt_err *err)
 {
     const struct source      *s    = f->src ? f->src : f->l->src;
-    const struct source_part *part = source_part_of(s, c->addr, c->size);
+    const struct source_part *part = source_part_of(s, c->offset, c->size);
     uint64_t                  index = 0;
     BKT_FAIL_IF(err, !part, BKT_EUNSUP, "a source's chunk lies in two files");
     for (unsigned i = 0; i < f->rank; i++)
@@ -211,12 +211,12 @@ static int add_row(struct load_flat *f, const uint64_t *vcoord, const struct sur
     BKT_PASS_MEM(err, bkt_list_room(&f->rows, f->n_rows, &f->cap, sizeof *f->rows));
     char *const *name = f->names.v + f->first + (part - s->parts);
     f->rows[f->n_rows++] =
-        (struct load_row){index, c->addr - part->start, c->size, c->mask, *name, name[s->n_parts]};
+        (struct load_row){index, c->offset - part->start, c->size, c->mask, *name, name[s->n_parts]};
     return BKT_OK;
 }
 
 /* One chunk of a chunked source, if the mapping has it; counted in *n. */
-static int add_chunk(struct load_flat *f, const struct pair *p, const struct survey_chunk *c, uint64_t *n,
+static int add_chunk(struct load_flat *f, const struct pair *p, const struct bkt_file_chunk *c, uint64_t *n,
                      struct bkt_err *err)
 {
     uint64_t coord[BKT_MAX_RANK] = {0}, v[BKT_MAX_RANK], rest = c->index;
@@ -240,9 +240,9 @@ static int add_contiguous(struct load_flat *f, const struct pair *p, uint64_t el
     uint64_t v[BKT_MAX_RANK], row = elem;
     for (unsigned d = 1; d < p->s.rank; d++)
         row *= p->s.count[d]; /* no more than the source's size, which HDF5 has checked */
-    struct survey_chunk c = {.addr = p->at->addr, .size = row};
+    struct bkt_file_chunk c = {.offset = p->at->addr, .size = row};
     if (p->s.rank) {
-        c.addr += p->s.start[0] * row;
+        c.offset += p->s.start[0] * row;
         c.size *= p->s.count[0];
     }
     for (unsigned i = 0; i < f->rank; i++)

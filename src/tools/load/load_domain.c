@@ -63,11 +63,7 @@ int load_map_survey(const struct bkt_map_dset *d, struct survey *s, struct bkt_e
         return BKT_OK;
     s->chunks = calloc(d->n_chunks + 1, sizeof *s->chunks);
     BKT_NEED(err, s->chunks);
-    for (size_t i = 0; i < d->n_chunks; i++) {
-        const struct bkt_map_chunk *c = &d->chunks[i];
-        s->has_masks |= c->mask != 0;
-        s->chunks[i] = (struct survey_chunk){c->index, c->offset, c->size, c->mask};
-    }
+    memcpy(s->chunks, d->chunks, d->n_chunks * sizeof *s->chunks);
     s->n_chunks = d->n_chunks;
     s->kind     = s->n_chunks ? BKT_MAP_CHUNKED : BKT_MAP_NONE;
     return BKT_OK;

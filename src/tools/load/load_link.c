@@ -185,9 +185,9 @@ struct placed { /* the places of a dataset's chunks in the source's files */
 static void get_row(void *arg, size_t i, struct load_row *out)
 {
     const struct placed       *p  = arg;
-    const struct survey_chunk *c  = &p->s->chunks[i];
-    const struct source_part  *at = p->straddle ? NULL : source_part_of(p->src, c->addr, c->size);
-    *out = (struct load_row){c->index, at ? c->addr - at->start : c->addr, c->size, c->mask, NULL, NULL};
+    const struct bkt_file_chunk *c = &p->s->chunks[i];
+    const struct source_part *at = p->straddle ? NULL : source_part_of(p->src, c->offset, c->size);
+    *out = (struct load_row){c->index, at ? c->offset - at->start : c->offset, c->size, c->mask, NULL, NULL};
     if (at && p->several) {
         out->uri  = p->names.v[at - p->src->parts];
         out->etag = at->etag;
@@ -217,7 +217,7 @@ static int list_chunks(struct bkt_layout *lay, struct placed *p, struct bkt_err 
 static int place(const struct load *l, const struct survey *s, struct placed *p, struct bkt_err *err)
 {
     for (size_t i = 0; i < s->n_chunks; i++) {
-        const struct source_part *at = source_part_of(l->src, s->chunks[i].addr, s->chunks[i].size);
+        const struct source_part *at = source_part_of(l->src, s->chunks[i].offset, s->chunks[i].size);
         p->straddle |= !at;
         p->several |= at && p->only && at != p->only;
         p->only = at ? at : p->only;
@@ -345,7 +345,7 @@ int load_link(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt
 #define BATCH_BYTES ((uint64_t)64 << 20)
 
 struct batch {
-    const struct survey_chunk *chunks;
+    const struct bkt_file_chunk *chunks;
     size_t                     n;
     struct source_read        *reads;
     unsigned char             *bytes;
@@ -368,7 +368,7 @@ static int read_batch(struct load *l, struct batch *b, struct bkt_err *err)
     BKT_NEED(err, b->reads && b->bytes);
     uint64_t at = 0;
     for (size_t i = 0; i < b->n; i++) {
-        b->reads[i] = (struct source_read){b->chunks[i].addr, b->chunks[i].size, b->bytes + at};
+        b->reads[i] = (struct source_read){b->chunks[i].offset, b->chunks[i].size, b->bytes + at};
         at += b->chunks[i].size;
     }
     int rc = source_read(l->src, b->reads, b->n, err);
@@ -376,7 +376,8 @@ static int read_batch(struct load *l, struct batch *b, struct bkt_err *err)
                                                            : rc; /* unreadable, whatever the reason */
 }
 
-static herr_t write_chunk(const struct survey *s, hid_t dst, const struct survey_chunk *c, const void *bytes)
+static herr_t write_chunk(const struct survey *s, hid_t dst, const struct bkt_file_chunk *c,
+                          const void *bytes)
 {
     hsize_t  offset[BKT_MAX_RANK];
     uint64_t left = c->index;

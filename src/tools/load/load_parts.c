@@ -295,7 +295,7 @@ static int put_stored(struct load *l, struct bkt_share *sh, const struct waiting
     memcpy(w.cdims, s.cdims, sizeof w.cdims);
     memcpy(w.grid, s.grid, sizeof w.grid);
     for (; w.n < s.n_chunks; w.n++) {
-        const struct survey_chunk *c = &s.chunks[w.n];
+        const struct bkt_file_chunk *c = &s.chunks[w.n];
         w.v[w.n] = (struct bkt_written_chunk){.index = c->index, .size = c->size, .mask = c->mask};
         BKT_FAIL_IF(err, !bkt_add_u64(total, c->size, &total), BKT_EFORMAT, "chunks of more than 2^64 bytes");
     }
@@ -306,7 +306,7 @@ static int put_stored(struct load *l, struct bkt_share *sh, const struct waiting
         bkt_buf_clear(&unit);
         BKT_PASS(parts_say(&unit, err, "1itw", PART_STORED, &x->id, x->path, &w, i, n));
         for (size_t k = i; k < i + n; k++) /* so that other processes need not read the source's index */
-            BKT_PASS(parts_say(&unit, err, "8", s.chunks[k].addr));
+            BKT_PASS(parts_say(&unit, err, "8", s.chunks[k].offset));
         BKT_PASS(bkt_share_put(sh, &unit, err));
     }
     return BKT_OK;
@@ -356,12 +356,12 @@ static int copy_elements(struct load *l, const struct bkt_written *w, struct bkt
 static int copy_stored(struct load *l, const struct bkt_written *w, struct bkt_rd *unit, struct bkt_err *err)
 {
     struct survey s = {.kind = BKT_MAP_CHUNKED, .rank = w->rank, .n_chunks = w->n};
-    BKT_CLEANUP(bkt_freep) struct survey_chunk *chunks = calloc(w->n + 1, sizeof *chunks);
+    BKT_CLEANUP(bkt_freep) struct bkt_file_chunk *chunks = calloc(w->n + 1, sizeof *chunks);
     BKT_NEED(err, chunks);
     memcpy(s.cdims, w->cdims, sizeof s.cdims);
     memcpy(s.grid, w->grid, sizeof s.grid);
     for (size_t i = 0; i < w->n; i++)
-        chunks[i] = (struct survey_chunk){w->v[i].index, bkt_rd_le(unit, 8), w->v[i].size, w->v[i].mask};
+        chunks[i] = (struct bkt_file_chunk){w->v[i].index, bkt_rd_le(unit, 8), w->v[i].size, w->v[i].mask};
     BKT_FAIL_IF(err, !unit->ok, BKT_EFORMAT, "a malformed part of a dataset");
     s.chunks = chunks;
     int rc = load_move_chunks(l, &s, l->parts->dst, 0, s.n_chunks, err);
@@ -411,7 +411,7 @@ static int put_all(struct load *l, struct bkt_share *s, struct bkt_err *err)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
     const struct load_parts *p = l->parts;
     BKT_PASS(parts_say(&news, err, "i", bkt_domain_root(l->file->dom)));
-    BKT_PASS(bkt_share_news(s, &news, err));
+    BKT_PASS(bkt_share_news(&news, err));
     for (size_t i = 0; i < p->n; i++) {
         BKT_CLEANUP(h5_closep)
         hid_t src = H5Dopen2(l->src->file, p->v[i].path, H5P_DEFAULT),

@@ -155,13 +155,13 @@ static int compare(struct column *c, hid_t dset, const struct survey *s, struct 
     return BKT_OK;
 }
 
-static int add_row(struct column *c, const struct item *it, const struct survey_chunk *k,
+static int add_row(struct column *c, const struct item *it, const struct bkt_file_chunk *k,
                    const struct source_part *part, struct bkt_err *err)
 {
     BKT_PASS_MEM(err, bkt_list_room(&c->rows, c->n_rows, &c->cap_rows, sizeof *c->rows));
     char *const *name = c->names.v + c->names.n - 2;
     c->rows[c->n_rows++] = (struct load_row){it->at * c->per_sample + k->index % c->per_sample,
-                                             k->addr - part->start,
+                                             k->offset - part->start,
                                              k->size,
                                              k->mask,
                                              name[0],
@@ -206,7 +206,7 @@ static int add_samples(struct column *c, struct source *src, const struct survey
         BKT_FAIL_IF(err, !is_inside(c, &from[i].r, s->dims[0]), BKT_EFORMAT,
                     "sample %s: its collection has no such row or shape", c->sel.names.v[from[i].at]);
         for (size_t k = first_chunk(s, begin); k < s->n_chunks && s->chunks[k].index < end; k++) {
-            const struct source_part *part = source_part_of(src, s->chunks[k].addr, s->chunks[k].size);
+            const struct source_part *part = source_part_of(src, s->chunks[k].offset, s->chunks[k].size);
             BKT_FAIL_IF(err, !part, BKT_EFORMAT, "sample %s: a chunk lies outside the file",
                         c->sel.names.v[from[i].at]);
             BKT_PASS(add_row(c, &from[i], &s->chunks[k], part, err));

@@ -200,12 +200,6 @@ static void take_texts(struct bkt_buf *out, struct bkt_buf *errors)
     take_text(&streams[1], errors);
 }
 
-/* Whether the texts are so long that they should be taken. */
-static bool texts_are_long(void)
-{
-    return text_length(&streams[0]) + text_length(&streams[1]) > LONG;
-}
-
 static void release(struct stream *s)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf rest = {0};
@@ -350,23 +344,24 @@ int bkt_msg_wait(struct bkt_msg *m, struct bkt_err *err)
     return rc;
 }
 
+int bkt_msg_to_all(enum bkt_msg_kind kind, int64_t code, const void *body, size_t n, struct bkt_err *err)
+{
+    for (unsigned r = 1; r < bkt_processes_size(); r++)
+        BKT_PASS(bkt_msg_send(r, kind, code, body, n, err));
+    return BKT_OK;
+}
+
 int bkt_msg_send_long_text(struct bkt_err *err)
 {
-    return texts_are_long() ? bkt_msg_send(0, BKT_MSG_TEXT, 0, NULL, 0, err) : BKT_OK;
+    bool is_long = text_length(&streams[0]) + text_length(&streams[1]) > LONG;
+    return is_long ? bkt_msg_send(0, BKT_MSG_TEXT, 0, NULL, 0, err) : BKT_OK;
 }
 
 /* ---- the end ---- */
 
-static int to_all(enum bkt_msg_kind kind, int64_t code, struct bkt_err *err)
-{
-    for (unsigned r = 1; r < comm->size; r++)
-        BKT_PASS(bkt_msg_send(r, kind, code, NULL, 0, err));
-    return BKT_OK;
-}
-
 static int leave_first(int *rc, struct bkt_err *err)
 {
-    BKT_PASS(to_all(BKT_MSG_OVER, 0, err));
+    BKT_PASS(bkt_msg_to_all(BKT_MSG_OVER, 0, NULL, 0, err));
     for (unsigned left = comm->size - 1; left;) {
         struct bkt_msg m;
         BKT_PASS(bkt_msg_wait(&m, err));
@@ -376,7 +371,7 @@ static int leave_first(int *rc, struct bkt_err *err)
         }
         bkt_msg_fini(&m);
     }
-    return to_all(BKT_MSG_LEAVE, *rc, err);
+    return bkt_msg_to_all(BKT_MSG_LEAVE, *rc, NULL, 0, err);
 }
 
 static int leave_other(int *rc, struct bkt_err *err)

@@ -173,12 +173,9 @@ int bkt_share_begin(struct bkt_share *s, struct bkt_err *err)
     return BKT_OK;
 }
 
-int bkt_share_news(struct bkt_share *s, const struct bkt_buf *news, struct bkt_err *err)
+int bkt_share_news(const struct bkt_buf *news, struct bkt_err *err)
 {
-    (void)s;
-    for (unsigned r = 1; r < bkt_processes_size(); r++)
-        BKT_PASS(bkt_msg_send(r, BKT_MSG_NEWS, 0, news->ptr, news->len, err));
-    return BKT_OK;
+    return bkt_msg_to_all(BKT_MSG_NEWS, 0, news->ptr, news->len, err);
 }
 
 int bkt_share_put(struct bkt_share *s, const struct bkt_buf *unit, struct bkt_err *err)
@@ -235,7 +232,6 @@ static void trace_units(void)
 
 int bkt_share_finish(struct bkt_share *s, int rc, struct bkt_err *err)
 {
-    struct bkt_err why = {.n = 0};
     if (rc < 0 && now == s) {
         struct bkt_err own = {.n = 0};
         fail(s, rc, err ? err : &own);
@@ -243,9 +239,8 @@ int bkt_share_finish(struct bkt_share *s, int rc, struct bkt_err *err)
     if (now == s)
         wait_for_all(s);
     now = NULL;
-    for (unsigned r = 1; s->rc < 0 && r < bkt_processes_size(); r++)
-        if (bkt_msg_send(r, BKT_MSG_RESUME, 0, NULL, 0, &why) < 0)
-            break;
+    if (s->rc < 0 && bkt_msg_to_all(BKT_MSG_RESUME, 0, NULL, 0, NULL) < 0)
+        bkt_trace(BKT_TRACE_VOL, "the other processes can't be resumed");
     free(s->under_way);
     s->under_way = NULL;
     trace_units();

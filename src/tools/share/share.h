@@ -5,7 +5,7 @@
  * Units must not depend on each other.
  *
  *     bkt_share_begin(&s);                         the others: bkt_share_serve(&other)
- *     bkt_share_news(&s, &bytes, err);
+ *     bkt_share_news(&bytes, err);
  *     rc = bkt_share_put(&s, &unit, err); ...
  *     rc = bkt_share_finish(&s, rc, err);
  *
@@ -49,7 +49,7 @@ struct bkt_share {
 /** Begin.  One sharing at a time.  In a process alone, put and finish work on the units. */
 BKT_NODISCARD int bkt_share_begin(struct bkt_share *s, struct bkt_err *err);
 /** Pass bytes to all others, before the units that need them. */
-BKT_NODISCARD int bkt_share_news(struct bkt_share *s, const struct bkt_buf *news, struct bkt_err *err);
+BKT_NODISCARD int bkt_share_news(const struct bkt_buf *news, struct bkt_err *err);
 /** Add a unit; copied.  A failure of any unit so far is returned here. */
 BKT_NODISCARD int bkt_share_put(struct bkt_share *s, const struct bkt_buf *unit, struct bkt_err *err);
 /** Work on a waiting unit, or wait a moment for a result: for a caller that waits for take(). */

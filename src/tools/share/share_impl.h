@@ -27,6 +27,9 @@ struct bkt_msg {
 /** Send.  Messages of the others carry the texts that they have printed since the last one. */
 BKT_NODISCARD int bkt_msg_send(unsigned to, enum bkt_msg_kind kind, int64_t code, const void *body, size_t n,
                                struct bkt_err *err);
+/** Send to all others; from the first process. */
+BKT_NODISCARD int bkt_msg_to_all(enum bkt_msg_kind kind, int64_t code, const void *body, size_t n,
+                                 struct bkt_err *err);
 /** The next message, if there is one: 1, 0 or a failure.  Texts in it are printed.  @p m: bkt_msg_fini() */
 BKT_NODISCARD int bkt_msg_poll(struct bkt_msg *m, struct bkt_err *err);
 /** Let a moment pass after @p tries polls in vain. */

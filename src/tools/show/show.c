@@ -52,17 +52,8 @@ const char *bkt_show_kind(enum bkt_kind k)
 
 const char *bkt_show_layout(enum bkt_layout_class c)
 {
-    static const char *const words[] = {
-        [BKT_D_COMPACT] = "H5D_COMPACT",
-        [BKT_D_CONTIGUOUS] = "H5D_CONTIGUOUS",
-        [BKT_D_CHUNKED] = "H5D_CHUNKED",
-        [BKT_D_CONTIGUOUS_REF] = "H5D_CONTIGUOUS_REF",
-        [BKT_D_CHUNKED_REF] = "H5D_CHUNKED_REF",
-        [BKT_D_CHUNKED_REF_INDIRECT] = "H5D_CHUNKED_REF_INDIRECT",
-        [BKT_D_NONE] = "none",
-        [BKT_D_VIRTUAL] = "H5D_VIRTUAL",
-    };
-    return (size_t)c < BKT_COUNT(words) && words[c] ? words[c] : "other";
+    const char *word = bkt_layout_name(c);
+    return word ? word : "none";
 }
 
 const char *bkt_show_link(enum bkt_link_class c)

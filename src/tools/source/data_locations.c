@@ -31,8 +31,7 @@ static int one_chunk(void *arg, const struct bkt_file_chunk *at)
     struct survey  *s = c->s;
     BKT_PASS(bkt_list_room(&s->chunks, s->n_chunks, &c->cap, sizeof *s->chunks));
     c->in_order &= s->n_chunks == 0 || at->index > s->chunks[s->n_chunks - 1].index;
-    s->chunks[s->n_chunks++] = (struct survey_chunk){at->index, at->addr, at->size, at->mask};
-    s->has_masks |= at->mask != 0;
+    s->chunks[s->n_chunks++] = *at;
     return BKT_OK;
 }
 

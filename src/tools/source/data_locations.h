@@ -6,20 +6,14 @@
 #include "schema/model/model.h"
 #include "tools/source/hdf5_source.h"
 
-struct survey_chunk {
-    uint64_t index; /* row-major in the chunk grid */
-    uint64_t addr, size;
-    uint32_t mask;
-};
 struct survey {
     enum bkt_map_kind    kind;       /* NONE: a null space, or nothing is allocated; COMPACT: no address */
     unsigned             rank;
     uint64_t             dims[BKT_MAX_RANK];                      /* extent */
     uint64_t cdims[BKT_MAX_RANK], grid[BKT_MAX_RANK]; /* CHUNKED: chunk shape, chunks per dimension */
     uint64_t             addr, size; /* CONTIGUOUS */
-    struct survey_chunk *chunks;     /* CHUNKED, by index */
-    size_t               n_chunks;
-    bool                 has_masks;
+    struct bkt_file_chunk *chunks;   /* CHUNKED, by index; the offsets are HDF5's addresses */
+    size_t n_chunks;
     struct source_seg   *segs;       /* EXTERNAL: the pieces of the data, in order, clipped to what is
                                         stored */
     size_t               n_segs, cap_segs;

@@ -199,7 +199,7 @@ static int reach(struct bkt_verify *v, const char *name, int (*each)(const struc
     struct bkt_share *s = &v->shared->s;
     BKT_PASS(parts_say(&news, v->err, "t", name));
     int rc = bkt_share_begin(s, v->err);
-    rc = rc ? rc : bkt_share_news(s, &news, v->err);
+    rc = rc ? rc : bkt_share_news(&news, v->err);
     rc = rc ? rc : bkt_reach(v->d, each, v, v->err);
     return bkt_share_finish(s, rc < 0 ? rc : v->shared->rc, v->err);
 }

@@ -65,7 +65,7 @@ static int check_shape(hid_t dset, const struct bkt_object *o, const char *name,
 
 /* @p v: @p n of the chunks of @p o, the caller's */
 static int list_chunks(const struct bkt_object *o, const char *file, const char *path,
-                       const struct bkt_settings *set, struct bkt_found_chunk **v, size_t *n,
+                       const struct bkt_settings *set, struct bkt_file_chunk **v, size_t *n,
                        struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
@@ -85,7 +85,7 @@ static int locate(struct bkt_vobj *o, struct bkt_dsetio *io, const char *words, 
     BKT_CLEANUP(bkt_freep) char *path = option_of(words, "--h5path=");
     BKT_CLEANUP(bkt_freep) char *key  = NULL;
     struct bkt_store            *st   = NULL;
-    struct bkt_found_chunk *v = NULL;
+    struct bkt_file_chunk *v = NULL;
     size_t n = 0;
     BKT_FAIL_IF(err, !path || !l->file_uri, BKT_EFORMAT, "no %s in layout and initializer \"%s\"",
                 path ? "file_uri" : "--h5path", words);

@@ -53,7 +53,7 @@ static int one_chunk(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t
 {
     struct listing       *l = arg;
     uint64_t              coord[H5S_MAX_RANK];
-    struct bkt_file_chunk c = {.index = 0, .addr = addr, .size = size, .mask = mask};
+    struct bkt_file_chunk c = {.index = 0, .offset = addr, .size = size, .mask = mask};
     if (addr == HADDR_UNDEF || size == 0) /* an index also lists places of missing chunks */
         return H5_ITER_CONT;
     for (unsigned d = 0; d < l->rank; d++)
@@ -160,7 +160,7 @@ int bkt_file_chunks(hid_t dset, int (*each)(void *arg, const struct bkt_file_chu
 }
 
 struct found {
-    struct bkt_found_chunk *v;
+    struct bkt_file_chunk *v;
     size_t n, cap, most;
 };
 
@@ -170,11 +170,11 @@ static int add_found(void *arg, const struct bkt_file_chunk *c)
     if (f->n == f->most)
         return BKT_EFORMAT;
     BKT_PASS(bkt_list_room(&f->v, f->n, &f->cap, sizeof *f->v));
-    f->v[f->n++] = (struct bkt_found_chunk){c->index, c->addr, c->size, c->mask};
+    f->v[f->n++] = *c;
     return BKT_OK;
 }
 
-int bkt_file_chunks_found(hid_t dset, size_t most, struct bkt_found_chunk **out, size_t *n,
+int bkt_file_chunks_found(hid_t dset, size_t most, struct bkt_file_chunk **out, size_t *n,
                           struct bkt_err *err)
 {
     struct found f = {.v = calloc(1, sizeof *f.v), .cap = 1, .most = most};

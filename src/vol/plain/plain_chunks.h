@@ -6,12 +6,6 @@
 
 #include "chunk/chunk.h"
 
-struct bkt_file_chunk {
-    uint64_t index; /* row-major in the grid of the dataset's extent */
-    uint64_t addr, size;
-    uint32_t mask;  /* filters that were skipped */
-};
-
 /** Call @p each for all chunks that are stored and lie within the extent, in HDF5's order.
  *
  * HDF5 1.14 counts wrong in an extensible array whose unlimited dimension isn't the first; a test, made
@@ -24,5 +18,5 @@ BKT_NODISCARD int bkt_file_chunks(hid_t dset, int (*each)(void *arg, const struc
                                   void *arg, struct bkt_err *err);
 /** The same as a list, for bkt_dsetio_set_found().  BKT_EFORMAT: there are more than @p most.
  *  @param out  never NULL; the caller's (free()) */
-BKT_NODISCARD int bkt_file_chunks_found(hid_t dset, size_t most, struct bkt_found_chunk **out, size_t *n,
+BKT_NODISCARD int bkt_file_chunks_found(hid_t dset, size_t most, struct bkt_file_chunk **out, size_t *n,
                                         struct bkt_err *err);

@@ -357,14 +357,15 @@ static int of_file(struct kx *x, hid_t dset, size_t elem_size, struct kx_places 
         refuse(p, "its storage and its elements differ in size");
     if (s.kind == BKT_MAP_CHUNKED)
         BKT_PASS(file_filters(dset, p, elem_size, err));
-    if (s.has_masks)
-        refuse(p, "a chunk skips filters, which Zarr can't express; h5repack writes it anew");
+    for (size_t i = 0; i < s.n_chunks; i++)
+        if (s.chunks[i].mask)
+            refuse(p, "a chunk skips filters, which Zarr can't express; h5repack writes it anew");
     if (p->why[0])
         return BKT_OK;
     if (s.kind == BKT_MAP_CONTIGUOUS)
         return add_addr(x, p, 0, s.addr, s.size, err);
     for (size_t i = 0; i < s.n_chunks; i++)
-        BKT_PASS(add_addr(x, p, s.chunks[i].index, s.chunks[i].addr, s.chunks[i].size, err));
+        BKT_PASS(add_addr(x, p, s.chunks[i].index, s.chunks[i].offset, s.chunks[i].size, err));
     return BKT_OK;
 }
 

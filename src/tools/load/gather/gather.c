@@ -33,6 +33,21 @@ static void refuse(struct load *l, const char *source, const struct bkt_err *why
     ++*failed;
 }
 
+/* A file that doesn't fit is reported and left out; any other error ends the load. */
+static int added(struct load *l, const char *source, int rc, const struct bkt_err *why, int *failed,
+                 struct bkt_err *err)
+{
+    if (rc < 0 && rc != BKT_EINVAL)
+        return bkt_err_copy(err, rc, why);
+    if (rc < 0) {
+        refuse(l, source, why, failed);
+        return BKT_OK;
+    }
+    progress_add(l->progress, 0, 0, 1);
+    progress_line(l->progress, "%s", source);
+    return BKT_OK;
+}
+
 static int open_next(struct load *l, const char *source, struct bkt_err *err)
 {
     source_close(l->src);
@@ -178,8 +193,6 @@ static int store(struct gather *g, struct bkt_rd *r, struct bkt_err *err)
 static int add_next(struct gather *g, struct bkt_rd *r, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
-    struct load *l = g->a->l;
-    const char *source = g->sources[g->next];
     int rc = BKT_EINVAL;
     (void)bkt_rd_le(r, 4);
     if (bkt_rd_le(r, 1)) {
@@ -191,15 +204,7 @@ static int add_next(struct gather *g, struct bkt_rd *r, struct bkt_err *err)
     }
     for (size_t i = 0; i < g->a->n_dsets; i++)
         g->a->dsets[i].values = NULL;
-    if (rc < 0 && rc != BKT_EINVAL)
-        return bkt_err_copy(err, rc, &why);
-    if (rc < 0) {
-        refuse(l, source, &why, g->failed);
-        return BKT_OK;
-    }
-    progress_add(l->progress, 0, 0, 1);
-    progress_line(l->progress, "%s", source);
-    return BKT_OK;
+    return added(g->a->l, g->sources[g->next], rc, &why, g->failed, err);
 }
 
 /* Results wait for their turn. */
@@ -236,7 +241,7 @@ static int put_sources(struct gather *g, struct bkt_share *s, int first, bool is
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
     BKT_PASS(parts_say(&news, err, "14i", is_new, (uint64_t)first, bkt_domain_root(g->a->l->file->dom)));
-    BKT_PASS(bkt_share_news(s, &news, err));
+    BKT_PASS(bkt_share_news(&news, err));
     for (int i = first + 1; i < g->n; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
         BKT_PASS(interrupt_check(err));
@@ -355,20 +360,11 @@ static int make(struct agg *a, struct bkt_err *err)
     return bkt_copier_tree(a->l->src->file, a->l->dst, &o, err);
 }
 
-/* A file that doesn't fit is reported and left out; any other error ends the load. */
 static int add(struct agg *a, const char *source, int *failed, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
-    int            rc  = agg_add(a, &why);
-    if (rc == BKT_EINVAL) {
-        refuse(a->l, source, &why, failed);
-        return BKT_OK;
-    }
-    if (rc < 0)
-        return bkt_err_copy(err, rc, &why);
-    progress_add(a->l->progress, 0, 0, 1);
-    progress_line(a->l->progress, "%s", source);
-    return BKT_OK;
+    int rc = agg_check(a, &why);
+    return added(a->l, source, rc ? rc : agg_store(a, &why), &why, failed, err);
 }
 
 /* Tries sources from *i on until one can be opened, and reports the others. */

@@ -24,10 +24,10 @@ void agg_rows_free(struct agg_dset *d)
 
 /* @p uris: names of the source's parts in the domain */
 static int put(const struct agg_dset *d, const struct source *src, const struct bkt_strs *uris,
-               const struct survey_chunk *c, struct bkt_err *err)
+               const struct bkt_file_chunk *c, struct bkt_err *err)
 {
     const struct load_fields *f = &d->fields;
-    const struct source_part *p = source_part_of(src, c->addr, c->size);
+    const struct source_part *p = source_part_of(src, c->offset, c->size);
     BKT_FAIL_IF(err, !p, BKT_EINVAL,
                 "a chunk lies in two files, but a row of a chunk table can name only one");
     const char *uri = uris->v[p - src->parts];
@@ -44,7 +44,7 @@ static int put(const struct agg_dset *d, const struct source *src, const struct 
         BKT_FAIL(err, BKT_EINVAL, "its ETag is longer than the %zu bytes that the chunk table has for it; "
                  "gather the files again",
                  f->etag_n);
-    load_put_row(f, &(struct load_row){0, c->addr - p->start, c->size, c->mask, uri, p->etag},
+    load_put_row(f, &(struct load_row){0, c->offset - p->start, c->size, c->mask, uri, p->etag},
                  d->rows.v + c->index * f->row);
     return BKT_OK;
 }
@@ -55,7 +55,7 @@ static int put_all(struct agg *a, struct agg_dset *d, const struct survey *s, st
     const struct source *src = a->l->src;
     BKT_PASS(load_part_uris(a->l, src, &uris, err));
     if (s->kind == BKT_MAP_CONTIGUOUS)
-        BKT_PASS(put(d, src, &uris, &(struct survey_chunk){.addr = s->addr, .size = s->size}, err));
+        BKT_PASS(put(d, src, &uris, &(struct bkt_file_chunk){.offset = s->addr, .size = s->size}, err));
     for (size_t i = 0; i < s->n_chunks; i++)
         BKT_PASS(put(d, src, &uris, &s->chunks[i], err));
     return BKT_OK;

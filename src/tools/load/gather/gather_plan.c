@@ -354,12 +354,6 @@ int agg_check(struct agg *a, struct bkt_err *err)
     return BKT_OK;
 }
 
-int agg_add(struct agg *a, struct bkt_err *err)
-{
-    BKT_PASS(agg_check(a, err));
-    return agg_store(a, err);
-}
-
 int agg_store(struct agg *a, struct bkt_err *err)
 {
     for (size_t i = 0; i < a->n_dsets; i++) {

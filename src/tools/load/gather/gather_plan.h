@@ -73,9 +73,8 @@ BKT_NODISCARD int agg_open(struct agg *a, struct bkt_err *err);
 /** Call before the first file is added to an existing domain: restores the extents from before an unfinished
  *  append, and reports that; then begins an append. */
 BKT_NODISCARD int agg_begin_append(struct agg *a, struct bkt_err *err);
-/** Add the file a->l->src.  BKT_EINVAL with the reason if it doesn't fit; nothing is changed then. */
-BKT_NODISCARD int agg_add(struct agg *a, struct bkt_err *err);
-/** Its two steps: check that the file a->l->src fits, which changes nothing, and sets n and rows of each
+/** Add the file a->l->src in two steps (BKT_EINVAL with the reason if it doesn't fit; nothing is changed
+ *  then): check that the file a->l->src fits, which changes nothing, and sets n and rows of each
  *  dataset; and add what they say (and `values`).  The second step may have been prepared by another process,
  *  then a->l->src is needed only for values to be read. */
 BKT_NODISCARD int agg_check(struct agg *a, struct bkt_err *err);

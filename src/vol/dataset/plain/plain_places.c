@@ -24,7 +24,7 @@ static int list_all(struct bkt_shadow *s, struct bkt_err *err)
     /* The number of chunks that the file has room for: each has an entry of 8 bytes, or lies in a row with
      * the others. */
     size_t n, most = (size_t)(s->size / bkt_max_u64(bkt_min_u64(s->v.io->chunk_bytes, 8), 1) + 1);
-    struct bkt_found_chunk *v;
+    struct bkt_file_chunk *v;
     foresight_index(s->fore, FORE_INDEX_WHOLE);
     int rc = bkt_file_chunks_found(s->dset, most, &v, &n, err);
     foresight_index(s->fore, FORE_INDEX_UNKNOWN);
@@ -69,7 +69,7 @@ static int stored_size(struct bkt_shadow *s, const hsize_t *at, hsize_t *size, s
     return BKT_OK;
 }
 
-static int look_up(struct bkt_shadow *s, const uint64_t *coord, struct bkt_found_chunk *out,
+static int look_up(struct bkt_shadow *s, const uint64_t *coord, struct bkt_file_chunk *out,
                    struct bkt_err *err)
 {
     const struct bkt_dset *d = &s->v.obj->dset;
@@ -104,7 +104,7 @@ static int look_up(struct bkt_shadow *s, const uint64_t *coord, struct bkt_found
 static int look_up_all(struct bkt_shadow *s, const struct bkt_touched *t, struct bkt_err *err)
 {
     unsigned rank = s->v.obj->dset.space.rank;
-    BKT_CLEANUP(bkt_freep) struct bkt_found_chunk *v = calloc(t->n_coords + 1, sizeof *v);
+    BKT_CLEANUP(bkt_freep) struct bkt_file_chunk *v = calloc(t->n_coords + 1, sizeof *v);
     BKT_NEED(err, v);
     int rc = BKT_OK;
     foresight_index(s->fore, t->n_coords > 1 ? FORE_INDEX_UNKNOWN : FORE_INDEX_PATH);
