@@ -117,6 +117,27 @@ def test_verify_finds_chunks_outside_and_trees_without_domain(b):
     assert b.json("verify", "--min-age=0", b.bucket)[0]["n_orphans"] == 0 and os.path.exists(others)
 
 
+@own_bucket
+def test_no_domain_is_made_among_the_objects(b):
+    native = os.path.join(b.fixtures, "native", "groups.h5")
+    fails(b.run("load", native, b.path("db")), "a folder with this name exists")
+    for name in ("db/x.h5", "db/a/x.h5"):
+        fails(b.run("load", native, f"{b.bucket}/{name}"), "holds the objects of all domains")
+        fails(b.run("touch", f"{b.bucket}/{name}"), "holds the objects of all domains")
+        fails(b.run("cp", b.fx("groups.h5"), f"{b.bucket}/{name}"), "holds the objects of all domains")
+
+
+@own_bucket
+def test_a_domain_among_the_objects_keeps_its_own(b):
+    domains = {name: b.copy("groups.h5") for name in ("inside", "below", "itself")}
+    for name, to in (("inside", "db/a/inside.h5"), ("below", "db/below.h5"), ("itself", "db")):
+        os.makedirs(b.path(to), exist_ok=True) # as another program may do it
+        os.rename(domains[name] + "/.domain.json", b.path(to) + "/.domain.json")
+    got = b.json("verify", "--min-age=0", "--repair", b.bucket)[0]
+    assert got["n_orphans"] == 0 and got["n_removed"] == 0, got
+    ok(b.run("verify", b.path("db/below.h5")))
+
+
 def test_verify_refuses_a_malformed_age(b):
     for age in ("yesterday", "-1", "1.5", "", "1h", "99999999999999999999"):
         for where in ((b.bucket,), ("-r", b.bucket), ("-r", b.mine), ("-r", b.fx("groups.h5")), (b.fx("groups.h5"), "--json")):

@@ -42,6 +42,11 @@ static int clean_path(const char *name, const char *path, char **out, struct bkt
     return BKT_OK;
 }
 
+bool bkt_name_is_reserved(const char *path)
+{
+    return strncmp(path, "db", 2) == 0 && (!path[2] || path[2] == '/');
+}
+
 int bkt_name_absolute(const char *path, struct bkt_buf *out)
 {
     BKT_CLEANUP(bkt_freep) char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);

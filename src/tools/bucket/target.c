@@ -32,8 +32,8 @@ static int look_there(const struct bkt_tool *t, struct bkt_ends *g, bool replace
     struct bkt_doc              *doc  = &g->in_the_way;
     BKT_CLEANUP(bkt_freep) char *name = bkt_place_name(p->store, p->path);
     BKT_NEED(err, name);
-    BKT_FAIL_IF(err, strcmp(p->path, "db") == 0 || strncmp(p->path, "db/", 3) == 0 || !*p->path, BKT_EINVAL,
-                "%s can't be a domain", name);
+    BKT_FAIL_IF(err, bkt_name_is_reserved(p->path), BKT_EINVAL, BKT_NAME_RESERVED, name);
+    BKT_FAIL_IF(err, !*p->path, BKT_EINVAL, "%s names a bucket; a domain's path must follow", name);
     BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
     if (doc->what == BKT_IS_ABSENT)
         return BKT_OK;

@@ -204,8 +204,7 @@ static int no_place(const struct rm *r, const char *path, struct bkt_err *err)
 static int remove_any(struct rm *r, const char *path, struct bkt_doc *doc, unsigned depth,
                       struct bkt_err *err)
 {
-    BKT_FAIL_IF(err, strcmp(path, "db") == 0 || strncmp(path, "db/", 3) == 0, BKT_EINVAL,
-                "the folder db holds the objects of all domains");
+    BKT_FAIL_IF(err, bkt_name_is_reserved(path), BKT_EINVAL, BKT_NAME_RESERVED, path);
     if (doc->rc == BKT_EFORMAT && r->force)
         return r->dry_run ? BKT_OK : bkt_doc_delete(r->st, path, err);
     if (doc->rc == BKT_EFORMAT)

@@ -64,8 +64,7 @@ static int touch(const struct bkt_tool *t, const struct bkt_place *p, bool *made
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
     *made = false;
-    BKT_FAIL_IF(err, strcmp(p->path, "db") == 0 || strncmp(p->path, "db/", 3) == 0, BKT_EINVAL,
-                "the folder db holds the objects of all domains");
+    BKT_FAIL_IF(err, bkt_name_is_reserved(p->path), BKT_EINVAL, BKT_NAME_RESERVED, p->path);
     BKT_FAIL_IF(
         err, !*p->path, BKT_EINVAL,
         "a whole bucket is not a folder: make it with its owner's tools (`aws s3 mb s3://NAME`); "

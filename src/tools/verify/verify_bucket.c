@@ -76,6 +76,7 @@ struct roots {
     struct bkt_store  *st;
     struct bkt_map    *used; /* names of trees that domains have */
     struct bkt_map    *trees;
+    struct bkt_strs others; /* folders in db that are not trees */
     unsigned           depth;
     int                rc;
     struct bkt_verify_uploads uploads;
@@ -83,14 +84,22 @@ struct roots {
 
 static int on_entry(const char *path, void *arg);
 
-static int look_at(struct roots *r, const char *path)
+/* Its object tree isn't an orphan. */
+static int note_domain(struct roots *r, const char *path, bool *is_domain)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
     BKT_PASS(bkt_doc_get(r->st, path, &doc, r->v->err));
-    if (doc.what == BKT_IS_DOMAIN && bkt_id_is_v2(&doc.doc.root)) {
-        int rc = bkt_map_set(&r->used, doc.doc.root.text + 2, BKT_TREE, r, NULL);
-        return rc < 0 ? BKT_ERR(r->v->err, rc, "out of memory") : BKT_OK;
-    }
+    *is_domain = doc.what == BKT_IS_DOMAIN && bkt_id_is_v2(&doc.doc.root);
+    int rc = *is_domain ? bkt_map_set(&r->used, doc.doc.root.text + 2, BKT_TREE, r, NULL) : BKT_OK;
+    return rc < 0 ? BKT_ERR(r->v->err, rc, "out of memory") : BKT_OK;
+}
+
+static int look_at(struct roots *r, const char *path)
+{
+    bool is_domain;
+    BKT_PASS(note_domain(r, path, &is_domain));
+    if (is_domain)
+        return BKT_OK;
     if (r->depth > BKT_TOOL_FOLDERS)
         return BKT_ERR(r->v->err, BKT_EUNSUP, "%s: folders are nested too deep", path);
     r->depth++;
@@ -105,8 +114,10 @@ static int on_tree(const struct bkt_listed *e, void *arg)
 {
     struct roots *r = arg;
     size_t        n = strlen(e->key); /* db/xxxxxxxx-xxxxxxxx/ */
-    if (!e->is_prefix || n != 3 + BKT_TREE + 1 || !bkt_is_tree(e->key + 3))
+    if (!e->is_prefix || n < 4)
         return BKT_OK;
+    if (n != 3 + BKT_TREE + 1 || !bkt_is_tree(e->key + 3))
+        return bkt_strs_take(&r->others, strndup(e->key, n - 1));
     return bkt_map_set(&r->trees, e->key + 3, BKT_TREE, r, NULL) < 0 ? BKT_ENOMEM : BKT_OK;
 }
 
@@ -138,6 +149,16 @@ static int report(struct roots *r, const char *digits)
     return BKT_OK;
 }
 
+/* Other programs may have made domains there, which none of ours does. */
+static int look_in_db(struct roots *r)
+{
+    bool is_domain;
+    BKT_PASS(note_domain(r, "db", &is_domain));
+    for (size_t i = 0; i < r->others.n; i++)
+        BKT_PASS(look_at(r, r->others.v[i]));
+    return BKT_OK;
+}
+
 /* Lists the trees first, then the documents, so that the tree of a domain made meanwhile isn't taken for an
  * orphan. */
 static int run(struct roots *r)
@@ -146,6 +167,7 @@ static int run(struct roots *r)
     BKT_PASS(bkt_store_list(r->st, "db/", "/", on_tree, r, r->v->err));
     BKT_PASS(bkt_verify_uploads_list(r->v, r->st, "db/", &r->uploads));
     BKT_PASS(bkt_place_list(r->st, "", on_entry, r, r->v->err));
+    BKT_PASS(look_in_db(r));
     while (bkt_map_walk(r->trees, &at)) {
         r->v->n_objects++;
         if (!bkt_map_get(r->used, at.key, BKT_TREE))
@@ -160,6 +182,7 @@ int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_place *p)
     int          rc = run(&r);
     bkt_map_free(r.used, NULL);
     bkt_map_free(r.trees, NULL);
+    bkt_strs_fini(&r.others);
     bkt_verify_uploads_fini(&r.uploads);
     return rc;
 }
