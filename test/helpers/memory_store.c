@@ -142,14 +142,14 @@ static int mem_list(struct bkt_store *st, const struct bkt_lists *l, bkt_list_ea
     int         rc = rows ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     char       *last = NULL;
     for (size_t i = 0; rows && i < n && rc >= 0; i++) {
-        struct bkt_listed e   = {rows[i].key, false, rows[i].size, rows[i].mtime, rows[i].etag};
+        struct bkt_listed e = {rows[i].key, false, rows[i].size, rows[i].mtime, rows[i].etag, false};
         char             *cut = *l->delimiter ? strchr(rows[i].key + strlen(prefix), '/') : NULL;
         if (cut) {
             cut[1] = 0;
             if (last && strcmp(last, rows[i].key) == 0)
                 continue;
             last = rows[i].key;
-            e    = (struct bkt_listed){last, true, 0, 0, ""};
+            e = (struct bkt_listed){.key = last, .is_prefix = true, .etag = ""};
         }
         int got = each(&e, arg);
         if (got < 0)

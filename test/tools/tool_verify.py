@@ -138,6 +138,20 @@ def test_a_domain_among_the_objects_keeps_its_own(b):
     ok(b.run("verify", b.path("db/below.h5")))
 
 
+@own_bucket
+def test_nothing_is_removed_behind_a_link(b):
+    os.makedirs(b.path("there"))
+    d = f"{b.bucket}/there/x.h5"
+    ok(b.run("cp", b.fx("groups.h5"), d))
+    os.rename(b.path("there"), b.path("../there-x"))
+    os.symlink(os.path.realpath(b.path("../there-x")), b.path("there"))
+    got = b.json("verify", "--min-age=0", "--repair", b.bucket, rc=1)[0]
+    assert got["n_orphans"] == 1 and got["n_removed"] == 0 and "there" in [o.get("path") for o in got["orphans"]], got
+    got = b.json("verify", "--min-age=0", "--repair", b.bucket, env={"H5BUCKET_LINKS": "follow"})[0]
+    assert got["n_orphans"] == 0, got
+    ok(b.run("verify", d, env={"H5BUCKET_LINKS": "follow"}))
+
+
 def test_verify_refuses_a_malformed_age(b):
     for age in ("yesterday", "-1", "1.5", "", "1h", "99999999999999999999"):
         for where in ((b.bucket,), ("-r", b.bucket), ("-r", b.mine), ("-r", b.fx("groups.h5")), (b.fx("groups.h5"), "--json")):

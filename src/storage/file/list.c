@@ -103,8 +103,12 @@ static int visit_file(const struct walk *w, int at, const char *name, const char
         (!S_ISREG(sb.st_mode) && !S_ISLNK(sb.st_mode)))
         return BKT_OK; /* deleted meanwhile, or not an object */
     bkt_file_etag(&sb, etag);
-    struct bkt_listed e = {path, false, (uint64_t)sb.st_size,
-                           (double)sb.st_mtim.tv_sec + (double)sb.st_mtim.tv_nsec / 1e9, etag};
+    struct bkt_listed e = {path,
+                           false,
+                           (uint64_t)sb.st_size,
+                           (double)sb.st_mtim.tv_sec + (double)sb.st_mtim.tv_nsec / 1e9,
+                           etag,
+                           S_ISLNK(sb.st_mode)};
     return w->each(&e, w->arg);
 }
 
@@ -130,7 +134,7 @@ static int walk(const struct walk *w, int at, size_t skip, const char *dir, int 
             if (n >= plen)
                 rc = visit_file(w, fd, path + in, path);
         } else if (w->roll_up && n > plen) {
-            struct bkt_listed e = {path, true, 0, 0, ""};
+            struct bkt_listed e = {.key = path, .is_prefix = true, .etag = ""};
             rc                  = w->each(&e, w->arg);
         } else {
             rc = walk(w, fd, in, path, depth + 1);

@@ -77,6 +77,7 @@ struct roots {
     struct bkt_map    *used; /* names of trees that domains have */
     struct bkt_map    *trees;
     struct bkt_strs others; /* folders in db that are not trees */
+    bool blind;             /* some domains can't be seen: no tree may be removed */
     unsigned           depth;
     int                rc;
     struct bkt_verify_uploads uploads;
@@ -94,12 +95,38 @@ static int note_domain(struct roots *r, const char *path, bool *is_domain)
     return rc < 0 ? BKT_ERR(r->v->err, rc, "out of memory") : BKT_OK;
 }
 
+static int on_link(const struct bkt_listed *e, void *arg)
+{
+    struct roots *r = arg;
+    struct bkt_err why = {.n = 0};
+    if (!e->is_link)
+        return BKT_OK;
+    r->blind = true;
+    (void)BKT_ERR(
+        &why, BKT_EACCES,
+        "a symbolic link, not followed; domains behind it aren't seen, so no tree without a domain is "
+        "removed; to follow links, set links=follow (H5BUCKET_LINKS)");
+    bkt_verify_note(r->v, e->key, "", &why);
+    return BKT_OK;
+}
+
+/* Only a directory has symbolic links. */
+static int look_for_links(struct roots *r, const char *path)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
+    if (!bkt_store_is_local(r->st))
+        return BKT_OK;
+    BKT_PASS_MEM(r->v->err, bkt_buf_addf(&prefix, "%s%s", path, *path ? "/" : ""));
+    return bkt_store_list(r->st, bkt_buf_str(&prefix), "/", on_link, r, r->v->err);
+}
+
 static int look_at(struct roots *r, const char *path)
 {
     bool is_domain;
     BKT_PASS(note_domain(r, path, &is_domain));
     if (is_domain)
         return BKT_OK;
+    BKT_PASS(look_for_links(r, path));
     if (r->depth > BKT_TOOL_FOLDERS)
         return BKT_ERR(r->v->err, BKT_EUNSUP, "%s: folders are nested too deep", path);
     r->depth++;
@@ -154,6 +181,7 @@ static int look_in_db(struct roots *r)
 {
     bool is_domain;
     BKT_PASS(note_domain(r, "db", &is_domain));
+    BKT_PASS(look_for_links(r, "db"));
     for (size_t i = 0; i < r->others.n; i++)
         BKT_PASS(look_at(r, r->others.v[i]));
     return BKT_OK;
@@ -166,8 +194,10 @@ static int run(struct roots *r)
     struct bkt_map_at at = {0};
     BKT_PASS(bkt_store_list(r->st, "db/", "/", on_tree, r, r->v->err));
     BKT_PASS(bkt_verify_uploads_list(r->v, r->st, "db/", &r->uploads));
+    BKT_PASS(look_for_links(r, ""));
     BKT_PASS(bkt_place_list(r->st, "", on_entry, r, r->v->err));
     BKT_PASS(look_in_db(r));
+    r->v->repair &= !r->blind;
     while (bkt_map_walk(r->trees, &at)) {
         r->v->n_objects++;
         if (!bkt_map_get(r->used, at.key, BKT_TREE))

@@ -44,7 +44,7 @@ static void emit_snapshot(struct bkt_buf *out, size_t more_keys)
 
 static void list(struct bkt_snapshot *s, const char *key, const char *etag)
 {
-    struct bkt_listed e = {key, false, 1, 1, etag};
+    struct bkt_listed e = {key, false, 1, 1, etag, false};
     CHECK(bkt_snapshot_listed(&e, s) == BKT_OK, "listed");
 }
 
