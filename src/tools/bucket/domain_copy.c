@@ -155,20 +155,20 @@ static int look(const struct bkt_reached *r, void *arg)
     return BKT_OK;
 }
 
-static int on_scanned(const struct bkt_scanned *s, void *arg)
+static int on_listed(const struct bkt_listed_key *s, void *arg)
 {
     struct job *j = arg;
-    if (s->what == BKT_SCAN_OTHER && strcmp(strrchr(s->entry->key, '/') + 1, BKT_KEPT_CHUNKS) == 0)
+    if (s->what == BKT_KEY_OTHER && strcmp(strrchr(s->entry->key, '/') + 1, BKT_KEPT_CHUNKS) == 0)
         BKT_FAIL(j->err, BKT_EINVAL,
                  "%s holds chunks that references name by this bucket; h5bucket get and load copy them",
                  s->entry->key); /* not BKT_EUNSUP, which means a store without lists */
-    if (s->what == BKT_SCAN_OTHER)
+    if (s->what == BKT_KEY_OTHER)
         return BKT_OK; /* statistics of the old tree */
-    if (s->what == BKT_SCAN_CHUNK && bkt_ids_have(&j->refs, &s->id))
+    if (s->what == BKT_KEY_CHUNK && bkt_ids_have(&j->refs, &s->id))
         return BKT_OK;
-    if (s->what == BKT_SCAN_OBJECT && bkt_id_kind(&s->id) == BKT_GROUP)
+    if (s->what == BKT_KEY_OBJECT && bkt_id_kind(&s->id) == BKT_GROUP)
         return bkt_ids_add(&j->last, &s->id) < 0 ? no_memory(j) : BKT_OK;
-    return add(j, &s->id, s->entry->key, s->what == BKT_SCAN_CHUNK ? s->tail : NULL, s->entry->size);
+    return add(j, &s->id, s->entry->key, s->what == BKT_KEY_CHUNK ? s->tail : NULL, s->entry->size);
 }
 
 /* Copies groups; the root comes last, whatever the order in which they were found. */
@@ -368,9 +368,9 @@ static int copy_all(struct job *j)
     BKT_PASS(choose_ids(j));
     BKT_PASS(bkt_reach(j->src, look, j, j->err));
     struct bkt_err why = {.n = 0};
-    int            rc  = bkt_scan(j->from, bkt_domain_root(j->src), on_scanned, j, &why);
+    int rc = bkt_key_list(j->from, bkt_domain_root(j->src), on_listed, j, &why);
     if (rc == BKT_EUNSUP) /* version 1, and stores without lists */
-        rc = bkt_reach_keys(j->src, &j->refs, on_scanned, j, j->err);
+        rc = bkt_reach_keys(j->src, &j->refs, on_listed, j, j->err);
     else if (rc < 0 && !(j->err && j->err->n))
         (void)bkt_err_copy(j->err, rc, &why);
     BKT_PASS(rc);

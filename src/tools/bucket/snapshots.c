@@ -43,7 +43,7 @@ static int read_batch(struct gather *g)
 }
 
 /* Whether the JSON of the listed version is known: stored by this process, or in the earlier snapshot. */
-static bool have(struct gather *g, const struct bkt_scanned *s, const char **etag, const void **json,
+static bool have(struct gather *g, const struct bkt_listed_key *s, const char **etag, const void **json,
                  size_t *n)
 {
     if (g->known && bkt_domain_recorded(g->known, &s->id, etag, json, n) &&
@@ -53,7 +53,7 @@ static bool have(struct gather *g, const struct bkt_scanned *s, const char **eta
            bkt_snapshot_take(g->old, &s->id, json, n, etag);
 }
 
-static int on_scanned(const struct bkt_scanned *s, void *arg)
+static int on_listed(const struct bkt_listed_key *s, void *arg)
 {
     struct gather *g = arg;
     const char    *etag;
@@ -63,7 +63,7 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
         return BKT_ERR(g->err, BKT_ENOMEM, "out of memory");
     if (g->pays_for && !bkt_snapshot_pays(g->pays_for, g->out.n_keys))
         return BKT_ECANCEL;
-    if (s->what != BKT_SCAN_OBJECT)
+    if (s->what != BKT_KEY_OBJECT)
         return BKT_OK;
     if (have(g, s, &etag, &json, &n))
         return bkt_snapshot_add(&g->out, &s->id, etag, json, n, g->err);
@@ -112,7 +112,7 @@ static int make(struct gather *g, const char *path, const struct bkt_id *root, b
     if (use_old && bkt_store_get(g->st, bkt_buf_str(&key), 0, BKT_WHOLE, &old, NULL) == BKT_OK &&
         bkt_snapshot_parse(old.ptr, old.len, root, &g->old, NULL) < 0)
         g->old = NULL;
-    BKT_PASS(bkt_scan(g->st, root, on_scanned, g, err));
+    BKT_PASS(bkt_key_list(g->st, root, on_listed, g, err));
     BKT_PASS(read_batch(g));
     if (g->pays_for && !bkt_snapshot_pays(g->out.n_objects, g->out.n_keys))
         return BKT_ECANCEL;

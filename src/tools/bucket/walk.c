@@ -305,13 +305,13 @@ int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, voi
 struct keys {
     struct bkt_domain *d;
     const struct bkt_ids *without;
-    int (*each)(const struct bkt_scanned *s, void *arg);
+    int (*each)(const struct bkt_listed_key *s, void *arg);
     void *arg;
     const struct bkt_object *o; /* the current one */
     struct bkt_err *err;
 };
 
-static int pass_key(const struct keys *k, struct bkt_scanned *s, const struct bkt_buf *key, uint64_t size)
+static int pass_key(const struct keys *k, struct bkt_listed_key *s, const struct bkt_buf *key, uint64_t size)
 {
     const struct bkt_listed entry = {.key = bkt_buf_str(key), .size = size, .etag = ""};
     s->id = k->o->id;
@@ -329,7 +329,7 @@ static int pass_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, 
     BKT_NEED(k->err, bkt_chunk_key(&k->o->id, &k->o->dset.layout, coord, &key) >= 0 &&
                          bkt_chunk_key(&any, &k->o->dset.layout, coord, &v2) >= 0);
     const char *tail = bkt_buf_str(&v2) + folder;
-    struct bkt_scanned s = {.what = BKT_SCAN_CHUNK, .chunk = bkt_base_name(tail), .tail = tail};
+    struct bkt_listed_key s = {.what = BKT_KEY_CHUNK, .chunk = bkt_base_name(tail), .tail = tail};
     return pass_key(k, &s, &key, info->size);
 }
 
@@ -338,7 +338,7 @@ static int pass_object(const struct bkt_reached *r, void *arg)
     struct keys *k = arg;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     BKT_CLEANUP(bkt_dsetio_closep) struct bkt_dsetio *io = NULL;
-    struct bkt_scanned s = {.what = BKT_SCAN_OBJECT};
+    struct bkt_listed_key s = {.what = BKT_KEY_OBJECT};
     if (!r->obj)
         return bkt_err_copy(k->err, r->why->code, r->why);
     k->o = r->obj;
@@ -352,7 +352,7 @@ static int pass_object(const struct bkt_reached *r, void *arg)
 }
 
 int bkt_reach_keys(struct bkt_domain *d, const struct bkt_ids *without,
-                   int (*each)(const struct bkt_scanned *s, void *arg), void *arg, struct bkt_err *err)
+                   int (*each)(const struct bkt_listed_key *s, void *arg), void *arg, struct bkt_err *err)
 {
     struct keys k = {.d = d, .without = without, .each = each, .arg = arg, .err = err};
     return bkt_reach(d, pass_object, &k, err);

@@ -47,11 +47,11 @@ BKT_NODISCARD int bkt_reach_also(const struct bkt_reached *r, const struct bkt_i
 BKT_NODISCARD int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, void *arg),
                             void *arg, struct bkt_err *err);
 
-/** As bkt_scan() of a domain whose keys can't be listed: those of every reachable object, and of the chunk
- *  objects of a dataset after it.  They have no time and no ETag, and objects the size of their JSON.
+/** As bkt_key_list() of a domain whose keys can't be listed: those of every reachable object, and of the
+ * chunk objects of a dataset after it.  They have no time and no ETag, and objects the size of their JSON.
  *  @param without  datasets whose chunks are left out; NULL: none */
 BKT_NODISCARD int bkt_reach_keys(struct bkt_domain *d, const struct bkt_ids *without,
-                                 int (*each)(const struct bkt_scanned *s, void *arg), void *arg,
+                                 int (*each)(const struct bkt_listed_key *s, void *arg), void *arg,
                                  struct bkt_err *err);
 /** Whether the list (may be NULL) has the id. */
 bool bkt_ids_have(const struct bkt_ids *l, const struct bkt_id *id);

@@ -76,7 +76,7 @@ static int post(struct outbox *o, const char *path, const char *name, struct bkt
 /* ---- the lists ---- */
 
 struct listed { /* a copy of one entry */
-    enum bkt_scan_what what;
+    enum bkt_key_kind what;
     struct bkt_id      id;
     char              *key, *chunk, *tail;
     uint64_t           size;
@@ -160,7 +160,7 @@ static int add_sum(struct catalog *c, const struct listed *l)
         return no_memory(c);
     /* chunk ids: c-… or, below p7/, c7-… */
     int part = l->tail != NULL && *l->tail == 'p' ? (int)strcspn(l->tail + 1, "/") : 0;
-    int rc = l->what == BKT_SCAN_CHUNK
+    int rc = l->what == BKT_KEY_CHUNK
                  ? bkt_buf_addf(&id, "c%.*s%s_%s", part, part ? l->tail + 1 : "", l->id.text + 1, l->chunk)
                  : bkt_buf_addf(&id, "%s", l->id.text);
     if (rc < 0)
@@ -202,7 +202,7 @@ static int take_dset(struct catalog *c, const struct listed *l)
     if (!d)
         return BKT_ENOMEM;
     d->mtime = l->mtime > d->mtime ? l->mtime : d->mtime;
-    if (l->what == BKT_SCAN_OBJECT) {
+    if (l->what == BKT_KEY_OBJECT) {
         d->json_bytes = l->size;
         d->json_mtime = l->mtime;
         memcpy(d->etag, l->etag, sizeof d->etag);
@@ -221,7 +221,7 @@ static int take_one(struct catalog *c, const struct listed *l)
 {
     enum bkt_kind kind = bkt_id_kind(&l->id);
     c->modified        = l->mtime > c->modified ? l->mtime : c->modified;
-    c->metadata += l->what == BKT_SCAN_OBJECT ? l->size : 0;
+    c->metadata += l->what == BKT_KEY_OBJECT ? l->size : 0;
     BKT_PASS(add_sum(c, l));
     if (kind == BKT_DATASET)
         return take_dset(c, l);
@@ -247,10 +247,10 @@ static int take_batch(struct catalog *c)
     return rc;
 }
 
-static int on_scanned(const struct bkt_scanned *s, void *arg)
+static int on_listed(const struct bkt_listed_key *s, void *arg)
 {
     struct catalog *c = arg;
-    if (s->what == BKT_SCAN_OTHER)
+    if (s->what == BKT_KEY_OTHER)
         return BKT_OK;
     struct listed *l = &c->v[c->n++];
     *l = (struct listed){.what = s->what,
@@ -362,8 +362,8 @@ static int write_all(struct catalog *c)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
     char                                     tree[40];
     const bool v2 = bkt_id_is_v2(bkt_domain_root(c->d));
-    BKT_PASS(v2 ? bkt_scan(bkt_domain_store(c->d), bkt_domain_root(c->d), on_scanned, c, c->err)
-                : bkt_reach_keys(c->d, NULL, on_scanned, c, c->err));
+    BKT_PASS(v2 ? bkt_key_list(bkt_domain_store(c->d), bkt_domain_root(c->d), on_listed, c, c->err)
+                : bkt_reach_keys(c->d, NULL, on_listed, c, c->err));
     BKT_PASS(take_batch(c));
     BKT_PASS(end_dset(c));
     BKT_PASS(measure_all(c));

@@ -182,7 +182,7 @@ static int run_one(struct bkt_tool *t, const char *name)
         return info_file(&in, &plain, rc, &err, &r);
     rc = bkt_domain_check_acl(in.d, BKT_ACL_READ, &err);
     if (rc == BKT_OK)
-        (void)!bkt_uses_scan(in.d, &in.uses, NULL); /* without a list each dataset is asked about */
+        (void)!bkt_uses_list(in.d, &in.uses, NULL); /* without a list each dataset is asked about */
     rc = rc ? rc : bkt_reach(in.d, on_object, &in, &err);
     if (rc < 0)
         in.rc = bkt_tool_error(t, name, &err);

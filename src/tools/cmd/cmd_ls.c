@@ -202,7 +202,7 @@ static void show_domain(struct ls *ls, struct bkt_domain *d, const char *path)
     int            rc = bkt_domain_check_acl(d, BKT_ACL_READ, &err);
     rc = rc ? rc : bkt_walk_find(d, path, &id, &err);
     if (rc == BKT_OK && ls->verbose && ls->recursive)
-        (void)!bkt_uses_scan(d, &s.uses, NULL); /* version 1, plain web: each dataset is asked about */
+        (void)!bkt_uses_list(d, &s.uses, NULL); /* version 1, plain web: each dataset is asked about */
     if (rc == BKT_OK)
         rc = bkt_walk(d, &id, path, ls->recursive ? UINT32_MAX : 1, on_domain_step, &s, &err);
     bkt_map_free(s.uses, free);
@@ -266,11 +266,11 @@ static void acls_of(struct ls *ls, const struct bkt_domain_doc *doc)
 
 static const char *what_word(enum bkt_what w) { return w == BKT_IS_DOMAIN ? "domain" : "folder"; }
 
-static int on_used(const struct bkt_scanned *s, void *arg)
+static int on_used(const struct bkt_listed_key *s, void *arg)
 {
     struct bkt_use *u = arg;
-    u->n += s->what == BKT_SCAN_CHUNK;
-    u->bytes += s->what == BKT_SCAN_OTHER ? 0 : s->entry->size;
+    u->n += s->what == BKT_KEY_CHUNK;
+    u->bytes += s->what == BKT_KEY_OTHER ? 0 : s->entry->size;
     return BKT_OK;
 }
 
@@ -279,7 +279,7 @@ static bool measure(const struct ls *ls, struct bkt_store *st, const struct bkt_
 {
     *u = (struct bkt_use){.n = 0};
     return ls->verbose && doc->what == BKT_IS_DOMAIN &&
-           bkt_scan(st, &doc->doc.root, on_used, u, NULL) == BKT_OK;
+           bkt_key_list(st, &doc->doc.root, on_used, u, NULL) == BKT_OK;
 }
 
 static void entry_line(const struct bkt_doc *doc, const char *name)

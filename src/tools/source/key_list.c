@@ -9,10 +9,10 @@
 
 /* ---- keys ---- */
 
-struct scan {
+struct listing {
     size_t        prefix; /* length of "db/xxxxxxxx-xxxxxxxx/" */
     struct bkt_id root;
-    int (*each)(const struct bkt_scanned *s, void *arg);
+    int (*each)(const struct bkt_listed_key *s, void *arg);
     void *arg;
 };
 
@@ -21,40 +21,40 @@ static bool is_chunk_name(const char *s)
     return *s && s[strspn(s, "0123456789_")] == 0 && *s != '_';
 }
 
-static void classify(const struct scan *sc, const char *key, struct bkt_scanned *s)
+static void classify(const struct listing *sc, const char *key, struct bkt_listed_key *s)
 {
     const char *rest = NULL;
-    s->what          = BKT_SCAN_OTHER;
+    s->what = BKT_KEY_OTHER;
     if (bkt_id_of_key(&sc->root, key, &s->id)) {
-        s->what = BKT_SCAN_OBJECT;
+        s->what = BKT_KEY_OBJECT;
     } else if (bkt_id_split_key(&sc->root, key, &s->id, &rest)) {
         s->tail = rest;
         if (*rest == 'p' && strchr(rest, '/'))
             rest = strchr(rest, '/') + 1;
         if (bkt_id_kind(&s->id) == BKT_DATASET && is_chunk_name(rest)) {
-            s->what  = BKT_SCAN_CHUNK;
+            s->what = BKT_KEY_CHUNK;
             s->chunk = rest;
         }
     }
-    if (s->what == BKT_SCAN_OTHER)
+    if (s->what == BKT_KEY_OTHER)
         s->id.text[0] = 0;
 }
 
 static int on_listed(const struct bkt_listed *e, void *arg)
 {
-    struct scan       *sc = arg;
-    struct bkt_scanned s  = {.entry = e};
+    struct listing *sc = arg;
+    struct bkt_listed_key s = {.entry = e};
     if (e->is_prefix || strlen(e->key) <= sc->prefix)
         return BKT_OK;
     classify(sc, e->key, &s);
     return sc->each(&s, sc->arg);
 }
 
-int bkt_scan(struct bkt_store *st, const struct bkt_id *root,
-             int (*each)(const struct bkt_scanned *s, void *arg), void *arg, struct bkt_err *err)
+int bkt_key_list(struct bkt_store *st, const struct bkt_id *root,
+                 int (*each)(const struct bkt_listed_key *s, void *arg), void *arg, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    struct scan                              sc  = {.root = *root, .each = each, .arg = arg};
+    struct listing sc = {.root = *root, .each = each, .arg = arg};
     BKT_FAIL_IF(err, !bkt_id_is_v2(root), BKT_EUNSUP,
                 "objects of schema version 1 lie beside those of other domains, and can't "
                 "be listed separately");
@@ -66,10 +66,10 @@ int bkt_scan(struct bkt_store *st, const struct bkt_id *root,
 
 /* ---- chunk objects of each dataset ---- */
 
-static int on_scanned(const struct bkt_scanned *s, void *arg)
+static int add_use(const struct bkt_listed_key *s, void *arg)
 {
     struct bkt_map **uses = arg;
-    if (s->what != BKT_SCAN_CHUNK)
+    if (s->what != BKT_KEY_CHUNK)
         return BKT_OK;
     struct bkt_use *one = bkt_map_make(uses, s->id.text, BKT_ID_LEN, sizeof *one);
     if (!one)
@@ -80,10 +80,10 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
     return BKT_OK;
 }
 
-int bkt_uses_scan(struct bkt_domain *d, struct bkt_map **out, struct bkt_err *err)
+int bkt_uses_list(struct bkt_domain *d, struct bkt_map **out, struct bkt_err *err)
 {
     BKT_NEED(err, (*out = bkt_map_new()));
-    int rc = bkt_scan(bkt_domain_store(d), bkt_domain_root(d), on_scanned, out, err);
+    int rc = bkt_key_list(bkt_domain_store(d), bkt_domain_root(d), add_use, out, err);
     if (rc < 0)
         bkt_map_clear(out, free);
     return rc;

@@ -4,9 +4,9 @@
 #include "base/map.h"
 #include "schema/domain/domain.h"
 
-enum bkt_scan_what { BKT_SCAN_OBJECT, BKT_SCAN_CHUNK, BKT_SCAN_OTHER };
-struct bkt_scanned {
-    enum bkt_scan_what       what;
+enum bkt_key_kind { BKT_KEY_OBJECT, BKT_KEY_CHUNK, BKT_KEY_OTHER };
+struct bkt_listed_key {
+    enum bkt_key_kind what;
     struct bkt_id            id;    /* the object; a chunk's dataset; "" for another key */
     const char              *chunk; /* CHUNK: its name, "0_3" */
     const char *tail; /* CHUNK: the key behind the dataset's own folder: the name, or "p7/0_3" */
@@ -14,17 +14,17 @@ struct bkt_scanned {
 };
 /** Call @p each for all keys.  @p root: of version 2.  BKT_EUNSUP: version 1, whose objects lie among those
  *  of other domains, or a store without lists. */
-BKT_NODISCARD int bkt_scan(struct bkt_store *st, const struct bkt_id *root,
-                           int (*each)(const struct bkt_scanned *s, void *arg), void *arg,
-                           struct bkt_err *err);
+BKT_NODISCARD int bkt_key_list(struct bkt_store *st, const struct bkt_id *root,
+                               int (*each)(const struct bkt_listed_key *s, void *arg), void *arg,
+                               struct bkt_err *err);
 
-/** Chunk objects of each dataset, by one scan. */
+/** Chunk objects of each dataset, by one LIST. */
 struct bkt_use {
     uint64_t n, bytes;
     double   mtime;
 };
 /** @p out: id -> struct bkt_use; NULL after a failure; bkt_map_clear() by free(). */
-BKT_NODISCARD int bkt_uses_scan(struct bkt_domain *d, struct bkt_map **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_uses_list(struct bkt_domain *d, struct bkt_map **out, struct bkt_err *err);
 /** All is 0 for a dataset without chunk objects. */
 struct bkt_use bkt_uses_get(const struct bkt_map *uses, const struct bkt_id *dset);
 
@@ -41,8 +41,8 @@ struct bkt_extent_use {
     struct bkt_where_file *files;  /* the first of them, in order of first use */
     size_t                 n_files, more_files; /* more_files: beyond those kept */
 };
-/** Count chunks and bytes.  @p uses: from a scan; NULL: the store is asked.  BKT_OK also if the numbers are
- *  unknown. */
+/** Count chunks and bytes.  @p uses: bkt_uses_list()'s; NULL: the store is asked.  BKT_OK also if the numbers
+ * are unknown. */
 BKT_NODISCARD int bkt_where_count(struct bkt_domain *d, const struct bkt_object *dset,
                                   const struct bkt_map *uses, struct bkt_extent_use *out,
                                   struct bkt_err *err);

@@ -27,17 +27,17 @@ struct reached { /* a needed dataset's grid, for chunks outside it */
     uint64_t              grid[];
 };
 
-static int on_scanned(const struct bkt_scanned *s, void *arg)
+static int on_key(const struct bkt_listed_key *s, void *arg)
 {
     struct bkt_verify *v = arg;
-    if (s->what == BKT_SCAN_OTHER)
+    if (s->what == BKT_KEY_OTHER)
         return BKT_OK;
     struct listed *l = bkt_map_make(&v->listed, s->id.text, BKT_ID_LEN, sizeof *l);
     if (!l)
         return BKT_ENOMEM;
-    l->json |= s->what == BKT_SCAN_OBJECT;
-    l->n_chunks += s->what == BKT_SCAN_CHUNK;
-    v->n_chunks += s->what == BKT_SCAN_CHUNK;
+    l->json |= s->what == BKT_KEY_OBJECT;
+    l->n_chunks += s->what == BKT_KEY_CHUNK;
+    v->n_chunks += s->what == BKT_KEY_CHUNK;
     l->bytes += s->entry->size;
     l->newest = s->entry->mtime > l->newest ? s->entry->mtime : l->newest;
     return BKT_OK;
@@ -47,7 +47,7 @@ int bkt_verify_list(struct bkt_verify *v)
 {
     struct bkt_err why = {.n = 0};
     v->is_listed       = true;
-    int rc = bkt_scan(bkt_domain_store(v->d), bkt_domain_root(v->d), on_scanned, v, &why);
+    int rc = bkt_key_list(bkt_domain_store(v->d), bkt_domain_root(v->d), on_key, v, &why);
     if (rc != BKT_EUNSUP)
         return rc < 0 ? bkt_err_copy(v->err, rc, &why) : BKT_OK;
     bkt_map_clear(&v->listed, free);
@@ -206,7 +206,7 @@ static bool is_stray(const struct reached *r, const char *name)
     return false;
 }
 
-static int note_stray(struct bkt_verify *v, const struct bkt_scanned *s)
+static int note_stray(struct bkt_verify *v, const struct bkt_listed_key *s)
 {
     struct bkt_strays *l = &v->strays;
     if (bkt_list_room(&l->v, l->n, &l->cap, sizeof *l->v) < 0)
@@ -217,10 +217,10 @@ static int note_stray(struct bkt_verify *v, const struct bkt_scanned *s)
 
 #define MOST_TOLD 100 /* chunks of one dataset */
 
-static int on_sized(const struct bkt_scanned *s, void *arg)
+static int on_sized(const struct bkt_listed_key *s, void *arg)
 {
     struct bkt_verify *v = arg;
-    struct reached    *r = s->what == BKT_SCAN_CHUNK ? bkt_map_get(v->reached, s->id.text, BKT_ID_LEN) : NULL;
+    struct reached *r = s->what == BKT_KEY_CHUNK ? bkt_map_get(v->reached, s->id.text, BKT_ID_LEN) : NULL;
     if (!r)
         return BKT_OK;
     if (is_stray(r, s->chunk))
@@ -237,7 +237,7 @@ int bkt_verify_sizes(struct bkt_verify *v)
 {
     if (!v->is_listed)
         return BKT_OK;
-    int rc = bkt_scan(bkt_domain_store(v->d), bkt_domain_root(v->d), on_sized, v, v->err);
+    int rc = bkt_key_list(bkt_domain_store(v->d), bkt_domain_root(v->d), on_sized, v, v->err);
     return rc == BKT_ENOMEM ? BKT_ERR(v->err, rc, "out of memory") : rc;
 }
 
