@@ -12,19 +12,19 @@
 
 #define MAX_DIGITS 18 /* of an integer with its sign; longer ones are kept as text */
 
-void bkt_scan_init(struct bkt_scan *s, const void *p, size_t n)
+void bkt_json_scan_init(struct bkt_json_scan *s, const void *p, size_t n)
 {
     const unsigned char *from = n ? p : (const unsigned char *)"";
-    *s = (struct bkt_scan){.p = from, .begin = from, .end = from + n, .max_depth = BKT_SCAN_DEPTH};
+    *s = (struct bkt_json_scan){.p = from, .begin = from, .end = from + n, .max_depth = BKT_JSON_DEPTH};
 }
 
-static int wrong(struct bkt_scan *s, const char *what)
+static int wrong(struct bkt_json_scan *s, const char *what)
 {
     s->wrong = what;
     return BKT_EFORMAT;
 }
 
-int bkt_scan_fail(const struct bkt_scan *s, int rc, struct bkt_err *err)
+int bkt_json_scan_fail(const struct bkt_json_scan *s, int rc, struct bkt_err *err)
 {
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
@@ -43,16 +43,16 @@ static enum kind kind_of(unsigned char c)
     return c == '"' ? QUOTE : c == '\\' ? BACKSLASH : PLAIN;
 }
 
-int bkt_scan_peek(struct bkt_scan *s)
+int bkt_json_scan_peek(struct bkt_json_scan *s)
 {
     while (s->p < s->end && (*s->p == ' ' || *s->p == '\n' || *s->p == '\t' || *s->p == '\r'))
         s->p++;
     return s->p < s->end ? *s->p : 0;
 }
 
-static bool take(struct bkt_scan *s, int c)
+static bool take(struct bkt_json_scan *s, int c)
 {
-    if (bkt_scan_peek(s) != c)
+    if (bkt_json_scan_peek(s) != c)
         return false;
     s->p++;
     return true;
@@ -124,7 +124,7 @@ static const unsigned char *skip_plain(const unsigned char *p, const unsigned ch
 }
 
 /* Consume an escape at s->p; *unit gets its code point, lone surrogates included. */
-static int take_escape(struct bkt_scan *s, uint32_t *unit)
+static int take_escape(struct bkt_json_scan *s, uint32_t *unit)
 {
     static const char letters[] = "\"\\/bfnrt", stand_for[] = "\"\\/\b\f\n\r\t";
     int               high      = unit_at(s->p, s->end);
@@ -146,7 +146,7 @@ static int take_escape(struct bkt_scan *s, uint32_t *unit)
     return BKT_OK;
 }
 
-static int add_unit(struct bkt_scan *s, uint32_t unit)
+static int add_unit(struct bkt_json_scan *s, uint32_t unit)
 {
     if (s->plain)
         return add_utf8(&s->text, unit);
@@ -156,7 +156,7 @@ static int add_unit(struct bkt_scan *s, uint32_t unit)
 }
 
 /* Collect the string at @p start, which can be borrowed only up to s->p. */
-static int put_together(struct bkt_scan *s, const unsigned char *start)
+static int put_together(struct bkt_json_scan *s, const unsigned char *start)
 {
     bkt_buf_clear(&s->text);
     for (;;) {
@@ -183,17 +183,17 @@ static int put_together(struct bkt_scan *s, const unsigned char *start)
     }
 }
 
-int bkt_scan_string(struct bkt_scan *s, struct bkt_scan_text *out)
+int bkt_json_scan_string(struct bkt_json_scan *s, struct bkt_json_scan_text *out)
 {
     if (!take(s, '"'))
         return wrong(s, "no string");
     const unsigned char *start = s->p;
     s->p                       = skip_plain(s->p, s->end);
     if (s->p < s->end && *s->p == '"') {
-        *out = (struct bkt_scan_text){(const char *)start, (size_t)(s->p - start), true};
+        *out = (struct bkt_json_scan_text){(const char *)start, (size_t)(s->p - start), true};
     } else {
         BKT_PASS(put_together(s, start));
-        *out = (struct bkt_scan_text){bkt_buf_str(&s->text), s->text.len, false};
+        *out = (struct bkt_json_scan_text){bkt_buf_str(&s->text), s->text.len, false};
     }
     s->p++;
     return BKT_OK;
@@ -287,7 +287,7 @@ static bool real_at(const char *p, const char *end, double *out)
 }
 
 /* The length of NaN or Infinity at s->p; 0: neither. */
-static size_t odd_word(const struct bkt_scan *s)
+static size_t odd_word(const struct bkt_json_scan *s)
 {
     static const char *const names[] = {"NaN", "Infinity", "-Infinity"};
     size_t                   left    = (size_t)(s->end - s->p), n;
@@ -297,20 +297,20 @@ static size_t odd_word(const struct bkt_scan *s)
     return 0;
 }
 
-int bkt_scan_number(struct bkt_scan *s, struct bkt_scan_number *out)
+int bkt_json_scan_number(struct bkt_json_scan *s, struct bkt_json_scan_number *out)
 {
-    (void)bkt_scan_peek(s);
+    (void)bkt_json_scan_peek(s);
     bool                 real = false;
     const unsigned char *end  = number_end(s->p, s->end, &real);
     size_t               n    = end ? (size_t)(end - s->p) : odd_word(s);
     if (!n)
         return wrong(s, s->p < s->end ? "not a value" : "the end is missing");
-    *out = (struct bkt_scan_number){.kind = BKT_SCAN_ODD, .p = (const char *)s->p, .n = n};
+    *out = (struct bkt_json_scan_number){.kind = BKT_JSON_ODD, .p = (const char *)s->p, .n = n};
     s->p += n;
     if (real && real_at(out->p, out->p + n, &out->real)) {
-        out->kind = BKT_SCAN_REAL;
+        out->kind = BKT_JSON_REAL;
     } else if (end && !real && n <= MAX_DIGITS) {
-        out->kind = BKT_SCAN_INT;
+        out->kind = BKT_JSON_INT;
         out->i    = integer_of((const unsigned char *)out->p, end);
         out->real = (double)out->i;
     }
@@ -319,19 +319,19 @@ int bkt_scan_number(struct bkt_scan *s, struct bkt_scan_number *out)
 
 /* ---- values ---- */
 
-int bkt_scan_word(struct bkt_scan *s, const char *word)
+int bkt_json_scan_word(struct bkt_json_scan *s, const char *word)
 {
     size_t n = strlen(word);
-    (void)bkt_scan_peek(s);
+    (void)bkt_json_scan_peek(s);
     if ((size_t)(s->end - s->p) <= n || memcmp(s->p, word, n) != 0 || in_token(s->p[n]))
         return wrong(s, "not a value");
     s->p += n;
     return BKT_OK;
 }
 
-int bkt_scan_enter(struct bkt_scan *s, char bracket)
+int bkt_json_scan_enter(struct bkt_json_scan *s, char bracket)
 {
-    if (bkt_scan_peek(s) != bracket)
+    if (bkt_json_scan_peek(s) != bracket)
         return wrong(s, bracket == '{' ? "no '{'" : "no '['");
     if (s->depth >= s->max_depth)
         return wrong(s, "too many brackets");
@@ -340,9 +340,12 @@ int bkt_scan_enter(struct bkt_scan *s, char bracket)
     return BKT_OK;
 }
 
-void bkt_scan_leave(struct bkt_scan *s) { s->depth--; }
+void bkt_json_scan_leave(struct bkt_json_scan *s)
+{
+    s->depth--;
+}
 
-static int next(struct bkt_scan *s, bool first, char bracket, bool *more)
+static int next(struct bkt_json_scan *s, bool first, char bracket, bool *more)
 {
     *more = false;
     if (take(s, bracket)) /* empty, or behind the last one */
@@ -353,52 +356,61 @@ static int next(struct bkt_scan *s, bool first, char bracket, bool *more)
     return BKT_OK;
 }
 
-int bkt_scan_member(struct bkt_scan *s, bool first, struct bkt_scan_text *key, bool *more)
+int bkt_json_scan_member(struct bkt_json_scan *s, bool first, struct bkt_json_scan_text *key, bool *more)
 {
     BKT_PASS(next(s, first, '}', more));
     if (!*more)
         return BKT_OK;
-    BKT_PASS(bkt_scan_string(s, key));
+    BKT_PASS(bkt_json_scan_string(s, key));
     if (!key->ready && memchr(key->p, 0, key->n))
         return wrong(s, "a name with a NUL");
     if (!take(s, ':'))
         return wrong(s, "no colon behind a name");
-    (void)bkt_scan_peek(s);
+    (void)bkt_json_scan_peek(s);
     return BKT_OK;
 }
 
-int bkt_scan_entry(struct bkt_scan *s, bool first, bool *more) { return next(s, first, ']', more); }
-
-static int skip_nested(struct bkt_scan *s, char bracket)
+int bkt_json_scan_entry(struct bkt_json_scan *s, bool first, bool *more)
 {
-    struct bkt_scan_text key;
+    return next(s, first, ']', more);
+}
+
+static int skip_nested(struct bkt_json_scan *s, char bracket)
+{
+    struct bkt_json_scan_text key;
     bool                 more = false;
-    BKT_PASS(bkt_scan_enter(s, bracket));
+    BKT_PASS(bkt_json_scan_enter(s, bracket));
     for (bool first = true;; first = false) {
-        BKT_PASS(bracket == '{' ? bkt_scan_member(s, first, &key, &more) : bkt_scan_entry(s, first, &more));
+        BKT_PASS(bracket == '{' ? bkt_json_scan_member(s, first, &key, &more)
+                                : bkt_json_scan_entry(s, first, &more));
         if (!more)
-            return bkt_scan_leave(s), BKT_OK;
-        BKT_PASS(bkt_scan_skip(s));
+            return bkt_json_scan_leave(s), BKT_OK;
+        BKT_PASS(bkt_json_scan_skip(s));
     }
 }
 
-int bkt_scan_skip(struct bkt_scan *s)
+int bkt_json_scan_skip(struct bkt_json_scan *s)
 {
-    struct bkt_scan_text   text;
-    struct bkt_scan_number number;
-    int                    c = bkt_scan_peek(s);
+    struct bkt_json_scan_text text;
+    struct bkt_json_scan_number number;
+    int c = bkt_json_scan_peek(s);
     switch (c) {
     case '{':
     case '[': return skip_nested(s, (char)c);
-    case '"': return bkt_scan_string(s, &text);
-    case 't': return bkt_scan_word(s, "true");
-    case 'f': return bkt_scan_word(s, "false");
-    case 'n': return bkt_scan_word(s, "null");
-    default: return bkt_scan_number(s, &number);
+    case '"':
+        return bkt_json_scan_string(s, &text);
+    case 't':
+        return bkt_json_scan_word(s, "true");
+    case 'f':
+        return bkt_json_scan_word(s, "false");
+    case 'n':
+        return bkt_json_scan_word(s, "null");
+    default:
+        return bkt_json_scan_number(s, &number);
     }
 }
 
-int bkt_scan_end(struct bkt_scan *s)
+int bkt_json_scan_end(struct bkt_json_scan *s)
 {
-    return bkt_scan_peek(s) || s->p < s->end ? wrong(s, "text after the end") : BKT_OK;
+    return bkt_json_scan_peek(s) || s->p < s->end ? wrong(s, "text after the end") : BKT_OK;
 }

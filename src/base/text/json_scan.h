@@ -12,9 +12,9 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
-#define BKT_SCAN_DEPTH 2048 /* values within values */
+#define BKT_JSON_DEPTH 2048 /* values within values */
 
-struct bkt_scan {
+struct bkt_json_scan {
     const unsigned char *p, *begin, *end;
     struct bkt_buf
         text; /* of the string read last, if it had to be put together; free it with the caller's means */
@@ -25,15 +25,15 @@ struct bkt_scan {
 /** A string, borrowed from the document or from scan.text, until the next string.  Unless scan.plain is set,
  *  it has marks (schema/jansson/json.h): U+10FFFF before U+0080..U+00FF is a byte of a lone surrogate.
  * U+10FFFF itself is doubled, and so is U+0001 at the start. */
-struct bkt_scan_text {
+struct bkt_json_scan_text {
     const char *p;
     size_t      n;
     bool        ready; /* the document's bytes are the same and have no marks in them */
 };
 /** A number.  ODD: an integer of 19 digits or more, a real beyond a double, NaN or
  * Infinity; the text counts. */
-struct bkt_scan_number {
-    enum { BKT_SCAN_INT, BKT_SCAN_REAL, BKT_SCAN_ODD } kind;
+struct bkt_json_scan_number {
+    enum { BKT_JSON_INT, BKT_JSON_REAL, BKT_JSON_ODD } kind;
     int64_t     i;
     double      real;
     const char *p; /* its text, of n bytes */
@@ -41,31 +41,32 @@ struct bkt_scan_number {
 };
 
 /** Begin with @p n bytes; the struct needs no other care than freeing `text`. */
-void bkt_scan_init(struct bkt_scan *s, const void *p, size_t n);
+void bkt_json_scan_init(struct bkt_json_scan *s, const void *p, size_t n);
 /** The message of a failure @p rc, BKT_EFORMAT or BKT_ENOMEM, which is returned. */
-int bkt_scan_fail(const struct bkt_scan *s, int rc, struct bkt_err *err);
+int bkt_json_scan_fail(const struct bkt_json_scan *s, int rc, struct bkt_err *err);
 
 /** The next character that isn't white space, without consuming it; 0: the end. */
-int bkt_scan_peek(struct bkt_scan *s);
+int bkt_json_scan_peek(struct bkt_json_scan *s);
 
 /* All of these return BKT_OK, BKT_EFORMAT or BKT_ENOMEM; p is behind the value, or at the fault. */
 
 /** A string from its opening quote on. */
-BKT_NODISCARD int bkt_scan_string(struct bkt_scan *s, struct bkt_scan_text *out);
-BKT_NODISCARD int bkt_scan_number(struct bkt_scan *s, struct bkt_scan_number *out);
+BKT_NODISCARD int bkt_json_scan_string(struct bkt_json_scan *s, struct bkt_json_scan_text *out);
+BKT_NODISCARD int bkt_json_scan_number(struct bkt_json_scan *s, struct bkt_json_scan_number *out);
 /** true, false or null. */
-BKT_NODISCARD int bkt_scan_word(struct bkt_scan *s, const char *word);
+BKT_NODISCARD int bkt_json_scan_word(struct bkt_json_scan *s, const char *word);
 /** Step into an object or a list, and out of it after BKT_OK (depth). */
-BKT_NODISCARD int  bkt_scan_enter(struct bkt_scan *s, char bracket);
-void               bkt_scan_leave(struct bkt_scan *s);
+BKT_NODISCARD int bkt_json_scan_enter(struct bkt_json_scan *s, char bracket);
+void bkt_json_scan_leave(struct bkt_json_scan *s);
 /** The members of an object that was entered follow as long as @p more is set: the key is read, p is at the
  *  value.  The entries of a list: p is at the value. */
-BKT_NODISCARD int bkt_scan_member(struct bkt_scan *s, bool first, struct bkt_scan_text *key, bool *more);
-BKT_NODISCARD int bkt_scan_entry(struct bkt_scan *s, bool first, bool *more);
+BKT_NODISCARD int bkt_json_scan_member(struct bkt_json_scan *s, bool first, struct bkt_json_scan_text *key,
+                                       bool *more);
+BKT_NODISCARD int bkt_json_scan_entry(struct bkt_json_scan *s, bool first, bool *more);
 /** Any value, which is not needed. */
-BKT_NODISCARD int bkt_scan_skip(struct bkt_scan *s);
+BKT_NODISCARD int bkt_json_scan_skip(struct bkt_json_scan *s);
 /** Only white space may follow. */
-BKT_NODISCARD int bkt_scan_end(struct bkt_scan *s);
+BKT_NODISCARD int bkt_json_scan_end(struct bkt_json_scan *s);
 
 /** The locale "C", for uselocale() and strtod_l(); made once.  (locale_t)0: out of memory. */
 locale_t bkt_c_locale(void);

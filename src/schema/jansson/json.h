@@ -33,7 +33,7 @@ struct bkt_aside {
     /* its value, white space before it skipped.  BKT_OK, BKT_EFORMAT or BKT_ENOMEM as the scanner's;
      * BKT_EUNSUP: it can be read as a tree only.  A second member of the name gives BKT_EUNSUP, too: the last
      * member counts */
-    int (*scan)(struct bkt_scan *s, void *arg);
+    int (*scan)(struct bkt_json_scan *s, void *arg);
     void *arg;
     bool found;
 };
@@ -42,7 +42,7 @@ struct bkt_aside {
 BKT_NODISCARD int bkt_json_document(const void *p, size_t n, struct bkt_aside *aside, json_t **out,
                                     struct bkt_err *err);
 /** Any value, to a tree.  BKT_OK, or the scanner's BKT_EFORMAT or BKT_ENOMEM. */
-BKT_NODISCARD int bkt_json_value(struct bkt_scan *s, json_t **out);
+BKT_NODISCARD int bkt_json_value(struct bkt_json_scan *s, json_t **out);
 
 /** Number of any size. */
 enum bkt_num_kind { BKT_NUM_INT, BKT_NUM_REAL };

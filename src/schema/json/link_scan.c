@@ -15,18 +15,18 @@ static const char *const keys[N_KEYS] = {"id",     "class",   "h5path",  "file",
                                          "domain", "charSet", "created", "h5order"};
 
 struct entry {
-    struct bkt_scan_text text[N_TEXTS];
+    struct bkt_json_scan_text text[N_TEXTS];
     double               number[N_KEYS - N_TEXTS];
     unsigned             has; /* bit i: keys[i] */
 };
 
-static bool same(const struct bkt_scan_text *t, const char *word)
+static bool same(const struct bkt_json_scan_text *t, const char *word)
 {
     return strlen(word) == t->n && memcmp(t->p, word, t->n) == 0;
 }
 static bool has(const struct entry *e, unsigned key) { return e->has >> key & 1; }
 
-static unsigned key_of(const struct bkt_scan_text *t)
+static unsigned key_of(const struct bkt_json_scan_text *t)
 {
     unsigned i = 0;
     while (i < N_KEYS && !same(t, keys[i]))
@@ -35,35 +35,35 @@ static unsigned key_of(const struct bkt_scan_text *t)
 }
 
 /* BKT_EUNSUP, BKT_EFORMAT: not the usual form. */
-static int scan_entry(struct bkt_scan *s, struct entry *e)
+static int scan_entry(struct bkt_json_scan *s, struct entry *e)
 {
-    struct bkt_scan_text key;
+    struct bkt_json_scan_text key;
     bool                 more = false;
     e->has                    = 0;
-    BKT_PASS(bkt_scan_enter(s, '{'));
+    BKT_PASS(bkt_json_scan_enter(s, '{'));
     for (;;) {
-        BKT_PASS(bkt_scan_member(s, !e->has, &key, &more));
+        BKT_PASS(bkt_json_scan_member(s, !e->has, &key, &more));
         if (!more)
-            return bkt_scan_leave(s), BKT_OK;
+            return bkt_json_scan_leave(s), BKT_OK;
         unsigned k = key_of(&key);
         if (k == N_KEYS || has(e, k))
             return BKT_EUNSUP;
         e->has |= 1u << k;
         if (k >= N_TEXTS) {
-            struct bkt_scan_number v;
-            BKT_PASS(bkt_scan_number(s, &v));
-            if (v.kind == BKT_SCAN_ODD)
+            struct bkt_json_scan_number v;
+            BKT_PASS(bkt_json_scan_number(s, &v));
+            if (v.kind == BKT_JSON_ODD)
                 return BKT_EUNSUP;
             e->number[k - N_TEXTS] = v.real;
             continue;
         }
-        BKT_PASS(bkt_scan_string(s, &e->text[k]));
+        BKT_PASS(bkt_json_scan_string(s, &e->text[k]));
         if (!e->text[k].ready)
             return BKT_EUNSUP;
     }
 }
 
-static int copy(const struct bkt_scan_text *t, char **out)
+static int copy(const struct bkt_json_scan_text *t, char **out)
 {
     *out = strndup(t->p, t->n);
     return *out ? BKT_OK : BKT_ENOMEM;
@@ -98,8 +98,8 @@ static int link_of(const struct entry *e, struct bkt_link *l)
     else
         return BKT_EUNSUP;
     l->created   = has(e, CREATED) ? e->number[CREATED - N_TEXTS] : 0;
-    static const struct bkt_scan_text absent = {.p = NULL};
-    const struct bkt_scan_text *set = has(e, CHARSET) ? &e->text[CHARSET] : &absent;
+    static const struct bkt_json_scan_text absent = {.p = NULL};
+    const struct bkt_json_scan_text *set = has(e, CHARSET) ? &e->text[CHARSET] : &absent;
     l->name_utf8 = bkt_name_is_utf8(l->name, set->p, set->n);
     l->seq       = BKT_UNNUMBERED;
     if (has(e, ORDER)) {
@@ -111,7 +111,7 @@ static int link_of(const struct entry *e, struct bkt_link *l)
     return target_of(e, l);
 }
 
-static int tree_entry(struct bkt_scan *s, struct bkt_link *l)
+static int tree_entry(struct bkt_json_scan *s, struct bkt_link *l)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     BKT_PASS(bkt_json_value(s, &j));
@@ -119,7 +119,7 @@ static int tree_entry(struct bkt_scan *s, struct bkt_link *l)
 }
 
 /* Members set so far are the caller's, also after a failure. */
-static int scan_link(struct bkt_scan *s, struct bkt_link *l)
+static int scan_link(struct bkt_json_scan *s, struct bkt_link *l)
 {
     const unsigned char *from  = s->p;
     unsigned             depth = s->depth;
@@ -138,24 +138,24 @@ static int scan_link(struct bkt_scan *s, struct bkt_link *l)
     return tree_entry(s, l);
 }
 
-static int scan_name(const struct bkt_scan_text *key, char **out)
+static int scan_name(const struct bkt_json_scan_text *key, char **out)
 {
     return key->ready ? copy(key, out) : bkt_json_dup_key(key->p, out, NULL);
 }
 
-int bkt_links_scan(struct bkt_scan *s, void *arg)
+int bkt_links_scan(struct bkt_json_scan *s, void *arg)
 {
     struct bkt_links    *out = arg;
-    struct bkt_scan_text key;
+    struct bkt_json_scan_text key;
     size_t               cap  = 0;
     bool                 more = false;
-    if (bkt_scan_peek(s) != '{')
+    if (bkt_json_scan_peek(s) != '{')
         return BKT_EUNSUP;
-    BKT_PASS(bkt_scan_enter(s, '{'));
+    BKT_PASS(bkt_json_scan_enter(s, '{'));
     for (;;) {
-        BKT_PASS(bkt_scan_member(s, !out->n, &key, &more));
+        BKT_PASS(bkt_json_scan_member(s, !out->n, &key, &more));
         if (!more)
-            return bkt_scan_leave(s), BKT_OK;
+            return bkt_json_scan_leave(s), BKT_OK;
         BKT_PASS(bkt_list_room(&out->v, out->n, &cap, sizeof *out->v));
         struct bkt_link *l = &out->v[out->n++];
         memset(l, 0, sizeof *l);

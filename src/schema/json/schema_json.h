@@ -61,7 +61,7 @@ BKT_NODISCARD int bkt_links_parse(const json_t *j, const json_t *user, struct bk
 BKT_NODISCARD int bkt_link_parse(const json_t *j, struct bkt_link *l);
 /** The links of a group from the text (struct bkt_aside), in its order and not sorted, into an empty struct
  *  bkt_links. */
-BKT_NODISCARD int bkt_links_scan(struct bkt_scan *s, void *links);
+BKT_NODISCARD int bkt_links_scan(struct bkt_json_scan *s, void *links);
 
 /** Layout and chunk grid of a dataset from its two layout objects.  @p d must have its type and space. */
 BKT_NODISCARD int bkt_layout_parse(const json_t *top, const json_t *cpl, struct bkt_dset *d,

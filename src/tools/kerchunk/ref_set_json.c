@@ -11,7 +11,7 @@
 struct reader {
     struct kc_set *set;
     struct kc_doc *templates, *gen; /* NULL: none */
-    struct bkt_scan scan;
+    struct bkt_json_scan scan;
     struct bkt_buf key, url; /* of the entry being read */
     uint64_t n_gen;
     struct bkt_err *err;
@@ -29,17 +29,17 @@ static void reader_fini(struct reader *r)
 static void begin_scan(struct reader *r, const void *p, size_t n)
 {
     bkt_buf_fini(&r->scan.text);
-    bkt_scan_init(&r->scan, p, n);
+    bkt_json_scan_init(&r->scan, p, n);
 }
 
 /* 0 and more: go on; the scanner's failure as an error. */
 static int scanned(struct reader *r, int rc)
 {
-    return rc == BKT_EFORMAT || rc == BKT_ENOMEM ? bkt_scan_fail(&r->scan, rc, r->err) : rc;
+    return rc == BKT_EFORMAT || rc == BKT_ENOMEM ? bkt_json_scan_fail(&r->scan, rc, r->err) : rc;
 }
 
 /* The scanner marks a few strings that UTF-8 can't express (json_scan.h); a set's strings don't have them. */
-static int unmark(struct reader *r, const struct bkt_scan_text *t, struct bkt_buf *out)
+static int unmark(struct reader *r, const struct bkt_json_scan_text *t, struct bkt_buf *out)
 {
     static const char mark[] = BKT_JSON_RAW_MARK;
     const size_t n_mark = sizeof mark - 1;
@@ -58,25 +58,25 @@ static int unmark(struct reader *r, const struct bkt_scan_text *t, struct bkt_bu
 
 static int scan_text(struct reader *r, struct bkt_buf *out)
 {
-    struct bkt_scan_text t;
-    BKT_PASS(scanned(r, bkt_scan_string(&r->scan, &t)));
+    struct bkt_json_scan_text t;
+    BKT_PASS(scanned(r, bkt_json_scan_string(&r->scan, &t)));
     return unmark(r, &t, out);
 }
 
 /* All members of the object at the scanner's place. */
 static int members(struct reader *r,
-                   int (*take)(struct reader *r, const struct bkt_scan_text *key, void *arg), void *arg)
+                   int (*take)(struct reader *r, const struct bkt_json_scan_text *key, void *arg), void *arg)
 {
     bool more;
-    BKT_PASS(scanned(r, bkt_scan_enter(&r->scan, '{')));
+    BKT_PASS(scanned(r, bkt_json_scan_enter(&r->scan, '{')));
     for (bool first = true;; first = false) {
-        struct bkt_scan_text key;
-        BKT_PASS(scanned(r, bkt_scan_member(&r->scan, first, &key, &more)));
+        struct bkt_json_scan_text key;
+        BKT_PASS(scanned(r, bkt_json_scan_member(&r->scan, first, &key, &more)));
         if (!more)
             break;
         BKT_PASS(take(r, &key, arg));
     }
-    bkt_scan_leave(&r->scan);
+    bkt_json_scan_leave(&r->scan);
     return BKT_OK;
 }
 
@@ -181,9 +181,9 @@ static int gen_all(struct reader *r)
 
 static int scan_size(struct reader *r, uint64_t *out)
 {
-    struct bkt_scan_number n;
-    BKT_PASS(scanned(r, bkt_scan_number(&r->scan, &n)));
-    BKT_FAIL_IF(r->err, n.kind != BKT_SCAN_INT || n.i < 0, BKT_EFORMAT,
+    struct bkt_json_scan_number n;
+    BKT_PASS(scanned(r, bkt_json_scan_number(&r->scan, &n)));
+    BKT_FAIL_IF(r->err, n.kind != BKT_JSON_INT || n.i < 0, BKT_EFORMAT,
                 "%.200s: an impossible offset or length", bkt_buf_str(&r->key));
     *out = (uint64_t)n.i;
     return BKT_OK;
@@ -195,19 +195,19 @@ static int read_place(struct reader *r)
     uint64_t v[2] = {0, KC_WHOLE};
     unsigned n = 0;
     bool more;
-    BKT_PASS(scanned(r, bkt_scan_enter(&r->scan, '[')));
+    BKT_PASS(scanned(r, bkt_json_scan_enter(&r->scan, '[')));
     for (;; n++) {
-        BKT_PASS(scanned(r, bkt_scan_entry(&r->scan, n == 0, &more)));
+        BKT_PASS(scanned(r, bkt_json_scan_entry(&r->scan, n == 0, &more)));
         if (!more)
             break;
-        BKT_FAIL_IF(r->err, n == 0 ? bkt_scan_peek(&r->scan) != '"' : n > 2, BKT_EFORMAT,
+        BKT_FAIL_IF(r->err, n == 0 ? bkt_json_scan_peek(&r->scan) != '"' : n > 2, BKT_EFORMAT,
                     "%.200s: not of the form [url] or [url, offset, length]", bkt_buf_str(&r->key));
-        if (n == 0 || bkt_scan_peek(&r->scan) != 'n')
+        if (n == 0 || bkt_json_scan_peek(&r->scan) != 'n')
             BKT_PASS(n == 0 ? scan_text(r, &r->url) : scan_size(r, &v[n - 1]));
         else
-            BKT_PASS(scanned(r, bkt_scan_word(&r->scan, "null")));
+            BKT_PASS(scanned(r, bkt_json_scan_word(&r->scan, "null")));
     }
-    bkt_scan_leave(&r->scan);
+    bkt_json_scan_leave(&r->scan);
     BKT_FAIL_IF(r->err, n == 0 || n == 2, BKT_EFORMAT,
                 "%.200s: not of the form [url] or [url, offset, length]", bkt_buf_str(&r->key));
     return add_url(r, bkt_buf_str(&r->key), r->key.len, bkt_buf_str(&r->url), r->url.len, NULL, v[0], v[1]);
@@ -215,12 +215,12 @@ static int read_place(struct reader *r)
 
 static int read_ref(struct reader *r)
 {
-    int c = bkt_scan_peek(&r->scan);
+    int c = bkt_json_scan_peek(&r->scan);
     if (c == '[')
         return read_place(r);
     const unsigned char *from = r->scan.p;
     if (c == '{') { /* a document in place of its text */
-        BKT_PASS(scanned(r, bkt_scan_skip(&r->scan)));
+        BKT_PASS(scanned(r, bkt_json_scan_skip(&r->scan)));
         return kc_set_add_inline(r->set, bkt_buf_str(&r->key), r->key.len, from, (size_t)(r->scan.p - from),
                                  r->err);
     }
@@ -230,7 +230,7 @@ static int read_ref(struct reader *r)
                            r->err);
 }
 
-static int take_ref(struct reader *r, const struct bkt_scan_text *key, void *arg)
+static int take_ref(struct reader *r, const struct bkt_json_scan_text *key, void *arg)
 {
     (void)arg;
     BKT_PASS(unmark(r, key, &r->key));
@@ -252,16 +252,16 @@ struct span {
 };
 
 /* @p arg: N_PARTS spans */
-static int take_span(struct reader *r, const struct bkt_scan_text *key, void *arg)
+static int take_span(struct reader *r, const struct bkt_json_scan_text *key, void *arg)
 {
     static const char *const names[N_PARTS] = {"version", "templates", "gen", "refs"};
     struct span *parts = arg;
-    (void)bkt_scan_peek(&r->scan);
+    (void)bkt_json_scan_peek(&r->scan);
     const unsigned char *from = r->scan.p;
     size_t k = 0;
     while (k < N_PARTS && (key->n != strlen(names[k]) || memcmp(key->p, names[k], key->n) != 0))
         k++;
-    BKT_PASS(scanned(r, bkt_scan_skip(&r->scan))); /* the key isn't valid any longer */
+    BKT_PASS(scanned(r, bkt_json_scan_skip(&r->scan))); /* the key isn't valid any longer */
     if (k < N_PARTS)
         parts[k] = (struct span){from, (size_t)(r->scan.p - from)};
     return BKT_OK;
@@ -270,10 +270,10 @@ static int take_span(struct reader *r, const struct bkt_scan_text *key, void *ar
 static int find_spans(struct reader *r, const void *p, size_t n, struct span parts[N_PARTS])
 {
     begin_scan(r, p, n);
-    if (bkt_scan_peek(&r->scan) != '{')
+    if (bkt_json_scan_peek(&r->scan) != '{')
         BKT_FAIL(r->err, BKT_EFORMAT, "not a reference set: it does not begin with {");
     BKT_PASS(members(r, take_span, parts));
-    return scanned(r, bkt_scan_end(&r->scan));
+    return scanned(r, bkt_json_scan_end(&r->scan));
 }
 
 static int read_version_1(struct reader *r, const struct span parts[N_PARTS])

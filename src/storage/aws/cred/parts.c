@@ -70,20 +70,20 @@ int bkt_creds_make(const char *id, const char *secret, const char *token, int64_
 /* ---- JSON ---- */
 
 /* A string, or a number's or word's spelling. */
-static int take_value(struct bkt_scan *s, struct bkt_json_field *f)
+static int take_value(struct bkt_json_scan *s, struct bkt_json_field *f)
 {
-    struct bkt_scan_text text;
+    struct bkt_json_scan_text text;
     bkt_secret_fini(&f->value);
     f->present = f->text = false;
-    int c = bkt_scan_peek(s);
+    int c = bkt_json_scan_peek(s);
     if (c == '{' || c == '[')
-        return bkt_scan_skip(s);
+        return bkt_json_scan_skip(s);
     f->text = c == '"';
     if (f->text) {
-        BKT_PASS(bkt_scan_string(s, &text));
+        BKT_PASS(bkt_json_scan_string(s, &text));
     } else {
         text.p = (const char *)s->p;
-        BKT_PASS(bkt_scan_skip(s));
+        BKT_PASS(bkt_json_scan_skip(s));
         text.n = (size_t)((const char *)s->p - text.p);
     }
     BKT_PASS(bkt_secret_add(&f->value, text.p, text.n));
@@ -92,7 +92,7 @@ static int take_value(struct bkt_scan *s, struct bkt_json_field *f)
 }
 
 static struct bkt_json_field *field_of(struct bkt_json_field *fields, size_t n,
-                                       const struct bkt_scan_text *name)
+                                       const struct bkt_json_scan_text *name)
 {
     for (size_t i = 0; i < n; i++)
         if (strlen(fields[i].name) == name->n && memcmp(fields[i].name, name->p, name->n) == 0)
@@ -100,27 +100,27 @@ static struct bkt_json_field *field_of(struct bkt_json_field *fields, size_t n,
     return NULL;
 }
 
-static int take_object(struct bkt_scan *s, struct bkt_json_field *fields, size_t n)
+static int take_object(struct bkt_json_scan *s, struct bkt_json_field *fields, size_t n)
 {
-    struct bkt_scan_text name;
+    struct bkt_json_scan_text name;
     bool                 more = false;
     /* room for every string: a string may be a secret, and must not be left in memory that was outgrown */
     BKT_PASS(bkt_buf_reserve(&s->text, (size_t)(s->end - s->begin)));
-    BKT_PASS(bkt_scan_enter(s, '{'));
+    BKT_PASS(bkt_json_scan_enter(s, '{'));
     for (bool first = true;; first = false) {
-        BKT_PASS(bkt_scan_member(s, first, &name, &more));
+        BKT_PASS(bkt_json_scan_member(s, first, &name, &more));
         if (!more)
-            return bkt_scan_end(s);
+            return bkt_json_scan_end(s);
         struct bkt_json_field *f = field_of(fields, n, &name);
-        BKT_PASS(f ? take_value(s, f) : bkt_scan_skip(s));
+        BKT_PASS(f ? take_value(s, f) : bkt_json_scan_skip(s));
     }
 }
 
 int bkt_json_fields(const void *text, size_t n, struct bkt_json_field *fields, size_t n_fields,
                     struct bkt_err *err)
 {
-    struct bkt_scan s;
-    bkt_scan_init(&s, text, n);
+    struct bkt_json_scan s;
+    bkt_json_scan_init(&s, text, n);
     s.plain     = true;
     s.max_depth = MAX_DEPTH;
     int rc      = take_object(&s, fields, n_fields);

@@ -8,7 +8,7 @@
 
 #include "base/text/utf8.h"
 
-static int read_value(struct bkt_scan *s, struct kc_doc *d);
+static int read_value(struct bkt_json_scan *s, struct kc_doc *d);
 
 void kc_doc_free(struct kc_doc *d)
 {
@@ -28,15 +28,15 @@ void kc_doc_freep(struct kc_doc **d)
 }
 
 /* No text has a NUL (scan.plain). */
-static int copy(const struct bkt_scan_text *t, char **out)
+static int copy(const struct bkt_json_scan_text *t, char **out)
 {
     *out = strndup(t->p, t->n);
     return *out ? BKT_OK : BKT_ENOMEM;
 }
 
 /* One more member; p is at its value. */
-static int read_member(struct bkt_scan *s, struct kc_doc *d, struct kc_doc ***end,
-                       const struct bkt_scan_text *key)
+static int read_member(struct bkt_json_scan *s, struct kc_doc *d, struct kc_doc ***end,
+                       const struct bkt_json_scan_text *key)
 {
     struct kc_doc *m = calloc(1, sizeof *m);
     if (!m)
@@ -49,20 +49,20 @@ static int read_member(struct bkt_scan *s, struct kc_doc *d, struct kc_doc ***en
     return read_value(s, m);
 }
 
-static int read_members(struct bkt_scan *s, struct kc_doc *d, bool object)
+static int read_members(struct bkt_json_scan *s, struct kc_doc *d, bool object)
 {
     struct kc_doc **end = &d->first;
     bool more = true;
-    struct bkt_scan_text key;
+    struct bkt_json_scan_text key;
     d->kind = object ? KC_OBJECT : KC_LIST;
-    BKT_PASS(bkt_scan_enter(s, object ? '{' : '['));
+    BKT_PASS(bkt_json_scan_enter(s, object ? '{' : '['));
     for (bool first = true;; first = false) {
-        BKT_PASS(object ? bkt_scan_member(s, first, &key, &more) : bkt_scan_entry(s, first, &more));
+        BKT_PASS(object ? bkt_json_scan_member(s, first, &key, &more) : bkt_json_scan_entry(s, first, &more));
         if (!more)
             break;
         BKT_PASS(read_member(s, d, &end, object ? &key : NULL));
     }
-    bkt_scan_leave(s);
+    bkt_json_scan_leave(s);
     return BKT_OK;
 }
 
@@ -91,42 +91,42 @@ static int read_odd(struct kc_doc *d)
     return BKT_OK;
 }
 
-static int read_number(struct bkt_scan *s, struct kc_doc *d)
+static int read_number(struct bkt_json_scan *s, struct kc_doc *d)
 {
-    struct bkt_scan_number n;
-    BKT_PASS(bkt_scan_number(s, &n));
+    struct bkt_json_scan_number n;
+    BKT_PASS(bkt_json_scan_number(s, &n));
     d->text = strndup(n.p, n.n);
     if (!d->text)
         return BKT_ENOMEM;
-    if (n.kind == BKT_SCAN_ODD)
+    if (n.kind == BKT_JSON_ODD)
         return read_odd(d);
-    d->kind = n.kind == BKT_SCAN_INT ? KC_INT : KC_REAL;
-    d->i = n.kind == BKT_SCAN_INT ? n.i : 0;
-    d->real = n.kind == BKT_SCAN_INT ? (double)n.i : n.real;
+    d->kind = n.kind == BKT_JSON_INT ? KC_INT : KC_REAL;
+    d->i = n.kind == BKT_JSON_INT ? n.i : 0;
+    d->real = n.kind == BKT_JSON_INT ? (double)n.i : n.real;
     return BKT_OK;
 }
 
-static int read_value(struct bkt_scan *s, struct kc_doc *d)
+static int read_value(struct bkt_json_scan *s, struct kc_doc *d)
 {
-    struct bkt_scan_text text;
-    switch (bkt_scan_peek(s)) {
+    struct bkt_json_scan_text text;
+    switch (bkt_json_scan_peek(s)) {
     case '{':
         return read_members(s, d, true);
     case '[':
         return read_members(s, d, false);
     case '"':
         d->kind = KC_TEXT;
-        BKT_PASS(bkt_scan_string(s, &text));
+        BKT_PASS(bkt_json_scan_string(s, &text));
         return copy(&text, &d->text);
     case 't':
         d->kind = KC_BOOL, d->i = 1;
-        return bkt_scan_word(s, "true");
+        return bkt_json_scan_word(s, "true");
     case 'f':
         d->kind = KC_BOOL;
-        return bkt_scan_word(s, "false");
+        return bkt_json_scan_word(s, "false");
     case 'n':
         d->kind = KC_NULL;
-        return bkt_scan_word(s, "null");
+        return bkt_json_scan_word(s, "null");
     default:
         return read_number(s, d);
     }
@@ -134,17 +134,17 @@ static int read_value(struct bkt_scan *s, struct kc_doc *d)
 
 int kc_doc_parse(const void *p, size_t n, struct kc_doc **out, struct bkt_err *err)
 {
-    struct bkt_scan s;
+    struct bkt_json_scan s;
     BKT_FAIL_IF(err, n > KC_DOC_MAX, BKT_EFORMAT, "a document of %zu bytes; at most %zu are read", n,
                 KC_DOC_MAX);
-    bkt_scan_init(&s, p, n);
+    bkt_json_scan_init(&s, p, n);
     s.plain = true;
     s.max_depth = KC_DOC_DEPTH;
     struct kc_doc *d = calloc(1, sizeof *d);
     int rc = d ? read_value(&s, d) : BKT_ENOMEM;
-    rc = rc ? rc : bkt_scan_end(&s);
+    rc = rc ? rc : bkt_json_scan_end(&s);
     if (rc < 0) {
-        rc = bkt_scan_fail(&s, rc, err);
+        rc = bkt_json_scan_fail(&s, rc, err);
         kc_doc_free(d);
         d = NULL;
     }
