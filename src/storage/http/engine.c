@@ -25,8 +25,8 @@
 #define SENDS        16
 /* Milliseconds between two checks of all exchanges, a quarter of stall_ms within these bounds.  A stall is
  * noticed later by at most that time.  A check is cheap. */
-#define SCAN_MIN_MS  10
-#define SCAN_MAX_MS  250
+#define CHECK_MIN_MS  10
+#define CHECK_MAX_MS  250
 
 /* ---- exchanges ---- */
 
@@ -85,13 +85,13 @@ static void begin(struct engine *e, struct bkt_xfer *x)
     if (e->active)
         e->active->prev = x;
     else
-        e->scan_at = 0;
+        e->check_at = 0;
     e->active      = x;
     uint64_t every =
-        bkt_max_u64(SCAN_MIN_MS, bkt_min_u64(SCAN_MAX_MS, bkt_min_u64(x->net->stall_ms, x->timeout_ms) / 4));
-    if (every < e->scan_ms || !e->scan_at) {
-        e->scan_ms = every;
-        e->scan_at = e->now + every;
+        bkt_max_u64(CHECK_MIN_MS, bkt_min_u64(CHECK_MAX_MS, bkt_min_u64(x->net->stall_ms, x->timeout_ms) / 4));
+    if (every < e->check_ms || !e->check_at) {
+        e->check_ms = every;
+        e->check_at = e->now + every;
     }
     if (ok && curl_multi_add_handle(e->multi, easy) == CURLM_OK)
         return;
@@ -274,7 +274,7 @@ static void drop_cancelled(struct engine *e)
 static void wake_cancelled(struct engine *e)
 {
     struct bkt_delay left = {.steps = e->delayed.steps};
-    e->look_at            = e->now + SCAN_MAX_MS;
+    e->look_at            = e->now + CHECK_MAX_MS;
     for (struct bkt_xfer *x; (x = bkt_delay_take(&e->delayed));) {
         if (!is_cancelled(x)) {
             bkt_delay_add(&left, x);
@@ -374,7 +374,7 @@ static int wait_ms(const struct engine *e)
     if (e->delayed.first)
         until = bkt_min_u64(until, bkt_min_u64(e->delayed.first->not_before_ms, e->look_at));
     if (e->active)
-        until = bkt_min_u64(until, bkt_min_u64(e->scan_at, e->hedge_at));
+        until = bkt_min_u64(until, bkt_min_u64(e->check_at, e->hedge_at));
     if (until == UINT64_MAX)
         return -1;
     return until <= e->now ? 0 : (int)bkt_min_u64(until - e->now, 60000); /* fits an int; one check a minute
@@ -443,9 +443,9 @@ static void turn(struct engine *e)
         bkt_hedge_give_up(e, e->decided);
     collect(e);
     bkt_hedge_late(e);
-    if (e->active && e->scan_at <= e->now) {
+    if (e->active && e->check_at <= e->now) {
         watch(e);
-        e->scan_at = e->now + e->scan_ms;
+        e->check_at = e->now + e->check_ms;
     }
 }
 

@@ -84,7 +84,7 @@ struct engine {
     bool             more;      /* a part of the body that libcurl read last is left */
 
     CURLM           *multi;
-    uint64_t         now, timer_at, scan_at, scan_ms, hedge_at;
+    uint64_t         now, timer_at, check_at, check_ms, hedge_at;
     struct bkt_xfer *decided; /* exchanges whose other leg is to be given up, linked by next_decided */
     struct bkt_xfer *active;  /* doubly linked */
     struct bkt_delay delayed;
