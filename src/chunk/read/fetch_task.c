@@ -199,7 +199,7 @@ static void add_reqs(struct bkt_fetch_task *k, size_t n, uint64_t part)
 /* @p part: bytes of one request at most; BKT_WHOLE: the range is a whole chunk object, whose description is
  * copied. NULL: out of memory.  Takes `found` of the place over. */
 static struct bkt_fetch_task *task_new(struct bkt_read_call *call, const struct bkt_range *r,
-                                 const struct bkt_place *place, uint64_t part)
+                                       const struct bkt_body_target *place, uint64_t part)
 {
     size_t           n = place->found ? 0 : bkt_max_u64(bkt_ceil_div(r->len, part), 1);
     struct bkt_fetch_task *k =
@@ -235,18 +235,18 @@ static struct bkt_fetch_task *task_new(struct bkt_read_call *call, const struct 
 }
 
 /* @p dst: the memory to which the bytes can go unchanged; NULL: there is no such memory. */
-static struct bkt_place place_of(const struct bkt_read_call *call, const struct bkt_range *r,
-                                 unsigned char *dst)
+static struct bkt_body_target place_of(const struct bkt_read_call *call, const struct bkt_range *r,
+                                       unsigned char *dst)
 {
     /* Whether chunks can be decoded as they arrive.  If a cache will keep the chunks, the bytes must be
      * certain first.  From a directory a range is read in one piece anyway. */
     if (!call->lim.keep && !r->keep && r->len <= call->lim.part &&
         !bkt_store_is_local(r->segs->file->store) && bkt_receive_chunks_fit(r->segs, r->n_segs))
-        return (struct bkt_place){.way = &bkt_way_chunks};
+        return (struct bkt_body_target){.way = &bkt_way_chunks};
     if (dst)
-        return (struct bkt_place){.way = &bkt_way_straight, .dst = dst};
-    return (struct bkt_place){.way = !r->keep && bkt_receive_runs_fit(r->segs, r->n_segs) ? &bkt_way_runs
-                                                                                  : &bkt_way_memory};
+        return (struct bkt_body_target){.way = &bkt_way_straight, .dst = dst};
+    return (struct bkt_body_target){
+        .way = !r->keep && bkt_receive_runs_fit(r->segs, r->n_segs) ? &bkt_way_runs : &bkt_way_memory};
 }
 
 int bkt_fetch_task_object(struct bkt_read_call *call, struct bkt_target *t, uint64_t n,
@@ -264,7 +264,7 @@ int bkt_fetch_task_object(struct bkt_read_call *call, struct bkt_target *t, uint
                                   .base = bkt_grid_linear(&t->grid, coord)};
     struct bkt_seg        seg   = {.t = t, .file = &file, .k = n, .len = len, .n_runs = UINT64_MAX};
     struct bkt_range r = {.segs = &seg, .n_segs = 1, .len = len, .need_end = len, .keep = call->lim.keep};
-    struct bkt_place      place = {.way = &bkt_way_body};
+    struct bkt_body_target place = {.way = &bkt_way_body};
     if (bkt_chunk_object_is_plain(t->io))
         place = place_of(call, &r, bkt_scatter_whole(t, n));
     struct bkt_fetch_task *k = task_new(call, &r, &place, BKT_WHOLE);
@@ -300,7 +300,7 @@ int bkt_fetch_task_range(struct bkt_read_call *call, const struct bkt_range *ran
 {
     struct bkt_range      r     = *range;
     const struct bkt_seg *s     = r.segs;
-    struct bkt_place      place = {.way = &bkt_way_memory};
+    struct bkt_body_target place = {.way = &bkt_way_memory};
     uint64_t              need  = r.need_end - s->off;
     if (!(place.found = find(call, &r, &place.delta)))
         place = place_of(call, &r, r.len == need ? bkt_scatter_direct(s, r.n_segs) : NULL);

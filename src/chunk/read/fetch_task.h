@@ -39,7 +39,7 @@ struct bkt_read_call {
 
 struct bkt_fetch_task;
 /** The destination of a task's bytes. */
-struct bkt_place {
+struct bkt_body_target {
     const struct bkt_way *way;
     unsigned char        *dst;   /* straight: memory of the caller's */
     struct bkt_cache_entry

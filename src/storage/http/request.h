@@ -113,7 +113,7 @@ struct bkt_http_op {
         bool     renewed;           /* other credentials were tried */
     } auth;
     struct {                        /* owned by url_store.c */
-        struct bkt_place   *at;     /* the address of this attempt; NULL: none yet */
+        struct bkt_web_address *at; /* the address of this attempt; NULL: none yet */
         struct bkt_http_op *next;   /* of the requests that wait */
         bool asks;                  /* it finds out the address for all */
         bool renewed;               /* the address was asked for again */

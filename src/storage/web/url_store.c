@@ -26,7 +26,7 @@
 #define COOKIES_MAX   (64U * 1024) /* bytes; a login needs some hundred */
 
 /* An address and the way to its server; counted. */
-struct bkt_place {
+struct bkt_web_address {
     atomic_uint        refs;
     struct bkt_web_url url;
     const struct bkt_net *net;
@@ -36,7 +36,8 @@ struct bkt_place {
 /* Guarded by bkt_state_lock(). */
 struct route {
     struct bkt_login    login;
-    struct bkt_place   *own, *known;   /* the user's address; the one that serves requests, NULL: not known */
+    struct bkt_web_address *own,
+        *known; /* the user's address; the one that serves requests, NULL: not known */
     struct bkt_net      nets[MAX_SERVERS]; /* of other servers than the user's */
     size_t              n_nets;
     struct bkt_http_op *asker, *waiting; /* the request that finds out the address; those that wait for it */
@@ -52,16 +53,16 @@ struct url_store {
 
 static struct route *route_of(struct bkt_http *h) { return &((struct url_store *)h)->route; }
 
-/* ---- places ---- */
+/* ---- addresses ---- */
 
-static struct bkt_place *place_ref(struct bkt_place *p)
+static struct bkt_web_address *address_ref(struct bkt_web_address *p)
 {
     if (p)
         atomic_fetch_add(&p->refs, 1);
     return p;
 }
 
-static void place_unref(struct bkt_place *p)
+static void address_unref(struct bkt_web_address *p)
 {
     if (!p || atomic_fetch_sub(&p->refs, 1) != 1)
         return;
@@ -71,10 +72,10 @@ static void place_unref(struct bkt_place *p)
 }
 
 /* Moves @p url. */
-static struct bkt_place *place_new(const struct bkt_login *l, struct bkt_web_url *url,
-                                   const struct bkt_net *net)
+static struct bkt_web_address *address_new(const struct bkt_login *l, struct bkt_web_url *url,
+                                           const struct bkt_net *net)
 {
-    struct bkt_place *p = calloc(1, sizeof *p);
+    struct bkt_web_address *p = calloc(1, sizeof *p);
     if (!p || bkt_login_for(l, url, &p->login) < 0) {
         free(p);
         return NULL;
@@ -86,11 +87,11 @@ static struct bkt_place *place_new(const struct bkt_login *l, struct bkt_web_url
     return p;
 }
 
-static void set_place(struct bkt_place **to, struct bkt_place *p)
+static void set_address(struct bkt_web_address **to, struct bkt_web_address *p)
 {
-    struct bkt_place *old = *to;
-    *to                   = place_ref(p);
-    place_unref(old);
+    struct bkt_web_address *old = *to;
+    *to = address_ref(p);
+    address_unref(old);
 }
 
 /* The way to a server; NULL: out of memory, or too many servers. */
@@ -110,7 +111,7 @@ static int route_init(struct route *r, struct bkt_web_url *own, const struct bkt
                    const struct bkt_settings *set, struct bkt_err *err)
 {
     BKT_PASS(bkt_login_init(&r->login, own, set, err));
-    r->own        = place_new(&r->login, own, net);
+    r->own = address_new(&r->login, own, net);
     r->generation = bkt_fork_generation();
     BKT_NEED(err, r->own);
     return BKT_OK;
@@ -118,8 +119,8 @@ static int route_init(struct route *r, struct bkt_web_url *own, const struct bkt
 
 static void route_fini(struct route *r)
 {
-    place_unref(r->known);
-    place_unref(r->own);
+    address_unref(r->known);
+    address_unref(r->own);
     for (size_t i = 0; i < r->n_nets; i++)
         bkt_net_fini(&r->nets[i]);
     curl_slist_free_all(r->cookies);
@@ -185,7 +186,7 @@ static bool choose(struct route *r, struct bkt_http_op *op)
         r->waiting     = op;
         return false;
     }
-    set_place(&op->route.at, r->known ? r->known : r->own);
+    set_address(&op->route.at, r->known ? r->known : r->own);
     if (!r->known) {
         r->asker       = op;
         op->route.asks = true;
@@ -249,14 +250,14 @@ static void fits(struct bkt_http *h, struct bkt_http_op *op)
     if (!op->route.asks)
         return;
     bkt_state_lock();
-    set_place(&r->known, op->route.at);
+    set_address(&r->known, op->route.at);
     struct bkt_http_op *waiting = stop_asking(r, op);
     bkt_state_unlock();
     go_on(r, waiting);
 }
 
 /* A redirect must not give away an address or a header that was sent over https. */
-static const char *refusal(const struct bkt_place *from, const struct bkt_web_url *to)
+static const char *refusal(const struct bkt_web_address *from, const struct bkt_web_url *to)
 {
     return from->url.https && !to->https ? "redirects from https to http are not followed" : NULL;
 }
@@ -270,13 +271,13 @@ static int go_to(struct route *r, struct bkt_http_op *op, struct bkt_web_url *to
     bool                  full = r->n_nets == MAX_SERVERS;
     keep_cookies(r, op);
     bkt_state_unlock();
-    struct bkt_place *p = net ? place_new(&r->login, to, net) : NULL;
+    struct bkt_web_address *p = net ? address_new(&r->login, to, net) : NULL;
     if (!net && full)
         return bkt_http_say(op, BKT_EINVAL, "", "", "redirects lead to too many servers");
     if (!p)
         return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
-    set_place(&op->route.at, p);
-    place_unref(p);
+    set_address(&op->route.at, p);
+    address_unref(p);
     op->x.net = net;
     return BKT_HTTP_AGAIN;
 }
@@ -291,7 +292,7 @@ static bool renew(struct route *r, struct bkt_http_op *op)
     op->detours       = 0;
     bkt_state_lock();
     if (r->known == op->route.at) /* else another request has asked already */
-        set_place(&r->known, NULL);
+        set_address(&r->known, NULL);
     bkt_state_unlock();
     return true;
 }
@@ -336,7 +337,7 @@ static void route_end(struct route *r, struct bkt_http_op *op)
         fail_all(waiting, op->req);
     else
         go_on(r, waiting);
-    set_place(&op->route.at, NULL);
+    set_address(&op->route.at, NULL);
     curl_slist_free_all(op->x.cookies);
     curl_slist_free_all(op->x.kept_cookies);
     op->x.cookies = op->x.kept_cookies = NULL;

@@ -28,7 +28,7 @@ struct item {
 struct job {
     struct bkt_domain      *src;
     struct bkt_store       *from, *to;
-    const struct bkt_place *place;
+    const struct bkt_bucket_place *place;
     struct bkt_reroot       map;
     bool                    rerooted;
     struct bkt_clone       *c;
@@ -308,7 +308,7 @@ static int copy_references(const struct job *j)
         path = NULL;
         return BKT_ERR(j->err, BKT_ENOMEM, "out of memory");
     }
-    name = bkt_place_name(j->to, path);
+    name = bkt_bucket_place_name(j->to, path);
     BKT_PASS(make_doc(j, &doc));
     BKT_PASS(bkt_doc_put(j->to, path, &doc, NULL, j->err));
     struct bkt_settings set = *bkt_domain_settings(j->src);
@@ -382,7 +382,8 @@ static int copy_all(struct job *j)
     return make_doc(j, &j->c->doc);
 }
 
-int bkt_clone(struct bkt_domain *src, const struct bkt_place *to, struct bkt_clone *c, struct bkt_err *err)
+int bkt_clone(struct bkt_domain *src, const struct bkt_bucket_place *to, struct bkt_clone *c,
+              struct bkt_err *err)
 {
     struct job *j = calloc(1, sizeof *j);
     BKT_NEED(err, j);

@@ -17,5 +17,5 @@ struct bkt_clone {
  *  get ids of a new root; links, committed types, chunk tables and references are changed accordingly.  A
  *  failure or interruption (interrupt.h) leaves nothing, or unreferenced objects at worst.
  *  @return BKT_OK; BKT_ECANCEL; BKT_EUNSUP: too many chunks in a store that can't be listed; … */
-BKT_NODISCARD int bkt_clone(struct bkt_domain *src, const struct bkt_place *to, struct bkt_clone *c,
+BKT_NODISCARD int bkt_clone(struct bkt_domain *src, const struct bkt_bucket_place *to, struct bkt_clone *c,
                             struct bkt_err *err);

@@ -87,7 +87,7 @@ static bool follows_links(const struct bkt_settings *set)
 
 /* An existing directory, or a name below one. */
 static int open_local(const char *name, const char *path, const struct bkt_settings *set,
-                      struct bkt_place *out, struct bkt_err *err)
+                      struct bkt_bucket_place *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char             *copy = strdup(*path ? path : "."), *abs = NULL, *bucket = NULL;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri  = {0};
@@ -120,7 +120,7 @@ static const char *local_bucket(const struct bkt_settings *set)
 }
 
 static int open_in_dir(const char *name, const char *dir, const char *path, const struct bkt_settings *set,
-                       struct bkt_place *out, struct bkt_err *err)
+                       struct bkt_bucket_place *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char             *abs = realpath(dir, NULL);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0}, clean = {0};
@@ -132,7 +132,7 @@ static int open_in_dir(const char *name, const char *dir, const char *path, cons
 }
 
 /* Everything else. */
-static int open_named(const char *name, const struct bkt_settings *set, struct bkt_place *out,
+static int open_named(const char *name, const struct bkt_settings *set, struct bkt_bucket_place *out,
                       struct bkt_err *err)
 {
     struct bkt_name n = {0};
@@ -152,7 +152,7 @@ static bool has_scheme(const char *name)
     return sep && !memchr(name, '/', (size_t)(sep - name));
 }
 
-static int open_any(const char *name, const struct bkt_settings *set, struct bkt_place *out,
+static int open_any(const char *name, const struct bkt_settings *set, struct bkt_bucket_place *out,
                     struct bkt_err *err)
 {
     const char *dir = local_bucket(set);
@@ -165,20 +165,20 @@ static int open_any(const char *name, const struct bkt_settings *set, struct bkt
     return open_local(name, name, set, out, err);
 }
 
-int bkt_place_open(const char *name, const struct bkt_settings *set, struct bkt_place *out,
-                   struct bkt_err *err)
+int bkt_bucket_place_open(const char *name, const struct bkt_settings *set, struct bkt_bucket_place *out,
+                          struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
-    *out   = (struct bkt_place){NULL, NULL};
+    *out = (struct bkt_bucket_place){NULL, NULL};
     int rc = bkt_pointer_follow(name, set, &target, err);
     if (rc >= 0)
         rc = open_any(rc ? bkt_buf_str(&target) : name, set, out, err);
     if (rc < 0)
-        bkt_place_fini(out);
+        bkt_bucket_place_fini(out);
     return rc < 0 ? rc : BKT_OK;
 }
 
-int bkt_place_may_delete(const char *name, const struct bkt_settings *set, struct bkt_err *err)
+int bkt_bucket_place_may_delete(const char *name, const struct bkt_settings *set, struct bkt_err *err)
 {
     bool scheme = strncasecmp(name, "file://", 7) == 0;
     if (!scheme && (has_scheme(name) || (set->bucket && *set->bucket)))
@@ -186,21 +186,21 @@ int bkt_place_may_delete(const char *name, const struct bkt_settings *set, struc
     return refuse_link(name + (scheme ? 7 : 0), false, err);
 }
 
-int bkt_place_writable(const struct bkt_place *p, struct bkt_err *err)
+int bkt_bucket_place_writable(const struct bkt_bucket_place *p, struct bkt_err *err)
 {
     BKT_FAIL_IF(err, bkt_store_is_readonly(p->store), BKT_EACCES, "%s can't be written to",
                 bkt_store_uri(p->store));
     return BKT_OK;
 }
 
-void bkt_place_fini(struct bkt_place *p)
+void bkt_bucket_place_fini(struct bkt_bucket_place *p)
 {
     bkt_store_close(p->store);
     free(p->path);
-    *p = (struct bkt_place){NULL, NULL};
+    *p = (struct bkt_bucket_place){NULL, NULL};
 }
 
-char *bkt_place_name(const struct bkt_store *st, const char *path)
+char *bkt_bucket_place_name(const struct bkt_store *st, const char *path)
 {
     const char *uri = bkt_store_uri(st);
     char       *name;
@@ -208,7 +208,7 @@ char *bkt_place_name(const struct bkt_store *st, const char *path)
                                                                                                      : name;
 }
 
-bool bkt_place_is_hdf5(struct bkt_store *st, const char *path)
+bool bkt_bucket_place_is_hdf5(struct bkt_store *st, const char *path)
 {
     const size_t                             n    = sizeof BKT_HDF5_SIGNATURE - 1;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf head = {0};
@@ -216,10 +216,12 @@ bool bkt_place_is_hdf5(struct bkt_store *st, const char *path)
            memcmp(head.ptr, BKT_HDF5_SIGNATURE, n) == 0;
 }
 
-int bkt_place_absent(const struct bkt_place *p, const char *name, const char *what, struct bkt_err *err)
+int bkt_bucket_place_absent(const struct bkt_bucket_place *p, const char *name, const char *what,
+                            struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) char *full = bkt_place_name(p->store, p->path);
-    if (bkt_place_is_hdf5(p->store, p->path)) /* the verb fails anyhow: one more request names the remedy */
+    BKT_CLEANUP(bkt_freep) char *full = bkt_bucket_place_name(p->store, p->path);
+    if (bkt_bucket_place_is_hdf5(p->store,
+                                 p->path)) /* the verb fails anyhow: one more request names the remedy */
         BKT_FAIL(err, BKT_ENOENT,
                  "%s is a plain HDF5 file in a store, not a domain; `h5bucket load --link` makes a domain "
                  "that refers to it",
@@ -331,7 +333,7 @@ int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, str
 }
 
 /* Looks for a domain in which the name goes on. */
-static int find_above(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err)
+static int find_above(struct bkt_bucket_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *up = strdup(p->path);
     BKT_NEED(err, up);
@@ -351,8 +353,9 @@ static int find_above(struct bkt_place *p, struct bkt_doc *doc, char **inner, st
     return BKT_OK;
 }
 
-int bkt_place_find(struct bkt_place *p, struct plain_file *plain, const struct bkt_settings *set,
-                   struct bkt_doc *doc, char **inner, struct bkt_err *err)
+int bkt_bucket_place_find(struct bkt_bucket_place *p, struct plain_file *plain,
+                          const struct bkt_settings *set, struct bkt_doc *doc, char **inner,
+                          struct bkt_err *err)
 {
     *inner = NULL;
     BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
@@ -398,8 +401,8 @@ static int on_listed(const struct bkt_listed *e, void *arg)
     return rc;
 }
 
-int bkt_place_list(struct bkt_store *st, const char *path, int (*each)(const char *path, void *arg),
-                   void *arg, struct bkt_err *err)
+int bkt_bucket_place_list(struct bkt_store *st, const char *path, int (*each)(const char *path, void *arg),
+                          void *arg, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
     BKT_PASS_MEM(err, bkt_buf_addf(&prefix, "%s%s", path, *path ? "/" : ""));

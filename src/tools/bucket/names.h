@@ -8,20 +8,21 @@
 #include "schema/name/bucket_dir.h"
 #include "schema/domain/domain.h"
 
-struct bkt_place {
+struct bkt_bucket_place {
     struct bkt_store *store;
     char             *path; /* in the store, no '/' at either end; "": the bucket itself */
 };
 /** Find the place of a name; no object has to exist there.  BKT_EINVAL, BKT_ENOENT (no such directory above
  *  it), … */
-BKT_NODISCARD int bkt_place_open(const char *name, const struct bkt_settings *set, struct bkt_place *out,
-                                 struct bkt_err *err);
+BKT_NODISCARD int bkt_bucket_place_open(const char *name, const struct bkt_settings *set,
+                                        struct bkt_bucket_place *out, struct bkt_err *err);
 /** BKT_EACCES: the store is read-only. */
-BKT_NODISCARD int bkt_place_writable(const struct bkt_place *p, struct bkt_err *err);
-void              bkt_place_fini(struct bkt_place *p);
+BKT_NODISCARD int bkt_bucket_place_writable(const struct bkt_bucket_place *p, struct bkt_err *err);
+void bkt_bucket_place_fini(struct bkt_bucket_place *p);
 /** Call before the object at @p name is deleted or moved.  BKT_EACCES: the name leads through a symbolic link
  *  in a bucket, or is one. */
-BKT_NODISCARD int bkt_place_may_delete(const char *name, const struct bkt_settings *set, struct bkt_err *err);
+BKT_NODISCARD int bkt_bucket_place_may_delete(const char *name, const struct bkt_settings *set,
+                                              struct bkt_err *err);
 
 /** The kind of a place, according to its document. */
 enum bkt_what { BKT_IS_ABSENT, BKT_IS_PREFIX, BKT_IS_FOLDER, BKT_IS_DOMAIN };
@@ -52,11 +53,11 @@ BKT_NODISCARD int bkt_doc_change(int (*once)(void *arg, struct bkt_err *err), vo
 
 /** Report BKT_ENOENT: @p name, which became @p p, is @p what ("no such domain").  The message names the place
  *  if the name alone doesn't. */
-BKT_NODISCARD int bkt_place_absent(const struct bkt_place *p, const char *name, const char *what,
-                                   struct bkt_err *err);
+BKT_NODISCARD int bkt_bucket_place_absent(const struct bkt_bucket_place *p, const char *name,
+                                          const char *what, struct bkt_err *err);
 
 /** Whether an HDF5 file lies there.  One request; false if that fails. */
-bool bkt_place_is_hdf5(struct bkt_store *st, const char *path);
+bool bkt_bucket_place_is_hdf5(struct bkt_store *st, const char *path);
 
 struct plain_file; /* tools/source/plain_name.h */
 
@@ -66,9 +67,9 @@ struct plain_file; /* tools/source/plain_name.h */
  *               domain nor in one
  * @param doc    the document of the new p->path
  * @return BKT_OK; BKT_ENOENT, without a message: the name is that of the HDF5 file @p plain; … */
-BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct plain_file *plain,
-                                 const struct bkt_settings *set, struct bkt_doc *doc, char **inner,
-                                 struct bkt_err *err);
+BKT_NODISCARD int bkt_bucket_place_find(struct bkt_bucket_place *p, struct plain_file *plain,
+                                        const struct bkt_settings *set, struct bkt_doc *doc, char **inner,
+                                        struct bkt_err *err);
 
 /** File beside a domain's document while a load or an append is at work, or after it was killed: the work
  *  that the next load has to undo.  A root id without a document means that nobody owns its objects, so this
@@ -78,7 +79,7 @@ BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct plain_file *plain,
 #define BKT_KEPT_CHUNKS ".h5bucket-inline"
 
 /** Names for bkt_domain_open(): store and path; free(). */
-char *bkt_place_name(const struct bkt_store *st, const char *path);
+char *bkt_bucket_place_name(const struct bkt_store *st, const char *path);
 
 /** Advisory ACL check of a document for setting user, as bkt_domain_check_acl(). */
 BKT_NODISCARD int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path,
@@ -87,8 +88,9 @@ BKT_NODISCARD int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path
 /** Call @p each for the folders and domains directly below @p path, in the order of keys, with the path
  *  (borrowed), without '/' at its end.  BKT_EUNSUP: the store can't be listed, or has too many objects of
  *  version 1 at its top. */
-BKT_NODISCARD int bkt_place_list(struct bkt_store *st, const char *path,
-                                 int (*each)(const char *path, void *arg), void *arg, struct bkt_err *err);
+BKT_NODISCARD int bkt_bucket_place_list(struct bkt_store *st, const char *path,
+                                        int (*each)(const char *path, void *arg), void *arg,
+                                        struct bkt_err *err);
 
 /* ---- folders: documents without a root group, which hold an owner and an access list ---- */
 /** Check that setting user may create something at @p path, by the document of the nearest folder above that

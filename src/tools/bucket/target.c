@@ -28,9 +28,9 @@ static int into(struct bkt_ends *g, const char *to, struct bkt_err *err)
 /* Checks that the target has no domain, or one that may be replaced. */
 static int look_there(const struct bkt_tool *t, struct bkt_ends *g, bool replace, struct bkt_err *err)
 {
-    const struct bkt_place      *p    = &g->to;
+    const struct bkt_bucket_place *p = &g->to;
     struct bkt_doc              *doc  = &g->in_the_way;
-    BKT_CLEANUP(bkt_freep) char *name = bkt_place_name(p->store, p->path);
+    BKT_CLEANUP(bkt_freep) char *name = bkt_bucket_place_name(p->store, p->path);
     BKT_NEED(err, name);
     BKT_FAIL_IF(err, bkt_name_is_reserved(p->path), BKT_EINVAL, BKT_NAME_RESERVED, name);
     BKT_FAIL_IF(err, !*p->path, BKT_EINVAL, "%s names a bucket; a domain's path must follow", name);
@@ -70,7 +70,7 @@ int bkt_ends_put(const struct bkt_tool *t, struct bkt_ends *g, const struct bkt_
 
 static int open_source(const struct bkt_tool *t, const char *from, struct bkt_ends *g, struct bkt_err *err)
 {
-    BKT_PASS(bkt_place_open(from, &t->set, &g->from, err));
+    BKT_PASS(bkt_bucket_place_open(from, &t->set, &g->from, err));
     BKT_PASS(bkt_domain_open(from, &t->set, &g->src, err));
     /* the open domain knows better than a web address where the bucket begins */
     free(g->from.path);
@@ -85,8 +85,8 @@ int bkt_ends_open(const struct bkt_tool *t, const char *from, const char *to, bo
 {
     *out = (struct bkt_ends){.src = NULL};
     BKT_PASS(open_source(t, from, out, err));
-    BKT_PASS(bkt_place_open(to, &t->set, &out->to, err));
-    BKT_PASS(bkt_place_writable(&out->to, err));
+    BKT_PASS(bkt_bucket_place_open(to, &t->set, &out->to, err));
+    BKT_PASS(bkt_bucket_place_writable(&out->to, err));
     BKT_PASS(into(out, to, err));
     BKT_FAIL_IF(err,
                 strcmp(bkt_store_uri(out->to.store), bkt_store_uri(bkt_domain_store(out->src))) == 0 &&
@@ -103,6 +103,6 @@ void bkt_ends_fini(struct bkt_ends *g)
     g->src = g->old = NULL;
     bkt_doc_fini(&g->doc);
     bkt_doc_fini(&g->in_the_way);
-    bkt_place_fini(&g->from);
-    bkt_place_fini(&g->to);
+    bkt_bucket_place_fini(&g->from);
+    bkt_bucket_place_fini(&g->to);
 }

@@ -8,7 +8,7 @@
  *  setting user may create there.
  *  @param replace  replace a domain at @p to (its access list must allow that): bkt_ends.old */
 struct bkt_ends {
-    struct bkt_place   from, to;
+    struct bkt_bucket_place from, to;
     struct bkt_doc     doc;  /* of from */
     struct bkt_domain *src;  /* open */
     struct bkt_doc     in_the_way; /* the document to be replaced: DOMAIN, or ABSENT */

@@ -26,20 +26,21 @@ static bool bits_of(const struct bkt_tool *t, const char *text, unsigned *out)
     return true;
 }
 
-static int get_doc(const struct bkt_place *p, const char *name, struct bkt_doc *doc, struct bkt_err *err)
+static int get_doc(const struct bkt_bucket_place *p, const char *name, struct bkt_doc *doc,
+                   struct bkt_err *err)
 {
     BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
     BKT_FAIL_IF(err, doc->what == BKT_IS_PREFIX, BKT_ENOENT,
                 "%s is a folder without a document, so it has no access list (h5bucket touch makes one)",
                 name);
     if (doc->what == BKT_IS_ABSENT)
-        return bkt_place_absent(p, name, "no such domain or folder", err);
+        return bkt_bucket_place_absent(p, name, "no such domain or folder", err);
     return BKT_OK;
 }
 
 struct changes {
     const struct bkt_tool       *t;
-    const struct bkt_place      *p;
+    const struct bkt_bucket_place *p;
     const struct bkt_acl_change *v;
     size_t                       n;
 };
@@ -85,7 +86,7 @@ static bool has_entry(const struct bkt_domain_doc *doc, const char *user)
 }
 
 /* @p need: rights to it */
-static int show(struct bkt_tool *t, const struct bkt_place *p, int first, unsigned need,
+static int show(struct bkt_tool *t, const struct bkt_bucket_place *p, int first, unsigned need,
                 struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
@@ -144,12 +145,12 @@ static int ask(struct bkt_tool *t, struct bkt_acl_change *out, int *first)
 
 static int run(struct bkt_tool *t)
 {
-    BKT_CLEANUP(bkt_place_fini) struct bkt_place p = {0};
+    BKT_CLEANUP(bkt_bucket_place_fini) struct bkt_bucket_place p = {0};
     struct bkt_acl_change                        c;
     int                                          first, rc = ask(t, &c, &first);
     if (rc != BKT_EXIT_OK)
         return rc;
-    BKT_PASS(bkt_place_open(t->args[0], &t->set, &p, &t->err));
+    BKT_PASS(bkt_bucket_place_open(t->args[0], &t->set, &p, &t->err));
     if (!c.remove && !c.grant && !c.revoke)
         return show(t, &p, first, right_to_see(t, first), &t->err);
     size_t                                        n = (size_t)(t->n_args - first);
@@ -159,7 +160,7 @@ static int run(struct bkt_tool *t)
         v[i]      = c;
         v[i].user = t->args[first + (int)i];
     }
-    BKT_PASS(bkt_place_writable(&p, &t->err));
+    BKT_PASS(bkt_bucket_place_writable(&p, &t->err));
     BKT_PASS(bkt_doc_change(change_once, &(struct changes){t, &p, v, n}, &t->err));
     return t->json ? show(t, &p, first, 0, &t->err) : BKT_EXIT_OK;
 }

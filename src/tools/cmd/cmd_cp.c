@@ -23,7 +23,7 @@ static void progress(const struct bkt_clone *c)
 /* @p renamed: only the document moved, and the counts are 0 */
 static void report(struct bkt_tool *t, const struct bkt_ends *g, const struct bkt_clone *c, bool renamed)
 {
-    BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(g->to.store, g->to.path);
+    BKT_CLEANUP(bkt_freep) char *name = bkt_bucket_place_name(g->to.store, g->to.path);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
     bkt_jout_object(&t->j, "domain:u objects:n chunks:n bytes:n datasets_in_files:n datasets_in_raw_files:n",
                     name, c->n_objects, c->n_chunks, c->bytes, c->n_refs, c->n_raw);
@@ -145,7 +145,7 @@ static int run_mv(struct bkt_tool *t)
     BKT_CLEANUP(bkt_ends_fini) struct bkt_ends g = {.src = NULL};
     BKT_CLEANUP(clone_fini) struct bkt_clone   c = {.n_objects = 0};
     interrupt_catch();
-    BKT_PASS(bkt_place_may_delete(t->args[0], &t->set, &t->err));
+    BKT_PASS(bkt_bucket_place_may_delete(t->args[0], &t->set, &t->err));
     BKT_PASS(bkt_ends_open(t, t->args[0], t->args[1], bkt_tool_has(t, "force") > 0, &g, &t->err));
     BKT_PASS(bkt_domain_may_write(g.src, BKT_ACL_DELETE, &t->err));
     const bool stays = same_store(&g); /* the objects, in place */

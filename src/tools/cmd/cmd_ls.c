@@ -298,7 +298,7 @@ static void entry_line(const struct bkt_doc *doc, const char *name)
 static void entry(struct ls *ls, struct bkt_store *st, const char *path, const struct bkt_doc *doc)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
-    BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(st, path);
+    BKT_CLEANUP(bkt_freep) char *name = bkt_bucket_place_name(st, path);
     const struct bkt_record                  r    = {.j = &ls->t->j, .indent = 4, .width = 10};
     struct bkt_use                           use;
     if (!name || !wanted(ls, path))
@@ -357,7 +357,7 @@ static void list_folder(struct ls *ls, struct bkt_store *st, const char *path, u
 {
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs names = {0};
     struct bkt_err                             err   = {.n = 0};
-    if (bkt_place_list(st, path, on_name, &names, &err) < 0)
+    if (bkt_bucket_place_list(st, path, on_name, &names, &err) < 0)
         ls->rc = bkt_tool_error(ls->t, path, &err);
     if (depth > BKT_TOOL_FOLDERS) {
         ls->rc = bkt_tool_fail(ls->t, "%s: folders are nested deeper than %d", path, BKT_TOOL_FOLDERS);
@@ -369,9 +369,9 @@ static void list_folder(struct ls *ls, struct bkt_store *st, const char *path, u
 
 /* ---- one argument ---- */
 
-static void list_domain(struct ls *ls, const struct bkt_place *p, const char *inner)
+static void list_domain(struct ls *ls, const struct bkt_bucket_place *p, const char *inner)
 {
-    BKT_CLEANUP(bkt_freep) char                  *name = bkt_place_name(p->store, p->path);
+    BKT_CLEANUP(bkt_freep) char *name = bkt_bucket_place_name(p->store, p->path);
     BKT_CLEANUP(bkt_domain_closep) struct bkt_domain *d = NULL;
     struct bkt_err                                err  = {.n = 0};
     if (!name || bkt_domain_open(name, &ls->t->set, &d, &err) < 0) {
@@ -389,17 +389,17 @@ static void list_domain(struct ls *ls, const struct bkt_place *p, const char *in
 
 static int list_place(struct ls *ls, const char *name, struct plain_file *plain, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_place_fini) struct bkt_place p     = {0};
+    BKT_CLEANUP(bkt_bucket_place_fini) struct bkt_bucket_place p = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc   = {0};
     BKT_CLEANUP(bkt_freep) char                 *inner = NULL;
-    BKT_PASS(bkt_place_open(name, &ls->t->set, &p, err));
-    BKT_PASS(bkt_place_find(&p, plain, &ls->t->set, &doc, &inner, err));
+    BKT_PASS(bkt_bucket_place_open(name, &ls->t->set, &p, err));
+    BKT_PASS(bkt_bucket_place_find(&p, plain, &ls->t->set, &doc, &inner, err));
     if (doc.what == BKT_IS_DOMAIN) {
         list_domain(ls, &p, inner);
         return BKT_OK;
     }
     if (doc.what == BKT_IS_ABSENT)
-        return bkt_place_absent(&p, name, "no such domain or folder", err);
+        return bkt_bucket_place_absent(&p, name, "no such domain or folder", err);
     BKT_PASS(bkt_doc_may(&doc.doc, p.path, &ls->t->set, doc.what == BKT_IS_FOLDER ? BKT_ACL_READ : 0, err));
     bkt_jout_open(&ls->t->j, NULL, '{');
     bkt_jout_members(&ls->t->j, "folder:s owner:s", p.path, doc.doc.owner);

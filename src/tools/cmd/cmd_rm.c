@@ -30,7 +30,7 @@ struct rm {
 /* @p why: NULL: it was removed (or would be) */
 static void report_removal(struct rm *r, const char *what, const char *path, const struct bkt_err *why)
 {
-    BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(r->st, path);
+    BKT_CLEANUP(bkt_freep) char *name = bkt_bucket_place_name(r->st, path);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
     bool                                     stop = why && why->code == BKT_ECANCEL && interrupt_status();
     if (why && !(stop && r->stopped))
@@ -60,7 +60,7 @@ static int delete_mark(struct bkt_store *st, const char *path, struct bkt_err *e
 /* Called by several threads. */
 static int remove_domain(const struct rm *r, const char *path, const struct bkt_doc *doc, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) char *name = bkt_place_name(r->st, path);
+    BKT_CLEANUP(bkt_freep) char *name = bkt_bucket_place_name(r->st, path);
     BKT_NEED(err, name);
     BKT_PASS(interrupt_check(err));
     BKT_PASS(bkt_doc_may(&doc->doc, path, &r->t->set, BKT_ACL_DELETE, err));
@@ -136,7 +136,7 @@ static void remove_batch(struct rm *r, char **paths, size_t n, unsigned depth)
 /* Asks whether the whole content of the folder may be deleted. */
 static bool confirmed(const struct rm *r, const char *path, size_t n)
 {
-    BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(r->st, path);
+    BKT_CLEANUP(bkt_freep) char *name = bkt_bucket_place_name(r->st, path);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
     char                                     answer[16] = "";
     if (r->dry_run || bkt_tool_has(r->t, "yes"))
@@ -159,7 +159,7 @@ static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *d
                 BKT_TOOL_FOLDERS);
     if (doc->what == BKT_IS_FOLDER)
         BKT_PASS(bkt_doc_may(&doc->doc, path, &r->t->set, BKT_ACL_DELETE, err));
-    BKT_PASS(bkt_place_list(r->st, path, on_name, &in, err));
+    BKT_PASS(bkt_bucket_place_list(r->st, path, on_name, &in, err));
     BKT_FAIL_IF(err, in.n && !r->recursive, BKT_EEXIST, "not empty; -r removes all its contents");
     BKT_FAIL_IF(err, !in.n && doc->what == BKT_IS_PREFIX && depth == 0, BKT_ENOENT,
                 "no document and no domain in it");
@@ -196,9 +196,9 @@ static int take_up(const struct rm *r, const char *path, struct bkt_doc *doc, st
 
 static int no_place(const struct rm *r, const char *path, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_place_fini) struct bkt_place p = {bkt_store_share(r->st), strdup(path)};
+    BKT_CLEANUP(bkt_bucket_place_fini) struct bkt_bucket_place p = {bkt_store_share(r->st), strdup(path)};
     BKT_NEED(err, p.path);
-    return bkt_place_absent(&p, path, "no such domain or folder", err);
+    return bkt_bucket_place_absent(&p, path, "no such domain or folder", err);
 }
 
 static int remove_any(struct rm *r, const char *path, struct bkt_doc *doc, unsigned depth,
@@ -235,11 +235,11 @@ static void remove_path(struct rm *r, const char *path, struct bkt_doc *doc, uns
 
 static int remove_name(struct rm *r, const char *name, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_place_fini) struct bkt_place p   = {0};
+    BKT_CLEANUP(bkt_bucket_place_fini) struct bkt_bucket_place p = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc = {0};
-    BKT_PASS(bkt_place_may_delete(name, &r->t->set, err));
-    BKT_PASS(bkt_place_open(name, &r->t->set, &p, err));
-    BKT_PASS(bkt_place_writable(&p, err));
+    BKT_PASS(bkt_bucket_place_may_delete(name, &r->t->set, err));
+    BKT_PASS(bkt_bucket_place_open(name, &r->t->set, &p, err));
+    BKT_PASS(bkt_bucket_place_writable(&p, err));
     int rc = bkt_doc_get(p.store, p.path, &doc, NULL);
     if (rc < 0 && doc.rc == BKT_OK)
         return BKT_ERR(err, rc, "%s can't be listed", name);

@@ -10,19 +10,19 @@
 static int run(struct bkt_tool *t)
 {
     struct bkt_err                              *err  = &t->err;
-    BKT_CLEANUP(bkt_place_fini) struct bkt_place p    = {0};
+    BKT_CLEANUP(bkt_bucket_place_fini) struct bkt_bucket_place p = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc  = {0};
     struct snapshot_report reported = {0};
-    BKT_PASS(bkt_place_open(t->args[0], &t->set, &p, err));
+    BKT_PASS(bkt_bucket_place_open(t->args[0], &t->set, &p, err));
     BKT_PASS(bkt_doc_get(p.store, p.path, &doc, err));
     BKT_FAIL_IF(err, doc.what == BKT_IS_FOLDER, BKT_EUNSUP, "%s is a folder, not a domain", t->args[0]);
     if (doc.what != BKT_IS_DOMAIN)
-        return bkt_place_absent(&p, t->args[0], "no such domain", err);
+        return bkt_bucket_place_absent(&p, t->args[0], "no such domain", err);
     BKT_PASS(bkt_doc_may(&doc.doc, p.path, &t->set, BKT_ACL_UPDATE, err));
     BKT_FAIL_IF(err, !bkt_id_is_v2(&doc.doc.root), BKT_EUNSUP,
                 "%s: objects of schema version 1 can't be listed, so a snapshot of them can't be checked",
                 t->args[0]);
-    BKT_PASS(bkt_place_writable(&p, err));
+    BKT_PASS(bkt_bucket_place_writable(&p, err));
     if (bkt_tool_has(t, "remove"))
         return snapshot_drop(p.store, p.path, &doc.doc.root, err);
     BKT_FAIL_IF(err, bkt_store_is_local(p.store), BKT_EUNSUP,

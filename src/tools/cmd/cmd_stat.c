@@ -103,14 +103,14 @@ static int gather(struct bkt_tool *t, struct bkt_domain *d, const char *path, st
 static int stat_place(struct bkt_tool *t, struct plain_file *plain, struct bkt_domain **d, struct stat_of *s,
                       struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_place_fini) struct bkt_place p     = {0};
+    BKT_CLEANUP(bkt_bucket_place_fini) struct bkt_bucket_place p = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc   = {0};
     BKT_CLEANUP(bkt_freep) char                 *inner = NULL, *name = NULL;
-    BKT_PASS(bkt_place_open(t->args[0], &t->set, &p, err));
-    BKT_PASS(bkt_place_find(&p, plain, &t->set, &doc, &inner, err));
+    BKT_PASS(bkt_bucket_place_open(t->args[0], &t->set, &p, err));
+    BKT_PASS(bkt_bucket_place_find(&p, plain, &t->set, &doc, &inner, err));
     BKT_FAIL_IF(err, doc.what == BKT_IS_ABSENT, BKT_ENOENT, "no such domain");
     BKT_FAIL_IF(err, doc.what != BKT_IS_DOMAIN, BKT_ENOENT, "a folder, not a domain; see h5bucket acl");
-    BKT_NEED(err, (name = bkt_place_name(p.store, p.path)));
+    BKT_NEED(err, (name = bkt_bucket_place_name(p.store, p.path)));
     BKT_PASS(bkt_domain_open(name, &t->set, d, err));
     return gather(t, *d, t->n_args > 1 ? t->args[1] : inner, s, err);
 }

@@ -10,14 +10,14 @@
 
 struct touched {
     const struct bkt_tool  *t;
-    const struct bkt_place *p;
+    const struct bkt_bucket_place *p;
 };
 
 /* Updates the time of an existing folder. */
 static int refresh_once(void *arg, struct bkt_err *err)
 {
     const struct touched                    *to   = arg;
-    const struct bkt_place                  *p    = to->p;
+    const struct bkt_bucket_place *p = to->p;
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
     BKT_PASS(bkt_doc_get(p->store, p->path, &doc, err));
@@ -28,7 +28,7 @@ static int refresh_once(void *arg, struct bkt_err *err)
 }
 
 /* Without --parents the folder above must exist, with or without a document. */
-static int has_parent(const struct bkt_place *p, struct bkt_err *err)
+static int has_parent(const struct bkt_bucket_place *p, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
     BKT_CLEANUP(bkt_freep) char             *up  = strdup(p->path);
@@ -44,14 +44,14 @@ static int has_parent(const struct bkt_place *p, struct bkt_err *err)
 }
 
 /* A folder of a plain file's name would hide that file from HSDS and from our own verbs. */
-static int no_file_there(const struct bkt_tool *t, const struct bkt_place *p, struct bkt_err *err)
+static int no_file_there(const struct bkt_tool *t, const struct bkt_bucket_place *p, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *at = strdup(p->path);
     BKT_NEED(err, at);
     for (char *cut = at; cut; cut = strrchr(at, '/')) {
         if (cut != at)
             *cut = 0;
-        BKT_FAIL_IF(err, bkt_place_is_hdf5(p->store, at), BKT_EEXIST,
+        BKT_FAIL_IF(err, bkt_bucket_place_is_hdf5(p->store, at), BKT_EEXIST,
                     "%s is a plain HDF5 file in a store, not a folder; a folder needs another name", at);
         if (!bkt_tool_has(t, "parents"))
             break;
@@ -60,7 +60,7 @@ static int no_file_there(const struct bkt_tool *t, const struct bkt_place *p, st
 }
 
 /* *made: it wasn't there before */
-static int touch(const struct bkt_tool *t, const struct bkt_place *p, bool *made, struct bkt_err *err)
+static int touch(const struct bkt_tool *t, const struct bkt_bucket_place *p, bool *made, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
     *made = false;
@@ -69,7 +69,7 @@ static int touch(const struct bkt_tool *t, const struct bkt_place *p, bool *made
         err, !*p->path, BKT_EINVAL,
         "a whole bucket is not a folder: make it with its owner's tools (`aws s3 mb s3://NAME`); "
         "it needs no more before programs write s3://NAME/FILE; `h5bucket doctor s3://NAME` checks it");
-    BKT_PASS(bkt_place_writable(p, err));
+    BKT_PASS(bkt_bucket_place_writable(p, err));
     BKT_PASS(bkt_doc_get(p->store, p->path, &doc, err));
     BKT_FAIL_IF(err, doc.what == BKT_IS_DOMAIN, BKT_EEXIST, "%s is a domain", p->path);
     if (doc.what == BKT_IS_FOLDER)
@@ -81,9 +81,9 @@ static int touch(const struct bkt_tool *t, const struct bkt_place *p, bool *made
     return bkt_folder_make(p->store, p->path, bkt_tool_opt(t, "owner"), &t->set, err);
 }
 
-static void report(struct bkt_tool *t, const struct bkt_place *p, bool made)
+static void report(struct bkt_tool *t, const struct bkt_bucket_place *p, bool made)
 {
-    BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(p->store, p->path);
+    BKT_CLEANUP(bkt_freep) char *name = bkt_bucket_place_name(p->store, p->path);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
     bkt_jout_object(&t->j, "folder:u made:b", name, made);
     if (!t->json && bkt_tool_has(t, "verbose")) {
@@ -97,10 +97,10 @@ static int run(struct bkt_tool *t)
     int rc = BKT_EXIT_OK;
     bkt_jout_open(&t->j, NULL, '[');
     for (int i = 0; i < t->n_args; i++) {
-        BKT_CLEANUP(bkt_place_fini) struct bkt_place p    = {0};
+        BKT_CLEANUP(bkt_bucket_place_fini) struct bkt_bucket_place p = {0};
         struct bkt_err                               err  = {.n = 0};
         bool                                         made = false;
-        int                                          one  = bkt_place_open(t->args[i], &t->set, &p, &err);
+        int one = bkt_bucket_place_open(t->args[i], &t->set, &p, &err);
         if (one == BKT_OK)
             one = touch(t, &p, &made, &err);
         if (one < 0)

@@ -19,7 +19,7 @@
 
 /* ---- what the name means ---- */
 
-static const char *kind_of(const struct bkt_doc *doc, const struct bkt_place *p)
+static const char *kind_of(const struct bkt_doc *doc, const struct bkt_bucket_place *p)
 {
     switch (doc->what) {
     case BKT_IS_DOMAIN:
@@ -49,7 +49,7 @@ static void add_denied(struct findings *f, const struct bkt_err *err)
 
 /* @return whether the store answers */
 static bool check_object(struct findings *f, const struct bkt_tool *t, const char *name,
-                         const struct bkt_place *p, struct plain_file *plain)
+                         const struct bkt_bucket_place *p, struct plain_file *plain)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
     struct bkt_err err = {.n = 0};
@@ -220,7 +220,8 @@ static void check_writing(struct findings *f, struct bkt_store *st, const char *
 
 /* ---- all of it ---- */
 
-static void check_speed(struct findings *f, struct bkt_store *st, const struct bkt_place *p, bool write)
+static void check_speed(struct findings *f, struct bkt_store *st, const struct bkt_bucket_place *p,
+                        bool write)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf doc = {0};
     uint64_t size = 0;
@@ -245,7 +246,7 @@ static void check_speed(struct findings *f, struct bkt_store *st, const struct b
  * @return whether the name is a web address */
 static bool check_address(struct findings *f, const struct bkt_tool *t, const char *name, bool is_hdf5)
 {
-    BKT_CLEANUP(bkt_place_fini) struct bkt_place p = {0};
+    BKT_CLEANUP(bkt_bucket_place_fini) struct bkt_bucket_place p = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf shown = {0};
     struct bkt_err err = {.n = 0};
     uint64_t size = 0;
@@ -269,14 +270,14 @@ static bool check_address(struct findings *f, const struct bkt_tool *t, const ch
 
 void check_store(struct findings *f, const struct bkt_tool *t, const char *name, bool write)
 {
-    BKT_CLEANUP(bkt_place_fini) struct bkt_place p = {0};
+    BKT_CLEANUP(bkt_bucket_place_fini) struct bkt_bucket_place p = {0};
     BKT_CLEANUP(plain_file_fini) struct plain_file plain = {.file = H5I_INVALID_HID};
     struct bkt_err err = {.n = 0};
     if (plain_file_ask(name, &t->set, &plain, &err) < 0) {
         finding_failed(f, "object", FINDING_BAD, &err);
         return;
     }
-    if (bkt_place_open(name, &t->set, &p, &err) < 0) {
+    if (bkt_bucket_place_open(name, &t->set, &p, &err) < 0) {
         if (!check_address(f, t, name, plain_file_is(&plain, &t->set))) {
             finding_failed(f, "object", FINDING_BAD, &err);
             finding_remedy(f, "names are s3://BUCKET/PATH, https://HOST/PATH, or a path");

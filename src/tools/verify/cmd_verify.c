@@ -249,7 +249,7 @@ static void summary(struct bkt_verify *v, const char *name)
 /* Checks a domain, or a whole bucket. */
 static int check_place(struct bkt_verify *v, const char *name)
 {
-    BKT_CLEANUP(bkt_place_fini) struct bkt_place p   = {0};
+    BKT_CLEANUP(bkt_bucket_place_fini) struct bkt_bucket_place p = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc = {0};
     struct bkt_err                               why = {.n = 0};
     struct bkt_settings set = v->t->set;
@@ -259,7 +259,7 @@ static int check_place(struct bkt_verify *v, const char *name)
     if (rc == BKT_OK)
         return check_domain(v, name);
     bool maybe = rc == BKT_EUNSUP || rc == BKT_ENOENT || rc == BKT_EINVAL;
-    if (!maybe || bkt_place_open(name, &v->t->set, &p, NULL) < 0 ||
+    if (!maybe || bkt_bucket_place_open(name, &v->t->set, &p, NULL) < 0 ||
         bkt_doc_get(p.store, p.path, &doc, NULL) < 0 || doc.what == BKT_IS_DOMAIN ||
         doc.what == BKT_IS_ABSENT)
         return bkt_err_copy(v->err, rc, &why);
@@ -321,7 +321,7 @@ static int on_member(const char *path, void *arg);
 static void check_member(struct many *m, const char *path)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
-    BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(m->st, path);
+    BKT_CLEANUP(bkt_freep) char *name = bkt_bucket_place_name(m->st, path);
     struct bkt_err                           err  = {.n = 0};
     int rc = name ? bkt_doc_get(m->st, path, &doc, &err) : BKT_ENOMEM;
     if (rc == BKT_OK && doc.what == BKT_IS_DOMAIN) {
@@ -331,7 +331,7 @@ static void check_member(struct many *m, const char *path)
         m->rc   = one ? one : m->rc;
     } else if (rc == BKT_OK && m->depth < BKT_TOOL_FOLDERS) {
         m->depth++;
-        rc = bkt_place_list(m->st, path, on_member, m, &err);
+        rc = bkt_bucket_place_list(m->st, path, on_member, m, &err);
         m->depth--;
     }
     if (rc < 0)
@@ -348,10 +348,10 @@ static int on_member(const char *path, void *arg)
 /* With -r: the domains in a folder; for a bucket also objects that no domain has. */
 static int run_name(struct many *m, const char *name)
 {
-    BKT_CLEANUP(bkt_place_fini) struct bkt_place p   = {0};
+    BKT_CLEANUP(bkt_bucket_place_fini) struct bkt_bucket_place p = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc = {0};
     struct bkt_tool *t = m->t;
-    if (!bkt_tool_has(t, "recursive") || bkt_place_open(name, &t->set, &p, NULL) < 0 ||
+    if (!bkt_tool_has(t, "recursive") || bkt_bucket_place_open(name, &t->set, &p, NULL) < 0 ||
         bkt_doc_get(p.store, p.path, &doc, NULL) < 0 || doc.what == BKT_IS_DOMAIN ||
         doc.what == BKT_IS_ABSENT)
         return run_one(t, name, m->j, t->n_args == 1);

@@ -111,7 +111,7 @@ int bkt_verify_snapshot(struct bkt_verify *v);
 int bkt_verify_snapshot_repair(struct bkt_verify *v);
 
 /** Check for object trees of the bucket that no domain has (verify_bucket.c). */
-int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_place *p);
+int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_bucket_place *p);
 /** Whether an object stored at @p mtime, by the store's own clock, may be a working writer's. */
 bool bkt_verify_is_fresh(const struct bkt_verify *v, struct bkt_store *st, double mtime);
 /** Something that nothing needs. */

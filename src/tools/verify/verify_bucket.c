@@ -130,7 +130,7 @@ static int look_at(struct roots *r, const char *path)
     if (r->depth > BKT_TOOL_FOLDERS)
         return BKT_ERR(r->v->err, BKT_EUNSUP, "%s: folders are nested too deep", path);
     r->depth++;
-    int rc = bkt_place_list(r->st, path, on_entry, r, r->v->err);
+    int rc = bkt_bucket_place_list(r->st, path, on_entry, r, r->v->err);
     r->depth--;
     return rc;
 }
@@ -195,7 +195,7 @@ static int run(struct roots *r)
     BKT_PASS(bkt_store_list(r->st, "db/", "/", on_tree, r, r->v->err));
     BKT_PASS(bkt_verify_uploads_list(r->v, r->st, "db/", &r->uploads));
     BKT_PASS(look_for_links(r, ""));
-    BKT_PASS(bkt_place_list(r->st, "", on_entry, r, r->v->err));
+    BKT_PASS(bkt_bucket_place_list(r->st, "", on_entry, r, r->v->err));
     BKT_PASS(look_in_db(r));
     r->v->repair &= !r->blind;
     while (bkt_map_walk(r->trees, &at)) {
@@ -206,7 +206,7 @@ static int run(struct roots *r)
     return bkt_verify_uploads(r->v, r->st, &r->uploads, r->used);
 }
 
-int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_place *p)
+int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_bucket_place *p)
 {
     struct roots r  = {.v = v, .st = p->store};
     int          rc = run(&r);
